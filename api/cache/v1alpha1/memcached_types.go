@@ -1,0 +1,180 @@
+package v1alpha1
+
+import (
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/resource"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	commonv1 "github.com/mainstay-operator/mainstay-operator/api/common/v1"
+)
+
+// MemcachedSpec says which cache is wanted.
+//
+// The overhead in the rule is what memcached needs beside its items: hash table,
+// threads and connection buffers.
+// +kubebuilder:validation:XValidation:rule="!has(self.resources) || !has(self.resources.limits) || !('memory' in self.resources.limits) || quantity(string(self.resources.limits['memory'])).compareTo(quantity(string(self.memory)).add(quantity('64Mi'))) >= 0",message="resources.limits.memory must be at least memory plus 64Mi, or the kernel kills the cache when it fills up"
+// +kubebuilder:validation:XValidation:rule="quantity(string(self.maxItemSize)).compareTo(quantity(string(self.memory))) < 0",message="maxItemSize must be smaller than memory"
+type MemcachedSpec struct {
+	// size is the number of cache nodes. Default 1.
+	// +optional
+	// +kubebuilder:default=1
+	// +kubebuilder:validation:Minimum=0
+	// +kubebuilder:validation:Maximum=256
+	Size *int32 `json:"size,omitempty"`
+
+	// image of memcached. Default: the operator's, resolved once and then kept.
+	// +optional
+	// +kubebuilder:validation:MinLength=1
+	// +kubebuilder:validation:MaxLength=512
+	// +kubebuilder:validation:Pattern=`^[^\s]+$`
+	Image string `json:"image,omitempty"`
+
+	// memory for items on each node (memcached -m), from 8Mi on. Default 64Mi.
+	// +optional
+	// +kubebuilder:default="64Mi"
+	// +kubebuilder:validation:XValidation:rule="quantity(string(self)).compareTo(quantity('8Mi')) >= 0 && quantity(string(self)).compareTo(quantity('1Ti')) <= 0",message="memory is a quantity from 8Mi to 1Ti"
+	Memory resource.Quantity `json:"memory,omitempty"`
+
+	// maxItemSize is the largest item (memcached -I), 1Ki to 512Mi and below memory. Default 1Mi.
+	// +optional
+	// +kubebuilder:default="1Mi"
+	// +kubebuilder:validation:XValidation:rule="quantity(string(self)).compareTo(quantity('1Ki')) >= 0 && quantity(string(self)).compareTo(quantity('512Mi')) <= 0",message="maxItemSize is a quantity from 1Ki to 512Mi"
+	MaxItemSize resource.Quantity `json:"maxItemSize,omitempty"`
+
+	// connections that a node accepts at once (memcached -c). Default 1024.
+	// +optional
+	// +kubebuilder:default=1024
+	// +kubebuilder:validation:Minimum=16
+	// +kubebuilder:validation:Maximum=100000
+	Connections int32 `json:"connections,omitempty"`
+
+	// threads that serve (memcached -t). Default 4.
+	// +optional
+	// +kubebuilder:default=4
+	// +kubebuilder:validation:Minimum=1
+	// +kubebuilder:validation:Maximum=64
+	Threads int32 `json:"threads,omitempty"`
+
+	// port that memcached listens on and that both Services offer. Default 11211.
+	// +optional
+	// +kubebuilder:default=11211
+	// +kubebuilder:validation:Minimum=1024
+	// +kubebuilder:validation:Maximum=65535
+	Port int32 `json:"port,omitempty"`
+
+	// verbosity of the log: 0 silent, 1 errors, 2 commands, 3 internals. Default 0.
+	// +optional
+	// +kubebuilder:validation:Minimum=0
+	// +kubebuilder:validation:Maximum=3
+	Verbosity int32 `json:"verbosity,omitempty"`
+
+	// options are extended options (memcached -o), each "name" or "name=value".
+	// TLS and the proxy have no place here.
+	// +optional
+	// +listType=atomic
+	// +kubebuilder:validation:MaxItems=32
+	// +kubebuilder:validation:items:MaxLength=128
+	// +kubebuilder:validation:items:Pattern=`^[a-z][a-z0-9_]*(=[A-Za-z0-9_.:/%-]+)?$`
+	// +kubebuilder:validation:XValidation:rule="self.all(o, !o.startsWith('ssl_') && !o.startsWith('proxy_'))",message="options must not begin with ssl_ or proxy_"
+	Options []string `json:"options,omitempty"`
+
+	// resources of each node. Default: a memory limit computed from memory and connections.
+	// +optional
+	Resources corev1.ResourceRequirements `json:"resources,omitempty"`
+
+	// disruption bounds what evictions may take at once; it counts from size 2 on.
+	// +optional
+	Disruption *commonv1.Disruption `json:"disruption,omitempty"`
+
+	// paused holds every write of the operator back. Deletion and status go on.
+	// +optional
+	Paused bool `json:"paused,omitempty"`
+
+	commonv1.PodOptions `json:",inline"`
+}
+
+// MemcachedStatus says what was observed.
+type MemcachedStatus struct {
+	// observedGeneration is the generation of this object that the status speaks of.
+	// +optional
+	ObservedGeneration int64 `json:"observedGeneration,omitempty"`
+
+	// nodes are the names of the pods that are ready, sorted.
+	// +optional
+	// +listType=atomic
+	Nodes []string `json:"nodes"`
+
+	// servers are the stable addresses of all nodes, by ordinal, also while one
+	// restarts: what a consistent-hash client is configured with.
+	// +optional
+	// +listType=atomic
+	Servers []string `json:"servers"`
+
+	// replicas that exist.
+	// +optional
+	Replicas int32 `json:"replicas"`
+
+	// readyReplicas serve.
+	// +optional
+	ReadyReplicas int32 `json:"readyReplicas"`
+
+	// updatedReplicas run this generation.
+	// +optional
+	UpdatedReplicas int32 `json:"updatedReplicas"`
+
+	// selector of the pods, for the scale subresource.
+	// +optional
+	Selector string `json:"selector,omitempty"`
+
+	// endpoint is host:port of the Service in front of all nodes.
+	// +optional
+	Endpoint string `json:"endpoint,omitempty"`
+
+	// conditions: Ready, Available, Progressing, Degraded, Paused, UpdateAvailable.
+	// +optional
+	// +listType=map
+	// +listMapKey=type
+	Conditions []metav1.Condition `json:"conditions,omitempty"`
+}
+
+// Memcached is a cache of size nodes with stable names and one endpoint.
+//
+// The name is bounded so that "<name>-headless" is a valid Service name and a
+// pod's controller-revision label fits.
+// +kubebuilder:object:root=true
+// +kubebuilder:subresource:status
+// +kubebuilder:subresource:scale:specpath=.spec.size,statuspath=.status.replicas,selectorpath=.status.selector
+// +kubebuilder:resource:path=memcacheds,shortName=mc,categories=mainstay
+// +kubebuilder:printcolumn:name="Ready",type=string,JSONPath=`.status.conditions[?(@.type=="Ready")].status`
+// +kubebuilder:printcolumn:name="Size",type=integer,JSONPath=`.spec.size`
+// +kubebuilder:printcolumn:name="Nodes",type=integer,JSONPath=`.status.readyReplicas`
+// +kubebuilder:printcolumn:name="Endpoint",type=string,JSONPath=`.status.endpoint`
+// +kubebuilder:printcolumn:name="Reason",type=string,priority=1,JSONPath=`.status.conditions[?(@.type=="Ready")].message`
+// +kubebuilder:printcolumn:name="Age",type=date,JSONPath=`.metadata.creationTimestamp`
+// +kubebuilder:validation:XValidation:rule="size(self.metadata.name) <= 48 && self.metadata.name.matches('^[a-z]([-a-z0-9]*[a-z0-9])?$')",message="metadata.name becomes the name of Services: at most 48 characters, lower case letters, digits and '-', beginning with a letter"
+type Memcached struct {
+	metav1.TypeMeta   `json:",inline"`
+	metav1.ObjectMeta `json:"metadata,omitempty"`
+
+	// +optional
+	// +kubebuilder:default={}
+	Spec MemcachedSpec `json:"spec,omitempty"`
+	// +optional
+	Status MemcachedStatus `json:"status,omitempty"`
+}
+
+// GetConditions gives the place where the conditions live.
+func (m *Memcached) GetConditions() *[]metav1.Condition { return &m.Status.Conditions }
+
+// SetObservedGeneration notes the generation that the status speaks of.
+func (m *Memcached) SetObservedGeneration(generation int64) { m.Status.ObservedGeneration = generation }
+
+// MemcachedList is a list of Memcached.
+// +kubebuilder:object:root=true
+type MemcachedList struct {
+	metav1.TypeMeta `json:",inline"`
+	metav1.ListMeta `json:"metadata,omitempty"`
+	Items           []Memcached `json:"items"`
+}
+
+func init() { register(&Memcached{}, &MemcachedList{}) }

@@ -1,0 +1,69 @@
+package v1
+
+// Condition types of every kind that runs a workload.
+const (
+	// ConditionReady is True when this generation is fully rolled out and healthy.
+	ConditionReady = "Ready"
+	// ConditionAvailable is True while at least the minimum serves.
+	ConditionAvailable = "Available"
+	// ConditionProgressing is True while the operator or a workload controller is changing something.
+	ConditionProgressing = "Progressing"
+	// ConditionDegraded is True when a human is needed, or when the workload
+	// stays below what is desired beyond its progress deadline.
+	ConditionDegraded = "Degraded"
+	// ConditionPaused is True while spec.paused holds every write back.
+	ConditionPaused = "Paused"
+	// ConditionUpdateAvailable is True when the operator's default image is
+	// newer than the one that runs. Setting spec.image moves it.
+	ConditionUpdateAvailable = "UpdateAvailable"
+)
+
+// Condition types of a run-once kind, as batch/v1 Job has them.
+const (
+	// ConditionComplete is True when the command has succeeded.
+	ConditionComplete = "Complete"
+	// ConditionFailed is True when the command has failed for good.
+	ConditionFailed = "Failed"
+	// ConditionHostResolved is False when no node bears the name in spec.host.
+	ConditionHostResolved = "HostResolved"
+)
+
+// Condition types of Redis.
+const (
+	// ConditionFailoverPossible is True while losing the master now would lose no confirmed write.
+	ConditionFailoverPossible = "FailoverPossible"
+)
+
+// Reasons, the same words for every kind.
+const (
+	// ReasonReplicas : the message says how many replicas are ready of how many.
+	ReasonReplicas = "Replicas"
+	// ReasonRolling : the workload controller is rolling the desired generation out.
+	ReasonRolling = "RollingOut"
+	// ReasonRolledOut : the desired generation runs everywhere.
+	ReasonRolledOut = "RolledOut"
+	// ReasonScaledToZero : size is 0, nothing runs and nothing is expected to.
+	ReasonScaledToZero = "ScaledToZero"
+	// ReasonDeadlineExceeded : the rollout made no progress within its deadline.
+	ReasonDeadlineExceeded = "ProgressDeadlineExceeded"
+	// ReasonPodFailing : a pod cannot start; the message carries kubelet's words.
+	ReasonPodFailing = "PodFailing"
+	// ReasonAsExpected : nothing needs a human.
+	ReasonAsExpected = "AsExpected"
+	// ReasonInvalid : the spec cannot be carried out; the message names the field.
+	ReasonInvalid = "InvalidSpec"
+	// ReasonNameConflict : an object of a child's name exists and is not ours; it is not touched.
+	ReasonNameConflict = "NameConflict"
+	// ReasonRefused : the API server refuses a child; the message carries its words.
+	ReasonRefused = "RefusedByServer"
+	// ReasonRetrying : a call failed and is tried again.
+	ReasonRetrying = "Retrying"
+	// ReasonPaused : spec.paused is true.
+	ReasonPaused = "SpecPaused"
+	// ReasonNotPaused : spec.paused is false.
+	ReasonNotPaused = "NotPaused"
+	// ReasonNewDefaultImage : the operator brings a newer default image than the one that runs.
+	ReasonNewDefaultImage = "NewDefaultImage"
+	// ReasonCurrentImage : the image that runs is the one asked for.
+	ReasonCurrentImage = "CurrentImage"
+)

@@ -1,0 +1,97 @@
+// Package conditions turns what was observed into the conditions of a status.
+package conditions
+
+import (
+	"k8s.io/apimachinery/pkg/api/meta"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	commonv1 "github.com/mainstay-operator/mainstay-operator/api/common/v1"
+)
+
+// Set sets one condition. Its transition time moves only when its status turns.
+func Set(list *[]metav1.Condition, generation int64, kind string, status bool, reason, message string) {
+	word := metav1.ConditionFalse
+	if status {
+		word = metav1.ConditionTrue
+	}
+	meta.SetStatusCondition(list, metav1.Condition{
+		Type: kind, Status: word, Reason: reason, Message: message, ObservedGeneration: generation,
+	})
+}
+
+// Problem is what an error means to the user.
+type Problem struct {
+	Reason  string
+	Message string
+	// NeedsHuman is true when time alone is unlikely to mend it.
+	NeedsHuman bool
+}
+
+// Fold lets a problem speak through the conditions. A generation that was Ready
+// before a passing failure keeps what was computed; one that was not is not made
+// Ready by a pass that failed.
+func Fold(list *[]metav1.Condition, before []metav1.Condition, generation int64, p *Problem) {
+	if p == nil {
+		return
+	}
+	Set(list, generation, commonv1.ConditionProgressing, !p.NeedsHuman, p.Reason, p.Message)
+	if p.NeedsHuman {
+		Set(list, generation, commonv1.ConditionDegraded, true, p.Reason, p.Message)
+	}
+	was := meta.FindStatusCondition(before, commonv1.ConditionReady)
+	if p.NeedsHuman || was == nil || was.Status != metav1.ConditionTrue || was.ObservedGeneration < generation {
+		Set(list, generation, commonv1.ConditionReady, false, p.Reason, p.Message)
+	}
+}
+
+// Pause says whether spec.paused holds every write back.
+func Pause(list *[]metav1.Condition, generation int64, paused bool) {
+	if paused {
+		Set(list, generation, commonv1.ConditionPaused, true, commonv1.ReasonPaused, "spec.paused is true: nothing is written until it is false")
+		return
+	}
+	if meta.FindStatusCondition(*list, commonv1.ConditionPaused) != nil {
+		Set(list, generation, commonv1.ConditionPaused, false, commonv1.ReasonNotPaused, "spec.paused is false")
+	}
+}
+
+// Turned gives the conditions whose status or reason differs from before, in
+// the order of after. Progressing is left out: it turns with every change and
+// the others say how the change ended.
+func Turned(before, after []metav1.Condition) []metav1.Condition {
+	var turned []metav1.Condition
+	for _, now := range after {
+		was := meta.FindStatusCondition(before, now.Type)
+		fresh := was == nil && now.Status != metav1.ConditionTrue
+		if now.Type == commonv1.ConditionProgressing || fresh {
+			continue
+		}
+		if was == nil || was.Status != now.Status || was.Reason != now.Reason {
+			turned = append(turned, now)
+		}
+	}
+	return turned
+}
+
+// Bad is true for a condition whose status is the unwelcome one.
+func Bad(c metav1.Condition) bool {
+	switch c.Type {
+	case commonv1.ConditionDegraded, commonv1.ConditionFailed:
+		return c.Status == metav1.ConditionTrue
+	case commonv1.ConditionReady, commonv1.ConditionAvailable:
+		return c.Status == metav1.ConditionFalse && c.Reason != commonv1.ReasonScaledToZero
+	}
+	return false
+}
+
+// Image says whether the operator brings a newer default image than the one
+// that runs. An object that names its image is asked nothing.
+func Image(list *[]metav1.Condition, generation int64, running, chosen, byDefault string) {
+	switch {
+	case chosen == "" && running != byDefault:
+		Set(list, generation, commonv1.ConditionUpdateAvailable, true, commonv1.ReasonNewDefaultImage,
+			"the operator's default is now "+byDefault+"; set spec.image to move")
+	case meta.FindStatusCondition(*list, commonv1.ConditionUpdateAvailable) != nil:
+		Set(list, generation, commonv1.ConditionUpdateAvailable, false, commonv1.ReasonCurrentImage, "the image that runs is the one asked for")
+	}
+}

@@ -1,0 +1,60 @@
+package conditions
+
+import (
+	"fmt"
+	"strings"
+
+	corev1 "k8s.io/api/core/v1"
+)
+
+// Failing says what keeps the first failing pod, in the given order, from
+// starting. The words do not change while the cause stays, so that a kubelet
+// that backs off and tries again causes no status write.
+func Failing(pods []corev1.Pod) string {
+	for i := range pods {
+		if !pods[i].DeletionTimestamp.IsZero() {
+			continue
+		}
+		if why := failing(&pods[i]); why != "" {
+			return fmt.Sprintf("pod %s: %s", pods[i].Name, why)
+		}
+	}
+	return ""
+}
+
+func failing(pod *corev1.Pod) string {
+	for _, c := range pod.Status.Conditions {
+		if c.Type == corev1.PodScheduled && c.Status == corev1.ConditionFalse && c.Reason == corev1.PodReasonUnschedulable {
+			return "cannot be scheduled: " + c.Message
+		}
+	}
+	statuses := append(append([]corev1.ContainerStatus{}, pod.Status.InitContainerStatuses...), pod.Status.ContainerStatuses...)
+	for _, s := range statuses {
+		if why := waiting(s); why != "" {
+			return fmt.Sprintf("container %s: %s", s.Name, why)
+		}
+	}
+	return ""
+}
+
+// waiting names the cause, not the phase of the kubelet's back-off.
+func waiting(s corev1.ContainerStatus) string {
+	if s.State.Waiting == nil {
+		return ""
+	}
+	switch reason, text := s.State.Waiting.Reason, s.State.Waiting.Message; reason {
+	case "ErrImagePull", "ImagePullBackOff":
+		if _, cause, found := strings.Cut(text, "ErrImagePull: "); found {
+			text = cause
+		}
+		return fmt.Sprintf("image %q cannot be pulled: %s", s.Image, text)
+	case "ErrImageNeverPull", "InvalidImageName", "CreateContainerConfigError", "CreateContainerError", "RunContainerError":
+		return fmt.Sprintf("%s: %s", reason, text)
+	case "CrashLoopBackOff":
+		if last := s.LastTerminationState.Terminated; last != nil {
+			return fmt.Sprintf("keeps stopping: exit code %d (%s)", last.ExitCode, last.Reason)
+		}
+		return "keeps stopping"
+	}
+	return ""
+}

@@ -1,0 +1,72 @@
+package conditions
+
+import (
+	"fmt"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	commonv1 "github.com/mainstay-operator/mainstay-operator/api/common/v1"
+)
+
+// Workload is what a Deployment or a StatefulSet says of itself.
+type Workload struct {
+	Generation int64 // of the child
+	Observed   int64 // generation that the child's controller has seen
+	Want       int32 // pods asked for
+	Minimum    int32 // pods that must serve for the whole to be Available
+	Updated    int32 // pods of the desired template
+	Ready      int32 // pods that are ready now
+	Total      int32 // pods that exist, of any template
+	// Failing says in the kubelet's or the server's words what keeps a pod from
+	// starting; empty when nothing does.
+	Failing string
+	// Stuck is true when the rollout went beyond its progress deadline.
+	Stuck bool
+}
+
+// rolledOut is true when the child's controller has seen the child's last
+// generation and every pod, no more and no fewer, is of it and ready.
+func (w Workload) rolledOut() (ok bool, reason, message string) {
+	switch {
+	case w.Generation == 0 || w.Observed < w.Generation:
+		return false, commonv1.ReasonRolling, "waiting for the workload controller"
+	case w.Updated < w.Want:
+		return false, commonv1.ReasonRolling, fmt.Sprintf("%d of %d replicas updated", w.Updated, w.Want)
+	case w.Total > w.Want:
+		return false, commonv1.ReasonRolling, fmt.Sprintf("%d replicas still to go", w.Total-w.Want)
+	case w.Ready < w.Want:
+		return false, commonv1.ReasonReplicas, fmt.Sprintf("%d of %d replicas ready", w.Ready, w.Want)
+	case w.Want == 0:
+		return true, commonv1.ReasonScaledToZero, "size is 0"
+	}
+	return true, commonv1.ReasonReplicas, fmt.Sprintf("%d of %d replicas ready", w.Ready, w.Want)
+}
+
+// FromWorkload sets Ready, Available, Progressing and Degraded.
+func FromWorkload(list *[]metav1.Condition, generation int64, w Workload) {
+	done, reason, message := w.rolledOut()
+	Set(list, generation, commonv1.ConditionReady, done, reason, message)
+
+	switch {
+	case w.Want == 0:
+		Set(list, generation, commonv1.ConditionAvailable, false, commonv1.ReasonScaledToZero, "size is 0: nothing serves")
+	default:
+		Set(list, generation, commonv1.ConditionAvailable, w.Ready >= max(w.Minimum, 1), commonv1.ReasonReplicas,
+			fmt.Sprintf("%d replicas ready, at least %d needed", w.Ready, max(w.Minimum, 1)))
+	}
+
+	if done {
+		Set(list, generation, commonv1.ConditionProgressing, false, commonv1.ReasonRolledOut, "this generation runs everywhere")
+	} else {
+		Set(list, generation, commonv1.ConditionProgressing, !w.Stuck, reason, message)
+	}
+
+	switch {
+	case w.Failing != "" && !done:
+		Set(list, generation, commonv1.ConditionDegraded, true, commonv1.ReasonPodFailing, w.Failing)
+	case w.Stuck:
+		Set(list, generation, commonv1.ConditionDegraded, true, commonv1.ReasonDeadlineExceeded, message)
+	default:
+		Set(list, generation, commonv1.ConditionDegraded, false, commonv1.ReasonAsExpected, "nothing needs a human")
+	}
+}

@@ -1,0 +1,66 @@
+package converge
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/client-go/util/workqueue"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/controller"
+	"sigs.k8s.io/controller-runtime/pkg/handler"
+	"sigs.k8s.io/controller-runtime/pkg/reconcile"
+
+	"github.com/mainstay-operator/mainstay-operator/controllers/internal/parts"
+)
+
+const (
+	// firstRetry and lastRetry bound the back-off of a failing object. The upper
+	// bound is how long a cause that sends no event, such as a freed node port,
+	// may stay unnoticed after it is gone.
+	firstRetry = 50 * time.Millisecond
+	lastRetry  = 30 * time.Second
+
+	// workers per kind. None of them ever waits.
+	workers = 4
+)
+
+// Options are those of every kind's controller.
+func Options() controller.Options {
+	return controller.Options{
+		MaxConcurrentReconciles: workers,
+		RateLimiter:             workqueue.NewTypedItemExponentialFailureRateLimiter[reconcile.Request](firstRetry, lastRetry),
+	}
+}
+
+// Pods are the pods of one object, from the cache, in order of their names.
+func (c *Converger) Pods(ctx context.Context, owner Object, kind string) ([]corev1.Pod, error) {
+	var list corev1.PodList
+	err := c.List(ctx, &list, client.InNamespace(owner.GetNamespace()), client.MatchingLabels(parts.Selector(kind, owner.GetName())))
+	if err != nil {
+		return nil, fmt.Errorf("listing pods: %w", err)
+	}
+	sortByName(list.Items)
+	return list.Items, nil
+}
+
+func sortByName(pods []corev1.Pod) {
+	slices.SortFunc(pods, func(a, b corev1.Pod) int { return strings.Compare(a.Name, b.Name) })
+}
+
+// ByInstance maps a pod of the kind to the object that it belongs to.
+func ByInstance(kind string) handler.EventHandler {
+	return handler.EnqueueRequestsFromMapFunc(func(_ context.Context, pod client.Object) []reconcile.Request {
+		labels := pod.GetLabels()
+		if labels[parts.LabelManagedBy] != parts.ManagedBy || labels[parts.LabelName] != kind {
+			return nil
+		}
+		return []reconcile.Request{{NamespacedName: types.NamespacedName{
+			Namespace: pod.GetNamespace(), Name: labels[parts.LabelInstance],
+		}}}
+	})
+}

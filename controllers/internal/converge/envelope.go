@@ -1,0 +1,105 @@
+package converge
+
+import (
+	"context"
+	"fmt"
+
+	apiequality "k8s.io/apimachinery/pkg/api/equality"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/client-go/tools/events"
+	ctrl "sigs.k8s.io/controller-runtime"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/mainstay-operator/mainstay-operator/controllers/internal/conditions"
+)
+
+// Object is what a kind's API type offers to the envelope.
+type Object interface {
+	client.Object
+	// GetConditions gives the place where the conditions live.
+	GetConditions() *[]metav1.Condition
+	// SetObservedGeneration notes the generation that the status speaks of.
+	SetObservedGeneration(generation int64)
+}
+
+// Save writes the object's status now, under optimistic lock, and leaves the
+// server's answer in the object. It sends nothing when nothing changed.
+type Save func(ctx context.Context) error
+
+// Story is one pass over one object. It sets the object's status in place.
+type Story[T Object] func(ctx context.Context, obj T, save Save) (ctrl.Result, error)
+
+// Converger is what every kind's reconciler is built on.
+type Converger struct {
+	// Client reads from the cache and writes to the API server.
+	client.Client
+	// Events records what has happened.
+	Events events.EventRecorder
+	// Owned are the types of children; those no longer desired are pruned.
+	Owned []client.Object
+	// Release, when set, lets go of what garbage collection cannot: it runs for
+	// an object that is gone or being deleted, as often as it is seen so.
+	Release func(ctx context.Context, key types.NamespacedName) error
+
+	memory memory
+}
+
+// Reconcile runs one pass; see the package's contract.
+func Reconcile[T Object](ctx context.Context, c *Converger, req ctrl.Request, obj T, story Story[T]) (ctrl.Result, error) {
+	err := c.Get(ctx, req.NamespacedName, obj)
+	switch {
+	case apierrors.IsNotFound(err):
+		c.memory.forget(req.NamespacedName)
+		return c.released(ctx, req.NamespacedName)
+	case err != nil:
+		return ctrl.Result{}, fmt.Errorf("reading the object: %w", err)
+	case !obj.GetDeletionTimestamp().IsZero():
+		return c.released(ctx, req.NamespacedName)
+	case c.memory.newer(req.NamespacedName, self, obj):
+		return ctrl.Result{}, nil
+	}
+
+	base := obj.DeepCopyObject().(T)
+	before := *base.GetConditions()
+	save := func(ctx context.Context) error {
+		if apiequality.Semantic.DeepEqual(base, obj) {
+			return nil
+		}
+		patch := client.MergeFromWithOptions(base, client.MergeFromWithOptimisticLock{})
+		if err := c.Status().Patch(ctx, obj, patch, client.FieldOwner(FieldManager)); err != nil {
+			return fmt.Errorf("saving the status: %w", err)
+		}
+		c.memory.note(req.NamespacedName, self, mark{version: obj.GetResourceVersion()})
+		c.announce(obj, *base.GetConditions())
+		base = obj.DeepCopyObject().(T)
+		return nil
+	}
+
+	result, err := story(ctx, obj, save)
+	obj.SetObservedGeneration(obj.GetGeneration())
+	conditions.Fold(obj.GetConditions(), before, obj.GetGeneration(), problem(err))
+	if saveErr := save(ctx); saveErr != nil && err == nil {
+		err = saveErr
+	}
+	return fate(result, err)
+}
+
+func (c *Converger) released(ctx context.Context, key types.NamespacedName) (ctrl.Result, error) {
+	if c.Release == nil {
+		return ctrl.Result{}, nil
+	}
+	return fate(ctrl.Result{}, c.Release(ctx, key))
+}
+
+// announce emits one event per condition that turned since before.
+func (c *Converger) announce(obj Object, before []metav1.Condition) {
+	for _, turned := range conditions.Turned(before, *obj.GetConditions()) {
+		kind := "Normal"
+		if conditions.Bad(turned) {
+			kind = "Warning"
+		}
+		c.Events.Eventf(obj, nil, kind, turned.Reason, turned.Type, "%s is %s: %s", turned.Type, turned.Status, turned.Message)
+	}
+}

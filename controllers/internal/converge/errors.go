@@ -1,0 +1,90 @@
+package converge
+
+import (
+	"errors"
+	"fmt"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	ctrl "sigs.k8s.io/controller-runtime"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/reconcile"
+
+	commonv1 "github.com/mainstay-operator/mainstay-operator/api/common/v1"
+	"github.com/mainstay-operator/mainstay-operator/controllers/internal/conditions"
+)
+
+// again is how soon a pass that met a conflict runs again: long enough for the
+// cache to have caught up with the write that won.
+const again = 100 * time.Millisecond
+
+// mistake is an error of the user's making: retrying cannot help, editing can.
+type mistake struct{ text string }
+
+func (m *mistake) Error() string { return m.text }
+
+// Invalid reports what is wrong with a field of the spec. It becomes a
+// condition and is not retried until the object changes.
+func Invalid(field, format string, args ...any) error {
+	return &mistake{text: field + ": " + fmt.Sprintf(format, args...)}
+}
+
+// stranger is an object of a child's name that is not ours.
+type stranger struct{ text string }
+
+func (s *stranger) Error() string { return s.text }
+
+// notOurs refuses an object that the owner does not control.
+func notOurs(kind string, live client.Object) error {
+	return &stranger{text: fmt.Sprintf("%s %q exists and belongs to somebody else; delete it or give this object another name",
+		kind, live.GetName())}
+}
+
+// problem tells the conditions what an error means to the user.
+func problem(err error) *conditions.Problem {
+	var wrong *mistake
+	var foreign *stranger
+	switch {
+	case err == nil, onlyRetry(err):
+		return nil
+	case errors.As(err, &wrong):
+		return &conditions.Problem{Reason: commonv1.ReasonInvalid, Message: wrong.text, NeedsHuman: true}
+	case errors.As(err, &foreign):
+		return &conditions.Problem{Reason: commonv1.ReasonNameConflict, Message: foreign.text, NeedsHuman: true}
+	case apierrors.IsInvalid(err), apierrors.IsForbidden(err), apierrors.IsBadRequest(err):
+		return &conditions.Problem{Reason: commonv1.ReasonRefused, Message: err.Error(), NeedsHuman: true}
+	default:
+		return &conditions.Problem{Reason: commonv1.ReasonRetrying, Message: err.Error()}
+	}
+}
+
+// fate turns a story's end into what the queue does next.
+func fate(result ctrl.Result, err error) (ctrl.Result, error) {
+	var wrong *mistake
+	switch {
+	case err == nil:
+		return result, nil
+	case apierrors.HasStatusCause(err, corev1.NamespaceTerminatingCause):
+		return ctrl.Result{}, nil
+	case onlyRetry(err):
+		return ctrl.Result{RequeueAfter: again}, nil
+	case errors.As(err, &wrong):
+		return ctrl.Result{}, reconcile.TerminalError(err)
+	default:
+		return ctrl.Result{}, err
+	}
+}
+
+// onlyRetry is true when nothing but lost races stand in the way.
+func onlyRetry(err error) bool {
+	if joined, ok := err.(interface{ Unwrap() []error }); ok {
+		for _, one := range joined.Unwrap() {
+			if !onlyRetry(one) {
+				return false
+			}
+		}
+		return true
+	}
+	return apierrors.IsConflict(err) || apierrors.HasStatusCause(err, corev1.NamespaceTerminatingCause)
+}

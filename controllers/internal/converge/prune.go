@@ -1,0 +1,103 @@
+package converge
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"k8s.io/apimachinery/pkg/api/meta"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/utils/ptr"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/client/apiutil"
+)
+
+// ownerIndex finds children by the UID of the object that controls them.
+const ownerIndex = ".metadata.controller.uid"
+
+// IndexOwners makes the cache answer "the children of this UID" for the types,
+// each once. Call it before the manager starts.
+func IndexOwners(ctx context.Context, indexer client.FieldIndexer, scheme *runtime.Scheme, owned ...client.Object) error {
+	seen := map[string]bool{}
+	for _, kind := range owned {
+		gvk, err := apiutil.GVKForObject(kind, scheme)
+		if err != nil {
+			return fmt.Errorf("indexing owners: %w", err)
+		}
+		if seen[gvk.String()] {
+			continue
+		}
+		seen[gvk.String()] = true
+		if err := indexer.IndexField(ctx, kind, ownerIndex, controllerUID); err != nil {
+			return fmt.Errorf("indexing owners of %s: %w", gvk.Kind, err)
+		}
+	}
+	return nil
+}
+
+func controllerUID(obj client.Object) []string {
+	if ref := metav1.GetControllerOf(obj); ref != nil {
+		return []string{string(ref.UID)}
+	}
+	return nil
+}
+
+// prune deletes owned children that are not desired, each only as it was seen.
+func (c *Converger) prune(ctx context.Context, owner Object, desired []Child) error {
+	keep := map[string]bool{}
+	for _, child := range desired {
+		keep[place(*child.GetKind(), *child.GetName())] = true
+	}
+	var errs []error
+	for _, kind := range c.Owned {
+		gvk, err := apiutil.GVKForObject(kind, c.Scheme())
+		if err != nil {
+			return fmt.Errorf("pruning: %w", err)
+		}
+		children, err := c.ownedBy(ctx, owner, kind)
+		if err != nil {
+			errs = append(errs, fmt.Errorf("listing %s: %w", gvk.Kind, err))
+		}
+		for _, child := range children {
+			if keep[place(gvk.Kind, child.GetName())] || !child.GetDeletionTimestamp().IsZero() {
+				continue
+			}
+			if err := c.remove(ctx, child); err != nil {
+				errs = append(errs, fmt.Errorf("deleting %s %q: %w", gvk.Kind, child.GetName(), err))
+			}
+		}
+	}
+	return errors.Join(errs...)
+}
+
+func (c *Converger) ownedBy(ctx context.Context, owner Object, kind client.Object) ([]client.Object, error) {
+	gvk, err := apiutil.GVKForObject(kind, c.Scheme())
+	if err != nil {
+		return nil, err
+	}
+	made, err := c.Scheme().New(gvk.GroupVersion().WithKind(gvk.Kind + "List"))
+	if err != nil {
+		return nil, err
+	}
+	list := made.(client.ObjectList)
+	err = c.List(ctx, list, client.InNamespace(owner.GetNamespace()), client.MatchingFields{ownerIndex: string(owner.GetUID())})
+	if err != nil {
+		return nil, err
+	}
+	items, err := meta.ExtractList(list)
+	children := make([]client.Object, 0, len(items))
+	for _, item := range items {
+		children = append(children, item.(client.Object))
+	}
+	return children, err
+}
+
+// remove deletes exactly the object that was looked at, or nothing.
+func (c *Converger) remove(ctx context.Context, child client.Object) error {
+	err := c.Delete(ctx, child, client.Preconditions{
+		UID:             ptr.To(child.GetUID()),
+		ResourceVersion: ptr.To(child.GetResourceVersion()),
+	}, client.PropagationPolicy(metav1.DeletePropagationBackground))
+	return client.IgnoreNotFound(err)
+}

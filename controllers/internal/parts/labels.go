@@ -1,0 +1,36 @@
+// Package parts holds the pieces of desired state that mean the same in every
+// kind. Pure: same input, same bytes.
+package parts
+
+import (
+	"maps"
+)
+
+// Recommended labels, https://kubernetes.io/docs/concepts/overview/working-with-objects/common-labels/
+const (
+	LabelName      = "app.kubernetes.io/name"
+	LabelInstance  = "app.kubernetes.io/instance"
+	LabelManagedBy = "app.kubernetes.io/managed-by"
+
+	// ManagedBy is the value of LabelManagedBy on everything the operator makes.
+	ManagedBy = "mainstay-operator"
+)
+
+// Selector gives the labels that select the pods of one object. They never
+// change: a workload's selector is immutable.
+func Selector(kind, instance string) map[string]string {
+	return map[string]string{LabelName: kind, LabelInstance: instance}
+}
+
+// Labels gives the labels that every child bears.
+func Labels(kind, instance string) map[string]string {
+	return Over(Selector(kind, instance), map[string]string{LabelManagedBy: ManagedBy})
+}
+
+// Over merges two maps; where both have a key, ours wins.
+func Over(theirs, ours map[string]string) map[string]string {
+	merged := make(map[string]string, len(theirs)+len(ours))
+	maps.Copy(merged, theirs)
+	maps.Copy(merged, ours)
+	return merged
+}

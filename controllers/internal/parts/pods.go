@@ -1,0 +1,116 @@
+package parts
+
+import (
+	"encoding/json"
+	"fmt"
+
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	corev1ac "k8s.io/client-go/applyconfigurations/core/v1"
+	metav1ac "k8s.io/client-go/applyconfigurations/meta/v1"
+
+	commonv1 "github.com/mainstay-operator/mainstay-operator/api/common/v1"
+)
+
+// As turns an API value into its apply configuration, field by field as they
+// encode. The pair of types is fixed at compile time, so failing is a bug.
+func As[T any](value any) *T {
+	var config T
+	encoded, err := json.Marshal(value)
+	if err == nil {
+		err = json.Unmarshal(encoded, &config)
+	}
+	if err != nil {
+		panic(fmt.Sprintf("%T is not a %T: %v", value, config, err))
+	}
+	return &config
+}
+
+// All turns a list of API values into apply configurations.
+func All[T, V any](values []V) []*T {
+	configs := make([]*T, 0, len(values))
+	for i := range values {
+		configs = append(configs, As[T](values[i]))
+	}
+	return configs
+}
+
+// Template is a pod template of the kind, with the user's options around our
+// labels and without a service account token. Containers are the caller's.
+func Template(kind, instance string, options commonv1.PodOptions) *corev1ac.PodTemplateSpecApplyConfiguration {
+	template := corev1ac.PodTemplateSpec().
+		WithLabels(Over(options.PodLabels, Labels(kind, instance))).
+		WithSpec(Pod(kind, instance, options))
+	if len(options.PodAnnotations) > 0 {
+		template.WithAnnotations(options.PodAnnotations)
+	}
+	return template
+}
+
+// Pod is the pod of a Template alone, for kinds that make bare pods.
+func Pod(kind, instance string, options commonv1.PodOptions) *corev1ac.PodSpecApplyConfiguration {
+	pod := corev1ac.PodSpec().
+		WithAutomountServiceAccountToken(false).
+		WithEnableServiceLinks(false).
+		WithTolerations(All[corev1ac.TolerationApplyConfiguration](options.Tolerations)...).
+		WithImagePullSecrets(All[corev1ac.LocalObjectReferenceApplyConfiguration](options.ImagePullSecrets)...).
+		WithTopologySpreadConstraints(spread(kind, instance, options.TopologySpreadConstraints)...)
+	if len(options.NodeSelector) > 0 {
+		pod.WithNodeSelector(options.NodeSelector)
+	}
+	if options.Affinity != nil {
+		pod.WithAffinity(As[corev1ac.AffinityApplyConfiguration](options.Affinity))
+	}
+	if options.PriorityClassName != "" {
+		pod.WithPriorityClassName(options.PriorityClassName)
+	}
+	if options.TerminationGracePeriodSeconds != nil {
+		pod.WithTerminationGracePeriodSeconds(*options.TerminationGracePeriodSeconds)
+	}
+	return pod
+}
+
+// Container is a container with the user's pull policy.
+func Container(name, image string, options commonv1.PodOptions) *corev1ac.ContainerApplyConfiguration {
+	container := corev1ac.Container().WithName(name).WithImage(image)
+	if options.ImagePullPolicy != "" {
+		container.WithImagePullPolicy(options.ImagePullPolicy)
+	}
+	return container
+}
+
+// spread gives the user's constraints, or a soft spread over hosts and zones.
+func spread(kind, instance string, chosen []corev1.TopologySpreadConstraint) []*corev1ac.TopologySpreadConstraintApplyConfiguration {
+	if len(chosen) > 0 {
+		return All[corev1ac.TopologySpreadConstraintApplyConfiguration](chosen)
+	}
+	soft := func(key string) *corev1ac.TopologySpreadConstraintApplyConfiguration {
+		return corev1ac.TopologySpreadConstraint().
+			WithMaxSkew(1).
+			WithTopologyKey(key).
+			WithWhenUnsatisfiable(corev1.ScheduleAnyway).
+			WithLabelSelector(Select(kind, instance))
+	}
+	return []*corev1ac.TopologySpreadConstraintApplyConfiguration{soft(corev1.LabelHostname), soft(corev1.LabelTopologyZone)}
+}
+
+// Select is the label selector of one object's pods.
+func Select(kind, instance string) *metav1ac.LabelSelectorApplyConfiguration {
+	return metav1ac.LabelSelector().WithMatchLabels(Selector(kind, instance))
+}
+
+// SelectorText is Select as the scale subresource wants it: one line.
+func SelectorText(kind, instance string) string {
+	return metav1.FormatLabelSelector(&metav1.LabelSelector{MatchLabels: Selector(kind, instance)})
+}
+
+// RunningImage is the image of the named container, or the default when there
+// is none: an operator that brings a newer default rolls nothing.
+func RunningImage(containers []corev1.Container, name, otherwise string) string {
+	for _, c := range containers {
+		if c.Name == name {
+			return c.Image
+		}
+	}
+	return otherwise
+}

@@ -1,0 +1,86 @@
+// Package memcached runs Memcached objects: types → resources → controller → status.
+package memcached
+
+import (
+	"context"
+	"fmt"
+
+	appsv1 "k8s.io/api/apps/v1"
+	corev1 "k8s.io/api/core/v1"
+	policyv1 "k8s.io/api/policy/v1"
+	ctrl "sigs.k8s.io/controller-runtime"
+	ctrlclient "sigs.k8s.io/controller-runtime/pkg/client"
+
+	cachev1alpha1 "github.com/mainstay-operator/mainstay-operator/api/cache/v1alpha1"
+	"github.com/mainstay-operator/mainstay-operator/controllers/internal/conditions"
+	"github.com/mainstay-operator/mainstay-operator/controllers/internal/converge"
+	"github.com/mainstay-operator/mainstay-operator/controllers/internal/parts"
+)
+
+// +kubebuilder:rbac:groups=cache.mainstay-operator.io,resources=memcacheds,verbs=get;list;watch
+// +kubebuilder:rbac:groups=cache.mainstay-operator.io,resources=memcacheds/status,verbs=get;patch
+// +kubebuilder:rbac:groups=cache.mainstay-operator.io,resources=memcacheds/finalizers,verbs=update
+// +kubebuilder:rbac:groups=apps,resources=statefulsets,verbs=get;list;watch;create;patch;delete
+// +kubebuilder:rbac:groups="",resources=services;configmaps,verbs=get;list;watch;create;patch;delete
+// +kubebuilder:rbac:groups=policy,resources=poddisruptionbudgets,verbs=get;list;watch;create;patch;delete
+// +kubebuilder:rbac:groups="",resources=pods,verbs=get;list;watch
+// +kubebuilder:rbac:groups=events.k8s.io,resources=events,verbs=create;patch
+
+// Owned are the types of children: watched, and pruned when no longer desired.
+var Owned = []ctrlclient.Object{
+	&appsv1.StatefulSet{}, &corev1.Service{}, &corev1.ConfigMap{}, &policyv1.PodDisruptionBudget{},
+}
+
+// Reconciler makes Memcached objects real.
+type Reconciler struct {
+	converge.Converger
+	// DefaultImage is what an object that names no image starts with.
+	DefaultImage string
+}
+
+// Reconcile runs one pass over one Memcached.
+func (r *Reconciler) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.Result, error) {
+	return converge.Reconcile(ctx, &r.Converger, req, &cachev1alpha1.Memcached{}, r.story)
+}
+
+func (r *Reconciler) story(ctx context.Context, m *cachev1alpha1.Memcached, _ converge.Save) (ctrl.Result, error) {
+	image, err := r.image(ctx, m) // first: what runs is kept over a new default
+	if err != nil {
+		return ctrl.Result{}, err
+	}
+	move := r.Converge
+	if m.Spec.Paused {
+		move = r.Observe
+	}
+	observed, err := move(ctx, m, desired(m, image)...)
+	pods, podsErr := r.Pods(ctx, m, kind)
+	if podsErr != nil {
+		return ctrl.Result{}, podsErr
+	}
+	set, _ := converge.Find[*appsv1.StatefulSet](observed, "StatefulSet", m.Name)
+	m.Status = status(m, set, pods) // last, also after an error: it says what stands
+	conditions.Image(&m.Status.Conditions, m.Generation, image, m.Spec.Image, r.DefaultImage)
+	return ctrl.Result{}, err
+}
+
+// image is the spec's, else the one that runs, else the operator's default.
+func (r *Reconciler) image(ctx context.Context, m *cachev1alpha1.Memcached) (string, error) {
+	if m.Spec.Image != "" {
+		return m.Spec.Image, nil
+	}
+	var set appsv1.StatefulSet
+	if err := r.Get(ctx, ctrlclient.ObjectKeyFromObject(m), &set); ctrlclient.IgnoreNotFound(err) != nil {
+		return "", fmt.Errorf("reading the image that runs: %w", err)
+	}
+	return parts.RunningImage(set.Spec.Template.Spec.Containers, kind, r.DefaultImage), nil
+}
+
+// SetupWithManager watches Memcached objects, their children and their pods.
+func (r *Reconciler) SetupWithManager(mgr ctrl.Manager) error {
+	r.Converger.Owned = Owned
+	b := ctrl.NewControllerManagedBy(mgr).For(&cachev1alpha1.Memcached{}).Watches(&corev1.Pod{}, converge.ByInstance(kind))
+	for _, child := range Owned {
+		b.Owns(child)
+	}
+	return b.WithOptions(converge.Options()).Complete(r)
+}

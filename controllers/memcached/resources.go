@@ -1,0 +1,164 @@
+package memcached
+
+import (
+	"fmt"
+	"strconv"
+	"strings"
+
+	appsv1 "k8s.io/api/apps/v1"
+	corev1 "k8s.io/api/core/v1"
+	policyv1 "k8s.io/api/policy/v1"
+	"k8s.io/apimachinery/pkg/api/resource"
+	"k8s.io/apimachinery/pkg/util/intstr"
+	appsv1ac "k8s.io/client-go/applyconfigurations/apps/v1"
+	corev1ac "k8s.io/client-go/applyconfigurations/core/v1"
+	policyv1ac "k8s.io/client-go/applyconfigurations/policy/v1"
+	"k8s.io/utils/ptr"
+
+	cachev1alpha1 "github.com/mainstay-operator/mainstay-operator/api/cache/v1alpha1"
+	"github.com/mainstay-operator/mainstay-operator/controllers/internal/converge"
+	"github.com/mainstay-operator/mainstay-operator/controllers/internal/parts"
+)
+
+const (
+	// kind is the value of app.kubernetes.io/name on all children.
+	kind = "memcached"
+	// portName of memcached in pods and Services.
+	portName = "memcached"
+	// uid of the memcache user in the official image.
+	uid = 11211
+
+	// overhead is the memory of a node beside its items: hash table, threads, code.
+	overhead = 64 << 20
+	// perConnection is what a connection's buffers take: 16 KiB for reading, 16 KiB
+	// for writing (memcached.h: READ_BUFFER_SIZE, and the response bundle).
+	perConnection = 32 << 10
+)
+
+// desired are all children. The image is the caller's, since what runs is kept
+// when the spec names none.
+func desired(m *cachev1alpha1.Memcached, image string) []converge.Child {
+	children := []converge.Child{nodes(m, image), headless(m), client(m), serverList(m)}
+	if size(m) >= 2 {
+		children = append(children, budget(m))
+	}
+	return children
+}
+
+func size(m *cachev1alpha1.Memcached) int32 { return ptr.Deref(m.Spec.Size, 1) }
+
+func headlessName(m *cachev1alpha1.Memcached) string { return m.Name + "-headless" }
+
+// servers are the addresses of all nodes, by ordinal.
+func servers(m *cachev1alpha1.Memcached) []string {
+	list := make([]string, 0, size(m))
+	for ordinal := range size(m) {
+		list = append(list, fmt.Sprintf("%s-%d.%s.%s.svc:%d", m.Name, ordinal, headlessName(m), m.Namespace, m.Spec.Port))
+	}
+	return list
+}
+
+func endpoint(m *cachev1alpha1.Memcached) string {
+	return fmt.Sprintf("%s.%s.svc:%d", m.Name, m.Namespace, m.Spec.Port)
+}
+
+// nodes is a StatefulSet, so that a node keeps its name when its pod is replaced
+// and the hash ring of the clients stays.
+func nodes(m *cachev1alpha1.Memcached, image string) *appsv1ac.StatefulSetApplyConfiguration {
+	template := parts.Template(kind, m.Name, m.Spec.PodOptions)
+	template.Spec.
+		WithSecurityContext(parts.RestrictedPod(uid)).
+		WithContainers(container(m, image))
+	return appsv1ac.StatefulSet(m.Name, "").
+		WithLabels(parts.Labels(kind, m.Name)).
+		WithSpec(appsv1ac.StatefulSetSpec().
+			WithReplicas(size(m)).
+			WithServiceName(headlessName(m)).
+			WithPodManagementPolicy(appsv1.ParallelPodManagement).
+			WithSelector(parts.Select(kind, m.Name)).
+			WithTemplate(template))
+}
+
+func container(m *cachev1alpha1.Memcached, image string) *corev1ac.ContainerApplyConfiguration {
+	alive := func() *corev1ac.ProbeApplyConfiguration {
+		return corev1ac.Probe().WithTCPSocket(corev1ac.TCPSocketAction().WithPort(intstr.FromString(portName)))
+	}
+	return parts.Container(kind, image, m.Spec.PodOptions).
+		WithCommand("memcached").
+		WithArgs(arguments(m)...).
+		WithPorts(corev1ac.ContainerPort().WithName(portName).WithContainerPort(m.Spec.Port).WithProtocol(corev1.ProtocolTCP)).
+		WithResources(parts.As[corev1ac.ResourceRequirementsApplyConfiguration](resources(m))).
+		WithSecurityContext(parts.RestrictedContainer()).
+		WithReadinessProbe(alive().WithPeriodSeconds(2)).
+		WithLivenessProbe(alive().WithPeriodSeconds(10).WithFailureThreshold(6))
+}
+
+// arguments keep flag and value apart: memcached 1.6.38 refuses -m=64.
+func arguments(m *cachev1alpha1.Memcached) []string {
+	args := []string{
+		"-m", strconv.FormatInt(max(m.Spec.Memory.Value()>>20, 1), 10),
+		"-I", strconv.FormatInt(m.Spec.MaxItemSize.Value(), 10),
+		"-c", strconv.Itoa(int(m.Spec.Connections)),
+		"-t", strconv.Itoa(int(m.Spec.Threads)),
+		"-p", strconv.Itoa(int(m.Spec.Port)),
+	}
+	if m.Spec.Verbosity > 0 {
+		args = append(args, "-"+strings.Repeat("v", int(m.Spec.Verbosity)))
+	}
+	if len(m.Spec.Options) > 0 {
+		args = append(args, "-o", strings.Join(m.Spec.Options, ","))
+	}
+	return args
+}
+
+// resources are the user's; a memory limit is computed where there is none.
+func resources(m *cachev1alpha1.Memcached) corev1.ResourceRequirements {
+	r := *m.Spec.Resources.DeepCopy()
+	if _, set := r.Limits[corev1.ResourceMemory]; !set {
+		if r.Limits == nil {
+			r.Limits = corev1.ResourceList{}
+		}
+		bytes := m.Spec.Memory.Value() + overhead + int64(m.Spec.Connections)*perConnection
+		r.Limits[corev1.ResourceMemory] = *resource.NewQuantity(bytes, resource.BinarySI)
+	}
+	return r
+}
+
+// headless names the nodes, ready or not: the ring must not move when one restarts.
+func headless(m *cachev1alpha1.Memcached) *corev1ac.ServiceApplyConfiguration {
+	service := service(m, headlessName(m))
+	service.Spec.WithClusterIP(corev1.ClusterIPNone).WithPublishNotReadyAddresses(true)
+	return service
+}
+
+// client is the one endpoint in front of all ready nodes.
+func client(m *cachev1alpha1.Memcached) *corev1ac.ServiceApplyConfiguration {
+	return service(m, m.Name)
+}
+
+func service(m *cachev1alpha1.Memcached, name string) *corev1ac.ServiceApplyConfiguration {
+	return corev1ac.Service(name, "").
+		WithLabels(parts.Labels(kind, m.Name)).
+		WithSpec(corev1ac.ServiceSpec().
+			WithSelector(parts.Selector(kind, m.Name)).
+			WithPorts(corev1ac.ServicePort().
+				WithName(portName).
+				WithProtocol(corev1.ProtocolTCP).
+				WithPort(m.Spec.Port).
+				WithTargetPort(intstr.FromString(portName))))
+}
+
+// serverList is what an application mounts to know the nodes: a line each.
+func serverList(m *cachev1alpha1.Memcached) *corev1ac.ConfigMapApplyConfiguration {
+	return corev1ac.ConfigMap(m.Name+"-servers", "").
+		WithLabels(parts.Labels(kind, m.Name)).
+		WithData(map[string]string{
+			"endpoint": endpoint(m),
+			"servers":  strings.Join(servers(m), "\n"),
+		})
+}
+
+// budget lets one node at a time be evicted, and broken ones always.
+func budget(m *cachev1alpha1.Memcached) *policyv1ac.PodDisruptionBudgetApplyConfiguration {
+	return parts.Budget(kind, m.Name, m.Spec.Disruption, policyv1.AlwaysAllow)
+}

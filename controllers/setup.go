@@ -1,0 +1,44 @@
+// Package controllers wires every kind to a manager.
+package controllers
+
+import (
+	"context"
+	"fmt"
+	"slices"
+
+	ctrl "sigs.k8s.io/controller-runtime"
+
+	"github.com/mainstay-operator/mainstay-operator/controllers/internal/converge"
+	"github.com/mainstay-operator/mainstay-operator/controllers/memcached"
+)
+
+// Options are what the kinds need to know beside the cluster.
+type Options struct {
+	// Images are the defaults for objects that name no image.
+	Images Images
+}
+
+// Images are the operator's default operand images.
+type Images struct {
+	Memcached, Redis, Activity string
+}
+
+// SetupAll adds every kind to the manager.
+func SetupAll(ctx context.Context, mgr ctrl.Manager, o Options) error {
+	owned := slices.Concat(memcached.Owned)
+	if err := converge.IndexOwners(ctx, mgr.GetFieldIndexer(), mgr.GetScheme(), owned...); err != nil {
+		return err
+	}
+	for kind, reconciler := range map[string]interface{ SetupWithManager(ctrl.Manager) error }{
+		"Memcached": &memcached.Reconciler{Converger: converger(mgr, "memcached"), DefaultImage: o.Images.Memcached},
+	} {
+		if err := reconciler.SetupWithManager(mgr); err != nil {
+			return fmt.Errorf("setting up %s: %w", kind, err)
+		}
+	}
+	return nil
+}
+
+func converger(mgr ctrl.Manager, name string) converge.Converger {
+	return converge.Converger{Client: mgr.GetClient(), Events: mgr.GetEventRecorder(name)}
+}
