@@ -2,8 +2,10 @@
 package controllers
 
 import (
+	"cmp"
 	"context"
 	"fmt"
+	"os"
 	"slices"
 
 	ctrl "sigs.k8s.io/controller-runtime"
@@ -21,6 +23,16 @@ type Options struct {
 // Images are the operator's default operand images.
 type Images struct {
 	Memcached, Redis, Activity string
+}
+
+// ImagesFromEnv reads RELATED_IMAGE_*, as the bundle sets them, over the
+// defaults of this release.
+func ImagesFromEnv() Images {
+	return Images{
+		Memcached: cmp.Or(os.Getenv("RELATED_IMAGE_MEMCACHED"), "docker.io/library/memcached:1.6.38"),
+		Redis:     cmp.Or(os.Getenv("RELATED_IMAGE_REDIS"), "docker.io/library/redis:8.0"),
+		Activity:  cmp.Or(os.Getenv("RELATED_IMAGE_ACTIVITY"), "docker.io/library/busybox:1.37"),
+	}
 }
 
 // SetupAll adds every kind to the manager.

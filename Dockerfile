@@ -1,0 +1,13 @@
+FROM golang:1.26 AS build
+WORKDIR /src
+COPY go.mod go.sum ./
+RUN go mod download
+COPY main.go ./
+COPY api/ api/
+COPY controllers/ controllers/
+RUN CGO_ENABLED=0 go build -trimpath -ldflags="-s -w" -o /manager .
+
+FROM gcr.io/distroless/static:nonroot
+COPY --from=build /manager /manager
+USER 65532:65532
+ENTRYPOINT ["/manager"]

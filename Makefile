@@ -1,0 +1,105 @@
+# Mainstay Operator. `make help` lists the targets.
+
+VERSION ?= 0.1.0
+IMG     ?= ghcr.io/mainstay-operator/mainstay-operator:v$(VERSION)
+
+# CLUSTER=local is the one that hack/cluster makes on this machine;
+# CLUSTER=existing is whatever KUBECONFIG points at.
+CLUSTER ?= local
+BIN     := $(CURDIR)/.bin
+export CLUSTER IMG VERSION
+export PATH := $(BIN):$(PATH)
+export CGO_ENABLED := 0
+ifeq ($(CLUSTER),local)
+export KUBECONFIG := $(CURDIR)/.cluster/kubeconfig
+endif
+
+# tool builds the tools of one nested module, when its go.mod has changed.
+define tool
+	@mkdir -p $(BIN) && echo "building $(1)" && go build -C hack/tools/$(1) -trimpath -ldflags="-s -w" -o $(BIN)/ tool && touch $(2)
+endef
+
+.DEFAULT_GOAL := help
+.PHONY: help
+help: ## Show this help.
+	@awk 'BEGIN {FS = ":.*## "} /^##@/ {printf "\n%s\n", substr($$0, 5)} /^[a-z0-9-]+:.*## / {printf "  %-14s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
+
+##@ Try it
+.PHONY: demo demo-down
+demo: $(BIN)/kustomize ## Make a cluster on this machine, run the operator on it and prove every kind.
+	go run ./hack/demo
+
+demo-down: ## Take the demo and its cluster away.
+	go run ./hack/demo down
+
+##@ Develop
+.PHONY: generate manifests fmt vet lint tidy verify test e2e build run
+generate: $(BIN)/controller-gen ## Generate deep copies.
+	controller-gen object:headerFile=hack/boilerplate.go.txt paths=./api/...
+
+manifests: $(BIN)/controller-gen ## Generate CRDs and the manager's role.
+	controller-gen crd rbac:roleName=manager-role paths=./api/... paths=./controllers/... \
+	  output:crd:artifacts:config=config/crd/bases output:rbac:artifacts:config=config/rbac
+
+fmt: ## Format the code.
+	gofmt -w $$(git ls-files '*.go')
+
+vet: ## Vet the code.
+	go vet ./...
+
+lint: $(BIN)/golangci-lint ## Lint the code.
+	golangci-lint run
+
+tidy: ## Tidy go.mod.
+	go mod tidy
+
+verify: generate manifests fmt tidy lint ## Fail when anything generated, formatted or linted would differ.
+	@git diff --exit-code || { echo "verify: commit what 'make generate manifests fmt tidy' changes"; exit 1; }
+
+test: ## Run the unit and integration tests.
+	go run ./hack/cluster assets
+	KUBEBUILDER_ASSETS=$(BIN) go test $$(go list ./... | grep -v /test/e2e)
+
+e2e: cluster-up deploy ## Run the end-to-end tests on real pods.
+	go test ./test/e2e -count=1 -timeout 25m -v -ginkgo.v=false
+
+build: ## Build the manager.
+	go build -trimpath -ldflags="-s -w" -o $(BIN)/manager .
+
+run: install ## Run the manager here, against the cluster.
+	go run . --health-probe-bind-address=0
+
+##@ A cluster on this machine
+.PHONY: cluster-up cluster-down kubeconfig
+cluster-up: ## Start a one-node Kubernetes here, or repair it.
+	@if [ "$(CLUSTER)" = local ]; then go run ./hack/cluster up; fi
+
+cluster-down: ## Stop it and leave nothing behind.
+	go run ./hack/cluster down
+
+kubeconfig: ## Print the path of its kubeconfig.
+	@echo $(KUBECONFIG)
+
+##@ Install
+.PHONY: install uninstall deploy undeploy docker-build
+install: $(BIN)/kustomize ## Install the CRDs.
+	kustomize build config/crd | kubectl apply --server-side -f -
+
+uninstall: $(BIN)/kustomize ## Remove the CRDs and with them every object of ours.
+	kustomize build config/crd | kubectl delete --ignore-not-found -f -
+
+deploy: $(BIN)/kustomize ## Install CRDs, rights and manager.
+	go run ./hack/demo deploy
+
+undeploy: $(BIN)/kustomize ## Remove them.
+	kustomize build config/default | kubectl delete --ignore-not-found -f -
+
+docker-build: ## Build the image with a container engine.
+	docker build -t $(IMG) .
+
+$(BIN)/controller-gen: hack/tools/codegen/go.mod
+	$(call tool,codegen,$(BIN)/controller-gen $(BIN)/kustomize)
+$(BIN)/kustomize: hack/tools/codegen/go.mod
+	$(call tool,codegen,$(BIN)/controller-gen $(BIN)/kustomize)
+$(BIN)/golangci-lint: hack/tools/golangci-lint/go.mod
+	$(call tool,golangci-lint,$(BIN)/golangci-lint)

@@ -1,0 +1,79 @@
+package controllers
+
+import (
+	"slices"
+
+	appsv1 "k8s.io/api/apps/v1"
+	corev1 "k8s.io/api/core/v1"
+	policyv1 "k8s.io/api/policy/v1"
+	"k8s.io/apimachinery/pkg/api/meta"
+	"k8s.io/apimachinery/pkg/labels"
+	toolscache "k8s.io/client-go/tools/cache"
+	"sigs.k8s.io/controller-runtime/pkg/cache"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/mainstay-operator/mainstay-operator/controllers/internal/parts"
+)
+
+// CacheOptions bound what the manager keeps in memory: pods and Secrets only of
+// our own making, and of other people's objects no more than that they exist,
+// which is what it takes to refuse their names. No namespace means all.
+func CacheOptions(namespaces []string) cache.Options {
+	ours := cache.ByObject{Label: labels.SelectorFromSet(labels.Set{parts.LabelManagedBy: parts.ManagedBy})}
+	named := cache.ByObject{Transform: bareStrangers}
+	options := cache.Options{
+		DefaultTransform: cache.TransformStripManagedFields(),
+		ByObject: map[client.Object]cache.ByObject{
+			&corev1.Pod{}:                   ours,
+			&corev1.Secret{}:                ours,
+			&corev1.Service{}:               named,
+			&corev1.ConfigMap{}:             named,
+			&appsv1.Deployment{}:            named,
+			&appsv1.StatefulSet{}:           named,
+			&policyv1.PodDisruptionBudget{}: named,
+		},
+	}
+	for _, namespace := range slices.Compact(slices.Sorted(slices.Values(namespaces))) {
+		if options.DefaultNamespaces == nil {
+			options.DefaultNamespaces = map[string]cache.Config{}
+		}
+		options.DefaultNamespaces[namespace] = cache.Config{}
+	}
+	return options
+}
+
+// bareStrangers keeps nothing but the identity of an object that is not ours.
+func bareStrangers(in any) (any, error) {
+	if _, gone := in.(toolscache.DeletedFinalStateUnknown); gone {
+		return in, nil
+	}
+	obj, err := meta.Accessor(in)
+	if err != nil {
+		return in, nil //nolint:nilerr // not an object: nothing to strip
+	}
+	obj.SetManagedFields(nil)
+	if obj.GetLabels()[parts.LabelManagedBy] == parts.ManagedBy {
+		return in, nil
+	}
+	var bare client.Object
+	switch in.(type) {
+	case *corev1.Service:
+		bare = &corev1.Service{}
+	case *corev1.ConfigMap:
+		bare = &corev1.ConfigMap{}
+	case *appsv1.Deployment:
+		bare = &appsv1.Deployment{}
+	case *appsv1.StatefulSet:
+		bare = &appsv1.StatefulSet{}
+	case *policyv1.PodDisruptionBudget:
+		bare = &policyv1.PodDisruptionBudget{}
+	default:
+		return in, nil
+	}
+	bare.SetNamespace(obj.GetNamespace())
+	bare.SetName(obj.GetName())
+	bare.SetUID(obj.GetUID())
+	bare.SetResourceVersion(obj.GetResourceVersion())
+	bare.SetOwnerReferences(obj.GetOwnerReferences())
+	return bare, nil
+}

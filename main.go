@@ -1,0 +1,90 @@
+// Command manager runs the Mainstay Operator.
+package main
+
+import (
+	"flag"
+	"fmt"
+	"os"
+	"strings"
+	"time"
+
+	"k8s.io/apimachinery/pkg/runtime"
+	utilruntime "k8s.io/apimachinery/pkg/util/runtime"
+	clientgoscheme "k8s.io/client-go/kubernetes/scheme"
+	ctrl "sigs.k8s.io/controller-runtime"
+	"sigs.k8s.io/controller-runtime/pkg/healthz"
+	"sigs.k8s.io/controller-runtime/pkg/log/zap"
+	"sigs.k8s.io/controller-runtime/pkg/metrics/filters"
+	metricsserver "sigs.k8s.io/controller-runtime/pkg/metrics/server"
+
+	cachev1alpha1 "github.com/mainstay-operator/mainstay-operator/api/cache/v1alpha1"
+	"github.com/mainstay-operator/mainstay-operator/controllers"
+)
+
+// Lease times of Kubernetes' own components: a leader that is lost together
+// with its node is followed after at most leaseDuration.
+const (
+	leaseDuration = 15 * time.Second
+	renewDeadline = 10 * time.Second
+	retryPeriod   = 2 * time.Second
+)
+
+func main() {
+	if err := run(); err != nil {
+		fmt.Fprintln(os.Stderr, "manager:", err)
+		os.Exit(1)
+	}
+}
+
+func run() error {
+	metricsAddress := flag.String("metrics-bind-address", "0", "address of the metrics, as :8443; 0 turns them off")
+	metricsSecure := flag.Bool("metrics-secure", true, "serve the metrics over TLS to authorized clients only")
+	probeAddress := flag.String("health-probe-bind-address", ":8081", "address of /healthz and /readyz; 0 turns them off")
+	leaderElect := flag.Bool("leader-elect", false, "let only one of several managers act")
+	logging := zap.Options{}
+	logging.BindFlags(flag.CommandLine)
+	flag.Parse()
+	ctrl.SetLogger(zap.New(zap.UseFlagOptions(&logging)))
+
+	scheme := runtime.NewScheme()
+	utilruntime.Must(clientgoscheme.AddToScheme(scheme))
+	utilruntime.Must(cachev1alpha1.AddToScheme(scheme))
+
+	metrics := metricsserver.Options{BindAddress: *metricsAddress, SecureServing: *metricsSecure}
+	if *metricsSecure {
+		metrics.FilterProvider = filters.WithAuthenticationAndAuthorization
+	}
+	lease, renew, retry := leaseDuration, renewDeadline, retryPeriod
+	mgr, err := ctrl.NewManager(ctrl.GetConfigOrDie(), ctrl.Options{
+		Scheme:                        scheme,
+		Cache:                         controllers.CacheOptions(watchedNamespaces()),
+		Metrics:                       metrics,
+		HealthProbeBindAddress:        *probeAddress,
+		LeaderElection:                *leaderElect,
+		LeaderElectionID:              "mainstay-operator.io",
+		LeaderElectionReleaseOnCancel: true,
+		LeaseDuration:                 &lease,
+		RenewDeadline:                 &renew,
+		RetryPeriod:                   &retry,
+	})
+	if err != nil {
+		return fmt.Errorf("making the manager: %w", err)
+	}
+
+	ctx := ctrl.SetupSignalHandler()
+	if err := controllers.SetupAll(ctx, mgr, controllers.Options{Images: controllers.ImagesFromEnv()}); err != nil {
+		return err
+	}
+	if err := mgr.AddHealthzCheck("healthz", healthz.Ping); err != nil {
+		return fmt.Errorf("adding the health check: %w", err)
+	}
+	if err := mgr.AddReadyzCheck("readyz", healthz.Ping); err != nil {
+		return fmt.Errorf("adding the readiness check: %w", err)
+	}
+	return mgr.Start(ctx)
+}
+
+// watchedNamespaces are those of WATCH_NAMESPACE, comma-separated; none means all.
+func watchedNamespaces() []string {
+	return strings.FieldsFunc(os.Getenv("WATCH_NAMESPACE"), func(r rune) bool { return r == ',' || r == ' ' })
+}
