@@ -1,0 +1,148 @@
+package main
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+)
+
+const kubernetesVersion = "v1.37.1"
+
+// kubernetesFlags stamp the version that clients see.
+const kubernetesFlags = "-s -w" +
+	" -X k8s.io/component-base/version.gitVersion=" + kubernetesVersion +
+	" -X k8s.io/component-base/version.gitMajor=1" +
+	" -X k8s.io/component-base/version.gitMinor=37" +
+	" -X k8s.io/client-go/pkg/version.gitVersion=" + kubernetesVersion
+
+// binary is something that is built from a module into .bin.
+type binary struct {
+	name   string
+	module string // folder below the root that holds the go.mod
+	pkg    string
+	flags  string
+}
+
+var (
+	kubernetes = []binary{
+		kubernetesBinary("kube-apiserver"), kubernetesBinary("kubectl"), kubernetesBinary("kube-controller-manager"),
+		kubernetesBinary("kube-scheduler"), kubernetesBinary("kubelet"), kubernetesBinary("kube-proxy"),
+	}
+	etcd = []binary{
+		{name: "etcd", module: "hack/tools/etcd", pkg: "go.etcd.io/etcd/server/v3", flags: "-s -w"},
+		{name: "etcdctl", module: "hack/tools/etcd", pkg: "go.etcd.io/etcd/etcdctl/v3", flags: "-s -w"},
+	}
+	coredns = []binary{{name: "coredns", module: "hack/tools/coredns", pkg: "github.com/coredns/coredns", flags: "-s -w"}}
+	pause   = []binary{{name: "pause", module: ".", pkg: "./hack/cluster/pause", flags: "-s -w"}}
+)
+
+func kubernetesBinary(name string) binary {
+	return binary{name: name, module: "hack/tools/kubernetes", pkg: "k8s.io/kubernetes/cmd/" + name, flags: kubernetesFlags}
+}
+
+// buildAll builds everything that the cluster runs.
+func buildAll(ctx context.Context, l layout) error {
+	for _, group := range [][]binary{etcd, kubernetes, coredns, pause} {
+		if err := build(ctx, l, group); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// assets builds what an envtest needs, which asks for no privileges.
+func assets(ctx context.Context, l layout, _ []string) error {
+	for _, group := range [][]binary{etcd[:1], kubernetes[:2]} {
+		if err := build(ctx, l, group); err != nil {
+			return err
+		}
+	}
+	fmt.Println(l.bin(""))
+	return nil
+}
+
+// build makes those binaries of a group anew that are missing or older than
+// their module. A group shares one module and one set of flags, so that one
+// run of the compiler makes them all.
+func build(ctx context.Context, l layout, group []binary) error {
+	want, err := stamp(l, group[0])
+	if err != nil {
+		return err
+	}
+	var stale []binary
+	for _, b := range group {
+		if have, err := os.ReadFile(stampFile(l, b)); err != nil || string(have) != want || firstExisting(l.bin(b.name)) == "" {
+			stale = append(stale, b)
+		}
+	}
+	if len(stale) == 0 {
+		return nil
+	}
+	if err := compile(ctx, l, stale); err != nil {
+		return err
+	}
+	for _, b := range stale {
+		if err := os.WriteFile(stampFile(l, b), []byte(want), 0o644); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func compile(ctx context.Context, l layout, group []binary) error {
+	names := make([]string, 0, len(group))
+	packages := make([]string, 0, len(group))
+	for _, b := range group {
+		names, packages = append(names, b.name), append(packages, b.pkg)
+	}
+	note("building %s (minutes when it is the first time)", strings.Join(names, " "))
+	// Built beside and then moved: a binary that runs cannot be written to.
+	fresh := l.bin(".new")
+	if err := os.MkdirAll(fresh, 0o755); err != nil {
+		return err
+	}
+	defer os.RemoveAll(fresh)
+	args := append([]string{"build", "-trimpath", "-ldflags", group[0].flags, "-o", fresh + "/"}, packages...)
+	if err := show(ctx, filepath.Join(l.Root, group[0].module), []string{"CGO_ENABLED=0", "GOWORK=off"}, "go", args...); err != nil {
+		return err
+	}
+	for _, b := range group {
+		if err := os.Rename(filepath.Join(fresh, builtName(b.pkg)), l.bin(b.name)); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// builtName is the name go build gives the binary of a package: the last
+// element of its path that is not a major version.
+func builtName(pkg string) string {
+	if base := filepath.Base(pkg); !strings.HasPrefix(base, "v") || strings.Trim(base[1:], "0123456789") != "" {
+		return base
+	}
+	return filepath.Base(filepath.Dir(pkg))
+}
+
+// stamp changes when a binary of the module has to be built anew.
+func stamp(l layout, b binary) (string, error) {
+	sum := sha256.New()
+	sum.Write([]byte(b.flags))
+	files := []string{"go.mod", "go.sum"}
+	if b.module == "." { // our own code: no dependency beyond the standard library
+		files = []string{filepath.Join(b.pkg, "main.go")}
+	}
+	for _, file := range files {
+		content, err := os.ReadFile(filepath.Join(l.Root, b.module, file))
+		if err != nil {
+			return "", err
+		}
+		sum.Write(content)
+	}
+	return hex.EncodeToString(sum.Sum(nil)), nil
+}
+
+func stampFile(l layout, b binary) string { return l.bin("." + b.name + ".stamp") }

@@ -1,0 +1,173 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+	"syscall"
+	"time"
+)
+
+const cgroupRoot = "/sys/fs/cgroup"
+
+// unified tells whether this machine has cgroup v2 only.
+func unified() bool {
+	_, err := os.Stat(filepath.Join(cgroupRoot, "cgroup.controllers"))
+	return err == nil
+}
+
+// ourCgroups are the folders of our cgroup: one with version 2, one for each
+// hierarchy with version 1.
+func ourCgroups() ([]string, error) {
+	if unified() {
+		return []string{filepath.Join(cgroupRoot, cgroupName)}, nil
+	}
+	hierarchies, err := filepath.Glob(filepath.Join(cgroupRoot, "*", "cgroup.procs"))
+	if err != nil || len(hierarchies) == 0 {
+		return nil, fmt.Errorf("no cgroups are mounted at %s", cgroupRoot)
+	}
+	var ours []string
+	for _, file := range hierarchies {
+		dir := filepath.Dir(file)
+		if real, err := filepath.EvalSymlinks(dir); err == nil && real == dir { // "cpu" may be a link to "cpu,cpuacct"
+			ours = append(ours, filepath.Join(dir, cgroupName))
+		}
+	}
+	return ours, nil
+}
+
+// makeCgroups makes the cgroup that holds all pods, so that they are found
+// again whatever happens.
+func makeCgroups(context.Context) error {
+	ours, err := ourCgroups()
+	if err != nil {
+		return err
+	}
+	for _, dir := range ours {
+		if err := os.MkdirAll(dir, 0o755); err != nil {
+			return fmt.Errorf("%w: cgroups must be writable here", err)
+		}
+		if unified() {
+			enableControllers(cgroupRoot)
+			enableControllers(dir)
+			continue
+		}
+		// A cpuset of version 1 takes nobody in before it has processors and memory.
+		for _, file := range []string{"cpuset.cpus", "cpuset.mems"} {
+			if err := inherit(dir, file); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+// enableControllers hands each controller down by itself, since one that
+// cannot be must not keep the others back; kubelet names what it misses.
+func enableControllers(dir string) {
+	controllers, err := os.ReadFile(filepath.Join(dir, "cgroup.controllers"))
+	if err != nil {
+		return
+	}
+	for _, name := range strings.Fields(string(controllers)) {
+		_ = os.WriteFile(filepath.Join(dir, "cgroup.subtree_control"), []byte("+"+name), 0o644)
+	}
+}
+
+func inherit(dir, file string) error {
+	have, err := os.ReadFile(filepath.Join(dir, file))
+	if err != nil || strings.TrimSpace(string(have)) != "" {
+		return nil //nolint:nilerr // not a cpuset hierarchy
+	}
+	parent, err := os.ReadFile(filepath.Join(filepath.Dir(dir), file))
+	if err != nil {
+		return err
+	}
+	return os.WriteFile(filepath.Join(dir, file), parent, 0o644)
+}
+
+// podProcesses lists the processes in our cgroup.
+func podProcesses() []int {
+	var pids []int
+	ours, _ := ourCgroups()
+	for _, root := range ours {
+		_ = filepath.WalkDir(root, func(path string, _ fs.DirEntry, err error) error {
+			if err != nil || filepath.Base(path) != "cgroup.procs" {
+				return nil //nolint:nilerr // a cgroup that has gone meanwhile
+			}
+			list, _ := os.ReadFile(path)
+			for field := range strings.FieldsSeq(string(list)) {
+				if pid, err := strconv.Atoi(field); err == nil && pid > 1 && !slices.Contains(pids, pid) {
+					pids = append(pids, pid)
+				}
+			}
+			return nil
+		})
+	}
+	return pids
+}
+
+// stopPods ends whatever runs in pods: politely, then for good.
+func stopPods(ctx context.Context) error {
+	for _, round := range []struct {
+		signal syscall.Signal
+		limit  time.Duration
+	}{{syscall.SIGTERM, 5 * time.Second}, {syscall.SIGKILL, 10 * time.Second}} {
+		for _, pid := range podProcesses() {
+			_ = syscall.Kill(pid, round.signal)
+		}
+		err := poll(ctx, round.limit, 50*time.Millisecond, noPodProcesses)
+		if err == nil {
+			return nil
+		}
+		if round.signal == syscall.SIGKILL {
+			return err
+		}
+	}
+	return nil
+}
+
+func noPodProcesses(context.Context) error {
+	if left := podProcesses(); len(left) > 0 {
+		return fmt.Errorf("processes of pods still run: %v", left)
+	}
+	return nil
+}
+
+// removeCgroups removes our cgroups, the innermost first.
+func removeCgroups(ctx context.Context) error {
+	return poll(ctx, 10*time.Second, 100*time.Millisecond, func(context.Context) error {
+		ours, err := ourCgroups()
+		if err != nil {
+			return nil //nolint:nilerr // then there is nothing of ours
+		}
+		for _, root := range append(ours, filepath.Join(cgroupRoot, "unified", cgroupName)) {
+			if err := removeTree(root); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+}
+
+func removeTree(root string) error {
+	var dirs []string
+	_ = filepath.WalkDir(root, func(path string, entry fs.DirEntry, err error) error {
+		if err == nil && entry.IsDir() {
+			dirs = append(dirs, path)
+		}
+		return nil
+	})
+	slices.Reverse(dirs)
+	for _, dir := range dirs {
+		if err := os.Remove(dir); err != nil && !os.IsNotExist(err) {
+			return err
+		}
+	}
+	return nil
+}

@@ -1,0 +1,145 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"flag"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+)
+
+// loadArchives imports archives that were made elsewhere.
+func loadArchives(ctx context.Context, l layout, archives []string) error {
+	if len(archives) == 0 {
+		return errors.New("load-image needs the names of image archives, as docker save and crane pull make them")
+	}
+	if err := l.usable(); err != nil {
+		return err
+	}
+	for _, archive := range archives {
+		if err := importArchive(ctx, archive); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// loadBinary packs a static binary as an image and imports it.
+func loadBinary(ctx context.Context, l layout, args []string) error {
+	flags := flag.NewFlagSet("image", flag.ContinueOnError)
+	name := flags.String("name", "", "full name of the image, with registry and tag")
+	binary := flags.String("binary", "", "static binary that becomes its entry point")
+	user := flags.String("user", "65532:65532", "user and group it runs as")
+	if err := flags.Parse(args); err != nil {
+		return err
+	}
+	if *name == "" || *binary == "" {
+		return errors.New("image needs --name and --binary")
+	}
+	if err := l.usable(); err != nil {
+		return err
+	}
+	image, err := binaryImage(*name, *binary, filepath.Base(*binary), *user)
+	if err != nil {
+		return err
+	}
+	if err := importImages(ctx, l, []ociImage{image}); err != nil {
+		return err
+	}
+	fmt.Println(image.Name, image.digest())
+	return nil
+}
+
+// usable fails when our containerd does not run.
+func (l layout) usable() error {
+	if err := l.foreign(); err != nil {
+		return err
+	}
+	if _, alive := running("containerd"); !alive {
+		return errors.New("the cluster is down: go run ./hack/cluster up")
+	}
+	return nil
+}
+
+// binaryImage holds what images without a distribution hold: the binary, a
+// user and a folder for temporary files.
+func binaryImage(name, path, as, user string) (ociImage, error) {
+	content, err := os.ReadFile(path)
+	if err != nil {
+		return ociImage{}, err
+	}
+	own, err := entriesLayer([]entry{
+		{name: "etc/", mode: 0o755},
+		{name: "etc/passwd", mode: 0o644, content: []byte("root:x:0:0:root:/root:/sbin/nologin\nnonroot:x:65532:65532:nonroot:/home/nonroot:/sbin/nologin\n")},
+		{name: "etc/group", mode: 0o644, content: []byte("root:x:0:\nnonroot:x:65532:\n")},
+		{name: "tmp/", mode: 0o1777},
+		{name: as, mode: 0o755, content: content},
+	})
+	return ociImage{
+		Name:   name,
+		Config: imageConfig{User: user, Env: []string{usualPath}, Entrypoint: []string{"/" + as}, WorkingDir: "/"},
+		Layers: []layer{own},
+	}, err
+}
+
+// importImages imports what containerd does not have with the same digest.
+func importImages(ctx context.Context, l layout, images []ociImage) error {
+	digests := map[string]string{}
+	for _, image := range images {
+		digests[image.Name] = image.digest()
+	}
+	present, err := havingAll(ctx, digests)
+	if err != nil || present {
+		return err
+	}
+	archive := l.state("import.tar")
+	if err := writeArchiveFile(archive, images); err != nil {
+		return err
+	}
+	return errors.Join(importArchive(ctx, archive), os.Remove(archive))
+}
+
+func importArchive(ctx context.Context, archive string) error {
+	printed, err := ctr(ctx, "images", "import", archive)
+	if err != nil {
+		return err
+	}
+	if !strings.Contains(printed, "unpacking ") {
+		return fmt.Errorf("%s holds no image for this machine: an image needs its architecture and os", archive)
+	}
+	return nil
+}
+
+func writeArchiveFile(path string, images []ociImage) error {
+	fresh := path + ".new"
+	file, err := os.Create(fresh)
+	if err != nil {
+		return err
+	}
+	if err := errors.Join(writeArchive(file, images), file.Close()); err != nil {
+		return errors.Join(err, os.Remove(fresh))
+	}
+	return os.Rename(fresh, path)
+}
+
+// havingAll tells whether containerd has every image with its digest.
+func havingAll(ctx context.Context, digests map[string]string) (bool, error) {
+	listed, err := ctr(ctx, "images", "list")
+	if err != nil {
+		return false, err
+	}
+	have := map[string]string{}
+	for line := range strings.Lines(listed) {
+		if fields := strings.Fields(line); len(fields) > 2 {
+			have[fields[0]] = fields[2]
+		}
+	}
+	for name, digest := range digests {
+		if have[name] != digest {
+			return false, nil
+		}
+	}
+	return true, nil
+}

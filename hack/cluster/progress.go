@@ -1,0 +1,107 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"strings"
+	"time"
+)
+
+// step is one line of progress: what is done, and how long it took.
+type step struct {
+	name string
+	do   func(context.Context) error
+}
+
+func runSteps(ctx context.Context, steps []step) error {
+	for _, s := range steps {
+		began := time.Now()
+		if err := s.do(ctx); err != nil {
+			return fmt.Errorf("%s: %w", s.name, err)
+		}
+		fmt.Printf("%8.2fs  %s\n", time.Since(began).Seconds(), s.name)
+	}
+	return nil
+}
+
+// note adds a line below the step that is running.
+func note(format string, args ...any) {
+	fmt.Printf("           · "+format+"\n", args...)
+}
+
+// poll calls check until it succeeds, and gives back its last error when the
+// time is over.
+func poll(ctx context.Context, limit, pause time.Duration, check func(context.Context) error) error {
+	deadline, cancel := context.WithTimeout(ctx, limit)
+	defer cancel()
+	tick := time.NewTicker(pause)
+	defer tick.Stop()
+	for {
+		err := check(deadline)
+		if err == nil {
+			return nil
+		}
+		if stop := (stopPolling{}); errors.As(err, &stop) {
+			return stop.cause
+		}
+		select {
+		case <-deadline.Done():
+			return fmt.Errorf("not within %s: %w", limit, err)
+		case <-tick.C:
+		}
+	}
+}
+
+// stopPolling is returned by a check that can no longer succeed.
+type stopPolling struct{ cause error }
+
+func (s stopPolling) Error() string { return s.cause.Error() }
+
+// output runs a command and returns what it prints; an error carries the
+// command and what it had to say.
+func output(ctx context.Context, name string, args ...string) (string, error) {
+	return outputWithInput(ctx, "", name, args...)
+}
+
+func outputWithInput(ctx context.Context, input, name string, args ...string) (string, error) {
+	var out, errs bytes.Buffer
+	cmd := exec.CommandContext(ctx, name, args...)
+	cmd.Stdout, cmd.Stderr, cmd.Env = &out, &errs, environment()
+	if input != "" {
+		cmd.Stdin = strings.NewReader(input)
+	}
+	if err := cmd.Run(); err != nil {
+		return out.String(), fmt.Errorf("%s %s: %w: %s", name, strings.Join(args, " "), err, lastLines(errs.String(), 10))
+	}
+	return out.String(), nil
+}
+
+// show runs a command whose output is worth watching.
+func show(ctx context.Context, dir string, env []string, name string, args ...string) error {
+	cmd := exec.CommandContext(ctx, name, args...)
+	cmd.Dir, cmd.Stdout, cmd.Stderr, cmd.Env = dir, os.Stderr, os.Stderr, append(environment(), env...)
+	if err := cmd.Run(); err != nil {
+		return fmt.Errorf("%s %s: %w", name, strings.Join(args, " "), err)
+	}
+	return nil
+}
+
+// environment is this process's own, without a proxy for the cluster's own
+// addresses.
+func environment() []string {
+	const local = "127.0.0.1,localhost," + podRange + "," + serviceRange + ",.svc,.cluster.local"
+	return append(os.Environ(),
+		"NO_PROXY="+local, "no_proxy="+local, "LC_ALL=C", "DEBIAN_FRONTEND=noninteractive")
+}
+
+func lastLines(text string, count int) string {
+	lines := strings.Split(strings.TrimSpace(text), "\n")
+	if len(lines) > count {
+		lines = lines[len(lines)-count:]
+	}
+	return strings.Join(lines, "\n")
+}
