@@ -1,0 +1,70 @@
+package easyservice
+
+import (
+	"cmp"
+	"net"
+	"slices"
+	"strconv"
+	"strings"
+
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/utils/ptr"
+
+	appv1 "github.com/mainstay-operator/mainstay-operator/api/app/v1"
+)
+
+// endpoints are all addresses of all ports, sorted and never nil. service is nil
+// when there is none.
+func endpoints(service *corev1.Service, pods []corev1.Pod) []appv1.Endpoint {
+	list := []appv1.Endpoint{}
+	if service == nil {
+		return list
+	}
+	node := lowestHost(pods)
+	for _, p := range service.Spec.Ports {
+		add := func(kind corev1.ServiceType, host string, port int32) {
+			url := scheme(p) + "://" + net.JoinHostPort(host, strconv.Itoa(int(port)))
+			list = append(list, appv1.Endpoint{Name: cmp.Or(p.Name, strconv.Itoa(int(p.Port))), Type: kind, URL: url})
+		}
+		add(corev1.ServiceTypeClusterIP, service.Name+"."+service.Namespace+".svc", p.Port)
+		if p.NodePort != 0 && node != "" {
+			add(corev1.ServiceTypeNodePort, node, p.NodePort)
+		}
+		for _, ingress := range service.Status.LoadBalancer.Ingress {
+			add(corev1.ServiceTypeLoadBalancer, cmp.Or(ingress.Hostname, ingress.IP), p.Port)
+		}
+	}
+	slices.SortFunc(list, func(a, b appv1.Endpoint) int {
+		return cmp.Or(strings.Compare(a.Name, b.Name), strings.Compare(string(a.Type), string(b.Type)), strings.Compare(a.URL, b.URL))
+	})
+	return list
+}
+
+// scheme goes by appProtocol, else by the port's name, else by the protocol.
+func scheme(p corev1.ServicePort) string {
+	prefix, _, _ := strings.Cut(p.Name, "-")
+	for _, said := range []string{ptr.Deref(p.AppProtocol, ""), prefix} {
+		if said = strings.ToLower(said); said == "http" || said == "https" {
+			return said
+		}
+	}
+	return strings.ToLower(string(p.Protocol))
+}
+
+// lowestHost is the lowest address of the nodes that run a ready pod: such a node
+// answers under either external traffic policy. Empty when there is none.
+func lowestHost(pods []corev1.Pod) string {
+	lowest := ""
+	for i := range pods {
+		for _, c := range pods[i].Status.Conditions {
+			host := pods[i].Status.HostIP
+			if c.Type != corev1.PodReady || c.Status != corev1.ConditionTrue || !pods[i].DeletionTimestamp.IsZero() {
+				continue
+			}
+			if lowest == "" || host < lowest {
+				lowest = host
+			}
+		}
+	}
+	return lowest
+}

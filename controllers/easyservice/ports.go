@@ -1,0 +1,127 @@
+package easyservice
+
+import (
+	"cmp"
+
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/util/intstr"
+	corev1ac "k8s.io/client-go/applyconfigurations/core/v1"
+
+	appv1 "github.com/mainstay-operator/mainstay-operator/api/app/v1"
+)
+
+// socket is what makes a port unique in a Service and in a container.
+type socket struct {
+	number   int32
+	protocol corev1.Protocol
+}
+
+func protocol(p appv1.Port) corev1.Protocol { return cmp.Or(p.Protocol, corev1.ProtocolTCP) }
+
+// targetName is the name that targetPort gives to the container's port, if any.
+func targetName(p appv1.Port) string {
+	if p.TargetPort != nil && p.TargetPort.Type == intstr.String {
+		return p.TargetPort.StrVal
+	}
+	return ""
+}
+
+// listens is the number that the container listens on.
+func listens(p appv1.Port) int32 {
+	if p.TargetPort != nil && p.TargetPort.Type == intstr.Int {
+		return p.TargetPort.IntVal
+	}
+	return p.Port
+}
+
+// containerPorts are the sockets behind the ports, each once, although several
+// ports may lead to one. A name that a targetPort gives goes before the name of
+// a port, since the Service finds the socket by it.
+func containerPorts(ports []appv1.Port) []*corev1ac.ContainerPortApplyConfiguration {
+	named, taken := map[socket]string{}, map[string]bool{}
+	for _, name := range []func(appv1.Port) string{targetName, func(p appv1.Port) string { return p.Name }} {
+		for _, p := range ports {
+			at := socket{listens(p), protocol(p)}
+			if n := name(p); n != "" && named[at] == "" && !taken[n] {
+				named[at], taken[n] = n, true
+			}
+		}
+	}
+	list, seen := []*corev1ac.ContainerPortApplyConfiguration{}, map[socket]bool{}
+	for _, p := range ports {
+		at := socket{listens(p), protocol(p)}
+		if seen[at] {
+			continue
+		}
+		seen[at] = true
+		port := corev1ac.ContainerPort().WithContainerPort(at.number).WithProtocol(at.protocol)
+		if named[at] != "" {
+			port.WithName(named[at])
+		}
+		list = append(list, port)
+	}
+	return list
+}
+
+// servicePorts are the ports of the Service, of which held are there now.
+func servicePorts(ports []appv1.Port, exposed corev1.ServiceType, held []corev1.ServicePort) []*corev1ac.ServicePortApplyConfiguration {
+	kept := keep(ports, held)
+	list := make([]*corev1ac.ServicePortApplyConfiguration, 0, len(ports))
+	for _, p := range ports {
+		port := corev1ac.ServicePort().
+			WithPort(p.Port).
+			WithProtocol(protocol(p)).
+			WithTargetPort(intstr.FromInt32(listens(p)))
+		if name := targetName(p); name != "" {
+			port.WithTargetPort(intstr.FromString(name))
+		}
+		if p.Name != "" {
+			port.WithName(p.Name)
+		}
+		switch number := cmp.Or(p.NodePort, kept[socket{p.Port, protocol(p)}]); {
+		case exposed == corev1.ServiceTypeClusterIP:
+			port.WithNodePort(0) // said aloud: the server refuses to drop some of them by itself
+		case number != 0:
+			port.WithNodePort(number)
+		}
+		port.AppProtocol = p.AppProtocol
+		list = append(list, port)
+	}
+	return list
+}
+
+// keep finds the node ports that a change of the ports must not lose: a port is
+// the same while its number and protocol stay, else while its name stays. Where
+// both stay the API server keeps the node port by itself and we leave it alone.
+func keep(ports []appv1.Port, held []corev1.ServicePort) map[socket]int32 {
+	bySocket, byName := map[socket]corev1.ServicePort{}, map[string]corev1.ServicePort{}
+	for _, h := range held {
+		bySocket[socket{h.Port, h.Protocol}], byName[h.Name] = h, h
+	}
+	taken := map[int32]bool{} // by the user's choice, or by the port of that number
+	for _, p := range ports {
+		taken[p.NodePort] = true
+	}
+	kept := map[socket]int32{}
+	for _, p := range ports {
+		at := socket{p.Port, protocol(p)}
+		same, there := bySocket[at]
+		if !there || p.NodePort != 0 || taken[same.NodePort] {
+			continue
+		}
+		taken[same.NodePort] = true
+		if same.Name != p.Name {
+			kept[at] = same.NodePort
+		}
+	}
+	for _, p := range ports {
+		at := socket{p.Port, protocol(p)}
+		_, there := bySocket[at]
+		same, known := byName[p.Name]
+		if there || !known || p.NodePort != 0 || taken[same.NodePort] {
+			continue
+		}
+		taken[same.NodePort], kept[at] = true, same.NodePort
+	}
+	return kept
+}

@@ -1,0 +1,92 @@
+package easyservice
+
+import (
+	"slices"
+
+	appsv1 "k8s.io/api/apps/v1"
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/util/intstr"
+	"k8s.io/utils/ptr"
+
+	appv1 "github.com/mainstay-operator/mainstay-operator/api/app/v1"
+	"github.com/mainstay-operator/mainstay-operator/controllers/internal/conditions"
+	"github.com/mainstay-operator/mainstay-operator/controllers/internal/converge"
+	"github.com/mainstay-operator/mainstay-operator/controllers/internal/parts"
+)
+
+// deadlineExceeded is the reason of the Deployment controller for a rollout that
+// got stuck (k8s.io/kubernetes/pkg/controller/deployment/util: TimedOutReason).
+const deadlineExceeded = "ProgressDeadlineExceeded"
+
+// status says what was observed.
+func status(e *appv1.EasyService, observed converge.Observed, pods []corev1.Pod) appv1.EasyServiceStatus {
+	d, found := converge.Find[*appsv1.Deployment](observed, "Deployment", e.Name)
+	if !found {
+		d = &appsv1.Deployment{}
+	}
+	service, _ := converge.Find[*corev1.Service](observed, "Service", e.Name)
+	next := appv1.EasyServiceStatus{
+		Replicas:            d.Status.Replicas,
+		UpdatedReplicas:     d.Status.UpdatedReplicas,
+		ReadyReplicas:       d.Status.ReadyReplicas,
+		AvailableReplicas:   d.Status.AvailableReplicas,
+		UnavailableReplicas: d.Status.UnavailableReplicas,
+		TerminatingReplicas: d.Status.TerminatingReplicas,
+		CollisionCount:      d.Status.CollisionCount,
+		Selector:            parts.SelectorText(kind, e.Name),
+		Endpoints:           endpoints(service, pods),
+		Conditions:          slices.Clone(e.Status.Conditions),
+	}
+	want := ptr.Deref(d.Spec.Replicas, size(e))
+	conditions.FromWorkload(&next.Conditions, e.Generation, conditions.Workload{
+		Generation: d.Generation,
+		Observed:   d.Status.ObservedGeneration,
+		Want:       want,
+		Minimum:    want - mayMiss(d, want),
+		Updated:    d.Status.UpdatedReplicas,
+		Ready:      d.Status.ReadyReplicas,
+		Total:      d.Status.Replicas,
+		Failing:    failing(d, pods),
+		Stuck:      stuck(d),
+	})
+	conditions.Pause(&next.Conditions, e.Generation, e.Spec.Paused)
+	return next
+}
+
+// mayMiss is how many pods a rollout may take away, as the Deployment has it.
+func mayMiss(d *appsv1.Deployment, want int32) int32 {
+	rolling := d.Spec.Strategy.RollingUpdate
+	if rolling == nil || rolling.MaxUnavailable == nil {
+		return 0
+	}
+	count, err := intstr.GetScaledValueFromIntOrPercent(rolling.MaxUnavailable, int(want), false)
+	if err != nil {
+		return 0
+	}
+	return int32(min(count, int(want)))
+}
+
+// failing is why a pod does not start, or why none can be made: a quota, say.
+func failing(d *appsv1.Deployment, pods []corev1.Pod) string {
+	if why := conditions.Failing(pods); why != "" {
+		return why
+	}
+	if c := condition(d, appsv1.DeploymentReplicaFailure); c.Status == corev1.ConditionTrue {
+		return "pods cannot be made: " + c.Message
+	}
+	return ""
+}
+
+func stuck(d *appsv1.Deployment) bool {
+	c := condition(d, appsv1.DeploymentProgressing)
+	return c.Status == corev1.ConditionFalse && c.Reason == deadlineExceeded && d.Status.ObservedGeneration == d.Generation
+}
+
+func condition(d *appsv1.Deployment, kind appsv1.DeploymentConditionType) appsv1.DeploymentCondition {
+	for _, c := range d.Status.Conditions {
+		if c.Type == kind {
+			return c
+		}
+	}
+	return appsv1.DeploymentCondition{}
+}
