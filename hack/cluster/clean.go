@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"strconv"
@@ -63,10 +64,26 @@ func clearMachine(ctx context.Context) error {
 		disconnect,
 		clearRules,
 		func(context.Context) error { return restoreSysctls() },
+		func(context.Context) error { return removeEmpty() },
 		func(context.Context) error { return os.RemoveAll(runDir) },
 	}
 	for _, do := range steps {
 		if err := do(ctx); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// removeEmpty removes what kubelet and the network plugins make at fixed
+// paths, as far as nothing else uses it.
+func removeEmpty() error {
+	for _, path := range []string{
+		"/var/lib/kubelet/device-plugins/kubelet.sock", "/var/lib/kubelet/device-plugins/kubelet_internal_checkpoint",
+		"/var/lib/kubelet/device-plugins", "/var/lib/kubelet", "/var/log/containers", "/var/lib/cni/results", "/var/lib/cni",
+	} {
+		err := os.Remove(path)
+		if err != nil && !errors.Is(err, fs.ErrNotExist) && !errors.Is(err, syscall.ENOTEMPTY) {
 			return err
 		}
 	}

@@ -94,11 +94,15 @@ func importImages(ctx context.Context, l layout, images []ociImage) error {
 	if err != nil || present {
 		return err
 	}
-	archive := l.state("import.tar")
-	if err := writeArchiveFile(archive, images); err != nil {
+	dir, err := os.MkdirTemp(l.state(), "import-") // others may import, too
+	if err != nil {
 		return err
 	}
-	return errors.Join(importArchive(ctx, archive), os.Remove(archive))
+	archive := filepath.Join(dir, "images.tar")
+	if err := writeArchiveFile(archive, images); err != nil {
+		return errors.Join(err, os.RemoveAll(dir))
+	}
+	return errors.Join(importArchive(ctx, archive), os.RemoveAll(dir))
 }
 
 func importArchive(ctx context.Context, archive string) error {

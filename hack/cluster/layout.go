@@ -76,7 +76,7 @@ func (l layout) kubeconfig(user string) string {
 // prepare makes the folders, and refuses a checkout too deep for the sockets
 // that kubelet opens below its own folder.
 func (l layout) prepare() error {
-	if socket := l.state("kubelet", "device-plugins", "kubelet.sock"); len(socket) > maxSocketPath {
+	if socket := l.state("kubelet", "pod-resources", "kubelet.sock"); len(socket) > maxSocketPath {
 		return fmt.Errorf("the path of this checkout is too long for unix sockets (%s): move it to a shorter one", socket)
 	}
 	for _, dir := range []string{"log", "config", "etcd", "containerd", "kubelet", "cni"} {

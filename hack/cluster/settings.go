@@ -44,8 +44,7 @@ func hasNameserver() bool {
 	return strings.Contains("\n"+string(resolv), "\nnameserver ")
 }
 
-// writeSettings renders every template and a kubeconfig for every user. The
-// content is the same each time, so that nothing restarts without need.
+// writeSettings renders every template and a kubeconfig for every user.
 func writeSettings(ctx context.Context, l layout) error {
 	all, err := template.New("").Option("missingkey=error").ParseFS(configFiles, "config/*")
 	if err != nil {
@@ -57,7 +56,7 @@ func writeSettings(ctx context.Context, l layout) error {
 		if err := t.Execute(&content, known); err != nil {
 			return err
 		}
-		if err := os.WriteFile(configPath(l, t.Name()), content.Bytes(), 0o600); err != nil {
+		if err := writeChanged(configPath(l, t.Name()), content.Bytes()); err != nil {
 			return err
 		}
 	}
@@ -105,5 +104,14 @@ func writeKubeconfig(l layout, user string) error {
 		}
 		pairs = append(pairs, word, base64.StdEncoding.EncodeToString(content))
 	}
-	return os.WriteFile(l.kubeconfig(user), []byte(strings.NewReplacer(pairs...).Replace(kubeconfigTemplate)), 0o600)
+	return writeChanged(l.kubeconfig(user), []byte(strings.NewReplacer(pairs...).Replace(kubeconfigTemplate)))
+}
+
+// writeChanged leaves a file alone that is as it should be: kube-proxy ends
+// at every write to its own.
+func writeChanged(path string, content []byte) error {
+	if have, err := os.ReadFile(path); err == nil && bytes.Equal(have, content) {
+		return nil
+	}
+	return os.WriteFile(path, content, 0o600)
 }
