@@ -28,6 +28,10 @@ const (
 	// uid of the memcache user in the official image.
 	uid = 11211
 
+	// defaultMemory and defaultMaxItem are memcached's own defaults, as the schema has them.
+	defaultMemory  = 64 << 20
+	defaultMaxItem = 1 << 20
+
 	// overhead is the memory of a node beside its items: hash table, threads, code.
 	overhead = 64 << 20
 	// perConnection is what a connection's buffers take: 16 KiB for reading, 16 KiB
@@ -46,6 +50,13 @@ func desired(m *cachev1alpha1.Memcached, image string) []converge.Child {
 }
 
 func size(m *cachev1alpha1.Memcached) int32 { return ptr.Deref(m.Spec.Size, 1) }
+
+func bytes(quantity *resource.Quantity, otherwise int64) int64 {
+	if quantity == nil {
+		return otherwise
+	}
+	return quantity.Value()
+}
 
 func headlessName(m *cachev1alpha1.Memcached) string { return m.Name + "-headless" }
 
@@ -96,8 +107,8 @@ func container(m *cachev1alpha1.Memcached, image string) *corev1ac.ContainerAppl
 // arguments keep flag and value apart: memcached 1.6.38 refuses -m=64.
 func arguments(m *cachev1alpha1.Memcached) []string {
 	args := []string{
-		"-m", strconv.FormatInt(max(m.Spec.Memory.Value()>>20, 1), 10),
-		"-I", strconv.FormatInt(m.Spec.MaxItemSize.Value(), 10),
+		"-m", strconv.FormatInt(bytes(m.Spec.Memory, defaultMemory)>>20, 10),
+		"-I", strconv.FormatInt(bytes(m.Spec.MaxItemSize, defaultMaxItem), 10),
 		"-c", strconv.Itoa(int(m.Spec.Connections)),
 		"-t", strconv.Itoa(int(m.Spec.Threads)),
 		"-p", strconv.Itoa(int(m.Spec.Port)),
@@ -118,8 +129,8 @@ func resources(m *cachev1alpha1.Memcached) corev1.ResourceRequirements {
 		if r.Limits == nil {
 			r.Limits = corev1.ResourceList{}
 		}
-		bytes := m.Spec.Memory.Value() + overhead + int64(m.Spec.Connections)*perConnection
-		r.Limits[corev1.ResourceMemory] = *resource.NewQuantity(bytes, resource.BinarySI)
+		needed := bytes(m.Spec.Memory, defaultMemory) + overhead + int64(m.Spec.Connections)*perConnection
+		r.Limits[corev1.ResourceMemory] = *resource.NewQuantity(needed, resource.BinarySI)
 	}
 	return r
 }

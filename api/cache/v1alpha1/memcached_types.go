@@ -12,8 +12,8 @@ import (
 //
 // The overhead in the rule is what memcached needs beside its items: hash table,
 // threads and connection buffers.
-// +kubebuilder:validation:XValidation:rule="!has(self.resources) || !has(self.resources.limits) || !('memory' in self.resources.limits) || quantity(string(self.resources.limits['memory'])).compareTo(quantity(string(self.memory)).add(quantity('64Mi'))) >= 0",message="resources.limits.memory must be at least memory plus 64Mi, or the kernel kills the cache when it fills up"
-// +kubebuilder:validation:XValidation:rule="quantity(string(self.maxItemSize)).compareTo(quantity(string(self.memory))) < 0",message="maxItemSize must be smaller than memory"
+// +kubebuilder:validation:XValidation:rule="!has(self.memory) || !has(self.resources) || !has(self.resources.limits) || !('memory' in self.resources.limits) || quantity(string(self.resources.limits['memory'])).compareTo(quantity(string(self.memory)).add(quantity('64Mi'))) >= 0",message="resources.limits.memory must be at least memory plus 64Mi, or the kernel kills the cache when it fills up"
+// +kubebuilder:validation:XValidation:rule="!has(self.memory) || !has(self.maxItemSize) || quantity(string(self.maxItemSize)).compareTo(quantity(string(self.memory))) < 0",message="maxItemSize must be smaller than memory"
 type MemcachedSpec struct {
 	// size is the number of cache nodes. Default 1.
 	// +optional
@@ -33,13 +33,13 @@ type MemcachedSpec struct {
 	// +optional
 	// +kubebuilder:default="64Mi"
 	// +kubebuilder:validation:XValidation:rule="quantity(string(self)).compareTo(quantity('8Mi')) >= 0 && quantity(string(self)).compareTo(quantity('1Ti')) <= 0",message="memory is a quantity from 8Mi to 1Ti"
-	Memory resource.Quantity `json:"memory,omitempty"`
+	Memory *resource.Quantity `json:"memory,omitempty"`
 
 	// maxItemSize is the largest item (memcached -I), 1Ki to 512Mi and below memory. Default 1Mi.
 	// +optional
 	// +kubebuilder:default="1Mi"
 	// +kubebuilder:validation:XValidation:rule="quantity(string(self)).compareTo(quantity('1Ki')) >= 0 && quantity(string(self)).compareTo(quantity('512Mi')) <= 0",message="maxItemSize is a quantity from 1Ki to 512Mi"
-	MaxItemSize resource.Quantity `json:"maxItemSize,omitempty"`
+	MaxItemSize *resource.Quantity `json:"maxItemSize,omitempty"`
 
 	// connections that a node accepts at once (memcached -c). Default 1024.
 	// +optional
