@@ -1,0 +1,368 @@
+package v1alpha1
+
+import (
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/resource"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+
+	commonv1 "github.com/mainstay-operator/mainstay-operator/api/common/v1"
+)
+
+// RedisAllowUnsafePromotion, set on a Redis to the epoch that its status shows,
+// lets a replica become master although confirmed writes may be lost by it.
+const RedisAllowUnsafePromotion = "mainstay-operator.io/allow-unsafe-promotion"
+
+// RedisSpec says which Redis is wanted: one master and size-1 replicas.
+//
+// +kubebuilder:validation:XValidation:rule="!has(self.durability) || !has(self.durability.minReplicasToWrite) || self.durability.minReplicasToWrite < self.size",message="durability.minReplicasToWrite must be smaller than size: the master does not count"
+// +kubebuilder:validation:XValidation:rule="has(self.storage) == has(oldSelf.storage)",message="storage cannot be added or dropped later; make a new Redis and move the data"
+// +kubebuilder:validation:XValidation:rule="!has(self.maxMemoryPercent) || (has(self.resources) && has(self.resources.limits) && 'memory' in self.resources.limits)",message="maxMemoryPercent needs resources.limits.memory"
+// +kubebuilder:validation:XValidation:rule="!has(self.maxMemoryPercent) || !has(self.config) || !('maxmemory' in self.config)",message="maxMemoryPercent and config.maxmemory say the same thing; set one of them"
+// +kubebuilder:validation:XValidation:rule="has(self.storage) || (!has(self.persistence) || !has(self.persistence.mode) || self.persistence.mode == 'None')",message="persistence.mode needs storage: without it a pod's data goes with the pod"
+type RedisSpec struct {
+	// size is the number of nodes, the master included. Default 3.
+	// +optional
+	// +kubebuilder:default=3
+	// +kubebuilder:validation:Minimum=1
+	// +kubebuilder:validation:Maximum=9
+	Size *int32 `json:"size,omitempty"`
+
+	// image of Redis. Default: the operator's, resolved once and then kept.
+	// +optional
+	// +kubebuilder:validation:MinLength=1
+	// +kubebuilder:validation:MaxLength=512
+	// +kubebuilder:validation:Pattern=`^[^\s]+$`
+	Image string `json:"image,omitempty"`
+
+	// storage of each node. Default: none, a node's data goes with its pod.
+	// +optional
+	Storage *RedisStorage `json:"storage,omitempty"`
+
+	// persistence says what a node writes to its storage.
+	// +optional
+	Persistence *RedisPersistence `json:"persistence,omitempty"`
+
+	// durability says when a write counts as safe.
+	// +optional
+	Durability *RedisDurability `json:"durability,omitempty"`
+
+	// auth of the applications.
+	// +optional
+	Auth *RedisAuth `json:"auth,omitempty"`
+
+	// config holds directives of redis.conf, by their names in lower case. Only
+	// those that cannot touch replication, persistence, users or files are supported.
+	// +optional
+	// +kubebuilder:validation:MaxProperties=64
+	// +kubebuilder:validation:XValidation:rule="self.all(k, k in ['maxmemory','maxmemory-policy','maxmemory-samples','maxmemory-eviction-tenacity','maxclients','timeout','databases','notify-keyspace-events','slowlog-log-slower-than','slowlog-max-len','latency-monitor-threshold','acllog-max-len','lazyfree-lazy-eviction','lazyfree-lazy-expire','lazyfree-lazy-server-del','lazyfree-lazy-user-del','lazyfree-lazy-user-flush','hash-max-listpack-entries','hash-max-listpack-value','list-max-listpack-size','list-compress-depth','set-max-intset-entries','set-max-listpack-entries','set-max-listpack-value','zset-max-listpack-entries','zset-max-listpack-value','hll-sparse-max-bytes','stream-node-max-bytes','stream-node-max-entries','activerehashing','activedefrag','active-expire-effort','hz','dynamic-hz','io-threads','client-output-buffer-limit','client-query-buffer-limit','proto-max-bulk-len','busy-reply-threshold','tracking-table-max-keys','lfu-log-factor','lfu-decay-time','auto-aof-rewrite-percentage','auto-aof-rewrite-min-size','rdbcompression'])",message="config holds a key that is not supported; see the reference for the list",messageExpression="'config: not supported: ' + self.filter(k, !(k in ['maxmemory','maxmemory-policy','maxmemory-samples','maxmemory-eviction-tenacity','maxclients','timeout','databases','notify-keyspace-events','slowlog-log-slower-than','slowlog-max-len','latency-monitor-threshold','acllog-max-len','lazyfree-lazy-eviction','lazyfree-lazy-expire','lazyfree-lazy-server-del','lazyfree-lazy-user-del','lazyfree-lazy-user-flush','hash-max-listpack-entries','hash-max-listpack-value','list-max-listpack-size','list-compress-depth','set-max-intset-entries','set-max-listpack-entries','set-max-listpack-value','zset-max-listpack-entries','zset-max-listpack-value','hll-sparse-max-bytes','stream-node-max-bytes','stream-node-max-entries','activerehashing','activedefrag','active-expire-effort','hz','dynamic-hz','io-threads','client-output-buffer-limit','client-query-buffer-limit','proto-max-bulk-len','busy-reply-threshold','tracking-table-max-keys','lfu-log-factor','lfu-decay-time','auto-aof-rewrite-percentage','auto-aof-rewrite-min-size','rdbcompression'])).join(', ')"
+	// +kubebuilder:validation:XValidation:rule="self.all(k, size(self[k]) > 0 && !self[k].matches('[[:cntrl:]]'))",message="config: a value must not be empty nor hold control characters such as a newline"
+	// +kubebuilder:validation:XValidation:rule="!('client-output-buffer-limit' in self) || self['client-output-buffer-limit'].matches('^(normal|pubsub) [0-9]+[kmgb]* [0-9]+[kmgb]* [0-9]+( (normal|pubsub) [0-9]+[kmgb]* [0-9]+[kmgb]* [0-9]+)?$')",message="config: client-output-buffer-limit is '<normal|pubsub> <hard> <soft> <seconds>', once or twice; the replicas' buffer is the operator's"
+	Config map[string]RedisConfigValue `json:"config,omitempty"`
+
+	// resources of each node.
+	// +optional
+	Resources corev1.ResourceRequirements `json:"resources,omitempty"`
+
+	// maxMemoryPercent of resources.limits.memory is for data; the rest is for
+	// buffers and for the copy that saving makes. Default 75 when there is a limit.
+	// +optional
+	// +kubebuilder:validation:Minimum=10
+	// +kubebuilder:validation:Maximum=95
+	MaxMemoryPercent *int32 `json:"maxMemoryPercent,omitempty"`
+
+	// disruption bounds what evictions may take at once; it counts from size 2 on.
+	// +optional
+	Disruption *commonv1.Disruption `json:"disruption,omitempty"`
+
+	// paused holds every write of the operator back, failover included. Deletion and status go on.
+	// +optional
+	Paused bool `json:"paused,omitempty"`
+
+	commonv1.PodOptions `json:",inline"`
+}
+
+// RedisConfigValue is the value of one directive.
+// +kubebuilder:validation:MaxLength=256
+type RedisConfigValue string
+
+// RedisStorage is a volume per node.
+// +kubebuilder:validation:XValidation:rule="quantity(string(self.size)).compareTo(quantity(string(oldSelf.size))) >= 0",message="storage.size cannot shrink"
+// +kubebuilder:validation:XValidation:rule="has(self.storageClassName) == has(oldSelf.storageClassName) && (!has(self.storageClassName) || self.storageClassName == oldSelf.storageClassName)",message="storage.storageClassName cannot change"
+type RedisStorage struct {
+	// size of each node's volume, from 64Mi on.
+	// +kubebuilder:validation:XValidation:rule="quantity(string(self)).compareTo(quantity('64Mi')) >= 0",message="storage.size is a quantity from 64Mi on"
+	Size resource.Quantity `json:"size"`
+
+	// storageClassName of the volumes. Default: the cluster's default class.
+	// +optional
+	// +kubebuilder:validation:MinLength=1
+	// +kubebuilder:validation:MaxLength=253
+	StorageClassName *string `json:"storageClassName,omitempty"`
+
+	// retention of the volumes when this object is deleted or scaled in. Default Retain.
+	// +optional
+	// +kubebuilder:default=Retain
+	Retention RedisRetention `json:"retention,omitempty"`
+}
+
+// RedisRetention is what becomes of volumes that no node needs.
+// +kubebuilder:validation:Enum=Retain;Delete
+type RedisRetention string
+
+const (
+	// RedisRetain keeps them.
+	RedisRetain RedisRetention = "Retain"
+	// RedisDelete deletes them.
+	RedisDelete RedisRetention = "Delete"
+)
+
+// RedisPersistence says what a node writes to its storage.
+type RedisPersistence struct {
+	// mode of persistence. Default AOF with storage, None without.
+	// +optional
+	Mode RedisPersistenceMode `json:"mode,omitempty"`
+
+	// appendfsync of the append-only file. Default everysec: a node that loses
+	// power loses the last second, which its peers still have.
+	// +optional
+	// +kubebuilder:default=everysec
+	// +kubebuilder:validation:Enum=always;everysec;no
+	AppendFsync string `json:"appendfsync,omitempty"`
+}
+
+// RedisPersistenceMode is how data reaches the disk.
+// +kubebuilder:validation:Enum=None;RDB;AOF;Both
+type RedisPersistenceMode string
+
+// Persistence modes.
+const (
+	RedisPersistNone RedisPersistenceMode = "None"
+	RedisPersistRDB  RedisPersistenceMode = "RDB"
+	RedisPersistAOF  RedisPersistenceMode = "AOF"
+	RedisPersistBoth RedisPersistenceMode = "Both"
+)
+
+// RedisDurability says when a write counts as safe.
+type RedisDurability struct {
+	// minReplicasToWrite is W: the master takes writes only while so many replicas
+	// follow closely, and a write confirmed by WAIT of at least W survives the loss
+	// of the master. 0 lets the master write alone. Default 1 from size 2 on, else 0.
+	// +optional
+	// +kubebuilder:validation:Minimum=0
+	// +kubebuilder:validation:Maximum=8
+	MinReplicasToWrite *int32 `json:"minReplicasToWrite,omitempty"`
+}
+
+// RedisAuth says where the applications' password comes from.
+type RedisAuth struct {
+	// secretName of a Secret whose key "password" holds the applications'
+	// password. Default: one is generated into the Secret <name>-auth.
+	// +kubebuilder:validation:MinLength=1
+	// +kubebuilder:validation:MaxLength=253
+	SecretName string `json:"secretName"`
+}
+
+// RedisNodeState is what a node is up to.
+// +kubebuilder:validation:Enum=Fenced;Syncing;InSync;Master;Loading;Unreachable
+type RedisNodeState string
+
+const (
+	// RedisFenced : follows nobody and takes no writes; how every server starts.
+	RedisFenced RedisNodeState = "Fenced"
+	// RedisSyncing : follows the master and has not caught up.
+	RedisSyncing RedisNodeState = "Syncing"
+	// RedisInSync : follows the master's stream.
+	RedisInSync RedisNodeState = "InSync"
+	// RedisMaster : takes writes.
+	RedisMaster RedisNodeState = "Master"
+	// RedisLoading : reads its data from disk.
+	RedisLoading RedisNodeState = "Loading"
+	// RedisUnreachable : did not answer.
+	RedisUnreachable RedisNodeState = "Unreachable"
+)
+
+// RedisNode is one node as last seen.
+type RedisNode struct {
+	// name of the pod.
+	Name string `json:"name"`
+	// state of the node.
+	State RedisNodeState `json:"state"`
+	// runID of the server process.
+	// +optional
+	RunID string `json:"runID,omitempty"`
+	// replID of the history that the node's data belongs to.
+	// +optional
+	ReplID string `json:"replID,omitempty"`
+	// version of the server.
+	// +optional
+	Version string `json:"version,omitempty"`
+}
+
+// RedisProcess is one server process: what it is and where it was met.
+type RedisProcess struct {
+	// name of the pod.
+	Name string `json:"name"`
+	// podUID of the pod.
+	PodUID types.UID `json:"podUID"`
+	// address of the pod.
+	Address string `json:"address"`
+	// runID of the process: a restarted server is another one.
+	RunID string `json:"runID"`
+}
+
+// RedisReplication is what a failover must know, saved before each step that
+// it is needed for.
+type RedisReplication struct {
+	// epoch that these facts belong to. Behind status.epoch while a promotion is under way.
+	Epoch int64 `json:"epoch"`
+	// replID of the master's history. Offsets compare only within one.
+	ReplID string `json:"replID"`
+	// master is the process that takes writes.
+	Master RedisProcess `json:"master"`
+	// syncSet are the processes that may have confirmed a write, sorted by name.
+	// +listType=map
+	// +listMapKey=name
+	SyncSet []RedisProcess `json:"syncSet"`
+	// effectiveMinReplicas is the W that the master's writes were taken under.
+	EffectiveMinReplicas int32 `json:"effectiveMinReplicas"`
+}
+
+// RedisFailover records the last change of the master.
+type RedisFailover struct {
+	// epoch that it began.
+	Epoch int64 `json:"epoch"`
+	// from is the master before, empty for the first.
+	// +optional
+	From string `json:"from,omitempty"`
+	// to is the master since.
+	To string `json:"to"`
+	// reason for the change.
+	Reason string `json:"reason"`
+	// evidence that the old master takes no writes.
+	// +optional
+	Evidence string `json:"evidence,omitempty"`
+	// detectedAt, when the operator began to act.
+	DetectedAt metav1.MicroTime `json:"detectedAt"`
+	// promotedAt, when the new master was made.
+	// +optional
+	PromotedAt *metav1.MicroTime `json:"promotedAt,omitempty"`
+	// routedAt, when the Service was pointed at it.
+	// +optional
+	RoutedAt *metav1.MicroTime `json:"routedAt,omitempty"`
+	// unsafe is true when it was forced by annotation.
+	// +optional
+	Unsafe bool `json:"unsafe,omitempty"`
+}
+
+// RedisBinding names the Secret that an application needs (servicebinding.io).
+type RedisBinding struct {
+	// name of the Secret: username, password, host, port, uri.
+	Name string `json:"name"`
+}
+
+// RedisStatus says what was observed.
+type RedisStatus struct {
+	// observedGeneration is the generation of this object that the status speaks of.
+	// +optional
+	ObservedGeneration int64 `json:"observedGeneration,omitempty"`
+
+	// master is the pod that takes writes; the Service <name> points at it.
+	// +optional
+	Master string `json:"master,omitempty"`
+
+	// targetMaster is the pod that is to take writes; differs from master during a change.
+	// +optional
+	TargetMaster string `json:"targetMaster,omitempty"`
+
+	// epoch counts the masters. It rises before each promotion.
+	// +optional
+	Epoch int64 `json:"epoch,omitempty"`
+
+	// replicas that exist, the master included.
+	// +optional
+	Replicas int32 `json:"replicas"`
+
+	// readyReplicas are the master and the replicas in sync.
+	// +optional
+	ReadyReplicas int32 `json:"readyReplicas"`
+
+	// selector of the pods, for the scale subresource.
+	// +optional
+	Selector string `json:"selector,omitempty"`
+
+	// endpoint is host:port of the Service that points at the master.
+	// +optional
+	Endpoint string `json:"endpoint,omitempty"`
+
+	// readEndpoint is host:port of the Service in front of the replicas.
+	// +optional
+	ReadEndpoint string `json:"readEndpoint,omitempty"`
+
+	// binding names the Secret that an application needs.
+	// +optional
+	Binding *RedisBinding `json:"binding,omitempty"`
+
+	// nodes as last seen, sorted by name.
+	// +optional
+	// +listType=map
+	// +listMapKey=name
+	Nodes []RedisNode `json:"nodes"`
+
+	// replication is what a failover must know.
+	// +optional
+	Replication *RedisReplication `json:"replication,omitempty"`
+
+	// lastFailover records the last change of the master.
+	// +optional
+	LastFailover *RedisFailover `json:"lastFailover,omitempty"`
+
+	// conditions: Ready, Available, Progressing, Degraded, FailoverPossible, Paused, UpdateAvailable.
+	// +optional
+	// +listType=map
+	// +listMapKey=type
+	Conditions []metav1.Condition `json:"conditions,omitempty"`
+}
+
+// Redis is a master and its replicas that lose no confirmed write.
+//
+// The name is bounded so that "<name>-headless" is a valid Service name and a
+// pod's controller-revision label fits.
+// +kubebuilder:object:root=true
+// +kubebuilder:subresource:status
+// +kubebuilder:subresource:scale:specpath=.spec.size,statuspath=.status.replicas,selectorpath=.status.selector
+// +kubebuilder:resource:path=redis,shortName=rd,categories=mainstay
+// +kubebuilder:printcolumn:name="Ready",type=string,JSONPath=`.status.conditions[?(@.type=="Ready")].status`
+// +kubebuilder:printcolumn:name="Size",type=integer,JSONPath=`.spec.size`
+// +kubebuilder:printcolumn:name="Nodes",type=integer,JSONPath=`.status.readyReplicas`
+// +kubebuilder:printcolumn:name="Master",type=string,JSONPath=`.status.master`
+// +kubebuilder:printcolumn:name="Endpoint",type=string,JSONPath=`.status.endpoint`
+// +kubebuilder:printcolumn:name="Reason",type=string,priority=1,JSONPath=`.status.conditions[?(@.type=="Ready")].message`
+// +kubebuilder:printcolumn:name="Age",type=date,JSONPath=`.metadata.creationTimestamp`
+// +kubebuilder:validation:XValidation:rule="size(self.metadata.name) <= 48 && self.metadata.name.matches('^[a-z]([-a-z0-9]*[a-z0-9])?$')",message="metadata.name becomes the name of Services: at most 48 characters, lower case letters, digits and '-', beginning with a letter"
+type Redis struct {
+	metav1.TypeMeta   `json:",inline"`
+	metav1.ObjectMeta `json:"metadata,omitempty"`
+
+	// +optional
+	// +kubebuilder:default={}
+	Spec RedisSpec `json:"spec,omitempty"`
+	// +optional
+	Status RedisStatus `json:"status,omitempty"`
+}
+
+// GetConditions gives the place where the conditions live.
+func (r *Redis) GetConditions() *[]metav1.Condition { return &r.Status.Conditions }
+
+// SetObservedGeneration notes the generation that the status speaks of.
+func (r *Redis) SetObservedGeneration(generation int64) { r.Status.ObservedGeneration = generation }
+
+// RedisList is a list of Redis.
+// +kubebuilder:object:root=true
+type RedisList struct {
+	metav1.TypeMeta `json:",inline"`
+	metav1.ListMeta `json:"metadata,omitempty"`
+	Items           []Redis `json:"items"`
+}
+
+func init() { register(&Redis{}, &RedisList{}) }

@@ -1,0 +1,158 @@
+// Package node speaks with one redis-server: what it sees, and the few commands
+// that change its role. It decides nothing.
+package node
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net"
+	"strconv"
+	"strings"
+	"syscall"
+	"time"
+
+	"github.com/redis/go-redis/v9"
+	"github.com/redis/go-redis/v9/maintnotifications"
+)
+
+const (
+	// Port that every server listens on.
+	Port = 6379
+	// Operator is the user of these commands.
+	Operator = "_operator"
+
+	// dialTimeout is short: on a cluster's network an answer takes a millisecond,
+	// and a pass must not stand still for one silent node.
+	dialTimeout = 300 * time.Millisecond
+	// replyTimeout covers a server that is busy with one slow command.
+	replyTimeout = 500 * time.Millisecond
+)
+
+// quiet drops the client library's own log: what it says is in the errors.
+type quiet struct{}
+
+func (quiet) Printf(context.Context, string, ...any) {}
+
+func init() { redis.SetLogger(quiet{}) }
+
+// Server is one connection to one redis-server, for one pass. Nothing is
+// retried: a role command whose answer was lost is looked at, not repeated.
+type Server struct {
+	client *redis.Client
+}
+
+// Open prepares a connection; the first command makes it.
+func Open(address, password string) *Server {
+	return open(net.JoinHostPort(address, strconv.Itoa(Port)), password)
+}
+
+func open(hostport, password string) *Server {
+	return &Server{client: redis.NewClient(&redis.Options{
+		Addr:                     hostport,
+		Username:                 Operator,
+		Password:                 password,
+		Protocol:                 2,
+		PoolSize:                 1,
+		MaxRetries:               -1,
+		DialerRetries:            1,
+		DialTimeout:              dialTimeout,
+		ReadTimeout:              replyTimeout,
+		WriteTimeout:             replyTimeout,
+		ContextTimeoutEnabled:    true,
+		DisableIdentity:          true,
+		MaintNotificationsConfig: &maintnotifications.Config{Mode: maintnotifications.ModeDisabled},
+		Dialer:                   dialTwice,
+	})}
+}
+
+// Close ends the connection.
+func (s *Server) Close() { _ = s.client.Close() }
+
+// dialTwice tries a refused address once more, so that a refusal is no accident.
+func dialTwice(ctx context.Context, network, address string) (net.Conn, error) {
+	dialer := net.Dialer{Timeout: dialTimeout}
+	conn, err := dialer.DialContext(ctx, network, address)
+	if errors.Is(err, syscall.ECONNREFUSED) {
+		conn, err = dialer.DialContext(ctx, network, address)
+	}
+	return conn, err
+}
+
+// Look asks the server what it is. An error is part of the answer.
+func (s *Server) Look(ctx context.Context) View {
+	info, err := s.client.Info(ctx).Result()
+	switch {
+	case err == nil:
+	case errors.Is(err, syscall.ECONNREFUSED):
+		return View{Answer: Refused}
+	case strings.HasPrefix(err.Error(), "WRONGPASS"), strings.HasPrefix(err.Error(), "NOAUTH"):
+		return View{Answer: Stranger}
+	default:
+		return View{Answer: Silent}
+	}
+	view := parse(info)
+	if values, err := s.client.ConfigGet(ctx, "min-replicas-to-write").Result(); err == nil {
+		view.MinReplicas = int32(number(values["min-replicas-to-write"])) //nolint:gosec // a small number
+	}
+	return view
+}
+
+// Fence makes the server follow nobody. It keeps its data, its history and its
+// offset, refuses writes, and still feeds the replicas that it has.
+func (s *Server) Fence(ctx context.Context) error {
+	return s.do(ctx, "REPLICAOF", FenceHost, "1")
+}
+
+// Follow makes the server a replica of that master.
+func (s *Server) Follow(ctx context.Context, address string) error {
+	return s.do(ctx, "REPLICAOF", address, strconv.Itoa(Port))
+}
+
+// Promote makes the server a master that takes writes under that W from its
+// first moment on.
+func (s *Server) Promote(ctx context.Context, minReplicas int32) error {
+	_, err := s.client.TxPipelined(ctx, func(tx redis.Pipeliner) error {
+		tx.ConfigSet(ctx, "min-replicas-to-write", strconv.Itoa(int(minReplicas)))
+		tx.Do(ctx, "REPLICAOF", "NO", "ONE")
+		return nil
+	})
+	if err != nil {
+		return fmt.Errorf("promoting: %w", err)
+	}
+	return nil
+}
+
+// SetMinReplicas changes W on a master.
+func (s *Server) SetMinReplicas(ctx context.Context, n int32) error {
+	return s.do(ctx, "CONFIG", "SET", "min-replicas-to-write", strconv.Itoa(int(n)))
+}
+
+// Pause holds the writes of clients back, sparing them an error during a switchover.
+func (s *Server) Pause(ctx context.Context, d time.Duration) error {
+	return s.do(ctx, "CLIENT", "PAUSE", strconv.FormatInt(d.Milliseconds(), 10), "WRITE")
+}
+
+// Unpause lets clients write again.
+func (s *Server) Unpause(ctx context.Context) error { return s.do(ctx, "CLIENT", "UNPAUSE") }
+
+// SendAway closes the applications' connections, which then find the new master
+// by the Service. Replicas, probes and the operator stay.
+func (s *Server) SendAway(ctx context.Context) error {
+	return errors.Join(
+		s.do(ctx, "CLIENT", "KILL", "TYPE", "normal", "USER", "default"),
+		s.do(ctx, "CLIENT", "KILL", "TYPE", "pubsub", "USER", "default"))
+}
+
+// Outrank closes the connections of every other operator, so that the commands
+// of one that was replaced as leader do not arrive any more.
+func (s *Server) Outrank(ctx context.Context) error {
+	return s.do(ctx, "CLIENT", "KILL", "USER", Operator, "SKIPME", "yes")
+}
+
+func (s *Server) do(ctx context.Context, words ...any) error {
+	if err := s.client.Do(ctx, words...).Err(); err != nil {
+		return fmt.Errorf("%v: %w", words, err)
+	}
+	return nil
+}

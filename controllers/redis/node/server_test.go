@@ -1,0 +1,190 @@
+package node
+
+import (
+	"context"
+	"net"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"testing"
+	"time"
+)
+
+const password = "secret"
+
+const acl = `user default on nopass ~* &* +@all
+user _operator on >` + password + ` ~* +@all
+user _probe on nopass -@all +ping +role
+`
+
+// process is a real redis-server on loopback, born fenced as in a pod.
+type process struct {
+	*Server
+	hostport string
+	command  *exec.Cmd
+}
+
+func start(t *testing.T) *process {
+	t.Helper()
+	binary, err := exec.LookPath("redis-server")
+	if err != nil {
+		t.Fatal("these tests speak with a real redis-server: apt-get install redis-server")
+	}
+	listener, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	hostport := listener.Addr().String()
+	_ = listener.Close()
+	dir := t.TempDir()
+	users := filepath.Join(dir, "users.acl")
+	if err := os.WriteFile(users, []byte(acl), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	_, port, _ := net.SplitHostPort(hostport)
+	command := exec.Command(binary, "--port", port, "--bind", "127.0.0.1", "--dir", dir, "--save", "",
+		"--aclfile", users, "--replicaof", FenceHost, "1", "--repl-diskless-sync-delay", "0")
+	if err := command.Start(); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		_ = command.Process.Kill()
+		_ = command.Wait()
+	})
+	eventually(t, "the server listens", func() bool {
+		conn, err := net.Dial("tcp", hostport)
+		return err == nil && conn.Close() == nil
+	})
+	p := &process{Server: open(hostport, password), hostport: hostport, command: command}
+	t.Cleanup(p.Close)
+	return p
+}
+
+func eventually(t *testing.T, what string, holds func() bool) {
+	t.Helper()
+	deadline := time.NewTimer(10 * time.Second)
+	defer deadline.Stop()
+	tick := time.NewTicker(5 * time.Millisecond)
+	defer tick.Stop()
+	for !holds() {
+		select {
+		case <-tick.C:
+		case <-deadline.C:
+			t.Fatalf("never came true: %s", what)
+		}
+	}
+}
+
+func (p *process) follow(t *testing.T, master *process) {
+	t.Helper()
+	host, port, _ := net.SplitHostPort(master.hostport)
+	if err := p.do(t.Context(), "REPLICAOF", host, port); err != nil {
+		t.Fatal(err)
+	}
+	eventually(t, "the link is up", func() bool { return p.Look(t.Context()).LinkUp })
+}
+
+func must(t *testing.T, err error) {
+	t.Helper()
+	if err != nil {
+		t.Fatal(err)
+	}
+}
+
+func TestBornFenced(t *testing.T) {
+	p := start(t)
+	if view := p.Look(t.Context()); !view.Fenced() || view.Master || view.RunID == "" {
+		t.Fatalf("want a fenced server, got %+v", view)
+	}
+	if err := p.do(t.Context(), "SET", "k", "v"); err == nil || !strings.HasPrefix(err.Error(), "[SET k v]: READONLY") {
+		t.Fatalf("a fenced server took a write: %v", err)
+	}
+}
+
+func TestFreezeKeepsHistoryAndOffset(t *testing.T) {
+	master, replica := start(t), start(t)
+	must(t, master.Promote(t.Context(), 0))
+	replica.follow(t, master)
+	must(t, master.do(t.Context(), "SET", "k", "v"))
+	written := master.Look(t.Context())
+	eventually(t, "the write arrives", func() bool { return replica.Look(t.Context()).Offset >= written.Offset })
+
+	must(t, replica.Fence(t.Context()))
+	frozen := replica.Look(t.Context())
+	if !frozen.Fenced() || frozen.ReplID != written.ReplID || frozen.Offset < written.Offset || frozen.Keys != 1 {
+		t.Fatalf("freezing lost its place: %+v after %+v", frozen, written)
+	}
+}
+
+func TestFencedMasterStillFeedsItsReplicas(t *testing.T) {
+	master, replica := start(t), start(t)
+	must(t, master.Promote(t.Context(), 0))
+	replica.follow(t, master)
+	must(t, master.do(t.Context(), "SET", "k", "v"))
+	must(t, master.Fence(t.Context()))
+	last := master.Look(t.Context())
+	eventually(t, "the replica has all", func() bool {
+		view := replica.Look(t.Context())
+		return view.ReplID == last.ReplID && view.Offset >= last.Offset && view.Keys == 1
+	})
+}
+
+func TestPromoteSetsMinReplicasFirst(t *testing.T) {
+	p := start(t)
+	must(t, p.Promote(t.Context(), 1))
+	if view := p.Look(t.Context()); !view.Master || view.MinReplicas != 1 {
+		t.Fatalf("got %+v", view)
+	}
+	if err := p.do(t.Context(), "SET", "k", "v"); err == nil || !strings.Contains(err.Error(), "NOREPLICAS") {
+		t.Fatalf("wrote without a replica: %v", err)
+	}
+}
+
+func TestAnswers(t *testing.T) {
+	p := start(t)
+	stranger := open(p.hostport, "wrong")
+	defer stranger.Close()
+	if got := stranger.Look(t.Context()).Answer; got != Stranger {
+		t.Errorf("wrong password: %v", got)
+	}
+	must(t, p.command.Process.Kill())
+	_ = p.command.Wait()
+	if got := p.Look(t.Context()).Answer; got == Reached {
+		t.Errorf("killed, first look: %v", got)
+	}
+	fresh := open(p.hostport, password)
+	defer fresh.Close()
+	if got := fresh.Look(t.Context()).Answer; got != Refused {
+		t.Errorf("killed, fresh look: %v", got)
+	}
+}
+
+func TestWatchTellsOfRoleAndEnd(t *testing.T) {
+	p := start(t)
+	ctx, stop := context.WithCancel(t.Context())
+	defer stop()
+	news := make(chan time.Time, 16)
+	done := make(chan struct{})
+	go func() { defer close(done); watch(ctx, p.hostport, func() { news <- time.Now() }) }()
+	<-news // it is there
+	must(t, p.Promote(t.Context(), 0))
+	<-news // it is master
+	killed := time.Now()
+	must(t, p.command.Process.Kill())
+	if took := (<-news).Sub(killed); took > 500*time.Millisecond {
+		t.Errorf("the end was seen after %s", took)
+	}
+	stop()
+	<-done
+}
+
+func TestParse(t *testing.T) {
+	v := parse("# Server\r\nredis_version:7.2.4\r\nvalkey_version:8.1.1\r\nrun_id:abc\r\nloading:0\r\nrole:master\r\n" +
+		"slave0:ip=10.0.0.2,port=6379,state=online,offset=5,lag=0\r\nmaster_replid:def\r\nmaster_repl_offset:" +
+		strconv.Itoa(7) + "\r\ndb0:keys=2,expires=0\r\ndb3:keys=1,expires=0\r\n")
+	if v.Version != "8.1.1" || v.Keys != 3 || v.Offset != 7 || !v.Master || len(v.Attached) != 1 || v.Attached[0] != "10.0.0.2" {
+		t.Fatalf("got %+v", v)
+	}
+}

@@ -1,0 +1,107 @@
+package node
+
+import (
+	"strconv"
+	"strings"
+)
+
+// Answer is how a server took to being spoken to.
+type Answer int
+
+const (
+	// Silent : no answer in time, or no way there. Says nothing about the process.
+	Silent Answer = iota
+	// Refused : nobody listens at that address; tried twice.
+	Refused
+	// Stranger : somebody answers who does not know our password.
+	Stranger
+	// Reached : the server answered.
+	Reached
+)
+
+// FenceHost is the master of a server that follows nobody: itself, which refuses.
+const FenceHost = "127.0.0.1"
+
+// View is what one server says of itself.
+type View struct {
+	Answer  Answer
+	RunID   string // of the process
+	Version string
+	Loading bool // reads its data from disk
+	Keys    int64
+
+	Master     bool
+	MasterHost string // whom a replica follows
+	LinkUp     bool   // and hears
+	ReplID     string // history that the data belongs to
+	// Offset in that history: what a master has written, or what a replica has taken in.
+	Offset int64
+
+	MinReplicas int32    // min-replicas-to-write
+	Attached    []string // addresses of the replicas that a master feeds
+}
+
+// Fenced is true for a replica of nobody: it takes no writes and attaches to no one.
+func (v View) Fenced() bool { return v.Answer == Reached && !v.Master && v.MasterHost == FenceHost }
+
+// Follows is true for a replica of that master, in sync or not.
+func (v View) Follows(address string) bool {
+	return v.Answer == Reached && !v.Master && v.MasterHost == address
+}
+
+// parse reads the answer to INFO, https://redis.io/docs/latest/commands/info/.
+func parse(info string) View {
+	fields := map[string]string{}
+	for line := range strings.SplitSeq(info, "\n") {
+		if name, value, ok := strings.Cut(strings.TrimSpace(line), ":"); ok {
+			fields[name] = value
+		}
+	}
+	v := View{
+		Answer:     Reached,
+		RunID:      fields["run_id"],
+		Version:    version(fields),
+		Loading:    fields["loading"] == "1" || fields["async_loading"] == "1",
+		Master:     fields["role"] == "master",
+		MasterHost: fields["master_host"],
+		LinkUp:     fields["master_link_status"] == "up",
+		ReplID:     fields["master_replid"],
+	}
+	// A fenced server that was restarted has its place in history only here.
+	v.Offset = number(fields["slave_repl_offset"])
+	if v.Master {
+		v.Offset = number(fields["master_repl_offset"])
+	}
+	for name, value := range fields {
+		switch {
+		case strings.HasPrefix(name, "db") && strings.HasPrefix(value, "keys="):
+			v.Keys += number(pairs(value)["keys"])
+		case strings.HasPrefix(name, "slave") && strings.HasPrefix(value, "ip="):
+			v.Attached = append(v.Attached, pairs(value)["ip"])
+		}
+	}
+	return v
+}
+
+// version prefers Valkey's own to the one of Redis that it is compatible with.
+func version(fields map[string]string) string {
+	if own := fields["valkey_version"]; own != "" {
+		return own
+	}
+	return fields["redis_version"]
+}
+
+// pairs reads "a=1,b=2".
+func pairs(text string) map[string]string {
+	values := map[string]string{}
+	for pair := range strings.SplitSeq(text, ",") {
+		name, value, _ := strings.Cut(pair, "=")
+		values[name] = value
+	}
+	return values
+}
+
+func number(text string) int64 {
+	n, _ := strconv.ParseInt(text, 10, 64)
+	return n
+}
