@@ -24,7 +24,8 @@ const (
 	ConditionComplete = "Complete"
 	// ConditionFailed is True when the command has failed for good.
 	ConditionFailed = "Failed"
-	// ConditionHostResolved is False when no node bears the name in spec.host.
+	// ConditionHostResolved is False while the scheduler finds no place on the node
+	// that spec.host names, be it unknown or full; the message is the scheduler's.
 	ConditionHostResolved = "HostResolved"
 )
 
@@ -66,4 +67,30 @@ const (
 	ReasonNewDefaultImage = "NewDefaultImage"
 	// ReasonCurrentImage : the image that runs is the one asked for.
 	ReasonCurrentImage = "CurrentImage"
+)
+
+// Reasons of a run-once kind. Where the container runtime or the kubelet has a
+// word of its own for how a command ended, as OOMKilled or Evicted, that is the reason.
+const (
+	// ReasonExited : the command ended by itself.
+	ReasonExited = "Exited"
+	// ReasonTimedOut : the command did not end within its timeout.
+	ReasonTimedOut = "DeadlineExceeded"
+	// ReasonCancelled : spec.cancel ended the command or came before it started.
+	ReasonCancelled = "Cancelled"
+	// ReasonPodDeleted : somebody deleted the pod.
+	ReasonPodDeleted = "PodDeleted"
+	// ReasonPodGone : the pod is gone with its result.
+	ReasonPodGone = "PodGone"
+	// ReasonNodeLost : the pod was given up together with its node.
+	ReasonNodeLost = "NodeLost"
+	// ReasonStartedTwice : the container was started a second time, which did not
+	// run the command; how the first start ended is unknown.
+	ReasonStartedTwice = "StartedTwice"
+	// ReasonNotStarted : the command could not be started.
+	ReasonNotStarted = "NotStarted"
+	// ReasonScheduled : the pod has a node.
+	ReasonScheduled = "Scheduled"
+	// ReasonUnschedulable : the scheduler finds no node for the pod.
+	ReasonUnschedulable = "Unschedulable"
 )

@@ -80,7 +80,7 @@ func (c *Converger) visit(ctx context.Context, owner Object, child Child, observ
 		return fmt.Errorf("reading %s %q: %w", want.GetKind(), want.GetName(), err)
 	}
 	if live != nil && !metav1.IsControlledBy(live, owner) {
-		return notOurs(want.GetKind(), live)
+		return NotOurs(want.GetKind(), live)
 	}
 	if apply != nil {
 		applied, applyErr := apply(ctx, owner, want, live)
@@ -195,7 +195,7 @@ func (c *Converger) send(ctx context.Context, want *unstructured.Unstructured, l
 	gvk := want.GroupVersionKind()
 	err := c.Apply(ctx, client.ApplyConfigurationFromUnstructured(want), options...)
 	if live == nil && apierrors.IsConflict(err) {
-		return nil, notOurs(gvk.Kind, want)
+		return nil, NotOurs(gvk.Kind, want)
 	}
 	if err != nil {
 		return nil, err

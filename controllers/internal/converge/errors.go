@@ -35,8 +35,8 @@ type stranger struct{ text string }
 
 func (s *stranger) Error() string { return s.text }
 
-// notOurs refuses an object that the owner does not control.
-func notOurs(kind string, live client.Object) error {
+// NotOurs refuses an object that the owner does not control.
+func NotOurs(kind string, live client.Object) error {
 	return &stranger{text: fmt.Sprintf("%s %q exists and belongs to somebody else; delete it or give this object another name",
 		kind, live.GetName())}
 }

@@ -1,0 +1,296 @@
+package v1
+
+import (
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+
+	commonv1 "github.com/mainstay-operator/mainstay-operator/api/common/v1"
+)
+
+// ActivitySpec says what is run, once. It is the record of one run, so it cannot
+// be changed but for cancel and ttlSecondsAfterFinished.
+//
+// +kubebuilder:validation:XValidation:rule="self.security != 'Restricted' || !has(self.execuser) || !self.execuser.matches('^(root|0)(:|$)')",message="execuser root needs security: Baseline"
+// +kubebuilder:validation:XValidation:rule="!has(oldSelf.cancel) || !oldSelf.cancel || (has(self.cancel) && self.cancel)",message="cancel cannot be taken back"
+// +kubebuilder:validation:XValidation:rule="self.command == oldSelf.command && has(self.args) == has(oldSelf.args) && (!has(self.args) || self.args == oldSelf.args) && has(self.envs) == has(oldSelf.envs) && (!has(self.envs) || self.envs == oldSelf.envs) && has(self.image) == has(oldSelf.image) && (!has(self.image) || self.image == oldSelf.image) && has(self.output) == has(oldSelf.output) && (!has(self.output) || self.output == oldSelf.output)",message="only cancel and ttlSecondsAfterFinished can be changed, not command, args, envs, image or output: an Activity is the record of one run; make a new one"
+// +kubebuilder:validation:XValidation:rule="self.retries == oldSelf.retries && self.security == oldSelf.security && has(self.host) == has(oldSelf.host) && (!has(self.host) || self.host == oldSelf.host) && has(self.execuser) == has(oldSelf.execuser) && (!has(self.execuser) || self.execuser == oldSelf.execuser) && has(self.execcwd) == has(oldSelf.execcwd) && (!has(self.execcwd) || self.execcwd == oldSelf.execcwd) && has(self.timeout) == has(oldSelf.timeout) && (!has(self.timeout) || self.timeout == oldSelf.timeout)",message="only cancel and ttlSecondsAfterFinished can be changed, not host, execuser, execcwd, timeout, retries or security: an Activity is the record of one run; make a new one"
+// +kubebuilder:validation:XValidation:rule="has(self.imagePullPolicy) == has(oldSelf.imagePullPolicy) && (!has(self.imagePullPolicy) || self.imagePullPolicy == oldSelf.imagePullPolicy) && has(self.imagePullSecrets) == has(oldSelf.imagePullSecrets) && (!has(self.imagePullSecrets) || self.imagePullSecrets == oldSelf.imagePullSecrets) && has(self.podLabels) == has(oldSelf.podLabels) && (!has(self.podLabels) || self.podLabels == oldSelf.podLabels) && has(self.podAnnotations) == has(oldSelf.podAnnotations) && (!has(self.podAnnotations) || self.podAnnotations == oldSelf.podAnnotations) && has(self.terminationGracePeriodSeconds) == has(oldSelf.terminationGracePeriodSeconds) && (!has(self.terminationGracePeriodSeconds) || self.terminationGracePeriodSeconds == oldSelf.terminationGracePeriodSeconds)",message="only cancel and ttlSecondsAfterFinished can be changed, not imagePullPolicy, imagePullSecrets, podLabels, podAnnotations or terminationGracePeriodSeconds: an Activity is the record of one run; make a new one"
+// +kubebuilder:validation:XValidation:rule="has(self.nodeSelector) == has(oldSelf.nodeSelector) && (!has(self.nodeSelector) || self.nodeSelector == oldSelf.nodeSelector) && has(self.tolerations) == has(oldSelf.tolerations) && (!has(self.tolerations) || self.tolerations == oldSelf.tolerations) && has(self.affinity) == has(oldSelf.affinity) && (!has(self.affinity) || self.affinity == oldSelf.affinity) && has(self.topologySpreadConstraints) == has(oldSelf.topologySpreadConstraints) && (!has(self.topologySpreadConstraints) || self.topologySpreadConstraints == oldSelf.topologySpreadConstraints) && has(self.priorityClassName) == has(oldSelf.priorityClassName) && (!has(self.priorityClassName) || self.priorityClassName == oldSelf.priorityClassName)",message="only cancel and ttlSecondsAfterFinished can be changed, not nodeSelector, tolerations, affinity, topologySpreadConstraints or priorityClassName: an Activity is the record of one run; make a new one"
+type ActivitySpec struct {
+	// command is a shell line, run by the image's /bin/sh. With args it is the
+	// program alone, found through PATH, and no shell reads it.
+	// +kubebuilder:validation:MinLength=1
+	// +kubebuilder:validation:MaxLength=32768
+	// +kubebuilder:validation:Pattern=`^[^\x00]*[^\s\x00][^\x00]*$`
+	Command string `json:"command"`
+
+	// args of command, passed as they stand. The image needs a /bin/sh also then:
+	// it guards against a second start, and hands over to the command.
+	// +optional
+	// +listType=atomic
+	// +kubebuilder:validation:MinItems=1
+	// +kubebuilder:validation:MaxItems=64
+	// +kubebuilder:validation:items:MaxLength=4096
+	// +kubebuilder:validation:items:Pattern=`^[^\x00]*$`
+	Args []string `json:"args,omitempty"`
+
+	// image that the command is run in. Default: the operator's, resolved once and then kept.
+	// +optional
+	// +kubebuilder:validation:MinLength=1
+	// +kubebuilder:validation:MaxLength=512
+	// +kubebuilder:validation:Pattern=`^[^\s]+$`
+	Image string `json:"image,omitempty"`
+
+	// host is the exact name of the node to run on. Its taints and capacity still
+	// count. Default: any node.
+	// +optional
+	// +kubebuilder:validation:MinLength=1
+	// +kubebuilder:validation:MaxLength=253
+	// +kubebuilder:validation:Pattern=`^[a-z0-9]([-a-z0-9.]*[a-z0-9])?$`
+	Host string `json:"host,omitempty"`
+
+	// execuser that the command runs as: a uid (its gid is the same number),
+	// uid:gid, nobody (65534:65534), or root, which needs security: Baseline.
+	// Default: 65532 under Restricted, the image's user under Baseline.
+	// +optional
+	// +kubebuilder:validation:MinLength=1
+	// +kubebuilder:validation:MaxLength=21
+	// +kubebuilder:validation:Pattern=`^(root|nobody|(0|[1-9][0-9]{0,9})(:(0|[1-9][0-9]{0,9}))?)$`
+	// +kubebuilder:validation:XValidation:rule="self.split(':').all(id, !id.matches('^[0-9]{1,10}$') || int(id) <= 2147483647)",message="execuser: a uid and a gid are at most 2147483647"
+	ExecUser string `json:"execuser,omitempty"`
+
+	// execcwd is the absolute path of the directory that the command starts in.
+	// Default: the image's.
+	// +optional
+	// +kubebuilder:validation:MaxLength=1024
+	// +kubebuilder:validation:Pattern=`^/[^\x00]*$`
+	ExecCwd string `json:"execcwd,omitempty"`
+
+	// envs of the command, each NAME=value, split at the first "=". Values are
+	// taken as they stand. A name may occur once.
+	// +optional
+	// +listType=atomic
+	// +kubebuilder:validation:MaxItems=64
+	// +kubebuilder:validation:items:MaxLength=1024
+	// +kubebuilder:validation:items:Pattern=`^[A-Za-z_][A-Za-z0-9_.-]*=[^\x00]*$`
+	// +kubebuilder:validation:XValidation:rule="self.map(e, e.split('=', 2)[0]).all(n, self.exists_one(e, e.startsWith(n + '=')))",message="envs: a NAME may occur once"
+	Envs []string `json:"envs,omitempty"`
+
+	// timeout of each attempt in hours, minutes and seconds, as 1h30m; from 1s to
+	// 8760h. It counts from the moment the node takes the pod on, and holds while
+	// the operator is down. A timed out attempt is not retried. Default: none.
+	// +optional
+	// +kubebuilder:validation:Type=string
+	// +kubebuilder:validation:MaxLength=32
+	// +kubebuilder:validation:Pattern=`^([0-9]{1,9}[hms])+$`
+	// +kubebuilder:validation:XValidation:rule="duration(self) >= duration('1s') && duration(self) <= duration('8760h')",message="timeout must be from 1s to 8760h"
+	Timeout *metav1.Duration `json:"timeout,omitempty"`
+
+	// retries is how often a failed attempt is followed by another. An attempt
+	// that timed out, was cancelled or was lost is not. Default 0.
+	// +optional
+	// +kubebuilder:default=0
+	// +kubebuilder:validation:Minimum=0
+	// +kubebuilder:validation:Maximum=10
+	Retries int32 `json:"retries"`
+
+	// cancel ends the run: the command gets SIGTERM, and SIGKILL after
+	// terminationGracePeriodSeconds. It cannot be taken back.
+	// +optional
+	Cancel bool `json:"cancel,omitempty"`
+
+	// ttlSecondsAfterFinished is how long the finished Activity is kept before it
+	// is deleted. Default: for ever.
+	// +optional
+	// +kubebuilder:validation:Minimum=0
+	TTLSecondsAfterFinished *int32 `json:"ttlSecondsAfterFinished,omitempty"`
+
+	// output of the command that is kept in the status.
+	// +optional
+	Output *Output `json:"output,omitempty"`
+
+	// security level that the pod is made to meet. Restricted runs as a user who
+	// is not root, with a read-only root file system and an empty, writable /tmp.
+	// Default Restricted.
+	// +optional
+	// +kubebuilder:default=Restricted
+	Security commonv1.SecurityProfile `json:"security,omitempty"`
+
+	commonv1.PodOptions `json:",inline"`
+}
+
+// Output says how much of what the command prints is kept.
+type Output struct {
+	// tailBytes is how many bytes of the end of the output status.outputTail
+	// keeps, of its last 1000 lines; 0 keeps none, as output may hold secrets.
+	// Default 4096.
+	// +optional
+	// +kubebuilder:default=4096
+	// +kubebuilder:validation:Minimum=0
+	// +kubebuilder:validation:Maximum=32768
+	TailBytes *int32 `json:"tailBytes,omitempty"`
+}
+
+// ProcessState is the state of the command.
+// +kubebuilder:validation:Enum=Pending;Starting;Running;Retrying;Succeeded;Failed;TimedOut;Cancelled;Lost
+type ProcessState string
+
+const (
+	// Pending : the pod waits for a node.
+	Pending ProcessState = "Pending"
+	// Starting : the pod has a node; the command does not run yet.
+	Starting ProcessState = "Starting"
+	// Running : the command runs.
+	Running ProcessState = "Running"
+	// Retrying : an attempt failed and the next one does not run yet.
+	Retrying ProcessState = "Retrying"
+	// Succeeded : the command ended with exit code 0.
+	Succeeded ProcessState = "Succeeded"
+	// Failed : the command ended otherwise, or could not be started, and no retry is left.
+	Failed ProcessState = "Failed"
+	// TimedOut : the command did not end within spec.timeout and was stopped.
+	TimedOut ProcessState = "TimedOut"
+	// Cancelled : spec.cancel ended the command, or came before it started.
+	Cancelled ProcessState = "Cancelled"
+	// Lost : the pod is gone, or its node is; how the command ended is unknown.
+	// It may have run, so it is not run again.
+	Lost ProcessState = "Lost"
+)
+
+// Finished is true when nothing of the Activity will run any more.
+func (p ProcessState) Finished() bool {
+	switch p {
+	case Succeeded, Failed, TimedOut, Cancelled, Lost:
+		return true
+	case Pending, Starting, Running, Retrying:
+	}
+	return false
+}
+
+// Result is how a run of the command went, as far as it is known.
+type Result struct {
+	// exitCode of the command.
+	// +optional
+	ExitCode *int32 `json:"exitCode,omitempty"`
+
+	// signal that ended the command: the runtime's word, else exitCode - 128 as shells count.
+	// +optional
+	Signal *int32 `json:"signal,omitempty"`
+
+	// reason is one word for why it stands as it does, as OOMKilled or DeadlineExceeded.
+	// +optional
+	Reason string `json:"reason,omitempty"`
+
+	// message explains the reason.
+	// +optional
+	Message string `json:"message,omitempty"`
+
+	// nodeName of the node that the command runs or ran on.
+	// +optional
+	NodeName string `json:"nodeName,omitempty"`
+
+	// startTime of the command.
+	// +optional
+	StartTime *metav1.Time `json:"startTime,omitempty"`
+
+	// finishTime of the command; where that is unknown, when its end was noted.
+	// +optional
+	FinishTime *metav1.Time `json:"finishTime,omitempty"`
+}
+
+// Attempt is one pod that runs the command, at most once.
+type Attempt struct {
+	// number of the attempt, from 1.
+	Number int32 `json:"number"`
+
+	// podName is written down before the pod is made.
+	PodName string `json:"podName"`
+
+	// podUID is written down before the pod may start. It is never changed: no
+	// other pod runs this attempt.
+	// +optional
+	PodUID types.UID `json:"podUID,omitempty"`
+
+	// prosta is the state of this attempt's command.
+	Prosta ProcessState `json:"prosta"`
+
+	Result `json:",inline"`
+}
+
+// ActivityStatus says what was observed.
+type ActivityStatus struct {
+	// observedGeneration is the generation of this object that the status speaks of.
+	// +optional
+	ObservedGeneration int64 `json:"observedGeneration,omitempty"`
+
+	// prosta is the process state: that of the whole run.
+	// +optional
+	Prosta ProcessState `json:"prosta,omitempty"`
+
+	// The result of the last attempt; startTime is that of the first.
+	Result `json:",inline"`
+
+	// duration from startTime to finishTime, retries included, in whole seconds.
+	// +optional
+	Duration *metav1.Duration `json:"duration,omitempty"`
+
+	// image that the command is run in.
+	// +optional
+	Image string `json:"image,omitempty"`
+
+	// outputTail is the end of what the last attempt printed.
+	// +optional
+	OutputTail string `json:"outputTail,omitempty"`
+
+	// attempts in their order, the last one last.
+	// +optional
+	// +listType=map
+	// +listMapKey=number
+	// +kubebuilder:validation:MaxItems=11
+	Attempts []Attempt `json:"attempts"`
+
+	// conditions: Complete, Failed, Progressing, Degraded, HostResolved.
+	// +optional
+	// +listType=map
+	// +listMapKey=type
+	Conditions []metav1.Condition `json:"conditions,omitempty"`
+}
+
+// Activity is one command, run once.
+//
+// The name is bounded so that "<name>-<6 of uid>-<attempt>" is a host name.
+// +kubebuilder:object:root=true
+// +kubebuilder:subresource:status
+// +kubebuilder:resource:path=activities,shortName=act,categories=mainstay
+// +kubebuilder:printcolumn:name="Prosta",type=string,JSONPath=`.status.prosta`
+// +kubebuilder:printcolumn:name="Exit",type=integer,JSONPath=`.status.exitCode`
+// +kubebuilder:printcolumn:name="Node",type=string,JSONPath=`.status.nodeName`
+// +kubebuilder:printcolumn:name="Duration",type=string,JSONPath=`.status.duration`
+// +kubebuilder:printcolumn:name="Reason",type=string,priority=1,JSONPath=`.status.reason`
+// +kubebuilder:printcolumn:name="Message",type=string,priority=1,JSONPath=`.status.message`
+// +kubebuilder:printcolumn:name="Age",type=date,JSONPath=`.metadata.creationTimestamp`
+// +kubebuilder:validation:XValidation:rule="size(self.metadata.name) <= 53",message="metadata.name becomes part of a pod's name: at most 53 characters"
+type Activity struct {
+	metav1.TypeMeta   `json:",inline"`
+	metav1.ObjectMeta `json:"metadata,omitempty"`
+
+	Spec ActivitySpec `json:"spec"`
+	// +optional
+	Status ActivityStatus `json:"status,omitempty"`
+}
+
+// GetConditions gives the place where the conditions live.
+func (a *Activity) GetConditions() *[]metav1.Condition { return &a.Status.Conditions }
+
+// SetObservedGeneration notes the generation that the status speaks of.
+func (a *Activity) SetObservedGeneration(generation int64) { a.Status.ObservedGeneration = generation }
+
+// ActivityList is a list of Activity.
+// +kubebuilder:object:root=true
+type ActivityList struct {
+	metav1.TypeMeta `json:",inline"`
+	metav1.ListMeta `json:"metadata,omitempty"`
+	Items           []Activity `json:"items"`
+}
+
+func init() { register(&Activity{}, &ActivityList{}) }

@@ -1,0 +1,198 @@
+// Package activity runs Activity objects, each command at most once per attempt:
+// types → resources → attempt → controller → outcome and status.
+package activity
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+	corev1client "k8s.io/client-go/kubernetes/typed/core/v1"
+	ctrl "sigs.k8s.io/controller-runtime"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	egov1 "github.com/mainstay-operator/mainstay-operator/api/ego/v1"
+	"github.com/mainstay-operator/mainstay-operator/controllers/internal/converge"
+)
+
+// +kubebuilder:rbac:groups=ego.mainstay-operator.io,resources=activities,verbs=get;list;watch;delete
+// +kubebuilder:rbac:groups=ego.mainstay-operator.io,resources=activities/status,verbs=get;patch
+// +kubebuilder:rbac:groups=ego.mainstay-operator.io,resources=activities/finalizers,verbs=update
+// +kubebuilder:rbac:groups="",resources=pods,verbs=get;list;watch;create;patch;delete
+// +kubebuilder:rbac:groups="",resources=pods/log,verbs=get
+// +kubebuilder:rbac:groups=events.k8s.io,resources=events,verbs=create;patch
+
+// Reconciler runs Activity objects.
+type Reconciler struct {
+	converge.Converger
+	// Live reads past the cache: what is decided for good is decided on that.
+	Live client.Reader
+	// Output reads what a command printed.
+	Output Output
+	// Now is the clock.
+	Now func() time.Time
+	// DefaultImage is what an object that names no image starts with.
+	DefaultImage string
+}
+
+// Reconcile runs one pass over one Activity.
+func (r *Reconciler) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.Result, error) {
+	return converge.Reconcile(ctx, &r.Converger, req, &egov1.Activity{}, r.story)
+}
+
+func (r *Reconciler) story(ctx context.Context, a *egov1.Activity, save converge.Save) (ctrl.Result, error) {
+	pods, err := r.Pods(ctx, a, kind)
+	if err != nil {
+		return ctrl.Result{}, err
+	}
+	pod, err := r.advance(ctx, a, find(a, pods), save)
+	report(a, pod) // also after an error: it says what stands
+	if err != nil {
+		return ctrl.Result{}, err
+	}
+	if err := save(ctx); err != nil { // before the finalizers go: they are what keeps the result
+		return ctrl.Result{}, err
+	}
+	if err := r.settle(ctx, client.ObjectKeyFromObject(a), untidy(a, with(pods, pod))); err != nil {
+		return ctrl.Result{}, err
+	}
+	return r.expire(ctx, a, save)
+}
+
+// advance takes one step after the other until there is nothing left but to
+// wait. The cache is enough to see that; a step itself is decided on a live read.
+func (r *Reconciler) advance(ctx context.Context, a *egov1.Activity, pod *corev1.Pod, save converge.Save) (*corev1.Pod, error) {
+	for live := false; ; {
+		todo := next(a, pod)
+		var err error
+		switch {
+		case todo == wait:
+			return pod, nil
+		case todo == journal:
+			r.journal(a)
+			pod, live, err = nil, false, save(ctx)
+		case !live:
+			pod, err = r.look(ctx, a)
+			live = true
+		default:
+			pod, err = r.act(ctx, todo, a, pod, save)
+		}
+		if err != nil {
+			return pod, fmt.Errorf("%s: %w", todo, err)
+		}
+	}
+}
+
+// journal writes the next attempt into the status, with the image it will run.
+func (r *Reconciler) journal(a *egov1.Activity) {
+	if a.Status.Image == "" { // once: a retry runs what the first attempt ran
+		a.Status.Image = r.DefaultImage
+		if a.Spec.Image != "" {
+			a.Status.Image = a.Spec.Image
+		}
+	}
+	number := int32(len(a.Status.Attempts)) + 1
+	a.Status.Attempts = append(a.Status.Attempts, egov1.Attempt{
+		Number: number, PodName: podName(a, number), Prosta: egov1.Pending,
+	})
+	report(a, nil)
+}
+
+// act takes one step on the pod as it was just read, and gives the pod after it.
+func (r *Reconciler) act(ctx context.Context, todo step, a *egov1.Activity, pod *corev1.Pod, save converge.Save) (*corev1.Pod, error) {
+	switch todo {
+	case create:
+		pod = desired(a, *current(a))
+		if err := r.Create(ctx, pod, client.FieldOwner(converge.FieldManager)); err != nil {
+			return nil, err
+		}
+		return pod, nil
+	case adopt:
+		current(a).PodUID = pod.UID
+		return pod, save(ctx)
+	case start:
+		return pod, r.change(ctx, pod, func(p *corev1.Pod) {
+			p.Spec.SchedulingGates = slices.DeleteFunc(p.Spec.SchedulingGates, func(g corev1.PodSchedulingGate) bool { return g.Name == gate })
+		})
+	case stop:
+		if err := r.remove(ctx, pod); err != nil {
+			return pod, err
+		}
+		return r.look(ctx, a)
+	case record:
+		r.record(ctx, a, pod)
+		return pod, save(ctx)
+	case refuse:
+		return nil, converge.NotOurs("Pod", pod)
+	case wait, journal:
+	}
+	return pod, nil
+}
+
+// record writes the end of the attempt into the status, and what it printed.
+func (r *Reconciler) record(ctx context.Context, a *egov1.Activity, pod *corev1.Pod) {
+	conclude(a, pod, metav1.NewTime(r.Now()))
+	a.Status.OutputTail = ""
+	if current(a).ExitCode != nil && wanted(a) > 0 {
+		tail, err := r.Output.Tail(ctx, pod, wanted(a))
+		a.Status.OutputTail = tail
+		if err != nil { // the result must not wait for a node that does not answer
+			current(a).Message += "; " + err.Error()
+		}
+	}
+	report(a, pod)
+}
+
+// expire deletes a finished Activity when its time has come.
+func (r *Reconciler) expire(ctx context.Context, a *egov1.Activity, save converge.Save) (ctrl.Result, error) {
+	at, ok := expiry(a)
+	if !ok {
+		return ctrl.Result{}, nil
+	}
+	if left := at.Sub(r.Now()); left > 0 {
+		return ctrl.Result{RequeueAfter: left}, nil
+	}
+	a.SetObservedGeneration(a.Generation)
+	if err := save(ctx); err != nil { // afterwards there is nothing to save it in
+		return ctrl.Result{}, err
+	}
+	return ctrl.Result{}, r.remove(ctx, a)
+}
+
+// look reads the current attempt's pod live; nil means it is not there.
+func (r *Reconciler) look(ctx context.Context, a *egov1.Activity) (*corev1.Pod, error) {
+	var pod corev1.Pod
+	err := r.Live.Get(ctx, types.NamespacedName{Namespace: a.Namespace, Name: current(a).PodName}, &pod)
+	if err != nil {
+		return nil, client.IgnoreNotFound(err)
+	}
+	return &pod, nil
+}
+
+// find is the cached pod of the current attempt, or nil.
+func find(a *egov1.Activity, pods []corev1.Pod) *corev1.Pod {
+	for i := range pods {
+		if attempt := current(a); attempt != nil && attempt.PodName == pods[i].Name {
+			return &pods[i]
+		}
+	}
+	return nil
+}
+
+// SetupWithManager watches Activity objects and their pods.
+func (r *Reconciler) SetupWithManager(mgr ctrl.Manager) error {
+	pods, err := corev1client.NewForConfigAndClient(mgr.GetConfig(), mgr.GetHTTPClient())
+	if err != nil {
+		return fmt.Errorf("making the client that reads output: %w", err)
+	}
+	r.Live, r.Output, r.Now, r.Release = mgr.GetAPIReader(), podLogs{pods}, time.Now, r.letGo
+	return ctrl.NewControllerManagedBy(mgr).
+		For(&egov1.Activity{}).
+		Watches(&corev1.Pod{}, converge.ByInstance(kind)).
+		WithOptions(converge.Options()).
+		Complete(r)
+}

@@ -1,0 +1,128 @@
+package activity
+
+import (
+	"cmp"
+	"fmt"
+
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/utils/ptr"
+
+	commonv1 "github.com/mainstay-operator/mainstay-operator/api/common/v1"
+	egov1 "github.com/mainstay-operator/mainstay-operator/api/ego/v1"
+)
+
+// unlocated is the kubelet's reason for a container that it has lost sight of.
+const unlocated = "ContainerStatusUnknown"
+
+// end is what is known of an attempt that has ended.
+type end struct {
+	prosta  egov1.ProcessState
+	reason  string
+	message string
+}
+
+// conclude writes into the attempt how it ended. pod is its pod as the API server
+// has it now, or nil when that is gone or was never made. What the pod really did
+// counts: a command that was cancelled but ended well has succeeded.
+func conclude(a *egov1.Activity, pod *corev1.Pod, now metav1.Time) {
+	attempt := current(a)
+	if pod != nil && pod.UID != attempt.PodUID {
+		pod = nil
+	}
+	status := containerStatus(pod)
+	e := outcome(a, pod, status)
+	attempt.Prosta, attempt.Reason, attempt.Message = e.prosta, e.reason, e.message
+	if pod != nil {
+		attempt.NodeName = pod.Spec.NodeName
+	}
+	if t := status.State.Terminated; t != nil && t.Reason != unlocated && e.reason != commonv1.ReasonStartedTwice {
+		attempt.ExitCode, attempt.Signal = ptr.To(t.ExitCode), signal(t)
+		if !t.StartedAt.IsZero() {
+			attempt.StartTime = t.StartedAt.DeepCopy()
+		}
+		if !t.FinishedAt.IsZero() {
+			attempt.FinishTime = t.FinishedAt.DeepCopy()
+		}
+	}
+	if attempt.FinishTime == nil {
+		attempt.FinishTime = &now
+	}
+}
+
+// outcome names the end, from the most certain fact to the least.
+func outcome(a *egov1.Activity, pod *corev1.Pod, status corev1.ContainerStatus) end {
+	attempt, ran := current(a), status.State.Terminated
+	switch {
+	case pod == nil && attempt.PodUID == "":
+		return end{egov1.Cancelled, commonv1.ReasonCancelled, "cancelled before it started"}
+	case pod == nil:
+		return end{egov1.Lost, commonv1.ReasonPodGone,
+			fmt.Sprintf("pod %s is gone; whether and how the command ended is unknown", attempt.PodName)}
+	case pod.Status.Phase == corev1.PodSucceeded:
+		return end{egov1.Succeeded, commonv1.ReasonExited, "the command ended with exit code 0"}
+	case pod.Status.Reason == commonv1.ReasonTimedOut:
+		return end{egov1.TimedOut, commonv1.ReasonTimedOut, "the command did not end within timeout " + timeout(a)}
+	case a.Spec.Cancel && !pod.DeletionTimestamp.IsZero():
+		return end{egov1.Cancelled, commonv1.ReasonCancelled, "stopped by cancel"}
+	case pod.Status.Phase != corev1.PodFailed:
+		return end{egov1.Failed, commonv1.ReasonPodDeleted, "the pod was deleted before it had a node; the command did not run"}
+	case ran == nil || ran.Reason == unlocated:
+		return unseen(attempt, pod, status)
+	}
+	return failure(pod, ran)
+}
+
+// unseen is the end of a pod whose container nobody saw end. It did not run when
+// the kubelet turned the pod away; otherwise it may have.
+func unseen(attempt *egov1.Attempt, pod *corev1.Pod, status corev1.ContainerStatus) end {
+	turnedAway := pod.Status.Reason != "" && status.State.Running == nil && status.State.Terminated == nil
+	if turnedAway && attempt.StartTime == nil {
+		return end{egov1.Failed, pod.Status.Reason, cmp.Or(pod.Status.Message, "the node did not take the pod on; the command did not run")}
+	}
+	return end{egov1.Lost, commonv1.ReasonNodeLost,
+		"the pod was given up with its node; whether and how the command ended is unknown"}
+}
+
+// failure is the end of a container that was seen to end otherwise than well.
+func failure(pod *corev1.Pod, ran *corev1.ContainerStateTerminated) end {
+	guarded := ran.ExitCode == refused
+	switch {
+	case guarded && firstLine(ran.Message) == startedBefore:
+		return end{egov1.Lost, commonv1.ReasonStartedTwice,
+			"the container was started a second time and did not run the command again; how the first start ended is unknown"}
+	case guarded && firstLine(ran.Message) == notMarked:
+		return end{egov1.Failed, commonv1.ReasonNotStarted, "the command did not run: the guard against a second start could not write its marker"}
+	case pod.Status.Reason != "": // the kubelet's: Evicted, Terminated
+		return end{egov1.Failed, pod.Status.Reason, pod.Status.Message}
+	case !pod.DeletionTimestamp.IsZero():
+		return end{egov1.Failed, commonv1.ReasonPodDeleted, fmt.Sprintf("the pod was deleted while the command ran; exit code %d", ran.ExitCode)}
+	case ran.Reason == "" || ran.Reason == "Error":
+		return end{egov1.Failed, commonv1.ReasonExited, cmp.Or(ran.Message, fmt.Sprintf("the command ended with exit code %d", ran.ExitCode))}
+	}
+	return end{egov1.Failed, ran.Reason, cmp.Or(ran.Message, fmt.Sprintf("exit code %d", ran.ExitCode))}
+}
+
+// containerStatus is that of the command's container; empty when the kubelet has said nothing.
+func containerStatus(pod *corev1.Pod) corev1.ContainerStatus {
+	if pod != nil {
+		for _, s := range pod.Status.ContainerStatuses {
+			if s.Name == kind {
+				return s
+			}
+		}
+	}
+	return corev1.ContainerStatus{}
+}
+
+// signal is the runtime's word; most say nothing but the exit code 128 + signal.
+func signal(t *corev1.ContainerStateTerminated) *int32 {
+	const shell, last = 128, 64 // SIGRTMAX
+	switch {
+	case t.Signal != 0:
+		return ptr.To(t.Signal)
+	case t.ExitCode > shell && t.ExitCode <= shell+last:
+		return ptr.To(t.ExitCode - shell)
+	}
+	return nil
+}

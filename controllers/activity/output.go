@@ -1,0 +1,77 @@
+package activity
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"strings"
+	"time"
+	"unicode/utf8"
+
+	corev1 "k8s.io/api/core/v1"
+	corev1client "k8s.io/client-go/kubernetes/typed/core/v1"
+	"k8s.io/utils/ptr"
+
+	egov1 "github.com/mainstay-operator/mainstay-operator/api/ego/v1"
+)
+
+const (
+	// defaultTail bytes of output are kept where spec.output says nothing.
+	defaultTail = 4096
+	// tailLines bounds what is read for the tail: the kubelet stores at most 16 KiB a line.
+	tailLines = 1000
+	// outputPatience is how long a node may take to hand the output over. Beyond
+	// it the result counts more than the output.
+	outputPatience = 5 * time.Second
+)
+
+// Output reads what a pod printed.
+type Output interface {
+	// Tail gives at most so many bytes of the end.
+	Tail(ctx context.Context, pod *corev1.Pod, bytes int) (string, error)
+}
+
+// podLogs is the output as the kubelet keeps it.
+type podLogs struct{ pods corev1client.PodsGetter }
+
+func (l podLogs) Tail(ctx context.Context, pod *corev1.Pod, bytes int) (string, error) {
+	ctx, cancel := context.WithTimeout(ctx, outputPatience)
+	defer cancel()
+	stream, err := l.pods.Pods(pod.Namespace).GetLogs(pod.Name, &corev1.PodLogOptions{
+		Container: kind, TailLines: ptr.To[int64](tailLines),
+	}).Stream(ctx)
+	if err != nil {
+		return "", fmt.Errorf("reading the output: %w", err)
+	}
+	defer func() { _ = stream.Close() }()
+	return lastBytes(stream, bytes)
+}
+
+// lastBytes keeps the end of a stream in constant memory, cut to whole characters.
+func lastBytes(stream io.Reader, limit int) (string, error) {
+	var kept []byte
+	chunk := make([]byte, 32<<10)
+	for {
+		n, err := stream.Read(chunk)
+		kept = append(kept, chunk[:n]...)
+		kept = kept[max(0, len(kept)-limit):]
+		switch {
+		case err == io.EOF:
+			for len(kept) > 0 && !utf8.RuneStart(kept[0]) {
+				kept = kept[1:]
+			}
+			text := strings.ToValidUTF8(string(kept), "?") // no longer than what it replaces
+			return strings.ReplaceAll(text, "\x00", "?"), nil
+		case err != nil:
+			return "", fmt.Errorf("reading the output: %w", err)
+		}
+	}
+}
+
+// wanted is how many bytes of output are kept.
+func wanted(a *egov1.Activity) int {
+	if a.Spec.Output == nil {
+		return defaultTail
+	}
+	return int(ptr.Deref(a.Spec.Output.TailBytes, defaultTail))
+}

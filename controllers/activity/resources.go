@@ -1,0 +1,178 @@
+package activity
+
+import (
+	"fmt"
+	"strconv"
+	"strings"
+
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	corev1ac "k8s.io/client-go/applyconfigurations/core/v1"
+
+	commonv1 "github.com/mainstay-operator/mainstay-operator/api/common/v1"
+	egov1 "github.com/mainstay-operator/mainstay-operator/api/ego/v1"
+	"github.com/mainstay-operator/mainstay-operator/controllers/internal/parts"
+)
+
+const (
+	// kind is the value of app.kubernetes.io/name on the pods, and the name of their container.
+	kind = "activity"
+	// gate keeps a pod from being scheduled until its UID is written down.
+	gate = "mainstay-operator.io/journaled"
+	// finalizer keeps a pod until its result is written down.
+	finalizer = "mainstay-operator.io/activity"
+
+	// defaultUID under security Restricted, the "nonroot" of distroless images.
+	defaultUID = 65532
+	// nobody is the overflow uid of Linux, and the user nobody of most images.
+	nobody = 65534
+
+	// guardDir holds the marker of the start guard. It lives and dies with the pod.
+	guardDir = "/run/mainstay"
+	// refused is the exit code of a guard that did not start the command; what
+	// timeout(1) and docker run use for "did not get as far as the command".
+	refused = 125
+	// startedBefore and notMarked are the termination messages of such a guard.
+	startedBefore = "mainstay: started before"
+	notMarked     = "mainstay: cannot write " + guardDir + "/started"
+)
+
+// guard makes the marker, which only one start can (set -C opens with O_EXCL),
+// and becomes the command. It is spoken by /bin/sh of POSIX.
+var guard = fmt.Sprintf(`if (set -C; : >%[1]s/started) 2>/dev/null; then exec "$@"; fi
+if [ -e %[1]s/started ]; then echo '%[2]s'; else echo '%[3]s'; fi >/dev/termination-log
+exit %[4]d`, guardDir, startedBefore, notMarked, refused)
+
+// podName is that of one attempt. The UID keeps the pods of a deleted Activity
+// apart from those of its namesake.
+func podName(a *egov1.Activity, number int32) string {
+	return fmt.Sprintf("%s-%.6s-%d", a.Name, a.UID, number)
+}
+
+// desired is the pod of one attempt, as it is created: gated, and held by our finalizer.
+func desired(a *egov1.Activity, attempt egov1.Attempt) *corev1.Pod {
+	pod := &corev1.Pod{
+		ObjectMeta: metav1.ObjectMeta{
+			Name:            attempt.PodName,
+			Namespace:       a.Namespace,
+			Labels:          parts.Over(a.Spec.PodLabels, parts.Labels(kind, a.Name)),
+			Annotations:     a.Spec.PodAnnotations,
+			Finalizers:      []string{finalizer},
+			OwnerReferences: []metav1.OwnerReference{*metav1.NewControllerRef(a, egov1.GroupVersion.WithKind("Activity"))},
+		},
+	}
+	spec := parts.Pod(kind, a.Name, a.Spec.PodOptions).
+		WithSchedulingGates(corev1ac.PodSchedulingGate().WithName(gate)).
+		WithRestartPolicy(corev1.RestartPolicyNever).
+		WithSecurityContext(podSecurity(a)).
+		WithContainers(container(a)).
+		WithVolumes(scratch("guard"))
+	if restricted(a) {
+		spec.WithVolumes(scratch("tmp"))
+	}
+	if a.Spec.Timeout != nil {
+		spec.WithActiveDeadlineSeconds(int64(a.Spec.Timeout.Seconds()))
+	}
+	if a.Spec.Host != "" {
+		spec.WithAffinity(parts.As[corev1ac.AffinityApplyConfiguration](pinned(a.Spec.Affinity, a.Spec.Host)))
+	}
+	pod.Spec = *parts.As[corev1.PodSpec](spec)
+	return pod
+}
+
+func restricted(a *egov1.Activity) bool { return a.Spec.Security != commonv1.SecurityBaseline }
+
+func scratch(name string) *corev1ac.VolumeApplyConfiguration {
+	return corev1ac.Volume().WithName(name).WithEmptyDir(corev1ac.EmptyDirVolumeSource())
+}
+
+func container(a *egov1.Activity) *corev1ac.ContainerApplyConfiguration {
+	c := parts.Container(kind, a.Status.Image, a.Spec.PodOptions).
+		WithCommand("/bin/sh", "-c", literal(guard), "mainstay").
+		WithArgs(command(a)...).
+		WithSecurityContext(parts.BaselineContainer()).
+		WithVolumeMounts(corev1ac.VolumeMount().WithName("guard").WithMountPath(guardDir))
+	if restricted(a) {
+		c.WithSecurityContext(parts.RestrictedContainer()).
+			WithVolumeMounts(corev1ac.VolumeMount().WithName("tmp").WithMountPath("/tmp"))
+	}
+	if a.Spec.ExecCwd != "" {
+		c.WithWorkingDir(a.Spec.ExecCwd)
+	}
+	for _, env := range a.Spec.Envs {
+		name, value, _ := strings.Cut(env, "=")
+		c.WithEnv(corev1ac.EnvVar().WithName(name).WithValue(literal(value)))
+	}
+	return c
+}
+
+// command is what the guard becomes.
+func command(a *egov1.Activity) []string {
+	if len(a.Spec.Args) == 0 {
+		return []string{"/bin/sh", "-c", literal(a.Spec.Command)}
+	}
+	words := []string{literal(a.Spec.Command)}
+	for _, arg := range a.Spec.Args {
+		words = append(words, literal(arg))
+	}
+	return words
+}
+
+// literal keeps the kubelet from expanding $(NAME), and from halving $$.
+func literal(text string) string { return strings.ReplaceAll(text, "$", "$$") }
+
+// podSecurity meets spec.security and runs as spec.execuser.
+func podSecurity(a *egov1.Activity) *corev1ac.PodSecurityContextApplyConfiguration {
+	uid, gid, chosen := user(a.Spec.ExecUser)
+	switch {
+	case restricted(a) && !chosen:
+		return parts.RestrictedPod(defaultUID)
+	case restricted(a):
+		return parts.RestrictedPod(uid).WithRunAsGroup(gid).WithFSGroup(gid)
+	case chosen:
+		return parts.BaselinePod().WithRunAsUser(uid).WithRunAsGroup(gid)
+	}
+	return parts.BaselinePod()
+}
+
+// user reads execuser, whose shape admission has checked.
+func user(text string) (uid, gid int64, chosen bool) {
+	switch text {
+	case "":
+		return 0, 0, false
+	case "root":
+		return 0, 0, true
+	case "nobody":
+		return nobody, nobody, true
+	}
+	first, second, both := strings.Cut(text, ":")
+	uid, _ = strconv.ParseInt(first, 10, 32)
+	gid = uid
+	if both {
+		gid, _ = strconv.ParseInt(second, 10, 32)
+	}
+	return uid, gid, true
+}
+
+// pinned adds the node's name to each of the user's alternatives: they are or-ed,
+// so a term of our own would be one way out more. The name is matched instead of
+// spec.nodeName, so that the node's taints and capacity still count.
+func pinned(chosen *corev1.Affinity, host string) *corev1.Affinity {
+	affinity := chosen.DeepCopy()
+	if affinity == nil {
+		affinity = &corev1.Affinity{}
+	}
+	if affinity.NodeAffinity == nil {
+		affinity.NodeAffinity = &corev1.NodeAffinity{}
+	}
+	required := &affinity.NodeAffinity.RequiredDuringSchedulingIgnoredDuringExecution
+	if *required == nil {
+		*required = &corev1.NodeSelector{NodeSelectorTerms: []corev1.NodeSelectorTerm{{}}}
+	}
+	byName := corev1.NodeSelectorRequirement{Key: metav1.ObjectNameField, Operator: corev1.NodeSelectorOpIn, Values: []string{host}}
+	for i := range (*required).NodeSelectorTerms {
+		term := &(*required).NodeSelectorTerms[i]
+		term.MatchFields = append(term.MatchFields, byName)
+	}
+	return affinity
+}

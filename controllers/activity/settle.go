@@ -1,0 +1,87 @@
+package activity
+
+import (
+	"context"
+	"fmt"
+	"slices"
+
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/utils/ptr"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	egov1 "github.com/mainstay-operator/mainstay-operator/api/ego/v1"
+	"github.com/mainstay-operator/mainstay-operator/controllers/internal/converge"
+)
+
+// settle lets go of pods whose end is written down, and removes those that can
+// never start. The Activity is read live: an older one would condemn wrongly.
+func (r *Reconciler) settle(ctx context.Context, key types.NamespacedName, pods []corev1.Pod) error {
+	if len(pods) == 0 {
+		return nil
+	}
+	var a *egov1.Activity
+	var live egov1.Activity
+	switch err := r.Live.Get(ctx, key, &live); {
+	case err == nil:
+		a = &live
+	case client.IgnoreNotFound(err) != nil:
+		return fmt.Errorf("reading the Activity live: %w", err)
+	}
+	for i := range pods {
+		var err error
+		switch judge(a, &pods[i]) {
+		case release:
+			err = r.change(ctx, &pods[i], func(p *corev1.Pod) {
+				p.Finalizers = slices.DeleteFunc(p.Finalizers, func(f string) bool { return f == finalizer })
+			})
+		case discard:
+			err = r.remove(ctx, &pods[i])
+		case keep:
+		}
+		if err != nil {
+			return fmt.Errorf("letting pod %q go: %w", pods[i].Name, err)
+		}
+	}
+	return nil
+}
+
+// letGo is the hook for an Activity that is gone or being deleted.
+func (r *Reconciler) letGo(ctx context.Context, key types.NamespacedName) error {
+	a := &egov1.Activity{ObjectMeta: metav1.ObjectMeta{Namespace: key.Namespace, Name: key.Name}}
+	pods, err := r.Pods(ctx, a, kind)
+	if err != nil {
+		return err
+	}
+	return r.settle(ctx, key, slices.DeleteFunc(pods, func(p corev1.Pod) bool { return !held(&p) }))
+}
+
+// untidy are the pods that may have to be let go.
+func untidy(a *egov1.Activity, pods []corev1.Pod) []corev1.Pod {
+	return slices.DeleteFunc(slices.Clone(pods), func(p corev1.Pod) bool { return tidy(a, &p) })
+}
+
+// with puts the pod as it was last seen in the place of its cached copy.
+func with(pods []corev1.Pod, seen *corev1.Pod) []corev1.Pod {
+	if seen == nil {
+		return pods
+	}
+	others := slices.DeleteFunc(slices.Clone(pods), func(p corev1.Pod) bool { return p.Name == seen.Name })
+	return append(others, *seen)
+}
+
+// change patches exactly the object that was looked at, or nothing.
+func (r *Reconciler) change(ctx context.Context, pod *corev1.Pod, edit func(*corev1.Pod)) error {
+	base := pod.DeepCopy()
+	edit(pod)
+	patch := client.MergeFromWithOptions(base, client.MergeFromWithOptimisticLock{})
+	return client.IgnoreNotFound(r.Patch(ctx, pod, patch, client.FieldOwner(converge.FieldManager)))
+}
+
+// remove deletes exactly the object that was looked at, or nothing.
+func (r *Reconciler) remove(ctx context.Context, obj client.Object) error {
+	return client.IgnoreNotFound(r.Delete(ctx, obj, client.PropagationPolicy(metav1.DeletePropagationBackground), client.Preconditions{
+		UID: ptr.To(obj.GetUID()), ResourceVersion: ptr.To(obj.GetResourceVersion()),
+	}))
+}

@@ -1,0 +1,150 @@
+package activity
+
+import (
+	"cmp"
+	"slices"
+	"strings"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/meta"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	commonv1 "github.com/mainstay-operator/mainstay-operator/api/common/v1"
+	egov1 "github.com/mainstay-operator/mainstay-operator/api/ego/v1"
+	"github.com/mainstay-operator/mainstay-operator/controllers/internal/conditions"
+)
+
+// report computes the status from the attempts and from the pod of the current
+// one, which is nil when it is not known.
+func report(a *egov1.Activity, pod *corev1.Pod) {
+	if a.Status.Attempts == nil {
+		a.Status.Attempts = []egov1.Attempt{}
+	}
+	attempt := current(a)
+	if attempt != nil && (pod == nil || pod.UID != attempt.PodUID) {
+		pod = nil
+	}
+	if attempt != nil && !attempt.Prosta.Finished() {
+		observe(attempt, pod)
+	}
+	summarise(a)
+	judgement(a)
+	if a.Spec.Host != "" && pod != nil {
+		hostResolved(a, pod)
+	}
+}
+
+// observe notes how far an attempt is. What has begun does not begin again: an
+// older view of the pod takes nothing back.
+func observe(attempt *egov1.Attempt, pod *corev1.Pod) {
+	attempt.Reason, attempt.Message = "", ""
+	if pod != nil {
+		attempt.NodeName = cmp.Or(pod.Spec.NodeName, attempt.NodeName)
+		if running := containerStatus(pod).State.Running; running != nil && attempt.StartTime == nil {
+			attempt.StartTime = running.StartedAt.DeepCopy()
+		}
+		attempt.Message = strings.TrimPrefix(conditions.Failing([]corev1.Pod{*pod}), "pod "+pod.Name+": ")
+	}
+	switch {
+	case attempt.StartTime != nil:
+		attempt.Prosta = egov1.Running
+	case attempt.NodeName != "":
+		attempt.Prosta = egov1.Starting
+	default:
+		attempt.Prosta = egov1.Pending
+	}
+	if attempt.Message != "" {
+		attempt.Reason = commonv1.ReasonPodFailing
+	}
+}
+
+// prosta is the state of the whole run.
+func prosta(a *egov1.Activity) egov1.ProcessState {
+	attempt := current(a)
+	switch {
+	case attempt == nil:
+		return egov1.Pending
+	case attempt.Prosta == egov1.Failed && attempt.Number <= a.Spec.Retries && !a.Spec.Cancel:
+		return egov1.Retrying
+	case attempt.Number > 1 && !attempt.Prosta.Finished() && attempt.Prosta != egov1.Running:
+		return egov1.Retrying
+	}
+	return attempt.Prosta
+}
+
+// summarise makes the whole run's result out of the last attempt's.
+func summarise(a *egov1.Activity) {
+	s := &a.Status
+	s.Prosta, s.Result, s.Duration = prosta(a), egov1.Result{}, nil
+	attempt := current(a)
+	if attempt == nil {
+		return
+	}
+	s.Result = *attempt.Result.DeepCopy()
+	first := slices.IndexFunc(s.Attempts, func(t egov1.Attempt) bool { return t.StartTime != nil })
+	if first >= 0 {
+		s.StartTime = s.Attempts[first].StartTime.DeepCopy()
+	}
+	if !s.Prosta.Finished() {
+		s.FinishTime = nil
+		return
+	}
+	if s.StartTime != nil {
+		s.Duration = &metav1.Duration{Duration: s.FinishTime.Sub(s.StartTime.Time).Truncate(time.Second)}
+	}
+}
+
+// judgement sets the conditions that every Activity has.
+func judgement(a *egov1.Activity) {
+	list, generation, s := &a.Status.Conditions, a.Generation, a.Status
+	meta.RemoveStatusCondition(list, commonv1.ConditionReady) // of a pass that failed; a run is Complete or Failed
+	conditions.Set(list, generation, commonv1.ConditionProgressing, !s.Prosta.Finished(), string(s.Prosta), s.Message)
+	if s.Message != "" && !s.Prosta.Finished() {
+		conditions.Set(list, generation, commonv1.ConditionDegraded, true, commonv1.ReasonPodFailing, s.Message)
+	} else {
+		conditions.Set(list, generation, commonv1.ConditionDegraded, false, commonv1.ReasonAsExpected, "nothing needs a human")
+	}
+	switch {
+	case s.Prosta == egov1.Succeeded:
+		conditions.Set(list, generation, commonv1.ConditionComplete, true, s.Reason, s.Message)
+	case s.Prosta.Finished():
+		conditions.Set(list, generation, commonv1.ConditionFailed, true, s.Reason, s.Message)
+	}
+}
+
+// hostResolved tells in the scheduler's words why the host does not take the pod.
+func hostResolved(a *egov1.Activity, pod *corev1.Pod) {
+	list, generation := &a.Status.Conditions, a.Generation
+	if pod.Spec.NodeName != "" {
+		conditions.Set(list, generation, commonv1.ConditionHostResolved, true, commonv1.ReasonScheduled, "the pod is on host "+a.Spec.Host)
+		return
+	}
+	for _, c := range pod.Status.Conditions {
+		if c.Type == corev1.PodScheduled && c.Status == corev1.ConditionFalse && c.Reason == corev1.PodReasonUnschedulable {
+			conditions.Set(list, generation, commonv1.ConditionHostResolved, false, commonv1.ReasonUnschedulable, "host "+a.Spec.Host+": "+c.Message)
+		}
+	}
+}
+
+// expiry is when a finished Activity is to be deleted; ok is false for never.
+func expiry(a *egov1.Activity) (at time.Time, ok bool) {
+	ttl := a.Spec.TTLSecondsAfterFinished
+	if ttl == nil || !a.Status.Prosta.Finished() || a.Status.FinishTime == nil {
+		return time.Time{}, false
+	}
+	return a.Status.FinishTime.Add(time.Duration(*ttl) * time.Second), true
+}
+
+func timeout(a *egov1.Activity) string {
+	if a.Spec.Timeout == nil {
+		return ""
+	}
+	return a.Spec.Timeout.Duration.String()
+}
+
+// firstLine without what surrounds it.
+func firstLine(text string) string {
+	line, _, _ := strings.Cut(text, "\n")
+	return strings.TrimSpace(line)
+}
