@@ -17,6 +17,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/metrics/filters"
 	metricsserver "sigs.k8s.io/controller-runtime/pkg/metrics/server"
 
+	appv1 "github.com/mainstay-operator/mainstay-operator/api/app/v1"
 	cachev1alpha1 "github.com/mainstay-operator/mainstay-operator/api/cache/v1alpha1"
 	"github.com/mainstay-operator/mainstay-operator/controllers"
 )
@@ -48,6 +49,7 @@ func run() error {
 
 	scheme := runtime.NewScheme()
 	utilruntime.Must(clientgoscheme.AddToScheme(scheme))
+	utilruntime.Must(appv1.AddToScheme(scheme))
 	utilruntime.Must(cachev1alpha1.AddToScheme(scheme))
 
 	metrics := metricsserver.Options{BindAddress: *metricsAddress, SecureServing: *metricsSecure}

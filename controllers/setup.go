@@ -10,6 +10,7 @@ import (
 
 	ctrl "sigs.k8s.io/controller-runtime"
 
+	"github.com/mainstay-operator/mainstay-operator/controllers/easyservice"
 	"github.com/mainstay-operator/mainstay-operator/controllers/internal/converge"
 	"github.com/mainstay-operator/mainstay-operator/controllers/memcached"
 )
@@ -37,12 +38,13 @@ func ImagesFromEnv() Images {
 
 // SetupAll adds every kind to the manager.
 func SetupAll(ctx context.Context, mgr ctrl.Manager, o Options) error {
-	owned := slices.Concat(memcached.Owned)
+	owned := slices.Concat(memcached.Owned, easyservice.Owned)
 	if err := converge.IndexOwners(ctx, mgr.GetFieldIndexer(), mgr.GetScheme(), owned...); err != nil {
 		return err
 	}
 	for kind, reconciler := range map[string]interface{ SetupWithManager(ctrl.Manager) error }{
-		"Memcached": &memcached.Reconciler{Converger: converger(mgr, "memcached"), DefaultImage: o.Images.Memcached},
+		"Memcached":   &memcached.Reconciler{Converger: converger(mgr, "memcached"), DefaultImage: o.Images.Memcached},
+		"EasyService": &easyservice.Reconciler{Converger: converger(mgr, "easyservice")},
 	} {
 		if err := reconciler.SetupWithManager(mgr); err != nil {
 			return fmt.Errorf("setting up %s: %w", kind, err)

@@ -64,12 +64,8 @@ func (r *Reconciler) heldPorts(ctx context.Context, e *appv1.EasyService) ([]cor
 	return service.Spec.Ports, nil
 }
 
-// SetupWithManager watches EasyService objects, their children and their pods.
+// SetupWithManager starts the controller.
 func (r *Reconciler) SetupWithManager(mgr ctrl.Manager) error {
-	r.Converger.Owned = Owned
-	b := ctrl.NewControllerManagedBy(mgr).For(&appv1.EasyService{}).Watches(&corev1.Pod{}, converge.ByInstance(kind))
-	for _, child := range Owned {
-		b.Owns(child)
-	}
-	return b.WithOptions(converge.Options()).Complete(r)
+	r.Owned = Owned
+	return r.Manage(mgr, &appv1.EasyService{}, kind, r)
 }

@@ -75,12 +75,8 @@ func (r *Reconciler) image(ctx context.Context, m *cachev1alpha1.Memcached) (str
 	return parts.RunningImage(set.Spec.Template.Spec.Containers, kind, r.DefaultImage), nil
 }
 
-// SetupWithManager watches Memcached objects, their children and their pods.
+// SetupWithManager starts the controller.
 func (r *Reconciler) SetupWithManager(mgr ctrl.Manager) error {
-	r.Converger.Owned = Owned
-	b := ctrl.NewControllerManagedBy(mgr).For(&cachev1alpha1.Memcached{}).Watches(&corev1.Pod{}, converge.ByInstance(kind))
-	for _, child := range Owned {
-		b.Owns(child)
-	}
-	return b.WithOptions(converge.Options()).Complete(r)
+	r.Owned = Owned
+	return r.Manage(mgr, &cachev1alpha1.Memcached{}, kind, r)
 }

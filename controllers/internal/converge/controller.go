@@ -10,6 +10,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/client-go/util/workqueue"
+	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/controller"
 	"sigs.k8s.io/controller-runtime/pkg/handler"
@@ -35,6 +36,16 @@ func Options() controller.Options {
 		MaxConcurrentReconciles: workers,
 		RateLimiter:             workqueue.NewTypedItemExponentialFailureRateLimiter[reconcile.Request](firstRetry, lastRetry),
 	}
+}
+
+// Manage starts the kind's controller: it watches the objects, the children that
+// the Converger owns, and the pods of the kind.
+func (c *Converger) Manage(mgr ctrl.Manager, object Object, kind string, r reconcile.Reconciler) error {
+	b := ctrl.NewControllerManagedBy(mgr).For(object).Watches(&corev1.Pod{}, ByInstance(kind))
+	for _, child := range c.Owned {
+		b.Owns(child)
+	}
+	return b.WithOptions(Options()).Complete(r)
 }
 
 // Pods are the pods of one object, from the cache, in order of their names.
