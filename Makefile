@@ -81,7 +81,7 @@ kubeconfig: ## Print the path of its kubeconfig.
 	@echo $(KUBECONFIG)
 
 ##@ Install
-.PHONY: install uninstall deploy undeploy docker-build
+.PHONY: install uninstall deploy undeploy docker-build bundle
 install: $(BIN)/kustomize ## Install the CRDs.
 	kustomize build config/crd | kubectl apply --server-side -f -
 
@@ -97,9 +97,18 @@ undeploy: $(BIN)/kustomize ## Remove them.
 docker-build: ## Build the image with a container engine.
 	docker build -t $(IMG) .
 
+bundle: manifests $(BIN)/kustomize $(BIN)/operator-sdk ## Generate and validate the OLM bundle.
+	operator-sdk generate kustomize manifests -q --apis-dir api --interactive=false
+	kustomize build config/manifests | operator-sdk generate bundle -q --overwrite --version $(VERSION) --channels=stable --default-channel=stable
+	operator-sdk bundle validate ./bundle --select-optional suite=operatorframework --optional-values=k8s-version=1.37
+
 $(BIN)/controller-gen: hack/tools/codegen/go.mod
 	$(call tool,codegen,$(BIN)/controller-gen $(BIN)/kustomize)
 $(BIN)/kustomize: hack/tools/codegen/go.mod
 	$(call tool,codegen,$(BIN)/controller-gen $(BIN)/kustomize)
 $(BIN)/golangci-lint: hack/tools/golangci-lint/go.mod
 	$(call tool,golangci-lint,$(BIN)/golangci-lint)
+$(BIN)/operator-sdk: hack/tools/operator-sdk/go.mod
+	@mkdir -p $(BIN) && echo "building operator-sdk" && go build -C hack/tools/operator-sdk -trimpath -tags containers_image_openpgp \
+	  -ldflags="-s -w $(foreach v,Version GitVersion ImageVersion,-X github.com/operator-framework/operator-sdk/internal/version.$(v)=v1.42.2)" \
+	  -o $(BIN)/ tool && touch $(BIN)/operator-sdk $(BIN)/scorecard-test
