@@ -44,6 +44,17 @@ func Fold(list *[]metav1.Condition, before []metav1.Condition, generation int64,
 	}
 }
 
+// Steady gives every condition that stands as it stood before its transition
+// time back: within a pass it may have turned there and back, and a failing pass
+// that is tried again must not write the status each time.
+func Steady(list, before []metav1.Condition) {
+	for i := range list {
+		if was := meta.FindStatusCondition(before, list[i].Type); was != nil && was.Status == list[i].Status {
+			list[i].LastTransitionTime = was.LastTransitionTime
+		}
+	}
+}
+
 // Pause says whether spec.paused holds every write back.
 func Pause(list *[]metav1.Condition, generation int64, paused bool) {
 	if paused {
