@@ -1,0 +1,123 @@
+// Package audit counts requests where they arrive: in the API server's audit log.
+package audit
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"io"
+	"os"
+	"strings"
+	"time"
+)
+
+// Request is one call of the API, as the server has seen it.
+type Request struct {
+	User, Verb      string
+	Group, Resource string
+	Namespace, Name string
+	Code            int
+	At              time.Time
+	URI             string
+	userAgent       string
+}
+
+func (r Request) String() string {
+	return fmt.Sprintf("%s %s %s -> %d (%s)", r.At.Format("15:04:05.000"), r.Verb, r.URI, r.Code, r.userAgent)
+}
+
+// Log is the file that the API server appends to.
+type Log struct{ Path string }
+
+// Mark is a place in the log.
+type Mark int64
+
+// Now is the log's present end.
+func (l Log) Now() (Mark, error) {
+	info, err := os.Stat(l.Path)
+	if err != nil {
+		return 0, fmt.Errorf("the audit log: %w", err)
+	}
+	return Mark(info.Size()), nil
+}
+
+// Since gives the requests that were answered after a mark, and for a watch,
+// which may go on for long, those that were begun.
+func (l Log) Since(mark Mark) ([]Request, error) {
+	file, err := os.Open(l.Path)
+	if err != nil {
+		return nil, fmt.Errorf("the audit log: %w", err)
+	}
+	defer file.Close() //nolint:errcheck // it is only read
+	if info, err := file.Stat(); err != nil || info.Size() < int64(mark) {
+		return nil, fmt.Errorf("the audit log was rotated since it was marked: %w", err)
+	}
+	if _, err := file.Seek(int64(mark), io.SeekStart); err != nil {
+		return nil, err
+	}
+	content, err := io.ReadAll(file)
+	if err != nil {
+		return nil, err
+	}
+	return parse(content)
+}
+
+// event is as much of audit.k8s.io/v1 Event as is looked at.
+type event struct {
+	Stage      string    `json:"stage"`
+	Verb       string    `json:"verb"`
+	RequestURI string    `json:"requestURI"`
+	UserAgent  string    `json:"userAgent"`
+	Received   time.Time `json:"requestReceivedTimestamp"`
+	User       struct {
+		Username string `json:"username"`
+	} `json:"user"`
+	Object struct {
+		Group       string `json:"apiGroup"`
+		Resource    string `json:"resource"`
+		Subresource string `json:"subresource"`
+		Namespace   string `json:"namespace"`
+		Name        string `json:"name"`
+	} `json:"objectRef"`
+	Response struct {
+		Code int `json:"code"`
+	} `json:"responseStatus"`
+}
+
+// parse leaves an unfinished last line out: it is being written.
+func parse(content []byte) ([]Request, error) {
+	var requests []Request
+	for line := range bytes.Lines(content) {
+		if !bytes.HasSuffix(line, []byte("\n")) {
+			break
+		}
+		var e event
+		if err := json.Unmarshal(line, &e); err != nil {
+			return nil, fmt.Errorf("a line of the audit log: %w", err)
+		}
+		begun := e.Stage == "ResponseStarted" && e.Verb == "watch"
+		ended := e.Stage != "ResponseStarted" && e.Verb != "watch"
+		if !begun && !ended {
+			continue
+		}
+		requests = append(requests, Request{
+			User: e.User.Username, Verb: e.Verb, Group: e.Object.Group, Resource: resource(e.Object.Resource, e.Object.Subresource),
+			Namespace: e.Object.Namespace, Name: e.Object.Name,
+			Code: e.Response.Code, At: e.Received, URI: e.RequestURI, userAgent: e.UserAgent,
+		})
+	}
+	return requests, nil
+}
+
+func resource(name, sub string) string { return strings.TrimSuffix(name+"/"+sub, "/") }
+
+// Matching are the requests that a test is true for.
+func Matching(requests []Request, test func(Request) bool) []Request {
+	var matching []Request
+	for _, r := range requests {
+		if test(r) {
+			matching = append(matching, r)
+		}
+	}
+	return matching
+}

@@ -1,0 +1,128 @@
+// Package e2e watches the deployed operator on a real cluster with real pods.
+//
+// It needs KUBECONFIG and a deployed operator. With CLUSTER=existing the specs
+// that only the cluster of hack/cluster can host, those labelled faults, are
+// left out.
+package e2e
+
+import (
+	"context"
+	"os"
+	"testing"
+	"time"
+
+	. "github.com/onsi/ginkgo/v2"
+	. "github.com/onsi/gomega"
+	appsv1 "k8s.io/api/apps/v1"
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+	clientgoscheme "k8s.io/client-go/kubernetes/scheme"
+	"k8s.io/client-go/rest"
+	ctrl "sigs.k8s.io/controller-runtime"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/log"
+	"sigs.k8s.io/controller-runtime/pkg/log/zap"
+
+	appv1 "github.com/mainstay-operator/mainstay-operator/api/app/v1"
+	cachev1alpha1 "github.com/mainstay-operator/mainstay-operator/api/cache/v1alpha1"
+	egov1 "github.com/mainstay-operator/mainstay-operator/api/ego/v1"
+	"github.com/mainstay-operator/mainstay-operator/test/traffic"
+)
+
+const (
+	// faults labels specs that need the cluster of hack/cluster: its audit log,
+	// its node's processes or network.
+	faults = "faults"
+	// patience is how long a change may take to come about, images at hand.
+	patience = 90 * time.Second
+	// namespaceLabel marks the namespaces that specs have made.
+	namespaceLabel = "mainstay-e2e"
+)
+
+var (
+	// k8s is an administrator's client, without a cache.
+	k8s client.Client
+	// config is what k8s is made of.
+	config *rest.Config
+	// network reaches Services, from the node or through the API server.
+	network traffic.Network
+	// namespace is made anew for every spec, and removed after it.
+	namespace string
+)
+
+// local tells whether this is the cluster of hack/cluster.
+func local() bool { return os.Getenv("CLUSTER") != "existing" }
+
+func TestE2E(t *testing.T) {
+	RegisterFailHandler(Fail)
+	suite, reporter := GinkgoConfiguration()
+	if !local() && suite.LabelFilter == "" {
+		suite.LabelFilter = "!" + faults
+	}
+	RunSpecs(t, "Mainstay Operator, end to end", suite, reporter)
+}
+
+var _ = BeforeSuite(func(ctx SpecContext) {
+	log.SetLogger(zap.New(zap.WriteTo(GinkgoWriter)))
+	SetDefaultEventuallyTimeout(patience)
+	SetDefaultEventuallyPollingInterval(200 * time.Millisecond)
+	EnforceDefaultTimeoutsWhenUsingContexts()
+
+	scheme := runtime.NewScheme()
+	for _, add := range []func(*runtime.Scheme) error{
+		clientgoscheme.AddToScheme, appv1.AddToScheme, cachev1alpha1.AddToScheme, egov1.AddToScheme,
+	} {
+		Expect(add(scheme)).To(Succeed())
+	}
+	var err error
+	config, err = ctrl.GetConfig()
+	Expect(err).NotTo(HaveOccurred(), "KUBECONFIG must name a cluster, as made by make cluster-up")
+	config.QPS = -1
+	k8s, err = client.New(config, client.Options{Scheme: scheme})
+	Expect(err).NotTo(HaveOccurred())
+	if network, err = traffic.Forwarded(config); local() {
+		network = traffic.ByClusterIP(k8s)
+	}
+	Expect(err).NotTo(HaveOccurred())
+
+	var manager appsv1.Deployment
+	Expect(k8s.Get(ctx, client.ObjectKey{Namespace: operatorNamespace, Name: operatorDeployment}, &manager)).
+		To(Succeed(), "the operator must be deployed, as by make deploy")
+	eventuallyOperatorLeads(ctx)
+})
+
+var _ = BeforeEach(func(ctx SpecContext) {
+	fresh := &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{
+		GenerateName: "e2e-",
+		Labels: map[string]string{
+			namespaceLabel: "true",
+			// What a careful administrator enforces; every default must live with it.
+			"pod-security.kubernetes.io/enforce": "baseline",
+		},
+	}}
+	Expect(k8s.Create(ctx, fresh)).To(Succeed())
+	namespace = fresh.Name
+	DeferCleanup(func(ctx context.Context) {
+		Expect(client.IgnoreNotFound(k8s.Delete(ctx, fresh))).To(Succeed())
+	})
+})
+
+// That every namespace goes away is a promise of its own.
+var _ = AfterSuite(func(ctx SpecContext) {
+	if k8s != nil {
+		eventuallyAlone(ctx, "")
+	}
+})
+
+// eventuallyAlone waits until no spec's namespace is left but one.
+func eventuallyAlone(ctx context.Context, but string) {
+	GinkgoHelper()
+	Eventually(func(g Gomega) {
+		var list corev1.NamespaceList
+		g.Expect(k8s.List(ctx, &list, client.HasLabels{namespaceLabel})).To(Succeed())
+		for _, ns := range list.Items {
+			g.Expect(ns.Name).To(Equal(but), "still there: %+v", ns.Status.Conditions)
+		}
+	}).WithContext(ctx).Should(Succeed())
+}

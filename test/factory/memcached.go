@@ -1,0 +1,77 @@
+// Package factory makes objects of every kind for tests, as a user's manifest
+// would: what is not said is not sent.
+package factory
+
+import (
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/resource"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/utils/ptr"
+
+	cachev1alpha1 "github.com/mainstay-operator/mainstay-operator/api/cache/v1alpha1"
+)
+
+// MemcachedMaker makes a Memcached.
+type MemcachedMaker struct{ made cachev1alpha1.Memcached }
+
+// Memcached starts one with nothing but a name.
+func Memcached(name string) *MemcachedMaker {
+	return &MemcachedMaker{cachev1alpha1.Memcached{ObjectMeta: metav1.ObjectMeta{Name: name}}}
+}
+
+// In puts it into a namespace.
+func (f *MemcachedMaker) In(namespace string) *MemcachedMaker {
+	f.made.Namespace = namespace
+	return f
+}
+
+// Size sets the number of nodes.
+func (f *MemcachedMaker) Size(size int32) *MemcachedMaker {
+	f.made.Spec.Size = ptr.To(size)
+	return f
+}
+
+// Image sets the image.
+func (f *MemcachedMaker) Image(image string) *MemcachedMaker {
+	f.made.Spec.Image = image
+	return f
+}
+
+// Memory sets the memory for items.
+func (f *MemcachedMaker) Memory(quantity string) *MemcachedMaker {
+	f.made.Spec.Memory = ptr.To(resource.MustParse(quantity))
+	return f
+}
+
+// MaxItemSize sets the size of the largest item.
+func (f *MemcachedMaker) MaxItemSize(quantity string) *MemcachedMaker {
+	f.made.Spec.MaxItemSize = ptr.To(resource.MustParse(quantity))
+	return f
+}
+
+// Limit sets the memory limit of a node.
+func (f *MemcachedMaker) Limit(quantity string) *MemcachedMaker {
+	f.made.Spec.Resources.Limits = corev1.ResourceList{corev1.ResourceMemory: resource.MustParse(quantity)}
+	return f
+}
+
+// Options sets the extended options.
+func (f *MemcachedMaker) Options(options ...string) *MemcachedMaker {
+	f.made.Spec.Options = options
+	return f
+}
+
+// Port sets the port.
+func (f *MemcachedMaker) Port(port int32) *MemcachedMaker {
+	f.made.Spec.Port = port
+	return f
+}
+
+// With changes the spec in any other way.
+func (f *MemcachedMaker) With(change func(*cachev1alpha1.MemcachedSpec)) *MemcachedMaker {
+	change(&f.made.Spec)
+	return f
+}
+
+// Build gives a new object each time.
+func (f *MemcachedMaker) Build() *cachev1alpha1.Memcached { return f.made.DeepCopy() }

@@ -1,0 +1,165 @@
+// Package fault stands between an operator and its API server: it writes down
+// every call and, where asked, lets one go wrong.
+package fault
+
+import (
+	"errors"
+	"net/http"
+	"strings"
+	"sync"
+)
+
+// Call is one request by its identity, as RBAC and the audit log know it.
+type Call struct {
+	Verb        string // get, list, watch, create, update, patch, apply, delete
+	Resource    string // with its subresource: memcacheds/status
+	Namespace   string
+	Name        string
+	Code        int  // HTTP status of the answer; 0 when there was none
+	Invented    bool // the answer is the Wire's, not the server's
+	ContentType string
+}
+
+// ID tells calls of one run apart and finds them again in another.
+func (c Call) ID() string { return c.Verb + " " + c.Resource + " " + c.Name }
+
+// Writes is true for calls that change something.
+func (c Call) Writes() bool {
+	switch c.Verb {
+	case "get", "list", "watch":
+		return false
+	}
+	return true
+}
+
+// Event is true for calls that tell users something and change nothing.
+func (c Call) Event() bool { return c.Resource == "events" }
+
+// Decide says what shall befall a call. It runs once per call, in any order.
+type Decide func(Call) Fault
+
+// Wire is the http.RoundTripper of one operator process.
+type Wire struct {
+	next   http.RoundTripper
+	decide Decide
+
+	mu    sync.Mutex
+	calls []Call
+	cut   bool
+}
+
+// errCut is what a dead process would see if it could.
+var errCut = errors.New("fault: this process is dead")
+
+// NewWire passes everything on when decide is nil.
+func NewWire(decide Decide) *Wire { return &Wire{decide: decide} }
+
+// Wrap is made for rest.Config.Wrap.
+func (w *Wire) Wrap(next http.RoundTripper) http.RoundTripper {
+	w.next = next
+	return w
+}
+
+// RoundTrip passes the request on, or does to it what was decided.
+func (w *Wire) RoundTrip(request *http.Request) (*http.Response, error) {
+	call := identify(request)
+	fault := None
+	w.mu.Lock()
+	dead := w.cut
+	if !dead && w.decide != nil {
+		fault = w.decide(call)
+	}
+	w.cut = w.cut || fault == CrashBefore
+	w.mu.Unlock()
+	if dead {
+		return nil, errCut
+	}
+
+	response, err := fault.befall(request, w.next)
+	call.Invented = fault != None
+	if response != nil {
+		call.Code = response.StatusCode
+	}
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.cut = w.cut || fault == CrashAfter
+	w.calls = append(w.calls, call)
+	return response, err
+}
+
+// Cut is true once the process has crashed.
+func (w *Wire) Cut() bool {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	return w.cut
+}
+
+// Calls gives what was called so far, in the order of the answers.
+func (w *Wire) Calls(keep func(Call) bool) []Call {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	kept := []Call{}
+	for _, c := range w.calls {
+		if keep(c) {
+			kept = append(kept, c)
+		}
+	}
+	return kept
+}
+
+// Forget starts the record anew.
+func (w *Wire) Forget() {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.calls = nil
+}
+
+// identify reads a call off /api/v1/... and /apis/<group>/<version>/... paths.
+func identify(request *http.Request) Call {
+	call := Call{ContentType: request.Header.Get("Content-Type")}
+	parts := strings.Split(strings.Trim(request.URL.Path, "/"), "/")
+	switch {
+	case parts[0] == "api" && len(parts) > 2:
+		parts = parts[2:]
+	case parts[0] == "apis" && len(parts) > 3:
+		parts = parts[3:]
+	default:
+		call.Verb, call.Resource = "get", "discovery"
+		return call
+	}
+	if parts[0] == "namespaces" && len(parts) > 2 {
+		call.Namespace, parts = parts[1], parts[2:]
+	}
+	call.Resource = parts[0]
+	if len(parts) > 1 {
+		call.Name = parts[1]
+	}
+	if len(parts) > 2 {
+		call.Resource += "/" + parts[2]
+	}
+	call.Verb = verb(request, call.Name)
+	return call
+}
+
+func verb(request *http.Request, name string) string {
+	switch request.Method {
+	case http.MethodPost:
+		return "create"
+	case http.MethodPut:
+		return "update"
+	case http.MethodDelete:
+		return "delete"
+	case http.MethodPatch:
+		if strings.HasPrefix(request.Header.Get("Content-Type"), "application/apply-patch") {
+			return "apply"
+		}
+		return "patch"
+	}
+	switch {
+	case request.URL.Query().Get("watch") == "true":
+		return "watch"
+	case name == "":
+		return "list"
+	}
+	return "get"
+}

@@ -1,0 +1,178 @@
+package integration
+
+import (
+	"strings"
+
+	. "github.com/onsi/ginkgo/v2"
+	. "github.com/onsi/gomega"
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/resource"
+	"k8s.io/apimachinery/pkg/util/intstr"
+	"k8s.io/utils/ptr"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	cachev1alpha1 "github.com/mainstay-operator/mainstay-operator/api/cache/v1alpha1"
+	commonv1 "github.com/mainstay-operator/mainstay-operator/api/common/v1"
+	"github.com/mainstay-operator/mainstay-operator/test/factory"
+)
+
+var _ = register(kind{
+	name:       "Memcached",
+	sampleFile: "cache_v1alpha1_memcached.yaml",
+	scaled:     true,
+	sample:     func() client.Object { return fullMemcached() },
+	edit: func(obj client.Object) {
+		obj.(*cachev1alpha1.Memcached).Spec = factory.Memcached("").Size(1).Memory("96Mi").Build().Spec
+	},
+	paused: func(obj client.Object, paused bool) { obj.(*cachev1alpha1.Memcached).Spec.Paused = paused },
+})
+
+// fullMemcached sets every optional field but paused.
+func fullMemcached() *cachev1alpha1.Memcached {
+	return factory.Memcached("full").Size(3).Image("example.org/memcached:full").
+		Memory("128Mi").MaxItemSize("2Mi").Limit("1Gi").Options("modern", "hashpower=20").Port(11311).
+		With(func(s *cachev1alpha1.MemcachedSpec) {
+			s.Connections, s.Threads, s.Verbosity = 2048, 2, 1
+			s.Disruption = &commonv1.Disruption{MaxUnavailable: ptr.To(intstr.FromString("50%"))}
+			s.PodOptions = fullPodOptions()
+		}).Build()
+}
+
+// fullPodOptions sets every option of a pod.
+func fullPodOptions() commonv1.PodOptions {
+	return commonv1.PodOptions{
+		ImagePullPolicy:               corev1.PullAlways,
+		ImagePullSecrets:              []corev1.LocalObjectReference{{Name: "registry"}},
+		PodLabels:                     map[string]string{"team": "a"},
+		PodAnnotations:                map[string]string{"note": "b"},
+		TerminationGracePeriodSeconds: ptr.To(int64(7)),
+		Scheduling: commonv1.Scheduling{
+			NodeSelector: map[string]string{"disk": "fast"},
+			Tolerations:  []corev1.Toleration{{Key: "dedicated", Operator: corev1.TolerationOpExists}},
+			Affinity: &corev1.Affinity{NodeAffinity: &corev1.NodeAffinity{
+				PreferredDuringSchedulingIgnoredDuringExecution: []corev1.PreferredSchedulingTerm{{
+					Weight: 1, Preference: corev1.NodeSelectorTerm{MatchExpressions: []corev1.NodeSelectorRequirement{
+						{Key: "disk", Operator: corev1.NodeSelectorOpIn, Values: []string{"fast"}},
+					}},
+				}},
+			}},
+			TopologySpreadConstraints: []corev1.TopologySpreadConstraint{{
+				MaxSkew: 2, TopologyKey: "rack", WhenUnsatisfiable: corev1.ScheduleAnyway,
+			}},
+		},
+	}
+}
+
+var _ = Describe("Memcached", func() {
+	plain := func() *factory.MemcachedMaker { return factory.Memcached("a") }
+	with := func(change func(*cachev1alpha1.MemcachedSpec)) client.Object { return plain().With(change).Build() }
+
+	DescribeTable("is refused", func(obj client.Object, field string) { reject(obj, field) },
+		Entry("size below 0", plain().Size(-1).Build(), "spec.size"),
+		Entry("size of a million", plain().Size(1_000_000).Build(), "spec.size"),
+		Entry("size above the edge", plain().Size(257).Build(), "spec.size"),
+		Entry("image with a space", plain().Image("memcached latest").Build(), "spec.image"),
+		Entry("image too long", plain().Image(strings.Repeat("a", 513)).Build(), "spec.image"),
+		Entry("memory below 8Mi", plain().Memory("8191Ki").MaxItemSize("1Ki").Build(), "spec.memory"),
+		Entry("memory above 1Ti", plain().Memory("1025Gi").Build(), "spec.memory"),
+		Entry("memory of 0", plain().Memory("0").Build(), "spec.memory"),
+		Entry("maxItemSize below 1Ki", plain().MaxItemSize("1023").Build(), "spec.maxItemSize"),
+		Entry("maxItemSize above 512Mi", plain().Memory("1Gi").MaxItemSize("513Mi").Build(), "spec.maxItemSize"),
+		Entry("maxItemSize as large as memory", plain().Memory("64Mi").MaxItemSize("64Mi").Build(), "maxItemSize"),
+		Entry("memory limit below memory + 64Mi", plain().Memory("64Mi").Limit("127Mi").Build(), "resources.limits.memory"),
+		Entry("memory limit below the default memory + 64Mi", plain().Limit("100Mi").Build(), "resources.limits.memory"),
+		Entry("connections below 16", with(func(s *cachev1alpha1.MemcachedSpec) { s.Connections = 15 }), "spec.connections"),
+		Entry("connections above 100000", with(func(s *cachev1alpha1.MemcachedSpec) { s.Connections = 100_001 }), "spec.connections"),
+		Entry("threads below 1", with(func(s *cachev1alpha1.MemcachedSpec) { s.Threads = -1 }), "spec.threads"),
+		Entry("threads above 64", with(func(s *cachev1alpha1.MemcachedSpec) { s.Threads = 65 }), "spec.threads"),
+		Entry("a privileged port", plain().Port(1023).Build(), "spec.port"),
+		Entry("port 70000", plain().Port(70_000).Build(), "spec.port"),
+		Entry("verbosity above 3", with(func(s *cachev1alpha1.MemcachedSpec) { s.Verbosity = 4 }), "spec.verbosity"),
+		Entry("TLS in options", plain().Options("ssl_chain_cert=/a").Build(), "options"),
+		Entry("the proxy in options", plain().Options("modern", "proxy_config=/a").Build(), "options"),
+		Entry("a comma in options", plain().Options("modern,ssl_key=/a").Build(), "spec.options[0]"),
+		Entry("a newline in options", plain().Options("modern\nssl_key=/a").Build(), "spec.options[0]"),
+		Entry("too many options", plain().Options(repeated("modern", 33)...).Build(), "spec.options"),
+		Entry("disruption beyond 100%", with(func(s *cachev1alpha1.MemcachedSpec) {
+			s.Disruption = &commonv1.Disruption{MaxUnavailable: ptr.To(intstr.FromString("101%"))}
+		}), "disruption.maxUnavailable"),
+		Entry("disruption below 0", with(func(s *cachev1alpha1.MemcachedSpec) {
+			s.Disruption = &commonv1.Disruption{MaxUnavailable: ptr.To(intstr.FromInt32(-1))}
+		}), "disruption.maxUnavailable"),
+		Entry("a name too long for its Services", factory.Memcached(strings.Repeat("a", 49)).Build(), "metadata.name"),
+		Entry("a name that no Service may have", factory.Memcached("1a").Build(), "metadata.name"),
+		Entry("a name with a dot", factory.Memcached("a.b").Build(), "metadata.name"),
+	)
+
+	DescribeTable("is accepted at the edge", func(obj client.Object) { accept(obj) },
+		Entry("nothing said", plain().Build()),
+		Entry("size 0", plain().Size(0).Build()),
+		Entry("size 256", plain().Size(256).Build()),
+		Entry("image with port and digest", plain().Image("localhost:5000/a/memcached@sha256:"+strings.Repeat("0", 64)).Build()),
+		Entry("image of 512", plain().Image(strings.Repeat("a", 512)).Build()),
+		Entry("memory 8Mi", plain().Memory("8Mi").Build()),
+		Entry("memory 1Ti", plain().Memory("1Ti").Build()),
+		Entry("maxItemSize 1Ki", plain().MaxItemSize("1Ki").Build()),
+		Entry("maxItemSize 512Mi", plain().Memory("513Mi").MaxItemSize("512Mi").Build()),
+		Entry("memory limit of memory + 64Mi", plain().Memory("64Mi").Limit("128Mi").Build()),
+		Entry("memory limit in another unit", plain().Memory("64Mi").Limit("134217728").Build()),
+		Entry("a limit on CPU alone", with(func(s *cachev1alpha1.MemcachedSpec) {
+			s.Resources.Limits = corev1.ResourceList{corev1.ResourceCPU: resource.MustParse("1")}
+		})),
+		Entry("all at the upper edge", with(func(s *cachev1alpha1.MemcachedSpec) {
+			s.Connections, s.Threads, s.Port, s.Verbosity = 100_000, 64, 65_535, 3
+		})),
+		Entry("all at the lower edge", with(func(s *cachev1alpha1.MemcachedSpec) {
+			s.Connections, s.Threads, s.Port, s.Verbosity = 16, 1, 1024, 0
+		})),
+		Entry("32 options", plain().Options(repeated("hashpower=20", 32)...).Build()),
+		Entry("disruption 0", with(func(s *cachev1alpha1.MemcachedSpec) {
+			s.Disruption = &commonv1.Disruption{MaxUnavailable: ptr.To(intstr.FromInt32(0))}
+		})),
+		Entry("disruption 100%", with(func(s *cachev1alpha1.MemcachedSpec) {
+			s.Disruption = &commonv1.Disruption{MaxUnavailable: ptr.To(intstr.FromString("100%"))}
+		})),
+		Entry("a name of 48", factory.Memcached(strings.Repeat("a", 48)).Build()),
+		Entry("every field", fullMemcached()),
+	)
+
+	It("defaults what is not said", func(ctx SpecContext) {
+		obj := created(plain().Build()).(*cachev1alpha1.Memcached)
+		Expect(obj.Spec.Size).To(HaveValue(BeEquivalentTo(1)))
+		Expect(obj.Spec.Memory.String()).To(Equal("64Mi"))
+		Expect(obj.Spec.MaxItemSize.String()).To(Equal("1Mi"))
+		Expect(obj.Spec.Connections).To(BeEquivalentTo(1024))
+		Expect(obj.Spec.Threads).To(BeEquivalentTo(4))
+		Expect(obj.Spec.Port).To(BeEquivalentTo(11211))
+	})
+
+	It("names its nodes, servers and endpoint, and none of them at size 0", func(ctx SpecContext) {
+		namespace := newNamespace(ctx)
+		operate(namespace)
+		obj := plain().In(namespace).Size(3).Build()
+		Expect(admin.Create(ctx, obj)).To(Succeed())
+		Eventually(func(g Gomega) {
+			g.Expect(admin.Get(ctx, client.ObjectKeyFromObject(obj), obj)).To(Succeed())
+			g.Expect(obj.Status.Nodes).To(Equal([]string{"a-0", "a-1", "a-2"}))
+		}).Should(Succeed())
+		Expect(obj.Status.Servers).To(HaveLen(3))
+		Expect(obj.Status.Servers[2]).To(Equal("a-2.a-headless." + namespace + ".svc:11211"))
+		Expect(obj.Status.Endpoint).To(Equal("a." + namespace + ".svc:11211"))
+
+		update(ctx, obj, func(o client.Object) { o.(*cachev1alpha1.Memcached).Spec.Size = ptr.To(int32(0)) })
+		Eventually(func(g Gomega) {
+			g.Expect(admin.Get(ctx, client.ObjectKeyFromObject(obj), obj)).To(Succeed())
+			g.Expect(obj.Status.Nodes).To(And(BeEmpty(), Not(BeNil())))
+			g.Expect(obj.Status.Servers).To(And(BeEmpty(), Not(BeNil())))
+			g.Expect(obj.Status.ObservedGeneration).To(Equal(obj.Generation))
+		}).Should(Succeed())
+	})
+})
+
+func repeated(text string, times int) []string {
+	list := make([]string, times)
+	for i := range list {
+		list[i] = text
+	}
+	return list
+}

@@ -1,0 +1,77 @@
+package integration
+
+import (
+	"context"
+	"fmt"
+	"sync"
+
+	. "github.com/onsi/ginkgo/v2"
+	. "github.com/onsi/gomega"
+	"k8s.io/client-go/rest"
+	"k8s.io/utils/ptr"
+	ctrl "sigs.k8s.io/controller-runtime"
+	"sigs.k8s.io/controller-runtime/pkg/config"
+	metricsserver "sigs.k8s.io/controller-runtime/pkg/metrics/server"
+
+	"github.com/mainstay-operator/mainstay-operator/controllers"
+	"github.com/mainstay-operator/mainstay-operator/test/fault"
+)
+
+// operator is one process of the operator, bound to one namespace.
+type operator struct {
+	*fault.Wire
+	stop func()
+}
+
+// images that an operator of the suite brings as defaults.
+var images = controllers.Images{
+	Memcached: "example.org/memcached:1.6.38",
+	Redis:     "example.org/redis:8.0",
+	Activity:  "example.org/busybox:1.37",
+}
+
+// operate starts an operator as main.go does. It is stopped with the spec at
+// the latest, and must not have been forbidden anything until then.
+func operate(namespace string) *operator {
+	GinkgoHelper()
+	o, err := launch(namespace, nil, images)
+	Expect(err).NotTo(HaveOccurred())
+	DeferCleanup(func() {
+		o.stop()
+		Expect(o.Calls(forbidden)).To(BeEmpty(), "the shipped role lacks a right")
+	})
+	return o
+}
+
+// launch starts an operator with faults on its wire. Its caches are cold.
+func launch(namespace string, decide fault.Decide, defaults controllers.Images) (*operator, error) {
+	o := &operator{Wire: fault.NewWire(decide)}
+	wired := rest.CopyConfig(operates)
+	wired.Wrap(o.Wrap)
+	mgr, err := ctrl.NewManager(wired, ctrl.Options{
+		Scheme:     scheme,
+		Cache:      controllers.CacheOptions([]string{namespace}),
+		Metrics:    metricsserver.Options{BindAddress: "0"},
+		Controller: config.Controller{SkipNameValidation: ptr.To(true)},
+	})
+	if err != nil {
+		return nil, fmt.Errorf("making the operator: %w", err)
+	}
+	ctx, cancel := context.WithCancel(context.Background())
+	if err := controllers.SetupAll(ctx, mgr, controllers.Options{Images: defaults}); err != nil {
+		cancel()
+		return nil, err
+	}
+	ended := make(chan error, 1)
+	go func() { ended <- mgr.Start(ctx) }()
+	o.stop = sync.OnceFunc(func() { cancel(); <-ended })
+	return o, nil
+}
+
+// writes are the calls that change something in the cluster.
+func writes(c fault.Call) bool { return c.Writes() && !c.Event() }
+
+// work is all but what a process at rest does: open lists and watches.
+func work(c fault.Call) bool {
+	return c.Verb != "list" && c.Verb != "watch" && c.Resource != "discovery"
+}

@@ -1,0 +1,113 @@
+// Package integration runs the operator, under the rights it ships with,
+// against a real API server and etcd. Pods and workloads are played by
+// test/children. Every spec has a namespace and an operator of its own.
+package integration
+
+import (
+	"cmp"
+	"context"
+	"net/http"
+	"os"
+	"path/filepath"
+	"testing"
+	"time"
+
+	. "github.com/onsi/ginkgo/v2"
+	. "github.com/onsi/gomega"
+	rbacv1 "k8s.io/api/rbac/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+	utilruntime "k8s.io/apimachinery/pkg/util/runtime"
+	clientgoscheme "k8s.io/client-go/kubernetes/scheme"
+	"k8s.io/client-go/rest"
+	ctrl "sigs.k8s.io/controller-runtime"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/envtest"
+	"sigs.k8s.io/controller-runtime/pkg/log/zap"
+	"sigs.k8s.io/yaml"
+
+	appv1 "github.com/mainstay-operator/mainstay-operator/api/app/v1"
+	cachev1alpha1 "github.com/mainstay-operator/mainstay-operator/api/cache/v1alpha1"
+	egov1 "github.com/mainstay-operator/mainstay-operator/api/ego/v1"
+	"github.com/mainstay-operator/mainstay-operator/test/children"
+	"github.com/mainstay-operator/mainstay-operator/test/fault"
+)
+
+// root of the repository.
+const root = "../.."
+
+// groups whose objects own children.
+var groups = []string{appv1.GroupVersion.Group, cachev1alpha1.GroupVersion.Group, egov1.GroupVersion.Group}
+
+var (
+	scheme   = newScheme()
+	cluster  *envtest.Environment
+	admin    client.Client // may do everything, reads live
+	operates *rest.Config  // bears the operator's shipped rights and no more
+)
+
+func newScheme() *runtime.Scheme {
+	s := runtime.NewScheme()
+	utilruntime.Must(clientgoscheme.AddToScheme(s))
+	utilruntime.Must(appv1.AddToScheme(s))
+	utilruntime.Must(egov1.AddToScheme(s))
+	utilruntime.Must(cachev1alpha1.AddToScheme(s))
+	return s
+}
+
+func TestIntegration(t *testing.T) {
+	RegisterFailHandler(Fail)
+	SetDefaultEventuallyTimeout(20 * time.Second)
+	SetDefaultEventuallyPollingInterval(20 * time.Millisecond)
+	SetDefaultConsistentlyDuration(300 * time.Millisecond)
+	EnforceDefaultTimeoutsWhenUsingContexts()
+	RunSpecs(t, "Integration")
+}
+
+var _ = BeforeSuite(func(ctx SpecContext) {
+	ctrl.SetLogger(zap.New(zap.WriteTo(GinkgoWriter), zap.UseDevMode(true)))
+	cluster = &envtest.Environment{
+		BinaryAssetsDirectory: cmp.Or(os.Getenv("KUBEBUILDER_ASSETS"), filepath.Join(root, ".bin")),
+		CRDDirectoryPaths:     []string{filepath.Join(root, "config/crd/bases")},
+		ErrorIfCRDPathMissing: true,
+		Scheme:                scheme,
+	}
+	cluster.ControlPlane.GetAPIServer().Configure().
+		Set("service-cluster-ip-range", "10.96.0.0/16"). // the default holds 254 addresses
+		// As OpenShift has it: an owner reference that blocks needs a right of its own.
+		Append("enable-admission-plugins", "OwnerReferencesPermissionEnforcement")
+	config, err := cluster.Start()
+	Expect(err).NotTo(HaveOccurred())
+	DeferCleanup(func() { Expect(cluster.Stop()).To(Succeed()) })
+
+	admin, err = client.New(config, client.Options{Scheme: scheme})
+	Expect(err).NotTo(HaveOccurred())
+	operates = shippedRights(ctx)
+
+	driving, rest := context.WithCancel(context.Background())
+	DeferCleanup(rest)
+	Expect(children.Start(driving, config, scheme, children.Run, groups...)).To(Succeed())
+})
+
+// shippedRights makes a user that may do what config/rbac gives the manager.
+func shippedRights(ctx context.Context) *rest.Config {
+	const user = "operator"
+	encoded, err := os.ReadFile(filepath.Join(root, "config/rbac/role.yaml"))
+	Expect(err).NotTo(HaveOccurred())
+	role := &rbacv1.ClusterRole{}
+	Expect(yaml.UnmarshalStrict(encoded, role)).To(Succeed())
+	Expect(admin.Create(ctx, role)).To(Succeed())
+	Expect(admin.Create(ctx, &rbacv1.ClusterRoleBinding{
+		ObjectMeta: metav1.ObjectMeta{Name: user},
+		RoleRef:    rbacv1.RoleRef{APIGroup: rbacv1.GroupName, Kind: "ClusterRole", Name: role.Name},
+		Subjects:   []rbacv1.Subject{{APIGroup: rbacv1.GroupName, Kind: rbacv1.UserKind, Name: user}},
+	})).To(Succeed())
+	made, err := cluster.AddUser(envtest.User{Name: user}, nil)
+	Expect(err).NotTo(HaveOccurred())
+	config := made.Config()
+	config.QPS = -1 // as ctrl.GetConfig has it; built by hand it would be 5 per second
+	return config
+}
+
+// forbidden is what the server itself refused to an operator for want of rights.
+func forbidden(c fault.Call) bool { return c.Code == http.StatusForbidden && !c.Invented }

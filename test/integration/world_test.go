@@ -1,0 +1,166 @@
+package integration
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"slices"
+	"strings"
+
+	. "github.com/onsi/ginkgo/v2"
+	. "github.com/onsi/gomega"
+	appsv1 "k8s.io/api/apps/v1"
+	corev1 "k8s.io/api/core/v1"
+	policyv1 "k8s.io/api/policy/v1"
+	"k8s.io/apimachinery/pkg/api/meta"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/client/apiutil"
+
+)
+
+// childTypes are all types of which a kind may make children.
+var childTypes = []client.Object{
+	&appsv1.Deployment{}, &appsv1.StatefulSet{}, &corev1.Service{}, &corev1.ConfigMap{}, &corev1.Secret{},
+	&policyv1.PodDisruptionBudget{},
+}
+
+// newNamespace gives a spec a place of its own, where pods must be Restricted
+// unless the level says otherwise.
+func newNamespace(ctx context.Context) string {
+	GinkgoHelper()
+	name, err := makeNamespace(ctx, "restricted")
+	Expect(err).NotTo(HaveOccurred())
+	return name
+}
+
+func makeNamespace(ctx context.Context, level string) (string, error) {
+	namespace := &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{
+		GenerateName: "t-",
+		Labels:       map[string]string{"pod-security.kubernetes.io/enforce": level},
+	}}
+	err := admin.Create(ctx, namespace)
+	return namespace.Name, err
+}
+
+// childrenIn gives all children in a namespace, by "Kind/name".
+func childrenIn(ctx context.Context, namespace string) (map[string]*unstructured.Unstructured, error) {
+	found := map[string]*unstructured.Unstructured{}
+	for _, kind := range childTypes {
+		gvk, err := apiutil.GVKForObject(kind, scheme)
+		if err != nil {
+			return nil, err
+		}
+		list := &unstructured.UnstructuredList{}
+		list.SetGroupVersionKind(gvk.GroupVersion().WithKind(gvk.Kind + "List"))
+		if err := admin.List(ctx, list, client.InNamespace(namespace)); err != nil {
+			return nil, err
+		}
+		for i := range list.Items {
+			if metav1.GetControllerOf(&list.Items[i]) != nil {
+				found[gvk.Kind+"/"+list.Items[i].GetName()] = &list.Items[i]
+			}
+		}
+	}
+	return found, nil
+}
+
+// versions are the resource versions of all children: equal means untouched.
+func versions(ctx context.Context, namespace string) map[string]string {
+	GinkgoHelper()
+	found, err := childrenIn(ctx, namespace)
+	Expect(err).NotTo(HaveOccurred())
+	seen := map[string]string{}
+	for place, child := range found {
+		seen[place] = child.GetResourceVersion()
+	}
+	return seen
+}
+
+// worldOf is an object and its children without what differs from run to run.
+func worldOf(ctx context.Context, obj client.Object) (string, error) {
+	found, err := childrenIn(ctx, obj.GetNamespace())
+	if err != nil {
+		return "", err
+	}
+	owner, err := live(ctx, obj)
+	if err != nil {
+		return "", err
+	}
+	found["owner"] = owner
+	world := map[string]any{}
+	for place, child := range found {
+		world[place] = normal(child.Object)
+	}
+	text, err := json.MarshalIndent(world, "", " ")
+	return strings.ReplaceAll(string(text), obj.GetNamespace(), "NAMESPACE"), err
+}
+
+// live reads an object anew, whatever its kind.
+func live(ctx context.Context, obj client.Object) (*unstructured.Unstructured, error) {
+	gvk, err := apiutil.GVKForObject(obj, scheme)
+	if err != nil {
+		return nil, err
+	}
+	read := &unstructured.Unstructured{}
+	read.SetGroupVersionKind(gvk)
+	return read, admin.Get(ctx, client.ObjectKeyFromObject(obj), read)
+}
+
+// passing are the fields that the server allots or counts.
+var passing = []string{
+	"uid", "resourceVersion", "creationTimestamp", "generation", "observedGeneration", "managedFields", "ownerReferences",
+	"lastTransitionTime", "clusterIP", "clusterIPs", "nodePort", "currentRevision", "updateRevision", "mainstay-operator.io/applied",
+}
+
+func normal(value any) any {
+	switch v := value.(type) {
+	case map[string]any:
+		kept := map[string]any{}
+		for key, inner := range v {
+			if !slices.Contains(passing, key) || inner == corev1.ClusterIPNone {
+				kept[key] = normal(inner)
+			}
+		}
+		return kept
+	case []any:
+		kept := make([]any, len(v))
+		for i := range v {
+			kept[i] = normal(v[i])
+		}
+		return kept
+	}
+	return value
+}
+
+// conditionOf gives one condition of any kind's status, or nil.
+func conditionOf(obj *unstructured.Unstructured, kind string) *metav1.Condition {
+	encoded, err := json.Marshal(obj.Object["status"])
+	if err != nil {
+		return nil
+	}
+	var status struct{ Conditions []metav1.Condition }
+	if err := json.Unmarshal(encoded, &status); err != nil {
+		return nil
+	}
+	return meta.FindStatusCondition(status.Conditions, kind)
+}
+
+// stands is nil when the condition of this very generation is as said.
+func stands(ctx context.Context, obj client.Object, kind string, want metav1.ConditionStatus) error {
+	read, err := live(ctx, obj)
+	if err != nil {
+		return err
+	}
+	c := conditionOf(read, kind)
+	switch {
+	case c == nil:
+		return fmt.Errorf("no condition %s", kind)
+	case c.ObservedGeneration != read.GetGeneration():
+		return fmt.Errorf("%s speaks of generation %d, not %d", kind, c.ObservedGeneration, read.GetGeneration())
+	case c.Status != want:
+		return fmt.Errorf("%s is %s (%s: %s)", kind, c.Status, c.Reason, c.Message)
+	}
+	return nil
+}

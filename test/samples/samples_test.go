@@ -1,0 +1,68 @@
+package samples
+
+import (
+	"testing"
+
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/util/yaml"
+)
+
+func TestRead(t *testing.T) {
+	objects, err := Read("../../config/samples")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, obj := range objects {
+		if obj.GetName() == "" || obj.GetKind() == "" {
+			t.Errorf("a sample without kind or name: %v", obj.Object)
+		}
+		if obj.GetNamespace() != "" {
+			t.Errorf("%s names a namespace: the choice is the user's", obj.GetName())
+		}
+	}
+}
+
+func TestProgress(t *testing.T) {
+	for name, test := range map[string]struct {
+		object string
+		fate   Fate
+		words  string
+	}{
+		"new": {
+			object: "metadata: {generation: 1}", fate: OnItsWay, words: "not looked at yet",
+		},
+		"ready, but for an older generation": {
+			object: "{metadata: {generation: 2}, status: {conditions: [{type: Ready, status: 'True', observedGeneration: 1}]}}",
+			fate:   OnItsWay, words: "not looked at yet",
+		},
+		"rolling out": {
+			object: "{metadata: {generation: 2}, status: {conditions: [{type: Ready, status: 'False', observedGeneration: 2, reason: Replicas, message: 1 of 2 replicas ready}]}}",
+			fate:   OnItsWay, words: "Replicas: 1 of 2 replicas ready",
+		},
+		"ready": {
+			object: "{metadata: {generation: 2}, status: {conditions: [{type: Ready, status: 'True', observedGeneration: 2}]}}",
+			fate:   Arrived, words: "Ready",
+		},
+		"running once": {
+			object: "{metadata: {generation: 1}, status: {prosta: Running}}", fate: OnItsWay, words: "Running",
+		},
+		"has run": {
+			object: "{metadata: {generation: 1}, status: {prosta: Succeeded, conditions: [{type: Complete, status: 'True'}]}}",
+			fate:   Arrived, words: "Succeeded",
+		},
+		"has failed": {
+			object: "{metadata: {generation: 1}, status: {prosta: TimedOut, conditions: [{type: Failed, status: 'True', message: after 10s}]}}",
+			fate:   Failed, words: "TimedOut: after 10s",
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			obj := &unstructured.Unstructured{}
+			if err := yaml.Unmarshal([]byte(test.object), &obj.Object); err != nil {
+				t.Fatal(err)
+			}
+			if fate, words := Progress(obj); fate != test.fate || words != test.words {
+				t.Errorf("%v %q, not %v %q", fate, words, test.fate, test.words)
+			}
+		})
+	}
+}
