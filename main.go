@@ -19,6 +19,7 @@ import (
 
 	appv1 "github.com/mainstay-operator/mainstay-operator/api/app/v1"
 	cachev1alpha1 "github.com/mainstay-operator/mainstay-operator/api/cache/v1alpha1"
+	egov1 "github.com/mainstay-operator/mainstay-operator/api/ego/v1"
 	"github.com/mainstay-operator/mainstay-operator/controllers"
 )
 
@@ -51,6 +52,7 @@ func run() error {
 	utilruntime.Must(clientgoscheme.AddToScheme(scheme))
 	utilruntime.Must(appv1.AddToScheme(scheme))
 	utilruntime.Must(cachev1alpha1.AddToScheme(scheme))
+	utilruntime.Must(egov1.AddToScheme(scheme))
 
 	metrics := metricsserver.Options{BindAddress: *metricsAddress, SecureServing: *metricsSecure}
 	if *metricsSecure {

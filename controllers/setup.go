@@ -10,6 +10,7 @@ import (
 
 	ctrl "sigs.k8s.io/controller-runtime"
 
+	"github.com/mainstay-operator/mainstay-operator/controllers/activity"
 	"github.com/mainstay-operator/mainstay-operator/controllers/easyservice"
 	"github.com/mainstay-operator/mainstay-operator/controllers/internal/converge"
 	"github.com/mainstay-operator/mainstay-operator/controllers/memcached"
@@ -44,6 +45,7 @@ func SetupAll(ctx context.Context, mgr ctrl.Manager, o Options) error {
 	}
 	for kind, reconciler := range map[string]interface{ SetupWithManager(ctrl.Manager) error }{
 		"Memcached":   &memcached.Reconciler{Converger: converger(mgr, "memcached"), DefaultImage: o.Images.Memcached},
+		"Activity":    &activity.Reconciler{Converger: converger(mgr, "activity"), DefaultImage: o.Images.Activity},
 		"EasyService": &easyservice.Reconciler{Converger: converger(mgr, "easyservice")},
 	} {
 		if err := reconciler.SetupWithManager(mgr); err != nil {
