@@ -6,6 +6,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/util/intstr"
 	corev1ac "k8s.io/client-go/applyconfigurations/core/v1"
+	"k8s.io/utils/ptr"
 
 	appv1 "github.com/mainstay-operator/mainstay-operator/api/app/v1"
 )
@@ -65,7 +66,7 @@ func containerPorts(ports []appv1.Port) []*corev1ac.ContainerPortApplyConfigurat
 
 // servicePorts are the ports of the Service, of which held are there now.
 func servicePorts(ports []appv1.Port, exposed corev1.ServiceType, held []corev1.ServicePort) []*corev1ac.ServicePortApplyConfiguration {
-	kept := keep(ports, held)
+	asked := nodePorts(ports, exposed, held)
 	list := make([]*corev1ac.ServicePortApplyConfiguration, 0, len(ports))
 	for _, p := range ports {
 		port := corev1ac.ServicePort().
@@ -78,50 +79,54 @@ func servicePorts(ports []appv1.Port, exposed corev1.ServiceType, held []corev1.
 		if p.Name != "" {
 			port.WithName(p.Name)
 		}
-		switch number := cmp.Or(p.NodePort, kept[socket{p.Port, protocol(p)}]); {
-		case exposed == corev1.ServiceTypeClusterIP:
-			port.WithNodePort(0) // said aloud: the server refuses to drop some of them by itself
-		case number != 0:
-			port.WithNodePort(number)
-		}
-		port.AppProtocol = p.AppProtocol
+		port.NodePort, port.AppProtocol = asked[socket{p.Port, protocol(p)}], p.AppProtocol
 		list = append(list, port)
 	}
 	return list
 }
 
-// keep finds the node ports that a change of the ports must not lose: a port is
-// the same while its number and protocol stay, else while its name stays. Where
-// both stay the API server keeps the node port by itself and we leave it alone.
-func keep(ports []appv1.Port, held []corev1.ServicePort) map[socket]int32 {
+// nodePorts are what each port asks for: the user's choice; else what it holds,
+// when the API server would lose it; else nothing, and the server keeps or chooses.
+// Zero asks the server to take a node port back that it would not take by itself.
+//
+// A port is the same while its number and protocol stay, else while its name stays.
+// Where all of them stay the server keeps the node port.
+func nodePorts(ports []appv1.Port, exposed corev1.ServiceType, held []corev1.ServicePort) map[socket]*int32 {
 	bySocket, byName := map[socket]corev1.ServicePort{}, map[string]corev1.ServicePort{}
 	for _, h := range held {
 		bySocket[socket{h.Port, h.Protocol}], byName[h.Name] = h, h
 	}
-	taken := map[int32]bool{} // by the user's choice, or by the port of that number
-	for _, p := range ports {
-		taken[p.NodePort] = true
+	asked, taken := map[socket]*int32{}, map[socket]bool{}
+	for _, p := range ports { // first: what the user chose, no other port may keep
+		at := socket{p.Port, protocol(p)}
+		if exposed == corev1.ServiceTypeClusterIP {
+			asked[at] = ptr.To[int32](0)
+		} else if p.NodePort != 0 {
+			asked[at], taken[socket{p.NodePort, at.protocol}] = &p.NodePort, true
+		}
 	}
-	kept := map[socket]int32{}
-	for _, p := range ports {
+	for _, p := range ports { // then the same number, since the server goes by it too
 		at := socket{p.Port, protocol(p)}
 		same, there := bySocket[at]
-		if !there || p.NodePort != 0 || taken[same.NodePort] {
-			continue
-		}
-		taken[same.NodePort] = true
-		if same.Name != p.Name {
-			kept[at] = same.NodePort
+		node := socket{same.NodePort, at.protocol}
+		switch {
+		case !there || asked[at] != nil:
+		case taken[node]:
+			asked[at] = ptr.To[int32](0)
+		case same.Name != p.Name:
+			asked[at], taken[node] = &same.NodePort, true
+		default:
+			taken[node] = true
 		}
 	}
-	for _, p := range ports {
+	for _, p := range ports { // last the same name
 		at := socket{p.Port, protocol(p)}
 		_, there := bySocket[at]
 		same, known := byName[p.Name]
-		if there || !known || p.NodePort != 0 || taken[same.NodePort] {
-			continue
+		node := socket{same.NodePort, at.protocol}
+		if known && !there && asked[at] == nil && !taken[node] {
+			asked[at], taken[node] = &same.NodePort, true
 		}
-		taken[same.NodePort], kept[at] = true, same.NodePort
 	}
-	return kept
+	return asked
 }

@@ -1,0 +1,60 @@
+package v1
+
+import (
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/util/intstr"
+)
+
+// Probes of the container. A probe that names nothing to ask connects to the
+// first TCP port, with the timing that it gives.
+type Probes struct {
+	// readiness: whether the pod gets traffic. Default: every 2 seconds, whether the
+	// first TCP port accepts connections.
+	// +optional
+	Readiness *corev1.Probe `json:"readiness,omitempty"`
+
+	// liveness: whether the container goes on or is restarted. Default: none.
+	// +optional
+	Liveness *corev1.Probe `json:"liveness,omitempty"`
+
+	// startup holds the other two back until it has succeeded once. Default: none.
+	// +optional
+	Startup *corev1.Probe `json:"startup,omitempty"`
+}
+
+// Strategy of a rollout.
+// +kubebuilder:validation:XValidation:rule="!has(self.maxSurge) || !has(self.maxUnavailable) || !(string(self.maxSurge) in ['0', '0%']) || !(string(self.maxUnavailable) in ['0', '0%'])",message="strategy: maxSurge and maxUnavailable must not both be 0, or no pod can be replaced"
+// +kubebuilder:validation:XValidation:rule="(has(self.minReadySeconds) ? self.minReadySeconds : 0) < (has(self.progressDeadlineSeconds) ? self.progressDeadlineSeconds : 600)",message="strategy: progressDeadlineSeconds (600 when unset) must be greater than minReadySeconds"
+type Strategy struct {
+	// maxSurge: how many pods may run beyond size, a number or a percentage. Default 25%.
+	// +optional
+	// +kubebuilder:validation:XIntOrString
+	// +kubebuilder:validation:MaxLength=5
+	// +kubebuilder:validation:XValidation:rule="type(self) == int ? self >= 0 : self.matches('^(0|[1-9][0-9]{0,3})%$')",message="strategy.maxSurge is a number from 0 or a percentage"
+	MaxSurge *intstr.IntOrString `json:"maxSurge,omitempty"`
+
+	// maxUnavailable: how many pods of size may be missing, a number or a percentage. Default 25%.
+	// +optional
+	// +kubebuilder:validation:XIntOrString
+	// +kubebuilder:validation:MaxLength=5
+	// +kubebuilder:validation:XValidation:rule="type(self) == int ? self >= 0 : self.matches('^(0|[1-9][0-9]?|100)%$')",message="strategy.maxUnavailable is a number from 0 or a percentage from 0% to 100%"
+	MaxUnavailable *intstr.IntOrString `json:"maxUnavailable,omitempty"`
+
+	// minReadySeconds that a new pod must stay ready before the rollout goes on. Default 0.
+	// +optional
+	// +kubebuilder:validation:Minimum=0
+	// +kubebuilder:validation:Maximum=3600
+	MinReadySeconds int32 `json:"minReadySeconds,omitempty"`
+
+	// progressDeadlineSeconds without progress after which the object is Degraded. Default 600.
+	// +optional
+	// +kubebuilder:validation:Minimum=1
+	// +kubebuilder:validation:Maximum=86400
+	ProgressDeadlineSeconds *int32 `json:"progressDeadlineSeconds,omitempty"`
+
+	// revisionHistoryLimit: how many old ReplicaSets are kept. Default 10.
+	// +optional
+	// +kubebuilder:validation:Minimum=0
+	// +kubebuilder:validation:Maximum=100
+	RevisionHistoryLimit *int32 `json:"revisionHistoryLimit,omitempty"`
+}
