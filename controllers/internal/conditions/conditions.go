@@ -66,18 +66,19 @@ func Pause(list *[]metav1.Condition, generation int64, paused bool) {
 	}
 }
 
-// Turned gives the conditions whose status or reason differs from before, in
-// the order of after. Progressing is left out: it turns with every change and
-// the others say how the change ended.
+// Turned gives the conditions whose status differs from before, an absent one
+// counting as not True, and those that are still True for another reason.
+// Progressing is left out: it turns with every change and the others say how the
+// change ended.
 func Turned(before, after []metav1.Condition) []metav1.Condition {
 	var turned []metav1.Condition
 	for _, now := range after {
-		was := meta.FindStatusCondition(before, now.Type)
-		fresh := was == nil && now.Status != metav1.ConditionTrue
-		if now.Type == commonv1.ConditionProgressing || fresh {
-			continue
+		was := metav1.Condition{Status: metav1.ConditionFalse}
+		if found := meta.FindStatusCondition(before, now.Type); found != nil {
+			was = *found
 		}
-		if was == nil || was.Status != now.Status || was.Reason != now.Reason {
+		another := now.Status == metav1.ConditionTrue && was.Reason != now.Reason
+		if now.Type != commonv1.ConditionProgressing && (was.Status != now.Status || another) {
 			turned = append(turned, now)
 		}
 	}
