@@ -53,7 +53,7 @@ func (a *api) call(ctx context.Context, method, path string, in, out any) error 
 	if err != nil {
 		return err
 	}
-	defer body.Close()
+	defer closeQuietly(body)
 	if out == nil {
 		_, err := io.Copy(io.Discard, body)
 		return err
@@ -83,10 +83,13 @@ func (a *api) open(ctx context.Context, method, path string, in any) (io.ReadClo
 	if response.StatusCode < 300 {
 		return response.Body, nil
 	}
-	defer response.Body.Close()
+	defer closeQuietly(response.Body)
 	text, _ := io.ReadAll(io.LimitReader(response.Body, 1<<12))
 	return nil, statusError{response.StatusCode, fmt.Sprintf("%s %s: %s", method, path, text)}
 }
+
+// closeQuietly is for what has been read to its end, or no longer matters.
+func closeQuietly(c io.Closer) { _ = c.Close() }
 
 // answers checks that a URL answers with 200.
 func answers(client *http.Client, url string) func(context.Context) error {
@@ -99,7 +102,7 @@ func answers(client *http.Client, url string) func(context.Context) error {
 		if err != nil {
 			return err
 		}
-		defer response.Body.Close()
+		defer closeQuietly(response.Body)
 		text, _ := io.ReadAll(io.LimitReader(response.Body, 1<<12))
 		if response.StatusCode != http.StatusOK {
 			return fmt.Errorf("%s answers %s: %s", url, response.Status, lastLines(string(text), 5))

@@ -105,7 +105,7 @@ func compile(ctx context.Context, l layout, group []binary) error {
 	if err := os.MkdirAll(fresh, 0o755); err != nil {
 		return err
 	}
-	defer os.RemoveAll(fresh)
+	defer func() { _ = os.RemoveAll(fresh) }()
 	args := append([]string{"build", "-trimpath", "-ldflags", group[0].flags, "-o", fresh + "/"}, packages...)
 	if err := show(ctx, filepath.Join(l.Root, group[0].module), []string{"CGO_ENABLED=0", "GOWORK=off"}, "go", args...); err != nil {
 		return err

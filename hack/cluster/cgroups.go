@@ -80,9 +80,12 @@ func enableControllers(dir string) {
 }
 
 func inherit(dir, file string) error {
+	if firstExisting(filepath.Join(dir, file)) == "" {
+		return nil // another hierarchy
+	}
 	have, err := os.ReadFile(filepath.Join(dir, file))
 	if err != nil || strings.TrimSpace(string(have)) != "" {
-		return nil //nolint:nilerr // not a cpuset hierarchy
+		return err
 	}
 	parent, err := os.ReadFile(filepath.Join(filepath.Dir(dir), file))
 	if err != nil {
@@ -97,17 +100,24 @@ func podProcesses() []int {
 	ours, _ := ourCgroups()
 	for _, root := range ours {
 		_ = filepath.WalkDir(root, func(path string, _ fs.DirEntry, err error) error {
-			if err != nil || filepath.Base(path) != "cgroup.procs" {
-				return nil //nolint:nilerr // a cgroup that has gone meanwhile
+			if err == nil && filepath.Base(path) == "cgroup.procs" {
+				list, _ := os.ReadFile(path)
+				pids = append(pids, parsePIDs(string(list))...)
 			}
-			list, _ := os.ReadFile(path)
-			for field := range strings.FieldsSeq(string(list)) {
-				if pid, err := strconv.Atoi(field); err == nil && pid > 1 && !slices.Contains(pids, pid) {
-					pids = append(pids, pid)
-				}
-			}
-			return nil
+			return nil // a cgroup may go at any time
 		})
+	}
+	slices.Sort(pids)
+	return slices.Compact(pids)
+}
+
+func parsePIDs(list string) []int {
+	var pids []int
+	for field := range strings.FieldsSeq(list) {
+		// 0 is a process of another pid namespace, and 1 is never in a pod.
+		if pid, err := strconv.Atoi(field); err == nil && pid > 1 {
+			pids = append(pids, pid)
+		}
 	}
 	return pids
 }
@@ -117,7 +127,7 @@ func stopPods(ctx context.Context) error {
 	for _, round := range []struct {
 		signal syscall.Signal
 		limit  time.Duration
-	}{{syscall.SIGTERM, 5 * time.Second}, {syscall.SIGKILL, 10 * time.Second}} {
+	}{{syscall.SIGTERM, 3 * time.Second}, {syscall.SIGKILL, 10 * time.Second}} {
 		for _, pid := range podProcesses() {
 			_ = syscall.Kill(pid, round.signal)
 		}
@@ -142,10 +152,7 @@ func noPodProcesses(context.Context) error {
 // removeCgroups removes our cgroups, the innermost first.
 func removeCgroups(ctx context.Context) error {
 	return poll(ctx, 10*time.Second, 100*time.Millisecond, func(context.Context) error {
-		ours, err := ourCgroups()
-		if err != nil {
-			return nil //nolint:nilerr // then there is nothing of ours
-		}
+		ours, _ := ourCgroups() // without cgroups there are none of ours
 		for _, root := range append(ours, filepath.Join(cgroupRoot, "unified", cgroupName)) {
 			if err := removeTree(root); err != nil {
 				return err

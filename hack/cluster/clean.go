@@ -9,6 +9,7 @@ import (
 	"os"
 	"path/filepath"
 	"strconv"
+	"strings"
 	"syscall"
 	"time"
 )
@@ -64,7 +65,7 @@ func clearMachine(ctx context.Context) error {
 		disconnect,
 		clearRules,
 		func(context.Context) error { return restoreSysctls() },
-		func(context.Context) error { return removeEmpty() },
+		func(context.Context) error { return removeOutside() },
 		func(context.Context) error { return os.RemoveAll(runDir) },
 	}
 	for _, do := range steps {
@@ -75,19 +76,50 @@ func clearMachine(ctx context.Context) error {
 	return nil
 }
 
-// removeEmpty removes what kubelet and the network plugins make at fixed
-// paths, as far as nothing else uses it.
-func removeEmpty() error {
-	for _, path := range []string{
+// removeOutside removes what kubelet, containerd and the network plugins make
+// at paths that cannot be set, as far as nothing else uses it.
+func removeOutside() error {
+	paths := append(shimSockets(), networkResults()...)
+	logs, _ := filepath.Glob("/var/log/containers/*")
+	for _, link := range logs {
+		if target, err := os.Readlink(link); err == nil && isBelow(target, layout{Root: owner()}.state()) {
+			paths = append(paths, link)
+		}
+	}
+	paths = append(paths, "/var/lib/cni/results", "/var/lib/cni", "/var/log/containers", "/run/containerd/s", "/run/containerd",
 		"/var/lib/kubelet/device-plugins/kubelet.sock", "/var/lib/kubelet/device-plugins/kubelet_internal_checkpoint",
-		"/var/lib/kubelet/device-plugins", "/var/lib/kubelet", "/var/log/containers", "/var/lib/cni/results", "/var/lib/cni",
-	} {
+		"/var/lib/kubelet/device-plugins", "/var/lib/kubelet")
+	for _, path := range paths {
 		err := os.Remove(path)
 		if err != nil && !errors.Is(err, fs.ErrNotExist) && !errors.Is(err, syscall.ENOTEMPTY) {
 			return err
 		}
 	}
 	return nil
+}
+
+// networkResults are what the network plugins remember of our pods.
+func networkResults() []string {
+	var ours []string
+	files, _ := filepath.Glob("/var/lib/cni/results/*")
+	for _, file := range files {
+		if content, err := os.ReadFile(file); err == nil && bytes.Contains(content, []byte(`"`+runDir+`/`)) {
+			ours = append(ours, file)
+		}
+	}
+	return ours
+}
+
+// shimSockets are those of the shims that could not remove theirs.
+func shimSockets() []string {
+	var sockets []string
+	files, _ := filepath.Glob(runDir + "/containerd/io.containerd.runtime.v2.task/*/*/address")
+	for _, file := range files {
+		if address, err := os.ReadFile(file); err == nil {
+			sockets = append(sockets, strings.TrimPrefix(strings.TrimSpace(string(address)), "unix://"))
+		}
+	}
+	return sockets
 }
 
 // stopShims ends the parents of pods that containerd has left behind. They
@@ -124,7 +156,7 @@ func shims() []int {
 // isShim recognises "containerd-shim-runc-v2 ... -address OUR-SOCKET ...".
 func isShim(cmdline []byte) bool {
 	args := bytes.Split(cmdline, []byte{0})
-	if string(filepath.Base(string(args[0]))) != "containerd-shim-runc-v2" {
+	if filepath.Base(string(args[0])) != "containerd-shim-runc-v2" {
 		return false
 	}
 	for i, arg := range args[:len(args)-1] {

@@ -1,10 +1,9 @@
 package main
 
 import (
+	"bytes"
 	"context"
-	"crypto/sha256"
 	"embed"
-	"encoding/hex"
 	"encoding/json"
 	"fmt"
 	"io/fs"
@@ -110,14 +109,14 @@ func ensureImages(ctx context.Context, l layout) error {
 // samplesArchive is outside of the checkout, where others find it, too; its
 // name changes with all that it is made from.
 func samplesArchive(l layout) (string, error) {
-	sum := sha256.New()
-	fmt.Fprintln(sum, recipe, suite, packages, samples)
+	var all bytes.Buffer
+	fmt.Fprintln(&all, recipe, suite, packages, samples)
 	err := fs.WalkDir(imageFiles, ".", func(path string, item fs.DirEntry, err error) error {
 		if err != nil || item.IsDir() {
 			return err
 		}
 		content, err := imageFiles.ReadFile(path)
-		fmt.Fprintln(sum, path, string(content))
+		fmt.Fprintln(&all, path, string(content))
 		return err
 	})
 	if err != nil {
@@ -127,7 +126,7 @@ func samplesArchive(l layout) (string, error) {
 	if err != nil {
 		cache = l.state("cache")
 	}
-	return filepath.Join(cache, "mainstay-cluster", "samples-"+hex.EncodeToString(sum.Sum(nil))[:16]+".tar"), nil
+	return filepath.Join(cache, "mainstay-cluster", "samples-"+strings.TrimPrefix(digestOf(all.Bytes()), "sha256:")[:16]+".tar"), nil
 }
 
 // readDigests reads what is written last beside a complete archive.

@@ -110,7 +110,7 @@ func importArchive(ctx context.Context, archive string) error {
 	if err != nil {
 		return err
 	}
-	if !strings.Contains(printed, "unpacking ") {
+	if strings.TrimSpace(printed) == "" {
 		return fmt.Errorf("%s holds no image for this machine: an image needs its architecture and os", archive)
 	}
 	return nil

@@ -56,7 +56,7 @@ func treeLayer(root, path string, skip func(name string) bool) (layer, error) {
 	if err != nil {
 		return layer{}, err
 	}
-	defer file.Close()
+	defer closeQuietly(file)
 	pack := &treePacker{root: root, tar: tar.NewWriter(file), skip: skip, links: map[uint64]string{}}
 	if err := filepath.WalkDir(root, pack.add); err != nil {
 		return layer{}, err
@@ -100,7 +100,7 @@ func (t *treePacker) add(path string, item fs.DirEntry, err error) error {
 	if err != nil {
 		return err
 	}
-	defer file.Close()
+	defer closeQuietly(file)
 	_, err = io.Copy(t.tar, file)
 	return err
 }

@@ -47,8 +47,11 @@ func main() {
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	defer stop()
 	// Daemons and root's tools live where not every user's PATH leads.
-	os.Setenv("PATH", os.Getenv("PATH")+":/usr/local/sbin:/usr/sbin:/sbin:/usr/local/bin:/usr/bin:/bin")
-	if err := run(ctx, os.Args[1:]); err != nil {
+	err := os.Setenv("PATH", os.Getenv("PATH")+":/usr/local/sbin:/usr/sbin:/sbin:/usr/local/bin:/usr/bin:/bin")
+	if err == nil {
+		err = run(ctx, os.Args[1:])
+	}
+	if err != nil {
 		fmt.Fprintln(os.Stderr, "cluster:", err)
 		os.Exit(1)
 	}
@@ -56,11 +59,13 @@ func main() {
 
 func run(ctx context.Context, args []string) error {
 	if len(args) == 0 {
-		return errors.New("no command given\n\n" + usage)
+		fmt.Fprint(os.Stderr, usage)
+		return errors.New("no command given")
 	}
 	cmd, known := commands[args[0]]
 	if !known {
-		return fmt.Errorf("unknown command %q\n\n%s", args[0], usage)
+		fmt.Fprint(os.Stderr, usage)
+		return fmt.Errorf("unknown command %q", args[0])
 	}
 	if cmd.root {
 		if runtime.GOOS != "linux" {

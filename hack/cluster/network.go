@@ -22,9 +22,6 @@ func connect(ctx context.Context) error {
 	if err := rangesFree(ctx); err != nil {
 		return err
 	}
-	if err := keepSysctls(); err != nil {
-		return err
-	}
 	if _, err := os.Stat("/sys/class/net/" + bridge); err != nil {
 		if _, err := output(ctx, "ip", "link", "add", bridge, "address", bridgeMAC, "type", "bridge"); err != nil {
 			return err
@@ -74,8 +71,7 @@ func bridgeFiltered(ctx context.Context) bool {
 	return os.WriteFile(file, []byte("1"), 0o644) == nil
 }
 
-// disconnect removes the bridge, the pods' ends of it, and what the network
-// plugins remember of pods.
+// disconnect removes the bridge and what is plugged into it.
 func disconnect(ctx context.Context) error {
 	ports, _ := filepath.Glob("/sys/class/net/" + bridge + "/brif/*")
 	for _, port := range ports {
@@ -84,12 +80,6 @@ func disconnect(ctx context.Context) error {
 	}
 	if _, err := os.Stat("/sys/class/net/" + bridge); err == nil {
 		if _, err := output(ctx, "ip", "link", "delete", bridge); err != nil {
-			return err
-		}
-	}
-	results, _ := filepath.Glob("/var/lib/cni/results/" + networkName + "-*")
-	for _, file := range results {
-		if err := os.Remove(file); err != nil && !os.IsNotExist(err) {
 			return err
 		}
 	}

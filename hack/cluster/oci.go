@@ -48,7 +48,7 @@ func layerFile(path string) (layer, error) {
 	if err != nil {
 		return layer{}, err
 	}
-	defer file.Close()
+	defer closeQuietly(file)
 	sum := sha256.New()
 	size, err := io.Copy(sum, file)
 	return layer{file: path, digest: "sha256:" + hex.EncodeToString(sum.Sum(nil)), size: size}, err
@@ -165,7 +165,7 @@ func (b *blobWriter) file(name string, l layer) error {
 		if err != nil {
 			return err
 		}
-		defer file.Close()
+		defer closeQuietly(file)
 		content = file
 	}
 	_, err := io.Copy(b.tar, content)

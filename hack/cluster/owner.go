@@ -61,7 +61,8 @@ func (l layout) foreign() error {
 }
 
 // claim makes this machine's cluster ours, and first removes what a dead one
-// has left: another checkout's, or our own when none of its parts runs.
+// has left: another checkout's, or our own when none of its parts runs or its
+// state has been deleted under it.
 func (l layout) claim(ctx context.Context) error {
 	if err := l.foreign(); err != nil {
 		return err
@@ -71,7 +72,7 @@ func (l layout) claim(ctx context.Context) error {
 		if err := noOtherKubernetes(ctx); err != nil {
 			return err
 		}
-	case owner() != l.Root || len(livingParts()) == 0:
+	case owner() != l.Root || len(livingParts()) == 0 || firstExisting(l.pki("ca.crt")) == "":
 		note("removing what a dead cluster of %s has left", owner())
 		if err := clearMachine(ctx); err != nil {
 			return err
@@ -80,5 +81,8 @@ func (l layout) claim(ctx context.Context) error {
 	if err := os.MkdirAll(runDir, 0o755); err != nil {
 		return err
 	}
-	return os.WriteFile(ownerFile, []byte(l.Root+"\n"), 0o644)
+	if err := os.WriteFile(ownerFile, []byte(l.Root+"\n"), 0o644); err != nil {
+		return err
+	}
+	return keepSysctls()
 }

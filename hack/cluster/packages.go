@@ -80,7 +80,7 @@ func ensurePackages(ctx context.Context) error {
 		return fmt.Errorf("please install %s by the means of this system: only Debian's apt-get is known here", want)
 	}
 	note("installing %s", want)
-	install := append([]string{"install", "--yes", "--quiet", "--no-install-recommends"}, missing...)
+	install := append([]string{"install", "--yes", "--quiet", "--no-install-recommends", "--option=DPkg::Lock::Timeout=120"}, missing...)
 	if _, err := output(ctx, "apt-get", install...); err != nil {
 		// Package lists are missing or too old.
 		if _, err := output(ctx, "apt-get", "update", "--quiet"); err != nil {

@@ -1,9 +1,8 @@
 package main
 
 import (
+	"bytes"
 	"context"
-	"crypto/sha256"
-	"encoding/hex"
 	"fmt"
 	"os"
 	"os/exec"
@@ -64,7 +63,7 @@ func (p part) start(l layout, config string) error {
 	if err != nil {
 		return err
 	}
-	defer log.Close()
+	defer closeQuietly(log)
 	cmd := exec.Command(p.argv[0], p.argv[1:]...)
 	cmd.Dir, cmd.Stdout, cmd.Stderr, cmd.Env = l.Root, log, log, environment()
 	cmd.SysProcAttr = &syscall.SysProcAttr{Setsid: true}
@@ -88,14 +87,14 @@ func (p part) failed(l layout, err error) error {
 // config is a digest of all that a restart would change: arguments, the files
 // they name, and the binary.
 func (p part) config(l layout) (string, error) {
-	sum := sha256.New()
+	var all bytes.Buffer
 	info, err := os.Stat(p.argv[0])
 	if err != nil {
 		return "", err
 	}
-	fmt.Fprintln(sum, info.Size(), info.ModTime().UnixNano())
+	fmt.Fprintln(&all, info.Size(), info.ModTime().UnixNano())
 	for _, arg := range p.argv {
-		fmt.Fprintln(sum, arg)
+		fmt.Fprintln(&all, arg)
 		_, value, _ := strings.Cut(arg, "=")
 		if !strings.HasPrefix(value, l.state("config")) && !strings.HasPrefix(value, l.state("pki")) {
 			continue
@@ -104,7 +103,7 @@ func (p part) config(l layout) (string, error) {
 		if err != nil {
 			return "", err
 		}
-		sum.Write(content)
+		all.Write(content)
 	}
-	return hex.EncodeToString(sum.Sum(nil)), nil
+	return digestOf(all.Bytes()), nil
 }

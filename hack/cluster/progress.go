@@ -11,7 +11,8 @@ import (
 	"time"
 )
 
-// step is one line of progress: what is done, and how long it took.
+// step is one line of progress: what is done, and how long it took. Progress
+// goes to standard error: what a command prints may be the input of another.
 type step struct {
 	name string
 	do   func(context.Context) error
@@ -23,14 +24,14 @@ func runSteps(ctx context.Context, steps []step) error {
 		if err := s.do(ctx); err != nil {
 			return fmt.Errorf("%s: %w", s.name, err)
 		}
-		fmt.Printf("%8.2fs  %s\n", time.Since(began).Seconds(), s.name)
+		fmt.Fprintf(os.Stderr, "%8.2fs  %s\n", time.Since(began).Seconds(), s.name)
 	}
 	return nil
 }
 
 // note adds a line below the step that is running.
 func note(format string, args ...any) {
-	fmt.Printf("           · "+format+"\n", args...)
+	fmt.Fprintf(os.Stderr, "           · "+format+"\n", args...)
 }
 
 // poll calls check until it succeeds, and gives back its last error when the

@@ -23,7 +23,7 @@ func status(ctx context.Context, l layout) error {
 		return err
 	}
 	table := tabwriter.NewWriter(os.Stdout, 0, 0, 2, ' ', 0)
-	fmt.Fprintln(table, "PART\tSTATE\tPID\tLOG")
+	_, _ = fmt.Fprintln(table, "PART\tSTATE\tPID\tLOG")
 	sick := 0
 	for _, p := range append([]part{etcdPart(l), containerdPart(l)}, apiParts(l, a)...) {
 		state, pid := "down", "-"
@@ -37,7 +37,7 @@ func status(ctx context.Context, l layout) error {
 			sick++
 		}
 		log, _ := filepath.Rel(l.Root, l.log(p.name))
-		fmt.Fprintf(table, "%s\t%s\t%s\t%s\n", p.name, state, pid, log)
+		_, _ = fmt.Fprintf(table, "%s\t%s\t%s\t%s\n", p.name, state, pid, log)
 	}
 	if err := table.Flush(); err != nil {
 		return err

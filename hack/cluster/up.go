@@ -16,7 +16,7 @@ func up(ctx context.Context, l layout) error {
 	}
 	defer release()
 	err = runSteps(ctx, []step{
-		{"this machine's cluster is ours", l.claim},
+		{"claim this machine", l.claim},
 		{"Debian packages", ensurePackages},
 		{"binaries", func(ctx context.Context) error { return buildAll(ctx, l) }},
 		{"this program", func(context.Context) error { return installSelf(l) }},
@@ -44,7 +44,7 @@ func up(ctx context.Context, l layout) error {
 	if err := runSteps(ctx, steps); err != nil {
 		return err
 	}
-	fmt.Printf("\nKubernetes %s is up:  export KUBECONFIG=%s\n", kubernetesVersion, l.kubeconfig("admin"))
+	fmt.Fprintf(os.Stderr, "\nKubernetes %s is up:  export KUBECONFIG=%s\n", kubernetesVersion, l.kubeconfig("admin"))
 	return nil
 }
 

@@ -86,14 +86,14 @@ func followVolumes(ctx context.Context, l layout, a *api) error {
 	if err != nil {
 		return err
 	}
-	defer events.Close()
+	defer closeQuietly(events)
 	for decoder := json.NewDecoder(events); ; {
 		var event struct {
 			Type   string
 			Object volume
 		}
 		if err := decoder.Decode(&event); err != nil {
-			return nil //nolint:nilerr // the watch has ended, as each one does
+			return nil // the watch has ended, as each one does
 		}
 		if event.Type == "ERROR" {
 			return errors.New("the watch has become too old")
