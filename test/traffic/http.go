@@ -13,6 +13,8 @@ const maxBody = 1 << 16
 
 // Answer is what an HTTP server said.
 type Answer struct {
+	// From is the address that was dialled.
+	From string
 	// Status is the code and its text, as "200 OK".
 	Status string
 	Code   int
@@ -22,9 +24,16 @@ type Answer struct {
 
 // Get asks for a path over a connection of its own.
 func Get(ctx context.Context, network Network, to Service, path string) (Answer, error) {
+	from := ""
 	client := http.Client{Transport: &http.Transport{
 		DisableKeepAlives: true,
-		DialContext:       func(ctx context.Context, _, _ string) (net.Conn, error) { return network.Dial(ctx, to) },
+		DialContext: func(ctx context.Context, _, _ string) (net.Conn, error) {
+			conn, err := network.Dial(ctx, to)
+			if err == nil {
+				from = conn.RemoteAddr().String()
+			}
+			return conn, err
+		},
 	}}
 	request, err := http.NewRequestWithContext(ctx, http.MethodGet, fmt.Sprintf("http://%s%s", to, path), nil)
 	if err != nil {
@@ -36,5 +45,5 @@ func Get(ctx context.Context, network Network, to Service, path string) (Answer,
 	}
 	defer response.Body.Close() //nolint:errcheck // it has been read
 	body, err := io.ReadAll(io.LimitReader(response.Body, maxBody))
-	return Answer{Status: response.Status, Code: response.StatusCode, Body: string(body)}, err
+	return Answer{From: from, Status: response.Status, Code: response.StatusCode, Body: string(body)}, err
 }

@@ -88,7 +88,7 @@ func TestGet(t *testing.T) {
 		_ = conn.Close()
 	})
 	answer, err := Get(t.Context(), network, somewhere, "/healthz")
-	if err != nil || answer != (Answer{Status: "200 OK", Code: 200, Body: "/healthz at cache.shop:11211"}) {
+	if err != nil || answer != (Answer{From: "pipe", Status: "200 OK", Code: 200, Body: "/healthz at cache.shop:11211"}) {
 		t.Errorf("%+v %v", answer, err)
 	}
 }

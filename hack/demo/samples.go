@@ -1,0 +1,59 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"path/filepath"
+	"time"
+
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/mainstay-operator/mainstay-operator/test/samples"
+)
+
+const (
+	// samplesNamespace is where kubectl puts what names no namespace.
+	samplesNamespace = "default"
+	// samplesLimit is for images that have to be pulled.
+	samplesLimit = 3 * time.Minute
+)
+
+// applySamples applies config/samples and follows each object until it is
+// what its spec asks for.
+func (d *demo) applySamples(ctx context.Context) error {
+	objects, err := samples.Read(d.samplesDir())
+	if err != nil {
+		return err
+	}
+	began := time.Now()
+	if _, err := d.output(ctx, "", "kubectl", "apply", "--namespace", samplesNamespace, "-k", d.samplesDir()); err != nil {
+		return err
+	}
+	done(began, "kubectl apply -k config/samples")
+	c, _, err := d.connect()
+	if err != nil {
+		return err
+	}
+	pending := objects
+	return poll(ctx, samplesLimit, func(ctx context.Context) error {
+		var left []*unstructured.Unstructured
+		var why error
+		for _, obj := range pending {
+			obj.SetNamespace(samplesNamespace)
+			if err := c.Get(ctx, client.ObjectKeyFromObject(obj), obj); err != nil {
+				return err
+			}
+			switch fate, words := samples.Progress(obj); fate {
+			case samples.Arrived:
+				done(began, "%-11s  %-16s %s", obj.GetKind(), obj.GetName(), words)
+			default:
+				left, why = append(left, obj), fmt.Errorf("%s %s: %s", obj.GetKind(), obj.GetName(), words)
+			}
+		}
+		pending = left
+		return why
+	})
+}
+
+func (d *demo) samplesDir() string { return filepath.Join(d.root, "config", "samples") }

@@ -1,0 +1,63 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+)
+
+const (
+	// removalLimit is for pods that take their grace.
+	removalLimit = 2 * time.Minute
+	// finalizerPrefix is of what only the operator takes off again.
+	finalizerPrefix = "mainstay-operator.io/"
+)
+
+// undeploy removes the objects while the operator can still release what it
+// holds, then the operator.
+func (d *demo) undeploy(ctx context.Context) error {
+	began := time.Now()
+	_, err := d.output(ctx, "", "kubectl", "delete", "mainstay", "--all", "--all-namespaces", "--timeout="+removalLimit.String())
+	switch {
+	case err != nil && strings.Contains(err.Error(), "doesn't have a resource type"): // nor then any object
+	case err != nil:
+		return err
+	default:
+		if err := d.released(ctx); err != nil {
+			return err
+		}
+		done(began, "objects of all kinds removed")
+	}
+	began = time.Now()
+	if _, err := d.output(ctx, "", "kubectl", "delete", "-k", "config/default", "--ignore-not-found", "--timeout="+removalLimit.String()); err != nil {
+		return err
+	}
+	done(began, "operator removed")
+	return nil
+}
+
+// released waits until no pod is held by a finalizer of the operator's.
+func (d *demo) released(ctx context.Context) error {
+	c, _, err := d.connect()
+	if err != nil {
+		return err
+	}
+	return poll(ctx, removalLimit, func(ctx context.Context) error {
+		var pods corev1.PodList
+		if err := c.List(ctx, &pods); err != nil {
+			return err
+		}
+		var held []error
+		for _, pod := range pods.Items {
+			if strings.Contains(strings.Join(pod.Finalizers, " "), finalizerPrefix) {
+				held = append(held, fmt.Errorf("pod %s still bears a finalizer of the operator's", client.ObjectKeyFromObject(&pod)))
+			}
+		}
+		return errors.Join(held...)
+	})
+}
