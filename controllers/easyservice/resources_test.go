@@ -1,0 +1,117 @@
+package easyservice
+
+import (
+	"flag"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/resource"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/util/intstr"
+	"k8s.io/utils/ptr"
+	"sigs.k8s.io/yaml"
+
+	appv1 "github.com/mainstay-operator/mainstay-operator/api/app/v1"
+	commonv1 "github.com/mainstay-operator/mainstay-operator/api/common/v1"
+)
+
+var update = flag.Bool("update", false, "write what is made into testdata")
+
+// named makes an EasyService as the API server would hand it out.
+func named(name string, spec appv1.EasyServiceSpec) *appv1.EasyService {
+	return &appv1.EasyService{ObjectMeta: metav1.ObjectMeta{Name: name, Namespace: "default"}, Spec: spec}
+}
+
+// TestDesired compares all children with testdata: a difference in a pod template
+// that no user asked for would roll every pod at an upgrade of the operator.
+func TestDesired(t *testing.T) {
+	for _, e := range []*appv1.EasyService{
+		named("least", appv1.EasyServiceSpec{Image: "example.org/app:1"}),
+		named("web", appv1.EasyServiceSpec{
+			Size: ptr.To[int32](2), Image: "docker.io/library/nginx:1.26",
+			Ports: []appv1.Port{{Name: "http", Port: 80, Protocol: corev1.ProtocolTCP}},
+		}),
+		named("udp", appv1.EasyServiceSpec{
+			Image: "example.org/dns:1", Ports: []appv1.Port{{Port: 53, Protocol: corev1.ProtocolUDP}},
+			Service: appv1.Exposure{Type: corev1.ServiceTypeClusterIP},
+		}),
+		named("full", full()),
+	} {
+		t.Run(e.Name, func(t *testing.T) {
+			var made strings.Builder
+			for _, child := range desired(e, nil) {
+				encoded, err := yaml.Marshal(child)
+				if err != nil {
+					t.Fatal(err)
+				}
+				made.WriteString("---\n" + string(encoded))
+			}
+			file := filepath.Join("testdata", e.Name+".yaml")
+			if *update {
+				if err := os.WriteFile(file, []byte(made.String()), 0o600); err != nil {
+					t.Fatal(err)
+				}
+			}
+			want, err := os.ReadFile(file)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if made.String() != string(want) {
+				t.Errorf("the children differ from %s (go test -update writes it anew):\n%s", file, made.String())
+			}
+		})
+	}
+}
+
+// full sets every field that changes a child.
+func full() appv1.EasyServiceSpec {
+	return appv1.EasyServiceSpec{
+		Size:    ptr.To[int32](5),
+		Image:   "localhost:5000/app@sha256:" + strings.Repeat("0", 64),
+		Command: []string{"serve"}, Args: []string{"--now"}, WorkingDir: "/srv",
+		Envs: []corev1.EnvVar{
+			{Name: "A", Value: "1"},
+			{Name: "POD", ValueFrom: &corev1.EnvVarSource{FieldRef: &corev1.ObjectFieldSelector{FieldPath: "metadata.name"}}},
+		},
+		Ports: []appv1.Port{
+			{Name: "dns", Port: 53, Protocol: corev1.ProtocolUDP, TargetPort: ptr.To(intstr.FromString("domain"))},
+			{Name: "http", Port: 8080, TargetPort: ptr.To(intstr.FromInt32(80)), AppProtocol: ptr.To("http")},
+			{Name: "again", Port: 8081, TargetPort: ptr.To(intstr.FromInt32(80)), NodePort: 30777},
+		},
+		Service: appv1.Exposure{
+			Type: corev1.ServiceTypeLoadBalancer, Annotations: map[string]string{"x": "y"},
+			ExternalTrafficPolicy: corev1.ServiceExternalTrafficPolicyLocal,
+			SessionAffinity:       corev1.ServiceAffinityClientIP,
+			LoadBalancerClass:     ptr.To("example.org/lb"),
+		},
+		Probes: &appv1.Probes{
+			Readiness: &corev1.Probe{ProbeHandler: corev1.ProbeHandler{HTTPGet: &corev1.HTTPGetAction{Path: "/", Port: intstr.FromString("http")}}},
+			Liveness:  &corev1.Probe{PeriodSeconds: 30},
+			Startup:   &corev1.Probe{ProbeHandler: corev1.ProbeHandler{Exec: &corev1.ExecAction{Command: []string{"check"}}}},
+		},
+		Resources: corev1.ResourceRequirements{Limits: corev1.ResourceList{corev1.ResourceMemory: resource.MustParse("1Gi")}},
+		Strategy: &appv1.Strategy{
+			MaxSurge: ptr.To(intstr.FromString("50%")), MaxUnavailable: ptr.To(intstr.FromInt32(0)),
+			MinReadySeconds: 3, ProgressDeadlineSeconds: ptr.To[int32](60), RevisionHistoryLimit: ptr.To[int32](0),
+		},
+		Security:   commonv1.SecurityRestricted,
+		Disruption: &commonv1.Disruption{MaxUnavailable: ptr.To(intstr.FromString("40%"))},
+		PodOptions: commonv1.PodOptions{
+			ImagePullPolicy:               corev1.PullAlways,
+			PodLabels:                     map[string]string{"team": "a", "app.kubernetes.io/name": "theirs"},
+			PodAnnotations:                map[string]string{"note": "b"},
+			TerminationGracePeriodSeconds: ptr.To[int64](7),
+		},
+	}
+}
+
+func TestBudgetFromSizeTwoOn(t *testing.T) {
+	for size, want := range map[int32]int{0: 1, 1: 1, 2: 2} {
+		if got := len(desired(named("a", appv1.EasyServiceSpec{Size: &size, Image: "a"}), nil)); got != want {
+			t.Errorf("size %d makes %d children, not %d", size, got, want)
+		}
+	}
+}
