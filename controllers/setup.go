@@ -14,6 +14,7 @@ import (
 	"github.com/mainstay-operator/mainstay-operator/controllers/easyservice"
 	"github.com/mainstay-operator/mainstay-operator/controllers/internal/converge"
 	"github.com/mainstay-operator/mainstay-operator/controllers/memcached"
+	"github.com/mainstay-operator/mainstay-operator/controllers/redis"
 )
 
 // Options are what the kinds need to know beside the cluster.
@@ -39,13 +40,14 @@ func ImagesFromEnv() Images {
 
 // SetupAll adds every kind to the manager.
 func SetupAll(ctx context.Context, mgr ctrl.Manager, o Options) error {
-	owned := slices.Concat(memcached.Owned, easyservice.Owned)
+	owned := slices.Concat(memcached.Owned, easyservice.Owned, redis.Owned)
 	if err := converge.IndexOwners(ctx, mgr.GetFieldIndexer(), mgr.GetScheme(), owned...); err != nil {
 		return err
 	}
 	for kind, reconciler := range map[string]interface{ SetupWithManager(ctrl.Manager) error }{
 		"Memcached":   &memcached.Reconciler{Converger: converger(mgr, "memcached"), DefaultImage: o.Images.Memcached},
 		"Activity":    &activity.Reconciler{Converger: converger(mgr, "activity"), DefaultImage: o.Images.Activity},
+		"Redis":       &redis.Reconciler{Converger: converger(mgr, "redis"), DefaultImage: o.Images.Redis},
 		"EasyService": &easyservice.Reconciler{Converger: converger(mgr, "easyservice")},
 	} {
 		if err := reconciler.SetupWithManager(mgr); err != nil {

@@ -93,4 +93,17 @@ const (
 	ReasonScheduled = "Scheduled"
 	// ReasonUnschedulable : the scheduler finds no node for the pod.
 	ReasonUnschedulable = "Unschedulable"
+	// ReasonMasterServes : the message names the node that takes writes.
+	ReasonMasterServes = "MasterServes"
+	// ReasonNoMaster : no node takes writes.
+	ReasonNoMaster = "NoMaster"
+	// ReasonPromotionBlocked : making a new master could lose confirmed writes; the
+	// message says who is awaited and how to go on without.
+	ReasonPromotionBlocked = "PromotionBlocked"
+	// ReasonHeirsInSync : enough replicas follow that one has every confirmed write.
+	ReasonHeirsInSync = "ReplicasInSync"
+	// ReasonNoHeir : no replica follows the master.
+	ReasonNoHeir = "NoReplicaInSync"
+	// ReasonTooFewHeirs : replicas follow, but not enough to be sure.
+	ReasonTooFewHeirs = "TooFewReplicasInSync"
 )

@@ -1,0 +1,274 @@
+package redis
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/utils/ptr"
+	ctrlclient "sigs.k8s.io/controller-runtime/pkg/client"
+
+	cachev1alpha1 "github.com/mainstay-operator/mainstay-operator/api/cache/v1alpha1"
+	"github.com/mainstay-operator/mainstay-operator/controllers/internal/converge"
+	"github.com/mainstay-operator/mainstay-operator/controllers/redis/node"
+)
+
+// patience with a replica that must reach an offset, in one act.
+const patience = 500 * time.Millisecond
+
+// act performs one step. What a failover must know is saved before the command
+// that makes it true.
+func (r *Reconciler) act(ctx context.Context, redis *cachev1alpha1.Redis, f *fleet, s step, save converge.Save) error {
+	switch s.do {
+	case fence:
+		return each(s.nodes, func(name string) error { return f.servers[name].Fence(ctx) })
+	case promote:
+		return doPromote(ctx, redis, f, s, save)
+	case handOver:
+		return doHandOver(ctx, redis, f, s, save)
+	case record:
+		return doRecord(ctx, redis, f, s.nodes[0], save)
+	case attach:
+		return doAttach(ctx, redis, f, s.nodes, save)
+	case drop:
+		return doDrop(ctx, redis, f, s.nodes, save)
+	case setMin:
+		return doSetMin(ctx, redis, f, s.min, save)
+	case sendAway:
+		return each(s.nodes, func(name string) error {
+			return errors.Join(f.servers[name].SendAway(ctx), f.servers[name].Unpause(ctx))
+		})
+	case remove:
+		return r.removePod(ctx, redis, f, s.nodes[0])
+	default:
+		return nil
+	}
+}
+
+// promote a fenced node that has all that was confirmed.
+func doPromote(ctx context.Context, redis *cachev1alpha1.Redis, f *fleet, s step, save converge.Save) error {
+	heir, _ := f.find(s.nodes[0])
+	server := f.servers[heir.name]
+	if err := intend(ctx, redis, s, save); err != nil {
+		return err
+	}
+	if err := server.Outrank(ctx); err != nil {
+		return err
+	}
+	if now := server.Look(ctx); !now.Fenced() || now.RunID != heir.RunID {
+		return fmt.Errorf("%s is no longer what it was when it was chosen", heir.name)
+	}
+	if err := server.Promote(ctx, effective(redis)); err != nil {
+		return err
+	}
+	return crown(ctx, redis, f, heir, save)
+}
+
+// handOver moves the master without losing a write: fenced, the old one takes no
+// more and still feeds its replicas. Fails it half way, nobody is master and the
+// next pass promotes the one that has all, which the old master is.
+func doHandOver(ctx context.Context, redis *cachev1alpha1.Redis, f *fleet, s step, save converge.Save) error {
+	heir, _ := f.find(s.nodes[0])
+	old, target := f.recorded(redis), f.servers[heir.name]
+	if err := intend(ctx, redis, s, save); err != nil {
+		return err
+	}
+	if err := errors.Join(old.Outrank(ctx), target.Outrank(ctx)); err != nil {
+		return err
+	}
+	if err := errors.Join(old.Pause(ctx, patience), old.Fence(ctx)); err != nil {
+		return err
+	}
+	last := old.Look(ctx) // its final offset
+	if !last.Fenced() {
+		return fmt.Errorf("%s did not let itself be fenced", redis.Status.Replication.Master.Name)
+	}
+	if err := reach(ctx, target, last.ReplID, last.Offset); err != nil {
+		return fmt.Errorf("%s: %w", heir.name, err)
+	}
+	if err := target.Promote(ctx, effective(redis)); err != nil {
+		return err
+	}
+	err := crown(ctx, redis, f, heir, save)
+	if f.ghostServer != nil { // no Service leads there any more
+		err = errors.Join(err, f.ghostServer.SendAway(ctx))
+	}
+	return err
+}
+
+// intend saves what is about to happen, under a new epoch.
+func intend(ctx context.Context, redis *cachev1alpha1.Redis, s step, save converge.Save) error {
+	redis.Status.Epoch++
+	redis.Status.TargetMaster = s.nodes[0]
+	redis.Status.LastFailover = &cachev1alpha1.RedisFailover{
+		Epoch: redis.Status.Epoch, From: redis.Status.Master, To: s.nodes[0],
+		Reason: s.why, Evidence: s.evidence, Unsafe: s.unsafe, DetectedAt: metav1.NowMicro(),
+	}
+	return save(ctx)
+}
+
+// crown records the new master with those who will follow it, then lets them.
+func crown(ctx context.Context, redis *cachev1alpha1.Redis, f *fleet, heir member, save converge.Save) error {
+	redis.Status.LastFailover.PromotedAt = ptr.To(metav1.NowMicro())
+	followers := f.where(func(m member) bool {
+		return m.name != heir.name && m.answers() && !m.deleting && ordinal(m.name) < size(redis)
+	})
+	if err := note(ctx, redis, f, heir, followers, save); err != nil {
+		return err
+	}
+	return each(namesOf(followers), func(name string) error { return f.servers[name].Follow(ctx, heir.address) })
+}
+
+// record a node that is master already.
+func doRecord(ctx context.Context, redis *cachev1alpha1.Redis, f *fleet, name string, save converge.Save) error {
+	redis.Status.Epoch = max(1, redis.Status.Epoch)
+	rep := redis.Status.Replication
+	if rep != nil && rep.Master.Name == name && f.world.recorded(rep.Master).is(rep.Master) { // the same process, the same followers
+		rep.Epoch, rep.ReplID = redis.Status.Epoch, f.world.recorded(rep.Master).ReplID
+		redis.Status.Master, redis.Status.TargetMaster = name, name
+		return save(ctx)
+	}
+	m, _ := f.find(name)
+	return note(ctx, redis, f, m, nil, save) // whoever follows is attached next
+}
+
+// note saves who is master, of which history, and who may confirm its writes.
+func note(ctx context.Context, redis *cachev1alpha1.Redis, f *fleet, master member, followers []member, save converge.Save) error {
+	server := f.servers[master.name]
+	now := server.Look(ctx)
+	if !now.Master {
+		return fmt.Errorf("%s was made master and is none", master.name)
+	}
+	set := make([]cachev1alpha1.RedisProcess, 0, len(followers))
+	for _, m := range followers {
+		set = append(set, m.process())
+	}
+	redis.Status.Replication = &cachev1alpha1.RedisReplication{
+		Epoch: redis.Status.Epoch, ReplID: now.ReplID, Master: master.process(),
+		SyncSet: sorted(set), EffectiveMinReplicas: now.MinReplicas,
+	}
+	redis.Status.Master, redis.Status.TargetMaster = master.name, master.name
+	return save(ctx)
+}
+
+// attach saves that the nodes may confirm writes, then makes them follow.
+func doAttach(ctx context.Context, redis *cachev1alpha1.Redis, f *fleet, nodes []string, save converge.Save) error {
+	rep := redis.Status.Replication
+	for _, name := range nodes {
+		if !slices.ContainsFunc(rep.SyncSet, func(p cachev1alpha1.RedisProcess) bool { return p.Name == name }) {
+			m, _ := f.find(name)
+			rep.SyncSet = append(rep.SyncSet, m.process())
+		}
+	}
+	rep.SyncSet = sorted(rep.SyncSet)
+	if err := save(ctx); err != nil {
+		return err
+	}
+	return each(nodes, func(name string) error { return f.servers[name].Follow(ctx, rep.Master.Address) })
+}
+
+// drop nodes from the sync set, once all that they may have confirmed is with
+// every other member.
+func doDrop(ctx context.Context, redis *cachev1alpha1.Redis, f *fleet, nodes []string, save converge.Save) error {
+	rep := redis.Status.Replication
+	stay := slices.DeleteFunc(slices.Clone(rep.SyncSet), func(p cachev1alpha1.RedisProcess) bool { return slices.Contains(nodes, p.Name) })
+	if err := barrier(ctx, redis, f, stay); err != nil {
+		return err
+	}
+	rep.SyncSet = stay
+	return save(ctx)
+}
+
+// setMin keeps the recorded W at or below the one that every unrecorded write
+// was confirmed under.
+func doSetMin(ctx context.Context, redis *cachev1alpha1.Redis, f *fleet, w int32, save converge.Save) error {
+	rep := redis.Status.Replication
+	if w < rep.EffectiveMinReplicas {
+		rep.EffectiveMinReplicas = w
+		if err := save(ctx); err != nil {
+			return err
+		}
+	}
+	if err := f.recorded(redis).SetMinReplicas(ctx, w); err != nil {
+		return err
+	}
+	if w > rep.EffectiveMinReplicas {
+		if err := barrier(ctx, redis, f, rep.SyncSet); err != nil {
+			return err
+		}
+		rep.EffectiveMinReplicas = w
+	}
+	return save(ctx)
+}
+
+// barrier returns when all that the master has written by now is with each of
+// these members.
+func barrier(ctx context.Context, redis *cachev1alpha1.Redis, f *fleet, members []cachev1alpha1.RedisProcess) error {
+	now := f.recorded(redis).Look(ctx)
+	if !now.Master {
+		return errors.New("the master does not answer as one")
+	}
+	for _, p := range members {
+		if err := reach(ctx, f.servers[p.Name], now.ReplID, now.Offset); err != nil {
+			return fmt.Errorf("%s: %w", p.Name, err)
+		}
+	}
+	return nil
+}
+
+// reach returns when the server has the history up to the offset.
+func reach(ctx context.Context, server *node.Server, replID string, offset int64) error {
+	if server == nil {
+		return errors.New("has no address")
+	}
+	ctx, cancel := context.WithTimeout(ctx, patience)
+	defer cancel()
+	tick := time.NewTicker(2 * time.Millisecond)
+	defer tick.Stop()
+	for {
+		if now := server.Look(ctx); now.ReplID == replID && now.Offset >= offset {
+			return nil
+		}
+		select {
+		case <-ctx.Done():
+			return fmt.Errorf("did not catch up within %s", patience)
+		case <-tick.C:
+		}
+	}
+}
+
+// removePod deletes exactly the pod that was looked at.
+func (r *Reconciler) removePod(ctx context.Context, redis *cachev1alpha1.Redis, f *fleet, name string) error {
+	m, _ := f.find(name)
+	pod := &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Namespace: redis.Namespace, Name: name}}
+	return ctrlclient.IgnoreNotFound(r.Delete(ctx, pod, ctrlclient.Preconditions{UID: &m.podUID}))
+}
+
+// effective is the W that writes are taken under from a promotion on.
+func effective(redis *cachev1alpha1.Redis) int32 {
+	if rep := redis.Status.Replication; rep != nil {
+		return rep.EffectiveMinReplicas
+	}
+	return minReplicas(redis)
+}
+
+func sorted(set []cachev1alpha1.RedisProcess) []cachev1alpha1.RedisProcess {
+	slices.SortFunc(set, func(a, b cachev1alpha1.RedisProcess) int { return strings.Compare(a.Name, b.Name) })
+	return set
+}
+
+// each tries all and joins what went wrong.
+func each(names []string, do func(string) error) error {
+	var errs []error
+	for _, name := range names {
+		if err := do(name); err != nil {
+			errs = append(errs, fmt.Errorf("%s: %w", name, err))
+		}
+	}
+	return errors.Join(errs...)
+}

@@ -1,0 +1,175 @@
+// Package redis runs Redis objects: a master and replicas that lose no confirmed write.
+//
+// What happens on a master's death reads in three files: observe.go looks,
+// plan_failover.go decides, act.go does it.
+package redis
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	appsv1 "k8s.io/api/apps/v1"
+	corev1 "k8s.io/api/core/v1"
+	policyv1 "k8s.io/api/policy/v1"
+	"k8s.io/apimachinery/pkg/api/resource"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/utils/ptr"
+	ctrl "sigs.k8s.io/controller-runtime"
+	ctrlclient "sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/event"
+	"sigs.k8s.io/controller-runtime/pkg/handler"
+	"sigs.k8s.io/controller-runtime/pkg/log"
+	"sigs.k8s.io/controller-runtime/pkg/source"
+
+	cachev1alpha1 "github.com/mainstay-operator/mainstay-operator/api/cache/v1alpha1"
+	"github.com/mainstay-operator/mainstay-operator/controllers/internal/conditions"
+	"github.com/mainstay-operator/mainstay-operator/controllers/internal/converge"
+	"github.com/mainstay-operator/mainstay-operator/controllers/internal/parts"
+)
+
+// +kubebuilder:rbac:groups=cache.mainstay-operator.io,resources=redis,verbs=get;list;watch
+// +kubebuilder:rbac:groups=cache.mainstay-operator.io,resources=redis/status,verbs=get;patch
+// +kubebuilder:rbac:groups=cache.mainstay-operator.io,resources=redis/finalizers,verbs=update
+// +kubebuilder:rbac:groups=apps,resources=statefulsets,verbs=get;list;watch;create;patch;delete
+// +kubebuilder:rbac:groups="",resources=services;secrets,verbs=get;list;watch;create;patch;delete
+// +kubebuilder:rbac:groups=policy,resources=poddisruptionbudgets,verbs=get;list;watch;create;patch;delete
+// +kubebuilder:rbac:groups="",resources=pods,verbs=get;list;watch;patch;delete
+// +kubebuilder:rbac:groups="",resources=pods/status,verbs=patch
+// +kubebuilder:rbac:groups=events.k8s.io,resources=events,verbs=create;patch
+
+// Owned are the types of children: watched, and pruned when no longer desired.
+var Owned = []ctrlclient.Object{
+	&appsv1.StatefulSet{}, &corev1.Service{}, &corev1.Secret{}, &policyv1.PodDisruptionBudget{},
+}
+
+// thaws bounds how often one pass may fence and look again.
+const thaws = 3
+
+// Reconciler makes Redis objects real.
+type Reconciler struct {
+	converge.Converger
+	// DefaultImage is what an object that names no image starts with.
+	DefaultImage string
+
+	live   ctrlclient.Reader // reads past the cache
+	memory memory
+}
+
+// Reconcile runs one pass over one Redis.
+func (r *Reconciler) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.Result, error) {
+	return converge.Reconcile(ctx, &r.Converger, req, &cachev1alpha1.Redis{}, r.story)
+}
+
+func (r *Reconciler) story(ctx context.Context, redis *cachev1alpha1.Redis, save converge.Save) (ctrl.Result, error) {
+	secrets, err := r.credentials(ctx, redis) // first: without them no server can be asked
+	if err != nil {
+		return ctrl.Result{}, err
+	}
+	set, pods, err := r.workload(ctx, redis)
+	if err != nil {
+		return ctrl.Result{}, err
+	}
+	f := r.observe(ctx, redis, pods, set, secrets) // read once, into a value
+	defer f.close()
+	r.memory.watch(ctx, redis, f.addresses())
+
+	next := plan(redis, f.world) // one decision, pure
+	if redis.Spec.Paused {
+		_, err := r.Observe(ctx, redis, desired(redis, r.choose(redis, set, secrets))...)
+		return r.report(redis, f, next, set, pods), err
+	}
+	for range thaws { // freezing changes nothing but what is seen: look again at once
+		if next.do != fence {
+			break
+		}
+		if err := r.act(ctx, redis, f, next, save); err != nil {
+			return ctrl.Result{}, fmt.Errorf("%s: %w", next, err)
+		}
+		f.look(ctx)
+		next = plan(redis, f.world)
+	}
+	if next.do != rest && next.do != wait {
+		log.FromContext(ctx).Info("step", "do", next.do, "nodes", next.nodes, "why", next.why, "evidence", next.evidence)
+	}
+	if err := r.act(ctx, redis, f, next, save); err != nil {
+		return ctrl.Result{}, fmt.Errorf("%s: %w", next, err)
+	}
+	// The children come after the act: the Service follows the master of record.
+	if _, err := r.Converge(ctx, redis, desired(redis, r.choose(redis, set, secrets))...); err != nil {
+		return r.report(redis, f, next, set, pods), err
+	}
+	if last := redis.Status.LastFailover; last != nil && last.RoutedAt == nil && last.To == redis.Status.Master {
+		last.RoutedAt = ptr.To(metav1.NowMicro())
+		r.Events.Eventf(redis, nil, corev1.EventTypeNormal, "MasterChanged", last.Reason, "%s is master in epoch %d", last.To, last.Epoch)
+	}
+	if next.changes() {
+		return ctrl.Result{RequeueAfter: time.Millisecond}, nil // and look at what came of it
+	}
+	err = r.mark(ctx, marks(redis, f.world, pods))
+	return r.report(redis, f, next, set, pods), err
+}
+
+// report sets the status: what was seen, and what comes next.
+func (r *Reconciler) report(redis *cachev1alpha1.Redis, f *fleet, next step, set *appsv1.StatefulSet, pods []corev1.Pod) ctrl.Result {
+	redis.Status = status(redis, f.world, next, set, pods)
+	conditions.Image(&redis.Status.Conditions, redis.Generation, r.image(redis, set), redis.Spec.Image, r.DefaultImage)
+	return ctrl.Result{RequeueAfter: next.after}
+}
+
+// workload is the StatefulSet, empty when there is none, and its pods.
+func (r *Reconciler) workload(ctx context.Context, redis *cachev1alpha1.Redis) (*appsv1.StatefulSet, []corev1.Pod, error) {
+	set := &appsv1.StatefulSet{}
+	if err := r.Get(ctx, ctrlclient.ObjectKeyFromObject(redis), set); ctrlclient.IgnoreNotFound(err) != nil {
+		return nil, nil, fmt.Errorf("reading the StatefulSet: %w", err)
+	}
+	all, err := r.Pods(ctx, redis, kind)
+	var own []corev1.Pod
+	for _, pod := range all {
+		// A pod of an earlier object of this name is nobody's node.
+		if owner := metav1.GetControllerOf(&pod); owner == nil || set.UID == "" || owner.UID == set.UID {
+			own = append(own, pod)
+		}
+	}
+	return set, own, err
+}
+
+func (r *Reconciler) choose(redis *cachev1alpha1.Redis, set *appsv1.StatefulSet, secrets credentials) choice {
+	c := choice{credentials: secrets, image: r.image(redis, set)}
+	switch claims := set.Spec.VolumeClaimTemplates; {
+	case len(claims) > 0:
+		c.volume = claims[0].Spec.Resources.Requests[corev1.ResourceStorage]
+	case redis.Spec.Storage != nil:
+		c.volume = redis.Spec.Storage.Size
+	default:
+		c.volume = resource.Quantity{}
+	}
+	return c
+}
+
+// image is the spec's, else the one that runs, else the operator's default.
+func (r *Reconciler) image(redis *cachev1alpha1.Redis, set *appsv1.StatefulSet) string {
+	if redis.Spec.Image != "" {
+		return redis.Spec.Image
+	}
+	return parts.RunningImage(set.Spec.Template.Spec.Containers, kind, r.DefaultImage)
+}
+
+// SetupWithManager starts the controller.
+func (r *Reconciler) SetupWithManager(mgr ctrl.Manager) error {
+	r.Owned = Owned
+	r.live = mgr.GetAPIReader()
+	r.memory.news = make(chan event.GenericEvent)
+	r.Release = func(_ context.Context, key types.NamespacedName) error {
+		r.memory.forget(key)
+		return nil
+	}
+	b := ctrl.NewControllerManagedBy(mgr).For(&cachev1alpha1.Redis{}).
+		Watches(&corev1.Pod{}, converge.ByInstance(kind)).
+		WatchesRawSource(source.Channel(r.memory.news, &handler.EnqueueRequestForObject{}))
+	for _, child := range Owned {
+		b.Owns(child)
+	}
+	return b.WithOptions(converge.Options()).Complete(r)
+}

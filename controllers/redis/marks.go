@@ -1,0 +1,53 @@
+package redis
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	ctrlclient "sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/mainstay-operator/mainstay-operator/controllers/internal/converge"
+)
+
+// mark writes on the pods what their nodes are: role first, then readiness, so
+// that no node is read from under a role that it does not have.
+func (r *Reconciler) mark(ctx context.Context, differing []mark) error {
+	var errs []error
+	for _, m := range differing {
+		next := m.pod.DeepCopy()
+		if next.Labels[labelRole] != m.role {
+			next.Labels[labelRole] = m.role
+			errs = append(errs, r.patchPod(r.Patch(ctx, next, ctrlclient.MergeFrom(m.pod), ctrlclient.FieldOwner(converge.FieldManager)), m.pod.Name))
+		}
+		if holds(m.pod, gateInSync) != m.inSync {
+			base := next.DeepCopy()
+			setGate(next, m.inSync)
+			errs = append(errs, r.patchPod(r.Status().Patch(ctx, next, ctrlclient.StrategicMergeFrom(base), ctrlclient.FieldOwner(converge.FieldManager)), m.pod.Name))
+		}
+	}
+	return errors.Join(errs...)
+}
+
+func (r *Reconciler) patchPod(err error, name string) error {
+	if ctrlclient.IgnoreNotFound(err) != nil {
+		return fmt.Errorf("marking pod %q: %w", name, err)
+	}
+	return nil
+}
+
+func setGate(pod *corev1.Pod, inSync bool) {
+	condition := corev1.PodCondition{Type: gateInSync, Status: corev1.ConditionFalse, LastTransitionTime: metav1.Now()}
+	if inSync {
+		condition.Status = corev1.ConditionTrue
+	}
+	i := slices.IndexFunc(pod.Status.Conditions, func(c corev1.PodCondition) bool { return c.Type == gateInSync })
+	if i < 0 {
+		pod.Status.Conditions = append(pod.Status.Conditions, condition)
+		return
+	}
+	pod.Status.Conditions[i] = condition
+}

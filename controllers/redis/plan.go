@@ -1,0 +1,291 @@
+package redis
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	cachev1alpha1 "github.com/mainstay-operator/mainstay-operator/api/cache/v1alpha1"
+	"github.com/mainstay-operator/mainstay-operator/controllers/redis/node"
+)
+
+// verb is what a step does.
+type verb string
+
+const (
+	rest     verb = "Rest"     // nothing to do
+	wait     verb = "Wait"     // for what is under way
+	block    verb = "Block"    // going on could lose confirmed writes: a human decides
+	fence    verb = "Fence"    // make nodes follow nobody
+	promote  verb = "Promote"  // save the intent, make a fenced node master, attach the others
+	handOver verb = "HandOver" // save the intent, fence the master, promote a replica that has all
+	record   verb = "Record"   // save that a node is master
+	attach   verb = "Attach"   // save that nodes may confirm writes, make them follow
+	drop     verb = "Drop"     // see that the others have all, save that nodes confirm no more
+	setMin   verb = "SetMin"   // change W
+	sendAway verb = "SendAway" // close connections of applications to an old master
+	remove   verb = "Remove"   // delete a pod, to be made anew from the latest template
+)
+
+// step is the one thing that a pass does.
+type step struct {
+	do       verb
+	nodes    []string      // acted on
+	why      string        // reason, for people
+	evidence string        // that the old master takes no writes
+	unsafe   bool          // forced by annotation
+	min      int32         // W to set
+	after    time.Duration // to look again
+}
+
+func (s step) String() string { return fmt.Sprintf("%s %s", s.do, strings.Join(s.nodes, ",")) }
+
+// changes is true for a step after which the world is another.
+func (s step) changes() bool {
+	switch s.do {
+	case rest, wait, block, sendAway, remove:
+		return false
+	}
+	return true
+}
+
+const (
+	soon = 50 * time.Millisecond
+	// stirring is how long kube-proxy may hold the next change back after the one
+	// that a pod's deletion causes; until then the old master serves on.
+	stirring = 1200 * time.Millisecond
+	// goodbyes to clients that still reach an old master while the route changes.
+	goodbyes = 1500 * time.Millisecond
+)
+
+// situation is what a decision is made from.
+type situation struct {
+	*cachev1alpha1.Redis
+	world
+}
+
+// plan decides what to do next. Pure: the same situation, the same step.
+func plan(r *cachev1alpha1.Redis, w world) step {
+	s := situation{r, w}
+	rep := r.Status.Replication
+	if rep == nil {
+		return s.form()
+	}
+	target, _ := w.find(r.Status.TargetMaster)
+	if rep.Epoch < r.Status.Epoch && target.Answer == node.Reached && target.Master {
+		return step{do: record, nodes: []string{target.name}, why: "it was promoted"}
+	}
+	if usurpers := s.usurpers(); len(usurpers) > 0 {
+		return step{do: fence, nodes: namesOf(usurpers), why: "only one may be master"}
+	}
+	switch is, evidence := s.judge(); is {
+	case serving:
+		return s.run(w.recorded(rep.Master))
+	case dead:
+		return s.failover(evidence, false)
+	case lost:
+		return s.failover(evidence, true)
+	default:
+		return step{do: wait, why: evidence, after: soon}
+	}
+}
+
+// form makes the first master. Nodes that hold data have had one before.
+func (s situation) form() step {
+	masters := s.where(func(m member) bool { return m.Answer == node.Reached && m.Master })
+	switch len(masters) {
+	case 0:
+	case 1:
+		return step{do: record, nodes: namesOf(masters), why: "it is the only master"}
+	default:
+		return step{do: block, why: "several masters and no record of which is right: " + strings.Join(namesOf(masters), ", ")}
+	}
+	// A volume may hold data, so all must be heard; a pod without one is born empty.
+	if missing := s.unheard(); len(missing) > 0 && (s.Spec.Storage != nil || len(missing) == int(size(s.Redis))) {
+		return step{do: wait, why: "waiting for " + strings.Join(missing, ", ")}
+	}
+	if holder, ok := s.richest(); ok {
+		return step{do: promote, nodes: []string{holder.name}, why: "Recovering"}
+	}
+	fresh := s.where(member.answers)
+	return step{do: promote, nodes: []string{fresh[0].name}, why: "Forming"}
+}
+
+// run keeps a set with a serving master in shape: a checklist, most urgent first.
+func (s situation) run(master member) step {
+	rep := s.Status.Replication
+	if rep.Epoch < s.Status.Epoch || rep.ReplID != master.ReplID {
+		return step{do: record, nodes: []string{master.name}, why: "it serves"}
+	}
+	for _, decide := range []func(member) (step, bool){
+		s.lower, s.relieve, s.lose, s.gather, s.raise, s.bidFarewell, s.roll,
+	} {
+		if next, ok := decide(master); ok {
+			return next
+		}
+	}
+	if syncing := s.where(func(m member) bool { return m.name != master.name && s.wanted(m) && !m.inSync(master) }); len(syncing) > 0 {
+		return step{do: wait, why: "syncing: " + strings.Join(namesOf(syncing), ", "), after: 2 * soon}
+	}
+	if missing := s.unheard(); len(missing) > 0 {
+		return step{do: wait, why: "waiting for " + strings.Join(missing, ", ")}
+	}
+	return step{do: rest}
+}
+
+// lower W before anything else that needs it low; mend it where it differs.
+func (s situation) lower(master member) (step, bool) {
+	effective := s.Status.Replication.EffectiveMinReplicas
+	want := min(effective, minReplicas(s.Redis))
+	return step{do: setMin, nodes: []string{master.name}, min: want}, want < effective || master.MinReplicas != effective
+}
+
+// raise W once so many replicas follow, or growing would stop the writes.
+func (s situation) raise(master member) (step, bool) {
+	want := minReplicas(s.Redis)
+	following := s.where(func(m member) bool { return s.member(m) && m.inSync(master) })
+	return step{do: setMin, nodes: []string{master.name}, min: want},
+		want > s.Status.Replication.EffectiveMinReplicas && len(following) >= int(want)
+}
+
+// relieve a master that must go, while it still serves.
+func (s situation) relieve(master member) (step, bool) {
+	var why string
+	switch {
+	case s.ghost != nil:
+		why = "its pod was deleted by force"
+	case master.deleting && master.deletingFor < stirring:
+		return step{do: wait, why: "the master's pod is going", after: stirring - master.deletingFor}, true
+	case master.deleting:
+		why = "its pod is going"
+	case ordinal(master.name) >= size(s.Redis):
+		why = "size is smaller now"
+	case master.outdated && len(s.unheard()) == 0 && s.others(master, func(m member) bool { return !m.outdated }):
+		why = "its pod is outdated"
+	default:
+		return step{}, false
+	}
+	heirs := s.where(func(m member) bool {
+		return s.member(m) && s.wanted(m) && !m.deleting && m.inSync(master)
+	})
+	if len(heirs) == 0 {
+		return step{}, false // first somebody must be in sync
+	}
+	slices.SortStableFunc(heirs, func(a, b member) int {
+		if a.outdated != b.outdated {
+			return yes(a.outdated) - yes(b.outdated)
+		}
+		return int(b.Offset - a.Offset)
+	})
+	return step{do: handOver, nodes: []string{heirs[0].name}, why: why}, true
+}
+
+// lose members whose process is gone or whose ordinal is: as long as they count,
+// they could hold what others lack. The others must have all before.
+func (s situation) lose(master member) (step, bool) {
+	var surplus []member
+	var gone []string
+	behind := false
+	for _, p := range s.Status.Replication.SyncSet {
+		m, _ := s.find(p.Name)
+		switch attached := slices.Contains(master.Attached, p.Address); {
+		case m.is(p) && s.wanted(m):
+			behind = behind || !m.inSync(master)
+		case m.is(p) && !m.Fenced():
+			surplus = append(surplus, m)
+		case !attached && s.gone(p): // while attached, it may still confirm
+			gone = append(gone, p.Name)
+		default:
+			behind = true
+		}
+	}
+	if len(surplus) > 0 {
+		return step{do: fence, nodes: namesOf(surplus), why: "size is smaller now"}, true
+	}
+	return step{do: drop, nodes: gone}, len(gone) > 0 && !behind
+}
+
+// gone is true when the process of record has ended or follows nobody for good.
+func (s situation) gone(p cachev1alpha1.RedisProcess) bool {
+	m, _ := s.find(p.Name)
+	return m.podUID != p.PodUID || m.stopped || m.Answer == node.Refused || m.Answer == node.Reached
+}
+
+// gather nodes that follow somebody else or nobody.
+func (s situation) gather(master member) (step, bool) {
+	astray := s.where(func(m member) bool {
+		_, counted := s.counted(m.name)
+		return m.name != master.name && m.answers() && s.wanted(m) && !m.deleting &&
+			(!counted || s.member(m)) && (!counted || !m.Follows(master.address))
+	})
+	return step{do: attach, nodes: namesOf(astray)}, len(astray) > 0
+}
+
+// bidFarewell to clients that still hold on to the master before this one.
+func (s situation) bidFarewell(master member) (step, bool) {
+	last := s.Status.LastFailover
+	if last == nil || last.RoutedAt == nil || s.sinceRouted > goodbyes || last.From == master.name {
+		return step{}, false
+	}
+	old, ok := s.find(last.From)
+	return step{do: sendAway, nodes: []string{old.name}, after: 4 * soon}, ok && old.answers()
+}
+
+// roll one outdated replica, from the highest ordinal, while all others are well.
+func (s situation) roll(master member) (step, bool) {
+	if len(s.unheard()) > 0 || !s.others(master, func(m member) bool { return m.inSync(master) && !m.deleting }) {
+		return step{}, false
+	}
+	outdated := s.where(func(m member) bool { return m.outdated && (m.name != master.name || size(s.Redis) == 1) })
+	if len(outdated) == 0 {
+		return step{}, false
+	}
+	return step{do: remove, nodes: []string{outdated[len(outdated)-1].name}, why: "its pod is outdated"}, true
+}
+
+// wanted is true for a node that the size asks for.
+func (s situation) wanted(m member) bool { return ordinal(m.name) < size(s.Redis) }
+
+// counted gives the recorded process of that name that may confirm writes.
+func (s situation) counted(name string) (cachev1alpha1.RedisProcess, bool) {
+	set := s.Status.Replication.SyncSet
+	i := slices.IndexFunc(set, func(p cachev1alpha1.RedisProcess) bool { return p.Name == name })
+	if i < 0 {
+		return cachev1alpha1.RedisProcess{}, false
+	}
+	return set[i], true
+}
+
+// member of the sync set: the very process that was recorded as one.
+func (s situation) member(m member) bool {
+	p, ok := s.counted(m.name)
+	return ok && m.is(p)
+}
+
+// others is true when the test holds for every wanted node but the master.
+func (s situation) others(master member, holds func(member) bool) bool {
+	return len(s.where(func(m member) bool { return m.name != master.name && s.wanted(m) && !holds(m) })) == 0
+}
+
+// unheard are the wanted nodes that do not answer, or are not ready to.
+func (s situation) unheard() []string {
+	return slices.DeleteFunc(names(s.Redis), func(name string) bool {
+		m, _ := s.find(name)
+		return m.answers()
+	})
+}
+
+// usurpers are masters beside the one of record.
+func (s situation) usurpers() []member {
+	return s.where(func(m member) bool {
+		return m.answers() && m.Master && !m.is(s.Status.Replication.Master)
+	})
+}
+
+func yes(b bool) int {
+	if b {
+		return 1
+	}
+	return 0
+}

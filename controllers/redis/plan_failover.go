@@ -1,0 +1,143 @@
+package redis
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	cachev1alpha1 "github.com/mainstay-operator/mainstay-operator/api/cache/v1alpha1"
+	"github.com/mainstay-operator/mainstay-operator/controllers/redis/node"
+)
+
+// verdict on the master of record.
+type verdict int
+
+const (
+	unsure  verdict = iota // it does not answer, which proves nothing
+	serving                // it takes writes
+	dead                   // its process is proven gone, or fenced
+	lost                   // its pod object is gone and its process cannot be asked
+)
+
+// outlasting is how long a frozen set waits for a master that cannot be asked:
+// without acknowledgements it stops taking writes after the lag, checked once a second.
+const outlasting = (maxLagSeconds + 1) * time.Second
+
+// judge the master of record. An end of a connection or a time-out is a reason
+// to look and never evidence; only what is listed here is.
+func (s situation) judge() (verdict, string) {
+	p := s.Status.Replication.Master
+	m := s.recorded(p)
+	hearing := s.where(func(o member) bool { return o.Follows(p.Address) && o.LinkUp })
+	switch {
+	case m.is(p) && m.Master:
+		return serving, ""
+	case m.is(p):
+		return dead, "the master is fenced"
+	case s.ghost == nil && m.podUID == p.PodUID && m.Answer == node.Reached:
+		return dead, "the master was restarted: its run id is another"
+	case s.ghost != nil && (m.Answer == node.Stranger || m.Answer == node.Reached):
+		return dead, "somebody else answers at the master's address"
+	case len(hearing) > 0:
+		return unsure, fmt.Sprintf("%s does not answer but %s hears it", p.Name, hearing[0].name)
+	case m.stopped:
+		return dead, "the master's container is reported as terminated"
+	case m.Answer == node.Refused:
+		return dead, "the master's address refuses connections and no replica hears it"
+	case s.ghost != nil:
+		return lost, "the master's pod is gone, its address is silent and no replica hears it"
+	}
+	return unsure, p.Name + " does not answer"
+}
+
+// failover freezes, counts, then promotes the one that has all. Freezing first
+// makes what the frozen hold final: nothing is confirmed behind our back.
+func (s situation) failover(evidence string, outlast bool) step {
+	if following := s.where(func(m member) bool { return m.answers() && !m.Master && !m.Fenced() }); len(following) > 0 {
+		return step{do: fence, nodes: namesOf(following), why: evidence}
+	}
+	if outlast && s.frozenFor < outlasting {
+		return step{do: wait, why: evidence, after: min(outlasting-s.frozenFor, 10*soon)}
+	}
+	heirs := s.heirs()
+	if len(heirs) == 0 {
+		return s.recover(evidence)
+	}
+	safe, count := s.safe(heirs)
+	if !safe && !s.allowed() {
+		return step{do: block, why: fmt.Sprintf("%s; %s. Waiting for the missing nodes; to go on without what only they hold, annotate this object with %s=%d",
+			evidence, count, cachev1alpha1.RedisAllowUnsafePromotion, s.Status.Epoch)}
+	}
+	return step{do: promote, nodes: []string{heirs[0].name}, why: "MasterLost", evidence: evidence, unsafe: !safe}
+}
+
+// heirs are the frozen members of the master's history, the one with most of it first.
+func (s situation) heirs() []member {
+	rep := s.Status.Replication
+	heirs := s.where(func(m member) bool {
+		return m.answers() && m.Fenced() && m.ReplID == rep.ReplID && (s.member(m) || m.is(rep.Master))
+	})
+	slices.SortStableFunc(heirs, func(a, b member) int {
+		return cmp.Or(cmp.Compare(b.Offset, a.Offset), yes(b.name == s.Status.TargetMaster)-yes(a.name == s.Status.TargetMaster))
+	})
+	return heirs
+}
+
+// safe applies R + W > N: any W members that confirmed a write share one with
+// the R frozen ones. The fenced master itself has every write.
+func (s situation) safe(heirs []member) (bool, string) {
+	rep := s.Status.Replication
+	frozen, all := 0, len(rep.SyncSet)
+	for _, m := range s.members {
+		switch {
+		case m.is(rep.Master) && m.Fenced():
+			return true, ""
+		case !s.member(m):
+		case slices.ContainsFunc(heirs, func(h member) bool { return h.name == m.name }):
+			frozen++
+		case m.answers() && m.ReplID != rep.ReplID:
+			all-- // it never reached the history since it joined: it confirmed nothing
+		}
+	}
+	w := int(max(1, rep.EffectiveMinReplicas))
+	return frozen+w > all, fmt.Sprintf("%d of %d members of the sync set are there, %d needed", frozen, all, all-w+1)
+}
+
+func (s situation) allowed() bool {
+	return s.Annotations[cachev1alpha1.RedisAllowUnsafePromotion] == strconv.FormatInt(s.Status.Epoch, 10)
+}
+
+// recover begins again from what the nodes hold, when no process is left that
+// ran with the master's history.
+func (s situation) recover(evidence string) step {
+	rep := s.Status.Replication
+	for _, p := range append([]cachev1alpha1.RedisProcess{rep.Master}, rep.SyncSet...) {
+		if m, ok := s.find(p.Name); ok && m.podUID == p.PodUID && m.Answer == node.Silent && !m.stopped && !s.allowed() {
+			return step{do: wait, why: fmt.Sprintf("%s; %s may hold the latest writes and does not answer", evidence, p.Name), after: 10 * soon}
+		}
+	}
+	if last, ok := s.find(rep.Master.Name); ok && last.answers() && last.Keys > 0 {
+		return step{do: promote, nodes: []string{last.name}, why: "Recovering", evidence: evidence}
+	}
+	if missing := s.unheard(); len(missing) > 0 {
+		return step{do: wait, why: fmt.Sprintf("%s; waiting for %s", evidence, strings.Join(missing, ", ")), after: 4 * soon}
+	}
+	if holder, ok := s.richest(); ok {
+		return step{do: promote, nodes: []string{holder.name}, why: "Recovering", evidence: evidence}
+	}
+	return step{do: promote, nodes: []string{s.where(member.answers)[0].name}, why: "DatasetLost", evidence: evidence}
+}
+
+// richest is the node that holds most, of those that hold anything.
+func (s situation) richest() (member, bool) {
+	holders := s.where(func(m member) bool { return m.answers() && m.Keys > 0 })
+	if len(holders) == 0 {
+		return member{}, false
+	}
+	return slices.MaxFunc(holders, func(a, b member) int {
+		return cmp.Or(cmp.Compare(a.Offset, b.Offset), cmp.Compare(a.Keys, b.Keys), cmp.Compare(ordinal(b.name), ordinal(a.name)))
+	}), true
+}

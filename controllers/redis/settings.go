@@ -1,0 +1,194 @@
+package redis
+
+import (
+	"crypto/sha256"
+	"encoding/hex"
+	"fmt"
+	"maps"
+	"slices"
+	"strconv"
+	"strings"
+
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/utils/ptr"
+
+	cachev1alpha1 "github.com/mainstay-operator/mainstay-operator/api/cache/v1alpha1"
+	"github.com/mainstay-operator/mainstay-operator/controllers/redis/node"
+)
+
+const (
+	// maxLagSeconds without an acknowledgement, and a replica no longer counts
+	// for the master's W (min-replicas-max-lag).
+	maxLagSeconds = 3
+	// replication is the user that replicas log in with.
+	replication = "_replication"
+	// application is the user of the applications: Redis' default, so that a
+	// password alone is enough to log in.
+	application = "default"
+	// defaultMemoryPercent of the limit is for data.
+	defaultMemoryPercent = 75
+	// minBacklog of the master's stream lets a replica that was away for a
+	// moment catch up without a full copy.
+	minBacklog = 64 << 20
+
+	filesDir = "/etc/redis"
+	dataDir  = "/data"
+	confKey  = "redis.conf"
+	usersKey = "users.acl"
+)
+
+// credentials are the passwords of one Redis.
+type credentials struct {
+	application, operator, replication string
+}
+
+func size(r *cachev1alpha1.Redis) int32 { return ptr.Deref(r.Spec.Size, 3) }
+
+// minReplicas is W as the spec asks for it.
+func minReplicas(r *cachev1alpha1.Redis) int32 {
+	if d := r.Spec.Durability; d != nil && d.MinReplicasToWrite != nil {
+		return *d.MinReplicasToWrite
+	}
+	return min(1, size(r)-1)
+}
+
+func persistence(r *cachev1alpha1.Redis) cachev1alpha1.RedisPersistenceMode {
+	switch {
+	case r.Spec.Persistence != nil && r.Spec.Persistence.Mode != "":
+		return r.Spec.Persistence.Mode
+	case r.Spec.Storage != nil:
+		return cachev1alpha1.RedisPersistAOF
+	}
+	return cachev1alpha1.RedisPersistNone
+}
+
+// maxMemory in bytes, 0 for no bound.
+func maxMemory(r *cachev1alpha1.Redis) int64 {
+	limit, limited := r.Spec.Resources.Limits[corev1.ResourceMemory]
+	if _, chosen := r.Spec.Config["maxmemory"]; chosen || !limited {
+		return 0
+	}
+	return limit.Value() / 100 * int64(ptr.Deref(r.Spec.MaxMemoryPercent, defaultMemoryPercent))
+}
+
+// directive is one line of redis.conf.
+type directive struct {
+	name string
+	args []string
+}
+
+// rolling are the directives that a running server must be restarted for.
+func rolling(r *cachev1alpha1.Redis) []directive {
+	list := []directive{
+		{"bind", []string{"*", "-::*"}},
+		{"port", []string{strconv.Itoa(node.Port)}},
+		{"protected-mode", []string{"no"}},
+		{"dir", []string{dataDir}},
+		{"aclfile", []string{filesDir + "/" + usersKey}},
+		{"tcp-keepalive", []string{"30"}},
+		// Born fenced: only the operator makes a master or attaches a replica.
+		{"replicaof", []string{node.FenceHost, "1"}},
+		{"masteruser", []string{replication}},
+		{"min-replicas-max-lag", []string{strconv.Itoa(maxLagSeconds)}},
+		{"repl-ping-replica-period", []string{"1"}},
+		{"repl-timeout", []string{"15"}},
+		{"repl-diskless-sync", []string{"yes"}},
+		{"repl-diskless-sync-delay", []string{"0"}},
+		{"repl-backlog-size", []string{strconv.FormatInt(max(minBacklog, maxMemory(r)/20), 10)}},
+		// Or a master that was alone for an hour would forget its history.
+		{"repl-backlog-ttl", []string{"0"}},
+	}
+	list = append(list, saving(r)...)
+	if bytes := maxMemory(r); bytes > 0 {
+		list = append(list, directive{"maxmemory", []string{strconv.FormatInt(bytes, 10)}})
+	}
+	for _, name := range slices.Sorted(maps.Keys(r.Spec.Config)) {
+		list = append(list, directive{name, chosen(name, string(r.Spec.Config[name]))})
+	}
+	return list
+}
+
+func saving(r *cachev1alpha1.Redis) []directive {
+	mode, fsync := persistence(r), "everysec"
+	if r.Spec.Persistence != nil && r.Spec.Persistence.AppendFsync != "" {
+		fsync = r.Spec.Persistence.AppendFsync
+	}
+	var snapshots []string // none
+	if mode == cachev1alpha1.RedisPersistRDB || mode == cachev1alpha1.RedisPersistBoth {
+		snapshots = []string{"3600", "1", "300", "100", "60", "10000"}
+	}
+	list := []directive{{"save", snapshots}, {"appendonly", []string{"no"}}}
+	if mode == cachev1alpha1.RedisPersistAOF || mode == cachev1alpha1.RedisPersistBoth {
+		list[1].args = []string{"yes"}
+		list = append(list, directive{"appendfsync", []string{fsync}})
+	}
+	if snapshots == nil {
+		list[0].args = []string{""}
+	}
+	return list
+}
+
+// chosen are the words of a user's value: one, but for the directive that takes several.
+func chosen(name, value string) []string {
+	if name == "client-output-buffer-limit" {
+		return strings.Fields(value)
+	}
+	return []string{value}
+}
+
+// redisConf is the server's configuration file. What follows the rolling part
+// is set on running servers by command, and here for those that start.
+func redisConf(r *cachev1alpha1.Redis, c credentials) string {
+	return render(append(rolling(r),
+		directive{"masterauth", []string{c.replication}},
+		directive{"min-replicas-to-write", []string{strconv.Itoa(int(minReplicas(r)))}}))
+}
+
+// confHash changes when the servers must be restarted to follow the spec.
+func confHash(r *cachev1alpha1.Redis) string { return digest(render(rolling(r)))[:16] }
+
+func render(list []directive) string {
+	var file strings.Builder
+	for _, d := range list {
+		file.WriteString(d.name)
+		for _, arg := range d.args {
+			file.WriteString(" " + quote(arg))
+		}
+		file.WriteByte('\n')
+	}
+	return file.String()
+}
+
+// quote makes one argument of any bytes, as redis.conf reads it: every byte
+// beyond plain text is written as an escape, so no value ends its line.
+func quote(arg string) string {
+	var quoted strings.Builder
+	quoted.WriteByte('"')
+	for _, b := range []byte(arg) {
+		switch {
+		case b == '"' || b == '\\':
+			quoted.WriteString(`\` + string(b))
+		case b < ' ' || b > '~':
+			fmt.Fprintf(&quoted, `\x%02x`, b)
+		default:
+			quoted.WriteByte(b)
+		}
+	}
+	quoted.WriteByte('"')
+	return quoted.String()
+}
+
+// usersACL is the server's user file. Applications may do everything but change
+// roles, users and the server; https://redis.io/docs/latest/operate/oss_and_stack/management/security/acl/.
+func usersACL(c credentials) string {
+	return "user " + application + " on #" + digest(c.application) + " ~* &* +@all -@admin\n" +
+		"user " + node.Operator + " on #" + digest(c.operator) + " -@all +ping +info +role +replicaof +multi +exec +discard" +
+		" +config|get +config|set +client|kill +client|pause +client|unpause\n" +
+		"user " + node.Probe + " on nopass -@all +ping +role\n" +
+		"user " + replication + " on #" + digest(c.replication) + " -@all +ping +psync +replconf\n"
+}
+
+func digest(text string) string {
+	sum := sha256.Sum256([]byte(text))
+	return hex.EncodeToString(sum[:])
+}

@@ -1,0 +1,170 @@
+package redis
+
+import (
+	"fmt"
+	"slices"
+
+	appsv1 "k8s.io/api/apps/v1"
+	corev1 "k8s.io/api/core/v1"
+
+	cachev1alpha1 "github.com/mainstay-operator/mainstay-operator/api/cache/v1alpha1"
+	commonv1 "github.com/mainstay-operator/mainstay-operator/api/common/v1"
+	"github.com/mainstay-operator/mainstay-operator/controllers/internal/conditions"
+	"github.com/mainstay-operator/mainstay-operator/controllers/internal/parts"
+	"github.com/mainstay-operator/mainstay-operator/controllers/redis/node"
+)
+
+const (
+	roleMaster  = "master"
+	roleReplica = "replica"
+)
+
+// status says what was observed, and leaves alone what act has saved.
+func status(r *cachev1alpha1.Redis, w world, next step, set *appsv1.StatefulSet, pods []corev1.Pod) cachev1alpha1.RedisStatus {
+	s := *r.Status.DeepCopy()
+	s.Nodes = []cachev1alpha1.RedisNode{}
+	s.Replicas = set.Status.Replicas
+	s.Selector = parts.SelectorText(kind, r.Name)
+	s.Endpoint = fmt.Sprintf("%s.%s.svc:%d", r.Name, r.Namespace, node.Port)
+	s.ReadEndpoint = fmt.Sprintf("%s.%s.svc:%d", replicasName(r), r.Namespace, node.Port)
+	s.Binding = &cachev1alpha1.RedisBinding{Name: bindingName(r)}
+	master, serving := masterOf(r, w)
+	s.ReadyReplicas = 0
+	for _, m := range w.members {
+		s.Nodes = append(s.Nodes, cachev1alpha1.RedisNode{
+			Name: m.name, State: stateOf(m, master, serving), RunID: m.RunID, ReplID: m.ReplID, Version: m.Version})
+		if serving && (m.name == master.name || m.inSync(master)) && ready(pods, m.name) {
+			s.ReadyReplicas++
+		}
+	}
+	setConditions(r, &s, w, next, set, pods)
+	return s
+}
+
+func setConditions(r *cachev1alpha1.Redis, s *cachev1alpha1.RedisStatus, w world, next step, set *appsv1.StatefulSet, pods []corev1.Pod) {
+	master, serving := masterOf(r, w)
+	list, generation := &s.Conditions, r.Generation
+	conditions.FromWorkload(list, generation, conditions.Workload{
+		Generation: set.Generation,
+		Observed:   set.Status.ObservedGeneration,
+		Want:       size(r),
+		Minimum:    1,
+		Updated:    int32(len(w.where(func(m member) bool { return !m.outdated }))), //nolint:gosec // at most 9
+		Ready:      s.ReadyReplicas,
+		Total:      set.Status.Replicas,
+		Failing:    conditions.Failing(pods),
+	})
+	switch {
+	case !serving:
+		conditions.Set(list, generation, commonv1.ConditionAvailable, false, commonv1.ReasonNoMaster, "no node takes writes")
+	case !ready(pods, master.name):
+		conditions.Set(list, generation, commonv1.ConditionAvailable, false, commonv1.ReasonNoMaster, master.name+" is master and not ready yet")
+	default:
+		conditions.Set(list, generation, commonv1.ConditionAvailable, true, commonv1.ReasonMasterServes, master.name+" takes writes")
+	}
+	if next.do == block {
+		conditions.Set(list, generation, commonv1.ConditionDegraded, true, commonv1.ReasonPromotionBlocked, next.why)
+	}
+	possible, why := failoverPossible(r, w, master, serving)
+	conditions.Set(list, generation, commonv1.ConditionFailoverPossible, possible, why, failoverMessages[why])
+	conditions.Pause(list, generation, r.Spec.Paused)
+}
+
+var failoverMessages = map[string]string{
+	commonv1.ReasonNoMaster:    "there is no master to lose",
+	commonv1.ReasonNoHeir:      "no replica is in sync",
+	commonv1.ReasonTooFewHeirs: "too few replicas are in sync to be sure that one has every confirmed write",
+	commonv1.ReasonHeirsInSync: "losing the master now would lose no confirmed write",
+}
+
+// failoverPossible counts as a failover would, were the master lost now.
+func failoverPossible(r *cachev1alpha1.Redis, w world, master member, serving bool) (bool, string) {
+	if !serving {
+		return false, commonv1.ReasonNoMaster
+	}
+	s := situation{r, w}
+	heirs := w.where(func(m member) bool { return s.member(m) && m.inSync(master) })
+	never := w.where(func(m member) bool { return s.member(m) && m.answers() && m.ReplID != master.ReplID })
+	all := len(r.Status.Replication.SyncSet) - len(never)
+	switch {
+	case len(heirs) == 0:
+		return false, commonv1.ReasonNoHeir
+	case len(heirs)+int(max(1, r.Status.Replication.EffectiveMinReplicas)) <= all:
+		return false, commonv1.ReasonTooFewHeirs
+	}
+	return true, commonv1.ReasonHeirsInSync
+}
+
+// masterOf is the recorded master, and whether it serves.
+func masterOf(r *cachev1alpha1.Redis, w world) (member, bool) {
+	if r.Status.Replication == nil {
+		return member{}, false
+	}
+	m := w.recorded(r.Status.Replication.Master)
+	return m, m.is(r.Status.Replication.Master) && m.Master
+}
+
+func stateOf(m, master member, serving bool) cachev1alpha1.RedisNodeState {
+	switch {
+	case m.Answer != node.Reached:
+		return cachev1alpha1.RedisUnreachable
+	case m.Loading:
+		return cachev1alpha1.RedisLoading
+	case m.Master:
+		return cachev1alpha1.RedisMaster
+	case m.Fenced():
+		return cachev1alpha1.RedisFenced
+	case serving && m.inSync(master):
+		return cachev1alpha1.RedisInSync
+	}
+	return cachev1alpha1.RedisSyncing
+}
+
+// mark is what a pod shows of its node: the role that the replicas' Service
+// selects by, and whether its data is there.
+type mark struct {
+	pod    *corev1.Pod
+	role   string
+	inSync bool
+}
+
+// marks gives those that differ. Without a serving master and right after a
+// change nothing is taken back: a pod that turned unready for a moment would
+// leave its Service. Nobody reads from a node that was never in sync.
+func marks(r *cachev1alpha1.Redis, w world, pods []corev1.Pod) []mark {
+	master, serving := masterOf(r, w)
+	if !serving {
+		return nil
+	}
+	var differing []mark
+	for i := range pods {
+		m, _ := w.find(pods[i].Name)
+		if m.Answer != node.Reached || m.podUID != pods[i].UID || m.deleting {
+			continue
+		}
+		want := mark{pod: &pods[i], role: pods[i].Labels[labelRole], inSync: m.inSync(master)}
+		switch {
+		case m.is(r.Status.Replication.Master):
+			want.role, want.inSync = roleMaster, true
+		case want.inSync:
+			want.role = roleReplica
+		case w.sinceRouted < goodbyes:
+			continue // it is about to be in sync again
+		}
+		if pods[i].Labels[labelRole] != want.role || holds(&pods[i], gateInSync) != want.inSync {
+			differing = append(differing, want)
+		}
+	}
+	return differing
+}
+
+func ready(pods []corev1.Pod, name string) bool {
+	i := slices.IndexFunc(pods, func(p corev1.Pod) bool { return p.Name == name })
+	return i >= 0 && holds(&pods[i], corev1.PodReady)
+}
+
+func holds(pod *corev1.Pod, kind corev1.PodConditionType) bool {
+	return slices.ContainsFunc(pod.Status.Conditions, func(c corev1.PodCondition) bool {
+		return c.Type == kind && c.Status == corev1.ConditionTrue
+	})
+}

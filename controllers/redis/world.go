@@ -1,0 +1,88 @@
+package redis
+
+import (
+	"slices"
+	"time"
+
+	"k8s.io/apimachinery/pkg/types"
+
+	cachev1alpha1 "github.com/mainstay-operator/mainstay-operator/api/cache/v1alpha1"
+	"github.com/mainstay-operator/mainstay-operator/controllers/redis/node"
+)
+
+// world is what one pass saw, read once.
+type world struct {
+	members []member // pods, by ordinal
+	// ghost is the recorded master when its pod object is gone: its process may still serve.
+	ghost *member
+	// frozenFor is how long all replicas that answer have followed nobody.
+	frozenFor time.Duration
+	// sinceRouted is how long ago the Service was last pointed elsewhere.
+	sinceRouted time.Duration
+}
+
+// member is one pod and the server in it.
+type member struct {
+	name    string
+	podUID  types.UID
+	address string
+	node.View
+
+	stopped     bool          // its container is reported as terminated
+	deleting    bool          // its pod is asked to go
+	deletingFor time.Duration // since then
+	outdated    bool          // its pod is not of the StatefulSet's latest template
+}
+
+// is the very process that was recorded, and it answers.
+func (m member) is(p cachev1alpha1.RedisProcess) bool {
+	return m.Answer == node.Reached && m.podUID == p.PodUID && m.RunID == p.RunID
+}
+
+func (m member) process() cachev1alpha1.RedisProcess {
+	return cachev1alpha1.RedisProcess{Name: m.name, PodUID: m.podUID, Address: m.address, RunID: m.RunID}
+}
+
+// inSync with that master: it hears its stream and shares its history.
+func (m member) inSync(master member) bool {
+	return m.Follows(master.address) && m.LinkUp && !m.Loading && m.ReplID == master.ReplID
+}
+
+// answers is true for a server that can be told what to do.
+func (m member) answers() bool { return m.Answer == node.Reached && !m.Loading }
+
+func (w world) find(name string) (member, bool) {
+	i := slices.IndexFunc(w.members, func(m member) bool { return m.name == name })
+	if i < 0 {
+		return member{name: name}, false
+	}
+	return w.members[i], true
+}
+
+// recorded finds the master of record: in its pod, or as a ghost without one.
+func (w world) recorded(p cachev1alpha1.RedisProcess) member {
+	if w.ghost != nil {
+		return *w.ghost
+	}
+	m, _ := w.find(p.Name)
+	return m
+}
+
+// where gives the members that the test holds for, in order.
+func (w world) where(holds func(member) bool) []member {
+	var found []member
+	for _, m := range w.members {
+		if holds(m) {
+			found = append(found, m)
+		}
+	}
+	return found
+}
+
+func namesOf(members []member) []string {
+	list := make([]string, 0, len(members))
+	for _, m := range members {
+		list = append(list, m.name)
+	}
+	return list
+}
