@@ -100,7 +100,7 @@ func judgement(a *egov1.Activity) {
 	list, generation, s := &a.Status.Conditions, a.Generation, a.Status
 	meta.RemoveStatusCondition(list, commonv1.ConditionReady) // of a pass that failed; a run is Complete or Failed
 	conditions.Set(list, generation, commonv1.ConditionProgressing, !s.Prosta.Finished(), string(s.Prosta), s.Message)
-	if s.Message != "" && !s.Prosta.Finished() {
+	if attempt := current(a); attempt != nil && attempt.Reason == commonv1.ReasonPodFailing {
 		conditions.Set(list, generation, commonv1.ConditionDegraded, true, commonv1.ReasonPodFailing, s.Message)
 	} else {
 		conditions.Set(list, generation, commonv1.ConditionDegraded, false, commonv1.ReasonAsExpected, "nothing needs a human")

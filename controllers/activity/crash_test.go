@@ -1,0 +1,295 @@
+package activity
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"testing"
+
+	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/api/meta"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+
+	commonv1 "github.com/mainstay-operator/mainstay-operator/api/common/v1"
+	egov1 "github.com/mainstay-operator/mainstay-operator/api/ego/v1"
+)
+
+// faults are the ways in which one call can go wrong.
+var faults = map[string]func(o *operator, do func() error) error{
+	"killed before the call": func(o *operator, _ func() error) error { o.kill(); return errKilled },
+	"killed after the call":  func(o *operator, do func() error) error { _ = do(); o.kill(); return errKilled },
+	"not carried out":        func(_ *operator, _ func() error) error { return errLost },
+	"answer lost":            func(_ *operator, do func() error) error { _ = do(); return errLost },
+	"conflict": func(_ *operator, _ func() error) error {
+		return apierrors.NewConflict(schema.GroupResource{Resource: "any"}, "any", errLost)
+	},
+}
+
+func (o *operator) kill() { o.line = func(string, func() error) error { return errKilled } }
+
+// tale is one run of an Activity with what a user does to it halfway.
+type tale struct {
+	spec     egov1.ActivitySpec
+	exits    []int32
+	meddle   func(w *world) // after the first command has started
+	want     egov1.ProcessState
+	attempts int
+	gone     bool // the Activity itself
+}
+
+var tales = map[string]tale{
+	"success":         {exits: []int32{0}, want: egov1.Succeeded, attempts: 1},
+	"two retries":     {spec: egov1.ActivitySpec{Retries: 3}, exits: []int32{1, 2, 0}, want: egov1.Succeeded, attempts: 3},
+	"all fail":        {spec: egov1.ActivitySpec{Retries: 1}, exits: []int32{1}, want: egov1.Failed, attempts: 2},
+	"cancelled":       {exits: []int32{forever}, meddle: cancel, want: egov1.Cancelled, attempts: 1},
+	"cancelled early": {spec: egov1.ActivitySpec{Cancel: true}, exits: []int32{0}, want: egov1.Cancelled, attempts: 1},
+	"pod deleted":     {spec: egov1.ActivitySpec{Retries: 1}, exits: []int32{forever, 0}, meddle: deletePods, want: egov1.Succeeded, attempts: 2},
+	"expires":         {spec: egov1.ActivitySpec{TTLSecondsAfterFinished: new(int32)}, exits: []int32{0}, gone: true},
+	"deleted":         {exits: []int32{0}, meddle: deleteActivity, gone: true},
+	"deleted and made again": {exits: []int32{0}, want: egov1.Succeeded, attempts: 1, meddle: func(w *world) {
+		deleteActivity(w)
+		w.submit(egov1.ActivitySpec{})
+	}},
+}
+
+func cancel(w *world) {
+	if a := w.activity(); a != nil {
+		a.Spec.Cancel = true
+		w.must(w.server.Update(context.Background(), a))
+	}
+}
+
+func deleteActivity(w *world) { w.must(w.server.Delete(context.Background(), w.activity())) }
+
+func deletePods(w *world) {
+	for _, p := range w.pods() {
+		w.must(w.server.Delete(context.Background(), &p))
+	}
+}
+
+// play runs the tale; the nth call of the operator meets the fault. It says
+// which call that was, or "" when there were not so many.
+func (s tale) play(t *testing.T, nth int, fault func(*operator, func() error) error) string {
+	t.Helper()
+	w := newWorld(t, s.exits...)
+	w.submit(s.spec)
+	met, count := "", 0
+	line := func(o *operator) {
+		o.line = func(call string, do func() error) error {
+			if count++; count == nth {
+				met = call
+				return fault(o, do)
+			}
+			return do()
+		}
+	}
+	meddled := s.meddle == nil
+	w.now = w.now.Add(3600e9)
+	for range 12 {
+		o := w.operator() // a new process each time: nothing may live in memory only
+		line(o)
+		_ = o.pass()
+		if !meddled && len(w.ran) > 0 {
+			meddled = true
+			s.meddle(w)
+		}
+		w.kubelet()
+	}
+	w.operator().calm()
+	s.check(w)
+	return met
+}
+
+func (s tale) check(w *world) {
+	w.t.Helper()
+	for _, p := range w.pods() {
+		if held(&p) {
+			w.t.Errorf("pod %s is still held", p.Name)
+		}
+		if gated(&p) {
+			w.t.Errorf("pod %s was left behind its gate", p.Name)
+		}
+	}
+	a := w.activity()
+	if s.gone {
+		if a != nil || len(w.pods()) > 0 {
+			w.t.Errorf("not gone: %v, %d pods", a, len(w.pods()))
+		}
+		return
+	}
+	if a.Status.Prosta != s.want || len(a.Status.Attempts) != s.attempts {
+		w.t.Errorf("prosta %s after %d attempts, want %s after %d: %+v", a.Status.Prosta, len(a.Status.Attempts), s.want, s.attempts, a.Status)
+	}
+	for _, attempt := range a.Status.Attempts {
+		if attempt.PodUID != "" && !w.ran[attempt.PodUID] {
+			w.t.Errorf("attempt %d did not run", attempt.Number)
+		}
+	}
+}
+
+// TestCrash meets every call of every tale with every fault.
+func TestCrash(t *testing.T) {
+	for name, s := range tales {
+		for kind, fault := range faults {
+			for nth := 1; ; nth++ {
+				met := ""
+				ok := t.Run(fmt.Sprintf("%s/%s/%02d", name, kind, nth), func(t *testing.T) { met = s.play(t, nth, fault) })
+				if met == "" || !ok {
+					break
+				}
+			}
+		}
+	}
+}
+
+// TestStaleCache runs every tale by operators that see the world as it was some
+// passes ago and remember nothing.
+func TestStaleCache(t *testing.T) {
+	for name, s := range tales {
+		for lag := 1; lag <= 8; lag++ {
+			t.Run(fmt.Sprintf("%s/%d", name, lag), func(t *testing.T) {
+				w := newWorld(t, s.exits...)
+				w.submit(s.spec)
+				w.now = w.now.Add(3600e9)
+				var views []*cache
+				meddled := s.meddle == nil
+				for range 20 {
+					o := w.operator()
+					views = append(views, &cache{activity: o.cache.activity, pods: o.cache.pods})
+					old := views[max(0, len(views)-1-lag)]
+					o.cache.activity, o.cache.pods = old.activity, old.pods
+					_ = o.pass()
+					if !meddled && len(w.ran) > 0 {
+						meddled = true
+						s.meddle(w)
+					}
+					w.kubelet()
+				}
+				w.operator().calm()
+				s.check(w)
+			})
+		}
+	}
+}
+
+// TestStranger refuses a pod of our name that somebody else made, leaves it
+// alone, and goes on when it is gone.
+func TestStranger(t *testing.T) {
+	for name, forge := range map[string]func(p *corev1.Pod){
+		"unowned":               func(p *corev1.Pod) { p.OwnerReferences = nil },
+		"of another UID":        func(p *corev1.Pod) { p.OwnerReferences[0].UID = "another" },
+		"ours in name, ungated": func(p *corev1.Pod) { p.Spec.SchedulingGates = nil },
+	} {
+		t.Run(name, func(t *testing.T) {
+			w := newWorld(t, 0)
+			w.submit(egov1.ActivitySpec{})
+			a := w.activity()
+			stranger := desired(a, egov1.Attempt{PodName: podName(a, 1)})
+			stranger.Finalizers, stranger.Labels = nil, nil
+			forge(stranger)
+			w.must(w.server.Create(context.Background(), stranger))
+			o := w.operator()
+			for range 3 {
+				o.sync()
+				_ = o.pass()
+			}
+			degraded := meta.FindStatusCondition(w.activity().Status.Conditions, commonv1.ConditionDegraded)
+			if degraded == nil || degraded.Reason != commonv1.ReasonNameConflict {
+				t.Errorf("Degraded is %+v", degraded)
+			}
+			after := w.pods()
+			if len(after) != 1 || after[0].ResourceVersion != stranger.ResourceVersion {
+				t.Errorf("the stranger was touched: %+v", after)
+			}
+			w.must(w.server.Delete(context.Background(), stranger))
+			o.calm()
+			if got := w.activity().Status; got.Prosta != egov1.Succeeded {
+				t.Errorf("after the stranger: %+v", got)
+			}
+		})
+	}
+}
+
+// TestAdopt takes a pod over that an answer was lost for.
+func TestAdopt(t *testing.T) {
+	w := newWorld(t, 0)
+	w.submit(egov1.ActivitySpec{})
+	o := w.operator()
+	o.line = func(call string, do func() error) error {
+		err := do()
+		if call == "create *v1.Pod" {
+			return errLost
+		}
+		return err
+	}
+	_ = o.pass()
+	made := w.pods()
+	o.calm()
+	a := w.activity()
+	if len(made) != 1 || a.Status.Prosta != egov1.Succeeded || a.Status.Attempts[0].PodUID != made[0].UID {
+		t.Errorf("made %d pods, status %+v", len(made), a.Status)
+	}
+}
+
+// TestLost never runs an attempt again whose pod went away under it.
+func TestLost(t *testing.T) {
+	w := newWorld(t, 0)
+	w.submit(egov1.ActivitySpec{Retries: 5})
+	o := w.operator()
+	for len(w.ran) == 0 {
+		o.sync()
+		w.must(o.pass())
+		w.kubelet()
+	}
+	for _, p := range w.pods() {
+		p.Finalizers = nil
+		w.must(w.server.Update(context.Background(), &p))
+		w.must(w.server.Delete(context.Background(), &p))
+	}
+	o.calm()
+	if got := w.activity().Status; got.Prosta != egov1.Lost || len(w.ran) != 1 || got.Reason != commonv1.ReasonPodGone {
+		t.Errorf("%d pods ran, status %+v", len(w.ran), got)
+	}
+}
+
+// TestQuiet sends nothing at rest, also after a restart.
+func TestQuiet(t *testing.T) {
+	for name, s := range tales {
+		if s.gone {
+			continue
+		}
+		t.Run(name, func(t *testing.T) {
+			w := newWorld(t, s.exits...)
+			w.submit(s.spec)
+			o := w.operator()
+			o.calm()
+			for _, o := range []*operator{o, w.operator()} {
+				o.sync()
+				var calls []string
+				o.line = func(call string, do func() error) error { calls = append(calls, call); return do() }
+				for range 5 {
+					w.must(o.pass())
+				}
+				if len(calls) > 0 {
+					t.Errorf("sent %v", calls)
+				}
+			}
+		})
+	}
+}
+
+// TestForeignFinalizer leaves other people's gates and finalizers in place.
+func TestForeignFinalizer(t *testing.T) {
+	w := newWorld(t, 0)
+	w.submit(egov1.ActivitySpec{})
+	o := w.operator()
+	w.must(o.pass())
+	p := w.pods()[0]
+	p.Finalizers = append(p.Finalizers, "example.com/theirs")
+	w.must(w.server.Update(context.Background(), &p))
+	o.calm()
+	if got := w.pods()[0].Finalizers; !slices.Equal(got, []string{"example.com/theirs"}) {
+		t.Errorf("finalizers %v", got)
+	}
+}

@@ -1,0 +1,296 @@
+package activity
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+	"testing"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/labels"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/runtime/serializer"
+	"k8s.io/apimachinery/pkg/types"
+	utilruntime "k8s.io/apimachinery/pkg/util/runtime"
+	testingclient "k8s.io/client-go/testing"
+	"k8s.io/client-go/tools/events"
+	ctrl "sigs.k8s.io/controller-runtime"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/client/fake"
+	"sigs.k8s.io/controller-runtime/pkg/client/interceptor"
+
+	egov1 "github.com/mainstay-operator/mainstay-operator/api/ego/v1"
+	"github.com/mainstay-operator/mainstay-operator/controllers/internal/converge"
+)
+
+var (
+	epoch = metav1.NewTime(time.Date(2030, 1, 2, 3, 4, 5, 0, time.UTC))
+	key   = types.NamespacedName{Namespace: "ns", Name: "once"}
+
+	scheme = func() *runtime.Scheme {
+		s := runtime.NewScheme()
+		utilruntime.Must(corev1.AddToScheme(s))
+		utilruntime.Must(egov1.AddToScheme(s))
+		return s
+	}()
+
+	errKilled = errors.New("this operator was killed")
+	errLost   = errors.New("the answer was lost")
+)
+
+// forever is the exit code of a command that runs until it is stopped.
+const forever = -1
+
+// world is an API server, a kubelet and a garbage collector; operators come and
+// go. After every write it holds the promise of the package against the pods.
+type world struct {
+	t      *testing.T
+	server client.WithWatch
+	// exit code of each attempt, the last one for all that follow.
+	exits []int32
+	now   time.Time
+
+	uids    int
+	started map[string]types.UID // pod name → the one UID that ever lost its gate
+	ran     map[types.UID]bool   // pods whose container the kubelet has started
+}
+
+func newWorld(t *testing.T, exits ...int32) *world {
+	t.Helper()
+	w := &world{t: t, exits: exits, now: epoch.Time, started: map[string]types.UID{}, ran: map[types.UID]bool{}}
+	w.server = interceptor.NewClient(
+		fake.NewClientBuilder().WithScheme(scheme).WithStatusSubresource(&egov1.Activity{}).
+			// the default tracker also keeps managed fields, at a hundred times the cost
+			WithObjectTracker(testingclient.NewObjectTracker(scheme, serializer.NewCodecFactory(scheme).UniversalDecoder())).
+			WithGlobalResourceVersionCounter().Build(),
+		interceptor.Funcs{Create: func(ctx context.Context, c client.WithWatch, obj client.Object, opts ...client.CreateOption) error {
+			w.uids++
+			obj.SetUID(types.UID(fmt.Sprintf("%06d-uid", w.uids)))
+			return c.Create(ctx, obj, opts...)
+		}})
+	return w
+}
+
+func (w *world) must(err error) {
+	w.t.Helper()
+	if client.IgnoreNotFound(err) != nil {
+		w.t.Fatal(err)
+	}
+}
+
+// submit makes the Activity as a user would.
+func (w *world) submit(spec egov1.ActivitySpec) {
+	w.t.Helper()
+	spec.Command = "true"
+	w.must(w.server.Create(context.Background(), &egov1.Activity{
+		ObjectMeta: metav1.ObjectMeta{Namespace: key.Namespace, Name: key.Name, Generation: 1}, Spec: spec,
+	}))
+}
+
+// activity as the server has it; nil when it is gone.
+func (w *world) activity() *egov1.Activity {
+	var a egov1.Activity
+	err := w.server.Get(context.Background(), key, &a)
+	w.must(err)
+	if err != nil {
+		return nil
+	}
+	return &a
+}
+
+func (w *world) pods() []corev1.Pod {
+	var list corev1.PodList
+	w.must(w.server.List(context.Background(), &list, client.InNamespace(key.Namespace)))
+	return list.Items
+}
+
+// promise: per attempt one pod at most ever starts, and never while an earlier
+// attempt of the same Activity may still run.
+func (w *world) promise() {
+	w.t.Helper()
+	pods := w.pods()
+	for i := range pods {
+		p := &pods[i]
+		if gated(p) || !held(p) && w.started[p.Name] == "" {
+			continue
+		}
+		if one, known := w.started[p.Name]; known && one != p.UID {
+			w.t.Fatalf("attempt %s was started twice: pods %s and %s", p.Name, one, p.UID)
+		}
+		w.started[p.Name] = p.UID
+		for j := range pods {
+			if other := &pods[j]; j != i && family(other) == family(p) && !gated(other) && !ended(other) && !ended(p) {
+				w.t.Fatalf("%s and %s run at the same time", p.Name, other.Name)
+			}
+		}
+	}
+}
+
+// family of a pod's name is the name without the attempt.
+func family(p *corev1.Pod) string { return p.Name[:strings.LastIndex(p.Name, "-")] }
+
+// kubelet binds, starts and ends pods, each by one step, and collects orphans.
+func (w *world) kubelet() {
+	w.t.Helper()
+	a := w.activity()
+	for _, p := range w.pods() {
+		owner := metav1.GetControllerOf(&p)
+		switch {
+		case p.DeletionTimestamp.IsZero() && owner != nil && (a == nil || a.UID != owner.UID):
+			w.must(w.server.Delete(context.Background(), &p))
+		case gated(&p) || ended(&p):
+		case p.Spec.NodeName == "":
+			p.Spec.NodeName = "node-1"
+			w.must(w.server.Update(context.Background(), &p))
+		case containerStatus(&p).State.Running == nil:
+			w.ran[p.UID] = true
+			w.report(&p, corev1.PodRunning, corev1.ContainerState{Running: &corev1.ContainerStateRunning{StartedAt: epoch}})
+		default:
+			w.end(&p)
+		}
+	}
+	w.promise()
+}
+
+func (w *world) end(p *corev1.Pod) {
+	var attempt int
+	_, err := fmt.Sscanf(p.Name[strings.LastIndex(p.Name, "-"):], "-%d", &attempt)
+	w.must(err)
+	code := w.exits[min(attempt, len(w.exits))-1]
+	switch {
+	case !p.DeletionTimestamp.IsZero():
+		code = 143
+	case code == forever:
+		return
+	}
+	phase := corev1.PodSucceeded
+	if code != 0 {
+		phase = corev1.PodFailed
+	}
+	w.report(p, phase, corev1.ContainerState{Terminated: &corev1.ContainerStateTerminated{
+		ExitCode: code, StartedAt: epoch, FinishedAt: metav1.NewTime(epoch.Add(time.Minute)),
+	}})
+}
+
+func (w *world) report(p *corev1.Pod, phase corev1.PodPhase, state corev1.ContainerState) {
+	p.Status.Phase = phase
+	p.Status.ContainerStatuses = []corev1.ContainerStatus{{Name: kind, State: state}}
+	w.must(w.server.Status().Update(context.Background(), p))
+}
+
+// operator is one process: a reconciler, its cache, and its line to the server.
+type operator struct {
+	*Reconciler
+	world *world
+	cache *cache
+	// line carries one call out; it may fail, lose the answer, or kill.
+	line func(call string, do func() error) error
+}
+
+func (w *world) operator() *operator {
+	o := &operator{world: w, line: func(_ string, do func() error) error { return do() }}
+	through := func(call string, do func() error) error {
+		return o.line(call, func() error { err := do(); w.promise(); return err })
+	}
+	wire := interceptor.NewClient(w.server, interceptor.Funcs{
+		Get: func(ctx context.Context, c client.WithWatch, k client.ObjectKey, obj client.Object, opts ...client.GetOption) error {
+			return through(fmt.Sprintf("get %T", obj), func() error { return c.Get(ctx, k, obj, opts...) })
+		},
+		Create: func(ctx context.Context, c client.WithWatch, obj client.Object, opts ...client.CreateOption) error {
+			return through(fmt.Sprintf("create %T", obj), func() error { return c.Create(ctx, obj, opts...) })
+		},
+		Patch: func(ctx context.Context, c client.WithWatch, obj client.Object, p client.Patch, opts ...client.PatchOption) error {
+			return through(fmt.Sprintf("patch %T", obj), func() error { return c.Patch(ctx, obj, p, opts...) })
+		},
+		Delete: func(ctx context.Context, c client.WithWatch, obj client.Object, opts ...client.DeleteOption) error {
+			return through(fmt.Sprintf("delete %T", obj), func() error { return c.Delete(ctx, obj, opts...) })
+		},
+		SubResourcePatch: func(ctx context.Context, c client.Client, sub string, obj client.Object, p client.Patch, opts ...client.SubResourcePatchOption) error {
+			return through(fmt.Sprintf("patch %T/%s", obj, sub), func() error { return c.SubResource(sub).Patch(ctx, obj, p, opts...) })
+		},
+	})
+	o.cache = &cache{Client: wire}
+	o.Reconciler = &Reconciler{
+		Converger:    converge.Converger{Client: o.cache, Events: &events.FakeRecorder{}},
+		Live:         wire,
+		Output:       printed{},
+		Now:          func() time.Time { return w.now },
+		DefaultImage: "busybox",
+	}
+	o.Release = o.letGo
+	o.sync()
+	return o
+}
+
+// sync lets the cache see the world as it is now.
+func (o *operator) sync() { o.cache.activity, o.cache.pods = o.world.activity(), o.world.pods() }
+
+func (o *operator) pass() error {
+	_, err := o.Reconcile(context.Background(), ctrl.Request{NamespacedName: key})
+	return err
+}
+
+// calm runs passes and kubelet until nothing moves any more.
+func (o *operator) calm() {
+	o.world.t.Helper()
+	for quiet, rounds := 0, 0; quiet < 3; rounds++ {
+		if rounds > 100 {
+			o.world.t.Fatal("the world does not come to rest")
+		}
+		before := o.world.versions()
+		o.sync()
+		_ = o.pass()
+		o.world.kubelet()
+		if o.world.versions() == before {
+			quiet++
+		} else {
+			quiet = 0
+		}
+	}
+}
+
+func (w *world) versions() string {
+	var all []string
+	if a := w.activity(); a != nil {
+		all = append(all, a.ResourceVersion)
+	}
+	for _, p := range w.pods() {
+		all = append(all, p.Name, p.ResourceVersion)
+	}
+	return strings.Join(all, " ")
+}
+
+// cache answers reads with what was last synced.
+type cache struct {
+	client.Client
+	activity *egov1.Activity
+	pods     []corev1.Pod
+}
+
+func (c *cache) Get(_ context.Context, _ client.ObjectKey, obj client.Object, _ ...client.GetOption) error {
+	if c.activity == nil {
+		return apierrors.NewNotFound(egov1.GroupVersion.WithResource("activities").GroupResource(), key.Name)
+	}
+	c.activity.DeepCopyInto(obj.(*egov1.Activity))
+	return nil
+}
+
+func (c *cache) List(_ context.Context, list client.ObjectList, opts ...client.ListOption) error {
+	var o client.ListOptions
+	o.ApplyOptions(opts)
+	for i := range c.pods {
+		if o.LabelSelector.Matches(labels.Set(c.pods[i].Labels)) {
+			list.(*corev1.PodList).Items = append(list.(*corev1.PodList).Items, *c.pods[i].DeepCopy())
+		}
+	}
+	return nil
+}
+
+// printed is the output of every pod: its name.
+type printed struct{}
+
+func (printed) Tail(_ context.Context, pod *corev1.Pod, _ int) (string, error) { return pod.Name, nil }
