@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"sync"
+	"time"
 
 	. "github.com/onsi/ginkgo/v2"
 	. "github.com/onsi/gomega"
@@ -22,6 +23,9 @@ type operator struct {
 	*fault.Wire
 	stop func()
 }
+
+// startUp is what filling the caches may take.
+const startUp = 20 * time.Second
 
 // images that an operator of the suite brings as defaults.
 var images = controllers.Images{
@@ -65,6 +69,13 @@ func launch(namespace string, decide fault.Decide, defaults controllers.Images) 
 	ended := make(chan error, 1)
 	go func() { ended <- mgr.Start(ctx) }()
 	o.stop = sync.OnceFunc(func() { cancel(); <-ended })
+
+	soon, enough := context.WithTimeout(ctx, startUp)
+	defer enough()
+	if !mgr.GetCache().WaitForCacheSync(soon) {
+		cancel() // a manager that has not started does not end either
+		return nil, fmt.Errorf("the operator's caches do not fill; forbidden: %v", o.Calls(forbidden))
+	}
 	return o, nil
 }
 

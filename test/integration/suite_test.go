@@ -76,9 +76,9 @@ var _ = BeforeSuite(func(ctx SpecContext) {
 		Set("service-cluster-ip-range", "10.96.0.0/16"). // the default holds 254 addresses
 		// As OpenShift has it: an owner reference that blocks needs a right of its own.
 		Append("enable-admission-plugins", "OwnerReferencesPermissionEnforcement")
+	DeferCleanup(func() { Expect(cluster.Stop()).To(Succeed()) }) // also when only half of it started
 	config, err := cluster.Start()
 	Expect(err).NotTo(HaveOccurred())
-	DeferCleanup(func() { Expect(cluster.Stop()).To(Succeed()) })
 
 	admin, err = client.New(config, client.Options{Scheme: scheme})
 	Expect(err).NotTo(HaveOccurred())
