@@ -95,6 +95,9 @@ func (s tale) play(t *testing.T, nth int, fault func(*operator, func() error) er
 			s.meddle(w)
 		}
 		w.kubelet()
+		if met != "" && meddled {
+			break
+		}
 	}
 	w.operator().calm()
 	s.check(w)

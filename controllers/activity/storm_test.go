@@ -1,0 +1,137 @@
+package activity
+
+import (
+	"context"
+	"fmt"
+	"math/rand/v2"
+	"testing"
+
+	corev1 "k8s.io/api/core/v1"
+
+	egov1 "github.com/mainstay-operator/mainstay-operator/api/ego/v1"
+)
+
+// leader is an operator whose every call waits for its turn, so that it can be
+// stopped between any two calls while others go on, and be woken much later.
+type leader struct {
+	*operator
+	resume chan bool     // true: go on to the next call; false: you were killed
+	paused chan struct{} // it waits, or it is dead
+	lost   bool          // the answer of the next call is lost
+}
+
+func (w *world) leader() *leader {
+	l := &leader{operator: w.operator(), resume: make(chan bool), paused: make(chan struct{})}
+	dead := false
+	turn := func() bool {
+		if !dead {
+			l.paused <- struct{}{}
+			dead = !<-l.resume
+		}
+		return !dead
+	}
+	l.line = func(_ string, do func() error) error {
+		if !turn() {
+			return errKilled
+		}
+		err := do()
+		if l.lost {
+			l.lost = false
+			return errLost
+		}
+		return err
+	}
+	go func() {
+		for turn() {
+			_ = l.pass()
+		}
+		close(l.paused)
+	}()
+	<-l.paused
+	return l
+}
+
+// step lets the leader make one call.
+func (l *leader) step() { l.resume <- true; <-l.paused }
+
+func (l *leader) die() {
+	l.resume <- false
+	for range l.paused { // the pass that was under way runs out, its calls all failing
+	}
+}
+
+// TestStorm lets two leaders that do not know of each other run into every kind
+// of weather. The promise is held after every write; in the end all must be calm.
+func TestStorm(t *testing.T) {
+	for seed := range uint64(300) {
+		t.Run(fmt.Sprintf("%03d", seed), func(t *testing.T) {
+			chance := rand.New(rand.NewPCG(seed, 0))
+			w := newWorld(t, 1, 2, forever, 0)
+			spec := egov1.ActivitySpec{Retries: 3}
+			w.submit(spec)
+			leaders := []*leader{w.leader(), w.leader()}
+			for range 150 {
+				one := chance.IntN(2)
+				switch dice := chance.IntN(100); {
+				case dice < 60:
+					leaders[one].step()
+				case dice < 75:
+					w.kubelet()
+				case dice < 88:
+					leaders[one].sync()
+				case dice < 92:
+					leaders[one].lost = true
+				case dice < 95:
+					leaders[one].die()
+					leaders[one] = w.leader()
+				default:
+					w.weather(chance, spec)
+				}
+			}
+			for _, l := range leaders {
+				l.die()
+			}
+			cancel(w) // or the third attempt runs for ever
+			w.operator().calm()
+			w.settled()
+		})
+	}
+}
+
+// weather is what users and neighbours do.
+func (w *world) weather(chance *rand.Rand, spec egov1.ActivitySpec) {
+	a := w.activity()
+	switch dice := chance.IntN(10); {
+	case a == nil:
+		w.submit(spec)
+	case dice < 3:
+		deletePods(w)
+	case dice < 5:
+		deleteActivity(w)
+	case dice < 6:
+		cancel(w)
+	case dice < 8: // somebody copies the manifest of the pod to come, gate and owner and all
+		copied := desired(a, egov1.Attempt{PodName: podName(a, int32(len(a.Status.Attempts))+1)})
+		_ = w.server.Create(context.Background(), copied)
+	default: // somebody forces a pod away
+		for _, p := range w.pods() {
+			p.Finalizers = nil
+			w.must(w.server.Update(context.Background(), &p))
+			w.must(w.server.Delete(context.Background(), &p))
+			break
+		}
+	}
+}
+
+// settled holds the end of any storm against what must be true of it.
+func (w *world) settled() {
+	w.t.Helper()
+	if a := w.activity(); a != nil && !a.Status.Prosta.Finished() {
+		w.t.Errorf("not finished: %+v", a.Status)
+	}
+	for _, p := range w.pods() {
+		if held(&p) || gated(&p) || p.Status.Phase == corev1.PodRunning {
+			w.t.Errorf("pod %s was left: %v %v %s", p.Name, p.Finalizers, p.Spec.SchedulingGates, p.Status.Phase)
+		}
+	}
+}
