@@ -109,6 +109,9 @@ func intend(ctx context.Context, redis *cachev1alpha1.Redis, s step, save conver
 		Epoch: redis.Status.Epoch, From: redis.Status.Master, To: s.nodes[0],
 		Reason: s.why, Evidence: s.evidence, Unsafe: s.unsafe, DetectedAt: metav1.NowMicro(),
 	}
+	if s.do == promote { // until then nobody takes writes
+		noMaster(redis, s.nodes[0]+" is becoming master")
+	}
 	return save(ctx)
 }
 

@@ -90,7 +90,7 @@ func (r *Reconciler) story(ctx context.Context, redis *cachev1alpha1.Redis, save
 		f.look(ctx)
 		next = plan(redis, f.world)
 	}
-	if next.do != rest && next.do != wait {
+	if next.changes() {
 		log.FromContext(ctx).Info("step", "do", next.do, "nodes", next.nodes, "why", next.why, "evidence", next.evidence)
 	}
 	if err := r.act(ctx, redis, f, next, save); err != nil {

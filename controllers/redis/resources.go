@@ -51,13 +51,15 @@ type choice struct {
 	volume      resource.Quantity // of new nodes: a StatefulSet cannot change it
 }
 
-// desired are all children.
+// desired are all children. The route to the master comes first: after a
+// failover clients wait for nothing else.
 func desired(r *cachev1alpha1.Redis, c choice) []converge.Child {
-	children := []converge.Child{files(r, c.credentials), system(r, c.credentials), binding(r, c.credentials),
-		headless(r), replicas(r), nodes(r, c)}
+	var children []converge.Child
 	if r.Status.Master != "" {
 		children = append(children, master(r))
 	}
+	children = append(children, files(r, c.credentials), system(r, c.credentials), binding(r, c.credentials),
+		headless(r), replicas(r), nodes(r, c))
 	if size(r) >= 2 {
 		children = append(children, parts.Budget(kind, r.Name, r.Spec.Disruption, policyv1.IfHealthyBudget))
 	}

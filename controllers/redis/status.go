@@ -70,6 +70,13 @@ func setConditions(r *cachev1alpha1.Redis, s *cachev1alpha1.RedisStatus, w world
 	conditions.Pause(list, generation, r.Spec.Paused)
 }
 
+// noMaster is what a status says between two masters.
+func noMaster(r *cachev1alpha1.Redis, why string) {
+	for _, kind := range []string{commonv1.ConditionReady, commonv1.ConditionAvailable, commonv1.ConditionFailoverPossible} {
+		conditions.Set(&r.Status.Conditions, r.Generation, kind, false, commonv1.ReasonNoMaster, why)
+	}
+}
+
 var failoverMessages = map[string]string{
 	commonv1.ReasonNoMaster:    "there is no master to lose",
 	commonv1.ReasonNoHeir:      "no replica is in sync",

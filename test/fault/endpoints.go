@@ -1,0 +1,95 @@
+package fault
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"sync"
+
+	discoveryv1 "k8s.io/api/discovery/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/apimachinery/pkg/watch"
+	"k8s.io/client-go/kubernetes"
+	"k8s.io/utils/ptr"
+)
+
+// Endpoints follows the endpoints of a Service, change by change.
+type Endpoints struct {
+	mu       sync.Mutex
+	slices   map[types.UID][]string
+	seen     []string
+	crowded  []string
+	finished error
+}
+
+// WatchEndpoints follows until ctx ends.
+func WatchEndpoints(ctx context.Context, clients kubernetes.Interface, namespace, service string) (*Endpoints, error) {
+	watcher, err := clients.DiscoveryV1().EndpointSlices(namespace).Watch(ctx, metav1.ListOptions{
+		LabelSelector: discoveryv1.LabelServiceName + "=" + service})
+	if err != nil {
+		return nil, fmt.Errorf("watching the endpoints of %q: %w", service, err)
+	}
+	e := &Endpoints{slices: map[types.UID][]string{}}
+	go func() {
+		defer watcher.Stop()
+		for change := range watcher.ResultChan() {
+			e.take(change)
+		}
+		if ctx.Err() == nil {
+			e.mu.Lock()
+			defer e.mu.Unlock()
+			e.finished = fmt.Errorf("the watch of the endpoints of %q ended", service)
+		}
+	}()
+	return e, nil
+}
+
+func (e *Endpoints) take(change watch.Event) {
+	slice, ok := change.Object.(*discoveryv1.EndpointSlice)
+	if !ok {
+		return
+	}
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	e.slices[slice.UID] = serving(slice)
+	if change.Type == watch.Deleted {
+		delete(e.slices, slice.UID)
+	}
+	var all []string
+	for _, addresses := range e.slices {
+		all = append(all, addresses...)
+	}
+	slices.Sort(all)
+	all = slices.Compact(all)
+	if now := fmt.Sprint(all); len(e.seen) == 0 || e.seen[len(e.seen)-1] != now {
+		e.seen = append(e.seen, now)
+	}
+	if len(all) > 1 {
+		e.crowded = append(e.crowded, fmt.Sprint(all))
+	}
+}
+
+func serving(slice *discoveryv1.EndpointSlice) []string {
+	var addresses []string
+	for _, endpoint := range slice.Endpoints {
+		if ptr.Deref(endpoint.Conditions.Ready, true) || ptr.Deref(endpoint.Conditions.Serving, false) {
+			addresses = append(addresses, endpoint.Addresses...)
+		}
+	}
+	return addresses
+}
+
+// Crowded lists the moments at which there was more than one endpoint.
+func (e *Endpoints) Crowded() ([]string, error) {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	return e.crowded, e.finished
+}
+
+// Seen lists the sets of endpoints one after another.
+func (e *Endpoints) Seen() []string {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	return e.seen
+}
