@@ -1,0 +1,312 @@
+package redis
+
+import (
+	"slices"
+	"strconv"
+	"testing"
+	"time"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/utils/ptr"
+
+	cachev1alpha1 "github.com/mainstay-operator/mainstay-operator/api/cache/v1alpha1"
+	"github.com/mainstay-operator/mainstay-operator/controllers/redis/node"
+)
+
+const history, nextHistory = "history-1", "history-2"
+
+var microNow = metav1.NowMicro()
+
+// scene is a Redis and its world, healthy unless a case breaks it: a-0 is
+// master, the others are in sync.
+type scene struct {
+	*cachev1alpha1.Redis
+	world
+}
+
+func healthy(size int32) *scene {
+	s := &scene{Redis: &cachev1alpha1.Redis{}}
+	s.Name, s.Spec.Size = "a", ptr.To(size)
+	s.sinceRouted = time.Hour
+	for n := range size {
+		s.members = append(s.members, running(n))
+	}
+	s.members[0].Master, s.members[0].MasterHost, s.members[0].LinkUp = true, "", false
+	s.Status.Master, s.Status.TargetMaster, s.Status.Epoch = "a-0", "a-0", 7
+	rep := &cachev1alpha1.RedisReplication{
+		Epoch: 7, ReplID: history, Master: s.members[0].process(), EffectiveMinReplicas: min(1, size-1)}
+	s.members[0].MinReplicas = rep.EffectiveMinReplicas
+	for _, m := range s.members[1:] {
+		rep.SyncSet = append(rep.SyncSet, m.process())
+		s.members[0].Attached = append(s.members[0].Attached, m.address)
+	}
+	s.Status.Replication = rep
+	return s
+}
+
+func running(n int32) member {
+	name := "a-" + strconv.Itoa(int(n))
+	return member{name: name, podUID: types.UID("uid-" + name), address: "10.0.0." + strconv.Itoa(int(n)), View: node.View{
+		Answer: node.Reached, RunID: "run-" + name, MasterHost: "10.0.0.0", LinkUp: true, ReplID: history, Offset: 100, Keys: 5}}
+}
+
+// fresh is a server that has just started: fenced, of no history.
+func fresh(m *member) {
+	m.View = node.View{Answer: node.Reached, RunID: m.RunID + "'", MasterHost: node.FenceHost, ReplID: "random-" + m.name}
+}
+
+func frozen(m *member, offset int64) { m.MasterHost, m.LinkUp, m.Offset = node.FenceHost, false, offset }
+
+func refused(m *member) { m.View = node.View{Answer: node.Refused} }
+func silent(m *member)  { m.View = node.View{Answer: node.Silent} }
+
+// orphan makes the recorded master a ghost: its pod object is gone.
+func orphan(s *scene) *member {
+	ghost := s.members[0]
+	s.members = s.members[1:]
+	s.ghost = &ghost
+	return s.ghost
+}
+
+func linksDown(s *scene) {
+	for i := range s.members {
+		s.members[i].LinkUp = false
+	}
+}
+
+func freezeAll(s *scene, offsets ...int64) {
+	for i, offset := range offsets {
+		frozen(&s.members[i+1], offset)
+	}
+}
+
+func TestPlan(t *testing.T) {
+	for _, c := range []struct {
+		reason string
+		size   int32
+		given  func(*scene)
+		do     verb
+		nodes  []string
+	}{
+		{"nothing to do", 3, func(*scene) {}, rest, nil},
+
+		// The master is dead.
+		{"a refused master freezes first", 3, func(s *scene) { refused(&s.members[0]); linksDown(s) }, fence, []string{"a-1", "a-2"}},
+		{"a restarted master freezes first", 3, func(s *scene) { fresh(&s.members[0]); linksDown(s) }, fence, []string{"a-1", "a-2"}},
+		{"a terminated container freezes first", 3, func(s *scene) { silent(&s.members[0]); s.members[0].stopped = true; linksDown(s) }, fence, []string{"a-1", "a-2"}},
+		{"frozen, the highest offset is promoted", 3, func(s *scene) { refused(&s.members[0]); freezeAll(s, 90, 95) }, promote, []string{"a-2"}},
+		{"of equals the one that was intended goes on", 3, func(s *scene) {
+			refused(&s.members[0])
+			freezeAll(s, 90, 90)
+			s.Status.TargetMaster, s.Status.Epoch = "a-2", 8
+		}, promote, []string{"a-2"}},
+		{"a fenced master that has all is promoted back", 3, func(s *scene) { frozen(&s.members[0], 100); s.members[0].Master = false; freezeAll(s, 90, 95) }, promote, []string{"a-0"}},
+		{"a promotion that was begun and done is recorded", 3, func(s *scene) {
+			refused(&s.members[0])
+			freezeAll(s, 90, 95)
+			s.Status.TargetMaster, s.Status.Epoch = "a-2", 8
+			s.members[2].Master, s.members[2].ReplID = true, nextHistory
+		}, record, []string{"a-2"}},
+
+		// What looks dead and is not proven so.
+		{"a silent master", 3, func(s *scene) { silent(&s.members[0]); linksDown(s) }, wait, nil},
+		{"a refusal while a replica hears the master", 3, func(s *scene) { refused(&s.members[0]); s.members[1].LinkUp = false }, wait, nil},
+
+		// R + W > N.
+		{"one of two frozen is too few for W=1", 3, func(s *scene) { refused(&s.members[0]); freezeAll(s, 90, 95); silent(&s.members[2]) }, block, nil},
+		{"and enough for W=2", 3, func(s *scene) {
+			refused(&s.members[0])
+			freezeAll(s, 90, 95)
+			silent(&s.members[2])
+			s.Spec.Durability = &cachev1alpha1.RedisDurability{MinReplicasToWrite: ptr.To[int32](2)}
+			s.Status.Replication.EffectiveMinReplicas = 2
+		}, promote, []string{"a-1"}},
+		{"a member back with a new run id does not unblock", 3, func(s *scene) { refused(&s.members[0]); freezeAll(s, 90, 95); fresh(&s.members[2]) }, block, nil},
+		{"one that never reached the history is not counted", 3, func(s *scene) {
+			refused(&s.members[0])
+			freezeAll(s, 90, 0)
+			s.members[2].ReplID = "random"
+		}, promote, []string{"a-1"}},
+		{"the annotation goes on without", 3, func(s *scene) {
+			refused(&s.members[0])
+			freezeAll(s, 90, 95)
+			silent(&s.members[2])
+			s.Annotations = map[string]string{cachev1alpha1.RedisAllowUnsafePromotion: "7"}
+		}, promote, []string{"a-1"}},
+		{"the annotation of an earlier epoch does not", 3, func(s *scene) {
+			refused(&s.members[0])
+			freezeAll(s, 90, 95)
+			silent(&s.members[2])
+			s.Annotations = map[string]string{cachev1alpha1.RedisAllowUnsafePromotion: "6"}
+		}, block, nil},
+		{"a higher offset in another history is no candidate", 3, func(s *scene) {
+			refused(&s.members[0])
+			freezeAll(s, 90, 1000)
+			s.members[2].ReplID = "random"
+		}, promote, []string{"a-1"}},
+		{"one that loads is no candidate", 3, func(s *scene) {
+			refused(&s.members[0])
+			freezeAll(s, 90, 1000)
+			s.members[2].Loading = true
+		}, block, nil},
+
+		// The master's pod object is gone.
+		{"a ghost that serves hands over", 3, func(s *scene) { orphan(s) }, handOver, []string{"a-1"}},
+		{"a silent ghost freezes", 3, func(s *scene) { silent(orphan(s)); linksDown(s) }, fence, []string{"a-1", "a-2"}},
+		{"and is outlasted", 3, func(s *scene) { freezeAll(s, 90, 95); silent(orphan(s)); s.frozenFor = outlasting - 1 }, wait, nil},
+		{"then promotes", 3, func(s *scene) { freezeAll(s, 90, 95); silent(orphan(s)); s.frozenFor = outlasting }, promote, []string{"a-2"}},
+		{"a ghost that answers again is served out", 3, func(s *scene) { freezeAll(s, 90, 95); orphan(s); s.frozenFor = outlasting }, attach, []string{"a-1", "a-2"}},
+		{"a silent ghost that is heard is waited for", 3, func(s *scene) { silent(orphan(s)) }, wait, nil},
+		{"a refusing ghost is not waited for", 3, func(s *scene) { freezeAll(s, 90, 95); refused(orphan(s)) }, promote, []string{"a-2"}},
+		{"a stranger at the ghost's address", 3, func(s *scene) { freezeAll(s, 90, 95); orphan(s).View = node.View{Answer: node.Stranger} }, promote, []string{"a-2"}},
+		{"a new pod of the master's name proves nothing", 3, func(s *scene) {
+			silent(orphan(s))
+			again := running(0)
+			again.podUID, again.address = "another", "10.0.0.9"
+			fresh(&again)
+			s.members = slices.Insert(s.members, 0, again)
+		}, wait, nil},
+
+		// No process is left that ran with the history.
+		{"the last master, with its data", 3, func(s *scene) { restartAll(s); s.members[0].Keys = 1 }, promote, []string{"a-0"}},
+		{"empty, it does not wipe those with data", 3, func(s *scene) { restartAll(s); s.members[2].Keys = 3 }, promote, []string{"a-2"}},
+		{"nobody has data, all are there", 3, func(s *scene) { restartAll(s) }, promote, []string{"a-0"}},
+		{"nobody has data, one is missing", 3, func(s *scene) { restartAll(s); refused(&s.members[1]) }, wait, nil},
+		{"the last master still loads", 3, func(s *scene) { restartAll(s); s.members[0].Loading = true; s.members[1].Keys = 9 }, wait, nil},
+		{"one may still have it and is silent", 3, func(s *scene) { restartAll(s); s.members[0].Keys = 9; silent(&s.members[1]) }, wait, nil},
+		{"size 1 restarted", 1, func(s *scene) { fresh(&s.members[0]); s.members[0].Keys = 2 }, promote, []string{"a-0"}},
+
+		// The master serves.
+		{"a second master is fenced before anything else", 3, func(s *scene) { s.members[2].Master = true; refused(&s.members[1]) }, fence, []string{"a-2"}},
+		{"a restarted replica leaves the sync set first", 3, func(s *scene) { fresh(&s.members[1]); detach(s, 1) }, drop, []string{"a-1"}},
+		{"not while the master still feeds its process", 3, func(s *scene) { fresh(&s.members[1]) }, wait, nil},
+		{"not while another has not all", 3, func(s *scene) { fresh(&s.members[1]); detach(s, 1); s.members[2].LinkUp = false }, wait, nil},
+		{"then it is attached anew", 3, func(s *scene) { fresh(&s.members[1]); detach(s, 1); forgetMember(s, "a-1") }, attach, []string{"a-1"}},
+		{"an old master that came back is attached", 3, func(s *scene) { frozen(&s.members[1], 3); forgetMember(s, "a-1"); detach(s, 1) }, attach, []string{"a-1"}},
+		{"a frozen replica of a serving master is let go", 3, func(s *scene) { freezeAll(s, 90, 90) }, attach, []string{"a-1", "a-2"}},
+		{"a replica of somebody else", 3, func(s *scene) { s.members[2].MasterHost = "10.9.9.9" }, attach, []string{"a-2"}},
+		{"a new history is recorded", 3, func(s *scene) { s.members[0].ReplID = nextHistory }, record, []string{"a-0"}},
+		{"syncing is waited for", 3, func(s *scene) { s.members[2].LinkUp = false }, wait, nil},
+		{"W drifted", 3, func(s *scene) { s.members[0].MinReplicas = 0 }, setMin, []string{"a-0"}},
+
+		// Planned moves.
+		{"a pod that goes is given the time that kube-proxy needs", 3, func(s *scene) { s.members[0].deleting = true }, wait, nil},
+		{"then hands over", 3, func(s *scene) { s.members[0].deleting, s.members[0].deletingFor = true, stirring }, handOver, []string{"a-1"}},
+		{"never to one that is not in sync", 3, func(s *scene) {
+			s.members[0].deleting, s.members[0].deletingFor = true, stirring
+			s.members[1].LinkUp, s.members[2].LinkUp = false, false
+		}, wait, nil},
+		{"scaling in moves the master first", 3, func(s *scene) { masterIs(s, 2); s.Spec.Size = ptr.To[int32](2) }, handOver, []string{"a-0"}},
+		{"scaling in fences what is surplus", 3, func(s *scene) { s.Spec.Size = ptr.To[int32](2) }, fence, []string{"a-2"}},
+		{"then drops it", 3, func(s *scene) { s.Spec.Size = ptr.To[int32](2); frozen(&s.members[2], 90); detach(s, 2) }, drop, []string{"a-2"}},
+		{"to one node, W goes down before the last replica", 2, func(s *scene) { s.Spec.Size = ptr.To[int32](1) }, setMin, []string{"a-0"}},
+		{"growing from one raises W only with a replica", 2, func(s *scene) {
+			s.Status.Replication.EffectiveMinReplicas, s.members[0].MinReplicas = 0, 0
+			s.members[1].LinkUp = false
+		}, wait, nil},
+		{"and then does", 2, func(s *scene) { s.Status.Replication.EffectiveMinReplicas, s.members[0].MinReplicas = 0, 0 }, setMin, []string{"a-0"}},
+		{"rolling begins at the highest ordinal", 3, outdated(0, 1, 2), remove, []string{"a-2"}},
+		{"goes on", 3, outdated(0, 1), remove, []string{"a-1"}},
+		{"moves the master", 3, outdated(0), handOver, []string{"a-1"}},
+		{"waits while one is away", 3, func(s *scene) { outdated(0, 1)(s); s.members[2].LinkUp = false }, wait, nil},
+		{"size 1 is replaced where it stands", 1, outdated(0), remove, []string{"a-0"}},
+		{"clients of the old master are sent away", 3, func(s *scene) {
+			s.Status.LastFailover = &cachev1alpha1.RedisFailover{From: "a-2", To: "a-0"}
+			s.Status.LastFailover.RoutedAt = ptr.To(microNow)
+			s.sinceRouted = goodbyes
+		}, sendAway, []string{"a-2"}},
+	} {
+		t.Run(c.reason, func(t *testing.T) {
+			s := healthy(c.size)
+			c.given(s)
+			got := plan(s.Redis, s.world)
+			if got.do != c.do || !slices.Equal(got.nodes, c.nodes) {
+				t.Errorf("got %s (%s), want %s %v", got, got.why, c.do, c.nodes)
+			}
+		})
+	}
+}
+
+func TestForming(t *testing.T) {
+	for _, c := range []struct {
+		reason  string
+		storage bool
+		given   func(*scene)
+		do      verb
+		nodes   []string
+	}{
+		{"nobody is there", false, func(s *scene) { silentAll(s) }, wait, nil},
+		{"the first that is there", false, func(s *scene) { silent(&s.members[0]) }, promote, []string{"a-1"}},
+		{"with volumes all are heard first", true, func(s *scene) { silent(&s.members[2]) }, wait, nil},
+		{"then the lowest", true, func(*scene) {}, promote, []string{"a-0"}},
+		{"data goes before ordinals", true, func(s *scene) { s.members[2].Keys = 4 }, promote, []string{"a-2"}},
+		{"a master that lives is adopted", true, func(s *scene) { s.members[1].Master = true }, record, []string{"a-1"}},
+		{"of two masters nobody knows which", true, func(s *scene) { s.members[1].Master, s.members[2].Master = true, true }, block, nil},
+	} {
+		t.Run(c.reason, func(t *testing.T) {
+			s := healthy(3)
+			s.Status = cachev1alpha1.RedisStatus{}
+			if c.storage {
+				s.Spec.Storage = &cachev1alpha1.RedisStorage{}
+			}
+			for i := range s.members {
+				fresh(&s.members[i])
+			}
+			c.given(s)
+			if got := plan(s.Redis, s.world); got.do != c.do || !slices.Equal(got.nodes, c.nodes) {
+				t.Errorf("got %s (%s), want %s %v", got, got.why, c.do, c.nodes)
+			}
+		})
+	}
+}
+
+func restartAll(s *scene) {
+	for i := range s.members {
+		fresh(&s.members[i])
+	}
+}
+
+func silentAll(s *scene) {
+	for i := range s.members {
+		silent(&s.members[i])
+	}
+}
+
+func detach(s *scene, n int) {
+	address := s.members[n].address
+	s.members[0].Attached = slices.DeleteFunc(s.members[0].Attached, func(a string) bool { return a == address })
+}
+
+func forgetMember(s *scene, name string) {
+	set := s.Status.Replication.SyncSet
+	s.Status.Replication.SyncSet = slices.DeleteFunc(set, func(p cachev1alpha1.RedisProcess) bool { return p.Name == name })
+}
+
+func outdated(which ...int) func(*scene) {
+	return func(s *scene) {
+		for _, n := range which {
+			s.members[n].outdated = true
+		}
+	}
+}
+
+// masterIs swaps the roles of a-0 and another.
+func masterIs(s *scene, n int) {
+	master, replica := &s.members[0], &s.members[n]
+	old := master.process()
+	master.View, replica.View = replica.View, master.View
+	master.RunID, replica.RunID = replica.RunID, master.RunID
+	replica.Attached = nil
+	rep := s.Status.Replication
+	rep.Master = replica.process()
+	forgetMember(s, replica.name)
+	rep.SyncSet = append(rep.SyncSet, old)
+	for i := range s.members {
+		if i != n {
+			s.members[i].MasterHost = replica.address
+			replica.Attached = append(replica.Attached, s.members[i].address)
+		}
+	}
+	s.Status.Master, s.Status.TargetMaster = replica.name, replica.name
+}
