@@ -58,5 +58,5 @@ func SetupAll(ctx context.Context, mgr ctrl.Manager, o Options) error {
 }
 
 func converger(mgr ctrl.Manager, name string) converge.Converger {
-	return converge.Converger{Client: mgr.GetClient(), Events: mgr.GetEventRecorder(name)}
+	return converge.Converger{Client: mgr.GetClient(), Live: mgr.GetAPIReader(), Events: mgr.GetEventRecorder(name)}
 }

@@ -35,7 +35,7 @@ func (c Call) Writes() bool {
 // Event is true for calls that tell users something and change nothing.
 func (c Call) Event() bool { return c.Resource == "events" }
 
-// Decide says what shall befall a call. It runs once per call, in any order.
+// Decide says what shall befall a call. It runs for one call at a time.
 type Decide func(Call) Fault
 
 // Wire is the http.RoundTripper of one operator process.

@@ -22,7 +22,7 @@ var _ = register(kind{
 	scaled:     true,
 	sample:     func() client.Object { return fullMemcached() },
 	edit: func(obj client.Object) {
-		obj.(*cachev1alpha1.Memcached).Spec = factory.Memcached("").Size(1).Memory("96Mi").Build().Spec
+		obj.(*cachev1alpha1.Memcached).Spec = factory.Memcached("").Size(1).Image("example.org/memcached:other").Memory("96Mi").Build().Spec
 	},
 	paused: func(obj client.Object, paused bool) { obj.(*cachev1alpha1.Memcached).Spec.Paused = paused },
 })

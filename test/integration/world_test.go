@@ -110,7 +110,8 @@ func live(ctx context.Context, obj client.Object) (*unstructured.Unstructured, e
 // passing are the fields that the server allots or counts.
 var passing = []string{
 	"uid", "resourceVersion", "creationTimestamp", "generation", "observedGeneration", "managedFields", "ownerReferences",
-	"lastTransitionTime", "clusterIP", "clusterIPs", "nodePort", "currentRevision", "updateRevision", "mainstay-operator.io/applied",
+	"lastTransitionTime", "clusterIP", "clusterIPs", "nodePort", "healthCheckNodePort",
+	"currentRevision", "updateRevision", "mainstay-operator.io/applied",
 }
 
 func normal(value any) any {

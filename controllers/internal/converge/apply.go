@@ -8,7 +8,6 @@ import (
 	"errors"
 	"fmt"
 
-	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime"
@@ -148,19 +147,21 @@ func (c *Converger) apply(ctx context.Context, owner Object, want *unstructured.
 	key, spot := client.ObjectKeyFromObject(owner), place(want.GetKind(), want.GetName())
 	hash := want.GetAnnotations()[AppliedAnnotation]
 	if live != nil {
-		last := c.memory.of(key, spot)
-		if !live.GetDeletionTimestamp().IsZero() {
+		last, stale := c.memory.of(key, spot), c.memory.newer(key, spot, live)
+		switch {
+		case !live.GetDeletionTimestamp().IsZero():
 			return live, nil // its end brings us back
-		}
-		if last.hash == hash && (live.GetResourceVersion() == last.version || c.memory.newer(key, spot, live)) {
+		case last.hash == hash && (stale || live.GetResourceVersion() == last.version):
 			live.SetGeneration(max(live.GetGeneration(), last.generation))
 			return live, nil
-		}
-		if same, err := unchanged(want, live); same || err != nil {
-			return live, err
+		case stale: // what it held says nothing of what we have written since
+		default:
+			if same, err := unchanged(want, live); same || err != nil {
+				return live, err
+			}
 		}
 	}
-	applied, err := c.send(ctx, want, live)
+	applied, err := c.send(ctx, owner, want, live)
 	if err != nil {
 		return nil, err
 	}
@@ -182,27 +183,4 @@ func unchanged(want *unstructured.Unstructured, live client.Object) (bool, error
 	delete(body, "apiVersion") // a typed object from the cache bears neither
 	delete(body, "kind")
 	return holds(body, fields), nil
-}
-
-// send applies. A child that was absent is applied without force, so that a
-// stranger who came first conflicts; one that was ours is pinned by its UID.
-func (c *Converger) send(ctx context.Context, want *unstructured.Unstructured, live client.Object) (client.Object, error) {
-	options := []client.ApplyOption{client.FieldOwner(FieldManager)}
-	if live != nil {
-		want.SetUID(live.GetUID())
-		options = append(options, client.ForceOwnership)
-	}
-	gvk := want.GroupVersionKind()
-	err := c.Apply(ctx, client.ApplyConfigurationFromUnstructured(want), options...)
-	if live == nil && apierrors.IsConflict(err) {
-		return nil, NotOurs(gvk.Kind, want)
-	}
-	if err != nil {
-		return nil, err
-	}
-	applied, err := c.typed(gvk)
-	if err != nil {
-		return nil, err
-	}
-	return applied, runtime.DefaultUnstructuredConverter.FromUnstructured(want.Object, applied)
 }

@@ -35,6 +35,8 @@ type Story[T Object] func(ctx context.Context, obj T, save Save) (ctrl.Result, e
 type Converger struct {
 	// Client reads from the cache and writes to the API server.
 	client.Client
+	// Live reads from the API server: what another might just have made.
+	Live client.Reader
 	// Events records what has happened.
 	Events events.EventRecorder
 	// Owned are the types of children; those no longer desired are pruned.

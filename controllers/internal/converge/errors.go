@@ -3,6 +3,7 @@ package converge
 import (
 	"errors"
 	"fmt"
+	"slices"
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
@@ -46,7 +47,7 @@ func problem(err error) *conditions.Problem {
 	var wrong *mistake
 	var foreign *stranger
 	switch {
-	case err == nil, onlyRetry(err):
+	case err == nil, every(err, passing):
 		return nil
 	case errors.As(err, &wrong):
 		return &conditions.Problem{Reason: commonv1.ReasonInvalid, Message: wrong.text, NeedsHuman: true}
@@ -59,32 +60,41 @@ func problem(err error) *conditions.Problem {
 	}
 }
 
-// fate turns a story's end into what the queue does next.
+// fate turns a story's end into what the queue does next. Joined errors share
+// the fate of the one that needs most.
 func fate(result ctrl.Result, err error) (ctrl.Result, error) {
-	var wrong *mistake
 	switch {
 	case err == nil:
 		return result, nil
-	case apierrors.HasStatusCause(err, corev1.NamespaceTerminatingCause):
-		return ctrl.Result{}, nil
-	case onlyRetry(err):
+	case every(err, terminating):
+		return ctrl.Result{}, nil // the namespace's end takes the object along
+	case every(err, passing):
 		return ctrl.Result{RequeueAfter: again}, nil
-	case errors.As(err, &wrong):
+	case every(err, mistaken):
 		return ctrl.Result{}, reconcile.TerminalError(err)
 	default:
 		return ctrl.Result{}, err
 	}
 }
 
-// onlyRetry is true when nothing but lost races stand in the way.
-func onlyRetry(err error) bool {
-	if joined, ok := err.(interface{ Unwrap() []error }); ok {
-		for _, one := range joined.Unwrap() {
-			if !onlyRetry(one) {
-				return false
-			}
-		}
-		return true
+func terminating(err error) bool {
+	return apierrors.HasStatusCause(err, corev1.NamespaceTerminatingCause)
+}
+
+func passing(err error) bool { return apierrors.IsConflict(err) || terminating(err) }
+
+func mistaken(err error) bool {
+	var wrong *mistake
+	return errors.As(err, &wrong)
+}
+
+// every is true when the test holds for each of the errors joined into err.
+func every(err error, test func(error) bool) bool {
+	switch e := err.(type) { //nolint:errorlint // it is the wrapping that is looked at
+	case interface{ Unwrap() []error }:
+		return !slices.ContainsFunc(e.Unwrap(), func(one error) bool { return !every(one, test) })
+	case interface{ Unwrap() error }:
+		return every(e.Unwrap(), test)
 	}
-	return apierrors.IsConflict(err) || apierrors.HasStatusCause(err, corev1.NamespaceTerminatingCause)
+	return test(err)
 }

@@ -1,0 +1,72 @@
+package converge
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+)
+
+// nobodys is a resourceVersion that no object bears: it is that of an etcd
+// without any. An apply that names it creates, and conflicts when there is
+// something already.
+const nobodys = "1"
+
+// send applies under a precondition that makes a lost race harmless: an absent
+// child at a version that nothing bears, which creates and never adopts; one
+// that is ours under its UID.
+func (c *Converger) send(ctx context.Context, owner Object, want *unstructured.Unstructured, live client.Object) (client.Object, error) {
+	options := []client.ApplyOption{client.FieldOwner(FieldManager)}
+	if live == nil {
+		want.SetResourceVersion(nobodys)
+	} else {
+		want.SetUID(live.GetUID())
+		options = append(options, client.ForceOwnership)
+	}
+	gvk := want.GroupVersionKind()
+	err := c.Apply(ctx, client.ApplyConfigurationFromUnstructured(want), options...)
+	switch {
+	case live == nil && apierrors.IsConflict(err):
+		return nil, c.whose(ctx, owner, want, err)
+	case live != nil && causedBy(err, "metadata.uid"):
+		return nil, apierrors.NewConflict(schema.GroupResource{Group: gvk.Group, Resource: gvk.Kind}, want.GetName(), err)
+	case err != nil:
+		return nil, err
+	}
+	applied, err := c.typed(gvk)
+	if err != nil {
+		return nil, err
+	}
+	return applied, runtime.DefaultUnstructuredConverter.FromUnstructured(want.Object, applied)
+}
+
+// whose looks past the cache at a child that was there after all. When it is
+// ours the cache lags and the conflict stands; anybody else's is refused, also
+// of a type of which the cache holds our own alone.
+func (c *Converger) whose(ctx context.Context, owner Object, want *unstructured.Unstructured, conflict error) error {
+	found := &metav1.PartialObjectMetadata{}
+	found.SetGroupVersionKind(want.GroupVersionKind())
+	switch err := c.Live.Get(ctx, client.ObjectKeyFromObject(want), found); {
+	case apierrors.IsNotFound(err), err == nil && metav1.IsControlledBy(found, owner):
+		return conflict
+	case err != nil:
+		return fmt.Errorf("reading who owns it: %w", err)
+	}
+	return NotOurs(want.GetKind(), found)
+}
+
+// causedBy is true when the server refuses that very field.
+func causedBy(err error, field string) bool {
+	status := apierrors.APIStatus(nil)
+	if !errors.As(err, &status) || status.Status().Details == nil {
+		return false
+	}
+	return slices.ContainsFunc(status.Status().Details.Causes, func(c metav1.StatusCause) bool { return c.Field == field })
+}

@@ -1,0 +1,103 @@
+package integration
+
+import (
+	"context"
+	"fmt"
+	"strings"
+
+	. "github.com/onsi/ginkgo/v2"
+	. "github.com/onsi/gomega"
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/types"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/metrics"
+
+	"github.com/mainstay-operator/mainstay-operator/test/fault"
+)
+
+var _ = Describe("Quiet:", func() {
+	forEachKind("sends nothing at rest, however often it is woken, and nothing after a restart", func(ctx SpecContext, k kind) {
+		namespace := k.place(ctx)
+		o := operate(namespace)
+		obj := k.create(ctx, namespace)
+		calm(o)
+
+		for pass := range 5 {
+			before := passes(k)
+			touch(ctx, obj, pass)
+			Eventually(passes).WithArguments(k).Should(BeNumerically(">", before))
+		}
+		Consistently(o.Calls).WithArguments(work).Should(BeEmpty())
+		at := versions(ctx, namespace)
+
+		o.stop()
+		before := passes(k)
+		restarted := operate(namespace)
+		Eventually(passes).WithArguments(k).Should(BeNumerically(">", before))
+		Consistently(restarted.Calls).WithArguments(work).Should(BeEmpty())
+		Expect(versions(ctx, namespace)).To(Equal(at))
+	})
+
+	forEachKind("writes each child once and the status a few times to create one", func(ctx SpecContext, k kind) {
+		namespace := k.place(ctx)
+		o := operate(namespace)
+		k.create(ctx, namespace)
+		calls := map[string]int{}
+		for _, c := range o.Calls(writes) {
+			calls[c.ID()]++
+		}
+		for id, times := range calls {
+			if !strings.Contains(id, "/status") {
+				Expect(times).To(Equal(1), "%s in %v", id, calls)
+			}
+		}
+		Expect(o.Calls(func(c fault.Call) bool { return c.Verb == "get" && work(c) })).To(BeEmpty())
+	})
+})
+
+// calm waits until the operator has nothing more to do, and forgets its calls.
+func calm(o *operator) {
+	GinkgoHelper()
+	Eventually(func(g Gomega) {
+		o.Forget()
+		g.Consistently(o.Calls).WithArguments(work).Should(BeEmpty())
+	}).Should(Succeed())
+}
+
+// touch labels all children and pods as somebody else would: each wakes the
+// owner. (An annotation would raise a Deployment's generation.)
+func touch(ctx context.Context, obj client.Object, pass int) {
+	GinkgoHelper()
+	patch := client.RawPatch(types.MergePatchType, fmt.Appendf(nil, `{"metadata":{"labels":{"example.org/touched":"%d"}}}`, pass))
+	found, err := childrenIn(ctx, obj.GetNamespace())
+	Expect(err).NotTo(HaveOccurred())
+	for _, child := range found {
+		Expect(admin.Patch(ctx, child, patch)).To(Succeed())
+	}
+	var pods corev1.PodList
+	Expect(admin.List(ctx, &pods, client.InNamespace(obj.GetNamespace()))).To(Succeed())
+	for i := range pods.Items {
+		Expect(admin.Patch(ctx, &pods.Items[i], patch)).To(Succeed())
+	}
+}
+
+// passes counts the passes over objects of the kind, by all operators so far.
+func passes(k kind) float64 {
+	GinkgoHelper()
+	families, err := metrics.Registry.Gather()
+	Expect(err).NotTo(HaveOccurred())
+	sum := 0.0
+	for _, family := range families {
+		if family.GetName() != "controller_runtime_reconcile_total" {
+			continue
+		}
+		for _, m := range family.GetMetric() {
+			for _, label := range m.GetLabel() {
+				if label.GetName() == "controller" && label.GetValue() == strings.ToLower(k.name) {
+					sum += m.GetCounter().GetValue()
+				}
+			}
+		}
+	}
+	return sum
+}
