@@ -94,7 +94,7 @@ func failure(pod *corev1.Pod, ran *corev1.ContainerStateTerminated) end {
 	case guarded && firstLine(ran.Message) == notMarked:
 		return end{egov1.Failed, commonv1.ReasonNotStarted, "the command did not run: the guard against a second start could not write its marker"}
 	case pod.Status.Reason != "": // the kubelet's: Evicted, Terminated
-		return end{egov1.Failed, pod.Status.Reason, pod.Status.Message}
+		return end{egov1.Failed, pod.Status.Reason, cmp.Or(pod.Status.Message, fmt.Sprintf("exit code %d", ran.ExitCode))}
 	case !pod.DeletionTimestamp.IsZero():
 		return end{egov1.Failed, commonv1.ReasonPodDeleted, fmt.Sprintf("the pod was deleted while the command ran; exit code %d", ran.ExitCode)}
 	case ran.Reason == "" || ran.Reason == "Error":

@@ -1,0 +1,208 @@
+package activity
+
+import (
+	"testing"
+
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/utils/ptr"
+
+	commonv1 "github.com/mainstay-operator/mainstay-operator/api/common/v1"
+	egov1 "github.com/mainstay-operator/mainstay-operator/api/ego/v1"
+)
+
+// having makes an Activity with these attempts.
+func having(spec egov1.ActivitySpec, attempts ...egov1.Attempt) *egov1.Activity {
+	a := &egov1.Activity{ObjectMeta: metav1.ObjectMeta{Namespace: "ns", Name: "once", UID: "abcdef-1"}, Spec: spec}
+	for i := range attempts {
+		attempts[i].Number = int32(i) + 1
+		attempts[i].PodName = podName(a, attempts[i].Number)
+	}
+	a.Status.Attempts, a.Status.Image = attempts, "busybox"
+	return a
+}
+
+var (
+	fresh   = egov1.Attempt{Prosta: egov1.Pending}
+	known   = egov1.Attempt{Prosta: egov1.Pending, PodUID: "p1"}
+	running = egov1.Attempt{Prosta: egov1.Running, PodUID: "p1", Result: egov1.Result{StartTime: &epoch}}
+	failed  = egov1.Attempt{Prosta: egov1.Failed, PodUID: "p0"}
+)
+
+// pod is the current attempt's, gated, as we make it; edits change it.
+func pod(a *egov1.Activity, edits ...func(*corev1.Pod)) *corev1.Pod {
+	p := desired(a, *current(a))
+	p.UID = "p1"
+	for _, edit := range edits {
+		edit(p)
+	}
+	return p
+}
+
+func ungated(p *corev1.Pod)  { p.Spec.SchedulingGates = nil }
+func another(p *corev1.Pod)  { p.UID = "p2" }
+func unowned(p *corev1.Pod)  { p.OwnerReferences = nil }
+func deleting(p *corev1.Pod) { p.DeletionTimestamp = &epoch }
+func onNode(p *corev1.Pod)   { ungated(p); p.Spec.NodeName = "node-1" }
+
+func phase(phase corev1.PodPhase, reason string) func(*corev1.Pod) {
+	return func(p *corev1.Pod) { onNode(p); p.Status.Phase, p.Status.Reason = phase, reason }
+}
+
+func state(s corev1.ContainerState) func(*corev1.Pod) {
+	return func(p *corev1.Pod) { p.Status.ContainerStatuses = []corev1.ContainerStatus{{Name: kind, State: s}} }
+}
+
+func exited(code int32, reason, message string) func(*corev1.Pod) {
+	return state(corev1.ContainerState{Terminated: &corev1.ContainerStateTerminated{
+		ExitCode: code, Reason: reason, Message: message, StartedAt: epoch, FinishedAt: epoch,
+	}})
+}
+
+func TestNext(t *testing.T) {
+	again, cancelled := egov1.ActivitySpec{Retries: 1}, egov1.ActivitySpec{Cancel: true}
+	for name, c := range map[string]struct {
+		spec     egov1.ActivitySpec
+		attempts []egov1.Attempt
+		pod      []func(*corev1.Pod) // nil: there is none
+		want     step
+	}{
+		"new":                        {want: journal},
+		"new but cancelled":          {spec: cancelled, want: journal},
+		"journaled":                  {attempts: []egov1.Attempt{fresh}, want: create},
+		"journaled, cancelled":       {spec: cancelled, attempts: []egov1.Attempt{fresh}, want: record},
+		"made":                       {attempts: []egov1.Attempt{fresh}, pod: edits(), want: adopt},
+		"made, cancelled":            {spec: cancelled, attempts: []egov1.Attempt{fresh}, pod: edits(), want: record},
+		"made by a stranger":         {attempts: []egov1.Attempt{fresh}, pod: edits(unowned), want: refuse},
+		"made without a gate":        {attempts: []egov1.Attempt{fresh}, pod: edits(ungated), want: refuse},
+		"adopted":                    {attempts: []egov1.Attempt{known}, pod: edits(), want: start},
+		"adopted, cancelled":         {spec: cancelled, attempts: []egov1.Attempt{known}, pod: edits(), want: stop},
+		"adopted, another came":      {attempts: []egov1.Attempt{known}, pod: edits(another), want: record},
+		"adopted, gone":              {attempts: []egov1.Attempt{known}, want: record},
+		"started":                    {attempts: []egov1.Attempt{known}, pod: edits(ungated), want: wait},
+		"runs":                       {attempts: []egov1.Attempt{running}, pod: edits(onNode), want: wait},
+		"runs, cancelled":            {spec: cancelled, attempts: []egov1.Attempt{running}, pod: edits(onNode), want: stop},
+		"runs, cancelled, stopping":  {spec: cancelled, attempts: []egov1.Attempt{running}, pod: edits(onNode, deleting), want: wait},
+		"runs, deleted":              {attempts: []egov1.Attempt{running}, pod: edits(onNode, deleting), want: wait},
+		"gated, deleted":             {attempts: []egov1.Attempt{known}, pod: edits(deleting), want: record},
+		"unbound, deleted":           {attempts: []egov1.Attempt{known}, pod: edits(ungated, deleting), want: record},
+		"succeeded":                  {attempts: []egov1.Attempt{running}, pod: edits(phase(corev1.PodSucceeded, "")), want: record},
+		"failed":                     {attempts: []egov1.Attempt{running}, pod: edits(phase(corev1.PodFailed, "")), want: record},
+		"recorded":                   {attempts: []egov1.Attempt{failed}, want: wait},
+		"recorded, a retry is left":  {spec: again, attempts: []egov1.Attempt{failed}, want: journal},
+		"recorded, no retry is left": {spec: again, attempts: []egov1.Attempt{failed, failed}, want: wait},
+		"recorded, then cancelled":   {spec: egov1.ActivitySpec{Retries: 1, Cancel: true}, attempts: []egov1.Attempt{failed}, want: wait},
+		"lost is not retried":        {spec: again, attempts: []egov1.Attempt{{Prosta: egov1.Lost}}, want: wait},
+		"timed out is not retried":   {spec: again, attempts: []egov1.Attempt{{Prosta: egov1.TimedOut}}, want: wait},
+		"cancelled is not retried":   {spec: again, attempts: []egov1.Attempt{{Prosta: egov1.Cancelled}}, want: wait},
+	} {
+		t.Run(name, func(t *testing.T) {
+			a := having(c.spec, c.attempts...)
+			var p *corev1.Pod
+			if c.pod != nil {
+				p = pod(a, c.pod...)
+			}
+			if got := next(a, p); got != c.want {
+				t.Errorf("got %q, want %q", got, c.want)
+			}
+		})
+	}
+}
+
+func edits(e ...func(*corev1.Pod)) []func(*corev1.Pod) { return append([]func(*corev1.Pod){}, e...) }
+
+func TestJudge(t *testing.T) {
+	twice := egov1.ActivitySpec{Retries: 1}
+	for name, c := range map[string]struct {
+		a    *egov1.Activity // nil: gone
+		pod  []func(*corev1.Pod)
+		want verdict
+	}{
+		"the Activity is gone":    {pod: edits(onNode), want: release},
+		"not yet journaled":       {a: having(twice, fresh), want: keep},
+		"journaled":               {a: having(twice, known), want: keep},
+		"journaled, unowned":      {a: having(twice, known), pod: edits(unowned), want: keep},
+		"its end is written down": {a: having(twice, egov1.Attempt{Prosta: egov1.Failed, PodUID: "p1"}), want: release},
+		"of a namesake":           {a: having(twice, fresh), pod: edits(func(p *corev1.Pod) { p.OwnerReferences[0].UID = "old" }), want: release},
+		"orphaned":                {a: having(twice, fresh), pod: edits(unowned), want: release},
+		"made once too often":     {a: having(twice, known), pod: edits(another), want: discard},
+		"made too late":           {a: having(egov1.ActivitySpec{}, egov1.Attempt{Prosta: egov1.Cancelled}), want: discard},
+		"discarded":               {a: having(twice, known), pod: edits(another, deleting), want: release},
+		"of an attempt to come":   {a: having(twice, known), pod: edits(another, func(p *corev1.Pod) { p.Name = "once-abcdef-2" }), want: keep},
+		"of an attempt that will not come": {a: having(egov1.ActivitySpec{}, failed), want: discard,
+			pod: edits(func(p *corev1.Pod) { p.Name = "once-abcdef-2" })},
+	} {
+		t.Run(name, func(t *testing.T) {
+			from := c.a
+			if from == nil {
+				from = having(twice, fresh)
+			}
+			if got := judge(c.a, pod(from, c.pod...)); got != c.want {
+				t.Errorf("got %d, want %d", got, c.want)
+			}
+		})
+	}
+	dying := having(twice, known)
+	dying.DeletionTimestamp = &epoch
+	if got := judge(dying, pod(dying)); got != release {
+		t.Errorf("being deleted: got %d", got)
+	}
+}
+
+func TestOutcome(t *testing.T) {
+	runs := state(corev1.ContainerState{Running: &corev1.ContainerStateRunning{StartedAt: epoch}})
+	cancelled := egov1.ActivitySpec{Cancel: true}
+	for name, c := range map[string]struct {
+		spec    egov1.ActivitySpec
+		attempt egov1.Attempt
+		pod     []func(*corev1.Pod) // nil: there is none
+		prosta  egov1.ProcessState
+		reason  string
+		exit    *int32
+		signal  *int32
+	}{
+		"exit 0":                      {pod: edits(phase(corev1.PodSucceeded, ""), exited(0, "Completed", "")), prosta: egov1.Succeeded, reason: commonv1.ReasonExited, exit: ptr.To[int32](0)},
+		"exit 3":                      {pod: edits(phase(corev1.PodFailed, ""), exited(3, "Error", "")), prosta: egov1.Failed, reason: commonv1.ReasonExited, exit: ptr.To[int32](3)},
+		"killed":                      {pod: edits(phase(corev1.PodFailed, ""), exited(137, "OOMKilled", "")), prosta: egov1.Failed, reason: "OOMKilled", exit: ptr.To[int32](137), signal: ptr.To[int32](9)},
+		"cannot start":                {pod: edits(phase(corev1.PodFailed, ""), exited(128, "StartError", "no /bin/sh")), prosta: egov1.Failed, reason: "StartError", exit: ptr.To[int32](128)},
+		"timeout":                     {pod: edits(phase(corev1.PodFailed, "DeadlineExceeded"), exited(143, "Error", "")), prosta: egov1.TimedOut, reason: commonv1.ReasonTimedOut, exit: ptr.To[int32](143), signal: ptr.To[int32](15)},
+		"timeout before it ran":       {pod: edits(phase(corev1.PodFailed, "DeadlineExceeded")), prosta: egov1.TimedOut, reason: commonv1.ReasonTimedOut},
+		"cancelled":                   {spec: cancelled, pod: edits(phase(corev1.PodFailed, ""), deleting, exited(143, "Error", "")), prosta: egov1.Cancelled, reason: commonv1.ReasonCancelled, exit: ptr.To[int32](143), signal: ptr.To[int32](15)},
+		"cancelled, ended well":       {spec: cancelled, pod: edits(phase(corev1.PodSucceeded, ""), deleting, exited(0, "Completed", "")), prosta: egov1.Succeeded, reason: commonv1.ReasonExited, exit: ptr.To[int32](0)},
+		"cancelled, failed before":    {spec: cancelled, pod: edits(phase(corev1.PodFailed, ""), exited(1, "Error", "")), prosta: egov1.Failed, reason: commonv1.ReasonExited, exit: ptr.To[int32](1)},
+		"cancelled before a node":     {spec: cancelled, pod: edits(deleting), prosta: egov1.Cancelled, reason: commonv1.ReasonCancelled},
+		"cancelled before a pod":      {spec: cancelled, attempt: fresh, prosta: egov1.Cancelled, reason: commonv1.ReasonCancelled},
+		"deleted":                     {pod: edits(phase(corev1.PodFailed, ""), deleting, exited(143, "Error", "")), prosta: egov1.Failed, reason: commonv1.ReasonPodDeleted, exit: ptr.To[int32](143), signal: ptr.To[int32](15)},
+		"deleted before a node":       {pod: edits(deleting), prosta: egov1.Failed, reason: commonv1.ReasonPodDeleted},
+		"gone":                        {prosta: egov1.Lost, reason: commonv1.ReasonPodGone},
+		"replaced":                    {pod: edits(another), prosta: egov1.Lost, reason: commonv1.ReasonPodGone},
+		"turned away":                 {pod: edits(phase(corev1.PodFailed, "OutOfcpu")), prosta: egov1.Failed, reason: "OutOfcpu"},
+		"evicted":                     {pod: edits(phase(corev1.PodFailed, "Evicted"), exited(137, "Error", "")), prosta: egov1.Failed, reason: "Evicted", exit: ptr.To[int32](137), signal: ptr.To[int32](9)},
+		"given up with its node":      {pod: edits(phase(corev1.PodFailed, ""), deleting, runs), prosta: egov1.Lost, reason: commonv1.ReasonNodeLost},
+		"given up, never seen to run": {pod: edits(phase(corev1.PodFailed, ""), deleting), prosta: egov1.Lost, reason: commonv1.ReasonNodeLost},
+		"evicted, seen to run":        {attempt: running, pod: edits(phase(corev1.PodFailed, "Evicted")), prosta: egov1.Lost, reason: commonv1.ReasonNodeLost},
+		"out of the kubelet's sight":  {pod: edits(phase(corev1.PodFailed, ""), exited(137, unlocated, "")), prosta: egov1.Lost, reason: commonv1.ReasonNodeLost},
+		"started twice":               {pod: edits(phase(corev1.PodFailed, ""), exited(refused, "Error", startedBefore+"\n")), prosta: egov1.Lost, reason: commonv1.ReasonStartedTwice},
+		"guard could not write":       {pod: edits(phase(corev1.PodFailed, ""), exited(refused, "Error", notMarked+"\n")), prosta: egov1.Failed, reason: commonv1.ReasonNotStarted, exit: ptr.To[int32](refused)},
+	} {
+		t.Run(name, func(t *testing.T) {
+			if c.attempt.Prosta == "" {
+				c.attempt = known
+			}
+			a := having(c.spec, c.attempt)
+			var p *corev1.Pod
+			if c.pod != nil {
+				p = pod(a, c.pod...)
+			}
+			conclude(a, p, epoch)
+			report(a, p)
+			got := a.Status
+			if got.Prosta != c.prosta || got.Reason != c.reason || got.FinishTime == nil || got.Message == "" {
+				t.Errorf("got %s, %s: %q, finished %v", got.Prosta, got.Reason, got.Message, got.FinishTime)
+			}
+			if ptr.Deref(got.ExitCode, -1) != ptr.Deref(c.exit, -1) || ptr.Deref(got.Signal, -1) != ptr.Deref(c.signal, -1) {
+				t.Errorf("got exit code %v, signal %v", got.ExitCode, got.Signal)
+			}
+		})
+	}
+}

@@ -1,0 +1,141 @@
+package activity
+
+import (
+	"errors"
+	"os/exec"
+	"path/filepath"
+	"reflect"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/utils/ptr"
+
+	commonv1 "github.com/mainstay-operator/mainstay-operator/api/common/v1"
+	egov1 "github.com/mainstay-operator/mainstay-operator/api/ego/v1"
+)
+
+func TestDesired(t *testing.T) {
+	for name, c := range map[string]struct {
+		spec egov1.ActivitySpec
+		is   func(p *corev1.Pod, c corev1.Container) bool
+	}{
+		"born behind the gate": {is: func(p *corev1.Pod, _ corev1.Container) bool {
+			return gated(p) && held(p) && p.Name == "once-abcdef-1" && p.Spec.RestartPolicy == corev1.RestartPolicyNever
+		}},
+		"a shell line": {spec: egov1.ActivitySpec{Command: "echo $$ $(X)"}, is: func(_ *corev1.Pod, c corev1.Container) bool {
+			return slices.Equal(c.Args, []string{"/bin/sh", "-c", "echo $$$$ $$(X)"}) // the kubelet halves them
+		}},
+		"no shell": {spec: egov1.ActivitySpec{Command: "echo", Args: []string{"$X", "a b"}}, is: func(_ *corev1.Pod, c corev1.Container) bool {
+			return slices.Equal(c.Args, []string{"echo", "$$X", "a b"})
+		}},
+		"restricted by default": {is: func(p *corev1.Pod, c corev1.Container) bool {
+			return *p.Spec.SecurityContext.RunAsUser == 65532 && *p.Spec.SecurityContext.RunAsNonRoot &&
+				*c.SecurityContext.ReadOnlyRootFilesystem && mounts(c) == "/run/mainstay /tmp"
+		}},
+		"baseline is the image's user": {spec: egov1.ActivitySpec{Security: commonv1.SecurityBaseline}, is: func(p *corev1.Pod, c corev1.Container) bool {
+			return p.Spec.SecurityContext.RunAsUser == nil && c.SecurityContext.ReadOnlyRootFilesystem == nil && mounts(c) == "/run/mainstay"
+		}},
+		"baseline root": {spec: egov1.ActivitySpec{Security: commonv1.SecurityBaseline, ExecUser: "root"}, is: runsAs(0, 0)},
+		"nobody":        {spec: egov1.ActivitySpec{ExecUser: "nobody"}, is: runsAs(65534, 65534)},
+		"uid":           {spec: egov1.ActivitySpec{ExecUser: "1000"}, is: runsAs(1000, 1000)},
+		"uid:gid":       {spec: egov1.ActivitySpec{ExecUser: "1000:0"}, is: runsAs(1000, 0)},
+		"execcwd":       {spec: egov1.ActivitySpec{ExecCwd: "/srv"}, is: func(_ *corev1.Pod, c corev1.Container) bool { return c.WorkingDir == "/srv" }},
+		"image":         {is: func(_ *corev1.Pod, c corev1.Container) bool { return c.Image == "busybox" }},
+		"timeout":       {spec: egov1.ActivitySpec{Timeout: &metav1.Duration{Duration: 90 * time.Second}}, is: func(p *corev1.Pod, _ corev1.Container) bool { return *p.Spec.ActiveDeadlineSeconds == 90 }},
+		"envs as written": {spec: egov1.ActivitySpec{Envs: []string{"A=b=c", "E=", "D=$(A)"}}, is: func(_ *corev1.Pod, c corev1.Container) bool {
+			return reflect.DeepEqual(c.Env, []corev1.EnvVar{{Name: "A", Value: "b=c"}, {Name: "E"}, {Name: "D", Value: "$$(A)"}})
+		}},
+		"our labels win": {spec: egov1.ActivitySpec{PodOptions: commonv1.PodOptions{PodLabels: map[string]string{"app.kubernetes.io/name": "x", "a": "b"}}},
+			is: func(p *corev1.Pod, _ corev1.Container) bool {
+				return p.Labels["app.kubernetes.io/name"] == kind && p.Labels["a"] == "b"
+			}},
+		"grace": {spec: egov1.ActivitySpec{PodOptions: commonv1.PodOptions{TerminationGracePeriodSeconds: ptr.To[int64](7)}},
+			is: func(p *corev1.Pod, _ corev1.Container) bool { return *p.Spec.TerminationGracePeriodSeconds == 7 }},
+	} {
+		t.Run(name, func(t *testing.T) {
+			a := having(c.spec, fresh)
+			p := desired(a, *current(a))
+			if !c.is(p, p.Spec.Containers[0]) {
+				t.Errorf("got %+v", p)
+			}
+			if again := desired(a, *current(a)); !reflect.DeepEqual(p, again) {
+				t.Error("the same input gave another pod")
+			}
+		})
+	}
+}
+
+func runsAs(uid, gid int64) func(*corev1.Pod, corev1.Container) bool {
+	return func(p *corev1.Pod, _ corev1.Container) bool {
+		return *p.Spec.SecurityContext.RunAsUser == uid && *p.Spec.SecurityContext.RunAsGroup == gid
+	}
+}
+
+func mounts(c corev1.Container) string {
+	var paths []string
+	for _, m := range c.VolumeMounts {
+		paths = append(paths, m.MountPath)
+	}
+	return strings.Join(paths, " ")
+}
+
+// TestPinned puts the host into each of the user's alternatives, and leaves the user's own value alone.
+func TestPinned(t *testing.T) {
+	zone := corev1.NodeSelectorTerm{MatchExpressions: []corev1.NodeSelectorRequirement{{Key: "zone", Operator: corev1.NodeSelectorOpExists}}}
+	chosen := &corev1.Affinity{NodeAffinity: &corev1.NodeAffinity{
+		RequiredDuringSchedulingIgnoredDuringExecution: &corev1.NodeSelector{NodeSelectorTerms: []corev1.NodeSelectorTerm{zone, zone}},
+	}}
+	for name, affinity := range map[string]*corev1.Affinity{"none": nil, "pods only": {PodAffinity: &corev1.PodAffinity{}}, "two terms": chosen} {
+		t.Run(name, func(t *testing.T) {
+			terms := pinned(affinity, "node-1").NodeAffinity.RequiredDuringSchedulingIgnoredDuringExecution.NodeSelectorTerms
+			for _, term := range terms {
+				if len(term.MatchFields) != 1 || term.MatchFields[0].Values[0] != "node-1" {
+					t.Errorf("a way out: %+v", term)
+				}
+			}
+			if len(terms) == 0 {
+				t.Error("not pinned")
+			}
+		})
+	}
+	if chosen.NodeAffinity.RequiredDuringSchedulingIgnoredDuringExecution.NodeSelectorTerms[0].MatchFields != nil {
+		t.Error("the user's affinity was changed")
+	}
+}
+
+// TestGuard starts the same container twice, in every shell there is here.
+func TestGuard(t *testing.T) {
+	for _, shell := range [][]string{{"sh"}, {"dash"}, {"bash", "--posix"}, {"bash"}, {"busybox", "sh"}} {
+		if _, err := exec.LookPath(shell[0]); err != nil {
+			continue
+		}
+		t.Run(strings.Join(shell, " "), func(t *testing.T) {
+			dir := t.TempDir()
+			message := filepath.Join(dir, "message")
+			script := strings.NewReplacer(guardDir, dir, "/dev/termination-log", message).Replace(guard)
+			run := func() (string, int) {
+				words := append(slices.Clone(shell[1:]), "-c", script, "mainstay", "printf", "%s|", "a b", "$HOME", "")
+				out, err := exec.Command(shell[0], words...).CombinedOutput() //nolint:gosec // the words are above
+				var exit *exec.ExitError
+				if errors.As(err, &exit) {
+					return string(out), exit.ExitCode()
+				}
+				return string(out), 0
+			}
+			if out, code := run(); out != "a b|$HOME||" || code != 0 {
+				t.Errorf("first start: %q, exit code %d", out, code)
+			}
+			if out, code := run(); out != "" || code != refused {
+				t.Errorf("second start: %q, exit code %d", out, code)
+			}
+			said, err := exec.Command("cat", message).Output() //nolint:gosec // a file of ours
+			if err != nil || firstLine(string(said)) != strings.Replace(startedBefore, guardDir, dir, 1) {
+				t.Errorf("it said %q, %v", said, err)
+			}
+		})
+	}
+}

@@ -1,0 +1,116 @@
+package activity
+
+import (
+	"strings"
+	"testing"
+	"testing/iotest"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/meta"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	commonv1 "github.com/mainstay-operator/mainstay-operator/api/common/v1"
+	egov1 "github.com/mainstay-operator/mainstay-operator/api/ego/v1"
+)
+
+func TestReport(t *testing.T) {
+	runs := state(corev1.ContainerState{Running: &corev1.ContainerStateRunning{StartedAt: epoch}})
+	pulls := state(corev1.ContainerState{Waiting: &corev1.ContainerStateWaiting{Reason: "ErrImagePull", Message: "no such image"}})
+	unschedulable := func(p *corev1.Pod) {
+		p.Status.Conditions = []corev1.PodCondition{{Type: corev1.PodScheduled, Status: corev1.ConditionFalse, Reason: corev1.PodReasonUnschedulable, Message: "0/1 nodes"}}
+	}
+	host, again := egov1.ActivitySpec{Host: "node-1"}, egov1.ActivitySpec{Retries: 1}
+	for name, c := range map[string]struct {
+		spec       egov1.ActivitySpec
+		attempts   []egov1.Attempt
+		pod        []func(*corev1.Pod) // nil: there is none
+		want       egov1.ProcessState
+		conditions string
+	}{
+		"new":               {want: egov1.Pending, conditions: "Progressing Degraded=False"},
+		"journaled":         {attempts: []egov1.Attempt{fresh}, want: egov1.Pending, conditions: "Progressing Degraded=False"},
+		"gated":             {spec: host, attempts: []egov1.Attempt{known}, pod: edits(), want: egov1.Pending, conditions: "Progressing Degraded=False"},
+		"unknown host":      {spec: host, attempts: []egov1.Attempt{known}, pod: edits(ungated, unschedulable), want: egov1.Pending, conditions: "Progressing Degraded HostResolved=False"},
+		"no place":          {attempts: []egov1.Attempt{known}, pod: edits(ungated, unschedulable), want: egov1.Pending, conditions: "Progressing Degraded"},
+		"has a node":        {spec: host, attempts: []egov1.Attempt{known}, pod: edits(onNode), want: egov1.Starting, conditions: "Progressing Degraded=False HostResolved"},
+		"cannot pull":       {attempts: []egov1.Attempt{known}, pod: edits(onNode, pulls), want: egov1.Starting, conditions: "Progressing Degraded"},
+		"runs":              {attempts: []egov1.Attempt{known}, pod: edits(onNode, runs), want: egov1.Running, conditions: "Progressing Degraded=False"},
+		"runs, older view":  {attempts: []egov1.Attempt{running}, pod: edits(onNode), want: egov1.Running, conditions: "Progressing Degraded=False"},
+		"a stranger's pod":  {attempts: []egov1.Attempt{known}, pod: edits(another, onNode, runs), want: egov1.Pending, conditions: "Progressing Degraded=False"},
+		"failed, a retry":   {spec: again, attempts: []egov1.Attempt{failed}, want: egov1.Retrying, conditions: "Progressing Degraded=False"},
+		"retry has a node":  {spec: again, attempts: []egov1.Attempt{failed, known}, pod: edits(onNode), want: egov1.Retrying, conditions: "Progressing Degraded=False"},
+		"retry runs":        {spec: again, attempts: []egov1.Attempt{failed, known}, pod: edits(onNode, runs), want: egov1.Running, conditions: "Progressing Degraded=False"},
+		"failed":            {attempts: []egov1.Attempt{ended1(egov1.Failed)}, want: egov1.Failed, conditions: "Progressing=False Degraded=False Failed"},
+		"succeeded":         {attempts: []egov1.Attempt{ended1(egov1.Succeeded)}, want: egov1.Succeeded, conditions: "Progressing=False Degraded=False Complete"},
+		"timed out":         {attempts: []egov1.Attempt{ended1(egov1.TimedOut)}, want: egov1.TimedOut, conditions: "Progressing=False Degraded=False Failed"},
+		"cancelled":         {attempts: []egov1.Attempt{ended1(egov1.Cancelled)}, want: egov1.Cancelled, conditions: "Progressing=False Degraded=False Failed"},
+		"lost":              {attempts: []egov1.Attempt{ended1(egov1.Lost)}, want: egov1.Lost, conditions: "Progressing=False Degraded=False Failed"},
+		"failed, cancelled": {spec: egov1.ActivitySpec{Retries: 1, Cancel: true}, attempts: []egov1.Attempt{ended1(egov1.Failed)}, want: egov1.Failed, conditions: "Progressing=False Degraded=False Failed"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			a := having(c.spec, c.attempts...)
+			meta.SetStatusCondition(&a.Status.Conditions, metav1.Condition{Type: commonv1.ConditionReady, Status: metav1.ConditionFalse, Reason: "Retrying"})
+			var p *corev1.Pod
+			if c.pod != nil {
+				p = pod(a, c.pod...)
+			}
+			report(a, p)
+			var words []string
+			for _, one := range a.Status.Conditions {
+				if one.Status == metav1.ConditionTrue {
+					words = append(words, one.Type)
+				} else {
+					words = append(words, one.Type+"="+string(one.Status))
+				}
+			}
+			if got := strings.Join(words, " "); a.Status.Prosta != c.want || got != c.conditions {
+				t.Errorf("got %s with %s", a.Status.Prosta, got)
+			}
+			if a.Status.Attempts == nil {
+				t.Error("attempts is nil")
+			}
+		})
+	}
+}
+
+func ended1(prosta egov1.ProcessState) egov1.Attempt {
+	return egov1.Attempt{Prosta: prosta, PodUID: "p1", Result: egov1.Result{Reason: "Because", FinishTime: &epoch}}
+}
+
+// TestDuration counts from the first start, over all retries.
+func TestDuration(t *testing.T) {
+	later := metav1.NewTime(epoch.Add(90*time.Second + 300*time.Millisecond))
+	first := failed
+	first.StartTime, first.FinishTime = &epoch, &epoch
+	a := having(egov1.ActivitySpec{Retries: 1}, first, egov1.Attempt{Prosta: egov1.Succeeded, Result: egov1.Result{StartTime: &later, FinishTime: &later}})
+	report(a, nil)
+	if s := a.Status; s.Duration == nil || s.Duration.Duration != 90*time.Second || !s.StartTime.Equal(&epoch) || !s.FinishTime.Equal(&later) {
+		t.Errorf("%v from %v to %v", s.Duration, s.StartTime, s.FinishTime)
+	}
+}
+
+func TestLastBytes(t *testing.T) {
+	for name, c := range map[string]struct {
+		in    string
+		limit int
+		want  string
+	}{
+		"empty":       {"", 10, ""},
+		"short":       {"abc", 10, "abc"},
+		"just fits":   {"abc", 3, "abc"},
+		"long":        {strings.Repeat("x", 100000) + "end", 3, "end"},
+		"cut in a ü":  {"aüb", 2, "b"},
+		"whole ü":     {"aüb", 3, "üb"},
+		"not UTF-8":   {"a\xffb", 10, "a?b"},
+		"zero byte":   {"a\x00b", 10, "a?b"},
+		"bytes alone": {"\x80\x80", 10, ""},
+	} {
+		t.Run(name, func(t *testing.T) {
+			got, err := lastBytes(iotest.OneByteReader(strings.NewReader(c.in)), c.limit)
+			if err != nil || got != c.want {
+				t.Errorf("got %q, %v", got, err)
+			}
+		})
+	}
+}
