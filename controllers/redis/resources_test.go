@@ -1,0 +1,129 @@
+package redis
+
+import (
+	"encoding/json"
+	"slices"
+	"strings"
+	"testing"
+
+	"k8s.io/apimachinery/pkg/api/resource"
+	appsv1ac "k8s.io/client-go/applyconfigurations/apps/v1"
+	corev1ac "k8s.io/client-go/applyconfigurations/core/v1"
+	"k8s.io/utils/ptr"
+
+	cachev1alpha1 "github.com/mainstay-operator/mainstay-operator/api/cache/v1alpha1"
+)
+
+func childNames(r *cachev1alpha1.Redis) []string {
+	var list []string
+	for _, child := range desired(r, choice{}) {
+		list = append(list, *child.GetKind()+"/"+*child.GetName())
+	}
+	slices.Sort(list)
+	return list
+}
+
+func TestDesired(t *testing.T) {
+	for _, c := range []struct {
+		reason string
+		redis  *cachev1alpha1.Redis
+		more   []string
+	}{
+		{"no route before there is a master", named("a", 3), []string{"PodDisruptionBudget/a"}},
+		{"then one", withMaster(named("a", 3), "a-1"), []string{"PodDisruptionBudget/a", "Service/a"}},
+		{"one node may go at any time", withMaster(named("a", 1), "a-0"), []string{"Service/a"}},
+	} {
+		t.Run(c.reason, func(t *testing.T) {
+			want := append([]string{"Secret/a-auth", "Secret/a-files", "Secret/a-system", "Service/a-headless", "Service/a-replicas", "StatefulSet/a"}, c.more...)
+			slices.Sort(want)
+			if got := childNames(c.redis); !slices.Equal(got, want) {
+				t.Errorf("got %v, want %v", got, want)
+			}
+		})
+	}
+}
+
+func TestRouteIsOnePod(t *testing.T) {
+	selector := master(withMaster(named("a", 3), "a-1")).Spec.Selector
+	if selector[labelPod] != "a-1" || len(selector) != 3 {
+		t.Errorf("got %v", selector)
+	}
+}
+
+// A node beyond the size stays until nothing depends on it.
+func TestPodsOutliveTheirSize(t *testing.T) {
+	r := named("a", 2)
+	r.Status.Replication = &cachev1alpha1.RedisReplication{Master: cachev1alpha1.RedisProcess{Name: "a-4"}}
+	if got := pods(r); got != 5 {
+		t.Errorf("the master would be removed: %d pods", got)
+	}
+	r.Status.Replication.Master.Name = "a-0"
+	r.Status.Replication.SyncSet = []cachev1alpha1.RedisProcess{{Name: "a-3"}}
+	if got := pods(r); got != 4 {
+		t.Errorf("a member of the sync set would be removed: %d pods", got)
+	}
+	r.Status.Replication.SyncSet = nil
+	if got := pods(r); got != 2 {
+		t.Errorf("want the size, got %d", got)
+	}
+}
+
+func TestNodes(t *testing.T) {
+	set := func(change func(*cachev1alpha1.Redis)) *appsv1ac.StatefulSetApplyConfiguration {
+		r := named("a", 3)
+		change(r)
+		return nodes(r, choice{credentials: passwords, image: "redis:x", volume: resource.MustParse("1Gi")})
+	}
+	container := func(s *appsv1ac.StatefulSetApplyConfiguration) corev1ac.ContainerApplyConfiguration {
+		return s.Spec.Template.Spec.Containers[0]
+	}
+	for _, c := range []struct {
+		reason string
+		change func(*cachev1alpha1.Redis)
+		holds  func(*appsv1ac.StatefulSetApplyConfiguration) bool
+	}{
+		{"only the plan restarts a pod", func(*cachev1alpha1.Redis) {}, func(s *appsv1ac.StatefulSetApplyConfiguration) bool {
+			return *s.Spec.UpdateStrategy.Type == "OnDelete" && *s.Spec.PodManagementPolicy == "Parallel"
+		}},
+		{"a pod is ready when its data is there", func(*cachev1alpha1.Redis) {}, func(s *appsv1ac.StatefulSetApplyConfiguration) bool {
+			return *s.Spec.Template.Spec.ReadinessGates[0].ConditionType == gateInSync
+		}},
+		{"no password in environment or arguments", func(*cachev1alpha1.Redis) {}, func(s *appsv1ac.StatefulSetApplyConfiguration) bool {
+			text, _ := json.Marshal(s)
+			return !strings.Contains(string(text), passwords.application) && container(s).Env == nil
+		}},
+		{"without storage the data goes with the pod", func(*cachev1alpha1.Redis) {}, func(s *appsv1ac.StatefulSetApplyConfiguration) bool {
+			return s.Spec.VolumeClaimTemplates == nil && len(s.Spec.Template.Spec.Volumes) == 2
+		}},
+		{"with storage it stays", func(r *cachev1alpha1.Redis) { r.Spec.Storage = &cachev1alpha1.RedisStorage{} }, func(s *appsv1ac.StatefulSetApplyConfiguration) bool {
+			return len(s.Spec.VolumeClaimTemplates) == 1 && len(s.Spec.Template.Spec.Volumes) == 1 &&
+				*s.Spec.PersistentVolumeClaimRetentionPolicy.WhenDeleted == "Retain"
+		}},
+		{"or is deleted", func(r *cachev1alpha1.Redis) {
+			r.Spec.Storage = &cachev1alpha1.RedisStorage{Retention: cachev1alpha1.RedisDelete}
+		}, func(s *appsv1ac.StatefulSetApplyConfiguration) bool {
+			return *s.Spec.PersistentVolumeClaimRetentionPolicy.WhenDeleted == "Delete"
+		}},
+		{"the handover ends before the grace does", func(r *cachev1alpha1.Redis) { r.Spec.TerminationGracePeriodSeconds = ptr.To[int64](20) }, func(s *appsv1ac.StatefulSetApplyConfiguration) bool {
+			return strings.HasPrefix(container(s).Lifecycle.PreStop.Exec.Command[2], "n=40;")
+		}},
+	} {
+		t.Run(c.reason, func(t *testing.T) {
+			if s := set(c.change); !c.holds(s) {
+				text, _ := json.MarshalIndent(s, "", " ")
+				t.Errorf("got %s", text)
+			}
+		})
+	}
+}
+
+func named(name string, size int32) *cachev1alpha1.Redis {
+	r := &cachev1alpha1.Redis{}
+	r.Name, r.Spec.Size = name, &size
+	return r
+}
+
+func withMaster(r *cachev1alpha1.Redis, name string) *cachev1alpha1.Redis {
+	r.Status.Master = name
+	return r
+}

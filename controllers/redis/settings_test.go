@@ -1,0 +1,96 @@
+package redis
+
+import (
+	"slices"
+	"strings"
+	"testing"
+
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/resource"
+	"k8s.io/utils/ptr"
+
+	cachev1alpha1 "github.com/mainstay-operator/mainstay-operator/api/cache/v1alpha1"
+)
+
+var passwords = credentials{application: "app-secret", operator: "op-secret", replication: `re"pl`}
+
+func TestRedisConf(t *testing.T) {
+	limited := corev1.ResourceRequirements{Limits: corev1.ResourceList{corev1.ResourceMemory: resource.MustParse("1000Mi")}}
+	for _, c := range []struct {
+		reason string
+		spec   cachev1alpha1.RedisSpec
+		has    []string
+		hasNot []string
+	}{
+		{"born fenced, with its own password for replication", cachev1alpha1.RedisSpec{},
+			[]string{`replicaof "127.0.0.1" "1"`, `masteruser "_replication"`, `masterauth "re\"pl"`, `repl-backlog-ttl "0"`,
+				`min-replicas-to-write "1"`, `min-replicas-max-lag "3"`, `repl-backlog-size "67108864"`}, []string{"maxmemory"}},
+		{"without storage nothing is written", cachev1alpha1.RedisSpec{}, []string{`save ""`, `appendonly "no"`}, []string{"appendfsync"}},
+		{"with storage the append-only file is", cachev1alpha1.RedisSpec{Storage: &cachev1alpha1.RedisStorage{}},
+			[]string{`save ""`, `appendonly "yes"`, `appendfsync "everysec"`}, nil},
+		{"snapshots", cachev1alpha1.RedisSpec{Persistence: &cachev1alpha1.RedisPersistence{Mode: cachev1alpha1.RedisPersistRDB}},
+			[]string{`save "3600" "1" "300" "100" "60" "10000"`, `appendonly "no"`}, []string{"appendfsync"}},
+		{"both", cachev1alpha1.RedisSpec{Persistence: &cachev1alpha1.RedisPersistence{Mode: cachev1alpha1.RedisPersistBoth, AppendFsync: "always"}},
+			[]string{`save "3600"`, `appendonly "yes"`, `appendfsync "always"`}, nil},
+		{"three quarters of the limit are for data", cachev1alpha1.RedisSpec{Resources: limited}, []string{`maxmemory "786432000"`}, nil},
+		{"or as asked", cachev1alpha1.RedisSpec{Resources: limited, MaxMemoryPercent: ptr.To[int32](50)}, []string{`maxmemory "524288000"`}, nil},
+		{"a bound of the user's wins", cachev1alpha1.RedisSpec{Resources: limited, Config: config("maxmemory", "100mb")}, []string{`maxmemory "100mb"`}, []string{`maxmemory "7`}},
+		{"a value is one word", cachev1alpha1.RedisSpec{Config: config("notify-keyspace-events", "K E\" x")}, []string{`notify-keyspace-events "K E\" x"`}, nil},
+		{"but where there are several", cachev1alpha1.RedisSpec{Config: config("client-output-buffer-limit", "normal 1 2 3")},
+			[]string{`client-output-buffer-limit "normal" "1" "2" "3"`}, nil},
+		{"alone there is nobody to wait for", cachev1alpha1.RedisSpec{Size: ptr.To[int32](1)}, []string{`min-replicas-to-write "0"`}, nil},
+		{"W as asked", cachev1alpha1.RedisSpec{Durability: &cachev1alpha1.RedisDurability{MinReplicasToWrite: ptr.To[int32](2)}}, []string{`min-replicas-to-write "2"`}, nil},
+	} {
+		t.Run(c.reason, func(t *testing.T) {
+			file := redisConf(&cachev1alpha1.Redis{Spec: c.spec}, passwords)
+			for _, line := range c.has {
+				if !strings.Contains(file, line) {
+					t.Errorf("%q is missing in\n%s", line, file)
+				}
+			}
+			for _, line := range c.hasNot {
+				if strings.Contains(file, line) {
+					t.Errorf("%q is in\n%s", line, file)
+				}
+			}
+		})
+	}
+}
+
+func config(name, value string) map[string]cachev1alpha1.RedisConfigValue {
+	return map[string]cachev1alpha1.RedisConfigValue{name: cachev1alpha1.RedisConfigValue(value)}
+}
+
+func TestQuoteIsOneLine(t *testing.T) {
+	for value, want := range map[string]string{
+		"plain": `"plain"`, "a b": `"a b"`, `"`: `"\""`, `\`: `"\\"`, "a\nreplicaof no one": `"a\x0areplicaof no one"`, "\x00": `"\x00"`, "ä": `"\xc3\xa4"`,
+	} {
+		if got := quote(value); got != want {
+			t.Errorf("quote(%q) = %s, want %s", value, got, want)
+		}
+	}
+}
+
+func TestConfHashLeavesOutWhatIsSetByCommand(t *testing.T) {
+	one, two := &cachev1alpha1.Redis{}, &cachev1alpha1.Redis{}
+	two.Spec.Durability = &cachev1alpha1.RedisDurability{MinReplicasToWrite: ptr.To[int32](2)}
+	if confHash(one) != confHash(two) {
+		t.Error("changing W would restart the servers")
+	}
+	two.Spec.Config = config("maxclients", "5")
+	if confHash(one) == confHash(two) {
+		t.Error("a changed directive would not reach the servers")
+	}
+}
+
+func TestUsersHoldNoPassword(t *testing.T) {
+	file := usersACL(passwords)
+	for _, secret := range []string{passwords.application, passwords.operator, passwords.replication} {
+		if strings.Contains(file, secret) {
+			t.Errorf("%q is in the clear", secret)
+		}
+	}
+	if lines := strings.Split(strings.TrimSpace(file), "\n"); len(lines) != 4 || slices.ContainsFunc(lines, func(l string) bool { return !strings.HasPrefix(l, "user ") }) {
+		t.Errorf("want four users, got\n%s", file)
+	}
+}
