@@ -41,7 +41,7 @@ func observe(attempt *egov1.Attempt, pod *corev1.Pod) {
 	attempt.Reason, attempt.Message = "", ""
 	if pod != nil {
 		attempt.NodeName = cmp.Or(pod.Spec.NodeName, attempt.NodeName)
-		if running := containerStatus(pod).State.Running; running != nil && attempt.StartTime == nil {
+		if running := containerStatus(pod).State.Running; running != nil && !running.StartedAt.IsZero() && attempt.StartTime == nil {
 			attempt.StartTime = running.StartedAt.DeepCopy()
 		}
 		attempt.Message = strings.TrimPrefix(conditions.Failing([]corev1.Pod{*pod}), "pod "+pod.Name+": ")

@@ -1,0 +1,168 @@
+package integration
+
+import (
+	"fmt"
+	"strings"
+	"time"
+
+	. "github.com/onsi/ginkgo/v2"
+	. "github.com/onsi/gomega"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/utils/ptr"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	commonv1 "github.com/mainstay-operator/mainstay-operator/api/common/v1"
+	egov1 "github.com/mainstay-operator/mainstay-operator/api/ego/v1"
+	"github.com/mainstay-operator/mainstay-operator/test/factory"
+)
+
+// fullActivity sets every optional field but cancel.
+func fullActivity() *egov1.Activity {
+	return factory.Activity("full", "echo").Retries(10).With(func(s *egov1.ActivitySpec) {
+		s.Args, s.Image, s.Host = []string{"-n", "$HOME"}, "example.org/tools:1", "node-1.example.org"
+		s.ExecUser, s.ExecCwd, s.Envs = "1000:2000", "/srv", []string{"A=b=c", "_x.y-z="}
+		s.Timeout, s.Output = &metav1.Duration{Duration: 90 * time.Minute}, &egov1.Output{TailBytes: ptr.To[int32](0)}
+		s.TTLSecondsAfterFinished = ptr.To[int32](60)
+		s.Security, s.PodOptions = commonv1.SecurityRestricted, fullPodOptions()
+	}).Build()
+}
+
+// activity is one that says a command and what change says.
+func activity(change func(*egov1.ActivitySpec)) client.Object {
+	return factory.Activity("a", "true").With(change).Build()
+}
+
+func execUser(user string, level commonv1.SecurityProfile) client.Object {
+	return activity(func(s *egov1.ActivitySpec) { s.ExecUser, s.Security = user, level })
+}
+
+func envs(list ...string) client.Object {
+	return activity(func(s *egov1.ActivitySpec) { s.Envs = list })
+}
+
+func lasting(timeout time.Duration) client.Object {
+	return activity(func(s *egov1.ActivitySpec) { s.Timeout = &metav1.Duration{Duration: timeout} })
+}
+
+// numbered gives NAME=value of that many different names, as long as an item may be.
+func numbered(many int) []string {
+	list := make([]string, many)
+	for i := range list {
+		name := fmt.Sprintf("N%d=", i)
+		list[i] = name + strings.Repeat("v", 1024-len(name))
+	}
+	return list
+}
+
+var _ = Describe("Activity", func() {
+	DescribeTable("is refused", func(obj client.Object, field string) { reject(obj, field) },
+		Entry("no command", factory.Activity("a", "").Build(), "spec.command"),
+		Entry("a blank command", factory.Activity("a", " \n\t").Build(), "spec.command"),
+		Entry("a command with a zero byte", factory.Activity("a", "echo\x00").Build(), "spec.command"),
+		Entry("a command too long", factory.Activity("a", strings.Repeat("x", 32769)).Build(), "spec.command"),
+		Entry("an args item with a zero byte", activity(func(s *egov1.ActivitySpec) { s.Args = []string{"\x00"} }), "spec.args[0]"),
+		Entry("too many args", activity(func(s *egov1.ActivitySpec) { s.Args = repeated("a", 65) }), "spec.args"),
+		Entry("an args item too long", activity(func(s *egov1.ActivitySpec) { s.Args = []string{strings.Repeat("a", 4097)} }), "spec.args[0]"),
+		Entry("image with a space", activity(func(s *egov1.ActivitySpec) { s.Image = "busybox latest" }), "spec.image"),
+		Entry("image too long", activity(func(s *egov1.ActivitySpec) { s.Image = strings.Repeat("a", 513) }), "spec.image"),
+		Entry("host in capitals", activity(func(s *egov1.ActivitySpec) { s.Host = "Node" }), "spec.host"),
+		Entry("host too long", activity(func(s *egov1.ActivitySpec) { s.Host = strings.Repeat("a", 254) }), "spec.host"),
+		Entry("root under Restricted", execUser("root", commonv1.SecurityRestricted), "execuser"),
+		Entry("root by default", execUser("root", ""), "execuser"),
+		Entry("uid 0 under Restricted", execUser("0", ""), "execuser"),
+		Entry("uid 0 with a gid under Restricted", execUser("0:1000", ""), "execuser"),
+		Entry("a user's name", execUser("www-data", commonv1.SecurityBaseline), "spec.execuser"),
+		Entry("a uid with a leading 0", execUser("007", ""), "spec.execuser"),
+		Entry("a negative uid", execUser("-1", ""), "spec.execuser"),
+		Entry("a uid beyond 31 bits", execUser("2147483648", ""), "execuser"),
+		Entry("a gid beyond 31 bits", execUser("1:2147483648", ""), "execuser"),
+		Entry("no gid after the colon", execUser("1:", ""), "spec.execuser"),
+		Entry("a relative execcwd", activity(func(s *egov1.ActivitySpec) { s.ExecCwd = "srv" }), "spec.execcwd"),
+		Entry("execcwd too long", activity(func(s *egov1.ActivitySpec) { s.ExecCwd = "/" + strings.Repeat("a", 1024) }), "spec.execcwd"),
+		Entry("NOVALUE", envs("NOVALUE"), "spec.envs[0]"),
+		Entry("no name", envs("=value"), "spec.envs[0]"),
+		Entry("a name with a space", envs("A B=c"), "spec.envs[0]"),
+		Entry("a name that begins with a digit", envs("1A=b"), "spec.envs[0]"),
+		Entry("a duplicate name", envs("A=1", "B=2", "A=3"), "envs"),
+		Entry("too many envs", envs(numbered(65)...), "spec.envs"),
+		Entry("an item of envs too long", envs("A="+strings.Repeat("v", 1023)), "spec.envs[0]"),
+		Entry("timeout of 0", lasting(0), "timeout"),
+		Entry("timeout of half a second", lasting(500*time.Millisecond), "spec.timeout"),
+		Entry("timeout above a year", lasting(8760*time.Hour+time.Second), "timeout"),
+		Entry("a negative timeout", lasting(-time.Second), "spec.timeout"),
+		Entry("retries below 0", factory.Activity("a", "true").Retries(-1).Build(), "spec.retries"),
+		Entry("retries above 10", factory.Activity("a", "true").Retries(11).Build(), "spec.retries"),
+		Entry("a negative ttl", activity(func(s *egov1.ActivitySpec) { s.TTLSecondsAfterFinished = ptr.To[int32](-1) }), "spec.ttlSecondsAfterFinished"),
+		Entry("a negative tail", activity(func(s *egov1.ActivitySpec) { s.Output = &egov1.Output{TailBytes: ptr.To[int32](-1)} }), "spec.output.tailBytes"),
+		Entry("a tail above 32768", activity(func(s *egov1.ActivitySpec) { s.Output = &egov1.Output{TailBytes: ptr.To[int32](32769)} }), "spec.output.tailBytes"),
+		Entry("another security", activity(func(s *egov1.ActivitySpec) { s.Security = "Privileged" }), "spec.security"),
+		Entry("a name too long for its pods", factory.Activity(strings.Repeat("a", 54), "true").Build(), "metadata.name"),
+	)
+
+	DescribeTable("is accepted at the edge", func(obj client.Object) { accept(obj) },
+		Entry("a command alone", factory.Activity("a", "x").Build()),
+		Entry("a command of 32768, over several lines", factory.Activity("a", "echo\n"+strings.Repeat("x", 32763)).Build()),
+		Entry("64 args, empty ones too", activity(func(s *egov1.ActivitySpec) { s.Args = repeated("", 64) })),
+		Entry("an args item of 4096", activity(func(s *egov1.ActivitySpec) { s.Args = []string{strings.Repeat("a", 4096)} })),
+		Entry("host of 253", activity(func(s *egov1.ActivitySpec) { s.Host = strings.Repeat("a", 253) })),
+		Entry("root under Baseline", execUser("root", commonv1.SecurityBaseline)),
+		Entry("uid 0 under Baseline", execUser("0:0", commonv1.SecurityBaseline)),
+		Entry("nobody", execUser("nobody", "")),
+		Entry("uid 1", execUser("1", "")),
+		Entry("gid 0", execUser("1:0", "")),
+		Entry("the highest uid and gid", execUser("2147483647:2147483647", "")),
+		Entry("execcwd /", activity(func(s *egov1.ActivitySpec) { s.ExecCwd = "/" })),
+		Entry("execcwd of 1024", activity(func(s *egov1.ActivitySpec) { s.ExecCwd = "/" + strings.Repeat("a", 1023) })),
+		Entry("an empty value, an = and a newline in others", envs("A=", "B=a=b", "C=a\nb", "AB=1")),
+		Entry("64 envs of 1024", envs(numbered(64)...)),
+		Entry("timeout 1s", lasting(time.Second)),
+		Entry("timeout of a year", lasting(8760*time.Hour)),
+		Entry("10 retries", factory.Activity("a", "true").Retries(10).Build()),
+		Entry("ttl 0", activity(func(s *egov1.ActivitySpec) { s.TTLSecondsAfterFinished = ptr.To[int32](0) })),
+		Entry("a tail of 32768", activity(func(s *egov1.ActivitySpec) { s.Output = &egov1.Output{TailBytes: ptr.To[int32](32768)} })),
+		Entry("cancelled from the start", activity(func(s *egov1.ActivitySpec) { s.Cancel = true })),
+		Entry("a name of 53", factory.Activity(strings.Repeat("a", 53), "true").Build()),
+		Entry("every field", fullActivity()),
+	)
+
+	DescribeTable("cannot be changed", func(field string, change func(*egov1.ActivitySpec)) {
+		rejectUpdate(fullActivity(), func(o client.Object) { change(&o.(*egov1.Activity).Spec) }, field)
+	},
+		Entry("command", "command", func(s *egov1.ActivitySpec) { s.Command = "false" }),
+		Entry("args", "args", func(s *egov1.ActivitySpec) { s.Args = nil }),
+		Entry("image", "image", func(s *egov1.ActivitySpec) { s.Image = "" }),
+		Entry("host", "host", func(s *egov1.ActivitySpec) { s.Host = "node-2" }),
+		Entry("execuser", "execuser", func(s *egov1.ActivitySpec) { s.ExecUser = "" }),
+		Entry("execcwd", "execcwd", func(s *egov1.ActivitySpec) { s.ExecCwd = "/" }),
+		Entry("envs", "envs", func(s *egov1.ActivitySpec) { s.Envs = append(s.Envs, "B=1") }),
+		Entry("timeout", "timeout", func(s *egov1.ActivitySpec) { s.Timeout.Duration = time.Hour }),
+		Entry("retries", "retries", func(s *egov1.ActivitySpec) { s.Retries = 9 }),
+		Entry("output", "output", func(s *egov1.ActivitySpec) { s.Output = nil }),
+		Entry("security", "security", func(s *egov1.ActivitySpec) { s.Security = commonv1.SecurityBaseline }),
+		Entry("imagePullPolicy", "imagePullPolicy", func(s *egov1.ActivitySpec) { s.ImagePullPolicy = "" }),
+		Entry("imagePullSecrets", "imagePullSecrets", func(s *egov1.ActivitySpec) { s.ImagePullSecrets = nil }),
+		Entry("podLabels", "podLabels", func(s *egov1.ActivitySpec) { s.PodLabels["team"] = "b" }),
+		Entry("podAnnotations", "podAnnotations", func(s *egov1.ActivitySpec) { s.PodAnnotations = nil }),
+		Entry("terminationGracePeriodSeconds", "terminationGracePeriodSeconds", func(s *egov1.ActivitySpec) { s.TerminationGracePeriodSeconds = nil }),
+		Entry("nodeSelector", "nodeSelector", func(s *egov1.ActivitySpec) { s.NodeSelector = nil }),
+		Entry("tolerations", "tolerations", func(s *egov1.ActivitySpec) { s.Tolerations = nil }),
+		Entry("affinity", "affinity", func(s *egov1.ActivitySpec) { s.Affinity = nil }),
+		Entry("topologySpreadConstraints", "topologySpreadConstraints", func(s *egov1.ActivitySpec) { s.TopologySpreadConstraints = nil }),
+		Entry("priorityClassName", "priorityClassName", func(s *egov1.ActivitySpec) { s.PriorityClassName = "high" }),
+	)
+
+	It("may be cancelled, not taken back, and given another ttl", func() {
+		acceptUpdate(fullActivity(), func(o client.Object) { o.(*egov1.Activity).Spec.Cancel = true })
+		acceptUpdate(fullActivity(), func(o client.Object) { o.(*egov1.Activity).Spec.TTLSecondsAfterFinished = nil })
+		cancelled := fullActivity()
+		cancelled.Spec.Cancel = true
+		rejectUpdate(cancelled, func(o client.Object) { o.(*egov1.Activity).Spec.Cancel = false }, "cancel")
+	})
+
+	It("defaults what is not said", func() {
+		obj := created(factory.Activity("a", "true").Build()).(*egov1.Activity)
+		Expect(obj.Spec.Security).To(Equal(commonv1.SecurityRestricted))
+		Expect(obj.Spec.Retries).To(BeZero())
+		Expect(obj.Spec.Output).To(BeNil())
+	})
+})
