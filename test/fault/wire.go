@@ -87,6 +87,13 @@ func (w *Wire) RoundTrip(request *http.Request) (*http.Response, error) {
 	return response, err
 }
 
+// Between runs f while no call is being decided on.
+func (w *Wire) Between(f func()) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	f()
+}
+
 // Cut is true once the process has crashed.
 func (w *Wire) Cut() bool {
 	w.mu.Lock()

@@ -31,7 +31,13 @@ func (c *Converger) send(ctx context.Context, owner Object, want *unstructured.U
 		options = append(options, client.ForceOwnership)
 	}
 	gvk := want.GroupVersionKind()
-	err := c.Apply(ctx, client.ApplyConfigurationFromUnstructured(want), options...)
+	apply := func() error { return c.Apply(ctx, client.ApplyConfigurationFromUnstructured(want), options...) }
+	err := apply()
+	if live != nil && unfit(err) {
+		if err = c.reclaim(ctx, want, live, err); err == nil {
+			err = apply()
+		}
+	}
 	switch {
 	case live == nil && apierrors.IsConflict(err):
 		return nil, c.whose(ctx, owner, want, err)
@@ -46,6 +52,10 @@ func (c *Converger) send(ctx context.Context, owner Object, want *unstructured.U
 	}
 	return applied, runtime.DefaultUnstructuredConverter.FromUnstructured(want.Object, applied)
 }
+
+// unfit is true when the server says that what an apply would lead to cannot be.
+// It says of a node port held twice that the error is its own.
+func unfit(err error) bool { return apierrors.IsInvalid(err) || apierrors.IsInternalError(err) }
 
 // whose looks past the cache at a child that was there after all. When it is
 // ours the cache lags and the conflict stands; anybody else's is refused, also
