@@ -46,6 +46,7 @@ type Wire struct {
 	mu    sync.Mutex
 	calls []Call
 	cut   bool
+	lag   lag
 }
 
 // errCut is what a dead process would see if it could.
@@ -76,6 +77,7 @@ func (w *Wire) RoundTrip(request *http.Request) (*http.Response, error) {
 	}
 
 	response, err := fault.befall(request, w.next)
+	w.lag.slow(call, request, response)
 	call.Invented = fault != None
 	if response != nil {
 		call.Code = response.StatusCode

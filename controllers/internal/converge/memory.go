@@ -11,6 +11,9 @@ import (
 // self is the place of the owner itself in its memory, beside its children.
 const self = "self"
 
+// removed stands for the hash of a child whose last write was its deletion.
+const removed = "removed"
+
 // mark is what our last write of an object left behind.
 type mark struct {
 	version    string // resourceVersion that the server answered

@@ -63,7 +63,7 @@ func (c *Converger) prune(ctx context.Context, owner Object, desired []Child) er
 			if keep[place(gvk.Kind, child.GetName())] || !child.GetDeletionTimestamp().IsZero() {
 				continue
 			}
-			if err := c.remove(ctx, child); err != nil {
+			if err := c.remove(ctx, owner, gvk.Kind, child); err != nil {
 				errs = append(errs, fmt.Errorf("deleting %s %q: %w", gvk.Kind, child.GetName(), err))
 			}
 		}
@@ -93,11 +93,19 @@ func (c *Converger) ownedBy(ctx context.Context, owner Object, kind client.Objec
 	return children, err
 }
 
-// remove deletes exactly the object that was looked at, or nothing.
-func (c *Converger) remove(ctx context.Context, child client.Object) error {
-	err := c.Delete(ctx, child, client.Preconditions{
+// remove deletes exactly the object that was looked at, or nothing, and only
+// once: the cache may show it a while longer.
+func (c *Converger) remove(ctx context.Context, owner Object, kind string, child client.Object) error {
+	key, gone := client.ObjectKeyFromObject(owner), mark{version: child.GetResourceVersion(), hash: removed}
+	if c.memory.of(key, place(kind, child.GetName())) == gone {
+		return nil
+	}
+	err := client.IgnoreNotFound(c.Delete(ctx, child, client.Preconditions{
 		UID:             ptr.To(child.GetUID()),
 		ResourceVersion: ptr.To(child.GetResourceVersion()),
-	}, client.PropagationPolicy(metav1.DeletePropagationBackground))
-	return client.IgnoreNotFound(err)
+	}, client.PropagationPolicy(metav1.DeletePropagationBackground)))
+	if err == nil {
+		c.memory.note(key, place(kind, child.GetName()), gone)
+	}
+	return err
 }

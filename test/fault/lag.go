@@ -1,0 +1,67 @@
+package fault
+
+import (
+	"io"
+	"net/http"
+	"strings"
+	"sync"
+)
+
+// lag holds back what the watches of some resources have to say.
+type lag struct {
+	mu   sync.Mutex
+	held map[string]chan struct{} // by resource; closed when it is let go
+}
+
+// Hold makes the caches of these resources lag from now on.
+func (w *Wire) Hold(resources ...string) {
+	w.lag.mu.Lock()
+	defer w.lag.mu.Unlock()
+	if w.lag.held == nil {
+		w.lag.held = map[string]chan struct{}{}
+	}
+	for _, r := range resources {
+		w.lag.held[r] = make(chan struct{})
+	}
+}
+
+// LetGo ends all lags.
+func (w *Wire) LetGo() {
+	w.lag.mu.Lock()
+	defer w.lag.mu.Unlock()
+	for _, gate := range w.lag.held {
+		close(gate)
+	}
+	w.lag.held = nil
+}
+
+func (l *lag) gate(resource string) <-chan struct{} {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.held[strings.ToLower(resource)]
+}
+
+// slow is the body of a watch that waits at the gate with what it has read.
+type slow struct {
+	io.ReadCloser
+	resource string
+	lag      *lag
+	done     <-chan struct{}
+}
+
+func (l *lag) slow(call Call, request *http.Request, response *http.Response) {
+	if call.Verb == "watch" && response != nil {
+		response.Body = &slow{response.Body, call.Resource, l, request.Context().Done()}
+	}
+}
+
+func (s *slow) Read(p []byte) (int, error) {
+	n, err := s.ReadCloser.Read(p)
+	if gate := s.lag.gate(s.resource); gate != nil {
+		select {
+		case <-gate:
+		case <-s.done:
+		}
+	}
+	return n, err
+}
