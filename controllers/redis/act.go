@@ -15,7 +15,6 @@ import (
 
 	cachev1alpha1 "github.com/mainstay-operator/mainstay-operator/api/cache/v1alpha1"
 	"github.com/mainstay-operator/mainstay-operator/controllers/internal/converge"
-	"github.com/mainstay-operator/mainstay-operator/controllers/redis/node"
 )
 
 // patience with a replica that must reach an offset, in one act.
@@ -225,8 +224,8 @@ func barrier(ctx context.Context, redis *cachev1alpha1.Redis, f *fleet, members 
 }
 
 // reach returns when the server has the history up to the offset.
-func reach(ctx context.Context, server *node.Server, replID string, offset int64) error {
-	if server == nil {
+func reach(ctx context.Context, s server, replID string, offset int64) error {
+	if s == nil {
 		return errors.New("has no address")
 	}
 	ctx, cancel := context.WithTimeout(ctx, patience)
@@ -234,7 +233,7 @@ func reach(ctx context.Context, server *node.Server, replID string, offset int64
 	tick := time.NewTicker(2 * time.Millisecond)
 	defer tick.Stop()
 	for {
-		if now := server.Look(ctx); now.ReplID == replID && now.Offset >= offset {
+		if now := s.Look(ctx); now.ReplID == replID && now.Offset >= offset {
 			return nil
 		}
 		select {

@@ -13,15 +13,29 @@ import (
 	"github.com/mainstay-operator/mainstay-operator/controllers/redis/node"
 )
 
+// server is one redis-server, to look at and to command.
+type server interface {
+	Look(ctx context.Context) node.View
+	Fence(ctx context.Context) error
+	Follow(ctx context.Context, address string) error
+	Promote(ctx context.Context, minReplicas int32) error
+	SetMinReplicas(ctx context.Context, n int32) error
+	Pause(ctx context.Context, d time.Duration) error
+	Unpause(ctx context.Context) error
+	SendAway(ctx context.Context) error
+	Outrank(ctx context.Context) error
+	Close()
+}
+
 // fleet is the world together with the connections that it was seen by.
 type fleet struct {
 	world
-	servers     map[string]*node.Server // by pod name
-	ghostServer *node.Server            // of the recorded master, when its pod is gone
+	servers     map[string]server // by pod name
+	ghostServer server            // of the recorded master, when its pod is gone
 }
 
 // recorded is the connection to the master of record.
-func (f *fleet) recorded(r *cachev1alpha1.Redis) *node.Server {
+func (f *fleet) recorded(r *cachev1alpha1.Redis) server {
 	if f.ghostServer != nil {
 		return f.ghostServer
 	}
@@ -43,8 +57,8 @@ func (f *fleet) addresses() []string {
 }
 
 func (f *fleet) close() {
-	for _, server := range f.servers {
-		server.Close()
+	for _, s := range f.servers {
+		s.Close()
 	}
 	if f.ghostServer != nil {
 		f.ghostServer.Close()
@@ -53,7 +67,7 @@ func (f *fleet) close() {
 
 // observe looks at every pod and asks every server, all at once.
 func (r *Reconciler) observe(ctx context.Context, redis *cachev1alpha1.Redis, pods []corev1.Pod, set *appsv1.StatefulSet, c credentials) *fleet {
-	f := &fleet{servers: map[string]*node.Server{}}
+	f := &fleet{servers: map[string]server{}}
 	for i := range pods {
 		m := fromPod(&pods[i], set)
 		f.members = append(f.members, m)
@@ -82,8 +96,8 @@ func (r *Reconciler) observe(ctx context.Context, redis *cachev1alpha1.Redis, po
 func (f *fleet) look(ctx context.Context) {
 	var all sync.WaitGroup
 	for i := range f.members {
-		if server := f.servers[f.members[i].name]; server != nil {
-			all.Go(func() { f.members[i].View = server.Look(ctx) })
+		if s := f.servers[f.members[i].name]; s != nil {
+			all.Go(func() { f.members[i].View = s.Look(ctx) })
 		}
 	}
 	if f.ghostServer != nil {

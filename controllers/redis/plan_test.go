@@ -56,7 +56,9 @@ func fresh(m *member) {
 	m.View = node.View{Answer: node.Reached, RunID: m.RunID + "'", MasterHost: node.FenceHost, ReplID: "random-" + m.name}
 }
 
-func frozen(m *member, offset int64) { m.MasterHost, m.LinkUp, m.Offset = node.FenceHost, false, offset }
+func frozen(m *member, offset int64) {
+	m.MasterHost, m.LinkUp, m.Offset = node.FenceHost, false, offset
+}
 
 func refused(m *member) { m.View = node.View{Answer: node.Refused} }
 func silent(m *member)  { m.View = node.View{Answer: node.Silent} }
