@@ -1,0 +1,214 @@
+package conditions
+
+import (
+	"testing"
+	"time"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	commonv1 "github.com/mainstay-operator/mainstay-operator/api/common/v1"
+)
+
+const (
+	ready       = commonv1.ConditionReady
+	available   = commonv1.ConditionAvailable
+	progressing = commonv1.ConditionProgressing
+	degraded    = commonv1.ConditionDegraded
+)
+
+func TestFromWorkload(t *testing.T) {
+	whole := Workload{Generation: 2, Observed: 2, Want: 3, Minimum: 1, Updated: 3, Ready: 3, Total: 3}
+	with := func(change func(*Workload)) Workload {
+		w := whole
+		change(&w)
+		return w
+	}
+	for _, c := range []struct {
+		reason string
+		w      Workload
+		are    map[string]string // type → "Status Reason"
+	}{
+		{"all is well", whole, map[string]string{
+			ready: "True Replicas", available: "True Replicas", progressing: "False RolledOut", degraded: "False AsExpected"}},
+		{"the child does not exist", Workload{Want: 3, Minimum: 1}, map[string]string{
+			ready: "False RollingOut", available: "False Replicas", progressing: "True RollingOut", degraded: "False AsExpected"}},
+		{"its controller has not seen it", with(func(w *Workload) { w.Observed = 1 }), map[string]string{
+			ready: "False RollingOut", available: "True Replicas", progressing: "True RollingOut"}},
+		{"old pods serve", with(func(w *Workload) { w.Updated = 1 }), map[string]string{
+			ready: "False RollingOut", available: "True Replicas"}},
+		{"pods too many", with(func(w *Workload) { w.Total = 4 }), map[string]string{ready: "False RollingOut"}},
+		{"one not ready", with(func(w *Workload) { w.Ready = 2 }), map[string]string{
+			ready: "False Replicas", available: "True Replicas", progressing: "True Replicas"}},
+		{"fewer than the minimum", with(func(w *Workload) { w.Ready, w.Minimum = 1, 2 }), map[string]string{
+			ready: "False Replicas", available: "False Replicas"}},
+		{"a minimum of 0 still means that something serves", with(func(w *Workload) { w.Ready, w.Minimum = 0, 0 }), map[string]string{
+			available: "False Replicas"}},
+		{"scaled to zero", Workload{Generation: 1, Observed: 1, Minimum: 1}, map[string]string{
+			ready: "True ScaledToZero", available: "False ScaledToZero", progressing: "False RolledOut", degraded: "False AsExpected"}},
+		{"on the way to zero", Workload{Generation: 1, Observed: 1, Total: 1}, map[string]string{
+			ready: "False RollingOut", available: "False ScaledToZero"}},
+		{"a pod fails", with(func(w *Workload) { w.Ready, w.Failing = 2, "pod a: broken" }), map[string]string{
+			ready: "False Replicas", degraded: "True PodFailing"}},
+		{"a pod that failed and is not needed", with(func(w *Workload) { w.Failing = "pod a: broken" }), map[string]string{
+			ready: "True Replicas", degraded: "False AsExpected"}},
+		{"beyond its deadline", with(func(w *Workload) { w.Updated, w.Stuck = 1, true }), map[string]string{
+			ready: "False RollingOut", progressing: "False RollingOut", degraded: "True ProgressDeadlineExceeded"}},
+	} {
+		t.Run(c.reason, func(t *testing.T) {
+			var list []metav1.Condition
+			FromWorkload(&list, 7, c.w)
+			expect(t, list, c.are)
+			for _, one := range list {
+				if one.ObservedGeneration != 7 || one.Message == "" {
+					t.Errorf("incomplete: %+v", one)
+				}
+			}
+		})
+	}
+}
+
+func TestFold(t *testing.T) {
+	passing := &Problem{Reason: "Retrying", Message: "m"}
+	human := &Problem{Reason: "InvalidSpec", Message: "m", NeedsHuman: true}
+	was := func(status metav1.ConditionStatus, generation int64) []metav1.Condition {
+		return []metav1.Condition{{Type: ready, Status: status, Reason: "Replicas", ObservedGeneration: generation}}
+	}
+	for _, c := range []struct {
+		reason string
+		before []metav1.Condition
+		p      *Problem
+		are    map[string]string
+	}{
+		{"no problem", was(metav1.ConditionTrue, 2), nil, map[string]string{ready: "True Replicas"}},
+		{"this generation was Ready and a passing failure comes", was(metav1.ConditionTrue, 2), passing, map[string]string{
+			ready: "True Replicas", progressing: "True Retrying"}},
+		{"an older generation was Ready", was(metav1.ConditionTrue, 1), passing, map[string]string{ready: "False Retrying"}},
+		{"it was not Ready", was(metav1.ConditionFalse, 2), passing, map[string]string{ready: "False Retrying"}},
+		{"the first pass fails", nil, passing, map[string]string{ready: "False Retrying", progressing: "True Retrying"}},
+		{"a human is needed, though it was Ready", was(metav1.ConditionTrue, 2), human, map[string]string{
+			ready: "False InvalidSpec", progressing: "False InvalidSpec", degraded: "True InvalidSpec"}},
+	} {
+		t.Run(c.reason, func(t *testing.T) {
+			computed := []metav1.Condition{{Type: ready, Status: metav1.ConditionTrue, Reason: "Replicas"}}
+			Fold(&computed, c.before, 2, c.p)
+			expect(t, computed, c.are)
+		})
+	}
+}
+
+func TestTurned(t *testing.T) {
+	one := func(kind string, status metav1.ConditionStatus, reason string) []metav1.Condition {
+		return []metav1.Condition{{Type: kind, Status: status, Reason: reason}}
+	}
+	const yes, no = metav1.ConditionTrue, metav1.ConditionFalse
+	for _, c := range []struct {
+		reason        string
+		before, after []metav1.Condition
+		turned        int
+	}{
+		{"new and True", nil, one(ready, yes, "a"), 1},
+		{"new and False is no news", nil, one(degraded, no, "a"), 0},
+		{"the same", one(ready, yes, "a"), one(ready, yes, "a"), 0},
+		{"turned", one(ready, no, "a"), one(ready, yes, "a"), 1},
+		{"turned back", one(ready, yes, "a"), one(ready, no, "a"), 1},
+		{"True for another reason", one(degraded, yes, "a"), one(degraded, yes, "b"), 1},
+		{"False for another reason is no news", one(ready, no, "a"), one(ready, no, "b"), 0},
+		{"Progressing turns with every change", one(progressing, no, "a"), one(progressing, yes, "b"), 0},
+	} {
+		t.Run(c.reason, func(t *testing.T) {
+			if got := Turned(c.before, c.after); len(got) != c.turned {
+				t.Errorf("turned: %v", got)
+			}
+		})
+	}
+}
+
+func TestBad(t *testing.T) {
+	for _, c := range []struct {
+		kind   string
+		status metav1.ConditionStatus
+		reason string
+		bad    bool
+	}{
+		{ready, metav1.ConditionFalse, commonv1.ReasonReplicas, true},
+		{ready, metav1.ConditionTrue, commonv1.ReasonReplicas, false},
+		{available, metav1.ConditionFalse, commonv1.ReasonScaledToZero, false},
+		{degraded, metav1.ConditionTrue, commonv1.ReasonPodFailing, true},
+		{degraded, metav1.ConditionFalse, commonv1.ReasonAsExpected, false},
+		{commonv1.ConditionPaused, metav1.ConditionTrue, commonv1.ReasonPaused, false},
+	} {
+		if got := Bad(metav1.Condition{Type: c.kind, Status: c.status, Reason: c.reason}); got != c.bad {
+			t.Errorf("%s %s (%s): bad is %t", c.kind, c.status, c.reason, got)
+		}
+	}
+}
+
+func TestSteadyKeepsTheTimeOfAConditionThatStandsAsItStood(t *testing.T) {
+	then, now := metav1.NewTime(time.Unix(1, 0)), metav1.NewTime(time.Unix(2, 0))
+	before := []metav1.Condition{
+		{Type: ready, Status: metav1.ConditionFalse, LastTransitionTime: then},
+		{Type: degraded, Status: metav1.ConditionFalse, LastTransitionTime: then},
+	}
+	after := []metav1.Condition{
+		{Type: ready, Status: metav1.ConditionFalse, LastTransitionTime: now},
+		{Type: degraded, Status: metav1.ConditionTrue, LastTransitionTime: now},
+	}
+	Steady(after, before)
+	if after[0].LastTransitionTime != then || after[1].LastTransitionTime != now {
+		t.Errorf("got %v", after)
+	}
+}
+
+func TestPauseIsSaidOnlyOfWhatWasEverPaused(t *testing.T) {
+	var list []metav1.Condition
+	Pause(&list, 1, false)
+	expect(t, list, map[string]string{})
+	if len(list) != 0 {
+		t.Errorf("got %v", list)
+	}
+	Pause(&list, 1, true)
+	expect(t, list, map[string]string{commonv1.ConditionPaused: "True SpecPaused"})
+	Pause(&list, 2, false)
+	expect(t, list, map[string]string{commonv1.ConditionPaused: "False NotPaused"})
+}
+
+func TestImageSaysWhenANewerDefaultWaits(t *testing.T) {
+	for _, c := range []struct {
+		reason, running, chosen, byDefault string
+		before                             bool
+		is                                 string
+	}{
+		{"the default runs", "a:1", "", "a:1", false, ""},
+		{"a newer default", "a:1", "", "a:2", false, "True NewDefaultImage"},
+		{"an image of the user's", "b:1", "b:1", "a:2", false, ""},
+		{"moved by the user", "a:2", "a:2", "a:2", true, "False CurrentImage"},
+	} {
+		t.Run(c.reason, func(t *testing.T) {
+			var list []metav1.Condition
+			if c.before {
+				Image(&list, 1, "a:1", "", "a:2")
+			}
+			Image(&list, 2, c.running, c.chosen, c.byDefault)
+			if c.is == "" {
+				if len(list) != 0 {
+					t.Errorf("got %v", list)
+				}
+				return
+			}
+			expect(t, list, map[string]string{commonv1.ConditionUpdateAvailable: c.is})
+		})
+	}
+}
+
+func expect(t *testing.T, list []metav1.Condition, are map[string]string) {
+	t.Helper()
+	got := map[string]string{}
+	for _, c := range list {
+		got[c.Type] = string(c.Status) + " " + c.Reason
+	}
+	for kind, want := range are {
+		if got[kind] != want {
+			t.Errorf("%s is %q, not %q", kind, got[kind], want)
+		}
+	}
+}

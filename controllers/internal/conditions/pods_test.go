@@ -1,0 +1,49 @@
+package conditions
+
+import (
+	"testing"
+
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+)
+
+func TestFailing(t *testing.T) {
+	waits := func(reason, message string) corev1.PodStatus {
+		return corev1.PodStatus{ContainerStatuses: []corev1.ContainerStatus{{
+			Name: "c", Image: "i:1", State: corev1.ContainerState{Waiting: &corev1.ContainerStateWaiting{Reason: reason, Message: message}},
+		}}}
+	}
+	crashes := waits("CrashLoopBackOff", "back-off 10s")
+	crashes.ContainerStatuses[0].LastTerminationState.Terminated = &corev1.ContainerStateTerminated{ExitCode: 3, Reason: "Error"}
+	initializes := corev1.PodStatus{InitContainerStatuses: waits("CreateContainerConfigError", "no secret").ContainerStatuses}
+	for _, c := range []struct {
+		reason string
+		status corev1.PodStatus
+		says   string
+	}{
+		{"runs", corev1.PodStatus{Phase: corev1.PodRunning}, ""},
+		{"is being started", waits("ContainerCreating", ""), ""},
+		{"no place", corev1.PodStatus{Conditions: []corev1.PodCondition{{
+			Type: corev1.PodScheduled, Status: corev1.ConditionFalse, Reason: corev1.PodReasonUnschedulable, Message: "0/1 nodes"}}},
+			"pod a: cannot be scheduled: 0/1 nodes"},
+		{"gated, which is no failure", corev1.PodStatus{Conditions: []corev1.PodCondition{{
+			Type: corev1.PodScheduled, Status: corev1.ConditionFalse, Reason: corev1.PodReasonSchedulingGated}}}, ""},
+		{"pulls in vain", waits("ErrImagePull", "not found"), `pod a: container c: image "i:1" cannot be pulled: not found`},
+		{"pulls in vain and waits: the same words", waits("ImagePullBackOff", `Back-off pulling image "i:1": ErrImagePull: not found`),
+			`pod a: container c: image "i:1" cannot be pulled: not found`},
+		{"keeps stopping", crashes, "pod a: container c: keeps stopping: exit code 3 (Error)"},
+		{"an init container", initializes, "pod a: container c: CreateContainerConfigError: no secret"},
+	} {
+		t.Run(c.reason, func(t *testing.T) {
+			pods := []corev1.Pod{{ObjectMeta: metav1.ObjectMeta{Name: "a"}, Status: c.status}}
+			if got := Failing(pods); got != c.says {
+				t.Errorf("says %q, not %q", got, c.says)
+			}
+			pods[0].DeletionTimestamp = &metav1.Time{}
+			pods[0].DeletionTimestamp.Time = pods[0].DeletionTimestamp.AddDate(2000, 0, 0)
+			if got := Failing(pods); got != "" {
+				t.Errorf("a pod that is going says %q", got)
+			}
+		})
+	}
+}

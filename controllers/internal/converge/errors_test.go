@@ -1,0 +1,86 @@
+package converge
+
+import (
+	"errors"
+	"fmt"
+	"testing"
+
+	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	ctrl "sigs.k8s.io/controller-runtime"
+	"sigs.k8s.io/controller-runtime/pkg/reconcile"
+
+	commonv1 "github.com/mainstay-operator/mainstay-operator/api/common/v1"
+)
+
+func TestFate(t *testing.T) {
+	resource := schema.GroupResource{Resource: "services"}
+	conflict := apierrors.NewConflict(resource, "a", errors.New("modified"))
+	internal := apierrors.NewInternalError(errors.New("etcd is away"))
+	ending := apierrors.NewForbidden(resource, "a", errors.New("terminating"))
+	ending.ErrStatus.Details.Causes = []metav1.StatusCause{{Type: corev1.NamespaceTerminatingCause}}
+	refused := apierrors.NewInvalid(schema.GroupKind{Kind: "Service"}, "a", nil)
+	mine := Invalid("spec.image", "%q is none", "a b")
+	foreign := NotOurs("Service", &corev1.Service{ObjectMeta: metav1.ObjectMeta{Name: "a"}})
+
+	const quiet, soon, terminal, backedOff = "quiet", "soon", "terminal", "backed off"
+	for _, c := range []struct {
+		reason string
+		err    error
+		fate   string
+		says   string
+	}{
+		{"nothing wrong", nil, quiet, ""},
+		{"a lost race", conflict, soon, ""},
+		{"a lost race, wrapped", fmt.Errorf("applying: %w", conflict), soon, ""},
+		{"lost races alone", errors.Join(conflict, errors.Join(fmt.Errorf("b: %w", conflict))), soon, ""},
+		{"a lost race beside a failure", errors.Join(conflict, internal), backedOff, commonv1.ReasonRetrying},
+		{"the same, wrapped together", fmt.Errorf("step: %w", errors.Join(conflict, internal)), backedOff, commonv1.ReasonRetrying},
+		{"the namespace goes", ending, quiet, ""},
+		{"the namespace goes in the middle of a race", errors.Join(ending, conflict), soon, ""},
+		{"the namespace goes, and a failure", errors.Join(ending, internal), backedOff, ""},
+		{"the user's mistake", mine, terminal, commonv1.ReasonInvalid},
+		{"the user's mistake, wrapped", fmt.Errorf("planning: %w", mine), terminal, commonv1.ReasonInvalid},
+		{"the user's mistake beside a failure that time mends", errors.Join(internal, mine), backedOff, commonv1.ReasonInvalid},
+		{"a stranger", foreign, backedOff, commonv1.ReasonNameConflict},
+		{"a stranger beside a failure", errors.Join(internal, foreign), backedOff, commonv1.ReasonNameConflict},
+		{"the server's refusal", fmt.Errorf("applying: %w", refused), backedOff, commonv1.ReasonRefused},
+		{"anything else", errors.New("no route to host"), backedOff, commonv1.ReasonRetrying},
+	} {
+		t.Run(c.reason, func(t *testing.T) {
+			result, err := fate(ctrl.Result{}, c.err)
+			got := quiet
+			switch {
+			case errors.Is(err, reconcile.TerminalError(nil)):
+				got = terminal
+			case err != nil:
+				got = backedOff
+			case result.RequeueAfter > 0:
+				got = soon
+			}
+			if got != c.fate {
+				t.Errorf("its fate is %s, not %s", got, c.fate)
+			}
+			if c.says == "" {
+				return
+			}
+			if p := problem(c.err); p == nil || p.Reason != c.says {
+				t.Errorf("it says %v, not %s", p, c.says)
+			}
+		})
+	}
+}
+
+func TestWaitingIsNoError(t *testing.T) {
+	if result, err := fate(ctrl.Result{RequeueAfter: 7}, nil); result.RequeueAfter != 7 || err != nil {
+		t.Errorf("got %v, %v", result, err)
+	}
+}
+
+func TestAMistakeNamesItsField(t *testing.T) {
+	if p := problem(Invalid("spec.image", "%q is none", "a b")); p.Message != `spec.image: "a b" is none` || !p.NeedsHuman {
+		t.Errorf("got %+v", p)
+	}
+}
