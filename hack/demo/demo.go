@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"os"
 	"path/filepath"
 	"time"
@@ -14,6 +15,8 @@ import (
 	"k8s.io/client-go/rest"
 	"k8s.io/client-go/tools/clientcmd"
 	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/log"
+	"sigs.k8s.io/controller-runtime/pkg/log/zap"
 
 	appv1 "github.com/mainstay-operator/mainstay-operator/api/app/v1"
 	cachev1alpha1 "github.com/mainstay-operator/mainstay-operator/api/cache/v1alpha1"
@@ -37,6 +40,7 @@ func newDemo() (*demo, error) {
 	if err != nil {
 		return nil, err
 	}
+	log.SetLogger(zap.New(zap.WriteTo(io.Discard))) // the demo speaks for itself
 	d := &demo{root: root, image: os.Getenv("IMG"), scheme: runtime.NewScheme()}
 	for _, add := range []func(*runtime.Scheme) error{
 		clientgoscheme.AddToScheme, appv1.AddToScheme, cachev1alpha1.AddToScheme, egov1.AddToScheme,

@@ -19,7 +19,9 @@ type Request struct {
 	Code            int
 	At              time.Time
 	URI             string
-	userAgent       string
+	// Forbidden is true when the user lacks the right to it.
+	Forbidden bool
+	userAgent string
 }
 
 func (r Request) String() string {
@@ -82,6 +84,7 @@ type event struct {
 	Response struct {
 		Code int `json:"code"`
 	} `json:"responseStatus"`
+	Annotations map[string]string `json:"annotations"`
 }
 
 // parse leaves an unfinished last line out: it is being written.
@@ -103,7 +106,8 @@ func parse(content []byte) ([]Request, error) {
 		requests = append(requests, Request{
 			User: e.User.Username, Verb: e.Verb, Group: e.Object.Group, Resource: resource(e.Object.Resource, e.Object.Subresource),
 			Namespace: e.Object.Namespace, Name: e.Object.Name,
-			Code: e.Response.Code, At: e.Received, URI: e.RequestURI, userAgent: e.UserAgent,
+			Forbidden: e.Annotations["authorization.k8s.io/decision"] == "forbid",
+			Code:      e.Response.Code, At: e.Received, URI: e.RequestURI, userAgent: e.UserAgent,
 		})
 	}
 	return requests, nil

@@ -11,7 +11,7 @@ const (
 		`"user":{"username":"operator"},"objectRef":{"resource":"leases","namespace":"ops","name":"lead","apiGroup":"coordination.k8s.io"},` +
 		`"responseStatus":{"code":200},"requestReceivedTimestamp":"2026-01-02T03:04:05.678901Z"}` + "\n"
 	patch = `{"stage":"ResponseComplete","verb":"patch","requestURI":"/x","user":{"username":"operator"},` +
-		`"objectRef":{"resource":"redis","subresource":"status","namespace":"shop","name":"a"},"responseStatus":{"code":409}}` + "\n"
+		`"objectRef":{"resource":"redis","subresource":"status","namespace":"shop","name":"a"},"responseStatus":{"code":409},"annotations":{"authorization.k8s.io/decision":"forbid"}}` + "\n"
 	watchBegun = `{"stage":"ResponseStarted","verb":"watch","requestURI":"/api/v1/pods?watch=true","user":{"username":"operator"},"objectRef":{"resource":"pods"}}` + "\n"
 	watchEnded = `{"stage":"ResponseComplete","verb":"watch","requestURI":"/api/v1/pods?watch=true","user":{"username":"operator"},"objectRef":{"resource":"pods"}}` + "\n"
 )
@@ -47,7 +47,7 @@ func TestSince(t *testing.T) {
 		t.Fatalf("a watch counts when it begins, an unfinished line not at all: %v", requests)
 	}
 	first := requests[0]
-	if first.Verb != "patch" || first.Resource != "redis/status" || first.Namespace != "shop" || first.Code != 409 {
+	if first.Verb != "patch" || first.Resource != "redis/status" || first.Namespace != "shop" || first.Code != 409 || !first.Forbidden {
 		t.Errorf("%+v", first)
 	}
 	watches := Matching(requests, func(r Request) bool { return r.Verb == "watch" && r.Resource == "pods" })

@@ -27,6 +27,7 @@ import (
 	appv1 "github.com/mainstay-operator/mainstay-operator/api/app/v1"
 	cachev1alpha1 "github.com/mainstay-operator/mainstay-operator/api/cache/v1alpha1"
 	egov1 "github.com/mainstay-operator/mainstay-operator/api/ego/v1"
+	"github.com/mainstay-operator/mainstay-operator/test/audit"
 	"github.com/mainstay-operator/mainstay-operator/test/traffic"
 )
 
@@ -49,6 +50,8 @@ var (
 	network traffic.Network
 	// namespace is made anew for every spec, and removed after it.
 	namespace string
+	// began is where the audit log stood when the suite began, on hack/cluster.
+	began audit.Mark
 )
 
 // local tells whether this is the cluster of hack/cluster.
@@ -90,6 +93,10 @@ var _ = BeforeSuite(func(ctx SpecContext) {
 	Expect(k8s.Get(ctx, client.ObjectKey{Namespace: operatorNamespace, Name: operatorDeployment}, &manager)).
 		To(Succeed(), "the operator must be deployed, as by make deploy")
 	eventuallyOperatorLeads(ctx)
+	if local() {
+		began, err = auditLog.Now()
+		Expect(err).NotTo(HaveOccurred())
+	}
 })
 
 var _ = BeforeEach(func(ctx SpecContext) {
@@ -108,12 +115,17 @@ var _ = BeforeEach(func(ctx SpecContext) {
 	})
 })
 
-// That every namespace goes away is a promise of its own.
+// That every namespace goes away is a promise of its own, and so is that the
+// shipped rights suffice.
 var _ = AfterSuite(func(ctx SpecContext) {
-	if k8s != nil {
-		eventuallyAlone(ctx, "")
+	if k8s == nil {
+		return
 	}
-})
+	eventuallyAlone(ctx, "")
+	if local() {
+		Expect(operatorRequests(began, func(r audit.Request) bool { return r.Forbidden })).To(BeEmpty())
+	}
+}, NodeTimeout(3*time.Minute))
 
 // eventuallyAlone waits until no spec's namespace is left but one.
 func eventuallyAlone(ctx context.Context, but string) {

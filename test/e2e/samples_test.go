@@ -1,0 +1,154 @@
+package e2e
+
+import (
+	"context"
+	"path/filepath"
+	"slices"
+
+	. "github.com/onsi/ginkgo/v2"
+	. "github.com/onsi/gomega"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/utils/ptr"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	egov1 "github.com/mainstay-operator/mainstay-operator/api/ego/v1"
+	"github.com/mainstay-operator/mainstay-operator/test/factory"
+	"github.com/mainstay-operator/mainstay-operator/test/samples"
+)
+
+// samplesDir holds the very files that users apply.
+var samplesDir = filepath.Join(root, "config", "samples")
+
+// What holds for every kind, shown with its sample.
+var _ = Describe("Every kind", func() {
+	It("does nothing when what is there is applied again", func(ctx SpecContext) {
+		all := applySamples(ctx)
+		eventuallyArrived(ctx, all)
+		Eventually(func(g Gomega) {
+			before := versions(ctx, all)
+			applySamples(ctx)
+			g.Expect(versions(ctx, all)).To(Equal(before))
+		}).WithContext(ctx).Should(Succeed())
+	})
+
+	It("gets there although its operator is killed in the middle", func(ctx SpecContext) {
+		all := applySamples(ctx)
+		killLeader(ctx)
+		eventuallyArrived(ctx, all)
+		var ran egov1.ActivityList
+		Expect(k8s.List(ctx, &ran, client.InNamespace(namespace))).To(Succeed())
+		Expect(ran.Items).To(HaveEach(HaveField("Status.Attempts", HaveLen(1))), "a command runs once")
+		eventuallyOperatorLeads(ctx)
+	})
+
+	It("brings back a child that was deleted", func(ctx SpecContext) {
+		all := applySamples(ctx)
+		eventuallyArrived(ctx, all)
+		for _, owner := range all {
+			for _, child := range children(ctx, owner) {
+				if !restored(owner, child) {
+					continue
+				}
+				By("deleting " + name(child))
+				Expect(k8s.Delete(ctx, &child, client.PropagationPolicy(metav1.DeletePropagationBackground))).To(Succeed())
+				eventuallyNew(ctx, child)
+			}
+		}
+		eventuallyArrived(ctx, all)
+	})
+
+	It("starts afresh when it is deleted and made again under the same name", func(ctx SpecContext) {
+		all := applySamples(ctx)
+		eventuallyArrived(ctx, all)
+		former := map[types.UID]bool{}
+		for _, obj := range all {
+			former[obj.GetUID()] = true
+		}
+		kubectl(ctx, "delete", "-k", samplesDir, "--wait=false")
+		for _, obj := range all {
+			eventuallyGone(ctx, obj)
+		}
+		again := applySamples(ctx)
+		eventuallyArrived(ctx, again)
+		for _, obj := range again {
+			Expect(former).NotTo(HaveKey(obj.GetUID()))
+			for _, child := range children(ctx, obj) {
+				Expect(metav1.GetControllerOfNoCopy(&child).UID).To(Equal(obj.GetUID()))
+			}
+		}
+	})
+
+	It("leaves nothing behind when it is deleted", func(ctx SpecContext) {
+		all := applySamples(ctx)
+		eventuallyArrived(ctx, all)
+		Expect(everything(ctx)).NotTo(BeEmpty())
+		kubectl(ctx, "delete", "-k", samplesDir)
+		Eventually(func() []string { return names(everything(ctx)) }).WithContext(ctx).Should(BeEmpty())
+	})
+
+	It("does not hold its namespace, with commands unfinished", func(ctx SpecContext) {
+		applySamples(ctx) // and does not wait: all are on their way
+		long := factory.Activity("long", "sleep 600").
+			With(func(s *egov1.ActivitySpec) { s.TerminationGracePeriodSeconds = ptr.To[int64](2) }).Build()
+		create(ctx, long)
+		Eventually(prosta).WithArguments(ctx, long).Should(Equal(egov1.Running))
+		kubectl(ctx, "delete", "namespace", namespace, "--timeout=90s")
+	})
+})
+
+// applySamples applies config/samples as a user does, and gives its objects.
+func applySamples(ctx context.Context) []*unstructured.Unstructured {
+	GinkgoHelper()
+	kubectl(ctx, "apply", "-k", samplesDir)
+	all, err := samples.Read(samplesDir)
+	Expect(err).NotTo(HaveOccurred())
+	for _, obj := range all {
+		obj.SetNamespace(namespace)
+		refresh(ctx, obj)
+	}
+	return all
+}
+
+// eventuallyArrived waits until all objects are what their specs ask for.
+func eventuallyArrived(ctx context.Context, all []*unstructured.Unstructured) {
+	GinkgoHelper()
+	Eventually(func(g Gomega) {
+		for _, obj := range all {
+			g.Expect(k8s.Get(ctx, client.ObjectKeyFromObject(obj), obj)).To(Succeed())
+			fate, words := samples.Progress(obj)
+			g.Expect(fate).To(Equal(samples.Arrived), "%s %s: %s", obj.GetKind(), obj.GetName(), words)
+		}
+	}).WithContext(ctx).Should(Succeed())
+}
+
+// versions are the resource versions of objects, as they are now.
+func versions(ctx context.Context, all []*unstructured.Unstructured) map[string]string {
+	GinkgoHelper()
+	seen := map[string]string{}
+	for _, obj := range all {
+		refresh(ctx, obj)
+		seen[obj.GetKind()+"/"+obj.GetName()] = obj.GetResourceVersion()
+	}
+	return seen
+}
+
+// restored tells whether a child comes back as it was. A command's pod does
+// not: it has run. Neither does what holds data: a new one would be another.
+func restored(owner client.Object, child metav1.PartialObjectMetadata) bool {
+	if owner.GetObjectKind().GroupVersionKind().Kind == "Activity" {
+		return false
+	}
+	return slices.Contains([]string{"Deployment", "StatefulSet", "Service", "ConfigMap", "PodDisruptionBudget"}, child.Kind)
+}
+
+// eventuallyNew waits until another object bears the name of one that was deleted.
+func eventuallyNew(ctx context.Context, old metav1.PartialObjectMetadata) {
+	GinkgoHelper()
+	Eventually(func(g Gomega) {
+		found := &metav1.PartialObjectMetadata{TypeMeta: old.TypeMeta}
+		g.Expect(k8s.Get(ctx, client.ObjectKeyFromObject(&old), found)).To(Succeed())
+		g.Expect(found.UID).NotTo(Equal(old.UID))
+	}).WithContext(ctx).Should(Succeed())
+}
