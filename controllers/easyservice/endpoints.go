@@ -11,6 +11,7 @@ import (
 	"k8s.io/utils/ptr"
 
 	appv1 "github.com/mainstay-operator/mainstay-operator/api/app/v1"
+	"github.com/mainstay-operator/mainstay-operator/controllers/internal/conditions"
 )
 
 // endpoints are all addresses of all ports, sorted and never nil. service is nil
@@ -56,14 +57,9 @@ func scheme(p corev1.ServicePort) string {
 func lowestHost(pods []corev1.Pod) string {
 	lowest := ""
 	for i := range pods {
-		for _, c := range pods[i].Status.Conditions {
-			host := pods[i].Status.HostIP
-			if c.Type != corev1.PodReady || c.Status != corev1.ConditionTrue || !pods[i].DeletionTimestamp.IsZero() {
-				continue
-			}
-			if lowest == "" || host < lowest {
-				lowest = host
-			}
+		host := pods[i].Status.HostIP
+		if conditions.PodReady(&pods[i]) && (lowest == "" || host < lowest) {
+			lowest = host
 		}
 	}
 	return lowest

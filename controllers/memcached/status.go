@@ -54,10 +54,8 @@ func updated(set *appsv1.StatefulSet) int32 {
 func readyNames(pods []corev1.Pod) []string {
 	names := []string{}
 	for i := range pods {
-		for _, c := range pods[i].Status.Conditions {
-			if c.Type == corev1.PodReady && c.Status == corev1.ConditionTrue && pods[i].DeletionTimestamp.IsZero() {
-				names = append(names, pods[i].Name)
-			}
+		if conditions.PodReady(&pods[i]) {
+			names = append(names, pods[i].Name)
 		}
 	}
 	slices.Sort(names)

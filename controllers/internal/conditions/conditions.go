@@ -85,13 +85,14 @@ func Turned(before, after []metav1.Condition) []metav1.Condition {
 	return turned
 }
 
-// Bad is true for a condition whose status is the unwelcome one.
+// Bad is true for a condition whose status is unwelcome, and not just the
+// ordinary company of a change that was asked for.
 func Bad(c metav1.Condition) bool {
 	switch c.Type {
 	case commonv1.ConditionDegraded, commonv1.ConditionFailed:
 		return c.Status == metav1.ConditionTrue
 	case commonv1.ConditionReady, commonv1.ConditionAvailable:
-		return c.Status == metav1.ConditionFalse && c.Reason != commonv1.ReasonScaledToZero
+		return c.Status == metav1.ConditionFalse && c.Reason != commonv1.ReasonScaledToZero && c.Reason != commonv1.ReasonRolling
 	}
 	return false
 }

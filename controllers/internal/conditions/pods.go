@@ -2,10 +2,18 @@ package conditions
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 
 	corev1 "k8s.io/api/core/v1"
 )
+
+// PodReady is true for a pod that serves and is not going.
+func PodReady(pod *corev1.Pod) bool {
+	return pod.DeletionTimestamp.IsZero() && slices.ContainsFunc(pod.Status.Conditions, func(c corev1.PodCondition) bool {
+		return c.Type == corev1.PodReady && c.Status == corev1.ConditionTrue
+	})
+}
 
 // Failing says what keeps the first failing pod, in the given order, from
 // starting. The words do not change while the cause stays, so that a kubelet
