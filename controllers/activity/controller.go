@@ -6,12 +6,12 @@ import (
 	"context"
 	"fmt"
 	"slices"
-	"time"
 
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 	corev1client "k8s.io/client-go/kubernetes/typed/core/v1"
+	"k8s.io/utils/clock"
 	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
@@ -33,8 +33,8 @@ type Reconciler struct {
 	Live client.Reader
 	// Output reads what a command printed.
 	Output Output
-	// Now is the clock.
-	Now func() time.Time
+	// Clock tells when a result was noted and when a ttl has run out.
+	Clock clock.PassiveClock
 	// DefaultImage is what an object that names no image starts with.
 	DefaultImage string
 }
@@ -135,7 +135,7 @@ func (r *Reconciler) act(ctx context.Context, todo step, a *egov1.Activity, pod 
 
 // record writes the end of the attempt into the status, and what it printed.
 func (r *Reconciler) record(ctx context.Context, a *egov1.Activity, pod *corev1.Pod) {
-	conclude(a, pod, metav1.NewTime(r.Now()))
+	conclude(a, pod, metav1.NewTime(r.Clock.Now()))
 	a.Status.OutputTail = ""
 	if current(a).ExitCode != nil && wanted(a) > 0 {
 		tail, err := r.Output.Tail(ctx, pod, wanted(a))
@@ -153,7 +153,7 @@ func (r *Reconciler) expire(ctx context.Context, a *egov1.Activity, save converg
 	if !ok {
 		return ctrl.Result{}, nil
 	}
-	if left := at.Sub(r.Now()); left > 0 {
+	if left := at.Sub(r.Clock.Now()); left > 0 {
 		return ctrl.Result{RequeueAfter: left}, nil
 	}
 	a.SetObservedGeneration(a.Generation)
@@ -189,7 +189,7 @@ func (r *Reconciler) SetupWithManager(mgr ctrl.Manager) error {
 	if err != nil {
 		return fmt.Errorf("making the client that reads output: %w", err)
 	}
-	r.Live, r.Output, r.Now, r.Release = mgr.GetAPIReader(), podLogs{pods}, time.Now, r.letGo
+	r.Live, r.Output, r.Clock, r.Release = mgr.GetAPIReader(), podLogs{pods}, clock.RealClock{}, r.letGo
 	return ctrl.NewControllerManagedBy(mgr).
 		For(&egov1.Activity{}).
 		Watches(&corev1.Pod{}, converge.ByInstance(kind)).

@@ -19,7 +19,6 @@ import (
 var faults = map[string]func(o *operator, do func() error) error{
 	"killed before the call": func(o *operator, _ func() error) error { o.kill(); return errKilled },
 	"killed after the call":  func(o *operator, do func() error) error { _ = do(); o.kill(); return errKilled },
-	"not carried out":        func(_ *operator, _ func() error) error { return errLost },
 	"answer lost":            func(_ *operator, do func() error) error { _ = do(); return errLost },
 	"conflict": func(_ *operator, _ func() error) error {
 		return apierrors.NewConflict(schema.GroupResource{Resource: "any"}, "any", errLost)
@@ -40,7 +39,7 @@ type tale struct {
 
 var tales = map[string]tale{
 	"success":         {exits: []int32{0}, want: egov1.Succeeded, attempts: 1},
-	"two retries":     {spec: egov1.ActivitySpec{Retries: 3}, exits: []int32{1, 2, 0}, want: egov1.Succeeded, attempts: 3},
+	"a retry":         {spec: egov1.ActivitySpec{Retries: 3}, exits: []int32{1, 0}, want: egov1.Succeeded, attempts: 2},
 	"all fail":        {spec: egov1.ActivitySpec{Retries: 1}, exits: []int32{1}, want: egov1.Failed, attempts: 2},
 	"cancelled":       {exits: []int32{forever}, meddle: cancel, want: egov1.Cancelled, attempts: 1},
 	"cancelled early": {spec: egov1.ActivitySpec{Cancel: true}, exits: []int32{0}, want: egov1.Cancelled, attempts: 1},

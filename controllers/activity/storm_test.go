@@ -63,7 +63,7 @@ func (l *leader) die() {
 // TestStorm lets two leaders that do not know of each other run into every kind
 // of weather. The promise is held after every write; in the end all must be calm.
 func TestStorm(t *testing.T) {
-	for seed := range uint64(150) {
+	for seed := range uint64(120) {
 		t.Run(fmt.Sprintf("%03d", seed), func(t *testing.T) {
 			chance := rand.New(rand.NewPCG(seed, 0))
 			w := newWorld(t, 1, 2, forever, 0)

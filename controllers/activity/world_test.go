@@ -19,6 +19,7 @@ import (
 	utilruntime "k8s.io/apimachinery/pkg/util/runtime"
 	testingclient "k8s.io/client-go/testing"
 	"k8s.io/client-go/tools/events"
+	clocktesting "k8s.io/utils/clock/testing"
 	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/client/fake"
@@ -126,10 +127,16 @@ func (w *world) promise() {
 			w.t.Errorf("attempt %s was started twice: pods %s and %s", p.Name, one, p.UID)
 		}
 		w.started[p.Name] = p.UID
-		for j := range pods {
-			if other := &pods[j]; j != i && family(other) == family(p) && !gated(other) && !ended(other) && !ended(p) {
-				w.t.Errorf("%s and %s run at the same time", p.Name, other.Name)
-			}
+		w.alone(p, pods)
+	}
+}
+
+// alone: no other attempt of the same Activity may still run beside this one.
+func (w *world) alone(p *corev1.Pod, pods []corev1.Pod) {
+	w.t.Helper()
+	for i := range pods {
+		if other := &pods[i]; other.Name != p.Name && family(other) == family(p) && !gated(other) && !ended(other) && !ended(p) {
+			w.t.Errorf("%s and %s run at the same time", p.Name, other.Name)
 		}
 	}
 }
@@ -232,7 +239,7 @@ func (w *world) operator() *operator {
 		Converger:    converge.Converger{Client: o.cache, Events: &events.FakeRecorder{}},
 		Live:         wire,
 		Output:       printed{},
-		Now:          func() time.Time { return w.now },
+		Clock:        clocktesting.NewFakePassiveClock(w.now),
 		DefaultImage: "busybox",
 	}
 	o.Release = o.letGo
