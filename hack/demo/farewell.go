@@ -13,10 +13,10 @@ func (d *demo) farewell(ctx context.Context) error {
 		return err
 	}
 	fmt.Printf(`
-=== try next   (export KUBECONFIG=%s PATH=%s/.bin:$PATH)
-kubectl scale memcached/sample-cache --replicas=3 && kubectl get memcached -w
-kubectl delete service sample-web                 # and look again: it is back
-kubectl explain redis.spec                        # make demo-down removes everything
+=== try next   (export KUBECONFIG=%s PATH=%s/.bin:$PATH; make demo-down removes everything)
+kubectl scale memcached/sample-cache --replicas=3; kubectl get memcached -w
+kubectl delete deployment web; kubectl get easyservice -w
+kubectl delete pod --force "$(kubectl get redis sample-redis -o jsonpath={.status.master})"; kubectl get redis -w
 `, os.Getenv("KUBECONFIG"), d.root)
 	return nil
 }

@@ -4,6 +4,7 @@ import (
 	"context"
 	"path/filepath"
 	"slices"
+	"time"
 
 	. "github.com/onsi/ginkgo/v2"
 	. "github.com/onsi/gomega"
@@ -85,7 +86,8 @@ var _ = Describe("Every kind", func() {
 		eventuallyArrived(ctx, all)
 		Expect(everything(ctx)).NotTo(BeEmpty())
 		kubectl(ctx, "delete", "-k", samplesDir)
-		Eventually(func() []string { return names(everything(ctx)) }).WithContext(ctx).Should(BeEmpty())
+		Eventually(func() []string { return names(everything(ctx)) }).
+			WithContext(ctx).WithPolling(2 * time.Second).Should(BeEmpty())
 	})
 
 	It("does not hold its namespace, with commands unfinished", func(ctx SpecContext) {

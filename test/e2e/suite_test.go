@@ -35,8 +35,10 @@ const (
 	// faults labels specs that need the cluster of hack/cluster: its audit log,
 	// its node's processes or network.
 	faults = "faults"
-	// patience is how long a change may take to come about, images at hand.
-	patience = 90 * time.Second
+	// patience is how long a change may take to come about, images at hand. A
+	// StatefulSet of a former one's name waits for its last pod, and backs off
+	// for as long again.
+	patience = 2 * time.Minute
 	// namespaceLabel marks the namespaces that specs have made.
 	namespaceLabel = "mainstay-e2e"
 )
@@ -81,7 +83,7 @@ var _ = BeforeSuite(func(ctx SpecContext) {
 	var err error
 	config, err = ctrl.GetConfig()
 	Expect(err).NotTo(HaveOccurred(), "KUBECONFIG must name a cluster, as made by make cluster-up")
-	config.QPS = -1
+	config.QPS, config.WarningHandler = -1, rest.NoWarnings{}
 	k8s, err = client.New(config, client.Options{Scheme: scheme})
 	Expect(err).NotTo(HaveOccurred())
 	if network, err = traffic.Forwarded(config); local() {
