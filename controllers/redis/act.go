@@ -10,7 +10,6 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/utils/ptr"
 	ctrlclient "sigs.k8s.io/controller-runtime/pkg/client"
 
 	cachev1alpha1 "github.com/mainstay-operator/mainstay-operator/api/cache/v1alpha1"
@@ -27,9 +26,9 @@ func (r *Reconciler) act(ctx context.Context, redis *cachev1alpha1.Redis, f *fle
 	case fence:
 		return each(s.nodes, func(name string) error { return f.servers[name].Fence(ctx) })
 	case promote:
-		return doPromote(ctx, redis, f, s, save)
+		return r.doPromote(ctx, redis, f, s, save)
 	case handOver:
-		return doHandOver(ctx, redis, f, s, save)
+		return r.doHandOver(ctx, redis, f, s, save)
 	case record:
 		return doRecord(ctx, redis, f, s.nodes[0], save)
 	case attach:
@@ -50,10 +49,10 @@ func (r *Reconciler) act(ctx context.Context, redis *cachev1alpha1.Redis, f *fle
 }
 
 // promote a fenced node that has all that was confirmed.
-func doPromote(ctx context.Context, redis *cachev1alpha1.Redis, f *fleet, s step, save converge.Save) error {
+func (r *Reconciler) doPromote(ctx context.Context, redis *cachev1alpha1.Redis, f *fleet, s step, save converge.Save) error {
 	heir, _ := f.find(s.nodes[0])
 	server := f.servers[heir.name]
-	if err := intend(ctx, redis, s, save); err != nil {
+	if err := r.intend(ctx, redis, s, save); err != nil {
 		return err
 	}
 	if err := server.Outrank(ctx); err != nil {
@@ -65,16 +64,16 @@ func doPromote(ctx context.Context, redis *cachev1alpha1.Redis, f *fleet, s step
 	if err := server.Promote(ctx, effective(redis)); err != nil {
 		return err
 	}
-	return crown(ctx, redis, f, heir, save)
+	return r.crown(ctx, redis, f, heir, save)
 }
 
 // handOver moves the master without losing a write: fenced, the old one takes no
 // more and still feeds its replicas. Fails it half way, nobody is master and the
 // next pass promotes the one that has all, which the old master is.
-func doHandOver(ctx context.Context, redis *cachev1alpha1.Redis, f *fleet, s step, save converge.Save) error {
+func (r *Reconciler) doHandOver(ctx context.Context, redis *cachev1alpha1.Redis, f *fleet, s step, save converge.Save) error {
 	heir, _ := f.find(s.nodes[0])
 	old, target := f.recorded(redis), f.servers[heir.name]
-	if err := intend(ctx, redis, s, save); err != nil {
+	if err := r.intend(ctx, redis, s, save); err != nil {
 		return err
 	}
 	if err := errors.Join(old.Outrank(ctx), target.Outrank(ctx)); err != nil {
@@ -93,7 +92,7 @@ func doHandOver(ctx context.Context, redis *cachev1alpha1.Redis, f *fleet, s ste
 	if err := target.Promote(ctx, effective(redis)); err != nil {
 		return err
 	}
-	err := crown(ctx, redis, f, heir, save)
+	err := r.crown(ctx, redis, f, heir, save)
 	if f.ghostServer != nil { // no Service leads there any more
 		err = errors.Join(err, f.ghostServer.SendAway(ctx))
 	}
@@ -101,12 +100,12 @@ func doHandOver(ctx context.Context, redis *cachev1alpha1.Redis, f *fleet, s ste
 }
 
 // intend saves what is about to happen, under a new epoch.
-func intend(ctx context.Context, redis *cachev1alpha1.Redis, s step, save converge.Save) error {
+func (r *Reconciler) intend(ctx context.Context, redis *cachev1alpha1.Redis, s step, save converge.Save) error {
 	redis.Status.Epoch++
 	redis.Status.TargetMaster = s.nodes[0]
 	redis.Status.LastFailover = &cachev1alpha1.RedisFailover{
 		Epoch: redis.Status.Epoch, From: redis.Status.Master, To: s.nodes[0],
-		Reason: s.why, Evidence: s.evidence, Unsafe: s.unsafe, DetectedAt: metav1.NowMicro(),
+		Reason: s.why, Evidence: s.evidence, Unsafe: s.unsafe, DetectedAt: *r.now(),
 	}
 	if s.do == promote { // until then nobody takes writes
 		noMaster(redis, s.nodes[0]+" is becoming master")
@@ -115,8 +114,8 @@ func intend(ctx context.Context, redis *cachev1alpha1.Redis, s step, save conver
 }
 
 // crown records the new master with those who will follow it, then lets them.
-func crown(ctx context.Context, redis *cachev1alpha1.Redis, f *fleet, heir member, save converge.Save) error {
-	redis.Status.LastFailover.PromotedAt = ptr.To(metav1.NowMicro())
+func (r *Reconciler) crown(ctx context.Context, redis *cachev1alpha1.Redis, f *fleet, heir member, save converge.Save) error {
+	redis.Status.LastFailover.PromotedAt = r.now()
 	followers := f.where(func(m member) bool {
 		return m.name != heir.name && m.answers() && !m.deleting && ordinal(m.name) < size(redis)
 	})

@@ -15,6 +15,7 @@ import (
 	"k8s.io/apimachinery/pkg/api/resource"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/utils/clock"
 	"k8s.io/utils/ptr"
 	ctrl "sigs.k8s.io/controller-runtime"
 	ctrlclient "sigs.k8s.io/controller-runtime/pkg/client"
@@ -53,6 +54,7 @@ type Reconciler struct {
 	// DefaultImage is what an object that names no image starts with.
 	DefaultImage string
 
+	clock  clock.PassiveClock
 	live   ctrlclient.Reader // reads past the cache
 	memory memory
 }
@@ -101,7 +103,7 @@ func (r *Reconciler) story(ctx context.Context, redis *cachev1alpha1.Redis, save
 		return r.report(redis, f, next, set, pods), err
 	}
 	if last := redis.Status.LastFailover; last != nil && last.RoutedAt == nil && last.To == redis.Status.Master {
-		last.RoutedAt = ptr.To(metav1.NowMicro())
+		last.RoutedAt = r.now()
 		r.Events.Eventf(redis, nil, corev1.EventTypeNormal, "MasterChanged", last.Reason, "%s is master in epoch %d", last.To, last.Epoch)
 	}
 	if next.changes() {
@@ -117,6 +119,8 @@ func (r *Reconciler) report(redis *cachev1alpha1.Redis, f *fleet, next step, set
 	conditions.Image(&redis.Status.Conditions, redis.Generation, r.image(redis, set), redis.Spec.Image, r.DefaultImage)
 	return ctrl.Result{RequeueAfter: next.after}
 }
+
+func (r *Reconciler) now() *metav1.MicroTime { return ptr.To(metav1.NewMicroTime(r.clock.Now())) }
 
 // workload is the StatefulSet, empty when there is none, and its pods.
 func (r *Reconciler) workload(ctx context.Context, redis *cachev1alpha1.Redis) (*appsv1.StatefulSet, []corev1.Pod, error) {
@@ -159,6 +163,7 @@ func (r *Reconciler) image(redis *cachev1alpha1.Redis, set *appsv1.StatefulSet) 
 // SetupWithManager starts the controller.
 func (r *Reconciler) SetupWithManager(mgr ctrl.Manager) error {
 	r.Owned = Owned
+	r.clock = clock.RealClock{}
 	r.live = mgr.GetAPIReader()
 	r.memory.news = make(chan event.GenericEvent)
 	r.Release = func(_ context.Context, key types.NamespacedName) error {

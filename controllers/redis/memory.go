@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/utils/clock"
 	"sigs.k8s.io/controller-runtime/pkg/event"
 
 	cachev1alpha1 "github.com/mainstay-operator/mainstay-operator/api/cache/v1alpha1"
@@ -61,7 +62,7 @@ func (m *memory) forget(key types.NamespacedName) {
 }
 
 // frozen is how long every server that answers has followed nobody.
-func (m *memory) frozen(redis *cachev1alpha1.Redis, w world) time.Duration {
+func (m *memory) frozen(redis *cachev1alpha1.Redis, w world, clock clock.PassiveClock) time.Duration {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	known := m.of(redis)
@@ -72,9 +73,9 @@ func (m *memory) frozen(redis *cachev1alpha1.Redis, w world) time.Duration {
 		known.frozenSince = time.Time{}
 		return 0
 	case known.frozenSince.IsZero():
-		known.frozenSince = time.Now()
+		known.frozenSince = clock.Now()
 	}
-	return time.Since(known.frozenSince)
+	return clock.Since(known.frozenSince)
 }
 
 // settle keeps the passwords that were found and makes those that were not,

@@ -69,7 +69,7 @@ func (f *fleet) close() {
 func (r *Reconciler) observe(ctx context.Context, redis *cachev1alpha1.Redis, pods []corev1.Pod, set *appsv1.StatefulSet, c credentials) *fleet {
 	f := &fleet{servers: map[string]server{}}
 	for i := range pods {
-		m := fromPod(&pods[i], set)
+		m := r.fromPod(&pods[i], set)
 		f.members = append(f.members, m)
 		if m.address != "" {
 			f.servers[m.name] = node.Open(m.address, c.operator)
@@ -83,10 +83,10 @@ func (r *Reconciler) observe(ctx context.Context, redis *cachev1alpha1.Redis, po
 	}
 	f.look(ctx)
 
-	f.frozenFor = r.memory.frozen(redis, f.world)
+	f.frozenFor = r.memory.frozen(redis, f.world, r.clock)
 	f.sinceRouted = goodbyes + 1 // long ago
 	if last := redis.Status.LastFailover; last != nil && last.RoutedAt != nil {
-		f.sinceRouted = time.Since(last.RoutedAt.Time)
+		f.sinceRouted = r.clock.Since(last.RoutedAt.Time)
 	}
 	return f
 }
@@ -106,7 +106,7 @@ func (f *fleet) look(ctx context.Context) {
 	all.Wait()
 }
 
-func fromPod(pod *corev1.Pod, set *appsv1.StatefulSet) member {
+func (r *Reconciler) fromPod(pod *corev1.Pod, set *appsv1.StatefulSet) member {
 	m := member{
 		name:     pod.Name,
 		podUID:   pod.UID,
@@ -118,7 +118,7 @@ func fromPod(pod *corev1.Pod, set *appsv1.StatefulSet) member {
 	if m.deleting {
 		// The timestamp is the end of the grace.
 		asked := pod.DeletionTimestamp.Add(-time.Duration(*pod.DeletionGracePeriodSeconds) * time.Second)
-		m.deletingFor = time.Since(asked)
+		m.deletingFor = r.clock.Since(asked)
 	}
 	for _, c := range pod.Status.ContainerStatuses {
 		if c.Name == kind {

@@ -29,9 +29,9 @@ func TestDesired(t *testing.T) {
 		redis  *cachev1alpha1.Redis
 		more   []string
 	}{
-		{"no route before there is a master", named("a", 3), []string{"PodDisruptionBudget/a"}},
-		{"then one", withMaster(named("a", 3), "a-1"), []string{"PodDisruptionBudget/a", "Service/a"}},
-		{"one node may go at any time", withMaster(named("a", 1), "a-0"), []string{"Service/a"}},
+		{"no route before there is a master", sized(3), []string{"PodDisruptionBudget/a"}},
+		{"then one", withMaster(sized(3), "a-1"), []string{"PodDisruptionBudget/a", "Service/a"}},
+		{"one node may go at any time", withMaster(sized(1), "a-0"), []string{"Service/a"}},
 	} {
 		t.Run(c.reason, func(t *testing.T) {
 			want := append([]string{"Secret/a-auth", "Secret/a-files", "Secret/a-system", "Service/a-headless", "Service/a-replicas", "StatefulSet/a"}, c.more...)
@@ -44,7 +44,7 @@ func TestDesired(t *testing.T) {
 }
 
 func TestRouteIsOnePod(t *testing.T) {
-	selector := master(withMaster(named("a", 3), "a-1")).Spec.Selector
+	selector := master(withMaster(sized(3), "a-1")).Spec.Selector
 	if selector[labelPod] != "a-1" || len(selector) != 3 {
 		t.Errorf("got %v", selector)
 	}
@@ -52,7 +52,7 @@ func TestRouteIsOnePod(t *testing.T) {
 
 // A node beyond the size stays until nothing depends on it.
 func TestPodsOutliveTheirSize(t *testing.T) {
-	r := named("a", 2)
+	r := sized(2)
 	r.Status.Replication = &cachev1alpha1.RedisReplication{Master: cachev1alpha1.RedisProcess{Name: "a-4"}}
 	if got := pods(r); got != 5 {
 		t.Errorf("the master would be removed: %d pods", got)
@@ -70,7 +70,7 @@ func TestPodsOutliveTheirSize(t *testing.T) {
 
 func TestNodes(t *testing.T) {
 	set := func(change func(*cachev1alpha1.Redis)) *appsv1ac.StatefulSetApplyConfiguration {
-		r := named("a", 3)
+		r := sized(3)
 		change(r)
 		return nodes(r, choice{credentials: passwords, image: "redis:x", volume: resource.MustParse("1Gi")})
 	}
@@ -117,9 +117,9 @@ func TestNodes(t *testing.T) {
 	}
 }
 
-func named(name string, size int32) *cachev1alpha1.Redis {
+func sized(size int32) *cachev1alpha1.Redis {
 	r := &cachev1alpha1.Redis{}
-	r.Name, r.Spec.Size = name, &size
+	r.Name, r.Spec.Size = "a", &size
 	return r
 }
 

@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/utils/clock"
 	"k8s.io/utils/ptr"
 
 	cachev1alpha1 "github.com/mainstay-operator/mainstay-operator/api/cache/v1alpha1"
@@ -58,7 +59,7 @@ type sim struct {
 }
 
 func newSim(t *testing.T, seed uint64) *sim {
-	s := &sim{t: t, rand: rand.New(rand.NewPCG(seed, 7)), r: &Reconciler{}, redis: &cachev1alpha1.Redis{}, pending: map[int]*process{}}
+	s := &sim{t: t, rand: rand.New(rand.NewPCG(seed, 7)), r: &Reconciler{clock: clock.RealClock{}}, redis: &cachev1alpha1.Redis{}, pending: map[int]*process{}}
 	s.persists = s.rand.IntN(2) == 0
 	size := int32(2 + s.rand.IntN(4))
 	s.redis.Name, s.redis.UID, s.redis.Spec.Size = "a", "a", ptr.To(size)
@@ -201,7 +202,7 @@ func (s *sim) happen() {
 	case roll < 98:
 		p.silent = !p.silent
 	default:
-		time.Sleep(time.Second)
+		<-time.After(time.Second)
 	}
 }
 
@@ -305,7 +306,7 @@ func (s *sim) pass(doom int) verb {
 		}
 	}
 	s.lookAt(f)
-	f.frozenFor = s.r.memory.frozen(redis, f.world)
+	f.frozenFor = s.r.memory.frozen(redis, f.world, s.r.clock)
 	next := plan(redis, f.world)
 	s.note("plan: %s %s", next, next.why)
 	s.doom = doom
@@ -367,7 +368,7 @@ func (s *sim) heal() {
 				s.replicate(p)
 			}
 		}
-		time.Sleep(100 * time.Millisecond)
+		<-time.After(100 * time.Millisecond)
 		switch do {
 		case rest:
 			s.hasAll(s.at(s.redis.Status.Replication.Master.Address))

@@ -9,7 +9,7 @@ import (
 	commonv1 "github.com/mainstay-operator/mainstay-operator/api/common/v1"
 )
 
-// RedisAllowUnsafePromotion, set on a Redis to the epoch that its status shows,
+// RedisAllowUnsafePromotion is an annotation: set to the epoch that the status shows, it
 // lets a replica become master although confirmed writes may be lost by it.
 const RedisAllowUnsafePromotion = "mainstay-operator.io/allow-unsafe-promotion"
 

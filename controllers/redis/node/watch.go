@@ -10,6 +10,8 @@ import (
 	"strconv"
 	"strings"
 	"time"
+
+	"k8s.io/utils/clock"
 )
 
 const (
@@ -70,7 +72,7 @@ func listen(ctx context.Context, hostport string, changed func()) bool {
 			last = role
 			changed()
 		}
-		_ = conn.SetReadDeadline(time.Now().Add(watchInterval))
+		_ = conn.SetReadDeadline(clock.RealClock{}.Now().Add(watchInterval))
 		if _, err := replies.Peek(1); !errors.Is(err, os.ErrDeadlineExceeded) {
 			return true // it ended, or speaks unasked
 		}
@@ -79,7 +81,7 @@ func listen(ctx context.Context, hostport string, changed func()) bool {
 
 // ask sends one inline command and reads its answer as flat words.
 func ask(conn net.Conn, replies *bufio.Reader, command string) ([]string, error) {
-	if err := conn.SetDeadline(time.Now().Add(watchPatience)); err != nil {
+	if err := conn.SetDeadline(clock.RealClock{}.Now().Add(watchPatience)); err != nil {
 		return nil, err
 	}
 	if _, err := conn.Write([]byte(command + "\r\n")); err != nil {
