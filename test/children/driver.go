@@ -71,5 +71,6 @@ func (d *Driver) saveStatus(ctx context.Context, obj, before client.Object) erro
 	if apiequality.Semantic.DeepEqual(obj, before) {
 		return nil
 	}
-	return client.IgnoreNotFound(d.Status().Patch(ctx, obj, client.MergeFrom(before)))
+	patch := client.MergeFromWithOptions(before, client.MergeFromWithOptimisticLock{}) // the cache may lag
+	return client.IgnoreNotFound(d.Status().Patch(ctx, obj, patch))
 }

@@ -38,8 +38,14 @@ const (
 	Internal
 )
 
-// All are the faults there are.
-var All = []Fault{CrashBefore, CrashAfter, TimeoutBefore, TimeoutAfter, Forbidden, Conflict, Invalid, TooMany, Internal}
+var (
+	// Lost are the faults after which the process does not know, or is no more.
+	Lost = []Fault{CrashBefore, CrashAfter, TimeoutBefore, TimeoutAfter}
+	// Refusals are the faults of which the server says that it has done nothing.
+	Refusals = []Fault{Forbidden, Conflict, Invalid, TooMany, Internal}
+	// All are the faults there are.
+	All = append(append([]Fault{}, Lost...), Refusals...)
+)
 
 // Crash is true for a fault that the process does not outlive.
 func (f Fault) Crash() bool { return f == CrashBefore || f == CrashAfter }

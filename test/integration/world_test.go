@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 
@@ -121,6 +122,9 @@ func normal(value any) any {
 		for key, inner := range v {
 			if !slices.Contains(passing, key) || inner == corev1.ClusterIPNone {
 				kept[key] = normal(inner)
+			}
+			if counts, ok := kept["status"].(map[string]any); ok { // none and not yet counted are the same
+				maps.DeleteFunc(counts, func(_ string, count any) bool { return count == int64(0) })
 			}
 		}
 		return kept
