@@ -19,6 +19,13 @@ const (
 	writeLimit = 250 * time.Millisecond
 )
 
+// quiet drops the client library's own log: a writer counts its failures.
+type quiet struct{}
+
+func (quiet) Printf(context.Context, string, ...any) {}
+
+func init() { redis.SetLogger(quiet{}) }
+
 // Writer writes numbered keys to a Redis as an application does that wants its
 // writes safe: each is confirmed by WAIT 1, and after a failure the next goes
 // over a fresh connection.

@@ -1,0 +1,66 @@
+package factory
+
+import (
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/resource"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/utils/ptr"
+
+	cachev1alpha1 "github.com/mainstay-operator/mainstay-operator/api/cache/v1alpha1"
+)
+
+// RedisMaker makes a Redis.
+type RedisMaker struct{ made cachev1alpha1.Redis }
+
+// Redis starts one with nothing but a name.
+func Redis(name string) *RedisMaker {
+	return &RedisMaker{cachev1alpha1.Redis{ObjectMeta: metav1.ObjectMeta{Name: name}}}
+}
+
+// Size sets the number of nodes.
+func (f *RedisMaker) Size(size int32) *RedisMaker {
+	f.made.Spec.Size = ptr.To(size)
+	return f
+}
+
+// Image sets the image.
+func (f *RedisMaker) Image(image string) *RedisMaker {
+	f.made.Spec.Image = image
+	return f
+}
+
+// Storage gives each node a volume of that size.
+func (f *RedisMaker) Storage(size string) *RedisMaker {
+	f.made.Spec.Storage = &cachev1alpha1.RedisStorage{Size: resource.MustParse(size)}
+	return f
+}
+
+// Config sets one directive.
+func (f *RedisMaker) Config(name, value string) *RedisMaker {
+	if f.made.Spec.Config == nil {
+		f.made.Spec.Config = map[string]cachev1alpha1.RedisConfigValue{}
+	}
+	f.made.Spec.Config[name] = cachev1alpha1.RedisConfigValue(value)
+	return f
+}
+
+// MinReplicas sets W.
+func (f *RedisMaker) MinReplicas(w int32) *RedisMaker {
+	f.made.Spec.Durability = &cachev1alpha1.RedisDurability{MinReplicasToWrite: ptr.To(w)}
+	return f
+}
+
+// Limit sets the memory limit.
+func (f *RedisMaker) Limit(memory string) *RedisMaker {
+	f.made.Spec.Resources.Limits = corev1.ResourceList{corev1.ResourceMemory: resource.MustParse(memory)}
+	return f
+}
+
+// With changes anything else.
+func (f *RedisMaker) With(change func(*cachev1alpha1.RedisSpec)) *RedisMaker {
+	change(&f.made.Spec)
+	return f
+}
+
+// Build gives the object.
+func (f *RedisMaker) Build() *cachev1alpha1.Redis { return f.made.DeepCopy() }

@@ -1,0 +1,108 @@
+package integration
+
+import (
+	"context"
+	"strings"
+
+	. "github.com/onsi/ginkgo/v2"
+	. "github.com/onsi/gomega"
+	"k8s.io/apimachinery/pkg/api/resource"
+	"k8s.io/apimachinery/pkg/util/intstr"
+	"k8s.io/utils/ptr"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	cachev1alpha1 "github.com/mainstay-operator/mainstay-operator/api/cache/v1alpha1"
+	commonv1 "github.com/mainstay-operator/mainstay-operator/api/common/v1"
+	"github.com/mainstay-operator/mainstay-operator/test/factory"
+)
+
+var _ = Describe("Redis", func() {
+	plain := func() *factory.RedisMaker { return factory.Redis("a") }
+	with := func(change func(*cachev1alpha1.RedisSpec)) client.Object { return plain().With(change).Build() }
+	persisting := func(mode cachev1alpha1.RedisPersistenceMode) *cachev1alpha1.RedisPersistence {
+		return &cachev1alpha1.RedisPersistence{Mode: mode}
+	}
+
+	DescribeTable("is refused", func(obj client.Object, field string) { reject(obj, field) },
+		Entry("size -1", plain().Size(-1).Build(), "spec.size"),
+		Entry("size 0", plain().Size(0).Build(), "spec.size"),
+		Entry("size 10", plain().Size(10).Build(), "spec.size"),
+		Entry("size of a million", plain().Size(1_000_000).Build(), "spec.size"),
+		Entry("image with a space", plain().Image("redis latest").Build(), "spec.image"),
+		Entry("image too long", plain().Image(strings.Repeat("a", 513)).Build(), "spec.image"),
+		Entry("storage too small for anything", plain().Storage("63Mi").Build(), "storage.size"),
+		Entry("an unknown retention", plain().Storage("1Gi").With(func(s *cachev1alpha1.RedisSpec) { s.Storage.Retention = "Keep" }).Build(), "spec.storage.retention"),
+		Entry("an empty storage class", plain().Storage("1Gi").With(func(s *cachev1alpha1.RedisSpec) { s.Storage.StorageClassName = ptr.To("") }).Build(), "spec.storage.storageClassName"),
+		Entry("persistence without storage", with(func(s *cachev1alpha1.RedisSpec) { s.Persistence = persisting("AOF") }), "persistence.mode"),
+		Entry("an unknown persistence", plain().Storage("1Gi").With(func(s *cachev1alpha1.RedisSpec) { s.Persistence = persisting("Some") }).Build(), "spec.persistence.mode"),
+		Entry("an unknown appendfsync", plain().Storage("1Gi").With(func(s *cachev1alpha1.RedisSpec) {
+			s.Persistence = &cachev1alpha1.RedisPersistence{AppendFsync: "often"}
+		}).Build(), "spec.persistence.appendfsync"),
+		Entry("W as large as size", plain().Size(3).MinReplicas(3).Build(), "durability.minReplicasToWrite"),
+		Entry("W below 0", plain().MinReplicas(-1).Build(), "spec.durability.minReplicasToWrite"),
+		Entry("maxMemoryPercent without a limit", with(func(s *cachev1alpha1.RedisSpec) { s.MaxMemoryPercent = ptr.To[int32](50) }), "resources.limits.memory"),
+		Entry("maxMemoryPercent below 10", plain().Limit("1Gi").With(func(s *cachev1alpha1.RedisSpec) { s.MaxMemoryPercent = ptr.To[int32](9) }).Build(), "spec.maxMemoryPercent"),
+		Entry("maxMemoryPercent above 95", plain().Limit("1Gi").With(func(s *cachev1alpha1.RedisSpec) { s.MaxMemoryPercent = ptr.To[int32](96) }).Build(), "spec.maxMemoryPercent"),
+		Entry("maxMemoryPercent beside maxmemory", plain().Limit("1Gi").Config("maxmemory", "1mb").With(func(s *cachev1alpha1.RedisSpec) {
+			s.MaxMemoryPercent = ptr.To[int32](50)
+		}).Build(), "config.maxmemory"),
+		Entry("auth without a name", with(func(s *cachev1alpha1.RedisSpec) { s.Auth = &cachev1alpha1.RedisAuth{} }), "spec.auth.secretName"),
+		Entry("a directive that would unfence a node", plain().Config("replica-read-only", "no").Build(), "config"),
+		Entry("its old name", plain().Config("slave-read-only", "no").Build(), "config"),
+		Entry("a directive in capitals", plain().Config("MAXCLIENTS", "5").Build(), "config"),
+		Entry("include", plain().Config("include", "/etc/passwd").Build(), "config"),
+		Entry("a newline in a value", plain().Config("maxclients", "5\nuser default on nopass").Build(), "config"),
+		Entry("another control character", plain().Config("maxclients", "5\x00").Build(), "config"),
+		Entry("an empty value", plain().Config("maxclients", "").Build(), "config"),
+		Entry("a value too long", plain().Config("maxclients", strings.Repeat("1", 257)).Build(), "spec.config"),
+		Entry("the replicas' buffer", plain().Config("client-output-buffer-limit", "replica 0 0 0").Build(), "client-output-buffer-limit"),
+		Entry("disruption beyond 100%", with(func(s *cachev1alpha1.RedisSpec) {
+			s.Disruption = &commonv1.Disruption{MaxUnavailable: ptr.To(intstr.FromString("101%"))}
+		}), "disruption.maxUnavailable"),
+		Entry("a name too long for its Services", factory.Redis(strings.Repeat("a", 49)).Build(), "metadata.name"),
+		Entry("a name that no Service may have", factory.Redis("1a").Build(), "metadata.name"),
+	)
+
+	DescribeTable("is accepted at the edge", func(obj client.Object) { accept(obj) },
+		Entry("nothing said", plain().Build()),
+		Entry("size 1", plain().Size(1).Build()),
+		Entry("size 9", plain().Size(9).Build()),
+		Entry("image of 512", plain().Image(strings.Repeat("a", 512)).Build()),
+		Entry("storage of 64Mi", plain().Storage("64Mi").Build()),
+		Entry("both ways of persistence", plain().Storage("1Gi").With(func(s *cachev1alpha1.RedisSpec) { s.Persistence = persisting("Both") }).Build()),
+		Entry("no persistence said without storage", with(func(s *cachev1alpha1.RedisSpec) { s.Persistence = persisting("None") })),
+		Entry("W one below size", plain().Size(3).MinReplicas(2).Build()),
+		Entry("W 0 alone", plain().Size(1).MinReplicas(0).Build()),
+		Entry("maxMemoryPercent 10", plain().Limit("1Gi").With(func(s *cachev1alpha1.RedisSpec) { s.MaxMemoryPercent = ptr.To[int32](10) }).Build()),
+		Entry("maxMemoryPercent 95", plain().Limit("1Gi").With(func(s *cachev1alpha1.RedisSpec) { s.MaxMemoryPercent = ptr.To[int32](95) }).Build()),
+		Entry("a supported directive", plain().Config("maxmemory-policy", "allkeys-lru").Build()),
+		Entry("a value of 256", plain().Config("notify-keyspace-events", strings.Repeat("K", 256)).Build()),
+		Entry("two buffers", plain().Config("client-output-buffer-limit", "normal 0 0 0 pubsub 32mb 8mb 60").Build()),
+		Entry("a name of 48", factory.Redis(strings.Repeat("a", 48)).Build()),
+	)
+
+	DescribeTable("refuses an edit", func(ctx SpecContext, obj *cachev1alpha1.Redis, change func(*cachev1alpha1.RedisSpec), field string) {
+		obj.Namespace = kind{level: "restricted"}.place(ctx)
+		Expect(admin.Create(ctx, obj)).To(Succeed())
+		err := edited(ctx, obj, change)
+		if field == "" {
+			Expect(err).NotTo(HaveOccurred())
+			return
+		}
+		Expect(err).To(MatchError(ContainSubstring(field)))
+	},
+		Entry("storage that shrinks", plain().Storage("2Gi").Build(), func(s *cachev1alpha1.RedisSpec) { s.Storage.Size = resource.MustParse("1Gi") }, "storage.size cannot shrink"),
+		Entry("but not one that grows", plain().Storage("2Gi").Build(), func(s *cachev1alpha1.RedisSpec) { s.Storage.Size = resource.MustParse("3Gi") }, ""),
+		Entry("storage that is dropped", plain().Storage("2Gi").Build(), func(s *cachev1alpha1.RedisSpec) { s.Storage = nil }, "storage cannot be added or dropped"),
+		Entry("storage that is added", plain().Build(), func(s *cachev1alpha1.RedisSpec) {
+			s.Storage = &cachev1alpha1.RedisStorage{Size: resource.MustParse("1Gi")}
+		}, "storage cannot be added or dropped"),
+		Entry("another storage class", plain().Storage("2Gi").Build(), func(s *cachev1alpha1.RedisSpec) { s.Storage.StorageClassName = ptr.To("x") }, "storage.storageClassName"),
+		Entry("a size below W + 1", plain().Size(3).MinReplicas(2).Build(), func(s *cachev1alpha1.RedisSpec) { s.Size = ptr.To[int32](2) }, "durability.minReplicasToWrite"),
+	)
+})
+
+func edited(ctx context.Context, obj *cachev1alpha1.Redis, change func(*cachev1alpha1.RedisSpec)) error {
+	change(&obj.Spec)
+	return admin.Update(ctx, obj)
+}
