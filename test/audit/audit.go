@@ -28,6 +28,9 @@ func (r Request) String() string {
 	return fmt.Sprintf("%s %s %s -> %d (%s)", r.At.Format("15:04:05.000"), r.Verb, r.URI, r.Code, r.userAgent)
 }
 
+// GomegaString is how a failed expectation shows it.
+func (r Request) GomegaString() string { return r.String() }
+
 // Log is the file that the API server appends to.
 type Log struct{ Path string }
 

@@ -126,8 +126,9 @@ var _ = Describe("Memcached", func() {
 		create(ctx, m)
 		Eventually(func(g Gomega) {
 			refresh(ctx, m)
-			g.Expect(condition(m, commonv1.ConditionReady)).To(And(
-				HaveField("Status", metav1.ConditionFalse),
+			g.Expect(condition(m, commonv1.ConditionReady).Status).To(Equal(metav1.ConditionFalse))
+			g.Expect(condition(m, commonv1.ConditionDegraded)).To(And(
+				HaveField("Status", metav1.ConditionTrue),
 				HaveField("Reason", commonv1.ReasonPodFailing),
 				HaveField("Message", ContainSubstring(m.Spec.Image)),
 			))
