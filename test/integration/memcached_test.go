@@ -47,8 +47,9 @@ func fullPodOptions() commonv1.PodOptions {
 		PodAnnotations:                map[string]string{"note": "b"},
 		TerminationGracePeriodSeconds: ptr.To(int64(7)),
 		Scheduling: commonv1.Scheduling{
-			NodeSelector: map[string]string{"disk": "fast"},
-			Tolerations:  []corev1.Toleration{{Key: "dedicated", Operator: corev1.TolerationOpExists}},
+			PriorityClassName: "system-cluster-critical", // one that is always there
+			NodeSelector:      map[string]string{"disk": "fast"},
+			Tolerations:       []corev1.Toleration{{Key: "dedicated", Operator: corev1.TolerationOpExists}},
 			Affinity: &corev1.Affinity{NodeAffinity: &corev1.NodeAffinity{
 				PreferredDuringSchedulingIgnoredDuringExecution: []corev1.PreferredSchedulingTerm{{
 					Weight: 1, Preference: corev1.NodeSelectorTerm{MatchExpressions: []corev1.NodeSelectorRequirement{
