@@ -198,7 +198,7 @@ func operate(ctx context.Context, decide fault.Decide) process {
 	Expect(controllers.SetupAll(living, mgr, controllers.Options{Images: controllers.ImagesFromEnv()})).To(Succeed())
 	ended := make(chan error, 1)
 	go func() { ended <- mgr.Start(living) }()
-	p.stop = sync.OnceFunc(func() { kill(); _ = <-ended })
+	p.stop = sync.OnceFunc(func() { kill(); <-ended })
 	DeferCleanup(p.stop)
 	return p
 }

@@ -47,10 +47,9 @@ func FromWorkload(list *[]metav1.Condition, generation int64, w Workload) {
 	done, reason, message := w.rolledOut()
 	Set(list, generation, commonv1.ConditionReady, done, reason, message)
 
-	switch {
-	case w.Want == 0:
+	if w.Want == 0 {
 		Set(list, generation, commonv1.ConditionAvailable, false, commonv1.ReasonScaledToZero, "size is 0: nothing serves")
-	default:
+	} else {
 		Set(list, generation, commonv1.ConditionAvailable, w.Ready >= max(w.Minimum, 1), commonv1.ReasonReplicas,
 			fmt.Sprintf("%d replicas ready, at least %d needed", w.Ready, max(w.Minimum, 1)))
 	}
