@@ -34,7 +34,7 @@ type kind struct {
 
 var kinds []kind
 
-func register(k kind) bool {
+func register(k kind) bool { //nolint:unparam // a result is what lets var _ = call it
 	if k.done == nil {
 		k.done = func(ctx context.Context, obj client.Object) error {
 			return stands(ctx, obj, commonv1.ConditionReady, metav1.ConditionTrue)

@@ -66,8 +66,13 @@ func launch(namespace string, decide fault.Decide, defaults controllers.Images) 
 		cancel()
 		return nil, err
 	}
-	ended := make(chan error, 1)
-	go func() { ended <- mgr.Start(ctx) }()
+	ended := make(chan struct{})
+	go func() {
+		defer close(ended)
+		if err := mgr.Start(ctx); err != nil { // whoever waits for its work will miss it
+			GinkgoWriter.Println("the operator has ended:", err)
+		}
+	}()
 	o.stop = sync.OnceFunc(func() { cancel(); <-ended })
 
 	soon, enough := context.WithTimeout(ctx, startUp)
