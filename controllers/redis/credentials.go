@@ -36,13 +36,14 @@ func (r *Reconciler) credentials(ctx context.Context, redis *cachev1alpha1.Redis
 	return c, err
 }
 
-// ownSecret reads from the cache, and from the server what the cache does not
-// have: a password is made only where there surely is none.
+// ownSecret reads from the cache. What it does not have of an object that was
+// seen before, the server is asked for: a running set must not get new passwords
+// because somebody took a label off its Secret.
 func (r *Reconciler) ownSecret(ctx context.Context, redis *cachev1alpha1.Redis, name string) (map[string][]byte, error) {
 	var secret corev1.Secret
 	key := client.ObjectKey{Namespace: redis.Namespace, Name: name}
 	err := r.Get(ctx, key, &secret)
-	if apierrors.IsNotFound(err) {
+	if apierrors.IsNotFound(err) && redis.Status.ObservedGeneration > 0 {
 		err = r.live.Get(ctx, key, &secret)
 	}
 	switch {

@@ -37,7 +37,7 @@ func (d *Driver) statefulSet(ctx context.Context, req ctrl.Request) (ctrl.Result
 		return ctrl.Result{}, client.IgnoreNotFound(err)
 	}
 	w := workload{
-		owner: &set, replicas: ptr.Deref(set.Spec.Replicas, 1), template: set.Spec.Template,
+		owner: &set, replicas: ptr.Deref(set.Spec.Replicas, 1), template: claimed(&set),
 		label: appsv1.StatefulSetRevisionLabel,
 		name:  func(_ string, ordinal int32) string { return fmt.Sprintf("%s-%d", set.Name, ordinal) },
 	}
@@ -55,6 +55,16 @@ func (d *Driver) statefulSet(ctx context.Context, req ctrl.Request) (ctrl.Result
 		CollisionCount: set.Status.CollisionCount, Conditions: set.Status.Conditions,
 	}
 	return ctrl.Result{}, d.saveStatus(ctx, &set, before)
+}
+
+// claimed gives a pod the volumes of its claims, as if one were for all ordinals.
+func claimed(set *appsv1.StatefulSet) corev1.PodTemplateSpec {
+	template := *set.Spec.Template.DeepCopy()
+	for _, claim := range set.Spec.VolumeClaimTemplates {
+		template.Spec.Volumes = append(template.Spec.Volumes, corev1.Volume{Name: claim.Name, VolumeSource: corev1.VolumeSource{
+			PersistentVolumeClaim: &corev1.PersistentVolumeClaimVolumeSource{ClaimName: claim.Name}}})
+	}
+	return template
 }
 
 func (d *Driver) deployment(ctx context.Context, req ctrl.Request) (ctrl.Result, error) {
