@@ -47,6 +47,8 @@ func (d *demo) applySamples(ctx context.Context) error {
 			switch fate, words := samples.Progress(obj); fate {
 			case samples.Arrived:
 				done(began, "%-11s  %-16s %s", obj.GetKind(), obj.GetName(), words)
+			case samples.Failed:
+				return final{fmt.Errorf("%s %s: %s", obj.GetKind(), obj.GetName(), words)}
 			default:
 				left, why = append(left, obj), fmt.Errorf("%s %s: %s", obj.GetKind(), obj.GetName(), words)
 			}

@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"time"
 )
@@ -40,6 +41,9 @@ func done(began time.Time, format string, args ...any) {
 	fmt.Printf("%8.2fs  %s\n", time.Since(began).Seconds(), fmt.Sprintf(format, args...))
 }
 
+// final is the error of a check that can no longer succeed.
+type final struct{ error }
+
 // poll calls check until it succeeds, and gives its last error when the time is over.
 func poll(ctx context.Context, limit time.Duration, check func(context.Context) error) error {
 	bounded, cancel := context.WithTimeout(ctx, limit)
@@ -50,6 +54,9 @@ func poll(ctx context.Context, limit time.Duration, check func(context.Context) 
 		err := check(bounded)
 		if err == nil {
 			return nil
+		}
+		if end := (final{}); errors.As(err, &end) {
+			return end.error
 		}
 		select {
 		case <-ctx.Done():
