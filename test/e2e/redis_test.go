@@ -91,7 +91,7 @@ var _ = Describe("Redis", func() {
 				epoch := eventuallyRobust(ctx, r, r.Status.Epoch-1)
 				// kube-proxy takes one change a second: what is measured begins in calm.
 				Consistently(func() int64 { refresh(ctx, r); return r.Status.Epoch }).WithContext(ctx).
-					WithTimeout(2*time.Second).WithPolling(500*time.Millisecond).Should(Equal(epoch))
+					WithTimeout(2 * time.Second).WithPolling(500 * time.Millisecond).Should(Equal(epoch))
 				w.Outage()
 				confirmed := w.Confirmed()
 				harm(ctx, masterPod(ctx, r))
