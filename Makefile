@@ -26,7 +26,7 @@ help: ## Show this help.
 
 ##@ Try it
 .PHONY: demo demo-down
-demo: $(BIN)/kustomize ## Make a cluster on this machine, run the operator on it and prove every kind.
+demo: ## Make a cluster on this machine, run the operator on it and prove every kind.
 	go run ./hack/demo
 
 demo-down: ## Take the demo and its cluster away.
@@ -61,7 +61,7 @@ test: ## Run the unit and integration tests.
 	KUBEBUILDER_ASSETS=$(BIN) go test $$(go list ./... | grep -v /test/e2e)
 
 e2e: cluster-up deploy ## Run the end-to-end tests on real pods.
-	go test ./test/e2e -count=1 -timeout 25m -v -ginkgo.v=false
+	go test ./test/e2e -count=1 -timeout 30m
 
 build: ## Build the manager.
 	go build -trimpath -ldflags="-s -w" -o $(BIN)/manager .
@@ -82,17 +82,17 @@ kubeconfig: ## Print the path of its kubeconfig.
 
 ##@ Install
 .PHONY: install uninstall deploy undeploy docker-build bundle
-install: $(BIN)/kustomize ## Install the CRDs.
-	kustomize build config/crd | kubectl apply --server-side -f -
+install: ## Install the CRDs.
+	kubectl apply --server-side -k config/crd
 
-uninstall: $(BIN)/kustomize ## Remove the CRDs and with them every object of ours.
-	kustomize build config/crd | kubectl delete --ignore-not-found -f -
+uninstall: ## Remove the CRDs and with them every object of ours.
+	kubectl delete --ignore-not-found -k config/crd
 
-deploy: $(BIN)/kustomize ## Install CRDs, rights and manager.
+deploy: ## Install CRDs, rights and manager.
 	go run ./hack/demo deploy
 
-undeploy: $(BIN)/kustomize ## Remove them.
-	kustomize build config/default | kubectl delete --ignore-not-found -f -
+undeploy: ## Remove them, every object of ours first.
+	go run ./hack/demo undeploy
 
 docker-build: ## Build the image with a container engine.
 	docker build -t $(IMG) .
