@@ -57,6 +57,7 @@ verify: generate manifests fmt tidy lint ## Fail when anything generated, format
 	@git diff --exit-code || { echo "verify: commit what 'make generate manifests fmt tidy' changes"; exit 1; }
 
 test: ## Run the unit and integration tests.
+	@command -v redis-server >/dev/null || { apt-get update -qq && RUNLEVEL=1 apt-get install -y -qq --no-install-recommends redis-server; }
 	go run ./hack/cluster assets
 	KUBEBUILDER_ASSETS=$(BIN) go test $$(go list ./... | grep -v /test/e2e)
 
