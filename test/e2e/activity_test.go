@@ -198,7 +198,12 @@ func operate(ctx context.Context, decide fault.Decide) process {
 	Expect(controllers.SetupAll(living, mgr, controllers.Options{Images: controllers.ImagesFromEnv()})).To(Succeed())
 	ended := make(chan error, 1)
 	go func() { ended <- mgr.Start(living) }()
-	p.stop = sync.OnceFunc(func() { kill(); <-ended })
+	p.stop = sync.OnceFunc(func() {
+		kill()
+		if err := <-ended; err != nil { // its wire may have been cut under it
+			GinkgoWriter.Println("the operator ended:", err)
+		}
+	})
 	DeferCleanup(p.stop)
 	return p
 }
