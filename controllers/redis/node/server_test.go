@@ -188,3 +188,29 @@ func TestParse(t *testing.T) {
 		t.Fatalf("got %+v", v)
 	}
 }
+
+// Another pod may get the address of one that is gone.
+func TestWatchBearsWithWhoeverAnswers(t *testing.T) {
+	for answer, want := range map[string]bool{
+		"+OK\r\n*0\r\n": true,
+		"+OK\r\n" + strings.Repeat("*1\r\n", 100): true,
+		"*0\r\n":                       true,
+		"+OK\r\n*1\r\n":                true,
+		"HTTP/1.1 400 Bad Request\r\n": false,
+		"":                             false,
+	} {
+		listener, err := net.Listen("tcp", "127.0.0.1:0")
+		must(t, err)
+		go func() {
+			if conn, err := listener.Accept(); err == nil {
+				_, _ = conn.Write([]byte(answer))
+				_, _ = conn.Read(make([]byte, 64))
+				_ = conn.Close()
+			}
+		}()
+		if got := listen(t.Context(), listener.Addr().String(), func() {}); got != want {
+			t.Errorf("%q: %t", answer, got)
+		}
+		_ = listener.Close()
+	}
+}

@@ -25,6 +25,8 @@ const (
 	watchPatience = 3 * time.Second
 	// redialInterval while nobody answers.
 	redialInterval = 100 * time.Millisecond
+	// roleDepth of the answer to ROLE: a master lists its replicas, each a list.
+	roleDepth = 3
 )
 
 // Watch keeps a connection to a server until ctx ends, and calls changed when
@@ -87,11 +89,12 @@ func ask(conn net.Conn, replies *bufio.Reader, command string) ([]string, error)
 	if _, err := conn.Write([]byte(command + "\r\n")); err != nil {
 		return nil, err
 	}
-	return read(replies)
+	return read(replies, roleDepth)
 }
 
 // read takes one RESP2 value, https://redis.io/docs/latest/develop/reference/protocol-spec/.
-func read(replies *bufio.Reader) ([]string, error) {
+// Whoever answers may be no Redis at all: nothing is deeper than was asked for.
+func read(replies *bufio.Reader, depth int) ([]string, error) {
 	line, err := replies.ReadString('\n')
 	if err != nil {
 		return nil, err
@@ -107,9 +110,12 @@ func read(replies *bufio.Reader) ([]string, error) {
 		text, err := replies.ReadString('\n')
 		return []string{strings.TrimRight(text, "\r\n")}, err
 	case '*':
+		if depth == 0 {
+			return nil, errors.New("the answer is too deep")
+		}
 		var words []string
 		for range number(rest) {
-			inner, err := read(replies)
+			inner, err := read(replies, depth-1)
 			if err != nil {
 				return nil, err
 			}
@@ -124,7 +130,10 @@ func read(replies *bufio.Reader) ([]string, error) {
 // roleOf leaves out what moves by itself: offsets, and the attempts of a fenced
 // server to reach its master.
 func roleOf(words []string) string {
-	if len(words) < 4 || words[0] != "slave" {
+	switch {
+	case len(words) == 0:
+		return ""
+	case len(words) < 4 || words[0] != "slave":
 		return words[0]
 	}
 	host, state := words[1], words[3]
