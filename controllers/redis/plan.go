@@ -141,12 +141,14 @@ func (s situation) lower(master member) (step, bool) {
 	return step{do: setMin, nodes: []string{master.name}, min: want}, want < effective || master.MinReplicas != effective
 }
 
-// raise W once so many replicas follow, or growing would stop the writes.
+// raise W once so many replicas follow, or growing would stop the writes, and
+// none that counts is behind, or it could not be recorded.
 func (s situation) raise(master member) (step, bool) {
 	want := minReplicas(s.Redis)
 	following := s.where(func(m member) bool { return s.member(m) && m.inSync(master) })
 	return step{do: setMin, nodes: []string{master.name}, min: want},
-		want > s.Status.Replication.EffectiveMinReplicas && len(following) >= int(want)
+		want > s.Status.Replication.EffectiveMinReplicas && len(following) >= int(want) &&
+			len(following) == len(s.Status.Replication.SyncSet)
 }
 
 // relieve a master that must go, while it still serves.
@@ -184,7 +186,7 @@ func (s situation) relieve(master member) (step, bool) {
 // lose members whose process is gone or whose ordinal is: as long as they count,
 // they could hold what others lack. The others must have all before.
 func (s situation) lose(master member) (step, bool) {
-	var surplus []member
+	var uncounted []member
 	var gone []string
 	behind := false
 	for _, p := range s.Status.Replication.SyncSet {
@@ -192,16 +194,16 @@ func (s situation) lose(master member) (step, bool) {
 		switch attached := slices.Contains(master.Attached, p.Address); {
 		case m.is(p) && s.wanted(m):
 			behind = behind || !m.inSync(master)
-		case m.is(p) && !m.Fenced():
-			surplus = append(surplus, m)
+		case m.answers() && !m.Fenced(): // surplus, or started anew between being recorded and being told to follow
+			uncounted = append(uncounted, m)
 		case !attached && s.gone(p): // while attached, it may still confirm
 			gone = append(gone, p.Name)
 		default:
 			behind = true
 		}
 	}
-	if len(surplus) > 0 {
-		return step{do: fence, nodes: namesOf(surplus), why: "size is smaller now"}, true
+	if len(uncounted) > 0 {
+		return step{do: fence, nodes: namesOf(uncounted), why: "only what is recorded may confirm writes"}, true
 	}
 	return step{do: drop, nodes: gone}, len(gone) > 0 && !behind
 }
@@ -237,7 +239,7 @@ func (s situation) roll(master member) (step, bool) {
 	if len(s.unheard()) > 0 || !s.others(master, func(m member) bool { return m.inSync(master) && !m.deleting }) {
 		return step{}, false
 	}
-	outdated := s.where(func(m member) bool { return m.outdated && (m.name != master.name || size(s.Redis) == 1) })
+	outdated := s.where(func(m member) bool { return m.outdated && !m.deleting && (m.name != master.name || size(s.Redis) == 1) })
 	if len(outdated) == 0 {
 		return step{}, false
 	}

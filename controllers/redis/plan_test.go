@@ -184,6 +184,8 @@ func TestPlan(t *testing.T) {
 		{"a restarted replica leaves the sync set first", 3, func(s *scene) { fresh(&s.members[1]); detach(s, 1) }, drop, []string{"a-1"}},
 		{"not while the master still feeds its process", 3, func(s *scene) { fresh(&s.members[1]) }, wait, nil},
 		{"not while another has not all", 3, func(s *scene) { fresh(&s.members[1]); detach(s, 1); s.members[2].LinkUp = false }, wait, nil},
+		{"one that started anew before it followed is fenced, to be counted as it is", 3, func(s *scene) { s.members[1].RunID = "another" }, fence, []string{"a-1"}},
+		{"unless it loads and cannot be told", 3, func(s *scene) { s.members[1].RunID, s.members[1].Loading = "another", true }, wait, nil},
 		{"then it is attached anew", 3, func(s *scene) { fresh(&s.members[1]); detach(s, 1); forgetMember(s, "a-1") }, attach, []string{"a-1"}},
 		{"an old master that came back is attached", 3, func(s *scene) { frozen(&s.members[1], 3); forgetMember(s, "a-1"); detach(s, 1) }, attach, []string{"a-1"}},
 		{"a frozen replica of a serving master is let go", 3, func(s *scene) { freezeAll(s, 90, 90) }, attach, []string{"a-1", "a-2"}},
@@ -208,11 +210,16 @@ func TestPlan(t *testing.T) {
 			s.members[1].LinkUp = false
 		}, wait, nil},
 		{"and then does", 2, func(s *scene) { s.Status.Replication.EffectiveMinReplicas, s.members[0].MinReplicas = 0, 0 }, setMin, []string{"a-0"}},
+		{"no higher than all that count can follow", 4, func(s *scene) {
+			s.Spec.Durability = &cachev1alpha1.RedisDurability{MinReplicasToWrite: ptr.To[int32](2)}
+			silent(&s.members[3])
+		}, wait, nil},
 		{"rolling begins at the highest ordinal", 3, outdated(0, 1, 2), remove, []string{"a-2"}},
 		{"goes on", 3, outdated(0, 1), remove, []string{"a-1"}},
 		{"moves the master", 3, outdated(0), handOver, []string{"a-1"}},
 		{"waits while one is away", 3, func(s *scene) { outdated(0, 1)(s); s.members[2].LinkUp = false }, wait, nil},
 		{"size 1 is replaced where it stands", 1, outdated(0), remove, []string{"a-0"}},
+		{"and is asked to go once", 1, func(s *scene) { outdated(0)(s); s.members[0].deleting, s.members[0].deletingFor = true, stirring }, rest, nil},
 		{"clients of the old master are sent away", 3, func(s *scene) {
 			s.Status.LastFailover = &cachev1alpha1.RedisFailover{From: "a-2", To: "a-0"}
 			s.Status.LastFailover.RoutedAt = ptr.To(microNow)
