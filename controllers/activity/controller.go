@@ -29,8 +29,6 @@ import (
 // Reconciler runs Activity objects.
 type Reconciler struct {
 	converge.Converger
-	// Live reads past the cache: what is decided for good is decided on that.
-	Live client.Reader
 	// Output reads what a command printed.
 	Output Output
 	// Clock tells when a result was noted and when a ttl has run out.
@@ -189,7 +187,7 @@ func (r *Reconciler) SetupWithManager(mgr ctrl.Manager) error {
 	if err != nil {
 		return fmt.Errorf("making the client that reads output: %w", err)
 	}
-	r.Live, r.Output, r.Clock, r.Release = mgr.GetAPIReader(), podLogs{pods}, clock.RealClock{}, r.letGo
+	r.Output, r.Clock, r.Release = podLogs{pods}, clock.RealClock{}, r.letGo
 	return ctrl.NewControllerManagedBy(mgr).
 		For(&egov1.Activity{}).
 		Watches(&corev1.Pod{}, converge.ByInstance(kind)).

@@ -236,8 +236,7 @@ func (w *world) operator() *operator {
 	})
 	o.cache = &cache{Client: wire}
 	o.Reconciler = &Reconciler{
-		Converger:    converge.Converger{Client: o.cache, Events: &events.FakeRecorder{}},
-		Live:         wire,
+		Converger:    converge.Converger{Client: o.cache, Live: wire, Events: &events.FakeRecorder{}},
 		Output:       printed{},
 		Clock:        clocktesting.NewFakePassiveClock(w.now),
 		DefaultImage: "busybox",
