@@ -93,6 +93,10 @@ const (
 	ReasonScheduled = "Scheduled"
 	// ReasonUnschedulable : the scheduler finds no node for the pod.
 	ReasonUnschedulable = "Unschedulable"
+)
+
+// Reasons of Redis.
+const (
 	// ReasonMasterServes : the message names the node that takes writes.
 	ReasonMasterServes = "MasterServes"
 	// ReasonNoMaster : no node takes writes.
