@@ -12,6 +12,8 @@ import (
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/mainstay-operator/mainstay-operator/controllers/internal/parts"
 )
 
 // nobodys is a resourceVersion that no object bears: it is that of an etcd
@@ -40,7 +42,12 @@ func (c *Converger) send(ctx context.Context, owner Object, want *unstructured.U
 	}
 	switch {
 	case live == nil && apierrors.IsConflict(err):
-		return nil, c.whose(ctx, owner, want, err)
+		hidden, err := c.whose(ctx, owner, want, err)
+		if err != nil {
+			return nil, err
+		}
+		want.SetResourceVersion("")
+		return c.send(ctx, owner, want, hidden)
 	case live != nil && causedBy(err, "metadata.uid"):
 		return nil, apierrors.NewConflict(schema.GroupResource{Group: gvk.Group, Resource: gvk.Kind}, want.GetName(), err)
 	case err != nil:
@@ -58,18 +65,23 @@ func (c *Converger) send(ctx context.Context, owner Object, want *unstructured.U
 func unfit(err error) bool { return apierrors.IsInvalid(err) || apierrors.IsInternalError(err) }
 
 // whose looks past the cache at a child that was there after all. When it is
-// ours the cache lags and the conflict stands; anybody else's is refused, also
-// of a type of which the cache holds our own alone.
-func (c *Converger) whose(ctx context.Context, owner Object, want *unstructured.Unstructured, conflict error) error {
+// ours and bears our label the cache lags and the conflict stands; without the
+// label, by which the cache chooses, it is the one to write to. Anybody else's is refused,
+// also of a type of which the cache holds our own alone.
+func (c *Converger) whose(ctx context.Context, owner Object, want *unstructured.Unstructured, conflict error) (client.Object, error) {
 	found := &metav1.PartialObjectMetadata{}
 	found.SetGroupVersionKind(want.GroupVersionKind())
 	switch err := c.Live.Get(ctx, client.ObjectKeyFromObject(want), found); {
-	case apierrors.IsNotFound(err), err == nil && metav1.IsControlledBy(found, owner):
-		return conflict
+	case apierrors.IsNotFound(err):
+		return nil, conflict
 	case err != nil:
-		return fmt.Errorf("reading who owns it: %w", err)
+		return nil, fmt.Errorf("reading who owns it: %w", err)
+	case !metav1.IsControlledBy(found, owner):
+		return nil, NotOurs(want.GetKind(), found)
+	case found.GetLabels()[parts.LabelManagedBy] == parts.ManagedBy:
+		return nil, conflict
 	}
-	return NotOurs(want.GetKind(), found)
+	return found, nil
 }
 
 // causedBy is true when the server refuses that very field.
