@@ -79,8 +79,8 @@ func (r *Reconciler) story(ctx context.Context, redis *cachev1alpha1.Redis, save
 
 	next := plan(redis, f.world) // one decision, pure
 	if redis.Spec.Paused {
-		_, err := r.Observe(ctx, redis, desired(redis, r.choose(redis, set, secrets))...)
-		return r.report(redis, f, next, set, pods), err
+		observed, err := r.Observe(ctx, redis, desired(redis, r.choose(redis, set, secrets))...)
+		return r.report(redis, f, next, observed, pods), err
 	}
 	for range thaws { // freezing changes nothing but what is seen: look again at once
 		if next.do != fence {
@@ -99,8 +99,9 @@ func (r *Reconciler) story(ctx context.Context, redis *cachev1alpha1.Redis, save
 		return ctrl.Result{}, fmt.Errorf("%s: %w", next, err)
 	}
 	// The children come after the act: the Service follows the master of record.
-	if _, err := r.Converge(ctx, redis, desired(redis, r.choose(redis, set, secrets))...); err != nil {
-		return r.report(redis, f, next, set, pods), err
+	observed, err := r.Converge(ctx, redis, desired(redis, r.choose(redis, set, secrets))...)
+	if err != nil {
+		return r.report(redis, f, next, observed, pods), err
 	}
 	if last := redis.Status.LastFailover; last != nil && last.RoutedAt == nil && last.To == redis.Status.Master {
 		last.RoutedAt = r.now()
@@ -110,11 +111,15 @@ func (r *Reconciler) story(ctx context.Context, redis *cachev1alpha1.Redis, save
 		return ctrl.Result{RequeueAfter: time.Millisecond}, nil // and look at what came of it
 	}
 	err = r.mark(ctx, marks(redis, f.world, pods))
-	return r.report(redis, f, next, set, pods), err
+	return r.report(redis, f, next, observed, pods), err
 }
 
-// report sets the status: what was seen, and what comes next.
-func (r *Reconciler) report(redis *cachev1alpha1.Redis, f *fleet, next step, set *appsv1.StatefulSet, pods []corev1.Pod) ctrl.Result {
+// report sets the status: what was seen, what was just written, and what comes next.
+func (r *Reconciler) report(redis *cachev1alpha1.Redis, f *fleet, next step, observed converge.Observed, pods []corev1.Pod) ctrl.Result {
+	set, found := converge.Find[*appsv1.StatefulSet](observed, "StatefulSet", redis.Name)
+	if !found {
+		set = &appsv1.StatefulSet{}
+	}
 	redis.Status = status(redis, f.world, next, set, pods)
 	conditions.Image(&redis.Status.Conditions, redis.Generation, r.image(redis, set), redis.Spec.Image, r.DefaultImage)
 	return ctrl.Result{RequeueAfter: next.after}

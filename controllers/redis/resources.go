@@ -210,7 +210,9 @@ func claim(r *cachev1alpha1.Redis, volume resource.Quantity) *corev1ac.Persisten
 	if class := r.Spec.Storage.StorageClassName; class != nil {
 		spec.WithStorageClassName(*class)
 	}
-	return corev1ac.PersistentVolumeClaim("data", "").WithLabels(parts.Selector(kind, r.Name)).WithSpec(spec)
+	claim := corev1ac.PersistentVolumeClaim("data", "").WithLabels(parts.Selector(kind, r.Name)).WithSpec(spec)
+	claim.APIVersion, claim.Kind = nil, nil // the server does not keep them within another object
+	return claim
 }
 
 func retention(s *cachev1alpha1.RedisStorage) *appsv1ac.StatefulSetPersistentVolumeClaimRetentionPolicyApplyConfiguration {
