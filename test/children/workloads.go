@@ -22,13 +22,14 @@ type workload struct {
 	replicas int32
 	template corev1.PodTemplateSpec
 	label    string // of the revision on pods
+	prefix   string // of the revision
 	name     func(revision string, ordinal int32) string
 }
 
 func (w workload) revision() string {
 	encoded, _ := json.Marshal(w.template)
 	sum := sha256.Sum256(encoded)
-	return hex.EncodeToString(sum[:4])
+	return w.prefix + hex.EncodeToString(sum[:4])
 }
 
 func (d *Driver) statefulSet(ctx context.Context, req ctrl.Request) (ctrl.Result, error) {
@@ -38,14 +39,14 @@ func (d *Driver) statefulSet(ctx context.Context, req ctrl.Request) (ctrl.Result
 	}
 	w := workload{
 		owner: &set, replicas: ptr.Deref(set.Spec.Replicas, 1), template: claimed(&set),
-		label: appsv1.StatefulSetRevisionLabel,
-		name:  func(_ string, ordinal int32) string { return fmt.Sprintf("%s-%d", set.Name, ordinal) },
+		label: appsv1.StatefulSetRevisionLabel, prefix: set.Name + "-",
+		name: func(_ string, ordinal int32) string { return fmt.Sprintf("%s-%d", set.Name, ordinal) },
 	}
 	seen, err := d.run(ctx, w)
 	if err != nil {
 		return ctrl.Result{}, err
 	}
-	revision := set.Name + "-" + w.revision()
+	revision := w.revision()
 	before := set.DeepCopy()
 	set.Status = appsv1.StatefulSetStatus{
 		ObservedGeneration: set.Generation,
@@ -182,7 +183,7 @@ func Run(pod *corev1.Pod) {
 		return
 	}
 	pod.Status.Phase = corev1.PodRunning
-	pod.Status.PodIP = cmp.Or(pod.Status.PodIP, "10.88.0.9")
+	pod.Status.PodIP = cmp.Or(pod.Status.PodIP, "127.88.0.9") // where nobody answers, on every machine
 	pod.Status.PodIPs = []corev1.PodIP{{IP: pod.Status.PodIP}}
 	pod.Status.Conditions = []corev1.PodCondition{{Type: corev1.PodReady, Status: corev1.ConditionTrue}}
 	pod.Status.ContainerStatuses = nil

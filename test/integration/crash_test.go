@@ -75,7 +75,7 @@ type ending struct {
 // crash runs an object's life from nothing to rest with one fault at the first
 // call of that identity. A process that died is followed by a new one.
 func crash(ctx context.Context, k kind, at string, what fault.Fault) (ending, error) {
-	namespace, err := makeNamespace(ctx, k.level)
+	namespace, err := k.settle(ctx)
 	if err != nil {
 		return ending{}, err
 	}

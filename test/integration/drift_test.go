@@ -143,7 +143,13 @@ func owned(child *unstructured.Unstructured) []leaf {
 		}
 		var fields map[string]any
 		Expect(json.Unmarshal(entry.FieldsV1.GetRawBytes(), &fields)).To(Succeed())
-		return leaves(fields, child.Object, nil)
+		found := leaves(fields, child.Object, nil)
+		for i := range found {
+			if child.GetKind() == "Secret" && found[i].path[0] == "data" {
+				found[i].other = "b3RoZXI=" // it is base64
+			}
+		}
+		return found
 	}
 	Fail(fmt.Sprintf("we own nothing of %s %s", child.GetKind(), child.GetName()))
 	return nil

@@ -67,7 +67,7 @@ var _ = Describe("Edits:", func() {
 		namespace := k.place(ctx)
 		operate(namespace)
 		obj := k.create(ctx, namespace)
-		for _, size := range []int32{0, 2} { // as an autoscaler does
+		for _, size := range []int32{k.smallest, 2} { // as an autoscaler does
 			scale := &autoscalingv1.Scale{Spec: autoscalingv1.ScaleSpec{Replicas: size}}
 			Expect(admin.SubResource("scale").Update(ctx, obj, client.WithSubResourceBody(scale))).To(Succeed())
 			k.rest(ctx, obj)
@@ -105,6 +105,9 @@ var _ = Describe("Edits:", func() {
 		namespace := k.place(ctx)
 		operate(namespace)
 		obj := k.create(ctx, namespace)
+		if k.paused != nil {
+			update(ctx, obj, func(obj client.Object) { k.paused(obj, true) })
+		}
 		Eventually(func(g Gomega) {
 			var list eventsv1.EventList
 			g.Expect(admin.List(ctx, &list, client.InNamespace(namespace))).To(Succeed())

@@ -9,6 +9,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	commonv1 "github.com/mainstay-operator/mainstay-operator/api/common/v1"
+	"github.com/mainstay-operator/mainstay-operator/test/fault"
 )
 
 // kind is a row of every table that all kinds must pass. A kind's own file
@@ -24,8 +25,13 @@ type kind struct {
 	done func(ctx context.Context, obj client.Object) error
 	// level of Pod Security that the sample's pods must meet; "" for restricted.
 	level string
-	// scaled is true when the kind has a scale subresource.
-	scaled bool
+	// scaled is true when the kind has a scale subresource, from smallest on.
+	scaled   bool
+	smallest int32
+	// beside is what a user makes before the object; nil for nothing.
+	beside func(namespace string) client.Object
+	// asks is the identity of the one call by which each process reads it.
+	asks string
 	// paused sets spec.paused; nil when the kind has none.
 	paused func(client.Object, bool)
 	// sampleFile is the file of config/samples, whose objects must converge too.
@@ -57,10 +63,21 @@ func forEachKind(text string, spec func(ctx SpecContext, k kind)) {
 // place makes a namespace that admits the kind's pods.
 func (k kind) place(ctx context.Context) string {
 	GinkgoHelper()
-	namespace, err := makeNamespace(ctx, k.level)
+	namespace, err := k.settle(ctx)
 	Expect(err).NotTo(HaveOccurred())
 	return namespace
 }
+
+func (k kind) settle(ctx context.Context) (string, error) {
+	namespace, err := makeNamespace(ctx, k.level)
+	if err == nil && k.beside != nil {
+		err = admin.Create(ctx, k.beside(namespace))
+	}
+	return namespace, err
+}
+
+// work is what a process of this kind does beyond what it must ask once.
+func (k kind) work(c fault.Call) bool { return work(c) && c.ID() != k.asks }
 
 // create sends the sample, changed, and waits until it has come to rest.
 func (k kind) create(ctx context.Context, namespace string, change ...func(client.Object)) client.Object {

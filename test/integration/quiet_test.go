@@ -34,7 +34,7 @@ var _ = Describe("Quiet:", func() {
 		before := passes(k)
 		restarted := operate(namespace)
 		Eventually(passes).WithArguments(k).Should(BeNumerically(">", before))
-		Consistently(restarted.Calls).WithArguments(work).Should(BeEmpty())
+		Consistently(restarted.Calls).WithArguments(k.work).Should(BeEmpty())
 		Expect(versions(ctx, namespace)).To(Equal(at))
 	})
 
@@ -51,7 +51,7 @@ var _ = Describe("Quiet:", func() {
 				Expect(times).To(Equal(1), "%s in %v", id, calls)
 			}
 		}
-		Expect(o.Calls(func(c fault.Call) bool { return c.Verb == "get" && work(c) })).To(BeEmpty())
+		Expect(o.Calls(func(c fault.Call) bool { return c.Verb == "get" && k.work(c) })).To(BeEmpty())
 	})
 })
 

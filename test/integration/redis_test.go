@@ -2,11 +2,15 @@ package integration
 
 import (
 	"context"
+	"fmt"
 	"strings"
 
 	. "github.com/onsi/ginkgo/v2"
 	. "github.com/onsi/gomega"
+	appsv1 "k8s.io/api/apps/v1"
+	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/resource"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/util/intstr"
 	"k8s.io/utils/ptr"
 	"sigs.k8s.io/controller-runtime/pkg/client"
@@ -15,6 +19,51 @@ import (
 	commonv1 "github.com/mainstay-operator/mainstay-operator/api/common/v1"
 	"github.com/mainstay-operator/mainstay-operator/test/factory"
 )
+
+// Its pods have no servers here, so it comes to rest before its first master.
+var _ = register(kind{
+	name:       "Redis",
+	sampleFile: "cache_v1alpha1_redis.yaml",
+	scaled:     true,
+	smallest:   1,
+	sample:     func() client.Object { return fullRedis() },
+	edit: func(obj client.Object) {
+		obj.(*cachev1alpha1.Redis).Spec = factory.Redis("").Size(2).Image("example.org/redis:other").Storage("1Gi").
+			With(func(s *cachev1alpha1.RedisSpec) { s.Storage.StorageClassName = ptr.To("fast") }).Build().Spec
+	},
+	done: func(ctx context.Context, obj client.Object) error {
+		var set appsv1.StatefulSet
+		if err := admin.Get(ctx, client.ObjectKeyFromObject(obj), &set); err != nil {
+			return err
+		}
+		if set.Status.ReadyReplicas != *set.Spec.Replicas {
+			return fmt.Errorf("%d of %d pods are ready", set.Status.ReadyReplicas, *set.Spec.Replicas)
+		}
+		return stands(ctx, obj, commonv1.ConditionReady, metav1.ConditionFalse, commonv1.ReasonReplicas)
+	},
+	paused: func(obj client.Object, paused bool) { obj.(*cachev1alpha1.Redis).Spec.Paused = paused },
+	beside: func(namespace string) client.Object {
+		return &corev1.Secret{
+			ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: "chosen"},
+			StringData: map[string]string{"password": "secret"},
+		}
+	},
+	asks: "get secrets chosen",
+})
+
+// fullRedis sets every optional field but paused, none to its default.
+func fullRedis() *cachev1alpha1.Redis {
+	return factory.Redis("full").Size(4).Image("example.org/redis:full").Storage("1Gi").
+		Config("maxmemory-policy", "allkeys-lru").MinReplicas(0).Limit("1Gi").
+		With(func(s *cachev1alpha1.RedisSpec) {
+			s.Storage.StorageClassName, s.Storage.Retention = ptr.To("fast"), cachev1alpha1.RedisDelete
+			s.Persistence = &cachev1alpha1.RedisPersistence{Mode: cachev1alpha1.RedisPersistBoth, AppendFsync: "always"}
+			s.Auth = &cachev1alpha1.RedisAuth{SecretName: "chosen"}
+			s.MaxMemoryPercent = ptr.To[int32](50)
+			s.Disruption = &commonv1.Disruption{MaxUnavailable: ptr.To(intstr.FromString("50%"))}
+			s.PodOptions = fullPodOptions()
+		}).Build()
+}
 
 var _ = Describe("Redis", func() {
 	plain := func() *factory.RedisMaker { return factory.Redis("a") }

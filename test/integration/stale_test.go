@@ -36,13 +36,19 @@ var _ = Describe("Stale caches:", func() {
 		before := passes(k)
 		update(ctx, obj, func(obj client.Object) { obj.SetLabels(map[string]string{"woken": "1"}) })
 		Eventually(passes).WithArguments(k).Should(BeNumerically(">", before))
-		Consistently(func() error { return stands(ctx, obj, commonv1.ConditionReady, metav1.ConditionFalse) }).Should(Succeed())
+		Consistently(func(g Gomega) {
+			g.Expect(stands(ctx, obj, commonv1.ConditionReady, metav1.ConditionFalse)).To(Succeed())
+			g.Expect(k.done(ctx, obj)).NotTo(Succeed())
+		}).Should(Succeed())
 		Expect(o.Calls(toChildren)).To(HaveLen(written), "the same written twice")
 
 		sample := k.sample()
 		update(ctx, obj, func(o client.Object) { setSpec(o, sample); o.SetLabels(nil) }) // what the cache still shows
 		Eventually(stands).WithArguments(ctx, obj, commonv1.ConditionReady, metav1.ConditionFalse).Should(Succeed())
-		Consistently(func() error { return stands(ctx, obj, commonv1.ConditionReady, metav1.ConditionFalse) }).Should(Succeed())
+		Consistently(func(g Gomega) {
+			g.Expect(stands(ctx, obj, commonv1.ConditionReady, metav1.ConditionFalse)).To(Succeed())
+			g.Expect(k.done(ctx, obj)).NotTo(Succeed())
+		}).Should(Succeed())
 		o.LetGo()
 		Expect(firstDifference(first, restedWorld(ctx, o, k, obj))).To(Equal(same))
 	})

@@ -2,9 +2,12 @@ package integration
 
 import (
 	"context"
+	"crypto/sha256"
+	"encoding/base64"
 	"encoding/json"
 	"fmt"
 	"maps"
+	"regexp"
 	"slices"
 	"strings"
 
@@ -89,13 +92,39 @@ func worldOf(ctx context.Context, obj client.Object) (string, error) {
 		return "", err
 	}
 	found["owner"] = owner
+	lots := drawn(found)
 	world := map[string]any{}
 	for place, child := range found {
 		world[place] = normal(child.Object)
 	}
 	text, err := json.MarshalIndent(world, "", " ")
-	return strings.ReplaceAll(string(text), obj.GetNamespace(), "NAMESPACE"), err
+	return strings.NewReplacer(append(lots, obj.GetNamespace(), "NAMESPACE")...).Replace(string(text)), err
 }
+
+// drawn gives each password drawn by lot, and its hash, the name of its key: so
+// two worlds are alike, and one whose Secrets do not fit together is not.
+// Secrets are made readable on the way.
+func drawn(found map[string]*unstructured.Unstructured) []string {
+	var replaced []string
+	for _, child := range found {
+		if child.GetKind() != "Secret" {
+			continue
+		}
+		data, _, _ := unstructured.NestedStringMap(child.Object, "data")
+		for key, encoded := range data {
+			value, _ := base64.StdEncoding.DecodeString(encoded)
+			data[key] = string(value)
+			if lot.Match(value) {
+				replaced = append(replaced, string(value), key, fmt.Sprintf("%x", sha256.Sum256(value)), key+"'s hash")
+			}
+		}
+		_ = unstructured.SetNestedStringMap(child.Object, data, "data") // as it was read
+	}
+	return replaced
+}
+
+// lot is what rand.Text draws.
+var lot = regexp.MustCompile(`^[A-Z2-7]{26}$`)
 
 // live reads an object anew, whatever its kind.
 func live(ctx context.Context, obj client.Object) (*unstructured.Unstructured, error) {
@@ -122,6 +151,9 @@ func normal(value any) any {
 		for key, inner := range v {
 			if !slices.Contains(passing, key) || inner == corev1.ClusterIPNone {
 				kept[key] = normal(inner)
+			}
+			if list, ok := kept[key].([]any); ok && key == "conditions" { // in the order of their history
+				slices.SortFunc(list, func(a, b any) int { return strings.Compare(fmt.Sprint(a), fmt.Sprint(b)) })
 			}
 			if counts, ok := kept["status"].(map[string]any); ok { // none and not yet counted are the same
 				maps.DeleteFunc(counts, func(_ string, count any) bool { return count == int64(0) })
@@ -151,8 +183,9 @@ func conditionOf(obj *unstructured.Unstructured, kind string) *metav1.Condition 
 	return meta.FindStatusCondition(status.Conditions, kind)
 }
 
-// stands is nil when the condition of this very generation is as said.
-func stands(ctx context.Context, obj client.Object, kind string, want metav1.ConditionStatus) error {
+// stands is nil when the condition of this very generation is as said, and for
+// that reason where one is given.
+func stands(ctx context.Context, obj client.Object, kind string, want metav1.ConditionStatus, reason ...string) error {
 	read, err := live(ctx, obj)
 	if err != nil {
 		return err
@@ -163,7 +196,7 @@ func stands(ctx context.Context, obj client.Object, kind string, want metav1.Con
 		return fmt.Errorf("no condition %s", kind)
 	case c.ObservedGeneration != read.GetGeneration():
 		return fmt.Errorf("%s speaks of generation %d, not %d", kind, c.ObservedGeneration, read.GetGeneration())
-	case c.Status != want:
+	case c.Status != want || len(reason) > 0 && c.Reason != reason[0]:
 		return fmt.Errorf("%s is %s (%s: %s)", kind, c.Status, c.Reason, c.Message)
 	}
 	return nil
