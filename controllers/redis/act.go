@@ -73,6 +73,10 @@ func (r *Reconciler) doPromote(ctx context.Context, redis *cachev1alpha1.Redis, 
 func (r *Reconciler) doHandOver(ctx context.Context, redis *cachev1alpha1.Redis, f *fleet, s step, save converge.Save) error {
 	heir, _ := f.find(s.nodes[0])
 	old, target := f.recorded(redis), f.servers[heir.name]
+	// Fenced for one that lags far behind, nobody would take writes, and for nothing.
+	if err := barrier(ctx, redis, f, []cachev1alpha1.RedisProcess{heir.process()}); err != nil {
+		return err
+	}
 	if err := r.intend(ctx, redis, s, save); err != nil {
 		return err
 	}

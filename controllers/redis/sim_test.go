@@ -394,3 +394,24 @@ func TestNoConfirmedWriteIsLost(t *testing.T) {
 		}
 	})
 }
+
+func TestNoOutageForAnHeirThatLags(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := newSim(t, 1)
+		s.calm = true
+		old, heir := s.pods[0], s.pods[1]
+		old.master, old.host, old.log = true, "", []int{1, 2, 3}
+		heir.host, heir.link, heir.replID = old.address, old, old.replID
+		f := &fleet{servers: map[string]server{old.name: old, heir.name: heir}}
+		for _, p := range []*process{old, heir} {
+			f.members = append(f.members, member{name: p.name, podUID: p.podUID, address: p.address})
+		}
+		s.lookAt(f)
+		s.redis.Status.Replication = &cachev1alpha1.RedisReplication{ReplID: old.replID, Master: f.members[0].process()}
+		saved := func(context.Context) error { t.Error("nothing may be intended"); return nil }
+		err := s.r.act(t.Context(), s.redis, f, step{do: handOver, nodes: []string{heir.name}}, saved)
+		if err == nil || !old.master || s.redis.Status.Epoch != 0 {
+			t.Error(err, old.master, s.redis.Status.Epoch)
+		}
+	})
+}
