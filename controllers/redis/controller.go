@@ -55,7 +55,6 @@ type Reconciler struct {
 	DefaultImage string
 
 	clock  clock.PassiveClock
-	live   ctrlclient.Reader // reads past the cache
 	memory memory
 }
 
@@ -169,7 +168,6 @@ func (r *Reconciler) image(redis *cachev1alpha1.Redis, set *appsv1.StatefulSet) 
 func (r *Reconciler) SetupWithManager(mgr ctrl.Manager) error {
 	r.Owned = Owned
 	r.clock = clock.RealClock{}
-	r.live = mgr.GetAPIReader()
 	r.memory.news = make(chan event.GenericEvent)
 	r.Release = func(_ context.Context, key types.NamespacedName) error {
 		r.memory.forget(key)

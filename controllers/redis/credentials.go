@@ -44,7 +44,7 @@ func (r *Reconciler) ownSecret(ctx context.Context, redis *cachev1alpha1.Redis, 
 	key := client.ObjectKey{Namespace: redis.Namespace, Name: name}
 	err := r.Get(ctx, key, &secret)
 	if apierrors.IsNotFound(err) && redis.Status.ObservedGeneration > 0 {
-		err = r.live.Get(ctx, key, &secret)
+		err = r.Live.Get(ctx, key, &secret)
 	}
 	switch {
 	case apierrors.IsNotFound(err):
@@ -63,7 +63,7 @@ func (r *Reconciler) chosenPassword(ctx context.Context, redis *cachev1alpha1.Re
 		return password, nil
 	}
 	var secret corev1.Secret
-	err := r.live.Get(ctx, client.ObjectKey{Namespace: redis.Namespace, Name: name}, &secret)
+	err := r.Live.Get(ctx, client.ObjectKey{Namespace: redis.Namespace, Name: name}, &secret)
 	switch password := string(secret.Data["password"]); {
 	case apierrors.IsNotFound(err):
 		return "", fmt.Errorf("auth.secretName: there is no Secret %q; create it with a key \"password\"", name)

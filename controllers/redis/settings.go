@@ -137,7 +137,7 @@ func chosen(name, value string) []string {
 }
 
 // redisConf is the server's configuration file. What follows the rolling part
-// is set on running servers by command, and here for those that start.
+// restarts nobody: the password is kept, and W is set on running servers by command.
 func redisConf(r *cachev1alpha1.Redis, c credentials) string {
 	return render(append(rolling(r),
 		directive{"masterauth", []string{c.replication}},
