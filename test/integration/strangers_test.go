@@ -42,6 +42,7 @@ var _ = Describe("Strangers:", func() {
 			})).To(BeEmpty())
 			Expect(admin.Delete(ctx, stranger)).To(Succeed())
 			k.rest(ctx, obj)
+			o.stop() // the next has the machine to itself
 		}
 	})
 
@@ -77,6 +78,7 @@ var _ = Describe("Strangers:", func() {
 			expectConflict(ctx, obj, stranger)
 			Expect(admin.Delete(ctx, stranger)).To(Succeed())
 			k.rest(ctx, obj)
+			o.stop() // the next has the machine to itself
 		}
 	})
 
@@ -120,6 +122,7 @@ var _ = Describe("Strangers:", func() {
 				Expect(admin.Delete(ctx, stranger)).To(Succeed())
 				k.rest(ctx, obj)
 			}
+			o.stop()
 		}
 	})
 })
