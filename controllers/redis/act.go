@@ -11,6 +11,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	ctrlclient "sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/log"
 
 	cachev1alpha1 "github.com/mainstay-operator/mainstay-operator/api/cache/v1alpha1"
 	"github.com/mainstay-operator/mainstay-operator/controllers/internal/converge"
@@ -68,7 +69,7 @@ func (r *Reconciler) doPromote(ctx context.Context, redis *cachev1alpha1.Redis, 
 }
 
 // handOver moves the master without losing a write: fenced, the old one takes no
-// more and still feeds its replicas. Fails it half way, nobody is master and the
+// more and still feeds its replicas. If it fails half way, nobody is master and the
 // next pass promotes the one that has all, which the old master is.
 func (r *Reconciler) doHandOver(ctx context.Context, redis *cachev1alpha1.Redis, f *fleet, s step, save converge.Save) error {
 	heir, _ := f.find(s.nodes[0])
@@ -126,7 +127,12 @@ func (r *Reconciler) crown(ctx context.Context, redis *cachev1alpha1.Redis, f *f
 	if err := note(ctx, redis, f, heir, followers, save); err != nil {
 		return err
 	}
-	return each(namesOf(followers), func(name string) error { return f.servers[name].Follow(ctx, heir.address) })
+	// The route must not wait for a follower that does not answer: the next pass
+	// attaches it.
+	if err := each(namesOf(followers), func(name string) error { return f.servers[name].Follow(ctx, heir.address) }); err != nil {
+		log.FromContext(ctx).Info("not attached yet", "error", err.Error())
+	}
+	return nil
 }
 
 // record a node that is master already.

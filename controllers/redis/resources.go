@@ -58,7 +58,8 @@ func desired(r *cachev1alpha1.Redis, c choice) []converge.Child {
 	if r.Status.Master != "" {
 		children = append(children, master(r))
 	}
-	children = append(children, files(r, c.credentials), system(r, c.credentials), binding(r, c.credentials),
+	// Passwords are kept before anything can start with them.
+	children = append(children, system(r, c.credentials), files(r, c.credentials), binding(r, c.credentials),
 		headless(r), replicas(r), nodes(r, c))
 	if size(r) >= 2 {
 		children = append(children, parts.Budget(kind, r.Name, r.Spec.Disruption, policyv1.IfHealthyBudget))

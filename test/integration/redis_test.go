@@ -140,8 +140,9 @@ var _ = Describe("Redis", func() {
 		}
 		Expect(err).To(MatchError(ContainSubstring(field)))
 	},
-		Entry("storage that shrinks", plain().Storage("2Gi").Build(), func(s *cachev1alpha1.RedisSpec) { s.Storage.Size = resource.MustParse("1Gi") }, "storage.size cannot shrink"),
-		Entry("but not one that grows", plain().Storage("2Gi").Build(), func(s *cachev1alpha1.RedisSpec) { s.Storage.Size = resource.MustParse("3Gi") }, ""),
+		Entry("storage that shrinks", plain().Storage("2Gi").Build(), func(s *cachev1alpha1.RedisSpec) { s.Storage.Size = resource.MustParse("1Gi") }, "storage.size cannot change"),
+		Entry("storage that grows, as no volume would", plain().Storage("2Gi").Build(), func(s *cachev1alpha1.RedisSpec) { s.Storage.Size = resource.MustParse("3Gi") }, "storage.size cannot change"),
+		Entry("but not the same size in other words", plain().Storage("2Gi").Build(), func(s *cachev1alpha1.RedisSpec) { s.Storage.Size = resource.MustParse("2048Mi") }, ""),
 		Entry("storage that is dropped", plain().Storage("2Gi").Build(), func(s *cachev1alpha1.RedisSpec) { s.Storage = nil }, "storage cannot be added or dropped"),
 		Entry("storage that is added", plain().Build(), func(s *cachev1alpha1.RedisSpec) {
 			s.Storage = &cachev1alpha1.RedisStorage{Size: resource.MustParse("1Gi")}

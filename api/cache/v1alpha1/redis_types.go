@@ -87,7 +87,7 @@ type RedisSpec struct {
 type RedisConfigValue string
 
 // RedisStorage is a volume per node.
-// +kubebuilder:validation:XValidation:rule="quantity(string(self.size)).compareTo(quantity(string(oldSelf.size))) >= 0",message="storage.size cannot shrink"
+// +kubebuilder:validation:XValidation:rule="quantity(string(self.size)).compareTo(quantity(string(oldSelf.size))) == 0",message="storage.size cannot change; make a new Redis and move the data"
 // +kubebuilder:validation:XValidation:rule="has(self.storageClassName) == has(oldSelf.storageClassName) && (!has(self.storageClassName) || self.storageClassName == oldSelf.storageClassName)",message="storage.storageClassName cannot change"
 type RedisStorage struct {
 	// size of each node's volume, from 64Mi on.

@@ -3,6 +3,7 @@ package converge
 import (
 	"errors"
 	"fmt"
+	"regexp"
 	"slices"
 	"time"
 
@@ -19,6 +20,10 @@ import (
 // again is how soon a pass that met a conflict runs again: long enough for the
 // cache to have caught up with the write that won.
 const again = 100 * time.Millisecond
+
+// ephemeral is our own end of a connection in the words of net.OpError. Its port
+// is another each time; in a condition it would be a new write for each try.
+var ephemeral = regexp.MustCompile(`[0-9a-f.:\[\]]+:[0-9]+->`)
 
 // mistake is an error of the user's making: retrying cannot help, editing can.
 type mistake struct{ text string }
@@ -56,7 +61,7 @@ func problem(err error) *conditions.Problem {
 	case apierrors.IsInvalid(err), apierrors.IsForbidden(err), apierrors.IsBadRequest(err):
 		return &conditions.Problem{Reason: commonv1.ReasonRefused, Message: err.Error(), NeedsHuman: true}
 	default:
-		return &conditions.Problem{Reason: commonv1.ReasonRetrying, Message: err.Error()}
+		return &conditions.Problem{Reason: commonv1.ReasonRetrying, Message: ephemeral.ReplaceAllString(err.Error(), "")}
 	}
 }
 

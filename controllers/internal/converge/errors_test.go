@@ -84,3 +84,12 @@ func TestAMistakeNamesItsField(t *testing.T) {
 		t.Errorf("got %+v", p)
 	}
 }
+
+func TestProblemStandsStill(t *testing.T) {
+	err := func(port int) error {
+		return fmt.Errorf("looking: read tcp 10.0.0.1:%d->10.0.0.2:6379: i/o timeout", port)
+	}
+	if a, b := problem(err(1)).Message, problem(err(2)).Message; a != b || a != "looking: read tcp 10.0.0.2:6379: i/o timeout" {
+		t.Errorf("the condition moves with the port: %q, %q", a, b)
+	}
+}
