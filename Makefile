@@ -62,7 +62,7 @@ test: ## Run the unit and integration tests.
 	KUBEBUILDER_ASSETS=$(BIN) go test $$(go list ./... | grep -v /test/e2e)
 
 e2e: cluster-up deploy ## Run the end-to-end tests on real pods.
-	go test ./test/e2e -count=1 -timeout 30m
+	go test ./test/e2e -v -count=1 -timeout 30m -ginkgo.no-color
 
 build: ## Build the manager.
 	go build -trimpath -ldflags="-s -w" -o $(BIN)/manager .
