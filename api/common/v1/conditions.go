@@ -33,6 +33,14 @@ const (
 const (
 	// ConditionFailoverPossible is True while losing the master now would lose no confirmed write.
 	ConditionFailoverPossible = "FailoverPossible"
+	// ConditionCredentialsInSync is True while every node that answers accepts the
+	// passwords that the Secrets say.
+	ConditionCredentialsInSync = "CredentialsInSync"
+	// ConditionCertificatesInSync is True while every node uses the certificate that
+	// tls.secretName's Secret says. Only a Redis with tls has it.
+	ConditionCertificatesInSync = "CertificatesInSync"
+	// ConditionStorageResizing is True while a volume is smaller than storage.size asks for.
+	ConditionStorageResizing = "StorageResizing"
 )
 
 // Reasons, the same words for every kind.
@@ -104,10 +112,41 @@ const (
 	// ReasonPromotionBlocked : making a new master could lose confirmed writes; the
 	// message says who is awaited and how to go on without.
 	ReasonPromotionBlocked = "PromotionBlocked"
+	// ReasonHibernating : spec.hibernate is true; writes end and pods go.
+	ReasonHibernating = "Hibernating"
+	// ReasonHibernated : spec.hibernate is true; nothing runs, the volumes keep the data.
+	ReasonHibernated = "Hibernated"
+	// ReasonResizing : the message names the volumes that are to grow.
+	ReasonResizing = "Resizing"
+	// ReasonResized : every volume is as large as asked for.
+	ReasonResized = "Resized"
+	// ReasonOperatorCannotReachPods : no server answers the operator, which tells
+	// nothing of the servers: none is promoted over or deleted.
+	ReasonOperatorCannotReachPods = "OperatorCannotReachPods"
 	// ReasonHeirsInSync : enough replicas follow that one has every confirmed write.
 	ReasonHeirsInSync = "ReplicasInSync"
 	// ReasonNoHeir : no replica follows the master.
 	ReasonNoHeir = "NoReplicaInSync"
 	// ReasonTooFewHeirs : replicas follow, but not enough to be sure.
 	ReasonTooFewHeirs = "TooFewReplicasInSync"
+	// ReasonPasswordsAccepted : every node that answers accepts what the Secrets say.
+	ReasonPasswordsAccepted = "PasswordsAccepted"
+	// ReasonOverlap : so it does, and the password before as well; the message says until when.
+	ReasonOverlap = "PasswordsOverlap"
+	// ReasonRotating : the nodes are being told the passwords.
+	ReasonRotating = "Rotating"
+	// ReasonPasswordRefused : a node will not change its passwords.
+	ReasonPasswordRefused = "PasswordRefused"
+	// ReasonReadmitting : a replica does not know the operator's password and is started anew.
+	ReasonReadmitting = "Readmitting"
+	// ReasonLockedOut : nodes do not know the operator's password and none that does
+	// is master; the message says the way out.
+	ReasonLockedOut = "LockedOut"
+	// ReasonCertificatesLoaded : every node uses what the Secret says.
+	ReasonCertificatesLoaded = "CertificatesLoaded"
+	// ReasonReloading : a certificate is being handed to the nodes.
+	ReasonReloading = "Reloading"
+	// ReasonSecretUnusable : a Secret that the spec names is missing or of no use;
+	// the message names the field and the key.
+	ReasonSecretUnusable = "SecretUnusable"
 )

@@ -2,6 +2,8 @@
 package conditions
 
 import (
+	"slices"
+
 	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
@@ -85,6 +87,9 @@ func Turned(before, after []metav1.Condition) []metav1.Condition {
 	return turned
 }
 
+// askedFor are the reasons of what follows from what the user wants.
+var askedFor = []string{commonv1.ReasonScaledToZero, commonv1.ReasonRolling, commonv1.ReasonHibernating, commonv1.ReasonHibernated}
+
 // Bad is true for a condition whose status is unwelcome, and not just the
 // ordinary company of a change that was asked for.
 func Bad(c metav1.Condition) bool {
@@ -92,7 +97,7 @@ func Bad(c metav1.Condition) bool {
 	case commonv1.ConditionDegraded, commonv1.ConditionFailed:
 		return c.Status == metav1.ConditionTrue
 	case commonv1.ConditionReady, commonv1.ConditionAvailable:
-		return c.Status == metav1.ConditionFalse && c.Reason != commonv1.ReasonScaledToZero && c.Reason != commonv1.ReasonRolling
+		return c.Status == metav1.ConditionFalse && !slices.Contains(askedFor, c.Reason)
 	}
 	return false
 }

@@ -133,6 +133,7 @@ func TestBad(t *testing.T) {
 		{ready, metav1.ConditionFalse, commonv1.ReasonReplicas, true},
 		{ready, metav1.ConditionTrue, commonv1.ReasonReplicas, false},
 		{available, metav1.ConditionFalse, commonv1.ReasonScaledToZero, false},
+		{available, metav1.ConditionFalse, commonv1.ReasonHibernated, false},
 		{degraded, metav1.ConditionTrue, commonv1.ReasonPodFailing, true},
 		{degraded, metav1.ConditionFalse, commonv1.ReasonAsExpected, false},
 		{commonv1.ConditionPaused, metav1.ConditionTrue, commonv1.ReasonPaused, false},
