@@ -76,7 +76,9 @@ func run() error {
 	}
 
 	ctx := ctrl.SetupSignalHandler()
-	if err := controllers.SetupAll(ctx, mgr, controllers.Options{Images: controllers.ImagesFromEnv()}); err != nil {
+	if err := controllers.SetupAll(ctx, mgr, controllers.Options{
+		Images: controllers.ImagesFromEnv(), Namespaces: watchedNamespaces(),
+	}); err != nil {
 		return err
 	}
 	if err := mgr.AddHealthzCheck("healthz", healthz.Ping); err != nil {

@@ -15,8 +15,8 @@ import (
 	"github.com/mainstay-operator/mainstay-operator/controllers/internal/parts"
 )
 
-// CacheOptions bound what the manager keeps in memory: pods and Secrets only of
-// our own making, and of other people's objects no more than that they exist,
+// CacheOptions bound what the manager keeps in memory: pods, Secrets and volume
+// claims only of our own making, and of other people's objects no more than that they exist,
 // which is what it takes to refuse their names. No namespace means all.
 func CacheOptions(namespaces []string) cache.Options {
 	ours := cache.ByObject{Label: labels.SelectorFromSet(labels.Set{parts.LabelManagedBy: parts.ManagedBy})}
@@ -26,6 +26,7 @@ func CacheOptions(namespaces []string) cache.Options {
 		ByObject: map[client.Object]cache.ByObject{
 			&corev1.Pod{}:                   ours,
 			&corev1.Secret{}:                ours,
+			&corev1.PersistentVolumeClaim{}: ours,
 			&corev1.Service{}:               named,
 			&corev1.ConfigMap{}:             named,
 			&appsv1.Deployment{}:            named,

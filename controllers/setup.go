@@ -10,6 +10,7 @@ import (
 
 	ctrl "sigs.k8s.io/controller-runtime"
 
+	cachev1alpha1 "github.com/mainstay-operator/mainstay-operator/api/cache/v1alpha1"
 	"github.com/mainstay-operator/mainstay-operator/controllers/activity"
 	"github.com/mainstay-operator/mainstay-operator/controllers/easyservice"
 	"github.com/mainstay-operator/mainstay-operator/controllers/internal/converge"
@@ -21,11 +22,13 @@ import (
 type Options struct {
 	// Images are the defaults for objects that name no image.
 	Images Images
+	// Namespaces that the operator looks after; none means all.
+	Namespaces []string
 }
 
 // Images are the operator's default operand images.
 type Images struct {
-	Memcached, Redis, Activity string
+	Memcached, Redis, Valkey, Activity string
 }
 
 // ImagesFromEnv reads RELATED_IMAGE_*, as the bundle sets them, over the
@@ -34,6 +37,7 @@ func ImagesFromEnv() Images {
 	return Images{
 		Memcached: cmp.Or(os.Getenv("RELATED_IMAGE_MEMCACHED"), "docker.io/library/memcached:1.6.38"),
 		Redis:     cmp.Or(os.Getenv("RELATED_IMAGE_REDIS"), "docker.io/library/redis:8.0"),
+		Valkey:    cmp.Or(os.Getenv("RELATED_IMAGE_VALKEY"), "docker.io/valkey/valkey:8.1"),
 		Activity:  cmp.Or(os.Getenv("RELATED_IMAGE_ACTIVITY"), "docker.io/library/busybox:1.37"),
 	}
 }
@@ -44,10 +48,16 @@ func SetupAll(ctx context.Context, mgr ctrl.Manager, o Options) error {
 	if err := converge.IndexOwners(ctx, mgr.GetFieldIndexer(), mgr.GetScheme(), owned...); err != nil {
 		return err
 	}
+	versions, err := foreignSecrets(ctx, mgr, o.Namespaces)
+	if err != nil {
+		return err
+	}
+	secrets := converge.Secrets{Versions: versions, Live: mgr.GetAPIReader()}
 	for kind, reconciler := range map[string]interface{ SetupWithManager(ctrl.Manager) error }{
-		"Memcached":   &memcached.Reconciler{Converger: converger(mgr, "memcached"), DefaultImage: o.Images.Memcached},
-		"Activity":    &activity.Reconciler{Converger: converger(mgr, "activity"), DefaultImage: o.Images.Activity},
-		"Redis":       &redis.Reconciler{Converger: converger(mgr, "redis"), DefaultImage: o.Images.Redis},
+		"Memcached": &memcached.Reconciler{Converger: converger(mgr, "memcached"), DefaultImage: o.Images.Memcached},
+		"Activity":  &activity.Reconciler{Converger: converger(mgr, "activity"), DefaultImage: o.Images.Activity},
+		"Redis": &redis.Reconciler{Converger: converger(mgr, "redis"), Secrets: secrets, DefaultImages: map[cachev1alpha1.RedisFlavor]string{
+			cachev1alpha1.FlavorRedis: o.Images.Redis, cachev1alpha1.FlavorValkey: o.Images.Valkey}},
 		"EasyService": &easyservice.Reconciler{Converger: converger(mgr, "easyservice")},
 	} {
 		if err := reconciler.SetupWithManager(mgr); err != nil {

@@ -20,9 +20,17 @@ import (
 // patience with a replica that must reach an offset, in one act.
 const patience = 500 * time.Millisecond
 
+// actLimit of a whole act. It is shorter than the time between a leader's giving
+// up and another's beginning (the lease's duration less its renew deadline, 5 s):
+// a process that was stopped in the middle of an act and wakes finds it over,
+// before it sends a command that belongs to another by now.
+const actLimit = 3 * time.Second
+
 // act performs one step. What a failover must know is saved before the command
 // that makes it true.
 func (r *Reconciler) act(ctx context.Context, redis *cachev1alpha1.Redis, f *fleet, s step, save converge.Save) error {
+	ctx, done := context.WithTimeout(ctx, actLimit)
+	defer done()
 	switch s.do {
 	case fence:
 		return each(s.nodes, func(name string) error { return f.servers[name].Fence(ctx) })
@@ -42,8 +50,20 @@ func (r *Reconciler) act(ctx context.Context, redis *cachev1alpha1.Redis, f *fle
 		return each(s.nodes, func(name string) error {
 			return errors.Join(f.servers[name].SendAway(ctx), f.servers[name].Unpause(ctx))
 		})
+	case retire, putStamp:
+		return keep(ctx, redis, f, s, save)
+	case rekey:
+		return r.doRekey(ctx, redis, f, s.nodes)
+	case reload:
+		return r.doReload(ctx, redis, f, s.nodes)
 	case remove:
 		return r.removePod(ctx, redis, f, s.nodes[0])
+	case evict:
+		return r.removePod(ctx, redis, f, s.nodes[0], ctrlclient.GracePeriodSeconds(1))
+	case expel:
+		return f.expel(ctx, s.nodes)
+	case dismiss:
+		return r.dismiss(ctx, redis, s)
 	default:
 		return nil
 	}
@@ -53,7 +73,7 @@ func (r *Reconciler) act(ctx context.Context, redis *cachev1alpha1.Redis, f *fle
 func (r *Reconciler) doPromote(ctx context.Context, redis *cachev1alpha1.Redis, f *fleet, s step, save converge.Save) error {
 	heir, _ := f.find(s.nodes[0])
 	server := f.servers[heir.name]
-	if err := r.intend(ctx, redis, s, save); err != nil {
+	if err := r.intend(ctx, redis, f, s, save); err != nil {
 		return err
 	}
 	if err := server.Outrank(ctx); err != nil {
@@ -62,7 +82,7 @@ func (r *Reconciler) doPromote(ctx context.Context, redis *cachev1alpha1.Redis, 
 	if now := server.Look(ctx); !now.Fenced() || now.RunID != heir.RunID {
 		return fmt.Errorf("%s is no longer what it was when it was chosen", heir.name)
 	}
-	if err := server.Promote(ctx, effective(redis)); err != nil {
+	if err := server.Promote(ctx, effective(redis, f, heir)); err != nil {
 		return err
 	}
 	return r.crown(ctx, redis, f, heir, save)
@@ -78,7 +98,7 @@ func (r *Reconciler) doHandOver(ctx context.Context, redis *cachev1alpha1.Redis,
 	if err := barrier(ctx, redis, f, []cachev1alpha1.RedisProcess{heir.process()}); err != nil {
 		return err
 	}
-	if err := r.intend(ctx, redis, s, save); err != nil {
+	if err := r.intend(ctx, redis, f, s, save); err != nil {
 		return err
 	}
 	if err := errors.Join(old.Outrank(ctx), target.Outrank(ctx)); err != nil {
@@ -94,7 +114,7 @@ func (r *Reconciler) doHandOver(ctx context.Context, redis *cachev1alpha1.Redis,
 	if err := reach(ctx, target, last.ReplID, last.Offset); err != nil {
 		return fmt.Errorf("%s: %w", heir.name, err)
 	}
-	if err := target.Promote(ctx, effective(redis)); err != nil {
+	if err := target.Promote(ctx, effective(redis, f, heir)); err != nil {
 		return err
 	}
 	err := r.crown(ctx, redis, f, heir, save)
@@ -104,9 +124,9 @@ func (r *Reconciler) doHandOver(ctx context.Context, redis *cachev1alpha1.Redis,
 	return err
 }
 
-// intend saves what is about to happen, under a new epoch.
-func (r *Reconciler) intend(ctx context.Context, redis *cachev1alpha1.Redis, s step, save converge.Save) error {
-	redis.Status.Epoch++
+// intend saves what is about to happen, under an epoch beyond all that there was.
+func (r *Reconciler) intend(ctx context.Context, redis *cachev1alpha1.Redis, f *fleet, s step, save converge.Save) error {
+	redis.Status.Epoch = max(redis.Status.Epoch, f.stampedEpoch()) + 1
 	redis.Status.TargetMaster = s.nodes[0]
 	redis.Status.LastFailover = &cachev1alpha1.RedisFailover{
 		Epoch: redis.Status.Epoch, From: redis.Status.Master, To: s.nodes[0],
@@ -121,10 +141,13 @@ func (r *Reconciler) intend(ctx context.Context, redis *cachev1alpha1.Redis, s s
 // crown records the new master with those who will follow it, then lets them.
 func (r *Reconciler) crown(ctx context.Context, redis *cachev1alpha1.Redis, f *fleet, heir member, save converge.Save) error {
 	redis.Status.LastFailover.PromotedAt = r.now()
-	followers := f.where(func(m member) bool {
-		return m.name != heir.name && m.answers() && !m.deleting && ordinal(m.name) < size(redis)
-	})
+	followers := f.followers(redis, heir)
 	if err := note(ctx, redis, f, heir, followers, save); err != nil {
+		return err
+	}
+	// Before anyone can confirm a write or is led here: or the volume of the master
+	// before would look newest.
+	if err := putStamps(ctx, redis, f, []string{heir.name}); err != nil {
 		return err
 	}
 	// The route must not wait for a follower that does not answer: the next pass
@@ -135,9 +158,19 @@ func (r *Reconciler) crown(ctx context.Context, redis *cachev1alpha1.Redis, f *f
 	return nil
 }
 
+// followers that the heir will have at once.
+func (f *fleet) followers(redis *cachev1alpha1.Redis, heir member) []member {
+	return f.where(func(m member) bool {
+		return m.name != heir.name && m.answers() && !m.deleting && ordinal(m.name) < size(redis)
+	})
+}
+
 // record a node that is master already.
 func doRecord(ctx context.Context, redis *cachev1alpha1.Redis, f *fleet, name string, save converge.Save) error {
 	redis.Status.Epoch = max(1, redis.Status.Epoch)
+	if stamped := f.stampedEpoch(); stamped > redis.Status.Epoch {
+		redis.Status.Epoch = stamped + 1
+	}
 	rep := redis.Status.Replication
 	if rep != nil && rep.Master.Name == name && f.world.recorded(rep.Master).is(rep.Master) { // the same process, the same followers
 		rep.Epoch, rep.ReplID = redis.Status.Epoch, f.world.recorded(rep.Master).ReplID
@@ -192,6 +225,9 @@ func doDrop(ctx context.Context, redis *cachev1alpha1.Redis, f *fleet, nodes []s
 		return err
 	}
 	rep.SyncSet = stay
+	if preferred(redis) { // what was lost must not hold the writes up
+		rep.EffectiveMinReplicas = min(rep.EffectiveMinReplicas, int32(len(stay))) //nolint:gosec // at most 8
+	}
 	return save(ctx)
 }
 
@@ -254,18 +290,50 @@ func reach(ctx context.Context, s server, replID string, offset int64) error {
 }
 
 // removePod deletes exactly the pod that was looked at.
-func (r *Reconciler) removePod(ctx context.Context, redis *cachev1alpha1.Redis, f *fleet, name string) error {
+func (r *Reconciler) removePod(ctx context.Context, redis *cachev1alpha1.Redis, f *fleet, name string, how ...ctrlclient.DeleteOption) error {
 	m, _ := f.find(name)
 	pod := &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Namespace: redis.Namespace, Name: name}}
-	return ctrlclient.IgnoreNotFound(r.Delete(ctx, pod, ctrlclient.Preconditions{UID: &m.podUID}))
+	return ctrlclient.IgnoreNotFound(r.Delete(ctx, pod, append(how, ctrlclient.Preconditions{UID: &m.podUID})...))
 }
 
-// effective is the W that writes are taken under from a promotion on.
-func effective(redis *cachev1alpha1.Redis) int32 {
-	if rep := redis.Status.Replication; rep != nil {
-		return rep.EffectiveMinReplicas
+// expel whoever follows unasked. Who cannot be reached is tried again later.
+func (f *fleet) expel(ctx context.Context, addresses []string) error {
+	for _, address := range addresses {
+		stranger := f.open(address)
+		if err := stranger.Fence(ctx); err != nil {
+			log.FromContext(ctx).Info("an unknown replica is not fenced yet", "address", address, "error", err.Error())
+		}
+		stranger.Close()
 	}
-	return minReplicas(redis)
+	return nil
+}
+
+// dismiss the switchover's annotation, and say so when it could not be granted.
+func (r *Reconciler) dismiss(ctx context.Context, redis *cachev1alpha1.Redis, s step) error {
+	next := redis.DeepCopy()
+	delete(next.Annotations, cachev1alpha1.RedisSwitchover)
+	// Of the object that was looked at: a newer wish stands.
+	patch := ctrlclient.MergeFromWithOptions(redis, ctrlclient.MergeFromWithOptimisticLock{})
+	if err := r.Patch(ctx, next, patch, ctrlclient.FieldOwner(converge.FieldManager)); err != nil {
+		return ctrlclient.IgnoreNotFound(err)
+	}
+	if s.why != "" {
+		r.Events.Eventf(redis, nil, corev1.EventTypeWarning, "SwitchoverRefused", "Switchover", "%s", s.why)
+	}
+	return nil
+}
+
+// effective is the W that writes are taken under from a promotion on. A new set
+// begins with what is asked for.
+func effective(redis *cachev1alpha1.Redis, f *fleet, heir member) int32 {
+	rep := redis.Status.Replication
+	switch {
+	case rep == nil:
+		return minReplicas(redis)
+	case preferred(redis):
+		return min(rep.EffectiveMinReplicas, int32(len(f.followers(redis, heir)))) //nolint:gosec // at most 8
+	}
+	return rep.EffectiveMinReplicas
 }
 
 func sorted(set []cachev1alpha1.RedisProcess) []cachev1alpha1.RedisProcess {

@@ -6,7 +6,9 @@ package redis
 
 import (
 	"context"
+	"errors"
 	"fmt"
+	"slices"
 	"time"
 
 	appsv1 "k8s.io/api/apps/v1"
@@ -30,7 +32,7 @@ import (
 	"github.com/mainstay-operator/mainstay-operator/controllers/internal/parts"
 )
 
-// +kubebuilder:rbac:groups=cache.mainstay-operator.io,resources=redis,verbs=get;list;watch
+// +kubebuilder:rbac:groups=cache.mainstay-operator.io,resources=redis,verbs=get;list;watch;patch
 // +kubebuilder:rbac:groups=cache.mainstay-operator.io,resources=redis/status,verbs=get;patch
 // +kubebuilder:rbac:groups=cache.mainstay-operator.io,resources=redis/finalizers,verbs=update
 // +kubebuilder:rbac:groups=apps,resources=statefulsets,verbs=get;list;watch;create;patch;delete
@@ -38,6 +40,7 @@ import (
 // +kubebuilder:rbac:groups=policy,resources=poddisruptionbudgets,verbs=get;list;watch;create;patch;delete
 // +kubebuilder:rbac:groups="",resources=pods,verbs=get;list;watch;patch;delete
 // +kubebuilder:rbac:groups="",resources=pods/status,verbs=patch
+// +kubebuilder:rbac:groups="",resources=persistentvolumeclaims,verbs=get;list;watch;patch
 // +kubebuilder:rbac:groups=events.k8s.io,resources=events,verbs=create;patch
 
 // Owned are the types of children: watched, and pruned when no longer desired.
@@ -51,8 +54,10 @@ const thaws = 3
 // Reconciler makes Redis objects real.
 type Reconciler struct {
 	converge.Converger
-	// DefaultImage is what an object that names no image starts with.
-	DefaultImage string
+	// DefaultImages are what an object that names no image starts with, by flavor.
+	DefaultImages map[cachev1alpha1.RedisFlavor]string
+	// Secrets that users made.
+	Secrets converge.Secrets
 
 	clock  clock.PassiveClock
 	memory memory
@@ -64,7 +69,7 @@ func (r *Reconciler) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.Resu
 }
 
 func (r *Reconciler) story(ctx context.Context, redis *cachev1alpha1.Redis, save converge.Save) (ctrl.Result, error) {
-	secrets, err := r.credentials(ctx, redis) // first: without them no server can be asked
+	secrets, err := r.secrets(ctx, redis) // first: without them no server can be asked
 	if err != nil {
 		return ctrl.Result{}, err
 	}
@@ -72,13 +77,18 @@ func (r *Reconciler) story(ctx context.Context, redis *cachev1alpha1.Redis, save
 	if err != nil {
 		return ctrl.Result{}, err
 	}
+	volumes, err := r.volumes(ctx, redis)
+	if err != nil {
+		return ctrl.Result{}, err
+	}
 	f := r.observe(ctx, redis, pods, set, secrets) // read once, into a value
 	defer f.close()
-	r.memory.watch(ctx, redis, f.addresses())
+	f.volumes, f.stamp = volumes, r.stamper(redis, volumes)
+	r.memory.watch(ctx, redis, f.addresses(), f.certificates.secure, r.clock)
 
 	next := plan(redis, f.world) // one decision, pure
 	if redis.Spec.Paused {
-		observed, err := r.Observe(ctx, redis, desired(redis, r.choose(redis, set, secrets))...)
+		observed, err := r.Observe(ctx, redis, desired(redis, r.choose(redis, set, f))...)
 		return r.report(redis, f, next, observed, pods), err
 	}
 	for range thaws { // freezing changes nothing but what is seen: look again at once
@@ -97,19 +107,22 @@ func (r *Reconciler) story(ctx context.Context, redis *cachev1alpha1.Redis, save
 	if err := r.act(ctx, redis, f, next, save); err != nil {
 		return ctrl.Result{}, fmt.Errorf("%s: %w", next, err)
 	}
+	r.tell(redis, f)
 	// The children come after the act: the Service follows the master of record.
-	observed, err := r.Converge(ctx, redis, desired(redis, r.choose(redis, set, secrets))...)
+	observed, err := r.Converge(ctx, redis, desired(redis, r.choose(redis, set, f))...)
 	if err != nil {
 		return r.report(redis, f, next, observed, pods), err
 	}
 	if last := redis.Status.LastFailover; last != nil && last.RoutedAt == nil && last.To == redis.Status.Master {
 		last.RoutedAt = r.now()
+		countFailover(redis)
 		r.Events.Eventf(redis, nil, corev1.EventTypeNormal, "MasterChanged", last.Reason, "%s is master in epoch %d", last.To, last.Epoch)
 	}
-	if next.changes() {
+	if retired := r.retire(redis, f); retired || next.changes() {
 		return ctrl.Result{RequeueAfter: time.Millisecond}, nil // and look at what came of it
 	}
-	err = r.mark(ctx, marks(redis, f.world, pods))
+	err = errors.Join(r.mark(ctx, marks(redis, f.world, pods)), putStamps(ctx, redis, f, vouched(redis, f.world)),
+		r.grow(ctx, redis, f, set))
 	return r.report(redis, f, next, observed, pods), err
 }
 
@@ -120,8 +133,47 @@ func (r *Reconciler) report(redis *cachev1alpha1.Redis, f *fleet, next step, obs
 		set = &appsv1.StatefulSet{}
 	}
 	redis.Status = status(redis, f.world, next, set, pods)
-	conditions.Image(&redis.Status.Conditions, redis.Generation, r.image(redis, set), redis.Spec.Image, r.DefaultImage)
-	return ctrl.Result{RequeueAfter: next.after}
+	setMargin(redis, f.world)
+	certificatesInSync(&redis.Status.Conditions, redis, f.world, f.certificates)
+	conditions.Image(&redis.Status.Conditions, redis.Generation, r.image(redis, set), redis.Spec.Image, r.DefaultImages[flavor(redis)])
+	credentialsInSync(&redis.Status.Conditions, redis, f)
+	after := next.after
+	for _, due := range []time.Duration{f.keys.due(r.clock.Now()), f.certificates.due(r.clock.Now())} {
+		if due > 0 {
+			after = sooner(after, due)
+		}
+	}
+	if f.refusal != "" {
+		after = sooner(after, regret)
+	}
+	return ctrl.Result{RequeueAfter: after}
+}
+
+// secrets are what it takes to speak with the servers.
+type secrets struct {
+	keys         credentials
+	certificates certificates
+}
+
+func (r *Reconciler) secrets(ctx context.Context, redis *cachev1alpha1.Redis) (secrets, error) {
+	keys, err := r.credentials(ctx, redis)
+	if err != nil {
+		return secrets{}, err
+	}
+	certificates, err := r.certificates(ctx, redis)
+	return secrets{keys, certificates}, err
+}
+
+// secretNames are the user's Secrets that an object names.
+func secretNames(redis ctrlclient.Object) []string {
+	var names []string
+	if auth := redis.(*cachev1alpha1.Redis).Spec.Auth; auth != nil {
+		names = append(names, auth.SecretName)
+	}
+	if over := redis.(*cachev1alpha1.Redis).Spec.TLS; over != nil {
+		names = append(names, over.SecretName)
+	}
+	return names
 }
 
 func (r *Reconciler) now() *metav1.MicroTime { return ptr.To(metav1.NewMicroTime(r.clock.Now())) }
@@ -135,16 +187,30 @@ func (r *Reconciler) workload(ctx context.Context, redis *cachev1alpha1.Redis) (
 	all, err := r.Pods(ctx, redis, kind)
 	var own []corev1.Pod
 	for _, pod := range all {
-		// A pod of an earlier object of this name is nobody's node.
-		if owner := metav1.GetControllerOf(&pod); owner == nil || set.UID == "" || owner.UID == set.UID {
+		if !isNode(redis, pod.Name) {
+			continue // somebody else's pod under our labels
+		}
+		// A pod of an earlier object of this name is nobody's node. One on record is
+		// ours, also while a StatefulSet that was made anew takes its pods back.
+		if owner := metav1.GetControllerOf(&pod); owner == nil || set.UID == "" || owner.UID == set.UID || onRecord(redis, pod.UID) {
 			own = append(own, pod)
 		}
+	}
+	if set.UID == "" && len(own) > 0 { // what its pods were made from, they still tell
+		set.Spec.Template = corev1.PodTemplateSpec{ObjectMeta: own[0].ObjectMeta, Spec: own[0].Spec}
 	}
 	return set, own, err
 }
 
-func (r *Reconciler) choose(redis *cachev1alpha1.Redis, set *appsv1.StatefulSet, secrets credentials) choice {
-	c := choice{credentials: secrets, image: r.image(redis, set)}
+func onRecord(redis *cachev1alpha1.Redis, pod types.UID) bool {
+	rep := redis.Status.Replication
+	return rep != nil && (rep.Master.PodUID == pod ||
+		slices.ContainsFunc(rep.SyncSet, func(p cachev1alpha1.RedisProcess) bool { return p.PodUID == pod }))
+}
+
+func (r *Reconciler) choose(redis *cachev1alpha1.Redis, set *appsv1.StatefulSet, f *fleet) choice {
+	c := choice{credentials: f.keys, image: r.image(redis, set), pods: pods(redis, f.world), identity: r.publish(redis, f),
+		restarted: set.Spec.Template.Annotations[annotationRestart]}
 	switch claims := set.Spec.VolumeClaimTemplates; {
 	case len(claims) > 0:
 		c.volume = claims[0].Spec.Resources.Requests[corev1.ResourceStorage]
@@ -161,7 +227,7 @@ func (r *Reconciler) image(redis *cachev1alpha1.Redis, set *appsv1.StatefulSet) 
 	if redis.Spec.Image != "" {
 		return redis.Spec.Image
 	}
-	return parts.RunningImage(set.Spec.Template.Spec.Containers, kind, r.DefaultImage)
+	return parts.RunningImage(set.Spec.Template.Spec.Containers, kind, r.DefaultImages[flavor(redis)])
 }
 
 // SetupWithManager starts the controller.
@@ -171,10 +237,17 @@ func (r *Reconciler) SetupWithManager(mgr ctrl.Manager) error {
 	r.memory.news = make(chan event.GenericEvent)
 	r.Release = func(_ context.Context, key types.NamespacedName) error {
 		r.memory.forget(key)
+		forgetMetrics(key)
 		return nil
+	}
+	secrets, err := r.Secrets.Watch(mgr, &cachev1alpha1.Redis{}, &cachev1alpha1.RedisList{}, secretNames)
+	if err != nil {
+		return err
 	}
 	b := ctrl.NewControllerManagedBy(mgr).For(&cachev1alpha1.Redis{}).
 		Watches(&corev1.Pod{}, converge.ByInstance(kind)).
+		Watches(&corev1.PersistentVolumeClaim{}, converge.ByInstance(kind)).
+		WatchesRawSource(secrets).
 		WatchesRawSource(source.Channel(r.memory.news, &handler.EnqueueRequestForObject{}))
 	for _, child := range Owned {
 		b.Owns(child)

@@ -2,77 +2,140 @@ package redis
 
 import (
 	"context"
+	"crypto/rand"
 	"fmt"
+	"strings"
+	"unicode"
 
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/log"
 
 	cachev1alpha1 "github.com/mainstay-operator/mainstay-operator/api/cache/v1alpha1"
+	commonv1 "github.com/mainstay-operator/mainstay-operator/api/common/v1"
+	"github.com/mainstay-operator/mainstay-operator/controllers/internal/conditions"
 	"github.com/mainstay-operator/mainstay-operator/controllers/internal/converge"
-	"github.com/mainstay-operator/mainstay-operator/controllers/redis/node"
 )
 
-// credentials are read from our own Secrets, made where there are none, and
-// then kept: the servers that run know no others.
+const (
+	// authField of the spec, as messages name it.
+	authField = "auth.secretName"
+	// mostPassword bytes are what a server reads of one that has not logged in
+	// yet, with room to spare.
+	mostPassword = 4096
+)
+
+// credentials are what this process knows, else what our own Secrets hold, else
+// drawn; with the applications' password of the user's choice. A Secret of the
+// user's that is of no use is reported and holds up nothing but the first start.
 func (r *Reconciler) credentials(ctx context.Context, redis *cachev1alpha1.Redis) (credentials, error) {
-	own, err := r.ownSecret(ctx, redis, systemName(redis))
+	c, err := r.known(ctx, redis)
 	if err != nil {
-		return credentials{}, err
+		return c, err
 	}
-	app, err := r.ownSecret(ctx, redis, bindingName(redis))
-	if err != nil {
-		return credentials{}, err
-	}
-	c := r.memory.settle(redis, credentials{
-		application: string(app["password"]),
-		operator:    string(own[node.Operator]),
-		replication: string(own[replication]),
-	})
+	name, password, problem := "", "", ""
 	if redis.Spec.Auth != nil {
-		c.application, err = r.chosenPassword(ctx, redis, redis.Spec.Auth.SecretName)
+		name = redis.Spec.Auth.SecretName
+		password, problem, err = r.chosenPassword(ctx, redis, name)
 	}
-	return c, err
+	c = c.choose(name, password, rand.Text).expire(r.clock.Now())
+	c.problem, c.unread = problem, err != nil
+	switch {
+	case len(c.accepted()) == 0 && err != nil:
+		return c, err
+	case len(c.accepted()) == 0:
+		return c, r.awaitSecret(redis, problem)
+	case err != nil: // what is known goes on
+		log.FromContext(ctx).Error(err, authField)
+	}
+	r.memory.keep(redis, c)
+	return c, nil
+}
+
+// awaitSecret is what becomes of a Redis that never had a password.
+func (r *Reconciler) awaitSecret(redis *cachev1alpha1.Redis, problem string) error {
+	conditions.Set(&redis.Status.Conditions, redis.Generation, commonv1.ConditionCredentialsInSync, false,
+		commonv1.ReasonSecretUnusable, authField+": "+problem)
+	return converge.Invalid(authField, "%s", problem)
+}
+
+// known gives what the servers are believed to run with. A process that was
+// locked out by all of them reads again: somebody may have restored the Secret.
+func (r *Reconciler) known(ctx context.Context, redis *cachev1alpha1.Redis) (credentials, error) {
+	c, known, lockedOut := r.memory.recall(redis)
+	if known && !lockedOut {
+		return c, nil
+	}
+	var held [3]corev1.Secret
+	for i, name := range []string{bindingName(redis), systemName(redis), filesName(redis)} {
+		if err := r.ownSecret(ctx, redis, name, &held[i]); err != nil {
+			return c, err
+		}
+	}
+	if known {
+		return c.restored(held[1]), nil
+	}
+	return recalled(held[0], held[1], held[2]), nil
 }
 
 // ownSecret reads from the cache. What it does not have of an object that was
 // seen before, the server is asked for: a running set must not get new passwords
-// because somebody took a label off its Secret.
-func (r *Reconciler) ownSecret(ctx context.Context, redis *cachev1alpha1.Redis, name string) (map[string][]byte, error) {
-	var secret corev1.Secret
+// because somebody took a label off its Secret. It leaves the Secret of somebody
+// else out, for Converge to refuse.
+func (r *Reconciler) ownSecret(ctx context.Context, redis *cachev1alpha1.Redis, name string, secret *corev1.Secret) error {
 	key := client.ObjectKey{Namespace: redis.Namespace, Name: name}
-	err := r.Get(ctx, key, &secret)
+	err := r.Get(ctx, key, secret)
 	if apierrors.IsNotFound(err) && redis.Status.ObservedGeneration > 0 {
-		err = r.Live.Get(ctx, key, &secret)
+		err = r.Live.Get(ctx, key, secret)
 	}
 	switch {
 	case apierrors.IsNotFound(err):
-		return nil, nil
 	case err != nil:
-		return nil, fmt.Errorf("reading Secret %q: %w", name, err)
-	case !metav1.IsControlledBy(&secret, redis):
-		return nil, converge.NotOurs("Secret", &secret)
+		return fmt.Errorf("reading Secret %q: %w", name, err)
+	case metav1.IsControlledBy(secret, redis):
+		return nil
 	}
-	return secret.Data, nil
+	*secret = corev1.Secret{}
+	return nil
 }
 
-// chosenPassword reads a Secret of the user's once: it is not ours to watch.
-func (r *Reconciler) chosenPassword(ctx context.Context, redis *cachev1alpha1.Redis, name string) (string, error) {
-	if password, ok := r.memory.chosen(redis, name); ok {
-		return password, nil
+// chosenPassword is what the user's Secret holds, or what is wrong with it. An
+// error says that it could not be read.
+func (r *Reconciler) chosenPassword(ctx context.Context, redis *cachev1alpha1.Redis, name string) (password, problem string, err error) {
+	data, err := r.userSecret(ctx, redis, name)
+	if err != nil {
+		return "", "", err
 	}
-	var secret corev1.Secret
-	err := r.Live.Get(ctx, client.ObjectKey{Namespace: redis.Namespace, Name: name}, &secret)
-	switch password := string(secret.Data["password"]); {
-	case apierrors.IsNotFound(err):
-		return "", fmt.Errorf("auth.secretName: there is no Secret %q; create it with a key \"password\"", name)
-	case err != nil:
-		return "", fmt.Errorf("auth.secretName: reading Secret %q: %w", name, err)
+	password, problem = passwordIn(name, data)
+	return password, problem, nil
+}
+
+// userSecret is what a Secret of the user's holds; no data at all when there is none.
+func (r *Reconciler) userSecret(ctx context.Context, redis *cachev1alpha1.Redis, name string) (map[string][]byte, error) {
+	content, err := r.Secrets.Read(ctx, client.ObjectKey{Namespace: redis.Namespace, Name: name}, r.memory.content(redis, name))
+	if err != nil {
+		return nil, err
+	}
+	r.memory.noteContent(redis, name, content)
+	return content.Data, nil
+}
+
+// passwordIn tells people what they have to mend.
+func passwordIn(name string, data map[string][]byte) (password, problem string) {
+	password = string(data[corev1.BasicAuthPasswordKey])
+	switch {
+	case data == nil:
+		problem = fmt.Sprintf("there is no Secret %q; create it with a key \"password\"", name)
 	case password == "":
-		return "", fmt.Errorf("auth.secretName: Secret %q has no key \"password\"", name)
+		problem = fmt.Sprintf("Secret %q has no key \"password\", or an empty one", name)
+	case strings.ContainsFunc(password, unicode.IsControl):
+		problem = fmt.Sprintf("key \"password\" of Secret %q holds a control character, such as the newline that echo adds; use echo -n", name)
+	case len(password) > mostPassword:
+		problem = fmt.Sprintf("key \"password\" of Secret %q is longer than %d bytes", name, mostPassword)
 	default:
-		r.memory.choose(redis, name, password)
-		return password, nil
+		return password, ""
 	}
+	return "", problem
 }

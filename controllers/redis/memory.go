@@ -2,15 +2,17 @@ package redis
 
 import (
 	"context"
-	"crypto/rand"
+	"crypto/tls"
 	"sync"
 	"time"
 
+	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/utils/clock"
 	"sigs.k8s.io/controller-runtime/pkg/event"
 
 	cachev1alpha1 "github.com/mainstay-operator/mainstay-operator/api/cache/v1alpha1"
+	"github.com/mainstay-operator/mainstay-operator/controllers/internal/converge"
 	"github.com/mainstay-operator/mainstay-operator/controllers/redis/node"
 )
 
@@ -26,9 +28,27 @@ type memory struct {
 type remembered struct {
 	uid         types.UID
 	frozenSince time.Time
-	credentials credentials
-	chosen      map[string]string // Secret name → application password
-	watches     map[string]context.CancelFunc
+	keys        *credentials
+	lockedOut   bool                                     // by every server that answered last
+	contents    map[string]*converge.Content             // of the user's Secrets, by name
+	keyed       map[string]keyed                         // by run id
+	watches     map[string]watching                      // by address
+	known       map[string]acquaintance                  // by address
+	claims      map[string]*corev1.PersistentVolumeClaim // written, and the cache may not know
+	published   identity
+	secure      *tls.Config // that watches speak by
+}
+
+// watching one server.
+type watching struct {
+	interval time.Duration
+	stop     context.CancelFunc
+}
+
+// acquaintance with one server.
+type acquaintance struct {
+	heard time.Time // when it last answered, a watch or a pass
+	mute  bool      // it did not answer the last pass
 }
 
 // of gives the memory of one object, empty when it is another of the same name.
@@ -41,14 +61,15 @@ func (m *memory) of(redis *cachev1alpha1.Redis) *remembered {
 	if m.objects == nil {
 		m.objects = map[types.NamespacedName]*remembered{}
 	}
-	m.objects[key] = &remembered{uid: redis.UID, chosen: map[string]string{}, watches: map[string]context.CancelFunc{}}
+	m.objects[key] = &remembered{uid: redis.UID, contents: map[string]*converge.Content{}, keyed: map[string]keyed{},
+		watches: map[string]watching{}, known: map[string]acquaintance{}, claims: map[string]*corev1.PersistentVolumeClaim{}}
 	return m.objects[key]
 }
 
 func (m *memory) drop(key types.NamespacedName) {
 	if known := m.objects[key]; known != nil {
-		for _, stop := range known.watches {
-			stop()
+		for _, one := range known.watches {
+			one.stop()
 		}
 		delete(m.objects, key)
 	}
@@ -78,71 +99,87 @@ func (m *memory) frozen(redis *cachev1alpha1.Redis, w world, clock clock.Passive
 	return clock.Since(known.frozenSince)
 }
 
-// settle keeps the passwords that were found and makes those that were not,
-// once: what is remembered wins, since the servers run with it.
-func (m *memory) settle(redis *cachev1alpha1.Redis, found credentials) credentials {
+// mute tells whether the server at the address left the last pass without an answer.
+func (m *memory) mute(redis *cachev1alpha1.Redis, address string) bool {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	c := &m.of(redis).credentials
-	for _, one := range []struct {
-		kept  *string
-		found string
-	}{{&c.application, found.application}, {&c.operator, found.operator}, {&c.replication, found.replication}} {
-		switch {
-		case *one.kept != "":
-		case one.found != "":
-			*one.kept = one.found
-		default:
-			*one.kept = rand.Text()
+	return m.of(redis).known[address].mute
+}
+
+// silence takes in how a server took to being asked, and is how long it has not
+// answered by now. Who never did is silent since it was first asked.
+func (m *memory) silence(redis *cachev1alpha1.Redis, address string, answered bool, now time.Time) time.Duration {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	known := m.of(redis).known
+	one, met := known[address]
+	if answered || !met {
+		one.heard = now
+	}
+	one.mute = !answered
+	known[address] = one
+	return now.Sub(one.heard)
+}
+
+// hear notes that the server has answered a watch. What is forgotten stays so.
+func (m *memory) hear(key types.NamespacedName, uid types.UID, address string, behind map[string]int64, now time.Time) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if known := m.objects[key]; known != nil && known.uid == uid {
+		if one, met := known.known[address]; met {
+			one.heard = now
+			known.known[address] = one
+		}
+		if behind != nil {
+			setLag(key, behind)
 		}
 	}
-	return *c
-}
-
-// chosen gives the application password that was read from that Secret before.
-func (m *memory) chosen(redis *cachev1alpha1.Redis, secret string) (string, bool) {
-	m.mu.Lock()
-	defer m.mu.Unlock()
-	password, ok := m.of(redis).chosen[secret]
-	return password, ok
-}
-
-func (m *memory) choose(redis *cachev1alpha1.Redis, secret, password string) {
-	m.mu.Lock()
-	defer m.mu.Unlock()
-	m.of(redis).chosen[secret] = password
 }
 
 // watch exactly these addresses. A server's end is known here long before the
 // API server hears of it.
-func (m *memory) watch(ctx context.Context, redis *cachev1alpha1.Redis, addresses []string) {
+func (m *memory) watch(ctx context.Context, redis *cachev1alpha1.Redis, addresses []string, secure *tls.Config, clock clock.PassiveClock) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	known := m.of(redis)
+	known.secure = secure
 	wanted := map[string]bool{}
 	for _, address := range addresses {
 		wanted[address] = true
-		if known.watches[address] == nil {
-			known.watches[address] = m.start(ctx, redis, address)
+		one, on := known.watches[address]
+		if on && one.interval == probeInterval(redis) {
+			continue
 		}
+		if on {
+			one.stop()
+		}
+		known.watches[address] = watching{probeInterval(redis), m.start(ctx, redis, address, clock)}
 	}
-	for address, stop := range known.watches {
+	for address, one := range known.watches {
 		if !wanted[address] {
-			stop()
+			one.stop()
 			delete(known.watches, address)
+			delete(known.known, address)
 		}
 	}
 }
 
-func (m *memory) start(ctx context.Context, redis *cachev1alpha1.Redis, address string) context.CancelFunc {
+func (m *memory) start(ctx context.Context, redis *cachev1alpha1.Redis, address string, clock clock.PassiveClock) context.CancelFunc {
 	ctx, stop := context.WithCancel(ctx)
 	who := &cachev1alpha1.Redis{}
 	who.Namespace, who.Name = redis.Namespace, redis.Name
-	go node.Watch(ctx, address, func() {
-		select {
-		case m.news <- event.GenericEvent{Object: who}:
-		case <-ctx.Done():
-		}
+	key, uid := types.NamespacedName{Namespace: redis.Namespace, Name: redis.Name}, redis.UID
+	go node.Watch(ctx, address, probeInterval(redis), node.Ear{
+		Secure: func() *tls.Config { return m.secure(key, uid) },
+		Heard: func(behind map[string]int64) {
+			m.hear(key, uid, address, behind, clock.Now())
+		},
+		Changed: func() {
+			select {
+			case m.news <- event.GenericEvent{Object: who}:
+			case <-ctx.Done():
+			}
+		},
 	})
 	return stop
 }

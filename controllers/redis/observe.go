@@ -24,14 +24,25 @@ type server interface {
 	Unpause(ctx context.Context) error
 	SendAway(ctx context.Context) error
 	Outrank(ctx context.Context) error
+	Accept(ctx context.Context, user string, digests ...string) error
+	Load(ctx context.Context, files node.Files) (bool, error)
 	Close()
 }
+
+// brief is the patience with a server that has not answered the last pass: one
+// that is back answers within a millisecond, and a pass must not stand still.
+const brief = 200 * time.Millisecond
 
 // fleet is the world together with the connections that it was seen by.
 type fleet struct {
 	world
-	servers     map[string]server // by pod name
-	ghostServer server            // of the recorded master, when its pod is gone
+	servers      map[string]server // by pod name
+	ghostServer  server            // of the recorded master, when its pod is gone
+	open         func(address string) server
+	keys         credentials // that they are asked with
+	certificates certificates
+	// stamp writes on a node's volume what its data is worth.
+	stamp func(ctx context.Context, node string, s stamp) error
 }
 
 // recorded is the connection to the master of record.
@@ -45,13 +56,8 @@ func (f *fleet) recorded(r *cachev1alpha1.Redis) server {
 // addresses of all servers that could be asked.
 func (f *fleet) addresses() []string {
 	var list []string
-	for _, m := range f.members {
-		if m.address != "" {
-			list = append(list, m.address)
-		}
-	}
-	if f.ghost != nil {
-		list = append(list, f.ghost.address)
+	for _, m := range f.asked() {
+		list = append(list, m.address)
 	}
 	return list
 }
@@ -66,44 +72,80 @@ func (f *fleet) close() {
 }
 
 // observe looks at every pod and asks every server, all at once.
-func (r *Reconciler) observe(ctx context.Context, redis *cachev1alpha1.Redis, pods []corev1.Pod, set *appsv1.StatefulSet, c credentials) *fleet {
-	f := &fleet{servers: map[string]server{}}
+func (r *Reconciler) observe(ctx context.Context, redis *cachev1alpha1.Redis, pods []corev1.Pod, set *appsv1.StatefulSet, s secrets) *fleet {
+	f := &fleet{servers: map[string]server{}, keys: s.keys, certificates: s.certificates}
+	f.open = func(address string) server {
+		return node.Open(address, s.keys.operator, s.certificates.secure)
+	}
+	if redis.Spec.TLS != nil {
+		f.certificate = s.certificates.published.files().Certificate
+	}
 	for i := range pods {
 		m := r.fromPod(&pods[i], set)
+		m.mute = r.memory.mute(redis, m.address)
 		f.members = append(f.members, m)
 		if m.address != "" {
-			f.servers[m.name] = node.Open(m.address, c.operator)
+			f.servers[m.name] = f.open(m.address)
 		}
 	}
 	slices.SortFunc(f.members, func(a, b member) int { return int(ordinal(a.name) - ordinal(b.name)) })
 	if rep := redis.Status.Replication; rep != nil && !slices.ContainsFunc(f.members, func(m member) bool { return m.podUID == rep.Master.PodUID }) {
 		p := rep.Master
-		f.ghost = &member{name: p.Name, podUID: p.PodUID, address: p.Address}
-		f.ghostServer = node.Open(p.Address, c.operator)
+		f.ghost = &member{name: p.Name, podUID: p.PodUID, address: p.Address, mute: r.memory.mute(redis, p.Address)}
+		f.ghostServer = f.open(p.Address)
 	}
 	f.look(ctx)
+	r.remember(redis, f)
+	return f
+}
 
+// remember for how long what was just seen has been so.
+func (r *Reconciler) remember(redis *cachev1alpha1.Redis, f *fleet) {
+	for _, m := range f.asked() {
+		m.silentFor = r.memory.silence(redis, m.address, m.Answer != node.Silent, r.clock.Now())
+	}
+	r.memory.unlock(redis, &f.world, f.keys)
 	f.frozenFor = r.memory.frozen(redis, f.world, r.clock)
 	f.sinceRouted = goodbyes + 1 // long ago
 	if last := redis.Status.LastFailover; last != nil && last.RoutedAt != nil {
 		f.sinceRouted = r.clock.Since(last.RoutedAt.Time)
 	}
-	return f
 }
 
 // look asks the servers. What they say first is older than what they say last,
 // so whoever compares offsets later asks again.
 func (f *fleet) look(ctx context.Context) {
 	var all sync.WaitGroup
-	for i := range f.members {
-		if s := f.servers[f.members[i].name]; s != nil {
-			all.Go(func() { f.members[i].View = s.Look(ctx) })
+	for _, m := range f.asked() {
+		s := f.servers[m.name]
+		if m == f.ghost {
+			s = f.ghostServer
 		}
-	}
-	if f.ghostServer != nil {
-		all.Go(func() { f.ghost.View = f.ghostServer.Look(ctx) })
+		all.Go(func() {
+			ctx := ctx
+			if m.mute {
+				var done context.CancelFunc
+				ctx, done = context.WithTimeout(ctx, brief)
+				defer done()
+			}
+			m.View = s.Look(ctx)
+		})
 	}
 	all.Wait()
+}
+
+// asked are all whose server can be spoken to.
+func (f *fleet) asked() []*member {
+	var list []*member
+	for i := range f.members {
+		if f.members[i].address != "" {
+			list = append(list, &f.members[i])
+		}
+	}
+	if f.ghost != nil {
+		list = append(list, f.ghost)
+	}
+	return list
 }
 
 func (r *Reconciler) fromPod(pod *corev1.Pod, set *appsv1.StatefulSet) member {

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	cachev1alpha1 "github.com/mainstay-operator/mainstay-operator/api/cache/v1alpha1"
+	commonv1 "github.com/mainstay-operator/mainstay-operator/api/common/v1"
 	"github.com/mainstay-operator/mainstay-operator/controllers/redis/node"
 )
 
@@ -25,14 +26,22 @@ const (
 	drop     verb = "Drop"     // see that the others have all, save that nodes confirm no more
 	setMin   verb = "SetMin"   // change W
 	sendAway verb = "SendAway" // close connections of applications to an old master
+	rekey    verb = "Rekey"    // make nodes accept the passwords that the Secrets say
+	reload   verb = "Reload"   // make nodes load the certificate that was published
 	remove   verb = "Remove"   // delete a pod, to be made anew from the latest template
+	evict    verb = "Evict"    // delete a pod that cannot be asked, giving it no time
+	expel    verb = "Expel"    // fence servers that follow without being asked to
+	dismiss  verb = "Dismiss"  // take an annotation off that is done with
+	retire   verb = "Retire"   // save that nobody is master any more
+	putStamp verb = "PutStamp" // write on volumes what they are worth
 )
 
 // step is the one thing that a pass does.
 type step struct {
 	do       verb
 	nodes    []string      // acted on
-	why      string        // reason, for people
+	why      string        // for people
+	reason   string        // of the condition that a block sets
 	evidence string        // that the old master takes no writes
 	unsafe   bool          // forced by annotation
 	min      int32         // W to set
@@ -44,7 +53,7 @@ func (s step) String() string { return fmt.Sprintf("%s %s", s.do, strings.Join(s
 // changes is true for a step after which the world is another.
 func (s step) changes() bool {
 	switch s.do {
-	case rest, wait, block, sendAway, remove:
+	case rest, wait, block, sendAway, reload, remove, evict, expel, dismiss:
 		return false
 	}
 	return true
@@ -54,7 +63,8 @@ const (
 	soon = 50 * time.Millisecond
 	// stirring is how long kube-proxy may hold the next change back after the one
 	// that a pod's deletion causes; until then the old master serves on.
-	stirring = 1200 * time.Millisecond
+	// The time of a deletion is told in whole seconds: it was up to a second later.
+	stirring = 2200 * time.Millisecond
 	// goodbyes to clients that still reach an old master while the route changes.
 	goodbyes = 1500 * time.Millisecond
 )
@@ -69,7 +79,10 @@ type situation struct {
 func plan(r *cachev1alpha1.Redis, w world) step {
 	s := situation{r, w}
 	rep := r.Status.Replication
-	if rep == nil {
+	switch {
+	case asleep(r):
+		return step{do: rest}
+	case rep == nil:
 		return s.form()
 	}
 	target, _ := w.find(r.Status.TargetMaster)
@@ -79,6 +92,14 @@ func plan(r *cachev1alpha1.Redis, w world) step {
 	if usurpers := s.usurpers(); len(usurpers) > 0 {
 		return step{do: fence, nodes: namesOf(usurpers), why: "only one may be master"}
 	}
+	if s.blind() {
+		return step{do: block, reason: commonv1.ReasonOperatorCannotReachPods,
+			why:   fmt.Sprintf("no pod of %s answers the operator on port %d; see whether a NetworkPolicy keeps it out", r.Name, node.Port),
+			after: time.Second}
+	}
+	if next, ok := s.hibernate(); ok {
+		return next
+	}
 	switch is, evidence := s.judge(); is {
 	case serving:
 		return s.run(w.recorded(rep.Master))
@@ -87,8 +108,15 @@ func plan(r *cachev1alpha1.Redis, w world) step {
 	case lost:
 		return s.failover(evidence, true)
 	default:
-		return step{do: wait, why: evidence, after: soon}
+		return step{do: wait, why: evidence, after: 10 * soon}
 	}
+}
+
+// blind is true when the operator reaches no server at all: that tells of its own
+// way to them, and nothing of theirs.
+func (s situation) blind() bool {
+	silent := s.where(func(m member) bool { return m.Answer == node.Silent && m.silentFor >= silenceLimit(s.Redis) })
+	return len(silent) > 1 && len(silent) == len(s.members) && s.ghost == nil
 }
 
 // form makes the first master. Nodes that hold data have had one before.
@@ -101,12 +129,18 @@ func (s situation) form() step {
 	default:
 		return step{do: block, why: "several masters and no record of which is right: " + strings.Join(namesOf(masters), ", ")}
 	}
+	if last, ok := s.lastMaster(); ok && last.answers() && !last.deleting && last.Keys > 0 {
+		return step{do: promote, nodes: []string{last.name}, why: "Recovering"}
+	}
 	// A volume may hold data, so all must be heard; a pod without one is born empty.
-	if missing := s.unheard(); len(missing) > 0 && (s.Spec.Storage != nil || len(missing) == int(size(s.Redis))) {
+	if missing := s.awaited(); len(missing) > 0 && (s.Spec.Storage != nil || len(missing) == int(size(s.Redis))) {
 		return step{do: wait, why: "waiting for " + strings.Join(missing, ", ")}
 	}
 	if holder, ok := s.richest(); ok {
 		return step{do: promote, nodes: []string{holder.name}, why: "Recovering"}
+	}
+	if newest := s.newest(); len(newest) > 0 { // what there was, was nothing
+		return step{do: promote, nodes: newest[:1], why: "Recovering"}
 	}
 	fresh := s.where(member.answers)
 	return step{do: promote, nodes: []string{fresh[0].name}, why: "Forming"}
@@ -115,11 +149,11 @@ func (s situation) form() step {
 // run keeps a set with a serving master in shape: a checklist, most urgent first.
 func (s situation) run(master member) step {
 	rep := s.Status.Replication
-	if rep.Epoch < s.Status.Epoch || rep.ReplID != master.ReplID {
+	if rep.Epoch < max(s.Status.Epoch, s.stampedEpoch()) || rep.ReplID != master.ReplID {
 		return step{do: record, nodes: []string{master.name}, why: "it serves"}
 	}
 	for _, decide := range []func(member) (step, bool){
-		s.lower, s.relieve, s.lose, s.gather, s.raise, s.bidFarewell, s.roll,
+		s.lower, s.relieve, s.claim, s.lose, s.gather, s.raise, s.rekey, s.bidFarewell, s.wish, s.shun, s.readmit, s.roll, s.guard, s.reload,
 	} {
 		if next, ok := decide(master); ok {
 			return next
@@ -129,7 +163,7 @@ func (s situation) run(master member) step {
 		return step{do: wait, why: "syncing: " + strings.Join(namesOf(syncing), ", "), after: 2 * soon}
 	}
 	if missing := s.unheard(); len(missing) > 0 {
-		return step{do: wait, why: "waiting for " + strings.Join(missing, ", ")}
+		return step{do: wait, why: "waiting for " + strings.Join(missing, ", "), after: s.patience()}
 	}
 	return step{do: rest}
 }
@@ -149,38 +183,6 @@ func (s situation) raise(master member) (step, bool) {
 	return step{do: setMin, nodes: []string{master.name}, min: want},
 		want > s.Status.Replication.EffectiveMinReplicas && len(following) >= int(want) &&
 			len(following) == len(s.Status.Replication.SyncSet)
-}
-
-// relieve a master that must go, while it still serves.
-func (s situation) relieve(master member) (step, bool) {
-	var why string
-	switch {
-	case s.ghost != nil:
-		why = "its pod was deleted by force"
-	case master.deleting && master.deletingFor < stirring:
-		return step{do: wait, why: "the master's pod is going", after: stirring - master.deletingFor}, true
-	case master.deleting:
-		why = "its pod is going"
-	case ordinal(master.name) >= size(s.Redis):
-		why = "size is smaller now"
-	case master.outdated && len(s.unheard()) == 0 && s.others(master, func(m member) bool { return !m.outdated }):
-		why = "its pod is outdated"
-	default:
-		return step{}, false
-	}
-	heirs := s.where(func(m member) bool {
-		return s.member(m) && s.wanted(m) && !m.deleting && m.inSync(master)
-	})
-	if len(heirs) == 0 {
-		return step{}, false // first somebody must be in sync
-	}
-	slices.SortStableFunc(heirs, func(a, b member) int {
-		if a.outdated != b.outdated {
-			return yes(a.outdated) - yes(b.outdated)
-		}
-		return int(b.Offset - a.Offset)
-	})
-	return step{do: handOver, nodes: []string{heirs[0].name}, why: why}, true
 }
 
 // lose members whose process is gone or whose ordinal is: as long as they count,

@@ -19,19 +19,22 @@ const (
 	unsure  verdict = iota // it does not answer, which proves nothing
 	serving                // it takes writes
 	dead                   // its process is proven gone, or fenced
-	lost                   // its pod object is gone and its process cannot be asked
+	lost                   // it cannot be asked, and nobody hears it
 )
+
+// recently is twice repl-ping-replica-period: a replica that had nothing of its
+// master for longer does not hear it, though their connection may stand.
+const recently = 2 * time.Second
 
 // outlasting is how long a frozen set waits for a master that cannot be asked:
 // without acknowledgements it stops taking writes after the lag, checked once a second.
-const outlasting = (maxLagSeconds + 1) * time.Second
+func outlasting(r *cachev1alpha1.Redis) time.Duration { return maxLag(r) + time.Second }
 
 // judge the master of record. An end of a connection or a time-out is a reason
 // to look and never evidence; only what is listed here is.
 func (s situation) judge() (verdict, string) {
 	p := s.Status.Replication.Master
 	m := s.recorded(p)
-	hearing := s.where(func(o member) bool { return o.Follows(p.Address) && o.LinkUp })
 	switch {
 	case m.is(p) && m.Master:
 		return serving, ""
@@ -39,18 +42,34 @@ func (s situation) judge() (verdict, string) {
 		return dead, "the master is fenced"
 	case s.ghost == nil && m.podUID == p.PodUID && m.Answer == node.Reached:
 		return dead, "the master was restarted: its run id is another"
-	case s.ghost != nil && (m.Answer == node.Stranger || m.Answer == node.Reached):
+	case s.ghost != nil && m.Answer == node.Reached:
 		return dead, "somebody else answers at the master's address"
+	case m.stopped || s.ghost != nil || m.Answer == node.Refused || m.Answer == node.Silent:
+		return s.judgeAbsent(m)
+	}
+	return unsure, p.Name + " does not know the operator's password"
+}
+
+// judgeAbsent master: its replicas are the witnesses. One whose end is not proven
+// may live and serve; before it is replaced, they are frozen and it is outlasted.
+func (s situation) judgeAbsent(m member) (verdict, string) {
+	silent := m.Answer == node.Silent && !m.stopped
+	hearing := s.where(func(o member) bool {
+		return o.Follows(s.Status.Replication.Master.Address) && o.LinkUp && (!silent || o.LastIO <= recently)
+	})
+	switch {
 	case len(hearing) > 0:
-		return unsure, fmt.Sprintf("%s does not answer but %s hears it", p.Name, hearing[0].name)
+		return unsure, fmt.Sprintf("%s does not answer but %s hears it", m.name, hearing[0].name)
 	case m.stopped:
 		return dead, "the master's container is reported as terminated"
 	case m.Answer == node.Refused:
 		return dead, "the master's address refuses connections and no replica hears it"
-	case s.ghost != nil:
-		return lost, "the master's pod is gone, its address is silent and no replica hears it"
+	case s.ghost != nil: // also when it answers and does not know our password
+		return lost, "the master's pod is gone, its process cannot be asked and no replica hears it"
+	case m.silentFor >= silenceLimit(s.Redis):
+		return lost, fmt.Sprintf("the master has not answered for %s and no replica hears it", silenceLimit(s.Redis))
 	}
-	return unsure, p.Name + " does not answer"
+	return unsure, m.name + " does not answer"
 }
 
 // failover freezes, counts, then promotes the one that has all. Freezing first
@@ -59,8 +78,8 @@ func (s situation) failover(evidence string, outlast bool) step {
 	if following := s.where(func(m member) bool { return m.answers() && !m.Master && !m.Fenced() }); len(following) > 0 {
 		return step{do: fence, nodes: namesOf(following), why: evidence}
 	}
-	if outlast && s.frozenFor < outlasting {
-		return step{do: wait, why: evidence, after: min(outlasting-s.frozenFor, 10*soon)}
+	if limit := outlasting(s.Redis); outlast && s.frozenFor < limit {
+		return step{do: wait, why: evidence, after: min(limit-s.frozenFor, 10*soon)}
 	}
 	heirs := s.heirs()
 	if len(heirs) == 0 {
@@ -114,30 +133,28 @@ func (s situation) allowed() bool {
 // ran with the master's history.
 func (s situation) recover(evidence string) step {
 	rep := s.Status.Replication
+	begin := step{do: promote, why: "Recovering", evidence: evidence}
 	for _, p := range append([]cachev1alpha1.RedisProcess{rep.Master}, rep.SyncSet...) {
-		if m, ok := s.find(p.Name); ok && m.podUID == p.PodUID && m.Answer == node.Silent && !m.stopped && !s.allowed() {
-			return step{do: wait, why: fmt.Sprintf("%s; %s may hold the latest writes and does not answer", evidence, p.Name), after: 10 * soon}
+		m, ok := s.find(p.Name)
+		if !ok || m.podUID != p.PodUID || m.stopped || m.Answer != node.Silent && m.Answer != node.Stranger {
+			continue
 		}
+		if !s.allowed() {
+			return step{do: wait, why: fmt.Sprintf("%s; %s may hold the latest writes and cannot be asked", evidence, p.Name), after: 10 * soon}
+		}
+		begin.unsafe = true
 	}
-	if last, ok := s.find(rep.Master.Name); ok && last.answers() && last.Keys > 0 {
-		return step{do: promote, nodes: []string{last.name}, why: "Recovering", evidence: evidence}
+	if last, ok := s.lastMaster(); ok && last.answers() && last.Keys > 0 {
+		begin.nodes = []string{last.name}
+		return begin
 	}
 	if missing := s.unheard(); len(missing) > 0 {
 		return step{do: wait, why: fmt.Sprintf("%s; waiting for %s", evidence, strings.Join(missing, ", ")), after: 4 * soon}
 	}
 	if holder, ok := s.richest(); ok {
-		return step{do: promote, nodes: []string{holder.name}, why: "Recovering", evidence: evidence}
+		begin.nodes = []string{holder.name}
+		return begin
 	}
-	return step{do: promote, nodes: []string{s.where(member.answers)[0].name}, why: "DatasetLost", evidence: evidence}
-}
-
-// richest is the node that holds most, of those that hold anything.
-func (s situation) richest() (member, bool) {
-	holders := s.where(func(m member) bool { return m.answers() && m.Keys > 0 })
-	if len(holders) == 0 {
-		return member{}, false
-	}
-	return slices.MaxFunc(holders, func(a, b member) int {
-		return cmp.Or(cmp.Compare(a.Offset, b.Offset), cmp.Compare(a.Keys, b.Keys), cmp.Compare(ordinal(b.name), ordinal(a.name)))
-	}), true
+	begin.nodes, begin.why = []string{s.where(member.answers)[0].name}, "DatasetLost"
+	return begin
 }

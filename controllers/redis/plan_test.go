@@ -60,8 +60,9 @@ func frozen(m *member, offset int64) {
 	m.MasterHost, m.LinkUp, m.Offset = node.FenceHost, false, offset
 }
 
-func refused(m *member) { m.View = node.View{Answer: node.Refused} }
-func silent(m *member)  { m.View = node.View{Answer: node.Silent} }
+func refused(m *member)  { m.View = node.View{Answer: node.Refused} }
+func stranger(m *member) { m.View = node.View{Answer: node.Stranger} }
+func silent(m *member)   { m.View = node.View{Answer: node.Silent} }
 
 // orphan makes the recorded master a ghost: its pod object is gone.
 func orphan(s *scene) *member {
@@ -115,6 +116,29 @@ func TestPlan(t *testing.T) {
 		{"a silent master", 3, func(s *scene) { silent(&s.members[0]); linksDown(s) }, wait, nil},
 		{"a refusal while a replica hears the master", 3, func(s *scene) { refused(&s.members[0]); s.members[1].LinkUp = false }, wait, nil},
 
+		// Who does not know the operator's password is alive.
+		{"a master that is locked out serves", 3, func(s *scene) { stranger(&s.members[0]) }, wait, nil},
+		{"also when nobody hears it", 3, func(s *scene) { stranger(&s.members[0]); linksDown(s) }, wait, nil},
+		{"and when all others froze", 3, func(s *scene) { stranger(&s.members[0]); freezeAll(s, 90, 95); s.frozenFor = time.Hour }, wait, nil},
+		{"a locked out member may hold the latest writes", 3, func(s *scene) { restartAll(s); s.members[0].Keys = 1; stranger(&s.members[2]) }, wait, nil},
+		{"unless told to go on without", 3, func(s *scene) {
+			restartAll(s)
+			s.members[0].Keys = 1
+			stranger(&s.members[2])
+			s.Annotations = map[string]string{cachev1alpha1.RedisAllowUnsafePromotion: "7"}
+		}, promote, []string{"a-0"}},
+		{"a replica that is locked out is started anew", 3, func(s *scene) { stranger(&s.members[1]) }, remove, []string{"a-1"}},
+		{"of several one at a time", 3, func(s *scene) { stranger(&s.members[1]); stranger(&s.members[2]) }, remove, []string{"a-2"}},
+		{"not while another goes", 3, func(s *scene) { stranger(&s.members[1]); stranger(&s.members[2]); s.members[2].deleting = true }, wait, nil},
+		{"nor while another is behind", 3, func(s *scene) { stranger(&s.members[1]); s.members[2].LinkUp = false }, wait, nil},
+
+		// Passwords.
+		{"whoever may accept others is told", 3, func(s *scene) { s.members[0].unkeyed, s.members[2].unkeyed = true, true }, rekey, []string{"a-0", "a-2"}},
+		{"once, when it refuses", 3, func(s *scene) { s.members[2].unkeyed, s.members[2].refusing = true, true }, rest, nil},
+		{"not while it loads", 3, func(s *scene) { s.members[2].unkeyed, s.members[2].Loading = true, true }, wait, nil},
+		{"never before the master's end is dealt with", 3, func(s *scene) { refused(&s.members[0]); linksDown(s); s.members[2].unkeyed = true }, fence, []string{"a-1", "a-2"}},
+		{"before anything is rolled", 3, func(s *scene) { outdated(0, 1, 2)(s); s.members[1].unkeyed = true }, rekey, []string{"a-1"}},
+
 		// R + W > N.
 		{"one of two frozen is too few for W=1", 3, func(s *scene) { refused(&s.members[0]); freezeAll(s, 90, 95); silent(&s.members[2]) }, block, nil},
 		{"and enough for W=2", 3, func(s *scene) {
@@ -156,12 +180,18 @@ func TestPlan(t *testing.T) {
 		// The master's pod object is gone.
 		{"a ghost that serves hands over", 3, func(s *scene) { orphan(s) }, handOver, []string{"a-1"}},
 		{"a silent ghost freezes", 3, func(s *scene) { silent(orphan(s)); linksDown(s) }, fence, []string{"a-1", "a-2"}},
-		{"and is outlasted", 3, func(s *scene) { freezeAll(s, 90, 95); silent(orphan(s)); s.frozenFor = outlasting - 1 }, wait, nil},
-		{"then promotes", 3, func(s *scene) { freezeAll(s, 90, 95); silent(orphan(s)); s.frozenFor = outlasting }, promote, []string{"a-2"}},
-		{"a ghost that answers again is served out", 3, func(s *scene) { freezeAll(s, 90, 95); orphan(s); s.frozenFor = outlasting }, attach, []string{"a-1", "a-2"}},
+		{"and is outlasted", 3, func(s *scene) { freezeAll(s, 90, 95); silent(orphan(s)); s.frozenFor = 4*time.Second - 1 }, wait, nil},
+		{"then promotes", 3, func(s *scene) { freezeAll(s, 90, 95); silent(orphan(s)); s.frozenFor = 4 * time.Second }, promote, []string{"a-2"}},
+		{"a ghost that answers again is served out", 3, func(s *scene) { freezeAll(s, 90, 95); orphan(s); s.frozenFor = 4 * time.Second }, attach, []string{"a-1", "a-2"}},
 		{"a silent ghost that is heard is waited for", 3, func(s *scene) { silent(orphan(s)) }, wait, nil},
 		{"a refusing ghost is not waited for", 3, func(s *scene) { freezeAll(s, 90, 95); refused(orphan(s)) }, promote, []string{"a-2"}},
-		{"a stranger at the ghost's address", 3, func(s *scene) { freezeAll(s, 90, 95); orphan(s).View = node.View{Answer: node.Stranger} }, promote, []string{"a-2"}},
+		{"a stranger at the ghost's address may be the master itself, and is outlasted", 3, func(s *scene) {
+			freezeAll(s, 90, 95)
+			stranger(orphan(s))
+			s.frozenFor = outlasting(s.Redis) - 1
+		}, wait, nil},
+		{"then promotes", 3, func(s *scene) { freezeAll(s, 90, 95); stranger(orphan(s)); s.frozenFor = outlasting(s.Redis) }, promote, []string{"a-2"}},
+		{"one that replicas hear is the master", 3, func(s *scene) { stranger(orphan(s)) }, wait, nil},
 		{"a new pod of the master's name proves nothing", 3, func(s *scene) {
 			silent(orphan(s))
 			again := running(0)

@@ -27,7 +27,7 @@ const (
 	kind = "redis"
 	// portName of Redis in pods and Services.
 	portName = "redis"
-	// uid of the redis user in the official image.
+	// uid of the redis and valkey users in the official images.
 	uid = 999
 
 	// labelRole on pods is what the replicas' Service selects by.
@@ -36,8 +36,12 @@ const (
 	labelPod = "statefulset.kubernetes.io/pod-name"
 	// gateInSync keeps a pod unready until its data is there.
 	gateInSync = corev1.PodConditionType("mainstay-operator.io/in-sync")
+	// dataVolume is where a node keeps its data.
+	dataVolume = "data"
 	// annotationConf rolls the pods when the configuration file changes.
 	annotationConf = "mainstay-operator.io/config"
+	// annotationRestart is what kubectl rollout restart writes.
+	annotationRestart = "kubectl.kubernetes.io/restartedAt"
 
 	graceSeconds = 30
 	// reserveSeconds of the grace are for the server's own end after the handover.
@@ -49,6 +53,9 @@ type choice struct {
 	credentials credentials
 	image       string
 	volume      resource.Quantity // of new nodes: a StatefulSet cannot change it
+	pods        int32
+	identity    identity // of the servers, with TLS
+	restarted   string   // when a human asked for new pods; theirs, and not to be forgotten
 }
 
 // desired are all children. The route to the master comes first: after a
@@ -58,9 +65,15 @@ func desired(r *cachev1alpha1.Redis, c choice) []converge.Child {
 	if r.Status.Master != "" {
 		children = append(children, master(r))
 	}
-	// Passwords are kept before anything can start with them.
-	children = append(children, system(r, c.credentials), files(r, c.credentials), binding(r, c.credentials),
-		headless(r), replicas(r), nodes(r, c))
+	// Passwords and certificates are kept before anything can start with them.
+	if r.Spec.TLS != nil {
+		children = append(children, certificatesSecret(r, c.identity))
+	}
+	children = append(children, system(r, c.credentials), files(r, c.credentials))
+	if c.credentials.told.password != "" {
+		children = append(children, binding(r, c))
+	}
+	children = append(children, headless(r), replicas(r), nodes(r, c))
 	if size(r) >= 2 {
 		children = append(children, parts.Budget(kind, r.Name, r.Spec.Disruption, policyv1.IfHealthyBudget))
 	}
@@ -102,25 +115,39 @@ func service(r *cachev1alpha1.Redis, name string, selector map[string]string) *c
 				WithTargetPort(intstr.FromString(portName))))
 }
 
-// files are what the servers read. They hold a password, so they are a Secret.
+// files are what the servers read. They hold a password, so they are a Secret. The
+// passwords beside them are not mounted: one of two lost Secrets locks nobody out.
 func files(r *cachev1alpha1.Redis, c credentials) *corev1ac.SecretApplyConfiguration {
 	return secret(r, filesName(r), corev1.SecretTypeOpaque, map[string]string{
-		confKey: redisConf(r, c), usersKey: usersACL(c)})
+		confKey: redisConf(r, c), usersKey: usersACL(c), node.Operator: c.operator, replication: c.replication})
 }
 
-// system holds the passwords that only the operator and the servers use.
+// system holds the passwords that only the operator and the servers use, and
+// what becomes of those that the applications used before.
 func system(r *cachev1alpha1.Redis, c credentials) *corev1ac.SecretApplyConfiguration {
-	return secret(r, systemName(r), corev1.SecretTypeOpaque, map[string]string{
-		node.Operator: c.operator, replication: c.replication})
+	values := map[string]string{node.Operator: c.operator, replication: c.replication}
+	if text := c.retiredText(); text != "" {
+		values[retiredKey] = text
+	}
+	return secret(r, systemName(r), corev1.SecretTypeOpaque, values)
 }
 
 // binding is what an application needs, https://servicebinding.io/spec/core/1.1.0/#provisioned-service.
-func binding(r *cachev1alpha1.Redis, c credentials) *corev1ac.SecretApplyConfiguration {
-	host := fmt.Sprintf("%s.%s.svc", r.Name, r.Namespace)
-	uri := url.URL{Scheme: "redis", Host: fmt.Sprintf("%s:%d", host, node.Port), User: url.UserPassword(application, c.application)}
-	return secret(r, bindingName(r), corev1.SecretTypeBasicAuth, map[string]string{
-		"type": "redis", "username": application, "password": c.application,
-		"host": host, "port": strconv.Itoa(node.Port), "uri": uri.String()})
+func binding(r *cachev1alpha1.Redis, c choice) *corev1ac.SecretApplyConfiguration {
+	host, told := serviceHost(r), c.credentials.told
+	uri := url.URL{Scheme: "redis", Host: fmt.Sprintf("%s:%d", host, node.Port), User: url.UserPassword(application, told.password)}
+	values := map[string]string{
+		"type": "redis", "username": application, "password": told.password, "host": host, "port": strconv.Itoa(node.Port)}
+	if r.Spec.TLS != nil {
+		uri.Scheme = "rediss"
+		values["ssl"], values[authoritiesKey] = "true", string(c.identity.authorities)
+	}
+	values["uri"] = uri.String()
+	made := secret(r, bindingName(r), corev1.SecretTypeBasicAuth, values)
+	if told.from != "" {
+		made.WithAnnotations(map[string]string{annotationFrom: told.from})
+	}
+	return made
 }
 
 func secret(r *cachev1alpha1.Redis, name string, of corev1.SecretType, values map[string]string) *corev1ac.SecretApplyConfiguration {
@@ -135,36 +162,53 @@ func secret(r *cachev1alpha1.Redis, name string, of corev1.SecretType, values ma
 func nodes(r *cachev1alpha1.Redis, c choice) *appsv1ac.StatefulSetApplyConfiguration {
 	template := parts.Template(kind, r.Name, r.Spec.PodOptions).
 		WithAnnotations(map[string]string{annotationConf: confHash(r)})
+	if c.restarted != "" {
+		template.WithAnnotations(map[string]string{annotationRestart: c.restarted})
+	}
 	template.Spec.
 		WithTerminationGracePeriodSeconds(grace(r)).
 		WithReadinessGates(corev1ac.PodReadinessGate().WithConditionType(gateInSync)).
 		WithSecurityContext(parts.RestrictedPod(uid)).
 		WithContainers(container(r, c.image)).
 		WithVolumes(corev1ac.Volume().WithName("files").WithSecret(corev1ac.SecretVolumeSource().
-			WithSecretName(filesName(r)).WithDefaultMode(0o440)))
+			WithSecretName(filesName(r)).WithDefaultMode(0o440).WithItems(mounted(confKey), mounted(usersKey))))
 	spec := appsv1ac.StatefulSetSpec().
-		WithReplicas(pods(r)).
+		WithReplicas(c.pods).
 		WithServiceName(headlessName(r)).
 		WithPodManagementPolicy(appsv1.ParallelPodManagement).
 		WithUpdateStrategy(appsv1ac.StatefulSetUpdateStrategy().WithType(appsv1.OnDeleteStatefulSetStrategyType)).
 		WithSelector(parts.Select(kind, r.Name)).
 		WithTemplate(template)
+	if r.Spec.TLS != nil {
+		withTLS(r, template.Spec)
+	}
 	if r.Spec.Storage == nil {
-		template.Spec.WithVolumes(corev1ac.Volume().WithName("data").WithEmptyDir(corev1ac.EmptyDirVolumeSource()))
+		template.Spec.WithVolumes(corev1ac.Volume().WithName(dataVolume).WithEmptyDir(corev1ac.EmptyDirVolumeSource()))
 	} else {
-		spec.WithVolumeClaimTemplates(claim(r, c.volume)).WithPersistentVolumeClaimRetentionPolicy(retention(r.Spec.Storage))
+		spec.WithVolumeClaimTemplates(claim(r, c.volume)).WithPersistentVolumeClaimRetentionPolicy(retention(r))
 	}
 	return appsv1ac.StatefulSet(r.Name, "").WithLabels(parts.Labels(kind, r.Name)).WithSpec(spec)
 }
 
+func mounted(key string) *corev1ac.KeyToPathApplyConfiguration {
+	return corev1ac.KeyToPath().WithKey(key).WithPath(key)
+}
+
 // pods is the size, and more while a node beyond it still holds what others may not.
-func pods(r *cachev1alpha1.Redis) int32 {
-	count := size(r)
+func pods(r *cachev1alpha1.Redis, w world) int32 {
+	if asleep(r) {
+		return 0
+	}
+	holders := w.newest() // of a set that was, until there is a master again
 	if rep := r.Status.Replication; rep != nil {
-		count = max(count, ordinal(rep.Master.Name)+1)
+		holders = []string{rep.Master.Name}
 		for _, member := range rep.SyncSet {
-			count = max(count, ordinal(member.Name)+1)
+			holders = append(holders, member.Name)
 		}
+	}
+	count := size(r)
+	for _, name := range holders {
+		count = max(count, ordinal(name)+1)
 	}
 	return count
 }
@@ -174,31 +218,42 @@ func ordinal(pod string) int32 {
 	return int32(n)
 }
 
+// isNode is true for the name of a pod of the StatefulSet.
+func isNode(r *cachev1alpha1.Redis, pod string) bool {
+	return pod == fmt.Sprintf("%s-%d", r.Name, ordinal(pod))
+}
+
 func grace(r *cachev1alpha1.Redis) int64 {
 	return ptr.Deref(r.Spec.TerminationGracePeriodSeconds, graceSeconds)
 }
 
 func container(r *cachev1alpha1.Redis, image string) *corev1ac.ContainerApplyConfiguration {
 	return parts.Container(kind, image, r.Spec.PodOptions).
-		WithCommand("redis-server", filesDir+"/"+confKey).
+		WithCommand(serverProgram(r), filesDir+"/"+confKey).
 		WithWorkingDir(dataDir).
 		WithPorts(corev1ac.ContainerPort().WithName(portName).WithContainerPort(node.Port).WithProtocol(corev1.ProtocolTCP)).
 		WithResources(parts.As[corev1ac.ResourceRequirementsApplyConfiguration](r.Spec.Resources)).
 		WithSecurityContext(parts.RestrictedContainer()).
 		WithVolumeMounts(
 			corev1ac.VolumeMount().WithName("files").WithMountPath(filesDir).WithReadOnly(true),
-			corev1ac.VolumeMount().WithName("data").WithMountPath(dataDir)).
+			corev1ac.VolumeMount().WithName(dataVolume).WithMountPath(dataDir)).
 		WithReadinessProbe(corev1ac.Probe().
-			WithExec(shell(asProbe + `ping | grep -q PONG`)).
+			WithExec(shell(asProbe(r) + `ping | grep -q PONG`)).
 			WithPeriodSeconds(3).WithTimeoutSeconds(3).WithFailureThreshold(3)).
 		WithLifecycle(corev1ac.Lifecycle().WithPreStop(corev1ac.LifecycleHandler().WithExec(shell(fmt.Sprintf(
 			// A master that is asked to go serves on until another has taken over.
 			`n=%d; while [ $n -gt 0 ] && [ "$(%srole | head -n 1)" = master ]; do sleep 0.2; n=$((n-1)); done`,
-			max(0, grace(r)-reserveSeconds)*5, asProbe)))))
+			max(0, grace(r)-reserveSeconds)*5, asProbe(r))))))
 }
 
 // asProbe logs in as the user that has no password and may only ask.
-const asProbe = `timeout 2 redis-cli --no-auth-warning --user ` + node.Probe + ` --pass - `
+func asProbe(r *cachev1alpha1.Redis) string {
+	program := "timeout 2 " + clientProgram(r)
+	if r.Spec.TLS != nil {
+		program += " -s " + socketPath
+	}
+	return program + " --no-auth-warning --user " + node.Probe + " --pass - "
+}
 
 func shell(line string) *corev1ac.ExecActionApplyConfiguration {
 	return corev1ac.ExecAction().WithCommand("sh", "-c", line)
@@ -211,24 +266,33 @@ func claim(r *cachev1alpha1.Redis, volume resource.Quantity) *corev1ac.Persisten
 	if class := r.Spec.Storage.StorageClassName; class != nil {
 		spec.WithStorageClassName(*class)
 	}
-	claim := corev1ac.PersistentVolumeClaim("data", "").WithLabels(parts.Selector(kind, r.Name)).WithSpec(spec)
+	claim := corev1ac.PersistentVolumeClaim(dataVolume, "").WithLabels(parts.Labels(kind, r.Name)).WithSpec(spec)
 	claim.APIVersion, claim.Kind = nil, nil // the server does not keep them within another object
 	return claim
 }
 
-func retention(s *cachev1alpha1.RedisStorage) *appsv1ac.StatefulSetPersistentVolumeClaimRetentionPolicyApplyConfiguration {
-	policy := appsv1.RetainPersistentVolumeClaimRetentionPolicyType
-	if s.Retention == cachev1alpha1.RedisDelete {
-		policy = appsv1.DeletePersistentVolumeClaimRetentionPolicyType
+// retention of volumes that no node needs. Who sleeps needs all of them.
+func retention(r *cachev1alpha1.Redis) *appsv1ac.StatefulSetPersistentVolumeClaimRetentionPolicyApplyConfiguration {
+	deleted := appsv1.RetainPersistentVolumeClaimRetentionPolicyType
+	if r.Spec.Storage.Retention == cachev1alpha1.RedisDelete {
+		deleted = appsv1.DeletePersistentVolumeClaimRetentionPolicyType
 	}
-	return appsv1ac.StatefulSetPersistentVolumeClaimRetentionPolicy().WithWhenDeleted(policy).WithWhenScaled(policy)
+	scaled := deleted
+	if r.Spec.Hibernate {
+		scaled = appsv1.RetainPersistentVolumeClaimRetentionPolicyType
+	}
+	return appsv1ac.StatefulSetPersistentVolumeClaimRetentionPolicy().WithWhenDeleted(deleted).WithWhenScaled(scaled)
 }
 
 // names of the pods that the size asks for, by ordinal.
 func names(r *cachev1alpha1.Redis) []string {
 	list := make([]string, 0, size(r))
 	for n := range size(r) {
-		list = append(list, fmt.Sprintf("%s-%d", r.Name, n))
+		list = append(list, nodeName(r, n))
 	}
 	return slices.Clip(list)
+}
+
+func nodeName(r *cachev1alpha1.Redis, ordinal int32) string {
+	return fmt.Sprintf("%s-%d", r.Name, ordinal)
 }

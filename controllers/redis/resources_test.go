@@ -12,11 +12,12 @@ import (
 	"k8s.io/utils/ptr"
 
 	cachev1alpha1 "github.com/mainstay-operator/mainstay-operator/api/cache/v1alpha1"
+	"github.com/mainstay-operator/mainstay-operator/test/authority"
 )
 
 func childNames(r *cachev1alpha1.Redis) []string {
 	var list []string
-	for _, child := range desired(r, choice{}) {
+	for _, child := range desired(r, choice{credentials: passwords}) {
 		list = append(list, *child.GetKind()+"/"+*child.GetName())
 	}
 	slices.Sort(list)
@@ -54,16 +55,16 @@ func TestRouteIsOnePod(t *testing.T) {
 func TestPodsOutliveTheirSize(t *testing.T) {
 	r := sized(2)
 	r.Status.Replication = &cachev1alpha1.RedisReplication{Master: cachev1alpha1.RedisProcess{Name: "a-4"}}
-	if got := pods(r); got != 5 {
+	if got := pods(r, world{}); got != 5 {
 		t.Errorf("the master would be removed: %d pods", got)
 	}
 	r.Status.Replication.Master.Name = "a-0"
 	r.Status.Replication.SyncSet = []cachev1alpha1.RedisProcess{{Name: "a-3"}}
-	if got := pods(r); got != 4 {
+	if got := pods(r, world{}); got != 4 {
 		t.Errorf("a member of the sync set would be removed: %d pods", got)
 	}
 	r.Status.Replication.SyncSet = nil
-	if got := pods(r); got != 2 {
+	if got := pods(r, world{}); got != 2 {
 		t.Errorf("want the size, got %d", got)
 	}
 }
@@ -72,7 +73,7 @@ func TestNodes(t *testing.T) {
 	set := func(change func(*cachev1alpha1.Redis)) *appsv1ac.StatefulSetApplyConfiguration {
 		r := sized(3)
 		change(r)
-		return nodes(r, choice{credentials: passwords, image: "redis:x", volume: resource.MustParse("1Gi")})
+		return nodes(r, choice{credentials: passwords, image: "redis:x", pods: pods(r, world{}), volume: resource.MustParse("1Gi")})
 	}
 	container := func(s *appsv1ac.StatefulSetApplyConfiguration) corev1ac.ContainerApplyConfiguration {
 		return s.Spec.Template.Spec.Containers[0]
@@ -90,7 +91,7 @@ func TestNodes(t *testing.T) {
 		}},
 		{"no password in environment or arguments", func(*cachev1alpha1.Redis) {}, func(s *appsv1ac.StatefulSetApplyConfiguration) bool {
 			text, _ := json.Marshal(s)
-			return !strings.Contains(string(text), passwords.application) && container(s).Env == nil
+			return !strings.Contains(string(text), passwords.told.password) && container(s).Env == nil
 		}},
 		{"without storage the data goes with the pod", func(*cachev1alpha1.Redis) {}, func(s *appsv1ac.StatefulSetApplyConfiguration) bool {
 			return s.Spec.VolumeClaimTemplates == nil && len(s.Spec.Template.Spec.Volumes) == 2
@@ -106,6 +107,15 @@ func TestNodes(t *testing.T) {
 		}},
 		{"the handover ends before the grace does", func(r *cachev1alpha1.Redis) { r.Spec.TerminationGracePeriodSeconds = ptr.To[int64](20) }, func(s *appsv1ac.StatefulSetApplyConfiguration) bool {
 			return strings.HasPrefix(container(s).Lifecycle.PreStop.Exec.Command[2], "n=40;")
+		}},
+		{"TLS brings certificates, and a socket for the probes", func(r *cachev1alpha1.Redis) { r.Spec.TLS = &cachev1alpha1.RedisTLS{SecretName: "chosen"} }, func(s *appsv1ac.StatefulSetApplyConfiguration) bool {
+			text, _ := json.Marshal(s.Spec.Template.Spec)
+			return len(s.Spec.Template.Spec.Volumes) == 4 && *s.Spec.Template.Spec.Volumes[1].Secret.SecretName == "a-certificates" &&
+				len(container(s).VolumeMounts) == 4 && strings.Count(string(text), "redis-cli -s "+socketPath) == 2
+		}},
+		{"Valkey has programs of its own", func(r *cachev1alpha1.Redis) { r.Spec.Flavor = cachev1alpha1.FlavorValkey }, func(s *appsv1ac.StatefulSetApplyConfiguration) bool {
+			text, _ := json.Marshal(s.Spec.Template.Spec)
+			return container(s).Command[0] == "valkey-server" && strings.Count(string(text), "valkey-cli") == 2 && !strings.Contains(string(text), "redis-cli")
 		}},
 	} {
 		t.Run(c.reason, func(t *testing.T) {
@@ -126,4 +136,42 @@ func sized(size int32) *cachev1alpha1.Redis {
 func withMaster(r *cachev1alpha1.Redis, name string) *cachev1alpha1.Redis {
 	r.Status.Master = name
 	return r
+}
+
+// A certificate is renewed every few weeks: that must not restart a server. Nor
+// is it to be found anywhere but in Secrets.
+func TestOnlySecretsKnowTheCertificate(t *testing.T) {
+	by := authority.New("one")
+	first, second := identityOf(issue(by)), identityOf(issue(by))
+	others := func(i identity) string {
+		var all strings.Builder
+		for _, child := range desired(withMaster(secured(""), "a-0"), choice{credentials: passwords, image: "redis:x", identity: i}) {
+			if *child.GetKind() != "Secret" || *child.GetName() == "a-files" {
+				text, _ := json.Marshal(child)
+				all.Write(text)
+			}
+		}
+		return all.String()
+	}
+	if others(first) != others(second) {
+		t.Error("a renewed certificate changes more than the Secrets that bring it")
+	}
+	if text := others(first); strings.Contains(text, first.version()) || strings.Contains(text, "BEGIN") {
+		t.Errorf("it is in the open: %s", text)
+	}
+}
+
+func TestBinding(t *testing.T) {
+	i := identityOf(issue(authority.New("one")))
+	plain := binding(withMaster(sized(3), "a-0"), choice{credentials: passwords, identity: identity{}}).Data
+	if string(plain["uri"]) != "redis://default:app-secret@a..svc:6379" || plain["ssl"] != nil || plain["ca.crt"] != nil {
+		t.Errorf("in the clear: %s", plain)
+	}
+	over := binding(secured(""), choice{credentials: passwords, identity: i}).Data
+	if string(over["uri"]) != "rediss://default:app-secret@a.ns.svc:6379" || string(over["ssl"]) != "true" || string(over["ca.crt"]) != string(i.authorities) {
+		t.Errorf("over TLS: %s", over)
+	}
+	if len(over) != len(plain)+2 {
+		t.Errorf("want no more than that, got %d keys", len(over))
+	}
 }

@@ -8,6 +8,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"time"
 
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/utils/ptr"
@@ -17,9 +18,6 @@ import (
 )
 
 const (
-	// maxLagSeconds without an acknowledgement, and a replica no longer counts
-	// for the master's W (min-replicas-max-lag).
-	maxLagSeconds = 3
 	// replication is the user that replicas log in with.
 	replication = "_replication"
 	// application is the user of the applications: Redis' default, so that a
@@ -37,11 +35,6 @@ const (
 	usersKey = "users.acl"
 )
 
-// credentials are the passwords of one Redis.
-type credentials struct {
-	application, operator, replication string
-}
-
 func size(r *cachev1alpha1.Redis) int32 { return ptr.Deref(r.Spec.Size, 3) }
 
 // minReplicas is W as the spec asks for it.
@@ -50,6 +43,39 @@ func minReplicas(r *cachev1alpha1.Redis) int32 {
 		return *d.MinReplicasToWrite
 	}
 	return min(1, size(r)-1)
+}
+
+// preferred is true when the master writes on although replicas are lost.
+func preferred(r *cachev1alpha1.Redis) bool {
+	return r.Spec.Durability == nil || r.Spec.Durability.Policy != cachev1alpha1.RedisDurabilityRequired
+}
+
+// maxLag without an acknowledgement, and a replica no longer counts for the
+// master's W (min-replicas-max-lag).
+func maxLag(r *cachev1alpha1.Redis) time.Duration {
+	seconds := int32(3)
+	if d := r.Spec.Durability; d != nil {
+		seconds = ptr.Deref(d.MaxLagSeconds, seconds)
+	}
+	return time.Duration(seconds) * time.Second
+}
+
+// probeInterval between two questions to a server.
+func probeInterval(r *cachev1alpha1.Redis) time.Duration {
+	millis := int32(1000)
+	if f := r.Spec.Failover; f != nil {
+		millis = ptr.Deref(f.ProbeIntervalMillis, millis)
+	}
+	return time.Duration(millis) * time.Millisecond
+}
+
+// silenceLimit is how long a master may be silent before it is taken for lost.
+func silenceLimit(r *cachev1alpha1.Redis) time.Duration {
+	questions := int32(3)
+	if f := r.Spec.Failover; f != nil {
+		questions = ptr.Deref(f.FailureThreshold, questions)
+	}
+	return time.Duration(questions) * probeInterval(r)
 }
 
 func persistence(r *cachev1alpha1.Redis) cachev1alpha1.RedisPersistenceMode {
@@ -79,9 +105,8 @@ type directive struct {
 
 // rolling are the directives that a running server must be restarted for.
 func rolling(r *cachev1alpha1.Redis) []directive {
-	list := []directive{
-		{"bind", []string{"*", "-::*"}},
-		{"port", []string{strconv.Itoa(node.Port)}},
+	list := append([]directive{{"bind", []string{"*", "-::*"}}}, listening(r)...)
+	list = append(list, []directive{
 		{"protected-mode", []string{"no"}},
 		{"dir", []string{dataDir}},
 		{"aclfile", []string{filesDir + "/" + usersKey}},
@@ -89,7 +114,7 @@ func rolling(r *cachev1alpha1.Redis) []directive {
 		// Born fenced: only the operator makes a master or attaches a replica.
 		{"replicaof", []string{node.FenceHost, "1"}},
 		{"masteruser", []string{replication}},
-		{"min-replicas-max-lag", []string{strconv.Itoa(maxLagSeconds)}},
+		{"min-replicas-max-lag", []string{strconv.Itoa(int(maxLag(r).Seconds()))}},
 		{"repl-ping-replica-period", []string{"1"}},
 		{"repl-timeout", []string{"15"}},
 		{"repl-diskless-sync", []string{"yes"}},
@@ -97,7 +122,7 @@ func rolling(r *cachev1alpha1.Redis) []directive {
 		{"repl-backlog-size", []string{strconv.FormatInt(max(minBacklog, maxMemory(r)/20), 10)}},
 		// Or a master that was alone for an hour would forget its history.
 		{"repl-backlog-ttl", []string{"0"}},
-	}
+	}...)
 	list = append(list, saving(r)...)
 	if bytes := maxMemory(r); bytes > 0 {
 		list = append(list, directive{"maxmemory", []string{strconv.FormatInt(bytes, 10)}})
@@ -181,11 +206,19 @@ func quote(arg string) string {
 // usersACL is the server's user file. Applications may do everything but change
 // roles, users and the server; https://redis.io/docs/latest/operate/oss_and_stack/management/security/acl/.
 func usersACL(c credentials) string {
-	return "user " + application + " on #" + digest(c.application) + " ~* &* +@all -@admin\n" +
+	return "user " + application + " on " + hashes(c.accepted()) + " ~* &* +@all -@admin\n" +
 		"user " + node.Operator + " on #" + digest(c.operator) + " -@all +ping +info +role +replicaof +multi +exec +discard" +
-		" +config|get +config|set +client|kill +client|pause +client|unpause\n" +
+		" +config|get +config|set +client|kill +client|pause +client|unpause +acl|setuser\n" +
 		"user " + node.Probe + " on nopass -@all +ping +role\n" +
 		"user " + replication + " on #" + digest(c.replication) + " -@all +ping +psync +replconf\n"
+}
+
+func hashes(digests []string) string {
+	words := make([]string, 0, len(digests))
+	for _, d := range digests {
+		words = append(words, "#"+d)
+	}
+	return strings.Join(words, " ")
 }
 
 func digest(text string) string {

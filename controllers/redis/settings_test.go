@@ -12,7 +12,7 @@ import (
 	cachev1alpha1 "github.com/mainstay-operator/mainstay-operator/api/cache/v1alpha1"
 )
 
-var passwords = credentials{application: "app-secret", operator: "op-secret", replication: `re"pl`}
+var passwords = credentials{wanted: login{password: "app-secret"}, told: login{password: "app-secret"}, operator: "op-secret", replication: `re"pl`}
 
 func TestRedisConf(t *testing.T) {
 	limited := corev1.ResourceRequirements{Limits: corev1.ResourceList{corev1.ResourceMemory: resource.MustParse("1000Mi")}}
@@ -38,6 +38,10 @@ func TestRedisConf(t *testing.T) {
 		{"a value is one word", cachev1alpha1.RedisSpec{Config: config("notify-keyspace-events", "K E\" x")}, []string{`notify-keyspace-events "K E\" x"`}, nil},
 		{"but where there are several", cachev1alpha1.RedisSpec{Config: config("client-output-buffer-limit", "normal 1 2 3")},
 			[]string{`client-output-buffer-limit "normal" "1" "2" "3"`}, nil},
+		{"TLS leaves no port without", cachev1alpha1.RedisSpec{TLS: &cachev1alpha1.RedisTLS{}},
+			[]string{`port "0"`, `tls-port "6379"`, `tls-replication "yes"`, `tls-auth-clients "no"`, `include "/etc/redis-tls/tls.conf"`}, []string{"tls-cert-file", "\nport \"6379\""}},
+		{"certificates may be shown", cachev1alpha1.RedisSpec{TLS: &cachev1alpha1.RedisTLS{ClientAuth: cachev1alpha1.RedisClientAuthOptional}}, []string{`tls-auth-clients "optional"`}, nil},
+		{"or must", cachev1alpha1.RedisSpec{TLS: &cachev1alpha1.RedisTLS{ClientAuth: cachev1alpha1.RedisClientAuthRequired}}, []string{`tls-auth-clients "yes"`}, nil},
 		{"alone there is nobody to wait for", cachev1alpha1.RedisSpec{Size: ptr.To[int32](1)}, []string{`min-replicas-to-write "0"`}, nil},
 		{"W as asked", cachev1alpha1.RedisSpec{Durability: &cachev1alpha1.RedisDurability{MinReplicasToWrite: ptr.To[int32](2)}}, []string{`min-replicas-to-write "2"`}, nil},
 	} {
@@ -85,7 +89,7 @@ func TestConfHashLeavesOutWhatIsSetByCommand(t *testing.T) {
 
 func TestUsersHoldNoPassword(t *testing.T) {
 	file := usersACL(passwords)
-	for _, secret := range []string{passwords.application, passwords.operator, passwords.replication} {
+	for _, secret := range []string{passwords.told.password, passwords.operator, passwords.replication} {
 		if strings.Contains(file, secret) {
 			t.Errorf("%q is in the clear", secret)
 		}

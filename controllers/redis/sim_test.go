@@ -4,8 +4,13 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"math/rand/v2"
+	"runtime"
+	"runtime/debug"
 	"slices"
+	"strconv"
+	"strings"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -22,7 +27,10 @@ import (
 // replicate, take writes and die between any two commands, under an operator
 // that crashes between any two of them.
 
-var errDown = errors.New("no answer")
+var (
+	errDown = errors.New("no answer")
+	errGone = errors.New("another object of this name")
+)
 
 // process is one simulated redis-server.
 type process struct {
@@ -32,13 +40,17 @@ type process struct {
 	address string
 	runID   string
 
-	alive, silent bool // silent: the operator cannot reach it, its clients can
-	master        bool
-	host          string   // whom it follows
-	link          *process // and hears
-	replID        string
-	log           []int
-	minReplicas   int32
+	alive       bool
+	silent      bool      // the operator cannot reach it, its clients can
+	hung        bool      // stopped: nobody reaches it, and it remembers all when it wakes
+	heard       time.Time // from its master
+	master      bool
+	host        string   // whom it follows
+	link        *process // and hears
+	replID      string
+	log         []int
+	forgotten   int // writes from before its start, which its offset does not count
+	minReplicas int32
 }
 
 // sim is a set of them, with what their clients were promised.
@@ -50,37 +62,111 @@ type sim struct {
 	redis     *cachev1alpha1.Redis // as saved
 	pods      []*process           // behind pod objects
 	ghosts    []*process           // without
+	volumes   map[string]volume    // by node
+	disks     map[string][]int     // of volumes that no pod uses
+	owed      bool                 // by a set that begins again: the volume of the master before has all
 	made      int
 	confirmed []int
 	pending   map[int]*process // who took the write
 	doom      int              // commands until the operator crashes
 	calm      bool             // nothing happens between two commands any more
+	told      bool             // history is written down
 	history   []string
 }
 
 func newSim(t *testing.T, seed uint64) *sim {
-	s := &sim{t: t, rand: rand.New(rand.NewPCG(seed, 7)), r: &Reconciler{clock: clock.RealClock{}}, redis: &cachev1alpha1.Redis{}, pending: map[int]*process{}}
+	s := &sim{t: t, rand: rand.New(rand.NewPCG(seed, 7)), r: &Reconciler{clock: clock.RealClock{}}, redis: &cachev1alpha1.Redis{}, pending: map[int]*process{},
+		volumes: map[string]volume{}, disks: map[string][]int{}}
 	s.persists = s.rand.IntN(2) == 0
-	size := int32(2 + s.rand.IntN(4))
-	s.redis.Name, s.redis.UID, s.redis.Spec.Size = "a", "a", ptr.To(size)
-	if size > 2 && s.rand.IntN(3) == 0 {
-		s.redis.Spec.Durability = &cachev1alpha1.RedisDurability{MinReplicasToWrite: ptr.To[int32](2)}
-	}
-	for n := range size {
-		s.pods = append(s.pods, s.start(fmt.Sprintf("a-%d", n), nil))
-	}
+	s.create()
 	return s
 }
 
-func (s *sim) unique(prefix string) string { s.made++; return fmt.Sprintf("%s%d", prefix, s.made) }
+// create makes the object, and its pods on what volumes there are.
+func (s *sim) create() {
+	size := int32(2 + s.rand.IntN(4))
+	s.redis = &cachev1alpha1.Redis{}
+	s.redis.Name, s.redis.UID, s.redis.Spec.Size = "a", types.UID(s.unique("object")), ptr.To(size)
+	if s.persists {
+		s.redis.Spec.Storage = &cachev1alpha1.RedisStorage{}
+	}
+	if size > 2 && s.rand.IntN(3) == 0 {
+		s.redis.Spec.Durability = &cachev1alpha1.RedisDurability{MinReplicasToWrite: ptr.To[int32](2)}
+	}
+	s.scale()
+}
+
+// scale is the StatefulSet's part: as many pods as there must be, and no more.
+func (s *sim) scale() {
+	count := pods(s.redis, world{volumes: s.volumes})
+	for n := range count {
+		name := nodeName(s.redis, n)
+		if slices.ContainsFunc(s.pods, func(p *process) bool { return p.name == name }) {
+			continue
+		}
+		s.pods = append(s.pods, s.start(name, s.disks[name]))
+		delete(s.disks, name)
+		if _, ok := s.volumes[name]; !ok && s.persists {
+			s.volumes[name] = volume{}
+		}
+	}
+	s.pods = slices.DeleteFunc(s.pods, func(p *process) bool {
+		surplus := ordinal(p.name) >= count
+		if surplus {
+			s.leave(p)
+		}
+		return surplus
+	})
+}
+
+// leave the volume of a pod that goes.
+func (s *sim) leave(p *process) {
+	if p.alive {
+		s.kill(p)
+	}
+	if s.persists {
+		s.disks[p.name] = p.log
+	}
+}
+
+// again deletes the object and makes another of its name on the same volumes.
+func (s *sim) again() {
+	if !s.persists || s.redis.Status.Replication == nil {
+		return
+	}
+	s.note("deleted: %+v", s.volumes)
+	for _, p := range s.all() {
+		s.leave(p)
+	}
+	s.pods, s.ghosts = nil, nil
+	last := s.disks[s.redis.Status.Replication.Master.Name]
+	s.owed = !slices.ContainsFunc(s.confirmed, func(n int) bool { return !slices.Contains(last, n) })
+	s.create()
+	s.note("made anew, of size %d", *s.redis.Spec.Size)
+}
+
+func (s *sim) unique(prefix string) string { s.made++; return prefix + strconv.Itoa(s.made) }
 
 func (s *sim) start(name string, log []int) *process {
 	return &process{sim: s, name: name, podUID: types.UID(s.unique("uid")), address: s.unique("10.0.0."), runID: s.unique("run"),
-		alive: true, host: node.FenceHost, replID: s.unique("history"), log: log}
+		alive: true, host: node.FenceHost, replID: s.unique("history"), log: log, forgotten: len(log)}
 }
 
+// note what happens, when the run is told: what never failed needs no words.
 func (s *sim) note(format string, args ...any) {
-	s.history = append(s.history, fmt.Sprintf(format, args...))
+	if s.told {
+		s.history = append(s.history, fmt.Sprintf(format, args...))
+	}
+}
+
+// failed is what a run ends with that is not told yet.
+type failed struct{}
+
+func (s *sim) fail(format string, args ...any) {
+	if !s.told {
+		panic(failed{})
+	}
+	s.t.Fatalf("%s, after:\n%s", fmt.Sprintf(format, args...), strings.Join(s.history, "\n"))
 }
 
 // step of the operator's: it may crash here, and the world goes on.
@@ -92,7 +178,7 @@ func (p *process) obeys() error {
 	if !s.calm && s.rand.IntN(4) == 0 {
 		s.happen()
 	}
-	if !p.alive || p.silent {
+	if !p.alive || p.silent || p.hung {
 		return errDown
 	}
 	return nil
@@ -107,7 +193,7 @@ func (p *process) Look(context.Context) node.View {
 		return node.View{}
 	}
 	v := node.View{Answer: node.Reached, RunID: p.runID, Master: p.master, MasterHost: p.host, LinkUp: p.link != nil,
-		ReplID: p.replID, Offset: int64(len(p.log)), Keys: int64(len(p.log)), MinReplicas: p.minReplicas}
+		LastIO: time.Since(p.heard), ReplID: p.replID, Offset: int64(len(p.log) - p.forgotten), Keys: int64(len(p.log)), MinReplicas: p.minReplicas}
 	for _, f := range p.followers() {
 		v.Attached = append(v.Attached, f.address)
 	}
@@ -141,7 +227,16 @@ func (p *process) Promote(_ context.Context, w int32) error {
 	if last := p.sim.redis.Status.LastFailover; last.Reason != "Recovering" && last.Reason != "DatasetLost" {
 		p.sim.hasAll(p)
 	} else { // what nobody has any more cannot be asked for
+		if p.sim.owed {
+			p.sim.hasAll(p)
+		}
 		p.sim.confirmed = slices.Clone(p.log)
+	}
+	p.sim.owed = false
+	for name, v := range p.sim.volumes {
+		if v.epoch >= p.sim.redis.Status.Epoch {
+			p.sim.fail("epoch %d is on %s already", v.epoch, name)
+		}
 	}
 	return nil
 }
@@ -154,20 +249,36 @@ func (p *process) Pause(context.Context, time.Duration) error { return p.obeys()
 func (p *process) Unpause(context.Context) error              { return p.obeys() }
 func (p *process) SendAway(context.Context) error             { return p.obeys() }
 func (p *process) Outrank(context.Context) error              { return p.obeys() }
-func (p *process) Close()                                     {}
+func (p *process) Accept(context.Context, string, ...string) error {
+	return p.obeys()
+}
+func (p *process) Close() {}
+
+func (p *process) Load(context.Context, node.Files) (bool, error) { return true, p.obeys() }
 
 func (s *sim) all() []*process { return slices.Concat(s.pods, s.ghosts) }
 
 func (s *sim) at(address string) *process {
-	i := slices.IndexFunc(s.all(), func(p *process) bool { return p.alive && p.address == address })
-	if i < 0 {
-		return nil
+	for _, some := range [][]*process{s.pods, s.ghosts} {
+		for _, p := range some {
+			if p.alive && p.address == address {
+				return p
+			}
+		}
 	}
-	return s.all()[i]
+	return nil
 }
 
 func (p *process) followers() []*process {
-	return slices.DeleteFunc(p.sim.all(), func(f *process) bool { return !f.alive || f.link != p })
+	var list []*process
+	for _, some := range [][]*process{p.sim.pods, p.sim.ghosts} {
+		for _, f := range some {
+			if f.alive && f.link == p {
+				list = append(list, f)
+			}
+		}
+	}
+	return list
 }
 
 func (s *sim) cut(p *process) {
@@ -179,7 +290,7 @@ func (s *sim) cut(p *process) {
 func (s *sim) hasAll(p *process) {
 	for _, n := range s.confirmed {
 		if !slices.Contains(p.log, n) {
-			s.t.Fatalf("%s lacks the confirmed write %d:\n%v", p.runID, n, s.history)
+			s.fail("%s lacks the confirmed write %d", p.runID, n)
 		}
 	}
 }
@@ -187,6 +298,10 @@ func (s *sim) hasAll(p *process) {
 // happen lets one thing happen that the operator has no say in.
 func (s *sim) happen() {
 	all := s.all()
+	if len(all) == 0 { // all sleep
+		s.wake(true)
+		return
+	}
 	p := all[s.rand.IntN(len(all))]
 	switch roll := s.rand.IntN(100); {
 	case roll < 45:
@@ -199,16 +314,30 @@ func (s *sim) happen() {
 		s.restart(p)
 	case roll < 96:
 		s.orphan(p)
-	case roll < 98:
+	case roll < 97:
 		p.silent = !p.silent
-	default:
+	case roll < 98:
+		p.hung = p.alive && !p.hung
+		s.note("%s is stopped: %t", p.runID, p.hung)
+	case roll < 99:
 		<-time.After(time.Second)
+	case s.rand.IntN(2) == 0:
+		s.wake(s.redis.Spec.Hibernate)
+	default:
+		s.again()
 	}
+}
+
+// wake is asked for, or the opposite.
+func (s *sim) wake(up bool) {
+	s.note("awake: %t", up)
+	s.redis.Spec.Hibernate = s.persists && !up
+	s.scale()
 }
 
 // write as a client does that confirms by WAIT, once the followers have it.
 func (s *sim) write(p *process) {
-	if p.alive && p.master && len(p.followers()) >= int(p.minReplicas) {
+	if p.alive && !p.hung && p.master && len(p.followers()) >= int(p.minReplicas) {
 		s.made++
 		p.log = append(p.log, s.made)
 		s.pending[s.made] = p
@@ -218,15 +347,21 @@ func (s *sim) write(p *process) {
 func (s *sim) replicate(p *process) {
 	m := s.at(p.host)
 	switch {
+	case p.hung:
+		return
 	case !p.alive || p.master || m == nil:
 		p.link = nil
 		return
+	case m.hung: // the connection stands
+		return
 	case p.link == m:
+		p.heard = time.Now()
 		if len(p.log) < len(m.log) {
 			p.log = append(p.log, m.log[len(p.log)])
 		}
 	case m.master && (s.calm || s.rand.IntN(2) == 0):
-		p.link, p.replID, p.log = m, m.replID, slices.Clone(m.log)
+		p.heard = time.Now()
+		p.link, p.replID, p.log, p.forgotten = m, m.replID, slices.Clone(m.log), m.forgotten
 	}
 	s.confirm(m)
 }
@@ -249,7 +384,7 @@ func (s *sim) confirm(m *process) {
 func (s *sim) kill(p *process) {
 	s.note("%s dies", p.runID)
 	s.cut(p)
-	p.alive, p.link, p.silent = false, nil, false
+	p.alive, p.link, p.silent, p.hung = false, nil, false, false
 	s.ghosts = slices.DeleteFunc(s.ghosts, func(g *process) bool { return g == p })
 }
 
@@ -261,7 +396,7 @@ func (s *sim) restart(p *process) {
 		p.log = nil
 	}
 	p.alive, p.runID, p.replID, p.master, p.host, p.minReplicas = true, s.unique("run"), s.unique("history"), false, node.FenceHost, 0
-	p.log = slices.Clone(p.log)
+	p.log, p.forgotten = slices.Clone(p.log), len(p.log)
 	s.note("%s starts as %s", p.name, p.runID)
 }
 
@@ -283,7 +418,7 @@ func (s *sim) orphan(p *process) {
 	if s.persists && !p.alive { // a volume follows its only user
 		log = slices.Clone(p.log)
 	}
-	s.pods[i] = s.start(p.name, log)
+	s.pods[i] = s.start(p.name, log) // else it starts elsewhere, on an empty one
 }
 
 // pass is one pass of an operator that may crash on its way.
@@ -291,7 +426,7 @@ func (s *sim) pass(doom int) verb {
 	s.doom = 0 // looking does not crash
 	ctx := context.Background()
 	redis := s.redis.DeepCopy()
-	f := &fleet{servers: map[string]server{}}
+	f := &fleet{servers: map[string]server{}, open: s.open}
 	f.sinceRouted = time.Hour
 	for _, p := range s.pods {
 		f.members = append(f.members, member{name: p.name, podUID: p.podUID, address: p.address})
@@ -299,29 +434,70 @@ func (s *sim) pass(doom int) verb {
 	}
 	if rep := redis.Status.Replication; rep != nil && !slices.ContainsFunc(s.pods, func(p *process) bool { return p.podUID == rep.Master.PodUID }) {
 		f.ghost = &member{name: rep.Master.Name, podUID: rep.Master.PodUID, address: rep.Master.Address}
-		gone := &process{sim: s, address: rep.Master.Address}
-		f.ghostServer = gone
-		if p := s.at(rep.Master.Address); p != nil {
-			f.ghostServer = p
-		}
+		f.ghostServer = s.open(rep.Master.Address)
 	}
-	s.lookAt(f)
-	f.frozenFor = s.r.memory.frozen(redis, f.world, s.r.clock)
-	next := plan(redis, f.world)
-	s.note("plan: %s %s", next, next.why)
-	s.doom = doom
-	_ = s.r.act(ctx, redis, f, next, func(context.Context) error {
+	f.volumes = maps.Clone(s.volumes)
+	f.stamp = func(_ context.Context, name string, is stamp) error {
 		if s.doom--; s.doom == 0 {
 			return errDown
 		}
-		if s.redis.Status.Epoch > redis.Status.Epoch {
-			s.t.Fatalf("the epoch fell")
+		s.note("%s bears %+v", name, is)
+		s.volumes[name], f.volumes[name] = volume{stamp: is}, volume{stamp: is}
+		return nil
+	}
+	s.lookAt(f)
+	f.keys = credentials{wanted: login{password: "of the applications"}}
+	s.r.remember(redis, f)
+	next := plan(redis, f.world)
+	s.note("plan: %s %s", next, next.why)
+	s.doom = doom
+	if next.do == evict {
+		s.evict(next.nodes[0])
+		return next.do
+	}
+	err := s.r.act(ctx, redis, f, next, func(context.Context) error {
+		if s.doom--; s.doom == 0 {
+			return errDown
 		}
+		if s.redis.UID != redis.UID {
+			return errGone
+		}
+		if s.redis.Status.Epoch > redis.Status.Epoch {
+			s.fail("the epoch fell")
+		}
+		if to := redis.Status.Master; to != s.redis.Status.Master && !slices.ContainsFunc(s.all(), func(p *process) bool { return p.name == to && p.master }) {
+			s.fail("routed to %s, which is no master", to)
+		}
+		if s.redis.Status.Replication != nil && redis.Status.Replication == nil {
+			s.note("nobody is master")
+			s.owed = true
+		}
+		spec := s.redis.Spec
 		s.redis = redis.DeepCopy()
+		s.redis.Spec = spec
 		return nil
 	})
+	if err == nil && !next.changes() {
+		_ = putStamps(ctx, redis, f, vouched(redis, f.world))
+	}
 	s.doom = 0
+	s.scale()
 	return next.do
+}
+
+// open a connection to whoever has the address.
+func (s *sim) open(address string) server {
+	if p := s.at(address); p != nil {
+		return p
+	}
+	return &process{sim: s, address: address}
+}
+
+// evict kills the process and starts its pod anew.
+func (s *sim) evict(name string) {
+	i := slices.IndexFunc(s.pods, func(p *process) bool { return p.name == name })
+	s.kill(s.pods[i])
+	s.orphan(s.pods[i])
 }
 
 // lookAt asks one after the other: the order of a run must not depend on chance.
@@ -352,9 +528,10 @@ func (s *sim) run(events int) {
 // heal ends all trouble. Unless a human is asked for, all must be well again.
 func (s *sim) heal() {
 	s.calm = true
+	s.wake(true)
 	for range 400 {
 		for _, p := range s.all() {
-			p.silent = false
+			p.silent, p.hung = false, false
 			if !p.alive {
 				s.restart(p)
 			}
@@ -377,41 +554,79 @@ func (s *sim) heal() {
 			return
 		}
 	}
-	s.t.Fatalf("it does not come to rest: %v", s.history)
+	s.fail("it does not come to rest")
 }
+
+// schedules are the runs of one test: mostly short, since most trouble is near the
+// beginning of some other trouble, and some long.
+const schedules = 1_000_000
 
 func TestNoConfirmedWriteIsLost(t *testing.T) {
-	schedules := uint64(20_000)
+	usual := debug.SetGCPercent(1600) // all garbage is small and short-lived
+	t.Cleanup(func() { debug.SetGCPercent(usual) })
+	parts := uint64(runtime.GOMAXPROCS(0)) //nolint:gosec // a few
+	runs := uint64(schedules)
 	if testing.Short() {
-		schedules = 2_000
+		runs /= 50
 	}
-	synctest.Test(t, func(t *testing.T) {
-		for seed := range schedules {
-			newSim(t, seed).run(120)
-			if t.Failed() {
-				t.Fatalf("seed %d", seed)
-			}
-		}
-	})
+	for part := range parts {
+		t.Run(fmt.Sprint(part), func(t *testing.T) {
+			t.Parallel()
+			synctest.Test(t, func(t *testing.T) {
+				for seed := part; seed < runs; seed += parts {
+					simulate(t, seed)
+				}
+			})
+		})
+	}
 }
 
-func TestNoOutageForAnHeirThatLags(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		s := newSim(t, 1)
-		s.calm = true
-		old, heir := s.pods[0], s.pods[1]
-		old.master, old.host, old.log = true, "", []int{1, 2, 3}
-		heir.host, heir.link, heir.replID = old.address, old, old.replID
-		f := &fleet{servers: map[string]server{old.name: old, heir.name: heir}}
-		for _, p := range []*process{old, heir} {
-			f.members = append(f.members, member{name: p.name, podUID: p.podUID, address: p.address})
+// simulate one schedule, and tell it when it ends badly.
+func simulate(t *testing.T, seed uint64) {
+	events := 16
+	if seed%64 == 0 {
+		events = 160
+	}
+	defer func() {
+		switch end := recover(); end.(type) {
+		case nil:
+		case failed:
+			s := newSim(t, seed)
+			s.told = true
+			s.run(events)
+			t.Fatalf("seed %d fails, and not when it is told", seed)
+		default:
+			panic(end)
 		}
-		s.lookAt(f)
-		s.redis.Status.Replication = &cachev1alpha1.RedisReplication{ReplID: old.replID, Master: f.members[0].process()}
-		saved := func(context.Context) error { t.Error("nothing may be intended"); return nil }
-		err := s.r.act(t.Context(), s.redis, f, step{do: handOver, nodes: []string{heir.name}}, saved)
-		if err == nil || !old.master || s.redis.Status.Epoch != 0 {
-			t.Error(err, old.master, s.redis.Status.Epoch)
-		}
-	})
+	}()
+	newSim(t, seed).run(events)
+}
+
+// Who lags behind the master, and who is far ahead in a history of its own, is no
+// heir: the master serves on.
+func TestNoHandOverToWhoLacksTheHistory(t *testing.T) {
+	for reason, heirIs := range map[string]func(heir, old *process){
+		"it lags":            func(heir, old *process) { heir.link, heir.replID = old, old.replID },
+		"it is of elsewhere": func(heir, _ *process) { heir.log = []int{7, 7, 7, 7, 7, 7} },
+	} {
+		synctest.Test(t, func(t *testing.T) {
+			s := newSim(t, 1)
+			s.calm = true
+			old, heir := s.pods[0], s.pods[1]
+			old.master, old.host, old.log = true, "", []int{1, 2, 3}
+			heir.host = old.address
+			heirIs(heir, old)
+			f := &fleet{servers: map[string]server{old.name: old, heir.name: heir}}
+			for _, p := range []*process{old, heir} {
+				f.members = append(f.members, member{name: p.name, podUID: p.podUID, address: p.address})
+			}
+			s.lookAt(f)
+			s.redis.Status.Replication = &cachev1alpha1.RedisReplication{ReplID: old.replID, Master: f.members[0].process()}
+			saved := func(context.Context) error { t.Errorf("%s: nothing may be intended", reason); return nil }
+			err := s.r.act(t.Context(), s.redis, f, step{do: handOver, nodes: []string{heir.name}}, saved)
+			if err == nil || !old.master || s.redis.Status.Epoch != 0 {
+				t.Error(reason, err, old.master, s.redis.Status.Epoch)
+			}
+		})
+	}
 }

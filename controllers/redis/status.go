@@ -1,6 +1,7 @@
 package redis
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 
@@ -47,7 +48,7 @@ func setConditions(r *cachev1alpha1.Redis, s *cachev1alpha1.RedisStatus, w world
 	conditions.FromWorkload(list, generation, conditions.Workload{
 		Generation: set.Generation,
 		Observed:   set.Status.ObservedGeneration,
-		Want:       size(r),
+		Want:       awake(r),
 		Minimum:    1,
 		Updated:    int32(len(w.where(func(m member) bool { return !m.outdated }))), //nolint:gosec // at most 9
 		Ready:      s.ReadyReplicas,
@@ -63,10 +64,12 @@ func setConditions(r *cachev1alpha1.Redis, s *cachev1alpha1.RedisStatus, w world
 		conditions.Set(list, generation, commonv1.ConditionAvailable, true, commonv1.ReasonMasterServes, master.name+" takes writes")
 	}
 	if next.do == block {
-		conditions.Set(list, generation, commonv1.ConditionDegraded, true, commonv1.ReasonPromotionBlocked, next.why)
+		conditions.Set(list, generation, commonv1.ConditionDegraded, true, cmp.Or(next.reason, commonv1.ReasonPromotionBlocked), next.why)
 	}
-	possible, why := failoverPossible(r, w, master, serving)
-	conditions.Set(list, generation, commonv1.ConditionFailoverPossible, possible, why, failoverMessages[why])
+	hibernating(list, r, set)
+	resizing(list, r, w)
+	_, why := failoverPossible(r, w, master, serving)
+	conditions.Set(list, generation, commonv1.ConditionFailoverPossible, why == commonv1.ReasonHeirsInSync, why, failoverMessages[why])
 	conditions.Pause(list, generation, r.Spec.Paused)
 }
 
@@ -84,22 +87,24 @@ var failoverMessages = map[string]string{
 	commonv1.ReasonHeirsInSync: "losing the master now would lose no confirmed write",
 }
 
-// failoverPossible counts as a failover would, were the master lost now.
-func failoverPossible(r *cachev1alpha1.Redis, w world, master member, serving bool) (bool, string) {
+// failoverPossible counts as a failover would, were the master lost now. The
+// margin is how many replicas may be lost with it.
+func failoverPossible(r *cachev1alpha1.Redis, w world, master member, serving bool) (margin int, why string) {
 	if !serving {
-		return false, commonv1.ReasonNoMaster
+		return -1, commonv1.ReasonNoMaster
 	}
 	s := situation{r, w}
 	heirs := w.where(func(m member) bool { return s.member(m) && m.inSync(master) })
 	never := w.where(func(m member) bool { return s.member(m) && m.answers() && m.ReplID != master.ReplID })
 	all := len(r.Status.Replication.SyncSet) - len(never)
+	margin = len(heirs) + int(max(1, r.Status.Replication.EffectiveMinReplicas)) - all - 1
 	switch {
 	case len(heirs) == 0:
-		return false, commonv1.ReasonNoHeir
-	case len(heirs)+int(max(1, r.Status.Replication.EffectiveMinReplicas)) <= all:
-		return false, commonv1.ReasonTooFewHeirs
+		return -1, commonv1.ReasonNoHeir
+	case margin < 0:
+		return margin, commonv1.ReasonTooFewHeirs
 	}
-	return true, commonv1.ReasonHeirsInSync
+	return min(margin, len(heirs)-1), commonv1.ReasonHeirsInSync
 }
 
 // masterOf is the recorded master, and whether it serves.

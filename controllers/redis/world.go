@@ -13,10 +13,16 @@ import (
 // world is what one pass saw, read once.
 type world struct {
 	members []member // pods, by ordinal
+	// volumes by node, also of nodes that are not there; none without storage.
+	volumes map[string]volume
+	// refusal is why a volume may not grow, in the server's words.
+	refusal string
 	// ghost is the recorded master when its pod object is gone: its process may still serve.
 	ghost *member
 	// frozenFor is how long all replicas that answer have followed nobody.
 	frozenFor time.Duration
+	// certificate is the file of the one that was published; none without TLS.
+	certificate string
 	// sinceRouted is how long ago the Service was last pointed elsewhere.
 	sinceRouted time.Duration
 }
@@ -29,9 +35,13 @@ type member struct {
 	node.View
 
 	stopped     bool          // its container is reported as terminated
+	mute        bool          // it did not answer the last pass
+	silentFor   time.Duration // it has not answered for so long
 	deleting    bool          // its pod is asked to go
 	deletingFor time.Duration // since then
 	outdated    bool          // its pod is not of the StatefulSet's latest template
+	unkeyed     bool          // it may not accept yet what the Secrets say
+	refusing    bool          // it was told to, and refuses
 }
 
 // is the very process that was recorded, and it answers.
@@ -50,6 +60,12 @@ func (m member) inSync(master member) bool {
 
 // answers is true for a server that can be told what to do.
 func (m member) answers() bool { return m.Answer == node.Reached && !m.Loading }
+
+// lockedOut is true for a server of ours that does not know our password.
+func (m member) lockedOut() bool { return m.Answer == node.Stranger && !m.stopped && !m.deleting }
+
+// behind is true for a server that can be told which passwords to accept and was not.
+func (m member) behind() bool { return m.answers() && m.unkeyed }
 
 func (w world) find(name string) (member, bool) {
 	i := slices.IndexFunc(w.members, func(m member) bool { return m.name == name })

@@ -13,14 +13,27 @@ import (
 // lets a replica become master although confirmed writes may be lost by it.
 const RedisAllowUnsafePromotion = "mainstay-operator.io/allow-unsafe-promotion"
 
+// RedisSwitchover is an annotation: the name of the pod that shall be master. It is
+// taken off once that pod is master, or when it never can be.
+const RedisSwitchover = "mainstay-operator.io/switchover"
+
 // RedisSpec says which Redis is wanted: one master and size-1 replicas.
 //
 // +kubebuilder:validation:XValidation:rule="!has(self.durability) || !has(self.durability.minReplicasToWrite) || self.durability.minReplicasToWrite < self.size",message="durability.minReplicasToWrite must be smaller than size: the master does not count"
 // +kubebuilder:validation:XValidation:rule="has(self.storage) == has(oldSelf.storage)",message="storage cannot be added or dropped later; make a new Redis and move the data"
+// +kubebuilder:validation:XValidation:rule="has(self.tls) == has(oldSelf.tls)",message="tls cannot be added or dropped later; make a new Redis and move the data"
 // +kubebuilder:validation:XValidation:rule="!has(self.maxMemoryPercent) || (has(self.resources) && has(self.resources.limits) && 'memory' in self.resources.limits)",message="maxMemoryPercent needs resources.limits.memory"
 // +kubebuilder:validation:XValidation:rule="!has(self.maxMemoryPercent) || !has(self.config) || !('maxmemory' in self.config)",message="maxMemoryPercent and config.maxmemory say the same thing; set one of them"
 // +kubebuilder:validation:XValidation:rule="has(self.storage) || (!has(self.persistence) || !has(self.persistence.mode) || self.persistence.mode == 'None')",message="persistence.mode needs storage: without it a pod's data goes with the pod"
+// +kubebuilder:validation:XValidation:rule="!has(self.flavor) || self.flavor != 'Valkey' || !has(self.config) || !('dynamic-hz' in self.config)",message="config: dynamic-hz is not supported with flavor Valkey, which has no such directive"
+// +kubebuilder:validation:XValidation:rule="!has(self.hibernate) || !self.hibernate || (has(self.storage) && (!has(self.persistence) || !has(self.persistence.mode) || self.persistence.mode != 'None'))",message="hibernate needs storage and a persistence.mode other than None: the data must outlive the pods"
 type RedisSpec struct {
+	// flavor of the servers. Default Redis. It cannot change later.
+	// +optional
+	// +kubebuilder:default=Redis
+	// +kubebuilder:validation:XValidation:rule="self == oldSelf",message="flavor cannot change; make a new Redis and move the data"
+	Flavor RedisFlavor `json:"flavor,omitempty"`
+
 	// size is the number of nodes, the master included. Default 3.
 	// +optional
 	// +kubebuilder:default=3
@@ -28,7 +41,7 @@ type RedisSpec struct {
 	// +kubebuilder:validation:Maximum=9
 	Size *int32 `json:"size,omitempty"`
 
-	// image of Redis. Default: the operator's, resolved once and then kept.
+	// image of the servers. Default: the operator's for the flavor, resolved once and then kept.
 	// +optional
 	// +kubebuilder:validation:MinLength=1
 	// +kubebuilder:validation:MaxLength=512
@@ -47,9 +60,22 @@ type RedisSpec struct {
 	// +optional
 	Durability *RedisDurability `json:"durability,omitempty"`
 
+	// failover says when a master that is silent is taken for lost.
+	// +optional
+	Failover *RedisFailureDetection `json:"failover,omitempty"`
+
+	// update says how pods are replaced when their template changes.
+	// +optional
+	Update *RedisUpdate `json:"update,omitempty"`
+
 	// auth of the applications.
 	// +optional
 	Auth *RedisAuth `json:"auth,omitempty"`
+
+	// tls of applications, replicas and the operator. Default: none, connections
+	// are in the clear.
+	// +optional
+	TLS *RedisTLS `json:"tls,omitempty"`
 
 	// config holds directives of redis.conf, by their names in lower case. Only
 	// those that cannot touch replication, persistence, users or files are supported.
@@ -75,6 +101,12 @@ type RedisSpec struct {
 	// +optional
 	Disruption *commonv1.Disruption `json:"disruption,omitempty"`
 
+	// hibernate ends the writes, then lets all pods go; Services, Secrets and volumes
+	// stay. False wakes it with its data. With persistence.mode RDB a pod must be able
+	// to save within terminationGracePeriodSeconds.
+	// +optional
+	Hibernate bool `json:"hibernate,omitempty"`
+
 	// paused holds every write of the operator back, failover included. Deletion and status go on.
 	// +optional
 	Paused bool `json:"paused,omitempty"`
@@ -82,15 +114,26 @@ type RedisSpec struct {
 	commonv1.PodOptions `json:",inline"`
 }
 
+// RedisFlavor is whose server runs.
+// +kubebuilder:validation:Enum=Redis;Valkey
+type RedisFlavor string
+
+const (
+	// FlavorRedis runs redis-server, from Redis 7.2 on.
+	FlavorRedis RedisFlavor = "Redis"
+	// FlavorValkey runs valkey-server, from Valkey 8.0 on.
+	FlavorValkey RedisFlavor = "Valkey"
+)
+
 // RedisConfigValue is the value of one directive.
 // +kubebuilder:validation:MaxLength=256
 type RedisConfigValue string
 
 // RedisStorage is a volume per node.
-// +kubebuilder:validation:XValidation:rule="quantity(string(self.size)).compareTo(quantity(string(oldSelf.size))) == 0",message="storage.size cannot change; make a new Redis and move the data"
+// +kubebuilder:validation:XValidation:rule="quantity(string(self.size)).compareTo(quantity(string(oldSelf.size))) >= 0",message="storage.size can only grow"
 // +kubebuilder:validation:XValidation:rule="has(self.storageClassName) == has(oldSelf.storageClassName) && (!has(self.storageClassName) || self.storageClassName == oldSelf.storageClassName)",message="storage.storageClassName cannot change"
 type RedisStorage struct {
-	// size of each node's volume, from 64Mi on.
+	// size of each node's volume, from 64Mi on. It can grow, where the storage class allows it.
 	// +kubebuilder:validation:XValidation:rule="quantity(string(self)).compareTo(quantity('64Mi')) >= 0",message="storage.size is a quantity from 64Mi on"
 	Size resource.Quantity `json:"size"`
 
@@ -152,16 +195,110 @@ type RedisDurability struct {
 	// +kubebuilder:validation:Minimum=0
 	// +kubebuilder:validation:Maximum=8
 	MinReplicasToWrite *int32 `json:"minReplicasToWrite,omitempty"`
+
+	// maxLagSeconds without an acknowledgement, and a replica no longer counts for
+	// minReplicasToWrite. So long, and a second more, a failover waits for a master that
+	// cannot be asked. Default 3.
+	// +optional
+	// +kubebuilder:validation:Minimum=2
+	// +kubebuilder:validation:Maximum=60
+	MaxLagSeconds *int32 `json:"maxLagSeconds,omitempty"`
+
+	// policy when replicas are lost for good. Default Preferred.
+	// +optional
+	Policy RedisDurabilityPolicy `json:"policy,omitempty"`
 }
+
+// RedisDurabilityPolicy says what becomes of writes while too few replicas exist.
+// +kubebuilder:validation:Enum=Preferred;Required
+type RedisDurabilityPolicy string
+
+const (
+	// RedisDurabilityPreferred : the master writes on with those replicas that are left.
+	RedisDurabilityPreferred RedisDurabilityPolicy = "Preferred"
+	// RedisDurabilityRequired : writes wait until enough replicas are back.
+	RedisDurabilityRequired RedisDurabilityPolicy = "Required"
+)
+
+// RedisFailureDetection says when silence counts.
+type RedisFailureDetection struct {
+	// probeIntervalMillis between two questions to each server, in milliseconds. Default 1000.
+	// +optional
+	// +kubebuilder:validation:Minimum=200
+	// +kubebuilder:validation:Maximum=60000
+	ProbeIntervalMillis *int32 `json:"probeIntervalMillis,omitempty"`
+
+	// failureThreshold is how many questions in a row a master leaves unanswered
+	// before it is taken for lost. A server whose end is proven is never waited for. Default 3.
+	// +optional
+	// +kubebuilder:validation:Minimum=1
+	// +kubebuilder:validation:Maximum=20
+	FailureThreshold *int32 `json:"failureThreshold,omitempty"`
+}
+
+// RedisUpdate says how pods are replaced.
+type RedisUpdate struct {
+	// strategy: Unsupervised replaces the replicas, hands the master over and replaces
+	// it; Supervised leaves the master's pod to a human, who sets the annotation
+	// mainstay-operator.io/switchover. Default Unsupervised.
+	// +optional
+	Strategy RedisUpdateStrategy `json:"strategy,omitempty"`
+}
+
+// RedisUpdateStrategy says who moves the master.
+// +kubebuilder:validation:Enum=Unsupervised;Supervised
+type RedisUpdateStrategy string
+
+const (
+	// RedisUnsupervised : the operator hands the master over.
+	RedisUnsupervised RedisUpdateStrategy = "Unsupervised"
+	// RedisSupervised : a human says when.
+	RedisSupervised RedisUpdateStrategy = "Supervised"
+)
 
 // RedisAuth says where the applications' password comes from.
 type RedisAuth struct {
 	// secretName of a Secret whose key "password" holds the applications'
-	// password. Default: one is generated into the Secret <name>-auth.
+	// password. Applications read it from the Secret <name>-auth, where a change
+	// arrives once every node accepts it; the password before is accepted for 5
+	// minutes more. Default: one is generated.
 	// +kubebuilder:validation:MinLength=1
 	// +kubebuilder:validation:MaxLength=253
 	SecretName string `json:"secretName"`
 }
+
+// RedisTLS is how connections are kept from others' eyes. There is no port without it.
+type RedisTLS struct {
+	// secretName of a Secret with the keys tls.crt, tls.key and ca.crt, as
+	// cert-manager makes them. The certificate names <name>.<namespace>.svc, and
+	// <name>-replicas.<namespace>.svc for those who read from the replicas. A change
+	// of the Secret is handed to the running servers, which close no connection; when
+	// the authority is another one, in steps in which both are trusted.
+	// +kubebuilder:validation:MinLength=1
+	// +kubebuilder:validation:MaxLength=253
+	SecretName string `json:"secretName"`
+
+	// clientAuth: whether applications show a certificate that ca.crt vouches for.
+	// With Optional and Required the replicas show theirs to the master, so it must be
+	// one for clients, too. It cannot change later. Default None.
+	// +optional
+	// +kubebuilder:default=None
+	// +kubebuilder:validation:XValidation:rule="self == oldSelf",message="tls.clientAuth cannot change; make a new Redis and move the data"
+	ClientAuth RedisClientAuth `json:"clientAuth,omitempty"`
+}
+
+// RedisClientAuth says what applications show.
+// +kubebuilder:validation:Enum=None;Optional;Required
+type RedisClientAuth string
+
+const (
+	// RedisClientAuthNone : nothing but the password.
+	RedisClientAuthNone RedisClientAuth = "None"
+	// RedisClientAuthOptional : who shows a certificate shows a valid one.
+	RedisClientAuthOptional RedisClientAuth = "Optional"
+	// RedisClientAuthRequired : everyone shows a valid certificate.
+	RedisClientAuthRequired RedisClientAuth = "Required"
+)
 
 // RedisNodeState is what a node is up to.
 // +kubebuilder:validation:Enum=Fenced;Syncing;InSync;Master;Loading;Unreachable
@@ -257,7 +394,7 @@ type RedisFailover struct {
 
 // RedisBinding names the Secret that an application needs (servicebinding.io).
 type RedisBinding struct {
-	// name of the Secret: username, password, host, port, uri.
+	// name of the Secret: type, username, password, host, port, uri; with tls also ssl and ca.crt.
 	Name string `json:"name"`
 }
 
@@ -267,7 +404,7 @@ type RedisStatus struct {
 	// +optional
 	ObservedGeneration int64 `json:"observedGeneration,omitempty"`
 
-	// master is the pod that takes writes; the Service <name> points at it.
+	// master is the pod that takes writes, or took the last; the Service <name> points at it.
 	// +optional
 	Master string `json:"master,omitempty"`
 
@@ -317,7 +454,7 @@ type RedisStatus struct {
 	// +optional
 	LastFailover *RedisFailover `json:"lastFailover,omitempty"`
 
-	// conditions: Ready, Available, Progressing, Degraded, FailoverPossible, Paused, UpdateAvailable.
+	// conditions: Ready, Available, Progressing, Degraded, FailoverPossible, StorageResizing, CertificatesInSync (with tls), Paused, UpdateAvailable.
 	// +optional
 	// +listType=map
 	// +listMapKey=type
@@ -339,6 +476,8 @@ type RedisStatus struct {
 // +kubebuilder:printcolumn:name="Endpoint",type=string,JSONPath=`.status.endpoint`
 // +kubebuilder:printcolumn:name="Reason",type=string,priority=1,JSONPath=`.status.conditions[?(@.type=="Ready")].message`
 // +kubebuilder:printcolumn:name="Age",type=date,JSONPath=`.metadata.creationTimestamp`
+// +kubebuilder:validation:XValidation:rule="!has(self.spec) || !has(self.spec.auth) || !(self.spec.auth.secretName in [self.metadata.name + '-auth', self.metadata.name + '-system', self.metadata.name + '-files', self.metadata.name + '-certificates'])",message="auth.secretName names a Secret that the operator writes itself; choose another name"
+// +kubebuilder:validation:XValidation:rule="!has(self.spec) || !has(self.spec.tls) || !(self.spec.tls.secretName in [self.metadata.name + '-auth', self.metadata.name + '-system', self.metadata.name + '-files', self.metadata.name + '-certificates'])",message="tls.secretName names a Secret that the operator writes itself; choose another name"
 // +kubebuilder:validation:XValidation:rule="size(self.metadata.name) <= 48 && self.metadata.name.matches('^[a-z]([-a-z0-9]*[a-z0-9])?$')",message="metadata.name becomes the name of Services: at most 48 characters, lower case letters, digits and '-', beginning with a letter"
 type Redis struct {
 	metav1.TypeMeta   `json:",inline"`

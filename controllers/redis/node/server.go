@@ -4,6 +4,7 @@ package node
 
 import (
 	"context"
+	"crypto/tls"
 	"errors"
 	"fmt"
 	"net"
@@ -40,15 +41,21 @@ func init() { redis.SetLogger(quiet{}) }
 // retried: a role command whose answer was lost is looked at, not repeated.
 type Server struct {
 	client *redis.Client
+	secure bool
 }
 
-// Open prepares a connection; the first command makes it.
-func Open(address, password string) *Server {
-	return open(net.JoinHostPort(address, strconv.Itoa(Port)), password)
+// Open prepares a connection, over TLS when there is a config for it; the first
+// command makes it.
+func Open(address, password string, secure *tls.Config) *Server {
+	return open(net.JoinHostPort(address, strconv.Itoa(Port)), password, secure)
 }
 
-func open(hostport, password string) *Server {
-	return &Server{client: redis.NewClient(&redis.Options{
+func open(hostport, password string, secure *tls.Config) *Server {
+	timeout := dialTimeout
+	if secure != nil {
+		timeout += replyTimeout
+	}
+	return &Server{secure: secure != nil, client: redis.NewClient(&redis.Options{
 		Addr:                     hostport,
 		Username:                 Operator,
 		Password:                 password,
@@ -56,13 +63,19 @@ func open(hostport, password string) *Server {
 		PoolSize:                 1,
 		MaxRetries:               -1,
 		DialerRetries:            1,
-		DialTimeout:              dialTimeout,
+		DialTimeout:              timeout,
 		ReadTimeout:              replyTimeout,
 		WriteTimeout:             replyTimeout,
 		ContextTimeoutEnabled:    true,
 		DisableIdentity:          true,
 		MaintNotificationsConfig: &maintnotifications.Config{Mode: maintnotifications.ModeDisabled},
-		Dialer:                   dialTwice,
+		Dialer: func(ctx context.Context, network, address string) (net.Conn, error) {
+			conn, err := dialTwice(ctx, network, address)
+			if err != nil {
+				return nil, err
+			}
+			return secured(ctx, conn, secure)
+		},
 	})}
 }
 
@@ -94,6 +107,11 @@ func (s *Server) Look(ctx context.Context) View {
 	view := parse(info)
 	if values, err := s.client.ConfigGet(ctx, "min-replicas-to-write").Result(); err == nil {
 		view.MinReplicas = int32(number(values["min-replicas-to-write"])) //nolint:gosec // a small number
+	}
+	if s.secure {
+		if values, err := s.client.ConfigGet(ctx, certificateDirective).Result(); err == nil {
+			view.Certificate = values[certificateDirective]
+		}
 	}
 	return view
 }

@@ -1,13 +1,19 @@
 package node
 
 import (
+	"bufio"
 	"context"
+	"crypto/tls"
+	"io"
 	"net"
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
+	"sync/atomic"
+	"syscall"
 	"testing"
 	"time"
 )
@@ -28,6 +34,12 @@ type process struct {
 
 func start(t *testing.T) *process {
 	t.Helper()
+	return launch(t, nil, "--port")
+}
+
+// launch starts a server; the port is added to the end of the arguments.
+func launch(t *testing.T, secure *tls.Config, args ...string) *process {
+	t.Helper()
 	binary, err := exec.LookPath("redis-server")
 	if err != nil {
 		t.Fatal("these tests speak with a real redis-server: apt-get install redis-server")
@@ -44,8 +56,8 @@ func start(t *testing.T) *process {
 		t.Fatal(err)
 	}
 	_, port, _ := net.SplitHostPort(hostport)
-	command := exec.Command(binary, "--port", port, "--bind", "127.0.0.1", "--dir", dir, "--save", "",
-		"--aclfile", users, "--replicaof", FenceHost, "1", "--repl-diskless-sync-delay", "0")
+	command := exec.Command(binary, slices.Concat(args, []string{port, "--bind", "127.0.0.1", "--dir", dir, "--save", "",
+		"--aclfile", users, "--replicaof", FenceHost, "1", "--repl-diskless-sync-delay", "0"})...)
 	if err := command.Start(); err != nil {
 		t.Fatal(err)
 	}
@@ -57,7 +69,7 @@ func start(t *testing.T) *process {
 		conn, err := net.Dial("tcp", hostport)
 		return err == nil && conn.Close() == nil
 	})
-	p := &process{Server: open(hostport, password), hostport: hostport, command: command}
+	p := &process{Server: open(hostport, password, secure), hostport: hostport, command: command}
 	t.Cleanup(p.Close)
 	return p
 }
@@ -144,7 +156,7 @@ func TestPromoteSetsMinReplicasFirst(t *testing.T) {
 
 func TestAnswers(t *testing.T) {
 	p := start(t)
-	stranger := open(p.hostport, "wrong")
+	stranger := open(p.hostport, "wrong", nil)
 	defer stranger.Close()
 	if got := stranger.Look(t.Context()).Answer; got != Stranger {
 		t.Errorf("wrong password: %v", got)
@@ -154,7 +166,7 @@ func TestAnswers(t *testing.T) {
 	if got := p.Look(t.Context()).Answer; got == Reached {
 		t.Errorf("killed, first look: %v", got)
 	}
-	fresh := open(p.hostport, password)
+	fresh := open(p.hostport, password, nil)
 	defer fresh.Close()
 	if got := fresh.Look(t.Context()).Answer; got != Refused {
 		t.Errorf("killed, fresh look: %v", got)
@@ -167,10 +179,14 @@ func TestWatchTellsOfRoleAndEnd(t *testing.T) {
 	defer stop()
 	news := make(chan time.Time, 16)
 	done := make(chan struct{})
-	go func() { defer close(done); watch(ctx, p.hostport, func() { news <- time.Now() }) }()
+	ear := Ear{Heard: func(map[string]int64) {}, Changed: func() { news <- time.Now() }}
+	go func() { defer close(done); watch(ctx, p.hostport, time.Second, ear) }()
 	<-news // it is there
 	must(t, p.Promote(t.Context(), 0))
 	<-news // it is master
+	replica := start(t)
+	replica.follow(t, p)
+	<-news // it is followed
 	killed := time.Now()
 	must(t, p.command.Process.Kill())
 	if took := (<-news).Sub(killed); took > 500*time.Millisecond {
@@ -178,6 +194,70 @@ func TestWatchTellsOfRoleAndEnd(t *testing.T) {
 	}
 	stop()
 	<-done
+}
+
+func TestSendAwayEndsApplicationsOnly(t *testing.T) {
+	p, replica := start(t), start(t)
+	must(t, p.Promote(t.Context(), 0))
+	replica.follow(t, p)
+	connect := func(greeting string) chan struct{} {
+		conn, err := net.Dial("tcp", p.hostport)
+		must(t, err)
+		t.Cleanup(func() { _ = conn.Close() })
+		_, err = conn.Write([]byte(greeting))
+		must(t, err)
+		_, err = bufio.NewReader(conn).ReadString('\n')
+		must(t, err)
+		ended := make(chan struct{}, 1)
+		go func() { _, _ = io.Copy(io.Discard, conn); ended <- struct{}{} }()
+		return ended
+	}
+	application, subscriber, probe := connect("PING\r\n"), connect("SUBSCRIBE news\r\n"), connect("AUTH _probe -\r\n")
+	must(t, p.SendAway(t.Context()))
+	<-application
+	<-subscriber
+	if len(probe) != 0 || !replica.Look(t.Context()).LinkUp {
+		t.Error("the probe or the replica was sent away too")
+	}
+}
+
+func TestWatchTellsOfSilence(t *testing.T) {
+	p := start(t)
+	ctx, stop := context.WithCancel(t.Context())
+	defer stop()
+	news := make(chan time.Time, 16)
+	var heard atomic.Int32
+	done := make(chan struct{})
+	ear := Ear{Heard: func(map[string]int64) { heard.Add(1) }, Changed: func() { news <- time.Now() }}
+	go func() { defer close(done); watch(ctx, p.hostport, 200*time.Millisecond, ear) }()
+	<-news // it is there
+	must(t, p.command.Process.Signal(syscall.SIGSTOP))
+	<-news // it is silent
+	before := heard.Load()
+	if view := p.Look(t.Context()); view.Answer != Silent {
+		t.Errorf("a stopped server: %v", view.Answer)
+	}
+	if heard.Load() != before {
+		t.Error("heard of a stopped server")
+	}
+	must(t, p.command.Process.Signal(syscall.SIGCONT))
+	<-news // it is back
+	stop()
+	<-done
+}
+
+// An operator that was stopped in the middle of an act and wakes must not go on.
+func TestNothingIsSentAfterTheActsEnd(t *testing.T) {
+	p := start(t)
+	p.Look(t.Context()) // connected
+	ctx, done := context.WithDeadline(t.Context(), time.Now().Add(-time.Millisecond))
+	defer done()
+	if err := p.Promote(ctx, 0); err == nil {
+		t.Error("promoted after the end")
+	}
+	if p.Look(t.Context()).Master {
+		t.Error("the command was sent")
+	}
 }
 
 func TestParse(t *testing.T) {
@@ -208,7 +288,7 @@ func TestWatchBearsWithWhoeverAnswers(t *testing.T) {
 				_ = conn.Close()
 			}
 		}()
-		if got := listen(t.Context(), listener.Addr().String(), func() {}); got != want {
+		if got := listen(t.Context(), listener.Addr().String(), time.Second, Ear{Heard: func(map[string]int64) {}, Changed: func() {}}); got != want {
 			t.Errorf("%q: %t", answer, got)
 		}
 		_ = listener.Close()

@@ -3,6 +3,7 @@ package node
 import (
 	"strconv"
 	"strings"
+	"time"
 )
 
 // Answer is how a server took to being spoken to.
@@ -31,13 +32,15 @@ type View struct {
 	Keys    int64
 
 	Master     bool
-	MasterHost string // whom a replica follows
-	LinkUp     bool   // and hears
-	ReplID     string // history that the data belongs to
+	MasterHost string        // whom a replica follows
+	LinkUp     bool          // and hears
+	LastIO     time.Duration // since it heard of its master; -1 s when it has no link
+	ReplID     string        // history that the data belongs to
 	// Offset in that history: what a master has written, or what a replica has taken in.
 	Offset int64
 
 	MinReplicas int32    // min-replicas-to-write
+	Certificate string   // file of the one that it presents; none without TLS
 	Attached    []string // addresses of the replicas that a master feeds
 }
 
@@ -65,6 +68,7 @@ func parse(info string) View {
 		Master:     fields["role"] == "master",
 		MasterHost: fields["master_host"],
 		LinkUp:     fields["master_link_status"] == "up",
+		LastIO:     time.Duration(number(fields["master_last_io_seconds_ago"])) * time.Second,
 		ReplID:     fields["master_replid"],
 	}
 	// A fenced server that was restarted has its place in history only here.

@@ -3,10 +3,13 @@ package node
 import (
 	"bufio"
 	"context"
+	"crypto/tls"
 	"errors"
 	"fmt"
+	"maps"
 	"net"
 	"os"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -18,30 +21,38 @@ const (
 	// Probe is a user without password that may do nothing but PING and ROLE.
 	Probe = "_probe"
 
-	// watchInterval between two questions to a server that answers.
-	watchInterval = time.Second
-	// watchPatience with a server that has stopped answering. The end of the
-	// connection needs none: it is seen at once.
-	watchPatience = 3 * time.Second
 	// redialInterval while nobody answers.
 	redialInterval = 100 * time.Millisecond
 	// roleDepth of the answer to ROLE: a master lists its replicas, each a list.
 	roleDepth = 3
 )
 
-// Watch keeps a connection to a server until ctx ends, and calls changed when
-// the server appears, disappears, falls silent or changes its role. It says
-// that something happened, never what: who acts on it looks for himself.
-func Watch(ctx context.Context, address string, changed func()) {
-	watch(ctx, net.JoinHostPort(address, strconv.Itoa(Port)), changed)
+// Ear is told what a watch hears of one server.
+type Ear struct {
+	// Secure gives the config to speak TLS by, asked for at each connection; nil is
+	// in the clear.
+	Secure func() *tls.Config
+	// Heard : the server has answered. A master tells by address how many bytes each
+	// of its replicas is behind; of a replica it is nil.
+	Heard func(behind map[string]int64)
+	// Changed : it appeared, disappeared, fell silent, changed its role or the set of
+	// its replicas. Whoever acts on it looks for himself.
+	Changed func()
 }
 
-func watch(ctx context.Context, hostport string, changed func()) {
+// Watch keeps a connection to a server until ctx ends and asks it for its role
+// every interval. The end of the connection is seen at once, silence after half
+// an interval.
+func Watch(ctx context.Context, address string, interval time.Duration, ear Ear) {
+	watch(ctx, net.JoinHostPort(address, strconv.Itoa(Port)), interval, ear)
+}
+
+func watch(ctx context.Context, hostport string, interval time.Duration, ear Ear) {
 	redial := time.NewTicker(redialInterval)
 	defer redial.Stop()
 	for ctx.Err() == nil {
-		if listen(ctx, hostport, changed) && ctx.Err() == nil {
-			changed()
+		if listen(ctx, hostport, interval, ear) && ctx.Err() == nil {
+			ear.Changed()
 		}
 		select {
 		case <-ctx.Done():
@@ -52,44 +63,66 @@ func watch(ctx context.Context, hostport string, changed func()) {
 
 // listen follows the server's role until the connection ends. It is true when
 // there was a server.
-func listen(ctx context.Context, hostport string, changed func()) bool {
-	dialer := net.Dialer{Timeout: watchInterval}
-	conn, err := dialer.DialContext(ctx, "tcp", hostport)
+func listen(ctx context.Context, hostport string, interval time.Duration, ear Ear) bool {
+	dialer := net.Dialer{Timeout: interval}
+	bare, err := dialer.DialContext(ctx, "tcp", hostport)
 	if err != nil {
 		return false
 	}
-	defer func() { _ = conn.Close() }()
-	defer context.AfterFunc(ctx, func() { _ = conn.Close() })()
+	defer func() { _ = bare.Close() }()
+	defer context.AfterFunc(ctx, func() { _ = bare.Close() })()
+	conn, err := ear.speak(ctx, bare, interval)
+	if err != nil {
+		return false
+	}
 
-	replies := bufio.NewReader(conn)
-	if _, err := ask(conn, replies, "AUTH "+Probe+" -"); err != nil {
+	server := watched{conn, bufio.NewReader(conn), interval / 2}
+	if _, err := server.ask("AUTH " + Probe + " -"); err != nil {
 		return false
 	}
 	for last := ""; ; {
-		words, err := ask(conn, replies, "ROLE")
+		words, err := server.ask("ROLE")
 		if err != nil {
 			return true
 		}
+		ear.Heard(behind(words))
 		if role := roleOf(words); role != last {
 			last = role
-			changed()
+			ear.Changed()
 		}
-		_ = conn.SetReadDeadline(clock.RealClock{}.Now().Add(watchInterval))
-		if _, err := replies.Peek(1); !errors.Is(err, os.ErrDeadlineExceeded) {
+		_ = conn.SetReadDeadline(clock.RealClock{}.Now().Add(interval))
+		if _, err := server.replies.Peek(1); !errors.Is(err, os.ErrDeadlineExceeded) {
 			return true // it ended, or speaks unasked
 		}
 	}
 }
 
+// speak over the connection as the servers do.
+func (e Ear) speak(ctx context.Context, conn net.Conn, patience time.Duration) (net.Conn, error) {
+	if e.Secure == nil {
+		return conn, nil
+	}
+	ctx, done := context.WithTimeout(ctx, patience)
+	defer done()
+	return secured(ctx, conn, e.Secure())
+}
+
+// watched is a server at the other end of a watch's connection.
+type watched struct {
+	conn     net.Conn
+	replies  *bufio.Reader
+	patience time.Duration
+}
+
 // ask sends one inline command and reads its answer as flat words.
-func ask(conn net.Conn, replies *bufio.Reader, command string) ([]string, error) {
-	if err := conn.SetDeadline(clock.RealClock{}.Now().Add(watchPatience)); err != nil {
+func (w watched) ask(command string) ([]string, error) {
+	if err := w.conn.SetDeadline(clock.RealClock{}.Now().Add(w.patience)); err != nil {
 		return nil, err
 	}
-	if _, err := conn.Write([]byte(command + "\r\n")); err != nil {
+	if _, err := w.conn.Write([]byte(command + "\r\n")); err != nil {
 		return nil, err
 	}
-	return read(replies, roleDepth)
+	return read(w.replies, roleDepth)
 }
 
 // read takes one RESP2 value, https://redis.io/docs/latest/develop/reference/protocol-spec/.
@@ -133,6 +166,8 @@ func roleOf(words []string) string {
 	switch {
 	case len(words) == 0:
 		return ""
+	case words[0] == "master":
+		return "master of " + strings.Join(slices.Sorted(maps.Keys(behind(words))), " ")
 	case len(words) < 4 || words[0] != "slave":
 		return words[0]
 	}
@@ -141,4 +176,17 @@ func roleOf(words []string) string {
 		return "fenced"
 	}
 	return host + " " + strconv.FormatBool(state == "connected")
+}
+
+// behind reads a master's answer: "master", its offset, then the address, port and
+// offset of each replica. Whoever joins it unasked is to be noticed.
+func behind(words []string) map[string]int64 {
+	if len(words) < 2 || words[0] != "master" {
+		return nil
+	}
+	bytes := map[string]int64{}
+	for i := 2; i+2 < len(words); i += 3 {
+		bytes[words[i]] = max(0, number(words[1])-number(words[i+2]))
+	}
+	return bytes
 }

@@ -1,0 +1,63 @@
+package redis
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	appsv1 "k8s.io/api/apps/v1"
+	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	ctrlclient "sigs.k8s.io/controller-runtime/pkg/client"
+
+	cachev1alpha1 "github.com/mainstay-operator/mainstay-operator/api/cache/v1alpha1"
+)
+
+// regret is how soon a volume that may not grow is tried again: nobody tells
+// when its class allows it.
+const regret = 30 * time.Second
+
+// grow the volumes, then the StatefulSet: their claims first, so that a class
+// which cannot grow leaves everything as it is. What the server refuses is no
+// failure of ours; its words are kept for the status.
+func (r *Reconciler) grow(ctx context.Context, redis *cachev1alpha1.Redis, f *fleet, set *appsv1.StatefulSet) error {
+	var errs []error
+	for _, name := range growthOf(redis, f.world).claims {
+		seen := f.volumes[name].claim
+		next := seen.DeepCopy()
+		next.Spec.Resources.Requests[corev1.ResourceStorage] = redis.Spec.Storage.Size
+		switch err := r.patchClaim(ctx, redis, seen, next); {
+		case err == nil:
+			f.volumes[name] = volume{stamp: f.volumes[name].stamp, claim: next}
+		case apierrors.IsForbidden(err), apierrors.IsInvalid(err):
+			f.refusal = "storage.size: " + err.Error()
+		default:
+			errs = append(errs, fmt.Errorf("growing PersistentVolumeClaim %q: %w", seen.Name, err))
+		}
+	}
+	if len(errs) == 0 && outgrown(redis, f.world, set) {
+		errs = append(errs, r.orphanPods(ctx, set))
+	}
+	return errors.Join(errs...)
+}
+
+// sooner of two times to look again, of which 0 is never.
+func sooner(a, b time.Duration) time.Duration {
+	if a == 0 {
+		return b
+	}
+	return min(a, b)
+}
+
+// orphanPods takes the StatefulSet away from its pods, which go on. The next
+// pass makes it anew, and it takes them back.
+func (r *Reconciler) orphanPods(ctx context.Context, set *appsv1.StatefulSet) error {
+	err := r.Delete(ctx, set, ctrlclient.Preconditions{UID: &set.UID, ResourceVersion: &set.ResourceVersion},
+		ctrlclient.PropagationPolicy(metav1.DeletePropagationOrphan))
+	if ctrlclient.IgnoreNotFound(err) != nil {
+		return fmt.Errorf("making the StatefulSet anew for larger volumes: %w", err)
+	}
+	return nil
+}

@@ -1,0 +1,66 @@
+package redis
+
+import (
+	"testing"
+
+	appsv1 "k8s.io/api/apps/v1"
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/resource"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+	ctrlclient "sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/mainstay-operator/mainstay-operator/controllers/internal/parts"
+)
+
+func podMadeBy(set types.UID) *corev1.Pod {
+	pod := &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Namespace: "n", Name: "a-0", UID: "uid-a-0", Labels: parts.Labels(kind, "a"),
+		Annotations: map[string]string{annotationRestart: "then"}}}
+	pod.Spec.Containers = []corev1.Container{{Name: kind, Image: "redis:old"}}
+	if set != "" {
+		owner := &appsv1.StatefulSet{ObjectMeta: metav1.ObjectMeta{Name: "a", UID: set}}
+		pod.OwnerReferences = []metav1.OwnerReference{*metav1.NewControllerRef(owner, appsv1.SchemeGroupVersion.WithKind("StatefulSet"))}
+	}
+	return pod
+}
+
+// A StatefulSet that is made anew is made as its pods are: they must not be outdated.
+func TestPodsTellWhatAMissingStatefulSetWas(t *testing.T) {
+	r, redis := archive(t, podMadeBy("gone"))
+	set, pods, err := r.workload(t.Context(), redis)
+	if err != nil || len(pods) != 1 {
+		t.Fatal(err, pods)
+	}
+	redis.Spec.Storage.Size = resource.MustParse("2Gi")
+	c := r.choose(redis, set, &fleet{})
+	if c.image != "redis:old" || c.restarted != "then" || c.volume.String() != "2Gi" {
+		t.Errorf("%+v", c)
+	}
+	if got := nodes(redis, c).Spec.Template.Annotations[annotationRestart]; got != "then" {
+		t.Errorf("restarted %q", got)
+	}
+}
+
+func TestPodsOfAnEarlierStatefulSet(t *testing.T) {
+	set := &appsv1.StatefulSet{ObjectMeta: metav1.ObjectMeta{Namespace: "n", Name: "a", UID: "new"}}
+	for _, c := range []struct {
+		reason string
+		pod    ctrlclient.Object
+		known  bool
+		counts int
+	}{
+		{"of an earlier object", podMadeBy("old"), false, 0},
+		{"on record: the cache has not heard that they were taken back", podMadeBy("old"), true, 1},
+		{"of nobody", podMadeBy(""), false, 1},
+	} {
+		t.Run(c.reason, func(t *testing.T) {
+			r, redis := archive(t, set.DeepCopy(), c.pod)
+			if c.known {
+				redis.Status.Replication = healthy(1).Status.Replication
+			}
+			if _, pods, err := r.workload(t.Context(), redis); err != nil || len(pods) != c.counts {
+				t.Errorf("%v: %d pods", err, len(pods))
+			}
+		})
+	}
+}

@@ -1,0 +1,90 @@
+package redis
+
+import (
+	"context"
+	"fmt"
+	"strings"
+
+	corev1 "k8s.io/api/core/v1"
+	"sigs.k8s.io/controller-runtime/pkg/log"
+
+	cachev1alpha1 "github.com/mainstay-operator/mainstay-operator/api/cache/v1alpha1"
+	commonv1 "github.com/mainstay-operator/mainstay-operator/api/common/v1"
+	"github.com/mainstay-operator/mainstay-operator/controllers/internal/conditions"
+	"github.com/mainstay-operator/mainstay-operator/controllers/internal/converge"
+)
+
+// tlsField of the spec, as messages name it.
+const tlsField = "tls.secretName"
+
+// certificates are what the servers were given, and what the user's Secret says.
+// One of the user's that is of no use is reported and holds up nothing but the
+// first start.
+func (r *Reconciler) certificates(ctx context.Context, redis *cachev1alpha1.Redis) (certificates, error) {
+	var c certificates
+	if redis.Spec.TLS == nil {
+		return c, nil
+	}
+	if c.published = r.memory.published(redis); c.published.none() {
+		var own corev1.Secret
+		if err := r.ownSecret(ctx, redis, certificatesName(redis), &own); err != nil {
+			return c, err
+		}
+		c.published = publishedIn(own.Data)
+	}
+	data, err := r.userSecret(ctx, redis, redis.Spec.TLS.SecretName)
+	switch {
+	case err == nil:
+		c.wanted, c.problem = identityIn(redis, data, r.clock.Now())
+	case c.published.none():
+		return c, fmt.Errorf("%s: %w", tlsField, err)
+	default: // what is known goes on
+		log.FromContext(ctx).Error(err, tlsField)
+		c.unread = true
+	}
+	switch {
+	case c.published.none() && c.problem != "":
+		return c, awaitCertificate(redis, c.problem)
+	case c.published.none():
+		c.published = c.wanted
+	case c.wanted.none():
+		c.wanted = c.published
+	}
+	c.secure, err = c.published.config(serviceHost(redis), r.clock.Now)
+	return c, err
+}
+
+// awaitCertificate is what becomes of a Redis that never had one.
+func awaitCertificate(redis *cachev1alpha1.Redis, problem string) error {
+	conditions.Set(&redis.Status.Conditions, redis.Generation, commonv1.ConditionCertificatesInSync, false,
+		commonv1.ReasonSecretUnusable, tlsField+": "+problem)
+	return converge.Invalid(tlsField, "%s", problem)
+}
+
+// publish gives what the servers are to load: the next step when all have
+// loaded the last.
+func (r *Reconciler) publish(redis *cachev1alpha1.Redis, f *fleet) identity {
+	published := f.certificates.published
+	if redis.Spec.TLS != nil && f.loaded() {
+		published = f.certificates.next(r.clock.Now())
+		r.memory.publish(redis, published)
+	}
+	return published
+}
+
+// doReload asks each node to load what was published. One whose kubelet has not
+// brought the files yet is asked again later.
+func (r *Reconciler) doReload(ctx context.Context, redis *cachev1alpha1.Redis, f *fleet, nodes []string) error {
+	var loaded []string
+	err := each(nodes, func(name string) error {
+		done, err := f.servers[name].Load(ctx, f.certificates.published.files())
+		if done {
+			loaded = append(loaded, name)
+		}
+		return err
+	})
+	if len(loaded) > 0 {
+		r.Events.Eventf(redis, nil, corev1.EventTypeNormal, "CertificateLoaded", "Reload", "%s: the published certificate is in use", strings.Join(loaded, ", "))
+	}
+	return err
+}

@@ -1,0 +1,48 @@
+package redis
+
+import (
+	"context"
+	"errors"
+	"strings"
+	"testing"
+
+	"k8s.io/client-go/tools/events"
+
+	"github.com/mainstay-operator/mainstay-operator/controllers/internal/converge"
+	"github.com/mainstay-operator/mainstay-operator/controllers/redis/node"
+	"github.com/mainstay-operator/mainstay-operator/test/authority"
+)
+
+// loader is a server that can load files, cannot yet, or does not answer.
+type loader struct {
+	server
+	delivered bool
+	err       error
+	asked     node.Files
+}
+
+func (l *loader) Load(_ context.Context, files node.Files) (bool, error) {
+	l.asked = files
+	return l.delivered, l.err
+}
+
+func TestReloadTellsWhoHasIt(t *testing.T) {
+	published := identityOf(issue(authority.New("one")))
+	recorder := events.NewFakeRecorder(3)
+	r := &Reconciler{Converger: converge.Converger{Events: recorder}}
+	has, waits, mute := &loader{delivered: true}, &loader{}, &loader{err: errors.New("i/o timeout")}
+	f := &fleet{servers: map[string]server{"a-0": has, "a-1": waits, "a-2": mute}, certificates: certificates{published: published}}
+
+	if err := r.doReload(t.Context(), sized(3), f, []string{"a-0", "a-1"}); err != nil {
+		t.Errorf("a kubelet that takes its time is no failure: %v", err)
+	}
+	if told := <-recorder.Events; !strings.Contains(told, "CertificateLoaded a-0:") || has.asked != published.files() {
+		t.Errorf("told %q, asked for %v", told, has.asked)
+	}
+	if err := r.doReload(t.Context(), sized(3), f, []string{"a-1", "a-2"}); err == nil || !strings.Contains(err.Error(), "a-2") {
+		t.Errorf("got %v", err)
+	}
+	if len(recorder.Events) > 0 {
+		t.Errorf("nobody has loaded it, and told is %q", <-recorder.Events)
+	}
+}

@@ -1,0 +1,229 @@
+package redis
+
+import (
+	"context"
+	"errors"
+	"net"
+	"os"
+	"os/exec"
+	"path"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	goredis "github.com/redis/go-redis/v9"
+
+	cachev1alpha1 "github.com/mainstay-operator/mainstay-operator/api/cache/v1alpha1"
+	"github.com/mainstay-operator/mainstay-operator/controllers/redis/node"
+	"github.com/mainstay-operator/mainstay-operator/test/authority"
+)
+
+// pod is a real redis-server with the very files that a pod has, at an address
+// of its own on loopback.
+type pod struct {
+	address string
+	dir     string
+}
+
+func run(t *testing.T, r *cachev1alpha1.Redis, address string, i identity) *pod {
+	t.Helper()
+	p := &pod{address, t.TempDir()}
+	p.deliver(t, i)
+	here := strings.NewReplacer(certificatesDir, p.dir, filesDir, p.dir, socketDir, p.dir, dataDir, p.dir)
+	conf := here.Replace(redisConf(r, passwords)) + "bind " + address + "\n"
+	p.write(t, confKey, conf)
+	p.write(t, usersKey, usersACL(passwords))
+	server := exec.Command(serverProgram(r), filepath.Join(p.dir, confKey))
+	if err := server.Start(); err != nil {
+		t.Fatal("this test speaks with a real redis-server: ", err)
+	}
+	t.Cleanup(func() { _ = server.Process.Kill(); _ = server.Wait() })
+	awaits(t, "the server listens", func() bool {
+		conn, err := net.Dial("tcp", net.JoinHostPort(address, strconv.Itoa(node.Port)))
+		return err == nil && conn.Close() == nil
+	})
+	return p
+}
+
+func (p *pod) write(t *testing.T, name, content string) {
+	t.Helper()
+	if err := os.WriteFile(filepath.Join(p.dir, name), []byte(content), 0o600); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// deliver what was published, as a kubelet does.
+func (p *pod) deliver(t *testing.T, i identity) {
+	t.Helper()
+	for key, value := range i.values() {
+		p.write(t, key, strings.ReplaceAll(value, certificatesDir, p.dir))
+	}
+}
+
+// load what was delivered, as the operator does that shows what was published.
+func (p *pod) load(t *testing.T, published identity) bool {
+	t.Helper()
+	files := published.files()
+	server := p.open(t, published)
+	defer server.Close()
+	loaded, err := server.Load(t.Context(), node.Files{
+		Certificate: p.local(files.Certificate), Key: p.local(files.Key), Authorities: p.local(files.Authorities)})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return loaded
+}
+
+func (p *pod) local(file string) string { return filepath.Join(p.dir, path.Base(file)) }
+
+func (p *pod) open(t *testing.T, shown identity) *node.Server {
+	t.Helper()
+	config, err := shown.config("a.ns.svc", time.Now)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return node.Open(p.address, passwords.operator, config)
+}
+
+func (p *pod) client(t *testing.T, shown identity, user, password string) *goredis.Client {
+	t.Helper()
+	config, err := shown.config("a.ns.svc", time.Now)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return goredis.NewClient(&goredis.Options{Addr: net.JoinHostPort(p.address, strconv.Itoa(node.Port)),
+		Username: user, Password: password, TLSConfig: config, MaxRetries: -1, PoolSize: 1, Protocol: 2})
+}
+
+func awaits(t *testing.T, what string, holds func() bool) {
+	t.Helper()
+	deadline, tick := time.NewTimer(20*time.Second), time.NewTicker(5*time.Millisecond)
+	defer deadline.Stop()
+	defer tick.Stop()
+	for !holds() {
+		select {
+		case <-tick.C:
+		case <-deadline.C:
+			t.Fatalf("never came true: %s", what)
+		}
+	}
+}
+
+// The authority changes under applications that write, replicas that lose their
+// link at the worst moment, and an operator that must reach every node.
+func TestNobodyIsRefusedWhileTheAuthorityChanges(t *testing.T) {
+	r := secured(cachev1alpha1.RedisClientAuthRequired)
+	old, wanted := identityOf(issue(authority.New("one"))), identityOf(issue(authority.New("two")))
+	published := old
+	own := network()
+	set := []*pod{run(t, r, own+".10", old), run(t, r, own+".11", old), run(t, r, own+".12", old)}
+	master := set[0].open(t, old)
+	if err := master.Promote(t.Context(), 0); err != nil {
+		t.Fatal(err)
+	}
+	master.Close()
+	for _, p := range set[1:] {
+		server := p.open(t, old)
+		if err := server.Follow(t.Context(), set[0].address); err != nil {
+			t.Fatal(err)
+		}
+		server.Close()
+		p.awaitLink(t, old)
+	}
+	w := writeTo(t, set[0], old)
+	steps := 0
+	for published.version() != wanted.version() {
+		published = certificates{published: published, wanted: wanted}.next(time.Now())
+		steps++
+		for _, p := range set {
+			if p.load(t, published) {
+				t.Fatal("loaded before it was delivered")
+			}
+			p.deliver(t, published)
+			if !p.load(t, published) {
+				t.Fatal("not loaded although it was delivered")
+			}
+			set[0].cutLinks(t, published)
+			for _, replica := range set[1:] {
+				replica.awaitLink(t, published)
+			}
+		}
+		w.shown.Store(&published)
+	}
+	if w.end(t); steps != 3 {
+		t.Errorf("%d steps", steps)
+	}
+	for _, p := range set {
+		server := p.open(t, wanted)
+		if view := server.Look(t.Context()); view.Certificate != p.local(wanted.files().Certificate) {
+			t.Errorf("%s is left behind: %+v", p.address, view)
+		}
+		server.Close()
+	}
+	if outdated := set[0].open(t, old); outdated.Look(t.Context()).Answer != node.Silent {
+		t.Error("who shows the old certificate is still let in")
+	}
+}
+
+func (p *pod) awaitLink(t *testing.T, shown identity) {
+	t.Helper()
+	server := p.open(t, shown)
+	defer server.Close()
+	awaits(t, p.address+" hears its master", func() bool { return server.Look(t.Context()).LinkUp })
+}
+
+// cutLinks of the replicas, which must then be let in again.
+func (p *pod) cutLinks(t *testing.T, shown identity) {
+	t.Helper()
+	c := p.client(t, shown, node.Operator, passwords.operator)
+	defer func() { _ = c.Close() }()
+	if err := c.Do(t.Context(), "CLIENT", "KILL", "TYPE", "replica").Err(); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// writer is an application with one connection that it keeps and others that it
+// makes anew, with what was published when all nodes had loaded it.
+type writer struct {
+	shown           atomic.Pointer[identity]
+	written, failed atomic.Int64
+	stop            context.CancelFunc
+	done            chan struct{}
+}
+
+func writeTo(t *testing.T, p *pod, shown identity) *writer {
+	t.Helper()
+	ctx, stop := context.WithCancel(t.Context())
+	w := &writer{stop: stop, done: make(chan struct{})}
+	w.shown.Store(&shown)
+	kept := p.client(t, shown, application, passwords.told.password)
+	go func() {
+		defer close(w.done)
+		defer func() { _ = kept.Close() }()
+		for ctx.Err() == nil {
+			fresh := p.client(t, *w.shown.Load(), application, passwords.told.password)
+			for _, client := range []*goredis.Client{kept, fresh} {
+				if err := client.Incr(context.WithoutCancel(ctx), "n").Err(); err != nil && !errors.Is(err, context.Canceled) {
+					w.failed.Add(1)
+				} else {
+					w.written.Add(1)
+				}
+			}
+			_ = fresh.Close()
+		}
+	}()
+	return w
+}
+
+func (w *writer) end(t *testing.T) {
+	t.Helper()
+	w.stop()
+	<-w.done
+	if w.failed.Load() > 0 || w.written.Load() == 0 {
+		t.Errorf("%d writes failed, %d did not", w.failed.Load(), w.written.Load())
+	}
+	t.Logf("%d writes, %d failed", w.written.Load(), w.failed.Load())
+}

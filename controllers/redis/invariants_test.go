@@ -1,0 +1,202 @@
+package redis
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"strconv"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	cachev1alpha1 "github.com/mainstay-operator/mainstay-operator/api/cache/v1alpha1"
+	"github.com/mainstay-operator/mainstay-operator/controllers/redis/node"
+)
+
+// What must hold, with real servers. A master's death in all its forms:
+
+func TestNothingConfirmedIsLostWhenTheMasterIsKilled(t *testing.T) {
+	l := newLoopback(t, 3)
+	l.write(0, 50)
+	old := l.master()
+	l.kill(old)
+	l.until("another is master", func() bool { l.pass(); return l.master() != old })
+	l.write(50, 100)
+	l.start(old) // empty, and nobody's master
+	l.heal()
+	l.has(100)
+	if l.redis.Status.LastFailover.Unsafe || l.redis.Status.Epoch != 2 {
+		t.Errorf("%+v", l.redis.Status)
+	}
+}
+
+func TestAnEmptyMasterThatComesBackWipesNobody(t *testing.T) {
+	l := newLoopback(t, 3)
+	l.write(0, 50)
+	old := l.master()
+	l.kill(old)
+	l.start(old) // before anybody has looked
+	l.heal()
+	l.has(50)
+}
+
+func TestAHungMasterIsReplacedAndComesBackAsAReplica(t *testing.T) {
+	l := newLoopback(t, 3)
+	l.write(0, 50)
+	old := l.master()
+	began := time.Now()
+	l.signal(old, syscall.SIGSTOP)
+	l.until("another is master", func() bool { l.pass(); return l.master() != old })
+	if took := time.Since(began); took < outlasting(l.redis) || took > 9*time.Second {
+		t.Errorf("replaced after %s", took)
+	}
+	l.write(50, 100)
+	l.heal() // its pod is deleted
+	l.has(100)
+}
+
+func TestAMasterThatWakesInTimeStaysMaster(t *testing.T) {
+	l := newLoopback(t, 3)
+	l.write(0, 50)
+	old := l.master()
+	l.signal(old, syscall.SIGSTOP)
+	l.until("the others are frozen", func() bool { return l.pass() == fence })
+	l.signal(old, syscall.SIGCONT)
+	l.heal()
+	if l.master() != old || l.redis.Status.Epoch != 1 {
+		t.Errorf("master %s, epoch %d", l.redis.Status.Master, l.redis.Status.Epoch)
+	}
+	l.write(50, 100)
+	l.has(100)
+}
+
+func TestAHungMasterThatWakesLateTakesNoConfirmedWrite(t *testing.T) {
+	l := newLoopback(t, 3)
+	l.write(0, 50)
+	old := l.master()
+	c := l.client(old)
+	if err := c.Ping(t.Context()).Err(); err != nil {
+		t.Fatal(err)
+	}
+	l.signal(old, syscall.SIGSTOP)
+	l.until("another is master", func() bool { l.pass(); return l.master() != old })
+	l.signal(old, syscall.SIGCONT)
+	conn := c.Conn()
+	defer func() { _ = conn.Close() }()
+	if err := conn.Set(t.Context(), "stray", 1, 0).Err(); err == nil {
+		if copies, err := conn.Wait(t.Context(), 1, 100*time.Millisecond).Result(); err == nil && copies > 0 {
+			t.Error("two masters confirm writes")
+		}
+	}
+	l.heal()
+	l.has(50)
+}
+
+func TestAnIsolatedMasterStopsTakingWrites(t *testing.T) {
+	l := newLoopback(t, 3)
+	master := l.master()
+	for _, n := range l.nodes {
+		if n != master {
+			l.signal(n, syscall.SIGSTOP)
+			t.Cleanup(func() { _ = n.command.Process.Signal(syscall.SIGCONT) })
+		}
+	}
+	began := time.Now()
+	c := l.client(master)
+	l.until("the master refuses", func() bool {
+		err := c.Set(t.Context(), "k", 1, 0).Err()
+		return err != nil && strings.HasPrefix(err.Error(), "NOREPLICAS")
+	})
+	if took, limit := time.Since(began), maxLag(l.redis)+2*time.Second; took > limit {
+		t.Errorf("after %s, at most %s is promised", took, limit)
+	}
+}
+
+// Planned moves.
+
+func TestAPlannedMoveLosesNothingAndCopiesNothing(t *testing.T) {
+	l := newLoopback(t, 3)
+	l.write(0, 50)
+	old := l.master()
+	held, err := net.Dial("tcp", net.JoinHostPort(old.address, strconv.Itoa(node.Port)))
+	if err != nil {
+		t.Fatal(err)
+	}
+	ended := make(chan error, 1)
+	go func() {
+		_, err := fmt.Fprintf(held, "AUTH %s\r\n", l.secrets.told.password)
+		_, end := io.Copy(io.Discard, held)
+		ended <- errors.Join(err, end)
+	}()
+	to := l.nodes[2]
+	if to == old { // the first that was there
+		to = l.nodes[1]
+	}
+	l.redis.Annotations = map[string]string{cachev1alpha1.RedisSwitchover: to.name}
+	l.until("the wish is granted", func() bool { l.pass(); return l.master() == to })
+	l.redis.Annotations = nil
+	if got := l.info(to, "sync_full"); got != "0" {
+		t.Errorf("%s full copies", got)
+	}
+	l.until("clients of the old master are sent away", func() bool { l.pass(); return len(ended) == 1 })
+	l.heal()
+	l.write(50, 100)
+	l.has(100)
+	if l.redis.Status.Epoch != 2 {
+		t.Errorf("epoch %d", l.redis.Status.Epoch)
+	}
+}
+
+func TestSizeTwoAndOne(t *testing.T) {
+	l := newLoopback(t, 2)
+	l.write(0, 50)
+	old := l.master()
+	l.kill(old)
+	l.until("the replica serves alone", func() bool { l.pass(); return l.master() != old })
+	c := l.client(l.master())
+	l.until("it takes writes", func() bool { l.pass(); return c.Set(t.Context(), "0", 0, 0).Err() == nil })
+	l.start(old)
+	l.heal()
+	l.write(50, 60)
+	l.has(60)
+}
+
+// Passwords.
+
+func TestAPasswordChangesAndTurnsNobodyAway(t *testing.T) {
+	l := newLoopback(t, 2)
+	held := l.client(l.master()).Conn()
+	defer func() { _ = held.Close() }()
+	used := func(err error) {
+		t.Helper()
+		if err != nil {
+			t.Error(err)
+		}
+	}
+	login := func(password string) error {
+		for _, n := range l.nodes {
+			c := l.client(n)
+			c.Options().Password = password
+			if err := c.Ping(t.Context()).Err(); err != nil {
+				return fmt.Errorf("%s: %w", n.name, err)
+			}
+		}
+		return nil
+	}
+	used(held.Set(t.Context(), "k", 1, 0).Err())
+	l.secrets = l.secrets.choose("theirs", "new", drawn)
+	l.until("the nodes are told", func() bool { return l.pass() == rekey })
+	l.heal()
+	used(errors.Join(login("app"), login("new")))
+
+	l.secrets, _ = l.secrets.tell(true).counting(noon)
+	l.secrets = l.secrets.expire(noon.Add(overlap))
+	l.heal()
+	used(login("new"))
+	used(held.Set(t.Context(), "k", 2, 0).Err())
+	if err := login("app"); err == nil || !strings.Contains(err.Error(), "WRONGPASS") {
+		t.Errorf("the old one after its time: %v", err)
+	}
+}

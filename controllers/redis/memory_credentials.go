@@ -1,0 +1,69 @@
+package redis
+
+import (
+	cachev1alpha1 "github.com/mainstay-operator/mainstay-operator/api/cache/v1alpha1"
+	"github.com/mainstay-operator/mainstay-operator/controllers/internal/converge"
+	"github.com/mainstay-operator/mainstay-operator/controllers/redis/node"
+)
+
+// recall what the passwords were, and whether every server refused them.
+func (m *memory) recall(redis *cachev1alpha1.Redis) (c credentials, known, lockedOut bool) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	r := m.of(redis)
+	if r.keys == nil {
+		return c, false, false
+	}
+	return *r.keys, true, r.lockedOut
+}
+
+func (m *memory) keep(redis *cachev1alpha1.Redis, c credentials) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	m.of(redis).keys = &c
+}
+
+// content that a Secret of the user's had when it was read last, or nil.
+func (m *memory) content(redis *cachev1alpha1.Redis, secret string) *converge.Content {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	return m.of(redis).contents[secret]
+}
+
+func (m *memory) noteContent(redis *cachev1alpha1.Redis, secret string, content *converge.Content) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	m.of(redis).contents[secret] = content
+}
+
+// keyed is what a process answered when it was told which passwords to accept.
+type keyed struct {
+	digest  string // of them all
+	refused bool
+}
+
+// unlock fills into the world what its processes are known to accept, and notes
+// whether anybody knows our own password.
+func (m *memory) unlock(redis *cachev1alpha1.Redis, w *world, c credentials) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	known := m.of(redis)
+	running, want := map[string]keyed{}, c.digest()
+	for i := range w.members {
+		one := &w.members[i]
+		was, told := known.keyed[one.RunID]
+		if told && one.Answer == node.Reached {
+			running[one.RunID] = was
+		}
+		one.refusing = was.refused && was.digest == want
+		one.unkeyed = one.Answer == node.Reached && (was.refused || was.digest != want)
+	}
+	known.keyed = running
+	known.lockedOut = len(w.where(member.lockedOut)) > 0 && len(w.where(func(m member) bool { return m.Answer == node.Reached })) == 0
+}
+
+func (m *memory) noteKeyed(redis *cachev1alpha1.Redis, runID string, k keyed) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	m.of(redis).keyed[runID] = k
+}

@@ -1,0 +1,32 @@
+package redis
+
+import (
+	"crypto/tls"
+
+	"k8s.io/apimachinery/pkg/types"
+
+	cachev1alpha1 "github.com/mainstay-operator/mainstay-operator/api/cache/v1alpha1"
+)
+
+// published is the identity that our own Secret holds, if this process wrote it.
+func (m *memory) published(redis *cachev1alpha1.Redis) identity {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	return m.of(redis).published
+}
+
+func (m *memory) publish(redis *cachev1alpha1.Redis, i identity) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	m.of(redis).published = i
+}
+
+// secure is how a watch speaks with the servers by now.
+func (m *memory) secure(key types.NamespacedName, uid types.UID) *tls.Config {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if known := m.objects[key]; known != nil && known.uid == uid {
+		return known.secure
+	}
+	return nil
+}

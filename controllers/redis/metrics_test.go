@@ -1,0 +1,61 @@
+package redis
+
+import (
+	"testing"
+	"time"
+
+	"github.com/prometheus/client_golang/prometheus/testutil"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/utils/clock"
+	"k8s.io/utils/ptr"
+
+	cachev1alpha1 "github.com/mainstay-operator/mainstay-operator/api/cache/v1alpha1"
+)
+
+func TestMargin(t *testing.T) {
+	for _, c := range []struct {
+		reason string
+		size   int32
+		given  func(*scene)
+		want   int
+	}{
+		{"all are in sync: one more may go", 3, func(*scene) {}, 0},
+		{"one is away and may hold what the other lacks", 3, func(s *scene) { silent(&s.members[2]) }, -1},
+		{"with W=2 any one of two has all", 3, func(s *scene) { s.Status.Replication.EffectiveMinReplicas = 2 }, 1},
+		{"nobody is in sync", 3, linksDown, -1},
+		{"there is no master", 3, func(s *scene) { silent(&s.members[0]) }, -1},
+	} {
+		s := healthy(c.size)
+		c.given(s)
+		master, serving := masterOf(s.Redis, s.world)
+		if got, why := failoverPossible(s.Redis, s.world, master, serving); got != c.want {
+			t.Errorf("%s: %d (%s), want %d", c.reason, got, why, c.want)
+		}
+	}
+}
+
+func TestMetricsGoWithTheirObject(t *testing.T) {
+	var m memory
+	now := metav1.NowMicro()
+	r := &cachev1alpha1.Redis{}
+	r.Namespace, r.Name, r.UID = "ns", "metrics", "uid"
+	r.Status.LastFailover = &cachev1alpha1.RedisFailover{Reason: "MasterLost", DetectedAt: now, PromotedAt: ptr.To(now), RoutedAt: ptr.To(now)}
+	key := types.NamespacedName{Namespace: r.Namespace, Name: r.Name}
+	before := testutil.CollectAndCount(failovers) + testutil.CollectAndCount(stages) + testutil.CollectAndCount(lag) + testutil.CollectAndCount(margin)
+
+	countFailover(r)
+	setMargin(r, world{})
+	m.silence(r, "10.0.0.1", true, clock.RealClock{}.Now())
+	m.hear(key, r.UID, "10.0.0.1", map[string]int64{"10.0.0.2": 7}, time.Now())
+	if got := testutil.ToFloat64(lag.WithLabelValues("ns", "metrics", "10.0.0.2")); got != 7 {
+		t.Errorf("lag %v", got)
+	}
+	m.forget(key)
+	forgetMetrics(key)
+	m.hear(key, r.UID, "10.0.0.1", map[string]int64{"10.0.0.2": 7}, time.Now()) // a watch that ends late
+	after := testutil.CollectAndCount(failovers) + testutil.CollectAndCount(stages) + testutil.CollectAndCount(lag) + testutil.CollectAndCount(margin)
+	if after != before {
+		t.Errorf("%d series before, %d after", before, after)
+	}
+}

@@ -1,0 +1,45 @@
+package node
+
+import (
+	"context"
+	"crypto/tls"
+	"errors"
+	"fmt"
+	"net"
+
+	"github.com/redis/go-redis/v9"
+)
+
+// certificateDirective names the file of the certificate that a server presents.
+const certificateDirective = "tls-cert-file"
+
+// Files are where a server finds what it speaks TLS with.
+type Files struct {
+	Certificate, Key, Authorities string
+}
+
+// Load makes the server read its certificate, its key and the authorities that
+// it trusts from these files. It is false, and nothing has changed, when the
+// server cannot. Connections that are open stay.
+func (s *Server) Load(ctx context.Context, files Files) (bool, error) {
+	err := s.do(ctx, "CONFIG", "SET", certificateDirective, files.Certificate,
+		"tls-key-file", files.Key, "tls-ca-cert-file", files.Authorities)
+	var refusal redis.Error
+	if errors.As(err, &refusal) {
+		return false, nil
+	}
+	return err == nil, err
+}
+
+// secured speaks TLS over a connection, or not, when there is no config.
+func secured(ctx context.Context, conn net.Conn, config *tls.Config) (net.Conn, error) {
+	if config == nil {
+		return conn, nil
+	}
+	over := tls.Client(conn, config)
+	if err := over.HandshakeContext(ctx); err != nil {
+		_ = conn.Close()
+		return nil, fmt.Errorf("speaking TLS: %w", err)
+	}
+	return over, nil
+}

@@ -1,0 +1,217 @@
+package node
+
+import (
+	"context"
+	"crypto/tls"
+	"crypto/x509"
+	"errors"
+	"math/big"
+	"net"
+	"os"
+	"path/filepath"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/redis/go-redis/v9"
+
+	"github.com/mainstay-operator/mainstay-operator/test/authority"
+)
+
+const host = "data.default.svc"
+
+// showing a certificate, the server's must be vouched for by the same authority.
+func showing(t *testing.T, secret map[string][]byte) *tls.Config {
+	t.Helper()
+	pair, err := tls.X509KeyPair(secret["tls.crt"], secret["tls.key"])
+	must(t, err)
+	roots := x509.NewCertPool()
+	roots.AppendCertsFromPEM(secret["ca.crt"])
+	return &tls.Config{MinVersion: tls.VersionTLS12, ServerName: host, RootCAs: roots, Certificates: []tls.Certificate{pair}}
+}
+
+// issued gives a new secret of the authority, and the files that hold it.
+func issued(t *testing.T, by *authority.Authority) (map[string][]byte, Files) {
+	t.Helper()
+	secret := by.Issue(host)
+	dir := t.TempDir()
+	for name, content := range secret {
+		must(t, os.WriteFile(filepath.Join(dir, name), content, 0o600))
+	}
+	return secret, Files{filepath.Join(dir, "tls.crt"), filepath.Join(dir, "tls.key"), filepath.Join(dir, "ca.crt")}
+}
+
+// startTLS starts a server that demands a certificate from everyone.
+func startTLS(t *testing.T, secret map[string][]byte, files Files) *process {
+	t.Helper()
+	return launch(t, showing(t, secret), "--port", "0", "--tls-replication", "yes", "--tls-auth-clients", "yes",
+		"--tls-cert-file", files.Certificate, "--tls-key-file", files.Key, "--tls-ca-cert-file", files.Authorities, "--tls-port")
+}
+
+func serialAt(t *testing.T, hostport string, config *tls.Config) *big.Int {
+	t.Helper()
+	conn, err := tls.Dial("tcp", hostport, config)
+	must(t, err)
+	defer func() { _ = conn.Close() }()
+	return conn.ConnectionState().PeerCertificates[0].SerialNumber
+}
+
+func TestAllOverTLS(t *testing.T) {
+	secret, files := issued(t, authority.New("test"))
+	master, replica := startTLS(t, secret, files), startTLS(t, secret, files)
+	if view := master.Look(t.Context()); !view.Fenced() || view.Certificate != files.Certificate {
+		t.Fatalf("want a fenced server with its certificate, got %+v", view)
+	}
+	must(t, master.Promote(t.Context(), 0))
+	replica.follow(t, master)
+	must(t, master.do(t.Context(), "SET", "k", "v"))
+	written := master.Look(t.Context())
+	eventually(t, "the write arrives", func() bool { return replica.Look(t.Context()).Offset >= written.Offset })
+	must(t, replica.Fence(t.Context()))
+	if frozen := replica.Look(t.Context()); !frozen.Fenced() || frozen.ReplID != written.ReplID || frozen.Keys != 1 {
+		t.Fatalf("freezing lost its place: %+v after %+v", frozen, written)
+	}
+}
+
+// What a handshake fails by says nothing about the process: it is no evidence.
+func TestHandshakeThatFailsIsSilence(t *testing.T) {
+	secret, files := issued(t, authority.New("test"))
+	p := startTLS(t, secret, files)
+	other, _ := issued(t, authority.New("test"))
+	nobody := showing(t, secret)
+	nobody.Certificates = nil
+	misnamed := showing(t, secret)
+	misnamed.ServerName = "other.default.svc"
+	for reason, config := range map[string]*tls.Config{
+		"another authority": showing(t, other), "no certificate": nobody, "another name": misnamed, "in the clear": nil,
+	} {
+		stranger := open(p.hostport, password, config)
+		if got := stranger.Look(t.Context()).Answer; got != Silent {
+			t.Errorf("%s: %v", reason, got)
+		}
+		stranger.Close()
+	}
+	must(t, p.command.Process.Kill())
+	_ = p.command.Wait()
+	fresh := open(p.hostport, password, showing(t, secret))
+	defer fresh.Close()
+	if got := fresh.Look(t.Context()).Answer; got != Refused {
+		t.Errorf("killed: %v", got)
+	}
+}
+
+func TestWatchOverTLS(t *testing.T) {
+	secret, files := issued(t, authority.New("test"))
+	p := startTLS(t, secret, files)
+	ctx, stop := context.WithCancel(t.Context())
+	news, done := make(chan time.Time, 16), make(chan struct{})
+	config := showing(t, secret)
+	ear := Ear{Secure: func() *tls.Config { return config }, Heard: func(map[string]int64) {}, Changed: func() { news <- time.Now() }}
+	go func() { defer close(done); watch(ctx, p.hostport, 200*time.Millisecond, ear) }()
+	<-news // it is there
+	must(t, p.Promote(t.Context(), 0))
+	<-news // it is master, seen although reads of the connection have timed out before
+	killed := time.Now()
+	must(t, p.command.Process.Kill())
+	if took := (<-news).Sub(killed); took > 500*time.Millisecond {
+		t.Errorf("the end was seen after %s", took)
+	}
+	stop()
+	<-done
+}
+
+// busy is a client that writes without pause: over one connection, and over a
+// new one each time.
+type busy struct {
+	written, failed atomic.Int64
+	stop            context.CancelFunc
+	done            chan struct{}
+}
+
+func write(t *testing.T, hostport string, config *tls.Config) *busy {
+	t.Helper()
+	ctx, stop := context.WithCancel(t.Context())
+	b := &busy{stop: stop, done: make(chan struct{})}
+	options := &redis.Options{Addr: hostport, MaxRetries: -1, PoolSize: 1, TLSConfig: config}
+	go func() {
+		defer close(b.done)
+		kept := redis.NewClient(options)
+		defer func() { _ = kept.Close() }()
+		for ctx.Err() == nil {
+			fresh := redis.NewClient(options)
+			for _, client := range []*redis.Client{kept, fresh} {
+				switch err := client.Incr(context.WithoutCancel(ctx), "n").Err(); {
+				case err == nil:
+					b.written.Add(1)
+				case !errors.Is(err, context.Canceled):
+					b.failed.Add(1)
+				}
+			}
+			_ = fresh.Close()
+		}
+	}()
+	return b
+}
+
+func (b *busy) end(t *testing.T) {
+	t.Helper()
+	b.stop()
+	<-b.done
+	if b.failed.Load() > 0 || b.written.Load() == 0 {
+		t.Errorf("%d writes failed, %d did not", b.failed.Load(), b.written.Load())
+	}
+}
+
+func TestLoadUnderWrites(t *testing.T) {
+	by := authority.New("test")
+	secret, files := issued(t, by)
+	master, replica := startTLS(t, secret, files), startTLS(t, secret, files)
+	must(t, master.Promote(t.Context(), 0))
+	replica.follow(t, master)
+	before := serialAt(t, master.hostport, showing(t, secret))
+	clients := write(t, master.hostport, showing(t, secret))
+
+	if loaded, err := master.Load(t.Context(), Files{"/none.crt", "/none.key", "/none-ca.crt"}); loaded || err != nil {
+		t.Fatalf("loaded what is not there: %t, %v", loaded, err)
+	}
+	if view := master.Look(t.Context()); view.Certificate != files.Certificate || serialAt(t, master.hostport, showing(t, secret)).Cmp(before) != 0 {
+		t.Fatalf("what could not be loaded is in use: %+v", view)
+	}
+	for range 10 {
+		renewed, files := issued(t, by)
+		for _, p := range []*process{master, replica} {
+			if loaded, err := p.Load(t.Context(), files); !loaded || err != nil {
+				t.Fatalf("not loaded: %v", err)
+			}
+			if view := p.Look(t.Context()); view.Certificate != files.Certificate {
+				t.Fatalf("got %+v", view)
+			}
+		}
+		now := serialAt(t, master.hostport, showing(t, renewed))
+		if now.Cmp(before) == 0 {
+			t.Fatal("the old certificate is still presented")
+		}
+		before = now
+	}
+	clients.end(t)
+	if view := replica.Look(t.Context()); !view.LinkUp || view.ReplID != master.Look(t.Context()).ReplID {
+		t.Errorf("the replica lost its master: %+v", view)
+	}
+}
+
+// Another pod may get the address of one that is gone.
+func TestWatchBearsWithWhoeverSpeaksNoTLS(t *testing.T) {
+	listener, err := net.Listen("tcp", "127.0.0.1:0")
+	must(t, err)
+	defer func() { _ = listener.Close() }()
+	go func() {
+		if conn, err := listener.Accept(); err == nil {
+			_, _ = conn.Write([]byte("HTTP/1.1 400 Bad Request\r\n"))
+			_ = conn.Close()
+		}
+	}()
+	ear := Ear{Secure: func() *tls.Config { return &tls.Config{MinVersion: tls.VersionTLS12, ServerName: host} }, Heard: func(map[string]int64) {}, Changed: func() {}}
+	if listen(t.Context(), listener.Addr().String(), time.Second, ear) {
+		t.Error("took it for a server")
+	}
+}

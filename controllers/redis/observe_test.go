@@ -1,0 +1,36 @@
+package redis
+
+import (
+	"testing"
+
+	appsv1 "k8s.io/api/apps/v1"
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/utils/clock"
+)
+
+// Only the end of the server's own container is evidence. A node that is cut off
+// takes a pod's readiness away, and says nothing of the process.
+func TestWhatAPodProves(t *testing.T) {
+	running, ended := corev1.ContainerState{Running: &corev1.ContainerStateRunning{}}, corev1.ContainerState{Terminated: &corev1.ContainerStateTerminated{}}
+	waiting := corev1.ContainerState{Waiting: &corev1.ContainerStateWaiting{Reason: "CrashLoopBackOff"}}
+	for _, c := range []struct {
+		reason string
+		status corev1.ContainerStatus
+		ready  corev1.ConditionStatus
+		want   bool
+	}{
+		{"it runs", corev1.ContainerStatus{Name: kind, State: running}, corev1.ConditionTrue, false},
+		{"its node is cut off", corev1.ContainerStatus{Name: kind, State: running}, corev1.ConditionFalse, false},
+		{"it ended", corev1.ContainerStatus{Name: kind, State: ended}, corev1.ConditionTrue, true},
+		{"it ended and waits to be started again", corev1.ContainerStatus{Name: kind, State: waiting, LastTerminationState: ended}, corev1.ConditionFalse, true},
+		{"it was never started", corev1.ContainerStatus{Name: kind, State: waiting}, corev1.ConditionFalse, false},
+		{"another container ended", corev1.ContainerStatus{Name: "sidecar", State: ended}, corev1.ConditionFalse, false},
+	} {
+		pod := corev1.Pod{Status: corev1.PodStatus{ContainerStatuses: []corev1.ContainerStatus{c.status},
+			Conditions: []corev1.PodCondition{{Type: corev1.ContainersReady, Status: c.ready}, {Type: corev1.PodReady, Status: c.ready}}}}
+		r := &Reconciler{clock: clock.RealClock{}}
+		if got := r.fromPod(&pod, &appsv1.StatefulSet{}).stopped; got != c.want {
+			t.Errorf("%s: stopped %t", c.reason, got)
+		}
+	}
+}

@@ -1,0 +1,85 @@
+package redis
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+
+	appsv1 "k8s.io/api/apps/v1"
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/meta"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	cachev1alpha1 "github.com/mainstay-operator/mainstay-operator/api/cache/v1alpha1"
+	commonv1 "github.com/mainstay-operator/mainstay-operator/api/common/v1"
+	"github.com/mainstay-operator/mainstay-operator/controllers/internal/conditions"
+)
+
+// growth is how far the nodes' volumes are from storage.size.
+type growth struct {
+	claims []string // nodes whose claims ask for less
+	behind []string // nodes whose volumes are smaller, whatever their claims ask for
+	words  string   // of the storage about one of them
+}
+
+// growthOf looks at the volumes of nodes that there must be. One that is not
+// bound cannot grow yet.
+func growthOf(r *cachev1alpha1.Redis, w world) growth {
+	var g growth
+	for _, name := range slices.Sorted(maps.Keys(w.volumes)) {
+		claim := w.volumes[name].claim
+		if ordinal(name) >= max(size(r), pods(r, w)) || claim == nil || claim.Status.Phase != corev1.ClaimBound {
+			continue
+		}
+		if asked := claim.Spec.Resources.Requests[corev1.ResourceStorage]; asked.Cmp(r.Spec.Storage.Size) < 0 {
+			g.claims = append(g.claims, name)
+		}
+		if has := claim.Status.Capacity[corev1.ResourceStorage]; has.Cmp(r.Spec.Storage.Size) < 0 {
+			g.behind = append(g.behind, name)
+			g.words = spoken(claim, g.words)
+		}
+	}
+	return g
+}
+
+// spoken is what the storage says of a claim that grows, else what it said before.
+func spoken(claim *corev1.PersistentVolumeClaim, before string) string {
+	for _, c := range claim.Status.Conditions {
+		if c.Status == corev1.ConditionTrue && c.Message != "" {
+			return fmt.Sprintf(" (%s: %s)", claim.Name, c.Message)
+		}
+	}
+	return before
+}
+
+// outgrown is true for a StatefulSet whose new nodes would get smaller volumes.
+// It is made anew once every claim has grown, and while no pod is outdated: the
+// pods then fit the new one just as well.
+func outgrown(r *cachev1alpha1.Redis, w world, set *appsv1.StatefulSet) bool {
+	if r.Spec.Storage == nil || len(set.Spec.VolumeClaimTemplates) == 0 || !set.DeletionTimestamp.IsZero() {
+		return false
+	}
+	made := set.Spec.VolumeClaimTemplates[0].Spec.Resources.Requests[corev1.ResourceStorage]
+	return made.Cmp(r.Spec.Storage.Size) < 0 && len(growthOf(r, w).claims) == 0 &&
+		len(w.where(func(m member) bool { return m.outdated || m.deleting })) == 0
+}
+
+// resizing says how the volumes' growth stands, of what was ever to grow.
+func resizing(list *[]metav1.Condition, r *cachev1alpha1.Redis, w world) {
+	const kind = commonv1.ConditionStorageResizing
+	g := growthOf(r, w)
+	switch {
+	case w.refusal != "":
+		conditions.Set(list, r.Generation, kind, true, commonv1.ReasonRefused, w.refusal)
+		conditions.Set(list, r.Generation, commonv1.ConditionDegraded, true, commonv1.ReasonRefused, w.refusal)
+		conditions.Set(list, r.Generation, commonv1.ConditionReady, false, commonv1.ReasonRefused, w.refusal)
+	case len(g.behind) > 0:
+		message := fmt.Sprintf("the volumes of %s are to grow to %s%s", strings.Join(g.behind, ", "), r.Spec.Storage.Size.String(), g.words)
+		conditions.Set(list, r.Generation, kind, true, commonv1.ReasonResizing, message)
+		conditions.Set(list, r.Generation, commonv1.ConditionProgressing, true, commonv1.ReasonRolling, message)
+		conditions.Set(list, r.Generation, commonv1.ConditionReady, false, commonv1.ReasonRolling, message)
+	case meta.FindStatusCondition(*list, kind) != nil:
+		conditions.Set(list, r.Generation, kind, false, commonv1.ReasonResized, "every volume is as large as storage.size asks for")
+	}
+}

@@ -1,0 +1,73 @@
+package redis
+
+import (
+	"fmt"
+
+	appsv1 "k8s.io/api/apps/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	cachev1alpha1 "github.com/mainstay-operator/mainstay-operator/api/cache/v1alpha1"
+	commonv1 "github.com/mainstay-operator/mainstay-operator/api/common/v1"
+	"github.com/mainstay-operator/mainstay-operator/controllers/internal/conditions"
+)
+
+// asleep is true once nobody takes writes and nobody is to: the pods may go. A
+// set that wakes begins again from its volumes, as one made anew does.
+func asleep(r *cachev1alpha1.Redis) bool { return r.Spec.Hibernate && r.Status.Replication == nil }
+
+// awake is how many nodes there must be.
+func awake(r *cachev1alpha1.Redis) int32 {
+	if asleep(r) {
+		return 0
+	}
+	return size(r)
+}
+
+// hibernate ends the writes, waits until whoever follows has them all, and then
+// has no master any more. What is amiss is mended first: from a master that is
+// lost, or whose pods do not keep data as the spec says by now, nobody may go to sleep.
+func (s situation) hibernate() (step, bool) {
+	p := s.Status.Replication.Master
+	master := s.recorded(p)
+	outdated := s.where(func(m member) bool { return m.outdated })
+	switch {
+	case !s.Spec.Hibernate || s.ghost != nil || !master.is(p) || master.Loading || len(outdated) > 0:
+		return step{}, false
+	case master.Master:
+		return step{do: fence, nodes: []string{master.name}, why: "spec.hibernate is true"}, true
+	}
+	if next, ok := s.claim(master); ok { // or another volume would look newest
+		return next, true
+	}
+	lagging := s.where(func(m member) bool { return m.inSync(master) && m.Offset < master.Offset })
+	if len(lagging) > 0 {
+		return step{do: wait, nodes: namesOf(lagging), why: "spec.hibernate is true: the last writes are on their way", after: soon}, true
+	}
+	return step{do: retire, nodes: []string{master.name}, why: "spec.hibernate is true"}, true
+}
+
+// hibernating says how far it is.
+func hibernating(list *[]metav1.Condition, r *cachev1alpha1.Redis, set *appsv1.StatefulSet) {
+	say := func(kind string, status bool, reason, message string) {
+		conditions.Set(list, r.Generation, kind, status, reason, message)
+	}
+	left := set.Status.Replicas
+	switch {
+	case !r.Spec.Hibernate:
+		return
+	case !asleep(r):
+		const why = "spec.hibernate is true: the writes are being ended"
+		say(commonv1.ConditionReady, false, commonv1.ReasonHibernating, why)
+		say(commonv1.ConditionProgressing, true, commonv1.ReasonHibernating, why)
+		return
+	case left > 0 || set.Status.ObservedGeneration < set.Generation || set.Generation == 0:
+		why := fmt.Sprintf("spec.hibernate is true: %d pods still to go", left)
+		say(commonv1.ConditionReady, false, commonv1.ReasonHibernating, why)
+		say(commonv1.ConditionProgressing, true, commonv1.ReasonHibernating, why)
+	default:
+		const why = "spec.hibernate is true: nothing runs, the volumes keep the data"
+		say(commonv1.ConditionReady, true, commonv1.ReasonHibernated, why)
+		say(commonv1.ConditionProgressing, false, commonv1.ReasonHibernated, why)
+	}
+	say(commonv1.ConditionAvailable, false, commonv1.ReasonHibernated, "spec.hibernate is true: nobody takes writes")
+}

@@ -1,0 +1,184 @@
+package redis
+
+import (
+	"cmp"
+	"maps"
+	"slices"
+	"strconv"
+
+	corev1 "k8s.io/api/core/v1"
+
+	cachev1alpha1 "github.com/mainstay-operator/mainstay-operator/api/cache/v1alpha1"
+)
+
+// Annotations of a volume's claim: what the data on it is worth. They outlive
+// pods and the object itself, and change with roles, never with traffic.
+const (
+	annotationEpoch  = "mainstay-operator.io/epoch"
+	annotationReplID = "mainstay-operator.io/replid"
+	annotationInSync = string(gateInSync)
+	annotationRole   = labelRole
+)
+
+// standing of a volume in its epoch: the higher, the more it can be trusted to hold.
+type standing int
+
+const (
+	behind  standing = iota // it may lack what others have
+	synced                  // of a replica that has reached the history and confirms its writes
+	leading                 // of the master: it has all that the epoch confirmed
+)
+
+// stamp is what the operator has written on a volume.
+type stamp struct {
+	epoch    int64  // that its data is of, 0 when it was never stamped
+	replID   string // history of that epoch
+	standing standing
+}
+
+// volume is the claim of one node as last seen.
+type volume struct {
+	stamp
+	claim *corev1.PersistentVolumeClaim
+}
+
+// readStamp takes what cannot be read for unstamped.
+func readStamp(annotations map[string]string) stamp {
+	epoch, _ := strconv.ParseInt(annotations[annotationEpoch], 10, 64)
+	s := stamp{epoch: max(0, epoch), replID: annotations[annotationReplID]}
+	switch {
+	case s.epoch == 0:
+		return stamp{}
+	case annotations[annotationRole] == roleMaster:
+		s.standing = leading
+	case annotations[annotationInSync] == strconv.FormatBool(true):
+		s.standing = synced
+	}
+	return s
+}
+
+func (s stamp) annotations() map[string]string {
+	role := roleReplica
+	if s.standing == leading {
+		role = roleMaster
+	}
+	return map[string]string{
+		annotationEpoch:  strconv.FormatInt(s.epoch, 10),
+		annotationReplID: s.replID,
+		annotationRole:   role,
+		annotationInSync: strconv.FormatBool(s.standing != behind),
+	}
+}
+
+func (s stamp) compare(other stamp) int {
+	return cmp.Or(cmp.Compare(s.epoch, other.epoch), cmp.Compare(s.standing, other.standing))
+}
+
+// newest are the nodes whose volumes may hold what no other does: of the highest
+// epoch the master's, else those that were in sync.
+func (w world) newest() []string {
+	var top stamp
+	for _, v := range w.volumes {
+		if v.compare(top) > 0 {
+			top = v.stamp
+		}
+	}
+	if top.epoch == 0 {
+		return nil
+	}
+	names := slices.Sorted(maps.Keys(w.volumes))
+	return slices.DeleteFunc(names, func(name string) bool { return w.volumes[name].compare(top) != 0 })
+}
+
+// stampedEpoch is the highest that any volume bears.
+func (w world) stampedEpoch() int64 {
+	if newest := w.newest(); len(newest) > 0 {
+		return w.volumes[newest[0]].epoch
+	}
+	return 0
+}
+
+// lastMaster is the node that served last: by the status, or by a volume of a
+// later epoch. It has every confirmed write, unless its disk was emptied.
+func (s situation) lastMaster() (member, bool) {
+	name, epoch := s.Status.Master, int64(0)
+	if rep := s.Status.Replication; rep != nil {
+		name, epoch = rep.Master.Name, rep.Epoch
+	}
+	if newest := s.newest(); len(newest) > 0 && s.volumes[newest[0]].standing == leading && s.stampedEpoch() > epoch {
+		name = newest[0]
+	}
+	return s.find(name)
+}
+
+// awaited are the nodes that must be heard before a first master is made anew:
+// those of the size, and those beyond it whose volumes may hold the latest.
+func (s situation) awaited() []string {
+	list := append(names(s.Redis), s.newest()...)
+	slices.Sort(list)
+	return slices.DeleteFunc(slices.Compact(list), func(name string) bool {
+		m, _ := s.find(name)
+		return m.answers() && !m.deleting
+	})
+}
+
+// richest is the node to begin again from, of those that hold anything: by what
+// their volumes are worth, then by offset where the history is one, then by keys.
+func (s situation) richest() (member, bool) {
+	holders := s.where(func(m member) bool { return m.answers() && m.Keys > 0 })
+	if len(holders) == 0 {
+		return member{}, false
+	}
+	return slices.MaxFunc(holders, func(a, b member) int {
+		further := 0
+		if a.ReplID == b.ReplID {
+			further = cmp.Compare(a.Offset, b.Offset)
+		}
+		return cmp.Or(s.volumes[a.name].compare(s.volumes[b.name].stamp), further,
+			cmp.Compare(a.Keys, b.Keys), cmp.Compare(ordinal(b.name), ordinal(a.name)))
+	}), true
+}
+
+// due is the stamp that the node's volume should bear now. One that an earlier
+// epoch left is outranked as it is.
+func (s situation) due(name string) stamp {
+	rep := s.Status.Replication
+	was, now := s.volumes[name].stamp, stamp{epoch: rep.Epoch, replID: rep.ReplID}
+	m, _ := s.find(name)
+	p, counted := s.counted(name)
+	switch {
+	case name == rep.Master.Name:
+		now.standing = leading
+	case s.member(m) && m.inSync(s.recorded(rep.Master)):
+		now.standing = synced
+	case was.epoch < rep.Epoch:
+		return was
+	case was.standing == synced && counted && (m.is(p) || !s.gone(p)): // its link is down for a moment
+		return was
+	}
+	return now
+}
+
+// overdue are the volumes that bear another stamp than is due, of that standing or not.
+func (s situation) overdue(holds func(standing) bool) []string {
+	return slices.DeleteFunc(slices.Sorted(maps.Keys(s.volumes)), func(name string) bool {
+		due := s.due(name)
+		return due == s.volumes[name].stamp || !holds(due.standing)
+	})
+}
+
+// claim what must stand on the volumes before a write can be confirmed without
+// it: that this one is the master's, and that a node which is gone is behind.
+func (s situation) claim(member) (step, bool) {
+	list := s.overdue(func(due standing) bool { return due != synced })
+	return step{do: putStamp, nodes: list}, len(list) > 0
+}
+
+// vouched are the volumes that have come to be in sync.
+func vouched(r *cachev1alpha1.Redis, w world) []string {
+	s := situation{r, w}
+	if _, serving := masterOf(r, w); !serving {
+		return nil
+	}
+	return s.overdue(func(due standing) bool { return due == synced })
+}

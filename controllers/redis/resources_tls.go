@@ -1,0 +1,27 @@
+package redis
+
+import (
+	corev1 "k8s.io/api/core/v1"
+	corev1ac "k8s.io/client-go/applyconfigurations/core/v1"
+
+	cachev1alpha1 "github.com/mainstay-operator/mainstay-operator/api/cache/v1alpha1"
+)
+
+func certificatesName(r *cachev1alpha1.Redis) string { return r.Name + "-certificates" }
+
+// certificatesSecret is a copy of what the user's Secret says, made when it is
+// found fit: what happens to that one stops no server from starting.
+func certificatesSecret(r *cachev1alpha1.Redis, i identity) *corev1ac.SecretApplyConfiguration {
+	return secret(r, certificatesName(r), corev1.SecretTypeOpaque, i.values())
+}
+
+// withTLS brings the certificates to a pod, and a place for the probes' socket.
+func withTLS(r *cachev1alpha1.Redis, pod *corev1ac.PodSpecApplyConfiguration) {
+	pod.WithVolumes(
+		corev1ac.Volume().WithName("certificates").WithSecret(corev1ac.SecretVolumeSource().
+			WithSecretName(certificatesName(r)).WithDefaultMode(0o440)),
+		corev1ac.Volume().WithName("run").WithEmptyDir(corev1ac.EmptyDirVolumeSource().WithMedium(corev1.StorageMediumMemory)))
+	pod.Containers[0].WithVolumeMounts(
+		corev1ac.VolumeMount().WithName("certificates").WithMountPath(certificatesDir).WithReadOnly(true),
+		corev1ac.VolumeMount().WithName("run").WithMountPath(socketDir))
+}

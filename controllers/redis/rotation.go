@@ -1,0 +1,219 @@
+package redis
+
+import (
+	"cmp"
+	"encoding/json"
+	"regexp"
+	"slices"
+	"strings"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+
+	"github.com/mainstay-operator/mainstay-operator/controllers/redis/node"
+)
+
+const (
+	// overlap is how long a password is accepted beside the one that replaced it.
+	// Kubelet brings a changed Secret into mounted files within its sync period,
+	// 1 min, and the delay of its cache,
+	// https://kubernetes.io/docs/concepts/configuration/secret/#using-secrets-as-files-from-a-pod;
+	// the rest is for applications that look at the file now and then.
+	overlap = 5 * time.Minute
+	// mostRetired bounds the passwords that are accepted beside the current one,
+	// should somebody change it all the time: the oldest goes first.
+	mostRetired = 8
+	// rereading is how soon a Secret that could not be read is tried again.
+	rereading = 5 * time.Second
+
+	// annotationFrom on <name>-auth names the user's Secret that its password came from.
+	annotationFrom = "mainstay-operator.io/password-from"
+	// retiredKey of <name>-system lists what is still accepted, and until when.
+	retiredKey = "retired"
+)
+
+// sha256Hex is how a password is named to a server.
+var sha256Hex = regexp.MustCompile(`^[0-9a-f]{64}$`)
+
+// credentials are the passwords of one Redis. A password of the applications is
+// first wanted, then accepted by every node, then told in <name>-auth; the one
+// that was told before it is retired and accepted a while longer.
+type credentials struct {
+	operator, replication string
+
+	wanted  login
+	told    login // "" while <name>-auth is lost and not yet written again
+	retired []retired
+
+	problem string // with the Secret that the spec names
+	unread  bool   // it could not be read and is tried again
+}
+
+// login of the applications.
+type login struct {
+	password string
+	from     string // Secret of the user's that it was read from; "" when it was drawn
+}
+
+// retired is a password that was told before, by its SHA-256.
+type retired struct {
+	Digest string    `json:"digest"`
+	Until  time.Time `json:"until"` // zero until its successor is told
+}
+
+// accepted are the digests of all passwords that applications may log in with.
+func (c credentials) accepted() []string {
+	var list []string
+	for _, l := range []login{c.wanted, c.told} {
+		if l.password != "" {
+			list = append(list, digest(l.password))
+		}
+	}
+	for _, r := range c.retired {
+		list = append(list, r.Digest)
+	}
+	slices.Sort(list)
+	return slices.Compact(list)
+}
+
+// digest of all that is accepted: of two that are the same nothing need be told.
+func (c credentials) digest() string { return digest(strings.Join(c.accepted(), " ")) }
+
+// choose what the applications shall log in with: the user's password, what is
+// known while that cannot be had, else one that is drawn.
+func (c credentials) choose(auth string, password string, draw func() string) credentials {
+	switch {
+	case auth == "" && (c.wanted.password == "" || c.wanted.from != ""):
+		c.wanted = login{password: draw()}
+	case auth != "" && password != "":
+		c.wanted = login{password: password, from: auth}
+	}
+	for _, one := range []*string{&c.operator, &c.replication} {
+		if *one == "" {
+			*one = draw()
+		}
+	}
+	return c
+}
+
+// tell the password that every node accepts by now. Where there was no master
+// yet, nobody can be using another.
+func (c credentials) tell(used bool) credentials {
+	if old := c.told.password; used && old != "" && old != c.wanted.password {
+		c.retired = append(slices.Clone(c.retired), retired{Digest: digest(old)})
+	}
+	c.told = c.wanted
+	current := digest(c.told.password)
+	c.retired = slices.DeleteFunc(slices.Clone(c.retired), func(r retired) bool { return r.Digest == current })
+	c.retired = c.retired[max(0, len(c.retired)-mostRetired):]
+	return c
+}
+
+// untold is true while <name>-auth does not say what is wanted.
+func (c credentials) untold() bool { return c.wanted.password != "" && c.told != c.wanted }
+
+// counting starts the overlap of what was retired; false when nothing was.
+func (c credentials) counting(now time.Time) (credentials, bool) {
+	waiting := func(r retired) bool { return r.Until.IsZero() }
+	if c.told.password == "" || !slices.ContainsFunc(c.retired, waiting) {
+		return c, false
+	}
+	c.retired = slices.Clone(c.retired)
+	for i := range c.retired {
+		if waiting(c.retired[i]) {
+			c.retired[i].Until = now.Add(overlap).UTC().Truncate(time.Second)
+		}
+	}
+	return c, true
+}
+
+// expire what has been accepted long enough.
+func (c credentials) expire(now time.Time) credentials {
+	c.retired = slices.DeleteFunc(slices.Clone(c.retired), func(r retired) bool { return !r.Until.IsZero() && !r.Until.After(now) })
+	return c
+}
+
+// last is when the last overlap ends; zero when there is none.
+func (c credentials) last() time.Time {
+	var last time.Time
+	for _, r := range c.retired {
+		if r.Until.After(last) {
+			last = r.Until
+		}
+	}
+	return last
+}
+
+// due is how soon there is something to do about them; 0 for nothing.
+func (c credentials) due(now time.Time) time.Duration {
+	var soonest time.Duration
+	if c.unread {
+		soonest = rereading
+	}
+	for _, r := range c.retired {
+		if left := r.Until.Sub(now); !r.Until.IsZero() && (soonest == 0 || left < soonest) {
+			soonest = max(left, soon)
+		}
+	}
+	return soonest
+}
+
+// retiredText is what <name>-system keeps, "" for nothing: of what is not yet
+// counted the servers' file tells.
+func (c credentials) retiredText() string {
+	counted := slices.DeleteFunc(slices.Clone(c.retired), func(r retired) bool { return r.Until.IsZero() })
+	if len(counted) == 0 {
+		return ""
+	}
+	text, _ := json.Marshal(counted) // of texts and times there is no error
+	return string(text)
+}
+
+// recalled are the credentials that our own Secrets hold. Each password of the
+// system is in two of them: of different ones the servers' file knows the right one.
+func recalled(binding, system, files corev1.Secret) credentials {
+	users := string(files.Data[usersKey])
+	known := func(key string) string {
+		for _, held := range []corev1.Secret{system, files} {
+			if password := string(held.Data[key]); password != "" && strings.Contains(users, digest(password)) {
+				return password
+			}
+		}
+		return cmp.Or(string(system.Data[key]), string(files.Data[key]))
+	}
+	c := credentials{operator: known(node.Operator), replication: known(replication)}
+	c.told = login{password: string(binding.Data[corev1.BasicAuthPasswordKey]), from: binding.Annotations[annotationFrom]}
+	c.wanted = c.told
+	_ = json.Unmarshal(system.Data[retiredKey], &c.retired) // what cannot be read is made anew from the servers' file
+	c.retired = slices.DeleteFunc(c.retired, func(r retired) bool { return !sha256Hex.MatchString(r.Digest) })
+	for _, hash := range acceptedBy(users) {
+		if !slices.Contains(c.accepted(), hash) {
+			c.retired = append(c.retired, retired{Digest: hash})
+		}
+	}
+	return c
+}
+
+// restored takes the system's passwords from a Secret that somebody put back.
+func (c credentials) restored(system corev1.Secret) credentials {
+	c.operator = cmp.Or(string(system.Data[node.Operator]), c.operator)
+	c.replication = cmp.Or(string(system.Data[replication]), c.replication)
+	return c
+}
+
+// acceptedBy gives the digests of the applications' passwords in a users' file.
+func acceptedBy(users string) []string {
+	var hashes []string
+	for line := range strings.Lines(users) {
+		words := strings.Fields(line)
+		if len(words) < 2 || words[1] != application {
+			continue
+		}
+		for _, word := range words[2:] {
+			if hash, ok := strings.CutPrefix(word, "#"); ok && sha256Hex.MatchString(hash) {
+				hashes = append(hashes, hash)
+			}
+		}
+	}
+	return hashes
+}

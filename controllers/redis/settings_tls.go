@@ -1,0 +1,91 @@
+package redis
+
+import (
+	"cmp"
+	"crypto/tls"
+	"fmt"
+	"path"
+	"strconv"
+
+	cachev1alpha1 "github.com/mainstay-operator/mainstay-operator/api/cache/v1alpha1"
+	"github.com/mainstay-operator/mainstay-operator/controllers/redis/node"
+)
+
+const (
+	certificatesDir = "/etc/redis-tls"
+	// tlsConfKey names the certificates that a server starts with. They come and go
+	// with it, in one volume.
+	tlsConfKey = "tls.conf"
+	// versionKey tells the operator which they are.
+	versionKey = "version"
+
+	socketDir  = "/run/redis"
+	socketPath = socketDir + "/redis.sock"
+)
+
+func serviceHost(r *cachev1alpha1.Redis) string { return fmt.Sprintf("%s.%s.svc", r.Name, r.Namespace) }
+
+func clientAuth(r *cachev1alpha1.Redis) cachev1alpha1.RedisClientAuth {
+	return cmp.Or(r.Spec.TLS.ClientAuth, cachev1alpha1.RedisClientAuthNone)
+}
+
+// listening is where a server is met. With TLS nothing but a socket is without,
+// for the probes: they must not fail while certificates change over.
+func listening(r *cachev1alpha1.Redis) []directive {
+	port := strconv.Itoa(node.Port)
+	if r.Spec.TLS == nil {
+		return []directive{{"port", []string{port}}}
+	}
+	return []directive{
+		{"port", []string{"0"}},
+		{"tls-port", []string{port}},
+		{"tls-replication", []string{"yes"}},
+		{"tls-auth-clients", []string{map[cachev1alpha1.RedisClientAuth]string{
+			cachev1alpha1.RedisClientAuthNone:     "no",
+			cachev1alpha1.RedisClientAuthOptional: "optional",
+			cachev1alpha1.RedisClientAuthRequired: "yes",
+		}[clientAuth(r)]}},
+		{"unixsocket", []string{socketPath}},
+		{"unixsocketperm", []string{"700"}},
+		{"include", []string{path.Join(certificatesDir, tlsConfKey)}},
+	}
+}
+
+// files are where the servers find the identity. Another one is in other files:
+// a server that names them has loaded them.
+func (i identity) files() node.Files {
+	at := path.Join(certificatesDir, i.version())
+	return node.Files{Certificate: at + ".crt", Key: at + ".key", Authorities: at + "-ca.crt"}
+}
+
+// tlsConf is the part of the configuration that names the identity.
+func (i identity) tlsConf() string {
+	files := i.files()
+	return render([]directive{
+		{"tls-cert-file", []string{files.Certificate}},
+		{"tls-key-file", []string{files.Key}},
+		{"tls-ca-cert-file", []string{files.Authorities}},
+	})
+}
+
+// values of the Secret that hands the identity to the servers.
+func (i identity) values() map[string]string {
+	files := i.files()
+	return map[string]string{
+		versionKey:                   i.version(),
+		tlsConfKey:                   i.tlsConf(),
+		path.Base(files.Certificate): string(i.certificate),
+		path.Base(files.Key):         string(i.key),
+		path.Base(files.Authorities): string(i.authorities),
+	}
+}
+
+// publishedIn reads what values has written.
+func publishedIn(data map[string][]byte) identity {
+	at := string(data[versionKey])
+	found := identity{data[at+".crt"], data[at+".key"], data[at+"-ca.crt"]}
+	if _, err := tls.X509KeyPair(found.certificate, found.key); err != nil || found.version() != at {
+		return identity{} // there is none, or somebody wrote into it
+	}
+	return found
+}

@@ -1,0 +1,58 @@
+package redis
+
+import (
+	"fmt"
+	"strings"
+	"time"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	cachev1alpha1 "github.com/mainstay-operator/mainstay-operator/api/cache/v1alpha1"
+	commonv1 "github.com/mainstay-operator/mainstay-operator/api/common/v1"
+	"github.com/mainstay-operator/mainstay-operator/controllers/internal/conditions"
+)
+
+// credentialsInSync says whether all nodes that answer accept what the Secrets
+// say. What no pass will mend by itself needs a human.
+func credentialsInSync(list *[]metav1.Condition, r *cachev1alpha1.Redis, f *fleet) {
+	reason, message := keysState(r, f)
+	inSync := reason == commonv1.ReasonPasswordsAccepted || reason == commonv1.ReasonOverlap
+	conditions.Set(list, r.Generation, commonv1.ConditionCredentialsInSync, inSync, reason, message)
+	if !inSync && reason != commonv1.ReasonRotating && reason != commonv1.ReasonReadmitting {
+		conditions.Set(list, r.Generation, commonv1.ConditionDegraded, true, reason, message)
+	}
+}
+
+func keysState(r *cachev1alpha1.Redis, f *fleet) (reason, message string) {
+	locked, refusing := f.where(member.lockedOut), f.where(func(m member) bool { return m.refusing })
+	_, serving := masterOf(r, f.world)
+	switch last := f.keys.last(); {
+	case len(locked) > 0 && serving:
+		return commonv1.ReasonReadmitting, strings.Join(namesOf(locked), ", ") +
+			" does not know the operator's password and is started anew once all others are in sync"
+	case len(locked) > 0:
+		return commonv1.ReasonLockedOut, wayOut(r, locked)
+	case f.keys.problem != "":
+		return commonv1.ReasonSecretUnusable, authField + ": " + f.keys.problem + "; until then the last password stays"
+	case len(refusing) > 0:
+		return commonv1.ReasonPasswordRefused, strings.Join(namesOf(refusing), ", ") +
+			" refuses to change its passwords; delete the pod, a replica's first: it starts with the current ones"
+	case f.keys.untold() || len(f.where(member.behind)) > 0:
+		return commonv1.ReasonRotating, "the nodes are being told the passwords that the Secrets say"
+	case !last.IsZero():
+		return commonv1.ReasonOverlap, "the password before is accepted too, until " + last.Format(time.RFC3339)
+	}
+	return commonv1.ReasonPasswordsAccepted, "every node that answers accepts what the Secrets say"
+}
+
+// wayOut of a set that serves and cannot be commanded. Nothing is deleted here:
+// what the processes hold in memory may be nowhere else.
+func wayOut(r *cachev1alpha1.Redis, locked []member) string {
+	out := fmt.Sprintf("%s does not know the operator's password: applications are served, and no failover is possible. "+
+		"Restore Secret %q as it was", strings.Join(namesOf(locked), ", "), systemName(r))
+	if persistence(r) == cachev1alpha1.RedisPersistNone {
+		return out + ". Without it, copy the data to another Redis with the applications' password before you delete a pod: it is in memory alone"
+	}
+	return out + fmt.Sprintf(", or let the last master come back from its volume: delete pod %s, annotate this object with %s=%d, "+
+		"and the others are started anew one by one", r.Status.Master, cachev1alpha1.RedisAllowUnsafePromotion, r.Status.Epoch)
+}
