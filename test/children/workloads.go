@@ -11,6 +11,7 @@ import (
 	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/labels"
 	"k8s.io/utils/ptr"
 	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/client"
@@ -24,6 +25,8 @@ type workload struct {
 	label    string // of the revision on pods
 	prefix   string // of the revision
 	name     func(revision string, ordinal int32) string
+	claims   []corev1.PersistentVolumeClaim // one of each per pod
+	selector map[string]string
 }
 
 func (w workload) revision() string {
@@ -34,11 +37,15 @@ func (w workload) revision() string {
 
 func (d *Driver) statefulSet(ctx context.Context, req ctrl.Request) (ctrl.Result, error) {
 	var set appsv1.StatefulSet
-	if err := d.Get(ctx, req.NamespacedName, &set); err != nil || !set.DeletionTimestamp.IsZero() {
+	if err := d.Get(ctx, req.NamespacedName, &set); err != nil {
 		return ctrl.Result{}, client.IgnoreNotFound(err)
 	}
+	if !set.DeletionTimestamp.IsZero() {
+		return ctrl.Result{}, d.orphanPods(ctx, &set)
+	}
 	w := workload{
-		owner: &set, replicas: ptr.Deref(set.Spec.Replicas, 1), template: claimed(&set),
+		owner: &set, replicas: ptr.Deref(set.Spec.Replicas, 1), template: set.Spec.Template,
+		claims: set.Spec.VolumeClaimTemplates, selector: set.Spec.Selector.MatchLabels,
 		label: appsv1.StatefulSetRevisionLabel, prefix: set.Name + "-",
 		name: func(_ string, ordinal int32) string { return fmt.Sprintf("%s-%d", set.Name, ordinal) },
 	}
@@ -56,16 +63,6 @@ func (d *Driver) statefulSet(ctx context.Context, req ctrl.Request) (ctrl.Result
 		CollisionCount: set.Status.CollisionCount, Conditions: set.Status.Conditions,
 	}
 	return ctrl.Result{}, d.saveStatus(ctx, &set, before)
-}
-
-// claimed gives a pod the volumes of its claims, as if one were for all ordinals.
-func claimed(set *appsv1.StatefulSet) corev1.PodTemplateSpec {
-	template := *set.Spec.Template.DeepCopy()
-	for _, claim := range set.Spec.VolumeClaimTemplates {
-		template.Spec.Volumes = append(template.Spec.Volumes, corev1.Volume{Name: claim.Name, VolumeSource: corev1.VolumeSource{
-			PersistentVolumeClaim: &corev1.PersistentVolumeClaimVolumeSource{ClaimName: claim.Name}}})
-	}
-	return template
 }
 
 func (d *Driver) deployment(ctx context.Context, req ctrl.Request) (ctrl.Result, error) {
@@ -100,7 +97,7 @@ type counted struct{ total, updated, ready int32 }
 
 // run makes the pods be as many and as new as the workload asks, all at once.
 func (d *Driver) run(ctx context.Context, w workload) (counted, error) {
-	pods, err := d.podsOf(ctx, w.owner)
+	pods, err := d.podsOf(ctx, w.owner, w.selector)
 	if err != nil {
 		return counted{}, err
 	}
@@ -133,13 +130,20 @@ func (d *Driver) run(ctx context.Context, w workload) (counted, error) {
 	return seen, nil
 }
 
-func (d *Driver) podsOf(ctx context.Context, owner client.Object) (map[string]*corev1.Pod, error) {
+// podsOf are the pods that the owner controls. Those of the selector that nobody
+// controls it takes.
+func (d *Driver) podsOf(ctx context.Context, owner client.Object, selector map[string]string) (map[string]*corev1.Pod, error) {
 	var list corev1.PodList
 	if err := d.live.List(ctx, &list, client.InNamespace(owner.GetNamespace())); err != nil {
 		return nil, err
 	}
 	pods := map[string]*corev1.Pod{}
 	for i := range list.Items {
+		if selector != nil && metav1.GetControllerOf(&list.Items[i]) == nil && labels.SelectorFromSet(selector).Matches(labels.Set(list.Items[i].Labels)) {
+			if err := d.adopt(ctx, owner, &list.Items[i]); err != nil {
+				return nil, err
+			}
+		}
 		if metav1.IsControlledBy(&list.Items[i], owner) {
 			pods[list.Items[i].Name] = &list.Items[i]
 		}
@@ -156,6 +160,9 @@ func (d *Driver) create(ctx context.Context, w workload, name, revision string) 
 		return nil, err
 	}
 	pod.OwnerReferences = []metav1.OwnerReference{*metav1.NewControllerRef(w.owner, gvk)}
+	if err := d.claim(ctx, w, pod); err != nil {
+		return nil, err
+	}
 	return pod, d.Create(ctx, pod)
 }
 

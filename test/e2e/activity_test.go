@@ -23,6 +23,7 @@ import (
 	commonv1 "github.com/mainstay-operator/mainstay-operator/api/common/v1"
 	egov1 "github.com/mainstay-operator/mainstay-operator/api/ego/v1"
 	"github.com/mainstay-operator/mainstay-operator/controllers"
+	"github.com/mainstay-operator/mainstay-operator/test/cluster"
 	"github.com/mainstay-operator/mainstay-operator/test/factory"
 	"github.com/mainstay-operator/mainstay-operator/test/fault"
 )
@@ -39,7 +40,7 @@ var _ = Describe("Activity", func() {
 		eventually(ctx, a, commonv1.ConditionComplete, metav1.ConditionTrue)
 		Expect(a.Status.ExitCode).To(HaveValue(BeZero()))
 		Expect(a.Status.NodeName).To(Equal(host))
-		Expect(a.Status.OutputTail).To(HavePrefix("hello=world|1000:2000|/tmp|$(GREETING) $$\n"))
+		Expect(a.Status.OutputTail).To(ContainSubstring("hello=world|1000:2000|/tmp|$(GREETING) $$\n"))
 		Expect(a.Status.Attempts).To(HaveLen(1))
 		Expect(condition(a, commonv1.ConditionHostResolved).Status).To(Equal(metav1.ConditionTrue))
 		eventuallyLetGo(ctx, a)
@@ -165,7 +166,7 @@ func everyOther(f fault.Fault) fault.Decide {
 
 // suspendOperator leaves the cluster to the spec's own operators, for its time.
 func suspendOperator(ctx SpecContext) {
-	manager := &appsv1.Deployment{ObjectMeta: metav1.ObjectMeta{Namespace: operatorNamespace, Name: operatorDeployment}}
+	manager := &appsv1.Deployment{ObjectMeta: metav1.ObjectMeta{Namespace: operatorNamespace, Name: cluster.OperatorDeployment}}
 	refresh(ctx, manager)
 	replicas := *manager.Spec.Replicas
 	edit(ctx, manager, func(d *appsv1.Deployment) { d.Spec.Replicas = ptr.To[int32](0) })
@@ -173,7 +174,7 @@ func suspendOperator(ctx SpecContext) {
 		edit(ctx, manager, func(d *appsv1.Deployment) { d.Spec.Replicas = ptr.To(replicas) })
 		eventuallyOperatorLeads(ctx)
 	})
-	Eventually(operatorPods).WithContext(ctx).Should(BeEmpty())
+	Eventually(cluster.Operators).WithContext(ctx).WithArguments(k8s).Should(BeEmpty())
 }
 
 // process is one process of the operator, bound to the spec's namespace.
@@ -195,7 +196,7 @@ func operate(ctx context.Context, decide fault.Decide) process {
 	})
 	Expect(err).NotTo(HaveOccurred())
 	living, kill := context.WithCancel(ctx)
-	Expect(controllers.SetupAll(living, mgr, controllers.Options{Images: controllers.ImagesFromEnv()})).To(Succeed())
+	Expect(controllers.SetupAll(living, mgr, controllers.Options{Images: controllers.ImagesFromEnv(), Namespaces: []string{namespace}})).To(Succeed())
 	ended := make(chan error, 1)
 	go func() { ended <- mgr.Start(living) }()
 	p.stop = sync.OnceFunc(func() {

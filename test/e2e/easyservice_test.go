@@ -16,6 +16,7 @@ import (
 
 	appv1 "github.com/mainstay-operator/mainstay-operator/api/app/v1"
 	commonv1 "github.com/mainstay-operator/mainstay-operator/api/common/v1"
+	"github.com/mainstay-operator/mainstay-operator/test/cluster"
 	"github.com/mainstay-operator/mainstay-operator/test/traffic"
 )
 
@@ -199,7 +200,7 @@ func offered(ctx context.Context, e *appv1.EasyService) *corev1.Service {
 func eventuallyAnswers(ctx context.Context, e *appv1.EasyService, port int32) {
 	GinkgoHelper()
 	through := network
-	if local() {
+	if cluster.Local() {
 		through = traffic.ByNodePort(k8s)
 	}
 	Eventually(func(g Gomega) {

@@ -7,27 +7,20 @@ package e2e
 
 import (
 	"context"
-	"os"
 	"testing"
 	"time"
 
 	. "github.com/onsi/ginkgo/v2"
 	. "github.com/onsi/gomega"
-	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/runtime"
-	clientgoscheme "k8s.io/client-go/kubernetes/scheme"
 	"k8s.io/client-go/rest"
-	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/log"
 	"sigs.k8s.io/controller-runtime/pkg/log/zap"
 
-	appv1 "github.com/mainstay-operator/mainstay-operator/api/app/v1"
-	cachev1alpha1 "github.com/mainstay-operator/mainstay-operator/api/cache/v1alpha1"
-	egov1 "github.com/mainstay-operator/mainstay-operator/api/ego/v1"
 	"github.com/mainstay-operator/mainstay-operator/test/audit"
+	"github.com/mainstay-operator/mainstay-operator/test/cluster"
 	"github.com/mainstay-operator/mainstay-operator/test/traffic"
 )
 
@@ -56,13 +49,10 @@ var (
 	began audit.Mark
 )
 
-// local tells whether this is the cluster of hack/cluster.
-func local() bool { return os.Getenv("CLUSTER") != "existing" }
-
 func TestE2E(t *testing.T) {
 	RegisterFailHandler(Fail)
 	suite, reporter := GinkgoConfiguration()
-	if !local() && suite.LabelFilter == "" {
+	if !cluster.Local() && suite.LabelFilter == "" {
 		suite.LabelFilter = "!" + faults
 	}
 	RunSpecs(t, "Mainstay Operator, end to end", suite, reporter)
@@ -74,28 +64,16 @@ var _ = BeforeSuite(func(ctx SpecContext) {
 	SetDefaultEventuallyPollingInterval(200 * time.Millisecond)
 	EnforceDefaultTimeoutsWhenUsingContexts()
 
-	scheme := runtime.NewScheme()
-	for _, add := range []func(*runtime.Scheme) error{
-		clientgoscheme.AddToScheme, appv1.AddToScheme, cachev1alpha1.AddToScheme, egov1.AddToScheme,
-	} {
-		Expect(add(scheme)).To(Succeed())
-	}
 	var err error
-	config, err = ctrl.GetConfig()
-	Expect(err).NotTo(HaveOccurred(), "KUBECONFIG must name a cluster, as made by make cluster-up")
-	config.QPS, config.WarningHandler = -1, rest.NoWarnings{}
-	k8s, err = client.New(config, client.Options{Scheme: scheme})
+	config, k8s, err = cluster.Connect(ctx)
 	Expect(err).NotTo(HaveOccurred())
-	if network, err = traffic.Forwarded(config); local() {
+	if network, err = traffic.Forwarded(config); cluster.Local() {
 		network = traffic.ByClusterIP(k8s)
 	}
 	Expect(err).NotTo(HaveOccurred())
 
-	var manager appsv1.Deployment
-	Expect(k8s.Get(ctx, client.ObjectKey{Namespace: operatorNamespace, Name: operatorDeployment}, &manager)).
-		To(Succeed(), "the operator must be deployed, as by make deploy")
 	eventuallyOperatorLeads(ctx)
-	if local() {
+	if cluster.Local() {
 		began, err = auditLog.Now()
 		Expect(err).NotTo(HaveOccurred())
 	}
@@ -124,7 +102,7 @@ var _ = AfterSuite(func(ctx SpecContext) {
 		return
 	}
 	eventuallyAlone(ctx, "")
-	if local() {
+	if cluster.Local() {
 		Expect(operatorRequests(began, func(r audit.Request) bool { return r.Forbidden })).To(BeEmpty())
 	}
 }, NodeTimeout(3*time.Minute))

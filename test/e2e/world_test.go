@@ -1,12 +1,7 @@
 package e2e
 
 import (
-	"bytes"
 	"context"
-	"fmt"
-	"os"
-	"os/exec"
-	"path/filepath"
 	"slices"
 	"strings"
 
@@ -22,6 +17,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	commonv1 "github.com/mainstay-operator/mainstay-operator/api/common/v1"
+	"github.com/mainstay-operator/mainstay-operator/test/cluster"
 )
 
 // object is any object of the operator's kinds.
@@ -162,24 +158,9 @@ func children(ctx context.Context, owner client.Object) []metav1.PartialObjectMe
 // kubectl runs the users' own tool in the spec's namespace, and gives its output.
 func kubectl(ctx context.Context, args ...string) string {
 	GinkgoHelper()
-	output, err := runKubectl(ctx, append([]string{"--namespace", namespace}, args...)...)
+	output, err := cluster.Kubectl(ctx, append([]string{"--namespace", namespace}, args...)...)
 	Expect(err).NotTo(HaveOccurred())
 	return output
-}
-
-// runKubectl takes kubectl from the PATH, or the one built with the cluster.
-func runKubectl(ctx context.Context, args ...string) (string, error) {
-	program, err := exec.LookPath("kubectl")
-	if err != nil {
-		program = filepath.Join(root, ".bin", "kubectl")
-	}
-	var stdout, stderr bytes.Buffer
-	command := exec.CommandContext(ctx, program, args...)
-	command.Env, command.Stdout, command.Stderr = os.Environ(), &stdout, &stderr
-	if err := command.Run(); err != nil {
-		return "", fmt.Errorf("kubectl %s: %w: %s", strings.Join(args, " "), err, stderr.String())
-	}
-	return stdout.String(), nil
 }
 
 // root is the top of the checkout, from where tests run.

@@ -29,6 +29,18 @@ func (f *RedisMaker) Image(image string) *RedisMaker {
 	return f
 }
 
+// Valkey makes it one of that flavor.
+func (f *RedisMaker) Valkey() *RedisMaker {
+	f.made.Spec.Flavor = cachev1alpha1.FlavorValkey
+	return f
+}
+
+// TLS takes its certificate from that Secret.
+func (f *RedisMaker) TLS(secret string, auth cachev1alpha1.RedisClientAuth) *RedisMaker {
+	f.made.Spec.TLS = &cachev1alpha1.RedisTLS{SecretName: secret, ClientAuth: auth}
+	return f
+}
+
 // Storage gives each node a volume of that size.
 func (f *RedisMaker) Storage(size string) *RedisMaker {
 	f.made.Spec.Storage = &cachev1alpha1.RedisStorage{Size: resource.MustParse(size)}

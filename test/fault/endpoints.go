@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"slices"
 	"sync"
+	"time"
 
 	discoveryv1 "k8s.io/api/discovery/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -16,7 +17,9 @@ import (
 
 // Endpoints follows the endpoints of a Service, change by change.
 type Endpoints struct {
+	service  types.NamespacedName
 	mu       sync.Mutex
+	moved    time.Time
 	slices   map[types.UID][]string
 	seen     []string
 	crowded  []string
@@ -25,12 +28,11 @@ type Endpoints struct {
 
 // WatchEndpoints follows until ctx ends.
 func WatchEndpoints(ctx context.Context, clients kubernetes.Interface, namespace, service string) (*Endpoints, error) {
-	watcher, err := clients.DiscoveryV1().EndpointSlices(namespace).Watch(ctx, metav1.ListOptions{
-		LabelSelector: discoveryv1.LabelServiceName + "=" + service})
+	watcher, err := clients.DiscoveryV1().EndpointSlices(metav1.NamespaceAll).Watch(ctx, metav1.ListOptions{})
 	if err != nil {
 		return nil, fmt.Errorf("watching the endpoints of %q: %w", service, err)
 	}
-	e := &Endpoints{slices: map[types.UID][]string{}}
+	e := &Endpoints{service: types.NamespacedName{Namespace: namespace, Name: service}, moved: time.Now(), slices: map[types.UID][]string{}}
 	go func() {
 		defer watcher.Stop()
 		for change := range watcher.ResultChan() {
@@ -52,6 +54,10 @@ func (e *Endpoints) take(change watch.Event) {
 	}
 	e.mu.Lock()
 	defer e.mu.Unlock()
+	e.moved = time.Now()
+	if of := slice.Labels[discoveryv1.LabelServiceName]; slice.Namespace != e.service.Namespace || of != e.service.Name {
+		return
+	}
 	e.slices[slice.UID] = serving(slice)
 	if change.Type == watch.Deleted {
 		delete(e.slices, slice.UID)
@@ -85,6 +91,13 @@ func (e *Endpoints) Crowded() ([]string, error) {
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	return e.crowded, e.finished
+}
+
+// Still is how long no endpoint of any Service in the cluster has changed.
+func (e *Endpoints) Still() time.Duration {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	return time.Since(e.moved)
 }
 
 // Seen lists the sets of endpoints one after another.

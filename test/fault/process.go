@@ -1,6 +1,7 @@
 package fault
 
 import (
+	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -12,13 +13,46 @@ import (
 )
 
 // Kill sends SIGKILL to the processes of a pod on this node that run a program
-// of that name. A pod's processes are known by their cgroup, which bears its UID.
-func Kill(pod types.UID, program string) error {
-	names, err := filepath.Glob("/proc/[0-9]*/comm")
+// of that name.
+func Kill(pod types.UID, program string) error { return signal(pod, program, syscall.SIGKILL) }
+
+// Hang stops these processes: they live, hold their connections and answer
+// nothing. They go on where they were when it is mended, if they are there still.
+func Hang(pod types.UID, program string) (mend func() error, err error) {
+	if err := signal(pod, program, syscall.SIGSTOP); err != nil {
+		return nil, err
+	}
+	return func() error {
+		if err := signal(pod, program, syscall.SIGCONT); !errors.Is(err, errNone) {
+			return err
+		}
+		return nil
+	}, nil
+}
+
+// errNone is told of a pod that runs no such program on this node.
+var errNone = errors.New("no such process")
+
+func signal(pod types.UID, program string, s syscall.Signal) error {
+	all, err := processes(pod, program)
 	if err != nil {
 		return err
 	}
-	killed := 0
+	for _, pid := range all {
+		if err := syscall.Kill(pid, s); err != nil {
+			return fmt.Errorf("sending %s to %d: %w", s, pid, err)
+		}
+	}
+	return nil
+}
+
+// processes of a pod are known by their cgroup, which bears its UID.
+func processes(pod types.UID, program string) ([]int, error) {
+	names, err := filepath.Glob("/proc/[0-9]*/comm")
+	if err != nil {
+		return nil, err
+	}
+	var found []int
 	for _, name := range names {
 		comm, err := os.ReadFile(name)
 		if err != nil || strings.TrimSpace(string(comm)) != program {
@@ -30,15 +64,12 @@ func Kill(pod types.UID, program string) error {
 		}
 		pid, err := strconv.Atoi(filepath.Base(filepath.Dir(name)))
 		if err != nil {
-			return err
+			return nil, err
 		}
-		if err := syscall.Kill(pid, syscall.SIGKILL); err != nil {
-			return fmt.Errorf("killing %d: %w", pid, err)
-		}
-		killed++
+		found = append(found, pid)
 	}
-	if killed == 0 {
-		return fmt.Errorf("pod %s runs no %s on this node", pod, program)
+	if len(found) == 0 {
+		return nil, fmt.Errorf("pod %s runs no %s on this node: %w", pod, program, errNone)
 	}
-	return nil
+	return found, nil
 }

@@ -2,7 +2,9 @@ package fault
 
 import (
 	"context"
+	"errors"
 	"fmt"
+	"maps"
 	"slices"
 	"strconv"
 	"sync"
@@ -13,7 +15,7 @@ import (
 
 const (
 	// writePause between two writes.
-	writePause = 2 * time.Millisecond
+	writePause = 5 * time.Millisecond
 	// writeLimit of one write with its confirmation; whatever takes longer counts
 	// as failed, though it may have been written.
 	writeLimit = 250 * time.Millisecond
@@ -26,23 +28,35 @@ func (quiet) Printf(context.Context, string, ...any) {}
 
 func init() { redis.SetLogger(quiet{}) }
 
-// Writer writes numbered keys to a Redis as an application does that wants its
-// writes safe: each is confirmed by WAIT 1, and after a failure the next goes
-// over a fresh connection.
+// Writer writes numbered keys to a Redis, and goes over a fresh connection after
+// each failure.
 type Writer struct {
-	dial   func() *redis.Client
-	prefix string
+	dial     func() *redis.Client
+	prefix   string
+	confirms bool
 
-	mu        sync.Mutex
-	confirmed []int
-	outages   []time.Duration
-	last      time.Time
-	failures  map[string]int
+	mu       sync.Mutex
+	written  []int
+	outage   Gap
+	last     time.Time
+	failures map[string]int
 }
 
-// NewWriter makes a writer whose keys begin with prefix. dial gives a client of
-// one connection that repeats nothing.
+// Gap is a time without a successful write: between two that succeeded.
+type Gap struct{ From, To time.Time }
+
+// Length of the gap.
+func (g Gap) Length() time.Duration { return g.To.Sub(g.From) }
+
+// NewWriter makes a writer of keys that begin with prefix, to which a write has
+// succeeded when WAIT 1 confirms it. dial gives a client of one connection that
+// repeats nothing.
 func NewWriter(prefix string, dial func() *redis.Client) *Writer {
+	return &Writer{dial: dial, prefix: prefix, confirms: true, failures: map[string]int{}}
+}
+
+// NewPlainWriter makes one that takes the master's own word for a write.
+func NewPlainWriter(prefix string, dial func() *redis.Client) *Writer {
 	return &Writer{dial: dial, prefix: prefix, failures: map[string]int{}}
 }
 
@@ -58,7 +72,7 @@ func (w *Writer) Run(ctx context.Context) {
 			_ = client.Close()
 			client = w.dial()
 		} else {
-			w.confirm(n)
+			w.succeed(n)
 		}
 		select {
 		case <-ctx.Done():
@@ -75,25 +89,25 @@ func (w *Writer) write(ctx context.Context, client *redis.Client, n int) error {
 	// One connection: WAIT speaks of the writes of its own.
 	conn := client.Conn()
 	defer func() { _ = conn.Close() }()
-	if err := conn.Set(ctx, w.key(n), n, 0).Err(); err != nil {
+	if err := conn.Set(ctx, w.key(n), n, 0).Err(); err != nil || !w.confirms {
 		return err
 	}
 	copies, err := conn.Wait(ctx, 1, writeLimit).Result()
 	if err == nil && copies < 1 {
-		err = fmt.Errorf("WAIT counted %d", copies)
+		err = errors.New("WAIT counted none")
 	}
 	return err
 }
 
-func (w *Writer) confirm(n int) {
+func (w *Writer) succeed(n int) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	now := time.Now()
-	if gap := now.Sub(w.last); !w.last.IsZero() && gap > 20*writePause {
-		w.outages = append(w.outages, gap)
+	if gap := (Gap{w.last, now}); !w.last.IsZero() && gap.Length() > w.outage.Length() {
+		w.outage = gap
 	}
 	w.last = now
-	w.confirmed = append(w.confirmed, n)
+	w.written = append(w.written, n)
 }
 
 func (w *Writer) note(err error) {
@@ -102,22 +116,19 @@ func (w *Writer) note(err error) {
 	w.failures[err.Error()]++
 }
 
-// Confirmed is how many writes were confirmed so far.
-func (w *Writer) Confirmed() int {
+// Written is how many writes have succeeded so far.
+func (w *Writer) Written() int {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	return len(w.confirmed)
+	return len(w.written)
 }
 
-// Outage is the longest time without a confirmed write since it was last asked.
-func (w *Writer) Outage() time.Duration {
+// Outage is the longest gap that has ended since it was last asked for.
+func (w *Writer) Outage() Gap {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	longest := time.Duration(0)
-	if len(w.outages) > 0 {
-		longest = slices.Max(w.outages)
-	}
-	w.outages = nil
+	longest := w.outage
+	w.outage = Gap{}
 	return longest
 }
 
@@ -125,13 +136,13 @@ func (w *Writer) Outage() time.Duration {
 func (w *Writer) Failures() map[string]int {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	return w.failures
+	return maps.Clone(w.failures)
 }
 
-// Lost reads every confirmed write back and names those that are missing.
+// Lost reads back every write that has succeeded and names those that are missing.
 func (w *Writer) Lost(ctx context.Context) ([]string, error) {
 	w.mu.Lock()
-	numbers := slices.Clone(w.confirmed)
+	numbers := slices.Clone(w.written)
 	w.mu.Unlock()
 	client := w.dial()
 	defer func() { _ = client.Close() }()

@@ -21,7 +21,7 @@ import (
 )
 
 // unseen are fields whose effect no child shows; specs of their own prove them.
-var unseen = []string{"paused"}
+var unseen = []string{"failover", "paused", "hibernate", "update"}
 
 var _ = Describe("Fields:", func() {
 	forEachKind("each changes a child or cannot be left out", func(ctx SpecContext, k kind) {

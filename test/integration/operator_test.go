@@ -31,6 +31,7 @@ const startUp = 20 * time.Second
 var images = controllers.Images{
 	Memcached: "example.org/memcached:1.6.38",
 	Redis:     "example.org/redis:8.0",
+	Valkey:    "example.org/valkey:8.1",
 	Activity:  "example.org/busybox:1.37",
 }
 
@@ -62,7 +63,7 @@ func launch(namespace string, decide fault.Decide, defaults controllers.Images) 
 		return nil, fmt.Errorf("making the operator: %w", err)
 	}
 	ctx, cancel := context.WithCancel(context.Background())
-	if err := controllers.SetupAll(ctx, mgr, controllers.Options{Images: defaults}); err != nil {
+	if err := controllers.SetupAll(ctx, mgr, controllers.Options{Images: defaults, Namespaces: []string{namespace}}); err != nil {
 		cancel()
 		return nil, err
 	}

@@ -17,6 +17,7 @@ import (
 
 	cachev1alpha1 "github.com/mainstay-operator/mainstay-operator/api/cache/v1alpha1"
 	commonv1 "github.com/mainstay-operator/mainstay-operator/api/common/v1"
+	"github.com/mainstay-operator/mainstay-operator/test/authority"
 	"github.com/mainstay-operator/mainstay-operator/test/factory"
 )
 
@@ -28,7 +29,7 @@ var _ = register(kind{
 	smallest:   1,
 	sample:     func() client.Object { return fullRedis() },
 	edit: func(obj client.Object) {
-		obj.(*cachev1alpha1.Redis).Spec = factory.Redis("").Size(2).Image("example.org/redis:other").Storage("1Gi").
+		obj.(*cachev1alpha1.Redis).Spec = factory.Redis("").Valkey().TLS("chosen", cachev1alpha1.RedisClientAuthRequired).Size(2).Image("example.org/redis:other").Storage("1Gi").
 			With(func(s *cachev1alpha1.RedisSpec) { s.Storage.StorageClassName = ptr.To("fast") }).Build().Spec
 	},
 	done: func(ctx context.Context, obj client.Object) error {
@@ -46,14 +47,17 @@ var _ = register(kind{
 		return &corev1.Secret{
 			ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: "chosen"},
 			StringData: map[string]string{"password": "secret"},
+			Data:       certifier.Issue("full." + namespace + ".svc"),
 		}
 	},
 	asks: "get secrets chosen",
 })
 
+var certifier = authority.New("integration")
+
 // fullRedis sets every optional field but paused, none to its default.
 func fullRedis() *cachev1alpha1.Redis {
-	return factory.Redis("full").Size(4).Image("example.org/redis:full").Storage("1Gi").
+	return factory.Redis("full").Valkey().TLS("chosen", cachev1alpha1.RedisClientAuthRequired).Size(4).Image("example.org/redis:full").Storage("1Gi").
 		Config("maxmemory-policy", "allkeys-lru").MinReplicas(0).Limit("1Gi").
 		With(func(s *cachev1alpha1.RedisSpec) {
 			s.Storage.StorageClassName, s.Storage.Retention = ptr.To("fast"), cachev1alpha1.RedisDelete
@@ -68,6 +72,9 @@ func fullRedis() *cachev1alpha1.Redis {
 var _ = Describe("Redis", func() {
 	plain := func() *factory.RedisMaker { return factory.Redis("a") }
 	with := func(change func(*cachev1alpha1.RedisSpec)) client.Object { return plain().With(change).Build() }
+	chosen := func(name string) func(*cachev1alpha1.RedisSpec) {
+		return func(s *cachev1alpha1.RedisSpec) { s.Auth = &cachev1alpha1.RedisAuth{SecretName: name} }
+	}
 	persisting := func(mode cachev1alpha1.RedisPersistenceMode) *cachev1alpha1.RedisPersistence {
 		return &cachev1alpha1.RedisPersistence{Mode: mode}
 	}
@@ -84,6 +91,10 @@ var _ = Describe("Redis", func() {
 		Entry("an empty storage class", plain().Storage("1Gi").With(func(s *cachev1alpha1.RedisSpec) { s.Storage.StorageClassName = ptr.To("") }).Build(), "spec.storage.storageClassName"),
 		Entry("persistence without storage", with(func(s *cachev1alpha1.RedisSpec) { s.Persistence = persisting("AOF") }), "persistence.mode"),
 		Entry("an unknown persistence", plain().Storage("1Gi").With(func(s *cachev1alpha1.RedisSpec) { s.Persistence = persisting("Some") }).Build(), "spec.persistence.mode"),
+		Entry("hibernation without storage", with(func(s *cachev1alpha1.RedisSpec) { s.Hibernate = true }), "hibernate needs storage"),
+		Entry("hibernation of what is not kept", plain().Storage("1Gi").With(func(s *cachev1alpha1.RedisSpec) {
+			s.Persistence, s.Hibernate = persisting("None"), true
+		}).Build(), "hibernate needs storage"),
 		Entry("an unknown appendfsync", plain().Storage("1Gi").With(func(s *cachev1alpha1.RedisSpec) {
 			s.Persistence = &cachev1alpha1.RedisPersistence{AppendFsync: "often"}
 		}).Build(), "spec.persistence.appendfsync"),
@@ -96,6 +107,13 @@ var _ = Describe("Redis", func() {
 			s.MaxMemoryPercent = ptr.To[int32](50)
 		}).Build(), "config.maxmemory"),
 		Entry("auth without a name", with(func(s *cachev1alpha1.RedisSpec) { s.Auth = &cachev1alpha1.RedisAuth{} }), "spec.auth.secretName"),
+		Entry("auth by the Secret that it is written to", with(chosen("a-auth")), "auth.secretName"),
+		Entry("auth by another of the operator's own", with(chosen("a-system")), "auth.secretName"),
+		Entry("tls without a name", plain().TLS("", "").Build(), "spec.tls.secretName"),
+		Entry("tls with a name too long", plain().TLS(strings.Repeat("a", 254), "").Build(), "spec.tls.secretName"),
+		Entry("tls with the operator's own Secret", plain().TLS("a-certificates", "").Build(), "tls.secretName"),
+		Entry("tls with an unknown clientAuth", plain().TLS("chosen", "Sometimes").Build(), "spec.tls.clientAuth"),
+		Entry("a directive of TLS", plain().Config("tls-ciphers", "NULL").Build(), "config"),
 		Entry("a directive that would unfence a node", plain().Config("replica-read-only", "no").Build(), "config"),
 		Entry("its old name", plain().Config("slave-read-only", "no").Build(), "config"),
 		Entry("a directive in capitals", plain().Config("MAXCLIENTS", "5").Build(), "config"),
@@ -105,6 +123,8 @@ var _ = Describe("Redis", func() {
 		Entry("an empty value", plain().Config("maxclients", "").Build(), "config"),
 		Entry("a value too long", plain().Config("maxclients", strings.Repeat("1", 257)).Build(), "spec.config"),
 		Entry("the replicas' buffer", plain().Config("client-output-buffer-limit", "replica 0 0 0").Build(), "client-output-buffer-limit"),
+		Entry("a flavor that is none", with(func(s *cachev1alpha1.RedisSpec) { s.Flavor = "KeyDB" }), "spec.flavor"),
+		Entry("a directive that Valkey does not have", plain().Valkey().Config("dynamic-hz", "no").Build(), "dynamic-hz"),
 		Entry("disruption beyond 100%", with(func(s *cachev1alpha1.RedisSpec) {
 			s.Disruption = &commonv1.Disruption{MaxUnavailable: ptr.To(intstr.FromString("101%"))}
 		}), "disruption.maxUnavailable"),
@@ -119,6 +139,7 @@ var _ = Describe("Redis", func() {
 		Entry("image of 512", plain().Image(strings.Repeat("a", 512)).Build()),
 		Entry("storage of 64Mi", plain().Storage("64Mi").Build()),
 		Entry("both ways of persistence", plain().Storage("1Gi").With(func(s *cachev1alpha1.RedisSpec) { s.Persistence = persisting("Both") }).Build()),
+		Entry("hibernation on volumes", plain().Storage("1Gi").With(func(s *cachev1alpha1.RedisSpec) { s.Hibernate = true }).Build()),
 		Entry("no persistence said without storage", with(func(s *cachev1alpha1.RedisSpec) { s.Persistence = persisting("None") })),
 		Entry("W one below size", plain().Size(3).MinReplicas(2).Build()),
 		Entry("W 0 alone", plain().Size(1).MinReplicas(0).Build()),
@@ -126,7 +147,12 @@ var _ = Describe("Redis", func() {
 		Entry("maxMemoryPercent 95", plain().Limit("1Gi").With(func(s *cachev1alpha1.RedisSpec) { s.MaxMemoryPercent = ptr.To[int32](95) }).Build()),
 		Entry("a supported directive", plain().Config("maxmemory-policy", "allkeys-lru").Build()),
 		Entry("a value of 256", plain().Config("notify-keyspace-events", strings.Repeat("K", 256)).Build()),
+		Entry("auth by another Redis' Secret", with(chosen("b-auth"))),
 		Entry("two buffers", plain().Config("client-output-buffer-limit", "normal 0 0 0 pubsub 32mb 8mb 60").Build()),
+		Entry("tls", plain().TLS("chosen", "").Build()),
+		Entry("tls with a name of 253", plain().TLS(strings.Repeat("a", 253), cachev1alpha1.RedisClientAuthOptional).Build()),
+		Entry("Valkey", plain().Valkey().Config("hz", "20").Build()),
+		Entry("a directive that only Redis has", plain().Config("dynamic-hz", "no").Build()),
 		Entry("a name of 48", factory.Redis(strings.Repeat("a", 48)).Build()),
 	)
 
@@ -140,14 +166,24 @@ var _ = Describe("Redis", func() {
 		}
 		Expect(err).To(MatchError(ContainSubstring(field)))
 	},
-		Entry("storage that shrinks", plain().Storage("2Gi").Build(), func(s *cachev1alpha1.RedisSpec) { s.Storage.Size = resource.MustParse("1Gi") }, "storage.size cannot change"),
-		Entry("storage that grows, as no volume would", plain().Storage("2Gi").Build(), func(s *cachev1alpha1.RedisSpec) { s.Storage.Size = resource.MustParse("3Gi") }, "storage.size cannot change"),
-		Entry("but not the same size in other words", plain().Storage("2Gi").Build(), func(s *cachev1alpha1.RedisSpec) { s.Storage.Size = resource.MustParse("2048Mi") }, ""),
+		Entry("storage that shrinks", plain().Storage("2Gi").Build(), func(s *cachev1alpha1.RedisSpec) { s.Storage.Size = resource.MustParse("1Gi") }, "storage.size can only grow"),
+		Entry("but not storage that grows", plain().Storage("2Gi").Build(), func(s *cachev1alpha1.RedisSpec) { s.Storage.Size = resource.MustParse("3Gi") }, ""),
+		Entry("nor the same size in other words", plain().Storage("2Gi").Build(), func(s *cachev1alpha1.RedisSpec) { s.Storage.Size = resource.MustParse("2048Mi") }, ""),
 		Entry("storage that is dropped", plain().Storage("2Gi").Build(), func(s *cachev1alpha1.RedisSpec) { s.Storage = nil }, "storage cannot be added or dropped"),
 		Entry("storage that is added", plain().Build(), func(s *cachev1alpha1.RedisSpec) {
 			s.Storage = &cachev1alpha1.RedisStorage{Size: resource.MustParse("1Gi")}
 		}, "storage cannot be added or dropped"),
 		Entry("another storage class", plain().Storage("2Gi").Build(), func(s *cachev1alpha1.RedisSpec) { s.Storage.StorageClassName = ptr.To("x") }, "storage.storageClassName"),
+		Entry("tls that is added", plain().Build(), func(s *cachev1alpha1.RedisSpec) {
+			s.TLS = &cachev1alpha1.RedisTLS{SecretName: "chosen"}
+		}, "tls cannot be added or dropped"),
+		Entry("tls that is dropped", plain().TLS("chosen", "").Build(), func(s *cachev1alpha1.RedisSpec) { s.TLS = nil }, "tls cannot be added or dropped"),
+		Entry("another clientAuth", plain().TLS("chosen", "").Build(), func(s *cachev1alpha1.RedisSpec) {
+			s.TLS.ClientAuth = cachev1alpha1.RedisClientAuthRequired
+		}, "tls.clientAuth cannot change"),
+		Entry("but not another Secret for tls", plain().TLS("chosen", "").Build(), func(s *cachev1alpha1.RedisSpec) { s.TLS.SecretName = "other" }, ""),
+		Entry("another flavor", plain().Build(), func(s *cachev1alpha1.RedisSpec) { s.Flavor = cachev1alpha1.FlavorValkey }, "flavor cannot change"),
+		Entry("but not the default in words", plain().Build(), func(s *cachev1alpha1.RedisSpec) { s.Flavor = cachev1alpha1.FlavorRedis }, ""),
 		Entry("a size below W + 1", plain().Size(3).MinReplicas(2).Build(), func(s *cachev1alpha1.RedisSpec) { s.Size = ptr.To[int32](2) }, "durability.minReplicasToWrite"),
 	)
 })

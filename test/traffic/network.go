@@ -46,6 +46,12 @@ func ByClusterIP(reader client.Reader) Network {
 	})
 }
 
+// At dials one address, whichever Service is asked for: as a client does that
+// has looked it up.
+func At(address string) Network {
+	return networkFunc(func(ctx context.Context, to Service) (net.Conn, error) { return dial(ctx, address, to.Port) })
+}
+
 // ByNodePort dials the node port of a Service on a node's internal address.
 func ByNodePort(reader client.Reader) Network {
 	return networkFunc(func(ctx context.Context, to Service) (net.Conn, error) {

@@ -6,6 +6,7 @@ import (
 
 	"github.com/redis/go-redis/v9"
 	"github.com/redis/go-redis/v9/logging"
+	"github.com/redis/go-redis/v9/maintnotifications"
 )
 
 // Redis is a client of what a Service selects. It says each command once, so
@@ -20,5 +21,9 @@ func Redis(network Network, to Service, username, password string) *redis.Client
 		MaxRetries:      -1,
 		DialerRetries:   1,
 		DisableIdentity: true,
+		// Or a hung server is waited for as long as the library sees fit.
+		ContextTimeoutEnabled: true,
+		// Or each new client looks its address up in the DNS, for up to 2 s.
+		MaintNotificationsConfig: &maintnotifications.Config{Mode: maintnotifications.ModeDisabled},
 	})
 }

@@ -1,0 +1,107 @@
+// Package cluster is what every suite on real pods begins with: an
+// administrator's client, kubectl, the deployed operator.
+package cluster
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"strings"
+
+	appsv1 "k8s.io/api/apps/v1"
+	coordinationv1 "k8s.io/api/coordination/v1"
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+	clientgoscheme "k8s.io/client-go/kubernetes/scheme"
+	"k8s.io/client-go/rest"
+	"k8s.io/utils/ptr"
+	ctrl "sigs.k8s.io/controller-runtime"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	appv1 "github.com/mainstay-operator/mainstay-operator/api/app/v1"
+	cachev1alpha1 "github.com/mainstay-operator/mainstay-operator/api/cache/v1alpha1"
+	egov1 "github.com/mainstay-operator/mainstay-operator/api/ego/v1"
+)
+
+// Where the operator is deployed.
+const (
+	OperatorNamespace  = "mainstay-operator-system"
+	OperatorDeployment = "mainstay-operator-controller-manager"
+	// OperatorProgram runs in its pods.
+	OperatorProgram = "manager"
+
+	operatorLease    = "mainstay-operator.io"
+	operatorSelector = "control-plane=controller-manager"
+)
+
+// Local tells whether this is the cluster of hack/cluster, whose node is this machine.
+func Local() bool { return os.Getenv("CLUSTER") != "existing" }
+
+// Connect gives an administrator's client without a cache, and what it is made
+// of. KUBECONFIG must name a cluster that the operator is deployed on.
+func Connect(ctx context.Context) (*rest.Config, client.Client, error) {
+	scheme := runtime.NewScheme()
+	for _, add := range []func(*runtime.Scheme) error{
+		clientgoscheme.AddToScheme, appv1.AddToScheme, cachev1alpha1.AddToScheme, egov1.AddToScheme,
+	} {
+		if err := add(scheme); err != nil {
+			return nil, nil, err
+		}
+	}
+	config, err := ctrl.GetConfig()
+	if err != nil {
+		return nil, nil, fmt.Errorf("KUBECONFIG must name a cluster, as made by make cluster-up: %w", err)
+	}
+	config.QPS, config.WarningHandler = -1, rest.NoWarnings{}
+	c, err := client.New(config, client.Options{Scheme: scheme})
+	if err != nil {
+		return nil, nil, err
+	}
+	var manager appsv1.Deployment
+	if err := c.Get(ctx, client.ObjectKey{Namespace: OperatorNamespace, Name: OperatorDeployment}, &manager); err != nil {
+		return nil, nil, fmt.Errorf("the operator must be deployed, as by make deploy: %w", err)
+	}
+	return config, c, nil
+}
+
+// Operators are the managers' pods, the leader and those in waiting.
+func Operators(ctx context.Context, c client.Client) ([]corev1.Pod, error) {
+	var pods corev1.PodList
+	name, value, _ := strings.Cut(operatorSelector, "=")
+	err := c.List(ctx, &pods, client.InNamespace(OperatorNamespace), client.MatchingLabels{name: value})
+	return pods.Items, err
+}
+
+// Leader is the name of the pod that holds the lease, or "".
+func Leader(ctx context.Context, c client.Client) (string, error) {
+	var lease coordinationv1.Lease
+	if err := client.IgnoreNotFound(c.Get(ctx, client.ObjectKey{Namespace: OperatorNamespace, Name: operatorLease}, &lease)); err != nil {
+		return "", err
+	}
+	pod, _, _ := strings.Cut(ptr.Deref(lease.Spec.HolderIdentity, ""), "_")
+	return pod, nil
+}
+
+// Leads is nil when all managers are ready and one of them leads.
+func Leads(ctx context.Context, c client.Client) error {
+	var manager appsv1.Deployment
+	if err := c.Get(ctx, client.ObjectKey{Namespace: OperatorNamespace, Name: OperatorDeployment}, &manager); err != nil {
+		return err
+	}
+	want, s := ptr.Deref(manager.Spec.Replicas, 1), manager.Status
+	if s.ObservedGeneration != manager.Generation || s.UpdatedReplicas != want || s.AvailableReplicas != want || s.Replicas != want {
+		return fmt.Errorf("not all %d managers are available: %+v", want, s)
+	}
+	leader, err := Leader(ctx, c)
+	if err != nil {
+		return err
+	}
+	pods, err := Operators(ctx, c)
+	for _, pod := range pods {
+		if pod.Name == leader {
+			return err
+		}
+	}
+	return errors.Join(err, fmt.Errorf("none of those that run leads, but %q", leader))
+}

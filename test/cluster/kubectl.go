@@ -1,0 +1,67 @@
+package cluster
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"time"
+)
+
+// Root is the top of the checkout, from wherever below a test runs.
+func Root() (string, error) {
+	dir, err := os.Getwd()
+	for err == nil {
+		if _, err := os.Stat(filepath.Join(dir, "go.mod")); err == nil {
+			return dir, nil
+		}
+		if dir == filepath.Dir(dir) {
+			return "", fmt.Errorf("no go.mod in or above the working directory")
+		}
+		dir = filepath.Dir(dir)
+	}
+	return "", err
+}
+
+// Kubectl runs the users' own tool, from the PATH or as it was built with the
+// cluster, and gives its output.
+func Kubectl(ctx context.Context, args ...string) (string, error) {
+	program, err := exec.LookPath("kubectl")
+	if err != nil {
+		root, err := Root()
+		if err != nil {
+			return "", err
+		}
+		program = filepath.Join(root, ".bin", "kubectl")
+	}
+	var stdout, stderr bytes.Buffer
+	command := exec.CommandContext(ctx, program, args...)
+	command.Env, command.Stdout, command.Stderr = os.Environ(), &stdout, &stderr
+	if err := command.Run(); err != nil {
+		return "", fmt.Errorf("kubectl %s: %w: %s", strings.Join(args, " "), err, stderr.String())
+	}
+	return stdout.String(), nil
+}
+
+// Tell is what a person would look at first when something has failed in a namespace.
+func Tell(ctx context.Context, namespace string, since time.Time) string {
+	var told strings.Builder
+	for _, question := range [][]string{
+		{"get", "mainstay", "--namespace", namespace, "-o", "yaml"},
+		{"get", "all,configmaps,poddisruptionbudgets,persistentvolumeclaims", "--namespace", namespace, "-o", "wide"},
+		{"get", "events", "--namespace", namespace, "--sort-by=.metadata.creationTimestamp"},
+		{"get", "pods", "--namespace", OperatorNamespace, "-o", "wide"},
+		{"logs", "--namespace", OperatorNamespace, "--selector=" + operatorSelector, "--prefix", "--tail=200",
+			fmt.Sprintf("--since=%ds", int(time.Since(since).Seconds())+1)},
+	} {
+		answer, err := Kubectl(ctx, question...)
+		if err != nil {
+			answer = err.Error()
+		}
+		fmt.Fprintf(&told, "\n--- kubectl %v\n%s\n", question, answer)
+	}
+	return told.String()
+}

@@ -1,0 +1,198 @@
+package redis
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"time"
+
+	. "github.com/onsi/gomega"
+	appsv1 "k8s.io/api/apps/v1"
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/utils/ptr"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	cachev1alpha1 "github.com/mainstay-operator/mainstay-operator/api/cache/v1alpha1"
+	"github.com/mainstay-operator/mainstay-operator/test/cluster"
+	"github.com/mainstay-operator/mainstay-operator/test/fault"
+)
+
+// faultRow is one way in which a set is harmed.
+type faultRow struct {
+	name       string
+	runs, long int   // how often, and how often in a long report
+	size       int32 // of the set; 3 at least
+	storage    bool
+	moves      bool // another master is due
+	planned    bool // nothing at all may be lost, not even what was never confirmed
+	// lasts until it is mended, and in a long report; zero where nothing is to mend.
+	lasts, lastsLong time.Duration
+	// prepare the set for this run.
+	prepare func(ctx context.Context, s *set) error
+	strike  strike
+}
+
+// strike harms the set and gives the way to end it, if there is one. n counts
+// the runs.
+type strike func(ctx context.Context, s *set, master corev1.Pod, n int) (mend func() error, err error)
+
+// faultRows are all faults, in the order of the report.
+var faultRows = []faultRow{
+	{name: "master killed (kill -9)", runs: 5, long: 100, moves: true, strike: kill},
+	{name: "master's pod deleted by force", runs: 2, long: 20, moves: true, strike: remove(client.GracePeriodSeconds(0))},
+	{name: "master's pod deleted", runs: 2, long: 20, moves: true, planned: true, strike: remove()},
+	{name: "master's disk emptied", runs: 1, long: 10, storage: true, moves: true, strike: empty},
+	{name: "master's append-only file cut short", runs: 1, long: 10, storage: true, moves: true, strike: cutShort},
+	{name: "all servers killed at once", runs: 1, long: 10, storage: true, moves: true, strike: killAll},
+	{name: "master killed, then the operator's leader", runs: 1, long: 10, moves: true, strike: killBoth},
+	{name: "master hangs", runs: 1, long: 10, moves: true, lasts: 12 * time.Second, lastsLong: 40 * time.Second, strike: hang},
+	{name: "master cut off from all", runs: 1, long: 10, moves: true, lasts: 12 * time.Second, lastsLong: 20 * time.Second, strike: cut(nobody)},
+	{name: "master cut off from the operator", runs: 1, long: 5, lasts: 10 * time.Second, strike: cut(operators)},
+	{name: "master cut off from its replicas", runs: 1, long: 10, lasts: 10 * time.Second, strike: cut(replicas)},
+	{name: "master cut off from the clients", runs: 1, long: 5, lasts: 3 * time.Second, strike: cut(node)},
+	{name: "switchover by annotation", runs: 2, long: 20, moves: true, planned: true, strike: switchOver},
+	{name: "scaled from 5 to 2, the master at ordinal 4", runs: 1, long: 5, moves: true, planned: true, size: 5, prepare: widen, strike: narrow},
+	{name: "rolling restart", runs: 1, long: 5, moves: true, planned: true, strike: restart},
+}
+
+func kill(_ context.Context, _ *set, master corev1.Pod, _ int) (func() error, error) {
+	return nil, fault.Kill(master.UID, program)
+}
+
+func killAll(ctx context.Context, s *set, _ corev1.Pod, _ int) (func() error, error) {
+	pods, err := s.pods(ctx)
+	for _, pod := range pods {
+		err = errors.Join(err, fault.Kill(pod.UID, program))
+	}
+	return nil, err
+}
+
+// killBoth kills the operator's leader at another moment of the failover each time.
+func killBoth(ctx context.Context, _ *set, master corev1.Pod, n int) (func() error, error) {
+	leader, err := cluster.Leader(ctx, k8s)
+	if err != nil {
+		return nil, err
+	}
+	managers, err := cluster.Operators(ctx, k8s)
+	if err != nil {
+		return nil, err
+	}
+	i := slices.IndexFunc(managers, func(p corev1.Pod) bool { return p.Name == leader })
+	if i < 0 {
+		return nil, fmt.Errorf("the leader %q does not run", leader)
+	}
+	if err := fault.Kill(master.UID, program); err != nil {
+		return nil, err
+	}
+	stay(ctx, time.Duration(n%8+1)*25*time.Millisecond)
+	return nil, fault.Kill(managers[i].UID, cluster.OperatorProgram)
+}
+
+func hang(_ context.Context, _ *set, master corev1.Pod, _ int) (func() error, error) {
+	return fault.Hang(master.UID, program)
+}
+
+func remove(options ...client.DeleteOption) strike {
+	return func(ctx context.Context, _ *set, master corev1.Pod, _ int) (func() error, error) {
+		return nil, k8s.Delete(ctx, &master, options...)
+	}
+}
+
+func empty(_ context.Context, _ *set, master corev1.Pod, _ int) (func() error, error) {
+	return nil, fault.Empty(master.UID, program, "/data")
+}
+
+// cutShort takes some twenty writes from the file.
+func cutShort(_ context.Context, _ *set, master corev1.Pod, _ int) (func() error, error) {
+	return nil, fault.CutShort(master.UID, program, "/data/appendonlydir/*.incr.aof", 1000)
+}
+
+// cut the master off from those that whom names; from everybody when it names none.
+func cut(whom func(context.Context, *set, corev1.Pod) ([]string, error)) strike {
+	return func(ctx context.Context, s *set, master corev1.Pod, _ int) (func() error, error) {
+		peers, err := whom(ctx, s, master)
+		if err != nil {
+			return nil, err
+		}
+		return fault.Cut(ctx, master.UID, program, time.Minute, peers...)
+	}
+}
+
+func nobody(context.Context, *set, corev1.Pod) ([]string, error) { return nil, nil }
+
+func operators(ctx context.Context, _ *set, _ corev1.Pod) ([]string, error) {
+	pods, err := cluster.Operators(ctx, k8s)
+	return addresses(pods), err
+}
+
+func replicas(ctx context.Context, s *set, master corev1.Pod) ([]string, error) {
+	return s.others(ctx, master)
+}
+
+// node is where the clients of this report are.
+func node(_ context.Context, _ *set, master corev1.Pod) ([]string, error) {
+	return []string{master.Status.HostIP}, nil
+}
+
+// restart all pods as kubectl rollout restart does.
+func restart(ctx context.Context, s *set, _ corev1.Pod, _ int) (func() error, error) {
+	var nodes appsv1.StatefulSet
+	if err := k8s.Get(ctx, client.ObjectKeyFromObject(s.Redis), &nodes); err != nil {
+		return nil, err
+	}
+	before := nodes.DeepCopy()
+	nodes.Spec.Template.Annotations["kubectl.kubernetes.io/restartedAt"] = time.Now().Format(time.RFC3339)
+	return nil, k8s.Patch(ctx, &nodes, client.MergeFrom(before))
+}
+
+// switchOver to another pod, as a human asks for it.
+func switchOver(ctx context.Context, s *set, master corev1.Pod, _ int) (func() error, error) {
+	pods, err := s.pods(ctx)
+	i := slices.IndexFunc(pods, func(p corev1.Pod) bool { return p.UID != master.UID })
+	if err != nil || i < 0 {
+		return nil, fmt.Errorf("nobody to hand over to: %w", err)
+	}
+	return nil, s.edit(ctx, func(r *cachev1alpha1.Redis) { wish(r, pods[i].Name) })
+}
+
+// widen the set to five nodes and make the last of them master.
+func widen(ctx context.Context, s *set) error {
+	const last = 4
+	five := func(r *cachev1alpha1.Redis) { r.Spec.Size = ptr.To[int32](last + 1) }
+	if err := s.edit(ctx, five); err != nil {
+		return err
+	}
+	s.calm(ctx)
+	name := fmt.Sprintf("%s-%d", s.Name, last)
+	if s.Status.Master == name {
+		return nil
+	}
+	epoch := s.Status.Epoch
+	if err := s.edit(ctx, func(r *cachev1alpha1.Redis) { wish(r, name) }); err != nil {
+		return err
+	}
+	Eventually(s.healed).WithContext(ctx).WithArguments(epoch, 0).Should(Succeed())
+	Expect(s.Status.Master).To(Equal(name))
+	return nil
+}
+
+// narrow it to two.
+func narrow(ctx context.Context, s *set, _ corev1.Pod, _ int) (func() error, error) {
+	return nil, s.edit(ctx, func(r *cachev1alpha1.Redis) { r.Spec.Size = ptr.To[int32](2) })
+}
+
+func wish(r *cachev1alpha1.Redis, master string) {
+	if r.Annotations == nil {
+		r.Annotations = map[string]string{}
+	}
+	r.Annotations[cachev1alpha1.RedisSwitchover] = master
+}
+
+// stay for a while, in which a fault lasts.
+func stay(ctx context.Context, d time.Duration) {
+	select {
+	case <-ctx.Done():
+	case <-time.After(d):
+	}
+}

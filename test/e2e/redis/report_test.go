@@ -1,0 +1,149 @@
+package redis
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"strings"
+	"sync"
+	"time"
+
+	. "github.com/onsi/ginkgo/v2"
+	. "github.com/onsi/gomega"
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/mainstay-operator/mainstay-operator/test/fault"
+)
+
+// sitting is how many faults one set takes before the next is made: what it
+// holds is read back in seconds, and no watch grows old.
+const sitting = 20
+
+var (
+	long = os.Getenv("LONG") != ""
+	// told are the rows of the report, so far.
+	told []fault.Row
+)
+
+var _ = Describe("A Redis under a writer loses no confirmed write, never has two endpoints, and is whole again:", Ordered, ContinueOnFailure, func() {
+	for _, f := range faultRows {
+		if long {
+			f.runs, f.lasts = f.long, max(f.lasts, f.lastsLong)
+		}
+		if f.lasts > 0 {
+			f.name = fmt.Sprintf("%s for %.0f s", f.name, f.lasts.Seconds())
+		}
+		It(f.name, func(ctx SpecContext) {
+			told = append(told, fault.Row{Fault: f.name, Failed: true})
+			row := &told[len(told)-1]
+			for done := 0; done < f.runs; done += sitting {
+				suffer(ctx, f, min(sitting, f.runs-done), row)
+			}
+			row.Failed = false
+		}, SpecTimeout(4*time.Minute+time.Duration(f.runs)*90*time.Second))
+	}
+})
+
+var _ = ReportAfterSuite("the report", func(Report) {
+	if len(told) == 0 {
+		return
+	}
+	text := fault.Table(told) + "\n" + fault.StageTable(told)
+	fmt.Printf("\n%s\n", text)
+	if file := os.Getenv("REPORT"); file != "" {
+		Expect(os.WriteFile(file, []byte(text), 0o644)).To(Succeed()) //nolint:gosec // for everybody to read
+	}
+})
+
+// suffer one sitting of a fault, then count what is lost.
+func suffer(ctx context.Context, f faultRow, times int, row *fault.Row) {
+	GinkgoHelper()
+	s := newSet(ctx, f)
+	DeferCleanup(func() {
+		if CurrentSpecReport().Failed() {
+			GinkgoWriter.Println("--- the servers, by their own words\n" + strings.Join(s.servers.Timeline(), "\n"))
+		}
+	})
+	for n := range times {
+		row.Runs = append(row.Runs, s.suffer(ctx, f, n))
+	}
+	s.stop()
+	confirmed, plain := s.lost(ctx, s.confirming), s.lost(ctx, s.plain)
+	row.Confirmed, row.ConfirmedLost = row.Confirmed+s.confirming.Written(), row.ConfirmedLost+len(confirmed)
+	row.Plain, row.PlainLost = row.Plain+s.plain.Written(), row.PlainLost+len(plain)
+	Expect(confirmed).To(BeEmpty(), "of %d confirmed writes", s.confirming.Written())
+	if f.planned {
+		Expect(plain).To(BeEmpty(), "a planned move loses nothing, of %d writes", s.plain.Written())
+	}
+	Expect(s.servers.Emptied()).To(BeEmpty(), "nodes in sync lost all their keys")
+	Expect(k8s.Delete(ctx, &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: s.Namespace}})).To(Succeed())
+}
+
+// suffer a fault once.
+func (s *set) suffer(ctx context.Context, f faultRow, n int) fault.Run {
+	GinkgoHelper()
+	s.calm(ctx)
+	if f.prepare != nil {
+		Expect(f.prepare(ctx, s)).To(Succeed())
+		s.calm(ctx)
+	}
+	var master corev1.Pod
+	Expect(k8s.Get(ctx, client.ObjectKey{Namespace: s.Namespace, Name: s.Status.Master}, &master)).To(Succeed())
+	epoch, due, syncs := s.Status.Epoch, int64(0), s.servers.FullSyncs()
+	if f.moves {
+		due = epoch
+	}
+	s.confirming.Outage()
+
+	struck := time.Now()
+	mend, err := f.strike(ctx, s, master, n)
+	Expect(err).NotTo(HaveOccurred())
+	if mend != nil {
+		mend = sync.OnceValue(mend)
+		DeferCleanup(mend)
+		stay(ctx, f.lasts)
+		Expect(mend()).To(Succeed())
+	}
+	written := s.confirming.Written()
+	Eventually(s.healed).WithContext(ctx).WithArguments(due, written+enoughWrites).Should(Succeed())
+
+	crowded, err := s.endpoints.Crowded()
+	Expect(err).NotTo(HaveOccurred())
+	Expect(crowded).To(BeEmpty(), "more than one endpoint")
+	since, _, err := s.servers.WholeSince(s.size())
+	Expect(err).NotTo(HaveOccurred())
+	outage := s.confirming.Outage()
+	return fault.Run{
+		Failovers:   s.Status.Epoch - epoch,
+		Unavailable: outage.Length(),
+		Redundant:   max(0, since.Sub(struck)),
+		FullSyncs:   s.servers.FullSyncs() - syncs,
+		Stages:      s.stages(epoch, struck, outage),
+	}
+}
+
+// stages of a single change of the master, by the operator's own record.
+func (s *set) stages(epoch int64, struck time.Time, outage fault.Gap) *fault.Stages {
+	change := s.Status.LastFailover
+	if s.Status.Epoch != epoch+1 || change == nil || change.PromotedAt == nil || change.RoutedAt == nil {
+		return nil
+	}
+	return &fault.Stages{
+		Noticed:  change.DetectedAt.Sub(struck),
+		Promoted: change.PromotedAt.Sub(change.DetectedAt.Time),
+		Routed:   change.RoutedAt.Sub(change.PromotedAt.Time),
+		Served:   max(0, outage.To.Sub(change.RoutedAt.Time)),
+	}
+}
+
+// lost reads back what a writer was told is written.
+func (s *set) lost(ctx context.Context, w *fault.Writer) (missing []string) {
+	GinkgoHelper()
+	Eventually(func(ctx context.Context) (err error) {
+		missing, err = w.Lost(ctx)
+		return err
+	}).WithContext(ctx).Should(Succeed())
+	return missing
+}

@@ -1,0 +1,171 @@
+package redis
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"sync"
+	"time"
+
+	. "github.com/onsi/ginkgo/v2"
+	. "github.com/onsi/gomega"
+	goredis "github.com/redis/go-redis/v9"
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/meta"
+	"k8s.io/utils/ptr"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	cachev1alpha1 "github.com/mainstay-operator/mainstay-operator/api/cache/v1alpha1"
+	commonv1 "github.com/mainstay-operator/mainstay-operator/api/common/v1"
+	"github.com/mainstay-operator/mainstay-operator/test/cluster"
+	"github.com/mainstay-operator/mainstay-operator/test/factory"
+	"github.com/mainstay-operator/mainstay-operator/test/fault"
+	"github.com/mainstay-operator/mainstay-operator/test/traffic"
+)
+
+const (
+	program = "redis-server"
+	port    = 6379
+	// stillness before a fault: kube-proxy takes one change a second, and what is
+	// measured begins in calm.
+	stillness = 2 * time.Second
+	// enoughWrites tell that writes go on.
+	enoughWrites = 50
+)
+
+// set is one Redis that an application writes to, and all that watches it.
+type set struct {
+	*cachev1alpha1.Redis
+	confirming, plain *fault.Writer
+	endpoints         *fault.Endpoints
+	servers           *fault.Servers
+	stop              func() // the writing
+}
+
+// newSet makes a Redis and lets the writing begin.
+func newSet(ctx context.Context, f faultRow) *set {
+	GinkgoHelper()
+	namespace := newNamespace(ctx)
+	made := factory.Redis("data").Size(max(3, f.size))
+	if f.storage {
+		made.Storage("64Mi").With(func(s *cachev1alpha1.RedisSpec) { s.Storage.Retention = cachev1alpha1.RedisDelete })
+	}
+	s := &set{Redis: made.Build()}
+	s.Namespace = namespace.Name
+	Expect(k8s.Create(ctx, s.Redis)).To(Succeed())
+	Eventually(s.robust).WithContext(ctx).WithArguments(int64(0)).Should(Succeed())
+
+	run, stop := context.WithCancel(context.WithoutCancel(ctx))
+	DeferCleanup(stop)
+	through, to := s.dialers(ctx)
+	var err error
+	s.endpoints, err = fault.WatchEndpoints(run, clients, s.Namespace, s.Name)
+	Expect(err).NotTo(HaveOccurred())
+	s.servers, err = fault.WatchServers(run, clients, s.Namespace, s.Status.Selector, to)
+	Expect(err).NotTo(HaveOccurred())
+	s.confirming, s.plain = fault.NewWriter("confirmed-", through), fault.NewPlainWriter("plain-", through)
+	var writing sync.WaitGroup
+	for _, w := range []*fault.Writer{s.confirming, s.plain} {
+		writing.Go(func() { w.Run(run) })
+	}
+	s.stop = func() { stop(); writing.Wait() }
+	Eventually(s.confirming.Written).WithContext(ctx).Should(BeNumerically(">", enoughWrites), "%v", s.confirming.Failures())
+	return s
+}
+
+// dialers of the master's Service, and of a single server; both as the application.
+func (s *set) dialers(ctx context.Context) (through func() *goredis.Client, to func(address string) *goredis.Client) {
+	GinkgoHelper()
+	var binding corev1.Secret
+	Expect(k8s.Get(ctx, client.ObjectKey{Namespace: s.Namespace, Name: s.Status.Binding.Name}, &binding)).To(Succeed())
+	var service corev1.Service
+	Expect(k8s.Get(ctx, client.ObjectKey{Namespace: s.Namespace, Name: s.Name}, &service)).To(Succeed())
+	user, password := string(binding.Data["username"]), string(binding.Data["password"])
+	where := traffic.Service{Namespace: s.Namespace, Name: s.Name, Port: port}
+	to = func(address string) *goredis.Client { return traffic.Redis(traffic.At(address), where, user, password) }
+	return func() *goredis.Client { return to(service.Spec.ClusterIP) }, to
+}
+
+// robust is nil when there is a master of a later epoch which could be lost
+// again, and every node shares its history.
+func (s *set) robust(ctx context.Context, after int64) error {
+	if err := k8s.Get(ctx, client.ObjectKeyFromObject(s.Redis), s.Redis); err != nil {
+		return err
+	}
+	if s.Status.Epoch <= after || s.Status.ObservedGeneration != s.Generation {
+		return fmt.Errorf("still epoch %d, generation %d", s.Status.Epoch, s.Status.ObservedGeneration)
+	}
+	for _, kind := range []string{commonv1.ConditionReady, commonv1.ConditionFailoverPossible} {
+		if !meta.IsStatusConditionTrue(s.Status.Conditions, kind) {
+			return fmt.Errorf("not %s: %+v", kind, s.Status.Conditions)
+		}
+	}
+	for _, node := range s.Status.Nodes {
+		known := node.State == cachev1alpha1.RedisInSync || node.State == cachev1alpha1.RedisMaster
+		if !known || node.ReplID != s.Status.Replication.ReplID {
+			return fmt.Errorf("%s is %s with history %s", node.Name, node.State, node.ReplID)
+		}
+	}
+	return nil
+}
+
+// healed is nil when the set is robust in a later epoch, by its servers' own
+// words as well, and confirms writes beyond so many.
+func (s *set) healed(ctx context.Context, after int64, written int) error {
+	if err := s.robust(ctx, after); err != nil {
+		return err
+	}
+	if _, whole, err := s.servers.WholeSince(s.size()); !whole || err != nil {
+		return fmt.Errorf("the servers are not whole (%w): %v", err, last(s.servers.Timeline()))
+	}
+	if now := s.confirming.Written(); now <= written {
+		return fmt.Errorf("%d writes are confirmed: %v", now, s.confirming.Failures())
+	}
+	return nil
+}
+
+func (s *set) size() int { return int(ptr.Deref(s.Spec.Size, 3)) }
+
+// calm waits until the set is healed, the operator leads and no route moves.
+func (s *set) calm(ctx context.Context) {
+	GinkgoHelper()
+	Eventually(func(ctx context.Context) error { return s.healed(ctx, 0, 0) }).WithContext(ctx).Should(Succeed())
+	Eventually(cluster.Leads).WithContext(ctx).WithArguments(k8s).Should(Succeed())
+	Eventually(s.endpoints.Still).WithContext(ctx).Should(BeNumerically(">", stillness))
+}
+
+// edit the object as a user does.
+func (s *set) edit(ctx context.Context, change func(*cachev1alpha1.Redis)) error {
+	before := s.DeepCopy()
+	change(s.Redis)
+	return k8s.Patch(ctx, s.Redis, client.MergeFrom(before))
+}
+
+// pods of the set, by ordinal.
+func (s *set) pods(ctx context.Context) ([]corev1.Pod, error) {
+	var pods corev1.PodList
+	err := k8s.List(ctx, &pods, client.InNamespace(s.Namespace), client.MatchingLabels{
+		"app.kubernetes.io/name": "redis", "app.kubernetes.io/instance": s.Name})
+	return pods.Items, err
+}
+
+// others are the addresses of all pods but that one.
+func (s *set) others(ctx context.Context, but corev1.Pod) ([]string, error) {
+	pods, err := s.pods(ctx)
+	return addresses(slices.DeleteFunc(pods, func(p corev1.Pod) bool { return p.UID == but.UID })), err
+}
+
+func addresses(pods []corev1.Pod) []string {
+	list := make([]string, 0, len(pods))
+	for _, pod := range pods {
+		list = append(list, pod.Status.PodIP)
+	}
+	return list
+}
+
+func last(lines []string) string {
+	if len(lines) == 0 {
+		return "nothing seen"
+	}
+	return lines[len(lines)-1]
+}

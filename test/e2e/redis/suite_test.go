@@ -1,0 +1,64 @@
+// Package redis breaks Redis on a real cluster, fault by fault, while an
+// application writes, and tells what the application noticed.
+//
+// It needs KUBECONFIG, a deployed operator, and a node that is this machine, as
+// hack/cluster makes it. With LONG set there are hundreds of faults instead of
+// some; REPORT names a file for the report.
+package redis
+
+import (
+	"context"
+	"testing"
+	"time"
+
+	. "github.com/onsi/ginkgo/v2"
+	. "github.com/onsi/gomega"
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/client-go/kubernetes"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/mainstay-operator/mainstay-operator/test/cluster"
+)
+
+// patience is how long a set may take to be whole again.
+const patience = 3 * time.Minute
+
+var (
+	// k8s is an administrator's client, without a cache.
+	k8s client.Client
+	// clients are for watching.
+	clients *kubernetes.Clientset
+)
+
+func TestFailovers(t *testing.T) {
+	RegisterFailHandler(Fail)
+	RunSpecs(t, "Redis under faults")
+}
+
+var _ = BeforeSuite(func(ctx SpecContext) {
+	SetDefaultEventuallyTimeout(patience)
+	SetDefaultEventuallyPollingInterval(100 * time.Millisecond)
+	EnforceDefaultTimeoutsWhenUsingContexts()
+	Expect(cluster.Local()).To(BeTrue(), "the faults need the node's processes: CLUSTER=local")
+	config, c, err := cluster.Connect(ctx)
+	Expect(err).NotTo(HaveOccurred())
+	k8s = c
+	clients, err = kubernetes.NewForConfig(config)
+	Expect(err).NotTo(HaveOccurred())
+	Eventually(cluster.Leads).WithContext(ctx).WithArguments(k8s).Should(Succeed())
+})
+
+// newNamespace is there until the spec has ended, or longer when it is removed before.
+func newNamespace(ctx context.Context) *corev1.Namespace {
+	GinkgoHelper()
+	fresh := &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{GenerateName: "failover-"}}
+	Expect(k8s.Create(ctx, fresh)).To(Succeed())
+	DeferCleanup(func(ctx context.Context) {
+		if spec := CurrentSpecReport(); spec.Failed() {
+			GinkgoWriter.Print(cluster.Tell(ctx, fresh.Name, spec.StartTime))
+		}
+		Expect(client.IgnoreNotFound(k8s.Delete(ctx, fresh))).To(Succeed())
+	})
+	return fresh
+}

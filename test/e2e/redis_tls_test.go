@@ -1,0 +1,86 @@
+package e2e
+
+import (
+	"context"
+	"crypto/tls"
+	"crypto/x509"
+	"encoding/pem"
+
+	. "github.com/onsi/ginkgo/v2"
+	. "github.com/onsi/gomega"
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+
+	commonv1 "github.com/mainstay-operator/mainstay-operator/api/common/v1"
+	"github.com/mainstay-operator/mainstay-operator/test/authority"
+	"github.com/mainstay-operator/mainstay-operator/test/factory"
+	"github.com/mainstay-operator/mainstay-operator/test/fault"
+	"github.com/mainstay-operator/mainstay-operator/test/traffic"
+)
+
+var _ = Describe("Redis over TLS", func() {
+	It("takes a renewed certificate up while an application writes, and restarts nobody", func(ctx SpecContext) {
+		by := authority.New("e2e")
+		issue := func() map[string][]byte {
+			return by.Issue("data."+namespace+".svc", func(c *x509.Certificate) {
+				c.DNSNames = append(c.DNSNames, "data-replicas."+namespace+".svc")
+			})
+		}
+		certificate := &corev1.Secret{ObjectMeta: metav1.ObjectMeta{Name: "data-tls"}, Data: issue()}
+		create(ctx, certificate)
+		r := factory.Redis("data").TLS(certificate.Name, "").Build()
+		create(ctx, r)
+		eventuallyReady(ctx, r)
+		eventually(ctx, r, commonv1.ConditionCertificatesInSync, metav1.ConditionTrue)
+
+		run, stop := context.WithCancel(context.WithoutCancel(ctx))
+		DeferCleanup(stop)
+		w := fault.NewWriter("key-", redisClients(ctx, r, r.Name))
+		done := make(chan struct{})
+		go func() { defer close(done); defer GinkgoRecover(); w.Run(run) }()
+		Eventually(w.Written).WithContext(ctx).Should(BeNumerically(">", 50), "%v", w.Failures())
+
+		before, renewed := podUIDs(ctx, r.Name), issue()
+		edit(ctx, certificate, func(s *corev1.Secret) { s.Data = renewed })
+		leaf, _ := pem.Decode(renewed["tls.crt"])
+		Eventually(presented).WithContext(ctx).WithArguments(r.Name, renewed["ca.crt"]).Should(Equal(leaf.Bytes))
+		eventually(ctx, r, commonv1.ConditionCertificatesInSync, metav1.ConditionTrue)
+		for failure := range w.Failures() { // a busy machine is late; nobody is turned away
+			Expect(failure).To(HaveSuffix("i/o timeout"))
+		}
+		stop()
+		<-done
+		Expect(podUIDs(ctx, r.Name)).To(Equal(before))
+	})
+})
+
+// trusting those whom the authorities vouch for as this Service.
+func trusting(authorities []byte, service string) *tls.Config {
+	roots := x509.NewCertPool()
+	roots.AppendCertsFromPEM(authorities)
+	return &tls.Config{MinVersion: tls.VersionTLS12, RootCAs: roots, ServerName: service + "." + namespace + ".svc"}
+}
+
+// presented is the certificate that a new connection to the Service is shown.
+func presented(ctx context.Context, service string, authorities []byte) ([]byte, error) {
+	conn, err := network.Dial(ctx, traffic.Service{Namespace: namespace, Name: service, Port: redisPort})
+	if err != nil {
+		return nil, err
+	}
+	over := tls.Client(conn, trusting(authorities, service))
+	defer over.Close() //nolint:errcheck // enough was seen
+	if err := over.HandshakeContext(ctx); err != nil {
+		return nil, err
+	}
+	return over.ConnectionState().PeerCertificates[0].Raw, nil
+}
+
+func podUIDs(ctx context.Context, name string) map[string]types.UID {
+	GinkgoHelper()
+	found := map[string]types.UID{}
+	for _, pod := range podsOf(ctx, "redis", name) {
+		found[pod.Name] = pod.UID
+	}
+	return found
+}

@@ -1,0 +1,56 @@
+package fault
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strconv"
+
+	"k8s.io/apimachinery/pkg/types"
+)
+
+// Empty kills a pod's program and takes away all that it keeps in a folder, as
+// a disk does that was replaced.
+func Empty(pod types.UID, program, folder string) error {
+	return spoil(pod, program, folder, func(folder string) error {
+		entries, err := os.ReadDir(folder)
+		for _, entry := range entries {
+			err = errors.Join(err, os.RemoveAll(filepath.Join(folder, entry.Name())))
+		}
+		return err
+	})
+}
+
+// CutShort kills a pod's program and takes the last bytes off the one file that
+// matches the pattern, as a power failure does.
+func CutShort(pod types.UID, program, pattern string, bytes int64) error {
+	return spoil(pod, program, filepath.Dir(pattern), func(folder string) error {
+		files, err := filepath.Glob(filepath.Join(folder, filepath.Base(pattern)))
+		if err != nil {
+			return err
+		}
+		if len(files) != 1 {
+			return fmt.Errorf("%d files match %s", len(files), pattern)
+		}
+		file, err := os.Stat(files[0])
+		if err != nil {
+			return err
+		}
+		return os.Truncate(files[0], max(0, file.Size()-bytes))
+	})
+}
+
+// spoil does it to a program that is stopped before and killed after, so that
+// it can neither notice nor write again.
+func spoil(pod types.UID, program, folder string, how func(folder string) error) error {
+	if _, err := Hang(pod, program); err != nil {
+		return err
+	}
+	all, err := processes(pod, program)
+	if err == nil {
+		// What the program sees at its root, mounts included.
+		err = how(filepath.Join("/proc", strconv.Itoa(all[0]), "root", folder))
+	}
+	return errors.Join(err, Kill(pod, program))
+}

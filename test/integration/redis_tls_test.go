@@ -1,0 +1,116 @@
+package integration
+
+import (
+	"context"
+	"maps"
+
+	. "github.com/onsi/ginkgo/v2"
+	. "github.com/onsi/gomega"
+	appsv1 "k8s.io/api/apps/v1"
+	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	cachev1alpha1 "github.com/mainstay-operator/mainstay-operator/api/cache/v1alpha1"
+	commonv1 "github.com/mainstay-operator/mainstay-operator/api/common/v1"
+	"github.com/mainstay-operator/mainstay-operator/test/factory"
+)
+
+var _ = Describe("Redis' certificate", func() {
+	var (
+		namespace string
+		obj       *cachev1alpha1.Redis
+	)
+	read := func(ctx context.Context, name string) (*corev1.Secret, error) {
+		found := &corev1.Secret{}
+		return found, admin.Get(ctx, client.ObjectKey{Namespace: namespace, Name: name}, found)
+	}
+	published := func(ctx context.Context) string {
+		found, err := read(ctx, "a-certificates")
+		if err != nil {
+			return err.Error()
+		}
+		return string(found.Data["version"])
+	}
+	// give the Secret that the object names this content, or none.
+	give := func(ctx context.Context, data map[string][]byte) {
+		GinkgoHelper()
+		chosen := &corev1.Secret{ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: "chosen"}, Data: data}
+		Expect(client.IgnoreNotFound(admin.Delete(ctx, &corev1.Secret{ObjectMeta: chosen.ObjectMeta}))).To(Succeed())
+		if data != nil {
+			Expect(admin.Create(ctx, chosen)).To(Succeed())
+		}
+	}
+	says := func(ctx context.Context, kind, words string) {
+		GinkgoHelper()
+		Eventually(func(g Gomega) {
+			seen, err := live(ctx, obj)
+			g.Expect(err).NotTo(HaveOccurred())
+			c := conditionOf(seen, kind)
+			g.Expect(c).NotTo(BeNil())
+			g.Expect(string(c.Status) + " " + c.Reason + ": " + c.Message).To(ContainSubstring(words))
+		}).WithContext(ctx).Should(Succeed())
+	}
+
+	BeforeEach(func(ctx SpecContext) {
+		namespace = kind{level: "restricted"}.place(ctx)
+		operate(namespace)
+		obj = factory.Redis("a").TLS("chosen", cachev1alpha1.RedisClientAuthRequired).Build()
+		obj.Namespace = namespace
+	})
+
+	It("is awaited, and nothing starts without a good one", func(ctx SpecContext) {
+		Expect(admin.Create(ctx, obj)).To(Succeed())
+		says(ctx, commonv1.ConditionReady, `False InvalidSpec: tls.secretName: there is no Secret "chosen"`)
+		give(ctx, map[string][]byte{"tls.crt": []byte("words")})
+		says(ctx, commonv1.ConditionReady, `tls.secretName: Secret "chosen" has no key "tls.key"`)
+		give(ctx, certifier.Issue("elsewhere.svc"))
+		says(ctx, commonv1.ConditionDegraded, "True InvalidSpec: tls.secretName: Secret \"chosen\": the certificate does not name a."+namespace+".svc")
+		says(ctx, commonv1.ConditionCertificatesInSync, "False SecretUnusable: tls.secretName")
+		Expect(apierrors.IsNotFound(admin.Get(ctx, client.ObjectKeyFromObject(obj), &appsv1.StatefulSet{}))).To(BeTrue())
+
+		give(ctx, certifier.Issue("a."+namespace+".svc"))
+		Eventually(func() error {
+			return admin.Get(ctx, client.ObjectKeyFromObject(obj), &appsv1.StatefulSet{})
+		}).WithContext(ctx).Should(Succeed())
+	})
+
+	It("stays the last good one while the Secret is of no use", func(ctx SpecContext) {
+		good := certifier.Issue("a." + namespace + ".svc")
+		give(ctx, good)
+		Expect(admin.Create(ctx, obj)).To(Succeed())
+		says(ctx, commonv1.ConditionCertificatesInSync, "False Reloading") // there are no servers to load it
+		before := published(ctx)
+		Expect(before).To(HaveLen(16))
+
+		for words, data := range map[string]map[string][]byte{
+			"there is no Secret":                nil,
+			"has no key \"ca.crt\"":             without(good, "ca.crt"),
+			"are not a certificate and its key": with(good, "tls.key", certifier.Issue("a." + namespace + ".svc")["tls.key"]),
+		} {
+			give(ctx, data)
+			says(ctx, commonv1.ConditionCertificatesInSync, words)
+			says(ctx, commonv1.ConditionDegraded, "True SecretUnusable: tls.secretName")
+			Expect(published(ctx)).To(Equal(before))
+		}
+		Expect(client.IgnoreNotFound(admin.Delete(ctx, &corev1.Secret{ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: "a-certificates"}}))).To(Succeed())
+		Eventually(published).WithContext(ctx).Should(Equal(before), "what the servers use was lost with ours")
+
+		give(ctx, good)
+		says(ctx, commonv1.ConditionDegraded, "False")
+		says(ctx, commonv1.ConditionCertificatesInSync, "False Reloading")
+	})
+})
+
+func without(data map[string][]byte, key string) map[string][]byte {
+	less := maps.Clone(data)
+	delete(less, key)
+	return less
+}
+
+func with(data map[string][]byte, key string, value []byte) map[string][]byte {
+	other := maps.Clone(data)
+	other[key] = value
+	return other
+}
