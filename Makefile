@@ -22,7 +22,7 @@ endef
 .DEFAULT_GOAL := help
 .PHONY: help
 help: ## Show this help.
-	@awk 'BEGIN {FS = ":.*## "} /^##@/ {printf "\n%s\n", substr($$0, 5)} /^[a-z0-9-]+:.*## / {printf "  %-14s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
+	@awk 'BEGIN {FS = ":.*## "} /^##@/ {printf "\n%s\n", substr($$0, 5)} /^[a-z0-9-]+:.*## / {printf "  %-16s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
 
 ##@ Try it
 .PHONY: demo demo-down
@@ -33,7 +33,7 @@ demo-down: ## Take the demo and its cluster away.
 	go run ./hack/demo down
 
 ##@ Develop
-.PHONY: generate manifests fmt vet lint tidy verify test e2e build run
+.PHONY: generate manifests fmt vet lint tidy verify test mutants e2e failover-report build run
 generate: $(BIN)/controller-gen ## Generate deep copies.
 	controller-gen object:headerFile=hack/boilerplate.go.txt paths=./api/...
 
@@ -59,10 +59,17 @@ verify: generate manifests fmt tidy lint ## Fail when anything generated, format
 test: ## Run the unit and integration tests.
 	@command -v redis-server >/dev/null || { apt-get update -qq && RUNLEVEL=1 apt-get install -y -qq --no-install-recommends redis-server; }
 	go run ./hack/cluster assets
-	KUBEBUILDER_ASSETS=$(BIN) go test $$(go list ./... | grep -v /test/e2e)
+	KUBEBUILDER_ASSETS=$(BIN) go test -timeout 20m $$(go list ./... | grep -v -e /test/e2e -e /test/mutants)
+
+mutants: ## Plant known faults into Redis' controller: the tests must find each.
+	go test ./test/mutants -v -count=1 -parallel 2 -timeout 20m
 
 e2e: cluster-up deploy ## Run the end-to-end tests on real pods.
 	go test ./test/e2e -v -count=1 -timeout 30m -ginkgo.no-color
+
+failover-report: cluster-up deploy ## Break Redis in every way and tell what users notice (LONG=1 REPORT=file FOCUS=rows).
+	LONG=$(LONG) REPORT=$(abspath $(REPORT)) \
+	  go test ./test/e2e/redis -v -count=1 -timeout $(if $(LONG),4h -ginkgo.timeout=4h,15m) -ginkgo.no-color $(if $(FOCUS),-ginkgo.focus "$(FOCUS)")
 
 build: ## Build the manager.
 	go build -trimpath -ldflags="-s -w" -o $(BIN)/manager .
