@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"maps"
+	"os"
 	"slices"
 	"strconv"
 	"sync"
@@ -19,6 +20,9 @@ const (
 	// writeLimit of one write with its confirmation; whatever takes longer counts
 	// as failed, though it may have been written.
 	writeLimit = 250 * time.Millisecond
+
+	// Late is the failure of a write that took longer: a busy machine has it too.
+	Late = "no answer in time"
 )
 
 // quiet drops the client library's own log: a writer counts its failures.
@@ -111,9 +115,13 @@ func (w *Writer) succeed(n int) {
 }
 
 func (w *Writer) note(err error) {
+	words := err.Error()
+	if errors.Is(err, context.DeadlineExceeded) || errors.Is(err, os.ErrDeadlineExceeded) {
+		words = Late
+	}
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	w.failures[err.Error()]++
+	w.failures[words]++
 }
 
 // Written is how many writes have succeeded so far.
