@@ -34,6 +34,9 @@ var _ = Describe("Redis over TLS", func() {
 		eventuallyReady(ctx, r)
 		eventually(ctx, r, commonv1.ConditionCertificatesInSync, metav1.ConditionTrue)
 
+		// kube-proxy takes up to a second to open the Service.
+		Eventually(presented).WithContext(ctx).WithArguments(r.Name, certificate.Data["ca.crt"]).ShouldNot(BeEmpty())
+
 		run, stop := context.WithCancel(context.WithoutCancel(ctx))
 		DeferCleanup(stop)
 		w := fault.NewWriter("key-", redisClients(ctx, r, r.Name))
