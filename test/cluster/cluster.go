@@ -7,6 +7,8 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"path/filepath"
+	"strconv"
 	"strings"
 
 	appsv1 "k8s.io/api/apps/v1"
@@ -37,6 +39,19 @@ const (
 
 // Local tells whether this is the cluster of hack/cluster, whose node is this machine.
 func Local() bool { return os.Getenv("CLUSTER") != "existing" }
+
+// APIServer is the process of hack/cluster's API server.
+func APIServer() (pid int, err error) {
+	root, err := Root()
+	if err != nil {
+		return 0, err
+	}
+	text, err := os.ReadFile(filepath.Join(root, ".cluster", "run", "kube-apiserver.pid"))
+	if err != nil {
+		return 0, err
+	}
+	return strconv.Atoi(strings.TrimSpace(string(text)))
+}
 
 // Connect gives an administrator's client without a cache, and what it is made
 // of. KUBECONFIG must name a cluster that the operator is deployed on.

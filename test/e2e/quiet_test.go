@@ -1,13 +1,17 @@
 package e2e
 
 import (
+	"context"
 	"path/filepath"
 	"time"
 
 	. "github.com/onsi/ginkgo/v2"
 	. "github.com/onsi/gomega"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
+	cachev1alpha1 "github.com/mainstay-operator/mainstay-operator/api/cache/v1alpha1"
 	"github.com/mainstay-operator/mainstay-operator/test/audit"
+	"github.com/mainstay-operator/mainstay-operator/test/fault"
 )
 
 const (
@@ -16,6 +20,8 @@ const (
 	// waking is how long a new leader is watched reading what there is: it has
 	// looked at every object once long before.
 	waking = 20 * time.Second
+	// enoughWrites in that time, on the slowest of machines.
+	enoughWrites = 1000
 )
 
 // auditLog is the API server's, on the cluster of hack/cluster.
@@ -57,8 +63,16 @@ var _ = Describe("The operator", Label(faults), func() {
 			g.Consistently(since(mark, busy)).WithTimeout(5 * time.Second).WithPolling(time.Second).Should(BeEmpty())
 		}).WithContext(ctx).Should(Succeed())
 
-		By("resting")
+		By("resting, while an application writes")
+		written := &cachev1alpha1.Redis{ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: "sample-redis"}}
+		refresh(ctx, written)
+		w := fault.NewWriter("key-", redisClients(ctx, written, written.Name))
+		run, stop := context.WithCancel(context.WithoutCancel(ctx))
+		DeferCleanup(stop)
+		go func() { defer GinkgoRecover(); w.Run(run) }()
 		Consistently(since(now(), busy)).WithContext(ctx).WithTimeout(resting).WithPolling(5 * time.Second).Should(BeEmpty())
+		stop()
+		Expect(w.Written()).To(BeNumerically(">", enoughWrites))
 
 		By("restarting the operator")
 		mark := now()

@@ -30,6 +30,14 @@ func Hang(pod types.UID, program string) (mend func() error, err error) {
 	}, nil
 }
 
+// HangProcess stops a process of this node that is in no pod.
+func HangProcess(pid int) (mend func() error, err error) {
+	if err := syscall.Kill(pid, syscall.SIGSTOP); err != nil {
+		return nil, fmt.Errorf("stopping %d: %w", pid, err)
+	}
+	return func() error { return syscall.Kill(pid, syscall.SIGCONT) }, nil
+}
+
 // errNone is told of a pod that runs no such program on this node.
 var errNone = errors.New("no such process")
 

@@ -42,7 +42,7 @@ var _ = Describe("A Redis under a writer loses no confirmed write, never has two
 				suffer(ctx, f, min(sitting, f.runs-done), row)
 			}
 			row.Failed = false
-		}, SpecTimeout(4*time.Minute+time.Duration(f.runs)*90*time.Second))
+		}, SpecTimeout(4*time.Minute+time.Duration(f.runs)*(90*time.Second+f.lasts)))
 	}
 })
 
@@ -109,6 +109,9 @@ func (s *set) suffer(ctx context.Context, f faultRow, n int) fault.Run {
 	written := s.confirming.Written()
 	Eventually(s.healed).WithContext(ctx).WithArguments(due, written+enoughWrites).Should(Succeed())
 
+	if !f.moves {
+		Expect(s.Status.Epoch).To(Equal(epoch), "another master for nothing")
+	}
 	crowded, err := s.endpoints.Crowded()
 	Expect(err).NotTo(HaveOccurred())
 	Expect(crowded).To(BeEmpty(), "more than one endpoint")
