@@ -1,7 +1,6 @@
 package e2e
 
 import (
-	"context"
 	"path/filepath"
 	"time"
 
@@ -11,7 +10,6 @@ import (
 
 	cachev1alpha1 "github.com/mainstay-operator/mainstay-operator/api/cache/v1alpha1"
 	"github.com/mainstay-operator/mainstay-operator/test/audit"
-	"github.com/mainstay-operator/mainstay-operator/test/fault"
 )
 
 const (
@@ -66,12 +64,8 @@ var _ = Describe("The operator", Label(faults), func() {
 		By("resting, while an application writes")
 		written := &cachev1alpha1.Redis{ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: "sample-redis"}}
 		refresh(ctx, written)
-		w := fault.NewWriter("key-", redisClients(ctx, written, written.Name))
-		run, stop := context.WithCancel(context.WithoutCancel(ctx))
-		DeferCleanup(stop)
-		go func() { defer GinkgoRecover(); w.Run(run) }()
+		w := writing(ctx, written)
 		Consistently(since(now(), busy)).WithContext(ctx).WithTimeout(resting).WithPolling(5 * time.Second).Should(BeEmpty())
-		stop()
 		Expect(w.Written()).To(BeNumerically(">", enoughWrites))
 
 		By("restarting the operator")

@@ -11,6 +11,7 @@ import (
 
 	cachev1alpha1 "github.com/mainstay-operator/mainstay-operator/api/cache/v1alpha1"
 	"github.com/mainstay-operator/mainstay-operator/test/factory"
+	"github.com/mainstay-operator/mainstay-operator/test/fault"
 	"github.com/mainstay-operator/mainstay-operator/test/traffic"
 )
 
@@ -39,6 +40,27 @@ var _ = Describe("Redis", func() {
 		Expect(master.Info(ctx, "server").Result()).To(ContainSubstring("valkey_version:" + r.Status.Nodes[0].Version))
 	})
 })
+
+// writing is an application that writes through the Service until the spec ends.
+func writing(ctx context.Context, r *cachev1alpha1.Redis) *fault.Writer {
+	GinkgoHelper()
+	// kube-proxy takes up to a second to open the Service.
+	first := redisClient(ctx, r, r.Name)
+	Eventually(func() error { return first.Ping(ctx).Err() }).WithContext(ctx).Should(Succeed())
+	run, stop := context.WithCancel(context.WithoutCancel(ctx))
+	w, done := fault.NewWriter("key-", redisClients(ctx, r, r.Name)), make(chan struct{})
+	go func() { defer close(done); defer GinkgoRecover(); w.Run(run) }()
+	DeferCleanup(func() { stop(); <-done })
+	Eventually(w.Written).WithContext(ctx).Should(BeNumerically(">", 50), "%v", w.Failures())
+	return w
+}
+
+// refusals are a writer's failures, but for what was merely late.
+func refusals(w *fault.Writer) map[string]int {
+	failures := w.Failures()
+	delete(failures, fault.Late)
+	return failures
+}
 
 // redisClient is an application's, through a Service.
 func redisClient(ctx context.Context, r *cachev1alpha1.Redis, service string) *redis.Client {

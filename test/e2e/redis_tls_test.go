@@ -15,7 +15,6 @@ import (
 	commonv1 "github.com/mainstay-operator/mainstay-operator/api/common/v1"
 	"github.com/mainstay-operator/mainstay-operator/test/authority"
 	"github.com/mainstay-operator/mainstay-operator/test/factory"
-	"github.com/mainstay-operator/mainstay-operator/test/fault"
 	"github.com/mainstay-operator/mainstay-operator/test/traffic"
 )
 
@@ -34,26 +33,13 @@ var _ = Describe("Redis over TLS", func() {
 		eventuallyReady(ctx, r)
 		eventually(ctx, r, commonv1.ConditionCertificatesInSync, metav1.ConditionTrue)
 
-		// kube-proxy takes up to a second to open the Service.
-		Eventually(presented).WithContext(ctx).WithArguments(r.Name, certificate.Data["ca.crt"]).ShouldNot(BeEmpty())
-
-		run, stop := context.WithCancel(context.WithoutCancel(ctx))
-		DeferCleanup(stop)
-		w := fault.NewWriter("key-", redisClients(ctx, r, r.Name))
-		done := make(chan struct{})
-		go func() { defer close(done); defer GinkgoRecover(); w.Run(run) }()
-		Eventually(w.Written).WithContext(ctx).Should(BeNumerically(">", 50), "%v", w.Failures())
-
+		w := writing(ctx, r)
 		before, renewed := podUIDs(ctx, r.Name), issue()
 		edit(ctx, certificate, func(s *corev1.Secret) { s.Data = renewed })
 		leaf, _ := pem.Decode(renewed["tls.crt"])
 		Eventually(presented).WithContext(ctx).WithArguments(r.Name, renewed["ca.crt"]).Should(Equal(leaf.Bytes))
 		eventually(ctx, r, commonv1.ConditionCertificatesInSync, metav1.ConditionTrue)
-		failures := w.Failures()
-		delete(failures, fault.Late)
-		Expect(failures).To(BeEmpty(), "nobody is turned away")
-		stop()
-		<-done
+		Expect(refusals(w)).To(BeEmpty())
 		Expect(podUIDs(ctx, r.Name)).To(Equal(before))
 	})
 })
