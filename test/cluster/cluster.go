@@ -50,7 +50,8 @@ func APIServer() (pid int, err error) {
 	if err != nil {
 		return 0, err
 	}
-	return strconv.Atoi(strings.TrimSpace(string(text)))
+	first, _, _ := strings.Cut(string(text), " ") // what tells it from another of that number follows
+	return strconv.Atoi(strings.TrimSpace(first))
 }
 
 // Connect gives an administrator's client without a cache, and what it is made
