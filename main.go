@@ -59,7 +59,8 @@ func run() error {
 		metrics.FilterProvider = filters.WithAuthenticationAndAuthorization
 	}
 	lease, renew, retry := leaseDuration, renewDeadline, retryPeriod
-	mgr, err := ctrl.NewManager(ctrl.GetConfigOrDie(), ctrl.Options{
+	config := ctrl.GetConfigOrDie()
+	options := ctrl.Options{
 		Scheme:                        scheme,
 		Cache:                         controllers.CacheOptions(watchedNamespaces()),
 		Metrics:                       metrics,
@@ -70,15 +71,19 @@ func run() error {
 		LeaseDuration:                 &lease,
 		RenewDeadline:                 &renew,
 		RetryPeriod:                   &retry,
-	})
+	}
+	kinds := controllers.Options{Images: controllers.ImagesFromEnv(), Namespaces: watchedNamespaces()}
+	if *leaderElect {
+		held := controllers.NewLease(renewDeadline)
+		options.LeaderElectionConfig, options.NewClient, kinds.Leads = held.Electing(config), held.NewClient, held.Held
+	}
+	mgr, err := ctrl.NewManager(config, options)
 	if err != nil {
 		return fmt.Errorf("making the manager: %w", err)
 	}
 
 	ctx := ctrl.SetupSignalHandler()
-	if err := controllers.SetupAll(ctx, mgr, controllers.Options{
-		Images: controllers.ImagesFromEnv(), Namespaces: watchedNamespaces(),
-	}); err != nil {
+	if err := controllers.SetupAll(ctx, mgr, kinds); err != nil {
 		return err
 	}
 	if err := mgr.AddHealthzCheck("healthz", healthz.Ping); err != nil {

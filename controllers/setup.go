@@ -24,6 +24,8 @@ type Options struct {
 	Images Images
 	// Namespaces that the operator looks after; none means all.
 	Namespaces []string
+	// Leads is false once another manager may lead; nil when there is no other.
+	Leads func() bool
 }
 
 // Images are the operator's default operand images.
@@ -52,21 +54,20 @@ func SetupAll(ctx context.Context, mgr ctrl.Manager, o Options) error {
 	if err != nil {
 		return err
 	}
+	converger := func(name string) converge.Converger {
+		return converge.Converger{Client: mgr.GetClient(), Live: mgr.GetAPIReader(), Leads: o.Leads, Events: mgr.GetEventRecorder(name)}
+	}
 	secrets := converge.Secrets{Versions: versions, Live: mgr.GetAPIReader()}
 	for kind, reconciler := range map[string]interface{ SetupWithManager(ctrl.Manager) error }{
-		"Memcached": &memcached.Reconciler{Converger: converger(mgr, "memcached"), DefaultImage: o.Images.Memcached},
-		"Activity":  &activity.Reconciler{Converger: converger(mgr, "activity"), DefaultImage: o.Images.Activity},
-		"Redis": &redis.Reconciler{Converger: converger(mgr, "redis"), Secrets: secrets, DefaultImages: map[cachev1alpha1.RedisFlavor]string{
+		"Memcached": &memcached.Reconciler{Converger: converger("memcached"), DefaultImage: o.Images.Memcached},
+		"Activity":  &activity.Reconciler{Converger: converger("activity"), DefaultImage: o.Images.Activity},
+		"Redis": &redis.Reconciler{Converger: converger("redis"), Secrets: secrets, DefaultImages: map[cachev1alpha1.RedisFlavor]string{
 			cachev1alpha1.FlavorRedis: o.Images.Redis, cachev1alpha1.FlavorValkey: o.Images.Valkey}},
-		"EasyService": &easyservice.Reconciler{Converger: converger(mgr, "easyservice")},
+		"EasyService": &easyservice.Reconciler{Converger: converger("easyservice")},
 	} {
 		if err := reconciler.SetupWithManager(mgr); err != nil {
 			return fmt.Errorf("setting up %s: %w", kind, err)
 		}
 	}
 	return nil
-}
-
-func converger(mgr ctrl.Manager, name string) converge.Converger {
-	return converge.Converger{Client: mgr.GetClient(), Live: mgr.GetAPIReader(), Events: mgr.GetEventRecorder(name)}
 }

@@ -20,17 +20,9 @@ import (
 // patience with a replica that must reach an offset, in one act.
 const patience = 500 * time.Millisecond
 
-// actLimit of a whole act. It is shorter than the time between a leader's giving
-// up and another's beginning (the lease's duration less its renew deadline, 5 s):
-// a process that was stopped in the middle of an act and wakes finds it over,
-// before it sends a command that belongs to another by now.
-const actLimit = 3 * time.Second
-
 // act performs one step. What a failover must know is saved before the command
 // that makes it true.
 func (r *Reconciler) act(ctx context.Context, redis *cachev1alpha1.Redis, f *fleet, s step, save converge.Save) error {
-	ctx, done := context.WithTimeout(ctx, actLimit)
-	defer done()
 	switch s.do {
 	case fence:
 		return each(s.nodes, func(name string) error { return f.servers[name].Fence(ctx) })

@@ -95,7 +95,7 @@ func (r *Reconciler) story(ctx context.Context, redis *cachev1alpha1.Redis, save
 		if next.do != fence {
 			break
 		}
-		if err := r.act(ctx, redis, f, next, save); err != nil {
+		if err := r.perform(ctx, redis, f, next, save); err != nil {
 			return ctrl.Result{}, fmt.Errorf("%s: %w", next, err)
 		}
 		f.look(ctx)
@@ -104,7 +104,7 @@ func (r *Reconciler) story(ctx context.Context, redis *cachev1alpha1.Redis, save
 	if next.changes() {
 		log.FromContext(ctx).Info("step", "do", next.do, "nodes", next.nodes, "why", next.why, "evidence", next.evidence)
 	}
-	if err := r.act(ctx, redis, f, next, save); err != nil {
+	if err := r.perform(ctx, redis, f, next, save); err != nil {
 		return ctrl.Result{}, fmt.Errorf("%s: %w", next, err)
 	}
 	r.tell(redis, f)

@@ -37,6 +37,9 @@ type Converger struct {
 	client.Client
 	// Live reads from the API server: what another might just have made.
 	Live client.Reader
+	// Leads is false once another process may lead; nil when there is no other. Client
+	// writes nothing then. Whoever commands something else asks first.
+	Leads func() bool
 	// Events records what has happened.
 	Events events.EventRecorder
 	// Owned are the types of children; those no longer desired are pruned.
