@@ -8,6 +8,7 @@ import (
 	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
 	policyv1 "k8s.io/api/policy/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	ctrl "sigs.k8s.io/controller-runtime"
 	ctrlclient "sigs.k8s.io/controller-runtime/pkg/client"
 
@@ -71,6 +72,9 @@ func (r *Reconciler) image(ctx context.Context, m *cachev1alpha1.Memcached) (str
 	var set appsv1.StatefulSet
 	if err := r.Get(ctx, ctrlclient.ObjectKeyFromObject(m), &set); ctrlclient.IgnoreNotFound(err) != nil {
 		return "", fmt.Errorf("reading the image that runs: %w", err)
+	}
+	if !metav1.IsControlledBy(&set, m) { // a former one's, or somebody else's
+		return r.DefaultImage, nil
 	}
 	return parts.RunningImage(set.Spec.Template.Spec.Containers, kind, r.DefaultImage), nil
 }

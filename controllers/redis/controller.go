@@ -184,6 +184,9 @@ func (r *Reconciler) workload(ctx context.Context, redis *cachev1alpha1.Redis) (
 	if err := r.Get(ctx, ctrlclient.ObjectKeyFromObject(redis), set); ctrlclient.IgnoreNotFound(err) != nil {
 		return nil, nil, fmt.Errorf("reading the StatefulSet: %w", err)
 	}
+	if !metav1.IsControlledBy(set, redis) { // a former one's, or somebody else's
+		set = &appsv1.StatefulSet{}
+	}
 	all, err := r.Pods(ctx, redis, kind)
 	var own []corev1.Pod
 	for _, pod := range all {

@@ -14,6 +14,7 @@ import (
 	"k8s.io/utils/ptr"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
+	cachev1alpha1 "github.com/mainstay-operator/mainstay-operator/api/cache/v1alpha1"
 	egov1 "github.com/mainstay-operator/mainstay-operator/api/ego/v1"
 	"github.com/mainstay-operator/mainstay-operator/test/factory"
 	"github.com/mainstay-operator/mainstay-operator/test/samples"
@@ -63,6 +64,10 @@ var _ = Describe("Every kind", func() {
 	It("starts afresh when it is deleted and made again under the same name", func(ctx SpecContext) {
 		all := applySamples(ctx)
 		eventuallyArrived(ctx, all)
+		// Whose last pod is not the first of the next: it takes its grace, nobody is left
+		// to take over from it.
+		kubectl(ctx, "annotate", "redis/sample-redis", cachev1alpha1.RedisSwitchover+"=sample-redis-1")
+		Eventually(kubectl).WithArguments(ctx, "get", "redis/sample-redis", "-o", "jsonpath={.status.master}").Should(Equal("sample-redis-1"))
 		former := map[types.UID]bool{}
 		for _, obj := range all {
 			former[obj.GetUID()] = true

@@ -28,9 +28,7 @@ const (
 	// faults labels specs that need the cluster of hack/cluster: its audit log,
 	// its node's processes or network.
 	faults = "faults"
-	// patience is how long a change may take to come about, images at hand. A
-	// StatefulSet of a former one's name waits for its last pod, and backs off
-	// for as long again.
+	// patience is how long a change may take to come about, images at hand.
 	patience = 2 * time.Minute
 	// namespaceLabel marks the namespaces that specs have made.
 	namespaceLabel = "mainstay-e2e"

@@ -67,6 +67,8 @@ const (
 	ReasonRefused = "RefusedByServer"
 	// ReasonRetrying : a call failed and is tried again.
 	ReasonRetrying = "Retrying"
+	// ReasonWaiting : something must end by itself first; the message says what.
+	ReasonWaiting = "Waiting"
 	// ReasonPaused : spec.paused is true.
 	ReasonPaused = "SpecPaused"
 	// ReasonNotPaused : spec.paused is false.

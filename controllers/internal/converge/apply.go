@@ -45,12 +45,18 @@ func Find[T client.Object](observed Observed, kind, name string) (T, bool) {
 func place(kind, name string) string { return kind + "/" + name }
 
 // Converge makes the children be as desired and removes owned ones that no
-// longer are. All are tried; errors are joined.
+// longer are. All are tried; errors are joined. No workload is made before what
+// its pods start with, which stands before it.
 func (c *Converger) Converge(ctx context.Context, owner Object, children ...Child) (Observed, error) {
 	observed := Observed{}
 	errs := make([]error, 0, len(children)+1)
+	apply := c.apply
 	for _, child := range children {
-		errs = append(errs, c.visit(ctx, owner, child, observed, c.apply))
+		err := c.visit(ctx, owner, child, observed, apply)
+		if err != nil && mounted(*child.GetKind()) {
+			apply = c.upkeep
+		}
+		errs = append(errs, err)
 	}
 	errs = append(errs, c.prune(ctx, owner, children))
 	return observed, errors.Join(errs...)
@@ -159,6 +165,11 @@ func (c *Converger) apply(ctx context.Context, owner Object, want *unstructured.
 			if same, err := unchanged(want, live); same || err != nil {
 				return live, err
 			}
+		}
+	}
+	if live == nil && want.GetKind() == "StatefulSet" {
+		if err := c.vacated(ctx, want); err != nil {
+			return nil, err
 		}
 	}
 	applied, err := c.send(ctx, owner, want, live)

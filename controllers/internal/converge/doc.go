@@ -12,7 +12,8 @@
 //
 //   - a conflict is quiet, the pass runs again soon;
 //   - the user's mistake (Invalid) is a condition naming the field and is not retried;
-//   - waiting is no error but a ctrl.Result with RequeueAfter;
+//   - waiting is no error but a ctrl.Result with RequeueAfter; a child that cannot be
+//     made yet is a condition, and looked at again each second;
 //   - everything else is wrapped, reported and backed off.
 //
 // A story that must write its intention down before it acts calls Save, which
@@ -23,7 +24,8 @@
 // the fields that the kind set. A request is sent only when the child does not
 // hold what is desired, so nothing is sent at rest and nothing after a restart.
 // Objects that this very owner does not control are never touched, neither by
-// apply nor by prune.
+// apply nor by prune. A workload is made when what its pods mount stands, and when
+// no pod of a former one has their names any more.
 //
 // The cache may lag behind our own writes. An object older than our last write
 // of it is not acted on: the event of that write brings the pass back.

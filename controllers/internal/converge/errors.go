@@ -60,6 +60,8 @@ func problem(err error) *conditions.Problem {
 		return &conditions.Problem{Reason: commonv1.ReasonNameConflict, Message: foreign.text, NeedsHuman: true}
 	case apierrors.IsInvalid(err), apierrors.IsForbidden(err), apierrors.IsBadRequest(err):
 		return &conditions.Problem{Reason: commonv1.ReasonRefused, Message: err.Error(), NeedsHuman: true}
+	case every(err, temporary):
+		return &conditions.Problem{Reason: commonv1.ReasonWaiting, Message: err.Error()}
 	default:
 		return &conditions.Problem{Reason: commonv1.ReasonRetrying, Message: ephemeral.ReplaceAllString(err.Error(), "")}
 	}
@@ -75,6 +77,8 @@ func fate(result ctrl.Result, err error) (ctrl.Result, error) {
 		return ctrl.Result{}, nil // the namespace's end takes the object along
 	case every(err, passing):
 		return ctrl.Result{RequeueAfter: again}, nil
+	case every(err, temporary):
+		return ctrl.Result{RequeueAfter: recheck}, nil
 	case every(err, mistaken):
 		return ctrl.Result{}, reconcile.TerminalError(err)
 	default:
@@ -87,6 +91,9 @@ func terminating(err error) bool {
 }
 
 func passing(err error) bool { return apierrors.IsConflict(err) || terminating(err) }
+
+// temporary is what ends by itself.
+func temporary(err error) bool { return passing(err) || awaited(err) }
 
 func mistaken(err error) bool {
 	var wrong *mistake

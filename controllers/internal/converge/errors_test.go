@@ -25,7 +25,8 @@ func TestFate(t *testing.T) {
 	mine := Invalid("spec.image", "%q is none", "a b")
 	foreign := NotOurs("Service", &corev1.Service{ObjectMeta: metav1.ObjectMeta{Name: "a"}})
 
-	const quiet, soon, terminal, backedOff = "quiet", "soon", "terminal", "backed off"
+	former := fmt.Errorf("applying: %w", &pending{"pod \"a-0\" must end first"})
+	const quiet, soon, later, terminal, backedOff = "quiet", "soon", "later", "terminal", "backed off"
 	for _, c := range []struct {
 		reason string
 		err    error
@@ -41,6 +42,9 @@ func TestFate(t *testing.T) {
 		{"the namespace goes", ending, quiet, ""},
 		{"the namespace goes in the middle of a race", errors.Join(ending, conflict), soon, ""},
 		{"the namespace goes, and a failure", errors.Join(ending, internal), backedOff, ""},
+		{"what must end first", former, later, commonv1.ReasonWaiting},
+		{"what must end first, in a race", errors.Join(former, conflict), later, commonv1.ReasonWaiting},
+		{"what must end first, beside a failure", errors.Join(former, internal), backedOff, commonv1.ReasonRetrying},
 		{"the user's mistake", mine, terminal, commonv1.ReasonInvalid},
 		{"the user's mistake, wrapped", fmt.Errorf("planning: %w", mine), terminal, commonv1.ReasonInvalid},
 		{"the user's mistake beside a failure that time mends", errors.Join(internal, mine), backedOff, commonv1.ReasonInvalid},
@@ -57,6 +61,8 @@ func TestFate(t *testing.T) {
 				got = terminal
 			case err != nil:
 				got = backedOff
+			case result.RequeueAfter == recheck:
+				got = later
 			case result.RequeueAfter > 0:
 				got = soon
 			}
