@@ -124,6 +124,9 @@ func (r *Reconciler) intend(ctx context.Context, redis *cachev1alpha1.Redis, f *
 		Epoch: redis.Status.Epoch, From: redis.Status.Master, To: s.nodes[0],
 		Reason: s.why, Evidence: s.evidence, Unsafe: s.unsafe, DetectedAt: *r.now(),
 	}
+	if rep := redis.Status.Replication; rep != nil {
+		redis.Status.LastFailover.FromPodUID = rep.Master.PodUID
+	}
 	if s.do == promote { // until then nobody takes writes
 		noMaster(redis, s.nodes[0]+" is becoming master")
 	}

@@ -11,6 +11,8 @@ import (
 	ctrlclient "sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/mainstay-operator/mainstay-operator/controllers/internal/parts"
+
+	cachev1alpha1 "github.com/mainstay-operator/mainstay-operator/api/cache/v1alpha1"
 )
 
 func podMadeBy(set types.UID) *corev1.Pod {
@@ -42,7 +44,10 @@ func TestPodsTellWhatAMissingStatefulSetWas(t *testing.T) {
 }
 
 func TestPodsOfAnEarlierStatefulSet(t *testing.T) {
-	set := &appsv1.StatefulSet{ObjectMeta: metav1.ObjectMeta{Namespace: "n", Name: "a", UID: "new"}}
+	_, redis := archive(t)
+	redis.UID = "redis"
+	set := &appsv1.StatefulSet{ObjectMeta: metav1.ObjectMeta{Namespace: "n", Name: "a", UID: "new", OwnerReferences: []metav1.OwnerReference{
+		*metav1.NewControllerRef(redis, cachev1alpha1.GroupVersion.WithKind("Redis"))}}}
 	for _, c := range []struct {
 		reason string
 		pod    ctrlclient.Object
@@ -54,7 +59,8 @@ func TestPodsOfAnEarlierStatefulSet(t *testing.T) {
 		{"of nobody", podMadeBy(""), false, 1},
 	} {
 		t.Run(c.reason, func(t *testing.T) {
-			r, redis := archive(t, set.DeepCopy(), c.pod)
+			r, _ := archive(t, set.DeepCopy(), c.pod)
+			redis := redis.DeepCopy()
 			if c.known {
 				redis.Status.Replication = healthy(1).Status.Replication
 			}

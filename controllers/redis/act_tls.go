@@ -61,11 +61,11 @@ func awaitCertificate(redis *cachev1alpha1.Redis, problem string) error {
 	return converge.Invalid(tlsField, "%s", problem)
 }
 
-// publish gives what the servers are to load: the next step when all have
-// loaded the last.
+// publish gives what the servers are to load: a renewed certificate at once, the next
+// step towards another authority's when all have loaded the last.
 func (r *Reconciler) publish(redis *cachev1alpha1.Redis, f *fleet) identity {
 	published := f.certificates.published
-	if redis.Spec.TLS != nil && f.loaded() {
+	if redis.Spec.TLS != nil && (f.loaded() || f.certificates.renews()) {
 		published = f.certificates.next(r.clock.Now())
 		r.memory.publish(redis, published)
 	}

@@ -55,6 +55,16 @@ func (c certificates) next(now time.Time) identity {
 	return c.wanted
 }
 
+// renews is true when the same authority vouches for what comes next, and nobody has
+// to learn to trust another: a node that does not answer holds nothing up then, least of
+// all until the certificate expires by which the operator would have to reach it.
+func (c certificates) renews() bool {
+	before, err := parseAll(c.published.certificate)
+	after, alsoErr := parseAll(c.wanted.certificate)
+	return err == nil && alsoErr == nil && len(before) > 0 && len(after) > 0 &&
+		bytes.Equal(c.published.authorities, c.wanted.authorities) && bytes.Equal(before[0].RawIssuer, after[0].RawIssuer)
+}
+
 // due is how soon there is something to say about them; 0 for nothing.
 func (c certificates) due(now time.Time) time.Duration {
 	if c.unread {

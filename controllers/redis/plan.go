@@ -142,7 +142,10 @@ func (s situation) form() step {
 	if newest := s.newest(); len(newest) > 0 { // what there was, was nothing
 		return step{do: promote, nodes: newest[:1], why: "Recovering"}
 	}
-	fresh := s.where(member.answers)
+	fresh := s.where(func(m member) bool { return m.answers() && !m.deleting && s.wanted(m) })
+	if len(fresh) == 0 {
+		return step{do: wait, why: "waiting for a node that stays"}
+	}
 	return step{do: promote, nodes: []string{fresh[0].name}, why: "Forming"}
 }
 
@@ -153,7 +156,7 @@ func (s situation) run(master member) step {
 		return step{do: record, nodes: []string{master.name}, why: "it serves"}
 	}
 	for _, decide := range []func(member) (step, bool){
-		s.lower, s.relieve, s.claim, s.lose, s.gather, s.raise, s.rekey, s.bidFarewell, s.wish, s.shun, s.readmit, s.roll, s.guard, s.reload,
+		s.lower, s.relieve, s.claim, s.lose, s.gather, s.raise, s.rekey, s.bidFarewell, s.wish, s.shun, s.readmit, s.roll, s.reload, s.guard,
 	} {
 		if next, ok := decide(master); ok {
 			return next
@@ -241,7 +244,9 @@ func (s situation) roll(master member) (step, bool) {
 	if len(s.unheard()) > 0 || !s.others(master, func(m member) bool { return m.inSync(master) && !m.deleting }) {
 		return step{}, false
 	}
-	outdated := s.where(func(m member) bool { return m.outdated && !m.deleting && (m.name != master.name || size(s.Redis) == 1) })
+	outdated := s.where(func(m member) bool {
+		return m.outdated && !m.deleting && (m.name != master.name || size(s.Redis) == 1 && !supervised(s.Redis))
+	})
 	if len(outdated) == 0 {
 		return step{}, false
 	}

@@ -87,8 +87,8 @@ func (s situation) failover(evidence string, outlast bool) step {
 	}
 	safe, count := s.safe(heirs)
 	if !safe && !s.allowed() {
-		return step{do: block, why: fmt.Sprintf("%s; %s. Waiting for the missing nodes; to go on without what only they hold, annotate this object with %s=%d",
-			evidence, count, cachev1alpha1.RedisAllowUnsafePromotion, s.Status.Epoch)}
+		return step{do: block, why: fmt.Sprintf("%s; %s. %s",
+			evidence, count, s.permission("Waiting for the missing nodes; to go on without what only they hold"))}
 	}
 	return step{do: promote, nodes: []string{heirs[0].name}, why: "MasterLost", evidence: evidence, unsafe: !safe}
 }
@@ -125,6 +125,11 @@ func (s situation) safe(heirs []member) (bool, string) {
 	return frozen+w > all, fmt.Sprintf("%d of %d members of the sync set are there, %d needed", frozen, all, all-w+1)
 }
 
+// permission is how a human gives it.
+func (s situation) permission(purpose string) string {
+	return fmt.Sprintf("%s, annotate this object with %s=%d", purpose, cachev1alpha1.RedisAllowUnsafePromotion, s.Status.Epoch)
+}
+
 func (s situation) allowed() bool {
 	return s.Annotations[cachev1alpha1.RedisAllowUnsafePromotion] == strconv.FormatInt(s.Status.Epoch, 10)
 }
@@ -139,8 +144,12 @@ func (s situation) recover(evidence string) step {
 		if !ok || m.podUID != p.PodUID || m.stopped || m.Answer != node.Silent && m.Answer != node.Stranger {
 			continue
 		}
+		if !s.allowed() && m.Answer == node.Silent && m.silentFor < silenceLimit(s.Redis) {
+			return step{do: wait, why: fmt.Sprintf("%s; %s does not answer", evidence, p.Name), after: 10 * soon}
+		}
 		if !s.allowed() {
-			return step{do: wait, why: fmt.Sprintf("%s; %s may hold the latest writes and cannot be asked", evidence, p.Name), after: 10 * soon}
+			return step{do: block, after: 10 * soon, why: fmt.Sprintf("%s; %s may hold the latest writes and cannot be asked. %s",
+				evidence, p.Name, s.permission("Waiting for it; to go on without what only it holds"))}
 		}
 		begin.unsafe = true
 	}

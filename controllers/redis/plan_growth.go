@@ -57,7 +57,7 @@ func spoken(claim *corev1.PersistentVolumeClaim, before string) string {
 // It is made anew once every claim has grown, and while no pod is outdated: the
 // pods then fit the new one just as well.
 func outgrown(r *cachev1alpha1.Redis, w world, set *appsv1.StatefulSet) bool {
-	if r.Spec.Storage == nil || len(set.Spec.VolumeClaimTemplates) == 0 || !set.DeletionTimestamp.IsZero() {
+	if asleep(r) || r.Spec.Storage == nil || len(set.Spec.VolumeClaimTemplates) == 0 || !set.DeletionTimestamp.IsZero() {
 		return false
 	}
 	made := set.Spec.VolumeClaimTemplates[0].Spec.Resources.Requests[corev1.ResourceStorage]

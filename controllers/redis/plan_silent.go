@@ -12,12 +12,13 @@ import (
 const unreachable = time.Minute
 
 // shun nodes that cannot be asked any more. A former master that was replaced
-// without proof of its end would answer its clients when it wakes: its pod's
-// deletion is the only fence that reaches it. A replica gets a minute.
+// without proof of its end, and has not followed since, would answer its clients when
+// it wakes: its pod's deletion is the only fence that reaches it. Any other gets a minute.
 func (s situation) shun(master member) (step, bool) {
 	if last := s.Status.LastFailover; last != nil && last.From != master.name {
-		old, ok := s.find(last.From)
-		if ok && s.hushed(old, silenceLimit(s.Redis)) {
+		old, _ := s.find(last.From)
+		_, follows := s.counted(old.name)
+		if old.podUID == last.FromPodUID && !follows && s.hushed(old, silenceLimit(s.Redis)) {
 			return step{do: evict, nodes: []string{old.name}, why: "it was master and does not answer"}, true
 		}
 	}

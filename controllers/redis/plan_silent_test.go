@@ -68,8 +68,21 @@ func TestSilence(t *testing.T) {
 
 		{"a master that was replaced and hangs is deleted", 3, func(s *scene) {
 			hang(&s.members[2], s, 4*time.Second)
-			s.Status.LastFailover = &cachev1alpha1.RedisFailover{From: "a-2", To: "a-0"}
+			s.Status.Replication.SyncSet = s.Status.Replication.SyncSet[:1]
+			s.Status.LastFailover = &cachev1alpha1.RedisFailover{From: "a-2", FromPodUID: s.members[2].podUID, To: "a-0"}
+			detach(s, 2)
 		}, evict, []string{"a-2"}},
+		{"one that follows since is a replica like any other", 3, func(s *scene) {
+			hang(&s.members[2], s, 4*time.Second)
+			s.Status.LastFailover = &cachev1alpha1.RedisFailover{From: "a-2", FromPodUID: s.members[2].podUID, To: "a-0"}
+			detach(s, 2)
+		}, wait, nil},
+		{"and so is the pod that came after it", 3, func(s *scene) {
+			hang(&s.members[2], s, 4*time.Second)
+			s.Status.Replication.SyncSet = s.Status.Replication.SyncSet[:1]
+			s.Status.LastFailover = &cachev1alpha1.RedisFailover{From: "a-2", FromPodUID: "of-before", To: "a-0"}
+			detach(s, 2)
+		}, wait, nil},
 		{"a replica that hangs is waited for", 3, func(s *scene) { hang(&s.members[2], s, 50*time.Second); detach(s, 2) }, wait, nil},
 		{"a minute", 3, func(s *scene) { silent(&s.members[2]); s.members[2].silentFor = time.Minute; detach(s, 2) }, evict, []string{"a-2"}},
 		{"not while its master hears it", 3, func(s *scene) { silent(&s.members[2]); s.members[2].silentFor = time.Minute }, wait, nil},
@@ -86,6 +99,10 @@ func TestSilence(t *testing.T) {
 		{"that is fulfilled", 3, wish("a-0"), dismiss, []string{"a-0"}},
 		{"that cannot be", 3, wish("b-7"), dismiss, []string{"b-7"}},
 		{"that can soon be", 3, func(s *scene) { wish("a-2")(s); s.members[2].LinkUp = false }, wait, nil},
+		{"nor does it touch the only node", 1, func(s *scene) {
+			outdated(0)(s)
+			s.Spec.Update = &cachev1alpha1.RedisUpdate{Strategy: cachev1alpha1.RedisSupervised}
+		}, rest, nil},
 		{"a supervised update stops before the master", 3, func(s *scene) {
 			outdated(0)(s)
 			s.Spec.Update = &cachev1alpha1.RedisUpdate{Strategy: cachev1alpha1.RedisSupervised}

@@ -120,7 +120,7 @@ func TestPlan(t *testing.T) {
 		{"a master that is locked out serves", 3, func(s *scene) { stranger(&s.members[0]) }, wait, nil},
 		{"also when nobody hears it", 3, func(s *scene) { stranger(&s.members[0]); linksDown(s) }, wait, nil},
 		{"and when all others froze", 3, func(s *scene) { stranger(&s.members[0]); freezeAll(s, 90, 95); s.frozenFor = time.Hour }, wait, nil},
-		{"a locked out member may hold the latest writes", 3, func(s *scene) { restartAll(s); s.members[0].Keys = 1; stranger(&s.members[2]) }, wait, nil},
+		{"a locked out member may hold the latest writes", 3, func(s *scene) { restartAll(s); s.members[0].Keys = 1; stranger(&s.members[2]) }, block, nil},
 		{"unless told to go on without", 3, func(s *scene) {
 			restartAll(s)
 			s.members[0].Keys = 1
@@ -207,6 +207,12 @@ func TestPlan(t *testing.T) {
 		{"nobody has data, one is missing", 3, func(s *scene) { restartAll(s); refused(&s.members[1]) }, wait, nil},
 		{"the last master still loads", 3, func(s *scene) { restartAll(s); s.members[0].Loading = true; s.members[1].Keys = 9 }, wait, nil},
 		{"one may still have it and is silent", 3, func(s *scene) { restartAll(s); s.members[0].Keys = 9; silent(&s.members[1]) }, wait, nil},
+		{"for long, and a human is asked", 3, func(s *scene) {
+			restartAll(s)
+			s.members[0].Keys = 9
+			silent(&s.members[1])
+			s.members[1].silentFor = time.Hour
+		}, block, nil},
 		{"size 1 restarted", 1, func(s *scene) { fresh(&s.members[0]); s.members[0].Keys = 2 }, promote, []string{"a-0"}},
 
 		// The master serves.

@@ -64,17 +64,21 @@ func TestReload(t *testing.T) {
 
 // What comes next is published when everybody has what came before.
 func TestPublish(t *testing.T) {
-	by := authority.New("one")
-	published, renewed := identityOf(issue(by)), identityOf(issue(by))
+	by, other := authority.New("one"), authority.New("other")
+	published, renewed, moved := identityOf(issue(by)), identityOf(issue(by)), identityOf(issue(other))
 	r := &Reconciler{clock: clock.RealClock{}}
 	s := encrypted(published)
-	f := &fleet{world: s.world, certificates: certificates{published: published, wanted: renewed}}
-	if got := r.publish(s.Redis, f); got.version() != renewed.version() {
+	f := &fleet{world: s.world, certificates: certificates{published: published, wanted: moved}}
+	if got := r.publish(s.Redis, f); got.version() == published.version() {
 		t.Error("all have loaded it, and the next one is held back")
 	}
 	silent(&f.members[1])
 	if got := r.publish(s.Redis, f); got.version() != published.version() {
-		t.Error("one may not have loaded it, and the next one is published")
+		t.Error("one may not have loaded it, and another authority's is published")
+	}
+	f.certificates.wanted = renewed
+	if got := r.publish(s.Redis, f); got.version() != renewed.version() {
+		t.Error("it is renewed by the same authority, and held back until it expires")
 	}
 }
 

@@ -44,10 +44,10 @@ type volume struct {
 
 // readStamp takes what cannot be read for unstamped.
 func readStamp(annotations map[string]string) stamp {
-	epoch, _ := strconv.ParseInt(annotations[annotationEpoch], 10, 64)
-	s := stamp{epoch: max(0, epoch), replID: annotations[annotationReplID]}
+	epoch, err := strconv.ParseInt(annotations[annotationEpoch], 10, 64)
+	s := stamp{epoch: epoch, replID: annotations[annotationReplID]}
 	switch {
-	case s.epoch == 0:
+	case err != nil || s.epoch <= 0:
 		return stamp{}
 	case annotations[annotationRole] == roleMaster:
 		s.standing = leading

@@ -178,7 +178,7 @@ func TestStampIsReadAsWritten(t *testing.T) {
 			t.Errorf("got %+v, want %+v", got, want)
 		}
 	}
-	for _, none := range []map[string]string{nil, {annotationEpoch: "x", annotationRole: roleMaster}, {annotationEpoch: "-3"}} {
+	for _, none := range []map[string]string{nil, {annotationEpoch: "x", annotationRole: roleMaster}, {annotationEpoch: "-3"}, {annotationEpoch: "99999999999999999999"}} {
 		if got := readStamp(none); got != (stamp{}) {
 			t.Errorf("%v is read as %+v", none, got)
 		}

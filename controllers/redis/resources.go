@@ -220,7 +220,7 @@ func ordinal(pod string) int32 {
 
 // isNode is true for the name of a pod of the StatefulSet.
 func isNode(r *cachev1alpha1.Redis, pod string) bool {
-	return pod == fmt.Sprintf("%s-%d", r.Name, ordinal(pod))
+	return ordinal(pod) < maxSize && pod == nodeName(r, ordinal(pod))
 }
 
 func grace(r *cachev1alpha1.Redis) int64 {

@@ -25,6 +25,8 @@ const (
 	application = "default"
 	// defaultMemoryPercent of the limit is for data.
 	defaultMemoryPercent = 75
+	// maxSize that the API allows.
+	maxSize = 9
 	// minBacklog of the master's stream lets a replica that was away for a
 	// moment catch up without a full copy.
 	minBacklog = 64 << 20

@@ -57,7 +57,7 @@ func setConditions(r *cachev1alpha1.Redis, s *cachev1alpha1.RedisStatus, w world
 	})
 	switch {
 	case !serving:
-		conditions.Set(list, generation, commonv1.ConditionAvailable, false, commonv1.ReasonNoMaster, "no node takes writes")
+		conditions.Set(list, generation, commonv1.ConditionAvailable, false, commonv1.ReasonNoMaster, noneServes(next))
 	case !ready(pods, master.name):
 		conditions.Set(list, generation, commonv1.ConditionAvailable, false, commonv1.ReasonNoMaster, master.name+" is master and not ready yet")
 	default:
@@ -71,6 +71,14 @@ func setConditions(r *cachev1alpha1.Redis, s *cachev1alpha1.RedisStatus, w world
 	_, why := failoverPossible(r, w, master, serving)
 	conditions.Set(list, generation, commonv1.ConditionFailoverPossible, why == commonv1.ReasonHeirsInSync, why, failoverMessages[why])
 	conditions.Pause(list, generation, r.Spec.Paused)
+}
+
+// noneServes says what is waited for.
+func noneServes(next step) string {
+	if next.do == wait && next.why != "" {
+		return "no node takes writes: " + next.why
+	}
+	return "no node takes writes"
 }
 
 // noMaster is what a status says between two masters.

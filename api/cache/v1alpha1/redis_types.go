@@ -372,6 +372,9 @@ type RedisFailover struct {
 	// from is the master before, empty for the first.
 	// +optional
 	From string `json:"from,omitempty"`
+	// fromPodUID is its pod's.
+	// +optional
+	FromPodUID types.UID `json:"fromPodUID,omitempty"`
 	// to is the master since.
 	To string `json:"to"`
 	// reason for the change.
