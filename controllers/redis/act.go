@@ -44,10 +44,8 @@ func (r *Reconciler) act(ctx context.Context, redis *cachev1alpha1.Redis, f *fle
 		})
 	case retire, putStamp:
 		return keep(ctx, redis, f, s, save)
-	case rekey:
-		return r.doRekey(ctx, redis, f, s.nodes)
-	case reload:
-		return r.doReload(ctx, redis, f, s.nodes)
+	case rekey, tune, persist, reload:
+		return r.adapt(ctx, redis, f, s)
 	case remove:
 		return r.removePod(ctx, redis, f, s.nodes[0])
 	case evict:
@@ -58,6 +56,20 @@ func (r *Reconciler) act(ctx context.Context, redis *cachev1alpha1.Redis, f *fle
 		return r.dismiss(ctx, redis, s)
 	default:
 		return nil
+	}
+}
+
+// adapt nodes to what the spec and the Secrets say; their roles stay.
+func (r *Reconciler) adapt(ctx context.Context, redis *cachev1alpha1.Redis, f *fleet, s step) error {
+	switch s.do {
+	case rekey:
+		return r.doRekey(ctx, redis, f, s.nodes)
+	case tune:
+		return r.doTune(ctx, redis, f, s.nodes)
+	case persist:
+		return r.doPersist(ctx, redis, f, s.nodes)
+	default:
+		return r.doReload(ctx, redis, f, s.nodes)
 	}
 }
 

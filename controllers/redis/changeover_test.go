@@ -33,7 +33,7 @@ func run(t *testing.T, r *cachev1alpha1.Redis, address string, i identity) *pod 
 	p := &pod{address, t.TempDir()}
 	p.deliver(t, i)
 	here := strings.NewReplacer(certificatesDir, p.dir, filesDir, p.dir, socketDir, p.dir, dataDir, p.dir)
-	conf := here.Replace(redisConf(r, passwords)) + "bind " + address + "\n"
+	conf := here.Replace(redisConf(r, passwords, initial(r))) + "bind " + address + "\n"
 	p.write(t, confKey, conf)
 	p.write(t, usersKey, usersACL(passwords))
 	server := exec.Command(serverProgram(r), filepath.Join(p.dir, confKey))

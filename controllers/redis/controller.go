@@ -108,6 +108,7 @@ func (r *Reconciler) story(ctx context.Context, redis *cachev1alpha1.Redis, save
 		return ctrl.Result{}, fmt.Errorf("%s: %w", next, err)
 	}
 	r.tell(redis, f)
+	r.settle(redis, f)
 	// The children come after the act: the Service follows the master of record.
 	observed, err := r.Converge(ctx, redis, desired(redis, r.choose(redis, set, f))...)
 	if err != nil {
@@ -149,10 +150,11 @@ func (r *Reconciler) report(redis *cachev1alpha1.Redis, f *fleet, next step, obs
 	return ctrl.Result{RequeueAfter: after}
 }
 
-// secrets are what it takes to speak with the servers.
+// secrets are what it takes to speak with the servers, and what those start with.
 type secrets struct {
 	keys         credentials
 	certificates certificates
+	settings     settings
 }
 
 func (r *Reconciler) secrets(ctx context.Context, redis *cachev1alpha1.Redis) (secrets, error) {
@@ -161,7 +163,11 @@ func (r *Reconciler) secrets(ctx context.Context, redis *cachev1alpha1.Redis) (s
 		return secrets{}, err
 	}
 	certificates, err := r.certificates(ctx, redis)
-	return secrets{keys, certificates}, err
+	if err != nil {
+		return secrets{}, err
+	}
+	settings, err := r.settings(ctx, redis)
+	return secrets{keys, certificates, settings}, err
 }
 
 // secretNames are the user's Secrets that an object names.
@@ -212,7 +218,7 @@ func onRecord(redis *cachev1alpha1.Redis, pod types.UID) bool {
 }
 
 func (r *Reconciler) choose(redis *cachev1alpha1.Redis, set *appsv1.StatefulSet, f *fleet) choice {
-	c := choice{credentials: f.keys, image: r.image(redis, set), pods: pods(redis, f.world), identity: r.publish(redis, f),
+	c := choice{credentials: f.keys, settings: f.settings, image: r.image(redis, set), pods: pods(redis, f.world), identity: r.publish(redis, f),
 		restarted: set.Spec.Template.Annotations[annotationRestart]}
 	switch claims := set.Spec.VolumeClaimTemplates; {
 	case len(claims) > 0:

@@ -32,6 +32,7 @@ type loopback struct {
 	redis   *cachev1alpha1.Redis
 	secrets credentials
 	r       *Reconciler
+	written settings // in the Secret
 	nodes   []*local
 }
 
@@ -39,6 +40,7 @@ type loopback struct {
 type local struct {
 	name, address, dir string
 	uid                types.UID
+	mark               string // of the settings that its pod was made for
 	command            *exec.Cmd
 }
 
@@ -64,6 +66,7 @@ func newLoopback(t *testing.T, size int32, with ...func(*cachev1alpha1.Redis)) *
 		l.nodes = append(l.nodes, &local{name: fmt.Sprintf("a-%d", n), uid: types.UID(fmt.Sprint("uid-", n)), dir: t.TempDir(),
 			address: fmt.Sprintf("%s.%d", own, 10+n)})
 	}
+	l.written = initial(l.redis)
 	for _, n := range l.nodes {
 		l.start(n)
 	}
@@ -76,18 +79,41 @@ func newLoopback(t *testing.T, size int32, with ...func(*cachev1alpha1.Redis)) *
 	return l
 }
 
-func (l *loopback) start(n *local) {
+// mount the files in a new pod. A kubelet that is slow beyond measure leaves them
+// as they are for the pod's life.
+func (l *loopback) mount(n *local) {
 	l.t.Helper()
 	here := strings.NewReplacer(dataDir, n.dir, filesDir, n.dir) // what is mounted in a pod
-	conf := filepath.Join(n.dir, confKey)
 	if err := errors.Join(os.WriteFile(filepath.Join(n.dir, usersKey), []byte(usersACL(l.secrets)), 0o600),
-		os.WriteFile(conf, []byte(here.Replace(redisConf(l.redis, l.secrets))), 0o600)); err != nil {
+		os.WriteFile(filepath.Join(n.dir, confKey), []byte(here.Replace(redisConf(l.redis, l.secrets, l.written))), 0o600)); err != nil {
 		l.t.Fatal(err)
 	}
-	n.command = exec.Command("redis-server", conf, "--bind", n.address, "--bind-source-addr", n.address)
+	n.mark = confMark(l.redis, l.written)
+}
+
+func (l *loopback) start(n *local) {
+	l.t.Helper()
+	if n.mark == "" {
+		l.mount(n)
+	}
+	n.command = exec.Command("redis-server", filepath.Join(n.dir, confKey), "--bind", n.address, "--bind-source-addr", n.address)
 	if err := n.command.Start(); err != nil {
 		l.t.Fatal("these tests speak with real redis-servers (apt-get install redis-server): ", err)
 	}
+}
+
+// replace the pod of a node, which keeps its volume if it has one.
+func (l *loopback) replace(n *local) {
+	l.t.Helper()
+	l.signal(n, syscall.SIGTERM)
+	grace := time.AfterFunc(graceSeconds*time.Second, func() { _ = n.command.Process.Kill() })
+	_ = n.command.Wait()
+	if !grace.Stop() {
+		l.t.Error(n.name, " did not end by itself")
+	}
+	n.uid += types.UID("-again")
+	l.mount(n)
+	l.start(n)
 }
 
 func (l *loopback) kill(n *local) {
@@ -119,22 +145,30 @@ func (l *loopback) pass() verb {
 	f := &fleet{servers: map[string]server{}, keys: l.secrets, open: func(address string) server { return node.Open(address, l.secrets.operator, nil) }}
 	defer f.close()
 	for _, n := range l.nodes {
-		f.members = append(f.members, member{name: n.name, podUID: n.uid, address: n.address, mute: l.r.memory.mute(l.redis, n.address)})
+		f.members = append(f.members, member{name: n.name, podUID: n.uid, address: n.address, mute: l.r.memory.mute(l.redis, n.address),
+			conf: n.mark, outdated: n.mark != confMark(l.redis, l.written)})
 		f.servers[n.name] = f.open(n.address)
 	}
 	f.look(l.t.Context())
 	l.r.remember(l.redis, f)
+	f.begin(l.redis, l.written)
 	next := plan(l.redis, f.world)
-	if next.do == evict {
+	switch next.do {
+	case evict:
 		n := l.named(next.nodes[0])
 		l.kill(n)
 		l.start(n)
+		return next.do
+	case remove:
+		l.replace(l.named(next.nodes[0]))
 		return next.do
 	}
 	saved := func(context.Context) error { return nil }
 	if err := l.r.act(l.t.Context(), l.redis, f, next, saved); err != nil {
 		l.t.Log(next, err)
 	}
+	l.r.settle(l.redis, f)
+	l.written = f.settings
 	if last := l.redis.Status.LastFailover; last != nil && last.RoutedAt == nil && last.To == l.redis.Status.Master {
 		last.RoutedAt = l.r.now()
 	}
@@ -171,13 +205,18 @@ func (l *loopback) client(n *local) *goredis.Client {
 	return c
 }
 
+// operator's own way to a server, and what it may ask.
+func (l *loopback) operator(n *local) *goredis.Client {
+	c := goredis.NewClient(&goredis.Options{Addr: n.address + ":" + strconv.Itoa(node.Port), Username: node.Operator, Password: l.secrets.operator,
+		DisableIdentity: true, MaintNotificationsConfig: &maintnotifications.Config{Mode: maintnotifications.ModeDisabled}})
+	l.t.Cleanup(func() { _ = c.Close() })
+	return c
+}
+
 // info is one field of a server's INFO, as the operator may read it.
 func (l *loopback) info(n *local, field string) string {
 	l.t.Helper()
-	c := goredis.NewClient(&goredis.Options{Addr: n.address + ":" + strconv.Itoa(node.Port), Username: node.Operator, Password: l.secrets.operator,
-		DisableIdentity: true, MaintNotificationsConfig: &maintnotifications.Config{Mode: maintnotifications.ModeDisabled}})
-	defer func() { _ = c.Close() }()
-	text, err := c.Info(l.t.Context(), "everything").Result()
+	text, err := l.operator(n).Info(l.t.Context(), "everything").Result()
 	if err != nil {
 		l.t.Fatal(err)
 	}

@@ -36,7 +36,9 @@ type remembered struct {
 	known       map[string]acquaintance                  // by address
 	claims      map[string]*corev1.PersistentVolumeClaim // written, and the cache may not know
 	published   identity
-	secure      *tls.Config // that watches speak by
+	settings    settings
+	tuned       map[string]tuned // by run id
+	secure      *tls.Config      // that watches speak by
 }
 
 // watching one server.
@@ -62,7 +64,7 @@ func (m *memory) of(redis *cachev1alpha1.Redis) *remembered {
 		m.objects = map[types.NamespacedName]*remembered{}
 	}
 	m.objects[key] = &remembered{uid: redis.UID, contents: map[string]*converge.Content{}, keyed: map[string]keyed{},
-		watches: map[string]watching{}, known: map[string]acquaintance{}, claims: map[string]*corev1.PersistentVolumeClaim{}}
+		watches: map[string]watching{}, known: map[string]acquaintance{}, claims: map[string]*corev1.PersistentVolumeClaim{}, tuned: map[string]tuned{}}
 	return m.objects[key]
 }
 

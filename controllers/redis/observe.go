@@ -26,6 +26,8 @@ type server interface {
 	Outrank(ctx context.Context) error
 	Accept(ctx context.Context, user string, digests ...string) error
 	Load(ctx context.Context, files node.Files) (bool, error)
+	Configure(ctx context.Context, directive, value string) error
+	Save(ctx context.Context) error
 	Close()
 }
 
@@ -95,6 +97,7 @@ func (r *Reconciler) observe(ctx context.Context, redis *cachev1alpha1.Redis, po
 		f.ghostServer = f.open(p.Address)
 	}
 	f.look(ctx)
+	f.begin(redis, s.settings)
 	r.remember(redis, f)
 	return f
 }
@@ -105,6 +108,7 @@ func (r *Reconciler) remember(redis *cachev1alpha1.Redis, f *fleet) {
 		m.silentFor = r.memory.silence(redis, m.address, m.Answer != node.Silent, r.clock.Now())
 	}
 	r.memory.unlock(redis, &f.world, f.keys)
+	r.memory.tune(redis, &f.world)
 	f.frozenFor = r.memory.frozen(redis, f.world, r.clock)
 	f.sinceRouted = goodbyes + 1 // long ago
 	if last := redis.Status.LastFailover; last != nil && last.RoutedAt != nil {
@@ -153,6 +157,7 @@ func (r *Reconciler) fromPod(pod *corev1.Pod, set *appsv1.StatefulSet) member {
 		name:     pod.Name,
 		podUID:   pod.UID,
 		address:  pod.Status.PodIP,
+		conf:     pod.Annotations[annotationConf],
 		deleting: !pod.DeletionTimestamp.IsZero(),
 		outdated: set.Status.ObservedGeneration == set.Generation && set.Status.UpdateRevision != "" &&
 			pod.Labels[appsv1.ControllerRevisionHashLabelKey] != set.Status.UpdateRevision,
@@ -161,6 +166,11 @@ func (r *Reconciler) fromPod(pod *corev1.Pod, set *appsv1.StatefulSet) member {
 		// The timestamp is the end of the grace.
 		asked := pod.DeletionTimestamp.Add(-time.Duration(*pod.DeletionGracePeriodSeconds) * time.Second)
 		m.deletingFor = r.clock.Since(asked)
+	}
+	for _, c := range pod.Spec.Containers {
+		if c.Name == kind {
+			m.limit = c.Resources.Limits.Memory().Value()
+		}
 	}
 	for _, c := range pod.Status.ContainerStatuses {
 		if c.Name == kind {

@@ -27,6 +27,8 @@ const (
 	setMin   verb = "SetMin"   // change W
 	sendAway verb = "SendAway" // close connections of applications to an old master
 	rekey    verb = "Rekey"    // make nodes accept the passwords that the Secrets say
+	tune     verb = "Tune"     // set on running nodes what they can be told
+	persist  verb = "Persist"  // turn the append-only file on or off
 	reload   verb = "Reload"   // make nodes load the certificate that was published
 	remove   verb = "Remove"   // delete a pod, to be made anew from the latest template
 	evict    verb = "Evict"    // delete a pod that cannot be asked, giving it no time
@@ -53,7 +55,7 @@ func (s step) String() string { return fmt.Sprintf("%s %s", s.do, strings.Join(s
 // changes is true for a step after which the world is another.
 func (s step) changes() bool {
 	switch s.do {
-	case rest, wait, block, sendAway, reload, remove, evict, expel, dismiss:
+	case rest, wait, block, sendAway, persist, reload, remove, evict, expel, dismiss:
 		return false
 	}
 	return true
@@ -156,7 +158,8 @@ func (s situation) run(master member) step {
 		return step{do: record, nodes: []string{master.name}, why: "it serves"}
 	}
 	for _, decide := range []func(member) (step, bool){
-		s.lower, s.relieve, s.claim, s.lose, s.gather, s.raise, s.rekey, s.bidFarewell, s.wish, s.shun, s.readmit, s.roll, s.reload, s.guard,
+		s.lower, s.relieve, s.claim, s.lose, s.gather, s.raise, s.rekey, s.tune, s.bidFarewell, s.wish, s.shun, s.readmit, s.roll, s.reload,
+		s.guard, s.persist,
 	} {
 		if next, ok := decide(master); ok {
 			return next
@@ -239,7 +242,8 @@ func (s situation) bidFarewell(master member) (step, bool) {
 	return step{do: sendAway, nodes: []string{old.name}, after: 4 * soon}, ok && old.answers()
 }
 
-// roll one outdated replica, from the highest ordinal, while all others are well.
+// roll one outdated replica, from the highest ordinal, while all others are well
+// and it has its data where its successor looks for it.
 func (s situation) roll(master member) (step, bool) {
 	if len(s.unheard()) > 0 || !s.others(master, func(m member) bool { return m.inSync(master) && !m.deleting }) {
 		return step{}, false
@@ -247,7 +251,7 @@ func (s situation) roll(master member) (step, bool) {
 	outdated := s.where(func(m member) bool {
 		return m.outdated && !m.deleting && (m.name != master.name || size(s.Redis) == 1 && !supervised(s.Redis))
 	})
-	if len(outdated) == 0 {
+	if len(outdated) == 0 || !outdated[len(outdated)-1].keeps(s.settings.Live[appendOnly]) {
 		return step{}, false
 	}
 	return step{do: remove, nodes: []string{outdated[len(outdated)-1].name}, why: "its pod is outdated"}, true

@@ -25,13 +25,13 @@ func awake(r *cachev1alpha1.Redis) int32 {
 
 // hibernate ends the writes, waits until whoever follows has them all, and then
 // has no master any more. What is amiss is mended first: from a master that is
-// lost, or whose pods do not keep data as the spec says by now, nobody may go to sleep.
+// lost, or whose servers do not keep data as the spec says by now, nobody may go to sleep.
 func (s situation) hibernate() (step, bool) {
 	p := s.Status.Replication.Master
 	master := s.recorded(p)
 	outdated := s.where(func(m member) bool { return m.outdated })
 	switch {
-	case !s.Spec.Hibernate || s.ghost != nil || !master.is(p) || master.Loading || len(outdated) > 0:
+	case !s.Spec.Hibernate || s.ghost != nil || !master.is(p) || master.Loading || len(outdated) > 0 || master.Master && !s.persisting():
 		return step{}, false
 	case master.Master:
 		return step{do: fence, nodes: []string{master.name}, why: "spec.hibernate is true"}, true

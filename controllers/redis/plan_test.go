@@ -42,6 +42,15 @@ func healthy(size int32) *scene {
 		s.members[0].Attached = append(s.members[0].Attached, m.address)
 	}
 	s.Status.Replication = rep
+	return applied(s)
+}
+
+// applied is true of a set whose servers run with what the spec says.
+func applied(s *scene) *scene {
+	s.settings = settings{Live: live(s.Redis, 0)}
+	for i := range s.members {
+		s.members[i].AOF, s.members[i].Rewritten, s.members[i].conf = logs(s.Redis), true, confMark(s.Redis, s.settings)
+	}
 	return s
 }
 

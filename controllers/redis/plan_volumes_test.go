@@ -17,7 +17,7 @@ func stamped(s *scene) *scene {
 		bears(s, m.name, 7, synced)
 	}
 	bears(s, "a-0", 7, leading)
-	return s
+	return applied(s)
 }
 
 func bears(s *scene, name string, epoch int64, is standing) {

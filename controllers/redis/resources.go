@@ -38,7 +38,7 @@ const (
 	gateInSync = corev1.PodConditionType("mainstay-operator.io/in-sync")
 	// dataVolume is where a node keeps its data.
 	dataVolume = "data"
-	// annotationConf rolls the pods when the configuration file changes.
+	// annotationConf rolls the pods when what only a start can change does.
 	annotationConf = "mainstay-operator.io/config"
 	// annotationRestart is what kubectl rollout restart writes.
 	annotationRestart = "kubectl.kubernetes.io/restartedAt"
@@ -51,6 +51,7 @@ const (
 // choice is what the children depend on beside the spec.
 type choice struct {
 	credentials credentials
+	settings    settings
 	image       string
 	volume      resource.Quantity // of new nodes: a StatefulSet cannot change it
 	pods        int32
@@ -69,7 +70,7 @@ func desired(r *cachev1alpha1.Redis, c choice) []converge.Child {
 	if r.Spec.TLS != nil {
 		children = append(children, certificatesSecret(r, c.identity))
 	}
-	children = append(children, system(r, c.credentials), files(r, c.credentials))
+	children = append(children, system(r, c.credentials), files(r, c))
 	if c.credentials.told.password != "" {
 		children = append(children, binding(r, c))
 	}
@@ -117,9 +118,10 @@ func service(r *cachev1alpha1.Redis, name string, selector map[string]string) *c
 
 // files are what the servers read. They hold a password, so they are a Secret. The
 // passwords beside them are not mounted: one of two lost Secrets locks nobody out.
-func files(r *cachev1alpha1.Redis, c credentials) *corev1ac.SecretApplyConfiguration {
+func files(r *cachev1alpha1.Redis, c choice) *corev1ac.SecretApplyConfiguration {
 	return secret(r, filesName(r), corev1.SecretTypeOpaque, map[string]string{
-		confKey: redisConf(r, c), usersKey: usersACL(c), node.Operator: c.operator, replication: c.replication})
+		confKey: redisConf(r, c.credentials, c.settings), usersKey: usersACL(c.credentials), settingsKey: c.settings.text(),
+		node.Operator: c.credentials.operator, replication: c.credentials.replication})
 }
 
 // system holds the passwords that only the operator and the servers use, and
@@ -161,7 +163,7 @@ func secret(r *cachev1alpha1.Redis, name string, of corev1.SecretType, values ma
 // nodes restart only when the plan says so: a master must hand over first.
 func nodes(r *cachev1alpha1.Redis, c choice) *appsv1ac.StatefulSetApplyConfiguration {
 	template := parts.Template(kind, r.Name, r.Spec.PodOptions).
-		WithAnnotations(map[string]string{annotationConf: confHash(r)})
+		WithAnnotations(map[string]string{annotationConf: confMark(r, c.settings)})
 	if c.restarted != "" {
 		template.WithAnnotations(map[string]string{annotationRestart: c.restarted})
 	}

@@ -117,7 +117,7 @@ func kept(c credentials) (binding1, system1, files1 corev1.Secret) {
 		made.Annotations = s.Annotations
 		return made
 	}
-	return as(binding(r, choice{credentials: c})), as(system(r, c)), as(files(r, c))
+	return as(binding(r, choice{credentials: c})), as(system(r, c)), as(files(r, choice{credentials: c}))
 }
 
 func TestRecalledAtEveryStage(t *testing.T) {

@@ -4,13 +4,11 @@ import (
 	"crypto/sha256"
 	"encoding/hex"
 	"fmt"
-	"maps"
 	"slices"
 	"strconv"
 	"strings"
 	"time"
 
-	corev1 "k8s.io/api/core/v1"
 	"k8s.io/utils/ptr"
 
 	cachev1alpha1 "github.com/mainstay-operator/mainstay-operator/api/cache/v1alpha1"
@@ -23,13 +21,8 @@ const (
 	// application is the user of the applications: Redis' default, so that a
 	// password alone is enough to log in.
 	application = "default"
-	// defaultMemoryPercent of the limit is for data.
-	defaultMemoryPercent = 75
 	// maxSize that the API allows.
 	maxSize = 9
-	// minBacklog of the master's stream lets a replica that was away for a
-	// moment catch up without a full copy.
-	minBacklog = 64 << 20
 
 	filesDir = "/etc/redis"
 	dataDir  = "/data"
@@ -90,25 +83,16 @@ func persistence(r *cachev1alpha1.Redis) cachev1alpha1.RedisPersistenceMode {
 	return cachev1alpha1.RedisPersistNone
 }
 
-// maxMemory in bytes, 0 for no bound.
-func maxMemory(r *cachev1alpha1.Redis) int64 {
-	limit, limited := r.Spec.Resources.Limits[corev1.ResourceMemory]
-	if _, chosen := r.Spec.Config["maxmemory"]; chosen || !limited {
-		return 0
-	}
-	return limit.Value() / 100 * int64(ptr.Deref(r.Spec.MaxMemoryPercent, defaultMemoryPercent))
-}
-
 // directive is one line of redis.conf.
 type directive struct {
 	name string
 	args []string
 }
 
-// rolling are the directives that a running server must be restarted for.
-func rolling(r *cachev1alpha1.Redis) []directive {
+// fixed are the directives that no spec changes while a server runs.
+func fixed(r *cachev1alpha1.Redis) []directive {
 	list := append([]directive{{"bind", []string{"*", "-::*"}}}, listening(r)...)
-	list = append(list, []directive{
+	return append(list, []directive{
 		{"protected-mode", []string{"no"}},
 		{"dir", []string{dataDir}},
 		{"aclfile", []string{filesDir + "/" + usersKey}},
@@ -116,63 +100,22 @@ func rolling(r *cachev1alpha1.Redis) []directive {
 		// Born fenced: only the operator makes a master or attaches a replica.
 		{"replicaof", []string{node.FenceHost, "1"}},
 		{"masteruser", []string{replication}},
-		{"min-replicas-max-lag", []string{strconv.Itoa(int(maxLag(r).Seconds()))}},
 		{"repl-ping-replica-period", []string{"1"}},
 		{"repl-timeout", []string{"15"}},
 		{"repl-diskless-sync", []string{"yes"}},
 		{"repl-diskless-sync-delay", []string{"0"}},
-		{"repl-backlog-size", []string{strconv.FormatInt(max(minBacklog, maxMemory(r)/20), 10)}},
 		// Or a master that was alone for an hour would forget its history.
 		{"repl-backlog-ttl", []string{"0"}},
 	}...)
-	list = append(list, saving(r)...)
-	if bytes := maxMemory(r); bytes > 0 {
-		list = append(list, directive{"maxmemory", []string{strconv.FormatInt(bytes, 10)}})
-	}
-	for _, name := range slices.Sorted(maps.Keys(r.Spec.Config)) {
-		list = append(list, directive{name, chosen(name, string(r.Spec.Config[name]))})
-	}
-	return list
 }
 
-func saving(r *cachev1alpha1.Redis) []directive {
-	mode, fsync := persistence(r), "everysec"
-	if r.Spec.Persistence != nil && r.Spec.Persistence.AppendFsync != "" {
-		fsync = r.Spec.Persistence.AppendFsync
-	}
-	var snapshots []string // none
-	if mode == cachev1alpha1.RedisPersistRDB || mode == cachev1alpha1.RedisPersistBoth {
-		snapshots = []string{"3600", "1", "300", "100", "60", "10000"}
-	}
-	list := []directive{{"save", snapshots}, {"appendonly", []string{"no"}}}
-	if mode == cachev1alpha1.RedisPersistAOF || mode == cachev1alpha1.RedisPersistBoth {
-		list[1].args = []string{"yes"}
-		list = append(list, directive{"appendfsync", []string{fsync}})
-	}
-	if snapshots == nil {
-		list[0].args = []string{""}
-	}
-	return list
+// redisConf is the server's configuration file. The password and W are set on
+// running servers by commands of their own.
+func redisConf(r *cachev1alpha1.Redis, c credentials, s settings) string {
+	return render(slices.Concat(fixed(r), rolled(r), s.directives(), []directive{
+		{"masterauth", []string{c.replication}},
+		{"min-replicas-to-write", []string{strconv.Itoa(int(minReplicas(r)))}}}))
 }
-
-// chosen are the words of a user's value: one, but for the directive that takes several.
-func chosen(name, value string) []string {
-	if name == "client-output-buffer-limit" {
-		return strings.Fields(value)
-	}
-	return []string{value}
-}
-
-// redisConf is the server's configuration file. What follows the rolling part
-// restarts nobody: the password is kept, and W is set on running servers by command.
-func redisConf(r *cachev1alpha1.Redis, c credentials) string {
-	return render(append(rolling(r),
-		directive{"masterauth", []string{c.replication}},
-		directive{"min-replicas-to-write", []string{strconv.Itoa(int(minReplicas(r)))}}))
-}
-
-// confHash changes when the servers must be restarted to follow the spec.
-func confHash(r *cachev1alpha1.Redis) string { return digest(render(rolling(r)))[:16] }
 
 func render(list []directive) string {
 	var file strings.Builder
@@ -210,7 +153,7 @@ func quote(arg string) string {
 func usersACL(c credentials) string {
 	return "user " + application + " on " + hashes(c.accepted()) + " ~* &* +@all -@admin\n" +
 		"user " + node.Operator + " on #" + digest(c.operator) + " -@all +ping +info +role +replicaof +multi +exec +discard" +
-		" +config|get +config|set +client|kill +client|pause +client|unpause +acl|setuser\n" +
+		" +config|get +config|set +bgsave +client|kill +client|pause +client|unpause +acl|setuser\n" +
 		"user " + node.Probe + " on nopass -@all +ping +role\n" +
 		"user " + replication + " on #" + digest(c.replication) + " -@all +ping +psync +replconf\n"
 }

@@ -24,17 +24,18 @@ func TestRedisConf(t *testing.T) {
 	}{
 		{"born fenced, with its own password for replication", cachev1alpha1.RedisSpec{},
 			[]string{`replicaof "127.0.0.1" "1"`, `masteruser "_replication"`, `masterauth "re\"pl"`, `repl-backlog-ttl "0"`,
-				`min-replicas-to-write "1"`, `min-replicas-max-lag "3"`, `repl-backlog-size "67108864"`}, []string{"maxmemory"}},
-		{"without storage nothing is written", cachev1alpha1.RedisSpec{}, []string{`save ""`, `appendonly "no"`}, []string{"appendfsync"}},
+				`min-replicas-to-write "1"`, `min-replicas-max-lag "3"`, `repl-backlog-size "67108864"`, `maxmemory "0"`}, nil},
+		{"without storage nothing is written", cachev1alpha1.RedisSpec{}, []string{`save ""`, `appendonly "no"`}, nil},
 		{"with storage the append-only file is", cachev1alpha1.RedisSpec{Storage: &cachev1alpha1.RedisStorage{}},
 			[]string{`save ""`, `appendonly "yes"`, `appendfsync "everysec"`}, nil},
 		{"snapshots", cachev1alpha1.RedisSpec{Persistence: &cachev1alpha1.RedisPersistence{Mode: cachev1alpha1.RedisPersistRDB}},
-			[]string{`save "3600" "1" "300" "100" "60" "10000"`, `appendonly "no"`}, []string{"appendfsync"}},
+			[]string{`save "3600" "1" "300" "100" "60" "10000"`, `appendonly "no"`}, nil},
 		{"both", cachev1alpha1.RedisSpec{Persistence: &cachev1alpha1.RedisPersistence{Mode: cachev1alpha1.RedisPersistBoth, AppendFsync: "always"}},
 			[]string{`save "3600"`, `appendonly "yes"`, `appendfsync "always"`}, nil},
 		{"three quarters of the limit are for data", cachev1alpha1.RedisSpec{Resources: limited}, []string{`maxmemory "786432000"`}, nil},
 		{"or as asked", cachev1alpha1.RedisSpec{Resources: limited, MaxMemoryPercent: ptr.To[int32](50)}, []string{`maxmemory "524288000"`}, nil},
 		{"a bound of the user's wins", cachev1alpha1.RedisSpec{Resources: limited, Config: config("maxmemory", "100mb")}, []string{`maxmemory "100mb"`}, []string{`maxmemory "7`}},
+		{"what takes a start", cachev1alpha1.RedisSpec{Config: config("databases", "32")}, []string{`databases "32"`}, nil},
 		{"a value is one word", cachev1alpha1.RedisSpec{Config: config("notify-keyspace-events", "K E\" x")}, []string{`notify-keyspace-events "K E\" x"`}, nil},
 		{"but where there are several", cachev1alpha1.RedisSpec{Config: config("client-output-buffer-limit", "normal 1 2 3")},
 			[]string{`client-output-buffer-limit "normal" "1" "2" "3"`}, nil},
@@ -46,7 +47,7 @@ func TestRedisConf(t *testing.T) {
 		{"W as asked", cachev1alpha1.RedisSpec{Durability: &cachev1alpha1.RedisDurability{MinReplicasToWrite: ptr.To[int32](2)}}, []string{`min-replicas-to-write "2"`}, nil},
 	} {
 		t.Run(c.reason, func(t *testing.T) {
-			file := redisConf(&cachev1alpha1.Redis{Spec: c.spec}, passwords)
+			file := fileOf(&cachev1alpha1.Redis{Spec: c.spec})
 			for _, line := range c.has {
 				if !strings.Contains(file, line) {
 					t.Errorf("%q is missing in\n%s", line, file)
@@ -75,15 +76,42 @@ func TestQuoteIsOneLine(t *testing.T) {
 	}
 }
 
-func TestConfHashLeavesOutWhatIsSetByCommand(t *testing.T) {
-	one, two := &cachev1alpha1.Redis{}, &cachev1alpha1.Redis{}
-	two.Spec.Durability = &cachev1alpha1.RedisDurability{MinReplicasToWrite: ptr.To[int32](2)}
-	if confHash(one) != confHash(two) {
-		t.Error("changing W would restart the servers")
+// fileOf servers that have accepted all that the spec says.
+func fileOf(r *cachev1alpha1.Redis) string {
+	return redisConf(r, passwords, settings{Live: live(r, 0)})
+}
+
+func TestTheFileAtFirstHasNothingThatAServerCouldRefuse(t *testing.T) {
+	r := &cachev1alpha1.Redis{Spec: cachev1alpha1.RedisSpec{Storage: &cachev1alpha1.RedisStorage{}, Config: config("hz", "abc")}}
+	file := redisConf(r, passwords, initial(r))
+	if strings.Contains(file, "hz") || !strings.Contains(file, `appendonly "yes"`) {
+		t.Errorf("got\n%s", file)
 	}
-	two.Spec.Config = config("maxclients", "5")
-	if confHash(one) == confHash(two) {
-		t.Error("a changed directive would not reach the servers")
+}
+
+func TestMarkChangesWithWhatTakesNewPods(t *testing.T) {
+	plain := &cachev1alpha1.Redis{}
+	for _, c := range []struct {
+		reason string
+		change func(*cachev1alpha1.Redis, *settings)
+		apart  []string
+	}{
+		{"W is set by command", func(r *cachev1alpha1.Redis, _ *settings) {
+			r.Spec.Durability = &cachev1alpha1.RedisDurability{MinReplicasToWrite: ptr.To[int32](2), MaxLagSeconds: ptr.To[int32](9)}
+		}, nil},
+		{"so is most else", func(r *cachev1alpha1.Redis, s *settings) {
+			r.Spec.Config = config("maxclients", "5")
+			s.Live = live(r, 0)
+		}, nil},
+		{"but not what is read at a start only", func(r *cachev1alpha1.Redis, _ *settings) { r.Spec.Config = config("databases", "5") }, []string{"databases"}},
+		{"nor what was taken out", func(_ *cachev1alpha1.Redis, s *settings) { s.Resets["hz"]++ }, []string{"hz"}},
+		{"nor another file to start from", func(_ *cachev1alpha1.Redis, s *settings) { s.Live[appendOnly] = "yes" }, []string{appendOnly}},
+	} {
+		r, s := plain.DeepCopy(), initial(plain)
+		c.change(r, &s)
+		if got := marksApart(confMark(plain, initial(plain)), confMark(r, s)); !slices.Equal(got, c.apart) {
+			t.Errorf("%s: %v", c.reason, got)
+		}
 	}
 }
 

@@ -51,6 +51,7 @@ type process struct {
 	log         []int
 	forgotten   int // writes from before its start, which its offset does not count
 	minReplicas int32
+	appends     bool // to its file, as the file that it started from says
 }
 
 // sim is a set of them, with what their clients were promised.
@@ -149,7 +150,7 @@ func (s *sim) unique(prefix string) string { s.made++; return prefix + strconv.I
 
 func (s *sim) start(name string, log []int) *process {
 	return &process{sim: s, name: name, podUID: types.UID(s.unique("uid")), address: s.unique("10.0.0."), runID: s.unique("run"),
-		alive: true, host: node.FenceHost, replID: s.unique("history"), log: log, forgotten: len(log)}
+		alive: true, appends: s.persists, host: node.FenceHost, replID: s.unique("history"), log: log, forgotten: len(log)}
 }
 
 // note what happens, when the run is told: what never failed needs no words.
@@ -193,7 +194,8 @@ func (p *process) Look(context.Context) node.View {
 		return node.View{}
 	}
 	v := node.View{Answer: node.Reached, RunID: p.runID, Master: p.master, MasterHost: p.host, LinkUp: p.link != nil,
-		LastIO: time.Since(p.heard), ReplID: p.replID, Offset: int64(len(p.log) - p.forgotten), Keys: int64(len(p.log)), MinReplicas: p.minReplicas}
+		LastIO: time.Since(p.heard), ReplID: p.replID, Offset: int64(len(p.log) - p.forgotten), Keys: int64(len(p.log)), MinReplicas: p.minReplicas,
+		AOF: p.appends, Rewritten: true}
 	for _, f := range p.followers() {
 		v.Attached = append(v.Attached, f.address)
 	}
@@ -252,7 +254,9 @@ func (p *process) Outrank(context.Context) error              { return p.obeys()
 func (p *process) Accept(context.Context, string, ...string) error {
 	return p.obeys()
 }
-func (p *process) Close() {}
+func (p *process) Configure(context.Context, string, string) error { return p.obeys() }
+func (p *process) Save(context.Context) error                      { return p.obeys() }
+func (p *process) Close()                                          {}
 
 func (p *process) Load(context.Context, node.Files) (bool, error) { return true, p.obeys() }
 
@@ -448,6 +452,7 @@ func (s *sim) pass(doom int) verb {
 	s.lookAt(f)
 	f.keys = credentials{wanted: login{password: "of the applications"}}
 	s.r.remember(redis, f)
+	f.begin(redis, settings{})
 	next := plan(redis, f.world)
 	s.note("plan: %s %s", next, next.why)
 	s.doom = doom

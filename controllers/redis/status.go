@@ -63,6 +63,7 @@ func setConditions(r *cachev1alpha1.Redis, s *cachev1alpha1.RedisStatus, w world
 	default:
 		conditions.Set(list, generation, commonv1.ConditionAvailable, true, commonv1.ReasonMasterServes, master.name+" takes writes")
 	}
+	settingsInSync(list, r, w)
 	if next.do == block {
 		conditions.Set(list, generation, commonv1.ConditionDegraded, true, cmp.Or(next.reason, commonv1.ReasonPromotionBlocked), next.why)
 	}

@@ -23,6 +23,8 @@ type world struct {
 	frozenFor time.Duration
 	// certificate is the file of the one that was published; none without TLS.
 	certificate string
+	// settings that servers start with.
+	settings settings
 	// sinceRouted is how long ago the Service was last pointed elsewhere.
 	sinceRouted time.Duration
 }
@@ -42,6 +44,12 @@ type member struct {
 	outdated    bool          // its pod is not of the StatefulSet's latest template
 	unkeyed     bool          // it may not accept yet what the Secrets say
 	refusing    bool          // it was told to, and refuses
+
+	limit   int64             // memory that its container may have, 0 for none
+	conf    string            // mark of the settings that its pod was made for
+	untuned bool              // it may run with other settings than the spec has
+	refused map[string]string // directives that it will not take, and its words
+	dumped  bool              // it has taken the snapshot that it was asked for
 }
 
 // is the very process that was recorded, and it answers.

@@ -52,7 +52,8 @@ type RedisSpec struct {
 	// +optional
 	Storage *RedisStorage `json:"storage,omitempty"`
 
-	// persistence says what a node writes to its storage.
+	// persistence says what a node writes to its storage. It is changed on the running
+	// servers; another way of starting, with or without the append-only file, then takes new pods.
 	// +optional
 	Persistence *RedisPersistence `json:"persistence,omitempty"`
 
@@ -79,10 +80,14 @@ type RedisSpec struct {
 
 	// config holds directives of redis.conf, by their names in lower case. Only
 	// those that cannot touch replication, persistence, users or files are supported.
+	// They are set on the running servers; databases, io-threads and a directive that
+	// is taken out take new pods.
 	// +optional
 	// +kubebuilder:validation:MaxProperties=64
 	// +kubebuilder:validation:XValidation:rule="self.all(k, k in ['maxmemory','maxmemory-policy','maxmemory-samples','maxmemory-eviction-tenacity','maxclients','timeout','databases','notify-keyspace-events','slowlog-log-slower-than','slowlog-max-len','latency-monitor-threshold','acllog-max-len','lazyfree-lazy-eviction','lazyfree-lazy-expire','lazyfree-lazy-server-del','lazyfree-lazy-user-del','lazyfree-lazy-user-flush','hash-max-listpack-entries','hash-max-listpack-value','list-max-listpack-size','list-compress-depth','set-max-intset-entries','set-max-listpack-entries','set-max-listpack-value','zset-max-listpack-entries','zset-max-listpack-value','hll-sparse-max-bytes','stream-node-max-bytes','stream-node-max-entries','activerehashing','activedefrag','active-expire-effort','hz','dynamic-hz','io-threads','client-output-buffer-limit','client-query-buffer-limit','proto-max-bulk-len','busy-reply-threshold','tracking-table-max-keys','lfu-log-factor','lfu-decay-time','auto-aof-rewrite-percentage','auto-aof-rewrite-min-size','rdbcompression'])",message="config: a key is not supported; keys are in lower case, and none that touches replication, persistence, users or files"
 	// +kubebuilder:validation:XValidation:rule="self.all(k, size(self[k]) > 0 && !self[k].matches('[[:cntrl:]]'))",message="config: a value must not be empty nor hold control characters such as a newline"
+	// +kubebuilder:validation:XValidation:rule="!('databases' in self) || self['databases'].matches('^[1-9][0-9]{0,4}$')",message="config: databases is a number from 1 to 99999"
+	// +kubebuilder:validation:XValidation:rule="!('io-threads' in self) || self['io-threads'].matches('^([1-9]|[1-9][0-9]|1[01][0-9]|12[0-8])$')",message="config: io-threads is a number from 1 to 128"
 	// +kubebuilder:validation:XValidation:rule="!('client-output-buffer-limit' in self) || self['client-output-buffer-limit'].matches('^(normal|pubsub) [0-9]+[kmgb]* [0-9]+[kmgb]* [0-9]+( (normal|pubsub) [0-9]+[kmgb]* [0-9]+[kmgb]* [0-9]+)?$')",message="config: client-output-buffer-limit is '<normal|pubsub> <hard> <soft> <seconds>', once or twice; the replicas' buffer is the operator's"
 	Config map[string]RedisConfigValue `json:"config,omitempty"`
 
@@ -457,7 +462,7 @@ type RedisStatus struct {
 	// +optional
 	LastFailover *RedisFailover `json:"lastFailover,omitempty"`
 
-	// conditions: Ready, Available, Progressing, Degraded, FailoverPossible, StorageResizing, CertificatesInSync (with tls), Paused, UpdateAvailable.
+	// conditions: Ready, Available, Progressing, Degraded, FailoverPossible, CredentialsInSync, SettingsInSync, StorageResizing, CertificatesInSync (with tls), Paused, UpdateAvailable.
 	// +optional
 	// +listType=map
 	// +listMapKey=type

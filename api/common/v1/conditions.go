@@ -39,6 +39,9 @@ const (
 	// ConditionCertificatesInSync is True while every node uses the certificate that
 	// tls.secretName's Secret says. Only a Redis with tls has it.
 	ConditionCertificatesInSync = "CertificatesInSync"
+	// ConditionSettingsInSync is True while the servers run with what config,
+	// persistence and maxMemoryPercent say, and would start with it.
+	ConditionSettingsInSync = "SettingsInSync"
 	// ConditionStorageResizing is True while a volume is smaller than storage.size asks for.
 	ConditionStorageResizing = "StorageResizing"
 )
@@ -144,6 +147,10 @@ const (
 	// ReasonLockedOut : nodes do not know the operator's password and none that does
 	// is master; the message says the way out.
 	ReasonLockedOut = "LockedOut"
+	// ReasonSettingsApplied : the servers run with what the spec says.
+	ReasonSettingsApplied = "SettingsApplied"
+	// ReasonApplyingSettings : running servers are being told; the message names the fields.
+	ReasonApplyingSettings = "ApplyingSettings"
 	// ReasonCertificatesLoaded : every node uses what the Secret says.
 	ReasonCertificatesLoaded = "CertificatesLoaded"
 	// ReasonReloading : a certificate is being handed to the nodes.

@@ -1,6 +1,7 @@
 package node
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -9,17 +10,29 @@ import (
 	"github.com/redis/go-redis/v9"
 )
 
-// refused is what a server says to a command that it will not run, by its first
-// word: the rest may repeat what it was given.
-type refused struct{ code string }
+// refused is what a server says to a command that it will not run: its first word,
+// and the rest where that repeats nothing secret.
+type refused struct{ code, words string }
 
-func (r refused) Error() string { return "the server says " + r.code }
+func (r refused) Error() string { return "the server says " + cmp.Or(r.words, r.code) }
+
+func refusedBy(reply redis.Error, words string) refused {
+	code, _, _ := strings.Cut(reply.Error(), " ")
+	return refused{code, words}
+}
 
 // Refusal is true for the error of a server that would refuse again: it lacks
 // the right or does not understand. One that is busy says something else.
 func Refusal(err error) bool {
 	var r refused
 	return errors.As(err, &r) && (r.code == "NOPERM" || r.code == "ERR")
+}
+
+// Words of the server that refused, where they may be told.
+func Words(err error) string {
+	var r refused
+	_ = errors.As(err, &r)
+	return r.words
 }
 
 // Accept makes the server accept exactly the passwords of these SHA-256 digests
@@ -33,8 +46,7 @@ func (s *Server) Accept(ctx context.Context, user string, digests ...string) err
 	err := s.client.Do(ctx, words...).Err()
 	var reply redis.Error
 	if errors.As(err, &reply) {
-		code, _, _ := strings.Cut(reply.Error(), " ")
-		err = refused{code}
+		err = refusedBy(reply, "")
 	}
 	if err != nil {
 		return fmt.Errorf("setting the passwords of user %s: %w", user, err)

@@ -42,6 +42,12 @@ type View struct {
 	MinReplicas int32    // min-replicas-to-write
 	Certificate string   // file of the one that it presents; none without TLS
 	Attached    []string // addresses of the replicas that a master feeds
+
+	AOF       bool  // it appends its writes to a file
+	Rewriting bool  // which it writes anew, and cannot end until it has the first
+	Rewritten bool  // which the last rewrite did not fail for
+	Saving    bool  // it writes a snapshot
+	SavedAt   int64 // when it has taken the last, or started; in Unix seconds
 }
 
 // Fenced is true for a replica of nobody: it takes no writes and attaches to no one.
@@ -70,6 +76,11 @@ func parse(info string) View {
 		LinkUp:     fields["master_link_status"] == "up",
 		LastIO:     time.Duration(number(fields["master_last_io_seconds_ago"])) * time.Second,
 		ReplID:     fields["master_replid"],
+		AOF:        fields["aof_enabled"] == "1",
+		Rewriting:  fields["aof_rewrite_in_progress"] == "1" || fields["aof_rewrite_scheduled"] == "1",
+		Rewritten:  fields["aof_last_bgrewrite_status"] == "ok",
+		Saving:     fields["rdb_bgsave_in_progress"] == "1",
+		SavedAt:    number(fields["rdb_last_save_time"]),
 	}
 	// A fenced server that was restarted has its place in history only here.
 	v.Offset = number(fields["slave_repl_offset"])

@@ -1,0 +1,106 @@
+package redis
+
+import (
+	"context"
+	"encoding/json"
+	"maps"
+	"slices"
+
+	corev1 "k8s.io/api/core/v1"
+
+	cachev1alpha1 "github.com/mainstay-operator/mainstay-operator/api/cache/v1alpha1"
+	"github.com/mainstay-operator/mainstay-operator/controllers/redis/node"
+)
+
+// settings are what this process knows the servers to have accepted, else what
+// our own Secret holds. There are none of a Redis that is new.
+func (r *Reconciler) settings(ctx context.Context, redis *cachev1alpha1.Redis) (settings, error) {
+	if s, known := r.memory.settings(redis); known {
+		return s, nil
+	}
+	var files corev1.Secret
+	if err := r.ownSecret(ctx, redis, filesName(redis), &files); err != nil {
+		return settings{}, err
+	}
+	return settingsIn(files.Data), nil
+}
+
+// settingsIn reads what text has written.
+func settingsIn(data map[string][]byte) settings {
+	var s settings
+	_ = json.Unmarshal(data[settingsKey], &s) // what cannot be read is made anew from what runs
+	return s
+}
+
+// begin with the settings that are known, else with those of the servers: what
+// they save by now, they must find again.
+func (f *fleet) begin(redis *cachev1alpha1.Redis, known settings) {
+	if f.settings = known; known.Live != nil {
+		return
+	}
+	f.settings = initial(redis)
+	if running := f.where(member.answers); len(running) > 0 {
+		f.settings.Live[appendOnly] = yesNo(running[0].AOF)
+	}
+}
+
+// settle takes in what the servers have accepted, in this pass too.
+func (r *Reconciler) settle(redis *cachev1alpha1.Redis, f *fleet) {
+	r.memory.tune(redis, &f.world)
+	f.settings = situation{redis, f.world}.settle()
+	r.memory.keepSettings(redis, f.settings)
+}
+
+// doTune sets on running servers what they can be told. A directive that one
+// refuses is not tried on the next, and remembered: it would be refused again.
+func (r *Reconciler) doTune(ctx context.Context, redis *cachev1alpha1.Redis, f *fleet, nodes []string) error {
+	refused := map[string]string{}
+	return each(nodes, func(name string) error {
+		m, _ := f.find(name)
+		want := tunable(redis, m)
+		for _, directive := range slices.Sorted(maps.Keys(want)) {
+			if _, is := refused[directive]; is {
+				continue
+			}
+			err := f.servers[name].Configure(ctx, directive, want[directive])
+			if err != nil && !node.Refusal(err) {
+				return err
+			}
+			if err != nil {
+				refused[directive] = node.Words(err)
+			}
+		}
+		r.memory.noteTuned(redis, m.RunID, func(t *tuned) {
+			t.digest, t.refused = tuneDigest(redis, m), maps.Clone(refused)
+		})
+		return nil
+	})
+}
+
+// doPersist turns appending on, or off once all that was appended is in a
+// snapshot: until then a server that dies finds its writes in neither.
+func (r *Reconciler) doPersist(ctx context.Context, redis *cachev1alpha1.Redis, f *fleet, nodes []string) error {
+	return each(nodes, func(name string) error {
+		m, _ := f.find(name)
+		err := r.persistOn(ctx, redis, f.servers[name], m)
+		if err != nil && !node.Refusal(err) {
+			return err
+		}
+		r.memory.noteTuned(redis, m.RunID, func(t *tuned) { t.stuck = node.Words(err) })
+		return nil
+	})
+}
+
+func (r *Reconciler) persistOn(ctx context.Context, redis *cachev1alpha1.Redis, server server, m member) error {
+	switch {
+	case logs(redis) || !snaps(redis) || m.dumped:
+		return server.Configure(ctx, appendOnly, yesNo(logs(redis)))
+	case m.Saving:
+		return nil
+	}
+	if err := server.Save(ctx); err != nil {
+		return err
+	}
+	r.memory.noteTuned(redis, m.RunID, func(t *tuned) { t.dumping, t.dumpedAt = true, m.SavedAt })
+	return nil
+}

@@ -1,0 +1,32 @@
+package node
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"github.com/redis/go-redis/v9"
+)
+
+// Configure sets a directive on the running server.
+func (s *Server) Configure(ctx context.Context, directive, value string) error {
+	return spoken("setting "+directive, s.client.ConfigSet(ctx, directive, value).Err())
+}
+
+// Save makes the server write a snapshot of its data, after the append-only file
+// when that is being rewritten.
+func (s *Server) Save(ctx context.Context) error {
+	return spoken("saving", s.client.Do(ctx, "BGSAVE", "SCHEDULE").Err())
+}
+
+// spoken keeps the words of a refusal: here they repeat nothing secret.
+func spoken(what string, err error) error {
+	var reply redis.Error
+	if errors.As(err, &reply) {
+		err = refusedBy(reply, reply.Error())
+	}
+	if err != nil {
+		return fmt.Errorf("%s: %w", what, err)
+	}
+	return nil
+}

@@ -1,0 +1,178 @@
+package redis
+
+import (
+	"encoding/json"
+	"fmt"
+	"maps"
+	"slices"
+	"strconv"
+	"strings"
+
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/utils/ptr"
+
+	cachev1alpha1 "github.com/mainstay-operator/mainstay-operator/api/cache/v1alpha1"
+)
+
+const (
+	// defaultMemoryPercent of the limit is for data.
+	defaultMemoryPercent = 75
+	// minBacklog of the master's stream lets a replica that was away for a
+	// moment catch up without a full copy.
+	minBacklog = 64 << 20
+
+	// settingsKey of <name>-files holds what the servers have accepted.
+	settingsKey = "settings"
+
+	appendOnly = "appendonly"
+	snapshots  = "save"
+	maxMemory  = "maxmemory"
+	base       = "base" // of every file, whatever the spec
+)
+
+// immutable directives are read at a server's start only. Their values are
+// checked with the spec: there is no server to ask.
+var immutable = []string{"databases", "io-threads"}
+
+// settings are the directives that running servers have accepted. Their file
+// follows them and not the spec: a server never starts with a value that another
+// would refuse, nor with a way of saving that its data is not kept in.
+type settings struct {
+	Live map[string]string `json:"live"`
+	// Resets count how often a directive was taken out of the spec. No command
+	// gives the default back: the pods are made anew.
+	Resets map[string]int `json:"resets,omitempty"`
+}
+
+// initial settings are those that need no server's consent.
+func initial(r *cachev1alpha1.Redis) settings {
+	s := settings{Live: live(r, 0), Resets: map[string]int{}}
+	for name := range r.Spec.Config {
+		delete(s.Live, name)
+	}
+	return s
+}
+
+func (s settings) clone() settings {
+	resets := map[string]int{}
+	maps.Copy(resets, s.Resets)
+	return settings{Live: maps.Clone(s.Live), Resets: resets}
+}
+
+func (s settings) text() string {
+	text, _ := json.Marshal(s) // of texts and numbers there is no error
+	return string(text)
+}
+
+func (s settings) directives() []directive {
+	list := make([]directive, 0, len(s.Live))
+	for _, name := range slices.Sorted(maps.Keys(s.Live)) {
+		list = append(list, directive{name, words(name, s.Live[name])})
+	}
+	return list
+}
+
+// words of a value: one, but for the directives that take several.
+func words(name, value string) []string {
+	if several := strings.Fields(value); len(several) > 0 && (name == "client-output-buffer-limit" || name == snapshots) {
+		return several
+	}
+	return []string{value}
+}
+
+// live are the directives that a running server can be told, as the spec has
+// them. What depends on memory goes by the limit of the server's own pod, 0 for the
+// spec's: it is replaced when the limit changes.
+func live(r *cachev1alpha1.Redis, limit int64) map[string]string {
+	memory, fsync := bound(r, limit), "everysec"
+	if r.Spec.Persistence != nil && r.Spec.Persistence.AppendFsync != "" {
+		fsync = r.Spec.Persistence.AppendFsync
+	}
+	list := map[string]string{
+		"min-replicas-max-lag": strconv.Itoa(int(maxLag(r).Seconds())),
+		"repl-backlog-size":    strconv.FormatInt(max(minBacklog, memory/20), 10),
+		maxMemory:              strconv.FormatInt(memory, 10),
+		snapshots:              "",
+		appendOnly:             yesNo(logs(r)),
+		"appendfsync":          fsync,
+	}
+	if snaps(r) {
+		list[snapshots] = "3600 1 300 100 60 10000"
+	}
+	for name, value := range r.Spec.Config {
+		if !slices.Contains(immutable, name) {
+			list[name] = string(value)
+		}
+	}
+	return list
+}
+
+// logs is true when every write is to be appended to a file.
+func logs(r *cachev1alpha1.Redis) bool {
+	mode := persistence(r)
+	return mode == cachev1alpha1.RedisPersistAOF || mode == cachev1alpha1.RedisPersistBoth
+}
+
+// snaps is true when all data is to be written to a file now and then.
+func snaps(r *cachev1alpha1.Redis) bool {
+	mode := persistence(r)
+	return mode == cachev1alpha1.RedisPersistRDB || mode == cachev1alpha1.RedisPersistBoth
+}
+
+func yesNo(yes bool) string {
+	if yes {
+		return "yes"
+	}
+	return "no"
+}
+
+// bound of the data in bytes, 0 for none.
+func bound(r *cachev1alpha1.Redis, limit int64) int64 {
+	asked, limited := r.Spec.Resources.Limits[corev1.ResourceMemory]
+	if _, chosen := r.Spec.Config[maxMemory]; chosen || !limited {
+		return 0
+	}
+	if limit == 0 {
+		limit = asked.Value()
+	}
+	return limit / 100 * int64(ptr.Deref(r.Spec.MaxMemoryPercent, defaultMemoryPercent))
+}
+
+// rolled are the user's directives that take new pods.
+func rolled(r *cachev1alpha1.Redis) []directive {
+	var list []directive
+	for _, name := range immutable {
+		if value, chosen := r.Spec.Config[name]; chosen {
+			list = append(list, directive{name, []string{string(value)}})
+		}
+	}
+	return list
+}
+
+// confMark is borne by the pods: another one takes new pods, and its words tell
+// what for. Writes are appended by every server before the mark says so, and still
+// the pods are made anew: a kubelet brings the file in its own time, and a server
+// that starts from the one before would not read what it has appended.
+func confMark(r *cachev1alpha1.Redis, s settings) string {
+	marks := []string{base + "=" + digest(render(fixed(r)))[:8], appendOnly + "=" + s.Live[appendOnly]}
+	for _, d := range rolled(r) {
+		marks = append(marks, d.name+"="+d.args[0])
+	}
+	for _, name := range slices.Sorted(maps.Keys(s.Resets)) {
+		marks = append(marks, fmt.Sprintf("%s=default.%d", name, s.Resets[name]))
+	}
+	return strings.Join(marks, " ")
+}
+
+// marksApart are the directives by which two marks differ.
+func marksApart(a, b string) []string {
+	one, other := strings.Fields(a), strings.Fields(b)
+	var names []string
+	for _, mark := range slices.Concat(one, other) {
+		if name, _, _ := strings.Cut(mark, "="); !slices.Contains(one, mark) || !slices.Contains(other, mark) {
+			names = append(names, name)
+		}
+	}
+	slices.Sort(names)
+	return slices.Compact(names)
+}

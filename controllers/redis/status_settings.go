@@ -1,0 +1,90 @@
+package redis
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	cachev1alpha1 "github.com/mainstay-operator/mainstay-operator/api/cache/v1alpha1"
+	commonv1 "github.com/mainstay-operator/mainstay-operator/api/common/v1"
+	"github.com/mainstay-operator/mainstay-operator/controllers/internal/conditions"
+)
+
+// settingsInSync says which settings are not live yet, which wait for new pods and
+// which the servers refuse. A refused one breaks nothing: the value before stays.
+func settingsInSync(list *[]metav1.Condition, r *cachev1alpha1.Redis, w world) {
+	say := func(reason, message string) {
+		conditions.Set(list, r.Generation, commonv1.ConditionSettingsInSync, reason == commonv1.ReasonSettingsApplied, reason, message)
+	}
+	pending, refused := unsettled(r, w)
+	waiting, pods := unrolled(r, w)
+	switch {
+	case len(refused) > 0:
+		problem := conditions.Problem{Reason: commonv1.ReasonInvalid, NeedsHuman: true,
+			Message: strings.Join(refused, "; ") + "; the value before stays in use"}
+		say(problem.Reason, problem.Message)
+		conditions.Fold(list, nil, r.Generation, &problem)
+	case len(pending) > 0:
+		message := strings.Join(pending, ", ") + ": to be set on the running servers"
+		say(commonv1.ReasonApplyingSettings, message)
+		if len(w.where(member.answers)) > 0 { // or there is more amiss
+			conditions.Set(list, r.Generation, commonv1.ConditionReady, false, commonv1.ReasonRolling, message)
+			conditions.Set(list, r.Generation, commonv1.ConditionProgressing, true, commonv1.ReasonRolling, message)
+		}
+	case len(waiting) > 0:
+		say(commonv1.ReasonRolling, fmt.Sprintf("%s: until their pods are made anew, %s run as before; all other settings are live",
+			strings.Join(waiting, ", "), strings.Join(pods, ", ")))
+	default:
+		say(commonv1.ReasonSettingsApplied, "every server runs with what the spec says")
+	}
+}
+
+// unsettled are the fields that servers do not start with yet, and what those
+// say that refuse one.
+func unsettled(r *cachev1alpha1.Redis, w world) (pending, refused []string) {
+	want := live(r, 0)
+	for _, name := range slices.Sorted(maps.Keys(want)) {
+		if words, is := w.refuses(name); is {
+			refused = append(refused, fmt.Sprintf("%s: the servers refuse %s %q: %s", field(r, name), name, want[name], words))
+		} else if w.settings.Live[name] != want[name] {
+			pending = append(pending, field(r, name))
+		}
+	}
+	return slices.Compact(pending), refused
+}
+
+// unrolled are the fields that some pods were not made for.
+func unrolled(r *cachev1alpha1.Redis, w world) (fields, pods []string) {
+	mark := confMark(r, w.settings)
+	for _, m := range w.members {
+		apart := marksApart(m.conf, mark)
+		if len(apart) > 0 {
+			pods = append(pods, m.name)
+		}
+		for _, name := range apart {
+			fields = append(fields, field(r, name))
+		}
+	}
+	slices.Sort(fields)
+	return slices.Compact(fields), pods
+}
+
+// field of the spec that a directive follows.
+func field(r *cachev1alpha1.Redis, name string) string {
+	_, chosen := r.Spec.Config[name]
+	switch {
+	case chosen:
+	case name == appendOnly || name == snapshots || name == "appendfsync":
+		return "persistence"
+	case name == maxMemory || name == "repl-backlog-size":
+		return "maxMemoryPercent"
+	case name == "min-replicas-max-lag":
+		return "durability.maxLagSeconds"
+	case name == base:
+		return "the operator's own settings"
+	}
+	return "config." + name
+}
