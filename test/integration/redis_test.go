@@ -58,7 +58,7 @@ var certifier = authority.New("integration")
 // fullRedis sets every optional field but paused, none to its default.
 func fullRedis() *cachev1alpha1.Redis {
 	return factory.Redis("full").Valkey().TLS("chosen", cachev1alpha1.RedisClientAuthRequired).Size(4).Image("example.org/redis:full").Storage("1Gi").
-		Config("maxmemory-policy", "allkeys-lru").MinReplicas(0).Limit("1Gi").
+		Config("maxmemory-policy", "allkeys-lru").Config("databases", "32").MinReplicas(0).Limit("1Gi").
 		With(func(s *cachev1alpha1.RedisSpec) {
 			s.Storage.StorageClassName, s.Storage.Retention = ptr.To("fast"), cachev1alpha1.RedisDelete
 			s.Persistence = &cachev1alpha1.RedisPersistence{Mode: cachev1alpha1.RedisPersistBoth, AppendFsync: "always"}
@@ -123,6 +123,10 @@ var _ = Describe("Redis", func() {
 		Entry("an empty value", plain().Config("maxclients", "").Build(), "config"),
 		Entry("a value too long", plain().Config("maxclients", strings.Repeat("1", 257)).Build(), "spec.config"),
 		Entry("the replicas' buffer", plain().Config("client-output-buffer-limit", "replica 0 0 0").Build(), "client-output-buffer-limit"),
+		Entry("no databases", plain().Config("databases", "0").Build(), "databases"),
+		Entry("databases beyond all reason", plain().Config("databases", "100000").Build(), "databases"),
+		Entry("threads that are no number", plain().Config("io-threads", "many").Build(), "io-threads"),
+		Entry("threads beyond the servers' bound", plain().Config("io-threads", "129").Build(), "io-threads"),
 		Entry("a flavor that is none", with(func(s *cachev1alpha1.RedisSpec) { s.Flavor = "KeyDB" }), "spec.flavor"),
 		Entry("a directive that Valkey does not have", plain().Valkey().Config("dynamic-hz", "no").Build(), "dynamic-hz"),
 		Entry("disruption beyond 100%", with(func(s *cachev1alpha1.RedisSpec) {
@@ -149,6 +153,10 @@ var _ = Describe("Redis", func() {
 		Entry("a value of 256", plain().Config("notify-keyspace-events", strings.Repeat("K", 256)).Build()),
 		Entry("auth by another Redis' Secret", with(chosen("b-auth"))),
 		Entry("two buffers", plain().Config("client-output-buffer-limit", "normal 0 0 0 pubsub 32mb 8mb 60").Build()),
+		Entry("one database", plain().Config("databases", "1").Build()),
+		Entry("databases of five digits", plain().Config("databases", "99999").Build()),
+		Entry("one thread", plain().Config("io-threads", "1").Build()),
+		Entry("128 threads", plain().Config("io-threads", "128").Build()),
 		Entry("tls", plain().TLS("chosen", "").Build()),
 		Entry("tls with a name of 253", plain().TLS(strings.Repeat("a", 253), cachev1alpha1.RedisClientAuthOptional).Build()),
 		Entry("Valkey", plain().Valkey().Config("hz", "20").Build()),

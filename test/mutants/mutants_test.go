@@ -42,6 +42,10 @@ var mutants = []mutant{
 	{"offset read before the fence", "act.go",
 		"if err := errors.Join(old.Pause(ctx, patience), old.Fence(ctx)); err != nil {\n\t\treturn err\n\t}\n\tlast := old.Look(ctx) // its final offset\n\tif !last.Fenced() {",
 		"last := old.Look(ctx)\n\tif err := errors.Join(old.Pause(ctx, patience), old.Fence(ctx)); err != nil {\n\t\treturn err\n\t}\n\tif !old.Look(ctx).Fenced() {"},
+	{"a file that lacks writes is started from", "plan_settings.go",
+		"name == appendOnly && s.switched(value) ||", "name == appendOnly ||"},
+	{"no snapshot before appending ends", "act_settings.go",
+		"|| m.dumped:", "|| !m.dumped:"},
 	{"clients not closed", "node/server.go",
 		`s.do(ctx, "CLIENT", "KILL", "TYPE", "normal", "USER", "default"),`, ""},
 }
