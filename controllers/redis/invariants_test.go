@@ -167,6 +167,7 @@ func TestSizeTwoAndOne(t *testing.T) {
 
 func TestAPasswordChangesAndTurnsNobodyAway(t *testing.T) {
 	l := newLoopback(t, 2)
+	l.write(0, 1) // from now on the replica counts
 	held := l.client(l.master()).Conn()
 	defer func() { _ = held.Close() }()
 	used := func(err error) {

@@ -54,6 +54,7 @@ func TestI13SettingsChangeAndNoOperationFails(t *testing.T) {
 		r.Spec.Resources.Limits = corev1.ResourceList{corev1.ResourceMemory: resource.MustParse("1000Mi")}
 	})
 	l.runs("hz", "20") // though no file had it when they started
+	l.write(0, 1)
 	processes := l.of("run_id")
 	ctx, stop := context.WithCancel(t.Context())
 	var writing sync.WaitGroup
