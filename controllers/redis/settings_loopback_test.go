@@ -3,6 +3,7 @@ package redis
 import (
 	"context"
 	"os"
+	"path/filepath"
 	"regexp"
 	"slices"
 	"strings"
@@ -157,6 +158,32 @@ func TestASettingThatIsTakenOutRollsThePods(t *testing.T) {
 		}
 	}
 	l.has(50)
+}
+
+func TestAServerThatCannotAppendIsTriedAgain(t *testing.T) {
+	l := newLoopback(t, 2, persisted(cachev1alpha1.RedisPersistRDB))
+	l.write(0, 50)
+	replica := l.nodes[0]
+	if replica == l.master() {
+		replica = l.nodes[1]
+	}
+	obstacle := filepath.Join(replica.dir, "appendonlydir") // where it would make a directory
+	if err := os.WriteFile(obstacle, nil, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	l.redis.Spec.Persistence.Mode = cachev1alpha1.RedisPersistAOF
+	stuck := func() string { return l.r.memory.of(l.redis).tuned[l.info(replica, "run_id")].stuck }
+	l.until("it says so", func() bool { l.pass(); return strings.Contains(stuck(), "Unable to turn on AOF") })
+	l.write(50, 60)
+	if l.written.Live[appendOnly] != "no" {
+		t.Error("it would start without its data")
+	}
+	if err := os.Remove(obstacle); err != nil {
+		t.Fatal(err)
+	}
+	l.heal()
+	l.runs(appendOnly, "yes")
+	l.has(60)
 }
 
 // A crash of every server and of the operator, at each stage of a change of

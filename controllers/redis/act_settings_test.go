@@ -1,0 +1,66 @@
+package redis
+
+import (
+	"context"
+	"errors"
+	"slices"
+	"testing"
+
+	cachev1alpha1 "github.com/mainstay-operator/mainstay-operator/api/cache/v1alpha1"
+)
+
+// obedient notes what it is told about persistence.
+type obedient struct {
+	server
+	told []string
+	fail error
+}
+
+func (o *obedient) Configure(_ context.Context, directive, value string) error {
+	o.told = append(o.told, directive+" "+value)
+	return o.fail
+}
+
+func (o *obedient) Save(context.Context) error {
+	o.told = append(o.told, "save")
+	return o.fail
+}
+
+// What was appended is in a snapshot before a server stops appending.
+func TestAServerIsToldToPersistInSteps(t *testing.T) {
+	const none, rdb, aof = cachev1alpha1.RedisPersistNone, cachev1alpha1.RedisPersistRDB, cachev1alpha1.RedisPersistAOF
+	r, was := &Reconciler{}, stamped(healthy(2))
+	look := func(change func(*member)) *fleet {
+		w := was.world
+		w.members = slices.Clone(w.members)
+		change(&w.members[1])
+		r.memory.tune(was.Redis, &w)
+		return &fleet{world: w, servers: map[string]server{}}
+	}
+	for _, c := range []struct {
+		reason string
+		mode   cachev1alpha1.RedisPersistenceMode
+		change func(*member)
+		told   []string
+	}{
+		{"it appends at once", aof, func(m *member) { m.AOF = false }, []string{"appendonly yes"}},
+		{"with nothing to keep it stops at once", none, func(*member) {}, []string{"appendonly no"}},
+		{"another's snapshot is not ours", rdb, func(m *member) { m.Saving = true }, nil},
+		{"first a snapshot", rdb, func(m *member) { m.SavedAt = 5 }, []string{"save"}},
+		{"which is being taken", rdb, func(m *member) { m.SavedAt, m.Saving = 5, true }, nil},
+		{"and again where it was not", rdb, func(m *member) { m.SavedAt = 5 }, []string{"save"}},
+		{"then it stops", rdb, func(m *member) { m.SavedAt = 6 }, []string{"appendonly no"}},
+	} {
+		was.Spec.Persistence = &cachev1alpha1.RedisPersistence{Mode: c.mode}
+		f, one := look(c.change), &obedient{}
+		f.servers["a-1"] = one
+		if err := r.doPersist(t.Context(), was.Redis, f, []string{"a-1"}); err != nil || !slices.Equal(one.told, c.told) {
+			t.Errorf("%s: told %q: %v", c.reason, one.told, err)
+		}
+	}
+	f := look(func(*member) {})
+	f.servers["a-1"] = &obedient{fail: errors.New("no answer")}
+	if r.doPersist(t.Context(), was.Redis, f, []string{"a-1"}) == nil {
+		t.Error("who does not answer has not refused")
+	}
+}
