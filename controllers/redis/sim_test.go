@@ -635,3 +635,32 @@ func TestNoHandOverToWhoLacksTheHistory(t *testing.T) {
 		})
 	}
 }
+
+// prompt takes writes until it is fenced.
+type prompt struct{ *process }
+
+func (p prompt) Fence(ctx context.Context) error {
+	p.log = append(p.log, 99)
+	return p.process.Fence(ctx)
+}
+
+// What the old master took before its fence is waited for, or nobody takes over.
+func TestNoHandOverBeforeTheLastWrite(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := newSim(t, 1)
+		s.calm = true
+		old, heir := s.pods[0], s.pods[1]
+		old.master, old.host, old.log = true, "", []int{1, 2, 3}
+		heir.host, heir.link, heir.replID, heir.log = old.address, old, old.replID, []int{1, 2, 3}
+		f := &fleet{servers: map[string]server{old.name: prompt{old}, heir.name: heir}}
+		for _, p := range []*process{old, heir} {
+			f.members = append(f.members, member{name: p.name, podUID: p.podUID, address: p.address})
+		}
+		s.lookAt(f)
+		s.redis.Status.Replication = &cachev1alpha1.RedisReplication{ReplID: old.replID, Master: f.members[0].process()}
+		err := s.r.act(t.Context(), s.redis, f, step{do: handOver, nodes: []string{heir.name}}, nothingSaved)
+		if err == nil || heir.master {
+			t.Errorf("%v: it lacks the last write and is master: %t", err, heir.master)
+		}
+	})
+}

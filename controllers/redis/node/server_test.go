@@ -4,6 +4,7 @@ import (
 	"bufio"
 	"context"
 	"crypto/tls"
+	"errors"
 	"io"
 	"net"
 	"os"
@@ -204,12 +205,18 @@ func TestSendAwayEndsApplicationsOnly(t *testing.T) {
 		conn, err := net.Dial("tcp", p.hostport)
 		must(t, err)
 		t.Cleanup(func() { _ = conn.Close() })
+		must(t, conn.SetDeadline(time.Now().Add(10*time.Second))) // or who is not sent away is waited for
 		_, err = conn.Write([]byte(greeting))
 		must(t, err)
 		_, err = bufio.NewReader(conn).ReadString('\n')
 		must(t, err)
 		ended := make(chan struct{}, 1)
-		go func() { _, _ = io.Copy(io.Discard, conn); ended <- struct{}{} }()
+		go func() {
+			if _, err := io.Copy(io.Discard, conn); err != nil && !errors.Is(err, net.ErrClosed) && !errors.Is(err, syscall.ECONNRESET) {
+				t.Errorf("it is not sent away: %v", err)
+			}
+			ended <- struct{}{}
+		}()
 		return ended
 	}
 	application, subscriber, probe := connect("PING\r\n"), connect("SUBSCRIBE news\r\n"), connect("AUTH _probe -\r\n")
