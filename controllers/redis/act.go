@@ -152,11 +152,6 @@ func (r *Reconciler) crown(ctx context.Context, redis *cachev1alpha1.Redis, f *f
 	if err := note(ctx, redis, f, heir, followers, save); err != nil {
 		return err
 	}
-	// Before anyone can confirm a write or is led here: or the volume of the master
-	// before would look newest.
-	if err := putStamps(ctx, redis, f, []string{heir.name}); err != nil {
-		return err
-	}
 	// The route must not wait for a follower that does not answer: the next pass
 	// attaches it.
 	if err := each(namesOf(followers), func(name string) error { return f.servers[name].Follow(ctx, heir.address) }); err != nil {
@@ -181,8 +176,7 @@ func doRecord(ctx context.Context, redis *cachev1alpha1.Redis, f *fleet, name st
 	rep := redis.Status.Replication
 	if rep != nil && rep.Master.Name == name && f.world.recorded(rep.Master).is(rep.Master) { // the same process, the same followers
 		rep.Epoch, rep.ReplID = redis.Status.Epoch, f.world.recorded(rep.Master).ReplID
-		redis.Status.Master, redis.Status.TargetMaster = name, name
-		return save(ctx)
+		return enthrone(ctx, redis, f, name, save)
 	}
 	m, _ := f.find(name)
 	return note(ctx, redis, f, m, nil, save) // whoever follows is attached next
@@ -203,7 +197,16 @@ func note(ctx context.Context, redis *cachev1alpha1.Redis, f *fleet, master memb
 		Epoch: redis.Status.Epoch, ReplID: now.ReplID, Master: master.process(),
 		SyncSet: sorted(set), EffectiveMinReplicas: now.MinReplicas,
 	}
-	redis.Status.Master, redis.Status.TargetMaster = master.name, master.name
+	return enthrone(ctx, redis, f, master.name, save)
+}
+
+// enthrone a master on its volume first, then in the status: whoever begins again
+// from the volumes alone must not take the one of the master before for the newest.
+func enthrone(ctx context.Context, redis *cachev1alpha1.Redis, f *fleet, name string, save converge.Save) error {
+	redis.Status.Master, redis.Status.TargetMaster = name, name
+	if err := putStamps(ctx, redis, f, []string{name}); err != nil {
+		return err
+	}
 	return save(ctx)
 }
 

@@ -1,6 +1,7 @@
 package redis
 
 import (
+	"context"
 	"maps"
 	"slices"
 	"testing"
@@ -159,15 +160,28 @@ func TestStampsThatAreDue(t *testing.T) {
 	}
 }
 
-// A status put back from a backup is older than the volumes.
+// A status put back from a backup is older than the volumes. What is recorded is on
+// the master's volume first: the object may be deleted the moment after.
 func TestEpochIsBeyondAllVolumes(t *testing.T) {
 	s := stamped(healthy(3))
 	bears(s, "a-2", 9, leading)
 	if got := plan(s.Redis, s.world); got.do != record || got.nodes[0] != "a-0" {
 		t.Fatalf("got %s", got)
 	}
-	f := &fleet{world: s.world, servers: map[string]server{}}
-	if err := doRecord(t.Context(), s.Redis, f, "a-0", nothingSaved); err != nil || s.Status.Epoch != 10 || s.Status.Replication.Epoch != 10 {
+	var borne stamp
+	f := &fleet{world: s.world, servers: map[string]server{}, stamp: func(_ context.Context, name string, is stamp) error {
+		if name == "a-0" {
+			borne = is
+		}
+		return nil
+	}}
+	save := func(context.Context) error {
+		if borne.epoch != 10 || borne.standing != leading {
+			t.Errorf("saved while the volume bears %+v", borne)
+		}
+		return nil
+	}
+	if err := doRecord(t.Context(), s.Redis, f, "a-0", save); err != nil || s.Status.Epoch != 10 || s.Status.Replication.Epoch != 10 {
 		t.Errorf("%v, epoch %d", err, s.Status.Epoch)
 	}
 }
