@@ -1,6 +1,7 @@
 package redis
 
 import (
+	"cmp"
 	"fmt"
 	"net/url"
 	"slices"
@@ -89,12 +90,18 @@ func bindingName(r *cachev1alpha1.Redis) string  { return r.Name + "-auth" }
 
 // master points at one pod by name: changed in one write, never at two.
 func master(r *cachev1alpha1.Redis) *corev1ac.ServiceApplyConfiguration {
-	return service(r, r.Name, map[string]string{labelPod: r.Status.Master})
+	return exposed(r, service(r, r.Name, map[string]string{labelPod: r.Status.Master}))
 }
 
 // replicas are for reading.
 func replicas(r *cachev1alpha1.Redis) *corev1ac.ServiceApplyConfiguration {
-	return service(r, replicasName(r), map[string]string{labelRole: roleReplica})
+	return exposed(r, service(r, replicasName(r), map[string]string{labelRole: roleReplica}))
+}
+
+// exposed as the spec has it.
+func exposed(r *cachev1alpha1.Redis, s *corev1ac.ServiceApplyConfiguration) *corev1ac.ServiceApplyConfiguration {
+	s.Spec.WithType(cmp.Or(r.Spec.Service.Type, corev1.ServiceTypeClusterIP))
+	return s.WithAnnotations(r.Spec.Service.Annotations)
 }
 
 // headless names the nodes, ready or not.

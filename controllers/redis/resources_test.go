@@ -6,6 +6,7 @@ import (
 	"strings"
 	"testing"
 
+	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/resource"
 	appsv1ac "k8s.io/client-go/applyconfigurations/apps/v1"
 	corev1ac "k8s.io/client-go/applyconfigurations/core/v1"
@@ -48,6 +49,22 @@ func TestRouteIsOnePod(t *testing.T) {
 	selector := master(withMaster(sized(3), "a-1")).Spec.Selector
 	if selector[labelPod] != "a-1" || len(selector) != 3 {
 		t.Errorf("got %v", selector)
+	}
+}
+
+func TestServicesAreExposedAsAsked(t *testing.T) {
+	r := withMaster(sized(3), "a-1")
+	if s := master(r); *s.Spec.Type != corev1.ServiceTypeClusterIP || len(s.Annotations) != 0 {
+		t.Errorf("by default: %s %v", *s.Spec.Type, s.Annotations)
+	}
+	r.Spec.Service = cachev1alpha1.RedisService{Type: corev1.ServiceTypeLoadBalancer, Annotations: map[string]string{"pool": "blue"}}
+	for _, s := range []*corev1ac.ServiceApplyConfiguration{master(r), replicas(r)} {
+		if *s.Spec.Type != corev1.ServiceTypeLoadBalancer || s.Annotations["pool"] != "blue" {
+			t.Errorf("%s: %s %v", *s.Name, *s.Spec.Type, s.Annotations)
+		}
+	}
+	if s := headless(r); s.Spec.Type != nil {
+		t.Error("the nodes' names are nobody's way in")
 	}
 }
 

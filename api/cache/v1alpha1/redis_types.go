@@ -102,6 +102,11 @@ type RedisSpec struct {
 	// +kubebuilder:validation:Maximum=95
 	MaxMemoryPercent *int32 `json:"maxMemoryPercent,omitempty"`
 
+	// service that applications reach the set by: <name> leads to the master,
+	// <name>-replicas to those that follow it.
+	// +optional
+	Service RedisService `json:"service,omitzero"`
+
 	// disruption bounds what evictions may take at once; it counts from size 2 on.
 	// +optional
 	Disruption *commonv1.Disruption `json:"disruption,omitempty"`
@@ -304,6 +309,21 @@ const (
 	// RedisClientAuthRequired : everyone shows a valid certificate.
 	RedisClientAuthRequired RedisClientAuth = "Required"
 )
+
+// RedisService is how the Services <name> and <name>-replicas are reached.
+type RedisService struct {
+	// type: ClusterIP within the cluster, NodePort on every node, LoadBalancer in
+	// front of the nodes. Default ClusterIP.
+	// +optional
+	// +kubebuilder:default=ClusterIP
+	// +kubebuilder:validation:Enum=ClusterIP;NodePort;LoadBalancer
+	Type corev1.ServiceType `json:"type,omitempty"`
+
+	// annotations of both Services. The operator's own win.
+	// +optional
+	// +kubebuilder:validation:MaxProperties=32
+	Annotations map[string]string `json:"annotations,omitempty"`
+}
 
 // RedisNodeState is what a node is up to.
 // +kubebuilder:validation:Enum=Fenced;Syncing;InSync;Master;Loading;Unreachable
