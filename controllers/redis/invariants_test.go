@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"io"
 	"net"
+	"os/exec"
 	"strconv"
 	"strings"
 	"syscall"
@@ -147,6 +148,28 @@ func TestAPlannedMoveLosesNothingAndCopiesNothing(t *testing.T) {
 	if l.redis.Status.Epoch != 2 {
 		t.Errorf("epoch %d", l.redis.Status.Epoch)
 	}
+}
+
+func TestAMasterThatCannotWriteToItsDiskHandsOver(t *testing.T) {
+	l := newLoopback(t, 3, func(r *cachev1alpha1.Redis) {
+		r.Spec.Storage = &cachev1alpha1.RedisStorage{}
+		r.Spec.Persistence = &cachev1alpha1.RedisPersistence{Mode: cachev1alpha1.RedisPersistRDB}
+	})
+	l.write(0, 50)
+	old := l.master()
+	limit := exec.Command("prlimit", "--pid", strconv.Itoa(old.command.Process.Pid), "--fsize=10")
+	if err := errors.Join(limit.Run(), l.operator(old).Do(t.Context(), "BGSAVE").Err()); err != nil {
+		t.Fatal(err)
+	}
+	l.until("another is master", func() bool { l.pass(); return l.master() != old })
+	if why := l.redis.Status.LastFailover.Reason; why != "it cannot write to its disk" {
+		t.Error(why)
+	}
+	l.kill(old)
+	l.start(old) // with room again
+	l.heal()
+	l.write(50, 100)
+	l.has(100)
 }
 
 func TestSizeTwoAndOne(t *testing.T) {

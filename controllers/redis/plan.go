@@ -43,7 +43,7 @@ type step struct {
 	do       verb
 	nodes    []string      // acted on
 	why      string        // for people
-	reason   string        // of the condition that a block sets
+	reason   string        // of the condition or event that tells of it
 	evidence string        // that the old master takes no writes
 	unsafe   bool          // forced by annotation
 	min      int32         // W to set
@@ -55,7 +55,7 @@ func (s step) String() string { return fmt.Sprintf("%s %s", s.do, strings.Join(s
 // changes is true for a step after which the world is another.
 func (s step) changes() bool {
 	switch s.do {
-	case rest, wait, block, sendAway, persist, reload, remove, evict, expel, dismiss:
+	case rest, wait, block, sendAway, persist, reload, remove, evict, expel:
 		return false
 	}
 	return true
@@ -92,7 +92,7 @@ func plan(r *cachev1alpha1.Redis, w world) step {
 		return step{do: record, nodes: []string{target.name}, why: "it was promoted"}
 	}
 	if usurpers := s.usurpers(); len(usurpers) > 0 {
-		return step{do: fence, nodes: namesOf(usurpers), why: "only one may be master"}
+		return step{do: fence, nodes: namesOf(usurpers), why: "only one may be master", reason: commonv1.ReasonSeveralMasters}
 	}
 	if s.blind() {
 		return step{do: block, reason: commonv1.ReasonOperatorCannotReachPods,

@@ -17,6 +17,8 @@ func (s situation) relieve(master member) (step, bool) {
 		return step{do: wait, why: "the master's pod is going", after: stirring - master.deletingFor}, true
 	case master.deleting:
 		why = "its pod is going"
+	case master.Misconf:
+		why = "it cannot write to its disk"
 	case ordinal(master.name) >= size(s.Redis):
 		why = "size is smaller now"
 	case master.outdated && !supervised(s.Redis) && len(s.unheard()) == 0 && s.others(master, func(m member) bool { return !m.outdated }):
@@ -55,7 +57,7 @@ func (s situation) wish(master member) (step, bool) {
 
 // canLead is true for a node that could take over without losing a write.
 func (s situation) canLead(m, master member) bool {
-	return s.member(m) && s.wanted(m) && !m.deleting && m.inSync(master)
+	return s.member(m) && s.wanted(m) && !m.deleting && !m.Misconf && m.inSync(master)
 }
 
 func supervised(r *cachev1alpha1.Redis) bool {

@@ -246,6 +246,9 @@ func TestPlan(t *testing.T) {
 			s.members[0].deleting, s.members[0].deletingFor = true, stirring
 			s.members[1].LinkUp, s.members[2].LinkUp = false, false
 		}, wait, nil},
+		{"a master that cannot write to its disk hands over", 3, func(s *scene) { s.members[0].Misconf = true }, handOver, []string{"a-1"}},
+		{"to one that can", 3, func(s *scene) { s.members[0].Misconf, s.members[1].Misconf = true, true }, handOver, []string{"a-2"}},
+		{"or to nobody", 2, func(s *scene) { s.members[0].Misconf, s.members[1].Misconf = true, true }, rest, nil},
 		{"scaling in moves the master first", 3, func(s *scene) { masterIs(s, 2); s.Spec.Size = ptr.To[int32](2) }, handOver, []string{"a-0"}},
 		{"scaling in fences what is surplus", 3, func(s *scene) { s.Spec.Size = ptr.To[int32](2) }, fence, []string{"a-2"}},
 		{"then drops it", 3, func(s *scene) { s.Spec.Size = ptr.To[int32](2); frozen(&s.members[2], 90); detach(s, 2) }, drop, []string{"a-2"}},

@@ -4,9 +4,11 @@ import (
 	"cmp"
 	"fmt"
 	"slices"
+	"strings"
 
 	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	cachev1alpha1 "github.com/mainstay-operator/mainstay-operator/api/cache/v1alpha1"
 	commonv1 "github.com/mainstay-operator/mainstay-operator/api/common/v1"
@@ -67,8 +69,10 @@ func setConditions(r *cachev1alpha1.Redis, s *cachev1alpha1.RedisStatus, w world
 	if next.do == block {
 		conditions.Set(list, generation, commonv1.ConditionDegraded, true, cmp.Or(next.reason, commonv1.ReasonPromotionBlocked), next.why)
 	}
+	storing(list, r, w)
 	hibernating(list, r, set)
 	resizing(list, r, w)
+	splitBrain(list, r, w, next)
 	_, why := failoverPossible(r, w, master, serving)
 	conditions.Set(list, generation, commonv1.ConditionFailoverPossible, why == commonv1.ReasonHeirsInSync, why, failoverMessages[why])
 	conditions.Pause(list, generation, r.Spec.Paused)
@@ -114,6 +118,28 @@ func failoverPossible(r *cachev1alpha1.Redis, w world, master member, serving bo
 		return margin, commonv1.ReasonTooFewHeirs
 	}
 	return min(margin, len(heirs)-1), commonv1.ReasonHeirsInSync
+}
+
+// splitBrain names those that take writes beside each other. Which are wrong is
+// fenced within the pass, where there is a record of who is right.
+func splitBrain(list *[]metav1.Condition, r *cachev1alpha1.Redis, w world, next step) {
+	masters := namesOf(w.where(func(m member) bool { return m.answers() && m.Master }))
+	if len(masters) < 2 {
+		conditions.Set(list, r.Generation, commonv1.ConditionSplitBrain, false, commonv1.ReasonOneMaster, "no second node takes writes")
+		return
+	}
+	conditions.Set(list, r.Generation, commonv1.ConditionSplitBrain, true, commonv1.ReasonSeveralMasters,
+		fmt.Sprintf("%s take writes: %s", strings.Join(masters, " and "), next.why))
+}
+
+// storing says which nodes cannot write down what they have. A master hands over to one that can.
+func storing(list *[]metav1.Condition, r *cachev1alpha1.Redis, w world) {
+	full := namesOf(w.where(func(m member) bool { return m.Misconf }))
+	if len(full) == 0 {
+		return
+	}
+	conditions.Set(list, r.Generation, commonv1.ConditionDegraded, true, commonv1.ReasonDiskError, fmt.Sprintf(
+		"%s cannot write to disk and refuses writes: free space on its volume, or let storage.size grow; its log has the cause", strings.Join(full, ", ")))
 }
 
 // masterOf is the recorded master, and whether it serves.

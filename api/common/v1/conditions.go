@@ -33,6 +33,9 @@ const (
 const (
 	// ConditionFailoverPossible is True while losing the master now would lose no confirmed write.
 	ConditionFailoverPossible = "FailoverPossible"
+	// ConditionSplitBrain is True while two nodes take writes: one is being made a
+	// replica, or the message says what a human must decide.
+	ConditionSplitBrain = "SplitBrain"
 	// ConditionCredentialsInSync is True while every node that answers accepts the
 	// passwords that the Secrets say.
 	ConditionCredentialsInSync = "CredentialsInSync"
@@ -114,6 +117,12 @@ const (
 	ReasonMasterServes = "MasterServes"
 	// ReasonNoMaster : no node takes writes.
 	ReasonNoMaster = "NoMaster"
+	// ReasonOneMaster : no second node takes writes.
+	ReasonOneMaster = "OneMaster"
+	// ReasonSeveralMasters : the message names the nodes that take writes.
+	ReasonSeveralMasters = "SeveralMasters"
+	// ReasonDiskError : the message names the nodes that cannot write to their volumes.
+	ReasonDiskError = "DiskError"
 	// ReasonPromotionBlocked : making a new master could lose confirmed writes; the
 	// message says who is awaited and how to go on without.
 	ReasonPromotionBlocked = "PromotionBlocked"

@@ -94,7 +94,7 @@ var askedFor = []string{commonv1.ReasonScaledToZero, commonv1.ReasonRolling, com
 // ordinary company of a change that was asked for.
 func Bad(c metav1.Condition) bool {
 	switch c.Type {
-	case commonv1.ConditionDegraded, commonv1.ConditionFailed:
+	case commonv1.ConditionDegraded, commonv1.ConditionFailed, commonv1.ConditionSplitBrain:
 		return c.Status == metav1.ConditionTrue
 	case commonv1.ConditionReady, commonv1.ConditionAvailable:
 		return c.Status == metav1.ConditionFalse && !slices.Contains(askedFor, c.Reason)

@@ -23,6 +23,9 @@ const (
 	// Operator is the user of these commands.
 	Operator = "_operator"
 
+	// misconf begins the refusal of a server that cannot write to its disk.
+	misconf = "MISCONF"
+
 	// dialTimeout is short: on a cluster's network an answer takes a millisecond,
 	// and a pass must not stand still for one silent node.
 	dialTimeout = 300 * time.Millisecond
@@ -105,6 +108,10 @@ func (s *Server) Look(ctx context.Context) View {
 		return View{Answer: Silent}
 	}
 	view := parse(info)
+	// The one command that refuses as a write does, of whatever role the server is.
+	if err := s.client.Ping(ctx).Err(); err != nil {
+		view.Misconf = strings.HasPrefix(err.Error(), misconf)
+	}
 	if values, err := s.client.ConfigGet(ctx, "min-replicas-to-write").Result(); err == nil {
 		view.MinReplicas = int32(number(values["min-replicas-to-write"])) //nolint:gosec // a small number
 	}

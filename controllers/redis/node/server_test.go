@@ -197,6 +197,36 @@ func TestWatchTellsOfRoleAndEnd(t *testing.T) {
 	<-done
 }
 
+// A server that cannot save what it has refuses writes, and takes them again when it can.
+func TestADiskErrorIsSeen(t *testing.T) {
+	p := start(t)
+	ctx, stop := context.WithCancel(t.Context())
+	defer stop()
+	news := make(chan struct{}, 16)
+	done := make(chan struct{})
+	ear := Ear{Heard: func(map[string]int64) {}, Changed: func() { news <- struct{}{} }}
+	go func() { defer close(done); watch(ctx, p.hostport, 100*time.Millisecond, ear) }()
+	<-news // it is there
+	limit := func(bytes string) {
+		t.Helper()
+		must(t, exec.Command("prlimit", "--pid", strconv.Itoa(p.command.Process.Pid), "--fsize="+bytes).Run())
+		must(t, p.do(t.Context(), "BGSAVE"))
+	}
+	must(t, p.do(t.Context(), "CONFIG", "SET", "save", "3600 1"))
+	limit("10:unlimited")
+	<-news
+	if v := p.Look(t.Context()); !v.Misconf || v.Answer != Reached {
+		t.Errorf("got %+v", v)
+	}
+	limit("unlimited")
+	<-news
+	if v := p.Look(t.Context()); v.Misconf {
+		t.Errorf("got %+v", v)
+	}
+	stop()
+	<-done
+}
+
 func TestSendAwayEndsApplicationsOnly(t *testing.T) {
 	p, replica := start(t), start(t)
 	must(t, p.Promote(t.Context(), 0))

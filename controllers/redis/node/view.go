@@ -40,6 +40,7 @@ type View struct {
 	Offset int64
 
 	MinReplicas int32    // min-replicas-to-write
+	Misconf     bool     // it could not write to its disk, and takes no writes until it can
 	Certificate string   // file of the one that it presents; none without TLS
 	Attached    []string // addresses of the replicas that a master feeds
 

@@ -36,7 +36,7 @@ type Ear struct {
 	// of its replicas is behind; of a replica it is nil.
 	Heard func(behind map[string]int64)
 	// Changed : it appeared, disappeared, fell silent, changed its role or the set of
-	// its replicas. Whoever acts on it looks for himself.
+	// its replicas, began or ceased to refuse writes. Whoever acts on it looks for himself.
 	Changed func()
 }
 
@@ -86,8 +86,15 @@ func listen(ctx context.Context, hostport string, interval time.Duration, ear Ea
 			return true
 		}
 		ear.Heard(behind(words))
-		if role := roleOf(words); role != last {
-			last = role
+		state := roleOf(words)
+		var refused refusal
+		if _, err := server.ask("PING"); errors.As(err, &refused) { // as it would a write
+			state += ", " + refused.word()
+		} else if err != nil {
+			return true
+		}
+		if state != last {
+			last = state
 			ear.Changed()
 		}
 		_ = conn.SetReadDeadline(clock.RealClock{}.Now().Add(interval))
@@ -105,6 +112,17 @@ func (e Ear) speak(ctx context.Context, conn net.Conn, patience time.Duration) (
 	ctx, done := context.WithTimeout(ctx, patience)
 	defer done()
 	return secured(ctx, conn, e.Secure())
+}
+
+// refusal of a command, as the server words it.
+type refusal string
+
+func (r refusal) Error() string { return "refused: " + string(r) }
+
+// word that it begins with, such as LOADING: what follows may differ each time.
+func (r refusal) word() string {
+	first, _, _ := strings.Cut(string(r), " ")
+	return first
 }
 
 // watched is a server at the other end of a watch's connection.
@@ -155,8 +173,10 @@ func read(replies *bufio.Reader, depth int) ([]string, error) {
 			words = append(words, inner...)
 		}
 		return words, nil
+	case '-':
+		return nil, refusal(rest)
 	default:
-		return nil, fmt.Errorf("refused: %s", line)
+		return nil, fmt.Errorf("no answer that a server gives: %q", line)
 	}
 }
 

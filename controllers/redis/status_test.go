@@ -1,0 +1,40 @@
+package redis
+
+import (
+	"strings"
+	"testing"
+
+	appsv1 "k8s.io/api/apps/v1"
+	"k8s.io/apimachinery/pkg/api/meta"
+
+	commonv1 "github.com/mainstay-operator/mainstay-operator/api/common/v1"
+)
+
+func TestWhatNeedsAHumanIsNamed(t *testing.T) {
+	for _, c := range []struct {
+		reason, kind, says string
+		given              func(*scene)
+	}{
+		{"a second master", commonv1.ConditionSplitBrain, "a-0 and a-2 take writes", func(s *scene) { s.members[2].Master = true }},
+		{"masters of which none is on record", commonv1.ConditionSplitBrain, "no record of which is right", func(s *scene) {
+			s.members[1].Master = true
+			s.Status.Replication = nil
+		}},
+		{"a full disk", commonv1.ConditionDegraded, "a-1 cannot write to disk", func(s *scene) { s.members[1].Misconf = true }},
+	} {
+		t.Run(c.reason, func(t *testing.T) {
+			s := healthy(3)
+			told := func() (bool, string) {
+				got := meta.FindStatusCondition(status(s.Redis, s.world, plan(s.Redis, s.world), &appsv1.StatefulSet{}, nil).Conditions, c.kind)
+				return got.Status == "True", got.Message
+			}
+			if is, message := told(); is {
+				t.Errorf("of a healthy set: %s", message)
+			}
+			c.given(s)
+			if is, message := told(); !is || !strings.Contains(message, c.says) {
+				t.Errorf("%t: %s", is, message)
+			}
+		})
+	}
+}
