@@ -251,6 +251,11 @@ func doSetMin(ctx context.Context, redis *cachev1alpha1.Redis, f *fleet, w int32
 			return err
 		}
 	}
+	if w > rep.EffectiveMinReplicas { // not by one that lags: its writers would wait
+		if err := barrier(ctx, redis, f, rep.SyncSet); err != nil {
+			return err
+		}
+	}
 	if err := f.recorded(redis).SetMinReplicas(ctx, w); err != nil {
 		return err
 	}
@@ -272,11 +277,19 @@ func barrier(ctx context.Context, redis *cachev1alpha1.Redis, f *fleet, members 
 	}
 	for _, p := range members {
 		if err := reach(ctx, f.servers[p.Name], now.ReplID, now.Offset); err != nil {
-			return fmt.Errorf("%s: %w", p.Name, err)
+			return behindError{p.Name, err}
 		}
 	}
 	return nil
 }
+
+// behindError is of a replica that has not taken in what the master had written.
+type behindError struct {
+	name string
+	why  error
+}
+
+func (e behindError) Error() string { return e.name + ": " + e.why.Error() }
 
 // reach returns when the server has the history up to the offset.
 func reach(ctx context.Context, s server, replID string, offset int64) error {
@@ -287,16 +300,16 @@ func reach(ctx context.Context, s server, replID string, offset int64) error {
 	defer cancel()
 	tick := time.NewTicker(2 * time.Millisecond)
 	defer tick.Stop()
-	for {
+	for ctx.Err() == nil {
 		if now := s.Look(ctx); now.ReplID == replID && now.Offset >= offset {
 			return nil
 		}
 		select {
 		case <-ctx.Done():
-			return fmt.Errorf("did not catch up within %s", patience)
 		case <-tick.C:
 		}
 	}
+	return fmt.Errorf("did not catch up within %s", patience)
 }
 
 // removePod deletes exactly the pod that was looked at.

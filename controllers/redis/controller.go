@@ -9,6 +9,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"strings"
 	"time"
 
 	appsv1 "k8s.io/api/apps/v1"
@@ -91,21 +92,8 @@ func (r *Reconciler) story(ctx context.Context, redis *cachev1alpha1.Redis, save
 		observed, err := r.Observe(ctx, redis, desired(redis, r.choose(redis, set, f))...)
 		return r.report(redis, f, next, observed, pods), err
 	}
-	for range thaws { // freezing changes nothing but what is seen: look again at once
-		if next.do != fence {
-			break
-		}
-		if err := r.perform(ctx, redis, f, next, save); err != nil {
-			return ctrl.Result{}, fmt.Errorf("%s: %w", next, err)
-		}
-		f.look(ctx)
-		next = plan(redis, f.world)
-	}
-	if next.changes() {
-		log.FromContext(ctx).Info("step", "do", next.do, "nodes", next.nodes, "why", next.why, "evidence", next.evidence)
-	}
-	if err := r.perform(ctx, redis, f, next, save); err != nil {
-		return ctrl.Result{}, fmt.Errorf("%s: %w", next, err)
+	if next, err = r.carryOut(ctx, redis, f, next, save); err != nil {
+		return ctrl.Result{}, err
 	}
 	r.tell(redis, f)
 	r.settle(redis, f)
@@ -114,10 +102,8 @@ func (r *Reconciler) story(ctx context.Context, redis *cachev1alpha1.Redis, save
 	if err != nil {
 		return r.report(redis, f, next, observed, pods), err
 	}
-	if last := redis.Status.LastFailover; last != nil && last.RoutedAt == nil && last.To == redis.Status.Master {
-		last.RoutedAt = r.now()
-		countFailover(redis)
-		r.Events.Eventf(redis, nil, corev1.EventTypeNormal, "MasterChanged", last.Reason, "%s is master in epoch %d", last.To, last.Epoch)
+	if err := r.routed(ctx, redis, save); err != nil {
+		return ctrl.Result{}, err
 	}
 	if retired := r.retire(redis, f); retired || next.changes() {
 		return ctrl.Result{RequeueAfter: time.Millisecond}, nil // and look at what came of it
@@ -125,6 +111,50 @@ func (r *Reconciler) story(ctx context.Context, redis *cachev1alpha1.Redis, save
 	err = errors.Join(r.mark(ctx, marks(redis, f.world, pods)), putStamps(ctx, redis, f, vouched(redis, f.world)),
 		r.grow(ctx, redis, f, set))
 	return r.report(redis, f, next, observed, pods), err
+}
+
+// carryOut the step, and give what it came to. Freezing changes nothing but what is
+// seen: after it the servers are looked at again at once.
+func (r *Reconciler) carryOut(ctx context.Context, redis *cachev1alpha1.Redis, f *fleet, next step, save converge.Save) (step, error) {
+	for range thaws {
+		if next.do != fence {
+			break
+		}
+		if err := r.perform(ctx, redis, f, next, save); err != nil {
+			return next, fmt.Errorf("%s: %w", next, err)
+		}
+		if next.reason != "" {
+			r.Events.Eventf(redis, nil, corev1.EventTypeWarning, next.reason, "Fence", "%s took writes beside the master of record: fenced",
+				strings.Join(next.nodes, ", "))
+		}
+		f.look(ctx)
+		next = plan(redis, f.world)
+	}
+	if next.changes() {
+		log.FromContext(ctx).Info("step", "do", next.do, "nodes", next.nodes, "why", next.why, "evidence", next.evidence)
+	}
+	switch err := r.perform(ctx, redis, f, next, save); {
+	case errors.As(err, &behindError{}): // nothing was done, and the rest need not wait for it
+		return step{do: wait, why: fmt.Sprintf("%s: %s", next, err), after: 10 * soon}, nil
+	case err != nil:
+		return next, fmt.Errorf("%s: %w", next, err)
+	}
+	return next, nil
+}
+
+// routed tells of a change of the master once the Service leads to the new one.
+func (r *Reconciler) routed(ctx context.Context, redis *cachev1alpha1.Redis, save converge.Save) error {
+	last := redis.Status.LastFailover
+	if last == nil || last.RoutedAt != nil || last.To != redis.Status.Master {
+		return nil
+	}
+	last.RoutedAt = r.now()
+	if err := save(ctx); err != nil { // or it would be told again
+		return err
+	}
+	countFailover(redis)
+	r.Events.Eventf(redis, nil, corev1.EventTypeNormal, "MasterChanged", last.Reason, "%s is master in epoch %d", last.To, last.Epoch)
+	return nil
 }
 
 // report sets the status: what was seen, what was just written, and what comes next.

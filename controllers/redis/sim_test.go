@@ -632,8 +632,39 @@ func TestNoHandOverToWhoLacksTheHistory(t *testing.T) {
 			if err == nil || !old.master || s.redis.Status.Epoch != 0 {
 				t.Error(reason, err, old.master, s.redis.Status.Epoch)
 			}
+			// What else there is to do need not wait with it.
+			next, err := s.r.carryOut(t.Context(), s.redis, f, step{do: handOver, nodes: []string{heir.name}}, saved)
+			if err != nil || next.do != wait || next.after == 0 || !strings.Contains(next.why, heir.name) {
+				t.Error(reason, err, next, next.why)
+			}
 		})
 	}
+}
+
+// Writes must not wait for a replica that lags: W stays until it has caught up.
+func TestNoHigherMinimumWithWhoLags(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := newSim(t, 1)
+		s.calm = true
+		master, slow := s.pods[0], s.pods[1]
+		master.master, master.host, master.log = true, "", []int{1, 2, 3}
+		slow.host, slow.link, slow.replID = master.address, master, master.replID
+		f := &fleet{servers: map[string]server{master.name: master, slow.name: slow}}
+		for _, p := range []*process{master, slow} {
+			f.members = append(f.members, member{name: p.name, podUID: p.podUID, address: p.address})
+		}
+		s.lookAt(f)
+		s.redis.Status.Replication = &cachev1alpha1.RedisReplication{ReplID: master.replID, Master: f.members[0].process(),
+			SyncSet: []cachev1alpha1.RedisProcess{f.members[1].process()}}
+		if err := doSetMin(t.Context(), s.redis, f, 1, nothingSaved); err == nil || master.minReplicas != 0 {
+			t.Errorf("%v: W is %d", err, master.minReplicas)
+		}
+		slow.log = master.log
+		if err := doSetMin(t.Context(), s.redis, f, 1, nothingSaved); err != nil || master.minReplicas != 1 ||
+			s.redis.Status.Replication.EffectiveMinReplicas != 1 {
+			t.Errorf("%v: W is %d", err, master.minReplicas)
+		}
+	})
 }
 
 // prompt takes writes until it is fenced.
