@@ -30,6 +30,8 @@ import (
 const (
 	OperatorNamespace  = "mainstay-operator-system"
 	OperatorDeployment = "mainstay-operator-controller-manager"
+	// OperatorUser is who its pods are to the API server.
+	OperatorUser = "system:serviceaccount:" + OperatorNamespace + ":mainstay-operator-controller-manager"
 	// OperatorProgram runs in its pods.
 	OperatorProgram = "manager"
 

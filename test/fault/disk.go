@@ -6,6 +6,7 @@ import (
 	"os"
 	"path/filepath"
 	"strconv"
+	"syscall"
 
 	"k8s.io/apimachinery/pkg/types"
 )
@@ -39,6 +40,35 @@ func CutShort(pod types.UID, program, pattern string, bytes int64) error {
 		}
 		return os.Truncate(files[0], max(0, file.Size()-bytes))
 	})
+}
+
+// Fill the disk that a pod's program keeps a folder on, which is no larger than
+// that many bytes: the program goes on and finds no room.
+func Fill(pod types.UID, program, folder string, limit int64) (mend func() error, err error) {
+	all, err := processes(pod, program)
+	if err != nil {
+		return nil, err
+	}
+	// Held open: the program may be another when it is mended.
+	folder = filepath.Join("/proc", strconv.Itoa(all[0]), "root", folder)
+	ballast, err := os.OpenFile(filepath.Join(folder, "ballast"), os.O_CREATE|os.O_EXCL|os.O_WRONLY, 0o600)
+	if err != nil {
+		return nil, err
+	}
+	mend = func() error { return errors.Join(ballast.Truncate(0), ballast.Close()) }
+	for chunk, written := make([]byte, 1<<16), int64(0); len(chunk) > 0; {
+		n, err := ballast.Write(chunk)
+		written += int64(n)
+		switch {
+		case errors.Is(err, syscall.ENOSPC):
+			chunk = chunk[:len(chunk)/2] // to the last byte
+		case err != nil:
+			return nil, errors.Join(err, mend())
+		case written > limit:
+			return nil, errors.Join(fmt.Errorf("%s is on a disk of more than %d bytes", folder, limit), mend())
+		}
+	}
+	return mend, nil
 }
 
 // spoil does it to a program that is stopped before and killed after, so that

@@ -25,6 +25,7 @@ type faultRow struct {
 	runs, long int   // how often, and how often in a long report
 	size       int32 // of the set; 3 at least
 	storage    bool
+	small      bool // disks that can be filled up
 	moves      bool // another master is due
 	planned    bool // nothing at all may be lost, not even what was never confirmed
 	// lasts until it is mended, and in a long report; zero where nothing is to mend.
@@ -45,10 +46,12 @@ var faultRows = []faultRow{
 	{name: "master's pod deleted", runs: 2, long: 20, moves: true, planned: true, strike: remove()},
 	{name: "master's disk emptied", runs: 1, long: 10, storage: true, moves: true, strike: empty},
 	{name: "master's append-only file cut short", runs: 1, long: 10, storage: true, moves: true, strike: cutShort},
+	{name: "master's disk full", runs: 1, long: 10, storage: true, small: true, moves: true, planned: true, lasts: 5 * time.Second, strike: fill},
 	{name: "all servers killed at once", runs: 1, long: 10, storage: true, moves: true, strike: killAll},
 	{name: "master killed, then the operator's leader", runs: 1, long: 10, moves: true, strike: killBoth},
 	{name: "master killed, the operator's leader hangs", runs: 1, long: 5, moves: true, lasts: 25 * time.Second, strike: killUnled},
 	{name: "master killed, the API server hangs", runs: 1, long: 10, moves: true, lasts: 4 * time.Second, strike: killUnheard},
+	{name: "master killed, the API server refuses most writes", runs: 1, long: 10, moves: true, lasts: 5 * time.Second, strike: killRefused},
 	{name: "master hangs", runs: 1, long: 10, moves: true, lasts: 12 * time.Second, lastsLong: 40 * time.Second, strike: hang},
 	{name: "master cut off from all", runs: 1, long: 10, moves: true, lasts: 12 * time.Second, lastsLong: 20 * time.Second, strike: cut(nobody)},
 	{name: "master cut off from the operator", runs: 1, long: 5, lasts: 10 * time.Second, strike: cut(operators)},
@@ -112,6 +115,16 @@ func killUnheard(_ context.Context, _ *set, master corev1.Pod, _ int) (func() er
 	return mend, fault.Kill(master.UID, program)
 }
 
+// killRefused kills while most of what the operator writes is refused.
+func killRefused(ctx context.Context, s *set, master corev1.Pod, _ int) (func() error, error) {
+	mend, err := fault.Refuse(ctx, k8s, master.Status.HostIP, cluster.OperatorUser, s.Namespace)
+	if err != nil {
+		return nil, err
+	}
+	stay(ctx, time.Second) // the API server learns of a webhook by a watch
+	return mend, fault.Kill(master.UID, program)
+}
+
 // leading is the pod of the operator that leads.
 func leading(ctx context.Context) (types.UID, error) {
 	leader, err := cluster.Leader(ctx, k8s)
@@ -143,6 +156,11 @@ func remove(options ...client.DeleteOption) strike {
 
 func empty(_ context.Context, _ *set, master corev1.Pod, _ int) (func() error, error) {
 	return nil, fault.Empty(master.UID, program, "/data")
+}
+
+// fill the master's disk up.
+func fill(_ context.Context, _ *set, master corev1.Pod, _ int) (func() error, error) {
+	return fault.Fill(master.UID, program, "/data", smallDisk)
 }
 
 // cutShort takes some twenty writes from the file.

@@ -50,6 +50,10 @@ func newSet(ctx context.Context, f faultRow) *set {
 	if f.storage {
 		made.Storage("64Mi").With(func(s *cachev1alpha1.RedisSpec) { s.Storage.Retention = cachev1alpha1.RedisDelete })
 	}
+	if f.small {
+		newSmallDisks(ctx, namespace.Name, int(max(3, f.size)))
+		made.With(func(s *cachev1alpha1.RedisSpec) { s.Storage.StorageClassName = &namespace.Name })
+	}
 	s := &set{Redis: made.Build()}
 	s.Namespace = namespace.Name
 	Expect(k8s.Create(ctx, s.Redis)).To(Succeed())
