@@ -110,6 +110,8 @@ bundle: manifests $(BIN)/kustomize $(BIN)/operator-sdk ## Generate and validate 
 	kustomize build config/manifests | operator-sdk generate bundle -q --overwrite --version $(VERSION) --channels=stable --default-channel=stable
 	operator-sdk bundle validate ./bundle --select-optional suite=operatorframework --optional-values=k8s-version=1.37
 
+OLM := $(addprefix $(BIN)/,olm catalog package-server copy-content cpb opm)
+
 $(BIN)/controller-gen: hack/tools/codegen/go.mod
 	$(call tool,codegen,$(BIN)/controller-gen $(BIN)/kustomize)
 $(BIN)/kustomize: hack/tools/codegen/go.mod
@@ -120,3 +122,8 @@ $(BIN)/operator-sdk: hack/tools/operator-sdk/go.mod
 	@mkdir -p $(BIN) && echo "building operator-sdk" && go build -C hack/tools/operator-sdk -trimpath -tags containers_image_openpgp \
 	  -ldflags="-s -w $(foreach v,Version GitVersion ImageVersion,-X github.com/operator-framework/operator-sdk/internal/version.$(v)=v1.42.2)" \
 	  -o $(BIN)/ tool && touch $(BIN)/operator-sdk $(BIN)/scorecard-test
+$(BIN)/crdify: hack/tools/crdify/go.mod
+	$(call tool,crdify,$(BIN)/crdify)
+$(OLM) &: hack/tools/olm/go.mod
+	@mkdir -p $(BIN) && echo "building OLM" && go build -C hack/tools/olm -trimpath -tags json1,containers_image_openpgp \
+	  -ldflags="-s -w" -o $(BIN)/ tool && touch $(OLM)
