@@ -18,6 +18,7 @@ type EasyServiceSpec struct {
 	// +kubebuilder:default=1
 	// +kubebuilder:validation:Minimum=0
 	// +kubebuilder:validation:Maximum=1000
+	// +operator-sdk:csv:customresourcedefinitions:type=spec,xDescriptors={"urn:alm:descriptor:com.tectonic.ui:podCount"}
 	Size *int32 `json:"size,omitempty"`
 
 	// image that the pods run, with a registry, port, tag or digest as needed.
@@ -25,18 +26,21 @@ type EasyServiceSpec struct {
 	// +kubebuilder:validation:MinLength=1
 	// +kubebuilder:validation:MaxLength=512
 	// +kubebuilder:validation:Pattern=`^[^\s]+$`
+	// +operator-sdk:csv:customresourcedefinitions:type=spec,xDescriptors={"urn:alm:descriptor:com.tectonic.ui:text"}
 	Image string `json:"image"`
 
 	// command in place of the image's entrypoint. It is not run by a shell.
 	// +optional
 	// +listType=atomic
 	// +kubebuilder:validation:MaxItems=256
+	// +operator-sdk:csv:customresourcedefinitions:type=spec,xDescriptors={"urn:alm:descriptor:com.tectonic.ui:advanced"}
 	Command []string `json:"command,omitempty"`
 
 	// args in place of the image's arguments.
 	// +optional
 	// +listType=atomic
 	// +kubebuilder:validation:MaxItems=256
+	// +operator-sdk:csv:customresourcedefinitions:type=spec,displayName="Arguments",xDescriptors={"urn:alm:descriptor:com.tectonic.ui:advanced"}
 	Args []string `json:"args,omitempty"`
 
 	// workingDir of the command, absolute. Default: the image's.
@@ -52,6 +56,7 @@ type EasyServiceSpec struct {
 	// +kubebuilder:validation:MaxItems=256
 	// +kubebuilder:validation:XValidation:rule="self.all(e, e.name != '')",message="envs: every name has at least one character"
 	// +kubebuilder:validation:XValidation:rule="self.all(e, !has(e.valueFrom) || !has(e.value) || e.value == '')",message="envs: give value or valueFrom, not both"
+	// +operator-sdk:csv:customresourcedefinitions:type=spec,displayName="Environment"
 	Envs []corev1.EnvVar `json:"envs,omitempty"`
 
 	// ports that the Service offers. Without ports there is no Service.
@@ -64,23 +69,28 @@ type EasyServiceSpec struct {
 	// +kubebuilder:validation:XValidation:rule="self.all(p, !has(p.name) || self.exists_one(q, has(q.name) && q.name == p.name))",message="ports: a name stands for one port only"
 	// +kubebuilder:validation:XValidation:rule="self.all(p, !has(p.targetPort) || type(p.targetPort) == int || self.exists_one(q, has(q.targetPort) && q.targetPort == p.targetPort))",message="ports: a targetPort that is a name stands on one port only"
 	// +kubebuilder:validation:XValidation:rule="self.all(p, !has(p.nodePort) || self.exists_one(q, has(q.nodePort) && q.nodePort == p.nodePort && q.protocol == p.protocol))",message="ports: a nodePort stands for one port of a protocol only"
+	// +operator-sdk:csv:customresourcedefinitions:type=spec
 	Ports []Port `json:"ports,omitempty"`
 
 	// service says how the ports are offered.
 	// +optional
 	// +kubebuilder:default={}
+	// +operator-sdk:csv:customresourcedefinitions:type=spec,displayName="Exposure"
 	Service Exposure `json:"service,omitzero"`
 
 	// probes of the container. Default: ready when the first TCP port accepts connections.
 	// +optional
+	// +operator-sdk:csv:customresourcedefinitions:type=spec,xDescriptors={"urn:alm:descriptor:com.tectonic.ui:advanced"}
 	Probes *Probes `json:"probes,omitempty"`
 
 	// resources of each pod.
 	// +optional
+	// +operator-sdk:csv:customresourcedefinitions:type=spec,xDescriptors={"urn:alm:descriptor:com.tectonic.ui:resourceRequirements"}
 	Resources corev1.ResourceRequirements `json:"resources,omitzero"`
 
 	// strategy of a rollout.
 	// +optional
+	// +operator-sdk:csv:customresourcedefinitions:type=spec,displayName="Rollout",xDescriptors={"urn:alm:descriptor:com.tectonic.ui:advanced"}
 	Strategy *Strategy `json:"strategy,omitempty"`
 
 	// security: Baseline runs any image without letting it gain privileges. Restricted
@@ -88,14 +98,17 @@ type EasyServiceSpec struct {
 	// ports below 1024 can still be listened on. Default Baseline.
 	// +optional
 	// +kubebuilder:default=Baseline
+	// +operator-sdk:csv:customresourcedefinitions:type=spec,displayName="Pod Security",xDescriptors={"urn:alm:descriptor:com.tectonic.ui:select:Baseline","urn:alm:descriptor:com.tectonic.ui:select:Restricted"}
 	Security commonv1.SecurityProfile `json:"security,omitempty"`
 
 	// disruption bounds what evictions may take at once; it counts from size 2 on.
 	// +optional
+	// +operator-sdk:csv:customresourcedefinitions:type=spec,displayName="Disruption Budget",xDescriptors={"urn:alm:descriptor:com.tectonic.ui:advanced"}
 	Disruption *commonv1.Disruption `json:"disruption,omitempty"`
 
 	// paused holds every write of the operator back. Deletion and status go on.
 	// +optional
+	// +operator-sdk:csv:customresourcedefinitions:type=spec,xDescriptors={"urn:alm:descriptor:com.tectonic.ui:booleanSwitch","urn:alm:descriptor:com.tectonic.ui:advanced"}
 	Paused bool `json:"paused,omitempty"`
 
 	commonv1.PodOptions `json:",inline"`
@@ -110,18 +123,22 @@ type EasyServiceStatus struct {
 
 	// replicas that exist and are not terminating.
 	// +optional
+	// +operator-sdk:csv:customresourcedefinitions:type=status,displayName="Pods"
 	Replicas int32 `json:"replicas"`
 
 	// updatedReplicas run this generation.
 	// +optional
+	// +operator-sdk:csv:customresourcedefinitions:type=status,displayName="Updated Pods"
 	UpdatedReplicas int32 `json:"updatedReplicas"`
 
 	// readyReplicas pass their readiness probe.
 	// +optional
+	// +operator-sdk:csv:customresourcedefinitions:type=status,displayName="Ready Pods"
 	ReadyReplicas int32 `json:"readyReplicas"`
 
 	// availableReplicas have been ready for at least minReadySeconds.
 	// +optional
+	// +operator-sdk:csv:customresourcedefinitions:type=status,displayName="Available Pods"
 	AvailableReplicas int32 `json:"availableReplicas"`
 
 	// unavailableReplicas are still needed for all to be available.
@@ -143,18 +160,20 @@ type EasyServiceStatus struct {
 	// endpoints are the addresses of every port, sorted by name, type and url.
 	// +optional
 	// +listType=atomic
+	// +operator-sdk:csv:customresourcedefinitions:type=status
 	Endpoints []Endpoint `json:"endpoints"`
 
 	// conditions: Ready, Available, Progressing, Degraded, Paused.
 	// +optional
 	// +listType=map
 	// +listMapKey=type
+	// +operator-sdk:csv:customresourcedefinitions:type=status,xDescriptors={"urn:alm:descriptor:io.kubernetes.conditions"}
 	Conditions []metav1.Condition `json:"conditions,omitempty"`
 }
 
-// EasyService is an image that runs size times behind one Service.
-//
 // The name is bounded so that it is a valid Service name and label.
+
+// EasyService is an image that runs size times behind one Service.
 // +kubebuilder:object:root=true
 // +kubebuilder:subresource:status
 // +kubebuilder:subresource:scale:specpath=.spec.size,statuspath=.status.replicas,selectorpath=.status.selector
@@ -167,6 +186,7 @@ type EasyServiceStatus struct {
 // +kubebuilder:printcolumn:name="Reason",type=string,priority=1,JSONPath=`.status.conditions[?(@.type=="Ready")].message`
 // +kubebuilder:printcolumn:name="Age",type=date,JSONPath=`.metadata.creationTimestamp`
 // +kubebuilder:validation:XValidation:rule="size(self.metadata.name) <= 63 && self.metadata.name.matches('^[a-z]([-a-z0-9]*[a-z0-9])?$')",message="metadata.name becomes the name of a Service: at most 63 characters, lower case letters, digits and '-', beginning with a letter"
+// +operator-sdk:csv:customresourcedefinitions:displayName="Easy Service",resources={{Deployment,v1},{Event,v1},{PodDisruptionBudget,v1},{Service,v1}}
 type EasyService struct {
 	metav1.TypeMeta   `json:",inline"`
 	metav1.ObjectMeta `json:"metadata,omitempty"`

@@ -20,6 +20,7 @@ type MemcachedSpec struct {
 	// +kubebuilder:default=1
 	// +kubebuilder:validation:Minimum=0
 	// +kubebuilder:validation:Maximum=256
+	// +operator-sdk:csv:customresourcedefinitions:type=spec,displayName="Nodes",xDescriptors={"urn:alm:descriptor:com.tectonic.ui:podCount"}
 	Size *int32 `json:"size,omitempty"`
 
 	// image of memcached. Default: the operator's, resolved once and then kept.
@@ -27,18 +28,21 @@ type MemcachedSpec struct {
 	// +kubebuilder:validation:MinLength=1
 	// +kubebuilder:validation:MaxLength=512
 	// +kubebuilder:validation:Pattern=`^[^\s]+$`
+	// +operator-sdk:csv:customresourcedefinitions:type=spec,xDescriptors={"urn:alm:descriptor:com.tectonic.ui:text","urn:alm:descriptor:com.tectonic.ui:advanced"}
 	Image string `json:"image,omitempty"`
 
 	// memory for items on each node (memcached -m), from 8Mi on. Default 64Mi.
 	// +optional
 	// +kubebuilder:default="64Mi"
 	// +kubebuilder:validation:XValidation:rule="quantity(string(self)).compareTo(quantity('8Mi')) >= 0 && quantity(string(self)).compareTo(quantity('1Ti')) <= 0",message="memory is a quantity from 8Mi to 1Ti"
+	// +operator-sdk:csv:customresourcedefinitions:type=spec,displayName="Memory for Items",xDescriptors={"urn:alm:descriptor:com.tectonic.ui:text"}
 	Memory *resource.Quantity `json:"memory,omitempty"`
 
 	// maxItemSize is the largest item (memcached -I), 1Ki to 512Mi and below memory. Default 1Mi.
 	// +optional
 	// +kubebuilder:default="1Mi"
 	// +kubebuilder:validation:XValidation:rule="quantity(string(self)).compareTo(quantity('1Ki')) >= 0 && quantity(string(self)).compareTo(quantity('512Mi')) <= 0",message="maxItemSize is a quantity from 1Ki to 512Mi"
+	// +operator-sdk:csv:customresourcedefinitions:type=spec,displayName="Largest Item",xDescriptors={"urn:alm:descriptor:com.tectonic.ui:text"}
 	MaxItemSize *resource.Quantity `json:"maxItemSize,omitempty"`
 
 	// connections that a node accepts at once (memcached -c). Default 1024.
@@ -46,6 +50,7 @@ type MemcachedSpec struct {
 	// +kubebuilder:default=1024
 	// +kubebuilder:validation:Minimum=16
 	// +kubebuilder:validation:Maximum=100000
+	// +operator-sdk:csv:customresourcedefinitions:type=spec,displayName="Connections per Node",xDescriptors={"urn:alm:descriptor:com.tectonic.ui:number"}
 	Connections int32 `json:"connections,omitempty"`
 
 	// threads that serve (memcached -t). Default 4.
@@ -53,6 +58,7 @@ type MemcachedSpec struct {
 	// +kubebuilder:default=4
 	// +kubebuilder:validation:Minimum=1
 	// +kubebuilder:validation:Maximum=64
+	// +operator-sdk:csv:customresourcedefinitions:type=spec,xDescriptors={"urn:alm:descriptor:com.tectonic.ui:number"}
 	Threads int32 `json:"threads,omitempty"`
 
 	// port that memcached listens on and that both Services offer. Default 11211.
@@ -60,12 +66,14 @@ type MemcachedSpec struct {
 	// +kubebuilder:default=11211
 	// +kubebuilder:validation:Minimum=1024
 	// +kubebuilder:validation:Maximum=65535
+	// +operator-sdk:csv:customresourcedefinitions:type=spec,xDescriptors={"urn:alm:descriptor:com.tectonic.ui:number"}
 	Port int32 `json:"port,omitempty"`
 
 	// verbosity of the log: 0 silent, 1 errors, 2 commands, 3 internals. Default 0.
 	// +optional
 	// +kubebuilder:validation:Minimum=0
 	// +kubebuilder:validation:Maximum=3
+	// +operator-sdk:csv:customresourcedefinitions:type=spec,xDescriptors={"urn:alm:descriptor:com.tectonic.ui:select:0","urn:alm:descriptor:com.tectonic.ui:select:1","urn:alm:descriptor:com.tectonic.ui:select:2","urn:alm:descriptor:com.tectonic.ui:select:3","urn:alm:descriptor:com.tectonic.ui:advanced"}
 	Verbosity int32 `json:"verbosity,omitempty"`
 
 	// options are extended options (memcached -o), each "name" or "name=value".
@@ -76,18 +84,22 @@ type MemcachedSpec struct {
 	// +kubebuilder:validation:items:MaxLength=128
 	// +kubebuilder:validation:items:Pattern=`^[a-z][a-z0-9_]*(=[A-Za-z0-9_.:/%-]+)?$`
 	// +kubebuilder:validation:XValidation:rule="self.all(o, !o.startsWith('ssl_') && !o.startsWith('proxy_'))",message="options must not begin with ssl_ or proxy_"
+	// +operator-sdk:csv:customresourcedefinitions:type=spec,displayName="Extended Options",xDescriptors={"urn:alm:descriptor:com.tectonic.ui:advanced"}
 	Options []string `json:"options,omitempty"`
 
 	// resources of each node. Default: a memory limit computed from memory and connections.
 	// +optional
+	// +operator-sdk:csv:customresourcedefinitions:type=spec,xDescriptors={"urn:alm:descriptor:com.tectonic.ui:resourceRequirements"}
 	Resources corev1.ResourceRequirements `json:"resources,omitempty"`
 
 	// disruption bounds what evictions may take at once; it counts from size 2 on.
 	// +optional
+	// +operator-sdk:csv:customresourcedefinitions:type=spec,displayName="Disruption Budget",xDescriptors={"urn:alm:descriptor:com.tectonic.ui:advanced"}
 	Disruption *commonv1.Disruption `json:"disruption,omitempty"`
 
 	// paused holds every write of the operator back. Deletion and status go on.
 	// +optional
+	// +operator-sdk:csv:customresourcedefinitions:type=spec,xDescriptors={"urn:alm:descriptor:com.tectonic.ui:booleanSwitch","urn:alm:descriptor:com.tectonic.ui:advanced"}
 	Paused bool `json:"paused,omitempty"`
 
 	commonv1.PodOptions `json:",inline"`
@@ -102,12 +114,14 @@ type MemcachedStatus struct {
 	// nodes are the names of the pods that are ready, sorted.
 	// +optional
 	// +listType=atomic
+	// +operator-sdk:csv:customresourcedefinitions:type=status,displayName="Ready Nodes"
 	Nodes []string `json:"nodes"`
 
 	// servers are the stable addresses of all nodes, by ordinal, also while one
 	// restarts: what a consistent-hash client is configured with.
 	// +optional
 	// +listType=atomic
+	// +operator-sdk:csv:customresourcedefinitions:type=status
 	Servers []string `json:"servers"`
 
 	// replicas that exist.
@@ -116,6 +130,7 @@ type MemcachedStatus struct {
 
 	// readyReplicas serve.
 	// +optional
+	// +operator-sdk:csv:customresourcedefinitions:type=status,displayName="Ready"
 	ReadyReplicas int32 `json:"readyReplicas"`
 
 	// updatedReplicas run this generation.
@@ -128,19 +143,21 @@ type MemcachedStatus struct {
 
 	// endpoint is host:port of the Service in front of all nodes.
 	// +optional
+	// +operator-sdk:csv:customresourcedefinitions:type=status,xDescriptors={"urn:alm:descriptor:com.tectonic.ui:text"}
 	Endpoint string `json:"endpoint,omitempty"`
 
 	// conditions: Ready, Available, Progressing, Degraded, Paused, UpdateAvailable.
 	// +optional
 	// +listType=map
 	// +listMapKey=type
+	// +operator-sdk:csv:customresourcedefinitions:type=status,xDescriptors={"urn:alm:descriptor:io.kubernetes.conditions"}
 	Conditions []metav1.Condition `json:"conditions,omitempty"`
 }
 
-// Memcached is a cache of size nodes with stable names and one endpoint.
-//
 // The name is bounded so that "<name>-headless" is a valid Service name and a
 // pod's controller-revision label fits.
+
+// Memcached is a cache of size nodes with stable names and one endpoint.
 // +kubebuilder:object:root=true
 // +kubebuilder:subresource:status
 // +kubebuilder:subresource:scale:specpath=.spec.size,statuspath=.status.replicas,selectorpath=.status.selector
@@ -152,6 +169,7 @@ type MemcachedStatus struct {
 // +kubebuilder:printcolumn:name="Reason",type=string,priority=1,JSONPath=`.status.conditions[?(@.type=="Ready")].message`
 // +kubebuilder:printcolumn:name="Age",type=date,JSONPath=`.metadata.creationTimestamp`
 // +kubebuilder:validation:XValidation:rule="size(self.metadata.name) <= 48 && self.metadata.name.matches('^[a-z]([-a-z0-9]*[a-z0-9])?$')",message="metadata.name becomes the name of Services: at most 48 characters, lower case letters, digits and '-', beginning with a letter"
+// +operator-sdk:csv:customresourcedefinitions:displayName="Memcached",resources={{ConfigMap,v1},{Event,v1},{PodDisruptionBudget,v1},{Service,v1},{StatefulSet,v1}}
 type Memcached struct {
 	metav1.TypeMeta   `json:",inline"`
 	metav1.ObjectMeta `json:"metadata,omitempty"`

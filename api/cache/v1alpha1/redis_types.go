@@ -32,6 +32,7 @@ type RedisSpec struct {
 	// +optional
 	// +kubebuilder:default=Redis
 	// +kubebuilder:validation:XValidation:rule="self == oldSelf",message="flavor cannot change; make a new Redis and move the data"
+	// +operator-sdk:csv:customresourcedefinitions:type=spec,xDescriptors={"urn:alm:descriptor:com.tectonic.ui:select:Redis","urn:alm:descriptor:com.tectonic.ui:select:Valkey"}
 	Flavor RedisFlavor `json:"flavor,omitempty"`
 
 	// size is the number of nodes, the master included. Default 3.
@@ -39,6 +40,7 @@ type RedisSpec struct {
 	// +kubebuilder:default=3
 	// +kubebuilder:validation:Minimum=1
 	// +kubebuilder:validation:Maximum=9
+	// +operator-sdk:csv:customresourcedefinitions:type=spec,displayName="Nodes",xDescriptors={"urn:alm:descriptor:com.tectonic.ui:podCount"}
 	Size *int32 `json:"size,omitempty"`
 
 	// image of the servers. Default: the operator's for the flavor, resolved once and then kept.
@@ -46,36 +48,44 @@ type RedisSpec struct {
 	// +kubebuilder:validation:MinLength=1
 	// +kubebuilder:validation:MaxLength=512
 	// +kubebuilder:validation:Pattern=`^[^\s]+$`
+	// +operator-sdk:csv:customresourcedefinitions:type=spec,xDescriptors={"urn:alm:descriptor:com.tectonic.ui:text","urn:alm:descriptor:com.tectonic.ui:advanced"}
 	Image string `json:"image,omitempty"`
 
 	// storage of each node. Default: none, a node's data goes with its pod.
 	// +optional
+	// +operator-sdk:csv:customresourcedefinitions:type=spec
 	Storage *RedisStorage `json:"storage,omitempty"`
 
 	// persistence says what a node writes to its storage. It is changed on the running
 	// servers; another way of starting, with or without the append-only file, then takes new pods.
 	// +optional
+	// +operator-sdk:csv:customresourcedefinitions:type=spec
 	Persistence *RedisPersistence `json:"persistence,omitempty"`
 
 	// durability says when a write counts as safe.
 	// +optional
+	// +operator-sdk:csv:customresourcedefinitions:type=spec
 	Durability *RedisDurability `json:"durability,omitempty"`
 
 	// failover says when a master that is silent is taken for lost.
 	// +optional
+	// +operator-sdk:csv:customresourcedefinitions:type=spec,displayName="Failure Detection",xDescriptors={"urn:alm:descriptor:com.tectonic.ui:advanced"}
 	Failover *RedisFailureDetection `json:"failover,omitempty"`
 
 	// update says how pods are replaced when their template changes.
 	// +optional
+	// +operator-sdk:csv:customresourcedefinitions:type=spec,xDescriptors={"urn:alm:descriptor:com.tectonic.ui:advanced"}
 	Update *RedisUpdate `json:"update,omitempty"`
 
 	// auth of the applications.
 	// +optional
+	// +operator-sdk:csv:customresourcedefinitions:type=spec,displayName="Authentication"
 	Auth *RedisAuth `json:"auth,omitempty"`
 
 	// tls of applications, replicas and the operator. Default: none, connections
 	// are in the clear.
 	// +optional
+	// +operator-sdk:csv:customresourcedefinitions:type=spec,displayName="TLS"
 	TLS *RedisTLS `json:"tls,omitempty"`
 
 	// config holds directives of redis.conf, by their names in lower case. Only
@@ -89,10 +99,12 @@ type RedisSpec struct {
 	// +kubebuilder:validation:XValidation:rule="!('databases' in self) || self['databases'].matches('^[1-9][0-9]{0,4}$')",message="config: databases is a number from 1 to 99999"
 	// +kubebuilder:validation:XValidation:rule="!('io-threads' in self) || self['io-threads'].matches('^([1-9]|[1-9][0-9]|1[01][0-9]|12[0-8])$')",message="config: io-threads is a number from 1 to 128"
 	// +kubebuilder:validation:XValidation:rule="!('client-output-buffer-limit' in self) || self['client-output-buffer-limit'].matches('^(normal|pubsub) [0-9]+[kmgb]* [0-9]+[kmgb]* [0-9]+( (normal|pubsub) [0-9]+[kmgb]* [0-9]+[kmgb]* [0-9]+)?$')",message="config: client-output-buffer-limit is '<normal|pubsub> <hard> <soft> <seconds>', once or twice; the replicas' buffer is the operator's"
+	// +operator-sdk:csv:customresourcedefinitions:type=spec,displayName="Directives"
 	Config map[string]RedisConfigValue `json:"config,omitempty"`
 
 	// resources of each node.
 	// +optional
+	// +operator-sdk:csv:customresourcedefinitions:type=spec,xDescriptors={"urn:alm:descriptor:com.tectonic.ui:resourceRequirements"}
 	Resources corev1.ResourceRequirements `json:"resources,omitempty"`
 
 	// maxMemoryPercent of resources.limits.memory is for data; the rest is for
@@ -100,6 +112,7 @@ type RedisSpec struct {
 	// +optional
 	// +kubebuilder:validation:Minimum=10
 	// +kubebuilder:validation:Maximum=95
+	// +operator-sdk:csv:customresourcedefinitions:type=spec,displayName="Memory for Data in Percent",xDescriptors={"urn:alm:descriptor:com.tectonic.ui:number"}
 	MaxMemoryPercent *int32 `json:"maxMemoryPercent,omitempty"`
 
 	// service that applications reach the set by: <name> leads to the master,
@@ -109,16 +122,19 @@ type RedisSpec struct {
 
 	// disruption bounds what evictions may take at once; it counts from size 2 on.
 	// +optional
+	// +operator-sdk:csv:customresourcedefinitions:type=spec,displayName="Disruption Budget",xDescriptors={"urn:alm:descriptor:com.tectonic.ui:advanced"}
 	Disruption *commonv1.Disruption `json:"disruption,omitempty"`
 
 	// hibernate ends the writes, then lets all pods go; Services, Secrets and volumes
 	// stay. False wakes it with its data. With persistence.mode RDB a pod must be able
 	// to save within terminationGracePeriodSeconds.
 	// +optional
+	// +operator-sdk:csv:customresourcedefinitions:type=spec,xDescriptors={"urn:alm:descriptor:com.tectonic.ui:booleanSwitch"}
 	Hibernate bool `json:"hibernate,omitempty"`
 
 	// paused holds every write of the operator back, failover included. Deletion and status go on.
 	// +optional
+	// +operator-sdk:csv:customresourcedefinitions:type=spec,xDescriptors={"urn:alm:descriptor:com.tectonic.ui:booleanSwitch","urn:alm:descriptor:com.tectonic.ui:advanced"}
 	Paused bool `json:"paused,omitempty"`
 
 	commonv1.PodOptions `json:",inline"`
@@ -145,17 +161,20 @@ type RedisConfigValue string
 type RedisStorage struct {
 	// size of each node's volume, from 64Mi on. It can grow, where the storage class allows it.
 	// +kubebuilder:validation:XValidation:rule="quantity(string(self)).compareTo(quantity('64Mi')) >= 0",message="storage.size is a quantity from 64Mi on"
+	// +operator-sdk:csv:customresourcedefinitions:type=spec,displayName="Volume Size",xDescriptors={"urn:alm:descriptor:com.tectonic.ui:text"}
 	Size resource.Quantity `json:"size"`
 
 	// storageClassName of the volumes. Default: the cluster's default class.
 	// +optional
 	// +kubebuilder:validation:MinLength=1
 	// +kubebuilder:validation:MaxLength=253
+	// +operator-sdk:csv:customresourcedefinitions:type=spec,displayName="Storage Class",xDescriptors={"urn:alm:descriptor:io.kubernetes:StorageClass"}
 	StorageClassName *string `json:"storageClassName,omitempty"`
 
 	// retention of the volumes when this object is deleted or scaled in. Default Retain.
 	// +optional
 	// +kubebuilder:default=Retain
+	// +operator-sdk:csv:customresourcedefinitions:type=spec,displayName="Volume Retention",xDescriptors={"urn:alm:descriptor:com.tectonic.ui:select:Retain","urn:alm:descriptor:com.tectonic.ui:select:Delete"}
 	Retention RedisRetention `json:"retention,omitempty"`
 }
 
@@ -174,6 +193,7 @@ const (
 type RedisPersistence struct {
 	// mode of persistence. Default AOF with storage, None without.
 	// +optional
+	// +operator-sdk:csv:customresourcedefinitions:type=spec,displayName="Persistence Mode",xDescriptors={"urn:alm:descriptor:com.tectonic.ui:select:None","urn:alm:descriptor:com.tectonic.ui:select:RDB","urn:alm:descriptor:com.tectonic.ui:select:AOF","urn:alm:descriptor:com.tectonic.ui:select:Both"}
 	Mode RedisPersistenceMode `json:"mode,omitempty"`
 
 	// appendfsync of the append-only file. Default everysec: a node that loses
@@ -204,6 +224,7 @@ type RedisDurability struct {
 	// +optional
 	// +kubebuilder:validation:Minimum=0
 	// +kubebuilder:validation:Maximum=8
+	// +operator-sdk:csv:customresourcedefinitions:type=spec,displayName="Replicas That Confirm a Write",xDescriptors={"urn:alm:descriptor:com.tectonic.ui:number"}
 	MinReplicasToWrite *int32 `json:"minReplicasToWrite,omitempty"`
 
 	// maxLagSeconds without an acknowledgement, and a replica no longer counts for
@@ -216,6 +237,7 @@ type RedisDurability struct {
 
 	// policy when replicas are lost for good. Default Preferred.
 	// +optional
+	// +operator-sdk:csv:customresourcedefinitions:type=spec,displayName="Durability Policy",xDescriptors={"urn:alm:descriptor:com.tectonic.ui:select:Preferred","urn:alm:descriptor:com.tectonic.ui:select:Required"}
 	Policy RedisDurabilityPolicy `json:"policy,omitempty"`
 }
 
@@ -252,6 +274,7 @@ type RedisUpdate struct {
 	// it; Supervised leaves the master's pod to a human, who sets the annotation
 	// mainstay-operator.io/switchover. Default Unsupervised.
 	// +optional
+	// +operator-sdk:csv:customresourcedefinitions:type=spec,displayName="Update Strategy",xDescriptors={"urn:alm:descriptor:com.tectonic.ui:select:Unsupervised","urn:alm:descriptor:com.tectonic.ui:select:Supervised","urn:alm:descriptor:com.tectonic.ui:advanced"}
 	Strategy RedisUpdateStrategy `json:"strategy,omitempty"`
 }
 
@@ -274,6 +297,7 @@ type RedisAuth struct {
 	// minutes more. Default: one is generated.
 	// +kubebuilder:validation:MinLength=1
 	// +kubebuilder:validation:MaxLength=253
+	// +operator-sdk:csv:customresourcedefinitions:type=spec,displayName="Password Secret",xDescriptors={"urn:alm:descriptor:io.kubernetes:Secret"}
 	SecretName string `json:"secretName"`
 }
 
@@ -286,6 +310,7 @@ type RedisTLS struct {
 	// the authority is another one, in steps in which both are trusted.
 	// +kubebuilder:validation:MinLength=1
 	// +kubebuilder:validation:MaxLength=253
+	// +operator-sdk:csv:customresourcedefinitions:type=spec,displayName="Certificate Secret",xDescriptors={"urn:alm:descriptor:io.kubernetes:Secret"}
 	SecretName string `json:"secretName"`
 
 	// clientAuth: whether applications show a certificate that ca.crt vouches for.
@@ -294,6 +319,7 @@ type RedisTLS struct {
 	// +optional
 	// +kubebuilder:default=None
 	// +kubebuilder:validation:XValidation:rule="self == oldSelf",message="tls.clientAuth cannot change; make a new Redis and move the data"
+	// +operator-sdk:csv:customresourcedefinitions:type=spec,displayName="Client Certificates",xDescriptors={"urn:alm:descriptor:com.tectonic.ui:select:None","urn:alm:descriptor:com.tectonic.ui:select:Optional","urn:alm:descriptor:com.tectonic.ui:select:Required"}
 	ClientAuth RedisClientAuth `json:"clientAuth,omitempty"`
 }
 
@@ -423,6 +449,7 @@ type RedisFailover struct {
 // RedisBinding names the Secret that an application needs (servicebinding.io).
 type RedisBinding struct {
 	// name of the Secret: type, username, password, host, port, uri; with tls also ssl and ca.crt.
+	// +operator-sdk:csv:customresourcedefinitions:type=status,displayName="Application Secret",xDescriptors={"urn:alm:descriptor:io.kubernetes:Secret"}
 	Name string `json:"name"`
 }
 
@@ -434,6 +461,7 @@ type RedisStatus struct {
 
 	// master is the pod that takes writes, or took the last; the Service <name> points at it.
 	// +optional
+	// +operator-sdk:csv:customresourcedefinitions:type=status,xDescriptors={"urn:alm:descriptor:com.tectonic.ui:text"}
 	Master string `json:"master,omitempty"`
 
 	// targetMaster is the pod that is to take writes; differs from master during a change.
@@ -442,6 +470,7 @@ type RedisStatus struct {
 
 	// epoch counts the masters. It rises before each promotion.
 	// +optional
+	// +operator-sdk:csv:customresourcedefinitions:type=status
 	Epoch int64 `json:"epoch,omitempty"`
 
 	// replicas that exist, the master included.
@@ -450,6 +479,7 @@ type RedisStatus struct {
 
 	// readyReplicas are the master and the replicas in sync.
 	// +optional
+	// +operator-sdk:csv:customresourcedefinitions:type=status,displayName="Ready Nodes"
 	ReadyReplicas int32 `json:"readyReplicas"`
 
 	// selector of the pods, for the scale subresource.
@@ -458,10 +488,12 @@ type RedisStatus struct {
 
 	// endpoint is host:port of the Service that points at the master.
 	// +optional
+	// +operator-sdk:csv:customresourcedefinitions:type=status,xDescriptors={"urn:alm:descriptor:com.tectonic.ui:text"}
 	Endpoint string `json:"endpoint,omitempty"`
 
 	// readEndpoint is host:port of the Service in front of the replicas.
 	// +optional
+	// +operator-sdk:csv:customresourcedefinitions:type=status,displayName="Read Endpoint",xDescriptors={"urn:alm:descriptor:com.tectonic.ui:text"}
 	ReadEndpoint string `json:"readEndpoint,omitempty"`
 
 	// binding names the Secret that an application needs.
@@ -472,6 +504,7 @@ type RedisStatus struct {
 	// +optional
 	// +listType=map
 	// +listMapKey=name
+	// +operator-sdk:csv:customresourcedefinitions:type=status
 	Nodes []RedisNode `json:"nodes"`
 
 	// replication is what a failover must know.
@@ -480,19 +513,21 @@ type RedisStatus struct {
 
 	// lastFailover records the last change of the master.
 	// +optional
+	// +operator-sdk:csv:customresourcedefinitions:type=status,displayName="Last Failover"
 	LastFailover *RedisFailover `json:"lastFailover,omitempty"`
 
 	// conditions: Ready, Available, Progressing, Degraded, FailoverPossible, CredentialsInSync, SettingsInSync, StorageResizing, CertificatesInSync (with tls), Paused, UpdateAvailable.
 	// +optional
 	// +listType=map
 	// +listMapKey=type
+	// +operator-sdk:csv:customresourcedefinitions:type=status,xDescriptors={"urn:alm:descriptor:io.kubernetes.conditions"}
 	Conditions []metav1.Condition `json:"conditions,omitempty"`
 }
 
-// Redis is a master and its replicas that lose no confirmed write.
-//
 // The name is bounded so that "<name>-headless" is a valid Service name and a
 // pod's controller-revision label fits.
+
+// Redis is a master and its replicas that lose no confirmed write.
 // +kubebuilder:object:root=true
 // +kubebuilder:subresource:status
 // +kubebuilder:subresource:scale:specpath=.spec.size,statuspath=.status.replicas,selectorpath=.status.selector
@@ -507,6 +542,7 @@ type RedisStatus struct {
 // +kubebuilder:validation:XValidation:rule="!has(self.spec) || !has(self.spec.auth) || !(self.spec.auth.secretName in [self.metadata.name + '-auth', self.metadata.name + '-system', self.metadata.name + '-files', self.metadata.name + '-certificates'])",message="auth.secretName names a Secret that the operator writes itself; choose another name"
 // +kubebuilder:validation:XValidation:rule="!has(self.spec) || !has(self.spec.tls) || !(self.spec.tls.secretName in [self.metadata.name + '-auth', self.metadata.name + '-system', self.metadata.name + '-files', self.metadata.name + '-certificates'])",message="tls.secretName names a Secret that the operator writes itself; choose another name"
 // +kubebuilder:validation:XValidation:rule="size(self.metadata.name) <= 48 && self.metadata.name.matches('^[a-z]([-a-z0-9]*[a-z0-9])?$')",message="metadata.name becomes the name of Services: at most 48 characters, lower case letters, digits and '-', beginning with a letter"
+// +operator-sdk:csv:customresourcedefinitions:displayName="Redis",resources={{Event,v1},{PersistentVolumeClaim,v1},{Pod,v1},{PodDisruptionBudget,v1},{Secret,v1},{Service,v1},{StatefulSet,v1}}
 type Redis struct {
 	metav1.TypeMeta   `json:",inline"`
 	metav1.ObjectMeta `json:"metadata,omitempty"`

@@ -22,6 +22,7 @@ type ActivitySpec struct {
 	// +kubebuilder:validation:MinLength=1
 	// +kubebuilder:validation:MaxLength=32768
 	// +kubebuilder:validation:Pattern=`^[^\x00]*[^\s\x00][^\x00]*$`
+	// +operator-sdk:csv:customresourcedefinitions:type=spec,xDescriptors={"urn:alm:descriptor:com.tectonic.ui:text"}
 	Command string `json:"command"`
 
 	// args of command, passed as they stand. The image needs a /bin/sh also then:
@@ -32,6 +33,7 @@ type ActivitySpec struct {
 	// +kubebuilder:validation:MaxItems=64
 	// +kubebuilder:validation:items:MaxLength=4096
 	// +kubebuilder:validation:items:Pattern=`^[^\x00]*$`
+	// +operator-sdk:csv:customresourcedefinitions:type=spec,displayName="Arguments"
 	Args []string `json:"args,omitempty"`
 
 	// image that the command is run in. Default: the operator's, resolved once and then kept.
@@ -39,6 +41,7 @@ type ActivitySpec struct {
 	// +kubebuilder:validation:MinLength=1
 	// +kubebuilder:validation:MaxLength=512
 	// +kubebuilder:validation:Pattern=`^[^\s]+$`
+	// +operator-sdk:csv:customresourcedefinitions:type=spec,xDescriptors={"urn:alm:descriptor:com.tectonic.ui:text"}
 	Image string `json:"image,omitempty"`
 
 	// host is the exact name of the node to run on. Its taints and capacity still
@@ -47,6 +50,7 @@ type ActivitySpec struct {
 	// +kubebuilder:validation:MinLength=1
 	// +kubebuilder:validation:MaxLength=253
 	// +kubebuilder:validation:Pattern=`^[a-z0-9]([-a-z0-9.]*[a-z0-9])?$`
+	// +operator-sdk:csv:customresourcedefinitions:type=spec,xDescriptors={"urn:alm:descriptor:com.tectonic.ui:text"}
 	Host string `json:"host,omitempty"`
 
 	// execuser that the command runs as: a uid (its gid is the same number),
@@ -57,6 +61,7 @@ type ActivitySpec struct {
 	// +kubebuilder:validation:MaxLength=21
 	// +kubebuilder:validation:Pattern=`^(root|nobody|(0|[1-9][0-9]{0,9})(:(0|[1-9][0-9]{0,9}))?)$`
 	// +kubebuilder:validation:XValidation:rule="self.split(':').all(id, !id.matches('^[0-9]{1,10}$') || int(id) <= 2147483647)",message="execuser: a uid and a gid are at most 2147483647"
+	// +operator-sdk:csv:customresourcedefinitions:type=spec,displayName="User",xDescriptors={"urn:alm:descriptor:com.tectonic.ui:text"}
 	ExecUser string `json:"execuser,omitempty"`
 
 	// execcwd is the absolute path of the directory that the command starts in.
@@ -64,6 +69,7 @@ type ActivitySpec struct {
 	// +optional
 	// +kubebuilder:validation:MaxLength=1024
 	// +kubebuilder:validation:Pattern=`^/[^\x00]*$`
+	// +operator-sdk:csv:customresourcedefinitions:type=spec,displayName="Directory",xDescriptors={"urn:alm:descriptor:com.tectonic.ui:text"}
 	ExecCwd string `json:"execcwd,omitempty"`
 
 	// envs of the command, each NAME=value, split at the first "=". Values are
@@ -74,6 +80,7 @@ type ActivitySpec struct {
 	// +kubebuilder:validation:items:MaxLength=1024
 	// +kubebuilder:validation:items:Pattern=`^[A-Za-z_][A-Za-z0-9_.-]*=[^\x00]*$`
 	// +kubebuilder:validation:XValidation:rule="self.map(e, e.split('=', 2)[0]).all(n, self.exists_one(e, e.startsWith(n + '=')))",message="envs: a NAME may occur once"
+	// +operator-sdk:csv:customresourcedefinitions:type=spec,displayName="Environment"
 	Envs []string `json:"envs,omitempty"`
 
 	// timeout of each attempt in hours, minutes and seconds, as 1h30m; from 1s to
@@ -84,6 +91,7 @@ type ActivitySpec struct {
 	// +kubebuilder:validation:MaxLength=32
 	// +kubebuilder:validation:Pattern=`^([0-9]{1,9}[hms])+$`
 	// +kubebuilder:validation:XValidation:rule="duration(self) >= duration('1s') && duration(self) <= duration('8760h')",message="timeout must be from 1s to 8760h"
+	// +operator-sdk:csv:customresourcedefinitions:type=spec,xDescriptors={"urn:alm:descriptor:com.tectonic.ui:text"}
 	Timeout *metav1.Duration `json:"timeout,omitempty"`
 
 	// retries is how often a failed attempt is followed by another. An attempt
@@ -92,21 +100,25 @@ type ActivitySpec struct {
 	// +kubebuilder:default=0
 	// +kubebuilder:validation:Minimum=0
 	// +kubebuilder:validation:Maximum=10
+	// +operator-sdk:csv:customresourcedefinitions:type=spec,xDescriptors={"urn:alm:descriptor:com.tectonic.ui:number"}
 	Retries int32 `json:"retries"`
 
 	// cancel ends the run: the command gets SIGTERM, and SIGKILL after
 	// terminationGracePeriodSeconds. It cannot be taken back.
 	// +optional
+	// +operator-sdk:csv:customresourcedefinitions:type=spec,xDescriptors={"urn:alm:descriptor:com.tectonic.ui:booleanSwitch"}
 	Cancel bool `json:"cancel,omitempty"`
 
 	// ttlSecondsAfterFinished is how long the finished Activity is kept before it
 	// is deleted. Default: for ever.
 	// +optional
 	// +kubebuilder:validation:Minimum=0
+	// +operator-sdk:csv:customresourcedefinitions:type=spec,displayName="Seconds Kept When Finished",xDescriptors={"urn:alm:descriptor:com.tectonic.ui:number"}
 	TTLSecondsAfterFinished *int32 `json:"ttlSecondsAfterFinished,omitempty"`
 
 	// output of the command that is kept in the status.
 	// +optional
+	// +operator-sdk:csv:customresourcedefinitions:type=spec,xDescriptors={"urn:alm:descriptor:com.tectonic.ui:advanced"}
 	Output *Output `json:"output,omitempty"`
 
 	// security level that the pod is made to meet. Restricted runs as a user who
@@ -114,6 +126,7 @@ type ActivitySpec struct {
 	// Default Restricted.
 	// +optional
 	// +kubebuilder:default=Restricted
+	// +operator-sdk:csv:customresourcedefinitions:type=spec,displayName="Pod Security",xDescriptors={"urn:alm:descriptor:com.tectonic.ui:select:Restricted","urn:alm:descriptor:com.tectonic.ui:select:Baseline"}
 	Security commonv1.SecurityProfile `json:"security,omitempty"`
 
 	commonv1.PodOptions `json:",inline"`
@@ -171,6 +184,7 @@ func (p ProcessState) Finished() bool {
 type Result struct {
 	// exitCode of the command.
 	// +optional
+	// +operator-sdk:csv:customresourcedefinitions:type=status,displayName="Exit Code"
 	ExitCode *int32 `json:"exitCode,omitempty"`
 
 	// signal that ended the command: the runtime's word, else exitCode - 128 as shells count.
@@ -179,6 +193,7 @@ type Result struct {
 
 	// reason is one word for why it stands as it does, as OOMKilled or DeadlineExceeded.
 	// +optional
+	// +operator-sdk:csv:customresourcedefinitions:type=status,xDescriptors={"urn:alm:descriptor:com.tectonic.ui:text"}
 	Reason string `json:"reason,omitempty"`
 
 	// message explains the reason.
@@ -187,6 +202,7 @@ type Result struct {
 
 	// nodeName of the node that the command runs or ran on.
 	// +optional
+	// +operator-sdk:csv:customresourcedefinitions:type=status,displayName="Node",xDescriptors={"urn:alm:descriptor:com.tectonic.ui:text"}
 	NodeName string `json:"nodeName,omitempty"`
 
 	// startTime of the command.
@@ -225,6 +241,7 @@ type ActivityStatus struct {
 
 	// prosta is the process state: that of the whole run.
 	// +optional
+	// +operator-sdk:csv:customresourcedefinitions:type=status,displayName="Process State",xDescriptors={"urn:alm:descriptor:com.tectonic.ui:text"}
 	Prosta ProcessState `json:"prosta,omitempty"`
 
 	// The result of the last attempt; startTime is that of the first.
@@ -232,6 +249,7 @@ type ActivityStatus struct {
 
 	// duration from startTime to finishTime, retries included, in whole seconds.
 	// +optional
+	// +operator-sdk:csv:customresourcedefinitions:type=status,xDescriptors={"urn:alm:descriptor:com.tectonic.ui:text"}
 	Duration *metav1.Duration `json:"duration,omitempty"`
 
 	// image that the command is run in.
@@ -240,6 +258,7 @@ type ActivityStatus struct {
 
 	// outputTail is the end of what the last attempt printed.
 	// +optional
+	// +operator-sdk:csv:customresourcedefinitions:type=status,displayName="End of the Output",xDescriptors={"urn:alm:descriptor:com.tectonic.ui:text"}
 	OutputTail string `json:"outputTail,omitempty"`
 
 	// attempts in their order, the last one last.
@@ -253,12 +272,13 @@ type ActivityStatus struct {
 	// +optional
 	// +listType=map
 	// +listMapKey=type
+	// +operator-sdk:csv:customresourcedefinitions:type=status,xDescriptors={"urn:alm:descriptor:io.kubernetes.conditions"}
 	Conditions []metav1.Condition `json:"conditions,omitempty"`
 }
 
-// Activity is one command, run once.
-//
 // The name is bounded so that "<name>-<6 of uid>-<attempt>" is a host name.
+
+// Activity is one command, run once.
 // +kubebuilder:object:root=true
 // +kubebuilder:subresource:status
 // +kubebuilder:resource:path=activities,shortName=act,categories=mainstay
@@ -270,6 +290,7 @@ type ActivityStatus struct {
 // +kubebuilder:printcolumn:name="Message",type=string,priority=1,JSONPath=`.status.message`
 // +kubebuilder:printcolumn:name="Age",type=date,JSONPath=`.metadata.creationTimestamp`
 // +kubebuilder:validation:XValidation:rule="size(self.metadata.name) <= 53",message="metadata.name becomes part of a pod's name: at most 53 characters"
+// +operator-sdk:csv:customresourcedefinitions:displayName="Activity",resources={{Event,v1},{Pod,v1}}
 type Activity struct {
 	metav1.TypeMeta   `json:",inline"`
 	metav1.ObjectMeta `json:"metadata,omitempty"`
