@@ -1,0 +1,18 @@
+package activity
+
+import (
+	"cmp"
+	"testing"
+
+	egov1 "github.com/mainstay-operator/mainstay-operator/api/ego/v1"
+	"github.com/mainstay-operator/mainstay-operator/test/releases"
+)
+
+// A pod that runs is never replaced; but one that is journaled by the last release
+// and made by this one must be the same.
+func TestAnUpgradeRollsNothing(t *testing.T) {
+	releases.Workloads(t, "Activity", func(a *egov1.Activity) any {
+		a.UID, a.Status.Image = "abcdef-1", cmp.Or(a.Spec.Image, "busybox")
+		return desired(a, egov1.Attempt{Number: 1, PodName: podName(a, 1)})
+	})
+}

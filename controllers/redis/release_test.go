@@ -1,0 +1,22 @@
+package redis
+
+import (
+	"cmp"
+	"testing"
+
+	cachev1alpha1 "github.com/mainstay-operator/mainstay-operator/api/cache/v1alpha1"
+	"github.com/mainstay-operator/mainstay-operator/test/releases"
+)
+
+func TestAnUpgradeRollsNothing(t *testing.T) {
+	releases.Workloads(t, "Redis", func(r *cachev1alpha1.Redis) any {
+		c := choice{
+			credentials: passwords, settings: settings{Live: live(r, 0)}, pods: size(r),
+			image: cmp.Or(r.Spec.Image, "redis:x"), // what runs is kept
+		}
+		if r.Spec.Storage != nil {
+			c.volume = r.Spec.Storage.Size
+		}
+		return nodes(r, c)
+	})
+}

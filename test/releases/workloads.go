@@ -1,0 +1,174 @@
+package releases
+
+import (
+	"errors"
+	"flag"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	k8syaml "k8s.io/apimachinery/pkg/util/yaml"
+	"sigs.k8s.io/yaml"
+)
+
+var cut = flag.String("cut", "", "release to keep: `vX.Y.Z`")
+
+// Workloads runs a kind's builder over the objects that the last release is kept
+// with, and compares what comes out with what that release made of them: any
+// difference would replace pods at an upgrade that nobody asked to touch them, or
+// change what an API server does not let change.
+//
+// With -cut it keeps what is made now instead.
+func Workloads[T any](t *testing.T, kind string, build func(*T) any) {
+	t.Helper()
+	root, err := Root()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if *cut != "" {
+		if err := keep(root, filepath.Join(root, kept, *cut), kind, build); err != nil {
+			t.Fatal(err)
+		}
+		return
+	}
+	last, err := Last(root)
+	if err != nil {
+		t.Fatal(err)
+	}
+	files, err := filepath.Glob(filepath.Join(last, "objects", strings.ToLower(kind)+"-*.yaml"))
+	if err != nil || len(files) == 0 {
+		t.Fatalf("%s keeps no %s: %v", last, kind, err)
+	}
+	for _, file := range files {
+		t.Run(strings.TrimSuffix(filepath.Base(file), ".yaml"), func(t *testing.T) {
+			was, err := os.ReadFile(filepath.Join(last, "workloads", filepath.Base(file)))
+			if err != nil {
+				t.Fatal(err)
+			}
+			_, made, err := remade(root, file, build)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if err := Same(was, made); err != nil {
+				t.Error(err)
+			}
+		})
+	}
+}
+
+// Same tells where a workload of this tree differs from that of the last release.
+func Same(was, is []byte) error {
+	before, now := strings.Split(string(was), "\n"), strings.Split(string(is), "\n")
+	for i := range max(len(before), len(now)) {
+		switch {
+		case i >= len(before):
+			return fmt.Errorf("an upgrade would replace pods: line %d, %q, is new", i+1, now[i])
+		case i >= len(now):
+			return fmt.Errorf("an upgrade would replace pods: line %d, %q, is gone", i+1, before[i])
+		case before[i] != now[i]:
+			return fmt.Errorf("an upgrade would replace pods: line %d was %q and is %q", i+1, before[i], now[i])
+		}
+	}
+	return nil
+}
+
+// keep writes the samples and richer objects of a kind into a release, as an API
+// server hands them out, and what is made of them.
+func keep[T any](root, release, kind string, build func(*T) any) error {
+	var files []string
+	for _, folder := range []string{"config/samples", "test/releases/objects"} {
+		more, err := filepath.Glob(filepath.Join(root, folder, "*.yaml"))
+		if err != nil {
+			return err
+		}
+		files = append(files, more...)
+	}
+	for _, file := range files {
+		obj, err := ReadObject(file)
+		if err != nil {
+			return err
+		}
+		if obj.GetKind() != kind {
+			continue
+		}
+		stored, made, err := remade(root, file, build)
+		if err != nil {
+			return err
+		}
+		name := strings.ToLower(kind) + "-" + obj.GetName() + ".yaml"
+		if err := errors.Join(write(filepath.Join(release, "objects", name), stored), write(filepath.Join(release, "workloads", name), made)); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// remade reads an object as an API server with this tree's CRDs hands it out, and
+// gives it together with what is made of it.
+func remade[T any](root, file string, build func(*T) any) (stored, made []byte, err error) {
+	obj, err := ReadObject(file)
+	if err != nil {
+		return nil, nil, err
+	}
+	if obj.GetNamespace() == "" {
+		obj.SetNamespace("default")
+	}
+	schema, err := SchemaFor(filepath.Join(root, "config/crd/bases"), obj)
+	if err != nil {
+		return nil, nil, err
+	}
+	if err := errors.Join(schema.Read(obj), schema.Validate(obj)); err != nil {
+		return nil, nil, err
+	}
+	if stored, err = yaml.Marshal(obj.Object); err != nil {
+		return nil, nil, err
+	}
+	var typed T
+	if err := yaml.UnmarshalStrict(stored, &typed); err != nil {
+		return nil, nil, fmt.Errorf("%s: %w", file, err)
+	}
+	made, err = yaml.Marshal(build(&typed))
+	return stored, made, err
+}
+
+// ReadObject reads an object of any kind, whole numbers as such.
+func ReadObject(file string) (*unstructured.Unstructured, error) {
+	content, err := os.ReadFile(file)
+	if err != nil {
+		return nil, err
+	}
+	obj := &unstructured.Unstructured{}
+	if err := k8syaml.Unmarshal(content, &obj.Object); err != nil {
+		return nil, fmt.Errorf("%s: %w", file, err)
+	}
+	return obj, nil
+}
+
+// SchemaFor the kind and version of an object, by the CRDs in a folder.
+func SchemaFor(folder string, obj *unstructured.Unstructured) (*Schema, error) {
+	files, err := filepath.Glob(filepath.Join(folder, "*.yaml"))
+	if err != nil {
+		return nil, err
+	}
+	gvk := obj.GroupVersionKind()
+	for _, file := range files {
+		crd, err := ReadCRD(file)
+		if err != nil {
+			return nil, err
+		}
+		if crd.Spec.Group == gvk.Group && crd.Spec.Names.Kind == gvk.Kind {
+			return SchemaOf(crd, gvk.Version)
+		}
+	}
+	return nil, fmt.Errorf("no CRD of %s defines %s", folder, gvk)
+}
+
+func write(file string, content []byte) error {
+	if err := os.MkdirAll(filepath.Dir(file), 0o755); err != nil {
+		return err
+	}
+	return os.WriteFile(file, content, 0o644)
+}
