@@ -1,0 +1,168 @@
+package olm
+
+import (
+	"encoding/base64"
+	"encoding/json"
+	"os"
+	"path/filepath"
+	"reflect"
+	"slices"
+	"testing"
+
+	operators "github.com/operator-framework/api/pkg/operators/v1alpha1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+
+	"github.com/mainstay-operator/mainstay-operator/controllers"
+	"github.com/mainstay-operator/mainstay-operator/test/releases"
+)
+
+// within gives the path of a file of the tree.
+func within(t *testing.T, path string) string {
+	t.Helper()
+	root, err := releases.Root()
+	if err != nil {
+		t.Fatal(err)
+	}
+	return filepath.Join(root, path)
+}
+
+// chain are the bundles of all releases that are kept, the oldest first, and this
+// tree's: unless it is the one that was kept last.
+func chain(t *testing.T) []string {
+	t.Helper()
+	folders, err := releases.Kept(within(t, ""))
+	if err != nil {
+		t.Fatal(err)
+	}
+	var bundles []string
+	for _, folder := range folders {
+		bundles = append(bundles, filepath.Join(folder, "bundle"))
+	}
+	return append(bundles, within(t, "bundle"))
+}
+
+func last(t *testing.T) string {
+	t.Helper()
+	folder, err := releases.Last(within(t, ""))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return folder
+}
+
+func csvOf(t *testing.T, bundle string) *operators.ClusterServiceVersion {
+	t.Helper()
+	csvs, err := CSVs(bundle)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return csvs[0]
+}
+
+func TestOperatorSDKFindsNothing(t *testing.T) {
+	if err := Lint(within(t, "bundle")); err != nil {
+		t.Error(err)
+	}
+}
+
+func TestValidatorsFindNothing(t *testing.T) {
+	if err := Validate(within(t, "bundle")); err != nil {
+		t.Error(err)
+	}
+}
+
+func TestScorecardSuggestsNothing(t *testing.T) {
+	if err := Scorecard(within(t, "bundle")); err != nil {
+		t.Error(err)
+	}
+}
+
+func TestCRDsFitTheLastRelease(t *testing.T) {
+	if err := CompareCRDs(filepath.Join(last(t), "bundle"), within(t, "bundle")); err != nil {
+		t.Error(err)
+	}
+}
+
+func TestObjectsOfTheLastReleaseAreTaken(t *testing.T) {
+	if err := StoredObjects(last(t), within(t, "bundle")); err != nil {
+		t.Error(err)
+	}
+}
+
+func TestCatalog(t *testing.T) {
+	if err := CheckCatalog(chain(t)...); err != nil {
+		t.Error(err)
+	}
+}
+
+// TestExamples: what a console offers for each kind is an object that the API
+// server takes, with the status that it shows.
+func TestExamples(t *testing.T) {
+	csv := csvOf(t, within(t, "bundle"))
+	var examples []json.RawMessage
+	if err := json.Unmarshal([]byte(csv.Annotations["alm-examples"]), &examples); err != nil {
+		t.Fatal(err)
+	}
+	var kinds []string
+	for _, example := range examples {
+		obj := &unstructured.Unstructured{}
+		if err := obj.UnmarshalJSON(example); err != nil {
+			t.Fatal(err)
+		}
+		kinds = append(kinds, obj.GetKind())
+		schema, err := releases.SchemaFor(within(t, "bundle/manifests"), obj)
+		if err != nil {
+			t.Error(err)
+			continue
+		}
+		if err := schema.Read(obj); err != nil {
+			t.Error(err)
+		}
+		if err := schema.Validate(obj); err != nil {
+			t.Error(err)
+		}
+	}
+	for _, owned := range csv.Spec.CustomResourceDefinitions.Owned {
+		if !slices.Contains(kinds, owned.Kind) {
+			t.Errorf("%s has no example", owned.Kind)
+		}
+	}
+}
+
+// TestRelatedImages: a cluster without internet mirrors what the CSV lists; a
+// default image that is missing there would be found out by a pod.
+func TestRelatedImages(t *testing.T) {
+	csv := csvOf(t, within(t, "bundle"))
+	var related []string
+	for _, image := range csv.Spec.RelatedImages {
+		related = append(related, image.Image)
+	}
+	defaults := reflect.ValueOf(controllers.ImagesFromEnv())
+	for i := range defaults.NumField() {
+		if image := defaults.Field(i).String(); !slices.Contains(related, image) {
+			t.Errorf("%s, the default of %s, is not among the related images %v", image, defaults.Type().Field(i).Name, related)
+		}
+	}
+}
+
+func TestManagerImageIsTheAnnounced(t *testing.T) {
+	csv := csvOf(t, within(t, "bundle"))
+	for _, deployment := range csv.Spec.InstallStrategy.StrategySpec.DeploymentSpecs {
+		for _, container := range deployment.Spec.Template.Spec.Containers {
+			if container.Image != csv.Annotations["containerImage"] {
+				t.Errorf("%s runs %s, and the CSV announces %s", container.Name, container.Image, csv.Annotations["containerImage"])
+			}
+		}
+	}
+}
+
+func TestIconIsTheDrawnOne(t *testing.T) {
+	drawn, err := os.ReadFile(within(t, "config/manifests/icon.svg"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	icon := csvOf(t, within(t, "bundle")).Spec.Icon[0]
+	if icon.Data != base64.StdEncoding.EncodeToString(drawn) {
+		t.Error("the icon in config/manifests/bases is not config/manifests/icon.svg: base64 -w0")
+	}
+}

@@ -1,0 +1,112 @@
+package olm
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+
+	"github.com/operator-framework/api/pkg/manifests"
+	operators "github.com/operator-framework/api/pkg/operators/v1alpha1"
+	"sigs.k8s.io/yaml"
+)
+
+const (
+	// Package is the operator's name in catalogs.
+	Package = "mainstay-operator"
+	// Channel that users follow.
+	Channel = "stable"
+
+	annotationSkipRange = "olm.skipRange"
+)
+
+// entry is a release in a channel of a catalog.
+type entry struct {
+	Name      string `json:"name"`
+	Replaces  string `json:"replaces,omitempty"`
+	SkipRange string `json:"skipRange,omitempty"`
+}
+
+// Catalog writes a file-based catalog of bundles into a folder, the oldest first,
+// with the edges that their CSVs tell. A bundle is a folder or an image.
+func Catalog(folder string, csvs []*operators.ClusterServiceVersion, bundles ...string) error {
+	newest := csvs[len(csvs)-1]
+	entries := make([]entry, 0, len(csvs))
+	for _, csv := range csvs {
+		entries = append(entries, entry{csv.Name, csv.Spec.Replaces, csv.Annotations[annotationSkipRange]})
+	}
+	index := map[string]any{"schema": "olm.package", "name": Package, "defaultChannel": Channel, "description": newest.Spec.Description}
+	for _, icon := range newest.Spec.Icon {
+		index["icon"] = map[string]string{"base64data": icon.Data, "mediatype": icon.MediaType}
+	}
+	channel := map[string]any{"schema": "olm.channel", "package": Package, "name": Channel, "entries": entries}
+	if err := errors.Join(
+		writeYAML(filepath.Join(folder, "package.yaml"), index),
+		writeYAML(filepath.Join(folder, "channel.yaml"), channel),
+	); err != nil {
+		return err
+	}
+	for i, bundle := range bundles {
+		rendered, err := tool("opm", "render", bundle, "--output", "yaml")
+		if err != nil {
+			return err
+		}
+		if err := os.WriteFile(filepath.Join(folder, csvs[i].Name+".yaml"), []byte(rendered), 0o644); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// CheckCatalog makes a catalog of bundles, the oldest first, and lets opm judge it.
+func CheckCatalog(bundles ...string) error {
+	folder, err := os.MkdirTemp("", "catalog")
+	if err != nil {
+		return err
+	}
+	defer func() { _ = os.RemoveAll(folder) }()
+	csvs, err := CSVs(bundles...)
+	if err != nil {
+		return err
+	}
+	if err := Catalog(folder, csvs, bundles...); err != nil {
+		return err
+	}
+	_, err = tool("opm", "validate", folder)
+	return errors.Join(err, edges(csvs))
+}
+
+// edges of an unbroken chain: each release replaces the one before it, and the
+// first none, as no catalog could tell what that was.
+func edges(csvs []*operators.ClusterServiceVersion) error {
+	var faults []error
+	before := ""
+	for _, csv := range csvs {
+		if csv.Spec.Replaces != before {
+			faults = append(faults, fmt.Errorf("%s replaces %q, not %q", csv.Name, csv.Spec.Replaces, before))
+		}
+		before = csv.Name
+	}
+	return errors.Join(faults...)
+}
+
+// CSVs of bundles.
+func CSVs(bundles ...string) ([]*operators.ClusterServiceVersion, error) {
+	list := make([]*operators.ClusterServiceVersion, 0, len(bundles))
+	for _, bundle := range bundles {
+		loaded, err := manifests.GetBundleFromDir(bundle)
+		if err != nil {
+			return nil, fmt.Errorf("%s: %w", bundle, err)
+		}
+		list = append(list, loaded.CSV)
+	}
+	return list, nil
+}
+
+func writeYAML(file string, value any) error {
+	content, err := yaml.Marshal(value)
+	if err != nil {
+		return err
+	}
+	return os.WriteFile(file, content, 0o644)
+}

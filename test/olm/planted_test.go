@@ -1,0 +1,222 @@
+package olm
+
+import (
+	"os"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	k8syaml "k8s.io/apimachinery/pkg/util/yaml"
+	"sigs.k8s.io/yaml"
+
+	"github.com/mainstay-operator/mainstay-operator/test/releases"
+)
+
+const (
+	csvFile      = "manifests/mainstay-operator.clusterserviceversion.yaml"
+	memcachedCRD = "manifests/cache.mainstay-operator.io_memcacheds.yaml"
+)
+
+// planted is a copy of the tree's bundle with a fault in one of its files.
+func planted(t *testing.T, file string, fault func(obj map[string]any)) string {
+	t.Helper()
+	bundle := t.TempDir()
+	if err := os.CopyFS(bundle, os.DirFS(within(t, "bundle"))); err != nil {
+		t.Fatal(err)
+	}
+	spoil(t, filepath.Join(bundle, file), fault)
+	return bundle
+}
+
+func spoil(t *testing.T, file string, fault func(obj map[string]any)) {
+	t.Helper()
+	content, err := os.ReadFile(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var obj map[string]any
+	if err := k8syaml.Unmarshal(content, &obj); err != nil {
+		t.Fatal(err)
+	}
+	fault(obj)
+	if err := writeYAML(file, obj); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// at gives the map at a path; a number is an index of a list.
+func at(t *testing.T, obj map[string]any, path string) map[string]any {
+	t.Helper()
+	var here any = obj
+	for step := range strings.SplitSeq(path, ".") {
+		switch value := here.(type) {
+		case map[string]any:
+			here = value[step]
+		case []any:
+			index, err := strconv.Atoi(step)
+			if err != nil || index >= len(value) {
+				t.Fatalf("%s: no index %s", path, step)
+			}
+			here = value[index]
+		}
+	}
+	found, ok := here.(map[string]any)
+	if !ok {
+		t.Fatalf("there is no map at %s", path)
+	}
+	return found
+}
+
+// finds requires that a check says these words.
+func finds(t *testing.T, check string, err error, words string) {
+	t.Helper()
+	if err == nil {
+		t.Errorf("%s found nothing", check)
+	} else if !strings.Contains(err.Error(), words) {
+		t.Errorf("%s did not say %q but %v", check, words, err)
+	}
+}
+
+func TestAMissingCRDIsFound(t *testing.T) {
+	bundle := planted(t, memcachedCRD, func(map[string]any) {})
+	if err := os.Remove(filepath.Join(bundle, memcachedCRD)); err != nil {
+		t.Fatal(err)
+	}
+	finds(t, "operator-sdk", Lint(bundle), "Memcached")
+	finds(t, "the validators", Validate(bundle), "Memcached")
+	finds(t, "the scorecard", Scorecard(bundle), "Memcached")
+	finds(t, "the comparison with the last release", CompareCRDs(filepath.Join(last(t), "bundle"), bundle), "memcacheds.cache.mainstay-operator.io is gone")
+	finds(t, "the objects of the last release", StoredObjects(last(t), bundle), "Memcached")
+}
+
+func TestABundleThatSaysLessIsFound(t *testing.T) {
+	owned := func(t *testing.T, csv map[string]any) map[string]any {
+		return at(t, csv, "spec.customresourcedefinitions.owned.0")
+	}
+	for name, c := range map[string]struct {
+		fault func(t *testing.T, csv map[string]any)
+		check func(bundle string) error
+		words string
+	}{
+		"no descriptor":        {func(t *testing.T, csv map[string]any) { delete(owned(t, csv), "specDescriptors") }, Scorecard, "does not have a spec descriptor"},
+		"no resources":         {func(t *testing.T, csv map[string]any) { delete(owned(t, csv), "resources") }, Scorecard, "resources"},
+		"no icon":              {func(t *testing.T, csv map[string]any) { delete(at(t, csv, "spec"), "icon") }, Validate, "Icon"},
+		"no oldest Kubernetes": {func(t *testing.T, csv map[string]any) { delete(at(t, csv, "spec"), "minKubeVersion") }, Lint, "minKubeVersion"},
+		"an invented category": {func(t *testing.T, csv map[string]any) { at(t, csv, "metadata.annotations")["categories"] = "Masts" }, Lint, "Masts"},
+		"an example without status": {func(t *testing.T, csv map[string]any) {
+			annotations := at(t, csv, "metadata.annotations")
+			annotations["alm-examples"] = strings.ReplaceAll(annotations["alm-examples"].(string), `"status"`, `"state"`)
+		}, Scorecard, "does not have status"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			bundle := planted(t, csvFile, func(csv map[string]any) { c.fault(t, csv) })
+			finds(t, name, c.check(bundle), c.words)
+		})
+	}
+}
+
+func TestAWrongEdgeIsFound(t *testing.T) {
+	replacing := func(name string) string {
+		return planted(t, csvFile, func(csv map[string]any) { at(t, csv, "spec")["replaces"] = name })
+	}
+	kept := chain(t)
+	kept = kept[:len(kept)-1]
+	for _, c := range []struct {
+		before   []string
+		replaces string
+		words    string
+	}{
+		{kept, "", "multiple channel heads"},
+		{kept, "mainstay-operator.v0.0.9", "multiple channel heads"},
+		{kept, "mainstay-operator.v0.2.0", "stranded bundles"},
+		{nil, "mainstay-operator.v0.0.9", `replaces "mainstay-operator.v0.0.9", not ""`}, // opm takes it for pruned
+	} {
+		finds(t, "the catalog", CheckCatalog(append(slices.Clone(c.before), replacing(c.replaces))...), c.words)
+	}
+}
+
+func TestACRDThatBreaksStoredObjectsIsFound(t *testing.T) {
+	last := filepath.Join(last(t), "bundle")
+	const spec = "spec.versions.0.schema.openAPIV3Schema.properties.spec"
+	field := func(name, key string, value any) func(_, properties map[string]any) {
+		return func(_, properties map[string]any) { properties[name].(map[string]any)[key] = value }
+	}
+	for words, fault := range map[string]func(spec, properties map[string]any){
+		"new required fields: [owner]": func(spec, properties map[string]any) {
+			properties["owner"] = map[string]any{"type": "string"}
+			spec["required"] = []any{"owner"}
+		},
+		"removed field":                      func(_, properties map[string]any) { delete(properties, "verbosity") },
+		`default value changed : "4" -> "2"`: field("threads", "default", 2),
+		"default added":                      field("verbosity", "default", 1),
+		"type changed":                       field("paused", "type", "string"),
+		"maximum decreased : 256 -> 2":       field("size", "maximum", 2),
+		"allowed enum values removed":        field("imagePullPolicy", "enum", []any{"Never"}),
+		"pattern changed":                    field("image", "pattern", "^docker.io/"),
+		"unhandled changes":                  field("podLabels", "x-kubernetes-validations", []any{map[string]any{"rule": "true"}}),
+	} {
+		t.Run(words, func(t *testing.T) {
+			bundle := planted(t, memcachedCRD, func(crd map[string]any) {
+				fault(at(t, crd, spec), at(t, crd, spec+".properties"))
+			})
+			finds(t, "the comparison with the last release", CompareCRDs(last, bundle), words)
+		})
+	}
+	for reason, harmless := range map[string]func(spec, properties map[string]any){
+		"a new optional field": func(_, properties map[string]any) { properties["owner"] = map[string]any{"type": "string"} },
+		"other words":          field("port", "description", "where memcached listens"),
+		"one more choice":      field("imagePullPolicy", "enum", []any{"Always", "IfNotPresent", "Never", "Sometimes"}),
+	} {
+		t.Run(reason, func(t *testing.T) {
+			bundle := planted(t, memcachedCRD, func(crd map[string]any) {
+				harmless(at(t, crd, spec), at(t, crd, spec+".properties"))
+			})
+			if err := CompareCRDs(last, bundle); err != nil {
+				t.Error(err)
+			}
+		})
+	}
+}
+
+// Comparing does not tell what a rule means for objects; they can be tried.
+func TestARuleThatStoredObjectsBreakIsFound(t *testing.T) {
+	bundle := planted(t, memcachedCRD, func(crd map[string]any) {
+		spec := at(t, crd, "spec.versions.0.schema.openAPIV3Schema.properties.spec")
+		rules, _ := spec["x-kubernetes-validations"].([]any)
+		spec["x-kubernetes-validations"] = append(rules, map[string]any{"rule": "self.port == 11211", "message": "port must be 11211"})
+	})
+	finds(t, "the objects of the last release", StoredObjects(last(t), bundle), "port must be 11211")
+}
+
+func TestATemplateThatRollsPodsIsFound(t *testing.T) {
+	files, err := filepath.Glob(filepath.Join(last(t), "workloads", "*.yaml"))
+	if err != nil || len(files) == 0 {
+		t.Fatalf("no workload is kept: %v", err)
+	}
+	for _, file := range files {
+		was, err := os.ReadFile(file)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := releases.Same(was, was); err != nil {
+			t.Errorf("%s differs from itself: %v", file, err)
+		}
+		workload := &unstructured.Unstructured{}
+		if err := k8syaml.Unmarshal(was, &workload.Object); err != nil {
+			t.Fatal(err)
+		}
+		pod := workload.Object
+		if workload.GetKind() != "" && workload.GetKind() != "Pod" {
+			pod = at(t, workload.Object, "spec.template")
+		}
+		pod["spec"].(map[string]any)["hostNetwork"] = true
+		is, err := yaml.Marshal(workload.Object)
+		if err != nil {
+			t.Fatal(err)
+		}
+		finds(t, filepath.Base(file), releases.Same(was, is), "hostNetwork")
+	}
+}
