@@ -1,7 +1,9 @@
 # Mainstay Operator. `make help` lists the targets.
 
-VERSION ?= 0.1.0
-IMG     ?= ghcr.io/mainstay-operator/mainstay-operator:v$(VERSION)
+VERSION  ?= 0.2.0
+# The release that VERSION replaces. What it consisted of is kept under test/olm.
+PREVIOUS ?= 0.1.0
+IMG      ?= ghcr.io/mainstay-operator/mainstay-operator:v$(VERSION)
 
 # CLUSTER=local is the one that hack/cluster makes on this machine;
 # CLUSTER=existing is whatever KUBECONFIG points at.
@@ -53,13 +55,14 @@ lint: $(BIN)/golangci-lint ## Lint the code.
 tidy: ## Tidy go.mod.
 	go mod tidy
 
-verify: generate manifests fmt tidy lint ## Fail when anything generated, formatted or linted would differ.
-	@git diff --exit-code || { echo "verify: commit what 'make generate manifests fmt tidy' changes"; exit 1; }
+verify: generate manifests bundle fmt tidy lint ## Fail when anything generated, formatted or linted would differ.
+	@git diff --exit-code && test -z "$$(git ls-files --others --exclude-standard api bundle config)" || \
+	  { echo "verify: commit what 'make generate manifests bundle fmt tidy' changes"; exit 1; }
 
 test: ## Run the unit and integration tests.
 	@command -v redis-server >/dev/null || { apt-get update -qq && RUNLEVEL=1 apt-get install -y -qq --no-install-recommends redis-server; }
 	go run ./hack/cluster assets
-	KUBEBUILDER_ASSETS=$(BIN) go test -timeout 20m $$(go list ./... | grep -v -e /test/e2e -e /test/mutants)
+	KUBEBUILDER_ASSETS=$(BIN) go test -timeout 20m $$(go list ./... | grep -v -e /test/e2e -e /test/mutants -e /test/olm)
 
 mutants: ## Plant known faults into Redis' controller: the tests must find each.
 	go test ./test/mutants -v -count=1 -parallel 2 -timeout 20m
@@ -89,7 +92,7 @@ kubeconfig: ## Print the path of its kubeconfig.
 	@echo $(KUBECONFIG)
 
 ##@ Install
-.PHONY: install uninstall deploy undeploy docker-build bundle
+.PHONY: install uninstall deploy undeploy docker-build
 install: ## Install the CRDs.
 	kubectl apply --server-side -k config/crd
 
@@ -105,10 +108,45 @@ undeploy: ## Remove them, every object of ours first.
 docker-build: ## Build the image with a container engine.
 	docker build -t $(IMG) .
 
-bundle: manifests $(BIN)/kustomize $(BIN)/operator-sdk ## Generate and validate the OLM bundle.
+##@ OLM
+# What differs from release to release in the bundle.
+define release
+# Written by `make bundle`.
+apiVersion: operators.coreos.com/v1alpha1
+kind: ClusterServiceVersion
+metadata:
+  name: mainstay-operator.v0.0.0
+  namespace: placeholder
+  annotations:
+    containerImage: $(IMG)
+$(if $(PREVIOUS),    olm.skipRange: '>=$(PREVIOUS) <$(VERSION)'
+spec:
+  replaces: mainstay-operator.v$(PREVIOUS))
+endef
+
+.PHONY: bundle bundle-check cut
+bundle: manifests $(BIN)/kustomize $(BIN)/operator-sdk ## Generate and validate the OLM bundle of VERSION.
+	$(file >config/manifests/release.yaml,$(release))
+	cd config/manager && kustomize edit set image controller=$(IMG)
 	operator-sdk generate kustomize manifests -q --apis-dir api --interactive=false
+	rm -rf bundle/*
 	kustomize build config/manifests | operator-sdk generate bundle -q --overwrite --version $(VERSION) --channels=stable --default-channel=stable
-	operator-sdk bundle validate ./bundle --select-optional suite=operatorframework --optional-values=k8s-version=1.37
+	@# A bundle that is otherwise the same keeps its date.
+	@if git diff --quiet -I'^    createdAt: ' -- bundle; then git checkout -q -- bundle; fi
+	operator-sdk bundle validate ./bundle --select-optional suite=operatorframework --optional-values=k8s-version=1.37 -o json-alpha1 | \
+	  tee /dev/stderr | grep -q '"outputs": null'
+
+bundle-check: $(BIN)/operator-sdk $(BIN)/crdify $(BIN)/opm ## Check bundle and catalog as OLM would, and the upgrade from the last release.
+	go test ./test/olm -v -count=1
+	go test ./controllers/... -run '^TestAnUpgradeRollsNothing$$' -count=1
+
+cut: bundle ## Keep VERSION, as it is now, under test/olm (PREVIOUS= for the first); then make bundle.
+	rm -rf test/olm/v$(VERSION)
+	mkdir -p test/olm/v$(VERSION)
+	cp -r bundle test/olm/v$(VERSION)/bundle
+	go test ./controllers/activity ./controllers/easyservice ./controllers/memcached ./controllers/redis \
+	  -run '^TestAnUpgradeRollsNothing$$' -count=1 -cut=v$(VERSION)
+	git rev-parse HEAD > test/olm/v$(VERSION)/commit
 
 OLM := $(addprefix $(BIN)/,olm catalog package-server copy-content cpb opm)
 
