@@ -118,6 +118,7 @@ type RedisSpec struct {
 	// service that applications reach the set by: <name> leads to the master,
 	// <name>-replicas to those that follow it.
 	// +optional
+	// +operator-sdk:csv:customresourcedefinitions:type=spec,displayName="Exposure"
 	Service RedisService `json:"service,omitzero"`
 
 	// disruption bounds what evictions may take at once; it counts from size 2 on.
@@ -343,6 +344,7 @@ type RedisService struct {
 	// +optional
 	// +kubebuilder:default=ClusterIP
 	// +kubebuilder:validation:Enum=ClusterIP;NodePort;LoadBalancer
+	// +operator-sdk:csv:customresourcedefinitions:type=spec,displayName="Service Type",xDescriptors={"urn:alm:descriptor:com.tectonic.ui:select:ClusterIP","urn:alm:descriptor:com.tectonic.ui:select:NodePort","urn:alm:descriptor:com.tectonic.ui:select:LoadBalancer"}
 	Type corev1.ServiceType `json:"type,omitempty"`
 
 	// annotations of both Services. The operator's own win.
