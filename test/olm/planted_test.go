@@ -119,23 +119,22 @@ func TestABundleThatSaysLessIsFound(t *testing.T) {
 }
 
 func TestAWrongEdgeIsFound(t *testing.T) {
-	replacing := func(name string) string {
-		return planted(t, csvFile, func(csv map[string]any) { at(t, csv, "spec")["replaces"] = name })
+	next := func(replaces string) string {
+		return planted(t, csvFile, func(csv map[string]any) {
+			at(t, csv, "metadata")["name"] = "mainstay-operator.v9.9.9"
+			at(t, csv, "spec")["version"], at(t, csv, "spec")["replaces"] = "9.9.9", replaces
+		})
 	}
-	kept := chain(t)
-	kept = kept[:len(kept)-1]
-	for _, c := range []struct {
-		before   []string
-		replaces string
-		words    string
-	}{
-		{kept, "", "multiple channel heads"},
-		{kept, "mainstay-operator.v0.0.9", "multiple channel heads"},
-		{kept, "mainstay-operator.v0.2.0", "stranded bundles"},
-		{nil, "mainstay-operator.v0.0.9", `replaces "mainstay-operator.v0.0.9", not ""`}, // opm takes it for pruned
-	} {
-		finds(t, "the catalog", CheckCatalog(append(slices.Clone(c.before), replacing(c.replaces))...), c.words)
+	before := kept(t)
+	with := func(replaces string) []string { return append(slices.Clone(before), next(replaces)) }
+	if err := CheckCatalog(with(csvOf(t, before[len(before)-1]).Name)...); err != nil {
+		t.Error(err)
 	}
+	finds(t, "the catalog", CheckCatalog(with("")...), "multiple channel heads")
+	finds(t, "the catalog", CheckCatalog(with("mainstay-operator.v0.0.9")...), "multiple channel heads")
+	finds(t, "the catalog", CheckCatalog(with("mainstay-operator.v9.9.9")...), "stranded bundles")
+	// opm takes this one for pruned.
+	finds(t, "the catalog", CheckCatalog(next("mainstay-operator.v0.0.9")), `replaces "mainstay-operator.v0.0.9", not ""`)
 }
 
 func TestACRDThatBreaksStoredObjectsIsFound(t *testing.T) {
