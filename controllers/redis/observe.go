@@ -110,7 +110,7 @@ func (r *Reconciler) remember(redis *cachev1alpha1.Redis, f *fleet) {
 	r.memory.unlock(redis, &f.world, f.keys)
 	r.memory.tune(redis, &f.world)
 	f.frozenFor = r.memory.frozen(redis, f.world, r.clock)
-	f.sinceRouted = goodbyes + 1 // long ago
+	f.sinceRouted = time.Hour // long ago
 	if last := redis.Status.LastFailover; last != nil && last.RoutedAt != nil {
 		f.sinceRouted = r.clock.Since(last.RoutedAt.Time)
 	}
@@ -166,6 +166,11 @@ func (r *Reconciler) fromPod(pod *corev1.Pod, set *appsv1.StatefulSet) member {
 		// The timestamp is the end of the grace.
 		asked := pod.DeletionTimestamp.Add(-time.Duration(*pod.DeletionGracePeriodSeconds) * time.Second)
 		m.deletingFor = r.clock.Since(asked)
+	}
+	for _, c := range pod.Status.Conditions {
+		if c.Type == corev1.PodReady && c.Status == corev1.ConditionTrue {
+			m.arriving = r.clock.Since(c.LastTransitionTime.Time) < stirring
+		}
 	}
 	for _, c := range pod.Spec.Containers {
 		if c.Name == kind {

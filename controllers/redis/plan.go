@@ -64,8 +64,8 @@ func (s step) changes() bool {
 const (
 	soon = 50 * time.Millisecond
 	// stirring is how long kube-proxy may hold the next change back after the one
-	// that a pod's deletion causes; until then the old master serves on.
-	// The time of a deletion is told in whole seconds: it was up to a second later.
+	// that a pod's deletion or arrival causes; until then the old master serves on.
+	// Their times are told in whole seconds: they were up to a second later.
 	stirring = 2200 * time.Millisecond
 	// goodbyes to clients that still reach an old master while the route changes.
 	goodbyes = 1500 * time.Millisecond
@@ -110,8 +110,18 @@ func plan(r *cachev1alpha1.Redis, w world) step {
 	case lost:
 		return s.failover(evidence, true)
 	default:
-		return step{do: wait, why: evidence, after: 10 * soon}
+		return step{do: wait, why: evidence, after: s.untilLost()}
 	}
+}
+
+// untilLost is when to look again at a master that may serve: not later than it
+// will have been silent for too long.
+func (s situation) untilLost() time.Duration {
+	m := s.recorded(s.Status.Replication.Master)
+	if left := silenceLimit(s.Redis) - m.silentFor; m.Answer == node.Silent && left > 0 {
+		return min(left, 10*soon)
+	}
+	return 10 * soon
 }
 
 // blind is true when the operator reaches no server at all: that tells of its own

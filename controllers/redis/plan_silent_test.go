@@ -98,6 +98,7 @@ func TestSilence(t *testing.T) {
 		{"a human's wish", 3, wish("a-2"), handOver, []string{"a-2"}},
 		{"that is fulfilled", 3, wish("a-0"), dismiss, []string{"a-0"}},
 		{"that cannot be", 3, wish("b-7"), dismiss, []string{"b-7"}},
+		{"that can be a moment later", 3, func(s *scene) { wish("a-2")(s); s.members[1].arriving = true }, wait, nil},
 		{"that can soon be", 3, func(s *scene) { wish("a-2")(s); s.members[2].LinkUp = false }, wait, nil},
 		{"nor does it touch the only node", 1, func(s *scene) {
 			outdated(0)(s)
@@ -119,6 +120,15 @@ func TestSilence(t *testing.T) {
 				t.Errorf("%s: nothing ends this wait", got.why)
 			}
 		})
+	}
+}
+
+// A master that falls silent is not looked at later than it counts as lost.
+func TestSilenceIsTimed(t *testing.T) {
+	s := healthy(3)
+	hang(&s.members[0], s, 2900*time.Millisecond)
+	if got := plan(s.Redis, s.world); got.do != wait || got.after != 100*time.Millisecond {
+		t.Errorf("got %s, to look again after %s", got, got.after)
 	}
 }
 

@@ -30,6 +30,9 @@ func (s situation) relieve(master member) (step, bool) {
 	if len(heirs) == 0 {
 		return step{}, false // first somebody must be in sync
 	}
+	if !master.deleting && !master.Misconf && s.ghost == nil && s.stirred() { // it can wait, and clients then need not
+		return s.calm(master), true
+	}
 	slices.SortStableFunc(heirs, func(a, b member) int {
 		if a.outdated != b.outdated {
 			return yes(a.outdated) - yes(b.outdated)
@@ -52,7 +55,24 @@ func (s situation) wish(master member) (step, bool) {
 		return step{do: dismiss, nodes: []string{name},
 			why: fmt.Sprintf("annotation %s: there is no pod %q to hand over to; name one of the pods in status.nodes", cachev1alpha1.RedisSwitchover, name)}, true
 	}
+	if s.canLead(m, master) && s.stirred() {
+		return s.calm(master), true
+	}
 	return step{do: handOver, nodes: []string{name}, why: "asked for by annotation"}, s.canLead(m, master)
+}
+
+// stirred is true when kube-proxy may hold a change of the route back for the sake
+// of one that came just before.
+func (s situation) stirred() bool {
+	return s.sinceRouted < stirring || len(s.where(func(m member) bool { return m.arriving })) > 0
+}
+
+// calm lets what came before come to its end, while the next change of the route waits for kube-proxy.
+func (s situation) calm(master member) step {
+	if next, ok := s.bidFarewell(master); ok {
+		return next
+	}
+	return step{do: wait, why: "kube-proxy is taking in another change", after: 4 * soon}
 }
 
 // canLead is true for a node that could take over without losing a write.

@@ -265,6 +265,13 @@ func TestPlan(t *testing.T) {
 		{"rolling begins at the highest ordinal", 3, outdated(0, 1, 2), remove, []string{"a-2"}},
 		{"goes on", 3, outdated(0, 1), remove, []string{"a-1"}},
 		{"moves the master", 3, outdated(0), handOver, []string{"a-1"}},
+		{"not while kube-proxy takes in a pod that came back", 3, func(s *scene) { outdated(0)(s); s.members[2].arriving = true }, wait, nil},
+		{"or another route", 3, func(s *scene) { outdated(0)(s); s.sinceRouted = stirring - 1 }, wait, nil},
+		{"whose clients are sent on meanwhile", 3, func(s *scene) {
+			outdated(0)(s)
+			s.sinceRouted = goodbyes
+			s.Status.LastFailover = &cachev1alpha1.RedisFailover{From: "a-1", To: "a-0", RoutedAt: &microNow}
+		}, sendAway, []string{"a-1"}},
 		{"waits while one is away", 3, func(s *scene) { outdated(0, 1)(s); s.members[2].LinkUp = false }, wait, nil},
 		{"size 1 is replaced where it stands", 1, outdated(0), remove, []string{"a-0"}},
 		{"and is asked to go once", 1, func(s *scene) { outdated(0)(s); s.members[0].deleting, s.members[0].deletingFor = true, stirring }, rest, nil},
