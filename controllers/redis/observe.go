@@ -168,8 +168,12 @@ func (r *Reconciler) fromPod(pod *corev1.Pod, set *appsv1.StatefulSet) member {
 		m.deletingFor = r.clock.Since(asked)
 	}
 	for _, c := range pod.Status.Conditions {
-		if c.Type == corev1.PodReady && c.Status == corev1.ConditionTrue {
+		switch {
+		case c.Type != corev1.PodReady:
+		case c.Status == corev1.ConditionTrue:
 			m.arriving = r.clock.Since(c.LastTransitionTime.Time) < stirring
+		default:
+			m.arriving = r.clock.Since(pod.CreationTimestamp.Time) < arrival
 		}
 	}
 	for _, c := range pod.Spec.Containers {

@@ -2,9 +2,11 @@ package redis
 
 import (
 	"testing"
+	"time"
 
 	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/utils/clock"
 )
 
@@ -31,6 +33,30 @@ func TestWhatAPodProves(t *testing.T) {
 		r := &Reconciler{clock: clock.RealClock{}}
 		if got := r.fromPod(&pod, &appsv1.StatefulSet{}).stopped; got != c.want {
 			t.Errorf("%s: stopped %t", c.reason, got)
+		}
+	}
+}
+
+// Its endpoint moves when a pod becomes ready, and soon will when it is new.
+func TestWhoIsArriving(t *testing.T) {
+	ago := func(d time.Duration) metav1.Time { return metav1.NewTime(time.Now().Add(-d)) }
+	for _, c := range []struct {
+		reason string
+		ready  corev1.ConditionStatus
+		since  time.Duration
+		age    time.Duration
+		want   bool
+	}{
+		{"just ready", corev1.ConditionTrue, time.Second, time.Minute, true},
+		{"ready for a while", corev1.ConditionTrue, time.Minute, time.Minute, false},
+		{"new", corev1.ConditionFalse, time.Second, time.Second, true},
+		{"old, and not ready", corev1.ConditionFalse, time.Second, time.Minute, false},
+	} {
+		pod := corev1.Pod{ObjectMeta: metav1.ObjectMeta{CreationTimestamp: ago(c.age)}, Status: corev1.PodStatus{
+			Conditions: []corev1.PodCondition{{Type: corev1.PodReady, Status: c.ready, LastTransitionTime: ago(c.since)}}}}
+		r := &Reconciler{clock: clock.RealClock{}}
+		if got := r.fromPod(&pod, &appsv1.StatefulSet{}).arriving; got != c.want {
+			t.Errorf("%s: arriving %t", c.reason, got)
 		}
 	}
 }

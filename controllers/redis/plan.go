@@ -67,6 +67,8 @@ const (
 	// that a pod's deletion or arrival causes; until then the old master serves on.
 	// Their times are told in whole seconds: they were up to a second later.
 	stirring = 2200 * time.Millisecond
+	// arrival of a new pod: who is in sync sooner is still to become ready.
+	arrival = 10 * time.Second
 	// goodbyes to clients that still reach an old master while the route changes.
 	goodbyes = 1500 * time.Millisecond
 )

@@ -41,7 +41,7 @@ type member struct {
 	silentFor   time.Duration // it has not answered for so long
 	deleting    bool          // its pod is asked to go
 	deletingFor time.Duration // since then
-	arriving    bool          // its pod became ready a moment ago, which kube-proxy is taking in
+	arriving    bool          // its pod became ready a moment ago or is about to, which kube-proxy takes in
 	outdated    bool          // its pod is not of the StatefulSet's latest template
 	unkeyed     bool          // it may not accept yet what the Secrets say
 	refusing    bool          // it was told to, and refuses
