@@ -150,6 +150,14 @@ cut: bundle ## Keep VERSION, as it is now, under test/olm (PREVIOUS= for the fir
 
 OLM := $(addprefix $(BIN)/,olm catalog package-server copy-content cpb opm)
 
+##@ Install by OLM
+.PHONY: olm-up olm-demo
+olm-up: $(OLM) ## Run Operator Lifecycle Manager on the local cluster.
+	go run ./hack/demo olm-up
+
+olm-demo: $(OLM) ## Install the operator from a catalog and prove every kind.
+	go run ./hack/demo olm
+
 $(BIN)/controller-gen: hack/tools/codegen/go.mod
 	$(call tool,codegen,$(BIN)/controller-gen $(BIN)/kustomize)
 $(BIN)/kustomize: hack/tools/codegen/go.mod

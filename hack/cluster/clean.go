@@ -17,7 +17,7 @@ import (
 // stopOrder is the reverse of the order of dependence, but for containerd and
 // etcd, which the rest leans on to the end.
 var stopOrder = []string{
-	"volumes", "coredns", "kube-proxy", "kubelet", "kube-scheduler", "kube-controller-manager", "kube-apiserver",
+	"registry", "volumes", "coredns", "kube-proxy", "kubelet", "kube-scheduler", "kube-controller-manager", "kube-apiserver",
 }
 
 // down stops the cluster and removes all of it but the cache of images.

@@ -19,6 +19,8 @@ const usage = `usage: go run ./hack/demo [COMMAND]
 
   (none)    make a cluster, deploy the operator, apply the samples, prove that they run
   deploy    build and deploy the operator on a cluster that is up
+  olm-up    run Operator Lifecycle Manager on the local cluster
+  olm       have it install the operator from a catalog, apply the samples, prove that they run
   undeploy  remove the operator's objects, then the operator
   down      remove the demo: the whole local cluster, or what it put on an existing one
 `
@@ -45,6 +47,8 @@ func run(ctx context.Context, args []string) error {
 	operator := step{"operator", d.deploy, d.operatorLogs}
 	samples := step{"samples", d.applySamples, d.operatorLogs}
 	proof := step{"proof", d.prove, d.operatorLogs}
+	olm := step{"OLM", d.olmUp, d.olmLogs}
+	subscribed := step{"operator from the catalog", d.subscribe, d.olmLogs}
 	remove := step{"operator", d.undeploy, d.operatorLogs}
 	clusterDown := step{"cluster", d.clusterDown, d.clusterLogs}
 
@@ -56,6 +60,10 @@ func run(ctx context.Context, args []string) error {
 		return d.farewell(ctx)
 	case command == "deploy":
 		return runSteps(ctx, operator)
+	case command == "olm-up":
+		return runSteps(ctx, clusterUp, olm)
+	case command == "olm":
+		return runSteps(ctx, clusterUp, olm, subscribed, samples, proof)
 	case command == "undeploy":
 		return runSteps(ctx, remove)
 	case command == "down" && d.local:
