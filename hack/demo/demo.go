@@ -9,6 +9,7 @@ import (
 	"path/filepath"
 	"time"
 
+	operators "github.com/operator-framework/api/pkg/operators/v1alpha1"
 	"k8s.io/apimachinery/pkg/runtime"
 	utilruntime "k8s.io/apimachinery/pkg/util/runtime"
 	clientgoscheme "k8s.io/client-go/kubernetes/scheme"
@@ -43,7 +44,7 @@ func newDemo() (*demo, error) {
 	log.SetLogger(zap.New(zap.WriteTo(io.Discard))) // the demo speaks for itself
 	d := &demo{root: root, image: os.Getenv("IMG"), scheme: runtime.NewScheme()}
 	for _, add := range []func(*runtime.Scheme) error{
-		clientgoscheme.AddToScheme, appv1.AddToScheme, cachev1alpha1.AddToScheme, egov1.AddToScheme,
+		clientgoscheme.AddToScheme, appv1.AddToScheme, cachev1alpha1.AddToScheme, egov1.AddToScheme, operators.AddToScheme,
 	} {
 		utilruntime.Must(add(d.scheme))
 	}

@@ -7,6 +7,8 @@ import (
 	"path/filepath"
 	"strings"
 	"time"
+
+	"github.com/mainstay-operator/mainstay-operator/test/registry"
 )
 
 //go:embed manifests/olm.yaml
@@ -22,18 +24,18 @@ func (d *demo) olmUp(ctx context.Context) error {
 		return fmt.Errorf("OLM is run on the local cluster only: an existing one has its own, see https://olm.operatorframework.io")
 	}
 	began := time.Now()
-	r, err := d.openRegistry(ctx)
+	images, err := registry.Open(ctx)
 	if err != nil {
 		return err
 	}
-	done(began, "registry %s", r.address)
+	done(began, "registry %s", images.Address)
 
 	began = time.Now()
 	files := map[string]string{}
 	for _, program := range olmPrograms {
 		files["bin/"+program] = filepath.Join(d.root, ".bin", program)
 	}
-	image, err := r.push(ctx, packed{name: "olm:local", files: files, with: []string{"--user", "1001"}})
+	image, err := images.Push(ctx, registry.Image{Name: "olm:local", Files: files, Settings: []string{"--user", "1001"}})
 	if err != nil {
 		return err
 	}
