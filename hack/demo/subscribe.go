@@ -1,23 +1,14 @@
 package main
 
 import (
-	"cmp"
 	"context"
-	_ "embed"
-	"fmt"
 	"path/filepath"
 	"strings"
 	"time"
 
-	operators "github.com/operator-framework/api/pkg/operators/v1alpha1"
-	"sigs.k8s.io/controller-runtime/pkg/client"
-
 	"github.com/mainstay-operator/mainstay-operator/test/olm"
 	"github.com/mainstay-operator/mainstay-operator/test/registry"
 )
-
-//go:embed manifests/subscription.yaml
-var subscription string
 
 // subscribe has OLM install the operator from a catalog of our own.
 func (d *demo) subscribe(ctx context.Context) error {
@@ -39,7 +30,7 @@ func (d *demo) subscribe(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	catalog, err := olm.Publish(ctx, images, csvs, bundle)
+	catalog, err := olm.Publish(ctx, images, bundle)
 	if err != nil {
 		return err
 	}
@@ -49,8 +40,7 @@ func (d *demo) subscribe(ctx context.Context) error {
 		return err
 	}
 	began = time.Now()
-	manifests := strings.ReplaceAll(subscription, "CATALOG", catalog)
-	if _, err := d.output(ctx, manifests, "kubectl", "apply", "--server-side", "--force-conflicts", "--filename", "-"); err != nil {
+	if _, err := d.output(ctx, olm.Subscription(catalog), "kubectl", "apply", "--server-side", "--force-conflicts", "--filename", "-"); err != nil {
 		return err
 	}
 	if err := d.installed(ctx, version.Name); err != nil {
@@ -92,14 +82,5 @@ func (d *demo) installed(ctx context.Context, version string) error {
 	if err != nil {
 		return err
 	}
-	var csv operators.ClusterServiceVersion
-	return poll(ctx, samplesLimit, func(ctx context.Context) error {
-		if err := c.Get(ctx, client.ObjectKey{Namespace: operatorNamespace, Name: version}, &csv); err != nil {
-			return err
-		}
-		if csv.Status.Phase != operators.CSVPhaseSucceeded {
-			return fmt.Errorf("%s: %s", cmp.Or(string(csv.Status.Phase), "not looked at yet"), csv.Status.Message)
-		}
-		return nil
-	})
+	return poll(ctx, samplesLimit, func(ctx context.Context) error { return olm.Succeeded(ctx, c, version) })
 }
