@@ -151,9 +151,14 @@ cut: bundle ## Keep VERSION, as it is now, under test/olm (PREVIOUS= for the fir
 OLM := $(addprefix $(BIN)/,olm catalog package-server copy-content cpb opm)
 
 ##@ Install by OLM
-.PHONY: olm-up olm-demo
+.PHONY: olm-up olm-e2e olm-demo
 olm-up: $(OLM) ## Run Operator Lifecycle Manager on the local cluster.
 	go run ./hack/demo olm-up
+
+olm-e2e: $(OLM) ## Install, upgrade and remove the operator by OLM, under load.
+	go run ./hack/demo olm-up
+	go run ./hack/demo undeploy
+	go test ./test/e2e/olm -v -count=1 -timeout 30m -ginkgo.no-color
 
 olm-demo: $(OLM) ## Install the operator from a catalog and prove every kind.
 	go run ./hack/demo olm

@@ -59,6 +59,19 @@ func APIServer() (pid int, err error) {
 // Connect gives an administrator's client without a cache, and what it is made
 // of. KUBECONFIG must name a cluster that the operator is deployed on.
 func Connect(ctx context.Context) (*rest.Config, client.Client, error) {
+	config, c, err := Dial()
+	if err != nil {
+		return nil, nil, err
+	}
+	var manager appsv1.Deployment
+	if err := c.Get(ctx, client.ObjectKey{Namespace: OperatorNamespace, Name: OperatorDeployment}, &manager); err != nil {
+		return nil, nil, fmt.Errorf("the operator must be deployed, as by make deploy: %w", err)
+	}
+	return config, c, nil
+}
+
+// Dial is Connect to a cluster with or without the operator.
+func Dial() (*rest.Config, client.Client, error) {
 	scheme := runtime.NewScheme()
 	for _, add := range []func(*runtime.Scheme) error{
 		clientgoscheme.AddToScheme, appv1.AddToScheme, cachev1alpha1.AddToScheme, egov1.AddToScheme,
@@ -73,14 +86,7 @@ func Connect(ctx context.Context) (*rest.Config, client.Client, error) {
 	}
 	config.QPS, config.WarningHandler = -1, rest.NoWarnings{}
 	c, err := client.New(config, client.Options{Scheme: scheme})
-	if err != nil {
-		return nil, nil, err
-	}
-	var manager appsv1.Deployment
-	if err := c.Get(ctx, client.ObjectKey{Namespace: OperatorNamespace, Name: OperatorDeployment}, &manager); err != nil {
-		return nil, nil, fmt.Errorf("the operator must be deployed, as by make deploy: %w", err)
-	}
-	return config, c, nil
+	return config, c, err
 }
 
 // Operators are the managers' pods, the leader and those in waiting.

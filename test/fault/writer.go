@@ -147,6 +147,13 @@ func (w *Writer) Failures() map[string]int {
 	return maps.Clone(w.failures)
 }
 
+// Forgive what has failed so far.
+func (w *Writer) Forgive() {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	clear(w.failures)
+}
+
 // Lost reads back every write that has succeeded and names those that are missing.
 func (w *Writer) Lost(ctx context.Context) ([]string, error) {
 	w.mu.Lock()

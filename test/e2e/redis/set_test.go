@@ -80,13 +80,11 @@ func newSet(ctx context.Context, f faultRow) *set {
 // dialers of the master's Service, and of a single server; both as the application.
 func (s *set) dialers(ctx context.Context) (through func() *goredis.Client, to func(address string) *goredis.Client) {
 	GinkgoHelper()
-	var binding corev1.Secret
-	Expect(k8s.Get(ctx, client.ObjectKey{Namespace: s.Namespace, Name: s.Status.Binding.Name}, &binding)).To(Succeed())
+	as, err := traffic.Application(ctx, k8s, s.Redis)
+	Expect(err).NotTo(HaveOccurred())
 	var service corev1.Service
 	Expect(k8s.Get(ctx, client.ObjectKey{Namespace: s.Namespace, Name: s.Name}, &service)).To(Succeed())
-	user, password := string(binding.Data["username"]), string(binding.Data["password"])
-	where := traffic.Service{Namespace: s.Namespace, Name: s.Name, Port: port}
-	to = func(address string) *goredis.Client { return traffic.Redis(traffic.At(address), where, user, password) }
+	to = func(address string) *goredis.Client { return as(traffic.At(address)) }
 	return func() *goredis.Client { return to(service.Spec.ClusterIP) }, to
 }
 

@@ -1,0 +1,109 @@
+package olm
+
+import (
+	"context"
+	"os"
+	"time"
+
+	. "github.com/onsi/ginkgo/v2"
+	. "github.com/onsi/gomega"
+	operators "github.com/operator-framework/api/pkg/operators/v1alpha1"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/mainstay-operator/mainstay-operator/test/cluster"
+	"github.com/mainstay-operator/mainstay-operator/test/olm"
+)
+
+// calm is how long the workloads are watched after a change of the operator.
+const calm = 10 * time.Second
+
+var _ = Describe("OLM", Ordered, func() {
+	var (
+		w         *workloads
+		first     release
+		second    release
+		before    map[string]string
+		epoch     int64
+		untouched = func(ctx context.Context) {
+			GinkgoHelper()
+			served := w.counts()
+			Consistently(w.unharmed).WithArguments(map[string]int{}).WithTimeout(calm).Should(Succeed())
+			Expect(w.unharmed(served)).To(Succeed())
+			Expect(w.pods(ctx)).To(Equal(before), "a pod was replaced, started anew, or has another role")
+			Expect(w.redis(ctx).Status.Epoch).To(Equal(epoch), "another master")
+			Expect(w.arrived(ctx)).To(Succeed())
+		}
+	)
+
+	It("installs the last release from its catalog, and its objects serve", func(ctx SpecContext) {
+		first = kept(ctx, previous())
+		offer(ctx, first)
+		AddReportEntry("install", succeeds(ctx, first).String())
+	}, SpecTimeout(6*time.Minute))
+
+	It("upgrades it under load, and no workload notices", func(ctx SpecContext) {
+		w = newWorkloads(ctx)
+		before, epoch = w.pods(ctx), w.redis(ctx).Status.Epoch
+		second = current(ctx)
+		offer(ctx, first, second)
+		AddReportEntry("upgrade", succeeds(ctx, second).String())
+		untouched(ctx)
+
+		By("an upgrade to one that cannot start")
+		third := next(ctx, second, "0.2.0", "0.3.0", broken())
+		offer(ctx, first, second, third)
+		Eventually(func(g Gomega) {
+			g.Expect(olm.Succeeded(ctx, k8s, third.name)).To(MatchError(ContainSubstring("is ")))
+			pods, err := cluster.Operators(ctx, k8s)
+			g.Expect(err).NotTo(HaveOccurred())
+			failing := false
+			for _, pod := range pods {
+				for _, s := range pod.Status.ContainerStatuses {
+					failing = failing || s.RestartCount > 0
+				}
+			}
+			g.Expect(failing).To(BeTrue(), "no manager has failed to start")
+		}).WithContext(ctx).Should(Succeed())
+		untouched(ctx)
+
+		By("removing the operator")
+		for _, obj := range []client.Object{&operators.Subscription{}, &operators.ClusterServiceVersion{}} {
+			Expect(k8s.DeleteAllOf(ctx, obj, client.InNamespace(olm.Namespace))).To(Succeed())
+		}
+		Eventually(func() ([]string, error) {
+			pods, err := cluster.Operators(ctx, k8s)
+			names := make([]string, 0, len(pods))
+			for _, pod := range pods {
+				names = append(names, pod.Name)
+			}
+			return names, err
+		}).WithContext(ctx).Should(BeEmpty())
+		untouched(ctx)
+
+		By("installing it again")
+		offer(ctx, first, second)
+		AddReportEntry("install again", succeeds(ctx, second).String())
+		untouched(ctx)
+		w.stop()
+		lost, err := w.writer.Lost(ctx)
+		Expect(err).NotTo(HaveOccurred())
+		Expect(lost).To(BeEmpty())
+	}, SpecTimeout(12*time.Minute))
+})
+
+// previous is the one release that is kept, and that this tree replaces.
+func previous() string {
+	GinkgoHelper()
+	root, err := cluster.Root()
+	Expect(err).NotTo(HaveOccurred())
+	entries, err := os.ReadDir(root + "/test/olm")
+	Expect(err).NotTo(HaveOccurred())
+	var kept []string
+	for _, e := range entries {
+		if e.IsDir() {
+			kept = append(kept, e.Name())
+		}
+	}
+	Expect(kept).To(HaveLen(1))
+	return kept[0]
+}
