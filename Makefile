@@ -151,7 +151,7 @@ cut: bundle ## Keep VERSION, as it is now, under test/olm (PREVIOUS= for the fir
 OLM := $(addprefix $(BIN)/,olm catalog package-server copy-content cpb opm)
 
 ##@ Install by OLM
-.PHONY: olm-up olm-e2e olm-demo
+.PHONY: olm-up olm-e2e olm-demo run-bundle
 olm-up: $(OLM) ## Run Operator Lifecycle Manager on the local cluster.
 	go run ./hack/demo olm-up
 
@@ -159,6 +159,9 @@ olm-e2e: $(OLM) ## Install, upgrade and remove the operator by OLM, under load.
 	go run ./hack/demo olm-up
 	go run ./hack/demo undeploy
 	go test ./test/e2e/olm -v -count=1 -timeout 30m -ginkgo.no-color
+
+run-bundle: $(OLM) $(BIN)/operator-sdk ## Run the bundle by operator-sdk, and have its scorecard judge it.
+	go run ./hack/demo run-bundle
 
 olm-demo: $(OLM) ## Install the operator from a catalog and prove every kind.
 	go run ./hack/demo olm

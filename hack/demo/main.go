@@ -21,6 +21,7 @@ const usage = `usage: go run ./hack/demo [COMMAND]
   deploy    build and deploy the operator on a cluster that is up
   olm-up    run Operator Lifecycle Manager on the local cluster
   olm       have it install the operator from a catalog, apply the samples, prove that they run
+  run-bundle run the bundle by operator-sdk, and have its scorecard judge it
   undeploy  remove the operator's objects, then the operator
   down      remove the demo: the whole local cluster, or what it put on an existing one
 `
@@ -49,6 +50,7 @@ func run(ctx context.Context, args []string) error {
 	proof := step{"proof", d.prove, d.operatorLogs}
 	olm := step{"OLM", d.olmUp, d.olmLogs}
 	subscribed := step{"operator from the catalog", d.subscribe, d.olmLogs}
+	bundle := step{"operator-sdk run bundle", d.runBundle, d.olmLogs}
 	remove := step{"operator", d.undeploy, d.operatorLogs}
 	clusterDown := step{"cluster", d.clusterDown, d.clusterLogs}
 
@@ -64,6 +66,8 @@ func run(ctx context.Context, args []string) error {
 		return runSteps(ctx, clusterUp, olm)
 	case command == "olm":
 		return runSteps(ctx, clusterUp, olm, subscribed, samples, proof)
+	case command == "run-bundle":
+		return runSteps(ctx, clusterUp, olm, bundle)
 	case command == "undeploy":
 		return runSteps(ctx, remove)
 	case command == "down" && d.local:

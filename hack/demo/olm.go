@@ -8,8 +8,12 @@ import (
 	"strings"
 	"time"
 
+	"github.com/mainstay-operator/mainstay-operator/test/olm"
 	"github.com/mainstay-operator/mainstay-operator/test/registry"
 )
+
+// olmImage holds OLM, within the registry.
+const olmImage = "olm:local"
 
 //go:embed manifests/olm.yaml
 var olmManifests string
@@ -35,7 +39,9 @@ func (d *demo) olmUp(ctx context.Context) error {
 	for _, program := range olmPrograms {
 		files["bin/"+program] = filepath.Join(d.root, ".bin", program)
 	}
-	image, err := images.Push(ctx, registry.Image{Name: "olm:local", Files: files, Settings: []string{"--user", "1001"}})
+	// The label and the folder make a catalog of it, which is empty so far.
+	files["configs/"] = ""
+	image, err := images.Push(ctx, registry.Image{Name: olmImage, Files: files, Settings: []string{"--user", "1001", "--label", olm.CatalogLabel}})
 	if err != nil {
 		return err
 	}

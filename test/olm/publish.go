@@ -4,17 +4,25 @@ import (
 	"cmp"
 	"context"
 	_ "embed"
+	"errors"
 	"fmt"
+	"io/fs"
+	"maps"
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
 
 	operators "github.com/operator-framework/api/pkg/operators/v1alpha1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/yaml"
 
 	"github.com/mainstay-operator/mainstay-operator/test/registry"
 )
+
+// CatalogLabel says where in a catalog's image the catalog is.
+const CatalogLabel = "operators.operatorframework.io.index.configs.v1=/configs"
 
 // Namespace that the operator is installed into.
 const Namespace = "mainstay-operator-system"
@@ -54,7 +62,39 @@ func Publish(ctx context.Context, images registry.Registry, bundles ...string) (
 	}
 	return images.Push(ctx, registry.Image{Name: Package + "-catalog:local", Files: files,
 		Settings: []string{"--user", "1001", "--entrypoint", "/bin/opm", "--cmd", "serve,/configs",
-			"--label", "operators.operatorframework.io.index.configs.v1=/configs"}})
+			"--label", CatalogLabel}})
+}
+
+// PublishBundle makes a bundle's image, which bears its annotations as labels, and
+// gives its reference.
+func PublishBundle(ctx context.Context, images registry.Registry, bundle string) (string, error) {
+	csvs, err := CSVs(bundle)
+	if err != nil {
+		return "", err
+	}
+	var metadata struct {
+		Annotations map[string]string `json:"annotations"`
+	}
+	content, err := os.ReadFile(filepath.Join(bundle, "metadata", "annotations.yaml"))
+	if err := errors.Join(err, yaml.Unmarshal(content, &metadata)); err != nil {
+		return "", err
+	}
+	image := registry.Image{Name: fmt.Sprintf("%s-bundle:v%s", Package, csvs[0].Spec.Version), Files: map[string]string{}}
+	for _, name := range slices.Sorted(maps.Keys(metadata.Annotations)) {
+		image.Settings = append(image.Settings, "--label", name+"="+metadata.Annotations[name])
+	}
+	err = filepath.WalkDir(bundle, func(path string, item fs.DirEntry, err error) error {
+		if err != nil || item.IsDir() {
+			return err
+		}
+		inside, err := filepath.Rel(bundle, path)
+		image.Files[filepath.ToSlash(inside)] = path
+		return err
+	})
+	if err != nil {
+		return "", err
+	}
+	return images.Push(ctx, image)
 }
 
 // Succeeded is nil when OLM says that the version of that name runs.

@@ -33,7 +33,8 @@ type Registry struct {
 type Image struct {
 	// Name within the registry, with a tag.
 	Name string
-	// Files, from their places in the image to those on this machine.
+	// Files, from their places in the image to those on this machine. A name that ends
+	// with a slash is an empty folder's.
 	Files map[string]string
 	// Settings are arguments of crane mutate.
 	Settings []string
@@ -98,6 +99,9 @@ func pack(file *os.File, files map[string]string) error {
 	for _, name := range slices.Sorted(maps.Keys(files)) {
 		if err := packFolder(archive, filepath.Dir(name), made); err != nil {
 			return err
+		}
+		if strings.HasSuffix(name, "/") {
+			continue
 		}
 		content, err := os.ReadFile(files[name])
 		if err != nil {
