@@ -109,6 +109,8 @@ docker-build: ## Build the image with a container engine.
 	docker build -t $(IMG) .
 
 ##@ OLM
+OLM := $(addprefix $(BIN)/,olm catalog package-server copy-content cpb opm)
+
 # What differs from release to release in the bundle.
 define release
 # Written by `make bundle`.
@@ -124,7 +126,7 @@ spec:
   replaces: mainstay-operator.v$(PREVIOUS))
 endef
 
-.PHONY: bundle bundle-check cut
+.PHONY: bundle bundle-check cut olm-up olm-demo olm-e2e run-bundle
 bundle: manifests $(BIN)/kustomize $(BIN)/operator-sdk ## Generate and validate the OLM bundle of VERSION.
 	$(file >config/manifests/release.yaml,$(release))
 	cd config/manager && kustomize edit set image controller=$(IMG)
@@ -148,12 +150,11 @@ cut: bundle ## Keep VERSION, as it is now, under test/olm (PREVIOUS= for the fir
 	  -run '^TestAnUpgradeRollsNothing$$' -count=1 -cut=v$(VERSION)
 	git rev-parse HEAD > test/olm/v$(VERSION)/commit
 
-OLM := $(addprefix $(BIN)/,olm catalog package-server copy-content cpb opm)
-
-##@ Install by OLM
-.PHONY: olm-up olm-e2e olm-demo run-bundle
 olm-up: $(OLM) ## Run Operator Lifecycle Manager on the local cluster.
 	go run ./hack/demo olm-up
+
+olm-demo: $(OLM) ## Have it install the operator from a catalog, and prove every kind.
+	go run ./hack/demo olm
 
 olm-e2e: $(OLM) ## Install, upgrade and remove the operator by OLM, under load.
 	go run ./hack/demo olm-up
@@ -162,9 +163,6 @@ olm-e2e: $(OLM) ## Install, upgrade and remove the operator by OLM, under load.
 
 run-bundle: $(OLM) $(BIN)/operator-sdk ## Run the bundle by operator-sdk, and have its scorecard judge it.
 	go run ./hack/demo run-bundle
-
-olm-demo: $(OLM) ## Install the operator from a catalog and prove every kind.
-	go run ./hack/demo olm
 
 $(BIN)/controller-gen: hack/tools/codegen/go.mod
 	$(call tool,codegen,$(BIN)/controller-gen $(BIN)/kustomize)
