@@ -5,9 +5,9 @@ import (
 	"flag"
 	"fmt"
 	"os"
-	"strings"
 	"time"
 
+	operatorsv2 "github.com/operator-framework/api/pkg/operators/v2"
 	"k8s.io/apimachinery/pkg/runtime"
 	utilruntime "k8s.io/apimachinery/pkg/util/runtime"
 	clientgoscheme "k8s.io/client-go/kubernetes/scheme"
@@ -21,6 +21,7 @@ import (
 	cachev1alpha1 "github.com/mainstay-operator/mainstay-operator/api/cache/v1alpha1"
 	egov1 "github.com/mainstay-operator/mainstay-operator/api/ego/v1"
 	"github.com/mainstay-operator/mainstay-operator/controllers"
+	"github.com/mainstay-operator/mainstay-operator/controllers/upgradeable"
 )
 
 // Lease times of Kubernetes' own components: a leader that is lost together
@@ -53,16 +54,22 @@ func run() error {
 	utilruntime.Must(appv1.AddToScheme(scheme))
 	utilruntime.Must(cachev1alpha1.AddToScheme(scheme))
 	utilruntime.Must(egov1.AddToScheme(scheme))
+	utilruntime.Must(operatorsv2.AddToScheme(scheme))
 
 	metrics := metricsserver.Options{BindAddress: *metricsAddress, SecureServing: *metricsSecure}
 	if *metricsSecure {
 		metrics.FilterProvider = filters.WithAuthenticationAndAuthorization
 	}
+	condition, err := upgradeable.FromEnv(upgradeable.OwnNamespace)
+	if err != nil {
+		return err
+	}
+	namespaces := controllers.NamespacesFromEnv()
 	lease, renew, retry := leaseDuration, renewDeadline, retryPeriod
 	config := ctrl.GetConfigOrDie()
 	options := ctrl.Options{
 		Scheme:                        scheme,
-		Cache:                         controllers.CacheOptions(watchedNamespaces()),
+		Cache:                         controllers.CacheOptions(namespaces),
 		Metrics:                       metrics,
 		HealthProbeBindAddress:        *probeAddress,
 		LeaderElection:                *leaderElect,
@@ -72,7 +79,7 @@ func run() error {
 		RenewDeadline:                 &renew,
 		RetryPeriod:                   &retry,
 	}
-	kinds := controllers.Options{Images: controllers.ImagesFromEnv(), Namespaces: watchedNamespaces()}
+	kinds := controllers.Options{Images: controllers.ImagesFromEnv(), Namespaces: namespaces, Condition: condition}
 	if *leaderElect {
 		held := controllers.NewLease(renewDeadline)
 		options.LeaderElectionConfig, options.NewClient, kinds.Leads = held.Electing(config), held.NewClient, held.Held
@@ -93,9 +100,4 @@ func run() error {
 		return fmt.Errorf("adding the readiness check: %w", err)
 	}
 	return mgr.Start(ctx)
-}
-
-// watchedNamespaces are those of WATCH_NAMESPACE, comma-separated; none means all.
-func watchedNamespaces() []string {
-	return strings.FieldsFunc(os.Getenv("WATCH_NAMESPACE"), func(r rune) bool { return r == ',' || r == ' ' })
 }

@@ -1,7 +1,9 @@
 package controllers
 
 import (
+	"os"
 	"slices"
+	"strings"
 
 	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
@@ -14,6 +16,12 @@ import (
 
 	"github.com/mainstay-operator/mainstay-operator/controllers/internal/parts"
 )
+
+// NamespacesFromEnv reads WATCH_NAMESPACE: the namespaces to look after, comma-separated
+// as OLM writes the targets of an OperatorGroup. None means all.
+func NamespacesFromEnv() []string {
+	return strings.FieldsFunc(os.Getenv("WATCH_NAMESPACE"), func(r rune) bool { return r == ',' || r == ' ' })
+}
 
 // CacheOptions bound what the manager keeps in memory: pods, Secrets and volume
 // claims only of our own making, and of other people's objects no more than that they exist,

@@ -7,7 +7,10 @@ import (
 	"fmt"
 	"os"
 	"slices"
+	"strings"
 
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/utils/clock"
 	ctrl "sigs.k8s.io/controller-runtime"
 
 	cachev1alpha1 "github.com/mainstay-operator/mainstay-operator/api/cache/v1alpha1"
@@ -16,6 +19,7 @@ import (
 	"github.com/mainstay-operator/mainstay-operator/controllers/internal/converge"
 	"github.com/mainstay-operator/mainstay-operator/controllers/memcached"
 	"github.com/mainstay-operator/mainstay-operator/controllers/redis"
+	"github.com/mainstay-operator/mainstay-operator/controllers/upgradeable"
 )
 
 // Options are what the kinds need to know beside the cluster.
@@ -24,6 +28,8 @@ type Options struct {
 	Images Images
 	// Namespaces that the operator looks after; none means all.
 	Namespaces []string
+	// Condition is OLM's OperatorCondition of this operator; empty when OLM did not install it.
+	Condition types.NamespacedName
 	// Leads is false once another manager may lead; nil when there is no other.
 	Leads func() bool
 }
@@ -44,8 +50,9 @@ func ImagesFromEnv() Images {
 	}
 }
 
-// SetupAll adds every kind to the manager.
+// SetupAll adds every kind to the manager, and what tells OLM how they are.
 func SetupAll(ctx context.Context, mgr ctrl.Manager, o Options) error {
+	mgr.GetLogger().Info("watching", "namespaces", cmp.Or(strings.Join(o.Namespaces, ","), "all"))
 	owned := slices.Concat(memcached.Owned, easyservice.Owned, redis.Owned)
 	if err := converge.IndexOwners(ctx, mgr.GetFieldIndexer(), mgr.GetScheme(), owned...); err != nil {
 		return err
@@ -68,6 +75,19 @@ func SetupAll(ctx context.Context, mgr ctrl.Manager, o Options) error {
 		if err := reconciler.SetupWithManager(mgr); err != nil {
 			return fmt.Errorf("setting up %s: %w", kind, err)
 		}
+	}
+	return holdUpgrades(mgr, o.Condition)
+}
+
+// holdUpgrades by OLM where there is one that asks.
+func holdUpgrades(mgr ctrl.Manager, condition types.NamespacedName) error {
+	if condition.Name == "" {
+		mgr.GetLogger().Info("no upgrade is held: OPERATOR_CONDITION_NAME, which OLM sets, is not set")
+		return nil
+	}
+	holding := &upgradeable.Reconciler{Client: mgr.GetClient(), Live: mgr.GetAPIReader(), Condition: condition, Clock: clock.RealClock{}}
+	if err := holding.SetupWithManager(mgr); err != nil {
+		return fmt.Errorf("setting up what holds upgrades: %w", err)
 	}
 	return nil
 }

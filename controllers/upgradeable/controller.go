@@ -1,0 +1,171 @@
+package upgradeable
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"strings"
+	"time"
+
+	operatorsv2 "github.com/operator-framework/api/pkg/operators/v2"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/api/meta"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/client-go/util/workqueue"
+	"k8s.io/utils/clock"
+	ctrl "sigs.k8s.io/controller-runtime"
+	"sigs.k8s.io/controller-runtime/pkg/builder"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/event"
+	"sigs.k8s.io/controller-runtime/pkg/handler"
+	"sigs.k8s.io/controller-runtime/pkg/log"
+	"sigs.k8s.io/controller-runtime/pkg/predicate"
+	"sigs.k8s.io/controller-runtime/pkg/reconcile"
+	"sigs.k8s.io/controller-runtime/pkg/source"
+
+	cachev1alpha1 "github.com/mainstay-operator/mainstay-operator/api/cache/v1alpha1"
+	"github.com/mainstay-operator/mainstay-operator/controllers/internal/converge"
+)
+
+// pace is how soon after a write another may follow that only names other objects:
+// hundreds that lose their master together are not hundreds of writes.
+const pace = 5 * time.Second
+
+// shortly is how soon a write that met a conflict is tried again.
+const shortly = 100 * time.Millisecond
+
+// Reconciler keeps one condition of one OperatorCondition.
+type Reconciler struct {
+	// Client lists the objects from the cache and writes the condition.
+	client.Client
+	// Live reads the OperatorCondition, which may not be watched.
+	Live client.Reader
+	// Condition is the OperatorCondition's name.
+	Condition types.NamespacedName
+	// Clock tells how long an object has held.
+	Clock clock.PassiveClock
+
+	stretches stretches
+	told      metav1.Condition // what was last said
+	toldAt    time.Time
+	refused   bool // that it cannot be said was logged
+}
+
+// Reconcile looks at all objects and tells OLM what is new.
+func (r *Reconciler) Reconcile(ctx context.Context, _ ctrl.Request) (ctrl.Result, error) {
+	steps, err := r.steps(ctx)
+	if err != nil {
+		return ctrl.Result{}, err
+	}
+	now := r.Clock.Now()
+	r.stretches = r.stretches.after(steps, now)
+	holding, beyond, due := r.stretches.split(now)
+	holders.Set(float64(len(holding)))
+	next := condition(holding, beyond, now)
+	switch {
+	case next.Status == r.told.Status && next.Message == r.told.Message:
+		return ctrl.Result{RequeueAfter: due}, nil
+	case next.Status == r.told.Status && now.Sub(r.toldAt) < pace:
+		return ctrl.Result{RequeueAfter: r.toldAt.Add(pace).Sub(now)}, nil
+	}
+	switch err := r.tell(ctx, next); {
+	case apierrors.IsConflict(err): // OLM writes it, too
+		return ctrl.Result{RequeueAfter: shortly}, nil
+	case err != nil:
+		return ctrl.Result{}, err
+	}
+	r.told, r.toldAt = next, now
+	return ctrl.Result{RequeueAfter: due}, nil
+}
+
+// steps that objects are in, by object.
+func (r *Reconciler) steps(ctx context.Context) (map[string]string, error) {
+	var list cachev1alpha1.RedisList
+	if err := r.List(ctx, &list, client.UnsafeDisableDeepCopy); err != nil { // they are only looked at
+		return nil, fmt.Errorf("listing Redis: %w", err)
+	}
+	steps := map[string]string{}
+	for i := range list.Items {
+		if step := underWay(&list.Items[i]); step != "" {
+			steps[fmt.Sprintf("Redis %s/%s", list.Items[i].Namespace, list.Items[i].Name)] = step
+		}
+	}
+	return steps, nil
+}
+
+// tell OLM. Where it does not ask, that is said once and tried again only when there
+// is something else to say.
+func (r *Reconciler) tell(ctx context.Context, next metav1.Condition) error {
+	err := r.write(ctx, next)
+	if !meta.IsNoMatchError(err) && !apierrors.IsNotFound(err) && !apierrors.IsForbidden(err) {
+		return err
+	}
+	if !r.refused {
+		r.refused = true
+		log.FromContext(ctx).Info("nobody is told when an upgrade may come", "operatorCondition", r.Condition.String(), "why", err.Error())
+	}
+	return nil
+}
+
+func (r *Reconciler) write(ctx context.Context, next metav1.Condition) error {
+	var object operatorsv2.OperatorCondition
+	if err := r.Live.Get(ctx, r.Condition, &object); err != nil {
+		return fmt.Errorf("reading the OperatorCondition: %w", err)
+	}
+	before := object.DeepCopy()
+	if !meta.SetStatusCondition(&object.Spec.Conditions, next) { // a former leader has said it
+		return nil
+	}
+	// The list is written as a whole: not over one that somebody else has changed.
+	patch := client.MergeFromWithOptions(before, client.MergeFromWithOptimisticLock{})
+	if err := r.Patch(ctx, &object, patch, client.FieldOwner(converge.FieldManager)); err != nil {
+		return fmt.Errorf("writing the OperatorCondition: %w", err)
+	}
+	return nil
+}
+
+// SetupWithManager starts the controller, which runs in the leader alone: once at
+// its start, then when an object enters or leaves a step.
+func (r *Reconciler) SetupWithManager(mgr ctrl.Manager) error {
+	everything := func(context.Context, client.Object) []reconcile.Request {
+		return []reconcile.Request{{NamespacedName: r.Condition}}
+	}
+	start := source.Func(func(_ context.Context, queue workqueue.TypedRateLimitingInterface[reconcile.Request]) error {
+		queue.Add(reconcile.Request{NamespacedName: r.Condition})
+		return nil
+	})
+	return ctrl.NewControllerManagedBy(mgr).Named("upgradeable").
+		Watches(&cachev1alpha1.Redis{}, handler.EnqueueRequestsFromMapFunc(everything), builder.WithPredicates(turns())).
+		WatchesRawSource(start).
+		WithOptions(converge.Options()).
+		Complete(r)
+}
+
+// turns lets through what may change the answer.
+func turns() predicate.Predicate {
+	step := func(object client.Object) string { return underWay(object.(*cachev1alpha1.Redis)) }
+	return predicate.Funcs{
+		CreateFunc:  func(e event.CreateEvent) bool { return step(e.Object) != "" },
+		UpdateFunc:  func(e event.UpdateEvent) bool { return (step(e.ObjectOld) == "") != (step(e.ObjectNew) == "") },
+		DeleteFunc:  func(e event.DeleteEvent) bool { return step(e.Object) != "" },
+		GenericFunc: func(event.GenericEvent) bool { return false },
+	}
+}
+
+// OwnNamespace is the file that tells a pod its namespace.
+const OwnNamespace = "/var/run/secrets/kubernetes.io/serviceaccount/namespace"
+
+// FromEnv names the OperatorCondition of this very operator: OLM sets its name and
+// keeps it where the operator runs. No name means that OLM did not install it.
+func FromEnv(namespaceFile string) (types.NamespacedName, error) {
+	name := os.Getenv("OPERATOR_CONDITION_NAME")
+	if name == "" {
+		return types.NamespacedName{}, nil
+	}
+	namespace, err := os.ReadFile(namespaceFile)
+	if err != nil {
+		return types.NamespacedName{}, fmt.Errorf("OPERATOR_CONDITION_NAME is set, but not the namespace of the OperatorCondition: %w", err)
+	}
+	return types.NamespacedName{Namespace: strings.TrimSpace(string(namespace)), Name: name}, nil
+}

@@ -1,0 +1,73 @@
+package upgradeable
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+	"time"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+)
+
+func TestHold(t *testing.T) {
+	start := time.Unix(1_000_000, 0)
+	many := map[string]string{}
+	for n := range 500 {
+		many[fmt.Sprintf("Redis %s/%s%03d", strings.Repeat("n", 63), strings.Repeat("r", 45), n)] = changingMaster
+	}
+	type look struct {
+		at    time.Duration
+		steps map[string]string
+	}
+	none, a, b := map[string]string{}, map[string]string{"Redis ns/a": noMaster}, map[string]string{"Redis ns/b": scalingIn}
+	both := map[string]string{"Redis ns/a": nodesJoin, "Redis ns/b": scalingIn}
+	for name, c := range map[string]struct {
+		looks  []look
+		status metav1.ConditionStatus
+		reason string
+		says   []string
+		silent []string
+		due    time.Duration
+	}{
+		"nothing is under way":        {looks: []look{{0, none}}, status: metav1.ConditionTrue, reason: ReasonNothingUnderWay},
+		"something is":                {looks: []look{{0, a}}, status: metav1.ConditionFalse, reason: ReasonChangeUnderWay, says: []string{"Redis ns/a (no master)", "10m0s"}, due: patience},
+		"a later step does not count": {looks: []look{{0, a}, {time.Minute, both}}, status: metav1.ConditionFalse, reason: ReasonChangeUnderWay, says: []string{"Redis ns/a (no master), Redis ns/b (scaling in)"}, due: 9 * time.Minute},
+		"it is about to last too long": {
+			looks: []look{{0, a}, {patience - time.Nanosecond, a}}, status: metav1.ConditionFalse, reason: ReasonChangeUnderWay, due: time.Nanosecond},
+		"it lasts too long": {looks: []look{{0, a}, {patience, a}}, status: metav1.ConditionTrue, reason: ReasonHeldLongEnough, says: []string{"Redis ns/a (no master)"}},
+		"another one does not": {
+			looks: []look{{0, a}, {patience, both}}, status: metav1.ConditionFalse, reason: ReasonChangeUnderWay,
+			says: []string{"Redis ns/b (scaling in)"}, silent: []string{"ns/a"}, due: patience},
+		"one that has rested has its time anew": {
+			looks: []look{{0, a}, {patience, a}, {patience + 1, none}, {patience + 2, a}}, status: metav1.ConditionFalse, reason: ReasonChangeUnderWay, due: patience},
+		"one that is gone is forgotten": {looks: []look{{0, a}, {1, b}, {2, none}}, status: metav1.ConditionTrue, reason: ReasonNothingUnderWay, silent: []string{"Redis"}},
+		"hundreds are counted":          {looks: []look{{0, many}}, status: metav1.ConditionFalse, reason: ReasonChangeUnderWay, says: []string{"000 (", "004 (", "and 495 more"}, silent: []string{"005 ("}, due: patience},
+	} {
+		t.Run(name, func(t *testing.T) {
+			var s stretches
+			var now time.Time
+			for _, l := range c.looks {
+				now = start.Add(l.at)
+				s = s.after(l.steps, now)
+			}
+			holding, beyond, due := s.split(now)
+			got := condition(holding, beyond, now)
+			if got.Status != c.status || got.Reason != c.reason || due != c.due {
+				t.Errorf("got %s, %s, due in %s", got.Status, got.Reason, due)
+			}
+			if len(got.Message) == 0 || len(got.Message) > 1024 {
+				t.Errorf("%d bytes of message", len(got.Message))
+			}
+			for _, want := range c.says {
+				if !strings.Contains(got.Message, want) {
+					t.Errorf("%q does not say %q", got.Message, want)
+				}
+			}
+			for _, not := range c.silent {
+				if strings.Contains(got.Message, not) {
+					t.Errorf("%q says %q", got.Message, not)
+				}
+			}
+		})
+	}
+}

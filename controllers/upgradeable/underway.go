@@ -1,0 +1,105 @@
+package upgradeable
+
+import (
+	"slices"
+
+	"k8s.io/apimachinery/pkg/api/meta"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	cachev1alpha1 "github.com/mainstay-operator/mainstay-operator/api/cache/v1alpha1"
+	commonv1 "github.com/mainstay-operator/mainstay-operator/api/common/v1"
+)
+
+// Steps that hold an upgrade: in each, only the operator can bring the object back
+// to where it is safe without it. Each is resumed after a crash; what is avoided is
+// the time in between, and that a release which does not start leaves it so.
+const (
+	// noMaster : nobody takes writes, until the operator has made a master.
+	noMaster = "no master"
+	// severalMasters : the wrong one takes writes that will be lost, until it is fenced.
+	severalMasters = "several nodes take writes"
+	// changingMaster : the next master is chosen, or made and not yet reached by clients.
+	changingMaster = "the master is changing"
+	// goingToSleep : the writes are ended and not all known to be kept.
+	goingToSleep = "its writes are being ended"
+	// scalingIn : nodes that go may hold what confirms a write.
+	scalingIn = "scaling in"
+	// nodesJoin : a server that has started follows nobody until it is told to, and
+	// counts for a failover only then.
+	nodesJoin = "nodes are joining"
+	// replacingPods : some are of the old template and some of the new, and one is away.
+	replacingPods = "pods are being replaced"
+)
+
+// underWay is the step that a Redis is in, by its status; empty when it is in none.
+//
+// The other kinds are never in one. Of Memcached and EasyService the workload
+// controllers of Kubernetes finish what is begun; an Activity writes each step of an
+// attempt down before it takes it, its command runs on without the operator, and it
+// may take hours. Nor are passwords, certificates and settings that are on their way:
+// the servers accept both the old and the new until all have them.
+func underWay(r *cachev1alpha1.Redis) string {
+	rep, last := r.Status.Replication, r.Status.LastFailover
+	switch {
+	case !r.DeletionTimestamp.IsZero() || r.Spec.Paused || awaitsHuman(r):
+		return "" // the upgrade may be what is needed
+	case rep == nil && (r.Spec.Hibernate || degraded(r) != ""):
+		return "" // its pods go by themselves, or do not start
+	case rep == nil:
+		return noMaster
+	case is(r, commonv1.ConditionSplitBrain, metav1.ConditionTrue, commonv1.ReasonSeveralMasters):
+		return severalMasters
+	case rep.Epoch < r.Status.Epoch, last != nil && last.RoutedAt == nil && last.To == r.Status.Master:
+		return changingMaster
+	case r.Spec.Hibernate:
+		return goingToSleep
+	case is(r, commonv1.ConditionAvailable, metav1.ConditionFalse, commonv1.ReasonNoMaster):
+		return noMaster
+	}
+	return amongNodes(r)
+}
+
+// amongNodes is the step that the nodes beside a serving master are in.
+func amongNodes(r *cachev1alpha1.Redis) string {
+	switch {
+	case degraded(r) != "":
+		return "" // it may wait for a human as long as it likes
+	case r.Spec.Size != nil && len(r.Status.Nodes) > int(*r.Spec.Size):
+		return scalingIn
+	case slices.ContainsFunc(r.Status.Nodes, joins):
+		return nodesJoin
+	case is(r, commonv1.ConditionReady, metav1.ConditionFalse, commonv1.ReasonRolling) && !supervised(r):
+		return replacingPods
+	}
+	return ""
+}
+
+// joins is true for a server that runs and is not in its place.
+func joins(n cachev1alpha1.RedisNode) bool {
+	return n.State == cachev1alpha1.RedisFenced || n.State == cachev1alpha1.RedisSyncing || n.State == cachev1alpha1.RedisLoading
+}
+
+// awaitsHuman is true for one that goes on only when somebody has decided, or has
+// mended what keeps the operator from its servers.
+func awaitsHuman(r *cachev1alpha1.Redis) bool {
+	reason := degraded(r)
+	return reason == commonv1.ReasonPromotionBlocked || reason == commonv1.ReasonOperatorCannotReachPods || reason == commonv1.ReasonLockedOut
+}
+
+// supervised is true where a human says when the master's pod is replaced.
+func supervised(r *cachev1alpha1.Redis) bool {
+	return r.Spec.Update != nil && r.Spec.Update.Strategy == cachev1alpha1.RedisSupervised
+}
+
+// degraded is the reason why, empty when it is not.
+func degraded(r *cachev1alpha1.Redis) string {
+	if c := meta.FindStatusCondition(r.Status.Conditions, commonv1.ConditionDegraded); c != nil && c.Status == metav1.ConditionTrue {
+		return c.Reason
+	}
+	return ""
+}
+
+func is(r *cachev1alpha1.Redis, kind string, status metav1.ConditionStatus, reason string) bool {
+	c := meta.FindStatusCondition(r.Status.Conditions, kind)
+	return c != nil && c.Status == status && c.Reason == reason
+}
