@@ -1,6 +1,7 @@
 package integration
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"sync"
@@ -8,6 +9,7 @@ import (
 
 	. "github.com/onsi/ginkgo/v2"
 	. "github.com/onsi/gomega"
+	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/client-go/rest"
 	"k8s.io/utils/ptr"
 	ctrl "sigs.k8s.io/controller-runtime"
@@ -18,10 +20,20 @@ import (
 	"github.com/mainstay-operator/mainstay-operator/test/fault"
 )
 
-// operator is one process of the operator, bound to one namespace.
+// operator is one process of the operator.
 type operator struct {
 	*fault.Wire
 	stop func()
+}
+
+// install is how an operator is installed.
+type install struct {
+	rights     *rest.Config         // nil for those of the shipped ClusterRole
+	namespaces []string             // that it looks after; none means all
+	own        string               // namespace of its lease; "" elects nobody
+	condition  types.NamespacedName // OLM's, empty for none
+	decide     fault.Decide         // what befalls its calls; nil for nothing
+	images     controllers.Images
 }
 
 // startUp is what filling the caches may take.
@@ -39,31 +51,33 @@ var images = controllers.Images{
 // the latest, and must not have been forbidden anything until then.
 func operate(namespace string) *operator {
 	GinkgoHelper()
-	o, err := launch(namespace, nil, images)
+	return install{namespaces: []string{namespace}, images: images}.operate()
+}
+
+func (i install) operate() *operator {
+	GinkgoHelper()
+	o, err := i.launch()
 	Expect(err).NotTo(HaveOccurred())
 	DeferCleanup(func() {
 		o.stop()
-		Expect(o.Calls(forbidden)).To(BeEmpty(), "the shipped role lacks a right")
+		Expect(o.Calls(forbidden)).To(BeEmpty(), "the role lacks a right")
 	})
 	return o
 }
 
 // launch starts an operator with faults on its wire. Its caches are cold.
 func launch(namespace string, decide fault.Decide, defaults controllers.Images) (*operator, error) {
-	o := &operator{Wire: fault.NewWire(decide)}
-	wired := rest.CopyConfig(operates)
-	wired.Wrap(o.Wrap)
-	mgr, err := ctrl.NewManager(wired, ctrl.Options{
-		Scheme:     scheme,
-		Cache:      controllers.CacheOptions([]string{namespace}),
-		Metrics:    metricsserver.Options{BindAddress: "0"},
-		Controller: config.Controller{SkipNameValidation: ptr.To(true)},
-	})
+	return install{namespaces: []string{namespace}, decide: decide, images: defaults}.launch()
+}
+
+func (i install) launch() (*operator, error) {
+	o := &operator{Wire: fault.NewWire(i.decide)}
+	mgr, kinds, err := i.manager(o)
 	if err != nil {
 		return nil, fmt.Errorf("making the operator: %w", err)
 	}
 	ctx, cancel := context.WithCancel(context.Background())
-	if err := controllers.SetupAll(ctx, mgr, controllers.Options{Images: defaults, Namespaces: []string{namespace}}); err != nil {
+	if err := controllers.SetupAll(ctx, mgr, kinds); err != nil {
 		cancel()
 		return nil, err
 	}
@@ -83,6 +97,26 @@ func launch(namespace string, decide fault.Decide, defaults controllers.Images) 
 		return nil, fmt.Errorf("the operator's caches do not fill; forbidden: %v", o.Calls(forbidden))
 	}
 	return o, nil
+}
+
+func (i install) manager(o *operator) (ctrl.Manager, controllers.Options, error) {
+	wired := rest.CopyConfig(cmp.Or(i.rights, operates))
+	wired.Wrap(o.Wrap)
+	options := ctrl.Options{
+		Scheme:     scheme,
+		Cache:      controllers.CacheOptions(i.namespaces),
+		Metrics:    metricsserver.Options{BindAddress: "0"},
+		Controller: config.Controller{SkipNameValidation: ptr.To(true)},
+	}
+	kinds := controllers.Options{Images: i.images, Namespaces: i.namespaces, Condition: i.condition}
+	if i.own != "" {
+		held := controllers.NewLease(startUp)
+		options.LeaderElection, options.LeaderElectionID, options.LeaderElectionNamespace = true, "mainstay-operator.io", i.own
+		options.LeaderElectionReleaseOnCancel = true
+		options.LeaderElectionConfig, options.NewClient, kinds.Leads = held.Electing(wired), held.NewClient, held.Held
+	}
+	mgr, err := ctrl.NewManager(wired, options)
+	return mgr, kinds, err
 }
 
 // writes are the calls that change something in the cluster.

@@ -14,6 +14,7 @@ import (
 
 	. "github.com/onsi/ginkgo/v2"
 	. "github.com/onsi/gomega"
+	operatorsv2 "github.com/operator-framework/api/pkg/operators/v2"
 	rbacv1 "k8s.io/api/rbac/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
@@ -52,6 +53,7 @@ func newScheme() *runtime.Scheme {
 	utilruntime.Must(appv1.AddToScheme(s))
 	utilruntime.Must(egov1.AddToScheme(s))
 	utilruntime.Must(cachev1alpha1.AddToScheme(s))
+	utilruntime.Must(operatorsv2.AddToScheme(s))
 	return s
 }
 
@@ -89,9 +91,12 @@ var _ = BeforeSuite(func(ctx SpecContext) {
 	Expect(children.Start(driving, config, scheme, children.Run, groups...)).To(Succeed())
 })
 
+// operatorUser has the operator's rights.
+const operatorUser = "operator"
+
 // shippedRights makes a user that may do what config/rbac gives the manager.
 func shippedRights(ctx context.Context) *rest.Config {
-	const user = "operator"
+	const user = operatorUser
 	encoded, err := os.ReadFile(filepath.Join(root, "config/rbac/role.yaml"))
 	Expect(err).NotTo(HaveOccurred())
 	role := &rbacv1.ClusterRole{}
