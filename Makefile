@@ -109,7 +109,7 @@ docker-build: ## Build the image with a container engine.
 	docker build -t $(IMG) .
 
 ##@ OLM
-OLM := $(addprefix $(BIN)/,olm catalog package-server copy-content cpb opm)
+OLM := $(addprefix $(BIN)/,olm catalog package-server copy-content cpb opm grpc-health-probe)
 
 # What differs from release to release in the bundle.
 define release

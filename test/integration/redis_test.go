@@ -64,6 +64,7 @@ func fullRedis() *cachev1alpha1.Redis {
 			s.Persistence = &cachev1alpha1.RedisPersistence{Mode: cachev1alpha1.RedisPersistBoth, AppendFsync: "always"}
 			s.Auth = &cachev1alpha1.RedisAuth{SecretName: "chosen"}
 			s.MaxMemoryPercent = ptr.To[int32](50)
+			s.Service = cachev1alpha1.RedisService{Type: corev1.ServiceTypeLoadBalancer, Annotations: map[string]string{"pool": "blue"}}
 			s.Disruption = &commonv1.Disruption{MaxUnavailable: ptr.To(intstr.FromString("50%"))}
 			s.PodOptions = fullPodOptions()
 		}).Build()
@@ -80,6 +81,7 @@ var _ = Describe("Redis", func() {
 	}
 
 	DescribeTable("is refused", func(obj client.Object, field string) { reject(obj, field) },
+		Entry("a Service outside of any cluster", with(func(s *cachev1alpha1.RedisSpec) { s.Service.Type = corev1.ServiceTypeExternalName }), "service.type"),
 		Entry("size -1", plain().Size(-1).Build(), "spec.size"),
 		Entry("size 0", plain().Size(0).Build(), "spec.size"),
 		Entry("size 10", plain().Size(10).Build(), "spec.size"),

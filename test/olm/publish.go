@@ -24,6 +24,9 @@ import (
 // CatalogLabel says where in a catalog's image the catalog is.
 const CatalogLabel = "operators.operatorframework.io.index.configs.v1=/configs"
 
+// HealthProbe is where OLM looks in a catalog's image for what asks whether it serves.
+const HealthProbe = "bin/grpc_health_probe"
+
 // Namespace that the operator is installed into.
 const Namespace = "mainstay-operator-system"
 
@@ -48,11 +51,12 @@ func Publish(ctx context.Context, images registry.Registry, bundles ...string) (
 	if err := Catalog(folder, csvs, bundles...); err != nil {
 		return "", err
 	}
-	opm, err := exec.LookPath("opm")
-	if err != nil {
+	opm, missing := exec.LookPath("opm")
+	probe, err := exec.LookPath("grpc-health-probe")
+	if err := errors.Join(missing, err); err != nil {
 		return "", err
 	}
-	files := map[string]string{"bin/opm": opm}
+	files := map[string]string{"bin/opm": opm, HealthProbe: probe}
 	entries, err := os.ReadDir(folder)
 	if err != nil {
 		return "", err
