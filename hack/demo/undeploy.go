@@ -34,11 +34,24 @@ func (d *demo) undeploy(ctx context.Context) error {
 		done(began, "objects of all kinds removed")
 	}
 	began = time.Now()
+	if err := d.unsubscribe(ctx); err != nil {
+		return err
+	}
 	if _, err := d.output(ctx, "", "kubectl", "delete", "-k", "config/default", "--ignore-not-found", "--timeout="+removalLimit.String()); err != nil {
 		return err
 	}
 	done(began, "operator removed")
 	return nil
+}
+
+// unsubscribe has OLM remove the operator, where OLM is.
+func (d *demo) unsubscribe(ctx context.Context) error {
+	_, err := d.output(ctx, "", "kubectl", "delete", "subscriptions.operators.coreos.com,clusterserviceversions.operators.coreos.com",
+		"--all", "--namespace="+operatorNamespace, "--timeout="+removalLimit.String())
+	if err != nil && strings.Contains(err.Error(), "doesn't have a resource type") {
+		return nil
+	}
+	return err
 }
 
 // released waits until no pod is held by a finalizer of the operator's.

@@ -2,6 +2,7 @@ package olm
 
 import (
 	"context"
+	"fmt"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -9,6 +10,8 @@ import (
 
 	. "github.com/onsi/ginkgo/v2"
 	. "github.com/onsi/gomega"
+	corev1 "k8s.io/api/core/v1"
+	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/mainstay-operator/mainstay-operator/test/cluster"
 	"github.com/mainstay-operator/mainstay-operator/test/olm"
@@ -22,7 +25,15 @@ func current(ctx context.Context) release {
 	GinkgoHelper()
 	root, err := cluster.Root()
 	Expect(err).NotTo(HaveOccurred())
-	return made(ctx, filepath.Join(root, "bundle"), build(ctx, root))
+	return made(ctx, filepath.Join(root, "bundle"), manager(ctx))
+}
+
+// manager of this tree.
+func manager(ctx context.Context) string {
+	GinkgoHelper()
+	root, err := cluster.Root()
+	Expect(err).NotTo(HaveOccurred())
+	return build(ctx, root)
 }
 
 // kept is a release that is kept with its commit, from which its image is built.
@@ -108,4 +119,22 @@ func offer(ctx context.Context, releases ...release) {
 	Expect(os.WriteFile(file, []byte(olm.Subscription(catalog)), 0o600)).To(Succeed())
 	_, err = cluster.Kubectl(ctx, "apply", "--server-side", "--force-conflicts", "--filename", file)
 	Expect(err).NotTo(HaveOccurred())
+	Eventually(served).WithContext(ctx).WithArguments(catalog).Should(Succeed())
+}
+
+// served is nil when this catalog is served, and no other any more.
+func served(ctx context.Context, catalog string) error {
+	var pods corev1.PodList
+	if err := k8s.List(ctx, &pods, client.InNamespace("olm"), client.MatchingLabels{"olm.catalogSource": "mainstay"}); err != nil {
+		return err
+	}
+	if len(pods.Items) != 1 {
+		return fmt.Errorf("%d pods serve a catalog", len(pods.Items))
+	}
+	for _, s := range pods.Items[0].Status.ContainerStatuses {
+		if s.Ready && pods.Items[0].Spec.Containers[0].Image == catalog {
+			return nil
+		}
+	}
+	return fmt.Errorf("%s does not serve %s yet", pods.Items[0].Name, catalog)
 }

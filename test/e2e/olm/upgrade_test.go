@@ -49,11 +49,22 @@ var _ = Describe("OLM", Ordered, func() {
 		AddReportEntry("upgrade", succeeds(ctx, second).String())
 		untouched(ctx)
 
-		By("an upgrade to one that cannot start")
-		third := next(ctx, second, "0.2.0", "0.3.0", broken())
+		By("an upgrade while a switchover is stuck")
+		letGo := stuck(ctx)
+		third := next(ctx, second, "0.2.0", "0.3.0", manager(ctx))
 		offer(ctx, first, second, third)
+		Eventually(held).WithContext(ctx).WithArguments(third).Should(Succeed())
+		Consistently(held).WithContext(ctx).WithArguments(third).WithTimeout(calm).Should(Succeed())
+		untouched(ctx)
+		letGo(ctx)
+		AddReportEntry("upgrade, once it is let go", succeeds(ctx, third).String())
+		untouched(ctx)
+
+		By("an upgrade to one that cannot start")
+		fourth := next(ctx, third, "0.3.0", "0.4.0", broken())
+		offer(ctx, first, second, third, fourth)
 		Eventually(func(g Gomega) {
-			g.Expect(olm.Succeeded(ctx, k8s, third.name)).To(MatchError(ContainSubstring("is ")))
+			g.Expect(olm.Succeeded(ctx, k8s, fourth.name)).To(MatchError(ContainSubstring("is ")))
 			pods, err := cluster.Operators(ctx, k8s)
 			g.Expect(err).NotTo(HaveOccurred())
 			failing := false
@@ -66,7 +77,8 @@ var _ = Describe("OLM", Ordered, func() {
 		}).WithContext(ctx).Should(Succeed())
 		untouched(ctx)
 
-		By("removing the operator")
+		By("taking it back from the catalog, and removing the operator")
+		offer(ctx, first, second, third)
 		for _, obj := range []client.Object{&operators.Subscription{}, &operators.ClusterServiceVersion{}} {
 			Expect(k8s.DeleteAllOf(ctx, obj, client.InNamespace(olm.Namespace))).To(Succeed())
 		}
@@ -81,8 +93,8 @@ var _ = Describe("OLM", Ordered, func() {
 		untouched(ctx)
 
 		By("installing it again")
-		offer(ctx, first, second)
-		AddReportEntry("install again", succeeds(ctx, second).String())
+		offer(ctx, first, second, third)
+		AddReportEntry("install again", succeeds(ctx, third).String())
 		untouched(ctx)
 		w.stop()
 		lost, err := w.writer.Lost(ctx)
