@@ -30,7 +30,7 @@ func (s situation) relieve(master member) (step, bool) {
 	if len(heirs) == 0 {
 		return step{}, false // first somebody must be in sync
 	}
-	if !master.deleting && !master.Misconf && s.ghost == nil && s.stirred() { // it can wait, and clients then need not
+	if s.canWait(master) && s.stirred() { // and clients then need not
 		return s.calm(master), true
 	}
 	slices.SortStableFunc(heirs, func(a, b member) int {
@@ -40,6 +40,11 @@ func (s situation) relieve(master member) (step, bool) {
 		return int(b.Offset - a.Offset)
 	})
 	return step{do: handOver, nodes: []string{heirs[0].name}, why: why}, true
+}
+
+// canWait is true for a master that serves on until it is replaced.
+func (s situation) canWait(master member) bool {
+	return !master.deleting && !master.Misconf && s.ghost == nil
 }
 
 // wish of a human for another master: granted once that node is in sync.

@@ -40,11 +40,23 @@ func (d *demo) subscribe(ctx context.Context) error {
 		return err
 	}
 	began = time.Now()
-	if _, err := d.output(ctx, olm.Subscription(catalog), "kubectl", "apply", "--server-side", "--force-conflicts", "--filename", "-"); err != nil {
+	c, _, err := d.connect()
+	if err != nil {
 		return err
 	}
-	if err := d.installed(ctx, version.Name); err != nil {
-		return err
+	for _, s := range []struct {
+		manifests string
+		done      func(context.Context) error
+	}{
+		{olm.Source(catalog), func(ctx context.Context) error { return olm.Served(ctx, c, catalog) }},
+		{olm.Subscription, func(ctx context.Context) error { return olm.Succeeded(ctx, c, version.Name) }},
+	} {
+		if _, err := d.output(ctx, s.manifests, "kubectl", "apply", "--server-side", "--force-conflicts", "--filename", "-"); err != nil {
+			return err
+		}
+		if err := poll(ctx, samplesLimit, s.done); err != nil {
+			return err
+		}
 	}
 	done(began, "%s Succeeded", version.Name)
 	return d.rollout(ctx)
@@ -74,13 +86,4 @@ func (d *demo) leaveToOLM(ctx context.Context) error {
 	}
 	done(began, "the operator that kubectl installed is removed, its objects stay")
 	return nil
-}
-
-// installed waits until OLM says that the version runs.
-func (d *demo) installed(ctx context.Context, version string) error {
-	c, _, err := d.connect()
-	if err != nil {
-		return err
-	}
-	return poll(ctx, samplesLimit, func(ctx context.Context) error { return olm.Succeeded(ctx, c, version) })
 }

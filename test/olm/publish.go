@@ -15,6 +15,7 @@ import (
 	"strings"
 
 	operators "github.com/operator-framework/api/pkg/operators/v1alpha1"
+	corev1 "k8s.io/api/core/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/yaml"
 
@@ -30,11 +31,34 @@ const HealthProbe = "bin/grpc_health_probe"
 // Namespace that the operator is installed into.
 const Namespace = "mainstay-operator-system"
 
-//go:embed subscription.yaml
-var subscription string
+//go:embed catalogsource.yaml
+var source string
 
-// Subscription is all that a user applies to have the operator from a catalog's image.
-func Subscription(catalog string) string { return strings.ReplaceAll(subscription, "CATALOG", catalog) }
+// Subscription is all that a user applies to have the operator from a catalog.
+//
+//go:embed subscription.yaml
+var Subscription string
+
+// Source is what an administrator applies to have a catalog's image served. Until
+// it is, who subscribes is given what the one before offers.
+func Source(catalog string) string { return strings.ReplaceAll(source, "CATALOG", catalog) }
+
+// Served is nil when this catalog is served, and no other any more.
+func Served(ctx context.Context, c client.Client, catalog string) error {
+	var pods corev1.PodList
+	if err := c.List(ctx, &pods, client.InNamespace("olm"), client.MatchingLabels{"olm.catalogSource": "mainstay"}); err != nil {
+		return err
+	}
+	if len(pods.Items) != 1 {
+		return fmt.Errorf("%d pods serve a catalog", len(pods.Items))
+	}
+	for _, s := range pods.Items[0].Status.ContainerStatuses {
+		if s.Ready && pods.Items[0].Spec.Containers[0].Image == catalog {
+			return nil
+		}
+	}
+	return fmt.Errorf("%s does not serve %s yet", pods.Items[0].Name, catalog)
+}
 
 // Publish makes an image that serves a catalog of bundles, the oldest first, and
 // gives its reference. The bundles' content is in it, so nobody unpacks images.
@@ -47,7 +71,7 @@ func Publish(ctx context.Context, images registry.Registry, bundles ...string) (
 	if err != nil {
 		return "", err
 	}
-	defer os.RemoveAll(folder)
+	defer func() { _ = os.RemoveAll(folder) }()
 	if err := Catalog(folder, csvs, bundles...); err != nil {
 		return "", err
 	}

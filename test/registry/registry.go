@@ -51,10 +51,11 @@ func Open(ctx context.Context) (Registry, error) {
 	if err != nil {
 		return Registry{}, err
 	}
-	told := false
-	if r.Address, r.Authority, told = strings.Cut(printed[strings.LastIndexByte(printed, '\n')+1:], " "); !told {
+	words := strings.Fields(printed[strings.LastIndexByte(printed, '\n')+1:])
+	if len(words) != 2 {
 		return Registry{}, fmt.Errorf("hack/cluster registry printed no address: %q", printed)
 	}
+	r.Address, r.Authority = words[0], words[1]
 	return r, nil
 }
 

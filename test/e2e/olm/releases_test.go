@@ -2,19 +2,15 @@ package olm
 
 import (
 	"context"
-	"fmt"
 	"os"
 	"os/exec"
 	"path/filepath"
 	"strings"
 
-	. "github.com/onsi/ginkgo/v2"
-	. "github.com/onsi/gomega"
-	corev1 "k8s.io/api/core/v1"
-	"sigs.k8s.io/controller-runtime/pkg/client"
-
 	"github.com/mainstay-operator/mainstay-operator/test/cluster"
 	"github.com/mainstay-operator/mainstay-operator/test/olm"
+	. "github.com/onsi/ginkgo/v2"
+	. "github.com/onsi/gomega"
 )
 
 // release is a bundle, whose image is where the cluster finds it.
@@ -115,26 +111,15 @@ func offer(ctx context.Context, releases ...release) {
 	}
 	catalog, err := olm.Publish(ctx, images, bundles...)
 	Expect(err).NotTo(HaveOccurred())
-	file := filepath.Join(GinkgoT().TempDir(), "subscription.yaml")
-	Expect(os.WriteFile(file, []byte(olm.Subscription(catalog)), 0o600)).To(Succeed())
-	_, err = cluster.Kubectl(ctx, "apply", "--server-side", "--force-conflicts", "--filename", file)
-	Expect(err).NotTo(HaveOccurred())
-	Eventually(served).WithContext(ctx).WithArguments(catalog).Should(Succeed())
+	apply(ctx, olm.Source(catalog))
+	Eventually(olm.Served).WithContext(ctx).WithArguments(k8s, catalog).Should(Succeed())
+	apply(ctx, olm.Subscription)
 }
 
-// served is nil when this catalog is served, and no other any more.
-func served(ctx context.Context, catalog string) error {
-	var pods corev1.PodList
-	if err := k8s.List(ctx, &pods, client.InNamespace("olm"), client.MatchingLabels{"olm.catalogSource": "mainstay"}); err != nil {
-		return err
-	}
-	if len(pods.Items) != 1 {
-		return fmt.Errorf("%d pods serve a catalog", len(pods.Items))
-	}
-	for _, s := range pods.Items[0].Status.ContainerStatuses {
-		if s.Ready && pods.Items[0].Spec.Containers[0].Image == catalog {
-			return nil
-		}
-	}
-	return fmt.Errorf("%s does not serve %s yet", pods.Items[0].Name, catalog)
+func apply(ctx context.Context, manifests string) {
+	GinkgoHelper()
+	file := filepath.Join(GinkgoT().TempDir(), "manifests.yaml")
+	Expect(os.WriteFile(file, []byte(manifests), 0o600)).To(Succeed())
+	_, err := cluster.Kubectl(ctx, "apply", "--server-side", "--force-conflicts", "--filename", file)
+	Expect(err).NotTo(HaveOccurred())
 }
