@@ -3,11 +3,13 @@ package olm
 import (
 	"context"
 	"os"
+	"strings"
 	"time"
 
 	. "github.com/onsi/ginkgo/v2"
 	. "github.com/onsi/gomega"
 	operators "github.com/operator-framework/api/pkg/operators/v1alpha1"
+	rbacv1 "k8s.io/api/rbac/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/mainstay-operator/mainstay-operator/test/cluster"
@@ -90,6 +92,7 @@ var _ = Describe("OLM", Ordered, func() {
 			}
 			return names, err
 		}).WithContext(ctx).Should(BeEmpty())
+		Eventually(left).WithContext(ctx).Should(BeEmpty())
 		untouched(ctx)
 
 		By("installing it again")
@@ -118,4 +121,17 @@ func previous() string {
 	}
 	Expect(kept).To(HaveLen(1))
 	return kept[0]
+}
+
+// left are the rights on the cluster that the operator had.
+func left(ctx context.Context) ([]string, error) {
+	var roles rbacv1.ClusterRoleList
+	err := k8s.List(ctx, &roles)
+	var names []string
+	for _, role := range roles.Items {
+		if strings.HasPrefix(role.Name, "mainstay-operator") {
+			names = append(names, role.Name)
+		}
+	}
+	return names, err
 }
