@@ -164,6 +164,22 @@ olm-e2e: $(OLM) ## Install, upgrade and remove the operator by OLM, under load.
 run-bundle: $(OLM) $(BIN)/operator-sdk ## Run the bundle by operator-sdk, and have its scorecard judge it.
 	go run ./hack/demo run-bundle
 
+##@ Release
+DIST := $(CURDIR)/dist
+ARCHIVE = go run ./hack/cluster archive --output $(DIST)/$(1)-v$(VERSION).tar --name ghcr.io/mainstay-operator/$(1):v$(VERSION)
+
+.PHONY: release
+release: bundle $(BIN)/opm ## Make VERSION's images, bundle, catalog, install.yaml and their checksums in dist/, always the same.
+	rm -rf $(DIST) && mkdir -p $(DIST)/build
+	go build -trimpath -buildvcs=false -ldflags="-s -w" -o $(DIST)/build/manager .
+	$(call ARCHIVE,mainstay-operator) --binary $(DIST)/build/manager
+	$(call ARCHIVE,mainstay-operator-bundle) --dockerfile bundle.Dockerfile
+	rm -r $(DIST)/build
+	cd bundle && tar --sort=name --mtime=@0 --owner=0 --group=0 --numeric-owner -cf $(DIST)/bundle-v$(VERSION).tar .
+	kustomize build config/default > $(DIST)/install.yaml
+	go run ./hack/catalog $(DIST)/catalog.yaml
+	cd $(DIST) && sha256sum * | tee SHA256SUMS
+
 $(BIN)/controller-gen: hack/tools/codegen/go.mod
 	$(call tool,codegen,$(BIN)/controller-gen $(BIN)/kustomize)
 $(BIN)/kustomize: hack/tools/codegen/go.mod

@@ -26,23 +26,13 @@ func loadArchives(ctx context.Context, l layout, archives []string) error {
 	return nil
 }
 
-// loadBinary packs a static binary as an image and imports it.
-func loadBinary(ctx context.Context, l layout, args []string) error {
-	flags := flag.NewFlagSet("image", flag.ContinueOnError)
-	name := flags.String("name", "", "full name of the image, with registry and tag")
-	binary := flags.String("binary", "", "static binary that becomes its entry point")
-	user := flags.String("user", "65532:65532", "user and group it runs as")
-	if err := flags.Parse(args); err != nil {
+// loadImage packs an image and imports it.
+func loadImage(ctx context.Context, l layout, args []string) error {
+	image, _, err := packedImage("image", args)
+	if err != nil {
 		return err
-	}
-	if *name == "" || *binary == "" {
-		return errors.New("image needs --name and --binary")
 	}
 	if err := l.usable(); err != nil {
-		return err
-	}
-	image, err := binaryImage(*name, *binary, filepath.Base(*binary), *user)
-	if err != nil {
 		return err
 	}
 	if err := importImages(ctx, l, []ociImage{image}); err != nil {
@@ -50,6 +40,44 @@ func loadBinary(ctx context.Context, l layout, args []string) error {
 	}
 	fmt.Println(image.Name, image.digest())
 	return nil
+}
+
+// archiveImage packs an image into a file.
+func archiveImage(_ context.Context, _ layout, args []string) error {
+	image, output, err := packedImage("archive", args)
+	if err != nil {
+		return err
+	}
+	if output == "" {
+		return errors.New("archive needs --output")
+	}
+	if err := writeArchiveFile(output, []ociImage{image}); err != nil {
+		return err
+	}
+	fmt.Println(image.Name, image.digest())
+	return nil
+}
+
+// packedImage is what the flags of a command describe.
+func packedImage(command string, args []string) (image ociImage, output string, err error) {
+	flags := flag.NewFlagSet(command, flag.ContinueOnError)
+	name := flags.String("name", "", "full name of the image, with registry and tag")
+	binary := flags.String("binary", "", "static binary that becomes its entry point")
+	dockerfile := flags.String("dockerfile", "", "or a Dockerfile that begins FROM scratch, labels and copies")
+	user := flags.String("user", "65532:65532", "user and group that the binary runs as")
+	flags.StringVar(&output, "output", "", "archive to write")
+	if err := flags.Parse(args); err != nil {
+		return ociImage{}, "", err
+	}
+	switch {
+	case *name == "" || (*binary == "") == (*dockerfile == ""):
+		return ociImage{}, "", fmt.Errorf("%s needs --name, and --binary or --dockerfile", command)
+	case *binary != "":
+		image, err = binaryImage(*name, *binary, filepath.Base(*binary), *user)
+	default:
+		image, err = scratchImage(*name, *dockerfile)
+	}
+	return image, output, err
 }
 
 // usable fails when our containerd does not run.

@@ -22,6 +22,7 @@ const usage = `usage: go run ./hack/cluster COMMAND
   kubeconfig                print the path of its kubeconfig
   load-image TAR...         import image archives (docker save or OCI layout)
   image --name N --binary B pack a static binary as an image and import it
+  archive --output F ...    the same into a file, or what a Dockerfile FROM scratch copies (--dockerfile)
   registry                  serve images over TLS beside the cluster; prints its address and authority
   volumes                   keep the local volumes ready for use (up runs it as a part)
   assets                    build kube-apiserver, etcd and kubectl and print their folder
@@ -38,7 +39,8 @@ var commands = map[string]command{
 	"down":       {run: func(ctx context.Context, l layout, _ []string) error { return down(ctx, l) }, root: true},
 	"status":     {run: func(ctx context.Context, l layout, _ []string) error { return status(ctx, l) }, root: true},
 	"load-image": {run: loadArchives, root: true},
-	"image":      {run: loadBinary, root: true},
+	"image":      {run: loadImage, root: true},
+	"archive":    {run: archiveImage},
 	"registry":   {run: serveImages, root: true},
 	"volumes":    {run: func(ctx context.Context, l layout, _ []string) error { return keepVolumes(ctx, l) }, root: true},
 	"assets":     {run: assets},

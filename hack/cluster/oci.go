@@ -27,6 +27,7 @@ type imageConfig struct {
 	Entrypoint   []string            `json:",omitempty"`
 	Cmd          []string            `json:",omitempty"`
 	Volumes      map[string]struct{} `json:",omitempty"`
+	Labels       map[string]string   `json:",omitempty"`
 	WorkingDir   string              `json:",omitempty"`
 	StopSignal   string              `json:",omitempty"`
 }
