@@ -12,50 +12,81 @@ import (
 	"github.com/mainstay-operator/mainstay-operator/test/registry"
 )
 
-// scorecardImage is the one that the bundle's scorecard config names.
-const scorecardImage = "quay.io/operator-framework/scorecard-test:v1.42.2"
+const (
+	// scorecardImage is the one that the bundle's scorecard config names.
+	scorecardImage = "quay.io/operator-framework/scorecard-test:v1.42.2"
+	// shellOfUpgrades is what operator-sdk run bundle-upgrade unpacks a catalog with.
+	shellOfUpgrades = "registry.access.redhat.com/ubi9/ubi:9.7"
+)
 
-// runBundle does with the bundle's image what its developer does by hand.
+// runBundle does with the bundles' images what their developer does by hand: the
+// release before this one, then this one over it, judged where it runs, and removed.
 func (d *demo) runBundle(ctx context.Context) error {
 	images, err := registry.Open(ctx)
 	if err != nil {
 		return err
 	}
-	bundle := filepath.Join(d.root, "bundle")
-	csvs, err := olm.CSVs(bundle)
+	shell := images.Address + "/library/busybox:1.37"
+	if _, err := d.output(ctx, "", "go", "run", "./hack/cluster", "alias", shellOfUpgrades); err != nil {
+		return err
+	}
+	before, err := d.publish(ctx, images, olm.Previous)
 	if err != nil {
 		return err
 	}
-	began := time.Now()
-	if err := d.packManager(ctx, csvs[0].Annotations["containerImage"]); err != nil {
-		return err
-	}
-	image, err := olm.PublishBundle(ctx, images, bundle)
+	now, err := d.publish(ctx, images, olm.Current)
 	if err != nil {
 		return err
 	}
-	done(began, "image %s", image)
 	if err := d.leaveToOLM(ctx); err != nil {
 		return err
 	}
 	if _, err := d.output(ctx, "", "sh", "-c", "kubectl create namespace "+olm.Namespace+" --dry-run=client -o yaml | kubectl apply --server-side -f -"); err != nil {
 		return err
 	}
-	shell := images.Address + "/library/busybox:1.37"
-	sdk := func(args ...string) error {
-		return d.show(ctx, "env", append([]string{"SSL_CERT_FILE=" + images.Authority, "operator-sdk"}, args...)...)
-	}
-	if err := sdk("run", "bundle", image, "--namespace", olm.Namespace,
-		"--index-image", images.Address+"/"+olmImage, "--decompression-image", shell, "--timeout", "5m"); err != nil {
-		return err
-	}
-	config, err := d.scorecardConfig(ctx, images, bundle)
+	config, err := d.scorecardConfig(ctx, images, filepath.Join(d.root, "bundle"))
 	if err != nil {
 		return err
 	}
 	defer func() { _ = os.Remove(config) }()
-	return sdk("scorecard", bundle, "--config", config, "--namespace", olm.Namespace,
-		"--storage-image", shell, "--untar-image", shell, "--wait-time", "2m")
+	for _, args := range [][]string{
+		{"run", "bundle", before, "--index-image", images.Address + "/" + olmImage, "--decompression-image", shell, "--timeout", "5m"},
+		{"run", "bundle-upgrade", now, "--timeout", "5m"},
+		{"scorecard", filepath.Join(d.root, "bundle"), "--config", config, "--storage-image", shell, "--untar-image", shell, "--wait-time", "2m"},
+		{"cleanup", olm.Package},
+	} {
+		args = append([]string{"SSL_CERT_FILE=" + images.Authority, "operator-sdk"}, append(args, "--namespace", olm.Namespace)...)
+		if err := d.show(ctx, "env", args...); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// publish a release's bundle, and load its manager.
+func (d *demo) publish(ctx context.Context, images registry.Registry, of func(root string) (olm.Release, error)) (string, error) {
+	began := time.Now()
+	r, err := of(d.root)
+	if err != nil {
+		return "", err
+	}
+	folder, err := os.MkdirTemp("", "release-")
+	if err != nil {
+		return "", err
+	}
+	defer func() { _ = os.RemoveAll(folder) }()
+	manager, err := r.Build(ctx, d.root, folder)
+	if err != nil {
+		return "", err
+	}
+	if err := r.Load(ctx, d.root, manager); err != nil {
+		return "", err
+	}
+	image, err := olm.PublishBundle(ctx, images, r.Bundle)
+	if err == nil {
+		done(began, "%s: %s", r.Name, image)
+	}
+	return image, err
 }
 
 // scorecardConfig is the bundle's own, with the image from where the cluster finds it.

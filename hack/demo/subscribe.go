@@ -2,7 +2,6 @@ package main
 
 import (
 	"context"
-	"path/filepath"
 	"strings"
 	"time"
 
@@ -12,25 +11,22 @@ import (
 
 // subscribe has OLM install the operator from a catalog of our own.
 func (d *demo) subscribe(ctx context.Context) error {
-	bundle := filepath.Join(d.root, "bundle")
-	csvs, err := olm.CSVs(bundle)
+	version, err := olm.Current(d.root)
 	if err != nil {
 		return err
 	}
-	version := csvs[0]
 	began := time.Now()
-	image := version.Annotations["containerImage"]
-	if err := d.packManager(ctx, image); err != nil {
+	if err := d.packManager(ctx, version.Image); err != nil {
 		return err
 	}
-	done(began, "image %s", image)
+	done(began, "image %s", version.Image)
 
 	began = time.Now()
 	images, err := registry.Open(ctx)
 	if err != nil {
 		return err
 	}
-	catalog, err := olm.Publish(ctx, images, bundle)
+	catalog, err := olm.Publish(ctx, images, version.Bundle)
 	if err != nil {
 		return err
 	}

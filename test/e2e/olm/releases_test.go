@@ -7,21 +7,24 @@ import (
 	"path/filepath"
 	"strings"
 
-	"github.com/mainstay-operator/mainstay-operator/test/cluster"
-	"github.com/mainstay-operator/mainstay-operator/test/olm"
 	. "github.com/onsi/ginkgo/v2"
 	. "github.com/onsi/gomega"
+
+	"github.com/mainstay-operator/mainstay-operator/test/cluster"
+	"github.com/mainstay-operator/mainstay-operator/test/olm"
 )
 
-// release is a bundle, whose image is where the cluster finds it.
-type release struct{ bundle, name string }
-
-// current is the release of this tree.
-func current(ctx context.Context) release {
+// loaded is a release whose image is where the cluster finds it.
+func loaded(ctx context.Context, of func(root string) (olm.Release, error)) olm.Release {
 	GinkgoHelper()
 	root, err := cluster.Root()
 	Expect(err).NotTo(HaveOccurred())
-	return made(ctx, filepath.Join(root, "bundle"), manager(ctx))
+	r, err := of(root)
+	Expect(err).NotTo(HaveOccurred())
+	manager, err := r.Build(ctx, root, GinkgoT().TempDir())
+	Expect(err).NotTo(HaveOccurred())
+	Expect(r.Load(ctx, root, manager)).To(Succeed())
+	return r
 }
 
 // manager of this tree.
@@ -29,57 +32,30 @@ func manager(ctx context.Context) string {
 	GinkgoHelper()
 	root, err := cluster.Root()
 	Expect(err).NotTo(HaveOccurred())
-	return build(ctx, root)
-}
-
-// kept is a release that is kept with its commit, from which its image is built.
-func kept(ctx context.Context, version string) release {
-	GinkgoHelper()
-	root, err := cluster.Root()
+	manager, err := olm.Release{}.Build(ctx, root, GinkgoT().TempDir())
 	Expect(err).NotTo(HaveOccurred())
-	folder := filepath.Join(root, "test", "olm", version)
-	commit, err := os.ReadFile(filepath.Join(folder, "commit"))
-	Expect(err).NotTo(HaveOccurred())
-	source := GinkgoT().TempDir()
-	run(ctx, root, "sh", "-c", "git archive "+strings.TrimSpace(string(commit))+" | tar -x -C "+source)
-	return made(ctx, filepath.Join(folder, "bundle"), build(ctx, source))
+	return manager
 }
 
 // next is the release after one, of the same content but for the manager.
-func next(ctx context.Context, r release, from, to, manager string) release {
+func next(ctx context.Context, r olm.Release, from, to, manager string) olm.Release {
 	GinkgoHelper()
+	root, err := cluster.Root()
+	Expect(err).NotTo(HaveOccurred())
 	folder := GinkgoT().TempDir()
-	Expect(os.CopyFS(folder, os.DirFS(r.bundle))).To(Succeed())
+	Expect(os.CopyFS(folder, os.DirFS(r.Bundle))).To(Succeed())
 	files, err := filepath.Glob(filepath.Join(folder, "manifests", "*.clusterserviceversion.yaml"))
 	Expect(err).NotTo(HaveOccurred())
 	Expect(files).To(HaveLen(1))
-	csvs, err := olm.CSVs(r.bundle)
-	Expect(err).NotTo(HaveOccurred())
 	content, err := os.ReadFile(files[0])
 	Expect(err).NotTo(HaveOccurred())
-	text := strings.ReplaceAll(string(content), csvs[0].Spec.Replaces, "REPLACED")
-	text = strings.NewReplacer("REPLACED", r.name, from, to).Replace(text)
+	text := strings.ReplaceAll(string(content), r.Replaces, "REPLACED")
+	text = strings.NewReplacer("REPLACED", r.Name, from, to).Replace(text)
 	Expect(os.WriteFile(files[0], []byte(text), 0o600)).To(Succeed())
-	return made(ctx, folder, manager)
-}
-
-// made gives the release whose image the manager is.
-func made(ctx context.Context, bundle, manager string) release {
-	GinkgoHelper()
-	csvs, err := olm.CSVs(bundle)
+	after, err := olm.ReleaseOf(folder)
 	Expect(err).NotTo(HaveOccurred())
-	root, err := cluster.Root()
-	Expect(err).NotTo(HaveOccurred())
-	run(ctx, root, "go", "run", "./hack/cluster", "image", "--name", csvs[0].Annotations["containerImage"], "--binary", manager)
-	return release{bundle, csvs[0].Name}
-}
-
-// build the manager from its source.
-func build(ctx context.Context, source string) string {
-	GinkgoHelper()
-	manager := filepath.Join(GinkgoT().TempDir(), "manager")
-	run(ctx, source, "env", "CGO_ENABLED=0", "go", "build", "-trimpath", "-buildvcs=false", "-ldflags=-s -w", "-o", manager, ".")
-	return manager
+	Expect(after.Load(ctx, root, manager)).To(Succeed())
+	return after
 }
 
 // broken is a manager that ends at once.
@@ -94,20 +70,12 @@ func broken() string {
 	return manager
 }
 
-func run(ctx context.Context, folder, name string, args ...string) {
-	GinkgoHelper()
-	command := exec.CommandContext(ctx, name, args...)
-	command.Dir = folder
-	said, err := command.CombinedOutput()
-	Expect(err).NotTo(HaveOccurred(), "%s", said)
-}
-
 // offer the releases in a catalog, the oldest first, as a user subscribes to it.
-func offer(ctx context.Context, releases ...release) {
+func offer(ctx context.Context, releases ...olm.Release) {
 	GinkgoHelper()
 	bundles := make([]string, 0, len(releases))
 	for _, r := range releases {
-		bundles = append(bundles, r.bundle)
+		bundles = append(bundles, r.Bundle)
 	}
 	catalog, err := olm.Publish(ctx, images, bundles...)
 	Expect(err).NotTo(HaveOccurred())

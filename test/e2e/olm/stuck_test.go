@@ -99,13 +99,13 @@ func refusal(namespace string) []client.Object {
 }
 
 // held is nil when OLM has the release and waits for the one that runs.
-func held(ctx context.Context, r release) error {
+func held(ctx context.Context, r olm.Release) error {
 	var csv operators.ClusterServiceVersion
-	if err := k8s.Get(ctx, client.ObjectKey{Namespace: olm.Namespace, Name: r.name}, &csv); err != nil {
+	if err := k8s.Get(ctx, client.ObjectKey{Namespace: olm.Namespace, Name: r.Name}, &csv); err != nil {
 		return err
 	}
 	if csv.Status.Phase != operators.CSVPhasePending || csv.Status.Reason != operators.CSVReasonOperatorConditionNotUpgradeable {
-		return fmt.Errorf("%s is %s, %s: %s", r.name, csv.Status.Phase, csv.Status.Reason, csv.Status.Message)
+		return fmt.Errorf("%s is %s, %s: %s", r.Name, csv.Status.Phase, csv.Status.Reason, csv.Status.Message)
 	}
 	return nil
 }

@@ -80,10 +80,10 @@ func tell(ctx context.Context) string {
 }
 
 // succeeds waits until OLM says that the release runs, and gives how long it took.
-func succeeds(ctx context.Context, r release) time.Duration {
+func succeeds(ctx context.Context, r olm.Release) time.Duration {
 	GinkgoHelper()
 	began := time.Now()
-	Eventually(olm.Succeeded).WithContext(ctx).WithArguments(k8s, r.name).Should(Succeed())
+	Eventually(olm.Succeeded).WithContext(ctx).WithArguments(k8s, r.Name).Should(Succeed())
 	Eventually(cluster.Leads).WithContext(ctx).WithArguments(k8s).Should(Succeed())
 	return time.Since(began)
 }

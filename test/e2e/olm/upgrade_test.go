@@ -2,7 +2,6 @@ package olm
 
 import (
 	"context"
-	"os"
 	"strings"
 	"time"
 
@@ -22,8 +21,8 @@ const calm = 10 * time.Second
 var _ = Describe("OLM", Ordered, func() {
 	var (
 		w         *workloads
-		first     release
-		second    release
+		first     olm.Release
+		second    olm.Release
 		before    map[string]string
 		epoch     int64
 		untouched = func(ctx context.Context) {
@@ -38,7 +37,7 @@ var _ = Describe("OLM", Ordered, func() {
 	)
 
 	It("installs the last release from its catalog, and its objects serve", func(ctx SpecContext) {
-		first = kept(ctx, previous())
+		first = loaded(ctx, olm.Previous)
 		offer(ctx, first)
 		AddReportEntry("install", succeeds(ctx, first).String())
 	}, SpecTimeout(6*time.Minute))
@@ -46,7 +45,7 @@ var _ = Describe("OLM", Ordered, func() {
 	It("upgrades it under load, and no workload notices", func(ctx SpecContext) {
 		w = newWorkloads(ctx)
 		before, epoch = w.pods(ctx), w.redis(ctx).Status.Epoch
-		second = current(ctx)
+		second = loaded(ctx, olm.Current)
 		offer(ctx, first, second)
 		AddReportEntry("upgrade", succeeds(ctx, second).String())
 		untouched(ctx)
@@ -66,7 +65,7 @@ var _ = Describe("OLM", Ordered, func() {
 		fourth := next(ctx, third, "0.3.0", "0.4.0", broken())
 		offer(ctx, first, second, third, fourth)
 		Eventually(func(g Gomega) {
-			g.Expect(olm.Succeeded(ctx, k8s, fourth.name)).To(MatchError(ContainSubstring("is ")))
+			g.Expect(olm.Succeeded(ctx, k8s, fourth.Name)).To(MatchError(ContainSubstring("is ")))
 			pods, err := cluster.Operators(ctx, k8s)
 			g.Expect(err).NotTo(HaveOccurred())
 			failing := false
@@ -105,23 +104,6 @@ var _ = Describe("OLM", Ordered, func() {
 		Expect(lost).To(BeEmpty())
 	}, SpecTimeout(12*time.Minute))
 })
-
-// previous is the one release that is kept, and that this tree replaces.
-func previous() string {
-	GinkgoHelper()
-	root, err := cluster.Root()
-	Expect(err).NotTo(HaveOccurred())
-	entries, err := os.ReadDir(root + "/test/olm")
-	Expect(err).NotTo(HaveOccurred())
-	var kept []string
-	for _, e := range entries {
-		if e.IsDir() {
-			kept = append(kept, e.Name())
-		}
-	}
-	Expect(kept).To(HaveLen(1))
-	return kept[0]
-}
 
 // left are the rights on the cluster that the operator had.
 func left(ctx context.Context) ([]string, error) {

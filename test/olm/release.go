@@ -1,0 +1,84 @@
+package olm
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+)
+
+// Release is a bundle, and where its manager comes from.
+type Release struct {
+	// Bundle is its folder.
+	Bundle string
+	// Name of its ClusterServiceVersion.
+	Name string
+	// Replaces is the name of the one before; none for the first.
+	Replaces string
+	// Image of its manager.
+	Image string
+	// commit of its source; none for the working tree.
+	commit string
+}
+
+// ReleaseOf reads a bundle.
+func ReleaseOf(bundle string) (Release, error) {
+	csvs, err := CSVs(bundle)
+	if err != nil {
+		return Release{}, err
+	}
+	return Release{Bundle: bundle, Name: csvs[0].Name, Replaces: csvs[0].Spec.Replaces, Image: csvs[0].Annotations["containerImage"]}, nil
+}
+
+// Current is the release that the tree below root is to become.
+func Current(root string) (Release, error) { return ReleaseOf(filepath.Join(root, "bundle")) }
+
+// Previous is the release that it replaces, as it is kept.
+func Previous(root string) (Release, error) {
+	current, err := Current(root)
+	if err != nil {
+		return Release{}, err
+	}
+	folder := filepath.Join(root, "test", "olm", strings.TrimPrefix(current.Replaces, Package+"."))
+	previous, err := ReleaseOf(filepath.Join(folder, "bundle"))
+	if err != nil {
+		return Release{}, err
+	}
+	commit, err := os.ReadFile(filepath.Join(folder, "commit"))
+	previous.commit = strings.TrimSpace(string(commit))
+	return previous, err
+}
+
+// Build the release's manager from its source, into a folder.
+func (r Release) Build(ctx context.Context, root, folder string) (manager string, err error) {
+	source := root
+	if r.commit != "" {
+		source = filepath.Join(folder, "source")
+		if err := os.MkdirAll(source, 0o700); err != nil {
+			return "", err
+		}
+		if err := run(ctx, root, "sh", "-c", "git archive "+r.commit+" | tar -x -C "+source); err != nil {
+			return "", err
+		}
+	}
+	manager = filepath.Join(folder, "manager")
+	return manager, run(ctx, source, "env", "CGO_ENABLED=0", "go", "build", "-trimpath", "-buildvcs=false", "-ldflags=-s -w", "-o", manager, ".")
+}
+
+// Load a manager into the local cluster, as the release's image.
+func (r Release) Load(ctx context.Context, root, manager string) error {
+	return run(ctx, root, "go", "run", "./hack/cluster", "image", "--name", r.Image, "--binary", manager)
+}
+
+func run(ctx context.Context, folder, name string, args ...string) error {
+	command := exec.CommandContext(ctx, name, args...)
+	command.Dir = folder
+	said, err := command.CombinedOutput()
+	if err != nil {
+		return fmt.Errorf("%s %s: %w: %s", name, strings.Join(args, " "), err, bytes.TrimSpace(said))
+	}
+	return nil
+}
