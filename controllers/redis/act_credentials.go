@@ -25,7 +25,7 @@ func (r *Reconciler) doRekey(ctx context.Context, redis *cachev1alpha1.Redis, f 
 // accepts it.
 func (r *Reconciler) tell(redis *cachev1alpha1.Redis, f *fleet) {
 	r.memory.unlock(redis, &f.world, f.keys) // some may have learned it in this pass
-	if f.keys.untold() && len(f.where(member.behind)) == 0 {
+	if f.keys.untold() && f.count(member.behind) == 0 {
 		f.keys = f.keys.tell(redis.Status.Replication != nil)
 		r.memory.keep(redis, f.keys)
 	}

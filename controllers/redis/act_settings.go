@@ -71,7 +71,7 @@ func (r *Reconciler) doTune(ctx context.Context, redis *cachev1alpha1.Redis, f *
 			}
 		}
 		r.memory.noteTuned(redis, m.RunID, func(t *tuned) {
-			t.digest, t.refused = tuneDigest(redis, m), maps.Clone(refused)
+			t.told, t.refused = want, maps.Clone(refused)
 		})
 		return nil
 	})

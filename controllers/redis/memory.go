@@ -89,10 +89,10 @@ func (m *memory) frozen(redis *cachev1alpha1.Redis, w world, clock clock.Passive
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	known := m.of(redis)
-	answering := w.where(func(m member) bool { return m.Answer == node.Reached })
-	fenced := w.where(member.Fenced)
+	answering := w.count(func(m member) bool { return m.Answer == node.Reached })
+	fenced := w.count(func(m member) bool { return m.Fenced() })
 	switch {
-	case len(fenced) == 0 || len(fenced) < len(answering):
+	case fenced == 0 || fenced < answering:
 		known.frozenSince = time.Time{}
 		return 0
 	case known.frozenSince.IsZero():

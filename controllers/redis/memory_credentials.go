@@ -59,7 +59,7 @@ func (m *memory) unlock(redis *cachev1alpha1.Redis, w *world, c credentials) {
 		one.unkeyed = one.Answer == node.Reached && (was.refused || was.digest != want)
 	}
 	known.keyed = running
-	known.lockedOut = len(w.where(member.lockedOut)) > 0 && len(w.where(func(m member) bool { return m.Answer == node.Reached })) == 0
+	known.lockedOut = w.count(member.lockedOut) > 0 && w.count(func(m member) bool { return m.Answer == node.Reached }) == 0
 }
 
 func (m *memory) noteKeyed(redis *cachev1alpha1.Redis, runID string, k keyed) {

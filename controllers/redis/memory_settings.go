@@ -1,7 +1,6 @@
 package redis
 
 import (
-	"fmt"
 	"maps"
 
 	cachev1alpha1 "github.com/mainstay-operator/mainstay-operator/api/cache/v1alpha1"
@@ -10,7 +9,7 @@ import (
 
 // tuned is what a process was told.
 type tuned struct {
-	digest   string            // of all directives
+	told     map[string]string // all directives
 	refused  map[string]string // those that it would not take, and its words
 	stuck    string            // why it does not persist in another way, in its words
 	dumping  bool              // it was asked for a snapshot
@@ -24,8 +23,6 @@ func tunable(r *cachev1alpha1.Redis, m member) map[string]string {
 	delete(list, appendOnly)
 	return list
 }
-
-func tuneDigest(r *cachev1alpha1.Redis, m member) string { return digest(fmt.Sprint(tunable(r, m))) }
 
 func (m *memory) settings(redis *cachev1alpha1.Redis) (settings, bool) {
 	m.mu.Lock()
@@ -45,13 +42,17 @@ func (m *memory) tune(redis *cachev1alpha1.Redis, w *world) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	known, running := m.of(redis), map[string]tuned{}
+	wanted := map[int64]map[string]string{} // by limit, which mostly is the same
 	for i := range w.members {
 		one := &w.members[i]
 		was, told := known.tuned[one.RunID]
 		if told && one.Answer == node.Reached {
 			running[one.RunID] = was
 		}
-		one.untuned, one.refused = was.digest != tuneDigest(redis, *one), map[string]string{}
+		if wanted[one.limit] == nil {
+			wanted[one.limit] = tunable(redis, *one)
+		}
+		one.untuned, one.refused = !maps.Equal(was.told, wanted[one.limit]), map[string]string{}
 		if !one.untuned {
 			maps.Copy(one.refused, was.refused)
 		}

@@ -290,7 +290,7 @@ func (s situation) member(m member) bool {
 
 // others is true when the test holds for every wanted node but the master.
 func (s situation) others(master member, holds func(member) bool) bool {
-	return len(s.where(func(m member) bool { return m.name != master.name && s.wanted(m) && !holds(m) })) == 0
+	return s.count(func(m member) bool { return m.name != master.name && s.wanted(m) && !holds(m) }) == 0
 }
 
 // unheard are the wanted nodes that do not answer, or are not ready to.

@@ -62,7 +62,7 @@ func outgrown(r *cachev1alpha1.Redis, w world, set *appsv1.StatefulSet) bool {
 	}
 	made := set.Spec.VolumeClaimTemplates[0].Spec.Resources.Requests[corev1.ResourceStorage]
 	return made.Cmp(r.Spec.Storage.Size) < 0 && len(growthOf(r, w).claims) == 0 &&
-		len(w.where(func(m member) bool { return m.outdated || m.deleting })) == 0
+		w.count(func(m member) bool { return m.outdated || m.deleting }) == 0
 }
 
 // resizing says how the volumes' growth stands, of what was ever to grow.

@@ -25,7 +25,7 @@ func (s situation) persist(master member) (step, bool) {
 		return next, true
 	}
 	changing := s.settings.Live[appendOnly] != yesNo(logs(s.Redis)) && len(s.unheard()) == 0
-	held := len(s.where(func(m member) bool { return m.outdated && m.Rewriting })) > 0 // roll waits for it
+	held := s.count(func(m member) bool { return m.outdated && m.Rewriting }) > 0 // roll waits for it
 	return step{do: wait, why: "append-only files are being written", after: 10 * soon}, changing || held
 }
 
@@ -33,7 +33,7 @@ func (s situation) persist(master member) (step, bool) {
 func (s situation) persisting() bool {
 	want := live(s.Redis, 0)
 	return s.settings.Live[appendOnly] == want[appendOnly] && s.settings.Live[snapshots] == want[snapshots] &&
-		len(s.where(func(m member) bool { return m.answers() && (m.untuned || !m.keeps(want[appendOnly])) })) == 0
+		s.count(func(m member) bool { return m.answers() && (m.untuned || !m.keeps(want[appendOnly])) }) == 0
 }
 
 // keeps its data in the file that it would start from with that directive. One that

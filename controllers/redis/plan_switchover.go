@@ -69,7 +69,7 @@ func (s situation) wish(master member) (step, bool) {
 // stirred is true when kube-proxy may hold a change of the route back for the sake
 // of one that came just before.
 func (s situation) stirred() bool {
-	return s.sinceRouted < stirring || len(s.where(func(m member) bool { return m.arriving })) > 0
+	return s.sinceRouted < stirring || s.count(func(m member) bool { return m.arriving }) > 0
 }
 
 // calm lets what came before come to its end, while the next change of the route waits for kube-proxy.

@@ -16,5 +16,5 @@ func (w world) unloaded(m member) bool { return m.answers() && m.Certificate != 
 
 // loaded is true when every node is known to use what was published.
 func (w world) loaded() bool {
-	return len(w.where(func(m member) bool { return !m.answers() || w.unloaded(m) })) == 0
+	return w.count(func(m member) bool { return !m.answers() || w.unloaded(m) }) == 0
 }

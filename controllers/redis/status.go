@@ -52,7 +52,7 @@ func setConditions(r *cachev1alpha1.Redis, s *cachev1alpha1.RedisStatus, w world
 		Observed:   set.Status.ObservedGeneration,
 		Want:       awake(r),
 		Minimum:    1,
-		Updated:    int32(len(w.where(func(m member) bool { return !m.outdated }))), //nolint:gosec // at most 9
+		Updated:    int32(w.count(func(m member) bool { return !m.outdated })), //nolint:gosec // at most 9
 		Ready:      s.ReadyReplicas,
 		Total:      set.Status.Replicas,
 		Failing:    conditions.Failing(pods),

@@ -37,7 +37,7 @@ func keysState(r *cachev1alpha1.Redis, f *fleet) (reason, message string) {
 	case len(refusing) > 0:
 		return commonv1.ReasonPasswordRefused, strings.Join(namesOf(refusing), ", ") +
 			" refuses to change its passwords; delete the pod, a replica's first: it starts with the current ones"
-	case f.keys.untold() || len(f.where(member.behind)) > 0:
+	case f.keys.untold() || f.count(member.behind) > 0:
 		return commonv1.ReasonRotating, "the nodes are being told the passwords that the Secrets say"
 	case !last.IsZero():
 		return commonv1.ReasonOverlap, "the password before is accepted too, until " + last.Format(time.RFC3339)

@@ -30,7 +30,7 @@ func settingsInSync(list *[]metav1.Condition, r *cachev1alpha1.Redis, w world) {
 	case len(pending) > 0:
 		message := strings.Join(pending, ", ") + ": to be set on the running servers"
 		say(commonv1.ReasonApplyingSettings, message)
-		if len(w.where(member.answers)) > 0 { // or there is more amiss
+		if w.count(member.answers) > 0 { // or there is more amiss
 			conditions.Set(list, r.Generation, commonv1.ConditionReady, false, commonv1.ReasonRolling, message)
 			conditions.Set(list, r.Generation, commonv1.ConditionProgressing, true, commonv1.ReasonRolling, message)
 		}

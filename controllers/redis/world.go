@@ -104,6 +104,15 @@ func (w world) where(holds func(member) bool) []member {
 	return found
 }
 
+// count those that the test holds for.
+func (w world) count(holds func(member) bool) int {
+	n := 0
+	for _, m := range w.members {
+		n += yes(holds(m))
+	}
+	return n
+}
+
 func namesOf(members []member) []string {
 	list := make([]string, 0, len(members))
 	for _, m := range members {
