@@ -175,10 +175,10 @@ release: bundle $(BIN)/opm ## Make VERSION's images, bundle, catalog, install.ya
 	$(call ARCHIVE,mainstay-operator) --binary $(DIST)/build/manager
 	$(call ARCHIVE,mainstay-operator-bundle) --dockerfile bundle.Dockerfile
 	rm -r $(DIST)/build
-	cd bundle && tar --sort=name --mtime=@0 --owner=0 --group=0 --numeric-owner -cf $(DIST)/bundle-v$(VERSION).tar .
+	cd bundle && tar --sort=name --mtime=@0 --mode=u=rwX,go=rX --owner=0 --group=0 --numeric-owner -cf $(DIST)/bundle-v$(VERSION).tar .
 	kustomize build config/default > $(DIST)/install.yaml
 	go run ./hack/catalog $(DIST)/catalog.yaml
-	cd $(DIST) && sha256sum * | tee SHA256SUMS
+	cd $(DIST) && sha256sum *.tar *.yaml | tee SHA256SUMS
 
 $(BIN)/controller-gen: hack/tools/codegen/go.mod
 	$(call tool,codegen,$(BIN)/controller-gen $(BIN)/kustomize)

@@ -100,7 +100,7 @@ func (r *Reconciler) story(ctx context.Context, redis *cachev1alpha1.Redis, save
 	// The children come after the act: the Service follows the master of record.
 	observed, err := r.Converge(ctx, redis, desired(redis, r.choose(redis, set, f))...)
 	if err != nil {
-		return r.report(redis, f, next, observed, pods), err
+		return r.report(redis, f, next, observed, pods), errors.Join(err, r.reroute(ctx, redis, save))
 	}
 	if err := r.routed(ctx, redis, save); err != nil {
 		return ctrl.Result{}, err
@@ -134,12 +134,32 @@ func (r *Reconciler) carryOut(ctx context.Context, redis *cachev1alpha1.Redis, f
 		log.FromContext(ctx).Info("step", "do", next.do, "nodes", next.nodes, "why", next.why, "evidence", next.evidence)
 	}
 	switch err := r.perform(ctx, redis, f, next, save); {
-	case errors.As(err, &behindError{}): // nothing was done, and the rest need not wait for it
+	case errors.As(err, &behindError{}): // nothing was done that the next pass would not mend
 		return step{do: wait, why: fmt.Sprintf("%s: %s", next, err), after: 10 * soon}, nil
 	case err != nil:
 		return next, fmt.Errorf("%s: %w", next, err)
 	}
 	return next, nil
+}
+
+// reroute a Service that the API server will not have as the spec wants it: it
+// leads to the master all the same.
+func (r *Reconciler) reroute(ctx context.Context, redis *cachev1alpha1.Redis, save converge.Save) error {
+	var service corev1.Service
+	if err := r.Get(ctx, ctrlclient.ObjectKeyFromObject(redis), &service); err != nil {
+		return ctrlclient.IgnoreNotFound(err)
+	}
+	if redis.Status.Master == "" || !metav1.IsControlledBy(&service, redis) {
+		return nil
+	}
+	if before := service.DeepCopy(); service.Spec.Selector[labelPod] != redis.Status.Master {
+		service.Spec.Selector[labelPod] = redis.Status.Master
+		patch := ctrlclient.MergeFromWithOptions(before, ctrlclient.MergeFromWithOptimisticLock{})
+		if err := r.Patch(ctx, &service, patch, ctrlclient.FieldOwner(converge.FieldManager)); err != nil {
+			return fmt.Errorf("leading clients to %s: %w", redis.Status.Master, err)
+		}
+	}
+	return r.routed(ctx, redis, save)
 }
 
 // routed tells of a change of the master once the Service leads to the new one.

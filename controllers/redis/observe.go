@@ -112,7 +112,7 @@ func (r *Reconciler) remember(redis *cachev1alpha1.Redis, f *fleet) {
 	f.frozenFor = r.memory.frozen(redis, f.world, r.clock)
 	f.sinceRouted = time.Hour // long ago
 	if last := redis.Status.LastFailover; last != nil && last.RoutedAt != nil {
-		f.sinceRouted = r.clock.Since(last.RoutedAt.Time)
+		f.sinceRouted = r.clock.Since(last.RoutedAt.Time).Abs() // it may have been another's clock
 	}
 }
 
@@ -171,9 +171,9 @@ func (r *Reconciler) fromPod(pod *corev1.Pod, set *appsv1.StatefulSet) member {
 		switch {
 		case c.Type != corev1.PodReady:
 		case c.Status == corev1.ConditionTrue:
-			m.arriving = r.clock.Since(c.LastTransitionTime.Time) < stirring
+			m.arriving = r.within(c.LastTransitionTime.Time, stirring)
 		default:
-			m.arriving = r.clock.Since(pod.CreationTimestamp.Time) < arrival
+			m.arriving = r.within(pod.CreationTimestamp.Time, arrival)
 		}
 	}
 	for _, c := range pod.Spec.Containers {
@@ -187,4 +187,11 @@ func (r *Reconciler) fromPod(pod *corev1.Pod, set *appsv1.StatefulSet) member {
 		}
 	}
 	return m
+}
+
+// within a time from then, by somebody else's clock: one that is ahead must not
+// hold anything up for as long as it is.
+func (r *Reconciler) within(then time.Time, limit time.Duration) bool {
+	age := r.clock.Since(then)
+	return -limit < age && age < limit
 }

@@ -171,7 +171,7 @@ func (s situation) run(master member) step {
 	}
 	for _, decide := range []func(member) (step, bool){
 		s.lower, s.relieve, s.claim, s.lose, s.gather, s.raise, s.rekey, s.tune, s.bidFarewell, s.wish, s.shun, s.readmit, s.roll, s.reload,
-		s.guard, s.persist,
+		s.guard, s.persist, s.calm,
 	} {
 		if next, ok := decide(master); ok {
 			return next

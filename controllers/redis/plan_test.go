@@ -266,6 +266,12 @@ func TestPlan(t *testing.T) {
 		{"goes on", 3, outdated(0, 1), remove, []string{"a-1"}},
 		{"moves the master", 3, outdated(0), handOver, []string{"a-1"}},
 		{"not while kube-proxy takes in a pod that came back", 3, func(s *scene) { outdated(0)(s); s.members[2].arriving = true }, wait, nil},
+		{"which is first attached", 3, func(s *scene) {
+			outdated(0)(s)
+			fresh(&s.members[2])
+			s.members[2].arriving = true
+			detach(s, 2)
+		}, drop, []string{"a-2"}},
 		{"or another route", 3, func(s *scene) { outdated(0)(s); s.sinceRouted = stirring - 1 }, wait, nil},
 		{"whose clients are sent on meanwhile", 3, func(s *scene) {
 			outdated(0)(s)

@@ -66,10 +66,11 @@ func setConditions(r *cachev1alpha1.Redis, s *cachev1alpha1.RedisStatus, w world
 		conditions.Set(list, generation, commonv1.ConditionAvailable, true, commonv1.ReasonMasterServes, master.name+" takes writes")
 	}
 	settingsInSync(list, r, w)
-	if next.do == block {
+	storing(list, r, w)
+	if next.do == block { // the most urgent of all
+
 		conditions.Set(list, generation, commonv1.ConditionDegraded, true, cmp.Or(next.reason, commonv1.ReasonPromotionBlocked), next.why)
 	}
-	storing(list, r, w)
 	hibernating(list, r, set)
 	resizing(list, r, w)
 	splitBrain(list, r, w, next)

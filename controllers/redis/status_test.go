@@ -20,6 +20,12 @@ func TestWhatNeedsAHumanIsNamed(t *testing.T) {
 			s.members[1].Master = true
 			s.Status.Replication = nil
 		}},
+		{"what awaits a decision, a full disk or not", commonv1.ConditionDegraded, "annotate this object", func(s *scene) {
+			refused(&s.members[0])
+			frozen(&s.members[1], 90)
+			silent(&s.members[2])
+			s.members[1].Misconf = true
+		}},
 		{"a full disk", commonv1.ConditionDegraded, "a-1 cannot write to disk", func(s *scene) { s.members[1].Misconf = true }},
 	} {
 		t.Run(c.reason, func(t *testing.T) {

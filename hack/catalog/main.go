@@ -29,6 +29,9 @@ func run(args []string) error {
 		return err
 	}
 	bundles = append(bundles, "bundle")
+	if err := olm.CheckCatalog(bundles...); err != nil {
+		return err
+	}
 	csvs, err := olm.CSVs(bundles...)
 	if err != nil {
 		return err

@@ -131,9 +131,12 @@ func builtName(pkg string) string {
 func stamp(l layout, b binary) (string, error) {
 	sum := sha256.New()
 	sum.Write([]byte(b.flags))
-	files := []string{"go.mod", "go.sum"}
-	if b.module == "." { // our own code: no dependency beyond the standard library
-		files = []string{filepath.Join(b.pkg, "main.go")}
+	var files []string
+	if b.module != "." { // or no dependency beyond the standard library
+		files = append(files, "go.mod", "go.sum")
+	}
+	if strings.HasPrefix(b.pkg, "./") { // our own code
+		files = append(files, filepath.Join(b.pkg, "main.go"))
 	}
 	for _, file := range files {
 		content, err := os.ReadFile(filepath.Join(l.Root, b.module, file))

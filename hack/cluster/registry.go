@@ -15,10 +15,10 @@ import (
 // registryAddress is where images can be pushed to, and pulled from by containerd.
 const registryAddress = nodeAddress + ":5000"
 
-var imageTools = []binary{
-	{name: "crane", module: "hack/tools/images", pkg: "github.com/google/go-containerregistry/cmd/crane", flags: "-s -w"},
-	{name: "registry", module: "hack/tools/images", pkg: "./registry", flags: "-s -w"},
-}
+var (
+	crane          = []binary{{name: "crane", module: "hack/tools/images", pkg: "github.com/google/go-containerregistry/cmd/crane", flags: "-s -w"}}
+	registryServer = []binary{{name: "registry", module: "hack/tools/images", pkg: "./registry", flags: "-s -w"}}
+)
 
 // serveImages runs a registry beside the cluster, until the cluster goes down.
 func serveImages(ctx context.Context, l layout, _ []string) error {
@@ -31,7 +31,12 @@ func serveImages(ctx context.Context, l layout, _ []string) error {
 		return err
 	}
 	err = runSteps(ctx, []step{
-		{"binaries", func(ctx context.Context) error { return build(ctx, l, imageTools) }},
+		{"binaries", func(ctx context.Context) error {
+			if err := build(ctx, l, crane); err != nil {
+				return err
+			}
+			return build(ctx, l, registryServer)
+		}},
 		{"keys", func(context.Context) error { return registryKeys(l) }},
 		{"registry", func(ctx context.Context) error { return registryPart(l).ensure(ctx, l) }},
 		{"base image", func(ctx context.Context) error { return pushBase(ctx, l) }},

@@ -41,6 +41,12 @@ func (d *demo) runBundle(ctx context.Context) error {
 	if err := d.leaveToOLM(ctx); err != nil {
 		return err
 	}
+	if err := d.unsubscribe(ctx); err != nil { // a run that failed, or another way to install
+		return err
+	}
+	if _, err := d.output(ctx, "", "kubectl", "delete", "catalogsources.operators.coreos.com,operatorgroups.operators.coreos.com,pods", "--all", "--namespace="+olm.Namespace); err != nil {
+		return err
+	}
 	if _, err := d.output(ctx, "", "sh", "-c", "kubectl create namespace "+olm.Namespace+" --dry-run=client -o yaml | kubectl apply --server-side -f -"); err != nil {
 		return err
 	}

@@ -139,7 +139,7 @@ var _ = Describe("OLM's OperatorCondition", Ordered, func() {
 		granted(ctx, key)
 		var stuck atomic.Bool
 		o := install{namespaces: []string{key.Namespace}, condition: key, images: images, decide: func(c fault.Call) fault.Fault {
-			if stuck.Load() && c.ID() == "apply services a" {
+			if stuck.Load() && c.Writes() && c.Resource == "services" && c.Name == "a" {
 				return fault.Internal // clients are not led to the new master
 			}
 			return fault.None

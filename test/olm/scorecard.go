@@ -40,7 +40,7 @@ func Scorecard(bundle string) error {
 	}
 	var faults []error
 	for _, test := range scorecardTests {
-		said, err := tool("unshare", "--map-root-user", "chroot", root, "/scorecard-test", test)
+		said, err := tool("unshare", "--map-root-user", "--root="+root, "/scorecard-test", test)
 		if err == nil {
 			err = judge(said)
 		}

@@ -9,6 +9,7 @@ import (
 
 	. "github.com/onsi/ginkgo/v2"
 	. "github.com/onsi/gomega"
+	"k8s.io/apimachinery/pkg/util/version"
 
 	"github.com/mainstay-operator/mainstay-operator/test/cluster"
 	"github.com/mainstay-operator/mainstay-operator/test/olm"
@@ -38,7 +39,7 @@ func manager(ctx context.Context) string {
 }
 
 // next is the release after one, of the same content but for the manager.
-func next(ctx context.Context, r olm.Release, from, to, manager string) olm.Release {
+func next(ctx context.Context, r olm.Release, manager string) olm.Release {
 	GinkgoHelper()
 	root, err := cluster.Root()
 	Expect(err).NotTo(HaveOccurred())
@@ -49,8 +50,10 @@ func next(ctx context.Context, r olm.Release, from, to, manager string) olm.Rele
 	Expect(files).To(HaveLen(1))
 	content, err := os.ReadFile(files[0])
 	Expect(err).NotTo(HaveOccurred())
+	from, err := version.ParseSemantic(strings.TrimPrefix(r.Name, olm.Package+"."))
+	Expect(err).NotTo(HaveOccurred())
 	text := strings.ReplaceAll(string(content), r.Replaces, "REPLACED")
-	text = strings.NewReplacer("REPLACED", r.Name, from, to).Replace(text)
+	text = strings.NewReplacer("REPLACED", r.Name, from.String(), from.WithMinor(from.Minor()+1).String()).Replace(text)
 	Expect(os.WriteFile(files[0], []byte(text), 0o600)).To(Succeed())
 	after, err := olm.ReleaseOf(folder)
 	Expect(err).NotTo(HaveOccurred())

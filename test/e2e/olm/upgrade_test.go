@@ -52,7 +52,7 @@ var _ = Describe("OLM", Ordered, func() {
 
 		By("an upgrade while a switchover is stuck")
 		letGo := stuck(ctx)
-		third := next(ctx, second, "0.2.0", "0.3.0", manager(ctx))
+		third := next(ctx, second, manager(ctx))
 		offer(ctx, first, second, third)
 		Eventually(held).WithContext(ctx).WithArguments(third).Should(Succeed())
 		Consistently(held).WithContext(ctx).WithArguments(third).WithTimeout(calm).Should(Succeed())
@@ -62,7 +62,7 @@ var _ = Describe("OLM", Ordered, func() {
 		untouched(ctx)
 
 		By("an upgrade to one that cannot start")
-		fourth := next(ctx, third, "0.3.0", "0.4.0", broken())
+		fourth := next(ctx, third, broken())
 		offer(ctx, first, second, third, fourth)
 		Eventually(func(g Gomega) {
 			g.Expect(olm.Succeeded(ctx, k8s, fourth.Name)).To(MatchError(ContainSubstring("is ")))
