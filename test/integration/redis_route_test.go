@@ -16,10 +16,10 @@ var _ = Describe("The Service of a Redis", func() {
 	It("leads to the new master also while the API server refuses what the spec asks of it", func(ctx SpecContext) {
 		namespace := newNamespace(ctx)
 		install{namespaces: []string{namespace}, images: images}.operate()
-		obj := factory.Redis("routed").Size(2).MinReplicas(0).Build()
+		obj := factory.Redis("routed").Size(3).MinReplicas(0).Build()
 		obj.Namespace = namespace
 		Expect(admin.Create(ctx, obj)).To(Succeed())
-		servers := serve(ctx, namespace, "routed", 2)
+		servers := serve(ctx, namespace, "routed", 3)
 		Eventually(stands).WithArguments(ctx, obj, commonv1.ConditionFailoverPossible, metav1.ConditionTrue).Should(Succeed())
 
 		Expect(admin.Get(ctx, client.ObjectKeyFromObject(obj), obj)).To(Succeed())
