@@ -2,6 +2,7 @@ package olm
 
 import (
 	"context"
+	"path/filepath"
 	"strings"
 	"time"
 
@@ -11,6 +12,7 @@ import (
 	rbacv1 "k8s.io/api/rbac/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
+	"github.com/mainstay-operator/mainstay-operator/test/audit"
 	"github.com/mainstay-operator/mainstay-operator/test/cluster"
 	"github.com/mainstay-operator/mainstay-operator/test/olm"
 )
@@ -43,7 +45,7 @@ var _ = Describe("OLM", Ordered, func() {
 	}, SpecTimeout(6*time.Minute))
 
 	It("upgrades it under load, and no workload notices", func(ctx SpecContext) {
-		w = newWorkloads(ctx)
+		sufficient(func() { w = newWorkloads(ctx) })
 		before, epoch = w.pods(ctx), w.redis(ctx).Status.Epoch
 		second = loaded(ctx, olm.Current)
 		offer(ctx, first, second)
@@ -51,7 +53,8 @@ var _ = Describe("OLM", Ordered, func() {
 		untouched(ctx)
 
 		By("an upgrade while a switchover is stuck")
-		letGo := stuck(ctx)
+		var letGo func(context.Context)
+		sufficient(func() { letGo = stuck(ctx) })
 		third := next(ctx, second, manager(ctx))
 		offer(ctx, first, second, third)
 		Eventually(held).WithContext(ctx).WithArguments(third).Should(Succeed())
@@ -116,4 +119,20 @@ func left(ctx context.Context) ([]string, error) {
 		}
 	}
 	return names, err
+}
+
+// sufficient are the rights that OLM has given the operator, for what is done.
+func sufficient(do func()) {
+	GinkgoHelper()
+	root, err := cluster.Root()
+	Expect(err).NotTo(HaveOccurred())
+	log := audit.Log{Path: filepath.Join(root, ".cluster", "log", "audit.log")}
+	began, err := log.Now()
+	Expect(err).NotTo(HaveOccurred())
+	do()
+	all, err := log.Since(began)
+	Expect(err).NotTo(HaveOccurred())
+	ours := audit.Matching(all, func(r audit.Request) bool { return r.User == cluster.OperatorUser })
+	Expect(ours).NotTo(BeEmpty())
+	Expect(audit.Matching(ours, func(r audit.Request) bool { return r.Forbidden })).To(BeEmpty())
 }
