@@ -128,6 +128,7 @@ func (r *Reconciler) carryOut(ctx context.Context, redis *cachev1alpha1.Redis, f
 				strings.Join(next.nodes, ", "))
 		}
 		f.look(ctx)
+		f.frozenFor = r.memory.frozen(redis, f.world, r.clock) // a freeze counts from now on
 		next = plan(redis, f.world)
 	}
 	if next.changes() {
