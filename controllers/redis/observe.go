@@ -171,7 +171,7 @@ func (r *Reconciler) fromPod(pod *corev1.Pod, set *appsv1.StatefulSet) member {
 		switch {
 		case c.Type != corev1.PodReady:
 		case c.Status == corev1.ConditionTrue:
-			m.arriving = r.within(c.LastTransitionTime.Time, stirring)
+			m.arriving = r.within(c.LastTransitionTime.Time, settling)
 		default:
 			m.arriving = r.within(pod.CreationTimestamp.Time, arrival)
 		}

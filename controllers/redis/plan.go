@@ -64,9 +64,12 @@ func (s step) changes() bool {
 const (
 	soon = 50 * time.Millisecond
 	// stirring is how long kube-proxy may hold the next change back after the one
-	// that a pod's deletion or arrival causes; until then the old master serves on.
-	// Their times are told in whole seconds: they were up to a second later.
+	// that a pod's deletion causes; until then the old master serves on.
+	// The time of a deletion is told in whole seconds: it was up to a second later.
 	stirring = 2200 * time.Millisecond
+	// settling of a pod that became ready: what that changes reaches kube-proxy in
+	// batches, of a second at the most (endpoint updates of kube-controller-manager).
+	settling = stirring + time.Second
 	// arrival of a new pod: who is in sync sooner is still to become ready.
 	arrival = 10 * time.Second
 	// goodbyes to clients that still reach an old master while the route changes.
