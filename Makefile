@@ -160,6 +160,7 @@ olm-e2e: $(OLM) ## Install, upgrade and remove the operator by OLM, under load.
 	go run ./hack/demo olm-up
 	go run ./hack/demo undeploy
 	go test ./test/e2e/olm -v -count=1 -timeout 30m -ginkgo.no-color
+	go run ./hack/demo undeploy
 
 run-bundle: $(OLM) $(BIN)/operator-sdk ## Run the last bundle by operator-sdk, upgrade to this one, have it judged, and clean up.
 	go run ./hack/demo run-bundle
