@@ -57,7 +57,7 @@ func (d *demo) runBundle(ctx context.Context) error {
 	defer func() { _ = os.Remove(config) }()
 	for _, args := range [][]string{
 		{"run", "bundle", before, "--index-image", images.Address + "/" + olmImage, "--decompression-image", shell, "--timeout", "5m"},
-		{"run", "bundle-upgrade", now, "--timeout", "5m"},
+		{"run", "bundle-upgrade", now, "--image-pull-policy", "IfNotPresent", "--timeout", "2m"},
 		{"scorecard", filepath.Join(d.root, "bundle"), "--config", config, "--storage-image", shell, "--untar-image", shell, "--wait-time", "2m"},
 		{"cleanup", olm.Package},
 	} {
