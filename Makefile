@@ -162,7 +162,7 @@ olm-e2e: $(OLM) ## Install, upgrade and remove the operator by OLM, under load.
 	go test ./test/e2e/olm -v -count=1 -timeout 30m -ginkgo.no-color
 	go run ./hack/demo undeploy
 
-run-bundle: $(OLM) $(BIN)/operator-sdk ## Run the last bundle by operator-sdk, upgrade to this one, have it judged, and clean up.
+run-bundle: $(OLM) $(BIN)/operator-sdk ## Run the bundle by operator-sdk, have its scorecard judge it, and clean up.
 	go run ./hack/demo run-bundle
 
 ##@ Release

@@ -80,19 +80,6 @@ func packedImage(command string, args []string) (image ociImage, output string, 
 	return image, output, err
 }
 
-// aliasShell gives the one image that holds a shell other names, which whoever
-// pulls it only when it is not there then finds.
-func aliasShell(ctx context.Context, l layout, names []string) error {
-	if len(names) == 0 {
-		return errors.New("alias needs the full name of an image")
-	}
-	if err := l.usable(); err != nil {
-		return err
-	}
-	_, err := ctr(ctx, append([]string{"images", "tag", "--force", busyboxImage}, names...)...)
-	return err
-}
-
 // usable fails when our containerd does not run.
 func (l layout) usable() error {
 	if err := l.foreign(); err != nil {

@@ -23,7 +23,6 @@ const usage = `usage: go run ./hack/cluster COMMAND
   load-image TAR...         import image archives (docker save or OCI layout)
   image --name N --binary B pack a static binary as an image and import it
   archive --output F ...    the same into a file, or what a Dockerfile FROM scratch copies (--dockerfile)
-  alias NAME                let the cluster find busybox under another name
   registry                  serve images over TLS beside the cluster; prints its address and authority
   volumes                   keep the local volumes ready for use (up runs it as a part)
   assets                    build kube-apiserver, etcd and kubectl and print their folder
@@ -42,7 +41,6 @@ var commands = map[string]command{
 	"load-image": {run: loadArchives, root: true},
 	"image":      {run: loadImage, root: true},
 	"archive":    {run: archiveImage},
-	"alias":      {run: aliasShell, root: true},
 	"registry":   {run: serveImages, root: true},
 	"volumes":    {run: func(ctx context.Context, l layout, _ []string) error { return keepVolumes(ctx, l) }, root: true},
 	"assets":     {run: assets},

@@ -12,29 +12,18 @@ import (
 	"github.com/mainstay-operator/mainstay-operator/test/registry"
 )
 
-const (
-	// scorecardImage is the one that the bundle's scorecard config names.
-	scorecardImage = "quay.io/operator-framework/scorecard-test:v1.42.2"
-	// shellOfUpgrades is what operator-sdk run bundle-upgrade unpacks a catalog with.
-	shellOfUpgrades = "registry.access.redhat.com/ubi9/ubi:9.7"
-)
+// scorecardImage is the one that the bundle's scorecard config names.
+const scorecardImage = "quay.io/operator-framework/scorecard-test:v1.42.2"
 
-// runBundle does with the bundles' images what their developer does by hand: the
-// release before this one, then this one over it, judged where it runs, and removed.
+// runBundle does with the bundle's image what its developer does by hand: it runs,
+// is judged where it runs, and is removed.
 func (d *demo) runBundle(ctx context.Context) error {
 	images, err := registry.Open(ctx)
 	if err != nil {
 		return err
 	}
 	shell := images.Address + "/library/busybox:1.37"
-	if _, err := d.output(ctx, "", "go", "run", "./hack/cluster", "alias", shellOfUpgrades); err != nil {
-		return err
-	}
-	before, err := d.publish(ctx, images, olm.Previous)
-	if err != nil {
-		return err
-	}
-	now, err := d.publish(ctx, images, olm.Current)
+	now, err := d.publish(ctx, images)
 	if err != nil {
 		return err
 	}
@@ -56,8 +45,7 @@ func (d *demo) runBundle(ctx context.Context) error {
 	}
 	defer func() { _ = os.Remove(config) }()
 	for _, args := range [][]string{
-		{"run", "bundle", before, "--index-image", images.Address + "/" + olmImage, "--decompression-image", shell, "--timeout", "5m"},
-		{"run", "bundle-upgrade", now, "--image-pull-policy", "IfNotPresent", "--timeout", "2m"},
+		{"run", "bundle", now, "--index-image", images.Address + "/" + olmImage, "--decompression-image", shell, "--timeout", "5m"},
 		{"scorecard", filepath.Join(d.root, "bundle"), "--config", config, "--storage-image", shell, "--untar-image", shell, "--wait-time", "2m"},
 		{"cleanup", olm.Package},
 	} {
@@ -69,10 +57,10 @@ func (d *demo) runBundle(ctx context.Context) error {
 	return nil
 }
 
-// publish a release's bundle, and load its manager.
-func (d *demo) publish(ctx context.Context, images registry.Registry, of func(root string) (olm.Release, error)) (string, error) {
+// publish this tree's bundle, and load its manager.
+func (d *demo) publish(ctx context.Context, images registry.Registry) (string, error) {
 	began := time.Now()
-	r, err := of(d.root)
+	r, err := olm.Current(d.root)
 	if err != nil {
 		return "", err
 	}
