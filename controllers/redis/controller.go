@@ -9,7 +9,6 @@ import (
 	"errors"
 	"fmt"
 	"slices"
-	"strings"
 	"time"
 
 	appsv1 "k8s.io/api/apps/v1"
@@ -24,7 +23,6 @@ import (
 	ctrlclient "sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/event"
 	"sigs.k8s.io/controller-runtime/pkg/handler"
-	"sigs.k8s.io/controller-runtime/pkg/log"
 	"sigs.k8s.io/controller-runtime/pkg/source"
 
 	cachev1alpha1 "github.com/mainstay-operator/mainstay-operator/api/cache/v1alpha1"
@@ -48,9 +46,6 @@ import (
 var Owned = []ctrlclient.Object{
 	&appsv1.StatefulSet{}, &corev1.Service{}, &corev1.Secret{}, &policyv1.PodDisruptionBudget{},
 }
-
-// thaws bounds how often one pass may fence and look again.
-const thaws = 3
 
 // Reconciler makes Redis objects real.
 type Reconciler struct {
@@ -111,71 +106,6 @@ func (r *Reconciler) story(ctx context.Context, redis *cachev1alpha1.Redis, save
 	err = errors.Join(r.mark(ctx, marks(redis, f.world, pods)), putStamps(ctx, redis, f, vouched(redis, f.world)),
 		r.grow(ctx, redis, f, set))
 	return r.report(redis, f, next, observed, pods), err
-}
-
-// carryOut the step, and give what it came to. Freezing changes nothing but what is
-// seen: after it the servers are looked at again at once.
-func (r *Reconciler) carryOut(ctx context.Context, redis *cachev1alpha1.Redis, f *fleet, next step, save converge.Save) (step, error) {
-	for range thaws {
-		if next.do != fence {
-			break
-		}
-		if err := r.perform(ctx, redis, f, next, save); err != nil {
-			return next, fmt.Errorf("%s: %w", next, err)
-		}
-		if next.reason != "" {
-			r.Events.Eventf(redis, nil, corev1.EventTypeWarning, next.reason, "Fence", "%s took writes beside the master of record: fenced",
-				strings.Join(next.nodes, ", "))
-		}
-		f.look(ctx)
-		f.frozenFor = r.memory.frozen(redis, f.world, r.clock) // a freeze counts from now on
-		next = plan(redis, f.world)
-	}
-	if next.changes() {
-		log.FromContext(ctx).Info("step", "do", next.do, "nodes", next.nodes, "why", next.why, "evidence", next.evidence)
-	}
-	switch err := r.perform(ctx, redis, f, next, save); {
-	case errors.As(err, &behindError{}): // nothing was done that the next pass would not mend
-		return step{do: wait, why: fmt.Sprintf("%s: %s", next, err), after: 10 * soon}, nil
-	case err != nil:
-		return next, fmt.Errorf("%s: %w", next, err)
-	}
-	return next, nil
-}
-
-// reroute a Service that the API server will not have as the spec wants it: it
-// leads to the master all the same.
-func (r *Reconciler) reroute(ctx context.Context, redis *cachev1alpha1.Redis, save converge.Save) error {
-	var service corev1.Service
-	if err := r.Get(ctx, ctrlclient.ObjectKeyFromObject(redis), &service); err != nil {
-		return ctrlclient.IgnoreNotFound(err)
-	}
-	if redis.Status.Master == "" || !metav1.IsControlledBy(&service, redis) {
-		return nil
-	}
-	if before := service.DeepCopy(); service.Spec.Selector[labelPod] != redis.Status.Master {
-		service.Spec.Selector[labelPod] = redis.Status.Master
-		patch := ctrlclient.MergeFromWithOptions(before, ctrlclient.MergeFromWithOptimisticLock{})
-		if err := r.Patch(ctx, &service, patch, ctrlclient.FieldOwner(converge.FieldManager)); err != nil {
-			return fmt.Errorf("leading clients to %s: %w", redis.Status.Master, err)
-		}
-	}
-	return r.routed(ctx, redis, save)
-}
-
-// routed tells of a change of the master once the Service leads to the new one.
-func (r *Reconciler) routed(ctx context.Context, redis *cachev1alpha1.Redis, save converge.Save) error {
-	last := redis.Status.LastFailover
-	if last == nil || last.RoutedAt != nil || last.To != redis.Status.Master {
-		return nil
-	}
-	last.RoutedAt = r.now()
-	if err := save(ctx); err != nil { // or it would be told again
-		return err
-	}
-	countFailover(redis)
-	r.Events.Eventf(redis, nil, corev1.EventTypeNormal, "MasterChanged", last.Reason, "%s is master in epoch %d", last.To, last.Epoch)
-	return nil
 }
 
 // report sets the status: what was seen, what was just written, and what comes next.

@@ -3,7 +3,12 @@ package redis
 import (
 	"context"
 	"errors"
+	"fmt"
+	"strings"
 	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	"sigs.k8s.io/controller-runtime/pkg/log"
 
 	cachev1alpha1 "github.com/mainstay-operator/mainstay-operator/api/cache/v1alpha1"
 	"github.com/mainstay-operator/mainstay-operator/controllers/internal/converge"
@@ -18,6 +23,39 @@ const actLimit = 3 * time.Second
 // errNotLeading is of a process that was stopped and wakes, for as long as it takes
 // the leader election to end it.
 var errNotLeading = errors.New("the lease was not renewed in time: another may lead")
+
+// thaws bounds how often one pass may fence and look again.
+const thaws = 3
+
+// carryOut the step, and give what it came to. Freezing changes nothing but what is
+// seen: after it the servers are looked at again at once.
+func (r *Reconciler) carryOut(ctx context.Context, redis *cachev1alpha1.Redis, f *fleet, next step, save converge.Save) (step, error) {
+	for range thaws {
+		if next.do != fence {
+			break
+		}
+		if err := r.perform(ctx, redis, f, next, save); err != nil {
+			return next, fmt.Errorf("%s: %w", next, err)
+		}
+		if next.reason != "" {
+			r.Events.Eventf(redis, nil, corev1.EventTypeWarning, next.reason, "Fence", "%s took writes beside the master of record: fenced",
+				strings.Join(next.nodes, ", "))
+		}
+		f.look(ctx)
+		f.frozenFor = r.memory.frozen(redis, f.world, r.clock) // a freeze counts from now on
+		next = plan(redis, f.world)
+	}
+	if next.changes() {
+		log.FromContext(ctx).Info("step", "do", next.do, "nodes", next.nodes, "why", next.why, "evidence", next.evidence)
+	}
+	switch err := r.perform(ctx, redis, f, next, save); {
+	case errors.As(err, &behindError{}): // nothing was done that the next pass would not mend
+		return step{do: wait, why: fmt.Sprintf("%s: %s", next, err), after: 10 * soon}, nil
+	case err != nil:
+		return next, fmt.Errorf("%s: %w", next, err)
+	}
+	return next, nil
+}
 
 // perform an act in time, and only while this process leads: unlike the API
 // server, no server of ours can tell which of two operators is the elder.

@@ -10,7 +10,9 @@ import (
 	"path/filepath"
 	"strings"
 
+	"github.com/mainstay-operator/mainstay-operator/test/cluster"
 	"github.com/mainstay-operator/mainstay-operator/test/olm"
+	"github.com/mainstay-operator/mainstay-operator/test/releases"
 )
 
 func main() {
@@ -22,15 +24,19 @@ func main() {
 
 func run(args []string) error {
 	if len(args) != 1 {
-		return errors.New("usage, at the top of the checkout: go run ./hack/catalog FILE")
+		return errors.New("usage: go run ./hack/catalog FILE")
 	}
-	bundles, err := filepath.Glob("test/olm/v*/bundle")
+	root, err := cluster.Root()
 	if err != nil {
 		return err
 	}
-	bundles = append(bundles, "bundle")
-	if err := olm.CheckCatalog(bundles...); err != nil {
+	bundles, err := releases.Kept(root)
+	if err != nil {
 		return err
+	}
+	bundles = append(bundles, root) // each has its own folder of that name
+	for i := range bundles {
+		bundles[i] = filepath.Join(bundles[i], "bundle")
 	}
 	csvs, err := olm.CSVs(bundles...)
 	if err != nil {
@@ -41,7 +47,7 @@ func run(args []string) error {
 		return err
 	}
 	defer func() { _ = os.RemoveAll(folder) }()
-	if err := olm.Catalog(folder, csvs, bundles...); err != nil {
+	if err := olm.Catalog(folder, bundles...); err != nil {
 		return err
 	}
 	var catalog strings.Builder

@@ -23,7 +23,11 @@ func (d *demo) runBundle(ctx context.Context) error {
 		return err
 	}
 	shell := images.Address + "/library/busybox:1.37"
-	now, err := d.publish(ctx, images)
+	r, err := d.loadRelease(ctx)
+	if err != nil {
+		return err
+	}
+	image, err := olm.PublishBundle(ctx, images, d.root)
 	if err != nil {
 		return err
 	}
@@ -39,14 +43,14 @@ func (d *demo) runBundle(ctx context.Context) error {
 	if _, err := d.output(ctx, "", "sh", "-c", "kubectl create namespace "+olm.Namespace+" --dry-run=client -o yaml | kubectl apply --server-side -f -"); err != nil {
 		return err
 	}
-	config, err := d.scorecardConfig(ctx, images, filepath.Join(d.root, "bundle"))
+	config, err := d.scorecardConfig(ctx, images, r.Bundle)
 	if err != nil {
 		return err
 	}
 	defer func() { _ = os.Remove(config) }()
 	for _, args := range [][]string{
-		{"run", "bundle", now, "--index-image", images.Address + "/" + olmImage, "--decompression-image", shell, "--timeout", "5m"},
-		{"scorecard", filepath.Join(d.root, "bundle"), "--config", config, "--storage-image", shell, "--untar-image", shell, "--wait-time", "2m"},
+		{"run", "bundle", image, "--index-image", images.Address + "/" + olmImage, "--decompression-image", shell, "--timeout", "5m"},
+		{"scorecard", r.Bundle, "--config", config, "--storage-image", shell, "--untar-image", shell, "--wait-time", "2m"},
 		{"cleanup", olm.Package},
 	} {
 		args = append([]string{"SSL_CERT_FILE=" + images.Authority, "operator-sdk"}, append(args, "--namespace", olm.Namespace)...)
@@ -57,30 +61,27 @@ func (d *demo) runBundle(ctx context.Context) error {
 	return nil
 }
 
-// publish this tree's bundle, and load its manager.
-func (d *demo) publish(ctx context.Context, images registry.Registry) (string, error) {
+// loadRelease builds this tree's manager under the very name that its bundle gives it.
+func (d *demo) loadRelease(ctx context.Context) (olm.Release, error) {
 	began := time.Now()
 	r, err := olm.Current(d.root)
 	if err != nil {
-		return "", err
+		return olm.Release{}, err
 	}
 	folder, err := os.MkdirTemp("", "release-")
 	if err != nil {
-		return "", err
+		return olm.Release{}, err
 	}
 	defer func() { _ = os.RemoveAll(folder) }()
 	manager, err := r.Build(ctx, d.root, folder)
 	if err != nil {
-		return "", err
+		return olm.Release{}, err
 	}
 	if err := r.Load(ctx, d.root, manager); err != nil {
-		return "", err
+		return olm.Release{}, err
 	}
-	image, err := olm.PublishBundle(ctx, images, r.Bundle)
-	if err == nil {
-		done(began, "%s: %s", r.Name, image)
-	}
-	return image, err
+	done(began, "image %s", r.Image)
+	return r, nil
 }
 
 // scorecardConfig is the bundle's own, with the image from where the cluster finds it.

@@ -16,42 +16,24 @@ import (
 // the same one does not.
 func (d *demo) loadImage(ctx context.Context, image string) (string, error) {
 	began := time.Now()
-	content, err := d.buildManager(ctx)
+	binary := filepath.Join(d.root, ".bin", "manager")
+	// Without the commit in it, the same source makes the same binary.
+	if _, err := d.output(ctx, "", "env", "CGO_ENABLED=0",
+		"go", "build", "-trimpath", "-buildvcs=false", "-ldflags=-s -w", "-o", binary, "."); err != nil {
+		return "", err
+	}
+	content, err := os.ReadFile(binary)
 	if err != nil {
 		return "", err
 	}
 	if image, err = tagged(image, content); err != nil {
 		return "", err
 	}
-	if err := d.loadManager(ctx, image); err != nil {
+	if _, err := d.output(ctx, "", "go", "run", "./hack/cluster", "image", "--name", image, "--binary", binary); err != nil {
 		return "", err
 	}
 	done(began, "image %s", image)
 	return image, nil
-}
-
-// packManager makes the image under the very name that a bundle gives it.
-func (d *demo) packManager(ctx context.Context, image string) error {
-	if _, err := d.buildManager(ctx); err != nil {
-		return err
-	}
-	return d.loadManager(ctx, image)
-}
-
-func (d *demo) managerBinary() string { return filepath.Join(d.root, ".bin", "manager") }
-
-func (d *demo) buildManager(ctx context.Context) ([]byte, error) {
-	// Without the commit in it, the same source makes the same binary.
-	if _, err := d.output(ctx, "", "env", "CGO_ENABLED=0",
-		"go", "build", "-trimpath", "-buildvcs=false", "-ldflags=-s -w", "-o", d.managerBinary(), "."); err != nil {
-		return nil, err
-	}
-	return os.ReadFile(d.managerBinary())
-}
-
-func (d *demo) loadManager(ctx context.Context, image string) error {
-	_, err := d.output(ctx, "", "go", "run", "./hack/cluster", "image", "--name", image, "--binary", d.managerBinary())
-	return err
 }
 
 // tagged appends a digest of the content to the image's tag.

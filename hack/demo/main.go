@@ -17,13 +17,13 @@ import (
 
 const usage = `usage: go run ./hack/demo [COMMAND]
 
-  (none)    make a cluster, deploy the operator, apply the samples, prove that they run
-  deploy    build and deploy the operator on a cluster that is up
-  olm-up    run Operator Lifecycle Manager on the local cluster
-  olm       have it install the operator from a catalog, apply the samples, prove that they run
-  run-bundle run the bundle by operator-sdk, have its scorecard judge it, and clean up
-  undeploy  remove the operator's objects, then the operator
-  down      remove the demo: the whole local cluster, or what it put on an existing one
+  (none)      make a cluster, deploy the operator, apply the samples, prove that they run
+  deploy      build and deploy the operator on a cluster that is up
+  olm-up      run Operator Lifecycle Manager on the local cluster
+  olm         have it install the operator from a catalog, apply the samples, prove that they run
+  run-bundle  run the bundle by operator-sdk, have its scorecard judge it, and clean up
+  undeploy    remove the operator's objects, then the operator
+  down        remove the demo: the whole local cluster, or what it put on an existing one
 `
 
 func main() {

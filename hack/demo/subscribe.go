@@ -11,17 +11,11 @@ import (
 
 // subscribe has OLM install the operator from a catalog of our own.
 func (d *demo) subscribe(ctx context.Context) error {
-	version, err := olm.Current(d.root)
+	version, err := d.loadRelease(ctx)
 	if err != nil {
 		return err
 	}
 	began := time.Now()
-	if err := d.packManager(ctx, version.Image); err != nil {
-		return err
-	}
-	done(began, "image %s", version.Image)
-
-	began = time.Now()
 	images, err := registry.Open(ctx)
 	if err != nil {
 		return err

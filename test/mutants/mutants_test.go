@@ -33,7 +33,7 @@ var mutants = []mutant{
 		"redis.Status.TargetMaster = s.nodes[0]\n", "redis.Status.TargetMaster, redis.Status.Master = s.nodes[0], s.nodes[0]\n"},
 	{"boot as master", "settings.go",
 		`{"replicaof", []string{node.FenceHost, "1"}},`, ""},
-	{"offsets across histories", "act.go",
+	{"offsets across histories", "barrier.go",
 		"now.ReplID == replID && now.Offset >= offset", "now.Offset >= offset"},
 	{"ContainersReady as liveness", "observe.go",
 		"m.stopped = c.State.Terminated != nil ||", "m.stopped = !holds(pod, corev1.ContainersReady) || c.State.Terminated != nil ||"},

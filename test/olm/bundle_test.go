@@ -13,13 +13,14 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
 	"github.com/mainstay-operator/mainstay-operator/controllers"
+	"github.com/mainstay-operator/mainstay-operator/test/cluster"
 	"github.com/mainstay-operator/mainstay-operator/test/releases"
 )
 
 // within gives the path of a file of the tree.
 func within(t *testing.T, path string) string {
 	t.Helper()
-	root, err := releases.Root()
+	root, err := cluster.Root()
 	if err != nil {
 		t.Fatal(err)
 	}

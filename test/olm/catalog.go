@@ -28,8 +28,12 @@ type entry struct {
 }
 
 // Catalog writes a file-based catalog of bundles into a folder, the oldest first,
-// with the edges that their CSVs tell. A bundle is a folder or an image.
-func Catalog(folder string, csvs []*operators.ClusterServiceVersion, bundles ...string) error {
+// with the edges that their CSVs tell, and has opm judge it.
+func Catalog(folder string, bundles ...string) error {
+	csvs, err := CSVs(bundles...)
+	if err != nil {
+		return err
+	}
 	newest := csvs[len(csvs)-1]
 	entries := make([]entry, 0, len(csvs))
 	for _, csv := range csvs {
@@ -55,25 +59,18 @@ func Catalog(folder string, csvs []*operators.ClusterServiceVersion, bundles ...
 			return err
 		}
 	}
-	return nil
+	_, err = tool("opm", "validate", folder)
+	return errors.Join(err, edges(csvs))
 }
 
-// CheckCatalog makes a catalog of bundles, the oldest first, and lets opm judge it.
+// CheckCatalog of bundles, the oldest first.
 func CheckCatalog(bundles ...string) error {
 	folder, err := os.MkdirTemp("", "catalog")
 	if err != nil {
 		return err
 	}
 	defer func() { _ = os.RemoveAll(folder) }()
-	csvs, err := CSVs(bundles...)
-	if err != nil {
-		return err
-	}
-	if err := Catalog(folder, csvs, bundles...); err != nil {
-		return err
-	}
-	_, err = tool("opm", "validate", folder)
-	return errors.Join(err, edges(csvs))
+	return Catalog(folder, bundles...)
 }
 
 // edges of an unbroken chain: each release replaces the one before it, and the

@@ -6,18 +6,14 @@ import (
 	_ "embed"
 	"errors"
 	"fmt"
-	"io/fs"
-	"maps"
 	"os"
 	"os/exec"
 	"path/filepath"
-	"slices"
 	"strings"
 
 	operators "github.com/operator-framework/api/pkg/operators/v1alpha1"
 	corev1 "k8s.io/api/core/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
-	"sigs.k8s.io/yaml"
 
 	"github.com/mainstay-operator/mainstay-operator/test/registry"
 )
@@ -63,16 +59,12 @@ func Served(ctx context.Context, c client.Client, catalog string) error {
 // Publish makes an image that serves a catalog of bundles, the oldest first, and
 // gives its reference. The bundles' content is in it, so nobody unpacks images.
 func Publish(ctx context.Context, images registry.Registry, bundles ...string) (string, error) {
-	csvs, err := CSVs(bundles...)
-	if err != nil {
-		return "", err
-	}
 	folder, err := os.MkdirTemp("", "catalog")
 	if err != nil {
 		return "", err
 	}
 	defer func() { _ = os.RemoveAll(folder) }()
-	if err := Catalog(folder, csvs, bundles...); err != nil {
+	if err := Catalog(folder, bundles...); err != nil {
 		return "", err
 	}
 	opm, missing := exec.LookPath("opm")
@@ -93,36 +85,23 @@ func Publish(ctx context.Context, images registry.Registry, bundles ...string) (
 			"--label", CatalogLabel}})
 }
 
-// PublishBundle makes a bundle's image, which bears its annotations as labels, and
-// gives its reference.
-func PublishBundle(ctx context.Context, images registry.Registry, bundle string) (string, error) {
-	csvs, err := CSVs(bundle)
+// PublishBundle makes the image of this tree's bundle as a release does, and gives
+// its reference.
+func PublishBundle(ctx context.Context, images registry.Registry, root string) (string, error) {
+	csvs, err := CSVs(filepath.Join(root, "bundle"))
 	if err != nil {
 		return "", err
 	}
-	var metadata struct {
-		Annotations map[string]string `json:"annotations"`
-	}
-	content, err := os.ReadFile(filepath.Join(bundle, "metadata", "annotations.yaml"))
-	if err := errors.Join(err, yaml.Unmarshal(content, &metadata)); err != nil {
-		return "", err
-	}
-	image := registry.Image{Name: fmt.Sprintf("%s-bundle:v%s", Package, csvs[0].Spec.Version), Files: map[string]string{}}
-	for _, name := range slices.Sorted(maps.Keys(metadata.Annotations)) {
-		image.Settings = append(image.Settings, "--label", name+"="+metadata.Annotations[name])
-	}
-	err = filepath.WalkDir(bundle, func(path string, item fs.DirEntry, err error) error {
-		if err != nil || item.IsDir() {
-			return err
-		}
-		inside, err := filepath.Rel(bundle, path)
-		image.Files[filepath.ToSlash(inside)] = path
-		return err
-	})
+	folder, err := os.MkdirTemp("", "bundle")
 	if err != nil {
 		return "", err
 	}
-	return images.Push(ctx, image)
+	defer func() { _ = os.RemoveAll(folder) }()
+	name, archive := fmt.Sprintf("%s-bundle:v%s", Package, csvs[0].Spec.Version), filepath.Join(folder, "image.tar")
+	if err := run(ctx, root, "go", "run", "./hack/cluster", "archive", "--output", archive, "--name", name, "--dockerfile", "bundle.Dockerfile"); err != nil {
+		return "", err
+	}
+	return images.PushArchive(ctx, name, archive)
 }
 
 // Succeeded is nil when OLM says that the version of that name runs.

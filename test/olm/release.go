@@ -8,6 +8,8 @@ import (
 	"os/exec"
 	"path/filepath"
 	"strings"
+
+	"github.com/mainstay-operator/mainstay-operator/test/releases"
 )
 
 // Release is a bundle, and where its manager comes from.
@@ -38,11 +40,10 @@ func Current(root string) (Release, error) { return ReleaseOf(filepath.Join(root
 
 // Previous is the release that it replaces, as it is kept.
 func Previous(root string) (Release, error) {
-	current, err := Current(root)
+	folder, err := releases.Last(root)
 	if err != nil {
 		return Release{}, err
 	}
-	folder := filepath.Join(root, "test", "olm", strings.TrimPrefix(current.Replaces, Package+"."))
 	previous, err := ReleaseOf(filepath.Join(folder, "bundle"))
 	if err != nil {
 		return Release{}, err

@@ -81,6 +81,20 @@ func (r Registry) Push(ctx context.Context, i Image) (string, error) {
 	return r.run(ctx, "crane", append([]string{"mutate", name, "--tag", name}, i.Settings...)...)
 }
 
+// PushArchive publishes the one image of an archive of hack/cluster's, and gives its
+// reference by digest.
+func (r Registry) PushArchive(ctx context.Context, name, archive string) (string, error) {
+	layout := archive + ".layout"
+	if err := os.Mkdir(layout, 0o700); err != nil {
+		return "", err
+	}
+	defer func() { _ = os.RemoveAll(layout) }()
+	if _, err := r.run(ctx, "tar", "-x", "-f", archive, "-C", layout); err != nil {
+		return "", err
+	}
+	return r.run(ctx, "crane", "push", layout, r.Address+"/"+name)
+}
+
 // run a program and give what it prints.
 func (r Registry) run(ctx context.Context, name string, args ...string) (string, error) {
 	var said, complained bytes.Buffer

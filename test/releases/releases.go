@@ -4,9 +4,7 @@ package releases
 
 import (
 	"cmp"
-	"errors"
 	"fmt"
-	"os"
 	"path/filepath"
 	"slices"
 
@@ -15,23 +13,6 @@ import (
 
 // kept is where releases are kept, below the module's root.
 const kept = "test/olm"
-
-// Root is the module's root.
-func Root() (string, error) {
-	dir, err := os.Getwd()
-	if err != nil {
-		return "", err
-	}
-	for {
-		if _, err := os.Stat(filepath.Join(dir, "go.mod")); err == nil {
-			return dir, nil
-		}
-		if dir == filepath.Dir(dir) {
-			return "", errors.New("no go.mod above the working directory")
-		}
-		dir = filepath.Dir(dir)
-	}
-}
 
 // Kept are the folders of all releases that are kept, the oldest first.
 func Kept(root string) ([]string, error) {

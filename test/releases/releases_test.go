@@ -7,6 +7,8 @@ import (
 	"testing"
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+
+	"github.com/mainstay-operator/mainstay-operator/test/cluster"
 )
 
 func TestTheLastReleaseIsTheNewest(t *testing.T) {
@@ -26,7 +28,7 @@ func TestTheLastReleaseIsTheNewest(t *testing.T) {
 
 // An object is read and judged as an API server with this tree's CRDs does it.
 func TestSchema(t *testing.T) {
-	root, err := Root()
+	root, err := cluster.Root()
 	if err != nil {
 		t.Fatal(err)
 	}

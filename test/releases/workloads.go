@@ -12,6 +12,8 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	k8syaml "k8s.io/apimachinery/pkg/util/yaml"
 	"sigs.k8s.io/yaml"
+
+	"github.com/mainstay-operator/mainstay-operator/test/cluster"
 )
 
 var cut = flag.String("cut", "", "release to keep: `vX.Y.Z`")
@@ -24,7 +26,7 @@ var cut = flag.String("cut", "", "release to keep: `vX.Y.Z`")
 // With -cut it keeps what is made now instead.
 func Workloads[T any](t *testing.T, kind string, build func(*T) any) {
 	t.Helper()
-	root, err := Root()
+	root, err := cluster.Root()
 	if err != nil {
 		t.Fatal(err)
 	}

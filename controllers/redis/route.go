@@ -1,0 +1,48 @@
+package redis
+
+import (
+	"context"
+	"fmt"
+
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	ctrlclient "sigs.k8s.io/controller-runtime/pkg/client"
+
+	cachev1alpha1 "github.com/mainstay-operator/mainstay-operator/api/cache/v1alpha1"
+	"github.com/mainstay-operator/mainstay-operator/controllers/internal/converge"
+)
+
+// reroute a Service that the API server will not have as the spec wants it: it
+// leads to the master all the same.
+func (r *Reconciler) reroute(ctx context.Context, redis *cachev1alpha1.Redis, save converge.Save) error {
+	var service corev1.Service
+	if err := r.Get(ctx, ctrlclient.ObjectKeyFromObject(redis), &service); err != nil {
+		return ctrlclient.IgnoreNotFound(err)
+	}
+	if redis.Status.Master == "" || !metav1.IsControlledBy(&service, redis) {
+		return nil
+	}
+	if before := service.DeepCopy(); service.Spec.Selector[labelPod] != redis.Status.Master {
+		service.Spec.Selector[labelPod] = redis.Status.Master
+		patch := ctrlclient.MergeFromWithOptions(before, ctrlclient.MergeFromWithOptimisticLock{})
+		if err := r.Patch(ctx, &service, patch, ctrlclient.FieldOwner(converge.FieldManager)); err != nil {
+			return fmt.Errorf("leading clients to %s: %w", redis.Status.Master, err)
+		}
+	}
+	return r.routed(ctx, redis, save)
+}
+
+// routed tells of a change of the master once the Service leads to the new one.
+func (r *Reconciler) routed(ctx context.Context, redis *cachev1alpha1.Redis, save converge.Save) error {
+	last := redis.Status.LastFailover
+	if last == nil || last.RoutedAt != nil || last.To != redis.Status.Master {
+		return nil
+	}
+	last.RoutedAt = r.now()
+	if err := save(ctx); err != nil { // or it would be told again
+		return err
+	}
+	countFailover(redis)
+	r.Events.Eventf(redis, nil, corev1.EventTypeNormal, "MasterChanged", last.Reason, "%s is master in epoch %d", last.To, last.Epoch)
+	return nil
+}
