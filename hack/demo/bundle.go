@@ -22,7 +22,8 @@ func (d *demo) runBundle(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	shell := images.Address + "/library/busybox:1.37"
+	// Not busybox itself, by another name: containerd would lose sight of the first.
+	shell := images.Address + "/" + olmImage
 	r, err := d.loadRelease(ctx)
 	if err != nil {
 		return err
@@ -49,7 +50,7 @@ func (d *demo) runBundle(ctx context.Context) error {
 	}
 	defer func() { _ = os.Remove(config) }()
 	for _, args := range [][]string{
-		{"run", "bundle", image, "--index-image", images.Address + "/" + olmImage, "--decompression-image", shell, "--timeout", "5m"},
+		{"run", "bundle", image, "--index-image", shell, "--decompression-image", shell, "--timeout", "5m"},
 		{"scorecard", r.Bundle, "--config", config, "--storage-image", shell, "--untar-image", shell, "--wait-time", "2m"},
 		{"cleanup", olm.Package},
 	} {
