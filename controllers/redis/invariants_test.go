@@ -158,9 +158,11 @@ func TestAMasterThatCannotWriteToItsDiskHandsOver(t *testing.T) {
 	l.write(0, 50)
 	old := l.master()
 	limit := exec.Command("prlimit", "--pid", strconv.Itoa(old.command.Process.Pid), "--fsize=10")
-	if err := errors.Join(limit.Run(), l.operator(old).Do(t.Context(), "BGSAVE").Err()); err != nil {
+	if err := limit.Run(); err != nil {
 		t.Fatal(err)
 	}
+	// Refused while the save of a replica's full resync still runs.
+	l.until("it saves", func() bool { return l.operator(old).Do(t.Context(), "BGSAVE").Err() == nil })
 	l.until("another is master", func() bool { l.pass(); return l.master() != old })
 	if why := l.redis.Status.LastFailover.Reason; why != "it cannot write to its disk" {
 		t.Error(why)
