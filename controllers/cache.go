@@ -7,6 +7,7 @@ import (
 
 	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
+	networkingv1 "k8s.io/api/networking/v1"
 	policyv1 "k8s.io/api/policy/v1"
 	"k8s.io/apimachinery/pkg/api/meta"
 	"k8s.io/apimachinery/pkg/labels"
@@ -40,6 +41,7 @@ func CacheOptions(namespaces []string) cache.Options {
 			&appsv1.Deployment{}:            named,
 			&appsv1.StatefulSet{}:           named,
 			&policyv1.PodDisruptionBudget{}: named,
+			&networkingv1.NetworkPolicy{}:   named,
 		},
 	}
 	for _, namespace := range slices.Compact(slices.Sorted(slices.Values(namespaces))) {
@@ -76,6 +78,8 @@ func bareStrangers(in any) (any, error) {
 		bare = &appsv1.StatefulSet{}
 	case *policyv1.PodDisruptionBudget:
 		bare = &policyv1.PodDisruptionBudget{}
+	case *networkingv1.NetworkPolicy:
+		bare = &networkingv1.NetworkPolicy{}
 	default:
 		return in, nil
 	}

@@ -61,8 +61,15 @@ func SetupAll(ctx context.Context, mgr ctrl.Manager, o Options) error {
 	if err != nil {
 		return err
 	}
+	extensions, err := extensions(mgr, o.Namespaces)
+	if err != nil {
+		return err
+	}
 	converger := func(name string) converge.Converger {
-		return converge.Converger{Client: mgr.GetClient(), Live: mgr.GetAPIReader(), Leads: o.Leads, Events: mgr.GetEventRecorder(name)}
+		return converge.Converger{
+			Client: mgr.GetClient(), Live: mgr.GetAPIReader(), Extensions: extensions,
+			Leads: o.Leads, Events: mgr.GetEventRecorder(name),
+		}
 	}
 	secrets := converge.Secrets{Versions: versions, Live: mgr.GetAPIReader()}
 	for kind, reconciler := range map[string]interface{ SetupWithManager(ctrl.Manager) error }{

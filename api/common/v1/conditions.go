@@ -73,6 +73,9 @@ const (
 	ReasonRefused = "RefusedByServer"
 	// ReasonRetrying : a call failed and is tried again.
 	ReasonRetrying = "Retrying"
+	// ReasonAPIMissing : a child is of a type that the cluster lacks; the message names
+	// the field that asks for it.
+	ReasonAPIMissing = "APIMissing"
 	// ReasonWaiting : something must end by itself first; the message says what.
 	ReasonWaiting = "Waiting"
 	// ReasonPaused : spec.paused is true.

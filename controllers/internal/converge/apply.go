@@ -7,6 +7,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"slices"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
@@ -80,7 +81,7 @@ func (c *Converger) visit(ctx context.Context, owner Object, child Child, observ
 	if err != nil {
 		return err
 	}
-	live, err := c.look(ctx, want)
+	live, err := c.look(ctx, child, want)
 	if err != nil {
 		return fmt.Errorf("reading %s %q: %w", want.GetKind(), want.GetName(), err)
 	}
@@ -129,18 +130,28 @@ func (c *Converger) complete(owner Object, child Child) (*unstructured.Unstructu
 }
 
 // look reads a child from the cache; nil means it is not there.
-func (c *Converger) look(ctx context.Context, want *unstructured.Unstructured) (client.Object, error) {
-	live, err := c.typed(want.GroupVersionKind())
+func (c *Converger) look(ctx context.Context, child Child, want *unstructured.Unstructured) (client.Object, error) {
+	gvk, reader := want.GroupVersionKind(), client.Reader(c)
+	if asking, ok := child.(interface{ AskedBy() string }); ok {
+		if err := c.reach(ctx, gvk, asking.AskedBy()); err != nil {
+			return nil, err
+		}
+		reader = c.Extensions.Cache
+	}
+	live, err := c.typed(gvk)
 	if err != nil {
 		return nil, err
 	}
-	if err := c.Get(ctx, client.ObjectKeyFromObject(want), live); err != nil {
+	if err := reader.Get(ctx, client.ObjectKeyFromObject(want), live); err != nil {
 		return nil, client.IgnoreNotFound(err)
 	}
 	return live, nil
 }
 
 func (c *Converger) typed(gvk schema.GroupVersionKind) (client.Object, error) {
+	if slices.Contains(c.Extended, gvk) {
+		return bare(gvk), nil
+	}
 	made, err := c.Scheme().New(gvk)
 	if err != nil {
 		return nil, fmt.Errorf("kind %s is not in the scheme: %w", gvk.Kind, err)

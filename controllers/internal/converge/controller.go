@@ -45,7 +45,11 @@ func (c *Converger) Manage(mgr ctrl.Manager, object Object, kind string, r recon
 	for _, child := range c.Owned {
 		b.Owns(child)
 	}
-	return b.WithOptions(Options()).Complete(r)
+	started, err := b.WithOptions(Options()).Build(r)
+	if err != nil {
+		return err
+	}
+	return c.extend(mgr, object, started)
 }
 
 // Pods are the pods of one object, from the cache, in order of their names.

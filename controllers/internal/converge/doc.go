@@ -25,7 +25,8 @@
 // hold what is desired, so nothing is sent at rest and nothing after a restart.
 // Objects that this very owner does not control are never touched, neither by
 // apply nor by prune. A workload is made when what its pods mount stands, and when
-// no pod of a former one has their names any more.
+// no pod of a former one has their names any more. A child of a type that the cluster
+// lacks is a condition, and made once the type is there.
 //
 // The cache may lag behind our own writes. An object older than our last write
 // of it is not acted on: the event of that write brings the pass back.

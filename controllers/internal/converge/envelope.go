@@ -7,6 +7,7 @@ import (
 	apiequality "k8s.io/apimachinery/pkg/api/equality"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/client-go/tools/events"
 	ctrl "sigs.k8s.io/controller-runtime"
@@ -44,11 +45,15 @@ type Converger struct {
 	Events events.EventRecorder
 	// Owned are the types of children; those no longer desired are pruned.
 	Owned []client.Object
+	// Extended are the types of children that a cluster may lack, of Extensions.
+	Extended   []schema.GroupVersionKind
+	Extensions *Extensions
 	// Release, when set, lets go of what garbage collection cannot: it runs for
 	// an object that is gone or being deleted, as often as it is seen so.
 	Release func(ctx context.Context, key types.NamespacedName) error
 
-	memory memory
+	memory   memory
+	watchers watchers
 }
 
 // Reconcile runs one pass; see the package's contract.

@@ -51,6 +51,7 @@ func NotOurs(kind string, live client.Object) error {
 func problem(err error) *conditions.Problem {
 	var wrong *mistake
 	var foreign *stranger
+	var absent *missing
 	switch {
 	case err == nil, every(err, passing):
 		return nil
@@ -58,6 +59,8 @@ func problem(err error) *conditions.Problem {
 		return &conditions.Problem{Reason: commonv1.ReasonInvalid, Message: wrong.text, NeedsHuman: true}
 	case errors.As(err, &foreign):
 		return &conditions.Problem{Reason: commonv1.ReasonNameConflict, Message: foreign.text, NeedsHuman: true}
+	case errors.As(err, &absent):
+		return &conditions.Problem{Reason: commonv1.ReasonAPIMissing, Message: absent.text, NeedsHuman: true}
 	case apierrors.IsInvalid(err), apierrors.IsForbidden(err), apierrors.IsBadRequest(err):
 		return &conditions.Problem{Reason: commonv1.ReasonRefused, Message: err.Error(), NeedsHuman: true}
 	case every(err, temporary):
@@ -77,6 +80,8 @@ func fate(result ctrl.Result, err error) (ctrl.Result, error) {
 		return ctrl.Result{}, nil // the namespace's end takes the object along
 	case every(err, passing):
 		return ctrl.Result{RequeueAfter: again}, nil
+	case every(err, lacking):
+		return ctrl.Result{RequeueAfter: absence}, nil
 	case every(err, temporary):
 		return ctrl.Result{RequeueAfter: recheck}, nil
 	case every(err, mistaken):
@@ -92,8 +97,8 @@ func terminating(err error) bool {
 
 func passing(err error) bool { return apierrors.IsConflict(err) || terminating(err) }
 
-// temporary is what ends by itself.
-func temporary(err error) bool { return passing(err) || awaited(err) }
+// temporary is what ends without a word to us.
+func temporary(err error) bool { return passing(err) || awaited(err) || lacking(err) }
 
 func mistaken(err error) bool {
 	var wrong *mistake

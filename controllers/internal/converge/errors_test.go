@@ -26,7 +26,8 @@ func TestFate(t *testing.T) {
 	foreign := NotOurs("Service", &corev1.Service{ObjectMeta: metav1.ObjectMeta{Name: "a"}})
 
 	former := fmt.Errorf("applying: %w", &pending{"pod \"a-0\" must end first"})
-	const quiet, soon, later, terminal, backedOff = "quiet", "soon", "later", "terminal", "backed off"
+	absent := fmt.Errorf("reading: %w", &missing{"metrics.serviceMonitor: install it"})
+	const quiet, soon, later, rarely, terminal, backedOff = "quiet", "soon", "later", "rarely", "terminal", "backed off"
 	for _, c := range []struct {
 		reason string
 		err    error
@@ -45,6 +46,8 @@ func TestFate(t *testing.T) {
 		{"what must end first", former, later, commonv1.ReasonWaiting},
 		{"what must end first, in a race", errors.Join(former, conflict), later, commonv1.ReasonWaiting},
 		{"what must end first, beside a failure", errors.Join(former, internal), backedOff, commonv1.ReasonRetrying},
+		{"a type that the cluster lacks", absent, rarely, commonv1.ReasonAPIMissing},
+		{"the same, in a race", errors.Join(absent, conflict), later, commonv1.ReasonAPIMissing},
 		{"the user's mistake", mine, terminal, commonv1.ReasonInvalid},
 		{"the user's mistake, wrapped", fmt.Errorf("planning: %w", mine), terminal, commonv1.ReasonInvalid},
 		{"the user's mistake beside a failure that time mends", errors.Join(internal, mine), backedOff, commonv1.ReasonInvalid},
@@ -61,6 +64,8 @@ func TestFate(t *testing.T) {
 				got = terminal
 			case err != nil:
 				got = backedOff
+			case result.RequeueAfter == absence:
+				got = rarely
 			case result.RequeueAfter == recheck:
 				got = later
 			case result.RequeueAfter > 0:

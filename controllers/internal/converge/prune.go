@@ -68,7 +68,7 @@ func (c *Converger) prune(ctx context.Context, owner Object, desired []Child) er
 			}
 		}
 	}
-	return errors.Join(errs...)
+	return errors.Join(append(errs, c.pruneExtended(ctx, owner, keep))...)
 }
 
 func (c *Converger) ownedBy(ctx context.Context, owner Object, kind client.Object) ([]client.Object, error) {

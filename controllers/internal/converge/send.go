@@ -57,6 +57,10 @@ func (c *Converger) send(ctx context.Context, owner Object, want *unstructured.U
 	if err != nil {
 		return nil, err
 	}
+	if untyped, ok := applied.(*unstructured.Unstructured); ok {
+		untyped.Object = want.Object
+		return untyped, nil
+	}
 	return applied, runtime.DefaultUnstructuredConverter.FromUnstructured(want.Object, applied)
 }
 

@@ -6,9 +6,12 @@ import (
 	"testing"
 
 	corev1 "k8s.io/api/core/v1"
+	networkingv1 "k8s.io/api/networking/v1"
 	policyv1 "k8s.io/api/policy/v1"
 	"k8s.io/apimachinery/pkg/util/intstr"
 	corev1ac "k8s.io/client-go/applyconfigurations/core/v1"
+	metav1ac "k8s.io/client-go/applyconfigurations/meta/v1"
+	networkingv1ac "k8s.io/client-go/applyconfigurations/networking/v1"
 	"k8s.io/utils/ptr"
 
 	commonv1 "github.com/mainstay-operator/mainstay-operator/api/common/v1"
@@ -156,4 +159,36 @@ func encode(t *testing.T, value any) string {
 		t.Fatal(err)
 	}
 	return string(text)
+}
+
+func TestNetworkPolicyLetsTheNamespaceInUnlessOthersAreChosen(t *testing.T) {
+	ports := []networkingv1.NetworkPolicyPort{{Port: ptr.To(intstr.FromString("http"))}}
+	text := encode(t, NetworkPolicy("easyservice", "a", &commonv1.NetworkPolicy{}, ports))
+	for _, said := range []string{`"from":[{"podSelector":{}}]`, `"ports":[{"port":"http"}]`, `"policyTypes":["Ingress"]`, `"app.kubernetes.io/instance":"a"`} {
+		if !strings.Contains(text, said) {
+			t.Errorf("no %s in %s", said, text)
+		}
+	}
+	chosen := &commonv1.NetworkPolicy{From: []networkingv1.NetworkPolicyPeer{{IPBlock: &networkingv1.IPBlock{CIDR: "10.0.0.0/8"}}}}
+	needed := networkingv1ac.NetworkPolicyPeer().WithNamespaceSelector(metav1ac.LabelSelector())
+	if text := encode(t, NetworkPolicy("redis", "a", chosen, ports, needed)); !strings.Contains(text, `"from":[{"ipBlock":{"cidr":"10.0.0.0/8"}},{"namespaceSelector":{}}]`) {
+		t.Error(text)
+	}
+}
+
+func TestServiceMonitorFindsTheService(t *testing.T) {
+	monitor := ServiceMonitor("redis", "a", &commonv1.ServiceMonitor{Labels: map[string]string{"release": "p", LabelInstance: "stolen"}, Interval: "30s"}, "metrics", "/metrics")
+	text := encode(t, monitor)
+	for _, said := range []string{
+		`"apiVersion":"monitoring.coreos.com/v1"`, `"kind":"ServiceMonitor"`, `"name":"a"`, `"release":"p"`, `"app.kubernetes.io/instance":"a"`,
+		`"endpoints":[{"interval":"30s","path":"/metrics","port":"metrics"}]`,
+		`"matchLabels":{"app.kubernetes.io/instance":"a","app.kubernetes.io/name":"redis"}`,
+	} {
+		if !strings.Contains(text, said) {
+			t.Errorf("no %s in %s", said, text)
+		}
+	}
+	if strings.Contains(text, "stolen") || strings.Contains(text, "serviceMonitor") {
+		t.Error(text)
+	}
 }

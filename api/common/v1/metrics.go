@@ -1,0 +1,15 @@
+package v1
+
+// ServiceMonitor asks for one, by which the Prometheus operator finds the metrics.
+type ServiceMonitor struct {
+	// labels of the ServiceMonitor: many a Prometheus chooses by them.
+	// +optional
+	// +kubebuilder:validation:MaxProperties=16
+	Labels map[string]string `json:"labels,omitempty"`
+
+	// interval between two scrapes, as 30s or 1m. Default: Prometheus' own.
+	// +optional
+	// +kubebuilder:validation:MaxLength=16
+	// +kubebuilder:validation:Pattern=`^([0-9]{1,6}(ms|s|m|h))+$`
+	Interval string `json:"interval,omitempty"`
+}

@@ -1,0 +1,173 @@
+package converge
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"sync"
+	"time"
+
+	"k8s.io/apimachinery/pkg/api/meta"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/utils/clock"
+	ctrl "sigs.k8s.io/controller-runtime"
+	"sigs.k8s.io/controller-runtime/pkg/cache"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/controller"
+	"sigs.k8s.io/controller-runtime/pkg/handler"
+	"sigs.k8s.io/controller-runtime/pkg/source"
+)
+
+// absence is how long an API that was not there is taken for absent.
+const absence = 30 * time.Second
+
+// Extensions are types of children that a cluster may lack, as routes of Gateway API.
+// Each is looked for when the manager starts, and again while an object asks for one.
+// A child of such a type bears the name of its owner.
+type Extensions struct {
+	// Cache has the objects of our own making.
+	Cache cache.Cache
+	// Mapper asks the API server for the types it has.
+	Mapper meta.RESTMapper
+	// Clock tells when to look again.
+	Clock clock.PassiveClock
+
+	mu    sync.Mutex
+	known map[schema.GroupVersionKind]*discovery
+}
+
+// discovery is what is known of a type.
+type discovery struct {
+	asked   time.Time
+	present bool
+}
+
+// missing is a type that the cluster lacks. Somebody must install it.
+type missing struct{ text string }
+
+func (m *missing) Error() string { return m.text }
+
+func lacking(err error) bool {
+	var one *missing
+	return errors.As(err, &one)
+}
+
+// present is true when the cluster has the type. Asked for anew, it looks again once
+// what it knows has grown old.
+func (x *Extensions) present(gvk schema.GroupVersionKind, anew bool) (bool, error) {
+	x.mu.Lock()
+	defer x.mu.Unlock()
+	d := x.known[gvk]
+	if d != nil && (d.present || !anew || x.Clock.Since(d.asked) < absence) {
+		return d.present, nil
+	}
+	_, err := x.Mapper.RESTMapping(gvk.GroupKind(), gvk.Version)
+	if err != nil && !meta.IsNoMatchError(err) {
+		return false, fmt.Errorf("looking for the type %s: %w", gvk.Kind, err)
+	}
+	if x.known == nil {
+		x.known = map[schema.GroupVersionKind]*discovery{}
+	}
+	x.known[gvk] = &discovery{asked: x.Clock.Now(), present: err == nil}
+	return err == nil, nil
+}
+
+// reach is nil when children of the type can be read. The first time it begins to watch them.
+func (c *Converger) reach(ctx context.Context, gvk schema.GroupVersionKind, field string) error {
+	there, err := c.Extensions.present(gvk, true)
+	switch {
+	case err != nil:
+		return err
+	case !there:
+		return &missing{fmt.Sprintf("%s: the cluster has no %s of %s; install it, or take the field out", field, gvk.Kind, gvk.GroupVersion())}
+	}
+	if err := c.watchers.ensure(gvk); err != nil {
+		return fmt.Errorf("watching %s: %w", gvk.Kind, err)
+	}
+	informer, err := c.Extensions.Cache.GetInformer(ctx, bare(gvk), cache.BlockUntilSynced(false))
+	if err != nil {
+		return fmt.Errorf("watching %s: %w", gvk.Kind, err)
+	}
+	if !informer.HasSynced() {
+		return &pending{"the " + gvk.Kind + "s of the cluster are being listed"}
+	}
+	return nil
+}
+
+// bare is an empty object of the type.
+func bare(gvk schema.GroupVersionKind) *unstructured.Unstructured {
+	empty := &unstructured.Unstructured{}
+	empty.SetGroupVersionKind(gvk)
+	return empty
+}
+
+// pruneExtended removes the children of types that a cluster may lack. Where the type
+// was absent when it was last looked for there are none.
+func (c *Converger) pruneExtended(ctx context.Context, owner Object, keep map[string]bool) error {
+	var errs []error
+	for _, gvk := range c.Extended {
+		if there, err := c.Extensions.present(gvk, false); !there || keep[place(gvk.Kind, owner.GetName())] {
+			errs = append(errs, err)
+			continue
+		}
+		if err := c.reach(ctx, gvk, gvk.Kind); err != nil {
+			errs = append(errs, err)
+			continue
+		}
+		child := bare(gvk)
+		err := c.Extensions.Cache.Get(ctx, client.ObjectKeyFromObject(owner), child)
+		if err == nil && metav1.IsControlledBy(child, owner) && child.GetDeletionTimestamp().IsZero() {
+			err = c.remove(ctx, owner, gvk.Kind, child)
+		}
+		if client.IgnoreNotFound(err) != nil {
+			errs = append(errs, fmt.Errorf("deleting %s %q: %w", gvk.Kind, owner.GetName(), err))
+		}
+	}
+	return errors.Join(errs...)
+}
+
+// watchers begin to watch a type of children once.
+type watchers struct {
+	mu    sync.Mutex
+	begun map[schema.GroupVersionKind]bool
+	begin func(schema.GroupVersionKind) error
+}
+
+func (w *watchers) ensure(gvk schema.GroupVersionKind) error {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if w.begun[gvk] {
+		return nil
+	}
+	if err := w.begin(gvk); err != nil {
+		return err
+	}
+	if w.begun == nil {
+		w.begun = map[schema.GroupVersionKind]bool{}
+	}
+	w.begun[gvk] = true
+	return nil
+}
+
+// extend watches the types that the cluster has, and lets the others be watched
+// as soon as it has them.
+func (c *Converger) extend(mgr ctrl.Manager, object client.Object, started controller.Controller) error {
+	c.watchers.begin = func(gvk schema.GroupVersionKind) error {
+		owners := handler.TypedEnqueueRequestForOwner[*unstructured.Unstructured](mgr.GetScheme(), mgr.GetRESTMapper(), object, handler.OnlyControllerOwner())
+		return started.Watch(source.Kind(c.Extensions.Cache, bare(gvk), owners))
+	}
+	for _, gvk := range c.Extended {
+		there, err := c.Extensions.present(gvk, true)
+		if err == nil && there {
+			// Asked for now, it is full before this process leads.
+			_, err = c.Extensions.Cache.GetInformer(context.Background(), bare(gvk), cache.BlockUntilSynced(false))
+			err = errors.Join(err, c.watchers.ensure(gvk))
+		}
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}

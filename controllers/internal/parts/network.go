@@ -1,0 +1,28 @@
+package parts
+
+import (
+	networkingv1 "k8s.io/api/networking/v1"
+	metav1ac "k8s.io/client-go/applyconfigurations/meta/v1"
+	networkingv1ac "k8s.io/client-go/applyconfigurations/networking/v1"
+
+	commonv1 "github.com/mainstay-operator/mainstay-operator/api/common/v1"
+)
+
+// NetworkPolicy lets those in that were chosen, else the pods of the namespace, and
+// whoever the kind itself needs. ports are those of the containers.
+func NetworkPolicy(kind, instance string, chosen *commonv1.NetworkPolicy, ports []networkingv1.NetworkPolicyPort,
+	needed ...*networkingv1ac.NetworkPolicyPeerApplyConfiguration) *networkingv1ac.NetworkPolicyApplyConfiguration {
+	rule := networkingv1ac.NetworkPolicyIngressRule().
+		WithFrom(All[networkingv1ac.NetworkPolicyPeerApplyConfiguration](chosen.From)...).
+		WithFrom(needed...).
+		WithPorts(All[networkingv1ac.NetworkPolicyPortApplyConfiguration](ports)...)
+	if len(chosen.From) == 0 {
+		rule.WithFrom(networkingv1ac.NetworkPolicyPeer().WithPodSelector(metav1ac.LabelSelector()))
+	}
+	return networkingv1ac.NetworkPolicy(instance, "").
+		WithLabels(Labels(kind, instance)).
+		WithSpec(networkingv1ac.NetworkPolicySpec().
+			WithPodSelector(Select(kind, instance)).
+			WithPolicyTypes(networkingv1.PolicyTypeIngress).
+			WithIngress(rule))
+}
