@@ -7,12 +7,15 @@ import (
 
 	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
+	networkingv1 "k8s.io/api/networking/v1"
 	policyv1 "k8s.io/api/policy/v1"
+	"k8s.io/apimachinery/pkg/runtime/schema"
 	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	appv1 "github.com/mainstay-operator/mainstay-operator/api/app/v1"
 	"github.com/mainstay-operator/mainstay-operator/controllers/internal/converge"
+	"github.com/mainstay-operator/mainstay-operator/controllers/internal/parts"
 )
 
 // +kubebuilder:rbac:groups=app.mainstay-operator.io,resources=easyservices,verbs=get;list;watch
@@ -21,11 +24,22 @@ import (
 // +kubebuilder:rbac:groups=apps,resources=deployments,verbs=get;list;watch;create;patch;delete
 // +kubebuilder:rbac:groups="",resources=services,verbs=get;list;watch;create;patch;delete
 // +kubebuilder:rbac:groups=policy,resources=poddisruptionbudgets,verbs=get;list;watch;create;patch;delete
+// +kubebuilder:rbac:groups=networking.k8s.io,resources=networkpolicies,verbs=get;list;watch;create;patch;delete
+// +kubebuilder:rbac:groups=gateway.networking.k8s.io,resources=httproutes,verbs=get;list;watch;create;patch;delete
+// +kubebuilder:rbac:groups=monitoring.coreos.com,resources=servicemonitors,verbs=get;list;watch;create;patch;delete
 // +kubebuilder:rbac:groups="",resources=pods,verbs=get;list;watch
 // +kubebuilder:rbac:groups=events.k8s.io,resources=events,verbs=create;patch
 
 // Owned are the types of children: watched, and pruned when no longer desired.
-var Owned = []client.Object{&appsv1.Deployment{}, &corev1.Service{}, &policyv1.PodDisruptionBudget{}}
+var Owned = []client.Object{
+	&appsv1.Deployment{}, &corev1.Service{}, &policyv1.PodDisruptionBudget{}, &networkingv1.NetworkPolicy{},
+}
+
+// extended are types of children that a cluster may lack.
+var extended = []schema.GroupVersionKind{
+	schema.FromAPIVersionAndKind(*httpRouteType.APIVersion, *httpRouteType.Kind),
+	schema.FromAPIVersionAndKind(*parts.ServiceMonitorType.APIVersion, *parts.ServiceMonitorType.Kind),
+}
 
 // Reconciler makes EasyService objects real.
 type Reconciler struct {
@@ -66,6 +80,6 @@ func (r *Reconciler) heldPorts(ctx context.Context, e *appv1.EasyService) ([]cor
 
 // SetupWithManager starts the controller.
 func (r *Reconciler) SetupWithManager(mgr ctrl.Manager) error {
-	r.Owned = Owned
+	r.Owned, r.Extended = Owned, extended
 	return r.Manage(mgr, &appv1.EasyService{}, kind, r)
 }

@@ -34,7 +34,7 @@ func desired(e *appv1.EasyService, held []corev1.ServicePort) []converge.Child {
 	if size(e) >= 2 {
 		children = append(children, parts.Budget(kind, e.Name, e.Spec.Disruption, policyv1.AlwaysAllow))
 	}
-	return children
+	return append(children, routes(e)...)
 }
 
 func size(e *appv1.EasyService) int32 { return ptr.Deref(e.Spec.Size, 1) }
@@ -123,10 +123,8 @@ func probe(c *corev1ac.ContainerApplyConfiguration, chosen appv1.Probes, knock *
 
 // knock connects to the first TCP port; nil when there is none.
 func knock(ports []appv1.Port) *corev1.TCPSocketAction {
-	for _, p := range ports {
-		if protocol(p) == corev1.ProtocolTCP {
-			return &corev1.TCPSocketAction{Port: intstr.FromInt32(listens(p))}
-		}
+	if p := firstTCP(ports); p.Port != 0 {
+		return &corev1.TCPSocketAction{Port: intstr.FromInt32(listens(p))}
 	}
 	return nil
 }

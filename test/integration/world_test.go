@@ -16,6 +16,7 @@ import (
 	. "github.com/onsi/gomega"
 	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
+	networkingv1 "k8s.io/api/networking/v1"
 	policyv1 "k8s.io/api/policy/v1"
 	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -27,7 +28,7 @@ import (
 // childTypes are all types of which a kind may make children.
 var childTypes = []client.Object{
 	&appsv1.Deployment{}, &appsv1.StatefulSet{}, &corev1.Service{}, &corev1.ConfigMap{}, &corev1.Secret{},
-	&policyv1.PodDisruptionBudget{},
+	&policyv1.PodDisruptionBudget{}, &networkingv1.NetworkPolicy{},
 }
 
 // newNamespace gives a spec a place of its own, where pods must be Restricted

@@ -12,6 +12,8 @@ import (
 // +kubebuilder:validation:XValidation:rule="!has(self.probes) || !has(self.probes.readiness) || has(self.probes.readiness.exec) || has(self.probes.readiness.httpGet) || has(self.probes.readiness.tcpSocket) || has(self.probes.readiness.grpc) || (has(self.ports) && self.ports.exists(p, p.protocol == 'TCP'))",message="probes.readiness must name what to ask, since there is no TCP port"
 // +kubebuilder:validation:XValidation:rule="!has(self.probes) || !has(self.probes.liveness) || has(self.probes.liveness.exec) || has(self.probes.liveness.httpGet) || has(self.probes.liveness.tcpSocket) || has(self.probes.liveness.grpc) || (has(self.ports) && self.ports.exists(p, p.protocol == 'TCP'))",message="probes.liveness must name what to ask, since there is no TCP port"
 // +kubebuilder:validation:XValidation:rule="!has(self.probes) || !has(self.probes.startup) || has(self.probes.startup.exec) || has(self.probes.startup.httpGet) || has(self.probes.startup.tcpSocket) || has(self.probes.startup.grpc) || (has(self.ports) && self.ports.exists(p, p.protocol == 'TCP'))",message="probes.startup must name what to ask, since there is no TCP port"
+// +kubebuilder:validation:XValidation:rule="!has(self.gateway) || (has(self.ports) && self.ports.exists(p, p.protocol == 'TCP' && (!has(self.gateway.port) || p.port == self.gateway.port)))",message="gateway needs a TCP port, and gateway.port must be one of ports"
+// +kubebuilder:validation:XValidation:rule="!has(self.metrics) || (has(self.ports) && self.ports.exists(p, has(p.name) && p.name == self.metrics.port))",message="metrics.port must be the name of one of ports"
 type EasyServiceSpec struct {
 	// size is the number of pods. Default 1.
 	// +optional
@@ -77,6 +79,21 @@ type EasyServiceSpec struct {
 	// +kubebuilder:default={}
 	// +operator-sdk:csv:customresourcedefinitions:type=spec,displayName="Exposure"
 	Service Exposure `json:"service,omitzero"`
+
+	// gateway offers the Service through Gateway API, which the cluster must have.
+	// +optional
+	// +operator-sdk:csv:customresourcedefinitions:type=spec,displayName="Gateway Route",xDescriptors={"urn:alm:descriptor:com.tectonic.ui:advanced"}
+	Gateway *Route `json:"gateway,omitempty"`
+
+	// networkPolicy says who may connect to the pods. Default: everybody.
+	// +optional
+	// +operator-sdk:csv:customresourcedefinitions:type=spec,xDescriptors={"urn:alm:descriptor:com.tectonic.ui:advanced"}
+	NetworkPolicy *commonv1.NetworkPolicy `json:"networkPolicy,omitempty"`
+
+	// metrics of the pods, for Prometheus.
+	// +optional
+	// +operator-sdk:csv:customresourcedefinitions:type=spec,xDescriptors={"urn:alm:descriptor:com.tectonic.ui:advanced"}
+	Metrics *Metrics `json:"metrics,omitempty"`
 
 	// probes of the container. Default: ready when the first TCP port accepts connections.
 	// +optional

@@ -21,7 +21,7 @@ import (
 )
 
 // absence is how long an API that was not there is taken for absent.
-const absence = 30 * time.Second
+const absence = 10 * time.Second
 
 // Extensions are types of children that a cluster may lack, as routes of Gateway API.
 // Each is looked for when the manager starts, and again while an object asks for one.

@@ -1,0 +1,81 @@
+package easyservice
+
+import (
+	corev1 "k8s.io/api/core/v1"
+	networkingv1 "k8s.io/api/networking/v1"
+	"k8s.io/apimachinery/pkg/util/intstr"
+	metav1ac "k8s.io/client-go/applyconfigurations/meta/v1"
+	"k8s.io/utils/ptr"
+
+	appv1 "github.com/mainstay-operator/mainstay-operator/api/app/v1"
+	"github.com/mainstay-operator/mainstay-operator/controllers/internal/converge"
+	"github.com/mainstay-operator/mainstay-operator/controllers/internal/parts"
+)
+
+// httpRouteType is what a Gateway API controller reads.
+var httpRouteType = *metav1ac.TypeMeta().WithAPIVersion("gateway.networking.k8s.io/v1").WithKind("HTTPRoute")
+
+// routes lead to the Service, or tell who may take them.
+func routes(e *appv1.EasyService) []converge.Child {
+	var children []converge.Child
+	if e.Spec.NetworkPolicy != nil {
+		children = append(children, parts.NetworkPolicy(kind, e.Name, e.Spec.NetworkPolicy, policyPorts(e.Spec.Ports)))
+	}
+	if e.Spec.Gateway != nil {
+		children = append(children, httpRoute(e, *e.Spec.Gateway))
+	}
+	if m := e.Spec.Metrics; m != nil {
+		children = append(children, parts.ServiceMonitor(kind, e.Name, &m.ServiceMonitor, m.Port, m.Path))
+	}
+	return children
+}
+
+// policyPorts are the sockets of the containers: policies know nothing of a Service's ports.
+func policyPorts(ports []appv1.Port) []networkingv1.NetworkPolicyPort {
+	list := make([]networkingv1.NetworkPolicyPort, 0, len(ports))
+	for _, p := range containerPorts(ports) {
+		list = append(list, networkingv1.NetworkPolicyPort{Port: ptr.To(intstr.FromInt32(*p.ContainerPort)), Protocol: p.Protocol})
+	}
+	return list
+}
+
+func httpRoute(e *appv1.EasyService, r appv1.Route) *parts.Custom {
+	parents := make([]any, 0, len(r.ParentRefs))
+	for _, p := range r.ParentRefs {
+		parent := map[string]any{"name": p.Name}
+		if p.Namespace != "" {
+			parent["namespace"] = p.Namespace
+		}
+		if p.SectionName != "" {
+			parent["sectionName"] = p.SectionName
+		}
+		parents = append(parents, parent)
+	}
+	port := r.Port
+	if port == 0 {
+		port = firstTCP(e.Spec.Ports).Port
+	}
+	route := parts.NewCustom(kind, e.Name, httpRouteType, "gateway")
+	route.Spec = map[string]any{
+		"parentRefs": parents,
+		"rules": []any{map[string]any{
+			"matches":     []any{map[string]any{"path": map[string]any{"type": "PathPrefix", "value": r.Path}}},
+			"backendRefs": []any{map[string]any{"name": e.Name, "port": int64(port)}},
+		}},
+	}
+	for _, name := range r.Hostnames {
+		names, _ := route.Spec["hostnames"].([]any)
+		route.Spec["hostnames"] = append(names, name)
+	}
+	return route
+}
+
+// firstTCP port; empty when there is none, which admission refuses who asks for it.
+func firstTCP(ports []appv1.Port) appv1.Port {
+	for _, p := range ports {
+		if protocol(p) == corev1.ProtocolTCP {
+			return p
+		}
+	}
+	return appv1.Port{}
+}
