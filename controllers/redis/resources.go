@@ -10,11 +10,14 @@ import (
 
 	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
+	networkingv1 "k8s.io/api/networking/v1"
 	policyv1 "k8s.io/api/policy/v1"
 	"k8s.io/apimachinery/pkg/api/resource"
 	"k8s.io/apimachinery/pkg/util/intstr"
 	appsv1ac "k8s.io/client-go/applyconfigurations/apps/v1"
 	corev1ac "k8s.io/client-go/applyconfigurations/core/v1"
+	metav1ac "k8s.io/client-go/applyconfigurations/meta/v1"
+	networkingv1ac "k8s.io/client-go/applyconfigurations/networking/v1"
 	"k8s.io/utils/ptr"
 
 	cachev1alpha1 "github.com/mainstay-operator/mainstay-operator/api/cache/v1alpha1"
@@ -79,6 +82,9 @@ func desired(r *cachev1alpha1.Redis, c choice) []converge.Child {
 	if size(r) >= 2 {
 		children = append(children, parts.Budget(kind, r.Name, r.Spec.Disruption, policyv1.IfHealthyBudget))
 	}
+	if r.Spec.NetworkPolicy != nil {
+		children = append(children, networkPolicy(r))
+	}
 	return children
 }
 
@@ -121,6 +127,16 @@ func service(r *cachev1alpha1.Redis, name string, selector map[string]string) *c
 				WithProtocol(corev1.ProtocolTCP).
 				WithPort(node.Port).
 				WithTargetPort(intstr.FromString(portName))))
+}
+
+// networkPolicy lets the nodes follow each other, and the operator look after them
+// wherever it runs.
+func networkPolicy(r *cachev1alpha1.Redis) *networkingv1ac.NetworkPolicyApplyConfiguration {
+	peer := networkingv1ac.NetworkPolicyPeer
+	return parts.NetworkPolicy(kind, r.Name, r.Spec.NetworkPolicy,
+		[]networkingv1.NetworkPolicyPort{{Port: ptr.To(intstr.FromInt32(node.Port))}},
+		peer().WithPodSelector(parts.Select(kind, r.Name)),
+		peer().WithNamespaceSelector(metav1ac.LabelSelector()).WithPodSelector(metav1ac.LabelSelector().WithMatchLabels(parts.Operator)))
 }
 
 // files are what the servers read. They hold a password, so they are a Secret. The

@@ -65,6 +65,7 @@ func fullRedis() *cachev1alpha1.Redis {
 			s.Auth = &cachev1alpha1.RedisAuth{SecretName: "chosen"}
 			s.MaxMemoryPercent = ptr.To[int32](50)
 			s.Service = cachev1alpha1.RedisService{Type: corev1.ServiceTypeLoadBalancer, Annotations: map[string]string{"pool": "blue"}}
+			s.NetworkPolicy = &commonv1.NetworkPolicy{}
 			s.Disruption = &commonv1.Disruption{MaxUnavailable: ptr.To(intstr.FromString("50%"))}
 			s.PodOptions = fullPodOptions()
 		}).Build()

@@ -121,6 +121,12 @@ type RedisSpec struct {
 	// +operator-sdk:csv:customresourcedefinitions:type=spec,displayName="Exposure"
 	Service RedisService `json:"service,omitzero"`
 
+	// networkPolicy says who may connect to the servers, beside each other and the
+	// operator. Default: everybody.
+	// +optional
+	// +operator-sdk:csv:customresourcedefinitions:type=spec,xDescriptors={"urn:alm:descriptor:com.tectonic.ui:advanced"}
+	NetworkPolicy *commonv1.NetworkPolicy `json:"networkPolicy,omitempty"`
+
 	// disruption bounds what evictions may take at once; it counts from size 2 on.
 	// +optional
 	// +operator-sdk:csv:customresourcedefinitions:type=spec,displayName="Disruption Budget",xDescriptors={"urn:alm:descriptor:com.tectonic.ui:advanced"}

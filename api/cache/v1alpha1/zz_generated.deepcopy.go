@@ -467,6 +467,11 @@ func (in *RedisSpec) DeepCopyInto(out *RedisSpec) {
 		**out = **in
 	}
 	in.Service.DeepCopyInto(&out.Service)
+	if in.NetworkPolicy != nil {
+		in, out := &in.NetworkPolicy, &out.NetworkPolicy
+		*out = new(v1.NetworkPolicy)
+		(*in).DeepCopyInto(*out)
+	}
 	if in.Disruption != nil {
 		in, out := &in.Disruption, &out.Disruption
 		*out = new(v1.Disruption)

@@ -16,6 +16,9 @@ const (
 	ManagedBy = "mainstay-operator"
 )
 
+// Operator are the labels of the manager's own pods, as config/manager has them.
+var Operator = map[string]string{LabelName: ManagedBy, "control-plane": "controller-manager"}
+
 // Selector gives the labels that select the pods of one object. They never
 // change: a workload's selector is immutable.
 func Selector(kind, instance string) map[string]string {

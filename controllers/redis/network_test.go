@@ -1,0 +1,43 @@
+package redis
+
+import (
+	"maps"
+	"os"
+	"strings"
+	"testing"
+
+	appsv1 "k8s.io/api/apps/v1"
+	"sigs.k8s.io/yaml"
+
+	commonv1 "github.com/mainstay-operator/mainstay-operator/api/common/v1"
+)
+
+func TestANetworkPolicyLetsTheNodesAndTheOperatorIn(t *testing.T) {
+	r := sized(3)
+	r.Spec.NetworkPolicy = &commonv1.NetworkPolicy{}
+	from := networkPolicy(r).Spec.Ingress[0].From
+	if len(from) != 3 {
+		t.Fatalf("nodes, operator and namespace: %d peers", len(from))
+	}
+	if nodes := from[0]; nodes.NamespaceSelector != nil || nodes.PodSelector.MatchLabels["app.kubernetes.io/instance"] != "a" {
+		t.Errorf("the set's own: %v", nodes)
+	}
+	manifest, err := os.ReadFile("../../config/manager/manager.yaml")
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, text, _ := strings.Cut(string(manifest), "\n---\n")
+	var manager appsv1.Deployment
+	if err := yaml.Unmarshal([]byte(text), &manager); err != nil {
+		t.Fatal(err)
+	}
+	operator := from[1]
+	if operator.NamespaceSelector == nil || len(operator.PodSelector.MatchLabels) == 0 {
+		t.Fatalf("the operator's: %v", operator)
+	}
+	labels := manager.Spec.Template.Labels
+	maps.DeleteFunc(labels, func(key, _ string) bool { _, asked := operator.PodSelector.MatchLabels[key]; return !asked })
+	if !maps.Equal(labels, operator.PodSelector.MatchLabels) {
+		t.Errorf("the operator bears %v, and %v is let in", labels, operator.PodSelector.MatchLabels)
+	}
+}
