@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"flag"
@@ -64,6 +65,7 @@ func packedImage(command string, args []string) (image ociImage, output string, 
 	name := flags.String("name", "", "full name of the image, with registry and tag")
 	binary := flags.String("binary", "", "static binary that becomes its entry point")
 	dockerfile := flags.String("dockerfile", "", "or a Dockerfile that begins FROM scratch, labels and copies")
+	from := flags.String("context", "", "folder that the Dockerfile copies from (default its own)")
 	user := flags.String("user", "65532:65532", "user and group that the binary runs as")
 	flags.StringVar(&output, "output", "", "archive to write")
 	if err := flags.Parse(args); err != nil {
@@ -75,7 +77,7 @@ func packedImage(command string, args []string) (image ociImage, output string, 
 	case *binary != "":
 		image, err = binaryImage(*name, *binary, filepath.Base(*binary), *user)
 	default:
-		image, err = scratchImage(*name, *dockerfile)
+		image, err = scratchImage(*name, *dockerfile, cmp.Or(*from, filepath.Dir(*dockerfile)))
 	}
 	return image, output, err
 }

@@ -12,6 +12,10 @@ import (
 	"strings"
 )
 
+// mirrored are registries whose images containerd looks for in ours: operator-sdk run
+// bundle-upgrade leaves no choice where its shell comes from.
+var mirrored = []string{"registry.access.redhat.com"}
+
 // registryAddress is where images can be pushed to, and pulled from by containerd.
 const registryAddress = nodeAddress + ":5000"
 
@@ -50,8 +54,7 @@ func serveImages(ctx context.Context, l layout, _ []string) error {
 // registryKeys are made once, and containerd told to trust them.
 func registryKeys(l layout) error {
 	dir := l.state("registry")
-	hosts := l.state("registries", registryAddress)
-	if err := errors.Join(os.MkdirAll(filepath.Join(dir, "layers"), 0o700), os.MkdirAll(hosts, 0o755)); err != nil {
+	if err := os.MkdirAll(filepath.Join(dir, "layers"), 0o700); err != nil {
 		return err
 	}
 	if _, err := os.Stat(filepath.Join(dir, "registry.key")); err != nil { // written last
@@ -60,7 +63,16 @@ func registryKeys(l layout) error {
 		}
 	}
 	trust := fmt.Sprintf("server = %q\n\n[host.%[1]q]\n  ca = %[2]q\n", "https://"+registryAddress, filepath.Join(dir, "registry-ca.crt"))
-	return writeChanged(filepath.Join(hosts, "hosts.toml"), []byte(trust))
+	for _, host := range append(mirrored, registryAddress) {
+		folder := l.state("registries", host)
+		if err := os.MkdirAll(folder, 0o755); err != nil {
+			return err
+		}
+		if err := writeChanged(filepath.Join(folder, "hosts.toml"), []byte(trust)); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // pushBase gives the registry what images of ours stand on: a shell.

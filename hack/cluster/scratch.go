@@ -12,8 +12,8 @@ import (
 )
 
 // scratchImage is what a Dockerfile says that begins FROM scratch, labels and
-// copies, and does nothing else.
-func scratchImage(name, dockerfile string) (ociImage, error) {
+// copies from a folder, and does nothing else.
+func scratchImage(name, dockerfile, from string) (ociImage, error) {
 	content, err := os.ReadFile(dockerfile)
 	if err != nil {
 		return ociImage{}, err
@@ -29,7 +29,7 @@ func scratchImage(name, dockerfile string) (ociImage, error) {
 			key, value, _ := strings.Cut(words[1], "=")
 			image.Config.Labels[key] = value
 		case words[0] == "COPY" && len(words) == 3:
-			copied, err := copyEntries(filepath.Join(filepath.Dir(dockerfile), words[1]), words[2])
+			copied, err := copyEntries(filepath.Join(from, words[1]), words[2])
 			if err != nil {
 				return ociImage{}, err
 			}

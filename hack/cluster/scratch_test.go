@@ -22,7 +22,7 @@ func TestScratchImage(t *testing.T) {
 	write("bundle/manifests/a.yaml", "a: 1\n")
 	write("bundle/manifests/deep/b.yaml", "b: 2\n")
 	write("Dockerfile", "FROM scratch\n# what it is\nLABEL kind=bundle\nCOPY bundle/manifests /there/manifests/\n")
-	image, err := scratchImage("example.com/bundle:v1", filepath.Join(dir, "Dockerfile"))
+	image, err := scratchImage("example.com/bundle:v1", filepath.Join(dir, "Dockerfile"), dir)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -35,7 +35,7 @@ func TestScratchImage(t *testing.T) {
 	}
 
 	write("Dockerfile", "FROM debian\nRUN true\n")
-	if _, err := scratchImage("x", filepath.Join(dir, "Dockerfile")); err == nil || !strings.Contains(err.Error(), "FROM debian") {
+	if _, err := scratchImage("x", filepath.Join(dir, "Dockerfile"), dir); err == nil || !strings.Contains(err.Error(), "FROM debian") {
 		t.Errorf("what it cannot do: %v", err)
 	}
 }

@@ -15,8 +15,12 @@ import (
 // scorecardImage is the one that the bundle's scorecard config names.
 const scorecardImage = "quay.io/operator-framework/scorecard-test:v1.42.2"
 
-// runBundle does with the bundle's image what its developer does by hand: it runs,
-// is judged where it runs, and is removed.
+// sdkShell is the image that operator-sdk run bundle-upgrade unpacks by, within the
+// registry that stands in for the one it names.
+const sdkShell = "ubi9/ubi:9.7"
+
+// runBundle does with the bundles' images what their developer does by hand: the last
+// release's runs, is upgraded to this tree's, that is judged where it runs, and removed.
 func (d *demo) runBundle(ctx context.Context) error {
 	images, err := registry.Open(ctx)
 	if err != nil {
@@ -24,12 +28,15 @@ func (d *demo) runBundle(ctx context.Context) error {
 	}
 	// Not busybox itself, by another name: containerd would lose sight of the first.
 	shell := images.Address + "/" + olmImage
-	r, err := d.loadRelease(ctx)
+	_, before, err := d.publish(ctx, images, olm.Previous)
 	if err != nil {
 		return err
 	}
-	image, err := olm.PublishBundle(ctx, images, d.root)
+	current, after, err := d.publish(ctx, images, olm.Current)
 	if err != nil {
+		return err
+	}
+	if _, err := images.Push(ctx, registry.Image{Name: sdkShell, Settings: []string{"--label", "for=operator-sdk"}}); err != nil {
 		return err
 	}
 	if err := d.leaveToOLM(ctx); err != nil {
@@ -44,14 +51,15 @@ func (d *demo) runBundle(ctx context.Context) error {
 	if _, err := d.output(ctx, "", "sh", "-c", "kubectl create namespace "+olm.Namespace+" --dry-run=client -o yaml | kubectl apply --server-side -f -"); err != nil {
 		return err
 	}
-	config, err := d.scorecardConfig(ctx, images, r.Bundle)
+	config, err := d.scorecardConfig(ctx, images, current.Bundle)
 	if err != nil {
 		return err
 	}
 	defer func() { _ = os.Remove(config) }()
 	for _, args := range [][]string{
-		{"run", "bundle", image, "--index-image", shell, "--decompression-image", shell, "--timeout", "5m"},
-		{"scorecard", r.Bundle, "--config", config, "--storage-image", shell, "--untar-image", shell, "--wait-time", "2m"},
+		{"run", "bundle", before, "--index-image", shell, "--decompression-image", shell, "--timeout", "5m"},
+		{"run", "bundle-upgrade", after, "--timeout", "5m"},
+		{"scorecard", current.Bundle, "--config", config, "--storage-image", shell, "--untar-image", shell, "--wait-time", "2m"},
 		{"cleanup", olm.Package},
 	} {
 		args = append([]string{"SSL_CERT_FILE=" + images.Authority, "operator-sdk"}, append(args, "--namespace", olm.Namespace)...)
@@ -62,10 +70,18 @@ func (d *demo) runBundle(ctx context.Context) error {
 	return nil
 }
 
-// loadRelease builds this tree's manager under the very name that its bundle gives it.
-func (d *demo) loadRelease(ctx context.Context) (olm.Release, error) {
+// publish the image of a release's bundle, and load its manager.
+func (d *demo) publish(ctx context.Context, images registry.Registry, which func(root string) (olm.Release, error)) (r olm.Release, bundle string, err error) {
+	if r, err = d.loadRelease(ctx, which); err == nil {
+		bundle, err = olm.PublishBundle(ctx, images, d.root, r)
+	}
+	return r, bundle, err
+}
+
+// loadRelease builds a release's manager under the very name that its bundle gives it.
+func (d *demo) loadRelease(ctx context.Context, which func(root string) (olm.Release, error)) (olm.Release, error) {
 	began := time.Now()
-	r, err := olm.Current(d.root)
+	r, err := which(d.root)
 	if err != nil {
 		return olm.Release{}, err
 	}

@@ -11,7 +11,7 @@ import (
 
 // subscribe has OLM install the operator from a catalog of our own.
 func (d *demo) subscribe(ctx context.Context) error {
-	version, err := d.loadRelease(ctx)
+	version, err := d.loadRelease(ctx, olm.Current)
 	if err != nil {
 		return err
 	}

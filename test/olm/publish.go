@@ -85,20 +85,16 @@ func Publish(ctx context.Context, images registry.Registry, bundles ...string) (
 			"--label", CatalogLabel}})
 }
 
-// PublishBundle makes the image of this tree's bundle as a release does, and gives
-// its reference.
-func PublishBundle(ctx context.Context, images registry.Registry, root string) (string, error) {
-	csvs, err := CSVs(filepath.Join(root, "bundle"))
-	if err != nil {
-		return "", err
-	}
+// PublishBundle makes the image of a release's bundle, and gives its reference.
+func PublishBundle(ctx context.Context, images registry.Registry, root string, r Release) (string, error) {
 	folder, err := os.MkdirTemp("", "bundle")
 	if err != nil {
 		return "", err
 	}
 	defer func() { _ = os.RemoveAll(folder) }()
-	name, archive := fmt.Sprintf("%s-bundle:v%s", Package, csvs[0].Spec.Version), filepath.Join(folder, "image.tar")
-	if err := run(ctx, root, "go", "run", "./hack/cluster", "archive", "--output", archive, "--name", name, "--dockerfile", "bundle.Dockerfile"); err != nil {
+	name, archive := Package+"-bundle"+strings.Replace(strings.TrimPrefix(r.Name, Package), ".", ":", 1), filepath.Join(folder, "image.tar")
+	if err := run(ctx, root, "go", "run", "./hack/cluster", "archive", "--output", archive, "--name", name,
+		"--dockerfile", "bundle.Dockerfile", "--context", filepath.Dir(r.Bundle)); err != nil {
 		return "", err
 	}
 	return images.PushArchive(ctx, name, archive)

@@ -13,6 +13,7 @@ import (
 
 	. "github.com/onsi/ginkgo/v2"
 	. "github.com/onsi/gomega"
+	operatorsv1 "github.com/operator-framework/api/pkg/operators/v1"
 	operators "github.com/operator-framework/api/pkg/operators/v1alpha1"
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -47,6 +48,7 @@ var _ = BeforeSuite(func(ctx SpecContext) {
 	Expect(err).NotTo(HaveOccurred())
 	k8s = c
 	Expect(operators.AddToScheme(k8s.Scheme())).To(Succeed())
+	Expect(operatorsv1.AddToScheme(k8s.Scheme())).To(Succeed())
 	images, err = registry.Open(ctx)
 	Expect(err).NotTo(HaveOccurred())
 })

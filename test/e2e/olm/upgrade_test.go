@@ -106,6 +106,19 @@ var _ = Describe("OLM", Ordered, func() {
 		Expect(err).NotTo(HaveOccurred())
 		Expect(lost).To(BeEmpty())
 	}, SpecTimeout(12*time.Minute))
+
+	It("looks after the namespaces of its OperatorGroup and no others", func(ctx SpecContext) {
+		one, two, other := newNamespace(ctx), newNamespace(ctx), newNamespace(ctx)
+		By("its own")
+		narrow(ctx, olm.Namespace)
+		looksAfter(ctx, []string{olm.Namespace}, []string{other})
+		By("a single other")
+		narrow(ctx, one)
+		looksAfter(ctx, []string{one}, []string{two})
+		By("several")
+		narrow(ctx, two, other)
+		looksAfter(ctx, []string{two, other}, nil)
+	}, SpecTimeout(6*time.Minute))
 })
 
 // left are the rights on the cluster that the operator had.
