@@ -1,0 +1,66 @@
+package v1alpha1
+
+import (
+	"k8s.io/apimachinery/pkg/api/resource"
+)
+
+// RedisStorage is a volume per node.
+// +kubebuilder:validation:XValidation:rule="quantity(string(self.size)).compareTo(quantity(string(oldSelf.size))) >= 0",message="storage.size can only grow"
+// +kubebuilder:validation:XValidation:rule="has(self.storageClassName) == has(oldSelf.storageClassName) && (!has(self.storageClassName) || self.storageClassName == oldSelf.storageClassName)",message="storage.storageClassName cannot change"
+type RedisStorage struct {
+	// size of each node's volume, from 64Mi on. It can grow, where the storage class allows it.
+	// +kubebuilder:validation:XValidation:rule="quantity(string(self)).compareTo(quantity('64Mi')) >= 0",message="storage.size is a quantity from 64Mi on"
+	// +operator-sdk:csv:customresourcedefinitions:type=spec,displayName="Volume Size",xDescriptors={"urn:alm:descriptor:com.tectonic.ui:text"}
+	Size resource.Quantity `json:"size"`
+
+	// storageClassName of the volumes. Default: the cluster's default class.
+	// +optional
+	// +kubebuilder:validation:MinLength=1
+	// +kubebuilder:validation:MaxLength=253
+	// +operator-sdk:csv:customresourcedefinitions:type=spec,displayName="Storage Class",xDescriptors={"urn:alm:descriptor:io.kubernetes:StorageClass"}
+	StorageClassName *string `json:"storageClassName,omitempty"`
+
+	// retention of the volumes when this object is deleted or scaled in. Default Retain.
+	// +optional
+	// +kubebuilder:default=Retain
+	// +operator-sdk:csv:customresourcedefinitions:type=spec,displayName="Volume Retention",xDescriptors={"urn:alm:descriptor:com.tectonic.ui:select:Retain","urn:alm:descriptor:com.tectonic.ui:select:Delete"}
+	Retention RedisRetention `json:"retention,omitempty"`
+}
+
+// RedisRetention is what becomes of volumes that no node needs.
+// +kubebuilder:validation:Enum=Retain;Delete
+type RedisRetention string
+
+const (
+	// RedisRetain keeps them.
+	RedisRetain RedisRetention = "Retain"
+	// RedisDelete deletes them.
+	RedisDelete RedisRetention = "Delete"
+)
+
+// RedisPersistence says what a node writes to its storage.
+type RedisPersistence struct {
+	// mode of persistence. Default AOF with storage, None without.
+	// +optional
+	// +operator-sdk:csv:customresourcedefinitions:type=spec,displayName="Persistence Mode",xDescriptors={"urn:alm:descriptor:com.tectonic.ui:select:None","urn:alm:descriptor:com.tectonic.ui:select:RDB","urn:alm:descriptor:com.tectonic.ui:select:AOF","urn:alm:descriptor:com.tectonic.ui:select:Both"}
+	Mode RedisPersistenceMode `json:"mode,omitempty"`
+
+	// appendfsync of the append-only file. Default everysec: a node that loses
+	// power loses the last second, which its peers still have.
+	// +optional
+	// +kubebuilder:default=everysec
+	// +kubebuilder:validation:Enum=always;everysec;no
+	AppendFsync string `json:"appendfsync,omitempty"`
+}
+
+// RedisPersistenceMode is how data reaches the disk.
+// +kubebuilder:validation:Enum=None;RDB;AOF;Both
+type RedisPersistenceMode string
+
+// Persistence modes.
+const (
+	RedisPersistNone RedisPersistenceMode = "None"
+	RedisPersistRDB  RedisPersistenceMode = "RDB"
+	RedisPersistAOF  RedisPersistenceMode = "AOF"
+	RedisPersistBoth RedisPersistenceMode = "Both"
+)
