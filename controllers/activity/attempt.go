@@ -2,6 +2,7 @@ package activity
 
 import (
 	"slices"
+	"time"
 
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -36,7 +37,7 @@ const (
 	adopt step = "journaling the pod's UID"
 	// start : remove the gate of the journaled pod.
 	start step = "removing the pod's gate"
-	// stop : delete the journaled pod of a cancelled run.
+	// stop : delete the journaled pod of a run that is cancelled, or too late to start.
 	stop step = "stopping the pod"
 	// record : write down how the attempt ended.
 	record step = "recording the result"
@@ -45,32 +46,46 @@ const (
 )
 
 // next decides. pod is the one that bears the current attempt's name, or nil.
-func next(a *egov1.Activity, pod *corev1.Pod) step {
+func next(a *egov1.Activity, pod *corev1.Pod, now time.Time) step {
 	attempt := current(a)
 	switch {
 	case prosta(a).Finished():
 		return wait
 	case attempt == nil || attempt.Prosta.Finished():
-		return journal
+		return begin(a, now)
 	case attempt.PodUID == "":
-		return unjournaled(a, pod)
+		return unjournaled(a, pod, now)
 	case pod == nil || pod.UID != attempt.PodUID || ended(pod):
 		return record
 	case !pod.DeletionTimestamp.IsZero():
 		return wait
-	case a.Spec.Cancel:
+	case a.Spec.Cancel || late(a, pod, now):
 		return stop
-	case gated(pod):
+	case gated(pod) && !heldBack(a):
 		return start
 	}
 	return wait
 }
 
-// unjournaled decides for an attempt whose pod may or may not have been made.
-func unjournaled(a *egov1.Activity, pod *corev1.Pod) step {
+// begin decides whether the next attempt begins. One that is never to start is
+// journaled too: its end is written there.
+func begin(a *egov1.Activity, now time.Time) step {
 	switch {
-	case a.Spec.Cancel:
+	case a.Spec.Cancel || overdue(a, now):
+		return journal
+	case heldBack(a) || now.Before(due(a, current(a))):
+		return wait
+	}
+	return journal
+}
+
+// unjournaled decides for an attempt whose pod may or may not have been made.
+func unjournaled(a *egov1.Activity, pod *corev1.Pod, now time.Time) step {
+	switch {
+	case a.Spec.Cancel || overdue(a, now):
 		return record
+	case pod == nil && heldBack(a):
+		return wait
 	case pod == nil:
 		return create
 	case !metav1.IsControlledBy(pod, a) || !gated(pod):

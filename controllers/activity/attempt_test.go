@@ -2,6 +2,7 @@ package activity
 
 import (
 	"testing"
+	"time"
 
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -13,7 +14,7 @@ import (
 
 // having makes an Activity with these attempts.
 func having(spec egov1.ActivitySpec, attempts ...egov1.Attempt) *egov1.Activity {
-	a := &egov1.Activity{ObjectMeta: metav1.ObjectMeta{Namespace: "ns", Name: "once", UID: "abcdef-1"}, Spec: spec}
+	a := &egov1.Activity{ObjectMeta: metav1.ObjectMeta{Namespace: "ns", Name: "once", UID: "abcdef-1", CreationTimestamp: epoch}, Spec: spec}
 	for i := range attempts {
 		attempts[i].Number = int32(i) + 1
 		attempts[i].PodName = podName(a, attempts[i].Number)
@@ -61,10 +62,16 @@ func exited(code int32, reason, message string) func(*corev1.Pod) {
 
 func TestNext(t *testing.T) {
 	again, cancelled := egov1.ActivitySpec{Retries: 1}, egov1.ActivitySpec{Cancel: true}
+	suspended := egov1.ActivitySpec{Retries: 1, Suspend: true}
+	soon := egov1.ActivitySpec{Retries: 1, StartDeadline: &metav1.Duration{Duration: time.Minute}}
+	backing := egov1.ActivitySpec{Retries: 1, RetryPolicy: &egov1.RetryPolicy{}}
+	ended := egov1.Attempt{Prosta: egov1.Failed, PodUID: "p0", Result: egov1.Result{FinishTime: &epoch}}
+	runs := state(corev1.ContainerState{Running: &corev1.ContainerStateRunning{StartedAt: epoch}})
 	for name, c := range map[string]struct {
 		spec     egov1.ActivitySpec
 		attempts []egov1.Attempt
 		pod      []func(*corev1.Pod) // nil: there is none
+		after    time.Duration       // the creation
 		want     step
 	}{
 		"new":                        {want: journal},
@@ -95,6 +102,33 @@ func TestNext(t *testing.T) {
 		"lost is not retried":        {spec: again, attempts: []egov1.Attempt{{Prosta: egov1.Lost}}, want: wait},
 		"timed out is not retried":   {spec: again, attempts: []egov1.Attempt{{Prosta: egov1.TimedOut}}, want: wait},
 		"cancelled is not retried":   {spec: again, attempts: []egov1.Attempt{{Prosta: egov1.Cancelled}}, want: wait},
+
+		"suspended, new":          {spec: suspended, want: wait},
+		"suspended, journaled":    {spec: suspended, attempts: []egov1.Attempt{fresh}, want: wait},
+		"suspended, made":         {spec: suspended, attempts: []egov1.Attempt{fresh}, pod: edits(), want: adopt},
+		"suspended, adopted":      {spec: suspended, attempts: []egov1.Attempt{known}, pod: edits(), want: wait},
+		"suspended, runs":         {spec: suspended, attempts: []egov1.Attempt{running}, pod: edits(onNode), want: wait},
+		"suspended, ended":        {spec: suspended, attempts: []egov1.Attempt{running}, pod: edits(phase(corev1.PodFailed, "")), want: record},
+		"suspended, a retry left": {spec: suspended, attempts: []egov1.Attempt{failed}, want: wait},
+		"suspended and cancelled": {spec: egov1.ActivitySpec{Suspend: true, Cancel: true}, want: journal},
+
+		"in time":                      {spec: soon, after: time.Minute - 1, want: journal},
+		"too late":                     {spec: soon, after: time.Minute, want: journal},
+		"too late, journaled":          {spec: soon, after: time.Minute, attempts: []egov1.Attempt{fresh}, want: record},
+		"too late, made":               {spec: soon, after: time.Minute, attempts: []egov1.Attempt{fresh}, pod: edits(), want: record},
+		"too late, adopted":            {spec: soon, after: time.Minute, attempts: []egov1.Attempt{known}, pod: edits(), want: stop},
+		"too late, on its way":         {spec: soon, after: time.Minute, attempts: []egov1.Attempt{known}, pod: edits(onNode), want: stop},
+		"too late, going":              {spec: soon, after: time.Minute, attempts: []egov1.Attempt{known}, pod: edits(onNode, deleting), want: wait},
+		"just started":                 {spec: soon, after: time.Minute, attempts: []egov1.Attempt{known}, pod: edits(onNode, runs), want: wait},
+		"runs beyond it":               {spec: soon, after: time.Minute, attempts: []egov1.Attempt{running}, pod: edits(onNode), want: wait},
+		"too late, never started once": {spec: soon, after: time.Minute, attempts: []egov1.Attempt{failed}, want: journal},
+		"too late is not retried": {spec: soon, after: time.Minute, want: wait,
+			attempts: []egov1.Attempt{{Prosta: egov1.Failed, Result: egov1.Result{Reason: commonv1.ReasonStartDeadline}}}},
+		"too late though suspended": {after: time.Minute, want: journal,
+			spec: egov1.ActivitySpec{Suspend: true, StartDeadline: &metav1.Duration{Duration: time.Minute}}},
+
+		"before the backoff ends":    {spec: backing, after: 10*time.Second - 1, attempts: []egov1.Attempt{ended}, want: wait},
+		"when the backoff has ended": {spec: backing, after: 10 * time.Second, attempts: []egov1.Attempt{ended}, want: journal},
 	} {
 		t.Run(name, func(t *testing.T) {
 			a := having(c.spec, c.attempts...)
@@ -102,7 +136,7 @@ func TestNext(t *testing.T) {
 			if c.pod != nil {
 				p = pod(a, c.pod...)
 			}
-			if got := next(a, p); got != c.want {
+			if got := next(a, p, epoch.Add(c.after)); got != c.want {
 				t.Errorf("got %q, want %q", got, c.want)
 			}
 		})
@@ -152,6 +186,14 @@ func TestJudge(t *testing.T) {
 func TestOutcome(t *testing.T) {
 	runs := state(corev1.ContainerState{Running: &corev1.ContainerStateRunning{StartedAt: epoch}})
 	cancelled := egov1.ActivitySpec{Cancel: true}
+	tooLate := egov1.ActivitySpec{Retries: 1, StartDeadline: &metav1.Duration{}}
+	inTime := egov1.ActivitySpec{StartDeadline: &metav1.Duration{Duration: time.Second}}
+	neverLived := state(corev1.ContainerState{Terminated: &corev1.ContainerStateTerminated{
+		ExitCode: 128, Reason: "StartError", StartedAt: metav1.Unix(0, 0), FinishedAt: epoch,
+	}})
+	givenUp := func(p *corev1.Pod) {
+		p.Status.Conditions = []corev1.PodCondition{{Type: corev1.DisruptionTarget, Status: corev1.ConditionTrue}}
+	}
 	for name, c := range map[string]struct {
 		spec    egov1.ActivitySpec
 		attempt egov1.Attempt
@@ -184,6 +226,17 @@ func TestOutcome(t *testing.T) {
 		"out of the kubelet's sight":  {pod: edits(phase(corev1.PodFailed, ""), exited(137, unlocated, "")), prosta: egov1.Lost, reason: commonv1.ReasonNodeLost},
 		"started twice":               {pod: edits(phase(corev1.PodFailed, ""), exited(refused, "Error", startedBefore+"\n")), prosta: egov1.Lost, reason: commonv1.ReasonStartedTwice},
 		"guard could not write":       {pod: edits(phase(corev1.PodFailed, ""), exited(refused, "Error", notMarked+"\n")), prosta: egov1.Failed, reason: commonv1.ReasonNotStarted, exit: ptr.To[int32](refused)},
+
+		"too late for a pod":           {spec: tooLate, attempt: fresh, prosta: egov1.Failed, reason: commonv1.ReasonStartDeadline},
+		"too late for a node":          {spec: tooLate, pod: edits(deleting), prosta: egov1.Failed, reason: commonv1.ReasonStartDeadline},
+		"too late on its node":         {spec: tooLate, pod: edits(phase(corev1.PodFailed, ""), deleting, exited(137, unlocated, "")), prosta: egov1.Failed, reason: commonv1.ReasonStartDeadline},
+		"started after the deadline":   {spec: tooLate, pod: edits(phase(corev1.PodFailed, ""), deleting, exited(143, "Error", "")), prosta: egov1.Failed, reason: commonv1.ReasonStartDeadline, exit: ptr.To[int32](143), signal: ptr.To[int32](15)},
+		"started before, deleted":      {spec: inTime, pod: edits(phase(corev1.PodFailed, ""), deleting, exited(143, "Error", "")), prosta: egov1.Failed, reason: commonv1.ReasonPodDeleted, exit: ptr.To[int32](143), signal: ptr.To[int32](15)},
+		"too late, ended well":         {spec: tooLate, pod: edits(phase(corev1.PodSucceeded, ""), deleting, exited(0, "Completed", "")), prosta: egov1.Succeeded, reason: commonv1.ReasonExited, exit: ptr.To[int32](0)},
+		"too late, lost with its node": {spec: tooLate, pod: edits(phase(corev1.PodFailed, ""), deleting, givenUp), prosta: egov1.Lost, reason: commonv1.ReasonNodeLost},
+		"too late and gone":            {spec: tooLate, prosta: egov1.Lost, reason: commonv1.ReasonPodGone},
+		"too late and cancelled":       {spec: egov1.ActivitySpec{Cancel: true, StartDeadline: &metav1.Duration{}}, attempt: fresh, prosta: egov1.Cancelled, reason: commonv1.ReasonCancelled},
+		"never came to life":           {pod: edits(phase(corev1.PodFailed, ""), neverLived), prosta: egov1.Failed, reason: "StartError", exit: ptr.To[int32](128)},
 	} {
 		t.Run(name, func(t *testing.T) {
 			if c.attempt.Prosta == "" {
@@ -202,6 +255,9 @@ func TestOutcome(t *testing.T) {
 			}
 			if ptr.Deref(got.ExitCode, -1) != ptr.Deref(c.exit, -1) || ptr.Deref(got.Signal, -1) != ptr.Deref(c.signal, -1) {
 				t.Errorf("got exit code %v, signal %v", got.ExitCode, got.Signal)
+			}
+			if got.Duration != nil && got.Duration.Duration > time.Hour {
+				t.Errorf("it lasted %v", got.Duration)
 			}
 		})
 	}

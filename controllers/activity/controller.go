@@ -6,6 +6,7 @@ import (
 	"context"
 	"fmt"
 	"slices"
+	"time"
 
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -31,7 +32,7 @@ type Reconciler struct {
 	converge.Converger
 	// Output reads what a command printed.
 	Output Output
-	// Clock tells when a result was noted and when a ttl has run out.
+	// Clock tells when a result was noted, and when a deadline, a backoff or a ttl has run out.
 	Clock clock.PassiveClock
 	// DefaultImage is what an object that names no image starts with.
 	DefaultImage string
@@ -47,7 +48,8 @@ func (r *Reconciler) story(ctx context.Context, a *egov1.Activity, save converge
 	if err != nil {
 		return ctrl.Result{}, err
 	}
-	pod, err := r.advance(ctx, a, find(a, pods), save)
+	now := r.Clock.Now() // of the whole pass: what it finds too early is what it is woken for
+	pod, err := r.advance(ctx, a, find(a, pods), now, save)
 	report(a, pod) // also after an error: it says what stands
 	if err != nil {
 		return ctrl.Result{}, err
@@ -58,14 +60,14 @@ func (r *Reconciler) story(ctx context.Context, a *egov1.Activity, save converge
 	if err := r.settle(ctx, client.ObjectKeyFromObject(a), untidy(a, with(pods, pod))); err != nil {
 		return ctrl.Result{}, err
 	}
-	return r.expire(ctx, a, save)
+	return r.rest(ctx, a, now, save)
 }
 
 // advance takes one step after the other until there is nothing left but to
 // wait. The cache is enough to see that; a step itself is decided on a live read.
-func (r *Reconciler) advance(ctx context.Context, a *egov1.Activity, pod *corev1.Pod, save converge.Save) (*corev1.Pod, error) {
+func (r *Reconciler) advance(ctx context.Context, a *egov1.Activity, pod *corev1.Pod, now time.Time, save converge.Save) (*corev1.Pod, error) {
 	for live := false; ; {
-		todo := next(a, pod)
+		todo := next(a, pod, now)
 		var err error
 		switch {
 		case todo == wait:
@@ -77,7 +79,7 @@ func (r *Reconciler) advance(ctx context.Context, a *egov1.Activity, pod *corev1
 			pod, err = r.look(ctx, a)
 			live = true
 		default:
-			pod, err = r.act(ctx, todo, a, pod, save)
+			pod, err = r.act(ctx, todo, a, pod, now, save)
 		}
 		if err != nil {
 			return pod, fmt.Errorf("%s: %w", todo, err)
@@ -101,7 +103,7 @@ func (r *Reconciler) journal(a *egov1.Activity) {
 }
 
 // act takes one step on the pod as it was just read, and gives the pod after it.
-func (r *Reconciler) act(ctx context.Context, todo step, a *egov1.Activity, pod *corev1.Pod, save converge.Save) (*corev1.Pod, error) {
+func (r *Reconciler) act(ctx context.Context, todo step, a *egov1.Activity, pod *corev1.Pod, now time.Time, save converge.Save) (*corev1.Pod, error) {
 	switch todo {
 	case create:
 		pod = desired(a, *current(a))
@@ -122,7 +124,7 @@ func (r *Reconciler) act(ctx context.Context, todo step, a *egov1.Activity, pod 
 		}
 		return r.look(ctx, a)
 	case record:
-		r.record(ctx, a, pod)
+		r.record(ctx, a, pod, now)
 		return pod, save(ctx)
 	case refuse:
 		return nil, converge.NotOurs("Pod", pod)
@@ -132,8 +134,8 @@ func (r *Reconciler) act(ctx context.Context, todo step, a *egov1.Activity, pod 
 }
 
 // record writes the end of the attempt into the status, and what it printed.
-func (r *Reconciler) record(ctx context.Context, a *egov1.Activity, pod *corev1.Pod) {
-	conclude(a, pod, metav1.NewTime(r.Clock.Now()))
+func (r *Reconciler) record(ctx context.Context, a *egov1.Activity, pod *corev1.Pod, now time.Time) {
+	conclude(a, pod, metav1.NewTime(now))
 	a.Status.OutputTail = ""
 	if current(a).ExitCode != nil && wanted(a) > 0 {
 		tail, err := r.Output.Tail(ctx, pod, wanted(a))
@@ -145,14 +147,11 @@ func (r *Reconciler) record(ctx context.Context, a *egov1.Activity, pod *corev1.
 	report(a, pod)
 }
 
-// expire deletes a finished Activity when its time has come.
-func (r *Reconciler) expire(ctx context.Context, a *egov1.Activity, save converge.Save) (ctrl.Result, error) {
-	at, ok := expiry(a)
-	if !ok {
-		return ctrl.Result{}, nil
-	}
-	if left := at.Sub(r.Clock.Now()); left > 0 {
-		return ctrl.Result{RequeueAfter: left}, nil
+// rest deletes a finished Activity when its time has come, and else asks to be
+// woken when time will have changed what there is to do.
+func (r *Reconciler) rest(ctx context.Context, a *egov1.Activity, now time.Time, save converge.Save) (ctrl.Result, error) {
+	if at, ok := expiry(a); !ok || now.Before(at) {
+		return ctrl.Result{RequeueAfter: wake(a, now)}, nil
 	}
 	a.SetObservedGeneration(a.Generation)
 	if err := save(ctx); err != nil { // afterwards there is nothing to save it in

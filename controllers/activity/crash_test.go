@@ -5,10 +5,12 @@ import (
 	"fmt"
 	"slices"
 	"testing"
+	"time"
 
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/api/meta"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
 	commonv1 "github.com/mainstay-operator/mainstay-operator/api/common/v1"
@@ -31,10 +33,13 @@ func (o *operator) kill() { o.line = func(string, func() error) error { return e
 type tale struct {
 	spec     egov1.ActivitySpec
 	exits    []int32
-	meddle   func(w *world) // after the first command has started
+	meddle   func(w *world)      // once:
+	when     func(w *world) bool // nil: the first command has started
+	stuck    bool                // no command starts
 	want     egov1.ProcessState
 	attempts int
 	gone     bool // the Activity itself
+	unrun    bool // no command ran
 }
 
 var tales = map[string]tale{
@@ -45,7 +50,17 @@ var tales = map[string]tale{
 	"cancelled early": {spec: egov1.ActivitySpec{Cancel: true}, exits: []int32{0}, want: egov1.Cancelled, attempts: 1},
 	"pod deleted":     {spec: egov1.ActivitySpec{Retries: 1}, exits: []int32{forever, 0}, meddle: deletePods, want: egov1.Succeeded, attempts: 2},
 	"expires":         {spec: egov1.ActivitySpec{TTLSecondsAfterFinished: new(int32)}, exits: []int32{0}, gone: true},
-	"deleted":         {exits: []int32{0}, meddle: deleteActivity, gone: true},
+	"suspended early": {spec: egov1.ActivitySpec{Suspend: true}, exits: []int32{0}, when: is(egov1.Suspended), meddle: resume, want: egov1.Succeeded, attempts: 1},
+	"suspended later": {spec: egov1.ActivitySpec{Retries: 1}, exits: []int32{1, 0}, meddle: func(w *world) { suspend(w, true) }, want: egov1.Suspended, attempts: 1},
+	"suspended, then cancelled": {spec: egov1.ActivitySpec{Suspend: true}, exits: []int32{0}, when: is(egov1.Suspended), meddle: cancel,
+		want: egov1.Cancelled, attempts: 1},
+	"too late": {spec: egov1.ActivitySpec{Retries: 1, StartDeadline: &metav1.Duration{Duration: time.Minute}}, exits: []int32{0},
+		want: egov1.Failed, attempts: 1, unrun: true},
+	"too late on its way": {spec: egov1.ActivitySpec{Retries: 1, StartDeadline: &metav1.Duration{Duration: 2 * time.Hour}}, exits: []int32{0}, stuck: true,
+		when: bound, meddle: func(w *world) { w.now = w.now.Add(2 * time.Hour) }, want: egov1.Failed, attempts: 1, unrun: true},
+	"backs off": {spec: egov1.ActivitySpec{Retries: 1, RetryPolicy: &egov1.RetryPolicy{}}, exits: []int32{1, 0}, when: is(egov1.Retrying),
+		meddle: func(w *world) { w.now = w.now.Add(time.Hour) }, want: egov1.Succeeded, attempts: 2},
+	"deleted": {exits: []int32{0}, meddle: deleteActivity, gone: true},
 	"deleted and made again": {exits: []int32{0}, want: egov1.Succeeded, attempts: 1, meddle: func(w *world) {
 		deleteActivity(w)
 		w.submit(egov1.ActivitySpec{})
@@ -59,6 +74,26 @@ func cancel(w *world) {
 	}
 }
 
+func suspend(w *world, suspend bool) {
+	if a := w.activity(); a != nil {
+		a.Spec.Suspend = suspend
+		w.must(w.server.Update(context.Background(), a))
+	}
+}
+
+func resume(w *world) { suspend(w, false) }
+
+// is true when the status says so.
+func is(prosta egov1.ProcessState) func(w *world) bool {
+	return func(w *world) bool { return w.activity().Status.Prosta == prosta }
+}
+
+func ran(w *world) bool { return len(w.ran) > 0 }
+
+func bound(w *world) bool {
+	return slices.ContainsFunc(w.pods(), func(p corev1.Pod) bool { return p.Spec.NodeName != "" })
+}
+
 func deleteActivity(w *world) { w.must(w.server.Delete(context.Background(), w.activity())) }
 
 func deletePods(w *world) {
@@ -67,12 +102,24 @@ func deletePods(w *world) {
 	}
 }
 
+// begin makes the world of the tale, an hour after its Activity was made.
+func (s *tale) begin(t *testing.T) *world {
+	t.Helper()
+	w := newWorld(t, s.exits...)
+	w.stuck = s.stuck
+	w.submit(s.spec)
+	w.now = w.now.Add(time.Hour)
+	if s.when == nil {
+		s.when = ran
+	}
+	return w
+}
+
 // play runs the tale; the nth call of the operator meets the fault. It says
 // which call that was, or "" when there were not so many.
 func (s tale) play(t *testing.T, nth int, fault func(*operator, func() error) error) string {
 	t.Helper()
-	w := newWorld(t, s.exits...)
-	w.submit(s.spec)
+	w := s.begin(t)
 	met, count := "", 0
 	line := func(o *operator) {
 		o.line = func(call string, do func() error) error {
@@ -84,12 +131,11 @@ func (s tale) play(t *testing.T, nth int, fault func(*operator, func() error) er
 		}
 	}
 	meddled := s.meddle == nil
-	w.now = w.now.Add(3600e9)
 	for range 12 {
 		o := w.operator() // a new process each time: nothing may live in memory only
 		line(o)
 		_ = o.pass()
-		if !meddled && len(w.ran) > 0 {
+		if !meddled && s.when(w) {
 			meddled = true
 			s.meddle(w)
 		}
@@ -124,8 +170,8 @@ func (s tale) check(w *world) {
 		w.t.Errorf("prosta %s after %d attempts, want %s after %d: %+v", a.Status.Prosta, len(a.Status.Attempts), s.want, s.attempts, a.Status)
 	}
 	for _, attempt := range a.Status.Attempts {
-		if attempt.PodUID != "" && !w.ran[attempt.PodUID] {
-			w.t.Errorf("attempt %d did not run", attempt.Number)
+		if attempt.PodUID != "" && w.ran[attempt.PodUID] == s.unrun {
+			w.t.Errorf("attempt %d ran: %v", attempt.Number, w.ran[attempt.PodUID])
 		}
 	}
 }
@@ -151,9 +197,7 @@ func TestStaleCache(t *testing.T) {
 	for name, s := range tales {
 		for lag := 1; lag <= 8; lag++ {
 			t.Run(fmt.Sprintf("%s/%d", name, lag), func(t *testing.T) {
-				w := newWorld(t, s.exits...)
-				w.submit(s.spec)
-				w.now = w.now.Add(3600e9)
+				w := s.begin(t)
 				var views []*cache
 				meddled := s.meddle == nil
 				for range 20 {
@@ -162,7 +206,7 @@ func TestStaleCache(t *testing.T) {
 					old := views[max(0, len(views)-1-lag)]
 					o.cache.activity, o.cache.pods = old.activity, old.pods
 					_ = o.pass()
-					if !meddled && len(w.ran) > 0 {
+					if !meddled && s.when(w) {
 						meddled = true
 						s.meddle(w)
 					}
@@ -262,8 +306,7 @@ func TestQuiet(t *testing.T) {
 			continue
 		}
 		t.Run(name, func(t *testing.T) {
-			w := newWorld(t, s.exits...)
-			w.submit(s.spec)
+			w := s.begin(t)
 			o := w.operator()
 			o.calm()
 			for _, o := range []*operator{o, w.operator()} {

@@ -3,6 +3,8 @@ package activity
 import (
 	"cmp"
 	"fmt"
+	"slices"
+	"time"
 
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -31,15 +33,15 @@ func conclude(a *egov1.Activity, pod *corev1.Pod, now metav1.Time) {
 		pod = nil
 	}
 	status := containerStatus(pod)
-	e := outcome(a, pod, status)
+	e := outcome(a, pod, status, now.Time)
 	attempt.Prosta, attempt.Reason, attempt.Message = e.prosta, e.reason, e.message
 	if pod != nil {
 		attempt.NodeName = pod.Spec.NodeName
 	}
 	if t := status.State.Terminated; t != nil && t.Reason != unlocated && e.reason != commonv1.ReasonStartedTwice {
 		attempt.ExitCode, attempt.Signal = ptr.To(t.ExitCode), signal(t)
-		if !t.StartedAt.IsZero() {
-			attempt.StartTime = t.StartedAt.DeepCopy()
+		if at := startedAt(t); at != nil {
+			attempt.StartTime = at
 		}
 		if !t.FinishedAt.IsZero() {
 			attempt.FinishTime = t.FinishedAt.DeepCopy()
@@ -51,9 +53,11 @@ func conclude(a *egov1.Activity, pod *corev1.Pod, now metav1.Time) {
 }
 
 // outcome names the end, from the most certain fact to the least.
-func outcome(a *egov1.Activity, pod *corev1.Pod, status corev1.ContainerStatus) end {
+func outcome(a *egov1.Activity, pod *corev1.Pod, status corev1.ContainerStatus, now time.Time) end {
 	attempt, ran := current(a), status.State.Terminated
 	switch {
+	case pod == nil && attempt.PodUID == "" && !a.Spec.Cancel:
+		return tooLate(a)
 	case pod == nil && attempt.PodUID == "":
 		return end{egov1.Cancelled, commonv1.ReasonCancelled, "cancelled before it started"}
 	case pod == nil:
@@ -65,12 +69,32 @@ func outcome(a *egov1.Activity, pod *corev1.Pod, status corev1.ContainerStatus) 
 		return end{egov1.TimedOut, commonv1.ReasonTimedOut, "the command did not end within timeout " + timeout(a)}
 	case a.Spec.Cancel && !pod.DeletionTimestamp.IsZero():
 		return end{egov1.Cancelled, commonv1.ReasonCancelled, "stopped by cancel"}
+	case startedLate(a, pod, status, now):
+		return tooLate(a)
 	case pod.Status.Phase != corev1.PodFailed:
 		return end{egov1.Failed, commonv1.ReasonPodDeleted, "the pod was deleted before it had a node; the command did not run"}
 	case ran == nil || ran.Reason == unlocated:
 		return unseen(attempt, pod, status)
 	}
 	return failure(pod, ran)
+}
+
+// startedLate is true for a pod that was deleted with startDeadline passed and its
+// command not started until then. When the pod was given up with its node, it may have.
+func startedLate(a *egov1.Activity, pod *corev1.Pod, status corev1.ContainerStatus, now time.Time) bool {
+	at, ok := deadline(a)
+	givenUp := slices.ContainsFunc(pod.Status.Conditions, func(c corev1.PodCondition) bool {
+		return c.Type == corev1.DisruptionTarget && c.Status == corev1.ConditionTrue
+	})
+	if ran := status.State.Terminated; ran != nil && ran.Reason != unlocated && startedAt(ran) != nil {
+		now = ran.StartedAt.Time
+	}
+	return ok && !pod.DeletionTimestamp.IsZero() && !givenUp && !now.Before(at)
+}
+
+func tooLate(a *egov1.Activity) end {
+	return end{egov1.Failed, commonv1.ReasonStartDeadline,
+		"the command had not started within startDeadline " + a.Spec.StartDeadline.Duration.String()}
 }
 
 // unseen is the end of a pod whose container nobody saw end. It did not run when
@@ -113,6 +137,15 @@ func containerStatus(pod *corev1.Pod) corev1.ContainerStatus {
 		}
 	}
 	return corev1.ContainerStatus{}
+}
+
+// startedAt is nil for a container that did not come to life: the runtime's 0 reaches
+// us as the first second of 1970.
+func startedAt(t *corev1.ContainerStateTerminated) *metav1.Time {
+	if t.StartedAt.Unix() <= 0 {
+		return nil
+	}
+	return t.StartedAt.DeepCopy()
 }
 
 // signal is the runtime's word; most say nothing but the exit code 128 + signal.

@@ -26,7 +26,7 @@ func report(a *egov1.Activity, pod *corev1.Pod) {
 		pod = nil
 	}
 	if attempt != nil && !attempt.Prosta.Finished() {
-		observe(attempt, pod)
+		observe(a, attempt, pod)
 	}
 	summarise(a)
 	judgement(a)
@@ -37,7 +37,7 @@ func report(a *egov1.Activity, pod *corev1.Pod) {
 
 // observe notes how far an attempt is. What has begun does not begin again: an
 // older view of the pod takes nothing back.
-func observe(attempt *egov1.Attempt, pod *corev1.Pod) {
+func observe(a *egov1.Activity, attempt *egov1.Attempt, pod *corev1.Pod) {
 	attempt.Reason, attempt.Message = "", ""
 	if pod != nil {
 		attempt.NodeName = cmp.Or(pod.Spec.NodeName, attempt.NodeName)
@@ -51,6 +51,8 @@ func observe(attempt *egov1.Attempt, pod *corev1.Pod) {
 		attempt.Prosta = egov1.Running
 	case attempt.NodeName != "":
 		attempt.Prosta = egov1.Starting
+	case heldBack(a) && (attempt.PodUID == "" || pod != nil && gated(pod)):
+		attempt.Prosta = egov1.Suspended
 	default:
 		attempt.Prosta = egov1.Pending
 	}
@@ -63,14 +65,23 @@ func observe(attempt *egov1.Attempt, pod *corev1.Pod) {
 func prosta(a *egov1.Activity) egov1.ProcessState {
 	attempt := current(a)
 	switch {
-	case attempt == nil:
-		return egov1.Pending
-	case attempt.Prosta == egov1.Failed && attempt.Number <= a.Spec.Retries && !a.Spec.Cancel:
-		return egov1.Retrying
-	case attempt.Number > 1 && !attempt.Prosta.Finished() && attempt.Prosta != egov1.Running:
+	case attempt == nil || attempt.Prosta.Finished() && retried(a, attempt):
+		return ahead(a)
+	case attempt.Number > 1 && !attempt.Prosta.Finished() && attempt.Prosta != egov1.Running && attempt.Prosta != egov1.Suspended:
 		return egov1.Retrying
 	}
 	return attempt.Prosta
+}
+
+// ahead is the state of a run whose next attempt has not begun.
+func ahead(a *egov1.Activity) egov1.ProcessState {
+	switch {
+	case heldBack(a):
+		return egov1.Suspended
+	case current(a) != nil:
+		return egov1.Retrying
+	}
+	return egov1.Pending
 }
 
 // summarise makes the whole run's result out of the last attempt's.
@@ -105,11 +116,27 @@ func judgement(a *egov1.Activity) {
 	} else {
 		conditions.Set(list, generation, commonv1.ConditionDegraded, false, commonv1.ReasonAsExpected, "nothing needs a human")
 	}
+	suspended(a)
 	switch {
 	case s.Prosta == egov1.Succeeded:
 		conditions.Set(list, generation, commonv1.ConditionComplete, true, s.Reason, s.Message)
 	case s.Prosta.Finished():
 		conditions.Set(list, generation, commonv1.ConditionFailed, true, s.Reason, s.Message)
+	}
+}
+
+// suspended says what spec.suspend has come to, once it was ever true.
+func suspended(a *egov1.Activity) {
+	list, generation := &a.Status.Conditions, a.Generation
+	switch {
+	case a.Status.Prosta == egov1.Suspended:
+		conditions.Set(list, generation, commonv1.ConditionSuspended, true, commonv1.ReasonSuspended,
+			"spec.suspend is true: nothing is started until it is false")
+	case a.Spec.Suspend && !a.Status.Prosta.Finished():
+		conditions.Set(list, generation, commonv1.ConditionSuspended, false, commonv1.ReasonAlreadyStarted,
+			"spec.suspend came after the start: the attempt goes on, and no next one begins")
+	case meta.FindStatusCondition(*list, commonv1.ConditionSuspended) != nil:
+		conditions.Set(list, generation, commonv1.ConditionSuspended, false, commonv1.ReasonNotSuspended, "nothing is held back")
 	}
 }
 
@@ -125,15 +152,6 @@ func hostResolved(a *egov1.Activity, pod *corev1.Pod) {
 			conditions.Set(list, generation, commonv1.ConditionHostResolved, false, commonv1.ReasonUnschedulable, "host "+a.Spec.Host+": "+c.Message)
 		}
 	}
-}
-
-// expiry is when a finished Activity is to be deleted; ok is false for never.
-func expiry(a *egov1.Activity) (at time.Time, ok bool) {
-	ttl := a.Spec.TTLSecondsAfterFinished
-	if ttl == nil || !a.Status.Prosta.Finished() || a.Status.FinishTime == nil {
-		return time.Time{}, false
-	}
-	return a.Status.FinishTime.Add(time.Duration(*ttl) * time.Second), true
 }
 
 func timeout(a *egov1.Activity) string {

@@ -20,6 +20,7 @@ func TestReport(t *testing.T) {
 	unschedulable := func(p *corev1.Pod) {
 		p.Status.Conditions = []corev1.PodCondition{{Type: corev1.PodScheduled, Status: corev1.ConditionFalse, Reason: corev1.PodReasonUnschedulable, Message: "0/1 nodes"}}
 	}
+	suspended := egov1.ActivitySpec{Retries: 1, Suspend: true}
 	host, again := egov1.ActivitySpec{Host: "node-1"}, egov1.ActivitySpec{Retries: 1}
 	for name, c := range map[string]struct {
 		spec       egov1.ActivitySpec
@@ -28,25 +29,32 @@ func TestReport(t *testing.T) {
 		want       egov1.ProcessState
 		conditions string
 	}{
-		"new":               {want: egov1.Pending, conditions: "Progressing Degraded=False"},
-		"journaled":         {attempts: []egov1.Attempt{fresh}, want: egov1.Pending, conditions: "Progressing Degraded=False"},
-		"gated":             {spec: host, attempts: []egov1.Attempt{known}, pod: edits(), want: egov1.Pending, conditions: "Progressing Degraded=False"},
-		"unknown host":      {spec: host, attempts: []egov1.Attempt{known}, pod: edits(ungated, unschedulable), want: egov1.Pending, conditions: "Progressing Degraded HostResolved=False"},
-		"no place":          {attempts: []egov1.Attempt{known}, pod: edits(ungated, unschedulable), want: egov1.Pending, conditions: "Progressing Degraded"},
-		"has a node":        {spec: host, attempts: []egov1.Attempt{known}, pod: edits(onNode), want: egov1.Starting, conditions: "Progressing Degraded=False HostResolved"},
-		"cannot pull":       {attempts: []egov1.Attempt{known}, pod: edits(onNode, pulls), want: egov1.Starting, conditions: "Progressing Degraded"},
-		"runs":              {attempts: []egov1.Attempt{known}, pod: edits(onNode, runs), want: egov1.Running, conditions: "Progressing Degraded=False"},
-		"runs, older view":  {attempts: []egov1.Attempt{running}, pod: edits(onNode), want: egov1.Running, conditions: "Progressing Degraded=False"},
-		"a stranger's pod":  {attempts: []egov1.Attempt{known}, pod: edits(another, onNode, runs), want: egov1.Pending, conditions: "Progressing Degraded=False"},
-		"failed, a retry":   {spec: again, attempts: []egov1.Attempt{failed}, want: egov1.Retrying, conditions: "Progressing Degraded=False"},
-		"retry has a node":  {spec: again, attempts: []egov1.Attempt{failed, known}, pod: edits(onNode), want: egov1.Retrying, conditions: "Progressing Degraded=False"},
-		"retry runs":        {spec: again, attempts: []egov1.Attempt{failed, known}, pod: edits(onNode, runs), want: egov1.Running, conditions: "Progressing Degraded=False"},
-		"failed":            {attempts: []egov1.Attempt{ended1(egov1.Failed)}, want: egov1.Failed, conditions: "Progressing=False Degraded=False Failed"},
-		"succeeded":         {attempts: []egov1.Attempt{ended1(egov1.Succeeded)}, want: egov1.Succeeded, conditions: "Progressing=False Degraded=False Complete"},
-		"timed out":         {attempts: []egov1.Attempt{ended1(egov1.TimedOut)}, want: egov1.TimedOut, conditions: "Progressing=False Degraded=False Failed"},
-		"cancelled":         {attempts: []egov1.Attempt{ended1(egov1.Cancelled)}, want: egov1.Cancelled, conditions: "Progressing=False Degraded=False Failed"},
-		"lost":              {attempts: []egov1.Attempt{ended1(egov1.Lost)}, want: egov1.Lost, conditions: "Progressing=False Degraded=False Failed"},
-		"failed, cancelled": {spec: egov1.ActivitySpec{Retries: 1, Cancel: true}, attempts: []egov1.Attempt{ended1(egov1.Failed)}, want: egov1.Failed, conditions: "Progressing=False Degraded=False Failed"},
+		"new":                 {want: egov1.Pending, conditions: "Progressing Degraded=False"},
+		"journaled":           {attempts: []egov1.Attempt{fresh}, want: egov1.Pending, conditions: "Progressing Degraded=False"},
+		"gated":               {spec: host, attempts: []egov1.Attempt{known}, pod: edits(), want: egov1.Pending, conditions: "Progressing Degraded=False"},
+		"unknown host":        {spec: host, attempts: []egov1.Attempt{known}, pod: edits(ungated, unschedulable), want: egov1.Pending, conditions: "Progressing Degraded HostResolved=False"},
+		"no place":            {attempts: []egov1.Attempt{known}, pod: edits(ungated, unschedulable), want: egov1.Pending, conditions: "Progressing Degraded"},
+		"has a node":          {spec: host, attempts: []egov1.Attempt{known}, pod: edits(onNode), want: egov1.Starting, conditions: "Progressing Degraded=False HostResolved"},
+		"cannot pull":         {attempts: []egov1.Attempt{known}, pod: edits(onNode, pulls), want: egov1.Starting, conditions: "Progressing Degraded"},
+		"runs":                {attempts: []egov1.Attempt{known}, pod: edits(onNode, runs), want: egov1.Running, conditions: "Progressing Degraded=False"},
+		"runs, older view":    {attempts: []egov1.Attempt{running}, pod: edits(onNode), want: egov1.Running, conditions: "Progressing Degraded=False"},
+		"a stranger's pod":    {attempts: []egov1.Attempt{known}, pod: edits(another, onNode, runs), want: egov1.Pending, conditions: "Progressing Degraded=False"},
+		"failed, a retry":     {spec: again, attempts: []egov1.Attempt{failed}, want: egov1.Retrying, conditions: "Progressing Degraded=False"},
+		"retry has a node":    {spec: again, attempts: []egov1.Attempt{failed, known}, pod: edits(onNode), want: egov1.Retrying, conditions: "Progressing Degraded=False"},
+		"retry runs":          {spec: again, attempts: []egov1.Attempt{failed, known}, pod: edits(onNode, runs), want: egov1.Running, conditions: "Progressing Degraded=False"},
+		"failed":              {attempts: []egov1.Attempt{ended1(egov1.Failed)}, want: egov1.Failed, conditions: "Progressing=False Degraded=False Failed"},
+		"succeeded":           {attempts: []egov1.Attempt{ended1(egov1.Succeeded)}, want: egov1.Succeeded, conditions: "Progressing=False Degraded=False Complete"},
+		"timed out":           {attempts: []egov1.Attempt{ended1(egov1.TimedOut)}, want: egov1.TimedOut, conditions: "Progressing=False Degraded=False Failed"},
+		"cancelled":           {attempts: []egov1.Attempt{ended1(egov1.Cancelled)}, want: egov1.Cancelled, conditions: "Progressing=False Degraded=False Failed"},
+		"lost":                {attempts: []egov1.Attempt{ended1(egov1.Lost)}, want: egov1.Lost, conditions: "Progressing=False Degraded=False Failed"},
+		"suspended":           {spec: suspended, want: egov1.Suspended, conditions: "Progressing Degraded=False Suspended"},
+		"suspended, gated":    {spec: suspended, attempts: []egov1.Attempt{known}, pod: edits(), want: egov1.Suspended, conditions: "Progressing Degraded=False Suspended"},
+		"suspended, runs":     {spec: suspended, attempts: []egov1.Attempt{known}, pod: edits(onNode, runs), want: egov1.Running, conditions: "Progressing Degraded=False Suspended=False"},
+		"suspended, failed":   {spec: suspended, attempts: []egov1.Attempt{failed}, want: egov1.Suspended, conditions: "Progressing Degraded=False Suspended"},
+		"suspended, second":   {spec: suspended, attempts: []egov1.Attempt{failed, known}, pod: edits(), want: egov1.Suspended, conditions: "Progressing Degraded=False Suspended"},
+		"suspended, too late": {spec: suspended, attempts: []egov1.Attempt{ended1(egov1.Succeeded)}, want: egov1.Succeeded, conditions: "Progressing=False Degraded=False Complete"},
+		"resumed":             {spec: again, attempts: []egov1.Attempt{{Prosta: egov1.Suspended, PodUID: "p1"}}, pod: edits(), want: egov1.Pending, conditions: "Progressing Degraded=False"},
+		"failed, cancelled":   {spec: egov1.ActivitySpec{Retries: 1, Cancel: true}, attempts: []egov1.Attempt{ended1(egov1.Failed)}, want: egov1.Failed, conditions: "Progressing=False Degraded=False Failed"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			a := having(c.spec, c.attempts...)

@@ -5,9 +5,12 @@ import (
 	"fmt"
 	"math/rand/v2"
 	"testing"
+	"time"
 
 	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
+	commonv1 "github.com/mainstay-operator/mainstay-operator/api/common/v1"
 	egov1 "github.com/mainstay-operator/mainstay-operator/api/ego/v1"
 )
 
@@ -68,6 +71,9 @@ func TestStorm(t *testing.T) {
 			chance := rand.New(rand.NewPCG(seed, 0))
 			w := newWorld(t, 1, 2, forever, 0)
 			spec := egov1.ActivitySpec{Retries: 3}
+			if seed%2 == 1 {
+				spec.RetryPolicy, spec.StartDeadline = &egov1.RetryPolicy{}, &metav1.Duration{Duration: time.Minute}
+			}
 			w.submit(spec)
 			leaders := []*leader{w.leader(), w.leader()}
 			for range 150 {
@@ -86,6 +92,10 @@ func TestStorm(t *testing.T) {
 				case dice < 95:
 					leaders[one].die()
 					leaders[one] = w.leader()
+				case dice < 97: // the leaders' clocks stand until they are followed
+					w.now = w.now.Add(time.Duration(chance.IntN(30)) * time.Second)
+				case dice < 98:
+					suspend(w, chance.IntN(2) == 0)
 				default:
 					w.weather(chance, spec)
 				}
@@ -130,6 +140,13 @@ func (w *world) settled() {
 	w.t.Helper()
 	if a := w.activity(); a != nil && !a.Status.Prosta.Finished() {
 		w.t.Errorf("not finished: %+v", a.Status)
+	}
+	if a := w.activity(); a != nil {
+		for _, attempt := range a.Status.Attempts {
+			if attempt.Reason == commonv1.ReasonStartDeadline && w.ran[attempt.PodUID] {
+				w.t.Errorf("attempt %d ran though it was too late: %+v", attempt.Number, a.Status)
+			}
+		}
 	}
 	for _, p := range w.pods() {
 		if held(&p) || gated(&p) || p.Status.Phase == corev1.PodRunning {

@@ -55,6 +55,8 @@ type world struct {
 	// exit code of each attempt, the last one for all that follow.
 	exits []int32
 	now   time.Time
+	// stuck is true while the kubelet binds pods but starts none.
+	stuck bool
 
 	uids    int
 	started map[string]types.UID // pod name → the one UID that ever lost its gate
@@ -89,7 +91,7 @@ func (w *world) submit(spec egov1.ActivitySpec) {
 	w.t.Helper()
 	spec.Command = "true"
 	w.must(w.server.Create(context.Background(), &egov1.Activity{
-		ObjectMeta: metav1.ObjectMeta{Namespace: key.Namespace, Name: key.Name, Generation: 1}, Spec: spec,
+		ObjectMeta: metav1.ObjectMeta{Namespace: key.Namespace, Name: key.Name, Generation: 1, CreationTimestamp: metav1.NewTime(w.now)}, Spec: spec,
 	}))
 }
 
@@ -126,8 +128,24 @@ func (w *world) promise() {
 		if one, known := w.started[p.Name]; known && one != p.UID {
 			w.t.Errorf("attempt %s was started twice: pods %s and %s", p.Name, one, p.UID)
 		}
+		if w.started[p.Name] == "" {
+			w.timely(a, p)
+		}
 		w.started[p.Name] = p.UID
 		w.alone(p, pods)
+	}
+}
+
+// timely: it did not begin before the attempt before it was over for long enough.
+func (w *world) timely(a *egov1.Activity, p *corev1.Pod) {
+	w.t.Helper()
+	if a == nil {
+		return
+	}
+	for i := range a.Status.Attempts {
+		if i > 0 && a.Status.Attempts[i].PodUID == p.UID && w.now.Before(due(a, &a.Status.Attempts[i-1])) {
+			w.t.Errorf("attempt %d began at %s, due %s", i+1, w.now, due(a, &a.Status.Attempts[i-1]))
+		}
 	}
 }
 
@@ -161,6 +179,9 @@ func (w *world) kubelet() {
 		case p.Spec.NodeName == "":
 			p.Spec.NodeName = "node-1"
 			w.must(w.server.Update(context.Background(), &p))
+		case containerStatus(&p).State.Running == nil && !p.DeletionTimestamp.IsZero(): // it is not started any more
+			w.report(&p, corev1.PodFailed, corev1.ContainerState{Terminated: &corev1.ContainerStateTerminated{ExitCode: 137, Reason: unlocated}})
+		case containerStatus(&p).State.Running == nil && w.stuck:
 		case containerStatus(&p).State.Running == nil:
 			w.ran[p.UID] = true
 			w.report(&p, corev1.PodRunning, corev1.ContainerState{Running: &corev1.ContainerStateRunning{StartedAt: epoch}})
@@ -187,7 +208,7 @@ func (w *world) end(p *corev1.Pod) {
 		phase = corev1.PodFailed
 	}
 	w.report(p, phase, corev1.ContainerState{Terminated: &corev1.ContainerStateTerminated{
-		ExitCode: code, StartedAt: epoch, FinishedAt: metav1.NewTime(epoch.Add(time.Minute)),
+		ExitCode: code, StartedAt: epoch, FinishedAt: metav1.NewTime(w.now),
 	}})
 }
 

@@ -14,6 +14,7 @@ import (
 	commonv1 "github.com/mainstay-operator/mainstay-operator/api/common/v1"
 	egov1 "github.com/mainstay-operator/mainstay-operator/api/ego/v1"
 	"github.com/mainstay-operator/mainstay-operator/test/factory"
+	"github.com/mainstay-operator/mainstay-operator/test/fault"
 )
 
 // fullActivity sets every optional field but cancel.
@@ -22,6 +23,9 @@ func fullActivity() *egov1.Activity {
 		s.Args, s.Image, s.Host = []string{"-n", "$HOME"}, "example.org/tools:1", "node-1.example.org"
 		s.ExecUser, s.ExecCwd, s.Envs = "1000:2000", "/srv", []string{"A=b=c", "_x.y-z="}
 		s.Timeout, s.Output = &metav1.Duration{Duration: 90 * time.Minute}, &egov1.Output{TailBytes: ptr.To[int32](0)}
+		s.StartDeadline = &metav1.Duration{Duration: time.Hour}
+		s.RetryPolicy = &egov1.RetryPolicy{On: []egov1.RetryCause{egov1.RetryFailed, egov1.RetryTimedOut}, Backoff: &metav1.Duration{Duration: time.Minute},
+			ExitCodes: &egov1.ExitCodes{FailOn: []int32{64}}}
 		s.TTLSecondsAfterFinished = ptr.To[int32](60)
 		s.Security, s.PodOptions = commonv1.SecurityRestricted, fullPodOptions()
 	}).Build()
@@ -42,6 +46,30 @@ func envs(list ...string) client.Object {
 
 func lasting(timeout time.Duration) client.Object {
 	return activity(func(s *egov1.ActivitySpec) { s.Timeout = &metav1.Duration{Duration: timeout} })
+}
+
+// retrying is an Activity with a retry and a timeout, and that policy.
+func retrying(policy egov1.RetryPolicy, change ...func(*egov1.ActivitySpec)) client.Object {
+	made := factory.Activity("a", "true").Retries(1).With(func(s *egov1.ActivitySpec) {
+		s.Timeout, s.RetryPolicy = &metav1.Duration{Duration: time.Second}, &policy
+	})
+	for _, c := range change {
+		made.With(c)
+	}
+	return made.Build()
+}
+
+func starting(within time.Duration) client.Object {
+	return activity(func(s *egov1.ActivitySpec) { s.StartDeadline = &metav1.Duration{Duration: within} })
+}
+
+// codes are that many exit codes, from 1.
+func codes(many int32) []int32 {
+	list := make([]int32, many)
+	for i := range list {
+		list[i] = int32(i) + 1
+	}
+	return list
 }
 
 // numbered gives NAME=value of that many different names, as long as an item may be.
@@ -92,6 +120,24 @@ var _ = Describe("Activity", func() {
 		Entry("a negative timeout", lasting(-time.Second), "spec.timeout"),
 		Entry("retries below 0", factory.Activity("a", "true").Retries(-1).Build(), "spec.retries"),
 		Entry("retries above 10", factory.Activity("a", "true").Retries(11).Build(), "spec.retries"),
+		Entry("startDeadline of 0", starting(0), "startDeadline"),
+		Entry("startDeadline above a year", starting(8760*time.Hour+time.Second), "startDeadline"),
+		Entry("a negative startDeadline", starting(-time.Second), "spec.startDeadline"),
+		Entry("retryPolicy without retries", retrying(egov1.RetryPolicy{}, func(s *egov1.ActivitySpec) { s.Retries = 0 }), "retryPolicy"),
+		Entry("backoff above 10 minutes", retrying(egov1.RetryPolicy{Backoff: &metav1.Duration{Duration: 10*time.Minute + time.Second}}), "retryPolicy.backoff"),
+		Entry("a negative backoff", retrying(egov1.RetryPolicy{Backoff: &metav1.Duration{Duration: -time.Second}}), "spec.retryPolicy.backoff"),
+		Entry("a retry when lost", retrying(egov1.RetryPolicy{On: []egov1.RetryCause{egov1.RetryCause(egov1.Lost)}}), "spec.retryPolicy.on[0]"),
+		Entry("a retry on the same twice", retrying(egov1.RetryPolicy{On: []egov1.RetryCause{egov1.RetryFailed, egov1.RetryFailed}}), "spec.retryPolicy.on[1]"),
+		Entry("a retry when timed out without a timeout", retrying(egov1.RetryPolicy{On: []egov1.RetryCause{egov1.RetryTimedOut}},
+			func(s *egov1.ActivitySpec) { s.Timeout = nil }), "retryPolicy.on"),
+		Entry("exitCodes of what is not Failed", retrying(egov1.RetryPolicy{On: []egov1.RetryCause{egov1.RetryTimedOut},
+			ExitCodes: &egov1.ExitCodes{FailOn: []int32{1}}}), "retryPolicy.exitCodes"),
+		Entry("exitCodes both ways", retrying(egov1.RetryPolicy{ExitCodes: &egov1.ExitCodes{RetryOn: []int32{1}, FailOn: []int32{2}}}), "retryPolicy.exitCodes"),
+		Entry("exitCodes of neither way", retrying(egov1.RetryPolicy{ExitCodes: &egov1.ExitCodes{}}), "retryPolicy.exitCodes"),
+		Entry("exit code 0", retrying(egov1.RetryPolicy{ExitCodes: &egov1.ExitCodes{RetryOn: []int32{0}}}), "spec.retryPolicy.exitCodes.retryOn[0]"),
+		Entry("exit code 256", retrying(egov1.RetryPolicy{ExitCodes: &egov1.ExitCodes{FailOn: []int32{256}}}), "spec.retryPolicy.exitCodes.failOn[0]"),
+		Entry("an exit code twice", retrying(egov1.RetryPolicy{ExitCodes: &egov1.ExitCodes{FailOn: []int32{1, 1}}}), "spec.retryPolicy.exitCodes.failOn[1]"),
+		Entry("too many exit codes", retrying(egov1.RetryPolicy{ExitCodes: &egov1.ExitCodes{FailOn: codes(65)}}), "spec.retryPolicy.exitCodes.failOn"),
 		Entry("a negative ttl", activity(func(s *egov1.ActivitySpec) { s.TTLSecondsAfterFinished = ptr.To[int32](-1) }), "spec.ttlSecondsAfterFinished"),
 		Entry("a negative tail", activity(func(s *egov1.ActivitySpec) { s.Output = &egov1.Output{TailBytes: ptr.To[int32](-1)} }), "spec.output.tailBytes"),
 		Entry("a tail above 32768", activity(func(s *egov1.ActivitySpec) { s.Output = &egov1.Output{TailBytes: ptr.To[int32](32769)} }), "spec.output.tailBytes"),
@@ -118,6 +164,13 @@ var _ = Describe("Activity", func() {
 		Entry("timeout 1s", lasting(time.Second)),
 		Entry("timeout of a year", lasting(8760*time.Hour)),
 		Entry("10 retries", factory.Activity("a", "true").Retries(10).Build()),
+		Entry("startDeadline 1s", starting(time.Second)),
+		Entry("startDeadline of a year", starting(8760*time.Hour)),
+		Entry("an empty retryPolicy", retrying(egov1.RetryPolicy{})),
+		Entry("backoff 0", retrying(egov1.RetryPolicy{Backoff: &metav1.Duration{}})),
+		Entry("backoff of 10 minutes", retrying(egov1.RetryPolicy{Backoff: &metav1.Duration{Duration: 10 * time.Minute}})),
+		Entry("64 exit codes, 255 among them", retrying(egov1.RetryPolicy{ExitCodes: &egov1.ExitCodes{RetryOn: append(codes(63), 255)}})),
+		Entry("suspended from the start", activity(func(s *egov1.ActivitySpec) { s.Suspend = true })),
 		Entry("ttl 0", activity(func(s *egov1.ActivitySpec) { s.TTLSecondsAfterFinished = ptr.To[int32](0) })),
 		Entry("a tail of 32768", activity(func(s *egov1.ActivitySpec) { s.Output = &egov1.Output{TailBytes: ptr.To[int32](32768)} })),
 		Entry("cancelled from the start", activity(func(s *egov1.ActivitySpec) { s.Cancel = true })),
@@ -137,6 +190,8 @@ var _ = Describe("Activity", func() {
 		Entry("envs", "envs", func(s *egov1.ActivitySpec) { s.Envs = append(s.Envs, "B=1") }),
 		Entry("timeout", "timeout", func(s *egov1.ActivitySpec) { s.Timeout.Duration = time.Hour }),
 		Entry("retries", "retries", func(s *egov1.ActivitySpec) { s.Retries = 9 }),
+		Entry("startDeadline", "startDeadline", func(s *egov1.ActivitySpec) { s.StartDeadline = nil }),
+		Entry("retryPolicy", "retryPolicy", func(s *egov1.ActivitySpec) { s.RetryPolicy.ExitCodes.FailOn = []int32{65} }),
 		Entry("output", "output", func(s *egov1.ActivitySpec) { s.Output = nil }),
 		Entry("security", "security", func(s *egov1.ActivitySpec) { s.Security = commonv1.SecurityBaseline }),
 		Entry("imagePullPolicy", "imagePullPolicy", func(s *egov1.ActivitySpec) { s.ImagePullPolicy = "" }),
@@ -151,7 +206,11 @@ var _ = Describe("Activity", func() {
 		Entry("priorityClassName", "priorityClassName", func(s *egov1.ActivitySpec) { s.PriorityClassName = "high" }),
 	)
 
-	It("may be cancelled, not taken back, and given another ttl", func() {
+	It("may be suspended and resumed, cancelled, not taken back, and given another ttl", func() {
+		acceptUpdate(fullActivity(), func(o client.Object) { o.(*egov1.Activity).Spec.Suspend = true })
+		suspended := fullActivity()
+		suspended.Spec.Suspend = true
+		acceptUpdate(suspended, func(o client.Object) { o.(*egov1.Activity).Spec.Suspend = false })
 		acceptUpdate(fullActivity(), func(o client.Object) { o.(*egov1.Activity).Spec.Cancel = true })
 		acceptUpdate(fullActivity(), func(o client.Object) { o.(*egov1.Activity).Spec.TTLSecondsAfterFinished = nil })
 		cancelled := fullActivity()
@@ -159,10 +218,47 @@ var _ = Describe("Activity", func() {
 		rejectUpdate(cancelled, func(o client.Object) { o.(*egov1.Activity).Spec.Cancel = false }, "cancel")
 	})
 
+	It("makes no pod while it is suspended, and one when it is resumed", func(ctx SpecContext) {
+		namespace := newNamespace(ctx)
+		o := operate(namespace)
+		a := factory.Activity("a", "true").In(namespace).With(func(s *egov1.ActivitySpec) { s.Suspend = true }).Build()
+		Expect(admin.Create(ctx, a)).To(Succeed())
+		Eventually(stands).WithArguments(ctx, a, commonv1.ConditionSuspended, metav1.ConditionTrue).Should(Succeed())
+		Expect(admin.Get(ctx, client.ObjectKeyFromObject(a), a)).To(Succeed())
+		Expect(a.Status.Prosta).To(Equal(egov1.Suspended))
+		calm(o)
+		Expect(o.Calls(ofPods)).To(BeEmpty())
+
+		update(ctx, a, func(o client.Object) { o.(*egov1.Activity).Spec.Suspend = false })
+		Eventually(o.Calls).WithArguments(ofPods).Should(ContainElement(HaveField("Verb", "create")))
+		Eventually(stands).WithArguments(ctx, a, commonv1.ConditionSuspended, metav1.ConditionFalse, commonv1.ReasonNotSuspended).Should(Succeed())
+	})
+
+	It("fails when it has not started in time, suspended or not, and never makes a pod", func(ctx SpecContext) {
+		namespace := newNamespace(ctx)
+		o := operate(namespace)
+		a := factory.Activity("a", "true").In(namespace).Retries(1).With(func(s *egov1.ActivitySpec) {
+			s.Suspend, s.StartDeadline = true, &metav1.Duration{Duration: 2 * time.Second}
+		}).Build()
+		Expect(admin.Create(ctx, a)).To(Succeed())
+		Eventually(stands).WithArguments(ctx, a, commonv1.ConditionFailed, metav1.ConditionTrue, commonv1.ReasonStartDeadline).Should(Succeed())
+		Expect(admin.Get(ctx, client.ObjectKeyFromObject(a), a)).To(Succeed())
+		Expect(a.Status.Attempts).To(HaveLen(1))
+		update(ctx, a, func(o client.Object) { o.(*egov1.Activity).Spec.Suspend = false })
+		calm(o)
+		Expect(o.Calls(func(c fault.Call) bool { return ofPods(c) && c.Writes() })).To(BeEmpty())
+	})
+
 	It("defaults what is not said", func() {
 		obj := created(factory.Activity("a", "true").Build()).(*egov1.Activity)
 		Expect(obj.Spec.Security).To(Equal(commonv1.SecurityRestricted))
 		Expect(obj.Spec.Retries).To(BeZero())
 		Expect(obj.Spec.Output).To(BeNil())
+		Expect(obj.Spec.RetryPolicy).To(BeNil())
+		obj = created(retrying(egov1.RetryPolicy{})).(*egov1.Activity)
+		Expect(obj.Spec.RetryPolicy.Backoff.Duration).To(Equal(10 * time.Second))
 	})
 })
+
+// ofPods are the calls that concern pods.
+func ofPods(c fault.Call) bool { return c.Resource == "pods" && work(c) }

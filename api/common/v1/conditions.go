@@ -24,6 +24,8 @@ const (
 	ConditionComplete = "Complete"
 	// ConditionFailed is True when the command has failed for good.
 	ConditionFailed = "Failed"
+	// ConditionSuspended is True while spec.suspend holds back what has not started.
+	ConditionSuspended = "Suspended"
 	// ConditionHostResolved is False while the scheduler finds no place on the node
 	// that spec.host names, be it unknown or full; the message is the scheduler's.
 	ConditionHostResolved = "HostResolved"
@@ -108,6 +110,15 @@ const (
 	ReasonStartedTwice = "StartedTwice"
 	// ReasonNotStarted : the command could not be started.
 	ReasonNotStarted = "NotStarted"
+	// ReasonStartDeadline : the command had not started when startDeadline passed.
+	ReasonStartDeadline = "StartDeadlineExceeded"
+	// ReasonSuspended : spec.suspend is true.
+	ReasonSuspended = "SpecSuspended"
+	// ReasonNotSuspended : spec.suspend is false.
+	ReasonNotSuspended = "NotSuspended"
+	// ReasonAlreadyStarted : spec.suspend is true, but came after the start; it
+	// holds back a next attempt only.
+	ReasonAlreadyStarted = "AlreadyStarted"
 	// ReasonScheduled : the pod has a node.
 	ReasonScheduled = "Scheduled"
 	// ReasonUnschedulable : the scheduler finds no node for the pod.

@@ -2,20 +2,22 @@ package v1
 
 import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/types"
 
 	commonv1 "github.com/mainstay-operator/mainstay-operator/api/common/v1"
 )
 
 // ActivitySpec says what is run, once. It is the record of one run, so it cannot
-// be changed but for cancel and ttlSecondsAfterFinished.
+// be changed but for suspend, cancel and ttlSecondsAfterFinished.
 //
 // +kubebuilder:validation:XValidation:rule="self.security != 'Restricted' || !has(self.execuser) || !self.execuser.matches('^(root|0)(:|$)')",message="execuser root needs security: Baseline"
 // +kubebuilder:validation:XValidation:rule="!has(oldSelf.cancel) || !oldSelf.cancel || (has(self.cancel) && self.cancel)",message="cancel cannot be taken back"
-// +kubebuilder:validation:XValidation:rule="self.command == oldSelf.command && has(self.args) == has(oldSelf.args) && (!has(self.args) || self.args == oldSelf.args) && has(self.envs) == has(oldSelf.envs) && (!has(self.envs) || self.envs == oldSelf.envs) && has(self.image) == has(oldSelf.image) && (!has(self.image) || self.image == oldSelf.image) && has(self.output) == has(oldSelf.output) && (!has(self.output) || self.output == oldSelf.output)",message="only cancel and ttlSecondsAfterFinished can be changed, not command, args, envs, image or output: an Activity is the record of one run; make a new one"
-// +kubebuilder:validation:XValidation:rule="self.retries == oldSelf.retries && self.security == oldSelf.security && has(self.host) == has(oldSelf.host) && (!has(self.host) || self.host == oldSelf.host) && has(self.execuser) == has(oldSelf.execuser) && (!has(self.execuser) || self.execuser == oldSelf.execuser) && has(self.execcwd) == has(oldSelf.execcwd) && (!has(self.execcwd) || self.execcwd == oldSelf.execcwd) && has(self.timeout) == has(oldSelf.timeout) && (!has(self.timeout) || self.timeout == oldSelf.timeout)",message="only cancel and ttlSecondsAfterFinished can be changed, not host, execuser, execcwd, timeout, retries or security: an Activity is the record of one run; make a new one"
-// +kubebuilder:validation:XValidation:rule="has(self.imagePullPolicy) == has(oldSelf.imagePullPolicy) && (!has(self.imagePullPolicy) || self.imagePullPolicy == oldSelf.imagePullPolicy) && has(self.imagePullSecrets) == has(oldSelf.imagePullSecrets) && (!has(self.imagePullSecrets) || self.imagePullSecrets == oldSelf.imagePullSecrets) && has(self.podLabels) == has(oldSelf.podLabels) && (!has(self.podLabels) || self.podLabels == oldSelf.podLabels) && has(self.podAnnotations) == has(oldSelf.podAnnotations) && (!has(self.podAnnotations) || self.podAnnotations == oldSelf.podAnnotations) && has(self.terminationGracePeriodSeconds) == has(oldSelf.terminationGracePeriodSeconds) && (!has(self.terminationGracePeriodSeconds) || self.terminationGracePeriodSeconds == oldSelf.terminationGracePeriodSeconds)",message="only cancel and ttlSecondsAfterFinished can be changed, not imagePullPolicy, imagePullSecrets, podLabels, podAnnotations or terminationGracePeriodSeconds: an Activity is the record of one run; make a new one"
-// +kubebuilder:validation:XValidation:rule="has(self.nodeSelector) == has(oldSelf.nodeSelector) && (!has(self.nodeSelector) || self.nodeSelector == oldSelf.nodeSelector) && has(self.tolerations) == has(oldSelf.tolerations) && (!has(self.tolerations) || self.tolerations == oldSelf.tolerations) && has(self.affinity) == has(oldSelf.affinity) && (!has(self.affinity) || self.affinity == oldSelf.affinity) && has(self.topologySpreadConstraints) == has(oldSelf.topologySpreadConstraints) && (!has(self.topologySpreadConstraints) || self.topologySpreadConstraints == oldSelf.topologySpreadConstraints) && has(self.priorityClassName) == has(oldSelf.priorityClassName) && (!has(self.priorityClassName) || self.priorityClassName == oldSelf.priorityClassName)",message="only cancel and ttlSecondsAfterFinished can be changed, not nodeSelector, tolerations, affinity, topologySpreadConstraints or priorityClassName: an Activity is the record of one run; make a new one"
+// +kubebuilder:validation:XValidation:rule="self.command == oldSelf.command && has(self.args) == has(oldSelf.args) && (!has(self.args) || self.args == oldSelf.args) && has(self.envs) == has(oldSelf.envs) && (!has(self.envs) || self.envs == oldSelf.envs) && has(self.image) == has(oldSelf.image) && (!has(self.image) || self.image == oldSelf.image) && has(self.output) == has(oldSelf.output) && (!has(self.output) || self.output == oldSelf.output)",message="only suspend, cancel and ttlSecondsAfterFinished can be changed, not command, args, envs, image or output: an Activity is the record of one run; make a new one"
+// +kubebuilder:validation:XValidation:rule="self.retries == oldSelf.retries && self.security == oldSelf.security && has(self.host) == has(oldSelf.host) && (!has(self.host) || self.host == oldSelf.host) && has(self.execuser) == has(oldSelf.execuser) && (!has(self.execuser) || self.execuser == oldSelf.execuser) && has(self.execcwd) == has(oldSelf.execcwd) && (!has(self.execcwd) || self.execcwd == oldSelf.execcwd) && has(self.timeout) == has(oldSelf.timeout) && (!has(self.timeout) || self.timeout == oldSelf.timeout)",message="only suspend, cancel and ttlSecondsAfterFinished can be changed, not host, execuser, execcwd, timeout, retries or security: an Activity is the record of one run; make a new one"
+// +kubebuilder:validation:XValidation:rule="has(self.imagePullPolicy) == has(oldSelf.imagePullPolicy) && (!has(self.imagePullPolicy) || self.imagePullPolicy == oldSelf.imagePullPolicy) && has(self.imagePullSecrets) == has(oldSelf.imagePullSecrets) && (!has(self.imagePullSecrets) || self.imagePullSecrets == oldSelf.imagePullSecrets) && has(self.podLabels) == has(oldSelf.podLabels) && (!has(self.podLabels) || self.podLabels == oldSelf.podLabels) && has(self.podAnnotations) == has(oldSelf.podAnnotations) && (!has(self.podAnnotations) || self.podAnnotations == oldSelf.podAnnotations) && has(self.terminationGracePeriodSeconds) == has(oldSelf.terminationGracePeriodSeconds) && (!has(self.terminationGracePeriodSeconds) || self.terminationGracePeriodSeconds == oldSelf.terminationGracePeriodSeconds)",message="only suspend, cancel and ttlSecondsAfterFinished can be changed, not imagePullPolicy, imagePullSecrets, podLabels, podAnnotations or terminationGracePeriodSeconds: an Activity is the record of one run; make a new one"
+// +kubebuilder:validation:XValidation:rule="has(self.nodeSelector) == has(oldSelf.nodeSelector) && (!has(self.nodeSelector) || self.nodeSelector == oldSelf.nodeSelector) && has(self.tolerations) == has(oldSelf.tolerations) && (!has(self.tolerations) || self.tolerations == oldSelf.tolerations) && has(self.affinity) == has(oldSelf.affinity) && (!has(self.affinity) || self.affinity == oldSelf.affinity) && has(self.topologySpreadConstraints) == has(oldSelf.topologySpreadConstraints) && (!has(self.topologySpreadConstraints) || self.topologySpreadConstraints == oldSelf.topologySpreadConstraints) && has(self.priorityClassName) == has(oldSelf.priorityClassName) && (!has(self.priorityClassName) || self.priorityClassName == oldSelf.priorityClassName)",message="only suspend, cancel and ttlSecondsAfterFinished can be changed, not nodeSelector, tolerations, affinity, topologySpreadConstraints or priorityClassName: an Activity is the record of one run; make a new one"
+// +kubebuilder:validation:XValidation:rule="has(self.startDeadline) == has(oldSelf.startDeadline) && (!has(self.startDeadline) || self.startDeadline == oldSelf.startDeadline) && has(self.retryPolicy) == has(oldSelf.retryPolicy) && (!has(self.retryPolicy) || self.retryPolicy == oldSelf.retryPolicy)",message="only suspend, cancel and ttlSecondsAfterFinished can be changed, not startDeadline or retryPolicy: an Activity is the record of one run; make a new one"
+// +kubebuilder:validation:XValidation:rule="!has(self.retryPolicy) || self.retries > 0",message="retryPolicy needs retries above 0"
+// +kubebuilder:validation:XValidation:rule="!has(self.retryPolicy) || !has(self.retryPolicy.on) || !('TimedOut' in self.retryPolicy.on) || has(self.timeout)",message="retryPolicy.on TimedOut needs a timeout"
 type ActivitySpec struct {
 	// command is a shell line, run by the image's /bin/sh. With args it is the
 	// program alone, found through PATH, and no shell reads it.
@@ -94,14 +96,39 @@ type ActivitySpec struct {
 	// +operator-sdk:csv:customresourcedefinitions:type=spec,xDescriptors={"urn:alm:descriptor:com.tectonic.ui:text"}
 	Timeout *metav1.Duration `json:"timeout,omitempty"`
 
+	// startDeadline is how long after the creation of the object the command may
+	// start, in hours, minutes and seconds; from 1s to 8760h. It counts on while
+	// the run is suspended. Once it has passed, a command that never started does
+	// not start any more, and is Failed. Default: none.
+	// +optional
+	// +kubebuilder:validation:Type=string
+	// +kubebuilder:validation:MaxLength=32
+	// +kubebuilder:validation:Pattern=`^([0-9]{1,9}[hms])+$`
+	// +kubebuilder:validation:XValidation:rule="duration(self) >= duration('1s') && duration(self) <= duration('8760h')",message="startDeadline must be from 1s to 8760h"
+	// +operator-sdk:csv:customresourcedefinitions:type=spec,displayName="Start Deadline",xDescriptors={"urn:alm:descriptor:com.tectonic.ui:text"}
+	StartDeadline *metav1.Duration `json:"startDeadline,omitempty"`
+
 	// retries is how often a failed attempt is followed by another. An attempt
-	// that timed out, was cancelled or was lost is not. Default 0.
+	// that was cancelled or lost is not, and one that timed out only if
+	// retryPolicy says so. Default 0.
 	// +optional
 	// +kubebuilder:default=0
 	// +kubebuilder:validation:Minimum=0
 	// +kubebuilder:validation:Maximum=10
 	// +operator-sdk:csv:customresourcedefinitions:type=spec,xDescriptors={"urn:alm:descriptor:com.tectonic.ui:number"}
 	Retries int32 `json:"retries"`
+
+	// retryPolicy says which attempts are followed by another, and when. Default:
+	// every failed one, at once.
+	// +optional
+	// +operator-sdk:csv:customresourcedefinitions:type=spec,displayName="Retry Policy",xDescriptors={"urn:alm:descriptor:com.tectonic.ui:advanced"}
+	RetryPolicy *RetryPolicy `json:"retryPolicy,omitempty"`
+
+	// suspend holds back what has not started, the first attempt or the next one.
+	// An attempt that has started goes on. It can be taken back.
+	// +optional
+	// +operator-sdk:csv:customresourcedefinitions:type=spec,xDescriptors={"urn:alm:descriptor:com.tectonic.ui:booleanSwitch"}
+	Suspend bool `json:"suspend,omitempty"`
 
 	// cancel ends the run: the command gets SIGTERM, and SIGKILL after
 	// terminationGracePeriodSeconds. It cannot be taken back.
@@ -144,136 +171,63 @@ type Output struct {
 	TailBytes *int32 `json:"tailBytes,omitempty"`
 }
 
-// ProcessState is the state of the command.
-// +kubebuilder:validation:Enum=Pending;Starting;Running;Retrying;Succeeded;Failed;TimedOut;Cancelled;Lost
-type ProcessState string
+// RetryPolicy says which attempts are followed by another, and when.
+// +kubebuilder:validation:XValidation:rule="!has(self.exitCodes) || !has(self.on) || 'Failed' in self.on",message="retryPolicy.exitCodes are those of Failed attempts: retryPolicy.on must have Failed"
+type RetryPolicy struct {
+	// on names the ends of an attempt that another may follow. Default: Failed.
+	// +optional
+	// +listType=set
+	// +kubebuilder:validation:MinItems=1
+	// +kubebuilder:validation:MaxItems=2
+	On []RetryCause `json:"on,omitempty"`
+
+	// backoff is how long after the end of the first attempt the second begins, from
+	// 0s to 10m. It doubles with each further one, up to 10m. Default 10s.
+	// +optional
+	// +kubebuilder:default="10s"
+	// +kubebuilder:validation:Type=string
+	// +kubebuilder:validation:MaxLength=32
+	// +kubebuilder:validation:Pattern=`^([0-9]{1,9}[hms])+$`
+	// +kubebuilder:validation:XValidation:rule="duration(self) <= duration('10m')",message="retryPolicy.backoff must be from 0s to 10m"
+	Backoff *metav1.Duration `json:"backoff,omitempty"`
+
+	// exitCodes of Failed attempts that another may follow. An attempt whose command
+	// did not run has none, and is not judged by them. Default: all.
+	// +optional
+	ExitCodes *ExitCodes `json:"exitCodes,omitempty"`
+}
+
+// RetryCause is an end of an attempt that another may follow, in the words of ProcessState.
+// +kubebuilder:validation:Enum=Failed;TimedOut
+type RetryCause string
 
 const (
-	// Pending : the pod waits for a node.
-	Pending ProcessState = "Pending"
-	// Starting : the pod has a node; the command does not run yet.
-	Starting ProcessState = "Starting"
-	// Running : the command runs.
-	Running ProcessState = "Running"
-	// Retrying : an attempt failed and the next one does not run yet.
-	Retrying ProcessState = "Retrying"
-	// Succeeded : the command ended with exit code 0.
-	Succeeded ProcessState = "Succeeded"
-	// Failed : the command ended otherwise, or could not be started, and no retry is left.
-	Failed ProcessState = "Failed"
-	// TimedOut : the command did not end within spec.timeout and was stopped.
-	TimedOut ProcessState = "TimedOut"
-	// Cancelled : spec.cancel ended the command, or came before it started.
-	Cancelled ProcessState = "Cancelled"
-	// Lost : the pod is gone, or its node is; how the command ended is unknown.
-	// It may have run, so it is not run again.
-	Lost ProcessState = "Lost"
+	// RetryFailed : a failed attempt may be followed by another.
+	RetryFailed = RetryCause(Failed)
+	// RetryTimedOut : one that timed out may.
+	RetryTimedOut = RetryCause(TimedOut)
 )
 
-// Finished is true when nothing of the Activity will run any more.
-func (p ProcessState) Finished() bool {
-	switch p {
-	case Succeeded, Failed, TimedOut, Cancelled, Lost:
-		return true
-	case Pending, Starting, Running, Retrying:
-	}
-	return false
-}
-
-// Result is how a run of the command went, as far as it is known.
-type Result struct {
-	// exitCode of the command.
+// ExitCodes are a choice of them.
+// +kubebuilder:validation:XValidation:rule="has(self.retryOn) != has(self.failOn)",message="retryPolicy.exitCodes: give either retryOn or failOn"
+type ExitCodes struct {
+	// retryOn these and no others.
 	// +optional
-	// +operator-sdk:csv:customresourcedefinitions:type=status,displayName="Exit Code"
-	ExitCode *int32 `json:"exitCode,omitempty"`
+	// +listType=set
+	// +kubebuilder:validation:MinItems=1
+	// +kubebuilder:validation:MaxItems=64
+	// +kubebuilder:validation:items:Minimum=1
+	// +kubebuilder:validation:items:Maximum=255
+	RetryOn []int32 `json:"retryOn,omitempty"`
 
-	// signal that ended the command: the runtime's word, else exitCode - 128 as shells count.
+	// failOn these, and retry on all others.
 	// +optional
-	Signal *int32 `json:"signal,omitempty"`
-
-	// reason is one word for why it stands as it does, as OOMKilled or DeadlineExceeded.
-	// +optional
-	// +operator-sdk:csv:customresourcedefinitions:type=status,xDescriptors={"urn:alm:descriptor:com.tectonic.ui:text"}
-	Reason string `json:"reason,omitempty"`
-
-	// message explains the reason.
-	// +optional
-	Message string `json:"message,omitempty"`
-
-	// nodeName of the node that the command runs or ran on.
-	// +optional
-	// +operator-sdk:csv:customresourcedefinitions:type=status,displayName="Node",xDescriptors={"urn:alm:descriptor:com.tectonic.ui:text"}
-	NodeName string `json:"nodeName,omitempty"`
-
-	// startTime of the command.
-	// +optional
-	StartTime *metav1.Time `json:"startTime,omitempty"`
-
-	// finishTime of the command; where that is unknown, when its end was noted.
-	// +optional
-	FinishTime *metav1.Time `json:"finishTime,omitempty"`
-}
-
-// Attempt is one pod that runs the command, at most once.
-type Attempt struct {
-	// number of the attempt, from 1.
-	Number int32 `json:"number"`
-
-	// podName is written down before the pod is made.
-	PodName string `json:"podName"`
-
-	// podUID is written down before the pod may start. It is never changed: no
-	// other pod runs this attempt.
-	// +optional
-	PodUID types.UID `json:"podUID,omitempty"`
-
-	// prosta is the state of this attempt's command.
-	Prosta ProcessState `json:"prosta"`
-
-	Result `json:",inline"`
-}
-
-// ActivityStatus says what was observed.
-type ActivityStatus struct {
-	// observedGeneration is the generation of this object that the status speaks of.
-	// +optional
-	ObservedGeneration int64 `json:"observedGeneration,omitempty"`
-
-	// prosta is the process state: that of the whole run.
-	// +optional
-	// +operator-sdk:csv:customresourcedefinitions:type=status,displayName="Process State",xDescriptors={"urn:alm:descriptor:com.tectonic.ui:text"}
-	Prosta ProcessState `json:"prosta,omitempty"`
-
-	// The result of the last attempt; startTime is that of the first.
-	Result `json:",inline"`
-
-	// duration from startTime to finishTime, retries included, in whole seconds.
-	// +optional
-	// +operator-sdk:csv:customresourcedefinitions:type=status,xDescriptors={"urn:alm:descriptor:com.tectonic.ui:text"}
-	Duration *metav1.Duration `json:"duration,omitempty"`
-
-	// image that the command is run in.
-	// +optional
-	Image string `json:"image,omitempty"`
-
-	// outputTail is the end of what the last attempt printed.
-	// +optional
-	// +operator-sdk:csv:customresourcedefinitions:type=status,displayName="End of the Output",xDescriptors={"urn:alm:descriptor:com.tectonic.ui:text"}
-	OutputTail string `json:"outputTail,omitempty"`
-
-	// attempts in their order, the last one last.
-	// +optional
-	// +listType=map
-	// +listMapKey=number
-	// +kubebuilder:validation:MaxItems=11
-	Attempts []Attempt `json:"attempts"`
-
-	// conditions: Complete, Failed, Progressing, Degraded, HostResolved.
-	// +optional
-	// +listType=map
-	// +listMapKey=type
-	// +operator-sdk:csv:customresourcedefinitions:type=status,xDescriptors={"urn:alm:descriptor:io.kubernetes.conditions"}
-	Conditions []metav1.Condition `json:"conditions,omitempty"`
+	// +listType=set
+	// +kubebuilder:validation:MinItems=1
+	// +kubebuilder:validation:MaxItems=64
+	// +kubebuilder:validation:items:Minimum=1
+	// +kubebuilder:validation:items:Maximum=255
+	FailOn []int32 `json:"failOn,omitempty"`
 }
 
 // The name is bounded so that "<name>-<6 of uid>-<attempt>" is a host name.

@@ -1,0 +1,140 @@
+package v1
+
+import (
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+)
+
+// ProcessState is the state of the command.
+// +kubebuilder:validation:Enum=Pending;Suspended;Starting;Running;Retrying;Succeeded;Failed;TimedOut;Cancelled;Lost
+type ProcessState string
+
+const (
+	// Pending : the pod waits for a node.
+	Pending ProcessState = "Pending"
+	// Suspended : spec.suspend holds back what has not started.
+	Suspended ProcessState = "Suspended"
+	// Starting : the pod has a node; the command does not run yet.
+	Starting ProcessState = "Starting"
+	// Running : the command runs.
+	Running ProcessState = "Running"
+	// Retrying : an attempt failed and the next one does not run yet.
+	Retrying ProcessState = "Retrying"
+	// Succeeded : the command ended with exit code 0.
+	Succeeded ProcessState = "Succeeded"
+	// Failed : the command ended otherwise, or could not be started, and no retry is left.
+	Failed ProcessState = "Failed"
+	// TimedOut : the command did not end within spec.timeout and was stopped.
+	TimedOut ProcessState = "TimedOut"
+	// Cancelled : spec.cancel ended the command, or came before it started.
+	Cancelled ProcessState = "Cancelled"
+	// Lost : the pod is gone, or its node is; how the command ended is unknown.
+	// It may have run, so it is not run again.
+	Lost ProcessState = "Lost"
+)
+
+// Finished is true when nothing of the Activity will run any more.
+func (p ProcessState) Finished() bool {
+	switch p {
+	case Succeeded, Failed, TimedOut, Cancelled, Lost:
+		return true
+	case Pending, Suspended, Starting, Running, Retrying:
+	}
+	return false
+}
+
+// Result is how a run of the command went, as far as it is known.
+type Result struct {
+	// exitCode of the command.
+	// +optional
+	// +operator-sdk:csv:customresourcedefinitions:type=status,displayName="Exit Code"
+	ExitCode *int32 `json:"exitCode,omitempty"`
+
+	// signal that ended the command: the runtime's word, else exitCode - 128 as shells count.
+	// +optional
+	Signal *int32 `json:"signal,omitempty"`
+
+	// reason is one word for why it stands as it does, as OOMKilled or DeadlineExceeded.
+	// +optional
+	// +operator-sdk:csv:customresourcedefinitions:type=status,xDescriptors={"urn:alm:descriptor:com.tectonic.ui:text"}
+	Reason string `json:"reason,omitempty"`
+
+	// message explains the reason.
+	// +optional
+	Message string `json:"message,omitempty"`
+
+	// nodeName of the node that the command runs or ran on.
+	// +optional
+	// +operator-sdk:csv:customresourcedefinitions:type=status,displayName="Node",xDescriptors={"urn:alm:descriptor:com.tectonic.ui:text"}
+	NodeName string `json:"nodeName,omitempty"`
+
+	// startTime of the command.
+	// +optional
+	StartTime *metav1.Time `json:"startTime,omitempty"`
+
+	// finishTime of the command; where that is unknown, when its end was noted.
+	// +optional
+	FinishTime *metav1.Time `json:"finishTime,omitempty"`
+}
+
+// Attempt is one pod that runs the command, at most once.
+type Attempt struct {
+	// number of the attempt, from 1.
+	Number int32 `json:"number"`
+
+	// podName is written down before the pod is made.
+	PodName string `json:"podName"`
+
+	// podUID is written down before the pod may start. It is never changed: no
+	// other pod runs this attempt.
+	// +optional
+	PodUID types.UID `json:"podUID,omitempty"`
+
+	// prosta is the state of this attempt's command.
+	Prosta ProcessState `json:"prosta"`
+
+	Result `json:",inline"`
+}
+
+// ActivityStatus says what was observed.
+type ActivityStatus struct {
+	// observedGeneration is the generation of this object that the status speaks of.
+	// +optional
+	ObservedGeneration int64 `json:"observedGeneration,omitempty"`
+
+	// prosta is the process state: that of the whole run.
+	// +optional
+	// +operator-sdk:csv:customresourcedefinitions:type=status,displayName="Process State",xDescriptors={"urn:alm:descriptor:com.tectonic.ui:text"}
+	Prosta ProcessState `json:"prosta,omitempty"`
+
+	// The result of the last attempt; startTime is that of the first.
+	Result `json:",inline"`
+
+	// duration from startTime to finishTime, retries included, in whole seconds.
+	// +optional
+	// +operator-sdk:csv:customresourcedefinitions:type=status,xDescriptors={"urn:alm:descriptor:com.tectonic.ui:text"}
+	Duration *metav1.Duration `json:"duration,omitempty"`
+
+	// image that the command is run in.
+	// +optional
+	Image string `json:"image,omitempty"`
+
+	// outputTail is the end of what the last attempt printed.
+	// +optional
+	// +operator-sdk:csv:customresourcedefinitions:type=status,displayName="End of the Output",xDescriptors={"urn:alm:descriptor:com.tectonic.ui:text"}
+	OutputTail string `json:"outputTail,omitempty"`
+
+	// attempts in their order, the last one last.
+	// +optional
+	// +listType=map
+	// +listMapKey=number
+	// +kubebuilder:validation:MaxItems=11
+	Attempts []Attempt `json:"attempts"`
+
+	// conditions: Complete, Failed, Progressing, Degraded, Suspended, HostResolved.
+	// +optional
+	// +listType=map
+	// +listMapKey=type
+	// +operator-sdk:csv:customresourcedefinitions:type=status,xDescriptors={"urn:alm:descriptor:io.kubernetes.conditions"}
+	Conditions []metav1.Condition `json:"conditions,omitempty"`
+}

@@ -1,0 +1,57 @@
+package activity
+
+import (
+	"slices"
+	"time"
+
+	commonv1 "github.com/mainstay-operator/mainstay-operator/api/common/v1"
+	egov1 "github.com/mainstay-operator/mainstay-operator/api/ego/v1"
+)
+
+const (
+	// firstBackoff is the default of spec.retryPolicy.backoff, and lastBackoff what
+	// doubling it ends at; the first is Job's.
+	firstBackoff = 10 * time.Second
+	lastBackoff  = 10 * time.Minute
+)
+
+// retried is true when another attempt follows one that has ended so. A lost one
+// may have run, so none ever follows it.
+func retried(a *egov1.Activity, attempt *egov1.Attempt) bool {
+	switch policy := a.Spec.RetryPolicy; {
+	case attempt.Number > a.Spec.Retries || a.Spec.Cancel || attempt.Reason == commonv1.ReasonStartDeadline:
+		return false
+	case policy == nil || len(policy.On) == 0:
+		return attempt.Prosta == egov1.Failed && retriedOn(policy, attempt)
+	default:
+		return slices.Contains(policy.On, egov1.RetryCause(attempt.Prosta)) && retriedOn(policy, attempt)
+	}
+}
+
+// retriedOn judges the exit code of a failed attempt, where it has one.
+func retriedOn(policy *egov1.RetryPolicy, attempt *egov1.Attempt) bool {
+	if policy == nil || policy.ExitCodes == nil || attempt.Prosta != egov1.Failed || attempt.ExitCode == nil {
+		return true
+	}
+	if len(policy.ExitCodes.RetryOn) > 0 {
+		return slices.Contains(policy.ExitCodes.RetryOn, *attempt.ExitCode)
+	}
+	return !slices.Contains(policy.ExitCodes.FailOn, *attempt.ExitCode)
+}
+
+// due is when the attempt after this one may begin; the zero time for at once. It
+// is counted from what the status says, and so stands when the operator falls.
+func due(a *egov1.Activity, attempt *egov1.Attempt) time.Time {
+	policy := a.Spec.RetryPolicy
+	if policy == nil || attempt == nil || attempt.FinishTime == nil {
+		return time.Time{}
+	}
+	backoff := firstBackoff
+	if policy.Backoff != nil {
+		backoff = policy.Backoff.Duration
+	}
+	for range attempt.Number - 1 { // at most 10 times: no overflow
+		backoff *= 2
+	}
+	return attempt.FinishTime.Add(min(backoff, lastBackoff))
+}
