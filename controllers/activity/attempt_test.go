@@ -23,6 +23,9 @@ func having(spec egov1.ActivitySpec, attempts ...egov1.Attempt) *egov1.Activity 
 	return a
 }
 
+// backoff is a policy with the default of it.
+var backoff = egov1.RetryPolicy{On: []egov1.RetryCause{egov1.RetryFailed}}
+
 var (
 	fresh   = egov1.Attempt{Prosta: egov1.Pending}
 	known   = egov1.Attempt{Prosta: egov1.Pending, PodUID: "p1"}
@@ -64,7 +67,7 @@ func TestNext(t *testing.T) {
 	again, cancelled := egov1.ActivitySpec{Retries: 1}, egov1.ActivitySpec{Cancel: true}
 	suspended := egov1.ActivitySpec{Retries: 1, Suspend: true}
 	soon := egov1.ActivitySpec{Retries: 1, StartDeadline: &metav1.Duration{Duration: time.Minute}}
-	backing := egov1.ActivitySpec{Retries: 1, RetryPolicy: &egov1.RetryPolicy{}}
+	backing := egov1.ActivitySpec{Retries: 1, RetryPolicy: backoff}
 	ended := egov1.Attempt{Prosta: egov1.Failed, PodUID: "p0", Result: egov1.Result{FinishTime: &epoch}}
 	runs := state(corev1.ContainerState{Running: &corev1.ContainerStateRunning{StartedAt: epoch}})
 	for name, c := range map[string]struct {

@@ -58,7 +58,7 @@ var tales = map[string]tale{
 		want: egov1.Failed, attempts: 1, unrun: true},
 	"too late on its way": {spec: egov1.ActivitySpec{Retries: 1, StartDeadline: &metav1.Duration{Duration: 2 * time.Hour}}, exits: []int32{0}, stuck: true,
 		when: bound, meddle: func(w *world) { w.now = w.now.Add(2 * time.Hour) }, want: egov1.Failed, attempts: 1, unrun: true},
-	"backs off": {spec: egov1.ActivitySpec{Retries: 1, RetryPolicy: &egov1.RetryPolicy{}}, exits: []int32{1, 0}, when: is(egov1.Retrying),
+	"backs off": {spec: egov1.ActivitySpec{Retries: 1, RetryPolicy: backoff}, exits: []int32{1, 0}, when: is(egov1.Retrying),
 		meddle: func(w *world) { w.now = w.now.Add(time.Hour) }, want: egov1.Succeeded, attempts: 2},
 	"deleted": {exits: []int32{0}, meddle: deleteActivity, gone: true},
 	"deleted and made again": {exits: []int32{0}, want: egov1.Succeeded, attempts: 1, meddle: func(w *world) {

@@ -21,7 +21,7 @@ func retried(a *egov1.Activity, attempt *egov1.Attempt) bool {
 	switch policy := a.Spec.RetryPolicy; {
 	case attempt.Number > a.Spec.Retries || a.Spec.Cancel || attempt.Reason == commonv1.ReasonStartDeadline:
 		return false
-	case policy == nil || len(policy.On) == 0:
+	case len(policy.On) == 0:
 		return attempt.Prosta == egov1.Failed && retriedOn(policy, attempt)
 	default:
 		return slices.Contains(policy.On, egov1.RetryCause(attempt.Prosta)) && retriedOn(policy, attempt)
@@ -29,8 +29,8 @@ func retried(a *egov1.Activity, attempt *egov1.Attempt) bool {
 }
 
 // retriedOn judges the exit code of a failed attempt, where it has one.
-func retriedOn(policy *egov1.RetryPolicy, attempt *egov1.Attempt) bool {
-	if policy == nil || policy.ExitCodes == nil || attempt.Prosta != egov1.Failed || attempt.ExitCode == nil {
+func retriedOn(policy egov1.RetryPolicy, attempt *egov1.Attempt) bool {
+	if policy.ExitCodes == nil || attempt.Prosta != egov1.Failed || attempt.ExitCode == nil {
 		return true
 	}
 	if len(policy.ExitCodes.RetryOn) > 0 {
@@ -43,7 +43,8 @@ func retriedOn(policy *egov1.RetryPolicy, attempt *egov1.Attempt) bool {
 // is counted from what the status says, and so stands when the operator falls.
 func due(a *egov1.Activity, attempt *egov1.Attempt) time.Time {
 	policy := a.Spec.RetryPolicy
-	if policy == nil || attempt == nil || attempt.FinishTime == nil {
+	empty := policy.Backoff == nil && policy.On == nil && policy.ExitCodes == nil
+	if empty || attempt == nil || attempt.FinishTime == nil {
 		return time.Time{}
 	}
 	backoff := firstBackoff

@@ -14,11 +14,11 @@ import (
 )
 
 func TestRetried(t *testing.T) {
-	on := func(states ...egov1.RetryCause) *egov1.RetryPolicy { return &egov1.RetryPolicy{On: states} }
-	codes := func(codes egov1.ExitCodes) *egov1.RetryPolicy { return &egov1.RetryPolicy{ExitCodes: &codes} }
+	on := func(states ...egov1.RetryCause) egov1.RetryPolicy { return egov1.RetryPolicy{On: states} }
+	codes := func(codes egov1.ExitCodes) egov1.RetryPolicy { return egov1.RetryPolicy{ExitCodes: &codes} }
 	retryOn, failOn := codes(egov1.ExitCodes{RetryOn: []int32{75}}), codes(egov1.ExitCodes{FailOn: []int32{75}})
 	for name, c := range map[string]struct {
-		policy *egov1.RetryPolicy
+		policy egov1.RetryPolicy
 		ended  egov1.ProcessState
 		exit   *int32
 		want   bool
@@ -50,19 +50,28 @@ func TestRetried(t *testing.T) {
 	}
 }
 
+// TestAnEndIsTheEnd though the policy of a run that has ended would ask for more.
+func TestAnEndIsTheEnd(t *testing.T) {
+	a := having(egov1.ActivitySpec{Retries: 1}, failed)
+	a.Status.Prosta = egov1.Failed
+	if got := next(a, nil, epoch.Add(time.Hour)); got != wait {
+		t.Errorf("got %q", got)
+	}
+}
+
 func TestDue(t *testing.T) {
 	for name, c := range map[string]struct {
-		policy *egov1.RetryPolicy
+		policy egov1.RetryPolicy
 		number int32
 		want   time.Duration
 	}{
 		"no policy":      {number: 1, want: -1},
-		"by default":     {policy: &egov1.RetryPolicy{}, number: 1, want: 10 * time.Second},
-		"doubled":        {policy: &egov1.RetryPolicy{}, number: 3, want: 40 * time.Second},
-		"at most":        {policy: &egov1.RetryPolicy{}, number: 10, want: 10 * time.Minute},
-		"chosen":         {policy: &egov1.RetryPolicy{Backoff: &metav1.Duration{Duration: time.Minute}}, number: 2, want: 2 * time.Minute},
-		"at once":        {policy: &egov1.RetryPolicy{Backoff: &metav1.Duration{}}, number: 5, want: 0},
-		"most, the 10th": {policy: &egov1.RetryPolicy{Backoff: &metav1.Duration{Duration: 10 * time.Minute}}, number: 10, want: 10 * time.Minute},
+		"by default":     {policy: backoff, number: 1, want: 10 * time.Second},
+		"doubled":        {policy: backoff, number: 3, want: 40 * time.Second},
+		"at most":        {policy: backoff, number: 10, want: 10 * time.Minute},
+		"chosen":         {policy: egov1.RetryPolicy{Backoff: &metav1.Duration{Duration: time.Minute}}, number: 2, want: 2 * time.Minute},
+		"at once":        {policy: egov1.RetryPolicy{Backoff: &metav1.Duration{}}, number: 5, want: 0},
+		"most, the 10th": {policy: egov1.RetryPolicy{Backoff: &metav1.Duration{Duration: 10 * time.Minute}}, number: 10, want: 10 * time.Minute},
 	} {
 		t.Run(name, func(t *testing.T) {
 			a := having(egov1.ActivitySpec{RetryPolicy: c.policy})
@@ -85,7 +94,7 @@ func TestWoken(t *testing.T) {
 		want  egov1.ProcessState
 		gone  bool
 	}{
-		"backoff":            {spec: egov1.ActivitySpec{Retries: 2, RetryPolicy: &egov1.RetryPolicy{}}, wake: []time.Duration{10 * time.Second, 20 * time.Second}, want: egov1.Failed},
+		"backoff":            {spec: egov1.ActivitySpec{Retries: 2, RetryPolicy: backoff}, wake: []time.Duration{10 * time.Second, 20 * time.Second}, want: egov1.Failed},
 		"deadline":           {spec: egov1.ActivitySpec{StartDeadline: in(time.Minute)}, stuck: true, wake: []time.Duration{time.Minute}, want: egov1.Failed},
 		"suspended deadline": {spec: egov1.ActivitySpec{Suspend: true, StartDeadline: in(time.Minute)}, wake: []time.Duration{time.Minute}, want: egov1.Failed},
 		"started in time":    {spec: egov1.ActivitySpec{StartDeadline: in(time.Minute)}, want: egov1.Failed},

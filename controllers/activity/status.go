@@ -61,10 +61,12 @@ func observe(a *egov1.Activity, attempt *egov1.Attempt, pod *corev1.Pod) {
 	}
 }
 
-// prosta is the state of the whole run.
+// prosta is the state of the whole run. An end, once written down, is the end.
 func prosta(a *egov1.Activity) egov1.ProcessState {
 	attempt := current(a)
 	switch {
+	case a.Status.Prosta.Finished():
+		return a.Status.Prosta
 	case attempt == nil || attempt.Prosta.Finished() && retried(a, attempt):
 		return ahead(a)
 	case attempt.Number > 1 && !attempt.Prosta.Finished() && attempt.Prosta != egov1.Running && attempt.Prosta != egov1.Suspended:

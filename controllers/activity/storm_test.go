@@ -72,7 +72,7 @@ func TestStorm(t *testing.T) {
 			w := newWorld(t, 1, 2, forever, 0)
 			spec := egov1.ActivitySpec{Retries: 3}
 			if seed%2 == 1 {
-				spec.RetryPolicy, spec.StartDeadline = &egov1.RetryPolicy{}, &metav1.Duration{Duration: time.Minute}
+				spec.RetryPolicy, spec.StartDeadline = backoff, &metav1.Duration{Duration: time.Minute}
 			}
 			w.submit(spec)
 			leaders := []*leader{w.leader(), w.leader()}

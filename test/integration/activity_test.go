@@ -24,7 +24,7 @@ func fullActivity() *egov1.Activity {
 		s.ExecUser, s.ExecCwd, s.Envs = "1000:2000", "/srv", []string{"A=b=c", "_x.y-z="}
 		s.Timeout, s.Output = &metav1.Duration{Duration: 90 * time.Minute}, &egov1.Output{TailBytes: ptr.To[int32](0)}
 		s.StartDeadline = &metav1.Duration{Duration: time.Hour}
-		s.RetryPolicy = &egov1.RetryPolicy{On: []egov1.RetryCause{egov1.RetryFailed, egov1.RetryTimedOut}, Backoff: &metav1.Duration{Duration: time.Minute},
+		s.RetryPolicy = egov1.RetryPolicy{On: []egov1.RetryCause{egov1.RetryFailed, egov1.RetryTimedOut}, Backoff: &metav1.Duration{Duration: time.Minute},
 			ExitCodes: &egov1.ExitCodes{FailOn: []int32{64}}}
 		s.TTLSecondsAfterFinished = ptr.To[int32](60)
 		s.Security, s.PodOptions = commonv1.SecurityRestricted, fullPodOptions()
@@ -48,15 +48,9 @@ func lasting(timeout time.Duration) client.Object {
 	return activity(func(s *egov1.ActivitySpec) { s.Timeout = &metav1.Duration{Duration: timeout} })
 }
 
-// retrying is an Activity with a retry and a timeout, and that policy.
-func retrying(policy egov1.RetryPolicy, change ...func(*egov1.ActivitySpec)) client.Object {
-	made := factory.Activity("a", "true").Retries(1).With(func(s *egov1.ActivitySpec) {
-		s.Timeout, s.RetryPolicy = &metav1.Duration{Duration: time.Second}, &policy
-	})
-	for _, c := range change {
-		made.With(c)
-	}
-	return made.Build()
+// retrying is an Activity with a retry and that policy.
+func retrying(policy egov1.RetryPolicy) client.Object {
+	return factory.Activity("a", "true").Retries(1).With(func(s *egov1.ActivitySpec) { s.RetryPolicy = policy }).Build()
 }
 
 func starting(within time.Duration) client.Object {
@@ -123,13 +117,10 @@ var _ = Describe("Activity", func() {
 		Entry("startDeadline of 0", starting(0), "startDeadline"),
 		Entry("startDeadline above a year", starting(8760*time.Hour+time.Second), "startDeadline"),
 		Entry("a negative startDeadline", starting(-time.Second), "spec.startDeadline"),
-		Entry("retryPolicy without retries", retrying(egov1.RetryPolicy{}, func(s *egov1.ActivitySpec) { s.Retries = 0 }), "retryPolicy"),
 		Entry("backoff above 10 minutes", retrying(egov1.RetryPolicy{Backoff: &metav1.Duration{Duration: 10*time.Minute + time.Second}}), "retryPolicy.backoff"),
 		Entry("a negative backoff", retrying(egov1.RetryPolicy{Backoff: &metav1.Duration{Duration: -time.Second}}), "spec.retryPolicy.backoff"),
 		Entry("a retry when lost", retrying(egov1.RetryPolicy{On: []egov1.RetryCause{egov1.RetryCause(egov1.Lost)}}), "spec.retryPolicy.on[0]"),
 		Entry("a retry on the same twice", retrying(egov1.RetryPolicy{On: []egov1.RetryCause{egov1.RetryFailed, egov1.RetryFailed}}), "spec.retryPolicy.on[1]"),
-		Entry("a retry when timed out without a timeout", retrying(egov1.RetryPolicy{On: []egov1.RetryCause{egov1.RetryTimedOut}},
-			func(s *egov1.ActivitySpec) { s.Timeout = nil }), "retryPolicy.on"),
 		Entry("exitCodes of what is not Failed", retrying(egov1.RetryPolicy{On: []egov1.RetryCause{egov1.RetryTimedOut},
 			ExitCodes: &egov1.ExitCodes{FailOn: []int32{1}}}), "retryPolicy.exitCodes"),
 		Entry("exitCodes both ways", retrying(egov1.RetryPolicy{ExitCodes: &egov1.ExitCodes{RetryOn: []int32{1}, FailOn: []int32{2}}}), "retryPolicy.exitCodes"),
@@ -190,8 +181,8 @@ var _ = Describe("Activity", func() {
 		Entry("envs", "envs", func(s *egov1.ActivitySpec) { s.Envs = append(s.Envs, "B=1") }),
 		Entry("timeout", "timeout", func(s *egov1.ActivitySpec) { s.Timeout.Duration = time.Hour }),
 		Entry("retries", "retries", func(s *egov1.ActivitySpec) { s.Retries = 9 }),
-		Entry("startDeadline", "startDeadline", func(s *egov1.ActivitySpec) { s.StartDeadline = nil }),
 		Entry("retryPolicy", "retryPolicy", func(s *egov1.ActivitySpec) { s.RetryPolicy.ExitCodes.FailOn = []int32{65} }),
+		Entry("that there is a retryPolicy", "retryPolicy", func(s *egov1.ActivitySpec) { s.RetryPolicy = egov1.RetryPolicy{} }),
 		Entry("output", "output", func(s *egov1.ActivitySpec) { s.Output = nil }),
 		Entry("security", "security", func(s *egov1.ActivitySpec) { s.Security = commonv1.SecurityBaseline }),
 		Entry("imagePullPolicy", "imagePullPolicy", func(s *egov1.ActivitySpec) { s.ImagePullPolicy = "" }),
@@ -206,7 +197,8 @@ var _ = Describe("Activity", func() {
 		Entry("priorityClassName", "priorityClassName", func(s *egov1.ActivitySpec) { s.PriorityClassName = "high" }),
 	)
 
-	It("may be suspended and resumed, cancelled, not taken back, and given another ttl", func() {
+	It("may be suspended and resumed, cancelled, not taken back, and given another deadline and ttl", func() {
+		acceptUpdate(fullActivity(), func(o client.Object) { o.(*egov1.Activity).Spec.StartDeadline = nil })
 		acceptUpdate(fullActivity(), func(o client.Object) { o.(*egov1.Activity).Spec.Suspend = true })
 		suspended := fullActivity()
 		suspended.Spec.Suspend = true
@@ -254,9 +246,14 @@ var _ = Describe("Activity", func() {
 		Expect(obj.Spec.Security).To(Equal(commonv1.SecurityRestricted))
 		Expect(obj.Spec.Retries).To(BeZero())
 		Expect(obj.Spec.Output).To(BeNil())
-		Expect(obj.Spec.RetryPolicy).To(BeNil())
-		obj = created(retrying(egov1.RetryPolicy{})).(*egov1.Activity)
-		Expect(obj.Spec.RetryPolicy.Backoff.Duration).To(Equal(10 * time.Second))
+		Expect(obj.Spec.RetryPolicy).To(BeZero())
+	})
+
+	It("takes nothing later that it was made without", func() {
+		rejectUpdate(factory.Activity("a", "true").Build(), func(o client.Object) {
+			o.(*egov1.Activity).Spec.RetryPolicy.On = []egov1.RetryCause{egov1.RetryFailed}
+		}, "retryPolicy")
+		rejectUpdate(factory.Activity("a", "true").Build(), func(o client.Object) { o.(*egov1.Activity).Spec.Timeout = &metav1.Duration{Duration: time.Second} }, "timeout")
 	})
 })
 

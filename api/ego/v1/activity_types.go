@@ -7,17 +7,18 @@ import (
 )
 
 // ActivitySpec says what is run, once. It is the record of one run, so it cannot
-// be changed but for suspend, cancel and ttlSecondsAfterFinished.
+// be changed but for suspend, startDeadline, cancel and ttlSecondsAfterFinished.
+//
+// A rule of this type may not change any more, nor may one be added: an upgrade of
+// the CRD would be refused. A field that came later and must not change has a default,
+// so that it is always there, and the rule itself.
 //
 // +kubebuilder:validation:XValidation:rule="self.security != 'Restricted' || !has(self.execuser) || !self.execuser.matches('^(root|0)(:|$)')",message="execuser root needs security: Baseline"
 // +kubebuilder:validation:XValidation:rule="!has(oldSelf.cancel) || !oldSelf.cancel || (has(self.cancel) && self.cancel)",message="cancel cannot be taken back"
-// +kubebuilder:validation:XValidation:rule="self.command == oldSelf.command && has(self.args) == has(oldSelf.args) && (!has(self.args) || self.args == oldSelf.args) && has(self.envs) == has(oldSelf.envs) && (!has(self.envs) || self.envs == oldSelf.envs) && has(self.image) == has(oldSelf.image) && (!has(self.image) || self.image == oldSelf.image) && has(self.output) == has(oldSelf.output) && (!has(self.output) || self.output == oldSelf.output)",message="only suspend, cancel and ttlSecondsAfterFinished can be changed, not command, args, envs, image or output: an Activity is the record of one run; make a new one"
-// +kubebuilder:validation:XValidation:rule="self.retries == oldSelf.retries && self.security == oldSelf.security && has(self.host) == has(oldSelf.host) && (!has(self.host) || self.host == oldSelf.host) && has(self.execuser) == has(oldSelf.execuser) && (!has(self.execuser) || self.execuser == oldSelf.execuser) && has(self.execcwd) == has(oldSelf.execcwd) && (!has(self.execcwd) || self.execcwd == oldSelf.execcwd) && has(self.timeout) == has(oldSelf.timeout) && (!has(self.timeout) || self.timeout == oldSelf.timeout)",message="only suspend, cancel and ttlSecondsAfterFinished can be changed, not host, execuser, execcwd, timeout, retries or security: an Activity is the record of one run; make a new one"
-// +kubebuilder:validation:XValidation:rule="has(self.imagePullPolicy) == has(oldSelf.imagePullPolicy) && (!has(self.imagePullPolicy) || self.imagePullPolicy == oldSelf.imagePullPolicy) && has(self.imagePullSecrets) == has(oldSelf.imagePullSecrets) && (!has(self.imagePullSecrets) || self.imagePullSecrets == oldSelf.imagePullSecrets) && has(self.podLabels) == has(oldSelf.podLabels) && (!has(self.podLabels) || self.podLabels == oldSelf.podLabels) && has(self.podAnnotations) == has(oldSelf.podAnnotations) && (!has(self.podAnnotations) || self.podAnnotations == oldSelf.podAnnotations) && has(self.terminationGracePeriodSeconds) == has(oldSelf.terminationGracePeriodSeconds) && (!has(self.terminationGracePeriodSeconds) || self.terminationGracePeriodSeconds == oldSelf.terminationGracePeriodSeconds)",message="only suspend, cancel and ttlSecondsAfterFinished can be changed, not imagePullPolicy, imagePullSecrets, podLabels, podAnnotations or terminationGracePeriodSeconds: an Activity is the record of one run; make a new one"
-// +kubebuilder:validation:XValidation:rule="has(self.nodeSelector) == has(oldSelf.nodeSelector) && (!has(self.nodeSelector) || self.nodeSelector == oldSelf.nodeSelector) && has(self.tolerations) == has(oldSelf.tolerations) && (!has(self.tolerations) || self.tolerations == oldSelf.tolerations) && has(self.affinity) == has(oldSelf.affinity) && (!has(self.affinity) || self.affinity == oldSelf.affinity) && has(self.topologySpreadConstraints) == has(oldSelf.topologySpreadConstraints) && (!has(self.topologySpreadConstraints) || self.topologySpreadConstraints == oldSelf.topologySpreadConstraints) && has(self.priorityClassName) == has(oldSelf.priorityClassName) && (!has(self.priorityClassName) || self.priorityClassName == oldSelf.priorityClassName)",message="only suspend, cancel and ttlSecondsAfterFinished can be changed, not nodeSelector, tolerations, affinity, topologySpreadConstraints or priorityClassName: an Activity is the record of one run; make a new one"
-// +kubebuilder:validation:XValidation:rule="has(self.startDeadline) == has(oldSelf.startDeadline) && (!has(self.startDeadline) || self.startDeadline == oldSelf.startDeadline) && has(self.retryPolicy) == has(oldSelf.retryPolicy) && (!has(self.retryPolicy) || self.retryPolicy == oldSelf.retryPolicy)",message="only suspend, cancel and ttlSecondsAfterFinished can be changed, not startDeadline or retryPolicy: an Activity is the record of one run; make a new one"
-// +kubebuilder:validation:XValidation:rule="!has(self.retryPolicy) || self.retries > 0",message="retryPolicy needs retries above 0"
-// +kubebuilder:validation:XValidation:rule="!has(self.retryPolicy) || !has(self.retryPolicy.on) || !('TimedOut' in self.retryPolicy.on) || has(self.timeout)",message="retryPolicy.on TimedOut needs a timeout"
+// +kubebuilder:validation:XValidation:rule="self.command == oldSelf.command && has(self.args) == has(oldSelf.args) && (!has(self.args) || self.args == oldSelf.args) && has(self.envs) == has(oldSelf.envs) && (!has(self.envs) || self.envs == oldSelf.envs) && has(self.image) == has(oldSelf.image) && (!has(self.image) || self.image == oldSelf.image) && has(self.output) == has(oldSelf.output) && (!has(self.output) || self.output == oldSelf.output)",message="only cancel and ttlSecondsAfterFinished can be changed, not command, args, envs, image or output: an Activity is the record of one run; make a new one"
+// +kubebuilder:validation:XValidation:rule="self.retries == oldSelf.retries && self.security == oldSelf.security && has(self.host) == has(oldSelf.host) && (!has(self.host) || self.host == oldSelf.host) && has(self.execuser) == has(oldSelf.execuser) && (!has(self.execuser) || self.execuser == oldSelf.execuser) && has(self.execcwd) == has(oldSelf.execcwd) && (!has(self.execcwd) || self.execcwd == oldSelf.execcwd) && has(self.timeout) == has(oldSelf.timeout) && (!has(self.timeout) || self.timeout == oldSelf.timeout)",message="only cancel and ttlSecondsAfterFinished can be changed, not host, execuser, execcwd, timeout, retries or security: an Activity is the record of one run; make a new one"
+// +kubebuilder:validation:XValidation:rule="has(self.imagePullPolicy) == has(oldSelf.imagePullPolicy) && (!has(self.imagePullPolicy) || self.imagePullPolicy == oldSelf.imagePullPolicy) && has(self.imagePullSecrets) == has(oldSelf.imagePullSecrets) && (!has(self.imagePullSecrets) || self.imagePullSecrets == oldSelf.imagePullSecrets) && has(self.podLabels) == has(oldSelf.podLabels) && (!has(self.podLabels) || self.podLabels == oldSelf.podLabels) && has(self.podAnnotations) == has(oldSelf.podAnnotations) && (!has(self.podAnnotations) || self.podAnnotations == oldSelf.podAnnotations) && has(self.terminationGracePeriodSeconds) == has(oldSelf.terminationGracePeriodSeconds) && (!has(self.terminationGracePeriodSeconds) || self.terminationGracePeriodSeconds == oldSelf.terminationGracePeriodSeconds)",message="only cancel and ttlSecondsAfterFinished can be changed, not imagePullPolicy, imagePullSecrets, podLabels, podAnnotations or terminationGracePeriodSeconds: an Activity is the record of one run; make a new one"
+// +kubebuilder:validation:XValidation:rule="has(self.nodeSelector) == has(oldSelf.nodeSelector) && (!has(self.nodeSelector) || self.nodeSelector == oldSelf.nodeSelector) && has(self.tolerations) == has(oldSelf.tolerations) && (!has(self.tolerations) || self.tolerations == oldSelf.tolerations) && has(self.affinity) == has(oldSelf.affinity) && (!has(self.affinity) || self.affinity == oldSelf.affinity) && has(self.topologySpreadConstraints) == has(oldSelf.topologySpreadConstraints) && (!has(self.topologySpreadConstraints) || self.topologySpreadConstraints == oldSelf.topologySpreadConstraints) && has(self.priorityClassName) == has(oldSelf.priorityClassName) && (!has(self.priorityClassName) || self.priorityClassName == oldSelf.priorityClassName)",message="only cancel and ttlSecondsAfterFinished can be changed, not nodeSelector, tolerations, affinity, topologySpreadConstraints or priorityClassName: an Activity is the record of one run; make a new one"
 type ActivitySpec struct {
 	// command is a shell line, run by the image's /bin/sh. With args it is the
 	// program alone, found through PATH, and no shell reads it.
@@ -99,7 +100,7 @@ type ActivitySpec struct {
 	// startDeadline is how long after the creation of the object the command may
 	// start, in hours, minutes and seconds; from 1s to 8760h. It counts on while
 	// the run is suspended. Once it has passed, a command that never started does
-	// not start any more, and is Failed. Default: none.
+	// not start any more, and is Failed. It can be changed until then. Default: none.
 	// +optional
 	// +kubebuilder:validation:Type=string
 	// +kubebuilder:validation:MaxLength=32
@@ -118,11 +119,13 @@ type ActivitySpec struct {
 	// +operator-sdk:csv:customresourcedefinitions:type=spec,xDescriptors={"urn:alm:descriptor:com.tectonic.ui:number"}
 	Retries int32 `json:"retries"`
 
-	// retryPolicy says which attempts are followed by another, and when. Default:
-	// every failed one, at once.
+	// retryPolicy says which attempts are followed by another, and when. An empty
+	// one: every failed one, at once.
 	// +optional
+	// +kubebuilder:default={}
+	// +kubebuilder:validation:XValidation:rule="self == oldSelf",message="retryPolicy cannot be changed: an Activity is the record of one run; make a new one"
 	// +operator-sdk:csv:customresourcedefinitions:type=spec,displayName="Retry Policy",xDescriptors={"urn:alm:descriptor:com.tectonic.ui:advanced"}
-	RetryPolicy *RetryPolicy `json:"retryPolicy,omitempty"`
+	RetryPolicy RetryPolicy `json:"retryPolicy,omitzero"`
 
 	// suspend holds back what has not started, the first attempt or the next one.
 	// An attempt that has started goes on. It can be taken back.
@@ -184,7 +187,6 @@ type RetryPolicy struct {
 	// backoff is how long after the end of the first attempt the second begins, from
 	// 0s to 10m. It doubles with each further one, up to 10m. Default 10s.
 	// +optional
-	// +kubebuilder:default="10s"
 	// +kubebuilder:validation:Type=string
 	// +kubebuilder:validation:MaxLength=32
 	// +kubebuilder:validation:Pattern=`^([0-9]{1,9}[hms])+$`

@@ -107,11 +107,7 @@ func (in *ActivitySpec) DeepCopyInto(out *ActivitySpec) {
 		*out = new(metav1.Duration)
 		**out = **in
 	}
-	if in.RetryPolicy != nil {
-		in, out := &in.RetryPolicy, &out.RetryPolicy
-		*out = new(RetryPolicy)
-		(*in).DeepCopyInto(*out)
-	}
+	in.RetryPolicy.DeepCopyInto(&out.RetryPolicy)
 	if in.TTLSecondsAfterFinished != nil {
 		in, out := &in.TTLSecondsAfterFinished, &out.TTLSecondsAfterFinished
 		*out = new(int32)
