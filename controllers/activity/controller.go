@@ -14,6 +14,7 @@ import (
 	corev1client "k8s.io/client-go/kubernetes/typed/core/v1"
 	"k8s.io/utils/clock"
 	ctrl "sigs.k8s.io/controller-runtime"
+	"sigs.k8s.io/controller-runtime/pkg/builder"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	egov1 "github.com/mainstay-operator/mainstay-operator/api/ego/v1"
@@ -25,6 +26,7 @@ import (
 // +kubebuilder:rbac:groups=ego.mainstay-operator.io,resources=activities/finalizers,verbs=update
 // +kubebuilder:rbac:groups="",resources=pods,verbs=get;list;watch;create;patch;delete
 // +kubebuilder:rbac:groups="",resources=pods/log,verbs=get
+// +kubebuilder:rbac:groups="",resources=configmaps,verbs=get;list;watch
 // +kubebuilder:rbac:groups=events.k8s.io,resources=events,verbs=create;patch
 
 // Reconciler runs Activity objects.
@@ -51,6 +53,9 @@ func (r *Reconciler) story(ctx context.Context, a *egov1.Activity, save converge
 	now := r.Clock.Now() // of the whole pass: what it finds too early is what it is woken for
 	pod, err := r.advance(ctx, a, find(a, pods), now, save)
 	report(a, pod) // also after an error: it says what stands
+	if unfit(a, err) {
+		err = nil // its deadline runs all the same
+	}
 	if err != nil {
 		return ctrl.Result{}, err
 	}
@@ -73,8 +78,9 @@ func (r *Reconciler) advance(ctx context.Context, a *egov1.Activity, pod *corev1
 		case todo == wait:
 			return pod, nil
 		case todo == journal:
-			r.journal(a)
-			pod, live, err = nil, false, save(ctx)
+			if err = r.journal(ctx, a, now); err == nil {
+				pod, live, err = nil, false, save(ctx)
+			}
 		case !live:
 			pod, err = r.look(ctx, a)
 			live = true
@@ -87,8 +93,14 @@ func (r *Reconciler) advance(ctx context.Context, a *egov1.Activity, pod *corev1
 	}
 }
 
-// journal writes the next attempt into the status, with the image it will run.
-func (r *Reconciler) journal(a *egov1.Activity) {
+// journal writes the next attempt into the status, with the image it will run and
+// the user it will run as; nobody need be known for one that is never to run.
+func (r *Reconciler) journal(ctx context.Context, a *egov1.Activity, now time.Time) error {
+	if !a.Spec.Cancel && !overdue(a, now) {
+		if err := r.identify(ctx, a); err != nil {
+			return err
+		}
+	}
 	if a.Status.Image == "" { // once: a retry runs what the first attempt ran
 		a.Status.Image = r.DefaultImage
 		if a.Spec.Image != "" {
@@ -100,6 +112,7 @@ func (r *Reconciler) journal(a *egov1.Activity) {
 		Number: number, PodName: podName(a, number), Prosta: egov1.Pending,
 	})
 	report(a, nil)
+	return nil
 }
 
 // act takes one step on the pod as it was just read, and gives the pod after it.
@@ -180,15 +193,17 @@ func find(a *egov1.Activity, pods []corev1.Pod) *corev1.Pod {
 	return nil
 }
 
-// SetupWithManager watches Activity objects and their pods.
+// SetupWithManager watches Activity objects, their pods, and who their users are.
 func (r *Reconciler) SetupWithManager(mgr ctrl.Manager) error {
 	pods, err := corev1client.NewForConfigAndClient(mgr.GetConfig(), mgr.GetHTTPClient())
 	if err != nil {
 		return fmt.Errorf("making the client that reads output: %w", err)
 	}
 	r.Output, r.Clock, r.Release = podLogs{pods}, clock.RealClock{}, r.letGo
+	waiting, users := r.byUsers()
 	return ctrl.NewControllerManagedBy(mgr).
 		For(&egov1.Activity{}).
+		Watches(&corev1.ConfigMap{}, waiting, builder.WithPredicates(users)).
 		Watches(&corev1.Pod{}, converge.ByInstance(kind)).
 		WithOptions(converge.Options()).
 		Complete(r)

@@ -1,8 +1,8 @@
 package activity
 
 import (
+	"cmp"
 	"fmt"
-	"strconv"
 	"strings"
 
 	corev1 "k8s.io/api/core/v1"
@@ -66,10 +66,7 @@ func desired(a *egov1.Activity, attempt egov1.Attempt) *corev1.Pod {
 		WithRestartPolicy(corev1.RestartPolicyNever).
 		WithSecurityContext(podSecurity(a)).
 		WithContainers(container(a)).
-		WithVolumes(scratch("guard"))
-	if restricted(a) {
-		spec.WithVolumes(scratch("tmp"))
-	}
+		WithVolumes(volumes(a)...)
 	if a.Spec.Timeout != nil {
 		spec.WithActiveDeadlineSeconds(int64(a.Spec.Timeout.Seconds()))
 	}
@@ -82,22 +79,18 @@ func desired(a *egov1.Activity, attempt egov1.Attempt) *corev1.Pod {
 
 func restricted(a *egov1.Activity) bool { return a.Spec.Security != commonv1.SecurityBaseline }
 
-func scratch(name string) *corev1ac.VolumeApplyConfiguration {
-	return corev1ac.Volume().WithName(name).WithEmptyDir(corev1ac.EmptyDirVolumeSource())
-}
-
 func container(a *egov1.Activity) *corev1ac.ContainerApplyConfiguration {
 	c := parts.Container(kind, a.Status.Image, a.Spec.PodOptions).
 		WithCommand("/bin/sh", "-c", literal(guard), "mainstay").
 		WithArgs(command(a)...).
 		WithSecurityContext(parts.BaselineContainer()).
-		WithVolumeMounts(corev1ac.VolumeMount().WithName("guard").WithMountPath(guardDir))
+		WithEnvFrom(parts.All[corev1ac.EnvFromSourceApplyConfiguration](a.Spec.EnvFrom)...).
+		WithVolumeMounts(mounted(a)...)
 	if restricted(a) {
-		c.WithSecurityContext(parts.RestrictedContainer()).
-			WithVolumeMounts(corev1ac.VolumeMount().WithName("tmp").WithMountPath("/tmp"))
+		c.WithSecurityContext(parts.RestrictedContainer())
 	}
-	if a.Spec.ExecCwd != "" {
-		c.WithWorkingDir(a.Spec.ExecCwd)
+	if cwd := cmp.Or(a.Spec.ExecCwd, workspace(a)); cwd != "" {
+		c.WithWorkingDir(cwd)
 	}
 	for _, env := range a.Spec.Envs {
 		name, value, _ := strings.Cut(env, "=")
@@ -121,37 +114,21 @@ func command(a *egov1.Activity) []string {
 // literal keeps the kubelet from expanding $(NAME), and from halving $$.
 func literal(text string) string { return strings.ReplaceAll(text, "$", "$$") }
 
-// podSecurity meets spec.security and runs as spec.execuser.
+// podSecurity meets spec.security and runs as spec.execuser, who owns the workspace.
 func podSecurity(a *egov1.Activity) *corev1ac.PodSecurityContextApplyConfiguration {
-	uid, gid, chosen := user(a.Spec.ExecUser)
+	uid, gid, chosen := user(cmp.Or(a.Status.ExecUser, a.Spec.ExecUser))
 	switch {
 	case restricted(a) && !chosen:
 		return parts.RestrictedPod(defaultUID)
 	case restricted(a):
 		return parts.RestrictedPod(uid).WithRunAsGroup(gid).WithFSGroup(gid)
+	case chosen && workspace(a) != "":
+		return parts.BaselinePod().WithRunAsUser(uid).WithRunAsGroup(gid).
+			WithFSGroup(gid).WithFSGroupChangePolicy(corev1.FSGroupChangeOnRootMismatch)
 	case chosen:
 		return parts.BaselinePod().WithRunAsUser(uid).WithRunAsGroup(gid)
 	}
 	return parts.BaselinePod()
-}
-
-// user reads execuser, whose shape admission has checked.
-func user(text string) (uid, gid int64, chosen bool) {
-	switch text {
-	case "":
-		return 0, 0, false
-	case "root":
-		return 0, 0, true
-	case "nobody":
-		return nobody, nobody, true
-	}
-	first, second, both := strings.Cut(text, ":")
-	uid, _ = strconv.ParseInt(first, 10, 32)
-	gid = uid
-	if both {
-		gid, _ = strconv.ParseInt(second, 10, 32)
-	}
-	return uid, gid, true
 }
 
 // pinned adds the node's name to each of the user's alternatives: they are or-ed,

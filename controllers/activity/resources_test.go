@@ -11,6 +11,7 @@ import (
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/resource"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/utils/ptr"
 
@@ -53,6 +54,28 @@ func TestDesired(t *testing.T) {
 			is: func(p *corev1.Pod, _ corev1.Container) bool {
 				return p.Labels["app.kubernetes.io/name"] == kind && p.Labels["a"] == "b"
 			}},
+		"envs from elsewhere": {spec: egov1.ActivitySpec{EnvFrom: []corev1.EnvFromSource{{Prefix: "P_", SecretRef: &corev1.SecretEnvSource{
+			LocalObjectReference: corev1.LocalObjectReference{Name: "s"}, Optional: ptr.To(true)}}}},
+			is: func(_ *corev1.Pod, c corev1.Container) bool {
+				return len(c.EnvFrom) == 1 && c.EnvFrom[0].Prefix == "P_" && c.EnvFrom[0].SecretRef.Name == "s" && *c.EnvFrom[0].SecretRef.Optional
+			}},
+		"no workspace": {is: func(p *corev1.Pod, c corev1.Container) bool { return c.WorkingDir == "" && len(p.Spec.Volumes) == 2 }},
+		"a claim's workspace": {spec: egov1.ActivitySpec{Workspace: egov1.Workspace{ClaimName: "c"}}, is: func(p *corev1.Pod, c corev1.Container) bool {
+			return mounts(c) == "/run/mainstay /tmp /workspace" && c.WorkingDir == "/workspace" && p.Spec.Volumes[2].PersistentVolumeClaim.ClaimName == "c"
+		}},
+		"an empty workspace, elsewhere": {spec: egov1.ActivitySpec{Workspace: egov1.Workspace{Size: ptr.To(resource.MustParse("1Gi")), Path: "/srv"}},
+			is: func(p *corev1.Pod, c corev1.Container) bool {
+				return mounts(c) == "/run/mainstay /tmp /srv" && c.WorkingDir == "/srv" && p.Spec.Volumes[2].EmptyDir.SizeLimit.String() == "1Gi"
+			}},
+		"a workspace at /tmp": {spec: egov1.ActivitySpec{Workspace: egov1.Workspace{ClaimName: "c", Path: "/tmp"}}, is: func(p *corev1.Pod, c corev1.Container) bool {
+			return mounts(c) == "/run/mainstay /tmp" && len(p.Spec.Volumes) == 2
+		}},
+		"within the workspace": {spec: egov1.ActivitySpec{Workspace: egov1.Workspace{ClaimName: "c"}, ExecCwd: "/workspace/sub"},
+			is: func(_ *corev1.Pod, c corev1.Container) bool { return c.WorkingDir == "/workspace/sub" }},
+		"the user owns the workspace": {spec: egov1.ActivitySpec{Security: commonv1.SecurityBaseline, ExecUser: "1000:2000", Workspace: egov1.Workspace{ClaimName: "c"}},
+			is: func(p *corev1.Pod, _ corev1.Container) bool { return *p.Spec.SecurityContext.FSGroup == 2000 }},
+		"only that": {spec: egov1.ActivitySpec{Security: commonv1.SecurityBaseline, ExecUser: "1000:2000"},
+			is: func(p *corev1.Pod, _ corev1.Container) bool { return p.Spec.SecurityContext.FSGroup == nil }},
 		"grace": {spec: egov1.ActivitySpec{PodOptions: commonv1.PodOptions{TerminationGracePeriodSeconds: ptr.To[int64](7)}},
 			is: func(p *corev1.Pod, _ corev1.Container) bool { return *p.Spec.TerminationGracePeriodSeconds == 7 }},
 	} {
@@ -66,6 +89,29 @@ func TestDesired(t *testing.T) {
 				t.Error("the same input gave another pod")
 			}
 		})
+	}
+}
+
+// TestAsksForNoMoreThanAPod of its creator could: nothing of the node, no rights
+// at the API server, and of the namespace what the creator names.
+func TestAsksForNoMoreThanAPod(t *testing.T) {
+	for _, level := range []commonv1.SecurityProfile{commonv1.SecurityBaseline, commonv1.SecurityRestricted} {
+		p := desired(having(egov1.ActivitySpec{
+			Security: level, ExecUser: "1000", EnvFrom: []corev1.EnvFromSource{{ConfigMapRef: &corev1.ConfigMapEnvSource{}}},
+			Workspace: egov1.Workspace{ClaimName: "c"}, Host: "node-1",
+		}, fresh), fresh)
+		s := p.Spec
+		if s.HostNetwork || s.HostPID || s.HostIPC || s.NodeName != "" || s.ServiceAccountName != "" || *s.AutomountServiceAccountToken {
+			t.Errorf("%s: %+v", level, s)
+		}
+		if c := s.Containers[0].SecurityContext; *c.AllowPrivilegeEscalation || c.Privileged != nil || s.SecurityContext.SeccompProfile == nil {
+			t.Errorf("%s: %+v, %+v", level, c, s.SecurityContext)
+		}
+		for _, v := range s.Volumes {
+			if v.EmptyDir == nil && (v.PersistentVolumeClaim == nil || v.PersistentVolumeClaim.ClaimName != "c") {
+				t.Errorf("%s: %+v", level, v)
+			}
+		}
 	}
 }
 

@@ -2,6 +2,7 @@ package activity
 
 import (
 	"cmp"
+	"errors"
 	"slices"
 	"strings"
 	"time"
@@ -125,6 +126,18 @@ func judgement(a *egov1.Activity) {
 	case s.Prosta.Finished():
 		conditions.Set(list, generation, commonv1.ConditionFailed, true, s.Reason, s.Message)
 	}
+}
+
+// unfit says what the user must mend before the first attempt; false when err is
+// another. It is no failure of the pass: time goes on, and an event brings the mending.
+func unfit(a *egov1.Activity, err error) bool {
+	var nobody *nobodyKnown
+	if !errors.As(err, &nobody) {
+		return false
+	}
+	conditions.Set(&a.Status.Conditions, a.Generation, commonv1.ConditionProgressing, false, commonv1.ReasonInvalid, nobody.Error())
+	conditions.Set(&a.Status.Conditions, a.Generation, commonv1.ConditionDegraded, true, commonv1.ReasonInvalid, nobody.Error())
+	return true
 }
 
 // suspended says what spec.suspend has come to, once it was ever true.

@@ -268,7 +268,17 @@ func (w *world) operator() *operator {
 }
 
 // sync lets the cache see the world as it is now.
-func (o *operator) sync() { o.syncActivity(); o.syncPods() }
+func (o *operator) sync() { o.syncActivity(); o.syncPods(); o.syncUsers() }
+
+func (o *operator) syncUsers() {
+	err := o.world.server.Get(context.Background(), keyOf(usersMap), &corev1.ConfigMap{})
+	o.world.must(err)
+	o.cache.users = err == nil
+}
+
+func keyOf(name string) types.NamespacedName {
+	return types.NamespacedName{Namespace: key.Namespace, Name: name}
+}
 
 func (o *operator) syncActivity() { o.cache.activity = o.world.activity() }
 
@@ -314,9 +324,16 @@ type cache struct {
 	client.Client
 	activity *egov1.Activity
 	pods     []corev1.Pod
+	users    bool // there is such a ConfigMap; what it holds is not kept
 }
 
 func (c *cache) Get(_ context.Context, _ client.ObjectKey, obj client.Object, _ ...client.GetOption) error {
+	if _, users := obj.(*corev1.ConfigMap); users {
+		if c.users {
+			return nil
+		}
+		return apierrors.NewNotFound(corev1.Resource("configmaps"), usersMap)
+	}
 	if c.activity == nil {
 		return apierrors.NewNotFound(egov1.GroupVersion.WithResource("activities").GroupResource(), key.Name)
 	}

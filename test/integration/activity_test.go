@@ -2,11 +2,14 @@ package integration
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 
 	. "github.com/onsi/ginkgo/v2"
 	. "github.com/onsi/gomega"
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/resource"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/utils/ptr"
 	"sigs.k8s.io/controller-runtime/pkg/client"
@@ -24,6 +27,8 @@ func fullActivity() *egov1.Activity {
 		s.ExecUser, s.ExecCwd, s.Envs = "1000:2000", "/srv", []string{"A=b=c", "_x.y-z="}
 		s.Timeout, s.Output = &metav1.Duration{Duration: 90 * time.Minute}, &egov1.Output{TailBytes: ptr.To[int32](0)}
 		s.StartDeadline = &metav1.Duration{Duration: time.Hour}
+		s.EnvFrom = []corev1.EnvFromSource{{Prefix: "P_", SecretRef: &corev1.SecretEnvSource{LocalObjectReference: corev1.LocalObjectReference{Name: "s"}}}}
+		s.Workspace = egov1.Workspace{Size: ptr.To(resource.MustParse("1Gi")), Path: "/srv"}
 		s.RetryPolicy = egov1.RetryPolicy{On: []egov1.RetryCause{egov1.RetryFailed, egov1.RetryTimedOut}, Backoff: &metav1.Duration{Duration: time.Minute},
 			ExitCodes: &egov1.ExitCodes{FailOn: []int32{64}}}
 		s.TTLSecondsAfterFinished = ptr.To[int32](60)
@@ -66,6 +71,24 @@ func codes(many int32) []int32 {
 	return list
 }
 
+func named(user string) client.Object {
+	return activity(func(s *egov1.ActivitySpec) { s.ExecUserName = user })
+}
+
+func in(w egov1.Workspace) client.Object {
+	return activity(func(s *egov1.ActivitySpec) { s.Workspace = w })
+}
+
+// envFrom is an Activity with that many sources.
+func envFrom(many int, source corev1.EnvFromSource) client.Object {
+	return activity(func(s *egov1.ActivitySpec) { s.EnvFrom = slices.Repeat([]corev1.EnvFromSource{source}, many) })
+}
+
+var (
+	fromMap    = corev1.EnvFromSource{ConfigMapRef: &corev1.ConfigMapEnvSource{}}
+	fromSecret = corev1.EnvFromSource{SecretRef: &corev1.SecretEnvSource{}}
+)
+
 // numbered gives NAME=value of that many different names, as long as an item may be.
 func numbered(many int) []string {
 	list := make([]string, many)
@@ -99,6 +122,24 @@ var _ = Describe("Activity", func() {
 		Entry("a uid beyond 31 bits", execUser("2147483648", ""), "execuser"),
 		Entry("a gid beyond 31 bits", execUser("1:2147483648", ""), "execuser"),
 		Entry("no gid after the colon", execUser("1:", ""), "spec.execuser"),
+		Entry("execuserName in capitals", named("Deploy"), "spec.execuserName"),
+		Entry("execuserName that is a number", named("1000"), "spec.execuserName"),
+		Entry("execuserName too long", named(strings.Repeat("a", 33)), "spec.execuserName"),
+		Entry("envFrom of nothing", envFrom(1, corev1.EnvFromSource{}), "spec.envFrom[0]"),
+		Entry("envFrom of both", envFrom(1, corev1.EnvFromSource{ConfigMapRef: fromMap.ConfigMapRef, SecretRef: fromSecret.SecretRef}), "spec.envFrom[0]"),
+		Entry("too many envFrom", envFrom(17, fromMap), "spec.envFrom"),
+		Entry("a workspace of both kinds", in(egov1.Workspace{ClaimName: "c", Size: ptr.To(resource.MustParse("1Gi"))}), "workspace"),
+		Entry("a workspace that is only a path", in(egov1.Workspace{Path: "/srv"}), "workspace.path"),
+		Entry("a workspace of no size", in(egov1.Workspace{Size: ptr.To(resource.MustParse("0"))}), "workspace.size"),
+		Entry("a claim's name in capitals", in(egov1.Workspace{ClaimName: "Claim"}), "spec.workspace.claimName"),
+		Entry("a claim's name too long", in(egov1.Workspace{ClaimName: strings.Repeat("a", 254)}), "spec.workspace.claimName"),
+		Entry("a relative workspace", in(egov1.Workspace{ClaimName: "c", Path: "srv"}), "spec.workspace.path"),
+		Entry("a workspace at /", in(egov1.Workspace{ClaimName: "c", Path: "/"}), "spec.workspace.path"),
+		Entry("a workspace over the guard", in(egov1.Workspace{ClaimName: "c", Path: "/run/mainstay"}), "workspace.path"),
+		Entry("a workspace over the guard, by a link", in(egov1.Workspace{ClaimName: "c", Path: "/var/run"}), "workspace.path"),
+		Entry("a workspace over the guard, roundabout", in(egov1.Workspace{ClaimName: "c", Path: "/srv/../run"}), "workspace.path"),
+		Entry("a workspace with a colon", in(egov1.Workspace{ClaimName: "c", Path: "/a:b"}), "spec.workspace.path"),
+		Entry("a workspace's path too long", in(egov1.Workspace{ClaimName: "c", Path: "/" + strings.Repeat("a", 256)}), "spec.workspace.path"),
 		Entry("a relative execcwd", activity(func(s *egov1.ActivitySpec) { s.ExecCwd = "srv" }), "spec.execcwd"),
 		Entry("execcwd too long", activity(func(s *egov1.ActivitySpec) { s.ExecCwd = "/" + strings.Repeat("a", 1024) }), "spec.execcwd"),
 		Entry("NOVALUE", envs("NOVALUE"), "spec.envs[0]"),
@@ -148,6 +189,11 @@ var _ = Describe("Activity", func() {
 		Entry("uid 1", execUser("1", "")),
 		Entry("gid 0", execUser("1:0", "")),
 		Entry("the highest uid and gid", execUser("2147483647:2147483647", "")),
+		Entry("execuserName of 32", named("_"+strings.Repeat("a", 31))),
+		Entry("16 envFrom", envFrom(16, fromSecret)),
+		Entry("a claim's workspace of 256", in(egov1.Workspace{ClaimName: "my.claim-1", Path: "/" + strings.Repeat("a", 255)})),
+		Entry("a workspace at /tmp", in(egov1.Workspace{Size: ptr.To(resource.MustParse("1")), Path: "/tmp"})),
+		Entry("a workspace at /runner", in(egov1.Workspace{ClaimName: "c", Path: "/runner/.hidden"})),
 		Entry("execcwd /", activity(func(s *egov1.ActivitySpec) { s.ExecCwd = "/" })),
 		Entry("execcwd of 1024", activity(func(s *egov1.ActivitySpec) { s.ExecCwd = "/" + strings.Repeat("a", 1023) })),
 		Entry("an empty value, an = and a newline in others", envs("A=", "B=a=b", "C=a\nb", "AB=1")),
@@ -181,6 +227,11 @@ var _ = Describe("Activity", func() {
 		Entry("envs", "envs", func(s *egov1.ActivitySpec) { s.Envs = append(s.Envs, "B=1") }),
 		Entry("timeout", "timeout", func(s *egov1.ActivitySpec) { s.Timeout.Duration = time.Hour }),
 		Entry("retries", "retries", func(s *egov1.ActivitySpec) { s.Retries = 9 }),
+		Entry("execuserName", "execuserName", func(s *egov1.ActivitySpec) { s.ExecUserName = "deploy" }),
+		Entry("envFrom", "envFrom", func(s *egov1.ActivitySpec) { s.EnvFrom = nil }),
+		Entry("envFrom's sources", "envFrom", func(s *egov1.ActivitySpec) { s.EnvFrom[0].SecretRef.Name = "t" }),
+		Entry("workspace", "workspace", func(s *egov1.ActivitySpec) { s.Workspace = egov1.Workspace{} }),
+		Entry("workspace's path", "workspace", func(s *egov1.ActivitySpec) { s.Workspace.Path = "/srv2" }),
 		Entry("retryPolicy", "retryPolicy", func(s *egov1.ActivitySpec) { s.RetryPolicy.ExitCodes.FailOn = []int32{65} }),
 		Entry("that there is a retryPolicy", "retryPolicy", func(s *egov1.ActivitySpec) { s.RetryPolicy = egov1.RetryPolicy{} }),
 		Entry("output", "output", func(s *egov1.ActivitySpec) { s.Output = nil }),
@@ -249,11 +300,70 @@ var _ = Describe("Activity", func() {
 		Expect(obj.Spec.RetryPolicy).To(BeZero())
 	})
 
-	It("takes nothing later that it was made without", func() {
-		rejectUpdate(factory.Activity("a", "true").Build(), func(o client.Object) {
-			o.(*egov1.Activity).Spec.RetryPolicy.On = []egov1.RetryCause{egov1.RetryFailed}
-		}, "retryPolicy")
-		rejectUpdate(factory.Activity("a", "true").Build(), func(o client.Object) { o.(*egov1.Activity).Spec.Timeout = &metav1.Duration{Duration: time.Second} }, "timeout")
+	DescribeTable("takes nothing later that it was made without", func(field string, change func(*egov1.ActivitySpec)) {
+		rejectUpdate(factory.Activity("a", "true").Build(), func(o client.Object) { change(&o.(*egov1.Activity).Spec) }, field)
+	},
+		Entry("timeout", "timeout", func(s *egov1.ActivitySpec) { s.Timeout = &metav1.Duration{Duration: time.Second} }),
+		Entry("retryPolicy", "retryPolicy", func(s *egov1.ActivitySpec) { s.RetryPolicy.On = []egov1.RetryCause{egov1.RetryFailed} }),
+		Entry("envFrom", "envFrom", func(s *egov1.ActivitySpec) { s.EnvFrom = []corev1.EnvFromSource{fromMap} }),
+		Entry("workspace", "workspace", func(s *egov1.ActivitySpec) { s.Workspace.ClaimName = "c" }),
+		Entry("execuserName", "execuserName", func(s *egov1.ActivitySpec) { s.ExecUserName = "deploy" }),
+	)
+
+	It("waits for the ConfigMap that says who execuserName is, names what is wrong with it, and heals", func(ctx SpecContext) {
+		namespace := newNamespace(ctx)
+		o := operate(namespace)
+		a := factory.Activity("a", "true").In(namespace).With(func(s *egov1.ActivitySpec) { s.ExecUserName = "deploy" }).Build()
+		Expect(admin.Create(ctx, a)).To(Succeed())
+		says := func(words string) {
+			GinkgoHelper()
+			Eventually(func(g Gomega) {
+				read, err := live(ctx, a)
+				g.Expect(err).NotTo(HaveOccurred())
+				c := conditionOf(read, commonv1.ConditionDegraded)
+				g.Expect(c).NotTo(BeNil())
+				g.Expect(c.Reason).To(Equal(commonv1.ReasonInvalid))
+				g.Expect(c.Message).To(And(HavePrefix("execuserName: "), ContainSubstring("activity-users"), ContainSubstring(words)))
+			}).Should(Succeed())
+		}
+		says("does not exist")
+		users := &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: "activity-users"}}
+		Expect(admin.Create(ctx, users)).To(Succeed())
+		says("has no key")
+		for value, words := range map[string]string{"someone": "must be a uid", "0": "Baseline"} {
+			update(ctx, users, func(o client.Object) { o.(*corev1.ConfigMap).Data = map[string]string{"deploy": value} })
+			says(words)
+		}
+		calm(o)
+		update(ctx, users, func(o client.Object) { o.(*corev1.ConfigMap).Data["deploy"] = "1000:2000" })
+		Eventually(func(g Gomega) {
+			var pods corev1.PodList
+			g.Expect(admin.List(ctx, &pods, client.InNamespace(namespace))).To(Succeed())
+			g.Expect(pods.Items).To(HaveLen(1))
+			g.Expect(pods.Items[0].Spec.SecurityContext.RunAsUser).To(HaveValue(BeEquivalentTo(1000)))
+			g.Expect(pods.Items[0].Spec.SecurityContext.RunAsGroup).To(HaveValue(BeEquivalentTo(2000)))
+		}).Should(Succeed())
+		Eventually(stands).WithArguments(ctx, a, commonv1.ConditionDegraded, metav1.ConditionFalse).Should(Succeed())
+	})
+
+	It("is not both execuser and execuserName", func(ctx SpecContext) {
+		namespace := newNamespace(ctx)
+		operate(namespace)
+		a := factory.Activity("a", "true").In(namespace).With(func(s *egov1.ActivitySpec) { s.ExecUser, s.ExecUserName = "1000", "deploy" }).Build()
+		Expect(admin.Create(ctx, a)).To(Succeed())
+		Eventually(stands).WithArguments(ctx, a, commonv1.ConditionDegraded, metav1.ConditionTrue, commonv1.ReasonInvalid).Should(Succeed())
+	})
+
+	It("makes pods that a namespace of its level admits, with every field", func(ctx SpecContext) {
+		for _, level := range []commonv1.SecurityProfile{commonv1.SecurityRestricted, commonv1.SecurityBaseline} {
+			namespace, err := makeNamespace(ctx, strings.ToLower(string(level)))
+			Expect(err).NotTo(HaveOccurred())
+			o := operate(namespace)
+			a := fullActivity()
+			a.Namespace, a.Spec.Security, a.Spec.PriorityClassName = namespace, level, "" // there is no such class
+			Expect(admin.Create(ctx, a)).To(Succeed())
+			Eventually(o.Calls).WithArguments(ofPods).Should(ContainElement(And(HaveField("Verb", "create"), HaveField("Code", 201))))
+		}
 	})
 })
 

@@ -119,6 +119,10 @@ type ActivityStatus struct {
 	// +optional
 	Image string `json:"image,omitempty"`
 
+	// execuser is the uid:gid that execuserName stood for when it was looked up.
+	// +optional
+	ExecUser string `json:"execuser,omitempty"`
+
 	// outputTail is the end of what the last attempt printed.
 	// +optional
 	// +operator-sdk:csv:customresourcedefinitions:type=status,displayName="End of the Output",xDescriptors={"urn:alm:descriptor:com.tectonic.ui:text"}

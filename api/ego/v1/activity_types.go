@@ -1,6 +1,8 @@
 package v1
 
 import (
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/resource"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	commonv1 "github.com/mainstay-operator/mainstay-operator/api/common/v1"
@@ -67,6 +69,18 @@ type ActivitySpec struct {
 	// +operator-sdk:csv:customresourcedefinitions:type=spec,displayName="User",xDescriptors={"urn:alm:descriptor:com.tectonic.ui:text"}
 	ExecUser string `json:"execuser,omitempty"`
 
+	// execuserName is the name of the user that the command runs as, in place of
+	// execuser: the key in ConfigMap activity-users of the namespace whose value is the
+	// uid or uid:gid. It is looked up once, before the first attempt. One that is uid 0
+	// needs security: Baseline.
+	// +optional
+	// +kubebuilder:default=""
+	// +kubebuilder:validation:MaxLength=32
+	// +kubebuilder:validation:Pattern=`^([a-z_][a-z0-9_.-]*)?$`
+	// +kubebuilder:validation:XValidation:rule="self == oldSelf",message="execuserName cannot be changed: an Activity is the record of one run; make a new one"
+	// +operator-sdk:csv:customresourcedefinitions:type=spec,displayName="User's Name",xDescriptors={"urn:alm:descriptor:com.tectonic.ui:text"}
+	ExecUserName string `json:"execuserName,omitempty"`
+
 	// execcwd is the absolute path of the directory that the command starts in.
 	// Default: the image's.
 	// +optional
@@ -85,6 +99,24 @@ type ActivitySpec struct {
 	// +kubebuilder:validation:XValidation:rule="self.map(e, e.split('=', 2)[0]).all(n, self.exists_one(e, e.startsWith(n + '=')))",message="envs: a NAME may occur once"
 	// +operator-sdk:csv:customresourcedefinitions:type=spec,displayName="Environment"
 	Envs []string `json:"envs,omitempty"`
+
+	// envFrom takes variables over from ConfigMaps and Secrets of the namespace. envs win.
+	// +optional
+	// +listType=atomic
+	// +kubebuilder:default={}
+	// +kubebuilder:validation:MaxItems=16
+	// +kubebuilder:validation:items:XValidation:rule="has(self.configMapRef) != has(self.secretRef)",message="envFrom: an item has either configMapRef or secretRef"
+	// +kubebuilder:validation:XValidation:rule="self == oldSelf",message="envFrom cannot be changed: an Activity is the record of one run; make a new one"
+	// +operator-sdk:csv:customresourcedefinitions:type=spec,displayName="Environment From"
+	EnvFrom []corev1.EnvFromSource `json:"envFrom,omitempty"`
+
+	// workspace is a volume for the command to work in. It starts there unless execcwd
+	// says otherwise. Empty: none.
+	// +optional
+	// +kubebuilder:default={}
+	// +kubebuilder:validation:XValidation:rule="self == oldSelf",message="workspace cannot be changed: an Activity is the record of one run; make a new one"
+	// +operator-sdk:csv:customresourcedefinitions:type=spec,xDescriptors={"urn:alm:descriptor:com.tectonic.ui:advanced"}
+	Workspace Workspace `json:"workspace,omitzero"`
 
 	// timeout of each attempt in hours, minutes and seconds, as 1h30m; from 1s to
 	// 8760h. It counts from the moment the node takes the pod on, and holds while
@@ -172,6 +204,31 @@ type Output struct {
 	// +kubebuilder:validation:Minimum=0
 	// +kubebuilder:validation:Maximum=32768
 	TailBytes *int32 `json:"tailBytes,omitempty"`
+}
+
+// Workspace is a volume: a claim's, which outlives the run, or an empty one for each attempt.
+// +kubebuilder:validation:XValidation:rule="!has(self.claimName) || !has(self.size)",message="workspace: give either claimName or size"
+// +kubebuilder:validation:XValidation:rule="!has(self.path) || has(self.claimName) || has(self.size)",message="workspace.path needs claimName or size"
+type Workspace struct {
+	// claimName of a PersistentVolumeClaim of the namespace.
+	// +optional
+	// +kubebuilder:validation:MinLength=1
+	// +kubebuilder:validation:MaxLength=253
+	// +kubebuilder:validation:Pattern=`^[a-z0-9]([-a-z0-9.]*[a-z0-9])?$`
+	ClaimName string `json:"claimName,omitempty"`
+
+	// size of an empty volume, which goes with the pod. A command that writes more is
+	// stopped: Failed, Evicted.
+	// +optional
+	// +kubebuilder:validation:XValidation:rule="quantity(string(self)).isGreaterThan(quantity('0'))",message="workspace.size must be above 0"
+	Size *resource.Quantity `json:"size,omitempty"`
+
+	// path where the volume is mounted. Default /workspace.
+	// +optional
+	// +kubebuilder:validation:MaxLength=256
+	// +kubebuilder:validation:Pattern=`^(/[A-Za-z0-9._-]+)+$`
+	// +kubebuilder:validation:XValidation:rule="!self.matches('^/(proc|sys|dev|run|var/run)(/|$)') && !self.matches('/[.]{1,2}(/|$)')",message="workspace.path must lie outside of /proc, /sys, /dev and /run, without . and .."
+	Path string `json:"path,omitempty"`
 }
 
 // RetryPolicy says which attempts are followed by another, and when.

@@ -1,0 +1,63 @@
+package activity
+
+import (
+	"cmp"
+
+	corev1ac "k8s.io/client-go/applyconfigurations/core/v1"
+
+	egov1 "github.com/mainstay-operator/mainstay-operator/api/ego/v1"
+)
+
+const (
+	// tmp is writable for a command whose root file system is not.
+	tmp = "/tmp"
+	// defaultWorkspace is where a workspace is mounted that names no path.
+	defaultWorkspace = "/workspace"
+)
+
+// workspace is where one is mounted, or "" when there is none.
+func workspace(a *egov1.Activity) string {
+	if w := a.Spec.Workspace; w.ClaimName != "" || w.Size != nil {
+		return cmp.Or(w.Path, defaultWorkspace)
+	}
+	return ""
+}
+
+// needsTmp is true when nothing else makes /tmp writable.
+func needsTmp(a *egov1.Activity) bool { return restricted(a) && workspace(a) != tmp }
+
+func volumes(a *egov1.Activity) []*corev1ac.VolumeApplyConfiguration {
+	all := []*corev1ac.VolumeApplyConfiguration{scratch("guard")}
+	if needsTmp(a) {
+		all = append(all, scratch("tmp"))
+	}
+	if workspace(a) == "" {
+		return all
+	}
+	room := corev1ac.Volume().WithName("workspace")
+	if w := a.Spec.Workspace; w.ClaimName != "" {
+		room.WithPersistentVolumeClaim(corev1ac.PersistentVolumeClaimVolumeSource().WithClaimName(w.ClaimName))
+	} else {
+		room.WithEmptyDir(corev1ac.EmptyDirVolumeSource().WithSizeLimit(*w.Size))
+	}
+	return append(all, room)
+}
+
+func mounted(a *egov1.Activity) []*corev1ac.VolumeMountApplyConfiguration {
+	all := []*corev1ac.VolumeMountApplyConfiguration{mount("guard", guardDir)}
+	if needsTmp(a) {
+		all = append(all, mount("tmp", tmp))
+	}
+	if path := workspace(a); path != "" {
+		all = append(all, mount("workspace", path))
+	}
+	return all
+}
+
+func scratch(name string) *corev1ac.VolumeApplyConfiguration {
+	return corev1ac.Volume().WithName(name).WithEmptyDir(corev1ac.EmptyDirVolumeSource())
+}
+
+func mount(name, path string) *corev1ac.VolumeMountApplyConfiguration {
+	return corev1ac.VolumeMount().WithName(name).WithMountPath(path)
+}
