@@ -50,6 +50,7 @@ func (r *Reconciler) story(ctx context.Context, a *egov1.Activity, save converge
 	if err != nil {
 		return ctrl.Result{}, err
 	}
+	finished := a.Status.Prosta.Finished()
 	now := r.Clock.Now() // of the whole pass: what it finds too early is what it is woken for
 	pod, err := r.advance(ctx, a, find(a, pods), now, save)
 	report(a, pod) // also after an error: it says what stands
@@ -61,6 +62,9 @@ func (r *Reconciler) story(ctx context.Context, a *egov1.Activity, save converge
 	}
 	if err := save(ctx); err != nil { // before the finalizers go: they are what keeps the result
 		return ctrl.Result{}, err
+	}
+	if !finished && a.Status.Prosta.Finished() {
+		countRun(a)
 	}
 	if err := r.settle(ctx, client.ObjectKeyFromObject(a), untidy(a, with(pods, pod))); err != nil {
 		return ctrl.Result{}, err
@@ -138,7 +142,11 @@ func (r *Reconciler) act(ctx context.Context, todo step, a *egov1.Activity, pod 
 		return r.look(ctx, a)
 	case record:
 		r.record(ctx, a, pod, now)
-		return pod, save(ctx)
+		if err := save(ctx); err != nil {
+			return pod, err
+		}
+		countAttempt(current(a))
+		return pod, nil
 	case refuse:
 		return nil, converge.NotOurs("Pod", pod)
 	case wait, journal:
@@ -149,10 +157,10 @@ func (r *Reconciler) act(ctx context.Context, todo step, a *egov1.Activity, pod 
 // record writes the end of the attempt into the status, and what it printed.
 func (r *Reconciler) record(ctx context.Context, a *egov1.Activity, pod *corev1.Pod, now time.Time) {
 	conclude(a, pod, metav1.NewTime(now))
-	a.Status.OutputTail = ""
+	a.Status.OutputTail, a.Status.OutputTruncated = "", false
 	if current(a).ExitCode != nil && wanted(a) > 0 {
-		tail, err := r.Output.Tail(ctx, pod, wanted(a))
-		a.Status.OutputTail = tail
+		var err error
+		a.Status.OutputTail, a.Status.OutputTruncated, err = r.Output.Tail(ctx, pod, wanted(a))
 		if err != nil { // the result must not wait for a node that does not answer
 			current(a).Message += "; " + err.Error()
 		}

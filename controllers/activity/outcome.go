@@ -83,13 +83,17 @@ func outcome(a *egov1.Activity, pod *corev1.Pod, status corev1.ContainerStatus, 
 // command not started until then. When the pod was given up with its node, it may have.
 func startedLate(a *egov1.Activity, pod *corev1.Pod, status corev1.ContainerStatus, now time.Time) bool {
 	at, ok := deadline(a)
-	givenUp := slices.ContainsFunc(pod.Status.Conditions, func(c corev1.PodCondition) bool {
-		return c.Type == corev1.DisruptionTarget && c.Status == corev1.ConditionTrue
-	})
 	if ran := status.State.Terminated; ran != nil && ran.Reason != unlocated && startedAt(ran) != nil {
 		now = ran.StartedAt.Time
 	}
-	return ok && !pod.DeletionTimestamp.IsZero() && !givenUp && !now.Before(at)
+	return ok && !pod.DeletionTimestamp.IsZero() && !givenUp(pod) && !now.Before(at)
+}
+
+// givenUp is true for a pod that the cluster, not its node, brings to its end.
+func givenUp(pod *corev1.Pod) bool {
+	return slices.ContainsFunc(pod.Status.Conditions, func(c corev1.PodCondition) bool {
+		return c.Type == corev1.DisruptionTarget && c.Status == corev1.ConditionTrue
+	})
 }
 
 func tooLate(a *egov1.Activity) end {

@@ -1,6 +1,7 @@
 package activity
 
 import (
+	"bytes"
 	"context"
 	"fmt"
 	"io"
@@ -27,43 +28,53 @@ const (
 
 // Output reads what a pod printed.
 type Output interface {
-	// Tail gives at most so many bytes of the end.
-	Tail(ctx context.Context, pod *corev1.Pod, bytes int) (string, error)
+	// Tail gives at most so many bytes of the end, and whether there was more.
+	Tail(ctx context.Context, pod *corev1.Pod, limit int) (tail string, truncated bool, err error)
 }
 
 // podLogs is the output as the kubelet keeps it.
 type podLogs struct{ pods corev1client.PodsGetter }
 
-func (l podLogs) Tail(ctx context.Context, pod *corev1.Pod, bytes int) (string, error) {
+func (l podLogs) Tail(ctx context.Context, pod *corev1.Pod, limit int) (tail string, truncated bool, err error) {
 	ctx, cancel := context.WithTimeout(ctx, outputPatience)
 	defer cancel()
 	stream, err := l.pods.Pods(pod.Namespace).GetLogs(pod.Name, &corev1.PodLogOptions{
-		Container: kind, TailLines: ptr.To[int64](tailLines),
+		Container: kind, TailLines: ptr.To[int64](tailLines + 1), // one more tells that there were more
 	}).Stream(ctx)
 	if err != nil {
-		return "", fmt.Errorf("reading the output: %w", err)
+		return "", false, fmt.Errorf("reading the output: %w", err)
 	}
 	defer func() { _ = stream.Close() }()
-	return lastBytes(stream, bytes)
+	return lastBytes(stream, limit)
 }
 
-// lastBytes keeps the end of a stream in constant memory, cut to whole characters.
-func lastBytes(stream io.Reader, limit int) (string, error) {
+// lastBytes keeps the end of a stream in constant memory, cut to whole characters
+// and to tailLines.
+func lastBytes(stream io.Reader, limit int) (tail string, truncated bool, err error) {
 	var kept []byte
 	chunk := make([]byte, 32<<10)
-	for {
+	for lines := 0; ; {
 		n, err := stream.Read(chunk)
+		lines += bytes.Count(chunk[:n], []byte{'\n'})
 		kept = append(kept, chunk[:n]...)
-		kept = kept[max(0, len(kept)-limit):]
+		over := max(0, len(kept)-limit)
+		kept, truncated = kept[over:], truncated || over > 0
 		switch {
 		case err == io.EOF:
+			if len(kept) > 0 && kept[len(kept)-1] != '\n' { // the last line has no end
+				lines++
+			}
+			if lines > tailLines && !truncated {
+				_, kept, _ = bytes.Cut(kept, []byte{'\n'})
+				truncated = true
+			}
 			for len(kept) > 0 && !utf8.RuneStart(kept[0]) {
 				kept = kept[1:]
 			}
 			text := strings.ToValidUTF8(string(kept), "?") // no longer than what it replaces
-			return strings.ReplaceAll(text, "\x00", "?"), nil
+			return strings.ReplaceAll(text, "\x00", "?"), truncated, nil
 		case err != nil:
-			return "", fmt.Errorf("reading the output: %w", err)
+			return "", false, fmt.Errorf("reading the output: %w", err)
 		}
 	}
 }

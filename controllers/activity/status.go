@@ -31,9 +31,13 @@ func report(a *egov1.Activity, pod *corev1.Pod) {
 	}
 	summarise(a)
 	judgement(a)
-	if a.Spec.Host != "" && pod != nil {
+	if pod == nil {
+		return
+	}
+	if a.Spec.Host != "" {
 		hostResolved(a, pod)
 	}
+	nodeReachable(a, pod)
 }
 
 // observe notes how far an attempt is. What has begun does not begin again: an
@@ -166,6 +170,22 @@ func hostResolved(a *egov1.Activity, pod *corev1.Pod) {
 		if c.Type == corev1.PodScheduled && c.Status == corev1.ConditionFalse && c.Reason == corev1.PodReasonUnschedulable {
 			conditions.Set(list, generation, commonv1.ConditionHostResolved, false, commonv1.ReasonUnschedulable, "host "+a.Spec.Host+": "+c.Message)
 		}
+	}
+}
+
+// nodeReachable is told by the pod: when a node falls silent, the cluster takes the
+// pod's Ready away while the node's last word on its containers stands.
+func nodeReachable(a *egov1.Activity, pod *corev1.Pod) {
+	list, generation := &a.Status.Conditions, a.Generation
+	said := func(kind corev1.PodConditionType, status corev1.ConditionStatus) bool {
+		return slices.ContainsFunc(pod.Status.Conditions, func(c corev1.PodCondition) bool { return c.Type == kind && c.Status == status })
+	}
+	switch {
+	case containerStatus(pod).State.Running != nil && said(corev1.ContainersReady, corev1.ConditionTrue) && said(corev1.PodReady, corev1.ConditionFalse):
+		conditions.Set(list, generation, commonv1.ConditionNodeReachable, false, commonv1.ReasonNodeSilent,
+			"node "+pod.Spec.NodeName+" does not answer; the command may go on there")
+	case meta.FindStatusCondition(*list, commonv1.ConditionNodeReachable) != nil && !givenUp(pod):
+		conditions.Set(list, generation, commonv1.ConditionNodeReachable, true, commonv1.ReasonNodeAnswers, "node "+pod.Spec.NodeName+" answers")
 	}
 }
 

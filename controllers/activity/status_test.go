@@ -21,6 +21,12 @@ func TestReport(t *testing.T) {
 		p.Status.Conditions = []corev1.PodCondition{{Type: corev1.PodScheduled, Status: corev1.ConditionFalse, Reason: corev1.PodReasonUnschedulable, Message: "0/1 nodes"}}
 	}
 	suspended := egov1.ActivitySpec{Retries: 1, Suspend: true}
+	silent := func(p *corev1.Pod) {
+		p.Status.Conditions = []corev1.PodCondition{{Type: corev1.ContainersReady, Status: corev1.ConditionTrue}, {Type: corev1.PodReady, Status: corev1.ConditionFalse}}
+	}
+	ending := func(p *corev1.Pod) {
+		p.Status.Conditions = []corev1.PodCondition{{Type: corev1.ContainersReady, Status: corev1.ConditionFalse}, {Type: corev1.PodReady, Status: corev1.ConditionFalse}}
+	}
 	host, again := egov1.ActivitySpec{Host: "node-1"}, egov1.ActivitySpec{Retries: 1}
 	for name, c := range map[string]struct {
 		spec       egov1.ActivitySpec
@@ -29,24 +35,28 @@ func TestReport(t *testing.T) {
 		want       egov1.ProcessState
 		conditions string
 	}{
-		"new":                 {want: egov1.Pending, conditions: "Progressing Degraded=False"},
-		"journaled":           {attempts: []egov1.Attempt{fresh}, want: egov1.Pending, conditions: "Progressing Degraded=False"},
-		"gated":               {spec: host, attempts: []egov1.Attempt{known}, pod: edits(), want: egov1.Pending, conditions: "Progressing Degraded=False"},
-		"unknown host":        {spec: host, attempts: []egov1.Attempt{known}, pod: edits(ungated, unschedulable), want: egov1.Pending, conditions: "Progressing Degraded HostResolved=False"},
-		"no place":            {attempts: []egov1.Attempt{known}, pod: edits(ungated, unschedulable), want: egov1.Pending, conditions: "Progressing Degraded"},
-		"has a node":          {spec: host, attempts: []egov1.Attempt{known}, pod: edits(onNode), want: egov1.Starting, conditions: "Progressing Degraded=False HostResolved"},
-		"cannot pull":         {attempts: []egov1.Attempt{known}, pod: edits(onNode, pulls), want: egov1.Starting, conditions: "Progressing Degraded"},
-		"runs":                {attempts: []egov1.Attempt{known}, pod: edits(onNode, runs), want: egov1.Running, conditions: "Progressing Degraded=False"},
-		"runs, older view":    {attempts: []egov1.Attempt{running}, pod: edits(onNode), want: egov1.Running, conditions: "Progressing Degraded=False"},
-		"a stranger's pod":    {attempts: []egov1.Attempt{known}, pod: edits(another, onNode, runs), want: egov1.Pending, conditions: "Progressing Degraded=False"},
-		"failed, a retry":     {spec: again, attempts: []egov1.Attempt{failed}, want: egov1.Retrying, conditions: "Progressing Degraded=False"},
-		"retry has a node":    {spec: again, attempts: []egov1.Attempt{failed, known}, pod: edits(onNode), want: egov1.Retrying, conditions: "Progressing Degraded=False"},
-		"retry runs":          {spec: again, attempts: []egov1.Attempt{failed, known}, pod: edits(onNode, runs), want: egov1.Running, conditions: "Progressing Degraded=False"},
-		"failed":              {attempts: []egov1.Attempt{ended1(egov1.Failed)}, want: egov1.Failed, conditions: "Progressing=False Degraded=False Failed"},
-		"succeeded":           {attempts: []egov1.Attempt{ended1(egov1.Succeeded)}, want: egov1.Succeeded, conditions: "Progressing=False Degraded=False Complete"},
-		"timed out":           {attempts: []egov1.Attempt{ended1(egov1.TimedOut)}, want: egov1.TimedOut, conditions: "Progressing=False Degraded=False Failed"},
-		"cancelled":           {attempts: []egov1.Attempt{ended1(egov1.Cancelled)}, want: egov1.Cancelled, conditions: "Progressing=False Degraded=False Failed"},
-		"lost":                {attempts: []egov1.Attempt{ended1(egov1.Lost)}, want: egov1.Lost, conditions: "Progressing=False Degraded=False Failed"},
+		"new":              {want: egov1.Pending, conditions: "Progressing Degraded=False"},
+		"journaled":        {attempts: []egov1.Attempt{fresh}, want: egov1.Pending, conditions: "Progressing Degraded=False"},
+		"gated":            {spec: host, attempts: []egov1.Attempt{known}, pod: edits(), want: egov1.Pending, conditions: "Progressing Degraded=False"},
+		"unknown host":     {spec: host, attempts: []egov1.Attempt{known}, pod: edits(ungated, unschedulable), want: egov1.Pending, conditions: "Progressing Degraded HostResolved=False"},
+		"no place":         {attempts: []egov1.Attempt{known}, pod: edits(ungated, unschedulable), want: egov1.Pending, conditions: "Progressing Degraded"},
+		"has a node":       {spec: host, attempts: []egov1.Attempt{known}, pod: edits(onNode), want: egov1.Starting, conditions: "Progressing Degraded=False HostResolved"},
+		"cannot pull":      {attempts: []egov1.Attempt{known}, pod: edits(onNode, pulls), want: egov1.Starting, conditions: "Progressing Degraded"},
+		"runs":             {attempts: []egov1.Attempt{known}, pod: edits(onNode, runs), want: egov1.Running, conditions: "Progressing Degraded=False"},
+		"runs, older view": {attempts: []egov1.Attempt{running}, pod: edits(onNode), want: egov1.Running, conditions: "Progressing Degraded=False"},
+		"a stranger's pod": {attempts: []egov1.Attempt{known}, pod: edits(another, onNode, runs), want: egov1.Pending, conditions: "Progressing Degraded=False"},
+		"failed, a retry":  {spec: again, attempts: []egov1.Attempt{failed}, want: egov1.Retrying, conditions: "Progressing Degraded=False"},
+		"retry has a node": {spec: again, attempts: []egov1.Attempt{failed, known}, pod: edits(onNode), want: egov1.Retrying, conditions: "Progressing Degraded=False"},
+		"retry runs":       {spec: again, attempts: []egov1.Attempt{failed, known}, pod: edits(onNode, runs), want: egov1.Running, conditions: "Progressing Degraded=False"},
+		"failed":           {attempts: []egov1.Attempt{ended1(egov1.Failed)}, want: egov1.Failed, conditions: "Progressing=False Degraded=False Failed"},
+		"succeeded":        {attempts: []egov1.Attempt{ended1(egov1.Succeeded)}, want: egov1.Succeeded, conditions: "Progressing=False Degraded=False Complete"},
+		"timed out":        {attempts: []egov1.Attempt{ended1(egov1.TimedOut)}, want: egov1.TimedOut, conditions: "Progressing=False Degraded=False Failed"},
+		"cancelled":        {attempts: []egov1.Attempt{ended1(egov1.Cancelled)}, want: egov1.Cancelled, conditions: "Progressing=False Degraded=False Failed"},
+		"lost":             {attempts: []egov1.Attempt{ended1(egov1.Lost)}, want: egov1.Lost, conditions: "Progressing=False Degraded=False Failed"},
+		"node silent":      {attempts: []egov1.Attempt{known}, pod: edits(onNode, runs, silent), want: egov1.Running, conditions: "Progressing Degraded=False NodeReachable=False"},
+		"and evicted":      {attempts: []egov1.Attempt{known}, pod: edits(onNode, runs, silent, deleting), want: egov1.Running, conditions: "Progressing Degraded=False NodeReachable=False"},
+		"ends by itself":   {attempts: []egov1.Attempt{known}, pod: edits(onNode, runs, ending), want: egov1.Running, conditions: "Progressing Degraded=False"},
+
 		"suspended":           {spec: suspended, want: egov1.Suspended, conditions: "Progressing Degraded=False Suspended"},
 		"suspended, gated":    {spec: suspended, attempts: []egov1.Attempt{known}, pod: edits(), want: egov1.Suspended, conditions: "Progressing Degraded=False Suspended"},
 		"suspended, runs":     {spec: suspended, attempts: []egov1.Attempt{known}, pod: edits(onNode, runs), want: egov1.Running, conditions: "Progressing Degraded=False Suspended=False"},
@@ -98,26 +108,59 @@ func TestDuration(t *testing.T) {
 	}
 }
 
+// TestNodeReachable follows a node that falls silent, and comes back or does not.
+func TestNodeReachable(t *testing.T) {
+	ready := func(pod, containers corev1.ConditionStatus) func(*corev1.Pod) {
+		return func(p *corev1.Pod) {
+			p.Status.Conditions = []corev1.PodCondition{{Type: corev1.ContainersReady, Status: containers}, {Type: corev1.PodReady, Status: pod}}
+		}
+	}
+	runs := state(corev1.ContainerState{Running: &corev1.ContainerStateRunning{StartedAt: epoch}})
+	a := having(egov1.ActivitySpec{}, known)
+	says := func(want metav1.ConditionStatus, edits ...func(*corev1.Pod)) {
+		t.Helper()
+		report(a, pod(a, edits...))
+		got := meta.FindStatusCondition(a.Status.Conditions, commonv1.ConditionNodeReachable)
+		if want == "" && got != nil || want != "" && (got == nil || got.Status != want) {
+			t.Errorf("want %q, got %+v", want, got)
+		}
+	}
+	says("", onNode, runs, ready(corev1.ConditionTrue, corev1.ConditionTrue))
+	says(metav1.ConditionFalse, onNode, runs, ready(corev1.ConditionFalse, corev1.ConditionTrue))
+	says(metav1.ConditionTrue, onNode, runs, ready(corev1.ConditionTrue, corev1.ConditionTrue))
+	says(metav1.ConditionFalse, onNode, runs, ready(corev1.ConditionFalse, corev1.ConditionTrue))
+	says(metav1.ConditionTrue, phase(corev1.PodSucceeded, ""), exited(0, "Completed", ""), ready(corev1.ConditionFalse, corev1.ConditionFalse))
+	says(metav1.ConditionFalse, onNode, runs, ready(corev1.ConditionFalse, corev1.ConditionTrue))
+	says(metav1.ConditionFalse, phase(corev1.PodFailed, ""), deleting, func(p *corev1.Pod) {
+		p.Status.Conditions = []corev1.PodCondition{{Type: corev1.DisruptionTarget, Status: corev1.ConditionTrue}}
+	})
+}
+
 func TestLastBytes(t *testing.T) {
+	thousand := strings.Repeat("\n", tailLines)
 	for name, c := range map[string]struct {
-		in    string
-		limit int
-		want  string
+		in        string
+		limit     int
+		want      string
+		truncated bool
 	}{
-		"empty":       {"", 10, ""},
-		"short":       {"abc", 10, "abc"},
-		"just fits":   {"abc", 3, "abc"},
-		"long":        {strings.Repeat("x", 100000) + "end", 3, "end"},
-		"cut in a ü":  {"aüb", 2, "b"},
-		"whole ü":     {"aüb", 3, "üb"},
-		"not UTF-8":   {"a\xffb", 10, "a?b"},
-		"zero byte":   {"a\x00b", 10, "a?b"},
-		"bytes alone": {"\x80\x80", 10, ""},
+		"empty":       {"", 10, "", false},
+		"short":       {"abc", 10, "abc", false},
+		"just fits":   {"abc", 3, "abc", false},
+		"long":        {strings.Repeat("x", 100000) + "end", 3, "end", true},
+		"cut in a ü":  {"aüb", 2, "b", true},
+		"whole ü":     {"aüb", 3, "üb", true},
+		"not UTF-8":   {"a\xffb", 10, "a?b", false},
+		"zero byte":   {"a\x00b", 10, "a?b", false},
+		"bytes alone": {"\x80\x80", 10, "", false},
+		"1000 lines":  {thousand, 4096, thousand, false},
+		"no end":      {"first\n" + thousand[1:] + "last", 4096, thousand[1:] + "last", true},
+		"one more":    {"first\n" + thousand, 4096, thousand, true},
 	} {
 		t.Run(name, func(t *testing.T) {
-			got, err := lastBytes(iotest.OneByteReader(strings.NewReader(c.in)), c.limit)
-			if err != nil || got != c.want {
-				t.Errorf("got %q, %v", got, err)
+			got, truncated, err := lastBytes(iotest.OneByteReader(strings.NewReader(c.in)), c.limit)
+			if err != nil || got != c.want || truncated != c.truncated {
+				t.Errorf("got %q, %t, %v", got, truncated, err)
 			}
 		})
 	}

@@ -355,4 +355,6 @@ func (c *cache) List(_ context.Context, list client.ObjectList, opts ...client.L
 // printed is the output of every pod: its name.
 type printed struct{}
 
-func (printed) Tail(_ context.Context, pod *corev1.Pod, _ int) (string, error) { return pod.Name, nil }
+func (printed) Tail(_ context.Context, pod *corev1.Pod, _ int) (tail string, truncated bool, err error) {
+	return pod.Name, false, nil
+}

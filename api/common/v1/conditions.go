@@ -26,6 +26,9 @@ const (
 	ConditionFailed = "Failed"
 	// ConditionSuspended is True while spec.suspend holds back what has not started.
 	ConditionSuspended = "Suspended"
+	// ConditionNodeReachable is False while the node of a command that runs does not
+	// answer. The command may go on there.
+	ConditionNodeReachable = "NodeReachable"
 	// ConditionHostResolved is False while the scheduler finds no place on the node
 	// that spec.host names, be it unknown or full; the message is the scheduler's.
 	ConditionHostResolved = "HostResolved"
@@ -119,6 +122,10 @@ const (
 	// ReasonAlreadyStarted : spec.suspend is true, but came after the start; it
 	// holds back a next attempt only.
 	ReasonAlreadyStarted = "AlreadyStarted"
+	// ReasonNodeSilent : the cluster does not hear from the node.
+	ReasonNodeSilent = "NodeSilent"
+	// ReasonNodeAnswers : the node is heard from again.
+	ReasonNodeAnswers = "NodeAnswers"
 	// ReasonScheduled : the pod has a node.
 	ReasonScheduled = "Scheduled"
 	// ReasonUnschedulable : the scheduler finds no node for the pod.

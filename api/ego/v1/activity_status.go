@@ -128,6 +128,10 @@ type ActivityStatus struct {
 	// +operator-sdk:csv:customresourcedefinitions:type=status,displayName="End of the Output",xDescriptors={"urn:alm:descriptor:com.tectonic.ui:text"}
 	OutputTail string `json:"outputTail,omitempty"`
 
+	// outputTruncated is true when the attempt printed more than outputTail keeps.
+	// +optional
+	OutputTruncated bool `json:"outputTruncated,omitempty"`
+
 	// attempts in their order, the last one last.
 	// +optional
 	// +listType=map
@@ -135,7 +139,7 @@ type ActivityStatus struct {
 	// +kubebuilder:validation:MaxItems=11
 	Attempts []Attempt `json:"attempts"`
 
-	// conditions: Complete, Failed, Progressing, Degraded, Suspended, HostResolved.
+	// conditions: Complete, Failed, Progressing, Degraded, Suspended, HostResolved, NodeReachable.
 	// +optional
 	// +listType=map
 	// +listMapKey=type

@@ -1,0 +1,44 @@
+package activity
+
+import (
+	"testing"
+
+	"github.com/prometheus/client_golang/prometheus/testutil"
+
+	egov1 "github.com/mainstay-operator/mainstay-operator/api/ego/v1"
+)
+
+// TestMetrics counts an end once, whoever looks again, and no series for each object.
+func TestMetrics(t *testing.T) {
+	count := func() [3]float64 {
+		return [3]float64{
+			testutil.ToFloat64(attempts.WithLabelValues("Failed")), testutil.ToFloat64(runs.WithLabelValues("Failed")),
+			testutil.ToFloat64(attempts.WithLabelValues("Succeeded")),
+		}
+	}
+	w := newWorld(t, 1)
+	w.submit(egov1.ActivitySpec{Retries: 2})
+	before := count()
+	w.operator().calm()
+	w.operator().calm()
+	after := count()
+	for i, want := range []float64{3, 1, 0} {
+		if got := after[i] - before[i]; got != want {
+			t.Errorf("%d: counted %v, want %v", i, got, want)
+		}
+	}
+	if n := testutil.CollectAndCount(durations); n > 5 {
+		t.Errorf("%d series for 5 ends", n)
+	}
+
+	w = newWorld(t, 1)
+	w.submit(egov1.ActivitySpec{Retries: 1, RetryPolicy: backoff})
+	before = count()
+	w.operator().calm()
+	cancel(w) // it ends with no further attempt
+	w.operator().calm()
+	after = count()
+	if after[0]-before[0] != 1 || after[1]-before[1] != 1 {
+		t.Errorf("cancelled between attempts: %v, then %v", before, after)
+	}
+}
