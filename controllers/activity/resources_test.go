@@ -19,11 +19,14 @@ import (
 	egov1 "github.com/mainstay-operator/mainstay-operator/api/ego/v1"
 )
 
+// wishes are specs by what their pods are to be.
+type wishes map[string]struct {
+	spec egov1.ActivitySpec
+	is   func(p *corev1.Pod, c corev1.Container) bool
+}
+
 func TestDesired(t *testing.T) {
-	for name, c := range map[string]struct {
-		spec egov1.ActivitySpec
-		is   func(p *corev1.Pod, c corev1.Container) bool
-	}{
+	wishes{
 		"born behind the gate": {is: func(p *corev1.Pod, _ corev1.Container) bool {
 			return gated(p) && held(p) && p.Name == "once-abcdef-1" && p.Spec.RestartPolicy == corev1.RestartPolicyNever
 		}},
@@ -54,6 +57,13 @@ func TestDesired(t *testing.T) {
 			is: func(p *corev1.Pod, _ corev1.Container) bool {
 				return p.Labels["app.kubernetes.io/name"] == kind && p.Labels["a"] == "b"
 			}},
+		"grace": {spec: egov1.ActivitySpec{PodOptions: commonv1.PodOptions{TerminationGracePeriodSeconds: ptr.To[int64](7)}},
+			is: func(p *corev1.Pod, _ corev1.Container) bool { return *p.Spec.TerminationGracePeriodSeconds == 7 }},
+	}.hold(t)
+}
+
+func TestDesiredVolumes(t *testing.T) {
+	wishes{
 		"envs from elsewhere": {spec: egov1.ActivitySpec{EnvFrom: []corev1.EnvFromSource{{Prefix: "P_", SecretRef: &corev1.SecretEnvSource{
 			LocalObjectReference: corev1.LocalObjectReference{Name: "s"}, Optional: ptr.To(true)}}}},
 			is: func(_ *corev1.Pod, c corev1.Container) bool {
@@ -76,9 +86,12 @@ func TestDesired(t *testing.T) {
 			is: func(p *corev1.Pod, _ corev1.Container) bool { return *p.Spec.SecurityContext.FSGroup == 2000 }},
 		"only that": {spec: egov1.ActivitySpec{Security: commonv1.SecurityBaseline, ExecUser: "1000:2000"},
 			is: func(p *corev1.Pod, _ corev1.Container) bool { return p.Spec.SecurityContext.FSGroup == nil }},
-		"grace": {spec: egov1.ActivitySpec{PodOptions: commonv1.PodOptions{TerminationGracePeriodSeconds: ptr.To[int64](7)}},
-			is: func(p *corev1.Pod, _ corev1.Container) bool { return *p.Spec.TerminationGracePeriodSeconds == 7 }},
-	} {
+	}.hold(t)
+}
+
+func (w wishes) hold(t *testing.T) {
+	t.Helper()
+	for name, c := range w {
 		t.Run(name, func(t *testing.T) {
 			a := having(c.spec, fresh)
 			p := desired(a, *current(a))

@@ -43,7 +43,7 @@ func TestLookup(t *testing.T) {
 			if got != c.want || (err == nil) != (c.want != "") {
 				t.Errorf("got %q, %v", got, err)
 			}
-			if err != nil && !(strings.HasPrefix(err.Error(), "execuserName: ") && strings.Contains(err.Error(), usersMap)) {
+			if err != nil && (!strings.HasPrefix(err.Error(), "execuserName: ") || !strings.Contains(err.Error(), usersMap)) {
 				t.Errorf("it does not name field and ConfigMap: %v", err)
 			}
 		})

@@ -140,17 +140,19 @@ var _ = Describe("Activity, once", Label(faults), func() {
 		started := startedPods(ctx)
 		all, cancels := []*egov1.Activity{}, sync.WaitGroup{}
 		for i := range 8 {
-			a := factory.Activity(fmt.Sprintf("race-%d", i), "sleep 2").Retries(2).
+			a := factory.Activity(fmt.Sprintf("race-%d", i), "sleep 4").Retries(2).
 				With(func(s *egov1.ActivitySpec) { s.TerminationGracePeriodSeconds = ptr.To[int64](1) }).Build()
 			create(ctx, a)
 			all = append(all, a)
 		}
 		for i, a := range all {
-			Eventually(prosta).WithArguments(ctx, a).Should(BeElementOf(egov1.Running, egov1.Succeeded))
 			cancels.Go(func() {
 				defer GinkgoRecover()
-				<-time.After(time.Duration(i) * 300 * time.Millisecond) // about when the command ends
-				edit(ctx, a.DeepCopy(), func(a *egov1.Activity) { a.Spec.Cancel = true })
+				a := a.DeepCopy()
+				Eventually(func() *metav1.Time { refresh(ctx, a); return a.Status.StartTime }).WithContext(ctx).ShouldNot(BeNil())
+				end := a.Status.StartTime.Add(4500 * time.Millisecond) // the start is told in whole seconds
+				<-time.After(time.Until(end.Add(time.Duration(i-4) * 200 * time.Millisecond)))
+				edit(ctx, a, func(a *egov1.Activity) { a.Spec.Cancel = true })
 			})
 		}
 		cancels.Wait()

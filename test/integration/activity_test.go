@@ -2,6 +2,7 @@ package integration
 
 import (
 	"fmt"
+	"path/filepath"
 	"slices"
 	"strings"
 	"time"
@@ -11,6 +12,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/resource"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/utils/ptr"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
@@ -18,6 +20,7 @@ import (
 	egov1 "github.com/mainstay-operator/mainstay-operator/api/ego/v1"
 	"github.com/mainstay-operator/mainstay-operator/test/factory"
 	"github.com/mainstay-operator/mainstay-operator/test/fault"
+	"github.com/mainstay-operator/mainstay-operator/test/samples"
 )
 
 // fullActivity sets every optional field but cancel.
@@ -344,6 +347,16 @@ var _ = Describe("Activity", func() {
 			g.Expect(pods.Items[0].Spec.SecurityContext.RunAsGroup).To(HaveValue(BeEquivalentTo(2000)))
 		}).Should(Succeed())
 		Eventually(stands).WithArguments(ctx, a, commonv1.ConditionDegraded, metav1.ConditionFalse).Should(Succeed())
+	})
+
+	It("is made as its samples say", func() {
+		all, err := samples.Read(filepath.Join(root, "config/samples"))
+		Expect(err).NotTo(HaveOccurred())
+		all = slices.DeleteFunc(all, func(o *unstructured.Unstructured) bool { return o.GetKind() != "Activity" })
+		Expect(all).To(HaveLen(2))
+		for _, sample := range all {
+			accept(sample)
+		}
 	})
 
 	It("is not both execuser and execuserName", func(ctx SpecContext) {
