@@ -43,12 +43,17 @@ const (
 func Local() bool { return os.Getenv("CLUSTER") != "existing" }
 
 // APIServer is the process of hack/cluster's API server.
-func APIServer() (pid int, err error) {
+func APIServer() (pid int, err error) { return process("kube-apiserver") }
+
+// Kubelet is that of its one node.
+func Kubelet() (pid int, err error) { return process("kubelet") }
+
+func process(name string) (pid int, err error) {
 	root, err := Root()
 	if err != nil {
 		return 0, err
 	}
-	text, err := os.ReadFile(filepath.Join(root, ".cluster", "run", "kube-apiserver.pid"))
+	text, err := os.ReadFile(filepath.Join(root, ".cluster", "run", name+".pid"))
 	if err != nil {
 		return 0, err
 	}

@@ -1,0 +1,41 @@
+package e2e
+
+import (
+	"sync"
+
+	. "github.com/onsi/ginkgo/v2"
+	. "github.com/onsi/gomega"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	commonv1 "github.com/mainstay-operator/mainstay-operator/api/common/v1"
+	egov1 "github.com/mainstay-operator/mainstay-operator/api/ego/v1"
+	"github.com/mainstay-operator/mainstay-operator/test/cluster"
+	"github.com/mainstay-operator/mainstay-operator/test/factory"
+	"github.com/mainstay-operator/mainstay-operator/test/fault"
+)
+
+var _ = Describe("Activity, its node silent,", Label(faults), func() {
+	It("runs on, says so, and ends once", func(ctx SpecContext) {
+		started := startedPods(ctx)
+		a := factory.Activity("far", "sleep 100; echo done").Retries(1).Build()
+		create(ctx, a)
+		Eventually(prosta).WithArguments(ctx, a).Should(Equal(egov1.Running))
+		kubelet, err := cluster.Kubelet()
+		Expect(err).NotTo(HaveOccurred())
+		mend, err := fault.HangProcess(kubelet)
+		Expect(err).NotTo(HaveOccurred())
+		mend = sync.OnceValue(mend)
+		DeferCleanup(eventuallyOperatorLeads) // its pods were given up with the node
+		DeferCleanup(func() { Expect(mend()).To(Succeed()) })
+
+		silent := eventually(ctx, a, commonv1.ConditionNodeReachable, metav1.ConditionFalse)
+		Expect(silent.Message).To(ContainSubstring(a.Status.NodeName))
+		Expect(a.Status.Prosta).To(Equal(egov1.Running))
+		Expect(mend()).To(Succeed())
+		eventually(ctx, a, commonv1.ConditionNodeReachable, metav1.ConditionTrue)
+		eventually(ctx, a, commonv1.ConditionComplete, metav1.ConditionTrue)
+		Expect(a.Status.OutputTail).To(Equal("done\n"))
+		Expect(a.Status.Attempts).To(HaveLen(1))
+		Expect(started()).To(ConsistOf(a.Status.Attempts[0].PodUID))
+	})
+})
