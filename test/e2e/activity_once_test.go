@@ -140,7 +140,7 @@ var _ = Describe("Activity, once", Label(faults), func() {
 		started := startedPods(ctx)
 		all, cancels := []*egov1.Activity{}, sync.WaitGroup{}
 		for i := range 8 {
-			a := factory.Activity(fmt.Sprintf("race-%d", i), "sleep 4").Retries(2).
+			a := factory.Activity(fmt.Sprintf("race-%d", i), "trap 'exit 143' TERM; sleep 4 & wait $!").Retries(2).
 				With(func(s *egov1.ActivitySpec) { s.TerminationGracePeriodSeconds = ptr.To[int64](1) }).Build()
 			create(ctx, a)
 			all = append(all, a)

@@ -8,12 +8,12 @@ import (
 	commonv1 "github.com/mainstay-operator/mainstay-operator/api/common/v1"
 )
 
+// No rule of ActivitySpec may change any more, nor may one be added: OLM would refuse
+// the CRD. A field that came later and must not change has a default, so that it is
+// always there, and a rule of its own.
+
 // ActivitySpec says what is run, once. It is the record of one run, so it cannot
 // be changed but for suspend, startDeadline, cancel and ttlSecondsAfterFinished.
-//
-// A rule of this type may not change any more, nor may one be added: an upgrade of
-// the CRD would be refused. A field that came later and must not change has a default,
-// so that it is always there, and the rule itself.
 //
 // +kubebuilder:validation:XValidation:rule="self.security != 'Restricted' || !has(self.execuser) || !self.execuser.matches('^(root|0)(:|$)')",message="execuser root needs security: Baseline"
 // +kubebuilder:validation:XValidation:rule="!has(oldSelf.cancel) || !oldSelf.cancel || (has(self.cancel) && self.cancel)",message="cancel cannot be taken back"

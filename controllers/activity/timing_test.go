@@ -1,0 +1,46 @@
+package activity
+
+import (
+	"testing"
+	"time"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/utils/ptr"
+
+	egov1 "github.com/mainstay-operator/mainstay-operator/api/ego/v1"
+)
+
+// TestWake asks for the first moment at which time alone changes what there is to do.
+func TestWake(t *testing.T) {
+	unstarted := egov1.Attempt{Prosta: egov1.Failed, PodUID: "p0", Result: egov1.Result{FinishTime: &epoch}}
+	ran := egov1.Attempt{Prosta: egov1.Failed, PodUID: "p0", Result: egov1.Result{StartTime: &epoch, FinishTime: &epoch}}
+	within := func(d time.Duration) *metav1.Duration { return &metav1.Duration{Duration: d} }
+	for name, c := range map[string]struct {
+		spec     egov1.ActivitySpec
+		attempts []egov1.Attempt
+		after    time.Duration
+		want     time.Duration
+	}{
+		"nothing is waited for":     {attempts: []egov1.Attempt{known}},
+		"the deadline":              {spec: egov1.ActivitySpec{StartDeadline: within(time.Minute)}, after: time.Second, want: 59 * time.Second},
+		"which has passed":          {spec: egov1.ActivitySpec{StartDeadline: within(time.Minute)}, attempts: []egov1.Attempt{known}, after: time.Hour},
+		"which was met":             {spec: egov1.ActivitySpec{StartDeadline: within(time.Minute)}, attempts: []egov1.Attempt{running}},
+		"the backoff":               {spec: egov1.ActivitySpec{Retries: 1, RetryPolicy: backoff}, attempts: []egov1.Attempt{ran}, want: 10 * time.Second},
+		"the backoff, suspended":    {spec: egov1.ActivitySpec{Retries: 1, RetryPolicy: backoff, Suspend: true}, attempts: []egov1.Attempt{ran}},
+		"the backoff, no retry":     {spec: egov1.ActivitySpec{RetryPolicy: backoff}, attempts: []egov1.Attempt{ran}},
+		"the backoff, then running": {spec: egov1.ActivitySpec{Retries: 1, RetryPolicy: backoff}, attempts: []egov1.Attempt{ran, running}},
+		"the deadline first": {spec: egov1.ActivitySpec{Retries: 1, RetryPolicy: backoff, StartDeadline: within(time.Second)},
+			attempts: []egov1.Attempt{unstarted}, want: time.Second},
+		"the backoff first": {spec: egov1.ActivitySpec{Retries: 1, RetryPolicy: backoff, StartDeadline: within(time.Minute)},
+			attempts: []egov1.Attempt{unstarted}, want: 10 * time.Second},
+		"the ttl": {spec: egov1.ActivitySpec{TTLSecondsAfterFinished: ptr.To[int32](60)}, attempts: []egov1.Attempt{ran}, after: time.Second, want: 59 * time.Second},
+	} {
+		t.Run(name, func(t *testing.T) {
+			a := having(c.spec, c.attempts...)
+			report(a, nil)
+			if got := wake(a, epoch.Add(c.after)); got != c.want {
+				t.Errorf("got %s, want %s", got, c.want)
+			}
+		})
+	}
+}
