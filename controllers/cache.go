@@ -24,8 +24,8 @@ func NamespacesFromEnv() []string {
 	return strings.FieldsFunc(os.Getenv("WATCH_NAMESPACE"), func(r rune) bool { return r == ',' || r == ' ' })
 }
 
-// CacheOptions bound what the manager keeps in memory: pods, Secrets and volume
-// claims only of our own making, and of other people's objects no more than that they exist,
+// CacheOptions bound what the manager keeps in memory: pods, Secrets, volume claims
+// and ReplicaSets only of our own making, and of other people's objects no more than that they exist,
 // which is what it takes to refuse their names. No namespace means all.
 func CacheOptions(namespaces []string) cache.Options {
 	ours := cache.ByObject{Label: labels.SelectorFromSet(labels.Set{parts.LabelManagedBy: parts.ManagedBy})}
@@ -36,12 +36,14 @@ func CacheOptions(namespaces []string) cache.Options {
 			&corev1.Pod{}:                   ours,
 			&corev1.Secret{}:                ours,
 			&corev1.PersistentVolumeClaim{}: ours,
+			&appsv1.ReplicaSet{}:            ours,
 			&corev1.Service{}:               named,
 			&corev1.ConfigMap{}:             named,
 			&appsv1.Deployment{}:            named,
 			&appsv1.StatefulSet{}:           named,
 			&policyv1.PodDisruptionBudget{}: named,
 			&networkingv1.NetworkPolicy{}:   named,
+			&networkingv1.Ingress{}:         named,
 		},
 	}
 	for _, namespace := range slices.Compact(slices.Sorted(slices.Values(namespaces))) {
@@ -78,6 +80,8 @@ func bareStrangers(in any) (any, error) {
 		bare = &appsv1.StatefulSet{}
 	case *policyv1.PodDisruptionBudget:
 		bare = &policyv1.PodDisruptionBudget{}
+	case *networkingv1.Ingress:
+		bare = &networkingv1.Ingress{}
 	case *networkingv1.NetworkPolicy:
 		bare = &networkingv1.NetworkPolicy{}
 	default:

@@ -4,11 +4,11 @@ import (
 	"context"
 	"fmt"
 
-	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	toolscache "k8s.io/client-go/tools/cache"
 	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/cache"
+	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/mainstay-operator/mainstay-operator/controllers/internal/converge"
 )
@@ -19,22 +19,24 @@ type foreign struct{ cache.Cache }
 // GetCache makes the manager see a cache in it.
 func (f foreign) GetCache() cache.Cache { return f.Cache }
 
-// foreignSecrets is a cache that knows of every Secret that it is there and at
-// which version, and nothing of what it holds: enough to notice that one which an
+// foreignVersions is a cache that knows of every Secret and ConfigMap that it is there and
+// at which version, and nothing of what it holds: enough to notice that one which an
 // object names has changed. The manager's own cache has our Secrets alone, and
 // one selection for each type.
-func foreignSecrets(ctx context.Context, mgr ctrl.Manager, namespaces []string) (cache.Cache, error) {
+func foreignVersions(ctx context.Context, mgr ctrl.Manager, namespaces []string) (cache.Cache, error) {
 	options := CacheOptions(namespaces)
 	options.ByObject = nil
 	options.DefaultTransform = bareVersion
 	options.Scheme, options.Mapper, options.HTTPClient = mgr.GetScheme(), mgr.GetRESTMapper(), mgr.GetHTTPClient()
 	made, err := cache.New(mgr.GetConfig(), options)
 	if err != nil {
-		return nil, fmt.Errorf("making the cache of Secrets' versions: %w", err)
+		return nil, fmt.Errorf("making the cache of versions: %w", err)
 	}
-	// Asked for now, it is full before this process leads.
-	if _, err := made.GetInformer(ctx, converge.SecretVersion(), cache.BlockUntilSynced(false)); err != nil {
-		return nil, fmt.Errorf("watching Secrets' versions: %w", err)
+	for _, kind := range []client.Object{converge.SecretVersion(), converge.ConfigMapVersion()} {
+		// Asked for now, it is full before this process leads.
+		if _, err := made.GetInformer(ctx, kind, cache.BlockUntilSynced(false)); err != nil {
+			return nil, fmt.Errorf("watching versions: %w", err)
+		}
 	}
 	return made, mgr.Add(foreign{made})
 }
@@ -45,10 +47,10 @@ func bareVersion(in any) (any, error) {
 	case toolscache.DeletedFinalStateUnknown:
 		return in, nil
 	case *metav1.PartialObjectMetadata:
-		bare := converge.SecretVersion()
+		bare := &metav1.PartialObjectMetadata{TypeMeta: obj.TypeMeta}
 		bare.Namespace, bare.Name, bare.ResourceVersion = obj.Namespace, obj.Name, obj.ResourceVersion
 		return bare, nil
 	default:
-		return nil, fmt.Errorf("want the metadata of a %T, got %T", corev1.Secret{}, in)
+		return nil, fmt.Errorf("want the metadata of an object, got %T", in)
 	}
 }

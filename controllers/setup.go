@@ -57,7 +57,7 @@ func SetupAll(ctx context.Context, mgr ctrl.Manager, o Options) error {
 	if err := converge.IndexOwners(ctx, mgr.GetFieldIndexer(), mgr.GetScheme(), owned...); err != nil {
 		return err
 	}
-	versions, err := foreignSecrets(ctx, mgr, o.Namespaces)
+	versions, err := foreignVersions(ctx, mgr, o.Namespaces)
 	if err != nil {
 		return err
 	}
@@ -72,12 +72,13 @@ func SetupAll(ctx context.Context, mgr ctrl.Manager, o Options) error {
 		}
 	}
 	secrets := converge.Secrets{Versions: versions, Live: mgr.GetAPIReader()}
+	configMaps := converge.ConfigMaps{Versions: versions, Live: mgr.GetAPIReader()}
 	for kind, reconciler := range map[string]interface{ SetupWithManager(ctrl.Manager) error }{
 		"Memcached": &memcached.Reconciler{Converger: converger("memcached"), DefaultImage: o.Images.Memcached},
 		"Activity":  &activity.Reconciler{Converger: converger("activity"), DefaultImage: o.Images.Activity},
 		"Redis": &redis.Reconciler{Converger: converger("redis"), Secrets: secrets, DefaultImages: map[cachev1alpha1.RedisFlavor]string{
 			cachev1alpha1.FlavorRedis: o.Images.Redis, cachev1alpha1.FlavorValkey: o.Images.Valkey}},
-		"EasyService": &easyservice.Reconciler{Converger: converger("easyservice")},
+		"EasyService": &easyservice.Reconciler{Converger: converger("easyservice"), Secrets: secrets, ConfigMaps: configMaps},
 	} {
 		if err := reconciler.SetupWithManager(mgr); err != nil {
 			return fmt.Errorf("setting up %s: %w", kind, err)

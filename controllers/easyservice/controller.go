@@ -3,15 +3,21 @@ package easyservice
 
 import (
 	"context"
+	"errors"
 	"fmt"
+	"slices"
 
 	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
 	networkingv1 "k8s.io/api/networking/v1"
 	policyv1 "k8s.io/api/policy/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/utils/clock"
 	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/source"
 
 	appv1 "github.com/mainstay-operator/mainstay-operator/api/app/v1"
 	"github.com/mainstay-operator/mainstay-operator/controllers/internal/converge"
@@ -22,9 +28,11 @@ import (
 // +kubebuilder:rbac:groups=app.mainstay-operator.io,resources=easyservices/status,verbs=get;patch
 // +kubebuilder:rbac:groups=app.mainstay-operator.io,resources=easyservices/finalizers,verbs=update
 // +kubebuilder:rbac:groups=apps,resources=deployments,verbs=get;list;watch;create;patch;delete
+// +kubebuilder:rbac:groups=apps,resources=replicasets,verbs=get;list;watch
+// +kubebuilder:rbac:groups="",resources=configmaps;secrets,verbs=get;list;watch
 // +kubebuilder:rbac:groups="",resources=services,verbs=get;list;watch;create;patch;delete
 // +kubebuilder:rbac:groups=policy,resources=poddisruptionbudgets,verbs=get;list;watch;create;patch;delete
-// +kubebuilder:rbac:groups=networking.k8s.io,resources=networkpolicies,verbs=get;list;watch;create;patch;delete
+// +kubebuilder:rbac:groups=networking.k8s.io,resources=ingresses;networkpolicies,verbs=get;list;watch;create;patch;delete
 // +kubebuilder:rbac:groups=gateway.networking.k8s.io,resources=httproutes,verbs=get;list;watch;create;patch;delete
 // +kubebuilder:rbac:groups=monitoring.coreos.com,resources=servicemonitors,verbs=get;list;watch;create;patch;delete
 // +kubebuilder:rbac:groups="",resources=pods,verbs=get;list;watch
@@ -32,7 +40,7 @@ import (
 
 // Owned are the types of children: watched, and pruned when no longer desired.
 var Owned = []client.Object{
-	&appsv1.Deployment{}, &corev1.Service{}, &policyv1.PodDisruptionBudget{}, &networkingv1.NetworkPolicy{},
+	&appsv1.Deployment{}, &corev1.Service{}, &policyv1.PodDisruptionBudget{}, &networkingv1.Ingress{}, &networkingv1.NetworkPolicy{},
 }
 
 // extended are types of children that a cluster may lack.
@@ -44,6 +52,12 @@ var extended = []schema.GroupVersionKind{
 // Reconciler makes EasyService objects real.
 type Reconciler struct {
 	converge.Converger
+	// Secrets and ConfigMaps that users made.
+	Secrets    converge.Secrets
+	ConfigMaps converge.ConfigMaps
+
+	clock    clock.PassiveClock
+	readings readings
 }
 
 // Reconcile runs one pass over one EasyService.
@@ -52,34 +66,71 @@ func (r *Reconciler) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.Resu
 }
 
 func (r *Reconciler) story(ctx context.Context, e *appv1.EasyService, _ converge.Save) (ctrl.Result, error) {
-	held, err := r.heldPorts(ctx, e) // first: what the cluster gave a port stays with it
+	w, err := r.look(ctx, e) // first: what the cluster gave a port stays with it
 	if err != nil {
 		return ctrl.Result{}, err
 	}
+	config, missing := r.config(ctx, e, w.config)
+	asked := template(e, config)
+	given := chosen(e, asked, w.sets)
 	move := r.Converge
 	if e.Spec.Paused {
 		move = r.Observe
 	}
-	observed, err := move(ctx, e, desired(e, held)...)
-	pods, podsErr := r.Pods(ctx, e, kind)
-	if podsErr != nil {
+	observed, err := move(ctx, e, desired(e, given, w.held)...)
+	var podsErr error
+	if w.pods, podsErr = r.Pods(ctx, e, kind); podsErr != nil {
 		return ctrl.Result{}, podsErr
 	}
-	e.Status = status(e, observed, pods) // last, also after an error: it says what stands
-	return ctrl.Result{}, err
+	release := rollout{asked: hash(asked), given: hash(given), sure: err == nil && !e.Spec.Paused}
+	e.Status = status(e, observed, w, release) // last, also after an error: it says what stands
+	return ctrl.Result{}, errors.Join(missing, err)
 }
 
-// heldPorts are the ports of the Service as it stands; none when there is no Service.
-func (r *Reconciler) heldPorts(ctx context.Context, e *appv1.EasyService) ([]corev1.ServicePort, error) {
+// world is what one pass saw, read once.
+type world struct {
+	held   []corev1.ServicePort // ports of the Service as it stands
+	config string               // digest of what configRefs named, that the Deployment was made with
+	sets   []appsv1.ReplicaSet  // of the Deployment
+	pods   []corev1.Pod
+	now    metav1.Time
+}
+
+func (r *Reconciler) look(ctx context.Context, e *appv1.EasyService) (world, error) {
+	w, key := world{now: metav1.NewTime(r.clock.Now()).Rfc3339Copy()}, client.ObjectKeyFromObject(e)
 	var service corev1.Service
-	if err := r.Get(ctx, client.ObjectKeyFromObject(e), &service); client.IgnoreNotFound(err) != nil {
-		return nil, fmt.Errorf("reading the ports that the Service holds: %w", err)
+	if err := r.Get(ctx, key, &service); client.IgnoreNotFound(err) != nil {
+		return w, fmt.Errorf("reading the ports that the Service holds: %w", err)
 	}
-	return service.Spec.Ports, nil
+	w.held = service.Spec.Ports
+	var deployment appsv1.Deployment
+	if err := r.Get(ctx, key, &deployment); client.IgnoreNotFound(err) != nil {
+		return w, fmt.Errorf("reading what the Deployment was made with: %w", err)
+	}
+	w.config = deployment.Spec.Template.Annotations[annotationConfig]
+	var sets appsv1.ReplicaSetList
+	if err := r.List(ctx, &sets, client.InNamespace(e.Namespace), client.MatchingLabels(parts.Selector(kind, e.Name))); err != nil {
+		return w, fmt.Errorf("listing the ReplicaSets: %w", err)
+	}
+	w.sets = slices.DeleteFunc(sets.Items, func(s appsv1.ReplicaSet) bool { return !metav1.IsControlledBy(&s, &deployment) })
+	return w, nil
 }
 
 // SetupWithManager starts the controller.
 func (r *Reconciler) SetupWithManager(mgr ctrl.Manager) error {
-	r.Owned, r.Extended = Owned, extended
-	return r.Manage(mgr, &appv1.EasyService{}, kind, r)
+	r.Owned, r.Extended, r.clock = Owned, extended, clock.RealClock{}
+	r.Release = func(_ context.Context, key types.NamespacedName) error {
+		r.readings.forget(key)
+		return nil
+	}
+	secrets, err := r.Secrets.Watch(mgr, &appv1.EasyService{}, &appv1.EasyServiceList{}, named(appv1.Secret))
+	if err != nil {
+		return err
+	}
+	configMaps, err := r.ConfigMaps.Watch(mgr, &appv1.EasyService{}, &appv1.EasyServiceList{}, named(appv1.ConfigMap))
+	if err != nil {
+		return err
+	}
+	sets := source.Kind(mgr.GetCache(), client.Object(&appsv1.ReplicaSet{}), converge.ByInstance(kind))
+	return r.Manage(mgr, &appv1.EasyService{}, kind, r, secrets, configMaps, sets)
 }

@@ -8,15 +8,16 @@ import (
 	"strings"
 
 	corev1 "k8s.io/api/core/v1"
+	networkingv1 "k8s.io/api/networking/v1"
 	"k8s.io/utils/ptr"
 
 	appv1 "github.com/mainstay-operator/mainstay-operator/api/app/v1"
 	"github.com/mainstay-operator/mainstay-operator/controllers/internal/conditions"
 )
 
-// endpoints are all addresses of all ports, sorted and never nil. service is nil
-// when there is none.
-func endpoints(service *corev1.Service, pods []corev1.Pod) []appv1.Endpoint {
+// endpoints are all addresses of all ports, sorted and never nil. service or
+// entry is nil when there is none.
+func endpoints(service *corev1.Service, pods []corev1.Pod, entry *networkingv1.Ingress) []appv1.Endpoint {
 	list := []appv1.Endpoint{}
 	if service == nil {
 		return list
@@ -27,7 +28,7 @@ func endpoints(service *corev1.Service, pods []corev1.Pod) []appv1.Endpoint {
 			url := scheme(p) + "://" + net.JoinHostPort(host, strconv.Itoa(int(port)))
 			list = append(list, appv1.Endpoint{Name: cmp.Or(p.Name, strconv.Itoa(int(p.Port))), Type: kind, URL: url})
 		}
-		add(corev1.ServiceTypeClusterIP, service.Name+"."+service.Namespace+".svc", p.Port)
+		add(corev1.ServiceTypeClusterIP, service.Name+"."+service.Namespace+".svc", offered(service, p))
 		if p.NodePort != 0 && node != "" {
 			add(corev1.ServiceTypeNodePort, node, p.NodePort)
 		}
@@ -35,10 +36,67 @@ func endpoints(service *corev1.Service, pods []corev1.Pod) []appv1.Endpoint {
 			add(corev1.ServiceTypeLoadBalancer, cmp.Or(ingress.Hostname, ingress.IP), p.Port)
 		}
 	}
+	if entry != nil {
+		list = append(list, entrances(service, entry)...)
+	}
 	slices.SortFunc(list, func(a, b appv1.Endpoint) int {
 		return cmp.Or(strings.Compare(a.Name, b.Name), strings.Compare(string(a.Type), string(b.Type)), strings.Compare(a.URL, b.URL))
 	})
 	return list
+}
+
+// entrances are the addresses of our Ingress: its host, else what its controller was
+// given. A host with a wildcard is no address.
+func entrances(service *corev1.Service, entry *networkingv1.Ingress) []appv1.Endpoint {
+	var list []appv1.Endpoint
+	prefix := "http://"
+	if len(entry.Spec.TLS) > 0 {
+		prefix = "https://"
+	}
+	for _, rule := range entry.Spec.Rules {
+		var hosts []string
+		switch {
+		case rule.Host == "":
+			for _, given := range entry.Status.LoadBalancer.Ingress {
+				hosts = append(hosts, cmp.Or(given.Hostname, bracketed(given.IP)))
+			}
+		case !strings.HasPrefix(rule.Host, "*"):
+			hosts = []string{rule.Host}
+		}
+		for _, path := range rule.HTTP.Paths {
+			for _, host := range hosts {
+				list = append(list, appv1.Endpoint{Name: portName(service, path.Backend.Service.Port.Number), Type: appv1.EndpointIngress, URL: prefix + host + path.Path})
+			}
+		}
+	}
+	return list
+}
+
+// portName is the name of a TCP port, or its number when it has none.
+func portName(service *corev1.Service, number int32) string {
+	for _, p := range service.Spec.Ports {
+		if p.Port == number && p.Protocol == corev1.ProtocolTCP && p.Name != "" {
+			return p.Name
+		}
+	}
+	return strconv.Itoa(int(number))
+}
+
+// bracketed is an address as a URL has it.
+func bracketed(ip string) string {
+	if strings.Contains(ip, ":") {
+		return "[" + ip + "]"
+	}
+	return ip
+}
+
+// offered is the port behind the Service's name: of one without an address of its own
+// that is the port of the pods. One that a targetPort names has the number of the Service's.
+func offered(service *corev1.Service, p corev1.ServicePort) int32 {
+	if target := p.TargetPort.IntVal; service.Spec.ClusterIP == corev1.ClusterIPNone && target != 0 {
+		return target
+	}
+	return p.Port
 }
 
 // scheme goes by appProtocol, else by the port's name, else by the protocol.

@@ -8,5 +8,5 @@ import (
 )
 
 func TestAnUpgradeRollsNothing(t *testing.T) {
-	releases.Workloads(t, "EasyService", func(e *appv1.EasyService) any { return deployment(e) })
+	releases.Workloads(t, "EasyService", func(e *appv1.EasyService) any { return deployment(e, template(e, "")) })
 }

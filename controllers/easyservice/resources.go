@@ -2,6 +2,7 @@ package easyservice
 
 import (
 	"cmp"
+	"slices"
 
 	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
@@ -24,10 +25,10 @@ const (
 	probePeriod = 2
 )
 
-// desired are all children. held are the ports of the Service as it stands, for
-// the node ports that they were given.
-func desired(e *appv1.EasyService, held []corev1.ServicePort) []converge.Child {
-	children := []converge.Child{deployment(e)}
+// desired are all children, the pods by the given template. held are the ports of
+// the Service as it stands, for the node ports that they were given.
+func desired(e *appv1.EasyService, given *corev1ac.PodTemplateSpecApplyConfiguration, held []corev1.ServicePort) []converge.Child {
+	children := []converge.Child{deployment(e, given)}
 	if len(e.Spec.Ports) > 0 {
 		children = append(children, service(e, held))
 	}
@@ -39,23 +40,38 @@ func desired(e *appv1.EasyService, held []corev1.ServicePort) []converge.Child {
 
 func size(e *appv1.EasyService) int32 { return ptr.Deref(e.Spec.Size, 1) }
 
-func deployment(e *appv1.EasyService) *appsv1ac.DeploymentApplyConfiguration {
-	template := parts.Template(kind, e.Name, e.Spec.PodOptions)
-	template.Spec.
-		WithSecurityContext(parts.BaselinePod()).
-		WithContainers(container(e))
-	if e.Spec.Security == commonv1.SecurityRestricted {
-		restrict(template.Spec)
-	}
+func deployment(e *appv1.EasyService, given *corev1ac.PodTemplateSpecApplyConfiguration) *appsv1ac.DeploymentApplyConfiguration {
 	spec := appsv1ac.DeploymentSpec().
 		WithReplicas(size(e)).
 		WithSelector(parts.Select(kind, e.Name)).
 		WithStrategy(appsv1ac.DeploymentStrategy().WithType(appsv1.RollingUpdateDeploymentStrategyType)).
-		WithTemplate(template)
+		WithTemplate(given)
 	if e.Spec.Strategy != nil {
 		pace(spec, e.Spec.Strategy)
 	}
 	return appsv1ac.Deployment(e.Name, "").WithLabels(parts.Labels(kind, e.Name)).WithSpec(spec)
+}
+
+// template of the pods that the spec asks for. config is the digest of what
+// configRefs name.
+func template(e *appv1.EasyService, config string) *corev1ac.PodTemplateSpecApplyConfiguration {
+	made := parts.Template(kind, e.Name, e.Spec.PodOptions)
+	made.Spec.
+		WithSecurityContext(parts.BaselinePod()).
+		WithVolumes(parts.All[corev1ac.VolumeApplyConfiguration](e.Spec.Volumes)...).
+		WithContainers(container(e))
+	if config != "" {
+		made.WithAnnotations(map[string]string{annotationConfig: config})
+	}
+	if account := e.Spec.ServiceAccountName; account != "" {
+		// Under its old name, too: the API server would give what is left of the pair to both.
+		made.Spec.WithServiceAccountName(account).WithDeprecatedServiceAccount(account)
+		made.Spec.AutomountServiceAccountToken = nil // the ServiceAccount says
+	}
+	if e.Spec.Security == commonv1.SecurityRestricted {
+		restrict(made.Spec)
+	}
+	return made
 }
 
 // pace sets what the user chose of a rollout; the rest is the API server's.
@@ -77,26 +93,47 @@ func container(e *appv1.EasyService) *corev1ac.ContainerApplyConfiguration {
 		WithCommand(e.Spec.Command...).
 		WithArgs(e.Spec.Args...).
 		WithEnv(parts.All[corev1ac.EnvVarApplyConfiguration](e.Spec.Envs)...).
+		WithEnvFrom(parts.All[corev1ac.EnvFromSourceApplyConfiguration](e.Spec.EnvFrom)...).
 		WithPorts(containerPorts(e.Spec.Ports)...).
+		WithVolumeMounts(parts.All[corev1ac.VolumeMountApplyConfiguration](e.Spec.VolumeMounts)...).
 		WithResources(parts.As[corev1ac.ResourceRequirementsApplyConfiguration](e.Spec.Resources)).
 		WithSecurityContext(parts.BaselineContainer())
 	if e.Spec.WorkingDir != "" {
 		c.WithWorkingDir(e.Spec.WorkingDir)
 	}
+	if seconds := drain(e); seconds > 0 {
+		c.WithLifecycle(corev1ac.Lifecycle().WithPreStop(corev1ac.LifecycleHandler().WithSleep(corev1ac.SleepAction().WithSeconds(seconds))))
+	}
 	return probe(c, ptr.Deref(e.Spec.Probes, appv1.Probes{}), knock(e.Spec.Ports))
+}
+
+// drain is how many seconds a pod that must go serves on: its end and the news of it
+// set out at the same time, and SIGTERM would be first.
+func drain(e *appv1.EasyService) int64 {
+	const enough, grace = 5, 30 // grace is the API server's default
+	switch {
+	case e.Spec.Strategy != nil && e.Spec.Strategy.DrainSeconds != nil:
+		return *e.Spec.Strategy.DrainSeconds
+	case len(e.Spec.Ports) == 0:
+		return 0 // nobody is led to it
+	}
+	return min(enough, ptr.Deref(e.Spec.TerminationGracePeriodSeconds, grace)/2)
 }
 
 // restrict takes root, every capability and the writable root file system away,
 // but leaves /tmp, and the ports below 1024 that need no privilege this way.
 func restrict(pod *corev1ac.PodSpecApplyConfiguration) {
-	const tmp = "tmp"
+	const tmp, path = "tmp", "/tmp"
 	pod.SecurityContext.
 		WithRunAsNonRoot(true).
 		WithSysctls(corev1ac.Sysctl().WithName("net.ipv4.ip_unprivileged_port_start").WithValue("0"))
+	only := &pod.Containers[0]
+	only.WithSecurityContext(parts.RestrictedContainer())
+	if slices.ContainsFunc(only.VolumeMounts, func(m corev1ac.VolumeMountApplyConfiguration) bool { return *m.MountPath == path }) {
+		return // the user's
+	}
 	pod.WithVolumes(corev1ac.Volume().WithName(tmp).WithEmptyDir(corev1ac.EmptyDirVolumeSource()))
-	pod.Containers[0].
-		WithSecurityContext(parts.RestrictedContainer()).
-		WithVolumeMounts(corev1ac.VolumeMount().WithName(tmp).WithMountPath("/tmp"))
+	only.WithVolumeMounts(corev1ac.VolumeMount().WithName(tmp).WithMountPath(path))
 }
 
 // probe sets the user's probes, and readiness by default. One that names nothing
@@ -140,6 +177,9 @@ func service(e *appv1.EasyService, held []corev1.ServicePort) *corev1ac.ServiceA
 	}
 	if chosen.SessionAffinity != "" {
 		spec.WithSessionAffinity(chosen.SessionAffinity)
+	}
+	if chosen.Headless {
+		spec.WithClusterIP(corev1.ClusterIPNone)
 	}
 	spec.LoadBalancerClass = chosen.LoadBalancerClass
 	return corev1ac.Service(e.Name, "").

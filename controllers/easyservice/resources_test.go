@@ -20,8 +20,8 @@ import (
 
 var update = flag.Bool("update", false, "write what is made into testdata")
 
-// named makes an EasyService as the API server would hand it out.
-func named(name string, spec appv1.EasyServiceSpec) *appv1.EasyService {
+// made is an EasyService as the API server would hand it out.
+func made(name string, spec appv1.EasyServiceSpec) *appv1.EasyService {
 	return &appv1.EasyService{ObjectMeta: metav1.ObjectMeta{Name: name, Namespace: "default"}, Spec: spec}
 }
 
@@ -29,29 +29,29 @@ func named(name string, spec appv1.EasyServiceSpec) *appv1.EasyService {
 // that no user asked for would roll every pod at an upgrade of the operator.
 func TestDesired(t *testing.T) {
 	for _, e := range []*appv1.EasyService{
-		named("least", appv1.EasyServiceSpec{Image: "example.org/app:1"}),
-		named("web", appv1.EasyServiceSpec{
+		made("least", appv1.EasyServiceSpec{Image: "example.org/app:1"}),
+		made("web", appv1.EasyServiceSpec{
 			Size: ptr.To[int32](2), Image: "docker.io/library/nginx:1.26",
 			Ports: []appv1.Port{{Name: "http", Port: 80, Protocol: corev1.ProtocolTCP}},
 		}),
-		named("udp", appv1.EasyServiceSpec{
+		made("udp", appv1.EasyServiceSpec{
 			Image: "example.org/dns:1", Ports: []appv1.Port{{Port: 53, Protocol: corev1.ProtocolUDP}},
 			Service: appv1.Exposure{Type: corev1.ServiceTypeClusterIP},
 		}),
-		named("full", full()),
+		made("full", full()),
 	} {
 		t.Run(e.Name, func(t *testing.T) {
-			var made strings.Builder
-			for _, child := range desired(e, nil) {
+			var text strings.Builder
+			for _, child := range desired(e, template(e, ""), nil) {
 				encoded, err := yaml.Marshal(child)
 				if err != nil {
 					t.Fatal(err)
 				}
-				made.WriteString("---\n" + string(encoded))
+				text.WriteString("---\n" + string(encoded))
 			}
 			file := filepath.Join("testdata", e.Name+".yaml")
 			if *update {
-				if err := os.WriteFile(file, []byte(made.String()), 0o600); err != nil {
+				if err := os.WriteFile(file, []byte(text.String()), 0o600); err != nil {
 					t.Fatal(err)
 				}
 			}
@@ -59,8 +59,8 @@ func TestDesired(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			if made.String() != string(want) {
-				t.Errorf("the children differ from %s (go test -update writes it anew):\n%s", file, made.String())
+			if text.String() != string(want) {
+				t.Errorf("the children differ from %s (go test -update writes it anew):\n%s", file, text.String())
 			}
 		})
 	}
@@ -110,7 +110,8 @@ func full() appv1.EasyServiceSpec {
 
 func TestBudgetFromSizeTwoOn(t *testing.T) {
 	for size, want := range map[int32]int{0: 1, 1: 1, 2: 2} {
-		if got := len(desired(named("a", appv1.EasyServiceSpec{Size: &size, Image: "a"}), nil)); got != want {
+		e := made("a", appv1.EasyServiceSpec{Size: &size, Image: "a"})
+		if got := len(desired(e, template(e, ""), nil)); got != want {
 			t.Errorf("size %d makes %d children, not %d", size, got, want)
 		}
 	}

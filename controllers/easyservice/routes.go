@@ -21,6 +21,9 @@ func routes(e *appv1.EasyService) []converge.Child {
 	if e.Spec.NetworkPolicy != nil {
 		children = append(children, parts.NetworkPolicy(kind, e.Name, e.Spec.NetworkPolicy, policyPorts(e.Spec.Ports)))
 	}
+	if e.Spec.Ingress != nil {
+		children = append(children, ingress(e, e.Spec.Ingress))
+	}
 	if e.Spec.Gateway != nil {
 		children = append(children, httpRoute(e, *e.Spec.Gateway))
 	}

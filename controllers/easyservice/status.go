@@ -5,6 +5,7 @@ import (
 
 	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
+	networkingv1 "k8s.io/api/networking/v1"
 	"k8s.io/apimachinery/pkg/util/intstr"
 	"k8s.io/utils/ptr"
 
@@ -19,12 +20,13 @@ import (
 const deadlineExceeded = "ProgressDeadlineExceeded"
 
 // status says what was observed.
-func status(e *appv1.EasyService, observed converge.Observed, pods []corev1.Pod) appv1.EasyServiceStatus {
+func status(e *appv1.EasyService, observed converge.Observed, w world, r rollout) appv1.EasyServiceStatus {
 	d, found := converge.Find[*appsv1.Deployment](observed, "Deployment", e.Name)
 	if !found {
 		d = &appsv1.Deployment{}
 	}
 	service, _ := converge.Find[*corev1.Service](observed, "Service", e.Name)
+	entry, _ := converge.Find[*networkingv1.Ingress](observed, "Ingress", e.Name)
 	next := appv1.EasyServiceStatus{
 		Replicas:            d.Status.Replicas,
 		UpdatedReplicas:     d.Status.UpdatedReplicas,
@@ -34,7 +36,8 @@ func status(e *appv1.EasyService, observed converge.Observed, pods []corev1.Pod)
 		TerminatingReplicas: d.Status.TerminatingReplicas,
 		CollisionCount:      d.Status.CollisionCount,
 		Selector:            parts.SelectorText(kind, e.Name),
-		Endpoints:           endpoints(service, pods),
+		Image:               image(d.Spec.Template, w.pods),
+		Endpoints:           endpoints(service, w.pods, entry),
 		Conditions:          slices.Clone(e.Status.Conditions),
 	}
 	want := ptr.Deref(d.Spec.Replicas, size(e))
@@ -46,9 +49,19 @@ func status(e *appv1.EasyService, observed converge.Observed, pods []corev1.Pod)
 		Updated:    d.Status.UpdatedReplicas,
 		Ready:      d.Status.ReadyReplicas,
 		Total:      d.Status.Replicas,
-		Failing:    failing(d, pods),
+		Failing:    failing(d, w.pods),
 		Stuck:      stuck(d),
 	})
+	next.LastRollout, next.StableReplicaSet = progress(e, r, outcome{
+		stuck:   stuck(d),
+		failing: failing(d, w.pods),
+		done:    completed(next.Conditions, d),
+		current: current(d, w.sets),
+		stable:  find(w.sets, isNamed(e.Status.StableReplicaSet)) != nil,
+	}, w.now)
+	if r.given != r.asked {
+		confess(&next.Conditions, e.Generation, next.LastRollout)
+	}
 	conditions.Pause(&next.Conditions, e.Generation, e.Spec.Paused)
 	return next
 }

@@ -53,6 +53,8 @@ type Port struct {
 
 // Exposure says how the ports are offered.
 // +kubebuilder:validation:XValidation:rule="self.type != 'ClusterIP' || !has(self.externalTrafficPolicy)",message="externalTrafficPolicy needs type NodePort or LoadBalancer"
+// +kubebuilder:validation:XValidation:rule="self.type == 'ClusterIP' || !has(self.headless) || !self.headless",message="service.headless needs service.type ClusterIP"
+// +kubebuilder:validation:XValidation:rule="(has(self.headless) && self.headless) == (has(oldSelf.headless) && oldSelf.headless)",message="service.headless cannot be changed, since a Service keeps its address; make another EasyService"
 // +kubebuilder:validation:XValidation:rule="self.type == 'LoadBalancer' || !has(self.loadBalancerClass)",message="loadBalancerClass needs type LoadBalancer"
 type Exposure struct {
 	// type: ClusterIP within the cluster, NodePort on every node, LoadBalancer in
@@ -61,6 +63,11 @@ type Exposure struct {
 	// +kubebuilder:default=NodePort
 	// +kubebuilder:validation:Enum=ClusterIP;NodePort;LoadBalancer
 	Type corev1.ServiceType `json:"type,omitempty"`
+
+	// headless: the Service's name leads to the pods themselves, and to the ports that
+	// they listen on. It cannot be changed.
+	// +optional
+	Headless bool `json:"headless,omitempty"`
 
 	// annotations of the Service. The operator's own win.
 	// +optional
@@ -86,6 +93,9 @@ type Exposure struct {
 	LoadBalancerClass *string `json:"loadBalancerClass,omitempty"`
 }
 
+// EndpointIngress is the type of an address that an ingress controller serves.
+const EndpointIngress corev1.ServiceType = "Ingress"
+
 // Endpoint is one address of a port.
 type Endpoint struct {
 	// name of the port, or its number when it has none.
@@ -93,7 +103,7 @@ type Endpoint struct {
 
 	// type: ClusterIP, the Service's name within the cluster; NodePort, the node
 	// with the lowest address of those that run a ready pod; LoadBalancer, what the
-	// load balancer was given.
+	// load balancer was given; Ingress, ingress.host, or what the ingress controller was given.
 	Type corev1.ServiceType `json:"type"`
 
 	// url: its scheme is http or https when appProtocol or the port's name says so,

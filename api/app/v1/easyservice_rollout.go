@@ -2,6 +2,7 @@ package v1
 
 import (
 	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/util/intstr"
 )
 
@@ -57,4 +58,65 @@ type Strategy struct {
 	// +kubebuilder:validation:Minimum=0
 	// +kubebuilder:validation:Maximum=100
 	RevisionHistoryLimit *int32 `json:"revisionHistoryLimit,omitempty"`
+
+	// drainSeconds that a pod which must go serves on, while the cluster learns to send
+	// nothing more to it. Default 5, and at most half of terminationGracePeriodSeconds;
+	// without ports 0.
+	// +optional
+	// +kubebuilder:validation:Minimum=0
+	// +kubebuilder:validation:Maximum=3599
+	DrainSeconds *int64 `json:"drainSeconds,omitempty"`
+
+	// onFailure: Rollback returns to the pods of the last completed rollout when
+	// progressDeadlineSeconds is exceeded, until the spec asks for other pods. Keep
+	// leaves things as they are. Default Keep.
+	// +optional
+	// +kubebuilder:validation:Enum=Keep;Rollback
+	OnFailure OnFailure `json:"onFailure,omitempty"`
+}
+
+// OnFailure is what becomes of a rollout that exceeds its deadline.
+type OnFailure string
+
+const (
+	// Keep leaves the rollout as it stands: old pods that still serve, new ones that do not.
+	Keep OnFailure = "Keep"
+	// Rollback returns to the pods of the last completed rollout.
+	Rollback OnFailure = "Rollback"
+)
+
+// RolloutResult is how a rollout ended.
+// +kubebuilder:validation:Enum=Running;Completed;RolledBack
+type RolloutResult string
+
+const (
+	// RolloutRunning : it has not ended.
+	RolloutRunning RolloutResult = "Running"
+	// RolloutCompleted : every pod is of the new template, and available.
+	RolloutCompleted RolloutResult = "Completed"
+	// RolloutRolledBack : it failed, and the pods of the last completed one are asked for.
+	RolloutRolledBack RolloutResult = "RolledBack"
+)
+
+// Rollout is the replacing of pods by those of another template.
+type Rollout struct {
+	// template that the spec asks for, as a hash.
+	Template string `json:"template"`
+
+	// generation of the object that asked for it first.
+	Generation int64 `json:"generation"`
+
+	// startTime is when it was asked for.
+	StartTime metav1.Time `json:"startTime"`
+
+	// finishTime is when it was completed or given up.
+	// +optional
+	FinishTime *metav1.Time `json:"finishTime,omitempty"`
+
+	// result: Running, Completed or RolledBack.
+	Result RolloutResult `json:"result"`
+
+	// message says why it was rolled back.
+	// +optional
+	Message string `json:"message,omitempty"`
 }

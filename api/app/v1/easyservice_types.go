@@ -8,6 +8,9 @@ import (
 )
 
 // EasyServiceSpec says which service is wanted.
+// +kubebuilder:validation:XValidation:rule="!has(self.strategy) || !has(self.strategy.drainSeconds) || self.strategy.drainSeconds == 0 || self.strategy.drainSeconds < (has(self.terminationGracePeriodSeconds) ? self.terminationGracePeriodSeconds : 30)",message="strategy.drainSeconds must be smaller than terminationGracePeriodSeconds (30 when unset)"
+// +kubebuilder:validation:XValidation:rule="!has(self.ingress) || (has(self.ports) && self.ports.exists(p, p.protocol == 'TCP' && (!has(self.ingress.port) || p.port == self.ingress.port)))",message="ingress needs a TCP port, and ingress.port must be one of ports"
+// +kubebuilder:validation:XValidation:rule="self.security != 'Restricted' || !has(self.volumes) || self.volumes.all(v, v.name != 'tmp') || (has(self.volumeMounts) && self.volumeMounts.exists(m, m.mountPath == '/tmp'))",message="volumes: with security Restricted the name tmp is the operator's, unless volumeMounts has one at /tmp"
 // +kubebuilder:validation:XValidation:rule="self.service.type != 'ClusterIP' || !has(self.ports) || self.ports.all(p, !has(p.nodePort))",message="ports: nodePort needs service.type NodePort or LoadBalancer"
 // +kubebuilder:validation:XValidation:rule="!has(self.probes) || !has(self.probes.readiness) || has(self.probes.readiness.exec) || has(self.probes.readiness.httpGet) || has(self.probes.readiness.tcpSocket) || has(self.probes.readiness.grpc) || (has(self.ports) && self.ports.exists(p, p.protocol == 'TCP'))",message="probes.readiness must name what to ask, since there is no TCP port"
 // +kubebuilder:validation:XValidation:rule="!has(self.probes) || !has(self.probes.liveness) || has(self.probes.liveness.exec) || has(self.probes.liveness.httpGet) || has(self.probes.liveness.tcpSocket) || has(self.probes.liveness.grpc) || (has(self.ports) && self.ports.exists(p, p.protocol == 'TCP'))",message="probes.liveness must name what to ask, since there is no TCP port"
@@ -61,6 +64,49 @@ type EasyServiceSpec struct {
 	// +operator-sdk:csv:customresourcedefinitions:type=spec,displayName="Environment"
 	Envs []corev1.EnvVar `json:"envs,omitempty"`
 
+	// envFrom: ConfigMaps and Secrets whose keys all become variables.
+	// +optional
+	// +listType=atomic
+	// +kubebuilder:validation:MaxItems=32
+	// +kubebuilder:validation:XValidation:rule="self.all(e, has(e.configMapRef) != has(e.secretRef))",message="envFrom: each gives either configMapRef or secretRef"
+	// +operator-sdk:csv:customresourcedefinitions:type=spec,displayName="Environment From",xDescriptors={"urn:alm:descriptor:com.tectonic.ui:advanced"}
+	EnvFrom []corev1.EnvFromSource `json:"envFrom,omitempty"`
+
+	// configRefs are ConfigMaps and Secrets of the same namespace that roll the pods
+	// when their content changes.
+	// +optional
+	// +listType=map
+	// +listMapKey=kind
+	// +listMapKey=name
+	// +kubebuilder:validation:MaxItems=16
+	// +operator-sdk:csv:customresourcedefinitions:type=spec,displayName="Configuration"
+	ConfigRefs []ConfigRef `json:"configRefs,omitempty"`
+
+	// volumes that volumeMounts may mount. What the namespace's Pod Security admits is
+	// its own matter.
+	// +optional
+	// +listType=map
+	// +listMapKey=name
+	// +kubebuilder:validation:MaxItems=32
+	// +operator-sdk:csv:customresourcedefinitions:type=spec,xDescriptors={"urn:alm:descriptor:com.tectonic.ui:advanced"}
+	Volumes []corev1.Volume `json:"volumes,omitempty"`
+
+	// volumeMounts of the container, one per path.
+	// +optional
+	// +listType=map
+	// +listMapKey=mountPath
+	// +kubebuilder:validation:MaxItems=64
+	// +operator-sdk:csv:customresourcedefinitions:type=spec,xDescriptors={"urn:alm:descriptor:com.tectonic.ui:advanced"}
+	VolumeMounts []corev1.VolumeMount `json:"volumeMounts,omitempty"`
+
+	// serviceAccountName that the pods act as; its token is then mounted unless the
+	// ServiceAccount says otherwise. Default: the namespace's default, without a token.
+	// +optional
+	// +kubebuilder:validation:MaxLength=253
+	// +kubebuilder:validation:Pattern=`^[a-z0-9]([-a-z0-9]*[a-z0-9])?(\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*$`
+	// +operator-sdk:csv:customresourcedefinitions:type=spec,displayName="Service Account",xDescriptors={"urn:alm:descriptor:io.kubernetes:ServiceAccount","urn:alm:descriptor:com.tectonic.ui:advanced"}
+	ServiceAccountName string `json:"serviceAccountName,omitempty"`
+
 	// ports that the Service offers. Without ports there is no Service.
 	// +optional
 	// +listType=map
@@ -79,6 +125,11 @@ type EasyServiceSpec struct {
 	// +kubebuilder:default={}
 	// +operator-sdk:csv:customresourcedefinitions:type=spec,displayName="Exposure"
 	Service Exposure `json:"service,omitzero"`
+
+	// ingress offers the Service through an ingress controller.
+	// +optional
+	// +operator-sdk:csv:customresourcedefinitions:type=spec,xDescriptors={"urn:alm:descriptor:com.tectonic.ui:advanced"}
+	Ingress *Ingress `json:"ingress,omitempty"`
 
 	// gateway offers the Service through Gateway API, which the cluster must have.
 	// +optional
@@ -174,6 +225,21 @@ type EasyServiceStatus struct {
 	// +optional
 	Selector string `json:"selector,omitempty"`
 
+	// image that ready pods of the newest template run, with its digest, in the words of
+	// their node.
+	// +optional
+	// +operator-sdk:csv:customresourcedefinitions:type=status
+	Image string `json:"image,omitempty"`
+
+	// lastRollout is the latest one, done or not.
+	// +optional
+	// +operator-sdk:csv:customresourcedefinitions:type=status,displayName="Last Rollout"
+	LastRollout *Rollout `json:"lastRollout,omitempty"`
+
+	// stableReplicaSet is the ReplicaSet of the last rollout that was completed.
+	// +optional
+	StableReplicaSet string `json:"stableReplicaSet,omitempty"`
+
 	// endpoints are the addresses of every port, sorted by name, type and url.
 	// +optional
 	// +listType=atomic
@@ -203,7 +269,7 @@ type EasyServiceStatus struct {
 // +kubebuilder:printcolumn:name="Reason",type=string,priority=1,JSONPath=`.status.conditions[?(@.type=="Ready")].message`
 // +kubebuilder:printcolumn:name="Age",type=date,JSONPath=`.metadata.creationTimestamp`
 // +kubebuilder:validation:XValidation:rule="size(self.metadata.name) <= 63 && self.metadata.name.matches('^[a-z]([-a-z0-9]*[a-z0-9])?$')",message="metadata.name becomes the name of a Service: at most 63 characters, lower case letters, digits and '-', beginning with a letter"
-// +operator-sdk:csv:customresourcedefinitions:displayName="Easy Service",resources={{Deployment,v1},{Event,v1},{PodDisruptionBudget,v1},{Service,v1}}
+// +operator-sdk:csv:customresourcedefinitions:displayName="Easy Service",resources={{Deployment,v1},{Event,v1},{HTTPRoute,v1},{Ingress,v1},{NetworkPolicy,v1},{ReplicaSet,v1},{ServiceMonitor,v1},{PodDisruptionBudget,v1},{Service,v1}}
 type EasyService struct {
 	metav1.TypeMeta   `json:",inline"`
 	metav1.ObjectMeta `json:"metadata,omitempty"`

@@ -66,6 +66,9 @@ const (
 	ReasonScaledToZero = "ScaledToZero"
 	// ReasonDeadlineExceeded : the rollout made no progress within its deadline.
 	ReasonDeadlineExceeded = "ProgressDeadlineExceeded"
+	// ReasonRolledBack : a rollout failed, and the pods of the last completed one run
+	// again; the message says why.
+	ReasonRolledBack = "RolledBack"
 	// ReasonPodFailing : a pod cannot start; the message carries kubelet's words.
 	ReasonPodFailing = "PodFailing"
 	// ReasonAsExpected : nothing needs a human.

@@ -15,6 +15,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/controller"
 	"sigs.k8s.io/controller-runtime/pkg/handler"
 	"sigs.k8s.io/controller-runtime/pkg/reconcile"
+	"sigs.k8s.io/controller-runtime/pkg/source"
 
 	"github.com/mainstay-operator/mainstay-operator/controllers/internal/parts"
 )
@@ -39,11 +40,14 @@ func Options() controller.Options {
 }
 
 // Manage starts the kind's controller: it watches the objects, the children that
-// the Converger owns, and the pods of the kind.
-func (c *Converger) Manage(mgr ctrl.Manager, object Object, kind string, r reconcile.Reconciler) error {
+// the Converger owns, the pods of the kind, and what else wakes an object up.
+func (c *Converger) Manage(mgr ctrl.Manager, object Object, kind string, r reconcile.Reconciler, more ...source.Source) error {
 	b := ctrl.NewControllerManagedBy(mgr).For(object).Watches(&corev1.Pod{}, ByInstance(kind))
 	for _, child := range c.Owned {
 		b.Owns(child)
+	}
+	for _, s := range more {
+		b.WatchesRawSource(s)
 	}
 	started, err := b.WithOptions(Options()).Build(r)
 	if err != nil {

@@ -3,6 +3,7 @@ package converge
 import (
 	"context"
 	"fmt"
+	"maps"
 
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
@@ -18,13 +19,15 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/source"
 )
 
-// namedSecrets is the index of objects by the Secrets that they name.
-const namedSecrets = ".spec.secretNames"
-
 // SecretVersion is the metadata of a Secret, to be filled.
-func SecretVersion() *metav1.PartialObjectMetadata {
+func SecretVersion() *metav1.PartialObjectMetadata { return version("Secret") }
+
+// ConfigMapVersion is the metadata of a ConfigMap, to be filled.
+func ConfigMapVersion() *metav1.PartialObjectMetadata { return version("ConfigMap") }
+
+func version(kind string) *metav1.PartialObjectMetadata {
 	empty := &metav1.PartialObjectMetadata{}
-	empty.SetGroupVersionKind(corev1.SchemeGroupVersion.WithKind("Secret"))
+	empty.SetGroupVersionKind(corev1.SchemeGroupVersion.WithKind(kind))
 	return empty
 }
 
@@ -37,46 +40,99 @@ type Secrets struct {
 	Live client.Reader
 }
 
-// Content of a Secret. No data at all means that there is no such Secret.
-type Content struct {
-	Data    map[string][]byte
-	version string // that the cache knew when it was read
-}
-
 // Read gives last back while the Secret's version stands, else what it holds now.
 func (s Secrets) Read(ctx context.Context, key client.ObjectKey, last *Content) (*Content, error) {
-	known := SecretVersion()
-	if err := s.Versions.Get(ctx, key, known); client.IgnoreNotFound(err) != nil {
-		return nil, fmt.Errorf("reading the version of Secret %q: %w", key.Name, err)
-	}
-	if last != nil && last.version == known.GetResourceVersion() {
-		return last, nil
-	}
-	var secret corev1.Secret
-	switch err := s.Live.Get(ctx, key, &secret); {
-	case apierrors.IsNotFound(err):
-		return &Content{version: known.GetResourceVersion()}, nil
-	case err != nil:
-		return nil, fmt.Errorf("reading Secret %q: %w", key.Name, err)
-	case secret.Data == nil:
-		secret.Data = map[string][]byte{}
-	}
-	return &Content{Data: secret.Data, version: known.GetResourceVersion()}, nil
+	return read(ctx, s.Versions, SecretVersion(), key, last, func() (map[string][]byte, error) {
+		var secret corev1.Secret
+		err := s.Live.Get(ctx, key, &secret)
+		return secret.Data, err
+	})
 }
 
 // Watch gives a source that wakes the objects up that name a Secret which has
 // changed. object and list are empty ones of the kind; names gives the Secrets
 // that an object names.
 func (s Secrets) Watch(mgr ctrl.Manager, object client.Object, list client.ObjectList, names func(client.Object) []string) (source.Source, error) {
-	if err := mgr.GetFieldIndexer().IndexField(context.Background(), object, namedSecrets, names); err != nil {
-		return nil, fmt.Errorf("indexing the Secrets that are named: %w", err)
+	return watch(mgr, s.Versions, SecretVersion(), object, list, names)
+}
+
+// ConfigMaps reads ConfigMaps that users made, as Secrets does Secrets.
+type ConfigMaps struct {
+	// Versions has the metadata of every ConfigMap.
+	Versions cache.Cache
+	// Live reads the content.
+	Live client.Reader
+}
+
+// Read gives last back while the ConfigMap's version stands, else what it holds now.
+func (c ConfigMaps) Read(ctx context.Context, key client.ObjectKey, last *Content) (*Content, error) {
+	return read(ctx, c.Versions, ConfigMapVersion(), key, last, func() (map[string][]byte, error) {
+		var config corev1.ConfigMap
+		err := c.Live.Get(ctx, key, &config)
+		data := map[string][]byte{}
+		maps.Copy(data, config.BinaryData)
+		for name, text := range config.Data {
+			data[name] = []byte(text)
+		}
+		return data, err
+	})
+}
+
+// Watch gives a source that wakes the objects up that name a ConfigMap which has changed.
+func (c ConfigMaps) Watch(mgr ctrl.Manager, object client.Object, list client.ObjectList, names func(client.Object) []string) (source.Source, error) {
+	return watch(mgr, c.Versions, ConfigMapVersion(), object, list, names)
+}
+
+// Content of a Secret or a ConfigMap. No data at all means that there is none of that name.
+type Content struct {
+	Data    map[string][]byte
+	version string // that the cache knew when it was read
+}
+
+// Bare is the content without the values, for who remembers but their digest.
+func (c *Content) Bare() *Content {
+	bare := &Content{version: c.version}
+	if c.Data != nil {
+		bare.Data = map[string][]byte{}
 	}
-	return source.Kind(s.Versions, SecretVersion(), handler.TypedEnqueueRequestsFromMapFunc(
-		func(ctx context.Context, secret *metav1.PartialObjectMetadata) []reconcile.Request {
+	return bare
+}
+
+func read(ctx context.Context, versions client.Reader, known *metav1.PartialObjectMetadata, key client.ObjectKey, last *Content,
+	data func() (map[string][]byte, error)) (*Content, error) {
+	kind := known.Kind
+	if err := versions.Get(ctx, key, known); client.IgnoreNotFound(err) != nil {
+		return nil, fmt.Errorf("reading the version of %s %q: %w", kind, key.Name, err)
+	}
+	if last != nil && last.version == known.GetResourceVersion() {
+		return last, nil
+	}
+	content := &Content{version: known.GetResourceVersion()}
+	var err error
+	switch content.Data, err = data(); {
+	case apierrors.IsNotFound(err):
+		content.Data = nil
+	case err != nil:
+		return nil, fmt.Errorf("reading %s %q: %w", kind, key.Name, err)
+	case content.Data == nil:
+		content.Data = map[string][]byte{}
+	}
+	return content, nil
+}
+
+func watch(mgr ctrl.Manager, versions cache.Cache, of *metav1.PartialObjectMetadata, object client.Object, list client.ObjectList,
+	names func(client.Object) []string) (source.Source, error) {
+	kind := of.Kind
+	named := ".spec.names" + kind // the index of objects by those that they name
+	if err := mgr.GetFieldIndexer().IndexField(context.Background(), object, named, names); err != nil {
+		return nil, fmt.Errorf("indexing the %ss that are named: %w", kind, err)
+	}
+	return source.Kind(versions, of, handler.TypedEnqueueRequestsFromMapFunc(
+		func(ctx context.Context, changed *metav1.PartialObjectMetadata) []reconcile.Request {
 			found := list.DeepCopyObject().(client.ObjectList)
-			err := mgr.GetClient().List(ctx, found, client.InNamespace(secret.Namespace), client.MatchingFields{namedSecrets: secret.Name})
+			err := mgr.GetClient().List(ctx, found, client.InNamespace(changed.Namespace), client.MatchingFields{named: changed.Name})
 			if err != nil {
-				log.FromContext(ctx).Error(err, "who names the Secret", "namespace", secret.Namespace, "name", secret.Name)
+				log.FromContext(ctx).Error(err, "who names the "+kind, "namespace", changed.Namespace, "name", changed.Name)
 				return nil
 			}
 			return requests(found)
