@@ -8,17 +8,16 @@ import (
 	"strings"
 
 	corev1 "k8s.io/api/core/v1"
-	networkingv1 "k8s.io/api/networking/v1"
 	"k8s.io/utils/ptr"
 
 	appv1 "github.com/mainstay-operator/mainstay-operator/api/app/v1"
 	"github.com/mainstay-operator/mainstay-operator/controllers/internal/conditions"
 )
 
-// endpoints are all addresses of all ports, sorted and never nil. service or
-// entry is nil when there is none.
-func endpoints(service *corev1.Service, pods []corev1.Pod, entry *networkingv1.Ingress) []appv1.Endpoint {
-	list := []appv1.Endpoint{}
+// endpoints are all addresses of all ports, sorted and never nil. service is nil
+// when there is none; entrances are those of ingress controllers.
+func endpoints(service *corev1.Service, pods []corev1.Pod, entrances ...appv1.Endpoint) []appv1.Endpoint {
+	list := append([]appv1.Endpoint{}, entrances...)
 	if service == nil {
 		return list
 	}
@@ -36,58 +35,10 @@ func endpoints(service *corev1.Service, pods []corev1.Pod, entry *networkingv1.I
 			add(corev1.ServiceTypeLoadBalancer, cmp.Or(ingress.Hostname, ingress.IP), p.Port)
 		}
 	}
-	if entry != nil {
-		list = append(list, entrances(service, entry)...)
-	}
 	slices.SortFunc(list, func(a, b appv1.Endpoint) int {
 		return cmp.Or(strings.Compare(a.Name, b.Name), strings.Compare(string(a.Type), string(b.Type)), strings.Compare(a.URL, b.URL))
 	})
 	return list
-}
-
-// entrances are the addresses of our Ingress: its host, else what its controller was
-// given. A host with a wildcard is no address.
-func entrances(service *corev1.Service, entry *networkingv1.Ingress) []appv1.Endpoint {
-	var list []appv1.Endpoint
-	prefix := "http://"
-	if len(entry.Spec.TLS) > 0 {
-		prefix = "https://"
-	}
-	for _, rule := range entry.Spec.Rules {
-		var hosts []string
-		switch {
-		case rule.Host == "":
-			for _, given := range entry.Status.LoadBalancer.Ingress {
-				hosts = append(hosts, cmp.Or(given.Hostname, bracketed(given.IP)))
-			}
-		case !strings.HasPrefix(rule.Host, "*"):
-			hosts = []string{rule.Host}
-		}
-		for _, path := range rule.HTTP.Paths {
-			for _, host := range hosts {
-				list = append(list, appv1.Endpoint{Name: portName(service, path.Backend.Service.Port.Number), Type: appv1.EndpointIngress, URL: prefix + host + path.Path})
-			}
-		}
-	}
-	return list
-}
-
-// portName is the name of a TCP port, or its number when it has none.
-func portName(service *corev1.Service, number int32) string {
-	for _, p := range service.Spec.Ports {
-		if p.Port == number && p.Protocol == corev1.ProtocolTCP && p.Name != "" {
-			return p.Name
-		}
-	}
-	return strconv.Itoa(int(number))
-}
-
-// bracketed is an address as a URL has it.
-func bracketed(ip string) string {
-	if strings.Contains(ip, ":") {
-		return "[" + ip + "]"
-	}
-	return ip
 }
 
 // offered is the port behind the Service's name: of one without an address of its own

@@ -2,7 +2,10 @@ package easyservice
 
 import (
 	"cmp"
+	"strconv"
+	"strings"
 
+	corev1 "k8s.io/api/core/v1"
 	networkingv1 "k8s.io/api/networking/v1"
 	networkingv1ac "k8s.io/client-go/applyconfigurations/networking/v1"
 
@@ -12,7 +15,7 @@ import (
 
 // ingress leads requests from outside to one port of the Service.
 func ingress(e *appv1.EasyService, chosen *appv1.Ingress) *networkingv1ac.IngressApplyConfiguration {
-	port := cmp.Or(chosen.Port, firstTCP(e.Spec.Ports).Port)
+	port := ledTo(e.Spec.Ports, chosen.Port).Port
 	rule := networkingv1ac.IngressRule().WithHTTP(networkingv1ac.HTTPIngressRuleValue().WithPaths(
 		networkingv1ac.HTTPIngressPath().
 			WithPath(cmp.Or(chosen.Path, "/")).
@@ -20,19 +23,65 @@ func ingress(e *appv1.EasyService, chosen *appv1.Ingress) *networkingv1ac.Ingres
 			WithBackend(networkingv1ac.IngressBackend().WithService(networkingv1ac.IngressServiceBackend().
 				WithName(e.Name).
 				WithPort(networkingv1ac.ServiceBackendPort().WithNumber(port))))))
-	spec := networkingv1ac.IngressSpec().WithRules(rule)
-	if chosen.TLSSecret != "" {
-		spec.WithTLS(networkingv1ac.IngressTLS().WithSecretName(chosen.TLSSecret))
-	}
+	tls := networkingv1ac.IngressTLS().WithSecretName(chosen.TLSSecret)
 	if chosen.Host != "" {
 		rule.WithHost(chosen.Host)
-		for i := range spec.TLS {
-			spec.TLS[i].WithHosts(chosen.Host)
-		}
+		tls.WithHosts(chosen.Host)
+	}
+	spec := networkingv1ac.IngressSpec().WithRules(rule)
+	if chosen.TLSSecret != "" {
+		spec.WithTLS(tls)
 	}
 	spec.IngressClassName = chosen.ClassName
 	return networkingv1ac.Ingress(e.Name, "").
 		WithLabels(parts.Labels(kind, e.Name)).
 		WithAnnotations(chosen.Annotations).
 		WithSpec(spec)
+}
+
+// entrances are the addresses of the Ingress as it stands: its host, else what its
+// controller was given. A host with a wildcard is no address.
+func entrances(e *appv1.EasyService, entry *networkingv1.Ingress) []appv1.Endpoint {
+	chosen := e.Spec.Ingress
+	if chosen == nil || entry == nil {
+		return nil
+	}
+	var hosts []string
+	switch {
+	case chosen.Host == "":
+		for _, given := range entry.Status.LoadBalancer.Ingress {
+			hosts = append(hosts, cmp.Or(given.Hostname, bracketed(given.IP)))
+		}
+	case !strings.HasPrefix(chosen.Host, "*"):
+		hosts = []string{chosen.Host}
+	}
+	scheme := "http://"
+	if chosen.TLSSecret != "" {
+		scheme = "https://"
+	}
+	port := ledTo(e.Spec.Ports, chosen.Port)
+	name := cmp.Or(port.Name, strconv.Itoa(int(port.Port)))
+	list := make([]appv1.Endpoint, 0, len(hosts))
+	for _, host := range hosts {
+		list = append(list, appv1.Endpoint{Name: name, Type: appv1.EndpointIngress, URL: scheme + host + cmp.Or(chosen.Path, "/")})
+	}
+	return list
+}
+
+// ledTo is the TCP port of that number, or the first.
+func ledTo(ports []appv1.Port, number int32) appv1.Port {
+	for _, p := range ports {
+		if p.Port == number && protocol(p) == corev1.ProtocolTCP {
+			return p
+		}
+	}
+	return firstTCP(ports)
+}
+
+// bracketed is an address as a URL has it.
+func bracketed(ip string) string {
+	if strings.Contains(ip, ":") {
+		return "[" + ip + "]"
+	}
+	return ip
 }

@@ -36,7 +36,8 @@ func TestDesired(t *testing.T) {
 		}),
 		made("udp", appv1.EasyServiceSpec{
 			Image: "example.org/dns:1", Ports: []appv1.Port{{Port: 53, Protocol: corev1.ProtocolUDP}},
-			Service: appv1.Exposure{Type: corev1.ServiceTypeClusterIP},
+			Service:  appv1.Exposure{Type: corev1.ServiceTypeClusterIP, Headless: true},
+			Strategy: &appv1.Strategy{DrainSeconds: ptr.To[int64](0)},
 		}),
 		made("full", full()),
 	} {
@@ -69,9 +70,14 @@ func TestDesired(t *testing.T) {
 // full sets every field that changes a child.
 func full() appv1.EasyServiceSpec {
 	return appv1.EasyServiceSpec{
-		Size:    ptr.To[int32](5),
-		Image:   "localhost:5000/app@sha256:" + strings.Repeat("0", 64),
-		Command: []string{"serve"}, Args: []string{"--now"}, WorkingDir: "/srv",
+		Size:               ptr.To[int32](5),
+		Image:              "localhost:5000/app@sha256:" + strings.Repeat("0", 64),
+		EnvFrom:            []corev1.EnvFromSource{{Prefix: "P_", SecretRef: &corev1.SecretEnvSource{LocalObjectReference: corev1.LocalObjectReference{Name: "keys"}}}},
+		Volumes:            []corev1.Volume{{Name: "data", VolumeSource: corev1.VolumeSource{EmptyDir: &corev1.EmptyDirVolumeSource{}}}},
+		VolumeMounts:       []corev1.VolumeMount{{Name: "data", MountPath: "/data"}},
+		ServiceAccountName: "reader",
+		Ingress:            &appv1.Ingress{ClassName: ptr.To("nginx"), Host: "a.example.org", Path: "/api", TLSSecret: "cert", Annotations: map[string]string{"i": "j"}},
+		Command:            []string{"serve"}, Args: []string{"--now"}, WorkingDir: "/srv",
 		Envs: []corev1.EnvVar{
 			{Name: "A", Value: "1"},
 			{Name: "POD", ValueFrom: &corev1.EnvVarSource{FieldRef: &corev1.ObjectFieldSelector{FieldPath: "metadata.name"}}},
@@ -114,5 +120,41 @@ func TestBudgetFromSizeTwoOn(t *testing.T) {
 		if got := len(desired(e, template(e, ""), nil)); got != want {
 			t.Errorf("size %d makes %d children, not %d", size, got, want)
 		}
+	}
+}
+
+func TestDrain(t *testing.T) {
+	port := []appv1.Port{{Port: 80}}
+	for reason, c := range map[string]struct {
+		spec appv1.EasyServiceSpec
+		want int64
+	}{
+		"nobody is led to it":          {appv1.EasyServiceSpec{}, 0},
+		"the default":                  {appv1.EasyServiceSpec{Ports: port}, 5},
+		"half of a short grace":        {appv1.EasyServiceSpec{Ports: port, PodOptions: commonv1.PodOptions{TerminationGracePeriodSeconds: ptr.To[int64](7)}}, 3},
+		"no grace":                     {appv1.EasyServiceSpec{Ports: port, PodOptions: commonv1.PodOptions{TerminationGracePeriodSeconds: ptr.To[int64](0)}}, 0},
+		"as long as it was told to":    {appv1.EasyServiceSpec{Ports: port, Strategy: &appv1.Strategy{DrainSeconds: ptr.To[int64](20)}}, 20},
+		"told not to":                  {appv1.EasyServiceSpec{Ports: port, Strategy: &appv1.Strategy{DrainSeconds: ptr.To[int64](0)}}, 0},
+		"told to, and nobody is led":   {appv1.EasyServiceSpec{Strategy: &appv1.Strategy{DrainSeconds: ptr.To[int64](3)}}, 3},
+		"the default, of other wishes": {appv1.EasyServiceSpec{Ports: port, Strategy: &appv1.Strategy{MinReadySeconds: 1}}, 5},
+	} {
+		e := made("a", c.spec)
+		if got := drain(e); got != c.want {
+			t.Errorf("%s: %d, not %d", reason, got, c.want)
+		}
+		if has := template(e, "").Spec.Containers[0].Lifecycle != nil; has != (c.want > 0) {
+			t.Errorf("%s: a lifecycle: %t", reason, has)
+		}
+	}
+}
+
+func TestTheUsersTmpIsNotOurs(t *testing.T) {
+	e := made("a", appv1.EasyServiceSpec{
+		Security:     commonv1.SecurityRestricted,
+		Volumes:      []corev1.Volume{{Name: "tmp"}},
+		VolumeMounts: []corev1.VolumeMount{{Name: "tmp", MountPath: "/tmp"}},
+	})
+	if pod := template(e, "").Spec; len(pod.Volumes) != 1 || len(pod.Containers[0].VolumeMounts) != 1 {
+		t.Errorf("%d volumes", len(pod.Volumes))
 	}
 }

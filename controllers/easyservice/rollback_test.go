@@ -1,0 +1,155 @@
+package easyservice
+
+import (
+	"reflect"
+	"testing"
+	"time"
+
+	appsv1 "k8s.io/api/apps/v1"
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"sigs.k8s.io/yaml"
+
+	appv1 "github.com/mainstay-operator/mainstay-operator/api/app/v1"
+)
+
+func TestProgress(t *testing.T) {
+	began, now := metav1.NewTime(time.Unix(1, 0)), metav1.NewTime(time.Unix(9, 0))
+	last := func(template string, result appv1.RolloutResult) *appv1.Rollout {
+		return &appv1.Rollout{Template: template, StartTime: began, Result: result, Message: "as it was"}
+	}
+	sure := func(asked, given string) rollout { return rollout{asked: asked, given: given, sure: true} }
+	stuckOn2 := outcome{stuck: true, current: "set-2", stable: true, failing: "no such image"}
+	for _, c := range []struct {
+		reason string
+		keep   bool
+		last   *appv1.Rollout
+		rollout
+		outcome
+		template string
+		result   appv1.RolloutResult
+		stable   string
+	}{
+		{reason: "the first begins", rollout: sure("1", "1"), template: "1", result: appv1.RolloutRunning, stable: "set-1"},
+		{reason: "it is completed", last: last("1", appv1.RolloutRunning), rollout: sure("1", "1"), outcome: outcome{done: true, current: "set-9"},
+			template: "1", result: appv1.RolloutCompleted, stable: "set-9"},
+		{reason: "completed, by a set that the cache does not show yet", last: last("1", appv1.RolloutRunning), rollout: sure("1", "1"), outcome: outcome{done: true},
+			template: "1", result: appv1.RolloutCompleted, stable: "set-1"},
+		{reason: "another begins", last: last("1", appv1.RolloutCompleted), rollout: sure("2", "2"), template: "2", result: appv1.RolloutRunning, stable: "set-1"},
+		{reason: "it is stuck", last: last("2", appv1.RolloutRunning), rollout: sure("2", "2"), outcome: stuckOn2,
+			template: "2", result: appv1.RolloutRolledBack, stable: "set-1"},
+		{reason: "stuck, and to be kept so", keep: true, last: last("2", appv1.RolloutRunning), rollout: sure("2", "2"), outcome: stuckOn2,
+			template: "2", result: appv1.RolloutRunning, stable: "set-1"},
+		{reason: "stuck, and nothing to return to", last: last("2", appv1.RolloutRunning), rollout: sure("2", "2"), outcome: outcome{stuck: true, current: "set-2"},
+			template: "2", result: appv1.RolloutRunning, stable: "set-1"},
+		{reason: "the stable one itself is stuck: a node is gone", last: last("1", appv1.RolloutRunning), rollout: sure("1", "1"), outcome: outcome{stuck: true, current: "set-1", stable: true},
+			template: "1", result: appv1.RolloutRunning, stable: "set-1"},
+		{reason: "stuck, but the Deployment may hold another", last: last("1", appv1.RolloutCompleted), rollout: rollout{asked: "2", given: "2"}, outcome: stuckOn2,
+			template: "1", result: appv1.RolloutCompleted, stable: "set-1"},
+		{reason: "rolled back, the stable one runs again", last: last("2", appv1.RolloutRolledBack), rollout: sure("2", "1"), outcome: outcome{done: true, current: "set-1", stable: true},
+			template: "2", result: appv1.RolloutRolledBack, stable: "set-1"},
+		{reason: "rolled back, and the operator was told to keep: it is tried again", keep: true, last: last("2", appv1.RolloutRolledBack), rollout: sure("2", "2"),
+			template: "2", result: appv1.RolloutRunning, stable: "set-1"},
+		{reason: "rolled back, and the spec asks for a third", last: last("2", appv1.RolloutRolledBack), rollout: sure("3", "3"), outcome: outcome{current: "set-1", stable: true},
+			template: "3", result: appv1.RolloutRunning, stable: "set-1"},
+	} {
+		t.Run(c.reason, func(t *testing.T) {
+			e := made("a", appv1.EasyServiceSpec{Image: "app:2", Strategy: &appv1.Strategy{OnFailure: appv1.Rollback}})
+			if c.keep {
+				e.Spec.Strategy.OnFailure = appv1.Keep
+			}
+			e.Status.LastRollout, e.Status.StableReplicaSet = c.last, "set-1"
+			got, stable := progress(e, c.rollout, c.outcome, now)
+			if got.Template != c.template || got.Result != c.result || stable != c.stable {
+				t.Errorf("%+v, stable %q", got, stable)
+			}
+			if ended := got.Result != appv1.RolloutRunning; ended && c.last.Result == appv1.RolloutRunning && (got.FinishTime == nil || !got.FinishTime.Equal(&now)) {
+				t.Errorf("it ended at %v", got.FinishTime)
+			}
+			if c.rollout.given != c.rollout.asked || got.Result != appv1.RolloutRolledBack {
+				e.Status.LastRollout, e.Status.StableReplicaSet = got, stable
+				if again, same := progress(e, c.rollout, c.outcome, metav1.NewTime(time.Unix(10, 0))); !reflect.DeepEqual(again, got) || same != stable {
+					t.Errorf("a second look makes %+v of %+v", again, got)
+				}
+			}
+			if got.Result == appv1.RolloutRolledBack && c.last.Result == appv1.RolloutRunning && got.Message != `image "app:2": no such image` {
+				t.Errorf("it says %q", got.Message)
+			}
+		})
+	}
+}
+
+// What runs after a rollback is what ran before, so that its ReplicaSet is taken again.
+func TestChosen(t *testing.T) {
+	e := made("a", appv1.EasyServiceSpec{Image: "app:1", Ports: []appv1.Port{{Name: "http", Port: 80}}, Strategy: &appv1.Strategy{OnFailure: appv1.Rollback}})
+	first := template(e, "")
+	encoded, err := yaml.Marshal(first)
+	if err != nil {
+		t.Fatal(err)
+	}
+	set := appsv1.ReplicaSet{ObjectMeta: metav1.ObjectMeta{Name: "a-1"}}
+	if err := yaml.Unmarshal(encoded, &set.Spec.Template); err != nil {
+		t.Fatal(err)
+	}
+	set.Spec.Template.Labels[appsv1.DefaultDeploymentUniqueLabelKey] = "1"
+	sets := []appsv1.ReplicaSet{{ObjectMeta: metav1.ObjectMeta{Name: "a-0"}}, set}
+
+	e.Spec.Image, e.Status.StableReplicaSet = "app:2", "a-1"
+	asked := template(e, "")
+	e.Status.LastRollout = &appv1.Rollout{Template: hash(asked), Result: appv1.RolloutRolledBack}
+	if got := chosen(e, asked, sets); hash(got) != hash(first) {
+		t.Error("it is not what ran before")
+	}
+	if set.Spec.Template.Labels[appsv1.DefaultDeploymentUniqueLabelKey] == "" {
+		t.Error("the cache's own object was changed")
+	}
+	if got := chosen(e, asked, sets[:1]); got != asked {
+		t.Error("without the ReplicaSet there is nothing to return to")
+	}
+	e.Spec.Image = "app:3"
+	if third := template(e, ""); chosen(e, third, sets) != third {
+		t.Error("a new wish is not tried")
+	}
+	e.Spec.Image, e.Spec.Strategy.OnFailure = "app:2", appv1.Keep
+	if chosen(e, asked, sets) != asked {
+		t.Error("it was told to keep")
+	}
+}
+
+func TestCurrent(t *testing.T) {
+	d := &appsv1.Deployment{ObjectMeta: metav1.ObjectMeta{Annotations: map[string]string{revision: "2"}}}
+	sets := []appsv1.ReplicaSet{
+		{ObjectMeta: metav1.ObjectMeta{Name: "a", Annotations: map[string]string{revision: "1"}}},
+		{ObjectMeta: metav1.ObjectMeta{Name: "b", Annotations: map[string]string{revision: "2"}}},
+	}
+	if got := current(d, sets); got != "b" {
+		t.Error(got)
+	}
+	d.Generation = 1
+	if got := current(d, sets); got != "" {
+		t.Errorf("%s, before its controller has looked", got)
+	}
+	if got := current(&appsv1.Deployment{}, []appsv1.ReplicaSet{{ObjectMeta: metav1.ObjectMeta{Name: "a"}}}); got != "" {
+		t.Error(got)
+	}
+}
+
+func TestImageIsThatOfReadyPodsOfTheTemplate(t *testing.T) {
+	pod := func(image, id string, ready corev1.ConditionStatus) corev1.Pod {
+		return corev1.Pod{
+			Spec: corev1.PodSpec{Containers: []corev1.Container{{Name: kind, Image: image}}},
+			Status: corev1.PodStatus{
+				Conditions:        []corev1.PodCondition{{Type: corev1.PodReady, Status: ready}},
+				ContainerStatuses: []corev1.ContainerStatus{{Name: "sidecar", ImageID: "other"}, {Name: kind, ImageID: id}},
+			},
+		}
+	}
+	template := corev1.PodTemplateSpec{Spec: corev1.PodSpec{Containers: []corev1.Container{{Name: kind, Image: "app:2"}}}}
+	pods := []corev1.Pod{pod("app:1", "app@sha256:1", corev1.ConditionTrue), pod("app:2", "app@sha256:0", corev1.ConditionFalse)}
+	if got := image(template, pods); got != "" {
+		t.Error(got)
+	}
+	if got := image(template, append(pods, pod("app:2", "app@sha256:2", corev1.ConditionTrue))); got != "app@sha256:2" {
+		t.Error(got)
+	}
+}
