@@ -90,10 +90,12 @@ func servicePorts(ports []appv1.Port, exposed corev1.ServiceType, held []corev1.
 // Zero asks the server to take a node port back that it would not take by itself.
 //
 // A port is the same while its number and protocol stay, else while its name stays.
-// Where all of them stay the server keeps the node port.
+// Where all of them stay the server keeps the node port, but for one that two protocols
+// share: taking it for used by the other, it gives a new one as soon as we say it no more.
 func nodePorts(ports []appv1.Port, exposed corev1.ServiceType, held []corev1.ServicePort) map[socket]*int32 {
-	bySocket, byName := map[socket]corev1.ServicePort{}, map[string]corev1.ServicePort{}
+	bySocket, byName, holders := map[socket]corev1.ServicePort{}, map[string]corev1.ServicePort{}, map[int32]int{}
 	for _, h := range held {
+		holders[h.NodePort]++
 		bySocket[socket{h.Port, h.Protocol}], byName[h.Name] = h, h
 	}
 	asked, taken := map[socket]*int32{}, map[socket]bool{}
@@ -113,7 +115,7 @@ func nodePorts(ports []appv1.Port, exposed corev1.ServiceType, held []corev1.Ser
 		case !there || asked[at] != nil:
 		case taken[node]:
 			asked[at] = ptr.To[int32](0)
-		case same.Name != p.Name:
+		case same.Name != p.Name, same.NodePort != 0 && holders[same.NodePort] > 1:
 			asked[at], taken[node] = &same.NodePort, true
 		default:
 			taken[node] = true

@@ -75,6 +75,13 @@ func TestNodePorts(t *testing.T) {
 			[]corev1.ServicePort{{Name: "a", Port: 80, Protocol: tcp, NodePort: 30001}},
 			map[socket]*int32{{80, udp}: ptr.To[int32](30001)},
 		},
+		"one that two protocols share is asked for by both": {
+			[]appv1.Port{{Name: "a", Port: 53}, {Name: "c", Port: 53, Protocol: udp}}, nodePort,
+			[]corev1.ServicePort{
+				{Name: "a", Port: 53, Protocol: tcp, NodePort: 30001}, {Name: "b", Port: 53, Protocol: udp, NodePort: 30001},
+			},
+			map[socket]*int32{{53, tcp}: ptr.To[int32](30001), {53, udp}: ptr.To[int32](30001)},
+		},
 		"a ClusterIP gives all up": {
 			[]appv1.Port{{Name: "a", Port: 80}}, corev1.ServiceTypeClusterIP,
 			[]corev1.ServicePort{{Name: "a", Port: 80, Protocol: tcp, NodePort: 30001}},

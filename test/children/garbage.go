@@ -24,8 +24,8 @@ import (
 // collected are the types that may have an owner.
 var collected = []client.Object{
 	&corev1.Pod{}, &corev1.Service{}, &corev1.ConfigMap{}, &corev1.Secret{}, &corev1.PersistentVolumeClaim{},
-	&appsv1.Deployment{}, &appsv1.StatefulSet{}, &policyv1.PodDisruptionBudget{},
-	&networkingv1.NetworkPolicy{},
+	&appsv1.Deployment{}, &appsv1.ReplicaSet{}, &appsv1.StatefulSet{}, &policyv1.PodDisruptionBudget{},
+	&networkingv1.NetworkPolicy{}, &networkingv1.Ingress{},
 }
 
 // collectGarbage removes children whose controller is no more, be it that the

@@ -75,7 +75,14 @@ func (d *Driver) deployment(ctx context.Context, req ctrl.Request) (ctrl.Result,
 		label: appsv1.DefaultDeploymentUniqueLabelKey,
 		name:  func(revision string, n int32) string { return fmt.Sprintf("%s-%s-%d", deployment.Name, revision, n) },
 	}
+	if err := d.replicaSet(ctx, &deployment, w.revision()); err != nil {
+		return ctrl.Result{}, err
+	}
 	seen, err := d.run(ctx, w)
+	if err != nil {
+		return ctrl.Result{}, err
+	}
+	progressing, err := d.progressing(ctx, &deployment)
 	if err != nil {
 		return ctrl.Result{}, err
 	}
@@ -87,7 +94,7 @@ func (d *Driver) deployment(ctx context.Context, req ctrl.Request) (ctrl.Result,
 		UnavailableReplicas: w.replicas - seen.ready,
 		Conditions: []appsv1.DeploymentCondition{
 			{Type: appsv1.DeploymentAvailable, Status: truth(enough), Reason: "Driven"},
-			{Type: appsv1.DeploymentProgressing, Status: corev1.ConditionTrue, Reason: "NewReplicaSetAvailable"},
+			progressing,
 		},
 	}
 	return ctrl.Result{}, d.saveStatus(ctx, &deployment, before)

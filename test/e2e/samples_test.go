@@ -147,7 +147,7 @@ func restored(owner client.Object, child metav1.PartialObjectMetadata) bool {
 	if owner.GetObjectKind().GroupVersionKind().Kind == "Activity" {
 		return false
 	}
-	return slices.Contains([]string{"Deployment", "StatefulSet", "Service", "ConfigMap", "PodDisruptionBudget", "NetworkPolicy"}, child.Kind)
+	return slices.Contains([]string{"Deployment", "StatefulSet", "Service", "ConfigMap", "PodDisruptionBudget", "NetworkPolicy", "Ingress"}, child.Kind)
 }
 
 // eventuallyNew waits until another object bears the name of one that was deleted.

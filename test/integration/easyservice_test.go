@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"net/http"
+	"slices"
 	"strings"
 
 	. "github.com/onsi/ginkgo/v2"
@@ -33,6 +34,10 @@ var _ = register(kind{
 		obj.(*appv1.EasyService).Spec = factory.EasyService("").Size(2).Ports(appv1.Port{Name: "http", Port: 8080}).Build().Spec
 	},
 	paused: func(obj client.Object, paused bool) { obj.(*appv1.EasyService).Spec.Paused = paused },
+	beside: func(namespace string) client.Object {
+		return &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: "settings"}, Data: map[string]string{"a": "1"}}
+	},
+	asks: "get configmaps settings",
 })
 
 // fullEasyService sets every optional field but paused and the nodePort that
@@ -47,6 +52,12 @@ func fullEasyService() *appv1.EasyService {
 			appv1.Port{Name: "http", Port: 80, TargetPort: ptr.To(intstr.FromInt32(8080)), AppProtocol: ptr.To("http")},
 		).
 		With(func(s *appv1.EasyServiceSpec) {
+			s.EnvFrom = []corev1.EnvFromSource{{ConfigMapRef: &corev1.ConfigMapEnvSource{LocalObjectReference: corev1.LocalObjectReference{Name: "settings"}}}}
+			s.ConfigRefs = []appv1.ConfigRef{{Kind: appv1.ConfigMap, Name: "settings"}}
+			s.Volumes = []corev1.Volume{{Name: "data", VolumeSource: corev1.VolumeSource{EmptyDir: &corev1.EmptyDirVolumeSource{SizeLimit: ptr.To(resource.MustParse("0.5Gi"))}}}}
+			s.VolumeMounts = []corev1.VolumeMount{{Name: "data", MountPath: "/data"}, {Name: "data", MountPath: "/more", SubPath: "more"}}
+			s.ServiceAccountName = "reader"
+			s.Ingress = &appv1.Ingress{ClassName: ptr.To("example"), Host: "a.example.org", Path: "/api", PathType: "Exact", Port: 80, TLSSecret: "cert", Annotations: map[string]string{"i": "j"}}
 			s.Command, s.Args, s.WorkingDir = []string{"serve"}, []string{"--now"}, "/srv"
 			s.Service = appv1.Exposure{
 				Type: corev1.ServiceTypeLoadBalancer, Annotations: map[string]string{"x": "y"},
@@ -61,7 +72,7 @@ func fullEasyService() *appv1.EasyService {
 			s.Resources.Limits = corev1.ResourceList{corev1.ResourceMemory: resource.MustParse("0.5Gi")}
 			s.Strategy = &appv1.Strategy{
 				MaxSurge: ptr.To(intstr.FromString("50%")), MaxUnavailable: ptr.To(intstr.FromInt32(0)),
-				MinReadySeconds: 1, ProgressDeadlineSeconds: ptr.To[int32](60), RevisionHistoryLimit: ptr.To[int32](3),
+				MinReadySeconds: 1, ProgressDeadlineSeconds: ptr.To[int32](60), RevisionHistoryLimit: ptr.To[int32](3), DrainSeconds: ptr.To[int64](2), OnFailure: appv1.Rollback,
 			}
 			s.Security = commonv1.SecurityRestricted
 			s.NetworkPolicy = &commonv1.NetworkPolicy{From: []networkingv1.NetworkPolicyPeer{{IPBlock: &networkingv1.IPBlock{CIDR: "10.0.0.0/8"}}}}
@@ -81,6 +92,18 @@ var _ = Describe("EasyService", func() {
 	probes := func(p appv1.Probes) client.Object { return with(func(s *appv1.EasyServiceSpec) { s.Probes = &p }) }
 	pace := func(p appv1.Strategy) client.Object { return with(func(s *appv1.EasyServiceSpec) { s.Strategy = &p }) }
 	number, text := func(n int32) *intstr.IntOrString { return ptr.To(intstr.FromInt32(n)) }, func(t string) *intstr.IntOrString { return ptr.To(intstr.FromString(t)) }
+	envFrom := func(from ...corev1.EnvFromSource) client.Object {
+		return with(func(s *appv1.EasyServiceSpec) { s.EnvFrom = from })
+	}
+	configRefs := func(refs ...appv1.ConfigRef) client.Object {
+		return with(func(s *appv1.EasyServiceSpec) { s.ConfigRefs = refs })
+	}
+	volumes := func(list ...corev1.Volume) client.Object {
+		return with(func(s *appv1.EasyServiceSpec) { s.Volumes = list })
+	}
+	ingress := func(chosen appv1.Ingress, ports ...appv1.Port) client.Object {
+		return plain().Ports(ports...).With(func(s *appv1.EasyServiceSpec) { s.Ingress = &chosen }).Build()
+	}
 	podName := &corev1.EnvVarSource{FieldRef: &corev1.ObjectFieldSelector{FieldPath: "metadata.name"}}
 
 	DescribeTable("is refused", func(obj client.Object, field string) { reject(obj, field) },
@@ -132,6 +155,33 @@ var _ = Describe("EasyService", func() {
 		Entry("minReadySeconds as long as the default deadline", pace(appv1.Strategy{MinReadySeconds: 600}), "progressDeadlineSeconds"),
 		Entry("a deadline of 0", pace(appv1.Strategy{ProgressDeadlineSeconds: ptr.To[int32](0)}), "spec.strategy.progressDeadlineSeconds"),
 		Entry("revisionHistoryLimit below 0", pace(appv1.Strategy{RevisionHistoryLimit: ptr.To[int32](-1)}), "spec.strategy.revisionHistoryLimit"),
+		Entry("drainSeconds below 0", pace(appv1.Strategy{DrainSeconds: ptr.To[int64](-1)}), "spec.strategy.drainSeconds"),
+		Entry("drainSeconds as long as the default grace", pace(appv1.Strategy{DrainSeconds: ptr.To[int64](30)}), "strategy.drainSeconds must be smaller than terminationGracePeriodSeconds"),
+		Entry("drainSeconds as long as the grace", with(func(s *appv1.EasyServiceSpec) {
+			s.Strategy, s.TerminationGracePeriodSeconds = &appv1.Strategy{DrainSeconds: ptr.To[int64](3)}, ptr.To[int64](3)
+		}), "strategy.drainSeconds must be smaller than terminationGracePeriodSeconds"),
+		Entry("onFailure that is none", pace(appv1.Strategy{OnFailure: "Panic"}), "spec.strategy.onFailure"),
+		Entry("envFrom of nothing", envFrom(corev1.EnvFromSource{Prefix: "A_"}), "envFrom: each gives either configMapRef or secretRef"),
+		Entry("envFrom of both", envFrom(corev1.EnvFromSource{ConfigMapRef: &corev1.ConfigMapEnvSource{}, SecretRef: &corev1.SecretEnvSource{}}), "envFrom"),
+		Entry("33 envFrom", envFrom(slices.Repeat([]corev1.EnvFromSource{{SecretRef: &corev1.SecretEnvSource{LocalObjectReference: corev1.LocalObjectReference{Name: "a"}}}}, 33)...), "spec.envFrom"),
+		Entry("a configRef of another kind", configRefs(appv1.ConfigRef{Kind: "Pod", Name: "a"}), "spec.configRefs[0].kind"),
+		Entry("a configRef without a name", configRefs(appv1.ConfigRef{Kind: appv1.Secret}), "spec.configRefs[0].name"),
+		Entry("the same configRef twice", configRefs(appv1.ConfigRef{Kind: appv1.Secret, Name: "a"}, appv1.ConfigRef{Kind: appv1.Secret, Name: "a", Optional: true}), "spec.configRefs[1]"),
+		Entry("the same volume twice", volumes(corev1.Volume{Name: "a"}, corev1.Volume{Name: "a"}), "spec.volumes[1]"),
+		Entry("a volume of the operator's name", with(func(s *appv1.EasyServiceSpec) {
+			s.Security, s.Volumes = commonv1.SecurityRestricted, []corev1.Volume{{Name: "tmp"}}
+		}), "volumes: with security Restricted the name tmp"),
+		Entry("two mounts at one path", with(func(s *appv1.EasyServiceSpec) {
+			s.VolumeMounts = []corev1.VolumeMount{{Name: "a", MountPath: "/a"}, {Name: "b", MountPath: "/a"}}
+		}), "spec.volumeMounts[1]"),
+		Entry("a service account that none may be called", with(func(s *appv1.EasyServiceSpec) { s.ServiceAccountName = "A" }), "spec.serviceAccountName"),
+		Entry("headless on NodePort", exposed(appv1.Exposure{Headless: true}), "service.headless needs service.type ClusterIP"),
+		Entry("an ingress without a port", ingress(appv1.Ingress{}), "ingress needs a TCP port"),
+		Entry("an ingress on UDP", ingress(appv1.Ingress{}, appv1.Port{Port: 53, Protocol: corev1.ProtocolUDP}), "ingress needs a TCP port"),
+		Entry("an ingress on a port that is not there", ingress(appv1.Ingress{Port: 81}, appv1.Port{Port: 80}), "ingress.port must be one of ports"),
+		Entry("an ingress' host with a port", ingress(appv1.Ingress{Host: "a.example.org:80"}, appv1.Port{Port: 80}), "spec.ingress.host"),
+		Entry("an ingress' path that is relative", ingress(appv1.Ingress{Path: "a"}, appv1.Port{Port: 80}), "spec.ingress.path"),
+		Entry("an ingress' path type that is none", ingress(appv1.Ingress{PathType: "Regex"}, appv1.Port{Port: 80}), "spec.ingress.pathType"),
 		Entry("a security profile that is none", with(func(s *appv1.EasyServiceSpec) { s.Security = "Privileged" }), "spec.security"),
 		Entry("a name too long for a Service", factory.EasyService(strings.Repeat("a", 64)).Build(), "metadata.name"),
 		Entry("a name that no Service may have", factory.EasyService("1a").Build(), "metadata.name"),
@@ -176,9 +226,32 @@ var _ = Describe("EasyService", func() {
 		Entry("minReadySeconds just below the default deadline", pace(appv1.Strategy{MinReadySeconds: 599})),
 		Entry("minReadySeconds just below the deadline", pace(appv1.Strategy{MinReadySeconds: 5, ProgressDeadlineSeconds: ptr.To[int32](6)})),
 		Entry("no old ReplicaSets", pace(appv1.Strategy{RevisionHistoryLimit: ptr.To[int32](0)})),
+		Entry("drainSeconds just below the grace", with(func(s *appv1.EasyServiceSpec) {
+			s.Strategy, s.TerminationGracePeriodSeconds = &appv1.Strategy{DrainSeconds: ptr.To[int64](3)}, ptr.To[int64](4)
+		})),
+		Entry("no drain and no grace", with(func(s *appv1.EasyServiceSpec) {
+			s.Strategy, s.TerminationGracePeriodSeconds = &appv1.Strategy{DrainSeconds: ptr.To[int64](0)}, ptr.To[int64](0)
+		})),
+		Entry("a ConfigMap and a Secret of one name", configRefs(appv1.ConfigRef{Kind: appv1.Secret, Name: "a"}, appv1.ConfigRef{Kind: appv1.ConfigMap, Name: "a"})),
+		Entry("the user's own tmp", with(func(s *appv1.EasyServiceSpec) {
+			s.Security, s.Volumes, s.VolumeMounts = commonv1.SecurityRestricted, []corev1.Volume{{Name: "tmp"}}, []corev1.VolumeMount{{Name: "tmp", MountPath: "/tmp"}}
+		})),
+		Entry("a volume called tmp, as Baseline", volumes(corev1.Volume{Name: "tmp"})),
+		Entry("headless on ClusterIP", exposed(appv1.Exposure{Type: "ClusterIP", Headless: true})),
+		Entry("an ingress for any host", ingress(appv1.Ingress{}, appv1.Port{Port: 80})),
+		Entry("an ingress for a wildcard on the second port", ingress(appv1.Ingress{Host: "*.example.org", Port: 81}, appv1.Port{Name: "a", Port: 80}, appv1.Port{Name: "b", Port: 81})),
 		Entry("a name of 63", factory.EasyService(strings.Repeat("a", 63)).Build()),
 		Entry("every field", fullEasyService()),
 	)
+
+	It("is refused another headless", func() {
+		change := func(o client.Object) {
+			o.(*appv1.EasyService).Spec.Service = appv1.Exposure{Type: "ClusterIP", Headless: true}
+		}
+		rejectUpdate(plain().Build(), change, "service.headless cannot be changed")
+		rejectUpdate(exposed(appv1.Exposure{Type: "ClusterIP", Headless: true}), func(o client.Object) { o.(*appv1.EasyService).Spec.Service.Headless = false }, "service.headless cannot be changed")
+		acceptUpdate(exposed(appv1.Exposure{Type: "ClusterIP", Headless: true}), func(o client.Object) { o.(*appv1.EasyService).Spec.Size = ptr.To[int32](2) })
+	})
 
 	It("defaults what is not said", func(ctx SpecContext) {
 		obj := created(plain().Ports(appv1.Port{Port: 80}).Build()).(*appv1.EasyService)

@@ -5,10 +5,10 @@ import (
 	"maps"
 	"net/http"
 	"slices"
-	"strings"
 
 	. "github.com/onsi/ginkgo/v2"
 	. "github.com/onsi/gomega"
+	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"sigs.k8s.io/controller-runtime/pkg/client"
@@ -38,7 +38,7 @@ var _ = Describe("Strangers:", func() {
 				if c.Resource == "secrets" && c.Code == http.StatusConflict {
 					return false // others' Secrets are in no cache: to create one is how to meet it
 				}
-				return writes(c) && c.Name == stranger.GetName() && strings.EqualFold(c.Resource, stranger.GetKind()+"s")
+				return writes(c) && c.Name == stranger.GetName() && c.Resource == plural(stranger)
 			})).To(BeEmpty())
 			Expect(admin.Delete(ctx, stranger)).To(Succeed())
 			k.rest(ctx, obj)
@@ -56,7 +56,7 @@ var _ = Describe("Strangers:", func() {
 		Expect(err).NotTo(HaveOccurred())
 		for place, child := range names {
 			at := slices.IndexFunc(golden.calls, func(id string) bool {
-				return id == "apply "+strings.ToLower(child.GetKind())+"s "+child.GetName()
+				return id == "apply "+plural(child)+" "+child.GetName()
 			})
 			if at < 0 {
 				continue // not applied but made in the kind's own way
@@ -96,7 +96,7 @@ var _ = Describe("Strangers:", func() {
 			var stranger *unstructured.Unstructured
 			armed := false
 			o, err := launch(namespace, func(c fault.Call) fault.Fault {
-				if armed && c.ID() == "apply "+strings.ToLower(child.GetKind())+"s "+child.GetName() {
+				if armed && c.ID() == "apply "+plural(child)+" "+child.GetName() {
 					armed = false
 					_ = admin.Delete(ctx, strange(child, namespace), client.GracePeriodSeconds(0))
 					stranger = strange(child, namespace)
@@ -126,6 +126,12 @@ var _ = Describe("Strangers:", func() {
 		}
 	})
 })
+
+// plural is how the API server calls the objects of a type.
+func plural(obj *unstructured.Unstructured) string {
+	resource, _ := meta.UnsafeGuessKindToResource(obj.GroupVersionKind())
+	return resource.Resource
+}
 
 // strange is an object like the child, of the same name, that nobody controls.
 // Where the type lets it, it shares no field with ours.

@@ -9,12 +9,14 @@ import (
 	"net/http"
 	"os"
 	"path/filepath"
+	"strings"
 	"testing"
 	"time"
 
 	. "github.com/onsi/ginkgo/v2"
 	. "github.com/onsi/gomega"
 	operatorsv2 "github.com/operator-framework/api/pkg/operators/v2"
+	corev1 "k8s.io/api/core/v1"
 	rbacv1 "k8s.io/api/rbac/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
@@ -88,8 +90,24 @@ var _ = BeforeSuite(func(ctx SpecContext) {
 
 	driving, rest := context.WithCancel(context.Background())
 	DeferCleanup(rest)
-	Expect(children.Start(driving, config, scheme, children.Run, groups...)).To(Succeed())
+	Expect(children.Start(driving, config, scheme, kubelet, groups...)).To(Succeed())
 })
+
+// broken ends the name of an image that nobody can pull.
+const broken = ":broken"
+
+// kubelet starts every pod but those of a broken image.
+func kubelet(pod *corev1.Pod) {
+	image := pod.Spec.Containers[0].Image
+	if !strings.HasSuffix(image, broken) {
+		children.Run(pod)
+		return
+	}
+	pod.Status.ContainerStatuses = []corev1.ContainerStatus{{
+		Name: pod.Spec.Containers[0].Name, Image: image,
+		State: corev1.ContainerState{Waiting: &corev1.ContainerStateWaiting{Reason: "ErrImagePull", Message: "not found"}},
+	}}
+}
 
 // operatorUser has the operator's rights.
 const operatorUser = "operator"

@@ -28,7 +28,7 @@ import (
 // childTypes are all types of which a kind may make children.
 var childTypes = []client.Object{
 	&appsv1.Deployment{}, &appsv1.StatefulSet{}, &corev1.Service{}, &corev1.ConfigMap{}, &corev1.Secret{},
-	&policyv1.PodDisruptionBudget{}, &networkingv1.NetworkPolicy{},
+	&policyv1.PodDisruptionBudget{}, &networkingv1.NetworkPolicy{}, &networkingv1.Ingress{},
 }
 
 // newNamespace gives a spec a place of its own, where pods must be Restricted
@@ -94,7 +94,7 @@ func worldOf(ctx context.Context, obj client.Object) (string, error) {
 		return "", err
 	}
 	found["owner"] = owner
-	lots := drawn(found)
+	lots := append(drawn(found), keyed(found)...)
 	world := map[string]any{}
 	for place, child := range found {
 		world[place] = normal(child.Object)
@@ -131,6 +131,22 @@ func drawn(found map[string]*unstructured.Unstructured) []string {
 	return replaced
 }
 
+// keyed gives what is a digest keyed by the object, or a name made of one, that of its place.
+func keyed(found map[string]*unstructured.Unstructured) []string {
+	var replaced []string
+	for _, child := range found {
+		for _, path := range [][]string{
+			{"spec", "template", "metadata", "annotations", "mainstay-operator.io/config"},
+			{"status", "lastRollout", "template"}, {"status", "stableReplicaSet"},
+		} {
+			if digest, _, _ := unstructured.NestedString(child.Object, path...); digest != "" {
+				replaced = append(replaced, digest, strings.ToUpper(path[len(path)-1]))
+			}
+		}
+	}
+	return replaced
+}
+
 // lot is what rand.Text draws.
 var lot = regexp.MustCompile(`^[A-Z2-7]{26}$`)
 
@@ -149,7 +165,8 @@ func live(ctx context.Context, obj client.Object) (*unstructured.Unstructured, e
 var passing = []string{
 	"uid", "resourceVersion", "creationTimestamp", "generation", "observedGeneration", "managedFields", "ownerReferences",
 	"lastTransitionTime", "clusterIP", "clusterIPs", "nodePort", "healthCheckNodePort",
-	"currentRevision", "updateRevision", "mainstay-operator.io/applied",
+	"currentRevision", "updateRevision", "mainstay-operator.io/applied", "deployment.kubernetes.io/revision",
+	"startTime", "finishTime",
 }
 
 func normal(value any) any {
