@@ -296,7 +296,9 @@ var _ = Describe("EasyService:", func() {
 		e, o := operated(ctx, factory.EasyService("a"))
 		ready(ctx, e)
 		update(ctx, e, func(o client.Object) {
-			o.(*appv1.EasyService).Spec.VolumeMounts = []corev1.VolumeMount{{Name: "nowhere", MountPath: "/a"}}
+			spec := &o.(*appv1.EasyService).Spec
+			spec.Volumes = []corev1.Volume{{Name: "a", VolumeSource: corev1.VolumeSource{EmptyDir: &corev1.EmptyDirVolumeSource{}}}}
+			spec.VolumeMounts = []corev1.VolumeMount{{Name: "nowhere", MountPath: "/a"}}
 		})
 		Eventually(stands).WithArguments(ctx, e, commonv1.ConditionDegraded, metav1.ConditionTrue, commonv1.ReasonRefused).Should(Succeed())
 		read, err := live(ctx, e)

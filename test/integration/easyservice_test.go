@@ -174,6 +174,9 @@ var _ = Describe("EasyService", func() {
 		Entry("two mounts at one path", with(func(s *appv1.EasyServiceSpec) {
 			s.VolumeMounts = []corev1.VolumeMount{{Name: "a", MountPath: "/a"}, {Name: "b", MountPath: "/a"}}
 		}), "spec.volumeMounts[1]"),
+		Entry("a mount and no volume", with(func(s *appv1.EasyServiceSpec) {
+			s.VolumeMounts = []corev1.VolumeMount{{Name: "a", MountPath: "/a"}}
+		}), "volumeMounts needs volumes"),
 		Entry("a service account that none may be called", with(func(s *appv1.EasyServiceSpec) { s.ServiceAccountName = "A" }), "spec.serviceAccountName"),
 		Entry("headless on NodePort", exposed(appv1.Exposure{Headless: true}), "service.headless needs service.type ClusterIP"),
 		Entry("an ingress without a port", ingress(appv1.Ingress{}), "ingress needs a TCP port"),
