@@ -146,3 +146,22 @@ func TestChoose(t *testing.T) {
 		t.Error("an unknown port must be an error")
 	}
 }
+
+func TestLoadKeepsItsRateAndCountsFailures(t *testing.T) {
+	answers := 0
+	l := StartLoad(to(t, func(conn net.Conn) {
+		if _, err := http.ReadRequest(bufio.NewReader(conn)); err != nil {
+			return
+		}
+		status := "200 OK"
+		if answers++; answers == 3 {
+			status = "502 Bad Gateway"
+		}
+		_, _ = fmt.Fprintf(conn, "HTTP/1.1 %s\r\nContent-Length: 0\r\n\r\n", status)
+	}), somewhere, "/", 20)
+	<-time.After(500 * time.Millisecond)
+	s := l.Stop()
+	if s.Requests < 8 || s.Requests > 12 || s.Failed != 1 || len(s.First) != 1 || !strings.Contains(s.First[0], "502") {
+		t.Errorf("%+v", s)
+	}
+}
