@@ -3,16 +3,22 @@ package integration
 import (
 	"context"
 	"net/http"
+	"os"
+	"path/filepath"
 
 	. "github.com/onsi/ginkgo/v2"
 	. "github.com/onsi/gomega"
 	appsv1 "k8s.io/api/apps/v1"
+	autoscalingv1 "k8s.io/api/autoscaling/v1"
+	autoscalingv2 "k8s.io/api/autoscaling/v2"
 	corev1 "k8s.io/api/core/v1"
 	networkingv1 "k8s.io/api/networking/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/labels"
 	"k8s.io/apimachinery/pkg/util/intstr"
 	"k8s.io/utils/ptr"
 	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/yaml"
 
 	appv1 "github.com/mainstay-operator/mainstay-operator/api/app/v1"
 	commonv1 "github.com/mainstay-operator/mainstay-operator/api/common/v1"
@@ -258,6 +264,36 @@ var _ = Describe("EasyService:", func() {
 		calm(o)
 	})
 
+	It("is sized by the autoscaler of the samples", func(ctx SpecContext) {
+		var e appv1.EasyService
+		var scaler autoscalingv2.HorizontalPodAutoscaler
+		sample(&e, "app_v1_easyservice_shop.yaml")
+		sample(&scaler, "autoscaling_v2_horizontalpodautoscaler.yaml")
+		e.Namespace = kind{level: "baseline"}.place(ctx)
+		scaler.Namespace = e.Namespace
+		operate(e.Namespace)
+		Expect(admin.Create(ctx, &e)).To(Succeed())
+		Expect(admin.Create(ctx, &scaler)).To(Succeed())
+		ready(ctx, &e)
+		Expect(e.Status.Endpoints).To(ContainElement(HaveField("URL", "http://shop.example.org/")))
+
+		By("what its controller does: find the target, its pods, and scale it")
+		gvk, err := admin.GroupVersionKindFor(&e)
+		Expect(err).NotTo(HaveOccurred())
+		Expect(scaler.Spec.ScaleTargetRef).To(Equal(autoscalingv2.CrossVersionObjectReference{APIVersion: gvk.GroupVersion().String(), Kind: gvk.Kind, Name: e.Name}))
+		var scale autoscalingv1.Scale
+		Expect(admin.SubResource("scale").Get(ctx, &e, &scale)).To(Succeed())
+		selector, err := labels.Parse(scale.Status.Selector)
+		Expect(err).NotTo(HaveOccurred())
+		var pods corev1.PodList
+		Expect(admin.List(ctx, &pods, client.InNamespace(e.Namespace), client.MatchingLabelsSelector{Selector: selector})).To(Succeed())
+		Expect(pods.Items).To(HaveLen(1))
+		Expect(pods.Items[0].Spec.Containers).To(HaveEach(HaveField("Resources.Requests", HaveKey(corev1.ResourceCPU))))
+		scale.Spec.Replicas = *scaler.Spec.MinReplicas
+		Expect(admin.SubResource("scale").Update(ctx, &e, client.WithSubResourceBody(&scale))).To(Succeed())
+		Eventually(func() int32 { _ = admin.Get(ctx, client.ObjectKeyFromObject(&e), &e); return e.Status.ReadyReplicas }).Should(BeEquivalentTo(2))
+	})
+
 	It("offers TCP and UDP on one number", func(ctx SpecContext) {
 		e, service := exposedService(ctx, factory.EasyService("a").Ports(
 			appv1.Port{Name: "tcp", Port: 53}, appv1.Port{Name: "udp", Port: 53, Protocol: corev1.ProtocolUDP},
@@ -310,6 +346,14 @@ var _ = Describe("EasyService:", func() {
 		ready(ctx, e)
 	})
 })
+
+// sample reads a file of config/samples.
+func sample(into client.Object, file string) {
+	GinkgoHelper()
+	content, err := os.ReadFile(filepath.Join(root, "config/samples", file))
+	Expect(err).NotTo(HaveOccurred())
+	Expect(yaml.UnmarshalStrict(content, into)).To(Succeed())
+}
 
 func keys(seen map[string]bool) []string {
 	var list []string
