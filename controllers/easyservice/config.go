@@ -60,10 +60,10 @@ func (r *readings) forget(key types.NamespacedName) {
 	delete(r.last, key)
 }
 
-// config is the digest of what configRefs name. While one is missing it is that of the
-// pods that run, which go on, and the error names the field.
-func (r *Reconciler) config(ctx context.Context, e *appv1.EasyService, running string) (string, error) {
-	key, now, missing := client.ObjectKeyFromObject(e), map[appv1.ConfigRef]reading{}, []error{}
+// config is the digest of what configRefs name. While one is missing, which names the
+// field, it is that of the pods that run: they go on.
+func (r *Reconciler) config(ctx context.Context, e *appv1.EasyService, running string) (config string, missing, err error) {
+	key, now, absent := client.ObjectKeyFromObject(e), map[appv1.ConfigRef]reading{}, []error{}
 	last := r.readings.of(key)
 	digests := make([]string, 0, len(e.Spec.ConfigRefs))
 	for i, ref := range e.Spec.ConfigRefs {
@@ -74,29 +74,29 @@ func (r *Reconciler) config(ctx context.Context, e *appv1.EasyService, running s
 		content, err := r.read(ctx, e, ref, was.content)
 		switch {
 		case err != nil:
-			return running, err
+			return "", nil, err
 		case content != was.content:
 			was = reading{content: content.Bare(), uid: e.UID, digest: digest(e.UID, content.Data)}
 		}
 		if was.content.Data == nil && !ref.Optional {
-			missing = append(missing, converge.Invalid(fmt.Sprintf("configRefs[%d]", i), "there is no %s %q in this namespace; make it, or say optional", ref.Kind, ref.Name))
+			absent = append(absent, converge.Invalid(fmt.Sprintf("configRefs[%d]", i), "there is no %s %q in this namespace; make it, or say optional", ref.Kind, ref.Name))
 		}
 		now[ref] = was
 		digests = append(digests, string(ref.Kind)+"/"+ref.Name+"="+was.digest)
 	}
 	r.readings.keep(key, now)
 	switch {
-	case len(missing) > 0:
-		return running, errors.Join(missing...)
+	case len(absent) > 0:
+		return running, errors.Join(absent...), nil
 	case len(digests) == 0:
-		return "", nil
+		return "", nil, nil
 	}
 	slices.Sort(digests) // the order of the list is nothing to roll for
 	all := sha256.New()
 	for _, one := range digests {
 		all.Write([]byte(one + "\n"))
 	}
-	return hex.EncodeToString(all.Sum(nil)[:12]), nil
+	return hex.EncodeToString(all.Sum(nil)[:12]), nil, nil
 }
 
 func (r *Reconciler) read(ctx context.Context, e *appv1.EasyService, ref appv1.ConfigRef, last *converge.Content) (*converge.Content, error) {

@@ -70,11 +70,14 @@ func (r *Reconciler) story(ctx context.Context, e *appv1.EasyService, _ converge
 	if err != nil {
 		return ctrl.Result{}, err
 	}
-	config, missing := r.config(ctx, e, w.config)
+	config, missing, err := r.config(ctx, e, w.config)
+	if err != nil {
+		return ctrl.Result{}, err
+	}
 	asked := template(e, config)
 	given := chosen(e, asked, w.sets)
-	move := r.Converge
-	if e.Spec.Paused {
+	move, still := r.Converge, e.Spec.Paused || missing != nil && !w.made
+	if still { // nothing begins before what it is configured with is there
 		move = r.Observe
 	}
 	observed, err := move(ctx, e, desired(e, given, w.held)...)
@@ -82,7 +85,7 @@ func (r *Reconciler) story(ctx context.Context, e *appv1.EasyService, _ converge
 	if w.pods, podsErr = r.Pods(ctx, e, kind); podsErr != nil {
 		return ctrl.Result{}, podsErr
 	}
-	release := rollout{asked: hash(asked), given: hash(given), sure: err == nil && !e.Spec.Paused}
+	release := rollout{asked: hash(asked), given: hash(given), sure: err == nil && !still}
 	e.Status = status(e, observed, w, release) // last, also after an error: it says what stands
 	return ctrl.Result{}, errors.Join(missing, err)
 }
@@ -90,7 +93,8 @@ func (r *Reconciler) story(ctx context.Context, e *appv1.EasyService, _ converge
 // world is what one pass saw, read once.
 type world struct {
 	held   []corev1.ServicePort // ports of the Service as it stands
-	config string               // digest of what configRefs named, that the Deployment was made with
+	made   bool                 // there is a Deployment
+	config string               // digest of what configRefs named, that it was made with
 	sets   []appsv1.ReplicaSet  // of the Deployment
 	pods   []corev1.Pod
 	now    metav1.Time
@@ -107,7 +111,7 @@ func (r *Reconciler) look(ctx context.Context, e *appv1.EasyService) (world, err
 	if err := r.Get(ctx, key, &deployment); client.IgnoreNotFound(err) != nil {
 		return w, fmt.Errorf("reading what the Deployment was made with: %w", err)
 	}
-	w.config = deployment.Spec.Template.Annotations[annotationConfig]
+	w.made, w.config = deployment.UID != "", deployment.Spec.Template.Annotations[annotationConfig]
 	var sets appsv1.ReplicaSetList
 	if err := r.List(ctx, &sets, client.InNamespace(e.Namespace), client.MatchingLabels(parts.Selector(kind, e.Name))); err != nil {
 		return w, fmt.Errorf("listing the ReplicaSets: %w", err)
