@@ -5,7 +5,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"slices"
 
 	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
@@ -113,10 +112,10 @@ func (r *Reconciler) look(ctx context.Context, e *appv1.EasyService) (world, err
 	}
 	w.made, w.config = deployment.UID != "", deployment.Spec.Template.Annotations[annotationConfig]
 	var sets appsv1.ReplicaSetList
-	if err := r.List(ctx, &sets, client.InNamespace(e.Namespace), client.MatchingLabels(parts.Selector(kind, e.Name))); err != nil {
+	if err := r.Controlled(ctx, &deployment, &sets); err != nil {
 		return w, fmt.Errorf("listing the ReplicaSets: %w", err)
 	}
-	w.sets = slices.DeleteFunc(sets.Items, func(s appsv1.ReplicaSet) bool { return !metav1.IsControlledBy(&s, &deployment) })
+	w.sets = sets.Items
 	return w, nil
 }
 
@@ -126,6 +125,9 @@ func (r *Reconciler) SetupWithManager(mgr ctrl.Manager) error {
 	r.Release = func(_ context.Context, key types.NamespacedName) error {
 		r.readings.forget(key)
 		return nil
+	}
+	if err := converge.IndexOwners(context.Background(), mgr.GetFieldIndexer(), mgr.GetScheme(), &appsv1.ReplicaSet{}); err != nil {
+		return err
 	}
 	secrets, err := r.Secrets.Watch(mgr, &appv1.EasyService{}, &appv1.EasyServiceList{}, named(appv1.Secret))
 	if err != nil {

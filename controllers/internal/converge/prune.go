@@ -71,6 +71,12 @@ func (c *Converger) prune(ctx context.Context, owner Object, desired []Child) er
 	return errors.Join(append(errs, c.pruneExtended(ctx, owner, keep))...)
 }
 
+// Controlled lists the objects of one type that an owner controls, a type that
+// IndexOwners knows.
+func (c *Converger) Controlled(ctx context.Context, owner client.Object, list client.ObjectList) error {
+	return c.List(ctx, list, client.InNamespace(owner.GetNamespace()), client.MatchingFields{ownerIndex: string(owner.GetUID())})
+}
+
 func (c *Converger) ownedBy(ctx context.Context, owner Object, kind client.Object) ([]client.Object, error) {
 	gvk, err := apiutil.GVKForObject(kind, c.Scheme())
 	if err != nil {
@@ -81,8 +87,7 @@ func (c *Converger) ownedBy(ctx context.Context, owner Object, kind client.Objec
 		return nil, err
 	}
 	list := made.(client.ObjectList)
-	err = c.List(ctx, list, client.InNamespace(owner.GetNamespace()), client.MatchingFields{ownerIndex: string(owner.GetUID())})
-	if err != nil {
+	if err := c.Controlled(ctx, owner, list); err != nil {
 		return nil, err
 	}
 	items, err := meta.ExtractList(list)
