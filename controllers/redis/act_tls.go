@@ -25,7 +25,7 @@ func (r *Reconciler) certificates(ctx context.Context, redis *cachev1alpha1.Redi
 	if redis.Spec.TLS == nil {
 		return c, nil
 	}
-	if c.published = r.memory.published(redis); c.published.none() {
+	if c.published = r.memory.published(redis); c.published.None() {
 		var own corev1.Secret
 		if err := r.ownSecret(ctx, redis, certificatesName(redis), &own); err != nil {
 			return c, err
@@ -36,21 +36,21 @@ func (r *Reconciler) certificates(ctx context.Context, redis *cachev1alpha1.Redi
 	switch {
 	case err == nil:
 		c.wanted, c.problem = identityIn(redis, data, r.clock.Now())
-	case c.published.none():
+	case c.published.None():
 		return c, fmt.Errorf("%s: %w", tlsField, err)
 	default: // what is known goes on
 		log.FromContext(ctx).Error(err, tlsField)
 		c.unread = true
 	}
 	switch {
-	case c.published.none() && c.problem != "":
+	case c.published.None() && c.problem != "":
 		return c, awaitCertificate(redis, c.problem)
-	case c.published.none():
+	case c.published.None():
 		c.published = c.wanted
-	case c.wanted.none():
+	case c.wanted.None():
 		c.wanted = c.published
 	}
-	c.secure, err = c.published.config(serviceHost(redis), r.clock.Now)
+	c.secure, err = c.published.Config(serviceHost(redis), r.clock.Now)
 	return c, err
 }
 
@@ -77,7 +77,7 @@ func (r *Reconciler) publish(redis *cachev1alpha1.Redis, f *fleet) identity {
 func (r *Reconciler) doReload(ctx context.Context, redis *cachev1alpha1.Redis, f *fleet, nodes []string) error {
 	var loaded []string
 	err := each(nodes, func(name string) error {
-		done, err := f.servers[name].Load(ctx, f.certificates.published.files())
+		done, err := f.servers[name].Load(ctx, filesOf(f.certificates.published))
 		if done {
 			loaded = append(loaded, name)
 		}

@@ -36,7 +36,7 @@ func TestReloadTellsWhoHasIt(t *testing.T) {
 	if err := r.doReload(t.Context(), sized(3), f, []string{"a-0", "a-1"}); err != nil {
 		t.Errorf("a kubelet that takes its time is no failure: %v", err)
 	}
-	if told := <-recorder.Events; !strings.Contains(told, "CertificateLoaded a-0:") || has.asked != published.files() {
+	if told := <-recorder.Events; !strings.Contains(told, "CertificateLoaded a-0:") || has.asked != filesOf(published) {
 		t.Errorf("told %q, asked for %v", told, has.asked)
 	}
 	if err := r.doReload(t.Context(), sized(3), f, []string{"a-1", "a-2"}); err == nil || !strings.Contains(err.Error(), "a-2") {

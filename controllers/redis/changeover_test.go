@@ -58,7 +58,7 @@ func (p *pod) write(t *testing.T, name, content string) {
 // deliver what was published, as a kubelet does.
 func (p *pod) deliver(t *testing.T, i identity) {
 	t.Helper()
-	for key, value := range i.values() {
+	for key, value := range valuesOf(i) {
 		p.write(t, key, strings.ReplaceAll(value, certificatesDir, p.dir))
 	}
 }
@@ -66,7 +66,7 @@ func (p *pod) deliver(t *testing.T, i identity) {
 // load what was delivered, as the operator does that shows what was published.
 func (p *pod) load(t *testing.T, published identity) bool {
 	t.Helper()
-	files := published.files()
+	files := filesOf(published)
 	server := p.open(t, published)
 	defer server.Close()
 	loaded, err := server.Load(t.Context(), node.Files{
@@ -81,7 +81,7 @@ func (p *pod) local(file string) string { return filepath.Join(p.dir, path.Base(
 
 func (p *pod) open(t *testing.T, shown identity) *node.Server {
 	t.Helper()
-	config, err := shown.config("a.ns.svc", time.Now)
+	config, err := shown.Config("a.ns.svc", time.Now)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -90,7 +90,7 @@ func (p *pod) open(t *testing.T, shown identity) *node.Server {
 
 func (p *pod) client(t *testing.T, shown identity, user, password string) *goredis.Client {
 	t.Helper()
-	config, err := shown.config("a.ns.svc", time.Now)
+	config, err := shown.Config("a.ns.svc", time.Now)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -135,7 +135,7 @@ func TestNobodyIsRefusedWhileTheAuthorityChanges(t *testing.T) {
 	}
 	w := writeTo(t, set[0], old)
 	steps := 0
-	for published.version() != wanted.version() {
+	for published.Version() != wanted.Version() {
 		published = certificates{published: published, wanted: wanted}.next(time.Now())
 		steps++
 		for _, p := range set {
@@ -158,7 +158,7 @@ func TestNobodyIsRefusedWhileTheAuthorityChanges(t *testing.T) {
 	}
 	for _, p := range set {
 		server := p.open(t, wanted)
-		if view := server.Look(t.Context()); view.Certificate != p.local(wanted.files().Certificate) {
+		if view := server.Look(t.Context()); view.Certificate != p.local(filesOf(wanted).Certificate) {
 			t.Errorf("%s is left behind: %+v", p.address, view)
 		}
 		server.Close()

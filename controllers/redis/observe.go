@@ -80,7 +80,7 @@ func (r *Reconciler) observe(ctx context.Context, redis *cachev1alpha1.Redis, po
 		return node.Open(address, s.keys.operator, s.certificates.secure)
 	}
 	if redis.Spec.TLS != nil {
-		f.certificate = s.certificates.published.files().Certificate
+		f.certificate = filesOf(s.certificates.published).Certificate
 	}
 	for i := range pods {
 		m := r.fromPod(&pods[i], set)

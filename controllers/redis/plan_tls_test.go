@@ -17,7 +17,7 @@ import (
 func encrypted(published identity) *scene {
 	s := healthy(3)
 	s.Spec.TLS = &cachev1alpha1.RedisTLS{SecretName: "chosen"}
-	s.certificate = published.files().Certificate
+	s.certificate = filesOf(published).Certificate
 	for i := range s.members {
 		s.members[i].Certificate = s.certificate
 	}
@@ -35,12 +35,12 @@ func TestReload(t *testing.T) {
 		loaded bool
 	}{
 		{"all use what was published", func(*scene) {}, rest, "", true},
-		{"another was published", func(s *scene) { s.certificate = renewed.files().Certificate }, reload, "a-0,a-1,a-2", false},
-		{"one node has not loaded it yet", func(s *scene) { s.members[1].Certificate = renewed.files().Certificate }, reload, "a-1", false},
+		{"another was published", func(s *scene) { s.certificate = filesOf(renewed).Certificate }, reload, "a-0,a-1,a-2", false},
+		{"one node has not loaded it yet", func(s *scene) { s.members[1].Certificate = filesOf(renewed).Certificate }, reload, "a-1", false},
 		{"nobody knows about one that is silent", func(s *scene) { silent(&s.members[2]) }, wait, "", false},
 		{"nor about one that loads its data", func(s *scene) { s.members[2].Loading = true }, wait, "", false},
 		{"a lost master is more urgent", func(s *scene) {
-			s.certificate = renewed.files().Certificate
+			s.certificate = filesOf(renewed).Certificate
 			refused(&s.members[0])
 			linksDown(s)
 		}, fence, "a-1,a-2", false},
@@ -69,15 +69,15 @@ func TestPublish(t *testing.T) {
 	r := &Reconciler{clock: clock.RealClock{}}
 	s := encrypted(published)
 	f := &fleet{world: s.world, certificates: certificates{published: published, wanted: moved}}
-	if got := r.publish(s.Redis, f); got.version() == published.version() {
+	if got := r.publish(s.Redis, f); got.Version() == published.Version() {
 		t.Error("all have loaded it, and the next one is held back")
 	}
 	silent(&f.members[1])
-	if got := r.publish(s.Redis, f); got.version() != published.version() {
+	if got := r.publish(s.Redis, f); got.Version() != published.Version() {
 		t.Error("one may not have loaded it, and another authority's is published")
 	}
 	f.certificates.wanted = renewed
-	if got := r.publish(s.Redis, f); got.version() != renewed.version() {
+	if got := r.publish(s.Redis, f); got.Version() != renewed.Version() {
 		t.Error("it is renewed by the same authority, and held back until it expires")
 	}
 }

@@ -23,6 +23,7 @@ import (
 	cachev1alpha1 "github.com/mainstay-operator/mainstay-operator/api/cache/v1alpha1"
 	"github.com/mainstay-operator/mainstay-operator/controllers/internal/converge"
 	"github.com/mainstay-operator/mainstay-operator/controllers/internal/parts"
+	"github.com/mainstay-operator/mainstay-operator/controllers/internal/pki"
 	"github.com/mainstay-operator/mainstay-operator/controllers/redis/node"
 )
 
@@ -165,7 +166,7 @@ func binding(r *cachev1alpha1.Redis, c choice) *corev1ac.SecretApplyConfiguratio
 		"type": "redis", "username": application, "password": told.password, "host": host, "port": strconv.Itoa(node.Port)}
 	if r.Spec.TLS != nil {
 		uri.Scheme = "rediss"
-		values["ssl"], values[authoritiesKey] = "true", string(c.identity.authorities)
+		values["ssl"], values[pki.AuthoritiesKey] = "true", string(c.identity.Authorities)
 	}
 	values["uri"] = uri.String()
 	made := secret(r, bindingName(r), corev1.SecretTypeBasicAuth, values)

@@ -173,7 +173,7 @@ func TestOnlySecretsKnowTheCertificate(t *testing.T) {
 	if others(first) != others(second) {
 		t.Error("a renewed certificate changes more than the Secrets that bring it")
 	}
-	if text := others(first); strings.Contains(text, first.version()) || strings.Contains(text, "BEGIN") {
+	if text := others(first); strings.Contains(text, first.Version()) || strings.Contains(text, "BEGIN") {
 		t.Errorf("it is in the open: %s", text)
 	}
 }
@@ -185,7 +185,7 @@ func TestBinding(t *testing.T) {
 		t.Errorf("in the clear: %s", plain)
 	}
 	over := binding(secured(""), choice{credentials: passwords, identity: i}).Data
-	if string(over["uri"]) != "rediss://default:app-secret@a.ns.svc:6379" || string(over["ssl"]) != "true" || string(over["ca.crt"]) != string(i.authorities) {
+	if string(over["uri"]) != "rediss://default:app-secret@a.ns.svc:6379" || string(over["ssl"]) != "true" || string(over["ca.crt"]) != string(i.Authorities) {
 		t.Errorf("over TLS: %s", over)
 	}
 	if len(over) != len(plain)+2 {

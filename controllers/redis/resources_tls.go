@@ -12,7 +12,7 @@ func certificatesName(r *cachev1alpha1.Redis) string { return r.Name + "-certifi
 // certificatesSecret is a copy of what the user's Secret says, made when it is
 // found fit: what happens to that one stops no server from starting.
 func certificatesSecret(r *cachev1alpha1.Redis, i identity) *corev1ac.SecretApplyConfiguration {
-	return secret(r, certificatesName(r), corev1.SecretTypeOpaque, i.values())
+	return secret(r, certificatesName(r), corev1.SecretTypeOpaque, valuesOf(i))
 }
 
 // withTLS brings the certificates to a pod, and a place for the probes' socket.

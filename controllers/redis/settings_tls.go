@@ -51,16 +51,16 @@ func listening(r *cachev1alpha1.Redis) []directive {
 	}
 }
 
-// files are where the servers find the identity. Another one is in other files:
+// filesOf are where the servers find the identity. Another one is in other files:
 // a server that names them has loaded them.
-func (i identity) files() node.Files {
-	at := path.Join(certificatesDir, i.version())
+func filesOf(i identity) node.Files {
+	at := path.Join(certificatesDir, i.Version())
 	return node.Files{Certificate: at + ".crt", Key: at + ".key", Authorities: at + "-ca.crt"}
 }
 
 // tlsConf is the part of the configuration that names the identity.
-func (i identity) tlsConf() string {
-	files := i.files()
+func tlsConf(i identity) string {
+	files := filesOf(i)
 	return render([]directive{
 		{"tls-cert-file", []string{files.Certificate}},
 		{"tls-key-file", []string{files.Key}},
@@ -68,23 +68,23 @@ func (i identity) tlsConf() string {
 	})
 }
 
-// values of the Secret that hands the identity to the servers.
-func (i identity) values() map[string]string {
-	files := i.files()
+// valuesOf is the content of the Secret that hands the identity to the servers.
+func valuesOf(i identity) map[string]string {
+	files := filesOf(i)
 	return map[string]string{
-		versionKey:                   i.version(),
-		tlsConfKey:                   i.tlsConf(),
-		path.Base(files.Certificate): string(i.certificate),
-		path.Base(files.Key):         string(i.key),
-		path.Base(files.Authorities): string(i.authorities),
+		versionKey:                   i.Version(),
+		tlsConfKey:                   tlsConf(i),
+		path.Base(files.Certificate): string(i.Certificate),
+		path.Base(files.Key):         string(i.Key),
+		path.Base(files.Authorities): string(i.Authorities),
 	}
 }
 
-// publishedIn reads what values has written.
+// publishedIn reads what valuesOf has written.
 func publishedIn(data map[string][]byte) identity {
 	at := string(data[versionKey])
-	found := identity{data[at+".crt"], data[at+".key"], data[at+"-ca.crt"]}
-	if _, err := tls.X509KeyPair(found.certificate, found.key); err != nil || found.version() != at {
+	found := identity{Certificate: data[at+".crt"], Key: data[at+".key"], Authorities: data[at+"-ca.crt"]}
+	if _, err := tls.X509KeyPair(found.Certificate, found.Key); err != nil || found.Version() != at {
 		return identity{} // there is none, or somebody wrote into it
 	}
 	return found

@@ -26,7 +26,7 @@ func certificatesInSync(list *[]metav1.Condition, r *cachev1alpha1.Redis, w worl
 		conditions.Set(list, r.Generation, commonv1.ConditionDegraded, true, commonv1.ReasonSecretUnusable, tlsField+": "+c.problem)
 	case len(late) > 0:
 		set(false, commonv1.ReasonReloading, strings.Join(namesOf(late), ", ")+" is not known to use the certificate that was published last")
-	case c.published.version() != c.wanted.version():
+	case c.published.Version() != c.wanted.Version():
 		set(false, commonv1.ReasonReloading, "the nodes learn to trust another authority before they use its certificate")
 	default:
 		set(true, commonv1.ReasonCertificatesLoaded, "every node uses the certificate that the Secret says")

@@ -1,0 +1,166 @@
+// Package pki judges certificates and says whom they trust. Pure.
+package pki
+
+import (
+	"bytes"
+	"crypto/sha256"
+	"crypto/tls"
+	"crypto/x509"
+	"encoding/hex"
+	"encoding/pem"
+	"errors"
+	"fmt"
+	"slices"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+)
+
+// AuthoritiesKey of a Secret holds the certificates that vouch for the others'.
+const AuthoritiesKey = "ca.crt"
+
+// Identity is what a server shows to others, and by which it trusts them; in PEM.
+type Identity struct {
+	// Certificate with what leads to its authority; Key to it; Authorities that it trusts.
+	Certificate, Key, Authorities []byte
+}
+
+// None is true when there is no certificate.
+func (i Identity) None() bool { return len(i.Certificate) == 0 }
+
+// Version is another one for other content. The key need not be in it: the
+// certificate has its public half.
+func (i Identity) Version() string {
+	sum := sha256.Sum256([]byte(string(i.Certificate) + "\n" + string(i.Authorities)))
+	return hex.EncodeToString(sum[:])[:16]
+}
+
+// Read gives what a user's Secret of that name holds, or tells what has to be mended.
+// The certificate names the host; asClient is one that is shown to servers, too.
+func Read(name string, data map[string][]byte, host string, asClient bool, now time.Time) (Identity, string) {
+	if data == nil {
+		return Identity{}, fmt.Sprintf("there is no Secret %q; create it with the keys %q, %q and %q",
+			name, corev1.TLSCertKey, corev1.TLSPrivateKeyKey, AuthoritiesKey)
+	}
+	for _, key := range []string{corev1.TLSCertKey, corev1.TLSPrivateKeyKey, AuthoritiesKey} {
+		if len(data[key]) == 0 {
+			return Identity{}, fmt.Sprintf("Secret %q has no key %q, or an empty one", name, key)
+		}
+	}
+	found := Identity{data[corev1.TLSCertKey], data[corev1.TLSPrivateKeyKey], data[AuthoritiesKey]}
+	if flaw := found.flaw(host, asClient, now); flaw != "" {
+		return Identity{}, fmt.Sprintf("Secret %q: %s", name, flaw)
+	}
+	return found, ""
+}
+
+// Bundle is what vouches for both, each authority once.
+func Bundle(a, b Identity) []byte {
+	var all bytes.Buffer
+	var seen [][]byte
+	for _, block := range blocks(append(append(bytes.Clone(a.Authorities), '\n'), b.Authorities...)) {
+		if !slices.ContainsFunc(seen, func(one []byte) bool { return bytes.Equal(one, block) }) {
+			seen = append(seen, block)
+			_ = pem.Encode(&all, &pem.Block{Type: "CERTIFICATE", Bytes: block}) // a buffer takes all
+		}
+	}
+	return all.Bytes()
+}
+
+// Trusts the other's certificate.
+func (i Identity) Trusts(other Identity, now time.Time) bool {
+	chain, err := Chain(other.Certificate)
+	return err == nil && i.vouches(chain, now, x509.ExtKeyUsageAny) == nil
+}
+
+// vouches is an error for a chain that no authority vouches for. Its age is let
+// pass: who renews a certificate too late must still be able to hand it out.
+func (i Identity) vouches(chain []*x509.Certificate, now time.Time, use x509.ExtKeyUsage) error {
+	if len(chain) == 0 {
+		return errors.New("no certificate")
+	}
+	roots, between := x509.NewCertPool(), x509.NewCertPool()
+	roots.AppendCertsFromPEM(i.Authorities)
+	for _, c := range chain[1:] {
+		between.AddCert(c)
+	}
+	if now.After(chain[0].NotAfter) {
+		now = chain[0].NotAfter
+	}
+	_, err := chain[0].Verify(x509.VerifyOptions{Roots: roots, Intermediates: between, CurrentTime: now, KeyUsages: []x509.ExtKeyUsage{use}})
+	return err
+}
+
+// Config is how the operator speaks with the servers. They are dialled by the
+// addresses of their pods, and their certificate must name the master's Service.
+func (i Identity) Config(host string, clock func() time.Time) (*tls.Config, error) {
+	pair, err := tls.X509KeyPair(i.Certificate, i.Key)
+	if err != nil {
+		return nil, err
+	}
+	return &tls.Config{
+		MinVersion:           tls.VersionTLS12,
+		ServerName:           host,
+		GetClientCertificate: func(*tls.CertificateRequestInfo) (*tls.Certificate, error) { return &pair, nil },
+		InsecureSkipVerify:   true, //nolint:gosec // VerifyConnection does it, but for the age
+		VerifyConnection: func(s tls.ConnectionState) error {
+			if err := i.vouches(s.PeerCertificates, clock(), x509.ExtKeyUsageServerAuth); err != nil {
+				return err
+			}
+			return s.PeerCertificates[0].VerifyHostname(host)
+		},
+	}, nil
+}
+
+// flaw that would make others refuse a server which shows this, or "".
+func (i Identity) flaw(host string, asClient bool, now time.Time) string {
+	if _, err := tls.X509KeyPair(i.Certificate, i.Key); err != nil {
+		return "tls.crt and tls.key are not a certificate and its key: " + err.Error()
+	}
+	chain, err := Chain(i.Certificate)
+	if err != nil {
+		return "tls.crt: " + err.Error()
+	}
+	if authorities, err := Chain(i.Authorities); err != nil || len(authorities) == 0 {
+		return "ca.crt holds something that is not a certificate, or nothing"
+	}
+	switch leaf := chain[0]; {
+	case now.After(leaf.NotAfter):
+		return "the certificate has expired on " + leaf.NotAfter.UTC().Format(time.RFC3339)
+	case now.Before(leaf.NotBefore):
+		return "the certificate is not valid before " + leaf.NotBefore.UTC().Format(time.RFC3339)
+	case leaf.VerifyHostname(host) != nil:
+		return "the certificate does not name " + host
+	case i.vouches(chain, now, x509.ExtKeyUsageAny) != nil:
+		return "no authority in ca.crt vouches for the certificate in tls.crt"
+	case i.vouches(chain, now, x509.ExtKeyUsageServerAuth) != nil:
+		return "the certificate is not for servers: its extended key usage lacks server authentication"
+	case asClient && i.vouches(chain, now, x509.ExtKeyUsageClientAuth) != nil:
+		return "the certificate is not for clients, as tls.clientAuth asks for: its extended key usage lacks client authentication"
+	}
+	return ""
+}
+
+// Chain reads all certificates of a PEM text.
+func Chain(text []byte) ([]*x509.Certificate, error) {
+	var all []*x509.Certificate
+	for _, block := range blocks(text) {
+		one, err := x509.ParseCertificate(block)
+		if err != nil {
+			return nil, err
+		}
+		all = append(all, one)
+	}
+	return all, nil
+}
+
+// blocks are the certificates of a PEM text.
+func blocks(text []byte) [][]byte {
+	var all [][]byte
+	for block, rest := pem.Decode(text); block != nil; block, rest = pem.Decode(rest) {
+		if block.Type == "CERTIFICATE" {
+			all = append(all, block.Bytes)
+		}
+	}
+	return all
+}

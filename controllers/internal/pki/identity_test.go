@@ -1,0 +1,79 @@
+package pki
+
+import (
+	"crypto/x509"
+	"maps"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/mainstay-operator/mainstay-operator/test/authority"
+)
+
+const host = "a.ns.svc"
+
+func issue(by *authority.Authority, edits ...func(*x509.Certificate)) map[string][]byte {
+	return by.Issue(host, edits...)
+}
+
+func identityOf(secret map[string][]byte) Identity {
+	return Identity{secret["tls.crt"], secret["tls.key"], secret["ca.crt"]}
+}
+
+func TestWhatASecretMustHold(t *testing.T) {
+	by, now := authority.New("one"), time.Now()
+	good := issue(by)
+	but := func(key string, value []byte) map[string][]byte {
+		other := maps.Clone(good)
+		other[key] = value
+		return other
+	}
+	forServers := issue(by, func(c *x509.Certificate) { c.ExtKeyUsage = []x509.ExtKeyUsage{x509.ExtKeyUsageServerAuth} })
+	for _, c := range []struct {
+		reason  string
+		data    map[string][]byte
+		client  bool
+		problem string
+	}{
+		{"all that is needed", good, false, ""},
+		{"and for clients", good, true, ""},
+		{"no Secret", nil, false, `there is no Secret "chosen"`},
+		{"an empty one", map[string][]byte{}, false, `no key "tls.crt"`},
+		{"no authority", but("ca.crt", nil), false, `no key "ca.crt"`},
+		{"no key", but("tls.key", nil), false, `no key "tls.key"`},
+		{"another's key", but("tls.key", issue(by)["tls.key"]), false, "not a certificate and its key"},
+		{"words for a certificate", but("tls.crt", []byte("words")), false, "not a certificate and its key"},
+		{"words for an authority", but("ca.crt", []byte("words")), false, "ca.crt holds something"},
+		{"another authority", but("ca.crt", authority.New("two").PEM()), false, "no authority in ca.crt vouches"},
+		{"another host", issue(by, func(c *x509.Certificate) { c.DNSNames = []string{"b.ns.svc"} }), false, "does not name a.ns.svc"},
+		{"any host of the namespace", issue(by, func(c *x509.Certificate) { c.DNSNames = []string{"*.ns.svc"} }), false, ""},
+		{"expired", issue(by, func(c *x509.Certificate) { c.NotAfter = now.Add(-time.Minute) }), false, "has expired on"},
+		{"not yet valid", issue(by, func(c *x509.Certificate) { c.NotBefore = now.Add(time.Minute) }), false, "is not valid before"},
+		{"of no use to clients, who show none", forServers, false, ""},
+		{"of no use to clients", forServers, true, "tls.clientAuth"},
+		{"of no use to servers", issue(by, func(c *x509.Certificate) { c.ExtKeyUsage = []x509.ExtKeyUsage{x509.ExtKeyUsageClientAuth} }), false, "not for servers"},
+		{"of any use", issue(by, func(c *x509.Certificate) { c.ExtKeyUsage = nil }), true, ""},
+	} {
+		t.Run(c.reason, func(t *testing.T) {
+			found, problem := Read("chosen", c.data, host, c.client, now)
+			if !strings.Contains(problem, c.problem) || (problem == "") != (c.problem == "") || found.None() != (problem != "") {
+				t.Errorf("got %q, want %q", problem, c.problem)
+			}
+			if key := string(c.data["tls.key"]); key != "" && strings.Contains(problem, key) {
+				t.Error("the key is in the message")
+			}
+		})
+	}
+}
+
+// Or the renewal of one that has expired could not be handed out any more.
+func TestAnExpiredCertificateIsStillSpokenWith(t *testing.T) {
+	old, renewed := issue(authority.New("one")), issue(authority.New("two"))
+	late := time.Now().Add(90 * time.Minute) // the certificates hold an hour, the authorities two
+	if _, problem := Read("chosen", old, host, false, late); !strings.Contains(problem, "expired") {
+		t.Errorf("got %q", problem)
+	}
+	if !identityOf(old).Trusts(identityOf(old), late) || identityOf(old).Trusts(identityOf(renewed), late) {
+		t.Error("its age is all that is let pass")
+	}
+}
