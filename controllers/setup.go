@@ -74,7 +74,7 @@ func SetupAll(ctx context.Context, mgr ctrl.Manager, o Options) error {
 	secrets := converge.Secrets{Versions: versions, Live: mgr.GetAPIReader()}
 	configMaps := converge.ConfigMaps{Versions: versions, Live: mgr.GetAPIReader()}
 	for kind, reconciler := range map[string]interface{ SetupWithManager(ctrl.Manager) error }{
-		"Memcached": &memcached.Reconciler{Converger: converger("memcached"), DefaultImage: o.Images.Memcached},
+		"Memcached": &memcached.Reconciler{Converger: converger("memcached"), Secrets: secrets, DefaultImage: o.Images.Memcached},
 		"Activity":  &activity.Reconciler{Converger: converger("activity"), DefaultImage: o.Images.Activity},
 		"Redis": &redis.Reconciler{Converger: converger("redis"), Secrets: secrets, DefaultImages: map[cachev1alpha1.RedisFlavor]string{
 			cachev1alpha1.FlavorRedis: o.Images.Redis, cachev1alpha1.FlavorValkey: o.Images.Valkey}},

@@ -3,12 +3,16 @@ package memcached
 
 import (
 	"context"
+	"errors"
 	"fmt"
+	"time"
 
 	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
 	policyv1 "k8s.io/api/policy/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/utils/clock"
 	ctrl "sigs.k8s.io/controller-runtime"
 	ctrlclient "sigs.k8s.io/controller-runtime/pkg/client"
 
@@ -22,14 +26,14 @@ import (
 // +kubebuilder:rbac:groups=cache.mainstay-operator.io,resources=memcacheds/status,verbs=get;patch
 // +kubebuilder:rbac:groups=cache.mainstay-operator.io,resources=memcacheds/finalizers,verbs=update
 // +kubebuilder:rbac:groups=apps,resources=statefulsets,verbs=get;list;watch;create;patch;delete
-// +kubebuilder:rbac:groups="",resources=services;configmaps,verbs=get;list;watch;create;patch;delete
+// +kubebuilder:rbac:groups="",resources=services;configmaps;secrets,verbs=get;list;watch;create;patch;delete
 // +kubebuilder:rbac:groups=policy,resources=poddisruptionbudgets,verbs=get;list;watch;create;patch;delete
 // +kubebuilder:rbac:groups="",resources=pods,verbs=get;list;watch
 // +kubebuilder:rbac:groups=events.k8s.io,resources=events,verbs=create;patch
 
 // Owned are the types of children: watched, and pruned when no longer desired.
 var Owned = []ctrlclient.Object{
-	&appsv1.StatefulSet{}, &corev1.Service{}, &corev1.ConfigMap{}, &policyv1.PodDisruptionBudget{},
+	&appsv1.StatefulSet{}, &corev1.Service{}, &corev1.ConfigMap{}, &corev1.Secret{}, &policyv1.PodDisruptionBudget{},
 }
 
 // Reconciler makes Memcached objects real.
@@ -37,6 +41,11 @@ type Reconciler struct {
 	converge.Converger
 	// DefaultImage is what an object that names no image starts with.
 	DefaultImage string
+	// Secrets that users made.
+	Secrets converge.Secrets
+
+	clock  clock.PassiveClock
+	memory memory
 }
 
 // Reconcile runs one pass over one Memcached.
@@ -49,19 +58,30 @@ func (r *Reconciler) story(ctx context.Context, m *cachev1alpha1.Memcached, _ co
 	if err != nil {
 		return ctrl.Result{}, err
 	}
+	certificate, secretErr := r.certificate(ctx, m)
 	move := r.Converge
-	if m.Spec.Paused {
-		move = r.Observe
+	if m.Spec.Paused || m.Spec.TLS != nil && certificate.None() {
+		move = r.Observe // nothing is made that could not start
 	}
-	observed, err := move(ctx, m, desired(m, image)...)
+	observed, err := move(ctx, m, desired(m, choice{image: image, identity: certificate.Identity})...)
 	pods, podsErr := r.Pods(ctx, m, kind)
 	if podsErr != nil {
 		return ctrl.Result{}, podsErr
 	}
+	late := r.refresh(ctx, m, certificate, pods)
 	set, _ := converge.Find[*appsv1.StatefulSet](observed, "StatefulSet", m.Name)
 	m.Status = status(m, set, pods) // last, also after an error: it says what stands
+	certificatesInSync(m, certificate, late)
 	conditions.Image(&m.Status.Conditions, m.Generation, image, m.Spec.Image, r.DefaultImage)
-	return ctrl.Result{}, err
+	return ctrl.Result{RequeueAfter: r.due(certificate, late)}, errors.Join(secretErr, err)
+}
+
+// due is how soon to look again when nothing tells of a change; 0 for never.
+func (r *Reconciler) due(c certificate, late []string) time.Duration {
+	if len(late) > 0 {
+		return reloading
+	}
+	return c.due(r.clock.Now())
 }
 
 // image is the spec's, else the one that runs, else the operator's default.
@@ -82,5 +102,14 @@ func (r *Reconciler) image(ctx context.Context, m *cachev1alpha1.Memcached) (str
 // SetupWithManager starts the controller.
 func (r *Reconciler) SetupWithManager(mgr ctrl.Manager) error {
 	r.Owned = Owned
-	return r.Manage(mgr, &cachev1alpha1.Memcached{}, kind, r)
+	r.clock = clock.RealClock{}
+	r.Release = func(_ context.Context, key types.NamespacedName) error {
+		r.memory.forget(key)
+		return nil
+	}
+	secrets, err := r.Secrets.Watch(mgr, &cachev1alpha1.Memcached{}, &cachev1alpha1.MemcachedList{}, secretNames)
+	if err != nil {
+		return err
+	}
+	return r.Manage(mgr, &cachev1alpha1.Memcached{}, kind, r, secrets)
 }

@@ -2,6 +2,7 @@ package memcached
 
 import (
 	"fmt"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -18,6 +19,7 @@ import (
 	cachev1alpha1 "github.com/mainstay-operator/mainstay-operator/api/cache/v1alpha1"
 	"github.com/mainstay-operator/mainstay-operator/controllers/internal/converge"
 	"github.com/mainstay-operator/mainstay-operator/controllers/internal/parts"
+	"github.com/mainstay-operator/mainstay-operator/controllers/internal/pki"
 )
 
 const (
@@ -39,10 +41,19 @@ const (
 	perConnection = 32 << 10
 )
 
-// desired are all children. The image is the caller's, since what runs is kept
-// when the spec names none.
-func desired(m *cachev1alpha1.Memcached, image string) []converge.Child {
-	children := []converge.Child{nodes(m, image), headless(m), client(m), serverList(m)}
+// choice is what the spec alone does not say.
+type choice struct {
+	image    string       // what runs is kept when the spec names none
+	identity pki.Identity // of the nodes, with TLS
+}
+
+// desired are all children. What pods start with stands before them.
+func desired(m *cachev1alpha1.Memcached, c choice) []converge.Child {
+	var children []converge.Child
+	if m.Spec.TLS != nil {
+		children = append(children, certificatesSecret(m, c.identity))
+	}
+	children = append(children, nodes(m, c), headless(m), client(m), serverList(m))
 	if size(m) >= 2 {
 		children = append(children, budget(m))
 	}
@@ -70,16 +81,19 @@ func servers(m *cachev1alpha1.Memcached) []string {
 }
 
 func endpoint(m *cachev1alpha1.Memcached) string {
-	return fmt.Sprintf("%s.%s.svc:%d", m.Name, m.Namespace, m.Spec.Port)
+	return fmt.Sprintf("%s:%d", serviceHost(m), m.Spec.Port)
 }
 
 // nodes is a StatefulSet, so that a node keeps its name when its pod is replaced
 // and the hash ring of the clients stays.
-func nodes(m *cachev1alpha1.Memcached, image string) *appsv1ac.StatefulSetApplyConfiguration {
+func nodes(m *cachev1alpha1.Memcached, c choice) *appsv1ac.StatefulSetApplyConfiguration {
 	template := parts.Template(kind, m.Name, m.Spec.PodOptions)
 	template.Spec.
 		WithSecurityContext(parts.RestrictedPod(uid)).
-		WithContainers(container(m, image))
+		WithContainers(container(m, c.image))
+	if m.Spec.TLS != nil {
+		withTLS(m, c.identity, template)
+	}
 	return appsv1ac.StatefulSet(m.Name, "").
 		WithLabels(parts.Labels(kind, m.Name)).
 		WithSpec(appsv1ac.StatefulSetSpec().
@@ -97,7 +111,7 @@ func container(m *cachev1alpha1.Memcached, image string) *corev1ac.ContainerAppl
 	return parts.Container(kind, image, m.Spec.PodOptions).
 		WithCommand("memcached").
 		WithArgs(arguments(m)...).
-		WithPorts(corev1ac.ContainerPort().WithName(portName).WithContainerPort(m.Spec.Port).WithProtocol(corev1.ProtocolTCP)).
+		WithPorts(containerPort(portName, m.Spec.Port)).
 		WithResources(parts.As[corev1ac.ResourceRequirementsApplyConfiguration](resources(m))).
 		WithSecurityContext(parts.RestrictedContainer()).
 		WithReadinessProbe(alive().WithPeriodSeconds(2)).
@@ -116,8 +130,10 @@ func arguments(m *cachev1alpha1.Memcached) []string {
 	if m.Spec.Verbosity > 0 {
 		args = append(args, "-"+strings.Repeat("v", int(m.Spec.Verbosity)))
 	}
-	if len(m.Spec.Options) > 0 {
-		args = append(args, "-o", strings.Join(m.Spec.Options, ","))
+	flags, options := secureArguments(m)
+	args, options = append(args, flags...), slices.Concat(m.Spec.Options, options)
+	if len(options) > 0 {
+		args = append(args, "-o", strings.Join(options, ","))
 	}
 	return args
 }
@@ -152,11 +168,7 @@ func service(m *cachev1alpha1.Memcached, name string) *corev1ac.ServiceApplyConf
 		WithLabels(parts.Labels(kind, m.Name)).
 		WithSpec(corev1ac.ServiceSpec().
 			WithSelector(parts.Selector(kind, m.Name)).
-			WithPorts(corev1ac.ServicePort().
-				WithName(portName).
-				WithProtocol(corev1.ProtocolTCP).
-				WithPort(m.Spec.Port).
-				WithTargetPort(intstr.FromString(portName))))
+			WithPorts(servicePorts(m)...))
 }
 
 // serverList is what an application mounts to know the nodes: a line each.

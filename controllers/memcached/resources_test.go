@@ -16,6 +16,9 @@ import (
 
 const image = "example.org/memcached:1"
 
+// plain is the choice for an object that needs no Secret.
+var plain = choice{image: image}
+
 // made is an object as the API server gives it: defaulted.
 func made(change func(*cachev1alpha1.MemcachedSpec)) *cachev1alpha1.Memcached {
 	return factory.Memcached("a").In("n").Size(1).Memory("64Mi").MaxItemSize("1Mi").Port(11211).
@@ -28,6 +31,7 @@ func made(change func(*cachev1alpha1.MemcachedSpec)) *cachev1alpha1.Memcached {
 }
 
 func TestArguments(t *testing.T) {
+	const files = "ssl_chain_cert=/etc/memcached-tls/tls.crt,ssl_key=/etc/memcached-tls/tls.key,ssl_ca_cert=/etc/memcached-tls/ca.crt"
 	for _, c := range []struct {
 		reason string
 		change func(*cachev1alpha1.MemcachedSpec)
@@ -43,6 +47,15 @@ func TestArguments(t *testing.T) {
 			s.Connections, s.Threads, s.Port, s.Verbosity = 16, 1, 1024, 3
 			s.Options = []string{"modern", "hashpower=20"}
 		}, "-m 64 -I 2097152 -c 16 -t 1 -p 1024 -vvv -o modern,hashpower=20"},
+		{"TLS on port alone", func(s *cachev1alpha1.MemcachedSpec) {
+			s.Options, s.TLS = []string{"modern"}, &cachev1alpha1.MemcachedTLS{Mode: cachev1alpha1.MemcachedTLSRequired, PlaintextPort: 11212}
+		}, "-m 64 -I 1048576 -c 1024 -t 4 -p 11211 -Z -o modern," + files + ",ssl_verify_mode=0"},
+		{"a second port in the clear", func(s *cachev1alpha1.MemcachedSpec) {
+			s.TLS = &cachev1alpha1.MemcachedTLS{Mode: cachev1alpha1.MemcachedTLSOptional, PlaintextPort: 11212, ClientAuth: cachev1alpha1.MemcachedClientAuthRequest}
+		}, "-m 64 -I 1048576 -c 1024 -t 4 -p 11211 -l *,notls:*:11212 -Z -o " + files + ",ssl_verify_mode=1"},
+		{"everybody shows a certificate", func(s *cachev1alpha1.MemcachedSpec) {
+			s.TLS = &cachev1alpha1.MemcachedTLS{ClientAuth: cachev1alpha1.MemcachedClientAuthRequire}
+		}, "-m 64 -I 1048576 -c 1024 -t 4 -p 11211 -Z -o " + files + ",ssl_verify_mode=2"},
 	} {
 		t.Run(c.reason, func(t *testing.T) {
 			if got := strings.Join(arguments(made(c.change)), " "); got != c.args {
@@ -91,7 +104,7 @@ func TestChildren(t *testing.T) {
 		{2, []string{"StatefulSet a", "Service a-headless", "Service a", "ConfigMap a-servers", "PodDisruptionBudget a"}},
 	} {
 		var names []string
-		for _, child := range desired(made(func(s *cachev1alpha1.MemcachedSpec) { s.Size = &c.size }), image) {
+		for _, child := range desired(made(func(s *cachev1alpha1.MemcachedSpec) { s.Size = &c.size }), plain) {
 			names = append(names, *child.GetKind()+" "+*child.GetName())
 		}
 		if !slices.Equal(names, c.names) {
@@ -103,9 +116,9 @@ func TestChildren(t *testing.T) {
 func TestDesiredIsTheSameForTheSameSpecAndLeavesItAlone(t *testing.T) {
 	m := made(func(s *cachev1alpha1.MemcachedSpec) { s.PodLabels = map[string]string{"c": "1", "a": "2", "b": "3"} })
 	before := encode(t, m)
-	first := encode(t, desired(m, image))
+	first := encode(t, desired(m, plain))
 	for range 20 {
-		if encode(t, desired(m, image)) != first {
+		if encode(t, desired(m, plain)) != first {
 			t.Fatal("another time, other bytes")
 		}
 	}
@@ -132,8 +145,8 @@ func TestTheRingStandsWhileANodeRestarts(t *testing.T) {
 }
 
 func TestSelectorsDoNotMoveWithTheSpec(t *testing.T) {
-	before := nodes(made(nil), image).Spec.Selector
-	after := nodes(made(func(s *cachev1alpha1.MemcachedSpec) { s.Size, s.Port = ptr.To[int32](9), 2000 }), "other:2").Spec.Selector
+	before := nodes(made(nil), plain).Spec.Selector
+	after := nodes(made(func(s *cachev1alpha1.MemcachedSpec) { s.Size, s.Port = ptr.To[int32](9), 2000 }), choice{image: "other:2"}).Spec.Selector
 	if encode(t, before) != encode(t, after) {
 		t.Error("a selector is immutable")
 	}

@@ -51,11 +51,11 @@ func (c certificates) due(now time.Time) time.Duration {
 	if c.unread {
 		return rereading
 	}
-	chain, err := pki.Chain(c.wanted.Certificate)
-	if err != nil || len(chain) == 0 || now.After(chain[0].NotAfter) {
+	end := c.wanted.Expires()
+	if now.After(end) {
 		return 0
 	}
-	return chain[0].NotAfter.Sub(now) + soon // when it expires
+	return end.Sub(now) + soon // when it expires
 }
 
 // identityIn reads what a user's Secret holds, or tells what has to be mended.

@@ -67,6 +67,12 @@ func (f *MemcachedMaker) Port(port int32) *MemcachedMaker {
 	return f
 }
 
+// TLS names the Secret of the certificate.
+func (f *MemcachedMaker) TLS(secret string, auth cachev1alpha1.MemcachedClientAuth) *MemcachedMaker {
+	f.made.Spec.TLS = &cachev1alpha1.MemcachedTLS{SecretName: secret, ClientAuth: auth}
+	return f
+}
+
 // With changes the spec in any other way.
 func (f *MemcachedMaker) With(change func(*cachev1alpha1.MemcachedSpec)) *MemcachedMaker {
 	change(&f.made.Spec)

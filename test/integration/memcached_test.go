@@ -7,6 +7,7 @@ import (
 	. "github.com/onsi/gomega"
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/resource"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/util/intstr"
 	"k8s.io/utils/ptr"
 	"sigs.k8s.io/controller-runtime/pkg/client"
@@ -25,13 +26,22 @@ var _ = register(kind{
 		obj.(*cachev1alpha1.Memcached).Spec = factory.Memcached("").Size(1).Image("example.org/memcached:other").Memory("96Mi").Build().Spec
 	},
 	paused: func(obj client.Object, paused bool) { obj.(*cachev1alpha1.Memcached).Spec.Paused = paused },
+	beside: func(namespace string) client.Object {
+		return &corev1.Secret{
+			ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: "chosen"},
+			Data:       certifier.Issue("full." + namespace + ".svc"),
+		}
+	},
+	asks: "get secrets chosen",
 })
 
 // fullMemcached sets every optional field but paused.
 func fullMemcached() *cachev1alpha1.Memcached {
 	return factory.Memcached("full").Size(3).Image("example.org/memcached:full").
 		Memory("128Mi").MaxItemSize("2Mi").Limit("1Gi").Options("modern", "hashpower=20").Port(11311).
+		TLS("chosen", cachev1alpha1.MemcachedClientAuthRequire).
 		With(func(s *cachev1alpha1.MemcachedSpec) {
+			s.TLS.Mode, s.TLS.PlaintextPort = cachev1alpha1.MemcachedTLSOptional, 11312
 			s.Connections, s.Threads, s.Verbosity = 2048, 2, 1
 			s.Disruption = &commonv1.Disruption{MaxUnavailable: ptr.To(intstr.FromString("50%"))}
 			s.PodOptions = fullPodOptions()
@@ -67,6 +77,9 @@ func fullPodOptions() commonv1.PodOptions {
 var _ = Describe("Memcached", func() {
 	plain := func() *factory.MemcachedMaker { return factory.Memcached("a") }
 	with := func(change func(*cachev1alpha1.MemcachedSpec)) client.Object { return plain().With(change).Build() }
+	tls := func(change func(*cachev1alpha1.MemcachedTLS)) client.Object {
+		return plain().TLS("a", "").With(func(s *cachev1alpha1.MemcachedSpec) { change(s.TLS) }).Build()
+	}
 
 	DescribeTable("is refused", func(obj client.Object, field string) { reject(obj, field) },
 		Entry("size below 0", plain().Size(-1).Build(), "spec.size"),
@@ -100,6 +113,13 @@ var _ = Describe("Memcached", func() {
 		Entry("disruption below 0", with(func(s *cachev1alpha1.MemcachedSpec) {
 			s.Disruption = &commonv1.Disruption{MaxUnavailable: ptr.To(intstr.FromInt32(-1))}
 		}), "disruption.maxUnavailable"),
+		Entry("tls without a Secret", plain().TLS("", "").Build(), "tls.secretName"),
+		Entry("a mode that is none", tls(func(over *cachev1alpha1.MemcachedTLS) { over.Mode = "Sometimes" }), "spec.tls.mode"),
+		Entry("clients that may be anybody", tls(func(over *cachev1alpha1.MemcachedTLS) { over.ClientAuth = "Optional" }), "spec.tls.clientAuth"),
+		Entry("a privileged port in the clear", tls(func(over *cachev1alpha1.MemcachedTLS) { over.PlaintextPort = 1023 }), "spec.tls.plaintextPort"),
+		Entry("one port for both", tls(func(over *cachev1alpha1.MemcachedTLS) {
+			over.Mode, over.PlaintextPort = cachev1alpha1.MemcachedTLSOptional, 11211
+		}), "tls.plaintextPort"),
 		Entry("a name too long for its Services", factory.Memcached(strings.Repeat("a", 49)).Build(), "metadata.name"),
 		Entry("a name that no Service may have", factory.Memcached("1a").Build(), "metadata.name"),
 		Entry("a name with a dot", factory.Memcached("a.b").Build(), "metadata.name"),
@@ -133,6 +153,9 @@ var _ = Describe("Memcached", func() {
 		Entry("disruption 100%", with(func(s *cachev1alpha1.MemcachedSpec) {
 			s.Disruption = &commonv1.Disruption{MaxUnavailable: ptr.To(intstr.FromString("100%"))}
 		})),
+		Entry("TLS", plain().TLS("a", "").Build()),
+		Entry("TLS with a port in the clear", tls(func(over *cachev1alpha1.MemcachedTLS) { over.Mode = cachev1alpha1.MemcachedTLSOptional })),
+		Entry("no port in the clear, whatever its number", tls(func(over *cachev1alpha1.MemcachedTLS) { over.PlaintextPort = 11211 })),
 		Entry("a name of 48", factory.Memcached(strings.Repeat("a", 48)).Build()),
 		Entry("every field", fullMemcached()),
 	)

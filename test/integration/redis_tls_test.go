@@ -33,26 +33,6 @@ var _ = Describe("Redis' certificate", func() {
 		}
 		return string(found.Data["version"])
 	}
-	// give the Secret that the object names this content, or none.
-	give := func(ctx context.Context, data map[string][]byte) {
-		GinkgoHelper()
-		chosen := &corev1.Secret{ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: "chosen"}, Data: data}
-		Expect(client.IgnoreNotFound(admin.Delete(ctx, &corev1.Secret{ObjectMeta: chosen.ObjectMeta}))).To(Succeed())
-		if data != nil {
-			Expect(admin.Create(ctx, chosen)).To(Succeed())
-		}
-	}
-	says := func(ctx context.Context, kind, words string) {
-		GinkgoHelper()
-		Eventually(func(g Gomega) {
-			seen, err := live(ctx, obj)
-			g.Expect(err).NotTo(HaveOccurred())
-			c := conditionOf(seen, kind)
-			g.Expect(c).NotTo(BeNil())
-			g.Expect(string(c.Status) + " " + c.Reason + ": " + c.Message).To(ContainSubstring(words))
-		}).WithContext(ctx).Should(Succeed())
-	}
-
 	BeforeEach(func(ctx SpecContext) {
 		namespace = kind{level: "restricted"}.place(ctx)
 		operate(namespace)
@@ -62,15 +42,15 @@ var _ = Describe("Redis' certificate", func() {
 
 	It("is awaited, and nothing starts without a good one", func(ctx SpecContext) {
 		Expect(admin.Create(ctx, obj)).To(Succeed())
-		says(ctx, commonv1.ConditionReady, `False InvalidSpec: tls.secretName: there is no Secret "chosen"`)
-		give(ctx, map[string][]byte{"tls.crt": []byte("words")})
-		says(ctx, commonv1.ConditionReady, `tls.secretName: Secret "chosen" has no key "tls.key"`)
-		give(ctx, certifier.Issue("elsewhere.svc"))
-		says(ctx, commonv1.ConditionDegraded, "True InvalidSpec: tls.secretName: Secret \"chosen\": the certificate does not name a."+namespace+".svc")
-		says(ctx, commonv1.ConditionCertificatesInSync, "False SecretUnusable: tls.secretName")
+		says(ctx, obj, commonv1.ConditionReady, `False InvalidSpec: tls.secretName: there is no Secret "chosen"`)
+		give(ctx, namespace, map[string][]byte{"tls.crt": []byte("words")})
+		says(ctx, obj, commonv1.ConditionReady, `tls.secretName: Secret "chosen" has no key "tls.key"`)
+		give(ctx, namespace, certifier.Issue("elsewhere.svc"))
+		says(ctx, obj, commonv1.ConditionDegraded, "True InvalidSpec: tls.secretName: Secret \"chosen\": the certificate does not name a."+namespace+".svc")
+		says(ctx, obj, commonv1.ConditionCertificatesInSync, "False SecretUnusable: tls.secretName")
 		Expect(apierrors.IsNotFound(admin.Get(ctx, client.ObjectKeyFromObject(obj), &appsv1.StatefulSet{}))).To(BeTrue())
 
-		give(ctx, certifier.Issue("a."+namespace+".svc"))
+		give(ctx, namespace, certifier.Issue("a."+namespace+".svc"))
 		Eventually(func() error {
 			return admin.Get(ctx, client.ObjectKeyFromObject(obj), &appsv1.StatefulSet{})
 		}).WithContext(ctx).Should(Succeed())
@@ -78,9 +58,9 @@ var _ = Describe("Redis' certificate", func() {
 
 	It("stays the last good one while the Secret is of no use", func(ctx SpecContext) {
 		good := certifier.Issue("a." + namespace + ".svc")
-		give(ctx, good)
+		give(ctx, namespace, good)
 		Expect(admin.Create(ctx, obj)).To(Succeed())
-		says(ctx, commonv1.ConditionCertificatesInSync, "False Reloading") // there are no servers to load it
+		says(ctx, obj, commonv1.ConditionCertificatesInSync, "False Reloading") // there are no servers to load it
 		before := published(ctx)
 		Expect(before).To(HaveLen(16))
 
@@ -89,19 +69,41 @@ var _ = Describe("Redis' certificate", func() {
 			"has no key \"ca.crt\"":             without(good, "ca.crt"),
 			"are not a certificate and its key": with(good, "tls.key", certifier.Issue("a." + namespace + ".svc")["tls.key"]),
 		} {
-			give(ctx, data)
-			says(ctx, commonv1.ConditionCertificatesInSync, words)
-			says(ctx, commonv1.ConditionDegraded, "True SecretUnusable: tls.secretName")
+			give(ctx, namespace, data)
+			says(ctx, obj, commonv1.ConditionCertificatesInSync, words)
+			says(ctx, obj, commonv1.ConditionDegraded, "True SecretUnusable: tls.secretName")
 			Expect(published(ctx)).To(Equal(before))
 		}
 		Expect(client.IgnoreNotFound(admin.Delete(ctx, &corev1.Secret{ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: "a-certificates"}}))).To(Succeed())
 		Eventually(published).WithContext(ctx).Should(Equal(before), "what the servers use was lost with ours")
 
-		give(ctx, good)
-		says(ctx, commonv1.ConditionDegraded, "False")
-		says(ctx, commonv1.ConditionCertificatesInSync, "False Reloading")
+		give(ctx, namespace, good)
+		says(ctx, obj, commonv1.ConditionDegraded, "False")
+		says(ctx, obj, commonv1.ConditionCertificatesInSync, "False Reloading")
 	})
 })
+
+// give the Secret "chosen" this content, or none.
+func give(ctx context.Context, namespace string, data map[string][]byte) {
+	GinkgoHelper()
+	chosen := &corev1.Secret{ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: "chosen"}, Data: data}
+	Expect(client.IgnoreNotFound(admin.Delete(ctx, &corev1.Secret{ObjectMeta: chosen.ObjectMeta}))).To(Succeed())
+	if data != nil {
+		Expect(admin.Create(ctx, chosen)).To(Succeed())
+	}
+}
+
+// says waits until a condition of the object holds these words.
+func says(ctx context.Context, obj client.Object, kind, words string) {
+	GinkgoHelper()
+	Eventually(func(g Gomega) {
+		seen, err := live(ctx, obj)
+		g.Expect(err).NotTo(HaveOccurred())
+		c := conditionOf(seen, kind)
+		g.Expect(c).NotTo(BeNil())
+		g.Expect(string(c.Status) + " " + c.Reason + ": " + c.Message).To(ContainSubstring(words))
+	}).WithContext(ctx).Should(Succeed())
+}
 
 func without(data map[string][]byte, key string) map[string][]byte {
 	less := maps.Clone(data)

@@ -14,6 +14,7 @@ import (
 // threads and connection buffers.
 // +kubebuilder:validation:XValidation:rule="!has(self.memory) || !has(self.resources) || !has(self.resources.limits) || !('memory' in self.resources.limits) || quantity(string(self.resources.limits['memory'])).compareTo(quantity(string(self.memory)).add(quantity('64Mi'))) >= 0",message="resources.limits.memory must be at least memory plus 64Mi, or the kernel kills the cache when it fills up"
 // +kubebuilder:validation:XValidation:rule="!has(self.memory) || !has(self.maxItemSize) || quantity(string(self.maxItemSize)).compareTo(quantity(string(self.memory))) < 0",message="maxItemSize must be smaller than memory"
+// +kubebuilder:validation:XValidation:rule="!has(self.tls) || self.tls.mode != 'Optional' || self.tls.plaintextPort != (has(self.port) ? self.port : 11211)",message="tls.plaintextPort must not be port, which speaks TLS"
 type MemcachedSpec struct {
 	// size is the number of cache nodes. Default 1.
 	// +optional
@@ -92,6 +93,11 @@ type MemcachedSpec struct {
 	// +operator-sdk:csv:customresourcedefinitions:type=spec,xDescriptors={"urn:alm:descriptor:com.tectonic.ui:resourceRequirements"}
 	Resources corev1.ResourceRequirements `json:"resources,omitempty"`
 
+	// tls of the connections to the nodes. Default: none, they are in the clear.
+	// +optional
+	// +operator-sdk:csv:customresourcedefinitions:type=spec,displayName="TLS"
+	TLS *MemcachedTLS `json:"tls,omitempty"`
+
 	// disruption bounds what evictions may take at once; it counts from size 2 on.
 	// +optional
 	// +operator-sdk:csv:customresourcedefinitions:type=spec,displayName="Disruption Budget",xDescriptors={"urn:alm:descriptor:com.tectonic.ui:advanced"}
@@ -104,6 +110,67 @@ type MemcachedSpec struct {
 
 	commonv1.PodOptions `json:",inline"`
 }
+
+// MemcachedTLS is how connections are kept from others' eyes: port speaks TLS.
+type MemcachedTLS struct {
+	// secretName of a Secret with the keys tls.crt, tls.key and ca.crt, as
+	// cert-manager makes them. The certificate names <name>.<namespace>.svc, and
+	// *.<name>-headless.<namespace>.svc for clients that know all nodes. A renewed
+	// certificate is loaded by the running nodes, which keep their items; another
+	// ca.crt takes new pods, since memcached never forgets one.
+	// +kubebuilder:validation:MinLength=1
+	// +kubebuilder:validation:MaxLength=253
+	// +operator-sdk:csv:customresourcedefinitions:type=spec,displayName="Certificate Secret",xDescriptors={"urn:alm:descriptor:io.kubernetes:Secret"}
+	SecretName string `json:"secretName"`
+
+	// mode: with Required nothing but port is open, and it speaks TLS; with Optional
+	// plaintextPort is open, too, and is in the clear. Default Required.
+	// +optional
+	// +kubebuilder:default=Required
+	// +operator-sdk:csv:customresourcedefinitions:type=spec,xDescriptors={"urn:alm:descriptor:com.tectonic.ui:select:Required","urn:alm:descriptor:com.tectonic.ui:select:Optional"}
+	Mode MemcachedTLSMode `json:"mode,omitempty"`
+
+	// plaintextPort is the one in the clear when mode is Optional; both Services
+	// offer it. Default 11212.
+	// +optional
+	// +kubebuilder:default=11212
+	// +kubebuilder:validation:Minimum=1024
+	// +kubebuilder:validation:Maximum=65535
+	// +operator-sdk:csv:customresourcedefinitions:type=spec,displayName="Plaintext Port",xDescriptors={"urn:alm:descriptor:com.tectonic.ui:number","urn:alm:descriptor:com.tectonic.ui:advanced"}
+	PlaintextPort int32 `json:"plaintextPort,omitempty"`
+
+	// clientAuth: whether applications show a certificate. With Request one that is
+	// shown is one that ca.crt vouches for; with Require everybody shows such a one, the
+	// operator, too: by that of secretName, which must be for clients then. Default None.
+	// +optional
+	// +kubebuilder:default=None
+	// +operator-sdk:csv:customresourcedefinitions:type=spec,displayName="Client Certificates",xDescriptors={"urn:alm:descriptor:com.tectonic.ui:select:None","urn:alm:descriptor:com.tectonic.ui:select:Request","urn:alm:descriptor:com.tectonic.ui:select:Require"}
+	ClientAuth MemcachedClientAuth `json:"clientAuth,omitempty"`
+}
+
+// MemcachedTLSMode says whether there is a port in the clear, too.
+// +kubebuilder:validation:Enum=Required;Optional
+type MemcachedTLSMode string
+
+const (
+	// MemcachedTLSRequired : there is no port in the clear.
+	MemcachedTLSRequired MemcachedTLSMode = "Required"
+	// MemcachedTLSOptional : there is one beside the one that speaks TLS.
+	MemcachedTLSOptional MemcachedTLSMode = "Optional"
+)
+
+// MemcachedClientAuth says what applications show.
+// +kubebuilder:validation:Enum=None;Request;Require
+type MemcachedClientAuth string
+
+const (
+	// MemcachedClientAuthNone : nothing.
+	MemcachedClientAuthNone MemcachedClientAuth = "None"
+	// MemcachedClientAuthRequest : who shows a certificate shows a valid one.
+	MemcachedClientAuthRequest MemcachedClientAuth = "Request"
+	// MemcachedClientAuthRequire : everyone shows a valid certificate.
+	MemcachedClientAuthRequire MemcachedClientAuth = "Require"
+)
 
 // MemcachedStatus says what was observed.
 type MemcachedStatus struct {
@@ -146,7 +213,8 @@ type MemcachedStatus struct {
 	// +operator-sdk:csv:customresourcedefinitions:type=status,xDescriptors={"urn:alm:descriptor:com.tectonic.ui:text"}
 	Endpoint string `json:"endpoint,omitempty"`
 
-	// conditions: Ready, Available, Progressing, Degraded, Paused, UpdateAvailable.
+	// conditions: Ready, Available, Progressing, Degraded, Paused, UpdateAvailable,
+	// and with tls CertificatesInSync.
 	// +optional
 	// +listType=map
 	// +listMapKey=type

@@ -34,7 +34,7 @@ const (
 	ConditionHostResolved = "HostResolved"
 )
 
-// Condition types of Redis.
+// Condition types of the kinds that hold data.
 const (
 	// ConditionFailoverPossible is True while losing the master now would lose no confirmed write.
 	ConditionFailoverPossible = "FailoverPossible"
@@ -45,7 +45,7 @@ const (
 	// passwords that the Secrets say.
 	ConditionCredentialsInSync = "CredentialsInSync"
 	// ConditionCertificatesInSync is True while every node uses the certificate that
-	// tls.secretName's Secret says. Only a Redis with tls has it.
+	// tls.secretName's Secret says. Only an object with tls has it.
 	ConditionCertificatesInSync = "CertificatesInSync"
 	// ConditionSettingsInSync is True while the servers run with what config,
 	// persistence and maxMemoryPercent say, and would start with it.

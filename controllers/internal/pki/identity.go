@@ -54,6 +54,14 @@ func Read(name string, data map[string][]byte, host string, asClient bool, now t
 	return found, ""
 }
 
+// Expires is when the certificate ends; zero when there is none.
+func (i Identity) Expires() time.Time {
+	if chain, err := Chain(i.Certificate); err == nil && len(chain) > 0 {
+		return chain[0].NotAfter
+	}
+	return time.Time{}
+}
+
 // Bundle is what vouches for both, each authority once.
 func Bundle(a, b Identity) []byte {
 	var all bytes.Buffer

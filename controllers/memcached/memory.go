@@ -1,0 +1,69 @@
+package memcached
+
+import (
+	"sync"
+
+	"k8s.io/apimachinery/pkg/types"
+
+	cachev1alpha1 "github.com/mainstay-operator/mainstay-operator/api/cache/v1alpha1"
+	"github.com/mainstay-operator/mainstay-operator/controllers/internal/converge"
+)
+
+// memory is what the operator may forget at any time: it reads the Secrets and looks
+// at the nodes once more then.
+type memory struct {
+	mu      sync.Mutex
+	objects map[types.NamespacedName]*remembered
+}
+
+type remembered struct {
+	uid      types.UID
+	contents map[string]*converge.Content // of the user's Secrets, by name
+	loaded   map[types.UID]string         // the certificate that a pod was seen to serve
+}
+
+// of gives the memory of one object, empty when it is another of the same name.
+func (m *memory) of(owner *cachev1alpha1.Memcached) *remembered {
+	key := types.NamespacedName{Namespace: owner.Namespace, Name: owner.Name}
+	if known := m.objects[key]; known != nil && known.uid == owner.UID {
+		return known
+	}
+	if m.objects == nil {
+		m.objects = map[types.NamespacedName]*remembered{}
+	}
+	m.objects[key] = &remembered{uid: owner.UID, contents: map[string]*converge.Content{}}
+	return m.objects[key]
+}
+
+func (m *memory) forget(key types.NamespacedName) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	delete(m.objects, key)
+}
+
+// content that a Secret of the user's had when it was read last, or nil.
+func (m *memory) content(owner *cachev1alpha1.Memcached, secret string) *converge.Content {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	return m.of(owner).contents[secret]
+}
+
+func (m *memory) noteContent(owner *cachev1alpha1.Memcached, secret string, content *converge.Content) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	m.of(owner).contents[secret] = content
+}
+
+// loaded tells which certificate each pod was seen to serve.
+func (m *memory) loaded(owner *cachev1alpha1.Memcached) map[types.UID]string {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	return m.of(owner).loaded
+}
+
+// noteLoaded leaves the pods out that are gone.
+func (m *memory) noteLoaded(owner *cachev1alpha1.Memcached, loaded map[types.UID]string) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	m.of(owner).loaded = loaded
+}

@@ -1,0 +1,111 @@
+package memcached
+
+import (
+	"crypto/sha256"
+	"crypto/tls"
+	"encoding/hex"
+	"fmt"
+	"path"
+
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/util/intstr"
+	corev1ac "k8s.io/client-go/applyconfigurations/core/v1"
+
+	cachev1alpha1 "github.com/mainstay-operator/mainstay-operator/api/cache/v1alpha1"
+	"github.com/mainstay-operator/mainstay-operator/controllers/internal/parts"
+	"github.com/mainstay-operator/mainstay-operator/controllers/internal/pki"
+)
+
+const (
+	certificatesDir = "/etc/memcached-tls"
+	// plaintextName of the port in the clear, in pods and Services.
+	plaintextName = "plaintext"
+	// annotationAuthorities rolls the pods when ca.crt is another one: memcached takes
+	// authorities in while it runs and forgets none.
+	annotationAuthorities = "mainstay-operator.io/authorities"
+)
+
+func certificatesName(m *cachev1alpha1.Memcached) string { return m.Name + "-certificates" }
+
+func serviceHost(m *cachev1alpha1.Memcached) string {
+	return fmt.Sprintf("%s.%s.svc", m.Name, m.Namespace)
+}
+
+// plaintext is the port in the clear beside the one that speaks TLS, or 0.
+func plaintext(m *cachev1alpha1.Memcached) int32 {
+	if m.Spec.TLS == nil || m.Spec.TLS.Mode != cachev1alpha1.MemcachedTLSOptional {
+		return 0
+	}
+	return m.Spec.TLS.PlaintextPort
+}
+
+// certificatesSecret is a copy of what the user's Secret says.
+func certificatesSecret(m *cachev1alpha1.Memcached, i pki.Identity) *corev1ac.SecretApplyConfiguration {
+	return corev1ac.Secret(certificatesName(m), "").
+		WithLabels(parts.Labels(kind, m.Name)).
+		WithType(corev1.SecretTypeOpaque).
+		WithData(map[string][]byte{
+			corev1.TLSCertKey:       i.Certificate,
+			corev1.TLSPrivateKeyKey: i.Key,
+			pki.AuthoritiesKey:      i.Authorities,
+		})
+}
+
+// publishedIn reads what certificatesSecret has written.
+func publishedIn(data map[string][]byte) pki.Identity {
+	found := pki.Identity{Certificate: data[corev1.TLSCertKey], Key: data[corev1.TLSPrivateKeyKey], Authorities: data[pki.AuthoritiesKey]}
+	if _, err := tls.X509KeyPair(found.Certificate, found.Key); err != nil {
+		return pki.Identity{} // there is none, or somebody wrote into it
+	}
+	return found
+}
+
+// secureArguments make port speak TLS. The modes are those of ssl_verify_mode.
+func secureArguments(m *cachev1alpha1.Memcached) (flags, options []string) {
+	if m.Spec.TLS == nil {
+		return nil, nil
+	}
+	if port := plaintext(m); port != 0 {
+		flags = []string{"-l", fmt.Sprintf("*,notls:*:%d", port)}
+	}
+	verify := map[cachev1alpha1.MemcachedClientAuth]int{
+		cachev1alpha1.MemcachedClientAuthRequest: 1,
+		cachev1alpha1.MemcachedClientAuthRequire: 2,
+	}[m.Spec.TLS.ClientAuth]
+	return append(flags, "-Z"), []string{
+		"ssl_chain_cert=" + path.Join(certificatesDir, corev1.TLSCertKey),
+		"ssl_key=" + path.Join(certificatesDir, corev1.TLSPrivateKeyKey),
+		"ssl_ca_cert=" + path.Join(certificatesDir, pki.AuthoritiesKey),
+		fmt.Sprintf("ssl_verify_mode=%d", verify),
+	}
+}
+
+// withTLS brings the certificates to a pod.
+func withTLS(m *cachev1alpha1.Memcached, i pki.Identity, template *corev1ac.PodTemplateSpecApplyConfiguration) {
+	sum := sha256.Sum256(i.Authorities)
+	template.WithAnnotations(map[string]string{annotationAuthorities: hex.EncodeToString(sum[:8])})
+	template.Spec.WithVolumes(corev1ac.Volume().WithName("certificates").WithSecret(corev1ac.SecretVolumeSource().
+		WithSecretName(certificatesName(m)).WithDefaultMode(0o440)))
+	template.Spec.Containers[0].WithVolumeMounts(
+		corev1ac.VolumeMount().WithName("certificates").WithMountPath(certificatesDir).WithReadOnly(true))
+	if port := plaintext(m); port != 0 {
+		template.Spec.Containers[0].WithPorts(containerPort(plaintextName, port))
+	}
+}
+
+// servicePorts are those of both Services.
+func servicePorts(m *cachev1alpha1.Memcached) []*corev1ac.ServicePortApplyConfiguration {
+	ports := []*corev1ac.ServicePortApplyConfiguration{servicePort(portName, m.Spec.Port)}
+	if port := plaintext(m); port != 0 {
+		ports = append(ports, servicePort(plaintextName, port))
+	}
+	return ports
+}
+
+func servicePort(name string, port int32) *corev1ac.ServicePortApplyConfiguration {
+	return corev1ac.ServicePort().WithName(name).WithProtocol(corev1.ProtocolTCP).WithPort(port).WithTargetPort(intstr.FromString(name))
+}
+
+func containerPort(name string, port int32) *corev1ac.ContainerPortApplyConfiguration {
+	return corev1ac.ContainerPort().WithName(name).WithContainerPort(port).WithProtocol(corev1.ProtocolTCP)
+}

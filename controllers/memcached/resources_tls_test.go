@@ -1,0 +1,89 @@
+package memcached
+
+import (
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+
+	cachev1alpha1 "github.com/mainstay-operator/mainstay-operator/api/cache/v1alpha1"
+	"github.com/mainstay-operator/mainstay-operator/controllers/internal/pki"
+	"github.com/mainstay-operator/mainstay-operator/test/authority"
+)
+
+// host is the Service of an object that made gives.
+const host = "a.n.svc"
+
+func identityOf(secret map[string][]byte) pki.Identity {
+	return pki.Identity{Certificate: secret["tls.crt"], Key: secret["tls.key"], Authorities: secret["ca.crt"]}
+}
+
+func secured(change func(*cachev1alpha1.MemcachedTLS)) *cachev1alpha1.Memcached {
+	return made(func(s *cachev1alpha1.MemcachedSpec) {
+		s.TLS = &cachev1alpha1.MemcachedTLS{SecretName: "chosen", Mode: cachev1alpha1.MemcachedTLSRequired, PlaintextPort: 11212}
+		if change != nil {
+			change(s.TLS)
+		}
+	})
+}
+
+// Items outlive a renewal. Another authority is one that must no longer be trusted some
+// day, and memcached forgets none while it runs.
+func TestWhatRollsThePods(t *testing.T) {
+	by := authority.New("one")
+	template := func(i pki.Identity) string {
+		return encode(t, nodes(secured(nil), choice{image: image, identity: i}).Spec.Template)
+	}
+	first := identityOf(by.Issue(host))
+	if template(first) != template(identityOf(by.Issue(host))) {
+		t.Error("a renewed certificate takes new pods")
+	}
+	if template(first) == template(identityOf(authority.New("two").Issue(host))) {
+		t.Error("another authority takes no new pods")
+	}
+	if text := template(first); strings.Contains(text, "BEGIN") || !strings.Contains(text, `"secretName":"a-certificates"`) {
+		t.Error(text)
+	}
+}
+
+func TestThePortInTheClearIsOfferedWhenItIsOpen(t *testing.T) {
+	for mode, want := range map[cachev1alpha1.MemcachedTLSMode][]string{
+		cachev1alpha1.MemcachedTLSRequired: {"memcached 11211"},
+		cachev1alpha1.MemcachedTLSOptional: {"memcached 11211", "plaintext 11212"},
+	} {
+		m := secured(func(over *cachev1alpha1.MemcachedTLS) { over.Mode = mode })
+		for place, got := range map[string][]string{"pods": podPorts(m), "Service": offered(m)} {
+			if !slices.Equal(got, want) {
+				t.Errorf("%s: %s have %v", mode, place, got)
+			}
+		}
+	}
+}
+
+func podPorts(m *cachev1alpha1.Memcached) []string {
+	var list []string
+	for _, port := range nodes(m, plain).Spec.Template.Spec.Containers[0].Ports {
+		list = append(list, *port.Name+" "+strconv.Itoa(int(*port.ContainerPort)))
+	}
+	return list
+}
+
+func offered(m *cachev1alpha1.Memcached) []string {
+	var list []string
+	for _, port := range client(m).Spec.Ports {
+		list = append(list, port.TargetPort.StrVal+" "+strconv.Itoa(int(*port.Port)))
+	}
+	return list
+}
+
+func TestCertificatesAreReadAsWritten(t *testing.T) {
+	written := identityOf(authority.New("one").Issue(host))
+	data := certificatesSecret(secured(nil), written).Data
+	if read := publishedIn(data); encode(t, read) != encode(t, written) {
+		t.Errorf("got %v", read)
+	}
+	data["tls.key"] = []byte("words")
+	if !publishedIn(data).None() || !publishedIn(nil).None() {
+		t.Error("what is of no use is taken for a certificate")
+	}
+}

@@ -1,0 +1,112 @@
+package integration
+
+import (
+	"context"
+
+	. "github.com/onsi/ginkgo/v2"
+	. "github.com/onsi/gomega"
+	appsv1 "k8s.io/api/apps/v1"
+	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/utils/ptr"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	cachev1alpha1 "github.com/mainstay-operator/mainstay-operator/api/cache/v1alpha1"
+	commonv1 "github.com/mainstay-operator/mainstay-operator/api/common/v1"
+	"github.com/mainstay-operator/mainstay-operator/test/factory"
+)
+
+var _ = Describe("Memcached's certificate", func() {
+	var (
+		namespace string
+		obj       *cachev1alpha1.Memcached
+	)
+	published := func(ctx context.Context) string {
+		found := &corev1.Secret{}
+		if err := admin.Get(ctx, client.ObjectKey{Namespace: namespace, Name: "a-certificates"}, found); err != nil {
+			return err.Error()
+		}
+		return string(found.Data["tls.crt"])
+	}
+	template := func(ctx context.Context) corev1.PodTemplateSpec {
+		GinkgoHelper()
+		set := &appsv1.StatefulSet{}
+		Expect(admin.Get(ctx, client.ObjectKeyFromObject(obj), set)).To(Succeed())
+		return set.Spec.Template
+	}
+
+	BeforeEach(func(ctx SpecContext) {
+		namespace = kind{level: "restricted"}.place(ctx)
+		operate(namespace)
+		obj = factory.Memcached("a").In(namespace).TLS("chosen", cachev1alpha1.MemcachedClientAuthRequire).Build()
+	})
+
+	It("is awaited, and nothing starts without a good one", func(ctx SpecContext) {
+		Expect(admin.Create(ctx, obj)).To(Succeed())
+		says(ctx, obj, commonv1.ConditionReady, `False InvalidSpec: tls.secretName: there is no Secret "chosen"`)
+		give(ctx, namespace, map[string][]byte{"tls.crt": []byte("words")})
+		says(ctx, obj, commonv1.ConditionReady, `tls.secretName: Secret "chosen" has no key "tls.key"`)
+		give(ctx, namespace, certifier.Issue("elsewhere.svc"))
+		says(ctx, obj, commonv1.ConditionDegraded, "True InvalidSpec: tls.secretName: Secret \"chosen\": the certificate does not name a."+namespace+".svc")
+		says(ctx, obj, commonv1.ConditionCertificatesInSync, "False SecretUnusable: tls.secretName")
+		Expect(apierrors.IsNotFound(admin.Get(ctx, client.ObjectKeyFromObject(obj), &appsv1.StatefulSet{}))).To(BeTrue())
+
+		give(ctx, namespace, certifier.Issue("a."+namespace+".svc"))
+		Eventually(stands).WithArguments(ctx, obj, commonv1.ConditionReady, metav1.ConditionTrue).Should(Succeed())
+		says(ctx, obj, commonv1.ConditionCertificatesInSync, "False Reloading: a-0") // nobody answers there
+	})
+
+	It("stays the last good one while the Secret is of no use, and its object can still be changed", func(ctx SpecContext) {
+		good := certifier.Issue("a." + namespace + ".svc")
+		give(ctx, namespace, good)
+		Expect(admin.Create(ctx, obj)).To(Succeed())
+		Eventually(stands).WithArguments(ctx, obj, commonv1.ConditionReady, metav1.ConditionTrue).Should(Succeed())
+		before := template(ctx)
+
+		for words, data := range map[string]map[string][]byte{
+			"there is no Secret":                nil,
+			"has no key \"ca.crt\"":             without(good, "ca.crt"),
+			"are not a certificate and its key": with(good, "tls.key", certifier.Issue("a." + namespace + ".svc")["tls.key"]),
+		} {
+			give(ctx, namespace, data)
+			says(ctx, obj, commonv1.ConditionCertificatesInSync, words)
+			says(ctx, obj, commonv1.ConditionDegraded, "True SecretUnusable: tls.secretName")
+			Expect(published(ctx)).To(Equal(string(good["tls.crt"])))
+		}
+		update(ctx, obj, func(o client.Object) { o.(*cachev1alpha1.Memcached).Spec.Size = ptr.To[int32](2) })
+		Eventually(func() error {
+			return admin.Get(ctx, client.ObjectKey{Namespace: namespace, Name: "a-1"}, &corev1.Pod{})
+		}).
+			WithContext(ctx).Should(Succeed())
+
+		renewed := certifier.Issue("a." + namespace + ".svc")
+		give(ctx, namespace, renewed)
+		says(ctx, obj, commonv1.ConditionDegraded, "False")
+		Expect(published(ctx)).To(Equal(string(renewed["tls.crt"])))
+		Expect(template(ctx)).To(Equal(before), "a renewal takes no new pods")
+	})
+
+	It("is not asked for before there is one, and what runs in the clear goes on until then", func(ctx SpecContext) {
+		obj.Spec.TLS = nil
+		Expect(admin.Create(ctx, obj)).To(Succeed())
+		Eventually(stands).WithArguments(ctx, obj, commonv1.ConditionReady, metav1.ConditionTrue).Should(Succeed())
+		before := template(ctx)
+		update(ctx, obj, func(o client.Object) {
+			o.(*cachev1alpha1.Memcached).Spec.TLS = &cachev1alpha1.MemcachedTLS{SecretName: "chosen"}
+		})
+		says(ctx, obj, commonv1.ConditionReady, "False InvalidSpec: tls.secretName")
+		Expect(template(ctx)).To(Equal(before))
+
+		give(ctx, namespace, certifier.Issue("a."+namespace+".svc"))
+		Eventually(stands).WithArguments(ctx, obj, commonv1.ConditionReady, metav1.ConditionTrue).Should(Succeed())
+		Expect(template(ctx)).NotTo(Equal(before))
+		update(ctx, obj, func(o client.Object) { o.(*cachev1alpha1.Memcached).Spec.TLS = nil })
+		Eventually(published).WithContext(ctx).Should(ContainSubstring("not found"))
+		Eventually(func(g Gomega) {
+			seen, err := live(ctx, obj)
+			g.Expect(err).NotTo(HaveOccurred())
+			g.Expect(conditionOf(seen, commonv1.ConditionCertificatesInSync)).To(BeNil())
+		}).WithContext(ctx).Should(Succeed())
+	})
+})
