@@ -54,26 +54,28 @@ func (r *Reconciler) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.Resu
 }
 
 func (r *Reconciler) story(ctx context.Context, m *cachev1alpha1.Memcached, _ converge.Save) (ctrl.Result, error) {
-	image, err := r.image(ctx, m) // first: what runs is kept over a new default
+	running, err := r.running(ctx, m) // first: what runs is kept over a new default
 	if err != nil {
 		return ctrl.Result{}, err
 	}
-	certificate, secretErr := r.certificate(ctx, m)
+	image := r.image(m, running)
+	secrets, secretsErr := r.secrets(ctx, m, running)
 	move := r.Converge
-	if m.Spec.Paused || m.Spec.TLS != nil && certificate.None() {
-		move = r.Observe // nothing is made that could not start
+	if m.Spec.Paused || secrets.lacking(m) {
+		move = r.Observe
 	}
-	observed, err := move(ctx, m, desired(m, choice{image: image, identity: certificate.Identity})...)
+	observed, err := move(ctx, m, desired(m, choice{image, secrets.certificate.Identity, secrets.users.published})...)
 	pods, podsErr := r.Pods(ctx, m, kind)
 	if podsErr != nil {
 		return ctrl.Result{}, podsErr
 	}
-	late := r.refresh(ctx, m, certificate, pods)
+	late := r.refresh(ctx, m, secrets, pods)
 	set, _ := converge.Find[*appsv1.StatefulSet](observed, "StatefulSet", m.Name)
 	m.Status = status(m, set, pods) // last, also after an error: it says what stands
-	certificatesInSync(m, certificate, late)
+	certificatesInSync(m, secrets.certificate, late)
+	credentialsInSync(m, secrets.users)
 	conditions.Image(&m.Status.Conditions, m.Generation, image, m.Spec.Image, r.DefaultImage)
-	return ctrl.Result{RequeueAfter: r.due(certificate, late)}, errors.Join(secretErr, err)
+	return ctrl.Result{RequeueAfter: r.due(secrets.certificate, late)}, errors.Join(secretsErr, err)
 }
 
 // due is how soon to look again when nothing tells of a change; 0 for never.
@@ -84,19 +86,24 @@ func (r *Reconciler) due(c certificate, late []string) time.Duration {
 	return c.due(r.clock.Now())
 }
 
+// running is the StatefulSet, empty when there is none of ours.
+func (r *Reconciler) running(ctx context.Context, m *cachev1alpha1.Memcached) (*appsv1.StatefulSet, error) {
+	set := &appsv1.StatefulSet{}
+	if err := r.Get(ctx, ctrlclient.ObjectKeyFromObject(m), set); ctrlclient.IgnoreNotFound(err) != nil {
+		return nil, fmt.Errorf("reading what runs: %w", err)
+	}
+	if !metav1.IsControlledBy(set, m) { // a former one's, or somebody else's
+		return &appsv1.StatefulSet{}, nil
+	}
+	return set, nil
+}
+
 // image is the spec's, else the one that runs, else the operator's default.
-func (r *Reconciler) image(ctx context.Context, m *cachev1alpha1.Memcached) (string, error) {
+func (r *Reconciler) image(m *cachev1alpha1.Memcached, running *appsv1.StatefulSet) string {
 	if m.Spec.Image != "" {
-		return m.Spec.Image, nil
+		return m.Spec.Image
 	}
-	var set appsv1.StatefulSet
-	if err := r.Get(ctx, ctrlclient.ObjectKeyFromObject(m), &set); ctrlclient.IgnoreNotFound(err) != nil {
-		return "", fmt.Errorf("reading the image that runs: %w", err)
-	}
-	if !metav1.IsControlledBy(&set, m) { // a former one's, or somebody else's
-		return r.DefaultImage, nil
-	}
-	return parts.RunningImage(set.Spec.Template.Spec.Containers, kind, r.DefaultImage), nil
+	return parts.RunningImage(running.Spec.Template.Spec.Containers, kind, r.DefaultImage)
 }
 
 // SetupWithManager starts the controller.

@@ -7,6 +7,7 @@ import (
 
 	cachev1alpha1 "github.com/mainstay-operator/mainstay-operator/api/cache/v1alpha1"
 	"github.com/mainstay-operator/mainstay-operator/controllers/internal/converge"
+	"github.com/mainstay-operator/mainstay-operator/controllers/internal/pki"
 )
 
 // memory is what the operator may forget at any time: it reads the Secrets and looks
@@ -20,6 +21,13 @@ type remembered struct {
 	uid      types.UID
 	contents map[string]*converge.Content // of the user's Secrets, by name
 	loaded   map[types.UID]string         // the certificate that a pod was seen to serve
+	gave     given
+}
+
+// given is what our own Secrets say. Read but once, it stands when somebody writes into them.
+type given struct {
+	identity pki.Identity
+	users    known
 }
 
 // of gives the memory of one object, empty when it is another of the same name.
@@ -52,6 +60,18 @@ func (m *memory) noteContent(owner *cachev1alpha1.Memcached, secret string, cont
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	m.of(owner).contents[secret] = content
+}
+
+func (m *memory) given(owner *cachev1alpha1.Memcached) given {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	return m.of(owner).gave
+}
+
+func (m *memory) noteGiven(owner *cachev1alpha1.Memcached, gave given) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	m.of(owner).gave = gave
 }
 
 // loaded tells which certificate each pod was seen to serve.

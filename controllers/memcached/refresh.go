@@ -34,11 +34,11 @@ const (
 
 // refresh makes every ready node load the certificate, and gives the names of those
 // that are not known to serve it. A pod that was seen to is not asked again.
-func (r *Reconciler) refresh(ctx context.Context, m *cachev1alpha1.Memcached, c certificate, pods []corev1.Pod) (late []string) {
-	if m.Spec.TLS == nil || c.None() {
+func (r *Reconciler) refresh(ctx context.Context, m *cachev1alpha1.Memcached, s secrets, pods []corev1.Pod) (late []string) {
+	if m.Spec.TLS == nil || s.certificate.None() {
 		return nil
 	}
-	version, known := c.Version(), r.memory.loaded(m)
+	version, known := s.certificate.Version(), r.memory.loaded(m)
 	served := make([]string, len(pods))
 	var all sync.WaitGroup
 	for i := range pods {
@@ -48,7 +48,7 @@ func (r *Reconciler) refresh(ctx context.Context, m *cachev1alpha1.Memcached, c 
 			continue
 		}
 		all.Go(func() {
-			if load(ctx, m, c.Identity, net.JoinHostPort(pod.Status.PodIP, strconv.Itoa(int(m.Spec.Port))), r.clock.Now) == nil {
+			if load(ctx, m, s, net.JoinHostPort(pod.Status.PodIP, strconv.Itoa(int(m.Spec.Port))), r.clock.Now) == nil {
 				served[i] = version
 			}
 		})
@@ -65,9 +65,10 @@ func (r *Reconciler) refresh(ctx context.Context, m *cachev1alpha1.Memcached, c 
 }
 
 // load is nil when the node serves this very certificate.
-func load(ctx context.Context, m *cachev1alpha1.Memcached, i pki.Identity, address string, clock func() time.Time) error {
+func load(ctx context.Context, m *cachev1alpha1.Memcached, s secrets, address string, clock func() time.Time) error {
 	ctx, cancel := context.WithTimeout(ctx, brief)
 	defer cancel()
+	i := s.certificate.Identity
 	config, err := i.Config(serviceHost(m), clock)
 	if err != nil {
 		return err
@@ -83,7 +84,7 @@ func load(ctx context.Context, m *cachev1alpha1.Memcached, i pki.Identity, addre
 	if shows(before, i) {
 		return nil
 	}
-	if err := command(ctx, before); err != nil {
+	if err := command(ctx, before, s.users.published.lines); err != nil {
 		return err
 	}
 	after, err := connect(ctx, address, config)
@@ -111,25 +112,45 @@ func shows(conn *tls.Conn, i pki.Identity) bool {
 	return leaf != nil && slices.Equal(conn.ConnectionState().PeerCertificates[0].Raw, leaf.Bytes)
 }
 
-// command makes the node read its files again.
-func command(ctx context.Context, conn net.Conn) error {
+// command makes the node read its files again. It may know but some of the users.
+func command(ctx context.Context, conn net.Conn, users []string) error {
 	if deadline, bounded := ctx.Deadline(); bounded {
 		if err := conn.SetDeadline(deadline); err != nil {
 			return err
 		}
 	}
-	answers, answer := bufio.NewReader(conn), ""
-	for range halves {
-		if _, err := fmt.Fprint(conn, "refresh_certs\r\n"); err != nil {
-			return err
-		}
-		line, err := answers.ReadString('\n')
+	node := session{conn, bufio.NewReader(conn)}
+	for _, line := range users {
+		token := strings.Replace(line, ":", " ", 1)
+		answer, err := node.ask(fmt.Sprintf("set auth 0 0 %d\r\n%s", len(token), token))
 		if err != nil {
 			return err
 		}
-		if answer = strings.TrimSpace(line); answer == "OK" {
-			return nil
+		if answer == "STORED" {
+			break
 		}
 	}
-	return fmt.Errorf("the node cannot load the certificate: %s", answer)
+	var last string
+	for range halves {
+		answer, err := node.ask("refresh_certs")
+		if answer == "OK" || err != nil {
+			return err
+		}
+		last = answer
+	}
+	return fmt.Errorf("the node cannot load the certificate: %s", last)
+}
+
+// session of commands that are answered by a line.
+type session struct {
+	conn    net.Conn
+	answers *bufio.Reader
+}
+
+func (s session) ask(line string) (string, error) {
+	if _, err := fmt.Fprint(s.conn, line, "\r\n"); err != nil {
+		return "", err
+	}
+	answer, err := s.answers.ReadString('\n')
+	return strings.TrimSpace(answer), err
 }

@@ -23,6 +23,7 @@ type served struct {
 	file     map[string][]byte
 	broken   int // so often it finds half of what it reads
 	told     int
+	user     string // with the password, whom alone it listens to; "" for everybody
 	asks     tls.ClientAuthType
 	trusts   []byte
 	listener net.Listener
@@ -59,10 +60,22 @@ func serve(t *testing.T, node *served) *served {
 
 func (s *served) talk(conn net.Conn) {
 	defer conn.Close() //nolint:errcheck // a test's
+	in := s.user == ""
 	for lines := bufio.NewScanner(conn); lines.Scan(); {
-		if lines.Text() == "refresh_certs" {
-			_, _ = conn.Write([]byte(s.read()))
+		answer := ""
+		switch {
+		case strings.HasPrefix(lines.Text(), "set ") && lines.Scan():
+			if in = lines.Text() == s.user; in {
+				answer = "STORED\r\n"
+			} else {
+				answer = "CLIENT_ERROR authentication failure\r\n"
+			}
+		case !in:
+			answer = "CLIENT_ERROR unauthenticated\r\n"
+		case lines.Text() == "refresh_certs":
+			answer = s.read()
 		}
+		_, _ = conn.Write([]byte(answer))
 	}
 }
 
@@ -102,20 +115,24 @@ func TestLoad(t *testing.T) {
 		brings map[string][]byte // by the kubelet, before it is told
 		wanted map[string][]byte
 		auth   cachev1alpha1.MemcachedClientAuth
+		users  []string
 		told   int
 		words  string
 	}{
-		{"serves it", &served{file: renewed}, nil, renewed, "", 0, ""},
-		{"told", &served{file: old}, renewed, renewed, "", 1, ""},
-		{"not brought yet", &served{file: old}, nil, renewed, "", 1, "has not brought"},
-		{"half of each is read, and the open connection saves it", &served{file: old, broken: 2}, renewed, renewed, "", 3, ""},
-		{"never whole", &served{file: old, broken: 100}, renewed, renewed, "", halves, "key values mismatch"},
+		{"serves it", &served{file: renewed}, nil, renewed, "", nil, 0, ""},
+		{"told", &served{file: old}, renewed, renewed, "", nil, 1, ""},
+		{"not brought yet", &served{file: old}, nil, renewed, "", nil, 1, "has not brought"},
+		{"half of each is read, and the open connection saves it", &served{file: old, broken: 2}, renewed, renewed, "", nil, 3, ""},
+		{"never whole", &served{file: old, broken: 100}, renewed, renewed, "", nil, halves, "key values mismatch"},
 		{"shows ours where it must", &served{file: old, asks: tls.RequireAndVerifyClientCert, trusts: by.PEM()}, renewed, renewed,
-			cachev1alpha1.MemcachedClientAuthRequire, 1, ""},
+			cachev1alpha1.MemcachedClientAuthRequire, nil, 1, ""},
 		{"shows none where it need not: ours is for servers", &served{file: old, asks: tls.VerifyClientCertIfGiven, trusts: by.PEM()}, forServers, forServers,
-			cachev1alpha1.MemcachedClientAuthRequest, 1, ""},
-		{"is another's", &served{file: authority.New("two").Issue(host)}, nil, renewed, "", 0, "unknown authority"},
-		{"names another", &served{file: by.Issue("b.n.svc")}, nil, renewed, "", 0, "b.n.svc"},
+			cachev1alpha1.MemcachedClientAuthRequest, nil, 1, ""},
+		{"lets in who it knows, which may be but one of them", &served{file: old, user: "app old"}, renewed, renewed, "",
+			[]string{"app:new", "app:old"}, 1, ""},
+		{"knows none of them", &served{file: old, user: "app other"}, renewed, renewed, "", []string{"app:new"}, 0, "unauthenticated"},
+		{"is another's", &served{file: authority.New("two").Issue(host)}, nil, renewed, "", nil, 0, "unknown authority"},
+		{"names another", &served{file: by.Issue("b.n.svc")}, nil, renewed, "", nil, 0, "b.n.svc"},
 	} {
 		t.Run(c.reason, func(t *testing.T) {
 			node := serve(t, c.start)
@@ -123,7 +140,7 @@ func TestLoad(t *testing.T) {
 				node.file = c.brings
 			}
 			m := secured(func(over *cachev1alpha1.MemcachedTLS) { over.ClientAuth = c.auth })
-			err := load(context.Background(), m, identityOf(c.wanted), node.listener.Addr().String(), time.Now)
+			err := load(context.Background(), m, secrets{certificate: certificate{Identity: identityOf(c.wanted)}, users: users{published: known{lines: c.users}}}, node.listener.Addr().String(), time.Now)
 			if (err == nil) != (c.words == "") || err != nil && !strings.Contains(err.Error(), c.words) {
 				t.Errorf("got %v, want %q", err, c.words)
 			}

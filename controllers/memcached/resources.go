@@ -45,6 +45,7 @@ const (
 type choice struct {
 	image    string       // what runs is kept when the spec names none
 	identity pki.Identity // of the nodes, with TLS
+	users    known        // that the nodes know, with auth
 }
 
 // desired are all children. What pods start with stands before them.
@@ -52,6 +53,9 @@ func desired(m *cachev1alpha1.Memcached, c choice) []converge.Child {
 	var children []converge.Child
 	if m.Spec.TLS != nil {
 		children = append(children, certificatesSecret(m, c.identity))
+	}
+	if m.Spec.Auth != nil {
+		children = append(children, authSecret(m, c.users))
 	}
 	children = append(children, nodes(m, c), headless(m), client(m), serverList(m))
 	if size(m) >= 2 {
@@ -94,6 +98,9 @@ func nodes(m *cachev1alpha1.Memcached, c choice) *appsv1ac.StatefulSetApplyConfi
 	if m.Spec.TLS != nil {
 		withTLS(m, c.identity, template)
 	}
+	if m.Spec.Auth != nil {
+		withUsers(m, c.users, template)
+	}
 	return appsv1ac.StatefulSet(m.Name, "").
 		WithLabels(parts.Labels(kind, m.Name)).
 		WithSpec(appsv1ac.StatefulSetSpec().
@@ -131,7 +138,7 @@ func arguments(m *cachev1alpha1.Memcached) []string {
 		args = append(args, "-"+strings.Repeat("v", int(m.Spec.Verbosity)))
 	}
 	flags, options := secureArguments(m)
-	args, options = append(args, flags...), slices.Concat(m.Spec.Options, options)
+	args, options = slices.Concat(args, flags, authArguments(m)), slices.Concat(m.Spec.Options, options)
 	if len(options) > 0 {
 		args = append(args, "-o", strings.Join(options, ","))
 	}

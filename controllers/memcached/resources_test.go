@@ -47,6 +47,8 @@ func TestArguments(t *testing.T) {
 			s.Connections, s.Threads, s.Port, s.Verbosity = 16, 1, 1024, 3
 			s.Options = []string{"modern", "hashpower=20"}
 		}, "-m 64 -I 2097152 -c 16 -t 1 -p 1024 -vvv -o modern,hashpower=20"},
+		{"users", func(s *cachev1alpha1.MemcachedSpec) { s.Auth = &cachev1alpha1.MemcachedAuth{SecretName: "chosen"} },
+			"-m 64 -I 1048576 -c 1024 -t 4 -p 11211 -Y /etc/memcached-users/users"},
 		{"TLS on port alone", func(s *cachev1alpha1.MemcachedSpec) {
 			s.Options, s.TLS = []string{"modern"}, &cachev1alpha1.MemcachedTLS{Mode: cachev1alpha1.MemcachedTLSRequired, PlaintextPort: 11212}
 		}, "-m 64 -I 1048576 -c 1024 -t 4 -p 11211 -Z -o modern," + files + ",ssl_verify_mode=0"},

@@ -12,7 +12,6 @@ import (
 	corev1ac "k8s.io/client-go/applyconfigurations/core/v1"
 
 	cachev1alpha1 "github.com/mainstay-operator/mainstay-operator/api/cache/v1alpha1"
-	"github.com/mainstay-operator/mainstay-operator/controllers/internal/parts"
 	"github.com/mainstay-operator/mainstay-operator/controllers/internal/pki"
 )
 
@@ -41,14 +40,11 @@ func plaintext(m *cachev1alpha1.Memcached) int32 {
 
 // certificatesSecret is a copy of what the user's Secret says.
 func certificatesSecret(m *cachev1alpha1.Memcached, i pki.Identity) *corev1ac.SecretApplyConfiguration {
-	return corev1ac.Secret(certificatesName(m), "").
-		WithLabels(parts.Labels(kind, m.Name)).
-		WithType(corev1.SecretTypeOpaque).
-		WithData(map[string][]byte{
-			corev1.TLSCertKey:       i.Certificate,
-			corev1.TLSPrivateKeyKey: i.Key,
-			pki.AuthoritiesKey:      i.Authorities,
-		})
+	return secret(m, certificatesName(m), map[string][]byte{
+		corev1.TLSCertKey:       i.Certificate,
+		corev1.TLSPrivateKeyKey: i.Key,
+		pki.AuthoritiesKey:      i.Authorities,
+	})
 }
 
 // publishedIn reads what certificatesSecret has written.
@@ -84,10 +80,7 @@ func secureArguments(m *cachev1alpha1.Memcached) (flags, options []string) {
 func withTLS(m *cachev1alpha1.Memcached, i pki.Identity, template *corev1ac.PodTemplateSpecApplyConfiguration) {
 	sum := sha256.Sum256(i.Authorities)
 	template.WithAnnotations(map[string]string{annotationAuthorities: hex.EncodeToString(sum[:8])})
-	template.Spec.WithVolumes(corev1ac.Volume().WithName("certificates").WithSecret(corev1ac.SecretVolumeSource().
-		WithSecretName(certificatesName(m)).WithDefaultMode(0o440)))
-	template.Spec.Containers[0].WithVolumeMounts(
-		corev1ac.VolumeMount().WithName("certificates").WithMountPath(certificatesDir).WithReadOnly(true))
+	mount(template, "certificates", certificatesName(m), certificatesDir)
 	if port := plaintext(m); port != 0 {
 		template.Spec.Containers[0].WithPorts(containerPort(plaintextName, port))
 	}

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"time"
 
+	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	ctrlclient "sigs.k8s.io/controller-runtime/pkg/client"
@@ -15,8 +16,51 @@ import (
 	"github.com/mainstay-operator/mainstay-operator/controllers/internal/pki"
 )
 
-// tlsField of the spec, as messages name it.
-const tlsField = "tls.secretName"
+// Fields of the spec, as messages name them.
+const (
+	tlsField  = "tls.secretName"
+	authField = "auth.secretName"
+)
+
+// secrets are what the nodes are given.
+type secrets struct {
+	certificate certificate
+	users       users
+}
+
+// secrets are read first: what has none to start with is not made.
+func (r *Reconciler) secrets(ctx context.Context, m *cachev1alpha1.Memcached, set *appsv1.StatefulSet) (secrets, error) {
+	before, err := r.given(ctx, m)
+	if err != nil {
+		return secrets{}, err
+	}
+	certificate, err := r.certificate(ctx, m, before.identity)
+	users, usersErr := r.users(ctx, m, before.users, set)
+	if !m.Spec.Paused {
+		r.memory.noteGiven(m, given{certificate.Identity, users.published})
+	}
+	return secrets{certificate, users}, errors.Join(err, usersErr)
+}
+
+// given is what the nodes were given before: by this process, or as our own Secrets tell.
+func (r *Reconciler) given(ctx context.Context, m *cachev1alpha1.Memcached) (given, error) {
+	gave, errs := r.memory.given(m), []error{nil, nil}
+	var own map[string][]byte
+	if m.Spec.TLS != nil && gave.identity.None() {
+		own, errs[0] = r.ownSecret(ctx, m, certificatesName(m))
+		gave.identity = publishedIn(own)
+	}
+	if m.Spec.Auth != nil && len(gave.users.lines) == 0 {
+		own, errs[1] = r.ownSecret(ctx, m, authName(m))
+		gave.users = knownIn(own)
+	}
+	return gave, errors.Join(errs...)
+}
+
+// lacking is true while there is nothing that nodes could start with.
+func (s secrets) lacking(m *cachev1alpha1.Memcached) bool {
+	return m.Spec.TLS != nil && s.certificate.None() || m.Spec.Auth != nil && len(s.users.published.lines) == 0
+}
 
 // certificate that the nodes serve. The user's Secret is copied when it is found fit:
 // what happens to that one stops no node from starting.
@@ -25,26 +69,44 @@ type certificate struct {
 	problem string // with the user's Secret
 }
 
-// certificate is the user's, else the last good one. Without either there is an error.
-func (r *Reconciler) certificate(ctx context.Context, m *cachev1alpha1.Memcached) (certificate, error) {
-	var c certificate
+// certificate is the user's, else the one before. Without either there is an error.
+func (r *Reconciler) certificate(ctx context.Context, m *cachev1alpha1.Memcached, before pki.Identity) (certificate, error) {
 	if m.Spec.TLS == nil {
-		return c, nil
+		return certificate{}, nil
 	}
 	data, err := r.userSecret(ctx, m, m.Spec.TLS.SecretName)
-	if err == nil {
-		asClient := m.Spec.TLS.ClientAuth == cachev1alpha1.MemcachedClientAuthRequire
-		c.Identity, c.problem = pki.Read(m.Spec.TLS.SecretName, data, serviceHost(m), asClient, r.clock.Now())
-		if c.problem == "" {
-			return c, nil
-		}
+	if err != nil {
+		return certificate{Identity: before}, err
 	}
-	own, ownErr := r.ownSecret(ctx, m, certificatesName(m))
-	c.Identity = publishedIn(own)
-	if c.problem != "" && ownErr == nil && c.None() {
-		err = converge.Invalid(tlsField, "%s", c.problem)
+	asClient := m.Spec.TLS.ClientAuth == cachev1alpha1.MemcachedClientAuthRequire
+	found, problem := pki.Read(m.Spec.TLS.SecretName, data, serviceHost(m), asClient, r.clock.Now())
+	switch {
+	case problem == "":
+		before = found
+	case before.None():
+		err = converge.Invalid(tlsField, "%s", problem)
 	}
-	return c, errors.Join(err, ownErr)
+	return certificate{before, problem}, err
+}
+
+// users are those of the user's Secret, and those before while a node may know no others.
+func (r *Reconciler) users(ctx context.Context, m *cachev1alpha1.Memcached, before known, set *appsv1.StatefulSet) (users, error) {
+	u := users{published: before}
+	if m.Spec.Auth == nil {
+		return users{}, nil
+	}
+	data, err := r.userSecret(ctx, m, m.Spec.Auth.SecretName)
+	if err != nil {
+		return u, err
+	}
+	u.wanted, u.problem = usersIn(m.Spec.Auth.SecretName, data)
+	switch {
+	case u.problem == "":
+		u.published, u.settled = u.next(set)
+	case len(before.lines) == 0:
+		err = converge.Invalid(authField, "%s", u.problem)
+	}
+	return u, err
 }
 
 // userSecret is what a Secret of the user's holds; no data at all when there is none.
@@ -75,6 +137,9 @@ func secretNames(m ctrlclient.Object) []string {
 	var names []string
 	if over := m.(*cachev1alpha1.Memcached).Spec.TLS; over != nil {
 		names = append(names, over.SecretName)
+	}
+	if auth := m.(*cachev1alpha1.Memcached).Spec.Auth; auth != nil {
+		names = append(names, auth.SecretName)
 	}
 	return names
 }

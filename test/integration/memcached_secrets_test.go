@@ -110,3 +110,41 @@ var _ = Describe("Memcached's certificate", func() {
 		}).WithContext(ctx).Should(Succeed())
 	})
 })
+
+var _ = Describe("Memcached's users", func() {
+	It("are awaited, known beside those before, and alone when every node knows them", func(ctx SpecContext) {
+		namespace := kind{level: "restricted"}.place(ctx)
+		operate(namespace)
+		obj := factory.Memcached("a").In(namespace).Size(2).
+			With(func(s *cachev1alpha1.MemcachedSpec) { s.Auth = &cachev1alpha1.MemcachedAuth{SecretName: "chosen"} }).Build()
+		users := func(text string) { give(ctx, namespace, map[string][]byte{"users": []byte(text)}) }
+		known := func() string {
+			found := &corev1.Secret{}
+			if err := admin.Get(ctx, client.ObjectKey{Namespace: namespace, Name: "a-auth"}, found); err != nil {
+				return err.Error()
+			}
+			return string(found.Data["revision"]) + ": " + string(found.Data["users"])
+		}
+		Expect(admin.Create(ctx, obj)).To(Succeed())
+		says(ctx, obj, commonv1.ConditionReady, `False InvalidSpec: auth.secretName: there is no Secret "chosen"`)
+		users("app one")
+		says(ctx, obj, commonv1.ConditionDegraded, "auth.secretName: key \"users\" of Secret \"chosen\": line 1 is not <user>:<password>")
+		Expect(apierrors.IsNotFound(admin.Get(ctx, client.ObjectKeyFromObject(obj), &appsv1.StatefulSet{}))).To(BeTrue())
+
+		users("app:one")
+		says(ctx, obj, commonv1.ConditionCredentialsInSync, "True PasswordsAccepted")
+		Expect(known()).To(Equal("1: app:one\n"))
+
+		users("app:t w o")
+		says(ctx, obj, commonv1.ConditionCredentialsInSync, "False SecretUnusable: auth.secretName: ")
+		says(ctx, obj, commonv1.ConditionDegraded, "True SecretUnusable: auth.secretName: ")
+		Expect(known()).To(Equal("1: app:one\n"))
+
+		users("app:two")
+		says(ctx, obj, commonv1.ConditionCredentialsInSync, "True PasswordsAccepted")
+		Expect(known()).To(Equal("3: app:two\n"), "2 was of both")
+		says(ctx, obj, commonv1.ConditionDegraded, "False")
+		update(ctx, obj, func(o client.Object) { o.(*cachev1alpha1.Memcached).Spec.Auth = nil })
+		Eventually(known).Should(ContainSubstring("not found"))
+	})
+})

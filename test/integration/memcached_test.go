@@ -29,6 +29,7 @@ var _ = register(kind{
 	beside: func(namespace string) client.Object {
 		return &corev1.Secret{
 			ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: "chosen"},
+			StringData: map[string]string{"users": "app:secret"},
 			Data:       certifier.Issue("full." + namespace + ".svc"),
 		}
 	},
@@ -41,6 +42,7 @@ func fullMemcached() *cachev1alpha1.Memcached {
 		Memory("128Mi").MaxItemSize("2Mi").Limit("1Gi").Options("modern", "hashpower=20").Port(11311).
 		TLS("chosen", cachev1alpha1.MemcachedClientAuthRequire).
 		With(func(s *cachev1alpha1.MemcachedSpec) {
+			s.Auth = &cachev1alpha1.MemcachedAuth{SecretName: "chosen"}
 			s.TLS.Mode, s.TLS.PlaintextPort = cachev1alpha1.MemcachedTLSOptional, 11312
 			s.Connections, s.Threads, s.Verbosity = 2048, 2, 1
 			s.Disruption = &commonv1.Disruption{MaxUnavailable: ptr.To(intstr.FromString("50%"))}
@@ -113,6 +115,7 @@ var _ = Describe("Memcached", func() {
 		Entry("disruption below 0", with(func(s *cachev1alpha1.MemcachedSpec) {
 			s.Disruption = &commonv1.Disruption{MaxUnavailable: ptr.To(intstr.FromInt32(-1))}
 		}), "disruption.maxUnavailable"),
+		Entry("auth without a Secret", with(func(s *cachev1alpha1.MemcachedSpec) { s.Auth = &cachev1alpha1.MemcachedAuth{} }), "spec.auth.secretName"),
 		Entry("tls without a Secret", plain().TLS("", "").Build(), "tls.secretName"),
 		Entry("a mode that is none", tls(func(over *cachev1alpha1.MemcachedTLS) { over.Mode = "Sometimes" }), "spec.tls.mode"),
 		Entry("clients that may be anybody", tls(func(over *cachev1alpha1.MemcachedTLS) { over.ClientAuth = "Optional" }), "spec.tls.clientAuth"),

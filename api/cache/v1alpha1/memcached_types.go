@@ -98,6 +98,12 @@ type MemcachedSpec struct {
 	// +operator-sdk:csv:customresourcedefinitions:type=spec,displayName="TLS"
 	TLS *MemcachedTLS `json:"tls,omitempty"`
 
+	// auth of applications, by the ASCII protocol (memcached -Y). Default: none,
+	// whoever reaches a node may use it.
+	// +optional
+	// +operator-sdk:csv:customresourcedefinitions:type=spec,displayName="Authentication"
+	Auth *MemcachedAuth `json:"auth,omitempty"`
+
 	// disruption bounds what evictions may take at once; it counts from size 2 on.
 	// +optional
 	// +operator-sdk:csv:customresourcedefinitions:type=spec,displayName="Disruption Budget",xDescriptors={"urn:alm:descriptor:com.tectonic.ui:advanced"}
@@ -109,6 +115,19 @@ type MemcachedSpec struct {
 	Paused bool `json:"paused,omitempty"`
 
 	commonv1.PodOptions `json:",inline"`
+}
+
+// MemcachedAuth says who may use the cache. An application's first command on a
+// connection is a set whose value is "<user> <password>"; the binary protocol is off.
+type MemcachedAuth struct {
+	// secretName of a Secret whose key "users" holds 1 to 4 lines <user>:<password> of
+	// printable characters without spaces. memcached reads them when it starts: a change
+	// replaces the pods, one at a time, by ones that know the lines before, too; when all
+	// are replaced they are replaced once more, by ones that know no other lines.
+	// +kubebuilder:validation:MinLength=1
+	// +kubebuilder:validation:MaxLength=253
+	// +operator-sdk:csv:customresourcedefinitions:type=spec,displayName="Users Secret",xDescriptors={"urn:alm:descriptor:io.kubernetes:Secret"}
+	SecretName string `json:"secretName"`
 }
 
 // MemcachedTLS is how connections are kept from others' eyes: port speaks TLS.
@@ -214,7 +233,7 @@ type MemcachedStatus struct {
 	Endpoint string `json:"endpoint,omitempty"`
 
 	// conditions: Ready, Available, Progressing, Degraded, Paused, UpdateAvailable,
-	// and with tls CertificatesInSync.
+	// with tls CertificatesInSync, with auth CredentialsInSync.
 	// +optional
 	// +listType=map
 	// +listMapKey=type

@@ -1,0 +1,37 @@
+package memcached
+
+import (
+	"k8s.io/apimachinery/pkg/api/meta"
+
+	cachev1alpha1 "github.com/mainstay-operator/mainstay-operator/api/cache/v1alpha1"
+	commonv1 "github.com/mainstay-operator/mainstay-operator/api/common/v1"
+	"github.com/mainstay-operator/mainstay-operator/controllers/internal/conditions"
+)
+
+// credentialsInSync says whether all nodes know the users of the user's Secret and no
+// others. A Secret that is of no use needs a human; those known before stay until then.
+func credentialsInSync(m *cachev1alpha1.Memcached, u users) {
+	list := &m.Status.Conditions
+	if m.Spec.Auth == nil {
+		meta.RemoveStatusCondition(list, commonv1.ConditionCredentialsInSync)
+		return
+	}
+	set := func(inSync bool, reason, message string) {
+		conditions.Set(list, m.Generation, commonv1.ConditionCredentialsInSync, inSync, reason, message)
+	}
+	switch {
+	case u.problem != "" && len(u.published.lines) == 0:
+		set(false, commonv1.ReasonSecretUnusable, authField+": "+u.problem)
+	case u.problem != "":
+		set(false, commonv1.ReasonSecretUnusable, authField+": "+u.problem+"; until it is mended the users before stay")
+		conditions.Set(list, m.Generation, commonv1.ConditionDegraded, true, commonv1.ReasonSecretUnusable, authField+": "+u.problem)
+	case len(u.wanted) == 0:
+		return // it could not be read yet
+	case len(u.published.lines) > len(u.wanted):
+		set(false, commonv1.ReasonOverlap, "the nodes learn the users that the Secret says, one at a time, and know those before until all have")
+	case !u.settled:
+		set(false, commonv1.ReasonRotating, "the nodes start, one at a time, with the users that the Secret says alone")
+	default:
+		set(true, commonv1.ReasonPasswordsAccepted, "every node knows the users that the Secret says")
+	}
+}

@@ -1,0 +1,115 @@
+package memcached
+
+import (
+	"slices"
+	"strings"
+	"testing"
+
+	appsv1 "k8s.io/api/apps/v1"
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/utils/ptr"
+
+	cachev1alpha1 "github.com/mainstay-operator/mainstay-operator/api/cache/v1alpha1"
+)
+
+func TestWhatUsersMustBe(t *testing.T) {
+	long := strings.Repeat("p", longestLine-2)
+	for _, c := range []struct {
+		reason, text, problem string
+		lines                 int
+	}{
+		{"one", "app:secret", "", 1},
+		{"with the newline that echo adds", "app:secret\n", "", 1},
+		{"four, one of them twice", "a:1\na:2\nb:1\nc:1\n", "", 4},
+		{"a colon in the password", "a:b:c", "", 1},
+		{"as long as may be", "a:" + long, "", 1},
+		{"too long", "a:" + long + "p", "line 1 is longer than 250 bytes", 0},
+		{"too many", "a:1\nb:1\nc:1\nd:1\ne:1", "5 lines are more than 4", 0},
+		{"none", "", "line 1 is not", 0},
+		{"an empty line, at which memcached stops", "a:1\n\nb:1", "line 2 is not <user>:<password>", 0},
+		{"no password", "a:", "line 1 is not", 0},
+		{"no user", ":a", "line 1 is not", 0},
+		{"a space", "a:b c", "line 1 holds a space", 0},
+		{"lines of another system", "a:b\r\nc:d", "line 1 holds a space or", 0},
+		{"not of this alphabet", "a:ü", "line 1 holds", 0},
+		{"one twice", "a:b\na:b", "line 2 is there twice", 0},
+	} {
+		t.Run(c.reason, func(t *testing.T) {
+			lines, problem := usersIn("chosen", map[string][]byte{usersKey: []byte(c.text)})
+			if len(lines) != c.lines || !strings.Contains(problem, c.problem) || (problem == "") != (c.problem == "") {
+				t.Errorf("got %d lines and %q", len(lines), problem)
+			}
+			if strings.Contains(problem, "secret") || strings.Contains(problem, long) {
+				t.Error("a password is in the message")
+			}
+		})
+	}
+	if _, problem := usersIn("chosen", nil); !strings.Contains(problem, `no Secret "chosen"`) {
+		t.Error(problem)
+	}
+}
+
+// rolled is a set whose pods have all started with a revision, or have not.
+func rolled(revision string, out bool) *appsv1.StatefulSet {
+	set := &appsv1.StatefulSet{ObjectMeta: metav1.ObjectMeta{Generation: 3}, Spec: appsv1.StatefulSetSpec{Replicas: ptr.To[int32](2)}}
+	set.Spec.Template = corev1.PodTemplateSpec{ObjectMeta: metav1.ObjectMeta{Annotations: map[string]string{annotationUsers: revision}}}
+	set.Status = appsv1.StatefulSetStatus{ObservedGeneration: 3, Replicas: 2, ReadyReplicas: 2, UpdatedReplicas: 2, CurrentRevision: "a", UpdateRevision: "a"}
+	if !out {
+		set.Status.UpdatedReplicas, set.Status.UpdateRevision = 1, "b"
+	}
+	return set
+}
+
+func TestPasswordsOverlap(t *testing.T) {
+	of := func(text string) []string { return strings.Fields(text) }
+	for _, c := range []struct {
+		reason    string
+		published known
+		wanted    string
+		set       *appsv1.StatefulSet
+		next      string
+		revision  int
+		settled   bool
+	}{
+		{"the first", known{}, "a:1", &appsv1.StatefulSet{}, "a:1", 1, false},
+		{"ours was lost", known{}, "a:1", rolled("7", true), "a:1", 8, false},
+		{"not rolled out", known{of("a:1"), 1}, "a:1", rolled("1", false), "a:1", 1, false},
+		{"rolled out", known{of("a:1"), 1}, "a:1", rolled("1", true), "a:1", 1, true},
+		{"in another order", known{of("a:1 b:1"), 1}, "b:1 a:1", rolled("1", true), "a:1 b:1", 1, true},
+		{"a new password is known beside the old", known{of("a:1"), 1}, "a:2", rolled("1", true), "a:2 a:1", 2, false},
+		{"and so while the nodes roll", known{of("a:2 a:1"), 2}, "a:2", rolled("2", false), "a:2 a:1", 2, false},
+		{"and before the set is told", known{of("a:2 a:1"), 2}, "a:2", rolled("1", true), "a:2 a:1", 2, false},
+		{"until all know it", known{of("a:2 a:1"), 2}, "a:2", rolled("2", true), "a:2", 3, false},
+		{"a third in the middle", known{of("a:2 a:1"), 2}, "a:3", rolled("2", false), "a:3 a:2 a:1", 3, false},
+		{"a change of mind", known{of("a:2 a:1"), 2}, "a:1", rolled("2", false), "a:2 a:1", 2, false},
+		{"no more than memcached reads", known{of("a:1 b:1 c:1 d:1 e:1 f:1"), 2}, "a:2 b:2 c:2 d:2", rolled("2", false),
+			"a:2 b:2 c:2 d:2 a:1 b:1 c:1 d:1", 3, false},
+	} {
+		t.Run(c.reason, func(t *testing.T) {
+			next, settled := users{published: c.published, wanted: of(c.wanted)}.next(c.set)
+			if !slices.Equal(next.lines, of(c.next)) || next.revision != c.revision || settled != c.settled {
+				t.Errorf("got %v, %t", next, settled)
+			}
+		})
+	}
+}
+
+// Whoever may read a pod learns nothing of the passwords.
+func TestUsersAreNowhereButInSecrets(t *testing.T) {
+	m := made(func(s *cachev1alpha1.MemcachedSpec) { s.Auth = &cachev1alpha1.MemcachedAuth{SecretName: "chosen"} })
+	c := choice{image: image, users: known{[]string{"app:canary"}, 3}}
+	for _, child := range desired(m, c) {
+		if text := encode(t, child); *child.GetKind() != "Secret" && strings.Contains(text, "canary") {
+			t.Error(text)
+		}
+	}
+	written := authSecret(m, c.users).Data
+	if read := knownIn(written); !slices.Equal(read.lines, c.users.lines) || read.revision != 3 {
+		t.Errorf("got %v", read)
+	}
+	written[usersKey] = []byte("words")
+	if len(knownIn(written).lines) != 0 || len(knownIn(nil).lines) != 0 {
+		t.Error("what is of no use is taken for users")
+	}
+}
