@@ -39,6 +39,9 @@ const (
 	// perConnection is what a connection's buffers take: 16 KiB for reading, 16 KiB
 	// for writing (memcached.h: READ_BUFFER_SIZE, and the response bundle).
 	perConnection = 32 << 10
+
+	// warming is how long a node fills up before the next one is replaced, in seconds.
+	warming = 30
 )
 
 // choice is what the spec alone does not say.
@@ -105,17 +108,26 @@ func nodes(m *cachev1alpha1.Memcached, c choice) *appsv1ac.StatefulSetApplyConfi
 		WithLabels(parts.Labels(kind, m.Name)).
 		WithSpec(appsv1ac.StatefulSetSpec().
 			WithReplicas(size(m)).
+			WithMinReadySeconds(pace(m)).
 			WithServiceName(headlessName(m)).
 			WithPodManagementPolicy(appsv1.ParallelPodManagement).
 			WithSelector(parts.Select(kind, m.Name)).
 			WithTemplate(template))
 }
 
+// pace of a rollout, in seconds between nodes.
+func pace(m *cachev1alpha1.Memcached) int32 {
+	if m.Spec.Rollout == nil {
+		return warming
+	}
+	return ptr.Deref(m.Spec.Rollout.MinReadySeconds, warming)
+}
+
 func container(m *cachev1alpha1.Memcached, image string) *corev1ac.ContainerApplyConfiguration {
 	alive := func() *corev1ac.ProbeApplyConfiguration {
 		return corev1ac.Probe().WithTCPSocket(corev1ac.TCPSocketAction().WithPort(intstr.FromString(portName)))
 	}
-	return parts.Container(kind, image, m.Spec.PodOptions).
+	c := parts.Container(kind, image, m.Spec.PodOptions).
 		WithCommand("memcached").
 		WithArgs(arguments(m)...).
 		WithPorts(containerPort(portName, m.Spec.Port)).
@@ -123,6 +135,7 @@ func container(m *cachev1alpha1.Memcached, image string) *corev1ac.ContainerAppl
 		WithSecurityContext(parts.RestrictedContainer()).
 		WithReadinessProbe(alive().WithPeriodSeconds(2)).
 		WithLivenessProbe(alive().WithPeriodSeconds(10).WithFailureThreshold(6))
+	return parts.Lingering(c, m.Spec.PodOptions)
 }
 
 // arguments keep flag and value apart: memcached 1.6.38 refuses -m=64.

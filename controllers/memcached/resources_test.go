@@ -146,6 +146,23 @@ func TestTheRingStandsWhileANodeRestarts(t *testing.T) {
 	}
 }
 
+func TestOneColdNodeAtATime(t *testing.T) {
+	for _, c := range []struct {
+		rollout *cachev1alpha1.MemcachedRollout
+		want    int32
+	}{
+		{nil, 30},
+		{&cachev1alpha1.MemcachedRollout{}, 30},
+		{&cachev1alpha1.MemcachedRollout{MinReadySeconds: ptr.To[int32](0)}, 0},
+		{&cachev1alpha1.MemcachedRollout{MinReadySeconds: ptr.To[int32](600)}, 600},
+	} {
+		m := made(func(s *cachev1alpha1.MemcachedSpec) { s.Rollout = c.rollout })
+		if got := *nodes(m, plain).Spec.MinReadySeconds; got != c.want {
+			t.Errorf("%v: got %d", c.rollout, got)
+		}
+	}
+}
+
 func TestSelectorsDoNotMoveWithTheSpec(t *testing.T) {
 	before := nodes(made(nil), plain).Spec.Selector
 	after := nodes(made(func(s *cachev1alpha1.MemcachedSpec) { s.Size, s.Port = ptr.To[int32](9), 2000 }), choice{image: "other:2"}).Spec.Selector

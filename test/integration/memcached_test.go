@@ -42,6 +42,7 @@ func fullMemcached() *cachev1alpha1.Memcached {
 		Memory("128Mi").MaxItemSize("2Mi").Limit("1Gi").Options("modern", "hashpower=20").Port(11311).
 		TLS("chosen", cachev1alpha1.MemcachedClientAuthRequire).
 		With(func(s *cachev1alpha1.MemcachedSpec) {
+			s.Rollout = &cachev1alpha1.MemcachedRollout{MinReadySeconds: ptr.To[int32](1)}
 			s.Auth = &cachev1alpha1.MemcachedAuth{SecretName: "chosen"}
 			s.TLS.Mode, s.TLS.PlaintextPort = cachev1alpha1.MemcachedTLSOptional, 11312
 			s.Connections, s.Threads, s.Verbosity = 2048, 2, 1
@@ -115,6 +116,12 @@ var _ = Describe("Memcached", func() {
 		Entry("disruption below 0", with(func(s *cachev1alpha1.MemcachedSpec) {
 			s.Disruption = &commonv1.Disruption{MaxUnavailable: ptr.To(intstr.FromInt32(-1))}
 		}), "disruption.maxUnavailable"),
+		Entry("a rollout in the past", with(func(s *cachev1alpha1.MemcachedSpec) {
+			s.Rollout = &cachev1alpha1.MemcachedRollout{MinReadySeconds: ptr.To[int32](-1)}
+		}), "spec.rollout.minReadySeconds"),
+		Entry("a node a week", with(func(s *cachev1alpha1.MemcachedSpec) {
+			s.Rollout = &cachev1alpha1.MemcachedRollout{MinReadySeconds: ptr.To[int32](86_401)}
+		}), "spec.rollout.minReadySeconds"),
 		Entry("auth without a Secret", with(func(s *cachev1alpha1.MemcachedSpec) { s.Auth = &cachev1alpha1.MemcachedAuth{} }), "spec.auth.secretName"),
 		Entry("tls without a Secret", plain().TLS("", "").Build(), "tls.secretName"),
 		Entry("a mode that is none", tls(func(over *cachev1alpha1.MemcachedTLS) { over.Mode = "Sometimes" }), "spec.tls.mode"),
@@ -155,6 +162,9 @@ var _ = Describe("Memcached", func() {
 		})),
 		Entry("disruption 100%", with(func(s *cachev1alpha1.MemcachedSpec) {
 			s.Disruption = &commonv1.Disruption{MaxUnavailable: ptr.To(intstr.FromString("100%"))}
+		})),
+		Entry("a rollout at once", with(func(s *cachev1alpha1.MemcachedSpec) {
+			s.Rollout = &cachev1alpha1.MemcachedRollout{MinReadySeconds: ptr.To[int32](0)}
 		})),
 		Entry("TLS", plain().TLS("a", "").Build()),
 		Entry("TLS with a port in the clear", tls(func(over *cachev1alpha1.MemcachedTLS) { over.Mode = cachev1alpha1.MemcachedTLSOptional })),

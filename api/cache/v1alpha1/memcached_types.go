@@ -104,6 +104,11 @@ type MemcachedSpec struct {
 	// +operator-sdk:csv:customresourcedefinitions:type=spec,displayName="Authentication"
 	Auth *MemcachedAuth `json:"auth,omitempty"`
 
+	// rollout paces the replacement of nodes, each of which begins empty.
+	// +optional
+	// +operator-sdk:csv:customresourcedefinitions:type=spec,displayName="Rollout",xDescriptors={"urn:alm:descriptor:com.tectonic.ui:advanced"}
+	Rollout *MemcachedRollout `json:"rollout,omitempty"`
+
 	// disruption bounds what evictions may take at once; it counts from size 2 on.
 	// +optional
 	// +operator-sdk:csv:customresourcedefinitions:type=spec,displayName="Disruption Budget",xDescriptors={"urn:alm:descriptor:com.tectonic.ui:advanced"}
@@ -115,6 +120,17 @@ type MemcachedSpec struct {
 	Paused bool `json:"paused,omitempty"`
 
 	commonv1.PodOptions `json:",inline"`
+}
+
+// MemcachedRollout is how fast one node after the other is replaced.
+type MemcachedRollout struct {
+	// minReadySeconds that a new node serves, and fills up, before the next one is
+	// replaced. It does not count for the condition Ready. Default 30.
+	// +optional
+	// +kubebuilder:validation:Minimum=0
+	// +kubebuilder:validation:Maximum=86400
+	// +operator-sdk:csv:customresourcedefinitions:type=spec,displayName="Seconds between Nodes",xDescriptors={"urn:alm:descriptor:com.tectonic.ui:number"}
+	MinReadySeconds *int32 `json:"minReadySeconds,omitempty"`
 }
 
 // MemcachedAuth says who may use the cache. An application's first command on a

@@ -143,6 +143,25 @@ func TestRunningImage(t *testing.T) {
 	}
 }
 
+func TestLingering(t *testing.T) {
+	for _, c := range []struct {
+		reason string
+		grace  *int64
+		want   string
+	}{
+		{"by default", nil, `"preStop":{"sleep":{"seconds":5}}`},
+		{"a long grace", ptr.To[int64](3600), `"seconds":5`},
+		{"half of a short grace", ptr.To[int64](7), `"seconds":3`},
+		{"no grace", ptr.To[int64](0), `{"name":"a"}`},
+		{"next to none", ptr.To[int64](1), `{"name":"a"}`},
+	} {
+		got := encode(t, Lingering(corev1ac.Container().WithName("a"), commonv1.PodOptions{TerminationGracePeriodSeconds: c.grace}))
+		if !strings.Contains(got, c.want) {
+			t.Errorf("%s: got %s", c.reason, got)
+		}
+	}
+}
+
 func TestAsRefusesTypesThatDoNotMatch(t *testing.T) {
 	defer func() {
 		if recover() == nil {

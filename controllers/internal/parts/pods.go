@@ -79,6 +79,24 @@ func Container(name, image string, options commonv1.PodOptions) *corev1ac.Contai
 	return container
 }
 
+// linger is how long a container goes on serving when its pod is to end, in seconds:
+// clients are led to it until every node has learnt that the endpoint is gone.
+const linger = 5
+
+// Lingering keeps a container that ends at once serving until nobody is led to it any
+// more, within half of the pod's grace.
+func Lingering(container *corev1ac.ContainerApplyConfiguration, options commonv1.PodOptions) *corev1ac.ContainerApplyConfiguration {
+	seconds := int64(linger)
+	if grace := options.TerminationGracePeriodSeconds; grace != nil {
+		seconds = min(seconds, *grace/2)
+	}
+	if seconds == 0 {
+		return container
+	}
+	return container.WithLifecycle(corev1ac.Lifecycle().WithPreStop(
+		corev1ac.LifecycleHandler().WithSleep(corev1ac.SleepAction().WithSeconds(seconds))))
+}
+
 // spread gives the user's constraints, or a soft spread over hosts and zones.
 func spread(kind, instance string, chosen []corev1.TopologySpreadConstraint) []*corev1ac.TopologySpreadConstraintApplyConfiguration {
 	if len(chosen) > 0 {
