@@ -15,6 +15,7 @@ import (
 	"k8s.io/utils/clock"
 	ctrl "sigs.k8s.io/controller-runtime"
 	ctrlclient "sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/source"
 
 	cachev1alpha1 "github.com/mainstay-operator/mainstay-operator/api/cache/v1alpha1"
 	"github.com/mainstay-operator/mainstay-operator/controllers/internal/conditions"
@@ -25,7 +26,7 @@ import (
 // +kubebuilder:rbac:groups=cache.mainstay-operator.io,resources=memcacheds,verbs=get;list;watch
 // +kubebuilder:rbac:groups=cache.mainstay-operator.io,resources=memcacheds/status,verbs=get;patch
 // +kubebuilder:rbac:groups=cache.mainstay-operator.io,resources=memcacheds/finalizers,verbs=update
-// +kubebuilder:rbac:groups=apps,resources=statefulsets,verbs=get;list;watch;create;patch;delete
+// +kubebuilder:rbac:groups=apps,resources=statefulsets;deployments,verbs=get;list;watch;create;patch;delete
 // +kubebuilder:rbac:groups="",resources=services;configmaps;secrets,verbs=get;list;watch;create;patch;delete
 // +kubebuilder:rbac:groups=policy,resources=poddisruptionbudgets,verbs=get;list;watch;create;patch;delete
 // +kubebuilder:rbac:groups="",resources=pods,verbs=get;list;watch
@@ -33,7 +34,7 @@ import (
 
 // Owned are the types of children: watched, and pruned when no longer desired.
 var Owned = []ctrlclient.Object{
-	&appsv1.StatefulSet{}, &corev1.Service{}, &corev1.ConfigMap{}, &corev1.Secret{}, &policyv1.PodDisruptionBudget{},
+	&appsv1.StatefulSet{}, &appsv1.Deployment{}, &corev1.Service{}, &corev1.ConfigMap{}, &corev1.Secret{}, &policyv1.PodDisruptionBudget{},
 }
 
 // Reconciler makes Memcached objects real.
@@ -66,16 +67,28 @@ func (r *Reconciler) story(ctx context.Context, m *cachev1alpha1.Memcached, _ co
 	}
 	observed, err := move(ctx, m, desired(m, choice{image, secrets.certificate.Identity, secrets.users.published})...)
 	pods, podsErr := r.Pods(ctx, m, kind)
-	if podsErr != nil {
-		return ctrl.Result{}, podsErr
+	proxies, proxiesErr := r.Pods(ctx, m, proxyKind)
+	if err := errors.Join(podsErr, proxiesErr); err != nil {
+		return ctrl.Result{}, err
 	}
 	late := r.refresh(ctx, m, secrets, pods)
-	set, _ := converge.Find[*appsv1.StatefulSet](observed, "StatefulSet", m.Name)
-	m.Status = status(m, set, pods) // last, also after an error: it says what stands
+	m.Status = status(m, look(m, observed, pods, proxies)) // last, also after an error: it says what stands
 	certificatesInSync(m, secrets.certificate, late)
 	credentialsInSync(m, secrets.users)
 	conditions.Image(&m.Status.Conditions, m.Generation, image, m.Spec.Image, r.DefaultImage)
 	return ctrl.Result{RequeueAfter: r.due(secrets.certificate, late)}, errors.Join(secretsErr, err)
+}
+
+// look gathers what stands.
+func look(m *cachev1alpha1.Memcached, observed converge.Observed, pods, proxies []corev1.Pod) seen {
+	s := seen{set: &appsv1.StatefulSet{}, proxy: &appsv1.Deployment{}, pods: pods, proxies: proxies}
+	if set, found := converge.Find[*appsv1.StatefulSet](observed, "StatefulSet", m.Name); found {
+		s.set = set
+	}
+	if proxy, found := converge.Find[*appsv1.Deployment](observed, "Deployment", proxyName(m)); found {
+		s.proxy = proxy
+	}
+	return s
 }
 
 // due is how soon to look again when nothing tells of a change; 0 for never.
@@ -118,5 +131,6 @@ func (r *Reconciler) SetupWithManager(mgr ctrl.Manager) error {
 	if err != nil {
 		return err
 	}
-	return r.Manage(mgr, &cachev1alpha1.Memcached{}, kind, r, secrets)
+	return r.Manage(mgr, &cachev1alpha1.Memcached{}, kind, r, secrets,
+		source.Kind[ctrlclient.Object](mgr.GetCache(), &corev1.Pod{}, converge.ByInstance(proxyKind)))
 }

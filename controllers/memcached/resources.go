@@ -64,6 +64,9 @@ func desired(m *cachev1alpha1.Memcached, c choice) []converge.Child {
 	if size(m) >= 2 {
 		children = append(children, budget(m))
 	}
+	if proxied(m) {
+		children = append(children, proxy(m, c.image)...)
+	}
 	return children
 }
 
@@ -87,7 +90,11 @@ func servers(m *cachev1alpha1.Memcached) []string {
 	return list
 }
 
+// endpoint is where an application turns to that knows but one address.
 func endpoint(m *cachev1alpha1.Memcached) string {
+	if proxied(m) {
+		return fmt.Sprintf("%s.%s.svc:%d", proxyName(m), m.Namespace, m.Spec.Port)
+	}
 	return fmt.Sprintf("%s:%d", serviceHost(m), m.Spec.Port)
 }
 
@@ -124,29 +131,37 @@ func pace(m *cachev1alpha1.Memcached) int32 {
 }
 
 func container(m *cachev1alpha1.Memcached, image string) *corev1ac.ContainerApplyConfiguration {
+	return parts.Lingering(serving(m, image, arguments(m)), m.Spec.PodOptions).
+		WithResources(parts.As[corev1ac.ResourceRequirementsApplyConfiguration](resources(m)))
+}
+
+// serving is memcached on port, be it a node or the proxy.
+func serving(m *cachev1alpha1.Memcached, image string, args []string) *corev1ac.ContainerApplyConfiguration {
 	alive := func() *corev1ac.ProbeApplyConfiguration {
 		return corev1ac.Probe().WithTCPSocket(corev1ac.TCPSocketAction().WithPort(intstr.FromString(portName)))
 	}
-	c := parts.Container(kind, image, m.Spec.PodOptions).
+	return parts.Container(kind, image, m.Spec.PodOptions).
 		WithCommand("memcached").
-		WithArgs(arguments(m)...).
+		WithArgs(args...).
 		WithPorts(containerPort(portName, m.Spec.Port)).
-		WithResources(parts.As[corev1ac.ResourceRequirementsApplyConfiguration](resources(m))).
 		WithSecurityContext(parts.RestrictedContainer()).
 		WithReadinessProbe(alive().WithPeriodSeconds(2)).
 		WithLivenessProbe(alive().WithPeriodSeconds(10).WithFailureThreshold(6))
-	return parts.Lingering(c, m.Spec.PodOptions)
 }
 
-// arguments keep flag and value apart: memcached 1.6.38 refuses -m=64.
-func arguments(m *cachev1alpha1.Memcached) []string {
-	args := []string{
+// limits keep flag and value apart: memcached 1.6.38 refuses -m=64.
+func limits(m *cachev1alpha1.Memcached) []string {
+	return []string{
 		"-m", strconv.FormatInt(bytes(m.Spec.Memory, defaultMemory)>>20, 10),
 		"-I", strconv.FormatInt(bytes(m.Spec.MaxItemSize, defaultMaxItem), 10),
 		"-c", strconv.Itoa(int(m.Spec.Connections)),
 		"-t", strconv.Itoa(int(m.Spec.Threads)),
 		"-p", strconv.Itoa(int(m.Spec.Port)),
 	}
+}
+
+func arguments(m *cachev1alpha1.Memcached) []string {
+	args := limits(m)
 	if m.Spec.Verbosity > 0 {
 		args = append(args, "-"+strings.Repeat("v", int(m.Spec.Verbosity)))
 	}

@@ -12,17 +12,23 @@ import (
 	"github.com/mainstay-operator/mainstay-operator/controllers/internal/parts"
 )
 
-// status says what was observed. set is nil when the StatefulSet does not exist.
-func status(m *cachev1alpha1.Memcached, set *appsv1.StatefulSet, pods []corev1.Pod) cachev1alpha1.MemcachedStatus {
+// seen is what stands; nothing in it is nil.
+type seen struct {
+	set     *appsv1.StatefulSet
+	proxy   *appsv1.Deployment
+	pods    []corev1.Pod // the nodes'
+	proxies []corev1.Pod
+}
+
+// status says what was observed.
+func status(m *cachev1alpha1.Memcached, s seen) cachev1alpha1.MemcachedStatus {
+	set := s.set
 	next := cachev1alpha1.MemcachedStatus{
-		Nodes:      readyNames(pods),
+		Nodes:      readyNames(s.pods),
 		Servers:    servers(m),
 		Selector:   parts.SelectorText(kind, m.Name),
 		Endpoint:   endpoint(m),
 		Conditions: slices.Clone(m.Status.Conditions),
-	}
-	if set == nil {
-		set = &appsv1.StatefulSet{}
 	}
 	next.Replicas = set.Status.Replicas
 	next.ReadyReplicas = set.Status.ReadyReplicas
@@ -35,10 +41,27 @@ func status(m *cachev1alpha1.Memcached, set *appsv1.StatefulSet, pods []corev1.P
 		Updated:    updated(set),
 		Ready:      set.Status.ReadyReplicas,
 		Total:      set.Status.Replicas,
-		Failing:    conditions.Failing(pods),
+		Failing:    conditions.Failing(slices.Concat(s.pods, s.proxies)),
+		Front:      front(m, s.proxy),
 	})
 	conditions.Pause(&next.Conditions, m.Generation, m.Spec.Paused)
 	return next
+}
+
+// front of the nodes is the proxy, or nothing.
+func front(m *cachev1alpha1.Memcached, proxy *appsv1.Deployment) *conditions.Workload {
+	if !proxied(m) {
+		return nil
+	}
+	return &conditions.Workload{
+		Generation: proxy.Generation,
+		Observed:   proxy.Status.ObservedGeneration,
+		Want:       ptr.Deref(proxy.Spec.Replicas, proxySize(m)),
+		Minimum:    1,
+		Updated:    proxy.Status.UpdatedReplicas,
+		Ready:      proxy.Status.ReadyReplicas,
+		Total:      proxy.Status.Replicas,
+	}
 }
 
 // updated counts as the StatefulSet does, which stops counting once every pod

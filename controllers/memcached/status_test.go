@@ -15,6 +15,9 @@ import (
 	commonv1 "github.com/mainstay-operator/mainstay-operator/api/common/v1"
 )
 
+// none of what is desired stands.
+var none = seen{set: &appsv1.StatefulSet{}, proxy: &appsv1.Deployment{}}
+
 func TestStatus(t *testing.T) {
 	const old, fresh = "a-1", "a-2"
 	set := func(status appsv1.StatefulSetStatus) *appsv1.StatefulSet {
@@ -29,7 +32,7 @@ func TestStatus(t *testing.T) {
 		set    *appsv1.StatefulSet
 		ready  string
 	}{
-		{"no StatefulSet yet", nil, "False RollingOut"},
+		{"no StatefulSet yet", &appsv1.StatefulSet{}, "False RollingOut"},
 		{"rolled out", set(appsv1.StatefulSetStatus{
 			Replicas: 2, ReadyReplicas: 2, UpdatedReplicas: 2, CurrentRevision: fresh, UpdateRevision: fresh}), "True Replicas"},
 		{"rolled out, and updatedReplicas no longer counted", set(appsv1.StatefulSetStatus{
@@ -43,13 +46,49 @@ func TestStatus(t *testing.T) {
 	} {
 		t.Run(c.reason, func(t *testing.T) {
 			m := made(func(s *cachev1alpha1.MemcachedSpec) { s.Size = ptr.To[int32](2) })
-			s := status(m, c.set, nil)
+			s := status(m, seen{set: c.set, proxy: &appsv1.Deployment{}})
 			got := meta.FindStatusCondition(s.Conditions, commonv1.ConditionReady)
 			if string(got.Status)+" "+got.Reason != c.ready {
 				t.Errorf("Ready is %s (%s: %s)", got.Status, got.Reason, got.Message)
 			}
 			if s.Nodes == nil || s.Servers == nil {
 				t.Error("the schema wants lists, even empty")
+			}
+		})
+	}
+}
+
+func TestTheProxyCountsWhereThereIsOne(t *testing.T) {
+	out := &appsv1.StatefulSet{
+		ObjectMeta: metav1.ObjectMeta{Generation: 1}, Spec: appsv1.StatefulSetSpec{Replicas: ptr.To[int32](1)},
+		Status: appsv1.StatefulSetStatus{ObservedGeneration: 1, Replicas: 1, ReadyReplicas: 1, UpdatedReplicas: 1},
+	}
+	proxy := func(ready int32) *appsv1.Deployment {
+		return &appsv1.Deployment{
+			ObjectMeta: metav1.ObjectMeta{Generation: 1}, Spec: appsv1.DeploymentSpec{Replicas: ptr.To[int32](2)},
+			Status: appsv1.DeploymentStatus{ObservedGeneration: 1, Replicas: 2, UpdatedReplicas: 2, ReadyReplicas: ready},
+		}
+	}
+	for _, c := range []struct {
+		reason           string
+		enabled          bool
+		proxy            *appsv1.Deployment
+		ready, available bool
+	}{
+		{"not asked for", false, &appsv1.Deployment{}, true, true},
+		{"not made yet", true, &appsv1.Deployment{}, false, false},
+		{"none serves", true, proxy(0), false, false},
+		{"one does", true, proxy(1), false, true},
+		{"all do", true, proxy(2), true, true},
+	} {
+		t.Run(c.reason, func(t *testing.T) {
+			m := made(func(s *cachev1alpha1.MemcachedSpec) { s.Proxy = &cachev1alpha1.MemcachedProxy{Enabled: c.enabled} })
+			s := status(m, seen{set: out, proxy: c.proxy})
+			if got := meta.IsStatusConditionTrue(s.Conditions, commonv1.ConditionReady); got != c.ready {
+				t.Errorf("Ready is %t: %v", got, s.Conditions)
+			}
+			if got := meta.IsStatusConditionTrue(s.Conditions, commonv1.ConditionAvailable); got != c.available {
+				t.Errorf("Available is %t: %v", got, s.Conditions)
 			}
 		})
 	}
@@ -75,12 +114,12 @@ func TestNodesAreTheReadyPodsSorted(t *testing.T) {
 
 func TestStatusTakesTheTimeOfAConditionOver(t *testing.T) {
 	m := made(nil)
-	m.Status = status(m, nil, nil)
+	m.Status = status(m, none)
 	then := metav1.NewTime(time.Unix(1, 0))
 	for i := range m.Status.Conditions {
 		m.Status.Conditions[i].LastTransitionTime = then
 	}
-	for _, c := range status(m, nil, nil).Conditions {
+	for _, c := range status(m, none).Conditions {
 		if c.LastTransitionTime != then {
 			t.Errorf("%s seems to have turned", c.Type)
 		}

@@ -80,8 +80,12 @@ func fullPodOptions() commonv1.PodOptions {
 var _ = Describe("Memcached", func() {
 	plain := func() *factory.MemcachedMaker { return factory.Memcached("a") }
 	with := func(change func(*cachev1alpha1.MemcachedSpec)) client.Object { return plain().With(change).Build() }
-	tls := func(change func(*cachev1alpha1.MemcachedTLS)) client.Object {
-		return plain().TLS("a", "").With(func(s *cachev1alpha1.MemcachedSpec) { change(s.TLS) }).Build()
+	tls := func(change func(*cachev1alpha1.MemcachedTLS), also ...func(*cachev1alpha1.MemcachedSpec)) client.Object {
+		maker := plain().TLS("a", "").With(func(s *cachev1alpha1.MemcachedSpec) { change(s.TLS) })
+		for _, one := range also {
+			maker.With(one)
+		}
+		return maker.Build()
 	}
 
 	DescribeTable("is refused", func(obj client.Object, field string) { reject(obj, field) },
@@ -122,6 +126,18 @@ var _ = Describe("Memcached", func() {
 		Entry("a node a week", with(func(s *cachev1alpha1.MemcachedSpec) {
 			s.Rollout = &cachev1alpha1.MemcachedRollout{MinReadySeconds: ptr.To[int32](86_401)}
 		}), "spec.rollout.minReadySeconds"),
+		Entry("more proxies than may be", with(func(s *cachev1alpha1.MemcachedSpec) {
+			s.Proxy = &cachev1alpha1.MemcachedProxy{Enabled: true, Replicas: ptr.To[int32](65)}
+		}), "spec.proxy.replicas"),
+		Entry("no proxy at all, but enabled", with(func(s *cachev1alpha1.MemcachedSpec) {
+			s.Proxy = &cachev1alpha1.MemcachedProxy{Enabled: true, Replicas: ptr.To[int32](0)}
+		}), "spec.proxy.replicas"),
+		Entry("a proxy to nodes with TLS", tls(func(*cachev1alpha1.MemcachedTLS) {}, func(s *cachev1alpha1.MemcachedSpec) {
+			s.Proxy = &cachev1alpha1.MemcachedProxy{Enabled: true}
+		}), "proxy.enabled"),
+		Entry("a proxy to nodes with users", with(func(s *cachev1alpha1.MemcachedSpec) {
+			s.Auth, s.Proxy = &cachev1alpha1.MemcachedAuth{SecretName: "a"}, &cachev1alpha1.MemcachedProxy{Enabled: true}
+		}), "proxy.enabled"),
 		Entry("auth without a Secret", with(func(s *cachev1alpha1.MemcachedSpec) { s.Auth = &cachev1alpha1.MemcachedAuth{} }), "spec.auth.secretName"),
 		Entry("tls without a Secret", plain().TLS("", "").Build(), "tls.secretName"),
 		Entry("a mode that is none", tls(func(over *cachev1alpha1.MemcachedTLS) { over.Mode = "Sometimes" }), "spec.tls.mode"),
@@ -166,6 +182,13 @@ var _ = Describe("Memcached", func() {
 		Entry("a rollout at once", with(func(s *cachev1alpha1.MemcachedSpec) {
 			s.Rollout = &cachev1alpha1.MemcachedRollout{MinReadySeconds: ptr.To[int32](0)}
 		})),
+		Entry("a proxy", with(func(s *cachev1alpha1.MemcachedSpec) { s.Proxy = &cachev1alpha1.MemcachedProxy{Enabled: true} })),
+		Entry("64 proxies", with(func(s *cachev1alpha1.MemcachedSpec) {
+			s.Proxy = &cachev1alpha1.MemcachedProxy{Enabled: true, Replicas: ptr.To[int32](64)}
+		})),
+		Entry("TLS and a proxy that is off", tls(func(*cachev1alpha1.MemcachedTLS) {}, func(s *cachev1alpha1.MemcachedSpec) {
+			s.Proxy = &cachev1alpha1.MemcachedProxy{}
+		})),
 		Entry("TLS", plain().TLS("a", "").Build()),
 		Entry("TLS with a port in the clear", tls(func(over *cachev1alpha1.MemcachedTLS) { over.Mode = cachev1alpha1.MemcachedTLSOptional })),
 		Entry("no port in the clear, whatever its number", tls(func(over *cachev1alpha1.MemcachedTLS) { over.PlaintextPort = 11211 })),
@@ -202,6 +225,38 @@ var _ = Describe("Memcached", func() {
 			g.Expect(obj.Status.Nodes).To(And(BeEmpty(), Not(BeNil())))
 			g.Expect(obj.Status.Servers).To(And(BeEmpty(), Not(BeNil())))
 			g.Expect(obj.Status.ObservedGeneration).To(Equal(obj.Generation))
+		}).Should(Succeed())
+	})
+})
+
+var _ = Describe("Memcached's proxy", func() {
+	It("comes, follows the nodes, and goes", func(ctx SpecContext) {
+		namespace := newNamespace(ctx)
+		operate(namespace)
+		obj := factory.Memcached("a").In(namespace).Size(2).
+			With(func(s *cachev1alpha1.MemcachedSpec) { s.Proxy = &cachev1alpha1.MemcachedProxy{Enabled: true} }).Build()
+		Expect(admin.Create(ctx, obj)).To(Succeed())
+		Eventually(stands).WithArguments(ctx, obj, commonv1.ConditionReady, metav1.ConditionTrue).Should(Succeed())
+		Expect(admin.Get(ctx, client.ObjectKeyFromObject(obj), obj)).To(Succeed())
+		Expect(obj.Status.Endpoint).To(Equal("a-proxy." + namespace + ".svc:11211"))
+		Expect(obj.Status.Nodes).To(Equal([]string{"a-0", "a-1"}), "the proxy's pods are no nodes")
+		routes := func() string {
+			found := &corev1.ConfigMap{}
+			if err := admin.Get(ctx, client.ObjectKey{Namespace: namespace, Name: "a-proxy"}, found); err != nil {
+				return err.Error()
+			}
+			return found.Data["routes.lua"]
+		}
+		Expect(routes()).NotTo(ContainSubstring("a-2"))
+		update(ctx, obj, func(o client.Object) { o.(*cachev1alpha1.Memcached).Spec.Size = ptr.To[int32](3) })
+		Eventually(routes).Should(ContainSubstring("a-2.a-headless"))
+		Eventually(stands).WithArguments(ctx, obj, commonv1.ConditionReady, metav1.ConditionTrue).Should(Succeed())
+
+		update(ctx, obj, func(o client.Object) { o.(*cachev1alpha1.Memcached).Spec.Proxy.Enabled = false })
+		Eventually(routes).Should(ContainSubstring("not found"))
+		Eventually(func(g Gomega) {
+			g.Expect(admin.Get(ctx, client.ObjectKeyFromObject(obj), obj)).To(Succeed())
+			g.Expect(obj.Status.Endpoint).To(Equal("a." + namespace + ".svc:11211"))
 		}).Should(Succeed())
 	})
 })

@@ -15,6 +15,7 @@ import (
 // +kubebuilder:validation:XValidation:rule="!has(self.memory) || !has(self.resources) || !has(self.resources.limits) || !('memory' in self.resources.limits) || quantity(string(self.resources.limits['memory'])).compareTo(quantity(string(self.memory)).add(quantity('64Mi'))) >= 0",message="resources.limits.memory must be at least memory plus 64Mi, or the kernel kills the cache when it fills up"
 // +kubebuilder:validation:XValidation:rule="!has(self.memory) || !has(self.maxItemSize) || quantity(string(self.maxItemSize)).compareTo(quantity(string(self.memory))) < 0",message="maxItemSize must be smaller than memory"
 // +kubebuilder:validation:XValidation:rule="!has(self.tls) || self.tls.mode != 'Optional' || self.tls.plaintextPort != (has(self.port) ? self.port : 11211)",message="tls.plaintextPort must not be port, which speaks TLS"
+// +kubebuilder:validation:XValidation:rule="!has(self.proxy) || !self.proxy.enabled || !has(self.tls) && !has(self.auth)",message="proxy.enabled: memcached's proxy can neither verify the nodes' certificates nor log in to them; leave tls and auth out, or let the clients know all nodes by status.servers"
 type MemcachedSpec struct {
 	// size is the number of cache nodes. Default 1.
 	// +optional
@@ -109,6 +110,12 @@ type MemcachedSpec struct {
 	// +operator-sdk:csv:customresourcedefinitions:type=spec,displayName="Rollout",xDescriptors={"urn:alm:descriptor:com.tectonic.ui:advanced"}
 	Rollout *MemcachedRollout `json:"rollout,omitempty"`
 
+	// proxy in front of the nodes: one endpoint for clients that cannot spread their
+	// keys over the nodes themselves.
+	// +optional
+	// +operator-sdk:csv:customresourcedefinitions:type=spec,displayName="Proxy"
+	Proxy *MemcachedProxy `json:"proxy,omitempty"`
+
 	// disruption bounds what evictions may take at once; it counts from size 2 on.
 	// +optional
 	// +operator-sdk:csv:customresourcedefinitions:type=spec,displayName="Disruption Budget",xDescriptors={"urn:alm:descriptor:com.tectonic.ui:advanced"}
@@ -120,6 +127,25 @@ type MemcachedSpec struct {
 	Paused bool `json:"paused,omitempty"`
 
 	commonv1.PodOptions `json:",inline"`
+}
+
+// MemcachedProxy is memcached's own proxy. Each key has its node by a hash that moves as
+// few as can be when size changes. A key of a node that is down is refused until it is
+// back, and never looked for elsewhere, where it could be an old one.
+type MemcachedProxy struct {
+	// enabled: the Service <name>-proxy is there, and status.endpoint is its address. It
+	// speaks the ASCII protocol and the meta commands, not the binary protocol.
+	// +optional
+	// +operator-sdk:csv:customresourcedefinitions:type=spec,displayName="Proxy",xDescriptors={"urn:alm:descriptor:com.tectonic.ui:booleanSwitch"}
+	Enabled bool `json:"enabled"`
+
+	// replicas of the proxy. Default 2.
+	// +optional
+	// +kubebuilder:default=2
+	// +kubebuilder:validation:Minimum=1
+	// +kubebuilder:validation:Maximum=64
+	// +operator-sdk:csv:customresourcedefinitions:type=spec,displayName="Proxy Pods",xDescriptors={"urn:alm:descriptor:com.tectonic.ui:podCount"}
+	Replicas *int32 `json:"replicas,omitempty"`
 }
 
 // MemcachedRollout is how fast one node after the other is replaced.
@@ -243,7 +269,7 @@ type MemcachedStatus struct {
 	// +optional
 	Selector string `json:"selector,omitempty"`
 
-	// endpoint is host:port of the Service in front of all nodes.
+	// endpoint is host:port of the Service in front of all nodes, or of the proxy's.
 	// +optional
 	// +operator-sdk:csv:customresourcedefinitions:type=status,xDescriptors={"urn:alm:descriptor:com.tectonic.ui:text"}
 	Endpoint string `json:"endpoint,omitempty"`
@@ -272,7 +298,7 @@ type MemcachedStatus struct {
 // +kubebuilder:printcolumn:name="Reason",type=string,priority=1,JSONPath=`.status.conditions[?(@.type=="Ready")].message`
 // +kubebuilder:printcolumn:name="Age",type=date,JSONPath=`.metadata.creationTimestamp`
 // +kubebuilder:validation:XValidation:rule="size(self.metadata.name) <= 48 && self.metadata.name.matches('^[a-z]([-a-z0-9]*[a-z0-9])?$')",message="metadata.name becomes the name of Services: at most 48 characters, lower case letters, digits and '-', beginning with a letter"
-// +operator-sdk:csv:customresourcedefinitions:displayName="Memcached",resources={{ConfigMap,v1},{Event,v1},{PodDisruptionBudget,v1},{Service,v1},{StatefulSet,v1}}
+// +operator-sdk:csv:customresourcedefinitions:displayName="Memcached",resources={{ConfigMap,v1},{Deployment,v1},{Event,v1},{PodDisruptionBudget,v1},{Secret,v1},{Service,v1},{StatefulSet,v1}}
 type Memcached struct {
 	metav1.TypeMeta   `json:",inline"`
 	metav1.ObjectMeta `json:"metadata,omitempty"`

@@ -22,6 +22,8 @@ type Workload struct {
 	Failing string
 	// Stuck is true when the rollout went beyond its progress deadline.
 	Stuck bool
+	// Front is what clients reach the pods through; nil when they do so themselves.
+	Front *Workload
 }
 
 // rolledOut is true when the child's controller has seen the child's last
@@ -36,10 +38,27 @@ func (w Workload) rolledOut() (ok bool, reason, message string) {
 		return false, commonv1.ReasonRolling, fmt.Sprintf("%d replicas still to go", w.Total-w.Want)
 	case w.Ready < w.Want:
 		return false, commonv1.ReasonReplicas, fmt.Sprintf("%d of %d replicas ready", w.Ready, w.Want)
-	case w.Want == 0:
+	}
+	if w.Front != nil {
+		if done, reason, message := w.Front.rolledOut(); !done {
+			return false, reason, "in front of them: " + message
+		}
+	}
+	if w.Want == 0 {
 		return true, commonv1.ReasonScaledToZero, "size is 0"
 	}
 	return true, commonv1.ReasonReplicas, fmt.Sprintf("%d of %d replicas ready", w.Ready, w.Want)
+}
+
+// serves is true when the minimum is ready, and can be reached.
+func (w Workload) serves() (bool, string) {
+	least := max(w.Minimum, 1)
+	message := fmt.Sprintf("%d replicas ready, at least %d needed", w.Ready, least)
+	if w.Front != nil && w.Ready >= least {
+		serves, because := w.Front.serves()
+		return serves, message + "; in front of them: " + because
+	}
+	return w.Ready >= least, message
 }
 
 // FromWorkload sets Ready, Available, Progressing and Degraded.
@@ -50,8 +69,8 @@ func FromWorkload(list *[]metav1.Condition, generation int64, w Workload) {
 	if w.Want == 0 {
 		Set(list, generation, commonv1.ConditionAvailable, false, commonv1.ReasonScaledToZero, "size is 0: nothing serves")
 	} else {
-		Set(list, generation, commonv1.ConditionAvailable, w.Ready >= max(w.Minimum, 1), commonv1.ReasonReplicas,
-			fmt.Sprintf("%d replicas ready, at least %d needed", w.Ready, max(w.Minimum, 1)))
+		serves, message := w.serves()
+		Set(list, generation, commonv1.ConditionAvailable, serves, commonv1.ReasonReplicas, message)
 	}
 
 	if done {

@@ -1,0 +1,107 @@
+package memcached
+
+import (
+	"crypto/sha256"
+	"encoding/hex"
+	"fmt"
+	"path"
+	"slices"
+	"strings"
+
+	appsv1 "k8s.io/api/apps/v1"
+	corev1 "k8s.io/api/core/v1"
+	policyv1 "k8s.io/api/policy/v1"
+	"k8s.io/apimachinery/pkg/api/resource"
+	"k8s.io/apimachinery/pkg/util/intstr"
+	appsv1ac "k8s.io/client-go/applyconfigurations/apps/v1"
+	corev1ac "k8s.io/client-go/applyconfigurations/core/v1"
+	"k8s.io/utils/ptr"
+
+	cachev1alpha1 "github.com/mainstay-operator/mainstay-operator/api/cache/v1alpha1"
+	"github.com/mainstay-operator/mainstay-operator/controllers/internal/converge"
+	"github.com/mainstay-operator/mainstay-operator/controllers/internal/parts"
+)
+
+const (
+	// proxyKind is the value of app.kubernetes.io/name on the proxy and its pods: no
+	// selector of the nodes' may choose them.
+	proxyKind = "memcached-proxy"
+	proxyDir  = "/etc/memcached-proxy"
+	routesKey = "routes.lua"
+	// annotationRoutes rolls the proxy when the nodes are others: it keeps nothing.
+	annotationRoutes = "mainstay-operator.io/routes"
+	// underway is how many of the largest items the proxy has memory for at once.
+	underway = 64
+)
+
+func proxied(m *cachev1alpha1.Memcached) bool { return m.Spec.Proxy != nil && m.Spec.Proxy.Enabled }
+
+func proxyName(m *cachev1alpha1.Memcached) string { return m.Name + "-proxy" }
+
+// proxySize is 0 where there is no node to lead to.
+func proxySize(m *cachev1alpha1.Memcached) int32 {
+	if size(m) == 0 {
+		return 0
+	}
+	return ptr.Deref(m.Spec.Proxy.Replicas, 2)
+}
+
+// proxy are all children that it consists of. What pods start with stands first.
+func proxy(m *cachev1alpha1.Memcached, image string) []converge.Child {
+	labels, selector := parts.Labels(proxyKind, m.Name), parts.Selector(proxyKind, m.Name)
+	children := []converge.Child{
+		corev1ac.ConfigMap(proxyName(m), "").WithLabels(labels).WithData(map[string]string{routesKey: routes(m)}),
+		proxies(m, image),
+		corev1ac.Service(proxyName(m), "").WithLabels(labels).WithSpec(corev1ac.ServiceSpec().
+			WithSelector(selector).WithPorts(servicePort(portName, m.Spec.Port))),
+	}
+	if proxySize(m) >= 2 {
+		budget := parts.Budget(proxyKind, m.Name, m.Spec.Disruption, policyv1.AlwaysAllow)
+		children = append(children, budget.WithName(proxyName(m)))
+	}
+	return children
+}
+
+// routes lead each key to its node by memcached's jump hash, in which a node's place is
+// its ordinal: one more takes an even share from each, and nothing else moves.
+// https://docs.memcached.org/features/proxy/
+func routes(m *cachev1alpha1.Memcached) string {
+	var text strings.Builder
+	fmt.Fprintln(&text, "settings{ tcp_keepalive = true }")
+	fmt.Fprintln(&text, "pools{ nodes = { backends = {")
+	for _, server := range servers(m) {
+		fmt.Fprintf(&text, "  %q,\n", server)
+	}
+	fmt.Fprintln(&text, "} } }")
+	fmt.Fprintln(&text, `routes{ default = route_direct{ child = "nodes" } }`)
+	return text.String()
+}
+
+func proxies(m *cachev1alpha1.Memcached, image string) *appsv1ac.DeploymentApplyConfiguration {
+	sum := sha256.Sum256([]byte(routes(m)))
+	template := parts.Template(proxyKind, m.Name, m.Spec.PodOptions).
+		WithAnnotations(map[string]string{annotationRoutes: hex.EncodeToString(sum[:8])})
+	template.Spec.
+		WithSecurityContext(parts.RestrictedPod(uid)).
+		WithVolumes(corev1ac.Volume().WithName("routes").WithConfigMap(corev1ac.ConfigMapVolumeSource().WithName(proxyName(m)))).
+		WithContainers(proxyContainer(m, image))
+	return appsv1ac.Deployment(proxyName(m), "").
+		WithLabels(parts.Labels(proxyKind, m.Name)).
+		WithSpec(appsv1ac.DeploymentSpec().
+			WithReplicas(proxySize(m)).
+			WithSelector(parts.Select(proxyKind, m.Name)).
+			WithStrategy(appsv1ac.DeploymentStrategy().
+				WithType(appsv1.RollingUpdateDeploymentStrategyType).
+				WithRollingUpdate(appsv1ac.RollingUpdateDeployment().
+					WithMaxSurge(intstr.FromInt32(1)).WithMaxUnavailable(intstr.FromInt32(0)))).
+			WithTemplate(template))
+}
+
+func proxyContainer(m *cachev1alpha1.Memcached, image string) *corev1ac.ContainerApplyConfiguration {
+	args := slices.Concat(limits(m), []string{"-o", "proxy_config=routelib,proxy_arg=" + path.Join(proxyDir, routesKey)})
+	needed := overhead + int64(m.Spec.Connections)*perConnection + underway*bytes(m.Spec.MaxItemSize, defaultMaxItem)
+	return parts.Lingering(serving(m, image, args), m.Spec.PodOptions).
+		WithVolumeMounts(corev1ac.VolumeMount().WithName("routes").WithMountPath(proxyDir).WithReadOnly(true)).
+		WithResources(corev1ac.ResourceRequirements().WithLimits(corev1.ResourceList{
+			corev1.ResourceMemory: *resource.NewQuantity(needed, resource.BinarySI)}))
+}
