@@ -150,10 +150,16 @@ func nodes(ctx context.Context, m *cachev1alpha1.Memcached) *appsv1.StatefulSet 
 // connected talks to a cache through its Service, as soon as that routes.
 func connected(ctx context.Context, m *cachev1alpha1.Memcached, talk func(Gomega, *traffic.Memcached)) {
 	GinkgoHelper()
+	spoken(ctx, network, m, talk)
+}
+
+// spoken is connected over a network of the caller's.
+func spoken(ctx context.Context, over traffic.Network, m *cachev1alpha1.Memcached, talk func(Gomega, *traffic.Memcached)) {
+	GinkgoHelper()
 	Eventually(func(g Gomega) {
 		limited, cancel := context.WithTimeout(ctx, 5*time.Second)
 		defer cancel()
-		c, err := traffic.DialMemcached(limited, network, traffic.Service{Namespace: m.Namespace, Name: m.Name, Port: m.Spec.Port})
+		c, err := traffic.DialMemcached(limited, over, traffic.Service{Namespace: m.Namespace, Name: m.Name, Port: m.Spec.Port})
 		g.Expect(err).NotTo(HaveOccurred())
 		defer c.Close() //nolint:errcheck // the talk is over
 		talk(g, c)

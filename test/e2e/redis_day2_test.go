@@ -22,7 +22,7 @@ var _ = Describe("Redis, day after day", func() {
 		r := factory.Redis("data").With(func(s *cachev1alpha1.RedisSpec) { s.Auth = &cachev1alpha1.RedisAuth{SecretName: chosen.Name} }).Build()
 		create(ctx, r)
 		eventuallyReady(ctx, r)
-		w, before := writing(ctx, r), podUIDs(ctx, r.Name)
+		w, before := writing(ctx, r), podUIDs(ctx, "redis", r.Name)
 
 		edit(ctx, chosen, func(s *corev1.Secret) { s.Data["password"] = []byte("two") })
 		Eventually(told).WithContext(ctx).WithArguments(r).Should(Equal("two"))
@@ -31,7 +31,7 @@ var _ = Describe("Redis, day after day", func() {
 		written := w.Written()
 		Eventually(w.Written).WithContext(ctx).Should(BeNumerically(">", written+50))
 		Expect(refusals(w)).To(BeEmpty())
-		Expect(podUIDs(ctx, r.Name)).To(Equal(before))
+		Expect(podUIDs(ctx, "redis", r.Name)).To(Equal(before))
 	})
 
 	It("sleeps, and wakes with its data", func(ctx SpecContext) {
@@ -46,7 +46,7 @@ var _ = Describe("Redis, day after day", func() {
 			refresh(ctx, r)
 			return condition(r, commonv1.ConditionReady).Reason
 		}).WithContext(ctx).Should(Equal(commonv1.ReasonHibernated))
-		Expect(podUIDs(ctx, r.Name)).To(BeEmpty())
+		Expect(podUIDs(ctx, "redis", r.Name)).To(BeEmpty())
 
 		edit(ctx, r, func(r *cachev1alpha1.Redis) { r.Spec.Hibernate = false })
 		eventually(ctx, r, commonv1.ConditionAvailable, metav1.ConditionTrue)
@@ -58,14 +58,14 @@ var _ = Describe("Redis, day after day", func() {
 		r := onVolumes()
 		create(ctx, r)
 		eventuallyReady(ctx, r)
-		before := podUIDs(ctx, r.Name)
+		before := podUIDs(ctx, "redis", r.Name)
 		edit(ctx, r, func(r *cachev1alpha1.Redis) { r.Spec.Storage.Size = resource.MustParse("128Mi") })
 		said := eventually(ctx, r, commonv1.ConditionStorageResizing, metav1.ConditionTrue)
 		Expect(said.Reason).To(Equal(commonv1.ReasonRefused))
 		Expect(said.Message).To(ContainSubstring("resize"), "the server's words")
 		application := redisClient(ctx, r, r.Name)
 		Eventually(func() error { return application.Set(ctx, "greeting", "hello", 0).Err() }).WithContext(ctx).Should(Succeed())
-		Expect(podUIDs(ctx, r.Name)).To(Equal(before))
+		Expect(podUIDs(ctx, "redis", r.Name)).To(Equal(before))
 	})
 })
 

@@ -34,13 +34,12 @@ var _ = Describe("Redis over TLS", func() {
 		eventually(ctx, r, commonv1.ConditionCertificatesInSync, metav1.ConditionTrue)
 
 		w := writing(ctx, r)
-		before, renewed := podUIDs(ctx, r.Name), issue()
+		before, renewed := podUIDs(ctx, "redis", r.Name), issue()
 		edit(ctx, certificate, func(s *corev1.Secret) { s.Data = renewed })
-		leaf, _ := pem.Decode(renewed["tls.crt"])
-		Eventually(presented).WithContext(ctx).WithArguments(r.Name, renewed["ca.crt"]).Should(Equal(leaf.Bytes))
+		Eventually(presented).WithContext(ctx).WithArguments(r.Name, int32(redisPort), renewed["ca.crt"]).Should(Equal(leaf(renewed)))
 		eventually(ctx, r, commonv1.ConditionCertificatesInSync, metav1.ConditionTrue)
 		Expect(refusals(w)).To(BeEmpty())
-		Expect(podUIDs(ctx, r.Name)).To(Equal(before))
+		Expect(podUIDs(ctx, "redis", r.Name)).To(Equal(before))
 	})
 })
 
@@ -52,8 +51,8 @@ func trusting(authorities []byte, service string) *tls.Config {
 }
 
 // presented is the certificate that a new connection to the Service is shown.
-func presented(ctx context.Context, service string, authorities []byte) ([]byte, error) {
-	conn, err := network.Dial(ctx, traffic.Service{Namespace: namespace, Name: service, Port: redisPort})
+func presented(ctx context.Context, service string, port int32, authorities []byte) ([]byte, error) {
+	conn, err := network.Dial(ctx, traffic.Service{Namespace: namespace, Name: service, Port: port})
 	if err != nil {
 		return nil, err
 	}
@@ -65,10 +64,16 @@ func presented(ctx context.Context, service string, authorities []byte) ([]byte,
 	return over.ConnectionState().PeerCertificates[0].Raw, nil
 }
 
-func podUIDs(ctx context.Context, name string) map[string]types.UID {
+// leaf is the certificate in the data of a Secret, without what vouches for it.
+func leaf(secret map[string][]byte) []byte {
+	block, _ := pem.Decode(secret["tls.crt"])
+	return block.Bytes
+}
+
+func podUIDs(ctx context.Context, kind, name string) map[string]types.UID {
 	GinkgoHelper()
 	found := map[string]types.UID{}
-	for _, pod := range podsOf(ctx, "redis", name) {
+	for _, pod := range podsOf(ctx, kind, name) {
 		found[pod.Name] = pod.UID
 	}
 	return found

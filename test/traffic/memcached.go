@@ -35,6 +35,16 @@ func DialMemcached(ctx context.Context, network Network, to Service) (*Memcached
 // Close hangs up.
 func (m *Memcached) Close() error { return m.conn.Close() }
 
+// Login is what a node with users wants to hear first.
+func (m *Memcached) Login(user, password string) error {
+	token := user + " " + password
+	answer, err := m.ask("set auth 0 0 %d\r\n%s\r\n", len(token), token)
+	if err == nil && answer != "STORED" {
+		err = fmt.Errorf("memcached refuses to let %s in: %s", user, answer)
+	}
+	return err
+}
+
 // Set stores a value without an expiry.
 func (m *Memcached) Set(key, value string) error {
 	answer, err := m.ask("set %s 0 0 %d\r\n%s\r\n", key, len(value), value)
@@ -71,13 +81,18 @@ func (m *Memcached) Get(key string) (value string, found bool, err error) {
 }
 
 // Settings are the node's own words for how it runs.
-func (m *Memcached) Settings() (map[string]string, error) {
-	answer, err := m.ask("stats settings\r\n")
+func (m *Memcached) Settings() (map[string]string, error) { return m.stats("stats settings") }
+
+// Stats are the node's own words for what it holds and has done.
+func (m *Memcached) Stats() (map[string]string, error) { return m.stats("stats") }
+
+func (m *Memcached) stats(command string) (map[string]string, error) {
+	answer, err := m.ask("%s\r\n", command)
 	settings := map[string]string{}
 	for ; err == nil && answer != "END"; answer, err = m.line() {
 		fields := strings.SplitN(answer, " ", 3) // STAT <name> <value>
 		if len(fields) < 3 || fields[0] != "STAT" {
-			return nil, fmt.Errorf("memcached answers to stats settings: %s", answer)
+			return nil, fmt.Errorf("memcached answers to %s: %s", command, answer)
 		}
 		settings[fields[1]] = fields[2]
 	}

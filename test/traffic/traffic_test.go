@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"net"
 	"net/http"
+	"strconv"
 	"strings"
 	"testing"
 	"time"
@@ -163,5 +164,22 @@ func TestLoadKeepsItsRateAndCountsFailures(t *testing.T) {
 	s := l.Stop()
 	if s.Requests < 8 || s.Requests > 12 || s.Failed != 1 || len(s.First) != 1 || !strings.Contains(s.First[0], "502") {
 		t.Errorf("%+v", s)
+	}
+}
+
+func TestPlaceMovesNoMoreThanTheNewNodesShare(t *testing.T) {
+	const keys = 10_000
+	moved := 0
+	for i := range keys {
+		before, after := Place(strconv.Itoa(i), 3), Place(strconv.Itoa(i), 4)
+		if before != after {
+			moved++
+			if after != 3 {
+				t.Fatalf("key %d went from %d to %d, which was there before", i, before, after)
+			}
+		}
+	}
+	if moved < keys*23/100 || moved > keys*27/100 {
+		t.Errorf("%d of %d keys moved", moved, keys)
 	}
 }

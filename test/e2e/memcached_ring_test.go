@@ -1,0 +1,142 @@
+package e2e
+
+import (
+	"context"
+	"fmt"
+	"strconv"
+	"strings"
+	"time"
+
+	. "github.com/onsi/ginkgo/v2"
+	. "github.com/onsi/gomega"
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/utils/ptr"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	cachev1alpha1 "github.com/mainstay-operator/mainstay-operator/api/cache/v1alpha1"
+	"github.com/mainstay-operator/mainstay-operator/test/factory"
+	"github.com/mainstay-operator/mainstay-operator/test/traffic"
+)
+
+// keys that are spread over the nodes.
+const keys = 10_000
+
+var _ = Describe("Memcached of several nodes", func() {
+	It("keeps all keys but the killed node's behind its proxy, and serves none that is wrong", func(ctx SpecContext) {
+		m := factory.Memcached("cache").Size(3).Memory("16Mi").
+			With(func(s *cachev1alpha1.MemcachedSpec) { s.Proxy = &cachev1alpha1.MemcachedProxy{Enabled: true} }).Build()
+		create(ctx, m)
+		eventuallyReady(ctx, m)
+		front := traffic.Service{Namespace: namespace, Name: "cache-proxy", Port: m.Spec.Port}
+		Expect(m.Status.Endpoint).To(HavePrefix(front.Name + "." + namespace + ".svc:"))
+
+		Eventually(func() error {
+			c, err := dialled(ctx, network, front)
+			if err != nil {
+				return err
+			}
+			return c.Set("first", "1")
+		}).WithContext(ctx).Should(Succeed())
+		c := one(ctx, network, front)
+		for i := range keys {
+			Expect(c.Set(strconv.Itoa(i), fmt.Sprint("value of ", i))).To(Succeed())
+		}
+		victim, fewest := "", keys
+		for _, pod := range podsOf(ctx, "memcached", m.Name) {
+			held, err := one(ctx, traffic.At(pod.Status.PodIP), front).Stats()
+			Expect(err).NotTo(HaveOccurred())
+			items, err := strconv.Atoi(held["curr_items"])
+			Expect(err).NotTo(HaveOccurred())
+			Expect(items).To(BeNumerically("~", keys/3, keys/50), pod.Name)
+			if items < fewest {
+				victim, fewest = pod.Name, items
+			}
+		}
+		kubectl(ctx, "delete", "pod", victim, "--grace-period=0", "--force")
+
+		hits := 0
+		c = one(ctx, network, front)
+		for i := range keys {
+			value, found, err := c.Get(strconv.Itoa(i))
+			if err != nil {
+				Expect(err).To(MatchError(ContainSubstring("SERVER_ERROR backend failure")))
+				continue
+			}
+			if found {
+				hits++
+				Expect(value).To(Equal(fmt.Sprint("value of ", i)))
+			}
+		}
+		AddReportEntry("hits", fmt.Sprintf("%d of %d, when %s with %d was killed", hits, keys, victim, fewest))
+		Expect(hits).To(BeNumerically(">=", keys*2/3))
+
+		By("taking the killed node's keys again, once it is back at another address")
+		eventuallyReady(ctx, m)
+		Eventually(func(g Gomega) {
+			c, err := dialled(ctx, network, front)
+			g.Expect(err).NotTo(HaveOccurred())
+			for i := range 100 {
+				g.Expect(c.Set(strconv.Itoa(i), "again")).To(Succeed())
+			}
+		}).WithContext(ctx).Should(Succeed())
+	})
+
+	It("moves no more keys than the fourth node's share when it grows from three", func(ctx SpecContext) {
+		m := factory.Memcached("cache").Size(3).Memory("16Mi").Build()
+		create(ctx, m)
+		eventuallyReady(ctx, m)
+		before := ring(ctx, m)
+		for i := range keys {
+			key := strconv.Itoa(i)
+			Expect(before[traffic.Place(key, len(before))].Set(key, key)).To(Succeed())
+		}
+		edit(ctx, m, func(m *cachev1alpha1.Memcached) { m.Spec.Size = ptr.To[int32](4) })
+		eventuallyReady(ctx, m)
+		after, missed := ring(ctx, m), 0
+		Expect(after).To(HaveLen(4))
+		for i := range keys {
+			key := strconv.Itoa(i)
+			value, found, err := after[traffic.Place(key, len(after))].Get(key)
+			Expect(err).NotTo(HaveOccurred())
+			if !found {
+				missed++
+				continue
+			}
+			Expect(value).To(Equal(key))
+		}
+		AddReportEntry("moved", fmt.Sprintf("%d of %d", missed, keys))
+		Expect(missed).To(BeNumerically("<=", keys/4+keys/50))
+	})
+})
+
+// one connection, until the spec ends.
+func one(ctx context.Context, over traffic.Network, to traffic.Service) *traffic.Memcached {
+	GinkgoHelper()
+	c, err := dialled(ctx, over, to)
+	Expect(err).NotTo(HaveOccurred())
+	return c
+}
+
+// dialled is one, where that may fail.
+func dialled(ctx context.Context, over traffic.Network, to traffic.Service) (*traffic.Memcached, error) {
+	limited, cancel := context.WithTimeout(ctx, time.Minute)
+	DeferCleanup(cancel)
+	c, err := traffic.DialMemcached(limited, over, to)
+	if err == nil {
+		DeferCleanup(c.Close)
+	}
+	return c, err
+}
+
+// ring is a connection to each of the servers that the status lists, in its order.
+func ring(ctx context.Context, m *cachev1alpha1.Memcached) []*traffic.Memcached {
+	GinkgoHelper()
+	var all []*traffic.Memcached
+	for _, server := range m.Status.Servers {
+		name, _, _ := strings.Cut(server, ".")
+		pod := &corev1.Pod{}
+		Expect(k8s.Get(ctx, client.ObjectKey{Namespace: namespace, Name: name}, pod)).To(Succeed())
+		all = append(all, one(ctx, traffic.At(pod.Status.PodIP), traffic.Service{Port: m.Spec.Port}))
+	}
+	return all
+}

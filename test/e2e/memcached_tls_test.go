@@ -1,0 +1,93 @@
+package e2e
+
+import (
+	"context"
+	"crypto/tls"
+	"time"
+
+	. "github.com/onsi/ginkgo/v2"
+	. "github.com/onsi/gomega"
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	cachev1alpha1 "github.com/mainstay-operator/mainstay-operator/api/cache/v1alpha1"
+	commonv1 "github.com/mainstay-operator/mainstay-operator/api/common/v1"
+	"github.com/mainstay-operator/mainstay-operator/test/authority"
+	"github.com/mainstay-operator/mainstay-operator/test/factory"
+	"github.com/mainstay-operator/mainstay-operator/test/traffic"
+)
+
+var _ = Describe("Memcached over TLS", func() {
+	var by *authority.Authority
+	issue := func() map[string][]byte { return by.Issue("cache." + namespace + ".svc") }
+	// secured makes a cache with a certificate of ours.
+	secured := func(ctx context.Context, change func(*cachev1alpha1.MemcachedTLS)) (*cachev1alpha1.Memcached, *corev1.Secret) {
+		GinkgoHelper()
+		certificate := &corev1.Secret{ObjectMeta: metav1.ObjectMeta{Name: "cache-tls"}, Type: corev1.SecretTypeTLS, Data: issue()}
+		create(ctx, certificate)
+		m := factory.Memcached("cache").Memory("16Mi").TLS(certificate.Name, "").
+			With(func(s *cachev1alpha1.MemcachedSpec) { change(s.TLS) }).Build()
+		create(ctx, m)
+		eventuallyReady(ctx, m)
+		eventually(ctx, m, commonv1.ConditionCertificatesInSync, metav1.ConditionTrue)
+		return m, certificate
+	}
+	BeforeEach(func() { by = authority.New("e2e") })
+
+	It("lets nobody in without TLS or without a certificate, and loads a renewed one while its items stay", func(ctx SpecContext) {
+		m, certificate := secured(ctx, func(over *cachev1alpha1.MemcachedTLS) { over.ClientAuth = cachev1alpha1.MemcachedClientAuthRequire })
+		shown := by.Issue("a client")
+		known := trusting(by.PEM(), m.Name)
+		pair, err := tls.X509KeyPair(shown["tls.crt"], shown["tls.key"])
+		Expect(err).NotTo(HaveOccurred())
+		known.Certificates = []tls.Certificate{pair}
+		stranger := authority.New("another").Issue("a client")
+		other, err := tls.X509KeyPair(stranger["tls.crt"], stranger["tls.key"])
+		Expect(err).NotTo(HaveOccurred())
+		foreign := trusting(by.PEM(), m.Name)
+		foreign.Certificates = []tls.Certificate{other}
+
+		spoken(ctx, traffic.Secured{Network: network, Config: known}, m, func(g Gomega, c *traffic.Memcached) {
+			g.Expect(c.Set("greeting", "hello")).To(Succeed())
+		})
+		for who, over := range map[string]traffic.Network{
+			"in the clear":          network,
+			"without a certificate": traffic.Secured{Network: network, Config: trusting(by.PEM(), m.Name)},
+			"with another's":        traffic.Secured{Network: network, Config: foreign},
+		} {
+			Expect(asks(ctx, over, m, m.Spec.Port)).NotTo(Succeed(), who)
+		}
+
+		before, renewed := podUIDs(ctx, "memcached", m.Name), issue()
+		edit(ctx, certificate, func(s *corev1.Secret) { s.Data = renewed })
+		Eventually(presented).WithContext(ctx).WithArguments(m.Name, m.Spec.Port, renewed["ca.crt"]).Should(Equal(leaf(renewed)))
+		eventually(ctx, m, commonv1.ConditionCertificatesInSync, metav1.ConditionTrue)
+		Expect(podUIDs(ctx, "memcached", m.Name)).To(Equal(before))
+		spoken(ctx, traffic.Secured{Network: network, Config: known}, m, func(g Gomega, c *traffic.Memcached) {
+			value, _, err := c.Get("greeting")
+			g.Expect(err).NotTo(HaveOccurred())
+			g.Expect(value).To(Equal("hello"))
+		})
+	})
+
+	It("has a second port in the clear where it is optional", func(ctx SpecContext) {
+		m, _ := secured(ctx, func(over *cachev1alpha1.MemcachedTLS) { over.Mode = cachev1alpha1.MemcachedTLSOptional })
+		over := traffic.Secured{Network: network, Config: trusting(by.PEM(), m.Name)}
+		Expect(asks(ctx, over, m, m.Spec.Port)).To(Succeed())
+		Expect(asks(ctx, network, m, m.Spec.TLS.PlaintextPort)).To(Succeed())
+		Expect(asks(ctx, network, m, m.Spec.Port)).NotTo(Succeed())
+	})
+})
+
+// asks a cache for a key that it does not have.
+func asks(ctx context.Context, over traffic.Network, m *cachev1alpha1.Memcached, port int32) error {
+	limited, cancel := context.WithTimeout(ctx, 5*time.Second)
+	defer cancel()
+	c, err := traffic.DialMemcached(limited, over, traffic.Service{Namespace: m.Namespace, Name: m.Name, Port: port})
+	if err != nil {
+		return err
+	}
+	defer c.Close() //nolint:errcheck // it was told
+	_, _, err = c.Get("nothing")
+	return err
+}

@@ -1,0 +1,66 @@
+package e2e
+
+import (
+	"context"
+	"time"
+
+	. "github.com/onsi/ginkgo/v2"
+	. "github.com/onsi/gomega"
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/utils/ptr"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	cachev1alpha1 "github.com/mainstay-operator/mainstay-operator/api/cache/v1alpha1"
+	commonv1 "github.com/mainstay-operator/mainstay-operator/api/common/v1"
+	"github.com/mainstay-operator/mainstay-operator/test/factory"
+	"github.com/mainstay-operator/mainstay-operator/test/traffic"
+)
+
+var _ = Describe("Memcached with users", func() {
+	It("lets in whoever knows the password, and while it changes whoever knows the one or the other", func(ctx SpecContext) {
+		users := &corev1.Secret{ObjectMeta: metav1.ObjectMeta{Name: "users"}, StringData: map[string]string{"users": "app:one\n"}}
+		create(ctx, users)
+		m := factory.Memcached("cache").Size(2).Memory("16Mi").With(func(s *cachev1alpha1.MemcachedSpec) {
+			s.Auth = &cachev1alpha1.MemcachedAuth{SecretName: users.Name}
+			s.Rollout = &cachev1alpha1.MemcachedRollout{MinReadySeconds: ptr.To[int32](1)}
+		}).Build()
+		create(ctx, m)
+		eventuallyReady(ctx, m)
+		eventually(ctx, m, commonv1.ConditionCredentialsInSync, metav1.ConditionTrue)
+		Eventually(letsIn).WithArguments(ctx, m, "one").Should(Succeed()) // as soon as the Service routes
+		Expect(letsIn(ctx, m, "two")).To(MatchError(ContainSubstring("authentication failure")))
+		Expect(asks(ctx, network, m, m.Spec.Port)).To(MatchError(ContainSubstring("unauthenticated")))
+
+		generation := m.Generation
+		edit(ctx, users, func(s *corev1.Secret) { s.Data = map[string][]byte{"users": []byte("app:two\n")} })
+		eventually(ctx, m, commonv1.ConditionCredentialsInSync, metav1.ConditionFalse)
+		Eventually(func(g Gomega) {
+			Expect(letsIn(ctx, m, "two", "one")).To(Succeed())
+			g.Expect(k8s.Get(ctx, client.ObjectKeyFromObject(m), m)).To(Succeed())
+			g.Expect(condition(m, commonv1.ConditionCredentialsInSync).Status).To(Equal(metav1.ConditionTrue))
+		}).WithContext(ctx).Should(Succeed())
+		Expect(m.Generation).To(Equal(generation))
+		for range 10 { // whichever node it is
+			Expect(letsIn(ctx, m, "two")).To(Succeed())
+			Expect(letsIn(ctx, m, "one")).To(MatchError(ContainSubstring("authentication failure")))
+		}
+	})
+})
+
+// letsIn is nil when a node lets app in with one of the passwords, tried in their order.
+func letsIn(ctx context.Context, m *cachev1alpha1.Memcached, passwords ...string) error {
+	limited, cancel := context.WithTimeout(ctx, 5*time.Second)
+	defer cancel()
+	c, err := traffic.DialMemcached(limited, network, traffic.Service{Namespace: m.Namespace, Name: m.Name, Port: m.Spec.Port})
+	if err != nil {
+		return err
+	}
+	defer c.Close() //nolint:errcheck // it was told
+	for _, password := range passwords {
+		if err = c.Login("app", password); err == nil {
+			return nil
+		}
+	}
+	return err
+}
