@@ -36,17 +36,18 @@ type Options struct {
 
 // Images are the operator's default operand images.
 type Images struct {
-	Memcached, Redis, Valkey, Activity string
+	Memcached, MemcachedExporter, Redis, Valkey, Activity string
 }
 
 // ImagesFromEnv reads RELATED_IMAGE_*, as the bundle sets them, over the
 // defaults of this release.
 func ImagesFromEnv() Images {
 	return Images{
-		Memcached: cmp.Or(os.Getenv("RELATED_IMAGE_MEMCACHED"), "docker.io/library/memcached:1.6.38"),
-		Redis:     cmp.Or(os.Getenv("RELATED_IMAGE_REDIS"), "docker.io/library/redis:8.0"),
-		Valkey:    cmp.Or(os.Getenv("RELATED_IMAGE_VALKEY"), "docker.io/valkey/valkey:8.1"),
-		Activity:  cmp.Or(os.Getenv("RELATED_IMAGE_ACTIVITY"), "docker.io/library/busybox:1.37"),
+		Memcached:         cmp.Or(os.Getenv("RELATED_IMAGE_MEMCACHED"), "docker.io/library/memcached:1.6.38"),
+		MemcachedExporter: cmp.Or(os.Getenv("RELATED_IMAGE_MEMCACHED_EXPORTER"), "quay.io/prometheus/memcached-exporter:v0.15.3"),
+		Redis:             cmp.Or(os.Getenv("RELATED_IMAGE_REDIS"), "docker.io/library/redis:8.0"),
+		Valkey:            cmp.Or(os.Getenv("RELATED_IMAGE_VALKEY"), "docker.io/valkey/valkey:8.1"),
+		Activity:          cmp.Or(os.Getenv("RELATED_IMAGE_ACTIVITY"), "docker.io/library/busybox:1.37"),
 	}
 }
 
@@ -74,8 +75,9 @@ func SetupAll(ctx context.Context, mgr ctrl.Manager, o Options) error {
 	secrets := converge.Secrets{Versions: versions, Live: mgr.GetAPIReader()}
 	configMaps := converge.ConfigMaps{Versions: versions, Live: mgr.GetAPIReader()}
 	for kind, reconciler := range map[string]interface{ SetupWithManager(ctrl.Manager) error }{
-		"Memcached": &memcached.Reconciler{Converger: converger("memcached"), Secrets: secrets, DefaultImage: o.Images.Memcached},
-		"Activity":  &activity.Reconciler{Converger: converger("activity"), DefaultImage: o.Images.Activity},
+		"Memcached": &memcached.Reconciler{Converger: converger("memcached"), Secrets: secrets,
+			DefaultImage: o.Images.Memcached, ExporterImage: o.Images.MemcachedExporter},
+		"Activity": &activity.Reconciler{Converger: converger("activity"), DefaultImage: o.Images.Activity},
 		"Redis": &redis.Reconciler{Converger: converger("redis"), Secrets: secrets, DefaultImages: map[cachev1alpha1.RedisFlavor]string{
 			cachev1alpha1.FlavorRedis: o.Images.Redis, cachev1alpha1.FlavorValkey: o.Images.Valkey}},
 		"EasyService": &easyservice.Reconciler{Converger: converger("easyservice"), Secrets: secrets, ConfigMaps: configMaps},

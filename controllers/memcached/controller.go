@@ -9,8 +9,10 @@ import (
 
 	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
+	networkingv1 "k8s.io/api/networking/v1"
 	policyv1 "k8s.io/api/policy/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/utils/clock"
 	ctrl "sigs.k8s.io/controller-runtime"
@@ -29,12 +31,19 @@ import (
 // +kubebuilder:rbac:groups=apps,resources=statefulsets;deployments,verbs=get;list;watch;create;patch;delete
 // +kubebuilder:rbac:groups="",resources=services;configmaps;secrets,verbs=get;list;watch;create;patch;delete
 // +kubebuilder:rbac:groups=policy,resources=poddisruptionbudgets,verbs=get;list;watch;create;patch;delete
+// +kubebuilder:rbac:groups=networking.k8s.io,resources=networkpolicies,verbs=get;list;watch;create;patch;delete
+// +kubebuilder:rbac:groups=monitoring.coreos.com,resources=servicemonitors,verbs=get;list;watch;create;patch;delete
 // +kubebuilder:rbac:groups="",resources=pods,verbs=get;list;watch
 // +kubebuilder:rbac:groups=events.k8s.io,resources=events,verbs=create;patch
 
 // Owned are the types of children: watched, and pruned when no longer desired.
 var Owned = []ctrlclient.Object{
-	&appsv1.StatefulSet{}, &appsv1.Deployment{}, &corev1.Service{}, &corev1.ConfigMap{}, &corev1.Secret{}, &policyv1.PodDisruptionBudget{},
+	&appsv1.StatefulSet{}, &appsv1.Deployment{}, &corev1.Service{}, &corev1.ConfigMap{}, &corev1.Secret{}, &policyv1.PodDisruptionBudget{}, &networkingv1.NetworkPolicy{},
+}
+
+// extended are the types of children that a cluster may lack.
+var extended = []schema.GroupVersionKind{
+	schema.FromAPIVersionAndKind(*parts.ServiceMonitorType.APIVersion, *parts.ServiceMonitorType.Kind),
 }
 
 // Reconciler makes Memcached objects real.
@@ -42,6 +51,8 @@ type Reconciler struct {
 	converge.Converger
 	// DefaultImage is what an object that names no image starts with.
 	DefaultImage string
+	// ExporterImage is what the exporter of one starts with that names none.
+	ExporterImage string
 	// Secrets that users made.
 	Secrets converge.Secrets
 
@@ -65,7 +76,7 @@ func (r *Reconciler) story(ctx context.Context, m *cachev1alpha1.Memcached, _ co
 	if m.Spec.Paused || secrets.lacking(m) {
 		move = r.Observe
 	}
-	observed, err := move(ctx, m, desired(m, choice{image, secrets.certificate.Identity, secrets.users.published})...)
+	observed, err := move(ctx, m, desired(m, choice{image, r.exporterImage(m, running), secrets.certificate.Identity, secrets.users.published})...)
 	pods, podsErr := r.Pods(ctx, m, kind)
 	proxies, proxiesErr := r.Pods(ctx, m, proxyKind)
 	if err := errors.Join(podsErr, proxiesErr); err != nil {
@@ -119,9 +130,17 @@ func (r *Reconciler) image(m *cachev1alpha1.Memcached, running *appsv1.StatefulS
 	return parts.RunningImage(running.Spec.Template.Spec.Containers, kind, r.DefaultImage)
 }
 
+// exporterImage is chosen in the same way.
+func (r *Reconciler) exporterImage(m *cachev1alpha1.Memcached, running *appsv1.StatefulSet) string {
+	if measured(m) && m.Spec.Metrics.Image != "" {
+		return m.Spec.Metrics.Image
+	}
+	return parts.RunningImage(running.Spec.Template.Spec.Containers, exporter, r.ExporterImage)
+}
+
 // SetupWithManager starts the controller.
 func (r *Reconciler) SetupWithManager(mgr ctrl.Manager) error {
-	r.Owned = Owned
+	r.Owned, r.Extended = Owned, extended
 	r.clock = clock.RealClock{}
 	r.Release = func(_ context.Context, key types.NamespacedName) error {
 		r.memory.forget(key)

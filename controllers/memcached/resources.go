@@ -47,6 +47,7 @@ const (
 // choice is what the spec alone does not say.
 type choice struct {
 	image    string       // what runs is kept when the spec names none
+	exporter string       // its image, with metrics
 	identity pki.Identity // of the nodes, with TLS
 	users    known        // that the nodes know, with auth
 }
@@ -66,6 +67,12 @@ func desired(m *cachev1alpha1.Memcached, c choice) []converge.Child {
 	}
 	if proxied(m) {
 		children = append(children, proxy(m, c.image)...)
+	}
+	if m.Spec.NetworkPolicy != nil {
+		children = append(children, policies(m)...)
+	}
+	if measured(m) && m.Spec.Metrics.ServiceMonitor != nil {
+		children = append(children, monitor(m))
 	}
 	return children
 }
@@ -110,6 +117,9 @@ func nodes(m *cachev1alpha1.Memcached, c choice) *appsv1ac.StatefulSetApplyConfi
 	}
 	if m.Spec.Auth != nil {
 		withUsers(m, c.users, template)
+	}
+	if measured(m) {
+		withExporter(m, c.exporter, template)
 	}
 	return appsv1ac.StatefulSet(m.Name, "").
 		WithLabels(parts.Labels(kind, m.Name)).
@@ -190,6 +200,9 @@ func resources(m *cachev1alpha1.Memcached) corev1.ResourceRequirements {
 func headless(m *cachev1alpha1.Memcached) *corev1ac.ServiceApplyConfiguration {
 	service := service(m, headlessName(m))
 	service.Spec.WithClusterIP(corev1.ClusterIPNone).WithPublishNotReadyAddresses(true)
+	if measured(m) {
+		service.Spec.WithPorts(servicePort(metricsName, exporterPort))
+	}
 	return service
 }
 

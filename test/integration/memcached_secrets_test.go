@@ -2,6 +2,8 @@ package integration
 
 import (
 	"context"
+	"os"
+	"path/filepath"
 
 	. "github.com/onsi/ginkgo/v2"
 	. "github.com/onsi/gomega"
@@ -11,6 +13,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/utils/ptr"
 	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/yaml"
 
 	cachev1alpha1 "github.com/mainstay-operator/mainstay-operator/api/cache/v1alpha1"
 	commonv1 "github.com/mainstay-operator/mainstay-operator/api/common/v1"
@@ -85,6 +88,20 @@ var _ = Describe("Memcached's certificate", func() {
 		says(ctx, obj, commonv1.ConditionDegraded, "False")
 		Expect(published(ctx)).To(Equal(string(renewed["tls.crt"])))
 		Expect(template(ctx)).To(Equal(before), "a renewal takes no new pods")
+	})
+
+	It("is all that the sample with TLS asks for", func(ctx SpecContext) {
+		content, err := os.ReadFile(filepath.Join(root, "config/samples/cache_v1alpha1_memcached_tls.yaml"))
+		Expect(err).NotTo(HaveOccurred())
+		obj = &cachev1alpha1.Memcached{}
+		Expect(yaml.UnmarshalStrict(content, obj)).To(Succeed())
+		obj.Namespace = namespace
+		Expect(admin.Create(ctx, &corev1.Secret{
+			ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: obj.Spec.TLS.SecretName},
+			Type:       corev1.SecretTypeTLS, Data: certifier.Issue(obj.Name + "." + namespace + ".svc"),
+		})).To(Succeed())
+		Expect(admin.Create(ctx, obj)).To(Succeed())
+		Eventually(stands).WithArguments(ctx, obj, commonv1.ConditionReady, metav1.ConditionTrue).Should(Succeed())
 	})
 
 	It("is not asked for before there is one, and what runs in the clear goes on until then", func(ctx SpecContext) {

@@ -42,6 +42,7 @@ func fullMemcached() *cachev1alpha1.Memcached {
 		Memory("128Mi").MaxItemSize("2Mi").Limit("1Gi").Options("modern", "hashpower=20").Port(11311).
 		TLS("chosen", cachev1alpha1.MemcachedClientAuthRequire).
 		With(func(s *cachev1alpha1.MemcachedSpec) {
+			s.NetworkPolicy = &commonv1.NetworkPolicy{}
 			s.Rollout = &cachev1alpha1.MemcachedRollout{MinReadySeconds: ptr.To[int32](1)}
 			s.Auth = &cachev1alpha1.MemcachedAuth{SecretName: "chosen"}
 			s.TLS.Mode, s.TLS.PlaintextPort = cachev1alpha1.MemcachedTLSOptional, 11312
@@ -138,6 +139,18 @@ var _ = Describe("Memcached", func() {
 		Entry("a proxy to nodes with users", with(func(s *cachev1alpha1.MemcachedSpec) {
 			s.Auth, s.Proxy = &cachev1alpha1.MemcachedAuth{SecretName: "a"}, &cachev1alpha1.MemcachedProxy{Enabled: true}
 		}), "proxy.enabled"),
+		Entry("an exporter that cannot log in", with(func(s *cachev1alpha1.MemcachedSpec) {
+			s.Auth, s.Metrics = &cachev1alpha1.MemcachedAuth{SecretName: "a"}, &cachev1alpha1.MemcachedMetrics{Enabled: true}
+		}), "metrics.enabled"),
+		Entry("the exporter's port for the cache", plain().Port(9150).With(func(s *cachev1alpha1.MemcachedSpec) {
+			s.Metrics = &cachev1alpha1.MemcachedMetrics{Enabled: true}
+		}).Build(), "metrics.enabled"),
+		Entry("the exporter's port in the clear", tls(func(over *cachev1alpha1.MemcachedTLS) {
+			over.Mode, over.PlaintextPort = cachev1alpha1.MemcachedTLSOptional, 9150
+		}, func(s *cachev1alpha1.MemcachedSpec) { s.Metrics = &cachev1alpha1.MemcachedMetrics{Enabled: true} }), "metrics.enabled"),
+		Entry("an exporter's image with a space", with(func(s *cachev1alpha1.MemcachedSpec) {
+			s.Metrics = &cachev1alpha1.MemcachedMetrics{Image: "a b"}
+		}), "spec.metrics.image"),
 		Entry("auth without a Secret", with(func(s *cachev1alpha1.MemcachedSpec) { s.Auth = &cachev1alpha1.MemcachedAuth{} }), "spec.auth.secretName"),
 		Entry("tls without a Secret", plain().TLS("", "").Build(), "tls.secretName"),
 		Entry("a mode that is none", tls(func(over *cachev1alpha1.MemcachedTLS) { over.Mode = "Sometimes" }), "spec.tls.mode"),
@@ -182,6 +195,10 @@ var _ = Describe("Memcached", func() {
 		Entry("a rollout at once", with(func(s *cachev1alpha1.MemcachedSpec) {
 			s.Rollout = &cachev1alpha1.MemcachedRollout{MinReadySeconds: ptr.To[int32](0)}
 		})),
+		Entry("metrics", with(func(s *cachev1alpha1.MemcachedSpec) {
+			s.Metrics = &cachev1alpha1.MemcachedMetrics{Enabled: true, Image: "localhost:5000/exporter:1", ServiceMonitor: &commonv1.ServiceMonitor{Interval: "30s"}}
+		})),
+		Entry("the exporter's port where there is none", plain().Port(9150).Build()),
 		Entry("a proxy", with(func(s *cachev1alpha1.MemcachedSpec) { s.Proxy = &cachev1alpha1.MemcachedProxy{Enabled: true} })),
 		Entry("64 proxies", with(func(s *cachev1alpha1.MemcachedSpec) {
 			s.Proxy = &cachev1alpha1.MemcachedProxy{Enabled: true, Replicas: ptr.To[int32](64)}

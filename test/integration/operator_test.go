@@ -41,10 +41,11 @@ const startUp = 20 * time.Second
 
 // images that an operator of the suite brings as defaults.
 var images = controllers.Images{
-	Memcached: "example.org/memcached:1.6.38",
-	Redis:     "example.org/redis:8.0",
-	Valkey:    "example.org/valkey:8.1",
-	Activity:  "example.org/busybox:1.37",
+	Memcached:         "example.org/memcached:1.6.38",
+	MemcachedExporter: "example.org/memcached-exporter:v0.15.3",
+	Redis:             "example.org/redis:8.0",
+	Valkey:            "example.org/valkey:8.1",
+	Activity:          "example.org/busybox:1.37",
 }
 
 // operate starts an operator as main.go does. It is stopped with the spec at

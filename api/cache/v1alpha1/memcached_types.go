@@ -16,6 +16,8 @@ import (
 // +kubebuilder:validation:XValidation:rule="!has(self.memory) || !has(self.maxItemSize) || quantity(string(self.maxItemSize)).compareTo(quantity(string(self.memory))) < 0",message="maxItemSize must be smaller than memory"
 // +kubebuilder:validation:XValidation:rule="!has(self.tls) || self.tls.mode != 'Optional' || self.tls.plaintextPort != (has(self.port) ? self.port : 11211)",message="tls.plaintextPort must not be port, which speaks TLS"
 // +kubebuilder:validation:XValidation:rule="!has(self.proxy) || !self.proxy.enabled || !has(self.tls) && !has(self.auth)",message="proxy.enabled: memcached's proxy can neither verify the nodes' certificates nor log in to them; leave tls and auth out, or let the clients know all nodes by status.servers"
+// +kubebuilder:validation:XValidation:rule="!has(self.metrics) || !self.metrics.enabled || !has(self.auth)",message="metrics.enabled: the exporter cannot log in to nodes with auth; leave one of them out"
+// +kubebuilder:validation:XValidation:rule="!has(self.metrics) || !self.metrics.enabled || (!has(self.port) || self.port != 9150) && (!has(self.tls) || self.tls.mode != 'Optional' || self.tls.plaintextPort != 9150)",message="metrics.enabled: port and tls.plaintextPort must not be 9150, which is the exporter's"
 type MemcachedSpec struct {
 	// size is the number of cache nodes. Default 1.
 	// +optional
@@ -116,6 +118,17 @@ type MemcachedSpec struct {
 	// +operator-sdk:csv:customresourcedefinitions:type=spec,displayName="Proxy"
 	Proxy *MemcachedProxy `json:"proxy,omitempty"`
 
+	// metrics of each node, by an exporter beside it. Default: none.
+	// +optional
+	// +operator-sdk:csv:customresourcedefinitions:type=spec,xDescriptors={"urn:alm:descriptor:com.tectonic.ui:advanced"}
+	Metrics *MemcachedMetrics `json:"metrics,omitempty"`
+
+	// networkPolicy says who may connect. The proxy may, and with tls the operator,
+	// whoever is chosen. Default: whoever can reach the pods.
+	// +optional
+	// +operator-sdk:csv:customresourcedefinitions:type=spec,displayName="Network Policy",xDescriptors={"urn:alm:descriptor:com.tectonic.ui:advanced"}
+	NetworkPolicy *commonv1.NetworkPolicy `json:"networkPolicy,omitempty"`
+
 	// disruption bounds what evictions may take at once; it counts from size 2 on.
 	// +optional
 	// +operator-sdk:csv:customresourcedefinitions:type=spec,displayName="Disruption Budget",xDescriptors={"urn:alm:descriptor:com.tectonic.ui:advanced"}
@@ -146,6 +159,28 @@ type MemcachedProxy struct {
 	// +kubebuilder:validation:Maximum=64
 	// +operator-sdk:csv:customresourcedefinitions:type=spec,displayName="Proxy Pods",xDescriptors={"urn:alm:descriptor:com.tectonic.ui:podCount"}
 	Replicas *int32 `json:"replicas,omitempty"`
+}
+
+// MemcachedMetrics is how Prometheus learns of the nodes.
+type MemcachedMetrics struct {
+	// enabled: an exporter in each pod answers at port 9150, path /metrics; the Service
+	// <name>-headless offers it as port "metrics".
+	// +optional
+	// +operator-sdk:csv:customresourcedefinitions:type=spec,displayName="Metrics",xDescriptors={"urn:alm:descriptor:com.tectonic.ui:booleanSwitch"}
+	Enabled bool `json:"enabled"`
+
+	// image of the exporter. Default: the operator's, resolved once and then kept.
+	// +optional
+	// +kubebuilder:validation:MinLength=1
+	// +kubebuilder:validation:MaxLength=512
+	// +kubebuilder:validation:Pattern=`^[^\s]+$`
+	// +operator-sdk:csv:customresourcedefinitions:type=spec,displayName="Exporter's Image",xDescriptors={"urn:alm:descriptor:com.tectonic.ui:text","urn:alm:descriptor:com.tectonic.ui:advanced"}
+	Image string `json:"image,omitempty"`
+
+	// serviceMonitor by which the Prometheus operator finds the exporters. Default: none.
+	// +optional
+	// +operator-sdk:csv:customresourcedefinitions:type=spec,displayName="Service Monitor",xDescriptors={"urn:alm:descriptor:com.tectonic.ui:advanced"}
+	ServiceMonitor *commonv1.ServiceMonitor `json:"serviceMonitor,omitempty"`
 }
 
 // MemcachedRollout is how fast one node after the other is replaced.
@@ -298,7 +333,7 @@ type MemcachedStatus struct {
 // +kubebuilder:printcolumn:name="Reason",type=string,priority=1,JSONPath=`.status.conditions[?(@.type=="Ready")].message`
 // +kubebuilder:printcolumn:name="Age",type=date,JSONPath=`.metadata.creationTimestamp`
 // +kubebuilder:validation:XValidation:rule="size(self.metadata.name) <= 48 && self.metadata.name.matches('^[a-z]([-a-z0-9]*[a-z0-9])?$')",message="metadata.name becomes the name of Services: at most 48 characters, lower case letters, digits and '-', beginning with a letter"
-// +operator-sdk:csv:customresourcedefinitions:displayName="Memcached",resources={{ConfigMap,v1},{Deployment,v1},{Event,v1},{PodDisruptionBudget,v1},{Secret,v1},{Service,v1},{StatefulSet,v1}}
+// +operator-sdk:csv:customresourcedefinitions:displayName="Memcached",resources={{ConfigMap,v1},{Deployment,v1},{Event,v1},{NetworkPolicy,v1},{PodDisruptionBudget,v1},{Secret,v1},{Service,v1},{StatefulSet,v1}}
 type Memcached struct {
 	metav1.TypeMeta   `json:",inline"`
 	metav1.ObjectMeta `json:"metadata,omitempty"`

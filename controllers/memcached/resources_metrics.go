@@ -1,0 +1,59 @@
+package memcached
+
+import (
+	"fmt"
+	"path"
+
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/resource"
+	corev1ac "k8s.io/client-go/applyconfigurations/core/v1"
+
+	cachev1alpha1 "github.com/mainstay-operator/mainstay-operator/api/cache/v1alpha1"
+	"github.com/mainstay-operator/mainstay-operator/controllers/internal/parts"
+	"github.com/mainstay-operator/mainstay-operator/controllers/internal/pki"
+)
+
+const (
+	// exporter is the container's name.
+	exporter     = "exporter"
+	metricsName  = "metrics"
+	metricsPath  = "/metrics"
+	exporterPort = 9150
+	// exporterMemory is several times of what it takes.
+	exporterMemory = 64 << 20
+)
+
+func measured(m *cachev1alpha1.Memcached) bool {
+	return m.Spec.Metrics != nil && m.Spec.Metrics.Enabled
+}
+
+// withExporter puts what tells of a node beside it. It speaks with the node as
+// applications do.
+func withExporter(m *cachev1alpha1.Memcached, image string, template *corev1ac.PodTemplateSpecApplyConfiguration) {
+	args := []string{
+		fmt.Sprintf("--memcached.address=localhost:%d", m.Spec.Port),
+		fmt.Sprintf("--web.listen-address=:%d", exporterPort),
+		"--web.telemetry-path=" + metricsPath,
+	}
+	container := parts.Container(exporter, image, m.Spec.PodOptions).
+		WithPorts(containerPort(metricsName, exporterPort)).
+		WithResources(corev1ac.ResourceRequirements().WithLimits(corev1.ResourceList{
+			corev1.ResourceMemory: *resource.NewQuantity(exporterMemory, resource.BinarySI)})).
+		WithSecurityContext(parts.RestrictedContainer())
+	if m.Spec.TLS != nil {
+		args = append(args, "--memcached.tls.enable", "--memcached.tls.server-name="+serviceHost(m),
+			"--memcached.tls.ca-file="+path.Join(certificatesDir, pki.AuthoritiesKey))
+		if m.Spec.TLS.ClientAuth == cachev1alpha1.MemcachedClientAuthRequire {
+			args = append(args, "--memcached.tls.cert-file="+path.Join(certificatesDir, corev1.TLSCertKey),
+				"--memcached.tls.key-file="+path.Join(certificatesDir, corev1.TLSPrivateKeyKey))
+		}
+		container.WithVolumeMounts(
+			corev1ac.VolumeMount().WithName("certificates").WithMountPath(certificatesDir).WithReadOnly(true))
+	}
+	template.Spec.WithContainers(container.WithArgs(args...))
+}
+
+// monitor is asked for; the headless Service alone has the port, so no node counts twice.
+func monitor(m *cachev1alpha1.Memcached) *parts.Custom {
+	return parts.ServiceMonitor(kind, m.Name, m.Spec.Metrics.ServiceMonitor, metricsName, metricsPath)
+}

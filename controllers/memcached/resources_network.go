@@ -1,0 +1,52 @@
+package memcached
+
+import (
+	networkingv1 "k8s.io/api/networking/v1"
+	"k8s.io/apimachinery/pkg/util/intstr"
+	metav1ac "k8s.io/client-go/applyconfigurations/meta/v1"
+	networkingv1ac "k8s.io/client-go/applyconfigurations/networking/v1"
+	"k8s.io/utils/ptr"
+
+	cachev1alpha1 "github.com/mainstay-operator/mainstay-operator/api/cache/v1alpha1"
+	"github.com/mainstay-operator/mainstay-operator/controllers/internal/converge"
+	"github.com/mainstay-operator/mainstay-operator/controllers/internal/parts"
+)
+
+// policies let those in that were chosen; to the nodes also the proxy, and the operator
+// where it hands certificates out.
+func policies(m *cachev1alpha1.Memcached) []converge.Child {
+	peer := networkingv1ac.NetworkPolicyPeer
+	var needed []*networkingv1ac.NetworkPolicyPeerApplyConfiguration
+	if m.Spec.TLS != nil {
+		needed = append(needed, peer().WithNamespaceSelector(metav1ac.LabelSelector()).
+			WithPodSelector(metav1ac.LabelSelector().WithMatchLabels(parts.Operator)))
+	}
+	if !proxied(m) {
+		return []converge.Child{parts.NetworkPolicy(kind, m.Name, m.Spec.NetworkPolicy, nodePorts(m), needed...)}
+	}
+	needed = append(needed, peer().WithPodSelector(parts.Select(proxyKind, m.Name)))
+	return []converge.Child{
+		parts.NetworkPolicy(kind, m.Name, m.Spec.NetworkPolicy, nodePorts(m), needed...),
+		parts.NetworkPolicy(proxyKind, m.Name, m.Spec.NetworkPolicy, numbers(m.Spec.Port)).WithName(proxyName(m)),
+	}
+}
+
+// nodePorts are all that a node listens on.
+func nodePorts(m *cachev1alpha1.Memcached) []networkingv1.NetworkPolicyPort {
+	open := []int32{m.Spec.Port}
+	if port := plaintext(m); port != 0 {
+		open = append(open, port)
+	}
+	if measured(m) {
+		open = append(open, exporterPort)
+	}
+	return numbers(open...)
+}
+
+func numbers(ports ...int32) []networkingv1.NetworkPolicyPort {
+	list := make([]networkingv1.NetworkPolicyPort, 0, len(ports))
+	for _, port := range ports {
+		list = append(list, networkingv1.NetworkPolicyPort{Port: ptr.To(intstr.FromInt32(port))})
+	}
+	return list
+}
