@@ -21,12 +21,12 @@ var _ = Describe("Memcached over TLS", func() {
 	var by *authority.Authority
 	issue := func() map[string][]byte { return by.Issue("cache." + namespace + ".svc") }
 	// secured makes a cache with a certificate of ours.
-	secured := func(ctx context.Context, change func(*cachev1alpha1.MemcachedTLS)) (*cachev1alpha1.Memcached, *corev1.Secret) {
+	secured := func(ctx context.Context, change func(*cachev1alpha1.MemcachedSpec)) (*cachev1alpha1.Memcached, *corev1.Secret) {
 		GinkgoHelper()
 		certificate := &corev1.Secret{ObjectMeta: metav1.ObjectMeta{Name: "cache-tls"}, Type: corev1.SecretTypeTLS, Data: issue()}
 		create(ctx, certificate)
 		m := factory.Memcached("cache").Memory("16Mi").TLS(certificate.Name, "").
-			With(func(s *cachev1alpha1.MemcachedSpec) { change(s.TLS) }).Build()
+			With(change).Build()
 		create(ctx, m)
 		eventuallyReady(ctx, m)
 		eventually(ctx, m, commonv1.ConditionCertificatesInSync, metav1.ConditionTrue)
@@ -35,7 +35,11 @@ var _ = Describe("Memcached over TLS", func() {
 	BeforeEach(func() { by = authority.New("e2e") })
 
 	It("lets nobody in without TLS or without a certificate, and loads a renewed one while its items stay", func(ctx SpecContext) {
-		m, certificate := secured(ctx, func(over *cachev1alpha1.MemcachedTLS) { over.ClientAuth = cachev1alpha1.MemcachedClientAuthRequire })
+		create(ctx, &corev1.Secret{ObjectMeta: metav1.ObjectMeta{Name: "users"}, StringData: map[string]string{"users": "app:secret\n"}})
+		m, certificate := secured(ctx, func(s *cachev1alpha1.MemcachedSpec) {
+			s.TLS.ClientAuth = cachev1alpha1.MemcachedClientAuthRequire
+			s.Auth = &cachev1alpha1.MemcachedAuth{SecretName: "users"} // the operator has to log in, too
+		})
 		shown := by.Issue("a client")
 		known := trusting(by.PEM(), m.Name)
 		pair, err := tls.X509KeyPair(shown["tls.crt"], shown["tls.key"])
@@ -48,6 +52,7 @@ var _ = Describe("Memcached over TLS", func() {
 		foreign.Certificates = []tls.Certificate{other}
 
 		spoken(ctx, traffic.Secured{Network: network, Config: known}, m, func(g Gomega, c *traffic.Memcached) {
+			g.Expect(c.Login("app", "secret")).To(Succeed())
 			g.Expect(c.Set("greeting", "hello")).To(Succeed())
 		})
 		for who, over := range map[string]traffic.Network{
@@ -64,6 +69,7 @@ var _ = Describe("Memcached over TLS", func() {
 		eventually(ctx, m, commonv1.ConditionCertificatesInSync, metav1.ConditionTrue)
 		Expect(podUIDs(ctx, "memcached", m.Name)).To(Equal(before))
 		spoken(ctx, traffic.Secured{Network: network, Config: known}, m, func(g Gomega, c *traffic.Memcached) {
+			g.Expect(c.Login("app", "secret")).To(Succeed())
 			value, _, err := c.Get("greeting")
 			g.Expect(err).NotTo(HaveOccurred())
 			g.Expect(value).To(Equal("hello"))
@@ -71,7 +77,7 @@ var _ = Describe("Memcached over TLS", func() {
 	})
 
 	It("has a second port in the clear where it is optional", func(ctx SpecContext) {
-		m, _ := secured(ctx, func(over *cachev1alpha1.MemcachedTLS) { over.Mode = cachev1alpha1.MemcachedTLSOptional })
+		m, _ := secured(ctx, func(s *cachev1alpha1.MemcachedSpec) { s.TLS.Mode = cachev1alpha1.MemcachedTLSOptional })
 		over := traffic.Secured{Network: network, Config: trusting(by.PEM(), m.Name)}
 		Expect(asks(ctx, over, m, m.Spec.Port)).To(Succeed())
 		Expect(asks(ctx, network, m, m.Spec.TLS.PlaintextPort)).To(Succeed())
