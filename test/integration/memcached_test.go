@@ -8,6 +8,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/resource"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/util/intstr"
 	"k8s.io/utils/ptr"
 	"sigs.k8s.io/controller-runtime/pkg/client"
@@ -203,6 +204,10 @@ var _ = Describe("Memcached", func() {
 		Entry("64 proxies", with(func(s *cachev1alpha1.MemcachedSpec) {
 			s.Proxy = &cachev1alpha1.MemcachedProxy{Enabled: true, Replicas: ptr.To[int32](64)}
 		})),
+		Entry("a proxy and metrics of which nothing is said", &unstructured.Unstructured{Object: map[string]any{
+			"apiVersion": cachev1alpha1.GroupVersion.String(), "kind": "Memcached", "metadata": map[string]any{"name": "a"},
+			"spec": map[string]any{"proxy": map[string]any{}, "metrics": map[string]any{}, "tls": map[string]any{"secretName": "a"}},
+		}}),
 		Entry("TLS and a proxy that is off", tls(func(*cachev1alpha1.MemcachedTLS) {}, func(s *cachev1alpha1.MemcachedSpec) {
 			s.Proxy = &cachev1alpha1.MemcachedProxy{}
 		})),

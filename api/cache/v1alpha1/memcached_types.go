@@ -149,6 +149,7 @@ type MemcachedProxy struct {
 	// enabled: the Service <name>-proxy is there, and status.endpoint is its address. It
 	// speaks the ASCII protocol and the meta commands, not the binary protocol.
 	// +optional
+	// +kubebuilder:default=false
 	// +operator-sdk:csv:customresourcedefinitions:type=spec,displayName="Proxy",xDescriptors={"urn:alm:descriptor:com.tectonic.ui:booleanSwitch"}
 	Enabled bool `json:"enabled"`
 
@@ -166,6 +167,7 @@ type MemcachedMetrics struct {
 	// enabled: an exporter in each pod answers at port 9150, path /metrics; the Service
 	// <name>-headless offers it as port "metrics".
 	// +optional
+	// +kubebuilder:default=false
 	// +operator-sdk:csv:customresourcedefinitions:type=spec,displayName="Metrics",xDescriptors={"urn:alm:descriptor:com.tectonic.ui:booleanSwitch"}
 	Enabled bool `json:"enabled"`
 
