@@ -1,0 +1,48 @@
+package v1alpha1
+
+import (
+	commonv1 "github.com/mainstay-operator/mainstay-operator/api/common/v1"
+)
+
+// MemcachedProxy is memcached's own proxy. Each key has its node by a hash that moves as
+// few as can be when size changes. A key of a node that is down is refused until it is
+// back, and never looked for elsewhere, where it could be an old one.
+type MemcachedProxy struct {
+	// enabled: the Service <name>-proxy is there, and status.endpoint is its address. It
+	// speaks the ASCII protocol and the meta commands, not the binary protocol.
+	// +optional
+	// +kubebuilder:default=false
+	// +operator-sdk:csv:customresourcedefinitions:type=spec,displayName="Proxy",xDescriptors={"urn:alm:descriptor:com.tectonic.ui:booleanSwitch"}
+	Enabled bool `json:"enabled"`
+
+	// replicas of the proxy. Default 2.
+	// +optional
+	// +kubebuilder:default=2
+	// +kubebuilder:validation:Minimum=1
+	// +kubebuilder:validation:Maximum=64
+	// +operator-sdk:csv:customresourcedefinitions:type=spec,displayName="Proxy Pods",xDescriptors={"urn:alm:descriptor:com.tectonic.ui:podCount"}
+	Replicas *int32 `json:"replicas,omitempty"`
+}
+
+// MemcachedMetrics is how Prometheus learns of the nodes.
+type MemcachedMetrics struct {
+	// enabled: an exporter in each pod answers at port 9150, path /metrics; the Service
+	// <name>-headless offers it as port "metrics".
+	// +optional
+	// +kubebuilder:default=false
+	// +operator-sdk:csv:customresourcedefinitions:type=spec,displayName="Metrics",xDescriptors={"urn:alm:descriptor:com.tectonic.ui:booleanSwitch"}
+	Enabled bool `json:"enabled"`
+
+	// image of the exporter. Default: the operator's, resolved once and then kept.
+	// +optional
+	// +kubebuilder:validation:MinLength=1
+	// +kubebuilder:validation:MaxLength=512
+	// +kubebuilder:validation:Pattern=`^[^\s]+$`
+	// +operator-sdk:csv:customresourcedefinitions:type=spec,displayName="Exporter's Image",xDescriptors={"urn:alm:descriptor:com.tectonic.ui:text","urn:alm:descriptor:com.tectonic.ui:advanced"}
+	Image string `json:"image,omitempty"`
+
+	// serviceMonitor by which the Prometheus operator finds the exporters. Default: none.
+	// +optional
+	// +operator-sdk:csv:customresourcedefinitions:type=spec,displayName="Service Monitor",xDescriptors={"urn:alm:descriptor:com.tectonic.ui:advanced"}
+	ServiceMonitor *commonv1.ServiceMonitor `json:"serviceMonitor,omitempty"`
+}
