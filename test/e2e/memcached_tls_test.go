@@ -79,8 +79,8 @@ var _ = Describe("Memcached over TLS", func() {
 	It("has a second port in the clear where it is optional", func(ctx SpecContext) {
 		m, _ := secured(ctx, func(s *cachev1alpha1.MemcachedSpec) { s.TLS.Mode = cachev1alpha1.MemcachedTLSOptional })
 		over := traffic.Secured{Network: network, Config: trusting(by.PEM(), m.Name)}
-		Expect(asks(ctx, over, m, m.Spec.Port)).To(Succeed())
-		Expect(asks(ctx, network, m, m.Spec.TLS.PlaintextPort)).To(Succeed())
+		Eventually(asks).WithArguments(ctx, over, m, m.Spec.Port).Should(Succeed()) // as soon as the Service routes
+		Eventually(asks).WithArguments(ctx, network, m, m.Spec.TLS.PlaintextPort).Should(Succeed())
 		Expect(asks(ctx, network, m, m.Spec.Port)).NotTo(Succeed())
 	})
 })
