@@ -8,8 +8,12 @@ import (
 	"time"
 )
 
-// patience is how long a request of a load may take.
-const patience = 5 * time.Second
+const (
+	// patience is how long a request of a load may take.
+	patience = 5 * time.Second
+	// longest that a load lasts which nobody stops.
+	longest = 2 * time.Minute
+)
 
 // Load asks for a path at a constant rate, whatever the answers: each request over a
 // connection of its own.
@@ -30,7 +34,7 @@ type Summary struct {
 
 // StartLoad of so many requests per second.
 func StartLoad(network Network, to Service, path string, rate int) *Load {
-	ctx, stop := context.WithCancel(context.Background())
+	ctx, stop := context.WithTimeout(context.Background(), longest)
 	l := &Load{stop: stop, ended: make(chan struct{})}
 	go l.run(ctx, network, to, path, rate)
 	return l

@@ -8,6 +8,7 @@ import (
 	"net/http"
 	"strconv"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -149,20 +150,25 @@ func TestChoose(t *testing.T) {
 }
 
 func TestLoadKeepsItsRateAndCountsFailures(t *testing.T) {
-	answers := 0
+	const rate, enough = 20, 8
+	var answers atomic.Int32
+	some := make(chan struct{})
 	l := StartLoad(to(t, func(conn net.Conn) {
 		if _, err := http.ReadRequest(bufio.NewReader(conn)); err != nil {
 			return
 		}
 		status := "200 OK"
-		if answers++; answers == 3 {
+		switch answers.Add(1) {
+		case 3:
 			status = "502 Bad Gateway"
+		case enough:
+			close(some)
 		}
 		_, _ = fmt.Fprintf(conn, "HTTP/1.1 %s\r\nContent-Length: 0\r\n\r\n", status)
-	}), somewhere, "/", 20)
-	<-time.After(500 * time.Millisecond)
+	}), somewhere, "/", rate)
+	<-some
 	s := l.Stop()
-	if s.Requests < 8 || s.Requests > 12 || s.Failed != 1 || len(s.First) != 1 || !strings.Contains(s.First[0], "502") {
+	if s.Requests < enough || float64(s.Requests) > rate*s.Lasted.Seconds()+1 || s.Failed != 1 || len(s.First) != 1 || !strings.Contains(s.First[0], "502") {
 		t.Errorf("%+v", s)
 	}
 }
