@@ -24,21 +24,24 @@ const usersMap = "activity-users"
 // numbers is what execuser takes as well.
 var numbers = regexp.MustCompile(`^(0|[1-9][0-9]{0,9})(:(0|[1-9][0-9]{0,9}))?$`)
 
-// nobodyKnown is an execuserName that stands for nobody (yet).
+// nobodyKnown is a name that stands for nobody (yet).
 type nobodyKnown struct{ text string }
 
-func (n *nobodyKnown) Error() string { return "execuserName: " + n.text }
+func (n *nobodyKnown) Error() string { return "execuser: " + n.text }
 
 func unknown(format string, args ...any) error { return &nobodyKnown{fmt.Sprintf(format, args...)} }
 
-// identify looks execuserName up and writes into the status whom it stands for,
+// named is true for an execuser that is to be looked up.
+func named(a *egov1.Activity) bool {
+	text := a.Spec.ExecUser
+	return text != "" && text != "root" && text != "nobody" && !numbers.MatchString(text)
+}
+
+// identify looks a named execuser up and writes into the status whom it stands for,
 // once: a retry runs as the first attempt did.
 func (r *Reconciler) identify(ctx context.Context, a *egov1.Activity) error {
-	switch {
-	case a.Spec.ExecUserName == "" || a.Status.ExecUser != "":
+	if !named(a) || a.Status.ExecUser != "" {
 		return nil
-	case a.Spec.ExecUser != "":
-		return unknown("give either execuser or execuserName; make a new Activity")
 	}
 	var users corev1.ConfigMap
 	at := types.NamespacedName{Namespace: a.Namespace, Name: usersMap}
@@ -50,7 +53,7 @@ func (r *Reconciler) identify(ctx context.Context, a *egov1.Activity) error {
 		return fmt.Errorf("reading ConfigMap %q: %w", usersMap, err)
 	}
 	if err != nil {
-		return unknown("%q is to be looked up in ConfigMap %q, which does not exist", a.Spec.ExecUserName, usersMap)
+		return unknown("%q is to be looked up in ConfigMap %q, which does not exist", a.Spec.ExecUser, usersMap)
 	}
 	found, err := lookup(a, users.Data)
 	if err == nil {
@@ -61,7 +64,7 @@ func (r *Reconciler) identify(ctx context.Context, a *egov1.Activity) error {
 
 // lookup gives the uid and gid that the name stands for.
 func lookup(a *egov1.Activity, users map[string]string) (string, error) {
-	name := a.Spec.ExecUserName
+	name := a.Spec.ExecUser
 	value, known := users[name]
 	value = strings.TrimSpace(value)
 	uid, gid, _ := user(value)
@@ -86,7 +89,7 @@ func (r *Reconciler) byUsers() (handler.EventHandler, predicate.Predicate) {
 		}
 		var all []reconcile.Request
 		for i := range list.Items {
-			if a := &list.Items[i]; a.Spec.ExecUserName != "" && a.Status.ExecUser == "" && !prosta(a).Finished() {
+			if a := &list.Items[i]; named(a) && a.Status.ExecUser == "" && !prosta(a).Finished() {
 				all = append(all, reconcile.Request{NamespacedName: client.ObjectKeyFromObject(a)})
 			}
 		}

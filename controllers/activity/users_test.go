@@ -35,7 +35,7 @@ func TestLookup(t *testing.T) {
 		"two lines":            {value: "1000\n2000"},
 	} {
 		t.Run(name, func(t *testing.T) {
-			a := having(egov1.ActivitySpec{ExecUserName: "deploy"})
+			a := having(egov1.ActivitySpec{ExecUser: "deploy"})
 			if c.baseline {
 				a.Spec.Security = commonv1.SecurityBaseline
 			}
@@ -43,7 +43,7 @@ func TestLookup(t *testing.T) {
 			if got != c.want || (err == nil) != (c.want != "") {
 				t.Errorf("got %q, %v", got, err)
 			}
-			if err != nil && (!strings.HasPrefix(err.Error(), "execuserName: ") || !strings.Contains(err.Error(), usersMap)) {
+			if err != nil && (!strings.HasPrefix(err.Error(), "execuser: ") || !strings.Contains(err.Error(), usersMap)) {
 				t.Errorf("it does not name field and ConfigMap: %v", err)
 			}
 		})
@@ -67,9 +67,9 @@ func asksFor(field string) func(w *world) bool {
 // TestNamedUser is resolved once: a retry runs as the first attempt did.
 func TestNamedUser(t *testing.T) {
 	w := newWorld(t, 1)
-	w.submit(egov1.ActivitySpec{ExecUserName: "deploy", Retries: 1})
+	w.submit(egov1.ActivitySpec{ExecUser: "deploy", Retries: 1})
 	w.operator().calm()
-	if !asksFor("execuserName")(w) || len(w.pods()) > 0 {
+	if !asksFor("execuser")(w) || len(w.pods()) > 0 {
 		t.Errorf("without a ConfigMap: %+v", w.activity().Status)
 	}
 	users(w, map[string]string{"deploy": "1000:2000"})
@@ -83,7 +83,7 @@ func TestNamedUser(t *testing.T) {
 	w.must(w.server.Update(context.Background(), &changed))
 	o.calm()
 	a := w.activity()
-	if a.Status.Prosta != egov1.Failed || len(a.Status.Attempts) != 2 || asksFor("execuserName")(w) {
+	if a.Status.Prosta != egov1.Failed || len(a.Status.Attempts) != 2 || asksFor("execuser")(w) {
 		t.Errorf("got %+v", a.Status)
 	}
 	for _, p := range w.pods() {

@@ -85,7 +85,7 @@ var _ = Describe("Activity's wishes:", func() {
 		create(ctx, &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Name: "greeting"}, Data: map[string]string{"GREETING": "hello", "WHO": "nobody"}})
 		create(ctx, &corev1.Secret{ObjectMeta: metav1.ObjectMeta{Name: "token"}, StringData: map[string]string{"TOKEN": "s3cret"}})
 		within := func(s *egov1.ActivitySpec) {
-			s.Workspace, s.ExecUserName = egov1.Workspace{ClaimName: "data"}, "deploy"
+			s.Workspace, s.ExecUser = egov1.Workspace{ClaimName: "data"}, "deploy"
 			s.EnvFrom = []corev1.EnvFromSource{
 				{ConfigMapRef: &corev1.ConfigMapEnvSource{LocalObjectReference: corev1.LocalObjectReference{Name: "greeting"}}},
 				{Prefix: "MY_", SecretRef: &corev1.SecretEnvSource{LocalObjectReference: corev1.LocalObjectReference{Name: "token"}}},

@@ -74,10 +74,6 @@ func codes(many int32) []int32 {
 	return list
 }
 
-func named(user string) client.Object {
-	return activity(func(s *egov1.ActivitySpec) { s.ExecUserName = user })
-}
-
 func in(w egov1.Workspace) client.Object {
 	return activity(func(s *egov1.ActivitySpec) { s.Workspace = w })
 }
@@ -119,15 +115,15 @@ var _ = Describe("Activity", func() {
 		Entry("root by default", execUser("root", ""), "execuser"),
 		Entry("uid 0 under Restricted", execUser("0", ""), "execuser"),
 		Entry("uid 0 with a gid under Restricted", execUser("0:1000", ""), "execuser"),
-		Entry("a user's name", execUser("www-data", commonv1.SecurityBaseline), "spec.execuser"),
 		Entry("a uid with a leading 0", execUser("007", ""), "spec.execuser"),
 		Entry("a negative uid", execUser("-1", ""), "spec.execuser"),
 		Entry("a uid beyond 31 bits", execUser("2147483648", ""), "execuser"),
 		Entry("a gid beyond 31 bits", execUser("1:2147483648", ""), "execuser"),
 		Entry("no gid after the colon", execUser("1:", ""), "spec.execuser"),
-		Entry("execuserName in capitals", named("Deploy"), "spec.execuserName"),
-		Entry("execuserName that is a number", named("1000"), "spec.execuserName"),
-		Entry("execuserName too long", named(strings.Repeat("a", 33)), "spec.execuserName"),
+		Entry("a name in capitals", execUser("Deploy", ""), "spec.execuser"),
+		Entry("a name that begins with a number", execUser("1st", ""), "spec.execuser"),
+		Entry("a name with a gid", execUser("deploy:1000", ""), "spec.execuser"),
+		Entry("a name too long", execUser(strings.Repeat("a", 33), ""), "spec.execuser"),
 		Entry("envFrom of nothing", envFrom(1, corev1.EnvFromSource{}), "spec.envFrom[0]"),
 		Entry("envFrom of both", envFrom(1, corev1.EnvFromSource{ConfigMapRef: fromMap.ConfigMapRef, SecretRef: fromSecret.SecretRef}), "spec.envFrom[0]"),
 		Entry("too many envFrom", envFrom(17, fromMap), "spec.envFrom"),
@@ -192,7 +188,8 @@ var _ = Describe("Activity", func() {
 		Entry("uid 1", execUser("1", "")),
 		Entry("gid 0", execUser("1:0", "")),
 		Entry("the highest uid and gid", execUser("2147483647:2147483647", "")),
-		Entry("execuserName of 32", named("_"+strings.Repeat("a", 31))),
+		Entry("a name of 32", execUser("_"+strings.Repeat("a", 31), "")),
+		Entry("a user's name", execUser("www-data", commonv1.SecurityRestricted)),
 		Entry("16 envFrom", envFrom(16, fromSecret)),
 		Entry("a claim's workspace of 256", in(egov1.Workspace{ClaimName: "my.claim-1", Path: "/" + strings.Repeat("a", 255)})),
 		Entry("a workspace at /tmp", in(egov1.Workspace{Size: ptr.To(resource.MustParse("1")), Path: "/tmp"})),
@@ -230,7 +227,6 @@ var _ = Describe("Activity", func() {
 		Entry("envs", "envs", func(s *egov1.ActivitySpec) { s.Envs = append(s.Envs, "B=1") }),
 		Entry("timeout", "timeout", func(s *egov1.ActivitySpec) { s.Timeout.Duration = time.Hour }),
 		Entry("retries", "retries", func(s *egov1.ActivitySpec) { s.Retries = 9 }),
-		Entry("execuserName", "execuserName", func(s *egov1.ActivitySpec) { s.ExecUserName = "deploy" }),
 		Entry("envFrom", "envFrom", func(s *egov1.ActivitySpec) { s.EnvFrom = nil }),
 		Entry("envFrom's sources", "envFrom", func(s *egov1.ActivitySpec) { s.EnvFrom[0].SecretRef.Name = "t" }),
 		Entry("workspace", "workspace", func(s *egov1.ActivitySpec) { s.Workspace = egov1.Workspace{} }),
@@ -310,13 +306,13 @@ var _ = Describe("Activity", func() {
 		Entry("retryPolicy", "retryPolicy", func(s *egov1.ActivitySpec) { s.RetryPolicy.On = []egov1.RetryCause{egov1.RetryFailed} }),
 		Entry("envFrom", "envFrom", func(s *egov1.ActivitySpec) { s.EnvFrom = []corev1.EnvFromSource{fromMap} }),
 		Entry("workspace", "workspace", func(s *egov1.ActivitySpec) { s.Workspace.ClaimName = "c" }),
-		Entry("execuserName", "execuserName", func(s *egov1.ActivitySpec) { s.ExecUserName = "deploy" }),
+		Entry("execuser", "execuser", func(s *egov1.ActivitySpec) { s.ExecUser = "deploy" }),
 	)
 
-	It("waits for the ConfigMap that says who execuserName is, names what is wrong with it, and heals", func(ctx SpecContext) {
+	It("waits for the ConfigMap that says who a named execuser is, names what is wrong with it, and heals", func(ctx SpecContext) {
 		namespace := newNamespace(ctx)
 		o := operate(namespace)
-		a := factory.Activity("a", "true").In(namespace).With(func(s *egov1.ActivitySpec) { s.ExecUserName = "deploy" }).Build()
+		a := factory.Activity("a", "true").In(namespace).With(func(s *egov1.ActivitySpec) { s.ExecUser = "deploy" }).Build()
 		Expect(admin.Create(ctx, a)).To(Succeed())
 		says := func(words string) {
 			GinkgoHelper()
@@ -326,7 +322,7 @@ var _ = Describe("Activity", func() {
 				c := conditionOf(read, commonv1.ConditionDegraded)
 				g.Expect(c).NotTo(BeNil())
 				g.Expect(c.Reason).To(Equal(commonv1.ReasonInvalid))
-				g.Expect(c.Message).To(And(HavePrefix("execuserName: "), ContainSubstring("activity-users"), ContainSubstring(words)))
+				g.Expect(c.Message).To(And(HavePrefix("execuser: "), ContainSubstring("activity-users"), ContainSubstring(words)))
 			}).Should(Succeed())
 		}
 		says("does not exist")
@@ -357,14 +353,6 @@ var _ = Describe("Activity", func() {
 		for _, sample := range all {
 			accept(sample)
 		}
-	})
-
-	It("is not both execuser and execuserName", func(ctx SpecContext) {
-		namespace := newNamespace(ctx)
-		operate(namespace)
-		a := factory.Activity("a", "true").In(namespace).With(func(s *egov1.ActivitySpec) { s.ExecUser, s.ExecUserName = "1000", "deploy" }).Build()
-		Expect(admin.Create(ctx, a)).To(Succeed())
-		Eventually(stands).WithArguments(ctx, a, commonv1.ConditionDegraded, metav1.ConditionTrue, commonv1.ReasonInvalid).Should(Succeed())
 	})
 
 	It("makes pods that a namespace of its level admits, with every field", func(ctx SpecContext) {

@@ -119,7 +119,7 @@ type ActivityStatus struct {
 	// +optional
 	Image string `json:"image,omitempty"`
 
-	// execuser is the uid:gid that execuserName stood for when it was looked up.
+	// execuser is the uid:gid that the name in spec.execuser stood for when it was looked up.
 	// +optional
 	ExecUser string `json:"execuser,omitempty"`
 

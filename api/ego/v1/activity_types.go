@@ -8,19 +8,19 @@ import (
 	commonv1 "github.com/mainstay-operator/mainstay-operator/api/common/v1"
 )
 
-// No rule of ActivitySpec may change any more, nor may one be added: OLM would refuse
-// the CRD. A field that came later and must not change has a default, so that it is
-// always there, and a rule of its own.
+// Once released, no rule of ActivitySpec may change, nor may one be added: the check of
+// an upgrade refuses such a CRD. A field that comes later and must not change has a
+// default, so that it is always there, and a rule of its own.
 
 // ActivitySpec says what is run, once. It is the record of one run, so it cannot
 // be changed but for suspend, startDeadline, cancel and ttlSecondsAfterFinished.
 //
 // +kubebuilder:validation:XValidation:rule="self.security != 'Restricted' || !has(self.execuser) || !self.execuser.matches('^(root|0)(:|$)')",message="execuser root needs security: Baseline"
 // +kubebuilder:validation:XValidation:rule="!has(oldSelf.cancel) || !oldSelf.cancel || (has(self.cancel) && self.cancel)",message="cancel cannot be taken back"
-// +kubebuilder:validation:XValidation:rule="self.command == oldSelf.command && has(self.args) == has(oldSelf.args) && (!has(self.args) || self.args == oldSelf.args) && has(self.envs) == has(oldSelf.envs) && (!has(self.envs) || self.envs == oldSelf.envs) && has(self.image) == has(oldSelf.image) && (!has(self.image) || self.image == oldSelf.image) && has(self.output) == has(oldSelf.output) && (!has(self.output) || self.output == oldSelf.output)",message="only cancel and ttlSecondsAfterFinished can be changed, not command, args, envs, image or output: an Activity is the record of one run; make a new one"
-// +kubebuilder:validation:XValidation:rule="self.retries == oldSelf.retries && self.security == oldSelf.security && has(self.host) == has(oldSelf.host) && (!has(self.host) || self.host == oldSelf.host) && has(self.execuser) == has(oldSelf.execuser) && (!has(self.execuser) || self.execuser == oldSelf.execuser) && has(self.execcwd) == has(oldSelf.execcwd) && (!has(self.execcwd) || self.execcwd == oldSelf.execcwd) && has(self.timeout) == has(oldSelf.timeout) && (!has(self.timeout) || self.timeout == oldSelf.timeout)",message="only cancel and ttlSecondsAfterFinished can be changed, not host, execuser, execcwd, timeout, retries or security: an Activity is the record of one run; make a new one"
-// +kubebuilder:validation:XValidation:rule="has(self.imagePullPolicy) == has(oldSelf.imagePullPolicy) && (!has(self.imagePullPolicy) || self.imagePullPolicy == oldSelf.imagePullPolicy) && has(self.imagePullSecrets) == has(oldSelf.imagePullSecrets) && (!has(self.imagePullSecrets) || self.imagePullSecrets == oldSelf.imagePullSecrets) && has(self.podLabels) == has(oldSelf.podLabels) && (!has(self.podLabels) || self.podLabels == oldSelf.podLabels) && has(self.podAnnotations) == has(oldSelf.podAnnotations) && (!has(self.podAnnotations) || self.podAnnotations == oldSelf.podAnnotations) && has(self.terminationGracePeriodSeconds) == has(oldSelf.terminationGracePeriodSeconds) && (!has(self.terminationGracePeriodSeconds) || self.terminationGracePeriodSeconds == oldSelf.terminationGracePeriodSeconds)",message="only cancel and ttlSecondsAfterFinished can be changed, not imagePullPolicy, imagePullSecrets, podLabels, podAnnotations or terminationGracePeriodSeconds: an Activity is the record of one run; make a new one"
-// +kubebuilder:validation:XValidation:rule="has(self.nodeSelector) == has(oldSelf.nodeSelector) && (!has(self.nodeSelector) || self.nodeSelector == oldSelf.nodeSelector) && has(self.tolerations) == has(oldSelf.tolerations) && (!has(self.tolerations) || self.tolerations == oldSelf.tolerations) && has(self.affinity) == has(oldSelf.affinity) && (!has(self.affinity) || self.affinity == oldSelf.affinity) && has(self.topologySpreadConstraints) == has(oldSelf.topologySpreadConstraints) && (!has(self.topologySpreadConstraints) || self.topologySpreadConstraints == oldSelf.topologySpreadConstraints) && has(self.priorityClassName) == has(oldSelf.priorityClassName) && (!has(self.priorityClassName) || self.priorityClassName == oldSelf.priorityClassName)",message="only cancel and ttlSecondsAfterFinished can be changed, not nodeSelector, tolerations, affinity, topologySpreadConstraints or priorityClassName: an Activity is the record of one run; make a new one"
+// +kubebuilder:validation:XValidation:rule="self.command == oldSelf.command && has(self.args) == has(oldSelf.args) && (!has(self.args) || self.args == oldSelf.args) && has(self.envs) == has(oldSelf.envs) && (!has(self.envs) || self.envs == oldSelf.envs) && has(self.image) == has(oldSelf.image) && (!has(self.image) || self.image == oldSelf.image) && has(self.output) == has(oldSelf.output) && (!has(self.output) || self.output == oldSelf.output)",message="only suspend, startDeadline, cancel and ttlSecondsAfterFinished can be changed, not command, args, envs, image or output: an Activity is the record of one run; make a new one"
+// +kubebuilder:validation:XValidation:rule="self.retries == oldSelf.retries && self.security == oldSelf.security && has(self.host) == has(oldSelf.host) && (!has(self.host) || self.host == oldSelf.host) && has(self.execuser) == has(oldSelf.execuser) && (!has(self.execuser) || self.execuser == oldSelf.execuser) && has(self.execcwd) == has(oldSelf.execcwd) && (!has(self.execcwd) || self.execcwd == oldSelf.execcwd) && has(self.timeout) == has(oldSelf.timeout) && (!has(self.timeout) || self.timeout == oldSelf.timeout)",message="only suspend, startDeadline, cancel and ttlSecondsAfterFinished can be changed, not host, execuser, execcwd, timeout, retries or security: an Activity is the record of one run; make a new one"
+// +kubebuilder:validation:XValidation:rule="has(self.imagePullPolicy) == has(oldSelf.imagePullPolicy) && (!has(self.imagePullPolicy) || self.imagePullPolicy == oldSelf.imagePullPolicy) && has(self.imagePullSecrets) == has(oldSelf.imagePullSecrets) && (!has(self.imagePullSecrets) || self.imagePullSecrets == oldSelf.imagePullSecrets) && has(self.podLabels) == has(oldSelf.podLabels) && (!has(self.podLabels) || self.podLabels == oldSelf.podLabels) && has(self.podAnnotations) == has(oldSelf.podAnnotations) && (!has(self.podAnnotations) || self.podAnnotations == oldSelf.podAnnotations) && has(self.terminationGracePeriodSeconds) == has(oldSelf.terminationGracePeriodSeconds) && (!has(self.terminationGracePeriodSeconds) || self.terminationGracePeriodSeconds == oldSelf.terminationGracePeriodSeconds)",message="only suspend, startDeadline, cancel and ttlSecondsAfterFinished can be changed, not imagePullPolicy, imagePullSecrets, podLabels, podAnnotations or terminationGracePeriodSeconds: an Activity is the record of one run; make a new one"
+// +kubebuilder:validation:XValidation:rule="has(self.nodeSelector) == has(oldSelf.nodeSelector) && (!has(self.nodeSelector) || self.nodeSelector == oldSelf.nodeSelector) && has(self.tolerations) == has(oldSelf.tolerations) && (!has(self.tolerations) || self.tolerations == oldSelf.tolerations) && has(self.affinity) == has(oldSelf.affinity) && (!has(self.affinity) || self.affinity == oldSelf.affinity) && has(self.topologySpreadConstraints) == has(oldSelf.topologySpreadConstraints) && (!has(self.topologySpreadConstraints) || self.topologySpreadConstraints == oldSelf.topologySpreadConstraints) && has(self.priorityClassName) == has(oldSelf.priorityClassName) && (!has(self.priorityClassName) || self.priorityClassName == oldSelf.priorityClassName)",message="only suspend, startDeadline, cancel and ttlSecondsAfterFinished can be changed, not nodeSelector, tolerations, affinity, topologySpreadConstraints or priorityClassName: an Activity is the record of one run; make a new one"
 type ActivitySpec struct {
 	// command is a shell line, run by the image's /bin/sh. With args it is the
 	// program alone, found through PATH, and no shell reads it.
@@ -59,27 +59,17 @@ type ActivitySpec struct {
 	Host string `json:"host,omitempty"`
 
 	// execuser that the command runs as: a uid (its gid is the same number),
-	// uid:gid, nobody (65534:65534), or root, which needs security: Baseline.
+	// uid:gid, nobody (65534:65534), or root, which needs security: Baseline. Any other
+	// name is a key of ConfigMap activity-users of the namespace, whose value is the uid
+	// or uid:gid; it is looked up once, before the first attempt.
 	// Default: 65532 under Restricted, the image's user under Baseline.
 	// +optional
 	// +kubebuilder:validation:MinLength=1
-	// +kubebuilder:validation:MaxLength=21
-	// +kubebuilder:validation:Pattern=`^(root|nobody|(0|[1-9][0-9]{0,9})(:(0|[1-9][0-9]{0,9}))?)$`
+	// +kubebuilder:validation:MaxLength=32
+	// +kubebuilder:validation:Pattern=`^([a-z_][a-z0-9_.-]*|(0|[1-9][0-9]{0,9})(:(0|[1-9][0-9]{0,9}))?)$`
 	// +kubebuilder:validation:XValidation:rule="self.split(':').all(id, !id.matches('^[0-9]{1,10}$') || int(id) <= 2147483647)",message="execuser: a uid and a gid are at most 2147483647"
 	// +operator-sdk:csv:customresourcedefinitions:type=spec,displayName="User",xDescriptors={"urn:alm:descriptor:com.tectonic.ui:text"}
 	ExecUser string `json:"execuser,omitempty"`
-
-	// execuserName is the name of the user that the command runs as, in place of
-	// execuser: the key in ConfigMap activity-users of the namespace whose value is the
-	// uid or uid:gid. It is looked up once, before the first attempt. One that is uid 0
-	// needs security: Baseline.
-	// +optional
-	// +kubebuilder:default=""
-	// +kubebuilder:validation:MaxLength=32
-	// +kubebuilder:validation:Pattern=`^([a-z_][a-z0-9_.-]*)?$`
-	// +kubebuilder:validation:XValidation:rule="self == oldSelf",message="execuserName cannot be changed: an Activity is the record of one run; make a new one"
-	// +operator-sdk:csv:customresourcedefinitions:type=spec,displayName="User's Name",xDescriptors={"urn:alm:descriptor:com.tectonic.ui:text"}
-	ExecUserName string `json:"execuserName,omitempty"`
 
 	// execcwd is the absolute path of the directory that the command starts in.
 	// Default: the image's.
