@@ -24,7 +24,7 @@ func having(spec egov1.ActivitySpec, attempts ...egov1.Attempt) *egov1.Activity 
 }
 
 // backoff is a policy with the default of it.
-var backoff = egov1.RetryPolicy{On: []egov1.RetryCause{egov1.RetryFailed}}
+var backoff = egov1.RetryPolicy{Causes: []egov1.RetryCause{egov1.RetryFailed}}
 
 var (
 	fresh   = egov1.Attempt{Prosta: egov1.Pending}

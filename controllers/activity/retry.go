@@ -21,10 +21,10 @@ func retried(a *egov1.Activity, attempt *egov1.Attempt) bool {
 	switch policy := a.Spec.RetryPolicy; {
 	case attempt.Number > a.Spec.Retries || a.Spec.Cancel || attempt.Reason == commonv1.ReasonStartDeadline:
 		return false
-	case len(policy.On) == 0:
+	case len(policy.Causes) == 0:
 		return attempt.Prosta == egov1.Failed && retriedOn(policy, attempt)
 	default:
-		return slices.Contains(policy.On, egov1.RetryCause(attempt.Prosta)) && retriedOn(policy, attempt)
+		return slices.Contains(policy.Causes, egov1.RetryCause(attempt.Prosta)) && retriedOn(policy, attempt)
 	}
 }
 
@@ -43,7 +43,7 @@ func retriedOn(policy egov1.RetryPolicy, attempt *egov1.Attempt) bool {
 // is counted from what the status says, and so stands when the operator falls.
 func due(a *egov1.Activity, attempt *egov1.Attempt) time.Time {
 	policy := a.Spec.RetryPolicy
-	empty := policy.Backoff == nil && policy.On == nil && policy.ExitCodes == nil
+	empty := policy.Backoff == nil && policy.Causes == nil && policy.ExitCodes == nil
 	if empty || attempt == nil || attempt.FinishTime == nil {
 		return time.Time{}
 	}

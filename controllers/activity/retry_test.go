@@ -14,7 +14,7 @@ import (
 )
 
 func TestRetried(t *testing.T) {
-	on := func(states ...egov1.RetryCause) egov1.RetryPolicy { return egov1.RetryPolicy{On: states} }
+	on := func(states ...egov1.RetryCause) egov1.RetryPolicy { return egov1.RetryPolicy{Causes: states} }
 	codes := func(codes egov1.ExitCodes) egov1.RetryPolicy { return egov1.RetryPolicy{ExitCodes: &codes} }
 	retryOn, failOn := codes(egov1.ExitCodes{RetryOn: []int32{75}}), codes(egov1.ExitCodes{FailOn: []int32{75}})
 	for name, c := range map[string]struct {

@@ -63,7 +63,7 @@ var _ = Describe("Activity's wishes:", func() {
 		flaky := factory.Activity("flaky", `case $HOSTNAME in *-3) exit 0;; esac; exit 1`).Retries(3).With(given).Build()
 		slow := factory.Activity("slow", `case $HOSTNAME in *-2) exit 0;; esac; sleep 60`).Retries(1).With(func(s *egov1.ActivitySpec) {
 			s.Timeout, s.TerminationGracePeriodSeconds = &metav1.Duration{Duration: 3 * time.Second}, ptr.To[int64](1)
-			s.RetryPolicy = egov1.RetryPolicy{On: []egov1.RetryCause{egov1.RetryTimedOut}, Backoff: &metav1.Duration{}}
+			s.RetryPolicy = egov1.RetryPolicy{Causes: []egov1.RetryCause{egov1.RetryTimedOut}, Backoff: &metav1.Duration{}}
 		}).Build()
 		for _, a := range []*egov1.Activity{usage, flaky, slow} {
 			create(ctx, a)

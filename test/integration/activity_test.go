@@ -32,7 +32,7 @@ func fullActivity() *egov1.Activity {
 		s.StartDeadline = &metav1.Duration{Duration: time.Hour}
 		s.EnvFrom = []corev1.EnvFromSource{{Prefix: "P_", SecretRef: &corev1.SecretEnvSource{LocalObjectReference: corev1.LocalObjectReference{Name: "s"}}}}
 		s.Workspace = egov1.Workspace{Size: ptr.To(resource.MustParse("1Gi")), Path: "/srv"}
-		s.RetryPolicy = egov1.RetryPolicy{On: []egov1.RetryCause{egov1.RetryFailed, egov1.RetryTimedOut}, Backoff: &metav1.Duration{Duration: time.Minute},
+		s.RetryPolicy = egov1.RetryPolicy{Causes: []egov1.RetryCause{egov1.RetryFailed, egov1.RetryTimedOut}, Backoff: &metav1.Duration{Duration: time.Minute},
 			ExitCodes: &egov1.ExitCodes{FailOn: []int32{64}}}
 		s.TTLSecondsAfterFinished = ptr.To[int32](60)
 		s.Security, s.PodOptions = commonv1.SecurityRestricted, fullPodOptions()
@@ -159,9 +159,9 @@ var _ = Describe("Activity", func() {
 		Entry("a negative startDeadline", starting(-time.Second), "spec.startDeadline"),
 		Entry("backoff above 10 minutes", retrying(egov1.RetryPolicy{Backoff: &metav1.Duration{Duration: 10*time.Minute + time.Second}}), "retryPolicy.backoff"),
 		Entry("a negative backoff", retrying(egov1.RetryPolicy{Backoff: &metav1.Duration{Duration: -time.Second}}), "spec.retryPolicy.backoff"),
-		Entry("a retry when lost", retrying(egov1.RetryPolicy{On: []egov1.RetryCause{egov1.RetryCause(egov1.Lost)}}), "spec.retryPolicy.on[0]"),
-		Entry("a retry on the same twice", retrying(egov1.RetryPolicy{On: []egov1.RetryCause{egov1.RetryFailed, egov1.RetryFailed}}), "spec.retryPolicy.on[1]"),
-		Entry("exitCodes of what is not Failed", retrying(egov1.RetryPolicy{On: []egov1.RetryCause{egov1.RetryTimedOut},
+		Entry("a retry when lost", retrying(egov1.RetryPolicy{Causes: []egov1.RetryCause{egov1.RetryCause(egov1.Lost)}}), "spec.retryPolicy.causes[0]"),
+		Entry("a retry on the same twice", retrying(egov1.RetryPolicy{Causes: []egov1.RetryCause{egov1.RetryFailed, egov1.RetryFailed}}), "spec.retryPolicy.causes[1]"),
+		Entry("exitCodes of what is not Failed", retrying(egov1.RetryPolicy{Causes: []egov1.RetryCause{egov1.RetryTimedOut},
 			ExitCodes: &egov1.ExitCodes{FailOn: []int32{1}}}), "retryPolicy.exitCodes"),
 		Entry("exitCodes both ways", retrying(egov1.RetryPolicy{ExitCodes: &egov1.ExitCodes{RetryOn: []int32{1}, FailOn: []int32{2}}}), "retryPolicy.exitCodes"),
 		Entry("exitCodes of neither way", retrying(egov1.RetryPolicy{ExitCodes: &egov1.ExitCodes{}}), "retryPolicy.exitCodes"),
@@ -303,7 +303,7 @@ var _ = Describe("Activity", func() {
 		rejectUpdate(factory.Activity("a", "true").Build(), func(o client.Object) { change(&o.(*egov1.Activity).Spec) }, field)
 	},
 		Entry("timeout", "timeout", func(s *egov1.ActivitySpec) { s.Timeout = &metav1.Duration{Duration: time.Second} }),
-		Entry("retryPolicy", "retryPolicy", func(s *egov1.ActivitySpec) { s.RetryPolicy.On = []egov1.RetryCause{egov1.RetryFailed} }),
+		Entry("retryPolicy", "retryPolicy", func(s *egov1.ActivitySpec) { s.RetryPolicy.Causes = []egov1.RetryCause{egov1.RetryFailed} }),
 		Entry("envFrom", "envFrom", func(s *egov1.ActivitySpec) { s.EnvFrom = []corev1.EnvFromSource{fromMap} }),
 		Entry("workspace", "workspace", func(s *egov1.ActivitySpec) { s.Workspace.ClaimName = "c" }),
 		Entry("execuser", "execuser", func(s *egov1.ActivitySpec) { s.ExecUser = "deploy" }),

@@ -84,8 +84,9 @@ var _ = BeforeSuite(func(ctx SpecContext) {
 	config, err := cluster.Start()
 	Expect(err).NotTo(HaveOccurred())
 
-	admin, err = client.New(config, client.Options{Scheme: scheme})
+	plain, err := client.New(config, client.Options{Scheme: scheme})
 	Expect(err).NotTo(HaveOccurred())
+	admin = client.WithFieldValidation(plain, client.FieldValidation(metav1.FieldValidationStrict)) // as kubectl has it
 	operates = shippedRights(ctx)
 
 	driving, rest := context.WithCancel(context.Background())

@@ -222,14 +222,14 @@ type Workspace struct {
 }
 
 // RetryPolicy says which attempts are followed by another, and when.
-// +kubebuilder:validation:XValidation:rule="!has(self.exitCodes) || !has(self.on) || 'Failed' in self.on",message="retryPolicy.exitCodes are those of Failed attempts: retryPolicy.on must have Failed"
+// +kubebuilder:validation:XValidation:rule="!has(self.exitCodes) || !has(self.causes) || 'Failed' in self.causes",message="retryPolicy.exitCodes are those of Failed attempts: retryPolicy.causes must have Failed"
 type RetryPolicy struct {
-	// on names the ends of an attempt that another may follow. Default: Failed.
+	// causes are the ends of an attempt that another may follow. Default: Failed.
 	// +optional
 	// +listType=set
 	// +kubebuilder:validation:MinItems=1
 	// +kubebuilder:validation:MaxItems=2
-	On []RetryCause `json:"on,omitempty"`
+	Causes []RetryCause `json:"causes,omitempty"`
 
 	// backoff is how long after the end of the first attempt the second begins, from
 	// 0s to 10m. It doubles with each further one, up to 10m. Default 10s.
