@@ -7,6 +7,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 	"sync/atomic"
@@ -139,6 +140,11 @@ func (l *loopback) named(name string) *local {
 }
 
 func (l *loopback) master() *local { return l.named(l.redis.Status.Master) }
+
+// replica is one: which node became master first is chance.
+func (l *loopback) replica() *local {
+	return l.nodes[slices.IndexFunc(l.nodes, func(n *local) bool { return n != l.master() })]
+}
 
 // pass is one of the operator's.
 func (l *loopback) pass() verb {

@@ -134,7 +134,7 @@ func TestARefusedSettingBreaksNothingAndHeals(t *testing.T) {
 	if _, is := l.written.Live["hz"]; is || l.written.Live["timeout"] != "77" {
 		t.Errorf("servers would start with %v", l.written.Live)
 	}
-	l.replace(l.nodes[1])
+	l.replace(l.replica())
 	l.heal()
 	l.redis.Spec.Config = config("hz", "50")
 	l.redis.Spec.Config["timeout"] = "77"
@@ -163,10 +163,7 @@ func TestASettingThatIsTakenOutRollsThePods(t *testing.T) {
 func TestAServerThatCannotAppendIsTriedAgain(t *testing.T) {
 	l := newLoopback(t, 2, persisted(cachev1alpha1.RedisPersistRDB))
 	l.write(0, 50)
-	replica := l.nodes[0]
-	if replica == l.master() {
-		replica = l.nodes[1]
-	}
+	replica := l.replica()
 	obstacle := filepath.Join(replica.dir, "appendonlydir") // where it would make a directory
 	if err := os.WriteFile(obstacle, nil, 0o600); err != nil {
 		t.Fatal(err)
