@@ -1,7 +1,9 @@
 package controllers
 
 import (
+	"context"
 	"fmt"
+	"time"
 
 	"k8s.io/apimachinery/pkg/labels"
 	"k8s.io/utils/clock"
@@ -23,5 +25,20 @@ func extensions(mgr ctrl.Manager, namespaces []string) (*converge.Extensions, er
 	if err != nil {
 		return nil, fmt.Errorf("making the cache of types that a cluster may lack: %w", err)
 	}
-	return &converge.Extensions{Cache: made, Mapper: mgr.GetRESTMapper(), Clock: clock.RealClock{}}, mgr.Add(foreign{made})
+	return &converge.Extensions{Cache: made, Mapper: mgr.GetRESTMapper(), Clock: clock.RealClock{}}, mgr.Add(foreign{lenient{made}})
+}
+
+// patience with types that a cluster may lack: one that cannot be listed, for want of a
+// right or of its conversion, must not keep the operator from its work.
+const patience = 10 * time.Second
+
+// lenient is a cache that nobody waits for any longer.
+type lenient struct{ cache.Cache }
+
+// WaitForCacheSync gives up, and says that all is well.
+func (l lenient) WaitForCacheSync(ctx context.Context) bool {
+	soon, enough := context.WithTimeout(ctx, patience)
+	defer enough()
+	_ = l.Cache.WaitForCacheSync(soon)
+	return true
 }

@@ -123,6 +123,9 @@ func (r *Reconciler) journal(ctx context.Context, a *egov1.Activity, now time.Ti
 func (r *Reconciler) act(ctx context.Context, todo step, a *egov1.Activity, pod *corev1.Pod, now time.Time, save converge.Save) (*corev1.Pod, error) {
 	switch todo {
 	case create:
+		if err := r.identify(ctx, a); err != nil { // journaled too late to start, and then given time
+			return nil, err
+		}
 		pod = desired(a, *current(a))
 		if err := r.Create(ctx, pod, client.FieldOwner(converge.FieldManager)); err != nil {
 			return nil, err

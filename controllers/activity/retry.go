@@ -28,9 +28,10 @@ func retried(a *egov1.Activity, attempt *egov1.Attempt) bool {
 	}
 }
 
-// retriedOn judges the exit code of a failed attempt, where it has one.
+// retriedOn judges the exit code of a failed attempt, where the command gave one.
 func retriedOn(policy egov1.RetryPolicy, attempt *egov1.Attempt) bool {
-	if policy.ExitCodes == nil || attempt.Prosta != egov1.Failed || attempt.ExitCode == nil {
+	ran := attempt.ExitCode != nil && attempt.StartTime != nil && attempt.Reason != commonv1.ReasonNotStarted
+	if policy.ExitCodes == nil || attempt.Prosta != egov1.Failed || !ran {
 		return true
 	}
 	if len(policy.ExitCodes.RetryOn) > 0 {

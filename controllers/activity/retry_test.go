@@ -10,6 +10,7 @@ import (
 	"k8s.io/utils/ptr"
 	ctrl "sigs.k8s.io/controller-runtime"
 
+	commonv1 "github.com/mainstay-operator/mainstay-operator/api/common/v1"
 	egov1 "github.com/mainstay-operator/mainstay-operator/api/ego/v1"
 )
 
@@ -21,6 +22,8 @@ func TestRetried(t *testing.T) {
 		policy egov1.RetryPolicy
 		ended  egov1.ProcessState
 		exit   *int32
+		reason string
+		never  bool // it never started
 		want   bool
 	}{
 		"failed":                   {ended: egov1.Failed, want: true},
@@ -32,13 +35,18 @@ func TestRetried(t *testing.T) {
 		"one of retryOn":           {policy: retryOn, ended: egov1.Failed, exit: ptr.To[int32](75), want: true},
 		"none of retryOn":          {policy: retryOn, ended: egov1.Failed, exit: ptr.To[int32](1)},
 		"retryOn, it did not run":  {policy: retryOn, ended: egov1.Failed, want: true},
+		"the runtime's own code":   {policy: retryOn, ended: egov1.Failed, exit: ptr.To[int32](128), reason: "StartError", never: true, want: true},
+		"the guard's own code":     {policy: retryOn, ended: egov1.Failed, exit: ptr.To[int32](125), reason: commonv1.ReasonNotStarted, want: true},
 		"one of failOn":            {policy: failOn, ended: egov1.Failed, exit: ptr.To[int32](75)},
 		"none of failOn":           {policy: failOn, ended: egov1.Failed, exit: ptr.To[int32](1), want: true},
 		"failOn, it did not run":   {policy: failOn, ended: egov1.Failed, want: true},
 		"succeeded is never tried": {policy: on(egov1.RetryFailed, egov1.RetryTimedOut), ended: egov1.Succeeded, exit: ptr.To[int32](0)},
 	} {
 		t.Run(name, func(t *testing.T) {
-			attempt := egov1.Attempt{Prosta: c.ended, Result: egov1.Result{ExitCode: c.exit}}
+			attempt := egov1.Attempt{Prosta: c.ended, Result: egov1.Result{ExitCode: c.exit, Reason: c.reason, StartTime: &epoch}}
+			if c.never {
+				attempt.StartTime = nil
+			}
 			a := having(egov1.ActivitySpec{Retries: 1, RetryPolicy: c.policy}, attempt)
 			if got := retried(a, current(a)); got != c.want {
 				t.Errorf("got %t", got)

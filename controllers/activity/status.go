@@ -184,7 +184,7 @@ func nodeReachable(a *egov1.Activity, pod *corev1.Pod) {
 	case containerStatus(pod).State.Running != nil && said(corev1.ContainersReady, corev1.ConditionTrue) && said(corev1.PodReady, corev1.ConditionFalse):
 		conditions.Set(list, generation, commonv1.ConditionNodeReachable, false, commonv1.ReasonNodeSilent,
 			"node "+pod.Spec.NodeName+" does not answer; the command may go on there")
-	case meta.FindStatusCondition(*list, commonv1.ConditionNodeReachable) != nil && !givenUp(pod):
+	case meta.FindStatusCondition(*list, commonv1.ConditionNodeReachable) != nil && pod.Spec.NodeName != "" && !givenUp(pod):
 		conditions.Set(list, generation, commonv1.ConditionNodeReachable, true, commonv1.ReasonNodeAnswers, "node "+pod.Spec.NodeName+" answers")
 	}
 }

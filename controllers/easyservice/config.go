@@ -107,8 +107,8 @@ func (r *Reconciler) read(ctx context.Context, e *appv1.EasyService, ref appv1.C
 	return r.ConfigMaps.Read(ctx, key, last)
 }
 
-// digest of a content, keyed by the object: a Secret's tells nothing of what it holds,
-// nor that two of them hold the same.
+// digest of a content, keyed by the object: it does not tell that two of them hold the
+// same. It is as strong as what it digests is hard to guess.
 func digest(uid types.UID, data map[string][]byte) string {
 	if data == nil {
 		return ""

@@ -74,7 +74,7 @@ func (r *Reconciler) story(ctx context.Context, e *appv1.EasyService, _ converge
 		return ctrl.Result{}, err
 	}
 	asked := template(e, config)
-	given := chosen(e, asked, w.sets)
+	given := chosen(e, asked, missing != nil, w.sets)
 	move, still := r.Converge, e.Spec.Paused || missing != nil && !w.made
 	if still { // nothing begins before what it is configured with is there
 		move = r.Observe
@@ -84,7 +84,7 @@ func (r *Reconciler) story(ctx context.Context, e *appv1.EasyService, _ converge
 	if w.pods, podsErr = r.Pods(ctx, e, kind); podsErr != nil {
 		return ctrl.Result{}, podsErr
 	}
-	release := rollout{asked: hash(asked), given: hash(given), sure: err == nil && !still}
+	release := rollout{asked: hash(asked), given: hash(given), sure: converge.Stands(err, "Deployment", e.Name) && !still && missing == nil}
 	e.Status = status(e, observed, w, release) // last, also after an error: it says what stands
 	return ctrl.Result{}, errors.Join(missing, err)
 }

@@ -23,6 +23,9 @@ import (
 // (k8s.io/kubernetes/pkg/controller/deployment/util: RevisionAnnotation).
 const revision = "deployment.kubernetes.io/revision"
 
+// restartedAt is what kubectl rollout restart writes.
+const restartedAt = "kubectl.kubernetes.io/restartedAt"
+
 // hash of a template, by which a rollout is known.
 func hash(template *corev1ac.PodTemplateSpecApplyConfiguration) string {
 	encoded, err := json.Marshal(template)
@@ -34,14 +37,17 @@ func hash(template *corev1ac.PodTemplateSpecApplyConfiguration) string {
 }
 
 // chosen is the template that the Deployment gets: the spec's, or that of the last
-// completed rollout once the spec's has been rolled back and until another is asked for.
-func chosen(e *appv1.EasyService, asked *corev1ac.PodTemplateSpecApplyConfiguration, sets []appsv1.ReplicaSet) *corev1ac.PodTemplateSpecApplyConfiguration {
-	stable := find(sets, isNamed(e.Status.StableReplicaSet))
-	if stable == nil || !rollsBack(e) || !rolledBack(e.Status.LastRollout, hash(asked)) {
+// completed rollout once the spec's has been rolled back and until another is asked for:
+// that its configuration is missing asks for nothing.
+func chosen(e *appv1.EasyService, asked *corev1ac.PodTemplateSpecApplyConfiguration, missing bool, sets []appsv1.ReplicaSet) *corev1ac.PodTemplateSpecApplyConfiguration {
+	stable, last := find(sets, isNamed(e.Status.StableReplicaSet)), e.Status.LastRollout
+	back := rolledBack(last, hash(asked)) || missing && last != nil && last.Result == appv1.RolloutRolledBack
+	if stable == nil || !rollsBack(e) || !back {
 		return asked
 	}
 	template := stable.Spec.Template.DeepCopy()
 	delete(template.Labels, appsv1.DefaultDeploymentUniqueLabelKey)
+	delete(template.Annotations, restartedAt) // whoever restarts it next is not to be taken back
 	return parts.As[corev1ac.PodTemplateSpecApplyConfiguration](template)
 }
 

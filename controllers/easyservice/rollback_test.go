@@ -104,26 +104,30 @@ func TestChosen(t *testing.T) {
 		t.Fatal(err)
 	}
 	set.Spec.Template.Labels[appsv1.DefaultDeploymentUniqueLabelKey] = "1"
+	set.Spec.Template.Annotations = map[string]string{restartedAt: "once"} // and the next restart stays, too
 	sets := []appsv1.ReplicaSet{{ObjectMeta: metav1.ObjectMeta{Name: "a-0"}}, set}
 
 	e.Spec.Image, e.Status.StableReplicaSet = "app:2", "a-1"
 	asked := template(e, "")
 	e.Status.LastRollout = &appv1.Rollout{Template: hash(asked), Result: appv1.RolloutRolledBack}
-	if got := chosen(e, asked, sets); hash(got) != hash(first) {
+	if got := chosen(e, asked, false, sets); hash(got) != hash(first) {
 		t.Error("it is not what ran before")
 	}
 	if set.Spec.Template.Labels[appsv1.DefaultDeploymentUniqueLabelKey] == "" {
 		t.Error("the cache's own object was changed")
 	}
-	if got := chosen(e, asked, sets[:1]); got != asked {
+	if got := chosen(e, asked, false, sets[:1]); got != asked {
 		t.Error("without the ReplicaSet there is nothing to return to")
 	}
 	e.Spec.Image = "app:3"
-	if third := template(e, ""); chosen(e, third, sets) != third {
+	if third := template(e, ""); chosen(e, third, false, sets) != third {
 		t.Error("a new wish is not tried")
 	}
+	if got := chosen(e, template(e, "other"), true, sets); hash(got) != hash(first) {
+		t.Error("missing configuration has tried again what failed")
+	}
 	e.Spec.Image, e.Spec.Strategy.OnFailure = "app:2", appv1.Keep
-	if chosen(e, asked, sets) != asked {
+	if chosen(e, asked, false, sets) != asked {
 		t.Error("it was told to keep")
 	}
 }

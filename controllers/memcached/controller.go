@@ -82,9 +82,14 @@ func (r *Reconciler) story(ctx context.Context, m *cachev1alpha1.Memcached, _ co
 	if err := errors.Join(podsErr, proxiesErr); err != nil {
 		return ctrl.Result{}, err
 	}
-	late := r.refresh(ctx, m, secrets, pods)
+	var late []string
+	if !m.Spec.Paused {
+		late = r.refresh(ctx, m, secrets, pods)
+	}
 	m.Status = status(m, look(m, observed, pods, proxies)) // last, also after an error: it says what stands
-	certificatesInSync(m, secrets.certificate, late)
+	if !m.Spec.Paused {                                    // nobody looked
+		certificatesInSync(m, secrets.certificate, late)
+	}
 	credentialsInSync(m, secrets.users)
 	conditions.Image(&m.Status.Conditions, m.Generation, image, m.Spec.Image, r.DefaultImage)
 	return ctrl.Result{RequeueAfter: r.due(secrets.certificate, late)}, errors.Join(secretsErr, err)

@@ -44,7 +44,7 @@ func (r *Reconciler) refresh(ctx context.Context, m *cachev1alpha1.Memcached, s 
 	for i := range pods {
 		pod := &pods[i]
 		switch served[i] = known[pod.UID]; {
-		case served[i] == version, !conditions.PodReady(pod), pod.Status.PodIP == "", m.Spec.Paused, r.Leads != nil && !r.Leads():
+		case served[i] == version, !conditions.PodReady(pod), pod.Status.PodIP == "", r.Leads != nil && !r.Leads():
 			continue
 		}
 		all.Go(func() {

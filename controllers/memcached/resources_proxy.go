@@ -102,6 +102,7 @@ func proxyContainer(m *cachev1alpha1.Memcached, image string) *corev1ac.Containe
 	needed := overhead + int64(m.Spec.Connections)*perConnection + underway*bytes(m.Spec.MaxItemSize, defaultMaxItem)
 	return parts.Lingering(serving(m, image, args), m.Spec.PodOptions).
 		WithVolumeMounts(corev1ac.VolumeMount().WithName("routes").WithMountPath(proxyDir).WithReadOnly(true)).
-		WithResources(corev1ac.ResourceRequirements().WithLimits(corev1.ResourceList{
-			corev1.ResourceMemory: *resource.NewQuantity(needed, resource.BinarySI)}))
+		WithResources(corev1ac.ResourceRequirements().
+			WithRequests(corev1.ResourceList{corev1.ResourceMemory: *resource.NewQuantity(overhead, resource.BinarySI)}).
+			WithLimits(corev1.ResourceList{corev1.ResourceMemory: *resource.NewQuantity(needed, resource.BinarySI)}))
 }

@@ -153,6 +153,9 @@ var _ = Describe("Memcached", func() {
 			s.Metrics = &cachev1alpha1.MemcachedMetrics{Image: "a b"}
 		}), "spec.metrics.image"),
 		Entry("auth without a Secret", with(func(s *cachev1alpha1.MemcachedSpec) { s.Auth = &cachev1alpha1.MemcachedAuth{} }), "spec.auth.secretName"),
+		Entry("auth by the operator's own Secret", with(func(s *cachev1alpha1.MemcachedSpec) { s.Auth = &cachev1alpha1.MemcachedAuth{SecretName: "a-auth"} }), "auth.secretName"),
+		Entry("auth by a name that no Secret has", with(func(s *cachev1alpha1.MemcachedSpec) { s.Auth = &cachev1alpha1.MemcachedAuth{SecretName: "a/b"} }), "spec.auth.secretName"),
+		Entry("tls by the operator's own Secret", plain().TLS("a-certificates", "").Build(), "tls.secretName"),
 		Entry("tls without a Secret", plain().TLS("", "").Build(), "tls.secretName"),
 		Entry("a mode that is none", tls(func(over *cachev1alpha1.MemcachedTLS) { over.Mode = "Sometimes" }), "spec.tls.mode"),
 		Entry("clients that may be anybody", tls(func(over *cachev1alpha1.MemcachedTLS) { over.ClientAuth = "Optional" }), "spec.tls.clientAuth"),

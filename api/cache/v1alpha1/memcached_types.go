@@ -218,6 +218,8 @@ type MemcachedStatus struct {
 // +kubebuilder:printcolumn:name="Reason",type=string,priority=1,JSONPath=`.status.conditions[?(@.type=="Ready")].message`
 // +kubebuilder:printcolumn:name="Age",type=date,JSONPath=`.metadata.creationTimestamp`
 // +kubebuilder:validation:XValidation:rule="size(self.metadata.name) <= 48 && self.metadata.name.matches('^[a-z]([-a-z0-9]*[a-z0-9])?$')",message="metadata.name becomes the name of Services: at most 48 characters, lower case letters, digits and '-', beginning with a letter"
+// +kubebuilder:validation:XValidation:rule="!has(self.spec.auth) || self.spec.auth.secretName != self.metadata.name + '-auth'",message="auth.secretName: <name>-auth is the Secret that the operator writes; give yours another name"
+// +kubebuilder:validation:XValidation:rule="!has(self.spec.tls) || self.spec.tls.secretName != self.metadata.name + '-certificates'",message="tls.secretName: <name>-certificates is the Secret that the operator writes; give yours another name"
 // +operator-sdk:csv:customresourcedefinitions:displayName="Memcached",resources={{ConfigMap,v1},{Deployment,v1},{Event,v1},{NetworkPolicy,v1},{PodDisruptionBudget,v1},{Secret,v1},{Service,v1},{StatefulSet,v1}}
 type Memcached struct {
 	metav1.TypeMeta   `json:",inline"`

@@ -54,8 +54,11 @@ func (c *Converger) Converge(ctx context.Context, owner Object, children ...Chil
 	apply := c.apply
 	for _, child := range children {
 		err := c.visit(ctx, owner, child, observed, apply)
-		if err != nil && mounted(*child.GetKind()) {
-			apply = c.upkeep
+		if err != nil {
+			if mounted(*child.GetKind()) {
+				apply = c.upkeep
+			}
+			err = &failure{place(*child.GetKind(), *child.GetName()), err}
 		}
 		errs = append(errs, err)
 	}

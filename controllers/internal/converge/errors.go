@@ -47,6 +47,25 @@ func NotOurs(kind string, live client.Object) error {
 		kind, live.GetName())}
 }
 
+// failure of one child, which says nothing of the others.
+type failure struct {
+	place string
+	error
+}
+
+func (f *failure) Unwrap() error { return f.error }
+
+// Stands is true when what Converge answered has no failure of that child: it is as desired.
+func Stands(err error, kind, name string) bool {
+	switch e := err.(type) { //nolint:errorlint // it is the wrapping that is looked at
+	case *failure:
+		return e.place != place(kind, name)
+	case interface{ Unwrap() []error }:
+		return !slices.ContainsFunc(e.Unwrap(), func(one error) bool { return !Stands(one, kind, name) })
+	}
+	return true
+}
+
 // problem tells the conditions what an error means to the user.
 func problem(err error) *conditions.Problem {
 	var wrong *mistake

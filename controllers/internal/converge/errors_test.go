@@ -104,3 +104,14 @@ func TestProblemStandsStill(t *testing.T) {
 		t.Errorf("the condition moves with the port: %q, %q", a, b)
 	}
 }
+
+func TestOneChildsFailureSaysNothingOfTheOthers(t *testing.T) {
+	absent := &failure{place("ServiceMonitor", "a"), &missing{"metrics: install it"}}
+	err := errors.Join(nil, absent, errors.Join(errors.New("pruning")))
+	if !Stands(err, "Deployment", "a") || !Stands(nil, "Deployment", "a") || Stands(err, "ServiceMonitor", "a") {
+		t.Error("the Deployment stands, the ServiceMonitor does not")
+	}
+	if p := problem(err); p.Reason != commonv1.ReasonAPIMissing {
+		t.Errorf("it says %v", p)
+	}
+}

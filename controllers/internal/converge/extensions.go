@@ -112,7 +112,10 @@ func (c *Converger) pruneExtended(ctx context.Context, owner Object, keep map[st
 			errs = append(errs, err)
 			continue
 		}
-		if err := c.reach(ctx, gvk, gvk.Kind); err != nil {
+		switch err := c.reach(ctx, gvk, gvk.Kind); {
+		case awaited(err): // should there be one, its event brings us back
+			continue
+		case err != nil:
 			errs = append(errs, err)
 			continue
 		}
@@ -151,8 +154,8 @@ func (w *watchers) ensure(gvk schema.GroupVersionKind) error {
 	return nil
 }
 
-// extend watches the types that the cluster has, and lets the others be watched
-// as soon as it has them.
+// extend looks which of the types the cluster has, and lets each be watched as soon as
+// it is reached for.
 func (c *Converger) extend(mgr ctrl.Manager, object client.Object, started controller.Controller) error {
 	c.watchers.begin = func(gvk schema.GroupVersionKind) error {
 		owners := handler.TypedEnqueueRequestForOwner[*unstructured.Unstructured](mgr.GetScheme(), mgr.GetRESTMapper(), object, handler.OnlyControllerOwner())
@@ -163,7 +166,6 @@ func (c *Converger) extend(mgr ctrl.Manager, object client.Object, started contr
 		if err == nil && there {
 			// Asked for now, it is full before this process leads.
 			_, err = c.Extensions.Cache.GetInformer(context.Background(), bare(gvk), cache.BlockUntilSynced(false))
-			err = errors.Join(err, c.watchers.ensure(gvk))
 		}
 		if err != nil {
 			return err

@@ -37,9 +37,10 @@ func starts(kind string) bool { return kind == "StatefulSet" || kind == "Deploym
 // mounted is true for the types that pods start with.
 func mounted(kind string) bool { return kind == "Secret" || kind == "ConfigMap" }
 
-// upkeep applies what is there, and makes no workload.
+// upkeep leaves the workloads as they are: pods that start now would start with what
+// was before, and nothing would replace them again.
 func (c *Converger) upkeep(ctx context.Context, owner Object, want *unstructured.Unstructured, live client.Object) (client.Object, error) {
-	if live == nil && starts(want.GetKind()) {
+	if starts(want.GetKind()) {
 		return nil, &pending{"what its pods start with must stand first"}
 	}
 	return c.apply(ctx, owner, want, live)

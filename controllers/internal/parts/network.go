@@ -19,10 +19,11 @@ func NetworkPolicy(kind, instance string, chosen *commonv1.NetworkPolicy, ports 
 	if len(chosen.From) == 0 {
 		rule.WithFrom(networkingv1ac.NetworkPolicyPeer().WithPodSelector(metav1ac.LabelSelector()))
 	}
-	return networkingv1ac.NetworkPolicy(instance, "").
-		WithLabels(Labels(kind, instance)).
-		WithSpec(networkingv1ac.NetworkPolicySpec().
-			WithPodSelector(Select(kind, instance)).
-			WithPolicyTypes(networkingv1.PolicyTypeIngress).
-			WithIngress(rule))
+	spec := networkingv1ac.NetworkPolicySpec().
+		WithPodSelector(Select(kind, instance)).
+		WithPolicyTypes(networkingv1.PolicyTypeIngress)
+	if len(ports) > 0 { // a rule without ports would be one for all of them
+		spec.WithIngress(rule)
+	}
+	return networkingv1ac.NetworkPolicy(instance, "").WithLabels(Labels(kind, instance)).WithSpec(spec)
 }

@@ -188,6 +188,9 @@ func TestNetworkPolicyLetsTheNamespaceInUnlessOthersAreChosen(t *testing.T) {
 			t.Errorf("no %s in %s", said, text)
 		}
 	}
+	if text := encode(t, NetworkPolicy("easyservice", "a", &commonv1.NetworkPolicy{}, nil)); strings.Contains(text, "ingress") {
+		t.Error("without ports nobody is let in: ", text)
+	}
 	chosen := &commonv1.NetworkPolicy{From: []networkingv1.NetworkPolicyPeer{{IPBlock: &networkingv1.IPBlock{CIDR: "10.0.0.0/8"}}}}
 	needed := networkingv1ac.NetworkPolicyPeer().WithNamespaceSelector(metav1ac.LabelSelector())
 	if text := encode(t, NetworkPolicy("redis", "a", chosen, ports, needed)); !strings.Contains(text, `"from":[{"ipBlock":{"cidr":"10.0.0.0/8"}},{"namespaceSelector":{}}]`) {
