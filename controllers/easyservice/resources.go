@@ -101,23 +101,18 @@ func container(e *appv1.EasyService) *corev1ac.ContainerApplyConfiguration {
 	if e.Spec.WorkingDir != "" {
 		c.WithWorkingDir(e.Spec.WorkingDir)
 	}
-	if seconds := drain(e); seconds > 0 {
-		c.WithLifecycle(corev1ac.Lifecycle().WithPreStop(corev1ac.LifecycleHandler().WithSleep(corev1ac.SleepAction().WithSeconds(seconds))))
-	}
-	return probe(c, ptr.Deref(e.Spec.Probes, appv1.Probes{}), knock(e.Spec.Ports))
+	return probe(parts.Lingering(c, drain(e)), ptr.Deref(e.Spec.Probes, appv1.Probes{}), knock(e.Spec.Ports))
 }
 
-// drain is how many seconds a pod that must go serves on: its end and the news of it
-// set out at the same time, and SIGTERM would be first.
+// drain is how many seconds a pod that must go serves on.
 func drain(e *appv1.EasyService) int64 {
-	const enough, grace = 5, 30 // grace is the API server's default
 	switch {
 	case e.Spec.Strategy != nil && e.Spec.Strategy.DrainSeconds != nil:
 		return *e.Spec.Strategy.DrainSeconds
 	case len(e.Spec.Ports) == 0:
 		return 0 // nobody is led to it
 	}
-	return min(enough, ptr.Deref(e.Spec.TerminationGracePeriodSeconds, grace)/2)
+	return parts.Linger(e.Spec.PodOptions)
 }
 
 // restrict takes root, every capability and the writable root file system away,

@@ -141,7 +141,7 @@ func pace(m *cachev1alpha1.Memcached) int32 {
 }
 
 func container(m *cachev1alpha1.Memcached, image string) *corev1ac.ContainerApplyConfiguration {
-	return parts.Lingering(serving(m, image, arguments(m)), m.Spec.PodOptions).
+	return parts.Lingering(serving(m, image, arguments(m)), parts.Linger(m.Spec.PodOptions)).
 		WithResources(parts.As[corev1ac.ResourceRequirementsApplyConfiguration](resources(m)))
 }
 

@@ -100,7 +100,7 @@ func proxies(m *cachev1alpha1.Memcached, image string) *appsv1ac.DeploymentApply
 func proxyContainer(m *cachev1alpha1.Memcached, image string) *corev1ac.ContainerApplyConfiguration {
 	args := slices.Concat(limits(m), []string{"-o", "proxy_config=routelib,proxy_arg=" + path.Join(proxyDir, routesKey)})
 	needed := overhead + int64(m.Spec.Connections)*perConnection + underway*bytes(m.Spec.MaxItemSize, defaultMaxItem)
-	return parts.Lingering(serving(m, image, args), m.Spec.PodOptions).
+	return parts.Lingering(serving(m, image, args), parts.Linger(m.Spec.PodOptions)).
 		WithVolumeMounts(corev1ac.VolumeMount().WithName("routes").WithMountPath(proxyDir).WithReadOnly(true)).
 		WithResources(corev1ac.ResourceRequirements().
 			WithRequests(corev1.ResourceList{corev1.ResourceMemory: *resource.NewQuantity(overhead, resource.BinarySI)}).

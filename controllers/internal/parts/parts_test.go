@@ -155,7 +155,7 @@ func TestLingering(t *testing.T) {
 		{"no grace", ptr.To[int64](0), `{"name":"a"}`},
 		{"next to none", ptr.To[int64](1), `{"name":"a"}`},
 	} {
-		got := encode(t, Lingering(corev1ac.Container().WithName("a"), commonv1.PodOptions{TerminationGracePeriodSeconds: c.grace}))
+		got := encode(t, Lingering(corev1ac.Container().WithName("a"), Linger(commonv1.PodOptions{TerminationGracePeriodSeconds: c.grace})))
 		if !strings.Contains(got, c.want) {
 			t.Errorf("%s: got %s", c.reason, got)
 		}

@@ -8,6 +8,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	corev1ac "k8s.io/client-go/applyconfigurations/core/v1"
 	metav1ac "k8s.io/client-go/applyconfigurations/meta/v1"
+	"k8s.io/utils/ptr"
 
 	commonv1 "github.com/mainstay-operator/mainstay-operator/api/common/v1"
 )
@@ -79,17 +80,16 @@ func Container(name, image string, options commonv1.PodOptions) *corev1ac.Contai
 	return container
 }
 
-// linger is how long a container goes on serving when its pod is to end, in seconds:
-// clients are led to it until every node has learnt that the endpoint is gone.
-const linger = 5
+// Linger is how many seconds a container should go on serving when its pod is to end:
+// the end and the news of it set out at the same time, and SIGTERM would be first. At
+// most half of the pod's grace.
+func Linger(options commonv1.PodOptions) int64 {
+	const enough, grace = 5, 30 // grace is the API server's default
+	return min(enough, ptr.Deref(options.TerminationGracePeriodSeconds, grace)/2)
+}
 
-// Lingering keeps a container that ends at once serving until nobody is led to it any
-// more, within half of the pod's grace.
-func Lingering(container *corev1ac.ContainerApplyConfiguration, options commonv1.PodOptions) *corev1ac.ContainerApplyConfiguration {
-	seconds := int64(linger)
-	if grace := options.TerminationGracePeriodSeconds; grace != nil {
-		seconds = min(seconds, *grace/2)
-	}
+// Lingering keeps a container serving for so many seconds before it is told to end.
+func Lingering(container *corev1ac.ContainerApplyConfiguration, seconds int64) *corev1ac.ContainerApplyConfiguration {
 	if seconds == 0 {
 		return container
 	}
