@@ -85,7 +85,7 @@ func (d *demo) prover() (prover, error) {
 	return prover{c, forwarded, forwarded, "port-forward"}, err
 }
 
-// web asks for the root page through the node port.
+// web asks for the root page, through the node port where there is one.
 func (p prover) web(ctx context.Context, key client.ObjectKey) (string, error) {
 	var service appv1.EasyService
 	if err := p.Get(ctx, key, &service); err != nil {
@@ -95,11 +95,15 @@ func (p prover) web(ctx context.Context, key client.ObjectKey) (string, error) {
 		return "", errors.New("it has no port")
 	}
 	to := traffic.Service{Namespace: key.Namespace, Name: key.Name, Port: service.Spec.Ports[0].Port}
-	answer, err := traffic.Get(ctx, p.nodes, to, "/")
+	network, way := p.nodes, p.way
+	if service.Spec.Service.Type == corev1.ServiceTypeClusterIP {
+		network, way = p.services, "Service's address"
+	}
+	answer, err := traffic.Get(ctx, network, to, "/")
 	if err == nil && answer.Code != http.StatusOK {
 		err = fmt.Errorf("the server answers %s", answer.Status)
 	}
-	return fmt.Sprintf("GET / through the %s %s: %s", p.way, answer.From, answer.Status), err
+	return fmt.Sprintf("GET / through the %s %s: %s", way, answer.From, answer.Status), err
 }
 
 // cache sets a value and reads it over one connection to the client Service.
