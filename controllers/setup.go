@@ -72,8 +72,8 @@ func SetupAll(ctx context.Context, mgr ctrl.Manager, o Options) error {
 			Leads: o.Leads, Events: mgr.GetEventRecorder(name),
 		}
 	}
-	secrets := converge.Secrets{Versions: versions, Live: mgr.GetAPIReader()}
-	configMaps := converge.ConfigMaps{Versions: versions, Live: mgr.GetAPIReader()}
+	secrets := converge.Secrets(versions, mgr.GetAPIReader())
+	configMaps := converge.ConfigMaps(versions, mgr.GetAPIReader())
 	for kind, reconciler := range map[string]interface{ SetupWithManager(ctrl.Manager) error }{
 		"Memcached": &memcached.Reconciler{Converger: converger("memcached"), Secrets: secrets,
 			DefaultImage: o.Images.Memcached, ExporterImage: o.Images.MemcachedExporter},

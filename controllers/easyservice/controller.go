@@ -52,8 +52,7 @@ var extended = []schema.GroupVersionKind{
 type Reconciler struct {
 	converge.Converger
 	// Secrets and ConfigMaps that users made.
-	Secrets    converge.Secrets
-	ConfigMaps converge.ConfigMaps
+	Secrets, ConfigMaps converge.Contents
 
 	clock    clock.PassiveClock
 	readings readings

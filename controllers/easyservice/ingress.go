@@ -5,7 +5,6 @@ import (
 	"strconv"
 	"strings"
 
-	corev1 "k8s.io/api/core/v1"
 	networkingv1 "k8s.io/api/networking/v1"
 	networkingv1ac "k8s.io/client-go/applyconfigurations/networking/v1"
 
@@ -66,16 +65,6 @@ func entrances(e *appv1.EasyService, entry *networkingv1.Ingress) []appv1.Endpoi
 		list = append(list, appv1.Endpoint{Name: name, Type: appv1.EndpointIngress, URL: scheme + host + cmp.Or(chosen.Path, "/")})
 	}
 	return list
-}
-
-// ledTo is the TCP port of that number, or the first.
-func ledTo(ports []appv1.Port, number int32) appv1.Port {
-	for _, p := range ports {
-		if p.Port == number && protocol(p) == corev1.ProtocolTCP {
-			return p
-		}
-	}
-	return firstTCP(ports)
 }
 
 // bracketed is an address as a URL has it.

@@ -132,3 +132,23 @@ func nodePorts(ports []appv1.Port, exposed corev1.ServiceType, held []corev1.Ser
 	}
 	return asked
 }
+
+// ledTo is the TCP port of that number, or the first.
+func ledTo(ports []appv1.Port, number int32) appv1.Port {
+	for _, p := range ports {
+		if p.Port == number && protocol(p) == corev1.ProtocolTCP {
+			return p
+		}
+	}
+	return firstTCP(ports)
+}
+
+// firstTCP port; empty when there is none, which admission refuses who asks for it.
+func firstTCP(ports []appv1.Port) appv1.Port {
+	for _, p := range ports {
+		if protocol(p) == corev1.ProtocolTCP {
+			return p
+		}
+	}
+	return appv1.Port{}
+}

@@ -1,7 +1,6 @@
 package easyservice
 
 import (
-	corev1 "k8s.io/api/core/v1"
 	networkingv1 "k8s.io/api/networking/v1"
 	"k8s.io/apimachinery/pkg/util/intstr"
 	metav1ac "k8s.io/client-go/applyconfigurations/meta/v1"
@@ -54,16 +53,12 @@ func httpRoute(e *appv1.EasyService, r appv1.Route) *parts.Custom {
 		}
 		parents = append(parents, parent)
 	}
-	port := r.Port
-	if port == 0 {
-		port = firstTCP(e.Spec.Ports).Port
-	}
 	route := parts.NewCustom(kind, e.Name, httpRouteType, "gateway")
 	route.Spec = map[string]any{
 		"parentRefs": parents,
 		"rules": []any{map[string]any{
 			"matches":     []any{map[string]any{"path": map[string]any{"type": "PathPrefix", "value": r.Path}}},
-			"backendRefs": []any{map[string]any{"name": e.Name, "port": int64(port)}},
+			"backendRefs": []any{map[string]any{"name": e.Name, "port": int64(ledTo(e.Spec.Ports, r.Port).Port)}},
 		}},
 	}
 	for _, name := range r.Hostnames {
@@ -71,14 +66,4 @@ func httpRoute(e *appv1.EasyService, r appv1.Route) *parts.Custom {
 		route.Spec["hostnames"] = append(names, name)
 	}
 	return route
-}
-
-// firstTCP port; empty when there is none, which admission refuses who asks for it.
-func firstTCP(ports []appv1.Port) appv1.Port {
-	for _, p := range ports {
-		if protocol(p) == corev1.ProtocolTCP {
-			return p
-		}
-	}
-	return appv1.Port{}
 }

@@ -54,7 +54,7 @@ type Reconciler struct {
 	// ExporterImage is what the exporter of one starts with that names none.
 	ExporterImage string
 	// Secrets that users made.
-	Secrets converge.Secrets
+	Secrets converge.Contents
 
 	clock  clock.PassiveClock
 	memory memory

@@ -55,7 +55,7 @@ type Reconciler struct {
 	// DefaultImages are what an object that names no image starts with, by flavor.
 	DefaultImages map[cachev1alpha1.RedisFlavor]string
 	// Secrets that users made.
-	Secrets converge.Secrets
+	Secrets converge.Contents
 
 	clock  clock.PassiveClock
 	memory memory

@@ -1,7 +1,6 @@
 package redis
 
 import (
-	"cmp"
 	"fmt"
 	"net/url"
 	"slices"
@@ -10,14 +9,10 @@ import (
 
 	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
-	networkingv1 "k8s.io/api/networking/v1"
 	policyv1 "k8s.io/api/policy/v1"
 	"k8s.io/apimachinery/pkg/api/resource"
-	"k8s.io/apimachinery/pkg/util/intstr"
 	appsv1ac "k8s.io/client-go/applyconfigurations/apps/v1"
 	corev1ac "k8s.io/client-go/applyconfigurations/core/v1"
-	metav1ac "k8s.io/client-go/applyconfigurations/meta/v1"
-	networkingv1ac "k8s.io/client-go/applyconfigurations/networking/v1"
 	"k8s.io/utils/ptr"
 
 	cachev1alpha1 "github.com/mainstay-operator/mainstay-operator/api/cache/v1alpha1"
@@ -94,51 +89,6 @@ func replicasName(r *cachev1alpha1.Redis) string { return r.Name + "-replicas" }
 func filesName(r *cachev1alpha1.Redis) string    { return r.Name + "-files" }
 func systemName(r *cachev1alpha1.Redis) string   { return r.Name + "-system" }
 func bindingName(r *cachev1alpha1.Redis) string  { return r.Name + "-auth" }
-
-// master points at one pod by name: changed in one write, never at two.
-func master(r *cachev1alpha1.Redis) *corev1ac.ServiceApplyConfiguration {
-	return exposed(r, service(r, r.Name, map[string]string{labelPod: r.Status.Master}))
-}
-
-// replicas are for reading.
-func replicas(r *cachev1alpha1.Redis) *corev1ac.ServiceApplyConfiguration {
-	return exposed(r, service(r, replicasName(r), map[string]string{labelRole: roleReplica}))
-}
-
-// exposed as the spec has it.
-func exposed(r *cachev1alpha1.Redis, s *corev1ac.ServiceApplyConfiguration) *corev1ac.ServiceApplyConfiguration {
-	s.Spec.WithType(cmp.Or(r.Spec.Service.Type, corev1.ServiceTypeClusterIP))
-	return s.WithAnnotations(r.Spec.Service.Annotations)
-}
-
-// headless names the nodes, ready or not.
-func headless(r *cachev1alpha1.Redis) *corev1ac.ServiceApplyConfiguration {
-	s := service(r, headlessName(r), nil)
-	s.Spec.WithClusterIP(corev1.ClusterIPNone).WithPublishNotReadyAddresses(true)
-	return s
-}
-
-func service(r *cachev1alpha1.Redis, name string, selector map[string]string) *corev1ac.ServiceApplyConfiguration {
-	return corev1ac.Service(name, "").
-		WithLabels(parts.Labels(kind, r.Name)).
-		WithSpec(corev1ac.ServiceSpec().
-			WithSelector(parts.Over(selector, parts.Selector(kind, r.Name))).
-			WithPorts(corev1ac.ServicePort().
-				WithName(portName).
-				WithProtocol(corev1.ProtocolTCP).
-				WithPort(node.Port).
-				WithTargetPort(intstr.FromString(portName))))
-}
-
-// networkPolicy lets the nodes follow each other, and the operator look after them
-// wherever it runs.
-func networkPolicy(r *cachev1alpha1.Redis) *networkingv1ac.NetworkPolicyApplyConfiguration {
-	peer := networkingv1ac.NetworkPolicyPeer
-	return parts.NetworkPolicy(kind, r.Name, r.Spec.NetworkPolicy,
-		[]networkingv1.NetworkPolicyPort{{Port: ptr.To(intstr.FromInt32(node.Port))}},
-		peer().WithPodSelector(parts.Select(kind, r.Name)),
-		peer().WithNamespaceSelector(metav1ac.LabelSelector()).WithPodSelector(metav1ac.LabelSelector().WithMatchLabels(parts.Operator)))
-}
 
 // files are what the servers read. They hold a password, so they are a Secret. The
 // passwords beside them are not mounted: one of two lost Secrets locks nobody out.

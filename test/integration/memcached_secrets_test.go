@@ -46,14 +46,7 @@ var _ = Describe("Memcached's certificate", func() {
 	})
 
 	It("is awaited, and nothing starts without a good one", func(ctx SpecContext) {
-		Expect(admin.Create(ctx, obj)).To(Succeed())
-		says(ctx, obj, commonv1.ConditionReady, `False InvalidSpec: tls.secretName: there is no Secret "chosen"`)
-		give(ctx, namespace, map[string][]byte{"tls.crt": []byte("words")})
-		says(ctx, obj, commonv1.ConditionReady, `tls.secretName: Secret "chosen" has no key "tls.key"`)
-		give(ctx, namespace, certifier.Issue("elsewhere.svc"))
-		says(ctx, obj, commonv1.ConditionDegraded, "True InvalidSpec: tls.secretName: Secret \"chosen\": the certificate does not name a."+namespace+".svc")
-		says(ctx, obj, commonv1.ConditionCertificatesInSync, "False SecretUnusable: tls.secretName")
-		Expect(apierrors.IsNotFound(admin.Get(ctx, client.ObjectKeyFromObject(obj), &appsv1.StatefulSet{}))).To(BeTrue())
+		startsWithNone(ctx, namespace, obj)
 
 		give(ctx, namespace, certifier.Issue("a."+namespace+".svc"))
 		Eventually(stands).WithArguments(ctx, obj, commonv1.ConditionReady, metav1.ConditionTrue).Should(Succeed())

@@ -41,15 +41,7 @@ var _ = Describe("Redis' certificate", func() {
 	})
 
 	It("is awaited, and nothing starts without a good one", func(ctx SpecContext) {
-		Expect(admin.Create(ctx, obj)).To(Succeed())
-		says(ctx, obj, commonv1.ConditionReady, `False InvalidSpec: tls.secretName: there is no Secret "chosen"`)
-		give(ctx, namespace, map[string][]byte{"tls.crt": []byte("words")})
-		says(ctx, obj, commonv1.ConditionReady, `tls.secretName: Secret "chosen" has no key "tls.key"`)
-		give(ctx, namespace, certifier.Issue("elsewhere.svc"))
-		says(ctx, obj, commonv1.ConditionDegraded, "True InvalidSpec: tls.secretName: Secret \"chosen\": the certificate does not name a."+namespace+".svc")
-		says(ctx, obj, commonv1.ConditionCertificatesInSync, "False SecretUnusable: tls.secretName")
-		Expect(apierrors.IsNotFound(admin.Get(ctx, client.ObjectKeyFromObject(obj), &appsv1.StatefulSet{}))).To(BeTrue())
-
+		startsWithNone(ctx, namespace, obj)
 		give(ctx, namespace, certifier.Issue("a."+namespace+".svc"))
 		Eventually(func() error {
 			return admin.Get(ctx, client.ObjectKeyFromObject(obj), &appsv1.StatefulSet{})
@@ -115,4 +107,17 @@ func with(data map[string][]byte, key string, value []byte) map[string][]byte {
 	other := maps.Clone(data)
 	other[key] = value
 	return other
+}
+
+// startsWithNone shows that an object with TLS makes nothing before its certificate is fit.
+func startsWithNone(ctx context.Context, namespace string, obj client.Object) {
+	GinkgoHelper()
+	Expect(admin.Create(ctx, obj)).To(Succeed())
+	says(ctx, obj, commonv1.ConditionReady, `False InvalidSpec: tls.secretName: there is no Secret "chosen"`)
+	give(ctx, namespace, map[string][]byte{"tls.crt": []byte("words")})
+	says(ctx, obj, commonv1.ConditionReady, `tls.secretName: Secret "chosen" has no key "tls.key"`)
+	give(ctx, namespace, certifier.Issue("elsewhere.svc"))
+	says(ctx, obj, commonv1.ConditionDegraded, "True InvalidSpec: tls.secretName: Secret \"chosen\": the certificate does not name a."+namespace+".svc")
+	says(ctx, obj, commonv1.ConditionCertificatesInSync, "False SecretUnusable: tls.secretName")
+	Expect(apierrors.IsNotFound(admin.Get(ctx, client.ObjectKeyFromObject(obj), &appsv1.StatefulSet{}))).To(BeTrue())
 }

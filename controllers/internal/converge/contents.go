@@ -31,56 +31,35 @@ func version(kind string) *metav1.PartialObjectMetadata {
 	return empty
 }
 
-// Secrets reads Secrets that users made: their versions are watched, their
-// content is read live and only when it changed.
-type Secrets struct {
-	// Versions has the metadata of every Secret.
-	Versions cache.Cache
-	// Live reads the content.
-	Live client.Reader
+// Contents are those of Secrets or of ConfigMaps that users made: their versions are
+// watched, and the content is read live and only when it changed.
+type Contents struct {
+	versions cache.Cache // has the metadata of every one
+	version  func() *metav1.PartialObjectMetadata
+	content  func(context.Context, client.ObjectKey) (map[string][]byte, error)
 }
 
-// Read gives last back while the Secret's version stands, else what it holds now.
-func (s Secrets) Read(ctx context.Context, key client.ObjectKey, last *Content) (*Content, error) {
-	return read(ctx, s.Versions, SecretVersion(), key, last, func() (map[string][]byte, error) {
+// Secrets whose metadata versions has; live reads their content.
+func Secrets(versions cache.Cache, live client.Reader) Contents {
+	return Contents{versions, SecretVersion, func(ctx context.Context, key client.ObjectKey) (map[string][]byte, error) {
 		var secret corev1.Secret
-		err := s.Live.Get(ctx, key, &secret)
+		err := live.Get(ctx, key, &secret)
 		return secret.Data, err
-	})
+	}}
 }
 
-// Watch gives a source that wakes the objects up that name a Secret which has
-// changed. object and list are empty ones of the kind; names gives the Secrets
-// that an object names.
-func (s Secrets) Watch(mgr ctrl.Manager, object client.Object, list client.ObjectList, names func(client.Object) []string) (source.Source, error) {
-	return watch(mgr, s.Versions, SecretVersion(), object, list, names)
-}
-
-// ConfigMaps reads ConfigMaps that users made, as Secrets does Secrets.
-type ConfigMaps struct {
-	// Versions has the metadata of every ConfigMap.
-	Versions cache.Cache
-	// Live reads the content.
-	Live client.Reader
-}
-
-// Read gives last back while the ConfigMap's version stands, else what it holds now.
-func (c ConfigMaps) Read(ctx context.Context, key client.ObjectKey, last *Content) (*Content, error) {
-	return read(ctx, c.Versions, ConfigMapVersion(), key, last, func() (map[string][]byte, error) {
+// ConfigMaps whose metadata versions has; live reads their content.
+func ConfigMaps(versions cache.Cache, live client.Reader) Contents {
+	return Contents{versions, ConfigMapVersion, func(ctx context.Context, key client.ObjectKey) (map[string][]byte, error) {
 		var config corev1.ConfigMap
-		err := c.Live.Get(ctx, key, &config)
+		err := live.Get(ctx, key, &config)
 		data := map[string][]byte{}
 		maps.Copy(data, config.BinaryData)
 		for name, text := range config.Data {
 			data[name] = []byte(text)
 		}
 		return data, err
-	})
-}
-
-// Watch gives a source that wakes the objects up that name a ConfigMap which has changed.
-func (c ConfigMaps) Watch(mgr ctrl.Manager, object client.Object, list client.ObjectList, names func(client.Object) []string) (source.Source, error) {
-	return watch(mgr, c.Versions, ConfigMapVersion(), object, list, names)
+	}}
 }
 
 // Content of a Secret or a ConfigMap. No data at all means that there is none of that name.
@@ -98,10 +77,11 @@ func (c *Content) Bare() *Content {
 	return bare
 }
 
-func read(ctx context.Context, versions client.Reader, known *metav1.PartialObjectMetadata, key client.ObjectKey, last *Content,
-	data func() (map[string][]byte, error)) (*Content, error) {
+// Read gives last back while the object's version stands, else what it holds now.
+func (c Contents) Read(ctx context.Context, key client.ObjectKey, last *Content) (*Content, error) {
+	known := c.version()
 	kind := known.Kind
-	if err := versions.Get(ctx, key, known); client.IgnoreNotFound(err) != nil {
+	if err := c.versions.Get(ctx, key, known); client.IgnoreNotFound(err) != nil {
 		return nil, fmt.Errorf("reading the version of %s %q: %w", kind, key.Name, err)
 	}
 	if last != nil && last.version == known.GetResourceVersion() {
@@ -109,7 +89,7 @@ func read(ctx context.Context, versions client.Reader, known *metav1.PartialObje
 	}
 	content := &Content{version: known.GetResourceVersion()}
 	var err error
-	switch content.Data, err = data(); {
+	switch content.Data, err = c.content(ctx, key); {
 	case apierrors.IsNotFound(err):
 		content.Data = nil
 	case err != nil:
@@ -120,14 +100,15 @@ func read(ctx context.Context, versions client.Reader, known *metav1.PartialObje
 	return content, nil
 }
 
-func watch(mgr ctrl.Manager, versions cache.Cache, of *metav1.PartialObjectMetadata, object client.Object, list client.ObjectList,
-	names func(client.Object) []string) (source.Source, error) {
-	kind := of.Kind
+// Watch gives a source that wakes the objects up that name one which has changed. object
+// and list are empty ones of the kind; names gives those that an object names.
+func (c Contents) Watch(mgr ctrl.Manager, object client.Object, list client.ObjectList, names func(client.Object) []string) (source.Source, error) {
+	kind := c.version().Kind
 	named := ".spec.names" + kind // the index of objects by those that they name
 	if err := mgr.GetFieldIndexer().IndexField(context.Background(), object, named, names); err != nil {
 		return nil, fmt.Errorf("indexing the %ss that are named: %w", kind, err)
 	}
-	return source.Kind(versions, of, handler.TypedEnqueueRequestsFromMapFunc(
+	return source.Kind(c.versions, c.version(), handler.TypedEnqueueRequestsFromMapFunc(
 		func(ctx context.Context, changed *metav1.PartialObjectMetadata) []reconcile.Request {
 			found := list.DeepCopyObject().(client.ObjectList)
 			err := mgr.GetClient().List(ctx, found, client.InNamespace(changed.Namespace), client.MatchingFields{named: changed.Name})

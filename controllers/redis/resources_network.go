@@ -1,0 +1,62 @@
+package redis
+
+import (
+	"cmp"
+
+	corev1 "k8s.io/api/core/v1"
+	networkingv1 "k8s.io/api/networking/v1"
+	"k8s.io/apimachinery/pkg/util/intstr"
+	corev1ac "k8s.io/client-go/applyconfigurations/core/v1"
+	metav1ac "k8s.io/client-go/applyconfigurations/meta/v1"
+	networkingv1ac "k8s.io/client-go/applyconfigurations/networking/v1"
+	"k8s.io/utils/ptr"
+
+	cachev1alpha1 "github.com/mainstay-operator/mainstay-operator/api/cache/v1alpha1"
+	"github.com/mainstay-operator/mainstay-operator/controllers/internal/parts"
+	"github.com/mainstay-operator/mainstay-operator/controllers/redis/node"
+)
+
+// master points at one pod by name: changed in one write, never at two.
+func master(r *cachev1alpha1.Redis) *corev1ac.ServiceApplyConfiguration {
+	return exposed(r, service(r, r.Name, map[string]string{labelPod: r.Status.Master}))
+}
+
+// replicas are for reading.
+func replicas(r *cachev1alpha1.Redis) *corev1ac.ServiceApplyConfiguration {
+	return exposed(r, service(r, replicasName(r), map[string]string{labelRole: roleReplica}))
+}
+
+// exposed as the spec has it.
+func exposed(r *cachev1alpha1.Redis, s *corev1ac.ServiceApplyConfiguration) *corev1ac.ServiceApplyConfiguration {
+	s.Spec.WithType(cmp.Or(r.Spec.Service.Type, corev1.ServiceTypeClusterIP))
+	return s.WithAnnotations(r.Spec.Service.Annotations)
+}
+
+// headless names the nodes, ready or not.
+func headless(r *cachev1alpha1.Redis) *corev1ac.ServiceApplyConfiguration {
+	s := service(r, headlessName(r), nil)
+	s.Spec.WithClusterIP(corev1.ClusterIPNone).WithPublishNotReadyAddresses(true)
+	return s
+}
+
+func service(r *cachev1alpha1.Redis, name string, selector map[string]string) *corev1ac.ServiceApplyConfiguration {
+	return corev1ac.Service(name, "").
+		WithLabels(parts.Labels(kind, r.Name)).
+		WithSpec(corev1ac.ServiceSpec().
+			WithSelector(parts.Over(selector, parts.Selector(kind, r.Name))).
+			WithPorts(corev1ac.ServicePort().
+				WithName(portName).
+				WithProtocol(corev1.ProtocolTCP).
+				WithPort(node.Port).
+				WithTargetPort(intstr.FromString(portName))))
+}
+
+// networkPolicy lets the nodes follow each other, and the operator look after them
+// wherever it runs.
+func networkPolicy(r *cachev1alpha1.Redis) *networkingv1ac.NetworkPolicyApplyConfiguration {
+	peer := networkingv1ac.NetworkPolicyPeer
+	return parts.NetworkPolicy(kind, r.Name, r.Spec.NetworkPolicy,
+		[]networkingv1.NetworkPolicyPort{{Port: ptr.To(intstr.FromInt32(node.Port))}},
+		peer().WithPodSelector(parts.Select(kind, r.Name)),
+		peer().WithNamespaceSelector(metav1ac.LabelSelector()).WithPodSelector(metav1ac.LabelSelector().WithMatchLabels(parts.Operator)))
+}
