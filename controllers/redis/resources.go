@@ -2,7 +2,6 @@ package redis
 
 import (
 	"fmt"
-	"net/url"
 	"slices"
 	"strconv"
 	"strings"
@@ -18,7 +17,6 @@ import (
 	cachev1alpha1 "github.com/mainstay-operator/mainstay-operator/api/cache/v1alpha1"
 	"github.com/mainstay-operator/mainstay-operator/controllers/internal/converge"
 	"github.com/mainstay-operator/mainstay-operator/controllers/internal/parts"
-	"github.com/mainstay-operator/mainstay-operator/controllers/internal/pki"
 	"github.com/mainstay-operator/mainstay-operator/controllers/redis/node"
 )
 
@@ -89,50 +87,6 @@ func replicasName(r *cachev1alpha1.Redis) string { return r.Name + "-replicas" }
 func filesName(r *cachev1alpha1.Redis) string    { return r.Name + "-files" }
 func systemName(r *cachev1alpha1.Redis) string   { return r.Name + "-system" }
 func bindingName(r *cachev1alpha1.Redis) string  { return r.Name + "-auth" }
-
-// files are what the servers read. They hold a password, so they are a Secret. The
-// passwords beside them are not mounted: one of two lost Secrets locks nobody out.
-func files(r *cachev1alpha1.Redis, c choice) *corev1ac.SecretApplyConfiguration {
-	return secret(r, filesName(r), corev1.SecretTypeOpaque, map[string]string{
-		confKey: redisConf(r, c.credentials, c.settings), usersKey: usersACL(c.credentials), settingsKey: c.settings.text(),
-		node.Operator: c.credentials.operator, replication: c.credentials.replication})
-}
-
-// system holds the passwords that only the operator and the servers use, and
-// what becomes of those that the applications used before.
-func system(r *cachev1alpha1.Redis, c credentials) *corev1ac.SecretApplyConfiguration {
-	values := map[string]string{node.Operator: c.operator, replication: c.replication}
-	if text := c.retiredText(); text != "" {
-		values[retiredKey] = text
-	}
-	return secret(r, systemName(r), corev1.SecretTypeOpaque, values)
-}
-
-// binding is what an application needs, https://servicebinding.io/spec/core/1.1.0/#provisioned-service.
-func binding(r *cachev1alpha1.Redis, c choice) *corev1ac.SecretApplyConfiguration {
-	host, told := serviceHost(r), c.credentials.told
-	uri := url.URL{Scheme: "redis", Host: fmt.Sprintf("%s:%d", host, node.Port), User: url.UserPassword(application, told.password)}
-	values := map[string]string{
-		"type": "redis", "username": application, "password": told.password, "host": host, "port": strconv.Itoa(node.Port)}
-	if r.Spec.TLS != nil {
-		uri.Scheme = "rediss"
-		values["ssl"], values[pki.AuthoritiesKey] = "true", string(c.identity.Authorities)
-	}
-	values["uri"] = uri.String()
-	made := secret(r, bindingName(r), corev1.SecretTypeBasicAuth, values)
-	if told.from != "" {
-		made.WithAnnotations(map[string]string{annotationFrom: told.from})
-	}
-	return made
-}
-
-func secret(r *cachev1alpha1.Redis, name string, of corev1.SecretType, values map[string]string) *corev1ac.SecretApplyConfiguration {
-	data := make(map[string][]byte, len(values))
-	for key, value := range values {
-		data[key] = []byte(value)
-	}
-	return corev1ac.Secret(name, "").WithLabels(parts.Labels(kind, r.Name)).WithType(of).WithData(data)
-}
 
 // nodes restart only when the plan says so: a master must hand over first.
 func nodes(r *cachev1alpha1.Redis, c choice) *appsv1ac.StatefulSetApplyConfiguration {

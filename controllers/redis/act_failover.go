@@ -1,0 +1,162 @@
+package redis
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"sigs.k8s.io/controller-runtime/pkg/log"
+
+	cachev1alpha1 "github.com/mainstay-operator/mainstay-operator/api/cache/v1alpha1"
+	"github.com/mainstay-operator/mainstay-operator/controllers/internal/converge"
+)
+
+// promote a fenced node that has all that was confirmed.
+func (r *Reconciler) doPromote(ctx context.Context, redis *cachev1alpha1.Redis, f *fleet, s step, save converge.Save) error {
+	heir, _ := f.find(s.nodes[0])
+	server := f.servers[heir.name]
+	if err := r.intend(ctx, redis, f, s, save); err != nil {
+		return err
+	}
+	if err := server.Outrank(ctx); err != nil {
+		return err
+	}
+	if now := server.Look(ctx); !now.Fenced() || now.RunID != heir.RunID {
+		return fmt.Errorf("%s is no longer what it was when it was chosen", heir.name)
+	}
+	if err := server.Promote(ctx, effective(redis, f, heir)); err != nil {
+		return err
+	}
+	return r.crown(ctx, redis, f, heir, save)
+}
+
+// handOver moves the master without losing a write: fenced, the old one takes no
+// more and still feeds its replicas. If it fails half way, nobody is master and the
+// next pass promotes the one that has all, which the old master is.
+func (r *Reconciler) doHandOver(ctx context.Context, redis *cachev1alpha1.Redis, f *fleet, s step, save converge.Save) error {
+	heir, _ := f.find(s.nodes[0])
+	old, target := f.recorded(redis), f.servers[heir.name]
+	// Fenced for one that lags far behind, nobody would take writes, and for nothing.
+	if err := barrier(ctx, redis, f, []cachev1alpha1.RedisProcess{heir.process()}); err != nil {
+		return err
+	}
+	if err := r.intend(ctx, redis, f, s, save); err != nil {
+		return err
+	}
+	if err := errors.Join(old.Outrank(ctx), target.Outrank(ctx)); err != nil {
+		return err
+	}
+	if err := errors.Join(old.Pause(ctx, patience), old.Fence(ctx)); err != nil {
+		return err
+	}
+	last := old.Look(ctx) // its final offset
+	if !last.Fenced() {
+		return fmt.Errorf("%s did not let itself be fenced", redis.Status.Replication.Master.Name)
+	}
+	if err := reach(ctx, target, last.ReplID, last.Offset); err != nil {
+		return fmt.Errorf("%s: %w", heir.name, err)
+	}
+	if err := target.Promote(ctx, effective(redis, f, heir)); err != nil {
+		return err
+	}
+	err := r.crown(ctx, redis, f, heir, save)
+	if f.ghostServer != nil { // no Service leads there any more
+		err = errors.Join(err, f.ghostServer.SendAway(ctx))
+	}
+	return err
+}
+
+// intend saves what is about to happen, under an epoch beyond all that there was.
+func (r *Reconciler) intend(ctx context.Context, redis *cachev1alpha1.Redis, f *fleet, s step, save converge.Save) error {
+	redis.Status.Epoch = max(redis.Status.Epoch, f.stampedEpoch()) + 1
+	redis.Status.TargetMaster = s.nodes[0]
+	redis.Status.LastFailover = &cachev1alpha1.RedisFailover{
+		Epoch: redis.Status.Epoch, From: redis.Status.Master, To: s.nodes[0],
+		Reason: s.why, Evidence: s.evidence, Unsafe: s.unsafe, DetectedAt: *r.now(),
+	}
+	if rep := redis.Status.Replication; rep != nil {
+		redis.Status.LastFailover.FromPodUID = rep.Master.PodUID
+	}
+	if s.do == promote { // until then nobody takes writes
+		noMaster(redis, s.nodes[0]+" is becoming master")
+	}
+	return save(ctx)
+}
+
+// crown records the new master with those who will follow it, then lets them.
+func (r *Reconciler) crown(ctx context.Context, redis *cachev1alpha1.Redis, f *fleet, heir member, save converge.Save) error {
+	redis.Status.LastFailover.PromotedAt = r.now()
+	followers := f.followers(redis, heir)
+	if err := note(ctx, redis, f, heir, followers, save); err != nil {
+		return err
+	}
+	// The route must not wait for a follower that does not answer: the next pass
+	// attaches it.
+	if err := each(namesOf(followers), func(name string) error { return f.servers[name].Follow(ctx, heir.address) }); err != nil {
+		log.FromContext(ctx).Info("not attached yet", "error", err.Error())
+	}
+	return nil
+}
+
+// followers that the heir will have at once.
+func (f *fleet) followers(redis *cachev1alpha1.Redis, heir member) []member {
+	return f.where(func(m member) bool {
+		return m.name != heir.name && m.answers() && !m.deleting && ordinal(m.name) < size(redis)
+	})
+}
+
+// record a node that is master already.
+func doRecord(ctx context.Context, redis *cachev1alpha1.Redis, f *fleet, name string, save converge.Save) error {
+	redis.Status.Epoch = max(1, redis.Status.Epoch)
+	if stamped := f.stampedEpoch(); stamped > redis.Status.Epoch {
+		redis.Status.Epoch = stamped + 1
+	}
+	rep := redis.Status.Replication
+	if rep != nil && rep.Master.Name == name && f.world.recorded(rep.Master).is(rep.Master) { // the same process, the same followers
+		rep.Epoch, rep.ReplID = redis.Status.Epoch, f.world.recorded(rep.Master).ReplID
+		return enthrone(ctx, redis, f, name, save)
+	}
+	m, _ := f.find(name)
+	return note(ctx, redis, f, m, nil, save) // whoever follows is attached next
+}
+
+// note saves who is master, of which history, and who may confirm its writes.
+func note(ctx context.Context, redis *cachev1alpha1.Redis, f *fleet, master member, followers []member, save converge.Save) error {
+	server := f.servers[master.name]
+	now := server.Look(ctx)
+	if !now.Master {
+		return fmt.Errorf("%s was made master and is none", master.name)
+	}
+	set := make([]cachev1alpha1.RedisProcess, 0, len(followers))
+	for _, m := range followers {
+		set = append(set, m.process())
+	}
+	redis.Status.Replication = &cachev1alpha1.RedisReplication{
+		Epoch: redis.Status.Epoch, ReplID: now.ReplID, Master: master.process(),
+		SyncSet: sorted(set), EffectiveMinReplicas: now.MinReplicas,
+	}
+	return enthrone(ctx, redis, f, master.name, save)
+}
+
+// enthrone a master on its volume first, then in the status: whoever begins again
+// from the volumes alone must not take the one of the master before for the newest.
+func enthrone(ctx context.Context, redis *cachev1alpha1.Redis, f *fleet, name string, save converge.Save) error {
+	redis.Status.Master, redis.Status.TargetMaster = name, name
+	if err := putStamps(ctx, redis, f, []string{name}); err != nil {
+		return err
+	}
+	return save(ctx)
+}
+
+// effective is the W that writes are taken under from a promotion on. A new set
+// begins with what is asked for.
+func effective(redis *cachev1alpha1.Redis, f *fleet, heir member) int32 {
+	rep := redis.Status.Replication
+	switch {
+	case rep == nil:
+		return minReplicas(redis)
+	case preferred(redis):
+		return min(rep.EffectiveMinReplicas, int32(len(f.followers(redis, heir)))) //nolint:gosec // at most 8
+	}
+	return rep.EffectiveMinReplicas
+}

@@ -1,0 +1,82 @@
+package redis
+
+import (
+	"slices"
+
+	cachev1alpha1 "github.com/mainstay-operator/mainstay-operator/api/cache/v1alpha1"
+	"github.com/mainstay-operator/mainstay-operator/controllers/redis/node"
+)
+
+// lower W before anything else that needs it low; mend it where it differs.
+func (s situation) lower(master member) (step, bool) {
+	effective := s.Status.Replication.EffectiveMinReplicas
+	want := min(effective, minReplicas(s.Redis))
+	return step{do: setMin, nodes: []string{master.name}, min: want}, want < effective || master.MinReplicas != effective
+}
+
+// raise W once so many replicas follow, or growing would stop the writes, and
+// none that counts is behind, or it could not be recorded.
+func (s situation) raise(master member) (step, bool) {
+	want := minReplicas(s.Redis)
+	following := s.where(func(m member) bool { return s.member(m) && m.inSync(master) })
+	return step{do: setMin, nodes: []string{master.name}, min: want},
+		want > s.Status.Replication.EffectiveMinReplicas && len(following) >= int(want) &&
+			len(following) == len(s.Status.Replication.SyncSet)
+}
+
+// lose members whose process is gone or whose ordinal is: as long as they count,
+// they could hold what others lack. The others must have all before.
+func (s situation) lose(master member) (step, bool) {
+	var uncounted []member
+	var gone []string
+	behind := false
+	for _, p := range s.Status.Replication.SyncSet {
+		m, _ := s.find(p.Name)
+		switch attached := slices.Contains(master.Attached, p.Address); {
+		case m.is(p) && s.wanted(m):
+			behind = behind || !m.inSync(master)
+		case m.answers() && !m.Fenced(): // surplus, or started anew between being recorded and being told to follow
+			uncounted = append(uncounted, m)
+		case !attached && s.gone(p): // while attached, it may still confirm
+			gone = append(gone, p.Name)
+		default:
+			behind = true
+		}
+	}
+	if len(uncounted) > 0 {
+		return step{do: fence, nodes: namesOf(uncounted), why: "only what is recorded may confirm writes"}, true
+	}
+	return step{do: drop, nodes: gone}, len(gone) > 0 && !behind
+}
+
+// gone is true when the process of record has ended or follows nobody for good.
+func (s situation) gone(p cachev1alpha1.RedisProcess) bool {
+	m, _ := s.find(p.Name)
+	return m.podUID != p.PodUID || m.stopped || m.Answer == node.Refused || m.Answer == node.Reached
+}
+
+// gather nodes that follow somebody else or nobody.
+func (s situation) gather(master member) (step, bool) {
+	astray := s.where(func(m member) bool {
+		_, counted := s.counted(m.name)
+		return m.name != master.name && m.answers() && s.wanted(m) && !m.deleting &&
+			(!counted || s.member(m)) && (!counted || !m.Follows(master.address))
+	})
+	return step{do: attach, nodes: namesOf(astray)}, len(astray) > 0
+}
+
+// counted gives the recorded process of that name that may confirm writes.
+func (s situation) counted(name string) (cachev1alpha1.RedisProcess, bool) {
+	set := s.Status.Replication.SyncSet
+	i := slices.IndexFunc(set, func(p cachev1alpha1.RedisProcess) bool { return p.Name == name })
+	if i < 0 {
+		return cachev1alpha1.RedisProcess{}, false
+	}
+	return set[i], true
+}
+
+// member of the sync set: the very process that was recorded as one.
+func (s situation) member(m member) bool {
+	p, ok := s.counted(m.name)
+	return ok && m.is(p)
+}
