@@ -2,7 +2,6 @@ package v1
 
 import (
 	corev1 "k8s.io/api/core/v1"
-	"k8s.io/apimachinery/pkg/api/resource"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	commonv1 "github.com/mainstay-operator/mainstay-operator/api/common/v1"
@@ -194,89 +193,6 @@ type Output struct {
 	// +kubebuilder:validation:Minimum=0
 	// +kubebuilder:validation:Maximum=32768
 	TailBytes *int32 `json:"tailBytes,omitempty"`
-}
-
-// Workspace is a volume: a claim's, which outlives the run, or an empty one for each attempt.
-// +kubebuilder:validation:XValidation:rule="!has(self.claimName) || !has(self.size)",message="workspace: give either claimName or size"
-// +kubebuilder:validation:XValidation:rule="!has(self.path) || has(self.claimName) || has(self.size)",message="workspace.path needs claimName or size"
-type Workspace struct {
-	// claimName of a PersistentVolumeClaim of the namespace.
-	// +optional
-	// +kubebuilder:validation:MinLength=1
-	// +kubebuilder:validation:MaxLength=253
-	// +kubebuilder:validation:Pattern=`^[a-z0-9]([-a-z0-9.]*[a-z0-9])?$`
-	ClaimName string `json:"claimName,omitempty"`
-
-	// size of an empty volume, which goes with the pod. A command that writes more is
-	// stopped: Failed, Evicted.
-	// +optional
-	// +kubebuilder:validation:XValidation:rule="quantity(string(self)).isGreaterThan(quantity('0'))",message="workspace.size must be above 0"
-	Size *resource.Quantity `json:"size,omitempty"`
-
-	// path where the volume is mounted. Default /workspace.
-	// +optional
-	// +kubebuilder:validation:MaxLength=256
-	// +kubebuilder:validation:Pattern=`^(/[A-Za-z0-9._-]+)+$`
-	// +kubebuilder:validation:XValidation:rule="!self.matches('^/(proc|sys|dev|run|var/run)(/|$)') && !self.matches('/[.]{1,2}(/|$)')",message="workspace.path must lie outside of /proc, /sys, /dev and /run, without . and .."
-	Path string `json:"path,omitempty"`
-}
-
-// RetryPolicy says which attempts are followed by another, and when.
-// +kubebuilder:validation:XValidation:rule="!has(self.exitCodes) || !has(self.causes) || 'Failed' in self.causes",message="retryPolicy.exitCodes are those of Failed attempts: retryPolicy.causes must have Failed"
-type RetryPolicy struct {
-	// causes are the ends of an attempt that another may follow. Default: Failed.
-	// +optional
-	// +listType=set
-	// +kubebuilder:validation:MinItems=1
-	// +kubebuilder:validation:MaxItems=2
-	Causes []RetryCause `json:"causes,omitempty"`
-
-	// backoff is how long after the end of the first attempt the second begins, from
-	// 0s to 10m. It doubles with each further one, up to 10m. Default 10s.
-	// +optional
-	// +kubebuilder:validation:Type=string
-	// +kubebuilder:validation:MaxLength=32
-	// +kubebuilder:validation:Pattern=`^([0-9]{1,9}[hms])+$`
-	// +kubebuilder:validation:XValidation:rule="duration(self) <= duration('10m')",message="retryPolicy.backoff must be from 0s to 10m"
-	Backoff *metav1.Duration `json:"backoff,omitempty"`
-
-	// exitCodes of Failed attempts that another may follow. An attempt whose command
-	// did not run has none, and is not judged by them. Default: all.
-	// +optional
-	ExitCodes *ExitCodes `json:"exitCodes,omitempty"`
-}
-
-// RetryCause is an end of an attempt that another may follow, in the words of ProcessState.
-// +kubebuilder:validation:Enum=Failed;TimedOut
-type RetryCause string
-
-const (
-	// RetryFailed : a failed attempt may be followed by another.
-	RetryFailed = RetryCause(Failed)
-	// RetryTimedOut : one that timed out may.
-	RetryTimedOut = RetryCause(TimedOut)
-)
-
-// ExitCodes are a choice of them.
-// +kubebuilder:validation:XValidation:rule="has(self.retryOn) != has(self.failOn)",message="retryPolicy.exitCodes: give either retryOn or failOn"
-type ExitCodes struct {
-	// retryOn these and no others.
-	// +optional
-	// +listType=set
-	// +kubebuilder:validation:MinItems=1
-	// +kubebuilder:validation:MaxItems=64
-	// +kubebuilder:validation:items:Minimum=1
-	// +kubebuilder:validation:items:Maximum=255
-	RetryOn []int32 `json:"retryOn,omitempty"`
-
-	// failOn these, and retry on all others.
-	// +optional
-	// +listType=set
-	// +kubebuilder:validation:MinItems=1
-	// +kubebuilder:validation:MaxItems=64
-	// +kubebuilder:validation:items:Minimum=1
-	// +kubebuilder:validation:items:Maximum=255
-	FailOn []int32 `json:"failOn,omitempty"`
 }
 
 // The name is bounded so that "<name>-<6 of uid>-<attempt>" is a host name.
