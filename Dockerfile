@@ -5,9 +5,10 @@ RUN go mod download
 COPY main.go ./
 COPY api/ api/
 COPY controllers/ controllers/
-RUN CGO_ENABLED=0 go build -trimpath -ldflags="-s -w" -o /manager .
+RUN CGO_ENABLED=0 go build -trimpath -ldflags="-s -w" -o /manager . && \
+    CGO_ENABLED=0 go build -trimpath -ldflags="-s -w" -o /guard ./controllers/activity/guard
 
 FROM gcr.io/distroless/static:nonroot
-COPY --from=build /manager /manager
+COPY --from=build /manager /guard /
 USER 65532:65532
 ENTRYPOINT ["/manager"]

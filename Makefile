@@ -173,7 +173,8 @@ ARCHIVE = go run ./hack/cluster archive --output $(DIST)/$(1)-v$(VERSION).tar --
 release: bundle $(BIN)/opm ## Make VERSION's images, bundle, catalog, install.yaml and their checksums in dist/, always the same.
 	rm -rf $(DIST) && mkdir -p $(DIST)/build
 	go build -trimpath -buildvcs=false -ldflags="-s -w" -o $(DIST)/build/manager .
-	$(call ARCHIVE,mainstay-operator) --binary $(DIST)/build/manager
+	go build -trimpath -buildvcs=false -ldflags="-s -w" -o $(DIST)/build/guard ./controllers/activity/guard
+	$(call ARCHIVE,mainstay-operator) --binary $(DIST)/build/manager --binary $(DIST)/build/guard
 	$(call ARCHIVE,mainstay-operator-bundle) --dockerfile bundle.Dockerfile
 	rm -r $(DIST)/build
 	cd bundle && tar --sort=name --mtime=@0 --mode=u=rwX,go=rX --owner=0 --group=0 --numeric-owner -cf $(DIST)/bundle-v$(VERSION).tar .

@@ -79,7 +79,7 @@ func set(key string) map[string]struct{} { return map[string]struct{}{key: {}} }
 // image at every change of it, the samples from an archive in the cache,
 // which is made when it is not there.
 func ensureImages(ctx context.Context, l layout) error {
-	pauseContent, err := binaryImage(pauseImage, l.bin("pause"), "pause", "65535:65535")
+	pauseContent, err := binaryImage(pauseImage, "65535:65535", l.bin("pause"))
 	if err != nil {
 		return err
 	}

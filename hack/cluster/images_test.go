@@ -14,13 +14,14 @@ import (
 )
 
 func TestArchiveIsReproducible(t *testing.T) {
-	program := filepath.Join(t.TempDir(), "manager")
-	if err := os.WriteFile(program, []byte("a program"), 0o600); err != nil {
+	dir := t.TempDir()
+	program, beside := filepath.Join(dir, "manager"), filepath.Join(dir, "guard")
+	if err := errors.Join(os.WriteFile(program, []byte("a program"), 0o600), os.WriteFile(beside, []byte("another"), 0o600)); err != nil {
 		t.Fatal(err)
 	}
 	var first, second bytes.Buffer
 	for _, out := range []*bytes.Buffer{&first, &second} {
-		image, err := binaryImage("example.com/manager:v1", program, "manager", "65532:65532")
+		image, err := binaryImage("example.com/manager:v1", "65532:65532", program, beside)
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -63,7 +63,11 @@ func archiveImage(_ context.Context, _ layout, args []string) error {
 func packedImage(command string, args []string) (image ociImage, output string, err error) {
 	flags := flag.NewFlagSet(command, flag.ContinueOnError)
 	name := flags.String("name", "", "full name of the image, with registry and tag")
-	binary := flags.String("binary", "", "static binary that becomes its entry point")
+	var binaries []string
+	flags.Func("binary", "static binary that becomes its entry point; further ones lie beside it", func(path string) error {
+		binaries = append(binaries, path)
+		return nil
+	})
 	dockerfile := flags.String("dockerfile", "", "or a Dockerfile that begins FROM scratch, labels and copies")
 	from := flags.String("context", "", "folder that the Dockerfile copies from (default its own)")
 	user := flags.String("user", "65532:65532", "user and group that the binary runs as")
@@ -72,10 +76,10 @@ func packedImage(command string, args []string) (image ociImage, output string, 
 		return ociImage{}, "", err
 	}
 	switch {
-	case *name == "" || (*binary == "") == (*dockerfile == ""):
+	case *name == "" || (len(binaries) == 0) == (*dockerfile == ""):
 		return ociImage{}, "", fmt.Errorf("%s needs --name, and --binary or --dockerfile", command)
-	case *binary != "":
-		image, err = binaryImage(*name, *binary, filepath.Base(*binary), *user)
+	case len(binaries) > 0:
+		image, err = binaryImage(*name, *user, binaries...)
 	default:
 		image, err = scratchImage(*name, *dockerfile, cmp.Or(*from, filepath.Dir(*dockerfile)))
 	}
@@ -93,23 +97,26 @@ func (l layout) usable() error {
 	return nil
 }
 
-// binaryImage holds what images without a distribution hold: the binary, a
-// user and a folder for temporary files.
-func binaryImage(name, path, as, user string) (ociImage, error) {
-	content, err := os.ReadFile(path)
-	if err != nil {
-		return ociImage{}, err
-	}
-	own, err := entriesLayer([]entry{
+// binaryImage holds what images without a distribution hold: the binaries, the first
+// of which is started, a user and a folder for temporary files.
+func binaryImage(name, user string, binaries ...string) (ociImage, error) {
+	entries := []entry{
 		{name: "etc/", mode: 0o755},
 		{name: "etc/passwd", mode: 0o644, content: []byte("root:x:0:0:root:/root:/sbin/nologin\nnonroot:x:65532:65532:nonroot:/home/nonroot:/sbin/nologin\n")},
 		{name: "etc/group", mode: 0o644, content: []byte("root:x:0:\nnonroot:x:65532:\n")},
 		{name: "tmp/", mode: 0o1777},
-		{name: as, mode: 0o755, content: content},
-	})
+	}
+	for _, path := range binaries {
+		content, err := os.ReadFile(path)
+		if err != nil {
+			return ociImage{}, err
+		}
+		entries = append(entries, entry{name: filepath.Base(path), mode: 0o755, content: content})
+	}
+	own, err := entriesLayer(entries)
 	return ociImage{
 		Name:   name,
-		Config: imageConfig{User: user, Env: []string{usualPath}, Entrypoint: []string{"/" + as}, WorkingDir: "/"},
+		Config: imageConfig{User: user, Env: []string{usualPath}, Entrypoint: []string{"/" + filepath.Base(binaries[0])}, WorkingDir: "/"},
 		Layers: []layer{own},
 	}, err
 }

@@ -21,7 +21,7 @@ const usage = `usage: go run ./hack/cluster COMMAND
   status                    show its parts; fails unless all of them are up
   kubeconfig                print the path of its kubeconfig
   load-image TAR...         import image archives (docker save or OCI layout)
-  image --name N --binary B pack a static binary as an image and import it
+  image --name N --binary B pack a static binary as an image and import it; further --binary lie beside it
   archive --output F ...    the same into a file, or what a Dockerfile FROM scratch copies (--dockerfile)
   registry                  serve images over TLS beside the cluster; prints its address and authority
   volumes                   keep the local volumes ready for use (up runs it as a part)

@@ -42,7 +42,9 @@ func (d *demo) deploy(ctx context.Context) error {
 		}
 	}
 	began := time.Now()
-	manifests = strings.ReplaceAll(manifests, "image: "+named+"\n", "image: "+image+"\n")
+	for _, key := range []string{"image: ", "value: "} { // what runs, and what the manager is told of it
+		manifests = strings.ReplaceAll(manifests, key+named+"\n", key+image+"\n")
+	}
 	// Forced, since a user's kubectl edit of these objects is not what is shown here.
 	if _, err := d.output(ctx, manifests, "kubectl", "apply", "--server-side", "--force-conflicts", "-f", "-"); err != nil {
 		return err

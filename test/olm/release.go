@@ -65,13 +65,35 @@ func (r Release) Build(ctx context.Context, root, folder string) (manager string
 			return "", err
 		}
 	}
-	manager = filepath.Join(folder, "manager")
-	return manager, run(ctx, source, "env", "CGO_ENABLED=0", "go", "build", "-trimpath", "-buildvcs=false", "-ldflags=-s -w", "-o", manager, ".")
+	for name, program := range programs {
+		if !exists(filepath.Join(source, program)) {
+			continue // a release before it
+		}
+		err := run(ctx, source, "env", "CGO_ENABLED=0", "go", "build", "-trimpath", "-buildvcs=false", "-ldflags=-s -w", "-o", filepath.Join(folder, name), "./"+program)
+		if err != nil {
+			return "", err
+		}
+	}
+	return filepath.Join(folder, "manager"), nil
 }
 
-// Load a manager into the local cluster, as the release's image.
+// programs of the image by their names.
+var programs = map[string]string{"manager": ".", guard: "controllers/activity/guard"}
+
+const guard = "guard"
+
+// Load a manager into the local cluster, as the release's image, with what was built beside it.
 func (r Release) Load(ctx context.Context, root, manager string) error {
-	return run(ctx, root, "go", "run", "./hack/cluster", "image", "--name", r.Image, "--binary", manager)
+	words := []string{"run", "./hack/cluster", "image", "--name", r.Image, "--binary", manager}
+	if beside := filepath.Join(filepath.Dir(manager), guard); exists(beside) {
+		words = append(words, "--binary", beside)
+	}
+	return run(ctx, root, "go", words...)
+}
+
+func exists(path string) bool {
+	_, err := os.Stat(path)
+	return err == nil
 }
 
 func run(ctx context.Context, folder, name string, args ...string) error {

@@ -1,0 +1,156 @@
+// Package guard keeps a pod from running its command twice where the image need not
+// have a shell. It is linked into a program that is copied for each pod, so it imports
+// as little as it can.
+package guard
+
+import (
+	"errors"
+	"io"
+	"os"
+	"strings"
+	"syscall"
+)
+
+const (
+	// Dir holds the guard and its marker. It lives and dies with the pod.
+	Dir = "/run/mainstay"
+	// Program is what Install puts there.
+	Program = "guard"
+	// Marker is the file there that only one start can make.
+	Marker = "started"
+
+	// Install is the first word to Main that has it put the program there.
+	Install = "install"
+	// Start is the one that has it start a command.
+	Start = "start"
+
+	// Refused is the exit code of a guard that did not start the command; what
+	// timeout(1) and docker run use for "did not get as far as the command".
+	Refused = 125
+	// StartedBefore is the termination message of a second start.
+	StartedBefore = "mainstay: started before"
+	// NotMarked is that of a first one that could not be told from a second.
+	NotMarked = "mainstay: cannot write " + Dir + "/" + Marker
+
+	// TerminationLog is where the kubelet reads why a container has ended.
+	TerminationLog = "/dev/termination-log"
+)
+
+// Main does what the words say: `install DIR` puts this program into a folder, and
+// `start DIR WORD...` becomes the command of these words, once for each folder. Why
+// it has failed, it says on stderr and in log. It gives the exit code, if any.
+func Main(words []string, log string) int {
+	code, why := Refused, "mainstay: usage: guard install DIR | guard start DIR WORD..."
+	switch {
+	case len(words) == 2 && words[0] == Install:
+		code, why = install(words[1])
+	case len(words) > 2 && words[0] == Start:
+		code, why = start(words[1], words[2:])
+	}
+	if code != 0 {
+		_, _ = io.WriteString(os.Stderr, why+"\n")
+		if file, err := os.OpenFile(log, os.O_WRONLY|os.O_TRUNC, 0); err == nil {
+			_, _ = io.WriteString(file, why)
+			_ = file.Close()
+		}
+	}
+	return code
+}
+
+// install may run again in the same pod, after its command: then nothing is put
+// there any more. The program appears whole or not at all.
+func install(dir string) (code int, why string) {
+	if _, err := os.Lstat(dir + "/" + Marker); err == nil {
+		return Refused, StartedBefore
+	}
+	program := dir + "/" + Program
+	err := copySelf(program + ".new")
+	if err == nil {
+		err = os.Rename(program+".new", program)
+	}
+	if err != nil {
+		return Refused, "mainstay: cannot write the guard: " + err.Error()
+	}
+	return 0, ""
+}
+
+// copySelf makes a file that everybody may run, whatever the umask.
+func copySelf(to string) error {
+	from, err := os.Open("/proc/self/exe")
+	if err != nil {
+		return err
+	}
+	defer func() { _ = from.Close() }()
+	file, err := os.OpenFile(to, os.O_WRONLY|os.O_CREATE|os.O_TRUNC, 0o755)
+	if err != nil {
+		return err
+	}
+	_, err = io.Copy(file, from)
+	if err == nil {
+		err = file.Chmod(0o755)
+	}
+	if closed := file.Close(); err == nil {
+		err = closed
+	}
+	return err
+}
+
+// start returns only when there is no command to become.
+func start(dir string, words []string) (code int, why string) {
+	marker, err := os.OpenFile(dir+"/"+Marker, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o666)
+	switch {
+	case os.IsExist(err):
+		return Refused, StartedBefore
+	case err != nil:
+		return Refused, NotMarked
+	}
+	if err := marker.Close(); err != nil {
+		return Refused, NotMarked
+	}
+	return become(words)
+}
+
+const (
+	// notExecutable and notFound are a shell's exit codes for a command that it did not start.
+	notExecutable = 126
+	notFound      = 127
+)
+
+// become tries the first word in every folder of PATH, as a shell does.
+func become(words []string) (code int, why string) {
+	word, path := words[0], os.Getenv("PATH")
+	code, why = notFound, word+" is in no folder of PATH, "+path
+	files := []string{word}
+	if strings.Contains(word, "/") {
+		why = "the image has no " + word
+	} else {
+		files = within(strings.Split(path, ":"), word)
+	}
+	for _, file := range files {
+		err := syscall.Exec(file, words, os.Environ())
+		_, missing := os.Stat(file)
+		absent := errors.Is(err, syscall.ENOENT) || errors.Is(err, syscall.ENOTDIR)
+		switch {
+		case absent && missing != nil:
+		case errors.Is(err, syscall.EACCES): // there may be another in a later folder
+			code, why = notExecutable, file+": "+err.Error()
+		case absent:
+			return notExecutable, "mainstay: command: the image lacks the interpreter or loader of " + file
+		default:
+			return notExecutable, "mainstay: command: " + file + ": " + err.Error()
+		}
+	}
+	return code, "mainstay: command: " + why
+}
+
+// within names the file in each folder; an empty one is where the command starts.
+func within(folders []string, file string) []string {
+	files := make([]string, 0, len(folders))
+	for _, folder := range folders {
+		if folder == "" {
+			folder = "."
+		}
+		files = append(files, folder+"/"+file)
+	}
+	return files
+}
