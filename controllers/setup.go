@@ -24,6 +24,8 @@ import (
 
 // Options are what the kinds need to know beside the cluster.
 type Options struct {
+	// Image of the operator itself; empty when it is run by hand.
+	Image string
 	// Images are the defaults for objects that name no image.
 	Images Images
 	// Namespaces that the operator looks after; none means all.
@@ -77,7 +79,7 @@ func SetupAll(ctx context.Context, mgr ctrl.Manager, o Options) error {
 	for kind, reconciler := range map[string]interface{ SetupWithManager(ctrl.Manager) error }{
 		"Memcached": &memcached.Reconciler{Converger: converger("memcached"), Secrets: secrets,
 			DefaultImage: o.Images.Memcached, ExporterImage: o.Images.MemcachedExporter},
-		"Activity": &activity.Reconciler{Converger: converger("activity"), DefaultImage: o.Images.Activity},
+		"Activity": &activity.Reconciler{Converger: converger("activity"), DefaultImage: o.Images.Activity, GuardImage: o.Image},
 		"Redis": &redis.Reconciler{Converger: converger("redis"), Secrets: secrets, DefaultImages: map[cachev1alpha1.RedisFlavor]string{
 			cachev1alpha1.FlavorRedis: o.Images.Redis, cachev1alpha1.FlavorValkey: o.Images.Valkey}},
 		"EasyService": &easyservice.Reconciler{Converger: converger("easyservice"), Secrets: secrets, ConfigMaps: configMaps},

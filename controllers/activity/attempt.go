@@ -18,7 +18,7 @@ import (
 //   - a UID, once in the status, is never replaced: every write of the status is
 //     refused when it was made from an older one;
 //   - the next attempt begins only after a live read showed the end of the last;
-//   - the container refuses to be started twice (see guard).
+//   - the container refuses to be started twice (see guarded).
 //
 // So a pod that a lost response, a stale cache or a stopped leader made once too
 // often stays behind its gate until it is discarded.

@@ -10,6 +10,7 @@ import (
 
 	commonv1 "github.com/mainstay-operator/mainstay-operator/api/common/v1"
 	egov1 "github.com/mainstay-operator/mainstay-operator/api/ego/v1"
+	"github.com/mainstay-operator/mainstay-operator/controllers/activity/internal/guard"
 )
 
 // having makes an Activity with these attempts.
@@ -61,6 +62,20 @@ func exited(code int32, reason, message string) func(*corev1.Pod) {
 	return state(corev1.ContainerState{Terminated: &corev1.ContainerStateTerminated{
 		ExitCode: code, Reason: reason, Message: message, StartedAt: epoch, FinishedAt: epoch,
 	}})
+}
+
+// unstarted is what the kubelet says of a container behind one that failed.
+func unstarted(p *corev1.Pod) {
+	state(corev1.ContainerState{Waiting: &corev1.ContainerStateWaiting{Reason: "PodInitializing"}})(p)
+}
+
+// guardEnded is the end of the container that brings the guard.
+func guardEnded(code int32, reason, message string) func(*corev1.Pod) {
+	return func(p *corev1.Pod) {
+		p.Status.InitContainerStatuses = []corev1.ContainerStatus{{Name: installing, State: corev1.ContainerState{
+			Terminated: &corev1.ContainerStateTerminated{ExitCode: code, Reason: reason, Message: message, StartedAt: epoch, FinishedAt: epoch},
+		}}}
+	}
 }
 
 func TestNext(t *testing.T) {
@@ -194,6 +209,8 @@ func TestOutcome(t *testing.T) {
 	neverLived := state(corev1.ContainerState{Terminated: &corev1.ContainerStateTerminated{
 		ExitCode: 128, Reason: "StartError", StartedAt: metav1.Unix(0, 0), FinishedAt: epoch,
 	}})
+	ranBrought := brought
+	ranBrought.StartTime = &epoch
 	givenUp := func(p *corev1.Pod) {
 		p.Status.Conditions = []corev1.PodCondition{{Type: corev1.DisruptionTarget, Status: corev1.ConditionTrue}}
 	}
@@ -227,8 +244,19 @@ func TestOutcome(t *testing.T) {
 		"given up, never seen to run": {pod: edits(phase(corev1.PodFailed, ""), deleting), prosta: egov1.Lost, reason: commonv1.ReasonNodeLost},
 		"evicted, seen to run":        {attempt: running, pod: edits(phase(corev1.PodFailed, "Evicted")), prosta: egov1.Lost, reason: commonv1.ReasonNodeLost},
 		"out of the kubelet's sight":  {pod: edits(phase(corev1.PodFailed, ""), exited(137, unlocated, "")), prosta: egov1.Lost, reason: commonv1.ReasonNodeLost},
-		"started twice":               {pod: edits(phase(corev1.PodFailed, ""), exited(refused, "Error", startedBefore+"\n")), prosta: egov1.Lost, reason: commonv1.ReasonStartedTwice},
-		"guard could not write":       {pod: edits(phase(corev1.PodFailed, ""), exited(refused, "Error", notMarked+"\n")), prosta: egov1.Failed, reason: commonv1.ReasonNotStarted, exit: ptr.To[int32](refused)},
+		"started twice":               {pod: edits(phase(corev1.PodFailed, ""), exited(guard.Refused, "Error", guard.StartedBefore+"\n")), prosta: egov1.Lost, reason: commonv1.ReasonStartedTwice},
+		"guard could not write":       {pod: edits(phase(corev1.PodFailed, ""), exited(guard.Refused, "Error", guard.NotMarked+"\n")), prosta: egov1.Failed, reason: commonv1.ReasonNotStarted, exit: ptr.To[int32](guard.Refused)},
+
+		"no guard came":                  {attempt: brought, pod: edits(phase(corev1.PodFailed, ""), unstarted, guardEnded(128, "StartError", "exec format error")), prosta: egov1.Failed, reason: commonv1.ReasonNotStarted},
+		"no guard came, evicted":         {attempt: brought, pod: edits(phase(corev1.PodFailed, "Evicted"), unstarted, guardEnded(137, "Error", "")), prosta: egov1.Failed, reason: "Evicted"},
+		"no guard came, deleted":         {attempt: brought, pod: edits(phase(corev1.PodFailed, ""), unstarted, guardEnded(137, "Error", ""), deleting), prosta: egov1.Failed, reason: commonv1.ReasonPodDeleted},
+		"no guard came, cancelled":       {spec: cancelled, attempt: brought, pod: edits(phase(corev1.PodFailed, ""), unstarted, guardEnded(137, "Error", ""), deleting), prosta: egov1.Cancelled, reason: commonv1.ReasonCancelled},
+		"no guard came, too late":        {spec: tooLate, attempt: brought, pod: edits(phase(corev1.PodFailed, ""), unstarted, guardEnded(137, "Error", ""), deleting), prosta: egov1.Failed, reason: commonv1.ReasonStartDeadline},
+		"brought again after the start":  {attempt: brought, pod: edits(phase(corev1.PodFailed, ""), unstarted, guardEnded(guard.Refused, "Error", guard.StartedBefore)), prosta: egov1.Lost, reason: commonv1.ReasonStartedTwice},
+		"not brought again, seen to run": {attempt: ranBrought, pod: edits(phase(corev1.PodFailed, ""), unstarted, guardEnded(128, "StartError", "")), prosta: egov1.Lost, reason: commonv1.ReasonStartedTwice},
+		"the guard out of sight":         {attempt: brought, pod: edits(phase(corev1.PodFailed, ""), unstarted, guardEnded(137, unlocated, "")), prosta: egov1.Lost, reason: commonv1.ReasonNodeLost},
+		"out of sight behind its guard":  {attempt: brought, pod: edits(phase(corev1.PodFailed, ""), exited(137, unlocated, ""), guardEnded(0, "Completed", "")), prosta: egov1.Lost, reason: commonv1.ReasonNodeLost},
+		"exit 127 behind its guard":      {attempt: brought, pod: edits(phase(corev1.PodFailed, ""), exited(127, "Error", "mainstay: command: x is in no folder"), guardEnded(0, "Completed", "")), prosta: egov1.Failed, reason: commonv1.ReasonExited, exit: ptr.To[int32](127)},
 
 		"too late for a pod":           {spec: tooLate, attempt: fresh, prosta: egov1.Failed, reason: commonv1.ReasonStartDeadline},
 		"too late for a node":          {spec: tooLate, pod: edits(deleting), prosta: egov1.Failed, reason: commonv1.ReasonStartDeadline},

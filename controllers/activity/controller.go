@@ -38,6 +38,8 @@ type Reconciler struct {
 	Clock clock.PassiveClock
 	// DefaultImage is what an object that names no image starts with.
 	DefaultImage string
+	// GuardImage has the guard for commands with args, as /guard; empty for the shell's.
+	GuardImage string
 }
 
 // Reconcile runs one pass over one Activity.
@@ -97,7 +99,7 @@ func (r *Reconciler) advance(ctx context.Context, a *egov1.Activity, pod *corev1
 	}
 }
 
-// journal writes the next attempt into the status, with the image it will run and
+// journal writes the next attempt into the status, with the images it will run and
 // the user it will run as; nobody need be known for one that is never to run.
 func (r *Reconciler) journal(ctx context.Context, a *egov1.Activity, now time.Time) error {
 	if !a.Spec.Cancel && !overdue(a, now) {
@@ -112,9 +114,11 @@ func (r *Reconciler) journal(ctx context.Context, a *egov1.Activity, now time.Ti
 		}
 	}
 	number := int32(len(a.Status.Attempts)) + 1
-	a.Status.Attempts = append(a.Status.Attempts, egov1.Attempt{
-		Number: number, PodName: podName(a, number), Prosta: egov1.Pending,
-	})
+	attempt := egov1.Attempt{Number: number, PodName: podName(a, number), Prosta: egov1.Pending}
+	if len(a.Spec.Args) > 0 {
+		attempt.GuardImage = r.GuardImage
+	}
+	a.Status.Attempts = append(a.Status.Attempts, attempt)
 	report(a, nil)
 	return nil
 }

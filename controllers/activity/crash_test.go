@@ -3,6 +3,7 @@ package activity
 import (
 	"context"
 	"fmt"
+	"reflect"
 	"slices"
 	"testing"
 	"time"
@@ -45,6 +46,7 @@ type tale struct {
 var tales = map[string]tale{
 	"success":         {exits: []int32{0}, want: egov1.Succeeded, attempts: 1},
 	"a retry":         {spec: egov1.ActivitySpec{Retries: 3}, exits: []int32{1, 0}, want: egov1.Succeeded, attempts: 2},
+	"args":            {spec: egov1.ActivitySpec{Args: []string{"a"}, Retries: 1}, exits: []int32{1, 0}, want: egov1.Succeeded, attempts: 2},
 	"all fail":        {spec: egov1.ActivitySpec{Retries: 1}, exits: []int32{1}, want: egov1.Failed, attempts: 2},
 	"cancelled":       {exits: []int32{forever}, meddle: cancel, want: egov1.Cancelled, attempts: 1},
 	"cancelled early": {spec: egov1.ActivitySpec{Cancel: true}, exits: []int32{0}, want: egov1.Cancelled, attempts: 1},
@@ -169,9 +171,26 @@ func (s tale) check(w *world) {
 	if a.Status.Prosta != s.want || len(a.Status.Attempts) != s.attempts {
 		w.t.Errorf("prosta %s after %d attempts, want %s after %d: %+v", a.Status.Prosta, len(a.Status.Attempts), s.want, s.attempts, a.Status)
 	}
+	for _, p := range w.pods() {
+		asJournaled(w.t, a, &p)
+	}
 	for _, attempt := range a.Status.Attempts {
 		if attempt.PodUID != "" && w.ran[attempt.PodUID] == s.unrun {
 			w.t.Errorf("attempt %d ran: %v", attempt.Number, w.ran[attempt.PodUID])
+		}
+	}
+}
+
+// asJournaled: whichever operator made a pod, it is guarded as the status says.
+func asJournaled(t *testing.T, a *egov1.Activity, p *corev1.Pod) {
+	t.Helper()
+	for _, attempt := range a.Status.Attempts {
+		made := desired(a, attempt).Spec
+		if attempt.PodUID == p.UID && (!reflect.DeepEqual(p.Spec.InitContainers, made.InitContainers) || !reflect.DeepEqual(p.Spec.Containers, made.Containers)) {
+			t.Errorf("pod %s is not as attempt %+v says: %+v", p.Name, attempt, p.Spec)
+		}
+		if brought := attempt.GuardImage != ""; brought != (len(a.Spec.Args) > 0) {
+			t.Errorf("args %q, guard %q", a.Spec.Args, attempt.GuardImage)
 		}
 	}
 }

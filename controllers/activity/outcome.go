@@ -12,6 +12,7 @@ import (
 
 	commonv1 "github.com/mainstay-operator/mainstay-operator/api/common/v1"
 	egov1 "github.com/mainstay-operator/mainstay-operator/api/ego/v1"
+	"github.com/mainstay-operator/mainstay-operator/controllers/activity/internal/guard"
 )
 
 // unlocated is the kubelet's reason for a container that it has lost sight of.
@@ -102,8 +103,11 @@ func tooLate(a *egov1.Activity) end {
 }
 
 // unseen is the end of a pod whose container nobody saw end. It did not run when
-// the kubelet turned the pod away; otherwise it may have.
+// the kubelet turned the pod away, or the guard did not get into it; otherwise it may have.
 func unseen(attempt *egov1.Attempt, pod *corev1.Pod, status corev1.ContainerStatus) end {
+	if failed := installerStatus(pod).State.Terminated; failed != nil && failed.ExitCode != 0 && failed.Reason != unlocated {
+		return unguarded(attempt, pod, failed)
+	}
 	turnedAway := pod.Status.Reason != "" && status.State.Running == nil && status.State.Terminated == nil
 	if turnedAway && attempt.StartTime == nil {
 		return end{egov1.Failed, pod.Status.Reason, cmp.Or(pod.Status.Message, "the node did not take the pod on; the command did not run")}
@@ -114,12 +118,10 @@ func unseen(attempt *egov1.Attempt, pod *corev1.Pod, status corev1.ContainerStat
 
 // failure is the end of a container that was seen to end otherwise than well.
 func failure(pod *corev1.Pod, ran *corev1.ContainerStateTerminated) end {
-	guarded := ran.ExitCode == refused
 	switch {
-	case guarded && firstLine(ran.Message) == startedBefore:
-		return end{egov1.Lost, commonv1.ReasonStartedTwice,
-			"the container was started a second time and did not run the command again; how the first start ended is unknown"}
-	case guarded && firstLine(ran.Message) == notMarked:
+	case said(ran, guard.StartedBefore):
+		return startedTwice
+	case said(ran, guard.NotMarked):
 		return end{egov1.Failed, commonv1.ReasonNotStarted, "the command did not run: the guard against a second start could not write its marker"}
 	case pod.Status.Reason != "": // the kubelet's: Evicted, Terminated
 		return end{egov1.Failed, pod.Status.Reason, cmp.Or(pod.Status.Message, fmt.Sprintf("exit code %d", ran.ExitCode))}
@@ -131,13 +133,48 @@ func failure(pod *corev1.Pod, ran *corev1.ContainerStateTerminated) end {
 	return end{egov1.Failed, ran.Reason, cmp.Or(ran.Message, fmt.Sprintf("exit code %d", ran.ExitCode))}
 }
 
+// startedTwice is the end of a container whose first start nobody saw end.
+var startedTwice = end{egov1.Lost, commonv1.ReasonStartedTwice,
+	"the container was started a second time and did not run the command again; how the first start ended is unknown"}
+
+// unguarded is the end of a pod that the guard did not get into. The command did not
+// run, unless it had before the pod was begun anew.
+func unguarded(attempt *egov1.Attempt, pod *corev1.Pod, failed *corev1.ContainerStateTerminated) end {
+	switch {
+	case said(failed, guard.StartedBefore) || attempt.StartTime != nil:
+		return startedTwice
+	case pod.Status.Reason != "":
+		return end{egov1.Failed, pod.Status.Reason, cmp.Or(pod.Status.Message, "the pod was stopped") + "; the command did not run"}
+	case !pod.DeletionTimestamp.IsZero():
+		return end{egov1.Failed, commonv1.ReasonPodDeleted, "the pod was deleted before the command started; it did not run"}
+	}
+	return end{egov1.Failed, commonv1.ReasonNotStarted, fmt.Sprintf(
+		"the command did not run: container %s, which brings what args need from the operator's image %s, failed with exit code %d: %s",
+		installing, attempt.GuardImage, failed.ExitCode, cmp.Or(failed.Message, failed.Reason))}
+}
+
+// said is true for a guard that did not start the command, and said why.
+func said(ran *corev1.ContainerStateTerminated, why string) bool {
+	return ran.ExitCode == guard.Refused && firstLine(ran.Message) == why
+}
+
+// installerStatus is that of the container that brings the guard; empty when there is none.
+func installerStatus(pod *corev1.Pod) corev1.ContainerStatus {
+	return statusOf(pod.Status.InitContainerStatuses, installing)
+}
+
 // containerStatus is that of the command's container; empty when the kubelet has said nothing.
 func containerStatus(pod *corev1.Pod) corev1.ContainerStatus {
-	if pod != nil {
-		for _, s := range pod.Status.ContainerStatuses {
-			if s.Name == kind {
-				return s
-			}
+	if pod == nil {
+		return corev1.ContainerStatus{}
+	}
+	return statusOf(pod.Status.ContainerStatuses, kind)
+}
+
+func statusOf(all []corev1.ContainerStatus, container string) corev1.ContainerStatus {
+	for _, s := range all {
+		if s.Name == container {
+			return s
 		}
 	}
 	return corev1.ContainerStatus{}

@@ -26,22 +26,7 @@ const (
 	defaultUID = 65532
 	// nobody is the overflow uid of Linux, and the user nobody of most images.
 	nobody = 65534
-
-	// guardDir holds the marker of the start guard. It lives and dies with the pod.
-	guardDir = "/run/mainstay"
-	// refused is the exit code of a guard that did not start the command; what
-	// timeout(1) and docker run use for "did not get as far as the command".
-	refused = 125
-	// startedBefore and notMarked are the termination messages of such a guard.
-	startedBefore = "mainstay: started before"
-	notMarked     = "mainstay: cannot write " + guardDir + "/started"
 )
-
-// guard makes the marker, which only one start can (set -C opens with O_EXCL),
-// and becomes the command. It is spoken by /bin/sh of POSIX.
-var guard = fmt.Sprintf(`if (set -C; : >%[1]s/started) 2>/dev/null; then exec "$@"; fi
-if [ -e %[1]s/started ]; then echo '%[2]s'; else echo '%[3]s'; fi >/dev/termination-log
-exit %[4]d`, guardDir, startedBefore, notMarked, refused)
 
 // podName is that of one attempt. The UID keeps the pods of a deleted Activity
 // apart from those of its namesake.
@@ -65,7 +50,8 @@ func desired(a *egov1.Activity, attempt egov1.Attempt) *corev1.Pod {
 		WithSchedulingGates(corev1ac.PodSchedulingGate().WithName(gate)).
 		WithRestartPolicy(corev1.RestartPolicyNever).
 		WithSecurityContext(podSecurity(a)).
-		WithContainers(container(a)).
+		WithInitContainers(installer(a, attempt)...).
+		WithContainers(container(a, attempt)).
 		WithVolumes(volumes(a)...)
 	if a.Spec.Timeout != nil {
 		spec.WithActiveDeadlineSeconds(int64(a.Spec.Timeout.Seconds()))
@@ -79,16 +65,13 @@ func desired(a *egov1.Activity, attempt egov1.Attempt) *corev1.Pod {
 
 func restricted(a *egov1.Activity) bool { return a.Spec.Security != commonv1.SecurityBaseline }
 
-func container(a *egov1.Activity) *corev1ac.ContainerApplyConfiguration {
+func container(a *egov1.Activity, attempt egov1.Attempt) *corev1ac.ContainerApplyConfiguration {
 	c := parts.Container(kind, a.Status.Image, a.Spec.PodOptions).
-		WithCommand("/bin/sh", "-c", literal(guard), "mainstay").
+		WithCommand(guarded(attempt)...).
 		WithArgs(command(a)...).
-		WithSecurityContext(parts.BaselineContainer()).
+		WithSecurityContext(containerSecurity(a)).
 		WithEnvFrom(parts.All[corev1ac.EnvFromSourceApplyConfiguration](a.Spec.EnvFrom)...).
 		WithVolumeMounts(mounted(a)...)
-	if restricted(a) {
-		c.WithSecurityContext(parts.RestrictedContainer())
-	}
 	if cwd := cmp.Or(a.Spec.ExecCwd, workspace(a)); cwd != "" {
 		c.WithWorkingDir(cwd)
 	}
@@ -99,20 +82,13 @@ func container(a *egov1.Activity) *corev1ac.ContainerApplyConfiguration {
 	return c
 }
 
-// command is what the guard becomes.
-func command(a *egov1.Activity) []string {
-	if len(a.Spec.Args) == 0 {
-		return []string{"/bin/sh", "-c", literal(a.Spec.Command)}
+// containerSecurity meets spec.security.
+func containerSecurity(a *egov1.Activity) *corev1ac.SecurityContextApplyConfiguration {
+	if restricted(a) {
+		return parts.RestrictedContainer()
 	}
-	words := []string{literal(a.Spec.Command)}
-	for _, arg := range a.Spec.Args {
-		words = append(words, literal(arg))
-	}
-	return words
+	return parts.BaselineContainer()
 }
-
-// literal keeps the kubelet from expanding $(NAME), and from halving $$.
-func literal(text string) string { return strings.ReplaceAll(text, "$", "$$") }
 
 // podSecurity meets spec.security and runs as spec.execuser, who owns the workspace.
 func podSecurity(a *egov1.Activity) *corev1ac.PodSecurityContextApplyConfiguration {

@@ -1,9 +1,6 @@
 package activity
 
 import (
-	"errors"
-	"os/exec"
-	"path/filepath"
 	"reflect"
 	"slices"
 	"strings"
@@ -163,38 +160,5 @@ func TestPinned(t *testing.T) {
 	}
 	if chosen.NodeAffinity.RequiredDuringSchedulingIgnoredDuringExecution.NodeSelectorTerms[0].MatchFields != nil {
 		t.Error("the user's affinity was changed")
-	}
-}
-
-// TestGuard starts the same container twice, in every shell there is here.
-func TestGuard(t *testing.T) {
-	for _, shell := range [][]string{{"sh"}, {"dash"}, {"bash", "--posix"}, {"bash"}, {"busybox", "sh"}} {
-		if _, err := exec.LookPath(shell[0]); err != nil {
-			continue
-		}
-		t.Run(strings.Join(shell, " "), func(t *testing.T) {
-			dir := t.TempDir()
-			message := filepath.Join(dir, "message")
-			script := strings.NewReplacer(guardDir, dir, "/dev/termination-log", message).Replace(guard)
-			run := func() (string, int) {
-				words := append(slices.Clone(shell[1:]), "-c", script, "mainstay", "printf", "%s|", "a b", "$HOME", "")
-				out, err := exec.Command(shell[0], words...).CombinedOutput() //nolint:gosec // the words are above
-				var exit *exec.ExitError
-				if errors.As(err, &exit) {
-					return string(out), exit.ExitCode()
-				}
-				return string(out), 0
-			}
-			if out, code := run(); out != "a b|$HOME||" || code != 0 {
-				t.Errorf("first start: %q, exit code %d", out, code)
-			}
-			if out, code := run(); out != "" || code != refused {
-				t.Errorf("second start: %q, exit code %d", out, code)
-			}
-			said, err := exec.Command("cat", message).Output() //nolint:gosec // a file of ours
-			if err != nil || firstLine(string(said)) != strings.Replace(startedBefore, guardDir, dir, 1) {
-				t.Errorf("it said %q, %v", said, err)
-			}
-		})
 	}
 }

@@ -49,7 +49,7 @@ func observe(a *egov1.Activity, attempt *egov1.Attempt, pod *corev1.Pod) {
 		if running := containerStatus(pod).State.Running; running != nil && !running.StartedAt.IsZero() && attempt.StartTime == nil {
 			attempt.StartTime = running.StartedAt.DeepCopy()
 		}
-		attempt.Message = strings.TrimPrefix(conditions.Failing([]corev1.Pod{*pod}), "pod "+pod.Name+": ")
+		attempt.Message = hindrance(pod)
 	}
 	switch {
 	case attempt.StartTime != nil:
@@ -64,6 +64,16 @@ func observe(a *egov1.Activity, attempt *egov1.Attempt, pod *corev1.Pod) {
 	if attempt.Message != "" {
 		attempt.Reason = commonv1.ReasonPodFailing
 	}
+}
+
+// hindrance is what keeps the pod from starting, and what to do where that is not the
+// fault of what the user names.
+func hindrance(pod *corev1.Pod) string {
+	why := strings.TrimPrefix(conditions.Failing([]corev1.Pod{*pod}), "pod "+pod.Name+": ")
+	if strings.HasPrefix(why, "container "+installing+": ") {
+		why += "; it brings what args need from the operator's own image: imagePullSecrets and imagePullPolicy must suit that, too"
+	}
+	return why
 }
 
 // prosta is the state of the whole run. An end, once written down, is the end.

@@ -92,6 +92,20 @@ func TestReport(t *testing.T) {
 	}
 }
 
+// TestWhatKeepsTheGuardAwayIsSaid with what to do, since the user named no such image.
+func TestWhatKeepsTheGuardAwayIsSaid(t *testing.T) {
+	a := having(egov1.ActivitySpec{Args: []string{"a"}}, brought)
+	p := pod(a, onNode, unstarted)
+	p.Status.InitContainerStatuses = []corev1.ContainerStatus{{Name: installing, Image: "operator", State: corev1.ContainerState{
+		Waiting: &corev1.ContainerStateWaiting{Reason: "ImagePullBackOff", Message: "Back-off: ErrImagePull: unauthorized"},
+	}}}
+	report(a, p)
+	c := meta.FindStatusCondition(a.Status.Conditions, commonv1.ConditionDegraded)
+	if c.Status != metav1.ConditionTrue || a.Status.Prosta != egov1.Starting || !strings.Contains(c.Message, "unauthorized") || !strings.Contains(c.Message, "imagePullSecrets") {
+		t.Errorf("%s, %+v", a.Status.Prosta, c)
+	}
+}
+
 func ended1(prosta egov1.ProcessState) egov1.Attempt {
 	return egov1.Attempt{Prosta: prosta, PodUID: "p1", Result: egov1.Result{Reason: "Because", FinishTime: &epoch}}
 }

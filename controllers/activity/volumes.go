@@ -6,6 +6,7 @@ import (
 	corev1ac "k8s.io/client-go/applyconfigurations/core/v1"
 
 	egov1 "github.com/mainstay-operator/mainstay-operator/api/ego/v1"
+	"github.com/mainstay-operator/mainstay-operator/controllers/activity/internal/guard"
 )
 
 const (
@@ -44,7 +45,7 @@ func volumes(a *egov1.Activity) []*corev1ac.VolumeApplyConfiguration {
 }
 
 func mounted(a *egov1.Activity) []*corev1ac.VolumeMountApplyConfiguration {
-	all := []*corev1ac.VolumeMountApplyConfiguration{mount("guard", guardDir)}
+	all := []*corev1ac.VolumeMountApplyConfiguration{mount("guard", guard.Dir)}
 	if needsTmp(a) {
 		all = append(all, mount("tmp", tmp))
 	}

@@ -58,9 +58,10 @@ type world struct {
 	// stuck is true while the kubelet binds pods but starts none.
 	stuck bool
 
-	uids    int
-	started map[string]types.UID // pod name → the one UID that ever lost its gate
-	ran     map[types.UID]bool   // pods whose container the kubelet has started
+	uids      int
+	operators int
+	started   map[string]types.UID // pod name → the one UID that ever lost its gate
+	ran       map[types.UID]bool   // pods whose container the kubelet has started
 }
 
 func newWorld(t *testing.T, exits ...int32) *world {
@@ -228,6 +229,7 @@ type operator struct {
 }
 
 func (w *world) operator() *operator {
+	w.operators++
 	o := &operator{world: w, line: func(_ string, do func() error) error { return do() }}
 	through := func(call string, do func() error) error {
 		return o.line(call, func() error {
@@ -261,6 +263,7 @@ func (w *world) operator() *operator {
 		Output:       printed{},
 		Clock:        clocktesting.NewFakePassiveClock(w.now),
 		DefaultImage: "busybox",
+		GuardImage:   fmt.Sprintf("operator:%d", w.operators), // each is of a release of its own
 	}
 	o.Release = o.letGo
 	o.sync()

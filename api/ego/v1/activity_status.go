@@ -90,6 +90,12 @@ type Attempt struct {
 	// +optional
 	PodUID types.UID `json:"podUID,omitempty"`
 
+	// guardImage brings the program that keeps a command with args from being started
+	// twice. It is written down before the pod is made. Empty: the shell of the
+	// command's own image does it.
+	// +optional
+	GuardImage string `json:"guardImage,omitempty"`
+
 	// prosta is the state of this attempt's command.
 	Prosta ProcessState `json:"prosta"`
 

@@ -29,8 +29,8 @@ type ActivitySpec struct {
 	// +operator-sdk:csv:customresourcedefinitions:type=spec,xDescriptors={"urn:alm:descriptor:com.tectonic.ui:text"}
 	Command string `json:"command"`
 
-	// args of command, passed as they stand. The image needs a /bin/sh also then:
-	// it guards against a second start, and hands over to the command.
+	// args of command, passed as they stand. The image needs no shell then: a program
+	// from the operator's own image guards against a second start.
 	// +optional
 	// +listType=atomic
 	// +kubebuilder:validation:MinItems=1
