@@ -103,6 +103,15 @@ var _ = Describe("Install modes:", func() {
 		Expect(o.Calls(func(c fault.Call) bool { return c.Resource == "leases" && c.Writes() })).NotTo(BeEmpty())
 	})
 
+	It("every install tells the manager its own image", func(ctx SpecContext) {
+		for _, objects := range [][]*unstructured.Unstructured{
+			namespaced(newNamespace(ctx)), rendered(filepath.Join(root, "config", "default")), rendered(filepath.Join(root, "config", "manifests")),
+		} {
+			manager := managerOf(objects)
+			Expect(manager.Env).To(ContainElement(corev1.EnvVar{Name: "RELATED_IMAGE_OPERATOR", Value: manager.Image}))
+		}
+	})
+
 	Describe("the namespaced install", func() {
 		It("has nothing of the cluster's, and a manager that asks for nothing of it", func(ctx SpecContext) {
 			namespace := newNamespace(ctx)

@@ -39,6 +39,9 @@ type install struct {
 // startUp is what filling the caches may take.
 const startUp = 20 * time.Second
 
+// ownImage is that of an operator of the suite itself.
+const ownImage = "example.org/mainstay-operator:1"
+
 // images that an operator of the suite brings as defaults.
 var images = controllers.Images{
 	Memcached:         "example.org/memcached:1.6.38",
@@ -109,7 +112,7 @@ func (i install) manager(o *operator) (ctrl.Manager, controllers.Options, error)
 		Metrics:    metricsserver.Options{BindAddress: "0"},
 		Controller: config.Controller{SkipNameValidation: ptr.To(true)},
 	}
-	kinds := controllers.Options{Images: i.images, Namespaces: i.namespaces, Condition: i.condition}
+	kinds := controllers.Options{Image: ownImage, Images: i.images, Namespaces: i.namespaces, Condition: i.condition}
 	if i.own != "" {
 		held := controllers.NewLease(startUp)
 		options.LeaderElection, options.LeaderElectionID, options.LeaderElectionNamespace = true, "mainstay-operator.io", i.own
