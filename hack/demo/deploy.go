@@ -42,15 +42,17 @@ func (d *demo) deploy(ctx context.Context) error {
 		}
 	}
 	began := time.Now()
-	for _, key := range []string{"image: ", "value: "} { // what runs, and what the manager is told of it
-		manifests = strings.ReplaceAll(manifests, key+named+"\n", key+image+"\n")
-	}
 	// Forced, since a user's kubectl edit of these objects is not what is shown here.
-	if _, err := d.output(ctx, manifests, "kubectl", "apply", "--server-side", "--force-conflicts", "-f", "-"); err != nil {
+	if _, err := d.output(ctx, withImage(manifests, named, image), "kubectl", "apply", "--server-side", "--force-conflicts", "-f", "-"); err != nil {
 		return err
 	}
 	done(began, "CRDs, rights and manager applied")
 	return d.rollout(ctx)
+}
+
+// withImage puts another image in the place of the manager's, and tells the manager so.
+func withImage(manifests, named, image string) string {
+	return strings.NewReplacer("image: "+named+"\n", "image: "+image+"\n", "value: "+named+"\n", "value: "+image+"\n").Replace(manifests)
 }
 
 // managerImage is the image of the one Deployment in a stream of objects.
