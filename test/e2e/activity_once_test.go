@@ -14,6 +14,7 @@ import (
 
 	. "github.com/onsi/ginkgo/v2"
 	. "github.com/onsi/gomega"
+	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/utils/ptr"
@@ -126,14 +127,25 @@ var _ = Describe("Activity, once", Label(faults), func() {
 		create(ctx, a)
 		Eventually(prosta).WithArguments(ctx, a).Should(Equal(egov1.Running))
 		pod := podsOf(ctx, "activity", "again")[0]
-		c := pod.Spec.Containers[0]
-		words := append([]string{"--namespace", namespace, "exec", pod.Name, "--"}, append(c.Command, c.Args...)...)
-		for i := range words {
-			words[i] = strings.ReplaceAll(words[i], "$$", "$") // as the kubelet does
-		}
-		_, err := cluster.Kubectl(ctx, words...)
-		Expect(err).To(MatchError(ContainSubstring("125")))
+		Expect(startAgain(ctx, pod)).To(MatchError(ContainSubstring("125")))
 		Expect(w.says(ctx)).To(ConsistOf(pod.Name))
+	})
+
+	It("does not start a command without a shell again, either", func(ctx SpecContext) {
+		a := factory.Activity("again", "pause").With(func(s *egov1.ActivitySpec) {
+			s.Image, s.Envs, s.Args = sandboxImage, []string{"PATH=/nowhere:/"}, []string{"$HOME"}
+		}).Build()
+		create(ctx, a)
+		Eventually(prosta).WithArguments(ctx, a).Should(Equal(egov1.Running))
+		pod := podsOf(ctx, "activity", "again")[0]
+		Expect(startAgain(ctx, pod)).To(MatchError(And(ContainSubstring("125"), ContainSubstring("started before"))))
+		refresh(ctx, a)
+		Expect(a.Status.Prosta).To(Equal(egov1.Running))
+
+		By("asking it to end, which only reaches it when it is the container's first process")
+		edit(ctx, a, func(a *egov1.Activity) { a.Spec.Cancel = true })
+		eventually(ctx, a, commonv1.ConditionComplete, metav1.ConditionTrue)
+		Expect(a.Status.ExitCode).To(HaveValue(BeZero()), "%+v", a.Status)
 	})
 
 	It("is one end, a natural one or a cancelled one, when both come at once", func(ctx SpecContext) {
@@ -195,6 +207,20 @@ var _ = Describe("Activity, once", Label(faults), func() {
 	})
 })
 
+// sandboxImage has a program that waits for its end, and nothing else.
+const sandboxImage = "localhost/pause:1"
+
+// startAgain starts what the pod's container was started with.
+func startAgain(ctx context.Context, pod corev1.Pod) error {
+	c := pod.Spec.Containers[0]
+	words := append([]string{"--namespace", pod.Namespace, "exec", pod.Name, "--container", c.Name, "--"}, append(c.Command, c.Args...)...)
+	for i := range words {
+		words[i] = strings.ReplaceAll(words[i], "$$", "$") // as the kubelet does
+	}
+	_, err := cluster.Kubectl(ctx, words...)
+	return err
+}
+
 // finished are the names of the Activities that have come to their end.
 func finished(ctx context.Context) []string {
 	GinkgoHelper()
@@ -223,11 +249,11 @@ func built(ctx context.Context) string {
 // killable is a process of the operator that can be killed as a kernel kills.
 type killable struct{ kill func() }
 
-// launch runs the program for the spec's namespace.
-func launch(ctx context.Context, program string) killable {
+// launch runs the program for the spec's namespace, with these variables.
+func launch(ctx context.Context, program string, variables ...string) killable {
 	GinkgoHelper()
 	command := exec.CommandContext(ctx, program, "--health-probe-bind-address=0")
-	command.Env = append(os.Environ(), "WATCH_NAMESPACE="+namespace)
+	command.Env = append(append(os.Environ(), "WATCH_NAMESPACE="+namespace), variables...)
 	command.Stdout, command.Stderr = GinkgoWriter, GinkgoWriter
 	Expect(command.Start()).To(Succeed())
 	p := killable{kill: func() {
