@@ -92,7 +92,7 @@ func (r *Reconciler) story(ctx context.Context, m *cachev1alpha1.Memcached, _ co
 	}
 	credentialsInSync(m, secrets.users)
 	conditions.Image(&m.Status.Conditions, m.Generation, image, m.Spec.Image, r.DefaultImage)
-	return ctrl.Result{RequeueAfter: r.due(secrets.certificate, late)}, errors.Join(secretsErr, err)
+	return ctrl.Result{RequeueAfter: due(secrets.certificate, late)}, errors.Join(secretsErr, err)
 }
 
 // look gathers what stands.
@@ -108,11 +108,11 @@ func look(m *cachev1alpha1.Memcached, observed converge.Observed, pods, proxies 
 }
 
 // due is how soon to look again when nothing tells of a change; 0 for never.
-func (r *Reconciler) due(c certificate, late []string) time.Duration {
+func due(c certificate, late []string) time.Duration {
 	if len(late) > 0 {
 		return reloading
 	}
-	return c.due(r.clock.Now())
+	return c.due
 }
 
 // running is the StatefulSet, empty when there is none of ours.

@@ -66,7 +66,8 @@ func (s secrets) lacking(m *cachev1alpha1.Memcached) bool {
 // what happens to that one stops no node from starting.
 type certificate struct {
 	pki.Identity
-	problem string // with the user's Secret
+	problem string        // with the user's Secret
+	due     time.Duration // how soon to look at that again; 0 is never
 }
 
 // certificate is the user's, else the one before. Without either there is an error.
@@ -86,7 +87,7 @@ func (r *Reconciler) certificate(ctx context.Context, m *cachev1alpha1.Memcached
 	case before.None():
 		err = converge.Invalid(tlsField, "%s", problem)
 	}
-	return certificate{before, problem}, err
+	return certificate{before, problem, pki.Due(data, r.clock.Now())}, err
 }
 
 // users are those of the user's Secret, and those before while a node may know no others.
@@ -142,12 +143,4 @@ func secretNames(m ctrlclient.Object) []string {
 		names = append(names, auth.SecretName)
 	}
 	return names
-}
-
-// due is how soon there is something to say about it; 0 for nothing.
-func (c certificate) due(now time.Time) time.Duration {
-	if end := c.Expires(); now.Before(end) {
-		return end.Sub(now) + time.Second
-	}
-	return 0
 }

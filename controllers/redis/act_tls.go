@@ -12,6 +12,7 @@ import (
 	commonv1 "github.com/mainstay-operator/mainstay-operator/api/common/v1"
 	"github.com/mainstay-operator/mainstay-operator/controllers/internal/conditions"
 	"github.com/mainstay-operator/mainstay-operator/controllers/internal/converge"
+	"github.com/mainstay-operator/mainstay-operator/controllers/internal/pki"
 )
 
 // tlsField of the spec, as messages name it.
@@ -36,11 +37,12 @@ func (r *Reconciler) certificates(ctx context.Context, redis *cachev1alpha1.Redi
 	switch {
 	case err == nil:
 		c.wanted, c.problem = identityIn(redis, data, r.clock.Now())
+		c.due = pki.Due(data, r.clock.Now())
 	case c.published.None():
 		return c, fmt.Errorf("%s: %w", tlsField, err)
 	default: // what is known goes on
 		log.FromContext(ctx).Error(err, tlsField)
-		c.unread = true
+		c.due = rereading
 	}
 	switch {
 	case c.published.None() && c.problem != "":

@@ -14,10 +14,10 @@ type identity = pki.Identity
 
 // certificates of one Redis.
 type certificates struct {
-	published identity // what our own Secret gives to the servers, and the operator shows
-	wanted    identity // what the user's Secret says, as far as it is of use
-	problem   string   // with the user's Secret
-	unread    bool     // it could not be read, and is tried again
+	published identity      // what our own Secret gives to the servers, and the operator shows
+	wanted    identity      // what the user's Secret says, as far as it is of use
+	problem   string        // with the user's Secret
+	due       time.Duration // how soon to look at that again; 0 is never
 	// secure is how the operator speaks with the servers; nil is in the clear.
 	secure *tls.Config
 }
@@ -44,18 +44,6 @@ func (c certificates) renews() bool {
 	after, alsoErr := pki.Chain(c.wanted.Certificate)
 	return err == nil && alsoErr == nil && len(before) > 0 && len(after) > 0 &&
 		bytes.Equal(c.published.Authorities, c.wanted.Authorities) && bytes.Equal(before[0].RawIssuer, after[0].RawIssuer)
-}
-
-// due is how soon there is something to say about them; 0 for nothing.
-func (c certificates) due(now time.Time) time.Duration {
-	if c.unread {
-		return rereading
-	}
-	end := c.wanted.Expires()
-	if now.After(end) {
-		return 0
-	}
-	return end.Sub(now) + soon // when it expires
 }
 
 // identityIn reads what a user's Secret holds, or tells what has to be mended.

@@ -69,7 +69,7 @@ func (r *Reconciler) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.Resu
 func (r *Reconciler) story(ctx context.Context, redis *cachev1alpha1.Redis, save converge.Save) (ctrl.Result, error) {
 	secrets, err := r.secrets(ctx, redis) // first: without them no server can be asked
 	if err != nil {
-		return ctrl.Result{}, err
+		return ctrl.Result{RequeueAfter: secrets.certificates.due}, err
 	}
 	set, pods, err := r.workload(ctx, redis)
 	if err != nil {
@@ -122,7 +122,7 @@ func (r *Reconciler) report(redis *cachev1alpha1.Redis, f *fleet, next step, obs
 	conditions.Image(&redis.Status.Conditions, redis.Generation, r.image(redis, set), redis.Spec.Image, r.DefaultImages[flavor(redis)])
 	credentialsInSync(&redis.Status.Conditions, redis, f)
 	after := next.after
-	for _, due := range []time.Duration{f.keys.due(r.clock.Now()), f.certificates.due(r.clock.Now())} {
+	for _, due := range []time.Duration{f.keys.due(r.clock.Now()), f.certificates.due} {
 		if due > 0 {
 			after = sooner(after, due)
 		}
@@ -147,7 +147,7 @@ func (r *Reconciler) secrets(ctx context.Context, redis *cachev1alpha1.Redis) (s
 	}
 	certificates, err := r.certificates(ctx, redis)
 	if err != nil {
-		return secrets{}, err
+		return secrets{certificates: certificates}, err
 	}
 	settings, err := r.settings(ctx, redis)
 	return secrets{keys, certificates, settings}, err

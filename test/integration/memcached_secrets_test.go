@@ -53,6 +53,8 @@ var _ = Describe("Memcached's certificate", func() {
 		says(ctx, obj, commonv1.ConditionCertificatesInSync, "False Reloading: a-0") // nobody answers there
 	})
 
+	It("is given to the nodes as soon as it is valid", func(ctx SpecContext) { awaitsItsTime(ctx, namespace, obj) })
+
 	It("stays the last good one while the Secret is of no use, and its object can still be changed", func(ctx SpecContext) {
 		good := certifier.Issue("a." + namespace + ".svc")
 		give(ctx, namespace, good)

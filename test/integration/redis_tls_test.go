@@ -2,7 +2,9 @@ package integration
 
 import (
 	"context"
+	"crypto/x509"
 	"maps"
+	"time"
 
 	. "github.com/onsi/ginkgo/v2"
 	. "github.com/onsi/gomega"
@@ -47,6 +49,8 @@ var _ = Describe("Redis' certificate", func() {
 			return admin.Get(ctx, client.ObjectKeyFromObject(obj), &appsv1.StatefulSet{})
 		}).WithContext(ctx).Should(Succeed())
 	})
+
+	It("is given to the nodes as soon as it is valid", func(ctx SpecContext) { awaitsItsTime(ctx, namespace, obj) })
 
 	It("stays the last good one while the Secret is of no use", func(ctx SpecContext) {
 		good := certifier.Issue("a." + namespace + ".svc")
@@ -120,4 +124,27 @@ func startsWithNone(ctx context.Context, namespace string, obj client.Object) {
 	says(ctx, obj, commonv1.ConditionDegraded, "True InvalidSpec: tls.secretName: Secret \"chosen\": the certificate does not name a."+namespace+".svc")
 	says(ctx, obj, commonv1.ConditionCertificatesInSync, "False SecretUnusable: tls.secretName")
 	Expect(apierrors.IsNotFound(admin.Get(ctx, client.ObjectKeyFromObject(obj), &appsv1.StatefulSet{}))).To(BeTrue())
+}
+
+// awaitsItsTime shows that a certificate which is not valid yet is looked at again when it
+// is, though nothing else happens then: the first, and the one after it.
+func awaitsItsTime(ctx context.Context, namespace string, obj client.Object) {
+	GinkgoHelper()
+	shortly := func(until string) (begins time.Time) {
+		begins = time.Now().Add(3 * time.Second).Truncate(time.Second)
+		give(ctx, namespace, certifier.Issue("a."+namespace+".svc", func(c *x509.Certificate) { c.NotBefore = begins }))
+		if obj.GetUID() == "" {
+			Expect(admin.Create(ctx, obj)).To(Succeed())
+		}
+		says(ctx, obj, commonv1.ConditionDegraded, "True "+until+": tls.secretName: Secret \"chosen\": the certificate is not valid before")
+		return begins
+	}
+	begins := shortly(commonv1.ReasonInvalid)
+	Eventually(func() error { return admin.Get(ctx, client.ObjectKeyFromObject(obj), &appsv1.StatefulSet{}) }).
+		WithContext(ctx).Should(Succeed())
+	Expect(time.Now()).To(BeTemporally(">=", begins))
+
+	begins = shortly(commonv1.ReasonSecretUnusable)
+	says(ctx, obj, commonv1.ConditionDegraded, "False")
+	Expect(time.Now()).To(BeTemporally(">=", begins))
 }

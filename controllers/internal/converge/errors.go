@@ -103,6 +103,8 @@ func fate(result ctrl.Result, err error) (ctrl.Result, error) {
 		return ctrl.Result{RequeueAfter: absence}, nil
 	case every(err, temporary):
 		return ctrl.Result{RequeueAfter: recheck}, nil
+	case every(err, mistaken) && result.RequeueAfter > 0:
+		return result, nil // time may end the mistake, too
 	case every(err, mistaken):
 		return ctrl.Result{}, reconcile.TerminalError(err)
 	default:

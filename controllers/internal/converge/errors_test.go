@@ -90,6 +90,16 @@ func TestWaitingIsNoError(t *testing.T) {
 	}
 }
 
+func TestAMistakeThatTimeMayEndIsLookedAtAgain(t *testing.T) {
+	mine := Invalid("tls.secretName", "the certificate is not valid yet")
+	if result, err := fate(ctrl.Result{RequeueAfter: 7}, fmt.Errorf("reading: %w", mine)); result.RequeueAfter != 7 || err != nil {
+		t.Errorf("got %v, %v", result, err)
+	}
+	if result, err := fate(ctrl.Result{RequeueAfter: 7}, errors.Join(mine, errors.New("no route to host"))); result.RequeueAfter != 0 || err == nil {
+		t.Errorf("beside a failure: got %v, %v", result, err)
+	}
+}
+
 func TestAMistakeNamesItsField(t *testing.T) {
 	if p := problem(Invalid("spec.image", "%q is none", "a b")); p.Message != `spec.image: "a b" is none` || !p.NeedsHuman {
 		t.Errorf("got %+v", p)

@@ -16,8 +16,12 @@ import (
 	corev1 "k8s.io/api/core/v1"
 )
 
-// AuthoritiesKey of a Secret holds the certificates that vouch for the others'.
-const AuthoritiesKey = "ca.crt"
+const (
+	// AuthoritiesKey of a Secret holds the certificates that vouch for the others'.
+	AuthoritiesKey = "ca.crt"
+	// moment is the step of the times in a certificate.
+	moment = time.Second
+)
 
 // Identity is what a server shows to others, and by which it trusts them; in PEM.
 type Identity struct {
@@ -54,12 +58,21 @@ func Read(name string, data map[string][]byte, host string, asClient bool, now t
 	return found, ""
 }
 
-// Expires is when the certificate ends; zero when there is none.
-func (i Identity) Expires() time.Time {
-	if chain, err := Chain(i.Certificate); err == nil && len(chain) > 0 {
-		return chain[0].NotAfter
+// Due is how soon there may be something else to say about what a user's Secret holds:
+// a moment after one of its certificates begins or ends. 0 is never.
+func Due(data map[string][]byte, now time.Time) time.Duration {
+	var due time.Duration
+	for _, key := range []string{corev1.TLSCertKey, AuthoritiesKey} {
+		chain, _ := Chain(data[key]) // which no time makes good, when it cannot be read
+		for _, one := range chain {
+			for _, turn := range []time.Time{one.NotBefore, one.NotAfter} {
+				if left := turn.Add(moment).Sub(now); left > 0 && (due == 0 || left < due) {
+					due = left
+				}
+			}
+		}
 	}
-	return time.Time{}
+	return due
 }
 
 // Bundle is what vouches for both, each authority once.

@@ -66,6 +66,38 @@ func TestWhatASecretMustHold(t *testing.T) {
 	}
 }
 
+func TestWhenToLookAgain(t *testing.T) {
+	// The certificate holds an hour, the authority two. Their times are whole seconds.
+	now := time.Now().Truncate(time.Second)
+	by := authority.New("one")
+	begins := func(at time.Time) map[string][]byte {
+		return issue(by, func(c *x509.Certificate) { c.NotBefore = at })
+	}
+	for _, c := range []struct {
+		reason string
+		data   map[string][]byte
+		after  time.Duration // that it is looked at
+		due    time.Duration
+	}{
+		{"no Secret", nil, 0, 0},
+		{"no certificates", map[string][]byte{"tls.crt": []byte("words"), "ca.crt": []byte("words")}, 0, 0},
+		{"when it begins", begins(now.Add(time.Minute)), 0, time.Minute + time.Second},
+		{"just when it begins", begins(now), 0, time.Second},
+		{"when it ends", issue(by), 0, time.Hour + time.Second},
+		{"just when it ends", issue(by), time.Hour, time.Second},
+		{"when its authority ends, which it shall outlive", issue(by), time.Hour + time.Minute, time.Hour - time.Minute + time.Second},
+		{"never, when all have ended", issue(by), 2*time.Hour + time.Minute, 0},
+		{"in the year 9999", issue(by, func(c *x509.Certificate) { c.NotAfter = time.Date(9999, 12, 31, 23, 59, 59, 0, time.UTC) }), 3 * time.Hour, 1<<63 - 1},
+	} {
+		t.Run(c.reason, func(t *testing.T) {
+			// What is issued is so some moments after now was taken.
+			if due := Due(c.data, now.Add(c.after)); due < c.due || due-c.due > 10*time.Second {
+				t.Errorf("got %s, want %s", due, c.due)
+			}
+		})
+	}
+}
+
 // Or the renewal of one that has expired could not be handed out any more.
 func TestAnExpiredCertificateIsStillSpokenWith(t *testing.T) {
 	old, renewed := issue(authority.New("one")), issue(authority.New("two"))
