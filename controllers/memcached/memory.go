@@ -49,17 +49,11 @@ func (m *memory) forget(key types.NamespacedName) {
 	delete(m.objects, key)
 }
 
-// content that a Secret of the user's had when it was read last, or nil.
-func (m *memory) content(owner *cachev1alpha1.Memcached, secret string) *converge.Content {
+// contents of the user's Secrets as they were read last, by name.
+func (m *memory) contents(owner *cachev1alpha1.Memcached) map[string]*converge.Content {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	return m.of(owner).contents[secret]
-}
-
-func (m *memory) noteContent(owner *cachev1alpha1.Memcached, secret string, content *converge.Content) {
-	m.mu.Lock()
-	defer m.mu.Unlock()
-	m.of(owner).contents[secret] = content
+	return m.of(owner).contents
 }
 
 func (m *memory) given(owner *cachev1alpha1.Memcached) given {

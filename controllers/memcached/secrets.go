@@ -112,12 +112,7 @@ func (r *Reconciler) users(ctx context.Context, m *cachev1alpha1.Memcached, befo
 
 // userSecret is what a Secret of the user's holds; no data at all when there is none.
 func (r *Reconciler) userSecret(ctx context.Context, m *cachev1alpha1.Memcached, name string) (map[string][]byte, error) {
-	content, err := r.Secrets.Read(ctx, ctrlclient.ObjectKey{Namespace: m.Namespace, Name: name}, r.memory.content(m, name))
-	if err != nil {
-		return nil, err
-	}
-	r.memory.noteContent(m, name, content)
-	return content.Data, nil
+	return r.Secrets.Recall(ctx, ctrlclient.ObjectKey{Namespace: m.Namespace, Name: name}, r.memory.contents(m))
 }
 
 // ownSecret is what one of ours holds; it leaves somebody else's out, for Converge to refuse.

@@ -114,12 +114,7 @@ func (r *Reconciler) chosenPassword(ctx context.Context, redis *cachev1alpha1.Re
 
 // userSecret is what a Secret of the user's holds; no data at all when there is none.
 func (r *Reconciler) userSecret(ctx context.Context, redis *cachev1alpha1.Redis, name string) (map[string][]byte, error) {
-	content, err := r.Secrets.Read(ctx, client.ObjectKey{Namespace: redis.Namespace, Name: name}, r.memory.content(redis, name))
-	if err != nil {
-		return nil, err
-	}
-	r.memory.noteContent(redis, name, content)
-	return content.Data, nil
+	return r.Secrets.Recall(ctx, client.ObjectKey{Namespace: redis.Namespace, Name: name}, r.memory.contents(redis))
 }
 
 // passwordIn tells people what they have to mend.

@@ -23,17 +23,11 @@ func (m *memory) keep(redis *cachev1alpha1.Redis, c credentials) {
 	m.of(redis).keys = &c
 }
 
-// content that a Secret of the user's had when it was read last, or nil.
-func (m *memory) content(redis *cachev1alpha1.Redis, secret string) *converge.Content {
+// contents of the user's Secrets as they were read last, by name.
+func (m *memory) contents(redis *cachev1alpha1.Redis) map[string]*converge.Content {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	return m.of(redis).contents[secret]
-}
-
-func (m *memory) noteContent(redis *cachev1alpha1.Redis, secret string, content *converge.Content) {
-	m.mu.Lock()
-	defer m.mu.Unlock()
-	m.of(redis).contents[secret] = content
+	return m.of(redis).contents
 }
 
 // keyed is what a process answered when it was told which passwords to accept.

@@ -100,6 +100,16 @@ func (c Contents) Read(ctx context.Context, key client.ObjectKey, last *Content)
 	return content, nil
 }
 
+// Recall is Read with what is remembered of one object, by name: one pass at a time.
+func (c Contents) Recall(ctx context.Context, key client.ObjectKey, known map[string]*Content) (map[string][]byte, error) {
+	content, err := c.Read(ctx, key, known[key.Name])
+	if err != nil {
+		return nil, err
+	}
+	known[key.Name] = content
+	return content.Data, nil
+}
+
 // Watch gives a source that wakes the objects up that name one which has changed. object
 // and list are empty ones of the kind; names gives those that an object names.
 func (c Contents) Watch(mgr ctrl.Manager, object client.Object, list client.ObjectList, names func(client.Object) []string) (source.Source, error) {
