@@ -21,10 +21,9 @@ func credentialsInSync(m *cachev1alpha1.Memcached, u users) {
 	}
 	switch {
 	case u.problem != "" && len(u.published.lines) == 0:
-		set(false, commonv1.ReasonSecretUnusable, authField+": "+u.problem)
+		conditions.Unusable(list, m.Generation, commonv1.ConditionCredentialsInSync, authField, u.problem, "")
 	case u.problem != "":
-		set(false, commonv1.ReasonSecretUnusable, authField+": "+u.problem+"; until it is mended the users before stay")
-		conditions.Set(list, m.Generation, commonv1.ConditionDegraded, true, commonv1.ReasonSecretUnusable, authField+": "+u.problem)
+		conditions.Unusable(list, m.Generation, commonv1.ConditionCredentialsInSync, authField, u.problem, "the users before stay")
 	case len(u.wanted) == 0:
 		return // it could not be read yet
 	case len(u.published.lines) > len(u.wanted):

@@ -58,8 +58,7 @@ func (r *Reconciler) certificates(ctx context.Context, redis *cachev1alpha1.Redi
 
 // awaitCertificate is what becomes of a Redis that never had one.
 func awaitCertificate(redis *cachev1alpha1.Redis, problem string) error {
-	conditions.Set(&redis.Status.Conditions, redis.Generation, commonv1.ConditionCertificatesInSync, false,
-		commonv1.ReasonSecretUnusable, tlsField+": "+problem)
+	conditions.Unusable(&redis.Status.Conditions, redis.Generation, commonv1.ConditionCertificatesInSync, tlsField, problem, "")
 	return converge.Invalid(tlsField, "%s", problem)
 }
 

@@ -56,8 +56,7 @@ func (r *Reconciler) credentials(ctx context.Context, redis *cachev1alpha1.Redis
 
 // awaitSecret is what becomes of a Redis that never had a password.
 func (r *Reconciler) awaitSecret(redis *cachev1alpha1.Redis, problem string) error {
-	conditions.Set(&redis.Status.Conditions, redis.Generation, commonv1.ConditionCredentialsInSync, false,
-		commonv1.ReasonSecretUnusable, authField+": "+problem)
+	conditions.Unusable(&redis.Status.Conditions, redis.Generation, commonv1.ConditionCredentialsInSync, authField, problem, "")
 	return converge.Invalid(authField, "%s", problem)
 }
 

@@ -1,0 +1,44 @@
+package conditions
+
+import (
+	"strings"
+	"testing"
+
+	"k8s.io/apimachinery/pkg/api/meta"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	commonv1 "github.com/mainstay-operator/mainstay-operator/api/common/v1"
+)
+
+func TestCertificatesInSync(t *testing.T) {
+	for _, c := range []struct {
+		reason   string
+		given    Certificates
+		want     string
+		degraded bool
+	}{
+		{"every node uses it", Certificates{}, "True CertificatesLoaded", false},
+		{"some do", Certificates{Late: []string{"a-1", "a-2"}}, "False Reloading: a-1, a-2 is not", false},
+		{"all use one on the way to it", Certificates{Learning: true}, "False Reloading: the nodes learn", false},
+		{"none was ever good", Certificates{Problem: "there is none", None: true}, "False SecretUnusable: f: there is none", false},
+		{"none is any more", Certificates{Problem: "it has expired", Late: []string{"a-0"}, Learning: true},
+			"False SecretUnusable: f: it has expired; until it is mended the last good certificate stays", true},
+		{"nothing is known yet", Certificates{None: true}, "", false},
+	} {
+		t.Run(c.reason, func(t *testing.T) {
+			var list []metav1.Condition
+			c.given.Field = "f"
+			CertificatesInSync(&list, 1, c.given)
+			text := ""
+			if got := meta.FindStatusCondition(list, commonv1.ConditionCertificatesInSync); got != nil {
+				text = string(got.Status) + " " + got.Reason + ": " + got.Message
+			}
+			if !strings.HasPrefix(text, c.want) || (text == "") != (c.want == "") {
+				t.Errorf("got %q", text)
+			}
+			if degraded := meta.IsStatusConditionTrue(list, commonv1.ConditionDegraded); degraded != c.degraded {
+				t.Errorf("Degraded is %t", degraded)
+			}
+		})
+	}
+}
