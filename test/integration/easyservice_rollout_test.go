@@ -14,7 +14,6 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	networkingv1 "k8s.io/api/networking/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/labels"
 	"k8s.io/apimachinery/pkg/util/intstr"
 	"k8s.io/utils/ptr"
 	"sigs.k8s.io/controller-runtime/pkg/client"
@@ -284,16 +283,11 @@ var _ = Describe("EasyService:", func() {
 		gvk, err := admin.GroupVersionKindFor(&e)
 		Expect(err).NotTo(HaveOccurred())
 		Expect(scaler.Spec.ScaleTargetRef).To(Equal(autoscalingv2.CrossVersionObjectReference{APIVersion: gvk.GroupVersion().String(), Kind: gvk.Kind, Name: e.Name}))
-		var scale autoscalingv1.Scale
-		Expect(admin.SubResource("scale").Get(ctx, &e, &scale)).To(Succeed())
-		selector, err := labels.Parse(scale.Status.Selector)
-		Expect(err).NotTo(HaveOccurred())
-		var pods corev1.PodList
-		Expect(admin.List(ctx, &pods, client.InNamespace(e.Namespace), client.MatchingLabelsSelector{Selector: selector})).To(Succeed())
-		Expect(pods.Items).To(HaveLen(1))
-		Expect(pods.Items[0].Spec.Containers).To(HaveEach(HaveField("Resources.Requests", HaveKey(corev1.ResourceCPU))))
-		scale.Spec.Replicas = *scaler.Spec.MinReplicas
-		Expect(admin.SubResource("scale").Update(ctx, &e, client.WithSubResourceBody(&scale))).To(Succeed())
+		_, counted := measured(ctx, &e)
+		Expect(counted).To(HaveLen(1))
+		Expect(counted[0].Spec.Containers).To(HaveEach(HaveField("Resources.Requests", HaveKey(corev1.ResourceCPU))))
+		scale := &autoscalingv1.Scale{Spec: autoscalingv1.ScaleSpec{Replicas: *scaler.Spec.MinReplicas}}
+		Expect(admin.SubResource("scale").Update(ctx, &e, client.WithSubResourceBody(scale))).To(Succeed())
 		Eventually(func() int32 { _ = admin.Get(ctx, client.ObjectKeyFromObject(&e), &e); return e.Status.ReadyReplicas }).Should(BeEquivalentTo(2))
 	})
 

@@ -10,9 +10,11 @@ import (
 	. "github.com/onsi/ginkgo/v2"
 	. "github.com/onsi/gomega"
 	autoscalingv1 "k8s.io/api/autoscaling/v1"
+	corev1 "k8s.io/api/core/v1"
 	eventsv1 "k8s.io/api/events/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/labels"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/envtest"
 
@@ -71,9 +73,9 @@ var _ = Describe("Edits:", func() {
 			scale := &autoscalingv1.Scale{Spec: autoscalingv1.ScaleSpec{Replicas: size}}
 			Expect(admin.SubResource("scale").Update(ctx, obj, client.WithSubResourceBody(scale))).To(Succeed())
 			k.rest(ctx, obj)
-			Expect(admin.SubResource("scale").Get(ctx, obj, scale)).To(Succeed())
-			Expect(scale.Status.Replicas).To(Equal(size))
-			Expect(scale.Status.Selector).NotTo(BeEmpty())
+			status, counted := measured(ctx, obj)
+			Expect(status.Replicas).To(Equal(size))
+			Expect(counted).To(HaveLen(int(size)))
 		}
 	})
 
@@ -145,6 +147,19 @@ func restedWorld(ctx context.Context, o *operator, k kind, obj client.Object) st
 	ended, err := o.end(ctx, k, obj)
 	Expect(err).NotTo(HaveOccurred())
 	return ended.world
+}
+
+// measured is what an autoscaler learns of an object: its scale, and the pods that it counts.
+func measured(ctx context.Context, obj client.Object) (autoscalingv1.ScaleStatus, []corev1.Pod) {
+	GinkgoHelper()
+	var scale autoscalingv1.Scale
+	Expect(admin.SubResource("scale").Get(ctx, obj, &scale)).To(Succeed())
+	selector, err := labels.Parse(scale.Status.Selector)
+	Expect(err).NotTo(HaveOccurred())
+	Expect(selector.Empty()).To(BeFalse(), "it would count every pod there is")
+	var pods corev1.PodList
+	Expect(admin.List(ctx, &pods, client.InNamespace(obj.GetNamespace()), client.MatchingLabelsSelector{Selector: selector})).To(Succeed())
+	return scale.Status, pods.Items
 }
 
 // setSpec gives an object of any kind the spec of another.
