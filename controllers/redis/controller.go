@@ -69,7 +69,7 @@ func (r *Reconciler) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.Resu
 func (r *Reconciler) story(ctx context.Context, redis *cachev1alpha1.Redis, save converge.Save) (ctrl.Result, error) {
 	secrets, err := r.secrets(ctx, redis) // first: without them no server can be asked
 	if err != nil {
-		return ctrl.Result{RequeueAfter: secrets.certificates.due}, err
+		return ctrl.Result{RequeueAfter: secrets.certificates.due}, err // which time may mend
 	}
 	set, pods, err := r.workload(ctx, redis)
 	if err != nil {

@@ -8,8 +8,9 @@ import (
 	commonv1 "github.com/mainstay-operator/mainstay-operator/api/common/v1"
 )
 
-// Unusable says of a condition that the Secret which a field names is of no use. Where something stands until it is mended, that needs a human, too:
-// where nothing does, there is an error that says so.
+// Unusable says of a condition that the Secret which a field names is of no use. Where
+// something stands until it is mended, Degraded says so, too; where nothing does, the
+// pass has failed and its error says it.
 func Unusable(list *[]metav1.Condition, generation int64, kind, field, problem, stands string) {
 	problem = field + ": " + problem
 	if stands == "" {

@@ -11,7 +11,8 @@
 // condition that turned; and gives the error its fate:
 //
 //   - a conflict is quiet, the pass runs again soon;
-//   - the user's mistake (Invalid) is a condition naming the field and is not retried;
+//   - the user's mistake (Invalid) is a condition naming the field and is not retried,
+//     unless the story asks for a later pass, since time may end it;
 //   - waiting is no error but a ctrl.Result with RequeueAfter; a child that cannot be
 //     made yet is a condition, and looked at again each second;
 //   - everything else is wrapped, reported and backed off.

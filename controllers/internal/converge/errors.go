@@ -31,7 +31,7 @@ type mistake struct{ text string }
 func (m *mistake) Error() string { return m.text }
 
 // Invalid reports what is wrong with a field of the spec. It becomes a
-// condition and is not retried until the object changes.
+// condition and is not retried until the object changes, or the story's time comes.
 func Invalid(field, format string, args ...any) error {
 	return &mistake{text: field + ": " + fmt.Sprintf(format, args...)}
 }

@@ -19,7 +19,8 @@ import (
 const (
 	// AuthoritiesKey of a Secret holds the certificates that vouch for the others'.
 	AuthoritiesKey = "ca.crt"
-	// moment is the step of the times in a certificate.
+	// moment after which what a certificate says has come: it tells whole seconds, and
+	// still holds in the last.
 	moment = time.Second
 )
 
