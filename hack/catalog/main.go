@@ -12,7 +12,6 @@ import (
 
 	"github.com/mainstay-operator/mainstay-operator/test/cluster"
 	"github.com/mainstay-operator/mainstay-operator/test/olm"
-	"github.com/mainstay-operator/mainstay-operator/test/releases"
 )
 
 func main() {
@@ -30,13 +29,9 @@ func run(args []string) error {
 	if err != nil {
 		return err
 	}
-	bundles, err := releases.Kept(root)
+	bundles, err := olm.Bundles(root)
 	if err != nil {
 		return err
-	}
-	bundles = append(bundles, root) // each has its own folder of that name
-	for i := range bundles {
-		bundles[i] = filepath.Join(bundles[i], "bundle")
 	}
 	csvs, err := olm.CSVs(bundles...)
 	if err != nil {

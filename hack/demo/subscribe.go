@@ -15,12 +15,16 @@ func (d *demo) subscribe(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
+	bundles, err := olm.Bundles(d.root)
+	if err != nil {
+		return err
+	}
 	began := time.Now()
 	images, err := registry.Open(ctx)
 	if err != nil {
 		return err
 	}
-	catalog, err := olm.Publish(ctx, images, version.Bundle)
+	catalog, err := olm.Publish(ctx, images, bundles...)
 	if err != nil {
 		return err
 	}

@@ -53,6 +53,20 @@ func Previous(root string) (Release, error) {
 	return previous, err
 }
 
+// Bundles are the folders of all releases' bundles, the oldest first and that of the
+// tree below root last: what an unbroken chain in a catalog takes.
+func Bundles(root string) ([]string, error) {
+	folders, err := releases.Kept(root)
+	if err != nil {
+		return nil, err
+	}
+	folders = append(folders, root) // each has its own folder of that name
+	for i := range folders {
+		folders[i] = filepath.Join(folders[i], "bundle")
+	}
+	return folders, nil
+}
+
 // Build the release's manager from its source, into a folder.
 func (r Release) Build(ctx context.Context, root, folder string) (manager string, err error) {
 	source := root
