@@ -89,11 +89,12 @@ func TestObjectsOfTheLastReleaseAreTaken(t *testing.T) {
 	}
 }
 
-// TestCatalog: this tree takes the place of what is kept of the same version.
 func TestCatalog(t *testing.T) {
-	tree := within(t, "bundle")
-	before := slices.DeleteFunc(kept(t), func(bundle string) bool { return csvOf(t, bundle).Name == csvOf(t, tree).Name })
-	if err := CheckCatalog(append(before, tree)...); err != nil {
+	bundles, err := Bundles(within(t, ""))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := CheckCatalog(bundles...); err != nil {
 		t.Error(err)
 	}
 }

@@ -54,17 +54,29 @@ func Previous(root string) (Release, error) {
 }
 
 // Bundles are the folders of all releases' bundles, the oldest first and that of the
-// tree below root last: what an unbroken chain in a catalog takes.
+// tree below root last: what an unbroken chain in a catalog takes. The tree takes the
+// place of what is kept of the same version.
 func Bundles(root string) ([]string, error) {
 	folders, err := releases.Kept(root)
 	if err != nil {
 		return nil, err
 	}
-	folders = append(folders, root) // each has its own folder of that name
-	for i := range folders {
-		folders[i] = filepath.Join(folders[i], "bundle")
+	current, err := Current(root)
+	if err != nil {
+		return nil, err
 	}
-	return folders, nil
+	var bundles []string
+	for _, folder := range folders {
+		bundle := filepath.Join(folder, "bundle")
+		release, err := ReleaseOf(bundle)
+		if err != nil {
+			return nil, err
+		}
+		if release.Name != current.Name {
+			bundles = append(bundles, bundle)
+		}
+	}
+	return append(bundles, current.Bundle), nil
 }
 
 // Build the release's manager from its source, into a folder.
