@@ -206,6 +206,17 @@ type EasyService struct {
 	Spec EasyServiceSpec `json:"spec"`
 	// +optional
 	Status EasyServiceStatus `json:"status,omitempty"`
+
+	commonv1.Reading `json:"-"`
+}
+
+// UnmarshalJSON reads what can be read: no object hides the others of its list.
+func (e *EasyService) UnmarshalJSON(data []byte) error {
+	type plain EasyService // has not this method
+	read, unreadable, err := commonv1.Read[plain](data)
+	*e = EasyService(read)
+	e.Unreadable = unreadable
+	return err
 }
 
 // GetConditions gives the place where the conditions live.

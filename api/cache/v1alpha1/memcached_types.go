@@ -230,6 +230,17 @@ type Memcached struct {
 	Spec MemcachedSpec `json:"spec,omitempty"`
 	// +optional
 	Status MemcachedStatus `json:"status,omitempty"`
+
+	commonv1.Reading `json:"-"`
+}
+
+// UnmarshalJSON reads what can be read: no object hides the others of its list.
+func (m *Memcached) UnmarshalJSON(data []byte) error {
+	type plain Memcached // has not this method
+	read, unreadable, err := commonv1.Read[plain](data)
+	*m = Memcached(read)
+	m.Unreadable = unreadable
+	return err
 }
 
 // GetConditions gives the place where the conditions live.

@@ -188,6 +188,17 @@ type Redis struct {
 	Spec RedisSpec `json:"spec,omitempty"`
 	// +optional
 	Status RedisStatus `json:"status,omitempty"`
+
+	commonv1.Reading `json:"-"`
+}
+
+// UnmarshalJSON reads what can be read: no object hides the others of its list.
+func (r *Redis) UnmarshalJSON(data []byte) error {
+	type plain Redis // has not this method
+	read, unreadable, err := commonv1.Read[plain](data)
+	*r = Redis(read)
+	r.Unreadable = unreadable
+	return err
 }
 
 // GetConditions gives the place where the conditions live.

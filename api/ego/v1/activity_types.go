@@ -217,6 +217,17 @@ type Activity struct {
 	Spec ActivitySpec `json:"spec"`
 	// +optional
 	Status ActivityStatus `json:"status,omitempty"`
+
+	commonv1.Reading `json:"-"`
+}
+
+// UnmarshalJSON reads what can be read: no object hides the others of its list.
+func (a *Activity) UnmarshalJSON(data []byte) error {
+	type plain Activity // has not this method
+	read, unreadable, err := commonv1.Read[plain](data)
+	*a = Activity(read)
+	a.Unreadable = unreadable
+	return err
 }
 
 // GetConditions gives the place where the conditions live.

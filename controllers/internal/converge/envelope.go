@@ -23,6 +23,8 @@ type Object interface {
 	GetConditions() *[]metav1.Condition
 	// SetObservedGeneration notes the generation that the status speaks of.
 	SetObservedGeneration(generation int64)
+	// GetUnreadable gives the fields that could not be read, and why; mostly none.
+	GetUnreadable() string
 }
 
 // Save writes the object's status now, under optimistic lock, and leaves the
@@ -88,13 +90,21 @@ func Reconcile[T Object](ctx context.Context, c *Converger, req ctrl.Request, ob
 		return nil
 	}
 
-	result, err := story(ctx, obj, save)
+	result, err := told(ctx, obj, save, story)
 	obj.SetObservedGeneration(obj.GetGeneration())
 	conditions.Fold(obj.GetConditions(), before, obj.GetGeneration(), problem(err))
 	if saveErr := save(ctx); saveErr != nil && err == nil {
 		err = saveErr
 	}
 	return fate(result, err)
+}
+
+// told is the story, but of an object that could not be read whole: then nothing is done.
+func told[T Object](ctx context.Context, obj T, save Save, story Story[T]) (ctrl.Result, error) {
+	if why := obj.GetUnreadable(); why != "" {
+		return ctrl.Result{}, &mistake{why + "; nothing is done until it can be read"}
+	}
+	return story(ctx, obj, save)
 }
 
 func (c *Converger) released(ctx context.Context, key types.NamespacedName) (ctrl.Result, error) {

@@ -1,0 +1,59 @@
+package v1
+
+import (
+	"encoding/json"
+	"maps"
+	"slices"
+	"strings"
+)
+
+// Reading tells how an object was read. Every kind embeds it; it is never sent.
+type Reading struct {
+	// Unreadable are the fields that were left out, and why; empty for none.
+	Unreadable string `json:"-"`
+}
+
+// GetUnreadable gives the fields that were left out, and why.
+func (r Reading) GetUnreadable() string { return r.Unreadable }
+
+// Read decodes an object, without those fields of its spec and status that no Go value
+// can hold. A schema admits such values, as a quantity of 1e1.5 or a number beyond 32
+// bits, and one object with one would keep whoever lists the kind from all the others.
+func Read[T any](data []byte) (object T, unreadable string, err error) {
+	if json.Unmarshal(data, &object) == nil {
+		return object, "", nil
+	}
+	var parts map[string]json.RawMessage
+	if err := json.Unmarshal(data, &parts); err != nil {
+		return object, "", err
+	}
+	var left []string
+	for part, prefix := range map[string]string{"spec": "", "status": "status."} {
+		var fields map[string]json.RawMessage
+		if json.Unmarshal(parts[part], &fields) != nil {
+			continue // there is no such part
+		}
+		for _, name := range slices.Sorted(maps.Keys(fields)) {
+			if problem := readable[T](part, name, fields[name]); problem != nil {
+				left = append(left, prefix+name+": "+problem.Error())
+				delete(fields, name)
+			}
+		}
+		parts[part] = encoded(fields)
+	}
+	slices.Sort(left)
+	var rest T
+	err = json.Unmarshal(encoded(parts), &rest)
+	return rest, strings.Join(left, "; "), err
+}
+
+// readable is nil for a field that an object of nothing else can be read with.
+func readable[T any](part, name string, value json.RawMessage) error {
+	var alone T
+	return json.Unmarshal(encoded(map[string]map[string]json.RawMessage{part: {name: value}}), &alone)
+}
+
+func encoded(value any) json.RawMessage {
+	text, _ := json.Marshal(value) // of what was just decoded there is no error
+	return text
+}
