@@ -3,14 +3,20 @@ package integration
 import (
 	"context"
 	"errors"
+	"strings"
 
 	. "github.com/onsi/ginkgo/v2"
 	. "github.com/onsi/gomega"
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
+	appv1 "github.com/mainstay-operator/mainstay-operator/api/app/v1"
 	commonv1 "github.com/mainstay-operator/mainstay-operator/api/common/v1"
+	egov1 "github.com/mainstay-operator/mainstay-operator/api/ego/v1"
+	"github.com/mainstay-operator/mainstay-operator/test/factory"
 )
 
 // spokenOf is nil once the operator has said anything of the object.
@@ -59,5 +65,38 @@ var _ = Describe("an object that cannot be read", func() {
 
 		set("1", "1s")
 		k.rest(ctx, obj)
+	})
+})
+
+// The schema of a condition bounds its reason and its message, which are others' words.
+// One that does not fit would keep the whole status from being written, for ever.
+var _ = Describe("others' words", func() {
+	It("are cut to what a condition takes: the server's of a refusal that quotes the spec", func(ctx SpecContext) {
+		e := factory.EasyService("a").In(newNamespace(ctx)).With(func(s *appv1.EasyServiceSpec) {
+			s.Envs = []corev1.EnvVar{{Name: strings.Repeat("=é", 30_000)}}
+		}).Build()
+		Expect(admin.Create(ctx, e)).To(Succeed())
+		operate(e.Namespace)
+		Eventually(stands).WithArguments(ctx, e, commonv1.ConditionDegraded, metav1.ConditionTrue, commonv1.ReasonRefused).Should(Succeed())
+		Expect(admin.Get(ctx, client.ObjectKeyFromObject(e), e)).To(Succeed())
+		Expect(meta.FindStatusCondition(e.Status.Conditions, commonv1.ConditionDegraded).Message).To(ContainSubstring("env[0].name"))
+	})
+
+	It("are spelled as a condition takes them: the kubelet's of a pod that it turns away", func(ctx SpecContext) {
+		a := factory.Activity("a", "true").In(newNamespace(ctx)).With(func(s *egov1.ActivitySpec) { s.Image = "example.org/a" + broken }).Build()
+		Expect(admin.Create(ctx, a)).To(Succeed())
+		operate(a.Namespace)
+		Eventually(func(g Gomega) {
+			var pods corev1.PodList
+			g.Expect(admin.List(ctx, &pods, client.InNamespace(a.Namespace))).To(Succeed())
+			g.Expect(pods.Items).To(HaveLen(1))
+			pod := &pods.Items[0]
+			g.Expect(pod.Spec.SchedulingGates).To(BeEmpty())
+			pod.Status.Phase, pod.Status.Reason, pod.Status.Message = corev1.PodFailed, "OutOfephemeral-storage", "Pod was rejected"
+			g.Expect(admin.Status().Update(ctx, pod)).To(Succeed())
+		}).Should(Succeed())
+		Eventually(stands).WithArguments(ctx, a, commonv1.ConditionFailed, metav1.ConditionTrue, "OutOfephemeral_storage").Should(Succeed())
+		Expect(admin.Get(ctx, client.ObjectKeyFromObject(a), a)).To(Succeed())
+		Expect(a.Status.Reason).To(Equal("OutOfephemeral-storage"))
 	})
 })

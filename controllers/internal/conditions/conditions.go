@@ -2,7 +2,9 @@
 package conditions
 
 import (
+	"regexp"
 	"slices"
+	"strings"
 
 	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -17,8 +19,33 @@ func Set(list *[]metav1.Condition, generation int64, kind string, status bool, r
 		word = metav1.ConditionTrue
 	}
 	meta.SetStatusCondition(list, metav1.Condition{
-		Type: kind, Status: word, Reason: reason, Message: message, ObservedGeneration: generation,
+		Type: kind, Status: word, Reason: spelled(reason), Message: cut(message), ObservedGeneration: generation,
 	})
+}
+
+const (
+	// longestReason and longestMessage in others' words: the schema of metav1.Condition
+	// takes 1024 and 32768 characters.
+	longestReason  = 1000
+	longestMessage = 32768
+)
+
+// unspelled is what a reason has not: a kubelet says OutOfephemeral-storage.
+var unspelled = regexp.MustCompile(`^[^A-Za-z]+|[^A-Za-z0-9_]$|[^A-Za-z0-9_,:]`)
+
+// spelled is a reason in others' words as the schema takes it: a status that it refuses
+// would never be written.
+func spelled(reason string) string {
+	fit := unspelled.ReplaceAllString(reason[:min(len(reason), longestReason)], "_")
+	if strings.HasPrefix(fit, "_") || fit == "" {
+		fit = "Unknown" + fit
+	}
+	return fit
+}
+
+// cut a message, which may quote a spec of any length.
+func cut(message string) string {
+	return strings.ToValidUTF8(message[:min(len(message), longestMessage)], "")
 }
 
 // Problem is what an error means to the user.

@@ -1,6 +1,8 @@
 package conditions
 
 import (
+	"regexp"
+	"strings"
 	"testing"
 	"time"
 
@@ -64,6 +66,31 @@ func TestFromWorkload(t *testing.T) {
 				}
 			}
 		})
+	}
+}
+
+// The patterns are those of metav1.Condition's schema.
+func TestOthersWordsFitIntoACondition(t *testing.T) {
+	for said, want := range map[string]string{
+		"OOMKilled":              "OOMKilled",
+		"a,b:c_1":                "a,b:c_1",
+		"OutOfephemeral-storage": "OutOfephemeral_storage",
+		"OutOfexample.org/gpu":   "OutOfexample_org_gpu",
+		"Zu spät.":               "Zu_sp_t_",
+		"ends:":                  "ends_",
+		"137":                    "Unknown_",
+		"-1 below":               "Unknown_below",
+		"":                       "Unknown",
+	} {
+		if got := spelled(said); got != want {
+			t.Errorf("%q became %q", said, got)
+		}
+	}
+	fits := regexp.MustCompile(`^[A-Za-z]([A-Za-z0-9_,:]*[A-Za-z0-9_])?$`)
+	var list []metav1.Condition
+	Set(&list, 1, ready, false, strings.Repeat("1:", longestReason), strings.Repeat("é", longestMessage))
+	if c := list[0]; !fits.MatchString(c.Reason) || len(c.Reason) > longestReason || len(c.Message) != longestMessage {
+		t.Errorf("got a reason of %d and a message of %d bytes", len(c.Reason), len(c.Message))
 	}
 }
 
