@@ -118,7 +118,7 @@ func summarise(a *egov1.Activity) {
 		s.FinishTime = nil
 		return
 	}
-	if s.StartTime != nil {
+	if s.StartTime != nil && s.FinishTime != nil { // somebody may have written into the status
 		s.Duration = &metav1.Duration{Duration: s.FinishTime.Sub(s.StartTime.Time).Truncate(time.Second)}
 	}
 }

@@ -179,3 +179,13 @@ func TestLastBytes(t *testing.T) {
 		})
 	}
 }
+
+// A status is written by whoever may: it may say of the run what it does not say of the attempt.
+func TestAnEndWithoutATimeIsNoPanic(t *testing.T) {
+	a := having(egov1.ActivitySpec{}, running)
+	a.Status.Prosta = egov1.Succeeded
+	report(a, nil)
+	if a.Status.Prosta != egov1.Succeeded || a.Status.Duration != nil || next(a, nil, epoch.Time) != wait {
+		t.Errorf("got %+v", a.Status)
+	}
+}
