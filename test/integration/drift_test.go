@@ -62,6 +62,30 @@ var _ = Describe("Drift:", func() {
 		k.rest(ctx, obj)
 	})
 
+	forEachKind("takes back what others add to a selector", func(ctx SpecContext, k kind) {
+		namespace := k.place(ctx)
+		o := operate(namespace)
+		obj := k.create(ctx, namespace)
+		before := restedWorld(ctx, o, k, obj)
+		found, err := childrenIn(ctx, namespace)
+		Expect(err).NotTo(HaveOccurred())
+		patches := map[string]string{
+			"Service":             `{"spec":{"selector":{"theirs":"1"}}}`,
+			"NetworkPolicy":       `{"spec":{"podSelector":{"matchLabels":{"theirs":"1"}}}}`,
+			"PodDisruptionBudget": `{"spec":{"selector":{"matchExpressions":[{"key":"theirs","operator":"Exists"}]}}}`,
+		}
+		for place, child := range found {
+			if patch, selects := patches[child.GetKind()]; selects {
+				By(place)
+				Expect(admin.Patch(ctx, child, client.RawPatch(types.MergePatchType, []byte(patch)))).To(Succeed())
+			}
+		}
+		Eventually(func() (string, error) {
+			after, err := worldOf(ctx, obj)
+			return firstDifference(before, after), err
+		}).Should(Equal(same))
+	})
+
 	forEachKind("leaves alone what others add", func(ctx SpecContext, k kind) {
 		namespace := k.place(ctx)
 		o := operate(namespace)

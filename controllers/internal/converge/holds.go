@@ -1,6 +1,9 @@
 package converge
 
-import "reflect"
+import (
+	"reflect"
+	"strings"
+)
 
 // holds is true when live has every value that desired sets. Keys and named
 // list items that only live has are foreign (defaults, injected sidecars,
@@ -17,7 +20,7 @@ func holds(desired, live any) bool {
 			return false
 		}
 		for key, value := range want {
-			if !holds(value, have[key]) {
+			if !holds(value, have[key]) || undivided(key) && have[key] != nil && !holds(have[key], value) {
 				return false
 			}
 		}
@@ -28,6 +31,12 @@ func holds(desired, live any) bool {
 	default:
 		return sameScalar(desired, live)
 	}
+}
+
+// undivided is true for the fields that the API server takes as one, and of which it
+// names one owner: a key that somebody adds to ours makes it choose others.
+func undivided(key string) bool {
+	return strings.HasSuffix(strings.ToLower(key), "selector") || key == "nodeSelectorTerms"
 }
 
 // listHolds compares named items by name and everything else in order.
