@@ -32,7 +32,7 @@ func spokenOf(ctx context.Context, obj client.Object) error {
 // Of a list that holds one object with such a value, a client otherwise reads nothing.
 var _ = Describe("an object that cannot be read", func() {
 	const limit = "example.org/gpu"
-	forEachKind("keeps the operator from no other, says which field it is, and heals", func(ctx SpecContext, k kind) {
+	forEveryKind("keeps the operator from no other, says which field it is, and heals", func(ctx SpecContext, k kind) {
 		namespace := k.place(ctx)
 		obj := k.sample()
 		obj.SetNamespace(namespace)
@@ -41,7 +41,7 @@ var _ = Describe("an object that cannot be read", func() {
 			GinkgoHelper()
 			read, err := live(ctx, obj)
 			Expect(err).NotTo(HaveOccurred())
-			if k.name == "Activity" {
+			if k.name == running.name { // its schema leaves nothing of the spec to chance
 				read.Object["status"] = map[string]any{"duration": status, "attempts": []any{}}
 				Expect(admin.Status().Update(ctx, read)).To(Succeed())
 				return
@@ -63,6 +63,7 @@ var _ = Describe("an object that cannot be read", func() {
 		Eventually(func() error { return spokenOf(ctx, other) }).Should(Succeed())
 		calm(o)
 
+		Expect(admin.Delete(ctx, other)).To(Succeed())
 		set("1", "1s")
 		k.rest(ctx, obj)
 	})
