@@ -68,6 +68,9 @@ func (r *Reconciler) story(ctx context.Context, a *egov1.Activity, save converge
 	if !finished && a.Status.Prosta.Finished() {
 		countRun(a)
 	}
+	if err := r.reclaim(ctx, a, pod); err != nil {
+		return ctrl.Result{}, err
+	}
 	if err := r.settle(ctx, client.ObjectKeyFromObject(a), untidy(a, with(pods, pod))); err != nil {
 		return ctrl.Result{}, err
 	}

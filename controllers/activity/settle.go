@@ -3,6 +3,7 @@ package activity
 import (
 	"context"
 	"fmt"
+	"maps"
 	"slices"
 
 	corev1 "k8s.io/api/core/v1"
@@ -13,6 +14,7 @@ import (
 
 	egov1 "github.com/mainstay-operator/mainstay-operator/api/ego/v1"
 	"github.com/mainstay-operator/mainstay-operator/controllers/internal/converge"
+	"github.com/mainstay-operator/mainstay-operator/controllers/internal/parts"
 )
 
 // settle lets go of pods whose end is written down, and removes those that can
@@ -43,6 +45,22 @@ func (r *Reconciler) settle(ctx context.Context, key types.NamespacedName, pods 
 		if err != nil {
 			return fmt.Errorf("letting pod %q go: %w", pods[i].Name, err)
 		}
+	}
+	return nil
+}
+
+// reclaim the labels that a pod is found by. Without them nobody would tell of its end,
+// nor let it go when the Activity is deleted.
+func (r *Reconciler) reclaim(ctx context.Context, a *egov1.Activity, pod *corev1.Pod) error {
+	if pod == nil || !held(pod) || pod.UID != current(a).PodUID {
+		return nil
+	}
+	ours := parts.Over(pod.Labels, parts.Labels(kind, a.Name))
+	if maps.Equal(pod.Labels, ours) {
+		return nil
+	}
+	if err := r.change(ctx, pod, func(p *corev1.Pod) { p.Labels = ours }); err != nil {
+		return fmt.Errorf("giving pod %q its labels back: %w", pod.Name, err)
 	}
 	return nil
 }

@@ -13,6 +13,7 @@ import (
 	"k8s.io/apimachinery/pkg/api/resource"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/utils/ptr"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
@@ -343,6 +344,35 @@ var _ = Describe("Activity", func() {
 			g.Expect(pods.Items[0].Spec.SecurityContext.RunAsGroup).To(HaveValue(BeEquivalentTo(2000)))
 		}).Should(Succeed())
 		Eventually(stands).WithArguments(ctx, a, commonv1.ConditionDegraded, metav1.ConditionFalse).Should(Succeed())
+	})
+
+	It("takes the labels of its pod back, and so hears of its end", func(ctx SpecContext) {
+		a := factory.Activity("a", "true").In(newNamespace(ctx)).With(func(s *egov1.ActivitySpec) { s.Image = "example.org/a" + broken }).Build()
+		Expect(admin.Create(ctx, a)).To(Succeed())
+		o := operate(a.Namespace)
+		Eventually(running.done).WithArguments(ctx, a).Should(Succeed())
+		pod := func() *corev1.Pod {
+			GinkgoHelper()
+			var pods corev1.PodList
+			Expect(admin.List(ctx, &pods, client.InNamespace(a.Namespace))).To(Succeed())
+			Expect(pods.Items).To(HaveLen(1))
+			return &pods.Items[0]
+		}
+		before := pod().Labels
+		for _, patch := range []string{
+			`{"metadata":{"labels":{"app.kubernetes.io/managed-by":null}}}`,
+			`{"metadata":{"labels":{"app.kubernetes.io/instance":"another"}}}`,
+		} {
+			Expect(admin.Patch(ctx, pod(), client.RawPatch(types.MergePatchType, []byte(patch)))).To(Succeed())
+			Eventually(func() map[string]string { return pod().Labels }).Should(Equal(before))
+		}
+		calm(o)
+		Eventually(func() error {
+			ended := pod()
+			ended.Status.Phase = corev1.PodSucceeded
+			return admin.Status().Update(ctx, ended)
+		}).Should(Succeed())
+		Eventually(stands).WithArguments(ctx, a, commonv1.ConditionComplete, metav1.ConditionTrue).Should(Succeed())
 	})
 
 	It("is made as its samples say", func() {
