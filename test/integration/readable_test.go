@@ -8,6 +8,7 @@ import (
 	. "github.com/onsi/ginkgo/v2"
 	. "github.com/onsi/gomega"
 	corev1 "k8s.io/api/core/v1"
+	eventsv1 "k8s.io/api/events/v1"
 	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
@@ -81,7 +82,29 @@ var _ = Describe("others' words", func() {
 		Eventually(stands).WithArguments(ctx, e, commonv1.ConditionDegraded, metav1.ConditionTrue, commonv1.ReasonRefused).Should(Succeed())
 		Expect(admin.Get(ctx, client.ObjectKeyFromObject(e), e)).To(Succeed())
 		Expect(meta.FindStatusCondition(e.Status.Conditions, commonv1.ConditionDegraded).Message).To(ContainSubstring("env[0].name"))
+		Eventually(func(g Gomega) {
+			var told eventsv1.EventList
+			g.Expect(admin.List(ctx, &told, client.InNamespace(e.Namespace))).To(Succeed())
+			g.Expect(told.Items).To(ContainElement(HaveField("Reason", commonv1.ReasonRefused)))
+		}).Should(Succeed())
 	})
+
+	DescribeTable("are for a human when they are of a key that a list holds twice", func(ctx SpecContext, field string, change func(*appv1.EasyServiceSpec)) {
+		e := factory.EasyService("a").In(newNamespace(ctx)).With(change).Build()
+		Expect(admin.Create(ctx, e)).To(Succeed())
+		operate(e.Namespace)
+		Eventually(stands).WithArguments(ctx, e, commonv1.ConditionDegraded, metav1.ConditionTrue, commonv1.ReasonRefused).Should(Succeed())
+		Expect(admin.Get(ctx, client.ObjectKeyFromObject(e), e)).To(Succeed())
+		Expect(meta.FindStatusCondition(e.Status.Conditions, commonv1.ConditionDegraded).Message).To(ContainSubstring(field))
+	},
+		Entry("imagePullSecrets", "imagePullSecrets", func(s *appv1.EasyServiceSpec) {
+			s.ImagePullSecrets = []corev1.LocalObjectReference{{Name: "twice"}, {Name: "twice"}}
+		}),
+		Entry("topologySpreadConstraints", "topologySpreadConstraints", func(s *appv1.EasyServiceSpec) {
+			rack := corev1.TopologySpreadConstraint{MaxSkew: 1, TopologyKey: "rack", WhenUnsatisfiable: corev1.DoNotSchedule}
+			s.TopologySpreadConstraints = []corev1.TopologySpreadConstraint{rack, rack}
+		}),
+	)
 
 	It("are spelled as a condition takes them: the kubelet's of a pod that it turns away", func(ctx SpecContext) {
 		a := factory.Activity("a", "true").In(newNamespace(ctx)).With(func(s *egov1.ActivitySpec) { s.Image = "example.org/a" + broken }).Build()

@@ -3,6 +3,7 @@ package converge
 import (
 	"context"
 	"fmt"
+	"strings"
 
 	apiequality "k8s.io/apimachinery/pkg/api/equality"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
@@ -114,6 +115,9 @@ func (c *Converger) released(ctx context.Context, key types.NamespacedName) (ctr
 	return fate(ctrl.Result{}, c.Release(ctx, key))
 }
 
+// longestNote of an event: the API server drops a longer one.
+const longestNote = 1024
+
 // announce emits one event per condition that turned since before.
 func (c *Converger) announce(obj Object, before []metav1.Condition) {
 	for _, turned := range conditions.Turned(before, *obj.GetConditions()) {
@@ -121,6 +125,8 @@ func (c *Converger) announce(obj Object, before []metav1.Condition) {
 		if conditions.Bad(turned) {
 			kind = "Warning"
 		}
-		c.Events.Eventf(obj, nil, kind, turned.Reason, turned.Type, "%s is %s: %s", turned.Type, turned.Status, turned.Message)
+		note := fmt.Sprintf("%s is %s: %s", turned.Type, turned.Status, turned.Message)
+		note = strings.ToValidUTF8(note[:min(len(note), longestNote)], "")
+		c.Events.Eventf(obj, nil, kind, turned.Reason, turned.Type, "%s", note)
 	}
 }

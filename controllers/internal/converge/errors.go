@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"regexp"
 	"slices"
+	"strings"
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
@@ -24,6 +25,10 @@ const again = 100 * time.Millisecond
 // ephemeral is our own end of a connection in the words of net.OpError. Its port
 // is another each time; in a condition it would be a new write for each try.
 var ephemeral = regexp.MustCompile(`[0-9a-f.:\[\]]+:[0-9]+->`)
+
+// untyped is how the API server refuses an apply in which a list holds a key twice. The
+// error bears the reason of its own failures.
+const untyped = "failed to create typed patch object"
 
 // mistake is an error of the user's making: retrying cannot help, editing can.
 type mistake struct{ text string }
@@ -80,7 +85,7 @@ func problem(err error) *conditions.Problem {
 		return &conditions.Problem{Reason: commonv1.ReasonNameConflict, Message: foreign.text, NeedsHuman: true}
 	case errors.As(err, &absent):
 		return &conditions.Problem{Reason: commonv1.ReasonAPIMissing, Message: absent.text, NeedsHuman: true}
-	case apierrors.IsInvalid(err), apierrors.IsForbidden(err), apierrors.IsBadRequest(err):
+	case apierrors.IsInvalid(err), apierrors.IsForbidden(err), apierrors.IsBadRequest(err), strings.Contains(err.Error(), untyped):
 		return &conditions.Problem{Reason: commonv1.ReasonRefused, Message: err.Error(), NeedsHuman: true}
 	case every(err, temporary):
 		return &conditions.Problem{Reason: commonv1.ReasonWaiting, Message: err.Error()}

@@ -54,6 +54,8 @@ func TestFate(t *testing.T) {
 		{"a stranger", foreign, backedOff, commonv1.ReasonNameConflict},
 		{"a stranger beside a failure", errors.Join(internal, foreign), backedOff, commonv1.ReasonNameConflict},
 		{"the server's refusal", fmt.Errorf("applying: %w", refused), backedOff, commonv1.ReasonRefused},
+		{"the server's refusal of a key that is there twice", fmt.Errorf("applying: %w", apierrors.NewInternalError(errors.New(untyped+` (n/a): .spec: duplicate entries for key [name="a"]`))),
+			backedOff, commonv1.ReasonRefused},
 		{"anything else", errors.New("no route to host"), backedOff, commonv1.ReasonRetrying},
 	} {
 		t.Run(c.reason, func(t *testing.T) {
