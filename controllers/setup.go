@@ -46,7 +46,7 @@ type Images struct {
 func ImagesFromEnv() Images {
 	return Images{
 		Memcached:         cmp.Or(os.Getenv("RELATED_IMAGE_MEMCACHED"), "docker.io/library/memcached:1.6.38"),
-		MemcachedExporter: cmp.Or(os.Getenv("RELATED_IMAGE_MEMCACHED_EXPORTER"), "quay.io/prometheus/memcached-exporter:v0.15.3"),
+		MemcachedExporter: cmp.Or(os.Getenv("RELATED_IMAGE_MEMCACHED_EXPORTER"), "quay.io/prometheus/memcached-exporter:v0.14.3"),
 		Redis:             cmp.Or(os.Getenv("RELATED_IMAGE_REDIS"), "docker.io/library/redis:8.0"),
 		Valkey:            cmp.Or(os.Getenv("RELATED_IMAGE_VALKEY"), "docker.io/valkey/valkey:8.1"),
 		Activity:          cmp.Or(os.Getenv("RELATED_IMAGE_ACTIVITY"), "docker.io/library/busybox:1.37"),

@@ -9,6 +9,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 )
 
@@ -210,6 +211,13 @@ func embedded(root string) ([]entry, error) {
 	return entries, err
 }
 
+// accounts of an image as small as busybox's.
+var accounts = []entry{
+	{name: "etc/", mode: 0o755},
+	{name: "etc/passwd", mode: 0o644, content: []byte("root:x:0:0:root:/root:/bin/sh\nnobody:x:65534:65534:nobody:/home:/bin/false\n")},
+	{name: "etc/group", mode: 0o644, content: []byte("root:x:0:\nnobody:x:65534:\n")},
+}
+
 // busyboxFrom makes an image of the one static binary, under all its names.
 func busyboxFrom(ctx context.Context, rootfs string) (ociImage, error) {
 	program := filepath.Join(rootfs, "usr/bin/busybox")
@@ -221,15 +229,13 @@ func busyboxFrom(ctx context.Context, rootfs string) (ociImage, error) {
 	if err != nil {
 		return ociImage{}, err
 	}
-	entries := append([]entry{
+	entries := slices.Concat([]entry{
 		{name: "bin/", mode: 0o755},
 		{name: "bin/busybox", mode: 0o755, content: content},
-		{name: "etc/", mode: 0o755},
-		{name: "etc/passwd", mode: 0o644, content: []byte("root:x:0:0:root:/root:/bin/sh\nnobody:x:65534:65534:nobody:/home:/bin/false\n")},
-		{name: "etc/group", mode: 0o644, content: []byte("root:x:0:\nnobody:x:65534:\n")},
+	}, accounts, []entry{
 		{name: "root/", mode: 0o700},
 		{name: "var/", mode: 0o755},
-	}, emptyFolders...)
+	}, emptyFolders)
 	for applet := range strings.FieldsSeq(applets) {
 		if applet != "busybox" {
 			entries = append(entries, entry{name: "bin/" + applet, mode: 0o777, link: "busybox"})

@@ -22,6 +22,7 @@ const usage = `usage: go run ./hack/cluster COMMAND
   kubeconfig                print the path of its kubeconfig
   load-image TAR...         import image archives (docker save or OCI layout)
   image --name N --binary B pack a static binary as an image and import it; further --binary lie beside it
+  exporter                  build and import memcached's exporter, which no sample needs
   archive --output F ...    the same into a file, or what a Dockerfile FROM scratch copies (--dockerfile)
   registry                  serve images over TLS beside the cluster; prints its address and authority
   volumes                   keep the local volumes ready for use (up runs it as a part)
@@ -40,6 +41,7 @@ var commands = map[string]command{
 	"status":     {run: func(ctx context.Context, l layout, _ []string) error { return status(ctx, l) }, root: true},
 	"load-image": {run: loadArchives, root: true},
 	"image":      {run: loadImage, root: true},
+	"exporter":   {run: loadExporter, root: true},
 	"archive":    {run: archiveImage},
 	"registry":   {run: serveImages, root: true},
 	"volumes":    {run: func(ctx context.Context, l layout, _ []string) error { return keepVolumes(ctx, l) }, root: true},

@@ -37,11 +37,30 @@ func Kubectl(ctx context.Context, args ...string) (string, error) {
 		}
 		program = filepath.Join(root, ".bin", "kubectl")
 	}
+	return run(ctx, "", program, args...)
+}
+
+// Provide has the cluster of hack/cluster build what no sample needs, by the command
+// of that name. Any other cluster pulls its images.
+func Provide(ctx context.Context, name string) error {
+	if !Local() {
+		return nil
+	}
+	root, err := Root()
+	if err != nil {
+		return err
+	}
+	_, err = run(ctx, root, "go", "run", "./hack/cluster", name)
+	return err
+}
+
+// run a program in a folder, and give what it prints.
+func run(ctx context.Context, dir, program string, args ...string) (string, error) {
 	var stdout, stderr bytes.Buffer
 	command := exec.CommandContext(ctx, program, args...)
-	command.Env, command.Stdout, command.Stderr = os.Environ(), &stdout, &stderr
+	command.Dir, command.Env, command.Stdout, command.Stderr = dir, os.Environ(), &stdout, &stderr
 	if err := command.Run(); err != nil {
-		return "", fmt.Errorf("kubectl %s: %w: %s", strings.Join(args, " "), err, stderr.String())
+		return "", fmt.Errorf("%s %s: %w: %s", filepath.Base(program), strings.Join(args, " "), err, stderr.String())
 	}
 	return stdout.String(), nil
 }

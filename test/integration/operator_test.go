@@ -45,7 +45,7 @@ const ownImage = "example.org/mainstay-operator:1"
 // images that an operator of the suite brings as defaults.
 var images = controllers.Images{
 	Memcached:         "example.org/memcached:1.6.38",
-	MemcachedExporter: "example.org/memcached-exporter:v0.15.3",
+	MemcachedExporter: "example.org/memcached-exporter:v0.14.3",
 	Redis:             "example.org/redis:8.0",
 	Valkey:            "example.org/valkey:8.1",
 	Activity:          "example.org/busybox:1.37",
