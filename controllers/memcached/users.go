@@ -40,7 +40,8 @@ type users struct {
 
 // next is what pods start with from now on, and whether all have. First the lines before
 // are known as well as those that are wanted, so that an application is let in by whichever
-// node it meets, before and after it changes over; when every pod knows both, the wanted alone.
+// node it meets, before and after it changes over; when every pod knows both, and the last
+// has filled up, the wanted alone.
 func (u users) next(set *appsv1.StatefulSet) (next known, settled bool) {
 	last, told := u.published, told(set)
 	everywhere := rolledOut(set) && told == last.revision
@@ -54,7 +55,7 @@ func (u users) next(set *appsv1.StatefulSet) (next known, settled bool) {
 		return known{both[:min(len(both), mostKnown)], last.revision + 1}, false
 	case len(last.lines) == len(u.wanted):
 		return last, everywhere
-	case everywhere:
+	case everywhere && warm(set):
 		return known{u.wanted, last.revision + 1}, false
 	}
 	return last, false
@@ -72,6 +73,10 @@ func rolledOut(set *appsv1.StatefulSet) bool {
 		updated(set) == set.Status.Replicas && set.Status.Replicas == ptr.Deref(set.Spec.Replicas, 1) &&
 		set.Status.ReadyReplicas == set.Status.Replicas
 }
+
+// warm is true when the pods have been ready for as long as a rollout pauses: the next
+// one begins with another node, which would be the second cold one.
+func warm(set *appsv1.StatefulSet) bool { return set.Status.AvailableReplicas == set.Status.Replicas }
 
 // file is what memcached reads.
 func file(lines []string) string { return strings.Join(lines, "\n") + "\n" }

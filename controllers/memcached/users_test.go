@@ -54,10 +54,16 @@ func TestWhatUsersMustBe(t *testing.T) {
 func rolled(revision string, out bool) *appsv1.StatefulSet {
 	set := &appsv1.StatefulSet{ObjectMeta: metav1.ObjectMeta{Generation: 3}, Spec: appsv1.StatefulSetSpec{Replicas: ptr.To[int32](2)}}
 	set.Spec.Template = corev1.PodTemplateSpec{ObjectMeta: metav1.ObjectMeta{Annotations: map[string]string{annotationUsers: revision}}}
-	set.Status = appsv1.StatefulSetStatus{ObservedGeneration: 3, Replicas: 2, ReadyReplicas: 2, UpdatedReplicas: 2, CurrentRevision: "a", UpdateRevision: "a"}
+	set.Status = appsv1.StatefulSetStatus{ObservedGeneration: 3, Replicas: 2, ReadyReplicas: 2, AvailableReplicas: 2, UpdatedReplicas: 2, CurrentRevision: "a", UpdateRevision: "a"}
 	if !out {
 		set.Status.UpdatedReplicas, set.Status.UpdateRevision = 1, "b"
 	}
+	return set
+}
+
+// cold is one whose last pod is ready, and not for as long as a rollout pauses.
+func cold(set *appsv1.StatefulSet) *appsv1.StatefulSet {
+	set.Status.AvailableReplicas--
 	return set
 }
 
@@ -76,10 +82,12 @@ func TestPasswordsOverlap(t *testing.T) {
 		{"ours was lost", known{}, "a:1", rolled("7", true), "a:1", 8, false},
 		{"not rolled out", known{of("a:1"), 1}, "a:1", rolled("1", false), "a:1", 1, false},
 		{"rolled out", known{of("a:1"), 1}, "a:1", rolled("1", true), "a:1", 1, true},
+		{"rolled out, which is said while the last is cold", known{of("a:1"), 1}, "a:1", cold(rolled("1", true)), "a:1", 1, true},
 		{"in another order", known{of("a:1 b:1"), 1}, "b:1 a:1", rolled("1", true), "a:1 b:1", 1, true},
 		{"a new password is known beside the old", known{of("a:1"), 1}, "a:2", rolled("1", true), "a:2 a:1", 2, false},
 		{"and so while the nodes roll", known{of("a:2 a:1"), 2}, "a:2", rolled("2", false), "a:2 a:1", 2, false},
 		{"and before the set is told", known{of("a:2 a:1"), 2}, "a:2", rolled("1", true), "a:2 a:1", 2, false},
+		{"and while the last that knows it is cold", known{of("a:2 a:1"), 2}, "a:2", cold(rolled("2", true)), "a:2 a:1", 2, false},
 		{"until all know it", known{of("a:2 a:1"), 2}, "a:2", rolled("2", true), "a:2", 3, false},
 		{"a third in the middle", known{of("a:2 a:1"), 2}, "a:3", rolled("2", false), "a:3 a:2 a:1", 3, false},
 		{"a change of mind", known{of("a:2 a:1"), 2}, "a:1", rolled("2", false), "a:2 a:1", 2, false},
