@@ -45,11 +45,12 @@ type users struct {
 func (u users) next(set *appsv1.StatefulSet) (next known, settled bool) {
 	last, told := u.published, told(set)
 	everywhere := rolledOut(set) && told == last.revision
-	missing := slices.ContainsFunc(u.wanted, func(line string) bool { return !slices.Contains(last.lines, line) })
 	switch {
 	case len(last.lines) == 0: // the first, or ours was lost
 		return known{u.wanted, told + 1}, false
-	case missing:
+	case u.missing() && young(set):
+		return last, false
+	case u.missing():
 		before := slices.DeleteFunc(slices.Clone(last.lines), func(line string) bool { return slices.Contains(u.wanted, line) })
 		both := slices.Concat(u.wanted, before)
 		return known{both[:min(len(both), mostKnown)], last.revision + 1}, false
@@ -59,6 +60,11 @@ func (u users) next(set *appsv1.StatefulSet) (next known, settled bool) {
 		return known{u.wanted, last.revision + 1}, false
 	}
 	return last, false
+}
+
+// missing is true while pods that start would not let in whom the user's Secret says.
+func (u users) missing() bool {
+	return slices.ContainsFunc(u.wanted, func(line string) bool { return !slices.Contains(u.published.lines, line) })
 }
 
 // told is the revision that the set's pods start with; 0 for none.
@@ -77,6 +83,12 @@ func rolledOut(set *appsv1.StatefulSet) bool {
 // warm is true when the pods have been ready for as long as a rollout pauses: the next
 // one begins with another node, which would be the second cold one.
 func warm(set *appsv1.StatefulSet) bool { return set.Status.AvailableReplicas == set.Status.Replicas }
+
+// young is true when several pods are ready, and not for as long as a rollout pauses: one
+// that begins now would replace them all at once, and let nobody in meanwhile.
+func young(set *appsv1.StatefulSet) bool {
+	return set.Status.ReadyReplicas-set.Status.AvailableReplicas > 1
+}
 
 // file is what memcached reads.
 func file(lines []string) string { return strings.Join(lines, "\n") + "\n" }

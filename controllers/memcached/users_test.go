@@ -7,10 +7,12 @@ import (
 
 	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/utils/ptr"
 
 	cachev1alpha1 "github.com/mainstay-operator/mainstay-operator/api/cache/v1alpha1"
+	commonv1 "github.com/mainstay-operator/mainstay-operator/api/common/v1"
 )
 
 func TestWhatUsersMustBe(t *testing.T) {
@@ -61,9 +63,9 @@ func rolled(revision string, out bool) *appsv1.StatefulSet {
 	return set
 }
 
-// cold is one whose last pod is ready, and not for as long as a rollout pauses.
-func cold(set *appsv1.StatefulSet) *appsv1.StatefulSet {
-	set.Status.AvailableReplicas--
+// cold is one with so many pods that are ready, and not for as long as a rollout pauses.
+func cold(pods int32, set *appsv1.StatefulSet) *appsv1.StatefulSet {
+	set.Status.AvailableReplicas -= pods
 	return set
 }
 
@@ -82,12 +84,14 @@ func TestPasswordsOverlap(t *testing.T) {
 		{"ours was lost", known{}, "a:1", rolled("7", true), "a:1", 8, false},
 		{"not rolled out", known{of("a:1"), 1}, "a:1", rolled("1", false), "a:1", 1, false},
 		{"rolled out", known{of("a:1"), 1}, "a:1", rolled("1", true), "a:1", 1, true},
-		{"rolled out, which is said while the last is cold", known{of("a:1"), 1}, "a:1", cold(rolled("1", true)), "a:1", 1, true},
+		{"rolled out, which is said while the last is cold", known{of("a:1"), 1}, "a:1", cold(1, rolled("1", true)), "a:1", 1, true},
 		{"in another order", known{of("a:1 b:1"), 1}, "b:1 a:1", rolled("1", true), "a:1 b:1", 1, true},
 		{"a new password is known beside the old", known{of("a:1"), 1}, "a:2", rolled("1", true), "a:2 a:1", 2, false},
+		{"also while one of them is cold", known{of("a:1"), 1}, "a:2", cold(1, rolled("1", true)), "a:2 a:1", 2, false},
+		{"but not while all are, who would go at once", known{of("a:1"), 1}, "a:2", cold(2, rolled("1", true)), "a:1", 1, false},
 		{"and so while the nodes roll", known{of("a:2 a:1"), 2}, "a:2", rolled("2", false), "a:2 a:1", 2, false},
 		{"and before the set is told", known{of("a:2 a:1"), 2}, "a:2", rolled("1", true), "a:2 a:1", 2, false},
-		{"and while the last that knows it is cold", known{of("a:2 a:1"), 2}, "a:2", cold(rolled("2", true)), "a:2 a:1", 2, false},
+		{"and while the last that knows it is cold", known{of("a:2 a:1"), 2}, "a:2", cold(1, rolled("2", true)), "a:2 a:1", 2, false},
 		{"until all know it", known{of("a:2 a:1"), 2}, "a:2", rolled("2", true), "a:2", 3, false},
 		{"a third in the middle", known{of("a:2 a:1"), 2}, "a:3", rolled("2", false), "a:3 a:2 a:1", 3, false},
 		{"a change of mind", known{of("a:2 a:1"), 2}, "a:1", rolled("2", false), "a:2 a:1", 2, false},
@@ -100,6 +104,26 @@ func TestPasswordsOverlap(t *testing.T) {
 				t.Errorf("got %v, %t", next, settled)
 			}
 		})
+	}
+}
+
+func TestWhatIsSaidOfUsers(t *testing.T) {
+	for _, c := range []struct {
+		users  users
+		reason string
+		says   string
+	}{
+		{users{published: known{lines: []string{"a:1"}}, wanted: []string{"a:2"}}, commonv1.ReasonRotating, "rollout.minReadySeconds"},
+		{users{published: known{lines: []string{"a:2", "a:1"}}, wanted: []string{"a:2"}}, commonv1.ReasonOverlap, "know those before"},
+		{users{published: known{lines: []string{"a:2"}}, wanted: []string{"a:2"}}, commonv1.ReasonRotating, "alone"},
+		{users{published: known{lines: []string{"a:2"}}, wanted: []string{"a:2"}, settled: true}, commonv1.ReasonPasswordsAccepted, "every node"},
+	} {
+		m := made(func(s *cachev1alpha1.MemcachedSpec) { s.Auth = &cachev1alpha1.MemcachedAuth{SecretName: "chosen"} })
+		credentialsInSync(m, c.users)
+		said := meta.FindStatusCondition(m.Status.Conditions, commonv1.ConditionCredentialsInSync)
+		if said.Reason != c.reason || !strings.Contains(said.Message, c.says) {
+			t.Errorf("got %s: %s", said.Reason, said.Message)
+		}
 	}
 }
 
