@@ -62,7 +62,19 @@ verify: generate manifests bundle fmt tidy lint ## Fail when anything generated,
 test: ## Run the unit and integration tests.
 	@command -v redis-server >/dev/null || { apt-get update -qq && RUNLEVEL=1 apt-get install -y -qq --no-install-recommends redis-server; }
 	go run ./hack/cluster assets
-	KUBEBUILDER_ASSETS=$(BIN) go test -timeout 20m $$(go list ./... | grep -v -e /test/e2e -e /test/mutants -e /test/olm)
+	@$(MAKE) -j2 --no-print-directory --output-sync=target test-units test-integration
+
+# Each waits now and then: together they keep two cores busy.
+.PHONY: test-units test-integration
+test-units:
+	go test -timeout 20m $$(go list ./... | grep -v -e /test/e2e -e /test/integration -e /test/mutants -e /test/olm)
+
+test-integration:
+	KUBEBUILDER_ASSETS=$(BIN) go run github.com/onsi/ginkgo/v2/ginkgo -procs=2 -ldflags=-w --no-color --timeout=20m ./test/integration
+
+# Little in a test lives long: memory is cheaper than time, also for its API servers.
+test mutants: export GOGC := 400
+test mutants: export GOMEMLIMIT := 1GiB
 
 mutants: ## Plant known faults into Redis' controller: the tests must find each.
 	go test ./test/mutants -v -count=1 -parallel 2 -timeout 20m

@@ -1,6 +1,7 @@
 // Package integration runs the operator, under the rights it ships with,
 // against a real API server and etcd. Pods and workloads are played by
-// test/children. Every spec has a namespace and an operator of its own.
+// test/children. Every spec has a namespace and an operator of its own; of several
+// processes each has a server of its own, too.
 package integration
 
 import (
