@@ -430,7 +430,8 @@ func (s *sim) pass(doom int) verb {
 	s.doom = 0 // looking does not crash
 	ctx := context.Background()
 	redis := s.redis.DeepCopy()
-	f := &fleet{servers: map[string]server{}, open: s.open}
+	f := &fleet{servers: make(map[string]server, len(s.pods)), open: s.open}
+	f.members = make([]member, 0, len(s.pods))
 	f.sinceRouted = time.Hour
 	for _, p := range s.pods {
 		f.members = append(f.members, member{name: p.name, podUID: p.podUID, address: p.address})
