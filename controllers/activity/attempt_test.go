@@ -293,3 +293,16 @@ func TestOutcome(t *testing.T) {
 		})
 	}
 }
+
+// TestANodesClockDelaysNothing has a node that is an hour ahead of the operator.
+func TestANodesClockDelaysNothing(t *testing.T) {
+	later := metav1.NewTime(epoch.Add(time.Hour))
+	a := having(egov1.ActivitySpec{}, known)
+	p := pod(a, phase(corev1.PodFailed, ""), state(corev1.ContainerState{
+		Terminated: &corev1.ContainerStateTerminated{ExitCode: 1, Reason: "Error", StartedAt: later, FinishedAt: later}}))
+	conclude(a, p, epoch)
+	report(a, p)
+	if got := a.Status; !got.FinishTime.Equal(&epoch) || got.Duration.Duration != 0 {
+		t.Errorf("it finished at %v after %v", got.FinishTime, got.Duration)
+	}
+}

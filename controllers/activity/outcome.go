@@ -48,7 +48,8 @@ func conclude(a *egov1.Activity, pod *corev1.Pod, now metav1.Time) {
 			attempt.FinishTime = t.FinishedAt.DeepCopy()
 		}
 	}
-	if attempt.FinishTime == nil {
+	// A node's clock may be ahead of ours, and retries and ttl go by this time.
+	if attempt.FinishTime == nil || now.Before(attempt.FinishTime) {
 		attempt.FinishTime = &now
 	}
 }

@@ -119,7 +119,7 @@ func summarise(a *egov1.Activity) {
 		return
 	}
 	if s.StartTime != nil && s.FinishTime != nil { // somebody may have written into the status
-		s.Duration = &metav1.Duration{Duration: s.FinishTime.Sub(s.StartTime.Time).Truncate(time.Second)}
+		s.Duration = &metav1.Duration{Duration: max(0, s.FinishTime.Sub(s.StartTime.Time)).Truncate(time.Second)}
 	}
 }
 
