@@ -89,7 +89,7 @@ func TestStorageResizing(t *testing.T) {
 		if status == metav1.ConditionFalse {
 			list = []metav1.Condition{{Type: commonv1.ConditionStorageResizing, Status: metav1.ConditionTrue}}
 		}
-		resizing(&list, s.Redis, s.world)
+		resizing(&list, s.Redis, s.world, &appsv1.StatefulSet{})
 		c := meta.FindStatusCondition(list, commonv1.ConditionStorageResizing)
 		if c == nil || c.Status != status || c.Reason != reason || c.Message != message {
 			t.Errorf("got %+v", c)
@@ -107,8 +107,37 @@ func TestStorageResizing(t *testing.T) {
 	says(metav1.ConditionFalse, commonv1.ReasonResized, "every volume is as large as storage.size asks for")
 
 	var none []metav1.Condition
-	if resizing(&none, s.Redis, s.world); len(none) > 0 {
+	if resizing(&none, s.Redis, s.world, &appsv1.StatefulSet{}); len(none) > 0 {
 		t.Errorf("it was never to grow: %v", none)
+	}
+}
+
+// What the volumes have is what the StatefulSet was made for: growth that was refused
+// never came so far, and can be taken back.
+func TestVolumesDoNotShrink(t *testing.T) {
+	for _, c := range []struct{ asked, made, says string }{
+		{"2Gi", "1Gi", ""},
+		{"1Gi", "1Gi", ""},
+		{"1024Mi", "1Gi", ""},
+		{"1Gi", "2Gi", "storage.size: volumes cannot shrink, and stay as they are: set it to 2Gi or more"},
+	} {
+		s := growing()
+		s.Spec.Storage.Size = resource.MustParse(c.asked)
+		for name := range s.volumes {
+			claims(s, name, c.made, c.made)
+		}
+		set := &appsv1.StatefulSet{}
+		set.Spec.VolumeClaimTemplates = []corev1.PersistentVolumeClaim{{}}
+		set.Spec.VolumeClaimTemplates[0].Spec.Resources.Requests = storageOf(c.made)
+		var list []metav1.Condition
+		resizing(&list, s.Redis, s.world, set)
+		degraded := meta.FindStatusCondition(list, commonv1.ConditionDegraded)
+		if said := degraded != nil && degraded.Status == metav1.ConditionTrue; said != (c.says != "") || said && degraded.Message != c.says {
+			t.Errorf("%s of %s: %v", c.asked, c.made, list)
+		}
+		if c.says != "" && (len(growthOf(s.Redis, s.world).claims) > 0 || outgrown(s.Redis, s.world, set)) {
+			t.Errorf("%s of %s: something would be done", c.asked, c.made)
+		}
 	}
 }
 

@@ -72,7 +72,7 @@ func setConditions(r *cachev1alpha1.Redis, s *cachev1alpha1.RedisStatus, w world
 		conditions.Set(list, generation, commonv1.ConditionDegraded, true, cmp.Or(next.reason, commonv1.ReasonPromotionBlocked), next.why)
 	}
 	hibernating(list, r, set)
-	resizing(list, r, w)
+	resizing(list, r, w, set)
 	splitBrain(list, r, w, next)
 	_, why := failoverPossible(r, w, master, serving)
 	conditions.Set(list, generation, commonv1.ConditionFailoverPossible, why == commonv1.ReasonHeirsInSync, why, failoverMessages[why])

@@ -177,7 +177,7 @@ var _ = Describe("Redis", func() {
 		}
 		Expect(err).To(MatchError(ContainSubstring(field)))
 	},
-		Entry("storage that shrinks", plain().Storage("2Gi").Build(), func(s *cachev1alpha1.RedisSpec) { s.Storage.Size = resource.MustParse("1Gi") }, "storage.size can only grow"),
+		Entry("storage that shrinks to nothing", plain().Storage("2Gi").Build(), func(s *cachev1alpha1.RedisSpec) { s.Storage.Size = resource.MustParse("63Mi") }, "storage.size is a quantity from 64Mi on"),
 		Entry("but not storage that grows", plain().Storage("2Gi").Build(), func(s *cachev1alpha1.RedisSpec) { s.Storage.Size = resource.MustParse("3Gi") }, ""),
 		Entry("nor the same size in other words", plain().Storage("2Gi").Build(), func(s *cachev1alpha1.RedisSpec) { s.Storage.Size = resource.MustParse("2048Mi") }, ""),
 		Entry("storage that is dropped", plain().Storage("2Gi").Build(), func(s *cachev1alpha1.RedisSpec) { s.Storage = nil }, "storage cannot be added or dropped"),

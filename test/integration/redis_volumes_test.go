@@ -77,6 +77,38 @@ var _ = Describe("Redis' volumes", func() {
 		Eventually(stands).WithArguments(ctx, r, commonv1.ConditionDegraded, metav1.ConditionFalse).Should(Succeed())
 	})
 
+	It("that cannot grow let storage.size go back", func(ctx SpecContext) {
+		namespace, r := stored(ctx, false)
+		before, made := podsIn(ctx, namespace, "", ""), setOf(ctx, r).UID
+		resize(ctx, r, "2Gi")
+		Eventually(stands).WithArguments(ctx, r, commonv1.ConditionDegraded, metav1.ConditionTrue, commonv1.ReasonRefused).Should(Succeed())
+		resize(ctx, r, "1Gi")
+		Eventually(stands).WithArguments(ctx, r, commonv1.ConditionDegraded, metav1.ConditionFalse).Should(Succeed())
+		Expect(stands(ctx, r, commonv1.ConditionStorageResizing, metav1.ConditionFalse, commonv1.ReasonResized)).To(Succeed())
+		Expect(podsIn(ctx, namespace, "", "")).To(Equal(before))
+		Expect(setOf(ctx, r).UID).To(Equal(made))
+	})
+
+	It("that have grown do not shrink, and storage.size says so", func(ctx SpecContext) {
+		namespace, r := stored(ctx, true)
+		resize(ctx, r, "2Gi")
+		Eventually(func(g Gomega) {
+			g.Expect(setOf(ctx, r).Spec.VolumeClaimTemplates[0].Spec.Resources.Requests.Storage().String()).To(Equal("2Gi"))
+			g.Expect(setOf(ctx, r).Status.Replicas).To(BeEquivalentTo(2))
+		}).Should(Succeed())
+		before, made := podsIn(ctx, namespace, "", ""), setOf(ctx, r).UID
+		resize(ctx, r, "1Gi")
+		Eventually(stands).WithArguments(ctx, r, commonv1.ConditionDegraded, metav1.ConditionTrue, commonv1.ReasonInvalid).Should(Succeed())
+		Expect(stands(ctx, r, commonv1.ConditionReady, metav1.ConditionFalse, commonv1.ReasonInvalid)).To(Succeed())
+		for _, claim := range claimsIn(ctx, namespace) {
+			Expect(claim.Spec.Resources.Requests.Storage().String()).To(Equal("2Gi"), claim.Name)
+		}
+		Expect(podsIn(ctx, namespace, "", "")).To(Equal(before))
+		Expect(setOf(ctx, r).UID).To(Equal(made))
+		resize(ctx, r, "2Gi")
+		Eventually(stands).WithArguments(ctx, r, commonv1.ConditionDegraded, metav1.ConditionFalse).Should(Succeed())
+	})
+
 	It("keep the data while it hibernates", func(ctx SpecContext) {
 		namespace, r := stored(ctx, true)
 		before := claimsIn(ctx, namespace)

@@ -5,10 +5,10 @@ import (
 )
 
 // RedisStorage is a volume per node.
-// +kubebuilder:validation:XValidation:rule="quantity(string(self.size)).compareTo(quantity(string(oldSelf.size))) >= 0",message="storage.size can only grow"
 // +kubebuilder:validation:XValidation:rule="has(self.storageClassName) == has(oldSelf.storageClassName) && (!has(self.storageClassName) || self.storageClassName == oldSelf.storageClassName)",message="storage.storageClassName cannot change"
 type RedisStorage struct {
-	// size of each node's volume, from 64Mi on. It can grow, where the storage class allows it.
+	// size of each node's volume, from 64Mi on. It can grow, where the storage class allows it;
+	// what was refused can be taken back. A volume never shrinks.
 	// +kubebuilder:validation:XValidation:rule="quantity(string(self)).compareTo(quantity('64Mi')) >= 0",message="storage.size is a quantity from 64Mi on"
 	// +operator-sdk:csv:customresourcedefinitions:type=spec,displayName="Volume Size",xDescriptors={"urn:alm:descriptor:com.tectonic.ui:text"}
 	Size resource.Quantity `json:"size"`
