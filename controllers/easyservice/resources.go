@@ -49,6 +49,9 @@ func deployment(e *appv1.EasyService, given *corev1ac.PodTemplateSpecApplyConfig
 	if e.Spec.Strategy != nil {
 		pace(spec, e.Spec.Strategy)
 	}
+	if seconds := minReadySeconds(e); seconds > 0 {
+		spec.WithMinReadySeconds(seconds)
+	}
 	return appsv1ac.Deployment(e.Name, "").WithLabels(parts.Labels(kind, e.Name)).WithSpec(spec)
 }
 
@@ -80,9 +83,6 @@ func pace(spec *appsv1ac.DeploymentSpecApplyConfiguration, s *appv1.Strategy) {
 		spec.Strategy.WithRollingUpdate(&appsv1ac.RollingUpdateDeploymentApplyConfiguration{
 			MaxSurge: s.MaxSurge, MaxUnavailable: s.MaxUnavailable,
 		})
-	}
-	if s.MinReadySeconds > 0 {
-		spec.WithMinReadySeconds(s.MinReadySeconds)
 	}
 	spec.ProgressDeadlineSeconds = s.ProgressDeadlineSeconds
 	spec.RevisionHistoryLimit = s.RevisionHistoryLimit

@@ -41,20 +41,21 @@ func status(e *appv1.EasyService, observed converge.Observed, w world, r rollout
 		Conditions:          slices.Clone(e.Status.Conditions),
 	}
 	want := ptr.Deref(d.Spec.Replicas, size(e))
+	why, late := failing(e, d, w), stuck(d) || overdue(e, r, w)
 	conditions.FromWorkload(&next.Conditions, e.Generation, conditions.Workload{
 		Generation: d.Generation,
 		Observed:   d.Status.ObservedGeneration,
 		Want:       want,
 		Minimum:    want - mayMiss(d, want),
 		Updated:    d.Status.UpdatedReplicas,
-		Ready:      d.Status.ReadyReplicas,
+		Ready:      ready(e, d),
 		Total:      d.Status.Replicas,
-		Failing:    failing(d, w.pods),
-		Stuck:      stuck(d),
+		Failing:    why,
+		Stuck:      late,
 	})
 	next.LastRollout, next.StableReplicaSet = progress(e, r, outcome{
-		stuck:   stuck(d),
-		failing: failing(d, w.pods),
+		stuck:   late,
+		failing: why,
 		done:    completed(next.Conditions, d),
 		current: current(d, w.sets),
 		stable:  find(w.sets, isNamed(e.Status.StableReplicaSet)) != nil,
@@ -79,9 +80,9 @@ func mayMiss(d *appsv1.Deployment, want int32) int32 {
 	return int32(min(count, int(want)))
 }
 
-// failing is why a pod does not start, or why none can be made: a quota, say.
-func failing(d *appsv1.Deployment, pods []corev1.Pod) string {
-	if why := conditions.Failing(pods); why != "" {
+// failing is why a pod does not start or go on, or why none can be made: a quota, say.
+func failing(e *appv1.EasyService, d *appsv1.Deployment, w world) string {
+	if why := conditions.FailingUntil(proven(e, w.now), w.pods); why != "" {
 		return why
 	}
 	if c := condition(d, appsv1.DeploymentReplicaFailure); c.Status == corev1.ConditionTrue {

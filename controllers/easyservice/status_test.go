@@ -22,7 +22,7 @@ func deployed(ready int32, change ...func(*appsv1.Deployment)) *appsv1.Deploymen
 	d.Generation, d.Status.ObservedGeneration = 3, 3
 	d.Spec.Replicas = ptr.To[int32](4)
 	d.Spec.Strategy.RollingUpdate = &appsv1.RollingUpdateDeployment{MaxUnavailable: ptr.To(intstr.FromString("25%"))}
-	d.Status.Replicas, d.Status.UpdatedReplicas, d.Status.ReadyReplicas = 4, 4, ready
+	d.Status.Replicas, d.Status.UpdatedReplicas, d.Status.ReadyReplicas, d.Status.AvailableReplicas = 4, 4, ready, ready
 	for _, c := range change {
 		c(d)
 	}

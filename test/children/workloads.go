@@ -7,6 +7,7 @@ import (
 	"encoding/hex"
 	"encoding/json"
 	"fmt"
+	"time"
 
 	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
@@ -27,6 +28,7 @@ type workload struct {
 	name     func(revision string, ordinal int32) string
 	claims   []corev1.PersistentVolumeClaim // one of each per pod
 	selector map[string]string
+	minReady time.Duration
 }
 
 func (w workload) revision() string {
@@ -72,8 +74,9 @@ func (d *Driver) deployment(ctx context.Context, req ctrl.Request) (ctrl.Result,
 	}
 	w := workload{
 		owner: &deployment, replicas: ptr.Deref(deployment.Spec.Replicas, 1), template: deployment.Spec.Template,
-		label: appsv1.DefaultDeploymentUniqueLabelKey,
-		name:  func(revision string, n int32) string { return fmt.Sprintf("%s-%s-%d", deployment.Name, revision, n) },
+		minReady: time.Duration(deployment.Spec.MinReadySeconds) * time.Second,
+		label:    appsv1.DefaultDeploymentUniqueLabelKey,
+		name:     func(revision string, n int32) string { return fmt.Sprintf("%s-%s-%d", deployment.Name, revision, n) },
 	}
 	if err := d.replicaSet(ctx, &deployment, w.revision()); err != nil {
 		return ctrl.Result{}, err
@@ -87,11 +90,11 @@ func (d *Driver) deployment(ctx context.Context, req ctrl.Request) (ctrl.Result,
 		return ctrl.Result{}, err
 	}
 	before := deployment.DeepCopy()
-	enough := seen.ready >= w.replicas
+	enough := seen.available >= w.replicas
 	deployment.Status = appsv1.DeploymentStatus{
 		ObservedGeneration: deployment.Generation,
-		Replicas:           seen.total, ReadyReplicas: seen.ready, AvailableReplicas: seen.ready, UpdatedReplicas: seen.updated,
-		UnavailableReplicas: w.replicas - seen.ready,
+		Replicas:           seen.total, ReadyReplicas: seen.ready, AvailableReplicas: seen.available, UpdatedReplicas: seen.updated,
+		UnavailableReplicas: w.replicas - seen.available,
 		Conditions: []appsv1.DeploymentCondition{
 			{Type: appsv1.DeploymentAvailable, Status: truth(enough), Reason: "Driven"},
 			progressing,
@@ -100,7 +103,7 @@ func (d *Driver) deployment(ctx context.Context, req ctrl.Request) (ctrl.Result,
 	return ctrl.Result{}, d.saveStatus(ctx, &deployment, before)
 }
 
-type counted struct{ total, updated, ready int32 }
+type counted struct{ total, updated, ready, available int32 }
 
 // run makes the pods be as many and as new as the workload asks, all at once.
 func (d *Driver) run(ctx context.Context, w workload) (counted, error) {
@@ -127,6 +130,9 @@ func (d *Driver) run(ctx context.Context, w workload) (counted, error) {
 		seen.total, seen.updated = seen.total+1, seen.updated+1
 		if ready(pod) {
 			seen.ready++
+		}
+		if available(pod, w.minReady) {
+			seen.available++
 		}
 	}
 	for _, extra := range pods {
@@ -213,6 +219,17 @@ func ready(pod *corev1.Pod) bool {
 	for _, c := range pod.Status.Conditions {
 		if c.Type == corev1.PodReady {
 			return c.Status == corev1.ConditionTrue
+		}
+	}
+	return false
+}
+
+// available is true for a pod that has been ready for that long, as it is when the
+// Deployment is looked at.
+func available(pod *corev1.Pod, long time.Duration) bool {
+	for _, c := range pod.Status.Conditions {
+		if c.Type == corev1.PodReady {
+			return c.Status == corev1.ConditionTrue && !c.LastTransitionTime.Add(long).After(time.Now())
 		}
 	}
 	return false

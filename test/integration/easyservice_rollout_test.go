@@ -118,6 +118,31 @@ var _ = Describe("EasyService:", func() {
 			Entry("after it did so", "apply deployments a", fault.CrashAfter),
 		)
 
+		It("is rolled back although it starts again and again", func(ctx SpecContext) {
+			e, o := operated(ctx, careful().With(func(s *appv1.EasyServiceSpec) { s.Strategy.ProgressDeadlineSeconds = ptr.To[int32](3) }))
+			ready(ctx, e)
+			good, stable := template(ctx, e), e.Status.StableReplicaSet
+			release(ctx, e, "example.org/app"+stopping)
+			Eventually(stands).WithArguments(ctx, e, commonv1.ConditionDegraded, metav1.ConditionTrue, commonv1.ReasonPodFailing).Should(Succeed())
+			Expect(stands(ctx, e, commonv1.ConditionReady, metav1.ConditionFalse)).To(Succeed())
+			Eventually(stands).WithArguments(ctx, e, commonv1.ConditionDegraded, metav1.ConditionTrue, commonv1.ReasonRolledBack).Should(Succeed())
+			Eventually(template).WithArguments(ctx, e).Should(Equal(good))
+			Expect(admin.Get(ctx, client.ObjectKeyFromObject(e), e)).To(Succeed())
+			Expect(e.Status.LastRollout.Message).To(ContainSubstring("keeps stopping: exit code 3 (Error)"))
+			Expect(e.Status.StableReplicaSet).To(Equal(stable))
+			calm(o)
+		})
+
+		It("is Degraded beyond its deadline although it starts again and again, and then rests", func(ctx SpecContext) {
+			e, o := operated(ctx, careful().Image("example.org/app"+stopping).With(func(s *appv1.EasyServiceSpec) { s.Strategy.ProgressDeadlineSeconds = ptr.To[int32](3) }))
+			Eventually(stands).WithArguments(ctx, e, commonv1.ConditionDegraded, metav1.ConditionTrue, commonv1.ReasonPodFailing).Should(Succeed())
+			Eventually(stands).WithArguments(ctx, e, commonv1.ConditionProgressing, metav1.ConditionFalse).Should(Succeed())
+			Expect(stands(ctx, e, commonv1.ConditionReady, metav1.ConditionFalse)).To(Succeed())
+			Expect(admin.Get(ctx, client.ObjectKeyFromObject(e), e)).To(Succeed())
+			Expect(e.Status.LastRollout.Result).To(Equal(appv1.RolloutRunning), "there is nothing to return to")
+			calm(o)
+		})
+
 		It("stays where it is when told to keep, and when there is nothing to return to", func(ctx SpecContext) {
 			e, _ := operated(ctx, careful().Image("example.org/app"+broken))
 			Eventually(stands).WithArguments(ctx, e, commonv1.ConditionDegraded, metav1.ConditionTrue, commonv1.ReasonPodFailing).Should(Succeed())

@@ -98,9 +98,19 @@ var _ = BeforeSuite(func(ctx SpecContext) {
 // broken ends the name of an image that nobody can pull.
 const broken = ":broken"
 
+// stopping ends the name of an image that stops soon after each start.
+const stopping = ":stopping"
+
 // kubelet starts every pod but those of a broken image.
 func kubelet(pod *corev1.Pod) {
 	image := pod.Spec.Containers[0].Image
+	if strings.HasSuffix(image, stopping) {
+		children.Run(pod)
+		pod.Status.Conditions[0].LastTransitionTime = metav1.NewTime(pod.CreationTimestamp.Add(time.Hour)) // anew each time
+		pod.Status.ContainerStatuses[0].RestartCount = 1
+		pod.Status.ContainerStatuses[0].LastTerminationState.Terminated = &corev1.ContainerStateTerminated{ExitCode: 3, Reason: "Error"}
+		return
+	}
 	if !strings.HasSuffix(image, broken) {
 		children.Run(pod)
 		return

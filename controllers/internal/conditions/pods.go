@@ -1,29 +1,54 @@
 package conditions
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"strings"
+	"time"
 
 	corev1 "k8s.io/api/core/v1"
 )
 
 // PodReady is true for a pod that serves and is not going.
 func PodReady(pod *corev1.Pod) bool {
-	return pod.DeletionTimestamp.IsZero() && slices.ContainsFunc(pod.Status.Conditions, func(c corev1.PodCondition) bool {
+	_, ready := ReadySince(pod)
+	return ready
+}
+
+// ReadySince is when a pod began to serve that is ready and not going.
+func ReadySince(pod *corev1.Pod) (time.Time, bool) {
+	at := slices.IndexFunc(pod.Status.Conditions, func(c corev1.PodCondition) bool {
 		return c.Type == corev1.PodReady && c.Status == corev1.ConditionTrue
 	})
+	if at < 0 || !pod.DeletionTimestamp.IsZero() {
+		return time.Time{}, false
+	}
+	return pod.Status.Conditions[at].LastTransitionTime.Time, true
 }
+
+// Stopped is true for a pod of which a container has stopped before.
+func Stopped(pod *corev1.Pod) bool { return stopped(pod) != "" }
 
 // Failing says what keeps the first failing pod, in the given order, from
 // starting. The words do not change while the cause stays, so that a kubelet
 // that backs off and tries again causes no status write.
 func Failing(pods []corev1.Pod) string {
+	return FailingUntil(func(*corev1.Pod) bool { return true }, pods)
+}
+
+// FailingUntil is as Failing, but a pod that stopped fails until it is proven, also
+// while it runs once more.
+func FailingUntil(proven func(*corev1.Pod) bool, pods []corev1.Pod) string {
 	for i := range pods {
 		if !pods[i].DeletionTimestamp.IsZero() {
 			continue
 		}
-		if why := failing(&pods[i]); why != "" {
+		why := failing(&pods[i])
+		if why == "" && !proven(&pods[i]) {
+			why = stopped(&pods[i])
+		}
+		if why != "" {
 			return fmt.Sprintf("pod %s: %s", pods[i].Name, why)
 		}
 	}
@@ -45,6 +70,20 @@ func failing(pod *corev1.Pod) string {
 	return ""
 }
 
+// stopped is how a container of the pod, which is there to go on, stopped last.
+func stopped(pod *corev1.Pod) string {
+	for _, s := range pod.Status.ContainerStatuses {
+		if last := cmp.Or(s.State.Terminated, s.LastTerminationState.Terminated); last != nil {
+			return fmt.Sprintf("container %s: %s", s.Name, stopping(last))
+		}
+	}
+	return ""
+}
+
+func stopping(last *corev1.ContainerStateTerminated) string {
+	return fmt.Sprintf("keeps stopping: exit code %d (%s)", last.ExitCode, last.Reason)
+}
+
 // waiting names the cause, not the phase of the kubelet's back-off.
 func waiting(s corev1.ContainerStatus) string {
 	if s.State.Waiting == nil {
@@ -60,7 +99,7 @@ func waiting(s corev1.ContainerStatus) string {
 		return fmt.Sprintf("%s: %s", reason, text)
 	case "CrashLoopBackOff":
 		if last := s.LastTerminationState.Terminated; last != nil {
-			return fmt.Sprintf("keeps stopping: exit code %d (%s)", last.ExitCode, last.Reason)
+			return stopping(last)
 		}
 		return "keeps stopping"
 	}

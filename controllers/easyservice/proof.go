@@ -1,0 +1,104 @@
+package easyservice
+
+import (
+	"time"
+
+	appsv1 "k8s.io/api/apps/v1"
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/utils/ptr"
+
+	appv1 "github.com/mainstay-operator/mainstay-operator/api/app/v1"
+	"github.com/mainstay-operator/mainstay-operator/controllers/internal/conditions"
+)
+
+const (
+	// trial is minReadySeconds of a container that nothing asks whether it is ready: the
+	// kubelet first waits 10 s before it starts again what keeps stopping.
+	trial = 10
+	// deadline is progressDeadlineSeconds unless chosen, as the API server has it.
+	deadline = 600
+)
+
+// unprobed is true for containers that count as ready as soon as they run.
+func unprobed(e *appv1.EasyService) bool {
+	return ptr.Deref(e.Spec.Probes, appv1.Probes{}).Readiness == nil && knock(e.Spec.Ports) == nil
+}
+
+// minReadySeconds are the user's, else a trial where running is all that is known;
+// the API server wants them below the deadline.
+func minReadySeconds(e *appv1.EasyService) int32 {
+	s := ptr.Deref(e.Spec.Strategy, appv1.Strategy{})
+	if s.MinReadySeconds > 0 || !unprobed(e) {
+		return s.MinReadySeconds
+	}
+	return min(trial, ptr.Deref(s.ProgressDeadlineSeconds, deadline)-1)
+}
+
+// ready is how many pods count as such: of those that just run, the ones that went on to.
+func ready(e *appv1.EasyService, d *appsv1.Deployment) int32 {
+	if unprobed(e) {
+		return d.Status.AvailableReplicas
+	}
+	return d.Status.ReadyReplicas
+}
+
+// provenAt is when a pod has been ready for minReadySeconds, which may be to come.
+func provenAt(e *appv1.EasyService, pod *corev1.Pod) (time.Time, bool) {
+	since, ready := conditions.ReadySince(pod)
+	return since.Add(time.Duration(minReadySeconds(e)) * time.Second), ready
+}
+
+// proven tells of a pod whether it has been ready for minReadySeconds.
+func proven(e *appv1.EasyService, now metav1.Time) func(*corev1.Pod) bool {
+	return func(pod *corev1.Pod) bool {
+		at, ready := provenAt(e, pod)
+		return ready && !at.After(now.Time)
+	}
+}
+
+// moves is when a pod takes the rollout on: when it is proven, to come as that may be for
+// one that has never stopped, else when it was made.
+func moves(e *appv1.EasyService, pod *corev1.Pod, now metav1.Time) time.Time {
+	if at, ready := provenAt(e, pod); ready && (!at.After(now.Time) || !conditions.Stopped(pod)) {
+		return at
+	}
+	return pod.CreationTimestamp.Time
+}
+
+// ends is when a rollout that runs is beyond its deadline, by what its pods have come to.
+// To the Deployment controller every start of a pod that keeps stopping is progress; here
+// it is none. Without a pod there is nothing to judge.
+func ends(e *appv1.EasyService, pods []corev1.Pod, now metav1.Time) (time.Time, bool) {
+	last, judged := e.Status.LastRollout, false
+	if last == nil || last.Result != appv1.RolloutRunning || size(e) == 0 {
+		return time.Time{}, false
+	}
+	moved := last.StartTime.Time
+	for i := range pods {
+		if !pods[i].DeletionTimestamp.IsZero() {
+			continue
+		}
+		judged = true
+		if at := moves(e, &pods[i], now); at.After(moved) {
+			moved = at
+		}
+	}
+	chosen := ptr.Deref(e.Spec.Strategy, appv1.Strategy{}).ProgressDeadlineSeconds
+	return moved.Add(time.Duration(ptr.Deref(chosen, deadline)) * time.Second), judged
+}
+
+// overdue is true for a rollout beyond its deadline, of what the Deployment holds.
+func overdue(e *appv1.EasyService, r rollout, w world) bool {
+	at, runs := ends(e, w.pods, w.now)
+	return runs && r.sure && r.given == r.asked && r.asked == e.Status.LastRollout.Template && !at.After(w.now.Time)
+}
+
+// due is how long until a rollout that runs is to be looked at; 0 for never.
+func due(e *appv1.EasyService, w world) time.Duration {
+	at, runs := ends(e, w.pods, w.now)
+	if !runs {
+		return 0
+	}
+	return max(0, at.Sub(w.now.Time))
+}
