@@ -90,6 +90,40 @@ var _ = Describe("EasyService:", func() {
 		eventuallyAnswers(ctx, e, 80)
 	})
 
+	It("returns from a release without ports that stops a second after each start, and never calls it ready", func(ctx SpecContext) {
+		e := web(1, func(s *appv1.EasyServiceSpec) {
+			quick(s)
+			s.Ports, s.Command = nil, []string{"sleep", "1000000"}
+			s.Strategy = &appv1.Strategy{OnFailure: appv1.Rollback, ProgressDeadlineSeconds: ptr.To[int32](25)}
+		})
+		create(ctx, e)
+		eventuallyReady(ctx, e)
+		good, before, stable := deployment(ctx, e), podsOf(ctx, "easyservice", "web"), e.Status.StableReplicaSet
+
+		edit(ctx, e, func(e *appv1.EasyService) { e.Spec.Command = []string{"sh", "-c", "sleep 1; exit 3"} })
+		asked := e.Generation
+		degraded := 0
+		Eventually(func(g Gomega) {
+			refresh(ctx, e)
+			if e.Status.ObservedGeneration == asked && condition(e, commonv1.ConditionReady).Status != metav1.ConditionFalse {
+				StopTrying("it was called ready").Now()
+			}
+			switch c := condition(e, commonv1.ConditionDegraded); {
+			case c.Status == metav1.ConditionTrue:
+				degraded++
+			case degraded > 0:
+				StopTrying("Degraded turned back: " + c.Message).Now()
+			}
+			g.Expect(condition(e, commonv1.ConditionDegraded).Reason).To(Equal(commonv1.ReasonRolledBack))
+		}).WithContext(ctx).WithTimeout(time.Minute).WithPolling(200 * time.Millisecond).Should(Succeed())
+		Expect(e.Status.LastRollout.Message).To(ContainSubstring("keeps stopping: exit code 3"))
+		Expect(e.Status.StableReplicaSet).To(Equal(stable))
+		Eventually(func(g Gomega) {
+			g.Expect(podsOf(ctx, "easyservice", "web")).To(ConsistOf(HaveField("UID", before[0].UID)), "it ran all the while")
+		}).WithContext(ctx).WithTimeout(30 * time.Second).Should(Succeed())
+		Expect(deployment(ctx, e).Spec.Template).To(Equal(good.Spec.Template))
+	})
+
 	It("serves what its ConfigMap says, in new pods when that changes", func(ctx SpecContext) {
 		page := &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Name: "page"}, Data: map[string]string{"index.html": "one"}}
 		create(ctx, page)
