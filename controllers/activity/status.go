@@ -61,15 +61,23 @@ func observe(a *egov1.Activity, attempt *egov1.Attempt, pod *corev1.Pod) {
 	default:
 		attempt.Prosta = egov1.Pending
 	}
-	if attempt.Message != "" {
+	switch {
+	case attempt.Message != "":
 		attempt.Reason = commonv1.ReasonPodFailing
+	case attempt.Prosta == egov1.Starting && pod != nil:
+		attempt.Message = ofPod(pod, conditions.Starting)
 	}
+}
+
+// ofPod gives the words on a pod whose name needs no mention.
+func ofPod(pod *corev1.Pod, words func([]corev1.Pod) string) string {
+	return strings.TrimPrefix(words([]corev1.Pod{*pod}), "pod "+pod.Name+": ")
 }
 
 // hindrance is what keeps the pod from starting, and what to do where that is not the
 // fault of what the user names.
 func hindrance(pod *corev1.Pod) string {
-	why := strings.TrimPrefix(conditions.Failing([]corev1.Pod{*pod}), "pod "+pod.Name+": ")
+	why := ofPod(pod, conditions.Failing)
 	if strings.HasPrefix(why, "container "+installing+": ") {
 		why += "; it brings what args need from the operator's own image: imagePullSecrets and imagePullPolicy must suit that, too"
 	}

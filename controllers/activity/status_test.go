@@ -106,6 +106,25 @@ func TestWhatKeepsTheGuardAwayIsSaid(t *testing.T) {
 	}
 }
 
+// TestWhatAPodWaitsForIsSaid, which is no failure, and is over once the command runs.
+func TestWhatAPodWaitsForIsSaid(t *testing.T) {
+	a := having(egov1.ActivitySpec{}, known)
+	p := pod(a, onNode)
+	p.Status.ContainerStatuses = []corev1.ContainerStatus{{Name: kind, State: corev1.ContainerState{
+		Waiting: &corev1.ContainerStateWaiting{Reason: "ContainerCreating"},
+	}}}
+	report(a, p)
+	if s := a.Status; s.Prosta != egov1.Starting || s.Reason != "" || !strings.HasPrefix(s.Message, "its volumes or its network") ||
+		meta.IsStatusConditionTrue(s.Conditions, commonv1.ConditionDegraded) {
+		t.Errorf("got %+v", s)
+	}
+	p.Status.ContainerStatuses[0].State = corev1.ContainerState{Running: &corev1.ContainerStateRunning{StartedAt: epoch}}
+	report(a, p)
+	if s := a.Status; s.Prosta != egov1.Running || s.Message != "" {
+		t.Errorf("then %+v", s)
+	}
+}
+
 func ended1(prosta egov1.ProcessState) egov1.Attempt {
 	return egov1.Attempt{Prosta: prosta, PodUID: "p1", Result: egov1.Result{Reason: "Because", FinishTime: &epoch}}
 }

@@ -1,6 +1,7 @@
 package easyservice
 
 import (
+	"cmp"
 	"slices"
 
 	appsv1 "k8s.io/api/apps/v1"
@@ -51,11 +52,12 @@ func status(e *appv1.EasyService, observed converge.Observed, w world, r rollout
 		Ready:      ready(e, d),
 		Total:      d.Status.Replicas,
 		Failing:    why,
+		Starting:   conditions.Starting(w.pods),
 		Stuck:      late,
 	})
 	next.LastRollout, next.StableReplicaSet = progress(e, r, outcome{
 		stuck:   late,
-		failing: why,
+		failing: cmp.Or(why, conditions.Starting(w.pods)),
 		done:    completed(next.Conditions, d),
 		current: current(d, w.sets),
 		stable:  find(w.sets, isNamed(e.Status.StableReplicaSet)) != nil,

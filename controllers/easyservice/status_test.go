@@ -39,6 +39,11 @@ func TestConditions(t *testing.T) {
 	unpullable := corev1.Pod{ObjectMeta: metav1.ObjectMeta{Name: "a-1"}, Status: corev1.PodStatus{ContainerStatuses: []corev1.ContainerStatus{{
 		Name: kind, Image: "nowhere/a:1", State: corev1.ContainerState{Waiting: &corev1.ContainerStateWaiting{Reason: "ErrImagePull", Message: "connection refused"}},
 	}}}}
+	deaf := corev1.Pod{ObjectMeta: metav1.ObjectMeta{Name: "a-1"}}
+	deaf.Spec.Containers = []corev1.Container{{Name: kind, ReadinessProbe: &corev1.Probe{
+		ProbeHandler: corev1.ProbeHandler{TCPSocket: &corev1.TCPSocketAction{Port: intstr.FromInt32(8080)}},
+	}}}
+	deaf.Status.ContainerStatuses = []corev1.ContainerStatus{{Name: kind, State: corev1.ContainerState{Running: &corev1.ContainerStateRunning{}}}}
 	for reason, c := range map[string]struct {
 		deployment *appsv1.Deployment
 		pods       []corev1.Pod
@@ -63,6 +68,11 @@ func TestConditions(t *testing.T) {
 		"beyond its deadline": {
 			deployment: deployed(1, said(appsv1.DeploymentProgressing, corev1.ConditionFalse, deadlineExceeded, "")),
 			want:       "FFFT", degraded: "1 of 4 replicas ready",
+		},
+		"beyond its deadline, and nobody listens": {
+			deployment: deployed(1, said(appsv1.DeploymentProgressing, corev1.ConditionFalse, deadlineExceeded, "")),
+			pods:       []corev1.Pod{deaf}, want: "FFFT",
+			degraded: "1 of 4 replicas ready: pod a-1: container easyservice runs, but its readiness probe (TCP port 8080) does not succeed",
 		},
 		"a deadline of the last generation": {
 			deployment: deployed(1, said(appsv1.DeploymentProgressing, corev1.ConditionFalse, deadlineExceeded, ""),

@@ -42,6 +42,7 @@ func status(m *cachev1alpha1.Memcached, s seen) cachev1alpha1.MemcachedStatus {
 		Ready:      set.Status.ReadyReplicas,
 		Total:      set.Status.Replicas,
 		Failing:    conditions.Failing(slices.Concat(s.pods, s.proxies)),
+		Starting:   conditions.Starting(slices.Concat(s.pods, s.proxies)),
 		Front:      front(m, s.proxy),
 	})
 	conditions.Pause(&next.Conditions, m.Generation, m.Spec.Paused)

@@ -56,6 +56,7 @@ func setConditions(r *cachev1alpha1.Redis, s *cachev1alpha1.RedisStatus, w world
 		Ready:      s.ReadyReplicas,
 		Total:      set.Status.Replicas,
 		Failing:    conditions.Failing(pods),
+		Starting:   conditions.Starting(pods),
 	})
 	switch {
 	case !serving:

@@ -6,6 +6,7 @@ import (
 	"testing"
 	"time"
 
+	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	commonv1 "github.com/mainstay-operator/mainstay-operator/api/common/v1"
@@ -66,6 +67,29 @@ func TestFromWorkload(t *testing.T) {
 				}
 			}
 		})
+	}
+}
+
+// What a rollout waits for is said as long as it waits, and what it failed of after that.
+func TestARolloutTellsWhatItWaitsFor(t *testing.T) {
+	waiting := Workload{Generation: 1, Observed: 1, Want: 2, Updated: 2, Ready: 1, Total: 2, Starting: "pod a: runs"}
+	stuck, done := waiting, waiting
+	stuck.Stuck, done.Ready = true, 2
+	for _, c := range []struct {
+		w    Workload
+		says map[string]string
+	}{
+		{waiting, map[string]string{ready: "1 of 2 replicas ready: pod a: runs", progressing: "1 of 2 replicas ready: pod a: runs", degraded: "nothing needs a human"}},
+		{stuck, map[string]string{ready: "1 of 2 replicas ready: pod a: runs", degraded: "1 of 2 replicas ready: pod a: runs"}},
+		{done, map[string]string{ready: "2 of 2 replicas ready"}},
+	} {
+		var list []metav1.Condition
+		FromWorkload(&list, 1, c.w)
+		for kind, want := range c.says {
+			if got := meta.FindStatusCondition(list, kind).Message; got != want {
+				t.Errorf("%s says %q, not %q", kind, got, want)
+			}
+		}
 	}
 }
 

@@ -3,6 +3,7 @@ package conditions
 import (
 	"cmp"
 	"fmt"
+	"regexp"
 	"slices"
 	"strings"
 	"time"
@@ -33,22 +34,27 @@ func Stopped(pod *corev1.Pod) bool { return stopped(pod) != "" }
 // Failing says what keeps the first failing pod, in the given order, from
 // starting. The words do not change while the cause stays, so that a kubelet
 // that backs off and tries again causes no status write.
-func Failing(pods []corev1.Pod) string {
-	return FailingUntil(func(*corev1.Pod) bool { return true }, pods)
-}
+func Failing(pods []corev1.Pod) string { return first(pods, failing) }
 
 // FailingUntil is as Failing, but a pod that stopped fails until it is proven, also
 // while it runs once more.
 func FailingUntil(proven func(*corev1.Pod) bool, pods []corev1.Pod) string {
+	return first(pods, func(pod *corev1.Pod) string {
+		why := failing(pod)
+		if why == "" && !proven(pod) {
+			why = stopped(pod)
+		}
+		return why
+	})
+}
+
+// first words on a pod that is not going.
+func first(pods []corev1.Pod, words func(*corev1.Pod) string) string {
 	for i := range pods {
 		if !pods[i].DeletionTimestamp.IsZero() {
 			continue
 		}
-		why := failing(&pods[i])
-		if why == "" && !proven(&pods[i]) {
-			why = stopped(&pods[i])
-		}
-		if why != "" {
+		if why := words(&pods[i]); why != "" {
 			return fmt.Sprintf("pod %s: %s", pods[i].Name, why)
 		}
 	}
@@ -61,13 +67,17 @@ func failing(pod *corev1.Pod) string {
 			return "cannot be scheduled: " + c.Message
 		}
 	}
-	statuses := append(append([]corev1.ContainerStatus{}, pod.Status.InitContainerStatuses...), pod.Status.ContainerStatuses...)
-	for _, s := range statuses {
+	for _, s := range statuses(pod) {
 		if why := waiting(s); why != "" {
 			return fmt.Sprintf("container %s: %s", s.Name, why)
 		}
 	}
 	return ""
+}
+
+// statuses of the containers, in the order in which they start.
+func statuses(pod *corev1.Pod) []corev1.ContainerStatus {
+	return slices.Concat(pod.Status.InitContainerStatuses, pod.Status.ContainerStatuses)
 }
 
 // stopped is how a container of the pod, which is there to go on, stopped last.
@@ -81,7 +91,7 @@ func stopped(pod *corev1.Pod) string {
 }
 
 func stopping(last *corev1.ContainerStateTerminated) string {
-	return fmt.Sprintf("keeps stopping: exit code %d (%s)", last.ExitCode, last.Reason)
+	return fmt.Sprintf("keeps stopping: exit code %d (%s)%s", last.ExitCode, last.Reason, unstarted(last))
 }
 
 // waiting names the cause, not the phase of the kubelet's back-off.
@@ -104,4 +114,21 @@ func waiting(s corev1.ContainerStatus) string {
 		return "keeps stopping"
 	}
 	return ""
+}
+
+// longestLine of a container runtime that is quoted.
+const longestLine = 512
+
+// eachTimeAnew is the container's id, which a runtime names in paths.
+var eachTimeAnew = regexp.MustCompile(`[0-9a-f]{64}`)
+
+// unstarted tells in the runtime's words why a container could not even begin. Those of
+// one that ran are its own, and may be no one's business.
+func unstarted(end *corev1.ContainerStateTerminated) string {
+	line, _, _ := strings.Cut(strings.TrimSpace(end.Message), "\n")
+	if line == "" || end.Reason != "StartError" && end.Reason != "ContainerCannotRun" {
+		return ""
+	}
+	line = eachTimeAnew.ReplaceAllString(line, "…")
+	return ": " + strings.ToValidUTF8(line[:min(len(line), longestLine)], "")
 }

@@ -1,6 +1,7 @@
 package conditions
 
 import (
+	"strings"
 	"testing"
 
 	corev1 "k8s.io/api/core/v1"
@@ -15,6 +16,11 @@ func TestFailing(t *testing.T) {
 	}
 	crashes := waits("CrashLoopBackOff", "back-off 10s")
 	crashes.ContainerStatuses[0].LastTerminationState.Terminated = &corev1.ContainerStateTerminated{ExitCode: 3, Reason: "Error"}
+	ended := func(reason, message string) corev1.PodStatus {
+		s := waits("CrashLoopBackOff", "back-off 10s")
+		s.ContainerStatuses[0].LastTerminationState.Terminated = &corev1.ContainerStateTerminated{ExitCode: 128, Reason: reason, Message: message}
+		return s
+	}
 	initializes := corev1.PodStatus{InitContainerStatuses: waits("CreateContainerConfigError", "no secret").ContainerStatuses}
 	for _, c := range []struct {
 		reason string
@@ -32,6 +38,10 @@ func TestFailing(t *testing.T) {
 		{"pulls in vain and waits: the same words", waits("ImagePullBackOff", `Back-off pulling image "i:1": ErrImagePull: not found`),
 			`pod a: container c: image "i:1" cannot be pulled: not found`},
 		{"keeps stopping", crashes, "pod a: container c: keeps stopping: exit code 3 (Error)"},
+		{"cannot begin: the runtime's first line, without what changes each time", ended("StartError", "no \"x\" in /run/"+strings.Repeat("0a", 32)+"/rootfs\nmore"),
+			`pod a: container c: keeps stopping: exit code 128 (StartError): no "x" in /run/…/rootfs`},
+		{"cannot begin: a long line", ended("StartError", strings.Repeat("é", 300)), "pod a: container c: keeps stopping: exit code 128 (StartError): " + strings.Repeat("é", 256)},
+		{"keeps stopping with words of its own", ended("Error", "password: x"), "pod a: container c: keeps stopping: exit code 128 (Error)"},
 		{"an init container", initializes, "pod a: container c: CreateContainerConfigError: no secret"},
 	} {
 		t.Run(c.reason, func(t *testing.T) {
