@@ -150,6 +150,7 @@ var _ = Describe("Memcached's users", func() {
 		users("app:t w o")
 		says(ctx, obj, commonv1.ConditionCredentialsInSync, "False SecretUnusable: auth.secretName: ")
 		says(ctx, obj, commonv1.ConditionDegraded, "True SecretUnusable: auth.secretName: ")
+		says(ctx, obj, commonv1.ConditionReady, "; auth.secretName: ") // what a table shows
 		Expect(known()).To(Equal("1: app:one\n"))
 
 		users("app:two")

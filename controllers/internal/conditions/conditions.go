@@ -84,6 +84,16 @@ func Steady(list, before []metav1.Condition) {
 	}
 }
 
+// Tell lets Ready say what is degraded, too: a table shows the words of one condition.
+func Tell(list []metav1.Condition) {
+	ready := meta.FindStatusCondition(list, commonv1.ConditionReady)
+	cause := meta.FindStatusCondition(list, commonv1.ConditionDegraded)
+	if ready == nil || cause == nil || cause.Status != metav1.ConditionTrue || strings.Contains(ready.Message, cause.Message) {
+		return
+	}
+	ready.Message = cut(ready.Message + "; " + cause.Message)
+}
+
 // Pause says whether spec.paused holds every write back.
 func Pause(list *[]metav1.Condition, generation int64, paused bool) {
 	if paused {

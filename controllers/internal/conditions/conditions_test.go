@@ -147,6 +147,33 @@ func TestFold(t *testing.T) {
 	}
 }
 
+// TestReadyTellsWhatIsDegraded once, however often it is saved.
+func TestReadyTellsWhatIsDegraded(t *testing.T) {
+	for _, c := range []struct {
+		reason, ready, degraded string
+		status                  bool
+		says                    string
+	}{
+		{"a pod fails", "0 of 1 replicas ready", "pod a: broken", true, "0 of 1 replicas ready; pod a: broken"},
+		{"all is well", "1 of 1 replicas ready", "nothing needs a human", false, "1 of 1 replicas ready"},
+		{"both say the same", "m", "m", true, "m"},
+		{"too long a cause", "m", strings.Repeat("x", longestMessage), true, "m; " + strings.Repeat("x", longestMessage-3)},
+	} {
+		t.Run(c.reason, func(t *testing.T) {
+			var list []metav1.Condition
+			Tell(list)
+			Set(&list, 1, ready, !c.status, "r", c.ready)
+			Tell(list)
+			Set(&list, 1, degraded, c.status, "r", c.degraded)
+			Tell(list)
+			Tell(list)
+			if got := list[0].Message; got != c.says {
+				t.Errorf("Ready says %q", got)
+			}
+		})
+	}
+}
+
 func TestTurned(t *testing.T) {
 	one := func(kind string, status metav1.ConditionStatus, reason string) []metav1.Condition {
 		return []metav1.Condition{{Type: kind, Status: status, Reason: reason}}

@@ -20,7 +20,7 @@ type Workload struct {
 	// Failing says in the kubelet's or the server's words what keeps a pod from
 	// starting; empty when nothing does.
 	Failing string
-	// Starting says what a pod that does not fail is not ready for lack of, or is empty.
+	// Starting says what a pod is not ready for lack of, where none fails, or is empty.
 	Starting string
 	// Stuck is true when the rollout went beyond its progress deadline.
 	Stuck bool
@@ -66,7 +66,7 @@ func (w Workload) serves() (bool, string) {
 // FromWorkload sets Ready, Available, Progressing and Degraded.
 func FromWorkload(list *[]metav1.Condition, generation int64, w Workload) {
 	done, reason, message := w.rolledOut()
-	if w.Starting != "" && !done {
+	if w.Starting != "" && w.Failing == "" && !done {
 		message += ": " + w.Starting
 	}
 	Set(list, generation, commonv1.ConditionReady, done, reason, message)

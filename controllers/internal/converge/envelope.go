@@ -77,6 +77,7 @@ func Reconcile[T Object](ctx context.Context, c *Converger, req ctrl.Request, ob
 	base := obj.DeepCopyObject().(T)
 	before := *base.GetConditions()
 	save := func(ctx context.Context) error {
+		conditions.Tell(*obj.GetConditions())
 		conditions.Steady(*obj.GetConditions(), *base.GetConditions())
 		if apiequality.Semantic.DeepEqual(base, obj) {
 			return nil
