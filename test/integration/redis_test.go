@@ -3,12 +3,14 @@ package integration
 import (
 	"context"
 	"fmt"
+	"slices"
 	"strings"
 
 	. "github.com/onsi/ginkgo/v2"
 	. "github.com/onsi/gomega"
 	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
+	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
 	"k8s.io/apimachinery/pkg/api/resource"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/util/intstr"
@@ -138,6 +140,14 @@ var _ = Describe("Redis", func() {
 		Entry("a name too long for its Services", factory.Redis(strings.Repeat("a", 49)).Build(), "metadata.name"),
 		Entry("a name that no Service may have", factory.Redis("1a").Build(), "metadata.name"),
 	)
+
+	It("is refused with the names of the directives that are not supported, and of no other", func() {
+		err := dryRun(plain().Config("maxmemory", "1mb").Config("save", "60 1").Build())
+		Expect(err).To(MatchError(And(ContainSubstring(`config: ["save"] is not supported`), Not(ContainSubstring("maxmemory")))))
+		i := slices.IndexFunc(cluster.CRDs, func(crd *apiextensionsv1.CustomResourceDefinition) bool { return crd.Spec.Names.Kind == "Redis" })
+		rule := cluster.CRDs[i].Spec.Versions[0].Schema.OpenAPIV3Schema.Properties["spec"].Properties["config"].XValidations[0]
+		Expect(rule.MessageExpression).To(ContainSubstring(strings.TrimPrefix(rule.Rule, "self.all(k, k in ")), "one list, said twice")
+	})
 
 	DescribeTable("is accepted at the edge", func(obj client.Object) { accept(obj) },
 		Entry("nothing said", plain().Build()),
