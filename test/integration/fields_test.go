@@ -56,10 +56,22 @@ var _ = Describe("Fields:", func() {
 		group.Wait()
 		Expect(errors.Join(failures...)).To(Succeed())
 	})
+
+	forEachKind("kubectl explain tells of the spec, not of its rules", func(_ SpecContext, k kind) {
+		Expect(crdSpec(k).Description).NotTo(ContainSubstring(" rule"))
+	})
 })
 
 // schemaOf gives the fields of the kind's spec, as its CRD has them, in order.
 func schemaOf(k kind) []string {
+	GinkgoHelper()
+	fields := crdSpec(k).Properties
+	Expect(fields).NotTo(BeEmpty())
+	return slices.Sorted(maps.Keys(fields))
+}
+
+// crdSpec is the kind's spec, as its CRD has it.
+func crdSpec(k kind) apiextensionsv1.JSONSchemaProps {
 	GinkgoHelper()
 	gvk, err := admin.GroupVersionKindFor(k.sample())
 	Expect(err).NotTo(HaveOccurred())
@@ -67,9 +79,7 @@ func schemaOf(k kind) []string {
 		return crd.Spec.Names.Kind == gvk.Kind && crd.Spec.Group == gvk.Group
 	})
 	Expect(i).To(BeNumerically(">=", 0))
-	schema := cluster.CRDs[i].Spec.Versions[0].Schema.OpenAPIV3Schema.Properties["spec"].Properties
-	Expect(schema).NotTo(BeEmpty())
-	return slices.Sorted(maps.Keys(schema))
+	return cluster.CRDs[i].Spec.Versions[0].Schema.OpenAPIV3Schema.Properties["spec"]
 }
 
 // without is the kind with a sample that leaves a field of the spec out.

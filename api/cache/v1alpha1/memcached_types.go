@@ -8,10 +8,11 @@ import (
 	commonv1 "github.com/mainstay-operator/mainstay-operator/api/common/v1"
 )
 
+// In the first rule, 64Mi are what memcached needs beside its items: hash table,
+// threads and connection buffers.
+
 // MemcachedSpec says which cache is wanted.
 //
-// The overhead in the rule is what memcached needs beside its items: hash table,
-// threads and connection buffers.
 // +kubebuilder:validation:XValidation:rule="!has(self.memory) || !has(self.resources) || !has(self.resources.limits) || !('memory' in self.resources.limits) || quantity(string(self.resources.limits['memory'])).compareTo(quantity(string(self.memory)).add(quantity('64Mi'))) >= 0",message="resources.limits.memory must be at least memory plus 64Mi, or the kernel kills the cache when it fills up"
 // +kubebuilder:validation:XValidation:rule="!has(self.memory) || !has(self.maxItemSize) || quantity(string(self.maxItemSize)).compareTo(quantity(string(self.memory))) < 0",message="maxItemSize must be smaller than memory"
 // +kubebuilder:validation:XValidation:rule="!has(self.tls) || self.tls.mode != 'Optional' || self.tls.plaintextPort != (has(self.port) ? self.port : 11211)",message="tls.plaintextPort must not be port, which speaks TLS"
