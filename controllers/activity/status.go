@@ -131,11 +131,24 @@ func summarise(a *egov1.Activity) {
 	}
 }
 
+// heldUp is what a run waits for that is suspended.
+const heldUp = "spec.suspend is true: nothing is started until it is false"
+
+// stages of a run that has not ended, where there is nothing else to say.
+var stages = map[egov1.ProcessState]string{
+	egov1.Pending:   "the pod waits for a node",
+	egov1.Suspended: heldUp,
+	egov1.Starting:  "the pod has a node; the command does not run yet",
+	egov1.Running:   "the command runs",
+	egov1.Retrying:  "an attempt has ended and the next one does not run yet",
+}
+
 // judgement sets the conditions that every Activity has.
 func judgement(a *egov1.Activity) {
 	list, generation, s := &a.Status.Conditions, a.Generation, a.Status
 	meta.RemoveStatusCondition(list, commonv1.ConditionReady) // of a pass that failed; a run is Complete or Failed
-	conditions.Set(list, generation, commonv1.ConditionProgressing, !s.Prosta.Finished(), string(s.Prosta), s.Message)
+	goesOn := !s.Prosta.Finished() && s.Prosta != egov1.Suspended
+	conditions.Set(list, generation, commonv1.ConditionProgressing, goesOn, string(s.Prosta), cmp.Or(s.Message, stages[s.Prosta], "the run has ended"))
 	if attempt := current(a); attempt != nil && attempt.Reason == commonv1.ReasonPodFailing {
 		conditions.Set(list, generation, commonv1.ConditionDegraded, true, commonv1.ReasonPodFailing, s.Message)
 	} else {
@@ -157,6 +170,7 @@ func unfit(a *egov1.Activity, err error) bool {
 	if !errors.As(err, &nobody) {
 		return false
 	}
+	a.Status.Reason, a.Status.Message = commonv1.ReasonInvalid, nobody.Error()
 	conditions.Set(&a.Status.Conditions, a.Generation, commonv1.ConditionProgressing, false, commonv1.ReasonInvalid, nobody.Error())
 	conditions.Set(&a.Status.Conditions, a.Generation, commonv1.ConditionDegraded, true, commonv1.ReasonInvalid, nobody.Error())
 	return true
@@ -167,8 +181,7 @@ func suspended(a *egov1.Activity) {
 	list, generation := &a.Status.Conditions, a.Generation
 	switch {
 	case a.Status.Prosta == egov1.Suspended:
-		conditions.Set(list, generation, commonv1.ConditionSuspended, true, commonv1.ReasonSuspended,
-			"spec.suspend is true: nothing is started until it is false")
+		conditions.Set(list, generation, commonv1.ConditionSuspended, true, commonv1.ReasonSuspended, heldUp)
 	case a.Spec.Suspend && !a.Status.Prosta.Finished():
 		conditions.Set(list, generation, commonv1.ConditionSuspended, false, commonv1.ReasonAlreadyStarted,
 			"spec.suspend came after the start: the attempt goes on, and no next one begins")

@@ -57,11 +57,11 @@ func TestReport(t *testing.T) {
 		"and evicted":      {attempts: []egov1.Attempt{known}, pod: edits(onNode, runs, silent, deleting), want: egov1.Running, conditions: "Progressing Degraded=False NodeReachable=False"},
 		"ends by itself":   {attempts: []egov1.Attempt{known}, pod: edits(onNode, runs, ending), want: egov1.Running, conditions: "Progressing Degraded=False"},
 
-		"suspended":           {spec: suspended, want: egov1.Suspended, conditions: "Progressing Degraded=False Suspended"},
-		"suspended, gated":    {spec: suspended, attempts: []egov1.Attempt{known}, pod: edits(), want: egov1.Suspended, conditions: "Progressing Degraded=False Suspended"},
+		"suspended":           {spec: suspended, want: egov1.Suspended, conditions: "Progressing=False Degraded=False Suspended"},
+		"suspended, gated":    {spec: suspended, attempts: []egov1.Attempt{known}, pod: edits(), want: egov1.Suspended, conditions: "Progressing=False Degraded=False Suspended"},
 		"suspended, runs":     {spec: suspended, attempts: []egov1.Attempt{known}, pod: edits(onNode, runs), want: egov1.Running, conditions: "Progressing Degraded=False Suspended=False"},
-		"suspended, failed":   {spec: suspended, attempts: []egov1.Attempt{failed}, want: egov1.Suspended, conditions: "Progressing Degraded=False Suspended"},
-		"suspended, second":   {spec: suspended, attempts: []egov1.Attempt{failed, known}, pod: edits(), want: egov1.Suspended, conditions: "Progressing Degraded=False Suspended"},
+		"suspended, failed":   {spec: suspended, attempts: []egov1.Attempt{failed}, want: egov1.Suspended, conditions: "Progressing=False Degraded=False Suspended"},
+		"suspended, second":   {spec: suspended, attempts: []egov1.Attempt{failed, known}, pod: edits(), want: egov1.Suspended, conditions: "Progressing=False Degraded=False Suspended"},
 		"suspended, too late": {spec: suspended, attempts: []egov1.Attempt{ended1(egov1.Succeeded)}, want: egov1.Succeeded, conditions: "Progressing=False Degraded=False Complete"},
 		"resumed":             {spec: again, attempts: []egov1.Attempt{{Prosta: egov1.Suspended, PodUID: "p1"}}, pod: edits(), want: egov1.Pending, conditions: "Progressing Degraded=False"},
 		"failed, cancelled":   {spec: egov1.ActivitySpec{Retries: 1, Cancel: true}, attempts: []egov1.Attempt{ended1(egov1.Failed)}, want: egov1.Failed, conditions: "Progressing=False Degraded=False Failed"},
@@ -76,6 +76,9 @@ func TestReport(t *testing.T) {
 			report(a, p)
 			var words []string
 			for _, one := range a.Status.Conditions {
+				if one.Type == commonv1.ConditionProgressing && one.Message == "" {
+					t.Error("Progressing says nothing")
+				}
 				if one.Status == metav1.ConditionTrue {
 					words = append(words, one.Type)
 				} else {

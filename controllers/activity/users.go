@@ -53,7 +53,8 @@ func (r *Reconciler) identify(ctx context.Context, a *egov1.Activity) error {
 		return fmt.Errorf("reading ConfigMap %q: %w", usersMap, err)
 	}
 	if err != nil {
-		return unknown("%q is to be looked up in ConfigMap %q, which does not exist", a.Spec.ExecUser, usersMap)
+		return unknown("%q is to be looked up in ConfigMap %q, which does not exist; create it in this namespace with key %q, whose value is a uid or uid:gid",
+			a.Spec.ExecUser, usersMap, a.Spec.ExecUser)
 	}
 	found, err := lookup(a, users.Data)
 	if err == nil {
@@ -70,7 +71,7 @@ func lookup(a *egov1.Activity, users map[string]string) (string, error) {
 	uid, gid, _ := user(value)
 	switch {
 	case !known:
-		return "", unknown("ConfigMap %q has no key %q", usersMap, name)
+		return "", unknown("ConfigMap %q has no key %q; add it, its value is a uid or uid:gid", usersMap, name)
 	case !numbers.MatchString(value) || uid < 0 || gid < 0:
 		return "", unknown("key %q of ConfigMap %q must be a uid or uid:gid, each at most 2147483647", name, usersMap)
 	case uid == 0 && restricted(a):

@@ -69,7 +69,8 @@ func TestNamedUser(t *testing.T) {
 	w := newWorld(t, 1)
 	w.submit(egov1.ActivitySpec{ExecUser: "deploy", Retries: 1})
 	w.operator().calm()
-	if !asksFor("execuser")(w) || len(w.pods()) > 0 {
+	told := w.activity().Status
+	if !asksFor("execuser")(w) || len(w.pods()) > 0 || told.Reason != commonv1.ReasonInvalid || !strings.Contains(told.Message, `create it in this namespace with key "deploy"`) {
 		t.Errorf("without a ConfigMap: %+v", w.activity().Status)
 	}
 	users(w, map[string]string{"deploy": "1000:2000"})
@@ -83,7 +84,7 @@ func TestNamedUser(t *testing.T) {
 	w.must(w.server.Update(context.Background(), &changed))
 	o.calm()
 	a := w.activity()
-	if a.Status.Prosta != egov1.Failed || len(a.Status.Attempts) != 2 || asksFor("execuser")(w) {
+	if a.Status.Prosta != egov1.Failed || len(a.Status.Attempts) != 2 || asksFor("execuser")(w) || strings.Contains(a.Status.Message, usersMap) {
 		t.Errorf("got %+v", a.Status)
 	}
 	for _, p := range w.pods() {

@@ -300,6 +300,10 @@ var _ = Describe("Activity", func() {
 		Expect(obj.Spec.RetryPolicy).To(BeZero())
 	})
 
+	It("says of an item of envs that has no value just that", func() {
+		Expect(dryRun(envs("A"))).To(MatchError(And(ContainSubstring("spec.envs[0]"), Not(ContainSubstring("may occur once")))))
+	})
+
 	DescribeTable("takes nothing later that it was made without", func(field string, change func(*egov1.ActivitySpec)) {
 		rejectUpdate(factory.Activity("a", "true").Build(), func(o client.Object) { change(&o.(*egov1.Activity).Spec) }, field)
 	},

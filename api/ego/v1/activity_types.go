@@ -85,7 +85,7 @@ type ActivitySpec struct {
 	// +kubebuilder:validation:MaxItems=64
 	// +kubebuilder:validation:items:MaxLength=1024
 	// +kubebuilder:validation:items:Pattern=`^[A-Za-z_][A-Za-z0-9_.-]*=[^\x00]*$`
-	// +kubebuilder:validation:XValidation:rule="self.map(e, e.split('=', 2)[0]).all(n, self.exists_one(e, e.startsWith(n + '=')))",message="envs: a NAME may occur once"
+	// +kubebuilder:validation:XValidation:rule="self.map(e, e.split('=', 2)[0]).all(n, size(self.filter(e, e.startsWith(n + '='))) < 2)",message="envs: a NAME may occur once"
 	// +operator-sdk:csv:customresourcedefinitions:type=spec,displayName="Environment"
 	Envs []string `json:"envs,omitempty"`
 
@@ -109,7 +109,8 @@ type ActivitySpec struct {
 
 	// timeout of each attempt in hours, minutes and seconds, as 1h30m; from 1s to
 	// 8760h. It counts from the moment the node takes the pod on, and holds while
-	// the operator is down. A timed out attempt is not retried. Default: none.
+	// the operator is down. An attempt that timed out is followed by another only if
+	// retryPolicy.causes has TimedOut. Default: none.
 	// +optional
 	// +kubebuilder:validation:Type=string
 	// +kubebuilder:validation:MaxLength=32
