@@ -16,6 +16,9 @@ import (
 // say. What no pass will mend by itself needs a human.
 func credentialsInSync(list *[]metav1.Condition, r *cachev1alpha1.Redis, f *fleet) {
 	reason, message := keysState(r, f)
+	if reason == commonv1.ReasonPasswordsAccepted && unheard(list, commonv1.ConditionCredentialsInSync, f.world) {
+		return
+	}
 	inSync := reason == commonv1.ReasonPasswordsAccepted || reason == commonv1.ReasonOverlap
 	conditions.Set(list, r.Generation, commonv1.ConditionCredentialsInSync, inSync, reason, message)
 	if !inSync && reason != commonv1.ReasonRotating && reason != commonv1.ReasonReadmitting {

@@ -50,3 +50,27 @@ func TestCredentialsInSync(t *testing.T) {
 		})
 	}
 }
+
+// TestNothingIsInSyncBeforeAServerAnswers is what may not be believed of a set that never
+// started, whatever was amiss before; what was once True stays.
+func TestNothingIsInSyncBeforeAServerAnswers(t *testing.T) {
+	s := stamped(healthy(3))
+	for i := range s.members {
+		silent(&s.members[i])
+	}
+	f := &fleet{world: s.world, keys: started("p", "")}
+	for _, kind := range []string{commonv1.ConditionSettingsInSync, commonv1.ConditionCredentialsInSync} {
+		for before, want := range map[metav1.ConditionStatus]bool{"": false, metav1.ConditionFalse: false, metav1.ConditionTrue: true} {
+			var list []metav1.Condition
+			if before != "" {
+				list = []metav1.Condition{{Type: kind, Status: before, Reason: commonv1.ReasonInvalid}}
+			}
+			if settingsInSync(&list, s.Redis, s.world); kind == commonv1.ConditionCredentialsInSync {
+				credentialsInSync(&list, s.Redis, f)
+			}
+			if got := meta.FindStatusCondition(list, kind); (got != nil) != want || got != nil && got.Status != metav1.ConditionTrue {
+				t.Errorf("%s was %q and is %+v", kind, before, got)
+			}
+		}
+	}
+}

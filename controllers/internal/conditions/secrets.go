@@ -3,6 +3,7 @@ package conditions
 import (
 	"strings"
 
+	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	commonv1 "github.com/mainstay-operator/mainstay-operator/api/common/v1"
@@ -10,11 +11,14 @@ import (
 
 // Unusable says of a condition that the Secret which a field names is of no use. Where
 // something stands until it is mended, Degraded says so, too; where nothing does, the
-// pass has failed and its error says it.
+// pass has failed and its error says it; what was never there does not serve.
 func Unusable(list *[]metav1.Condition, generation int64, kind, field, problem, stands string) {
 	problem = field + ": " + problem
 	if stands == "" {
 		Set(list, generation, kind, false, commonv1.ReasonSecretUnusable, problem)
+		if !meta.IsStatusConditionTrue(*list, commonv1.ConditionAvailable) {
+			Set(list, generation, commonv1.ConditionAvailable, false, commonv1.ReasonSecretUnusable, problem)
+		}
 		return
 	}
 	Set(list, generation, kind, false, commonv1.ReasonSecretUnusable, problem+"; until it is mended "+stands)

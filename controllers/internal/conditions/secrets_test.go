@@ -42,3 +42,13 @@ func TestCertificatesInSync(t *testing.T) {
 		})
 	}
 }
+
+// TestWhatNeverStoodDoesNotServe until its Secret is of use; what serves goes on.
+func TestWhatNeverStoodDoesNotServe(t *testing.T) {
+	var list []metav1.Condition
+	Unusable(&list, 1, commonv1.ConditionCredentialsInSync, "f", "there is none", "")
+	expect(t, list, map[string]string{available: "False SecretUnusable"})
+	Set(&list, 1, available, true, commonv1.ReasonReplicas, "m")
+	Unusable(&list, 1, commonv1.ConditionCredentialsInSync, "f", "there is none", "")
+	expect(t, list, map[string]string{available: "True Replicas"})
+}
