@@ -16,6 +16,7 @@ import (
 
 	commonv1 "github.com/mainstay-operator/mainstay-operator/api/common/v1"
 	egov1 "github.com/mainstay-operator/mainstay-operator/api/ego/v1"
+	"github.com/mainstay-operator/mainstay-operator/controllers/internal/parts"
 )
 
 // faults are the ways in which one call can go wrong.
@@ -355,5 +356,31 @@ func TestForeignFinalizer(t *testing.T) {
 	o.calm()
 	if got := w.pods()[0].Finalizers; !slices.Equal(got, []string{"example.com/theirs"}) {
 		t.Errorf("finalizers %v", got)
+	}
+}
+
+// TestALabelGivesNoPodAway has somebody give a pod to an Activity that is not there. Who
+// is asked about that one first must not let go of the pod.
+func TestALabelGivesNoPodAway(t *testing.T) {
+	w := newWorld(t, 0)
+	w.submit(egov1.ActivitySpec{})
+	o := w.operator()
+	w.must(o.pass())
+	p := w.pods()[0]
+	p.Labels[parts.LabelInstance] = "another"
+	w.must(w.server.Update(context.Background(), &p))
+	o.sync()
+	w.must(o.letGo(context.Background(), keyOf("another")))
+	if p := w.pods()[0]; !held(&p) {
+		t.Fatal("it was let go before its end was written down")
+	}
+	w.must(o.pass())
+	if got := w.pods()[0].Labels[parts.LabelInstance]; got != key.Name {
+		t.Errorf("it is still %q's", got)
+	}
+	deleteActivity(w)
+	o.calm()
+	if left := w.pods(); len(left) > 0 && held(&left[0]) {
+		t.Error("it was not let go with its Activity")
 	}
 }

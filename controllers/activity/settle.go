@@ -18,21 +18,19 @@ import (
 )
 
 // settle lets go of pods whose end is written down, and removes those that can
-// never start. The Activity is read live: an older one would condemn wrongly.
+// never start. Their Activity is read live: an older one would condemn wrongly.
 func (r *Reconciler) settle(ctx context.Context, key types.NamespacedName, pods []corev1.Pod) error {
-	if len(pods) == 0 {
-		return nil
-	}
-	var a *egov1.Activity
-	var live egov1.Activity
-	switch err := r.Live.Get(ctx, key, &live); {
-	case err == nil:
-		a = &live
-	case client.IgnoreNotFound(err) != nil:
-		return fmt.Errorf("reading the Activity live: %w", err)
-	}
+	read := map[string]*egov1.Activity{} // nil where there is none
 	for i := range pods {
+		name := owner(&pods[i], key.Name)
+		a, known := read[name]
 		var err error
+		if !known {
+			if a, err = r.activity(ctx, types.NamespacedName{Namespace: key.Namespace, Name: name}); err != nil {
+				return err
+			}
+			read[name] = a
+		}
 		switch judge(a, &pods[i]) {
 		case release:
 			err = r.change(ctx, &pods[i], func(p *corev1.Pod) {
@@ -47,6 +45,26 @@ func (r *Reconciler) settle(ctx context.Context, key types.NamespacedName, pods 
 		}
 	}
 	return nil
+}
+
+// owner is the name of the Activity that made the pod, whatever its labels say.
+func owner(pod *corev1.Pod, labelled string) string {
+	if ref := metav1.GetControllerOfNoCopy(pod); ref != nil && ref.Kind == "Activity" {
+		return ref.Name
+	}
+	return labelled
+}
+
+// activity as it stands at the API server, or nil.
+func (r *Reconciler) activity(ctx context.Context, key types.NamespacedName) (*egov1.Activity, error) {
+	var live egov1.Activity
+	switch err := r.Live.Get(ctx, key, &live); {
+	case err == nil:
+		return &live, nil
+	case client.IgnoreNotFound(err) != nil:
+		return nil, fmt.Errorf("reading the Activity live: %w", err)
+	}
+	return nil, nil
 }
 
 // reclaim the labels that a pod is found by. Without them nobody would tell of its end,
