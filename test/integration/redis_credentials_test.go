@@ -264,5 +264,9 @@ var _ = It("A Redis that never had a password waits for the user's Secret, namin
 	Expect(childrenIn(ctx, namespace)).To(BeEmpty())
 	Expect(admin.Create(ctx, &corev1.Secret{
 		ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: "late"}, StringData: map[string]string{"password": "p"}})).To(Succeed())
-	Eventually(stands).WithArguments(ctx, obj, inSync, metav1.ConditionTrue).Should(Succeed())
+	Eventually(stands).WithArguments(ctx, obj, commonv1.ConditionDegraded, metav1.ConditionFalse).Should(Succeed())
+	read, err = live(ctx, obj)
+	Expect(err).NotTo(HaveOccurred())
+	Expect(conditionOf(read, inSync)).To(BeNil(), "no server has answered")
+	Expect(childrenIn(ctx, namespace)).NotTo(BeEmpty())
 })
