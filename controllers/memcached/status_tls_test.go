@@ -21,7 +21,7 @@ func TestCertificatesInSync(t *testing.T) {
 		degraded bool
 	}{
 		{"every node serves it", good, nil, "True CertificatesLoaded", false},
-		{"some do", good, []string{"a-1", "a-2"}, "False Reloading: a-1, a-2 is not", false},
+		{"some do", good, []string{"a-1", "a-2"}, "False Reloading: not known to use the certificate that was published last: a-1, a-2", false},
 		{"none was ever good", certificate{problem: "there is none"}, nil, "False SecretUnusable: tls.secretName: there is none", false},
 		{"none is any more", certificate{Identity: good.Identity, problem: "it has expired"}, []string{"a-0"},
 			"False SecretUnusable: tls.secretName: it has expired; until", true},

@@ -19,7 +19,7 @@ func Set(list *[]metav1.Condition, generation int64, kind string, status bool, r
 		word = metav1.ConditionTrue
 	}
 	meta.SetStatusCondition(list, metav1.Condition{
-		Type: kind, Status: word, Reason: spelled(reason), Message: cut(message), ObservedGeneration: generation,
+		Type: kind, Status: word, Reason: spelled(reason), Message: Cut(message, longestMessage), ObservedGeneration: generation,
 	})
 }
 
@@ -43,9 +43,9 @@ func spelled(reason string) string {
 	return fit
 }
 
-// cut a message, which may quote a spec of any length.
-func cut(message string) string {
-	return strings.ToValidUTF8(message[:min(len(message), longestMessage)], "")
+// Cut a text, which may quote a spec of any length, to so many bytes at most.
+func Cut(text string, most int) string {
+	return strings.ToValidUTF8(text[:min(len(text), most)], "")
 }
 
 // Problem is what an error means to the user.
@@ -91,7 +91,7 @@ func Tell(list []metav1.Condition) {
 	if ready == nil || cause == nil || cause.Status != metav1.ConditionTrue || strings.Contains(ready.Message, cause.Message) {
 		return
 	}
-	ready.Message = cut(ready.Message + "; " + cause.Message)
+	ready.Message = Cut(ready.Message+"; "+cause.Message, longestMessage)
 }
 
 // Pause says whether spec.paused holds every write back.

@@ -56,6 +56,8 @@ func TestFromWorkload(t *testing.T) {
 			ready: "True Replicas", degraded: "False AsExpected"}},
 		{"beyond its deadline", with(func(w *Workload) { w.Updated, w.Stuck = 1, true }), map[string]string{
 			ready: "False RollingOut", progressing: "False RollingOut", degraded: "True ProgressDeadlineExceeded"}},
+		{"beyond its deadline until now", with(func(w *Workload) { w.Stuck = true }), map[string]string{
+			ready: "True Replicas", progressing: "False RolledOut", degraded: "False AsExpected"}},
 	} {
 		t.Run(c.reason, func(t *testing.T) {
 			var list []metav1.Condition

@@ -28,7 +28,12 @@ func ReadySince(pod *corev1.Pod) (time.Time, bool) {
 	return pod.Status.Conditions[at].LastTransitionTime.Time, true
 }
 
-// Stopped is true for a pod of which a container has stopped before.
+// Lives is true for a pod that has not ended and is not going.
+func Lives(pod *corev1.Pod) bool {
+	return pod.DeletionTimestamp.IsZero() && pod.Status.Phase != corev1.PodFailed && pod.Status.Phase != corev1.PodSucceeded
+}
+
+// Stopped is true for a pod of which a container keeps stopping, or did.
 func Stopped(pod *corev1.Pod) bool { return stopped(pod) != "" }
 
 // Failing says what keeps the first failing pod, in the given order, from
@@ -36,8 +41,8 @@ func Stopped(pod *corev1.Pod) bool { return stopped(pod) != "" }
 // that backs off and tries again causes no status write.
 func Failing(pods []corev1.Pod) string { return first(pods, failing) }
 
-// FailingUntil is as Failing, but a pod that stopped fails until it is proven, also
-// while it runs once more.
+// FailingUntil is like Failing, but a pod that keeps stopping fails until it is proven,
+// also while it runs once more.
 func FailingUntil(proven func(*corev1.Pod) bool, pods []corev1.Pod) string {
 	return first(pods, func(pod *corev1.Pod) string {
 		why := failing(pod)
@@ -48,10 +53,10 @@ func FailingUntil(proven func(*corev1.Pod) bool, pods []corev1.Pod) string {
 	})
 }
 
-// first words on a pod that is not going.
+// first words on a pod that lives.
 func first(pods []corev1.Pod, words func(*corev1.Pod) string) string {
 	for i := range pods {
-		if !pods[i].DeletionTimestamp.IsZero() {
+		if !Lives(&pods[i]) {
 			continue
 		}
 		if why := words(&pods[i]); why != "" {
@@ -80,14 +85,26 @@ func statuses(pod *corev1.Pod) []corev1.ContainerStatus {
 	return slices.Concat(pod.Status.InitContainerStatuses, pod.Status.ContainerStatuses)
 }
 
-// stopped is how a container of the pod, which is there to go on, stopped last.
+// often is how many restarts make a habit: a single one needs no human.
+const often = 2
+
+// stopped is how a container of the pod, which is there to go on, stopped last. What it
+// did before it became ready as it runs now is over.
 func stopped(pod *corev1.Pod) string {
 	for _, s := range pod.Status.ContainerStatuses {
-		if last := cmp.Or(s.State.Terminated, s.LastTerminationState.Terminated); last != nil {
+		last := cmp.Or(s.State.Terminated, s.LastTerminationState.Terminated)
+		if last != nil && s.RestartCount >= often && !wasReady(pod, s.State.Running) {
 			return fmt.Sprintf("container %s: %s", s.Name, stopping(last))
 		}
 	}
 	return ""
+}
+
+// wasReady is true for a pod that ceased to be ready during this run of its container.
+func wasReady(pod *corev1.Pod, run *corev1.ContainerStateRunning) bool {
+	return run != nil && slices.ContainsFunc(pod.Status.Conditions, func(c corev1.PodCondition) bool {
+		return c.Type == corev1.PodReady && c.Status == corev1.ConditionFalse && c.LastTransitionTime.After(run.StartedAt.Time)
+	})
 }
 
 func stopping(last *corev1.ContainerStateTerminated) string {
@@ -130,5 +147,5 @@ func unstarted(end *corev1.ContainerStateTerminated) string {
 		return ""
 	}
 	line = eachTimeAnew.ReplaceAllString(line, "…")
-	return ": " + strings.ToValidUTF8(line[:min(len(line), longestLine)], "")
+	return ": " + Cut(line, longestLine)
 }

@@ -57,3 +57,43 @@ func TestFailing(t *testing.T) {
 		})
 	}
 }
+
+// A pod that nothing has proven yet fails by what its container does again and again, not
+// by what it did once, or before it served.
+func TestFailingUntilProven(t *testing.T) {
+	at := func(minute int) metav1.Time { return metav1.Unix(int64(60*minute), 0) }
+	oom := corev1.ContainerState{Terminated: &corev1.ContainerStateTerminated{ExitCode: 137, Reason: "OOMKilled"}}
+	runs := corev1.ContainerState{Running: &corev1.ContainerStateRunning{StartedAt: at(10)}}
+	unready := func(minute int) []corev1.PodCondition {
+		return []corev1.PodCondition{{Type: corev1.PodReady, Status: corev1.ConditionFalse, LastTransitionTime: at(minute)}}
+	}
+	for _, c := range []struct {
+		reason   string
+		state    corev1.ContainerState
+		restarts int32
+		ready    []corev1.PodCondition
+		phase    corev1.PodPhase
+		fails    bool
+	}{
+		{reason: "it runs once more", state: runs, restarts: 2, ready: unready(9), fails: true},
+		{reason: "it has stopped once more", state: oom, restarts: 2, ready: unready(11), fails: true},
+		{reason: "a first restart", state: runs, restarts: 1, ready: unready(9)},
+		{reason: "it was ready as it runs now", state: runs, restarts: 2, ready: unready(11)},
+		{reason: "the pod has ended", state: oom, restarts: 2, ready: unready(9), phase: corev1.PodFailed},
+	} {
+		pods := []corev1.Pod{{ObjectMeta: metav1.ObjectMeta{Name: "a"}, Status: corev1.PodStatus{
+			Phase: c.phase, Conditions: c.ready,
+			ContainerStatuses: []corev1.ContainerStatus{{Name: "c", State: c.state, LastTerminationState: oom, RestartCount: c.restarts}},
+		}}}
+		want := ""
+		if c.fails {
+			want = "pod a: container c: keeps stopping: exit code 137 (OOMKilled)"
+		}
+		if got := FailingUntil(func(*corev1.Pod) bool { return false }, pods); got != want {
+			t.Errorf("%s: says %q", c.reason, got)
+		}
+		if got := FailingUntil(func(*corev1.Pod) bool { return true }, pods); got != "" {
+			t.Errorf("%s, proven: says %q", c.reason, got)
+		}
+	}
+}

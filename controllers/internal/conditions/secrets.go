@@ -51,7 +51,7 @@ func CertificatesInSync(list *[]metav1.Condition, generation int64, c Certificat
 		Unusable(list, generation, commonv1.ConditionCertificatesInSync, c.Field, c.Problem, "the last good certificate stays")
 	case c.None: // it could not be read yet
 	case len(c.Late) > 0:
-		set(false, commonv1.ReasonReloading, strings.Join(c.Late, ", ")+" is not known to use the certificate that was published last")
+		set(false, commonv1.ReasonReloading, "not known to use the certificate that was published last: "+strings.Join(c.Late, ", "))
 	case c.Learning:
 		set(false, commonv1.ReasonReloading, "the nodes learn to trust another authority before they use its certificate")
 	default:

@@ -18,7 +18,7 @@ func TestCertificatesInSync(t *testing.T) {
 		degraded bool
 	}{
 		{"every node uses it", Certificates{}, "True CertificatesLoaded", false},
-		{"some do", Certificates{Late: []string{"a-1", "a-2"}}, "False Reloading: a-1, a-2 is not", false},
+		{"some do", Certificates{Late: []string{"a-1", "a-2"}}, "False Reloading: not known to use the certificate that was published last: a-1, a-2", false},
 		{"all use one on the way to it", Certificates{Learning: true}, "False Reloading: the nodes learn", false},
 		{"none was ever good", Certificates{Problem: "there is none", None: true}, "False SecretUnusable: f: there is none", false},
 		{"none is any more", Certificates{Problem: "it has expired", Late: []string{"a-0"}, Learning: true},

@@ -51,7 +51,7 @@ func created(pod *corev1.Pod, name string) string {
 	if sandboxed {
 		return fmt.Sprintf("container %s: its image is being pulled", name)
 	}
-	return "its volumes or its network are not there yet; what volumes and envFrom name must exist"
+	return "its volumes or its network are not there yet; what the volumes name must exist"
 }
 
 // container gives what a name stands for, and whether it must end before others begin.

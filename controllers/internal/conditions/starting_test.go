@@ -45,7 +45,7 @@ func TestStarting(t *testing.T) {
 			slow, {Name: "plain"},
 		},
 	}
-	const elsewhere = "pod a: its volumes or its network are not there yet; what volumes and envFrom name must exist"
+	const elsewhere = "pod a: its volumes or its network are not there yet; what the volumes name must exist"
 	for _, c := range []struct {
 		reason string
 		status corev1.PodStatus

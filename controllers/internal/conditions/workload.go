@@ -87,7 +87,7 @@ func FromWorkload(list *[]metav1.Condition, generation int64, w Workload) {
 	switch {
 	case w.Failing != "" && !done:
 		Set(list, generation, commonv1.ConditionDegraded, true, commonv1.ReasonPodFailing, w.Failing)
-	case w.Stuck:
+	case w.Stuck && !done:
 		Set(list, generation, commonv1.ConditionDegraded, true, commonv1.ReasonDeadlineExceeded, message)
 	default:
 		Set(list, generation, commonv1.ConditionDegraded, false, commonv1.ReasonAsExpected, "nothing needs a human")

@@ -3,7 +3,6 @@ package converge
 import (
 	"context"
 	"fmt"
-	"strings"
 
 	apiequality "k8s.io/apimachinery/pkg/api/equality"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
@@ -101,7 +100,7 @@ func Reconcile[T Object](ctx context.Context, c *Converger, req ctrl.Request, ob
 	return fate(result, err)
 }
 
-// told is the story, but of an object that could not be read whole: then nothing is done.
+// told runs the story, unless the object could not be read whole: then nothing is done.
 func told[T Object](ctx context.Context, obj T, save Save, story Story[T]) (ctrl.Result, error) {
 	if why := obj.GetUnreadable(); why != "" {
 		return ctrl.Result{}, &mistake{why + "; nothing is done until it can be read"}
@@ -127,7 +126,6 @@ func (c *Converger) announce(obj Object, before []metav1.Condition) {
 			kind = "Warning"
 		}
 		note := fmt.Sprintf("%s is %s: %s", turned.Type, turned.Status, turned.Message)
-		note = strings.ToValidUTF8(note[:min(len(note), longestNote)], "")
-		c.Events.Eventf(obj, nil, kind, turned.Reason, turned.Type, "%s", note)
+		c.Events.Eventf(obj, nil, kind, turned.Reason, turned.Type, "%s", conditions.Cut(note, longestNote))
 	}
 }
