@@ -85,7 +85,7 @@ func (r *Reconciler) story(ctx context.Context, e *appv1.EasyService, _ converge
 	}
 	release := rollout{asked: hash(asked), given: hash(given), sure: converge.Stands(err, "Deployment", e.Name) && !still && missing == nil}
 	e.Status = status(e, observed, w, release) // last, also after an error: it says what stands
-	return ctrl.Result{RequeueAfter: due(e, w)}, errors.Join(missing, err)
+	return ctrl.Result{RequeueAfter: due(e, held(e, observed), w)}, errors.Join(missing, err)
 }
 
 // world is what one pass saw, read once.

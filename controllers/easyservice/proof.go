@@ -13,11 +13,14 @@ import (
 )
 
 const (
-	// trial is minReadySeconds of a container that nothing asks whether it is ready: the
+	// trial is minReadySeconds where nothing asks the container whether it is ready: the
 	// kubelet first waits 10 s before it starts again what keeps stopping.
 	trial = 10
 	// deadline is progressDeadlineSeconds unless chosen, as the API server has it.
 	deadline = 600
+	// resumed is the Deployment controller's reason for a rollout that a human let go on
+	// (k8s.io/kubernetes/pkg/controller/deployment/util: ResumedDeployReason).
+	resumed = "DeploymentResumed"
 )
 
 // unprobed is true for containers that count as ready as soon as they run.
@@ -57,8 +60,8 @@ func proven(e *appv1.EasyService, now metav1.Time) func(*corev1.Pod) bool {
 	}
 }
 
-// moves is when a pod takes the rollout on: when it is proven, to come as that may be for
-// one that has never stopped, else when it was made.
+// moves is when a pod last took the rollout on: when it was proven, or will be if it does
+// not keep stopping; else when it was made.
 func moves(e *appv1.EasyService, pod *corev1.Pod, now metav1.Time) time.Time {
 	if at, ready := provenAt(e, pod); ready && (!at.After(now.Time) || !conditions.Stopped(pod)) {
 		return at
@@ -68,15 +71,19 @@ func moves(e *appv1.EasyService, pod *corev1.Pod, now metav1.Time) time.Time {
 
 // ends is when a rollout that runs is beyond its deadline, by what its pods have come to.
 // To the Deployment controller every start of a pod that keeps stopping is progress; here
-// it is none. Without a pod there is nothing to judge.
-func ends(e *appv1.EasyService, pods []corev1.Pod, now metav1.Time) (time.Time, bool) {
+// it is none. Without a pod there is nothing to judge, nor while a human holds it with
+// kubectl rollout pause.
+func ends(e *appv1.EasyService, d *appsv1.Deployment, pods []corev1.Pod, now metav1.Time) (time.Time, bool) {
 	last, judged := e.Status.LastRollout, false
-	if last == nil || last.Result != appv1.RolloutRunning || size(e) == 0 {
+	if last == nil || last.Result != appv1.RolloutRunning || size(e) == 0 || d.Spec.Paused {
 		return time.Time{}, false
 	}
 	moved := last.StartTime.Time
+	if c := condition(d, appsv1.DeploymentProgressing); c.Reason == resumed && c.LastUpdateTime.After(moved) {
+		moved = c.LastUpdateTime.Time
+	}
 	for i := range pods {
-		if !pods[i].DeletionTimestamp.IsZero() {
+		if !conditions.Lives(&pods[i]) {
 			continue
 		}
 		judged = true
@@ -89,14 +96,14 @@ func ends(e *appv1.EasyService, pods []corev1.Pod, now metav1.Time) (time.Time, 
 }
 
 // overdue is true for a rollout beyond its deadline, of what the Deployment holds.
-func overdue(e *appv1.EasyService, r rollout, w world) bool {
-	at, runs := ends(e, w.pods, w.now)
+func overdue(e *appv1.EasyService, d *appsv1.Deployment, r rollout, w world) bool {
+	at, runs := ends(e, d, w.pods, w.now)
 	return runs && r.sure && r.given == r.asked && r.asked == e.Status.LastRollout.Template && !at.After(w.now.Time)
 }
 
 // due is how long until a rollout that runs is to be looked at; 0 for never.
-func due(e *appv1.EasyService, w world) time.Duration {
-	at, runs := ends(e, w.pods, w.now)
+func due(e *appv1.EasyService, d *appsv1.Deployment, w world) time.Duration {
+	at, runs := ends(e, d, w.pods, w.now)
 	if !runs {
 		return 0
 	}

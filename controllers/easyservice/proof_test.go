@@ -49,7 +49,7 @@ func after(seconds int) metav1.Time {
 // podAt was made at noon and, from a second on, ready since then; 0 for not now.
 func podAt(readySince int, s corev1.ContainerStatus) corev1.Pod {
 	pod := corev1.Pod{ObjectMeta: metav1.ObjectMeta{Name: "a-1", CreationTimestamp: noon}}
-	s.Name = kind
+	s.Name, s.RestartCount = kind, 2
 	pod.Status.ContainerStatuses = []corev1.ContainerStatus{s}
 	if readySince > 0 {
 		pod.Status.Conditions = []corev1.PodCondition{{Type: corev1.PodReady, Status: corev1.ConditionTrue, LastTransitionTime: after(readySince)}}
@@ -112,11 +112,11 @@ func TestARolloutThatKeepsStoppingEnds(t *testing.T) {
 	e.Status.LastRollout = &appv1.Rollout{Template: "2", StartTime: noon, Result: appv1.RolloutRunning}
 	asks := rollout{asked: "2", given: "2", sure: true}
 	for reason, phase := range everyPhase {
-		if w := (world{pods: []corev1.Pod{phase(19)}, now: after(19)}); overdue(e, asks, w) || due(e, w) != time.Second {
-			t.Errorf("%s: too early, or due in %s", reason, due(e, w))
+		if w := (world{pods: []corev1.Pod{phase(19)}, now: after(19)}); overdue(e, &appsv1.Deployment{}, asks, w) || due(e, &appsv1.Deployment{}, w) != time.Second {
+			t.Errorf("%s: too early, or due in %s", reason, due(e, &appsv1.Deployment{}, w))
 		}
-		if w := (world{pods: []corev1.Pod{phase(20)}, now: after(20)}); !overdue(e, asks, w) || due(e, w) != 0 {
-			t.Errorf("%s: it goes on, or is due in %s", reason, due(e, w))
+		if w := (world{pods: []corev1.Pod{phase(20)}, now: after(20)}); !overdue(e, &appsv1.Deployment{}, asks, w) || due(e, &appsv1.Deployment{}, w) != 0 {
+			t.Errorf("%s: it goes on, or is due in %s", reason, due(e, &appsv1.Deployment{}, w))
 		}
 	}
 }
@@ -126,10 +126,16 @@ func TestDeadline(t *testing.T) {
 	old.CreationTimestamp = after(-900)
 	going := podAt(0, stops)
 	going.DeletionTimestamp = &noon
+	evicted := podAt(0, stops)
+	evicted.Status.Phase = corev1.PodFailed
+	var paused, wentOn appsv1.Deployment
+	paused.Spec.Paused = true
+	wentOn.Status.Conditions = []appsv1.DeploymentCondition{{Type: appsv1.DeploymentProgressing, Reason: "DeploymentResumed", LastUpdateTime: after(25)}}
 	for _, c := range []struct {
 		reason string
 		change func(*appv1.EasyService, *rollout)
 		pods   []corev1.Pod
+		held   appsv1.Deployment
 		want   time.Duration // from noon, 0 for never
 	}{
 		{reason: "a pod that was made", pods: []corev1.Pod{podAt(0, runs)}, want: 600 * time.Second},
@@ -138,6 +144,9 @@ func TestDeadline(t *testing.T) {
 		{reason: "an old one that is proven", pods: []corev1.Pod{old}, want: 615 * time.Second},
 		{reason: "there are no pods yet: the size was 0 for a week"},
 		{reason: "those that are there go", pods: []corev1.Pod{going}},
+		{reason: "those that are there have ended", pods: []corev1.Pod{evicted}},
+		{reason: "a human holds it", pods: []corev1.Pod{podAt(0, runs)}, held: paused},
+		{reason: "a human held it", pods: []corev1.Pod{podAt(0, runs)}, held: wentOn, want: 625 * time.Second},
 		{reason: "size 0", pods: []corev1.Pod{podAt(0, runs)}, change: func(e *appv1.EasyService, _ *rollout) { e.Spec.Size = ptr.To[int32](0) }},
 		{reason: "completed", pods: []corev1.Pod{podAt(0, runs)}, change: func(e *appv1.EasyService, _ *rollout) { e.Status.LastRollout.Result = appv1.RolloutCompleted }},
 		{reason: "the first look", pods: []corev1.Pod{podAt(0, runs)}, change: func(e *appv1.EasyService, _ *rollout) { e.Status.LastRollout = nil }},
@@ -148,11 +157,11 @@ func TestDeadline(t *testing.T) {
 			c.change(e, &r)
 		}
 		now := after(31)
-		if got := due(e, world{pods: c.pods, now: now}); got != max(0, c.want-31*time.Second) {
+		if got := due(e, &c.held, world{pods: c.pods, now: now}); got != max(0, c.want-31*time.Second) {
 			t.Errorf("%s: due in %s", c.reason, got)
 		}
 		at := func(when time.Duration) bool {
-			return overdue(e, r, world{pods: c.pods, now: metav1.NewTime(noon.Add(when))})
+			return overdue(e, &c.held, r, world{pods: c.pods, now: metav1.NewTime(noon.Add(when))})
 		}
 		if c.want > 0 && (at(c.want-time.Second) || !at(c.want)) || c.want == 0 && at(24*time.Hour) {
 			t.Errorf("%s: it does not end in time", c.reason)
@@ -170,7 +179,7 @@ func TestADeadlineIsOfWhatTheDeploymentHolds(t *testing.T) {
 		{asked: "2", given: "1", sure: true}: false,
 		{asked: "3", given: "3", sure: true}: false,
 	} {
-		if got := overdue(e, r, w); got != want {
+		if got := overdue(e, &appsv1.Deployment{}, r, w); got != want {
 			t.Errorf("%+v: %t", r, got)
 		}
 	}

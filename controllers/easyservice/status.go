@@ -22,10 +22,7 @@ const deadlineExceeded = "ProgressDeadlineExceeded"
 
 // status says what was observed.
 func status(e *appv1.EasyService, observed converge.Observed, w world, r rollout) appv1.EasyServiceStatus {
-	d, found := converge.Find[*appsv1.Deployment](observed, "Deployment", e.Name)
-	if !found {
-		d = &appsv1.Deployment{}
-	}
+	d := held(e, observed)
 	service, _ := converge.Find[*corev1.Service](observed, "Service", e.Name)
 	entry, _ := converge.Find[*networkingv1.Ingress](observed, "Ingress", e.Name)
 	next := appv1.EasyServiceStatus{
@@ -42,7 +39,7 @@ func status(e *appv1.EasyService, observed converge.Observed, w world, r rollout
 		Conditions:          slices.Clone(e.Status.Conditions),
 	}
 	want := ptr.Deref(d.Spec.Replicas, size(e))
-	why, late := failing(e, d, w), stuck(d) || overdue(e, r, w)
+	why, late := failing(e, d, w), stuck(d) || overdue(e, d, r, w)
 	conditions.FromWorkload(&next.Conditions, e.Generation, conditions.Workload{
 		Generation: d.Generation,
 		Observed:   d.Status.ObservedGeneration,
@@ -67,6 +64,14 @@ func status(e *appv1.EasyService, observed converge.Observed, w world, r rollout
 	}
 	conditions.Pause(&next.Conditions, e.Generation, e.Spec.Paused)
 	return next
+}
+
+// held is the Deployment as it stands; empty when there is none.
+func held(e *appv1.EasyService, observed converge.Observed) *appsv1.Deployment {
+	if d, found := converge.Find[*appsv1.Deployment](observed, "Deployment", e.Name); found {
+		return d
+	}
+	return &appsv1.Deployment{}
 }
 
 // mayMiss is how many pods a rollout may take away, as the Deployment has it.

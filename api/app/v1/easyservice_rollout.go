@@ -41,9 +41,9 @@ type Strategy struct {
 	// +kubebuilder:validation:XValidation:rule="type(self) == int ? self >= 0 : self.matches('^(0|[1-9][0-9]?|100)%$')",message="strategy.maxUnavailable is a number from 0 or a percentage from 0% to 100%"
 	MaxUnavailable *intstr.IntOrString `json:"maxUnavailable,omitempty"`
 
-	// minReadySeconds that a new pod must stay ready before the rollout goes on. Default 0;
-	// 10, and less than progressDeadlineSeconds, where nothing asks the container whether
-	// it is ready: without a TCP port and without probes.readiness.
+	// minReadySeconds that a new pod must stay ready before the rollout goes on. Default 0,
+	// which means 10, and less than progressDeadlineSeconds, where nothing asks the
+	// container whether it is ready: without a TCP port and without probes.readiness.
 	// +optional
 	// +kubebuilder:validation:Minimum=0
 	// +kubebuilder:validation:Maximum=3600
