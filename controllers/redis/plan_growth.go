@@ -65,21 +65,21 @@ func outgrown(r *cachev1alpha1.Redis, w world, set *appsv1.StatefulSet) bool {
 		w.count(func(m member) bool { return m.outdated || m.deleting }) == 0
 }
 
-// shrunk is what the StatefulSet's volumes have where the spec asks for less: only
+// shrinking says that the spec asks for less than the StatefulSet's volumes have: only
 // growth that was refused can be taken back.
-func shrunk(r *cachev1alpha1.Redis, set *appsv1.StatefulSet) string {
+func shrinking(list *[]metav1.Condition, r *cachev1alpha1.Redis, set *appsv1.StatefulSet) {
 	if r.Spec.Storage == nil || len(set.Spec.VolumeClaimTemplates) == 0 {
-		return ""
+		return
 	}
 	made := set.Spec.VolumeClaimTemplates[0].Spec.Resources.Requests[corev1.ResourceStorage]
-	if made.Cmp(r.Spec.Storage.Size) <= 0 {
-		return ""
+	if made.Cmp(r.Spec.Storage.Size) > 0 {
+		why := fmt.Sprintf("storage.size: volumes cannot shrink, and stay as they are: set it to %s or more", made.String())
+		conditions.Fold(list, nil, r.Generation, &conditions.Problem{Reason: commonv1.ReasonInvalid, Message: why, NeedsHuman: true})
 	}
-	return fmt.Sprintf("storage.size: volumes cannot shrink, and stay as they are: set it to %s or more", made.String())
 }
 
 // resizing says how the volumes' growth stands, of what was ever to grow.
-func resizing(list *[]metav1.Condition, r *cachev1alpha1.Redis, w world, set *appsv1.StatefulSet) {
+func resizing(list *[]metav1.Condition, r *cachev1alpha1.Redis, w world) {
 	const kind = commonv1.ConditionStorageResizing
 	g := growthOf(r, w)
 	switch {
@@ -94,8 +94,5 @@ func resizing(list *[]metav1.Condition, r *cachev1alpha1.Redis, w world, set *ap
 		conditions.Set(list, r.Generation, commonv1.ConditionReady, false, commonv1.ReasonRolling, message)
 	case meta.FindStatusCondition(*list, kind) != nil:
 		conditions.Set(list, r.Generation, kind, false, commonv1.ReasonResized, "every volume is as large as storage.size asks for")
-	}
-	if why := shrunk(r, set); why != "" {
-		conditions.Fold(list, nil, r.Generation, &conditions.Problem{Reason: commonv1.ReasonInvalid, Message: why, NeedsHuman: true})
 	}
 }

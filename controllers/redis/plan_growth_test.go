@@ -89,7 +89,7 @@ func TestStorageResizing(t *testing.T) {
 		if status == metav1.ConditionFalse {
 			list = []metav1.Condition{{Type: commonv1.ConditionStorageResizing, Status: metav1.ConditionTrue}}
 		}
-		resizing(&list, s.Redis, s.world, &appsv1.StatefulSet{})
+		resizing(&list, s.Redis, s.world)
 		c := meta.FindStatusCondition(list, commonv1.ConditionStorageResizing)
 		if c == nil || c.Status != status || c.Reason != reason || c.Message != message {
 			t.Errorf("got %+v", c)
@@ -107,7 +107,7 @@ func TestStorageResizing(t *testing.T) {
 	says(metav1.ConditionFalse, commonv1.ReasonResized, "every volume is as large as storage.size asks for")
 
 	var none []metav1.Condition
-	if resizing(&none, s.Redis, s.world, &appsv1.StatefulSet{}); len(none) > 0 {
+	if resizing(&none, s.Redis, s.world); len(none) > 0 {
 		t.Errorf("it was never to grow: %v", none)
 	}
 }
@@ -130,7 +130,7 @@ func TestVolumesDoNotShrink(t *testing.T) {
 		set.Spec.VolumeClaimTemplates = []corev1.PersistentVolumeClaim{{}}
 		set.Spec.VolumeClaimTemplates[0].Spec.Resources.Requests = storageOf(c.made)
 		var list []metav1.Condition
-		resizing(&list, s.Redis, s.world, set)
+		shrinking(&list, s.Redis, set)
 		degraded := meta.FindStatusCondition(list, commonv1.ConditionDegraded)
 		if said := degraded != nil && degraded.Status == metav1.ConditionTrue; said != (c.says != "") || said && degraded.Message != c.says {
 			t.Errorf("%s of %s: %v", c.asked, c.made, list)

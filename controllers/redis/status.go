@@ -8,6 +8,7 @@ import (
 
 	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	cachev1alpha1 "github.com/mainstay-operator/mainstay-operator/api/cache/v1alpha1"
@@ -68,16 +69,25 @@ func setConditions(r *cachev1alpha1.Redis, s *cachev1alpha1.RedisStatus, w world
 	}
 	settingsInSync(list, r, w)
 	storing(list, r, w)
+	shrinking(list, r, set)
 	if next.do == block { // the most urgent of all
-
 		conditions.Set(list, generation, commonv1.ConditionDegraded, true, cmp.Or(next.reason, commonv1.ReasonPromotionBlocked), next.why)
 	}
 	hibernating(list, r, set)
-	resizing(list, r, w, set)
+	resizing(list, r, w)
 	splitBrain(list, r, w, next)
 	_, why := failoverPossible(r, w, master, serving)
 	conditions.Set(list, generation, commonv1.ConditionFailoverPossible, why == commonv1.ReasonHeirsInSync, why, failoverMessages[why])
 	conditions.Pause(list, generation, r.Spec.Paused)
+}
+
+// unheard takes back what a condition says of no server, until the first one answers.
+func unheard(list *[]metav1.Condition, kind string, w world) bool {
+	if w.count(member.answers) > 0 || meta.IsStatusConditionTrue(*list, kind) {
+		return false
+	}
+	meta.RemoveStatusCondition(list, kind)
+	return true
 }
 
 // noneServes says what is waited for.

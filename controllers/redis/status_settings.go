@@ -6,7 +6,6 @@ import (
 	"slices"
 	"strings"
 
-	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	cachev1alpha1 "github.com/mainstay-operator/mainstay-operator/api/cache/v1alpha1"
@@ -42,15 +41,6 @@ func settingsInSync(list *[]metav1.Condition, r *cachev1alpha1.Redis, w world) {
 	default:
 		say(commonv1.ReasonSettingsApplied, "every server runs with what the spec says")
 	}
-}
-
-// unheard takes back what a condition says of no server, until the first one answers.
-func unheard(list *[]metav1.Condition, kind string, w world) bool {
-	if w.count(member.answers) > 0 || meta.IsStatusConditionTrue(*list, kind) {
-		return false
-	}
-	meta.RemoveStatusCondition(list, kind)
-	return true
 }
 
 // unsettled are the fields that servers do not start with yet, and what those

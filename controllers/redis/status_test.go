@@ -5,8 +5,11 @@ import (
 	"testing"
 
 	appsv1 "k8s.io/api/apps/v1"
+	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/meta"
+	"k8s.io/apimachinery/pkg/api/resource"
 
+	cachev1alpha1 "github.com/mainstay-operator/mainstay-operator/api/cache/v1alpha1"
 	commonv1 "github.com/mainstay-operator/mainstay-operator/api/common/v1"
 )
 
@@ -20,18 +23,22 @@ func TestWhatNeedsAHumanIsNamed(t *testing.T) {
 			s.members[1].Master = true
 			s.Status.Replication = nil
 		}},
-		{"what awaits a decision, a full disk or not", commonv1.ConditionDegraded, "annotate this object", func(s *scene) {
+		{"what awaits a decision, a full disk and too small a size or not", commonv1.ConditionDegraded, "annotate this object", func(s *scene) {
 			refused(&s.members[0])
 			frozen(&s.members[1], 90)
 			silent(&s.members[2])
 			s.members[1].Misconf = true
+			s.Spec.Storage = &cachev1alpha1.RedisStorage{Size: resource.MustParse("1Gi")}
 		}},
 		{"a full disk", commonv1.ConditionDegraded, "a-1 cannot write to disk", func(s *scene) { s.members[1].Misconf = true }},
 	} {
 		t.Run(c.reason, func(t *testing.T) {
 			s := healthy(3)
+			set := &appsv1.StatefulSet{}
+			set.Spec.VolumeClaimTemplates = []corev1.PersistentVolumeClaim{{}}
+			set.Spec.VolumeClaimTemplates[0].Spec.Resources.Requests = storageOf("2Gi")
 			told := func() (bool, string) {
-				got := meta.FindStatusCondition(status(s.Redis, s.world, plan(s.Redis, s.world), &appsv1.StatefulSet{}, nil).Conditions, c.kind)
+				got := meta.FindStatusCondition(status(s.Redis, s.world, plan(s.Redis, s.world), set, nil).Conditions, c.kind)
 				return got.Status == "True", got.Message
 			}
 			if is, message := told(); is {
