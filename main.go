@@ -79,7 +79,7 @@ func run() error {
 		RenewDeadline:                 &renew,
 		RetryPeriod:                   &retry,
 	}
-	kinds := controllers.Options{Image: os.Getenv("RELATED_IMAGE_OPERATOR"), Images: controllers.ImagesFromEnv(), Namespaces: namespaces, Condition: condition}
+	kinds := controllers.Options{Images: controllers.ImagesFromEnv(), Namespaces: namespaces, Condition: condition}
 	if *leaderElect {
 		held := controllers.NewLease(renewDeadline)
 		options.LeaderElectionConfig, options.NewClient, kinds.Leads = held.Electing(config), held.NewClient, held.Held

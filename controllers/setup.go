@@ -24,9 +24,7 @@ import (
 
 // Options are what the kinds need to know beside the cluster.
 type Options struct {
-	// Image of the operator itself; empty when it is run by hand.
-	Image string
-	// Images are the defaults for objects that name no image.
+	// Images are the defaults for objects that name no image, and the operator's own.
 	Images Images
 	// Namespaces that the operator looks after; none means all.
 	Namespaces []string
@@ -39,6 +37,8 @@ type Options struct {
 // Images are the operator's default operand images.
 type Images struct {
 	Memcached, MemcachedExporter, Redis, Valkey, Activity string
+	// Operator is its own; empty when it is run by hand.
+	Operator string
 }
 
 // ImagesFromEnv reads RELATED_IMAGE_*, as the bundle sets them, over the
@@ -50,6 +50,7 @@ func ImagesFromEnv() Images {
 		Redis:             cmp.Or(os.Getenv("RELATED_IMAGE_REDIS"), "docker.io/library/redis:8.0"),
 		Valkey:            cmp.Or(os.Getenv("RELATED_IMAGE_VALKEY"), "docker.io/valkey/valkey:8.1"),
 		Activity:          cmp.Or(os.Getenv("RELATED_IMAGE_ACTIVITY"), "docker.io/library/busybox:1.37"),
+		Operator:          os.Getenv("RELATED_IMAGE_OPERATOR"),
 	}
 }
 
@@ -79,7 +80,7 @@ func SetupAll(ctx context.Context, mgr ctrl.Manager, o Options) error {
 	for kind, reconciler := range map[string]interface{ SetupWithManager(ctrl.Manager) error }{
 		"Memcached": &memcached.Reconciler{Converger: converger("memcached"), Secrets: secrets,
 			DefaultImage: o.Images.Memcached, ExporterImage: o.Images.MemcachedExporter},
-		"Activity": &activity.Reconciler{Converger: converger("activity"), DefaultImage: o.Images.Activity, GuardImage: o.Image},
+		"Activity": &activity.Reconciler{Converger: converger("activity"), DefaultImage: o.Images.Activity, GuardImage: o.Images.Operator},
 		"Redis": &redis.Reconciler{Converger: converger("redis"), Secrets: secrets, DefaultImages: map[cachev1alpha1.RedisFlavor]string{
 			cachev1alpha1.FlavorRedis: o.Images.Redis, cachev1alpha1.FlavorValkey: o.Images.Valkey}},
 		"EasyService": &easyservice.Reconciler{Converger: converger("easyservice"), Secrets: secrets, ConfigMaps: configMaps},

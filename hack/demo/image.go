@@ -9,10 +9,9 @@ import (
 	"path/filepath"
 	"strings"
 	"time"
-)
 
-// programs of the operator's image, the one that is started first.
-var programs = []struct{ name, source string }{{"manager", "."}, {"guard", "./controllers/activity/guard"}}
+	"github.com/mainstay-operator/mainstay-operator/test/olm"
+)
 
 // loadImage builds the operator and puts it where the local cluster finds it.
 // The tag carries a digest of the content: another binary rolls the Deployment,
@@ -21,11 +20,10 @@ func (d *demo) loadImage(ctx context.Context, image string) (string, error) {
 	began := time.Now()
 	pack := []string{"run", "./hack/cluster", "image"}
 	var contents []byte
-	for _, program := range programs {
-		binary := filepath.Join(d.root, ".bin", program.name)
-		// Without the commit in it, the same source makes the same binary.
-		if _, err := d.output(ctx, "", "env", "CGO_ENABLED=0",
-			"go", "build", "-trimpath", "-buildvcs=false", "-ldflags=-s -w", "-o", binary, program.source); err != nil {
+	for _, program := range olm.Programs {
+		folder := filepath.Join(d.root, ".bin")
+		binary := filepath.Join(folder, program.Name)
+		if _, err := d.output(ctx, "", "env", program.EnvArgs(folder)...); err != nil {
 			return "", err
 		}
 		content, err := os.ReadFile(binary)

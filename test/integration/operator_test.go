@@ -49,6 +49,7 @@ var images = controllers.Images{
 	Redis:             "example.org/redis:8.0",
 	Valkey:            "example.org/valkey:8.1",
 	Activity:          "example.org/busybox:1.37",
+	Operator:          ownImage,
 }
 
 // operate starts an operator as main.go does. It is stopped with the spec at
@@ -112,7 +113,7 @@ func (i install) manager(o *operator) (ctrl.Manager, controllers.Options, error)
 		Metrics:    metricsserver.Options{BindAddress: "0"},
 		Controller: config.Controller{SkipNameValidation: ptr.To(true)},
 	}
-	kinds := controllers.Options{Image: ownImage, Images: i.images, Namespaces: i.namespaces, Condition: i.condition}
+	kinds := controllers.Options{Images: i.images, Namespaces: i.namespaces, Condition: i.condition}
 	if i.own != "" {
 		held := controllers.NewLease(startUp)
 		options.LeaderElection, options.LeaderElectionID, options.LeaderElectionNamespace = true, "mainstay-operator.io", i.own

@@ -91,22 +91,31 @@ func (r Release) Build(ctx context.Context, root, folder string) (manager string
 			return "", err
 		}
 	}
-	for name, program := range programs {
-		if !exists(filepath.Join(source, program)) {
+	for _, program := range Programs {
+		if !exists(filepath.Join(source, program.Source)) {
 			continue // a release before it
 		}
-		err := run(ctx, source, "env", "CGO_ENABLED=0", "go", "build", "-trimpath", "-buildvcs=false", "-ldflags=-s -w", "-o", filepath.Join(folder, name), "./"+program)
-		if err != nil {
+		if err := run(ctx, source, "env", program.EnvArgs(folder)...); err != nil {
 			return "", err
 		}
 	}
 	return filepath.Join(folder, "manager"), nil
 }
 
-// programs of the image by their names.
-var programs = map[string]string{"manager": ".", guard: "controllers/activity/guard"}
+// Program of the operator's image.
+type Program struct{ Name, Source string }
+
+// Programs of the operator's image, the one that is started first.
+var Programs = []Program{{"manager", "."}, {guard, "controllers/activity/guard"}}
 
 const guard = "guard"
+
+// EnvArgs are what env(1) builds it with from the source, into a folder. Without the
+// commit in it, the same source makes the same binary.
+func (p Program) EnvArgs(folder string) []string {
+	return []string{"CGO_ENABLED=0", "go", "build", "-trimpath", "-buildvcs=false", "-ldflags=-s -w",
+		"-o", filepath.Join(folder, p.Name), "./" + p.Source}
+}
 
 // Load a manager into the local cluster, as the release's image, with what was built beside it.
 func (r Release) Load(ctx context.Context, root, manager string) error {
