@@ -78,7 +78,8 @@ func ofPod(pod *corev1.Pod, words func([]corev1.Pod) string) string {
 // fault of what the user names.
 func hindrance(pod *corev1.Pod) string {
 	why := ofPod(pod, conditions.Failing)
-	if strings.HasPrefix(why, "container "+installing+": ") {
+	unpulled := strings.Contains(why, "cannot be pulled") || strings.Contains(why, "ErrImageNeverPull")
+	if unpulled && strings.HasPrefix(why, "container "+installing+": ") {
 		why += "; it brings what args need from the operator's own image: imagePullSecrets and imagePullPolicy must suit that, too"
 	}
 	return why
@@ -136,7 +137,7 @@ const heldUp = "spec.suspend is true: nothing is started until it is false"
 
 // stages of a run that has not ended, where there is nothing else to say.
 var stages = map[egov1.ProcessState]string{
-	egov1.Pending:   "the pod waits for a node",
+	egov1.Pending:   "the command waits for a node",
 	egov1.Suspended: heldUp,
 	egov1.Starting:  "the pod has a node; the command does not run yet",
 	egov1.Running:   "the command runs",

@@ -15,6 +15,7 @@ func TestTheExporterThatIsBuiltIsTheOneThatIsDeployed(t *testing.T) {
 		"config/manager/manager.yaml": exporterImage + "\n",
 		"controllers/setup.go":        `"` + exporterImage + `"`,
 		"docs/memcached.md":           "`" + exporterImage + "`",
+		"docs/install-modes.md":       "`" + exporterImage + "`",
 	} {
 		content, err := os.ReadFile(filepath.Join("..", "..", file))
 		if err != nil {

@@ -64,9 +64,11 @@ var _ = Describe("A drain of a set of 3", func() {
 		_, err := cluster.Kubectl(ctx, "drain", node, "--ignore-daemonsets", "--delete-emptydir-data",
 			"--pod-selector=app.kubernetes.io/name=memcached,app.kubernetes.io/instance=cache", "--timeout=12s")
 		Expect(err).To(MatchError(ContainSubstring("would violate the pod's disruption budget")))
-		pods := podsOf(ctx, "memcached", "cache")
-		Expect(healthy(pods)).To(Equal(2))
-		Expect(pods).To(ContainElement(HaveField("Status.Phase", corev1.PodPending)))
+		Eventually(func(g Gomega) {
+			pods := podsOf(ctx, "memcached", "cache")
+			g.Expect(healthy(pods)).To(Equal(2))
+			g.Expect(pods).To(ContainElement(HaveField("Status.Phase", corev1.PodPending)))
+		}).WithContext(ctx).Should(Succeed())
 
 		uncordon(ctx)
 		drain(ctx, "memcached", m)

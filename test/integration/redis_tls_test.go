@@ -131,7 +131,7 @@ func startsWithNone(ctx context.Context, namespace string, obj client.Object) {
 func awaitsItsTime(ctx context.Context, namespace string, obj client.Object) {
 	GinkgoHelper()
 	shortly := func(until string) (begins time.Time) {
-		begins = time.Now().Add(3 * time.Second).Truncate(time.Second)
+		begins = time.Now().Add(6 * time.Second).Truncate(time.Second)
 		give(ctx, namespace, certifier.Issue("a."+namespace+".svc", func(c *x509.Certificate) { c.NotBefore = begins }))
 		if obj.GetUID() == "" {
 			Expect(admin.Create(ctx, obj)).To(Succeed())

@@ -107,7 +107,7 @@ func kubelet(pod *corev1.Pod) {
 	if strings.HasSuffix(image, stopping) {
 		children.Run(pod)
 		pod.Status.Conditions[0].LastTransitionTime = metav1.NewTime(pod.CreationTimestamp.Add(time.Hour)) // anew each time
-		pod.Status.ContainerStatuses[0].RestartCount = 1
+		pod.Status.ContainerStatuses[0].RestartCount = 2
 		pod.Status.ContainerStatuses[0].LastTerminationState.Terminated = &corev1.ContainerStateTerminated{ExitCode: 3, Reason: "Error"}
 		return
 	}

@@ -129,7 +129,7 @@ func remade[T any](root, file string, build func(*T) any) (stored, made []byte, 
 		return nil, nil, err
 	}
 	var typed T
-	if err := yaml.UnmarshalStrict(stored, &typed); err != nil {
+	if err := yaml.Unmarshal(stored, &typed); err != nil {
 		return nil, nil, fmt.Errorf("%s: %w", file, err)
 	}
 	made, err = yaml.Marshal(build(&typed))
