@@ -141,6 +141,7 @@ func TestRelatedImages(t *testing.T) {
 	for _, image := range csv.Spec.RelatedImages {
 		related = append(related, image.Image)
 	}
+	t.Setenv("RELATED_IMAGE_OPERATOR", csv.Annotations["containerImage"]) // as the Deployment does
 	defaults := reflect.ValueOf(controllers.ImagesFromEnv())
 	for i := range defaults.NumField() {
 		if image := defaults.Field(i).String(); !slices.Contains(related, image) {
