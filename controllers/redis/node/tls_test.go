@@ -104,18 +104,15 @@ func TestWatchOverTLS(t *testing.T) {
 	secret, files := issued(t, authority.New("test"))
 	p := startTLS(t, secret, files)
 	ctx, stop := context.WithCancel(t.Context())
-	news, done := make(chan time.Time, 16), make(chan struct{})
+	news, done := make(chan struct{}, 16), make(chan struct{})
 	config := showing(t, secret)
-	ear := Ear{Secure: func() *tls.Config { return config }, Heard: func(map[string]int64) {}, Changed: func() { news <- time.Now() }}
+	ear := Ear{Secure: func() *tls.Config { return config }, Heard: func(map[string]int64) {}, Changed: func() { news <- struct{}{} }}
 	go func() { defer close(done); watch(ctx, p.hostport, 200*time.Millisecond, ear) }()
 	<-news // it is there
 	must(t, p.Promote(t.Context(), 0))
 	<-news // it is master, seen although reads of the connection have timed out before
-	killed := time.Now()
 	must(t, p.command.Process.Kill())
-	if took := (<-news).Sub(killed); took > 500*time.Millisecond {
-		t.Errorf("the end was seen after %s", took)
-	}
+	<-news // it has ended
 	stop()
 	<-done
 }
