@@ -201,6 +201,18 @@ func TestJudge(t *testing.T) {
 	}
 }
 
+// refusedAfter has a kubelet whose first word on the pod was said so long before it refused it.
+func refusedAfter(took time.Duration) func(*corev1.Pod) {
+	at := metav1.NewTime(epoch.Add(took))
+	return func(p *corev1.Pod) {
+		p.Status.StartTime = &epoch
+		p.ManagedFields = []metav1.ManagedFieldsEntry{
+			{Manager: "kube-scheduler", Subresource: "status", Time: &epoch, FieldsV1: &metav1.FieldsV1{Raw: []byte(`{"f:status":{"f:conditions":{}}}`)}},
+			{Manager: "kubelet", Subresource: "status", Time: &at, FieldsV1: &metav1.FieldsV1{Raw: []byte(`{"f:status":{"f:phase":{},"f:startTime":{}}}`)}},
+		}
+	}
+}
+
 func TestOutcome(t *testing.T) {
 	runs := state(corev1.ContainerState{Running: &corev1.ContainerStateRunning{StartedAt: epoch}})
 	cancelled := egov1.ActivitySpec{Cancel: true}
@@ -223,29 +235,33 @@ func TestOutcome(t *testing.T) {
 		exit    *int32
 		signal  *int32
 	}{
-		"exit 0":                      {pod: edits(phase(corev1.PodSucceeded, ""), exited(0, "Completed", "")), prosta: egov1.Succeeded, reason: commonv1.ReasonExited, exit: ptr.To[int32](0)},
-		"exit 3":                      {pod: edits(phase(corev1.PodFailed, ""), exited(3, "Error", "")), prosta: egov1.Failed, reason: commonv1.ReasonExited, exit: ptr.To[int32](3)},
-		"killed":                      {pod: edits(phase(corev1.PodFailed, ""), exited(137, "OOMKilled", "")), prosta: egov1.Failed, reason: "OOMKilled", exit: ptr.To[int32](137), signal: ptr.To[int32](9)},
-		"cannot start":                {pod: edits(phase(corev1.PodFailed, ""), exited(128, "StartError", "no /bin/sh")), prosta: egov1.Failed, reason: "StartError", exit: ptr.To[int32](128)},
-		"timeout":                     {pod: edits(phase(corev1.PodFailed, "DeadlineExceeded"), exited(143, "Error", "")), prosta: egov1.TimedOut, reason: commonv1.ReasonTimedOut, exit: ptr.To[int32](143), signal: ptr.To[int32](15)},
-		"timeout before it ran":       {pod: edits(phase(corev1.PodFailed, "DeadlineExceeded")), prosta: egov1.TimedOut, reason: commonv1.ReasonTimedOut},
-		"cancelled":                   {spec: cancelled, pod: edits(phase(corev1.PodFailed, ""), deleting, exited(143, "Error", "")), prosta: egov1.Cancelled, reason: commonv1.ReasonCancelled, exit: ptr.To[int32](143), signal: ptr.To[int32](15)},
-		"cancelled, ended well":       {spec: cancelled, pod: edits(phase(corev1.PodSucceeded, ""), deleting, exited(0, "Completed", "")), prosta: egov1.Succeeded, reason: commonv1.ReasonExited, exit: ptr.To[int32](0)},
-		"cancelled, failed before":    {spec: cancelled, pod: edits(phase(corev1.PodFailed, ""), exited(1, "Error", "")), prosta: egov1.Failed, reason: commonv1.ReasonExited, exit: ptr.To[int32](1)},
-		"cancelled before a node":     {spec: cancelled, pod: edits(deleting), prosta: egov1.Cancelled, reason: commonv1.ReasonCancelled},
-		"cancelled before a pod":      {spec: cancelled, attempt: fresh, prosta: egov1.Cancelled, reason: commonv1.ReasonCancelled},
-		"deleted":                     {pod: edits(phase(corev1.PodFailed, ""), deleting, exited(143, "Error", "")), prosta: egov1.Failed, reason: commonv1.ReasonPodDeleted, exit: ptr.To[int32](143), signal: ptr.To[int32](15)},
-		"deleted before a node":       {pod: edits(deleting), prosta: egov1.Failed, reason: commonv1.ReasonPodDeleted},
-		"gone":                        {prosta: egov1.Lost, reason: commonv1.ReasonPodGone},
-		"replaced":                    {pod: edits(another), prosta: egov1.Lost, reason: commonv1.ReasonPodGone},
-		"turned away":                 {pod: edits(phase(corev1.PodFailed, "OutOfcpu")), prosta: egov1.Failed, reason: "OutOfcpu"},
-		"evicted":                     {pod: edits(phase(corev1.PodFailed, "Evicted"), exited(137, "Error", "")), prosta: egov1.Failed, reason: "Evicted", exit: ptr.To[int32](137), signal: ptr.To[int32](9)},
-		"given up with its node":      {pod: edits(phase(corev1.PodFailed, ""), deleting, runs), prosta: egov1.Lost, reason: commonv1.ReasonNodeLost},
-		"given up, never seen to run": {pod: edits(phase(corev1.PodFailed, ""), deleting), prosta: egov1.Lost, reason: commonv1.ReasonNodeLost},
-		"evicted, seen to run":        {attempt: running, pod: edits(phase(corev1.PodFailed, "Evicted")), prosta: egov1.Lost, reason: commonv1.ReasonNodeLost},
-		"out of the kubelet's sight":  {pod: edits(phase(corev1.PodFailed, ""), exited(137, unlocated, "")), prosta: egov1.Lost, reason: commonv1.ReasonNodeLost},
-		"started twice":               {pod: edits(phase(corev1.PodFailed, ""), exited(guard.Refused, "Error", guard.StartedBefore+"\n")), prosta: egov1.Lost, reason: commonv1.ReasonStartedTwice},
-		"guard could not write":       {pod: edits(phase(corev1.PodFailed, ""), exited(guard.Refused, "Error", guard.NotMarked+"\n")), prosta: egov1.Failed, reason: commonv1.ReasonNotStarted, exit: ptr.To[int32](guard.Refused)},
+		"exit 0":                         {pod: edits(phase(corev1.PodSucceeded, ""), exited(0, "Completed", "")), prosta: egov1.Succeeded, reason: commonv1.ReasonExited, exit: ptr.To[int32](0)},
+		"exit 3":                         {pod: edits(phase(corev1.PodFailed, ""), exited(3, "Error", "")), prosta: egov1.Failed, reason: commonv1.ReasonExited, exit: ptr.To[int32](3)},
+		"killed":                         {pod: edits(phase(corev1.PodFailed, ""), exited(137, "OOMKilled", "")), prosta: egov1.Failed, reason: "OOMKilled", exit: ptr.To[int32](137), signal: ptr.To[int32](9)},
+		"cannot start":                   {pod: edits(phase(corev1.PodFailed, ""), exited(128, "StartError", "no /bin/sh")), prosta: egov1.Failed, reason: "StartError", exit: ptr.To[int32](128)},
+		"timeout":                        {pod: edits(phase(corev1.PodFailed, "DeadlineExceeded"), exited(143, "Error", "")), prosta: egov1.TimedOut, reason: commonv1.ReasonTimedOut, exit: ptr.To[int32](143), signal: ptr.To[int32](15)},
+		"timeout before it ran":          {pod: edits(phase(corev1.PodFailed, "DeadlineExceeded")), prosta: egov1.TimedOut, reason: commonv1.ReasonTimedOut},
+		"cancelled":                      {spec: cancelled, pod: edits(phase(corev1.PodFailed, ""), deleting, exited(143, "Error", "")), prosta: egov1.Cancelled, reason: commonv1.ReasonCancelled, exit: ptr.To[int32](143), signal: ptr.To[int32](15)},
+		"cancelled, ended well":          {spec: cancelled, pod: edits(phase(corev1.PodSucceeded, ""), deleting, exited(0, "Completed", "")), prosta: egov1.Succeeded, reason: commonv1.ReasonExited, exit: ptr.To[int32](0)},
+		"cancelled, failed before":       {spec: cancelled, pod: edits(phase(corev1.PodFailed, ""), exited(1, "Error", "")), prosta: egov1.Failed, reason: commonv1.ReasonExited, exit: ptr.To[int32](1)},
+		"cancelled before a node":        {spec: cancelled, pod: edits(deleting), prosta: egov1.Cancelled, reason: commonv1.ReasonCancelled},
+		"cancelled before a pod":         {spec: cancelled, attempt: fresh, prosta: egov1.Cancelled, reason: commonv1.ReasonCancelled},
+		"deleted":                        {pod: edits(phase(corev1.PodFailed, ""), deleting, exited(143, "Error", "")), prosta: egov1.Failed, reason: commonv1.ReasonPodDeleted, exit: ptr.To[int32](143), signal: ptr.To[int32](15)},
+		"deleted before a node":          {pod: edits(deleting), prosta: egov1.Failed, reason: commonv1.ReasonPodDeleted},
+		"gone":                           {prosta: egov1.Lost, reason: commonv1.ReasonPodGone},
+		"replaced":                       {pod: edits(another), prosta: egov1.Lost, reason: commonv1.ReasonPodGone},
+		"turned away":                    {pod: edits(phase(corev1.PodFailed, "OutOfcpu"), refusedAfter(time.Second)), prosta: egov1.Failed, reason: "OutOfcpu"},
+		"turned away, it may have run":   {pod: edits(phase(corev1.PodFailed, "OutOfcpu"), refusedAfter(time.Minute)), prosta: egov1.Lost, reason: commonv1.ReasonNodeLost},
+		"turned away, nobody knows when": {pod: edits(phase(corev1.PodFailed, "OutOfcpu")), prosta: egov1.Lost, reason: commonv1.ReasonNodeLost},
+		"turned away, seen to run":       {attempt: running, pod: edits(phase(corev1.PodFailed, "OutOfcpu"), refusedAfter(time.Second)), prosta: egov1.Lost, reason: commonv1.ReasonNodeLost},
+		"evicted while it waited":        {pod: edits(phase(corev1.PodFailed, "Evicted"), unstarted), prosta: egov1.Failed, reason: "Evicted"},
+		"evicted":                        {pod: edits(phase(corev1.PodFailed, "Evicted"), exited(137, "Error", "")), prosta: egov1.Failed, reason: "Evicted", exit: ptr.To[int32](137), signal: ptr.To[int32](9)},
+		"given up with its node":         {pod: edits(phase(corev1.PodFailed, ""), deleting, runs), prosta: egov1.Lost, reason: commonv1.ReasonNodeLost},
+		"given up, never seen to run":    {pod: edits(phase(corev1.PodFailed, ""), deleting), prosta: egov1.Lost, reason: commonv1.ReasonNodeLost},
+		"evicted, seen to run":           {attempt: running, pod: edits(phase(corev1.PodFailed, "Evicted")), prosta: egov1.Lost, reason: commonv1.ReasonNodeLost},
+		"out of the kubelet's sight":     {pod: edits(phase(corev1.PodFailed, ""), exited(137, unlocated, "")), prosta: egov1.Lost, reason: commonv1.ReasonNodeLost},
+		"started twice":                  {pod: edits(phase(corev1.PodFailed, ""), exited(guard.Refused, "Error", guard.StartedBefore+"\n")), prosta: egov1.Lost, reason: commonv1.ReasonStartedTwice},
+		"guard could not write":          {pod: edits(phase(corev1.PodFailed, ""), exited(guard.Refused, "Error", guard.NotMarked+"\n")), prosta: egov1.Failed, reason: commonv1.ReasonNotStarted, exit: ptr.To[int32](guard.Refused)},
 
 		"no guard came":                  {attempt: brought, pod: edits(phase(corev1.PodFailed, ""), unstarted, guardEnded(128, "StartError", "exec format error")), prosta: egov1.Failed, reason: commonv1.ReasonNotStarted},
 		"no guard came, evicted":         {attempt: brought, pod: edits(phase(corev1.PodFailed, "Evicted"), unstarted, guardEnded(137, "Error", "")), prosta: egov1.Failed, reason: "Evicted"},

@@ -1,6 +1,7 @@
 package activity
 
 import (
+	"bytes"
 	"cmp"
 	"fmt"
 	"slices"
@@ -104,17 +105,36 @@ func tooLate(a *egov1.Activity) end {
 }
 
 // unseen is the end of a pod whose container nobody saw end. It did not run when
-// the kubelet turned the pod away, or the guard did not get into it; otherwise it may have.
+// the kubelet turned the pod away at once, or says of its container that it waits, or when
+// the guard did not get into it; otherwise it may have.
 func unseen(attempt *egov1.Attempt, pod *corev1.Pod, status corev1.ContainerStatus) end {
 	if failed := installerStatus(pod).State.Terminated; failed != nil && failed.ExitCode != 0 && failed.Reason != unlocated {
 		return unguarded(attempt, pod, failed)
 	}
-	turnedAway := pod.Status.Reason != "" && status.State.Running == nil && status.State.Terminated == nil
-	if turnedAway && attempt.StartTime == nil {
+	idle := status.State.Running == nil && status.State.Terminated == nil && attempt.StartTime == nil
+	switch refused := pod.Status.Reason != "" && idle; {
+	case refused && (status.Name != "" || atOnce(pod)):
 		return end{egov1.Failed, pod.Status.Reason, cmp.Or(pod.Status.Message, "the node did not take the pod on; the command did not run")}
+	case refused:
+		return end{egov1.Lost, commonv1.ReasonNodeLost, fmt.Sprintf(
+			"the node refused the pod after a time in which the command may have run (%s: %s)", pod.Status.Reason, pod.Status.Message)}
 	}
 	return end{egov1.Lost, commonv1.ReasonNodeLost,
 		"the pod was given up with its node; whether and how the command ended is unknown"}
+}
+
+// first is how soon a kubelet writes its first word on a pod: both times are in whole seconds.
+const first = 2 * time.Second
+
+// atOnce is true when the refusal of a pod was all that the kubelet ever said of it. One
+// that begins anew asks itself again whether to take on what it runs, and a refusal then
+// wipes what the containers did. startTime is that of its first word; phase, which nobody
+// else turns, was last turned by the refusal.
+func atOnce(pod *corev1.Pod) bool {
+	return pod.Status.StartTime != nil && slices.ContainsFunc(pod.ManagedFields, func(f metav1.ManagedFieldsEntry) bool {
+		turned := f.Subresource == "status" && f.Time != nil && f.FieldsV1 != nil && bytes.Contains(f.FieldsV1.Raw, []byte(`"f:phase"`))
+		return turned && f.Time.Sub(pod.Status.StartTime.Time).Abs() <= first
+	})
 }
 
 // failure is the end of a container that was seen to end otherwise than well.

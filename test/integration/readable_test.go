@@ -12,6 +12,7 @@ import (
 	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/utils/ptr"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	appv1 "github.com/mainstay-operator/mainstay-operator/api/app/v1"
@@ -117,6 +118,7 @@ var _ = Describe("others' words", func() {
 			pod := &pods.Items[0]
 			g.Expect(pod.Spec.SchedulingGates).To(BeEmpty())
 			pod.Status.Phase, pod.Status.Reason, pod.Status.Message = corev1.PodFailed, "OutOfephemeral-storage", "Pod was rejected"
+			pod.Status.StartTime = ptr.To(metav1.Now())
 			g.Expect(admin.Status().Update(ctx, pod)).To(Succeed())
 		}).Should(Succeed())
 		Eventually(stands).WithArguments(ctx, a, commonv1.ConditionFailed, metav1.ConditionTrue, "OutOfephemeral_storage").Should(Succeed())
