@@ -4,6 +4,7 @@ package activity
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"slices"
 	"time"
@@ -59,8 +60,8 @@ func (r *Reconciler) story(ctx context.Context, a *egov1.Activity, save converge
 	if unfit(a, err) {
 		err = nil // its deadline runs all the same
 	}
-	if err != nil {
-		return ctrl.Result{}, err
+	if err != nil { // what stands in the way may be a pod of ours, whose end is long written down
+		return ctrl.Result{}, errors.Join(err, r.settle(ctx, client.ObjectKeyFromObject(a), untidy(a, with(pods, pod))))
 	}
 	if err := save(ctx); err != nil { // before the finalizers go: they are what keeps the result
 		return ctrl.Result{}, err

@@ -2,10 +2,12 @@ package activity
 
 import (
 	"context"
+	"errors"
 	"testing"
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/utils/ptr"
 	ctrl "sigs.k8s.io/controller-runtime"
@@ -142,5 +144,28 @@ func TestWoken(t *testing.T) {
 				}
 			}
 		})
+	}
+}
+
+// TestAnEndedPodIsLetGoThoughTheNextIsRefused: it may be what fills the quota.
+func TestAnEndedPodIsLetGoThoughTheNextIsRefused(t *testing.T) {
+	w := newWorld(t, 1, 0)
+	w.submit(egov1.ActivitySpec{Retries: 1})
+	o := w.operator()
+	o.line = func(call string, do func() error) error {
+		if call == "create *v1.Pod" && len(w.pods()) > 0 {
+			return apierrors.NewForbidden(corev1.Resource("pods"), "", errors.New("exceeded quota"))
+		}
+		return do()
+	}
+	o.calm()
+	first := w.pods()[0]
+	if a := w.activity(); a.Status.Prosta != egov1.Retrying || held(&first) {
+		t.Fatalf("%s, and the first pod has %v", a.Status.Prosta, first.Finalizers)
+	}
+	w.must(w.server.Delete(t.Context(), &first)) // as the user makes room
+	o.calm()
+	if a := w.activity(); a.Status.Prosta != egov1.Succeeded {
+		t.Errorf("got %+v", a.Status)
 	}
 }
