@@ -35,6 +35,10 @@ const pace = 5 * time.Second
 // shortly is how soon a write that met a conflict is tried again.
 const shortly = 100 * time.Millisecond
 
+// again is how soon a hold is told anew that OLM did not let us tell: it makes the right
+// to do so beside the Deployment, and may be late.
+const again = time.Minute
+
 // Reconciler keeps one condition of one OperatorCondition.
 type Reconciler struct {
 	// Client lists the objects from the cache and writes the condition.
@@ -69,11 +73,13 @@ func (r *Reconciler) Reconcile(ctx context.Context, _ ctrl.Request) (ctrl.Result
 	case next.Status == r.told.Status && now.Sub(r.toldAt) < pace:
 		return ctrl.Result{RequeueAfter: r.toldAt.Add(pace).Sub(now)}, nil
 	}
-	switch err := r.tell(ctx, next); {
+	switch said, err := r.tell(ctx, next); {
 	case apierrors.IsConflict(err): // OLM writes it, too
 		return ctrl.Result{RequeueAfter: shortly}, nil
 	case err != nil:
 		return ctrl.Result{}, err
+	case !said && next.Status == metav1.ConditionFalse:
+		return ctrl.Result{RequeueAfter: again}, nil
 	}
 	r.told, r.toldAt = next, now
 	return ctrl.Result{RequeueAfter: due}, nil
@@ -94,18 +100,18 @@ func (r *Reconciler) steps(ctx context.Context) (map[string]string, error) {
 	return steps, nil
 }
 
-// tell OLM. Where it does not ask, that is said once and tried again only when there
-// is something else to say.
-func (r *Reconciler) tell(ctx context.Context, next metav1.Condition) error {
-	err := r.write(ctx, next)
+// tell OLM; false where it does not ask, which is logged once. That nothing holds is then
+// tried again only when there is something else to say.
+func (r *Reconciler) tell(ctx context.Context, next metav1.Condition) (said bool, err error) {
+	err = r.write(ctx, next)
 	if !meta.IsNoMatchError(err) && !apierrors.IsNotFound(err) && !apierrors.IsForbidden(err) {
-		return err
+		return err == nil, err
 	}
 	if !r.refused {
 		r.refused = true
 		log.FromContext(ctx).Info("nobody is told when an upgrade may come", "operatorCondition", r.Condition.String(), "why", err.Error())
 	}
-	return nil
+	return false, nil
 }
 
 func (r *Reconciler) write(ctx context.Context, next metav1.Condition) error {

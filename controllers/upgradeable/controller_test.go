@@ -196,15 +196,17 @@ func TestNobodyAsks(t *testing.T) {
 				t.Errorf("%d reads, %d writes, logged %q", p.reads, p.writes, p.logged)
 			}
 			p.put(lost("a"))
-			if again := p.pass(0); again != patience {
-				t.Errorf("it runs again in %s", again)
+			if soon := p.pass(0); soon != again {
+				t.Errorf("it runs again in %s", soon)
 			}
-			if p.pass(time.Minute); p.reads != 2 || len(p.logged) != 1 {
+			if p.pass(again); p.reads != 3 || len(p.logged) != 1 {
 				t.Errorf("%d reads, logged %q", p.reads, p.logged)
 			}
 			p.fails = nil // a right that came late
+			p.pass(again)
+			p.expect(metav1.ConditionFalse, "shop/a", 4, 1)
 			p.pass(patience)
-			p.expect(metav1.ConditionTrue, "no longer waiting", 3, 1)
+			p.expect(metav1.ConditionTrue, "no longer waiting", 5, 2)
 		})
 	}
 }
