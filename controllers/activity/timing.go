@@ -6,6 +6,7 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 
+	commonv1 "github.com/mainstay-operator/mainstay-operator/api/common/v1"
 	egov1 "github.com/mainstay-operator/mainstay-operator/api/ego/v1"
 )
 
@@ -56,11 +57,19 @@ func wake(a *egov1.Activity, now time.Time) time.Duration {
 	return soonest
 }
 
-// expiry is when a finished Activity is to be deleted; ok is false for never.
+// expiry is when a finished Activity is to be deleted; ok is false for never. As a Job's
+// it counts from when the end was noted: one that nobody was there to note is shown, too.
 func expiry(a *egov1.Activity) (at time.Time, ok bool) {
 	ttl := a.Spec.TTLSecondsAfterFinished
 	if ttl == nil || !a.Status.Prosta.Finished() || a.Status.FinishTime == nil {
 		return time.Time{}, false
 	}
-	return a.Status.FinishTime.Add(time.Duration(*ttl) * time.Second), true
+	at = a.Status.FinishTime.Time
+	for _, c := range a.Status.Conditions {
+		ends := c.Type == commonv1.ConditionComplete || c.Type == commonv1.ConditionFailed
+		if noted := c.LastTransitionTime.Time; ends && noted.After(at) {
+			at = noted
+		}
+	}
+	return at.Add(time.Duration(*ttl) * time.Second), true
 }

@@ -6,6 +6,7 @@ import (
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/utils/ptr"
+	ctrl "sigs.k8s.io/controller-runtime"
 
 	egov1 "github.com/mainstay-operator/mainstay-operator/api/ego/v1"
 )
@@ -42,5 +43,28 @@ func TestWake(t *testing.T) {
 				t.Errorf("got %s, want %s", got, c.want)
 			}
 		})
+	}
+}
+
+// TestAnEndThatWasNotedLateIsKept has an operator that was away for an hour when the command ended.
+func TestAnEndThatWasNotedLateIsKept(t *testing.T) {
+	w := newWorld(t, 1)
+	now := time.Now() // conditions go by this clock
+	w.now = now.Add(-time.Hour)
+	w.submit(egov1.ActivitySpec{TTLSecondsAfterFinished: ptr.To[int32](90)})
+	o := w.operator()
+	w.must(o.pass())
+	for range 3 { // it has a node, it runs, it ends
+		w.kubelet()
+	}
+	w.now = now
+	o = w.operator()
+	result, err := o.Reconcile(t.Context(), ctrl.Request{NamespacedName: key})
+	if a := w.activity(); a == nil || a.Status.Prosta != egov1.Failed || err != nil || result.RequeueAfter < 80*time.Second {
+		t.Errorf("woken in %s, %v: %+v", result.RequeueAfter, err, a)
+	}
+	w.now = now.Add(time.Hour)
+	if w.operator().calm(); w.activity() != nil {
+		t.Error("it is kept for ever")
 	}
 }

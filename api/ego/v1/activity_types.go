@@ -162,7 +162,7 @@ type ActivitySpec struct {
 	Cancel bool `json:"cancel,omitempty"`
 
 	// ttlSecondsAfterFinished is how long the finished Activity is kept before it
-	// is deleted. Default: for ever.
+	// is deleted, from when its end was noted. Default: for ever.
 	// +optional
 	// +kubebuilder:validation:Minimum=0
 	// +operator-sdk:csv:customresourcedefinitions:type=spec,displayName="Seconds Kept When Finished",xDescriptors={"urn:alm:descriptor:com.tectonic.ui:number"}
