@@ -108,6 +108,9 @@ var _ = Describe("Activity", func() {
 		Entry("an args item with a zero byte", activity(func(s *egov1.ActivitySpec) { s.Args = []string{"\x00"} }), "spec.args[0]"),
 		Entry("too many args", activity(func(s *egov1.ActivitySpec) { s.Args = repeated("a", 65) }), "spec.args"),
 		Entry("an args item too long", activity(func(s *egov1.ActivitySpec) { s.Args = []string{strings.Repeat("a", 4097)} }), "spec.args[0]"),
+		Entry("an AppArmor profile", activity(func(s *egov1.ActivitySpec) {
+			s.PodAnnotations = map[string]string{"container.apparmor.security.beta.kubernetes.io/activity": "unconfined"}
+		}), "podAnnotations"),
 		Entry("image with a space", activity(func(s *egov1.ActivitySpec) { s.Image = "busybox latest" }), "spec.image"),
 		Entry("image too long", activity(func(s *egov1.ActivitySpec) { s.Image = strings.Repeat("a", 513) }), "spec.image"),
 		Entry("host in capitals", activity(func(s *egov1.ActivitySpec) { s.Host = "Node" }), "spec.host"),

@@ -23,9 +23,11 @@ type PodOptions struct {
 	// +kubebuilder:validation:MaxProperties=32
 	PodLabels map[string]string `json:"podLabels,omitempty"`
 
-	// podAnnotations are added to the pods. The operator's own annotations win.
+	// podAnnotations are added to the pods. The operator's own annotations win. The API
+	// server makes those of AppArmor the container's profile: they are refused.
 	// +optional
 	// +kubebuilder:validation:MaxProperties=32
+	// +kubebuilder:validation:XValidation:rule="self.all(k, !k.startsWith('container.apparmor.security.beta.kubernetes.io/'))",message="podAnnotations cannot choose an AppArmor profile (container.apparmor.security.beta.kubernetes.io): the pods run with the node's default"
 	PodAnnotations map[string]string `json:"podAnnotations,omitempty"`
 
 	// terminationGracePeriodSeconds a pod has between SIGTERM and SIGKILL. Default 30.
