@@ -207,8 +207,8 @@ func refusedAfter(took time.Duration) func(*corev1.Pod) {
 	return func(p *corev1.Pod) {
 		p.Status.StartTime = &epoch
 		p.ManagedFields = []metav1.ManagedFieldsEntry{
-			{Manager: "kube-scheduler", Subresource: "status", Time: &epoch, FieldsV1: &metav1.FieldsV1{Raw: []byte(`{"f:status":{"f:conditions":{}}}`)}},
-			{Manager: "kubelet", Subresource: "status", Time: &at, FieldsV1: &metav1.FieldsV1{Raw: []byte(`{"f:status":{"f:phase":{},"f:startTime":{}}}`)}},
+			{Manager: "kube-scheduler", Subresource: "status", Time: &epoch, FieldsV1: metav1.NewFieldsV1(`{"f:status":{"f:conditions":{}}}`)},
+			{Manager: "kubelet", Subresource: "status", Time: &at, FieldsV1: metav1.NewFieldsV1(`{"f:status":{"f:phase":{},"f:startTime":{}}}`)},
 		}
 	}
 }

@@ -1,10 +1,10 @@
 package activity
 
 import (
-	"bytes"
 	"cmp"
 	"fmt"
 	"slices"
+	"strings"
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
@@ -132,7 +132,7 @@ const first = 2 * time.Second
 // else turns, was last turned by the refusal.
 func atOnce(pod *corev1.Pod) bool {
 	return pod.Status.StartTime != nil && slices.ContainsFunc(pod.ManagedFields, func(f metav1.ManagedFieldsEntry) bool {
-		turned := f.Subresource == "status" && f.Time != nil && f.FieldsV1 != nil && bytes.Contains(f.FieldsV1.Raw, []byte(`"f:phase"`))
+		turned := f.Subresource == "status" && f.Time != nil && f.FieldsV1 != nil && strings.Contains(f.FieldsV1.GetRawString(), `"f:phase"`)
 		return turned && f.Time.Sub(pod.Status.StartTime.Time).Abs() <= first
 	})
 }
