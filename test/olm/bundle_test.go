@@ -71,6 +71,12 @@ func TestValidatorsFindNothing(t *testing.T) {
 	}
 }
 
+func TestEveryOLMInstallsTheBundle(t *testing.T) {
+	if err := Installable(within(t, "bundle")); err != nil {
+		t.Error(err)
+	}
+}
+
 func TestScorecardSuggestsNothing(t *testing.T) {
 	if err := Scorecard(within(t, "bundle")); err != nil {
 		t.Error(err)

@@ -92,6 +92,18 @@ func TestAMissingCRDIsFound(t *testing.T) {
 	finds(t, "the objects of the last release", StoredObjects(last(t), bundle), "Memcached")
 }
 
+func TestAKindThatNotEveryOLMInstallsIsFound(t *testing.T) {
+	bundle := planted(t, csvFile, func(map[string]any) {})
+	policy, err := os.ReadFile(within(t, "config/network-policy/manager.yaml"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(filepath.Join(bundle, "manifests/policy.yaml"), policy, 0o644); err != nil {
+		t.Fatal(err)
+	}
+	finds(t, "the kinds", Installable(bundle), "NetworkPolicy controller-manager")
+}
+
 func TestABundleThatSaysLessIsFound(t *testing.T) {
 	owned := func(t *testing.T, csv map[string]any) map[string]any {
 		return at(t, csv, "spec.customresourcedefinitions.owned.0")
