@@ -14,6 +14,9 @@ export PATH := $(BIN):$(PATH)
 export CGO_ENABLED := 0
 ifeq ($(CLUSTER),local)
 export KUBECONFIG := $(CURDIR)/.cluster/kubeconfig
+# No proxy leads there; hack/internal/proxy says the same to what is run without make.
+export NO_PROXY := $(or $(NO_PROXY),$(no_proxy),localhost),localhost,127.0.0.0/8,10.88.0.0/16,10.96.0.0/16
+export no_proxy := $(NO_PROXY)
 endif
 
 # tool builds the tools of one nested module, when its go.mod has changed.

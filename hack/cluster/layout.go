@@ -5,6 +5,8 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+
+	"github.com/mainstay-operator/mainstay-operator/hack/internal/proxy"
 )
 
 // One machine runs one such cluster, because these names are the machine's.
@@ -12,8 +14,8 @@ const (
 	bridge       = "cni0"
 	bridgeMAC    = "0a:58:0a:58:00:01" // fixed, or it would follow the ports that come and go
 	nodeAddress  = "10.88.0.1"
-	podRange     = "10.88.0.0/16"
-	serviceRange = "10.96.0.0/16" // wide enough for thousands of Services
+	podRange     = proxy.Pods
+	serviceRange = proxy.Services
 	firstService = "10.96.0.1"
 	nodeName     = "node-1"
 	cgroupName   = "mainstay-cluster"

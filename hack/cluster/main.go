@@ -12,6 +12,8 @@ import (
 	"os/signal"
 	"runtime"
 	"syscall"
+
+	"github.com/mainstay-operator/mainstay-operator/hack/internal/proxy"
 )
 
 const usage = `usage: go run ./hack/cluster COMMAND
@@ -53,7 +55,8 @@ func main() {
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	defer stop()
 	// Daemons and root's tools live where not every user's PATH leads.
-	err := os.Setenv("PATH", os.Getenv("PATH")+":/usr/local/sbin:/usr/sbin:/sbin:/usr/local/bin:/usr/bin:/bin")
+	err := errors.Join(proxy.Bypass(),
+		os.Setenv("PATH", os.Getenv("PATH")+":/usr/local/sbin:/usr/sbin:/sbin:/usr/local/bin:/usr/bin:/bin"))
 	if err == nil {
 		err = run(ctx, os.Args[1:])
 	}

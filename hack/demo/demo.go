@@ -22,6 +22,7 @@ import (
 	appv1 "github.com/mainstay-operator/mainstay-operator/api/app/v1"
 	cachev1alpha1 "github.com/mainstay-operator/mainstay-operator/api/cache/v1alpha1"
 	egov1 "github.com/mainstay-operator/mainstay-operator/api/ego/v1"
+	"github.com/mainstay-operator/mainstay-operator/hack/internal/proxy"
 )
 
 // demo knows the checkout and the cluster.
@@ -51,7 +52,7 @@ func newDemo() (*demo, error) {
 	switch cluster := os.Getenv("CLUSTER"); cluster {
 	case "", "local":
 		d.local = true
-		err = os.Setenv("KUBECONFIG", filepath.Join(root, ".cluster", "kubeconfig"))
+		err = errors.Join(proxy.Bypass(), os.Setenv("KUBECONFIG", filepath.Join(root, ".cluster", "kubeconfig")))
 	case "existing":
 	default:
 		err = fmt.Errorf("CLUSTER is %q: it must be local or existing", cluster)
