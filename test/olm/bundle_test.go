@@ -95,6 +95,26 @@ func TestObjectsOfTheLastReleaseAreTaken(t *testing.T) {
 	}
 }
 
+// OLM's upgrades begin with the last release, built from its source.
+func TestTheSourceOfEveryReleaseIsHere(t *testing.T) {
+	folders, err := releases.Kept(within(t, ""))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, folder := range folders {
+		release, err := keptIn(folder)
+		if err != nil {
+			t.Fatal(err)
+		}
+		source := filepath.Join(t.TempDir(), "source")
+		if err := release.unpack(t.Context(), within(t, ""), source); err != nil {
+			t.Error(err)
+		} else if !exists(filepath.Join(source, "main.go")) {
+			t.Errorf("%s has no main.go", release.Name)
+		}
+	}
+}
+
 func TestCatalog(t *testing.T) {
 	bundles, err := Bundles(within(t, ""))
 	if err != nil {

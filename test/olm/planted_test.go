@@ -202,6 +202,19 @@ func TestARuleThatStoredObjectsBreakIsFound(t *testing.T) {
 	finds(t, "the objects of the last release", StoredObjects(last(t), bundle), "port must be 11211")
 }
 
+func TestAMissingSourceIsFound(t *testing.T) {
+	clone := t.TempDir()
+	if err := run(t.Context(), clone, "git", "init", "--quiet"); err != nil {
+		t.Fatal(err)
+	}
+	release, err := Previous(within(t, ""))
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, err = release.Build(t.Context(), clone, t.TempDir())
+	finds(t, "the build of the last release", err, "git fetch --unshallow")
+}
+
 func TestATemplateThatRollsPodsIsFound(t *testing.T) {
 	files, err := filepath.Glob(filepath.Join(last(t), "workloads", "*.yaml"))
 	if err != nil || len(files) == 0 {

@@ -44,13 +44,18 @@ func Previous(root string) (Release, error) {
 	if err != nil {
 		return Release{}, err
 	}
-	previous, err := ReleaseOf(filepath.Join(folder, "bundle"))
+	return keptIn(folder)
+}
+
+// keptIn reads a release that is kept.
+func keptIn(folder string) (Release, error) {
+	release, err := ReleaseOf(filepath.Join(folder, "bundle"))
 	if err != nil {
 		return Release{}, err
 	}
 	commit, err := os.ReadFile(filepath.Join(folder, "commit"))
-	previous.commit = strings.TrimSpace(string(commit))
-	return previous, err
+	release.commit = strings.TrimSpace(string(commit))
+	return release, err
 }
 
 // Bundles are the folders of all releases' bundles, the oldest first and that of the
@@ -84,10 +89,7 @@ func (r Release) Build(ctx context.Context, root, folder string) (manager string
 	source := root
 	if r.commit != "" {
 		source = filepath.Join(folder, "source")
-		if err := os.MkdirAll(source, 0o700); err != nil {
-			return "", err
-		}
-		if err := run(ctx, root, "sh", "-c", "git archive "+r.commit+" | tar -x -C "+source); err != nil {
+		if err := r.unpack(ctx, root, source); err != nil {
 			return "", err
 		}
 	}
@@ -100,6 +102,21 @@ func (r Release) Build(ctx context.Context, root, folder string) (manager string
 		}
 	}
 	return filepath.Join(folder, "manager"), nil
+}
+
+// unpack the release's source into a folder.
+func (r Release) unpack(ctx context.Context, root, folder string) error {
+	if err := run(ctx, root, "git", "cat-file", "-e", r.commit+"^{commit}"); err != nil {
+		return fmt.Errorf("the source of %s is not in this clone; where it is a shallow one, git fetch --unshallow: %w", r.Name, err)
+	}
+	if err := os.MkdirAll(folder, 0o700); err != nil {
+		return err
+	}
+	archive := folder + ".tar"
+	if err := run(ctx, root, "git", "archive", "--output", archive, r.commit); err != nil {
+		return err
+	}
+	return run(ctx, root, "tar", "-x", "-f", archive, "-C", folder)
 }
 
 // Program of the operator's image.
