@@ -17,12 +17,26 @@ var sysctls = []string{
 
 const sysctlFile = runDir + "/sysctls"
 
+// devices is where the kernel tells of network devices.
+const devices = "/sys/class/net"
+
+// findBridge looks for the bridge, whose address tells it from another network's.
+func findBridge(devices string) (there, ours bool) {
+	address, err := os.ReadFile(filepath.Join(devices, bridge, "address"))
+	return err == nil, strings.TrimSpace(string(address)) == bridgeMAC
+}
+
 // connect makes the bridge that all pods are plugged into.
 func connect(ctx context.Context) error {
+	there, ours := findBridge(devices)
+	if there && !ours {
+		return fmt.Errorf("something else on this machine has a network device %[1]s: end what it belongs to, "+
+			"or, where nothing uses it any more, ip link delete %[1]s", bridge)
+	}
 	if err := rangesFree(ctx); err != nil {
 		return err
 	}
-	if _, err := os.Stat("/sys/class/net/" + bridge); err != nil {
+	if !there {
 		if _, err := output(ctx, "ip", "link", "add", bridge, "address", bridgeMAC, "type", "bridge"); err != nil {
 			return err
 		}
@@ -73,17 +87,16 @@ func bridgeFiltered(ctx context.Context) bool {
 
 // disconnect removes the bridge and what is plugged into it.
 func disconnect(ctx context.Context) error {
-	ports, _ := filepath.Glob("/sys/class/net/" + bridge + "/brif/*")
+	if _, ours := findBridge(devices); !ours {
+		return nil
+	}
+	ports, _ := filepath.Glob(filepath.Join(devices, bridge, "brif", "*"))
 	for _, port := range ports {
 		// A port whose other end has just gone is gone, too.
 		_, _ = output(ctx, "ip", "link", "delete", filepath.Base(port))
 	}
-	if _, err := os.Stat("/sys/class/net/" + bridge); err == nil {
-		if _, err := output(ctx, "ip", "link", "delete", bridge); err != nil {
-			return err
-		}
-	}
-	return nil
+	_, err := output(ctx, "ip", "link", "delete", bridge)
+	return err
 }
 
 // keepSysctls writes down, once, what the machine had before us.
