@@ -101,8 +101,11 @@ func compile(ctx context.Context, l layout, group []binary) error {
 	}
 	note("building %s (minutes when it is the first time)", strings.Join(names, " "))
 	// Built beside and then moved: a binary that runs cannot be written to.
-	fresh := l.bin(".new")
-	if err := os.MkdirAll(fresh, 0o755); err != nil {
+	if err := os.MkdirAll(l.bin(""), 0o755); err != nil {
+		return err
+	}
+	fresh, err := os.MkdirTemp(l.bin(""), ".new-")
+	if err != nil {
 		return err
 	}
 	defer func() { _ = os.RemoveAll(fresh) }()
