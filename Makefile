@@ -24,6 +24,12 @@ define tool
 	@mkdir -p $(BIN) && echo "building $(1)" && go build -C hack/tools/$(1) -trimpath -ldflags="-s -w" -o $(BIN)/ tool && touch $(2)
 endef
 
+# Whatever -j says, targets are made in their order, since they share the cluster and the
+# tree; but for the tests, which `test` has run side by side.
+ifeq ($(filter test-units test-integration,$(MAKECMDGOALS)),)
+.NOTPARALLEL:
+endif
+
 .DEFAULT_GOAL := help
 .PHONY: help
 help: ## Show this help.
@@ -197,9 +203,7 @@ release: bundle $(BIN)/opm ## Make VERSION's images, bundle, catalog, install.ya
 	go run ./hack/catalog $(DIST)/catalog.yaml
 	cd $(DIST) && sha256sum *.tar *.yaml | tee SHA256SUMS
 
-$(BIN)/controller-gen: hack/tools/codegen/go.mod
-	$(call tool,codegen,$(BIN)/controller-gen $(BIN)/kustomize)
-$(BIN)/kustomize: hack/tools/codegen/go.mod
+$(BIN)/controller-gen $(BIN)/kustomize &: hack/tools/codegen/go.mod
 	$(call tool,codegen,$(BIN)/controller-gen $(BIN)/kustomize)
 $(BIN)/golangci-lint: hack/tools/golangci-lint/go.mod
 	$(call tool,golangci-lint,$(BIN)/golangci-lint)
