@@ -7,6 +7,7 @@ import (
 	"path/filepath"
 	"reflect"
 	"slices"
+	"strings"
 	"testing"
 
 	operators "github.com/operator-framework/api/pkg/operators/v1alpha1"
@@ -183,6 +184,24 @@ func TestManagerImageIsTheAnnounced(t *testing.T) {
 			if container.Image != csv.Annotations["containerImage"] {
 				t.Errorf("%s runs %s, and the CSV announces %s", container.Name, container.Image, csv.Annotations["containerImage"])
 			}
+		}
+	}
+}
+
+// TestEveryImageHoldsAllPrograms: an image without one of them runs, until it is needed.
+func TestEveryImageHoldsAllPrograms(t *testing.T) {
+	dockerfile, release := "COPY --from=build", "$(call ARCHIVE,mainstay-operator)"
+	for _, program := range Programs {
+		dockerfile += " /" + program.Name
+		release += " --binary $(DIST)/build/" + program.Name
+	}
+	for file, line := range map[string]string{"Dockerfile": dockerfile + " /\n", "Makefile": release + "\n"} {
+		content, err := os.ReadFile(within(t, file))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if !strings.Contains(string(content), line) {
+			t.Errorf("%s does not say %q", file, line)
 		}
 	}
 }

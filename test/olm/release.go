@@ -122,10 +122,9 @@ func (r Release) unpack(ctx context.Context, root, folder string) error {
 // Program of the operator's image.
 type Program struct{ Name, Source string }
 
-// Programs of the operator's image, the one that is started first.
-var Programs = []Program{{"manager", "."}, {guard, "controllers/activity/guard"}}
-
-const guard = "guard"
+// Programs of the operator's image, the first of them the one that is started. The
+// Dockerfile and the Makefile's release build the same.
+var Programs = []Program{{"manager", "."}, {"guard", "controllers/activity/guard"}}
 
 // EnvArgs are what env(1) builds it with from the source, into a folder. Without the
 // commit in it, the same source makes the same binary.
@@ -137,8 +136,10 @@ func (p Program) EnvArgs(folder string) []string {
 // Load a manager into the local cluster, as the release's image, with what was built beside it.
 func (r Release) Load(ctx context.Context, root, manager string) error {
 	words := []string{"run", "./hack/cluster", "image", "--name", r.Image, "--binary", manager}
-	if beside := filepath.Join(filepath.Dir(manager), guard); exists(beside) {
-		words = append(words, "--binary", beside)
+	for _, program := range Programs[1:] {
+		if beside := filepath.Join(filepath.Dir(manager), program.Name); exists(beside) {
+			words = append(words, "--binary", beside)
+		}
 	}
 	return run(ctx, root, "go", words...)
 }
