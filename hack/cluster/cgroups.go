@@ -11,6 +11,8 @@ import (
 	"strings"
 	"syscall"
 	"time"
+
+	"github.com/mainstay-operator/mainstay-operator/hack/internal/wait"
 )
 
 const cgroupRoot = "/sys/fs/cgroup"
@@ -131,7 +133,7 @@ func stopPods(ctx context.Context) error {
 		for _, pid := range podProcesses() {
 			_ = syscall.Kill(pid, round.signal)
 		}
-		err := poll(ctx, round.limit, 50*time.Millisecond, noPodProcesses)
+		err := wait.For(ctx, round.limit, 50*time.Millisecond, noPodProcesses)
 		if err == nil {
 			return nil
 		}
@@ -151,7 +153,7 @@ func noPodProcesses(context.Context) error {
 
 // removeCgroups removes our cgroups, the innermost first.
 func removeCgroups(ctx context.Context) error {
-	return poll(ctx, 10*time.Second, 100*time.Millisecond, func(context.Context) error {
+	return wait.For(ctx, 10*time.Second, 100*time.Millisecond, func(context.Context) error {
 		ours, _ := ourCgroups() // without cgroups there are none of ours
 		for _, root := range append(ours, filepath.Join(cgroupRoot, "unified", cgroupName)) {
 			if err := removeTree(root); err != nil {

@@ -12,6 +12,8 @@ import (
 	"strings"
 	"syscall"
 	"time"
+
+	"github.com/mainstay-operator/mainstay-operator/hack/internal/wait"
 )
 
 // stopOrder is the reverse of the order of dependence, but for containerd and
@@ -130,7 +132,7 @@ func stopShims(ctx context.Context) error {
 			return err
 		}
 	}
-	return poll(ctx, 10*time.Second, 50*time.Millisecond, func(context.Context) error {
+	return wait.For(ctx, 10*time.Second, 50*time.Millisecond, func(context.Context) error {
 		if left := shims(); len(left) > 0 {
 			return fmt.Errorf("shims of containerd still run: %v", left)
 		}

@@ -7,6 +7,8 @@ import (
 	"net/http"
 	"os/exec"
 	"time"
+
+	"github.com/mainstay-operator/mainstay-operator/hack/internal/wait"
 )
 
 func containerdPart(l layout) part {
@@ -63,7 +65,7 @@ func ctr(ctx context.Context, args ...string) (string, error) {
 
 // nodeReady waits until pods can be placed on the node, and have an account.
 func nodeReady(ctx context.Context, a *api) error {
-	return poll(ctx, startLimit, 100*time.Millisecond, func(ctx context.Context) error {
+	return wait.For(ctx, startLimit, 100*time.Millisecond, func(ctx context.Context) error {
 		var node struct {
 			Spec   struct{ Taints []struct{ Key string } }
 			Status struct {

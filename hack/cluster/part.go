@@ -3,12 +3,15 @@ package main
 import (
 	"bytes"
 	"context"
+	"errors"
 	"fmt"
 	"os"
 	"os/exec"
 	"strings"
 	"syscall"
 	"time"
+
+	"github.com/mainstay-operator/mainstay-operator/hack/internal/wait"
 )
 
 // part is one process of the cluster.
@@ -30,7 +33,7 @@ func (p part) ensure(ctx context.Context, l layout) error {
 		return err
 	}
 	if have, alive := running(p.name); alive && have.config == config {
-		if poll(ctx, hangLimit, 100*time.Millisecond, p.check) == nil {
+		if wait.For(ctx, hangLimit, 100*time.Millisecond, p.check) == nil {
 			return nil
 		}
 		note("%s (pid %d) does not answer and is restarted", p.name, have.pid)
@@ -41,7 +44,7 @@ func (p part) ensure(ctx context.Context, l layout) error {
 	if err := p.start(l, config); err != nil {
 		return p.failed(l, err)
 	}
-	if err := poll(ctx, startLimit, 50*time.Millisecond, p.check); err != nil {
+	if err := wait.For(ctx, startLimit, 50*time.Millisecond, p.check); err != nil {
 		return p.failed(l, err)
 	}
 	return nil
@@ -50,7 +53,7 @@ func (p part) ensure(ctx context.Context, l layout) error {
 // check fails for good once the process has ended.
 func (p part) check(ctx context.Context) error {
 	if _, alive := running(p.name); !alive {
-		return stopPolling{fmt.Errorf("the process has ended")}
+		return wait.Final(errors.New("the process has ended"))
 	}
 	ctx, cancel := context.WithTimeout(ctx, 5*time.Second)
 	defer cancel()

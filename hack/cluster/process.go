@@ -10,6 +10,8 @@ import (
 	"strings"
 	"syscall"
 	"time"
+
+	"github.com/mainstay-operator/mainstay-operator/hack/internal/wait"
 )
 
 // process identifies a process for good: a pid alone is handed out again
@@ -128,7 +130,7 @@ func stopPart(ctx context.Context, name string) error {
 		if err := syscall.Kill(p.pid, signal); err != nil && !errors.Is(err, syscall.ESRCH) {
 			return fmt.Errorf("cannot stop %s (pid %d): %w", name, p.pid, err)
 		}
-		if err := poll(ctx, 10*time.Second, 20*time.Millisecond, gone); err != nil && signal == syscall.SIGKILL {
+		if err := wait.For(ctx, 10*time.Second, 20*time.Millisecond, gone); err != nil && signal == syscall.SIGKILL {
 			return err
 		}
 	}

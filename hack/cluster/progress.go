@@ -3,7 +3,6 @@ package main
 import (
 	"bytes"
 	"context"
-	"errors"
 	"fmt"
 	"os"
 	"os/exec"
@@ -33,34 +32,6 @@ func runSteps(ctx context.Context, steps []step) error {
 func note(format string, args ...any) {
 	fmt.Fprintf(os.Stderr, "           · "+format+"\n", args...)
 }
-
-// poll calls check until it succeeds, and gives back its last error when the
-// time is over.
-func poll(ctx context.Context, limit, pause time.Duration, check func(context.Context) error) error {
-	deadline, cancel := context.WithTimeout(ctx, limit)
-	defer cancel()
-	tick := time.NewTicker(pause)
-	defer tick.Stop()
-	for {
-		err := check(deadline)
-		if err == nil {
-			return nil
-		}
-		if stop := (stopPolling{}); errors.As(err, &stop) {
-			return stop.cause
-		}
-		select {
-		case <-deadline.Done():
-			return fmt.Errorf("not within %s: %w", limit, err)
-		case <-tick.C:
-		}
-	}
-}
-
-// stopPolling is returned by a check that can no longer succeed.
-type stopPolling struct{ cause error }
-
-func (s stopPolling) Error() string { return s.cause.Error() }
 
 // output runs a command and returns what it prints; an error carries the
 // command and what it had to say.

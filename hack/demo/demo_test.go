@@ -5,7 +5,6 @@ import (
 	"errors"
 	"strings"
 	"testing"
-	"time"
 
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
@@ -72,21 +71,5 @@ func TestFailureNamesStepCauseAndLog(t *testing.T) {
 	if text := failed.Error() + strings.Join(failed.look, ""); !strings.Contains(text, `"operator"`) ||
 		!strings.Contains(text, "no such image") || !strings.Contains(text, "kubectl logs") {
 		t.Error(text)
-	}
-}
-
-func TestPollStopsWhenThereIsNoHope(t *testing.T) {
-	calls, cause := 0, errors.New("it has failed")
-	err := poll(t.Context(), time.Minute, func(context.Context) error {
-		if calls++; calls < 3 {
-			return errors.New("not yet")
-		}
-		return final{cause}
-	})
-	if calls != 3 || !errors.Is(err, cause) {
-		t.Error(calls, err)
-	}
-	if err := poll(t.Context(), time.Millisecond, func(context.Context) error { return cause }); !errors.Is(err, cause) {
-		t.Error("when time is over the last cause is told, not", err)
 	}
 }

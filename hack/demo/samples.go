@@ -9,6 +9,7 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
+	"github.com/mainstay-operator/mainstay-operator/hack/internal/wait"
 	"github.com/mainstay-operator/mainstay-operator/test/samples"
 )
 
@@ -48,7 +49,7 @@ func (d *demo) applySamples(ctx context.Context) error {
 			case samples.Arrived:
 				done(began, "%-11s  %-16s %s", obj.GetKind(), obj.GetName(), words)
 			case samples.Failed:
-				return final{fmt.Errorf("%s %s: %s", obj.GetKind(), obj.GetName(), words)}
+				return wait.Final(fmt.Errorf("%s %s: %s", obj.GetKind(), obj.GetName(), words))
 			default:
 				left, why = append(left, obj), fmt.Errorf("%s %s: %s", obj.GetKind(), obj.GetName(), words)
 			}

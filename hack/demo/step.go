@@ -2,9 +2,10 @@ package main
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"time"
+
+	"github.com/mainstay-operator/mainstay-operator/hack/internal/wait"
 )
 
 // step is a part of the demo that can fail by itself.
@@ -41,29 +42,7 @@ func done(began time.Time, format string, args ...any) {
 	fmt.Printf("%8.2fs  %s\n", time.Since(began).Seconds(), fmt.Sprintf(format, args...))
 }
 
-// final is the error of a check that can no longer succeed.
-type final struct{ error }
-
-// poll calls check until it succeeds, and gives its last error when the time is over.
+// poll calls check until it succeeds.
 func poll(ctx context.Context, limit time.Duration, check func(context.Context) error) error {
-	bounded, cancel := context.WithTimeout(ctx, limit)
-	defer cancel()
-	tick := time.NewTicker(200 * time.Millisecond)
-	defer tick.Stop()
-	for {
-		err := check(bounded)
-		if err == nil {
-			return nil
-		}
-		if end := (final{}); errors.As(err, &end) {
-			return end.error
-		}
-		select {
-		case <-ctx.Done():
-			return ctx.Err()
-		case <-bounded.Done():
-			return fmt.Errorf("not within %s: %w", limit, err)
-		case <-tick.C:
-		}
-	}
+	return wait.For(ctx, limit, 200*time.Millisecond, check)
 }

@@ -1,0 +1,38 @@
+// Package wait waits for what others bring about.
+package wait
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+)
+
+type final struct{ error }
+
+// Final is the error of a check that can no longer succeed.
+func Final(cause error) error { return final{cause} }
+
+// For calls check until it succeeds, and gives its last error when the time is over.
+func For(ctx context.Context, limit, pause time.Duration, check func(context.Context) error) error {
+	bounded, cancel := context.WithTimeout(ctx, limit)
+	defer cancel()
+	tick := time.NewTicker(pause)
+	defer tick.Stop()
+	for {
+		err := check(bounded)
+		if err == nil {
+			return nil
+		}
+		if end := (final{}); errors.As(err, &end) {
+			return end.error
+		}
+		select {
+		case <-ctx.Done():
+			return ctx.Err()
+		case <-bounded.Done():
+			return fmt.Errorf("not within %s: %w", limit, err)
+		case <-tick.C:
+		}
+	}
+}
