@@ -69,7 +69,8 @@ verify: generate manifests bundle fmt tidy lint ## Fail when anything generated,
 	  { echo "verify: commit what 'make generate manifests bundle fmt tidy' changes"; exit 1; }
 
 test: ## Run the unit and integration tests.
-	@command -v redis-server >/dev/null || { apt-get update -qq && RUNLEVEL=1 apt-get install -y -qq --no-install-recommends redis-server; }
+	@command -v redis-server >/dev/null && command -v memcached >/dev/null || \
+	  { apt-get update -qq && RUNLEVEL=1 apt-get install -y -qq --no-install-recommends redis-server memcached; }
 	go run ./hack/cluster assets
 	@$(MAKE) -j2 --no-print-directory --output-sync=target test-units test-integration
 

@@ -96,12 +96,11 @@ var _ = Describe("Memcached", func() {
 		Entry("size above the edge", plain().Size(257).Build(), "spec.size"),
 		Entry("image with a space", plain().Image("memcached latest").Build(), "spec.image"),
 		Entry("image too long", plain().Image(strings.Repeat("a", 513)).Build(), "spec.image"),
-		Entry("memory below 8Mi", plain().Memory("8191Ki").MaxItemSize("1Ki").Build(), "spec.memory"),
+		Entry("memory below 8Mi", plain().Memory("8191Ki").Build(), "spec.memory"),
 		Entry("memory above 1Ti", plain().Memory("1025Gi").Build(), "spec.memory"),
 		Entry("memory of 0", plain().Memory("0").Build(), "spec.memory"),
-		Entry("maxItemSize below 1Ki", plain().MaxItemSize("1023").Build(), "spec.maxItemSize"),
-		Entry("maxItemSize above 512Mi", plain().Memory("1Gi").MaxItemSize("513Mi").Build(), "spec.maxItemSize"),
-		Entry("maxItemSize as large as memory", plain().Memory("64Mi").MaxItemSize("64Mi").Build(), "maxItemSize"),
+		Entry("maxItemSize above 512Mi", plain().Memory("2Gi").MaxItemSize("513Mi").Build(), "spec.maxItemSize"),
+		Entry("maxItemSize beyond all numbers", plain().MaxItemSize("1e30").Build(), "spec.maxItemSize"),
 		Entry("memory limit below memory + 64Mi", plain().Memory("64Mi").Limit("127Mi").Build(), "resources.limits.memory"),
 		Entry("memory limit below the default memory + 64Mi", plain().Limit("100Mi").Build(), "resources.limits.memory"),
 		Entry("connections below 16", with(func(s *cachev1alpha1.MemcachedSpec) { s.Connections = 15 }), "spec.connections"),
@@ -115,6 +114,8 @@ var _ = Describe("Memcached", func() {
 		Entry("the proxy in options", plain().Options("modern", "proxy_config=/a").Build(), "options"),
 		Entry("a comma in options", plain().Options("modern,ssl_key=/a").Build(), "spec.options[0]"),
 		Entry("a newline in options", plain().Options("modern\nssl_key=/a").Build(), "spec.options[0]"),
+		Entry("chunks larger than some maxItemSize", plain().Options("slab_chunk_max=1024").Build(), "options: slab_chunk_max"),
+		Entry("chunks in bytes", plain().Options("modern", "slab_chunk_max=524288").Build(), "options: slab_chunk_max"),
 		Entry("too many options", plain().Options(repeated("modern", 33)...).Build(), "spec.options"),
 		Entry("disruption beyond 100%", with(func(s *cachev1alpha1.MemcachedSpec) {
 			s.Disruption = &commonv1.Disruption{MaxUnavailable: ptr.To(intstr.FromString("101%"))}
@@ -176,8 +177,6 @@ var _ = Describe("Memcached", func() {
 		Entry("image of 512", plain().Image(strings.Repeat("a", 512)).Build()),
 		Entry("memory 8Mi", plain().Memory("8Mi").Build()),
 		Entry("memory 1Ti", plain().Memory("1Ti").Build()),
-		Entry("maxItemSize 1Ki", plain().MaxItemSize("1Ki").Build()),
-		Entry("maxItemSize 512Mi", plain().Memory("513Mi").MaxItemSize("512Mi").Build()),
 		Entry("memory limit of memory + 64Mi", plain().Memory("64Mi").Limit("128Mi").Build()),
 		Entry("memory limit in another unit", plain().Memory("64Mi").Limit("134217728").Build()),
 		Entry("a limit on CPU alone", with(func(s *cachev1alpha1.MemcachedSpec) {
@@ -220,6 +219,19 @@ var _ = Describe("Memcached", func() {
 		Entry("a name of 48", factory.Memcached(strings.Repeat("a", 48)).Build()),
 		Entry("every field", fullMemcached()),
 	)
+
+	DescribeTable("with this item size is accepted when memcached starts with it, and else refused", func(sizes factory.MemcachedItemSizes) {
+		if sizes.Starts {
+			accept(sizes.Set(plain()).Build())
+		} else {
+			reject(sizes.Set(plain()).Build(), sizes.Field)
+		}
+	}, func() (entries []TableEntry) {
+		for _, sizes := range factory.ItemSizes {
+			entries = append(entries, Entry(sizes.String(), sizes))
+		}
+		return entries
+	}())
 
 	It("defaults what is not said", func(ctx SpecContext) {
 		obj := created(plain().Build()).(*cachev1alpha1.Memcached)

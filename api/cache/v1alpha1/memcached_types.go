@@ -9,12 +9,16 @@ import (
 )
 
 // In the first rule, 64Mi are what memcached needs beside its items: hash table,
-// threads and connection buffers.
+// threads and connection buffers. The rules on maxItemSize are those by which memcached
+// exits at its start (memcached.c: item_size_max and slab_chunk_size_max). 1536Ki is an
+// integer, and 1.5Mi is none to asInteger, so sums are rounded here. The nodes'
+// options do not reach the proxy, so no slab_chunk_max of theirs makes other sizes fit.
 
 // MemcachedSpec says which cache is wanted.
 //
 // +kubebuilder:validation:XValidation:rule="!has(self.memory) || !has(self.resources) || !has(self.resources.limits) || !('memory' in self.resources.limits) || quantity(string(self.resources.limits['memory'])).compareTo(quantity(string(self.memory)).add(quantity('64Mi'))) >= 0",message="resources.limits.memory must be at least memory plus 64Mi, or the kernel kills the cache when it fills up"
-// +kubebuilder:validation:XValidation:rule="!has(self.memory) || !has(self.maxItemSize) || quantity(string(self.maxItemSize)).compareTo(quantity(string(self.memory))) < 0",message="maxItemSize must be smaller than memory"
+// +kubebuilder:validation:XValidation:rule="!has(self.memory) || !has(self.maxItemSize) || quantity(string(self.maxItemSize)).add(quantity(string(self.maxItemSize))).compareTo(quantity(string(self.memory))) <= 0",message="maxItemSize must be at most half of memory, or memcached does not start; raise memory or lower maxItemSize"
+// +kubebuilder:validation:XValidation:rule="!has(self.maxItemSize) || !has(self.options) || quantity(string(self.maxItemSize)).compareTo(quantity('1Mi')) >= 0 || !self.options.exists(o, o.startsWith('no_modern'))",message="maxItemSize must be at least 1Mi with no_modern in options, or memcached does not start; raise it or take no_modern out"
 // +kubebuilder:validation:XValidation:rule="!has(self.tls) || self.tls.mode != 'Optional' || self.tls.plaintextPort != (has(self.port) ? self.port : 11211)",message="tls.plaintextPort must not be port, which speaks TLS"
 // +kubebuilder:validation:XValidation:rule="!has(self.proxy) || !self.proxy.enabled || !has(self.tls) && !has(self.auth)",message="proxy.enabled: memcached's proxy can neither verify the nodes' certificates nor log in to them; leave tls and auth out, or let the clients know all nodes by status.servers"
 // +kubebuilder:validation:XValidation:rule="!has(self.metrics) || !self.metrics.enabled || !has(self.auth)",message="metrics.enabled: the exporter cannot log in to nodes with auth; leave one of them out"
@@ -43,10 +47,12 @@ type MemcachedSpec struct {
 	// +operator-sdk:csv:customresourcedefinitions:type=spec,displayName="Memory for Items",xDescriptors={"urn:alm:descriptor:com.tectonic.ui:text"}
 	Memory *resource.Quantity `json:"memory,omitempty"`
 
-	// maxItemSize is the largest item (memcached -I), 1Ki to 512Mi and below memory. Default 1Mi.
+	// maxItemSize is the largest item (memcached -I): a multiple of 512Ki, up to 512Mi and
+	// to half of memory. Default 1Mi.
 	// +optional
 	// +kubebuilder:default="1Mi"
-	// +kubebuilder:validation:XValidation:rule="quantity(string(self)).compareTo(quantity('1Ki')) >= 0 && quantity(string(self)).compareTo(quantity('512Mi')) <= 0",message="maxItemSize is a quantity from 1Ki to 512Mi"
+	// +kubebuilder:validation:XValidation:rule="quantity(string(self)).compareTo(quantity('512Ki')) >= 0 && quantity(string(self)).compareTo(quantity('512Mi')) <= 0",message="maxItemSize is a quantity from 512Ki to 512Mi"
+	// +kubebuilder:validation:XValidation:rule="quantity(string(self)).compareTo(quantity('512Mi')) > 0 || int(quantity(string(self)).asApproximateFloat() + 0.5) % 524288 == 0",message="maxItemSize must be a multiple of 512Ki (as 512Ki, 1Mi or 1536Ki), or memcached does not start"
 	// +operator-sdk:csv:customresourcedefinitions:type=spec,displayName="Largest Item",xDescriptors={"urn:alm:descriptor:com.tectonic.ui:text"}
 	MaxItemSize *resource.Quantity `json:"maxItemSize,omitempty"`
 
@@ -82,13 +88,15 @@ type MemcachedSpec struct {
 	Verbosity int32 `json:"verbosity,omitempty"`
 
 	// options are extended options (memcached -o), each "name" or "name=value".
-	// TLS and the proxy have no place here.
+	// TLS and the proxy have no place here, and slab_chunk_max only as a power of two up
+	// to 512, which fits every maxItemSize.
 	// +optional
 	// +listType=atomic
 	// +kubebuilder:validation:MaxItems=32
 	// +kubebuilder:validation:items:MaxLength=128
 	// +kubebuilder:validation:items:Pattern=`^[a-z][a-z0-9_]*(=[A-Za-z0-9_.:/%-]+)?$`
 	// +kubebuilder:validation:XValidation:rule="self.all(o, !o.startsWith('ssl_') && !o.startsWith('proxy_'))",message="options must not begin with ssl_ or proxy_"
+	// +kubebuilder:validation:XValidation:rule="self.all(o, !o.startsWith('slab_chunk_max') || o.matches('^slab_chunk_max=(1|2|4|8|16|32|64|128|256|512)$'))",message="options: slab_chunk_max must be a power of two from 1 to 512 (KiB), or memcached does not start"
 	// +operator-sdk:csv:customresourcedefinitions:type=spec,displayName="Extended Options",xDescriptors={"urn:alm:descriptor:com.tectonic.ui:advanced"}
 	Options []string `json:"options,omitempty"`
 
