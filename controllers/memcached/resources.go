@@ -34,7 +34,13 @@ const (
 	defaultMemory  = 64 << 20
 	defaultMaxItem = 1 << 20
 
-	// overhead is the memory of a node beside its items: hash table, threads, code.
+	// tableShare of memory is the hash table's at most, in a cache of the smallest items,
+	// which have 96 bytes each (slabs.c). There is a pointer of 8 bytes for every two
+	// thirds of an item (assoc.c): right after it has doubled, 10.7 bytes an item, and
+	// while the items move, when the half as large is there, too, 16.
+	tableShare = 96 / 16
+	// overhead is the memory of a node beside items and table: code, threads, and the first
+	// page of each slab class, which memcached takes beyond -m.
 	overhead = 64 << 20
 	// perConnection is what a connection's buffers take: 16 KiB for reading, 16 KiB
 	// for writing (memcached.h: READ_BUFFER_SIZE, and the response bundle).
@@ -190,10 +196,15 @@ func resources(m *cachev1alpha1.Memcached) corev1.ResourceRequirements {
 		if r.Limits == nil {
 			r.Limits = corev1.ResourceList{}
 		}
-		needed := bytes(m.Spec.Memory, defaultMemory) + overhead + int64(m.Spec.Connections)*perConnection
-		r.Limits[corev1.ResourceMemory] = *resource.NewQuantity(needed, resource.BinarySI)
+		r.Limits[corev1.ResourceMemory] = *resource.NewQuantity(needed(m), resource.BinarySI)
 	}
 	return r
+}
+
+// needed is the memory that a node takes when it is full. The schema has the same sum.
+func needed(m *cachev1alpha1.Memcached) int64 {
+	items := bytes(m.Spec.Memory, defaultMemory)
+	return items + items/tableShare + overhead + int64(m.Spec.Connections)*perConnection
 }
 
 // headless names the nodes, ready or not: the ring must not move when one restarts.

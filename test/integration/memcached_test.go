@@ -101,8 +101,12 @@ var _ = Describe("Memcached", func() {
 		Entry("memory of 0", plain().Memory("0").Build(), "spec.memory"),
 		Entry("maxItemSize above 512Mi", plain().Memory("2Gi").MaxItemSize("513Mi").Build(), "spec.maxItemSize"),
 		Entry("maxItemSize beyond all numbers", plain().MaxItemSize("1e30").Build(), "spec.maxItemSize"),
-		Entry("memory limit below memory + 64Mi", plain().Memory("64Mi").Limit("127Mi").Build(), "resources.limits.memory"),
-		Entry("memory limit below the default memory + 64Mi", plain().Limit("100Mi").Build(), "resources.limits.memory"),
+		Entry("memory limit below what a full node takes", plain().Memory("64Mi").Limit("178956969").Build(), "resources.limits.memory"),
+		Entry("memory limit without a table's sixth", plain().Memory("4Gi").Limit("4192Mi").Build(), "resources.limits.memory"),
+		Entry("memory limit below what one of the default memory takes", plain().Limit("170Mi").Build(), "resources.limits.memory"),
+		Entry("memory limit below what connections take", plain().Limit("178956970").With(func(s *cachev1alpha1.MemcachedSpec) {
+			s.Connections = 1025
+		}).Build(), "resources.limits.memory"),
 		Entry("connections below 16", with(func(s *cachev1alpha1.MemcachedSpec) { s.Connections = 15 }), "spec.connections"),
 		Entry("connections above 100000", with(func(s *cachev1alpha1.MemcachedSpec) { s.Connections = 100_001 }), "spec.connections"),
 		Entry("threads below 1", with(func(s *cachev1alpha1.MemcachedSpec) { s.Threads = -1 }), "spec.threads"),
@@ -177,8 +181,9 @@ var _ = Describe("Memcached", func() {
 		Entry("image of 512", plain().Image(strings.Repeat("a", 512)).Build()),
 		Entry("memory 8Mi", plain().Memory("8Mi").Build()),
 		Entry("memory 1Ti", plain().Memory("1Ti").Build()),
-		Entry("memory limit of memory + 64Mi", plain().Memory("64Mi").Limit("128Mi").Build()),
-		Entry("memory limit in another unit", plain().Memory("64Mi").Limit("134217728").Build()),
+		Entry("memory limit of what a full node takes", plain().Memory("64Mi").Limit("178956970").Build()),
+		Entry("memory limit in another unit", plain().Memory("0.1875Gi").Limit("320Mi").Build()),
+		Entry("memory limit of all there is", plain().Memory("1Ti").Limit("1e18").Build()),
 		Entry("a limit on CPU alone", with(func(s *cachev1alpha1.MemcachedSpec) {
 			s.Resources.Limits = corev1.ResourceList{corev1.ResourceCPU: resource.MustParse("1")}
 		})),

@@ -8,15 +8,15 @@ import (
 	commonv1 "github.com/mainstay-operator/mainstay-operator/api/common/v1"
 )
 
-// In the first rule, 64Mi are what memcached needs beside its items: hash table,
-// threads and connection buffers. The rules on maxItemSize are those by which memcached
-// exits at its start (memcached.c: item_size_max and slab_chunk_size_max). 1536Ki is an
-// integer, and 1.5Mi is none to asInteger, so sums are rounded here. The nodes'
-// options do not reach the proxy, so no slab_chunk_max of theirs makes other sizes fit.
+// The first rule has the sum by which the operator computes a limit where there is none.
+// The rules on maxItemSize are those by which memcached exits at its start (memcached.c:
+// item_size_max and slab_chunk_size_max); the nodes' options do not reach the proxy, so no
+// slab_chunk_max of theirs makes other sizes fit. Sums are rounded floats, since 1.5Gi is no
+// integer to asInteger.
 
 // MemcachedSpec says which cache is wanted.
 //
-// +kubebuilder:validation:XValidation:rule="!has(self.memory) || !has(self.resources) || !has(self.resources.limits) || !('memory' in self.resources.limits) || quantity(string(self.resources.limits['memory'])).compareTo(quantity(string(self.memory)).add(quantity('64Mi'))) >= 0",message="resources.limits.memory must be at least memory plus 64Mi, or the kernel kills the cache when it fills up"
+// +kubebuilder:validation:XValidation:rule="!has(self.memory) || !has(self.resources) || !has(self.resources.limits) || !('memory' in self.resources.limits) || quantity(string(self.resources.limits['memory'])).asApproximateFloat() + 0.5 >= double(int(quantity(string(self.memory)).asApproximateFloat() + 0.5) * 7 / 6 + 67108864 + (has(self.connections) ? self.connections : 1024) * 32768)",message="resources.limits.memory must be at least memory and a sixth of it, plus 64Mi, plus 32Ki for each of connections, or the kernel kills the cache when it fills up; raise it, or leave it out to have it computed"
 // +kubebuilder:validation:XValidation:rule="!has(self.memory) || !has(self.maxItemSize) || quantity(string(self.maxItemSize)).add(quantity(string(self.maxItemSize))).compareTo(quantity(string(self.memory))) <= 0",message="maxItemSize must be at most half of memory, or memcached does not start; raise memory or lower maxItemSize"
 // +kubebuilder:validation:XValidation:rule="!has(self.maxItemSize) || !has(self.options) || quantity(string(self.maxItemSize)).compareTo(quantity('1Mi')) >= 0 || !self.options.exists(o, o.startsWith('no_modern'))",message="maxItemSize must be at least 1Mi with no_modern in options, or memcached does not start; raise it or take no_modern out"
 // +kubebuilder:validation:XValidation:rule="!has(self.tls) || self.tls.mode != 'Optional' || self.tls.plaintextPort != (has(self.port) ? self.port : 11211)",message="tls.plaintextPort must not be port, which speaks TLS"
@@ -100,7 +100,8 @@ type MemcachedSpec struct {
 	// +operator-sdk:csv:customresourcedefinitions:type=spec,displayName="Extended Options",xDescriptors={"urn:alm:descriptor:com.tectonic.ui:advanced"}
 	Options []string `json:"options,omitempty"`
 
-	// resources of each node. Default: a memory limit computed from memory and connections.
+	// resources of each node. Default: a memory limit of memory, a sixth of it (for the
+	// hash table of the smallest items), 64Mi and 32Ki for each of connections.
 	// +optional
 	// +operator-sdk:csv:customresourcedefinitions:type=spec,xDescriptors={"urn:alm:descriptor:com.tectonic.ui:resourceRequirements"}
 	Resources corev1.ResourceRequirements `json:"resources,omitempty"`
