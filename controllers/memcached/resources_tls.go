@@ -86,13 +86,19 @@ func withTLS(m *cachev1alpha1.Memcached, i pki.Identity, template *corev1ac.PodT
 	}
 }
 
-// servicePorts are those of both Services.
+// servicePorts are those of both Services. They lead to a port by the name that a pod has
+// for it, so that another port is found in every pod that is replaced or still to be. While
+// there is one in the clear, they lead by number: a pod from before TLS has the number in
+// the clear, under the name of the one that speaks TLS.
 func servicePorts(m *cachev1alpha1.Memcached) []*corev1ac.ServicePortApplyConfiguration {
-	ports := []*corev1ac.ServicePortApplyConfiguration{servicePort(portName, m.Spec.Port)}
-	if port := plaintext(m); port != 0 {
-		ports = append(ports, servicePort(plaintextName, port))
+	port := plaintext(m)
+	if port == 0 {
+		return []*corev1ac.ServicePortApplyConfiguration{servicePort(portName, m.Spec.Port)}
 	}
-	return ports
+	return []*corev1ac.ServicePortApplyConfiguration{
+		servicePort(portName, m.Spec.Port).WithTargetPort(intstr.FromInt32(m.Spec.Port)),
+		servicePort(plaintextName, port).WithTargetPort(intstr.FromInt32(port)),
+	}
 }
 
 func servicePort(name string, port int32) *corev1ac.ServicePortApplyConfiguration {

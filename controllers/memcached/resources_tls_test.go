@@ -6,6 +6,8 @@ import (
 	"strings"
 	"testing"
 
+	corev1ac "k8s.io/client-go/applyconfigurations/core/v1"
+
 	cachev1alpha1 "github.com/mainstay-operator/mainstay-operator/api/cache/v1alpha1"
 	"github.com/mainstay-operator/mainstay-operator/controllers/internal/pki"
 	"github.com/mainstay-operator/mainstay-operator/test/authority"
@@ -47,14 +49,24 @@ func TestWhatRollsThePods(t *testing.T) {
 }
 
 func TestThePortInTheClearIsOfferedWhenItIsOpen(t *testing.T) {
-	for mode, want := range map[cachev1alpha1.MemcachedTLSMode][]string{
-		cachev1alpha1.MemcachedTLSRequired: {"memcached 11211"},
-		cachev1alpha1.MemcachedTLSOptional: {"memcached 11211", "plaintext 11212"},
+	required, optional := cachev1alpha1.MemcachedTLSRequired, cachev1alpha1.MemcachedTLSOptional
+	for _, c := range []struct {
+		reason         string
+		m              *cachev1alpha1.Memcached
+		pods, services []string
+	}{
+		{"none, and nodes change port by and by", made(nil), []string{"memcached 11211"}, []string{"11211 to memcached"}},
+		{"not open", secured(func(over *cachev1alpha1.MemcachedTLS) { over.Mode = required }),
+			[]string{"memcached 11211"}, []string{"11211 to memcached"}},
+		{"open, also in pods that have never heard of TLS", secured(func(over *cachev1alpha1.MemcachedTLS) { over.Mode = optional }),
+			[]string{"memcached 11211", "plaintext 11212"}, []string{"11211 to 11211", "11212 to 11212"}},
 	} {
-		m := secured(func(over *cachev1alpha1.MemcachedTLS) { over.Mode = mode })
-		for place, got := range map[string][]string{"pods": podPorts(m), "Service": offered(m)} {
-			if !slices.Equal(got, want) {
-				t.Errorf("%s: %s have %v", mode, place, got)
+		if got := podPorts(c.m); !slices.Equal(got, c.pods) {
+			t.Errorf("%s: pods have %v", c.reason, got)
+		}
+		for _, service := range []*corev1ac.ServiceApplyConfiguration{client(c.m), headless(c.m)} {
+			if got := offered(service); !slices.Equal(got, c.services) {
+				t.Errorf("%s: %s leads %v", c.reason, *service.Name, got)
 			}
 		}
 	}
@@ -68,10 +80,10 @@ func podPorts(m *cachev1alpha1.Memcached) []string {
 	return list
 }
 
-func offered(m *cachev1alpha1.Memcached) []string {
+func offered(service *corev1ac.ServiceApplyConfiguration) []string {
 	var list []string
-	for _, port := range client(m).Spec.Ports {
-		list = append(list, port.TargetPort.StrVal+" "+strconv.Itoa(int(*port.Port)))
+	for _, port := range service.Spec.Ports {
+		list = append(list, strconv.Itoa(int(*port.Port))+" to "+port.TargetPort.String())
 	}
 	return list
 }

@@ -9,6 +9,7 @@ import (
 	. "github.com/onsi/gomega"
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/utils/ptr"
 
 	cachev1alpha1 "github.com/mainstay-operator/mainstay-operator/api/cache/v1alpha1"
 	commonv1 "github.com/mainstay-operator/mainstay-operator/api/common/v1"
@@ -82,6 +83,31 @@ var _ = Describe("Memcached over TLS", func() {
 		Eventually(asks).WithArguments(ctx, over, m, m.Spec.Port).Should(Succeed()) // as soon as the Service routes
 		Eventually(asks).WithArguments(ctx, network, m, m.Spec.TLS.PlaintextPort).Should(Succeed())
 		Expect(asks(ctx, network, m, m.Spec.Port)).NotTo(Succeed())
+	})
+
+	It("comes to a cache whose clients in the clear go on at the port that they know", func(ctx SpecContext) {
+		create(ctx, &corev1.Secret{ObjectMeta: metav1.ObjectMeta{Name: "cache-tls"}, Type: corev1.SecretTypeTLS, Data: issue()})
+		m := factory.Memcached("cache").Size(2).Memory("16Mi").
+			With(func(s *cachev1alpha1.MemcachedSpec) {
+				s.Rollout = &cachev1alpha1.MemcachedRollout{MinReadySeconds: ptr.To[int32](1)}
+			}).Build()
+		create(ctx, m)
+		eventuallyReady(ctx, m)
+		old := m.Spec.Port
+		Eventually(asks).WithArguments(ctx, network, m, old).Should(Succeed())
+
+		edit(ctx, m, func(m *cachev1alpha1.Memcached) {
+			m.Spec.Port = old + 1
+			m.Spec.TLS = &cachev1alpha1.MemcachedTLS{SecretName: "cache-tls", Mode: cachev1alpha1.MemcachedTLSOptional, PlaintextPort: old}
+		})
+		over := traffic.Secured{Network: network, Config: trusting(by.PEM(), m.Name)}
+		Eventually(func(g Gomega) {
+			// The moment in which the Service has the new ports, and its slices do not, is shorter.
+			Eventually(asks).WithArguments(ctx, network, m, old).WithTimeout(3 * time.Second).Should(Succeed())
+			refresh(ctx, m)
+			g.Expect(condition(m, commonv1.ConditionReady)).To(HaveField("Status", metav1.ConditionTrue))
+		}).WithContext(ctx).WithPolling(50 * time.Millisecond).Should(Succeed())
+		Eventually(asks).WithArguments(ctx, over, m, m.Spec.Port).Should(Succeed())
 	})
 })
 
