@@ -38,7 +38,7 @@ func status(m *cachev1alpha1.Memcached, s seen) cachev1alpha1.MemcachedStatus {
 		Observed:   set.Status.ObservedGeneration,
 		Want:       ptr.Deref(set.Spec.Replicas, size(m)),
 		Minimum:    1,
-		Updated:    updated(set),
+		Updated:    set.Status.UpdatedReplicas,
 		Ready:      set.Status.ReadyReplicas,
 		Total:      set.Status.Replicas,
 		Failing:    conditions.Failing(slices.Concat(s.pods, s.proxies)),
@@ -63,15 +63,6 @@ func front(m *cachev1alpha1.Memcached, proxy *appsv1.Deployment) *conditions.Wor
 		Ready:      proxy.Status.ReadyReplicas,
 		Total:      proxy.Status.Replicas,
 	}
-}
-
-// updated counts as the StatefulSet does, which stops counting once every pod
-// is of the update revision.
-func updated(set *appsv1.StatefulSet) int32 {
-	if set.Status.UpdateRevision == set.Status.CurrentRevision {
-		return set.Status.Replicas
-	}
-	return set.Status.UpdatedReplicas
 }
 
 // readyNames is never nil: the schema wants a list.

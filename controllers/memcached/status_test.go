@@ -35,8 +35,8 @@ func TestStatus(t *testing.T) {
 		{"no StatefulSet yet", &appsv1.StatefulSet{}, "False RollingOut"},
 		{"rolled out", set(appsv1.StatefulSetStatus{
 			Replicas: 2, ReadyReplicas: 2, UpdatedReplicas: 2, CurrentRevision: fresh, UpdateRevision: fresh}), "True Replicas"},
-		{"rolled out, and updatedReplicas no longer counted", set(appsv1.StatefulSetStatus{
-			Replicas: 2, ReadyReplicas: 2, CurrentRevision: fresh, UpdateRevision: fresh}), "True Replicas"},
+		{"a change was taken back, and one node has it still", set(appsv1.StatefulSetStatus{
+			Replicas: 2, ReadyReplicas: 2, UpdatedReplicas: 1, CurrentRevision: old, UpdateRevision: old}), "False RollingOut"},
 		{"rolling", set(appsv1.StatefulSetStatus{
 			Replicas: 2, ReadyReplicas: 2, UpdatedReplicas: 1, CurrentRevision: old, UpdateRevision: fresh}), "False RollingOut"},
 		{"one not ready", set(appsv1.StatefulSetStatus{

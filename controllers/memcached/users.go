@@ -76,7 +76,7 @@ func told(set *appsv1.StatefulSet) int {
 // rolledOut is true when every pod is of the set's template, and ready.
 func rolledOut(set *appsv1.StatefulSet) bool {
 	return set.Generation > 0 && set.Status.ObservedGeneration == set.Generation &&
-		updated(set) == set.Status.Replicas && set.Status.Replicas == ptr.Deref(set.Spec.Replicas, 1) &&
+		set.Status.UpdatedReplicas == set.Status.Replicas && set.Status.Replicas == ptr.Deref(set.Spec.Replicas, 1) &&
 		set.Status.ReadyReplicas == set.Status.Replicas
 }
 

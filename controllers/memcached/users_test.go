@@ -58,7 +58,7 @@ func rolled(revision string, out bool) *appsv1.StatefulSet {
 	set.Spec.Template = corev1.PodTemplateSpec{ObjectMeta: metav1.ObjectMeta{Annotations: map[string]string{annotationUsers: revision}}}
 	set.Status = appsv1.StatefulSetStatus{ObservedGeneration: 3, Replicas: 2, ReadyReplicas: 2, AvailableReplicas: 2, UpdatedReplicas: 2, CurrentRevision: "a", UpdateRevision: "a"}
 	if !out {
-		set.Status.UpdatedReplicas, set.Status.UpdateRevision = 1, "b"
+		set.Status.UpdatedReplicas = 1 // maybe of the revision before, to which it was taken back
 	}
 	return set
 }
