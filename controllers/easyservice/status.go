@@ -92,10 +92,7 @@ func failing(e *appv1.EasyService, d *appsv1.Deployment, w world) string {
 	if why := conditions.FailingUntil(proven(e, w.now), w.pods); why != "" {
 		return why
 	}
-	if c := condition(d, appsv1.DeploymentReplicaFailure); c.Status == corev1.ConditionTrue {
-		return "pods cannot be made: " + c.Message
-	}
-	return ""
+	return conditions.Unmade(d)
 }
 
 func stuck(d *appsv1.Deployment) bool {

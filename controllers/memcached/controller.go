@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"time"
 
 	appsv1 "k8s.io/api/apps/v1"
@@ -86,18 +87,19 @@ func (r *Reconciler) story(ctx context.Context, m *cachev1alpha1.Memcached, _ co
 	if !m.Spec.Paused {
 		late = r.refresh(ctx, m, secrets, pods)
 	}
-	m.Status = status(m, look(m, observed, pods, proxies)) // last, also after an error: it says what stands
-	if !m.Spec.Paused {                                    // nobody looked
+	stands := r.look(m, observed, pods, proxies)
+	m.Status = status(m, stands) // last, also after an error: it says what stands
+	if !m.Spec.Paused {          // nobody looked
 		certificatesInSync(m, secrets.certificate, late)
 	}
 	credentialsInSync(m, secrets.users)
 	conditions.Image(&m.Status.Conditions, m.Generation, image, m.Spec.Image, r.DefaultImage)
-	return ctrl.Result{RequeueAfter: due(secrets.certificate, late)}, errors.Join(secretsErr, err)
+	return ctrl.Result{RequeueAfter: soonest(due(secrets.certificate, late), patience(m, stands))}, errors.Join(secretsErr, err)
 }
 
 // look gathers what stands.
-func look(m *cachev1alpha1.Memcached, observed converge.Observed, pods, proxies []corev1.Pod) seen {
-	s := seen{set: &appsv1.StatefulSet{}, proxy: &appsv1.Deployment{}, pods: pods, proxies: proxies}
+func (r *Reconciler) look(m *cachev1alpha1.Memcached, observed converge.Observed, pods, proxies []corev1.Pod) seen {
+	s := seen{set: &appsv1.StatefulSet{}, proxy: &appsv1.Deployment{}, pods: pods, proxies: proxies, now: r.clock.Now()}
 	if set, found := converge.Find[*appsv1.StatefulSet](observed, "StatefulSet", m.Name); found {
 		s.set = set
 	}
@@ -113,6 +115,15 @@ func due(c certificate, late []string) time.Duration {
 		return reloading
 	}
 	return c.due
+}
+
+// soonest of them, of which 0 is never.
+func soonest(all ...time.Duration) time.Duration {
+	all = slices.DeleteFunc(all, func(d time.Duration) bool { return d == 0 })
+	if len(all) == 0 {
+		return 0
+	}
+	return slices.Min(all)
 }
 
 // running is the StatefulSet, empty when there is none of ours.

@@ -1,7 +1,10 @@
 package memcached
 
 import (
+	"cmp"
+	"fmt"
 	"slices"
+	"time"
 
 	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
@@ -18,11 +21,12 @@ type seen struct {
 	proxy   *appsv1.Deployment
 	pods    []corev1.Pod // the nodes'
 	proxies []corev1.Pod
+	now     time.Time
 }
 
 // status says what was observed.
 func status(m *cachev1alpha1.Memcached, s seen) cachev1alpha1.MemcachedStatus {
-	set := s.set
+	set, late := s.set, stuck(m, s)
 	next := cachev1alpha1.MemcachedStatus{
 		Nodes:      readyNames(s.pods),
 		Servers:    servers(m),
@@ -41,12 +45,21 @@ func status(m *cachev1alpha1.Memcached, s seen) cachev1alpha1.MemcachedStatus {
 		Updated:    set.Status.UpdatedReplicas,
 		Ready:      set.Status.ReadyReplicas,
 		Total:      set.Status.Replicas,
-		Failing:    conditions.Failing(slices.Concat(s.pods, s.proxies)),
-		Starting:   conditions.Starting(slices.Concat(s.pods, s.proxies)),
+		Failing:    cmp.Or(conditions.Failing(slices.Concat(s.pods, s.proxies)), conditions.Unmade(s.proxy)),
+		Starting:   starting(s, late),
+		Stuck:      late,
 		Front:      front(m, s.proxy),
 	})
 	conditions.Pause(&next.Conditions, m.Generation, m.Spec.Paused)
 	return next
+}
+
+// starting says what is waited for. Why a StatefulSet cannot make a pod, its events say alone.
+func starting(s seen, late bool) string {
+	if why := conditions.Starting(slices.Concat(s.pods, s.proxies)); why != "" || !late {
+		return why
+	}
+	return fmt.Sprintf("the events of StatefulSet %s and of the pods may say why", s.set.Name)
 }
 
 // front of the nodes is the proxy, or nothing.

@@ -1,0 +1,19 @@
+package conditions
+
+import (
+	"slices"
+
+	appsv1 "k8s.io/api/apps/v1"
+	corev1 "k8s.io/api/core/v1"
+)
+
+// Unmade says in the server's words why pods of a Deployment cannot be made: a quota, say.
+func Unmade(d *appsv1.Deployment) string {
+	at := slices.IndexFunc(d.Status.Conditions, func(c appsv1.DeploymentCondition) bool {
+		return c.Type == appsv1.DeploymentReplicaFailure && c.Status == corev1.ConditionTrue
+	})
+	if at < 0 {
+		return ""
+	}
+	return "pods cannot be made: " + d.Status.Conditions[at].Message
+}

@@ -1,0 +1,49 @@
+package memcached
+
+import (
+	"slices"
+	"time"
+
+	"k8s.io/apimachinery/pkg/api/meta"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	cachev1alpha1 "github.com/mainstay-operator/mainstay-operator/api/cache/v1alpha1"
+	commonv1 "github.com/mainstay-operator/mainstay-operator/api/common/v1"
+	"github.com/mainstay-operator/mainstay-operator/controllers/internal/conditions"
+)
+
+// deadline is how long nothing may come of what is not Ready. A StatefulSet has none and
+// says nowhere but in its events why a pod is not made; a Deployment's is the same.
+const deadline = 10 * time.Minute
+
+// stuckAt is when that is so unless a pod comes, or begins to serve, which holds the next
+// one up for as long as a rollout pauses.
+func stuckAt(m *cachev1alpha1.Memcached, s seen) time.Time {
+	moved := s.now
+	if was := meta.FindStatusCondition(m.Status.Conditions, commonv1.ConditionReady); was != nil && was.Status != metav1.ConditionTrue {
+		moved = was.LastTransitionTime.Time
+	}
+	for _, pod := range slices.Concat(s.pods, s.proxies) {
+		at := pod.CreationTimestamp.Time
+		if since, ready := conditions.ReadySince(&pod); ready {
+			at = since.Add(time.Duration(pace(m)) * time.Second)
+		}
+		if at.After(moved) {
+			moved = at
+		}
+	}
+	return moved.Add(deadline)
+}
+
+// stuck is true beyond the deadline, once there is what can be stuck.
+func stuck(m *cachev1alpha1.Memcached, s seen) bool {
+	return s.set.Generation > 0 && !stuckAt(m, s).After(s.now)
+}
+
+// patience is how long until what is not Ready is to be looked at; 0 for never.
+func patience(m *cachev1alpha1.Memcached, s seen) time.Duration {
+	if s.set.Generation == 0 || meta.IsStatusConditionTrue(m.Status.Conditions, commonv1.ConditionReady) {
+		return 0
+	}
+	return max(stuckAt(m, s).Sub(s.now), 0)
+}

@@ -1,0 +1,85 @@
+package memcached
+
+import (
+	"strings"
+	"testing"
+	"time"
+
+	appsv1 "k8s.io/api/apps/v1"
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/meta"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/utils/ptr"
+
+	cachev1alpha1 "github.com/mainstay-operator/mainstay-operator/api/cache/v1alpha1"
+	commonv1 "github.com/mainstay-operator/mainstay-operator/api/common/v1"
+)
+
+func TestWhatNeverComesNeedsAHuman(t *testing.T) {
+	began := time.Unix(1_000_000, 0)
+	at := func(minutes int) metav1.Time { return metav1.NewTime(began.Add(time.Duration(minutes) * time.Minute)) }
+	set := &appsv1.StatefulSet{
+		ObjectMeta: metav1.ObjectMeta{Name: "a", Generation: 1}, Spec: appsv1.StatefulSetSpec{Replicas: ptr.To[int32](2)},
+		Status: appsv1.StatefulSetStatus{ObservedGeneration: 1, Replicas: 1, ReadyReplicas: 1, UpdatedReplicas: 1},
+	}
+	all := set.DeepCopy()
+	all.Status.Replicas, all.Status.ReadyReplicas, all.Status.UpdatedReplicas = 2, 2, 2
+	creating := corev1.Pod{ObjectMeta: metav1.ObjectMeta{Name: "a-1", CreationTimestamp: at(5)}}
+	creating.Status.ContainerStatuses = []corev1.ContainerStatus{{
+		Name: kind, State: corev1.ContainerState{Waiting: &corev1.ContainerStateWaiting{Reason: "ContainerCreating"}}}}
+	serves := corev1.Pod{ObjectMeta: metav1.ObjectMeta{Name: "a-0", CreationTimestamp: at(-60)}}
+	serves.Status.Conditions = []corev1.PodCondition{{Type: corev1.PodReady, Status: corev1.ConditionTrue, LastTransitionTime: at(7)}}
+	for _, c := range []struct {
+		reason   string
+		set      *appsv1.StatefulSet
+		pods     []corev1.Pod
+		minutes  int
+		degraded string // the message, in part
+		wake     time.Duration
+	}{
+		{"a pod that is not made has its time", set, nil, 9, "", time.Minute},
+		{"and then not", set, nil, 10, "1 of 2 replicas updated: the events of StatefulSet a", 0},
+		{"one that was made later has more of it", set, []corev1.Pod{creating}, 10, "", 5 * time.Minute},
+		{"but not for ever", set, []corev1.Pod{creating}, 15, "its volumes or its network are not there yet", 0},
+		{"one that began to serve holds up the next", set, []corev1.Pod{serves}, 16, "", 90 * time.Second},
+		{"for as long as a rollout pauses", set, []corev1.Pod{serves}, 18, "the events of", 0},
+		{"all serve", all, []corev1.Pod{serves}, 60, "", 0},
+		{"nothing was asked for, and why is said elsewhere", &appsv1.StatefulSet{}, nil, 60, "", 0},
+	} {
+		t.Run(c.reason, func(t *testing.T) {
+			m := made(func(s *cachev1alpha1.MemcachedSpec) { s.Size = ptr.To[int32](2) })
+			m.Status.Conditions = []metav1.Condition{{Type: commonv1.ConditionReady, Status: metav1.ConditionFalse, LastTransitionTime: at(0)}}
+			s := seen{set: c.set, proxy: &appsv1.Deployment{}, pods: c.pods, now: at(c.minutes).Time}
+			m.Status = status(m, s)
+			got := meta.FindStatusCondition(m.Status.Conditions, commonv1.ConditionDegraded)
+			if (got.Status == metav1.ConditionTrue) != (c.degraded != "") || !strings.Contains(got.Message, c.degraded) {
+				t.Errorf("Degraded is %s: %s", got.Status, got.Message)
+			}
+			if wake := patience(m, s); wake != c.wake {
+				t.Errorf("looks again in %s", wake)
+			}
+		})
+	}
+}
+
+func TestAReadyCacheThatBreaksHasItsTime(t *testing.T) {
+	m := made(nil)
+	now := time.Now()
+	m.Status.Conditions = []metav1.Condition{{Type: commonv1.ConditionReady, Status: metav1.ConditionTrue, LastTransitionTime: metav1.NewTime(now.Add(-time.Hour))}}
+	set := &appsv1.StatefulSet{ObjectMeta: metav1.ObjectMeta{Generation: 1}, Spec: appsv1.StatefulSetSpec{Replicas: ptr.To[int32](1)}}
+	if stuck(m, seen{set: set, now: now}) {
+		t.Error("it has not")
+	}
+}
+
+func TestProxiesThatCannotBeMadeNeedAHuman(t *testing.T) {
+	m := made(func(s *cachev1alpha1.MemcachedSpec) { s.Proxy = &cachev1alpha1.MemcachedProxy{Enabled: true} })
+	refused := &appsv1.Deployment{ObjectMeta: metav1.ObjectMeta{Generation: 1}, Spec: appsv1.DeploymentSpec{Replicas: ptr.To[int32](2)}}
+	refused.Status.Conditions = []appsv1.DeploymentCondition{{
+		Type: appsv1.DeploymentReplicaFailure, Status: corev1.ConditionTrue, Message: "exceeded quota: small"}}
+	s := status(m, seen{set: &appsv1.StatefulSet{}, proxy: refused})
+	got := meta.FindStatusCondition(s.Conditions, commonv1.ConditionDegraded)
+	if got.Status != metav1.ConditionTrue || got.Reason != commonv1.ReasonPodFailing || got.Message != "pods cannot be made: exceeded quota: small" {
+		t.Errorf("Degraded is %s (%s: %s)", got.Status, got.Reason, got.Message)
+	}
+}
