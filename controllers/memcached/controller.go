@@ -84,8 +84,9 @@ func (r *Reconciler) story(ctx context.Context, m *cachev1alpha1.Memcached, _ co
 		return ctrl.Result{}, err
 	}
 	var late []string
+	var due time.Duration
 	if !m.Spec.Paused {
-		late = r.refresh(ctx, m, secrets, pods)
+		late, due = r.refresh(ctx, m, secrets, pods)
 	}
 	stands := r.look(m, observed, pods, proxies)
 	m.Status = status(m, stands) // last, also after an error: it says what stands
@@ -94,7 +95,7 @@ func (r *Reconciler) story(ctx context.Context, m *cachev1alpha1.Memcached, _ co
 	}
 	credentialsInSync(m, secrets.users)
 	conditions.Image(&m.Status.Conditions, m.Generation, image, m.Spec.Image, r.DefaultImage)
-	return ctrl.Result{RequeueAfter: soonest(due(secrets.certificate, late), patience(m, stands))}, errors.Join(secretsErr, err)
+	return ctrl.Result{RequeueAfter: soonest(due, secrets.certificate.due, patience(m, stands))}, errors.Join(secretsErr, err)
 }
 
 // look gathers what stands.
@@ -107,14 +108,6 @@ func (r *Reconciler) look(m *cachev1alpha1.Memcached, observed converge.Observed
 		s.proxy = proxy
 	}
 	return s
-}
-
-// due is how soon to look again when nothing tells of a change; 0 for never.
-func due(c certificate, late []string) time.Duration {
-	if len(late) > 0 {
-		return reloading
-	}
-	return c.due
 }
 
 // soonest of them, of which 0 is never.

@@ -20,7 +20,7 @@ type memory struct {
 type remembered struct {
 	uid      types.UID
 	contents map[string]*converge.Content // of the user's Secrets, by name
-	loaded   map[types.UID]string         // the certificate that a pod was seen to serve
+	visits   map[types.UID]visit          // of the pods, for the certificate's sake
 	gave     given
 }
 
@@ -68,16 +68,16 @@ func (m *memory) noteGiven(owner *cachev1alpha1.Memcached, gave given) {
 	m.of(owner).gave = gave
 }
 
-// loaded tells which certificate each pod was seen to serve.
-func (m *memory) loaded(owner *cachev1alpha1.Memcached) map[types.UID]string {
+// visits of the pods, each the last.
+func (m *memory) visits(owner *cachev1alpha1.Memcached) map[types.UID]visit {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	return m.of(owner).loaded
+	return m.of(owner).visits
 }
 
-// noteLoaded leaves the pods out that are gone.
-func (m *memory) noteLoaded(owner *cachev1alpha1.Memcached, loaded map[types.UID]string) {
+// noteVisits leaves the pods out that are gone.
+func (m *memory) noteVisits(owner *cachev1alpha1.Memcached, visits map[types.UID]visit) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	m.of(owner).loaded = loaded
+	m.of(owner).visits = visits
 }

@@ -4,6 +4,7 @@ import (
 	"bufio"
 	"context"
 	"crypto/tls"
+	"crypto/x509"
 	"encoding/pem"
 	"errors"
 	"fmt"
@@ -25,43 +26,101 @@ import (
 const (
 	// brief is the patience with a node: all are asked at once, and a pass must not stand still.
 	brief = 500 * time.Millisecond
-	// reloading is how soon a node is asked again whose kubelet has not brought the files yet.
-	reloading = 3 * time.Second
+	// soon is when a node is asked again whose kubelet may not have brought the files yet:
+	// at first, and then twice as late each time, up to seldom.
+	soon   = 3 * time.Second
+	seldom = time.Minute
 	// halves : a node that reads while its files are being swapped has half of each and
 	// takes no new connection, so it is told again over the one that is open.
 	halves = 5
 )
 
-// refresh makes every ready node load the certificate, and gives the names of those
-// that are not known to serve it. A pod that was seen to is not asked again.
-func (r *Reconciler) refresh(ctx context.Context, m *cachev1alpha1.Memcached, s secrets, pods []corev1.Pod) (late []string) {
-	if m.Spec.TLS == nil || s.certificate.None() {
-		return nil
+// visit of a pod.
+type visit struct {
+	version string        // of the certificate that it was asked for
+	why     string        // it is not known to serve that; "" when it was seen to
+	wait    time.Duration // until it is asked again
+	next    time.Time     // when that is; zero when an event tells
+}
+
+func (v visit) shown(version string) bool { return v.version == version && v.why == "" }
+
+// again is the visit after this one, by what load said.
+func (v visit) again(version string, now time.Time, err error) visit {
+	if err == nil {
+		return visit{version: version}
 	}
-	version, known := s.certificate.Version(), r.memory.loaded(m)
-	served := make([]string, len(pods))
+	wait := soon
+	if v.version == version && v.wait > 0 {
+		wait = min(2*v.wait, seldom)
+	}
+	return visit{version, why(err), wait, now.Add(wait)}
+}
+
+// refresh makes every ready node load the certificate. It tells which are not known to
+// serve it, and why, and how soon to look again; 0 is never. A pod that was seen to is not
+// asked again, and none that is not ready: an event tells when it is.
+func (r *Reconciler) refresh(ctx context.Context, m *cachev1alpha1.Memcached, s secrets, pods []corev1.Pod) (late []string, due time.Duration) {
+	if m.Spec.TLS == nil || s.certificate.None() {
+		return nil, 0
+	}
+	version, known, now := s.certificate.Version(), r.memory.visits(m), r.clock.Now()
+	visits := make([]visit, len(pods))
 	var all sync.WaitGroup
 	for i := range pods {
-		pod := &pods[i]
-		switch served[i] = known[pod.UID]; {
-		case served[i] == version, !conditions.PodReady(pod), pod.Status.PodIP == "", r.Leads != nil && !r.Leads():
-			continue
+		pod, last := &pods[i], known[pods[i].UID]
+		visits[i] = last
+		switch {
+		case last.shown(version):
+		case !conditions.PodReady(pod), pod.Status.PodIP == "":
+			visits[i] = visit{version: version, why: "is not ready"}
+		case r.Leads != nil && !r.Leads():
+			visits[i] = last.again(version, now, said("has not been asked"))
+		case last.version != version, !now.Before(last.next):
+			all.Go(func() {
+				err := load(ctx, m, s, net.JoinHostPort(pod.Status.PodIP, strconv.Itoa(int(m.Spec.Port))), r.clock.Now)
+				visits[i] = last.again(version, now, err)
+			})
 		}
-		all.Go(func() {
-			if load(ctx, m, s, net.JoinHostPort(pod.Status.PodIP, strconv.Itoa(int(m.Spec.Port))), r.clock.Now) == nil {
-				served[i] = version
-			}
-		})
 	}
 	all.Wait()
-	loaded := map[types.UID]string{}
-	for i := range pods {
-		if loaded[pods[i].UID] = served[i]; served[i] != version {
-			late = append(late, pods[i].Name)
+	noted := map[types.UID]visit{}
+	for i, v := range visits {
+		noted[pods[i].UID] = v
+		if !v.shown(version) {
+			late = append(late, fmt.Sprintf("%s (%s)", pods[i].Name, v.why))
+		}
+		if !v.next.IsZero() {
+			due = soonest(due, v.next.Sub(now))
 		}
 	}
-	r.memory.noteLoaded(m, loaded)
-	return late
+	r.memory.noteVisits(m, noted)
+	return late, due
+}
+
+// said is what is wrong, in our words or in the node's.
+type said string
+
+func (s said) Error() string { return string(s) }
+
+// why a node is not known to serve the certificate: the same words as long as the cause is
+// the same.
+func why(err error) string {
+	var words said
+	var handshake *net.OpError
+	switch {
+	case errors.As(err, &words):
+		return string(words)
+	case errors.As(err, new(x509.HostnameError)):
+		return "shows a certificate for another name"
+	case errors.As(err, new(x509.UnknownAuthorityError)), errors.As(err, new(x509.CertificateInvalidError)):
+		return "shows a certificate that ca.crt does not vouch for"
+	case errors.As(err, new(tls.RecordHeaderError)):
+		return "does not speak TLS"
+	case errors.As(err, &handshake) && handshake.Op == "remote error":
+		return "refuses the operator's certificate"
+	}
+	return "no answer"
 }
 
 // load is nil when the node serves this very certificate.
@@ -93,7 +152,7 @@ func load(ctx context.Context, m *cachev1alpha1.Memcached, s secrets, address st
 	}
 	defer after.Close() //nolint:errcheck // all was seen
 	if !shows(after, i) {
-		return errors.New("the kubelet has not brought the certificate yet")
+		return said("the kubelet has not brought the certificate yet")
 	}
 	return nil
 }
@@ -138,7 +197,7 @@ func command(ctx context.Context, conn net.Conn, users []string) error {
 		}
 		last = answer
 	}
-	return fmt.Errorf("the node cannot load the certificate: %s", last)
+	return said("it cannot be loaded: " + last)
 }
 
 // session of commands that are answered by a line.

@@ -12,6 +12,11 @@ import (
 	"testing"
 	"time"
 
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+	clocktesting "k8s.io/utils/clock/testing"
+
 	cachev1alpha1 "github.com/mainstay-operator/mainstay-operator/api/cache/v1alpha1"
 	"github.com/mainstay-operator/mainstay-operator/test/authority"
 )
@@ -23,6 +28,7 @@ type served struct {
 	file     map[string][]byte
 	broken   int // so often it finds half of what it reads
 	told     int
+	called   int
 	user     string // with the password, whom alone it listens to; "" for everybody
 	asks     tls.ClientAuthType
 	trusts   []byte
@@ -39,6 +45,7 @@ func serve(t *testing.T, node *served) *served {
 		GetCertificate: func(*tls.ClientHelloInfo) (*tls.Certificate, error) {
 			node.mu.Lock()
 			defer node.mu.Unlock()
+			node.called++
 			if node.loaded == nil {
 				return nil, errors.New("no certificate")
 			}
@@ -56,6 +63,12 @@ func serve(t *testing.T, node *served) *served {
 		}
 	}()
 	return node
+}
+
+func (s *served) calls() int {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.called
 }
 
 func (s *served) talk(conn net.Conn) {
@@ -148,5 +161,103 @@ func TestLoad(t *testing.T) {
 				t.Errorf("told %d times", node.told)
 			}
 		})
+	}
+}
+
+func TestWhoDoesNotServeTheCertificateIsAskedLessAndLessOften(t *testing.T) {
+	by := authority.New("one")
+	another := serve(t, &served{file: authority.New("two").Issue(host)})
+	port := another.listener.Addr().(*net.TCPAddr).Port
+	m := secured(nil)
+	m.Spec.Port = int32(port)
+	now := clocktesting.NewFakePassiveClock(time.Now())
+	r := &Reconciler{clock: now}
+	pods := []corev1.Pod{at("a-0", "127.0.0.1"), at("a-1", "127.0.0.9"), at("a-2", "")}
+	given := secrets{certificate: certificate{Identity: identityOf(by.Issue(host))}}
+	visits := func(calls int, due time.Duration) {
+		t.Helper()
+		for range 3 { // whatever wakes the object up
+			late, again := r.refresh(t.Context(), m, given, pods)
+			if got := strings.Join(late, ", "); got != "a-0 (shows a certificate that ca.crt does not vouch for), a-1 (no answer), a-2 (is not ready)" {
+				t.Fatal(got)
+			}
+			if again != due || another.calls() != calls {
+				t.Fatalf("called %d times, again in %s; want %d and %s", another.calls(), again, calls, due)
+			}
+		}
+	}
+	for calls, due := range []time.Duration{3, 6, 12, 24, 48, 60, 60} {
+		visits(calls+1, due*time.Second)
+		now.SetTime(now.Now().Add(due * time.Second))
+	}
+	visits(8, time.Minute)
+	given.certificate.Identity = identityOf(by.Issue(host))
+	visits(9, 3*time.Second)
+}
+
+// What they come to is an event, for which nobody has to look out.
+func TestNobodyWaitsForNodesThatAreNotReady(t *testing.T) {
+	by := authority.New("one")
+	issued := by.Issue(host)
+	node := serve(t, &served{file: issued})
+	m := secured(nil)
+	m.Spec.Port = int32(node.listener.Addr().(*net.TCPAddr).Port)
+	now := clocktesting.NewFakePassiveClock(time.Now())
+	r := &Reconciler{clock: now}
+	given := secrets{certificate: certificate{Identity: identityOf(issued)}}
+	for _, c := range []struct {
+		reason, ip, late string
+		due              time.Duration
+	}{
+		{"not ready", "", "a-0 (is not ready)", 0},
+		{"somewhere else", "127.0.0.9", "a-0 (no answer)", soon},
+		{"not ready any more", "", "a-0 (is not ready)", 0},
+		{"ready again, and asked at once", "127.0.0.1", "", 0},
+		{"and never again", "", "", 0},
+	} {
+		late, due := r.refresh(t.Context(), m, given, []corev1.Pod{at("a-0", c.ip)})
+		if got := strings.Join(late, ", "); got != c.late || due != c.due {
+			t.Errorf("%s: %q, again in %s", c.reason, got, due)
+		}
+	}
+}
+
+// at is a pod that is ready where it has an address.
+func at(name, ip string) corev1.Pod {
+	pod := corev1.Pod{ObjectMeta: metav1.ObjectMeta{Name: name, UID: types.UID(name)}, Status: corev1.PodStatus{PodIP: ip}}
+	if ip != "" {
+		pod.Status.Conditions = []corev1.PodCondition{{Type: corev1.PodReady, Status: corev1.ConditionTrue}}
+	}
+	return pod
+}
+
+func TestWhyANodeIsNotKnownToServeTheCertificate(t *testing.T) {
+	by := authority.New("one")
+	wanted := by.Issue(host)
+	clear, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = clear.Close() })
+	go func() {
+		for conn, err := clear.Accept(); err == nil; conn, err = clear.Accept() {
+			_, _ = conn.Write([]byte("ERROR\r\n"))
+			_ = conn.Close()
+		}
+	}()
+	for want, address := range map[string]string{
+		"no answer":                                       "127.0.0.9:1",
+		"does not speak TLS":                              clear.Addr().String(),
+		"shows a certificate for another name":            serve(t, &served{file: by.Issue("b.n.svc")}).listener.Addr().String(),
+		"the kubelet has not brought the certificate yet": serve(t, &served{file: by.Issue(host)}).listener.Addr().String(),
+	} {
+		err := load(t.Context(), secured(nil), secrets{certificate: certificate{Identity: identityOf(wanted)}}, address, time.Now)
+		if err == nil || why(err) != want {
+			t.Errorf("%v is told as %q, not %q", err, why(err), want)
+		}
+	}
+	refused := &net.OpError{Op: "remote error", Err: errors.New("tls: certificate required")}
+	if got := why(refused); got != "refuses the operator's certificate" {
+		t.Error(got)
 	}
 }
