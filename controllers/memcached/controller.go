@@ -72,12 +72,12 @@ func (r *Reconciler) story(ctx context.Context, m *cachev1alpha1.Memcached, _ co
 		return ctrl.Result{}, err
 	}
 	image := r.image(m, running)
-	secrets, secretsErr := r.secrets(ctx, m, running)
+	s, secretsErr := r.readSecrets(ctx, m, running)
 	move := r.Converge
-	if m.Spec.Paused || secrets.lacking(m) {
+	if m.Spec.Paused || s.lacking(m) {
 		move = r.Observe
 	}
-	observed, err := move(ctx, m, desired(m, choice{image, r.exporterImage(m, running), secrets.certificate.Identity, secrets.users.published})...)
+	observed, err := move(ctx, m, desired(m, choice{image, r.exporterImage(m, running), s.certificate.Identity, s.users.published})...)
 	pods, podsErr := r.Pods(ctx, m, kind)
 	proxies, proxiesErr := r.Pods(ctx, m, proxyKind)
 	if err := errors.Join(podsErr, proxiesErr); err != nil {
@@ -86,16 +86,16 @@ func (r *Reconciler) story(ctx context.Context, m *cachev1alpha1.Memcached, _ co
 	var late []string
 	var due time.Duration
 	if !m.Spec.Paused {
-		late, due = r.refresh(ctx, m, secrets, pods)
+		late, due = r.refresh(ctx, m, s, pods)
 	}
 	stands := r.look(m, observed, pods, proxies)
 	m.Status = status(m, stands) // last, also after an error: it says what stands
 	if !m.Spec.Paused {          // nobody looked
-		certificatesInSync(m, secrets.certificate, late)
+		certificatesInSync(m, s.certificate, late)
 	}
-	credentialsInSync(m, secrets.users)
+	credentialsInSync(m, s.users)
 	conditions.Image(&m.Status.Conditions, m.Generation, image, m.Spec.Image, r.DefaultImage)
-	return ctrl.Result{RequeueAfter: soonest(due, secrets.certificate.due, patience(m, stands))}, errors.Join(secretsErr, err)
+	return ctrl.Result{RequeueAfter: soonest(due, s.certificate.due, patience(m, stands))}, errors.Join(secretsErr, err)
 }
 
 // look gathers what stands.
@@ -155,10 +155,10 @@ func (r *Reconciler) SetupWithManager(mgr ctrl.Manager) error {
 		r.memory.forget(key)
 		return nil
 	}
-	secrets, err := r.Secrets.Watch(mgr, &cachev1alpha1.Memcached{}, &cachev1alpha1.MemcachedList{}, secretNames)
+	watched, err := r.Secrets.Watch(mgr, &cachev1alpha1.Memcached{}, &cachev1alpha1.MemcachedList{}, secretNames)
 	if err != nil {
 		return err
 	}
-	return r.Manage(mgr, &cachev1alpha1.Memcached{}, kind, r, secrets,
+	return r.Manage(mgr, &cachev1alpha1.Memcached{}, kind, r, watched,
 		source.Kind[ctrlclient.Object](mgr.GetCache(), &corev1.Pod{}, converge.ByInstance(proxyKind)))
 }

@@ -28,22 +28,22 @@ type secrets struct {
 	users       users
 }
 
-// secrets are read first: what has none to start with is not made.
-func (r *Reconciler) secrets(ctx context.Context, m *cachev1alpha1.Memcached, set *appsv1.StatefulSet) (secrets, error) {
-	before, err := r.given(ctx, m)
+// readSecrets comes first: what has none to start with is not made.
+func (r *Reconciler) readSecrets(ctx context.Context, m *cachev1alpha1.Memcached, set *appsv1.StatefulSet) (secrets, error) {
+	before, err := r.readGiven(ctx, m)
 	if err != nil {
 		return secrets{}, err
 	}
-	certificate, err := r.certificate(ctx, m, before.identity)
-	users, usersErr := r.users(ctx, m, before.users, set)
+	c, err := r.readCertificate(ctx, m, before.identity)
+	u, usersErr := r.readUsers(ctx, m, before.users, set)
 	if !m.Spec.Paused {
-		r.memory.noteGiven(m, given{certificate.Identity, users.published})
+		r.memory.noteGiven(m, given{c.Identity, u.published})
 	}
-	return secrets{certificate, users}, errors.Join(err, usersErr)
+	return secrets{c, u}, errors.Join(err, usersErr)
 }
 
-// given is what the nodes were given before: by this process, or as our own Secrets tell.
-func (r *Reconciler) given(ctx context.Context, m *cachev1alpha1.Memcached) (given, error) {
+// readGiven tells what the nodes were given before: by this process, or as our own Secrets say.
+func (r *Reconciler) readGiven(ctx context.Context, m *cachev1alpha1.Memcached) (given, error) {
 	gave, errs := r.memory.given(m), []error{nil, nil}
 	var own map[string][]byte
 	if m.Spec.TLS != nil && gave.identity.None() {
@@ -70,8 +70,8 @@ type certificate struct {
 	due     time.Duration // how soon to look at that again; 0 is never
 }
 
-// certificate is the user's, else the one before. Without either there is an error.
-func (r *Reconciler) certificate(ctx context.Context, m *cachev1alpha1.Memcached, before pki.Identity) (certificate, error) {
+// readCertificate gives the user's, else the one before. Without either there is an error.
+func (r *Reconciler) readCertificate(ctx context.Context, m *cachev1alpha1.Memcached, before pki.Identity) (certificate, error) {
 	if m.Spec.TLS == nil {
 		return certificate{}, nil
 	}
@@ -90,8 +90,8 @@ func (r *Reconciler) certificate(ctx context.Context, m *cachev1alpha1.Memcached
 	return certificate{before, problem, pki.Due(data, r.clock.Now())}, err
 }
 
-// users are those of the user's Secret, and those before while a node may know no others.
-func (r *Reconciler) users(ctx context.Context, m *cachev1alpha1.Memcached, before known, set *appsv1.StatefulSet) (users, error) {
+// readUsers gives those of the user's Secret, and those before while a node may know no others.
+func (r *Reconciler) readUsers(ctx context.Context, m *cachev1alpha1.Memcached, before known, set *appsv1.StatefulSet) (users, error) {
 	u := users{published: before}
 	if m.Spec.Auth == nil {
 		return users{}, nil
