@@ -78,11 +78,7 @@ func (r *Reconciler) story(ctx context.Context, e *appv1.EasyService, _ converge
 	if still { // nothing begins before what it is configured with is there
 		move = r.Observe
 	}
-	observed, err := move(ctx, e, desired(e, given, w.held)...)
-	var podsErr error
-	if w.pods, podsErr = r.Pods(ctx, e, kind); podsErr != nil {
-		return ctrl.Result{}, podsErr
-	}
+	observed, err := move(ctx, e, desired(e, given, w)...)
 	release := rollout{asked: hash(asked), given: hash(given), sure: converge.Stands(err, "Deployment", e.Name) && !still && missing == nil}
 	e.Status = status(e, observed, w, release) // last, also after an error: it says what stands
 	return ctrl.Result{RequeueAfter: due(e, held(e, observed), w)}, errors.Join(missing, err)
@@ -115,7 +111,9 @@ func (r *Reconciler) look(ctx context.Context, e *appv1.EasyService) (world, err
 		return w, fmt.Errorf("listing the ReplicaSets: %w", err)
 	}
 	w.sets = sets.Items
-	return w, nil
+	var err error
+	w.pods, err = r.Pods(ctx, e, kind)
+	return w, err
 }
 
 // SetupWithManager starts the controller.

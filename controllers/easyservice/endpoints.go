@@ -15,8 +15,9 @@ import (
 )
 
 // endpoints are all addresses of all ports, sorted and never nil. service is nil
-// when there is none; entrances are those of ingress controllers.
-func endpoints(service *corev1.Service, pods []corev1.Pod, entrances ...appv1.Endpoint) []appv1.Endpoint {
+// when there is none, behind is what its pods are made of; entrances are those of
+// ingress controllers.
+func endpoints(service *corev1.Service, behind listener, pods []corev1.Pod, entrances ...appv1.Endpoint) []appv1.Endpoint {
 	list := append([]appv1.Endpoint{}, entrances...)
 	if service == nil {
 		return list
@@ -27,7 +28,7 @@ func endpoints(service *corev1.Service, pods []corev1.Pod, entrances ...appv1.En
 			url := scheme(p) + "://" + net.JoinHostPort(host, strconv.Itoa(int(port)))
 			list = append(list, appv1.Endpoint{Name: cmp.Or(p.Name, strconv.Itoa(int(p.Port))), Type: kind, URL: url})
 		}
-		add(corev1.ServiceTypeClusterIP, service.Name+"."+service.Namespace+".svc", offered(service, p))
+		add(corev1.ServiceTypeClusterIP, service.Name+"."+service.Namespace+".svc", offered(service, behind, p))
 		if p.NodePort != 0 && node != "" {
 			add(corev1.ServiceTypeNodePort, node, p.NodePort)
 		}
@@ -42,12 +43,13 @@ func endpoints(service *corev1.Service, pods []corev1.Pod, entrances ...appv1.En
 }
 
 // offered is the port behind the Service's name: of one without an address of its own
-// that is the port of the pods. One that a targetPort names has the number of the Service's.
-func offered(service *corev1.Service, p corev1.ServicePort) int32 {
-	if target := p.TargetPort.IntVal; service.Spec.ClusterIP == corev1.ClusterIPNone && target != 0 {
-		return target
+// that is the port of the pods.
+func offered(service *corev1.Service, behind listener, p corev1.ServicePort) int32 {
+	if service.Spec.ClusterIP != corev1.ClusterIPNone {
+		return p.Port
 	}
-	return p.Port
+	number, _ := behind.named(p.TargetPort.StrVal, p.Protocol)
+	return cmp.Or(p.TargetPort.IntVal, number, p.Port)
 }
 
 // scheme goes by appProtocol, else by the port's name, else by the protocol.

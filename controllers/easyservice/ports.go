@@ -35,26 +35,38 @@ func listens(p appv1.Port) int32 {
 	return p.Port
 }
 
-// containerPorts are the sockets behind the ports, each once, although several
-// ports may lead to one. A name that a targetPort gives goes before the name of
-// a port, since the Service finds the socket by it.
-func containerPorts(ports []appv1.Port) []*corev1ac.ContainerPortApplyConfiguration {
+// socketsOf are the sockets behind the ports, each once, although several ports may
+// lead to one.
+func socketsOf(ports []appv1.Port) []socket {
+	list, seen := []socket{}, map[socket]bool{}
+	for _, p := range ports {
+		if at := behind(p); !seen[at] {
+			seen[at], list = true, append(list, at)
+		}
+	}
+	return list
+}
+
+func behind(p appv1.Port) socket { return socket{listens(p), protocol(p)} }
+
+// socketNames are the names of those that can have one. A name that a targetPort gives
+// goes before the name of a port: the user may ask for it elsewhere.
+func socketNames(ports []appv1.Port) map[socket]string {
 	named, taken := map[socket]string{}, map[string]bool{}
 	for _, name := range []func(appv1.Port) string{targetName, func(p appv1.Port) string { return p.Name }} {
 		for _, p := range ports {
-			at := socket{listens(p), protocol(p)}
+			at := behind(p)
 			if n := name(p); n != "" && named[at] == "" && !taken[n] {
 				named[at], taken[n] = n, true
 			}
 		}
 	}
-	list, seen := []*corev1ac.ContainerPortApplyConfiguration{}, map[socket]bool{}
-	for _, p := range ports {
-		at := socket{listens(p), protocol(p)}
-		if seen[at] {
-			continue
-		}
-		seen[at] = true
+	return named
+}
+
+func containerPorts(ports []appv1.Port) []*corev1ac.ContainerPortApplyConfiguration {
+	list, named := []*corev1ac.ContainerPortApplyConfiguration{}, socketNames(ports)
+	for _, at := range socketsOf(ports) {
 		port := corev1ac.ContainerPort().WithContainerPort(at.number).WithProtocol(at.protocol)
 		if named[at] != "" {
 			port.WithName(named[at])
@@ -64,18 +76,16 @@ func containerPorts(ports []appv1.Port) []*corev1ac.ContainerPortApplyConfigurat
 	return list
 }
 
-// servicePorts are the ports of the Service, of which held are there now.
-func servicePorts(ports []appv1.Port, exposed corev1.ServiceType, held []corev1.ServicePort) []*corev1ac.ServicePortApplyConfiguration {
+// servicePorts are the ports of the Service, of which held are there now, in front of all
+// those that listen.
+func servicePorts(ports []appv1.Port, exposed corev1.ServiceType, held []corev1.ServicePort, all []listener) []*corev1ac.ServicePortApplyConfiguration {
 	asked := nodePorts(ports, exposed, held)
 	list := make([]*corev1ac.ServicePortApplyConfiguration, 0, len(ports))
 	for _, p := range ports {
 		port := corev1ac.ServicePort().
 			WithPort(p.Port).
 			WithProtocol(protocol(p)).
-			WithTargetPort(intstr.FromInt32(listens(p)))
-		if name := targetName(p); name != "" {
-			port.WithTargetPort(intstr.FromString(name))
-		}
+			WithTargetPort(target(ports, p, all))
 		if p.Name != "" {
 			port.WithName(p.Name)
 		}

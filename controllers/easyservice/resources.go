@@ -25,17 +25,17 @@ const (
 	probePeriod = 2
 )
 
-// desired are all children, the pods by the given template. held are the ports of
-// the Service as it stands, for the node ports that they were given.
-func desired(e *appv1.EasyService, given *corev1ac.PodTemplateSpecApplyConfiguration, held []corev1.ServicePort) []converge.Child {
-	children := []converge.Child{deployment(e, given)}
+// desired are all children, the pods by the given template. Of what was seen, the ports of
+// the Service tell the node ports that they were given, and the pods where they listen.
+func desired(e *appv1.EasyService, given *corev1ac.PodTemplateSpecApplyConfiguration, w world) []converge.Child {
+	children, all := []converge.Child{deployment(e, given)}, listeners(given, w.pods)
 	if len(e.Spec.Ports) > 0 {
-		children = append(children, service(e, held))
+		children = append(children, service(e, w.held, all))
 	}
 	if size(e) >= 2 {
 		children = append(children, parts.Budget(kind, e.Name, e.Spec.Disruption, policyv1.AlwaysAllow))
 	}
-	return append(children, routes(e)...)
+	return append(children, routes(e, all)...)
 }
 
 func size(e *appv1.EasyService) int32 { return ptr.Deref(e.Spec.Size, 1) }
@@ -161,12 +161,12 @@ func knock(ports []appv1.Port) *corev1.TCPSocketAction {
 	return nil
 }
 
-func service(e *appv1.EasyService, held []corev1.ServicePort) *corev1ac.ServiceApplyConfiguration {
+func service(e *appv1.EasyService, held []corev1.ServicePort, all []listener) *corev1ac.ServiceApplyConfiguration {
 	chosen := e.Spec.Service
 	spec := corev1ac.ServiceSpec().
 		WithType(exposure(e)).
 		WithSelector(parts.Selector(kind, e.Name)).
-		WithPorts(servicePorts(e.Spec.Ports, exposure(e), held)...)
+		WithPorts(servicePorts(e.Spec.Ports, exposure(e), held, all)...)
 	if chosen.ExternalTrafficPolicy != "" {
 		spec.WithExternalTrafficPolicy(chosen.ExternalTrafficPolicy)
 	}

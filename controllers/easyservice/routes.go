@@ -15,10 +15,10 @@ import (
 var httpRouteType = *metav1ac.TypeMeta().WithAPIVersion("gateway.networking.k8s.io/v1").WithKind("HTTPRoute")
 
 // routes lead to the Service, or tell who may take them.
-func routes(e *appv1.EasyService) []converge.Child {
+func routes(e *appv1.EasyService, all []listener) []converge.Child {
 	var children []converge.Child
 	if e.Spec.NetworkPolicy != nil {
-		children = append(children, parts.NetworkPolicy(kind, e.Name, e.Spec.NetworkPolicy, policyPorts(e.Spec.Ports)))
+		children = append(children, parts.NetworkPolicy(kind, e.Name, e.Spec.NetworkPolicy, policyPorts(e.Spec.Ports, all)))
 	}
 	if e.Spec.Ingress != nil {
 		children = append(children, ingress(e, e.Spec.Ingress))
@@ -33,10 +33,12 @@ func routes(e *appv1.EasyService) []converge.Child {
 }
 
 // policyPorts are the sockets of the containers: policies know nothing of a Service's ports.
-func policyPorts(ports []appv1.Port) []networkingv1.NetworkPolicyPort {
-	list := make([]networkingv1.NetworkPolicyPort, 0, len(ports))
-	for _, p := range containerPorts(ports) {
-		list = append(list, networkingv1.NetworkPolicyPort{Port: ptr.To(intstr.FromInt32(*p.ContainerPort)), Protocol: p.Protocol})
+// Those of pods that another release made, or that runs again, are let in, too.
+func policyPorts(ports []appv1.Port, all []listener) []networkingv1.NetworkPolicyPort {
+	asked := socketsOf(ports)
+	list := make([]networkingv1.NetworkPolicyPort, 0, len(asked))
+	for _, at := range append(asked, others(asked, all)...) {
+		list = append(list, networkingv1.NetworkPolicyPort{Port: ptr.To(intstr.FromInt32(at.number)), Protocol: ptr.To(at.protocol)})
 	}
 	return list
 }

@@ -35,7 +35,7 @@ func status(e *appv1.EasyService, observed converge.Observed, w world, r rollout
 		CollisionCount:      d.Status.CollisionCount,
 		Selector:            parts.SelectorText(kind, e.Name),
 		Image:               image(d.Spec.Template, w.pods),
-		Endpoints:           endpoints(service, w.pods, entrances(e, entry)...),
+		Endpoints:           endpoints(service, listening(d.Spec.Template.Spec.Containers), w.pods, entrances(e, entry)...),
 		Conditions:          slices.Clone(e.Status.Conditions),
 	}
 	want := ptr.Deref(d.Spec.Replicas, size(e))

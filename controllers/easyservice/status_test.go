@@ -127,12 +127,12 @@ func TestEndpoints(t *testing.T) {
 		{Name: "https-admin", Type: "LoadBalancer", URL: "https://[2001:db8::1]:443"},
 		{Name: "https-admin", Type: "NodePort", URL: "https://10.0.0.2:30002"},
 	}
-	if got := endpoints(service, pods); !slices.Equal(got, want) {
+	if got := endpoints(service, nil, pods); !slices.Equal(got, want) {
 		t.Errorf("got %v", got)
 	}
 	service.Spec.Ports = []corev1.ServicePort{{Port: 80, Protocol: corev1.ProtocolTCP, NodePort: 30001}}
 	service.Status = corev1.ServiceStatus{}
-	if got := endpoints(service, nil); !slices.Equal(got, []appv1.Endpoint{{Name: "80", Type: "ClusterIP", URL: "tcp://web.shop.svc:80"}}) {
+	if got := endpoints(service, nil, nil); !slices.Equal(got, []appv1.Endpoint{{Name: "80", Type: "ClusterIP", URL: "tcp://web.shop.svc:80"}}) {
 		t.Errorf("without a ready pod no node is known to answer, got %v", got)
 	}
 }

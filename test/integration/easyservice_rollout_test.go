@@ -85,6 +85,46 @@ var _ = Describe("EasyService:", func() {
 			Expect(e.Status.LastRollout.Result).To(Equal(appv1.RolloutCompleted))
 		})
 
+		It("that moves a targetPort keeps the old pods reached, before and after it is rolled back", func(ctx SpecContext) {
+			moved := func(name string, target int32) []appv1.Port {
+				return []appv1.Port{{Name: name, Port: 80, TargetPort: ptr.To(intstr.FromInt32(target))}}
+			}
+			e, o := operated(ctx, careful().Ports(moved("http", 8080)...).With(func(s *appv1.EasyServiceSpec) { s.NetworkPolicy = &commonv1.NetworkPolicy{} }))
+			leads := func(to string, let ...int) {
+				GinkgoHelper()
+				Eventually(func(g Gomega) {
+					var service corev1.Service
+					g.Expect(admin.Get(ctx, client.ObjectKeyFromObject(e), &service)).To(Succeed())
+					g.Expect(service.Spec.Ports).To(ConsistOf(HaveField("TargetPort", HaveField("String()", to))))
+					var policy networkingv1.NetworkPolicy
+					g.Expect(admin.Get(ctx, client.ObjectKeyFromObject(e), &policy)).To(Succeed())
+					var open []int
+					for _, p := range policy.Spec.Ingress[0].Ports {
+						open = append(open, p.Port.IntValue())
+					}
+					g.Expect(open).To(ConsistOf(let))
+				}).Should(Succeed())
+			}
+			ready(ctx, e)
+			leads("http", 8080)
+			good := template(ctx, e)
+			update(ctx, e, func(o client.Object) {
+				spec := &o.(*appv1.EasyService).Spec
+				spec.Image, spec.Ports = "example.org/app"+broken, moved("http", 9090)
+			})
+			rolledBack(ctx, e, good)
+			leads("http", 8080, 9090)
+			calm(o)
+
+			update(ctx, e, func(o client.Object) {
+				spec := &o.(*appv1.EasyService).Spec
+				spec.Image, spec.Ports = "example.org/app:3", moved("web", 8080)
+			})
+			ready(ctx, e)
+			leads("web", 8080)
+			calm(o)
+		})
+
 		DescribeTable("is rolled back although the operator dies on the way", func(ctx SpecContext, at string, what fault.Fault) {
 			namespace := kind{level: "baseline"}.place(ctx)
 			armed, struck := false, false

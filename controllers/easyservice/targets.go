@@ -1,0 +1,101 @@
+package easyservice
+
+import (
+	"cmp"
+	"slices"
+
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/util/intstr"
+	corev1ac "k8s.io/client-go/applyconfigurations/core/v1"
+	"k8s.io/utils/ptr"
+
+	appv1 "github.com/mainstay-operator/mainstay-operator/api/app/v1"
+)
+
+// listener is what a pod, or the template of those to come, says that it listens on.
+type listener map[socket]string // and the name of it, if any
+
+// listeners are all that clients may be led to, those to come first. One that goes still
+// serves; one that has ended does not.
+func listeners(given *corev1ac.PodTemplateSpecApplyConfiguration, pods []corev1.Pod) []listener {
+	coming := listener{}
+	for _, c := range given.Spec.Containers {
+		for _, p := range c.Ports {
+			coming[socket{*p.ContainerPort, ptr.Deref(p.Protocol, corev1.ProtocolTCP)}] = ptr.Deref(p.Name, "")
+		}
+	}
+	list := []listener{coming}
+	for i := range pods {
+		if phase := pods[i].Status.Phase; phase != corev1.PodFailed && phase != corev1.PodSucceeded {
+			list = append(list, listening(pods[i].Spec.Containers))
+		}
+	}
+	return list
+}
+
+// listening is what our own container says: what is injected beside it is no one's to reach.
+func listening(containers []corev1.Container) listener {
+	l := listener{}
+	for _, c := range containers {
+		for _, p := range c.Ports {
+			if c.Name == kind {
+				l[socket{p.ContainerPort, p.Protocol}] = p.Name
+			}
+		}
+	}
+	return l
+}
+
+func (l listener) has(name string, spoken corev1.Protocol) bool {
+	_, has := l.named(name, spoken)
+	return has
+}
+
+// named is the number of that name, if any.
+func (l listener) named(name string, spoken corev1.Protocol) (int32, bool) {
+	for at, n := range l {
+		if n == name && at.protocol == spoken {
+			return at.number, true
+		}
+	}
+	return 0, false
+}
+
+// target is where a port of the Service leads: to the socket's name, which every pod has at
+// a number of its own, so that one release can follow another, and be taken back, while the
+// number moves. To the number where that is all there is: of a socket without a name, or
+// of one that some have under another. Who has neither is not led to.
+func target(ports []appv1.Port, p appv1.Port, all []listener) intstr.IntOrString {
+	at, sockets := behind(p), others(nil, all)
+	name := socketNames(ports)[at]
+	nameless := func(l listener) bool { return name == "" || !l.has(name, at.protocol) }
+	renamed := func(l listener) bool {
+		_, there := l[at]
+		return there && nameless(l)
+	}
+	switch {
+	case !slices.ContainsFunc(all, nameless):
+		return intstr.FromString(name)
+	case len(ports) == 1 && len(sockets) == 1 && sockets[0].protocol == at.protocol: // what was rolled back may have another
+		return intstr.FromInt32(sockets[0].number)
+	case name == "" || slices.ContainsFunc(all, renamed):
+		return intstr.FromInt32(at.number)
+	}
+	return intstr.FromString(name)
+}
+
+// others are the sockets of those that listen but the given ones, sorted.
+func others(given []socket, all []listener) []socket {
+	var list []socket
+	for _, l := range all {
+		for at := range l {
+			if !slices.Contains(given, at) && !slices.Contains(list, at) {
+				list = append(list, at)
+			}
+		}
+	}
+	slices.SortFunc(list, func(a, b socket) int {
+		return cmp.Or(cmp.Compare(a.number, b.number), cmp.Compare(a.protocol, b.protocol))
+	})
+	return list
+}
