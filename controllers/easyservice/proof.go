@@ -18,6 +18,9 @@ const (
 	trial = 10
 	// deadline is progressDeadlineSeconds unless chosen, as the API server has it.
 	deadline = 600
+	// deadlineExceeded is the Deployment controller's reason for a rollout that got stuck
+	// (k8s.io/kubernetes/pkg/controller/deployment/util: TimedOutReason).
+	deadlineExceeded = "ProgressDeadlineExceeded"
 	// resumed is the Deployment controller's reason for a rollout that a human let go on
 	// (k8s.io/kubernetes/pkg/controller/deployment/util: ResumedDeployReason).
 	resumed = "DeploymentResumed"
@@ -91,8 +94,33 @@ func ends(e *appv1.EasyService, d *appsv1.Deployment, pods []corev1.Pod, now met
 			moved = at
 		}
 	}
+	return moved.Add(mayTake(e)), judged
+}
+
+// mayTake is how long a rollout may make no progress.
+func mayTake(e *appv1.EasyService) time.Duration {
 	chosen := ptr.Deref(e.Spec.Strategy, appv1.Strategy{}).ProgressDeadlineSeconds
-	return moved.Add(time.Duration(ptr.Deref(chosen, deadline)) * time.Second), judged
+	return time.Duration(ptr.Deref(chosen, deadline)) * time.Second
+}
+
+// givenUp is from when on the Deployment controller's verdict is one on the latest rollout,
+// if there is a verdict. It leaves that on an earlier one standing until the next makes
+// progress, which then has its own time for it.
+func givenUp(e *appv1.EasyService, d *appsv1.Deployment) (time.Time, bool) {
+	c, last := condition(d, appsv1.DeploymentProgressing), ptr.Deref(e.Status.LastRollout, appv1.Rollout{})
+	at := last.StartTime.Time
+	if !c.LastUpdateTime.After(at) {
+		at = at.Add(mayTake(e))
+	}
+	return at, c.Status == corev1.ConditionFalse && c.Reason == deadlineExceeded && d.Status.ObservedGeneration == d.Generation
+}
+
+// stuck is true for a rollout that the Deployment controller has given up, and for none
+// that begins only now.
+func stuck(e *appv1.EasyService, d *appsv1.Deployment, r rollout, now metav1.Time) bool {
+	at, given := givenUp(e, d)
+	begins := r.sure && (e.Status.LastRollout == nil || e.Status.LastRollout.Template != r.asked)
+	return given && !begins && !at.After(now.Time)
 }
 
 // overdue is true for a rollout beyond its deadline, of what the Deployment holds.
@@ -103,6 +131,9 @@ func overdue(e *appv1.EasyService, d *appsv1.Deployment, r rollout, w world) boo
 
 // due is how long until a rollout that runs is to be looked at; 0 for never.
 func due(e *appv1.EasyService, d *appsv1.Deployment, w world) time.Duration {
+	if at, given := givenUp(e, d); given && at.After(w.now.Time) {
+		return at.Sub(w.now.Time) // no later than it ends otherwise
+	}
 	at, runs := ends(e, d, w.pods, w.now)
 	if !runs {
 		return 0

@@ -8,9 +8,11 @@ import (
 	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/utils/ptr"
 	"sigs.k8s.io/yaml"
 
 	appv1 "github.com/mainstay-operator/mainstay-operator/api/app/v1"
+	"github.com/mainstay-operator/mainstay-operator/controllers/internal/converge"
 )
 
 func TestProgress(t *testing.T) {
@@ -74,6 +76,50 @@ func TestProgress(t *testing.T) {
 				t.Errorf("a second look makes %+v of %+v", again, got)
 			}
 		})
+	}
+}
+
+// The Deployment controller leaves its verdict on the release before standing until the
+// next makes progress: that one gets its own time, and is rolled back after it.
+func TestAnOldVerdictRollsNothingBack(t *testing.T) {
+	e := made("a", appv1.EasyServiceSpec{Image: "app:0", Size: ptr.To[int32](4), Strategy: &appv1.Strategy{OnFailure: appv1.Rollback, ProgressDeadlineSeconds: ptr.To[int32](60)}})
+	e.Status.StableReplicaSet = "a-1"
+	e.Status.LastRollout = &appv1.Rollout{Template: "2", StartTime: after(-90), Result: appv1.RolloutRunning}
+	set := func(name, number string) appsv1.ReplicaSet {
+		return appsv1.ReplicaSet{ObjectMeta: metav1.ObjectMeta{Name: name, Annotations: map[string]string{revision: number}}}
+	}
+	gaveUp := func(at metav1.Time) *appsv1.Deployment {
+		d := deployed(3, said(appsv1.DeploymentProgressing, corev1.ConditionFalse, deadlineExceeded, ""))
+		d.Status.Conditions[0].LastUpdateTime = at
+		d.Annotations = map[string]string{revision: "3"}
+		return d
+	}
+	w := world{sets: []appsv1.ReplicaSet{set("a-1", "1"), set("a-2", "2"), set("a-0", "3")}}
+	asks := rollout{asked: "0", given: "0", sure: true}
+	for _, c := range []struct {
+		reason  string
+		verdict int
+		now     int
+		want    appv1.RolloutResult
+		due     time.Duration
+	}{
+		{"the pass that begins it", -30, 0, appv1.RolloutRunning, 30 * time.Second},
+		{"the next", -30, 1, appv1.RolloutRunning, 59 * time.Second},
+		{"the last of its time", -30, 59, appv1.RolloutRunning, time.Second},
+		{"a verdict on itself", 45, 46, appv1.RolloutRolledBack, 0},
+		{"its time is over", -30, 60, appv1.RolloutRolledBack, 0},
+	} {
+		d := gaveUp(after(c.verdict))
+		w.now = after(c.now)
+		if c.now > 0 {
+			e.Status.LastRollout = &appv1.Rollout{Template: "0", StartTime: noon, Result: appv1.RolloutRunning}
+		}
+		if c.now > 0 && due(e, d, w) != c.due {
+			t.Errorf("%s: due in %s", c.reason, due(e, d, w))
+		}
+		if got := status(e, converge.Observed{"Deployment/a": d}, w, asks).LastRollout; got.Template != "0" || got.Result != c.want {
+			t.Errorf("%s: %+v", c.reason, got)
+		}
 	}
 }
 

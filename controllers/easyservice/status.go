@@ -16,10 +16,6 @@ import (
 	"github.com/mainstay-operator/mainstay-operator/controllers/internal/parts"
 )
 
-// deadlineExceeded is the reason of the Deployment controller for a rollout that
-// got stuck (k8s.io/kubernetes/pkg/controller/deployment/util: TimedOutReason).
-const deadlineExceeded = "ProgressDeadlineExceeded"
-
 // status says what was observed.
 func status(e *appv1.EasyService, observed converge.Observed, w world, r rollout) appv1.EasyServiceStatus {
 	d := held(e, observed)
@@ -39,7 +35,7 @@ func status(e *appv1.EasyService, observed converge.Observed, w world, r rollout
 		Conditions:          slices.Clone(e.Status.Conditions),
 	}
 	want := ptr.Deref(d.Spec.Replicas, size(e))
-	why, late := failing(e, d, w), stuck(d) || overdue(e, d, r, w)
+	why, late := failing(e, d, w), stuck(e, d, r, w.now) || overdue(e, d, r, w)
 	conditions.FromWorkload(&next.Conditions, e.Generation, conditions.Workload{
 		Generation: d.Generation,
 		Observed:   d.Status.ObservedGeneration,
@@ -93,11 +89,6 @@ func failing(e *appv1.EasyService, d *appsv1.Deployment, w world) string {
 		return why
 	}
 	return conditions.Unmade(d)
-}
-
-func stuck(d *appsv1.Deployment) bool {
-	c := condition(d, appsv1.DeploymentProgressing)
-	return c.Status == corev1.ConditionFalse && c.Reason == deadlineExceeded && d.Status.ObservedGeneration == d.Generation
 }
 
 func condition(d *appsv1.Deployment, kind appsv1.DeploymentConditionType) appsv1.DeploymentCondition {

@@ -31,7 +31,7 @@ func deployed(ready int32, change ...func(*appsv1.Deployment)) *appsv1.Deploymen
 
 func said(kind appsv1.DeploymentConditionType, status corev1.ConditionStatus, reason, message string) func(*appsv1.Deployment) {
 	return func(d *appsv1.Deployment) {
-		d.Status.Conditions = append(d.Status.Conditions, appsv1.DeploymentCondition{Type: kind, Status: status, Reason: reason, Message: message})
+		d.Status.Conditions = append(d.Status.Conditions, appsv1.DeploymentCondition{Type: kind, Status: status, Reason: reason, Message: message, LastUpdateTime: after(1)})
 	}
 }
 
@@ -85,7 +85,9 @@ func TestConditions(t *testing.T) {
 			if c.deployment != nil {
 				observed["Deployment/a"] = c.deployment
 			}
-			got := status(made("a", appv1.EasyServiceSpec{Size: ptr.To[int32](4)}), observed, world{pods: c.pods}, rollout{sure: true})
+			e := made("a", appv1.EasyServiceSpec{Size: ptr.To[int32](4)})
+			e.Status.LastRollout = &appv1.Rollout{StartTime: noon, Result: appv1.RolloutRunning}
+			got := status(e, observed, world{pods: c.pods, now: after(2)}, rollout{sure: true})
 			letters := ""
 			for _, kind := range []string{commonv1.ConditionReady, commonv1.ConditionAvailable, commonv1.ConditionProgressing, commonv1.ConditionDegraded} {
 				letters += string(meta.FindStatusCondition(got.Conditions, kind).Status[0])

@@ -3,10 +3,12 @@ package children
 import (
 	"context"
 	"strconv"
+	"time"
 
 	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/utils/ptr"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 )
 
@@ -61,14 +63,19 @@ func (d *Driver) replicaSet(ctx context.Context, deployment *appsv1.Deployment, 
 }
 
 // progressing is what a Deployment says of its rollout. Nobody waits here: what cannot
-// be started has exceeded its deadline.
+// be started has exceeded its deadline, and did so at the time of that.
 func (d *Driver) progressing(ctx context.Context, deployment *appsv1.Deployment) (appsv1.DeploymentCondition, error) {
 	says := appsv1.DeploymentCondition{Type: appsv1.DeploymentProgressing, Status: corev1.ConditionTrue, Reason: "NewReplicaSetAvailable"}
+	late := time.Duration(ptr.Deref(deployment.Spec.ProgressDeadlineSeconds, 0)) * time.Second
 	pods, err := d.podsOf(ctx, deployment, nil)
 	for _, pod := range pods {
 		for _, c := range pod.Status.ContainerStatuses {
-			if c.State.Waiting != nil {
-				says.Status, says.Reason = corev1.ConditionFalse, "ProgressDeadlineExceeded"
+			if c.State.Waiting == nil {
+				continue
+			}
+			says.Status, says.Reason = corev1.ConditionFalse, "ProgressDeadlineExceeded"
+			if at := metav1.NewTime(pod.CreationTimestamp.Add(late)); says.LastUpdateTime.Before(&at) {
+				says.LastUpdateTime = at
 			}
 		}
 	}
