@@ -78,9 +78,13 @@ func (r *Reconciler) story(ctx context.Context, e *appv1.EasyService, _ converge
 	if still { // nothing begins before what it is configured with is there
 		move = r.Observe
 	}
-	observed, err := move(ctx, e, desired(e, given, w)...)
+	children := desired(e, given, w)
+	observed, err := move(ctx, e, children...)
 	release := rollout{asked: hash(asked), given: hash(given), sure: converge.Stands(err, "Deployment", e.Name) && !still && missing == nil}
 	e.Status = status(e, observed, w, release) // last, also after an error: it says what stands
+	if e.Spec.Paused {
+		err = errors.Join(err, r.HoldBack(ctx, e, children...))
+	}
 	return ctrl.Result{RequeueAfter: due(e, held(e, observed), w)}, errors.Join(missing, err)
 }
 

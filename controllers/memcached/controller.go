@@ -77,7 +77,8 @@ func (r *Reconciler) story(ctx context.Context, m *cachev1alpha1.Memcached, _ co
 	if m.Spec.Paused || s.lacking(m) {
 		move = r.Observe
 	}
-	observed, err := move(ctx, m, desired(m, choice{image, r.exporterImage(m, running), s.certificate.Identity, s.users.published})...)
+	children := desired(m, choice{image, r.exporterImage(m, running), s.certificate.Identity, s.users.published})
+	observed, err := move(ctx, m, children...)
 	pods, podsErr := r.Pods(ctx, m, kind)
 	proxies, proxiesErr := r.Pods(ctx, m, proxyKind)
 	if err := errors.Join(podsErr, proxiesErr); err != nil {
@@ -90,7 +91,9 @@ func (r *Reconciler) story(ctx context.Context, m *cachev1alpha1.Memcached, _ co
 	}
 	stands := r.look(m, observed, pods, proxies)
 	m.Status = status(m, stands) // last, also after an error: it says what stands
-	if !m.Spec.Paused {          // nobody looked
+	if m.Spec.Paused {
+		err = errors.Join(err, r.HoldBack(ctx, m, children...))
+	} else { // only then somebody looked
 		certificatesInSync(m, s.certificate, late)
 	}
 	credentialsInSync(m, s.users)

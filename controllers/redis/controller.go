@@ -86,8 +86,10 @@ func (r *Reconciler) story(ctx context.Context, redis *cachev1alpha1.Redis, save
 
 	next := plan(redis, f.world) // one decision, pure
 	if redis.Spec.Paused {
-		observed, err := r.Observe(ctx, redis, desired(redis, r.choose(redis, set, f))...)
-		return r.report(redis, f, next, observed, pods), err
+		children := desired(redis, r.choose(redis, set, f))
+		observed, err := r.Observe(ctx, redis, children...)
+		result := r.report(redis, f, next, observed, pods)
+		return result, errors.Join(err, r.HoldBack(ctx, redis, children...))
 	}
 	if next, err = r.carryOut(ctx, redis, f, next, save); err != nil {
 		return ctrl.Result{}, err

@@ -86,7 +86,7 @@ const (
 	ReasonAPIMissing = "APIMissing"
 	// ReasonWaiting : something must end by itself first; the message says what.
 	ReasonWaiting = "Waiting"
-	// ReasonPaused : spec.paused is true.
+	// ReasonPaused : spec.paused is true, and holds back what the message names.
 	ReasonPaused = "SpecPaused"
 	// ReasonNotPaused : spec.paused is false.
 	ReasonNotPaused = "NotPaused"

@@ -105,6 +105,16 @@ func Pause(list *[]metav1.Condition, generation int64, paused bool) {
 	}
 }
 
+// HoldBack says what spec.paused holds back, if anything: this generation does not run.
+func HoldBack(list *[]metav1.Condition, generation int64, what []string) {
+	if len(what) == 0 {
+		return
+	}
+	message := "spec.paused holds back: " + strings.Join(what, ", ")
+	Set(list, generation, commonv1.ConditionReady, false, commonv1.ReasonPaused, message)
+	Set(list, generation, commonv1.ConditionProgressing, false, commonv1.ReasonPaused, message)
+}
+
 // Turned gives the conditions whose status differs from before, an absent one
 // counting as not True, and those that are still True for another reason.
 // Progressing is left out: it turns with every change and the others say how the
@@ -125,7 +135,7 @@ func Turned(before, after []metav1.Condition) []metav1.Condition {
 }
 
 // askedFor are the reasons of what follows from what the user wants.
-var askedFor = []string{commonv1.ReasonScaledToZero, commonv1.ReasonRolling, commonv1.ReasonHibernating, commonv1.ReasonHibernated}
+var askedFor = []string{commonv1.ReasonScaledToZero, commonv1.ReasonRolling, commonv1.ReasonPaused, commonv1.ReasonHibernating, commonv1.ReasonHibernated}
 
 // Bad is true for a condition whose status is unwelcome, and not just the
 // ordinary company of a change that was asked for.

@@ -203,6 +203,21 @@ func TestTurned(t *testing.T) {
 	}
 }
 
+func TestHoldBack(t *testing.T) {
+	list := []metav1.Condition{{Type: ready, Status: metav1.ConditionTrue, Reason: "a"}}
+	if HoldBack(&list, 2, nil); len(list) != 1 || list[0].Status != metav1.ConditionTrue {
+		t.Errorf("nothing is held back: %v", list)
+	}
+	HoldBack(&list, 2, []string{"Deployment/a", "Service/a"})
+	for _, kind := range []string{ready, progressing} {
+		c := meta.FindStatusCondition(list, kind)
+		if c == nil || c.Status != metav1.ConditionFalse || c.Reason != commonv1.ReasonPaused || c.ObservedGeneration != 2 ||
+			c.Message != "spec.paused holds back: Deployment/a, Service/a" {
+			t.Errorf("%s: %+v", kind, c)
+		}
+	}
+}
+
 func TestBad(t *testing.T) {
 	for _, c := range []struct {
 		kind   string
@@ -214,6 +229,7 @@ func TestBad(t *testing.T) {
 		{ready, metav1.ConditionTrue, commonv1.ReasonReplicas, false},
 		{available, metav1.ConditionFalse, commonv1.ReasonScaledToZero, false},
 		{available, metav1.ConditionFalse, commonv1.ReasonHibernated, false},
+		{ready, metav1.ConditionFalse, commonv1.ReasonPaused, false},
 		{degraded, metav1.ConditionTrue, commonv1.ReasonPodFailing, true},
 		{degraded, metav1.ConditionFalse, commonv1.ReasonAsExpected, false},
 		{commonv1.ConditionPaused, metav1.ConditionTrue, commonv1.ReasonPaused, false},

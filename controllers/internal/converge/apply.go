@@ -13,6 +13,7 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/types"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/client/apiutil"
 )
@@ -165,20 +166,12 @@ func (c *Converger) typed(gvk schema.GroupVersionKind) (client.Object, error) {
 // apply sends the child only when the live one does not hold what is desired.
 func (c *Converger) apply(ctx context.Context, owner Object, want *unstructured.Unstructured, live client.Object) (client.Object, error) {
 	key, spot := client.ObjectKeyFromObject(owner), place(want.GetKind(), want.GetName())
-	hash := want.GetAnnotations()[AppliedAnnotation]
 	if live != nil {
-		last, stale := c.memory.of(key, spot), c.memory.newer(key, spot, live)
-		switch {
-		case !live.GetDeletionTimestamp().IsZero():
+		if !live.GetDeletionTimestamp().IsZero() {
 			return live, nil // its end brings us back
-		case last.hash == hash && (stale || live.GetResourceVersion() == last.version):
-			live.SetGeneration(max(live.GetGeneration(), last.generation))
-			return live, nil
-		case stale: // what it held says nothing of what we have written since
-		default:
-			if same, err := unchanged(want, live); same || err != nil {
-				return live, err
-			}
+		}
+		if done, err := c.settled(key, want, live); done || err != nil {
+			return live, err
 		}
 	}
 	if live == nil && want.GetKind() == "StatefulSet" {
@@ -190,14 +183,31 @@ func (c *Converger) apply(ctx context.Context, owner Object, want *unstructured.
 	if err != nil {
 		return nil, err
 	}
-	c.memory.note(key, spot, mark{version: applied.GetResourceVersion(), hash: hash, generation: applied.GetGeneration()})
+	c.memory.note(key, spot, mark{version: applied.GetResourceVersion(), hash: hashOf(want), generation: applied.GetGeneration()})
 	return applied, nil
 }
+
+// settled is true for a child that needs no write: it holds what is desired, or will once
+// the cache shows our last write.
+func (c *Converger) settled(owner types.NamespacedName, want *unstructured.Unstructured, live client.Object) (bool, error) {
+	spot := place(want.GetKind(), want.GetName())
+	last, stale := c.memory.of(owner, spot), c.memory.newer(owner, spot, live)
+	switch {
+	case last.hash == hashOf(want) && (stale || live.GetResourceVersion() == last.version):
+		live.SetGeneration(max(live.GetGeneration(), last.generation))
+		return true, nil
+	case stale: // what it held says nothing of what we have written since
+		return false, nil
+	}
+	return unchanged(want, live)
+}
+
+func hashOf(want *unstructured.Unstructured) string { return want.GetAnnotations()[AppliedAnnotation] }
 
 // unchanged compares values as well as the hash: the hash sees fields that we
 // no longer set, the values see what others did to fields that we do.
 func unchanged(want *unstructured.Unstructured, live client.Object) (bool, error) {
-	if live.GetAnnotations()[AppliedAnnotation] != want.GetAnnotations()[AppliedAnnotation] {
+	if live.GetAnnotations()[AppliedAnnotation] != hashOf(want) {
 		return false, nil
 	}
 	fields, err := runtime.DefaultUnstructuredConverter.ToUnstructured(live)

@@ -122,10 +122,10 @@ func (c *Converger) pruneExtended(ctx context.Context, owner Object, keep map[st
 		child := bare(gvk)
 		err := c.Extensions.Cache.Get(ctx, client.ObjectKeyFromObject(owner), child)
 		if err == nil && metav1.IsControlledBy(child, owner) && child.GetDeletionTimestamp().IsZero() {
-			err = c.remove(ctx, owner, gvk.Kind, child)
+			err = c.remove(ctx, owner, place(gvk.Kind, child.GetName()), child)
 		}
 		if client.IgnoreNotFound(err) != nil {
-			errs = append(errs, fmt.Errorf("deleting %s %q: %w", gvk.Kind, owner.GetName(), err))
+			errs = append(errs, fmt.Errorf("deleting %s: %w", place(gvk.Kind, owner.GetName()), err))
 		}
 	}
 	return errors.Join(errs...)

@@ -45,30 +45,45 @@ func controllerUID(obj client.Object) []string {
 
 // prune deletes owned children that are not desired, each only as it was seen.
 func (c *Converger) prune(ctx context.Context, owner Object, desired []Child) error {
+	keep := kept(desired)
+	doomed, err := c.surplus(ctx, owner, keep)
+	errs := []error{err}
+	for spot, child := range doomed {
+		if err := c.remove(ctx, owner, spot, child); err != nil {
+			errs = append(errs, fmt.Errorf("deleting %s: %w", spot, err))
+		}
+	}
+	return errors.Join(append(errs, c.pruneExtended(ctx, owner, keep))...)
+}
+
+func kept(desired []Child) map[string]bool {
 	keep := map[string]bool{}
 	for _, child := range desired {
 		keep[place(*child.GetKind(), *child.GetName())] = true
 	}
+	return keep
+}
+
+// surplus are the owned children that are not to be kept, nor going, by kind and name.
+func (c *Converger) surplus(ctx context.Context, owner Object, keep map[string]bool) (Observed, error) {
+	found := Observed{}
 	var errs []error
 	for _, kind := range c.Owned {
 		gvk, err := apiutil.GVKForObject(kind, c.Scheme())
 		if err != nil {
-			return fmt.Errorf("pruning: %w", err)
+			return nil, fmt.Errorf("pruning: %w", err)
 		}
 		children, err := c.ownedBy(ctx, owner, kind)
 		if err != nil {
 			errs = append(errs, fmt.Errorf("listing %s: %w", gvk.Kind, err))
 		}
 		for _, child := range children {
-			if keep[place(gvk.Kind, child.GetName())] || !child.GetDeletionTimestamp().IsZero() {
-				continue
-			}
-			if err := c.remove(ctx, owner, gvk.Kind, child); err != nil {
-				errs = append(errs, fmt.Errorf("deleting %s %q: %w", gvk.Kind, child.GetName(), err))
+			if spot := place(gvk.Kind, child.GetName()); !keep[spot] && child.GetDeletionTimestamp().IsZero() {
+				found[spot] = child
 			}
 		}
 	}
-	return errors.Join(append(errs, c.pruneExtended(ctx, owner, keep))...)
+	return found, errors.Join(errs...)
 }
 
 // Controlled lists the objects of one type that an owner controls, a type that
@@ -100,9 +115,9 @@ func (c *Converger) ownedBy(ctx context.Context, owner Object, kind client.Objec
 
 // remove deletes exactly the object that was looked at, or nothing, and only
 // once: the cache may show it a while longer.
-func (c *Converger) remove(ctx context.Context, owner Object, kind string, child client.Object) error {
+func (c *Converger) remove(ctx context.Context, owner Object, spot string, child client.Object) error {
 	key, gone := client.ObjectKeyFromObject(owner), mark{version: child.GetResourceVersion(), hash: removed}
-	if c.memory.of(key, place(kind, child.GetName())) == gone {
+	if c.memory.of(key, spot) == gone {
 		return nil
 	}
 	err := client.IgnoreNotFound(c.Delete(ctx, child, client.Preconditions{
@@ -110,7 +125,7 @@ func (c *Converger) remove(ctx context.Context, owner Object, kind string, child
 		ResourceVersion: ptr.To(child.GetResourceVersion()),
 	}, client.PropagationPolicy(metav1.DeletePropagationBackground)))
 	if err == nil {
-		c.memory.note(key, place(kind, child.GetName()), gone)
+		c.memory.note(key, spot, gone)
 	}
 	return err
 }
