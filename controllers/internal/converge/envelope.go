@@ -12,6 +12,7 @@ import (
 	"k8s.io/client-go/tools/events"
 	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/client/apiutil"
 
 	"github.com/mainstay-operator/mainstay-operator/controllers/internal/conditions"
 )
@@ -70,8 +71,9 @@ func Reconcile[T Object](ctx context.Context, c *Converger, req ctrl.Request, ob
 	case !obj.GetDeletionTimestamp().IsZero():
 		return c.released(ctx, req.NamespacedName)
 	case c.memory.newer(req.NamespacedName, self, obj):
-		return ctrl.Result{}, nil
+		return c.outdated(ctx, req.NamespacedName, obj)
 	}
+	c.memory.show(req.NamespacedName, self)
 
 	base := obj.DeepCopyObject().(T)
 	before := *base.GetConditions()
@@ -106,6 +108,29 @@ func told[T Object](ctx context.Context, obj T, save Save, story Story[T]) (ctrl
 		return ctrl.Result{}, &mistake{why + "; nothing is done until it can be read"}
 	}
 	return story(ctx, obj, save)
+}
+
+// outdated is a pass over an object older than our last write of it: the event of that write
+// brings the next. Where the cache has had it already, the API server is asked. One that has
+// an older object, too, was restored from a backup: then that is the one to act on.
+func (c *Converger) outdated(ctx context.Context, key types.NamespacedName, obj Object) (ctrl.Result, error) {
+	if !c.memory.of(key, self).shown {
+		return ctrl.Result{}, nil
+	}
+	gvk, err := apiutil.GVKForObject(obj, c.Scheme())
+	if err != nil {
+		return ctrl.Result{}, fmt.Errorf("object %q has no kind: %w", obj.GetName(), err)
+	}
+	found := &metav1.PartialObjectMetadata{}
+	found.SetGroupVersionKind(gvk)
+	if err := c.Live.Get(ctx, key, found); err != nil {
+		return ctrl.Result{}, client.IgnoreNotFound(err)
+	}
+	if !c.memory.newer(key, self, found) {
+		return ctrl.Result{}, nil
+	}
+	c.memory.forget(key)
+	return ctrl.Result{RequeueAfter: again}, nil
 }
 
 func (c *Converger) released(ctx context.Context, key types.NamespacedName) (ctrl.Result, error) {

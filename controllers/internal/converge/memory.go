@@ -19,10 +19,12 @@ type mark struct {
 	version    string // resourceVersion that the server answered
 	hash       string // of the desired state that was sent
 	generation int64  // that the server answered
+	shown      bool   // the cache has had it
 }
 
-// memory knows, per owner, our last write of it and of each child. It only
-// saves requests: empty after a restart, it is never needed to be right.
+// memory knows, per owner, our last write of it and of each child. It is empty after a
+// restart, and nothing needs it; but while it is there nothing is done to an object that is
+// older than it says. What it says of writes that the API server has lost must go.
 type memory struct {
 	mu    sync.Mutex
 	marks map[types.NamespacedName]map[string]mark
@@ -44,6 +46,16 @@ func (m *memory) of(owner types.NamespacedName, place string) mark {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	return m.marks[owner][place]
+}
+
+// show notes that the cache has our last write.
+func (m *memory) show(owner types.NamespacedName, place string) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if k, known := m.marks[owner][place]; known {
+		k.shown = true
+		m.marks[owner][place] = k
+	}
 }
 
 func (m *memory) forget(owner types.NamespacedName) {
