@@ -201,10 +201,13 @@ func resources(m *cachev1alpha1.Memcached) corev1.ResourceRequirements {
 	return r
 }
 
-// needed is the memory that a node takes when it is full. The schema has the same sum.
+// needed is the memory that a node takes when it is full, in whole Mi. The schema has the
+// same sum, to the byte.
 func needed(m *cachev1alpha1.Memcached) int64 {
+	const mi = 1 << 20
 	items := bytes(m.Spec.Memory, defaultMemory)
-	return items + items/tableShare + overhead + int64(m.Spec.Connections)*perConnection
+	exactly := items + items/tableShare + overhead + int64(m.Spec.Connections)*perConnection
+	return (exactly + mi - 1) / mi * mi
 }
 
 // headless names the nodes, ready or not: the ring must not move when one restarts.

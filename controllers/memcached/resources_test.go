@@ -76,14 +76,14 @@ func TestResources(t *testing.T) {
 		change func(*cachev1alpha1.MemcachedSpec)
 		memory string
 	}{
-		{"64Mi for items, a sixth of it for their table, 64Mi beside them, 32Ki for each of 1024 connections", nil, "178956970"},
+		{"64Mi for items, a sixth of it for their table, 64Mi beside them, 32Ki for each of 1024 connections", nil, "171Mi"},
 		{"a table of 2^25 pointers beside the half of it", func(s *cachev1alpha1.MemcachedSpec) {
 			s.Memory, s.Connections = ptr.To(resource.MustParse("3Gi")), 16
-		}, "3648.5Mi"},
+		}, "3649Mi"},
 		{"the user's limit", func(s *cachev1alpha1.MemcachedSpec) { s.Resources.Limits = limit("1Gi") }, "1Gi"},
 		{"a limit on CPU asks for one on memory", func(s *cachev1alpha1.MemcachedSpec) {
 			s.Resources.Limits = corev1.ResourceList{corev1.ResourceCPU: resource.MustParse("1")}
-		}, "178956970"},
+		}, "171Mi"},
 	} {
 		t.Run(c.reason, func(t *testing.T) {
 			m := made(c.change)
