@@ -66,17 +66,22 @@ func (l listener) named(name string, spoken corev1.Protocol) (int32, bool) {
 // number moves. To the number where that is all there is: of a socket without a name, or
 // of one that some have under another. Who has neither is not led to.
 func target(ports []appv1.Port, p appv1.Port, all []listener) intstr.IntOrString {
-	at, sockets := behind(p), others(nil, all)
+	at := behind(p)
 	name := socketNames(ports)[at]
 	nameless := func(l listener) bool { return name == "" || !l.has(name, at.protocol) }
 	renamed := func(l listener) bool {
 		_, there := l[at]
 		return there && nameless(l)
 	}
-	switch {
-	case !slices.ContainsFunc(all, nameless):
+	if !slices.ContainsFunc(all, nameless) {
 		return intstr.FromString(name)
-	case len(ports) == 1 && len(sockets) == 1 && sockets[0].protocol == at.protocol: // what was rolled back may have another
+	}
+	var sockets []socket
+	if len(ports) == 1 {
+		sockets = others(nil, all)
+	}
+	switch {
+	case len(sockets) == 1 && sockets[0].protocol == at.protocol: // what was rolled back may have another
 		return intstr.FromInt32(sockets[0].number)
 	case name == "" || slices.ContainsFunc(all, renamed):
 		return intstr.FromInt32(at.number)
