@@ -52,18 +52,21 @@ func starts(t *testing.T, m *cachev1alpha1.Memcached) (serves bool, words string
 	if err := command.Start(); err != nil {
 		t.Fatal(err)
 	}
-	ended := make(chan error, 1)
-	go func() { ended <- command.Wait() }()
-	soon := time.NewTicker(10 * time.Millisecond)
-	defer soon.Stop()
+	ended := make(chan struct{})
+	go func() {
+		_ = command.Wait() // how it ended is its state
+		close(ended)
+	}()
+	tick := time.NewTicker(10 * time.Millisecond)
+	defer tick.Stop()
 	for deadline := time.After(10 * time.Second); ; {
 		select {
-		case err := <-ended:
-			return false, fmt.Sprintf("%v: %s", err, said.String())
+		case <-ended:
+			return false, fmt.Sprintf("%s: %s", command.ProcessState, said.String())
 		case <-deadline:
 			_ = command.Process.Kill()
 			t.Fatal("it neither serves nor exits")
-		case <-soon.C:
+		case <-tick.C:
 		}
 		if conn, err := net.Dial("tcp", address); err == nil {
 			_ = conn.Close()
