@@ -16,17 +16,28 @@ import (
 // says nowhere but in its events why a pod is not made; a Deployment's is the same.
 const deadline = 10 * time.Minute
 
-// stuckAt is when that is so unless a pod comes, or begins to serve, which holds the next
-// one up for as long as a rollout pauses.
-func stuckAt(m *cachev1alpha1.Memcached, s seen) time.Time {
-	moved := s.now
-	if was := meta.FindStatusCondition(m.Status.Conditions, commonv1.ConditionReady); was != nil && was.Status != metav1.ConditionTrue {
-		moved = was.LastTransitionTime.Time
+// since is when it began that something is to come. Ready tells it not: what spec.paused
+// held back was not Ready long before, and begins when it is let go.
+func since(m *cachev1alpha1.Memcached, now time.Time) time.Time {
+	progressing := meta.FindStatusCondition(m.Status.Conditions, commonv1.ConditionProgressing)
+	degraded := meta.FindStatusCondition(m.Status.Conditions, commonv1.ConditionDegraded)
+	switch {
+	case progressing != nil && progressing.Status == metav1.ConditionTrue:
+		return progressing.LastTransitionTime.Time
+	case degraded != nil && degraded.Reason == commonv1.ReasonDeadlineExceeded && degraded.ObservedGeneration == m.Generation:
+		return degraded.LastTransitionTime.Add(-deadline) // it is stuck already
 	}
+	return now
+}
+
+// stuckAt is when nothing has come for too long unless a pod comes, or begins to serve,
+// which holds the next one up for as long as a rollout pauses.
+func stuckAt(m *cachev1alpha1.Memcached, s seen) time.Time {
+	moved := since(m, s.now)
 	for _, pod := range slices.Concat(s.pods, s.proxies) {
 		at := pod.CreationTimestamp.Time
-		if since, ready := conditions.ReadySince(&pod); ready {
-			at = since.Add(time.Duration(pace(m)) * time.Second)
+		if serves, ready := conditions.ReadySince(&pod); ready {
+			at = serves.Add(time.Duration(pace(m)) * time.Second)
 		}
 		if at.After(moved) {
 			moved = at
@@ -40,9 +51,9 @@ func stuck(m *cachev1alpha1.Memcached, s seen) bool {
 	return s.set.Generation > 0 && !stuckAt(m, s).After(s.now)
 }
 
-// patience is how long until what is not Ready is to be looked at; 0 for never.
+// patience is how long until what is to come is to be looked at; 0 for never.
 func patience(m *cachev1alpha1.Memcached, s seen) time.Duration {
-	if s.set.Generation == 0 || meta.IsStatusConditionTrue(m.Status.Conditions, commonv1.ConditionReady) {
+	if s.set.Generation == 0 || !meta.IsStatusConditionTrue(m.Status.Conditions, commonv1.ConditionProgressing) {
 		return 0
 	}
 	return max(stuckAt(m, s).Sub(s.now), 0)

@@ -48,7 +48,7 @@ func TestWhatNeverComesNeedsAHuman(t *testing.T) {
 	} {
 		t.Run(c.reason, func(t *testing.T) {
 			m := made(func(s *cachev1alpha1.MemcachedSpec) { s.Size = ptr.To[int32](2) })
-			m.Status.Conditions = []metav1.Condition{{Type: commonv1.ConditionReady, Status: metav1.ConditionFalse, LastTransitionTime: at(0)}}
+			m.Status.Conditions = []metav1.Condition{{Type: commonv1.ConditionProgressing, Status: metav1.ConditionTrue, LastTransitionTime: at(0)}}
 			s := seen{set: c.set, proxy: &appsv1.Deployment{}, pods: c.pods, now: at(c.minutes).Time}
 			m.Status = status(m, s)
 			got := meta.FindStatusCondition(m.Status.Conditions, commonv1.ConditionDegraded)
@@ -62,13 +62,35 @@ func TestWhatNeverComesNeedsAHuman(t *testing.T) {
 	}
 }
 
-func TestAReadyCacheThatBreaksHasItsTime(t *testing.T) {
-	m := made(nil)
-	now := time.Now()
-	m.Status.Conditions = []metav1.Condition{{Type: commonv1.ConditionReady, Status: metav1.ConditionTrue, LastTransitionTime: metav1.NewTime(now.Add(-time.Hour))}}
+func TestSinceWhenSomethingIsToCome(t *testing.T) {
+	now := time.Unix(1_000_000, 0)
+	old, fresh := metav1.NewTime(now.Add(-time.Hour)), metav1.NewTime(now)
+	ready := func(status metav1.ConditionStatus) metav1.Condition {
+		return metav1.Condition{Type: commonv1.ConditionReady, Status: status, LastTransitionTime: old}
+	}
+	progressing := func(status metav1.ConditionStatus, reason string) metav1.Condition {
+		return metav1.Condition{Type: commonv1.ConditionProgressing, Status: status, Reason: reason, LastTransitionTime: old}
+	}
+	degraded := metav1.Condition{Type: commonv1.ConditionDegraded, Status: metav1.ConditionTrue, Reason: commonv1.ReasonDeadlineExceeded, LastTransitionTime: fresh}
 	set := &appsv1.StatefulSet{ObjectMeta: metav1.ObjectMeta{Generation: 1}, Spec: appsv1.StatefulSetSpec{Replicas: ptr.To[int32](1)}}
-	if stuck(m, seen{set: set, now: now}) {
-		t.Error("it has not")
+	for _, c := range []struct {
+		reason     string
+		generation int64
+		before     []metav1.Condition
+		stuck      bool
+	}{
+		{"it is new", 0, nil, false},
+		{"it was well, and breaks", 0, []metav1.Condition{ready(metav1.ConditionTrue), progressing(metav1.ConditionFalse, commonv1.ReasonRolledOut)}, false},
+		{"it was paused, and is let go", 0, []metav1.Condition{ready(metav1.ConditionFalse), progressing(metav1.ConditionFalse, commonv1.ReasonPaused)}, false},
+		{"it has been long", 0, []metav1.Condition{ready(metav1.ConditionFalse), progressing(metav1.ConditionTrue, commonv1.ReasonRolling)}, true},
+		{"it stays stuck", 0, []metav1.Condition{ready(metav1.ConditionFalse), progressing(metav1.ConditionFalse, commonv1.ReasonRolling), degraded}, true},
+		{"until it is changed", 1, []metav1.Condition{ready(metav1.ConditionFalse), progressing(metav1.ConditionFalse, commonv1.ReasonRolling), degraded}, false},
+	} {
+		m := made(nil)
+		m.Generation, m.Status.Conditions = c.generation, c.before
+		if got := stuck(m, seen{set: set, now: now}); got != c.stuck {
+			t.Errorf("%s: stuck is %t", c.reason, got)
+		}
 	}
 }
 
