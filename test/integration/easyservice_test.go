@@ -6,6 +6,7 @@ import (
 	"net/http"
 	"slices"
 	"strings"
+	"time"
 
 	. "github.com/onsi/ginkgo/v2"
 	. "github.com/onsi/gomega"
@@ -313,7 +314,8 @@ var _ = Describe("EasyService", func() {
 		refused := func() []fault.Call {
 			return operator.Calls(func(c fault.Call) bool { return c.Code == http.StatusUnprocessableEntity })
 		}
-		Eventually(refused).ShouldNot(HaveLen(len(refused())), "it is tried again")
+		const retry = time.Minute // each comes later than the one before
+		Eventually(refused).WithTimeout(retry).ShouldNot(HaveLen(len(refused())), "it is tried again")
 		Expect(admin.Get(ctx, client.ObjectKeyFromObject(e), e)).To(Succeed())
 		Expect(e.Status.Conditions).To(ContainElement(And(
 			HaveField("Type", commonv1.ConditionReady),
@@ -321,11 +323,11 @@ var _ = Describe("EasyService", func() {
 			HaveField("Message", ContainSubstring("spec.ports[0].nodePort: Invalid value: %d: provided port is already allocated", e.Spec.Ports[0].NodePort)),
 		)))
 		operator.Forget()
-		Eventually(refused).ShouldNot(BeEmpty(), "it is tried again")
+		Eventually(refused).WithTimeout(retry).ShouldNot(BeEmpty(), "it is tried again")
 		Expect(operator.Calls(func(c fault.Call) bool { return c.Resource == "easyservices/status" })).To(BeEmpty(), "and nothing new is to be said")
 
 		Expect(admin.Delete(ctx, taken)).To(Succeed())
-		Eventually(stands).WithArguments(ctx, e, commonv1.ConditionDegraded, metav1.ConditionFalse).Should(Succeed())
+		Eventually(stands).WithArguments(ctx, e, commonv1.ConditionDegraded, metav1.ConditionFalse).WithTimeout(retry).Should(Succeed())
 		Expect(eventuallyOffers(ctx, e).Spec.Ports[0].NodePort).To(Equal(taken.Spec.Ports[0].NodePort))
 	})
 
