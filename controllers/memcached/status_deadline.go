@@ -21,23 +21,32 @@ const deadline = 10 * time.Minute
 func since(m *cachev1alpha1.Memcached, now time.Time) time.Time {
 	progressing := meta.FindStatusCondition(m.Status.Conditions, commonv1.ConditionProgressing)
 	degraded := meta.FindStatusCondition(m.Status.Conditions, commonv1.ConditionDegraded)
+	given := func(c *metav1.Condition, reasons ...string) bool { // a verdict on this generation
+		return c != nil && c.ObservedGeneration == m.Generation && slices.Contains(reasons, c.Reason)
+	}
 	switch {
-	case progressing != nil && progressing.Status == metav1.ConditionTrue:
+	case progressing == nil:
+	case given(degraded, commonv1.ReasonDeadlineExceeded): // a pass that failed since takes nothing back
+		return degraded.LastTransitionTime.Add(-deadline)
+	case progressing.Status == metav1.ConditionTrue:
 		return progressing.LastTransitionTime.Time
-	case degraded != nil && degraded.Reason == commonv1.ReasonDeadlineExceeded && degraded.ObservedGeneration == m.Generation:
-		return degraded.LastTransitionTime.Add(-deadline) // it is stuck already
+	case given(progressing, commonv1.ReasonRolling, commonv1.ReasonReplicas): // and Degraded says what fails
+		return progressing.LastTransitionTime.Add(-deadline)
 	}
 	return now
 }
 
-// stuckAt is when nothing has come for too long unless a pod comes, or begins to serve,
-// which holds the next one up for as long as a rollout pauses.
+// stuckAt is when nothing has come for too long unless a pod goes, comes, or begins to
+// serve, which holds the next one up for as long as a rollout pauses.
 func stuckAt(m *cachev1alpha1.Memcached, s seen) time.Time {
 	moved := since(m, s.now)
 	for _, pod := range slices.Concat(s.pods, s.proxies) {
 		at := pod.CreationTimestamp.Time
 		if serves, ready := conditions.ReadySince(&pod); ready {
 			at = serves.Add(time.Duration(pace(m)) * time.Second)
+		}
+		if goes := pod.DeletionTimestamp; goes != nil {
+			at = goes.Time
 		}
 		if at.After(moved) {
 			moved = at
@@ -46,9 +55,10 @@ func stuckAt(m *cachev1alpha1.Memcached, s seen) time.Time {
 	return moved.Add(deadline)
 }
 
-// stuck is true beyond the deadline, once there is what can be stuck.
+// stuck is true beyond the deadline, once the StatefulSet's controller has begun.
 func stuck(m *cachev1alpha1.Memcached, s seen) bool {
-	return s.set.Generation > 0 && !stuckAt(m, s).After(s.now)
+	begun := s.set.Generation > 0 && s.set.Status.ObservedGeneration == s.set.Generation
+	return begun && !stuckAt(m, s).After(s.now)
 }
 
 // patience is how long until what is to come is to be looked at; 0 for never.

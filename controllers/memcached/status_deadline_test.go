@@ -27,6 +27,9 @@ func TestWhatNeverComesNeedsAHuman(t *testing.T) {
 	creating := corev1.Pod{ObjectMeta: metav1.ObjectMeta{Name: "a-1", CreationTimestamp: at(5)}}
 	creating.Status.ContainerStatuses = []corev1.ContainerStatus{{
 		Name: kind, State: corev1.ContainerState{Waiting: &corev1.ContainerStateWaiting{Reason: "ContainerCreating"}}}}
+	going := corev1.Pod{ObjectMeta: metav1.ObjectMeta{Name: "a-1", CreationTimestamp: at(-60), DeletionTimestamp: ptr.To(at(9))}}
+	unseen := set.DeepCopy()
+	unseen.Generation = 2
 	serves := corev1.Pod{ObjectMeta: metav1.ObjectMeta{Name: "a-0", CreationTimestamp: at(-60)}}
 	serves.Status.Conditions = []corev1.PodCondition{{Type: corev1.PodReady, Status: corev1.ConditionTrue, LastTransitionTime: at(7)}}
 	for _, c := range []struct {
@@ -43,6 +46,8 @@ func TestWhatNeverComesNeedsAHuman(t *testing.T) {
 		{"but not for ever", set, []corev1.Pod{creating}, 15, "its volumes or its network are not there yet", 0},
 		{"one that began to serve holds up the next", set, []corev1.Pod{serves}, 16, "", 90 * time.Second},
 		{"for as long as a rollout pauses", set, []corev1.Pod{serves}, 18, "the events of", 0},
+		{"so does one that goes", set, []corev1.Pod{going}, 10, "", 9 * time.Minute},
+		{"nobody has begun", unseen, nil, 60, "", 0},
 		{"all serve", all, []corev1.Pod{serves}, 60, "", 0},
 		{"nothing was asked for, and why is said elsewhere", &appsv1.StatefulSet{}, nil, 60, "", 0},
 	} {
@@ -72,7 +77,9 @@ func TestSinceWhenSomethingIsToCome(t *testing.T) {
 		return metav1.Condition{Type: commonv1.ConditionProgressing, Status: status, Reason: reason, LastTransitionTime: old}
 	}
 	degraded := metav1.Condition{Type: commonv1.ConditionDegraded, Status: metav1.ConditionTrue, Reason: commonv1.ReasonDeadlineExceeded, LastTransitionTime: fresh}
-	set := &appsv1.StatefulSet{ObjectMeta: metav1.ObjectMeta{Generation: 1}, Spec: appsv1.StatefulSetSpec{Replicas: ptr.To[int32](1)}}
+	set := &appsv1.StatefulSet{ObjectMeta: metav1.ObjectMeta{Generation: 1}, Spec: appsv1.StatefulSetSpec{Replicas: ptr.To[int32](1)},
+		Status: appsv1.StatefulSetStatus{ObservedGeneration: 1}}
+	failing := metav1.Condition{Type: commonv1.ConditionDegraded, Status: metav1.ConditionTrue, Reason: commonv1.ReasonPodFailing, LastTransitionTime: old}
 	for _, c := range []struct {
 		reason     string
 		generation int64
@@ -84,6 +91,9 @@ func TestSinceWhenSomethingIsToCome(t *testing.T) {
 		{"it was paused, and is let go", 0, []metav1.Condition{ready(metav1.ConditionFalse), progressing(metav1.ConditionFalse, commonv1.ReasonPaused)}, false},
 		{"it has been long", 0, []metav1.Condition{ready(metav1.ConditionFalse), progressing(metav1.ConditionTrue, commonv1.ReasonRolling)}, true},
 		{"it stays stuck", 0, []metav1.Condition{ready(metav1.ConditionFalse), progressing(metav1.ConditionFalse, commonv1.ReasonRolling), degraded}, true},
+		{"also when a pass has failed since", 0, []metav1.Condition{progressing(metav1.ConditionTrue, commonv1.ReasonRetrying), degraded}, true},
+		{"it stays stuck where something fails", 0, []metav1.Condition{progressing(metav1.ConditionFalse, commonv1.ReasonRolling), failing}, true},
+		{"until it is changed, too", 1, []metav1.Condition{progressing(metav1.ConditionFalse, commonv1.ReasonReplicas), failing}, false},
 		{"until it is changed", 1, []metav1.Condition{ready(metav1.ConditionFalse), progressing(metav1.ConditionFalse, commonv1.ReasonRolling), degraded}, false},
 	} {
 		m := made(nil)
