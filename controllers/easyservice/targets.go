@@ -33,12 +33,19 @@ func listeners(given *corev1ac.PodTemplateSpecApplyConfiguration, pods []corev1.
 	return list
 }
 
-// listening is what our own container says: what is injected beside it is no one's to reach.
+// listening is what our own container says: what is injected beside it is no one's to
+// reach. A name that one injected before it has, too, leads there.
 func listening(containers []corev1.Container) listener {
-	l := listener{}
+	l, taken := listener{}, map[corev1.ContainerPort]bool{}
 	for _, c := range containers {
 		for _, p := range c.Ports {
-			if c.Name == kind {
+			named := corev1.ContainerPort{Name: p.Name, Protocol: p.Protocol}
+			switch {
+			case c.Name != kind:
+				taken[named] = true
+			case taken[named]:
+				l[socket{p.ContainerPort, p.Protocol}] = ""
+			default:
 				l[socket{p.ContainerPort, p.Protocol}] = p.Name
 			}
 		}

@@ -39,6 +39,11 @@ func TestTargets(t *testing.T) {
 		return append(leading(first, number), appv1.Port{Name: second, Port: 9000})
 	}
 	dns := []appv1.Port{{Name: "t", Port: 53}, {Name: "u", Port: 53, Protocol: corev1.ProtocolUDP}}
+	injected := served(run, leading("http", 8080))
+	injected.Spec.Containers[0].Ports[0].Name = "http"
+	after := served(run, leading("http", 8080))
+	slices.Reverse(after.Spec.Containers)
+	after.Spec.Containers[1].Ports[0].Name = "http"
 	for _, c := range []struct {
 		reason string
 		asked  []appv1.Port
@@ -49,6 +54,8 @@ func TestTargets(t *testing.T) {
 	}{
 		{reason: "no pod yet", asked: leading("http", 8080), want: []string{"http"}, lets: []string{"8080/TCP"}},
 		{reason: "at rest", asked: leading("http", 8080), pods: []corev1.Pod{served(run, leading("http", 8080))}, want: []string{"http"}, lets: []string{"8080/TCP"}},
+		{reason: "a container injected before ours has the name", asked: leading("http", 8080), pods: []corev1.Pod{injected}, want: []string{"8080"}, lets: []string{"8080/TCP"}},
+		{reason: "one injected after it has it", asked: leading("http", 8080), pods: []corev1.Pod{after}, want: []string{"http"}, lets: []string{"8080/TCP"}},
 		{reason: "the number moves", asked: leading("http", 9090), pods: []corev1.Pod{served(run, leading("http", 8080)), served(run, leading("http", 9090))},
 			want: []string{"http"}, lets: []string{"9090/TCP", "8080/TCP"}},
 		{reason: "the number moved, and was rolled back", asked: leading("http", 9090), given: leading("http", 8080), pods: []corev1.Pod{served(run, leading("http", 8080))},
