@@ -48,7 +48,6 @@ func (f *fleet) begin(redis *cachev1alpha1.Redis, known settings) {
 func (r *Reconciler) settle(redis *cachev1alpha1.Redis, f *fleet) {
 	r.memory.tune(redis, &f.world)
 	f.settings = situation{redis, f.world}.settle()
-	r.memory.keepSettings(redis, f.settings)
 }
 
 // doTune sets on running servers what they can be told. A directive that one

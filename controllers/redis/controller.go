@@ -86,16 +86,17 @@ func (r *Reconciler) story(ctx context.Context, redis *cachev1alpha1.Redis, save
 
 	next := plan(redis, f.world) // one decision, pure
 	if redis.Spec.Paused {
-		children := desired(redis, r.choose(redis, set, f))
-		observed, err := r.Observe(ctx, redis, children...)
+		observed, err := r.Observe(ctx, redis, desired(redis, r.choose(redis, set, f))...)
 		result := r.report(redis, f, next, observed, pods)
-		return result, errors.Join(err, r.HoldBack(ctx, redis, children...))
+		r.settle(redis, f) // as it will be
+		return result, errors.Join(err, r.HoldBack(ctx, redis, desired(redis, r.choose(redis, set, f))...))
 	}
 	if next, err = r.carryOut(ctx, redis, f, next, save); err != nil {
 		return ctrl.Result{}, err
 	}
 	r.tell(redis, f)
 	r.settle(redis, f)
+	r.memory.keepSettings(redis, f.settings)
 	// The children come after the act: the Service follows the master of record.
 	observed, err := r.Converge(ctx, redis, desired(redis, r.choose(redis, set, f))...)
 	if err != nil {

@@ -131,8 +131,11 @@ var _ = Describe("Types that a cluster may lack:", func() {
 		Eventually(passes).WithArguments(kind{name: "EasyService"}).Should(BeNumerically(">", before))
 		Consistently(restarted.Calls).WithArguments(work).Should(BeEmpty())
 
-		By("taking away what is no longer asked for, also when nobody looked")
-		dropped(ctx, e, func(s *appv1.EasyServiceSpec) { s.Gateway = nil })
+		By("taking away what is no longer asked for, not before spec.paused is false, also when nobody looked")
+		dropped(ctx, e, func(s *appv1.EasyServiceSpec) { s.Gateway, s.Paused = nil, true })
+		Eventually(stands).WithArguments(ctx, e, commonv1.ConditionReady, metav1.ConditionFalse, commonv1.ReasonPaused).Should(Succeed())
+		Expect(httpRoute.get(ctx, namespace, "web")).To(Succeed())
+		dropped(ctx, e, func(s *appv1.EasyServiceSpec) { s.Paused = false })
 		Eventually(func() bool { return apierrors.IsNotFound(httpRoute.get(ctx, namespace, "web")) }).Should(BeTrue())
 		restarted.stop()
 		dropped(ctx, e, func(s *appv1.EasyServiceSpec) { s.Metrics, s.NetworkPolicy = nil, nil })

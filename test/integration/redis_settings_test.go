@@ -110,7 +110,15 @@ var _ = Describe("Redis' settings", func() {
 		Eventually(template).WithArguments(ctx).ShouldNot(Equal(before))
 		Expect(file(ctx)).To(ContainSubstring(`databases "32"`))
 		before = template(ctx)
+		paused := func(is bool) {
+			GinkgoHelper()
+			update(ctx, obj, func(o client.Object) { o.(*cachev1alpha1.Redis).Spec.Paused = is })
+		}
+		paused(true)
 		set(ctx, func(c map[string]cachev1alpha1.RedisConfigValue) { delete(c, "hz") })
+		stand(ctx, commonv1.ConditionReady, metav1.ConditionFalse, commonv1.ReasonPaused)
+		Expect(template(ctx)).To(Equal(before))
+		paused(false)
 		Eventually(template).WithArguments(ctx).ShouldNot(Equal(before))
 		Expect(file(ctx)).NotTo(ContainSubstring("hz"))
 	})

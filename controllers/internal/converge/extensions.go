@@ -103,12 +103,14 @@ func bare(gvk schema.GroupVersionKind) *unstructured.Unstructured {
 	return empty
 }
 
-// pruneExtended removes the children of types that a cluster may lack. Where the type
-// was absent when it was last looked for there are none.
-func (c *Converger) pruneExtended(ctx context.Context, owner Object, keep map[string]bool) error {
+// surplusExtended are those of types that a cluster may lack. Where the type was absent
+// when it was last looked for there are none.
+func (c *Converger) surplusExtended(ctx context.Context, owner Object, keep map[string]bool) (Observed, error) {
+	found := Observed{}
 	var errs []error
 	for _, gvk := range c.Extended {
-		if there, err := c.Extensions.present(gvk, false); !there || keep[place(gvk.Kind, owner.GetName())] {
+		spot := place(gvk.Kind, owner.GetName())
+		if there, err := c.Extensions.present(gvk, false); !there || keep[spot] {
 			errs = append(errs, err)
 			continue
 		}
@@ -122,13 +124,13 @@ func (c *Converger) pruneExtended(ctx context.Context, owner Object, keep map[st
 		child := bare(gvk)
 		err := c.Extensions.Cache.Get(ctx, client.ObjectKeyFromObject(owner), child)
 		if err == nil && metav1.IsControlledBy(child, owner) && child.GetDeletionTimestamp().IsZero() {
-			err = c.remove(ctx, owner, place(gvk.Kind, child.GetName()), child)
+			found[spot] = child
 		}
 		if client.IgnoreNotFound(err) != nil {
-			errs = append(errs, fmt.Errorf("deleting %s: %w", place(gvk.Kind, owner.GetName()), err))
+			errs = append(errs, fmt.Errorf("looking for %s: %w", spot, err))
 		}
 	}
-	return errors.Join(errs...)
+	return found, errors.Join(errs...)
 }
 
 // watchers begin to watch a type of children once.

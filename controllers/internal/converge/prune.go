@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 
 	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -45,15 +46,14 @@ func controllerUID(obj client.Object) []string {
 
 // prune deletes owned children that are not desired, each only as it was seen.
 func (c *Converger) prune(ctx context.Context, owner Object, desired []Child) error {
-	keep := kept(desired)
-	doomed, err := c.surplus(ctx, owner, keep)
+	doomed, err := c.surplus(ctx, owner, kept(desired))
 	errs := []error{err}
 	for spot, child := range doomed {
 		if err := c.remove(ctx, owner, spot, child); err != nil {
 			errs = append(errs, fmt.Errorf("deleting %s: %w", spot, err))
 		}
 	}
-	return errors.Join(append(errs, c.pruneExtended(ctx, owner, keep))...)
+	return errors.Join(errs...)
 }
 
 func kept(desired []Child) map[string]bool {
@@ -83,7 +83,9 @@ func (c *Converger) surplus(ctx context.Context, owner Object, keep map[string]b
 			}
 		}
 	}
-	return found, errors.Join(errs...)
+	extended, err := c.surplusExtended(ctx, owner, keep)
+	maps.Copy(found, extended)
+	return found, errors.Join(append(errs, err)...)
 }
 
 // Controlled lists the objects of one type that an owner controls, a type that
