@@ -123,8 +123,8 @@ func unseen(attempt *egov1.Attempt, pod *corev1.Pod, status corev1.ContainerStat
 		"the pod was given up with its node; whether and how the command ended is unknown"}
 }
 
-// first is how soon a kubelet writes its first word on a pod: both times are in whole seconds.
-const first = 2 * time.Second
+// prompt is how soon a kubelet writes its first word on a pod: both times are in whole seconds.
+const prompt = 2 * time.Second
 
 // atOnce is true when the refusal of a pod was all that the kubelet ever said of it. One
 // that begins anew asks itself again whether to take on what it runs, and a refusal then
@@ -133,7 +133,7 @@ const first = 2 * time.Second
 func atOnce(pod *corev1.Pod) bool {
 	return pod.Status.StartTime != nil && slices.ContainsFunc(pod.ManagedFields, func(f metav1.ManagedFieldsEntry) bool {
 		turned := f.Subresource == "status" && f.Time != nil && f.FieldsV1 != nil && strings.Contains(f.FieldsV1.GetRawString(), `"f:phase"`)
-		return turned && f.Time.Sub(pod.Status.StartTime.Time).Abs() <= first
+		return turned && f.Time.Sub(pod.Status.StartTime.Time).Abs() <= prompt
 	})
 }
 

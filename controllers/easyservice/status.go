@@ -35,7 +35,7 @@ func status(e *appv1.EasyService, observed converge.Observed, w world, r rollout
 		Conditions:          slices.Clone(e.Status.Conditions),
 	}
 	want := ptr.Deref(d.Spec.Replicas, size(e))
-	why, late := failing(e, d, w), stuck(e, d, r, w.now) || overdue(e, d, r, w)
+	why, starting, late := failing(e, d, w), conditions.Starting(w.pods), stuck(e, d, r, w.now) || overdue(e, d, r, w)
 	conditions.FromWorkload(&next.Conditions, e.Generation, conditions.Workload{
 		Generation: d.Generation,
 		Observed:   d.Status.ObservedGeneration,
@@ -45,12 +45,12 @@ func status(e *appv1.EasyService, observed converge.Observed, w world, r rollout
 		Ready:      ready(e, d),
 		Total:      d.Status.Replicas,
 		Failing:    why,
-		Starting:   conditions.Starting(w.pods),
+		Starting:   starting,
 		Stuck:      late,
 	})
 	next.LastRollout, next.StableReplicaSet = progress(e, r, outcome{
 		stuck:   late,
-		failing: cmp.Or(why, conditions.Starting(w.pods)),
+		failing: cmp.Or(why, starting),
 		done:    completed(next.Conditions, d),
 		current: current(d, w.sets),
 		stable:  find(w.sets, isNamed(e.Status.StableReplicaSet)) != nil,

@@ -5,7 +5,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"slices"
 	"time"
 
 	appsv1 "k8s.io/api/apps/v1"
@@ -98,7 +97,7 @@ func (r *Reconciler) story(ctx context.Context, m *cachev1alpha1.Memcached, _ co
 	}
 	credentialsInSync(m, s.users)
 	conditions.Image(&m.Status.Conditions, m.Generation, image, m.Spec.Image, r.DefaultImage)
-	return ctrl.Result{RequeueAfter: soonest(due, s.certificate.due, patience(m, stands))}, errors.Join(secretsErr, err)
+	return ctrl.Result{RequeueAfter: converge.Soonest(due, s.certificate.due, patience(m, stands))}, errors.Join(secretsErr, err)
 }
 
 // look gathers what stands.
@@ -111,15 +110,6 @@ func (r *Reconciler) look(m *cachev1alpha1.Memcached, observed converge.Observed
 		s.proxy = proxy
 	}
 	return s
-}
-
-// soonest of them, of which 0 is never.
-func soonest(all ...time.Duration) time.Duration {
-	all = slices.DeleteFunc(all, func(d time.Duration) bool { return d == 0 })
-	if len(all) == 0 {
-		return 0
-	}
-	return slices.Min(all)
 }
 
 // running is the StatefulSet, empty when there is none of ours.

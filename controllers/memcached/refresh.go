@@ -20,6 +20,7 @@ import (
 
 	cachev1alpha1 "github.com/mainstay-operator/mainstay-operator/api/cache/v1alpha1"
 	"github.com/mainstay-operator/mainstay-operator/controllers/internal/conditions"
+	"github.com/mainstay-operator/mainstay-operator/controllers/internal/converge"
 	"github.com/mainstay-operator/mainstay-operator/controllers/internal/pki"
 )
 
@@ -91,7 +92,7 @@ func (r *Reconciler) refresh(ctx context.Context, m *cachev1alpha1.Memcached, s 
 			late = append(late, fmt.Sprintf("%s (%s)", pods[i].Name, v.why))
 		}
 		if !v.next.IsZero() {
-			due = soonest(due, v.next.Sub(now))
+			due = converge.Soonest(due, v.next.Sub(now))
 		}
 	}
 	r.memory.noteVisits(m, noted)

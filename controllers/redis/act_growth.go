@@ -43,14 +43,6 @@ func (r *Reconciler) grow(ctx context.Context, redis *cachev1alpha1.Redis, f *fl
 	return errors.Join(errs...)
 }
 
-// sooner of two times to look again, of which 0 is never.
-func sooner(a, b time.Duration) time.Duration {
-	if a == 0 {
-		return b
-	}
-	return min(a, b)
-}
-
 // orphanPods takes the StatefulSet away from its pods, which go on. The next
 // pass makes it anew, and it takes them back.
 func (r *Reconciler) orphanPods(ctx context.Context, set *appsv1.StatefulSet) error {

@@ -124,16 +124,11 @@ func (r *Reconciler) report(redis *cachev1alpha1.Redis, f *fleet, next step, obs
 	certificatesInSync(&redis.Status.Conditions, redis, f.world, f.certificates)
 	conditions.Image(&redis.Status.Conditions, redis.Generation, r.image(redis, set), redis.Spec.Image, r.DefaultImages[flavor(redis)])
 	credentialsInSync(&redis.Status.Conditions, redis, f)
-	after := next.after
-	for _, due := range []time.Duration{f.keys.due(r.clock.Now()), f.certificates.due} {
-		if due > 0 {
-			after = sooner(after, due)
-		}
-	}
+	due := []time.Duration{next.after, f.keys.due(r.clock.Now()), f.certificates.due}
 	if f.refusal != "" {
-		after = sooner(after, regret)
+		due = append(due, regret)
 	}
-	return ctrl.Result{RequeueAfter: after}
+	return ctrl.Result{RequeueAfter: converge.Soonest(due...)}
 }
 
 // secrets are what it takes to speak with the servers, and what those start with.

@@ -141,3 +141,12 @@ func every(err error, test func(error) bool) bool {
 	}
 	return test(err)
 }
+
+// Soonest of the times until an object is to be looked at, of which 0 is never.
+func Soonest(all ...time.Duration) time.Duration {
+	all = slices.DeleteFunc(slices.Clone(all), func(d time.Duration) bool { return d <= 0 })
+	if len(all) == 0 {
+		return 0
+	}
+	return slices.Min(all)
+}

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"testing"
+	"time"
 
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
@@ -125,5 +126,16 @@ func TestOneChildsFailureSaysNothingOfTheOthers(t *testing.T) {
 	}
 	if p := problem(err); p.Reason != commonv1.ReasonAPIMissing {
 		t.Errorf("it says %v", p)
+	}
+}
+
+func TestSoonest(t *testing.T) {
+	for _, c := range []struct {
+		want time.Duration
+		all  []time.Duration
+	}{{0, nil}, {0, []time.Duration{0, 0}}, {2, []time.Duration{0, 3, 2, 0}}, {2, []time.Duration{-1, 2}}} {
+		if got := Soonest(c.all...); got != c.want {
+			t.Errorf("of %v: %v", c.all, got)
+		}
 	}
 }

@@ -5,7 +5,7 @@ import (
 	"maps"
 	"slices"
 
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/mainstay-operator/mainstay-operator/controllers/internal/conditions"
@@ -16,30 +16,19 @@ import (
 func (c *Converger) HoldBack(ctx context.Context, owner Object, children ...Child) error {
 	surplus, err := c.surplus(ctx, owner, kept(children))
 	back := slices.Collect(maps.Keys(surplus))
-	for _, child := range children {
-		if c.lacks(ctx, owner, child) {
-			back = append(back, place(*child.GetKind(), *child.GetName()))
+	note := func(_ context.Context, owner Object, want *unstructured.Unstructured, live client.Object) (client.Object, error) {
+		if live != nil && live.GetDeletionTimestamp().IsZero() {
+			if done, err := c.settled(client.ObjectKeyFromObject(owner), want, live); done || err != nil {
+				return live, err
+			}
 		}
+		back = append(back, place(want.GetKind(), want.GetName()))
+		return live, nil
+	}
+	for _, child := range children {
+		_ = c.visit(ctx, owner, child, Observed{}, note) // of one that cannot be read, or is not ours, Observe has told
 	}
 	slices.Sort(back)
 	conditions.HoldBack(owner.GetConditions(), owner.GetGeneration(), back)
 	return err
-}
-
-// lacks is true for a child that would be written. Of one that cannot be read, or is not
-// ours, Observe has told.
-func (c *Converger) lacks(ctx context.Context, owner Object, child Child) bool {
-	want, err := c.complete(owner, child)
-	if err != nil {
-		return false
-	}
-	live, err := c.look(ctx, child, want)
-	switch {
-	case err != nil, live != nil && !metav1.IsControlledBy(live, owner):
-		return false
-	case live == nil, !live.GetDeletionTimestamp().IsZero():
-		return true
-	}
-	done, err := c.settled(client.ObjectKeyFromObject(owner), want, live)
-	return !done && err == nil
 }

@@ -174,14 +174,23 @@ func TestAnswers(t *testing.T) {
 	}
 }
 
+// watched gives a word for each change that a watch tells of; it ends with the test.
+func (p *process) watched(t *testing.T, interval time.Duration, ear Ear) <-chan struct{} {
+	t.Helper()
+	ctx, stop := context.WithCancel(t.Context())
+	news, done := make(chan struct{}, 16), make(chan struct{})
+	ear.Changed = func() { news <- struct{}{} }
+	if ear.Heard == nil {
+		ear.Heard = func(map[string]int64) {}
+	}
+	go func() { defer close(done); watch(ctx, p.hostport, interval, ear) }()
+	t.Cleanup(func() { stop(); <-done })
+	return news
+}
+
 func TestWatchTellsOfRoleAndEnd(t *testing.T) {
 	p := start(t)
-	ctx, stop := context.WithCancel(t.Context())
-	defer stop()
-	news := make(chan struct{}, 16)
-	done := make(chan struct{})
-	ear := Ear{Heard: func(map[string]int64) {}, Changed: func() { news <- struct{}{} }}
-	go func() { defer close(done); watch(ctx, p.hostport, 200*time.Millisecond, ear) }()
+	news := p.watched(t, 200*time.Millisecond, Ear{})
 	<-news // it is there
 	must(t, p.Promote(t.Context(), 0))
 	<-news // it is master
@@ -190,35 +199,21 @@ func TestWatchTellsOfRoleAndEnd(t *testing.T) {
 	<-news // it is followed
 	must(t, p.command.Process.Kill())
 	<-news // it has ended
-	stop()
-	<-done
 }
 
 // By its connection, long before it is asked again.
 func TestWatchHearsTheEndAtOnce(t *testing.T) {
 	p := start(t)
-	ctx, stop := context.WithCancel(t.Context())
-	defer stop()
-	news := make(chan struct{}, 16)
-	done := make(chan struct{})
-	ear := Ear{Heard: func(map[string]int64) {}, Changed: func() { news <- struct{}{} }}
-	go func() { defer close(done); watch(ctx, p.hostport, time.Hour, ear) }()
+	news := p.watched(t, time.Hour, Ear{})
 	<-news // it is there
 	must(t, p.command.Process.Kill())
 	eventually(t, "the end is heard", func() bool { return len(news) == 1 })
-	stop()
-	<-done
 }
 
 // A server that cannot save what it has refuses writes, and takes them again when it can.
 func TestADiskErrorIsSeen(t *testing.T) {
 	p := start(t)
-	ctx, stop := context.WithCancel(t.Context())
-	defer stop()
-	news := make(chan struct{}, 16)
-	done := make(chan struct{})
-	ear := Ear{Heard: func(map[string]int64) {}, Changed: func() { news <- struct{}{} }}
-	go func() { defer close(done); watch(ctx, p.hostport, 100*time.Millisecond, ear) }()
+	news := p.watched(t, 100*time.Millisecond, Ear{})
 	<-news // it is there
 	limit := func(bytes string) {
 		t.Helper()
@@ -236,8 +231,6 @@ func TestADiskErrorIsSeen(t *testing.T) {
 	if v := p.Look(t.Context()); v.Misconf {
 		t.Errorf("got %+v", v)
 	}
-	stop()
-	<-done
 }
 
 func TestSendAwayEndsApplicationsOnly(t *testing.T) {
@@ -273,13 +266,8 @@ func TestSendAwayEndsApplicationsOnly(t *testing.T) {
 
 func TestWatchTellsOfSilence(t *testing.T) {
 	p := start(t)
-	ctx, stop := context.WithCancel(t.Context())
-	defer stop()
-	news := make(chan struct{}, 16)
 	var heard atomic.Int32
-	done := make(chan struct{})
-	ear := Ear{Heard: func(map[string]int64) { heard.Add(1) }, Changed: func() { news <- struct{}{} }}
-	go func() { defer close(done); watch(ctx, p.hostport, 200*time.Millisecond, ear) }()
+	news := p.watched(t, 200*time.Millisecond, Ear{Heard: func(map[string]int64) { heard.Add(1) }})
 	<-news // it is there
 	must(t, p.command.Process.Signal(syscall.SIGSTOP))
 	<-news // it is silent
@@ -292,8 +280,6 @@ func TestWatchTellsOfSilence(t *testing.T) {
 	}
 	must(t, p.command.Process.Signal(syscall.SIGCONT))
 	<-news // it is back
-	stop()
-	<-done
 }
 
 // An operator that was stopped in the middle of an act and wakes must not go on.

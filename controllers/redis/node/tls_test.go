@@ -103,18 +103,13 @@ func TestHandshakeThatFailsIsSilence(t *testing.T) {
 func TestWatchOverTLS(t *testing.T) {
 	secret, files := issued(t, authority.New("test"))
 	p := startTLS(t, secret, files)
-	ctx, stop := context.WithCancel(t.Context())
-	news, done := make(chan struct{}, 16), make(chan struct{})
 	config := showing(t, secret)
-	ear := Ear{Secure: func() *tls.Config { return config }, Heard: func(map[string]int64) {}, Changed: func() { news <- struct{}{} }}
-	go func() { defer close(done); watch(ctx, p.hostport, 200*time.Millisecond, ear) }()
+	news := p.watched(t, 200*time.Millisecond, Ear{Secure: func() *tls.Config { return config }})
 	<-news // it is there
 	must(t, p.Promote(t.Context(), 0))
 	<-news // it is master, seen although reads of the connection have timed out before
 	must(t, p.command.Process.Kill())
 	<-news // it has ended
-	stop()
-	<-done
 }
 
 // busy is a client that writes without pause: over one connection, and over a
