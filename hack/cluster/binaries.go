@@ -35,6 +35,7 @@ var (
 	etcd = []binary{
 		{name: "etcd", module: "hack/tools/etcd", pkg: "go.etcd.io/etcd/server/v3", flags: "-s -w"},
 		{name: "etcdctl", module: "hack/tools/etcd", pkg: "go.etcd.io/etcd/etcdctl/v3", flags: "-s -w"},
+		{name: "etcdutl", module: "hack/tools/etcd", pkg: "go.etcd.io/etcd/etcdutl/v3", flags: "-s -w"},
 	}
 	coredns = []binary{{name: "coredns", module: "hack/tools/coredns", pkg: "github.com/coredns/coredns", flags: "-s -w"}}
 	pause   = []binary{{name: "pause", module: ".", pkg: "./hack/cluster/pause", flags: "-s -w"}}

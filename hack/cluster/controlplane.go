@@ -8,25 +8,29 @@ const (
 	etcdHealth  = "http://127.0.0.1:2381"
 )
 
+// etcdMember is what the one member is to itself, and in a snapshot that is restored.
+var etcdMember = []string{
+	"--name=" + nodeName,
+	"--initial-advertise-peer-urls=" + etcdPeers,
+	"--initial-cluster=" + nodeName + "=" + etcdPeers,
+}
+
 func etcdPart(l layout) part {
 	return part{
 		name: "etcd",
-		argv: []string{
+		argv: append([]string{
 			l.bin("etcd"),
-			"--name=" + nodeName,
 			"--data-dir=" + l.state("etcd"),
 			"--listen-client-urls=" + etcdClients,
 			"--advertise-client-urls=" + etcdClients,
 			"--listen-peer-urls=" + etcdPeers,
-			"--initial-advertise-peer-urls=" + etcdPeers,
-			"--initial-cluster=" + nodeName + "=" + etcdPeers,
 			"--listen-metrics-urls=" + etcdHealth,
 			"--client-cert-auth",
 			"--trusted-ca-file=" + l.pki("etcd-ca.crt"),
 			"--cert-file=" + l.pki("etcd.crt"),
 			"--key-file=" + l.pki("etcd.key"),
 			"--auto-compaction-retention=1h",
-		},
+		}, etcdMember...),
 		healthy: answers(http.DefaultClient, etcdHealth+"/health"),
 	}
 }

@@ -28,6 +28,8 @@ const usage = `usage: go run ./hack/cluster COMMAND
   archive --output F ...    the same into a file, or what a Dockerfile FROM scratch copies (--dockerfile)
   registry                  serve images over TLS beside the cluster; prints its address and authority
   volumes                   keep the local volumes ready for use (up runs it as a part)
+  snapshot FILE             write what etcd holds into a file
+  restore FILE              put it back, and start the control plane again
   assets                    build kube-apiserver, etcd and kubectl and print their folder
 `
 
@@ -47,6 +49,8 @@ var commands = map[string]command{
 	"archive":    {run: archiveImage},
 	"registry":   {run: serveImages, root: true},
 	"volumes":    {run: func(ctx context.Context, l layout, _ []string) error { return keepVolumes(ctx, l) }, root: true},
+	"snapshot":   {run: snapshot, root: true},
+	"restore":    {run: restore, root: true},
 	"assets":     {run: assets},
 	"kubeconfig": {run: printKubeconfig},
 }

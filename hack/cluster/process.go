@@ -113,6 +113,11 @@ func livingParts() []string {
 
 // stopPart ends a recorded process, gently first, and forgets it.
 func stopPart(ctx context.Context, name string) error {
+	return endPart(ctx, name, syscall.SIGTERM, syscall.SIGKILL)
+}
+
+// endPart sends one signal after the other, each when the one before has not helped.
+func endPart(ctx context.Context, name string, signals ...syscall.Signal) error {
 	p, known := recorded(name)
 	if !known {
 		return nil
@@ -123,7 +128,7 @@ func stopPart(ctx context.Context, name string) error {
 		}
 		return nil
 	}
-	for _, signal := range []syscall.Signal{syscall.SIGTERM, syscall.SIGKILL} {
+	for _, signal := range signals {
 		if !p.alive() {
 			break
 		}

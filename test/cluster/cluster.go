@@ -102,6 +102,21 @@ func Operators(ctx context.Context, c client.Client) ([]corev1.Pod, error) {
 	return pods.Items, err
 }
 
+// Dismiss the operator: no manager is left in a while, until it is called back.
+func Dismiss(ctx context.Context, c client.Client) (back func() error, err error) {
+	manager := &appsv1.Deployment{}
+	if err := c.Get(ctx, client.ObjectKey{Namespace: OperatorNamespace, Name: OperatorDeployment}, manager); err != nil {
+		return nil, err
+	}
+	replicas := manager.Spec.Replicas
+	scale := func(ctx context.Context, n *int32) error {
+		before := manager.DeepCopy()
+		manager.Spec.Replicas = n
+		return c.Patch(ctx, manager, client.MergeFrom(before))
+	}
+	return func() error { return scale(context.WithoutCancel(ctx), replicas) }, scale(ctx, ptr.To[int32](0))
+}
+
 // Leader is the name of the pod that holds the lease, or "".
 func Leader(ctx context.Context, c client.Client) (string, error) {
 	var lease coordinationv1.Lease

@@ -46,11 +46,23 @@ func Provide(ctx context.Context, name string) error {
 	if !Local() {
 		return nil
 	}
+	return command(ctx, name)
+}
+
+// Snapshot writes what the etcd of hack/cluster holds into a file.
+func Snapshot(ctx context.Context, file string) error { return command(ctx, "snapshot", file) }
+
+// Restore has it hold that again. The control plane is away meanwhile, and pods and
+// routes stay.
+func Restore(ctx context.Context, file string) error { return command(ctx, "restore", file) }
+
+// command of hack/cluster.
+func command(ctx context.Context, args ...string) error {
 	root, err := Root()
 	if err != nil {
 		return err
 	}
-	_, err = run(ctx, root, "go", "run", "./hack/cluster", name)
+	_, err = run(ctx, root, "go", append([]string{"run", "./hack/cluster"}, args...)...)
 	return err
 }
 
