@@ -6,9 +6,7 @@ import (
 	"fmt"
 
 	corev1 "k8s.io/api/core/v1"
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	ctrlclient "sigs.k8s.io/controller-runtime/pkg/client"
-	"sigs.k8s.io/controller-runtime/pkg/log"
 
 	cachev1alpha1 "github.com/mainstay-operator/mainstay-operator/api/cache/v1alpha1"
 	"github.com/mainstay-operator/mainstay-operator/controllers/internal/converge"
@@ -16,36 +14,38 @@ import (
 
 // act performs one step. What a failover must know is saved before the command
 // that makes it true.
-func (r *Reconciler) act(ctx context.Context, redis *cachev1alpha1.Redis, f *fleet, s step, save converge.Save) error {
+func (r *Reconciler) act(ctx context.Context, redis *cachev1alpha1.Redis, f *fleet, s step) error {
 	switch s.do {
 	case fence:
 		return each(s.nodes, func(name string) error { return f.servers[name].Fence(ctx) })
 	case promote:
-		return r.doPromote(ctx, redis, f, s, save)
+		return r.doPromote(ctx, redis, f, s)
 	case handOver:
-		return r.doHandOver(ctx, redis, f, s, save)
+		return r.doHandOver(ctx, redis, f, s)
 	case record:
-		return doRecord(ctx, redis, f, s.nodes[0], save)
+		return r.doRecord(ctx, redis, f, s)
 	case attach:
-		return doAttach(ctx, redis, f, s.nodes, save)
+		return r.doAttach(ctx, redis, f, s.nodes)
 	case drop:
-		return doDrop(ctx, redis, f, s.nodes, save)
+		return r.doDrop(ctx, redis, f, s.nodes)
 	case setMin:
-		return doSetMin(ctx, redis, f, s.min, save)
+		return doSetMin(ctx, redis, f, s.min)
 	case sendAway:
 		return each(s.nodes, func(name string) error {
 			return errors.Join(f.servers[name].SendAway(ctx), f.servers[name].Unpause(ctx))
 		})
 	case retire, putStamp:
-		return keep(ctx, redis, f, s, save)
+		return keep(ctx, redis, f, s)
 	case rekey, tune, persist, reload:
 		return r.adapt(ctx, redis, f, s)
 	case remove:
-		return r.removePod(ctx, redis, f, s.nodes[0])
+		return f.removePod(ctx, s.nodes[0])
 	case evict:
-		return r.removePod(ctx, redis, f, s.nodes[0], ctrlclient.GracePeriodSeconds(1))
+		return f.removePod(ctx, s.nodes[0], ctrlclient.GracePeriodSeconds(1))
 	case expel:
-		return f.expel(ctx, s.nodes)
+		return r.admit(ctx, redis, f, redis.Status.Replication.SyncSet)
+	case serve:
+		return each(s.nodes, func(name string) error { return f.servers[name].ServeStale(ctx) })
 	case dismiss:
 		return r.dismiss(ctx, redis, s)
 	default:
@@ -65,25 +65,6 @@ func (r *Reconciler) adapt(ctx context.Context, redis *cachev1alpha1.Redis, f *f
 	default:
 		return r.doReload(ctx, redis, f, s.nodes)
 	}
-}
-
-// removePod deletes exactly the pod that was looked at.
-func (r *Reconciler) removePod(ctx context.Context, redis *cachev1alpha1.Redis, f *fleet, name string, how ...ctrlclient.DeleteOption) error {
-	m, _ := f.find(name)
-	pod := &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Namespace: redis.Namespace, Name: name}}
-	return ctrlclient.IgnoreNotFound(r.Delete(ctx, pod, append(how, ctrlclient.Preconditions{UID: &m.podUID})...))
-}
-
-// expel whoever follows unasked. Who cannot be reached is tried again later.
-func (f *fleet) expel(ctx context.Context, addresses []string) error {
-	for _, address := range addresses {
-		stranger := f.open(address)
-		if err := stranger.Fence(ctx); err != nil {
-			log.FromContext(ctx).Info("an unknown replica is not fenced yet", "address", address, "error", err.Error())
-		}
-		stranger.Close()
-	}
-	return nil
 }
 
 // dismiss the switchover's annotation, and say so when it could not be granted.

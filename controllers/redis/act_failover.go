@@ -8,42 +8,42 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/log"
 
 	cachev1alpha1 "github.com/mainstay-operator/mainstay-operator/api/cache/v1alpha1"
-	"github.com/mainstay-operator/mainstay-operator/controllers/internal/converge"
+	"github.com/mainstay-operator/mainstay-operator/controllers/redis/node"
 )
 
 // promote a fenced node that has all that was confirmed.
-func (r *Reconciler) doPromote(ctx context.Context, redis *cachev1alpha1.Redis, f *fleet, s step, save converge.Save) error {
+func (r *Reconciler) doPromote(ctx context.Context, redis *cachev1alpha1.Redis, f *fleet, s step) error {
 	heir, _ := f.find(s.nodes[0])
 	server := f.servers[heir.name]
-	if err := r.intend(ctx, redis, f, s, save); err != nil {
-		return err
-	}
-	if err := server.Outrank(ctx); err != nil {
+	if err := r.intend(ctx, redis, f, s); err != nil {
 		return err
 	}
 	if now := server.Look(ctx); !now.Fenced() || now.RunID != heir.RunID {
 		return fmt.Errorf("%s is no longer what it was when it was chosen", heir.name)
 	}
+	if err := server.Admit(ctx, loginUsers(), nil); err != nil { // nobody confirms before he is on record
+		return err
+	}
 	if err := server.Promote(ctx, effective(redis, f, heir)); err != nil {
 		return err
 	}
-	return r.crown(ctx, redis, f, heir, save)
+	return r.crown(ctx, redis, f, heir)
 }
 
 // handOver moves the master without losing a write: fenced, the old one takes no
 // more and still feeds its replicas. If it fails half way, nobody is master and the
 // next pass promotes the one that has all, which the old master is.
-func (r *Reconciler) doHandOver(ctx context.Context, redis *cachev1alpha1.Redis, f *fleet, s step, save converge.Save) error {
+func (r *Reconciler) doHandOver(ctx context.Context, redis *cachev1alpha1.Redis, f *fleet, s step) error {
 	heir, _ := f.find(s.nodes[0])
 	old, target := f.recorded(redis), f.servers[heir.name]
 	// Fenced for one that lags far behind, nobody would take writes, and for nothing.
 	if err := barrier(ctx, redis, f, []cachev1alpha1.RedisProcess{heir.process()}); err != nil {
 		return err
 	}
-	if err := r.intend(ctx, redis, f, s, save); err != nil {
+	if err := r.intend(ctx, redis, f, s); err != nil {
 		return err
 	}
-	if err := errors.Join(old.Outrank(ctx), target.Outrank(ctx)); err != nil {
+	if err := target.Admit(ctx, loginUsers(), nil); err != nil {
 		return err
 	}
 	if err := errors.Join(old.Pause(ctx, patience), old.Fence(ctx)); err != nil {
@@ -53,13 +53,13 @@ func (r *Reconciler) doHandOver(ctx context.Context, redis *cachev1alpha1.Redis,
 	if !last.Fenced() {
 		return fmt.Errorf("%s did not let itself be fenced", redis.Status.Replication.Master.Name)
 	}
-	if err := reach(ctx, target, last.ReplID, last.Offset); err != nil {
+	if err := f.reach(ctx, heir.name, last.ReplID, last.Offset); err != nil {
 		return fmt.Errorf("%s: %w", heir.name, err)
 	}
 	if err := target.Promote(ctx, effective(redis, f, heir)); err != nil {
 		return err
 	}
-	err := r.crown(ctx, redis, f, heir, save)
+	err := r.crown(ctx, redis, f, heir)
 	if f.ghostServer != nil { // no Service leads there any more
 		err = errors.Join(err, f.ghostServer.SendAway(ctx))
 	}
@@ -67,7 +67,7 @@ func (r *Reconciler) doHandOver(ctx context.Context, redis *cachev1alpha1.Redis,
 }
 
 // intend saves what is about to happen, under an epoch beyond all that there was.
-func (r *Reconciler) intend(ctx context.Context, redis *cachev1alpha1.Redis, f *fleet, s step, save converge.Save) error {
+func (r *Reconciler) intend(ctx context.Context, redis *cachev1alpha1.Redis, f *fleet, s step) error {
 	redis.Status.Epoch = max(redis.Status.Epoch, f.stampedEpoch()) + 1
 	redis.Status.TargetMaster = s.nodes[0]
 	redis.Status.LastFailover = &cachev1alpha1.RedisFailover{
@@ -80,19 +80,22 @@ func (r *Reconciler) intend(ctx context.Context, redis *cachev1alpha1.Redis, f *
 	if s.do == promote { // until then nobody takes writes
 		noMaster(redis, s.nodes[0]+" is becoming master")
 	}
-	return save(ctx)
+	return f.save(ctx)
 }
 
 // crown records the new master with those who will follow it, then lets them.
-func (r *Reconciler) crown(ctx context.Context, redis *cachev1alpha1.Redis, f *fleet, heir member, save converge.Save) error {
+func (r *Reconciler) crown(ctx context.Context, redis *cachev1alpha1.Redis, f *fleet, heir member) error {
 	redis.Status.LastFailover.PromotedAt = r.now()
 	followers := f.followers(redis, heir)
-	if err := note(ctx, redis, f, heir, followers, save); err != nil {
+	if err := note(ctx, redis, f, heir, followers); err != nil {
+		return err
+	}
+	if err := enthrone(ctx, redis, f, heir.name); err != nil {
 		return err
 	}
 	// The route must not wait for a follower that does not answer: the next pass
 	// attaches it.
-	if err := each(namesOf(followers), func(name string) error { return f.servers[name].Follow(ctx, heir.address) }); err != nil {
+	if err := r.join(ctx, redis, f, namesOf(followers)); err != nil {
 		log.FromContext(ctx).Info("not attached yet", "error", err.Error())
 	}
 	return nil
@@ -105,47 +108,96 @@ func (f *fleet) followers(redis *cachev1alpha1.Redis, heir member) []member {
 	})
 }
 
-// record a node that is master already.
-func doRecord(ctx context.Context, redis *cachev1alpha1.Redis, f *fleet, name string, save converge.Save) error {
-	redis.Status.Epoch = max(1, redis.Status.Epoch)
-	if stamped := f.stampedEpoch(); stamped > redis.Status.Epoch {
-		redis.Status.Epoch = stamped + 1
+// record a node that is master already, with those that follow it.
+func (r *Reconciler) doRecord(ctx context.Context, redis *cachev1alpha1.Redis, f *fleet, s step) error {
+	name, next := s.nodes[0], redis.DeepCopy() // what fails half way is not to be saved
+	status := &next.Status
+	rep := status.Replication
+	if rep != nil && s.why == reasonRecordOutdated {
+		status.Epoch++
+		status.LastFailover = &cachev1alpha1.RedisFailover{Epoch: status.Epoch, From: rep.Master.Name, FromPodUID: rep.Master.PodUID,
+			To: name, Reason: s.why, Evidence: s.evidence, DetectedAt: *r.now(), PromotedAt: r.now()}
 	}
-	rep := redis.Status.Replication
+	status.Epoch = max(1, status.Epoch)
+	if stamped := f.stampedEpoch(); stamped > status.Epoch {
+		status.Epoch = stamped + 1
+	}
 	if rep != nil && rep.Master.Name == name && f.world.recorded(rep.Master).is(rep.Master) { // the same process, the same followers
-		rep.Epoch, rep.ReplID = redis.Status.Epoch, f.world.recorded(rep.Master).ReplID
-		return enthrone(ctx, redis, f, name, save)
+		now, err := pinned(ctx, f.recorded(redis), name)
+		if err != nil {
+			return err
+		}
+		if rep.Epoch = status.Epoch; rep.ReplID != now.ReplID {
+			rep.ReplID, rep.StartOffset = now.ReplID, now.Offset
+		}
+	} else if err := r.takeUp(ctx, next, f, name); err != nil {
+		return err
 	}
-	m, _ := f.find(name)
-	return note(ctx, redis, f, m, nil, save) // whoever follows is attached next
+	redis.Status = next.Status
+	return enthrone(ctx, redis, f, name)
 }
 
-// note saves who is master, of which history, and who may confirm its writes.
-func note(ctx context.Context, redis *cachev1alpha1.Redis, f *fleet, master member, followers []member, save converge.Save) error {
-	server := f.servers[master.name]
+// takeUp a master that was not on record. It may have let in others than those that follow
+// it now: it refuses them from then on, and what they have confirmed is with these.
+func (r *Reconciler) takeUp(ctx context.Context, redis *cachev1alpha1.Redis, f *fleet, name string) error {
+	master, _ := f.find(name)
+	followers := f.where(func(m member) bool { return m.Follows(master.address) })
+	if err := note(ctx, redis, f, master, followers); err != nil {
+		return err
+	}
+	if err := r.admit(ctx, redis, f, redis.Status.Replication.SyncSet); err != nil {
+		return err
+	}
+	var synced []cachev1alpha1.RedisProcess
+	for _, m := range followers {
+		if m.inSync(master) {
+			synced = append(synced, m.process())
+		}
+	}
+	return barrier(ctx, redis, f, synced)
+}
+
+// pinned looks at a master, whose history is final from then on.
+func pinned(ctx context.Context, server server, name string) (node.View, error) {
 	now := server.Look(ctx)
-	if !now.Master {
-		return fmt.Errorf("%s was made master and is none", master.name)
+	if now.Master && !now.Pinned {
+		if err := server.Pin(ctx); err != nil {
+			return now, err
+		}
+		now = server.Look(ctx)
+	}
+	if !now.Master || !now.Pinned {
+		return now, fmt.Errorf("%s was made master and is none", name)
+	}
+	return now, nil
+}
+
+// note who is master, of which history, and who may confirm its writes. Nothing is saved.
+func note(ctx context.Context, redis *cachev1alpha1.Redis, f *fleet, master member, followers []member) error {
+	server := f.servers[master.name]
+	now, err := pinned(ctx, server, master.name)
+	if err != nil {
+		return err
 	}
 	set := make([]cachev1alpha1.RedisProcess, 0, len(followers))
 	for _, m := range followers {
 		set = append(set, m.process())
 	}
 	redis.Status.Replication = &cachev1alpha1.RedisReplication{
-		Epoch: redis.Status.Epoch, ReplID: now.ReplID, Master: master.process(),
+		Epoch: redis.Status.Epoch, ReplID: now.ReplID, StartOffset: now.Offset, Master: master.process(),
 		SyncSet: sorted(set), EffectiveMinReplicas: now.MinReplicas,
 	}
-	return enthrone(ctx, redis, f, master.name, save)
+	return nil
 }
 
 // enthrone a master on its volume first, then in the status: whoever begins again
 // from the volumes alone must not take the one of the master before for the newest.
-func enthrone(ctx context.Context, redis *cachev1alpha1.Redis, f *fleet, name string, save converge.Save) error {
+func enthrone(ctx context.Context, redis *cachev1alpha1.Redis, f *fleet, name string) error {
 	redis.Status.Master, redis.Status.TargetMaster = name, name
 	if err := putStamps(ctx, redis, f, []string{name}); err != nil {
 		return err
 	}
-	return save(ctx)
+	return f.save(ctx)
 }
 
 // effective is the W that writes are taken under from a promotion on. A new set

@@ -2,15 +2,16 @@ package redis
 
 import (
 	"context"
+	"errors"
+	"fmt"
 	"slices"
 	"strings"
 
 	cachev1alpha1 "github.com/mainstay-operator/mainstay-operator/api/cache/v1alpha1"
-	"github.com/mainstay-operator/mainstay-operator/controllers/internal/converge"
 )
 
 // attach saves that the nodes may confirm writes, then makes them follow.
-func doAttach(ctx context.Context, redis *cachev1alpha1.Redis, f *fleet, nodes []string, save converge.Save) error {
+func (r *Reconciler) doAttach(ctx context.Context, redis *cachev1alpha1.Redis, f *fleet, nodes []string) error {
 	rep := redis.Status.Replication
 	for _, name := range nodes {
 		if !slices.ContainsFunc(rep.SyncSet, func(p cachev1alpha1.RedisProcess) bool { return p.Name == name }) {
@@ -19,17 +20,40 @@ func doAttach(ctx context.Context, redis *cachev1alpha1.Redis, f *fleet, nodes [
 		}
 	}
 	rep.SyncSet = sorted(rep.SyncSet)
-	if err := save(ctx); err != nil {
+	if err := f.save(ctx); err != nil {
 		return err
 	}
-	return each(nodes, func(name string) error { return f.servers[name].Follow(ctx, rep.Master.Address) })
+	return r.join(ctx, redis, f, nodes)
 }
 
-// drop nodes from the sync set, once all that they may have confirmed is with
-// every other member.
-func doDrop(ctx context.Context, redis *cachev1alpha1.Redis, f *fleet, nodes []string, save converge.Save) error {
+// join the master with nodes that are on record: it lets them in, and they come.
+func (r *Reconciler) join(ctx context.Context, redis *cachev1alpha1.Redis, f *fleet, nodes []string) error {
+	rep := redis.Status.Replication
+	if err := r.admit(ctx, redis, f, rep.SyncSet); err != nil {
+		return err
+	}
+	var errs []error
+	for _, p := range rep.SyncSet {
+		if !slices.Contains(nodes, p.Name) {
+			continue
+		}
+		if err := f.follow(ctx, p, rep.Master.Address); err != nil {
+			errs = append(errs, fmt.Errorf("%s: %w", p.Name, err))
+			continue
+		}
+		r.memory.note(redis, p.RunID, toldLogin)
+	}
+	return errors.Join(errs...)
+}
+
+// drop nodes from the sync set, once the master refuses them and all that they may have
+// confirmed is with every other member.
+func (r *Reconciler) doDrop(ctx context.Context, redis *cachev1alpha1.Redis, f *fleet, nodes []string) error {
 	rep := redis.Status.Replication
 	stay := slices.DeleteFunc(slices.Clone(rep.SyncSet), func(p cachev1alpha1.RedisProcess) bool { return slices.Contains(nodes, p.Name) })
+	if err := r.admit(ctx, redis, f, stay); err != nil {
+		return err
+	}
 	if err := barrier(ctx, redis, f, stay); err != nil {
 		return err
 	}
@@ -37,16 +61,16 @@ func doDrop(ctx context.Context, redis *cachev1alpha1.Redis, f *fleet, nodes []s
 	if preferred(redis) { // what was lost must not hold the writes up
 		rep.EffectiveMinReplicas = min(rep.EffectiveMinReplicas, int32(len(stay))) //nolint:gosec // at most 8
 	}
-	return save(ctx)
+	return f.save(ctx)
 }
 
 // setMin keeps the recorded W at or below the one that every unrecorded write
 // was confirmed under.
-func doSetMin(ctx context.Context, redis *cachev1alpha1.Redis, f *fleet, w int32, save converge.Save) error {
+func doSetMin(ctx context.Context, redis *cachev1alpha1.Redis, f *fleet, w int32) error {
 	rep := redis.Status.Replication
 	if w < rep.EffectiveMinReplicas {
 		rep.EffectiveMinReplicas = w
-		if err := save(ctx); err != nil {
+		if err := f.save(ctx); err != nil {
 			return err
 		}
 	}
@@ -64,7 +88,7 @@ func doSetMin(ctx context.Context, redis *cachev1alpha1.Redis, f *fleet, w int32
 		}
 		rep.EffectiveMinReplicas = w
 	}
-	return save(ctx)
+	return f.save(ctx)
 }
 
 func sorted(set []cachev1alpha1.RedisProcess) []cachev1alpha1.RedisProcess {

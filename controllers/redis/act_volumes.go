@@ -3,8 +3,8 @@ package redis
 import (
 	"context"
 	"fmt"
-	"maps"
 	"strings"
+	"time"
 
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/util/resourceversion"
@@ -32,28 +32,14 @@ func (r *Reconciler) volumes(ctx context.Context, redis *cachev1alpha1.Redis) (m
 	for i := range list.Items {
 		node, isData := strings.CutPrefix(list.Items[i].Name, claimPrefix)
 		if isData && isNode(redis, node) {
-			claim := r.memory.latest(redis, &list.Items[i])
+			claim, err := r.latest(ctx, redis, &list.Items[i])
+			if err != nil {
+				return nil, err
+			}
 			found[node] = volume{stamp: readStamp(claim.Annotations), claim: claim}
 		}
 	}
 	return found, nil
-}
-
-// stamper writes a stamp on a node's volume, just as it was looked at.
-func (r *Reconciler) stamper(redis *cachev1alpha1.Redis, volumes map[string]volume) func(context.Context, string, stamp) error {
-	return func(ctx context.Context, node string, s stamp) error {
-		v := volumes[node]
-		next := v.claim.DeepCopy()
-		if next.Annotations == nil {
-			next.Annotations = map[string]string{}
-		}
-		maps.Copy(next.Annotations, s.annotations())
-		if err := r.patchClaim(ctx, redis, v.claim, next); err != nil {
-			return fmt.Errorf("writing epoch %d on PersistentVolumeClaim %q: %w", s.epoch, next.Name, err)
-		}
-		volumes[node] = volume{stamp: s, claim: next}
-		return nil
-	}
 }
 
 // patchClaim leaves the server's answer in next.
@@ -61,18 +47,18 @@ func (r *Reconciler) patchClaim(ctx context.Context, redis *cachev1alpha1.Redis,
 	patch := ctrlclient.MergeFromWithOptions(seen, ctrlclient.MergeFromWithOptimisticLock{})
 	err := ctrlclient.IgnoreNotFound(r.Patch(ctx, next, patch, ctrlclient.FieldOwner(converge.FieldManager)))
 	if err == nil {
-		r.memory.wrote(redis, next)
+		r.memory.wrote(redis, writtenClaim{next, r.clock.Now()})
 	}
 	return err
 }
 
 // keep what the volumes are to be known by when no process is left.
-func keep(ctx context.Context, redis *cachev1alpha1.Redis, f *fleet, s step, save converge.Save) error {
+func keep(ctx context.Context, redis *cachev1alpha1.Redis, f *fleet, s step) error {
 	if s.do == putStamp {
 		return putStamps(ctx, redis, f, s.nodes)
 	}
 	redis.Status.Replication, redis.Status.TargetMaster = nil, redis.Status.Master
-	return save(ctx)
+	return f.save(ctx)
 }
 
 // putStamps writes the stamps that are due, on nodes that have a volume.
@@ -85,24 +71,52 @@ func putStamps(ctx context.Context, redis *cachev1alpha1.Redis, f *fleet, nodes 
 	})
 }
 
-// latest is our own last write of a claim while the cache has not heard of it.
-func (m *memory) latest(redis *cachev1alpha1.Redis, cached *corev1.PersistentVolumeClaim) *corev1.PersistentVolumeClaim {
+// cacheLag is how long a cache may take to show our own write before the API server is asked
+// what became of it.
+const cacheLag = 5 * time.Second
+
+// writtenClaim is our own last write of a claim.
+type writtenClaim struct {
+	*corev1.PersistentVolumeClaim
+	at time.Time
+}
+
+// latest is our own last write of a claim while the cache does not show it. An API server that
+// was restored from a backup never will: then what it holds is what there is.
+func (r *Reconciler) latest(ctx context.Context, redis *cachev1alpha1.Redis, cached *corev1.PersistentVolumeClaim) (*corev1.PersistentVolumeClaim, error) {
+	written, known := r.memory.writtenAfter(redis, cached)
+	if !known {
+		return cached, nil
+	}
+	if r.clock.Since(written.at) < cacheLag {
+		return written.PersistentVolumeClaim, nil
+	}
+	var stored corev1.PersistentVolumeClaim
+	if err := r.Live.Get(ctx, ctrlclient.ObjectKeyFromObject(cached), &stored); err != nil {
+		return nil, fmt.Errorf("reading PersistentVolumeClaim %q: %w", cached.Name, err)
+	}
+	r.memory.wrote(redis, writtenClaim{&stored, r.clock.Now()})
+	return &stored, nil
+}
+
+// writtenAfter gives our own last write of a claim, if it is later than what the cache shows.
+func (m *memory) writtenAfter(redis *cachev1alpha1.Redis, cached *corev1.PersistentVolumeClaim) (writtenClaim, bool) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	known := m.of(redis)
-	written := known.claims[cached.Name]
-	if written == nil {
-		return cached
+	written, ours := known.claims[cached.Name]
+	if !ours {
+		return writtenClaim{}, false
 	}
 	order, err := resourceversion.CompareResourceVersion(cached.ResourceVersion, written.ResourceVersion)
 	if err != nil || order >= 0 || cached.UID != written.UID {
 		delete(known.claims, cached.Name)
-		return cached
+		return writtenClaim{}, false
 	}
-	return written
+	return written, true
 }
 
-func (m *memory) wrote(redis *cachev1alpha1.Redis, claim *corev1.PersistentVolumeClaim) {
+func (m *memory) wrote(redis *cachev1alpha1.Redis, claim writtenClaim) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	m.of(redis).claims[claim.Name] = claim

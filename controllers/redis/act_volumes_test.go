@@ -4,19 +4,20 @@ import (
 	"context"
 	"maps"
 	"testing"
+	"time"
 
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	clientgoscheme "k8s.io/client-go/kubernetes/scheme"
+	"k8s.io/utils/clock"
+	testingclock "k8s.io/utils/clock/testing"
 	ctrlclient "sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/client/fake"
 
 	cachev1alpha1 "github.com/mainstay-operator/mainstay-operator/api/cache/v1alpha1"
 	"github.com/mainstay-operator/mainstay-operator/controllers/internal/parts"
 )
-
-func nothingSaved(context.Context) error { return nil }
 
 func claimNamed(name, instance string) *corev1.PersistentVolumeClaim {
 	return &corev1.PersistentVolumeClaim{ObjectMeta: metav1.ObjectMeta{
@@ -27,10 +28,16 @@ func claimNamed(name, instance string) *corev1.PersistentVolumeClaim {
 // archive is a Reconciler over claims.
 func archive(t *testing.T, claims ...ctrlclient.Object) (*Reconciler, *cachev1alpha1.Redis) {
 	t.Helper()
-	r, redis := &Reconciler{}, &cachev1alpha1.Redis{}
+	r, redis := &Reconciler{clock: clock.RealClock{}}, &cachev1alpha1.Redis{}
 	r.Client = fake.NewClientBuilder().WithScheme(clientgoscheme.Scheme).WithObjects(claims...).Build()
 	redis.Namespace, redis.Name, redis.Spec.Storage = "n", "a", &cachev1alpha1.RedisStorage{}
 	return r, redis
+}
+
+// stamping the volume of a-0 as it was looked at.
+func stamping(r *Reconciler, redis *cachev1alpha1.Redis, seen map[string]volume, is stamp) error {
+	c := &cluster{Reconciler: r, redis: redis, fleet: &fleet{world: world{volumes: seen}}}
+	return c.stamp(context.Background(), "a-0", is)
 }
 
 func TestVolumesAreThoseOfTheNodes(t *testing.T) {
@@ -54,22 +61,48 @@ func TestStampIsWrittenOnceAndKnownBeforeTheCacheHears(t *testing.T) {
 	}
 	before := stale["a-0"].claim
 	want := stamp{4, nextHistory, leading}
-	if err := r.stamper(redis, maps.Clone(stale))(t.Context(), "a-0", want); err != nil {
+	if err := stamping(r, redis, maps.Clone(stale), want); err != nil {
 		t.Fatal(err)
 	}
-	if known := r.memory.latest(redis, before); readStamp(known.Annotations) != want {
-		t.Errorf("a cache that lags is believed: %v", known.Annotations)
+	if known, err := r.latest(t.Context(), redis, before); err != nil || readStamp(known.Annotations) != want {
+		t.Errorf("a cache that lags is believed: %v %v", err, known.Annotations)
 	}
 	if now, err := r.volumes(t.Context(), redis); err != nil || now["a-0"].stamp != want {
 		t.Errorf("%v %+v", err, now["a-0"].stamp)
 	}
 	// Who saw it as it was before writes nothing over it.
-	if err := r.stamper(redis, stale)(t.Context(), "a-0", stamp{3, history, behind}); !apierrors.IsConflict(err) {
+	if err := stamping(r, redis, stale, stamp{3, history, behind}); !apierrors.IsConflict(err) {
 		t.Errorf("got %v", err)
 	}
+	written := before.DeepCopy()
+	written.ResourceVersion = "9999"
+	r.memory.wrote(redis, writtenClaim{written, r.clock.Now()})
 	before.UID = "uid-2" // another volume of that name is another
-	if known := r.memory.latest(redis, before); known != before {
-		t.Errorf("got %v", known.Annotations)
+	if known, err := r.latest(t.Context(), redis, before); err != nil || known != before {
+		t.Errorf("%v %v", err, known.Annotations)
+	}
+}
+
+// An API server that was restored from a backup never shows what was written after it.
+func TestRestoredClaimsAreBelieved(t *testing.T) {
+	r, redis := archive(t, claimNamed("data-a-0", "a"))
+	now := testingclock.NewFakePassiveClock(time.Now())
+	r.clock, r.Live = now, r.Client
+	restored, err := r.volumes(t.Context(), redis)
+	if err != nil {
+		t.Fatal(err)
+	}
+	lost := restored["a-0"].claim.DeepCopy()
+	lost.ResourceVersion, lost.Annotations = "9999", stamp{9, nextHistory, leading}.annotations()
+	r.memory.wrote(redis, writtenClaim{lost, now.Now()})
+	if seen, err := r.volumes(t.Context(), redis); err != nil || seen["a-0"].epoch != 9 {
+		t.Errorf("a cache that lags is believed: %v %+v", err, seen["a-0"].stamp)
+	}
+	now.SetTime(now.Now().Add(cacheLag))
+	for range 2 {
+		if seen, err := r.volumes(t.Context(), redis); err != nil || seen["a-0"].stamp != restored["a-0"].stamp {
+			t.Errorf("%v %+v", err, seen["a-0"].stamp)
+		}
 	}
 }
 
@@ -78,7 +111,7 @@ func TestVolumeThatIsGoneIsNotStamped(t *testing.T) {
 	gone := claimNamed("data-a-0", "a")
 	gone.ResourceVersion = "1"
 	volumes := map[string]volume{"a-0": {claim: gone}}
-	if err := r.stamper(redis, volumes)(t.Context(), "a-0", stamp{4, history, leading}); err != nil {
+	if err := stamping(r, redis, volumes, stamp{4, history, leading}); err != nil {
 		t.Error(err)
 	}
 }

@@ -20,7 +20,7 @@ func barrier(ctx context.Context, redis *cachev1alpha1.Redis, f *fleet, members 
 		return errors.New("the master does not answer as one")
 	}
 	for _, p := range members {
-		if err := reach(ctx, f.servers[p.Name], now.ReplID, now.Offset); err != nil {
+		if err := f.reach(ctx, p.Name, now.ReplID, now.Offset); err != nil {
 			return behindError{p.Name, err}
 		}
 	}
@@ -35,23 +35,20 @@ type behindError struct {
 
 func (e behindError) Error() string { return e.name + ": " + e.why.Error() }
 
-// reach returns when the server has the history up to the offset.
-func reach(ctx context.Context, s server, replID string, offset int64) error {
-	if s == nil {
+// reach returns when the node's server has the history up to the offset.
+func (f *fleet) reach(ctx context.Context, name, replID string, offset int64) error {
+	server := f.servers[name]
+	if server == nil {
 		return errors.New("has no address")
 	}
 	ctx, cancel := context.WithTimeout(ctx, patience)
 	defer cancel()
-	tick := time.NewTicker(2 * time.Millisecond)
-	defer tick.Stop()
-	for ctx.Err() == nil {
-		if now := s.Look(ctx); now.ReplID == replID && now.Offset >= offset {
+	for {
+		if now := server.Look(ctx); now.ReplID == replID && now.Offset >= offset {
 			return nil
 		}
-		select {
-		case <-ctx.Done():
-		case <-tick.C:
+		if f.pause(ctx) != nil {
+			return fmt.Errorf("did not catch up within %s", patience)
 		}
 	}
-	return fmt.Errorf("did not catch up within %s", patience)
 }

@@ -127,7 +127,7 @@ func TestNobodyIsRefusedWhileTheAuthorityChanges(t *testing.T) {
 	master.Close()
 	for _, p := range set[1:] {
 		server := p.open(t, old)
-		if err := server.Follow(t.Context(), set[0].address); err != nil {
+		if err := server.Follow(t.Context(), set[0].address, node.Login{User: node.Replication, Password: passwords.replication}); err != nil {
 			t.Fatal(err)
 		}
 		server.Close()

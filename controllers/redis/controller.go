@@ -79,9 +79,10 @@ func (r *Reconciler) story(ctx context.Context, redis *cachev1alpha1.Redis, save
 	if err != nil {
 		return ctrl.Result{}, err
 	}
-	f := r.observe(ctx, redis, pods, set, secrets) // read once, into a value
+	outside := &cluster{Reconciler: r, redis: redis, set: set, write: save}
+	f := r.observe(ctx, redis, pods, set, secrets, outside) // read once, into a value
 	defer f.close()
-	f.volumes, f.stamp = volumes, r.stamper(redis, volumes)
+	f.volumes, outside.fleet = volumes, f
 	r.memory.watch(ctx, redis, f.addresses(), f.certificates.secure, r.clock)
 
 	next := plan(redis, f.world) // one decision, pure
@@ -91,26 +92,26 @@ func (r *Reconciler) story(ctx context.Context, redis *cachev1alpha1.Redis, save
 		r.settle(redis, f) // as it will be
 		return result, errors.Join(err, r.HoldBack(ctx, redis, desired(redis, r.choose(redis, set, f))...))
 	}
-	if next, err = r.carryOut(ctx, redis, f, next, save); err != nil {
+	if next, err = r.carryOut(ctx, redis, f, next); err != nil {
 		return ctrl.Result{}, err
 	}
 	r.tell(redis, f)
 	r.settle(redis, f)
 	r.memory.keepSettings(redis, f.settings)
 	// The children come after the act: the Service follows the master of record.
-	observed, err := r.Converge(ctx, redis, desired(redis, r.choose(redis, set, f))...)
-	if err != nil {
-		return r.report(redis, f, next, observed, pods), errors.Join(err, r.reroute(ctx, redis, save))
+	led, err := f.route(ctx)
+	if led {
+		err = errors.Join(err, r.routed(ctx, redis, f))
 	}
-	if err := r.routed(ctx, redis, save); err != nil {
-		return ctrl.Result{}, err
+	if err != nil {
+		return r.report(redis, f, next, outside.observed, pods), err
 	}
 	if retired := r.retire(redis, f); retired || next.changes() {
 		return ctrl.Result{RequeueAfter: time.Millisecond}, nil // and look at what came of it
 	}
 	err = errors.Join(r.mark(ctx, marks(redis, f.world, pods)), putStamps(ctx, redis, f, vouched(redis, f.world)),
 		r.grow(ctx, redis, f, set))
-	return r.report(redis, f, next, observed, pods), err
+	return r.report(redis, f, next, outside.observed, pods), err
 }
 
 // report sets the status: what was seen, what was just written, and what comes next.

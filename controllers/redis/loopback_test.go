@@ -1,22 +1,19 @@
 package redis
 
 import (
-	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"os"
 	"os/exec"
 	"path/filepath"
 	"slices"
-	"strconv"
 	"strings"
 	"sync/atomic"
 	"syscall"
 	"testing"
 	"time"
 
-	goredis "github.com/redis/go-redis/v9"
-	"github.com/redis/go-redis/v9/maintnotifications"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/utils/clock"
 	"k8s.io/utils/ptr"
@@ -35,6 +32,10 @@ type loopback struct {
 	r       *Reconciler
 	written settings // in the Secret
 	nodes   []*local
+	last    step              // of the operator's
+	volumes map[string]volume // by node, what the operator has stamped; none without storage
+	network string
+	used    int // addresses of the network
 }
 
 // local is a pod: a process that comes back as another, with or without its data.
@@ -53,19 +54,30 @@ func network() string {
 	return fmt.Sprintf("127.%d.%d", 100+os.Getpid()%150, os.Getpid()/150%16*16+int(networks.Add(1))%16)
 }
 
+// newLoopback gives a set that was formed and has come to rest.
 func newLoopback(t *testing.T, size int32, with ...func(*cachev1alpha1.Redis)) *loopback {
 	t.Helper()
+	l := startLoopback(t, size, with...)
+	l.until("the set is formed", func() bool { return l.pass() == rest })
+	return l
+}
+
+// startLoopback gives a set whose servers have just been started.
+func startLoopback(t *testing.T, size int32, with ...func(*cachev1alpha1.Redis)) *loopback {
+	t.Helper()
 	t.Parallel()
-	own := network()
-	l := &loopback{t: t, r: &Reconciler{clock: clock.RealClock{}}, redis: &cachev1alpha1.Redis{},
+	l := &loopback{t: t, network: network(), volumes: map[string]volume{}, r: &Reconciler{clock: clock.RealClock{}}, redis: &cachev1alpha1.Redis{},
 		secrets: credentials{operator: "operator", replication: "replication", wanted: login{password: "app"}, told: login{password: "app"}}}
 	l.redis.Name, l.redis.UID, l.redis.Spec.Size = "a", "a", ptr.To(size)
 	for _, change := range with {
 		change(l.redis)
 	}
 	for n := range size {
-		l.nodes = append(l.nodes, &local{name: fmt.Sprintf("a-%d", n), uid: types.UID(fmt.Sprint("uid-", n)), dir: t.TempDir(),
-			address: fmt.Sprintf("%s.%d", own, 10+n)})
+		name := fmt.Sprintf("a-%d", n)
+		l.nodes = append(l.nodes, &local{name: name, uid: types.UID(fmt.Sprint("uid-", n)), dir: t.TempDir(), address: l.address()})
+		if l.redis.Spec.Storage != nil {
+			l.volumes[name] = volume{}
+		}
 	}
 	l.written = initial(l.redis)
 	for _, n := range l.nodes {
@@ -76,8 +88,13 @@ func newLoopback(t *testing.T, size int32, with ...func(*cachev1alpha1.Redis)) *
 			l.kill(n)
 		}
 	})
-	l.until("the set is formed", func() bool { return l.pass() == rest })
 	return l
+}
+
+// address that no server has had.
+func (l *loopback) address() string {
+	l.used++
+	return fmt.Sprintf("%s.%d", l.network, 9+l.used)
 }
 
 // mount the files in a new pod. A kubelet that is slow beyond measure leaves them
@@ -146,19 +163,36 @@ func (l *loopback) replica() *local {
 	return l.nodes[slices.IndexFunc(l.nodes, func(n *local) bool { return n != l.master() })]
 }
 
-// pass is one of the operator's.
-func (l *loopback) pass() verb {
-	f := &fleet{servers: map[string]server{}, keys: l.secrets, open: func(address string) server { return node.Open(address, l.secrets.operator, nil) }}
-	defer f.close()
+// observe as a pass does.
+func (l *loopback) observe() *fleet {
+	f := &fleet{servers: map[string]server{}, keys: l.secrets}
+	f.volumes = maps.Clone(l.volumes)
+	f.effects = scripted{onStamp: func(name string, is stamp) error {
+		l.volumes[name], f.volumes[name] = volume{stamp: is}, volume{stamp: is}
+		return nil
+	}}
 	for _, n := range l.nodes {
 		f.members = append(f.members, member{name: n.name, podUID: n.uid, address: n.address, mute: l.r.memory.mute(l.redis, n.address),
 			conf: n.mark, outdated: n.mark != confMark(l.redis, l.written)})
-		f.servers[n.name] = f.open(n.address)
+		f.servers[n.name] = node.Open(n.address, l.secrets.operator, nil)
+	}
+	if rep := l.redis.Status.Replication; rep != nil && !slices.ContainsFunc(l.nodes, func(n *local) bool { return n.uid == rep.Master.PodUID }) {
+		p := rep.Master
+		f.ghost = &member{name: p.Name, podUID: p.PodUID, address: p.Address, mute: l.r.memory.mute(l.redis, p.Address)}
+		f.ghostServer = node.Open(p.Address, l.secrets.operator, nil)
 	}
 	f.look(l.t.Context())
 	l.r.remember(l.redis, f)
 	f.begin(l.redis, l.written)
+	return f
+}
+
+// pass is one of the operator's.
+func (l *loopback) pass() verb {
+	f := l.observe()
+	defer f.close()
 	next := plan(l.redis, f.world)
+	l.last = next
 	switch next.do {
 	case evict:
 		n := l.named(next.nodes[0])
@@ -169,8 +203,11 @@ func (l *loopback) pass() verb {
 		l.replace(l.named(next.nodes[0]))
 		return next.do
 	}
-	saved := func(context.Context) error { return nil }
-	if err := l.r.act(l.t.Context(), l.redis, f, next, saved); err != nil {
+	err := l.r.act(l.t.Context(), l.redis, f, next)
+	if err == nil && !next.changes() {
+		err = putStamps(l.t.Context(), l.redis, f, vouched(l.redis, f.world))
+	}
+	if err != nil {
 		l.t.Log(next, err)
 	}
 	l.r.settle(l.redis, f)
@@ -192,7 +229,7 @@ func (l *loopback) until(what string, holds func() bool) {
 		select {
 		case <-tick.C:
 		case <-limit.C:
-			l.t.Fatalf("never came true: %s", what)
+			l.t.Fatalf("never came true: %s; the last step was %s (%s)", what, l.last, l.last.why)
 		}
 	}
 }
@@ -201,64 +238,4 @@ func (l *loopback) until(what string, holds func() bool) {
 func (l *loopback) heal() {
 	l.t.Helper()
 	l.until("all is well", func() bool { return l.pass() == rest })
-}
-
-func (l *loopback) client(n *local) *goredis.Client {
-	c := goredis.NewClient(&goredis.Options{Addr: n.address + ":" + strconv.Itoa(node.Port), Password: l.secrets.told.password,
-		MaxRetries: -1, DialerRetries: 1, PoolSize: 1, DisableIdentity: true, ReadTimeout: 300 * time.Millisecond,
-		MaintNotificationsConfig: &maintnotifications.Config{Mode: maintnotifications.ModeDisabled}})
-	l.t.Cleanup(func() { _ = c.Close() })
-	return c
-}
-
-// operator's own way to a server, and what it may ask.
-func (l *loopback) operator(n *local) *goredis.Client {
-	c := goredis.NewClient(&goredis.Options{Addr: n.address + ":" + strconv.Itoa(node.Port), Username: node.Operator, Password: l.secrets.operator,
-		DisableIdentity: true, MaintNotificationsConfig: &maintnotifications.Config{Mode: maintnotifications.ModeDisabled}})
-	l.t.Cleanup(func() { _ = c.Close() })
-	return c
-}
-
-// info is one field of a server's INFO, as the operator may read it.
-func (l *loopback) info(n *local, field string) string {
-	l.t.Helper()
-	text, err := l.operator(n).Info(l.t.Context(), "everything").Result()
-	if err != nil {
-		l.t.Fatal(err)
-	}
-	for line := range strings.SplitSeq(text, "\r\n") {
-		if name, value, _ := strings.Cut(line, ":"); name == field {
-			return value
-		}
-	}
-	l.t.Fatalf("INFO has no %s", field)
-	return ""
-}
-
-// write so many keys to the master, each confirmed by a replica.
-func (l *loopback) write(from, to int) {
-	l.t.Helper()
-	c := l.client(l.master()).Conn()
-	defer func() { _ = c.Close() }()
-	for n := from; n < to; n++ {
-		for err := c.Set(l.t.Context(), strconv.Itoa(n), n, 0).Err(); err != nil; err = c.Set(l.t.Context(), strconv.Itoa(n), n, 0).Err() {
-			if !strings.HasPrefix(err.Error(), "NOREPLICAS") { // they are being attached
-				l.t.Fatal(err)
-			}
-			l.pass()
-		}
-		if copies, err := c.Wait(l.t.Context(), 1, 5*time.Second).Result(); err != nil || copies < 1 {
-			l.t.Fatal(copies, err)
-		}
-	}
-}
-
-// has every key below n, on every node.
-func (l *loopback) has(n int) {
-	l.t.Helper()
-	for _, on := range l.nodes {
-		if keys, err := l.client(on).DBSize(l.t.Context()).Result(); err != nil || keys != int64(n) {
-			l.t.Errorf("%s holds %d keys of %d: %v", on.name, keys, n, err)
-		}
-	}
 }

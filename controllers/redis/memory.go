@@ -6,7 +6,6 @@ import (
 	"sync"
 	"time"
 
-	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/utils/clock"
 	"sigs.k8s.io/controller-runtime/pkg/event"
@@ -29,16 +28,17 @@ type remembered struct {
 	uid         types.UID
 	frozenSince time.Time
 	keys        *credentials
-	lockedOut   bool                                     // by every server that answered last
-	contents    map[string]*converge.Content             // of the user's Secrets, by name
-	keyed       map[string]keyed                         // by run id
-	watches     map[string]watching                      // by address
-	known       map[string]acquaintance                  // by address
-	claims      map[string]*corev1.PersistentVolumeClaim // written, and the cache may not know
+	lockedOut   bool                         // by every server that answered last
+	contents    map[string]*converge.Content // of the user's Secrets, by name
+	keyed       map[string]keyed             // by run id
+	watches     map[string]watching          // by address
+	known       map[string]acquaintance      // by address
+	claims      map[string]writtenClaim      // and the cache may not know
 	published   identity
 	settings    settings
-	tuned       map[string]tuned // by run id
-	secure      *tls.Config      // that watches speak by
+	tuned       map[string]tuned     // by run id
+	secure      *tls.Config          // that watches speak by
+	commanded   map[string]commanded // by run id
 }
 
 // watching one server.
@@ -64,7 +64,7 @@ func (m *memory) of(redis *cachev1alpha1.Redis) *remembered {
 		m.objects = map[types.NamespacedName]*remembered{}
 	}
 	m.objects[key] = &remembered{uid: redis.UID, contents: map[string]*converge.Content{}, keyed: map[string]keyed{},
-		watches: map[string]watching{}, known: map[string]acquaintance{}, claims: map[string]*corev1.PersistentVolumeClaim{}, tuned: map[string]tuned{}}
+		watches: map[string]watching{}, known: map[string]acquaintance{}, claims: map[string]writtenClaim{}, tuned: map[string]tuned{}}
 	return m.objects[key]
 }
 

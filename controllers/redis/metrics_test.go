@@ -22,7 +22,11 @@ func TestMargin(t *testing.T) {
 	}{
 		{"all are in sync: one more may go", 3, func(*scene) {}, 0},
 		{"one is away and may hold what the other lacks", 3, func(s *scene) { silent(&s.members[2]) }, -1},
-		{"with W=2 any one of two has all", 3, func(s *scene) { s.Status.Replication.EffectiveMinReplicas = 2 }, 1},
+		{"with W=2 any one of two has all", 3, func(s *scene) {
+			s.Status.Replication.EffectiveMinReplicas = 2
+			s.Spec.Durability = &cachev1alpha1.RedisDurability{MinReplicasToWrite: ptr.To[int32](2)}
+		}, 1},
+		{"which the spec no longer asks for", 3, func(s *scene) { s.Status.Replication.EffectiveMinReplicas = 2 }, 0},
 		{"nobody is in sync", 3, linksDown, -1},
 		{"there is no master", 3, func(s *scene) { silent(&s.members[0]) }, -1},
 	} {

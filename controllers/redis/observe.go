@@ -3,7 +3,6 @@ package redis
 import (
 	"context"
 	"slices"
-	"sync"
 	"time"
 
 	appsv1 "k8s.io/api/apps/v1"
@@ -17,7 +16,10 @@ import (
 type server interface {
 	Look(ctx context.Context) node.View
 	Fence(ctx context.Context) error
-	Follow(ctx context.Context, address string) error
+	Follow(ctx context.Context, address string, as node.Login) error
+	Admit(ctx context.Context, users []string, admitted []node.Login) error
+	Pin(ctx context.Context) error
+	ServeStale(ctx context.Context) error
 	Promote(ctx context.Context, minReplicas int32) error
 	SetMinReplicas(ctx context.Context, n int32) error
 	Pause(ctx context.Context, d time.Duration) error
@@ -38,21 +40,20 @@ const brief = 200 * time.Millisecond
 // fleet is the world together with the connections that it was seen by.
 type fleet struct {
 	world
+	effects
 	servers      map[string]server // by pod name
 	ghostServer  server            // of the recorded master, when its pod is gone
-	open         func(address string) server
-	keys         credentials // that they are asked with
+	keys         credentials       // that they are asked with
 	certificates certificates
-	// stamp writes on a node's volume what its data is worth.
-	stamp func(ctx context.Context, node string, s stamp) error
 }
 
 // recorded is the connection to the master of record.
 func (f *fleet) recorded(r *cachev1alpha1.Redis) server {
-	if f.ghostServer != nil {
+	p := r.Status.Replication.Master
+	if f.ghost != nil && f.ghost.podUID == p.PodUID {
 		return f.ghostServer
 	}
-	return f.servers[r.Status.Replication.Master.Name]
+	return f.servers[p.Name]
 }
 
 // addresses of all servers that could be asked.
@@ -74,9 +75,9 @@ func (f *fleet) close() {
 }
 
 // observe looks at every pod and asks every server, all at once.
-func (r *Reconciler) observe(ctx context.Context, redis *cachev1alpha1.Redis, pods []corev1.Pod, set *appsv1.StatefulSet, s secrets) *fleet {
-	f := &fleet{servers: map[string]server{}, keys: s.keys, certificates: s.certificates}
-	f.open = func(address string) server {
+func (r *Reconciler) observe(ctx context.Context, redis *cachev1alpha1.Redis, pods []corev1.Pod, set *appsv1.StatefulSet, s secrets, outside effects) *fleet {
+	f := &fleet{effects: outside, servers: map[string]server{}, keys: s.keys, certificates: s.certificates}
+	open := func(address string) server {
 		return node.Open(address, s.keys.operator, s.certificates.secure)
 	}
 	if redis.Spec.TLS != nil {
@@ -87,14 +88,14 @@ func (r *Reconciler) observe(ctx context.Context, redis *cachev1alpha1.Redis, po
 		m.mute = r.memory.mute(redis, m.address)
 		f.members = append(f.members, m)
 		if m.address != "" {
-			f.servers[m.name] = f.open(m.address)
+			f.servers[m.name] = open(m.address)
 		}
 	}
 	slices.SortFunc(f.members, func(a, b member) int { return int(ordinal(a.name) - ordinal(b.name)) })
 	if rep := redis.Status.Replication; rep != nil && !slices.ContainsFunc(f.members, func(m member) bool { return m.podUID == rep.Master.PodUID }) {
 		p := rep.Master
 		f.ghost = &member{name: p.Name, podUID: p.PodUID, address: p.Address, mute: r.memory.mute(redis, p.Address)}
-		f.ghostServer = f.open(p.Address)
+		f.ghostServer = open(p.Address)
 	}
 	f.look(ctx)
 	f.begin(redis, s.settings)
@@ -109,6 +110,7 @@ func (r *Reconciler) remember(redis *cachev1alpha1.Redis, f *fleet) {
 	}
 	r.memory.unlock(redis, &f.world, f.keys)
 	r.memory.tune(redis, &f.world)
+	r.memory.recallCommands(redis, f.asked())
 	f.frozenFor = r.memory.frozen(redis, f.world, r.clock)
 	f.sinceRouted = time.Hour // long ago
 	if last := redis.Status.LastFailover; last != nil && last.RoutedAt != nil {
@@ -119,13 +121,10 @@ func (r *Reconciler) remember(redis *cachev1alpha1.Redis, f *fleet) {
 // look asks the servers. What they say first is older than what they say last,
 // so whoever compares offsets later asks again.
 func (f *fleet) look(ctx context.Context) {
-	var all sync.WaitGroup
+	var all []func()
 	for _, m := range f.asked() {
-		s := f.servers[m.name]
-		if m == f.ghost {
-			s = f.ghostServer
-		}
-		all.Go(func() {
+		s := f.at(m)
+		all = append(all, func() {
 			ctx := ctx
 			if m.mute {
 				var done context.CancelFunc
@@ -135,7 +134,15 @@ func (f *fleet) look(ctx context.Context) {
 			m.View = s.Look(ctx)
 		})
 	}
-	all.Wait()
+	f.together(all)
+}
+
+// at is the connection to that member.
+func (f *fleet) at(m *member) server {
+	if m == f.ghost {
+		return f.ghostServer
+	}
+	return f.servers[m.name]
 }
 
 // asked are all whose server can be spoken to.

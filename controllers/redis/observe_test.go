@@ -1,12 +1,14 @@
 package redis
 
 import (
+	"context"
 	"testing"
 	"time"
 
 	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/utils/clock"
 )
 
@@ -58,5 +60,21 @@ func TestWhoIsArriving(t *testing.T) {
 		if got := r.fromPod(&pod, &appsv1.StatefulSet{}).arriving; got != c.want {
 			t.Errorf("%s: arriving %t", c.reason, got)
 		}
+	}
+}
+
+// A pod made anew has the name of the one before, whose process may live on.
+func TestAMasterWhosePodIsGoneIsAGhost(t *testing.T) {
+	s := healthy(1)
+	asked, end := context.WithCancel(t.Context())
+	end() // nobody is there to be asked
+	for uid, want := range map[types.UID]bool{s.members[0].podUID: false, "another": true} {
+		pod := corev1.Pod{ObjectMeta: metav1.ObjectMeta{Name: "a-0", UID: uid}}
+		r := &Reconciler{clock: clock.RealClock{}}
+		f := r.observe(asked, s.Redis, []corev1.Pod{pod}, &appsv1.StatefulSet{}, secrets{}, scripted{})
+		if got := f.ghost != nil; got != want || got && f.ghost.podUID != s.Status.Replication.Master.PodUID {
+			t.Errorf("a pod %s: ghost %+v", uid, f.ghost)
+		}
+		f.close()
 	}
 }

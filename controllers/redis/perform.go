@@ -11,7 +11,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/log"
 
 	cachev1alpha1 "github.com/mainstay-operator/mainstay-operator/api/cache/v1alpha1"
-	"github.com/mainstay-operator/mainstay-operator/controllers/internal/converge"
+	"github.com/mainstay-operator/mainstay-operator/controllers/redis/node"
 )
 
 // actLimit of a whole act. It is shorter than the time between a lease's being too
@@ -29,12 +29,12 @@ const thaws = 3
 
 // carryOut the step, and give what it came to. Freezing changes nothing but what is
 // seen: after it the servers are looked at again at once.
-func (r *Reconciler) carryOut(ctx context.Context, redis *cachev1alpha1.Redis, f *fleet, next step, save converge.Save) (step, error) {
+func (r *Reconciler) carryOut(ctx context.Context, redis *cachev1alpha1.Redis, f *fleet, next step) (step, error) {
 	for range thaws {
 		if next.do != fence {
 			break
 		}
-		if err := r.perform(ctx, redis, f, next, save); err != nil {
+		if err := r.perform(ctx, redis, f, next); err != nil {
 			return next, fmt.Errorf("%s: %w", next, err)
 		}
 		if next.reason != "" {
@@ -48,7 +48,7 @@ func (r *Reconciler) carryOut(ctx context.Context, redis *cachev1alpha1.Redis, f
 	if next.changes() {
 		log.FromContext(ctx).Info("step", "do", next.do, "nodes", next.nodes, "why", next.why, "evidence", next.evidence)
 	}
-	switch err := r.perform(ctx, redis, f, next, save); {
+	switch err := r.perform(ctx, redis, f, next); {
 	case errors.As(err, &behindError{}): // nothing was done that the next pass would not mend
 		return step{do: wait, why: fmt.Sprintf("%s: %s", next, err), after: 10 * soon}, nil
 	case err != nil:
@@ -59,11 +59,32 @@ func (r *Reconciler) carryOut(ctx context.Context, redis *cachev1alpha1.Redis, f
 
 // perform an act in time, and only while this process leads: unlike the API
 // server, no server of ours can tell which of two operators is the elder.
-func (r *Reconciler) perform(ctx context.Context, redis *cachev1alpha1.Redis, f *fleet, s step, save converge.Save) error {
+func (r *Reconciler) perform(ctx context.Context, redis *cachev1alpha1.Redis, f *fleet, s step) error {
 	ctx, done := context.WithTimeout(ctx, actLimit) // first: it runs on while this process is stopped
 	defer done()
 	if r.Leads != nil && !r.Leads() {
 		return errNotLeading
 	}
-	return r.act(ctx, redis, f, s, save)
+	if err := r.outrank(ctx, redis, f); err != nil {
+		return err
+	}
+	return r.act(ctx, redis, f, s)
+}
+
+// outrank every other operator at the servers that this one has not commanded yet: what one
+// that was replaced as leader has begun there ends with its connections.
+func (r *Reconciler) outrank(ctx context.Context, redis *cachev1alpha1.Redis, f *fleet) error {
+	var errs []error
+	for _, m := range f.asked() {
+		if m.Answer != node.Reached || m.outranked {
+			continue
+		}
+		if err := f.at(m).Outrank(ctx); err != nil {
+			errs = append(errs, fmt.Errorf("%s: %w", m.name, err))
+			continue
+		}
+		r.memory.note(redis, m.RunID, func(k *commanded) { k.outranked = true })
+		m.outranked = true
+	}
+	return errors.Join(errs...)
 }

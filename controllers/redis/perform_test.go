@@ -7,21 +7,19 @@ import (
 
 // A leader that was stopped takes the master that another has made for a usurper.
 func TestWokenLeaderFencesNobody(t *testing.T) {
-	sim := newSim(t, 1)
-	sim.calm = true
-	master := sim.pods[0]
-	master.master = true
-	f := &fleet{servers: map[string]server{master.name: master}}
-	usurper := step{do: fence, nodes: []string{master.name}}
+	u := newUniverse(1, 0, false)
+	u.procs[0].master = true
+	f, redis := u.direct()
+	usurper := step{do: fence, nodes: []string{"a-0"}}
 	leads := false
 	r := &Reconciler{}
 	r.Leads = func() bool { return leads }
 
-	if err := r.perform(t.Context(), sim.redis, f, usurper, nil); !errors.Is(err, errNotLeading) || !master.master {
-		t.Errorf("another leads: %v, still master: %t", err, master.master)
+	if err := r.perform(t.Context(), redis, f, usurper); !errors.Is(err, errNotLeading) || !u.procs[0].master {
+		t.Errorf("another leads: %v, still master: %t", err, u.procs[0].master)
 	}
 	leads = true
-	if err := r.perform(t.Context(), sim.redis, f, usurper, nil); err != nil || master.master {
-		t.Errorf("it leads: %v, still master: %t", err, master.master)
+	if err := r.perform(t.Context(), redis, f, usurper); err != nil || u.procs[0].master {
+		t.Errorf("it leads: %v, still master: %t", err, u.procs[0].master)
 	}
 }

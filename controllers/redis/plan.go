@@ -32,7 +32,8 @@ const (
 	reload   verb = "Reload"   // make nodes load the certificate that was published
 	remove   verb = "Remove"   // delete a pod, to be made anew from the latest template
 	evict    verb = "Evict"    // delete a pod that cannot be asked, giving it no time
-	expel    verb = "Expel"    // fence servers that follow without being asked to
+	expel    verb = "Expel"    // have the master close the door to all that are not on record
+	serve    verb = "Serve"    // let nodes that have come to be in sync answer reads from now on
 	dismiss  verb = "Dismiss"  // take an annotation off that is done with
 	retire   verb = "Retire"   // save that nobody is master any more
 	putStamp verb = "PutStamp" // write on volumes what they are worth
@@ -55,7 +56,7 @@ func (s step) String() string { return fmt.Sprintf("%s %s", s.do, strings.Join(s
 // changes is true for a step after which the world is another.
 func (s step) changes() bool {
 	switch s.do {
-	case rest, wait, block, sendAway, persist, reload, remove, evict, expel:
+	case rest, wait, block, sendAway, serve, persist, reload, remove, evict, expel:
 		return false
 	}
 	return true
@@ -96,7 +97,11 @@ func plan(r *cachev1alpha1.Redis, w world) step {
 	if rep.Epoch < r.Status.Epoch && target.Answer == node.Reached && target.Master {
 		return step{do: record, nodes: []string{target.name}, why: "it was promoted"}
 	}
-	if usurpers := s.usurpers(); len(usurpers) > 0 {
+	usurpers := s.usurpers()
+	if next, ok := s.recordOutdated(usurpers); ok {
+		return next
+	}
+	if len(usurpers) > 0 {
 		return step{do: fence, nodes: namesOf(usurpers), why: "only one may be master", reason: commonv1.ReasonSeveralMasters}
 	}
 	if s.blind() {
@@ -146,18 +151,16 @@ func (s situation) form() step {
 	default:
 		return step{do: block, why: "several masters and no record of which is right: " + strings.Join(namesOf(masters), ", ")}
 	}
-	if last, ok := s.lastMaster(); ok && last.answers() && !last.deleting && last.Keys > 0 {
-		return step{do: promote, nodes: []string{last.name}, why: "Recovering"}
+	if following := s.where(func(m member) bool { return m.answers() && !m.Fenced() }); len(following) > 0 {
+		return step{do: fence, nodes: namesOf(following), why: "there is no record of whom it follows"}
 	}
 	// A volume may hold data, so all must be heard; a pod without one is born empty.
-	if missing := s.awaited(); len(missing) > 0 && (s.Spec.Storage != nil || len(missing) == int(size(s.Redis))) {
-		return step{do: wait, why: "waiting for " + strings.Join(missing, ", ")}
+	missing := s.awaited()
+	if s.Spec.Storage == nil && len(missing) < int(size(s.Redis)) {
+		missing = nil
 	}
-	if holder, ok := s.richest(); ok {
-		return step{do: promote, nodes: []string{holder.name}, why: "Recovering"}
-	}
-	if newest := s.newest(); len(newest) > 0 { // what there was, was nothing
-		return step{do: promote, nodes: newest[:1], why: "Recovering"}
+	if next, ok := s.fromVolumes(step{do: promote, why: reasonRecovering}, missing); ok {
+		return next
 	}
 	fresh := s.where(func(m member) bool { return m.answers() && !m.deleting && s.wanted(m) })
 	if len(fresh) == 0 {
@@ -169,11 +172,11 @@ func (s situation) form() step {
 // run keeps a set with a serving master in shape: a checklist, most urgent first.
 func (s situation) run(master member) step {
 	rep := s.Status.Replication
-	if rep.Epoch < max(s.Status.Epoch, s.stampedEpoch()) || rep.ReplID != master.ReplID {
+	if rep.Epoch < max(s.Status.Epoch, s.stampedEpoch()) || rep.ReplID != master.ReplID || !master.Pinned {
 		return step{do: record, nodes: []string{master.name}, why: "it serves"}
 	}
 	for _, decide := range []func(member) (step, bool){
-		s.lower, s.relieve, s.claim, s.lose, s.gather, s.raise, s.rekey, s.tune, s.bidFarewell, s.wish, s.shun, s.readmit, s.roll, s.reload,
+		s.superseded, s.lower, s.relieve, s.claim, s.lose, s.gather, s.raise, s.serve, s.rekey, s.tune, s.bidFarewell, s.wish, s.shun, s.readmit, s.roll, s.reload,
 		s.guard, s.persist, s.calm,
 	} {
 		if next, ok := decide(master); ok {

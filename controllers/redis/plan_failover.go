@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"slices"
 	"strconv"
-	"strings"
 	"time"
 
 	cachev1alpha1 "github.com/mainstay-operator/mainstay-operator/api/cache/v1alpha1"
@@ -38,6 +37,8 @@ func (s situation) judge() (verdict, string) {
 	switch {
 	case m.is(p) && m.Master:
 		return serving, ""
+	case m.is(p) && m.LinkUp && !m.Fenced():
+		return unsure, fmt.Sprintf("%s follows %s, which is not on record", p.Name, m.MasterHost)
 	case m.is(p):
 		return dead, "the master is fenced"
 	case s.ghost == nil && m.podUID == p.PodUID && m.Answer == node.Reached:
@@ -82,6 +83,9 @@ func (s situation) failover(evidence string, outlast bool) step {
 		return step{do: wait, why: evidence, after: min(limit-s.frozenFor, 10*soon)}
 	}
 	heirs := s.heirs()
+	if strayed := s.strayed(heirs); len(strayed) > 0 {
+		return s.chooseStrayed(strayed, evidence)
+	}
 	if len(heirs) == 0 {
 		return s.recover(evidence)
 	}
@@ -93,11 +97,14 @@ func (s situation) failover(evidence string, outlast bool) step {
 	return step{do: promote, nodes: []string{heirs[0].name}, why: "MasterLost", evidence: evidence, unsafe: !safe}
 }
 
-// heirs are the frozen members of the master's history, the one with most of it first.
+// heirs are the frozen processes of the master's history, the one with most of it first, on record
+// or not: within one history, more is never less. Who has less of it than there was when it
+// began, may lack what was confirmed before.
 func (s situation) heirs() []member {
 	rep := s.Status.Replication
 	heirs := s.where(func(m member) bool {
-		return m.answers() && m.Fenced() && m.ReplID == rep.ReplID && (s.member(m) || m.is(rep.Master))
+		lived := m.Pinned || s.member(m) || m.is(rep.Master) // a file may name the history as well
+		return m.answers() && m.Fenced() && lived && m.ReplID == rep.ReplID && m.Offset >= rep.StartOffset
 	})
 	slices.SortStableFunc(heirs, func(a, b member) int {
 		return cmp.Or(cmp.Compare(b.Offset, a.Offset), yes(b.name == s.Status.TargetMaster)-yes(a.name == s.Status.TargetMaster))
@@ -117,12 +124,18 @@ func (s situation) safe(heirs []member) (bool, string) {
 		case !s.member(m):
 		case slices.ContainsFunc(heirs, func(h member) bool { return h.name == m.name }):
 			frozen++
-		case m.answers() && m.ReplID != rep.ReplID:
-			all-- // it never reached the history since it joined: it confirmed nothing
+		case m.answers() && !m.reached(rep):
+			all-- // it confirmed nothing
 		}
 	}
-	w := int(max(1, rep.EffectiveMinReplicas))
+	w := s.confirmations()
 	return frozen+w > all, fmt.Sprintf("%d of %d members of the sync set are there, %d needed", frozen, all, all-w+1)
+}
+
+// confirmations are how many members have every write that was confirmed. A spec that
+// asks for fewer than the record has not been recorded yet, and applications may go by it.
+func (s situation) confirmations() int {
+	return int(max(1, min(s.Status.Replication.EffectiveMinReplicas, minReplicas(s.Redis))))
 }
 
 // permission is how a human gives it.
@@ -138,7 +151,7 @@ func (s situation) allowed() bool {
 // ran with the master's history.
 func (s situation) recover(evidence string) step {
 	rep := s.Status.Replication
-	begin := step{do: promote, why: "Recovering", evidence: evidence}
+	begin := step{do: promote, why: reasonRecovering, evidence: evidence}
 	for _, p := range append([]cachev1alpha1.RedisProcess{rep.Master}, rep.SyncSet...) {
 		m, ok := s.find(p.Name)
 		if !ok || m.podUID != p.PodUID || m.stopped || m.Answer != node.Silent && m.Answer != node.Stranger {
@@ -153,17 +166,9 @@ func (s situation) recover(evidence string) step {
 		}
 		begin.unsafe = true
 	}
-	if last, ok := s.lastMaster(); ok && last.answers() && last.Keys > 0 {
-		begin.nodes = []string{last.name}
-		return begin
+	if next, ok := s.fromVolumes(begin, s.unheard()); ok {
+		return next
 	}
-	if missing := s.unheard(); len(missing) > 0 {
-		return step{do: wait, why: fmt.Sprintf("%s; waiting for %s", evidence, strings.Join(missing, ", ")), after: 4 * soon}
-	}
-	if holder, ok := s.richest(); ok {
-		begin.nodes = []string{holder.name}
-		return begin
-	}
-	begin.nodes, begin.why = []string{s.where(member.answers)[0].name}, "DatasetLost"
+	begin.nodes, begin.why = []string{s.where(member.answers)[0].name}, reasonDatasetLost
 	return begin
 }

@@ -24,20 +24,21 @@ func (s situation) raise(master member) (step, bool) {
 			len(following) == len(s.Status.Replication.SyncSet)
 }
 
-// lose members whose process is gone or whose ordinal is: as long as they count,
-// they could hold what others lack. The others must have all before.
+// lose members whose process is gone, by all appearances, or whose ordinal is: as long as
+// they count, they could hold what others lack. The others must have all before, and the
+// master refuses those that go, so that one which lives after all confirms nothing.
 func (s situation) lose(master member) (step, bool) {
 	var uncounted []member
 	var gone []string
 	behind := false
 	for _, p := range s.Status.Replication.SyncSet {
 		m, _ := s.find(p.Name)
-		switch attached := slices.Contains(master.Attached, p.Address); {
+		switch {
 		case m.is(p) && s.wanted(m):
 			behind = behind || !m.inSync(master)
 		case m.answers() && !m.Fenced(): // surplus, or started anew between being recorded and being told to follow
 			uncounted = append(uncounted, m)
-		case !attached && s.gone(p): // while attached, it may still confirm
+		case s.gone(p):
 			gone = append(gone, p.Name)
 		default:
 			behind = true
@@ -60,9 +61,16 @@ func (s situation) gather(master member) (step, bool) {
 	astray := s.where(func(m member) bool {
 		_, counted := s.counted(m.name)
 		return m.name != master.name && m.answers() && s.wanted(m) && !m.deleting &&
-			(!counted || s.member(m)) && (!counted || !m.Follows(master.address))
+			(!counted || s.member(m) && (!m.Follows(master.address) || !m.LinkUp && !m.loginTold))
 	})
 	return step{do: attach, nodes: namesOf(astray)}, len(astray) > 0
+}
+
+// serve reads from nodes that have come to be in sync, also while they do not hear their
+// master. Before, a server answers nobody: it may have no data.
+func (s situation) serve(master member) (step, bool) {
+	closed := s.where(func(m member) bool { return m.answers() && !m.ServesStale && (m.Master || m.inSync(master)) })
+	return step{do: serve, nodes: namesOf(closed), why: "it has its data by now", after: soon}, len(closed) > 0
 }
 
 // counted gives the recorded process of that name that may confirm writes.

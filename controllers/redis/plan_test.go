@@ -56,8 +56,8 @@ func applied(s *scene) *scene {
 
 func running(n int32) member {
 	name := "a-" + strconv.Itoa(int(n))
-	return member{name: name, podUID: types.UID("uid-" + name), address: "10.0.0." + strconv.Itoa(int(n)), View: node.View{
-		Answer: node.Reached, RunID: "run-" + name, MasterHost: "10.0.0.0", LinkUp: true, ReplID: history, Offset: 100, Keys: 5}}
+	return member{name: name, podUID: types.UID("uid-" + name), address: "10.0.0." + strconv.Itoa(int(n)), commanded: commanded{true, true}, View: node.View{
+		Answer: node.Reached, RunID: "run-" + name, MasterHost: "10.0.0.0", LinkUp: true, ReplID: history, Offset: 100, Keys: 5, Pinned: true, ServesStale: true}}
 }
 
 // fresh is a server that has just started: fenced, of no history.
@@ -161,7 +161,7 @@ func TestPlan(t *testing.T) {
 		{"one that never reached the history is not counted", 3, func(s *scene) {
 			refused(&s.members[0])
 			freezeAll(s, 90, 0)
-			s.members[2].ReplID = "random"
+			s.members[2].ReplID, s.members[2].Pinned = "random", false
 		}, promote, []string{"a-1"}},
 		{"the annotation goes on without", 3, func(s *scene) {
 			refused(&s.members[0])
@@ -178,7 +178,7 @@ func TestPlan(t *testing.T) {
 		{"a higher offset in another history is no candidate", 3, func(s *scene) {
 			refused(&s.members[0])
 			freezeAll(s, 90, 1000)
-			s.members[2].ReplID = "random"
+			s.members[2].ReplID, s.members[2].Pinned = "random", false
 		}, promote, []string{"a-1"}},
 		{"one that loads is no candidate", 3, func(s *scene) {
 			refused(&s.members[0])
@@ -227,10 +227,10 @@ func TestPlan(t *testing.T) {
 		// The master serves.
 		{"a second master is fenced before anything else", 3, func(s *scene) { s.members[2].Master = true; refused(&s.members[1]) }, fence, []string{"a-2"}},
 		{"a restarted replica leaves the sync set first", 3, func(s *scene) { fresh(&s.members[1]); detach(s, 1) }, drop, []string{"a-1"}},
-		{"not while the master still feeds its process", 3, func(s *scene) { fresh(&s.members[1]) }, wait, nil},
+		{"also while the master still feeds its process, which it will not let in again", 3, func(s *scene) { fresh(&s.members[1]) }, drop, []string{"a-1"}},
 		{"not while another has not all", 3, func(s *scene) { fresh(&s.members[1]); detach(s, 1); s.members[2].LinkUp = false }, wait, nil},
 		{"one that started anew before it followed is fenced, to be counted as it is", 3, func(s *scene) { s.members[1].RunID = "another" }, fence, []string{"a-1"}},
-		{"unless it loads and cannot be told", 3, func(s *scene) { s.members[1].RunID, s.members[1].Loading = "another", true }, wait, nil},
+		{"or dropped, while it loads and cannot be told", 3, func(s *scene) { s.members[1].RunID, s.members[1].Loading = "another", true }, drop, []string{"a-1"}},
 		{"then it is attached anew", 3, func(s *scene) { fresh(&s.members[1]); detach(s, 1); forgetMember(s, "a-1") }, attach, []string{"a-1"}},
 		{"an old master that came back is attached", 3, func(s *scene) { frozen(&s.members[1], 3); forgetMember(s, "a-1"); detach(s, 1) }, attach, []string{"a-1"}},
 		{"a frozen replica of a serving master is let go", 3, func(s *scene) { freezeAll(s, 90, 90) }, attach, []string{"a-1", "a-2"}},

@@ -98,19 +98,6 @@ func (w world) stampedEpoch() int64 {
 	return 0
 }
 
-// lastMaster is the node that served last: by the status, or by a volume of a
-// later epoch. It has every confirmed write, unless its disk was emptied.
-func (s situation) lastMaster() (member, bool) {
-	name, epoch := s.Status.Master, int64(0)
-	if rep := s.Status.Replication; rep != nil {
-		name, epoch = rep.Master.Name, rep.Epoch
-	}
-	if newest := s.newest(); len(newest) > 0 && s.volumes[newest[0]].standing == leading && s.stampedEpoch() > epoch {
-		name = newest[0]
-	}
-	return s.find(name)
-}
-
 // awaited are the nodes that must be heard before a first master is made anew:
 // those of the size, and those beyond it whose volumes may hold the latest.
 func (s situation) awaited() []string {
@@ -120,23 +107,6 @@ func (s situation) awaited() []string {
 		m, _ := s.find(name)
 		return m.answers() && !m.deleting
 	})
-}
-
-// richest is the node to begin again from, of those that hold anything: by what
-// their volumes are worth, then by offset where the history is one, then by keys.
-func (s situation) richest() (member, bool) {
-	holders := s.where(func(m member) bool { return m.answers() && m.Keys > 0 })
-	if len(holders) == 0 {
-		return member{}, false
-	}
-	return slices.MaxFunc(holders, func(a, b member) int {
-		further := 0
-		if a.ReplID == b.ReplID {
-			further = cmp.Compare(a.Offset, b.Offset)
-		}
-		return cmp.Or(s.volumes[a.name].compare(s.volumes[b.name].stamp), further,
-			cmp.Compare(a.Keys, b.Keys), cmp.Compare(ordinal(b.name), ordinal(a.name)))
-	}), true
 }
 
 // due is the stamp that the node's volume should bear now. One that an earlier

@@ -2,9 +2,12 @@ package redis
 
 import (
 	"context"
+	"fmt"
 	"maps"
 	"slices"
 	"testing"
+
+	"k8s.io/utils/clock"
 
 	cachev1alpha1 "github.com/mainstay-operator/mainstay-operator/api/cache/v1alpha1"
 	"github.com/mainstay-operator/mainstay-operator/controllers/redis/node"
@@ -34,6 +37,13 @@ func reborn(size int32) *scene {
 		s.members[i].Keys = int64(10 * (i + 1)) // the less, the more they are worth
 	}
 	return s
+}
+
+// emptiedWords ask a human what is right.
+func emptiedWords(newest, older string, keys int) string {
+	return fmt.Sprintf("%s of the newest epoch started with no key, %s of an older one with %d. "+
+		"If it is right that there are no keys, annotate this object with %s=0; to go on with the older data instead, annotate it with %s=%s, too",
+		newest, older, keys, cachev1alpha1.RedisAllowUnsafePromotion, cachev1alpha1.RedisSwitchover, older)
 }
 
 func TestBeginningAgainOnVolumes(t *testing.T) {
@@ -75,6 +85,20 @@ func TestBeginningAgainOnVolumes(t *testing.T) {
 			}
 			silent(&s.members[0])
 		}, wait, nil, "waiting for a-0"},
+		{"an emptied master is not begun with while others may have all", func(s *scene) {
+			for i := range s.members {
+				s.members[i].Keys = 0
+			}
+			silent(&s.members[2])
+		}, wait, nil, "waiting for a-2"},
+		{"who was behind is not begun with, though it alone holds keys", func(s *scene) {
+			s.members[0].Keys, s.members[1].Keys = 0, 0
+			bears(s, "a-2", 7, behind)
+		}, block, nil, emptiedWords("a-0, a-1", "a-2", 30)},
+		{"nor who was last in sync in an older epoch", func(s *scene) {
+			s.members[0].Keys = 0
+			bears(s, "a-0", 8, leading)
+		}, block, nil, emptiedWords("a-0", "a-2", 30)},
 		{"volumes that were never used", func(s *scene) {
 			for i := range s.members {
 				s.members[i].Keys = 0
@@ -87,6 +111,32 @@ func TestBeginningAgainOnVolumes(t *testing.T) {
 			c.given(s)
 			if got := plan(s.Redis, s.world); got.do != c.do || !slices.Equal(got.nodes, c.nodes) || got.why != c.why {
 				t.Errorf("got %s (%s), want %s %v (%s)", got, got.why, c.do, c.nodes, c.why)
+			}
+		})
+	}
+}
+
+// The newest volumes hold nothing, which may be right, and an older one does.
+func TestAHumanTellsWhetherEmptyIsRight(t *testing.T) {
+	for _, c := range []struct {
+		reason, older string
+		node          string
+	}{
+		{"it is", "", "a-0"},
+		{"the older data is", "a-2", "a-2"},
+		{"it is, and another is asked for", "a-1", "a-0"},
+	} {
+		t.Run(c.reason, func(t *testing.T) {
+			s := stamped(healthy(3))
+			restartAll(s)
+			s.members[2].Keys = 50
+			bears(s, "a-2", 6, synced)
+			unsafeAllowed(s)
+			if c.older != "" {
+				s.Annotations[cachev1alpha1.RedisSwitchover] = c.older
+			}
+			if got := plan(s.Redis, s.world); got.do != promote || !slices.Equal(got.nodes, []string{c.node}) || !got.unsafe {
+				t.Errorf("got %s (%s, unsafe: %t), want %s", got, got.why, got.unsafe, c.node)
 			}
 		})
 	}
@@ -140,6 +190,7 @@ func TestStampsThatAreDue(t *testing.T) {
 		{"a replica that was restarted", func(s *scene) { fresh(&s.members[1]) }, []string{"a-1"}, nil},
 		{"and has come to be in sync", func(s *scene) { bears(s, "a-1", 7, behind) }, nil, []string{"a-1"}},
 		{"one that left the sync set", func(s *scene) { forgetMember(s, "a-1"); s.members[1].LinkUp = false }, []string{"a-1"}, nil},
+		{"or has not yet", func(s *scene) { bears(s, "a-1", 7, behind); s.members[1].LinkUp = false }, nil, nil},
 		{"a new master", func(s *scene) { bears(s, "a-0", 6, synced) }, []string{"a-0"}, nil},
 		{"a new history of the same epoch", func(s *scene) {
 			s.Status.Replication.ReplID, s.members[0].ReplID = nextHistory, nextHistory
@@ -162,6 +213,13 @@ func TestStampsThatAreDue(t *testing.T) {
 
 // A status put back from a backup is older than the volumes. What is recorded is on
 // the master's volume first: the object may be deleted the moment after.
+// pinnedMaster answers as a master that keeps its history.
+type pinnedMaster struct{ server }
+
+func (pinnedMaster) Look(context.Context) node.View {
+	return node.View{Answer: node.Reached, Master: true, Pinned: true, ReplID: history}
+}
+
 func TestEpochIsBeyondAllVolumes(t *testing.T) {
 	s := stamped(healthy(3))
 	bears(s, "a-2", 9, leading)
@@ -169,19 +227,20 @@ func TestEpochIsBeyondAllVolumes(t *testing.T) {
 		t.Fatalf("got %s", got)
 	}
 	var borne stamp
-	f := &fleet{world: s.world, servers: map[string]server{}, stamp: func(_ context.Context, name string, is stamp) error {
+	told := scripted{onStamp: func(name string, is stamp) error {
 		if name == "a-0" {
 			borne = is
 		}
 		return nil
-	}}
-	save := func(context.Context) error {
+	}, onSave: func() error {
 		if borne.epoch != 10 || borne.standing != leading {
 			t.Errorf("saved while the volume bears %+v", borne)
 		}
 		return nil
-	}
-	if err := doRecord(t.Context(), s.Redis, f, "a-0", save); err != nil || s.Status.Epoch != 10 || s.Status.Replication.Epoch != 10 {
+	}}
+	f := &fleet{world: s.world, effects: told, servers: map[string]server{"a-0": pinnedMaster{}}}
+	r := &Reconciler{clock: clock.RealClock{}}
+	if err := r.doRecord(t.Context(), s.Redis, f, step{do: record, nodes: []string{"a-0"}}); err != nil || s.Status.Epoch != 10 || s.Status.Replication.Epoch != 10 {
 		t.Errorf("%v, epoch %d", err, s.Status.Epoch)
 	}
 }

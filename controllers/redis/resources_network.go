@@ -16,9 +16,12 @@ import (
 	"github.com/mainstay-operator/mainstay-operator/controllers/redis/node"
 )
 
-// master points at one pod by name: changed in one write, never at two.
+// master points at one pod by name: changed in one write, never at two. The operator knows
+// that this one serves; the pod's readiness, which is probed every few seconds, comes later.
 func master(r *cachev1alpha1.Redis) *corev1ac.ServiceApplyConfiguration {
-	return exposed(r, service(r, r.Name, map[string]string{labelPod: r.Status.Master}))
+	s := service(r, r.Name, map[string]string{labelPod: r.Status.Master})
+	s.Spec.WithPublishNotReadyAddresses(true)
+	return exposed(r, s)
 }
 
 // replicas are for reading.

@@ -46,7 +46,9 @@ func TestDesired(t *testing.T) {
 }
 
 func TestRouteIsOnePod(t *testing.T) {
-	selector := master(withMaster(sized(3), "a-1")).Spec.Selector
+	r := withMaster(sized(3), "a-1")
+	r.Status.TargetMaster = "a-2" // which is becoming master
+	selector := master(r).Spec.Selector
 	if selector[labelPod] != "a-1" || len(selector) != 3 {
 		t.Errorf("got %v", selector)
 	}

@@ -14,32 +14,32 @@ import (
 
 // reroute a Service that the API server will not have as the spec wants it: it
 // leads to the master all the same.
-func (r *Reconciler) reroute(ctx context.Context, redis *cachev1alpha1.Redis, save converge.Save) error {
+func (r *Reconciler) reroute(ctx context.Context, redis *cachev1alpha1.Redis) (led bool, err error) {
 	var service corev1.Service
 	if err := r.Get(ctx, ctrlclient.ObjectKeyFromObject(redis), &service); err != nil {
-		return ctrlclient.IgnoreNotFound(err)
+		return false, ctrlclient.IgnoreNotFound(err)
 	}
 	if redis.Status.Master == "" || !metav1.IsControlledBy(&service, redis) {
-		return nil
+		return false, nil
 	}
 	if before := service.DeepCopy(); service.Spec.Selector[labelPod] != redis.Status.Master {
 		service.Spec.Selector[labelPod] = redis.Status.Master
 		patch := ctrlclient.MergeFromWithOptions(before, ctrlclient.MergeFromWithOptimisticLock{})
 		if err := r.Patch(ctx, &service, patch, ctrlclient.FieldOwner(converge.FieldManager)); err != nil {
-			return fmt.Errorf("leading clients to %s: %w", redis.Status.Master, err)
+			return false, fmt.Errorf("leading clients to %s: %w", redis.Status.Master, err)
 		}
 	}
-	return r.routed(ctx, redis, save)
+	return true, nil
 }
 
 // routed tells of a change of the master once the Service leads to the new one.
-func (r *Reconciler) routed(ctx context.Context, redis *cachev1alpha1.Redis, save converge.Save) error {
+func (r *Reconciler) routed(ctx context.Context, redis *cachev1alpha1.Redis, f *fleet) error {
 	last := redis.Status.LastFailover
 	if last == nil || last.RoutedAt != nil || last.To != redis.Status.Master {
 		return nil
 	}
 	last.RoutedAt = r.now()
-	if err := save(ctx); err != nil { // or it would be told again
+	if err := f.save(ctx); err != nil { // or it would be told again
 		return err
 	}
 	countFailover(redis)

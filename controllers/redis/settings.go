@@ -17,7 +17,7 @@ import (
 
 const (
 	// replication is the user that replicas log in with.
-	replication = "_replication"
+	replication = node.Replication
 	// application is the user of the applications: Redis' default, so that a
 	// password alone is enough to log in.
 	application = "default"
@@ -114,6 +114,8 @@ func fixed(r *cachev1alpha1.Redis) []directive {
 func redisConf(r *cachev1alpha1.Redis, c credentials, s settings) string {
 	return render(slices.Concat(fixed(r), rolled(r), s.directives(), []directive{
 		{"masterauth", []string{c.replication}},
+		// Who has no data yet answers nobody, the readiness probe neither.
+		{"replica-serve-stale-data", []string{"no"}},
 		{"min-replicas-to-write", []string{strconv.Itoa(int(minReplicas(r)))}}}))
 }
 

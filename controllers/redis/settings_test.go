@@ -25,6 +25,7 @@ func TestRedisConf(t *testing.T) {
 		{"born fenced, with its own password for replication", cachev1alpha1.RedisSpec{},
 			[]string{`replicaof "127.0.0.1" "1"`, `masteruser "_replication"`, `masterauth "re\"pl"`, `repl-backlog-ttl "0"`,
 				`min-replicas-to-write "1"`, `min-replicas-max-lag "3"`, `repl-backlog-size "67108864"`, `maxmemory "0"`}, nil},
+		{"who has no data yet answers nobody", cachev1alpha1.RedisSpec{}, []string{`replica-serve-stale-data "no"`}, nil},
 		{"without storage nothing is written", cachev1alpha1.RedisSpec{}, []string{`save ""`, `appendonly "no"`}, nil},
 		{"with storage the append-only file is", cachev1alpha1.RedisSpec{Storage: &cachev1alpha1.RedisStorage{}},
 			[]string{`save ""`, `appendonly "yes"`, `appendfsync "everysec"`}, nil},

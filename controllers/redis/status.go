@@ -62,8 +62,6 @@ func setConditions(r *cachev1alpha1.Redis, s *cachev1alpha1.RedisStatus, w world
 	switch {
 	case !serving:
 		conditions.Set(list, generation, commonv1.ConditionAvailable, false, commonv1.ReasonNoMaster, noneServes(next))
-	case !ready(pods, master.name):
-		conditions.Set(list, generation, commonv1.ConditionAvailable, false, commonv1.ReasonNoMaster, master.name+" is master and not ready yet")
 	default:
 		conditions.Set(list, generation, commonv1.ConditionAvailable, true, commonv1.ReasonMasterServes, master.name+" takes writes")
 	}
@@ -120,9 +118,9 @@ func failoverPossible(r *cachev1alpha1.Redis, w world, master member, serving bo
 	}
 	s := situation{r, w}
 	heirs := w.where(func(m member) bool { return s.member(m) && m.inSync(master) })
-	never := w.where(func(m member) bool { return s.member(m) && m.answers() && m.ReplID != master.ReplID })
+	never := w.where(func(m member) bool { return s.member(m) && m.answers() && !m.reached(r.Status.Replication) })
 	all := len(r.Status.Replication.SyncSet) - len(never)
-	margin = len(heirs) + int(max(1, r.Status.Replication.EffectiveMinReplicas)) - all - 1
+	margin = len(heirs) + s.confirmations() - all - 1
 	switch {
 	case len(heirs) == 0:
 		return -1, commonv1.ReasonNoHeir

@@ -45,6 +45,7 @@ type member struct {
 	outdated    bool          // its pod is not of the StatefulSet's latest template
 	unkeyed     bool          // it may not accept yet what the Secrets say
 	refusing    bool          // it was told to, and refuses
+	commanded                 // what this operator has told it
 
 	limit   int64             // memory that its container may have, 0 for none
 	conf    string            // mark of the settings that its pod was made for
@@ -67,6 +68,13 @@ func (m member) inSync(master member) bool {
 	return m.Follows(master.address) && m.LinkUp && !m.Loading && m.ReplID == master.ReplID
 }
 
+// reached reports whether the process has ever had a write of the record's history: until
+// then it has confirmed none.
+func (m member) reached(rep *cachev1alpha1.RedisReplication) bool {
+	offset, reached := m.Reached(rep.ReplID)
+	return reached && offset >= rep.StartOffset
+}
+
 // answers is true for a server that can be told what to do.
 func (m member) answers() bool { return m.Answer == node.Reached && !m.Loading }
 
@@ -86,7 +94,7 @@ func (w world) find(name string) (member, bool) {
 
 // recorded finds the master of record: in its pod, or as a ghost without one.
 func (w world) recorded(p cachev1alpha1.RedisProcess) member {
-	if w.ghost != nil {
+	if w.ghost != nil && w.ghost.podUID == p.PodUID {
 		return *w.ghost
 	}
 	m, _ := w.find(p.Name)

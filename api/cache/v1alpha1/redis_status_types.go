@@ -60,6 +60,10 @@ type RedisReplication struct {
 	Epoch int64 `json:"epoch"`
 	// replID of the master's history. Offsets compare only within one.
 	ReplID string `json:"replID"`
+	// startOffset is how much of the history was there when it was recorded: who has less
+	// lacks writes that were confirmed before.
+	// +optional
+	StartOffset int64 `json:"startOffset,omitempty"`
 	// master is the process that takes writes.
 	Master RedisProcess `json:"master"`
 	// syncSet are the processes that may have confirmed a write, sorted by name.

@@ -23,6 +23,11 @@ const (
 	// Operator is the user of these commands.
 	Operator = "_operator"
 
+	// minReplicas is the directive for W.
+	minReplicas = "min-replicas-to-write"
+	// serveStale is the directive that lets a replica answer reads, and PING, while it
+	// does not hear its master.
+	serveStale = "replica-serve-stale-data"
 	// misconf begins the refusal of a server that cannot write to its disk.
 	misconf = "MISCONF"
 
@@ -45,6 +50,8 @@ func init() { redis.SetLogger(quiet{}) }
 type Server struct {
 	client *redis.Client
 	secure bool
+	// dial is how the client connects.
+	dial func(ctx context.Context) (net.Conn, error)
 }
 
 // Open prepares a connection, over TLS when there is a config for it; the first
@@ -58,7 +65,14 @@ func open(hostport, password string, secure *tls.Config) *Server {
 	if secure != nil {
 		timeout += replyTimeout
 	}
-	return &Server{secure: secure != nil, client: redis.NewClient(&redis.Options{
+	dial := func(ctx context.Context) (net.Conn, error) {
+		conn, err := dialTwice(ctx, "tcp", hostport)
+		if err != nil {
+			return nil, err
+		}
+		return secured(ctx, conn, secure)
+	}
+	return &Server{secure: secure != nil, dial: dial, client: redis.NewClient(&redis.Options{
 		Addr:                     hostport,
 		Username:                 Operator,
 		Password:                 password,
@@ -72,13 +86,7 @@ func open(hostport, password string, secure *tls.Config) *Server {
 		ContextTimeoutEnabled:    true,
 		DisableIdentity:          true,
 		MaintNotificationsConfig: &maintnotifications.Config{Mode: maintnotifications.ModeDisabled},
-		Dialer: func(ctx context.Context, network, address string) (net.Conn, error) {
-			conn, err := dialTwice(ctx, network, address)
-			if err != nil {
-				return nil, err
-			}
-			return secured(ctx, conn, secure)
-		},
+		Dialer:                   func(ctx context.Context, _, _ string) (net.Conn, error) { return dial(ctx) },
 	})}
 }
 
@@ -112,8 +120,11 @@ func (s *Server) Look(ctx context.Context) View {
 	if err := s.client.Ping(ctx).Err(); err != nil {
 		view.Misconf = strings.HasPrefix(err.Error(), misconf)
 	}
-	if values, err := s.client.ConfigGet(ctx, "min-replicas-to-write").Result(); err == nil {
-		view.MinReplicas = int32(number(values["min-replicas-to-write"])) //nolint:gosec // a small number
+	if values, err := s.client.ConfigGet(ctx, minReplicas).Result(); err == nil {
+		view.MinReplicas = int32(number(values[minReplicas])) //nolint:gosec // a small number
+	}
+	if values, err := s.client.ConfigGet(ctx, serveStale).Result(); err == nil {
+		view.ServesStale = values[serveStale] == "yes"
 	}
 	if s.secure {
 		if values, err := s.client.ConfigGet(ctx, certificateDirective).Result(); err == nil {
@@ -129,16 +140,26 @@ func (s *Server) Fence(ctx context.Context) error {
 	return s.do(ctx, "REPLICAOF", FenceHost, "1")
 }
 
-// Follow makes the server a replica of that master.
-func (s *Server) Follow(ctx context.Context, address string) error {
-	return s.do(ctx, "REPLICAOF", address, strconv.Itoa(Port))
+// Follow makes the server a replica of that master, which it logs in to by that login.
+func (s *Server) Follow(ctx context.Context, address string, as Login) error {
+	_, err := s.client.TxPipelined(ctx, func(tx redis.Pipeliner) error {
+		tx.ConfigSet(ctx, "masteruser", as.User)
+		tx.ConfigSet(ctx, "masterauth", as.Password)
+		tx.Do(ctx, "REPLICAOF", address, strconv.Itoa(Port))
+		return nil
+	})
+	if err != nil {
+		return fmt.Errorf("following %s: %w", address, err)
+	}
+	return nil
 }
 
 // Promote makes the server a master that takes writes under that W from its
-// first moment on.
-func (s *Server) Promote(ctx context.Context, minReplicas int32) error {
+// first moment on. What it has is read from it from then on, whatever becomes of it.
+func (s *Server) Promote(ctx context.Context, w int32) error {
 	_, err := s.client.TxPipelined(ctx, func(tx redis.Pipeliner) error {
-		tx.ConfigSet(ctx, "min-replicas-to-write", strconv.Itoa(int(minReplicas)))
+		tx.ConfigSet(ctx, minReplicas, strconv.Itoa(int(w)))
+		tx.ConfigSet(ctx, serveStale, "yes")
 		tx.Do(ctx, "REPLICAOF", "NO", "ONE")
 		return nil
 	})
@@ -150,7 +171,12 @@ func (s *Server) Promote(ctx context.Context, minReplicas int32) error {
 
 // SetMinReplicas changes W on a master.
 func (s *Server) SetMinReplicas(ctx context.Context, n int32) error {
-	return s.do(ctx, "CONFIG", "SET", "min-replicas-to-write", strconv.Itoa(int(n)))
+	return s.do(ctx, "CONFIG", "SET", minReplicas, strconv.Itoa(int(n)))
+}
+
+// ServeStale lets a replica answer reads also while it does not hear its master.
+func (s *Server) ServeStale(ctx context.Context) error {
+	return s.do(ctx, "CONFIG", "SET", serveStale, "yes")
 }
 
 // Pause holds the writes of clients back, sparing them an error during a switchover.

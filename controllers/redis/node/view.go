@@ -38,8 +38,15 @@ type View struct {
 	ReplID     string        // history that the data belongs to
 	// Offset in that history: what a master has written, or what a replica has taken in.
 	Offset int64
+	// FormerReplID is the history that the data belonged to before the server was last
+	// made master; it has that one up to FormerOffset.
+	FormerReplID string
+	FormerOffset int64
+	// Pinned : a master keeps its ReplID when its first replica attaches.
+	Pinned bool
 
 	MinReplicas int32    // min-replicas-to-write
+	ServesStale bool     // a replica answers reads while it does not hear its master
 	Misconf     bool     // it could not write to its disk, and takes no writes until it can
 	Certificate string   // file of the one that it presents; none without TLS
 	Attached    []string // addresses of the replicas that a master feeds
@@ -77,6 +84,7 @@ func parse(info string) View {
 		LinkUp:     fields["master_link_status"] == "up",
 		LastIO:     time.Duration(number(fields["master_last_io_seconds_ago"])) * time.Second,
 		ReplID:     fields["master_replid"],
+		Pinned:     fields["repl_backlog_active"] == "1",
 		AOF:        fields["aof_enabled"] == "1",
 		Rewriting:  fields["aof_rewrite_in_progress"] == "1" || fields["aof_rewrite_scheduled"] == "1",
 		Rewritten:  fields["aof_last_bgrewrite_status"] == "ok",
@@ -87,6 +95,9 @@ func parse(info string) View {
 	v.Offset = number(fields["slave_repl_offset"])
 	if v.Master {
 		v.Offset = number(fields["master_repl_offset"])
+	}
+	if before := number(fields["second_repl_offset"]); before > 0 { // the first offset that it does not have
+		v.FormerReplID, v.FormerOffset = fields["master_replid2"], before-1
 	}
 	for name, value := range fields {
 		switch {
@@ -105,6 +116,18 @@ func version(fields map[string]string) string {
 		return own
 	}
 	return fields["redis_version"]
+}
+
+// Reached reports whether the server's data belongs to that history, or did until it
+// was made master, and up to which offset it has it.
+func (v View) Reached(replID string) (offset int64, reached bool) {
+	switch replID {
+	case v.ReplID:
+		return v.Offset, true
+	case v.FormerReplID:
+		return min(v.Offset, v.FormerOffset), true
+	}
+	return 0, false
 }
 
 // pairs reads "a=1,b=2".

@@ -1,0 +1,190 @@
+package redis
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	cachev1alpha1 "github.com/mainstay-operator/mainstay-operator/api/cache/v1alpha1"
+)
+
+// deed tells in words what a question does.
+func (q question) deed() string {
+	switch q.effect {
+	case saveEffect:
+		return fmt.Sprintf("save epoch %d, master %d, heir %d, members%s, W %d",
+			q.record.epoch, q.record.master, q.record.target, listed(q.record.members[:], func(r reference) bool { return r.pod != 0 }), q.record.effective)
+	case admitEffect:
+		return fmt.Sprintf("admit at %d%s", q.node, listed(q.admits[:], func(run id) bool { return run != 0 }))
+	case minEffect:
+		return fmt.Sprintf("set W of %d to %d", q.node, q.w)
+	}
+	words := map[effect]string{fenceEffect: "fence", followEffect: "attach", promoteEffect: "promote", pinEffect: "pin", outrankEffect: "outrank at", stampEffect: "stamp"}
+	return fmt.Sprintf("%s %d", words[q.effect], q.node)
+}
+
+func listed[T any](list []T, counts func(T) bool) string {
+	var words strings.Builder
+	for n, one := range list {
+		if counts(one) {
+			fmt.Fprintf(&words, " %d", n)
+		}
+	}
+	return words.String()
+}
+
+// noting is a fleet whose questions are answered at once, the object, and what is done, in order.
+func (u *universe) noting() (*fleet, *cachev1alpha1.Redis, *[]string) {
+	var p *play
+	var done []string
+	p = begun(u.read(), func(q question) reply {
+		if q.effect != lookEffect {
+			done = append(done, q.deed())
+		}
+		return u.answer(q, &p.read)
+	})
+	p.fleet.look(quiet)
+	for i := range p.fleet.members {
+		p.fleet.members[i].loginTold = true
+	}
+	return p.fleet, p.redis, &done
+}
+
+// masterDies, and its replicas are frozen.
+func masterDies(u *universe) {
+	u.kill(&u.procs[0])
+	for i := range u.procs {
+		u.procs[i].follows = 0
+	}
+}
+
+// What an operator that begins again must know is written down before the command that
+// makes it true, and nobody is let in before he is on record.
+func TestOrderWithinAnAct(t *testing.T) {
+	for _, c := range []struct {
+		reason string
+		given  func(*universe)
+		step   step
+		want   []string
+	}{
+		{"promote", func(u *universe) { masterDies(u); u.procs[1].pinned = false }, step{do: promote, nodes: []string{"a-1"}}, []string{
+			"save epoch 1, master 0, heir 1, members 1 2, W 0", "admit at 1", "promote 1", "pin 1",
+			"stamp 1", "save epoch 1, master 1, heir 1, members 2, W 0", "admit at 1 2", "attach 2"}},
+		{"promote after volumes of a later epoch", func(u *universe) { masterDies(u); u.stamps[2].epoch = 9 }, step{do: promote, nodes: []string{"a-1"}}, []string{
+			"save epoch 10, master 0, heir 1, members 1 2, W 0", "admit at 1", "promote 1",
+			"stamp 1", "save epoch 10, master 1, heir 1, members 2, W 0", "admit at 1 2", "attach 2"}},
+		{"hand over", func(*universe) {}, step{do: handOver, nodes: []string{"a-1"}}, []string{
+			"save epoch 1, master 0, heir 1, members 1 2, W 0", "admit at 1", "fence 0", "promote 1",
+			"stamp 1", "save epoch 1, master 1, heir 1, members 0 2, W 0", "admit at 1 0 2", "attach 0", "attach 2"}},
+		{"record", func(u *universe) { u.procs[0].pinned = false }, step{do: record, nodes: []string{"a-0"}}, []string{
+			"pin 0", "stamp 0", "save epoch 1, master 0, heir 0, members 1 2, W 0"}},
+		{"attach", func(u *universe) {
+			u.record.members[2], u.procs[0].admits[2] = reference{}, 0
+			u.procs[2].follows, u.procs[2].linked = 0, false
+		}, step{do: attach, nodes: []string{"a-2"}}, []string{
+			"save epoch 0, master 0, heir 0, members 1 2, W 0", "admit at 0 1 2", "attach 2"}},
+		{"drop", func(u *universe) { u.kill(&u.procs[2]) }, step{do: drop, nodes: []string{"a-2"}}, []string{
+			"admit at 0 1", "save epoch 0, master 0, heir 0, members 1, W 0"}},
+		{"lower W", func(u *universe) { u.record.effective, u.procs[0].minReplicas = 1, 1 }, step{do: setMin, min: 0}, []string{
+			"save epoch 0, master 0, heir 0, members 1 2, W 0", "set W of 0 to 0", "save epoch 0, master 0, heir 0, members 1 2, W 0"}},
+		{"raise W", func(*universe) {}, step{do: setMin, min: 1}, []string{
+			"set W of 0 to 1", "save epoch 0, master 0, heir 0, members 1 2, W 1"}},
+	} {
+		t.Run(c.reason, func(t *testing.T) {
+			u := led(3, true)
+			c.given(u)
+			f, redis, done := u.noting()
+			r := &Reconciler{clock: playedClock}
+			if err := r.act(quiet, redis, f, c.step); err != nil || !slices.Equal(*done, c.want) {
+				t.Errorf("%v; got\n%s\nwant\n%s", err, strings.Join(*done, "\n"), strings.Join(c.want, "\n"))
+			}
+		})
+	}
+}
+
+// Commands of an operator that was replaced must not arrive after the first of ours.
+func TestOthersAreOutrankedBeforeTheFirstCommand(t *testing.T) {
+	u := led(2, false)
+	f, redis, done := u.noting()
+	r := &Reconciler{clock: playedClock}
+	for range 2 {
+		if err := r.perform(t.Context(), redis, f, step{do: fence, nodes: []string{"a-1"}}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if want := []string{"outrank at 0", "outrank at 1", "fence 1", "fence 1"}; !slices.Equal(*done, want) {
+		t.Errorf("got %q", *done)
+	}
+}
+
+// limited notes how long a command may take.
+type limited struct {
+	server
+	left time.Duration
+}
+
+func (l *limited) Fence(ctx context.Context) error {
+	if end, limited := ctx.Deadline(); limited {
+		l.left = time.Until(end)
+	}
+	return nil
+}
+
+// An operator that was stopped in an act wakes when another leads, and must not go on.
+func TestAnActEndsBeforeAnotherLeads(t *testing.T) {
+	u := led(2, false)
+	f, redis := u.direct()
+	one := &limited{server: f.servers["a-1"]}
+	f.servers["a-1"] = one
+	const begins = 5 * time.Second // another, after our lease is too old to act under
+	if err := (&Reconciler{}).perform(t.Context(), redis, f, step{do: fence, nodes: []string{"a-1"}}); err != nil || one.left <= 0 || one.left >= begins {
+		t.Errorf("%v: a command may take %s", err, one.left)
+	}
+}
+
+// Who was started anew since he was chosen has nothing of what he was chosen for.
+func TestNoPromotionOfAnotherProcess(t *testing.T) {
+	u := led(2, false)
+	masterDies(u)
+	f, redis := u.direct()
+	u.start(&u.procs[1])
+	r := &Reconciler{clock: playedClock}
+	if err := r.act(quiet, redis, f, step{do: promote, nodes: []string{"a-1"}}); err == nil || u.procs[1].master {
+		t.Errorf("%v, master: %t", err, u.procs[1].master)
+	}
+}
+
+// As long as one that is gone counts, it may have confirmed what another has not.
+func TestNobodyIsDroppedBeforeTheOthersHaveAll(t *testing.T) {
+	u := led(3, false)
+	u.procs[1].data = "ab"
+	u.kill(&u.procs[2])
+	f, redis := u.direct()
+	if err := (&Reconciler{}).act(quiet, redis, f, step{do: drop, nodes: []string{"a-2"}}); err == nil || u.record.members[2].pod == 0 {
+		t.Errorf("%v, members %v", err, u.record.members)
+	}
+}
+
+// late takes a write just before its W is set.
+type late struct {
+	server
+	master *process
+}
+
+func (l late) SetMinReplicas(ctx context.Context, w int32) error {
+	l.master.data += "d"
+	return l.server.SetMinReplicas(ctx, w)
+}
+
+// A write that was confirmed under the lower W must be with all before the record says a higher.
+func TestAHigherMinimumIsNotRecordedBeforeOlderWritesAreWithAll(t *testing.T) {
+	u, master, _ := pair()
+	f, redis := u.direct()
+	f.servers["a-0"] = late{f.servers["a-0"], master}
+	if err := doSetMin(t.Context(), redis, f, 1); err == nil || u.record.effective != 0 || redis.Status.Replication.EffectiveMinReplicas != 0 {
+		t.Errorf("%v: recorded W is %d", err, u.record.effective)
+	}
+}

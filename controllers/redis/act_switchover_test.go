@@ -1,0 +1,92 @@
+package redis
+
+import (
+	"context"
+	"strings"
+	"testing"
+)
+
+// pair is a master of three operations and a replica of it, both on record.
+func pair() (u *universe, master, replica *process) {
+	u = led(2, false)
+	return u, &u.procs[0], &u.procs[1]
+}
+
+// led is a master of three operations and replicas of it, all on record.
+func led(nodes int8, storage bool) *universe {
+	u := newUniverse(nodes, 1, storage)
+	master := &u.procs[0]
+	master.master, master.pinned, master.data = true, true, "abc"
+	u.record.kept, u.record.history, u.record.leader = true, master.history, reference{master.pod, master.run}
+	u.record.master, u.record.target = 0, 0
+	for n := int8(1); n < nodes; n++ {
+		replica := &u.procs[n]
+		master.admits[n], replica.login = replica.run, replica.run
+		replica.follows, replica.linked, replica.pinned, replica.history, replica.data = master.pod, true, true, master.history, "abc"
+		u.record.members[n] = reference{replica.pod, replica.run}
+	}
+	return u
+}
+
+var toReplica = step{do: handOver, nodes: []string{"a-1"}}
+
+// Who lags behind the master, and who is far ahead in a history of its own, is no
+// heir: the master serves on.
+func TestNoHandOverToWhoLacksTheHistory(t *testing.T) {
+	for reason, change := range map[string]func(u *universe, replica *process){
+		"it lags":            func(_ *universe, replica *process) { replica.data = "ab" },
+		"it is of elsewhere": func(u *universe, replica *process) { replica.data, replica.history = "xxxxxx", u.next() },
+	} {
+		t.Run(reason, func(t *testing.T) {
+			u, master, replica := pair()
+			change(u, replica)
+			f, redis := u.direct()
+			r := &Reconciler{}
+			err := r.act(t.Context(), redis, f, toReplica)
+			if err == nil || !master.master || u.record.epoch != 0 {
+				t.Error(err, master.master, u.record.epoch)
+			}
+			// What else there is to do need not wait with it.
+			next, err := r.carryOut(t.Context(), redis, f, toReplica)
+			if err != nil || next.do != wait || next.after == 0 || !strings.Contains(next.why, "a-1") {
+				t.Error(err, next, next.why)
+			}
+		})
+	}
+}
+
+// Writes must not wait for a replica that lags: W stays until it has caught up.
+func TestNoHigherMinimumWithWhoLags(t *testing.T) {
+	u, master, replica := pair()
+	replica.data = "ab"
+	f, redis := u.direct()
+	if err := doSetMin(t.Context(), redis, f, 1); err == nil || master.minReplicas != 0 {
+		t.Errorf("%v: W is %d", err, master.minReplicas)
+	}
+	replica.data = master.data
+	if err := doSetMin(t.Context(), redis, f, 1); err != nil || master.minReplicas != 1 || redis.Status.Replication.EffectiveMinReplicas != 1 {
+		t.Errorf("%v: W is %d", err, master.minReplicas)
+	}
+}
+
+// prompt takes a write just before it is fenced.
+type prompt struct {
+	server
+	master *process
+}
+
+func (p prompt) Fence(ctx context.Context) error {
+	p.master.data += "d"
+	return p.server.Fence(ctx)
+}
+
+// What the old master took before its fence is waited for, or nobody takes over.
+func TestNoHandOverBeforeTheLastWrite(t *testing.T) {
+	u, master, replica := pair()
+	f, redis := u.direct()
+	f.servers["a-0"] = prompt{f.servers["a-0"], master}
+	r := &Reconciler{clock: playedClock}
+	if err := r.act(t.Context(), redis, f, toReplica); err == nil || replica.master {
+		t.Errorf("%v: it lacks the last write and is master: %t", err, replica.master)
+	}
+}

@@ -1,0 +1,102 @@
+package redis
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"maps"
+	"sync"
+	"time"
+
+	appsv1 "k8s.io/api/apps/v1"
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	ctrlclient "sigs.k8s.io/controller-runtime/pkg/client"
+
+	cachev1alpha1 "github.com/mainstay-operator/mainstay-operator/api/cache/v1alpha1"
+	"github.com/mainstay-operator/mainstay-operator/controllers/internal/converge"
+)
+
+// effects are what a pass changes in the API server, and how its time goes by. Beside them
+// it only asks and commands servers, so whoever plays all of these plays the whole pass.
+type effects interface {
+	// save the object's status, if nobody has changed the object since it was read.
+	save(ctx context.Context) error
+	// stamp writes on a node's volume what its data is worth.
+	stamp(ctx context.Context, node string, s stamp) error
+	// removePod deletes exactly the pod that was looked at.
+	removePod(ctx context.Context, name string, options ...ctrlclient.DeleteOption) error
+	// route leads clients to the master of record, and tells whether they are by now: also
+	// when something else went wrong.
+	route(ctx context.Context) (led bool, err error)
+	// together runs all of these and returns when they have ended.
+	together(all []func())
+	// pause before the next try, until there is no time left.
+	pause(ctx context.Context) error
+}
+
+// retryPause is between two looks at a replica that must catch up within one act.
+const retryPause = 2 * time.Millisecond
+
+// cluster has the effects on a real API server.
+type cluster struct {
+	*Reconciler
+	redis *cachev1alpha1.Redis
+	fleet *fleet
+	set   *appsv1.StatefulSet
+	write converge.Save
+	// observed are the children, once clients were led to the master.
+	observed converge.Observed
+}
+
+func (c *cluster) save(ctx context.Context) error { return c.write(ctx) }
+
+func (c *cluster) stamp(ctx context.Context, node string, s stamp) error {
+	v := c.fleet.volumes[node]
+	next := v.claim.DeepCopy()
+	if next.Annotations == nil {
+		next.Annotations = map[string]string{}
+	}
+	maps.Copy(next.Annotations, s.annotations())
+	if err := c.patchClaim(ctx, c.redis, v.claim, next); err != nil {
+		return fmt.Errorf("writing epoch %d on PersistentVolumeClaim %q: %w", s.epoch, next.Name, err)
+	}
+	c.fleet.volumes[node] = volume{stamp: s, claim: next}
+	return nil
+}
+
+func (c *cluster) removePod(ctx context.Context, name string, options ...ctrlclient.DeleteOption) error {
+	m, _ := c.fleet.find(name)
+	pod := &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Namespace: c.redis.Namespace, Name: name}}
+	return ctrlclient.IgnoreNotFound(c.Delete(ctx, pod, append(options, ctrlclient.Preconditions{UID: &m.podUID})...))
+}
+
+func (*cluster) together(all []func()) {
+	var running sync.WaitGroup
+	for _, one := range all {
+		running.Go(one)
+	}
+	running.Wait()
+}
+
+func (*cluster) pause(ctx context.Context) error {
+	pause := time.NewTimer(retryPause)
+	defer pause.Stop()
+	select {
+	case <-ctx.Done():
+		return ctx.Err()
+	case <-pause.C:
+		return nil
+	}
+}
+
+// route with all other children. Where the API server refuses one of them, clients are led
+// to the master all the same.
+func (c *cluster) route(ctx context.Context) (led bool, err error) {
+	c.observed, err = c.Converge(ctx, c.redis, desired(c.redis, c.choose(c.redis, c.set, c.fleet))...)
+	if err == nil {
+		return true, nil
+	}
+	led, alsoErr := c.reroute(ctx, c.redis)
+	return led, errors.Join(err, alsoErr)
+}

@@ -1,0 +1,53 @@
+package redis
+
+import (
+	"context"
+	"time"
+
+	ctrlclient "sigs.k8s.io/controller-runtime/pkg/client"
+)
+
+// scripted effects do what a test says, else nothing.
+type scripted struct {
+	onSave   func() error
+	onStamp  func(node string, s stamp) error
+	onRemove func(name string)
+}
+
+func (e scripted) save(context.Context) error {
+	if e.onSave == nil {
+		return nil
+	}
+	return e.onSave()
+}
+
+func (e scripted) stamp(_ context.Context, node string, s stamp) error {
+	if e.onStamp == nil {
+		return nil
+	}
+	return e.onStamp(node, s)
+}
+
+func (e scripted) removePod(_ context.Context, name string, _ ...ctrlclient.DeleteOption) error {
+	if e.onRemove != nil {
+		e.onRemove(name)
+	}
+	return nil
+}
+
+func (scripted) route(context.Context) (bool, error) { return true, nil }
+
+func (scripted) together(all []func()) {
+	for _, one := range all {
+		one()
+	}
+}
+
+func (scripted) pause(ctx context.Context) error {
+	select {
+	case <-ctx.Done():
+		return ctx.Err()
+	case <-time.After(retryPause):
+		return nil
+	}
+}

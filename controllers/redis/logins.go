@@ -1,0 +1,64 @@
+package redis
+
+import (
+	"context"
+	"crypto/hmac"
+	"crypto/sha256"
+	"encoding/hex"
+	"fmt"
+
+	cachev1alpha1 "github.com/mainstay-operator/mainstay-operator/api/cache/v1alpha1"
+	"github.com/mainstay-operator/mainstay-operator/controllers/redis/node"
+)
+
+// Who may confirm writes is known to the master itself: it lets in the processes of the
+// sync set, each by a login of its own, and nobody else. So a process leaves the record
+// once the master refuses its login, whatever becomes of it.
+
+// loginUser is the user of the node's replica on its master. A pod that is made anew
+// has the user of the one before, by another password.
+func loginUser(name string) string { return fmt.Sprintf("%s-%d", node.Replication, ordinal(name)) }
+
+// loginUsers are those of all nodes that there can be.
+func loginUsers() []string {
+	users := make([]string, 0, maxSize)
+	for n := range maxSize {
+		users = append(users, fmt.Sprintf("%s-%d", node.Replication, n))
+	}
+	return users
+}
+
+// loginOf one process: no other process can make it up.
+func (c credentials) loginOf(p cachev1alpha1.RedisProcess) node.Login {
+	sum := hmac.New(sha256.New, []byte(c.replication))
+	_, _ = sum.Write([]byte(p.RunID)) // never fails
+	return node.Login{User: loginUser(p.Name), Password: hex.EncodeToString(sum.Sum(nil))}
+}
+
+// follow has a process of the record follow the master of that address.
+func (f *fleet) follow(ctx context.Context, p cachev1alpha1.RedisProcess, address string) error {
+	if f.servers[p.Name] == nil {
+		return fmt.Errorf("%s has no address", p.Name)
+	}
+	return f.servers[p.Name].Follow(ctx, address, f.keys.loginOf(p))
+}
+
+// admit makes the master let in exactly these processes. Those that follow it are told
+// their logins before, which closes no connection: a process that came by another login,
+// as under an earlier release, comes back by its own.
+func (r *Reconciler) admit(ctx context.Context, redis *cachev1alpha1.Redis, f *fleet, processes []cachev1alpha1.RedisProcess) error {
+	master := redis.Status.Replication.Master
+	logins := make([]node.Login, 0, len(processes))
+	for _, p := range processes {
+		logins = append(logins, f.keys.loginOf(p))
+		m, _ := f.find(p.Name)
+		if !m.is(p) || m.loginTold || !m.Follows(master.Address) {
+			continue
+		}
+		if err := f.follow(ctx, p, master.Address); err != nil {
+			return fmt.Errorf("%s: %w", p.Name, err)
+		}
+		r.memory.note(redis, p.RunID, toldLogin)
+	}
+	return f.recorded(redis).Admit(ctx, loginUsers(), logins)
+}

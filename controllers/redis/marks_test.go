@@ -1,0 +1,54 @@
+package redis
+
+import (
+	"fmt"
+	"slices"
+	"testing"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+)
+
+// marked are the pods of a scene, a-0 marked as the master and the others as in sync.
+func marked(s *scene) []corev1.Pod {
+	var list []corev1.Pod
+	for _, m := range s.members {
+		pod := corev1.Pod{ObjectMeta: metav1.ObjectMeta{Name: m.name, UID: m.podUID, Labels: map[string]string{labelRole: roleReplica}}}
+		if m.name == "a-0" {
+			pod.Labels[labelRole] = roleMaster
+		}
+		setGate(&pod, true)
+		list = append(list, pod)
+	}
+	return list
+}
+
+func TestMarks(t *testing.T) {
+	for _, c := range []struct {
+		reason string
+		given  func(*scene)
+		want   []string
+	}{
+		{"nothing differs", func(*scene) {}, nil},
+		{"who is no longer in sync", func(s *scene) { s.members[1].LinkUp = false }, []string{"a-1 replica false"}},
+		{"not right after another became master", func(s *scene) { s.members[1].LinkUp = false; s.sinceRouted = goodbyes - time.Millisecond }, nil},
+		{"without a master nothing is taken back", func(s *scene) { silent(&s.members[0]); s.members[1].LinkUp = false }, nil},
+		{"who does not answer is left as it is", func(s *scene) { silent(&s.members[1]) }, nil},
+		{"who goes as well", func(s *scene) { s.members[1].LinkUp, s.members[1].deleting = false, true }, nil},
+		{"another master", func(s *scene) { masterIs(s, 2) }, []string{"a-0 replica true", "a-2 master true"}},
+	} {
+		t.Run(c.reason, func(t *testing.T) {
+			s := healthy(3)
+			pods := marked(s)
+			c.given(s)
+			var got []string
+			for _, m := range marks(s.Redis, s.world, pods) {
+				got = append(got, fmt.Sprint(m.pod.Name, " ", m.role, " ", m.inSync))
+			}
+			if !slices.Equal(got, c.want) {
+				t.Errorf("got %q, want %q", got, c.want)
+			}
+		})
+	}
+}

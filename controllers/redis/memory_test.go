@@ -1,0 +1,61 @@
+package redis
+
+import (
+	"testing"
+	"time"
+
+	testingclock "k8s.io/utils/clock/testing"
+
+	cachev1alpha1 "github.com/mainstay-operator/mainstay-operator/api/cache/v1alpha1"
+)
+
+// What a lost master may still have confirmed ends when the last of its replicas is frozen.
+func TestAFreezeCountsFromTheLastToBeFrozen(t *testing.T) {
+	s := healthy(3)
+	silent(&s.members[0])
+	freezeAll(s, 90)
+	var m memory
+	now := testingclock.NewFakePassiveClock(present)
+	frozenFor := func(want time.Duration) {
+		t.Helper()
+		if got := m.frozen(s.Redis, s.world, now); got != want {
+			t.Errorf("frozen for %s, want %s", got, want)
+		}
+		now.SetTime(now.Now().Add(time.Second))
+	}
+	frozenFor(0) // a-2 follows
+	frozenFor(0)
+	freezeAll(s, 90, 95)
+	frozenFor(0)
+	frozenFor(time.Second)
+	silent(&s.members[1])
+	frozenFor(2 * time.Second)
+	s.members[1] = running(1) // it was only not heard, and follows
+	frozenFor(0)
+	freezeAll(s, 90, 95)
+	frozenFor(0)
+}
+
+// Who was never heard may have answered until now.
+func TestSilenceCountsFromTheFirstQuestion(t *testing.T) {
+	r, m, then := &cachev1alpha1.Redis{}, memory{}, present
+	for _, want := range []time.Duration{0, time.Second, 2 * time.Second} {
+		if got := m.silence(r, "10.0.0.1", false, then); got != want {
+			t.Errorf("silent for %s, want %s", got, want)
+		}
+		then = then.Add(time.Second)
+	}
+	if got := m.silence(r, "10.0.0.1", true, then); got != 0 {
+		t.Errorf("silent for %s when it answers", got)
+	}
+}
+
+// A process that was dropped comes back as another, which the master does not let in by itself.
+func TestALoginIsOfOneProcess(t *testing.T) {
+	c, p := credentials{replication: "key"}, running(1).process()
+	again := p
+	again.RunID += "'"
+	if c.loginOf(p).User != c.loginOf(again).User || c.loginOf(p).Password == c.loginOf(again).Password {
+		t.Errorf("%+v and %+v", c.loginOf(p), c.loginOf(again))
+	}
+}

@@ -1,0 +1,342 @@
+package redis
+
+import (
+	"fmt"
+	"strings"
+)
+
+// The model is Redis, its pods and the API server as far as a failover depends on them: small,
+// exact, and a value, so that a search goes on from each state in several ways. What
+// redis-server does is taken from replication.c of Redis 7 and 8.
+
+// mostNodes that a model has.
+const mostNodes = 5
+
+// id names a pod, a process or a history. 0 is none.
+type id int16
+
+// process is a redis-server together with its file.
+type process struct {
+	node     int8
+	pod, run id
+
+	alive, hung bool
+	master      bool
+	follows     id   // pod of its master, 0 when it is fenced
+	login       id   // process that it logs in there as
+	linked      bool // and hears it
+	pinned      bool // has a backlog: its history stays when a replica attaches
+	history     id
+	former      id     // history before it became a master, or its master did
+	formerAt    int8   // offset that it has of that
+	start       int8   // length of the data that it started with: its offset does not count that
+	data        string // operations, in order: letters are writes
+	minReplicas int8
+	admits      [mostNodes]id // processes that it lets in as replicas, by node
+	damaged     bool          // its file has lost some of its end, but not all
+}
+
+// emptied is the operation that deletes all keys.
+const emptied = "-"
+
+func (p *process) offset() int8 { return int8(len(p.data)) - p.start } //nolint:gosec // a few
+
+func (p *process) keys() int { return len(p.data) - 1 - strings.LastIndex(p.data, emptied) }
+
+// reference is a process of the record.
+type reference struct{ pod, run id }
+
+// savedRecord is the Redis object, as far as a failover depends on it.
+type savedRecord struct {
+	version int16
+	size, w int8 // of the spec
+	sleep   bool // hibernate
+
+	epoch, target, master int8 // target and master are nodes, -1 for none
+
+	kept        bool // is there a replication part?
+	recordEpoch int8
+	history     id
+	startOffset int8
+	leaderNode  int8
+	leader      reference
+	members     [mostNodes]reference
+	effective   int8
+
+	changed  bool // is there a last failover?
+	from, to int8
+	fromPod  id
+	routed   bool
+}
+
+// label is the stamp of a node's volume.
+type label struct {
+	epoch    int8
+	history  id
+	standing standing
+}
+
+// universe is everything but the operators.
+type universe struct {
+	storage bool
+	nodes   int8
+	procs   []process     // one for each pod, then those that live on without
+	pods    [mostNodes]id // by node
+	record  savedRecord
+	stamps  [mostNodes]label
+	service int8   // node that clients are led to
+	cuts    uint32 // pairs that cannot reach each other
+
+	backup       savedRecord // of the API server, with its stamps
+	backupStamps [mostNodes]label
+	backedUp     bool
+
+	ids       id
+	writes    int8   // that were made
+	confirmed string // operations that WAIT has confirmed
+	broken    string // promise, in words
+}
+
+// operatorSide is the operator's place among the nodes.
+const operatorSide = mostNodes
+
+func cutBit(a, b int8) uint32 { return 1 << cutIndex(a, b) }
+
+func cutIndex(a, b int8) int8 {
+	if a > b {
+		a, b = b, a
+	}
+	return b*(b-1)/2 + a
+}
+
+func (u *universe) reach(a, b int8) bool { return u.cuts&cutBit(a, b) == 0 }
+
+func (u *universe) next() id { u.ids++; return u.ids }
+
+func (u *universe) clone() *universe {
+	c := *u
+	c.procs = append(make([]process, 0, len(u.procs)+1), u.procs...)
+	return &c
+}
+
+// of gives the process of a pod.
+func (u *universe) of(pod id) *process {
+	for i := range u.procs {
+		if pod != 0 && u.procs[i].pod == pod {
+			return &u.procs[i]
+		}
+	}
+	return nil
+}
+
+// feeds gives the replicas that hear the process.
+func (u *universe) feeds(p *process) []*process {
+	var list []*process
+	for i := range u.procs {
+		if f := &u.procs[i]; f.alive && f.linked && f.follows == p.pod {
+			list = append(list, f)
+		}
+	}
+	return list
+}
+
+func (u *universe) unlink(p *process) {
+	for _, f := range u.feeds(p) {
+		f.linked = false
+	}
+}
+
+func (u *universe) breaks(format string, args ...any) {
+	if u.broken == "" {
+		u.broken = fmt.Sprintf(format, args...)
+	}
+}
+
+// newUniverse has pods whose servers have just started, and a new object.
+func newUniverse(nodes, w int8, storage bool) *universe {
+	u := &universe{storage: storage, nodes: nodes, service: -1}
+	u.record = savedRecord{size: nodes, w: w, target: -1, master: -1, from: -1, to: -1}
+	for n := range nodes {
+		u.procs = append(u.procs, process{node: n, pod: u.next()})
+		u.pods[n] = u.procs[n].pod
+		u.start(&u.procs[n])
+	}
+	return u
+}
+
+// start the server of a pod on its file: fenced, of no history that anybody knows.
+func (u *universe) start(p *process) {
+	*p = process{node: p.node, pod: p.pod, run: u.next(), alive: true, history: u.next(), data: p.data, damaged: p.damaged}
+	if !u.storage {
+		p.data, p.damaged = "", false
+	}
+	p.start = int8(len(p.data)) //nolint:gosec // a few
+}
+
+// kill a process. The volume of one without a pod goes to the pod that waits for it.
+func (u *universe) kill(p *process) {
+	u.unlink(p)
+	p.alive, p.hung, p.linked = false, false, false
+	if u.pods[p.node] == p.pod {
+		return
+	}
+	if heir := u.of(u.pods[p.node]); heir != nil && u.storage {
+		heir.data, heir.damaged = p.data, p.damaged
+	}
+	for i := range u.procs {
+		if &u.procs[i] == p {
+			u.procs = append(u.procs[:i], u.procs[i+1:]...)
+			return
+		}
+	}
+}
+
+// replace the pod of a node; its process may live on.
+func (u *universe) replace(n int8, lives bool) {
+	old := u.of(u.pods[n])
+	made := process{node: n, pod: u.next()}
+	if !lives || !old.alive {
+		if old.alive {
+			u.kill(old)
+		}
+		made.data, made.damaged = old.data, old.damaged
+		*old = made
+		u.pods[n] = made.pod
+		return
+	}
+	u.pods[n] = made.pod
+	ghost := *old
+	*old = made
+	u.procs = append(u.procs, ghost)
+}
+
+// canStart reports whether a node's server may start: its volume has one user.
+func (u *universe) canStart(n int8) bool {
+	if p := u.of(u.pods[n]); p == nil || p.alive {
+		return false
+	}
+	for i := range u.procs {
+		if p := &u.procs[i]; u.storage && p.node == n && p.alive {
+			return false
+		}
+	}
+	return true
+}
+
+// write an operation at a master. WAIT tells later whether it counts.
+func (u *universe) write(p *process, operation string) {
+	p.data += operation
+	u.writes++
+}
+
+// sync lets a replica reach its master, or hear the next operation.
+func (u *universe) sync(p *process) {
+	m := u.of(p.follows)
+	switch {
+	case m == nil || !m.alive:
+		p.linked = false
+		return
+	case p.linked:
+		if len(p.data) < len(m.data) {
+			p.data = m.data[:len(p.data)+1]
+		}
+	default:
+		u.attach(p, m)
+	}
+	u.confirm(m)
+}
+
+func (u *universe) attach(p, m *process) {
+	if !p.isAdmitted(m) {
+		return
+	}
+	if !m.pinned { // a new history, and nothing of before counts
+		m.pinned, m.history, m.former, m.formerAt = true, u.next(), 0, 0
+	}
+	switch {
+	case p.pinned && p.history == m.history && p.offset() <= m.offset():
+	case p.pinned && p.history == m.former && p.offset() <= m.formerAt:
+		p.former, p.formerAt, p.history = p.history, p.offset(), m.history
+		u.unlink(p)
+	default:
+		u.overwritten(p, m.data)
+		p.history, p.former, p.formerAt = m.history, 0, 0
+		p.data, p.start, p.damaged = m.data, m.start, m.damaged
+		u.unlink(p)
+	}
+	p.linked, p.pinned = true, true
+}
+
+// overwritten data must not be what alone holds a confirmed operation.
+func (u *universe) overwritten(p *process, by string) {
+	for _, operation := range u.confirmed {
+		if !strings.ContainsRune(p.data, operation) || strings.ContainsRune(by, operation) {
+			continue
+		}
+		if holders := u.holders(operation, func(o *process) bool { return o != p }); holders == 0 {
+			u.breaks("node %d alone held the confirmed write %q, and was overwritten", p.node, string(operation))
+		}
+	}
+}
+
+// holders counts the processes and files that have an operation.
+func (u *universe) holders(operation rune, counts func(*process) bool) int {
+	n := 0
+	for i := range u.procs {
+		if p := &u.procs[i]; counts(p) && (p.alive || u.storage) && strings.ContainsRune(p.data, operation) {
+			n++
+		}
+	}
+	return n
+}
+
+// confirm what enough replicas of a master have, as WAIT does.
+func (u *universe) confirm(m *process) {
+	if !m.master || m.hung {
+		return
+	}
+	heard := u.feeds(m)
+	needed := int(max(1, u.record.w))
+	for _, operation := range m.data[m.start:] {
+		having := 0
+		for _, f := range heard {
+			having += yes(!f.hung && strings.ContainsRune(f.data, operation))
+		}
+		if having >= needed && !strings.ContainsRune(u.confirmed, operation) {
+			u.confirmed += string(operation)
+			u.oneConfirms(m, needed)
+		}
+	}
+}
+
+func (u *universe) oneConfirms(m *process, needed int) {
+	for i := range u.procs {
+		if o := &u.procs[i]; o != m && o.alive && o.master && len(u.feeds(o)) >= needed {
+			u.breaks("nodes %d and %d both confirm writes", m.node, o.node)
+		}
+	}
+}
+
+// promoted must have all that was confirmed. A loss is forgiven when no living process that
+// has been in sync and no file has it; nor can files tell which of them lost its end.
+func (u *universe) promoted(p *process, forced bool) {
+	var kept strings.Builder
+	for _, operation := range u.confirmed {
+		if strings.ContainsRune(p.data, operation) {
+			kept.WriteRune(operation)
+			continue
+		}
+		more := func(o *process) bool { return p.keys()+o.keys() > 0 }      // of two that are empty, none is
+		podless := func(o *process) bool { return u.pods[o.node] != o.pod } // and ends before anybody can take its data over
+		warm := u.holders(operation, func(o *process) bool { return more(o) && o.alive && o.pinned && !podless(o) })
+		// Of files, one with keys is believed before an empty one, which a lost disk leaves as well:
+		// once keys were deleted, they do not tell the latest.
+		any := u.holders(operation, func(o *process) bool {
+			return more(o) && (u.storage || !podless(o)) && !strings.Contains(u.confirmed, emptied)
+		})
+		if !forced && (warm > 0 || any > 0 && !p.damaged) {
+			u.breaks("node %d was promoted without the confirmed write %q, which %d others have, %d of them alive", p.node, string(operation), any, warm)
+		}
+	}
+	u.confirmed = kept.String()
+}

@@ -1,0 +1,132 @@
+package node
+
+import (
+	"bufio"
+	"context"
+	"crypto/rand"
+	"crypto/sha256"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/redis/go-redis/v9"
+	"k8s.io/utils/clock"
+)
+
+// Replication is the user that a server's file lets replicate. No replica of ours logs in
+// as it: each has a user of its own on its master, named after it.
+const Replication = "_replication"
+
+// replicates are the rights of a replica on its master.
+var replicates = []any{"+ping", "+psync", "+replconf"}
+
+// Login is what a replica shows to its master.
+type Login struct {
+	User     string
+	Password string
+}
+
+// Digest is how the password is named to the master.
+func (l Login) Digest() string {
+	sum := sha256.Sum256([]byte(l.Password))
+	return hex.EncodeToString(sum[:])
+}
+
+// Admit makes the server let in exactly these of the replicas' users, and closes the
+// connections of all others: who is not admitted confirms no write any more. The
+// passwords are not in the error.
+func (s *Server) Admit(ctx context.Context, users []string, admitted []Login) error {
+	refusals, err := s.client.TxPipelined(ctx, func(tx redis.Pipeliner) error {
+		for _, user := range append([]string{Replication}, users...) {
+			words := []any{"ACL", "SETUSER", user, "reset"}
+			for _, login := range admitted {
+				if login.User == user {
+					words = append(append(words, "on", "#"+login.Digest()), replicates...)
+				}
+			}
+			tx.Do(ctx, words...)
+			if len(words) == len([]any{"ACL", "SETUSER", user, "reset"}) {
+				tx.Do(ctx, "CLIENT", "KILL", "USER", user)
+			}
+		}
+		return nil
+	})
+	for _, one := range refusals {
+		var reply redis.Error
+		if errors.As(one.Err(), &reply) {
+			return fmt.Errorf("choosing who may replicate: %w", refusedBy(reply, ""))
+		}
+	}
+	if err != nil {
+		return fmt.Errorf("choosing who may replicate: %w", err)
+	}
+	return nil
+}
+
+// Pin makes a master's replication ID final. One that never fed a replica takes another
+// when the first attaches (syncCommand in Redis' replication.c), so this attaches as one
+// for a moment, by a password that is good for nothing else. With a delay before a copy
+// is made, none is.
+func (s *Server) Pin(ctx context.Context) error {
+	once := Login{User: Replication, Password: rand.Text()}
+	return errors.Join(s.pin(ctx, once), s.Configure(ctx, copyDelay, "0"),
+		s.do(ctx, "ACL", "SETUSER", Replication, "reset"))
+}
+
+// copyDelay is the directive for the seconds that a full copy is put off, 0 in our file.
+const copyDelay = "repl-diskless-sync-delay"
+
+// pinDelay is longer than a pin takes by far: the server counts by whole seconds, so that one
+// second may be over at once, and a copy that nobody takes holds the next up.
+const pinDelay = "5"
+
+func (s *Server) pin(ctx context.Context, once Login) error {
+	if err := s.Configure(ctx, copyDelay, pinDelay); err != nil {
+		return err
+	}
+	words := append([]any{"ACL", "SETUSER", once.User, "reset", "on", "#" + once.Digest()}, replicates...)
+	if err := s.client.Do(ctx, words...).Err(); err != nil {
+		return errors.New("letting the operator attach: the server refuses")
+	}
+	conn, err := s.dial(ctx)
+	if err != nil {
+		return fmt.Errorf("attaching for a moment: %w", err)
+	}
+	defer func() { _ = conn.Close() }()
+	replica := watched{conn, bufio.NewReader(conn), replyTimeout}
+	for _, command := range []string{"AUTH " + once.User + " " + once.Password, "REPLCONF capa eof capa psync2"} {
+		if _, err := replica.ask(command); err != nil {
+			return fmt.Errorf("attaching for a moment: %w", err)
+		}
+	}
+	if _, err := conn.Write([]byte("PSYNC ? -1\r\n")); err != nil {
+		return fmt.Errorf("attaching for a moment: %w", err)
+	}
+	return s.awaitPinned(ctx)
+}
+
+// awaitPinned returns once the server has taken the attachment in.
+func (s *Server) awaitPinned(ctx context.Context) error {
+	tick := clock.RealClock{}.NewTicker(time.Millisecond)
+	defer tick.Stop()
+	limit := clock.RealClock{}.NewTimer(replyTimeout)
+	defer limit.Stop()
+	for {
+		info, err := s.client.Info(ctx, "replication").Result()
+		switch {
+		case err != nil:
+			return fmt.Errorf("attaching for a moment: %w", err)
+		case strings.Contains(info, "repl_backlog_active:1"):
+			return nil
+		}
+		select {
+		case <-tick.C():
+		case <-limit.C():
+			return errors.New("attaching for a moment: the server does not take it in")
+		case <-ctx.Done():
+			return ctx.Err()
+		}
+	}
+}

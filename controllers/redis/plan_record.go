@@ -1,0 +1,103 @@
+package redis
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+	"strings"
+
+	commonv1 "github.com/mainstay-operator/mainstay-operator/api/common/v1"
+)
+
+// The record may be older than what the servers do: the API server was restored from a
+// backup. Then the servers themselves tell who is right.
+
+// reasonRecordOutdated is of a master that was found serving beside the one of record.
+const reasonRecordOutdated = "RecordOutdated"
+
+// recordOutdated takes a master that is not on record for the right one when so many
+// replicas follow it that it can confirm writes. One that was replaced has them only after a
+// promotion that a human forced: any other first freezes more than N - W of them (see safe),
+// and no master lets in who is not on its record.
+func (s situation) recordOutdated(usurpers []member) (step, bool) {
+	master, serves := masterOf(s.Redis, s.world)
+	right := slices.DeleteFunc(slices.Clone(usurpers), func(m member) bool { return !s.confirms(m) || s.replaced(m) })
+	switch {
+	case len(right) == 0:
+		return step{}, false
+	case len(right) == 1 && (!serves || master.MinReplicas > 0 && !s.confirms(master)):
+		return step{do: record, nodes: namesOf(right), why: reasonRecordOutdated,
+			evidence: fmt.Sprintf("%s serves and is followed, %s of the record does not", right[0].name, s.Status.Replication.Master.Name)}, true
+	}
+	return step{do: block, reason: commonv1.ReasonSeveralMasters, after: 10 * soon,
+		why: fmt.Sprintf("%s take writes and have replicas that confirm them; make all but one follow the right one by REPLICAOF",
+			strings.Join(namesOf(s.where(func(m member) bool { return m.answers() && m.Master })), ", "))}, true
+}
+
+// replaced reports whether a master is known to be one that was replaced, however many
+// follow it: a human may have allowed a promotion without those that were with it.
+func (s situation) replaced(m member) bool {
+	rep := s.Status.Replication
+	if s.recorded(rep.Master).FormerReplID == m.ReplID { // what the one of record went on from
+		return true
+	}
+	for _, v := range s.volumes {
+		if v.replID == m.ReplID && v.epoch < rep.Epoch {
+			return true
+		}
+	}
+	return false
+}
+
+// confirms reports whether as many replicas follow that master as it needs to confirm a write.
+func (s situation) confirms(master member) bool {
+	return s.count(func(m member) bool { return m.inSync(master) }) >= int(max(1, master.MinReplicas))
+}
+
+// strayed are processes that live on with a history that is neither the record's nor one
+// from before it. The record may be the older one, or somebody promoted them by hand.
+func (s situation) strayed(heirs []member) []member {
+	known := []string{s.Status.Replication.ReplID}
+	for _, v := range s.volumes {
+		known = append(known, v.replID)
+	}
+	for _, m := range heirs {
+		known = append(known, m.FormerReplID)
+	}
+	strayed := s.where(func(m member) bool {
+		beside := slices.ContainsFunc(heirs, func(h member) bool { return h.FormerReplID != "" && h.FormerReplID == m.FormerReplID })
+		return m.answers() && m.Pinned && !beside && !slices.Contains(known, m.ReplID)
+	})
+	slices.SortStableFunc(strayed, func(a, b member) int { return cmp.Compare(b.Offset, a.Offset) })
+	return strayed
+}
+
+// superseded asks a human about a master of record that serves, while so many nodes went on
+// with a history after its own that another may have been promoted in its place.
+func (s situation) superseded(master member) (step, bool) {
+	var later []string
+	for _, m := range s.members {
+		if m.answers() && m.Pinned && m.FormerReplID == master.ReplID && m.FormerReplID != "" {
+			later = append(later, m.ReplID)
+		}
+	}
+	went := s.where(func(m member) bool { return m.answers() && m.Pinned && slices.Contains(later, m.ReplID) })
+	switch {
+	case len(went) == 0, len(went) <= len(s.Status.Replication.SyncSet)-s.confirmations():
+		return step{}, false // as many could not have elected one of them
+	case s.allowed():
+		return step{do: fence, nodes: []string{master.name}, why: "others went on without it"}, true
+	}
+	return step{do: block, after: 10 * soon, why: fmt.Sprintf(
+		"%s serves, but %s went on with a history after its own, as after a restore of the API server. %s; to go on with %s, delete the other pods",
+		master.name, strings.Join(namesOf(went), ", "), s.permission("To go on with what they have"), master.name)}, true
+}
+
+// chooseStrayed asks a human: of two histories no offset tells which is the later.
+func (s situation) chooseStrayed(strayed []member, evidence string) step {
+	if s.allowed() {
+		return step{do: promote, nodes: []string{strayed[0].name}, why: reasonRecordOutdated, evidence: evidence, unsafe: true}
+	}
+	return step{do: block, after: 10 * soon, why: fmt.Sprintf("%s; %s went on with a history that the record does not know, as after a restore of the API server. %s",
+		evidence, strings.Join(namesOf(strayed), ", "), s.permission("To go on with what it has"))}
+}

@@ -1,0 +1,131 @@
+package redis
+
+import (
+	"cmp"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+
+	cachev1alpha1 "github.com/mainstay-operator/mainstay-operator/api/cache/v1alpha1"
+)
+
+const (
+	// reasonRecovering is of a promotion that begins again from what the nodes' files hold.
+	reasonRecovering = "Recovering"
+	// reasonDatasetLost is of one after a master whose data no file holds.
+	reasonDatasetLost = "DatasetLost"
+)
+
+// worth of what a node starts from: its volume's stamp. Without storage the record tells,
+// which knows the nodes by name.
+func (s situation) worth(name string) stamp {
+	rep := s.Status.Replication
+	if rep == nil || len(s.volumes) > 0 {
+		return s.volumes[name].stamp
+	}
+	is := stamp{epoch: rep.Epoch, replID: rep.ReplID}
+	if _, counted := s.counted(name); name == rep.Master.Name {
+		is.standing = leading
+	} else if counted {
+		is.standing = synced
+	}
+	return is
+}
+
+// trusted is true for a volume that has all that its epoch confirmed, if it has anything.
+func (s stamp) trusted() bool { return s.standing != behind }
+
+// fromVolumes begins again from what nodes were started with, when no process is left that
+// could tell more. Those that were in sync in the newest epoch decide: first the master's,
+// unless its disk was emptied. It is false when no node was ever worth anything.
+func (s situation) fromVolumes(begin step, missing []string) (step, bool) {
+	top := s.topStamp()
+	newest, older := s.ranked(top)
+	holds := len(newest) > 0 && newest[0].Keys > 0
+	switch {
+	case holds && !newest[0].deleting && s.worth(newest[0].name).standing == leading:
+	case len(missing) > 0:
+		return step{do: wait, why: explain(begin.evidence, "waiting for "+strings.Join(missing, ", ")), after: 4 * soon}, true
+	case len(newest) == 0 && len(older) > 0:
+		return step{do: wait, why: explain(begin.evidence, "waiting for a volume of the newest epoch"), after: 10 * soon}, true
+	case holds:
+	case len(older) > 0:
+		return s.fromOlder(begin, newest, older), true
+	case len(newest) == 0 || top.epoch == 0:
+		return step{}, false
+	case s.Status.Replication != nil: // what there was, was nothing
+		begin.why = reasonDatasetLost
+	}
+	begin.nodes = []string{newest[0].name}
+	return begin, true
+}
+
+// ranked are the nodes of the newest epoch that were in sync, and the others that hold
+// anything, the best of each first.
+func (s situation) ranked(top stamp) (newest, older []member) {
+	for _, m := range s.where(member.answers) {
+		if is := s.worth(m.name); is.epoch == top.epoch && is.trusted() == top.trusted() {
+			newest = append(newest, m)
+		} else if m.Keys > 0 {
+			older = append(older, m)
+		}
+	}
+	s.byWorth(newest)
+	s.byWorth(older)
+	return newest, older
+}
+
+// topStamp is what the best of the nodes is worth.
+func (s situation) topStamp() stamp {
+	var top stamp
+	for _, name := range append(slices.Sorted(maps.Keys(s.volumes)), namesOf(s.members)...) {
+		if is := s.worth(name); is.compare(top) > 0 {
+			top = is
+		}
+	}
+	return top
+}
+
+// fromOlder goes on where nodes of the newest epoch hold nothing, and an older one does, as a
+// human decides.
+func (s situation) fromOlder(begin step, newest, older []member) step {
+	if !s.allowed() {
+		return s.emptied(begin.evidence, newest, older)
+	}
+	begin.nodes, begin.unsafe = []string{newest[0].name}, true
+	if asked := s.Annotations[cachev1alpha1.RedisSwitchover]; slices.Contains(namesOf(older), asked) {
+		begin.nodes = []string{asked}
+	}
+	return begin
+}
+
+// byWorth sorts nodes that hold anything first, then by what their volumes are worth, by
+// offset where the history is one, and by keys.
+func (s situation) byWorth(nodes []member) {
+	slices.SortStableFunc(nodes, func(a, b member) int {
+		further := 0
+		if a.ReplID == b.ReplID {
+			further = cmp.Compare(b.Offset, a.Offset)
+		}
+		return cmp.Or(yes(b.Keys > 0)-yes(a.Keys > 0), s.worth(b.name).compare(s.worth(a.name)), further,
+			cmp.Compare(b.Keys, a.Keys))
+	})
+}
+
+// emptied asks a human whether the data set was emptied on purpose: the newest volumes hold
+// nothing, which an application that deletes what it has done leaves as well as a lost disk.
+func (s situation) emptied(evidence string, newest, older []member) step {
+	return step{do: block, after: 10 * soon, why: explain(evidence, fmt.Sprintf(
+		"%s of the newest epoch started with no key, %s of an older one with %d. %s; to go on with the older data instead, annotate it with %s=%s, too",
+		strings.Join(namesOf(newest), ", "), older[0].name, older[0].Keys,
+		s.permission("If it is right that there are no keys"), cachev1alpha1.RedisSwitchover, older[0].name))}
+}
+
+// explain joins what is known of the master with what is waited for.
+func explain(evidence, why string) string {
+	if evidence == "" {
+		return why
+	}
+	return evidence + "; " + why
+}

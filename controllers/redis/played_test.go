@@ -1,0 +1,471 @@
+package redis
+
+import (
+	"context"
+	"errors"
+	"slices"
+	"time"
+
+	"github.com/go-logr/logr"
+	"k8s.io/apimachinery/pkg/runtime"
+	testingclock "k8s.io/utils/clock/testing"
+	ctrlclient "sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/log"
+
+	cachev1alpha1 "github.com/mainstay-operator/mainstay-operator/api/cache/v1alpha1"
+	"github.com/mainstay-operator/mainstay-operator/controllers/redis/node"
+)
+
+// A played pass is the shipped plan and the shipped acts, whose every effect is a question
+// to whoever plays it.
+
+// effect of a pass.
+type effect uint8
+
+const (
+	lookEffect effect = iota
+	fenceEffect
+	followEffect
+	promoteEffect
+	pinEffect
+	admitEffect
+	minEffect
+	outrankEffect
+	saveEffect
+	stampEffect
+	removeEffect
+	routeEffect
+)
+
+var effectNames = [...]string{"looks at", "fences", "leads to its master", "promotes", "pins the history of", "chooses who may follow",
+	"sets W of", "outranks others at", "saves the record", "stamps the volume of", "removes the pod of", "routes clients to"}
+
+// question is one effect, and what it is to do.
+type question struct {
+	effect effect
+	node   int8
+	pod    id // of the server
+	to     id // pod to follow
+	login  id // process to log in there as
+	w      int8
+	admits [mostNodes]id
+	record savedRecord
+	label  label
+	forced bool
+}
+
+// sight is what a look shows.
+type sight struct {
+	answer          node.Answer
+	run             id
+	master, linked  bool
+	pinned          bool
+	follows         id
+	history, former id
+	formerAt        int8
+	offset          int8
+	keys            int16
+	minReplicas     int8
+	attached        [mostNodes + 1]id
+}
+
+// reply to a question.
+type reply struct {
+	failed bool
+	sight  sight
+}
+
+var errNoAnswer = errors.New("no answer")
+
+// answer a question as the servers and the API server do.
+func (u *universe) answer(q question, read *reading) reply {
+	switch q.effect {
+	case saveEffect:
+		return reply{failed: !u.save(q.record, read)}
+	case stampEffect:
+		if u.stamps[q.node] != read.stamps[q.node] {
+			return reply{failed: true}
+		}
+		u.stamps[q.node], read.stamps[q.node] = q.label, q.label
+		return reply{}
+	case removeEffect:
+		if u.pods[q.node] == q.pod {
+			u.replace(q.node, false)
+		}
+		return reply{}
+	case routeEffect:
+		u.service = q.node
+		return reply{}
+	}
+	p := u.of(q.pod)
+	switch {
+	case p == nil || !p.alive:
+		return reply{failed: true, sight: sight{answer: node.Refused}}
+	case p.hung || !u.reach(operatorSide, p.node):
+		return reply{failed: true}
+	case q.effect == lookEffect:
+		return reply{sight: u.see(p)}
+	}
+	u.command(p, q)
+	return reply{}
+}
+
+// save the record, unless somebody has changed it since it was read.
+func (u *universe) save(next savedRecord, read *reading) bool {
+	if read.record.version != u.record.version {
+		return false
+	}
+	if next.epoch < u.record.epoch || next.kept && u.record.kept && next.recordEpoch < u.record.recordEpoch {
+		u.breaks("the epoch fell from %d to %d", u.record.epoch, next.epoch)
+	}
+	next.size, next.w, next.sleep, next.version = u.record.size, u.record.w, u.record.sleep, u.record.version
+	if next != u.record {
+		next.version++
+	}
+	u.record, read.record = next, next
+	for i := len(u.procs) - 1; u.asleep() && i >= 0; i-- { // the pods go
+		u.kill(&u.procs[i])
+	}
+	return true
+}
+
+func (u *universe) command(p *process, q question) {
+	switch q.effect {
+	case fenceEffect:
+		p.master, p.follows, p.linked = false, 0, false
+	case followEffect:
+		if p.master || p.follows != q.to {
+			p.linked = false
+		}
+		p.master, p.follows, p.login = false, q.to, q.login
+	case promoteEffect:
+		u.unlink(p)
+		u.promoted(p, q.forced)
+		p.former, p.formerAt, p.history = p.history, p.offset(), u.next()
+		p.master, p.follows, p.linked, p.minReplicas = true, 0, false, q.w
+	case pinEffect:
+		if !p.pinned {
+			p.pinned, p.history, p.former, p.formerAt = true, u.next(), 0, 0
+		}
+	case admitEffect:
+		p.admits = q.admits
+		for _, f := range u.feeds(p) {
+			f.linked = p.admits[f.node] != 0 // by another password of a user that is let in, a connection stays
+		}
+	case minEffect:
+		p.minReplicas = q.w
+	}
+}
+
+func (u *universe) see(p *process) sight {
+	s := sight{answer: node.Reached, run: p.run, master: p.master, linked: p.linked, pinned: p.pinned, follows: p.follows, history: p.history,
+		former: p.former, formerAt: p.formerAt, offset: p.offset(), keys: int16(p.keys()), minReplicas: p.minReplicas} //nolint:gosec // a few
+	for i, f := range u.feeds(p) {
+		s.attached[i] = f.pod
+	}
+	return s
+}
+
+// reading is what a pass reads of the API server before it looks at servers.
+type reading struct {
+	storage bool
+	nodes   int8
+	record  savedRecord
+	pods    [mostNodes]id
+	stamps  [mostNodes]label
+}
+
+func (u *universe) read() reading {
+	return reading{u.storage, u.nodes, u.record, u.pods, u.stamps}
+}
+
+// recollection is what an operator keeps from pass to pass, in classes of time: a moment ago,
+// or longer than anything is waited for.
+type recollection struct {
+	servers [mostNodes + 1]acquainted
+	frozen  age
+}
+
+type acquainted struct {
+	pod       id
+	heard     age
+	mute      bool
+	outranked id // process there
+	told      id // process there that knows its login
+}
+
+type age uint8
+
+const (
+	never age = iota
+	justNow
+	longAgo
+)
+
+// present is when all passes are: between them, time goes by in classes.
+var (
+	present     = time.Unix(1_000_000, 0)
+	playedClock = testingclock.NewFakePassiveClock(present)
+)
+
+func (a age) time() time.Time {
+	switch a {
+	case justNow:
+		return present
+	case longAgo:
+		return present.Add(-time.Hour)
+	}
+	return time.Time{}
+}
+
+func ageOf(t time.Time) age {
+	switch {
+	case t.IsZero():
+		return never
+	case t.Equal(present):
+		return justNow
+	}
+	return longAgo
+}
+
+// play is one pass, with who answers its questions.
+type play struct {
+	ask    func(question) reply
+	read   reading
+	forced bool
+	redis  *cachev1alpha1.Redis
+	fleet  *fleet
+}
+
+var quiet = log.IntoContext(context.Background(), logr.Discard())
+
+type silentEvents struct{}
+
+func (silentEvents) Eventf(runtime.Object, runtime.Object, string, string, string, string, ...any) {}
+
+// begun is what a pass starts from, once it has read the API server.
+func begun(read reading, ask func(question) reply) *play {
+	p := &play{ask: ask, read: read, redis: read.record.object(read.storage)}
+	f := &fleet{effects: p, servers: make(map[string]server, read.nodes), keys: credentials{replication: "key"}}
+	p.fleet = f
+	for n, pod := range read.pods[:read.nodes] {
+		m := member{name: nodeNames[n], podUID: podUID(pod), address: address(pod)}
+		f.members = append(f.members, m)
+		f.servers[m.name] = playedServer{p, int8(n), pod} //nolint:gosec // a few
+	}
+	if rep := p.redis.Status.Replication; rep != nil && !slices.Contains(read.pods[:], read.record.leader.pod) {
+		f.ghost = &member{name: rep.Master.Name, podUID: rep.Master.PodUID, address: rep.Master.Address}
+		f.ghostServer = playedServer{p, read.record.leaderNode, read.record.leader.pod}
+	}
+	if read.storage {
+		f.volumes = map[string]volume{}
+		for n := range read.nodes {
+			f.volumes[nodeNames[n]] = volume{stamp: read.stamps[n].stamp()}
+		}
+	}
+	return p
+}
+
+// direct is a fleet whose questions are answered at once, and the object.
+func (u *universe) direct() (*fleet, *cachev1alpha1.Redis) {
+	var p *play
+	p = begun(u.read(), func(q question) reply { return u.answer(q, &p.read) })
+	p.fleet.look(quiet)
+	return p.fleet, p.redis
+}
+
+// pass plays one pass, and gives what it did and what the operator knows after it.
+func pass(read reading, known recollection, ask func(question, *reading) reply) (step, recollection, error) {
+	r := &Reconciler{clock: playedClock}
+	r.Events = silentEvents{}
+	var p *play
+	p = begun(read, func(q question) reply { return ask(q, &p.read) })
+	f := p.fleet
+	known.recall(r, p.redis)
+	f.look(quiet)
+	f.begin(p.redis, settings{})
+	r.remember(p.redis, f)
+	f.sinceRouted = time.Hour
+	for i := range f.members { // settings, passwords and logins have tests of their own
+		m := &f.members[i]
+		m.unkeyed, m.untuned = false, false
+	}
+	next := plan(p.redis, f.world)
+	p.forced = next.unsafe
+	next, err := r.carryOut(quiet, p.redis, f, next)
+	if err == nil {
+		if _, err = f.route(quiet); err == nil {
+			err = r.routed(quiet, p.redis, f)
+		}
+	}
+	if err == nil && !next.changes() {
+		err = putStamps(quiet, p.redis, f, vouched(p.redis, f.world))
+	}
+	return next, recollected(r, p.redis, read, f), err
+}
+
+func (k recollection) recall(r *Reconciler, redis *cachev1alpha1.Redis) {
+	known := r.memory.of(redis)
+	known.frozenSince = k.frozen.time()
+	for _, one := range k.servers {
+		if one.pod != 0 {
+			known.known[address(one.pod)] = acquaintance{heard: one.heard.time(), mute: one.mute}
+			if one.outranked != 0 {
+				r.memory.note(redis, runID(one.outranked), func(c *commanded) { c.outranked = true })
+			}
+			if one.told != 0 {
+				r.memory.note(redis, runID(one.told), toldLogin)
+			}
+		}
+	}
+}
+
+func recollected(r *Reconciler, redis *cachev1alpha1.Redis, read reading, f *fleet) recollection {
+	known := r.memory.of(redis)
+	after := recollection{frozen: ageOf(known.frozenSince)}
+	for i, pod := range append(slices.Clone(read.pods[:read.nodes]), read.record.leader.pod) {
+		if one, met := known.known[address(pod)]; met && !slices.ContainsFunc(after.servers[:], func(a acquainted) bool { return a.pod == pod }) {
+			after.servers[i] = acquainted{pod: pod, heard: ageOf(one.heard), mute: one.mute}
+			for _, m := range f.asked() {
+				if m.address != address(pod) || m.RunID == "" {
+					continue
+				}
+				if known.commanded[m.RunID].outranked {
+					after.servers[i].outranked = idIn(m.RunID)
+				}
+				if known.commanded[m.RunID].loginTold {
+					after.servers[i].told = idIn(m.RunID)
+				}
+			}
+		}
+	}
+	return after
+}
+
+func (p *play) failing(q question) error {
+	if p.ask(q).failed {
+		return errNoAnswer
+	}
+	return nil
+}
+
+func (p *play) save(context.Context) error {
+	return p.failing(question{effect: saveEffect, record: recordOf(p.redis, p.read.record)})
+}
+
+func (p *play) stamp(_ context.Context, name string, s stamp) error {
+	p.fleet.volumes[name] = volume{stamp: s}
+	return p.failing(question{effect: stampEffect, node: int8(ordinal(name)), label: labelOf(s)}) //nolint:gosec // a few
+}
+
+func (p *play) removePod(_ context.Context, name string, _ ...ctrlclient.DeleteOption) error {
+	n := int8(ordinal(name)) //nolint:gosec // a few
+	return p.failing(question{effect: removeEffect, node: n, pod: p.read.pods[n]})
+}
+
+func (p *play) route(context.Context) (led bool, err error) {
+	if p.redis.Status.Master == "" {
+		return true, nil
+	}
+	err = p.failing(question{effect: routeEffect, node: int8(ordinal(p.redis.Status.Master))}) //nolint:gosec // a few
+	return err == nil, err
+}
+
+func (*play) together(all []func()) {
+	for _, one := range all {
+		one()
+	}
+}
+
+// pause is over at once: what happens meanwhile, happens before the look as well.
+func (*play) pause(context.Context) error { return context.DeadlineExceeded }
+
+// playedServer is a server of a played pass.
+type playedServer struct {
+	*play
+	node int8
+	pod  id
+}
+
+func (s playedServer) command(e effect, change func(*question)) error {
+	q := question{effect: e, node: s.node, pod: s.pod, forced: s.forced}
+	if change != nil {
+		change(&q)
+	}
+	return s.failing(q)
+}
+
+func (s playedServer) Look(context.Context) node.View {
+	seen := s.ask(question{effect: lookEffect, node: s.node, pod: s.pod}).sight
+	if seen.answer != node.Reached {
+		return node.View{Answer: seen.answer}
+	}
+	keeps := logs(s.redis)
+	v := node.View{Answer: node.Reached, RunID: runID(seen.run), Master: seen.master, LinkUp: seen.linked, ReplID: historyName(seen.history),
+		Offset: int64(seen.offset), FormerReplID: historyName(seen.former), FormerOffset: int64(seen.formerAt), Pinned: seen.pinned,
+		Keys: int64(seen.keys), MinReplicas: int32(seen.minReplicas), ServesStale: true, AOF: keeps, Rewritten: true}
+	if !seen.master {
+		v.MasterHost = node.FenceHost
+		if seen.follows != 0 {
+			v.MasterHost = address(seen.follows)
+		}
+	}
+	for _, pod := range seen.attached {
+		if pod != 0 {
+			v.Attached = append(v.Attached, address(pod))
+		}
+	}
+	return v
+}
+
+func (s playedServer) Fence(context.Context) error { return s.command(fenceEffect, nil) }
+
+func (s playedServer) Follow(_ context.Context, to string, as node.Login) error {
+	return s.command(followEffect, func(q *question) { q.to, q.login = idIn(to), s.owner(as) })
+}
+
+// owner of a login is a process that was seen, or is on record.
+func (s playedServer) owner(login node.Login) id {
+	var known []cachev1alpha1.RedisProcess
+	for _, m := range s.fleet.members {
+		known = append(known, m.process())
+	}
+	if rep := s.redis.Status.Replication; rep != nil {
+		known = append(known, rep.SyncSet...)
+	}
+	for _, p := range known {
+		if s.fleet.keys.loginOf(p) == login {
+			return idIn(p.RunID)
+		}
+	}
+	return 0
+}
+
+func (s playedServer) Promote(_ context.Context, w int32) error {
+	return s.command(promoteEffect, func(q *question) { q.w = int8(w) }) //nolint:gosec // a few
+}
+
+func (s playedServer) Pin(context.Context) error { return s.command(pinEffect, nil) }
+
+func (s playedServer) Admit(_ context.Context, _ []string, admitted []node.Login) error {
+	return s.command(admitEffect, func(q *question) {
+		for _, login := range admitted {
+			q.admits[ordinal(login.User)] = s.owner(login)
+		}
+	})
+}
+
+func (s playedServer) SetMinReplicas(_ context.Context, w int32) error {
+	return s.command(minEffect, func(q *question) { q.w = int8(w) }) //nolint:gosec // a few
+}
+
+func (s playedServer) Outrank(context.Context) error                 { return s.command(outrankEffect, nil) }
+func (playedServer) ServeStale(context.Context) error                { return nil }
+func (playedServer) Pause(context.Context, time.Duration) error      { return nil }
+func (playedServer) Unpause(context.Context) error                   { return nil }
+func (playedServer) SendAway(context.Context) error                  { return nil }
+func (playedServer) Save(context.Context) error                      { return nil }
+func (playedServer) Accept(context.Context, string, ...string) error { return nil }
+func (playedServer) Configure(context.Context, string, string) error { return nil }
+func (playedServer) Load(context.Context, node.Files) (bool, error)  { return true, nil }
+func (playedServer) Close()                                          {}

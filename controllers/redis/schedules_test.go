@@ -1,0 +1,156 @@
+package redis
+
+import (
+	"os"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"testing"
+
+	"k8s.io/utils/ptr"
+
+	cachev1alpha1 "github.com/mainstay-operator/mainstay-operator/api/cache/v1alpha1"
+)
+
+// Schedules that lost confirmed writes, each with real servers.
+
+// appended is a set whose files have every write that a process made, however it ends.
+func appended(r *cachev1alpha1.Redis) {
+	persisted(cachev1alpha1.RedisPersistAOF)(r)
+	r.Spec.Persistence.AppendFsync = "no"
+}
+
+// All servers start cold, and the operator dies when it has just promoted one. What the
+// record says of its history must still be true after the first replica has attached.
+func TestALivingReplicaWinsOverADisk(t *testing.T) {
+	l := newLoopback(t, 3, persisted(cachev1alpha1.RedisPersistRDB))
+	l.write(0, 50)
+	l.snapshot()
+	l.crash(true)
+	l.answering()
+	before := l.redis.Status.Epoch
+	l.until("one is promoted", func() bool { l.pass(); return l.redis.Status.Replication.Epoch > before })
+	master := l.master()
+	for _, n := range l.without(master) {
+		l.until(n.name+" is in sync", func() bool { return l.linked(n) })
+	}
+	if told := l.confirmed(master, 100, 2); told != 100 {
+		t.Fatalf("only %d writes are confirmed", told)
+	}
+	l.kill(master)
+	l.start(master) // from its snapshot
+	l.succeed()
+	l.heal()
+	l.keeps(100)
+	l.has(100)
+}
+
+// An application empties its data set while a node is away, and all servers restart.
+func TestEmptyIsNotLost(t *testing.T) {
+	l := newLoopback(t, 3, appended)
+	l.write(0, 50)
+	l.filed()
+	away := l.replica()
+	l.kill(away)
+	l.until("it is dropped", func() bool { l.pass(); return len(l.redis.Status.Replication.SyncSet) == 1 })
+	l.drain(50)
+	for _, n := range l.without(away) {
+		l.kill(n)
+	}
+	for _, n := range l.nodes {
+		l.start(n)
+	}
+	l.succeed()
+	var do verb
+	l.until("a human is asked, or one is promoted", func() bool { do = l.pass(); return do == block || do == promote })
+	if do == block {
+		l.redis.Annotations = map[string]string{cachev1alpha1.RedisAllowUnsafePromotion: strconv.FormatInt(l.redis.Status.Epoch, 10)}
+	}
+	l.heal()
+	l.has(0)
+}
+
+// The opposite case: the stamps outlive what was on the disk.
+func TestAnEmptiedDiskWipesNobody(t *testing.T) {
+	l := newLoopback(t, 3, appended)
+	l.write(0, 50)
+	l.filed()
+	emptied := l.master()
+	for _, n := range l.nodes {
+		l.kill(n)
+	}
+	if err := os.RemoveAll(filepath.Join(emptied.dir, "appendonlydir")); err != nil {
+		t.Fatal(err)
+	}
+	for _, n := range l.nodes {
+		l.start(n)
+	}
+	l.succeed()
+	l.heal()
+	l.has(50)
+}
+
+// A replica's pod is deleted by force while its link is down. Its process reconnects.
+func TestADroppedReplicaConfirmsNothing(t *testing.T) {
+	l := newLoopback(t, 3, lenient)
+	l.write(0, 50)
+	master, replica := l.master(), l.replica()
+	mend := l.cut(replica)
+	ghost := l.orphan(replica)
+	l.heal()
+	l.lag(l.without(master)...)
+	refused := l.refusals(master)
+	mend()
+	l.until("its process has tried to come back", func() bool { return l.refusals(master) > refused+1 || l.linked(ghost) })
+	told := l.confirmed(master, 60, 1)
+	l.kill(master)
+	l.wake(l.without(master)...)
+	l.until("another is master", func() bool { l.pass(); return l.master() != master })
+	l.keeps(told)
+}
+
+// W is lowered while the operator is away, and applications ask for as few copies.
+func TestALoweredMinimumCounts(t *testing.T) {
+	l := newLoopback(t, 3, lenient, func(r *cachev1alpha1.Redis) { r.Spec.Durability.MinReplicasToWrite = ptr.To[int32](2) })
+	l.write(0, 50)
+	l.caughtUp()
+	l.redis.Spec.Durability.MinReplicasToWrite = ptr.To[int32](1)
+	master := l.master()
+	lagging, prompt := l.without(master)[0], l.without(master)[1]
+	l.lag(lagging)
+	told := l.confirmed(master, 60, 1)
+	if told != 60 {
+		t.Fatalf("only %d writes are confirmed", told)
+	}
+	l.stop(prompt)
+	l.kill(master)
+	l.wake(lagging)
+	l.until("the one with all is waited for", func() bool { return l.pass() == block || l.master() != master })
+	l.wake(prompt)
+	l.until("another is master", func() bool { l.pass(); return l.master() != master })
+	l.keeps(told)
+}
+
+// A container restarts in place while the operator is away: nobody is told that there is nothing.
+func TestNobodyReadsFromAServerWithoutData(t *testing.T) {
+	l := newLoopback(t, 3)
+	l.write(0, 50)
+	l.heal()
+	for _, which := range []func() *local{l.replica, l.master} {
+		restarted := which()
+		l.kill(restarted)
+		l.start(restarted)
+		l.answering()
+		for _, n := range l.nodes {
+			value, err := l.client(n).Get(t.Context(), "7").Result()
+			if closed := err != nil && strings.HasPrefix(err.Error(), "MASTERDOWN"); n == restarted && !closed || n != restarted && value != "7" {
+				t.Errorf("%s was restarted; %s answers a reader %q, %v", restarted.name, n.name, value, err)
+			}
+			if err := l.probe(n); n == restarted && err == nil || n != restarted && err != nil {
+				t.Errorf("%s was restarted; %s answers the readiness probe %v", restarted.name, n.name, err)
+			}
+		}
+		l.heal()
+		l.has(50)
+	}
+}

@@ -1,0 +1,185 @@
+package redis
+
+import (
+	"fmt"
+	"math/rand/v2"
+	"os"
+	"runtime"
+	"runtime/debug"
+	"slices"
+	"strings"
+	"testing"
+)
+
+// The simulator takes one of the explorer's turns after the other by chance: it comes further
+// from the beginning, and to larger sets.
+
+// schedules that are played; a million of them with LONG=1.
+const schedules = 20_000
+
+// walk is one schedule.
+type walk struct {
+	rand  *rand.Rand
+	state *state
+	first *state
+	way   []turn
+	mild  bool // nothing happened that a human may have to decide on
+}
+
+func newWalk(seed uint64) *walk {
+	w := &walk{rand: rand.New(rand.NewPCG(seed, 7)), mild: true}
+	nodes := int8(2 + w.rand.IntN(3))
+	minimum := int8(1)
+	if nodes > 2 && w.rand.IntN(3) == 0 {
+		minimum = 2
+	}
+	w.first = &state{universe: newUniverse(nodes, minimum, w.rand.IntN(2) == 0), coarse: w.rand.IntN(2) == 0,
+		left: budget{faults: int8(1 + w.rand.IntN(5)), crashes: 2, suspends: 1, writes: 6, drains: w.rand.IntN(2) == 0, owner: w.rand.IntN(4) == 0}}
+	w.state = w.first.clone()
+	return w
+}
+
+func (w *walk) take(t turn) bool {
+	w.way = append(w.way, t)
+	w.state = w.state.after(t)
+	return w.state.universe.broken == ""
+}
+
+// choose a turn: mostly the operator's, seldom a fault.
+func (w *walk) choose() turn {
+	turns := w.state.turns()
+	for {
+		t := turns[w.rand.IntN(len(turns))]
+		switch {
+		case t.fault() && w.rand.IntN(12) > 0, (t.what == crashed || t.what == suspended) && w.rand.IntN(8) > 0,
+			(t.what == hibernated || t.what == recreated) && w.rand.IntN(20) > 0:
+			continue
+		case t.what == restored, t.what == suspended:
+			w.mild = false
+		}
+		return t
+	}
+}
+
+// run a schedule of so many turns, then end all trouble. Unless a human is asked for, all must
+// be well again.
+func (w *walk) run(turns int) string {
+	for range turns {
+		ok := w.take(w.quickly(w.choose()))
+		if u := w.state.universe; ok && w.rand.IntN(40) == 0 && !u.backedUp && u.record.kept {
+			ok = w.take(turn{what: backedUp})
+		}
+		if !ok {
+			return w.state.universe.broken
+		}
+	}
+	faults := w.first.left.faults - w.state.left.faults
+	did, u := w.state.universe.settleDown(w.state.leader.known)
+	switch {
+	case u.broken != "":
+		return "once all trouble has ended: " + u.broken
+	case did.do == block && w.mild && faults <= 1:
+		return "after one fault a human is asked for: " + did.why
+	case did.do != rest && did.do != block:
+		return fmt.Sprintf("it does not come to rest: %s (%s)", did, did.why)
+	}
+	return ""
+}
+
+// quickly takes the operator's own turn instead, every other time.
+func (w *walk) quickly(t turn) turn {
+	own := turn{what: stepPass}
+	if w.rand.IntN(2) == 0 && slices.Contains(w.state.turns(), own) {
+		return own
+	}
+	return t
+}
+
+// settleDown ends all trouble and passes until there is nothing to do.
+func (u *universe) settleDown(known recollection) (step, *universe) {
+	u = u.clone()
+	u.cuts, u.record.sleep = 0, false
+	u.record.version++
+	var did step
+	for range 150 {
+		u.mend()
+		var err error
+		did, known, err = pass(u.read(), known, u.answer)
+		for range 12 {
+			u.catchUp()
+		}
+		u.elapse()
+		known.age(u)
+		if u.broken != "" || err == nil && (did.do == rest && u.whole() || did.do == block) {
+			break
+		}
+	}
+	return did, u
+}
+
+// mend what is broken: who hangs goes on, who is dead starts, who has no pod ends.
+func (u *universe) mend() {
+	for i := len(u.procs) - 1; i >= 0; i-- {
+		p := &u.procs[i]
+		switch p.hung = false; {
+		case p.alive && u.pods[p.node] != p.pod:
+			u.kill(p)
+		case !p.alive && u.canStart(p.node):
+			u.start(p)
+		}
+	}
+}
+
+// whole reports whether a master serves that has all that was confirmed, and marks it broken
+// when it has not.
+func (u *universe) whole() bool {
+	p := u.of(u.record.leader.pod)
+	if p == nil || !p.master {
+		return false
+	}
+	for _, operation := range u.confirmed {
+		if !strings.ContainsRune(p.data, operation) {
+			u.breaks("the master lacks the confirmed write %q", string(operation))
+		}
+	}
+	return true
+}
+
+// tell a schedule in words.
+func (w *walk) tell() string {
+	var words strings.Builder
+	s := w.first
+	for i, t := range w.way {
+		fmt.Fprintf(&words, "%3d. %s\n", i+1, s.tell(t))
+		s = s.after(t)
+	}
+	return words.String()
+}
+
+func TestNoConfirmedWriteIsLost(t *testing.T) {
+	usual := debug.SetGCPercent(800) // all garbage is small and short-lived
+	t.Cleanup(func() { debug.SetGCPercent(usual) })
+	parts := uint64(runtime.GOMAXPROCS(0)) //nolint:gosec // a few
+	runs := uint64(schedules)
+	switch {
+	case os.Getenv("LONG") != "":
+		runs = 1_000_000
+	case testing.Short():
+		runs /= 10
+	}
+	for part := range parts {
+		t.Run(fmt.Sprint(part), func(t *testing.T) {
+			t.Parallel()
+			for seed := part; seed < runs && !t.Failed(); seed += parts {
+				w := newWalk(seed)
+				turns := 60
+				if seed%16 == 0 {
+					turns = 240
+				}
+				if broken := w.run(turns); broken != "" {
+					t.Errorf("seed %d: %s, after:\n%s", seed, broken, w.tell())
+				}
+			}
+		})
+	}
+}
