@@ -17,34 +17,34 @@ import (
 
 // Endpoints follows the endpoints of a Service, change by change.
 type Endpoints struct {
-	service  types.NamespacedName
-	mu       sync.Mutex
-	moved    time.Time
-	slices   map[types.UID][]string
-	seen     []string
-	crowded  []string
-	finished error
+	stream
+
+	service types.NamespacedName
+	mu      sync.Mutex
+	moved   time.Time
+	slices  map[types.UID][]string
+	seen    []string
+	crowded []string
 }
 
 // WatchEndpoints follows until ctx ends.
 func WatchEndpoints(ctx context.Context, clients kubernetes.Interface, namespace, service string) (*Endpoints, error) {
-	watcher, err := clients.DiscoveryV1().EndpointSlices(metav1.NamespaceAll).Watch(ctx, metav1.ListOptions{})
-	if err != nil {
-		return nil, fmt.Errorf("watching the endpoints of %q: %w", service, err)
-	}
 	e := &Endpoints{service: types.NamespacedName{Namespace: namespace, Name: service}, moved: time.Now(), slices: map[types.UID][]string{}}
-	go func() {
-		defer watcher.Stop()
-		for change := range watcher.ResultChan() {
-			e.take(change)
+	e.stream = stream{of: fmt.Sprintf("the endpoints of %q", service), take: e.take, begin: func(ctx context.Context) (watch.Interface, error) {
+		all := clients.DiscoveryV1().EndpointSlices(metav1.NamespaceAll)
+		list, err := all.List(ctx, metav1.ListOptions{})
+		if err != nil {
+			return nil, err
 		}
-		if ctx.Err() == nil {
-			e.mu.Lock()
-			defer e.mu.Unlock()
-			e.finished = fmt.Errorf("the watch of the endpoints of %q ended", service)
+		e.mu.Lock()
+		clear(e.slices)
+		e.mu.Unlock()
+		for i := range list.Items {
+			e.take(watch.Event{Type: watch.Added, Object: &list.Items[i]})
 		}
-	}()
-	return e, nil
+		return all.Watch(ctx, metav1.ListOptions{ResourceVersion: list.ResourceVersion})
+	}}
+	return e, e.Follow(ctx)
 }
 
 func (e *Endpoints) take(change watch.Event) {
@@ -90,7 +90,7 @@ func serving(slice *discoveryv1.EndpointSlice) []string {
 func (e *Endpoints) Crowded() ([]string, error) {
 	e.mu.Lock()
 	defer e.mu.Unlock()
-	return e.crowded, e.finished
+	return e.crowded, e.finished()
 }
 
 // Still is how long no endpoint of any Service in the cluster has changed.

@@ -26,6 +26,8 @@ const (
 // Servers looks at every redis-server of a set, again and again, and asks each
 // itself what it is: nothing is taken from the operator.
 type Servers struct {
+	stream
+
 	dial func(address string) *redis.Client
 
 	mu       sync.Mutex
@@ -36,30 +38,31 @@ type Servers struct {
 	syncs    map[string]int64 // full copies that each process has given
 	emptied  []string
 	timeline []string
-	finished error
 }
 
 // WatchServers follows the pods with these labels until ctx ends. dial gives a
 // client of one address that repeats nothing.
 func WatchServers(ctx context.Context, clients kubernetes.Interface, namespace, labels string, dial func(address string) *redis.Client) (*Servers, error) {
-	watcher, err := clients.CoreV1().Pods(namespace).Watch(ctx, metav1.ListOptions{LabelSelector: labels})
-	if err != nil {
-		return nil, fmt.Errorf("watching the pods: %w", err)
-	}
 	s := &Servers{
 		dial: dial, pods: map[types.UID]corev1.Pod{}, clients: map[types.UID]*redis.Client{}, syncs: map[string]int64{},
 	}
-	go func() {
-		defer watcher.Stop()
-		for change := range watcher.ResultChan() {
-			s.take(change)
+	s.stream = stream{of: "the pods of " + labels, take: s.take, begin: func(ctx context.Context) (watch.Interface, error) {
+		all := clients.CoreV1().Pods(namespace)
+		list, err := all.List(ctx, metav1.ListOptions{LabelSelector: labels})
+		if err != nil {
+			return nil, err
 		}
-		if ctx.Err() == nil {
-			s.mu.Lock()
-			defer s.mu.Unlock()
-			s.finished = fmt.Errorf("the watch of the pods of %s ended", labels)
+		s.mu.Lock()
+		defer s.mu.Unlock()
+		clear(s.pods)
+		for _, pod := range list.Items {
+			s.pods[pod.UID] = pod
 		}
-	}()
+		return all.Watch(ctx, metav1.ListOptions{LabelSelector: labels, ResourceVersion: list.ResourceVersion})
+	}}
+	if err := s.Follow(ctx); err != nil {
+		return nil, err
+	}
 	go s.run(ctx)
 	return s, nil
 }
@@ -192,7 +195,7 @@ func (s *Servers) former(server Server) Server {
 func (s *Servers) WholeSince(size int) (since time.Time, whole bool, err error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	return s.since, Whole(s.last, size), s.finished
+	return s.since, Whole(s.last, size), s.finished()
 }
 
 // FullSyncs is how many full copies of the data the servers have given so far.

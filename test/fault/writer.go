@@ -154,20 +154,30 @@ func (w *Writer) Forgive() {
 	clear(w.failures)
 }
 
-// Lost reads back every write that has succeeded and names those that are missing.
+// Lost reads back every write that has succeeded, from a master, and names those that
+// are missing.
 func (w *Writer) Lost(ctx context.Context) ([]string, error) {
 	w.mu.Lock()
 	numbers := slices.Clone(w.written)
 	w.mu.Unlock()
 	client := w.dial()
 	defer func() { _ = client.Close() }()
+	conn := client.Conn() // of which it is known where it leads
+	defer func() { _ = conn.Close() }()
+	text, err := conn.Info(ctx, "replication").Result()
+	if err == nil && !parseInfo(text).Master {
+		err = errors.New("it is a replica that answers")
+	}
+	if err != nil {
+		return nil, fmt.Errorf("reading back: %w", err)
+	}
 	var lost []string
 	for some := range slices.Chunk(numbers, 500) {
 		keys := make([]string, 0, len(some))
 		for _, n := range some {
 			keys = append(keys, w.key(n))
 		}
-		values, err := client.MGet(ctx, keys...).Result()
+		values, err := conn.MGet(ctx, keys...).Result()
 		if err != nil {
 			return nil, fmt.Errorf("reading back: %w", err)
 		}

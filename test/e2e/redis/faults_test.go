@@ -10,7 +10,6 @@ import (
 	. "github.com/onsi/gomega"
 	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
-	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/utils/ptr"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
@@ -48,10 +47,14 @@ var faultRows = []faultRow{
 	{name: "master's append-only file cut short", runs: 1, long: 10, storage: true, moves: true, strike: cutShort},
 	{name: "master's disk full", runs: 1, long: 10, storage: true, small: true, moves: true, planned: true, lasts: 5 * time.Second, strike: fill},
 	{name: "all servers killed at once", runs: 1, long: 10, storage: true, moves: true, strike: killAll},
+	{name: "all servers killed while the operator is away", runs: 1, long: 5, storage: true, moves: true, strike: killUnattended},
+	{name: "two masters killed 300 ms apart", runs: 1, long: 10, moves: true, strike: killTwice},
+	{name: "replica cut off and deleted by force, then the master killed", runs: 1, long: 10, moves: true, strike: killBereft},
 	{name: "master killed, then the operator's leader", runs: 1, long: 10, moves: true, strike: killBoth},
 	{name: "master killed, the operator's leader hangs", runs: 1, long: 5, moves: true, lasts: 25 * time.Second, strike: killUnled},
 	{name: "master killed, the API server hangs", runs: 1, long: 10, moves: true, lasts: 4 * time.Second, strike: killUnheard},
 	{name: "master killed, the API server refuses most writes", runs: 1, long: 10, moves: true, lasts: 5 * time.Second, strike: killRefused},
+	{name: "etcd put back to before a failover", runs: 1, long: 5, moves: true, strike: forgetFailover},
 	{name: "master hangs", runs: 1, long: 10, moves: true, lasts: 12 * time.Second, lastsLong: 40 * time.Second, strike: hang},
 	{name: "master cut off from all", runs: 1, long: 10, moves: true, lasts: 12 * time.Second, lastsLong: 20 * time.Second, strike: cut(nobody)},
 	{name: "master cut off from the operator", runs: 1, long: 5, lasts: 10 * time.Second, strike: cut(operators)},
@@ -73,71 +76,6 @@ func killAll(ctx context.Context, s *set, _ corev1.Pod, _ int) (func() error, er
 		err = errors.Join(err, fault.Kill(pod.UID, program))
 	}
 	return nil, err
-}
-
-// killBoth kills the operator's leader at another moment of the failover each time.
-func killBoth(ctx context.Context, _ *set, master corev1.Pod, n int) (func() error, error) {
-	leader, err := leading(ctx)
-	if err != nil {
-		return nil, err
-	}
-	if err := fault.Kill(master.UID, program); err != nil {
-		return nil, err
-	}
-	stay(ctx, time.Duration(n%8+1)*25*time.Millisecond)
-	return nil, fault.Kill(leader, cluster.OperatorProgram)
-}
-
-// killUnled stops the operator's leader at another moment of the failover each
-// time. It wakes long after another has taken over, and must do no harm.
-func killUnled(ctx context.Context, _ *set, master corev1.Pod, n int) (func() error, error) {
-	leader, err := leading(ctx)
-	if err != nil {
-		return nil, err
-	}
-	if err := fault.Kill(master.UID, program); err != nil {
-		return nil, err
-	}
-	stay(ctx, time.Duration(n%8)*25*time.Millisecond)
-	return fault.Hang(leader, cluster.OperatorProgram)
-}
-
-// killUnheard kills while nothing can be written down.
-func killUnheard(_ context.Context, _ *set, master corev1.Pod, _ int) (func() error, error) {
-	server, err := cluster.APIServer()
-	if err != nil {
-		return nil, err
-	}
-	mend, err := fault.HangProcess(server)
-	if err != nil {
-		return nil, err
-	}
-	return mend, fault.Kill(master.UID, program)
-}
-
-// killRefused kills while most of what the operator writes is refused.
-func killRefused(ctx context.Context, s *set, master corev1.Pod, _ int) (func() error, error) {
-	mend, err := fault.Refuse(ctx, k8s, master.Status.HostIP, cluster.OperatorUser, s.Namespace)
-	if err != nil {
-		return nil, err
-	}
-	stay(ctx, time.Second) // the API server learns of a webhook by a watch
-	return mend, fault.Kill(master.UID, program)
-}
-
-// leading is the pod of the operator that leads.
-func leading(ctx context.Context) (types.UID, error) {
-	leader, err := cluster.Leader(ctx, k8s)
-	if err != nil {
-		return "", err
-	}
-	managers, err := cluster.Operators(ctx, k8s)
-	for _, pod := range managers {
-		if pod.Name == leader {
-			return pod.UID, err
-		}
-	}
-	return "", errors.Join(err, fmt.Errorf("the leader %q does not run", leader))
 }
 
 func starve(ctx context.Context, _ *set, _ corev1.Pod, _ int) (func() error, error) {

@@ -130,7 +130,7 @@ func (s *set) suffer(ctx context.Context, f faultRow, n int) fault.Run {
 // stages of a single change of the master, by the operator's own record.
 func (s *set) stages(epoch int64, struck time.Time, outage fault.Gap) *fault.Stages {
 	change := s.Status.LastFailover
-	if s.Status.Epoch != epoch+1 || change == nil || change.PromotedAt == nil || change.RoutedAt == nil {
+	if s.Status.Epoch != epoch+1 || change == nil || change.Epoch != s.Status.Epoch || change.PromotedAt == nil || change.RoutedAt == nil {
 		return nil
 	}
 	return &fault.Stages{

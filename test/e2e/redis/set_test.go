@@ -2,6 +2,7 @@ package redis
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"slices"
 	"sync"
@@ -39,7 +40,8 @@ type set struct {
 	confirming, plain *fault.Writer
 	endpoints         *fault.Endpoints
 	servers           *fault.Servers
-	stop              func() // the writing
+	stop              func()       // the writing
+	follow            func() error // what happens, again: the API server was away
 }
 
 // newSet makes a Redis and lets the writing begin.
@@ -67,6 +69,7 @@ func newSet(ctx context.Context, f faultRow) *set {
 	Expect(err).NotTo(HaveOccurred())
 	s.servers, err = fault.WatchServers(run, clients, s.Namespace, s.Status.Selector, to)
 	Expect(err).NotTo(HaveOccurred())
+	s.follow = func() error { return errors.Join(s.endpoints.Follow(run), s.servers.Follow(run)) }
 	s.confirming, s.plain = fault.NewWriter("confirmed-", through), fault.NewPlainWriter("plain-", through)
 	var writing sync.WaitGroup
 	for _, w := range []*fault.Writer{s.confirming, s.plain} {
@@ -94,7 +97,8 @@ func (s *set) robust(ctx context.Context, after int64) error {
 	if err := k8s.Get(ctx, client.ObjectKeyFromObject(s.Redis), s.Redis); err != nil {
 		return err
 	}
-	if s.Status.Epoch <= after || s.Status.ObservedGeneration != s.Generation {
+	// What is only intended has an epoch, too, in the status, but not on record.
+	if on := s.Status.Replication; on == nil || on.Epoch <= after || s.Status.ObservedGeneration != s.Generation {
 		return fmt.Errorf("still epoch %d, generation %d", s.Status.Epoch, s.Status.ObservedGeneration)
 	}
 	for _, kind := range []string{commonv1.ConditionReady, commonv1.ConditionFailoverPossible} {
@@ -124,6 +128,12 @@ func (s *set) healed(ctx context.Context, after int64, written int) error {
 		return fmt.Errorf("%d writes are confirmed: %v", now, s.confirming.Failures())
 	}
 	return nil
+}
+
+// recorded is the epoch of the master that is on record now.
+func (s *set) recorded(ctx context.Context) (int64, error) {
+	err := k8s.Get(ctx, client.ObjectKeyFromObject(s.Redis), s.Redis)
+	return s.Status.Replication.Epoch, err
 }
 
 func (s *set) size() int { return int(ptr.Deref(s.Spec.Size, 3)) }

@@ -1,0 +1,123 @@
+package redis
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"path/filepath"
+	"time"
+
+	. "github.com/onsi/ginkgo/v2"
+	. "github.com/onsi/gomega"
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/types"
+
+	"github.com/mainstay-operator/mainstay-operator/test/cluster"
+	"github.com/mainstay-operator/mainstay-operator/test/fault"
+)
+
+// killBoth kills the operator's leader at another moment of the failover each time.
+func killBoth(ctx context.Context, _ *set, master corev1.Pod, n int) (func() error, error) {
+	leader, err := leading(ctx)
+	if err != nil {
+		return nil, err
+	}
+	if err := fault.Kill(master.UID, program); err != nil {
+		return nil, err
+	}
+	stay(ctx, time.Duration(n%8+1)*25*time.Millisecond)
+	return nil, fault.Kill(leader, cluster.OperatorProgram)
+}
+
+// killUnled stops the operator's leader at another moment of the failover each
+// time. It wakes long after another has taken over, and must do no harm.
+func killUnled(ctx context.Context, _ *set, master corev1.Pod, n int) (func() error, error) {
+	leader, err := leading(ctx)
+	if err != nil {
+		return nil, err
+	}
+	if err := fault.Kill(master.UID, program); err != nil {
+		return nil, err
+	}
+	stay(ctx, time.Duration(n%8)*25*time.Millisecond)
+	return fault.Hang(leader, cluster.OperatorProgram)
+}
+
+// killUnheard kills while nothing can be written down.
+func killUnheard(_ context.Context, _ *set, master corev1.Pod, _ int) (func() error, error) {
+	server, err := cluster.APIServer()
+	if err != nil {
+		return nil, err
+	}
+	mend, err := fault.HangProcess(server)
+	if err != nil {
+		return nil, err
+	}
+	return mend, fault.Kill(master.UID, program)
+}
+
+// killRefused kills while most of what the operator writes is refused.
+func killRefused(ctx context.Context, s *set, master corev1.Pod, _ int) (func() error, error) {
+	mend, err := fault.Refuse(ctx, k8s, master.Status.HostIP, cluster.OperatorUser, s.Namespace)
+	if err != nil {
+		return nil, err
+	}
+	stay(ctx, time.Second) // the API server learns of a webhook by a watch
+	return mend, fault.Kill(master.UID, program)
+}
+
+// leading is the pod of the operator that leads.
+func leading(ctx context.Context) (types.UID, error) {
+	leader, err := cluster.Leader(ctx, k8s)
+	if err != nil {
+		return "", err
+	}
+	managers, err := cluster.Operators(ctx, k8s)
+	for _, pod := range managers {
+		if pod.Name == leader {
+			return pod.UID, err
+		}
+	}
+	return "", errors.Join(err, fmt.Errorf("the leader %q does not run", leader))
+}
+
+// killUnattended kills every server while applications write and no operator runs.
+// The one that comes then knows only what was written down before it.
+func killUnattended(ctx context.Context, s *set, master corev1.Pod, n int) (func() error, error) {
+	back, err := cluster.Dismiss(ctx, k8s)
+	if err != nil {
+		return nil, err
+	}
+	DeferCleanup(back)
+	Eventually(cluster.Operators).WithContext(ctx).WithArguments(k8s).Should(BeEmpty())
+	Eventually(s.confirming.Written).WithContext(ctx).Should(BeNumerically(">", s.confirming.Written()+enoughWrites))
+	_, err = killAll(ctx, s, master, n)
+	return back, err
+}
+
+// forgetFailover puts the cluster's etcd back to what it held before a failover. The
+// servers and their clients have gone on and know nothing of it, but for the master
+// that is on record again: it has not heard the latest writes.
+func forgetFailover(ctx context.Context, s *set, master corev1.Pod, _ int) (func() error, error) {
+	before := filepath.Join(GinkgoT().TempDir(), "etcd.db")
+	if err := cluster.Snapshot(ctx, before); err != nil {
+		return nil, err
+	}
+	if err := fault.Kill(master.UID, program); err != nil {
+		return nil, err
+	}
+	epoch := s.Status.Epoch
+	Eventually(s.healed).WithContext(ctx).WithArguments(epoch, 0).Should(Succeed())
+	serving := s.Status.Replication.Master
+	heal, err := fault.Cut(ctx, master.UID, program, time.Minute, serving.Address)
+	if err != nil {
+		return nil, err
+	}
+	Eventually(s.confirming.Written).WithContext(ctx).Should(BeNumerically(">", s.confirming.Written()+enoughWrites))
+	if err := errors.Join(cluster.Restore(ctx, before), s.follow()); err != nil {
+		return nil, errors.Join(err, heal())
+	}
+	Eventually(s.recorded).WithContext(ctx).Should(BeNumerically(">", epoch))
+	Expect(s.Status.Replication.Master).To(Equal(serving), "another master than the one that served")
+	return heal, nil
+}
