@@ -86,7 +86,7 @@ test-integration:
 test mutants: export GOGC := 400
 test mutants: export GOMEMLIMIT := 1GiB
 
-mutants: ## Plant known faults into Redis' controller: the tests must find each.
+mutants: ## Plant known faults into Redis' controller: the test that is named must find each (LONG=1 for all).
 	go test ./test/mutants -v -count=1 -parallel 2 -timeout 20m
 
 e2e: cluster-up deploy ## Run the end-to-end tests on real pods.

@@ -1,77 +1,97 @@
-// Package mutants plants known faults into the Redis controller, one at a time: its
-// tests must find each.
+// Package mutants plants known faults into the Redis controller, one at a time: the test
+// that stands for the rule must find each.
 package mutants
 
 import (
-	"bytes"
 	"encoding/json"
 	"os"
 	"os/exec"
 	"path/filepath"
+	"regexp"
+	"slices"
 	"strings"
 	"testing"
 )
 
-// root of the repository.
-const root = "../.."
+const (
+	// root of the repository.
+	root = "../.."
+	// controller that faults are planted into.
+	controller = "controllers/redis"
+)
 
-// mutant is a fault that some operator for Redis has had.
+// mutant breaks one rule of the plan, of the acts or of what is observed.
 type mutant struct {
 	name     string
-	file     string // below controllers/redis
+	file     string // below the controller
 	old, new string
+	test     string // beside the file, in words: its name, a slash, its row
 }
 
-var mutants = []mutant{
-	{"promote without lineage", "plan_failover.go",
-		"m.Fenced() && m.ReplID == rep.ReplID &&", "m.Fenced() &&"},
-	{"promote the empty node", "plan_failover.go",
-		"last.answers() && last.Keys > 0 {", "last.answers() {"},
-	{"no freeze", "plan_failover.go",
-		"len(following) > 0 {", "len(following) > 99 {"},
-	{"route before promote", "act_failover.go",
-		"redis.Status.TargetMaster = s.nodes[0]\n", "redis.Status.TargetMaster, redis.Status.Master = s.nodes[0], s.nodes[0]\n"},
-	{"boot as master", "settings.go",
-		`{"replicaof", []string{node.FenceHost, "1"}},`, ""},
-	{"offsets across histories", "barrier.go",
-		"now.ReplID == replID && now.Offset >= offset", "now.Offset >= offset"},
-	{"ContainersReady as liveness", "observe.go",
-		"m.stopped = c.State.Terminated != nil ||", "m.stopped = !holds(pod, corev1.ContainersReady) || c.State.Terminated != nil ||"},
-	{"oldest pod wins", "plan_failover.go",
-		"cmp.Or(cmp.Compare(b.Offset, a.Offset),", "cmp.Or(cmp.Compare(ordinal(a.name), ordinal(b.name)),"},
-	{"offset read before the fence", "act_failover.go",
-		"if err := errors.Join(old.Pause(ctx, patience), old.Fence(ctx)); err != nil {\n\t\treturn err\n\t}\n\tlast := old.Look(ctx) // its final offset\n\tif !last.Fenced() {",
-		"last := old.Look(ctx)\n\tif err := errors.Join(old.Pause(ctx, patience), old.Fence(ctx)); err != nil {\n\t\treturn err\n\t}\n\tif !old.Look(ctx).Fenced() {"},
-	{"a file that lacks writes is started from", "plan_settings.go",
-		"name == appendOnly && s.switched(value) ||", "name == appendOnly ||"},
-	{"no snapshot before appending ends", "act_settings.go",
-		"|| m.dumped:", "|| !m.dumped:"},
-	{"clients not closed", "node/server.go",
-		`s.do(ctx, "CLIENT", "KILL", "TYPE", "normal", "USER", "default"),`, ""},
+func (m mutant) dir() string { return "./" + filepath.Join(controller, filepath.Dir(m.file)) }
+
+// shown is the test's name as the go command prints it.
+func (m mutant) shown() string { return strings.ReplaceAll(m.test, " ", "_") }
+
+// pattern matches this test, and no other.
+func (m mutant) pattern() string {
+	var parts []string
+	for part := range strings.SplitSeq(m.shown(), "/") {
+		parts = append(parts, "^"+regexp.QuoteMeta(part)+"$")
+	}
+	return strings.Join(parts, "/")
 }
 
+// A mutant that no test finds is no proof unless its test is there and passes without it.
 func TestEachIsFound(t *testing.T) {
-	for _, m := range mutants {
+	sound := map[string]string{}
+	for _, m := range planted() {
+		if _, ran := sound[m.dir()]; !ran {
+			sound[m.dir()] = run(m.dir(), testsIn(m.dir()))
+		}
+		if !strings.Contains(sound[m.dir()], "--- PASS: "+m.shown()+" (") {
+			t.Fatalf("%s: %s does not pass without it:\n%s", m.name, m.test, sound[m.dir()])
+		}
+	}
+	for _, m := range planted() {
 		t.Run(m.name, func(t *testing.T) {
 			t.Parallel()
-			// Servers that a mutant has broken are waited for in vain: several at a time.
-			test := exec.Command("go", "test", "-short", "-failfast", "-vet=off", "-parallel=4", "-overlay", m.plant(t), "./controllers/redis/...")
-			test.Dir = root
-			output, err := test.CombinedOutput()
-			switch {
-			case err == nil:
-				t.Errorf("no test fails with it")
-			case !bytes.Contains(output, []byte("--- FAIL")):
-				t.Errorf("it is no fault of behaviour: %v\n%s", err, output)
+			output := run(m.dir(), m.pattern(), "-overlay", m.plant(t))
+			switch failed := strings.Contains(output, "--- FAIL: "+m.shown()+" ("); {
+			case failed:
+			case strings.Contains(output, "--- PASS: "+m.shown()+" ("):
+				t.Errorf("%s passes with it", m.test)
+			default:
+				t.Errorf("it is no fault of behaviour:\n%s", output)
 			}
 		})
 	}
 }
 
+// testsIn a package that find a mutant.
+func testsIn(dir string) string {
+	var patterns []string
+	for _, m := range planted() {
+		if m.dir() == dir {
+			patterns = append(patterns, m.pattern())
+		}
+	}
+	slices.Sort(patterns)
+	return strings.Join(slices.Compact(patterns), "|")
+}
+
+// run tests, and give what the go command prints. What is compiled for one test is not optimized.
+func run(dir, pattern string, flags ...string) string {
+	test := exec.Command("go", slices.Concat([]string{"test", "-v", "-short", "-vet=off", "-gcflags=-N -l", "-ldflags=-w", "-timeout=1m", "-run", pattern}, flags, []string{dir})...)
+	test.Dir = root
+	output, _ := test.CombinedOutput() // which tells all
+	return string(output)
+}
+
 // plant writes an overlay, https://pkg.go.dev/cmd/go#hdr-Compile_packages_and_dependencies.
 func (m mutant) plant(t *testing.T) string {
 	t.Helper()
-	path, err := filepath.Abs(filepath.Join(root, "controllers/redis", m.file))
+	path, err := filepath.Abs(filepath.Join(root, controller, m.file))
 	if err != nil {
 		t.Fatal(err)
 	}
