@@ -61,8 +61,8 @@ var _ = Describe("Activity's wishes:", func() {
 		given := func(s *egov1.ActivitySpec) { s.RetryPolicy = policy }
 		usage := factory.Activity("usage", "exit 64").Retries(3).With(given).Build()
 		flaky := factory.Activity("flaky", `case $HOSTNAME in *-3) exit 0;; esac; exit 1`).Retries(3).With(given).Build()
-		slow := factory.Activity("slow", `case $HOSTNAME in *-2) exit 0;; esac; sleep 60`).Retries(1).With(func(s *egov1.ActivitySpec) {
-			s.Timeout, s.TerminationGracePeriodSeconds = &metav1.Duration{Duration: 3 * time.Second}, ptr.To[int64](1)
+		slow := factory.Activity("slow", `case $HOSTNAME in *-1) sleep 60;; esac`).Retries(3).With(func(s *egov1.ActivitySpec) {
+			s.Timeout, s.TerminationGracePeriodSeconds = &metav1.Duration{Duration: 8 * time.Second}, ptr.To[int64](1)
 			s.RetryPolicy = egov1.RetryPolicy{Causes: []egov1.RetryCause{egov1.RetryTimedOut}, Backoff: &metav1.Duration{}}
 		}).Build()
 		for _, a := range []*egov1.Activity{usage, flaky, slow} {
@@ -77,7 +77,11 @@ var _ = Describe("Activity's wishes:", func() {
 			Expect(began.Sub(ended.Time)).To(BeNumerically(">=", wait))
 		}
 		eventually(ctx, slow, commonv1.ConditionComplete, metav1.ConditionTrue)
-		Expect(slow.Status.Attempts).To(HaveExactElements(HaveField("Prosta", egov1.TimedOut), HaveField("Prosta", egov1.Succeeded)))
+		// A busy node may need the whole timeout to start a pod: that is one more of the same.
+		last := len(slow.Status.Attempts) - 1
+		Expect(last).To(BeNumerically(">", 0))
+		Expect(slow.Status.Attempts[:last]).To(HaveEach(HaveField("Prosta", egov1.TimedOut)))
+		Expect(slow.Status.Attempts[last].Prosta).To(Equal(egov1.Succeeded))
 	})
 
 	It("works in a volume, with variables from elsewhere, as a user of the namespace", func(ctx SpecContext) {

@@ -87,26 +87,39 @@ var _ = Describe("Memcached over TLS", func() {
 
 	It("comes to a cache whose clients in the clear go on at the port that they know", func(ctx SpecContext) {
 		create(ctx, &corev1.Secret{ObjectMeta: metav1.ObjectMeta{Name: "cache-tls"}, Type: corev1.SecretTypeTLS, Data: issue()})
-		m := factory.Memcached("cache").Size(2).Memory("16Mi").
-			With(func(s *cachev1alpha1.MemcachedSpec) {
-				s.Rollout = &cachev1alpha1.MemcachedRollout{MinReadySeconds: ptr.To[int32](1)}
-			}).Build()
+		m := factory.Memcached("cache").Size(2).Memory("16Mi").Build()
 		create(ctx, m)
 		eventuallyReady(ctx, m)
-		old := m.Spec.Port
-		Eventually(asks).WithArguments(ctx, network, m, old).Should(Succeed())
+		old, before := m.Spec.Port, podUIDs(ctx, "memcached", m.Name)
+		clearClientsServed := func() {
+			GinkgoHelper()
+			Eventually(func(g Gomega) {
+				for range 10 { // the Service leads to either node
+					g.Expect(asks(ctx, network, m, old)).To(Succeed())
+				}
+			}).WithContext(ctx).Should(Succeed())
+		}
+		clearClientsServed()
 
 		edit(ctx, m, func(m *cachev1alpha1.Memcached) {
 			m.Spec.Port = old + 1
 			m.Spec.TLS = &cachev1alpha1.MemcachedTLS{SecretName: "cache-tls", Mode: cachev1alpha1.MemcachedTLSOptional, PlaintextPort: old}
+			m.Spec.Rollout = &cachev1alpha1.MemcachedRollout{MinReadySeconds: ptr.To[int32](600)}
 		})
-		over := traffic.Secured{Network: network, Config: trusting(by.PEM(), m.Name)}
+		// The rollout stands half way, for ten minutes: one node is new, one is as before.
 		Eventually(func(g Gomega) {
-			// The moment in which the Service has the new ports, and its slices do not, is shorter.
-			Eventually(asks).WithArguments(ctx, network, m, old).WithTimeout(3 * time.Second).Should(Succeed())
-			refresh(ctx, m)
-			g.Expect(condition(m, commonv1.ConditionReady)).To(HaveField("Status", metav1.ConditionTrue))
-		}).WithContext(ctx).WithPolling(50 * time.Millisecond).Should(Succeed())
+			pods := podsOf(ctx, "memcached", m.Name)
+			g.Expect(healthy(pods)).To(Equal(2))
+			for _, pod := range pods {
+				g.Expect(before[pod.Name] == pod.UID).To(Equal(pod.Name == "cache-0"), pod.Name)
+			}
+		}).WithContext(ctx).Should(Succeed())
+		clearClientsServed()
+
+		edit(ctx, m, func(m *cachev1alpha1.Memcached) { m.Spec.Rollout.MinReadySeconds = ptr.To[int32](1) })
+		eventuallyReady(ctx, m)
+		clearClientsServed()
+		over := traffic.Secured{Network: network, Config: trusting(by.PEM(), m.Name)}
 		Eventually(asks).WithArguments(ctx, over, m, m.Spec.Port).Should(Succeed())
 	})
 })
