@@ -30,10 +30,11 @@ func NewLease(deadline time.Duration) *Lease {
 // errLapsed is of a write that could be another leader's by now.
 var errLapsed = errors.New("not sent: the lease was not renewed in time, another process may lead")
 
-// Held is true while nobody else can lead.
+// Held is true while nobody else can lead. Either clock may prove the opposite: the monotonic
+// one stands still while a virtual machine is paused, the wall clock can be set back.
 func (l *Lease) Held() bool {
 	renewed := l.renewed.Load()
-	return renewed != nil && l.clock.Since(*renewed) < l.deadline
+	return renewed != nil && l.clock.Since(*renewed) < l.deadline && l.clock.Now().Round(0).Sub(renewed.Round(0)) < l.deadline
 }
 
 // Electing gives a config for the leader election, whose renewals are seen by it.

@@ -83,3 +83,26 @@ func TestLease(t *testing.T) {
 	clock.SetTime(clock.Now().Add(time.Second))
 	refused("it was not renewed in time")
 }
+
+// pausedMachine was paused together with its monotonic clock, but not with its wall clock.
+type pausedMachine struct {
+	*clocktesting.FakePassiveClock
+	now time.Time
+}
+
+func (m pausedMachine) Now() time.Time              { return m.now }
+func (pausedMachine) Since(time.Time) time.Duration { return time.Second }
+
+func TestALeaseLapsesWhileTheMachineIsPaused(t *testing.T) {
+	renewed := time.Now()
+	for past, held := range map[time.Duration]bool{
+		-time.Hour: true, time.Second: true, 9 * time.Second: true, 10 * time.Second: false, time.Hour: false,
+	} {
+		lease := NewLease(10 * time.Second)
+		lease.clock = pausedMachine{now: renewed.Add(past)}
+		lease.renewed.Store(&renewed)
+		if lease.Held() != held {
+			t.Errorf("%s later by the wall clock: held is %t", past, !held)
+		}
+	}
+}
