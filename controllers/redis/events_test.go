@@ -5,12 +5,13 @@ package redis
 type happening uint8
 
 const (
-	wrote       happening = iota // an application, at a master
-	drained                      // an application deletes all keys
-	caughtUp                     // a replica reaches its master, or hears the next operation
-	booted                       // a server starts on its file
-	startedLess                  // on a file that lost its last operation
-	startedNew                   // on an empty one
+	none        happening = iota
+	wrote                 // an application, at a master
+	drained               // an application deletes all keys
+	caughtUp              // a replica reaches its master, or hears the next operation
+	booted                // a server starts on its file
+	startedLess           // on a file that lost its last operation
+	startedNew            // on an empty one
 	died
 	deletedByForce // the pod; its process lives on
 	ended          // a process without a pod
@@ -30,7 +31,7 @@ const (
 	suspended // the operator: another takes over, and it wakes some time later
 )
 
-var happenings = [...]string{"an application writes at", "an application deletes all keys at", "hears its master:", "starts:", "starts, and its file lost its last operation:",
+var happenings = [...]string{"", "an application writes at", "an application deletes all keys at", "hears its master:", "starts:", "starts, and its file lost its last operation:",
 	"starts with an empty disk:", "dies:", "loses its pod by force, and lives on:", "ends without a pod:", "hangs:", "goes on after hanging:", "cut off from each other:",
 	"reach each other again:", "time goes by", "the spec's W is lowered to 1", "the API server is backed up", "the API server is restored from its backup",
 	"spec.hibernate changes", "the object is made anew over its volumes",

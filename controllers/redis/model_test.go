@@ -3,6 +3,8 @@ package redis
 import (
 	"fmt"
 	"strings"
+
+	cachev1alpha1 "github.com/mainstay-operator/mainstay-operator/api/cache/v1alpha1"
 )
 
 // The model is Redis, its pods and the API server as far as a failover depends on them: small,
@@ -34,7 +36,11 @@ type process struct {
 	minReplicas int8
 	admits      [mostNodes]id // processes that it lets in as replicas, by node
 	damaged     bool          // its file has lost some of its end, but not all
+	servesStale bool          // answers reads while it does not hear its master
 }
+
+// bornServing is true for servers that answer reads from their start.
+var bornServing = !strings.Contains(redisConf(&cachev1alpha1.Redis{}, credentials{}, settings{}), `replica-serve-stale-data "no"`)
 
 // emptied is the operation that deletes all keys.
 const emptied = "-"
@@ -166,11 +172,20 @@ func newUniverse(nodes, w int8, storage bool) *universe {
 
 // start the server of a pod on its file: fenced, of no history that anybody knows.
 func (u *universe) start(p *process) {
-	*p = process{node: p.node, pod: p.pod, run: u.next(), alive: true, history: u.next(), data: p.data, damaged: p.damaged}
+	*p = process{node: p.node, pod: p.pod, run: u.next(), alive: true, history: u.next(), data: p.data, damaged: p.damaged,
+		servesStale: bornServing}
+	u.answersReads(p)
 	if !u.storage {
 		p.data, p.damaged = "", false
 	}
 	p.start = int8(len(p.data)) //nolint:gosec // a few
+}
+
+// answersReads of applications: a process may do so once it has had its master's data.
+func (u *universe) answersReads(p *process) {
+	if p.servesStale && !p.master && !p.pinned {
+		u.breaks("node %d answers reads, and has never been in sync", p.node)
+	}
 }
 
 // kill a process. The volume of one without a pod goes to the pod that waits for it.

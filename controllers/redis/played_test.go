@@ -31,6 +31,7 @@ const (
 	admitEffect
 	minEffect
 	outrankEffect
+	serveEffect
 	saveEffect
 	stampEffect
 	removeEffect
@@ -38,15 +39,17 @@ const (
 )
 
 var effectNames = [...]string{"looks at", "fences", "leads to its master", "promotes", "pins the history of", "chooses who may follow",
-	"sets W of", "outranks others at", "saves the record", "stamps the volume of", "removes the pod of", "routes clients to"}
+	"sets W of", "outranks others at", "has reads answered by", "saves the record", "stamps the volume of", "removes the pod of", "routes clients to"}
 
 // question is one effect, and what it is to do.
 type question struct {
 	effect effect
 	node   int8
-	pod    id // of the server
-	to     id // pod to follow
-	login  id // process to log in there as
+	pod    id   // of the server
+	run    id   // that its connection leads to, 0 before the first look
+	redial bool // look over a new one
+	to     id   // pod to follow
+	login  id   // process to log in there as
 	w      int8
 	admits [mostNodes]id
 	record savedRecord
@@ -60,6 +63,7 @@ type sight struct {
 	run             id
 	master, linked  bool
 	pinned          bool
+	servesStale     bool
 	follows         id
 	history, former id
 	formerAt        int8
@@ -101,7 +105,7 @@ func (u *universe) answer(q question, read *reading) reply {
 	switch {
 	case p == nil || !p.alive:
 		return reply{failed: true, sight: sight{answer: node.Refused}}
-	case p.hung || !u.reach(operatorSide, p.node):
+	case p.hung || !u.reach(operatorSide, p.node), !q.redial && q.run != p.run:
 		return reply{failed: true}
 	case q.effect == lookEffect:
 		return reply{sight: u.see(p)}
@@ -154,11 +158,14 @@ func (u *universe) command(p *process, q question) {
 		}
 	case minEffect:
 		p.minReplicas = q.w
+	case serveEffect:
+		p.servesStale = true
+		u.answersReads(p)
 	}
 }
 
 func (u *universe) see(p *process) sight {
-	s := sight{answer: node.Reached, run: p.run, master: p.master, linked: p.linked, pinned: p.pinned, follows: p.follows, history: p.history,
+	s := sight{answer: node.Reached, run: p.run, master: p.master, linked: p.linked, pinned: p.pinned, servesStale: p.servesStale, follows: p.follows, history: p.history,
 		former: p.former, formerAt: p.formerAt, offset: p.offset(), keys: int16(p.keys()), minReplicas: p.minReplicas} //nolint:gosec // a few
 	for i, f := range u.feeds(p) {
 		s.attached[i] = f.pod
@@ -235,6 +242,24 @@ type play struct {
 	forced bool
 	redis  *cachev1alpha1.Redis
 	fleet  *fleet
+	ends   []end
+}
+
+// end of a connection, at a process.
+type end struct {
+	pod, run id
+	redial   bool
+}
+
+// at gives what a server's connection leads to.
+func (p *play) at(pod id) *end {
+	for i := range p.ends {
+		if p.ends[i].pod == pod {
+			return &p.ends[i]
+		}
+	}
+	p.ends = append(p.ends, end{pod: pod, redial: true})
+	return &p.ends[len(p.ends)-1]
 }
 
 var quiet = log.IntoContext(context.Background(), logr.Discard())
@@ -388,7 +413,7 @@ type playedServer struct {
 }
 
 func (s playedServer) command(e effect, change func(*question)) error {
-	q := question{effect: e, node: s.node, pod: s.pod, forced: s.forced}
+	q := question{effect: e, node: s.node, pod: s.pod, run: s.at(s.pod).run, forced: s.forced}
 	if change != nil {
 		change(&q)
 	}
@@ -396,14 +421,18 @@ func (s playedServer) command(e effect, change func(*question)) error {
 }
 
 func (s playedServer) Look(context.Context) node.View {
-	seen := s.ask(question{effect: lookEffect, node: s.node, pod: s.pod}).sight
+	over := s.at(s.pod)
+	seen := s.ask(question{effect: lookEffect, node: s.node, pod: s.pod, run: over.run, redial: over.redial}).sight
+	if over.redial {
+		over.run, over.redial = seen.run, false
+	}
 	if seen.answer != node.Reached {
 		return node.View{Answer: seen.answer}
 	}
 	keeps := logs(s.redis)
 	v := node.View{Answer: node.Reached, RunID: runID(seen.run), Master: seen.master, LinkUp: seen.linked, ReplID: historyName(seen.history),
 		Offset: int64(seen.offset), FormerReplID: historyName(seen.former), FormerOffset: int64(seen.formerAt), Pinned: seen.pinned,
-		Keys: int64(seen.keys), MinReplicas: int32(seen.minReplicas), ServesStale: true, AOF: keeps, Rewritten: true}
+		Keys: int64(seen.keys), MinReplicas: int32(seen.minReplicas), ServesStale: seen.servesStale, AOF: keeps, Rewritten: true}
 	if !seen.master {
 		v.MasterHost = node.FenceHost
 		if seen.follows != 0 {
@@ -460,7 +489,7 @@ func (s playedServer) SetMinReplicas(_ context.Context, w int32) error {
 }
 
 func (s playedServer) Outrank(context.Context) error                 { return s.command(outrankEffect, nil) }
-func (playedServer) ServeStale(context.Context) error                { return nil }
+func (s playedServer) ServeStale(context.Context) error              { return s.command(serveEffect, nil) }
 func (playedServer) Pause(context.Context, time.Duration) error      { return nil }
 func (playedServer) Unpause(context.Context) error                   { return nil }
 func (playedServer) SendAway(context.Context) error                  { return nil }
@@ -468,4 +497,5 @@ func (playedServer) Save(context.Context) error                      { return ni
 func (playedServer) Accept(context.Context, string, ...string) error { return nil }
 func (playedServer) Configure(context.Context, string, string) error { return nil }
 func (playedServer) Load(context.Context, node.Files) (bool, error)  { return true, nil }
+func (s playedServer) Redial()                                       { s.at(s.pod).redial = true }
 func (playedServer) Close()                                          {}

@@ -48,6 +48,12 @@ func (w *walk) take(t turn) bool {
 // choose a turn: mostly the operator's, seldom a fault.
 func (w *walk) choose() turn {
 	turns := w.state.turns()
+	if w.state.left.crashes > 0 {
+		turns = append(turns, turn{what: crashed})
+	}
+	if w.state.left.suspends > 0 && w.state.leader.running && w.state.leader.next.effect != lookEffect {
+		turns = append(turns, turn{what: suspended})
+	}
 	for {
 		t := turns[w.rand.IntN(len(turns))]
 		switch {

@@ -1,0 +1,144 @@
+package redis
+
+import (
+	"encoding/binary"
+	"hash/maphash"
+	"slices"
+)
+
+// key of a state: the same for all states that differ in names alone.
+func (s *state) key() uint64 {
+	k := keeper{buffer: make([]byte, 0, 512)}
+	u := s.universe
+	for _, pod := range u.pods[:u.nodes] {
+		k.id(pod)
+	}
+	for i := range u.procs {
+		p := &u.procs[i]
+		k.put(p.node, p.formerAt, p.start, p.minReplicas, flags(p.alive, p.hung, p.master, p.linked, p.pinned, p.damaged, p.servesStale))
+		k.id(p.pod, p.run, p.follows, p.login, p.history, p.former)
+		k.id(p.admits[:u.nodes]...)
+		k.text(p.data)
+	}
+	k.record(&u.record, u.nodes)
+	k.labels(u.stamps[:u.nodes])
+	k.put(u.service, u.writes, flags(u.backedUp), s.left.faults, s.left.crashes, s.left.suspends)
+	if u.backedUp {
+		k.record(&u.backup, u.nodes)
+		k.labels(u.backupStamps[:u.nodes])
+	}
+	k.buffer = binary.LittleEndian.AppendUint32(k.buffer, u.cuts)
+	k.text(u.confirmed)
+	k.operator(&s.leader, u)
+	if s.sleeping {
+		k.operator(&s.sleeper, u)
+	}
+	return maphash.Bytes(seed, k.buffer)
+}
+
+var seed = maphash.MakeSeed()
+
+// keeper writes down what makes a state, with ids in the order in which they come.
+type keeper struct {
+	buffer []byte
+	names  [128]id
+	known  int
+}
+
+func (k *keeper) put(values ...int8) {
+	for _, v := range values {
+		k.buffer = append(k.buffer, byte(v)) //nolint:gosec // a bit pattern
+	}
+}
+
+func (k *keeper) id(ids ...id) {
+	for _, one := range ids {
+		k.buffer = append(k.buffer, byte(k.place(one))) //nolint:gosec // at most 128
+	}
+}
+
+// place of an id among those that have come, from 1; 0 of none.
+func (k *keeper) place(one id) id {
+	if one == 0 {
+		return 0
+	}
+	if at := slices.Index(k.names[:k.known], one); at >= 0 {
+		return id(at + 1) //nolint:gosec // at most 128
+	}
+	k.names[k.known] = one
+	k.known++
+	return id(k.known) //nolint:gosec // at most 128
+}
+
+// named is the id that has a place.
+func (k *keeper) named(place id) id {
+	if place == 0 {
+		return 0
+	}
+	return k.names[place-1]
+}
+
+func (k *keeper) text(s string) { k.buffer = append(append(k.buffer, s...), 0) }
+
+func flags(set ...bool) int8 {
+	var bits int8
+	for i, is := range set {
+		bits |= int8(yes(is)) << i
+	}
+	return bits
+}
+
+func (k *keeper) record(r *savedRecord, nodes int8) {
+	k.put(r.size, r.w, r.epoch, r.target, r.master, r.recordEpoch, r.startOffset, r.leaderNode, r.effective, r.from, r.to, flags(r.sleep, r.kept, r.changed, r.routed))
+	k.id(r.history, r.leader.pod, r.leader.run, r.fromPod)
+	for _, m := range r.members[:nodes] {
+		k.id(m.pod, m.run)
+	}
+}
+
+func (k *keeper) labels(list []label) {
+	for _, l := range list {
+		k.put(l.epoch, int8(l.standing)) //nolint:gosec // a few
+		k.id(l.history)
+	}
+}
+
+func (k *keeper) operator(o *operator, u *universe) {
+	k.put(flags(o.running))
+	if !o.running {
+		k.recollection(&o.known)
+		return
+	}
+	k.put(flags(o.now.record.version == u.record.version))
+	k.id(o.closed...)
+	k.played(o, u.nodes)
+}
+
+func (k *keeper) recollection(r *recollection) {
+	k.put(int8(r.frozen)) //nolint:gosec // a few
+	for _, one := range r.servers {
+		k.id(one.pod, one.outranked, one.told)
+		k.put(int8(one.heard), flags(one.mute)) //nolint:gosec // a few
+	}
+}
+
+// played is all that a pass of the operator depends on.
+func (k *keeper) played(o *operator, nodes int8) {
+	k.recollection(&o.known)
+	k.record(&o.read.record, nodes)
+	k.labels(o.read.stamps[:nodes])
+	k.id(o.read.pods[:nodes]...)
+	k.put(int8(len(o.replies))) //nolint:gosec // a few
+	for i := range o.replies {
+		k.reply(&o.replies[i])
+	}
+}
+
+func (k *keeper) reply(r *reply) {
+	v := &r.sight
+	k.put(flags(r.failed, v.master, v.linked, v.pinned, v.servesStale), int8(v.answer), v.formerAt, v.offset, int8(v.keys), v.minReplicas) //nolint:gosec // a few
+	if v.run != 0 {
+		k.id(v.run, v.follows, v.history, v.former)
+		k.id(v.attached[:]...)
+	}
+}
