@@ -203,6 +203,10 @@ func (l *loopback) answering() {
 	for _, n := range l.nodes {
 		s := node.Open(n.address, l.secrets.operator, nil)
 		defer s.Close()
-		l.until(n.name+" answers", func() bool { v := s.Look(l.t.Context()); return v.Answer == node.Reached && !v.Loading })
+		l.until(n.name+" answers", func() bool {
+			s.Redial()
+			v := s.Look(l.t.Context())
+			return v.Answer == node.Reached && !v.Loading
+		})
 	}
 }

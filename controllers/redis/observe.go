@@ -30,6 +30,7 @@ type server interface {
 	Load(ctx context.Context, files node.Files) (bool, error)
 	Configure(ctx context.Context, directive, value string) error
 	Save(ctx context.Context) error
+	Redial()
 	Close()
 }
 
@@ -116,6 +117,14 @@ func (r *Reconciler) remember(redis *cachev1alpha1.Redis, f *fleet) {
 	if last := redis.Status.LastFailover; last != nil && last.RoutedAt != nil {
 		f.sinceRouted = r.clock.Since(last.RoutedAt.Time).Abs() // it may have been another's clock
 	}
+}
+
+// lookAgain asks the servers that are there by now.
+func (f *fleet) lookAgain(ctx context.Context) {
+	for _, m := range f.asked() {
+		f.at(m).Redial()
+	}
+	f.look(ctx)
 }
 
 // look asks the servers. What they say first is older than what they say last,

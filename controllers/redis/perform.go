@@ -41,7 +41,7 @@ func (r *Reconciler) carryOut(ctx context.Context, redis *cachev1alpha1.Redis, f
 			r.Events.Eventf(redis, nil, corev1.EventTypeWarning, next.reason, "Fence", "%s took writes beside the master of record: fenced",
 				strings.Join(next.nodes, ", "))
 		}
-		f.look(ctx)
+		f.lookAgain(ctx)
 		f.frozenFor = r.memory.frozen(redis, f.world, r.clock) // a freeze counts from now on
 		next = plan(redis, f.world)
 	}

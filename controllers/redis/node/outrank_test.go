@@ -29,3 +29,29 @@ func TestOutrankEndsOtherOperators(t *testing.T) {
 		t.Errorf("ours: %v", got)
 	}
 }
+
+// What comes to an address after the process that was looked at, gets no command meant for that.
+func TestALostConnectionIsNotMadeAnew(t *testing.T) {
+	p := start(t)
+	if seen := p.Look(t.Context()); seen.ServesStale {
+		must(t, p.Configure(t.Context(), serveStale, "no"))
+	}
+	other := open(p.hostport, password, nil)
+	defer other.Close()
+	must(t, other.Outrank(t.Context()))
+	_ = p.ServeStale(t.Context()) // by now the loss is known
+	if err := p.ServeStale(t.Context()); !errors.Is(err, errLost) {
+		t.Errorf("a command: %v", err)
+	}
+	if seen := p.Look(t.Context()); seen.Answer != Silent {
+		t.Errorf("a look: %v", seen.Answer)
+	}
+	if other.Look(t.Context()).ServesStale {
+		t.Error("it came over another connection")
+	}
+	p.Redial()
+	if seen := p.Look(t.Context()); seen.Answer != Reached {
+		t.Errorf("over a new one: %v", seen.Answer)
+	}
+	must(t, p.ServeStale(t.Context()))
+}

@@ -10,6 +10,7 @@ import (
 	"net"
 	"strconv"
 	"strings"
+	"sync/atomic"
 	"syscall"
 	"time"
 
@@ -47,12 +48,19 @@ func init() { redis.SetLogger(quiet{}) }
 
 // Server is one connection to one redis-server, for one pass. Nothing is
 // retried: a role command whose answer was lost is looked at, not repeated.
+// Nor is the connection made anew: what is commanded is the process that was looked at,
+// not the one that has come after it.
 type Server struct {
 	client *redis.Client
 	secure bool
-	// dial is how the client connects.
+	// connect makes a client.
+	connect func() *redis.Client
+	// dial is how it connects.
 	dial func(ctx context.Context) (net.Conn, error)
 }
+
+// errLost is of a command that another process could get by now.
+var errLost = errors.New("not sent: the connection to the process that was looked at is lost")
 
 // Open prepares a connection, over TLS when there is a config for it; the first
 // command makes it.
@@ -72,22 +80,40 @@ func open(hostport, password string, secure *tls.Config) *Server {
 		}
 		return secured(ctx, conn, secure)
 	}
-	return &Server{secure: secure != nil, dial: dial, client: redis.NewClient(&redis.Options{
-		Addr:                     hostport,
-		Username:                 Operator,
-		Password:                 password,
-		Protocol:                 2,
-		PoolSize:                 1,
-		MaxRetries:               -1,
-		DialerRetries:            1,
-		DialTimeout:              timeout,
-		ReadTimeout:              replyTimeout,
-		WriteTimeout:             replyTimeout,
-		ContextTimeoutEnabled:    true,
-		DisableIdentity:          true,
-		MaintNotificationsConfig: &maintnotifications.Config{Mode: maintnotifications.ModeDisabled},
-		Dialer:                   func(ctx context.Context, _, _ string) (net.Conn, error) { return dial(ctx) },
-	})}
+	connect := func() *redis.Client {
+		var connected atomic.Bool
+		return redis.NewClient(&redis.Options{
+			Addr:                     hostport,
+			Username:                 Operator,
+			Password:                 password,
+			Protocol:                 2,
+			PoolSize:                 1,
+			PipelinePoolSize:         -1, // transactions go over the same one
+			MaxRetries:               -1,
+			DialerRetries:            1,
+			DialTimeout:              timeout,
+			ReadTimeout:              replyTimeout,
+			WriteTimeout:             replyTimeout,
+			ContextTimeoutEnabled:    true,
+			DisableIdentity:          true,
+			MaintNotificationsConfig: &maintnotifications.Config{Mode: maintnotifications.ModeDisabled},
+			Dialer: func(ctx context.Context, _, _ string) (net.Conn, error) {
+				if connected.Load() {
+					return nil, errLost
+				}
+				conn, err := dial(ctx)
+				connected.Store(err == nil)
+				return conn, err
+			},
+		})
+	}
+	return &Server{secure: secure != nil, client: connect(), connect: connect, dial: dial}
+}
+
+// Redial makes the next command connect anew: whoever looks then, may see another process.
+func (s *Server) Redial() {
+	s.Close()
+	s.client = s.connect()
 }
 
 // Close ends the connection.
