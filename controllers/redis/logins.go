@@ -6,6 +6,7 @@ import (
 	"crypto/sha256"
 	"encoding/hex"
 	"fmt"
+	"slices"
 
 	cachev1alpha1 "github.com/mainstay-operator/mainstay-operator/api/cache/v1alpha1"
 	"github.com/mainstay-operator/mainstay-operator/controllers/redis/node"
@@ -59,6 +60,11 @@ func (r *Reconciler) admit(ctx context.Context, redis *cachev1alpha1.Redis, f *f
 			return fmt.Errorf("%s: %w", p.Name, err)
 		}
 		r.memory.note(redis, p.RunID, toldLogin)
+	}
+	for _, m := range f.members { // who is refused now must be told again, should he count after all
+		if m.loginTold && !slices.ContainsFunc(processes, m.is) {
+			r.memory.note(redis, m.RunID, func(c *commanded) { c.loginTold = false })
+		}
 	}
 	return f.recorded(redis).Admit(ctx, loginUsers(), logins)
 }

@@ -1,6 +1,7 @@
 package redis
 
 import (
+	"slices"
 	"testing"
 	"time"
 
@@ -57,5 +58,25 @@ func TestALoginIsOfOneProcess(t *testing.T) {
 	again.RunID += "'"
 	if c.loginOf(p).User != c.loginOf(again).User || c.loginOf(p).Password == c.loginOf(again).Password {
 		t.Errorf("%+v and %+v", c.loginOf(p), c.loginOf(again))
+	}
+}
+
+// A process that the master was told to refuse, and that is on record still, is let in again.
+func TestWhoIsRefusedIsToldAgain(t *testing.T) {
+	u, r := formed(t, 3, 1, true), &Reconciler{clock: playedClock}
+	f, redis := u.direct()
+	set := redis.Status.Replication.SyncSet
+	for _, p := range set {
+		r.memory.note(redis, p.RunID, toldLogin)
+	}
+	r.memory.recallCommands(redis, f.asked())
+	if err := r.admit(t.Context(), redis, f, set[:1]); err != nil {
+		t.Fatal(err)
+	}
+	f, redis = u.direct()
+	r.memory.recallCommands(redis, f.asked())
+	now := situation{redis, f.world}
+	if next, due := now.gather(now.recorded(redis.Status.Replication.Master)); !due || !slices.Equal(next.nodes, []string{set[1].Name}) {
+		t.Errorf("%s is refused, and %q are attached", set[1].Name, next.nodes)
 	}
 }
