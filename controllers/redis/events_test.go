@@ -26,6 +26,7 @@ const (
 	hibernated // or the opposite
 	recreated  // the object, under its name and over its volumes
 	beginPass
+	beginStale // on what the API server's cache had as the last pass began
 	stepPass
 	crashed   // the operator, at this point of its pass
 	suspended // the operator: another takes over, and it wakes some time later
@@ -35,7 +36,7 @@ var happenings = [...]string{"", "an application writes at", "an application del
 	"starts with an empty disk:", "dies:", "loses its pod by force, and lives on:", "ends without a pod:", "hangs:", "goes on after hanging:", "cut off from each other:",
 	"reach each other again:", "time goes by", "the spec's W is lowered to 1", "the API server is backed up", "the API server is restored from its backup",
 	"spec.hibernate changes", "the object is made anew over its volumes",
-	"the operator begins a pass", "the operator", "the operator dies", "the operator is stopped, and another takes over"}
+	"the operator begins a pass", "the operator begins a pass on what it read for the last one", "the operator", "the operator dies", "the operator is stopped, and another takes over"}
 
 // turn is one thing that may happen next.
 type turn struct {
@@ -54,8 +55,8 @@ func (t turn) fault() bool {
 
 // budget is how much may happen.
 type budget struct {
-	faults, crashes, suspends, writes int8
-	drains, owner                     bool // an application may delete all keys; the object may be hibernated, or made anew
+	faults, crashes, suspends, stale, writes int8
+	drains, owner                            bool // an application may delete all keys; the object may be hibernated, or made anew
 }
 
 // possible are the turns in a universe, faults as far as there are any left.
@@ -180,7 +181,16 @@ var processTurns = map[happening]func(*universe, *process){
 	ended:          (*universe).kill,
 	deletedByForce: func(u *universe, p *process) { u.replace(p.node, true) },
 	stalled:        func(_ *universe, p *process) { p.hung = true },
-	woke:           func(_ *universe, p *process) { p.hung = false },
+	woke:           (*universe).wake,
+}
+
+// wake a process that hung: it does what it was told meanwhile, by whomever.
+func (u *universe) wake(p *process) {
+	held := p.held
+	p.hung, p.held = false, order{}
+	if held.effect != lookEffect {
+		u.obey(p, held)
+	}
 }
 
 var otherTurns = map[happening]func(*universe, turn){

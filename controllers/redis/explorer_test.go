@@ -26,6 +26,7 @@ type operator struct {
 	replies []reply
 	next    question // that waits for its reply
 	closed  []id     // servers where another operator has closed its connections
+	current bool     // it knows the version of the object that it must not fall behind
 }
 
 // state of the search.
@@ -35,7 +36,8 @@ type state struct {
 	sleeper  operator // that was stopped in a pass, and may wake
 	sleeping bool
 	left     budget
-	coarse   bool // looks in a row are one step
+	earlier  reading // of the API server, as the last pass began, while one may be stale
+	coarse   bool    // looks in a row are one step
 	passes   *passes
 }
 
@@ -49,8 +51,9 @@ type played struct {
 	known recollection
 }
 
-// play the operator's pass with the replies that it had.
-func (o *operator) play() (p played) {
+// play the operator's pass with the replies that it had. At each question beyond them, the
+// caller adds one more, or ends it.
+func (o *operator) play(more func(question) bool) (p played) {
 	defer func() {
 		if stopped, is := recover().(*unasked); is {
 			p = played{asks: true, next: stopped.question}
@@ -60,7 +63,7 @@ func (o *operator) play() (p played) {
 	}()
 	at := 0
 	_, p.known, _ = pass(o.read, o.known, func(q question, read *reading) reply {
-		if at == len(o.replies) {
+		if at == len(o.replies) && !more(q) {
 			panic(&unasked{q})
 		}
 		at++
@@ -96,6 +99,9 @@ func (s *state) turns() []turn {
 		list = append(list, turn{what: stepPass})
 	} else {
 		list = append(list, turn{what: beginPass}, turn{what: elapsed})
+		if s.left.stale > 0 && s.earlier.nodes > 0 && s.stale() != s.universe.read() {
+			list = append(list, turn{what: beginStale})
+		}
 	}
 	if s.sleeping {
 		list = append(list, turn{what: stepPass, a: 1})
@@ -122,7 +128,7 @@ func (s *state) interruptions(after turn) []turn {
 	if s.left.crashes > 0 && after.what == stepPass && (running || !s.leader.running) {
 		list = append(list, turn{what: crashed})
 	}
-	if s.left.suspends > 0 && running && (after.what == stepPass || after.what == beginPass) {
+	if s.left.suspends > 0 && running && (after.what == stepPass || after.what == beginPass || after.what == beginStale) {
 		list = append(list, turn{what: suspended})
 	}
 	return list
@@ -135,9 +141,16 @@ func (s *state) after(e turn) *state {
 	c.left.crashes -= int8(yes(e.what == crashed))
 	c.left.suspends -= int8(yes(e.what == suspended))
 	switch e.what {
-	case beginPass:
+	case beginPass, beginStale:
 		read := c.universe.read()
-		c.leader = operator{known: c.leader.known, running: true, read: read, now: read}
+		if e.what == beginStale {
+			read = s.stale()
+			c.left.stale--
+		}
+		if c.earlier = (reading{}); c.left.stale > 0 {
+			c.earlier = read
+		}
+		c.leader = operator{known: c.leader.known, current: c.leader.current, running: true, read: read, now: read}
 		c.advance(&c.leader, c.coarse)
 	case stepPass:
 		c.step(e.a == 1)
@@ -181,18 +194,20 @@ func (s *state) step(sleeper bool) {
 
 // advance a pass to its next question, or past all looks that it begins with.
 func (s *state) advance(o *operator, looks bool) {
-	for {
-		p := s.passes.play(o, s.universe.nodes)
-		if !p.asks {
-			*o = operator{known: p.known}
-			return
+	goesOn := func(q question) bool {
+		if !looks || q.effect != lookEffect {
+			return false
 		}
-		o.next = p.next
-		if !looks || o.next.effect != lookEffect {
-			return
-		}
+		o.next = q
 		s.answer(o, o == &s.sleeper)
+		return true
 	}
+	p := s.passes.play(o, s.universe.nodes, goesOn)
+	if !p.asks {
+		*o = operator{known: p.known, current: o.current}
+		return
+	}
+	o.next = p.next
 }
 
 func (s *state) answer(o *operator, sleeper bool) {
@@ -202,11 +217,25 @@ func (s *state) answer(o *operator, sleeper bool) {
 	r := reply{failed: true}
 	if o.next.pod == 0 || !slices.Contains(o.closed, o.next.pod) {
 		r = s.universe.answer(o.next, &o.now)
+		if r.failed && o.next.pod != 0 { // and its connection is lost
+			o.closed = append(slices.Clone(o.closed), o.next.pod)
+		}
 	}
 	if o.next.effect == outrankEffect && !r.failed && s.sleeping && !sleeper {
 		s.sleeper.closed = append(slices.Clone(s.sleeper.closed), o.next.pod)
 	}
 	o.replies = append(slices.Clone(o.replies), r)
+	o.current = o.current || o.next.effect == saveEffect && !r.failed
+}
+
+// stale is what the last pass read, but for what the operator knows better: it acts on no
+// object that is older than its own last write.
+func (s *state) stale() reading {
+	read := s.earlier
+	if s.leader.current {
+		read.record = s.universe.record
+	}
+	return read
 }
 
 // origin of a state: from where, by which turn, how many steps that were forced, and what
@@ -370,7 +399,7 @@ func (s *state) tell(e turn) string {
 		return text
 	case cutOff, healed:
 		return fmt.Sprintf("%s %d and %d", happenings[e.what], e.a, e.b)
-	case elapsed, lowered, backedUp, restored, beginPass, crashed, suspended:
+	case elapsed, lowered, backedUp, restored, beginPass, beginStale, crashed, suspended:
 		return happenings[e.what]
 	}
 	return fmt.Sprintf("%s node %d", happenings[e.what], u.procs[e.a].node)
@@ -433,6 +462,7 @@ func TestEveryOrderKeepsWhatIsConfirmed(t *testing.T) {
 		{"one fault and one crash, with two confirmations", formed(2, true), budget{faults: 1, crashes: 1, writes: 1}, 0, false},
 		{"one fault and one crash while it is formed", started, budget{faults: 1, crashes: 1, writes: 1}, 150_000, false},
 		{"an operator that is stopped and wakes", formed(1, true), budget{crashes: 1, suspends: 1, writes: 1}, 0, false},
+		{"one fault, a crash and a stale read", formed(1, true), budget{faults: 1, crashes: 1, stale: 1, writes: 1}, 150_000, false},
 		{"two faults, a crash and a stopped operator", formed(1, true), budget{faults: 2, crashes: 1, suspends: 1, writes: 1}, 150_000, false},
 		{"two faults and one crash", formed(1, true), budget{faults: 2, crashes: 1, writes: 1}, 0, true},
 		{"one fault and a stopped operator", formed(1, true), budget{faults: 1, suspends: 1, writes: 1}, 0, true},

@@ -19,6 +19,11 @@ func (s *state) key() uint64 {
 		k.id(p.pod, p.run, p.follows, p.login, p.history, p.former)
 		k.id(p.admits[:u.nodes]...)
 		k.text(p.data)
+		if k.put(int8(p.held.effect)); p.held.effect != lookEffect { //nolint:gosec // a few
+			k.put(p.held.w)
+			k.id(p.held.to, p.held.login)
+			k.id(p.held.admits[:u.nodes]...)
+		}
 	}
 	k.record(&u.record, u.nodes)
 	k.labels(u.stamps[:u.nodes])
@@ -29,6 +34,9 @@ func (s *state) key() uint64 {
 	}
 	k.buffer = binary.LittleEndian.AppendUint32(k.buffer, u.cuts)
 	k.text(u.confirmed)
+	if k.put(s.left.stale); s.left.stale > 0 {
+		k.read(&s.earlier, u.nodes)
+	}
 	k.operator(&s.leader, u)
 	if s.sleeping {
 		k.operator(&s.sleeper, u)
@@ -104,7 +112,7 @@ func (k *keeper) labels(list []label) {
 }
 
 func (k *keeper) operator(o *operator, u *universe) {
-	k.put(flags(o.running))
+	k.put(flags(o.running, o.current))
 	if !o.running {
 		k.recollection(&o.known)
 		return
@@ -125,13 +133,17 @@ func (k *keeper) recollection(r *recollection) {
 // played is all that a pass of the operator depends on.
 func (k *keeper) played(o *operator, nodes int8) {
 	k.recollection(&o.known)
-	k.record(&o.read.record, nodes)
-	k.labels(o.read.stamps[:nodes])
-	k.id(o.read.pods[:nodes]...)
+	k.read(&o.read, nodes)
 	k.put(int8(len(o.replies))) //nolint:gosec // a few
 	for i := range o.replies {
 		k.reply(&o.replies[i])
 	}
+}
+
+func (k *keeper) read(r *reading, nodes int8) {
+	k.record(&r.record, nodes)
+	k.labels(r.stamps[:nodes])
+	k.id(r.pods[:nodes]...)
 }
 
 func (k *keeper) reply(r *reply) {

@@ -36,6 +36,7 @@ type process struct {
 	minReplicas int8
 	admits      [mostNodes]id // processes that it lets in as replicas, by node
 	damaged     bool          // its file has lost some of its end, but not all
+	held        order         // that came while it hung
 	servesStale bool          // answers reads while it does not hear its master
 }
 
@@ -191,7 +192,7 @@ func (u *universe) answersReads(p *process) {
 // kill a process. The volume of one without a pod goes to the pod that waits for it.
 func (u *universe) kill(p *process) {
 	u.unlink(p)
-	p.alive, p.hung, p.linked = false, false, false
+	p.alive, p.hung, p.linked, p.held = false, false, false, order{}
 	if u.pods[p.node] == p.pod {
 		return
 	}

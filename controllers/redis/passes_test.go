@@ -21,25 +21,52 @@ const recentPasses = 1 << 18
 func newPasses() *passes { return &passes{recent: make([]replay, recentPasses)} }
 
 // play a pass, or tell what came of the same one.
-func (c *passes) play(o *operator, nodes int8) played {
+func (c *passes) play(o *operator, nodes int8, more func(question) bool) played {
 	if c == nil {
-		return o.play()
+		return o.play(more)
 	}
+	for {
+		p, known := c.recall(o, nodes)
+		if !known {
+			p = o.play(func(q question) bool {
+				c.keep(o, nodes, played{asks: true, next: q})
+				return more(q)
+			})
+			if !p.asks {
+				c.keep(o, nodes, p)
+			}
+			return p
+		}
+		if !p.asks || !more(p.next) {
+			return p
+		}
+	}
+}
+
+func (c *passes) recall(o *operator, nodes int8) (played, bool) {
+	one, key := c.place(o, nodes)
+	if one.key != key {
+		return played{}, false
+	}
+	p := one.played
+	p.rename(func(i *id) { *i = c.keeper.named(*i) })
+	p.next.record.version = o.read.record.version
+	return p, true
+}
+
+func (c *passes) keep(o *operator, nodes int8, p played) {
+	one, key := c.place(o, nodes)
+	p.rename(func(i *id) { *i = c.keeper.place(*i) })
+	*one = replay{key, p}
+}
+
+// place of a pass, and its key.
+func (c *passes) place(o *operator, nodes int8) (*replay, uint64) {
 	k := &c.keeper
 	k.buffer, k.known = k.buffer[:0], 0
 	k.played(o, nodes)
 	key := maphash.Bytes(seed, k.buffer)
-	if known := &c.recent[key%recentPasses]; known.key == key {
-		p := known.played
-		p.rename(func(i *id) { *i = k.named(*i) })
-		p.next.record.version = o.read.record.version
-		return p
-	}
-	p := o.play()
-	kept := p
-	kept.rename(func(i *id) { *i = k.place(*i) })
-	c.recent[key%recentPasses] = replay{key, kept}
-	return p
+	return &c.recent[key%recentPasses], key
 }
 
 // rename all that a played pass names.

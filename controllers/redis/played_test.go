@@ -41,20 +41,25 @@ const (
 var effectNames = [...]string{"looks at", "fences", "leads to its master", "promotes", "pins the history of", "chooses who may follow",
 	"sets W of", "outranks others at", "has reads answered by", "saves the record", "stamps the volume of", "removes the pod of", "routes clients to"}
 
+// order to a server.
+type order struct {
+	effect effect
+	to     id // pod to follow
+	login  id // process to log in there as
+	w      int8
+	admits [mostNodes]id
+	forced bool
+}
+
 // question is one effect, and what it is to do.
 type question struct {
-	effect effect
+	order
 	node   int8
 	pod    id   // of the server
 	run    id   // that its connection leads to, 0 before the first look
 	redial bool // look over a new one
-	to     id   // pod to follow
-	login  id   // process to log in there as
-	w      int8
-	admits [mostNodes]id
 	record savedRecord
 	label  label
-	forced bool
 }
 
 // sight is what a look shows.
@@ -105,12 +110,19 @@ func (u *universe) answer(q question, read *reading) reply {
 	switch {
 	case p == nil || !p.alive:
 		return reply{failed: true, sight: sight{answer: node.Refused}}
-	case p.hung || !u.reach(operatorSide, p.node), !q.redial && q.run != p.run:
+	case !u.reach(operatorSide, p.node), !q.redial && q.run != p.run:
+		return reply{failed: true}
+	case p.hung:
+		if q.effect != lookEffect && q.effect != outrankEffect && p.held.effect == lookEffect { // it arrives, nobody knows when
+			p.held = q.order
+		}
 		return reply{failed: true}
 	case q.effect == lookEffect:
 		return reply{sight: u.see(p)}
+	case q.effect == promoteEffect:
+		u.promoted(p, q.forced)
 	}
-	u.command(p, q)
+	u.obey(p, q.order)
 	return reply{}
 }
 
@@ -126,6 +138,9 @@ func (u *universe) save(next savedRecord, read *reading) bool {
 	if next != u.record {
 		next.version++
 	}
+	if p := u.of(next.leader.pod); next.leader != u.record.leader && p != nil && p.alive && p.run == next.leader.run {
+		u.promoted(p, false)
+	}
 	u.record, read.record = next, next
 	for i := len(u.procs) - 1; u.asleep() && i >= 0; i-- { // the pods go
 		u.kill(&u.procs[i])
@@ -133,7 +148,8 @@ func (u *universe) save(next savedRecord, read *reading) bool {
 	return true
 }
 
-func (u *universe) command(p *process, q question) {
+// obey an order.
+func (u *universe) obey(p *process, q order) {
 	switch q.effect {
 	case fenceEffect:
 		p.master, p.follows, p.linked = false, 0, false
@@ -144,7 +160,6 @@ func (u *universe) command(p *process, q question) {
 		p.master, p.follows, p.login = false, q.to, q.login
 	case promoteEffect:
 		u.unlink(p)
-		u.promoted(p, q.forced)
 		p.former, p.formerAt, p.history = p.history, p.offset(), u.next()
 		p.master, p.follows, p.linked, p.minReplicas = true, 0, false, q.w
 	case pinEffect:
@@ -375,24 +390,24 @@ func (p *play) failing(q question) error {
 }
 
 func (p *play) save(context.Context) error {
-	return p.failing(question{effect: saveEffect, record: recordOf(p.redis, p.read.record)})
+	return p.failing(question{order: order{effect: saveEffect}, record: recordOf(p.redis, p.read.record)})
 }
 
 func (p *play) stamp(_ context.Context, name string, s stamp) error {
 	p.fleet.volumes[name] = volume{stamp: s}
-	return p.failing(question{effect: stampEffect, node: int8(ordinal(name)), label: labelOf(s)}) //nolint:gosec // a few
+	return p.failing(question{order: order{effect: stampEffect}, node: int8(ordinal(name)), label: labelOf(s)}) //nolint:gosec // a few
 }
 
 func (p *play) removePod(_ context.Context, name string, _ ...ctrlclient.DeleteOption) error {
 	n := int8(ordinal(name)) //nolint:gosec // a few
-	return p.failing(question{effect: removeEffect, node: n, pod: p.read.pods[n]})
+	return p.failing(question{order: order{effect: removeEffect}, node: n, pod: p.read.pods[n]})
 }
 
 func (p *play) route(context.Context) (led bool, err error) {
 	if p.redis.Status.Master == "" {
 		return true, nil
 	}
-	err = p.failing(question{effect: routeEffect, node: int8(ordinal(p.redis.Status.Master))}) //nolint:gosec // a few
+	err = p.failing(question{order: order{effect: routeEffect}, node: int8(ordinal(p.redis.Status.Master))}) //nolint:gosec // a few
 	return err == nil, err
 }
 
@@ -413,7 +428,7 @@ type playedServer struct {
 }
 
 func (s playedServer) command(e effect, change func(*question)) error {
-	q := question{effect: e, node: s.node, pod: s.pod, run: s.at(s.pod).run, forced: s.forced}
+	q := question{order: order{effect: e, forced: s.forced}, node: s.node, pod: s.pod, run: s.at(s.pod).run}
 	if change != nil {
 		change(&q)
 	}
@@ -422,7 +437,7 @@ func (s playedServer) command(e effect, change func(*question)) error {
 
 func (s playedServer) Look(context.Context) node.View {
 	over := s.at(s.pod)
-	seen := s.ask(question{effect: lookEffect, node: s.node, pod: s.pod, run: over.run, redial: over.redial}).sight
+	seen := s.ask(question{order: order{effect: lookEffect}, node: s.node, pod: s.pod, run: over.run, redial: over.redial}).sight
 	if over.redial {
 		over.run, over.redial = seen.run, false
 	}

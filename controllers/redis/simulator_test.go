@@ -34,7 +34,7 @@ func newWalk(seed uint64) *walk {
 		minimum = 2
 	}
 	w.first = &state{universe: newUniverse(nodes, minimum, w.rand.IntN(2) == 0), coarse: w.rand.IntN(2) == 0,
-		left: budget{faults: int8(1 + w.rand.IntN(5)), crashes: 2, suspends: 1, writes: 6, drains: w.rand.IntN(2) == 0, owner: w.rand.IntN(4) == 0}}
+		left: budget{faults: int8(1 + w.rand.IntN(5)), crashes: 2, suspends: 1, stale: 2, writes: 6, drains: w.rand.IntN(2) == 0, owner: w.rand.IntN(4) == 0}}
 	w.state = w.first.clone()
 	return w
 }
@@ -60,7 +60,7 @@ func (w *walk) choose() turn {
 		case t.fault() && w.rand.IntN(12) > 0, (t.what == crashed || t.what == suspended) && w.rand.IntN(8) > 0,
 			(t.what == hibernated || t.what == recreated) && w.rand.IntN(20) > 0:
 			continue
-		case t.what == restored, t.what == suspended:
+		case t.what == restored, t.what == suspended, t.what == beginStale:
 			w.mild = false
 		}
 		return t
@@ -127,7 +127,10 @@ func (u *universe) settleDown(known recollection) (step, *universe) {
 func (u *universe) mend() {
 	for i := len(u.procs) - 1; i >= 0; i-- {
 		p := &u.procs[i]
-		switch p.hung = false; {
+		if p.hung {
+			u.wake(p)
+		}
+		switch {
 		case p.alive && u.pods[p.node] != p.pod:
 			u.kill(p)
 		case !p.alive && u.canStart(p.node):
