@@ -96,16 +96,20 @@ func (u *universe) answer(q question, read *reading) reply {
 			return reply{failed: true}
 		}
 		u.stamps[q.node], read.stamps[q.node] = q.label, q.label
-		return reply{}
 	case removeEffect:
 		if u.pods[q.node] == q.pod {
 			u.replace(q.node, false)
 		}
-		return reply{}
 	case routeEffect:
 		u.service = q.node
-		return reply{}
+	default:
+		return u.reply(q)
 	}
+	return reply{}
+}
+
+// reply as the pod's server does, or nobody.
+func (u *universe) reply(q question) reply {
 	p := u.of(q.pod)
 	switch {
 	case p == nil || !p.alive:
