@@ -18,7 +18,7 @@ func (r *Reconciler) doPromote(ctx context.Context, redis *cachev1alpha1.Redis, 
 	if err := r.intend(ctx, redis, f, s); err != nil {
 		return err
 	}
-	if now := server.Look(ctx); !now.Fenced() || now.RunID != heir.RunID {
+	if !server.Look(ctx).Fenced() {
 		return fmt.Errorf("%s is no longer what it was when it was chosen", heir.name)
 	}
 	if err := server.Admit(ctx, loginUsers(), nil); err != nil { // nobody confirms before he is on record

@@ -145,12 +145,12 @@ func TestAnActEndsBeforeAnotherLeads(t *testing.T) {
 	}
 }
 
-// Who was started anew since he was chosen has nothing of what he was chosen for.
-func TestNoPromotionOfAnotherProcess(t *testing.T) {
+// Who was led to another master since he was chosen may have taken over what that has.
+func TestNoPromotionOfWhoFollows(t *testing.T) {
 	u := led(2, false)
 	masterDies(u)
 	f, redis := u.direct()
-	u.start(&u.procs[1])
+	u.procs[1].follows = u.pods[0]
 	r := &Reconciler{clock: playedClock}
 	if err := r.act(quiet, redis, f, step{do: promote, nodes: []string{"a-1"}}); err == nil || u.procs[1].master {
 		t.Errorf("%v, master: %t", err, u.procs[1].master)
