@@ -128,7 +128,7 @@ func (r *Reconciler) doRecord(ctx context.Context, redis *cachev1alpha1.Redis, f
 			return err
 		}
 		if rep.Epoch = status.Epoch; rep.ReplID != now.ReplID {
-			rep.ReplID, rep.StartOffset = now.ReplID, now.Offset
+			rep.ReplID, rep.StartOffset, rep.FormerReplID = now.ReplID, now.Offset, ""
 		}
 	} else if err := r.takeUp(ctx, next, f, name); err != nil {
 		return err
@@ -179,12 +179,16 @@ func note(ctx context.Context, redis *cachev1alpha1.Redis, f *fleet, master memb
 	if err != nil {
 		return err
 	}
+	former := ""
+	if now.FormerOffset == now.Offset { // it has written nothing since
+		former = now.FormerReplID
+	}
 	set := make([]cachev1alpha1.RedisProcess, 0, len(followers))
 	for _, m := range followers {
 		set = append(set, m.process())
 	}
 	redis.Status.Replication = &cachev1alpha1.RedisReplication{
-		Epoch: redis.Status.Epoch, ReplID: now.ReplID, StartOffset: now.Offset, Master: master.process(),
+		Epoch: redis.Status.Epoch, ReplID: now.ReplID, StartOffset: now.Offset, FormerReplID: former, Master: master.process(),
 		SyncSet: sorted(set), EffectiveMinReplicas: now.MinReplicas,
 	}
 	return nil

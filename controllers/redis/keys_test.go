@@ -98,7 +98,7 @@ func flags(set ...bool) int8 {
 
 func (k *keeper) record(r *savedRecord, nodes int8) {
 	k.put(r.size, r.w, r.epoch, r.target, r.master, r.recordEpoch, r.startOffset, r.leaderNode, r.effective, r.from, r.to, flags(r.sleep, r.kept, r.changed, r.routed))
-	k.id(r.history, r.leader.pod, r.leader.run, r.fromPod)
+	k.id(r.history, r.former, r.leader.pod, r.leader.run, r.fromPod)
 	for _, m := range r.members[:nodes] {
 		k.id(m.pod, m.run)
 	}

@@ -64,6 +64,7 @@ type savedRecord struct {
 	kept        bool // is there a replication part?
 	recordEpoch int8
 	history     id
+	former      id
 	startOffset int8
 	leaderNode  int8
 	leader      reference

@@ -72,7 +72,7 @@ func (c *passes) place(o *operator, nodes int8) (*replay, uint64) {
 // rename all that a played pass names.
 func (p *played) rename(as func(*id)) {
 	q := &p.next
-	all := []*id{&q.pod, &q.run, &q.to, &q.login, &q.record.history, &q.record.leader.pod, &q.record.leader.run, &q.record.fromPod, &q.label.history}
+	all := []*id{&q.pod, &q.run, &q.to, &q.login, &q.record.history, &q.record.former, &q.record.leader.pod, &q.record.leader.run, &q.record.fromPod, &q.label.history}
 	for i := range mostNodes {
 		all = append(all, &q.admits[i], &q.record.members[i].pod, &q.record.members[i].run)
 	}

@@ -62,7 +62,7 @@ func (s situation) strayed(heirs []member) []member {
 		known = append(known, v.replID)
 	}
 	for _, m := range heirs {
-		known = append(known, m.FormerReplID)
+		known = append(known, m.ReplID, m.FormerReplID)
 	}
 	strayed := s.where(func(m member) bool {
 		beside := slices.ContainsFunc(heirs, func(h member) bool { return h.FormerReplID != "" && h.FormerReplID == m.FormerReplID })

@@ -121,6 +121,16 @@ func TestCountingAfterTheMaster(t *testing.T) {
 			freezeAll(s, 90, 95)
 			s.Status.Replication.StartOffset = 93
 		}, promote, []string{"a-2"}},
+		{"who had all when it began, and has not come to it yet, is one", func(s *scene) {
+			freezeAll(s, 90, 95)
+			s.Status.Replication.StartOffset, s.Status.Replication.FormerReplID = 95, "before"
+			s.members[1].ReplID, s.members[2].ReplID = "before", "before"
+		}, promote, []string{"a-2"}},
+		{"not when it had less, or more", func(s *scene) {
+			freezeAll(s, 90, 95)
+			s.Status.Replication.StartOffset, s.Status.Replication.FormerReplID = 94, "before"
+			s.members[1].ReplID, s.members[2].ReplID = "before", "before"
+		}, block, nil},
 		{"one that was promoted since may have confirmed one", func(s *scene) {
 			freezeAll(s, 90, 95)
 			wentOn(&s.members[2])

@@ -83,7 +83,7 @@ func (r savedRecord) object(storage bool) *cachev1alpha1.Redis {
 	if !r.kept {
 		return o
 	}
-	rep := &cachev1alpha1.RedisReplication{Epoch: int64(r.recordEpoch), ReplID: historyName(r.history), StartOffset: int64(r.startOffset),
+	rep := &cachev1alpha1.RedisReplication{Epoch: int64(r.recordEpoch), ReplID: historyName(r.history), FormerReplID: historyName(r.former), StartOffset: int64(r.startOffset),
 		Master: r.leader.process(r.leaderNode), EffectiveMinReplicas: int32(r.effective)}
 	for n, member := range r.members {
 		if member.pod != 0 {
@@ -110,6 +110,9 @@ func recordOf(o *cachev1alpha1.Redis, read savedRecord) savedRecord {
 	}
 	r.kept, r.recordEpoch, r.effective = true, int8(rep.Epoch), int8(rep.EffectiveMinReplicas) //nolint:gosec // a few
 	r.startOffset = int8(rep.StartOffset)                                                      //nolint:gosec // a few
+	if rep.FormerReplID != "" {
+		r.former = idIn(rep.FormerReplID)
+	}
 	r.history, r.leaderNode, r.leader = idIn(rep.ReplID), nodeOf(rep.Master.Name), referenceTo(rep.Master)
 	for _, p := range rep.SyncSet {
 		r.members[nodeOf(p.Name)] = referenceTo(p)

@@ -64,6 +64,9 @@ type RedisReplication struct {
 	// lacks writes that were confirmed before.
 	// +optional
 	StartOffset int64 `json:"startOffset,omitempty"`
+	// formerReplID is the history that this one went on from, at startOffset.
+	// +optional
+	FormerReplID string `json:"formerReplID,omitempty"`
 	// master is the process that takes writes.
 	Master RedisProcess `json:"master"`
 	// syncSet are the processes that may have confirmed a write, sorted by name.
