@@ -8,26 +8,35 @@ import (
 // planted are the mutants that are tried, by what they break: some operator for Redis has had
 // each. Those that break no rule of a promotion are tried with LONG=1 only.
 func planted() []mutant {
-	usual := slices.Concat(heirs, verdicts, records, volumes, acts)
 	if os.Getenv("LONG") == "" {
-		return usual
+		return slices.Concat(heirs, verdicts, records, volumes, acts)
 	}
-	return slices.Concat(usual, changes, servers, observations)
+	return known()
+}
+
+func known() []mutant {
+	return slices.Concat(heirs, verdicts, records, volumes, acts, changes, servers, observations)
 }
 
 // Who becomes master after one that is dead.
 var heirs = []mutant{
 	{"promote without lineage", "plan_failover.go",
-		"lived && m.ReplID == rep.ReplID &&", "lived &&",
+		"m.ReplID == rep.ReplID && m.Offset >=", "m.Offset >=",
 		"TestPlan/a higher offset in another history is no candidate"},
 	{"an heir that lacks what the history began with", "plan_failover.go",
 		"m.ReplID == rep.ReplID && m.Offset >= rep.StartOffset", "m.ReplID == rep.ReplID",
 		"TestCountingAfterTheMaster/below the offset that the history began with is no heir"},
+	{"who has not come to the history may lack what was before", "plan_failover.go",
+		"m.Offset == rep.StartOffset", "m.Offset <= rep.StartOffset",
+		"TestCountingAfterTheMaster/not when it had less, or more"},
+	{"who has not come to the history is none", "plan_failover.go",
+		"m.Offset == rep.StartOffset", "m.Offset < 0",
+		"TestCountingAfterTheMaster/who had all when it began, and has not come to it yet, is one"},
 	{"the oldest pod wins", "plan_failover.go",
-		"cmp.Or(cmp.Compare(b.Offset, a.Offset),", "cmp.Or(cmp.Compare(ordinal(a.name), ordinal(b.name)),",
+		"cmp.Compare(b.Offset, a.Offset), yes(", "cmp.Compare(ordinal(a.name), ordinal(b.name)), yes(",
 		"TestPlan/frozen, the highest offset is promoted"},
 	{"a fenced master is no heir", "plan_failover.go",
-		"m.Fenced() && lived && m.ReplID", "m.Fenced() && lived && !m.is(rep.Master) && m.ReplID",
+		"m.Fenced() && lived && has", "m.Fenced() && lived && !m.is(rep.Master) && has",
 		"TestPlan/a fenced master that has all is promoted back"},
 	{"a promotion begun goes on with another", "plan_failover.go",
 		"yes(b.name == s.Status.TargetMaster)-yes(a.name == s.Status.TargetMaster))", "0)",

@@ -68,6 +68,13 @@ func TestEachIsFound(t *testing.T) {
 	}
 }
 
+// Also what is tried with LONG=1 only must have its place in the code.
+func TestEachHasItsPlace(t *testing.T) {
+	for _, m := range known() {
+		t.Run(m.name, func(t *testing.T) { m.plant(t) })
+	}
+}
+
 // testsIn a package that find a mutant.
 func testsIn(dir string) string {
 	var patterns []string
