@@ -98,18 +98,16 @@ func (s situation) failover(evidence string, outlast bool) step {
 }
 
 // heirs are the frozen processes of the master's history, the one with most of it first, on record
-// or not: within one history, more is never less. Who has less of it than there was when it
-// began, may lack what was confirmed before. Who had all by then and has not come to it yet,
-// lacks only what nobody on record can have confirmed but those that are counted.
+// or not: within one history, more is never less.
 func (s situation) heirs() []member {
 	rep := s.Status.Replication
 	heirs := s.where(func(m member) bool {
 		lived := m.Pinned || s.member(m) || m.is(rep.Master) // a file may name the history as well
-		has := m.ReplID == rep.ReplID && m.Offset >= rep.StartOffset || rep.FormerReplID != "" && m.ReplID == rep.FormerReplID && m.Offset == rep.StartOffset
-		return m.answers() && m.Fenced() && lived && has
+		return m.answers() && m.Fenced() && lived && m.complete(rep)
 	})
 	slices.SortStableFunc(heirs, func(a, b member) int {
-		return cmp.Or(yes(b.ReplID == rep.ReplID)-yes(a.ReplID == rep.ReplID), cmp.Compare(b.Offset, a.Offset), yes(b.name == s.Status.TargetMaster)-yes(a.name == s.Status.TargetMaster))
+		return cmp.Or(yes(b.ReplID == rep.ReplID)-yes(a.ReplID == rep.ReplID), cmp.Compare(b.Offset, a.Offset),
+			yes(b.name == s.Status.TargetMaster)-yes(a.name == s.Status.TargetMaster))
 	})
 	return heirs
 }

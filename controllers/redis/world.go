@@ -75,6 +75,16 @@ func (m member) reached(rep *cachev1alpha1.RedisReplication) bool {
 	return reached && offset >= rep.StartOffset
 }
 
+// complete is true for data with all that there was when the record's history began. Who has
+// less of this history may lack what was confirmed before. Who had just that, and has not come to
+// the history yet, lacks only what nobody can have confirmed but the members that are counted.
+func (m member) complete(rep *cachev1alpha1.RedisReplication) bool {
+	if m.ReplID == rep.ReplID {
+		return m.Offset >= rep.StartOffset
+	}
+	return rep.FormerReplID != "" && m.ReplID == rep.FormerReplID && m.Offset == rep.StartOffset
+}
+
 // answers is true for a server that can be told what to do.
 func (m member) answers() bool { return m.Answer == node.Reached && !m.Loading }
 
