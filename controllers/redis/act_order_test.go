@@ -19,6 +19,8 @@ func (q question) deed() string {
 			q.record.epoch, q.record.master, q.record.target, listed(q.record.members[:], func(r reference) bool { return r.pod != 0 }), q.record.effective)
 	case admitEffect:
 		return fmt.Sprintf("admit at %d%s", q.node, listed(q.admits[:], func(run id) bool { return run != 0 }))
+	case unchangedEffect:
+		return "ask for the record"
 	case minEffect:
 		return fmt.Sprintf("set W of %d to %d", q.node, q.w)
 	}
@@ -115,7 +117,7 @@ func TestOthersAreOutrankedBeforeTheFirstCommand(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	if want := []string{"outrank at 0", "outrank at 1", "fence 1", "fence 1"}; !slices.Equal(*done, want) {
+	if want := []string{"outrank at 0", "outrank at 1", "ask for the record", "fence 1", "fence 1"}; !slices.Equal(*done, want) {
 		t.Errorf("got %q", *done)
 	}
 }

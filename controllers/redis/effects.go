@@ -10,6 +10,7 @@ import (
 
 	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	ctrlclient "sigs.k8s.io/controller-runtime/pkg/client"
 
@@ -22,6 +23,8 @@ import (
 type effects interface {
 	// save the object's status, if nobody has changed the object since it was read.
 	save(ctx context.Context) error
+	// unchanged asks the API server whether the object is still what was read of a cache.
+	unchanged(ctx context.Context) error
 	// stamp writes on a node's volume what its data is worth.
 	stamp(ctx context.Context, node string, s stamp) error
 	// removePod deletes exactly the pod that was looked at.
@@ -50,6 +53,17 @@ type cluster struct {
 }
 
 func (c *cluster) save(ctx context.Context) error { return c.write(ctx) }
+
+func (c *cluster) unchanged(ctx context.Context) error {
+	live := &cachev1alpha1.Redis{}
+	if err := c.Live.Get(ctx, ctrlclient.ObjectKeyFromObject(c.redis), live); err != nil {
+		return fmt.Errorf("reading the object: %w", err)
+	}
+	if live.UID != c.redis.UID || live.ResourceVersion != c.redis.ResourceVersion {
+		return apierrors.NewConflict(cachev1alpha1.GroupVersion.WithResource("redis").GroupResource(), c.redis.Name, errors.New("the cache is behind"))
+	}
+	return nil
+}
 
 func (c *cluster) stamp(ctx context.Context, node string, s stamp) error {
 	v := c.fleet.volumes[node]

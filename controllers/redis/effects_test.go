@@ -10,6 +10,7 @@ import (
 // scripted effects do what a test says, else nothing.
 type scripted struct {
 	onSave   func() error
+	changed  error // since it was read
 	onStamp  func(node string, s stamp) error
 	onRemove func(name string)
 }
@@ -20,6 +21,8 @@ func (e scripted) save(context.Context) error {
 	}
 	return e.onSave()
 }
+
+func (e scripted) unchanged(context.Context) error { return e.changed }
 
 func (e scripted) stamp(_ context.Context, node string, s stamp) error {
 	if e.onStamp == nil {

@@ -26,7 +26,6 @@ type operator struct {
 	replies []reply
 	next    question // that waits for its reply
 	closed  []id     // servers where another operator has closed its connections
-	current bool     // it knows the version of the object that it must not fall behind
 }
 
 // state of the search.
@@ -150,7 +149,7 @@ func (s *state) after(e turn) *state {
 		if c.earlier = (reading{}); c.left.stale > 0 {
 			c.earlier = read
 		}
-		c.leader = operator{known: c.leader.known, current: c.leader.current, running: true, read: read, now: read}
+		c.leader = operator{known: c.leader.known, running: true, read: read, now: read}
 		c.advance(&c.leader, c.coarse)
 	case stepPass:
 		c.step(e.a == 1)
@@ -204,7 +203,7 @@ func (s *state) advance(o *operator, looks bool) {
 	}
 	p := s.passes.play(o, s.universe.nodes, goesOn)
 	if !p.asks {
-		*o = operator{known: p.known, current: o.current}
+		*o = operator{known: p.known}
 		return
 	}
 	o.next = p.next
@@ -225,14 +224,13 @@ func (s *state) answer(o *operator, sleeper bool) {
 		s.sleeper.closed = append(slices.Clone(s.sleeper.closed), o.next.pod)
 	}
 	o.replies = append(slices.Clone(o.replies), r)
-	o.current = o.current || o.next.effect == saveEffect && !r.failed
 }
 
-// stale is what the last pass read, but for what the operator knows better: it acts on no
-// object that is older than its own last write.
+// stale is what the last pass read, but for the object once it has caught up: it acts on none
+// that is older than its own last write.
 func (s *state) stale() reading {
 	read := s.earlier
-	if s.leader.current {
+	if s.leader.known.caughtUp {
 		read.record = s.universe.record
 	}
 	return read

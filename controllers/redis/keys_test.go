@@ -112,7 +112,7 @@ func (k *keeper) labels(list []label) {
 }
 
 func (k *keeper) operator(o *operator, u *universe) {
-	k.put(flags(o.running, o.current))
+	k.put(flags(o.running))
 	if !o.running {
 		k.recollection(&o.known)
 		return
@@ -123,7 +123,7 @@ func (k *keeper) operator(o *operator, u *universe) {
 }
 
 func (k *keeper) recollection(r *recollection) {
-	k.put(int8(r.frozen)) //nolint:gosec // a few
+	k.put(int8(r.frozen), flags(r.caughtUp)) //nolint:gosec // a few
 	for _, one := range r.servers {
 		k.id(one.pod, one.outranked, one.told)
 		k.put(int8(one.heard), flags(one.mute)) //nolint:gosec // a few

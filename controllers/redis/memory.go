@@ -39,6 +39,7 @@ type remembered struct {
 	tuned       map[string]tuned     // by run id
 	secure      *tls.Config          // that watches speak by
 	commanded   map[string]commanded // by run id
+	caughtUp    bool                 // the cache had all that the leader before has recorded
 }
 
 // watching one server.

@@ -38,3 +38,15 @@ func (m *memory) note(redis *cachev1alpha1.Redis, runID string, change func(*com
 	change(&c)
 	known.commanded[runID] = c
 }
+
+func (m *memory) caughtUp(redis *cachev1alpha1.Redis) bool {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	return m.of(redis).caughtUp
+}
+
+func (m *memory) catchUp(redis *cachev1alpha1.Redis) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	m.of(redis).caughtUp = true
+}

@@ -68,7 +68,24 @@ func (r *Reconciler) perform(ctx context.Context, redis *cachev1alpha1.Redis, f 
 	if err := r.outrank(ctx, redis, f); err != nil {
 		return err
 	}
+	if err := r.catchUp(ctx, redis, f, s); err != nil {
+		return err
+	}
 	return r.act(ctx, redis, f, s)
+}
+
+// catchUp with the leader before, once for each object and before the first act: a cache that was
+// just filled may be older than what that one has recorded. From then on only this operator
+// writes the record, and it acts on none that is older than its own last write.
+func (r *Reconciler) catchUp(ctx context.Context, redis *cachev1alpha1.Redis, f *fleet, s step) error {
+	if s.idle() || r.memory.caughtUp(redis) {
+		return nil
+	}
+	if err := f.unchanged(ctx); err != nil {
+		return err
+	}
+	r.memory.catchUp(redis)
+	return nil
 }
 
 // outrank every other operator at the servers that this one has not commanded yet: what one

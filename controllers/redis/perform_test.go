@@ -3,6 +3,12 @@ package redis
 import (
 	"errors"
 	"testing"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/runtime"
+	"sigs.k8s.io/controller-runtime/pkg/client/fake"
+
+	cachev1alpha1 "github.com/mainstay-operator/mainstay-operator/api/cache/v1alpha1"
 )
 
 // A leader that was stopped takes the master that another has made for a usurper.
@@ -21,5 +27,59 @@ func TestWokenLeaderFencesNobody(t *testing.T) {
 	leads = true
 	if err := r.perform(t.Context(), redis, f, usurper); err != nil || u.procs[0].master {
 		t.Errorf("it leads: %v, still master: %t", err, u.procs[0].master)
+	}
+}
+
+// A cache that was just filled may be older than what the leader before has recorded.
+func TestTheFirstActCatchesUp(t *testing.T) {
+	u := newUniverse(1, 0, false)
+	u.procs[0].master = true
+	f, redis := u.direct()
+	usurper := step{do: fence, nodes: []string{"a-0"}}
+	behind := errors.New("behind")
+	r := &Reconciler{}
+
+	f.effects = scripted{changed: behind}
+	if err := r.perform(t.Context(), redis, f, step{do: rest}); err != nil {
+		t.Errorf("at rest nothing is asked: %v", err)
+	}
+	if err := r.perform(t.Context(), redis, f, usurper); !errors.Is(err, behind) || !u.procs[0].master {
+		t.Errorf("the record is older: %v, still master: %t", err, u.procs[0].master)
+	}
+	f.effects = scripted{}
+	if err := r.perform(t.Context(), redis, f, usurper); err != nil || u.procs[0].master {
+		t.Errorf("it is the newest: %v, still master: %t", err, u.procs[0].master)
+	}
+	f.effects = scripted{changed: behind}
+	if err := r.perform(t.Context(), redis, f, usurper); err != nil {
+		t.Errorf("it is asked for again: %v", err)
+	}
+}
+
+func TestUnchanged(t *testing.T) {
+	scheme := runtime.NewScheme()
+	if err := cachev1alpha1.AddToScheme(scheme); err != nil {
+		t.Fatal(err)
+	}
+	stored := &cachev1alpha1.Redis{}
+	stored.Namespace, stored.Name, stored.UID, stored.ResourceVersion = "ns", "a", "one", "7"
+	c := &cluster{Reconciler: &Reconciler{}}
+	c.Live = fake.NewClientBuilder().WithScheme(scheme).WithObjects(stored).Build()
+
+	for reason, change := range map[string]func(*cachev1alpha1.Redis){
+		"it was written since":      func(r *cachev1alpha1.Redis) { r.ResourceVersion = "6" },
+		"it is another of the name": func(r *cachev1alpha1.Redis) { r.UID = "another" },
+	} {
+		c.redis = stored.DeepCopy()
+		if err := c.unchanged(t.Context()); err != nil {
+			t.Errorf("it is the same: %v", err)
+		}
+		if change(c.redis); !apierrors.IsConflict(c.unchanged(t.Context())) {
+			t.Errorf("%s: %v", reason, c.unchanged(t.Context()))
+		}
+	}
+	c.redis.Name = "b"
+	if err := c.unchanged(t.Context()); !apierrors.IsNotFound(err) {
+		t.Errorf("it is gone: %v", err)
 	}
 }

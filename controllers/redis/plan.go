@@ -53,6 +53,9 @@ type step struct {
 
 func (s step) String() string { return fmt.Sprintf("%s %s", s.do, strings.Join(s.nodes, ",")) }
 
+// idle is true for a step that commands nothing.
+func (s step) idle() bool { return s.do == rest || s.do == wait || s.do == block }
+
 // changes is true for a step after which the world is another.
 func (s step) changes() bool {
 	switch s.do {

