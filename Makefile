@@ -86,8 +86,8 @@ test-integration:
 test mutants: export GOGC := 400
 test mutants: export GOMEMLIMIT := 1GiB
 
-mutants: ## Plant known faults into Redis' controller: the test that is named must find each (LONG=1 for all).
-	go test ./test/mutants -v -count=1 -parallel 2 -timeout 20m
+mutants: ## Plant known faults into Redis' controller: the test that is named must find each.
+	go test ./test/mutants -v -count=1 -timeout 10m
 
 e2e: cluster-up deploy ## Run the end-to-end tests on real pods.
 	go test ./test/e2e -v -count=1 -timeout 30m -ginkgo.no-color

@@ -1,22 +1,9 @@
 package mutants
 
-import (
-	"os"
-	"slices"
-)
+import "slices"
 
-// planted are the mutants that are tried, by what they break: some operator for Redis has had
-// each. Those that break no rule of a promotion are tried with LONG=1 only.
-func planted() []mutant {
-	if os.Getenv("LONG") == "" {
-		return slices.Concat(heirs, verdicts, records, volumes, acts)
-	}
-	return known()
-}
-
-func known() []mutant {
-	return slices.Concat(heirs, verdicts, records, volumes, acts, changes, servers, observations)
-}
+// planted are the mutants that are tried, by what they break: some operator for Redis has had each.
+var planted = slices.Concat(heirs, verdicts, records, volumes, acts, changes, servers, observations)
 
 // Who becomes master after one that is dead.
 var heirs = []mutant{
@@ -80,7 +67,7 @@ var verdicts = []mutant{
 		"return s.failover(evidence, true)", "return s.failover(evidence, false)",
 		"TestPlan/and is outlasted"},
 	{"outlasted for less than its lag", "plan_failover.go",
-		"return maxLag(r) + time.Second }", "return 4 * time.Second }",
+		"return maxLag(r) + time.Second", "return 4 * time.Second",
 		"TestSilence/for the lag that its user allows"},
 	{"who is silent is dead", "plan_failover.go",
 		"case m.Answer == node.Refused:", "case m.Answer == node.Refused || silent:",
