@@ -44,7 +44,7 @@ func (r *Reconciler) act(ctx context.Context, redis *cachev1alpha1.Redis, f *fle
 		return f.removePod(ctx, s.nodes[0], ctrlclient.GracePeriodSeconds(1))
 	case expel:
 		return r.admit(ctx, redis, f, redis.Status.Replication.SyncSet)
-	case serve:
+	case serveStale:
 		return each(s.nodes, func(name string) error { return f.servers[name].ServeStale(ctx) })
 	case dismiss:
 		return r.dismiss(ctx, redis, s)

@@ -19,7 +19,7 @@ func (r *Reconciler) doPromote(ctx context.Context, redis *cachev1alpha1.Redis, 
 		return err
 	}
 	if !server.Look(ctx).Fenced() {
-		return fmt.Errorf("%s is no longer what it was when it was chosen", heir.name)
+		return fmt.Errorf("%s is no longer fenced, or does not answer; another is chosen", heir.name)
 	}
 	if err := server.Admit(ctx, loginUsers(), nil); err != nil { // nobody confirms before he is on record
 		return err
@@ -53,7 +53,7 @@ func (r *Reconciler) doHandOver(ctx context.Context, redis *cachev1alpha1.Redis,
 	if !last.Fenced() {
 		return fmt.Errorf("%s did not let itself be fenced", redis.Status.Replication.Master.Name)
 	}
-	if err := f.reach(ctx, heir.name, last.ReplID, last.Offset); err != nil {
+	if err := f.awaitOffset(ctx, heir.name, last.ReplID, last.Offset); err != nil {
 		return fmt.Errorf("%s: %w", heir.name, err)
 	}
 	if err := target.Promote(ctx, effective(redis, f, heir)); err != nil {
@@ -167,7 +167,7 @@ func pinned(ctx context.Context, server server, name string) (node.View, error) 
 		now = server.Look(ctx)
 	}
 	if !now.Master || !now.Pinned {
-		return now, fmt.Errorf("%s was made master and is none", name)
+		return now, fmt.Errorf("%s does not answer as a master whose history is final; it is looked at again", name)
 	}
 	return now, nil
 }

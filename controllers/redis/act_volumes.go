@@ -75,7 +75,8 @@ func putStamps(ctx context.Context, redis *cachev1alpha1.Redis, f *fleet, nodes 
 // what became of it.
 const cacheLag = 5 * time.Second
 
-// writtenClaim is our own last write of a claim.
+// writtenClaim is a claim as we last wrote it, or as the API server showed it instead, and when: the
+// API server is asked once per cacheLag at most.
 type writtenClaim struct {
 	*corev1.PersistentVolumeClaim
 	at time.Time

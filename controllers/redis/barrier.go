@@ -20,7 +20,7 @@ func barrier(ctx context.Context, redis *cachev1alpha1.Redis, f *fleet, members 
 		return errors.New("the master does not answer as one")
 	}
 	for _, p := range members {
-		if err := f.reach(ctx, p.Name, now.ReplID, now.Offset); err != nil {
+		if err := f.awaitOffset(ctx, p.Name, now.ReplID, now.Offset); err != nil {
 			return behindError{p.Name, err}
 		}
 	}
@@ -35,8 +35,8 @@ type behindError struct {
 
 func (e behindError) Error() string { return e.name + ": " + e.why.Error() }
 
-// reach returns when the node's server has the history up to the offset.
-func (f *fleet) reach(ctx context.Context, name, replID string, offset int64) error {
+// awaitOffset returns when the node's server has the history up to the offset.
+func (f *fleet) awaitOffset(ctx context.Context, name, replID string, offset int64) error {
 	server := f.servers[name]
 	if server == nil {
 		return errors.New("has no address")

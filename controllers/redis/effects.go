@@ -18,8 +18,9 @@ import (
 	"github.com/mainstay-operator/mainstay-operator/controllers/internal/converge"
 )
 
-// effects are what a pass changes in the API server, and how its time goes by. Beside them
-// it only asks and commands servers, so whoever plays all of these plays the whole pass.
+// effects are what a failover depends on besides the servers: its writes to the API server, and
+// how time goes by. Whoever plays these and the servers plays every decision about the master.
+// Roles on pods, growing volumes, annotations that are done with, and events are written past them.
 type effects interface {
 	// save the object's status, if nobody has changed the object since it was read.
 	save(ctx context.Context) error
@@ -29,8 +30,8 @@ type effects interface {
 	stamp(ctx context.Context, node string, s stamp) error
 	// removePod deletes exactly the pod that was looked at.
 	removePod(ctx context.Context, name string, options ...ctrlclient.DeleteOption) error
-	// route leads clients to the master of record, and tells whether they are by now: also
-	// when something else went wrong.
+	// route points the Service at the master of record. led is true once it does, also beside an
+	// error, which is then of another child.
 	route(ctx context.Context) (led bool, err error)
 	// together runs all of these and returns when they have ended.
 	together(all []func())

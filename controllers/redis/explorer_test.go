@@ -36,7 +36,7 @@ type state struct {
 	sleeping bool
 	left     budget
 	earlier  reading // of the API server, as the last pass began, while one may be stale
-	coarse   bool    // looks in a row are one step
+	coarse   bool    // what changes nothing is one step, when more of it is in a row
 	passes   *passes
 }
 
@@ -185,16 +185,23 @@ func (s *state) step(sleeper bool) {
 	if sleeper {
 		o = &s.sleeper
 	}
-	looks := o.next.effect == lookEffect
+	idle := s.idle(o.next)
 	s.answer(o, sleeper)
-	s.advance(o, looks && s.coarse)
+	s.advance(o, idle && s.coarse)
 	s.sleeping = s.sleeping && s.sleeper.running
 }
 
-// advance a pass to its next question, or past all looks that it begins with.
-func (s *state) advance(o *operator, looks bool) {
+// idle reports whether a question changes nothing. While no other operator sleeps, there is
+// nobody to outrank. A server that ends between that and the look before it ends the pass, which
+// then was none.
+func (s *state) idle(q question) bool {
+	return q.effect == lookEffect || !s.sleeping && (q.effect == outrankEffect || q.effect == unchangedEffect)
+}
+
+// advance a pass to its next question, or past all that changes nothing.
+func (s *state) advance(o *operator, idle bool) {
 	goesOn := func(q question) bool {
-		if !looks || q.effect != lookEffect {
+		if !idle || !s.idle(q) {
 			return false
 		}
 		o.next = q

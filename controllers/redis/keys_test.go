@@ -28,7 +28,7 @@ func (s *state) key() uint64 {
 	k.record(&u.record, u.nodes)
 	k.labels(u.stamps[:u.nodes])
 	k.put(u.service, u.writes, flags(u.backedUp), s.left.faults, s.left.crashes, s.left.suspends)
-	if u.backedUp {
+	if u.backedUp && s.left.faults > 0 { // else nobody comes back to it
 		k.record(&u.backup, u.nodes)
 		k.labels(u.backupStamps[:u.nodes])
 	}
@@ -114,12 +114,27 @@ func (k *keeper) labels(list []label) {
 func (k *keeper) operator(o *operator, u *universe) {
 	k.put(flags(o.running))
 	if !o.running {
-		k.recollection(&o.known)
+		known := o.known
+		known.forget(u)
+		k.recollection(&known)
 		return
 	}
 	k.put(flags(o.now.record.version == u.record.version))
 	k.id(o.closed...)
 	k.played(o, u.nodes)
+}
+
+// forget what processes were told that have ended: nobody meets them again.
+func (r *recollection) forget(u *universe) {
+	for i := range r.servers {
+		one := &r.servers[i]
+		if p := u.of(one.pod); p == nil || p.run != one.outranked {
+			one.outranked = 0
+		}
+		if p := u.of(one.pod); p == nil || p.run != one.told {
+			one.told = 0
+		}
+	}
 }
 
 func (k *keeper) recollection(r *recollection) {

@@ -18,18 +18,21 @@ import (
 
 // loginUser is the user of the node's replica on its master. A pod that is made anew
 // has the user of the one before, by another password.
-func loginUser(name string) string { return fmt.Sprintf("%s-%d", node.Replication, ordinal(name)) }
+func loginUser(name string) string { return loginUserOf(ordinal(name)) }
+
+func loginUserOf(ordinal int32) string { return fmt.Sprintf("%s-%d", node.Replication, ordinal) }
 
 // loginUsers are those of all nodes that there can be.
 func loginUsers() []string {
 	users := make([]string, 0, maxSize)
-	for n := range maxSize {
-		users = append(users, fmt.Sprintf("%s-%d", node.Replication, n))
+	for n := range int32(maxSize) {
+		users = append(users, loginUserOf(n))
 	}
 	return users
 }
 
-// loginOf one process: no other process can make it up.
+// loginOf one process. Its password is made from the run id, so that the next process of the same
+// pod does not have it.
 func (c credentials) loginOf(p cachev1alpha1.RedisProcess) node.Login {
 	sum := hmac.New(sha256.New, []byte(c.replication))
 	_, _ = sum.Write([]byte(p.RunID)) // never fails

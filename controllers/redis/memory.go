@@ -33,7 +33,7 @@ type remembered struct {
 	keyed       map[string]keyed             // by run id
 	watches     map[string]watching          // by address
 	known       map[string]acquaintance      // by address
-	claims      map[string]writtenClaim      // and the cache may not know
+	claims      map[string]writtenClaim      // by name, while the cache may not show them
 	published   identity
 	settings    settings
 	tuned       map[string]tuned     // by run id
@@ -65,7 +65,7 @@ func (m *memory) of(redis *cachev1alpha1.Redis) *remembered {
 		m.objects = map[types.NamespacedName]*remembered{}
 	}
 	m.objects[key] = &remembered{uid: redis.UID, contents: map[string]*converge.Content{}, keyed: map[string]keyed{},
-		watches: map[string]watching{}, known: map[string]acquaintance{}, claims: map[string]writtenClaim{}, tuned: map[string]tuned{}}
+		watches: map[string]watching{}, known: map[string]acquaintance{}, claims: map[string]writtenClaim{}, tuned: map[string]tuned{}, commanded: map[string]commanded{}}
 	return m.objects[key]
 }
 

@@ -31,9 +31,6 @@ func (m *memory) note(redis *cachev1alpha1.Redis, runID string, change func(*com
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	known := m.of(redis)
-	if known.commanded == nil {
-		known.commanded = map[string]commanded{}
-	}
 	c := known.commanded[runID]
 	change(&c)
 	known.commanded[runID] = c

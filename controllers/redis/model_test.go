@@ -177,9 +177,6 @@ func (u *universe) start(p *process) {
 	*p = process{node: p.node, pod: p.pod, run: u.next(), alive: true, history: u.next(), data: p.data, damaged: p.damaged,
 		servesStale: bornServing}
 	u.answersReads(p)
-	if !u.storage {
-		p.data, p.damaged = "", false
-	}
 	p.start = int8(len(p.data)) //nolint:gosec // a few
 }
 
@@ -190,10 +187,13 @@ func (u *universe) answersReads(p *process) {
 	}
 }
 
-// kill a process. The volume of one without a pod goes to the pod that waits for it.
+// kill a process: its file is what stays. The volume of one without a pod goes to the pod that
+// waits for it.
 func (u *universe) kill(p *process) {
 	u.unlink(p)
-	p.alive, p.hung, p.linked, p.held = false, false, false, order{}
+	if *p = (process{node: p.node, pod: p.pod, data: p.data, damaged: p.damaged}); !u.storage {
+		p.data, p.damaged = "", false
+	}
 	if u.pods[p.node] == p.pod {
 		return
 	}

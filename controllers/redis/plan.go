@@ -15,28 +15,28 @@ import (
 type verb string
 
 const (
-	rest     verb = "Rest"     // nothing to do
-	wait     verb = "Wait"     // for what is under way
-	block    verb = "Block"    // going on could lose confirmed writes: a human decides
-	fence    verb = "Fence"    // make nodes follow nobody
-	promote  verb = "Promote"  // save the intent, make a fenced node master, attach the others
-	handOver verb = "HandOver" // save the intent, fence the master, promote a replica that has all
-	record   verb = "Record"   // save that a node is master
-	attach   verb = "Attach"   // save that nodes may confirm writes, make them follow
-	drop     verb = "Drop"     // see that the others have all, save that nodes confirm no more
-	setMin   verb = "SetMin"   // change W
-	sendAway verb = "SendAway" // close connections of applications to an old master
-	rekey    verb = "Rekey"    // make nodes accept the passwords that the Secrets say
-	tune     verb = "Tune"     // set on running nodes what they can be told
-	persist  verb = "Persist"  // turn the append-only file on or off
-	reload   verb = "Reload"   // make nodes load the certificate that was published
-	remove   verb = "Remove"   // delete a pod, to be made anew from the latest template
-	evict    verb = "Evict"    // delete a pod that cannot be asked, giving it no time
-	expel    verb = "Expel"    // have the master close the door to all that are not on record
-	serve    verb = "Serve"    // let nodes that have come to be in sync answer reads from now on
-	dismiss  verb = "Dismiss"  // take an annotation off that is done with
-	retire   verb = "Retire"   // save that nobody is master any more
-	putStamp verb = "PutStamp" // write on volumes what they are worth
+	rest       verb = "Rest"       // nothing to do
+	wait       verb = "Wait"       // for what is under way
+	block      verb = "Block"      // going on could lose confirmed writes: a human decides
+	fence      verb = "Fence"      // make nodes follow nobody
+	promote    verb = "Promote"    // save the intent, make a fenced node master, attach the others
+	handOver   verb = "HandOver"   // save the intent, fence the master, promote a replica that has all
+	record     verb = "Record"     // save that a node is master
+	attach     verb = "Attach"     // save that nodes may confirm writes, make them follow
+	drop       verb = "Drop"       // see that the others have all, save that nodes confirm no more
+	setMin     verb = "SetMin"     // change W
+	sendAway   verb = "SendAway"   // close connections of applications to an old master
+	rekey      verb = "Rekey"      // make nodes accept the passwords that the Secrets say
+	tune       verb = "Tune"       // set on running nodes what they can be told
+	persist    verb = "Persist"    // turn the append-only file on or off
+	reload     verb = "Reload"     // make nodes load the certificate that was published
+	remove     verb = "Remove"     // delete a pod, to be made anew from the latest template
+	evict      verb = "Evict"      // delete a pod that cannot be asked, giving it no time
+	expel      verb = "Expel"      // have the master refuse, and disconnect, replicas that are not on record
+	serveStale verb = "ServeStale" // let nodes that have come to be in sync answer reads from now on
+	dismiss    verb = "Dismiss"    // take an annotation off that is done with
+	retire     verb = "Retire"     // save that nobody is master any more
+	putStamp   verb = "PutStamp"   // write on volumes what they are worth
 )
 
 // step is the one thing that a pass does.
@@ -59,7 +59,7 @@ func (s step) idle() bool { return s.do == rest || s.do == wait || s.do == block
 // changes is true for a step after which the world is another.
 func (s step) changes() bool {
 	switch s.do {
-	case rest, wait, block, sendAway, serve, persist, reload, remove, evict, expel:
+	case rest, wait, block, sendAway, serveStale, persist, reload, remove, evict, expel:
 		return false
 	}
 	return true
@@ -179,7 +179,7 @@ func (s situation) run(master member) step {
 		return step{do: record, nodes: []string{master.name}, why: "it serves"}
 	}
 	for _, decide := range []func(member) (step, bool){
-		s.superseded, s.lower, s.relieve, s.claim, s.lose, s.gather, s.raise, s.serve, s.rekey, s.tune, s.bidFarewell, s.wish, s.shun, s.readmit, s.roll, s.reload,
+		s.superseded, s.lower, s.relieve, s.claim, s.lose, s.gather, s.raise, s.serveStale, s.rekey, s.tune, s.bidFarewell, s.wish, s.shun, s.readmit, s.roll, s.reload,
 		s.guard, s.persist, s.calm,
 	} {
 		if next, ok := decide(master); ok {

@@ -37,10 +37,10 @@ func (s situation) judge() (verdict, string) {
 	switch {
 	case m.is(p) && m.Master:
 		return serving, ""
-	case m.is(p) && m.LinkUp && !m.Fenced():
+	case m.is(p) && m.LinkUp && !m.Fenced() && !s.fencedAt(m.MasterHost):
 		return unsure, fmt.Sprintf("%s follows %s, which is not on record", p.Name, m.MasterHost)
 	case m.is(p):
-		return dead, "the master is fenced"
+		return dead, "the master was made a replica, and of no master"
 	case s.ghost == nil && m.podUID == p.PodUID && m.Answer == node.Reached:
 		return dead, "the master was restarted: its run id is another"
 	case s.ghost != nil && m.Answer == node.Reached:
@@ -49,6 +49,11 @@ func (s situation) judge() (verdict, string) {
 		return s.judgeAbsent(m)
 	}
 	return unsure, p.Name + " does not know the operator's password"
+}
+
+// fencedAt reports whether the server at that address follows nobody, and takes no writes.
+func (s situation) fencedAt(address string) bool {
+	return s.count(func(m member) bool { return m.address == address && m.Fenced() }) > 0
 }
 
 // judgeAbsent master: its replicas are the witnesses. One whose end is not proven
@@ -97,12 +102,13 @@ func (s situation) failover(evidence string, outlast bool) step {
 	return step{do: promote, nodes: []string{heirs[0].name}, why: "MasterLost", evidence: evidence, unsafe: !safe}
 }
 
-// heirs are the frozen processes of the master's history, the one with most of it first, on record
-// or not: within one history, more is never less.
+// heirs are the frozen processes that have all that was confirmed before the record's history, on
+// record or not: those of that history first, the one with most of it first. Within one history,
+// more is never less.
 func (s situation) heirs() []member {
 	rep := s.Status.Replication
 	heirs := s.where(func(m member) bool {
-		lived := m.Pinned || s.member(m) || m.is(rep.Master) // a file may name the history as well
+		lived := m.Pinned || s.member(m) || m.is(rep.Master) // else its history may be only what its file says
 		return m.answers() && m.Fenced() && lived && m.complete(rep)
 	})
 	slices.SortStableFunc(heirs, func(a, b member) int {
@@ -124,7 +130,7 @@ func (s situation) safe(heirs []member) (bool, string) {
 		case !s.member(m):
 		case slices.ContainsFunc(heirs, func(h member) bool { return h.name == m.name }):
 			frozen++
-		case m.answers() && !m.reached(rep):
+		case m.answers() && !m.joined(rep):
 			all-- // it confirmed nothing
 		}
 	}

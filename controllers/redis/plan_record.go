@@ -7,12 +7,13 @@ import (
 	"strings"
 
 	commonv1 "github.com/mainstay-operator/mainstay-operator/api/common/v1"
+	"github.com/mainstay-operator/mainstay-operator/controllers/redis/node"
 )
 
 // The record may be older than what the servers do: the API server was restored from a
 // backup. Then the servers themselves tell who is right.
 
-// reasonRecordOutdated is of a master that was found serving beside the one of record.
+// reasonRecordOutdated is of a change to a master, or to a history, that the record did not know.
 const reasonRecordOutdated = "RecordOutdated"
 
 // recordOutdated takes a master that is not on record for the right one when so many
@@ -30,8 +31,8 @@ func (s situation) recordOutdated(usurpers []member) (step, bool) {
 			evidence: fmt.Sprintf("%s serves and is followed, %s of the record does not", right[0].name, s.Status.Replication.Master.Name)}, true
 	}
 	return step{do: block, reason: commonv1.ReasonSeveralMasters, after: 10 * soon,
-		why: fmt.Sprintf("%s take writes and have replicas that confirm them; make all but one follow the right one by REPLICAOF",
-			strings.Join(namesOf(s.where(func(m member) bool { return m.answers() && m.Master })), ", "))}, true
+		why: fmt.Sprintf("nothing tells which of them is the right master; make the others its replicas: REPLICAOF <its address> %d, as user %s with the password of that name in Secret %q",
+			node.Port, node.Operator, systemName(s.Redis))}, true
 }
 
 // replaced reports whether a master is known to be one that was replaced, however many
@@ -84,12 +85,12 @@ func (s situation) superseded(master member) (step, bool) {
 	went := s.where(func(m member) bool { return m.answers() && m.Pinned && slices.Contains(later, m.ReplID) })
 	switch {
 	case len(went) == 0, len(went) <= len(s.Status.Replication.SyncSet)-s.confirmations():
-		return step{}, false // as many could not have elected one of them
+		return step{}, false // too few: a failover freezes more than that (see safe)
 	case s.allowed():
 		return step{do: fence, nodes: []string{master.name}, why: "others went on without it"}, true
 	}
 	return step{do: block, after: 10 * soon, why: fmt.Sprintf(
-		"%s serves, but %s went on with a history after its own, as after a restore of the API server. %s; to go on with %s, delete the other pods",
+		"%s serves, but %s went on with a history after its own, as after a restore of the API server. %s; to keep the data of %s instead, delete the pods of the others named here",
 		master.name, strings.Join(namesOf(went), ", "), s.permission("To go on with what they have"), master.name)}, true
 }
 
@@ -99,5 +100,5 @@ func (s situation) chooseStrayed(strayed []member, evidence string) step {
 		return step{do: promote, nodes: []string{strayed[0].name}, why: reasonRecordOutdated, evidence: evidence, unsafe: true}
 	}
 	return step{do: block, after: 10 * soon, why: fmt.Sprintf("%s; %s went on with a history that the record does not know, as after a restore of the API server. %s",
-		evidence, strings.Join(namesOf(strayed), ", "), s.permission("To go on with what it has"))}
+		evidence, strings.Join(namesOf(strayed), ", "), s.permission("To go on with what "+strayed[0].name+" has"))}
 }

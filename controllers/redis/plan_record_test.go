@@ -166,7 +166,7 @@ func TestServingMaster(t *testing.T) {
 		nodes  []string
 	}{
 		{"a history that may yet change is made final and recorded", func(s *scene) { s.members[0].Pinned = false }, record, []string{"a-0"}},
-		{"who has come to be in sync answers reads", func(s *scene) { s.members[1].ServesStale = false }, serve, []string{"a-1"}},
+		{"who has come to be in sync answers reads", func(s *scene) { s.members[1].ServesStale = false }, serveStale, []string{"a-1"}},
 		{"not before", func(s *scene) { s.members[1].ServesStale, s.members[1].LinkUp = false, false }, wait, nil},
 		{"who is not on record is attached before anything is handed over to him", func(s *scene) {
 			s.members[0].deleting, s.members[0].deletingFor = true, time.Hour

@@ -48,7 +48,7 @@ func (s situation) fromVolumes(begin step, missing []string) (step, bool) {
 	case len(missing) > 0:
 		return step{do: wait, why: explain(begin.evidence, "waiting for "+strings.Join(missing, ", ")), after: 4 * soon}, true
 	case len(newest) == 0 && len(older) > 0:
-		return step{do: wait, why: explain(begin.evidence, "waiting for a volume of the newest epoch"), after: 10 * soon}, true
+		return step{do: wait, why: explain(begin.evidence, fmt.Sprintf("waiting for %s, whose volume is of the newest epoch; to begin without it, delete its PersistentVolumeClaim", strings.Join(s.newest(), ", "))), after: 10 * soon}, true
 	case holds:
 	case len(older) > 0:
 		return s.fromOlder(begin, newest, older), true
@@ -87,7 +87,7 @@ func (s situation) topStamp() stamp {
 	return top
 }
 
-// fromOlder goes on where nodes of the newest epoch hold nothing, and an older one does, as a
+// fromOlder goes on where the nodes that were in sync last hold nothing, and another does, as a
 // human decides.
 func (s situation) fromOlder(begin step, newest, older []member) step {
 	if !s.allowed() {
@@ -117,7 +117,7 @@ func (s situation) byWorth(nodes []member) {
 // nothing, which an application that deletes what it has done leaves as well as a lost disk.
 func (s situation) emptied(evidence string, newest, older []member) step {
 	return step{do: block, after: 10 * soon, why: explain(evidence, fmt.Sprintf(
-		"%s of the newest epoch started with no key, %s of an older one with %d. %s; to go on with the older data instead, annotate it with %s=%s, too",
+		"%s, in sync last, started with no key; %s, which was behind, with %d. %s; to go on with the data of the latter instead, annotate it with %s=%s, too",
 		strings.Join(namesOf(newest), ", "), older[0].name, older[0].Keys,
 		s.permission("If it is right that there are no keys"), cachev1alpha1.RedisSwitchover, older[0].name))}
 }

@@ -48,8 +48,9 @@ func (s situation) patience() time.Duration {
 	return min(time.Second, unreachable-silent[0].silentFor)
 }
 
-// guard the stream: who follows without being on record could confirm writes that
-// no failover knows of, such as the process of a pod that was deleted by force.
+// guard the stream: who follows without being on record could confirm writes that no failover
+// knows of, such as a replica that logged in under an earlier release at an address that no pod
+// has by now. The nodes of the step are addresses, for the log only.
 func (s situation) guard(master member) (step, bool) {
 	var strangers []string
 	for _, address := range master.Attached {

@@ -93,7 +93,7 @@ func TestSilence(t *testing.T) {
 			s.members[1].LinkUp = false
 		}, wait, nil},
 
-		{"a process that nobody knows is fenced", 3, func(s *scene) { s.members[0].Attached = append(s.members[0].Attached, "10.9.9.9") }, expel, []string{"10.9.9.9"}},
+		{"a process that nobody knows is refused", 3, func(s *scene) { s.members[0].Attached = append(s.members[0].Attached, "10.9.9.9") }, expel, []string{"10.9.9.9"}},
 
 		{"a human's wish", 3, wish("a-2"), handOver, []string{"a-2"}},
 		{"that is fulfilled", 3, wish("a-0"), dismiss, []string{"a-0"}},

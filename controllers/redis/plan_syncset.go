@@ -66,11 +66,11 @@ func (s situation) gather(master member) (step, bool) {
 	return step{do: attach, nodes: namesOf(astray)}, len(astray) > 0
 }
 
-// serve reads from nodes that have come to be in sync, also while they do not hear their
-// master. Before, a server answers nobody: it may have no data.
-func (s situation) serve(master member) (step, bool) {
+// serveStale reads: nodes that have come to be in sync answer from then on also while they do not
+// hear their master. Before, a server answers nobody: it may have no data.
+func (s situation) serveStale(master member) (step, bool) {
 	closed := s.where(func(m member) bool { return m.answers() && !m.ServesStale && (m.Master || m.inSync(master)) })
-	return step{do: serve, nodes: namesOf(closed), why: "it has its data by now", after: soon}, len(closed) > 0
+	return step{do: serveStale, nodes: namesOf(closed), why: "it has its data by now", after: soon}, len(closed) > 0
 }
 
 // counted gives the recorded process of that name that may confirm writes.

@@ -114,6 +114,11 @@ func TestPlan(t *testing.T) {
 			s.Status.TargetMaster, s.Status.Epoch = "a-2", 8
 		}, promote, []string{"a-2"}},
 		{"a fenced master that has all is promoted back", 3, func(s *scene) { frozen(&s.members[0], 100); s.members[0].Master = false; freezeAll(s, 90, 95) }, promote, []string{"a-0"}},
+		{"a master that follows a fenced node freezes first", 3, func(s *scene) {
+			m := &s.members[0]
+			m.Master, m.MasterHost, m.LinkUp = false, s.members[1].address, true
+			frozen(&s.members[1], 100)
+		}, fence, []string{"a-0", "a-2"}},
 		{"a promotion that was begun and done is recorded", 3, func(s *scene) {
 			refused(&s.members[0])
 			freezeAll(s, 90, 95)

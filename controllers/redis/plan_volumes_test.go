@@ -41,8 +41,8 @@ func reborn(size int32) *scene {
 
 // emptiedWords ask a human what is right.
 func emptiedWords(newest, older string, keys int) string {
-	return fmt.Sprintf("%s of the newest epoch started with no key, %s of an older one with %d. "+
-		"If it is right that there are no keys, annotate this object with %s=0; to go on with the older data instead, annotate it with %s=%s, too",
+	return fmt.Sprintf("%s, in sync last, started with no key; %s, which was behind, with %d. "+
+		"If it is right that there are no keys, annotate this object with %s=0; to go on with the data of the latter instead, annotate it with %s=%s, too",
 		newest, older, keys, cachev1alpha1.RedisAllowUnsafePromotion, cachev1alpha1.RedisSwitchover, older)
 }
 

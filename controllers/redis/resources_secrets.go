@@ -19,13 +19,13 @@ import (
 func files(r *cachev1alpha1.Redis, c choice) *corev1ac.SecretApplyConfiguration {
 	return secret(r, filesName(r), corev1.SecretTypeOpaque, map[string]string{
 		confKey: redisConf(r, c.credentials, c.settings), usersKey: usersACL(c.credentials), settingsKey: c.settings.text(),
-		node.Operator: c.credentials.operator, replication: c.credentials.replication})
+		node.Operator: c.credentials.operator, node.Replication: c.credentials.replication})
 }
 
 // system holds the passwords that only the operator and the servers use, and
 // what becomes of those that the applications used before.
 func system(r *cachev1alpha1.Redis, c credentials) *corev1ac.SecretApplyConfiguration {
-	values := map[string]string{node.Operator: c.operator, replication: c.replication}
+	values := map[string]string{node.Operator: c.operator, node.Replication: c.replication}
 	if text := c.retiredText(); text != "" {
 		values[retiredKey] = text
 	}

@@ -181,7 +181,7 @@ func recalled(binding, system, files corev1.Secret) credentials {
 		}
 		return cmp.Or(string(system.Data[key]), string(files.Data[key]))
 	}
-	c := credentials{operator: known(node.Operator), replication: known(replication)}
+	c := credentials{operator: known(node.Operator), replication: known(node.Replication)}
 	c.told = login{password: string(binding.Data[corev1.BasicAuthPasswordKey]), from: binding.Annotations[annotationFrom]}
 	c.wanted = c.told
 	_ = json.Unmarshal(system.Data[retiredKey], &c.retired) // what cannot be read is made anew from the servers' file
@@ -197,7 +197,7 @@ func recalled(binding, system, files corev1.Secret) credentials {
 // restored takes the system's passwords from a Secret that somebody put back.
 func (c credentials) restored(system corev1.Secret) credentials {
 	c.operator = cmp.Or(string(system.Data[node.Operator]), c.operator)
-	c.replication = cmp.Or(string(system.Data[replication]), c.replication)
+	c.replication = cmp.Or(string(system.Data[node.Replication]), c.replication)
 	return c
 }
 

@@ -136,6 +136,7 @@ func TestNobodyReadsFromAServerWithoutData(t *testing.T) {
 	l := newLoopback(t, 3)
 	l.write(0, 50)
 	l.heal()
+	l.caughtUp()
 	for _, which := range []func() *local{l.replica, l.master} {
 		restarted := which()
 		l.kill(restarted)

@@ -16,8 +16,6 @@ import (
 )
 
 const (
-	// replication is the user that replicas log in with.
-	replication = node.Replication
 	// application is the user of the applications: Redis' default, so that a
 	// password alone is enough to log in.
 	application = "default"
@@ -99,7 +97,7 @@ func fixed(r *cachev1alpha1.Redis) []directive {
 		{"tcp-keepalive", []string{"30"}},
 		// Born fenced: only the operator makes a master or attaches a replica.
 		{"replicaof", []string{node.FenceHost, "1"}},
-		{"masteruser", []string{replication}},
+		{"masteruser", []string{node.Replication}},
 		{"repl-ping-replica-period", []string{"1"}},
 		{"repl-timeout", []string{"15"}},
 		{"repl-diskless-sync", []string{"yes"}},
@@ -157,7 +155,7 @@ func usersACL(c credentials) string {
 		"user " + node.Operator + " on #" + digest(c.operator) + " -@all +ping +info +role +replicaof +multi +exec +discard" +
 		" +config|get +config|set +bgsave +client|kill +client|pause +client|unpause +acl|setuser\n" +
 		"user " + node.Probe + " on nopass -@all +ping +role\n" +
-		"user " + replication + " on #" + digest(c.replication) + " -@all +ping +psync +replconf\n"
+		"user " + node.Replication + " on #" + digest(c.replication) + " -@all +ping +psync +replconf\n"
 }
 
 func hashes(digests []string) string {

@@ -59,11 +59,10 @@ func setConditions(r *cachev1alpha1.Redis, s *cachev1alpha1.RedisStatus, w world
 		Failing:    conditions.Failing(pods),
 		Starting:   conditions.Starting(pods),
 	})
-	switch {
-	case !serving:
-		conditions.Set(list, generation, commonv1.ConditionAvailable, false, commonv1.ReasonNoMaster, noneServes(next))
-	default:
+	if serving {
 		conditions.Set(list, generation, commonv1.ConditionAvailable, true, commonv1.ReasonMasterServes, master.name+" takes writes")
+	} else {
+		conditions.Set(list, generation, commonv1.ConditionAvailable, false, commonv1.ReasonNoMaster, noneServes(next))
 	}
 	settingsInSync(list, r, w)
 	storing(list, r, w)
@@ -118,7 +117,7 @@ func failoverPossible(r *cachev1alpha1.Redis, w world, master member, serving bo
 	}
 	s := situation{r, w}
 	heirs := w.where(func(m member) bool { return s.member(m) && m.inSync(master) })
-	never := w.where(func(m member) bool { return s.member(m) && m.answers() && !m.reached(r.Status.Replication) })
+	never := w.where(func(m member) bool { return s.member(m) && m.answers() && !m.joined(r.Status.Replication) })
 	all := len(r.Status.Replication.SyncSet) - len(never)
 	margin = len(heirs) + s.confirmations() - all - 1
 	switch {

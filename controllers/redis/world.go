@@ -68,16 +68,16 @@ func (m member) inSync(master member) bool {
 	return m.Follows(master.address) && m.LinkUp && !m.Loading && m.ReplID == master.ReplID
 }
 
-// reached reports whether the process has ever had a write of the record's history: until
+// joined reports whether the process has ever had a write of the record's history: until
 // then it has confirmed none.
-func (m member) reached(rep *cachev1alpha1.RedisReplication) bool {
-	offset, reached := m.Reached(rep.ReplID)
-	return reached && offset >= rep.StartOffset
+func (m member) joined(rep *cachev1alpha1.RedisReplication) bool {
+	offset, has := m.OffsetIn(rep.ReplID)
+	return has && offset >= rep.StartOffset
 }
 
-// complete is true for data with all that there was when the record's history began. Who has
-// less of this history may lack what was confirmed before. Who had just that, and has not come to
-// the history yet, lacks only what nobody can have confirmed but the members that are counted.
+// complete is true for data with all that there was when the record's history began. A process
+// that has less may lack what was confirmed before. One that has exactly that, still under the
+// former history, lacks only writes of this one; whether those can be confirmed, safe counts.
 func (m member) complete(rep *cachev1alpha1.RedisReplication) bool {
 	if m.ReplID == rep.ReplID {
 		return m.Offset >= rep.StartOffset

@@ -7,8 +7,8 @@ import (
 	"syscall"
 )
 
-// revisionBump is by how much a restored etcd counts on: more than it can have
-// counted since the snapshot, or who watches would not notice that it went back.
+// revisionBump is by how much a restored etcd counts on: more than it can have counted since the
+// snapshot, or who watches would not notice that it went back, https://etcd.io/docs/v3.6/op-guide/recovery/.
 const revisionBump = "1000000000"
 
 // snapshot writes what etcd holds into a file.
@@ -62,7 +62,7 @@ func restore(ctx context.Context, l layout, args []string) error {
 	return runSteps(ctx, steps)
 }
 
-// readSnapshot makes it a member's data.
+// readSnapshot makes etcd's next data folder from the file.
 func (l layout) readSnapshot(ctx context.Context, file string) error {
 	fresh := l.state("etcd.new")
 	if err := os.RemoveAll(fresh); err != nil {

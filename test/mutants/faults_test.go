@@ -2,7 +2,7 @@ package mutants
 
 import "slices"
 
-// planted are the mutants that are tried, by what they break: some operator for Redis has had each.
+// planted are the mutants, by the rule that they break.
 var planted = slices.Concat(heirs, verdicts, records, volumes, acts, changes, servers, observations)
 
 // Who becomes master after one that is dead.
@@ -44,10 +44,10 @@ var heirs = []mutant{
 		"all-- // it confirmed nothing", "",
 		"TestPlan/one that never reached the history is not counted"},
 	{"who has less than the history began with counts", "world.go",
-		"return reached && offset >= rep.StartOffset", "return reached && offset >= 0",
+		"return has && offset >= rep.StartOffset", "return has && offset >= 0",
 		"TestCountingAfterTheMaster/nor has it confirmed a write of it"},
 	{"who was promoted by hand confirmed nothing", "world.go",
-		"offset, reached := m.Reached(rep.ReplID)", "offset, reached := m.Offset, m.ReplID == rep.ReplID",
+		"offset, has := m.OffsetIn(rep.ReplID)", "offset, has := m.Offset, m.ReplID == rep.ReplID",
 		"TestCountingAfterTheMaster/one that was promoted since may have confirmed one"},
 	{"a process is known by its pod", "world.go",
 		"m.podUID == p.PodUID && m.RunID == p.RunID", "m.podUID == p.PodUID",
@@ -60,6 +60,9 @@ var heirs = []mutant{
 
 // What is known of a master that does not serve.
 var verdicts = []mutant{
+	{"a master that follows nobody's replica is waited for", "plan_failover.go",
+		" && !s.fencedAt(m.MasterHost):", ":",
+		"TestPlan/a master that follows a fenced node freezes first"},
 	{"no freeze", "plan_failover.go",
 		"len(following) > 0 {", "len(following) > 99 {",
 		"TestPlan/a refused master freezes first"},
@@ -209,7 +212,7 @@ var changes = []mutant{
 		"TestServingMaster/who is not on record is attached before anything is handed over to him"},
 	{"who follows off the record is left alone", "plan_silent.go",
 		"}, len(strangers) > 0", "}, len(strangers) > 99",
-		"TestSilence/a process that nobody knows is fenced"},
+		"TestSilence/a process that nobody knows is refused"},
 	{"a replica that its master hears is deleted", "plan_silent.go",
 		"seen := slices.Contains(master.Attached, m.address)", "seen := slices.Contains(master.Attached, m.name)",
 		"TestSilence/not while its master hears it"},
@@ -345,7 +348,7 @@ var servers = []mutant{
 		`				tx.Do(ctx, "CLIENT", "KILL", "USER", user)` + "\n", "",
 		"TestAdmitCutsWhoIsNotAdmittedAndNobodyElse"},
 	{"a history that changes with the first replica", "node/logins.go",
-		"return errors.Join(s.pin(ctx, once), s.Configure", "_ = once\n	return errors.Join(s.Configure",
+		"err := errors.Join(s.pin(ctx, once), s.Configure", "_ = once\n	err := errors.Join(s.Configure",
 		"TestPinKeepsTheHistory"},
 }
 

@@ -88,7 +88,7 @@ func plant(source string, mutants []mutant) (string, error) {
 		return "", err
 	}
 	var planted strings.Builder
-	written, places := 0, 0
+	written, places := 0, map[string]int{}
 	for _, declared := range file.Decls {
 		function, is := declared.(*ast.FuncDecl)
 		if !is {
@@ -102,7 +102,7 @@ func plant(source string, mutants []mutant) (string, error) {
 				if function.Type.Results == nil {
 					bodies.WriteString("return\n")
 				}
-				places++
+				places[m.name]++
 			}
 		}
 		if bodies.Len() > 0 {
@@ -110,8 +110,10 @@ func plant(source string, mutants []mutant) (string, error) {
 			written = from
 		}
 	}
-	if places != len(mutants) {
-		return "", fmt.Errorf("%d mutants have %d places", len(mutants), places)
+	for _, m := range mutants {
+		if places[m.name] != 1 {
+			return "", fmt.Errorf("%q has %d places where its old text is once in a function", m.name, places[m.name])
+		}
 	}
 	return planted.String() + source[written:], nil
 }

@@ -60,11 +60,12 @@ type RedisReplication struct {
 	Epoch int64 `json:"epoch"`
 	// replID of the master's history. Offsets compare only within one.
 	ReplID string `json:"replID"`
-	// startOffset is how much of the history was there when it was recorded: who has less
-	// lacks writes that were confirmed before.
+	// startOffset is the master's replication offset, in bytes, when its history was recorded. A
+	// process that has less of this history may lack writes that were confirmed before.
 	// +optional
 	StartOffset int64 `json:"startOffset,omitempty"`
-	// formerReplID is the history that this one went on from, at startOffset.
+	// formerReplID is the history that this one continues from startOffset on. It is empty when
+	// there is none, or when the master had written before it was recorded.
 	// +optional
 	FormerReplID string `json:"formerReplID,omitempty"`
 	// master is the process that takes writes.

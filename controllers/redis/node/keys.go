@@ -43,13 +43,17 @@ func (s *Server) Accept(ctx context.Context, user string, digests ...string) err
 	for _, digest := range digests {
 		words = append(words, "#"+digest)
 	}
-	err := s.client.Do(ctx, words...).Err()
-	var reply redis.Error
-	if errors.As(err, &reply) {
-		err = refusedBy(reply, "")
-	}
-	if err != nil {
-		return fmt.Errorf("setting the passwords of user %s: %w", user, err)
+	if err := s.client.Do(ctx, words...).Err(); err != nil {
+		return fmt.Errorf("setting the passwords of user %s: %w", user, withoutSecrets(err))
 	}
 	return nil
+}
+
+// withoutSecrets is an error without the server's words, which may repeat what it was told.
+func withoutSecrets(err error) error {
+	var reply redis.Error
+	if errors.As(err, &reply) {
+		return refusedBy(reply, "")
+	}
+	return err
 }

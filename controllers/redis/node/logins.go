@@ -40,27 +40,27 @@ func (l Login) Digest() string {
 func (s *Server) Admit(ctx context.Context, users []string, admitted []Login) error {
 	refusals, err := s.client.TxPipelined(ctx, func(tx redis.Pipeliner) error {
 		for _, user := range append([]string{Replication}, users...) {
-			words := []any{"ACL", "SETUSER", user, "reset"}
+			var rights []any
 			for _, login := range admitted {
 				if login.User == user {
-					words = append(append(words, "on", "#"+login.Digest()), replicates...)
+					rights = append([]any{"on", "#" + login.Digest()}, replicates...)
 				}
 			}
-			tx.Do(ctx, words...)
-			if len(words) == len([]any{"ACL", "SETUSER", user, "reset"}) {
+			tx.Do(ctx, append([]any{"ACL", "SETUSER", user, "reset"}, rights...)...)
+			if len(rights) == 0 {
 				tx.Do(ctx, "CLIENT", "KILL", "USER", user)
 			}
 		}
 		return nil
 	})
-	for _, one := range refusals {
-		var reply redis.Error
-		if errors.As(one.Err(), &reply) {
-			return fmt.Errorf("choosing who may replicate: %w", refusedBy(reply, ""))
+	for _, one := range refusals { // the first tells why, the transaction only that
+		if one.Err() != nil {
+			err = one.Err()
+			break
 		}
 	}
 	if err != nil {
-		return fmt.Errorf("choosing who may replicate: %w", err)
+		return fmt.Errorf("choosing who may replicate: %w", withoutSecrets(err))
 	}
 	return nil
 }
@@ -71,15 +71,19 @@ func (s *Server) Admit(ctx context.Context, users []string, admitted []Login) er
 // is made, none is.
 func (s *Server) Pin(ctx context.Context) error {
 	once := Login{User: Replication, Password: rand.Text()}
-	return errors.Join(s.pin(ctx, once), s.Configure(ctx, copyDelay, "0"),
+	err := errors.Join(s.pin(ctx, once), s.Configure(ctx, copyDelay, "0"),
 		s.do(ctx, "ACL", "SETUSER", Replication, "reset"))
+	if err != nil {
+		return fmt.Errorf("making the replication ID final, by attaching as a replica for a moment: %w", err)
+	}
+	return nil
 }
 
 // copyDelay is the directive for the seconds that a full copy is put off, 0 in our file.
 const copyDelay = "repl-diskless-sync-delay"
 
-// pinDelay is longer than a pin takes by far: the server counts by whole seconds, so that one
-// second may be over at once, and a copy that nobody takes holds the next up.
+// pinDelay, in seconds, is far longer than a pin takes. The server counts whole seconds, so 1 may be
+// over at once; and a copy that nobody takes delays the next.
 const pinDelay = "5"
 
 func (s *Server) pin(ctx context.Context, once Login) error {
@@ -88,21 +92,21 @@ func (s *Server) pin(ctx context.Context, once Login) error {
 	}
 	words := append([]any{"ACL", "SETUSER", once.User, "reset", "on", "#" + once.Digest()}, replicates...)
 	if err := s.client.Do(ctx, words...).Err(); err != nil {
-		return errors.New("letting the operator attach: the server refuses")
+		return withoutSecrets(err)
 	}
 	conn, err := s.dial(ctx)
 	if err != nil {
-		return fmt.Errorf("attaching for a moment: %w", err)
+		return err
 	}
 	defer func() { _ = conn.Close() }()
 	replica := watched{conn, bufio.NewReader(conn), replyTimeout}
 	for _, command := range []string{"AUTH " + once.User + " " + once.Password, "REPLCONF capa eof capa psync2"} {
 		if _, err := replica.ask(command); err != nil {
-			return fmt.Errorf("attaching for a moment: %w", err)
+			return err
 		}
 	}
 	if _, err := conn.Write([]byte("PSYNC ? -1\r\n")); err != nil {
-		return fmt.Errorf("attaching for a moment: %w", err)
+		return err
 	}
 	return s.awaitPinned(ctx)
 }
@@ -117,14 +121,14 @@ func (s *Server) awaitPinned(ctx context.Context) error {
 		info, err := s.client.Info(ctx, "replication").Result()
 		switch {
 		case err != nil:
-			return fmt.Errorf("attaching for a moment: %w", err)
+			return err
 		case strings.Contains(info, "repl_backlog_active:1"):
 			return nil
 		}
 		select {
 		case <-tick.C():
 		case <-limit.C():
-			return errors.New("attaching for a moment: the server does not take it in")
+			return fmt.Errorf("no replication backlog within %s", replyTimeout)
 		case <-ctx.Done():
 			return ctx.Err()
 		}

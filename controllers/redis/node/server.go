@@ -74,7 +74,7 @@ func open(hostport, password string, secure *tls.Config) *Server {
 		timeout += replyTimeout
 	}
 	dial := func(ctx context.Context) (net.Conn, error) {
-		conn, err := dialTwice(ctx, "tcp", hostport)
+		conn, err := dialTwice(ctx, hostport)
 		if err != nil {
 			return nil, err
 		}
@@ -120,11 +120,11 @@ func (s *Server) Redial() {
 func (s *Server) Close() { _ = s.client.Close() }
 
 // dialTwice tries a refused address once more, so that a refusal is no accident.
-func dialTwice(ctx context.Context, network, address string) (net.Conn, error) {
+func dialTwice(ctx context.Context, address string) (net.Conn, error) {
 	dialer := net.Dialer{Timeout: dialTimeout}
-	conn, err := dialer.DialContext(ctx, network, address)
+	conn, err := dialer.DialContext(ctx, "tcp", address)
 	if errors.Is(err, syscall.ECONNREFUSED) {
-		conn, err = dialer.DialContext(ctx, network, address)
+		conn, err = dialer.DialContext(ctx, "tcp", address)
 	}
 	return conn, err
 }
@@ -181,7 +181,7 @@ func (s *Server) Follow(ctx context.Context, address string, as Login) error {
 }
 
 // Promote makes the server a master that takes writes under that W from its
-// first moment on. What it has is read from it from then on, whatever becomes of it.
+// first moment on. It answers reads from then on, also as a replica that does not hear its master.
 func (s *Server) Promote(ctx context.Context, w int32) error {
 	_, err := s.client.TxPipelined(ctx, func(tx redis.Pipeliner) error {
 		tx.ConfigSet(ctx, minReplicas, strconv.Itoa(int(w)))

@@ -38,11 +38,13 @@ type View struct {
 	ReplID     string        // history that the data belongs to
 	// Offset in that history: what a master has written, or what a replica has taken in.
 	Offset int64
-	// FormerReplID is the history that the data belonged to before the server was last
-	// made master; it has that one up to FormerOffset.
+	// FormerReplID is the history before the last promotion, the server's own or its master's;
+	// the data belongs to it up to FormerOffset.
 	FormerReplID string
 	FormerOffset int64
-	// Pinned : a master keeps its ReplID when its first replica attaches.
+	// Pinned : the process has a replication backlog. A master with one keeps its ReplID when a
+	// replica attaches; a replica with one has been in sync since it started, so that its ReplID
+	// is not only what its file says.
 	Pinned bool
 
 	MinReplicas int32    // min-replicas-to-write
@@ -118,9 +120,9 @@ func version(fields map[string]string) string {
 	return fields["redis_version"]
 }
 
-// Reached reports whether the server's data belongs to that history, or did until it
-// was made master, and up to which offset it has it.
-func (v View) Reached(replID string) (offset int64, reached bool) {
+// OffsetIn tells how far the server has that history, now its own or its former one; has is
+// false when it is neither.
+func (v View) OffsetIn(replID string) (offset int64, has bool) {
 	switch replID {
 	case v.ReplID:
 		return v.Offset, true
