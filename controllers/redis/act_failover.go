@@ -37,7 +37,7 @@ func (r *Reconciler) doHandOver(ctx context.Context, redis *cachev1alpha1.Redis,
 	heir, _ := f.find(s.nodes[0])
 	old, target := f.recorded(redis), f.servers[heir.name]
 	// Fenced for one that lags far behind, nobody would take writes, and for nothing.
-	if err := barrier(ctx, redis, f, []cachev1alpha1.RedisProcess{heir.process()}); err != nil {
+	if _, err := barrier(ctx, redis, f, []cachev1alpha1.RedisProcess{heir.process()}); err != nil {
 		return err
 	}
 	if err := r.intend(ctx, redis, f, s); err != nil {
@@ -154,7 +154,8 @@ func (r *Reconciler) takeUp(ctx context.Context, redis *cachev1alpha1.Redis, f *
 			synced = append(synced, m.process())
 		}
 	}
-	return barrier(ctx, redis, f, synced)
+	_, err := barrier(ctx, redis, f, synced)
+	return err
 }
 
 // pinned looks at a master, whose history is final from then on.

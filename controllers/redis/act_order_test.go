@@ -170,6 +170,34 @@ func TestNobodyIsDroppedBeforeTheOthersHaveAll(t *testing.T) {
 	}
 }
 
+// Who comes back with an older file of the same history must not be taken for one that has all.
+func TestWhatADroppedOneMayHaveConfirmedMustBeThere(t *testing.T) {
+	for reason, dropped := range map[string][]string{"one of two": {"a-2"}, "both": {"a-1", "a-2"}} {
+		t.Run(reason, func(t *testing.T) {
+			u := led(3, false)
+			u.record.startOffset, u.record.former = 1, u.next()
+			for _, name := range dropped {
+				u.kill(&u.procs[ordinal(name)])
+			}
+			f, redis := u.direct()
+			if err := (&Reconciler{}).act(quiet, redis, f, step{do: drop, nodes: dropped}); err != nil || u.record.startOffset != 3 || u.record.former != 0 {
+				t.Errorf("%v: an heir needs %d of 3", err, u.record.startOffset)
+			}
+		})
+	}
+}
+
+// A member that cannot be asked counts on, and holds nothing up.
+func TestAMemberThatCannotBeAskedIsNotWaitedFor(t *testing.T) {
+	u := led(3, false)
+	u.procs[1].hung, u.procs[1].data = true, "ab"
+	u.kill(&u.procs[2])
+	f, redis := u.direct()
+	if err := (&Reconciler{}).act(quiet, redis, f, step{do: drop, nodes: []string{"a-2"}}); err != nil || u.record.members[1].pod == 0 || u.record.startOffset != 3 {
+		t.Errorf("%v: members %v, an heir needs %d of 3", err, u.record.members, u.record.startOffset)
+	}
+}
+
 // late takes a write just before its W is set.
 type late struct {
 	server

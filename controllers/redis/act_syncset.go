@@ -47,17 +47,25 @@ func (r *Reconciler) join(ctx context.Context, redis *cachev1alpha1.Redis, f *fl
 }
 
 // drop nodes from the sync set, once the master refuses them and all that they may have
-// confirmed is with every other member.
+// confirmed is with every other member that can be asked. From then on nobody is an heir without
+// it: not who comes back with an older file, nor a member that could not be asked.
 func (r *Reconciler) doDrop(ctx context.Context, redis *cachev1alpha1.Redis, f *fleet, nodes []string) error {
 	rep := redis.Status.Replication
 	stay := slices.DeleteFunc(slices.Clone(rep.SyncSet), func(p cachev1alpha1.RedisProcess) bool { return slices.Contains(nodes, p.Name) })
 	if err := r.admit(ctx, redis, f, stay); err != nil {
 		return err
 	}
-	if err := barrier(ctx, redis, f, stay); err != nil {
+	asked := slices.DeleteFunc(slices.Clone(stay), func(p cachev1alpha1.RedisProcess) bool {
+		m, _ := f.find(p.Name)
+		return !m.is(p)
+	})
+	has, err := barrier(ctx, redis, f, asked)
+	if err != nil {
 		return err
 	}
-	rep.SyncSet = stay
+	if rep.SyncSet = stay; has > rep.StartOffset {
+		rep.StartOffset, rep.FormerReplID = has, ""
+	}
 	if preferred(redis) { // what was lost must not hold the writes up
 		rep.EffectiveMinReplicas = min(rep.EffectiveMinReplicas, int32(len(stay))) //nolint:gosec // at most 8
 	}
@@ -75,7 +83,7 @@ func doSetMin(ctx context.Context, redis *cachev1alpha1.Redis, f *fleet, w int32
 		}
 	}
 	if w > rep.EffectiveMinReplicas { // not by one that lags: its writers would wait
-		if err := barrier(ctx, redis, f, rep.SyncSet); err != nil {
+		if _, err := barrier(ctx, redis, f, rep.SyncSet); err != nil {
 			return err
 		}
 	}
@@ -83,7 +91,7 @@ func doSetMin(ctx context.Context, redis *cachev1alpha1.Redis, f *fleet, w int32
 		return err
 	}
 	if w > rep.EffectiveMinReplicas {
-		if err := barrier(ctx, redis, f, rep.SyncSet); err != nil {
+		if _, err := barrier(ctx, redis, f, rep.SyncSet); err != nil {
 			return err
 		}
 		rep.EffectiveMinReplicas = w

@@ -12,19 +12,19 @@ import (
 // patience with a replica that must reach an offset, in one act.
 const patience = 500 * time.Millisecond
 
-// barrier returns when all that the master has written by now is with each of
-// these members.
-func barrier(ctx context.Context, redis *cachev1alpha1.Redis, f *fleet, members []cachev1alpha1.RedisProcess) error {
+// barrier returns when all that the master has written by now is with each of these members,
+// and up to which offset that is.
+func barrier(ctx context.Context, redis *cachev1alpha1.Redis, f *fleet, members []cachev1alpha1.RedisProcess) (int64, error) {
 	now := f.recorded(redis).Look(ctx)
-	if !now.Master {
-		return errors.New("the master does not answer as one")
+	if !now.Master || now.ReplID != redis.Status.Replication.ReplID {
+		return 0, errors.New("the master does not answer as the one of the history that is recorded")
 	}
 	for _, p := range members {
 		if err := f.awaitOffset(ctx, p.Name, now.ReplID, now.Offset); err != nil {
-			return behindError{p.Name, err}
+			return 0, behindError{p.Name, err}
 		}
 	}
-	return nil
+	return now.Offset, nil
 }
 
 // behindError is of a replica that has not taken in what the master had written.

@@ -11,6 +11,7 @@ const (
 	caughtUp              // a replica reaches its master, or hears the next operation
 	booted                // a server starts on its file
 	startedLess           // on a file that lost its last operation
+	startedBack           // on a snapshot that names its history, and lacks the last operation
 	startedNew            // on an empty one
 	died
 	deletedByForce // the pod; its process lives on
@@ -33,7 +34,7 @@ const (
 )
 
 var happenings = [...]string{"", "an application writes at", "an application deletes all keys at", "hears its master:", "starts:", "starts, and its file lost its last operation:",
-	"starts with an empty disk:", "dies:", "loses its pod by force, and lives on:", "ends without a pod:", "hangs:", "goes on after hanging:", "cut off from each other:",
+	"starts on an older snapshot of its history:", "starts with an empty disk:", "dies:", "loses its pod by force, and lives on:", "ends without a pod:", "hangs:", "goes on after hanging:", "cut off from each other:",
 	"reach each other again:", "time goes by", "the spec's W is lowered to 1", "the API server is backed up", "the API server is restored from its backup",
 	"spec.hibernate changes", "the object is made anew over its volumes",
 	"the operator begins a pass", "the operator begins a pass on what it read for the last one", "the operator", "the operator dies", "the operator is stopped, and another takes over"}
@@ -47,7 +48,7 @@ type turn struct {
 // fault reports whether the turn is charged to the faults.
 func (t turn) fault() bool {
 	switch t.what {
-	case startedLess, startedNew, died, deletedByForce, stalled, cutOff, lowered, restored:
+	case startedLess, startedBack, startedNew, died, deletedByForce, stalled, cutOff, lowered, restored:
 		return true
 	}
 	return false
@@ -126,6 +127,9 @@ func (u *universe) starts(p *process, at int8, b budget, add func(happening, int
 	if len(p.data) > 1 {
 		add(startedLess, at, 0)
 	}
+	if p.offset() > 0 {
+		add(startedBack, at, 0)
+	}
 }
 
 // edits are what people do to the object, and to the API server.
@@ -171,11 +175,17 @@ func (u *universe) happen(t turn) {
 
 // processTurns are of a process, by its place.
 var processTurns = map[happening]func(*universe, *process){
-	wrote:          func(u *universe, p *process) { u.write(p, string(rune('a'+u.writes))) },
-	drained:        func(u *universe, p *process) { u.write(p, emptied) },
-	caughtUp:       (*universe).sync,
-	booted:         (*universe).start,
-	startedLess:    func(u *universe, p *process) { p.data, p.damaged = p.data[:len(p.data)-1], true; u.start(p) },
+	wrote:       func(u *universe, p *process) { u.write(p, string(rune('a'+u.writes))) },
+	drained:     func(u *universe, p *process) { u.write(p, emptied) },
+	caughtUp:    (*universe).sync,
+	booted:      (*universe).start,
+	startedLess: func(u *universe, p *process) { p.data, p.damaged = p.data[:len(p.data)-1], true; u.start(p) },
+	startedBack: func(u *universe, p *process) {
+		history, start := p.history, p.start
+		p.data, p.damaged = p.data[:len(p.data)-1], true
+		u.start(p)
+		p.history, p.start = history, start
+	},
 	startedNew:     func(u *universe, p *process) { p.data = ""; u.start(p) },
 	died:           (*universe).kill,
 	ended:          (*universe).kill,

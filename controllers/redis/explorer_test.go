@@ -446,6 +446,13 @@ func (u *universe) catchUp() {
 func TestEveryOrderKeepsWhatIsConfirmed(t *testing.T) {
 	usual := debug.SetGCPercent(400)
 	t.Cleanup(func() { debug.SetGCPercent(usual) })
+	back := func(t *testing.T) *universe { // a replica that lacks what it has confirmed
+		u := formed(t, 2, 1, true)
+		for _, did := range []turn{{what: wrote}, {what: caughtUp, a: 1}, {what: died, a: 1}, {what: startedBack, a: 1}} {
+			u.happen(did)
+		}
+		return u
+	}
 	formed := func(w int8, storage bool) func(*testing.T) *universe {
 		return func(t *testing.T) *universe {
 			u := formed(t, 3, w, storage)
@@ -465,6 +472,7 @@ func TestEveryOrderKeepsWhatIsConfirmed(t *testing.T) {
 		{"one fault and one crash", formed(1, true), budget{faults: 1, crashes: 1, writes: 1}, 0, false},
 		{"one fault and one crash, without volumes", formed(1, false), budget{faults: 1, crashes: 1, writes: 1}, 0, false},
 		{"one fault and one crash, with two confirmations", formed(2, true), budget{faults: 1, crashes: 1, writes: 1}, 0, false},
+		{"one fault and one crash after a replica came back with an older snapshot", back, budget{faults: 1, crashes: 1, writes: 1}, 0, false},
 		{"one fault and one crash while it is formed", started, budget{faults: 1, crashes: 1, writes: 1}, 150_000, false},
 		{"an operator that is stopped and wakes", formed(1, true), budget{crashes: 1, suspends: 1, writes: 1}, 0, false},
 		{"one fault, a crash and a stale read", formed(1, true), budget{faults: 1, crashes: 1, stale: 1, writes: 1}, 150_000, false},

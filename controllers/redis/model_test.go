@@ -191,14 +191,14 @@ func (u *universe) answersReads(p *process) {
 // waits for it.
 func (u *universe) kill(p *process) {
 	u.unlink(p)
-	if *p = (process{node: p.node, pod: p.pod, data: p.data, damaged: p.damaged}); !u.storage {
-		p.data, p.damaged = "", false
+	if *p = (process{node: p.node, pod: p.pod, data: p.data, damaged: p.damaged, history: p.history, start: p.start}); !u.storage {
+		p.data, p.damaged, p.history, p.start = "", false, 0, 0
 	}
 	if u.pods[p.node] == p.pod {
 		return
 	}
 	if heir := u.of(u.pods[p.node]); heir != nil && u.storage {
-		heir.data, heir.damaged = p.data, p.damaged
+		heir.data, heir.damaged, heir.history, heir.start = p.data, p.damaged, p.history, p.start
 	}
 	for i := range u.procs {
 		if &u.procs[i] == p {
@@ -216,7 +216,7 @@ func (u *universe) replace(n int8, lives bool) {
 		if old.alive {
 			u.kill(old)
 		}
-		made.data, made.damaged = old.data, old.damaged
+		made.data, made.damaged, made.history, made.start = old.data, old.damaged, old.history, old.start
 		*old = made
 		u.pods[n] = made.pod
 		return

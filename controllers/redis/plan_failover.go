@@ -125,7 +125,7 @@ func (s situation) safe(heirs []member) (bool, string) {
 	frozen, all := 0, len(rep.SyncSet)
 	for _, m := range s.members {
 		switch {
-		case m.is(rep.Master) && m.Fenced():
+		case m.is(rep.Master) && slices.ContainsFunc(heirs, func(h member) bool { return h.name == m.name }):
 			return true, ""
 		case !s.member(m):
 		case slices.ContainsFunc(heirs, func(h member) bool { return h.name == m.name }):
@@ -157,7 +157,7 @@ func (s situation) allowed() bool {
 // ran with the master's history.
 func (s situation) recover(evidence string) step {
 	rep := s.Status.Replication
-	begin := step{do: promote, why: reasonRecovering, evidence: evidence}
+	begin, missing := step{do: promote, why: reasonRecovering, evidence: evidence}, s.unheard()
 	for _, p := range append([]cachev1alpha1.RedisProcess{rep.Master}, rep.SyncSet...) {
 		m, ok := s.find(p.Name)
 		if !ok || m.podUID != p.PodUID || m.stopped || m.Answer != node.Silent && m.Answer != node.Stranger {
@@ -171,8 +171,9 @@ func (s situation) recover(evidence string) step {
 				evidence, p.Name, s.permission("Waiting for it; to go on without what only it holds"))}
 		}
 		begin.unsafe = true
+		missing = slices.DeleteFunc(missing, func(name string) bool { return name == p.Name })
 	}
-	if next, ok := s.fromVolumes(begin, s.unheard()); ok {
+	if next, ok := s.fromVolumes(begin, missing); ok {
 		return next
 	}
 	begin.nodes, begin.why = []string{s.where(member.answers)[0].name}, reasonDatasetLost

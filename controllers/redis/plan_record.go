@@ -39,7 +39,7 @@ func (s situation) recordOutdated(usurpers []member) (step, bool) {
 // follow it: a human may have allowed a promotion without those that were with it.
 func (s situation) replaced(m member) bool {
 	rep := s.Status.Replication
-	if s.recorded(rep.Master).FormerReplID == m.ReplID { // what the one of record went on from
+	if s.recorded(rep.Master).FormerReplID == m.ReplID || rep.FormerReplID == m.ReplID { // what the one of record went on from
 		return true
 	}
 	for _, v := range s.volumes {
@@ -58,12 +58,9 @@ func (s situation) confirms(master member) bool {
 // strayed are processes that live on with a history that is neither the record's nor one
 // from before it. The record may be the older one, or somebody promoted them by hand.
 func (s situation) strayed(heirs []member) []member {
-	known := []string{s.Status.Replication.ReplID}
-	for _, v := range s.volumes {
-		known = append(known, v.replID)
-	}
+	known := s.histories()
 	for _, m := range heirs {
-		known = append(known, m.ReplID, m.FormerReplID)
+		known = append(known, m.ReplID, m.FormerReplID, s.Status.Replication.FormerReplID)
 	}
 	strayed := s.where(func(m member) bool {
 		beside := slices.ContainsFunc(heirs, func(h member) bool { return h.FormerReplID != "" && h.FormerReplID == m.FormerReplID })
@@ -73,8 +70,22 @@ func (s situation) strayed(heirs []member) []member {
 	return strayed
 }
 
-// superseded asks a human about a master of record that serves, while so many nodes went on
-// with a history after its own that another may have been promoted in its place.
+// histories that were the set's by the record's epoch, as far as they are known: the record's
+// own, and those that volumes were stamped with.
+func (s situation) histories() []string {
+	rep := s.Status.Replication
+	known := []string{rep.ReplID}
+	for _, v := range s.volumes {
+		if v.epoch <= rep.Epoch {
+			known = append(known, v.replID)
+		}
+	}
+	return known
+}
+
+// superseded asks a human about a master of record that serves, while others went on without it:
+// so many with a history after its own that another may have been promoted in its place, one
+// that wrote in such a history, or one with a history that no volume of the record's time knows.
 func (s situation) superseded(master member) (step, bool) {
 	var later []string
 	for _, m := range s.members {
@@ -82,9 +93,19 @@ func (s situation) superseded(master member) (step, bool) {
 			later = append(later, m.ReplID)
 		}
 	}
-	went := s.where(func(m member) bool { return m.answers() && m.Pinned && slices.Contains(later, m.ReplID) })
+	known := append(s.histories(), s.Status.Replication.FormerReplID, master.FormerReplID)
+	wrote := false
+	went := s.where(func(m member) bool {
+		after := slices.Contains(later, m.ReplID)
+		unknown := len(s.volumes) > 0 && !after && !slices.Contains(known, m.ReplID)
+		if !m.answers() || !m.Pinned || m.name == master.name || !after && !unknown {
+			return false
+		}
+		wrote = wrote || unknown || m.Offset > m.FormerOffset
+		return true
+	})
 	switch {
-	case len(went) == 0, len(went) <= len(s.Status.Replication.SyncSet)-s.confirmations():
+	case len(went) == 0, !wrote && len(went) <= len(s.Status.Replication.SyncSet)-s.confirmations():
 		return step{}, false // too few: a failover freezes more than that (see safe)
 	case s.allowed():
 		return step{do: fence, nodes: []string{master.name}, why: "others went on without it"}, true

@@ -66,6 +66,11 @@ func TestRecordThatMayBeOutdated(t *testing.T) {
 			leads(s, 1, 2)
 			s.members[0].FormerReplID = nextHistory
 		}, fence, []string{"a-1"}},
+		{"nor the one before the master of record, which does not answer now", 3, func(s *scene) {
+			silent(&s.members[0])
+			leads(s, 1, 2)
+			s.Status.Replication.FormerReplID = nextHistory
+		}, fence, []string{"a-1"}},
 		{"nor one of an earlier epoch", 5, func(s *scene) {
 			leads(stamped(s), 1, 2)
 			s.volumes["a-1"] = volume{stamp: stamp{6, nextHistory, leading}}
@@ -83,6 +88,26 @@ func TestRecordThatMayBeOutdated(t *testing.T) {
 			s.members[2].ReplID = "elsewhere"
 			unsafeAllowed(s)
 		}, promote, []string{"a-2"}},
+		{"one that a volume was stamped with after the record's time is not known", 3, func(s *scene) {
+			refused(&stamped(s).members[0])
+			freezeAll(s, 90, 95)
+			s.volumes["a-2"] = volume{stamp: stamp{8, "later", synced}}
+			s.members[2].ReplID = "later"
+		}, block, nil},
+		{"a fenced master that went on with another history has not all", 3, func(s *scene) {
+			freezeAll(s, 90, 95)
+			s.members[0].Master = false
+			wentOn(&s.members[0])
+			s.volumes = map[string]volume{"a-0": {stamp: stamp{7, nextHistory, leading}}} // no stranger
+			silent(&s.members[1])
+		}, block, nil},
+		{"beside an heir, the one before the record's is the older", 3, func(s *scene) {
+			refused(&s.members[0])
+			freezeAll(s, 90, 95)
+			s.Status.Replication.FormerReplID, s.Status.Replication.StartOffset = "before", 80
+			s.members[2].ReplID = "before"
+			s.Status.Replication.SyncSet = s.Status.Replication.SyncSet[:1]
+		}, promote, []string{"a-1"}},
 
 		{"a master that so many went on without that they may have elected another", 3, func(s *scene) {
 			wentOn(&s.members[1])
@@ -93,7 +118,20 @@ func TestRecordThatMayBeOutdated(t *testing.T) {
 			wentOn(&s.members[2])
 			unsafeAllowed(s)
 		}, fence, []string{"a-0"}},
-		{"as many as could not have elected one are attached", 3, func(s *scene) { wentOn(&s.members[1]) }, attach, []string{"a-1"}},
+		{"as many as could not have elected one, and wrote nothing, are attached", 3, func(s *scene) {
+			wentOn(&s.members[1])
+			s.members[1].FormerOffset = s.members[1].Offset
+		}, attach, []string{"a-1"}},
+		{"one that wrote since is not overwritten", 3, func(s *scene) { wentOn(&s.members[1]) }, block, nil},
+		{"nor one with a history that no volume knows", 3, func(s *scene) {
+			frozen(&stamped(s).members[1], 100)
+			s.members[1].ReplID = "two histories on"
+		}, block, nil},
+		{"one with a history that its volume was stamped with before is attached", 3, func(s *scene) {
+			stamped(s).volumes["a-1"] = volume{stamp: stamp{5, "before", synced}}
+			frozen(&s.members[1], 100)
+			s.members[1].ReplID = "before"
+		}, attach, []string{"a-1"}},
 	} {
 		t.Run(c.reason, func(t *testing.T) {
 			s := healthy(c.size)
@@ -134,7 +172,7 @@ func TestCountingAfterTheMaster(t *testing.T) {
 		{"one that was promoted since may have confirmed one", func(s *scene) {
 			freezeAll(s, 90, 95)
 			wentOn(&s.members[2])
-			s.volumes = map[string]volume{"a-2": {stamp: stamp{8, nextHistory, leading}}} // no stranger
+			s.volumes = map[string]volume{"a-2": {stamp: stamp{7, nextHistory, leading}}} // no stranger
 		}, block, nil},
 		{"a spec that asks for fewer than the record has may be gone by", func(s *scene) {
 			freezeAll(s, 90, 95)

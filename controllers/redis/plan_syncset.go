@@ -40,6 +40,7 @@ func (s situation) lose(master member) (step, bool) {
 			uncounted = append(uncounted, m)
 		case s.gone(p):
 			gone = append(gone, p.Name)
+		case s.hushed(m, unreachable): // it counts on, and is not waited for
 		default:
 			behind = true
 		}

@@ -141,6 +141,13 @@ func TestPlan(t *testing.T) {
 			stranger(&s.members[2])
 			s.Annotations = map[string]string{cachev1alpha1.RedisAllowUnsafePromotion: "7"}
 		}, promote, []string{"a-0"}},
+		{"also where only a replica's volume is left", 3, func(s *scene) {
+			restartAll(s)
+			s.members[1].Keys = 1
+			silent(&s.members[0])
+			s.members[0].silentFor, s.frozenFor = time.Hour, time.Hour
+			s.Annotations = map[string]string{cachev1alpha1.RedisAllowUnsafePromotion: "7"}
+		}, promote, []string{"a-1"}},
 		{"a replica that is locked out is started anew", 3, func(s *scene) { stranger(&s.members[1]) }, remove, []string{"a-1"}},
 		{"of several one at a time", 3, func(s *scene) { stranger(&s.members[1]); stranger(&s.members[2]) }, remove, []string{"a-2"}},
 		{"not while another goes", 3, func(s *scene) { stranger(&s.members[1]); stranger(&s.members[2]); s.members[2].deleting = true }, wait, nil},
@@ -234,6 +241,13 @@ func TestPlan(t *testing.T) {
 		{"a restarted replica leaves the sync set first", 3, func(s *scene) { fresh(&s.members[1]); detach(s, 1) }, drop, []string{"a-1"}},
 		{"also while the master still feeds its process, which it will not let in again", 3, func(s *scene) { fresh(&s.members[1]) }, drop, []string{"a-1"}},
 		{"not while another has not all", 3, func(s *scene) { fresh(&s.members[1]); detach(s, 1); s.members[2].LinkUp = false }, wait, nil},
+		{"also while another is silent", 3, func(s *scene) { fresh(&s.members[1]); detach(s, 1); silent(&s.members[2]) }, wait, nil},
+		{"but not for good", 3, func(s *scene) {
+			fresh(&s.members[1])
+			detach(s, 1)
+			silent(&s.members[2])
+			s.members[2].silentFor = unreachable
+		}, drop, []string{"a-1"}},
 		{"one that started anew before it followed is fenced, to be counted as it is", 3, func(s *scene) { s.members[1].RunID = "another" }, fence, []string{"a-1"}},
 		{"or dropped, while it loads and cannot be told", 3, func(s *scene) { s.members[1].RunID, s.members[1].Loading = "another", true }, drop, []string{"a-1"}},
 		{"then it is attached anew", 3, func(s *scene) { fresh(&s.members[1]); detach(s, 1); forgetMember(s, "a-1") }, attach, []string{"a-1"}},

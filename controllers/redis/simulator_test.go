@@ -60,7 +60,8 @@ func (w *walk) choose() turn {
 		case t.fault() && w.rand.IntN(12) > 0, (t.what == crashed || t.what == suspended) && w.rand.IntN(8) > 0,
 			(t.what == hibernated || t.what == recreated) && w.rand.IntN(20) > 0:
 			continue
-		case t.what == restored, t.what == suspended, t.what == beginStale:
+		case t.what == restored, t.what == suspended, t.what == beginStale,
+			t.what == recreated && w.first.left.drains: // from what volumes are left with in the middle of deletions
 			w.mild = false
 		}
 		return t
