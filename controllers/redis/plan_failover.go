@@ -37,7 +37,7 @@ func (s situation) judge() (verdict, string) {
 	switch {
 	case m.is(p) && m.Master:
 		return serving, ""
-	case m.is(p) && m.LinkUp && !m.Fenced() && !s.fencedAt(m.MasterHost):
+	case m.is(p) && s.hearsSomebody(m):
 		return unsure, fmt.Sprintf("%s follows %s, which is not on record", p.Name, m.MasterHost)
 	case m.is(p):
 		return dead, "the master was made a replica, and of no master"
@@ -51,9 +51,9 @@ func (s situation) judge() (verdict, string) {
 	return unsure, p.Name + " does not know the operator's password"
 }
 
-// fencedAt reports whether the server at that address follows nobody, and takes no writes.
-func (s situation) fencedAt(address string) bool {
-	return s.count(func(m member) bool { return m.address == address && m.Fenced() }) > 0
+// hearsSomebody reports whether a replica hears a server that may take writes.
+func (s situation) hearsSomebody(replica member) bool {
+	return replica.LinkUp && !replica.Fenced() && s.count(func(m member) bool { return m.address == replica.MasterHost && m.Fenced() }) == 0
 }
 
 // judgeAbsent master: its replicas are the witnesses. One whose end is not proven

@@ -84,26 +84,9 @@ func (s situation) histories() []string {
 }
 
 // superseded asks a human about a master of record that serves, while others went on without it:
-// so many with a history after its own that another may have been promoted in its place, one
-// that wrote in such a history, or one with a history that no volume of the record's time knows.
+// so many that another may have been promoted in its place, or one that has written since.
 func (s situation) superseded(master member) (step, bool) {
-	var later []string
-	for _, m := range s.members {
-		if m.answers() && m.Pinned && m.FormerReplID == master.ReplID && m.FormerReplID != "" {
-			later = append(later, m.ReplID)
-		}
-	}
-	known := append(s.histories(), s.Status.Replication.FormerReplID, master.FormerReplID)
-	wrote := false
-	went := s.where(func(m member) bool {
-		after := slices.Contains(later, m.ReplID)
-		unknown := len(s.volumes) > 0 && !after && !slices.Contains(known, m.ReplID)
-		if !m.answers() || !m.Pinned || m.name == master.name || !after && !unknown {
-			return false
-		}
-		wrote = wrote || unknown || m.Offset > m.FormerOffset
-		return true
-	})
+	went, wrote := s.wentOn(master)
 	switch {
 	case len(went) == 0, !wrote && len(went) <= len(s.Status.Replication.SyncSet)-s.confirmations():
 		return step{}, false // too few: a failover freezes more than that (see safe)
@@ -113,6 +96,26 @@ func (s situation) superseded(master member) (step, bool) {
 	return step{do: block, after: 10 * soon, why: fmt.Sprintf(
 		"%s serves, but %s went on with a history after its own, as after a restore of the API server. %s; to keep the data of %s instead, delete the pods of the others named here",
 		master.name, strings.Join(namesOf(went), ", "), s.permission("To go on with what they have"), master.name)}, true
+}
+
+// wentOn are the processes that live on with a history after the master's own, or with one that
+// no volume of the record's time knows, and whether any of them has written in it.
+func (s situation) wentOn(master member) (went []member, wrote bool) {
+	var later []string
+	for _, m := range s.members {
+		if m.answers() && m.Pinned && m.FormerReplID == master.ReplID && m.FormerReplID != "" {
+			later = append(later, m.ReplID)
+		}
+	}
+	known := append(s.histories(), s.Status.Replication.FormerReplID, master.FormerReplID)
+	for _, m := range s.where(func(m member) bool { return m.answers() && m.Pinned && m.name != master.name }) {
+		after := slices.Contains(later, m.ReplID)
+		unknown := len(s.volumes) > 0 && !after && !slices.Contains(known, m.ReplID)
+		if after || unknown {
+			went, wrote = append(went, m), wrote || unknown || m.Offset > m.FormerOffset
+		}
+	}
+	return went, wrote
 }
 
 // chooseStrayed asks a human: of two histories no offset tells which is the later.

@@ -51,7 +51,7 @@ func Fill(pod types.UID, program, folder string, limit int64) (mend func() error
 	}
 	// Held open: the program may be another when it is mended.
 	folder = filepath.Join("/proc", strconv.Itoa(all[0]), "root", folder)
-	ballast, err := os.OpenFile(filepath.Join(folder, "ballast"), os.O_CREATE|os.O_EXCL|os.O_WRONLY, 0o600)
+	ballast, err := os.OpenFile(filepath.Join(folder, "ballast"), os.O_CREATE|os.O_TRUNC|os.O_WRONLY, 0o600)
 	if err != nil {
 		return nil, err
 	}

@@ -61,7 +61,7 @@ var heirs = []mutant{
 // What is known of a master that does not serve.
 var verdicts = []mutant{
 	{"a master that follows nobody's replica is waited for", "plan_failover.go",
-		" && !s.fencedAt(m.MasterHost):", ":",
+		"m.address == replica.MasterHost && m.Fenced() }) == 0", "m.address == replica.MasterHost && m.Fenced() }) < 99",
 		"TestPlan/a master that follows a fenced node freezes first"},
 	{"a human's permission waits for who it goes on without", "plan_failover.go",
 		"return name == p.Name })", "return name == p.RunID })",
@@ -79,7 +79,7 @@ var verdicts = []mutant{
 		" || rep.FormerReplID == m.ReplID {", " {",
 		"TestRecordThatMayBeOutdated/nor the one before the master of record, which does not answer now"},
 	{"what a node wrote since is overwritten", "plan_record.go",
-		"wrote = wrote || unknown || m.Offset > m.FormerOffset", "wrote = false",
+		"wrote || unknown || m.Offset > m.FormerOffset", "false",
 		"TestRecordThatMayBeOutdated/one that wrote since is not overwritten"},
 	{"a history that no volume knows is overwritten", "plan_record.go",
 		"unknown := len(s.volumes) > 0 && !after", "unknown := len(s.volumes) > 99 && !after",
