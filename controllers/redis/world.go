@@ -75,9 +75,10 @@ func (m member) joined(rep *cachev1alpha1.RedisReplication) bool {
 	return has && offset >= rep.StartOffset
 }
 
-// complete is true for data with all that there was when the record's history began. A process
-// that has less may lack what was confirmed before. One that has exactly that, still under the
-// former history, lacks only writes of this one; whether those can be confirmed, safe counts.
+// complete is true for data with all that there was when the record's history began, or when a
+// process last left the record: one that has less may lack what was confirmed before. One that has
+// exactly what this history began with, still under the former one, lacks only writes of this one;
+// whether those can be confirmed, safe counts.
 func (m member) complete(rep *cachev1alpha1.RedisReplication) bool {
 	if m.ReplID == rep.ReplID {
 		return m.Offset >= rep.StartOffset

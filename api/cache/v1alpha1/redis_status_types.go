@@ -60,8 +60,8 @@ type RedisReplication struct {
 	Epoch int64 `json:"epoch"`
 	// replID of the master's history. Offsets compare only within one.
 	ReplID string `json:"replID"`
-	// startOffset is the master's replication offset, in bytes, when its history was recorded. A
-	// process that has less of this history may lack writes that were confirmed before.
+	// startOffset is the master's replication offset, in bytes, when its history was recorded, or when
+	// a process last left the syncSet. Who has less of this history may lack confirmed writes.
 	// +optional
 	StartOffset int64 `json:"startOffset,omitempty"`
 	// formerReplID is the history that this one continues from startOffset on. It is empty when
