@@ -40,8 +40,10 @@ func TestTheFirstActCatchesUp(t *testing.T) {
 	r := &Reconciler{}
 
 	f.effects = scripted{changed: behind}
-	if err := r.perform(t.Context(), redis, f, step{do: rest}); err != nil {
-		t.Errorf("at rest nothing is asked: %v", err)
+	for _, do := range []verb{rest, tune, rekey} {
+		if err := r.perform(t.Context(), redis, f, step{do: do}); err != nil {
+			t.Errorf("nothing is asked to %s: %v", do, err)
+		}
 	}
 	if err := r.perform(t.Context(), redis, f, usurper); !errors.Is(err, behind) || !u.procs[0].master {
 		t.Errorf("the record is older: %v, still master: %t", err, u.procs[0].master)

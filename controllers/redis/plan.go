@@ -53,8 +53,15 @@ type step struct {
 
 func (s step) String() string { return fmt.Sprintf("%s %s", s.do, strings.Join(s.nodes, ",")) }
 
-// idle is true for a step that commands nothing.
-func (s step) idle() bool { return s.do == rest || s.do == wait || s.do == block }
+// trusts is true for a step that goes by who is on record. What settings, passwords and clients
+// are told is right for every server.
+func (s step) trusts() bool {
+	switch s.do {
+	case rest, wait, block, serveStale, rekey, tune, persist, reload, sendAway, dismiss:
+		return false
+	}
+	return true
+}
 
 // changes is true for a step after which the world is another.
 func (s step) changes() bool {
