@@ -346,10 +346,11 @@ func (u *universe) promoted(p *process, forced bool) {
 		more := func(o *process) bool { return p.keys()+o.keys() > 0 }      // of two that are empty, none is
 		podless := func(o *process) bool { return u.pods[o.node] != o.pod } // and ends before anybody can take its data over
 		warm := u.holders(operation, func(o *process) bool { return more(o) && o.alive && o.pinned && !podless(o) })
-		// Of files, one with keys is believed before an empty one, which a lost disk leaves as well:
-		// once keys were deleted, they do not tell the latest.
+		// Of files of one epoch, one with keys is believed before an empty one, which a lost disk leaves
+		// as well: once keys were deleted, they do not tell the latest.
 		any := u.holders(operation, func(o *process) bool {
-			return more(o) && (u.storage || !podless(o)) && !strings.Contains(u.confirmed, emptied)
+			tells := !strings.Contains(u.confirmed, emptied) || u.stamps[o.node].epoch > u.stamps[p.node].epoch
+			return more(o) && (u.storage || !podless(o)) && tells
 		})
 		if !forced && (warm > 0 || any > 0 && !p.damaged) {
 			u.breaks("node %d was promoted without the confirmed write %q, which %d others have, %d of them alive", p.node, string(operation), any, warm)

@@ -121,6 +121,9 @@ var verdicts = []mutant{
 
 // The record and what the servers do are apart.
 var records = []mutant{
+	{"no second master is the right one", "plan_record.go",
+		"case len(right) == 0:", "case len(right) < 99:",
+		"TestRecordThatMayBeOutdated/a master that can confirm writes is the right one"},
 	{"any second master may be the right one", "plan_record.go",
 		">= int(max(1, master.MinReplicas))", ">= 0",
 		"TestRecordThatMayBeOutdated/nor by nobody, though it asks for none"},

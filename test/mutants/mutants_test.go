@@ -39,7 +39,7 @@ func TestEachIsFound(t *testing.T) {
 	programs, sound := map[string]string{}, map[string]string{}
 	for dir, mutants := range byDir(planted) {
 		programs[dir] = build(t, dir, mutants)
-		sound[dir] = run(programs[dir], dir, patterns(mutants), "")
+		sound[dir] = run(programs[dir], dir, patterns(mutants))
 	}
 	for _, m := range planted {
 		t.Run(m.name, func(t *testing.T) {
@@ -77,11 +77,11 @@ func patterns(mutants []mutant) string {
 	return strings.Join(slices.Compact(all), "|")
 }
 
-// run the tests of one directory with one mutant, and give what they print.
-func run(program, dir, pattern, mutant string) string {
+// run the tests of one directory with these mutants, and give what they print.
+func run(program, dir, pattern string, mutants ...string) string {
 	test := exec.Command(program, "-test.v", "-test.short", "-test.timeout=1m", "-test.run", pattern)
 	test.Dir = filepath.Join(root, controller, dir)
-	test.Env = append(os.Environ(), chosen+"="+mutant)
+	test.Env = append(os.Environ(), choice+"="+strings.Join(mutants, "\n"))
 	output, _ := test.CombinedOutput() // which tells all
 	return string(output)
 }

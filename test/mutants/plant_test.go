@@ -22,16 +22,22 @@ const (
 	root = "../.."
 	// controller that faults are planted into.
 	controller = "controllers/redis"
-	// chosen is the variable that names the mutant to run.
-	chosen = "MUTANT"
+	// choice is the variable that names the mutants to run, one a line.
+	choice = "MUTANTS"
 )
 
 // chooser is a file that each package with mutants gets.
 const chooser = `package %s
 
-import "os"
+import (
+	"os"
+	"slices"
+	"strings"
+)
 
-var chosenMutant = os.Getenv(%q)
+var chosenMutants = strings.Split(os.Getenv(%q), "\n")
+
+func chosen(mutant string) bool { return slices.Contains(chosenMutants, mutant) }
 `
 
 // build the test program of a directory with all its mutants.
@@ -63,7 +69,7 @@ func build(t *testing.T, dir string, mutants []mutant) string {
 		}
 		write(name, content)
 	}
-	write("chooser.go", fmt.Sprintf(chooser, filepath.Base(folder), chosen))
+	write("chooser.go", fmt.Sprintf(chooser, filepath.Base(folder), choice))
 	// https://pkg.go.dev/cmd/go#hdr-Compile_packages_and_dependencies
 	overlay, err := json.Marshal(map[string]map[string]string{"Replace": replace})
 	if err != nil {
@@ -98,7 +104,7 @@ func plant(source string, mutants []mutant) (string, error) {
 		var bodies strings.Builder
 		for _, m := range mutants {
 			if body := source[from:to]; strings.Count(body, m.old) == 1 {
-				fmt.Fprintf(&bodies, "case %q:\n%s\n", m.name, strings.Replace(body, m.old, m.new, 1))
+				fmt.Fprintf(&bodies, "case chosen(%q):\n%s\n", m.name, strings.Replace(body, m.old, m.new, 1))
 				if function.Type.Results == nil {
 					bodies.WriteString("return\n")
 				}
@@ -106,7 +112,7 @@ func plant(source string, mutants []mutant) (string, error) {
 			}
 		}
 		if bodies.Len() > 0 {
-			fmt.Fprintf(&planted, "%s\nswitch chosenMutant {\n%s}\n", source[written:from], bodies.String())
+			fmt.Fprintf(&planted, "%s\nswitch {\n%s}\n", source[written:from], bodies.String())
 			written = from
 		}
 	}

@@ -1,0 +1,58 @@
+package mutants
+
+import (
+	"slices"
+	"strings"
+	"testing"
+)
+
+// schedule lost confirmed writes, or told readers that there are none, before there were rules
+// that exclude it.
+type schedule struct {
+	name  string
+	rules []string // mutants that break each
+	start string   // of the explorer
+}
+
+var schedules = []schedule{
+	{"a disk wins over living replicas",
+		[]string{"a history that may change is recorded", "recorded before its history is final", "who went on with another history is passed over"},
+		"a first master whose replicas come"},
+	{"empty is taken for lost",
+		[]string{"an older epoch wins by its keys"},
+		"an emptied set beside an older volume"},
+	{"the API server is restored from a backup",
+		[]string{"no second master is the right one", "who went on with another history is passed over"},
+		"a failover that the backup does not know"},
+	{"a dropped replica confirms writes",
+		[]string{"dropped while the master lets it in"},
+		"a replica without a pod"},
+	{"W is lowered, and not recorded yet",
+		[]string{"W by the record alone"},
+		"a W that was lowered"},
+	{"a server without data answers readers",
+		[]string{"a server without data answers"},
+		"one fault and one crash"},
+	{"a replica comes back with an older file",
+		[]string{"dropped, and what it may have confirmed is not asked of an heir"},
+		"a replica that came back with an older snapshot"},
+}
+
+// The explorer finds each schedule again where its rules are broken.
+func TestEachScheduleIsFound(t *testing.T) {
+	program := build(t, ".", byDir(planted)["."])
+	for _, s := range schedules {
+		t.Run(s.name, func(t *testing.T) {
+			for _, rule := range s.rules {
+				if !slices.ContainsFunc(planted, func(m mutant) bool { return m.name == rule }) {
+					t.Fatalf("no mutant is called %q", rule)
+				}
+			}
+			search := mutant{test: "TestEveryOrderKeepsWhatIsConfirmed/" + s.start}
+			output := run(program, ".", search.pattern(), s.rules...)
+			if !strings.Contains(output, "--- FAIL: "+search.shown()+" (") {
+				t.Errorf("it is not found:\n%s", output)
+			}
+		})
+	}
+}
