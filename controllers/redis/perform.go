@@ -74,11 +74,11 @@ func (r *Reconciler) perform(ctx context.Context, redis *cachev1alpha1.Redis, f 
 	return r.act(ctx, redis, f, s)
 }
 
-// catchUp with the leader before, once for each object and before the first act that trusts its
+// catchUp with the leader before, once for each object and before the first act that goes by its
 // record: a cache that was just filled may be older than what that one has written. From then on
 // only this operator writes the record, and it acts on none that is older than its own last write.
 func (r *Reconciler) catchUp(ctx context.Context, redis *cachev1alpha1.Redis, f *fleet, s step) error {
-	if !s.trusts() || r.memory.caughtUp(redis) {
+	if !s.byRecord() || r.memory.caughtUp(redis) {
 		return nil
 	}
 	if err := f.unchanged(ctx); err != nil {

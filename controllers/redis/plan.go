@@ -53,9 +53,9 @@ type step struct {
 
 func (s step) String() string { return fmt.Sprintf("%s %s", s.do, strings.Join(s.nodes, ",")) }
 
-// trusts is true for a step that goes by who is on record. What settings, passwords and clients
+// byRecord is true for a step that goes by who is on record. What settings, passwords and clients
 // are told is right for every server.
-func (s step) trusts() bool {
+func (s step) byRecord() bool {
 	switch s.do {
 	case rest, wait, block, serveStale, rekey, tune, persist, reload, sendAway, dismiss:
 		return false

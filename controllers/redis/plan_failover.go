@@ -124,11 +124,12 @@ func (s situation) safe(heirs []member) (bool, string) {
 	rep := s.Status.Replication
 	frozen, all := 0, len(rep.SyncSet)
 	for _, m := range s.members {
+		heir := slices.ContainsFunc(heirs, func(h member) bool { return h.name == m.name })
 		switch {
-		case m.is(rep.Master) && slices.ContainsFunc(heirs, func(h member) bool { return h.name == m.name }):
+		case m.is(rep.Master) && heir:
 			return true, ""
 		case !s.member(m):
-		case slices.ContainsFunc(heirs, func(h member) bool { return h.name == m.name }):
+		case heir:
 			frozen++
 		case m.answers() && !m.joined(rep):
 			all-- // it confirmed nothing

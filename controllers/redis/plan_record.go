@@ -31,8 +31,8 @@ func (s situation) recordOutdated(usurpers []member) (step, bool) {
 			evidence: fmt.Sprintf("%s serves and is followed, %s of the record does not", right[0].name, s.Status.Replication.Master.Name)}, true
 	}
 	return step{do: block, reason: commonv1.ReasonSeveralMasters, after: 10 * soon,
-		why: fmt.Sprintf("nothing tells which of them is the right master; make the others its replicas: REPLICAOF <its address> %d, as user %s with the password of that name in Secret %q",
-			node.Port, node.Operator, systemName(s.Redis))}, true
+		why: fmt.Sprintf("nothing tells which of %s is the right master; make the others its replicas: REPLICAOF <its address> %d, as user %s with the password of that name in Secret %q",
+			strings.Join(namesOf(s.where(func(m member) bool { return m.answers() && m.Master })), ", "), node.Port, node.Operator, systemName(s.Redis))}, true
 }
 
 // replaced reports whether a master is known to be one that was replaced, however many

@@ -48,7 +48,7 @@ func (s situation) fromVolumes(begin step, missing []string) (step, bool) {
 	case len(missing) > 0:
 		return step{do: wait, why: explain(begin.evidence, "waiting for "+strings.Join(missing, ", ")), after: 4 * soon}, true
 	case len(newest) == 0 && len(older) > 0:
-		return step{do: wait, why: explain(begin.evidence, fmt.Sprintf("waiting for %s, whose volume is of the newest epoch; to begin without it, delete its PersistentVolumeClaim", strings.Join(s.newest(), ", "))), after: 10 * soon}, true
+		return step{do: wait, why: explain(begin.evidence, fmt.Sprintf("waiting for %s, whose volume is of the newest epoch; to begin without it, and without what only it holds, delete its PersistentVolumeClaim", strings.Join(s.newest(), ", "))), after: 10 * soon}, true
 	case holds:
 	case len(older) > 0:
 		return s.fromOlder(begin, newest, older), true

@@ -111,13 +111,7 @@ func (u *universe) settleDown(known recollection) (step, *universe) {
 	for range 150 {
 		u.mend()
 		var err error
-		did, known, err = pass(u.read(), known, u.answer)
-		for range 12 {
-			u.catchUp()
-		}
-		u.elapse()
-		known.age(u)
-		if u.broken != "" || err == nil && (did.do == rest && u.whole() || did.do == block) {
+		if did, err = u.goOn(&known); u.broken != "" || err == nil && (did.do == rest && u.whole() || did.do == block) {
 			break
 		}
 	}

@@ -18,16 +18,21 @@ func formed(t *testing.T, nodes, w int8, storage bool) *universe {
 func (u *universe) calm() (last verb) {
 	var known recollection
 	for range 30 {
-		var did step
-		did, known, _ = pass(u.read(), known, u.answer)
-		for range 3 {
-			u.catchUp()
-		}
-		u.elapse()
-		known.age(u)
+		did, _ := u.goOn(&known)
 		last = did.do
 	}
 	return last
+}
+
+// goOn with one pass, after which every replica has caught up and time has gone by.
+func (u *universe) goOn(known *recollection) (did step, err error) {
+	did, *known, err = pass(u.read(), *known, u.answer)
+	for range 12 {
+		u.catchUp()
+	}
+	u.elapse()
+	known.age(u)
+	return did, err
 }
 
 // undergo what happens.

@@ -67,7 +67,7 @@ var verdicts = []mutant{
 		"return name == p.Name })", "return name == p.RunID })",
 		"TestPlan/also where only a replica's volume is left"},
 	{"the fenced master has all, whatever it has", "plan_failover.go",
-		"case m.is(rep.Master) && slices.ContainsFunc(heirs, func(h member) bool { return h.name == m.name }):", "case m.is(rep.Master) && m.Fenced():",
+		"case m.is(rep.Master) && heir:", "case m.is(rep.Master) && m.Fenced():",
 		"TestRecordThatMayBeOutdated/a fenced master that went on with another history has not all"},
 	{"a history from after the record's time is known", "plan_record.go",
 		"if v.epoch <= rep.Epoch {", "if v.epoch < 99 {",
