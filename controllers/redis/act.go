@@ -18,10 +18,8 @@ func (r *Reconciler) act(ctx context.Context, redis *cachev1alpha1.Redis, f *fle
 	switch s.do {
 	case fence:
 		return each(s.nodes, func(name string) error { return f.servers[name].Fence(ctx) })
-	case promote:
-		return r.doPromote(ctx, redis, f, s)
-	case handOver:
-		return r.doHandOver(ctx, redis, f, s)
+	case promote, handOver, stepDown:
+		return r.changeMaster(ctx, redis, f, s)
 	case record:
 		return r.doRecord(ctx, redis, f, s)
 	case attach:
@@ -50,6 +48,18 @@ func (r *Reconciler) act(ctx context.Context, redis *cachev1alpha1.Redis, f *fle
 		return r.dismiss(ctx, redis, s)
 	default:
 		return nil
+	}
+}
+
+// changeMaster once the intent is saved.
+func (r *Reconciler) changeMaster(ctx context.Context, redis *cachev1alpha1.Redis, f *fleet, s step) error {
+	switch s.do {
+	case promote:
+		return r.doPromote(ctx, redis, f, s)
+	case handOver:
+		return r.doHandOver(ctx, redis, f, s)
+	default:
+		return r.doStepDown(ctx, redis, f, s)
 	}
 }
 

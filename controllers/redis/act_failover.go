@@ -66,6 +66,15 @@ func (r *Reconciler) doHandOver(ctx context.Context, redis *cachev1alpha1.Redis,
 	return err
 }
 
+// stepDown fences a master that its replicas do not hear. The failover that follows it goes by what
+// the frozen ones have, since some of them may hear it again by then.
+func (r *Reconciler) doStepDown(ctx context.Context, redis *cachev1alpha1.Redis, f *fleet, s step) error {
+	if err := r.intend(ctx, redis, f, s); err != nil {
+		return err
+	}
+	return f.recorded(redis).Fence(ctx)
+}
+
 // intend saves what is about to happen, under an epoch beyond all that there was.
 func (r *Reconciler) intend(ctx context.Context, redis *cachev1alpha1.Redis, f *fleet, s step) error {
 	redis.Status.Epoch = max(redis.Status.Epoch, f.stampedEpoch()) + 1
@@ -77,7 +86,7 @@ func (r *Reconciler) intend(ctx context.Context, redis *cachev1alpha1.Redis, f *
 	if rep := redis.Status.Replication; rep != nil {
 		redis.Status.LastFailover.FromPodUID = rep.Master.PodUID
 	}
-	if s.do == promote { // until then nobody takes writes
+	if s.do != handOver { // until then nobody takes writes
 		noMaster(redis, s.nodes[0]+" is becoming master")
 	}
 	return f.save(ctx)

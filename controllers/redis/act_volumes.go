@@ -20,23 +20,36 @@ const claimPrefix = dataVolume + "-"
 
 // volumes are the nodes' claims, by node: also of nodes that are not there now.
 func (r *Reconciler) volumes(ctx context.Context, redis *cachev1alpha1.Redis) (map[string]volume, error) {
+	claims, err := listClaims(ctx, r.Client, redis)
+	if err != nil {
+		return nil, err
+	}
+	found := map[string]volume{}
+	for node, cached := range claims {
+		claim, err := r.latest(ctx, redis, cached)
+		if err != nil {
+			return nil, err
+		}
+		found[node] = volume{stamp: readStamp(claim.Annotations), claim: claim}
+	}
+	return found, nil
+}
+
+// listClaims of the nodes' data, by node, as this reader has them.
+func listClaims(ctx context.Context, reader ctrlclient.Reader, redis *cachev1alpha1.Redis) (map[string]*corev1.PersistentVolumeClaim, error) {
 	if redis.Spec.Storage == nil {
 		return nil, nil
 	}
 	var list corev1.PersistentVolumeClaimList
-	err := r.List(ctx, &list, ctrlclient.InNamespace(redis.Namespace), ctrlclient.MatchingLabels(parts.Selector(kind, redis.Name)))
+	err := reader.List(ctx, &list, ctrlclient.InNamespace(redis.Namespace), ctrlclient.MatchingLabels(parts.Selector(kind, redis.Name)))
 	if err != nil {
 		return nil, fmt.Errorf("listing PersistentVolumeClaims: %w", err)
 	}
-	found := map[string]volume{}
+	found := map[string]*corev1.PersistentVolumeClaim{}
 	for i := range list.Items {
 		node, isData := strings.CutPrefix(list.Items[i].Name, claimPrefix)
 		if isData && isNode(redis, node) {
-			claim, err := r.latest(ctx, redis, &list.Items[i])
-			if err != nil {
-				return nil, err
-			}
-			found[node] = volume{stamp: readStamp(claim.Annotations), claim: claim}
+			found[node] = &list.Items[i]
 		}
 	}
 	return found, nil

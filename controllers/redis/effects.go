@@ -24,7 +24,7 @@ import (
 type effects interface {
 	// save the object's status, if nobody has changed the object since it was read.
 	save(ctx context.Context) error
-	// unchanged asks the API server whether the object is still what was read of a cache.
+	// unchanged asks the API server whether the object and the stamps are still what was read of a cache.
 	unchanged(ctx context.Context) error
 	// stamp writes on a node's volume what its data is worth.
 	stamp(ctx context.Context, node string, s stamp) error
@@ -61,9 +61,23 @@ func (c *cluster) unchanged(ctx context.Context) error {
 		return fmt.Errorf("reading the object: %w", err)
 	}
 	if live.UID != c.redis.UID || live.ResourceVersion != c.redis.ResourceVersion {
-		return apierrors.NewConflict(cachev1alpha1.GroupVersion.WithResource("redis").GroupResource(), c.redis.Name, errors.New("the cache is behind"))
+		return c.behind("the cache is behind")
+	}
+	claims, err := listClaims(ctx, c.Live, c.redis)
+	if err != nil {
+		return err
+	}
+	same := func(live *corev1.PersistentVolumeClaim, seen volume) bool {
+		return live.UID == seen.claim.UID && readStamp(live.Annotations) == seen.stamp
+	}
+	if !maps.EqualFunc(claims, c.fleet.volumes, same) {
+		return c.behind("the cache is behind at a PersistentVolumeClaim")
 	}
 	return nil
+}
+
+func (c *cluster) behind(why string) error {
+	return apierrors.NewConflict(cachev1alpha1.GroupVersion.WithResource("redis").GroupResource(), c.redis.Name, errors.New(why))
 }
 
 func (c *cluster) stamp(ctx context.Context, node string, s stamp) error {

@@ -243,6 +243,7 @@ func (u *universe) elapse() {
 	for i := range u.procs {
 		p := &u.procs[i]
 		m := u.of(p.follows)
+		p.deaf = p.deaf || p.alive && m != nil && m.alive && !m.hung && !u.reach(p.node, m.node)
 		if p.linked && (p.hung || m == nil || m.hung || !u.reach(p.node, m.node)) {
 			p.linked = false
 		}

@@ -436,6 +436,7 @@ func TestEveryOrderKeepsWhatIsConfirmed(t *testing.T) {
 		{"an emptied set beside an older volume", emptiedBesideOlder, budget{faults: 1, crashes: 1}, 50_000, false},
 		{"a failover that the backup does not know", failedOver, budget{faults: 1, crashes: 1}, 50_000, false},
 		{"a replica without a pod", orphaned, budget{faults: 1, writes: 1}, 50_000, false},
+		{"a master that its replicas do not hear", cutOffMaster, budget{faults: 1, crashes: 1}, 50_000, false},
 		{"a W that was lowered", loweredW, budget{faults: 2, writes: 1}, 50_000, false},
 		{"a replica that came back with an older snapshot", cameBack, budget{faults: 1, crashes: 1}, 50_000, false},
 

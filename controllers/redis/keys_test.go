@@ -15,7 +15,7 @@ func (s *state) key() uint64 {
 	}
 	for i := range u.procs {
 		p := &u.procs[i]
-		k.put(p.node, p.formerAt, p.start, p.minReplicas, flags(p.alive, p.hung, p.master, p.linked, p.pinned, p.damaged, p.servesStale))
+		k.put(p.node, p.formerAt, p.start, p.minReplicas, flags(p.alive, p.hung, p.master, p.linked, p.pinned, p.damaged, p.servesStale, p.deaf))
 		k.id(p.pod, p.run, p.follows, p.login, p.history, p.former)
 		k.id(p.admits[:u.nodes]...)
 		k.text(p.data)
@@ -97,7 +97,7 @@ func flags(set ...bool) int8 {
 }
 
 func (k *keeper) record(r *savedRecord, nodes int8) {
-	k.put(r.size, r.w, r.epoch, r.target, r.master, r.recordEpoch, r.startOffset, r.leaderNode, r.effective, r.from, r.to, flags(r.sleep, r.kept, r.changed, r.routed))
+	k.put(r.size, r.w, r.epoch, r.target, r.master, r.recordEpoch, r.startOffset, r.leaderNode, r.effective, r.from, r.to, r.cutOff, flags(r.sleep, r.kept, r.changed, r.routed))
 	k.id(r.history, r.former, r.leader.pod, r.leader.run, r.fromPod)
 	for _, m := range r.members[:nodes] {
 		k.id(m.pod, m.run)
@@ -163,7 +163,7 @@ func (k *keeper) read(r *reading, nodes int8) {
 
 func (k *keeper) reply(r *reply) {
 	v := &r.sight
-	k.put(flags(r.failed, v.master, v.linked, v.pinned, v.servesStale), int8(v.answer), v.formerAt, v.offset, int8(v.keys), v.minReplicas) //nolint:gosec // a few
+	k.put(flags(r.failed, v.master, v.linked, v.pinned, v.servesStale, v.deaf), int8(v.answer), v.formerAt, v.offset, int8(v.keys), v.minReplicas) //nolint:gosec // a few
 	if v.run != 0 {
 		k.id(v.run, v.follows, v.history, v.former)
 		k.id(v.attached[:]...)

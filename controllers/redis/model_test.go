@@ -27,6 +27,7 @@ type process struct {
 	follows     id   // pod of its master, 0 when it is fenced
 	login       id   // process that it logs in there as
 	linked      bool // and hears it
+	deaf        bool // and has not for longer than anything is waited for
 	pinned      bool // has a backlog: its history stays when a replica attaches
 	history     id
 	former      id     // history before it became a master, or its master did
@@ -72,6 +73,7 @@ type savedRecord struct {
 	effective   int8
 
 	changed  bool // is there a last failover?
+	cutOff   int8 // its epoch, when replicas did not hear their master; else 0
 	from, to int8
 	fromPod  id
 	routed   bool
@@ -281,7 +283,7 @@ func (u *universe) attach(p, m *process) {
 		p.data, p.start, p.damaged = m.data, m.start, m.damaged
 		u.unlink(p)
 	}
-	p.linked, p.pinned = true, true
+	p.linked, p.pinned, p.deaf = true, true, false
 }
 
 // overwritten data must not be what alone holds a confirmed operation.

@@ -4,11 +4,14 @@ import (
 	"errors"
 	"testing"
 
+	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/utils/ptr"
 	"sigs.k8s.io/controller-runtime/pkg/client/fake"
 
 	cachev1alpha1 "github.com/mainstay-operator/mainstay-operator/api/cache/v1alpha1"
+	"github.com/mainstay-operator/mainstay-operator/controllers/internal/parts"
 )
 
 // A leader that was stopped takes the master that another has made for a usurper.
@@ -65,7 +68,7 @@ func TestUnchanged(t *testing.T) {
 	}
 	stored := &cachev1alpha1.Redis{}
 	stored.Namespace, stored.Name, stored.UID, stored.ResourceVersion = "ns", "a", "one", "7"
-	c := &cluster{Reconciler: &Reconciler{}}
+	c := &cluster{Reconciler: &Reconciler{}, fleet: &fleet{}}
 	c.Live = fake.NewClientBuilder().WithScheme(scheme).WithObjects(stored).Build()
 
 	for reason, change := range map[string]func(*cachev1alpha1.Redis){
@@ -83,5 +86,42 @@ func TestUnchanged(t *testing.T) {
 	c.redis.Name = "b"
 	if err := c.unchanged(t.Context()); !apierrors.IsNotFound(err) {
 		t.Errorf("it is gone: %v", err)
+	}
+}
+
+// A promotion goes by the stamps where no process is left.
+func TestUnchangedStamps(t *testing.T) {
+	scheme := runtime.NewScheme()
+	if err := errors.Join(cachev1alpha1.AddToScheme(scheme), corev1.AddToScheme(scheme)); err != nil {
+		t.Fatal(err)
+	}
+	redis := &cachev1alpha1.Redis{Spec: cachev1alpha1.RedisSpec{Size: ptr.To[int32](1), Storage: &cachev1alpha1.RedisStorage{}}}
+	redis.Namespace, redis.Name = "ns", "a"
+	newest := stamp{epoch: 7, replID: "h"}
+	stored := &corev1.PersistentVolumeClaim{}
+	stored.Namespace, stored.Name, stored.UID, stored.Labels = "ns", claimPrefix+"a-0", "one", parts.Selector(kind, "a")
+	stored.Annotations = newest.annotations()
+	live := fake.NewClientBuilder().WithScheme(scheme).WithObjects(redis, stored).Build()
+	recreated := stored.DeepCopy()
+	recreated.UID = "another"
+
+	for name, row := range map[string]struct {
+		seen   map[string]volume
+		behind bool
+	}{
+		"the same":        {map[string]volume{"a-0": {newest, stored}}, false},
+		"stamped since":   {map[string]volume{"a-0": {stamp{epoch: 6, replID: "h"}, stored}}, true},
+		"made anew since": {map[string]volume{"a-0": {newest, recreated}}, true},
+		"made since":      {nil, true},
+		"deleted since":   {map[string]volume{"a-0": {newest, stored}, "a-1": {newest, stored}}, true},
+	} {
+		t.Run(name, func(t *testing.T) {
+			c := &cluster{Reconciler: &Reconciler{}, redis: redis.DeepCopy(), fleet: &fleet{world: world{volumes: row.seen}}}
+			c.Live = live
+			c.redis.ResourceVersion = "999"
+			if err := c.unchanged(t.Context()); apierrors.IsConflict(err) != row.behind || !row.behind && err != nil {
+				t.Error(err)
+			}
+		})
 	}
 }

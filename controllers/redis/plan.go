@@ -21,6 +21,7 @@ const (
 	fence      verb = "Fence"      // make nodes follow nobody
 	promote    verb = "Promote"    // save the intent, make a fenced node master, attach the others
 	handOver   verb = "HandOver"   // save the intent, fence the master, promote a replica that has all
+	stepDown   verb = "StepDown"   // save the intent, fence a master that only the operator reaches
 	record     verb = "Record"     // save that a node is master
 	attach     verb = "Attach"     // save that nodes may confirm writes, make them follow
 	drop       verb = "Drop"       // see that the others have all, save that nodes confirm no more
@@ -186,7 +187,7 @@ func (s situation) run(master member) step {
 		return step{do: record, nodes: []string{master.name}, why: "it serves"}
 	}
 	for _, decide := range []func(member) (step, bool){
-		s.superseded, s.lower, s.relieve, s.claim, s.lose, s.gather, s.raise, s.serveStale, s.rekey, s.tune, s.bidFarewell, s.wish, s.shun, s.readmit, s.roll, s.reload,
+		s.superseded, s.lower, s.cutOff, s.relieve, s.claim, s.lose, s.gather, s.raise, s.serveStale, s.rekey, s.tune, s.bidFarewell, s.wish, s.shun, s.readmit, s.roll, s.reload,
 		s.guard, s.persist, s.calm,
 	} {
 		if next, ok := decide(master); ok {

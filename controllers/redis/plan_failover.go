@@ -87,7 +87,10 @@ func (s situation) failover(evidence string, outlast bool) step {
 	if limit := outlasting(s.Redis); outlast && s.frozenFor < limit {
 		return step{do: wait, why: evidence, after: min(limit-s.frozenFor, 10*soon)}
 	}
-	heirs := s.heirs()
+	heirs, why := s.heirs(), "MasterLost"
+	if beside := s.besideCutOff(heirs); len(beside) > 0 {
+		heirs, why = beside, reasonMasterCutOff
+	}
 	if strayed := s.strayed(heirs); len(strayed) > 0 {
 		return s.chooseStrayed(strayed, evidence)
 	}
@@ -99,7 +102,7 @@ func (s situation) failover(evidence string, outlast bool) step {
 		return step{do: block, why: fmt.Sprintf("%s; %s. %s",
 			evidence, count, s.permission("Waiting for the missing nodes; to go on without what only they hold"))}
 	}
-	return step{do: promote, nodes: []string{heirs[0].name}, why: "MasterLost", evidence: evidence, unsafe: !safe}
+	return step{do: promote, nodes: []string{heirs[0].name}, why: why, evidence: evidence, unsafe: !safe}
 }
 
 // heirs are the frozen processes that have all that was confirmed before the record's history, on

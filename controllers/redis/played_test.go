@@ -68,6 +68,7 @@ type sight struct {
 	answer          node.Answer
 	run             id
 	master, linked  bool
+	deaf            bool
 	pinned          bool
 	servesStale     bool
 	follows         id
@@ -93,7 +94,7 @@ func (u *universe) answer(q question, read *reading) reply {
 	case saveEffect:
 		return reply{failed: !u.save(q.record, read)}
 	case unchangedEffect:
-		return reply{failed: read.record.version != u.record.version}
+		return reply{failed: read.record.version != u.record.version || read.stamps != u.stamps}
 	case stampEffect:
 		if u.stamps[q.node] != read.stamps[q.node] {
 			return reply{failed: true}
@@ -160,16 +161,16 @@ func (u *universe) save(next savedRecord, read *reading) bool {
 func (u *universe) obey(p *process, q order) {
 	switch q.effect {
 	case fenceEffect:
-		p.master, p.follows, p.linked = false, 0, false
+		p.master, p.follows, p.linked, p.deaf = false, 0, false, false
 	case followEffect:
 		if p.master || p.follows != q.to {
-			p.linked = false
+			p.linked, p.deaf = false, false
 		}
 		p.master, p.follows, p.login = false, q.to, q.login
 	case promoteEffect:
 		u.unlink(p)
 		p.former, p.formerAt, p.history = p.history, p.offset(), u.next()
-		p.master, p.follows, p.linked, p.minReplicas = true, 0, false, q.w
+		p.master, p.follows, p.linked, p.deaf, p.minReplicas = true, 0, false, false, q.w
 	case pinEffect:
 		if !p.pinned {
 			p.pinned, p.history, p.former, p.formerAt = true, u.next(), 0, 0
@@ -188,7 +189,7 @@ func (u *universe) obey(p *process, q order) {
 }
 
 func (u *universe) see(p *process) sight {
-	s := sight{answer: node.Reached, run: p.run, master: p.master, linked: p.linked, pinned: p.pinned, servesStale: p.servesStale, follows: p.follows, history: p.history,
+	s := sight{answer: node.Reached, run: p.run, master: p.master, linked: p.linked, deaf: p.deaf, pinned: p.pinned, servesStale: p.servesStale, follows: p.follows, history: p.history,
 		former: p.former, formerAt: p.formerAt, offset: p.offset(), keys: int16(p.keys()), minReplicas: p.minReplicas} //nolint:gosec // a few
 	for i, f := range u.feeds(p) {
 		s.attached[i] = f.pod
@@ -461,6 +462,9 @@ func (s playedServer) Look(context.Context) node.View {
 	v := node.View{Answer: node.Reached, RunID: runID(seen.run), Master: seen.master, LinkUp: seen.linked, ReplID: historyName(seen.history),
 		Offset: int64(seen.offset), FormerReplID: historyName(seen.former), FormerOffset: int64(seen.formerAt), Pinned: seen.pinned,
 		Keys: int64(seen.keys), MinReplicas: int32(seen.minReplicas), ServesStale: seen.servesStale, AOF: keeps, Rewritten: true}
+	if seen.deaf {
+		v.LastIO = time.Hour
+	}
 	if !seen.master {
 		v.MasterHost = node.FenceHost
 		if seen.follows != 0 {

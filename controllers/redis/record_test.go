@@ -76,6 +76,9 @@ func (r savedRecord) object(storage bool) *cachev1alpha1.Redis {
 	o.Status.Epoch, o.Status.Master, o.Status.TargetMaster = int64(r.epoch), nodeNamed(r.master), nodeNamed(r.target)
 	if r.changed {
 		o.Status.LastFailover = &cachev1alpha1.RedisFailover{From: nodeNamed(r.from), FromPodUID: podUID(r.fromPod), To: nodeNamed(r.to)}
+		if r.cutOff > 0 {
+			o.Status.LastFailover.Reason, o.Status.LastFailover.Epoch = reasonMasterCutOff, int64(r.cutOff)
+		}
 		if r.routed {
 			o.Status.LastFailover.RoutedAt = &metav1.MicroTime{Time: present}
 		}
@@ -100,6 +103,9 @@ func recordOf(o *cachev1alpha1.Redis, read savedRecord) savedRecord {
 		epoch: int8(o.Status.Epoch), target: nodeOf(o.Status.TargetMaster), master: nodeOf(o.Status.Master), from: -1, to: -1} //nolint:gosec // a few
 	if last := o.Status.LastFailover; last != nil {
 		r.changed, r.from, r.to, r.routed = true, nodeOf(last.From), nodeOf(last.To), last.RoutedAt != nil
+		if last.Reason == reasonMasterCutOff {
+			r.cutOff = int8(last.Epoch) //nolint:gosec // a few
+		}
 		if last.FromPodUID != "" {
 			r.fromPod = idIn(string(last.FromPodUID))
 		}

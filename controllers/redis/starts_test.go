@@ -104,6 +104,14 @@ func orphaned(t *testing.T) *universe {
 	return u
 }
 
+// cutOffMaster is one that only the operator reaches; the others have all that was confirmed.
+func cutOffMaster(t *testing.T) *universe {
+	u := formed(t, 3, 1, true)
+	u.undergo(turn{what: wrote}, turn{what: caughtUp, a: 1}, turn{what: wrote},
+		turn{what: cutOff, a: 0, b: 1}, turn{what: cutOff, a: 0, b: 2}, turn{what: elapsed})
+	return u
+}
+
 // loweredW is a set of two confirmations, of which its owner has asked for one only just now.
 func loweredW(t *testing.T) *universe {
 	u := formed(t, 3, 2, true)

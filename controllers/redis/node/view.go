@@ -34,7 +34,8 @@ type View struct {
 	Master     bool
 	MasterHost string        // whom a replica follows
 	LinkUp     bool          // and hears
-	LastIO     time.Duration // since it heard of its master; -1 s when it has no link
+	Syncing    bool          // or is being sent all of its data
+	LastIO     time.Duration // since it heard of its master, or had a link to it; -1 s when it never had one
 	ReplID     string        // history that the data belongs to
 	// Offset in that history: what a master has written, or what a replica has taken in.
 	Offset int64
@@ -84,6 +85,7 @@ func parse(info string) View {
 		Master:     fields["role"] == "master",
 		MasterHost: fields["master_host"],
 		LinkUp:     fields["master_link_status"] == "up",
+		Syncing:    fields["master_sync_in_progress"] == "1",
 		LastIO:     time.Duration(number(fields["master_last_io_seconds_ago"])) * time.Second,
 		ReplID:     fields["master_replid"],
 		Pinned:     fields["repl_backlog_active"] == "1",
@@ -92,6 +94,9 @@ func parse(info string) View {
 		Rewritten:  fields["aof_last_bgrewrite_status"] == "ok",
 		Saving:     fields["rdb_bgsave_in_progress"] == "1",
 		SavedAt:    number(fields["rdb_last_save_time"]),
+	}
+	if !v.LinkUp {
+		v.LastIO = time.Duration(number(fields["master_link_down_since_seconds"])) * time.Second
 	}
 	// A fenced server that was restarted has its place in history only here.
 	v.Offset = number(fields["slave_repl_offset"])

@@ -1,0 +1,52 @@
+package redis
+
+import (
+	"fmt"
+	"slices"
+)
+
+// reasonMasterCutOff is of a change of a master that the operator reached and its replicas did not.
+const reasonMasterCutOff = "MasterCutOff"
+
+// cutOff is a master that serves nobody: so few replicas hear it that it refuses writes, and all that
+// was confirmed is with others. The operator still reaches it, so its end as a master is proven at
+// once: fenced, it takes no writes, and a failover chooses among the rest.
+//
+// It does not go back and forth. Each of these replicas has had the stream of this very master:
+// before another is replaced in the same way, it must have been reached by as many.
+func (s situation) cutOff(master member) (step, bool) {
+	needed := int(s.Status.Replication.EffectiveMinReplicas)
+	deaf := s.where(func(m member) bool { return s.member(m) && m.deafTo(master) })
+	hearing := s.count(func(m member) bool { return s.member(m) && m.inSync(master) && m.LastIO <= recently })
+	safe, _ := s.safe(deaf)
+	if hearing >= needed || len(deaf) <= needed || !safe { // whoever takes over needs so many who follow
+		return step{}, false
+	}
+	if slices.ContainsFunc(deaf, func(m member) bool { return m.LastIO < silenceLimit(s.Redis) }) {
+		return step{do: wait, why: fmt.Sprintf("%s does not reach its replicas", master.name), after: 4 * soon}, true
+	}
+	next := slices.MaxFunc(deaf, func(a, b member) int { return int(a.Offset - b.Offset) })
+	return step{do: stepDown, nodes: []string{next.name}, why: reasonMasterCutOff,
+		evidence: fmt.Sprintf("the operator reaches %s, and %d replicas have not heard it for %s", master.name, len(deaf), silenceLimit(s.Redis))}, true
+}
+
+// deafTo reports whether a replica that had the stream of that master hears it no more. One that
+// is being sent all of its data has a way to it.
+func (m member) deafTo(master member) bool {
+	return m.answers() && m.Follows(master.address) && m.ReplID == master.ReplID && !m.Syncing && !m.deleting && m.LastIO > recently
+}
+
+// besideCutOff are the heirs other than a master that was fenced since its replicas did not hear
+// it, where nothing confirmed is lost without it. Until one of them is promoted, the record is
+// of an epoch before.
+func (s situation) besideCutOff(heirs []member) []member {
+	last, rep := s.Status.LastFailover, s.Status.Replication
+	if last == nil || last.Reason != reasonMasterCutOff || last.Epoch != s.Status.Epoch || rep.Epoch == s.Status.Epoch {
+		return nil
+	}
+	beside := slices.DeleteFunc(slices.Clone(heirs), func(m member) bool { return m.is(rep.Master) })
+	if safe, _ := s.safe(beside); !safe {
+		return nil
+	}
+	return beside
+}
