@@ -13,11 +13,16 @@ import (
 
 // promote a fenced node that has all that was confirmed.
 func (r *Reconciler) doPromote(ctx context.Context, redis *cachev1alpha1.Redis, f *fleet, s step) error {
-	heir, _ := f.find(s.nodes[0])
-	server := f.servers[heir.name]
 	if err := r.intend(ctx, redis, f, s); err != nil {
 		return err
 	}
+	return r.lead(ctx, redis, f, s.nodes[0])
+}
+
+// lead has a node lead the set, once that is saved.
+func (r *Reconciler) lead(ctx context.Context, redis *cachev1alpha1.Redis, f *fleet, name string) error {
+	heir, _ := f.find(name)
+	server := f.servers[heir.name]
 	if !server.Look(ctx).Fenced() {
 		return fmt.Errorf("%s is no longer fenced, or does not answer; another is chosen", heir.name)
 	}
@@ -66,13 +71,21 @@ func (r *Reconciler) doHandOver(ctx context.Context, redis *cachev1alpha1.Redis,
 	return err
 }
 
-// stepDown fences a master that its replicas do not hear. The failover that follows it goes by what
-// the frozen ones have, since some of them may hear it again by then.
+// stepDown fences a master that its replicas do not hear, freezes those, and has one of them lead.
+// If another is to lead by then, since some have heard it again, the next pass sees to that.
 func (r *Reconciler) doStepDown(ctx context.Context, redis *cachev1alpha1.Redis, f *fleet, s step) error {
 	if err := r.intend(ctx, redis, f, s); err != nil {
 		return err
 	}
-	return f.recorded(redis).Fence(ctx)
+	following := f.where(func(m member) bool { return m.answers() && !m.Fenced() })
+	if err := each(namesOf(following), func(name string) error { return f.servers[name].Fence(ctx) }); err != nil {
+		return err
+	}
+	f.lookAgain(ctx)
+	if next := plan(redis, f.world); next.do != promote || next.nodes[0] != s.nodes[0] {
+		return fmt.Errorf("%s was to lead, and it would be %s (%s) now", s.nodes[0], next, next.why)
+	}
+	return r.lead(ctx, redis, f, s.nodes[0])
 }
 
 // intend saves what is about to happen, under an epoch beyond all that there was.

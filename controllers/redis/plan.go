@@ -21,7 +21,7 @@ const (
 	fence      verb = "Fence"      // make nodes follow nobody
 	promote    verb = "Promote"    // save the intent, make a fenced node master, attach the others
 	handOver   verb = "HandOver"   // save the intent, fence the master, promote a replica that has all
-	stepDown   verb = "StepDown"   // save the intent, fence a master that only the operator reaches
+	stepDown   verb = "StepDown"   // save the intent, fence a master that only the operator reaches, promote a replica that has all
 	record     verb = "Record"     // save that a node is master
 	attach     verb = "Attach"     // save that nodes may confirm writes, make them follow
 	drop       verb = "Drop"       // see that the others have all, save that nodes confirm no more

@@ -3,6 +3,7 @@ package redis
 import (
 	"fmt"
 	"slices"
+	"time"
 )
 
 // reasonMasterCutOff is of a change of a master that the operator reached and its replicas did not.
@@ -17,23 +18,25 @@ const reasonMasterCutOff = "MasterCutOff"
 func (s situation) cutOff(master member) (step, bool) {
 	needed := int(s.Status.Replication.EffectiveMinReplicas)
 	deaf := s.where(func(m member) bool { return s.member(m) && m.deafTo(master) })
-	hearing := s.count(func(m member) bool { return s.member(m) && m.inSync(master) && m.LastIO <= recently })
+	hearing := s.count(func(m member) bool { return s.member(m) && m.inSync(master) && m.LastIO < recently })
 	safe, _ := s.safe(deaf)
 	if hearing >= needed || len(deaf) <= needed || !safe { // whoever takes over needs so many who follow
 		return step{}, false
 	}
-	if slices.ContainsFunc(deaf, func(m member) bool { return m.LastIO < silenceLimit(s.Redis) }) {
+	// The servers tell whole seconds: two may be little more than one, which is usual.
+	limit := max(silenceLimit(s.Redis), recently+time.Second)
+	if slices.ContainsFunc(deaf, func(m member) bool { return m.LastIO < limit }) {
 		return step{do: wait, why: fmt.Sprintf("%s does not reach its replicas", master.name), after: 4 * soon}, true
 	}
 	next := slices.MaxFunc(deaf, func(a, b member) int { return int(a.Offset - b.Offset) })
 	return step{do: stepDown, nodes: []string{next.name}, why: reasonMasterCutOff,
-		evidence: fmt.Sprintf("the operator reaches %s, and %d replicas have not heard it for %s", master.name, len(deaf), silenceLimit(s.Redis))}, true
+		evidence: fmt.Sprintf("the operator reaches %s, and %d replicas have not heard it for %s", master.name, len(deaf), limit)}, true
 }
 
 // deafTo reports whether a replica that had the stream of that master hears it no more. One that
 // is being sent all of its data has a way to it.
 func (m member) deafTo(master member) bool {
-	return m.answers() && m.Follows(master.address) && m.ReplID == master.ReplID && !m.Syncing && !m.deleting && m.LastIO > recently
+	return m.answers() && m.Follows(master.address) && m.ReplID == master.ReplID && !m.Syncing && !m.deleting && m.LastIO >= recently
 }
 
 // besideCutOff are the heirs other than a master that was fenced since its replicas did not hear

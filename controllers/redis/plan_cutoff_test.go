@@ -41,7 +41,11 @@ func TestCutOffMaster(t *testing.T) {
 			deafen(s, 9*time.Second, 1, 2)
 			s.Spec.Failover = &cachev1alpha1.RedisFailureDetection{FailureThreshold: ptr.To[int32](10)}
 		}, wait, nil},
-		{"a moment is none", 3, func(s *scene) { deafen(s, 2*time.Second, 1, 2) }, rest, nil},
+		{"little more than a second is none", 3, func(s *scene) { deafen(s, time.Second, 1, 2) }, rest, nil},
+		{"nor may the user have it so", 3, func(s *scene) {
+			deafen(s, 2*time.Second, 1, 2)
+			s.Spec.Failover = &cachev1alpha1.RedisFailureDetection{FailureThreshold: ptr.To[int32](1)}
+		}, wait, nil},
 		{"one that hears it is enough to confirm", 3, func(s *scene) { deafen(s, time.Hour, 1) }, rest, nil},
 		{"unless more are needed", 5, func(s *scene) {
 			deafen(s, time.Hour, 1, 2, 3)

@@ -155,3 +155,29 @@ func TestNobodyReadsFromAServerWithoutData(t *testing.T) {
 		l.has(50)
 	}
 }
+
+// The operator reaches a master that its replicas have no way to. What they have confirmed is all
+// with them, and who takes over stays master when there is a way again.
+func TestACutOffMasterIsReplacedByAReplica(t *testing.T) {
+	l := newLoopback(t, 3)
+	l.write(0, 50)
+	old, epoch := l.master(), l.redis.Status.Epoch
+	var mends []func()
+	for _, n := range l.without(old) {
+		mends = append(mends, l.cut(n))
+	}
+	l.until("another is master", func() bool { l.pass(); return l.redis.Status.Replication.Master.Name != old.name })
+	l.heal()
+	if last := l.redis.Status.LastFailover; last.Reason != reasonMasterCutOff || last.From != old.name {
+		t.Errorf("the failover is told as %+v", last)
+	}
+	replaced := l.redis.Status.Epoch
+	for _, mend := range mends {
+		mend()
+	}
+	l.heal()
+	l.keeps(50)
+	if l.redis.Status.Epoch != replaced || replaced <= epoch {
+		t.Errorf("epoch %d became %d, then %d", epoch, replaced, l.redis.Status.Epoch)
+	}
+}

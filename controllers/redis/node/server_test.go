@@ -305,6 +305,18 @@ func TestParse(t *testing.T) {
 	}
 }
 
+func TestParseWhenAReplicaHeardItsMaster(t *testing.T) {
+	for text, want := range map[string]View{
+		"master_link_status:up\nmaster_last_io_seconds_ago:1\nmaster_sync_in_progress:0":                                      {LinkUp: true, LastIO: time.Second},
+		"master_link_status:down\nmaster_last_io_seconds_ago:-1\nmaster_sync_in_progress:0\nmaster_link_down_since_seconds:7": {LastIO: 7 * time.Second},
+		"master_link_status:down\nmaster_last_io_seconds_ago:0\nmaster_sync_in_progress:1\nmaster_link_down_since_seconds:-1": {Syncing: true, LastIO: -time.Second},
+	} {
+		if v := parse("role:slave\n" + text); v.LinkUp != want.LinkUp || v.LastIO != want.LastIO || v.Syncing != want.Syncing {
+			t.Errorf("%q: %+v", text, v)
+		}
+	}
+}
+
 // Another pod may get the address of one that is gone.
 func TestWatchBearsWithWhoeverAnswers(t *testing.T) {
 	for answer, want := range map[string]bool{

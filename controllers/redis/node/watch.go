@@ -36,7 +36,8 @@ type Ear struct {
 	// of its replicas is behind; of a replica it is nil.
 	Heard func(behind map[string]int64)
 	// Changed : it appeared, disappeared, fell silent, changed its role or the set of
-	// its replicas, began or ceased to refuse writes. Whoever acts on it looks for himself.
+	// its replicas, began or ceased to refuse writes; or a replica acknowledges none of them, which
+	// is told some times. Whoever acts on it looks for himself.
 	Changed func()
 }
 
@@ -80,13 +81,14 @@ func listen(ctx context.Context, hostport string, interval time.Duration, ear Ea
 	if _, err := server.ask("AUTH " + Probe + " -"); err != nil {
 		return false
 	}
+	acknowledged := acknowledgements{}
 	for last := ""; ; {
 		words, err := server.ask("ROLE")
 		if err != nil {
 			return true
 		}
 		ear.Heard(behind(words))
-		state := roleOf(words)
+		state := roleOf(words) + acknowledged.take(words)
 		var refused refusal
 		if _, err := server.ask("PING"); errors.As(err, &refused) { // as it would a write
 			state += ", " + refused.word()

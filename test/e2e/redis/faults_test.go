@@ -58,7 +58,7 @@ var faultRows = []faultRow{
 	{name: "master hangs", runs: 1, long: 10, moves: true, lasts: 12 * time.Second, lastsLong: 40 * time.Second, strike: hang},
 	{name: "master cut off from all", runs: 1, long: 10, moves: true, lasts: 12 * time.Second, lastsLong: 20 * time.Second, strike: cut(nobody)},
 	{name: "master cut off from the operator", runs: 1, long: 5, lasts: 10 * time.Second, strike: cut(operators)},
-	{name: "master cut off from its replicas", runs: 1, long: 10, lasts: 10 * time.Second, strike: cut(replicas)},
+	{name: "master cut off from its replicas", runs: 1, long: 5, moves: true, lasts: 10 * time.Second, lastsLong: time.Minute, strike: cut(replicas)},
 	{name: "master cut off from the clients", runs: 1, long: 5, lasts: 3 * time.Second, strike: cut(node)},
 	{name: "every core busy", runs: 1, long: 1, lasts: 15 * time.Second, lastsLong: 10 * time.Minute, strike: starve},
 	{name: "switchover by annotation", runs: 2, long: 20, moves: true, planned: true, strike: switchOver},

@@ -1,0 +1,43 @@
+package node
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+)
+
+const (
+	// usualWithout : a replica acknowledges once a second (REPLCONF ACK), so that between two
+	// questions there may be nothing new.
+	usualWithout = 1
+	// mostTold is how many times in a row it is told that there is nothing new.
+	mostTold = 10
+)
+
+// acknowledgements of a master's replicas, by their addresses, when it was last asked.
+type acknowledgements map[string]acknowledgement
+
+type acknowledgement struct {
+	offset  int64
+	without int // so many times in a row there was nothing new, though there was more to acknowledge
+}
+
+// take in a master's answer to ROLE, and tell which replicas acknowledge nothing: the text differs
+// each time while that is to be told. There is always something to acknowledge, see repl-ping-replica-period.
+func (a acknowledgements) take(words []string) string {
+	before := maps.Clone(a)
+	clear(a)
+	var silent []string
+	for address, bytes := range behind(words) {
+		now := acknowledgement{offset: number(words[1]) - bytes}
+		if last, met := before[address]; met && last.offset == now.offset && bytes > 0 {
+			now.without = min(last.without+1, usualWithout+mostTold)
+		}
+		if a[address] = now; now.without > usualWithout {
+			silent = append(silent, fmt.Sprintf(", %s silent %d", address, now.without))
+		}
+	}
+	slices.Sort(silent)
+	return strings.Join(silent, "")
+}

@@ -1,0 +1,44 @@
+package node
+
+import (
+	"strconv"
+	"testing"
+)
+
+func TestAReplicaThatAcknowledgesNothingIsTold(t *testing.T) {
+	a := acknowledgements{}
+	at := int64(1000)
+	ask := func(offsets ...int64) string {
+		words := []string{"master", strconv.FormatInt(at, 10)}
+		for i, offset := range offsets {
+			words = append(words, "10.0.0."+strconv.Itoa(i+1), "6379", strconv.FormatInt(offset, 10))
+		}
+		return a.take(words)
+	}
+	for range 20 { // all is well
+		if at += 14; ask(at, at-14) != "" {
+			t.Fatal("both acknowledge")
+		}
+	}
+	first, second := at, at
+	told := map[string]bool{}
+	for range 30 { // the second acknowledges no more
+		at += 14
+		first = at
+		told[ask(first, second)] = true
+	}
+	if len(told) != 1+mostTold || !told[", 10.0.0.2 silent 2"] {
+		t.Errorf("it is told %d times: %v", len(told)-1, told)
+	}
+	if at += 14; ask(at, at) != "" {
+		t.Error("it acknowledges again")
+	}
+	for range 30 { // nothing is left to acknowledge
+		if ask(at, at) != "" {
+			t.Fatal("nothing is written")
+		}
+	}
+	if a.take([]string{"slave", "10.0.0.1", "6379", "connected", "1"}) != "" || len(a) != 0 {
+		t.Error("a replica has none")
+	}
+}
