@@ -90,7 +90,7 @@ mutants: ## Plant known faults into Redis' controller: the test that is named mu
 	go test ./test/mutants -v -count=1 -timeout 10m
 
 e2e: cluster-up deploy ## Run the end-to-end tests on real pods.
-	go test ./test/e2e -v -count=1 -timeout 30m -ginkgo.no-color
+	go run github.com/onsi/ginkgo/v2/ginkgo -procs=4 -ldflags=-w -v --no-color --timeout=30m ./test/e2e
 
 failover-report: cluster-up deploy ## Break Redis in every way and tell what users notice (LONG=1 REPORT=file FOCUS=rows).
 	LONG=$(LONG) REPORT=$(abspath $(REPORT)) \
