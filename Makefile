@@ -90,7 +90,7 @@ mutants: ## Plant known faults into Redis' controller: the test that is named mu
 	go test ./test/mutants -v -count=1 -timeout 10m
 
 e2e: cluster-up deploy ## Run the end-to-end tests on real pods.
-	go test ./test/e2e -v -count=1 -timeout 30m -ginkgo.no-color
+	go run github.com/onsi/ginkgo/v2/ginkgo -procs=4 -ldflags=-w -v --no-color --timeout=30m ./test/e2e
 
 failover-report: cluster-up deploy ## Break Redis in every way and tell what users notice (LONG=1 REPORT=file FOCUS=rows).
 	LONG=$(LONG) REPORT=$(abspath $(REPORT)) \
@@ -131,6 +131,7 @@ docker-build: ## Build the image with a container engine.
 	docker build -t $(IMG) .
 
 ##@ OLM
+KINDS := $(addprefix ./controllers/,activity easyservice memcached redis)
 OLM := $(addprefix $(BIN)/,olm catalog package-server copy-content cpb opm grpc-health-probe)
 
 # What differs from release to release in the bundle.
@@ -162,14 +163,13 @@ bundle: manifests $(BIN)/kustomize $(BIN)/operator-sdk ## Generate and validate 
 
 bundle-check: $(BIN)/operator-sdk $(BIN)/crdify $(BIN)/opm ## Check bundle and catalog as OLM would, and the upgrade from the last release.
 	go test ./test/olm -v -count=1
-	go test ./controllers/... -run '^TestAnUpgradeRollsNothing$$' -count=1
+	go test $(KINDS) -run '^TestAnUpgradeRollsNothing$$' -count=1
 
 cut: bundle ## Keep VERSION, as it is now, under test/olm (PREVIOUS= for the first); then make bundle.
 	rm -rf test/olm/v$(VERSION)
 	mkdir -p test/olm/v$(VERSION)
 	cp -r bundle test/olm/v$(VERSION)/bundle
-	go test ./controllers/activity ./controllers/easyservice ./controllers/memcached ./controllers/redis \
-	  -run '^TestAnUpgradeRollsNothing$$' -count=1 -cut=v$(VERSION)
+	go test $(KINDS) -run '^TestAnUpgradeRollsNothing$$' -count=1 -cut=v$(VERSION)
 	git rev-parse HEAD > test/olm/v$(VERSION)/commit
 
 olm-up: $(OLM) ## Run Operator Lifecycle Manager on the local cluster.

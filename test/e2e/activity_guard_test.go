@@ -61,7 +61,7 @@ var _ = Describe("Activity in an image without a shell", func() {
 		Expect(a.Status.StartTime).To(BeNil())
 	})
 
-	It("says that nothing ran when the guard does not get into the pod, and takes the shell's when it knows of no other", Label(faults), func(ctx SpecContext) {
+	It("says that nothing ran when the guard does not get into the pod, and takes the shell's when it knows of no other", Serial, Label(faults), func(ctx SpecContext) {
 		suspendOperator(ctx)
 		program := built(ctx)
 		given := func(name string) *egov1.Activity {

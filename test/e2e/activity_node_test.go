@@ -14,10 +14,10 @@ import (
 	"github.com/mainstay-operator/mainstay-operator/test/fault"
 )
 
-var _ = Describe("Activity, its node silent,", Label(faults), func() {
+var _ = Describe("Activity, its node silent,", Serial, Label(faults), func() {
 	It("runs on, says so, and ends once", func(ctx SpecContext) {
 		started := startedPods(ctx)
-		a := factory.Activity("far", "sleep 100; echo done").Retries(1).Build()
+		a := factory.Activity("far", "until test -e /tmp/end; do sleep 1; done; echo done").Retries(1).Build()
 		create(ctx, a)
 		Eventually(prosta).WithArguments(ctx, a).Should(Equal(egov1.Running))
 		kubelet, err := cluster.Kubelet()
@@ -33,6 +33,7 @@ var _ = Describe("Activity, its node silent,", Label(faults), func() {
 		Expect(a.Status.Prosta).To(Equal(egov1.Running))
 		Expect(mend()).To(Succeed())
 		eventually(ctx, a, commonv1.ConditionNodeReachable, metav1.ConditionTrue)
+		kubectl(ctx, "exec", podsOf(ctx, "activity", "far")[0].Name, "--", "touch", "/tmp/end")
 		eventually(ctx, a, commonv1.ConditionComplete, metav1.ConditionTrue)
 		Expect(a.Status.OutputTail).To(Equal("done\n"))
 		Expect(a.Status.Attempts).To(HaveLen(1))

@@ -39,7 +39,7 @@ func storm() (runs, kills int, limit time.Duration) {
 var _ = Describe("Activity, once", Label(faults), func() {
 	_, _, limit := storm()
 
-	It("runs every command once for each attempt, and all, though the operator is killed again and again", func(ctx SpecContext) {
+	It("runs every command once for each attempt, and all, though the operator is killed again and again", Serial, func(ctx SpecContext) {
 		suspendOperator(ctx)
 		manager, w := built(ctx), newWitness(ctx)
 		runs, kills, _ := storm()
@@ -80,7 +80,7 @@ var _ = Describe("Activity, once", Label(faults), func() {
 		AddReportEntry(fmt.Sprintf("%d commands, %d kills -9, %d finished before the last", runs, killed, before))
 	}, SpecTimeout(limit))
 
-	It("runs nothing twice when a stopped leader wakes", func(ctx SpecContext) {
+	It("runs nothing twice when a stopped leader wakes", Serial, func(ctx SpecContext) {
 		w := newWitness(ctx)
 		all := []*egov1.Activity{}
 		for i := range 8 {

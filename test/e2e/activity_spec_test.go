@@ -20,7 +20,7 @@ import (
 
 var _ = Describe("Activity's wishes:", func() {
 	It("waits while it is suspended, and runs when it is resumed", func(ctx SpecContext) {
-		a := factory.Activity("held", "sleep 2; exit 1").Retries(1).With(func(s *egov1.ActivitySpec) { s.Suspend = true }).Build()
+		a := factory.Activity("held", "sleep 5; exit 1").Retries(1).With(func(s *egov1.ActivitySpec) { s.Suspend = true }).Build()
 		create(ctx, a)
 		eventually(ctx, a, commonv1.ConditionSuspended, metav1.ConditionTrue)
 		Consistently(func() []corev1.Pod { return podsOf(ctx, "activity", "held") }).WithContext(ctx).WithTimeout(2 * time.Second).Should(BeEmpty())
@@ -39,7 +39,7 @@ var _ = Describe("Activity's wishes:", func() {
 
 	It("does not start too late", func(ctx SpecContext) {
 		started := startedPods(ctx)
-		soon := func(s *egov1.ActivitySpec) { s.StartDeadline = &metav1.Duration{Duration: 4 * time.Second} }
+		soon := func(s *egov1.ActivitySpec) { s.StartDeadline = &metav1.Duration{Duration: 10 * time.Second} }
 		nowhere := factory.Activity("nowhere", "true").Retries(1).With(soon).
 			With(func(s *egov1.ActivitySpec) { s.Host = "no-such-node" }).Build()
 		unpullable := factory.Activity("unpullable", "true").Retries(1).With(soon).

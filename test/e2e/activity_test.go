@@ -111,8 +111,8 @@ var _ = Describe("Activity", func() {
 		Eventually(func() []corev1.Pod { return podsOf(ctx, "activity", "short") }).WithContext(ctx).Should(BeEmpty())
 	})
 
-	Describe("at most once", Label(faults), func() {
-		BeforeEach(suspendOperator)
+	Describe("at most once", Serial, Ordered, ContinueOnFailure, Label(faults), func() {
+		BeforeAll(suspendOperator)
 
 		DescribeTable("runs each attempt in one pod though every write of the operator", func(ctx SpecContext, strikes func() fault.Decide) {
 			started, decide := startedPods(ctx), strikes()

@@ -32,7 +32,7 @@ var _ = Describe("EasyService:", func() {
 	quick := func(s *appv1.EasyServiceSpec) { s.TerminationGracePeriodSeconds = ptr.To[int64](1) }
 
 	// hack/cluster's node is this machine: the load goes by kube-proxy's rules alone.
-	It("fails no request of 200 per second while all pods are replaced", Label(faults), func(ctx SpecContext) {
+	It("fails no request of 200 per second while all pods are replaced", Serial, Label(faults), func(ctx SpecContext) {
 		const rate = 200
 		e := web(3, func(*appv1.EasyServiceSpec) {})
 		create(ctx, e)
@@ -62,7 +62,7 @@ var _ = Describe("EasyService:", func() {
 	It("returns to the pods that ran when a release cannot start, and says why", func(ctx SpecContext) {
 		e := web(2, func(s *appv1.EasyServiceSpec) {
 			quick(s)
-			s.Strategy = &appv1.Strategy{OnFailure: appv1.Rollback, ProgressDeadlineSeconds: ptr.To[int32](5)}
+			s.Strategy = &appv1.Strategy{OnFailure: appv1.Rollback, ProgressDeadlineSeconds: ptr.To[int32](20)}
 		})
 		create(ctx, e)
 		eventuallyReady(ctx, e)
@@ -91,7 +91,7 @@ var _ = Describe("EasyService:", func() {
 		eventuallyAnswers(ctx, e, 80)
 	})
 
-	It("fails no request of 200 per second while its targetPort moves, nor when a release that moves it is taken back", Label(faults), func(ctx SpecContext) {
+	It("fails no request of 200 per second while its targetPort moves, nor when a release that moves it is taken back", Serial, Label(faults), func(ctx SpecContext) {
 		e := web(3, func(s *appv1.EasyServiceSpec) {
 			s.Strategy = &appv1.Strategy{OnFailure: appv1.Rollback, ProgressDeadlineSeconds: ptr.To[int32](20)}
 		})
@@ -148,12 +148,12 @@ var _ = Describe("EasyService:", func() {
 				StopTrying("Degraded turned back: " + c.Message).Now()
 			}
 			g.Expect(condition(e, commonv1.ConditionDegraded).Reason).To(Equal(commonv1.ReasonRolledBack))
-		}).WithContext(ctx).WithTimeout(time.Minute).WithPolling(200 * time.Millisecond).Should(Succeed())
+		}).WithContext(ctx).Should(Succeed())
 		Expect(e.Status.LastRollout.Message).To(ContainSubstring("keeps stopping: exit code 3"))
 		Expect(e.Status.StableReplicaSet).To(Equal(stable))
 		Eventually(func(g Gomega) {
 			g.Expect(podsOf(ctx, "easyservice", "web")).To(ConsistOf(HaveField("UID", before[0].UID)), "it ran all the while")
-		}).WithContext(ctx).WithTimeout(30 * time.Second).Should(Succeed())
+		}).WithContext(ctx).Should(Succeed())
 		Expect(deployment(ctx, e).Spec.Template).To(Equal(good.Spec.Template))
 	})
 
@@ -177,7 +177,7 @@ var _ = Describe("EasyService:", func() {
 				answer, err := traffic.Get(limited, network, traffic.Service{Namespace: namespace, Name: "web", Port: 80}, "/")
 				g.Expect(err).NotTo(HaveOccurred())
 				g.Expect(answer.Body).To(Equal(body))
-			}).WithContext(ctx).WithTimeout(30 * time.Second).Should(Succeed())
+			}).WithContext(ctx).Should(Succeed())
 		}
 		serves("one")
 		before := podsOf(ctx, "easyservice", "web")
@@ -219,7 +219,7 @@ var _ = Describe("EasyService:", func() {
 				line, err := bufio.NewReader(conn).ReadString('\n')
 				g.Expect(err).NotTo(HaveOccurred(), protocol)
 				g.Expect(strings.TrimSpace(line)).To(HaveSuffix("VERSION 1.6.38"), protocol)
-			}).WithContext(ctx).WithTimeout(20 * time.Second).Should(Succeed())
+			}).WithContext(ctx).Should(Succeed())
 		}
 	})
 })

@@ -129,7 +129,7 @@ var _ = Describe("EasyService", func() {
 		eventuallyReady(ctx, e)
 		before := podsOf(ctx, "easyservice", "web")
 		kubectl(ctx, "rollout", "restart", "deployment/web")
-		kubectl(ctx, "rollout", "status", "deployment/web", "--timeout=60s")
+		kubectl(ctx, "rollout", "status", "deployment/web", "--timeout="+patience.String())
 		eventuallyReady(ctx, e)
 		Expect(podsOf(ctx, "easyservice", "web")).To(ContainElement(HaveField("UID", Not(Equal(before[0].UID)))))
 		Consistently(func() map[string]string { return deployment(ctx, e).Spec.Template.Annotations }).
@@ -165,10 +165,12 @@ var _ = Describe("EasyService", func() {
 
 	It("says that a node port is taken, and takes it when it is free", func(ctx SpecContext) {
 		first, second := web(1), web(1)
+		// Of the lower numbers, which no Service beside is given by lot.
+		first.Spec.Ports[0].NodePort = 30061
 		create(ctx, first)
 		eventuallyReady(ctx, first)
 		second.Name = "late"
-		second.Spec.Ports[0].NodePort = offered(ctx, first).Spec.Ports[0].NodePort
+		second.Spec.Ports[0].NodePort = first.Spec.Ports[0].NodePort
 		create(ctx, second)
 		Expect(eventually(ctx, second, commonv1.ConditionDegraded, metav1.ConditionTrue)).To(And(
 			HaveField("Reason", commonv1.ReasonRefused), HaveField("Message", ContainSubstring("provided port is already allocated")),
@@ -209,5 +211,5 @@ func eventuallyAnswers(ctx context.Context, e *appv1.EasyService, port int32) {
 		answer, err := traffic.Get(limited, through, traffic.Service{Namespace: e.Namespace, Name: e.Name, Port: port}, "/")
 		g.Expect(err).NotTo(HaveOccurred())
 		g.Expect(answer.Code).To(Equal(200))
-	}).WithContext(ctx).WithTimeout(20 * time.Second).Should(Succeed())
+	}).WithContext(ctx).Should(Succeed())
 }

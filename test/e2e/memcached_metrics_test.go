@@ -19,9 +19,9 @@ import (
 	"github.com/mainstay-operator/mainstay-operator/test/traffic"
 )
 
-var _ = Describe("Memcached's exporter", func() {
+var _ = Describe("Memcached's exporter", Ordered, ContinueOnFailure, func() {
+	BeforeAll(func(ctx SpecContext) { Expect(cluster.Provide(ctx, "exporter")).To(Succeed()) })
 	BeforeEach(func(ctx SpecContext) {
-		Expect(cluster.Provide(ctx, "exporter")).To(Succeed())
 		kubectl(ctx, "label", "namespace", namespace, "--overwrite", "pod-security.kubernetes.io/enforce=restricted")
 	})
 	measured := func(ctx context.Context, change func(*cachev1alpha1.MemcachedSpec)) *cachev1alpha1.Memcached {

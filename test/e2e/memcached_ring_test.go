@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"strconv"
 	"strings"
-	"time"
 
 	. "github.com/onsi/ginkgo/v2"
 	. "github.com/onsi/gomega"
@@ -122,7 +121,7 @@ func one(ctx context.Context, over traffic.Network, to traffic.Service) *traffic
 
 // dialled is one, where that may fail.
 func dialled(ctx context.Context, over traffic.Network, to traffic.Service) (*traffic.Memcached, error) {
-	limited, cancel := context.WithTimeout(ctx, time.Minute)
+	limited, cancel := context.WithTimeout(ctx, patience)
 	DeferCleanup(cancel)
 	c, err := traffic.DialMemcached(limited, over, to)
 	if err == nil {

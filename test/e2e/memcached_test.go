@@ -108,7 +108,7 @@ var _ = Describe("Memcached", func() {
 		before := podsOf(ctx, "memcached", "cache")
 		Expect(before).To(HaveLen(1))
 		kubectl(ctx, "rollout", "restart", "statefulset/cache")
-		kubectl(ctx, "rollout", "status", "statefulset/cache", "--timeout=60s")
+		kubectl(ctx, "rollout", "status", "statefulset/cache", "--timeout="+patience.String())
 		eventuallyReady(ctx, m)
 		after := podsOf(ctx, "memcached", "cache")
 		Expect(after).To(HaveLen(1))
@@ -163,5 +163,5 @@ func spoken(ctx context.Context, over traffic.Network, m *cachev1alpha1.Memcache
 		g.Expect(err).NotTo(HaveOccurred())
 		defer c.Close() //nolint:errcheck // the talk is over
 		talk(g, c)
-	}).WithContext(ctx).WithTimeout(20 * time.Second).Should(Succeed())
+	}).WithContext(ctx).Should(Succeed())
 }

@@ -54,7 +54,7 @@ func meddling(r audit.Request) bool {
 	return busy(r) && r.Verb != "list" && r.Namespace != "" && r.Namespace != operatorNamespace
 }
 
-var _ = Describe("The operator", Label(faults), func() {
+var _ = Describe("The operator", Serial, Label(faults), func() {
 	It("asks nothing of the API server at rest, and touches nothing after a restart", func(ctx SpecContext) {
 		makeThoseThatRead(ctx)
 		eventuallyArrived(ctx, applySamples(ctx))

@@ -35,7 +35,7 @@ var _ = Describe("Every kind", func() {
 		}).WithContext(ctx).Should(Succeed())
 	})
 
-	It("gets there although its operator is killed in the middle", func(ctx SpecContext) {
+	It("gets there although its operator is killed in the middle", Serial, func(ctx SpecContext) {
 		all := applySamples(ctx)
 		killLeader(ctx)
 		eventuallyArrived(ctx, all)
@@ -101,7 +101,7 @@ var _ = Describe("Every kind", func() {
 			With(func(s *egov1.ActivitySpec) { s.TerminationGracePeriodSeconds = ptr.To[int64](2) }).Build()
 		create(ctx, long)
 		Eventually(prosta).WithArguments(ctx, long).Should(Equal(egov1.Running))
-		kubectl(ctx, "delete", "namespace", namespace, "--timeout=90s")
+		kubectl(ctx, "delete", "namespace", namespace, "--timeout="+patience.String())
 	})
 })
 

@@ -3,6 +3,10 @@
 // It needs KUBECONFIG and a deployed operator. With CLUSTER=existing the specs
 // that only the cluster of hack/cluster can host, those labelled faults, are
 // left out.
+//
+// Specs run in several processes at once, each spec in a namespace of its own. Serial are
+// those that take the operator, the node or the API server away from the others, that
+// count what is asked of the API server, or that claim what only a calm machine can hold.
 package e2e
 
 import (
@@ -28,8 +32,9 @@ const (
 	// faults labels specs that need the cluster of hack/cluster: its audit log,
 	// its node's processes or network.
 	faults = "faults"
-	// patience is how long a change may take to come about, images at hand.
-	patience = 2 * time.Minute
+	// patience is how long a change may take to come about, images at hand, while other
+	// specs keep the machine busy.
+	patience = 4 * time.Minute
 	// namespaceLabel marks the namespaces that specs have made.
 	namespaceLabel = "mainstay-e2e"
 )
@@ -43,7 +48,8 @@ var (
 	network traffic.Network
 	// namespace is made anew for every spec, and removed after it.
 	namespace string
-	// began is where the audit log stood when the suite began, on hack/cluster.
+	// began is where the audit log stood when the suite began, on hack/cluster; the first
+	// process alone knows.
 	began audit.Mark
 )
 
@@ -56,7 +62,19 @@ func TestE2E(t *testing.T) {
 	RunSpecs(t, "Mainstay Operator, end to end", suite, reporter)
 }
 
-var _ = BeforeSuite(func(ctx SpecContext) {
+var _ = SynchronizedBeforeSuite(func(ctx SpecContext) {
+	connect(ctx)
+	eventuallyOperatorLeads(ctx)
+	if cluster.Local() {
+		var err error
+		began, err = auditLog.Now()
+		Expect(err).NotTo(HaveOccurred())
+	}
+}, connect)
+
+// connect this process to the cluster.
+func connect(ctx SpecContext) {
+	GinkgoHelper()
 	log.SetLogger(zap.New(zap.WriteTo(GinkgoWriter)))
 	SetDefaultEventuallyTimeout(patience)
 	SetDefaultEventuallyPollingInterval(200 * time.Millisecond)
@@ -69,13 +87,7 @@ var _ = BeforeSuite(func(ctx SpecContext) {
 		network = traffic.ByClusterIP(k8s)
 	}
 	Expect(err).NotTo(HaveOccurred())
-
-	eventuallyOperatorLeads(ctx)
-	if cluster.Local() {
-		began, err = auditLog.Now()
-		Expect(err).NotTo(HaveOccurred())
-	}
-})
+}
 
 var _ = BeforeEach(func(ctx SpecContext) {
 	fresh := &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{
@@ -95,7 +107,7 @@ var _ = BeforeEach(func(ctx SpecContext) {
 
 // That every namespace goes away is a promise of its own, and so is that the
 // shipped rights suffice.
-var _ = AfterSuite(func(ctx SpecContext) {
+var _ = SynchronizedAfterSuite(func() {}, func(ctx SpecContext) {
 	if k8s == nil {
 		return
 	}
@@ -103,7 +115,7 @@ var _ = AfterSuite(func(ctx SpecContext) {
 	if cluster.Local() {
 		Expect(operatorRequests(began, func(r audit.Request) bool { return r.Forbidden })).To(BeEmpty())
 	}
-}, NodeTimeout(3*time.Minute))
+}, NodeTimeout(patience+time.Minute))
 
 // eventuallyAlone waits until no spec's namespace is left but one.
 func eventuallyAlone(ctx context.Context, but string) {
