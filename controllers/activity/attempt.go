@@ -20,6 +20,10 @@ import (
 //   - the next attempt begins only after a live read showed the end of the last;
 //   - the container refuses to be started twice (see guarded).
 //
+// It ends with the command's container, whatever others an admission webhook has put
+// beside it do (see over); those that go on are removed with the pod once the end is
+// written down.
+//
 // So a pod that a lost response, a stale cache or a stopped leader made once too
 // often stays behind its gate until it is discarded.
 
@@ -55,7 +59,7 @@ func next(a *egov1.Activity, pod *corev1.Pod, now time.Time) step {
 		return begin(a, now)
 	case attempt.PodUID == "":
 		return unjournaled(a, pod, now)
-	case pod == nil || pod.UID != attempt.PodUID || ended(pod):
+	case pod == nil || pod.UID != attempt.PodUID || over(pod):
 		return record
 	case !pod.DeletionTimestamp.IsZero():
 		return wait
@@ -109,7 +113,8 @@ func gated(pod *corev1.Pod) bool {
 func held(pod *corev1.Pod) bool { return slices.Contains(pod.Finalizers, finalizer) }
 
 // ended is true when nothing of the pod runs or ever will: it has reached its
-// end, or was deleted before it had a node (no pod is bound once it is deleted).
+// end, or was deleted before it had a node (no pod is bound once it is deleted). The
+// command may have ended before: see over.
 func ended(pod *corev1.Pod) bool {
 	return pod.Status.Phase == corev1.PodSucceeded || pod.Status.Phase == corev1.PodFailed || neverBound(pod)
 }
@@ -122,11 +127,12 @@ func neverBound(pod *corev1.Pod) bool {
 type verdict int
 
 const (
-	// keep : the current attempt's, or one that is not settled yet.
+	// keep : the current attempt's, or one that is not settled yet, or one that ends by itself.
 	keep verdict = iota
 	// release : its result is written down, or nobody is left to write it down for.
 	release
-	// discard : made once too often; it can never be journaled, and so never start.
+	// discard : made once too often, so that it can never be journaled, and so never
+	// start; or kept by a container of others, though the command's end is written down.
 	discard
 )
 
@@ -139,7 +145,7 @@ func judge(a *egov1.Activity, pod *corev1.Pod) verdict {
 	for _, attempt := range a.Status.Attempts {
 		switch {
 		case attempt.PodUID == pod.UID && attempt.Prosta.Finished():
-			return release
+			return afterwards(pod)
 		case attempt.PodUID == pod.UID:
 			return keep
 		}
@@ -154,6 +160,18 @@ func judge(a *egov1.Activity, pod *corev1.Pod) verdict {
 		return release
 	}
 	return discard
+}
+
+// afterwards decides for a pod whose end is written down. It is let go last: nobody looks
+// after a pod that is not held.
+func afterwards(pod *corev1.Pod) verdict {
+	switch {
+	case ended(pod) || !pod.DeletionTimestamp.IsZero():
+		return release
+	case lingers(pod):
+		return discard
+	}
+	return keep
 }
 
 // spent is true when no pod of that name can be journaled any more.

@@ -69,7 +69,7 @@ func (r *Reconciler) story(ctx context.Context, a *egov1.Activity, save converge
 	if !finished && a.Status.Prosta.Finished() {
 		countRun(a)
 	}
-	if err := r.reclaim(ctx, a, pod); err != nil {
+	if err := r.tend(ctx, a, pod); err != nil {
 		return ctrl.Result{}, err
 	}
 	if err := r.settle(ctx, client.ObjectKeyFromObject(a), untidy(a, with(pods, pod))); err != nil {
@@ -118,7 +118,7 @@ func (r *Reconciler) journal(ctx context.Context, a *egov1.Activity, now time.Ti
 		}
 	}
 	number := int32(len(a.Status.Attempts)) + 1
-	attempt := egov1.Attempt{Number: number, PodName: podName(a, number), Prosta: egov1.Pending}
+	attempt := egov1.Attempt{Number: number, PodName: podName(a, number), StartMarked: true, Prosta: egov1.Pending}
 	if len(a.Spec.Args) > 0 {
 		attempt.GuardImage = r.GuardImage
 	}

@@ -38,6 +38,7 @@ type tale struct {
 	meddle   func(w *world)      // once:
 	when     func(w *world) bool // nil: the first command has started
 	stuck    bool                // no command starts
+	beside   *corev1.ContainerState
 	want     egov1.ProcessState
 	attempts int
 	gone     bool // the Activity itself
@@ -63,12 +64,27 @@ var tales = map[string]tale{
 		when: bound, meddle: func(w *world) { w.now = w.now.Add(2 * time.Hour) }, want: egov1.Failed, attempts: 1, unrun: true},
 	"backs off": {spec: egov1.ActivitySpec{Retries: 1, RetryPolicy: backoff}, exits: []int32{1, 0}, when: is(egov1.Retrying),
 		meddle: func(w *world) { w.now = w.now.Add(time.Hour) }, want: egov1.Succeeded, attempts: 2},
-	"deleted": {exits: []int32{0}, meddle: deleteActivity, gone: true},
+	"beside one that goes on":            {spec: egov1.ActivitySpec{Retries: 1}, exits: []int32{0}, beside: &goingOn, want: egov1.Succeeded, attempts: 1},
+	"a retry beside one that goes on":    {spec: egov1.ActivitySpec{Retries: 3}, exits: []int32{1, 0}, beside: &goingOn, want: egov1.Succeeded, attempts: 2},
+	"beside one that never starts":       {spec: egov1.ActivitySpec{Retries: 1}, exits: []int32{0}, beside: &unpullable, want: egov1.Succeeded, attempts: 1},
+	"beside one that fails":              {spec: egov1.ActivitySpec{Retries: 1}, exits: []int32{0}, beside: &sidecarFailed, want: egov1.Succeeded, attempts: 1},
+	"a retry beside one that ends first": {spec: egov1.ActivitySpec{Retries: 1}, exits: []int32{1, 0}, beside: &sidecarEnded, want: egov1.Succeeded, attempts: 2},
+	"cancelled beside one that goes on":  {exits: []int32{forever}, beside: &goingOn, meddle: cancel, want: egov1.Cancelled, attempts: 1},
+	"expires beside one that goes on":    {spec: egov1.ActivitySpec{TTLSecondsAfterFinished: new(int32)}, exits: []int32{0}, beside: &goingOn, gone: true},
+	"deleted":                            {exits: []int32{0}, meddle: deleteActivity, gone: true},
 	"deleted and made again": {exits: []int32{0}, want: egov1.Succeeded, attempts: 1, meddle: func(w *world) {
 		deleteActivity(w)
 		w.submit(egov1.ActivitySpec{})
 	}},
 }
+
+// How a container beside the command's stands.
+var (
+	goingOn       = corev1.ContainerState{Running: &corev1.ContainerStateRunning{StartedAt: epoch}}
+	unpullable    = corev1.ContainerState{Waiting: &corev1.ContainerStateWaiting{Reason: "ErrImagePull"}}
+	sidecarFailed = corev1.ContainerState{Terminated: &corev1.ContainerStateTerminated{ExitCode: 9, Reason: "Error", StartedAt: epoch, FinishedAt: epoch}}
+	sidecarEnded  = corev1.ContainerState{Terminated: &corev1.ContainerStateTerminated{Reason: "Completed", StartedAt: epoch, FinishedAt: epoch}}
+)
 
 func cancel(w *world) {
 	if a := w.activity(); a != nil {
@@ -109,7 +125,7 @@ func deletePods(w *world) {
 func (s *tale) begin(t *testing.T) *world {
 	t.Helper()
 	w := newWorld(t, s.exits...)
-	w.stuck = s.stuck
+	w.stuck, w.beside = s.stuck, s.beside
 	w.submit(s.spec)
 	w.now = w.now.Add(time.Hour)
 	if s.when == nil {
@@ -161,6 +177,9 @@ func (s tale) check(w *world) {
 		if gated(&p) {
 			w.t.Errorf("pod %s was left behind its gate", p.Name)
 		}
+		if !ended(&p) {
+			w.t.Errorf("pod %s was left to run: %+v", p.Name, p.Status)
+		}
 	}
 	a := w.activity()
 	if s.gone {
@@ -187,6 +206,7 @@ func asJournaled(t *testing.T, a *egov1.Activity, p *corev1.Pod) {
 	t.Helper()
 	for _, attempt := range a.Status.Attempts {
 		made := desired(a, attempt).Spec
+		p.Spec.Containers = slices.DeleteFunc(p.Spec.Containers, func(c corev1.Container) bool { return c.Name == sidecar.Name })
 		if attempt.PodUID == p.UID && (!reflect.DeepEqual(p.Spec.InitContainers, made.InitContainers) || !reflect.DeepEqual(p.Spec.Containers, made.Containers)) {
 			t.Errorf("pod %s is not as attempt %+v says: %+v", p.Name, attempt, p.Spec)
 		}
@@ -382,5 +402,54 @@ func TestALabelGivesNoPodAway(t *testing.T) {
 	o.calm()
 	if left := w.pods(); len(left) > 0 && held(&left[0]) {
 		t.Error("it was not let go with its Activity")
+	}
+}
+
+// TestAStartIsMarkedOnce, by the container that was seen first.
+func TestAStartIsMarkedOnce(t *testing.T) {
+	w := newWorld(t, forever)
+	w.submit(egov1.ActivitySpec{})
+	o := w.operator()
+	for range 3 {
+		o.sync()
+		w.must(o.pass())
+		if p := w.pods()[0]; p.Annotations[startMark] != "" {
+			t.Fatalf("marked before it was seen to run: %v", p.Annotations)
+		}
+		w.kubelet()
+	}
+	o.calm()
+	p := w.pods()[0]
+	if got := p.Annotations[startMark]; got == "" || got != containerStatus(&p).ContainerID {
+		t.Errorf("marked %q", got)
+	}
+}
+
+// TestANodeThatBeginsAnew has a kubelet that knows nothing of what it ran, and starts the
+// pod again. Nobody knows how the command ended: it is over, and is not tried again.
+func TestANodeThatBeginsAnew(t *testing.T) {
+	lost := corev1.ContainerState{Terminated: &corev1.ContainerStateTerminated{ExitCode: 137, Reason: unlocated}}
+	for name, anew := range map[string]corev1.ContainerStatus{
+		"about to start it": {State: corev1.ContainerState{Waiting: &corev1.ContainerStateWaiting{Reason: "ContainerCreating"}}, LastTerminationState: lost, RestartCount: 1},
+		"has started it":    {State: goingOn, ContainerID: "test://another"},
+		"has seen its end":  {State: sidecarEnded, ContainerID: "test://another"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			w := newWorld(t, forever)
+			w.submit(egov1.ActivitySpec{Retries: 5})
+			o := w.operator()
+			o.calm()
+			p := w.pods()[0]
+			anew.Name = kind
+			p.Status.ContainerStatuses = []corev1.ContainerStatus{anew}
+			w.must(w.server.Status().Update(context.Background(), &p))
+			o.calm()
+			if got := w.activity().Status; got.Prosta != egov1.Lost || got.Reason != commonv1.ReasonStartedTwice || got.ExitCode != nil {
+				t.Errorf("status %+v", got)
+			}
+			if left := w.pods(); len(left) > 0 && !ended(&left[0]) {
+				t.Errorf("it goes on: %+v", left[0].Status)
+			}
+		})
 	}
 }

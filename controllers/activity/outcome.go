@@ -16,9 +16,6 @@ import (
 	"github.com/mainstay-operator/mainstay-operator/controllers/activity/internal/guard"
 )
 
-// unlocated is the kubelet's reason for a container that it has lost sight of.
-const unlocated = "ContainerStatusUnknown"
-
 // end is what is known of an attempt that has ended.
 type end struct {
 	prosta  egov1.ProcessState
@@ -35,18 +32,19 @@ func conclude(a *egov1.Activity, pod *corev1.Pod, now metav1.Time) {
 		pod = nil
 	}
 	status := containerStatus(pod)
+	ran := ending(status)
 	e := outcome(a, pod, status, now.Time)
 	attempt.Prosta, attempt.Reason, attempt.Message = e.prosta, e.reason, e.message
 	if pod != nil {
 		attempt.NodeName = pod.Spec.NodeName
 	}
-	if t := status.State.Terminated; t != nil && t.Reason != unlocated && e.reason != commonv1.ReasonStartedTwice {
-		attempt.ExitCode, attempt.Signal = ptr.To(t.ExitCode), signal(t)
-		if at := startedAt(t); at != nil {
+	if witnessed(ran) && e.reason != commonv1.ReasonStartedTwice {
+		attempt.ExitCode, attempt.Signal = ptr.To(ran.ExitCode), signal(ran)
+		if at := startedAt(ran); at != nil {
 			attempt.StartTime = at
 		}
-		if !t.FinishedAt.IsZero() {
-			attempt.FinishTime = t.FinishedAt.DeepCopy()
+		if !ran.FinishedAt.IsZero() {
+			attempt.FinishTime = ran.FinishedAt.DeepCopy()
 		}
 	}
 	// A node's clock may be ahead of ours, and retries and ttl go by this time.
@@ -55,9 +53,10 @@ func conclude(a *egov1.Activity, pod *corev1.Pod, now metav1.Time) {
 	}
 }
 
-// outcome names the end, from the most certain fact to the least.
+// outcome names the end, from the most certain fact to the least. The word is that of the
+// command's own container: what others in the pod come to says nothing of it.
 func outcome(a *egov1.Activity, pod *corev1.Pod, status corev1.ContainerStatus, now time.Time) end {
-	attempt, ran := current(a), status.State.Terminated
+	attempt, ran := current(a), ending(status)
 	switch {
 	case pod == nil && attempt.PodUID == "" && !a.Spec.Cancel:
 		return tooLate(a)
@@ -66,17 +65,19 @@ func outcome(a *egov1.Activity, pod *corev1.Pod, status corev1.ContainerStatus, 
 	case pod == nil:
 		return end{egov1.Lost, commonv1.ReasonPodGone,
 			fmt.Sprintf("pod %s is gone; whether and how the command ended is unknown", attempt.PodName)}
-	case pod.Status.Phase == corev1.PodSucceeded:
-		return end{egov1.Succeeded, commonv1.ReasonExited, "the command ended with exit code 0"}
-	case pod.Status.Reason == commonv1.ReasonTimedOut:
+	case begunAnew(pod):
+		return startedTwice
+	case timedOut(pod, ran):
 		return end{egov1.TimedOut, commonv1.ReasonTimedOut, "the command did not end within timeout " + timeout(a)}
+	case succeeded(pod, ran):
+		return end{egov1.Succeeded, commonv1.ReasonExited, "the command ended with exit code 0"}
 	case a.Spec.Cancel && !pod.DeletionTimestamp.IsZero():
 		return end{egov1.Cancelled, commonv1.ReasonCancelled, "stopped by cancel"}
 	case startedLate(a, pod, status, now):
 		return tooLate(a)
-	case pod.Status.Phase != corev1.PodFailed:
+	case neverBound(pod):
 		return end{egov1.Failed, commonv1.ReasonPodDeleted, "the pod was deleted before it had a node; the command did not run"}
-	case ran == nil || ran.Reason == unlocated:
+	case !witnessed(ran):
 		return unseen(attempt, pod, status)
 	}
 	return failure(pod, ran)
@@ -86,7 +87,7 @@ func outcome(a *egov1.Activity, pod *corev1.Pod, status corev1.ContainerStatus, 
 // command not started until then. When the pod was given up with its node, it may have.
 func startedLate(a *egov1.Activity, pod *corev1.Pod, status corev1.ContainerStatus, now time.Time) bool {
 	at, ok := deadline(a)
-	if ran := status.State.Terminated; ran != nil && ran.Reason != unlocated && startedAt(ran) != nil {
+	if ran := ending(status); witnessed(ran) && startedAt(ran) != nil {
 		now = ran.StartedAt.Time
 	}
 	return ok && !pod.DeletionTimestamp.IsZero() && !givenUp(pod) && !now.Before(at)
@@ -106,10 +107,10 @@ func tooLate(a *egov1.Activity) end {
 
 // unseen is the end of a pod whose container nobody saw end. It did not run when
 // the kubelet turned the pod away at once, or says of its container that it waits, or when
-// the guard did not get into it; otherwise it may have.
+// an init container failed, which all others wait for; otherwise it may have.
 func unseen(attempt *egov1.Attempt, pod *corev1.Pod, status corev1.ContainerStatus) end {
-	if failed := installerStatus(pod).State.Terminated; failed != nil && failed.ExitCode != 0 && failed.Reason != unlocated {
-		return unguarded(attempt, pod, failed)
+	if name, failed := failedInit(pod); failed != nil && status.State.Terminated == nil {
+		return unbegun(attempt, pod, name, failed)
 	}
 	idle := status.State.Running == nil && status.State.Terminated == nil && attempt.StartTime == nil
 	switch refused := pod.Status.Reason != "" && idle; {
@@ -144,7 +145,7 @@ func failure(pod *corev1.Pod, ran *corev1.ContainerStateTerminated) end {
 		return startedTwice
 	case said(ran, guard.NotMarked):
 		return end{egov1.Failed, commonv1.ReasonNotStarted, "the command did not run: the guard against a second start could not write its marker"}
-	case pod.Status.Reason != "": // the kubelet's: Evicted, Terminated
+	case pod.Status.Reason != "" && pod.Status.Reason != commonv1.ReasonTimedOut: // the kubelet's: Evicted, Terminated
 		return end{egov1.Failed, pod.Status.Reason, cmp.Or(pod.Status.Message, fmt.Sprintf("exit code %d", ran.ExitCode))}
 	case !pod.DeletionTimestamp.IsZero():
 		return end{egov1.Failed, commonv1.ReasonPodDeleted, fmt.Sprintf("the pod was deleted while the command ran; exit code %d", ran.ExitCode)}
@@ -156,13 +157,17 @@ func failure(pod *corev1.Pod, ran *corev1.ContainerStateTerminated) end {
 
 // startedTwice is the end of a container whose first start nobody saw end.
 var startedTwice = end{egov1.Lost, commonv1.ReasonStartedTwice,
-	"the container was started a second time and did not run the command again; how the first start ended is unknown"}
+	"the container was started a second time, which the guard refused where it could know; how the first start ended is unknown"}
 
-// unguarded is the end of a pod that the guard did not get into. The command did not
+// unbegun is the end of a pod that an init container failed in. The command did not
 // run, unless it had before the pod was begun anew.
-func unguarded(attempt *egov1.Attempt, pod *corev1.Pod, failed *corev1.ContainerStateTerminated) end {
+func unbegun(attempt *egov1.Attempt, pod *corev1.Pod, name string, failed *corev1.ContainerStateTerminated) end {
+	what := "init container " + name + ", which somebody added to the pod,"
+	if name == installing {
+		what = fmt.Sprintf("container %s, which brings what args need from the operator's image %s,", name, attempt.GuardImage)
+	}
 	switch {
-	case said(failed, guard.StartedBefore) || attempt.StartTime != nil:
+	case name == installing && said(failed, guard.StartedBefore) || attempt.StartTime != nil:
 		return startedTwice
 	case pod.Status.Reason != "":
 		return end{egov1.Failed, pod.Status.Reason, cmp.Or(pod.Status.Message, "the pod was stopped") + "; the command did not run"}
@@ -170,54 +175,5 @@ func unguarded(attempt *egov1.Attempt, pod *corev1.Pod, failed *corev1.Container
 		return end{egov1.Failed, commonv1.ReasonPodDeleted, "the pod was deleted before the command started; it did not run"}
 	}
 	return end{egov1.Failed, commonv1.ReasonNotStarted, fmt.Sprintf(
-		"the command did not run: container %s, which brings what args need from the operator's image %s, failed with exit code %d: %s",
-		installing, attempt.GuardImage, failed.ExitCode, cmp.Or(failed.Message, failed.Reason))}
-}
-
-// said is true for a guard that did not start the command, and said why.
-func said(ran *corev1.ContainerStateTerminated, why string) bool {
-	return ran.ExitCode == guard.Refused && firstLine(ran.Message) == why
-}
-
-// installerStatus is that of the container that brings the guard; empty when there is none.
-func installerStatus(pod *corev1.Pod) corev1.ContainerStatus {
-	return statusOf(pod.Status.InitContainerStatuses, installing)
-}
-
-// containerStatus is that of the command's container; empty when the kubelet has said nothing.
-func containerStatus(pod *corev1.Pod) corev1.ContainerStatus {
-	if pod == nil {
-		return corev1.ContainerStatus{}
-	}
-	return statusOf(pod.Status.ContainerStatuses, kind)
-}
-
-func statusOf(all []corev1.ContainerStatus, container string) corev1.ContainerStatus {
-	for _, s := range all {
-		if s.Name == container {
-			return s
-		}
-	}
-	return corev1.ContainerStatus{}
-}
-
-// startedAt is nil for a container that did not come to life: the runtime's 0 reaches
-// us as the first second of 1970.
-func startedAt(t *corev1.ContainerStateTerminated) *metav1.Time {
-	if t.StartedAt.Unix() <= 0 {
-		return nil
-	}
-	return t.StartedAt.DeepCopy()
-}
-
-// signal is the runtime's word; most say nothing but the exit code 128 + signal.
-func signal(t *corev1.ContainerStateTerminated) *int32 {
-	const shell, last = 128, 64 // SIGRTMAX
-	switch {
-	case t.Signal != 0:
-		return ptr.To(t.Signal)
-	case t.ExitCode > shell && t.ExitCode <= shell+last:
-		return ptr.To(t.ExitCode - shell)
-	}
-	return nil
+		"the command did not run: %s failed with exit code %d: %s", what, failed.ExitCode, cmp.Or(failed.Message, failed.Reason))}
 }

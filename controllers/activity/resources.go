@@ -21,6 +21,8 @@ const (
 	gate = "mainstay-operator.io/journaled"
 	// finalizer keeps a pod until its result is written down.
 	finalizer = "mainstay-operator.io/activity"
+	// startMark is the annotation of a pod whose command was seen to run: the ID of its container.
+	startMark = "mainstay-operator.io/started"
 
 	// defaultUID under security Restricted, the "nonroot" of distroless images.
 	defaultUID = 65532
@@ -41,7 +43,7 @@ func desired(a *egov1.Activity, attempt egov1.Attempt) *corev1.Pod {
 			Name:            attempt.PodName,
 			Namespace:       a.Namespace,
 			Labels:          parts.Over(a.Spec.PodLabels, parts.Labels(kind, a.Name)),
-			Annotations:     a.Spec.PodAnnotations,
+			Annotations:     unmarked(a.Spec.PodAnnotations),
 			Finalizers:      []string{finalizer},
 			OwnerReferences: []metav1.OwnerReference{*metav1.NewControllerRef(a, egov1.GroupVersion.WithKind("Activity"))},
 		},
@@ -78,6 +80,9 @@ func container(a *egov1.Activity, attempt egov1.Attempt) *corev1ac.ContainerAppl
 	for _, env := range a.Spec.Envs {
 		name, value, _ := strings.Cut(env, "=")
 		c.WithEnv(corev1ac.EnvVar().WithName(name).WithValue(literal(value)))
+	}
+	if attempt.StartMarked { // last, and so stronger than one of the same name
+		c.WithEnv(marked())
 	}
 	return c
 }

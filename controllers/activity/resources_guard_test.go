@@ -2,6 +2,7 @@ package activity
 
 import (
 	"errors"
+	"os"
 	"os/exec"
 	"path/filepath"
 	"reflect"
@@ -54,6 +55,26 @@ func TestTheShellGuardsWhereNothingElseIsJournaled(t *testing.T) {
 	}
 }
 
+// TestTheMarkReachesTheGuard as it stands when the container is made, whatever the user names so.
+func TestTheMarkReachesTheGuard(t *testing.T) {
+	marked := known
+	marked.StartMarked = true
+	spec := egov1.ActivitySpec{Envs: []string{guard.Mark + "=x"},
+		PodOptions: commonv1.PodOptions{PodAnnotations: map[string]string{startMark: "x", "a": "b"}}}
+	p := desired(having(spec, marked), marked)
+	env := p.Spec.Containers[0].Env
+	last := env[len(env)-1]
+	if last.Name != guard.Mark || last.ValueFrom.FieldRef.FieldPath != "metadata.annotations['mainstay-operator.io/started']" {
+		t.Errorf("the last variable is %+v", last)
+	}
+	if len(p.Annotations) != 1 || p.Annotations["a"] != "b" || spec.PodAnnotations[startMark] != "x" {
+		t.Errorf("it is born with %v of %v", p.Annotations, spec.PodAnnotations)
+	}
+	if script := p.Spec.Containers[0].Command[2]; !strings.HasPrefix(script, literal(heeding)) {
+		t.Errorf("the guard does not heed it: %s", script)
+	}
+}
+
 // TestGuard starts the same container twice, in every shell there is here.
 func TestGuard(t *testing.T) {
 	for _, shell := range [][]string{{"sh"}, {"dash"}, {"bash", "--posix"}, {"bash"}, {"busybox", "sh"}} {
@@ -63,26 +84,36 @@ func TestGuard(t *testing.T) {
 		t.Run(strings.Join(shell, " "), func(t *testing.T) {
 			dir := t.TempDir()
 			message := filepath.Join(dir, "message")
-			script := strings.NewReplacer(guard.Dir, dir, guard.TerminationLog, message).Replace(script)
-			run := func() (string, int) {
-				words := append(slices.Clone(shell[1:]), "-c", script, "mainstay", "printf", "%s|", "a b", "$HOME", "")
-				out, err := exec.Command(shell[0], words...).CombinedOutput() //nolint:gosec // the words are above
+			script := strings.NewReplacer(guard.Dir, dir, guard.TerminationLog, message).Replace(heeding + script)
+			run := func(mark string) (string, int) {
+				words := append(slices.Clone(shell[1:]), "-c", script, "mainstay", "sh", "-c", `printf "%s|" "$@" "${MAINSTAY_STARTED-unset}"`, "sh", "a b", "$HOME", "")
+				command := exec.Command(shell[0], words...) //nolint:gosec // the words are above
+				command.Env = append(os.Environ(), guard.Mark+"="+mark)
+				out, err := command.CombinedOutput()
 				var exit *exec.ExitError
 				if errors.As(err, &exit) {
 					return string(out), exit.ExitCode()
 				}
 				return string(out), 0
 			}
-			if out, code := run(); out != "a b|$HOME||" || code != 0 {
+			refused := func(mark string) {
+				t.Helper()
+				if out, code := run(mark); out != "" || code != guard.Refused {
+					t.Errorf("%q, exit code %d", out, code)
+				}
+				said, err := os.ReadFile(message)
+				if err != nil || firstLine(string(said)) != guard.StartedBefore {
+					t.Errorf("it said %q, %v", said, err)
+				}
+				if err := os.Remove(message); err != nil {
+					t.Error(err)
+				}
+			}
+			refused("test://1") // on a node that lost its disk
+			if out, code := run(""); out != "a b|$HOME||unset|" || code != 0 {
 				t.Errorf("first start: %q, exit code %d", out, code)
 			}
-			if out, code := run(); out != "" || code != guard.Refused {
-				t.Errorf("second start: %q, exit code %d", out, code)
-			}
-			said, err := exec.Command("cat", message).Output() //nolint:gosec // a file of ours
-			if err != nil || firstLine(string(said)) != strings.Replace(guard.StartedBefore, guard.Dir, dir, 1) {
-				t.Errorf("it said %q, %v", said, err)
-			}
+			refused("")
 		})
 	}
 }

@@ -67,20 +67,35 @@ func (r *Reconciler) activity(ctx context.Context, key types.NamespacedName) (*e
 	return nil, nil
 }
 
-// reclaim the labels that a pod is found by. Without them nobody would tell of its end,
-// nor let it go when the Activity is deleted.
-func (r *Reconciler) reclaim(ctx context.Context, a *egov1.Activity, pod *corev1.Pod) error {
+// tend gives the current attempt's pod what it is to bear while it lives. Without its
+// labels nobody would tell of its end, nor let it go when the Activity is deleted; by the
+// mark of its start it knows a second one.
+func (r *Reconciler) tend(ctx context.Context, a *egov1.Activity, pod *corev1.Pod) error {
 	if pod == nil || !held(pod) || pod.UID != current(a).PodUID {
 		return nil
 	}
-	ours := parts.Over(pod.Labels, parts.Labels(kind, a.Name))
-	if maps.Equal(pod.Labels, ours) {
+	ours, mark := parts.Over(pod.Labels, parts.Labels(kind, a.Name)), markOf(pod)
+	if maps.Equal(pod.Labels, ours) && pod.Annotations[startMark] == mark {
 		return nil
 	}
-	if err := r.change(ctx, pod, func(p *corev1.Pod) { p.Labels = ours }); err != nil {
-		return fmt.Errorf("giving pod %q its labels back: %w", pod.Name, err)
+	if err := r.change(ctx, pod, func(p *corev1.Pod) {
+		p.Labels = ours
+		if mark != "" {
+			metav1.SetMetaDataAnnotation(&p.ObjectMeta, startMark, mark)
+		}
+	}); err != nil {
+		return fmt.Errorf("labelling pod %q and marking its start: %w", pod.Name, err)
 	}
 	return nil
+}
+
+// markOf is the ID of the container that was first seen to run, once there is one.
+func markOf(pod *corev1.Pod) string {
+	status := containerStatus(pod)
+	if mark := pod.Annotations[startMark]; mark != "" || status.State.Running == nil || !pod.DeletionTimestamp.IsZero() {
+		return mark
+	}
+	return status.ContainerID
 }
 
 // letGo is the hook for an Activity that is gone or being deleted.

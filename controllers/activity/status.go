@@ -49,6 +49,8 @@ func observe(a *egov1.Activity, attempt *egov1.Attempt, pod *corev1.Pod) {
 		if running := containerStatus(pod).State.Running; running != nil && !running.StartedAt.IsZero() && attempt.StartTime == nil {
 			attempt.StartTime = running.StartedAt.DeepCopy()
 		}
+	}
+	if pod != nil && attempt.StartTime == nil { // what keeps others from starting is not the command's
 		attempt.Message = hindrance(pod)
 	}
 	switch {

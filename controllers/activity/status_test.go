@@ -128,6 +128,20 @@ func TestWhatAPodWaitsForIsSaid(t *testing.T) {
 	}
 }
 
+// TestOthersAreNoFailureOfTheCommand once it runs; before, they may be what it waits for.
+func TestOthersAreNoFailureOfTheCommand(t *testing.T) {
+	a := having(egov1.ActivitySpec{}, known)
+	degraded := func() bool { return meta.IsStatusConditionTrue(a.Status.Conditions, commonv1.ConditionDegraded) }
+	report(a, pod(a, onNode, unstarted, beside(unpullable)))
+	if !degraded() || !strings.Contains(a.Status.Message, "container "+sidecar.Name) {
+		t.Errorf("before: %+v", a.Status)
+	}
+	report(a, pod(a, onNode, state(goingOn), beside(unpullable)))
+	if degraded() || a.Status.Prosta != egov1.Running || a.Status.Message != "" {
+		t.Errorf("while it runs: %+v", a.Status)
+	}
+}
+
 func ended1(prosta egov1.ProcessState) egov1.Attempt {
 	return egov1.Attempt{Prosta: prosta, PodUID: "p1", Result: egov1.Result{Reason: "Because", FinishTime: &epoch}}
 }

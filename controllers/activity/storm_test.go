@@ -70,6 +70,7 @@ func TestStorm(t *testing.T) {
 		t.Run(fmt.Sprintf("%03d", seed), func(t *testing.T) {
 			chance := rand.New(rand.NewPCG(seed, 0))
 			w := newWorld(t, 1, 2, forever, 0)
+			w.beside = []*corev1.ContainerState{nil, &goingOn, &sidecarFailed}[seed%3]
 			spec := egov1.ActivitySpec{Retries: 3}
 			if seed%2 == 1 {
 				spec.RetryPolicy, spec.StartDeadline = backoff, &metav1.Duration{Duration: time.Minute}

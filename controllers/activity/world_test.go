@@ -57,6 +57,9 @@ type world struct {
 	now   time.Time
 	// stuck is true while the kubelet binds pods but starts none.
 	stuck bool
+	// beside the command's container is another, as long as the pod runs in this state;
+	// one that runs goes on until the pod is deleted. Nil: there is none.
+	beside *corev1.ContainerState
 
 	uids      int
 	operators int
@@ -75,10 +78,16 @@ func newWorld(t *testing.T, exits ...int32) *world {
 		interceptor.Funcs{Create: func(ctx context.Context, c client.WithWatch, obj client.Object, opts ...client.CreateOption) error {
 			w.uids++
 			obj.SetUID(types.UID(fmt.Sprintf("%06d-uid", w.uids)))
+			if p, ok := obj.(*corev1.Pod); ok && w.beside != nil {
+				p.Spec.Containers = append([]corev1.Container{sidecar}, p.Spec.Containers...)
+			}
 			return c.Create(ctx, obj, opts...)
 		}})
 	return w
 }
+
+// sidecar is what an admission webhook adds to pods.
+var sidecar = corev1.Container{Name: "beside", Image: "beside"}
 
 func (w *world) must(err error) {
 	w.t.Helper()
@@ -154,7 +163,7 @@ func (w *world) timely(a *egov1.Activity, p *corev1.Pod) {
 func (w *world) alone(p *corev1.Pod, pods []corev1.Pod) {
 	w.t.Helper()
 	for i := range pods {
-		if other := &pods[i]; other.Name != p.Name && family(other) == family(p) && !gated(other) && !ended(other) && !ended(p) {
+		if other := &pods[i]; other.Name != p.Name && family(other) == family(p) && !gated(other) && !over(other) && !over(p) {
 			w.t.Errorf("%s and %s run at the same time", p.Name, other.Name)
 		}
 	}
@@ -180,6 +189,8 @@ func (w *world) kubelet() {
 		case p.Spec.NodeName == "":
 			p.Spec.NodeName = "node-1"
 			w.must(w.server.Update(context.Background(), &p))
+		case containerStatus(&p).State.Terminated != nil:
+			w.report(&p, phaseOf(containerStatus(&p).State.Terminated.ExitCode), containerStatus(&p).State)
 		case containerStatus(&p).State.Running == nil && !p.DeletionTimestamp.IsZero(): // it is not started any more
 			w.report(&p, corev1.PodFailed, corev1.ContainerState{Terminated: &corev1.ContainerStateTerminated{ExitCode: 137, Reason: unlocated}})
 		case containerStatus(&p).State.Running == nil && w.stuck:
@@ -204,18 +215,34 @@ func (w *world) end(p *corev1.Pod) {
 	case code == forever:
 		return
 	}
-	phase := corev1.PodSucceeded
-	if code != 0 {
-		phase = corev1.PodFailed
-	}
-	w.report(p, phase, corev1.ContainerState{Terminated: &corev1.ContainerStateTerminated{
+	w.report(p, phaseOf(code), corev1.ContainerState{Terminated: &corev1.ContainerStateTerminated{
 		ExitCode: code, StartedAt: epoch, FinishedAt: metav1.NewTime(w.now),
 	}})
 }
 
+func phaseOf(code int32) corev1.PodPhase {
+	if code == 0 {
+		return corev1.PodSucceeded
+	}
+	return corev1.PodFailed
+}
+
+// report is the kubelet's word: a pod reaches its phase when all its containers have ended.
 func (w *world) report(p *corev1.Pod, phase corev1.PodPhase, state corev1.ContainerState) {
+	p.Status.ContainerStatuses = []corev1.ContainerStatus{{Name: kind, ContainerID: "test://" + string(p.UID), State: state}}
+	if w.beside != nil {
+		other := *w.beside
+		switch {
+		case !p.DeletionTimestamp.IsZero() && other.Terminated == nil:
+			phase, other = corev1.PodFailed, corev1.ContainerState{Terminated: &corev1.ContainerStateTerminated{ExitCode: 137}}
+		case other.Terminated == nil:
+			phase = corev1.PodRunning
+		case state.Terminated != nil && other.Terminated.ExitCode != 0:
+			phase = corev1.PodFailed
+		}
+		p.Status.ContainerStatuses = append(p.Status.ContainerStatuses, corev1.ContainerStatus{Name: sidecar.Name, State: other})
+	}
 	p.Status.Phase = phase
-	p.Status.ContainerStatuses = []corev1.ContainerStatus{{Name: kind, State: state}}
 	w.must(w.server.Status().Update(context.Background(), p))
 }
 

@@ -96,6 +96,13 @@ type Attempt struct {
 	// +optional
 	GuardImage string `json:"guardImage,omitempty"`
 
+	// startMarked is true for a pod that bears the annotation mainstay-operator.io/started
+	// once its container was seen to run: a node that lost its disk, and with it what the
+	// guard keeps there, then does not run the command again. It is written down before
+	// the pod is made.
+	// +optional
+	StartMarked bool `json:"startMarked,omitempty"`
+
 	// prosta is the state of this attempt's command.
 	Prosta ProcessState `json:"prosta"`
 

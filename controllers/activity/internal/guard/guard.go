@@ -19,6 +19,10 @@ const (
 	// Marker is the file there that only one start can make.
 	Marker = "started"
 
+	// Mark is the variable that is not empty once the pod's command was seen to run. The
+	// command does not see it.
+	Mark = "MAINSTAY_STARTED"
+
 	// Install is the first word to Main that has it put the program there.
 	Install = "install"
 	// Start is the one that has it start a command.
@@ -97,6 +101,12 @@ func copySelf(to string) error {
 
 // start returns only when there is no command to become.
 func start(dir string, words []string) (code int, why string) {
+	if os.Getenv(Mark) != "" { // where the marker is not: the node has lost its disk
+		return Refused, StartedBefore
+	}
+	if err := os.Unsetenv(Mark); err != nil {
+		return Refused, NotMarked
+	}
 	marker, err := os.OpenFile(dir+"/"+Marker, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o666)
 	switch {
 	case os.IsExist(err):

@@ -103,6 +103,20 @@ func TestTheCommandIsStartedOnce(t *testing.T) {
 	}
 }
 
+// TestAMarkedPodStartsNothing even where the marker is gone with the node's disk.
+func TestAMarkedPodStartsNothing(t *testing.T) {
+	p := newPod(t)
+	words := []string{guard.Start, p.dir, "sh", "-c", "echo ${" + guard.Mark + "-unset}"}
+	p.env = []string{guard.Mark + "=test://1"}
+	if out, why, code := p.run(self(t), words...); out != "" || why != guard.StartedBefore || code != guard.Refused {
+		t.Errorf("marked: %q %q, exit code %d", out, why, code)
+	}
+	p.env = []string{guard.Mark + "="}
+	if out, why, code := p.run(self(t), words...); out != "unset\n" || code != 0 {
+		t.Errorf("not marked: %q %q, exit code %d", out, why, code)
+	}
+}
+
 func TestTheCommandFindsItselfAsAContainerWould(t *testing.T) {
 	p := newPod(t)
 	p.env = []string{"GREETING=hello"}

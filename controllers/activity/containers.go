@@ -1,0 +1,173 @@
+package activity
+
+import (
+	"slices"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/utils/ptr"
+
+	commonv1 "github.com/mainstay-operator/mainstay-operator/api/common/v1"
+	"github.com/mainstay-operator/mainstay-operator/controllers/activity/internal/guard"
+)
+
+// What a kubelet says of the containers of a pod: the command's, and others that an
+// admission webhook or somebody with a debugger has added.
+
+const (
+	// unlocated is the kubelet's reason for a container that it has lost sight of.
+	unlocated = "ContainerStatusUnknown"
+	// removed is that for one that it took away since another container of the pod,
+	// by its restartPolicyRules, had all of them begun anew.
+	removed = "RestartingAllContainers"
+)
+
+// over reports whether the command has ended, or is never to start. A container of
+// others that goes on does not keep it open.
+func over(pod *corev1.Pod) bool {
+	return ended(pod) || begunAnew(pod) || witnessed(ending(containerStatus(pod))) && !closing(pod)
+}
+
+// ending is how the command's container ended; nil where that is not said. It is
+// started once; where somebody has it started again, the guard refuses, and the start
+// before is the one that counts.
+func ending(status corev1.ContainerStatus) *corev1.ContainerStateTerminated {
+	if last := status.LastTerminationState.Terminated; tells(last) {
+		return last
+	}
+	return status.State.Terminated
+}
+
+// witnessed reports whether the kubelet saw the container end.
+func witnessed(t *corev1.ContainerStateTerminated) bool {
+	return t != nil && t.Reason != unlocated && t.Reason != removed
+}
+
+// tells reports whether it is known how the command ended, as opposed to a start that
+// the guard refused.
+func tells(t *corev1.ContainerStateTerminated) bool {
+	return witnessed(t) && !said(t, guard.StartedBefore)
+}
+
+// begunAnew reports whether the kubelet starts the command's container a second time
+// though nobody knows how the first start ended: a node that lost what it knew of the
+// pod does so. That container has another ID than the one seen to run, or the kubelet
+// says that it lost the first.
+func begunAnew(pod *corev1.Pod) bool {
+	status := containerStatus(pod)
+	last := status.LastTerminationState.Terminated
+	seen := pod.Annotations[startMark]
+	another := seen != "" && status.ContainerID != "" && status.ContainerID != seen
+	return !tells(last) && (another || last != nil && status.RestartCount > 0)
+}
+
+// closing reports whether all containers have ended, those of others too: the kubelet's
+// last word on the pod, its phase and its reason, comes by itself.
+func closing(pod *corev1.Pod) bool {
+	s := pod.Status
+	return !lingers(pod) && !slices.ContainsFunc(slices.Concat(s.EphemeralContainerStatuses, sidecars(pod)), goesOn)
+}
+
+// lingers reports whether the pod goes on for ever as far as the kubelet is concerned,
+// which itself ends only the sidecars among the init containers, and ephemeral ones.
+func lingers(pod *corev1.Pod) bool {
+	return slices.ContainsFunc(pod.Spec.Containers, func(c corev1.Container) bool {
+		return goesOn(statusOf(pod.Status.ContainerStatuses, c.Name))
+	})
+}
+
+// goesOn reports whether a container runs, or may yet.
+func goesOn(s corev1.ContainerStatus) bool { return s.State.Terminated == nil }
+
+// sidecars are the init containers that run beside the others.
+func sidecars(pod *corev1.Pod) []corev1.ContainerStatus {
+	var all []corev1.ContainerStatus
+	for i := range pod.Spec.InitContainers {
+		if c := &pod.Spec.InitContainers[i]; restarts(c) {
+			all = append(all, statusOf(pod.Status.InitContainerStatuses, c.Name))
+		}
+	}
+	return all
+}
+
+func restarts(c *corev1.Container) bool {
+	return ptr.Deref(c.RestartPolicy, "") == corev1.ContainerRestartPolicyAlways
+}
+
+// failedInit is the first init container that was seen to fail, and how: those after it,
+// and the command's, do not start. A sidecar among them is started again, and fails last
+// when it is killed with the pod.
+func failedInit(pod *corev1.Pod) (name string, how *corev1.ContainerStateTerminated) {
+	for i := range pod.Spec.InitContainers {
+		c := &pod.Spec.InitContainers[i]
+		t := statusOf(pod.Status.InitContainerStatuses, c.Name).State.Terminated
+		if witnessed(t) && t.ExitCode != 0 && !restarts(c) {
+			return c.Name, t
+		}
+	}
+	return "", nil
+}
+
+// succeeded reports whether the command ended well, however others in the pod did.
+func succeeded(pod *corev1.Pod, ran *corev1.ContainerStateTerminated) bool {
+	if witnessed(ran) {
+		return ran.ExitCode == 0
+	}
+	return pod.Status.Phase == corev1.PodSucceeded
+}
+
+// timedOut reports whether the command did not end within activeDeadlineSeconds. The kubelet
+// counts them from startTime, to the second, by the clock that container times are of too;
+// its reason alone may speak of another container, which went on after the command's end.
+func timedOut(pod *corev1.Pod, ran *corev1.ContainerStateTerminated) bool {
+	stopped := pod.Status.Reason == commonv1.ReasonTimedOut
+	if !witnessed(ran) || ran.FinishedAt.IsZero() || pod.Status.StartTime == nil || pod.Spec.ActiveDeadlineSeconds == nil {
+		return stopped
+	}
+	at := pod.Status.StartTime.Add(time.Duration(*pod.Spec.ActiveDeadlineSeconds) * time.Second)
+	return (stopped || !ended(pod)) && !ran.FinishedAt.Time.Before(at)
+}
+
+// said is true for a guard that did not start the command, and said why.
+func said(ran *corev1.ContainerStateTerminated, why string) bool {
+	return ran.ExitCode == guard.Refused && firstLine(ran.Message) == why
+}
+
+// containerStatus is that of the command's container; empty when the kubelet has said nothing.
+func containerStatus(pod *corev1.Pod) corev1.ContainerStatus {
+	if pod == nil {
+		return corev1.ContainerStatus{}
+	}
+	return statusOf(pod.Status.ContainerStatuses, kind)
+}
+
+func statusOf(all []corev1.ContainerStatus, container string) corev1.ContainerStatus {
+	for _, s := range all {
+		if s.Name == container {
+			return s
+		}
+	}
+	return corev1.ContainerStatus{}
+}
+
+// startedAt is nil for a container that did not come to life: the runtime's 0 reaches
+// us as the first second of 1970.
+func startedAt(t *corev1.ContainerStateTerminated) *metav1.Time {
+	if t.StartedAt.Unix() <= 0 {
+		return nil
+	}
+	return t.StartedAt.DeepCopy()
+}
+
+// signal is the runtime's word; most say nothing but the exit code 128 + signal.
+func signal(t *corev1.ContainerStateTerminated) *int32 {
+	const shell, last = 128, 64 // SIGRTMAX
+	switch {
+	case t.Signal != 0:
+		return ptr.To(t.Signal)
+	case t.ExitCode > shell && t.ExitCode <= shell+last:
+		return ptr.To(t.ExitCode - shell)
+	}
+	return nil
+}
