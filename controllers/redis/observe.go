@@ -34,9 +34,15 @@ type server interface {
 	Close()
 }
 
-// brief is the patience with a server that has not answered the last pass: one
-// that is back answers within a millisecond, and a pass must not stand still.
-const brief = 200 * time.Millisecond
+const (
+	// lookLimit bounds a look at the servers of one object, who are asked all at once: the time
+	// to connect to one and for one slow command of its, see package node. Each reply has a
+	// time-out of its own; whoever is slow at every one of them would have it many times.
+	lookLimit = 800 * time.Millisecond
+	// brief is the patience with a server that has not answered the last pass: one
+	// that is back answers within a millisecond, and a pass must not stand still.
+	brief = 200 * time.Millisecond
+)
 
 // fleet is the world together with the connections that it was seen by.
 type fleet struct {
@@ -134,12 +140,12 @@ func (f *fleet) look(ctx context.Context) {
 	for _, m := range f.asked() {
 		s := f.at(m)
 		all = append(all, func() {
-			ctx := ctx
+			limit := lookLimit
 			if m.mute {
-				var done context.CancelFunc
-				ctx, done = context.WithTimeout(ctx, brief)
-				defer done()
+				limit = brief
 			}
+			ctx, done := context.WithTimeout(ctx, limit)
+			defer done()
 			m.View = s.Look(ctx)
 		})
 	}
