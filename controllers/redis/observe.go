@@ -136,16 +136,18 @@ func (f *fleet) lookAgain(ctx context.Context) {
 // look asks the servers. What they say first is older than what they say last,
 // so whoever compares offsets later asks again.
 func (f *fleet) look(ctx context.Context) {
+	ctx, done := context.WithTimeout(ctx, lookLimit)
+	defer done()
 	var all []func()
 	for _, m := range f.asked() {
 		s := f.at(m)
 		all = append(all, func() {
-			limit := lookLimit
+			ctx := ctx
 			if m.mute {
-				limit = brief
+				var done context.CancelFunc
+				ctx, done = context.WithTimeout(ctx, brief)
+				defer done()
 			}
-			ctx, done := context.WithTimeout(ctx, limit)
-			defer done()
 			m.View = s.Look(ctx)
 		})
 	}

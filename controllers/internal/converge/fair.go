@@ -29,11 +29,13 @@ const (
 //   - A namespace has fewer workers than are free: dynamic thresholds, as switches divide a
 //     buffer between their ports, https://doi.org/10.1109/90.664262. One that wants all
 //     has half of them; k that do have 1/(k+1) each; and as much is always left for the others.
-//   - Of those that wait, the namespace with the fewest workers is next, then the one that was
-//     served least recently.
+//   - Of those that wait, the namespace with the fewest workers is next, and of those the one
+//     that was served, or came, before the others.
 //
 // No object is served faster than its pace, so that one that never comes to rest does not use
 // up the processor and the API server instead of the workers.
+//
+// To the metrics of the queue below, whoever waits here is being worked on.
 type fairQueue struct {
 	priorityqueue.PriorityQueue[reconcile.Request]
 	clock clock.PassiveClock
@@ -97,7 +99,7 @@ func (q *fairQueue) take() {
 func (q *fairQueue) early(object reconcile.Request) time.Duration {
 	q.mu.Lock()
 	defer q.mu.Unlock()
-	return q.due[object].Sub(q.clock.Now()) - sparePasses*time.Second/pace
+	return q.due[object].Add(-sparePasses * time.Second / pace).Sub(q.clock.Now())
 }
 
 func (q *fairQueue) admit(t turn) {
@@ -114,7 +116,7 @@ func (q *fairQueue) admit(t turn) {
 		after = len(of.waiting)
 	}
 	of.waiting = slices.Insert(of.waiting, after, t)
-	q.changed.Broadcast()
+	q.changed.Signal()
 }
 
 // GetWithPriority waits for an object that a worker may be spent on.
@@ -126,6 +128,9 @@ func (q *fairQueue) GetWithPriority() (reconcile.Request, int, bool) {
 			t := of.waiting[0]
 			of.waiting = slices.Delete(of.waiting, 0, 1)
 			q.serve(t, of)
+			if q.next() != nil { // another worker can be spent, too
+				q.changed.Signal()
+			}
 			return t.Request, t.priority, false
 		}
 		q.changed.Wait()
@@ -184,7 +189,7 @@ func (q *fairQueue) Done(object reconcile.Request) {
 	if of.busy == 0 && len(of.waiting) == 0 {
 		delete(q.tenants, object.Namespace)
 	}
-	q.changed.Broadcast()
+	q.changed.Signal()
 }
 
 // Len is how many objects wait for a worker.

@@ -91,8 +91,8 @@ func TestALateComerDoesNotWaitForWhoHasMany(t *testing.T) {
 	}
 }
 
-// When all workers are taken, the next goes to who has fewest, and from there in turns.
-func TestAFreeWorkerGoesToWhoHasFewest(t *testing.T) {
+// When all workers are taken, each that gets free goes to another namespace.
+func TestFreeWorkersGoRound(t *testing.T) {
 	h := newHall(t, 3)
 	h.come(9, "a")
 	h.come(9, "b")
@@ -105,7 +105,7 @@ func TestAFreeWorkerGoesToWhoHasFewest(t *testing.T) {
 		next := h.serve()
 		taken, got = append(taken[1:], next...), append(got, next...)
 	}
-	if want := "a d b c a d b c"; namespaces(got) != want {
+	if want := "a b c d a b c d"; namespaces(got) != want {
 		t.Errorf("got %q, want %q", namespaces(got), want)
 	}
 }
