@@ -139,5 +139,5 @@ func (r *Reconciler) SetupWithManager(mgr ctrl.Manager) error {
 		return err
 	}
 	sets := source.Kind(mgr.GetCache(), client.Object(&appsv1.ReplicaSet{}), converge.ByInstance(kind))
-	return r.Manage(mgr, &appv1.EasyService{}, kind, r, secrets, configMaps, sets)
+	return r.Manage(mgr, &appv1.EasyService{}, kind, converge.Options(), r, secrets, configMaps, sets)
 }

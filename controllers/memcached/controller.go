@@ -152,6 +152,6 @@ func (r *Reconciler) SetupWithManager(mgr ctrl.Manager) error {
 	if err != nil {
 		return err
 	}
-	return r.Manage(mgr, &cachev1alpha1.Memcached{}, kind, r, watched,
+	return r.Manage(mgr, &cachev1alpha1.Memcached{}, kind, converge.OptionsToAsk(), r, watched,
 		source.Kind[ctrlclient.Object](mgr.GetCache(), &corev1.Pod{}, converge.ByInstance(proxyKind)))
 }

@@ -92,7 +92,7 @@ func (r *Reconciler) story(ctx context.Context, redis *cachev1alpha1.Redis, save
 		r.settle(redis, f) // as it will be
 		return result, errors.Join(err, r.HoldBack(ctx, redis, desired(redis, r.choose(redis, set, f))...))
 	}
-	if next, err = r.carryOut(ctx, redis, f, next); err != nil {
+	if next, err = r.carryOutInTime(ctx, redis, f, next); err != nil {
 		return ctrl.Result{}, err
 	}
 	r.tell(redis, f)
@@ -243,5 +243,5 @@ func (r *Reconciler) SetupWithManager(mgr ctrl.Manager) error {
 	for _, child := range Owned {
 		b.Owns(child)
 	}
-	return b.WithOptions(converge.Options()).Complete(r)
+	return b.WithOptions(converge.OptionsToAsk()).Complete(r)
 }

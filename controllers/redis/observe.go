@@ -34,9 +34,15 @@ type server interface {
 	Close()
 }
 
-// brief is the patience with a server that has not answered the last pass: one
-// that is back answers within a millisecond, and a pass must not stand still.
-const brief = 200 * time.Millisecond
+const (
+	// lookLimit bounds a look at the servers of one object, who are asked all at once: the time
+	// to connect to one and for one slow command of its, see package node. Each reply has a
+	// time-out of its own; whoever is slow at every one of them would have it many times.
+	lookLimit = 800 * time.Millisecond
+	// brief is the patience with a server that has not answered the last pass: one
+	// that is back answers within a millisecond, and a pass must not stand still.
+	brief = 200 * time.Millisecond
+)
 
 // fleet is the world together with the connections that it was seen by.
 type fleet struct {
@@ -130,6 +136,8 @@ func (f *fleet) lookAgain(ctx context.Context) {
 // look asks the servers. What they say first is older than what they say last,
 // so whoever compares offsets later asks again.
 func (f *fleet) look(ctx context.Context) {
+	ctx, done := context.WithTimeout(ctx, lookLimit)
+	defer done()
 	var all []func()
 	for _, m := range f.asked() {
 		s := f.at(m)

@@ -40,16 +40,23 @@ func serve(ctx context.Context, namespace, name string, size int) map[string]*re
 		s.mount(ctx, namespace, name)
 		s.start()
 		DeferCleanup(s.stop)
-		Eventually(func() error {
-			if err := admin.Get(ctx, key, pod); err != nil {
-				return err
-			}
-			pod.Status.PodIP, pod.Status.PodIPs = s.address, []corev1.PodIP{{IP: s.address}}
-			return admin.Status().Update(ctx, pod)
-		}).Should(Succeed())
+		place(ctx, key, s.address)
 		servers[pod.Name] = s
 	}
 	return servers
+}
+
+// place a pod at an address.
+func place(ctx context.Context, key client.ObjectKey, address string) {
+	GinkgoHelper()
+	pod := &corev1.Pod{}
+	Eventually(func() error {
+		if err := admin.Get(ctx, key, pod); err != nil {
+			return err
+		}
+		pod.Status.PodIP, pod.Status.PodIPs = address, []corev1.PodIP{{IP: address}}
+		return admin.Status().Update(ctx, pod)
+	}).Should(Succeed())
 }
 
 // freeAddress is one of this machine's own, where the port of Redis is free.

@@ -27,21 +27,34 @@ const (
 	firstRetry = 50 * time.Millisecond
 	lastRetry  = 30 * time.Second
 
-	// workers per kind. None of them ever waits.
-	workers = 4
+	// workers of a kind that waits for nobody but the API server. One namespace has up to four
+	// of them, see fairQueue.
+	workers = 8
+
+	// askingWorkers of a kind whose passes wait for its servers, which may be anybody's. One
+	// that waits costs its goroutine and its connections, some 20 KiB and 8 KiB for each
+	// server: 12 MiB if all wait for sets of nine, of the manager's limit of 512 MiB. As
+	// many sets can hang at once, in as many namespaces, before another waits for any.
+	askingWorkers = 128
 )
 
-// Options are those of every kind's controller.
-func Options() controller.Options {
+// Options are those of a kind's controller.
+func Options() controller.Options { return options(workers) }
+
+// OptionsToAsk are those of a kind whose passes wait for servers.
+func OptionsToAsk() controller.Options { return options(askingWorkers) }
+
+func options(workers int) controller.Options {
 	return controller.Options{
 		MaxConcurrentReconciles: workers,
 		RateLimiter:             workqueue.NewTypedItemExponentialFailureRateLimiter[reconcile.Request](firstRetry, lastRetry),
+		NewQueue:                newFairQueue(workers),
 	}
 }
 
 // Manage starts the kind's controller: it watches the objects, the children that
 // the Converger owns, the pods of the kind, and what else wakes an object up.
-func (c *Converger) Manage(mgr ctrl.Manager, object Object, kind string, r reconcile.Reconciler, more ...source.Source) error {
+func (c *Converger) Manage(mgr ctrl.Manager, object Object, kind string, o controller.Options, r reconcile.Reconciler, more ...source.Source) error {
 	b := ctrl.NewControllerManagedBy(mgr).For(object).Watches(&corev1.Pod{}, ByInstance(kind))
 	for _, child := range c.Owned {
 		b.Owns(child)
@@ -49,7 +62,7 @@ func (c *Converger) Manage(mgr ctrl.Manager, object Object, kind string, r recon
 	for _, s := range more {
 		b.WatchesRawSource(s)
 	}
-	started, err := b.WithOptions(Options()).Build(r)
+	started, err := b.WithOptions(o).Build(r)
 	if err != nil {
 		return err
 	}

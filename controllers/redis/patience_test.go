@@ -1,0 +1,114 @@
+package redis
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"k8s.io/utils/clock"
+
+	cachev1alpha1 "github.com/mainstay-operator/mainstay-operator/api/cache/v1alpha1"
+	"github.com/mainstay-operator/mainstay-operator/controllers/redis/node"
+)
+
+// sluggish is a server that takes that long for each answer, and is master whatever it is told.
+type sluggish struct {
+	server
+	takes time.Duration
+}
+
+func (s sluggish) answer(ctx context.Context) error {
+	ready := time.NewTimer(s.takes)
+	defer ready.Stop()
+	select {
+	case <-ctx.Done():
+		return ctx.Err()
+	case <-ready.C:
+		return nil
+	}
+}
+
+func (s sluggish) Look(ctx context.Context) node.View {
+	if s.answer(ctx) != nil {
+		return node.View{}
+	}
+	return node.View{Answer: node.Reached, Master: true, RunID: time.Now().String()}
+}
+
+func (s sluggish) Fence(ctx context.Context) error   { return s.answer(ctx) }
+func (s sluggish) Outrank(ctx context.Context) error { return s.answer(ctx) }
+func (s sluggish) Redial()                           {}
+
+// atOnce runs together what a real pass runs together.
+type atOnce struct{ scripted }
+
+func (atOnce) together(all []func()) { (&cluster{}).together(all) }
+
+// hostileSet of so many servers, as a pass sees it.
+func hostileSet(nodes int, takes time.Duration) (*fleet, *cachev1alpha1.Redis) {
+	f, redis := led(1, false).direct()
+	f.effects, f.members = atOnce{}, nil
+	for n := range nodes {
+		m := member{name: fmt.Sprintf("a-%d", n), address: fmt.Sprintf("192.0.2.%d", n)}
+		f.members = append(f.members, m)
+		f.servers[m.name] = sluggish{takes: takes}
+	}
+	return f, redis
+}
+
+// However many servers there are, all are given up on at the same moment.
+func TestALookIsBounded(t *testing.T) {
+	for _, nodes := range []int{1, 9} {
+		synctest.Test(t, func(t *testing.T) {
+			f, _ := hostileSet(nodes, time.Hour)
+			began := time.Now()
+			f.look(t.Context())
+			if took := time.Since(began); took != lookLimit {
+				t.Errorf("%d servers: took %s, want %s", nodes, took, lookLimit)
+			}
+			for _, m := range f.asked() {
+				if m.Answer != node.Silent {
+					t.Errorf("%s is %v: who could not be asked in time is silent, and no more", m.name, m.Answer)
+				}
+				m.mute = true
+			}
+			began = time.Now()
+			f.look(t.Context())
+			if took := time.Since(began); took != brief {
+				t.Errorf("%d servers that were silent: took %s, want %s", nodes, took, brief)
+			}
+		})
+	}
+}
+
+// Servers that answer just in time, over and over, hold a worker no longer than any other.
+func TestAPassIsBounded(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		f, redis := hostileSet(9, 250*time.Millisecond)
+		r := &Reconciler{clock: clock.RealClock{}}
+		r.Events = silentEvents{}
+		began := time.Now()
+		_, err := r.carryOutInTime(t.Context(), redis, f, step{do: fence, nodes: []string{"a-0", "a-1"}})
+		if took := time.Since(began); took > commandLimit || !errors.Is(err, context.DeadlineExceeded) {
+			t.Errorf("%v after %s, want an end after %s", err, took, commandLimit)
+		}
+	})
+}
+
+// What was seen when no time was left to look is no world to plan by.
+func TestNothingIsPlannedByALookThatWasNotMade(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		f, redis := hostileSet(2, 700*time.Millisecond)
+		ctx, done := context.WithTimeout(t.Context(), time.Second)
+		defer done()
+		r := &Reconciler{clock: clock.RealClock{}}
+		r.Events = silentEvents{}
+		next, err := r.carryOut(ctx, redis, f, step{do: fence, nodes: []string{"a-1"}})
+		if err == nil || next.do != fence {
+			t.Errorf("%s (%s): %v", next, next.why, err)
+		}
+	})
+}

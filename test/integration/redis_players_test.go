@@ -1,0 +1,140 @@
+package integration
+
+import (
+	"bufio"
+	"fmt"
+	"io"
+	"math/rand/v2"
+	"net"
+	"strconv"
+	"strings"
+	"time"
+
+	. "github.com/onsi/ginkgo/v2"
+	. "github.com/onsi/gomega"
+)
+
+// player is what listens where a redis-server should: it holds one connection.
+type player func(conn net.Conn)
+
+// players of every sort that makes whoever asks it wait, or ask again and again.
+var players = map[string]player{
+	"takes connections and is silent": func(conn net.Conn) { _, _ = io.Copy(io.Discard, conn) },
+	"answers without end, one byte each 50 ms": func(conn net.Conn) {
+		for tick := time.NewTicker(50 * time.Millisecond); ; <-tick.C {
+			if _, err := conn.Write([]byte("+")); err != nil {
+				tick.Stop()
+				return
+			}
+		}
+	},
+	"hangs up at once":                     func(net.Conn) {},
+	"does not know our password":           liar(func([]string) string { return "-WRONGPASS invalid username-password pair or user is disabled.\r\n" }),
+	"is slow to answer anything":           liar(func(words []string) string { <-time.After(400 * time.Millisecond); return usurper(words) }),
+	"is another master each time":          liar(usurper),
+	"is a replica, and silent to commands": liar(obstinate),
+	"is a master, and silent to commands": liar(func(words []string) string {
+		if commands[strings.ToUpper(words[0])] {
+			<-time.After(time.Second)
+		}
+		return usurper(words)
+	}),
+}
+
+// commands that change what a server is.
+var commands = map[string]bool{"REPLICAOF": true, "ACL": true, "CLIENT": true, "MULTI": true}
+
+// perform at an address of this machine until the spec ends.
+func perform(p player) (address string) {
+	GinkgoHelper()
+	address = freeAddress()
+	listener, err := net.Listen("tcp", address+":6379")
+	Expect(err).NotTo(HaveOccurred())
+	DeferCleanup(listener.Close)
+	go func() {
+		for {
+			conn, err := listener.Accept()
+			if err != nil {
+				return
+			}
+			go func() {
+				defer func() { _ = conn.Close() }()
+				p(conn)
+			}()
+		}
+	}()
+	return address
+}
+
+// liar gives each command an answer.
+func liar(answer func(words []string) string) player {
+	return func(conn net.Conn) {
+		asked := bufio.NewReader(conn)
+		for {
+			words, err := command(asked)
+			if err != nil {
+				return
+			}
+			if _, err := conn.Write([]byte(answer(words))); err != nil {
+				return
+			}
+		}
+	}
+}
+
+// command reads one, as a list or as a line.
+func command(asked *bufio.Reader) ([]string, error) {
+	line, err := asked.ReadString('\n')
+	if err != nil {
+		return nil, err
+	}
+	line = strings.TrimSpace(line)
+	count, listed := strings.CutPrefix(line, "*")
+	if !listed {
+		return append(strings.Fields(line), ""), nil
+	}
+	n, _ := strconv.Atoi(count)
+	words := make([]string, 0, n+1)
+	for range n {
+		if _, err := asked.ReadString('\n'); err != nil { // its length
+			return nil, err
+		}
+		word, err := asked.ReadString('\n')
+		if err != nil {
+			return nil, err
+		}
+		words = append(words, strings.TrimSpace(word))
+	}
+	return append(words, ""), nil
+}
+
+// usurper is another process in another history each time that it is asked, always master, and
+// does as it is told.
+func usurper(words []string) string {
+	lot := strconv.FormatUint(rand.Uint64(), 16)
+	return told(words, "role:master\r\nmaster_replid:"+lot, "*3\r\n+master\r\n:"+strconv.Itoa(rand.IntN(1000))+"\r\n*1\r\n*3\r\n+"+
+		fmt.Sprintf("127.0.%d.%d", rand.IntN(256), rand.IntN(256))+"\r\n+6379\r\n+1\r\n")
+}
+
+// obstinate is a fenced replica that answers no command.
+func obstinate(words []string) string {
+	if commands[strings.ToUpper(words[0])] {
+		<-time.After(time.Second)
+	}
+	return told(words, "role:slave\r\nmaster_host:127.0.0.1\r\nmaster_replid:one", "*5\r\n+slave\r\n+127.0.0.1\r\n:1\r\n+connect\r\n:1\r\n")
+}
+
+func told(words []string, info, role string) string {
+	switch strings.ToUpper(words[0]) {
+	case "INFO":
+		info += "\r\nrun_id:" + strconv.FormatUint(rand.Uint64(), 16) + "\r\nredis_version:8.0.0\r\nrepl_backlog_active:1\r\n"
+		return fmt.Sprintf("$%d\r\n%s\r\n", len(info), info)
+	case "ROLE":
+		return role
+	case "PING":
+		return "+PONG\r\n"
+	case "CONFIG":
+		return fmt.Sprintf("*2\r\n+%s\r\n+1\r\n", words[2])
+	}
+	return "+OK\r\n"
+}
