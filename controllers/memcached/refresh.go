@@ -8,7 +8,9 @@ import (
 	"encoding/pem"
 	"errors"
 	"fmt"
+	"io"
 	"net"
+	"net/netip"
 	"slices"
 	"strconv"
 	"strings"
@@ -21,7 +23,9 @@ import (
 	cachev1alpha1 "github.com/mainstay-operator/mainstay-operator/api/cache/v1alpha1"
 	"github.com/mainstay-operator/mainstay-operator/controllers/internal/conditions"
 	"github.com/mainstay-operator/mainstay-operator/controllers/internal/converge"
+	"github.com/mainstay-operator/mainstay-operator/controllers/internal/panics"
 	"github.com/mainstay-operator/mainstay-operator/controllers/internal/pki"
+	"github.com/mainstay-operator/mainstay-operator/controllers/internal/untrusted"
 )
 
 const (
@@ -34,6 +38,9 @@ const (
 	// halves : a node that reads while its files are being swapped has half of each and
 	// takes no new connection, so it is told again over the one that is open.
 	halves = 5
+	// maxAnswers bounds, in bytes, all that a node says in one session: a dozen lines, of which the
+	// longest, why it cannot load its files, holds a path and the words of OpenSSL.
+	maxAnswers = 16 << 10
 )
 
 // visit of a pod.
@@ -79,7 +86,9 @@ func (r *Reconciler) refresh(ctx context.Context, m *cachev1alpha1.Memcached, s 
 			visits[i] = last.again(version, now, said("has not been asked"))
 		case last.version != version, !now.Before(last.next):
 			all.Go(func() {
-				err := load(ctx, m, s, net.JoinHostPort(pod.Status.PodIP, strconv.Itoa(int(m.Spec.Port))), r.clock.Now)
+				err := panics.Recovered(ctx, "asking a memcached", func() error {
+					return load(ctx, m, s, net.JoinHostPort(pod.Status.PodIP, strconv.Itoa(int(m.Spec.Port))), r.clock.Now)
+				})
 				visits[i] = last.again(version, now, err)
 			})
 		}
@@ -112,6 +121,8 @@ func why(err error) string {
 	switch {
 	case errors.As(err, &words):
 		return string(words)
+	case errors.Is(err, panics.ErrRecovered):
+		return "could not be asked: " + panics.ErrRecovered.Error()
 	case errors.As(err, new(x509.HostnameError)):
 		return "shows a certificate for another name"
 	case errors.As(err, new(x509.UnknownAuthorityError)), errors.As(err, new(x509.CertificateInvalidError)):
@@ -159,6 +170,9 @@ func load(ctx context.Context, m *cachev1alpha1.Memcached, s secrets, address st
 }
 
 func connect(ctx context.Context, address string, config *tls.Config) (*tls.Conn, error) {
+	if _, err := netip.ParseAddrPort(address); err != nil { // a name could lead anywhere
+		return nil, said("has no address")
+	}
 	conn, err := (&tls.Dialer{Config: config}).DialContext(ctx, "tcp", address)
 	if err != nil {
 		return nil, err
@@ -179,7 +193,7 @@ func command(ctx context.Context, conn net.Conn, users []string) error {
 			return err
 		}
 	}
-	node := session{conn, bufio.NewReader(conn)}
+	node := session{conn, bufio.NewReader(io.LimitReader(conn, maxAnswers))}
 	for _, line := range users {
 		token := strings.Replace(line, ":", " ", 1)
 		answer, err := node.ask(fmt.Sprintf("set auth 0 0 %d\r\n%s", len(token), token))
@@ -198,7 +212,7 @@ func command(ctx context.Context, conn net.Conn, users []string) error {
 		}
 		last = answer
 	}
-	return said("it cannot be loaded: " + last)
+	return said("it cannot be loaded: " + untrusted.Words(last))
 }
 
 // session of commands that are answered by a line.

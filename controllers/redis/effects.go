@@ -16,6 +16,7 @@ import (
 
 	cachev1alpha1 "github.com/mainstay-operator/mainstay-operator/api/cache/v1alpha1"
 	"github.com/mainstay-operator/mainstay-operator/controllers/internal/converge"
+	"github.com/mainstay-operator/mainstay-operator/controllers/internal/panics"
 )
 
 // effects are what a failover depends on besides the servers: its writes to the API server, and
@@ -33,8 +34,8 @@ type effects interface {
 	// route points the Service at the master of record. led is true once it does, also beside an
 	// error, which is then of another child.
 	route(ctx context.Context) (led bool, err error)
-	// together runs all of these and returns when they have ended.
-	together(all []func())
+	// together runs all of these and returns when they have ended. One that panics ends nothing but itself.
+	together(ctx context.Context, all []func())
 	// pause before the next try, until there is no time left.
 	pause(ctx context.Context) error
 }
@@ -100,10 +101,12 @@ func (c *cluster) removePod(ctx context.Context, name string, options ...ctrlcli
 	return ctrlclient.IgnoreNotFound(c.Delete(ctx, pod, append(options, ctrlclient.Preconditions{UID: &m.podUID})...))
 }
 
-func (*cluster) together(all []func()) {
+func (*cluster) together(ctx context.Context, all []func()) {
 	var running sync.WaitGroup
 	for _, one := range all {
-		running.Go(one)
+		running.Go(func() {
+			_ = panics.Recovered(ctx, "asking a Redis server", func() error { one(); return nil }) // what it did not do is not done
+		})
 	}
 	running.Wait()
 }

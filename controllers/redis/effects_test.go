@@ -40,7 +40,7 @@ func (e scripted) removePod(_ context.Context, name string, _ ...ctrlclient.Dele
 
 func (scripted) route(context.Context) (bool, error) { return true, nil }
 
-func (scripted) together(all []func()) {
+func (scripted) together(_ context.Context, all []func()) {
 	for _, one := range all {
 		one()
 	}

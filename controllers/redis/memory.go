@@ -134,9 +134,20 @@ func (m *memory) hear(key types.NamespacedName, uid types.UID, address string, b
 			known.known[address] = one
 		}
 		if behind != nil {
-			setLag(key, behind)
+			setLag(key, ownOnly(behind, known.known))
 		}
 	}
+}
+
+// ownOnly leaves out who is no server of the object: what a server says becomes no label.
+func ownOnly(behind map[string]int64, asked map[string]acquaintance) map[string]int64 {
+	own := map[string]int64{}
+	for address := range asked {
+		if bytes, attached := behind[address]; attached {
+			own[address] = bytes
+		}
+	}
+	return own
 }
 
 // watch exactly these addresses. A server's end is known here long before the

@@ -148,10 +148,11 @@ func (f *fleet) look(ctx context.Context) {
 				ctx, done = context.WithTimeout(ctx, brief)
 				defer done()
 			}
+			m.View = node.View{} // silent, should the look not end as it ought to
 			m.View = s.Look(ctx)
 		})
 	}
-	f.together(all)
+	f.together(ctx, all)
 }
 
 // at is the connection to that member.

@@ -425,7 +425,7 @@ func (p *play) route(context.Context) (led bool, err error) {
 	return err == nil, err
 }
 
-func (*play) together(all []func()) {
+func (*play) together(_ context.Context, all []func()) {
 	for _, one := range all {
 		one()
 	}

@@ -66,6 +66,7 @@ func setConditions(r *cachev1alpha1.Redis, s *cachev1alpha1.RedisStatus, w world
 	}
 	settingsInSync(list, r, w)
 	storing(list, r, w)
+	unreadable(list, r, w)
 	shrinking(list, r, set)
 	if next.do == block { // the most urgent of all
 		conditions.Set(list, generation, commonv1.ConditionDegraded, true, cmp.Or(next.reason, commonv1.ReasonPromotionBlocked), next.why)
@@ -149,6 +150,20 @@ func storing(list *[]metav1.Condition, r *cachev1alpha1.Redis, w world) {
 	}
 	conditions.Set(list, r.Generation, commonv1.ConditionDegraded, true, commonv1.ReasonDiskError, fmt.Sprintf(
 		"%s cannot write to disk and refuses writes: free space on its volume, or let storage.size grow; its log has the cause", strings.Join(full, ", ")))
+}
+
+// unreadable names the nodes whose answers make no sense. They count as silent.
+func unreadable(list *[]metav1.Condition, r *cachev1alpha1.Redis, w world) {
+	var told []string
+	for _, m := range w.members {
+		if m.Unreadable != "" {
+			told = append(told, m.name+": "+m.Unreadable)
+		}
+	}
+	if len(told) > 0 {
+		conditions.Set(list, r.Generation, commonv1.ConditionDegraded, true, commonv1.ReasonUnreadableReply, fmt.Sprintf(
+			"what answers at these nodes does not answer as a Redis or Valkey server does, and counts as silent (%s): check spec.image", strings.Join(told, "; ")))
+	}
 }
 
 // masterOf is the recorded master, and whether it serves.

@@ -427,6 +427,6 @@ var observations = []mutant{
 		"return View{Answer: Stranger}", "return View{Answer: Refused}",
 		"TestAnswers"},
 	{"who answers late is gone", "node/server.go",
-		"return View{Answer: Silent}", "return View{Answer: Refused}",
+		"default:\n		return View{Answer: Silent, Unreadable: whyUnreadable(err)}", "default:\n		return View{Answer: Refused}",
 		"TestWatchTellsOfSilence"},
 }

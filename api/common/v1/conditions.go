@@ -147,6 +147,8 @@ const (
 	ReasonSeveralMasters = "SeveralMasters"
 	// ReasonDiskError : the message names the nodes that cannot write to their volumes.
 	ReasonDiskError = "DiskError"
+	// ReasonUnreadableReply : the message names the nodes that answer as no Redis server does.
+	ReasonUnreadableReply = "UnreadableReply"
 	// ReasonPromotionBlocked : making a new master could lose confirmed writes; the
 	// message says who is awaited and how to go on without.
 	ReasonPromotionBlocked = "PromotionBlocked"

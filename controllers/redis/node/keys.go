@@ -8,17 +8,19 @@ import (
 	"strings"
 
 	"github.com/redis/go-redis/v9"
+
+	"github.com/mainstay-operator/mainstay-operator/controllers/internal/untrusted"
 )
 
 // refused is what a server says to a command that it will not run: its first word,
-// and the rest where that repeats nothing secret.
+// and all of it where that repeats nothing secret.
 type refused struct{ code, words string }
 
 func (r refused) Error() string { return "the server says " + cmp.Or(r.words, r.code) }
 
 func refusedBy(reply redis.Error, words string) refused {
 	code, _, _ := strings.Cut(reply.Error(), " ")
-	return refused{code, words}
+	return refused{untrusted.Words(code), untrusted.Words(words)}
 }
 
 // Refusal is true for the error of a server that would refuse again: it lacks

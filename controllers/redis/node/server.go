@@ -82,12 +82,21 @@ func open(hostport, password string, secure *tls.Config) *Server {
 		if err != nil {
 			return nil, err
 		}
-		return secured(ctx, conn, secure)
+		if conn, err = secured(ctx, conn, secure); err != nil {
+			return nil, err
+		}
+		return &wire{Conn: conn}, nil
 	}
+	s := over(dial, password, timeout)
+	s.secure = secure != nil
+	return s
+}
+
+// over connections that dial makes.
+func over(dial func(ctx context.Context) (net.Conn, error), password string, timeout time.Duration) *Server {
 	connect := func() *redis.Client {
 		var connected atomic.Bool
 		return redis.NewClient(&redis.Options{
-			Addr:                     hostport,
 			Username:                 Operator,
 			Password:                 password,
 			Protocol:                 2,
@@ -113,7 +122,7 @@ func open(hostport, password string, secure *tls.Config) *Server {
 			},
 		})
 	}
-	return &Server{secure: secure != nil, client: connect(), connect: connect, dial: dial}
+	return &Server{client: connect(), connect: connect, dial: dial}
 }
 
 // Redial makes the next command connect anew: whoever looks then, may see another process.
@@ -128,9 +137,9 @@ func (s *Server) Close() { _ = s.client.Close() }
 // dialTwice tries a refused address once more, so that a refusal is no accident.
 func dialTwice(ctx context.Context, address string) (net.Conn, error) {
 	dialer := net.Dialer{Timeout: dialTimeout}
-	conn, err := dialer.DialContext(ctx, "tcp", address)
+	conn, err := dialAddress(ctx, dialer, address)
 	if errors.Is(err, syscall.ECONNREFUSED) {
-		conn, err = dialer.DialContext(ctx, "tcp", address)
+		conn, err = dialAddress(ctx, dialer, address)
 	}
 	return conn, err
 }
@@ -145,9 +154,21 @@ func (s *Server) Look(ctx context.Context) View {
 	case strings.HasPrefix(err.Error(), "WRONGPASS"), strings.HasPrefix(err.Error(), "NOAUTH"):
 		return View{Answer: Stranger}
 	default:
+		return View{Answer: Silent, Unreadable: whyUnreadable(err)}
+	}
+	view, err := parse(info)
+	if err != nil {
+		return View{Answer: Silent, Unreadable: whyUnreadable(err)}
+	}
+	s.ask(ctx, &view)
+	if ctx.Err() != nil { // half an answer is none
 		return View{Answer: Silent}
 	}
-	view := parse(info)
+	return view
+}
+
+// ask what INFO does not tell.
+func (s *Server) ask(ctx context.Context, view *View) {
 	// The one command that refuses as a write does, of whatever role the server is.
 	if err := s.client.Ping(ctx).Err(); err != nil {
 		view.Misconf = strings.HasPrefix(err.Error(), misconf)
@@ -163,10 +184,6 @@ func (s *Server) Look(ctx context.Context) View {
 			view.Certificate = values[certificateDirective]
 		}
 	}
-	if ctx.Err() != nil { // half an answer is none
-		return View{Answer: Silent}
-	}
-	return view
 }
 
 // Fence makes the server follow nobody. It keeps its data, its history and its

@@ -4,10 +4,11 @@ import (
 	"context"
 	"crypto/tls"
 	"errors"
-	"fmt"
 	"net"
 
 	"github.com/redis/go-redis/v9"
+
+	"github.com/mainstay-operator/mainstay-operator/controllers/internal/untrusted"
 )
 
 // certificateDirective names the file of the certificate that a server presents.
@@ -31,6 +32,14 @@ func (s *Server) Load(ctx context.Context, files Files) (bool, error) {
 	return err == nil, err
 }
 
+// tlsError is of a server that TLS cannot be spoken with. Its words may repeat what the other side's
+// certificate says, which is whatever it likes.
+type tlsError struct{ cause error }
+
+func (e tlsError) Error() string { return "speaking TLS: " + untrusted.Words(e.cause.Error()) }
+
+func (e tlsError) Unwrap() error { return e.cause }
+
 // secured speaks TLS over a connection, or not, when there is no config.
 func secured(ctx context.Context, conn net.Conn, config *tls.Config) (net.Conn, error) {
 	if config == nil {
@@ -39,7 +48,7 @@ func secured(ctx context.Context, conn net.Conn, config *tls.Config) (net.Conn, 
 	over := tls.Client(conn, config)
 	if err := over.HandshakeContext(ctx); err != nil {
 		_ = conn.Close()
-		return nil, fmt.Errorf("speaking TLS: %w", err)
+		return nil, tlsError{err}
 	}
 	return over, nil
 }

@@ -203,7 +203,7 @@ func TestWatchBearsWithWhoeverSpeaksNoTLS(t *testing.T) {
 		}
 	}()
 	ear := Ear{Secure: func() *tls.Config { return &tls.Config{MinVersion: tls.VersionTLS12, ServerName: host} }, Heard: func(map[string]int64) {}, Changed: func() {}}
-	if listen(t.Context(), listener.Addr().String(), time.Second, ear) {
+	if met, _ := listen(t.Context(), listener.Addr().String(), time.Second, ear); met {
 		t.Error("took it for a server")
 	}
 }

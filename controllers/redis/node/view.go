@@ -1,10 +1,6 @@
 package node
 
-import (
-	"strconv"
-	"strings"
-	"time"
-)
+import "time"
 
 // Answer is how a server took to being spoken to.
 type Answer int
@@ -25,7 +21,10 @@ const FenceHost = "127.0.0.1"
 
 // View is what one server says of itself.
 type View struct {
-	Answer  Answer
+	Answer Answer
+	// Unreadable is why an answer cannot be read, which then counts as none; "" when it can.
+	Unreadable string
+
 	RunID   string // of the process
 	Version string
 	Loading bool // reads its data from disk
@@ -52,7 +51,7 @@ type View struct {
 	ServesStale bool     // a replica answers reads while it does not hear its master
 	Misconf     bool     // it could not write to its disk, and takes no writes until it can
 	Certificate string   // file of the one that it presents; none without TLS
-	Attached    []string // addresses of the replicas that a master feeds
+	Attached    []string // addresses of the first maxAttached replicas that a master feeds
 
 	AOF       bool  // it appends its writes to a file
 	Rewriting bool  // which it writes anew, and cannot end until it has the first
@@ -69,62 +68,6 @@ func (v View) Follows(address string) bool {
 	return v.Answer == Reached && !v.Master && v.MasterHost == address
 }
 
-// parse reads the answer to INFO, https://redis.io/docs/latest/commands/info/.
-func parse(info string) View {
-	fields := map[string]string{}
-	for line := range strings.SplitSeq(info, "\n") {
-		if name, value, ok := strings.Cut(strings.TrimSpace(line), ":"); ok {
-			fields[name] = value
-		}
-	}
-	v := View{
-		Answer:     Reached,
-		RunID:      fields["run_id"],
-		Version:    version(fields),
-		Loading:    fields["loading"] == "1" || fields["async_loading"] == "1",
-		Master:     fields["role"] == "master",
-		MasterHost: fields["master_host"],
-		LinkUp:     fields["master_link_status"] == "up",
-		Syncing:    fields["master_sync_in_progress"] == "1",
-		LastIO:     time.Duration(number(fields["master_last_io_seconds_ago"])) * time.Second,
-		ReplID:     fields["master_replid"],
-		Pinned:     fields["repl_backlog_active"] == "1",
-		AOF:        fields["aof_enabled"] == "1",
-		Rewriting:  fields["aof_rewrite_in_progress"] == "1" || fields["aof_rewrite_scheduled"] == "1",
-		Rewritten:  fields["aof_last_bgrewrite_status"] == "ok",
-		Saving:     fields["rdb_bgsave_in_progress"] == "1",
-		SavedAt:    number(fields["rdb_last_save_time"]),
-	}
-	if !v.LinkUp {
-		v.LastIO = time.Duration(number(fields["master_link_down_since_seconds"])) * time.Second
-	}
-	// A fenced server that was restarted has its place in history only here.
-	v.Offset = number(fields["slave_repl_offset"])
-	if v.Master {
-		v.Offset = number(fields["master_repl_offset"])
-	}
-	if before := number(fields["second_repl_offset"]); before > 0 { // the first offset that it does not have
-		v.FormerReplID, v.FormerOffset = fields["master_replid2"], before-1
-	}
-	for name, value := range fields {
-		switch {
-		case strings.HasPrefix(name, "db") && strings.HasPrefix(value, "keys="):
-			v.Keys += number(pairs(value)["keys"])
-		case strings.HasPrefix(name, "slave") && strings.HasPrefix(value, "ip="):
-			v.Attached = append(v.Attached, pairs(value)["ip"])
-		}
-	}
-	return v
-}
-
-// version prefers Valkey's own to the one of Redis that it is compatible with.
-func version(fields map[string]string) string {
-	if own := fields["valkey_version"]; own != "" {
-		return own
-	}
-	return fields["redis_version"]
-}
-
 // OffsetIn tells how far the server has that history, now its own or its former one; has is
 // false when it is neither.
 func (v View) OffsetIn(replID string) (offset int64, has bool) {
@@ -135,19 +78,4 @@ func (v View) OffsetIn(replID string) (offset int64, has bool) {
 		return min(v.Offset, v.FormerOffset), true
 	}
 	return 0, false
-}
-
-// pairs reads "a=1,b=2".
-func pairs(text string) map[string]string {
-	values := map[string]string{}
-	for pair := range strings.SplitSeq(text, ",") {
-		name, value, _ := strings.Cut(pair, "=")
-		values[name] = value
-	}
-	return values
-}
-
-func number(text string) int64 {
-	n, _ := strconv.ParseInt(text, 10, 64)
-	return n
 }

@@ -5,7 +5,7 @@ import (
 	"context"
 	"crypto/tls"
 	"errors"
-	"fmt"
+	"io"
 	"maps"
 	"net"
 	"os"
@@ -15,6 +15,10 @@ import (
 	"time"
 
 	"k8s.io/utils/clock"
+	"sigs.k8s.io/controller-runtime/pkg/log"
+
+	"github.com/mainstay-operator/mainstay-operator/controllers/internal/panics"
+	"github.com/mainstay-operator/mainstay-operator/controllers/internal/untrusted"
 )
 
 const (
@@ -23,8 +27,8 @@ const (
 
 	// redialInterval while nobody answers.
 	redialInterval = 100 * time.Millisecond
-	// roleDepth of the answer to ROLE: a master lists its replicas, each a list.
-	roleDepth = 3
+	// mistrust is how long a server is left alone that makes no sense.
+	mistrust = 5 * time.Second
 )
 
 // Ear is told what a watch hears of one server.
@@ -51,57 +55,89 @@ func Watch(ctx context.Context, address string, interval time.Duration, ear Ear)
 func watch(ctx context.Context, hostport string, interval time.Duration, ear Ear) {
 	redial := time.NewTicker(redialInterval)
 	defer redial.Stop()
-	for ctx.Err() == nil {
-		if listen(ctx, hostport, interval, ear) && ctx.Err() == nil {
+	for told := ""; ctx.Err() == nil; {
+		met, why := once(ctx, hostport, interval, ear)
+		if met && ctx.Err() == nil {
 			ear.Changed()
+		}
+		if why != "" && why != told {
+			told = why
+			log.FromContext(ctx).Info("a server makes no sense", "address", hostport, "why", why, "nextTryIn", mistrust)
+		}
+		pause := redial.C
+		if why != "" {
+			pause = time.After(mistrust)
 		}
 		select {
 		case <-ctx.Done():
-		case <-redial.C:
+		case <-pause:
 		}
 	}
 }
 
-// listen follows the server's role until the connection ends. It is true when
-// there was a server.
-func listen(ctx context.Context, hostport string, interval time.Duration, ear Ear) bool {
-	dialer := net.Dialer{Timeout: interval}
-	bare, err := dialer.DialContext(ctx, "tcp", hostport)
+// once follows a server for the time of one connection. met is true when there was one; why
+// it is not to be met again at once is told where it makes no sense.
+func once(ctx context.Context, hostport string, interval time.Duration, ear Ear) (met bool, why string) {
+	err := panics.Recovered(ctx, "watching a Redis server", func() (err error) {
+		met, err = listen(ctx, hostport, interval, ear)
+		return err
+	})
+	if errors.Is(err, panics.ErrRecovered) {
+		return true, err.Error()
+	}
+	return met, whyUnreadable(err)
+}
+
+// listen follows the server's role until the connection ends, and gives what ended it. met is
+// true when there was a server.
+func listen(ctx context.Context, hostport string, interval time.Duration, ear Ear) (met bool, err error) {
+	bare, err := dialAddress(ctx, net.Dialer{Timeout: interval}, hostport)
 	if err != nil {
-		return false
+		return false, err
 	}
 	defer func() { _ = bare.Close() }()
 	defer context.AfterFunc(ctx, func() { _ = bare.Close() })()
 	conn, err := ear.speak(ctx, bare, interval)
 	if err != nil {
-		return false
+		return false, err
 	}
-
+	conn = &wire{Conn: conn}
 	server := watched{conn, bufio.NewReader(conn), interval / 2}
 	if _, err := server.ask("AUTH " + Probe + " -"); err != nil {
-		return false
+		return false, err
 	}
+	return true, server.follow(interval, ear)
+}
+
+// follow asks the server every interval, and tells when it says something else.
+func (w watched) follow(interval time.Duration, ear Ear) error {
 	acknowledged := acknowledgements{}
 	for last := ""; ; {
-		words, err := server.ask("ROLE")
+		words, err := w.ask("ROLE")
+		if err == nil {
+			err = checkRole(words)
+		}
 		if err != nil {
-			return true
+			return err
 		}
 		ear.Heard(behind(words))
 		state := roleOf(words) + acknowledged.take(words)
 		var refused refusal
-		if _, err := server.ask("PING"); errors.As(err, &refused) { // as it would a write
+		if _, err := w.ask("PING"); errors.As(err, &refused) { // as it would a write
 			state += ", " + refused.word()
 		} else if err != nil {
-			return true
+			return err
 		}
 		if state != last {
 			last = state
 			ear.Changed()
 		}
-		_ = conn.SetReadDeadline(clock.RealClock{}.Now().Add(interval))
-		if _, err := server.replies.Peek(1); !errors.Is(err, os.ErrDeadlineExceeded) {
-			return true // it ended, or speaks unasked
+		_ = w.conn.SetReadDeadline(clock.RealClock{}.Now().Add(interval))
+		switch _, err := w.replies.Peek(1); {
+		case err == nil:
+			return unreadable{"it speaks unasked"}
+		case !errors.Is(err, os.ErrDeadlineExceeded):
+			return err // it ended
 		}
 	}
 }
@@ -142,56 +178,65 @@ func (w watched) ask(command string) ([]string, error) {
 	if _, err := w.conn.Write([]byte(command + "\r\n")); err != nil {
 		return nil, err
 	}
-	return read(w.replies, roleDepth)
+	return read(w.replies)
 }
 
-// read takes one RESP2 value, https://redis.io/docs/latest/develop/reference/protocol-spec/.
-// Whoever answers may be no Redis at all: nothing is deeper than was asked for.
-func read(replies *bufio.Reader, depth int) ([]string, error) {
+// read takes one value of RESP2 as flat words. It comes over a wire, which has seen to it
+// that it is one, and how long and how deep it is.
+func read(replies *bufio.Reader) ([]string, error) {
 	line, err := replies.ReadString('\n')
 	if err != nil {
 		return nil, err
 	}
-	line = strings.TrimRight(line, "\r\n")
-	if line == "" {
-		return nil, errors.New("empty answer")
-	}
-	switch kind, rest := line[0], line[1:]; kind {
-	case '+', ':':
-		return []string{rest}, nil
-	case '$': // ROLE's strings hold no line breaks
-		text, err := replies.ReadString('\n')
-		return []string{strings.TrimRight(text, "\r\n")}, err
+	switch kind, rest := line[0], strings.TrimRight(line[1:], "\r\n"); kind {
+	case '-':
+		return nil, refusal(rest)
+	case '$':
+		text := make([]byte, max(0, number(rest)+2))
+		_, err := io.ReadFull(replies, text)
+		return []string{string(text[:max(0, len(text)-2)])}, err
 	case '*':
-		if depth == 0 {
-			return nil, errors.New("the answer is too deep")
-		}
 		var words []string
 		for range number(rest) {
-			inner, err := read(replies, depth-1)
+			inner, err := read(replies)
 			if err != nil {
 				return nil, err
 			}
 			words = append(words, inner...)
 		}
 		return words, nil
-	case '-':
-		return nil, refusal(rest)
 	default:
-		return nil, fmt.Errorf("no answer that a server gives: %q", line)
+		return []string{rest}, nil
 	}
+}
+
+// checkRole finds fault with an answer that no server of ours gives: what is at fault then reaches
+// neither a metric nor a log as it is.
+func checkRole(words []string) error {
+	var hosts []string
+	switch {
+	case len(words) >= 2 && words[0] == "master":
+		for i := 2; i < len(words); i += 3 {
+			hosts = append(hosts, words[i])
+		}
+	case len(words) == 5 && words[0] == "slave":
+		hosts = words[1:2]
+	default:
+		return unreadablef("ROLE is %s, neither that of a master nor that of a replica", untrusted.Quote(strings.Join(words, " ")))
+	}
+	for _, host := range hosts {
+		if !isHost(host) {
+			return unreadablef("ROLE names %s, which is neither an address nor a name of a host", untrusted.Quote(host))
+		}
+	}
+	return nil
 }
 
 // roleOf leaves out what moves by itself: offsets, and the attempts of a fenced
 // server to reach its master.
 func roleOf(words []string) string {
-	switch {
-	case len(words) == 0:
-		return ""
-	case words[0] == "master":
+	if words[0] == "master" {
 		return "master of " + strings.Join(slices.Sorted(maps.Keys(behind(words))), " ")
-	case len(words) < 4 || words[0] != "slave":
-		return words[0]
 	}
 	host, state := words[1], words[3]
 	if host == FenceHost {
@@ -207,7 +252,7 @@ func behind(words []string) map[string]int64 {
 		return nil
 	}
 	bytes := map[string]int64{}
-	for i := 2; i+2 < len(words); i += 3 {
+	for i := 2; i+2 < len(words) && len(bytes) < maxAttached; i += 3 {
 		bytes[words[i]] = max(0, number(words[1])-number(words[i+2]))
 	}
 	return bytes

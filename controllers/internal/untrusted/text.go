@@ -1,0 +1,42 @@
+// Package untrusted bounds what a server of a user's image makes the operator repeat. Such a
+// server may be any program: what it sends reaches a status, an event or a log only through here.
+package untrusted
+
+import (
+	"strconv"
+	"strings"
+	"unicode"
+	"unicode/utf8"
+)
+
+const (
+	// maxQuoted bytes are repeated of a value that is not what it should be.
+	maxQuoted = 48
+	// maxWords bytes are repeated of what a server says in words, such as why it refuses.
+	maxWords = 256
+	cut      = "..."
+)
+
+// Quote repeats a value as a Go string literal, cut to 48 bytes.
+func Quote(value string) string { return strconv.QuoteToASCII(shortened(value, maxQuoted)) }
+
+// Words repeats what a server says, cut to 256 bytes, on one line. A character that cannot be
+// printed, or is none of UTF-8, reads "?".
+func Words(text string) string {
+	return strings.Map(func(r rune) rune {
+		if r == utf8.RuneError || !unicode.IsPrint(r) {
+			return '?'
+		}
+		return r
+	}, shortened(strings.TrimSpace(text), maxWords))
+}
+
+func shortened(text string, most int) string {
+	if len(text) <= most {
+		return text
+	}
+	for most > 0 && !utf8.RuneStart(text[most]) {
+		most--
+	}
+	return text[:most] + cut
+}

@@ -1,0 +1,52 @@
+package untrusted
+
+import (
+	"strings"
+	"testing"
+	"unicode"
+	"unicode/utf8"
+)
+
+func TestQuote(t *testing.T) {
+	for value, want := range map[string]string{
+		"":                                `""`,
+		"10.0.0.1":                        `"10.0.0.1"`,
+		"\xff\x00\u202e":                  `"\xff\x00\u202e"`,
+		strings.Repeat("a", maxQuoted+1):  `"` + strings.Repeat("a", maxQuoted) + `..."`,
+		strings.Repeat("ä", maxQuoted/2):  `"` + strings.Repeat(`\u00e4`, maxQuoted/2) + `"`,
+		strings.Repeat("ä", maxQuoted):    `"` + strings.Repeat(`\u00e4`, maxQuoted/2) + `..."`,
+		strings.Repeat("\x80", maxQuoted): `"` + strings.Repeat(`\x80`, maxQuoted) + `"`,
+	} {
+		if got := Quote(value); got != want {
+			t.Errorf("%q: %s", value, got)
+		}
+	}
+}
+
+func TestWords(t *testing.T) {
+	for text, want := range map[string]string{
+		" ERR no such directive \r\n":   "ERR no such directive",
+		"größer":                        "größer",
+		"a\nb\x00c\xff\u2028\x1b[31m":   "a?b?c???[31m",
+		strings.Repeat("x", maxWords+9): strings.Repeat("x", maxWords) + cut,
+	} {
+		if got := Words(text); got != want {
+			t.Errorf("%q: %q", text, got)
+		}
+	}
+}
+
+func FuzzText(f *testing.F) {
+	f.Add("ERR unknown directive")
+	f.Add(strings.Repeat("\x80", 300))
+	f.Fuzz(func(t *testing.T, text string) {
+		for _, told := range []string{Quote(text), Words(text)} {
+			if !utf8.ValidString(told) || strings.ContainsFunc(told, func(r rune) bool { return !unicode.IsPrint(r) }) {
+				t.Errorf("not to be printed: %q", told)
+			}
+			if len(told) > 3*maxWords+len(cut) || utf8.RuneCountInString(told) > 6*maxQuoted+maxWords {
+				t.Errorf("%d bytes", len(told))
+			}
+		}
+	})
+}

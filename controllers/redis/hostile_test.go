@@ -1,0 +1,98 @@
+package redis
+
+import (
+	"fmt"
+	"strings"
+	"sync/atomic"
+	"testing"
+
+	"github.com/go-logr/logr"
+	"github.com/prometheus/client_golang/prometheus/testutil"
+	"k8s.io/apimachinery/pkg/api/meta"
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/utils/clock"
+
+	cachev1alpha1 "github.com/mainstay-operator/mainstay-operator/api/cache/v1alpha1"
+	commonv1 "github.com/mainstay-operator/mainstay-operator/api/common/v1"
+	"github.com/mainstay-operator/mainstay-operator/controllers/redis/node"
+)
+
+// A server may say what it likes of its replicas: a series is of those alone that are asked.
+func TestForgedReplicasAreNoSeries(t *testing.T) {
+	var m memory
+	r := &cachev1alpha1.Redis{}
+	r.Namespace, r.Name, r.UID = "ns", "forged", "uid"
+	key := types.NamespacedName{Namespace: r.Namespace, Name: r.Name}
+	now := clock.RealClock{}.Now()
+	before := testutil.CollectAndCount(lag)
+	for _, address := range []string{"10.0.0.1", "10.0.0.2"} {
+		m.silence(r, address, true, now)
+	}
+	behind := map[string]int64{"10.0.0.2": 7, "\xff\xfe": 1}
+	for i := range 10_000 {
+		behind[fmt.Sprintf("10.1.%d.%d", i/256, i%256)] = 1
+	}
+	m.hear(key, r.UID, "10.0.0.1", behind, now)
+	if got := testutil.CollectAndCount(lag) - before; got != 1 {
+		t.Errorf("%d series, want that of the one replica", got)
+	}
+	if got := testutil.ToFloat64(lag.WithLabelValues("ns", "forged", "10.0.0.2")); got != 7 {
+		t.Errorf("lag %v", got)
+	}
+	m.forget(key)
+	forgetMetrics(key)
+	if got := testutil.CollectAndCount(lag); got != before {
+		t.Errorf("%d series are left", got-before)
+	}
+}
+
+// Nobody is connected to because a server names him.
+func TestOnlyPodsAndTheRecordAreAsked(t *testing.T) {
+	s := healthy(3)
+	for i := range s.members {
+		s.members[i].MasterHost = "forged.example"
+		for n := range 64 {
+			s.members[i].Attached = append(s.members[i].Attached, fmt.Sprintf("10.9.9.%d", n))
+		}
+	}
+	s.ghost = &member{name: "a-0", address: "10.0.0.9"}
+	f := &fleet{world: s.world}
+	own := map[string]bool{"10.0.0.9": true}
+	for _, m := range s.members {
+		own[m.address] = true
+	}
+	addresses := f.addresses()
+	if len(addresses) != len(own) {
+		t.Errorf("asked are %q", addresses)
+	}
+	for _, address := range addresses {
+		if !own[address] {
+			t.Errorf("%s is asked", address)
+		}
+	}
+}
+
+func TestAPanicEndsNothingButItself(t *testing.T) {
+	var ran atomic.Int32
+	count := func() { ran.Add(1) }
+	(&cluster{}).together(logr.NewContext(t.Context(), logr.Discard()), []func(){count, func() { panic("while asking") }, count})
+	if ran.Load() != 2 {
+		t.Errorf("%d others ran", ran.Load())
+	}
+}
+
+func TestWhatCannotBeReadIsTold(t *testing.T) {
+	s := healthy(3)
+	s.members[2].View = node.View{Answer: node.Silent, Unreadable: `run_id in INFO is "x", not 40 hexadecimal digits`}
+	list := s.Redis.Status.Conditions
+	unreadable(&list, s.Redis, s.world)
+	c := meta.FindStatusCondition(list, commonv1.ConditionDegraded)
+	if c == nil || c.Reason != commonv1.ReasonUnreadableReply || !strings.Contains(c.Message, `(a-2: run_id in INFO is "x", not 40 hexadecimal digits)`) {
+		t.Errorf("got %+v", c)
+	}
+	calm := healthy(3).Redis.Status.Conditions
+	unreadable(&calm, s.Redis, healthy(3).world)
+	if meta.FindStatusCondition(calm, commonv1.ConditionDegraded) != nil {
+		t.Errorf("nothing is wrong, and it says %+v", calm)
+	}
+}

@@ -1,0 +1,164 @@
+package node
+
+import (
+	"bufio"
+	"context"
+	"io"
+	"net"
+	"strconv"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/go-logr/logr"
+
+	"github.com/mainstay-operator/mainstay-operator/test/hostile"
+)
+
+// Whatever answers, a look ends and says of it what can be said.
+func TestALookAtAHostileServer(t *testing.T) {
+	for _, c := range []struct {
+		sort   hostile.Sort
+		answer Answer
+		why    string
+	}{
+		{hostile.Length, Silent, `"9223372036854775800" is no length that a reply may have`},
+		{hostile.Line, Silent, `it has a line of more than 4096 bytes: "+aaa`},
+		{hostile.Depth, Silent, "its lists are more than 6 deep"},
+		{hostile.Count, Silent, "its lists have more than 4096 elements: one of 1000000000"},
+		{hostile.Encoding, Silent, `"slave0" in INFO is at "\xff\xfe\xfd", not an address or a name of a host`},
+		{hostile.Drip, Silent, ""},
+		{hostile.Silence, Silent, ""},
+		{hostile.Push, Silent, `it begins with none of the types of RESP2: ">2"`},
+		{hostile.Replicas, Silent, "it has more than 524288 bytes: a string of "},
+		{hostile.Labels, Reached, ""},
+	} {
+		t.Run(string(c.sort), func(t *testing.T) {
+			t.Parallel()
+			liar := hostile.Start(t, c.sort, "")
+			s := open(liar.Address, password, nil)
+			defer s.Close()
+			v := s.Look(t.Context())
+			if v.Answer != c.answer || !strings.Contains(v.Unreadable, c.why) || (c.why == "") != (v.Unreadable == "") {
+				t.Errorf("got %+v", v)
+			}
+			if len(v.Attached) > maxAttached {
+				t.Errorf("%d replicas are told", len(v.Attached))
+			}
+			if err := s.Fence(t.Context()); err != nil && len(err.Error()) > 1024 {
+				t.Errorf("%d bytes are told: %.100q", len(err.Error()), err)
+			}
+			if met := liar.Met.Load(); met != 1 {
+				t.Errorf("it was connected to %d times", met)
+			}
+		})
+	}
+}
+
+func TestEverySortIsLookedAt(t *testing.T) {
+	if got := len(hostile.Sorts()); got != 10 {
+		t.Errorf("there are %d sorts: the tables of this file have 10", got)
+	}
+}
+
+// Whatever answers, a watch keeps what it says from who listens, and does not come back at once.
+func TestAWatchOfAHostileServer(t *testing.T) {
+	for _, c := range []struct {
+		sort hostile.Sort
+		met  bool
+		why  string
+	}{
+		{hostile.Length, true, `"9223372036854775800" is no length`},
+		{hostile.Line, true, "a line of more than 4096 bytes"},
+		{hostile.Depth, true, "more than 6 deep"},
+		{hostile.Count, true, "one of 1000000000"},
+		{hostile.Encoding, true, `ROLE names "\xff\xfe\xfd", which is neither an address nor a name of a host`},
+		{hostile.Drip, false, ""},
+		{hostile.Silence, false, ""},
+		{hostile.Push, false, "none of the types of RESP2"},
+		{hostile.Replicas, true, "more than 4096 elements: one of "},
+		{hostile.Labels, true, ""},
+	} {
+		t.Run(string(c.sort), func(t *testing.T) {
+			t.Parallel()
+			liar := hostile.Start(t, c.sort, "")
+			ctx, stop := context.WithCancel(t.Context())
+			defer stop()
+			rounds := 0
+			met, why := once(ctx, liar.Address, 2*time.Second, Ear{Changed: func() {}, Heard: func(behind map[string]int64) {
+				if rounds++; rounds == 2 {
+					stop()
+				}
+				for address := range behind {
+					if !isHost(address) || len(behind) > maxAttached {
+						t.Errorf("it is heard of %q among %d", address, len(behind))
+					}
+				}
+			}})
+			if met != c.met || !strings.Contains(why, c.why) || (c.why == "") != (why == "") {
+				t.Errorf("met %t, %q", met, why)
+			}
+			if met := liar.Met.Load(); met != 1 {
+				t.Errorf("it was connected to %d times", met)
+			}
+		})
+	}
+}
+
+// A bug of ours in what a watch calls is no end of the watch, nor of the process.
+func TestAPanicDoesNotEndAWatch(t *testing.T) {
+	liar := hostile.Start(t, hostile.Labels, "")
+	met, why := once(logr.NewContext(t.Context(), logr.Discard()), liar.Address, time.Second, Ear{Heard: func(map[string]int64) { panic("in the ear") }})
+	if !met || !strings.Contains(why, "a bug of the operator made it panic") {
+		t.Errorf("met %t, %q", met, why)
+	}
+}
+
+func FuzzRole(f *testing.F) {
+	for _, reply := range []string{"*3\r\n$6\r\nmaster\r\n:1\r\n*1\r\n*3\r\n$8\r\n10.0.0.2\r\n$4\r\n6379\r\n$1\r\n1\r\n", "*0\r\n", "$-1\r\n",
+		"*5\r\n$5\r\nslave\r\n$9\r\n127.0.0.1\r\n:1\r\n$7\r\nconnect\r\n:-1\r\n", "*2\r\n$6\r\nmaster\r\n:1\r\n", "-LOADING\r\n",
+		"*3\r\n$6\r\nmaster\r\n:1\r\n*1\r\n*3\r\n$2\r\n\xff\xfe\r\n$4\r\n6379\r\n$1\r\n1\r\n", "*3\r\n$6\r\nmaster\r\n:-9223372036854775808\r\n*1\r\n*3\r\n$1\r\na\r\n$1\r\n1\r\n:9\r\n"} {
+		f.Add([]byte(reply))
+	}
+	f.Fuzz(func(t *testing.T, reply []byte) {
+		words, err := read(bufio.NewReader(&wire{Conn: said{Reader: strings.NewReader(string(reply))}}))
+		if err != nil || checkRole(words) != nil {
+			return
+		}
+		if state := roleOf(words); len(state) > maxAttached*256 {
+			t.Errorf("it is remembered by %d bytes", len(state))
+		}
+		for address, bytes := range behind(words) {
+			if !isHost(address) || bytes < 0 {
+				t.Errorf("%q is %d behind", address, bytes)
+			}
+		}
+	})
+}
+
+// The library itself, behind a wire: whatever is answered to its greeting and to INFO.
+func FuzzLook(f *testing.F) {
+	for _, replies := range []string{"", "-ERR\r\n+OK\r\n$9223372036854775800\r\n", "*0\r\n", "-ERR\r\n+OK\r\n*1000000000\r\n", "-NOAUTH\r\n", "-ERR\r\n-WRONGPASS\r\n",
+		"-ERR\r\n+OK\r\n$0\r\n\r\n+PONG\r\n*0\r\n*0\r\n", "-ERR\r\n+OK\r\n|1\r\n+a\r\n+b\r\n+OK\r\n", "*2\r\n+a\r\n*2\r\n*1\r\n-ERR\r\n$-1\r\n-ERR\r\n",
+		"-ERR\r\n+OK\r\n$" + strconv.Itoa(len(ofMaster)) + "\r\n" + ofMaster + "\r\n+PONG\r\n*1000\r\n", "-MOVED 1 10.0.0.1:6379\r\n", "-READONLY\r\n+OK\r\n", ">2\r\n$7\r\nmessage\r\n+x\r\n"} {
+		f.Add([]byte(replies))
+	}
+	f.Fuzz(func(t *testing.T, replies []byte) {
+		ours, theirs := net.Pipe()
+		done := make(chan struct{})
+		go func() {
+			defer close(done)
+			go func() { _, _ = io.Copy(io.Discard, theirs) }()
+			_, _ = theirs.Write(replies)
+			_ = theirs.Close()
+		}()
+		s := over(func(context.Context) (net.Conn, error) { return &wire{Conn: ours}, nil }, password, time.Second)
+		v := s.Look(t.Context())
+		s.Close()
+		_ = ours.Close()
+		<-done
+		if v.Answer == Reached && !idPattern.MatchString(v.RunID) || len(v.Unreadable) > 1024 {
+			t.Errorf("got %+v", v)
+		}
+	})
+}

@@ -1,0 +1,150 @@
+package node
+
+import (
+	"net/netip"
+	"regexp"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/mainstay-operator/mainstay-operator/controllers/internal/untrusted"
+)
+
+// maxAttached replicas are told of a master: a set has at most 8, and beyond that it matters only
+// that there are others.
+const maxAttached = 64
+
+// What a field may hold that is told on. The ids are drawn by getRandomHexChars in Redis' util.c.
+// A server may have been told by hand to follow, or to announce itself by, a name.
+var (
+	idPattern      = regexp.MustCompile(`^[0-9a-f]{40}$`)
+	versionPattern = regexp.MustCompile(`^[0-9A-Za-z][0-9A-Za-z.+~_-]{0,31}$`)
+	hostPattern    = regexp.MustCompile(`^[0-9A-Za-z][0-9A-Za-z._-]{0,252}$`)
+)
+
+// isHost reports whether the text is an address or a name of a host.
+func isHost(text string) bool {
+	address, err := netip.ParseAddr(text)
+	return err == nil && address.Zone() == "" || hostPattern.MatchString(text)
+}
+
+// told are the fields of INFO that are read, by what they must look like; "" is always good.
+var told = func() map[string]shape {
+	id := shape{idPattern.MatchString, "40 hexadecimal digits"}
+	version := shape{versionPattern.MatchString, "a version"}
+	host := shape{isHost, "an address or a name of a host"}
+	number := shape{isNumber, "a number"}
+	word := shape{func(text string) bool { return len(text) <= 32 }, "a word"}
+	role := shape{func(text string) bool { return text == "master" || text == "slave" }, "master or slave"}
+	fields := map[string]shape{"run_id": id, "master_replid": id, "master_replid2": id,
+		"redis_version": version, "valkey_version": version, "master_host": host, "role": role}
+	for _, name := range []string{"master_last_io_seconds_ago", "master_link_down_since_seconds", "master_repl_offset", "slave_repl_offset", "second_repl_offset", "rdb_last_save_time"} {
+		fields[name] = number
+	}
+	for _, name := range []string{"loading", "async_loading", "master_link_status", "master_sync_in_progress", "repl_backlog_active", "aof_enabled",
+		"aof_rewrite_in_progress", "aof_rewrite_scheduled", "aof_last_bgrewrite_status", "rdb_bgsave_in_progress"} {
+		fields[name] = word
+	}
+	return fields
+}()
+
+// always are the fields that every server fills in, in every role.
+var always = []string{"run_id", "role", "master_replid"}
+
+// shape of a field: a test, and what passes it in words.
+type shape struct {
+	fits func(string) bool
+	name string
+}
+
+func isNumber(text string) bool {
+	_, err := strconv.ParseInt(text, 10, 64)
+	return err == nil
+}
+
+// parse reads the answer to INFO, https://redis.io/docs/latest/commands/info/. An error names the
+// field that no server fills in so.
+func parse(info string) (View, error) {
+	fields, v := map[string]string{}, View{Answer: Reached}
+	for line := range strings.SplitSeq(info, "\n") {
+		name, value, ok := strings.Cut(strings.TrimSpace(line), ":")
+		if !ok {
+			continue
+		}
+		want, known := told[name]
+		switch {
+		case known && value != "" && !want.fits(value):
+			return View{}, unreadablef("%s in INFO is %s, not %s", name, untrusted.Quote(value), want.name)
+		case known:
+			fields[name] = value
+		case strings.HasPrefix(name, "db") && strings.HasPrefix(value, "keys="):
+			v.Keys += number(pair(value, "keys"))
+		case strings.HasPrefix(name, "slave") && strings.HasPrefix(value, "ip="):
+			ip := pair(value, "ip")
+			if !isHost(ip) {
+				return View{}, unreadablef("%s in INFO is at %s, not %s", untrusted.Quote(name), untrusted.Quote(ip), told["master_host"].name)
+			}
+			if len(v.Attached) < maxAttached {
+				v.Attached = append(v.Attached, ip)
+			}
+		}
+	}
+	for _, name := range always {
+		if fields[name] == "" {
+			return View{}, unreadablef("INFO has no %s", name)
+		}
+	}
+	fill(&v, fields)
+	return v, nil
+}
+
+func fill(v *View, fields map[string]string) {
+	v.RunID = fields["run_id"]
+	v.Version = version(fields)
+	v.Loading = fields["loading"] == "1" || fields["async_loading"] == "1"
+	v.Master = fields["role"] == "master"
+	v.MasterHost = fields["master_host"]
+	v.LinkUp = fields["master_link_status"] == "up"
+	v.Syncing = fields["master_sync_in_progress"] == "1"
+	if v.LastIO = time.Duration(number(fields["master_last_io_seconds_ago"])) * time.Second; !v.LinkUp {
+		v.LastIO = time.Duration(number(fields["master_link_down_since_seconds"])) * time.Second
+	}
+	v.ReplID = fields["master_replid"]
+	v.Pinned = fields["repl_backlog_active"] == "1"
+	v.AOF = fields["aof_enabled"] == "1"
+	v.Rewriting = fields["aof_rewrite_in_progress"] == "1" || fields["aof_rewrite_scheduled"] == "1"
+	v.Rewritten = fields["aof_last_bgrewrite_status"] == "ok"
+	v.Saving = fields["rdb_bgsave_in_progress"] == "1"
+	v.SavedAt = number(fields["rdb_last_save_time"])
+	// A fenced server that was restarted has its place in history only here.
+	v.Offset = number(fields["slave_repl_offset"])
+	if v.Master {
+		v.Offset = number(fields["master_repl_offset"])
+	}
+	if before := number(fields["second_repl_offset"]); before > 0 { // the first offset that it does not have
+		v.FormerReplID, v.FormerOffset = fields["master_replid2"], before-1
+	}
+}
+
+// version prefers Valkey's own to the one of Redis that it is compatible with.
+func version(fields map[string]string) string {
+	if own := fields["valkey_version"]; own != "" {
+		return own
+	}
+	return fields["redis_version"]
+}
+
+// pair gives the value of a name in "a=1,b=2".
+func pair(text, name string) string {
+	for one := range strings.SplitSeq(text, ",") {
+		if value, is := strings.CutPrefix(one, name+"="); is {
+			return value
+		}
+	}
+	return ""
+}
+
+func number(text string) int64 {
+	n, _ := strconv.ParseInt(text, 10, 64)
+	return n
+}

@@ -1,0 +1,208 @@
+package node
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"net"
+	"net/netip"
+	"strconv"
+
+	"github.com/mainstay-operator/mainstay-operator/controllers/internal/untrusted"
+)
+
+// Limits of one reply. Whoever answers may be any program, and the client library makes room for
+// whatever length a reply announces: a reply beyond these is refused before the library reads so far.
+const (
+	// maxReply bytes. The longest reply that is asked for is INFO: about 8 KiB, and 60 bytes more
+	// for each database that holds keys.
+	maxReply = 512 << 10
+	// maxLine bytes of a status, an error or a number. Redis repeats in an error at most the
+	// directive and the value that it was told, which the schema bounds.
+	maxLine = 4 << 10
+	// maxElements of all lists of one reply. HELLO lists the modules and what each was started
+	// with; ROLE takes three for each replica, and one more.
+	maxElements = 4096
+	// maxDepth of lists in lists. HELLO has four: the modules, each with a list of its arguments.
+	maxDepth = 6
+	// maxDigits of an integer, with its sign: 64 bits.
+	maxDigits = 20
+)
+
+// unreadable is why a reply is not read: it is none that a server gives.
+type unreadable struct{ why string }
+
+func (u unreadable) Error() string { return "the reply cannot be read: " + u.why }
+
+func unreadablef(format string, args ...any) error {
+	return unreadable{fmt.Sprintf(format, args...)}
+}
+
+// dialAddress connects to an address, never to a name: the API server and the record have addresses, and
+// a name could lead anywhere.
+func dialAddress(ctx context.Context, dialer net.Dialer, hostport string) (net.Conn, error) {
+	if _, err := netip.ParseAddrPort(hostport); err != nil {
+		return nil, fmt.Errorf("%s is no address and port to connect to", untrusted.Quote(hostport))
+	}
+	return dialer.DialContext(ctx, "tcp", hostport)
+}
+
+// wire is a connection whose replies keep within the limits. What is not printable ASCII in a
+// status or an error reads "?": its words come to be read by people.
+type wire struct {
+	net.Conn
+	replies framing
+	failed  error
+}
+
+func (w *wire) Read(p []byte) (int, error) {
+	if w.failed != nil {
+		return 0, w.failed
+	}
+	n, err := w.Conn.Read(p)
+	if w.failed = w.replies.take(p[:n]); w.failed != nil {
+		return 0, w.failed
+	}
+	return n, err
+}
+
+// framing follows RESP2, https://redis.io/docs/latest/develop/reference/protocol-spec/, through a
+// stream of replies: lines that end in CR LF, and strings of an announced length. It is stricter than
+// the client library, and sees each line and each string begin where the library does. Nothing of
+// RESP3 is let through: no server speaks it to who has not asked for it, and the library calls itself
+// once for each attribute, until the stack is full.
+type framing struct {
+	line  []byte // that has begun
+	text  int    // bytes left of a string, and of the line break after it
+	lists []int  // elements left of each list that has begun, outermost first
+	// bytes and elements of the reply so far
+	bytes, elements int
+}
+
+// take in what comes next. An error is for good.
+func (f *framing) take(p []byte) error {
+	for len(p) > 0 {
+		if f.text > 0 {
+			n := min(f.text, len(p))
+			f.text, p = f.text-n, p[n:]
+			if f.text == 0 {
+				f.end()
+			}
+			continue
+		}
+		part, ends := p, false
+		if i := bytes.IndexByte(p, '\n'); i >= 0 {
+			part, ends = p[:i+1], true
+		}
+		p = p[len(part):]
+		if err := f.more(part); err != nil {
+			return err
+		}
+		if ends {
+			if err := f.header(); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+// more of a line. What may be repeated of it is made printable where it lies.
+func (f *framing) more(part []byte) error {
+	for i, b := range part {
+		if (b < ' ' || b > '~') && b != '\r' && b != '\n' {
+			part[i] = '?'
+		}
+	}
+	f.line = append(f.line, part[:min(len(part), maxLine+1)]...)
+	if len(f.line) > maxLine {
+		return unreadablef("it has a line of more than %d bytes: %s", maxLine, untrusted.Quote(string(f.line)))
+	}
+	if f.bytes += len(part); f.bytes > maxReply {
+		return unreadablef("it has more than %d bytes", maxReply)
+	}
+	return nil
+}
+
+// header is a whole line: a value, or what says how long one is.
+func (f *framing) header() error {
+	line, ended := bytes.CutSuffix(f.line, []byte("\r\n"))
+	if !ended || len(line) == 0 || bytes.ContainsRune(line, '\r') {
+		return unreadablef("it has a line that is none of RESP2: %s", untrusted.Quote(string(f.line)))
+	}
+	f.line = f.line[:0]
+	kind, rest := line[0], string(line[1:])
+	switch kind {
+	case '+', '-':
+		f.end()
+		return nil
+	case ':':
+		if _, err := strconv.ParseInt(rest, 10, 64); err != nil || len(rest) > maxDigits {
+			return unreadablef("%s is no number", untrusted.Quote(rest))
+		}
+		f.end()
+		return nil
+	case '$', '*':
+	default:
+		return unreadablef("it begins with none of the types of RESP2: %s", untrusted.Quote(string(line)))
+	}
+	n, err := length(rest)
+	switch {
+	case err != nil:
+		return err
+	case n <= 0 && kind == '*', n < 0: // an empty list, or nil
+		f.end()
+		return nil
+	case kind == '$':
+		if f.bytes += n + 2; f.bytes > maxReply {
+			return unreadablef("it has more than %d bytes: a string of %d", maxReply, n)
+		}
+		f.text = n + 2
+		return nil
+	}
+	return f.begin(n)
+}
+
+// length of a string or a list: digits, or -1 for nil.
+func length(text string) (int, error) {
+	if text == "-1" {
+		return -1, nil
+	}
+	n, err := strconv.ParseUint(text, 10, 31)
+	if err != nil {
+		return 0, unreadablef("%s is no length that a reply may have", untrusted.Quote(text))
+	}
+	return int(n), nil
+}
+
+func (f *framing) begin(n int) error {
+	if f.elements += n; f.elements > maxElements {
+		return unreadablef("its lists have more than %d elements: one of %d", maxElements, n)
+	}
+	if len(f.lists) == maxDepth {
+		return unreadablef("its lists are more than %d deep", maxDepth)
+	}
+	f.lists = append(f.lists, n)
+	return nil
+}
+
+// end of a value, and of the lists and of the reply that it is the last of.
+func (f *framing) end() {
+	for i := len(f.lists) - 1; i >= 0; i-- {
+		if f.lists[i]--; f.lists[i] > 0 {
+			return
+		}
+		f.lists = f.lists[:i]
+	}
+	f.bytes, f.elements = 0, 0
+}
+
+// whyUnreadable gives the words for a reply that cannot be read; none for another error.
+func whyUnreadable(err error) string {
+	var u unreadable
+	if errors.As(err, &u) {
+		return u.why
+	}
+	return ""
+}
