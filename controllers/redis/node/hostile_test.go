@@ -5,7 +5,6 @@ import (
 	"context"
 	"io"
 	"net"
-	"strconv"
 	"strings"
 	"testing"
 	"time"
@@ -44,9 +43,6 @@ func TestALookAtAHostileServer(t *testing.T) {
 			}
 			if len(v.Attached) > maxAttached {
 				t.Errorf("%d replicas are told", len(v.Attached))
-			}
-			if err := s.Fence(t.Context()); err != nil && len(err.Error()) > 1024 {
-				t.Errorf("%d bytes are told: %.100q", len(err.Error()), err)
 			}
 			if met := liar.Met.Load(); met != 1 {
 				t.Errorf("it was connected to %d times", met)
@@ -115,11 +111,6 @@ func TestAPanicDoesNotEndAWatch(t *testing.T) {
 }
 
 func FuzzRole(f *testing.F) {
-	for _, reply := range []string{"*3\r\n$6\r\nmaster\r\n:1\r\n*1\r\n*3\r\n$8\r\n10.0.0.2\r\n$4\r\n6379\r\n$1\r\n1\r\n", "*0\r\n", "$-1\r\n",
-		"*5\r\n$5\r\nslave\r\n$9\r\n127.0.0.1\r\n:1\r\n$7\r\nconnect\r\n:-1\r\n", "*2\r\n$6\r\nmaster\r\n:1\r\n", "-LOADING\r\n",
-		"*3\r\n$6\r\nmaster\r\n:1\r\n*1\r\n*3\r\n$2\r\n\xff\xfe\r\n$4\r\n6379\r\n$1\r\n1\r\n", "*3\r\n$6\r\nmaster\r\n:-9223372036854775808\r\n*1\r\n*3\r\n$1\r\na\r\n$1\r\n1\r\n:9\r\n"} {
-		f.Add([]byte(reply))
-	}
 	f.Fuzz(func(t *testing.T, reply []byte) {
 		words, err := read(bufio.NewReader(&wire{Conn: said{Reader: strings.NewReader(string(reply))}}))
 		if err != nil || checkRole(words) != nil {
@@ -138,11 +129,6 @@ func FuzzRole(f *testing.F) {
 
 // The library itself, behind a wire: whatever is answered to its greeting and to INFO.
 func FuzzLook(f *testing.F) {
-	for _, replies := range []string{"", "-ERR\r\n+OK\r\n$9223372036854775800\r\n", "*0\r\n", "-ERR\r\n+OK\r\n*1000000000\r\n", "-NOAUTH\r\n", "-ERR\r\n-WRONGPASS\r\n",
-		"-ERR\r\n+OK\r\n$0\r\n\r\n+PONG\r\n*0\r\n*0\r\n", "-ERR\r\n+OK\r\n|1\r\n+a\r\n+b\r\n+OK\r\n", "*2\r\n+a\r\n*2\r\n*1\r\n-ERR\r\n$-1\r\n-ERR\r\n",
-		"-ERR\r\n+OK\r\n$" + strconv.Itoa(len(ofMaster)) + "\r\n" + ofMaster + "\r\n+PONG\r\n*1000\r\n", "-MOVED 1 10.0.0.1:6379\r\n", "-READONLY\r\n+OK\r\n", ">2\r\n$7\r\nmessage\r\n+x\r\n"} {
-		f.Add([]byte(replies))
-	}
 	f.Fuzz(func(t *testing.T, replies []byte) {
 		ours, theirs := net.Pipe()
 		done := make(chan struct{})

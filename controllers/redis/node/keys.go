@@ -57,5 +57,20 @@ func withoutSecrets(err error) error {
 	if errors.As(err, &reply) {
 		return refusedBy(reply, "")
 	}
-	return err
+	return shortened(err)
 }
+
+// shortened is an error of which no more is told than people can read: a server may word its
+// refusal as it likes.
+func shortened(err error) error {
+	if err == nil {
+		return nil
+	}
+	return brief{err}
+}
+
+type brief struct{ error }
+
+func (b brief) Error() string { return untrusted.Words(b.error.Error()) }
+
+func (b brief) Unwrap() error { return b.error }

@@ -201,7 +201,7 @@ func (s *Server) Follow(ctx context.Context, address string, as Login) error {
 		return nil
 	})
 	if err != nil {
-		return fmt.Errorf("following %s: %w", address, err)
+		return fmt.Errorf("following %s: %w", address, shortened(err))
 	}
 	return nil
 }
@@ -216,7 +216,7 @@ func (s *Server) Promote(ctx context.Context, w int32) error {
 		return nil
 	})
 	if err != nil {
-		return fmt.Errorf("promoting: %w", err)
+		return fmt.Errorf("promoting: %w", shortened(err))
 	}
 	return nil
 }
@@ -255,7 +255,7 @@ func (s *Server) Outrank(ctx context.Context) error {
 
 func (s *Server) do(ctx context.Context, words ...any) error {
 	if err := s.client.Do(ctx, words...).Err(); err != nil {
-		return fmt.Errorf("%v: %w", words, err)
+		return fmt.Errorf("%v: %w", words, shortened(err))
 	}
 	return nil
 }

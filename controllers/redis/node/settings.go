@@ -26,7 +26,7 @@ func spoken(what string, err error) error {
 		err = refusedBy(reply, reply.Error())
 	}
 	if err != nil {
-		return fmt.Errorf("%s: %w", what, err)
+		return fmt.Errorf("%s: %w", what, shortened(err))
 	}
 	return nil
 }

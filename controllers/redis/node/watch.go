@@ -190,7 +190,7 @@ func read(replies *bufio.Reader) ([]string, error) {
 	}
 	switch kind, rest := line[0], strings.TrimRight(line[1:], "\r\n"); kind {
 	case '-':
-		return nil, refusal(rest)
+		return nil, refusal(untrusted.Words(rest))
 	case '$':
 		text := make([]byte, max(0, number(rest)+2))
 		_, err := io.ReadFull(replies, text)
