@@ -6,10 +6,8 @@ import (
 	"crypto/tls"
 	"errors"
 	"io"
-	"maps"
 	"net"
 	"os"
-	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -208,52 +206,4 @@ func read(replies *bufio.Reader) ([]string, error) {
 	default:
 		return []string{rest}, nil
 	}
-}
-
-// checkRole finds fault with an answer that no server of ours gives: what is at fault then reaches
-// neither a metric nor a log as it is.
-func checkRole(words []string) error {
-	var hosts []string
-	switch {
-	case len(words) >= 2 && words[0] == "master":
-		for i := 2; i < len(words); i += 3 {
-			hosts = append(hosts, words[i])
-		}
-	case len(words) == 5 && words[0] == "slave":
-		hosts = words[1:2]
-	default:
-		return unreadablef("ROLE is %s, neither that of a master nor that of a replica", untrusted.Quote(strings.Join(words, " ")))
-	}
-	for _, host := range hosts {
-		if !isHost(host) {
-			return unreadablef("ROLE names %s, which is neither an address nor a name of a host", untrusted.Quote(host))
-		}
-	}
-	return nil
-}
-
-// roleOf leaves out what moves by itself: offsets, and the attempts of a fenced
-// server to reach its master.
-func roleOf(words []string) string {
-	if words[0] == "master" {
-		return "master of " + strings.Join(slices.Sorted(maps.Keys(behind(words))), " ")
-	}
-	host, state := words[1], words[3]
-	if host == FenceHost {
-		return "fenced"
-	}
-	return host + " " + strconv.FormatBool(state == "connected")
-}
-
-// behind reads a master's answer: "master", its offset, then the address, port and
-// offset of each replica. Whoever joins it unasked is to be noticed.
-func behind(words []string) map[string]int64 {
-	if len(words) < 2 || words[0] != "master" {
-		return nil
-	}
-	bytes := map[string]int64{}
-	for i := 2; i+2 < len(words) && len(bytes) < maxAttached; i += 3 {
-		bytes[words[i]] = max(0, number(words[1])-number(words[i+2]))
-	}
-	return bytes
 }

@@ -105,7 +105,7 @@ func TestARefusalIsTold(t *testing.T) {
 }
 
 func TestOnlyAddressesAreDialled(t *testing.T) {
-	for _, hostport := range []string{"localhost:6379", "redis.other.svc:6379", ":6379", "10.0.0.1", "[::1%\xff]:x"} {
+	for _, hostport := range []string{"localhost:6379", ":6379", "10.0.0.1", "[::1%\xff]:x"} {
 		if _, err := dialAddress(t.Context(), net.Dialer{}, hostport); err == nil || !strings.Contains(err.Error(), "no address and port to connect to") {
 			t.Errorf("%s: %v", hostport, err)
 		}
