@@ -60,13 +60,17 @@ func run() error {
 	if *metricsSecure {
 		metrics.FilterProvider = filters.WithAuthenticationAndAuthorization
 	}
-	condition, err := upgradeable.FromEnv(upgradeable.OwnNamespace)
+	config, ctx := ctrl.GetConfigOrDie(), ctrl.SetupSignalHandler()
+	account, err := controllers.OwnAccount(ctx, config)
+	if err != nil {
+		return err
+	}
+	condition, err := upgradeable.FromEnv(account.Namespace)
 	if err != nil {
 		return err
 	}
 	namespaces := controllers.NamespacesFromEnv()
 	lease, renew, retry := leaseDuration, renewDeadline, retryPeriod
-	config := ctrl.GetConfigOrDie()
 	options := ctrl.Options{
 		Scheme:                        scheme,
 		Cache:                         controllers.CacheOptions(namespaces),
@@ -79,7 +83,7 @@ func run() error {
 		RenewDeadline:                 &renew,
 		RetryPeriod:                   &retry,
 	}
-	kinds := controllers.Options{Images: controllers.ImagesFromEnv(), Namespaces: namespaces, Condition: condition}
+	kinds := controllers.Options{Images: controllers.ImagesFromEnv(), Namespaces: namespaces, Account: account, Condition: condition}
 	if *leaderElect {
 		held := controllers.NewLease(renewDeadline)
 		options.LeaderElectionConfig, options.NewClient, kinds.Leads = held.Electing(config), held.NewClient, held.Held
@@ -89,7 +93,6 @@ func run() error {
 		return fmt.Errorf("making the manager: %w", err)
 	}
 
-	ctx := ctrl.SetupSignalHandler()
 	if err := controllers.SetupAll(ctx, mgr, kinds); err != nil {
 		return err
 	}

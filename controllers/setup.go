@@ -28,6 +28,8 @@ type Options struct {
 	Images Images
 	// Namespaces that the operator looks after; none means all.
 	Namespaces []string
+	// Account is the ServiceAccount that the manager runs as; none where it is no pod.
+	Account types.NamespacedName
 	// Condition is OLM's OperatorCondition of this operator; empty when OLM did not install it.
 	Condition types.NamespacedName
 	// Leads is false once another manager may lead; nil when there is no other.
@@ -72,7 +74,7 @@ func SetupAll(ctx context.Context, mgr ctrl.Manager, o Options) error {
 	converger := func(name string) converge.Converger {
 		return converge.Converger{
 			Client: mgr.GetClient(), Live: mgr.GetAPIReader(), Extensions: extensions,
-			Leads: o.Leads, Events: mgr.GetEventRecorder(name),
+			Leads: o.Leads, Account: o.Account, Events: mgr.GetEventRecorder(name),
 		}
 	}
 	secrets := converge.Secrets(versions, mgr.GetAPIReader())

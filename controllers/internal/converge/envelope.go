@@ -46,6 +46,8 @@ type Converger struct {
 	Leads func() bool
 	// Events records what has happened.
 	Events events.EventRecorder
+	// Account is the ServiceAccount that this process runs as; none where it is no pod.
+	Account types.NamespacedName
 	// Owned are the types of children; those no longer desired are pruned.
 	Owned []client.Object
 	// Extended are the types of children that a cluster may lack, of Extensions.
