@@ -47,6 +47,8 @@ type Reconciler struct {
 	Live client.Reader
 	// Condition is the OperatorCondition's name.
 	Condition types.NamespacedName
+	// Passes are noted while they run; nil where nobody asks for them.
+	Passes *converge.Passes
 	// Clock tells how long an object has held.
 	Clock clock.PassiveClock
 
@@ -58,6 +60,7 @@ type Reconciler struct {
 
 // Reconcile looks at all objects and tells OLM what is new.
 func (r *Reconciler) Reconcile(ctx context.Context, _ ctrl.Request) (ctrl.Result, error) {
+	defer r.Passes.Begin("OperatorCondition " + r.Condition.String())()
 	steps, err := r.steps(ctx)
 	if err != nil {
 		return ctrl.Result{}, err
