@@ -36,11 +36,11 @@ func probed(ctx context.Context, mgr ctrl.Manager, namespaces []string, passes *
 			return fmt.Errorf("watching %T: %w", object, err)
 		}
 	}
-	filled := &filled{}
-	if err := mgr.Add(filled); err != nil {
+	caches := &filled{}
+	if err := mgr.Add(caches); err != nil {
 		return fmt.Errorf("adding what notices full caches: %w", err)
 	}
-	if err := mgr.AddReadyzCheck("caches", filled.check); err != nil {
+	if err := mgr.AddReadyzCheck("caches", caches.check); err != nil {
 		return fmt.Errorf("adding the readiness check: %w", err)
 	}
 	if err := mgr.AddHealthzCheck("passes", alive(passes, mgr.GetLogger().WithName("health"))); err != nil {
