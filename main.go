@@ -12,7 +12,6 @@ import (
 	utilruntime "k8s.io/apimachinery/pkg/util/runtime"
 	clientgoscheme "k8s.io/client-go/kubernetes/scheme"
 	ctrl "sigs.k8s.io/controller-runtime"
-	"sigs.k8s.io/controller-runtime/pkg/healthz"
 	"sigs.k8s.io/controller-runtime/pkg/log/zap"
 	"sigs.k8s.io/controller-runtime/pkg/metrics/filters"
 	metricsserver "sigs.k8s.io/controller-runtime/pkg/metrics/server"
@@ -60,13 +59,17 @@ func run() error {
 	if *metricsSecure {
 		metrics.FilterProvider = filters.WithAuthenticationAndAuthorization
 	}
-	condition, err := upgradeable.FromEnv(upgradeable.OwnNamespace)
+	config, ctx := ctrl.GetConfigOrDie(), ctrl.SetupSignalHandler()
+	account, err := controllers.OwnAccount(ctx, config)
+	if err != nil {
+		return err
+	}
+	condition, err := upgradeable.FromEnv(account.Namespace)
 	if err != nil {
 		return err
 	}
 	namespaces := controllers.NamespacesFromEnv()
 	lease, renew, retry := leaseDuration, renewDeadline, retryPeriod
-	config := ctrl.GetConfigOrDie()
 	options := ctrl.Options{
 		Scheme:                        scheme,
 		Cache:                         controllers.CacheOptions(namespaces),
@@ -79,7 +82,7 @@ func run() error {
 		RenewDeadline:                 &renew,
 		RetryPeriod:                   &retry,
 	}
-	kinds := controllers.Options{Images: controllers.ImagesFromEnv(), Namespaces: namespaces, Condition: condition}
+	kinds := controllers.Options{Images: controllers.ImagesFromEnv(), Namespaces: namespaces, Account: account, Condition: condition}
 	if *leaderElect {
 		held := controllers.NewLease(renewDeadline)
 		options.LeaderElectionConfig, options.NewClient, kinds.Leads = held.Electing(config), held.NewClient, held.Held
@@ -89,15 +92,8 @@ func run() error {
 		return fmt.Errorf("making the manager: %w", err)
 	}
 
-	ctx := ctrl.SetupSignalHandler()
 	if err := controllers.SetupAll(ctx, mgr, kinds); err != nil {
 		return err
-	}
-	if err := mgr.AddHealthzCheck("healthz", healthz.Ping); err != nil {
-		return fmt.Errorf("adding the health check: %w", err)
-	}
-	if err := mgr.AddReadyzCheck("readyz", healthz.Ping); err != nil {
-		return fmt.Errorf("adding the readiness check: %w", err)
 	}
 	return mgr.Start(ctx)
 }

@@ -24,8 +24,8 @@ func NamespacesFromEnv() []string {
 	return strings.FieldsFunc(os.Getenv("WATCH_NAMESPACE"), func(r rune) bool { return r == ',' || r == ' ' })
 }
 
-// CacheOptions bound what the manager keeps in memory: pods, Secrets, volume claims
-// and ReplicaSets only of our own making, and of other people's objects no more than that they exist,
+// CacheOptions bound what the manager keeps in memory: pods, Secrets, ConfigMaps, volume
+// claims and ReplicaSets only of our own making, and of other people's objects no more than that they exist,
 // which is what it takes to refuse their names. No namespace means all.
 func CacheOptions(namespaces []string) cache.Options {
 	ours := cache.ByObject{Label: labels.SelectorFromSet(labels.Set{parts.LabelManagedBy: parts.ManagedBy})}
@@ -35,10 +35,10 @@ func CacheOptions(namespaces []string) cache.Options {
 		ByObject: map[client.Object]cache.ByObject{
 			&corev1.Pod{}:                   ours,
 			&corev1.Secret{}:                ours,
+			&corev1.ConfigMap{}:             ours,
 			&corev1.PersistentVolumeClaim{}: ours,
 			&appsv1.ReplicaSet{}:            ours,
 			&corev1.Service{}:               named,
-			&corev1.ConfigMap{}:             named,
 			&appsv1.Deployment{}:            named,
 			&appsv1.StatefulSet{}:           named,
 			&policyv1.PodDisruptionBudget{}: named,
@@ -72,8 +72,6 @@ func bareStrangers(in any) (any, error) {
 	switch in.(type) {
 	case *corev1.Service:
 		bare = &corev1.Service{}
-	case *corev1.ConfigMap:
-		bare = &corev1.ConfigMap{}
 	case *appsv1.Deployment:
 		bare = &appsv1.Deployment{}
 	case *appsv1.StatefulSet:

@@ -28,6 +28,8 @@ type Options struct {
 	Images Images
 	// Namespaces that the operator looks after; none means all.
 	Namespaces []string
+	// Account is the ServiceAccount that the manager runs as; none where it is no pod.
+	Account types.NamespacedName
 	// Condition is OLM's OperatorCondition of this operator; empty when OLM did not install it.
 	Condition types.NamespacedName
 	// Leads is false once another manager may lead; nil when there is no other.
@@ -57,6 +59,10 @@ func ImagesFromEnv() Images {
 // SetupAll adds every kind to the manager, and what tells OLM how they are.
 func SetupAll(ctx context.Context, mgr ctrl.Manager, o Options) error {
 	mgr.GetLogger().Info("watching", "namespaces", cmp.Or(strings.Join(o.Namespaces, ","), "all"))
+	passes := &converge.Passes{Clock: clock.RealClock{}}
+	if err := probed(ctx, mgr, o.Namespaces, passes); err != nil {
+		return err
+	}
 	owned := slices.Concat(memcached.Owned, easyservice.Owned, redis.Owned)
 	if err := converge.IndexOwners(ctx, mgr.GetFieldIndexer(), mgr.GetScheme(), owned...); err != nil {
 		return err
@@ -72,7 +78,7 @@ func SetupAll(ctx context.Context, mgr ctrl.Manager, o Options) error {
 	converger := func(name string) converge.Converger {
 		return converge.Converger{
 			Client: mgr.GetClient(), Live: mgr.GetAPIReader(), Extensions: extensions,
-			Leads: o.Leads, Events: mgr.GetEventRecorder(name),
+			Leads: o.Leads, Account: o.Account, Passes: passes, Events: mgr.GetEventRecorder(name),
 		}
 	}
 	secrets := converge.Secrets(versions, mgr.GetAPIReader())
@@ -89,16 +95,16 @@ func SetupAll(ctx context.Context, mgr ctrl.Manager, o Options) error {
 			return fmt.Errorf("setting up %s: %w", kind, err)
 		}
 	}
-	return holdUpgrades(mgr, o.Condition)
+	return holdUpgrades(mgr, o.Condition, passes)
 }
 
 // holdUpgrades by OLM where there is one that asks.
-func holdUpgrades(mgr ctrl.Manager, condition types.NamespacedName) error {
+func holdUpgrades(mgr ctrl.Manager, condition types.NamespacedName, passes *converge.Passes) error {
 	if condition.Name == "" {
 		mgr.GetLogger().Info("no upgrade is held: OPERATOR_CONDITION_NAME, which OLM sets, is not set")
 		return nil
 	}
-	holding := &upgradeable.Reconciler{Client: mgr.GetClient(), Live: mgr.GetAPIReader(), Condition: condition, Clock: clock.RealClock{}}
+	holding := &upgradeable.Reconciler{Client: mgr.GetClient(), Live: mgr.GetAPIReader(), Condition: condition, Passes: passes, Clock: clock.RealClock{}}
 	if err := holding.SetupWithManager(mgr); err != nil {
 		return fmt.Errorf("setting up what holds upgrades: %w", err)
 	}

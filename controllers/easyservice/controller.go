@@ -74,8 +74,9 @@ func (r *Reconciler) story(ctx context.Context, e *appv1.EasyService, _ converge
 	}
 	asked := template(e, config)
 	given := chosen(e, asked, missing != nil, w.sets)
-	move, still := r.Converge, e.Spec.Paused || missing != nil && !w.made
-	if still { // nothing begins before what it is configured with is there
+	usurped := usurps(given.Spec, e.Namespace, r.Account)
+	move, still := r.Converge, e.Spec.Paused || usurped != nil || missing != nil && !w.made
+	if still { // nothing begins before what it is configured with is there, nor as the manager
 		move = r.Observe
 	}
 	children := desired(e, given, w)
@@ -85,7 +86,7 @@ func (r *Reconciler) story(ctx context.Context, e *appv1.EasyService, _ converge
 	if e.Spec.Paused {
 		err = errors.Join(err, r.HoldBack(ctx, e, children...))
 	}
-	return ctrl.Result{RequeueAfter: due(e, held(e, observed), w)}, errors.Join(missing, err)
+	return ctrl.Result{RequeueAfter: due(e, held(e, observed), w)}, errors.Join(missing, usurped, err)
 }
 
 // world is what one pass saw, read once.

@@ -76,7 +76,7 @@ func (r *Reconciler) story(ctx context.Context, m *cachev1alpha1.Memcached, _ co
 	if m.Spec.Paused || s.lacking(m) {
 		move = r.Observe
 	}
-	children := desired(m, choice{image, r.exporterImage(m, running), s.certificate.Identity, s.users.published})
+	children := desired(m, choice{image, r.exporterImage(m, running), s.certificate.Identity, s.users.published, r.Account.Namespace})
 	observed, err := move(ctx, m, children...)
 	pods, podsErr := r.Pods(ctx, m, kind)
 	proxies, proxiesErr := r.Pods(ctx, m, proxyKind)

@@ -56,6 +56,7 @@ type choice struct {
 	exporter string       // its image, with metrics
 	identity pki.Identity // of the nodes, with TLS
 	users    known        // that the nodes know, with auth
+	operator string       // namespace of the manager; empty where it is no pod
 }
 
 // desired are all children. What pods start with stands before them.
@@ -75,7 +76,7 @@ func desired(m *cachev1alpha1.Memcached, c choice) []converge.Child {
 		children = append(children, proxy(m, c.image)...)
 	}
 	if m.Spec.NetworkPolicy != nil {
-		children = append(children, policies(m)...)
+		children = append(children, policies(m, c.operator)...)
 	}
 	if measured(m) && m.Spec.Metrics.ServiceMonitor != nil {
 		children = append(children, monitor(m))

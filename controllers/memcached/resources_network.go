@@ -3,7 +3,6 @@ package memcached
 import (
 	networkingv1 "k8s.io/api/networking/v1"
 	"k8s.io/apimachinery/pkg/util/intstr"
-	metav1ac "k8s.io/client-go/applyconfigurations/meta/v1"
 	networkingv1ac "k8s.io/client-go/applyconfigurations/networking/v1"
 	"k8s.io/utils/ptr"
 
@@ -14,17 +13,15 @@ import (
 
 // policies let those in that were chosen; to the nodes also the proxy, and the operator
 // where it hands certificates out.
-func policies(m *cachev1alpha1.Memcached) []converge.Child {
-	peer := networkingv1ac.NetworkPolicyPeer
+func policies(m *cachev1alpha1.Memcached, operator string) []converge.Child {
 	var needed []*networkingv1ac.NetworkPolicyPeerApplyConfiguration
 	if m.Spec.TLS != nil {
-		needed = append(needed, peer().WithNamespaceSelector(metav1ac.LabelSelector()).
-			WithPodSelector(metav1ac.LabelSelector().WithMatchLabels(parts.Operator)))
+		needed = parts.Operator(operator)
 	}
 	if !proxied(m) {
 		return []converge.Child{parts.NetworkPolicy(kind, m.Name, m.Spec.NetworkPolicy, nodePorts(m), needed...)}
 	}
-	needed = append(needed, peer().WithPodSelector(parts.Select(proxyKind, m.Name)))
+	needed = append(needed, networkingv1ac.NetworkPolicyPeer().WithPodSelector(parts.Select(proxyKind, m.Name)))
 	return []converge.Child{
 		parts.NetworkPolicy(kind, m.Name, m.Spec.NetworkPolicy, nodePorts(m), needed...),
 		parts.NetworkPolicy(proxyKind, m.Name, m.Spec.NetworkPolicy, numbers(m.Spec.Port)).WithName(proxyName(m)),

@@ -11,7 +11,7 @@ import (
 func TestWhoIsLetIn(t *testing.T) {
 	const (
 		namespace = `{"podSelector":{}}`
-		operator  = `{"podSelector":{"matchLabels":{"app.kubernetes.io/name":"mainstay-operator","control-plane":"controller-manager"}},"namespaceSelector":{}}`
+		operator  = `{"podSelector":{"matchLabels":{"app.kubernetes.io/name":"mainstay-operator","control-plane":"controller-manager"}},"namespaceSelector":{"matchLabels":{"kubernetes.io/metadata.name":"operators"}}}`
 		front     = `{"podSelector":{"matchLabels":{"app.kubernetes.io/instance":"a","app.kubernetes.io/name":"memcached-proxy"}}}`
 	)
 	for _, c := range []struct {
@@ -31,7 +31,7 @@ func TestWhoIsLetIn(t *testing.T) {
 	} {
 		t.Run(c.reason, func(t *testing.T) {
 			m := made(func(s *cachev1alpha1.MemcachedSpec) { s.NetworkPolicy = &commonv1.NetworkPolicy{}; c.change(s) })
-			found := policies(m)
+			found := policies(m, "operators")
 			if len(found) != len(c.want) {
 				t.Fatalf("%d policies", len(found))
 			}

@@ -201,7 +201,7 @@ func onRecord(redis *cachev1alpha1.Redis, pod types.UID) bool {
 
 func (r *Reconciler) choose(redis *cachev1alpha1.Redis, set *appsv1.StatefulSet, f *fleet) choice {
 	c := choice{credentials: f.keys, settings: f.settings, image: r.image(redis, set), pods: pods(redis, f.world), identity: r.publish(redis, f),
-		restarted: set.Spec.Template.Annotations[annotationRestart]}
+		restarted: set.Spec.Template.Annotations[annotationRestart], operator: r.Account.Namespace}
 	switch claims := set.Spec.VolumeClaimTemplates; {
 	case len(claims) > 0:
 		c.volume = claims[0].Spec.Resources.Requests[corev1.ResourceStorage]

@@ -15,7 +15,7 @@ import (
 func TestANetworkPolicyLetsTheNodesAndTheOperatorIn(t *testing.T) {
 	r := sized(3)
 	r.Spec.NetworkPolicy = &commonv1.NetworkPolicy{}
-	from := networkPolicy(r).Spec.Ingress[0].From
+	from := networkPolicy(r, "operators").Spec.Ingress[0].From
 	if len(from) != 3 {
 		t.Fatalf("nodes, operator and namespace: %d peers", len(from))
 	}
@@ -32,12 +32,18 @@ func TestANetworkPolicyLetsTheNodesAndTheOperatorIn(t *testing.T) {
 		t.Fatal(err)
 	}
 	operator := from[1]
-	if operator.NamespaceSelector == nil || len(operator.PodSelector.MatchLabels) == 0 {
+	if operator.PodSelector == nil || len(operator.PodSelector.MatchLabels) == 0 {
 		t.Fatalf("the operator's: %v", operator)
+	}
+	if namespace := operator.NamespaceSelector; namespace == nil || !maps.Equal(namespace.MatchLabels, map[string]string{"kubernetes.io/metadata.name": "operators"}) {
+		t.Errorf("its labels are let in from %v, where anybody may bear them", namespace)
 	}
 	labels := manager.Spec.Template.Labels
 	maps.DeleteFunc(labels, func(key, _ string) bool { _, asked := operator.PodSelector.MatchLabels[key]; return !asked })
 	if !maps.Equal(labels, operator.PodSelector.MatchLabels) {
 		t.Errorf("the operator bears %v, and %v is let in", labels, operator.PodSelector.MatchLabels)
+	}
+	if outside := networkPolicy(r, "").Spec.Ingress[0].From; len(outside) != 2 {
+		t.Errorf("an operator that is no pod has a rule: %d peers, not nodes and namespace", len(outside))
 	}
 }

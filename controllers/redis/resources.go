@@ -55,6 +55,7 @@ type choice struct {
 	pods        int32
 	identity    identity // of the servers, with TLS
 	restarted   string   // when a human asked for new pods; theirs, and not to be forgotten
+	operator    string   // namespace of the manager; empty where it is no pod
 }
 
 // desired are all children. The route to the master comes first: after a
@@ -77,7 +78,7 @@ func desired(r *cachev1alpha1.Redis, c choice) []converge.Child {
 		children = append(children, parts.Budget(kind, r.Name, r.Spec.Disruption, policyv1.IfHealthyBudget))
 	}
 	if r.Spec.NetworkPolicy != nil {
-		children = append(children, networkPolicy(r))
+		children = append(children, networkPolicy(r, c.operator))
 	}
 	return children
 }

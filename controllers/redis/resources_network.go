@@ -7,7 +7,6 @@ import (
 	networkingv1 "k8s.io/api/networking/v1"
 	"k8s.io/apimachinery/pkg/util/intstr"
 	corev1ac "k8s.io/client-go/applyconfigurations/core/v1"
-	metav1ac "k8s.io/client-go/applyconfigurations/meta/v1"
 	networkingv1ac "k8s.io/client-go/applyconfigurations/networking/v1"
 	"k8s.io/utils/ptr"
 
@@ -54,12 +53,12 @@ func service(r *cachev1alpha1.Redis, name string, selector map[string]string) *c
 				WithTargetPort(intstr.FromString(portName))))
 }
 
-// networkPolicy lets the nodes follow each other, and the operator look after them
-// wherever it runs.
-func networkPolicy(r *cachev1alpha1.Redis) *networkingv1ac.NetworkPolicyApplyConfiguration {
-	peer := networkingv1ac.NetworkPolicyPeer
+// networkPolicy lets the nodes follow each other, and the operator look after them from
+// the namespace that it runs in.
+func networkPolicy(r *cachev1alpha1.Redis, operator string) *networkingv1ac.NetworkPolicyApplyConfiguration {
+	needed := append([]*networkingv1ac.NetworkPolicyPeerApplyConfiguration{
+		networkingv1ac.NetworkPolicyPeer().WithPodSelector(parts.Select(kind, r.Name)),
+	}, parts.Operator(operator)...)
 	return parts.NetworkPolicy(kind, r.Name, r.Spec.NetworkPolicy,
-		[]networkingv1.NetworkPolicyPort{{Port: ptr.To(intstr.FromInt32(node.Port))}},
-		peer().WithPodSelector(parts.Select(kind, r.Name)),
-		peer().WithNamespaceSelector(metav1ac.LabelSelector()).WithPodSelector(metav1ac.LabelSelector().WithMatchLabels(parts.Operator)))
+		[]networkingv1.NetworkPolicyPort{{Port: ptr.To(intstr.FromInt32(node.Port))}}, needed...)
 }

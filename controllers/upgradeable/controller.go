@@ -2,9 +2,9 @@ package upgradeable
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"os"
-	"strings"
 	"time"
 
 	operatorsv2 "github.com/operator-framework/api/pkg/operators/v2"
@@ -47,6 +47,8 @@ type Reconciler struct {
 	Live client.Reader
 	// Condition is the OperatorCondition's name.
 	Condition types.NamespacedName
+	// Passes are noted while they run; nil where nobody asks for them.
+	Passes *converge.Passes
 	// Clock tells how long an object has held.
 	Clock clock.PassiveClock
 
@@ -58,6 +60,7 @@ type Reconciler struct {
 
 // Reconcile looks at all objects and tells OLM what is new.
 func (r *Reconciler) Reconcile(ctx context.Context, _ ctrl.Request) (ctrl.Result, error) {
+	defer r.Passes.Begin("OperatorCondition " + r.Condition.String())()
 	steps, err := r.steps(ctx)
 	if err != nil {
 		return ctrl.Result{}, err
@@ -159,19 +162,15 @@ func turns() predicate.Predicate {
 	}
 }
 
-// OwnNamespace is the file that tells a pod its namespace.
-const OwnNamespace = "/var/run/secrets/kubernetes.io/serviceaccount/namespace"
-
 // FromEnv names the OperatorCondition of this very operator: OLM sets its name and
-// keeps it where the operator runs. No name means that OLM did not install it.
-func FromEnv(namespaceFile string) (types.NamespacedName, error) {
+// keeps it in the namespace where the operator runs. No name means that OLM did not install it.
+func FromEnv(namespace string) (types.NamespacedName, error) {
 	name := os.Getenv("OPERATOR_CONDITION_NAME")
 	if name == "" {
 		return types.NamespacedName{}, nil
 	}
-	namespace, err := os.ReadFile(namespaceFile)
-	if err != nil {
-		return types.NamespacedName{}, fmt.Errorf("OPERATOR_CONDITION_NAME is set, but not the namespace of the OperatorCondition: %w", err)
+	if namespace == "" {
+		return types.NamespacedName{}, errors.New("OPERATOR_CONDITION_NAME is set, which OLM does for a manager that runs as a ServiceAccount, and this one does not: unset it")
 	}
-	return types.NamespacedName{Namespace: strings.TrimSpace(string(namespace)), Name: name}, nil
+	return types.NamespacedName{Namespace: namespace, Name: name}, nil
 }

@@ -121,7 +121,7 @@ var _ = Describe("Install modes:", func() {
 				Expect(object.GetNamespace()).To(Equal(namespace))
 				Expect(admin.Create(ctx, object, client.DryRunAll)).To(Succeed())
 			}
-			Expect(kinds).To(ConsistOf("ServiceAccount", "Role", "Role", "Role", "Role", "RoleBinding", "RoleBinding", "Deployment", "NetworkPolicy"))
+			Expect(kinds).To(ConsistOf("ServiceAccount", "Role", "Role", "Role", "Role", "RoleBinding", "RoleBinding", "Deployment", "NetworkPolicy", "PodDisruptionBudget"))
 
 			manager := managerOf(namespaced(namespace))
 			Expect(manager.Env).To(ContainElement(corev1.EnvVar{Name: "WATCH_NAMESPACE", ValueFrom: &corev1.EnvVarSource{

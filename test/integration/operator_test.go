@@ -14,6 +14,7 @@ import (
 	"k8s.io/utils/ptr"
 	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/config"
+	"sigs.k8s.io/controller-runtime/pkg/healthz"
 	metricsserver "sigs.k8s.io/controller-runtime/pkg/metrics/server"
 
 	"github.com/mainstay-operator/mainstay-operator/controllers"
@@ -23,7 +24,28 @@ import (
 // operator is one process of the operator.
 type operator struct {
 	*fault.Wire
-	stop func()
+	stop   func()             // and wait for its end, once its caches are full
+	cancel context.CancelFunc // and wait for nothing
+	probes probes
+}
+
+// probes are what the kubelet asks of an operator, by path.
+type probes map[string]healthz.Checker
+
+// probing is a manager whose checks a spec asks as the kubelet does.
+type probing struct {
+	ctrl.Manager
+	probes probes
+}
+
+func (p probing) AddReadyzCheck(name string, check healthz.Checker) error {
+	p.probes["readyz"] = check
+	return p.Manager.AddReadyzCheck(name, check)
+}
+
+func (p probing) AddHealthzCheck(name string, check healthz.Checker) error {
+	p.probes["healthz"] = check
+	return p.Manager.AddHealthzCheck(name, check)
 }
 
 // install is how an operator is installed.
@@ -32,6 +54,7 @@ type install struct {
 	namespaces []string             // that it looks after; none means all
 	own        string               // namespace of its lease; "" elects nobody
 	condition  types.NamespacedName // OLM's, empty for none
+	account    types.NamespacedName // that it runs as; empty for one that is no pod
 	decide     fault.Decide         // what befalls its calls; nil for nothing
 	images     controllers.Images
 }
@@ -76,15 +99,30 @@ func launch(namespace string, decide fault.Decide, defaults controllers.Images) 
 }
 
 func (i install) launch() (*operator, error) {
-	o := &operator{Wire: fault.NewWire(i.decide)}
+	o, mgr, err := i.begin()
+	if err != nil {
+		return nil, err
+	}
+	soon, enough := context.WithTimeout(context.Background(), startUp)
+	defer enough()
+	if !mgr.GetCache().WaitForCacheSync(soon) {
+		o.cancel() // a manager that has not started does not end either
+		return nil, fmt.Errorf("the operator's caches do not fill; forbidden: %v", o.Calls(forbidden))
+	}
+	return o, nil
+}
+
+// begin starts an operator whose caches may never fill.
+func (i install) begin() (*operator, ctrl.Manager, error) {
+	o := &operator{Wire: fault.NewWire(i.decide), probes: probes{}}
 	mgr, kinds, err := i.manager(o)
 	if err != nil {
-		return nil, fmt.Errorf("making the operator: %w", err)
+		return nil, nil, fmt.Errorf("making the operator: %w", err)
 	}
 	ctx, cancel := context.WithCancel(context.Background())
-	if err := controllers.SetupAll(ctx, mgr, kinds); err != nil {
+	if err := controllers.SetupAll(ctx, probing{mgr, o.probes}, kinds); err != nil {
 		cancel()
-		return nil, err
+		return nil, nil, err
 	}
 	ended := make(chan struct{})
 	go func() {
@@ -93,15 +131,8 @@ func (i install) launch() (*operator, error) {
 			GinkgoWriter.Println("the operator has ended:", err)
 		}
 	}()
-	o.stop = sync.OnceFunc(func() { cancel(); <-ended })
-
-	soon, enough := context.WithTimeout(ctx, startUp)
-	defer enough()
-	if !mgr.GetCache().WaitForCacheSync(soon) {
-		cancel() // a manager that has not started does not end either
-		return nil, fmt.Errorf("the operator's caches do not fill; forbidden: %v", o.Calls(forbidden))
-	}
-	return o, nil
+	o.stop, o.cancel = sync.OnceFunc(func() { cancel(); <-ended }), cancel
+	return o, mgr, nil
 }
 
 func (i install) manager(o *operator) (ctrl.Manager, controllers.Options, error) {
@@ -113,7 +144,7 @@ func (i install) manager(o *operator) (ctrl.Manager, controllers.Options, error)
 		Metrics:    metricsserver.Options{BindAddress: "0"},
 		Controller: config.Controller{SkipNameValidation: ptr.To(true)},
 	}
-	kinds := controllers.Options{Images: i.images, Namespaces: i.namespaces, Condition: i.condition}
+	kinds := controllers.Options{Images: i.images, Namespaces: i.namespaces, Account: i.account, Condition: i.condition}
 	if i.own != "" {
 		held := controllers.NewLease(startUp)
 		options.LeaderElection, options.LeaderElectionID, options.LeaderElectionNamespace = true, "mainstay-operator.io", i.own

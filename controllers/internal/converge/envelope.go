@@ -46,6 +46,10 @@ type Converger struct {
 	Leads func() bool
 	// Events records what has happened.
 	Events events.EventRecorder
+	// Account is the ServiceAccount that this process runs as; none where it is no pod.
+	Account types.NamespacedName
+	// Passes are noted while they run; nil where nobody asks for them.
+	Passes *Passes
 	// Owned are the types of children; those no longer desired are pruned.
 	Owned []client.Object
 	// Extended are the types of children that a cluster may lack, of Extensions.
@@ -61,6 +65,7 @@ type Converger struct {
 
 // Reconcile runs one pass; see the package's contract.
 func Reconcile[T Object](ctx context.Context, c *Converger, req ctrl.Request, obj T, story Story[T]) (ctrl.Result, error) {
+	defer c.Passes.Begin(fmt.Sprintf("%T %s", obj, req))()
 	err := c.Get(ctx, req.NamespacedName, obj)
 	switch {
 	case apierrors.IsNotFound(err):

@@ -16,8 +16,8 @@ const (
 	ManagedBy = "mainstay-operator"
 )
 
-// Operator are the labels of the manager's own pods, as config/manager has them.
-var Operator = map[string]string{LabelName: ManagedBy, "control-plane": "controller-manager"}
+// operatorLabels are those of the manager's own pods, as config/manager has them.
+var operatorLabels = map[string]string{LabelName: ManagedBy, "control-plane": "controller-manager"}
 
 // Selector gives the labels that select the pods of one object. They never
 // change: a workload's selector is immutable.

@@ -1,12 +1,24 @@
 package parts
 
 import (
+	corev1 "k8s.io/api/core/v1"
 	networkingv1 "k8s.io/api/networking/v1"
 	metav1ac "k8s.io/client-go/applyconfigurations/meta/v1"
 	networkingv1ac "k8s.io/client-go/applyconfigurations/networking/v1"
 
 	commonv1 "github.com/mainstay-operator/mainstay-operator/api/common/v1"
 )
+
+// Operator is the manager in its namespace: the labels of its pods alone could be anybody's.
+// It is nobody where the manager is no pod, which no policy can name.
+func Operator(namespace string) []*networkingv1ac.NetworkPolicyPeerApplyConfiguration {
+	if namespace == "" {
+		return nil
+	}
+	return []*networkingv1ac.NetworkPolicyPeerApplyConfiguration{networkingv1ac.NetworkPolicyPeer().
+		WithNamespaceSelector(metav1ac.LabelSelector().WithMatchLabels(map[string]string{corev1.LabelMetadataName: namespace})).
+		WithPodSelector(metav1ac.LabelSelector().WithMatchLabels(operatorLabels))}
+}
 
 // NetworkPolicy lets those in that were chosen, else the pods of the namespace, and
 // whoever the kind itself needs. ports are those of the containers.

@@ -1,0 +1,61 @@
+package controllers
+
+import (
+	"reflect"
+	"slices"
+	"strings"
+	"testing"
+
+	appv1 "github.com/mainstay-operator/mainstay-operator/api/app/v1"
+	cachev1alpha1 "github.com/mainstay-operator/mainstay-operator/api/cache/v1alpha1"
+	egov1 "github.com/mainstay-operator/mainstay-operator/api/ego/v1"
+)
+
+// Whatever names who a pod acts as, or asks for its token or certificate, could name the
+// manager: a field that is new must be refused as easyservice/account.go does.
+func TestEveryFieldThatNamesAnAccountIsKnown(t *testing.T) {
+	for _, c := range []struct {
+		spec any
+		want []string
+	}{
+		{appv1.EasyServiceSpec{}, []string{
+			"serviceAccountName", "volumes.projected.sources.podCertificate", "volumes.projected.sources.serviceAccountToken",
+		}},
+		{cachev1alpha1.MemcachedSpec{}, nil},
+		{cachev1alpha1.RedisSpec{}, nil},
+		{egov1.ActivitySpec{}, nil},
+	} {
+		found := naming(reflect.TypeOf(c.spec), "", 0)
+		slices.Sort(found)
+		if !slices.Equal(slices.Compact(found), c.want) {
+			t.Errorf("%T: %q, want %q", c.spec, found, c.want)
+		}
+	}
+}
+
+// naming are the paths of fields that have to do with accounts.
+func naming(in reflect.Type, path string, depth int) (found []string) {
+	const deepest = 16 // of types that hold themselves
+	switch in.Kind() {
+	case reflect.Pointer, reflect.Slice, reflect.Map:
+		return naming(in.Elem(), path, depth)
+	case reflect.Struct:
+	default:
+		return nil
+	}
+	for i := range in.NumField() {
+		field := in.Field(i)
+		name, _, _ := strings.Cut(field.Tag.Get("json"), ",")
+		at := strings.TrimPrefix(path+"."+name, ".")
+		if name == "" {
+			at = path
+		}
+		lower := strings.ToLower(name)
+		if strings.Contains(lower, "serviceaccount") || strings.Contains(lower, "podcertificate") {
+			found = append(found, at)
+		} else if depth < deepest {
+			found = append(found, naming(field.Type, at, depth+1)...)
+		}
+	}
+	return found
+}

@@ -1,0 +1,68 @@
+package easyservice
+
+import (
+	"strings"
+	"testing"
+
+	appsv1 "k8s.io/api/apps/v1"
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/types"
+
+	appv1 "github.com/mainstay-operator/mainstay-operator/api/app/v1"
+)
+
+func TestNoPodActsAsTheManager(t *testing.T) {
+	manager := types.NamespacedName{Namespace: "team", Name: "manager"}
+	simple := types.NamespacedName{Namespace: "team", Name: "default"}
+	projecting := func(source corev1.VolumeProjection) []corev1.Volume {
+		return []corev1.Volume{
+			{Name: "data"},
+			{Name: "token", VolumeSource: corev1.VolumeSource{Projected: &corev1.ProjectedVolumeSource{
+				Sources: []corev1.VolumeProjection{{ConfigMap: &corev1.ConfigMapProjection{}}, source},
+			}}},
+		}
+	}
+	token := projecting(corev1.VolumeProjection{ServiceAccountToken: &corev1.ServiceAccountTokenProjection{Path: "token"}})
+	for reason, c := range map[string]struct {
+		manager   types.NamespacedName
+		namespace string
+		account   string
+		volumes   []corev1.Volume
+		want      string // the field that is refused
+	}{
+		"another account":                      {manager, "team", "reader", nil, ""},
+		"no account":                           {manager, "team", "", token, ""},
+		"its account":                          {manager, "team", "manager", nil, "serviceAccountName: "},
+		"its namesake in another namespace":    {manager, "shop", "manager", nil, ""},
+		"a manager that is no pod":             {types.NamespacedName{}, "team", "manager", token, ""},
+		"the default account, named":           {simple, "team", "default", nil, "serviceAccountName: "},
+		"the default account without a token":  {simple, "team", "", projecting(corev1.VolumeProjection{Secret: &corev1.SecretProjection{}}), ""},
+		"the default account's token":          {simple, "team", "", token, "volumes[1].projected.sources[1]: "},
+		"the default account's certificate":    {simple, "team", "", projecting(corev1.VolumeProjection{PodCertificate: &corev1.PodCertificateProjection{}}), "volumes[1].projected.sources[1]: "},
+		"a token of another, default's beside": {simple, "team", "reader", token, ""},
+	} {
+		t.Run(reason, func(t *testing.T) {
+			e := made("a", appv1.EasyServiceSpec{ServiceAccountName: c.account, Volumes: c.volumes})
+			err := usurps(template(e, "").Spec, c.namespace, c.manager)
+			switch {
+			case c.want == "" && err != nil:
+				t.Errorf("refused: %v", err)
+			case c.want != "" && (err == nil || !strings.HasPrefix(err.Error(), c.want) || !strings.Contains(err.Error(), c.manager.Name)):
+				t.Errorf("want %q to be named with the account, got %v", c.want, err)
+			}
+		})
+	}
+}
+
+// The pods of a completed rollout could be older than the manager in this namespace.
+func TestNoRollbackActsAsTheManager(t *testing.T) {
+	e := made("a", appv1.EasyServiceSpec{ServiceAccountName: "reader", Strategy: &appv1.Strategy{OnFailure: appv1.Rollback}})
+	asked := template(e, "")
+	set := appsv1.ReplicaSet{}
+	set.Name, set.Spec.Template.Spec.ServiceAccountName = "a-1", "manager"
+	e.Status.StableReplicaSet, e.Status.LastRollout = set.Name, &appv1.Rollout{Template: hash(asked), Result: appv1.RolloutRolledBack}
+	given := chosen(e, asked, false, []appsv1.ReplicaSet{set})
+	if err := usurps(given.Spec, "team", types.NamespacedName{Namespace: "team", Name: "manager"}); err == nil {
+		t.Error("a rollback gives pods the manager's rights")
+	}
+}

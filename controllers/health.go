@@ -1,0 +1,91 @@
+package controllers
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"maps"
+	"net/http"
+	"runtime/pprof"
+	"slices"
+	"sync"
+	"sync/atomic"
+
+	"github.com/go-logr/logr"
+	ctrl "sigs.k8s.io/controller-runtime"
+	"sigs.k8s.io/controller-runtime/pkg/cache"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	appv1 "github.com/mainstay-operator/mainstay-operator/api/app/v1"
+	cachev1alpha1 "github.com/mainstay-operator/mainstay-operator/api/cache/v1alpha1"
+	egov1 "github.com/mainstay-operator/mainstay-operator/api/ego/v1"
+	"github.com/mainstay-operator/mainstay-operator/controllers/internal/converge"
+)
+
+// probed adds what the kubelet asks: /readyz whether this process could lead at once, and
+// /healthz whether only a new process can go on. Neither asks the API server or a user's
+// server: a restart mends none of them.
+func probed(ctx context.Context, mgr ctrl.Manager, namespaces []string, passes *converge.Passes) error {
+	watched := slices.AppendSeq([]client.Object{
+		&appv1.EasyService{}, &cachev1alpha1.Memcached{}, &cachev1alpha1.Redis{}, &egov1.Activity{},
+	}, maps.Keys(CacheOptions(namespaces).ByObject))
+	for _, object := range watched {
+		// Asked for now, it is full before this process leads.
+		if _, err := mgr.GetCache().GetInformer(ctx, object, cache.BlockUntilSynced(false)); err != nil {
+			return fmt.Errorf("watching %T: %w", object, err)
+		}
+	}
+	caches := &filled{}
+	if err := mgr.Add(caches); err != nil {
+		return fmt.Errorf("adding what notices full caches: %w", err)
+	}
+	if err := mgr.AddReadyzCheck("caches", caches.check); err != nil {
+		return fmt.Errorf("adding the readiness check: %w", err)
+	}
+	if err := mgr.AddHealthzCheck("passes", alive(passes, mgr.GetLogger().WithName("health"))); err != nil {
+		return fmt.Errorf("adding the health check: %w", err)
+	}
+	return nil
+}
+
+// filled is true while all caches hold what the cluster has: the manager starts it, in every
+// process and not in the leader alone, when they do.
+type filled struct{ atomic.Bool }
+
+// NeedLeaderElection is false: a standby is to be ready, too.
+func (*filled) NeedLeaderElection() bool { return false }
+
+// Start notes that the caches are full, until the process is to end.
+func (f *filled) Start(ctx context.Context) error {
+	f.Store(true)
+	<-ctx.Done()
+	f.Store(false)
+	return nil
+}
+
+var errUnfilled = errors.New("the caches are not filled yet")
+
+func (f *filled) check(*http.Request) error {
+	if !f.Load() {
+		return errUnfilled
+	}
+	return nil
+}
+
+// alive asks whether a pass is stuck, and the first time that one is logs what every
+// goroutine does: the restart leaves nothing else of it.
+func alive(passes *converge.Passes, log logr.Logger) func(*http.Request) error {
+	var once sync.Once
+	return func(*http.Request) error {
+		err := passes.Stuck()
+		if err != nil {
+			once.Do(func() {
+				var stacks bytes.Buffer
+				_ = pprof.Lookup("goroutine").WriteTo(&stacks, 1) // a buffer takes everything
+				log.Error(err, "the kubelet is asked for a restart", "goroutines", stacks.String())
+			})
+		}
+		return err
+	}
+}

@@ -1,0 +1,63 @@
+package controllers
+
+import (
+	"context"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/go-logr/logr/funcr"
+	clocktesting "k8s.io/utils/clock/testing"
+
+	"github.com/mainstay-operator/mainstay-operator/controllers/internal/converge"
+)
+
+// A restart is all that mends a stuck pass, and takes every trace of it along.
+func TestAStuckPassFailsTheProbeAndIsLoggedOnce(t *testing.T) {
+	var logged []string
+	log := funcr.New(func(_, args string) { logged = append(logged, args) }, funcr.Options{})
+	clock := clocktesting.NewFakePassiveClock(time.Now())
+	passes := &converge.Passes{Clock: clock}
+	check := alive(passes, log)
+	end := passes.Begin("shop/a")
+	if err := check(nil); err != nil {
+		t.Errorf("a pass that has just begun: %v", err)
+	}
+	clock.SetTime(clock.Now().Add(time.Hour))
+	for range 3 {
+		if err := check(nil); err == nil {
+			t.Error("a pass of an hour is no fault")
+		}
+	}
+	if len(logged) != 1 || !strings.Contains(logged[0], "shop/a") || !strings.Contains(logged[0], "TestAStuckPassFailsTheProbeAndIsLoggedOnce") {
+		t.Errorf("want the object and the stacks once, got %q", logged)
+	}
+	end()
+	if err := check(nil); err != nil {
+		t.Errorf("it has ended: %v", err)
+	}
+}
+
+func TestReadyFromFullCachesToTheEnd(t *testing.T) {
+	f := &filled{}
+	if f.NeedLeaderElection() {
+		t.Error("a standby would never be ready")
+	}
+	if f.check(nil) == nil {
+		t.Error("ready before the manager says that its caches are full")
+	}
+	ctx, end := context.WithCancel(t.Context())
+	ended := make(chan error)
+	go func() { ended <- f.Start(ctx) }()
+	for f.check(nil) != nil { // the test's own deadline ends it
+		select {
+		case err := <-ended:
+			t.Fatalf("it ends by itself: %v", err)
+		case <-time.After(time.Millisecond):
+		}
+	}
+	end()
+	if err := <-ended; err != nil || f.check(nil) == nil {
+		t.Errorf("ready beyond its end, or %v", err)
+	}
+}
