@@ -62,11 +62,12 @@ var _ = Describe("Activity", func() {
 		failing := factory.Activity("failing", "echo $HOSTNAME; exit 3").Retries(2).Build()
 		slow := factory.Activity("slow", "sleep 60").Retries(2).With(grace).
 			With(func(s *egov1.ActivitySpec) { s.Timeout = &metav1.Duration{Duration: 2 * time.Second} }).Build()
-		stopped := factory.Activity("stopped", "trap 'exit 7' TERM; sleep 60 & wait").Retries(2).With(grace).Build()
+		stopped := factory.Activity("stopped", "trap 'exit 7' TERM; echo listening; sleep 60 & wait").Retries(2).With(grace).Build()
 		for _, a := range []*egov1.Activity{failing, slow, stopped} {
 			create(ctx, a)
 		}
 		Eventually(prosta).WithArguments(ctx, stopped).Should(Equal(egov1.Running))
+		Eventually(kubectl).WithArguments(ctx, "logs", podsOf(ctx, "activity", "stopped")[0].Name).Should(ContainSubstring("listening"))
 		edit(ctx, stopped, func(a *egov1.Activity) { a.Spec.Cancel = true })
 
 		for _, a := range []*egov1.Activity{failing, slow, stopped} {

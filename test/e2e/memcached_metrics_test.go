@@ -19,7 +19,7 @@ import (
 	"github.com/mainstay-operator/mainstay-operator/test/traffic"
 )
 
-var _ = Describe("Memcached's exporter", Ordered, ContinueOnFailure, func() {
+var _ = Describe("Memcached's exporter", longest, Ordered, ContinueOnFailure, func() {
 	BeforeAll(func(ctx SpecContext) { Expect(cluster.Provide(ctx, "exporter")).To(Succeed()) })
 	BeforeEach(func(ctx SpecContext) {
 		kubectl(ctx, "label", "namespace", namespace, "--overwrite", "pod-security.kubernetes.io/enforce=restricted")

@@ -24,7 +24,7 @@ import (
 var samplesDir = filepath.Join(root, "config", "samples")
 
 // What holds for every kind, shown with its sample.
-var _ = Describe("Every kind", func() {
+var _ = Describe("Every kind", longest, func() {
 	It("does nothing when what is there is applied again", func(ctx SpecContext) {
 		all := applySamples(ctx)
 		eventuallyArrived(ctx, all)

@@ -32,6 +32,8 @@ const (
 	// faults labels specs that need the cluster of hack/cluster: its audit log,
 	// its node's processes or network.
 	faults = "faults"
+	// longest marks specs to begin with: nobody waits for one that was begun last.
+	longest = SpecPriority(1)
 	// patience is how long a change may take to come about, images at hand, while other
 	// specs keep the machine busy.
 	patience = 4 * time.Minute

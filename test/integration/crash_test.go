@@ -140,7 +140,7 @@ func (o *operator) end(ctx context.Context, k kind, obj client.Object) (ending, 
 
 // await is Eventually for code that runs beside the spec.
 func await(ctx context.Context, check func() error) error {
-	const patience, step = 20 * time.Second, 50 * time.Millisecond
+	const step = 50 * time.Millisecond
 	ticker := time.NewTicker(step)
 	defer ticker.Stop()
 	deadline := time.After(patience)

@@ -168,7 +168,7 @@ var _ = Describe("OLM's OperatorCondition", Ordered, func() {
 		}).Should(Succeed())
 
 		stuck.Store(false)
-		Eventually(told).WithArguments(ctx).WithTimeout(40 * time.Second).Should(says(metav1.ConditionTrue, "cuts nothing short")) // the retry may have backed off
+		Eventually(told).WithArguments(ctx).Should(says(metav1.ConditionTrue, "cuts nothing short")) // the retry may have backed off
 		Expect(holding()).To(BeZero())
 		Expect(len(o.Calls(func(c fault.Call) bool { return ofConditions(c) && c.Writes() }))).To(BeNumerically("<=", 4))
 	})
