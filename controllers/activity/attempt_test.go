@@ -174,7 +174,7 @@ func TestJudge(t *testing.T) {
 		"not yet journaled":       {a: having(twice, fresh), want: keep},
 		"journaled":               {a: having(twice, known), want: keep},
 		"journaled, unowned":      {a: having(twice, known), pod: edits(unowned), want: keep},
-		"its end is written down": {a: having(twice, egov1.Attempt{Prosta: egov1.Failed, PodUID: "p1"}), want: release},
+		"its end is written down": {a: having(twice, egov1.Attempt{Prosta: egov1.Failed, PodUID: "p1"}), pod: edits(phase(corev1.PodFailed, "")), want: release},
 		"of a namesake":           {a: having(twice, fresh), pod: edits(func(p *corev1.Pod) { p.OwnerReferences[0].UID = "old" }), want: release},
 		"orphaned":                {a: having(twice, fresh), pod: edits(unowned), want: release},
 		"made once too often":     {a: having(twice, known), pod: edits(another), want: discard},
