@@ -31,8 +31,8 @@ var _ = Describe("Memcached of several nodes", func() {
 
 		Eventually(func() error { return accepts(ctx, front) }).WithContext(ctx).Should(Succeed()) // as soon as the Service routes
 		c := one(ctx, network, front)
-		for i := range keys {
-			Expect(c.Set(strconv.Itoa(i), valueOf(i))).To(Succeed())
+		for i := range keys { // each thread of the proxy has connections of its own to the nodes, made as it needs them
+			Eventually(func() error { return c.Set(strconv.Itoa(i), valueOf(i)) }).WithContext(ctx).Should(Succeed())
 		}
 		victim, fewest := "", keys
 		for _, pod := range podsOf(ctx, "memcached", m.Name) {
