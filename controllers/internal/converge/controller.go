@@ -31,11 +31,13 @@ const (
 	// of them, see fairQueue.
 	workers = 8
 
-	// askingWorkers of a kind whose passes wait for its servers, which may be anybody's. One
-	// that waits costs its goroutine and its connections, some 20 KiB and 8 KiB for each
-	// server: 12 MiB if all wait for sets of nine, of the manager's limit of 512 MiB. As
-	// many sets can hang at once, in as many namespaces, before another waits for any.
-	askingWorkers = 128
+	// askingWorkers of a kind whose passes wait for its servers, which may be anybody's. So many
+	// sets can hang at once, in as many namespaces, before another waits for any, and then on
+	// average for a 32nd of the 0.2 s that a pass over one that hangs takes. More would not be
+	// better: each that does not wait takes its part of the processor, and 32 passes of some
+	// 5 ms on a core of their own end within a third of the shortest time-out of a server, 500 ms.
+	// One that waits costs some 20 KiB, and 8 KiB for each server: 3 MiB for 32 sets of nine.
+	askingWorkers = 32
 )
 
 // Options are those of a kind's controller.

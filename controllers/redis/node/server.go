@@ -38,8 +38,8 @@ const (
 	// replyTimeout covers a server that is busy with one slow command.
 	replyTimeout = 500 * time.Millisecond
 
-	// buffer of a connection, each way. INFO is some 7 KB; the library's 32 KiB would be 74 MB
-	// for 128 passes over sets of 9 nodes.
+	// buffer of a connection, each way. INFO is some 7 KB; the library's 32 KiB would be 18 MB
+	// for 32 passes over sets of 9 nodes.
 	buffer = 4 << 10
 )
 
