@@ -109,7 +109,7 @@ var _ = Describe("Activity beside an injected container", func() {
 		Expect(w.says(ctx)).To(ConsistOf(b.Status.Attempts[0].PodName))
 	})
 
-	It("succeeded, and does not run again, though its pod timed out while no operator looked", Label(faults), func(ctx SpecContext) {
+	It("succeeded, and does not run again, though its pod timed out while no operator looked", Serial, Label(faults), func(ctx SpecContext) {
 		suspendOperator(ctx)
 		injected, w, program := inject(ctx, goesOn), newWitness(ctx), built(ctx)
 		p := launch(ctx, program)
