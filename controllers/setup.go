@@ -86,7 +86,7 @@ func SetupAll(ctx context.Context, mgr ctrl.Manager, o Options) error {
 	for kind, reconciler := range map[string]interface{ SetupWithManager(ctrl.Manager) error }{
 		"Memcached": &memcached.Reconciler{Converger: converger("memcached"), Secrets: secrets,
 			DefaultImage: o.Images.Memcached, ExporterImage: o.Images.MemcachedExporter},
-		"Activity": &activity.Reconciler{Converger: converger("activity"), DefaultImage: o.Images.Activity, GuardImage: o.Images.Operator},
+		"Activity": &activity.Reconciler{Converger: converger("activity"), Users: configMaps, DefaultImage: o.Images.Activity, GuardImage: o.Images.Operator},
 		"Redis": &redis.Reconciler{Converger: converger("redis"), Secrets: secrets, DefaultImages: map[cachev1alpha1.RedisFlavor]string{
 			cachev1alpha1.FlavorRedis: o.Images.Redis, cachev1alpha1.FlavorValkey: o.Images.Valkey}},
 		"EasyService": &easyservice.Reconciler{Converger: converger("easyservice"), Secrets: secrets, ConfigMaps: configMaps},

@@ -15,7 +15,6 @@ import (
 	corev1client "k8s.io/client-go/kubernetes/typed/core/v1"
 	"k8s.io/utils/clock"
 	ctrl "sigs.k8s.io/controller-runtime"
-	"sigs.k8s.io/controller-runtime/pkg/builder"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	egov1 "github.com/mainstay-operator/mainstay-operator/api/ego/v1"
@@ -37,6 +36,8 @@ type Reconciler struct {
 	Output Output
 	// Clock tells when a result was noted, and when a deadline, a backoff or a ttl has run out.
 	Clock clock.PassiveClock
+	// Users are in ConfigMaps that users made.
+	Users converge.Contents
 	// DefaultImage is what an object that names no image starts with.
 	DefaultImage string
 	// GuardImage has the guard for commands with args, as /guard; empty for the shell's.
@@ -219,11 +220,14 @@ func (r *Reconciler) SetupWithManager(mgr ctrl.Manager) error {
 		return fmt.Errorf("making the client that reads output: %w", err)
 	}
 	r.Output, r.Clock, r.Release = podLogs{pods}, clock.RealClock{}, r.letGo
-	waiting, users := r.byUsers()
+	users, err := r.Users.Watch(mgr, &egov1.Activity{}, &egov1.ActivityList{}, usersMaps)
+	if err != nil {
+		return err
+	}
 	return ctrl.NewControllerManagedBy(mgr).
 		For(&egov1.Activity{}).
-		Watches(&corev1.ConfigMap{}, waiting, builder.WithPredicates(users)).
 		Watches(&corev1.Pod{}, converge.ByInstance(kind)).
+		WatchesRawSource(users).
 		WithOptions(converge.Options()).
 		Complete(r)
 }

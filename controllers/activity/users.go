@@ -7,13 +7,8 @@ import (
 	"strconv"
 	"strings"
 
-	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/types"
 	"sigs.k8s.io/controller-runtime/pkg/client"
-	"sigs.k8s.io/controller-runtime/pkg/handler"
-	"sigs.k8s.io/controller-runtime/pkg/log"
-	"sigs.k8s.io/controller-runtime/pkg/predicate"
-	"sigs.k8s.io/controller-runtime/pkg/reconcile"
 
 	egov1 "github.com/mainstay-operator/mainstay-operator/api/ego/v1"
 )
@@ -43,16 +38,11 @@ func (r *Reconciler) identify(ctx context.Context, a *egov1.Activity) error {
 	if !named(a) || a.Status.ExecUser != "" {
 		return nil
 	}
-	var users corev1.ConfigMap
-	at := types.NamespacedName{Namespace: a.Namespace, Name: usersMap}
-	err := r.Get(ctx, at, &users) // the cache knows that it is there, and an event follows when it is not yet
-	if err == nil {
-		err = r.Live.Get(ctx, at, &users)
-	}
-	if client.IgnoreNotFound(err) != nil {
-		return fmt.Errorf("reading ConfigMap %q: %w", usersMap, err)
-	}
+	users, err := r.Users.Read(ctx, types.NamespacedName{Namespace: a.Namespace, Name: usersMap}, nil)
 	if err != nil {
+		return err
+	}
+	if users.Data == nil { // an event follows when there is one
 		return unknown("%q is to be looked up in ConfigMap %q, which does not exist; create it in this namespace with key %q, whose value is a uid or uid:gid",
 			a.Spec.ExecUser, usersMap, a.Spec.ExecUser)
 	}
@@ -64,10 +54,10 @@ func (r *Reconciler) identify(ctx context.Context, a *egov1.Activity) error {
 }
 
 // lookup gives the uid and gid that the name stands for.
-func lookup(a *egov1.Activity, users map[string]string) (string, error) {
+func lookup(a *egov1.Activity, users map[string][]byte) (string, error) {
 	name := a.Spec.ExecUser
-	value, known := users[name]
-	value = strings.TrimSpace(value)
+	text, known := users[name]
+	value := strings.TrimSpace(string(text))
 	uid, gid, _ := user(value)
 	switch {
 	case !known:
@@ -80,24 +70,12 @@ func lookup(a *egov1.Activity, users map[string]string) (string, error) {
 	return fmt.Sprintf("%d:%d", uid, gid), nil
 }
 
-// byUsers maps the ConfigMap of a namespace to those who wait for it.
-func (r *Reconciler) byUsers() (handler.EventHandler, predicate.Predicate) {
-	waiting := func(ctx context.Context, users client.Object) []reconcile.Request {
-		var list egov1.ActivityList
-		if err := r.List(ctx, &list, client.InNamespace(users.GetNamespace())); err != nil {
-			log.FromContext(ctx).Error(err, "who waits for the ConfigMap", "namespace", users.GetNamespace(), "name", users.GetName())
-			return nil
-		}
-		var all []reconcile.Request
-		for i := range list.Items {
-			if a := &list.Items[i]; named(a) && a.Status.ExecUser == "" && !prosta(a).Finished() {
-				all = append(all, reconcile.Request{NamespacedName: client.ObjectKeyFromObject(a)})
-			}
-		}
-		return all
+// usersMaps are the ConfigMaps that an Activity waits for.
+func usersMaps(o client.Object) []string {
+	if a := o.(*egov1.Activity); named(a) && a.Status.ExecUser == "" && !prosta(a).Finished() {
+		return []string{usersMap}
 	}
-	return handler.EnqueueRequestsFromMapFunc(waiting),
-		predicate.NewPredicateFuncs(func(o client.Object) bool { return o.GetName() == usersMap })
+	return nil
 }
 
 // user reads execuser, whose shape was checked.

@@ -39,7 +39,7 @@ func TestLookup(t *testing.T) {
 			if c.baseline {
 				a.Spec.Security = commonv1.SecurityBaseline
 			}
-			got, err := lookup(a, map[string]string{"deploy": c.value})
+			got, err := lookup(a, map[string][]byte{"deploy": []byte(c.value)})
 			if got != c.want || (err == nil) != (c.want != "") {
 				t.Errorf("got %q, %v", got, err)
 			}

@@ -21,6 +21,7 @@ import (
 	"k8s.io/client-go/tools/events"
 	clocktesting "k8s.io/utils/clock/testing"
 	ctrl "sigs.k8s.io/controller-runtime"
+	crcache "sigs.k8s.io/controller-runtime/pkg/cache"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/client/fake"
 	"sigs.k8s.io/controller-runtime/pkg/client/interceptor"
@@ -287,6 +288,7 @@ func (w *world) operator() *operator {
 	o.cache = &cache{Client: wire}
 	o.Reconciler = &Reconciler{
 		Converger:    converge.Converger{Client: o.cache, Live: wire, Events: &events.FakeRecorder{}},
+		Users:        converge.ConfigMaps(versions{wire: wire}, wire),
 		Output:       printed{},
 		Clock:        clocktesting.NewFakePassiveClock(w.now),
 		DefaultImage: "busybox",
@@ -298,13 +300,7 @@ func (w *world) operator() *operator {
 }
 
 // sync lets the cache see the world as it is now.
-func (o *operator) sync() { o.syncActivity(); o.syncPods(); o.syncUsers() }
-
-func (o *operator) syncUsers() {
-	err := o.world.server.Get(context.Background(), keyOf(usersMap), &corev1.ConfigMap{})
-	o.world.must(err)
-	o.cache.users = err == nil
-}
+func (o *operator) sync() { o.syncActivity(); o.syncPods() }
 
 func keyOf(name string) types.NamespacedName {
 	return types.NamespacedName{Namespace: key.Namespace, Name: name}
@@ -349,21 +345,24 @@ func (w *world) versions() string {
 	return strings.Join(all, " ")
 }
 
+// versions answers what is asked of the metadata's cache.
+type versions struct {
+	crcache.Cache
+	wire client.Reader
+}
+
+func (v versions) Get(ctx context.Context, at client.ObjectKey, obj client.Object, opts ...client.GetOption) error {
+	return v.wire.Get(ctx, at, obj, opts...)
+}
+
 // cache answers reads with what was last synced.
 type cache struct {
 	client.Client
 	activity *egov1.Activity
 	pods     []corev1.Pod
-	users    bool // there is such a ConfigMap; what it holds is not kept
 }
 
 func (c *cache) Get(_ context.Context, _ client.ObjectKey, obj client.Object, _ ...client.GetOption) error {
-	if _, users := obj.(*corev1.ConfigMap); users {
-		if c.users {
-			return nil
-		}
-		return apierrors.NewNotFound(corev1.Resource("configmaps"), usersMap)
-	}
 	if c.activity == nil {
 		return apierrors.NewNotFound(egov1.GroupVersion.WithResource("activities").GroupResource(), key.Name)
 	}
