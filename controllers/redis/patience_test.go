@@ -45,7 +45,7 @@ func (s sluggish) Redial()                           {}
 // atOnce runs together what a real pass runs together.
 type atOnce struct{ scripted }
 
-func (atOnce) together(all []func()) { (&cluster{}).together(all) }
+func (atOnce) together(ctx context.Context, all []func()) { (&cluster{}).together(ctx, all) }
 
 // hostileSet of so many servers, as a pass sees it.
 func hostileSet(nodes int, takes time.Duration) (*fleet, *cachev1alpha1.Redis) {
