@@ -5,6 +5,7 @@ import (
 	"crypto/tls"
 	"io"
 	"net"
+	"net/netip"
 	"strings"
 	"testing"
 	"time"
@@ -19,9 +20,7 @@ import (
 )
 
 // Whatever answers, the pass goes on, and a condition says of the node what can be said.
-func TestAHostileNodeIsNotKnownToServeTheCertificate(t *testing.T) {
-	by := authority.New("one")
-	old, renewed := by.Issue(host), by.Issue(host)
+func TestCommandsToAHostileNode(t *testing.T) {
 	for _, c := range []struct {
 		sort hostile.Sort
 		why  string
@@ -39,33 +38,41 @@ func TestAHostileNodeIsNotKnownToServeTheCertificate(t *testing.T) {
 	} {
 		t.Run(string(c.sort), func(t *testing.T) {
 			t.Parallel()
-			pair, err := tls.X509KeyPair(old["tls.crt"], old["tls.key"])
+			liar := hostile.Start(t, c.sort, "")
+			conn, err := net.Dial("tcp", liar.Address)
 			if err != nil {
 				t.Fatal(err)
 			}
-			listener, err := tls.Listen("tcp", "127.0.0.1:0", &tls.Config{MinVersion: tls.VersionTLS12, Certificates: []tls.Certificate{pair}})
-			if err != nil {
-				t.Fatal(err)
+			defer conn.Close() //nolint:errcheck // a test's
+			patience := time.Minute
+			if c.sort == hostile.Drip || c.sort == hostile.Silence {
+				patience = brief
 			}
-			ended := make(chan struct{})
-			go func() {
-				defer close(ended)
-				_ = hostile.Serve(listener, c.sort)
-			}()
-			t.Cleanup(func() {
-				_ = listener.Close()
-				<-ended
-			})
-			m := secured(nil)
-			m.Spec.Port = int32(listener.Addr().(*net.TCPAddr).Port)
-			r := &Reconciler{clock: clock.RealClock{}}
-			given := secrets{certificate: certificate{Identity: identityOf(renewed)}}
-			late, due := r.refresh(t.Context(), m, given, []corev1.Pod{at("a-0", "127.0.0.1")})
-			if len(late) != 1 || due != soon || !strings.HasPrefix(late[0], "a-0 ("+c.why) {
-				t.Fatalf("%q, again in %s", late, due)
+			ctx, done := context.WithTimeout(t.Context(), patience)
+			defer done()
+			got := why(command(ctx, conn, nil))
+			if !strings.HasPrefix(got, c.why) {
+				t.Errorf("it is told as %q", got)
 			}
-			fitToTell(t, late[0])
+			fitToTell(t, got)
 		})
+	}
+}
+
+// It takes the connection, and speaks no TLS.
+func TestASilentNodeHoldsNothingUp(t *testing.T) {
+	liar := hostile.Start(t, hostile.Silence, "")
+	node, err := netip.ParseAddrPort(liar.Address)
+	if err != nil {
+		t.Fatal(err)
+	}
+	m := secured(nil)
+	m.Spec.Port = int32(node.Port())
+	r := &Reconciler{clock: clock.RealClock{}}
+	given := secrets{certificate: certificate{Identity: identityOf(authority.New("one").Issue(host))}}
+	late, due := r.refresh(t.Context(), m, given, []corev1.Pod{at("a-0", node.Addr().String())})
+	if len(late) != 1 || due != soon || late[0] != "a-0 (no answer)" {
+		t.Errorf("%q, again in %s", late, due)
 	}
 }
 

@@ -14,6 +14,14 @@ import (
 	"github.com/mainstay-operator/mainstay-operator/test/hostile"
 )
 
+// patienceWith a server that is slow by its sort is short, and with any other as long as it takes.
+func patienceWith(sort hostile.Sort) time.Duration {
+	if sort == hostile.Drip || sort == hostile.Silence {
+		return replyTimeout
+	}
+	return time.Minute
+}
+
 // Whatever answers, a look ends and says of it what can be said.
 func TestALookAtAHostileServer(t *testing.T) {
 	for _, c := range []struct {
@@ -35,7 +43,10 @@ func TestALookAtAHostileServer(t *testing.T) {
 		t.Run(string(c.sort), func(t *testing.T) {
 			t.Parallel()
 			liar := hostile.Start(t, c.sort, "")
-			s := open(liar.Address, password, nil)
+			s := over(func(ctx context.Context) (net.Conn, error) {
+				conn, err := dialAddress(ctx, net.Dialer{}, liar.Address)
+				return &wire{Conn: conn}, err
+			}, password, time.Minute, patienceWith(c.sort))
 			defer s.Close()
 			v := s.Look(t.Context())
 			if v.Answer != c.answer || !strings.Contains(v.Unreadable, c.why) || (c.why == "") != (v.Unreadable == "") {
@@ -80,11 +91,8 @@ func TestAWatchOfAHostileServer(t *testing.T) {
 			liar := hostile.Start(t, c.sort, "")
 			ctx, stop := context.WithCancel(t.Context())
 			defer stop()
-			rounds := 0
-			met, why := once(ctx, liar.Address, 2*time.Second, Ear{Changed: func() {}, Heard: func(behind map[string]int64) {
-				if rounds++; rounds == 2 {
-					stop()
-				}
+			met, why := once(ctx, liar.Address, 2*patienceWith(c.sort), Ear{Changed: func() {}, Heard: func(behind map[string]int64) {
+				stop() // it would go on
 				for address := range behind {
 					if !isHost(address) || len(behind) > maxAttached {
 						t.Errorf("it is heard of %q among %d", address, len(behind))
@@ -104,7 +112,7 @@ func TestAWatchOfAHostileServer(t *testing.T) {
 // A bug of ours in what a watch calls is no end of the watch, nor of the process.
 func TestAPanicDoesNotEndAWatch(t *testing.T) {
 	liar := hostile.Start(t, hostile.Labels, "")
-	met, why := once(logr.NewContext(t.Context(), logr.Discard()), liar.Address, time.Second, Ear{Heard: func(map[string]int64) { panic("in the ear") }})
+	met, why := once(logr.NewContext(t.Context(), logr.Discard()), liar.Address, time.Minute, Ear{Heard: func(map[string]int64) { panic("in the ear") }})
 	if !met || !strings.Contains(why, "a bug of the operator made it panic") {
 		t.Errorf("met %t, %q", met, why)
 	}
@@ -138,7 +146,7 @@ func FuzzLook(f *testing.F) {
 			_, _ = theirs.Write(replies)
 			_ = theirs.Close()
 		}()
-		s := over(func(context.Context) (net.Conn, error) { return &wire{Conn: ours}, nil }, password, time.Second)
+		s := over(func(context.Context) (net.Conn, error) { return &wire{Conn: ours}, nil }, password, time.Minute, time.Minute)
 		v := s.Look(t.Context())
 		s.Close()
 		_ = ours.Close()

@@ -87,13 +87,13 @@ func open(hostport, password string, secure *tls.Config) *Server {
 		}
 		return &wire{Conn: conn}, nil
 	}
-	s := over(dial, password, timeout)
+	s := over(dial, password, timeout, replyTimeout)
 	s.secure = secure != nil
 	return s
 }
 
-// over connections that dial makes.
-func over(dial func(ctx context.Context) (net.Conn, error), password string, timeout time.Duration) *Server {
+// over connections that dial makes, with the time that it and each reply may take.
+func over(dial func(ctx context.Context) (net.Conn, error), password string, timeout, patience time.Duration) *Server {
 	connect := func() *redis.Client {
 		var connected atomic.Bool
 		return redis.NewClient(&redis.Options{
@@ -107,8 +107,8 @@ func over(dial func(ctx context.Context) (net.Conn, error), password string, tim
 			MaxRetries:               -1,
 			DialerRetries:            1,
 			DialTimeout:              timeout,
-			ReadTimeout:              replyTimeout,
-			WriteTimeout:             replyTimeout,
+			ReadTimeout:              patience,
+			WriteTimeout:             patience,
 			ContextTimeoutEnabled:    true,
 			DisableIdentity:          true,
 			MaintNotificationsConfig: &maintnotifications.Config{Mode: maintnotifications.ModeDisabled},

@@ -97,7 +97,7 @@ func TestARefusalIsTold(t *testing.T) {
 		_, _ = theirs.Write([]byte("-ERR\r\n+OK\r\n-ERR " + strings.Repeat("no", 1000) + "\r\n"))
 	}()
 	t.Cleanup(func() { _ = theirs.Close() })
-	s := over(func(context.Context) (net.Conn, error) { return &wire{Conn: ours}, nil }, password, time.Minute)
+	s := over(func(context.Context) (net.Conn, error) { return &wire{Conn: ours}, nil }, password, time.Minute, time.Minute)
 	defer s.Close()
 	if err := s.Fence(t.Context()); err == nil || !strings.Contains(err.Error(), "ERR nono") || len(err.Error()) > 400 {
 		t.Errorf("%.500q", err)
