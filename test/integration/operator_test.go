@@ -149,6 +149,7 @@ func (i install) manager(o *operator) (ctrl.Manager, controllers.Options, error)
 		held := controllers.NewLease(startUp)
 		options.LeaderElection, options.LeaderElectionID, options.LeaderElectionNamespace = true, "mainstay-operator.io", i.own
 		options.LeaderElectionReleaseOnCancel = true
+		options.LeaseDuration, options.RenewDeadline = ptr.To(2*startUp), ptr.To(startUp) // a busy machine is no lost leader
 		options.LeaderElectionConfig, options.NewClient, kinds.Leads = held.Electing(wired), held.NewClient, held.Held
 	}
 	mgr, err := ctrl.NewManager(wired, options)
