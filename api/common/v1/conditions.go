@@ -111,8 +111,8 @@ const (
 	ReasonPodGone = "PodGone"
 	// ReasonNodeLost : the pod was given up together with its node.
 	ReasonNodeLost = "NodeLost"
-	// ReasonStartedTwice : the container was started a second time, which did not
-	// run the command; how the first start ended is unknown.
+	// ReasonStartedTwice : the container was started a second time; how the first start
+	// ended is unknown.
 	ReasonStartedTwice = "StartedTwice"
 	// ReasonNotStarted : the command could not be started.
 	ReasonNotStarted = "NotStarted"
