@@ -51,6 +51,7 @@ func TestMetricsGoWithTheirObject(t *testing.T) {
 	countFailover(r)
 	setMargin(r, world{})
 	m.silence(r, "10.0.0.1", true, clock.RealClock{}.Now())
+	m.silence(r, "10.0.0.2", true, clock.RealClock{}.Now())
 	m.hear(key, r.UID, "10.0.0.1", map[string]int64{"10.0.0.2": 7}, time.Now())
 	if got := testutil.ToFloat64(lag.WithLabelValues("ns", "metrics", "10.0.0.2")); got != 7 {
 		t.Errorf("lag %v", got)
