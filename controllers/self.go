@@ -32,7 +32,7 @@ func OwnAccount(ctx context.Context, config *rest.Config) (types.NamespacedName,
 	}
 	namespace, name, err := serviceaccount.SplitUsername(review.Status.UserInfo.Username)
 	if err != nil {
-		return types.NamespacedName{}, nil //nolint:nilerr // a user who is no ServiceAccount
+		return types.NamespacedName{}, nil // a user who is no ServiceAccount
 	}
 	return types.NamespacedName{Namespace: namespace, Name: name}, nil
 }

@@ -84,13 +84,13 @@ func TestAPanicEndsNothingButItself(t *testing.T) {
 func TestWhatCannotBeReadIsTold(t *testing.T) {
 	s := healthy(3)
 	s.members[2].View = node.View{Answer: node.Silent, Unreadable: `run_id in INFO is "x", not 40 hexadecimal digits`}
-	list := s.Redis.Status.Conditions
+	list := s.Status.Conditions
 	unreadable(&list, s.Redis, s.world)
 	c := meta.FindStatusCondition(list, commonv1.ConditionDegraded)
 	if c == nil || c.Reason != commonv1.ReasonUnreadableReply || !strings.Contains(c.Message, `(a-2: run_id in INFO is "x", not 40 hexadecimal digits)`) {
 		t.Errorf("got %+v", c)
 	}
-	calm := healthy(3).Redis.Status.Conditions
+	calm := healthy(3).Status.Conditions
 	unreadable(&calm, s.Redis, healthy(3).world)
 	if meta.FindStatusCondition(calm, commonv1.ConditionDegraded) != nil {
 		t.Errorf("nothing is wrong, and it says %+v", calm)

@@ -75,20 +75,24 @@ func TestAsManyReplicasAsMatterAreTold(t *testing.T) {
 func FuzzInfo(f *testing.F) {
 	f.Fuzz(func(t *testing.T, info string) {
 		v, err := parse(info)
-		if err != nil {
-			if text := whyUnreadable(err); text == "" || len(text) > 1024 || !utf8.ValidString(text) {
-				t.Errorf("it tells %q", text)
-			}
-			return
-		}
-		if v.Answer != Reached || !idPattern.MatchString(v.RunID) || !idPattern.MatchString(v.ReplID) || v.FormerReplID != "" && !idPattern.MatchString(v.FormerReplID) ||
-			v.Version != "" && !versionPattern.MatchString(v.Version) || v.MasterHost != "" && !isHost(v.MasterHost) || len(v.Attached) > maxAttached {
-			t.Errorf("it lets through %+v", v)
-		}
-		for _, address := range v.Attached {
-			if !isHost(address) {
-				t.Errorf("it lets through %q", address)
-			}
+		if err == nil {
+			isJudged(t, v)
+		} else if text := whyUnreadable(err); text == "" || len(text) > 1024 || !utf8.ValidString(text) {
+			t.Errorf("it tells %q", text)
 		}
 	})
+}
+
+// isJudged fails for a view that holds what no server says.
+func isJudged(t *testing.T, v View) {
+	t.Helper()
+	if v.Answer != Reached || !idPattern.MatchString(v.RunID) || !idPattern.MatchString(v.ReplID) || v.FormerReplID != "" && !idPattern.MatchString(v.FormerReplID) ||
+		v.Version != "" && !versionPattern.MatchString(v.Version) || v.MasterHost != "" && !isHost(v.MasterHost) || len(v.Attached) > maxAttached {
+		t.Errorf("it lets through %+v", v)
+	}
+	for _, address := range v.Attached {
+		if !isHost(address) {
+			t.Errorf("it lets through %q", address)
+		}
+	}
 }
