@@ -77,7 +77,10 @@ func (r *Reconciler) doStepDown(ctx context.Context, redis *cachev1alpha1.Redis,
 	if err := r.intend(ctx, redis, f, s); err != nil {
 		return err
 	}
-	following := f.where(func(m member) bool { return m.answers() && !m.Fenced() })
+	if err := f.recorded(redis).Fence(ctx); err != nil {
+		return err
+	}
+	following := f.where(func(m member) bool { return m.answers() && !m.Master && !m.Fenced() })
 	if err := each(namesOf(following), func(name string) error { return f.servers[name].Fence(ctx) }); err != nil {
 		return err
 	}

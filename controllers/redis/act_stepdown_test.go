@@ -1,6 +1,9 @@
 package redis
 
-import "testing"
+import (
+	"testing"
+	"time"
+)
 
 func stepDownFor(u *universe, name string) error {
 	f, redis := u.direct()
@@ -28,5 +31,35 @@ func TestStepDownLeavesAnotherChoiceToTheNextPass(t *testing.T) {
 	}
 	if u.calm() != rest || u.record.leaderNode != 2 || u.broken != "" {
 		t.Errorf("the record: %+v; %s", u.record, u.broken)
+	}
+}
+
+// The pod of the master was deleted by force, and its process lives on, where only the operator reaches it.
+func TestAMasterWithoutAPodStepsDown(t *testing.T) {
+	u := led(3, false)
+	u.undergo(turn{what: deletedByForce})
+	if err := stepDownFor(u, "a-2"); err != nil || u.record.leaderNode != 2 || u.broken != "" {
+		t.Fatalf("%v; the record: %+v; %s", err, u.record, u.broken)
+	}
+	for i := range u.procs {
+		if p := &u.procs[i]; p.master && p.node != 2 {
+			t.Errorf("node %d is master, too", p.node)
+		}
+	}
+}
+
+// The servers' seconds go on from before they were told to follow: ours begin anew.
+func TestWhoWasToldToFollowIsYetToReachItsMaster(t *testing.T) {
+	f, redis := led(3, false).direct()
+	r := &Reconciler{clock: playedClock}
+	r.memory.of(redis).cutOffSince = present.Add(-time.Hour)
+	if got := r.memory.cutOff(redis, true, playedClock); got != time.Hour {
+		t.Fatalf("cut off for %s", got)
+	}
+	if err := r.join(quiet, redis, f, []string{"a-1"}); err != nil {
+		t.Fatal(err)
+	}
+	if got := r.memory.cutOff(redis, true, playedClock); got != 0 {
+		t.Errorf("cut off for %s", got)
 	}
 }

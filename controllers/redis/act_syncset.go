@@ -42,6 +42,7 @@ func (r *Reconciler) join(ctx context.Context, redis *cachev1alpha1.Redis, f *fl
 			continue
 		}
 		r.memory.note(redis, p.RunID, toldLogin)
+		r.memory.followed(redis)
 	}
 	return errors.Join(errs...)
 }

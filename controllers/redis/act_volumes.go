@@ -41,7 +41,7 @@ func listClaims(ctx context.Context, reader ctrlclient.Reader, redis *cachev1alp
 		return nil, nil
 	}
 	var list corev1.PersistentVolumeClaimList
-	err := reader.List(ctx, &list, ctrlclient.InNamespace(redis.Namespace), ctrlclient.MatchingLabels(parts.Selector(kind, redis.Name)))
+	err := reader.List(ctx, &list, ctrlclient.InNamespace(redis.Namespace), ctrlclient.MatchingLabels(parts.Labels(kind, redis.Name)))
 	if err != nil {
 		return nil, fmt.Errorf("listing PersistentVolumeClaims: %w", err)
 	}

@@ -177,6 +177,9 @@ func (k *recollection) age(u *universe) {
 	if k.frozen == justNow {
 		k.frozen = longAgo
 	}
+	if k.cutOff == justNow {
+		k.cutOff = longAgo
+	}
 }
 
 // step answers the question that a pass has come to.

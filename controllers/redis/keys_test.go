@@ -138,7 +138,7 @@ func (r *recollection) forget(u *universe) {
 }
 
 func (k *keeper) recollection(r *recollection) {
-	k.put(int8(r.frozen), flags(r.caughtUp)) //nolint:gosec // a few
+	k.put(int8(r.frozen), int8(r.cutOff), flags(r.caughtUp)) //nolint:gosec // a few
 	for _, one := range r.servers {
 		k.id(one.pod, one.outranked, one.told)
 		k.put(int8(one.heard), flags(one.mute)) //nolint:gosec // a few

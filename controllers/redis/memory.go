@@ -27,6 +27,7 @@ type memory struct {
 type remembered struct {
 	uid         types.UID
 	frozenSince time.Time
+	cutOffSince time.Time
 	keys        *credentials
 	lockedOut   bool                         // by every server that answered last
 	contents    map[string]*converge.Content // of the user's Secrets, by name
@@ -100,6 +101,28 @@ func (m *memory) frozen(redis *cachev1alpha1.Redis, w world, clock clock.Passive
 		known.frozenSince = clock.Now()
 	}
 	return clock.Since(known.frozenSince)
+}
+
+// cutOff is how long the master has been cut off from its replicas, by what is seen now.
+func (m *memory) cutOff(redis *cachev1alpha1.Redis, is bool, clock clock.PassiveClock) time.Duration {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	known := m.of(redis)
+	switch {
+	case !is:
+		known.cutOffSince = time.Time{}
+		return 0
+	case known.cutOffSince.IsZero():
+		known.cutOffSince = clock.Now()
+	}
+	return clock.Since(known.cutOffSince)
+}
+
+// followed notes that a replica was told to follow: it is yet to reach its master.
+func (m *memory) followed(redis *cachev1alpha1.Redis) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	m.of(redis).cutOffSince = time.Time{}
 }
 
 // mute tells whether the server at the address left the last pass without an answer.

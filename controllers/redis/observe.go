@@ -119,6 +119,7 @@ func (r *Reconciler) remember(redis *cachev1alpha1.Redis, f *fleet) {
 	r.memory.tune(redis, &f.world)
 	r.memory.recallCommands(redis, f.asked())
 	f.frozenFor = r.memory.frozen(redis, f.world, r.clock)
+	f.cutOffFor = r.memory.cutOff(redis, situation{redis, f.world}.isCutOff(), r.clock)
 	f.sinceRouted = time.Hour // long ago
 	if last := redis.Status.LastFailover; last != nil && last.RoutedAt != nil {
 		f.sinceRouted = r.clock.Since(last.RoutedAt.Time).Abs() // it may have been another's clock

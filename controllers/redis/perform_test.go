@@ -99,7 +99,7 @@ func TestUnchangedStamps(t *testing.T) {
 	redis.Namespace, redis.Name = "ns", "a"
 	newest := stamp{epoch: 7, replID: "h"}
 	stored := &corev1.PersistentVolumeClaim{}
-	stored.Namespace, stored.Name, stored.UID, stored.Labels = "ns", claimPrefix+"a-0", "one", parts.Selector(kind, "a")
+	stored.Namespace, stored.Name, stored.UID, stored.Labels = "ns", claimPrefix+"a-0", "one", parts.Labels(kind, "a")
 	stored.Annotations = newest.annotations()
 	live := fake.NewClientBuilder().WithScheme(scheme).WithObjects(redis, stored).Build()
 	recreated := stored.DeepCopy()

@@ -6,8 +6,13 @@ import (
 	"time"
 )
 
-// reasonMasterCutOff is of a change of a master that the operator reached and its replicas did not.
-const reasonMasterCutOff = "MasterCutOff"
+const (
+	// reasonMasterCutOff is of a change of a master that the operator reached and its replicas did not.
+	reasonMasterCutOff = "MasterCutOff"
+	// trying to reach a master takes a replica some milliseconds, and it does so once a second. The
+	// servers' own count of seconds goes on from before they were told to follow.
+	trying = time.Second
+)
 
 // cutOff is a master that serves nobody: so few replicas hear it that it refuses writes, and all that
 // was confirmed is with others. The operator still reaches it, so its end as a master is proven at
@@ -16,16 +21,13 @@ const reasonMasterCutOff = "MasterCutOff"
 // It does not go back and forth. Each of these replicas has had the stream of this very master:
 // before another is replaced in the same way, it must have been reached by as many.
 func (s situation) cutOff(master member) (step, bool) {
-	needed := int(s.Status.Replication.EffectiveMinReplicas)
-	deaf := s.where(func(m member) bool { return s.member(m) && m.deafTo(master) })
-	hearing := s.count(func(m member) bool { return s.member(m) && m.inSync(master) && m.LastIO < recently })
-	safe, _ := s.safe(deaf)
-	if hearing >= needed || len(deaf) <= needed || !safe { // whoever takes over needs so many who follow
+	deaf := s.deaf(master)
+	if len(deaf) == 0 {
 		return step{}, false
 	}
 	// The servers tell whole seconds: two may be little more than one, which is usual.
 	limit := max(silenceLimit(s.Redis), recently+time.Second)
-	if slices.ContainsFunc(deaf, func(m member) bool { return m.LastIO < limit }) {
+	if s.cutOffFor < trying || slices.ContainsFunc(deaf, func(m member) bool { return m.LastIO < limit }) {
 		return step{do: wait, why: fmt.Sprintf("%s does not reach its replicas", master.name), after: 4 * soon}, true
 	}
 	next := slices.MaxFunc(deaf, func(a, b member) int { return int(a.Offset - b.Offset) })
@@ -33,10 +35,33 @@ func (s situation) cutOff(master member) (step, bool) {
 		evidence: fmt.Sprintf("the operator reaches %s, and %d replicas have not heard it for %s", master.name, len(deaf), limit)}, true
 }
 
+// deaf are the replicas that do not hear a master that needs them, if they can do without it: all
+// that was confirmed is with them, and whoever of them takes over has enough who follow.
+func (s situation) deaf(master member) []member {
+	needed := int(s.Status.Replication.EffectiveMinReplicas)
+	deaf := s.where(func(m member) bool { return s.member(m) && m.deafTo(master) })
+	hearing := s.count(func(m member) bool { return s.member(m) && m.inSync(master) && m.LastIO < recently })
+	if safe, _ := s.safe(deaf); hearing >= needed || len(deaf) <= needed || !safe {
+		return nil
+	}
+	return deaf
+}
+
 // deafTo reports whether a replica that had the stream of that master hears it no more. One that
-// is being sent all of its data has a way to it.
+// waits for all of its data, or is being sent it, has a way to it.
 func (m member) deafTo(master member) bool {
-	return m.answers() && m.Follows(master.address) && m.ReplID == master.ReplID && !m.Syncing && !m.deleting && m.LastIO >= recently
+	return m.answers() && m.Follows(master.address) && m.ReplID == master.ReplID && !m.deleting && m.LastIO >= recently &&
+		!m.Syncing && !slices.Contains(master.Copying, m.address)
+}
+
+// isCutOff reports whether the master of record may have to be replaced for that.
+func (s situation) isCutOff() bool {
+	rep := s.Status.Replication
+	if rep == nil {
+		return false
+	}
+	master := s.recorded(rep.Master)
+	return master.is(rep.Master) && master.Master && len(s.deaf(master)) > 0
 }
 
 // besideCutOff are the heirs other than a master that was fenced since its replicas did not hear

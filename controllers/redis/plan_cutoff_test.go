@@ -12,6 +12,7 @@ import (
 
 // deafen replicas for so long: the operator reaches them and their master, which they do not hear.
 func deafen(s *scene, since time.Duration, replicas ...int) {
+	s.cutOffFor = trying
 	for _, i := range replicas {
 		s.members[i].LastIO = since
 	}
@@ -64,6 +65,19 @@ func TestCutOffMaster(t *testing.T) {
 			silent(&s.members[4])
 		}, wait, nil},
 		{"one that is sent its data has a way to it", 3, func(s *scene) { deafen(s, time.Hour, 1, 2); linksDown(s); s.members[1].Syncing = true }, wait, nil},
+		{"or waits for them to be written", 3, func(s *scene) {
+			deafen(s, time.Hour, 1, 2)
+			linksDown(s)
+			s.members[0].Copying = []string{s.members[1].address, s.members[2].address}
+		}, wait, nil},
+		{"told to follow a moment ago, they are yet to come", 3, func(s *scene) {
+			deafen(s, time.Hour, 1, 2)
+			s.cutOffFor = 900 * time.Millisecond
+		}, wait, nil},
+		{"also one whose pod is gone", 3, func(s *scene) {
+			deafen(s, time.Hour, 1, 2)
+			orphan(s)
+		}, stepDown, []string{"a-1"}},
 		{"not back to one that never had its stream", 3, func(s *scene) {
 			deafen(s, time.Hour, 1, 2)
 			linksDown(s)

@@ -215,6 +215,7 @@ func (u *universe) read() reading {
 type recollection struct {
 	servers  [mostNodes + 1]acquainted
 	frozen   age
+	cutOff   age
 	caughtUp bool
 }
 
@@ -356,7 +357,7 @@ func pass(read reading, known recollection, ask func(question, *reading) reply) 
 
 func (k recollection) recall(r *Reconciler, redis *cachev1alpha1.Redis) {
 	known := r.memory.of(redis)
-	known.frozenSince, known.caughtUp = k.frozen.time(), k.caughtUp
+	known.frozenSince, known.cutOffSince, known.caughtUp = k.frozen.time(), k.cutOff.time(), k.caughtUp
 	for _, one := range k.servers {
 		if one.pod != 0 {
 			known.known[address(one.pod)] = acquaintance{heard: one.heard.time(), mute: one.mute}
@@ -372,7 +373,7 @@ func (k recollection) recall(r *Reconciler, redis *cachev1alpha1.Redis) {
 
 func recollected(r *Reconciler, redis *cachev1alpha1.Redis, read reading, f *fleet) recollection {
 	known := r.memory.of(redis)
-	after := recollection{frozen: ageOf(known.frozenSince), caughtUp: known.caughtUp}
+	after := recollection{frozen: ageOf(known.frozenSince), cutOff: ageOf(known.cutOffSince), caughtUp: known.caughtUp}
 	for i, pod := range append(slices.Clone(read.pods[:read.nodes]), read.record.leader.pod) {
 		if one, met := known.known[address(pod)]; met && !slices.ContainsFunc(after.servers[:], func(a acquainted) bool { return a.pod == pod }) {
 			after.servers[i] = acquainted{pod: pod, heard: ageOf(one.heard), mute: one.mute}

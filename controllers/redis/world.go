@@ -21,6 +21,9 @@ type world struct {
 	ghost *member
 	// frozenFor is how long all replicas that answer have followed nobody.
 	frozenFor time.Duration
+	// cutOffFor is how long the master of record has been without the replicas that it needs, though
+	// they follow it and can be asked.
+	cutOffFor time.Duration
 	// certificate is the file of the one that was published; none without TLS.
 	certificate string
 	// settings that servers start with.

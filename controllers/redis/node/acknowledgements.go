@@ -5,18 +5,27 @@ import (
 	"maps"
 	"slices"
 	"strings"
+	"time"
 )
 
 const (
-	// usualWithout : a replica acknowledges once a second (REPLCONF ACK), so that between two
-	// questions there may be nothing new.
-	usualWithout = 1
+	// acknowledged is how often a replica does so (REPLCONF ACK of replicationCron).
+	acknowledged = time.Second
 	// mostTold is how many times in a row it is told that there is nothing new.
 	mostTold = 10
 )
 
 // acknowledgements of a master's replicas, by their addresses, when it was last asked.
-type acknowledgements map[string]acknowledgement
+type acknowledgements struct {
+	// usual is how many times in a row there may be nothing new.
+	usual int
+	last  map[string]acknowledgement
+}
+
+// every so often the master is asked.
+func every(interval time.Duration) *acknowledgements {
+	return &acknowledgements{usual: int(max(1, (acknowledged+interval-1)/interval)), last: map[string]acknowledgement{}}
+}
 
 type acknowledgement struct {
 	offset  int64
@@ -25,16 +34,16 @@ type acknowledgement struct {
 
 // take in a master's answer to ROLE, and tell which replicas acknowledge nothing: the text differs
 // each time while that is to be told. There is always something to acknowledge, see repl-ping-replica-period.
-func (a acknowledgements) take(words []string) string {
-	before := maps.Clone(a)
-	clear(a)
+func (a *acknowledgements) take(words []string) string {
+	before := maps.Clone(a.last)
+	clear(a.last)
 	var silent []string
 	for address, bytes := range behind(words) {
 		now := acknowledgement{offset: number(words[1]) - bytes}
 		if last, met := before[address]; met && last.offset == now.offset && bytes > 0 {
-			now.without = min(last.without+1, usualWithout+mostTold)
+			now.without = min(last.without+1, a.usual+mostTold)
 		}
-		if a[address] = now; now.without > usualWithout {
+		if a.last[address] = now; now.without > a.usual {
 			silent = append(silent, fmt.Sprintf(", %s silent %d", address, now.without))
 		}
 	}

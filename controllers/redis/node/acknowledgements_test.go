@@ -3,10 +3,11 @@ package node
 import (
 	"strconv"
 	"testing"
+	"time"
 )
 
 func TestAReplicaThatAcknowledgesNothingIsTold(t *testing.T) {
-	a := acknowledgements{}
+	a := every(time.Second)
 	at := int64(1000)
 	ask := func(offsets ...int64) string {
 		words := []string{"master", strconv.FormatInt(at, 10)}
@@ -37,7 +38,18 @@ func TestAReplicaThatAcknowledgesNothingIsTold(t *testing.T) {
 			t.Fatal("nothing is written")
 		}
 	}
-	if a.take([]string{"slave", "10.0.0.1", "6379", "connected", "1"}) != "" || len(a) != 0 {
+	if a.take([]string{"slave", "10.0.0.1", "6379", "connected", "1"}) != "" || len(a.last) != 0 {
 		t.Error("a replica has none")
+	}
+}
+
+// Asked five times a second, a master has five times nothing new of a replica that is well.
+func TestAReplicaThatIsAskedOfOftenIsNotTold(t *testing.T) {
+	a := every(200 * time.Millisecond)
+	for asked := range 50 {
+		offset := int64(1000 + asked/5*14)
+		if told := a.take([]string{"master", strconv.FormatInt(offset+14, 10), "10.0.0.1", "6379", strconv.FormatInt(offset, 10)}); told != "" {
+			t.Fatalf("after %d questions: %s", asked+1, told)
+		}
 	}
 }

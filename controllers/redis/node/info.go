@@ -62,6 +62,9 @@ func isNumber(text string) bool {
 	return err == nil
 }
 
+// online is the state of a replica that has all of its master's data (SLAVE_STATE_ONLINE of replication.c).
+const online = "online"
+
 // parse reads the answer to INFO, https://redis.io/docs/latest/commands/info/. An error names the
 // field that no server fills in so.
 func parse(info string) (View, error) {
@@ -86,6 +89,9 @@ func parse(info string) (View, error) {
 			}
 			if len(v.Attached) < maxAttached {
 				v.Attached = append(v.Attached, ip)
+				if pair(value, "state") != online {
+					v.Copying = append(v.Copying, ip)
+				}
 			}
 		}
 	}

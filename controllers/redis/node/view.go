@@ -52,6 +52,7 @@ type View struct {
 	Misconf     bool     // it could not write to its disk, and takes no writes until it can
 	Certificate string   // file of the one that it presents; none without TLS
 	Attached    []string // addresses of the first maxAttached replicas that a master feeds
+	Copying     []string // those of them that wait for all of its data, or are being sent it
 
 	AOF       bool  // it appends its writes to a file
 	Rewriting bool  // which it writes anew, and cannot end until it has the first
