@@ -82,7 +82,7 @@ test-units:
 
 test-integration:
 	KUBEBUILDER_ASSETS=$(BIN) KUBEBUILDER_CONTROLPLANE_START_TIMEOUT=2m \
-	  go run github.com/onsi/ginkgo/v2/ginkgo -procs=3 -ldflags=-w --no-color --timeout=20m ./test/integration
+	  go run github.com/onsi/ginkgo/v2/ginkgo -procs=2 -ldflags=-w --no-color --timeout=20m ./test/integration
 
 # Little in a test lives long: memory is cheaper than time, also for its API servers.
 test mutants: export GOGC := 400

@@ -63,17 +63,19 @@ func (p *pod) deliver(t *testing.T, i identity) {
 	}
 }
 
-// load what was delivered, as the operator does that shows what was published.
-func (p *pod) load(t *testing.T, published identity) bool {
+// load what was delivered, as the operator does that shows what was published. A server that does
+// not answer in time, as on a busy machine, is told again.
+func (p *pod) load(t *testing.T, published identity) (loaded bool) {
 	t.Helper()
 	files := filesOf(published)
-	server := p.open(t, published)
-	defer server.Close()
-	loaded, err := server.Load(t.Context(), node.Files{
-		Certificate: p.local(files.Certificate), Key: p.local(files.Key), Authorities: p.local(files.Authorities)})
-	if err != nil {
-		t.Fatal(err)
-	}
+	awaits(t, p.address+" answers", func() bool {
+		server := p.open(t, published)
+		defer server.Close()
+		var err error
+		loaded, err = server.Load(t.Context(), node.Files{
+			Certificate: p.local(files.Certificate), Key: p.local(files.Key), Authorities: p.local(files.Authorities)})
+		return err == nil
+	})
 	return loaded
 }
 
