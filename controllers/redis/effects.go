@@ -62,7 +62,7 @@ func (c *cluster) unchanged(ctx context.Context) error {
 		return fmt.Errorf("reading the object: %w", err)
 	}
 	if live.UID != c.redis.UID || live.ResourceVersion != c.redis.ResourceVersion {
-		return c.behind("the cache is behind")
+		return c.conflict("the cache is behind")
 	}
 	claims, err := listClaims(ctx, c.Live, c.redis)
 	if err != nil {
@@ -72,12 +72,13 @@ func (c *cluster) unchanged(ctx context.Context) error {
 		return live.UID == seen.claim.UID && readStamp(live.Annotations) == seen.stamp
 	}
 	if !maps.EqualFunc(claims, c.fleet.volumes, same) {
-		return c.behind("the cache is behind at a PersistentVolumeClaim")
+		return c.conflict("the cache is behind at a PersistentVolumeClaim")
 	}
 	return nil
 }
 
-func (c *cluster) behind(why string) error {
+// conflict is what a write would have met that is made from an older state.
+func (c *cluster) conflict(why string) error {
 	return apierrors.NewConflict(cachev1alpha1.GroupVersion.WithResource("redis").GroupResource(), c.redis.Name, errors.New(why))
 }
 

@@ -90,32 +90,28 @@ func (m *memory) forget(key types.NamespacedName) {
 func (m *memory) frozen(redis *cachev1alpha1.Redis, w world, clock clock.PassiveClock) time.Duration {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	known := m.of(redis)
 	answering := w.count(func(m member) bool { return m.Answer == node.Reached })
 	fenced := w.count(func(m member) bool { return m.Fenced() })
-	switch {
-	case fenced == 0 || fenced < answering:
-		known.frozenSince = time.Time{}
-		return 0
-	case known.frozenSince.IsZero():
-		known.frozenSince = clock.Now()
-	}
-	return clock.Since(known.frozenSince)
+	return lasting(&m.of(redis).frozenSince, fenced > 0 && fenced >= answering, clock)
 }
 
 // cutOff is how long the master has been cut off from its replicas, by what is seen now.
 func (m *memory) cutOff(redis *cachev1alpha1.Redis, is bool, clock clock.PassiveClock) time.Duration {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	known := m.of(redis)
+	return lasting(&m.of(redis).cutOffSince, is, clock)
+}
+
+// lasting is how long what is so has been so without a break; since is when that began.
+func lasting(since *time.Time, is bool, clock clock.PassiveClock) time.Duration {
 	switch {
 	case !is:
-		known.cutOffSince = time.Time{}
+		*since = time.Time{}
 		return 0
-	case known.cutOffSince.IsZero():
-		known.cutOffSince = clock.Now()
+	case since.IsZero():
+		*since = clock.Now()
 	}
-	return clock.Since(known.cutOffSince)
+	return clock.Since(*since)
 }
 
 // followed notes that a replica was told to follow: it is yet to reach its master.

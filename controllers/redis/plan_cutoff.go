@@ -9,9 +9,9 @@ import (
 const (
 	// reasonMasterCutOff is of a change of a master that the operator reached and its replicas did not.
 	reasonMasterCutOff = "MasterCutOff"
-	// trying to reach a master takes a replica some milliseconds, and it does so once a second. The
+	// reconnecting to a master takes a replica some milliseconds, and it does so once a second. The
 	// servers' own count of seconds goes on from before they were told to follow.
-	trying = time.Second
+	reconnecting = time.Second
 )
 
 // cutOff is a master that serves nobody: so few replicas hear it that it refuses writes, and all that
@@ -27,7 +27,7 @@ func (s situation) cutOff(master member) (step, bool) {
 	}
 	// The servers tell whole seconds: two may be little more than one, which is usual.
 	limit := max(silenceLimit(s.Redis), recently+time.Second)
-	if s.cutOffFor < trying || slices.ContainsFunc(deaf, func(m member) bool { return m.LastIO < limit }) {
+	if s.cutOffFor < reconnecting || slices.ContainsFunc(deaf, func(m member) bool { return m.LastIO < limit }) {
 		return step{do: wait, why: fmt.Sprintf("%s does not reach its replicas", master.name), after: 4 * soon}, true
 	}
 	next := slices.MaxFunc(deaf, func(a, b member) int { return int(a.Offset - b.Offset) })

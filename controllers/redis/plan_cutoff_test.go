@@ -12,7 +12,7 @@ import (
 
 // deafen replicas for so long: the operator reaches them and their master, which they do not hear.
 func deafen(s *scene, since time.Duration, replicas ...int) {
-	s.cutOffFor = trying
+	s.cutOffFor = reconnecting
 	for _, i := range replicas {
 		s.members[i].LastIO = since
 	}

@@ -9,8 +9,8 @@ import (
 )
 
 const (
-	// acknowledged is how often a replica does so (REPLCONF ACK of replicationCron).
-	acknowledged = time.Second
+	// acknowledgeInterval is how often a replica does so (REPLCONF ACK of replicationCron).
+	acknowledgeInterval = time.Second
 	// mostTold is how many times in a row it is told that there is nothing new.
 	mostTold = 10
 )
@@ -22,9 +22,9 @@ type acknowledgements struct {
 	last  map[string]acknowledgement
 }
 
-// every so often the master is asked.
-func every(interval time.Duration) *acknowledgements {
-	return &acknowledgements{usual: int(max(1, (acknowledged+interval-1)/interval)), last: map[string]acknowledgement{}}
+// newAcknowledgements of a master that is asked every interval.
+func newAcknowledgements(interval time.Duration) *acknowledgements {
+	return &acknowledgements{usual: int(max(1, (acknowledgeInterval+interval-1)/interval)), last: map[string]acknowledgement{}}
 }
 
 type acknowledgement struct {

@@ -7,7 +7,7 @@ import (
 )
 
 func TestAReplicaThatAcknowledgesNothingIsTold(t *testing.T) {
-	a := every(time.Second)
+	a := newAcknowledgements(time.Second)
 	at := int64(1000)
 	ask := func(offsets ...int64) string {
 		words := []string{"master", strconv.FormatInt(at, 10)}
@@ -45,7 +45,7 @@ func TestAReplicaThatAcknowledgesNothingIsTold(t *testing.T) {
 
 // Asked five times a second, a master has five times nothing new of a replica that is well.
 func TestAReplicaThatIsAskedOfOftenIsNotTold(t *testing.T) {
-	a := every(200 * time.Millisecond)
+	a := newAcknowledgements(200 * time.Millisecond)
 	for asked := range 50 {
 		offset := int64(1000 + asked/5*14)
 		if told := a.take([]string{"master", strconv.FormatInt(offset+14, 10), "10.0.0.1", "6379", strconv.FormatInt(offset, 10)}); told != "" {

@@ -109,7 +109,7 @@ func listen(ctx context.Context, hostport string, interval time.Duration, ear Ea
 
 // follow asks the server every interval, and tells when it says something else.
 func (w watched) follow(interval time.Duration, ear Ear) error {
-	acknowledged := every(interval)
+	acknowledged := newAcknowledgements(interval)
 	for last := ""; ; {
 		words, err := w.ask("ROLE")
 		if err == nil {
