@@ -5,7 +5,6 @@ import (
 	"flag"
 	"fmt"
 	"os"
-	"time"
 
 	operatorsv2 "github.com/operator-framework/api/pkg/operators/v2"
 	"k8s.io/apimachinery/pkg/runtime"
@@ -20,15 +19,8 @@ import (
 	cachev1alpha1 "github.com/mainstay-operator/mainstay-operator/api/cache/v1alpha1"
 	egov1 "github.com/mainstay-operator/mainstay-operator/api/ego/v1"
 	"github.com/mainstay-operator/mainstay-operator/controllers"
+	"github.com/mainstay-operator/mainstay-operator/controllers/leadership"
 	"github.com/mainstay-operator/mainstay-operator/controllers/upgradeable"
-)
-
-// Lease times of Kubernetes' own components: a leader that is lost together
-// with its node is followed after at most leaseDuration.
-const (
-	leaseDuration = 15 * time.Second
-	renewDeadline = 10 * time.Second
-	retryPeriod   = 2 * time.Second
 )
 
 func main() {
@@ -69,27 +61,29 @@ func run() error {
 		return err
 	}
 	namespaces := controllers.NamespacesFromEnv()
-	lease, renew, retry := leaseDuration, renewDeadline, retryPeriod
 	options := ctrl.Options{
-		Scheme:                        scheme,
-		Cache:                         controllers.CacheOptions(namespaces),
-		Metrics:                       metrics,
-		HealthProbeBindAddress:        *probeAddress,
-		LeaderElection:                *leaderElect,
-		LeaderElectionID:              "mainstay-operator.io",
-		LeaderElectionReleaseOnCancel: true,
-		LeaseDuration:                 &lease,
-		RenewDeadline:                 &renew,
-		RetryPeriod:                   &retry,
+		Scheme:                 scheme,
+		Cache:                  controllers.CacheOptions(namespaces),
+		Metrics:                metrics,
+		HealthProbeBindAddress: *probeAddress,
 	}
 	kinds := controllers.Options{Images: controllers.ImagesFromEnv(), Namespaces: namespaces, Account: account, Condition: condition}
+	var lease *leadership.Lease
 	if *leaderElect {
-		held := controllers.NewLease(renewDeadline)
-		options.LeaderElectionConfig, options.NewClient, kinds.Leads = held.Electing(config), held.NewClient, held.Held
+		if lease, err = leadership.New(config, account.Namespace, leadership.DefaultTimes); err != nil {
+			return err
+		}
+		options, kinds.Leads = lease.Elect(options), lease.Held
 	}
 	mgr, err := ctrl.NewManager(config, options)
 	if err != nil {
 		return fmt.Errorf("making the manager: %w", err)
+	}
+	if lease != nil {
+		lease.Tell(mgr.GetEventRecorder("leader-election"))
+		if err := lease.Sign(leadership.TerminationLog); err != nil {
+			mgr.GetLogger().Info("when this process dies, its successor has to wait until the lease has run out", "why", err.Error())
+		}
 	}
 
 	if err := controllers.SetupAll(ctx, mgr, kinds); err != nil {

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	cachev1alpha1 "github.com/mainstay-operator/mainstay-operator/api/cache/v1alpha1"
+	"github.com/mainstay-operator/mainstay-operator/controllers/leadership"
 )
 
 // deed tells in words what a question does.
@@ -141,7 +142,7 @@ func TestAnActEndsBeforeAnotherLeads(t *testing.T) {
 	f, redis := u.direct()
 	one := &limited{server: f.servers["a-1"]}
 	f.servers["a-1"] = one
-	const begins = 5 * time.Second // another, after our lease is too old to act under
+	begins := leadership.DefaultTimes.Lease - leadership.DefaultTimes.Renew // another, after our lease is too old to act under
 	if err := (&Reconciler{}).perform(t.Context(), redis, f, step{do: fence, nodes: []string{"a-1"}}); err != nil || one.left <= 0 || one.left >= begins {
 		t.Errorf("%v: a command may take %s", err, one.left)
 	}

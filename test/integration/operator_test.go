@@ -18,6 +18,7 @@ import (
 	metricsserver "sigs.k8s.io/controller-runtime/pkg/metrics/server"
 
 	"github.com/mainstay-operator/mainstay-operator/controllers"
+	"github.com/mainstay-operator/mainstay-operator/controllers/leadership"
 	"github.com/mainstay-operator/mainstay-operator/test/fault"
 )
 
@@ -146,11 +147,12 @@ func (i install) manager(o *operator) (ctrl.Manager, controllers.Options, error)
 	}
 	kinds := controllers.Options{Images: i.images, Namespaces: i.namespaces, Account: i.account, Condition: i.condition}
 	if i.own != "" {
-		held := controllers.NewLease(startUp)
-		options.LeaderElection, options.LeaderElectionID, options.LeaderElectionNamespace = true, "mainstay-operator.io", i.own
-		options.LeaderElectionReleaseOnCancel = true
-		options.LeaseDuration, options.RenewDeadline = ptr.To(2*startUp), ptr.To(startUp) // a busy machine is no lost leader
-		options.LeaderElectionConfig, options.NewClient, kinds.Leads = held.Electing(wired), held.NewClient, held.Held
+		// A busy machine is no lost leader.
+		lease, err := leadership.New(wired, i.own, leadership.Times{Lease: 2 * startUp, Renew: startUp, Retry: 2 * time.Second})
+		if err != nil {
+			return nil, kinds, err
+		}
+		options, kinds.Leads = lease.Elect(options), lease.Held
 	}
 	mgr, err := ctrl.NewManager(wired, options)
 	return mgr, kinds, err

@@ -3,7 +3,7 @@ package mutants
 import "slices"
 
 // planted are the mutants, by the rule that they break.
-var planted = slices.Concat(heirs, verdicts, records, volumes, acts, changes, servers, observations)
+var planted = slices.Concat(heirs, verdicts, records, volumes, acts, changes, servers, observations, elections)
 
 // Who becomes master after one that is dead.
 var heirs = []mutant{
@@ -377,7 +377,7 @@ var acts = []mutant{
 		"if r.Leads != nil && !r.Leads() {", "if r.Leads != nil && redis == nil {",
 		"TestWokenLeaderFencesNobody"},
 	{"an act without an end", "perform.go",
-		"context.WithTimeout(ctx, actLimit)", "context.WithTimeout(ctx, 3*actLimit)",
+		"context.WithTimeout(ctx, actLimit)", "context.WithTimeout(ctx, 2*actLimit)",
 		"TestAnActEndsBeforeAnotherLeads"},
 	{"no snapshot before appending ends", "act_settings.go",
 		"|| m.dumped:", "|| !m.dumped:",
@@ -459,4 +459,36 @@ var observations = []mutant{
 	{"who answers late is gone", "node/server.go",
 		"default:\n		return View{Answer: Silent, Unreadable: whyUnreadable(err)}", "default:\n		return View{Answer: Refused}",
 		"TestWatchTellsOfSilence"},
+}
+
+// When one manager may act in place of another.
+var elections = []mutant{
+	{"the lease is taken without proof", "../leadership/end.go",
+		"return end != nil && end.Message == identity && end.Reason", "return end == nil || end.Reason",
+		"TestEnded/it runs"},
+	{"the lease is taken for the end of another container", "../leadership/end.go",
+		"end.Message == identity", `end.Message != ""`,
+		"TestEnded/it is the container after"},
+	{"an end that nobody saw is one", "../leadership/end.go",
+		"end.Reason != endUnknown && end.Reason != endUnlocated", "end.Reason != endUnknown",
+		"TestEnded/its kubelet has lost sight of it"},
+	{"a renewal in the last moment is overlooked", "../leadership/standby.go",
+		"(v.renewed.IsZero() || v.renewed.Equal(&record.RenewTime))", `(v.renewed.IsZero() || v.why == "")`,
+		"TestVacancyIsOfTheLeaseAsItIs"},
+	{"whoever holds the lease now has ended, too", "../leadership/standby.go",
+		"v.holder == record.HolderIdentity && ", `v.holder != "" && `,
+		"TestVacancyIsOfTheLeaseAsItIs"},
+	{"a renewal does not prolong the lease", "../leadership/standby.go",
+		"at, seen = l.clock.Now(), now", "seen = now",
+		"TestStandby/renewed once"},
+	{"the lease of the last release lasts as long as ours", "../leadership/standby.go",
+		"max(l.times.Lease, time.Duration(record.LeaseDurationSeconds)*time.Second)", "min(l.times.Lease, time.Duration(record.LeaseDurationSeconds)*time.Second)",
+		"TestStandby/it is of a release with a longer"},
+	{"a renewal counts from when it was answered", "../leadership/lease.go",
+		"asked := l.clock.Now()\n	return l.granted(record, asked, l.LeaseLock.Update(ctx, record))",
+		"err := l.LeaseLock.Update(ctx, record)\n	return l.granted(record, l.clock.Now(), err)",
+		"TestHeld"},
+	{"a lease that was given up is held", "../leadership/lease.go",
+		"l.renewed.Store(nil)", "return err",
+		"TestHeld"},
 }

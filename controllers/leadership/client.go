@@ -1,0 +1,31 @@
+package leadership
+
+import (
+	"errors"
+	"net/http"
+
+	"k8s.io/client-go/rest"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+)
+
+// errLapsed is of a write that could be another leader's by now.
+var errLapsed = errors.New("not sent: the lease was not renewed in time, another process may lead")
+
+// NewClient makes the manager's client: it writes nothing when the lease is not held.
+func (l *Lease) NewClient(config *rest.Config, options client.Options) (client.Client, error) {
+	config = rest.CopyConfig(config)
+	config.Wrap(func(next http.RoundTripper) http.RoundTripper {
+		return transport(func(request *http.Request) (*http.Response, error) {
+			if request.Method != http.MethodGet && request.Method != http.MethodHead && !l.Held() {
+				return nil, errLapsed
+			}
+			return next.RoundTrip(request)
+		})
+	})
+	options.HTTPClient = nil // it is made of the config
+	return client.New(config, options)
+}
+
+type transport func(*http.Request) (*http.Response, error)
+
+func (t transport) RoundTrip(r *http.Request) (*http.Response, error) { return t(r) }

@@ -1,0 +1,137 @@
+package leadership
+
+import (
+	"errors"
+	"net/http"
+	"net/http/httptest"
+	"testing"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/meta"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/client-go/kubernetes/fake"
+	"k8s.io/client-go/kubernetes/scheme"
+	"k8s.io/client-go/rest"
+	clienttesting "k8s.io/client-go/testing"
+	"k8s.io/client-go/tools/leaderelection/resourcelock"
+	clocktesting "k8s.io/utils/clock/testing"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+)
+
+// An act that began as late as the lease allows has to end before another process leads.
+func TestTimes(t *testing.T) {
+	if d := DefaultTimes; d.Renew < 3*d.Retry || d.Lease-d.Renew < 5*time.Second {
+		t.Errorf("%+v", d)
+	}
+}
+
+func TestHeld(t *testing.T) {
+	api, clock := fake.NewClientset(), clocktesting.NewFakeClock(time.Now())
+	var refuses error
+	api.PrependReactor("*", "leases", func(clienttesting.Action) (bool, runtime.Object, error) {
+		clock.Step(time.Second) // so long does the API server take
+		return refuses != nil, nil, refuses
+	})
+	lease := newLease(api, api, namespace, holder, DefaultTimes)
+	lease.clock = clock
+	held := func(want bool, why string) {
+		t.Helper()
+		if lease.Held() != want {
+			t.Errorf("%s: held is %t", why, !want)
+		}
+	}
+	record := resourcelock.LeaderElectionRecord{HolderIdentity: holder, RenewTime: metav1.Now(), LeaseDurationSeconds: 10}
+	held(false, "it was never taken")
+	if _, _, err := lease.Get(t.Context()); err == nil {
+		t.Error("there is none, and it was read")
+	}
+	held(false, "it was looked at")
+	refuses = errors.New("no")
+	if err := lease.Create(t.Context(), record); err == nil {
+		t.Error("refused, it was made")
+	}
+	held(false, "it was refused")
+	refuses = nil
+	if err := lease.Create(t.Context(), record); err != nil {
+		t.Fatal(err)
+	}
+	held(true, "it was made")
+	clock.Step(DefaultTimes.Renew - 2*time.Second)
+	held(true, "the last moment, from when it was asked for")
+	refuses = errors.New("no")
+	if err := lease.Update(t.Context(), record); err == nil {
+		t.Error("refused, it was renewed")
+	}
+	held(false, "it was not renewed")
+	refuses = nil
+	if err := lease.Update(t.Context(), record); err != nil {
+		t.Fatal(err)
+	}
+	held(true, "it was renewed")
+	clock.Step(DefaultTimes.Renew - time.Second)
+	held(false, "so long ago by when that was asked for")
+	if err := lease.Update(t.Context(), record); err != nil {
+		t.Fatal(err)
+	}
+	if err := lease.Update(t.Context(), resourcelock.LeaderElectionRecord{LeaseDurationSeconds: 1}); err != nil {
+		t.Fatal(err)
+	}
+	held(false, "it was given up")
+}
+
+func TestNothingIsWrittenWithoutTheLease(t *testing.T) {
+	asked := 0
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+		asked++
+		w.Header().Set("Content-Type", "application/json")
+		_, _ = w.Write([]byte(`{"kind":"ConfigMap","apiVersion":"v1","metadata":{"name":"a"}}`))
+	}))
+	defer server.Close()
+	lease := newLease(fake.NewClientset(), nil, namespace, holder, DefaultTimes)
+	mapper := meta.NewDefaultRESTMapper(nil)
+	mapper.Add(corev1.SchemeGroupVersion.WithKind("ConfigMap"), meta.RESTScopeNamespace)
+	ours, err := lease.NewClient(&rest.Config{Host: server.URL}, client.Options{Scheme: scheme.Scheme, Mapper: mapper})
+	if err != nil {
+		t.Fatal(err)
+	}
+	object := func() *corev1.ConfigMap {
+		return &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: "a"}}
+	}
+	if err := ours.Create(t.Context(), object()); !errors.Is(err, errLapsed) || asked != 0 {
+		t.Errorf("%v, %d requests", err, asked)
+	}
+	if err := ours.Get(t.Context(), client.ObjectKeyFromObject(object()), object()); err != nil {
+		t.Errorf("reading is for everybody: %v", err)
+	}
+	if err := lease.Create(t.Context(), resourcelock.LeaderElectionRecord{HolderIdentity: holder}); err != nil {
+		t.Fatal(err)
+	}
+	if err := ours.Create(t.Context(), object()); err != nil {
+		t.Errorf("it is held: %v", err)
+	}
+}
+
+// pausedMachine was paused together with its monotonic clock, but not with its wall clock.
+type pausedMachine struct {
+	*clocktesting.FakeClock
+	now time.Time
+}
+
+func (m pausedMachine) Now() time.Time              { return m.now }
+func (pausedMachine) Since(time.Time) time.Duration { return time.Second }
+
+func TestALeaseLapsesWhileTheMachineIsPaused(t *testing.T) {
+	renewed := time.Now()
+	for past, held := range map[time.Duration]bool{
+		-time.Hour: true, time.Second: true, DefaultTimes.Renew - time.Second: true, DefaultTimes.Renew: false, time.Hour: false,
+	} {
+		lease := newLease(fake.NewClientset(), nil, namespace, holder, DefaultTimes)
+		lease.clock = pausedMachine{now: renewed.Add(past)}
+		lease.renewed.Store(&renewed)
+		if lease.Held() != held {
+			t.Errorf("%s later by the wall clock: held is %t", past, !held)
+		}
+	}
+}
