@@ -80,9 +80,9 @@ func run() error {
 		return fmt.Errorf("making the manager: %w", err)
 	}
 	if lease != nil {
-		lease.Tell(mgr.GetEventRecorder("leader-election"))
+		lease.RecordEvents(mgr.GetEventRecorder("leader-election"))
 		if err := lease.Sign(leadership.TerminationLog); err != nil {
-			mgr.GetLogger().Info("when this process dies, its successor has to wait until the lease has run out", "why", err.Error())
+			mgr.GetLogger().Info("if this process dies, the next leader waits until the lease has run out", "reason", err.Error())
 		}
 	}
 

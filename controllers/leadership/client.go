@@ -8,10 +8,10 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 )
 
-// errLapsed is of a write that could be another leader's by now.
+// errLapsed is the error of a write while another process may lead.
 var errLapsed = errors.New("not sent: the lease was not renewed in time, another process may lead")
 
-// NewClient makes the manager's client: it writes nothing when the lease is not held.
+// NewClient makes the manager's client, which writes only while this process holds the lease.
 func (l *Lease) NewClient(config *rest.Config, options client.Options) (client.Client, error) {
 	config = rest.CopyConfig(config)
 	config.Wrap(func(next http.RoundTripper) http.RoundTripper {
@@ -22,7 +22,7 @@ func (l *Lease) NewClient(config *rest.Config, options client.Options) (client.C
 			return next.RoundTrip(request)
 		})
 	})
-	options.HTTPClient = nil // it is made of the config
+	options.HTTPClient = nil // client.New makes one from this config
 	return client.New(config, options)
 }
 

@@ -1,4 +1,4 @@
-// Package leadership lets one of several managers act, and another one as soon as that has ended.
+// Package leadership elects the one manager that acts, and proves its end to the next one.
 package leadership
 
 import (
@@ -23,64 +23,63 @@ import (
 // leaseName is the name of the Lease.
 const leaseName = "mainstay-operator.io"
 
-// Times of the lease.
+// Times of the lease. They mean what they mean in client-go's LeaderElectionConfig.
 type Times struct {
-	// Lease is how long a leader leads from the last renewal that others have seen.
+	// Lease is how long a standby waits for a renewal before it takes the lease.
 	Lease time.Duration
-	// Renew is how long a leader acts from its last renewal. What it began then has to end
+	// Renew is how long the leader acts after its last renewal. Whatever it has begun by then must end
 	// before the lease does.
 	Renew time.Duration
 	// Retry is the time between two renewals.
 	Retry time.Duration
 }
 
-// DefaultTimes are shorter than the 15, 10 and 2 s of Kubernetes' own components, and send no more
-// requests, since those in waiting watch the lease instead of asking for it: docs/benchmarks.md. The
-// 5 s between Renew and Lease are theirs.
+// DefaultTimes are shorter than the 15, 10 and 2 s of Kubernetes' own components. They cost about as
+// many requests, because a standby watches the lease and does not poll it: docs/benchmarks.md. The
+// difference of Lease and Renew, 5 s, is the same.
 var DefaultTimes = Times{Lease: 10 * time.Second, Renew: 5 * time.Second, Retry: time.Second}
 
-// Lease is what the manager that leads holds, and what the others wait for. It tells whether this
-// process leads: the leader election ends one that has lost its lease, but gives it the
-// whole renew deadline to notice, and a process that was stopped and wakes would act beside its
-// successor for so long.
+// Lease is the lock of the leader election. It also reports whether this process may act: the leader
+// election ends a process that has lost its lease, but only after the whole renew deadline. Until
+// then, a process that was stopped and wakes would act beside its successor.
 type Lease struct {
 	*resourcelock.LeaseLock
-	times   Times
-	clock   clock.Clock
-	watched kubernetes.Interface
-	renewed atomic.Pointer[time.Time]
+	times    Times
+	clock    clock.Clock
+	watching kubernetes.Interface
+	renewed  atomic.Pointer[time.Time] // when the last granted renewal was sent; nil while this process does not lead
 }
 
-// New makes the lease of the managers in the namespace, for this process, which does not hold it yet.
+// New makes the lease for this process, in the managers' namespace. The process does not hold it yet.
 func New(config *rest.Config, namespace string, times Times) (*Lease, error) {
 	if namespace == "" {
-		return nil, errors.New("--leader-elect is for pods: this process runs as no ServiceAccount, whose namespace the lease would be in")
+		return nil, errors.New("--leader-elect needs a ServiceAccount, in whose namespace the lease is: run the manager in a pod, or without that flag")
 	}
 	pod, err := os.Hostname()
 	if err != nil {
 		return nil, fmt.Errorf("naming this process: %w", err)
 	}
-	watched, err := kubernetes.NewForConfig(config)
+	watching, err := kubernetes.NewForConfig(config)
 	if err != nil {
 		return nil, fmt.Errorf("watching the lease: %w", err)
 	}
-	limited := rest.CopyConfig(config) // one slow answer is not to cost the lease
+	limited := rest.CopyConfig(config) // one slow reply must not cost the lease
 	limited.Timeout = max(times.Renew/2, time.Second)
-	asked, err := kubernetes.NewForConfig(limited)
+	asking, err := kubernetes.NewForConfig(limited)
 	if err != nil {
 		return nil, fmt.Errorf("renewing the lease: %w", err)
 	}
-	return newLease(asked, watched, namespace, identity(pod, string(uuid.NewUUID())), times), nil
+	return newLease(asking, watching, namespace, identity(pod, string(uuid.NewUUID())), times), nil
 }
 
-func newLease(asked, watched kubernetes.Interface, namespace, identity string, times Times) *Lease {
+func newLease(asking, watching kubernetes.Interface, namespace, identity string, times Times) *Lease {
 	return &Lease{
 		LeaseLock: &resourcelock.LeaseLock{
 			LeaseMeta:  metav1.ObjectMeta{Namespace: namespace, Name: leaseName},
-			Client:     asked.CoordinationV1(),
+			Client:     asking.CoordinationV1(),
 			LockConfig: resourcelock.ResourceLockConfig{Identity: identity},
 		},
-		times: times, clock: clock.RealClock{}, watched: watched,
+		times: times, clock: clock.RealClock{}, watching: watching,
 	}
 }
 
@@ -93,44 +92,44 @@ func (l *Lease) Elect(options ctrl.Options) ctrl.Options {
 	return options
 }
 
-// Tell of the election by events of this recorder.
-func (l *Lease) Tell(recorder events.EventRecorder) {
-	l.LockConfig.EventRecorder = told{recorder}
+// RecordEvents of the election through this recorder.
+func (l *Lease) RecordEvents(recorder events.EventRecorder) {
+	l.LockConfig.EventRecorder = eventRecorder{recorder}
 }
 
-// told has the leader election, which knows the old API of events, write those of the new one.
-type told struct{ events.EventRecorder }
+// eventRecorder adapts the recorder of events.k8s.io to the older interface of the leader election.
+type eventRecorder struct{ events.EventRecorder }
 
-func (t told) Eventf(object runtime.Object, eventType, reason, message string, args ...any) {
-	t.EventRecorder.Eventf(object, nil, eventType, reason, "Elect", message, args...)
+func (r eventRecorder) Eventf(object runtime.Object, eventType, reason, message string, args ...any) {
+	r.EventRecorder.Eventf(object, nil, eventType, reason, "Elect", message, args...)
 }
 
-// Create the lease, held by this process.
+// Create the lease for the holder that the record names.
 func (l *Lease) Create(ctx context.Context, record resourcelock.LeaderElectionRecord) error {
-	asked := l.clock.Now()
-	return l.granted(record, asked, l.LeaseLock.Create(ctx, record))
+	sent := l.clock.Now()
+	return l.noteWrite(record, sent, l.LeaseLock.Create(ctx, record))
 }
 
 // Update the lease: renew, take or release it.
 func (l *Lease) Update(ctx context.Context, record resourcelock.LeaderElectionRecord) error {
-	asked := l.clock.Now()
-	return l.granted(record, asked, l.LeaseLock.Update(ctx, record))
+	sent := l.clock.Now()
+	return l.noteWrite(record, sent, l.LeaseLock.Update(ctx, record))
 }
 
-// granted notes a write of the lease: what is granted is granted from when it was asked for.
-func (l *Lease) granted(record resourcelock.LeaderElectionRecord, asked time.Time, err error) error {
+// noteWrite of the lease. A renewal counts from when it was sent: the API server may have answered late.
+func (l *Lease) noteWrite(record resourcelock.LeaderElectionRecord, sent time.Time, err error) error {
 	switch {
 	case err != nil:
 	case record.HolderIdentity == l.Identity():
-		l.renewed.Store(&asked)
+		l.renewed.Store(&sent)
 	default:
 		l.renewed.Store(nil)
 	}
 	return err
 }
 
-// Held is true while nobody else can lead. Either clock may prove the opposite: the monotonic
-// one stands still while a virtual machine is paused, the wall clock can be set back.
+// Held reports whether no other process can lead. Either clock can disprove it: the monotonic clock
+// stands still while a virtual machine is paused, and the wall clock can be set back.
 func (l *Lease) Held() bool {
 	renewed := l.renewed.Load()
 	return renewed != nil && l.clock.Since(*renewed) < l.times.Renew && l.clock.Now().Round(0).Sub(renewed.Round(0)) < l.times.Renew

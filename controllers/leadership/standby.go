@@ -17,11 +17,11 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/log"
 )
 
-// Get the lease when there is something to do about it: at once for the leader, and for another
-// process when nobody holds it. One whose holder has ended, or has not renewed it for as
-// long as it lasts, is given as one that nobody holds: whoever takes it then does so under the
-// version that was read after this was known. The leader election alone would ask for it every now
-// and then, and know nothing of the holder.
+// Get returns the lease as soon as this process can do something about it. The leader gets it at once,
+// and so does everybody while it has no holder. Otherwise Get waits until the holder has ended, or has
+// not renewed the lease in time, and returns the lease without a holder. The leader election then takes
+// it, under the resource version that was read last: if it has changed since, that fails. The leader
+// election alone would poll the lease, and knows nothing of the holder.
 func (l *Lease) Get(ctx context.Context) (*resourcelock.LeaderElectionRecord, []byte, error) {
 	var free vacancy
 	for {
@@ -29,32 +29,32 @@ func (l *Lease) Get(ctx context.Context) (*resourcelock.LeaderElectionRecord, []
 		if err != nil || l.renewed.Load() != nil || record.HolderIdentity == "" || record.HolderIdentity == l.Identity() {
 			return record, raw, err
 		}
-		if free.of(*record) {
-			log.FromContext(ctx).Info("taking the lease", "from", record.HolderIdentity, "why", free.why)
+		if free.appliesTo(*record) {
+			log.FromContext(ctx).Info("taking the lease", "holder", free.holder, "ended", free.ended, "lastRenewal", free.renewed)
 			record.HolderIdentity = ""
 			raw, err = json.Marshal(record)
 			return record, raw, err
 		}
-		if free, err = l.await(ctx, *record); err != nil {
+		if free, err = l.awaitVacancy(ctx, *record); err != nil {
 			return nil, nil, err
 		}
 	}
 }
 
-// vacancy of a lease that names a holder.
+// vacancy is why a lease may be taken although it names a holder.
 type vacancy struct {
 	holder  string
-	renewed metav1.Time // the last time; none when the holder has ended, whenever that was
-	why     string
+	ended   bool        // the holder has
+	renewed metav1.Time // otherwise: its last renewal, which has run out
 }
 
-// of reports whether it is one of the lease as it is now.
-func (v vacancy) of(record resourcelock.LeaderElectionRecord) bool {
-	return v.holder == record.HolderIdentity && (v.renewed.IsZero() || v.renewed.Equal(&record.RenewTime))
+// appliesTo reports whether the lease is still the one that was found vacant.
+func (v vacancy) appliesTo(record resourcelock.LeaderElectionRecord) bool {
+	return v.holder == record.HolderIdentity && (v.ended || v.renewed.Equal(&record.RenewTime))
 }
 
-// await the end of the lease's holder, of its time, or its change of hands, of which there is no vacancy.
-func (l *Lease) await(ctx context.Context, seen resourcelock.LeaderElectionRecord) (vacancy, error) {
+// awaitVacancy of a lease that was just read. If the lease changes hands meanwhile, the vacancy is empty.
+func (l *Lease) awaitVacancy(ctx context.Context, seen resourcelock.LeaderElectionRecord) (vacancy, error) {
 	ctx, enough := context.WithCancel(ctx)
 	defer enough()
 	renewals, ends := make(chan resourcelock.LeaderElectionRecord), make(chan struct{})
@@ -69,7 +69,7 @@ func (l *Lease) await(ctx context.Context, seen resourcelock.LeaderElectionRecor
 		case <-ctx.Done():
 			return vacancy{}, ctx.Err()
 		case <-ends:
-			return vacancy{holder: seen.HolderIdentity, why: "the kubelet reports that its holder has ended"}, nil
+			return vacancy{holder: seen.HolderIdentity, ended: true}, nil
 		case now := <-renewals:
 			if now.HolderIdentity != seen.HolderIdentity {
 				return vacancy{}, nil
@@ -82,17 +82,17 @@ func (l *Lease) await(ctx context.Context, seen resourcelock.LeaderElectionRecor
 				expiry.Reset(left)
 				continue
 			}
-			return vacancy{holder: seen.HolderIdentity, renewed: seen.RenewTime, why: "its holder did not renew it in time"}, nil
+			return vacancy{holder: seen.HolderIdentity, renewed: seen.RenewTime}, nil
 		}
 	}
 }
 
-// duration of the lease, by its holder, who may be of another release, and by this process.
+// duration of the lease. The holder may be of a release with a longer one.
 func (l *Lease) duration(record resourcelock.LeaderElectionRecord) time.Duration {
 	return max(l.times.Lease, time.Duration(record.LeaseDurationSeconds)*time.Second)
 }
 
-// watchLease gives every state of it that is seen. One that was deleted is held by nobody.
+// watchLease sends every state of the lease that it sees. A deleted lease has no holder.
 func (l *Lease) watchLease(ctx context.Context, states chan<- resourcelock.LeaderElectionRecord) {
 	tell := func(record resourcelock.LeaderElectionRecord) {
 		select {
@@ -105,14 +105,14 @@ func (l *Lease) watchLease(ctx context.Context, states chan<- resourcelock.Leade
 			tell(*resourcelock.LeaseSpecToLeaderElectionRecord(&lease.Spec))
 		}
 	}
-	watchOne(ctx, l.watched, l.watched.CoordinationV1().Leases(l.LeaseMeta.Namespace), l.LeaseMeta.Name, &coordinationv1.Lease{}, cache.ResourceEventHandlerFuncs{
+	watchOne(ctx, l.watching, l.watching.CoordinationV1().Leases(l.LeaseMeta.Namespace), l.LeaseMeta.Name, &coordinationv1.Lease{}, cache.ResourceEventHandlerFuncs{
 		AddFunc:    look,
 		UpdateFunc: func(_, object any) { look(object) },
 		DeleteFunc: func(any) { tell(resourcelock.LeaderElectionRecord{}) },
 	})
 }
 
-// watchHolder closes over when the kubelet reports that the holder has ended.
+// watchHolder closes over as soon as the kubelet reports that the holder has ended.
 func (l *Lease) watchHolder(ctx context.Context, holder string, over chan<- struct{}) {
 	once := sync.OnceFunc(func() { close(over) })
 	look := func(object any) {
@@ -120,20 +120,20 @@ func (l *Lease) watchHolder(ctx context.Context, holder string, over chan<- stru
 			once()
 		}
 	}
-	watchOne(ctx, l.watched, l.watched.CoreV1().Pods(l.LeaseMeta.Namespace), podOf(holder), &corev1.Pod{}, cache.ResourceEventHandlerFuncs{
+	watchOne(ctx, l.watching, l.watching.CoreV1().Pods(l.LeaseMeta.Namespace), podOf(holder), &corev1.Pod{}, cache.ResourceEventHandlerFuncs{
 		AddFunc:    look,
 		UpdateFunc: func(_, object any) { look(object) },
-		DeleteFunc: look, // which may come with its last status
+		DeleteFunc: look, // the deletion may bring the last status
 	})
 }
 
-// resource of the API server whose lists are L.
+// resource of the API server, with lists of type L.
 type resource[L runtime.Object] interface {
 	List(context.Context, metav1.ListOptions) (L, error)
 	Watch(context.Context, metav1.ListOptions) (watch.Interface, error)
 }
 
-// watchOne object of a resource until the context ends, however often the API server ends a watch.
+// watchOne object of a resource until the context ends. It resumes when the API server ends a watch.
 func watchOne[L runtime.Object](ctx context.Context, client any, objects resource[L], name string, kind runtime.Object, handler cache.ResourceEventHandler) {
 	one := fields.OneTermEqualSelector(metav1.ObjectNameField, name).String()
 	_, informer := cache.NewInformerWithOptions(cache.InformerOptions{

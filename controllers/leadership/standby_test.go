@@ -91,7 +91,7 @@ func (e *election) wait() <-chan string {
 func TestStandby(t *testing.T) {
 	type play func(e *election)
 	after := func(d time.Duration, then play) play {
-		return func(e *election) { time.Sleep(d); then(e); synctest.Wait() }
+		return func(e *election) { <-time.After(d); then(e); synctest.Wait() }
 	}
 	renew := func(e *election) { e.write(holder) }
 	says := func(words, reason string) play { return func(e *election) { e.report(end(words, reason)) } }
@@ -169,11 +169,12 @@ func TestVacancyIsOfTheLeaseAsItIs(t *testing.T) {
 		"there is none":                {vacancy{}, false},
 		"it has run out":               {vacancy{holder: holder, renewed: now.RenewTime}, true},
 		"it was renewed since":         {vacancy{holder: holder, renewed: then}, false},
-		"its holder has ended":         {vacancy{holder: holder}, true},
-		"another holder has ended":     {vacancy{holder: other}, false},
+		"it was renewed at last":       {vacancy{holder: holder}, false},
+		"its holder has ended":         {vacancy{holder: holder, ended: true}, true},
+		"another holder has ended":     {vacancy{holder: other, ended: true}, false},
 		"another holder's has run out": {vacancy{holder: other, renewed: now.RenewTime}, false},
 	} {
-		if c.v.of(now) != c.want {
+		if c.v.appliesTo(now) != c.want {
 			t.Errorf("%s: %t", name, !c.want)
 		}
 	}
@@ -221,7 +222,7 @@ func TestElection(t *testing.T) {
 				synctest.Wait()
 				e.ClearActions()
 				const long = 30
-				time.Sleep(long * time.Second)
+				<-time.After(long * time.Second)
 				synctest.Wait()
 				if len(second) > 0 || !first.Held() || e.standby.Held() {
 					t.Fatal("the first leader does not lead alone")
