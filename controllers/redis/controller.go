@@ -125,7 +125,7 @@ func (r *Reconciler) report(redis *cachev1alpha1.Redis, f *fleet, next step, obs
 	certificatesInSync(&redis.Status.Conditions, redis, f.world, f.certificates)
 	conditions.Image(&redis.Status.Conditions, redis.Generation, r.image(redis, set), redis.Spec.Image, r.DefaultImages[flavor(redis)])
 	credentialsInSync(&redis.Status.Conditions, redis, f)
-	due := []time.Duration{next.after, f.keys.due(r.clock.Now()), f.certificates.due}
+	due := []time.Duration{next.after, f.keys.due(r.clock.Now()), f.certificates.due, max(0, goodbyes-f.sinceRouted)}
 	if f.refusal != "" {
 		due = append(due, regret)
 	}

@@ -8,6 +8,8 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	cachev1alpha1 "github.com/mainstay-operator/mainstay-operator/api/cache/v1alpha1"
 )
 
 // marked are the pods of a scene, a-0 marked as the master and the others as in sync.
@@ -33,6 +35,8 @@ func TestMarks(t *testing.T) {
 		{"nothing differs", func(*scene) {}, nil},
 		{"who is no longer in sync", func(s *scene) { s.members[1].LinkUp = false }, []string{"a-1 replica false"}},
 		{"not right after another became master", func(s *scene) { s.members[1].LinkUp = false; s.sinceRouted = goodbyes - time.Millisecond }, nil},
+		{"nor what that became", func(s *scene) { masterIs(s, 2); s.sinceRouted = goodbyes - time.Millisecond }, nil},
+		{"but then", func(s *scene) { masterIs(s, 1); s.sinceRouted = goodbyes }, []string{"a-0 replica true", "a-1 master true"}},
 		{"without a master nothing is taken back", func(s *scene) { silent(&s.members[0]); s.members[1].LinkUp = false }, nil},
 		{"who does not answer is left as it is", func(s *scene) { silent(&s.members[1]) }, nil},
 		{"who goes as well", func(s *scene) { s.members[1].LinkUp, s.members[1].deleting = false, true }, nil},
@@ -50,5 +54,18 @@ func TestMarks(t *testing.T) {
 				t.Errorf("got %q, want %q", got, c.want)
 			}
 		})
+	}
+}
+
+// The pass that leads clients elsewhere marks no pod: kube-proxy would have the next failover's route wait.
+func TestNothingIsMarkedInThePassThatRoutes(t *testing.T) {
+	u := led(3, false)
+	f, redis := u.direct()
+	f.sinceRouted = time.Hour
+	redis.Status.LastFailover = &cachev1alpha1.RedisFailover{To: redis.Status.Master}
+	r := &Reconciler{clock: playedClock}
+	r.Events = silentEvents{}
+	if err := r.routed(quiet, redis, f); err != nil || redis.Status.LastFailover.RoutedAt == nil || f.sinceRouted >= goodbyes {
+		t.Errorf("%v: routed at %v, %s ago", err, redis.Status.LastFailover.RoutedAt, f.sinceRouted)
 	}
 }

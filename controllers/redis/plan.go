@@ -84,7 +84,8 @@ const (
 	settling = stirring + time.Second
 	// arrival of a new pod: who is in sync sooner is still to become ready.
 	arrival = 10 * time.Second
-	// goodbyes to clients that still reach an old master while the route changes.
+	// goodbyes to clients that still reach an old master while the route changes. Until they are said,
+	// no pod is marked anew.
 	goodbyes = 1500 * time.Millisecond
 )
 

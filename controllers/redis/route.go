@@ -42,6 +42,7 @@ func (r *Reconciler) routed(ctx context.Context, redis *cachev1alpha1.Redis, f *
 	if err := f.save(ctx); err != nil { // or it would be told again
 		return err
 	}
+	f.sinceRouted = 0
 	countFailover(redis)
 	r.Events.Eventf(redis, nil, corev1.EventTypeNormal, "MasterChanged", last.Reason, "%s is master in epoch %d", last.To, last.Epoch)
 	return nil

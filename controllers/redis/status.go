@@ -200,11 +200,12 @@ type mark struct {
 }
 
 // marks gives those that differ. Without a serving master and right after a
-// change nothing is taken back: a pod that turned unready for a moment would
-// leave its Service. Nobody reads from a node that was never in sync.
+// change there are none: a pod that turned unready for a moment would
+// leave its Service, and kube-proxy, which takes one change a second, would have the route of
+// another failover wait. Nobody reads from a node that was never in sync.
 func marks(r *cachev1alpha1.Redis, w world, pods []corev1.Pod) []mark {
 	master, serving := masterOf(r, w)
-	if !serving {
+	if !serving || w.sinceRouted < goodbyes {
 		return nil
 	}
 	var differing []mark
@@ -219,8 +220,6 @@ func marks(r *cachev1alpha1.Redis, w world, pods []corev1.Pod) []mark {
 			want.role, want.inSync = roleMaster, true
 		case want.inSync:
 			want.role = roleReplica
-		case w.sinceRouted < goodbyes:
-			continue // it is about to be in sync again
 		}
 		if pods[i].Labels[labelRole] != want.role || holds(&pods[i], gateInSync) != want.inSync {
 			differing = append(differing, want)
