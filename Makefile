@@ -19,9 +19,10 @@ export NO_PROXY := $(or $(NO_PROXY),$(no_proxy),localhost),localhost,127.0.0.0/8
 export no_proxy := $(NO_PROXY)
 endif
 
+comma := ,
 # tool builds the tools of one nested module, when its go.mod has changed.
 define tool
-	@mkdir -p $(BIN) && echo "building $(1)" && go build -C hack/tools/$(1) -trimpath -ldflags="-s -w" -o $(BIN)/ tool && touch $(2)
+	@hack/tools/build $(1) -ldflags="-s -w $(4)" $(3) && touch $(2)
 endef
 
 # Whatever -j says, targets are made in their order, since they share the cluster and the
@@ -210,12 +211,11 @@ $(BIN)/controller-gen $(BIN)/kustomize &: hack/tools/codegen/go.mod
 	$(call tool,codegen,$(BIN)/controller-gen $(BIN)/kustomize)
 $(BIN)/golangci-lint: hack/tools/golangci-lint/go.mod
 	$(call tool,golangci-lint,$(BIN)/golangci-lint)
+# What `operator-sdk version` tells.
+stamped := $(foreach v,Version GitVersion ImageVersion,-X github.com/operator-framework/operator-sdk/internal/version.$(v)=v1.42.2)
 $(BIN)/operator-sdk: hack/tools/operator-sdk/go.mod
-	@mkdir -p $(BIN) && echo "building operator-sdk" && go build -C hack/tools/operator-sdk -trimpath -tags containers_image_openpgp \
-	  -ldflags="-s -w $(foreach v,Version GitVersion ImageVersion,-X github.com/operator-framework/operator-sdk/internal/version.$(v)=v1.42.2)" \
-	  -o $(BIN)/ tool && touch $(BIN)/operator-sdk $(BIN)/scorecard-test
+	$(call tool,operator-sdk,$(BIN)/operator-sdk $(BIN)/scorecard-test,-tags containers_image_openpgp,$(stamped))
 $(BIN)/crdify: hack/tools/crdify/go.mod
 	$(call tool,crdify,$(BIN)/crdify)
 $(OLM) &: hack/tools/olm/go.mod
-	@mkdir -p $(BIN) && echo "building OLM" && go build -C hack/tools/olm -trimpath -tags json1,containers_image_openpgp \
-	  -ldflags="-s -w" -o $(BIN)/ tool && touch $(OLM)
+	$(call tool,olm,$(OLM),-tags json1$(comma)containers_image_openpgp)
