@@ -98,7 +98,8 @@ func (l layout) usable() error {
 }
 
 // binaryImage holds what images without a distribution hold: the binaries, the first
-// of which is started, a user and a folder for temporary files.
+// of which is started and all of which are found by their names, a user and a folder for temporary
+// files.
 func binaryImage(name, user string, binaries ...string) (ociImage, error) {
 	entries := []entry{
 		{name: "etc/", mode: 0o755},
@@ -116,7 +117,7 @@ func binaryImage(name, user string, binaries ...string) (ociImage, error) {
 	own, err := entriesLayer(entries)
 	return ociImage{
 		Name:   name,
-		Config: imageConfig{User: user, Env: []string{usualPath}, Entrypoint: []string{"/" + filepath.Base(binaries[0])}, WorkingDir: "/"},
+		Config: imageConfig{User: user, Env: []string{usualPath + ":/"}, Entrypoint: []string{"/" + filepath.Base(binaries[0])}, WorkingDir: "/"},
 		Layers: []layer{own},
 	}, err
 }

@@ -54,6 +54,28 @@ func signal(pod types.UID, program string, s syscall.Signal) error {
 	return nil
 }
 
+// Resident is the memory, in bytes, that the processes of a pod hold which run a program of that name.
+func Resident(pod types.UID, program string) (int64, error) {
+	all, err := processes(pod, program)
+	if err != nil {
+		return 0, err
+	}
+	var pages int64
+	for _, pid := range all {
+		// https://man7.org/linux/man-pages/man5/proc_pid_statm.5.html: all, and those in memory.
+		text, err := os.ReadFile(fmt.Sprintf("/proc/%d/statm", pid))
+		if err != nil {
+			return 0, err
+		}
+		var size, resident int64
+		if _, err := fmt.Sscan(string(text), &size, &resident); err != nil {
+			return 0, fmt.Errorf("reading the memory of %d: %w", pid, err)
+		}
+		pages += resident
+	}
+	return pages * int64(os.Getpagesize()), nil
+}
+
 // processes of a pod are known by their cgroup, which bears its UID.
 func processes(pod types.UID, program string) ([]int, error) {
 	names, err := filepath.Glob("/proc/[0-9]*/comm")

@@ -30,9 +30,14 @@ func killBoth(ctx context.Context, _ *set, master corev1.Pod, n int) (func() err
 }
 
 // killUnled stops the operator's leader at another moment of the failover each
-// time. It wakes long after another has taken over, and must do no harm.
+// time. It wakes long after another has taken over, must do no harm, and ends: until it has, there is
+// nobody to follow the one that leads now.
 func killUnled(ctx context.Context, _ *set, master corev1.Pod, n int) (func() error, error) {
 	leader, err := leading(ctx)
+	if err != nil {
+		return nil, err
+	}
+	before, err := managers(ctx)
 	if err != nil {
 		return nil, err
 	}
@@ -40,7 +45,29 @@ func killUnled(ctx context.Context, _ *set, master corev1.Pod, n int) (func() er
 		return nil, err
 	}
 	stay(ctx, time.Duration(n%8)*25*time.Millisecond)
-	return fault.Hang(leader, cluster.OperatorProgram)
+	wake, err := fault.Hang(leader, cluster.OperatorProgram)
+	if err != nil {
+		return nil, err
+	}
+	return func() error {
+		if err := wake(); err != nil {
+			return err
+		}
+		Eventually(managers).WithContext(ctx).Should(HaveKeyWithValue(leader, before[leader]+1))
+		return nil
+	}, nil
+}
+
+// managers of the operator, and how often each was started again.
+func managers(ctx context.Context) (map[types.UID]int32, error) {
+	pods, err := cluster.Operators(ctx, k8s)
+	all := map[types.UID]int32{}
+	for _, pod := range pods {
+		for _, c := range pod.Status.ContainerStatuses {
+			all[pod.UID] += c.RestartCount
+		}
+	}
+	return all, err
 }
 
 // killUnheard kills while nothing can be written down.

@@ -41,6 +41,8 @@ type strike func(ctx context.Context, s *set, master corev1.Pod, n int) (mend fu
 // faultRows are all faults, in the order of the report.
 var faultRows = []faultRow{
 	{name: "master killed (kill -9)", runs: 5, long: 100, moves: true, strike: kill},
+	{name: "master killed (kill -9) beside ten hostile servers", runs: 1, long: 20, moves: true, prepare: beset, strike: kill},
+	{name: "master killed (kill -9) while other endpoints change every 300 ms", runs: 1, long: 20, moves: true, strike: killAmidChurn},
 	{name: "master's pod deleted by force", runs: 2, long: 20, moves: true, strike: remove(client.GracePeriodSeconds(0))},
 	{name: "master's pod deleted", runs: 2, long: 20, moves: true, planned: true, strike: remove()},
 	{name: "master's disk emptied", runs: 1, long: 10, storage: true, moves: true, strike: empty},
@@ -50,8 +52,8 @@ var faultRows = []faultRow{
 	{name: "all servers killed while the operator is away", runs: 1, long: 5, storage: true, moves: true, strike: killUnattended},
 	{name: "two masters killed 300 ms apart", runs: 1, long: 10, moves: true, strike: killTwice},
 	{name: "replica cut off and deleted by force, then the master killed", runs: 1, long: 10, moves: true, strike: killBereft},
-	{name: "master killed, then the operator's leader", runs: 1, long: 10, moves: true, strike: killBoth},
-	{name: "master killed, the operator's leader hangs", runs: 1, long: 5, moves: true, lasts: 25 * time.Second, strike: killUnled},
+	{name: "master killed, then the operator's leader", runs: 1, long: 30, moves: true, strike: killBoth},
+	{name: "master killed, the operator's leader hangs", runs: 1, long: 5, moves: true, lasts: 15 * time.Second, lastsLong: 25 * time.Second, strike: killUnled},
 	{name: "master killed, the API server hangs", runs: 1, long: 10, moves: true, lasts: 4 * time.Second, strike: killUnheard},
 	{name: "master killed, the API server refuses most writes", runs: 1, long: 10, moves: true, lasts: 5 * time.Second, strike: killRefused},
 	{name: "etcd put back to before a failover", runs: 1, long: 5, moves: true, strike: forgetFailover},
@@ -68,6 +70,21 @@ var faultRows = []faultRow{
 
 func kill(_ context.Context, _ *set, master corev1.Pod, _ int) (func() error, error) {
 	return nil, fault.Kill(master.UID, program)
+}
+
+// killAmidChurn kills while kube-proxy always has another change to make, at another moment of
+// its second each time.
+func killAmidChurn(ctx context.Context, s *set, master corev1.Pod, n int) (func() error, error) {
+	stop, err := fault.Churn(ctx, k8s, s.Namespace, 300*time.Millisecond)
+	if err != nil {
+		return nil, err
+	}
+	stay(ctx, stillness+time.Duration(n%10)*100*time.Millisecond)
+	if err := fault.Kill(master.UID, program); err != nil {
+		return nil, errors.Join(err, stop())
+	}
+	stay(ctx, stillness)
+	return nil, stop()
 }
 
 func killAll(ctx context.Context, s *set, _ corev1.Pod, _ int) (func() error, error) {

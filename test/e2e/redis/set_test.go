@@ -42,6 +42,7 @@ type set struct {
 	servers           *fault.Servers
 	stop              func()       // the writing
 	follow            func() error // what happens, again: the API server was away
+	beset             bool         // by hostile servers
 }
 
 // newSet makes a Redis and lets the writing begin.
