@@ -20,7 +20,8 @@ export no_proxy := $(NO_PROXY)
 endif
 
 comma := ,
-# tool builds the tools of one nested module, when its go.mod has changed.
+# tool builds the tools of one nested module when its go.mod has changed: $(1) the module, $(2) its
+# programs, $(3) flags of go build, $(4) flags of the linker.
 define tool
 	@hack/tools/build $(1) -ldflags="-s -w $(4)" $(3) && touch $(2)
 endef
@@ -89,7 +90,7 @@ test-integration:
 test mutants: export GOGC := 400
 test mutants: export GOMEMLIMIT := 1GiB
 
-mutants: ## Plant known faults into Redis' controller: the test that is named must find each.
+mutants: ## Plant known faults into Redis' controller and the leader election: the named test must find each.
 	go test ./test/mutants -v -count=1 -timeout 10m
 
 e2e: cluster-up deploy ## Run the end-to-end tests on real pods.
@@ -211,7 +212,7 @@ $(BIN)/controller-gen $(BIN)/kustomize &: hack/tools/codegen/go.mod
 	$(call tool,codegen,$(BIN)/controller-gen $(BIN)/kustomize)
 $(BIN)/golangci-lint: hack/tools/golangci-lint/go.mod
 	$(call tool,golangci-lint,$(BIN)/golangci-lint)
-# What `operator-sdk version` tells.
+# What `operator-sdk version` prints.
 stamped := $(foreach v,Version GitVersion ImageVersion,-X github.com/operator-framework/operator-sdk/internal/version.$(v)=v1.42.2)
 $(BIN)/operator-sdk: hack/tools/operator-sdk/go.mod
 	$(call tool,operator-sdk,$(BIN)/operator-sdk $(BIN)/scorecard-test,-tags containers_image_openpgp,$(stamped))

@@ -81,8 +81,9 @@ func run() error {
 	}
 	if lease != nil {
 		lease.RecordEvents(mgr.GetEventRecorder("leader-election"))
-		if err := lease.Sign(leadership.TerminationLog); err != nil {
-			mgr.GetLogger().Info("if this process dies, the next leader waits until the lease has run out", "reason", err.Error())
+		if err := lease.WriteTerminationMessage(leadership.TerminationLog); err != nil {
+			mgr.GetLogger().Info("the next leader cannot tell when this process ends and will wait until the lease has run out; "+
+				"leave terminationMessagePath at its default", "error", err.Error())
 		}
 	}
 

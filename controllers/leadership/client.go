@@ -15,7 +15,7 @@ var errLapsed = errors.New("not sent: the lease was not renewed in time, another
 func (l *Lease) NewClient(config *rest.Config, options client.Options) (client.Client, error) {
 	config = rest.CopyConfig(config)
 	config.Wrap(func(next http.RoundTripper) http.RoundTripper {
-		return transport(func(request *http.Request) (*http.Response, error) {
+		return roundTripperFunc(func(request *http.Request) (*http.Response, error) {
 			if request.Method != http.MethodGet && request.Method != http.MethodHead && !l.Held() {
 				return nil, errLapsed
 			}
@@ -26,6 +26,6 @@ func (l *Lease) NewClient(config *rest.Config, options client.Options) (client.C
 	return client.New(config, options)
 }
 
-type transport func(*http.Request) (*http.Response, error)
+type roundTripperFunc func(*http.Request) (*http.Response, error)
 
-func (t transport) RoundTrip(r *http.Request) (*http.Response, error) { return t(r) }
+func (f roundTripperFunc) RoundTrip(r *http.Request) (*http.Response, error) { return f(r) }

@@ -25,6 +25,9 @@ const (
 	reasonUnknown = "Unknown"
 	// reasonStatusUnknown is the kubelet's (ContainerReasonStatusUnknown in its package container).
 	reasonStatusUnknown = "ContainerStatusUnknown"
+	// exitUnknown is the exit code that runtimes give a container whose end they did not see, whatever
+	// the reason says (UnknownExitStatus in containerd; UpdateContainerStatus in CRI-O). The manager never ends with it.
+	exitUnknown = 255
 )
 
 // identity of a process in the election: the name of its pod, then its own.
@@ -36,9 +39,9 @@ func podOf(identity string) string {
 	return pod
 }
 
-// Sign writes this process' identity to path, a file that only the kubelet creates. If this fails, the
+// WriteTerminationMessage writes this process' identity to path, a file that only the kubelet creates. If this fails, the
 // next leader cannot prove this process' end, and waits until the lease has run out.
-func (l *Lease) Sign(path string) error {
+func (l *Lease) WriteTerminationMessage(path string) error {
 	file, err := os.OpenFile(path, os.O_WRONLY|os.O_TRUNC, 0)
 	if err != nil {
 		return fmt.Errorf("writing the identity for the kubelet: %w", err)
@@ -50,13 +53,14 @@ func (l *Lease) Sign(path string) error {
 	return file.Close()
 }
 
-// ended reports whether the kubelet says that the process with this identity has ended.
-func ended(pod *corev1.Pod, identity string) bool {
+// reportsEnd is true if the kubelet says that the process with this identity has ended.
+func reportsEnd(pod *corev1.Pod, identity string) bool {
 	return slices.ContainsFunc(pod.Status.ContainerStatuses, func(c corev1.ContainerStatus) bool {
 		return provesEnd(c.State.Terminated, identity) || provesEnd(c.LastTerminationState.Terminated, identity)
 	})
 }
 
 func provesEnd(end *corev1.ContainerStateTerminated, identity string) bool {
-	return end != nil && end.Message == identity && end.Reason != reasonUnknown && end.Reason != reasonStatusUnknown
+	return end != nil && end.Message == identity &&
+		end.Reason != reasonUnknown && end.Reason != reasonStatusUnknown && end.ExitCode >= 0 && end.ExitCode != exitUnknown
 }

@@ -12,12 +12,12 @@ import (
 
 const holder = "manager-a_1"
 
-// container's end, with what it left to the kubelet.
-func end(words, reason string) *corev1.ContainerStateTerminated {
-	return &corev1.ContainerStateTerminated{Message: words, Reason: reason, ExitCode: 137}
+// end of a container that left this termination message.
+func end(message, reason string) *corev1.ContainerStateTerminated {
+	return &corev1.ContainerStateTerminated{Message: message, Reason: reason, ExitCode: 137}
 }
 
-func TestEnded(t *testing.T) {
+func TestReportsEnd(t *testing.T) {
 	for name, c := range map[string]struct {
 		now, before *corev1.ContainerStateTerminated
 		want        bool
@@ -29,6 +29,7 @@ func TestEnded(t *testing.T) {
 		"it was killed, another runs":          {before: end(holder, "Error"), want: true},
 		"its runtime has lost sight of it":     {now: end(holder, "Unknown")},
 		"lost sight of, another runs":          {before: end(holder, "Unknown")},
+		"nobody saw how it ended":              {now: &corev1.ContainerStateTerminated{Message: holder, Reason: "Error", ExitCode: 255}},
 		"its kubelet has lost sight of it":     {now: end(holder, "ContainerStatusUnknown")},
 		"it is the container after":            {before: end("manager-a_0", "Error")},
 		"another of the same pod":              {now: end("manager-a_2", "Error"), before: end("manager-a_0", "Error")},
@@ -41,23 +42,23 @@ func TestEnded(t *testing.T) {
 				{Name: "sidecar"},
 				{Name: "manager", State: corev1.ContainerState{Terminated: c.now}, LastTerminationState: corev1.ContainerState{Terminated: c.before}},
 			}}}
-			if ended(pod, holder) != c.want {
-				t.Errorf("ended is %t", !c.want)
+			if reportsEnd(pod, holder) != c.want {
+				t.Errorf("its end is reported: %t", !c.want)
 			}
 		})
 	}
 }
 
-func TestSign(t *testing.T) {
+func TestWriteTerminationMessage(t *testing.T) {
 	lease := newLease(fake.NewClientset(), nil, "ns", identity("manager-a", "1"), DefaultTimes)
 	path := filepath.Join(t.TempDir(), "termination-log")
-	if err := lease.Sign(path); !errors.Is(err, os.ErrNotExist) {
+	if err := lease.WriteTerminationMessage(path); !errors.Is(err, os.ErrNotExist) {
 		t.Errorf("where the kubelet made no file: %v", err)
 	}
 	if err := os.WriteFile(path, []byte("longer words of somebody else"), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	if err := lease.Sign(path); err != nil {
+	if err := lease.WriteTerminationMessage(path); err != nil {
 		t.Fatal(err)
 	}
 	if words, err := os.ReadFile(path); err != nil || string(words) != holder {

@@ -44,11 +44,19 @@ var DefaultTimes = Times{Lease: 10 * time.Second, Renew: 5 * time.Second, Retry:
 // then, a process that was stopped and wakes would act beside its successor.
 type Lease struct {
 	*resourcelock.LeaseLock
-	times    Times
-	clock    clock.Clock
-	watching kubernetes.Interface
-	renewed  atomic.Pointer[time.Time] // when the last granted renewal was sent; nil while this process does not lead
+	times  Times
+	clock  clock.Clock
+	client kubernetes.Interface
+	// renewed is when the last granted renewal was sent; nil before this process leads, and lapsed after.
+	renewed  atomic.Pointer[time.Time]
+	acquired time.Time // when this process took the lease
+	// seen is the lease of another process as it was last seen to change, and since when it is known.
+	seen      resourcelock.LeaderElectionRecord
+	seenSince time.Time
 }
+
+// lapsed is the renewal of a lease that this process no longer holds.
+var lapsed = &time.Time{}
 
 // New makes the lease for this process, in the managers' namespace. The process does not hold it yet.
 func New(config *rest.Config, namespace string, times Times) (*Lease, error) {
@@ -59,27 +67,27 @@ func New(config *rest.Config, namespace string, times Times) (*Lease, error) {
 	if err != nil {
 		return nil, fmt.Errorf("naming this process: %w", err)
 	}
-	watching, err := kubernetes.NewForConfig(config)
+	client, err := kubernetes.NewForConfig(config)
 	if err != nil {
 		return nil, fmt.Errorf("watching the lease: %w", err)
 	}
-	limited := rest.CopyConfig(config) // one slow reply must not cost the lease
-	limited.Timeout = max(times.Renew/2, time.Second)
-	asking, err := kubernetes.NewForConfig(limited)
+	hurried := rest.CopyConfig(config) // one slow reply must not cost the lease
+	hurried.Timeout = max(times.Renew/2, time.Second)
+	limitedClient, err := kubernetes.NewForConfig(hurried)
 	if err != nil {
 		return nil, fmt.Errorf("renewing the lease: %w", err)
 	}
-	return newLease(asking, watching, namespace, identity(pod, string(uuid.NewUUID())), times), nil
+	return newLease(limitedClient, client, namespace, identity(pod, string(uuid.NewUUID())), times), nil
 }
 
-func newLease(asking, watching kubernetes.Interface, namespace, identity string, times Times) *Lease {
+func newLease(limitedClient, client kubernetes.Interface, namespace, identity string, times Times) *Lease {
 	return &Lease{
 		LeaseLock: &resourcelock.LeaseLock{
 			LeaseMeta:  metav1.ObjectMeta{Namespace: namespace, Name: leaseName},
-			Client:     asking.CoordinationV1(),
+			Client:     limitedClient.CoordinationV1(),
 			LockConfig: resourcelock.ResourceLockConfig{Identity: identity},
 		},
-		times: times, clock: clock.RealClock{}, watching: watching,
+		times: times, clock: clock.RealClock{}, client: client,
 	}
 }
 
@@ -107,23 +115,41 @@ func (r eventRecorder) Eventf(object runtime.Object, eventType, reason, message 
 // Create the lease for the holder that the record names.
 func (l *Lease) Create(ctx context.Context, record resourcelock.LeaderElectionRecord) error {
 	sent := l.clock.Now()
+	record = l.stamp(record, sent)
 	return l.noteWrite(record, sent, l.LeaseLock.Create(ctx, record))
 }
 
-// Update the lease: renew, take or release it.
+// Update the lease: renew, take or release it. The leader election also releases a lease that it could not
+// renew in time. Then another process may hold the lease already, and an act of this one may go on:
+// such a lease is left to run out.
 func (l *Lease) Update(ctx context.Context, record resourcelock.LeaderElectionRecord) error {
+	if record.HolderIdentity == "" {
+		if !l.Held() {
+			return errLapsed
+		}
+		l.renewed.Store(lapsed) // at once: the reply may be lost
+	}
 	sent := l.clock.Now()
+	record = l.stamp(record, sent)
 	return l.noteWrite(record, sent, l.LeaseLock.Update(ctx, record))
+}
+
+// stamp the record with the time of the write: the leader election reads the clock before Get waits.
+func (l *Lease) stamp(record resourcelock.LeaderElectionRecord, sent time.Time) resourcelock.LeaderElectionRecord {
+	if record.HolderIdentity != l.Identity() {
+		return record
+	}
+	if l.renewed.Load() == nil {
+		l.acquired = sent
+	}
+	record.AcquireTime, record.RenewTime = metav1.NewTime(l.acquired), metav1.NewTime(sent)
+	return record
 }
 
 // noteWrite of the lease. A renewal counts from when it was sent: the API server may have answered late.
 func (l *Lease) noteWrite(record resourcelock.LeaderElectionRecord, sent time.Time, err error) error {
-	switch {
-	case err != nil:
-	case record.HolderIdentity == l.Identity():
+	if err == nil && record.HolderIdentity == l.Identity() {
 		l.renewed.Store(&sent)
-	default:
-		l.renewed.Store(nil)
 	}
 	return err
 }

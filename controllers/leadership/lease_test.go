@@ -75,10 +75,57 @@ func TestHeld(t *testing.T) {
 	if err := lease.Update(t.Context(), record); err != nil {
 		t.Fatal(err)
 	}
-	if err := lease.Update(t.Context(), resourcelock.LeaderElectionRecord{LeaseDurationSeconds: 1}); err != nil {
+	release := resourcelock.LeaderElectionRecord{LeaseDurationSeconds: 1}
+	refuses = errors.New("the reply is lost")
+	if err := lease.Update(t.Context(), release); err == nil {
+		t.Error("the reply was lost, and it was released")
+	}
+	held(false, "it may have been released")
+}
+
+// client-go releases a lease that it could not renew. Another process may hold it by then, or an act that was
+// begun under it may go on.
+func TestOnlyALeaseThatIsHeldIsReleased(t *testing.T) {
+	e, clock := contest(t), clocktesting.NewFakeClock(time.Now())
+	led := newLease(e.Clientset, e.Clientset, namespace, other, DefaultTimes)
+	led.clock = clock
+	e.write("")
+	if _, _, err := led.Get(t.Context()); err != nil {
 		t.Fatal(err)
 	}
-	held(false, "it was given up")
+	if err := led.Update(t.Context(), resourcelock.LeaderElectionRecord{HolderIdentity: other, LeaseDurationSeconds: 10}); err != nil {
+		t.Fatal(err)
+	}
+	release := func(of, why string) {
+		t.Helper()
+		if _, _, err := led.Get(t.Context()); err != nil { // as client-go does before it releases
+			t.Fatal(err)
+		}
+		if err := led.Update(t.Context(), resourcelock.LeaderElectionRecord{LeaseDurationSeconds: 1}); !errors.Is(err, errLapsed) || *e.lease().Spec.HolderIdentity != of {
+			t.Errorf("%s: %v, held by %q", why, err, *e.lease().Spec.HolderIdentity)
+		}
+	}
+	clock.Step(DefaultTimes.Renew)
+	release(other, "it was not renewed in time")
+	e.write(holder)
+	release(holder, "another process has taken it")
+}
+
+// A clock may stand still, or a human may edit the lease: the API server knows who holds it.
+func TestNotHeldOnceAnotherProcessHoldsIt(t *testing.T) {
+	e := contest(t)
+	led := newLease(e.Clientset, e.Clientset, namespace, other, DefaultTimes)
+	e.write("")
+	if _, _, err := led.Get(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	if err := led.Update(t.Context(), resourcelock.LeaderElectionRecord{HolderIdentity: other, LeaseDurationSeconds: 10}); err != nil || !led.Held() {
+		t.Fatalf("%v, held: %t", err, led.Held())
+	}
+	e.write(holder)
+	if record, _, err := led.Get(t.Context()); err != nil || record.HolderIdentity != holder || led.Held() {
+		t.Errorf("%v, held: %t", err, led.Held())
+	}
 }
 
 func TestNothingIsWrittenWithoutTheLease(t *testing.T) {

@@ -17,8 +17,8 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/log"
 )
 
-// Get returns the lease as soon as this process can do something about it. The leader gets it at once,
-// and so does everybody while it has no holder. Otherwise Get waits until the holder has ended, or has
+// Get returns the lease as soon as this process can do something about it. A process that has led gets it at
+// once, and so does every process while the lease has no holder. Otherwise Get waits until the holder has ended, or has
 // not renewed the lease in time, and returns the lease without a holder. The leader election then takes
 // it, under the resource version that was read last: if it has changed since, that fails. The leader
 // election alone would poll the lease, and knows nothing of the holder.
@@ -26,18 +26,35 @@ func (l *Lease) Get(ctx context.Context) (*resourcelock.LeaderElectionRecord, []
 	var free vacancy
 	for {
 		record, raw, err := l.LeaseLock.Get(ctx)
-		if err != nil || l.renewed.Load() != nil || record.HolderIdentity == "" || record.HolderIdentity == l.Identity() {
-			return record, raw, err
+		if err != nil {
+			return nil, nil, err
 		}
-		if free.appliesTo(*record) {
+		switch holder := record.HolderIdentity; {
+		case l.renewed.Load() != nil:
+			if holder != l.Identity() {
+				l.renewed.Store(lapsed)
+			}
+			return record, raw, nil
+		case holder == "" || holder == l.Identity():
+			return record, raw, nil
+		case free.appliesTo(*record):
 			log.FromContext(ctx).Info("taking the lease", "holder", free.holder, "ended", free.ended, "lastRenewal", free.renewed)
 			record.HolderIdentity = ""
 			raw, err = json.Marshal(record)
 			return record, raw, err
 		}
-		if free, err = l.awaitVacancy(ctx, *record); err != nil {
+		l.observe(*record)
+		if free, err = l.awaitVacancy(ctx); err != nil {
 			return nil, nil, err
 		}
+	}
+}
+
+// observe the lease of another process. Its time counts from the last change that was seen, however often
+// the API server fails to answer meanwhile.
+func (l *Lease) observe(now resourcelock.LeaderElectionRecord) {
+	if now.HolderIdentity != l.seen.HolderIdentity || !now.RenewTime.Equal(&l.seen.RenewTime) {
+		l.seen, l.seenSince = now, l.clock.Now()
 	}
 }
 
@@ -53,43 +70,55 @@ func (v vacancy) appliesTo(record resourcelock.LeaderElectionRecord) bool {
 	return v.holder == record.HolderIdentity && (v.ended || v.renewed.Equal(&record.RenewTime))
 }
 
-// awaitVacancy of a lease that was just read. If the lease changes hands meanwhile, the vacancy is empty.
-func (l *Lease) awaitVacancy(ctx context.Context, seen resourcelock.LeaderElectionRecord) (vacancy, error) {
-	ctx, enough := context.WithCancel(ctx)
-	defer enough()
-	renewals, ends := make(chan resourcelock.LeaderElectionRecord), make(chan struct{})
-	go l.watchLease(ctx, renewals)
-	go l.watchHolder(ctx, seen.HolderIdentity, ends)
+// awaitVacancy of the lease that was just read. If it changes hands meanwhile, the vacancy is empty.
+func (l *Lease) awaitVacancy(ctx context.Context) (vacancy, error) {
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
+	holder := l.seen.HolderIdentity
+	states, ended := make(chan resourcelock.LeaderElectionRecord), make(chan struct{})
+	go l.watchLease(ctx, states)
+	go l.watchHolder(ctx, holder, ended)
 
-	at := l.clock.Now()
-	expiry := l.clock.NewTimer(l.duration(seen))
+	expiry := l.clock.NewTimer(l.left())
 	defer expiry.Stop()
 	for {
 		select {
 		case <-ctx.Done():
 			return vacancy{}, ctx.Err()
-		case <-ends:
-			return vacancy{holder: seen.HolderIdentity, ended: true}, nil
-		case now := <-renewals:
-			if now.HolderIdentity != seen.HolderIdentity {
-				return vacancy{}, nil
+		case <-ended:
+			return vacancy{holder: holder, ended: true}, nil
+		case now := <-states:
+			if now.HolderIdentity != holder {
+				return vacancy{}, l.rest(ctx, now)
 			}
-			if !now.RenewTime.Equal(&seen.RenewTime) {
-				at, seen = l.clock.Now(), now
-			}
+			l.observe(now)
 		case <-expiry.C():
-			if left := l.duration(seen) - l.clock.Since(at); left > 0 { // it was renewed since
+			if left := l.left(); left > 0 { // it was renewed since
 				expiry.Reset(left)
 				continue
 			}
-			return vacancy{holder: seen.HolderIdentity, renewed: seen.RenewTime}, nil
+			return vacancy{holder: holder, renewed: l.seen.RenewTime}, nil
 		}
 	}
 }
 
-// duration of the lease. The holder may be of a release with a longer one.
-func (l *Lease) duration(record resourcelock.LeaderElectionRecord) time.Duration {
-	return max(l.times.Lease, time.Duration(record.LeaseDurationSeconds)*time.Second)
+// left of the lease's time. Its holder may be of a release with a longer lease.
+func (l *Lease) left() time.Duration {
+	return max(l.times.Lease, time.Duration(l.seen.LeaseDurationSeconds)*time.Second) - l.clock.Since(l.seenSince)
+}
+
+// rest before the lease is read again, unless it was released: a watch may lag behind what was read
+// before, and tell of a former holder again and again.
+func (l *Lease) rest(ctx context.Context, now resourcelock.LeaderElectionRecord) error {
+	if now.HolderIdentity == "" {
+		return nil
+	}
+	select {
+	case <-ctx.Done():
+		return ctx.Err()
+	case <-l.clock.After(l.times.Retry):
+		return nil
+	}
 }
 
 // watchLease sends every state of the lease that it sees. A deleted lease has no holder.
@@ -105,22 +134,22 @@ func (l *Lease) watchLease(ctx context.Context, states chan<- resourcelock.Leade
 			tell(*resourcelock.LeaseSpecToLeaderElectionRecord(&lease.Spec))
 		}
 	}
-	watchOne(ctx, l.watching, l.watching.CoordinationV1().Leases(l.LeaseMeta.Namespace), l.LeaseMeta.Name, &coordinationv1.Lease{}, cache.ResourceEventHandlerFuncs{
+	watchOne(ctx, l.client, l.client.CoordinationV1().Leases(l.LeaseMeta.Namespace), l.LeaseMeta.Name, &coordinationv1.Lease{}, cache.ResourceEventHandlerFuncs{
 		AddFunc:    look,
 		UpdateFunc: func(_, object any) { look(object) },
 		DeleteFunc: func(any) { tell(resourcelock.LeaderElectionRecord{}) },
 	})
 }
 
-// watchHolder closes over as soon as the kubelet reports that the holder has ended.
-func (l *Lease) watchHolder(ctx context.Context, holder string, over chan<- struct{}) {
-	once := sync.OnceFunc(func() { close(over) })
+// watchHolder closes the channel as soon as the kubelet reports the holder's end.
+func (l *Lease) watchHolder(ctx context.Context, holder string, ended chan<- struct{}) {
+	report := sync.OnceFunc(func() { close(ended) })
 	look := func(object any) {
-		if pod, is := object.(*corev1.Pod); is && ended(pod, holder) {
-			once()
+		if pod, is := object.(*corev1.Pod); is && reportsEnd(pod, holder) {
+			report()
 		}
 	}
-	watchOne(ctx, l.watching, l.watching.CoreV1().Pods(l.LeaseMeta.Namespace), podOf(holder), &corev1.Pod{}, cache.ResourceEventHandlerFuncs{
+	watchOne(ctx, l.client, l.client.CoreV1().Pods(l.LeaseMeta.Namespace), podOf(holder), &corev1.Pod{}, cache.ResourceEventHandlerFuncs{
 		AddFunc:    look,
 		UpdateFunc: func(_, object any) { look(object) },
 		DeleteFunc: look, // the deletion may bring the last status

@@ -2,6 +2,7 @@ package leadership
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"testing"
 	"testing/synctest"
@@ -11,7 +12,9 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/client-go/kubernetes/fake"
+	clienttesting "k8s.io/client-go/testing"
 	"k8s.io/client-go/tools/leaderelection"
 	"k8s.io/client-go/tools/leaderelection/resourcelock"
 )
@@ -109,9 +112,9 @@ func TestStandby(t *testing.T) {
 		"its pod is gone":                   {[]play{after(2*time.Second, (*election).deletePod)}, `10s: held by ""`},
 		"it gives the lease up":             {[]play{after(2*time.Second, func(e *election) { e.write("") })}, `2s: held by ""`},
 		"another takes it, who renews it":   {[]play{after(9*time.Second, func(e *election) { e.write("manager-c_3") }), after(9*time.Second, func(e *election) { e.write("manager-c_3") })}, `28s: held by ""`},
-		"another takes it, then it ends":    {[]play{after(2*time.Second, func(e *election) { e.write("manager-c_3") }), after(2*time.Second, says(holder, "Error"))}, `12s: held by ""`},
+		"another takes it, then it ends":    {[]play{after(2*time.Second, func(e *election) { e.write("manager-c_3") }), after(2*time.Second, says(holder, "Error"))}, `13s: held by ""`},
 		"the lease is deleted":              {[]play{after(2*time.Second, (*election).deleteLease)}, `2s: leases.coordination.k8s.io "mainstay-operator.io" not found`},
-		"it is of a release with a longer":  {[]play{after(time.Second, (*election).longer)}, `16s: held by ""`},
+		"its release has a longer lease":    {[]play{after(time.Second, (*election).longer)}, `16s: held by ""`},
 		"somebody else writes to the lease": {[]play{after(5*time.Second, (*election).label)}, `10s: held by ""`},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -141,21 +144,47 @@ func (e *election) deleteLease() {
 	}
 }
 
-// longer is how long a holder of the last release says that it leads.
+// longer writes the lease as a holder of the last release does: for 15 s.
 func (e *election) longer() {
 	e.record(resourcelock.LeaderElectionRecord{HolderIdentity: holder, LeaseDurationSeconds: 15, RenewTime: metav1.Now(), AcquireTime: metav1.Now()})
 }
 
-func (e *election) label() {
-	leases := e.CoordinationV1().Leases(namespace)
-	lease, err := leases.Get(e.Context(), leaseName, metav1.GetOptions{})
+func (e *election) lease() *coordinationv1.Lease {
+	e.Helper()
+	lease, err := e.CoordinationV1().Leases(namespace).Get(e.Context(), leaseName, metav1.GetOptions{})
 	if err != nil {
 		e.Fatal(err)
 	}
+	return lease
+}
+
+func (e *election) label() {
+	leases, lease := e.CoordinationV1().Leases(namespace), e.lease()
 	lease.Labels = map[string]string{"a": "b"}
 	if _, err := leases.Update(e.Context(), lease, metav1.UpdateOptions{}); err != nil {
 		e.Fatal(err)
 	}
+}
+
+// The API server fails just when the lease has run out: that it has is known when it answers again.
+func TestWaitingGoesOnWhenTheAPIServerFails(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		e := contest(t)
+		failing := time.Now().Add(DefaultTimes.Lease / 2)
+		e.PrependReactor("get", "leases", func(clienttesting.Action) (bool, runtime.Object, error) {
+			if away := time.Since(failing); away >= 0 && away < DefaultTimes.Lease {
+				return true, nil, errors.New("the API server is away")
+			}
+			return false, nil, nil
+		})
+		if got := <-e.wait(); got != "10s: the API server is away" {
+			t.Error(got)
+		}
+		<-time.After(DefaultTimes.Lease / 2)
+		if got := <-e.wait(); got != `0s: held by ""` {
+			t.Error(got)
+		}
+	})
 }
 
 // A renewal that the watch did not tell of is seen before the lease is taken.
@@ -166,13 +195,13 @@ func TestVacancyIsOfTheLeaseAsItIs(t *testing.T) {
 		v    vacancy
 		want bool
 	}{
-		"there is none":                {vacancy{}, false},
-		"it has run out":               {vacancy{holder: holder, renewed: now.RenewTime}, true},
-		"it was renewed since":         {vacancy{holder: holder, renewed: then}, false},
-		"it was renewed at last":       {vacancy{holder: holder}, false},
-		"its holder has ended":         {vacancy{holder: holder, ended: true}, true},
-		"another holder has ended":     {vacancy{holder: other, ended: true}, false},
-		"another holder's has run out": {vacancy{holder: other, renewed: now.RenewTime}, false},
+		"there is none":                     {vacancy{}, false},
+		"it has run out":                    {vacancy{holder: holder, renewed: now.RenewTime}, true},
+		"it was renewed since":              {vacancy{holder: holder, renewed: then}, false},
+		"no renewal was seen, there is one": {vacancy{holder: holder}, false},
+		"its holder has ended":              {vacancy{holder: holder, ended: true}, true},
+		"another holder has ended":          {vacancy{holder: other, ended: true}, false},
+		"another holder's has run out":      {vacancy{holder: other, renewed: now.RenewTime}, false},
 	} {
 		if c.v.appliesTo(now) != c.want {
 			t.Errorf("%s: %t", name, !c.want)
@@ -198,8 +227,8 @@ func elect(ctx context.Context, t *testing.T, lease *Lease, release bool) <-chan
 	return leads
 }
 
-// What the leader election makes of it: the leader renews, the one in waiting asks nothing, and leads
-// at once when the leader has ended or has given the lease up.
+// The leader renews, the standby polls nothing and leads at once when the leader has ended or released the
+// lease.
 func TestElection(t *testing.T) {
 	for name, c := range map[string]struct {
 		release bool
@@ -237,6 +266,9 @@ func TestElection(t *testing.T) {
 				led := (<-second).Sub(stopped)
 				if led < c.after-DefaultTimes.Retry || led > c.after+time.Millisecond || !e.standby.Held() {
 					t.Errorf("the next one leads after %s, held: %t", led, e.standby.Held())
+				}
+				if taken := e.lease().Spec.AcquireTime; taken.Time.Before(stopped.Truncate(time.Microsecond)) {
+					t.Errorf("it says that it took the lease at %s, before %s", taken, stopped)
 				}
 				if proven := c.after == 0 && !c.release; !proven && first.Held() {
 					t.Error("the first one may act, too")

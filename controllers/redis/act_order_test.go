@@ -142,8 +142,8 @@ func TestAnActEndsBeforeAnotherLeads(t *testing.T) {
 	f, redis := u.direct()
 	one := &limited{server: f.servers["a-1"]}
 	f.servers["a-1"] = one
-	begins := leadership.DefaultTimes.Lease - leadership.DefaultTimes.Renew // another, after our lease is too old to act under
-	if err := (&Reconciler{}).perform(t.Context(), redis, f, step{do: fence, nodes: []string{"a-1"}}); err != nil || one.left <= 0 || one.left >= begins {
+	gap := leadership.DefaultTimes.Lease - leadership.DefaultTimes.Renew // from when we may no longer act until another may
+	if err := (&Reconciler{}).perform(t.Context(), redis, f, step{do: fence, nodes: []string{"a-1"}}); err != nil || one.left <= 0 || one.left >= gap {
 		t.Errorf("%v: a command may take %s", err, one.left)
 	}
 }

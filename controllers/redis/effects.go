@@ -77,7 +77,7 @@ func (c *cluster) unchanged(ctx context.Context) error {
 	return nil
 }
 
-// conflict is what a write would have met that is made from an older state.
+// conflict is the error that the API server gives to a write that is made from an outdated object.
 func (c *cluster) conflict(why string) error {
 	return apierrors.NewConflict(cachev1alpha1.GroupVersion.WithResource("redis").GroupResource(), c.redis.Name, errors.New(why))
 }

@@ -35,8 +35,8 @@ func TestMarks(t *testing.T) {
 		{"nothing differs", func(*scene) {}, nil},
 		{"who is no longer in sync", func(s *scene) { s.members[1].LinkUp = false }, []string{"a-1 replica false"}},
 		{"not right after another became master", func(s *scene) { s.members[1].LinkUp = false; s.sinceRouted = goodbyes - time.Millisecond }, nil},
-		{"nor what that became", func(s *scene) { masterIs(s, 2); s.sinceRouted = goodbyes - time.Millisecond }, nil},
-		{"but then", func(s *scene) { masterIs(s, 1); s.sinceRouted = goodbyes }, []string{"a-0 replica true", "a-1 master true"}},
+		{"nor is the new master marked", func(s *scene) { masterIs(s, 2); s.sinceRouted = goodbyes - time.Millisecond }, nil},
+		{"it is marked when the goodbyes are over", func(s *scene) { masterIs(s, 1); s.sinceRouted = goodbyes }, []string{"a-0 replica true", "a-1 master true"}},
 		{"without a master nothing is taken back", func(s *scene) { silent(&s.members[0]); s.members[1].LinkUp = false }, nil},
 		{"who does not answer is left as it is", func(s *scene) { silent(&s.members[1]) }, nil},
 		{"who goes as well", func(s *scene) { s.members[1].LinkUp, s.members[1].deleting = false, true }, nil},
@@ -57,7 +57,7 @@ func TestMarks(t *testing.T) {
 	}
 }
 
-// The pass that leads clients elsewhere marks no pod: kube-proxy would have the next failover's route wait.
+// The pass that leads clients elsewhere marks no pod: kube-proxy would delay the route of the next failover.
 func TestNothingIsMarkedInThePassThatRoutes(t *testing.T) {
 	u := led(3, false)
 	f, redis := u.direct()

@@ -102,7 +102,8 @@ func (m *memory) cutOff(redis *cachev1alpha1.Redis, is bool, clock clock.Passive
 	return lasting(&m.of(redis).cutOffSince, is, clock)
 }
 
-// lasting is how long what is so has been so without a break; since is when that began.
+// lasting gives how long a state has held without a break, 0 if it does not hold. It keeps in since when
+// the state began.
 func lasting(since *time.Time, is bool, clock clock.PassiveClock) time.Duration {
 	switch {
 	case !is:

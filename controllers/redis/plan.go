@@ -85,7 +85,7 @@ const (
 	// arrival of a new pod: who is in sync sooner is still to become ready.
 	arrival = 10 * time.Second
 	// goodbyes to clients that still reach an old master while the route changes. Until they are said,
-	// no pod is marked anew.
+	// no pod is marked.
 	goodbyes = 1500 * time.Millisecond
 )
 

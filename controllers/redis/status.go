@@ -199,10 +199,10 @@ type mark struct {
 	inSync bool
 }
 
-// marks gives those that differ. Without a serving master and right after a
-// change there are none: a pod that turned unready for a moment would
-// leave its Service, and kube-proxy, which takes one change a second, would have the route of
-// another failover wait. Nobody reads from a node that was never in sync.
+// marks gives those that differ. There are none without a serving master, when a pod that is unready for a
+// moment would leave its Service, and none right after a change of the route: kube-proxy takes one change a
+// second, and a mark would delay the route of the next failover. Nobody reads from a node that was never
+// in sync.
 func marks(r *cachev1alpha1.Redis, w world, pods []corev1.Pod) []mark {
 	master, serving := masterOf(r, w)
 	if !serving || w.sinceRouted < goodbyes {

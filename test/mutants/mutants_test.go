@@ -1,5 +1,5 @@
-// Package mutants plants known faults into the Redis controller and into what lets one manager act
-// after another, one at a time: the test that stands for the rule must find each.
+// Package mutants plants known faults into the Redis controller and the leader election, one at a time:
+// the test that stands for the rule must find each.
 package mutants
 
 import (
@@ -15,7 +15,7 @@ import (
 // mutant breaks one rule of the plan, of the acts or of what is observed.
 type mutant struct {
 	name     string
-	file     string // seen from Redis' controller
+	file     string // relative to Redis' controller
 	old, new string // in the body of one function
 	test     string // beside the file, in words: its name, a slash, its row
 }
