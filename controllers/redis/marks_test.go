@@ -26,6 +26,11 @@ func marked(s *scene) []corev1.Pod {
 	return list
 }
 
+// moved the clients from a-0 to a-1, so long ago.
+func moved(s *scene, ago time.Duration) {
+	s.Status.LastFailover, s.sinceRouted = &cachev1alpha1.RedisFailover{From: "a-0", To: "a-1"}, ago
+}
+
 func TestMarks(t *testing.T) {
 	for _, c := range []struct {
 		reason string
@@ -34,9 +39,11 @@ func TestMarks(t *testing.T) {
 	}{
 		{"nothing differs", func(*scene) {}, nil},
 		{"who is no longer in sync", func(s *scene) { s.members[1].LinkUp = false }, []string{"a-1 replica false"}},
-		{"not right after another became master", func(s *scene) { s.members[1].LinkUp = false; s.sinceRouted = goodbyes - time.Millisecond }, nil},
-		{"nor is the new master marked", func(s *scene) { masterIs(s, 2); s.sinceRouted = goodbyes - time.Millisecond }, nil},
-		{"it is marked when the goodbyes are over", func(s *scene) { masterIs(s, 1); s.sinceRouted = goodbyes }, []string{"a-0 replica true", "a-1 master true"}},
+		{"not right after another became master", func(s *scene) { s.members[1].LinkUp = false; moved(s, goodbyes-time.Millisecond) }, nil},
+		{"nor is the new master marked", func(s *scene) { masterIs(s, 2); moved(s, goodbyes-time.Millisecond) }, nil},
+		{"it is marked when the goodbyes are over", func(s *scene) { masterIs(s, 1); moved(s, goodbyes) }, []string{"a-0 replica true", "a-1 master true"}},
+		{"the first master is marked at once", func(s *scene) { masterIs(s, 1); moved(s, 0); s.Status.LastFailover.From = "" }, []string{"a-0 replica true", "a-1 master true"}},
+		{"one that is master again is, too", func(s *scene) { masterIs(s, 1); moved(s, 0); s.Status.LastFailover.To = "a-0" }, []string{"a-0 replica true", "a-1 master true"}},
 		{"without a master nothing is taken back", func(s *scene) { silent(&s.members[0]); s.members[1].LinkUp = false }, nil},
 		{"who does not answer is left as it is", func(s *scene) { silent(&s.members[1]) }, nil},
 		{"who goes as well", func(s *scene) { s.members[1].LinkUp, s.members[1].deleting = false, true }, nil},
@@ -62,10 +69,10 @@ func TestNothingIsMarkedInThePassThatRoutes(t *testing.T) {
 	u := led(3, false)
 	f, redis := u.direct()
 	f.sinceRouted = time.Hour
-	redis.Status.LastFailover = &cachev1alpha1.RedisFailover{To: redis.Status.Master}
+	redis.Status.LastFailover = &cachev1alpha1.RedisFailover{From: "a-1", To: redis.Status.Master}
 	r := &Reconciler{clock: playedClock}
 	r.Events = silentEvents{}
-	if err := r.routed(quiet, redis, f); err != nil || redis.Status.LastFailover.RoutedAt == nil || f.sinceRouted >= goodbyes {
+	if err := r.routed(quiet, redis, f); err != nil || redis.Status.LastFailover.RoutedAt == nil || f.unmarkedFor(redis) == 0 {
 		t.Errorf("%v: routed at %v, %s ago", err, redis.Status.LastFailover.RoutedAt, f.sinceRouted)
 	}
 }

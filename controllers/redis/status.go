@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"time"
 
 	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
@@ -205,7 +206,7 @@ type mark struct {
 // in sync.
 func marks(r *cachev1alpha1.Redis, w world, pods []corev1.Pod) []mark {
 	master, serving := masterOf(r, w)
-	if !serving || w.sinceRouted < goodbyes {
+	if !serving || w.unmarkedFor(r) > 0 {
 		return nil
 	}
 	var differing []mark
@@ -220,12 +221,23 @@ func marks(r *cachev1alpha1.Redis, w world, pods []corev1.Pod) []mark {
 			want.role, want.inSync = roleMaster, true
 		case want.inSync:
 			want.role = roleReplica
+		case w.sinceRouted < goodbyes:
+			continue // it is about to be in sync again
 		}
 		if pods[i].Labels[labelRole] != want.role || holds(&pods[i], gateInSync) != want.inSync {
 			differing = append(differing, want)
 		}
 	}
 	return differing
+}
+
+// unmarkedFor is how long no pod is to be marked after clients were led to another master; 0 when none was
+// before, and when it is the same.
+func (w world) unmarkedFor(r *cachev1alpha1.Redis) time.Duration {
+	if last := r.Status.LastFailover; last == nil || last.From == "" || last.From == last.To {
+		return 0
+	}
+	return max(0, goodbyes-w.sinceRouted)
 }
 
 func ready(pods []corev1.Pod, name string) bool {

@@ -137,7 +137,12 @@ var _ = Describe("The manager", func() {
 		Eventually(func() error { return standby.probes["readyz"](nil) }).Should(Succeed())
 		led := func(c fault.Call) bool { return c.Resource == "leases" && c.Writes() && c.Code == http.StatusOK }
 		Expect(standby.Calls(led)).To(BeEmpty())
-		opened := func() int { return len(standby.Calls(func(c fault.Call) bool { return c.Verb == "watch" })) }
+		// Those of the leader election are a standby's alone.
+		opened := func() int {
+			return len(standby.Calls(func(c fault.Call) bool { return c.Verb == "watch" && c.Resource != "leases" }))
+		}
+		election := func(c fault.Call) bool { return c.Verb == "watch" && (c.Resource == "leases" || c.Resource == "pods") }
+		Eventually(standby.Calls).WithArguments(election).Should(HaveLen(3), "the lease, the leader's pod, and all that the kinds made")
 		before := opened()
 		leader.stop()
 		Eventually(standby.Calls).WithArguments(led).ShouldNot(BeEmpty())

@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"strings"
+	"time"
 
 	. "github.com/onsi/ginkgo/v2"
 	. "github.com/onsi/gomega"
@@ -12,6 +13,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/metrics"
 
+	cachev1alpha1 "github.com/mainstay-operator/mainstay-operator/api/cache/v1alpha1"
 	"github.com/mainstay-operator/mainstay-operator/test/fault"
 )
 
@@ -62,6 +64,25 @@ func calm(o *operator) {
 		o.Forget()
 		g.Consistently(o.Calls).WithArguments(work).Should(BeEmpty())
 	}).Should(Succeed())
+}
+
+// marked waits until the pods of a Redis say which of them is master: after a failover that comes last.
+func marked(ctx context.Context, redis *cachev1alpha1.Redis) {
+	GinkgoHelper()
+	Eventually(func(g Gomega) {
+		g.Expect(admin.Get(ctx, client.ObjectKeyFromObject(redis), redis)).To(Succeed())
+		for n := range *redis.Spec.Size {
+			var pod corev1.Pod
+			g.Expect(admin.Get(ctx, client.ObjectKey{Namespace: redis.Namespace, Name: fmt.Sprintf("%s-%d", redis.Name, n)}, &pod)).To(Succeed())
+			role := "replica"
+			if pod.Name == redis.Status.Master {
+				role = "master"
+			}
+			g.Expect(pod.Labels).To(HaveKeyWithValue("mainstay-operator.io/role", role))
+			g.Expect(pod.Status.Conditions).To(ContainElement(And(
+				HaveField("Type", corev1.PodConditionType("mainstay-operator.io/in-sync")), HaveField("Status", corev1.ConditionTrue))))
+		}
+	}).WithTimeout(time.Minute).Should(Succeed())
 }
 
 // touch labels all children and pods as somebody else would: each wakes the

@@ -96,6 +96,7 @@ var _ = Describe("Redis' settings", func() {
 		stand(ctx, commonv1.ConditionDegraded, metav1.ConditionFalse, commonv1.ReasonAsExpected)
 		Expect(file(ctx)).To(ContainSubstring(`maxmemory-policy "allkeys-lru"`))
 		Expect(template(ctx)).To(Equal(before), "no pod is replaced")
+		marked(ctx, obj)
 		calm(o)
 		o.stop()
 		o = operate(namespace)

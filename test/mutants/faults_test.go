@@ -292,13 +292,13 @@ var changes = []mutant{
 		"labelPod: r.Status.Master}", "labelPod: r.Status.TargetMaster}",
 		"TestRouteIsOnePod"},
 	{"readers are turned away while there is no master", "status.go",
-		"if !serving || w.sinceRouted", "if !serving && len(pods) == 0 || w.sinceRouted",
+		"if !serving || w.unmarkedFor", "if !serving && len(pods) == 0 || w.unmarkedFor",
 		"TestMarks/without a master nothing is taken back"},
 	{"a pod is marked in the pass that routes", "route.go",
 		"	f.sinceRouted = 0\n", "",
 		"TestNothingIsMarkedInThePassThatRoutes"},
 	{"readers are turned away right after a change", "status.go",
-		"w.sinceRouted < goodbyes {\n		return nil", "w.sinceRouted < 0 {\n		return nil",
+		"w.unmarkedFor(r) > 0 {", "w.unmarkedFor(r) < 0 {",
 		"TestMarks/not right after another became master"},
 }
 
