@@ -40,6 +40,11 @@ func TestMarks(t *testing.T) {
 		{"nothing differs", func(*scene) {}, nil},
 		{"who is no longer in sync", func(s *scene) { s.members[1].LinkUp = false }, []string{"a-1 replica false"}},
 		{"not right after another became master", func(s *scene) { s.members[1].LinkUp = false; moved(s, goodbyes-time.Millisecond) }, nil},
+		{"nor when the same is master again", func(s *scene) {
+			s.members[1].LinkUp = false
+			moved(s, goodbyes-time.Millisecond)
+			s.Status.LastFailover.To = "a-0"
+		}, nil},
 		{"nor is the new master marked", func(s *scene) { masterIs(s, 2); moved(s, goodbyes-time.Millisecond) }, nil},
 		{"it is marked when the goodbyes are over", func(s *scene) { masterIs(s, 1); moved(s, goodbyes) }, []string{"a-0 replica true", "a-1 master true"}},
 		{"the first master is marked at once", func(s *scene) { masterIs(s, 1); moved(s, 0); s.Status.LastFailover.From = "" }, []string{"a-0 replica true", "a-1 master true"}},

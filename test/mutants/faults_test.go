@@ -297,9 +297,12 @@ var changes = []mutant{
 	{"a pod is marked in the pass that routes", "route.go",
 		"	f.sinceRouted = 0\n", "",
 		"TestNothingIsMarkedInThePassThatRoutes"},
-	{"readers are turned away right after a change", "status.go",
+	{"a mark delays the route of the next failover", "status.go",
 		"w.unmarkedFor(r) > 0 {", "w.unmarkedFor(r) < 0 {",
-		"TestMarks/not right after another became master"},
+		"TestMarks/nor is the new master marked"},
+	{"readers are turned away right after a change", "status.go",
+		"case w.sinceRouted < goodbyes:", "case w.sinceRouted < 0:",
+		"TestMarks/nor when the same is master again"},
 }
 
 // The order of commands and writes.
