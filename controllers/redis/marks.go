@@ -5,11 +5,13 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"time"
 
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	ctrlclient "sigs.k8s.io/controller-runtime/pkg/client"
 
+	cachev1alpha1 "github.com/mainstay-operator/mainstay-operator/api/cache/v1alpha1"
 	"github.com/mainstay-operator/mainstay-operator/controllers/internal/converge"
 )
 
@@ -50,4 +52,13 @@ func setGate(pod *corev1.Pod, inSync bool) {
 		return
 	}
 	pod.Status.Conditions[i] = condition
+}
+
+// unmarkedFor is how long no pod is to be marked yet, after clients were led to another master. It is 0 if
+// there was no master before, or if the same one is master again: then no route has changed.
+func (w world) unmarkedFor(r *cachev1alpha1.Redis) time.Duration {
+	if last := r.Status.LastFailover; last == nil || last.From == "" || last.From == last.To {
+		return 0
+	}
+	return max(0, goodbyes-w.sinceRouted)
 }

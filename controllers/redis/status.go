@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"slices"
 	"strings"
-	"time"
 
 	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
@@ -229,15 +228,6 @@ func marks(r *cachev1alpha1.Redis, w world, pods []corev1.Pod) []mark {
 		}
 	}
 	return differing
-}
-
-// unmarkedFor is how long no pod is to be marked after clients were led to another master; 0 when none was
-// before, and when it is the same.
-func (w world) unmarkedFor(r *cachev1alpha1.Redis) time.Duration {
-	if last := r.Status.LastFailover; last == nil || last.From == "" || last.From == last.To {
-		return 0
-	}
-	return max(0, goodbyes-w.sinceRouted)
 }
 
 func ready(pods []corev1.Pod, name string) bool {
