@@ -266,15 +266,22 @@ func (o origin) turns() []turn {
 	return way
 }
 
-// search is breadth first, one depth after the other, by as many workers as there are cores.
+// search is breadth first, one depth after the other, by as many workers as there are cores. It
+// keeps how each state was reached, not the states, which would fill the memory.
 type search struct {
 	mu      sync.Mutex
 	seen    map[uint64]struct{}
 	origins []origin
 	limit   int
-	passes  []*passes // of each worker
+	workers []*worker
 	broken  string
 	at      int32
+}
+
+// worker of a search. It keeps the states on the way to the one that it expanded last: the next
+// one is most often a sibling.
+type worker struct {
+	way []found
 }
 
 type found struct {
@@ -287,9 +294,11 @@ func (x *search) explore(first *state) (states, depth int) {
 	x.seen = map[uint64]struct{}{first.key(): {}}
 	x.origins = []origin{{from: -1}}
 	for range runtime.GOMAXPROCS(0) {
-		x.passes = append(x.passes, newPasses())
+		own := first.clone()
+		own.passes = newPasses()
+		x.workers = append(x.workers, &worker{[]found{{own, 0}}})
 	}
-	frontier := []found{{first, 0}}
+	frontier := []int32{0}
 	for len(frontier) > 0 && x.broken == "" && (x.limit == 0 || len(x.origins) < x.limit) {
 		frontier = x.deepen(frontier)
 		depth++
@@ -297,16 +306,13 @@ func (x *search) explore(first *state) (states, depth int) {
 	return len(x.origins), depth
 }
 
-func (x *search) deepen(frontier []found) []found {
-	workers := len(x.passes)
-	parts, share := make([][]found, workers), (len(frontier)+workers-1)/workers
+func (x *search) deepen(frontier []int32) []int32 {
+	parts, share := make([][]int32, len(x.workers)), (len(frontier)+len(x.workers)-1)/len(x.workers)
 	var all sync.WaitGroup
-	for w := range workers {
+	for w, worker := range x.workers {
 		all.Go(func() {
 			for i := w * share; i < min(len(frontier), (w+1)*share) && x.broken == ""; i++ {
-				frontier[i].state.passes = x.passes[w]
-				parts[w] = x.expand(frontier[i], parts[w])
-				frontier[i].state = nil
+				parts[w] = x.expand(worker.lead(x.way(frontier[i])), parts[w])
 			}
 		})
 	}
@@ -314,7 +320,42 @@ func (x *search) deepen(frontier []found) []found {
 	return slices.Concat(parts...)
 }
 
-func (x *search) expand(from found, next []found) []found {
+// leg of the way to a state.
+type leg struct {
+	place  int32
+	origin origin
+}
+
+// way from the first state to a place.
+func (x *search) way(place int32) []leg {
+	x.mu.Lock()
+	defer x.mu.Unlock()
+	var way []leg
+	for ; place > 0; place = x.origins[place].from {
+		way = append(way, leg{place, x.origins[place]})
+	}
+	slices.Reverse(way)
+	return way
+}
+
+// lead gives the state at the end of a way.
+func (w *worker) lead(way []leg) found {
+	same := 0
+	for same < len(way) && same+1 < len(w.way) && w.way[same+1].place == way[same].place {
+		same++
+	}
+	w.way = w.way[:same+1]
+	for _, one := range way[same:] {
+		s := w.way[len(w.way)-1].state
+		for _, e := range one.origin.turns() {
+			s = s.after(e)
+		}
+		w.way = append(w.way, found{s, one.place})
+	}
+	return w.way[len(w.way)-1]
+}
+
+func (x *search) expand(from found, next []int32) []int32 {
 	for _, e := range from.state.turns() {
 		s := from.state.after(e)
 		o := origin{from: from.place, turn: e}
@@ -359,7 +400,7 @@ func (x *search) settles(from found) {
 }
 
 // reach a state, which is searched on unless it is known.
-func (x *search) reach(s *state, by origin, next []found) []found {
+func (x *search) reach(s *state, by origin, next []int32) []int32 {
 	key := s.key()
 	x.mu.Lock()
 	defer x.mu.Unlock()
@@ -372,14 +413,14 @@ func (x *search) reach(s *state, by origin, next []found) []found {
 	if s.universe.broken != "" && x.broken == "" {
 		x.broken, x.at = s.universe.broken, place
 	}
-	return append(next, found{s, place})
+	return append(next, place)
 }
 
 // trace tells in words how a state was reached.
 func (x *search) trace(first *state, at int32) string {
 	var way []turn
-	for ; x.origins[at].from >= 0; at = x.origins[at].from {
-		way = append(x.origins[at].turns(), way...)
+	for _, one := range x.way(at) {
+		way = append(way, one.origin.turns()...)
 	}
 	var words strings.Builder
 	s := first
