@@ -41,7 +41,7 @@ func (r *Reconciler) join(ctx context.Context, redis *cachev1alpha1.Redis, f *fl
 			errs = append(errs, fmt.Errorf("%s: %w", p.Name, err))
 			continue
 		}
-		r.memory.note(redis, p.RunID, toldLogin)
+		r.memory.note(redis, p.RunID, toldLogin(r.clock.Now()))
 		r.memory.followed(redis)
 	}
 	return errors.Join(errs...)

@@ -173,6 +173,9 @@ func (k *recollection) age(u *universe) {
 		if heard := p != nil && p.alive && !p.hung && u.reach(p.node, operatorSide); !heard && k.servers[i].heard == justNow {
 			k.servers[i].heard = longAgo
 		}
+		if p == nil || !p.linked { // its login has led nowhere
+			k.servers[i].told = 0
+		}
 	}
 	if k.frozen == justNow {
 		k.frozen = longAgo

@@ -62,7 +62,7 @@ func (r *Reconciler) admit(ctx context.Context, redis *cachev1alpha1.Redis, f *f
 		if err := f.follow(ctx, p, master.Address); err != nil {
 			return fmt.Errorf("%s: %w", p.Name, err)
 		}
-		r.memory.note(redis, p.RunID, toldLogin)
+		r.memory.note(redis, p.RunID, toldLogin(r.clock.Now()))
 	}
 	for _, m := range f.members { // who is refused now must be told again, should he count after all
 		if m.loginTold && !slices.ContainsFunc(processes, m.is) {

@@ -1,6 +1,8 @@
 package redis
 
 import (
+	"time"
+
 	cachev1alpha1 "github.com/mainstay-operator/mainstay-operator/api/cache/v1alpha1"
 	"github.com/mainstay-operator/mainstay-operator/controllers/redis/node"
 )
@@ -9,17 +11,31 @@ import (
 type commanded struct {
 	outranked bool // to close the connections of all other operators
 	loginTold bool // its login as a replica
+	// linkedAt is when it last heard its master by that login, or was told it.
+	linkedAt time.Time
 }
 
-func toldLogin(c *commanded) { c.loginTold = true }
+// loginRetry is how long a replica may take to reach its master by the login that it was told. Then it is
+// told once more, and its master to let it in: an operator that was stopped in the middle of a pass, and woke
+// after another had taken over, may have told the master otherwise. Several times what a replica needs to
+// reconnect, which it tries once a second.
+const loginRetry = 5 * time.Second
+
+func toldLogin(now time.Time) func(*commanded) {
+	return func(c *commanded) { c.loginTold, c.linkedAt = true, now }
+}
 
 // recallCommands fills in what the processes were told, and forgets those that are gone.
-func (m *memory) recallCommands(redis *cachev1alpha1.Redis, asked []*member) {
+func (m *memory) recallCommands(redis *cachev1alpha1.Redis, asked []*member, now time.Time) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	known, running := m.of(redis), map[string]commanded{}
 	for _, one := range asked {
 		if was, told := known.commanded[one.RunID]; told && one.Answer == node.Reached {
+			if one.LinkUp || one.Syncing {
+				was.linkedAt = now
+			}
+			was.loginTold = was.loginTold && now.Sub(was.linkedAt) < loginRetry
 			running[one.RunID], one.commanded = was, was
 		}
 	}

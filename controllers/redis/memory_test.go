@@ -8,6 +8,7 @@ import (
 	testingclock "k8s.io/utils/clock/testing"
 
 	cachev1alpha1 "github.com/mainstay-operator/mainstay-operator/api/cache/v1alpha1"
+	"github.com/mainstay-operator/mainstay-operator/controllers/redis/node"
 )
 
 // What a lost master may still have confirmed ends when the last of its replicas is frozen.
@@ -67,16 +68,75 @@ func TestWhoIsRefusedIsToldAgain(t *testing.T) {
 	f, redis := u.direct()
 	set := redis.Status.Replication.SyncSet
 	for _, p := range set {
-		r.memory.note(redis, p.RunID, toldLogin)
+		r.memory.note(redis, p.RunID, toldLogin(playedClock.Now()))
 	}
-	r.memory.recallCommands(redis, f.asked())
+	r.memory.recallCommands(redis, f.asked(), playedClock.Now())
 	if err := r.admit(t.Context(), redis, f, set[:1]); err != nil {
 		t.Fatal(err)
 	}
 	f, redis = u.direct()
-	r.memory.recallCommands(redis, f.asked())
+	r.memory.recallCommands(redis, f.asked(), playedClock.Now())
 	now := situation{redis, f.world}
 	if next, due := now.gather(now.recorded(redis.Status.Replication.Master)); !due || !slices.Equal(next.nodes, []string{set[1].Name}) {
 		t.Errorf("%s is refused, and %q are attached", set[1].Name, next.nodes)
+	}
+}
+
+func TestALoginIsToldAgain(t *testing.T) {
+	for _, c := range []struct {
+		name            string
+		linked, syncing bool
+		after           time.Duration
+		told            bool
+	}{
+		{"just told", false, false, loginRetry - 1, true},
+		{"told, and refused", false, false, loginRetry, false},
+		{"in sync", true, false, time.Hour, true},
+		{"being sent its data", false, true, time.Hour, true},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			r, redis, now := &Reconciler{}, &cachev1alpha1.Redis{}, playedClock.Now()
+			one := member{View: node.View{Answer: node.Reached, RunID: "run", LinkUp: c.linked, Syncing: c.syncing}}
+			r.memory.note(redis, one.RunID, toldLogin(now))
+			r.memory.recallCommands(redis, []*member{&one}, now.Add(c.after))
+			if one.loginTold != c.told {
+				t.Errorf("told: %t", one.loginTold)
+			}
+			if one.LinkUp = false; c.linked { // from the last time that it was seen linked
+				r.memory.recallCommands(redis, []*member{&one}, now.Add(c.after+1))
+				if !one.loginTold {
+					t.Error("one that has just lost its link is told again at once")
+				}
+			}
+		})
+	}
+}
+
+// An operator that was stopped in the middle of a pass may have the last word about who is let in. The one that
+// leads believes that the replica was told its login, and that the master lets it in.
+func TestALoginThatLeadsNowhereIsToldAgain(t *testing.T) {
+	u := formed(t, 3, 1, true)
+	var known recollection
+	for range 5 {
+		if _, err := u.goOn(&known); err != nil {
+			t.Fatal(err)
+		}
+	}
+	var lost *process
+	for i := range u.procs {
+		if p := &u.procs[i]; p.master {
+			p.admits[2] = 0
+		} else if p.node == 2 {
+			lost = p
+		}
+	}
+	lost.linked = false
+	for i := range known.servers {
+		if one := &known.servers[i]; one.pod == lost.pod {
+			one.told = lost.run
+		}
+	}
+	if did, after := u.settleDown(known); did.do != rest || !after.of(lost.pod).linked {
+		t.Errorf("it does not come to rest: %s (%s)", did, did.why)
 	}
 }

@@ -117,7 +117,7 @@ func (r *Reconciler) remember(redis *cachev1alpha1.Redis, f *fleet) {
 	}
 	r.memory.unlock(redis, &f.world, f.keys)
 	r.memory.tune(redis, &f.world)
-	r.memory.recallCommands(redis, f.asked())
+	r.memory.recallCommands(redis, f.asked(), r.clock.Now())
 	f.frozenFor = r.memory.frozen(redis, f.world, r.clock)
 	f.cutOffFor = r.memory.cutOff(redis, situation{redis, f.world}.isCutOff(), r.clock)
 	f.sinceRouted = time.Hour // long ago

@@ -161,7 +161,8 @@ func (s situation) form() step {
 	case 1:
 		return step{do: record, nodes: namesOf(masters), why: "it is the only master"}
 	default:
-		return step{do: block, why: "several masters and no record of which is right: " + strings.Join(namesOf(masters), ", ")}
+		return step{do: block, why: fmt.Sprintf("%s are masters, and no record says which is right; compare their data, and delete the pods of all but one",
+			strings.Join(namesOf(masters), " and "))}
 	}
 	if following := s.where(func(m member) bool { return m.answers() && !m.Fenced() }); len(following) > 0 {
 		return step{do: fence, nodes: namesOf(following), why: "there is no record of whom it follows"}

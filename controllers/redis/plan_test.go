@@ -56,7 +56,7 @@ func applied(s *scene) *scene {
 
 func running(n int32) member {
 	name := "a-" + strconv.Itoa(int(n))
-	return member{name: name, podUID: types.UID("uid-" + name), address: "10.0.0." + strconv.Itoa(int(n)), commanded: commanded{true, true}, View: node.View{
+	return member{name: name, podUID: types.UID("uid-" + name), address: "10.0.0." + strconv.Itoa(int(n)), commanded: commanded{outranked: true, loginTold: true}, View: node.View{
 		Answer: node.Reached, RunID: "run-" + name, MasterHost: "10.0.0.0", LinkUp: true, ReplID: history, Offset: 100, Keys: 5, Pinned: true, ServesStale: true}}
 }
 

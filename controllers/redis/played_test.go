@@ -365,7 +365,7 @@ func (k recollection) recall(r *Reconciler, redis *cachev1alpha1.Redis) {
 				r.memory.note(redis, runID(one.outranked), func(c *commanded) { c.outranked = true })
 			}
 			if one.told != 0 {
-				r.memory.note(redis, runID(one.told), toldLogin)
+				r.memory.note(redis, runID(one.told), toldLogin(playedClock.Now()))
 			}
 		}
 	}

@@ -81,6 +81,9 @@ func (w *walk) run(turns int) string {
 		}
 	}
 	faults := w.first.left.faults - w.state.left.faults
+	if !w.state.universe.record.kept { // two first masters, neither of which was recorded: nothing was confirmed, and a human chooses
+		faults += w.first.left.crashes - w.state.left.crashes
+	}
 	did, u := w.state.universe.settleDown(w.state.leader.known)
 	switch {
 	case u.broken != "":
