@@ -47,8 +47,9 @@ demo-down: ## Take the demo and its cluster away.
 
 ##@ Develop
 .PHONY: generate manifests fmt vet lint tidy verify test mutants e2e failover-report build run
-generate: $(BIN)/controller-gen ## Generate deep copies.
+generate: $(BIN)/controller-gen $(BIN)/crd-ref-docs ## Generate deep copies and docs/api.md.
 	controller-gen object:headerFile=hack/boilerplate.go.txt paths=./api/...
+	crd-ref-docs --log-level=ERROR --source-path=api --config=hack/api-docs.yaml --renderer=markdown --output-path=docs/api.md
 
 manifests: $(BIN)/controller-gen ## Generate CRDs and the manager's role.
 	controller-gen crd rbac:roleName=manager-role paths=./api/... paths=./controllers/... \
@@ -210,6 +211,8 @@ release: bundle $(BIN)/opm ## Make VERSION's images, bundle, catalog, install.ya
 
 $(BIN)/controller-gen $(BIN)/kustomize &: hack/tools/codegen/go.mod
 	$(call tool,codegen,$(BIN)/controller-gen $(BIN)/kustomize)
+$(BIN)/crd-ref-docs: hack/tools/apidocs/go.mod
+	$(call tool,apidocs,$(BIN)/crd-ref-docs)
 $(BIN)/golangci-lint: hack/tools/golangci-lint/go.mod
 	$(call tool,golangci-lint,$(BIN)/golangci-lint)
 # What `operator-sdk version` prints.
