@@ -73,7 +73,7 @@ func run() error {
 		if lease, err = leadership.New(config, account.Namespace, leadership.DefaultTimes); err != nil {
 			return err
 		}
-		options, kinds.Leads = lease.Elect(options), lease.Held
+		options, kinds.IsLeader = lease.WithLeaderElection(options), lease.Held
 	}
 	mgr, err := ctrl.NewManager(config, options)
 	if err != nil {

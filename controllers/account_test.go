@@ -25,7 +25,7 @@ func TestEveryFieldThatNamesAnAccountIsKnown(t *testing.T) {
 		{cachev1alpha1.RedisSpec{}, nil},
 		{egov1.ActivitySpec{}, nil},
 	} {
-		found := naming(reflect.TypeOf(c.spec), "", 0)
+		found := accountFields(reflect.TypeOf(c.spec), "", 0)
 		slices.Sort(found)
 		if !slices.Equal(slices.Compact(found), c.want) {
 			t.Errorf("%T: %q, want %q", c.spec, found, c.want)
@@ -33,12 +33,12 @@ func TestEveryFieldThatNamesAnAccountIsKnown(t *testing.T) {
 	}
 }
 
-// naming are the paths of fields that have to do with accounts.
-func naming(in reflect.Type, path string, depth int) (found []string) {
+// accountFields are the paths of fields that have to do with accounts.
+func accountFields(in reflect.Type, path string, depth int) (found []string) {
 	const deepest = 16 // of types that hold themselves
 	switch in.Kind() {
 	case reflect.Pointer, reflect.Slice, reflect.Map:
-		return naming(in.Elem(), path, depth)
+		return accountFields(in.Elem(), path, depth)
 	case reflect.Struct:
 	default:
 		return nil
@@ -54,7 +54,7 @@ func naming(in reflect.Type, path string, depth int) (found []string) {
 		if strings.Contains(lower, "serviceaccount") || strings.Contains(lower, "podcertificate") {
 			found = append(found, at)
 		} else if depth < deepest {
-			found = append(found, naming(field.Type, at, depth+1)...)
+			found = append(found, accountFields(field.Type, at, depth+1)...)
 		}
 	}
 	return found

@@ -29,7 +29,7 @@ func NamespacesFromEnv() []string {
 // which is what it takes to refuse their names. No namespace means all.
 func CacheOptions(namespaces []string) cache.Options {
 	ours := cache.ByObject{Label: labels.SelectorFromSet(labels.Set{parts.LabelManagedBy: parts.ManagedBy})}
-	named := cache.ByObject{Transform: bareStrangers}
+	identityOnly := cache.ByObject{Transform: stripForeign}
 	options := cache.Options{
 		DefaultTransform: cache.TransformStripManagedFields(),
 		ByObject: map[client.Object]cache.ByObject{
@@ -38,12 +38,12 @@ func CacheOptions(namespaces []string) cache.Options {
 			&corev1.ConfigMap{}:             ours,
 			&corev1.PersistentVolumeClaim{}: ours,
 			&appsv1.ReplicaSet{}:            ours,
-			&corev1.Service{}:               named,
-			&appsv1.Deployment{}:            named,
-			&appsv1.StatefulSet{}:           named,
-			&policyv1.PodDisruptionBudget{}: named,
-			&networkingv1.NetworkPolicy{}:   named,
-			&networkingv1.Ingress{}:         named,
+			&corev1.Service{}:               identityOnly,
+			&appsv1.Deployment{}:            identityOnly,
+			&appsv1.StatefulSet{}:           identityOnly,
+			&policyv1.PodDisruptionBudget{}: identityOnly,
+			&networkingv1.NetworkPolicy{}:   identityOnly,
+			&networkingv1.Ingress{}:         identityOnly,
 		},
 	}
 	for _, namespace := range slices.Compact(slices.Sorted(slices.Values(namespaces))) {
@@ -55,8 +55,8 @@ func CacheOptions(namespaces []string) cache.Options {
 	return options
 }
 
-// bareStrangers keeps nothing but the identity of an object that is not ours.
-func bareStrangers(in any) (any, error) {
+// stripForeign keeps nothing but the identity of an object that is not ours.
+func stripForeign(in any) (any, error) {
 	if _, gone := in.(toolscache.DeletedFinalStateUnknown); gone {
 		return in, nil
 	}

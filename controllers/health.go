@@ -23,10 +23,10 @@ import (
 	"github.com/mainstay-operator/mainstay-operator/controllers/internal/converge"
 )
 
-// probed adds what the kubelet asks: /readyz whether this process could lead at once, and
+// addHealthChecks adds what the kubelet asks: /readyz whether this process could lead at once, and
 // /healthz whether only a new process can go on. Neither asks the API server or a user's
 // server: a restart mends none of them.
-func probed(ctx context.Context, mgr ctrl.Manager, namespaces []string, passes *converge.Passes) error {
+func addHealthChecks(ctx context.Context, mgr ctrl.Manager, namespaces []string, tracker *converge.ReconcileTracker) error {
 	watched := slices.AppendSeq([]client.Object{
 		&appv1.EasyService{}, &cachev1alpha1.Memcached{}, &cachev1alpha1.Redis{}, &egov1.Activity{},
 	}, maps.Keys(CacheOptions(namespaces).ByObject))
@@ -36,49 +36,49 @@ func probed(ctx context.Context, mgr ctrl.Manager, namespaces []string, passes *
 			return fmt.Errorf("watching %T: %w", object, err)
 		}
 	}
-	caches := &filled{}
+	caches := &cachesSynced{}
 	if err := mgr.Add(caches); err != nil {
 		return fmt.Errorf("adding what notices full caches: %w", err)
 	}
 	if err := mgr.AddReadyzCheck("caches", caches.check); err != nil {
 		return fmt.Errorf("adding the readiness check: %w", err)
 	}
-	if err := mgr.AddHealthzCheck("passes", alive(passes, mgr.GetLogger().WithName("health"))); err != nil {
+	if err := mgr.AddHealthzCheck("passes", livenessCheck(tracker, mgr.GetLogger().WithName("health"))); err != nil {
 		return fmt.Errorf("adding the health check: %w", err)
 	}
 	return nil
 }
 
-// filled is true while all caches hold what the cluster has: the manager starts it, in every
+// cachesSynced is true while all caches hold what the cluster has: the manager starts it, in every
 // process and not in the leader alone, when they do.
-type filled struct{ atomic.Bool }
+type cachesSynced struct{ atomic.Bool }
 
 // NeedLeaderElection is false: a standby is to be ready, too.
-func (*filled) NeedLeaderElection() bool { return false }
+func (*cachesSynced) NeedLeaderElection() bool { return false }
 
 // Start notes that the caches are full, until the process is to end.
-func (f *filled) Start(ctx context.Context) error {
+func (f *cachesSynced) Start(ctx context.Context) error {
 	f.Store(true)
 	<-ctx.Done()
 	f.Store(false)
 	return nil
 }
 
-var errUnfilled = errors.New("the caches are not filled yet")
+var errCachesNotSynced = errors.New("the caches are not filled yet")
 
-func (f *filled) check(*http.Request) error {
+func (f *cachesSynced) check(*http.Request) error {
 	if !f.Load() {
-		return errUnfilled
+		return errCachesNotSynced
 	}
 	return nil
 }
 
-// alive asks whether a pass is stuck, and the first time that one is logs what every
+// livenessCheck asks whether a pass is stuck, and the first time that one is logs what every
 // goroutine does: the restart leaves nothing else of it.
-func alive(passes *converge.Passes, log logr.Logger) func(*http.Request) error {
+func livenessCheck(tracker *converge.ReconcileTracker, log logr.Logger) func(*http.Request) error {
 	var once sync.Once
 	return func(*http.Request) error {
-		err := passes.Stuck()
+		err := tracker.Stuck()
 		if err != nil {
 			once.Do(func() {
 				var stacks bytes.Buffer

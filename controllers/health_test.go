@@ -17,9 +17,9 @@ func TestAStuckPassFailsTheProbeAndIsLoggedOnce(t *testing.T) {
 	var logged []string
 	log := funcr.New(func(_, args string) { logged = append(logged, args) }, funcr.Options{})
 	clock := clocktesting.NewFakePassiveClock(time.Now())
-	passes := &converge.Passes{Clock: clock}
-	check := alive(passes, log)
-	end := passes.Begin("shop/a")
+	passes := &converge.ReconcileTracker{Clock: clock}
+	check := livenessCheck(passes, log)
+	end := passes.Start("shop/a")
 	if err := check(nil); err != nil {
 		t.Errorf("a pass that has just begun: %v", err)
 	}
@@ -39,7 +39,7 @@ func TestAStuckPassFailsTheProbeAndIsLoggedOnce(t *testing.T) {
 }
 
 func TestReadyFromFullCachesToTheEnd(t *testing.T) {
-	f := &filled{}
+	f := &cachesSynced{}
 	if f.NeedLeaderElection() {
 		t.Error("a standby would never be ready")
 	}

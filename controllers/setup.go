@@ -32,8 +32,8 @@ type Options struct {
 	Account types.NamespacedName
 	// Condition is OLM's OperatorCondition of this operator; empty when OLM did not install it.
 	Condition types.NamespacedName
-	// Leads is false once another manager may lead; nil when there is no other.
-	Leads func() bool
+	// IsLeader is false once another manager may lead; nil when there is no other.
+	IsLeader func() bool
 }
 
 // Images are the operator's default operand images.
@@ -59,30 +59,30 @@ func ImagesFromEnv() Images {
 // SetupAll adds every kind to the manager, and what tells OLM how they are.
 func SetupAll(ctx context.Context, mgr ctrl.Manager, o Options) error {
 	mgr.GetLogger().Info("watching", "namespaces", cmp.Or(strings.Join(o.Namespaces, ","), "all"))
-	passes := &converge.Passes{Clock: clock.RealClock{}}
-	if err := probed(ctx, mgr, o.Namespaces, passes); err != nil {
+	tracker := &converge.ReconcileTracker{Clock: clock.RealClock{}}
+	if err := addHealthChecks(ctx, mgr, o.Namespaces, tracker); err != nil {
 		return err
 	}
 	owned := slices.Concat(memcached.Owned, easyservice.Owned, redis.Owned)
 	if err := converge.IndexOwners(ctx, mgr.GetFieldIndexer(), mgr.GetScheme(), owned...); err != nil {
 		return err
 	}
-	versions, err := foreignVersions(ctx, mgr, o.Namespaces)
+	metadata, err := newMetadataCache(ctx, mgr, o.Namespaces)
 	if err != nil {
 		return err
 	}
-	extensions, err := extensions(mgr, o.Namespaces)
+	optionalAPIs, err := newOptionalAPIs(mgr, o.Namespaces)
 	if err != nil {
 		return err
 	}
 	converger := func(name string) converge.Converger {
 		return converge.Converger{
-			Client: mgr.GetClient(), Live: mgr.GetAPIReader(), Extensions: extensions,
-			Leads: o.Leads, Account: o.Account, Passes: passes, Events: mgr.GetEventRecorder(name),
+			Client: mgr.GetClient(), APIReader: mgr.GetAPIReader(), OptionalAPIs: optionalAPIs,
+			IsLeader: o.IsLeader, Account: o.Account, Tracker: tracker, Events: mgr.GetEventRecorder(name),
 		}
 	}
-	secrets := converge.Secrets(versions, mgr.GetAPIReader())
-	configMaps := converge.ConfigMaps(versions, mgr.GetAPIReader())
+	secrets := converge.NewSecretReader(metadata, mgr.GetAPIReader())
+	configMaps := converge.NewConfigMapReader(metadata, mgr.GetAPIReader())
 	for kind, reconciler := range map[string]interface{ SetupWithManager(ctrl.Manager) error }{
 		"Memcached": &memcached.Reconciler{Converger: converger("memcached"), Secrets: secrets,
 			DefaultImage: o.Images.Memcached, ExporterImage: o.Images.MemcachedExporter},
@@ -95,16 +95,16 @@ func SetupAll(ctx context.Context, mgr ctrl.Manager, o Options) error {
 			return fmt.Errorf("setting up %s: %w", kind, err)
 		}
 	}
-	return holdUpgrades(mgr, o.Condition, passes)
+	return setupUpgradeable(mgr, o.Condition, tracker)
 }
 
-// holdUpgrades by OLM where there is one that asks.
-func holdUpgrades(mgr ctrl.Manager, condition types.NamespacedName, passes *converge.Passes) error {
+// setupUpgradeable by OLM where there is one that asks.
+func setupUpgradeable(mgr ctrl.Manager, condition types.NamespacedName, tracker *converge.ReconcileTracker) error {
 	if condition.Name == "" {
 		mgr.GetLogger().Info("no upgrade is held: OPERATOR_CONDITION_NAME, which OLM sets, is not set")
 		return nil
 	}
-	holding := &upgradeable.Reconciler{Client: mgr.GetClient(), Live: mgr.GetAPIReader(), Condition: condition, Passes: passes, Clock: clock.RealClock{}}
+	holding := &upgradeable.Reconciler{Client: mgr.GetClient(), APIReader: mgr.GetAPIReader(), Condition: condition, Tracker: tracker, Clock: clock.RealClock{}}
 	if err := holding.SetupWithManager(mgr); err != nil {
 		return fmt.Errorf("setting up what holds upgrades: %w", err)
 	}

@@ -31,91 +31,91 @@ import (
 type step string
 
 const (
-	// wait : nothing to do until an event says that something has changed.
-	wait step = "waiting for an event"
-	// journal : write down the next attempt and the name of its pod.
-	journal step = "journaling the attempt"
-	// create : make the pod, gated.
-	create step = "creating the pod"
-	// adopt : write down the UID of the gated pod.
-	adopt step = "journaling the pod's UID"
-	// start : remove the gate of the journaled pod.
-	start step = "removing the pod's gate"
-	// stop : delete the journaled pod of a run that is cancelled, or too late to start.
-	stop step = "stopping the pod"
-	// record : write down how the attempt ended.
-	record step = "recording the result"
-	// refuse : a pod of this name was not made by us and is not touched.
-	refuse step = "refusing a pod of somebody else"
+	// stepWait : nothing to do until an event says that something has changed.
+	stepWait step = "waiting for an event"
+	// stepJournal : write down the next attempt and the name of its pod.
+	stepJournal step = "journaling the attempt"
+	// stepCreate : make the pod, gated.
+	stepCreate step = "creating the pod"
+	// stepAdopt : write down the UID of the gated pod.
+	stepAdopt step = "journaling the pod's UID"
+	// stepStart : remove the gate of the journaled pod.
+	stepStart step = "removing the pod's gate"
+	// stepStop : delete the journaled pod of a run that is cancelled, or too late to start.
+	stepStop step = "stopping the pod"
+	// stepRecord : write down how the attempt ended.
+	stepRecord step = "recording the result"
+	// stepRefuse : a pod of this name was not made by us and is not touched.
+	stepRefuse step = "refusing a pod of somebody else"
 )
 
-// next decides. pod is the one that bears the current attempt's name, or nil.
-func next(a *egov1.Activity, pod *corev1.Pod, now time.Time) step {
-	attempt := current(a)
+// nextStep decides. pod is the one that bears the current attempt's name, or nil.
+func nextStep(a *egov1.Activity, pod *corev1.Pod, now time.Time) step {
+	attempt := currentAttempt(a)
 	switch {
 	case prosta(a).Finished():
-		return wait
+		return stepWait
 	case attempt == nil || attempt.Prosta.Finished():
-		return begin(a, now)
+		return decideNextAttempt(a, now)
 	case attempt.PodUID == "":
-		return unjournaled(a, pod, now)
-	case pod == nil || pod.UID != attempt.PodUID || over(pod):
-		return record
+		return decideUnjournaled(a, pod, now)
+	case pod == nil || pod.UID != attempt.PodUID || commandEnded(pod):
+		return stepRecord
 	case !pod.DeletionTimestamp.IsZero():
-		return wait
-	case a.Spec.Cancel || late(a, pod, now):
-		return stop
-	case gated(pod) && !heldBack(a):
-		return start
+		return stepWait
+	case a.Spec.Cancel || isStartOverdue(a, pod, now):
+		return stepStop
+	case isGated(pod) && !isSuspended(a):
+		return stepStart
 	}
-	return wait
+	return stepWait
 }
 
-// begin decides whether the next attempt begins. One that is never to start is
+// decideNextAttempt decides whether the next attempt begins. One that is never to start is
 // journaled too: its end is written there.
-func begin(a *egov1.Activity, now time.Time) step {
+func decideNextAttempt(a *egov1.Activity, now time.Time) step {
 	switch {
-	case a.Spec.Cancel || overdue(a, now):
-		return journal
-	case heldBack(a) || now.Before(due(a, current(a))):
-		return wait
+	case a.Spec.Cancel || startDeadlinePassed(a, now):
+		return stepJournal
+	case isSuspended(a) || now.Before(retryTime(a, currentAttempt(a))):
+		return stepWait
 	}
-	return journal
+	return stepJournal
 }
 
-// unjournaled decides for an attempt whose pod may or may not have been made.
-func unjournaled(a *egov1.Activity, pod *corev1.Pod, now time.Time) step {
+// decideUnjournaled decides for an attempt whose pod may or may not have been made.
+func decideUnjournaled(a *egov1.Activity, pod *corev1.Pod, now time.Time) step {
 	switch {
-	case a.Spec.Cancel || overdue(a, now):
-		return record
-	case pod == nil && heldBack(a):
-		return wait
+	case a.Spec.Cancel || startDeadlinePassed(a, now):
+		return stepRecord
+	case pod == nil && isSuspended(a):
+		return stepWait
 	case pod == nil:
-		return create
-	case !metav1.IsControlledBy(pod, a) || !gated(pod):
-		return refuse
+		return stepCreate
+	case !metav1.IsControlledBy(pod, a) || !isGated(pod):
+		return stepRefuse
 	}
-	return adopt
+	return stepAdopt
 }
 
-// current is the last attempt, or nil before the first.
-func current(a *egov1.Activity) *egov1.Attempt {
+// currentAttempt is the last attempt, or nil before the first.
+func currentAttempt(a *egov1.Activity) *egov1.Attempt {
 	if len(a.Status.Attempts) == 0 {
 		return nil
 	}
 	return &a.Status.Attempts[len(a.Status.Attempts)-1]
 }
 
-func gated(pod *corev1.Pod) bool {
-	return slices.ContainsFunc(pod.Spec.SchedulingGates, func(g corev1.PodSchedulingGate) bool { return g.Name == gate })
+func isGated(pod *corev1.Pod) bool {
+	return slices.ContainsFunc(pod.Spec.SchedulingGates, func(g corev1.PodSchedulingGate) bool { return g.Name == schedulingGate })
 }
 
-func held(pod *corev1.Pod) bool { return slices.Contains(pod.Finalizers, finalizer) }
+func hasFinalizer(pod *corev1.Pod) bool { return slices.Contains(pod.Finalizers, finalizer) }
 
-// ended is true when nothing of the pod runs or ever will: it has reached its
+// podEnded is true when nothing of the pod runs or ever will: it has reached its
 // end, or was deleted before it had a node (no pod is bound once it is deleted). The
 // command may have ended before: see over.
-func ended(pod *corev1.Pod) bool {
+func podEnded(pod *corev1.Pod) bool {
 	return pod.Status.Phase == corev1.PodSucceeded || pod.Status.Phase == corev1.PodFailed || neverBound(pod)
 }
 
@@ -127,55 +127,55 @@ func neverBound(pod *corev1.Pod) bool {
 type verdict int
 
 const (
-	// keep : the current attempt's, or one that is not settled yet, or one that ends by itself.
-	keep verdict = iota
-	// release : its result is written down, or nobody is left to write it down for.
-	release
-	// discard : made once too often, so that it can never be journaled, and so never
+	// verdictKeep : the current attempt's, or one that is not settled yet, or one that ends by itself.
+	verdictKeep verdict = iota
+	// verdictRelease : its result is written down, or nobody is left to write it down for.
+	verdictRelease
+	// verdictDiscard : made once too often, so that it can never be journaled, and so never
 	// start; or kept by a container of others, though the command's end is written down.
-	discard
+	verdictDiscard
 )
 
-// judge decides. a is the Activity as it stands at the API server, or nil when
+// verdictFor decides. a is the Activity as it stands at the API server, or nil when
 // it is gone: a stale one would condemn the pod of an attempt it has not seen.
-func judge(a *egov1.Activity, pod *corev1.Pod) verdict {
+func verdictFor(a *egov1.Activity, pod *corev1.Pod) verdict {
 	if a == nil || !a.DeletionTimestamp.IsZero() {
-		return release
+		return verdictRelease
 	}
 	for _, attempt := range a.Status.Attempts {
 		switch {
 		case attempt.PodUID == pod.UID && attempt.Prosta.Finished():
-			return afterwards(pod)
+			return verdictAfterEnd(pod)
 		case attempt.PodUID == pod.UID:
-			return keep
+			return verdictKeep
 		}
 	}
 	owner := metav1.GetControllerOfNoCopy(pod)
 	switch {
 	case owner == nil || owner.UID != a.UID:
-		return release // of a namesake that was deleted
-	case !spent(a, pod.Name) || !gated(pod):
-		return keep
+		return verdictRelease // of a namesake that was deleted
+	case !cannotJournal(a, pod.Name) || !isGated(pod):
+		return verdictKeep
 	case !pod.DeletionTimestamp.IsZero():
-		return release
+		return verdictRelease
 	}
-	return discard
+	return verdictDiscard
 }
 
-// afterwards decides for a pod whose end is written down. It is let go last: nobody looks
+// verdictAfterEnd decides for a pod whose end is written down. It is let go last: nobody looks
 // after a pod that is not held.
-func afterwards(pod *corev1.Pod) verdict {
+func verdictAfterEnd(pod *corev1.Pod) verdict {
 	switch {
-	case ended(pod) || !pod.DeletionTimestamp.IsZero():
-		return release
-	case lingers(pod):
-		return discard
+	case podEnded(pod) || !pod.DeletionTimestamp.IsZero():
+		return verdictRelease
+	case hasLiveContainer(pod):
+		return verdictDiscard
 	}
-	return keep
+	return verdictKeep
 }
 
-// spent is true when no pod of that name can be journaled any more.
-func spent(a *egov1.Activity, name string) bool {
+// cannotJournal is true when no pod of that name can be journaled any more.
+func cannotJournal(a *egov1.Activity, name string) bool {
 	for _, attempt := range a.Status.Attempts {
 		if attempt.PodName == name {
 			return attempt.PodUID != "" || attempt.Prosta.Finished()
@@ -184,11 +184,11 @@ func spent(a *egov1.Activity, name string) bool {
 	return prosta(a).Finished()
 }
 
-// tidy is true when the Activity's own view of the pod already says that it is
+// needsNoCleanup is true when the Activity's own view of the pod already says that it is
 // kept, so that no live read is needed to know.
-func tidy(a *egov1.Activity, pod *corev1.Pod) bool {
-	attempt := current(a)
+func needsNoCleanup(a *egov1.Activity, pod *corev1.Pod) bool {
+	attempt := currentAttempt(a)
 	unfinished := attempt != nil && !attempt.Prosta.Finished()
-	return !held(pod) || unfinished && attempt.PodName == pod.Name &&
+	return !hasFinalizer(pod) || unfinished && attempt.PodName == pod.Name &&
 		(attempt.PodUID == "" || attempt.PodUID == pod.UID)
 }

@@ -13,9 +13,9 @@ import (
 	"github.com/mainstay-operator/mainstay-operator/controllers/activity/internal/guard"
 )
 
-// having makes an Activity with these attempts.
-func having(spec egov1.ActivitySpec, attempts ...egov1.Attempt) *egov1.Activity {
-	a := &egov1.Activity{ObjectMeta: metav1.ObjectMeta{Namespace: "ns", Name: "once", UID: "abcdef-1", CreationTimestamp: epoch}, Spec: spec}
+// activityWith makes an Activity with these attempts.
+func activityWith(spec egov1.ActivitySpec, attempts ...egov1.Attempt) *egov1.Activity {
+	a := &egov1.Activity{ObjectMeta: metav1.ObjectMeta{Namespace: "ns", Name: "once", UID: "abcdef-1", CreationTimestamp: testTime}, Spec: spec}
 	for i := range attempts {
 		attempts[i].Number = int32(i) + 1
 		attempts[i].PodName = podName(a, attempts[i].Number)
@@ -24,19 +24,19 @@ func having(spec egov1.ActivitySpec, attempts ...egov1.Attempt) *egov1.Activity 
 	return a
 }
 
-// backoff is a policy with the default of it.
-var backoff = egov1.RetryPolicy{Causes: []egov1.RetryCause{egov1.RetryFailed}}
+// defaultRetryPolicy is a policy with the default of it.
+var defaultRetryPolicy = egov1.RetryPolicy{Causes: []egov1.RetryCause{egov1.RetryFailed}}
 
 var (
-	fresh   = egov1.Attempt{Prosta: egov1.Pending}
-	known   = egov1.Attempt{Prosta: egov1.Pending, PodUID: "p1"}
-	running = egov1.Attempt{Prosta: egov1.Running, PodUID: "p1", Result: egov1.Result{StartTime: &epoch}}
-	failed  = egov1.Attempt{Prosta: egov1.Failed, PodUID: "p0"}
+	pendingAttempt = egov1.Attempt{Prosta: egov1.Pending}
+	adoptedAttempt = egov1.Attempt{Prosta: egov1.Pending, PodUID: "p1"}
+	runningAttempt = egov1.Attempt{Prosta: egov1.Running, PodUID: "p1", Result: egov1.Result{StartTime: &testTime}}
+	failedAttempt  = egov1.Attempt{Prosta: egov1.Failed, PodUID: "p0"}
 )
 
 // pod is the current attempt's, gated, as we make it; edits change it.
 func pod(a *egov1.Activity, edits ...func(*corev1.Pod)) *corev1.Pod {
-	p := desired(a, *current(a))
+	p := desiredPod(a, *currentAttempt(a))
 	p.UID = "p1"
 	for _, edit := range edits {
 		edit(p)
@@ -45,9 +45,9 @@ func pod(a *egov1.Activity, edits ...func(*corev1.Pod)) *corev1.Pod {
 }
 
 func ungated(p *corev1.Pod)  { p.Spec.SchedulingGates = nil }
-func another(p *corev1.Pod)  { p.UID = "p2" }
+func otherUID(p *corev1.Pod) { p.UID = "p2" }
 func unowned(p *corev1.Pod)  { p.OwnerReferences = nil }
-func deleting(p *corev1.Pod) { p.DeletionTimestamp = &epoch }
+func deleting(p *corev1.Pod) { p.DeletionTimestamp = &testTime }
 func onNode(p *corev1.Pod)   { ungated(p); p.Spec.NodeName = "node-1" }
 
 func phase(phase corev1.PodPhase, reason string) func(*corev1.Pod) {
@@ -55,12 +55,12 @@ func phase(phase corev1.PodPhase, reason string) func(*corev1.Pod) {
 }
 
 func state(s corev1.ContainerState) func(*corev1.Pod) {
-	return func(p *corev1.Pod) { p.Status.ContainerStatuses = []corev1.ContainerStatus{{Name: kind, State: s}} }
+	return func(p *corev1.Pod) { p.Status.ContainerStatuses = []corev1.ContainerStatus{{Name: appName, State: s}} }
 }
 
 func exited(code int32, reason, message string) func(*corev1.Pod) {
 	return state(corev1.ContainerState{Terminated: &corev1.ContainerStateTerminated{
-		ExitCode: code, Reason: reason, Message: message, StartedAt: epoch, FinishedAt: epoch,
+		ExitCode: code, Reason: reason, Message: message, StartedAt: testTime, FinishedAt: testTime,
 	}})
 }
 
@@ -72,19 +72,19 @@ func unstarted(p *corev1.Pod) {
 // guardEnded is the end of the container that brings the guard.
 func guardEnded(code int32, reason, message string) func(*corev1.Pod) {
 	return func(p *corev1.Pod) {
-		p.Status.InitContainerStatuses = []corev1.ContainerStatus{{Name: installing, State: corev1.ContainerState{
-			Terminated: &corev1.ContainerStateTerminated{ExitCode: code, Reason: reason, Message: message, StartedAt: epoch, FinishedAt: epoch},
+		p.Status.InitContainerStatuses = []corev1.ContainerStatus{{Name: guardContainer, State: corev1.ContainerState{
+			Terminated: &corev1.ContainerStateTerminated{ExitCode: code, Reason: reason, Message: message, StartedAt: testTime, FinishedAt: testTime},
 		}}}
 	}
 }
 
-func TestNext(t *testing.T) {
-	again, cancelled := egov1.ActivitySpec{Retries: 1}, egov1.ActivitySpec{Cancel: true}
+func TestNextStep(t *testing.T) {
+	retryOnce, cancelled := egov1.ActivitySpec{Retries: 1}, egov1.ActivitySpec{Cancel: true}
 	suspended := egov1.ActivitySpec{Retries: 1, Suspend: true}
-	soon := egov1.ActivitySpec{Retries: 1, StartDeadline: &metav1.Duration{Duration: time.Minute}}
-	backing := egov1.ActivitySpec{Retries: 1, RetryPolicy: backoff}
-	ended := egov1.Attempt{Prosta: egov1.Failed, PodUID: "p0", Result: egov1.Result{FinishTime: &epoch}}
-	runs := state(corev1.ContainerState{Running: &corev1.ContainerStateRunning{StartedAt: epoch}})
+	withStartDeadline := egov1.ActivitySpec{Retries: 1, StartDeadline: &metav1.Duration{Duration: time.Minute}}
+	backing := egov1.ActivitySpec{Retries: 1, RetryPolicy: defaultRetryPolicy}
+	ended := egov1.Attempt{Prosta: egov1.Failed, PodUID: "p0", Result: egov1.Result{FinishTime: &testTime}}
+	runs := state(corev1.ContainerState{Running: &corev1.ContainerStateRunning{StartedAt: testTime}})
 	for name, c := range map[string]struct {
 		spec     egov1.ActivitySpec
 		attempts []egov1.Attempt
@@ -92,69 +92,69 @@ func TestNext(t *testing.T) {
 		after    time.Duration       // the creation
 		want     step
 	}{
-		"new":                        {want: journal},
-		"new but cancelled":          {spec: cancelled, want: journal},
-		"journaled":                  {attempts: []egov1.Attempt{fresh}, want: create},
-		"journaled, cancelled":       {spec: cancelled, attempts: []egov1.Attempt{fresh}, want: record},
-		"made":                       {attempts: []egov1.Attempt{fresh}, pod: edits(), want: adopt},
-		"made, cancelled":            {spec: cancelled, attempts: []egov1.Attempt{fresh}, pod: edits(), want: record},
-		"made by a stranger":         {attempts: []egov1.Attempt{fresh}, pod: edits(unowned), want: refuse},
-		"made without a gate":        {attempts: []egov1.Attempt{fresh}, pod: edits(ungated), want: refuse},
-		"adopted":                    {attempts: []egov1.Attempt{known}, pod: edits(), want: start},
-		"adopted, cancelled":         {spec: cancelled, attempts: []egov1.Attempt{known}, pod: edits(), want: stop},
-		"adopted, another came":      {attempts: []egov1.Attempt{known}, pod: edits(another), want: record},
-		"adopted, gone":              {attempts: []egov1.Attempt{known}, want: record},
-		"started":                    {attempts: []egov1.Attempt{known}, pod: edits(ungated), want: wait},
-		"runs":                       {attempts: []egov1.Attempt{running}, pod: edits(onNode), want: wait},
-		"runs, cancelled":            {spec: cancelled, attempts: []egov1.Attempt{running}, pod: edits(onNode), want: stop},
-		"runs, cancelled, stopping":  {spec: cancelled, attempts: []egov1.Attempt{running}, pod: edits(onNode, deleting), want: wait},
-		"runs, deleted":              {attempts: []egov1.Attempt{running}, pod: edits(onNode, deleting), want: wait},
-		"gated, deleted":             {attempts: []egov1.Attempt{known}, pod: edits(deleting), want: record},
-		"unbound, deleted":           {attempts: []egov1.Attempt{known}, pod: edits(ungated, deleting), want: record},
-		"succeeded":                  {attempts: []egov1.Attempt{running}, pod: edits(phase(corev1.PodSucceeded, "")), want: record},
-		"failed":                     {attempts: []egov1.Attempt{running}, pod: edits(phase(corev1.PodFailed, "")), want: record},
-		"recorded":                   {attempts: []egov1.Attempt{failed}, want: wait},
-		"recorded, a retry is left":  {spec: again, attempts: []egov1.Attempt{failed}, want: journal},
-		"recorded, no retry is left": {spec: again, attempts: []egov1.Attempt{failed, failed}, want: wait},
-		"recorded, then cancelled":   {spec: egov1.ActivitySpec{Retries: 1, Cancel: true}, attempts: []egov1.Attempt{failed}, want: wait},
-		"lost is not retried":        {spec: again, attempts: []egov1.Attempt{{Prosta: egov1.Lost}}, want: wait},
-		"timed out is not retried":   {spec: again, attempts: []egov1.Attempt{{Prosta: egov1.TimedOut}}, want: wait},
-		"cancelled is not retried":   {spec: again, attempts: []egov1.Attempt{{Prosta: egov1.Cancelled}}, want: wait},
+		"new":                        {want: stepJournal},
+		"new but cancelled":          {spec: cancelled, want: stepJournal},
+		"journaled":                  {attempts: []egov1.Attempt{pendingAttempt}, want: stepCreate},
+		"journaled, cancelled":       {spec: cancelled, attempts: []egov1.Attempt{pendingAttempt}, want: stepRecord},
+		"made":                       {attempts: []egov1.Attempt{pendingAttempt}, pod: edits(), want: stepAdopt},
+		"made, cancelled":            {spec: cancelled, attempts: []egov1.Attempt{pendingAttempt}, pod: edits(), want: stepRecord},
+		"made by a stranger":         {attempts: []egov1.Attempt{pendingAttempt}, pod: edits(unowned), want: stepRefuse},
+		"made without a gate":        {attempts: []egov1.Attempt{pendingAttempt}, pod: edits(ungated), want: stepRefuse},
+		"adopted":                    {attempts: []egov1.Attempt{adoptedAttempt}, pod: edits(), want: stepStart},
+		"adopted, cancelled":         {spec: cancelled, attempts: []egov1.Attempt{adoptedAttempt}, pod: edits(), want: stepStop},
+		"adopted, another came":      {attempts: []egov1.Attempt{adoptedAttempt}, pod: edits(otherUID), want: stepRecord},
+		"adopted, gone":              {attempts: []egov1.Attempt{adoptedAttempt}, want: stepRecord},
+		"started":                    {attempts: []egov1.Attempt{adoptedAttempt}, pod: edits(ungated), want: stepWait},
+		"runs":                       {attempts: []egov1.Attempt{runningAttempt}, pod: edits(onNode), want: stepWait},
+		"runs, cancelled":            {spec: cancelled, attempts: []egov1.Attempt{runningAttempt}, pod: edits(onNode), want: stepStop},
+		"runs, cancelled, stopping":  {spec: cancelled, attempts: []egov1.Attempt{runningAttempt}, pod: edits(onNode, deleting), want: stepWait},
+		"runs, deleted":              {attempts: []egov1.Attempt{runningAttempt}, pod: edits(onNode, deleting), want: stepWait},
+		"gated, deleted":             {attempts: []egov1.Attempt{adoptedAttempt}, pod: edits(deleting), want: stepRecord},
+		"unbound, deleted":           {attempts: []egov1.Attempt{adoptedAttempt}, pod: edits(ungated, deleting), want: stepRecord},
+		"succeeded":                  {attempts: []egov1.Attempt{runningAttempt}, pod: edits(phase(corev1.PodSucceeded, "")), want: stepRecord},
+		"failed":                     {attempts: []egov1.Attempt{runningAttempt}, pod: edits(phase(corev1.PodFailed, "")), want: stepRecord},
+		"recorded":                   {attempts: []egov1.Attempt{failedAttempt}, want: stepWait},
+		"recorded, a retry is left":  {spec: retryOnce, attempts: []egov1.Attempt{failedAttempt}, want: stepJournal},
+		"recorded, no retry is left": {spec: retryOnce, attempts: []egov1.Attempt{failedAttempt, failedAttempt}, want: stepWait},
+		"recorded, then cancelled":   {spec: egov1.ActivitySpec{Retries: 1, Cancel: true}, attempts: []egov1.Attempt{failedAttempt}, want: stepWait},
+		"lost is not retried":        {spec: retryOnce, attempts: []egov1.Attempt{{Prosta: egov1.Lost}}, want: stepWait},
+		"timed out is not retried":   {spec: retryOnce, attempts: []egov1.Attempt{{Prosta: egov1.TimedOut}}, want: stepWait},
+		"cancelled is not retried":   {spec: retryOnce, attempts: []egov1.Attempt{{Prosta: egov1.Cancelled}}, want: stepWait},
 
-		"suspended, new":          {spec: suspended, want: wait},
-		"suspended, journaled":    {spec: suspended, attempts: []egov1.Attempt{fresh}, want: wait},
-		"suspended, made":         {spec: suspended, attempts: []egov1.Attempt{fresh}, pod: edits(), want: adopt},
-		"suspended, adopted":      {spec: suspended, attempts: []egov1.Attempt{known}, pod: edits(), want: wait},
-		"suspended, runs":         {spec: suspended, attempts: []egov1.Attempt{running}, pod: edits(onNode), want: wait},
-		"suspended, ended":        {spec: suspended, attempts: []egov1.Attempt{running}, pod: edits(phase(corev1.PodFailed, "")), want: record},
-		"suspended, a retry left": {spec: suspended, attempts: []egov1.Attempt{failed}, want: wait},
-		"suspended and cancelled": {spec: egov1.ActivitySpec{Suspend: true, Cancel: true}, want: journal},
+		"suspended, new":          {spec: suspended, want: stepWait},
+		"suspended, journaled":    {spec: suspended, attempts: []egov1.Attempt{pendingAttempt}, want: stepWait},
+		"suspended, made":         {spec: suspended, attempts: []egov1.Attempt{pendingAttempt}, pod: edits(), want: stepAdopt},
+		"suspended, adopted":      {spec: suspended, attempts: []egov1.Attempt{adoptedAttempt}, pod: edits(), want: stepWait},
+		"suspended, runs":         {spec: suspended, attempts: []egov1.Attempt{runningAttempt}, pod: edits(onNode), want: stepWait},
+		"suspended, ended":        {spec: suspended, attempts: []egov1.Attempt{runningAttempt}, pod: edits(phase(corev1.PodFailed, "")), want: stepRecord},
+		"suspended, a retry left": {spec: suspended, attempts: []egov1.Attempt{failedAttempt}, want: stepWait},
+		"suspended and cancelled": {spec: egov1.ActivitySpec{Suspend: true, Cancel: true}, want: stepJournal},
 
-		"in time":                      {spec: soon, after: time.Minute - 1, want: journal},
-		"too late":                     {spec: soon, after: time.Minute, want: journal},
-		"too late, journaled":          {spec: soon, after: time.Minute, attempts: []egov1.Attempt{fresh}, want: record},
-		"too late, made":               {spec: soon, after: time.Minute, attempts: []egov1.Attempt{fresh}, pod: edits(), want: record},
-		"too late, adopted":            {spec: soon, after: time.Minute, attempts: []egov1.Attempt{known}, pod: edits(), want: stop},
-		"too late, on its way":         {spec: soon, after: time.Minute, attempts: []egov1.Attempt{known}, pod: edits(onNode), want: stop},
-		"too late, going":              {spec: soon, after: time.Minute, attempts: []egov1.Attempt{known}, pod: edits(onNode, deleting), want: wait},
-		"just started":                 {spec: soon, after: time.Minute, attempts: []egov1.Attempt{known}, pod: edits(onNode, runs), want: wait},
-		"runs beyond it":               {spec: soon, after: time.Minute, attempts: []egov1.Attempt{running}, pod: edits(onNode), want: wait},
-		"too late, never started once": {spec: soon, after: time.Minute, attempts: []egov1.Attempt{failed}, want: journal},
-		"too late is not retried": {spec: soon, after: time.Minute, want: wait,
+		"in time":                      {spec: withStartDeadline, after: time.Minute - 1, want: stepJournal},
+		"too late":                     {spec: withStartDeadline, after: time.Minute, want: stepJournal},
+		"too late, journaled":          {spec: withStartDeadline, after: time.Minute, attempts: []egov1.Attempt{pendingAttempt}, want: stepRecord},
+		"too late, made":               {spec: withStartDeadline, after: time.Minute, attempts: []egov1.Attempt{pendingAttempt}, pod: edits(), want: stepRecord},
+		"too late, adopted":            {spec: withStartDeadline, after: time.Minute, attempts: []egov1.Attempt{adoptedAttempt}, pod: edits(), want: stepStop},
+		"too late, on its way":         {spec: withStartDeadline, after: time.Minute, attempts: []egov1.Attempt{adoptedAttempt}, pod: edits(onNode), want: stepStop},
+		"too late, going":              {spec: withStartDeadline, after: time.Minute, attempts: []egov1.Attempt{adoptedAttempt}, pod: edits(onNode, deleting), want: stepWait},
+		"just started":                 {spec: withStartDeadline, after: time.Minute, attempts: []egov1.Attempt{adoptedAttempt}, pod: edits(onNode, runs), want: stepWait},
+		"runs beyond it":               {spec: withStartDeadline, after: time.Minute, attempts: []egov1.Attempt{runningAttempt}, pod: edits(onNode), want: stepWait},
+		"too late, never started once": {spec: withStartDeadline, after: time.Minute, attempts: []egov1.Attempt{failedAttempt}, want: stepJournal},
+		"too late is not retried": {spec: withStartDeadline, after: time.Minute, want: stepWait,
 			attempts: []egov1.Attempt{{Prosta: egov1.Failed, Result: egov1.Result{Reason: commonv1.ReasonStartDeadline}}}},
-		"too late though suspended": {after: time.Minute, want: journal,
+		"too late though suspended": {after: time.Minute, want: stepJournal,
 			spec: egov1.ActivitySpec{Suspend: true, StartDeadline: &metav1.Duration{Duration: time.Minute}}},
 
-		"before the backoff ends":    {spec: backing, after: 10*time.Second - 1, attempts: []egov1.Attempt{ended}, want: wait},
-		"when the backoff has ended": {spec: backing, after: 10 * time.Second, attempts: []egov1.Attempt{ended}, want: journal},
+		"before the backoff ends":    {spec: backing, after: 10*time.Second - 1, attempts: []egov1.Attempt{ended}, want: stepWait},
+		"when the backoff has ended": {spec: backing, after: 10 * time.Second, attempts: []egov1.Attempt{ended}, want: stepJournal},
 	} {
 		t.Run(name, func(t *testing.T) {
-			a := having(c.spec, c.attempts...)
+			a := activityWith(c.spec, c.attempts...)
 			var p *corev1.Pod
 			if c.pod != nil {
 				p = pod(a, c.pod...)
 			}
-			if got := next(a, p, epoch.Add(c.after)); got != c.want {
+			if got := nextStep(a, p, testTime.Add(c.after)); got != c.want {
 				t.Errorf("got %q, want %q", got, c.want)
 			}
 		})
@@ -163,66 +163,66 @@ func TestNext(t *testing.T) {
 
 func edits(e ...func(*corev1.Pod)) []func(*corev1.Pod) { return append([]func(*corev1.Pod){}, e...) }
 
-func TestJudge(t *testing.T) {
+func TestVerdict(t *testing.T) {
 	twice := egov1.ActivitySpec{Retries: 1}
 	for name, c := range map[string]struct {
 		a    *egov1.Activity // nil: gone
 		pod  []func(*corev1.Pod)
 		want verdict
 	}{
-		"the Activity is gone":    {pod: edits(onNode), want: release},
-		"not yet journaled":       {a: having(twice, fresh), want: keep},
-		"journaled":               {a: having(twice, known), want: keep},
-		"journaled, unowned":      {a: having(twice, known), pod: edits(unowned), want: keep},
-		"its end is written down": {a: having(twice, egov1.Attempt{Prosta: egov1.Failed, PodUID: "p1"}), pod: edits(phase(corev1.PodFailed, "")), want: release},
-		"of a namesake":           {a: having(twice, fresh), pod: edits(func(p *corev1.Pod) { p.OwnerReferences[0].UID = "old" }), want: release},
-		"orphaned":                {a: having(twice, fresh), pod: edits(unowned), want: release},
-		"made once too often":     {a: having(twice, known), pod: edits(another), want: discard},
-		"made too late":           {a: having(egov1.ActivitySpec{}, egov1.Attempt{Prosta: egov1.Cancelled}), want: discard},
-		"discarded":               {a: having(twice, known), pod: edits(another, deleting), want: release},
-		"of an attempt to come":   {a: having(twice, known), pod: edits(another, func(p *corev1.Pod) { p.Name = "once-abcdef-2" }), want: keep},
-		"of an attempt that will not come": {a: having(egov1.ActivitySpec{}, failed), want: discard,
+		"the Activity is gone":    {pod: edits(onNode), want: verdictRelease},
+		"not yet journaled":       {a: activityWith(twice, pendingAttempt), want: verdictKeep},
+		"journaled":               {a: activityWith(twice, adoptedAttempt), want: verdictKeep},
+		"journaled, unowned":      {a: activityWith(twice, adoptedAttempt), pod: edits(unowned), want: verdictKeep},
+		"its end is written down": {a: activityWith(twice, egov1.Attempt{Prosta: egov1.Failed, PodUID: "p1"}), pod: edits(phase(corev1.PodFailed, "")), want: verdictRelease},
+		"of a namesake":           {a: activityWith(twice, pendingAttempt), pod: edits(func(p *corev1.Pod) { p.OwnerReferences[0].UID = "old" }), want: verdictRelease},
+		"orphaned":                {a: activityWith(twice, pendingAttempt), pod: edits(unowned), want: verdictRelease},
+		"made once too often":     {a: activityWith(twice, adoptedAttempt), pod: edits(otherUID), want: verdictDiscard},
+		"made too late":           {a: activityWith(egov1.ActivitySpec{}, egov1.Attempt{Prosta: egov1.Cancelled}), want: verdictDiscard},
+		"discarded":               {a: activityWith(twice, adoptedAttempt), pod: edits(otherUID, deleting), want: verdictRelease},
+		"of an attempt to come":   {a: activityWith(twice, adoptedAttempt), pod: edits(otherUID, func(p *corev1.Pod) { p.Name = "once-abcdef-2" }), want: verdictKeep},
+		"of an attempt that will not come": {a: activityWith(egov1.ActivitySpec{}, failedAttempt), want: verdictDiscard,
 			pod: edits(func(p *corev1.Pod) { p.Name = "once-abcdef-2" })},
 	} {
 		t.Run(name, func(t *testing.T) {
 			from := c.a
 			if from == nil {
-				from = having(twice, fresh)
+				from = activityWith(twice, pendingAttempt)
 			}
-			if got := judge(c.a, pod(from, c.pod...)); got != c.want {
+			if got := verdictFor(c.a, pod(from, c.pod...)); got != c.want {
 				t.Errorf("got %d, want %d", got, c.want)
 			}
 		})
 	}
-	dying := having(twice, known)
-	dying.DeletionTimestamp = &epoch
-	if got := judge(dying, pod(dying)); got != release {
+	dying := activityWith(twice, adoptedAttempt)
+	dying.DeletionTimestamp = &testTime
+	if got := verdictFor(dying, pod(dying)); got != verdictRelease {
 		t.Errorf("being deleted: got %d", got)
 	}
 }
 
 // refusedAfter has a kubelet whose first word on the pod was said so long before it refused it.
 func refusedAfter(took time.Duration) func(*corev1.Pod) {
-	at := metav1.NewTime(epoch.Add(took))
+	at := metav1.NewTime(testTime.Add(took))
 	return func(p *corev1.Pod) {
-		p.Status.StartTime = &epoch
+		p.Status.StartTime = &testTime
 		p.ManagedFields = []metav1.ManagedFieldsEntry{
-			{Manager: "kube-scheduler", Subresource: "status", Time: &epoch, FieldsV1: metav1.NewFieldsV1(`{"f:status":{"f:conditions":{}}}`)},
+			{Manager: "kube-scheduler", Subresource: "status", Time: &testTime, FieldsV1: metav1.NewFieldsV1(`{"f:status":{"f:conditions":{}}}`)},
 			{Manager: "kubelet", Subresource: "status", Time: &at, FieldsV1: metav1.NewFieldsV1(`{"f:status":{"f:phase":{},"f:startTime":{}}}`)},
 		}
 	}
 }
 
-func TestOutcome(t *testing.T) {
-	runs := state(corev1.ContainerState{Running: &corev1.ContainerStateRunning{StartedAt: epoch}})
+func TestDetermineEnd(t *testing.T) {
+	runs := state(corev1.ContainerState{Running: &corev1.ContainerStateRunning{StartedAt: testTime}})
 	cancelled := egov1.ActivitySpec{Cancel: true}
 	tooLate := egov1.ActivitySpec{Retries: 1, StartDeadline: &metav1.Duration{}}
 	inTime := egov1.ActivitySpec{StartDeadline: &metav1.Duration{Duration: time.Second}}
 	neverLived := state(corev1.ContainerState{Terminated: &corev1.ContainerStateTerminated{
-		ExitCode: 128, Reason: "StartError", StartedAt: metav1.Unix(0, 0), FinishedAt: epoch,
+		ExitCode: 128, Reason: "StartError", StartedAt: metav1.Unix(0, 0), FinishedAt: testTime,
 	}})
-	ranBrought := brought
-	ranBrought.StartTime = &epoch
+	ranBrought := guardedAttempt
+	ranBrought.StartTime = &testTime
 	givenUp := func(p *corev1.Pod) {
 		p.Status.Conditions = []corev1.PodCondition{{Type: corev1.DisruptionTarget, Status: corev1.ConditionTrue}}
 	}
@@ -245,57 +245,57 @@ func TestOutcome(t *testing.T) {
 		"cancelled, ended well":          {spec: cancelled, pod: edits(phase(corev1.PodSucceeded, ""), deleting, exited(0, "Completed", "")), prosta: egov1.Succeeded, reason: commonv1.ReasonExited, exit: ptr.To[int32](0)},
 		"cancelled, failed before":       {spec: cancelled, pod: edits(phase(corev1.PodFailed, ""), exited(1, "Error", "")), prosta: egov1.Failed, reason: commonv1.ReasonExited, exit: ptr.To[int32](1)},
 		"cancelled before a node":        {spec: cancelled, pod: edits(deleting), prosta: egov1.Cancelled, reason: commonv1.ReasonCancelled},
-		"cancelled before a pod":         {spec: cancelled, attempt: fresh, prosta: egov1.Cancelled, reason: commonv1.ReasonCancelled},
+		"cancelled before a pod":         {spec: cancelled, attempt: pendingAttempt, prosta: egov1.Cancelled, reason: commonv1.ReasonCancelled},
 		"deleted":                        {pod: edits(phase(corev1.PodFailed, ""), deleting, exited(143, "Error", "")), prosta: egov1.Failed, reason: commonv1.ReasonPodDeleted, exit: ptr.To[int32](143), signal: ptr.To[int32](15)},
 		"deleted before a node":          {pod: edits(deleting), prosta: egov1.Failed, reason: commonv1.ReasonPodDeleted},
 		"gone":                           {prosta: egov1.Lost, reason: commonv1.ReasonPodGone},
-		"replaced":                       {pod: edits(another), prosta: egov1.Lost, reason: commonv1.ReasonPodGone},
+		"replaced":                       {pod: edits(otherUID), prosta: egov1.Lost, reason: commonv1.ReasonPodGone},
 		"turned away":                    {pod: edits(phase(corev1.PodFailed, "OutOfcpu"), refusedAfter(time.Second)), prosta: egov1.Failed, reason: "OutOfcpu"},
 		"turned away, it may have run":   {pod: edits(phase(corev1.PodFailed, "OutOfcpu"), refusedAfter(time.Minute)), prosta: egov1.Lost, reason: commonv1.ReasonNodeLost},
 		"turned away, nobody knows when": {pod: edits(phase(corev1.PodFailed, "OutOfcpu")), prosta: egov1.Lost, reason: commonv1.ReasonNodeLost},
-		"turned away, seen to run":       {attempt: running, pod: edits(phase(corev1.PodFailed, "OutOfcpu"), refusedAfter(time.Second)), prosta: egov1.Lost, reason: commonv1.ReasonNodeLost},
+		"turned away, seen to run":       {attempt: runningAttempt, pod: edits(phase(corev1.PodFailed, "OutOfcpu"), refusedAfter(time.Second)), prosta: egov1.Lost, reason: commonv1.ReasonNodeLost},
 		"evicted while it waited":        {pod: edits(phase(corev1.PodFailed, "Evicted"), unstarted), prosta: egov1.Failed, reason: "Evicted"},
 		"evicted":                        {pod: edits(phase(corev1.PodFailed, "Evicted"), exited(137, "Error", "")), prosta: egov1.Failed, reason: "Evicted", exit: ptr.To[int32](137), signal: ptr.To[int32](9)},
 		"given up with its node":         {pod: edits(phase(corev1.PodFailed, ""), deleting, runs), prosta: egov1.Lost, reason: commonv1.ReasonNodeLost},
 		"given up, never seen to run":    {pod: edits(phase(corev1.PodFailed, ""), deleting), prosta: egov1.Lost, reason: commonv1.ReasonNodeLost},
-		"evicted, seen to run":           {attempt: running, pod: edits(phase(corev1.PodFailed, "Evicted")), prosta: egov1.Lost, reason: commonv1.ReasonNodeLost},
-		"out of the kubelet's sight":     {pod: edits(phase(corev1.PodFailed, ""), exited(137, unlocated, "")), prosta: egov1.Lost, reason: commonv1.ReasonNodeLost},
-		"started twice":                  {pod: edits(phase(corev1.PodFailed, ""), exited(guard.Refused, "Error", guard.StartedBefore+"\n")), prosta: egov1.Lost, reason: commonv1.ReasonStartedTwice},
-		"guard could not write":          {pod: edits(phase(corev1.PodFailed, ""), exited(guard.Refused, "Error", guard.NotMarked+"\n")), prosta: egov1.Failed, reason: commonv1.ReasonNotStarted, exit: ptr.To[int32](guard.Refused)},
+		"evicted, seen to run":           {attempt: runningAttempt, pod: edits(phase(corev1.PodFailed, "Evicted")), prosta: egov1.Lost, reason: commonv1.ReasonNodeLost},
+		"out of the kubelet's sight":     {pod: edits(phase(corev1.PodFailed, ""), exited(137, reasonStatusUnknown, "")), prosta: egov1.Lost, reason: commonv1.ReasonNodeLost},
+		"started twice":                  {pod: edits(phase(corev1.PodFailed, ""), exited(guard.ExitRefused, "Error", guard.StartedBefore+"\n")), prosta: egov1.Lost, reason: commonv1.ReasonStartedTwice},
+		"guard could not write":          {pod: edits(phase(corev1.PodFailed, ""), exited(guard.ExitRefused, "Error", guard.MarkerNotWritten+"\n")), prosta: egov1.Failed, reason: commonv1.ReasonNotStarted, exit: ptr.To[int32](guard.ExitRefused)},
 
-		"no guard came":                  {attempt: brought, pod: edits(phase(corev1.PodFailed, ""), unstarted, guardEnded(128, "StartError", "exec format error")), prosta: egov1.Failed, reason: commonv1.ReasonNotStarted},
-		"no guard came, evicted":         {attempt: brought, pod: edits(phase(corev1.PodFailed, "Evicted"), unstarted, guardEnded(137, "Error", "")), prosta: egov1.Failed, reason: "Evicted"},
-		"no guard came, deleted":         {attempt: brought, pod: edits(phase(corev1.PodFailed, ""), unstarted, guardEnded(137, "Error", ""), deleting), prosta: egov1.Failed, reason: commonv1.ReasonPodDeleted},
-		"no guard came, cancelled":       {spec: cancelled, attempt: brought, pod: edits(phase(corev1.PodFailed, ""), unstarted, guardEnded(137, "Error", ""), deleting), prosta: egov1.Cancelled, reason: commonv1.ReasonCancelled},
-		"no guard came, too late":        {spec: tooLate, attempt: brought, pod: edits(phase(corev1.PodFailed, ""), unstarted, guardEnded(137, "Error", ""), deleting), prosta: egov1.Failed, reason: commonv1.ReasonStartDeadline},
-		"brought again after the start":  {attempt: brought, pod: edits(phase(corev1.PodFailed, ""), unstarted, guardEnded(guard.Refused, "Error", guard.StartedBefore)), prosta: egov1.Lost, reason: commonv1.ReasonStartedTwice},
+		"no guard came":                  {attempt: guardedAttempt, pod: edits(phase(corev1.PodFailed, ""), unstarted, guardEnded(128, "StartError", "exec format error")), prosta: egov1.Failed, reason: commonv1.ReasonNotStarted},
+		"no guard came, evicted":         {attempt: guardedAttempt, pod: edits(phase(corev1.PodFailed, "Evicted"), unstarted, guardEnded(137, "Error", "")), prosta: egov1.Failed, reason: "Evicted"},
+		"no guard came, deleted":         {attempt: guardedAttempt, pod: edits(phase(corev1.PodFailed, ""), unstarted, guardEnded(137, "Error", ""), deleting), prosta: egov1.Failed, reason: commonv1.ReasonPodDeleted},
+		"no guard came, cancelled":       {spec: cancelled, attempt: guardedAttempt, pod: edits(phase(corev1.PodFailed, ""), unstarted, guardEnded(137, "Error", ""), deleting), prosta: egov1.Cancelled, reason: commonv1.ReasonCancelled},
+		"no guard came, too late":        {spec: tooLate, attempt: guardedAttempt, pod: edits(phase(corev1.PodFailed, ""), unstarted, guardEnded(137, "Error", ""), deleting), prosta: egov1.Failed, reason: commonv1.ReasonStartDeadline},
+		"brought again after the start":  {attempt: guardedAttempt, pod: edits(phase(corev1.PodFailed, ""), unstarted, guardEnded(guard.ExitRefused, "Error", guard.StartedBefore)), prosta: egov1.Lost, reason: commonv1.ReasonStartedTwice},
 		"not brought again, seen to run": {attempt: ranBrought, pod: edits(phase(corev1.PodFailed, ""), unstarted, guardEnded(128, "StartError", "")), prosta: egov1.Lost, reason: commonv1.ReasonStartedTwice},
-		"the guard out of sight":         {attempt: brought, pod: edits(phase(corev1.PodFailed, ""), unstarted, guardEnded(137, unlocated, "")), prosta: egov1.Lost, reason: commonv1.ReasonNodeLost},
-		"out of sight behind its guard":  {attempt: brought, pod: edits(phase(corev1.PodFailed, ""), exited(137, unlocated, ""), guardEnded(0, "Completed", "")), prosta: egov1.Lost, reason: commonv1.ReasonNodeLost},
-		"exit 127 behind its guard":      {attempt: brought, pod: edits(phase(corev1.PodFailed, ""), exited(127, "Error", "mainstay: command: x is in no folder"), guardEnded(0, "Completed", "")), prosta: egov1.Failed, reason: commonv1.ReasonExited, exit: ptr.To[int32](127)},
+		"the guard out of sight":         {attempt: guardedAttempt, pod: edits(phase(corev1.PodFailed, ""), unstarted, guardEnded(137, reasonStatusUnknown, "")), prosta: egov1.Lost, reason: commonv1.ReasonNodeLost},
+		"out of sight behind its guard":  {attempt: guardedAttempt, pod: edits(phase(corev1.PodFailed, ""), exited(137, reasonStatusUnknown, ""), guardEnded(0, "Completed", "")), prosta: egov1.Lost, reason: commonv1.ReasonNodeLost},
+		"exit 127 behind its guard":      {attempt: guardedAttempt, pod: edits(phase(corev1.PodFailed, ""), exited(127, "Error", "mainstay: command: x is in no folder"), guardEnded(0, "Completed", "")), prosta: egov1.Failed, reason: commonv1.ReasonExited, exit: ptr.To[int32](127)},
 
-		"too late for a pod":           {spec: tooLate, attempt: fresh, prosta: egov1.Failed, reason: commonv1.ReasonStartDeadline},
+		"too late for a pod":           {spec: tooLate, attempt: pendingAttempt, prosta: egov1.Failed, reason: commonv1.ReasonStartDeadline},
 		"too late for a node":          {spec: tooLate, pod: edits(deleting), prosta: egov1.Failed, reason: commonv1.ReasonStartDeadline},
-		"too late on its node":         {spec: tooLate, pod: edits(phase(corev1.PodFailed, ""), deleting, exited(137, unlocated, "")), prosta: egov1.Failed, reason: commonv1.ReasonStartDeadline},
+		"too late on its node":         {spec: tooLate, pod: edits(phase(corev1.PodFailed, ""), deleting, exited(137, reasonStatusUnknown, "")), prosta: egov1.Failed, reason: commonv1.ReasonStartDeadline},
 		"started after the deadline":   {spec: tooLate, pod: edits(phase(corev1.PodFailed, ""), deleting, exited(143, "Error", "")), prosta: egov1.Failed, reason: commonv1.ReasonStartDeadline, exit: ptr.To[int32](143), signal: ptr.To[int32](15)},
 		"started before, deleted":      {spec: inTime, pod: edits(phase(corev1.PodFailed, ""), deleting, exited(143, "Error", "")), prosta: egov1.Failed, reason: commonv1.ReasonPodDeleted, exit: ptr.To[int32](143), signal: ptr.To[int32](15)},
 		"too late, ended well":         {spec: tooLate, pod: edits(phase(corev1.PodSucceeded, ""), deleting, exited(0, "Completed", "")), prosta: egov1.Succeeded, reason: commonv1.ReasonExited, exit: ptr.To[int32](0)},
 		"too late, lost with its node": {spec: tooLate, pod: edits(phase(corev1.PodFailed, ""), deleting, givenUp), prosta: egov1.Lost, reason: commonv1.ReasonNodeLost},
 		"too late and gone":            {spec: tooLate, prosta: egov1.Lost, reason: commonv1.ReasonPodGone},
-		"too late and cancelled":       {spec: egov1.ActivitySpec{Cancel: true, StartDeadline: &metav1.Duration{}}, attempt: fresh, prosta: egov1.Cancelled, reason: commonv1.ReasonCancelled},
+		"too late and cancelled":       {spec: egov1.ActivitySpec{Cancel: true, StartDeadline: &metav1.Duration{}}, attempt: pendingAttempt, prosta: egov1.Cancelled, reason: commonv1.ReasonCancelled},
 		"never came to life":           {pod: edits(phase(corev1.PodFailed, ""), neverLived), prosta: egov1.Failed, reason: "StartError", exit: ptr.To[int32](128)},
 	} {
 		t.Run(name, func(t *testing.T) {
 			if c.attempt.Prosta == "" {
-				c.attempt = known
+				c.attempt = adoptedAttempt
 			}
-			a := having(c.spec, c.attempt)
+			a := activityWith(c.spec, c.attempt)
 			var p *corev1.Pod
 			if c.pod != nil {
 				p = pod(a, c.pod...)
 			}
-			conclude(a, p, epoch)
-			report(a, p)
+			setResult(a, p, testTime)
+			updateStatus(a, p)
 			got := a.Status
 			if got.Prosta != c.prosta || got.Reason != c.reason || got.FinishTime == nil || got.Message == "" {
 				t.Errorf("got %s, %s: %q, finished %v", got.Prosta, got.Reason, got.Message, got.FinishTime)
@@ -312,13 +312,13 @@ func TestOutcome(t *testing.T) {
 
 // TestANodesClockDelaysNothing has a node that is an hour ahead of the operator.
 func TestANodesClockDelaysNothing(t *testing.T) {
-	later := metav1.NewTime(epoch.Add(time.Hour))
-	a := having(egov1.ActivitySpec{}, known)
+	later := metav1.NewTime(testTime.Add(time.Hour))
+	a := activityWith(egov1.ActivitySpec{}, adoptedAttempt)
 	p := pod(a, phase(corev1.PodFailed, ""), state(corev1.ContainerState{
 		Terminated: &corev1.ContainerStateTerminated{ExitCode: 1, Reason: "Error", StartedAt: later, FinishedAt: later}}))
-	conclude(a, p, epoch)
-	report(a, p)
-	if got := a.Status; !got.FinishTime.Equal(&epoch) || got.Duration.Duration != 0 {
+	setResult(a, p, testTime)
+	updateStatus(a, p)
+	if got := a.Status; !got.FinishTime.Equal(&testTime) || got.Duration.Duration != 0 {
 		t.Errorf("it finished at %v after %v", got.FinishTime, got.Duration)
 	}
 }

@@ -16,82 +16,82 @@ import (
 // admission webhook or somebody with a debugger has added.
 
 const (
-	// unlocated is the kubelet's reason for a container that it has lost sight of.
-	unlocated = "ContainerStatusUnknown"
-	// removed is that for one that it took away since another container of the pod,
+	// reasonStatusUnknown is the kubelet's reason for a container that it has lost sight of.
+	reasonStatusUnknown = "ContainerStatusUnknown"
+	// reasonRestartingAll is that for one that it took away since another container of the pod,
 	// by its restartPolicyRules, had all of them begun anew.
-	removed = "RestartingAllContainers"
+	reasonRestartingAll = "RestartingAllContainers"
 )
 
-// over reports whether the command has ended, or is never to start. A container of
+// commandEnded reports whether the command has ended, or is never to start. A container of
 // others that goes on does not keep it open.
-func over(pod *corev1.Pod) bool {
-	return ended(pod) || begunAnew(pod) || witnessed(ending(containerStatus(pod))) && !closing(pod)
+func commandEnded(pod *corev1.Pod) bool {
+	return podEnded(pod) || restartedUnobserved(pod) || wasObserved(commandTermination(commandStatus(pod))) && !allContainersEnded(pod)
 }
 
-// ending is how the command's container ended; nil where that is not said. It is
+// commandTermination is how the command's container ended; nil where that is not said. It is
 // started once; where somebody has it started again, the guard refuses, and the start
 // before is the one that counts.
-func ending(status corev1.ContainerStatus) *corev1.ContainerStateTerminated {
-	if last := status.LastTerminationState.Terminated; tells(last) {
+func commandTermination(status corev1.ContainerStatus) *corev1.ContainerStateTerminated {
+	if last := status.LastTerminationState.Terminated; isConclusive(last) {
 		return last
 	}
 	return status.State.Terminated
 }
 
-// witnessed reports whether the kubelet saw the container end.
-func witnessed(t *corev1.ContainerStateTerminated) bool {
-	return t != nil && t.Reason != unlocated && t.Reason != removed
+// wasObserved reports whether the kubelet saw the container end.
+func wasObserved(t *corev1.ContainerStateTerminated) bool {
+	return t != nil && t.Reason != reasonStatusUnknown && t.Reason != reasonRestartingAll
 }
 
-// tells reports whether it is known how the command ended, as opposed to a start that
+// isConclusive reports whether it is known how the command ended, as opposed to a start that
 // the guard refused.
-func tells(t *corev1.ContainerStateTerminated) bool {
-	return witnessed(t) && !said(t, guard.StartedBefore)
+func isConclusive(t *corev1.ContainerStateTerminated) bool {
+	return wasObserved(t) && !guardRefused(t, guard.StartedBefore)
 }
 
-// begunAnew reports whether the kubelet starts the command's container a second time
+// restartedUnobserved reports whether the kubelet starts the command's container a second time
 // though nobody knows how the first start ended: a node that lost what it knew of the
 // pod does so. That container has another ID than the one seen to run, or the kubelet
 // says that it lost the first.
-func begunAnew(pod *corev1.Pod) bool {
-	status := containerStatus(pod)
+func restartedUnobserved(pod *corev1.Pod) bool {
+	status := commandStatus(pod)
 	last := status.LastTerminationState.Terminated
-	seen := pod.Annotations[startMark]
+	seen := pod.Annotations[annotationStartMark]
 	another := seen != "" && status.ContainerID != "" && status.ContainerID != seen
-	return !tells(last) && (another || last != nil && status.RestartCount > 0)
+	return !isConclusive(last) && (another || last != nil && status.RestartCount > 0)
 }
 
-// closing reports whether all containers have ended, those of others too: the kubelet's
+// allContainersEnded reports whether all containers have ended, those of others too: the kubelet's
 // last word on the pod, its phase and its reason, comes by itself.
-func closing(pod *corev1.Pod) bool {
+func allContainersEnded(pod *corev1.Pod) bool {
 	s := pod.Status
-	return !lingers(pod) && !slices.ContainsFunc(slices.Concat(s.EphemeralContainerStatuses, sidecars(pod)), goesOn)
+	return !hasLiveContainer(pod) && !slices.ContainsFunc(slices.Concat(s.EphemeralContainerStatuses, sidecarStatuses(pod)), isLive)
 }
 
-// lingers reports whether the pod goes on for ever as far as the kubelet is concerned,
+// hasLiveContainer reports whether the pod goes on for ever as far as the kubelet is concerned,
 // which itself ends only the sidecars among the init containers, and ephemeral ones.
-func lingers(pod *corev1.Pod) bool {
+func hasLiveContainer(pod *corev1.Pod) bool {
 	return slices.ContainsFunc(pod.Spec.Containers, func(c corev1.Container) bool {
-		return goesOn(statusOf(pod.Status.ContainerStatuses, c.Name))
+		return isLive(findContainerStatus(pod.Status.ContainerStatuses, c.Name))
 	})
 }
 
-// goesOn reports whether a container runs, or may yet.
-func goesOn(s corev1.ContainerStatus) bool { return s.State.Terminated == nil }
+// isLive reports whether a container runs, or may yet.
+func isLive(s corev1.ContainerStatus) bool { return s.State.Terminated == nil }
 
-// sidecars are the init containers that run beside the others.
-func sidecars(pod *corev1.Pod) []corev1.ContainerStatus {
+// sidecarStatuses are the init containers that run beside the others.
+func sidecarStatuses(pod *corev1.Pod) []corev1.ContainerStatus {
 	var all []corev1.ContainerStatus
 	for i := range pod.Spec.InitContainers {
-		if c := &pod.Spec.InitContainers[i]; restarts(c) {
-			all = append(all, statusOf(pod.Status.InitContainerStatuses, c.Name))
+		if c := &pod.Spec.InitContainers[i]; isSidecar(c) {
+			all = append(all, findContainerStatus(pod.Status.InitContainerStatuses, c.Name))
 		}
 	}
 	return all
 }
 
-func restarts(c *corev1.Container) bool {
+func isSidecar(c *corev1.Container) bool {
 	return ptr.Deref(c.RestartPolicy, "") == corev1.ContainerRestartPolicyAlways
 }
 
@@ -101,8 +101,8 @@ func restarts(c *corev1.Container) bool {
 func failedInit(pod *corev1.Pod) (name string, how *corev1.ContainerStateTerminated) {
 	for i := range pod.Spec.InitContainers {
 		c := &pod.Spec.InitContainers[i]
-		t := statusOf(pod.Status.InitContainerStatuses, c.Name).State.Terminated
-		if witnessed(t) && t.ExitCode != 0 && !restarts(c) {
+		t := findContainerStatus(pod.Status.InitContainerStatuses, c.Name).State.Terminated
+		if wasObserved(t) && t.ExitCode != 0 && !isSidecar(c) {
 			return c.Name, t
 		}
 	}
@@ -111,7 +111,7 @@ func failedInit(pod *corev1.Pod) (name string, how *corev1.ContainerStateTermina
 
 // succeeded reports whether the command ended well, however others in the pod did.
 func succeeded(pod *corev1.Pod, ran *corev1.ContainerStateTerminated) bool {
-	if witnessed(ran) {
+	if wasObserved(ran) {
 		return ran.ExitCode == 0
 	}
 	return pod.Status.Phase == corev1.PodSucceeded
@@ -122,27 +122,27 @@ func succeeded(pod *corev1.Pod, ran *corev1.ContainerStateTerminated) bool {
 // its reason alone may speak of another container, which went on after the command's end.
 func timedOut(pod *corev1.Pod, ran *corev1.ContainerStateTerminated) bool {
 	stopped := pod.Status.Reason == commonv1.ReasonTimedOut
-	if !witnessed(ran) || ran.FinishedAt.IsZero() || pod.Status.StartTime == nil || pod.Spec.ActiveDeadlineSeconds == nil {
+	if !wasObserved(ran) || ran.FinishedAt.IsZero() || pod.Status.StartTime == nil || pod.Spec.ActiveDeadlineSeconds == nil {
 		return stopped
 	}
 	at := pod.Status.StartTime.Add(time.Duration(*pod.Spec.ActiveDeadlineSeconds) * time.Second)
-	return (stopped || !ended(pod)) && !ran.FinishedAt.Time.Before(at)
+	return (stopped || !podEnded(pod)) && !ran.FinishedAt.Time.Before(at)
 }
 
-// said is true for a guard that did not start the command, and said why.
-func said(ran *corev1.ContainerStateTerminated, why string) bool {
-	return ran.ExitCode == guard.Refused && firstLine(ran.Message) == why
+// guardRefused is true for a guard that did not start the command, and said why.
+func guardRefused(ran *corev1.ContainerStateTerminated, why string) bool {
+	return ran.ExitCode == guard.ExitRefused && firstLine(ran.Message) == why
 }
 
-// containerStatus is that of the command's container; empty when the kubelet has said nothing.
-func containerStatus(pod *corev1.Pod) corev1.ContainerStatus {
+// commandStatus is that of the command's container; empty when the kubelet has said nothing.
+func commandStatus(pod *corev1.Pod) corev1.ContainerStatus {
 	if pod == nil {
 		return corev1.ContainerStatus{}
 	}
-	return statusOf(pod.Status.ContainerStatuses, kind)
+	return findContainerStatus(pod.Status.ContainerStatuses, appName)
 }
 
-func statusOf(all []corev1.ContainerStatus, container string) corev1.ContainerStatus {
+func findContainerStatus(all []corev1.ContainerStatus, container string) corev1.ContainerStatus {
 	for _, s := range all {
 		if s.Name == container {
 			return s

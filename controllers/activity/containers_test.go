@@ -13,16 +13,16 @@ import (
 	"github.com/mainstay-operator/mainstay-operator/controllers/activity/internal/guard"
 )
 
-// beside puts a container in that state beside the command's.
-func beside(s corev1.ContainerState) func(*corev1.Pod) {
+// withSidecar puts a container in that state beside the command's.
+func withSidecar(s corev1.ContainerState) func(*corev1.Pod) {
 	return func(p *corev1.Pod) {
 		p.Spec.Containers = append(p.Spec.Containers, sidecar)
 		p.Status.ContainerStatuses = append(p.Status.ContainerStatuses, corev1.ContainerStatus{Name: sidecar.Name, State: s})
 	}
 }
 
-// before puts an init container in that state before the command's; one that restarts is a sidecar.
-func before(restart *corev1.ContainerRestartPolicy, s corev1.ContainerState) func(*corev1.Pod) {
+// withInitContainer puts an init container in that state before the command's; one that restarts is a sidecar.
+func withInitContainer(restart *corev1.ContainerRestartPolicy, s corev1.ContainerState) func(*corev1.Pod) {
 	return func(p *corev1.Pod) {
 		p.Spec.InitContainers = append(p.Spec.InitContainers, corev1.Container{Name: "before", RestartPolicy: restart})
 		p.Status.InitContainerStatuses = append(p.Status.InitContainerStatuses, corev1.ContainerStatus{Name: "before", State: s})
@@ -33,22 +33,22 @@ func before(restart *corev1.ContainerRestartPolicy, s corev1.ContainerState) fun
 func endedAt(after time.Duration, code int32) func(*corev1.Pod) {
 	return func(p *corev1.Pod) {
 		exited(code, "Error", "")(p)
-		p.Status.StartTime = &epoch
-		p.Status.ContainerStatuses[0].State.Terminated.FinishedAt = metav1.NewTime(epoch.Add(after))
+		p.Status.StartTime = &testTime
+		p.Status.ContainerStatuses[0].State.Terminated.FinishedAt = metav1.NewTime(testTime.Add(after))
 	}
 }
 
-// startedAgain is a container whose start before ended so.
-func startedAgain(count int32, last corev1.ContainerStateTerminated, now corev1.ContainerState) func(*corev1.Pod) {
+// restartedContainer is a container whose start before ended so.
+func restartedContainer(count int32, last corev1.ContainerStateTerminated, now corev1.ContainerState) func(*corev1.Pod) {
 	return func(p *corev1.Pod) {
-		p.Status.ContainerStatuses = []corev1.ContainerStatus{{Name: kind, RestartCount: count, State: now,
+		p.Status.ContainerStatuses = []corev1.ContainerStatus{{Name: appName, RestartCount: count, State: now,
 			LastTerminationState: corev1.ContainerState{Terminated: &last}}}
 	}
 }
 
 func markedBy(id, now string) func(*corev1.Pod) {
 	return func(p *corev1.Pod) {
-		metav1.SetMetaDataAnnotation(&p.ObjectMeta, startMark, id)
+		metav1.SetMetaDataAnnotation(&p.ObjectMeta, annotationStartMark, id)
 		p.Status.ContainerStatuses[0].ContainerID = now
 	}
 }
@@ -58,19 +58,19 @@ func markedBy(id, now string) func(*corev1.Pod) {
 func TestBesideOthers(t *testing.T) {
 	always := ptr.To(corev1.ContainerRestartPolicyAlways)
 	minute := egov1.ActivitySpec{Timeout: &metav1.Duration{Duration: time.Minute}}
-	runs := state(goingOn)
+	runs := state(sidecarRunning)
 	ok, bad := exited(0, "Completed", ""), exited(3, "Error", "")
-	killed := corev1.ContainerState{Terminated: &corev1.ContainerStateTerminated{ExitCode: 137, Reason: "Error", StartedAt: epoch, FinishedAt: epoch}}
+	killed := corev1.ContainerState{Terminated: &corev1.ContainerStateTerminated{ExitCode: 137, Reason: "Error", StartedAt: testTime, FinishedAt: testTime}}
 	broke := corev1.ContainerState{Terminated: &corev1.ContainerStateTerminated{ExitCode: 1, Reason: "Error"}}
 	waits := corev1.ContainerState{Waiting: &corev1.ContainerStateWaiting{Reason: "CrashLoopBackOff"}}
-	refused := corev1.ContainerStateTerminated{ExitCode: guard.Refused, Reason: "Error", Message: guard.StartedBefore}
-	three := corev1.ContainerStateTerminated{ExitCode: 3, Reason: "Error", StartedAt: epoch, FinishedAt: epoch}
-	lost := corev1.ContainerStateTerminated{ExitCode: 137, Reason: unlocated}
+	refused := corev1.ContainerStateTerminated{ExitCode: guard.ExitRefused, Reason: "Error", Message: guard.StartedBefore}
+	three := corev1.ContainerStateTerminated{ExitCode: 3, Reason: "Error", StartedAt: testTime, FinishedAt: testTime}
+	lost := corev1.ContainerStateTerminated{ExitCode: 137, Reason: reasonStatusUnknown}
 	debugged := func(p *corev1.Pod) {
-		p.Status.EphemeralContainerStatuses = []corev1.ContainerStatus{{Name: "debugger", State: goingOn}}
+		p.Status.EphemeralContainerStatuses = []corev1.ContainerStatus{{Name: "debugger", State: sidecarRunning}}
 	}
-	seenToRun := known
-	seenToRun.StartTime = &epoch
+	seenToRun := adoptedAttempt
+	seenToRun.StartTime = &testTime
 	const goesOn = egov1.ProcessState("") // the attempt
 	for name, c := range map[string]struct {
 		spec    egov1.ActivitySpec
@@ -81,65 +81,65 @@ func TestBesideOthers(t *testing.T) {
 		exit    *int32
 		then    verdict
 	}{
-		"both run":                            {pod: edits(phase(corev1.PodRunning, ""), runs, beside(goingOn))},
-		"the other ended first":               {pod: edits(phase(corev1.PodRunning, ""), runs, beside(sidecarEnded))},
-		"the other failed first":              {pod: edits(phase(corev1.PodRunning, ""), runs, beside(sidecarFailed))},
-		"ended, the other goes on":            {pod: edits(phase(corev1.PodRunning, ""), ok, beside(goingOn)), prosta: egov1.Succeeded, reason: commonv1.ReasonExited, exit: ptr.To[int32](0), then: discard},
-		"failed, the other goes on":           {pod: edits(phase(corev1.PodRunning, ""), bad, beside(goingOn)), prosta: egov1.Failed, reason: commonv1.ReasonExited, exit: ptr.To[int32](3), then: discard},
-		"ended, the other never starts":       {pod: edits(phase(corev1.PodPending, ""), ok, beside(waits)), prosta: egov1.Succeeded, reason: commonv1.ReasonExited, exit: ptr.To[int32](0), then: discard},
-		"ended, the other is unknown":         {pod: edits(phase(corev1.PodRunning, ""), ok, beside(corev1.ContainerState{})), prosta: egov1.Succeeded, reason: commonv1.ReasonExited, exit: ptr.To[int32](0), then: discard},
-		"ended, the other goes":               {pod: edits(phase(corev1.PodRunning, ""), ok, beside(goingOn), deleting), prosta: egov1.Succeeded, reason: commonv1.ReasonExited, exit: ptr.To[int32](0), then: release},
-		"ended, the other failed":             {pod: edits(phase(corev1.PodFailed, ""), ok, beside(sidecarFailed)), prosta: egov1.Succeeded, reason: commonv1.ReasonExited, exit: ptr.To[int32](0), then: release},
-		"failed, the other ended":             {pod: edits(phase(corev1.PodFailed, ""), bad, beside(sidecarEnded)), prosta: egov1.Failed, reason: commonv1.ReasonExited, exit: ptr.To[int32](3), then: release},
-		"all ended, the phase is to come":     {pod: edits(phase(corev1.PodRunning, ""), bad, beside(sidecarEnded))},
+		"both run":                            {pod: edits(phase(corev1.PodRunning, ""), runs, withSidecar(sidecarRunning))},
+		"the other ended first":               {pod: edits(phase(corev1.PodRunning, ""), runs, withSidecar(sidecarEnded))},
+		"the other failed first":              {pod: edits(phase(corev1.PodRunning, ""), runs, withSidecar(sidecarFailed))},
+		"ended, the other goes on":            {pod: edits(phase(corev1.PodRunning, ""), ok, withSidecar(sidecarRunning)), prosta: egov1.Succeeded, reason: commonv1.ReasonExited, exit: ptr.To[int32](0), then: verdictDiscard},
+		"failed, the other goes on":           {pod: edits(phase(corev1.PodRunning, ""), bad, withSidecar(sidecarRunning)), prosta: egov1.Failed, reason: commonv1.ReasonExited, exit: ptr.To[int32](3), then: verdictDiscard},
+		"ended, the other never starts":       {pod: edits(phase(corev1.PodPending, ""), ok, withSidecar(waits)), prosta: egov1.Succeeded, reason: commonv1.ReasonExited, exit: ptr.To[int32](0), then: verdictDiscard},
+		"ended, the other is unknown":         {pod: edits(phase(corev1.PodRunning, ""), ok, withSidecar(corev1.ContainerState{})), prosta: egov1.Succeeded, reason: commonv1.ReasonExited, exit: ptr.To[int32](0), then: verdictDiscard},
+		"ended, the other goes":               {pod: edits(phase(corev1.PodRunning, ""), ok, withSidecar(sidecarRunning), deleting), prosta: egov1.Succeeded, reason: commonv1.ReasonExited, exit: ptr.To[int32](0), then: verdictRelease},
+		"ended, the other failed":             {pod: edits(phase(corev1.PodFailed, ""), ok, withSidecar(sidecarFailed)), prosta: egov1.Succeeded, reason: commonv1.ReasonExited, exit: ptr.To[int32](0), then: verdictRelease},
+		"failed, the other ended":             {pod: edits(phase(corev1.PodFailed, ""), bad, withSidecar(sidecarEnded)), prosta: egov1.Failed, reason: commonv1.ReasonExited, exit: ptr.To[int32](3), then: verdictRelease},
+		"all ended, the phase is to come":     {pod: edits(phase(corev1.PodRunning, ""), bad, withSidecar(sidecarEnded))},
 		"ended, no other, the phase to come":  {pod: edits(phase(corev1.PodRunning, ""), bad)},
-		"ended beside a sidecar":              {pod: edits(phase(corev1.PodRunning, ""), bad, before(always, goingOn)), prosta: egov1.Failed, reason: commonv1.ReasonExited, exit: ptr.To[int32](3), then: keep},
-		"ended, and then its sidecar":         {pod: edits(phase(corev1.PodSucceeded, ""), ok, before(always, killed)), prosta: egov1.Succeeded, reason: commonv1.ReasonExited, exit: ptr.To[int32](0), then: release},
-		"ended beside a debugger":             {pod: edits(phase(corev1.PodRunning, ""), ok, debugged), prosta: egov1.Succeeded, reason: commonv1.ReasonExited, exit: ptr.To[int32](0), then: keep},
-		"cancelled after its end":             {spec: egov1.ActivitySpec{Cancel: true}, pod: edits(phase(corev1.PodRunning, ""), bad, beside(goingOn)), prosta: egov1.Failed, reason: commonv1.ReasonExited, exit: ptr.To[int32](3), then: discard},
-		"evicted after its end":               {pod: edits(phase(corev1.PodFailed, "Evicted"), ok, beside(killed)), prosta: egov1.Succeeded, reason: commonv1.ReasonExited, exit: ptr.To[int32](0), then: release},
-		"out of sight beside one that runs":   {pod: edits(phase(corev1.PodRunning, ""), state(corev1.ContainerState{Terminated: &lost}), beside(goingOn))},
-		"timed out after it succeeded":        {spec: minute, pod: edits(phase(corev1.PodFailed, commonv1.ReasonTimedOut), endedAt(59*time.Second, 0), beside(killed)), prosta: egov1.Succeeded, reason: commonv1.ReasonExited, exit: ptr.To[int32](0), then: release},
-		"timed out after it failed":           {spec: minute, pod: edits(phase(corev1.PodFailed, commonv1.ReasonTimedOut), endedAt(59*time.Second, 3), beside(killed)), prosta: egov1.Failed, reason: commonv1.ReasonExited, exit: ptr.To[int32](3), then: release},
-		"timed out":                           {spec: minute, pod: edits(phase(corev1.PodFailed, commonv1.ReasonTimedOut), endedAt(time.Minute, 143), beside(killed)), prosta: egov1.TimedOut, reason: commonv1.ReasonTimedOut, exit: ptr.To[int32](143), then: release},
-		"timed out, ended well when told":     {spec: minute, pod: edits(phase(corev1.PodFailed, commonv1.ReasonTimedOut), endedAt(time.Minute, 0), beside(killed)), prosta: egov1.TimedOut, reason: commonv1.ReasonTimedOut, exit: ptr.To[int32](0), then: release},
-		"timed out, the other takes longer":   {spec: minute, pod: edits(phase(corev1.PodRunning, ""), endedAt(time.Minute, 143), beside(goingOn)), prosta: egov1.TimedOut, reason: commonv1.ReasonTimedOut, exit: ptr.To[int32](143), then: discard},
-		"ended in time, the other goes on":    {spec: minute, pod: edits(phase(corev1.PodRunning, ""), endedAt(59*time.Second, 143), beside(goingOn)), prosta: egov1.Failed, reason: commonv1.ReasonExited, exit: ptr.To[int32](143), then: discard},
-		"too quick for its timeout":           {spec: minute, pod: edits(phase(corev1.PodFailed, ""), endedAt(time.Minute, 3)), prosta: egov1.Failed, reason: commonv1.ReasonExited, exit: ptr.To[int32](3), then: release},
-		"an init container failed":            {pod: edits(phase(corev1.PodFailed, ""), unstarted, before(nil, broke)), prosta: egov1.Failed, reason: commonv1.ReasonNotStarted, then: release},
-		"an init container failed, evicted":   {pod: edits(phase(corev1.PodFailed, "Evicted"), unstarted, before(nil, broke)), prosta: egov1.Failed, reason: "Evicted", then: release},
-		"an init container failed, it ran":    {attempt: seenToRun, pod: edits(phase(corev1.PodFailed, ""), unstarted, before(nil, broke)), prosta: egov1.Lost, reason: commonv1.ReasonStartedTwice, then: release},
-		"an init container failed, it may":    {pod: edits(phase(corev1.PodFailed, ""), state(corev1.ContainerState{Terminated: &lost}), before(nil, broke)), prosta: egov1.Lost, reason: commonv1.ReasonNodeLost, then: release},
-		"a sidecar was killed before it":      {pod: edits(phase(corev1.PodFailed, ""), unstarted, before(always, killed)), prosta: egov1.Lost, reason: commonv1.ReasonNodeLost, then: release},
-		"a sidecar does not start":            {pod: edits(phase(corev1.PodPending, ""), unstarted, before(always, waits))},
-		"refused, the first end is known":     {pod: edits(phase(corev1.PodFailed, ""), startedAgain(1, three, corev1.ContainerState{Terminated: &refused})), prosta: egov1.Failed, reason: commonv1.ReasonExited, exit: ptr.To[int32](3), then: release},
-		"started again by somebody's policy":  {pod: edits(phase(corev1.PodRunning, ""), startedAgain(1, three, goingOn)), prosta: egov1.Failed, reason: commonv1.ReasonExited, exit: ptr.To[int32](3), then: discard},
-		"refused again and again":             {pod: edits(phase(corev1.PodRunning, ""), startedAgain(2, refused, waits)), prosta: egov1.Lost, reason: commonv1.ReasonStartedTwice, then: discard},
-		"a node that lost it starts it anew":  {pod: edits(phase(corev1.PodPending, ""), startedAgain(1, lost, waits)), prosta: egov1.Lost, reason: commonv1.ReasonStartedTwice, then: discard},
-		"another container had all begin":     {pod: edits(phase(corev1.PodRunning, ""), startedAgain(1, corev1.ContainerStateTerminated{ExitCode: 137, Reason: removed}, waits)), prosta: egov1.Lost, reason: commonv1.ReasonStartedTwice, then: discard},
-		"lost as it was deleted":              {pod: edits(phase(corev1.PodRunning, ""), startedAgain(0, lost, waits), deleting)},
+		"ended beside a sidecar":              {pod: edits(phase(corev1.PodRunning, ""), bad, withInitContainer(always, sidecarRunning)), prosta: egov1.Failed, reason: commonv1.ReasonExited, exit: ptr.To[int32](3), then: verdictKeep},
+		"ended, and then its sidecar":         {pod: edits(phase(corev1.PodSucceeded, ""), ok, withInitContainer(always, killed)), prosta: egov1.Succeeded, reason: commonv1.ReasonExited, exit: ptr.To[int32](0), then: verdictRelease},
+		"ended beside a debugger":             {pod: edits(phase(corev1.PodRunning, ""), ok, debugged), prosta: egov1.Succeeded, reason: commonv1.ReasonExited, exit: ptr.To[int32](0), then: verdictKeep},
+		"cancelled after its end":             {spec: egov1.ActivitySpec{Cancel: true}, pod: edits(phase(corev1.PodRunning, ""), bad, withSidecar(sidecarRunning)), prosta: egov1.Failed, reason: commonv1.ReasonExited, exit: ptr.To[int32](3), then: verdictDiscard},
+		"evicted after its end":               {pod: edits(phase(corev1.PodFailed, "Evicted"), ok, withSidecar(killed)), prosta: egov1.Succeeded, reason: commonv1.ReasonExited, exit: ptr.To[int32](0), then: verdictRelease},
+		"out of sight beside one that runs":   {pod: edits(phase(corev1.PodRunning, ""), state(corev1.ContainerState{Terminated: &lost}), withSidecar(sidecarRunning))},
+		"timed out after it succeeded":        {spec: minute, pod: edits(phase(corev1.PodFailed, commonv1.ReasonTimedOut), endedAt(59*time.Second, 0), withSidecar(killed)), prosta: egov1.Succeeded, reason: commonv1.ReasonExited, exit: ptr.To[int32](0), then: verdictRelease},
+		"timed out after it failed":           {spec: minute, pod: edits(phase(corev1.PodFailed, commonv1.ReasonTimedOut), endedAt(59*time.Second, 3), withSidecar(killed)), prosta: egov1.Failed, reason: commonv1.ReasonExited, exit: ptr.To[int32](3), then: verdictRelease},
+		"timed out":                           {spec: minute, pod: edits(phase(corev1.PodFailed, commonv1.ReasonTimedOut), endedAt(time.Minute, 143), withSidecar(killed)), prosta: egov1.TimedOut, reason: commonv1.ReasonTimedOut, exit: ptr.To[int32](143), then: verdictRelease},
+		"timed out, ended well when told":     {spec: minute, pod: edits(phase(corev1.PodFailed, commonv1.ReasonTimedOut), endedAt(time.Minute, 0), withSidecar(killed)), prosta: egov1.TimedOut, reason: commonv1.ReasonTimedOut, exit: ptr.To[int32](0), then: verdictRelease},
+		"timed out, the other takes longer":   {spec: minute, pod: edits(phase(corev1.PodRunning, ""), endedAt(time.Minute, 143), withSidecar(sidecarRunning)), prosta: egov1.TimedOut, reason: commonv1.ReasonTimedOut, exit: ptr.To[int32](143), then: verdictDiscard},
+		"ended in time, the other goes on":    {spec: minute, pod: edits(phase(corev1.PodRunning, ""), endedAt(59*time.Second, 143), withSidecar(sidecarRunning)), prosta: egov1.Failed, reason: commonv1.ReasonExited, exit: ptr.To[int32](143), then: verdictDiscard},
+		"too quick for its timeout":           {spec: minute, pod: edits(phase(corev1.PodFailed, ""), endedAt(time.Minute, 3)), prosta: egov1.Failed, reason: commonv1.ReasonExited, exit: ptr.To[int32](3), then: verdictRelease},
+		"an init container failed":            {pod: edits(phase(corev1.PodFailed, ""), unstarted, withInitContainer(nil, broke)), prosta: egov1.Failed, reason: commonv1.ReasonNotStarted, then: verdictRelease},
+		"an init container failed, evicted":   {pod: edits(phase(corev1.PodFailed, "Evicted"), unstarted, withInitContainer(nil, broke)), prosta: egov1.Failed, reason: "Evicted", then: verdictRelease},
+		"an init container failed, it ran":    {attempt: seenToRun, pod: edits(phase(corev1.PodFailed, ""), unstarted, withInitContainer(nil, broke)), prosta: egov1.Lost, reason: commonv1.ReasonStartedTwice, then: verdictRelease},
+		"an init container failed, it may":    {pod: edits(phase(corev1.PodFailed, ""), state(corev1.ContainerState{Terminated: &lost}), withInitContainer(nil, broke)), prosta: egov1.Lost, reason: commonv1.ReasonNodeLost, then: verdictRelease},
+		"a sidecar was killed before it":      {pod: edits(phase(corev1.PodFailed, ""), unstarted, withInitContainer(always, killed)), prosta: egov1.Lost, reason: commonv1.ReasonNodeLost, then: verdictRelease},
+		"a sidecar does not start":            {pod: edits(phase(corev1.PodPending, ""), unstarted, withInitContainer(always, waits))},
+		"refused, the first end is known":     {pod: edits(phase(corev1.PodFailed, ""), restartedContainer(1, three, corev1.ContainerState{Terminated: &refused})), prosta: egov1.Failed, reason: commonv1.ReasonExited, exit: ptr.To[int32](3), then: verdictRelease},
+		"started again by somebody's policy":  {pod: edits(phase(corev1.PodRunning, ""), restartedContainer(1, three, sidecarRunning)), prosta: egov1.Failed, reason: commonv1.ReasonExited, exit: ptr.To[int32](3), then: verdictDiscard},
+		"refused again and again":             {pod: edits(phase(corev1.PodRunning, ""), restartedContainer(2, refused, waits)), prosta: egov1.Lost, reason: commonv1.ReasonStartedTwice, then: verdictDiscard},
+		"a node that lost it starts it anew":  {pod: edits(phase(corev1.PodPending, ""), restartedContainer(1, lost, waits)), prosta: egov1.Lost, reason: commonv1.ReasonStartedTwice, then: verdictDiscard},
+		"another container had all begin":     {pod: edits(phase(corev1.PodRunning, ""), restartedContainer(1, corev1.ContainerStateTerminated{ExitCode: 137, Reason: reasonRestartingAll}, waits)), prosta: egov1.Lost, reason: commonv1.ReasonStartedTwice, then: verdictDiscard},
+		"lost as it was deleted":              {pod: edits(phase(corev1.PodRunning, ""), restartedContainer(0, lost, waits), deleting)},
 		"runs as it was marked":               {attempt: seenToRun, pod: edits(phase(corev1.PodRunning, ""), runs, markedBy("test://1", "test://1"))},
-		"another container runs than marked":  {attempt: seenToRun, pod: edits(phase(corev1.PodRunning, ""), runs, markedBy("test://1", "test://2")), prosta: egov1.Lost, reason: commonv1.ReasonStartedTwice, then: discard},
-		"another container ended than marked": {attempt: seenToRun, pod: edits(phase(corev1.PodSucceeded, ""), ok, markedBy("test://1", "test://2")), prosta: egov1.Lost, reason: commonv1.ReasonStartedTwice, then: release},
+		"another container runs than marked":  {attempt: seenToRun, pod: edits(phase(corev1.PodRunning, ""), runs, markedBy("test://1", "test://2")), prosta: egov1.Lost, reason: commonv1.ReasonStartedTwice, then: verdictDiscard},
+		"another container ended than marked": {attempt: seenToRun, pod: edits(phase(corev1.PodSucceeded, ""), ok, markedBy("test://1", "test://2")), prosta: egov1.Lost, reason: commonv1.ReasonStartedTwice, then: verdictRelease},
 	} {
 		t.Run(name, func(t *testing.T) {
 			if c.attempt.Prosta == "" {
-				c.attempt = known
+				c.attempt = adoptedAttempt
 			}
-			a := having(c.spec, c.attempt)
+			a := activityWith(c.spec, c.attempt)
 			p := pod(a, c.pod...)
-			if next(a, p, epoch.Time) != record {
+			if nextStep(a, p, testTime.Time) != stepRecord {
 				if c.prosta != goesOn {
-					t.Errorf("its end is not seen: %s", next(a, p, epoch.Time))
+					t.Errorf("its end is not seen: %s", nextStep(a, p, testTime.Time))
 				}
 				return
 			}
-			conclude(a, p, epoch)
-			report(a, p)
+			setResult(a, p, testTime)
+			updateStatus(a, p)
 			if got := a.Status; got.Prosta != c.prosta || got.Reason != c.reason || got.Message == "" || ptr.Deref(got.ExitCode, -1) != ptr.Deref(c.exit, -1) {
 				t.Errorf("got %s, %s: %q, exit code %v", got.Prosta, got.Reason, got.Message, got.ExitCode)
 			}
-			if got := judge(a, p); got != c.then {
+			if got := verdictFor(a, p); got != c.then {
 				t.Errorf("its pod: got %d, want %d", got, c.then)
 			}
 		})

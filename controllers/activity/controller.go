@@ -37,7 +37,7 @@ type Reconciler struct {
 	// Clock tells when a result was noted, and when a deadline, a backoff or a ttl has run out.
 	Clock clock.PassiveClock
 	// Users are in ConfigMaps that users made.
-	Users converge.Contents
+	Users converge.ContentReader
 	// DefaultImage is what an object that names no image starts with.
 	DefaultImage string
 	// GuardImage has the guard for commands with args, as /guard; empty for the shell's.
@@ -46,23 +46,23 @@ type Reconciler struct {
 
 // Reconcile runs one pass over one Activity.
 func (r *Reconciler) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.Result, error) {
-	return converge.Reconcile(ctx, &r.Converger, req, &egov1.Activity{}, r.story)
+	return converge.Reconcile(ctx, &r.Converger, req, &egov1.Activity{}, r.reconcile)
 }
 
-func (r *Reconciler) story(ctx context.Context, a *egov1.Activity, save converge.Save) (ctrl.Result, error) {
-	pods, err := r.Pods(ctx, a, kind)
+func (r *Reconciler) reconcile(ctx context.Context, a *egov1.Activity, save converge.SaveStatus) (ctrl.Result, error) {
+	pods, err := r.ListPods(ctx, a, appName)
 	if err != nil {
 		return ctrl.Result{}, err
 	}
 	finished := a.Status.Prosta.Finished()
 	now := r.Clock.Now() // of the whole pass: what it finds too early is what it is woken for
 	pod, err := r.advance(ctx, a, find(a, pods), now, save)
-	report(a, pod) // also after an error: it says what stands
-	if unfit(a, err) {
+	updateStatus(a, pod) // also after an error: it says what stands
+	if reportUnknownUser(a, err) {
 		err = nil // its deadline runs all the same
 	}
 	if err != nil { // what stands in the way may be a pod of ours, whose end is long written down
-		return ctrl.Result{}, errors.Join(err, r.settle(ctx, client.ObjectKeyFromObject(a), untidy(a, with(pods, pod))))
+		return ctrl.Result{}, errors.Join(err, r.cleanUpPods(ctx, client.ObjectKeyFromObject(a), cleanupCandidates(a, replaceCached(pods, pod))))
 	}
 	if err := save(ctx); err != nil { // before the finalizers go: they are what keeps the result
 		return ctrl.Result{}, err
@@ -70,33 +70,33 @@ func (r *Reconciler) story(ctx context.Context, a *egov1.Activity, save converge
 	if !finished && a.Status.Prosta.Finished() {
 		countRun(a)
 	}
-	if err := r.tend(ctx, a, pod); err != nil {
+	if err := r.labelAndMark(ctx, a, pod); err != nil {
 		return ctrl.Result{}, err
 	}
-	if err := r.settle(ctx, client.ObjectKeyFromObject(a), untidy(a, with(pods, pod))); err != nil {
+	if err := r.cleanUpPods(ctx, client.ObjectKeyFromObject(a), cleanupCandidates(a, replaceCached(pods, pod))); err != nil {
 		return ctrl.Result{}, err
 	}
-	return r.rest(ctx, a, now, save)
+	return r.expireOrRequeue(ctx, a, now, save)
 }
 
 // advance takes one step after the other until there is nothing left but to
 // wait. The cache is enough to see that; a step itself is decided on a live read.
-func (r *Reconciler) advance(ctx context.Context, a *egov1.Activity, pod *corev1.Pod, now time.Time, save converge.Save) (*corev1.Pod, error) {
+func (r *Reconciler) advance(ctx context.Context, a *egov1.Activity, pod *corev1.Pod, now time.Time, save converge.SaveStatus) (*corev1.Pod, error) {
 	for live := false; ; {
-		todo := next(a, pod, now)
+		todo := nextStep(a, pod, now)
 		var err error
 		switch {
-		case todo == wait:
+		case todo == stepWait:
 			return pod, nil
-		case todo == journal:
-			if err = r.journal(ctx, a, now); err == nil {
+		case todo == stepJournal:
+			if err = r.journalAttempt(ctx, a, now); err == nil {
 				pod, live, err = nil, false, save(ctx)
 			}
 		case !live:
-			pod, err = r.look(ctx, a)
+			pod, err = r.getLivePod(ctx, a)
 			live = true
 		default:
-			pod, err = r.act(ctx, todo, a, pod, now, save)
+			pod, err = r.executeStep(ctx, todo, a, pod, now, save)
 		}
 		if err != nil {
 			return pod, fmt.Errorf("%s: %w", todo, err)
@@ -104,11 +104,11 @@ func (r *Reconciler) advance(ctx context.Context, a *egov1.Activity, pod *corev1
 	}
 }
 
-// journal writes the next attempt into the status, with the images it will run and
+// journalAttempt writes the next attempt into the status, with the images it will run and
 // the user it will run as; nobody need be known for one that is never to run.
-func (r *Reconciler) journal(ctx context.Context, a *egov1.Activity, now time.Time) error {
-	if !a.Spec.Cancel && !overdue(a, now) {
-		if err := r.identify(ctx, a); err != nil {
+func (r *Reconciler) journalAttempt(ctx context.Context, a *egov1.Activity, now time.Time) error {
+	if !a.Spec.Cancel && !startDeadlinePassed(a, now) {
+		if err := r.resolveUser(ctx, a); err != nil {
 			return err
 		}
 	}
@@ -124,79 +124,79 @@ func (r *Reconciler) journal(ctx context.Context, a *egov1.Activity, now time.Ti
 		attempt.GuardImage = r.GuardImage
 	}
 	a.Status.Attempts = append(a.Status.Attempts, attempt)
-	report(a, nil)
+	updateStatus(a, nil)
 	return nil
 }
 
-// act takes one step on the pod as it was just read, and gives the pod after it.
-func (r *Reconciler) act(ctx context.Context, todo step, a *egov1.Activity, pod *corev1.Pod, now time.Time, save converge.Save) (*corev1.Pod, error) {
+// executeStep takes one step on the pod as it was just read, and gives the pod after it.
+func (r *Reconciler) executeStep(ctx context.Context, todo step, a *egov1.Activity, pod *corev1.Pod, now time.Time, save converge.SaveStatus) (*corev1.Pod, error) {
 	switch todo {
-	case create:
-		if err := r.identify(ctx, a); err != nil { // journaled too late to start, and then given time
+	case stepCreate:
+		if err := r.resolveUser(ctx, a); err != nil { // journaled too late to start, and then given time
 			return nil, err
 		}
-		pod = desired(a, *current(a))
+		pod = desiredPod(a, *currentAttempt(a))
 		if err := r.Create(ctx, pod, client.FieldOwner(converge.FieldManager)); err != nil {
 			return nil, err
 		}
 		return pod, nil
-	case adopt:
-		current(a).PodUID = pod.UID
+	case stepAdopt:
+		currentAttempt(a).PodUID = pod.UID
 		return pod, save(ctx)
-	case start:
-		return pod, r.change(ctx, pod, func(p *corev1.Pod) {
-			p.Spec.SchedulingGates = slices.DeleteFunc(p.Spec.SchedulingGates, func(g corev1.PodSchedulingGate) bool { return g.Name == gate })
+	case stepStart:
+		return pod, r.patchPod(ctx, pod, func(p *corev1.Pod) {
+			p.Spec.SchedulingGates = slices.DeleteFunc(p.Spec.SchedulingGates, func(g corev1.PodSchedulingGate) bool { return g.Name == schedulingGate })
 		})
-	case stop:
-		if err := r.remove(ctx, pod); err != nil {
+	case stepStop:
+		if err := r.deleteObject(ctx, pod); err != nil {
 			return pod, err
 		}
-		return r.look(ctx, a)
-	case record:
-		r.record(ctx, a, pod, now)
+		return r.getLivePod(ctx, a)
+	case stepRecord:
+		r.recordResult(ctx, a, pod, now)
 		if err := save(ctx); err != nil {
 			return pod, err
 		}
-		countAttempt(current(a))
+		countAttempt(currentAttempt(a))
 		return pod, nil
-	case refuse:
+	case stepRefuse:
 		return nil, converge.NotOurs("Pod", pod)
-	case wait, journal:
+	case stepWait, stepJournal:
 	}
 	return pod, nil
 }
 
-// record writes the end of the attempt into the status, and what it printed.
-func (r *Reconciler) record(ctx context.Context, a *egov1.Activity, pod *corev1.Pod, now time.Time) {
-	conclude(a, pod, metav1.NewTime(now))
+// recordResult writes the end of the attempt into the status, and what it printed.
+func (r *Reconciler) recordResult(ctx context.Context, a *egov1.Activity, pod *corev1.Pod, now time.Time) {
+	setResult(a, pod, metav1.NewTime(now))
 	a.Status.OutputTail, a.Status.OutputTruncated = "", false
-	if current(a).ExitCode != nil && wanted(a) > 0 {
+	if currentAttempt(a).ExitCode != nil && tailLimit(a) > 0 {
 		var err error
-		a.Status.OutputTail, a.Status.OutputTruncated, err = r.Output.Tail(ctx, pod, wanted(a))
+		a.Status.OutputTail, a.Status.OutputTruncated, err = r.Output.Tail(ctx, pod, tailLimit(a))
 		if err != nil { // the result must not wait for a node that does not answer
-			current(a).Message += "; " + err.Error()
+			currentAttempt(a).Message += "; " + err.Error()
 		}
 	}
-	report(a, pod)
+	updateStatus(a, pod)
 }
 
-// rest deletes a finished Activity when its time has come, and else asks to be
+// expireOrRequeue deletes a finished Activity when its time has come, and else asks to be
 // woken when time will have changed what there is to do.
-func (r *Reconciler) rest(ctx context.Context, a *egov1.Activity, now time.Time, save converge.Save) (ctrl.Result, error) {
+func (r *Reconciler) expireOrRequeue(ctx context.Context, a *egov1.Activity, now time.Time, save converge.SaveStatus) (ctrl.Result, error) {
 	if at, ok := expiry(a); !ok || now.Before(at) {
-		return ctrl.Result{RequeueAfter: wake(a, now)}, nil
+		return ctrl.Result{RequeueAfter: requeueAfter(a, now)}, nil
 	}
 	a.SetObservedGeneration(a.Generation)
 	if err := save(ctx); err != nil { // afterwards there is nothing to save it in
 		return ctrl.Result{}, err
 	}
-	return ctrl.Result{}, r.remove(ctx, a)
+	return ctrl.Result{}, r.deleteObject(ctx, a)
 }
 
-// look reads the current attempt's pod live; nil means it is not there.
-func (r *Reconciler) look(ctx context.Context, a *egov1.Activity) (*corev1.Pod, error) {
+// getLivePod reads the current attempt's pod live; nil means it is not there.
+func (r *Reconciler) getLivePod(ctx context.Context, a *egov1.Activity) (*corev1.Pod, error) {
 	var pod corev1.Pod
-	err := r.Live.Get(ctx, types.NamespacedName{Namespace: a.Namespace, Name: current(a).PodName}, &pod)
+	err := r.APIReader.Get(ctx, types.NamespacedName{Namespace: a.Namespace, Name: currentAttempt(a).PodName}, &pod)
 	if err != nil {
 		return nil, client.IgnoreNotFound(err)
 	}
@@ -206,7 +206,7 @@ func (r *Reconciler) look(ctx context.Context, a *egov1.Activity) (*corev1.Pod, 
 // find is the cached pod of the current attempt, or nil.
 func find(a *egov1.Activity, pods []corev1.Pod) *corev1.Pod {
 	for i := range pods {
-		if attempt := current(a); attempt != nil && attempt.PodName == pods[i].Name {
+		if attempt := currentAttempt(a); attempt != nil && attempt.PodName == pods[i].Name {
 			return &pods[i]
 		}
 	}
@@ -219,14 +219,14 @@ func (r *Reconciler) SetupWithManager(mgr ctrl.Manager) error {
 	if err != nil {
 		return fmt.Errorf("making the client that reads output: %w", err)
 	}
-	r.Output, r.Clock, r.Release = podLogs{pods}, clock.RealClock{}, r.letGo
-	users, err := r.Users.Watch(mgr, &egov1.Activity{}, &egov1.ActivityList{}, usersMaps)
+	r.Output, r.Clock, r.Finalize = podLogs{pods}, clock.RealClock{}, r.finalize
+	users, err := r.Users.Watch(mgr, &egov1.Activity{}, &egov1.ActivityList{}, awaitedConfigMaps)
 	if err != nil {
 		return err
 	}
 	return ctrl.NewControllerManagedBy(mgr).
 		For(&egov1.Activity{}).
-		Watches(&corev1.Pod{}, converge.ByInstance(kind)).
+		Watches(&corev1.Pod{}, converge.EnqueueForInstance(appName)).
 		WatchesRawSource(users).
 		WithOptions(converge.Options()).
 		Complete(r)

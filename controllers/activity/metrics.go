@@ -10,36 +10,38 @@ import (
 // Runs come and go without end, so no series bears the name of one. What is counted
 // is what this process has written down; one that is killed right then does not count it.
 var (
-	// runs that have ended.
-	runs = prometheus.NewCounterVec(prometheus.CounterOpts{
+	// finishedRuns that have ended.
+	finishedRuns = prometheus.NewCounterVec(prometheus.CounterOpts{
 		Name: "mainstay_activities_finished_total",
 		Help: "Activities that have ended, by their prosta.",
 	}, []string{"prosta"})
 
-	// attempts that have ended.
-	attempts = prometheus.NewCounterVec(prometheus.CounterOpts{
+	// finishedAttempts that have ended.
+	finishedAttempts = prometheus.NewCounterVec(prometheus.CounterOpts{
 		Name: "mainstay_activity_attempts_total",
 		Help: "Attempts that have ended, by their prosta.",
 	}, []string{"prosta"})
 
-	// durations of runs that have started and ended, retries included.
-	durations = prometheus.NewHistogramVec(prometheus.HistogramOpts{
+	// runDurations of runs that have started and ended, retries included.
+	runDurations = prometheus.NewHistogramVec(prometheus.HistogramOpts{
 		Name:    "mainstay_activity_duration_seconds",
 		Help:    "Time from the first start of a command to the end of its last attempt.",
 		Buckets: []float64{1, 5, 15, 60, 300, 900, 3600, 4 * 3600, 24 * 3600},
 	}, []string{"prosta"})
 )
 
-func init() { metrics.Registry.MustRegister(runs, attempts, durations) }
+func init() { metrics.Registry.MustRegister(finishedRuns, finishedAttempts, runDurations) }
 
 // countAttempt once its end is written down.
-func countAttempt(attempt *egov1.Attempt) { attempts.WithLabelValues(string(attempt.Prosta)).Inc() }
+func countAttempt(attempt *egov1.Attempt) {
+	finishedAttempts.WithLabelValues(string(attempt.Prosta)).Inc()
+}
 
 // countRun once its end is written down.
 func countRun(a *egov1.Activity) {
 	prosta := string(a.Status.Prosta)
-	runs.WithLabelValues(prosta).Inc()
+	finishedRuns.WithLabelValues(prosta).Inc()
 	if a.Status.Duration != nil {
-		durations.WithLabelValues(prosta).Observe(a.Status.Duration.Seconds())
+		runDurations.WithLabelValues(prosta).Observe(a.Status.Duration.Seconds())
 	}
 }

@@ -16,29 +16,29 @@ import (
 	"github.com/mainstay-operator/mainstay-operator/controllers/activity/internal/guard"
 )
 
-// end is what is known of an attempt that has ended.
-type end struct {
+// attemptEnd is what is known of an attempt that has ended.
+type attemptEnd struct {
 	prosta  egov1.ProcessState
 	reason  string
 	message string
 }
 
-// conclude writes into the attempt how it ended. pod is its pod as the API server
+// setResult writes into the attempt how it ended. pod is its pod as the API server
 // has it now, or nil when that is gone or was never made. What the pod really did
 // counts: a command that was cancelled but ended well has succeeded.
-func conclude(a *egov1.Activity, pod *corev1.Pod, now metav1.Time) {
-	attempt := current(a)
+func setResult(a *egov1.Activity, pod *corev1.Pod, now metav1.Time) {
+	attempt := currentAttempt(a)
 	if pod != nil && pod.UID != attempt.PodUID {
 		pod = nil
 	}
-	status := containerStatus(pod)
-	ran := ending(status)
-	e := outcome(a, pod, status, now.Time)
+	status := commandStatus(pod)
+	ran := commandTermination(status)
+	e := determineEnd(a, pod, status, now.Time)
 	attempt.Prosta, attempt.Reason, attempt.Message = e.prosta, e.reason, e.message
 	if pod != nil {
 		attempt.NodeName = pod.Spec.NodeName
 	}
-	if witnessed(ran) && e.reason != commonv1.ReasonStartedTwice {
+	if wasObserved(ran) && e.reason != commonv1.ReasonStartedTwice {
 		attempt.ExitCode, attempt.Signal = ptr.To(ran.ExitCode), signal(ran)
 		if at := startedAt(ran); at != nil {
 			attempt.StartTime = at
@@ -53,127 +53,127 @@ func conclude(a *egov1.Activity, pod *corev1.Pod, now metav1.Time) {
 	}
 }
 
-// outcome names the end, from the most certain fact to the least. The word is that of the
+// determineEnd names the end, from the most certain fact to the least. The word is that of the
 // command's own container: what others in the pod come to says nothing of it.
-func outcome(a *egov1.Activity, pod *corev1.Pod, status corev1.ContainerStatus, now time.Time) end {
-	attempt, ran := current(a), ending(status)
+func determineEnd(a *egov1.Activity, pod *corev1.Pod, status corev1.ContainerStatus, now time.Time) attemptEnd {
+	attempt, ran := currentAttempt(a), commandTermination(status)
 	switch {
 	case pod == nil && attempt.PodUID == "" && !a.Spec.Cancel:
-		return tooLate(a)
+		return startDeadlineEnd(a)
 	case pod == nil && attempt.PodUID == "":
-		return end{egov1.Cancelled, commonv1.ReasonCancelled, "cancelled before it started"}
+		return attemptEnd{egov1.Cancelled, commonv1.ReasonCancelled, "cancelled before it started"}
 	case pod == nil:
-		return end{egov1.Lost, commonv1.ReasonPodGone,
+		return attemptEnd{egov1.Lost, commonv1.ReasonPodGone,
 			fmt.Sprintf("pod %s is gone; whether and how the command ended is unknown", attempt.PodName)}
-	case begunAnew(pod):
-		return startedTwice
+	case restartedUnobserved(pod):
+		return startedTwiceEnd
 	case timedOut(pod, ran):
-		return end{egov1.TimedOut, commonv1.ReasonTimedOut, "the command did not end within timeout " + timeout(a)}
+		return attemptEnd{egov1.TimedOut, commonv1.ReasonTimedOut, "the command did not end within timeout " + timeoutText(a)}
 	case succeeded(pod, ran):
-		return end{egov1.Succeeded, commonv1.ReasonExited, "the command ended with exit code 0"}
+		return attemptEnd{egov1.Succeeded, commonv1.ReasonExited, "the command ended with exit code 0"}
 	case a.Spec.Cancel && !pod.DeletionTimestamp.IsZero():
-		return end{egov1.Cancelled, commonv1.ReasonCancelled, "stopped by cancel"}
-	case startedLate(a, pod, status, now):
-		return tooLate(a)
+		return attemptEnd{egov1.Cancelled, commonv1.ReasonCancelled, "stopped by cancel"}
+	case deletedAfterStartDeadline(a, pod, status, now):
+		return startDeadlineEnd(a)
 	case neverBound(pod):
-		return end{egov1.Failed, commonv1.ReasonPodDeleted, "the pod was deleted before it had a node; the command did not run"}
-	case !witnessed(ran):
-		return unseen(attempt, pod, status)
+		return attemptEnd{egov1.Failed, commonv1.ReasonPodDeleted, "the pod was deleted before it had a node; the command did not run"}
+	case !wasObserved(ran):
+		return unobservedEnd(attempt, pod, status)
 	}
-	return failure(pod, ran)
+	return failureEnd(pod, ran)
 }
 
-// startedLate is true for a pod that was deleted with startDeadline passed and its
+// deletedAfterStartDeadline is true for a pod that was deleted with startDeadline passed and its
 // command not started until then. When the pod was given up with its node, it may have.
-func startedLate(a *egov1.Activity, pod *corev1.Pod, status corev1.ContainerStatus, now time.Time) bool {
-	at, ok := deadline(a)
-	if ran := ending(status); witnessed(ran) && startedAt(ran) != nil {
+func deletedAfterStartDeadline(a *egov1.Activity, pod *corev1.Pod, status corev1.ContainerStatus, now time.Time) bool {
+	at, ok := startDeadline(a)
+	if ran := commandTermination(status); wasObserved(ran) && startedAt(ran) != nil {
 		now = ran.StartedAt.Time
 	}
-	return ok && !pod.DeletionTimestamp.IsZero() && !givenUp(pod) && !now.Before(at)
+	return ok && !pod.DeletionTimestamp.IsZero() && !isDisrupted(pod) && !now.Before(at)
 }
 
-// givenUp is true for a pod that the cluster, not its node, brings to its end.
-func givenUp(pod *corev1.Pod) bool {
+// isDisrupted is true for a pod that the cluster, not its node, brings to its end.
+func isDisrupted(pod *corev1.Pod) bool {
 	return slices.ContainsFunc(pod.Status.Conditions, func(c corev1.PodCondition) bool {
 		return c.Type == corev1.DisruptionTarget && c.Status == corev1.ConditionTrue
 	})
 }
 
-func tooLate(a *egov1.Activity) end {
-	return end{egov1.Failed, commonv1.ReasonStartDeadline,
+func startDeadlineEnd(a *egov1.Activity) attemptEnd {
+	return attemptEnd{egov1.Failed, commonv1.ReasonStartDeadline,
 		"the command had not started within startDeadline " + a.Spec.StartDeadline.Duration.String()}
 }
 
-// unseen is the end of a pod whose container nobody saw end. It did not run when
+// unobservedEnd is the end of a pod whose container nobody saw end. It did not run when
 // the kubelet turned the pod away at once, or says of its container that it waits, or when
 // an init container failed, which all others wait for; otherwise it may have.
-func unseen(attempt *egov1.Attempt, pod *corev1.Pod, status corev1.ContainerStatus) end {
+func unobservedEnd(attempt *egov1.Attempt, pod *corev1.Pod, status corev1.ContainerStatus) attemptEnd {
 	if name, failed := failedInit(pod); failed != nil && status.State.Terminated == nil {
-		return unbegun(attempt, pod, name, failed)
+		return initFailureEnd(attempt, pod, name, failed)
 	}
 	idle := status.State.Running == nil && status.State.Terminated == nil && attempt.StartTime == nil
 	switch refused := pod.Status.Reason != "" && idle; {
-	case refused && (status.Name != "" || atOnce(pod)):
-		return end{egov1.Failed, pod.Status.Reason, cmp.Or(pod.Status.Message, "the node did not take the pod on; the command did not run")}
+	case refused && (status.Name != "" || refusedImmediately(pod)):
+		return attemptEnd{egov1.Failed, pod.Status.Reason, cmp.Or(pod.Status.Message, "the node did not take the pod on; the command did not run")}
 	case refused:
-		return end{egov1.Lost, commonv1.ReasonNodeLost, fmt.Sprintf(
+		return attemptEnd{egov1.Lost, commonv1.ReasonNodeLost, fmt.Sprintf(
 			"the node refused the pod after a time in which the command may have run (%s: %s)", pod.Status.Reason, pod.Status.Message)}
 	}
-	return end{egov1.Lost, commonv1.ReasonNodeLost,
+	return attemptEnd{egov1.Lost, commonv1.ReasonNodeLost,
 		"the pod was given up with its node; whether and how the command ended is unknown"}
 }
 
-// prompt is how soon a kubelet writes its first word on a pod: both times are in whole seconds.
-const prompt = 2 * time.Second
+// refusalWindow is how soon a kubelet writes its first word on a pod: both times are in whole seconds.
+const refusalWindow = 2 * time.Second
 
-// atOnce is true when the refusal of a pod was all that the kubelet ever said of it. One
+// refusedImmediately is true when the refusal of a pod was all that the kubelet ever said of it. One
 // that begins anew asks itself again whether to take on what it runs, and a refusal then
 // wipes what the containers did. startTime is that of its first word; phase, which nobody
 // else turns, was last turned by the refusal.
-func atOnce(pod *corev1.Pod) bool {
+func refusedImmediately(pod *corev1.Pod) bool {
 	return pod.Status.StartTime != nil && slices.ContainsFunc(pod.ManagedFields, func(f metav1.ManagedFieldsEntry) bool {
 		turned := f.Subresource == "status" && f.Time != nil && f.FieldsV1 != nil && strings.Contains(f.FieldsV1.GetRawString(), `"f:phase"`)
-		return turned && f.Time.Sub(pod.Status.StartTime.Time).Abs() <= prompt
+		return turned && f.Time.Sub(pod.Status.StartTime.Time).Abs() <= refusalWindow
 	})
 }
 
-// failure is the end of a container that was seen to end otherwise than well.
-func failure(pod *corev1.Pod, ran *corev1.ContainerStateTerminated) end {
+// failureEnd is the end of a container that was seen to end otherwise than well.
+func failureEnd(pod *corev1.Pod, ran *corev1.ContainerStateTerminated) attemptEnd {
 	switch {
-	case said(ran, guard.StartedBefore):
-		return startedTwice
-	case said(ran, guard.NotMarked):
-		return end{egov1.Failed, commonv1.ReasonNotStarted, "the command did not run: the guard against a second start could not write its marker"}
+	case guardRefused(ran, guard.StartedBefore):
+		return startedTwiceEnd
+	case guardRefused(ran, guard.MarkerNotWritten):
+		return attemptEnd{egov1.Failed, commonv1.ReasonNotStarted, "the command did not run: the guard against a second start could not write its marker"}
 	case pod.Status.Reason != "" && pod.Status.Reason != commonv1.ReasonTimedOut: // the kubelet's: Evicted, Terminated
-		return end{egov1.Failed, pod.Status.Reason, cmp.Or(pod.Status.Message, fmt.Sprintf("exit code %d", ran.ExitCode))}
+		return attemptEnd{egov1.Failed, pod.Status.Reason, cmp.Or(pod.Status.Message, fmt.Sprintf("exit code %d", ran.ExitCode))}
 	case !pod.DeletionTimestamp.IsZero():
-		return end{egov1.Failed, commonv1.ReasonPodDeleted, fmt.Sprintf("the pod was deleted while the command ran; exit code %d", ran.ExitCode)}
+		return attemptEnd{egov1.Failed, commonv1.ReasonPodDeleted, fmt.Sprintf("the pod was deleted while the command ran; exit code %d", ran.ExitCode)}
 	case ran.Reason == "" || ran.Reason == "Error":
-		return end{egov1.Failed, commonv1.ReasonExited, cmp.Or(ran.Message, fmt.Sprintf("the command ended with exit code %d", ran.ExitCode))}
+		return attemptEnd{egov1.Failed, commonv1.ReasonExited, cmp.Or(ran.Message, fmt.Sprintf("the command ended with exit code %d", ran.ExitCode))}
 	}
-	return end{egov1.Failed, ran.Reason, cmp.Or(ran.Message, fmt.Sprintf("exit code %d", ran.ExitCode))}
+	return attemptEnd{egov1.Failed, ran.Reason, cmp.Or(ran.Message, fmt.Sprintf("exit code %d", ran.ExitCode))}
 }
 
-// startedTwice is the end of a container whose first start nobody saw end.
-var startedTwice = end{egov1.Lost, commonv1.ReasonStartedTwice,
+// startedTwiceEnd is the end of a container whose first start nobody saw end.
+var startedTwiceEnd = attemptEnd{egov1.Lost, commonv1.ReasonStartedTwice,
 	"the container was started a second time, which the guard refused where it could know; how the first start ended is unknown"}
 
-// unbegun is the end of a pod that an init container failed in. The command did not
+// initFailureEnd is the end of a pod that an init container failed in. The command did not
 // run, unless it had before the pod was begun anew.
-func unbegun(attempt *egov1.Attempt, pod *corev1.Pod, name string, failed *corev1.ContainerStateTerminated) end {
+func initFailureEnd(attempt *egov1.Attempt, pod *corev1.Pod, name string, failed *corev1.ContainerStateTerminated) attemptEnd {
 	what := "init container " + name + ", which somebody added to the pod,"
-	if name == installing {
+	if name == guardContainer {
 		what = fmt.Sprintf("container %s, which brings what args need from the operator's image %s,", name, attempt.GuardImage)
 	}
 	switch {
-	case name == installing && said(failed, guard.StartedBefore) || attempt.StartTime != nil:
-		return startedTwice
+	case name == guardContainer && guardRefused(failed, guard.StartedBefore) || attempt.StartTime != nil:
+		return startedTwiceEnd
 	case pod.Status.Reason != "":
-		return end{egov1.Failed, pod.Status.Reason, cmp.Or(pod.Status.Message, "the pod was stopped") + "; the command did not run"}
+		return attemptEnd{egov1.Failed, pod.Status.Reason, cmp.Or(pod.Status.Message, "the pod was stopped") + "; the command did not run"}
 	case !pod.DeletionTimestamp.IsZero():
-		return end{egov1.Failed, commonv1.ReasonPodDeleted, "the pod was deleted before the command started; it did not run"}
+		return attemptEnd{egov1.Failed, commonv1.ReasonPodDeleted, "the pod was deleted before the command started; it did not run"}
 	}
-	return end{egov1.Failed, commonv1.ReasonNotStarted, fmt.Sprintf(
+	return attemptEnd{egov1.Failed, commonv1.ReasonNotStarted, fmt.Sprintf(
 		"the command did not run: %s failed with exit code %d: %s", what, failed.ExitCode, cmp.Or(failed.Message, failed.Reason))}
 }

@@ -17,13 +17,13 @@ import (
 )
 
 const (
-	// defaultTail bytes of output are kept where spec.output says nothing.
-	defaultTail = 4096
-	// tailLines bounds what is read for the tail: the kubelet stores at most 16 KiB a line.
-	tailLines = 1000
-	// outputPatience is how long a node may take to hand the output over. Beyond
+	// defaultTailBytes bytes of output are kept where spec.output says nothing.
+	defaultTailBytes = 4096
+	// maxTailLines bounds what is read for the tail: the kubelet stores at most 16 KiB a line.
+	maxTailLines = 1000
+	// outputTimeout is how long a node may take to hand the output over. Beyond
 	// it the result counts more than the output.
-	outputPatience = 5 * time.Second
+	outputTimeout = 5 * time.Second
 )
 
 // Output reads what a pod printed.
@@ -36,10 +36,10 @@ type Output interface {
 type podLogs struct{ pods corev1client.PodsGetter }
 
 func (l podLogs) Tail(ctx context.Context, pod *corev1.Pod, limit int) (tail string, truncated bool, err error) {
-	ctx, cancel := context.WithTimeout(ctx, outputPatience)
+	ctx, cancel := context.WithTimeout(ctx, outputTimeout)
 	defer cancel()
 	stream, err := l.pods.Pods(pod.Namespace).GetLogs(pod.Name, &corev1.PodLogOptions{
-		Container: kind, TailLines: ptr.To[int64](tailLines + 1), // one more tells that there were more
+		Container: appName, TailLines: ptr.To[int64](maxTailLines + 1), // one more tells that there were more
 	}).Stream(ctx)
 	if err != nil {
 		return "", false, fmt.Errorf("reading the output: %w", err)
@@ -64,7 +64,7 @@ func lastBytes(stream io.Reader, limit int) (tail string, truncated bool, err er
 			if len(kept) > 0 && kept[len(kept)-1] != '\n' { // the last line has no end
 				lines++
 			}
-			if lines > tailLines && !truncated {
+			if lines > maxTailLines && !truncated {
 				_, kept, _ = bytes.Cut(kept, []byte{'\n'})
 				truncated = true
 			}
@@ -79,10 +79,10 @@ func lastBytes(stream io.Reader, limit int) (tail string, truncated bool, err er
 	}
 }
 
-// wanted is how many bytes of output are kept.
-func wanted(a *egov1.Activity) int {
+// tailLimit is how many bytes of output are kept.
+func tailLimit(a *egov1.Activity) int {
 	if a.Spec.Output == nil {
-		return defaultTail
+		return defaultTailBytes
 	}
-	return int(ptr.Deref(a.Spec.Output.TailBytes, defaultTail))
+	return int(ptr.Deref(a.Spec.Output.TailBytes, defaultTailBytes))
 }

@@ -13,6 +13,6 @@ import (
 func TestAnUpgradeRollsNothing(t *testing.T) {
 	releases.Workloads(t, "Activity", func(a *egov1.Activity) any {
 		a.UID, a.Status.Image = "abcdef-1", cmp.Or(a.Spec.Image, "busybox")
-		return desired(a, egov1.Attempt{Number: 1, PodName: podName(a, 1)})
+		return desiredPod(a, egov1.Attempt{Number: 1, PodName: podName(a, 1)})
 	})
 }

@@ -15,19 +15,19 @@ import (
 )
 
 const (
-	// kind is the value of app.kubernetes.io/name on the pods, and the name of their container.
-	kind = "activity"
-	// gate keeps a pod from being scheduled until its UID is written down.
-	gate = "mainstay-operator.io/journaled"
+	// appName is the value of app.kubernetes.io/name on the pods, and the name of their container.
+	appName = "activity"
+	// schedulingGate keeps a pod from being scheduled until its UID is written down.
+	schedulingGate = "mainstay-operator.io/journaled"
 	// finalizer keeps a pod until its result is written down.
 	finalizer = "mainstay-operator.io/activity"
-	// startMark is the annotation of a pod whose command was seen to run: the ID of its container.
-	startMark = "mainstay-operator.io/started"
+	// annotationStartMark is the annotation of a pod whose command was seen to run: the ID of its container.
+	annotationStartMark = "mainstay-operator.io/started"
 
 	// defaultUID under security Restricted, the "nonroot" of distroless images.
 	defaultUID = 65532
-	// nobody is the overflow uid of Linux, and the user nobody of most images.
-	nobody = 65534
+	// nobodyUID is the overflow uid of Linux, and the user nobody of most images.
+	nobodyUID = 65534
 )
 
 // podName is that of one attempt. The UID keeps the pods of a deleted Activity
@@ -36,53 +36,53 @@ func podName(a *egov1.Activity, number int32) string {
 	return fmt.Sprintf("%s-%.6s-%d", a.Name, a.UID, number)
 }
 
-// desired is the pod of one attempt, as it is created: gated, and held by our finalizer.
-func desired(a *egov1.Activity, attempt egov1.Attempt) *corev1.Pod {
+// desiredPod is the pod of one attempt, as it is created: gated, and held by our finalizer.
+func desiredPod(a *egov1.Activity, attempt egov1.Attempt) *corev1.Pod {
 	pod := &corev1.Pod{
 		ObjectMeta: metav1.ObjectMeta{
 			Name:            attempt.PodName,
 			Namespace:       a.Namespace,
-			Labels:          parts.Over(a.Spec.PodLabels, parts.Labels(kind, a.Name)),
-			Annotations:     unmarked(a.Spec.PodAnnotations),
+			Labels:          parts.Merge(a.Spec.PodLabels, parts.Labels(appName, a.Name)),
+			Annotations:     withoutStartMark(a.Spec.PodAnnotations),
 			Finalizers:      []string{finalizer},
 			OwnerReferences: []metav1.OwnerReference{*metav1.NewControllerRef(a, egov1.GroupVersion.WithKind("Activity"))},
 		},
 	}
-	spec := parts.Pod(kind, a.Name, a.Spec.PodOptions).
-		WithSchedulingGates(corev1ac.PodSchedulingGate().WithName(gate)).
+	spec := parts.PodSpec(appName, a.Name, a.Spec.PodOptions).
+		WithSchedulingGates(corev1ac.PodSchedulingGate().WithName(schedulingGate)).
 		WithRestartPolicy(corev1.RestartPolicyNever).
 		WithSecurityContext(podSecurity(a)).
-		WithInitContainers(installer(a, attempt)...).
+		WithInitContainers(guardInstaller(a, attempt)...).
 		WithContainers(container(a, attempt)).
 		WithVolumes(volumes(a)...)
 	if a.Spec.Timeout != nil {
 		spec.WithActiveDeadlineSeconds(int64(a.Spec.Timeout.Seconds()))
 	}
 	if a.Spec.Host != "" {
-		spec.WithAffinity(parts.As[corev1ac.AffinityApplyConfiguration](pinned(a.Spec.Affinity, a.Spec.Host)))
+		spec.WithAffinity(parts.ToApplyConfig[corev1ac.AffinityApplyConfiguration](pinToNode(a.Spec.Affinity, a.Spec.Host)))
 	}
-	pod.Spec = *parts.As[corev1.PodSpec](spec)
+	pod.Spec = *parts.ToApplyConfig[corev1.PodSpec](spec)
 	return pod
 }
 
 func restricted(a *egov1.Activity) bool { return a.Spec.Security != commonv1.SecurityBaseline }
 
 func container(a *egov1.Activity, attempt egov1.Attempt) *corev1ac.ContainerApplyConfiguration {
-	c := parts.Container(kind, a.Status.Image, a.Spec.PodOptions).
-		WithCommand(guarded(attempt)...).
-		WithArgs(command(a)...).
+	c := parts.Container(appName, a.Status.Image, a.Spec.PodOptions).
+		WithCommand(guardCommand(attempt)...).
+		WithArgs(userCommand(a)...).
 		WithSecurityContext(containerSecurity(a)).
-		WithEnvFrom(parts.All[corev1ac.EnvFromSourceApplyConfiguration](a.Spec.EnvFrom)...).
-		WithVolumeMounts(mounted(a)...)
-	if cwd := cmp.Or(a.Spec.ExecCwd, workspace(a)); cwd != "" {
+		WithEnvFrom(parts.ToApplyConfigs[corev1ac.EnvFromSourceApplyConfiguration](a.Spec.EnvFrom)...).
+		WithVolumeMounts(volumeMounts(a)...)
+	if cwd := cmp.Or(a.Spec.ExecCwd, workspacePath(a)); cwd != "" {
 		c.WithWorkingDir(cwd)
 	}
 	for _, env := range a.Spec.Envs {
 		name, value, _ := strings.Cut(env, "=")
-		c.WithEnv(corev1ac.EnvVar().WithName(name).WithValue(literal(value)))
+		c.WithEnv(corev1ac.EnvVar().WithName(name).WithValue(escapeDollars(value)))
 	}
 	if attempt.StartMarked { // last, and so stronger than one of the same name
-		c.WithEnv(marked())
+		c.WithEnv(startMarkEnv())
 	}
 	return c
 }
@@ -97,13 +97,13 @@ func containerSecurity(a *egov1.Activity) *corev1ac.SecurityContextApplyConfigur
 
 // podSecurity meets spec.security and runs as spec.execuser, who owns the workspace.
 func podSecurity(a *egov1.Activity) *corev1ac.PodSecurityContextApplyConfiguration {
-	uid, gid, chosen := user(cmp.Or(a.Status.ExecUser, a.Spec.ExecUser))
+	uid, gid, chosen := parseUser(cmp.Or(a.Status.ExecUser, a.Spec.ExecUser))
 	switch {
 	case restricted(a) && !chosen:
 		return parts.RestrictedPod(defaultUID)
 	case restricted(a):
 		return parts.RestrictedPod(uid).WithRunAsGroup(gid).WithFSGroup(gid)
-	case chosen && workspace(a) != "":
+	case chosen && workspacePath(a) != "":
 		return parts.BaselinePod().WithRunAsUser(uid).WithRunAsGroup(gid).
 			WithFSGroup(gid).WithFSGroupChangePolicy(corev1.FSGroupChangeOnRootMismatch)
 	case chosen:
@@ -112,11 +112,11 @@ func podSecurity(a *egov1.Activity) *corev1ac.PodSecurityContextApplyConfigurati
 	return parts.BaselinePod()
 }
 
-// pinned adds the node's name to each of the user's alternatives: they are or-ed,
+// pinToNode adds the node's name to each of the user's alternatives: they are or-ed,
 // so a term of our own would be one way out more. The name is matched instead of
 // spec.nodeName, so that the node's taints and capacity still count.
-func pinned(chosen *corev1.Affinity, host string) *corev1.Affinity {
-	affinity := chosen.DeepCopy()
+func pinToNode(userAffinity *corev1.Affinity, host string) *corev1.Affinity {
+	affinity := userAffinity.DeepCopy()
 	if affinity == nil {
 		affinity = &corev1.Affinity{}
 	}

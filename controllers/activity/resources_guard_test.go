@@ -17,18 +17,18 @@ import (
 	"github.com/mainstay-operator/mainstay-operator/controllers/activity/internal/guard"
 )
 
-// brought is an attempt whose guard comes from the operator's image.
-var brought = egov1.Attempt{Prosta: egov1.Pending, PodUID: "p1", GuardImage: "operator"}
+// guardedAttempt is an attempt whose guard comes from the operator's image.
+var guardedAttempt = egov1.Attempt{Prosta: egov1.Pending, PodUID: "p1", GuardImage: "operator"}
 
 func TestTheGuardIsBroughtAlong(t *testing.T) {
 	for _, level := range []commonv1.SecurityProfile{commonv1.SecurityBaseline, commonv1.SecurityRestricted} {
-		a := having(egov1.ActivitySpec{
+		a := activityWith(egov1.ActivitySpec{
 			Command: "echo", Args: []string{"$X"}, Security: level, ExecUser: "1000:2000", Envs: []string{"A=b"}, ExecCwd: "/srv",
 			EnvFrom:    []corev1.EnvFromSource{{SecretRef: &corev1.SecretEnvSource{}}},
 			Workspace:  egov1.Workspace{ClaimName: "c"},
 			PodOptions: commonv1.PodOptions{ImagePullPolicy: corev1.PullAlways},
-		}, brought)
-		p := desired(a, *current(a)).Spec
+		}, guardedAttempt)
+		p := desiredPod(a, *currentAttempt(a)).Spec
 		c, init := p.Containers[0], p.InitContainers[0]
 		if !slices.Equal(append(c.Command, c.Args...), []string{"/run/mainstay/guard", "start", "/run/mainstay", "echo", "$$X"}) || c.Image != "busybox" {
 			t.Errorf("%s: the command is started by %+v", level, c)
@@ -47,8 +47,8 @@ func TestTheGuardIsBroughtAlong(t *testing.T) {
 
 func TestTheShellGuardsWhereNothingElseIsJournaled(t *testing.T) {
 	for _, args := range [][]string{nil, {"a"}} {
-		a := having(egov1.ActivitySpec{Command: "echo", Args: args}, known)
-		p := desired(a, *current(a)).Spec
+		a := activityWith(egov1.ActivitySpec{Command: "echo", Args: args}, adoptedAttempt)
+		p := desiredPod(a, *currentAttempt(a)).Spec
 		if p.InitContainers != nil || p.Containers[0].Command[0] != "/bin/sh" {
 			t.Errorf("args %q: %+v", args, p)
 		}
@@ -57,20 +57,20 @@ func TestTheShellGuardsWhereNothingElseIsJournaled(t *testing.T) {
 
 // TestTheMarkReachesTheGuard as it stands when the container is made, whatever the user names so.
 func TestTheMarkReachesTheGuard(t *testing.T) {
-	marked := known
+	marked := adoptedAttempt
 	marked.StartMarked = true
-	spec := egov1.ActivitySpec{Envs: []string{guard.Mark + "=x"},
-		PodOptions: commonv1.PodOptions{PodAnnotations: map[string]string{startMark: "x", "a": "b"}}}
-	p := desired(having(spec, marked), marked)
+	spec := egov1.ActivitySpec{Envs: []string{guard.StartMarkEnv + "=x"},
+		PodOptions: commonv1.PodOptions{PodAnnotations: map[string]string{annotationStartMark: "x", "a": "b"}}}
+	p := desiredPod(activityWith(spec, marked), marked)
 	env := p.Spec.Containers[0].Env
 	last := env[len(env)-1]
-	if last.Name != guard.Mark || last.ValueFrom.FieldRef.FieldPath != "metadata.annotations['mainstay-operator.io/started']" {
+	if last.Name != guard.StartMarkEnv || last.ValueFrom.FieldRef.FieldPath != "metadata.annotations['mainstay-operator.io/started']" {
 		t.Errorf("the last variable is %+v", last)
 	}
-	if len(p.Annotations) != 1 || p.Annotations["a"] != "b" || spec.PodAnnotations[startMark] != "x" {
+	if len(p.Annotations) != 1 || p.Annotations["a"] != "b" || spec.PodAnnotations[annotationStartMark] != "x" {
 		t.Errorf("it is born with %v of %v", p.Annotations, spec.PodAnnotations)
 	}
-	if script := p.Spec.Containers[0].Command[2]; !strings.HasPrefix(script, literal(heeding)) {
+	if script := p.Spec.Containers[0].Command[2]; !strings.HasPrefix(script, escapeDollars(startMarkCheck)) {
 		t.Errorf("the guard does not heed it: %s", script)
 	}
 }
@@ -84,11 +84,11 @@ func TestGuard(t *testing.T) {
 		t.Run(strings.Join(shell, " "), func(t *testing.T) {
 			dir := t.TempDir()
 			message := filepath.Join(dir, "message")
-			script := strings.NewReplacer(guard.Dir, dir, guard.TerminationLog, message).Replace(heeding + script)
+			script := strings.NewReplacer(guard.Dir, dir, guard.TerminationLog, message).Replace(startMarkCheck + guardScript)
 			run := func(mark string) (string, int) {
 				words := append(slices.Clone(shell[1:]), "-c", script, "mainstay", "sh", "-c", `printf "%s|" "$@" "${MAINSTAY_STARTED-unset}"`, "sh", "a b", "$HOME", "")
 				command := exec.Command(shell[0], words...) //nolint:gosec // the words are above
-				command.Env = append(os.Environ(), guard.Mark+"="+mark)
+				command.Env = append(os.Environ(), guard.StartMarkEnv+"="+mark)
 				out, err := command.CombinedOutput()
 				var exit *exec.ExitError
 				if errors.As(err, &exit) {
@@ -98,7 +98,7 @@ func TestGuard(t *testing.T) {
 			}
 			refused := func(mark string) {
 				t.Helper()
-				if out, code := run(mark); out != "" || code != guard.Refused {
+				if out, code := run(mark); out != "" || code != guard.ExitRefused {
 					t.Errorf("%q, exit code %d", out, code)
 				}
 				said, err := os.ReadFile(message)

@@ -16,16 +16,16 @@ import (
 	egov1 "github.com/mainstay-operator/mainstay-operator/api/ego/v1"
 )
 
-// wishes are specs by what their pods are to be.
-type wishes map[string]struct {
+// podSpecCases are specs by what their pods are to be.
+type podSpecCases map[string]struct {
 	spec egov1.ActivitySpec
 	is   func(p *corev1.Pod, c corev1.Container) bool
 }
 
 func TestDesired(t *testing.T) {
-	wishes{
+	podSpecCases{
 		"born behind the gate": {is: func(p *corev1.Pod, _ corev1.Container) bool {
-			return gated(p) && held(p) && p.Name == "once-abcdef-1" && p.Spec.RestartPolicy == corev1.RestartPolicyNever
+			return isGated(p) && hasFinalizer(p) && p.Name == "once-abcdef-1" && p.Spec.RestartPolicy == corev1.RestartPolicyNever
 		}},
 		"a shell line": {spec: egov1.ActivitySpec{Command: "echo $$ $(X)"}, is: func(_ *corev1.Pod, c corev1.Container) bool {
 			return slices.Equal(c.Args, []string{"/bin/sh", "-c", "echo $$$$ $$(X)"}) // the kubelet halves them
@@ -52,15 +52,15 @@ func TestDesired(t *testing.T) {
 		}},
 		"our labels win": {spec: egov1.ActivitySpec{PodOptions: commonv1.PodOptions{PodLabels: map[string]string{"app.kubernetes.io/name": "x", "a": "b"}}},
 			is: func(p *corev1.Pod, _ corev1.Container) bool {
-				return p.Labels["app.kubernetes.io/name"] == kind && p.Labels["a"] == "b"
+				return p.Labels["app.kubernetes.io/name"] == appName && p.Labels["a"] == "b"
 			}},
 		"grace": {spec: egov1.ActivitySpec{PodOptions: commonv1.PodOptions{TerminationGracePeriodSeconds: ptr.To[int64](7)}},
 			is: func(p *corev1.Pod, _ corev1.Container) bool { return *p.Spec.TerminationGracePeriodSeconds == 7 }},
-	}.hold(t)
+	}.check(t)
 }
 
 func TestDesiredVolumes(t *testing.T) {
-	wishes{
+	podSpecCases{
 		"envs from elsewhere": {spec: egov1.ActivitySpec{EnvFrom: []corev1.EnvFromSource{{Prefix: "P_", SecretRef: &corev1.SecretEnvSource{
 			LocalObjectReference: corev1.LocalObjectReference{Name: "s"}, Optional: ptr.To(true)}}}},
 			is: func(_ *corev1.Pod, c corev1.Container) bool {
@@ -83,19 +83,19 @@ func TestDesiredVolumes(t *testing.T) {
 			is: func(p *corev1.Pod, _ corev1.Container) bool { return *p.Spec.SecurityContext.FSGroup == 2000 }},
 		"only that": {spec: egov1.ActivitySpec{Security: commonv1.SecurityBaseline, ExecUser: "1000:2000"},
 			is: func(p *corev1.Pod, _ corev1.Container) bool { return p.Spec.SecurityContext.FSGroup == nil }},
-	}.hold(t)
+	}.check(t)
 }
 
-func (w wishes) hold(t *testing.T) {
+func (w podSpecCases) check(t *testing.T) {
 	t.Helper()
 	for name, c := range w {
 		t.Run(name, func(t *testing.T) {
-			a := having(c.spec, fresh)
-			p := desired(a, *current(a))
+			a := activityWith(c.spec, pendingAttempt)
+			p := desiredPod(a, *currentAttempt(a))
 			if !c.is(p, p.Spec.Containers[0]) {
 				t.Errorf("got %+v", p)
 			}
-			if again := desired(a, *current(a)); !reflect.DeepEqual(p, again) {
+			if second := desiredPod(a, *currentAttempt(a)); !reflect.DeepEqual(p, second) {
 				t.Error("the same input gave another pod")
 			}
 		})
@@ -106,10 +106,10 @@ func (w wishes) hold(t *testing.T) {
 // at the API server, and of the namespace what the creator names.
 func TestAsksForNoMoreThanAPod(t *testing.T) {
 	for _, level := range []commonv1.SecurityProfile{commonv1.SecurityBaseline, commonv1.SecurityRestricted} {
-		p := desired(having(egov1.ActivitySpec{
+		p := desiredPod(activityWith(egov1.ActivitySpec{
 			Security: level, ExecUser: "1000", EnvFrom: []corev1.EnvFromSource{{ConfigMapRef: &corev1.ConfigMapEnvSource{}}},
 			Workspace: egov1.Workspace{ClaimName: "c"}, Host: "node-1",
-		}, fresh), fresh)
+		}, pendingAttempt), pendingAttempt)
 		s := p.Spec
 		if s.HostNetwork || s.HostPID || s.HostIPC || s.NodeName != "" || s.ServiceAccountName != "" || *s.AutomountServiceAccountToken {
 			t.Errorf("%s: %+v", level, s)
@@ -139,15 +139,15 @@ func mounts(c corev1.Container) string {
 	return strings.Join(paths, " ")
 }
 
-// TestPinned puts the host into each of the user's alternatives, and leaves the user's own value alone.
-func TestPinned(t *testing.T) {
+// TestPinToNode puts the host into each of the user's alternatives, and leaves the user's own value alone.
+func TestPinToNode(t *testing.T) {
 	zone := corev1.NodeSelectorTerm{MatchExpressions: []corev1.NodeSelectorRequirement{{Key: "zone", Operator: corev1.NodeSelectorOpExists}}}
 	chosen := &corev1.Affinity{NodeAffinity: &corev1.NodeAffinity{
 		RequiredDuringSchedulingIgnoredDuringExecution: &corev1.NodeSelector{NodeSelectorTerms: []corev1.NodeSelectorTerm{zone, zone}},
 	}}
 	for name, affinity := range map[string]*corev1.Affinity{"none": nil, "pods only": {PodAffinity: &corev1.PodAffinity{}}, "two terms": chosen} {
 		t.Run(name, func(t *testing.T) {
-			terms := pinned(affinity, "node-1").NodeAffinity.RequiredDuringSchedulingIgnoredDuringExecution.NodeSelectorTerms
+			terms := pinToNode(affinity, "node-1").NodeAffinity.RequiredDuringSchedulingIgnoredDuringExecution.NodeSelectorTerms
 			for _, term := range terms {
 				if len(term.MatchFields) != 1 || term.MatchFields[0].Values[0] != "node-1" {
 					t.Errorf("a way out: %+v", term)

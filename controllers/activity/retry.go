@@ -9,27 +9,27 @@ import (
 )
 
 const (
-	// firstBackoff is the default of spec.retryPolicy.backoff, and lastBackoff what
+	// defaultBackoff is the default of spec.retryPolicy.backoff, and lastBackoff what
 	// doubling it ends at; the first is Job's.
-	firstBackoff = 10 * time.Second
-	lastBackoff  = 10 * time.Minute
+	defaultBackoff = 10 * time.Second
+	maxBackoff     = 10 * time.Minute
 )
 
-// retried is true when another attempt follows one that has ended so. A lost one
+// shouldRetry is true when another attempt follows one that has ended so. A lost one
 // may have run, so none ever follows it.
-func retried(a *egov1.Activity, attempt *egov1.Attempt) bool {
+func shouldRetry(a *egov1.Activity, attempt *egov1.Attempt) bool {
 	switch policy := a.Spec.RetryPolicy; {
 	case attempt.Number > a.Spec.Retries || a.Spec.Cancel || attempt.Reason == commonv1.ReasonStartDeadline:
 		return false
 	case len(policy.Causes) == 0:
-		return attempt.Prosta == egov1.Failed && retriedOn(policy, attempt)
+		return attempt.Prosta == egov1.Failed && exitCodeAllowsRetry(policy, attempt)
 	default:
-		return slices.Contains(policy.Causes, egov1.RetryCause(attempt.Prosta)) && retriedOn(policy, attempt)
+		return slices.Contains(policy.Causes, egov1.RetryCause(attempt.Prosta)) && exitCodeAllowsRetry(policy, attempt)
 	}
 }
 
-// retriedOn judges the exit code of a failed attempt, where the command gave one.
-func retriedOn(policy egov1.RetryPolicy, attempt *egov1.Attempt) bool {
+// exitCodeAllowsRetry judges the exit code of a failed attempt, where the command gave one.
+func exitCodeAllowsRetry(policy egov1.RetryPolicy, attempt *egov1.Attempt) bool {
 	ran := attempt.ExitCode != nil && attempt.StartTime != nil && attempt.Reason != commonv1.ReasonNotStarted
 	if policy.ExitCodes == nil || attempt.Prosta != egov1.Failed || !ran {
 		return true
@@ -40,20 +40,20 @@ func retriedOn(policy egov1.RetryPolicy, attempt *egov1.Attempt) bool {
 	return !slices.Contains(policy.ExitCodes.FailOn, *attempt.ExitCode)
 }
 
-// due is when the attempt after this one may begin; the zero time for at once. It
+// retryTime is when the attempt after this one may begin; the zero time for at once. It
 // is counted from what the status says, and so stands when the operator falls.
-func due(a *egov1.Activity, attempt *egov1.Attempt) time.Time {
+func retryTime(a *egov1.Activity, attempt *egov1.Attempt) time.Time {
 	policy := a.Spec.RetryPolicy
 	empty := policy.Backoff == nil && policy.Causes == nil && policy.ExitCodes == nil
 	if empty || attempt == nil || attempt.FinishTime == nil {
 		return time.Time{}
 	}
-	backoff := firstBackoff
+	backoff := defaultBackoff
 	if policy.Backoff != nil {
 		backoff = policy.Backoff.Duration
 	}
 	for range attempt.Number - 1 { // at most 10 times: no overflow
 		backoff *= 2
 	}
-	return attempt.FinishTime.Add(min(backoff, lastBackoff))
+	return attempt.FinishTime.Add(min(backoff, maxBackoff))
 }

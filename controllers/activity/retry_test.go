@@ -16,7 +16,7 @@ import (
 	egov1 "github.com/mainstay-operator/mainstay-operator/api/ego/v1"
 )
 
-func TestRetried(t *testing.T) {
+func TestShouldRetry(t *testing.T) {
 	on := func(states ...egov1.RetryCause) egov1.RetryPolicy { return egov1.RetryPolicy{Causes: states} }
 	codes := func(codes egov1.ExitCodes) egov1.RetryPolicy { return egov1.RetryPolicy{ExitCodes: &codes} }
 	retryOn, failOn := codes(egov1.ExitCodes{RetryOn: []int32{75}}), codes(egov1.ExitCodes{FailOn: []int32{75}})
@@ -45,15 +45,15 @@ func TestRetried(t *testing.T) {
 		"succeeded is never tried": {policy: on(egov1.RetryFailed, egov1.RetryTimedOut), ended: egov1.Succeeded, exit: ptr.To[int32](0)},
 	} {
 		t.Run(name, func(t *testing.T) {
-			attempt := egov1.Attempt{Prosta: c.ended, Result: egov1.Result{ExitCode: c.exit, Reason: c.reason, StartTime: &epoch}}
+			attempt := egov1.Attempt{Prosta: c.ended, Result: egov1.Result{ExitCode: c.exit, Reason: c.reason, StartTime: &testTime}}
 			if c.never {
 				attempt.StartTime = nil
 			}
-			a := having(egov1.ActivitySpec{Retries: 1, RetryPolicy: c.policy}, attempt)
-			if got := retried(a, current(a)); got != c.want {
+			a := activityWith(egov1.ActivitySpec{Retries: 1, RetryPolicy: c.policy}, attempt)
+			if got := shouldRetry(a, currentAttempt(a)); got != c.want {
 				t.Errorf("got %t", got)
 			}
-			if a.Spec.Retries = 0; retried(a, current(a)) {
+			if a.Spec.Retries = 0; shouldRetry(a, currentAttempt(a)) {
 				t.Error("no retry was left")
 			}
 		})
@@ -62,31 +62,31 @@ func TestRetried(t *testing.T) {
 
 // TestAnEndIsTheEnd though the policy of a run that has ended would ask for more.
 func TestAnEndIsTheEnd(t *testing.T) {
-	a := having(egov1.ActivitySpec{Retries: 1}, failed)
+	a := activityWith(egov1.ActivitySpec{Retries: 1}, failedAttempt)
 	a.Status.Prosta = egov1.Failed
-	if got := next(a, nil, epoch.Add(time.Hour)); got != wait {
+	if got := nextStep(a, nil, testTime.Add(time.Hour)); got != stepWait {
 		t.Errorf("got %q", got)
 	}
 }
 
-func TestDue(t *testing.T) {
+func TestRetryTime(t *testing.T) {
 	for name, c := range map[string]struct {
 		policy egov1.RetryPolicy
 		number int32
 		want   time.Duration
 	}{
 		"no policy":      {number: 1, want: -1},
-		"by default":     {policy: backoff, number: 1, want: 10 * time.Second},
-		"doubled":        {policy: backoff, number: 3, want: 40 * time.Second},
-		"at most":        {policy: backoff, number: 10, want: 10 * time.Minute},
+		"by default":     {policy: defaultRetryPolicy, number: 1, want: 10 * time.Second},
+		"doubled":        {policy: defaultRetryPolicy, number: 3, want: 40 * time.Second},
+		"at most":        {policy: defaultRetryPolicy, number: 10, want: 10 * time.Minute},
 		"chosen":         {policy: egov1.RetryPolicy{Backoff: &metav1.Duration{Duration: time.Minute}}, number: 2, want: 2 * time.Minute},
 		"at once":        {policy: egov1.RetryPolicy{Backoff: &metav1.Duration{}}, number: 5, want: 0},
 		"most, the 10th": {policy: egov1.RetryPolicy{Backoff: &metav1.Duration{Duration: 10 * time.Minute}}, number: 10, want: 10 * time.Minute},
 	} {
 		t.Run(name, func(t *testing.T) {
-			a := having(egov1.ActivitySpec{RetryPolicy: c.policy})
-			got := due(a, &egov1.Attempt{Number: c.number, Result: egov1.Result{FinishTime: &epoch}})
-			if c.want < 0 && !got.IsZero() || c.want >= 0 && !got.Equal(epoch.Add(c.want)) {
+			a := activityWith(egov1.ActivitySpec{RetryPolicy: c.policy})
+			got := retryTime(a, &egov1.Attempt{Number: c.number, Result: egov1.Result{FinishTime: &testTime}})
+			if c.want < 0 && !got.IsZero() || c.want >= 0 && !got.Equal(testTime.Add(c.want)) {
 				t.Errorf("got %s", got)
 			}
 		})
@@ -104,7 +104,7 @@ func TestWoken(t *testing.T) {
 		want  egov1.ProcessState
 		gone  bool
 	}{
-		"backoff":            {spec: egov1.ActivitySpec{Retries: 2, RetryPolicy: backoff}, wake: []time.Duration{10 * time.Second, 20 * time.Second}, want: egov1.Failed},
+		"backoff":            {spec: egov1.ActivitySpec{Retries: 2, RetryPolicy: defaultRetryPolicy}, wake: []time.Duration{10 * time.Second, 20 * time.Second}, want: egov1.Failed},
 		"deadline":           {spec: egov1.ActivitySpec{StartDeadline: in(time.Minute)}, stuck: true, wake: []time.Duration{time.Minute}, want: egov1.Failed},
 		"suspended deadline": {spec: egov1.ActivitySpec{Suspend: true, StartDeadline: in(time.Minute)}, wake: []time.Duration{time.Minute}, want: egov1.Failed},
 		"started in time":    {spec: egov1.ActivitySpec{StartDeadline: in(time.Minute)}, want: egov1.Failed},
@@ -113,12 +113,12 @@ func TestWoken(t *testing.T) {
 			wake: []time.Duration{90 * time.Second}, gone: true},
 	} {
 		t.Run(name, func(t *testing.T) {
-			w := newWorld(t, 1)
-			w.stuck = c.stuck
+			w := newFakeCluster(t, 1)
+			w.neverStarts = c.stuck
 			w.submit(c.spec)
 			for _, left := range c.wake {
 				for _, early := range []time.Duration{left, left / 2, 1} { // the operator may fall while it waits
-					w.operator().calm()
+					w.operator().runUntilQuiet()
 					w.now = w.now.Add(left - early)
 					result, err := w.operator().Reconcile(context.Background(), ctrl.Request{NamespacedName: key})
 					if err != nil || result.RequeueAfter != early {
@@ -128,7 +128,7 @@ func TestWoken(t *testing.T) {
 				}
 				w.now = w.now.Add(left)
 			}
-			w.operator().calm()
+			w.operator().runUntilQuiet()
 			switch a := w.activity(); {
 			case c.gone != (a == nil):
 				t.Errorf("it is %+v", a)
@@ -149,22 +149,22 @@ func TestWoken(t *testing.T) {
 
 // TestAnEndedPodIsLetGoThoughTheNextIsRefused: it may be what fills the quota.
 func TestAnEndedPodIsLetGoThoughTheNextIsRefused(t *testing.T) {
-	w := newWorld(t, 1, 0)
+	w := newFakeCluster(t, 1, 0)
 	w.submit(egov1.ActivitySpec{Retries: 1})
 	o := w.operator()
-	o.line = func(call string, do func() error) error {
+	o.intercept = func(call string, do func() error) error {
 		if call == "create *v1.Pod" && len(w.pods()) > 0 {
 			return apierrors.NewForbidden(corev1.Resource("pods"), "", errors.New("exceeded quota"))
 		}
 		return do()
 	}
-	o.calm()
+	o.runUntilQuiet()
 	first := w.pods()[0]
-	if a := w.activity(); a.Status.Prosta != egov1.Retrying || held(&first) {
+	if a := w.activity(); a.Status.Prosta != egov1.Retrying || hasFinalizer(&first) {
 		t.Fatalf("%s, and the first pod has %v", a.Status.Prosta, first.Finalizers)
 	}
 	w.must(w.server.Delete(t.Context(), &first)) // as the user makes room
-	o.calm()
+	o.runUntilQuiet()
 	if a := w.activity(); a.Status.Prosta != egov1.Succeeded {
 		t.Errorf("got %+v", a.Status)
 	}

@@ -16,49 +16,49 @@ import (
 	"github.com/mainstay-operator/mainstay-operator/controllers/internal/conditions"
 )
 
-// report computes the status from the attempts and from the pod of the current
+// updateStatus computes the status from the attempts and from the pod of the current
 // one, which is nil when it is not known.
-func report(a *egov1.Activity, pod *corev1.Pod) {
+func updateStatus(a *egov1.Activity, pod *corev1.Pod) {
 	if a.Status.Attempts == nil {
 		a.Status.Attempts = []egov1.Attempt{}
 	}
-	attempt := current(a)
+	attempt := currentAttempt(a)
 	if attempt != nil && (pod == nil || pod.UID != attempt.PodUID) {
 		pod = nil
 	}
 	if attempt != nil && !attempt.Prosta.Finished() {
-		observe(a, attempt, pod)
+		observeAttempt(a, attempt, pod)
 	}
-	summarise(a)
-	judgement(a)
+	setRunResult(a)
+	setConditions(a)
 	if pod == nil {
 		return
 	}
 	if a.Spec.Host != "" {
-		hostResolved(a, pod)
+		setHostResolved(a, pod)
 	}
-	nodeReachable(a, pod)
+	setNodeReachable(a, pod)
 }
 
-// observe notes how far an attempt is. What has begun does not begin again: an
+// observeAttempt notes how far an attempt is. What has begun does not begin again: an
 // older view of the pod takes nothing back.
-func observe(a *egov1.Activity, attempt *egov1.Attempt, pod *corev1.Pod) {
+func observeAttempt(a *egov1.Activity, attempt *egov1.Attempt, pod *corev1.Pod) {
 	attempt.Reason, attempt.Message = "", ""
 	if pod != nil {
 		attempt.NodeName = cmp.Or(pod.Spec.NodeName, attempt.NodeName)
-		if running := containerStatus(pod).State.Running; running != nil && !running.StartedAt.IsZero() && attempt.StartTime == nil {
+		if running := commandStatus(pod).State.Running; running != nil && !running.StartedAt.IsZero() && attempt.StartTime == nil {
 			attempt.StartTime = running.StartedAt.DeepCopy()
 		}
 	}
 	if pod != nil && attempt.StartTime == nil { // what keeps others from starting is not the command's
-		attempt.Message = hindrance(pod)
+		attempt.Message = blockedReason(pod)
 	}
 	switch {
 	case attempt.StartTime != nil:
 		attempt.Prosta = egov1.Running
 	case attempt.NodeName != "":
 		attempt.Prosta = egov1.Starting
-	case heldBack(a) && (attempt.PodUID == "" || pod != nil && gated(pod)):
+	case isSuspended(a) && (attempt.PodUID == "" || pod != nil && isGated(pod)):
 		attempt.Prosta = egov1.Suspended
 	default:
 		attempt.Prosta = egov1.Pending
@@ -67,21 +67,21 @@ func observe(a *egov1.Activity, attempt *egov1.Attempt, pod *corev1.Pod) {
 	case attempt.Message != "":
 		attempt.Reason = commonv1.ReasonPodFailing
 	case attempt.Prosta == egov1.Starting && pod != nil:
-		attempt.Message = ofPod(pod, conditions.Starting)
+		attempt.Message = withoutPodName(pod, conditions.FirstStartupWait)
 	}
 }
 
-// ofPod gives the words on a pod whose name needs no mention.
-func ofPod(pod *corev1.Pod, words func([]corev1.Pod) string) string {
+// withoutPodName gives the words on a pod whose name needs no mention.
+func withoutPodName(pod *corev1.Pod, words func([]corev1.Pod) string) string {
 	return strings.TrimPrefix(words([]corev1.Pod{*pod}), "pod "+pod.Name+": ")
 }
 
-// hindrance is what keeps the pod from starting, and what to do where that is not the
+// blockedReason is what keeps the pod from starting, and what to do where that is not the
 // fault of what the user names.
-func hindrance(pod *corev1.Pod) string {
-	why := ofPod(pod, conditions.Failing)
+func blockedReason(pod *corev1.Pod) string {
+	why := withoutPodName(pod, conditions.FirstFailure)
 	unpulled := strings.Contains(why, "cannot be pulled") || strings.Contains(why, "ErrImageNeverPull")
-	if unpulled && strings.HasPrefix(why, "container "+installing+": ") {
+	if unpulled && strings.HasPrefix(why, "container "+guardContainer+": ") {
 		why += "; it brings what args need from the operator's own image: imagePullSecrets and imagePullPolicy must suit that, too"
 	}
 	return why
@@ -89,34 +89,34 @@ func hindrance(pod *corev1.Pod) string {
 
 // prosta is the state of the whole run. An end, once written down, is the end.
 func prosta(a *egov1.Activity) egov1.ProcessState {
-	attempt := current(a)
+	attempt := currentAttempt(a)
 	switch {
 	case a.Status.Prosta.Finished():
 		return a.Status.Prosta
-	case attempt == nil || attempt.Prosta.Finished() && retried(a, attempt):
-		return ahead(a)
+	case attempt == nil || attempt.Prosta.Finished() && shouldRetry(a, attempt):
+		return prostaBetweenAttempts(a)
 	case attempt.Number > 1 && !attempt.Prosta.Finished() && attempt.Prosta != egov1.Running && attempt.Prosta != egov1.Suspended:
 		return egov1.Retrying
 	}
 	return attempt.Prosta
 }
 
-// ahead is the state of a run whose next attempt has not begun.
-func ahead(a *egov1.Activity) egov1.ProcessState {
+// prostaBetweenAttempts is the state of a run whose next attempt has not begun.
+func prostaBetweenAttempts(a *egov1.Activity) egov1.ProcessState {
 	switch {
-	case heldBack(a):
+	case isSuspended(a):
 		return egov1.Suspended
-	case current(a) != nil:
+	case currentAttempt(a) != nil:
 		return egov1.Retrying
 	}
 	return egov1.Pending
 }
 
-// summarise makes the whole run's result out of the last attempt's.
-func summarise(a *egov1.Activity) {
+// setRunResult makes the whole run's result out of the last attempt's.
+func setRunResult(a *egov1.Activity) {
 	s := &a.Status
 	s.Prosta, s.Result, s.Duration = prosta(a), egov1.Result{}, nil
-	attempt := current(a)
+	attempt := currentAttempt(a)
 	if attempt == nil {
 		return
 	}
@@ -134,30 +134,30 @@ func summarise(a *egov1.Activity) {
 	}
 }
 
-// heldUp is what a run waits for that is suspended.
-const heldUp = "spec.suspend is true: nothing is started until it is false"
+// suspendedMessage is what a run waits for that is suspended.
+const suspendedMessage = "spec.suspend is true: nothing is started until it is false"
 
-// stages of a run that has not ended, where there is nothing else to say.
-var stages = map[egov1.ProcessState]string{
+// stageMessages of a run that has not ended, where there is nothing else to say.
+var stageMessages = map[egov1.ProcessState]string{
 	egov1.Pending:   "the command waits for a node",
-	egov1.Suspended: heldUp,
+	egov1.Suspended: suspendedMessage,
 	egov1.Starting:  "the pod has a node; the command does not run yet",
 	egov1.Running:   "the command runs",
 	egov1.Retrying:  "an attempt has ended and the next one does not run yet",
 }
 
-// judgement sets the conditions that every Activity has.
-func judgement(a *egov1.Activity) {
+// setConditions sets the conditions that every Activity has.
+func setConditions(a *egov1.Activity) {
 	list, generation, s := &a.Status.Conditions, a.Generation, a.Status
 	meta.RemoveStatusCondition(list, commonv1.ConditionReady) // of a pass that failed; a run is Complete or Failed
-	goesOn := !s.Prosta.Finished() && s.Prosta != egov1.Suspended
-	conditions.Set(list, generation, commonv1.ConditionProgressing, goesOn, string(s.Prosta), cmp.Or(s.Message, stages[s.Prosta], "the run has ended"))
-	if attempt := current(a); attempt != nil && attempt.Reason == commonv1.ReasonPodFailing {
+	progressing := !s.Prosta.Finished() && s.Prosta != egov1.Suspended
+	conditions.Set(list, generation, commonv1.ConditionProgressing, progressing, string(s.Prosta), cmp.Or(s.Message, stageMessages[s.Prosta], "the run has ended"))
+	if attempt := currentAttempt(a); attempt != nil && attempt.Reason == commonv1.ReasonPodFailing {
 		conditions.Set(list, generation, commonv1.ConditionDegraded, true, commonv1.ReasonPodFailing, s.Message)
 	} else {
 		conditions.Set(list, generation, commonv1.ConditionDegraded, false, commonv1.ReasonAsExpected, "nothing needs a human")
 	}
-	suspended(a)
+	setSuspended(a)
 	switch {
 	case s.Prosta == egov1.Succeeded:
 		conditions.Set(list, generation, commonv1.ConditionComplete, true, s.Reason, s.Message)
@@ -166,25 +166,25 @@ func judgement(a *egov1.Activity) {
 	}
 }
 
-// unfit says what the user must mend before the first attempt; false when err is
+// reportUnknownUser says what the user must mend before the first attempt; false when err is
 // another. It is no failure of the pass: time goes on, and an event brings the mending.
-func unfit(a *egov1.Activity, err error) bool {
-	var nobody *nobodyKnown
-	if !errors.As(err, &nobody) {
+func reportUnknownUser(a *egov1.Activity, err error) bool {
+	var unknownUser *unknownUserError
+	if !errors.As(err, &unknownUser) {
 		return false
 	}
-	a.Status.Reason, a.Status.Message = commonv1.ReasonInvalid, nobody.Error()
-	conditions.Set(&a.Status.Conditions, a.Generation, commonv1.ConditionProgressing, false, commonv1.ReasonInvalid, nobody.Error())
-	conditions.Set(&a.Status.Conditions, a.Generation, commonv1.ConditionDegraded, true, commonv1.ReasonInvalid, nobody.Error())
+	a.Status.Reason, a.Status.Message = commonv1.ReasonInvalid, unknownUser.Error()
+	conditions.Set(&a.Status.Conditions, a.Generation, commonv1.ConditionProgressing, false, commonv1.ReasonInvalid, unknownUser.Error())
+	conditions.Set(&a.Status.Conditions, a.Generation, commonv1.ConditionDegraded, true, commonv1.ReasonInvalid, unknownUser.Error())
 	return true
 }
 
-// suspended says what spec.suspend has come to, once it was ever true.
-func suspended(a *egov1.Activity) {
+// setSuspended says what spec.suspend has come to, once it was ever true.
+func setSuspended(a *egov1.Activity) {
 	list, generation := &a.Status.Conditions, a.Generation
 	switch {
 	case a.Status.Prosta == egov1.Suspended:
-		conditions.Set(list, generation, commonv1.ConditionSuspended, true, commonv1.ReasonSuspended, heldUp)
+		conditions.Set(list, generation, commonv1.ConditionSuspended, true, commonv1.ReasonSuspended, suspendedMessage)
 	case a.Spec.Suspend && !a.Status.Prosta.Finished():
 		conditions.Set(list, generation, commonv1.ConditionSuspended, false, commonv1.ReasonAlreadyStarted,
 			"spec.suspend came after the start: the attempt goes on, and no next one begins")
@@ -193,8 +193,8 @@ func suspended(a *egov1.Activity) {
 	}
 }
 
-// hostResolved tells in the scheduler's words why the host does not take the pod.
-func hostResolved(a *egov1.Activity, pod *corev1.Pod) {
+// setHostResolved tells in the scheduler's words why the host does not take the pod.
+func setHostResolved(a *egov1.Activity, pod *corev1.Pod) {
 	list, generation := &a.Status.Conditions, a.Generation
 	if pod.Spec.NodeName != "" {
 		conditions.Set(list, generation, commonv1.ConditionHostResolved, true, commonv1.ReasonScheduled, "the pod is on host "+a.Spec.Host)
@@ -207,23 +207,23 @@ func hostResolved(a *egov1.Activity, pod *corev1.Pod) {
 	}
 }
 
-// nodeReachable is told by the pod: when a node falls silent, the cluster takes the
+// setNodeReachable is told by the pod: when a node falls silent, the cluster takes the
 // pod's Ready away while the node's last word on its containers stands.
-func nodeReachable(a *egov1.Activity, pod *corev1.Pod) {
+func setNodeReachable(a *egov1.Activity, pod *corev1.Pod) {
 	list, generation := &a.Status.Conditions, a.Generation
-	said := func(kind corev1.PodConditionType, status corev1.ConditionStatus) bool {
-		return slices.ContainsFunc(pod.Status.Conditions, func(c corev1.PodCondition) bool { return c.Type == kind && c.Status == status })
+	hasCondition := func(conditionType corev1.PodConditionType, status corev1.ConditionStatus) bool {
+		return slices.ContainsFunc(pod.Status.Conditions, func(c corev1.PodCondition) bool { return c.Type == conditionType && c.Status == status })
 	}
 	switch {
-	case containerStatus(pod).State.Running != nil && said(corev1.ContainersReady, corev1.ConditionTrue) && said(corev1.PodReady, corev1.ConditionFalse):
+	case commandStatus(pod).State.Running != nil && hasCondition(corev1.ContainersReady, corev1.ConditionTrue) && hasCondition(corev1.PodReady, corev1.ConditionFalse):
 		conditions.Set(list, generation, commonv1.ConditionNodeReachable, false, commonv1.ReasonNodeSilent,
 			"node "+pod.Spec.NodeName+" does not answer; the command may go on there")
-	case meta.FindStatusCondition(*list, commonv1.ConditionNodeReachable) != nil && pod.Spec.NodeName != "" && !givenUp(pod):
+	case meta.FindStatusCondition(*list, commonv1.ConditionNodeReachable) != nil && pod.Spec.NodeName != "" && !isDisrupted(pod):
 		conditions.Set(list, generation, commonv1.ConditionNodeReachable, true, commonv1.ReasonNodeAnswers, "node "+pod.Spec.NodeName+" answers")
 	}
 }
 
-func timeout(a *egov1.Activity) string {
+func timeoutText(a *egov1.Activity) string {
 	if a.Spec.Timeout == nil {
 		return ""
 	}

@@ -14,8 +14,8 @@ import (
 	egov1 "github.com/mainstay-operator/mainstay-operator/api/ego/v1"
 )
 
-func TestReport(t *testing.T) {
-	runs := state(corev1.ContainerState{Running: &corev1.ContainerStateRunning{StartedAt: epoch}})
+func TestUpdateStatus(t *testing.T) {
+	runs := state(corev1.ContainerState{Running: &corev1.ContainerStateRunning{StartedAt: testTime}})
 	pulls := state(corev1.ContainerState{Waiting: &corev1.ContainerStateWaiting{Reason: "ErrImagePull", Message: "no such image"}})
 	unschedulable := func(p *corev1.Pod) {
 		p.Status.Conditions = []corev1.PodCondition{{Type: corev1.PodScheduled, Status: corev1.ConditionFalse, Reason: corev1.PodReasonUnschedulable, Message: "0/1 nodes"}}
@@ -27,7 +27,7 @@ func TestReport(t *testing.T) {
 	ending := func(p *corev1.Pod) {
 		p.Status.Conditions = []corev1.PodCondition{{Type: corev1.ContainersReady, Status: corev1.ConditionFalse}, {Type: corev1.PodReady, Status: corev1.ConditionFalse}}
 	}
-	host, again := egov1.ActivitySpec{Host: "node-1"}, egov1.ActivitySpec{Retries: 1}
+	host, retryOnce := egov1.ActivitySpec{Host: "node-1"}, egov1.ActivitySpec{Retries: 1}
 	for name, c := range map[string]struct {
 		spec       egov1.ActivitySpec
 		attempts   []egov1.Attempt
@@ -36,44 +36,44 @@ func TestReport(t *testing.T) {
 		conditions string
 	}{
 		"new":              {want: egov1.Pending, conditions: "Progressing Degraded=False"},
-		"journaled":        {attempts: []egov1.Attempt{fresh}, want: egov1.Pending, conditions: "Progressing Degraded=False"},
-		"gated":            {spec: host, attempts: []egov1.Attempt{known}, pod: edits(), want: egov1.Pending, conditions: "Progressing Degraded=False"},
-		"unknown host":     {spec: host, attempts: []egov1.Attempt{known}, pod: edits(ungated, unschedulable), want: egov1.Pending, conditions: "Progressing Degraded HostResolved=False"},
-		"no place":         {attempts: []egov1.Attempt{known}, pod: edits(ungated, unschedulable), want: egov1.Pending, conditions: "Progressing Degraded"},
-		"has a node":       {spec: host, attempts: []egov1.Attempt{known}, pod: edits(onNode), want: egov1.Starting, conditions: "Progressing Degraded=False HostResolved"},
-		"cannot pull":      {attempts: []egov1.Attempt{known}, pod: edits(onNode, pulls), want: egov1.Starting, conditions: "Progressing Degraded"},
-		"runs":             {attempts: []egov1.Attempt{known}, pod: edits(onNode, runs), want: egov1.Running, conditions: "Progressing Degraded=False"},
-		"runs, older view": {attempts: []egov1.Attempt{running}, pod: edits(onNode), want: egov1.Running, conditions: "Progressing Degraded=False"},
-		"a stranger's pod": {attempts: []egov1.Attempt{known}, pod: edits(another, onNode, runs), want: egov1.Pending, conditions: "Progressing Degraded=False"},
-		"failed, a retry":  {spec: again, attempts: []egov1.Attempt{failed}, want: egov1.Retrying, conditions: "Progressing Degraded=False"},
-		"retry has a node": {spec: again, attempts: []egov1.Attempt{failed, known}, pod: edits(onNode), want: egov1.Retrying, conditions: "Progressing Degraded=False"},
-		"retry runs":       {spec: again, attempts: []egov1.Attempt{failed, known}, pod: edits(onNode, runs), want: egov1.Running, conditions: "Progressing Degraded=False"},
-		"failed":           {attempts: []egov1.Attempt{ended1(egov1.Failed)}, want: egov1.Failed, conditions: "Progressing=False Degraded=False Failed"},
-		"succeeded":        {attempts: []egov1.Attempt{ended1(egov1.Succeeded)}, want: egov1.Succeeded, conditions: "Progressing=False Degraded=False Complete"},
-		"timed out":        {attempts: []egov1.Attempt{ended1(egov1.TimedOut)}, want: egov1.TimedOut, conditions: "Progressing=False Degraded=False Failed"},
-		"cancelled":        {attempts: []egov1.Attempt{ended1(egov1.Cancelled)}, want: egov1.Cancelled, conditions: "Progressing=False Degraded=False Failed"},
-		"lost":             {attempts: []egov1.Attempt{ended1(egov1.Lost)}, want: egov1.Lost, conditions: "Progressing=False Degraded=False Failed"},
-		"node silent":      {attempts: []egov1.Attempt{known}, pod: edits(onNode, runs, silent), want: egov1.Running, conditions: "Progressing Degraded=False NodeReachable=False"},
-		"and evicted":      {attempts: []egov1.Attempt{known}, pod: edits(onNode, runs, silent, deleting), want: egov1.Running, conditions: "Progressing Degraded=False NodeReachable=False"},
-		"ends by itself":   {attempts: []egov1.Attempt{known}, pod: edits(onNode, runs, ending), want: egov1.Running, conditions: "Progressing Degraded=False"},
+		"journaled":        {attempts: []egov1.Attempt{pendingAttempt}, want: egov1.Pending, conditions: "Progressing Degraded=False"},
+		"gated":            {spec: host, attempts: []egov1.Attempt{adoptedAttempt}, pod: edits(), want: egov1.Pending, conditions: "Progressing Degraded=False"},
+		"unknown host":     {spec: host, attempts: []egov1.Attempt{adoptedAttempt}, pod: edits(ungated, unschedulable), want: egov1.Pending, conditions: "Progressing Degraded HostResolved=False"},
+		"no place":         {attempts: []egov1.Attempt{adoptedAttempt}, pod: edits(ungated, unschedulable), want: egov1.Pending, conditions: "Progressing Degraded"},
+		"has a node":       {spec: host, attempts: []egov1.Attempt{adoptedAttempt}, pod: edits(onNode), want: egov1.Starting, conditions: "Progressing Degraded=False HostResolved"},
+		"cannot pull":      {attempts: []egov1.Attempt{adoptedAttempt}, pod: edits(onNode, pulls), want: egov1.Starting, conditions: "Progressing Degraded"},
+		"runs":             {attempts: []egov1.Attempt{adoptedAttempt}, pod: edits(onNode, runs), want: egov1.Running, conditions: "Progressing Degraded=False"},
+		"runs, older view": {attempts: []egov1.Attempt{runningAttempt}, pod: edits(onNode), want: egov1.Running, conditions: "Progressing Degraded=False"},
+		"a stranger's pod": {attempts: []egov1.Attempt{adoptedAttempt}, pod: edits(otherUID, onNode, runs), want: egov1.Pending, conditions: "Progressing Degraded=False"},
+		"failed, a retry":  {spec: retryOnce, attempts: []egov1.Attempt{failedAttempt}, want: egov1.Retrying, conditions: "Progressing Degraded=False"},
+		"retry has a node": {spec: retryOnce, attempts: []egov1.Attempt{failedAttempt, adoptedAttempt}, pod: edits(onNode), want: egov1.Retrying, conditions: "Progressing Degraded=False"},
+		"retry runs":       {spec: retryOnce, attempts: []egov1.Attempt{failedAttempt, adoptedAttempt}, pod: edits(onNode, runs), want: egov1.Running, conditions: "Progressing Degraded=False"},
+		"failed":           {attempts: []egov1.Attempt{finishedAttempt(egov1.Failed)}, want: egov1.Failed, conditions: "Progressing=False Degraded=False Failed"},
+		"succeeded":        {attempts: []egov1.Attempt{finishedAttempt(egov1.Succeeded)}, want: egov1.Succeeded, conditions: "Progressing=False Degraded=False Complete"},
+		"timed out":        {attempts: []egov1.Attempt{finishedAttempt(egov1.TimedOut)}, want: egov1.TimedOut, conditions: "Progressing=False Degraded=False Failed"},
+		"cancelled":        {attempts: []egov1.Attempt{finishedAttempt(egov1.Cancelled)}, want: egov1.Cancelled, conditions: "Progressing=False Degraded=False Failed"},
+		"lost":             {attempts: []egov1.Attempt{finishedAttempt(egov1.Lost)}, want: egov1.Lost, conditions: "Progressing=False Degraded=False Failed"},
+		"node silent":      {attempts: []egov1.Attempt{adoptedAttempt}, pod: edits(onNode, runs, silent), want: egov1.Running, conditions: "Progressing Degraded=False NodeReachable=False"},
+		"and evicted":      {attempts: []egov1.Attempt{adoptedAttempt}, pod: edits(onNode, runs, silent, deleting), want: egov1.Running, conditions: "Progressing Degraded=False NodeReachable=False"},
+		"ends by itself":   {attempts: []egov1.Attempt{adoptedAttempt}, pod: edits(onNode, runs, ending), want: egov1.Running, conditions: "Progressing Degraded=False"},
 
 		"suspended":           {spec: suspended, want: egov1.Suspended, conditions: "Progressing=False Degraded=False Suspended"},
-		"suspended, gated":    {spec: suspended, attempts: []egov1.Attempt{known}, pod: edits(), want: egov1.Suspended, conditions: "Progressing=False Degraded=False Suspended"},
-		"suspended, runs":     {spec: suspended, attempts: []egov1.Attempt{known}, pod: edits(onNode, runs), want: egov1.Running, conditions: "Progressing Degraded=False Suspended=False"},
-		"suspended, failed":   {spec: suspended, attempts: []egov1.Attempt{failed}, want: egov1.Suspended, conditions: "Progressing=False Degraded=False Suspended"},
-		"suspended, second":   {spec: suspended, attempts: []egov1.Attempt{failed, known}, pod: edits(), want: egov1.Suspended, conditions: "Progressing=False Degraded=False Suspended"},
-		"suspended, too late": {spec: suspended, attempts: []egov1.Attempt{ended1(egov1.Succeeded)}, want: egov1.Succeeded, conditions: "Progressing=False Degraded=False Complete"},
-		"resumed":             {spec: again, attempts: []egov1.Attempt{{Prosta: egov1.Suspended, PodUID: "p1"}}, pod: edits(), want: egov1.Pending, conditions: "Progressing Degraded=False"},
-		"failed, cancelled":   {spec: egov1.ActivitySpec{Retries: 1, Cancel: true}, attempts: []egov1.Attempt{ended1(egov1.Failed)}, want: egov1.Failed, conditions: "Progressing=False Degraded=False Failed"},
+		"suspended, gated":    {spec: suspended, attempts: []egov1.Attempt{adoptedAttempt}, pod: edits(), want: egov1.Suspended, conditions: "Progressing=False Degraded=False Suspended"},
+		"suspended, runs":     {spec: suspended, attempts: []egov1.Attempt{adoptedAttempt}, pod: edits(onNode, runs), want: egov1.Running, conditions: "Progressing Degraded=False Suspended=False"},
+		"suspended, failed":   {spec: suspended, attempts: []egov1.Attempt{failedAttempt}, want: egov1.Suspended, conditions: "Progressing=False Degraded=False Suspended"},
+		"suspended, second":   {spec: suspended, attempts: []egov1.Attempt{failedAttempt, adoptedAttempt}, pod: edits(), want: egov1.Suspended, conditions: "Progressing=False Degraded=False Suspended"},
+		"suspended, too late": {spec: suspended, attempts: []egov1.Attempt{finishedAttempt(egov1.Succeeded)}, want: egov1.Succeeded, conditions: "Progressing=False Degraded=False Complete"},
+		"resumed":             {spec: retryOnce, attempts: []egov1.Attempt{{Prosta: egov1.Suspended, PodUID: "p1"}}, pod: edits(), want: egov1.Pending, conditions: "Progressing Degraded=False"},
+		"failed, cancelled":   {spec: egov1.ActivitySpec{Retries: 1, Cancel: true}, attempts: []egov1.Attempt{finishedAttempt(egov1.Failed)}, want: egov1.Failed, conditions: "Progressing=False Degraded=False Failed"},
 	} {
 		t.Run(name, func(t *testing.T) {
-			a := having(c.spec, c.attempts...)
+			a := activityWith(c.spec, c.attempts...)
 			meta.SetStatusCondition(&a.Status.Conditions, metav1.Condition{Type: commonv1.ConditionReady, Status: metav1.ConditionFalse, Reason: "Retrying"})
 			var p *corev1.Pod
 			if c.pod != nil {
 				p = pod(a, c.pod...)
 			}
-			report(a, p)
+			updateStatus(a, p)
 			var words []string
 			for _, one := range a.Status.Conditions {
 				if one.Type == commonv1.ConditionProgressing && one.Message == "" {
@@ -97,12 +97,12 @@ func TestReport(t *testing.T) {
 
 // TestWhatKeepsTheGuardAwayIsSaid with what to do, since the user named no such image.
 func TestWhatKeepsTheGuardAwayIsSaid(t *testing.T) {
-	a := having(egov1.ActivitySpec{Args: []string{"a"}}, brought)
+	a := activityWith(egov1.ActivitySpec{Args: []string{"a"}}, guardedAttempt)
 	p := pod(a, onNode, unstarted)
-	p.Status.InitContainerStatuses = []corev1.ContainerStatus{{Name: installing, Image: "operator", State: corev1.ContainerState{
+	p.Status.InitContainerStatuses = []corev1.ContainerStatus{{Name: guardContainer, Image: "operator", State: corev1.ContainerState{
 		Waiting: &corev1.ContainerStateWaiting{Reason: "ImagePullBackOff", Message: "Back-off: ErrImagePull: unauthorized"},
 	}}}
-	report(a, p)
+	updateStatus(a, p)
 	c := meta.FindStatusCondition(a.Status.Conditions, commonv1.ConditionDegraded)
 	if c.Status != metav1.ConditionTrue || a.Status.Prosta != egov1.Starting || !strings.Contains(c.Message, "unauthorized") || !strings.Contains(c.Message, "imagePullSecrets") {
 		t.Errorf("%s, %+v", a.Status.Prosta, c)
@@ -111,18 +111,18 @@ func TestWhatKeepsTheGuardAwayIsSaid(t *testing.T) {
 
 // TestWhatAPodWaitsForIsSaid, which is no failure, and is over once the command runs.
 func TestWhatAPodWaitsForIsSaid(t *testing.T) {
-	a := having(egov1.ActivitySpec{}, known)
+	a := activityWith(egov1.ActivitySpec{}, adoptedAttempt)
 	p := pod(a, onNode)
-	p.Status.ContainerStatuses = []corev1.ContainerStatus{{Name: kind, State: corev1.ContainerState{
+	p.Status.ContainerStatuses = []corev1.ContainerStatus{{Name: appName, State: corev1.ContainerState{
 		Waiting: &corev1.ContainerStateWaiting{Reason: "ContainerCreating"},
 	}}}
-	report(a, p)
+	updateStatus(a, p)
 	if s := a.Status; s.Prosta != egov1.Starting || s.Reason != "" || !strings.HasPrefix(s.Message, "its volumes or its network") ||
 		meta.IsStatusConditionTrue(s.Conditions, commonv1.ConditionDegraded) {
 		t.Errorf("got %+v", s)
 	}
-	p.Status.ContainerStatuses[0].State = corev1.ContainerState{Running: &corev1.ContainerStateRunning{StartedAt: epoch}}
-	report(a, p)
+	p.Status.ContainerStatuses[0].State = corev1.ContainerState{Running: &corev1.ContainerStateRunning{StartedAt: testTime}}
+	updateStatus(a, p)
 	if s := a.Status; s.Prosta != egov1.Running || s.Message != "" {
 		t.Errorf("then %+v", s)
 	}
@@ -130,30 +130,30 @@ func TestWhatAPodWaitsForIsSaid(t *testing.T) {
 
 // TestOthersAreNoFailureOfTheCommand once it runs; before, they may be what it waits for.
 func TestOthersAreNoFailureOfTheCommand(t *testing.T) {
-	a := having(egov1.ActivitySpec{}, known)
+	a := activityWith(egov1.ActivitySpec{}, adoptedAttempt)
 	degraded := func() bool { return meta.IsStatusConditionTrue(a.Status.Conditions, commonv1.ConditionDegraded) }
-	report(a, pod(a, onNode, unstarted, beside(unpullable)))
+	updateStatus(a, pod(a, onNode, unstarted, withSidecar(sidecarUnpullable)))
 	if !degraded() || !strings.Contains(a.Status.Message, "container "+sidecar.Name) {
 		t.Errorf("before: %+v", a.Status)
 	}
-	report(a, pod(a, onNode, state(goingOn), beside(unpullable)))
+	updateStatus(a, pod(a, onNode, state(sidecarRunning), withSidecar(sidecarUnpullable)))
 	if degraded() || a.Status.Prosta != egov1.Running || a.Status.Message != "" {
 		t.Errorf("while it runs: %+v", a.Status)
 	}
 }
 
-func ended1(prosta egov1.ProcessState) egov1.Attempt {
-	return egov1.Attempt{Prosta: prosta, PodUID: "p1", Result: egov1.Result{Reason: "Because", FinishTime: &epoch}}
+func finishedAttempt(prosta egov1.ProcessState) egov1.Attempt {
+	return egov1.Attempt{Prosta: prosta, PodUID: "p1", Result: egov1.Result{Reason: "Because", FinishTime: &testTime}}
 }
 
 // TestDuration counts from the first start, over all retries.
 func TestDuration(t *testing.T) {
-	later := metav1.NewTime(epoch.Add(90*time.Second + 300*time.Millisecond))
-	first := failed
-	first.StartTime, first.FinishTime = &epoch, &epoch
-	a := having(egov1.ActivitySpec{Retries: 1}, first, egov1.Attempt{Prosta: egov1.Succeeded, Result: egov1.Result{StartTime: &later, FinishTime: &later}})
-	report(a, nil)
-	if s := a.Status; s.Duration == nil || s.Duration.Duration != 90*time.Second || !s.StartTime.Equal(&epoch) || !s.FinishTime.Equal(&later) {
+	later := metav1.NewTime(testTime.Add(90*time.Second + 300*time.Millisecond))
+	first := failedAttempt
+	first.StartTime, first.FinishTime = &testTime, &testTime
+	a := activityWith(egov1.ActivitySpec{Retries: 1}, first, egov1.Attempt{Prosta: egov1.Succeeded, Result: egov1.Result{StartTime: &later, FinishTime: &later}})
+	updateStatus(a, nil)
+	if s := a.Status; s.Duration == nil || s.Duration.Duration != 90*time.Second || !s.StartTime.Equal(&testTime) || !s.FinishTime.Equal(&later) {
 		t.Errorf("%v from %v to %v", s.Duration, s.StartTime, s.FinishTime)
 	}
 }
@@ -165,11 +165,11 @@ func TestNodeReachable(t *testing.T) {
 			p.Status.Conditions = []corev1.PodCondition{{Type: corev1.ContainersReady, Status: containers}, {Type: corev1.PodReady, Status: pod}}
 		}
 	}
-	runs := state(corev1.ContainerState{Running: &corev1.ContainerStateRunning{StartedAt: epoch}})
-	a := having(egov1.ActivitySpec{}, known)
+	runs := state(corev1.ContainerState{Running: &corev1.ContainerStateRunning{StartedAt: testTime}})
+	a := activityWith(egov1.ActivitySpec{}, adoptedAttempt)
 	says := func(want metav1.ConditionStatus, edits ...func(*corev1.Pod)) {
 		t.Helper()
-		report(a, pod(a, edits...))
+		updateStatus(a, pod(a, edits...))
 		got := meta.FindStatusCondition(a.Status.Conditions, commonv1.ConditionNodeReachable)
 		if want == "" && got != nil || want != "" && (got == nil || got.Status != want) {
 			t.Errorf("want %q, got %+v", want, got)
@@ -187,7 +187,7 @@ func TestNodeReachable(t *testing.T) {
 }
 
 func TestLastBytes(t *testing.T) {
-	thousand := strings.Repeat("\n", tailLines)
+	thousand := strings.Repeat("\n", maxTailLines)
 	for name, c := range map[string]struct {
 		in        string
 		limit     int
@@ -218,10 +218,10 @@ func TestLastBytes(t *testing.T) {
 
 // A status is written by whoever may: it may say of the run what it does not say of the attempt.
 func TestAnEndWithoutATimeIsNoPanic(t *testing.T) {
-	a := having(egov1.ActivitySpec{}, running)
+	a := activityWith(egov1.ActivitySpec{}, runningAttempt)
 	a.Status.Prosta = egov1.Succeeded
-	report(a, nil)
-	if a.Status.Prosta != egov1.Succeeded || a.Status.Duration != nil || next(a, nil, epoch.Time) != wait {
+	updateStatus(a, nil)
+	if a.Status.Prosta != egov1.Succeeded || a.Status.Duration != nil || nextStep(a, nil, testTime.Time) != stepWait {
 		t.Errorf("got %+v", a.Status)
 	}
 }

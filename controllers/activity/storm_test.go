@@ -18,12 +18,12 @@ import (
 // stopped between any two calls while others go on, and be woken much later.
 type leader struct {
 	*operator
-	resume chan bool     // true: go on to the next call; false: you were killed
-	paused chan struct{} // it waits, or it is dead
-	lost   bool          // the answer of the next call is lost
+	resume     chan bool     // true: go on to the next call; false: you were killed
+	paused     chan struct{} // it waits, or it is dead
+	loseAnswer bool          // the answer of the next call is lost
 }
 
-func (w *world) leader() *leader {
+func (w *fakeCluster) leader() *leader {
 	l := &leader{operator: w.operator(), resume: make(chan bool), paused: make(chan struct{})}
 	dead := false
 	turn := func() bool {
@@ -33,20 +33,20 @@ func (w *world) leader() *leader {
 		}
 		return !dead
 	}
-	l.line = func(_ string, do func() error) error {
+	l.intercept = func(_ string, do func() error) error {
 		if !turn() {
 			return errKilled
 		}
 		err := do()
-		if l.lost {
-			l.lost = false
-			return errLost
+		if l.loseAnswer {
+			l.loseAnswer = false
+			return errAnswerLost
 		}
 		return err
 	}
 	go func() {
 		for turn() {
-			_ = l.pass()
+			_ = l.reconcileOnce()
 		}
 		close(l.paused)
 	}()
@@ -69,11 +69,11 @@ func TestStorm(t *testing.T) {
 	for seed := range uint64(120) {
 		t.Run(fmt.Sprintf("%03d", seed), func(t *testing.T) {
 			chance := rand.New(rand.NewPCG(seed, 0))
-			w := newWorld(t, 1, 2, forever, 0)
-			w.beside = []*corev1.ContainerState{nil, &goingOn, &sidecarFailed}[seed%3]
+			w := newFakeCluster(t, 1, 2, runsForever, 0)
+			w.sidecarState = []*corev1.ContainerState{nil, &sidecarRunning, &sidecarFailed}[seed%3]
 			spec := egov1.ActivitySpec{Retries: 3}
 			if seed%2 == 1 {
-				spec.RetryPolicy, spec.StartDeadline = backoff, &metav1.Duration{Duration: time.Minute}
+				spec.RetryPolicy, spec.StartDeadline = defaultRetryPolicy, &metav1.Duration{Duration: time.Minute}
 			}
 			w.submit(spec)
 			leaders := []*leader{w.leader(), w.leader()}
@@ -89,7 +89,7 @@ func TestStorm(t *testing.T) {
 				case dice < 88:
 					leaders[one].syncPods()
 				case dice < 92:
-					leaders[one].lost = true
+					leaders[one].loseAnswer = true
 				case dice < 95:
 					leaders[one].die()
 					leaders[one] = w.leader()
@@ -98,21 +98,21 @@ func TestStorm(t *testing.T) {
 				case dice < 98:
 					suspend(w, chance.IntN(2) == 0)
 				default:
-					w.weather(chance, spec)
+					w.disturb(chance, spec)
 				}
 			}
 			for _, l := range leaders {
 				l.die()
 			}
 			cancel(w) // or the third attempt runs for ever
-			w.operator().calm()
-			w.settled()
+			w.operator().runUntilQuiet()
+			w.checkFinished()
 		})
 	}
 }
 
-// weather is what users and neighbours do.
-func (w *world) weather(chance *rand.Rand, spec egov1.ActivitySpec) {
+// disturb is what users and neighbours do.
+func (w *fakeCluster) disturb(chance *rand.Rand, spec egov1.ActivitySpec) {
 	a := w.activity()
 	switch dice := chance.IntN(10); {
 	case a == nil:
@@ -124,7 +124,7 @@ func (w *world) weather(chance *rand.Rand, spec egov1.ActivitySpec) {
 	case dice < 6:
 		cancel(w)
 	case dice < 8: // somebody copies the manifest of the pod to come, gate and owner and all
-		copied := desired(a, egov1.Attempt{PodName: podName(a, int32(len(a.Status.Attempts))+1)})
+		copied := desiredPod(a, egov1.Attempt{PodName: podName(a, int32(len(a.Status.Attempts))+1)})
 		_ = w.server.Create(context.Background(), copied)
 	default: // somebody forces a pod away
 		for _, p := range w.pods() {
@@ -136,21 +136,21 @@ func (w *world) weather(chance *rand.Rand, spec egov1.ActivitySpec) {
 	}
 }
 
-// settled holds the end of any storm against what must be true of it.
-func (w *world) settled() {
+// checkFinished holds the end of any storm against what must be true of it.
+func (w *fakeCluster) checkFinished() {
 	w.t.Helper()
 	if a := w.activity(); a != nil && !a.Status.Prosta.Finished() {
 		w.t.Errorf("not finished: %+v", a.Status)
 	}
 	if a := w.activity(); a != nil {
 		for _, attempt := range a.Status.Attempts {
-			if attempt.Reason == commonv1.ReasonStartDeadline && w.ran[attempt.PodUID] {
+			if attempt.Reason == commonv1.ReasonStartDeadline && w.ranPods[attempt.PodUID] {
 				w.t.Errorf("attempt %d ran though it was too late: %+v", attempt.Number, a.Status)
 			}
 		}
 	}
 	for _, p := range w.pods() {
-		if held(&p) || gated(&p) || p.Status.Phase == corev1.PodRunning {
+		if hasFinalizer(&p) || isGated(&p) || p.Status.Phase == corev1.PodRunning {
 			w.t.Errorf("pod %s was left: %v %v %s", p.Name, p.Finalizers, p.Spec.SchedulingGates, p.Status.Phase)
 		}
 	}

@@ -10,11 +10,11 @@ import (
 	egov1 "github.com/mainstay-operator/mainstay-operator/api/ego/v1"
 )
 
-// heldBack is true while nothing that has not started may start.
-func heldBack(a *egov1.Activity) bool { return a.Spec.Suspend && !a.Spec.Cancel }
+// isSuspended is true while nothing that has not started may start.
+func isSuspended(a *egov1.Activity) bool { return a.Spec.Suspend && !a.Spec.Cancel }
 
-// deadline is when the command must have started; ok is false for whenever.
-func deadline(a *egov1.Activity) (at time.Time, ok bool) {
+// startDeadline is when the command must have started; ok is false for whenever.
+func startDeadline(a *egov1.Activity) (at time.Time, ok bool) {
 	started := slices.ContainsFunc(a.Status.Attempts, func(t egov1.Attempt) bool { return t.StartTime != nil })
 	if a.Spec.StartDeadline == nil || started {
 		return time.Time{}, false
@@ -22,20 +22,20 @@ func deadline(a *egov1.Activity) (at time.Time, ok bool) {
 	return a.CreationTimestamp.Add(a.Spec.StartDeadline.Duration), true
 }
 
-// overdue is true when the command has not started in time, as far as the status knows.
-func overdue(a *egov1.Activity, now time.Time) bool {
-	at, ok := deadline(a)
+// startDeadlinePassed is true when the command has not started in time, as far as the status knows.
+func startDeadlinePassed(a *egov1.Activity, now time.Time) bool {
+	at, ok := startDeadline(a)
 	return ok && !now.Before(at)
 }
 
-// late is overdue with the pod asked as well: its container may have started since.
-func late(a *egov1.Activity, pod *corev1.Pod, now time.Time) bool {
-	state := containerStatus(pod).State
-	return overdue(a, now) && state.Running == nil && state.Terminated == nil
+// isStartOverdue is overdue with the pod asked as well: its container may have started since.
+func isStartOverdue(a *egov1.Activity, pod *corev1.Pod, now time.Time) bool {
+	state := commandStatus(pod).State
+	return startDeadlinePassed(a, now) && state.Running == nil && state.Terminated == nil
 }
 
-// wake is how long it is until time alone changes what there is to do; 0 for never.
-func wake(a *egov1.Activity, now time.Time) time.Duration {
+// requeueAfter is how long it is until time alone changes what there is to do; 0 for never.
+func requeueAfter(a *egov1.Activity, now time.Time) time.Duration {
 	var soonest time.Duration
 	consider := func(at time.Time) {
 		if left := at.Sub(now); left > 0 && (soonest == 0 || left < soonest) {
@@ -48,11 +48,11 @@ func wake(a *egov1.Activity, now time.Time) time.Duration {
 	if prosta(a).Finished() {
 		return soonest
 	}
-	if at, ok := deadline(a); ok {
+	if at, ok := startDeadline(a); ok {
 		consider(at)
 	}
-	if attempt := current(a); attempt != nil && attempt.Prosta.Finished() && !heldBack(a) {
-		consider(due(a, attempt))
+	if attempt := currentAttempt(a); attempt != nil && attempt.Prosta.Finished() && !isSuspended(a) {
+		consider(retryTime(a, attempt))
 	}
 	return soonest
 }

@@ -13,92 +13,94 @@ import (
 	egov1 "github.com/mainstay-operator/mainstay-operator/api/ego/v1"
 )
 
-// usersMap is the ConfigMap of a namespace that says who its users are.
-const usersMap = "activity-users"
+// usersConfigMap is the ConfigMap of a namespace that says who its users are.
+const usersConfigMap = "activity-users"
 
-// numbers is what execuser takes as well.
-var numbers = regexp.MustCompile(`^(0|[1-9][0-9]{0,9})(:(0|[1-9][0-9]{0,9}))?$`)
+// numericUser is what execuser takes as well.
+var numericUser = regexp.MustCompile(`^(0|[1-9][0-9]{0,9})(:(0|[1-9][0-9]{0,9}))?$`)
 
-// nobodyKnown is a name that stands for nobody (yet).
-type nobodyKnown struct{ text string }
+// unknownUserError is a name that stands for nobody (yet).
+type unknownUserError struct{ message string }
 
-func (n *nobodyKnown) Error() string { return "execuser: " + n.text }
+func (n *unknownUserError) Error() string { return "execuser: " + n.message }
 
-func unknown(format string, args ...any) error { return &nobodyKnown{fmt.Sprintf(format, args...)} }
-
-// named is true for an execuser that is to be looked up.
-func named(a *egov1.Activity) bool {
-	text := a.Spec.ExecUser
-	return text != "" && text != "root" && text != "nobody" && !numbers.MatchString(text)
+func newUnknownUser(format string, args ...any) error {
+	return &unknownUserError{fmt.Sprintf(format, args...)}
 }
 
-// identify looks a named execuser up and writes into the status whom it stands for,
+// isNamedUser is true for an execuser that is to be looked up.
+func isNamedUser(a *egov1.Activity) bool {
+	text := a.Spec.ExecUser
+	return text != "" && text != "root" && text != "nobody" && !numericUser.MatchString(text)
+}
+
+// resolveUser looks a named execuser up and writes into the status whom it stands for,
 // once: a retry runs as the first attempt did.
-func (r *Reconciler) identify(ctx context.Context, a *egov1.Activity) error {
-	if !named(a) || a.Status.ExecUser != "" {
+func (r *Reconciler) resolveUser(ctx context.Context, a *egov1.Activity) error {
+	if !isNamedUser(a) || a.Status.ExecUser != "" {
 		return nil
 	}
-	users, err := r.Users.Read(ctx, types.NamespacedName{Namespace: a.Namespace, Name: usersMap}, nil)
+	users, err := r.Users.ReadIfChanged(ctx, types.NamespacedName{Namespace: a.Namespace, Name: usersConfigMap}, nil)
 	if err != nil {
 		return err
 	}
 	if users.Data == nil { // an event follows when there is one
-		return unknown("%q is to be looked up in ConfigMap %q, which does not exist; create it in this namespace with key %q, whose value is a uid or uid:gid",
-			a.Spec.ExecUser, usersMap, a.Spec.ExecUser)
+		return newUnknownUser("%q is to be looked up in ConfigMap %q, which does not exist; create it in this namespace with key %q, whose value is a uid or uid:gid",
+			a.Spec.ExecUser, usersConfigMap, a.Spec.ExecUser)
 	}
-	found, err := lookup(a, users.Data)
+	found, err := lookupUser(a, users.Data)
 	if err == nil {
 		a.Status.ExecUser = found
 	}
 	return err
 }
 
-// lookup gives the uid and gid that the name stands for.
-func lookup(a *egov1.Activity, users map[string][]byte) (string, error) {
+// lookupUser gives the uid and gid that the name stands for.
+func lookupUser(a *egov1.Activity, users map[string][]byte) (string, error) {
 	name := a.Spec.ExecUser
 	text, known := users[name]
 	value := strings.TrimSpace(string(text))
-	uid, gid, _ := user(value)
+	uid, gid, _ := parseUser(value)
 	switch {
 	case !known:
-		return "", unknown("ConfigMap %q has no key %q; add it, its value is a uid or uid:gid", usersMap, name)
-	case !numbers.MatchString(value) || uid < 0 || gid < 0:
-		return "", unknown("key %q of ConfigMap %q must be a uid or uid:gid, each at most 2147483647", name, usersMap)
+		return "", newUnknownUser("ConfigMap %q has no key %q; add it, its value is a uid or uid:gid", usersConfigMap, name)
+	case !numericUser.MatchString(value) || uid < 0 || gid < 0:
+		return "", newUnknownUser("key %q of ConfigMap %q must be a uid or uid:gid, each at most 2147483647", name, usersConfigMap)
 	case uid == 0 && restricted(a):
-		return "", unknown("%q is uid 0 in ConfigMap %q, which needs security: Baseline", name, usersMap)
+		return "", newUnknownUser("%q is uid 0 in ConfigMap %q, which needs security: Baseline", name, usersConfigMap)
 	}
 	return fmt.Sprintf("%d:%d", uid, gid), nil
 }
 
-// usersMaps are the ConfigMaps that an Activity waits for.
-func usersMaps(o client.Object) []string {
-	if a := o.(*egov1.Activity); named(a) && a.Status.ExecUser == "" && !prosta(a).Finished() {
-		return []string{usersMap}
+// awaitedConfigMaps are the ConfigMaps that an Activity waits for.
+func awaitedConfigMaps(o client.Object) []string {
+	if a := o.(*egov1.Activity); isNamedUser(a) && a.Status.ExecUser == "" && !prosta(a).Finished() {
+		return []string{usersConfigMap}
 	}
 	return nil
 }
 
-// user reads execuser, whose shape was checked.
-func user(text string) (uid, gid int64, chosen bool) {
+// parseUser reads execuser, whose shape was checked.
+func parseUser(text string) (uid, gid int64, chosen bool) {
 	switch text {
 	case "":
 		return 0, 0, false
 	case "root":
 		return 0, 0, true
 	case "nobody":
-		return nobody, nobody, true
+		return nobodyUID, nobodyUID, true
 	}
 	first, second, both := strings.Cut(text, ":")
-	uid = number(first)
+	uid = parseID(first)
 	gid = uid
 	if both {
-		gid = number(second)
+		gid = parseID(second)
 	}
 	return uid, gid, true
 }
 
-// number of 31 bits; -1 for anything else.
-func number(text string) int64 {
+// parseID of 31 bits; -1 for anything else.
+func parseID(text string) int64 {
 	if n, err := strconv.ParseUint(text, 10, 31); err == nil {
 		return int64(n)
 	}

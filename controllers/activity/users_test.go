@@ -13,7 +13,7 @@ import (
 	egov1 "github.com/mainstay-operator/mainstay-operator/api/ego/v1"
 )
 
-func TestLookup(t *testing.T) {
+func TestLookupUser(t *testing.T) {
 	for name, c := range map[string]struct {
 		value    string
 		baseline bool
@@ -35,30 +35,30 @@ func TestLookup(t *testing.T) {
 		"two lines":            {value: "1000\n2000"},
 	} {
 		t.Run(name, func(t *testing.T) {
-			a := having(egov1.ActivitySpec{ExecUser: "deploy"})
+			a := activityWith(egov1.ActivitySpec{ExecUser: "deploy"})
 			if c.baseline {
 				a.Spec.Security = commonv1.SecurityBaseline
 			}
-			got, err := lookup(a, map[string][]byte{"deploy": []byte(c.value)})
+			got, err := lookupUser(a, map[string][]byte{"deploy": []byte(c.value)})
 			if got != c.want || (err == nil) != (c.want != "") {
 				t.Errorf("got %q, %v", got, err)
 			}
-			if err != nil && (!strings.HasPrefix(err.Error(), "execuser: ") || !strings.Contains(err.Error(), usersMap)) {
+			if err != nil && (!strings.HasPrefix(err.Error(), "execuser: ") || !strings.Contains(err.Error(), usersConfigMap)) {
 				t.Errorf("it does not name field and ConfigMap: %v", err)
 			}
 		})
 	}
 }
 
-func users(w *world, data map[string]string) {
+func users(w *fakeCluster, data map[string]string) {
 	w.must(w.server.Create(context.Background(), &corev1.ConfigMap{
-		ObjectMeta: metav1.ObjectMeta{Namespace: key.Namespace, Name: usersMap}, Data: data,
+		ObjectMeta: metav1.ObjectMeta{Namespace: key.Namespace, Name: usersConfigMap}, Data: data,
 	}))
 }
 
-// asksFor is true when the status says that the user must mend the field.
-func asksFor(field string) func(w *world) bool {
-	return func(w *world) bool {
+// isInvalid is true when the status says that the user must mend the field.
+func isInvalid(field string) func(w *fakeCluster) bool {
+	return func(w *fakeCluster) bool {
 		c := meta.FindStatusCondition(w.activity().Status.Conditions, commonv1.ConditionDegraded)
 		return c != nil && c.Reason == commonv1.ReasonInvalid && strings.HasPrefix(c.Message, field+": ")
 	}
@@ -66,25 +66,25 @@ func asksFor(field string) func(w *world) bool {
 
 // TestNamedUser is resolved once: a retry runs as the first attempt did.
 func TestNamedUser(t *testing.T) {
-	w := newWorld(t, 1)
+	w := newFakeCluster(t, 1)
 	w.submit(egov1.ActivitySpec{ExecUser: "deploy", Retries: 1})
-	w.operator().calm()
+	w.operator().runUntilQuiet()
 	told := w.activity().Status
-	if !asksFor("execuser")(w) || len(w.pods()) > 0 || told.Reason != commonv1.ReasonInvalid || !strings.Contains(told.Message, `create it in this namespace with key "deploy"`) {
+	if !isInvalid("execuser")(w) || len(w.pods()) > 0 || told.Reason != commonv1.ReasonInvalid || !strings.Contains(told.Message, `create it in this namespace with key "deploy"`) {
 		t.Errorf("without a ConfigMap: %+v", w.activity().Status)
 	}
 	users(w, map[string]string{"deploy": "1000:2000"})
 	o := w.operator()
 	for len(w.activity().Status.Attempts) < 1 {
-		w.must(o.pass())
+		w.must(o.reconcileOnce())
 	}
 	var changed corev1.ConfigMap
-	w.must(w.server.Get(context.Background(), keyOf(usersMap), &changed))
+	w.must(w.server.Get(context.Background(), keyOf(usersConfigMap), &changed))
 	changed.Data["deploy"] = "3000"
 	w.must(w.server.Update(context.Background(), &changed))
-	o.calm()
+	o.runUntilQuiet()
 	a := w.activity()
-	if a.Status.Prosta != egov1.Failed || len(a.Status.Attempts) != 2 || asksFor("execuser")(w) || strings.Contains(a.Status.Message, usersMap) {
+	if a.Status.Prosta != egov1.Failed || len(a.Status.Attempts) != 2 || isInvalid("execuser")(w) || strings.Contains(a.Status.Message, usersConfigMap) {
 		t.Errorf("got %+v", a.Status)
 	}
 	for _, p := range w.pods() {

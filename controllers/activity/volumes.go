@@ -10,52 +10,52 @@ import (
 )
 
 const (
-	// tmp is writable for a command whose root file system is not.
-	tmp = "/tmp"
-	// defaultWorkspace is where a workspace is mounted that names no path.
-	defaultWorkspace = "/workspace"
+	// tmpPath is writable for a command whose root file system is not.
+	tmpPath = "/tmp"
+	// defaultWorkspacePath is where a workspace is mounted that names no path.
+	defaultWorkspacePath = "/workspace"
 )
 
-// workspace is where one is mounted, or "" when there is none.
-func workspace(a *egov1.Activity) string {
+// workspacePath is where one is mounted, or "" when there is none.
+func workspacePath(a *egov1.Activity) string {
 	if w := a.Spec.Workspace; w.ClaimName != "" || w.Size != nil {
-		return cmp.Or(w.Path, defaultWorkspace)
+		return cmp.Or(w.Path, defaultWorkspacePath)
 	}
 	return ""
 }
 
 // needsTmp is true when nothing else makes /tmp writable.
-func needsTmp(a *egov1.Activity) bool { return restricted(a) && workspace(a) != tmp }
+func needsTmp(a *egov1.Activity) bool { return restricted(a) && workspacePath(a) != tmpPath }
 
 func volumes(a *egov1.Activity) []*corev1ac.VolumeApplyConfiguration {
-	all := []*corev1ac.VolumeApplyConfiguration{scratch("guard")}
+	all := []*corev1ac.VolumeApplyConfiguration{emptyDirVolume("guard")}
 	if needsTmp(a) {
-		all = append(all, scratch("tmp"))
+		all = append(all, emptyDirVolume("tmp"))
 	}
-	if workspace(a) == "" {
+	if workspacePath(a) == "" {
 		return all
 	}
-	room := corev1ac.Volume().WithName("workspace")
+	workspaceVolume := corev1ac.Volume().WithName("workspace")
 	if w := a.Spec.Workspace; w.ClaimName != "" {
-		room.WithPersistentVolumeClaim(corev1ac.PersistentVolumeClaimVolumeSource().WithClaimName(w.ClaimName))
+		workspaceVolume.WithPersistentVolumeClaim(corev1ac.PersistentVolumeClaimVolumeSource().WithClaimName(w.ClaimName))
 	} else {
-		room.WithEmptyDir(corev1ac.EmptyDirVolumeSource().WithSizeLimit(*w.Size))
+		workspaceVolume.WithEmptyDir(corev1ac.EmptyDirVolumeSource().WithSizeLimit(*w.Size))
 	}
-	return append(all, room)
+	return append(all, workspaceVolume)
 }
 
-func mounted(a *egov1.Activity) []*corev1ac.VolumeMountApplyConfiguration {
+func volumeMounts(a *egov1.Activity) []*corev1ac.VolumeMountApplyConfiguration {
 	all := []*corev1ac.VolumeMountApplyConfiguration{mount("guard", guard.Dir)}
 	if needsTmp(a) {
-		all = append(all, mount("tmp", tmp))
+		all = append(all, mount("tmp", tmpPath))
 	}
-	if path := workspace(a); path != "" {
+	if path := workspacePath(a); path != "" {
 		all = append(all, mount("workspace", path))
 	}
 	return all
 }
 
-func scratch(name string) *corev1ac.VolumeApplyConfiguration {
+func emptyDirVolume(name string) *corev1ac.VolumeApplyConfiguration {
 	return corev1ac.Volume().WithName(name).WithEmptyDir(corev1ac.EmptyDirVolumeSource())
 }
 

@@ -15,9 +15,9 @@ import (
 // (k8s.io/kubernetes/plugin/pkg/admission/serviceaccount: DefaultServiceAccountName).
 const defaultAccount = "default"
 
-// usurps names the field by which the pods would act as the manager: who may make an
+// rejectManagerAccount names the field by which the pods would act as the manager: who may make an
 // EasyService in its namespace is not to have its rights. Nil when they would not.
-func usurps(pods *corev1ac.PodSpecApplyConfiguration, namespace string, manager types.NamespacedName) error {
+func rejectManagerAccount(pods *corev1ac.PodSpecApplyConfiguration, namespace string, manager types.NamespacedName) error {
 	account := cmp.Or(ptr.Deref(pods.ServiceAccountName, ""), defaultAccount)
 	if (types.NamespacedName{Namespace: namespace, Name: account}) != manager {
 		return nil

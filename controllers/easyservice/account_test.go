@@ -42,8 +42,8 @@ func TestNoPodActsAsTheManager(t *testing.T) {
 		"a token of another, default's beside": {simple, "team", "reader", token, ""},
 	} {
 		t.Run(reason, func(t *testing.T) {
-			e := made("a", appv1.EasyServiceSpec{ServiceAccountName: c.account, Volumes: c.volumes})
-			err := usurps(template(e, "").Spec, c.namespace, c.manager)
+			e := newEasyService("a", appv1.EasyServiceSpec{ServiceAccountName: c.account, Volumes: c.volumes})
+			err := rejectManagerAccount(template(e, "").Spec, c.namespace, c.manager)
 			switch {
 			case c.want == "" && err != nil:
 				t.Errorf("refused: %v", err)
@@ -56,13 +56,13 @@ func TestNoPodActsAsTheManager(t *testing.T) {
 
 // The pods of a completed rollout could be older than the manager in this namespace.
 func TestNoRollbackActsAsTheManager(t *testing.T) {
-	e := made("a", appv1.EasyServiceSpec{ServiceAccountName: "reader", Strategy: &appv1.Strategy{OnFailure: appv1.Rollback}})
+	e := newEasyService("a", appv1.EasyServiceSpec{ServiceAccountName: "reader", Strategy: &appv1.Strategy{OnFailure: appv1.Rollback}})
 	asked := template(e, "")
 	set := appsv1.ReplicaSet{}
 	set.Name, set.Spec.Template.Spec.ServiceAccountName = "a-1", "manager"
-	e.Status.StableReplicaSet, e.Status.LastRollout = set.Name, &appv1.Rollout{Template: hash(asked), Result: appv1.RolloutRolledBack}
-	given := chosen(e, asked, false, []appsv1.ReplicaSet{set})
-	if err := usurps(given.Spec, "team", types.NamespacedName{Namespace: "team", Name: "manager"}); err == nil {
+	e.Status.StableReplicaSet, e.Status.LastRollout = set.Name, &appv1.Rollout{Template: templateHash(asked), Result: appv1.RolloutRolledBack}
+	given := templateToApply(e, asked, false, []appsv1.ReplicaSet{set})
+	if err := rejectManagerAccount(given.Spec, "team", types.NamespacedName{Namespace: "team", Name: "manager"}); err == nil {
 		t.Error("a rollback gives pods the manager's rights")
 	}
 }

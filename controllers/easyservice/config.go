@@ -22,69 +22,69 @@ import (
 // annotationConfig of the pods is the digest of what configRefs name: another rolls them.
 const annotationConfig = "mainstay-operator.io/config"
 
-// readings are what configRefs named when it was read last, by object, without the
+// configCaches are what configRefs named when it was read last, by object, without the
 // values. Empty after a restart, each is read once more.
-type readings struct {
-	mu   sync.Mutex
-	last map[types.NamespacedName]map[appv1.ConfigRef]reading
+type configCaches struct {
+	mu      sync.Mutex
+	entries map[types.NamespacedName]map[appv1.ConfigRef]cachedConfig
 }
 
-type reading struct {
+type cachedConfig struct {
 	content *converge.Content
 	uid     types.UID // of the object that it is keyed by
 	digest  string
 }
 
-func (r *readings) of(key types.NamespacedName) map[appv1.ConfigRef]reading {
+func (r *configCaches) get(key types.NamespacedName) map[appv1.ConfigRef]cachedConfig {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	return r.last[key]
+	return r.entries[key]
 }
 
-func (r *readings) keep(key types.NamespacedName, now map[appv1.ConfigRef]reading) {
+func (r *configCaches) put(key types.NamespacedName, now map[appv1.ConfigRef]cachedConfig) {
 	if len(now) == 0 {
 		r.forget(key)
 		return
 	}
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	if r.last == nil {
-		r.last = map[types.NamespacedName]map[appv1.ConfigRef]reading{}
+	if r.entries == nil {
+		r.entries = map[types.NamespacedName]map[appv1.ConfigRef]cachedConfig{}
 	}
-	r.last[key] = now
+	r.entries[key] = now
 }
 
-func (r *readings) forget(key types.NamespacedName) {
+func (r *configCaches) forget(key types.NamespacedName) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	delete(r.last, key)
+	delete(r.entries, key)
 }
 
-// config is the digest of what configRefs name. While one is missing, which names the
+// configDigest is the digest of what configRefs name. While one is missing, which names the
 // field, it is that of the pods that run: they go on.
-func (r *Reconciler) config(ctx context.Context, e *appv1.EasyService, running string) (config string, missing, err error) {
-	key, now, absent := client.ObjectKeyFromObject(e), map[appv1.ConfigRef]reading{}, []error{}
-	last := r.readings.of(key)
+func (r *Reconciler) configDigest(ctx context.Context, e *appv1.EasyService, running string) (config string, missing, err error) {
+	key, now, absent := client.ObjectKeyFromObject(e), map[appv1.ConfigRef]cachedConfig{}, []error{}
+	last := r.configCache.get(key)
 	digests := make([]string, 0, len(e.Spec.ConfigRefs))
 	for i, ref := range e.Spec.ConfigRefs {
-		was := last[ref]
-		if was.uid != e.UID {
-			was = reading{}
+		cached := last[ref]
+		if cached.uid != e.UID {
+			cached = cachedConfig{}
 		}
-		content, err := r.read(ctx, e, ref, was.content)
+		content, err := r.readConfigRef(ctx, e, ref, cached.content)
 		switch {
 		case err != nil:
 			return "", nil, err
-		case content != was.content:
-			was = reading{content: content.Bare(), uid: e.UID, digest: digest(e.UID, content.Data)}
+		case content != cached.content:
+			cached = cachedConfig{content: content.WithoutValues(), uid: e.UID, digest: digest(e.UID, content.Data)}
 		}
-		if was.content.Data == nil && !ref.Optional {
+		if cached.content.Data == nil && !ref.Optional {
 			absent = append(absent, converge.Invalid(fmt.Sprintf("configRefs[%d]", i), "there is no %s %q in this namespace; make it, or say optional", ref.Kind, ref.Name))
 		}
-		now[ref] = was
-		digests = append(digests, string(ref.Kind)+"/"+ref.Name+"="+was.digest)
+		now[ref] = cached
+		digests = append(digests, string(ref.Kind)+"/"+ref.Name+"="+cached.digest)
 	}
-	r.readings.keep(key, now)
+	r.configCache.put(key, now)
 	switch {
 	case len(absent) > 0:
 		return running, errors.Join(absent...), nil
@@ -99,12 +99,12 @@ func (r *Reconciler) config(ctx context.Context, e *appv1.EasyService, running s
 	return hex.EncodeToString(all.Sum(nil)[:12]), nil, nil
 }
 
-func (r *Reconciler) read(ctx context.Context, e *appv1.EasyService, ref appv1.ConfigRef, last *converge.Content) (*converge.Content, error) {
+func (r *Reconciler) readConfigRef(ctx context.Context, e *appv1.EasyService, ref appv1.ConfigRef, last *converge.Content) (*converge.Content, error) {
 	key := client.ObjectKey{Namespace: e.Namespace, Name: ref.Name}
 	if ref.Kind == appv1.Secret {
-		return r.Secrets.Read(ctx, key, last)
+		return r.Secrets.ReadIfChanged(ctx, key, last)
 	}
-	return r.ConfigMaps.Read(ctx, key, last)
+	return r.ConfigMaps.ReadIfChanged(ctx, key, last)
 }
 
 // digest of a content, keyed by the object: it does not tell that two of them hold the
@@ -125,8 +125,8 @@ func digest(uid types.UID, data map[string][]byte) string {
 	return hex.EncodeToString(mac.Sum(nil))
 }
 
-// named gives the objects of a kind that configRefs name.
-func named(kind appv1.ConfigKind) func(client.Object) []string {
+// configRefNames gives the objects of a kind that configRefs name.
+func configRefNames(kind appv1.ConfigKind) func(client.Object) []string {
 	return func(obj client.Object) []string {
 		var names []string
 		for _, ref := range obj.(*appv1.EasyService).Spec.ConfigRefs {

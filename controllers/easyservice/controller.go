@@ -52,93 +52,93 @@ var extended = []schema.GroupVersionKind{
 type Reconciler struct {
 	converge.Converger
 	// Secrets and ConfigMaps that users made.
-	Secrets, ConfigMaps converge.Contents
+	Secrets, ConfigMaps converge.ContentReader
 
-	clock    clock.PassiveClock
-	readings readings
+	clock       clock.PassiveClock
+	configCache configCaches
 }
 
 // Reconcile runs one pass over one EasyService.
 func (r *Reconciler) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.Result, error) {
-	return converge.Reconcile(ctx, &r.Converger, req, &appv1.EasyService{}, r.story)
+	return converge.Reconcile(ctx, &r.Converger, req, &appv1.EasyService{}, r.reconcile)
 }
 
-func (r *Reconciler) story(ctx context.Context, e *appv1.EasyService, _ converge.Save) (ctrl.Result, error) {
-	w, err := r.look(ctx, e) // first: what the cluster gave a port stays with it
+func (r *Reconciler) reconcile(ctx context.Context, e *appv1.EasyService, _ converge.SaveStatus) (ctrl.Result, error) {
+	w, err := r.takeSnapshot(ctx, e) // first: what the cluster gave a port stays with it
 	if err != nil {
 		return ctrl.Result{}, err
 	}
-	config, missing, err := r.config(ctx, e, w.config)
+	config, missing, err := r.configDigest(ctx, e, w.runningConfig)
 	if err != nil {
 		return ctrl.Result{}, err
 	}
-	asked := template(e, config)
-	given := chosen(e, asked, missing != nil, w.sets)
-	usurped := usurps(given.Spec, e.Namespace, r.Account)
-	move, still := r.Converge, e.Spec.Paused || usurped != nil || missing != nil && !w.made
-	if still { // nothing begins before what it is configured with is there, nor as the manager
-		move = r.Observe
+	specTemplate := template(e, config)
+	podTemplate := templateToApply(e, specTemplate, missing != nil, w.replicaSets)
+	accountErr := rejectManagerAccount(podTemplate.Spec, e.Namespace, r.Account)
+	apply, observeOnly := r.Converge, e.Spec.Paused || accountErr != nil || missing != nil && !w.deploymentExists
+	if observeOnly { // nothing begins before what it is configured with is there, nor as the manager
+		apply = r.Observe
 	}
-	children := desired(e, given, w)
-	observed, err := move(ctx, e, children...)
-	release := rollout{asked: hash(asked), given: hash(given), sure: converge.Stands(err, "Deployment", e.Name) && !still && missing == nil}
-	e.Status = status(e, observed, w, release) // last, also after an error: it says what stands
+	children := desired(e, podTemplate, w)
+	observed, err := apply(ctx, e, children...)
+	thisRollout := rolloutRequest{specHash: templateHash(specTemplate), appliedHash: templateHash(podTemplate), confirmed: converge.ChildSucceeded(err, "Deployment", e.Name) && !observeOnly && missing == nil}
+	e.Status = status(e, observed, w, thisRollout) // last, also after an error: it says what stands
 	if e.Spec.Paused {
-		err = errors.Join(err, r.HoldBack(ctx, e, children...))
+		err = errors.Join(err, r.ReportPausedChanges(ctx, e, children...))
 	}
-	return ctrl.Result{RequeueAfter: due(e, held(e, observed), w)}, errors.Join(missing, usurped, err)
+	return ctrl.Result{RequeueAfter: untilDeadline(e, observedDeployment(e, observed), w)}, errors.Join(missing, accountErr, err)
 }
 
-// world is what one pass saw, read once.
-type world struct {
-	held   []corev1.ServicePort // ports of the Service as it stands
-	made   bool                 // there is a Deployment
-	config string               // digest of what configRefs named, that it was made with
-	sets   []appsv1.ReplicaSet  // of the Deployment
-	pods   []corev1.Pod
-	now    metav1.Time
+// snapshot is what one pass saw, read once.
+type snapshot struct {
+	servicePorts     []corev1.ServicePort // ports of the Service as it stands
+	deploymentExists bool                 // there is a Deployment
+	runningConfig    string               // digest of what configRefs named, that it was made with
+	replicaSets      []appsv1.ReplicaSet  // of the Deployment
+	pods             []corev1.Pod
+	now              metav1.Time
 }
 
-func (r *Reconciler) look(ctx context.Context, e *appv1.EasyService) (world, error) {
-	w, key := world{now: metav1.NewTime(r.clock.Now()).Rfc3339Copy()}, client.ObjectKeyFromObject(e)
+func (r *Reconciler) takeSnapshot(ctx context.Context, e *appv1.EasyService) (snapshot, error) {
+	w, key := snapshot{now: metav1.NewTime(r.clock.Now()).Rfc3339Copy()}, client.ObjectKeyFromObject(e)
 	var service corev1.Service
 	if err := r.Get(ctx, key, &service); client.IgnoreNotFound(err) != nil {
 		return w, fmt.Errorf("reading the ports that the Service holds: %w", err)
 	}
-	w.held = service.Spec.Ports
+	w.servicePorts = service.Spec.Ports
 	var deployment appsv1.Deployment
 	if err := r.Get(ctx, key, &deployment); client.IgnoreNotFound(err) != nil {
 		return w, fmt.Errorf("reading what the Deployment was made with: %w", err)
 	}
-	w.made, w.config = deployment.UID != "", deployment.Spec.Template.Annotations[annotationConfig]
+	w.deploymentExists, w.runningConfig = deployment.UID != "", deployment.Spec.Template.Annotations[annotationConfig]
 	var sets appsv1.ReplicaSetList
-	if err := r.Controlled(ctx, &deployment, &sets); err != nil {
+	if err := r.ListControlled(ctx, &deployment, &sets); err != nil {
 		return w, fmt.Errorf("listing the ReplicaSets: %w", err)
 	}
-	w.sets = sets.Items
+	w.replicaSets = sets.Items
 	var err error
-	w.pods, err = r.Pods(ctx, e, kind)
+	w.pods, err = r.ListPods(ctx, e, appName)
 	return w, err
 }
 
 // SetupWithManager starts the controller.
 func (r *Reconciler) SetupWithManager(mgr ctrl.Manager) error {
-	r.Owned, r.Extended, r.clock = Owned, extended, clock.RealClock{}
-	r.Release = func(_ context.Context, key types.NamespacedName) error {
-		r.readings.forget(key)
+	r.Owned, r.OptionalTypes, r.clock = Owned, extended, clock.RealClock{}
+	r.Finalize = func(_ context.Context, key types.NamespacedName) error {
+		r.configCache.forget(key)
 		return nil
 	}
 	if err := converge.IndexOwners(context.Background(), mgr.GetFieldIndexer(), mgr.GetScheme(), &appsv1.ReplicaSet{}); err != nil {
 		return err
 	}
-	secrets, err := r.Secrets.Watch(mgr, &appv1.EasyService{}, &appv1.EasyServiceList{}, named(appv1.Secret))
+	secrets, err := r.Secrets.Watch(mgr, &appv1.EasyService{}, &appv1.EasyServiceList{}, configRefNames(appv1.Secret))
 	if err != nil {
 		return err
 	}
-	configMaps, err := r.ConfigMaps.Watch(mgr, &appv1.EasyService{}, &appv1.EasyServiceList{}, named(appv1.ConfigMap))
+	configMaps, err := r.ConfigMaps.Watch(mgr, &appv1.EasyService{}, &appv1.EasyServiceList{}, configRefNames(appv1.ConfigMap))
 	if err != nil {
 		return err
 	}
-	sets := source.Kind(mgr.GetCache(), client.Object(&appsv1.ReplicaSet{}), converge.ByInstance(kind))
-	return r.Manage(mgr, &appv1.EasyService{}, kind, converge.Options(), r, secrets, configMaps, sets)
+	sets := source.Kind(mgr.GetCache(), client.Object(&appsv1.ReplicaSet{}), converge.EnqueueForInstance(appName))
+	return r.SetUpController(mgr, &appv1.EasyService{}, appName, converge.Options(), r, secrets, configMaps, sets)
 }

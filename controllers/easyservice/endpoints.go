@@ -17,18 +17,18 @@ import (
 // endpoints are all addresses of all ports, sorted and never nil. service is nil
 // when there is none, behind is what its pods are made of; entrances are those of
 // ingress controllers.
-func endpoints(service *corev1.Service, behind listener, pods []corev1.Pod, entrances ...appv1.Endpoint) []appv1.Endpoint {
-	list := append([]appv1.Endpoint{}, entrances...)
+func endpoints(service *corev1.Service, podPorts listener, pods []corev1.Pod, external ...appv1.Endpoint) []appv1.Endpoint {
+	list := append([]appv1.Endpoint{}, external...)
 	if service == nil {
 		return list
 	}
-	node := lowestHost(pods)
+	node := lowestNodeAddress(pods)
 	for _, p := range service.Spec.Ports {
 		add := func(kind corev1.ServiceType, host string, port int32) {
-			url := scheme(p) + "://" + net.JoinHostPort(host, strconv.Itoa(int(port)))
+			url := urlScheme(p) + "://" + net.JoinHostPort(host, strconv.Itoa(int(port)))
 			list = append(list, appv1.Endpoint{Name: cmp.Or(p.Name, strconv.Itoa(int(p.Port))), Type: kind, URL: url})
 		}
-		add(corev1.ServiceTypeClusterIP, service.Name+"."+service.Namespace+".svc", offered(service, behind, p))
+		add(corev1.ServiceTypeClusterIP, service.Name+"."+service.Namespace+".svc", endpointPort(service, podPorts, p))
 		if p.NodePort != 0 && node != "" {
 			add(corev1.ServiceTypeNodePort, node, p.NodePort)
 		}
@@ -42,18 +42,18 @@ func endpoints(service *corev1.Service, behind listener, pods []corev1.Pod, entr
 	return list
 }
 
-// offered is the port behind the Service's name: of one without an address of its own
+// endpointPort is the port behind the Service's name: of one without an address of its own
 // that is the port of the pods.
-func offered(service *corev1.Service, behind listener, p corev1.ServicePort) int32 {
+func endpointPort(service *corev1.Service, podPorts listener, p corev1.ServicePort) int32 {
 	if service.Spec.ClusterIP != corev1.ClusterIPNone {
 		return p.Port
 	}
-	number, _ := behind.named(p.TargetPort.StrVal, p.Protocol)
+	number, _ := podPorts.numberOf(p.TargetPort.StrVal, p.Protocol)
 	return cmp.Or(p.TargetPort.IntVal, number, p.Port)
 }
 
-// scheme goes by appProtocol, else by the port's name, else by the protocol.
-func scheme(p corev1.ServicePort) string {
+// urlScheme goes by appProtocol, else by the port's name, else by the protocol.
+func urlScheme(p corev1.ServicePort) string {
 	prefix, _, _ := strings.Cut(p.Name, "-")
 	for _, said := range []string{ptr.Deref(p.AppProtocol, ""), prefix} {
 		if said = strings.ToLower(said); said == "http" || said == "https" {
@@ -63,13 +63,13 @@ func scheme(p corev1.ServicePort) string {
 	return strings.ToLower(string(p.Protocol))
 }
 
-// lowestHost is the lowest address of the nodes that run a ready pod: such a node
+// lowestNodeAddress is the lowest address of the nodes that run a ready pod: such a node
 // answers under either external traffic policy. Empty when there is none.
-func lowestHost(pods []corev1.Pod) string {
+func lowestNodeAddress(pods []corev1.Pod) string {
 	lowest := ""
 	for i := range pods {
 		host := pods[i].Status.HostIP
-		if conditions.PodReady(&pods[i]) && (lowest == "" || host < lowest) {
+		if conditions.IsPodReady(&pods[i]) && (lowest == "" || host < lowest) {
 			lowest = host
 		}
 	}

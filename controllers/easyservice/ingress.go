@@ -14,7 +14,7 @@ import (
 
 // ingress leads requests from outside to one port of the Service.
 func ingress(e *appv1.EasyService, chosen *appv1.Ingress) *networkingv1ac.IngressApplyConfiguration {
-	port := ledTo(e.Spec.Ports, chosen.Port).Port
+	port := portFor(e.Spec.Ports, chosen.Port).Port
 	rule := networkingv1ac.IngressRule().WithHTTP(networkingv1ac.HTTPIngressRuleValue().WithPaths(
 		networkingv1ac.HTTPIngressPath().
 			WithPath(cmp.Or(chosen.Path, "/")).
@@ -33,14 +33,14 @@ func ingress(e *appv1.EasyService, chosen *appv1.Ingress) *networkingv1ac.Ingres
 	}
 	spec.IngressClassName = chosen.ClassName
 	return networkingv1ac.Ingress(e.Name, "").
-		WithLabels(parts.Labels(kind, e.Name)).
+		WithLabels(parts.Labels(appName, e.Name)).
 		WithAnnotations(chosen.Annotations).
 		WithSpec(spec)
 }
 
-// entrances are the addresses of the Ingress as it stands: its host, else what its
+// ingressEndpoints are the addresses of the Ingress as it stands: its host, else what its
 // controller was given. A host with a wildcard is no address.
-func entrances(e *appv1.EasyService, entry *networkingv1.Ingress) []appv1.Endpoint {
+func ingressEndpoints(e *appv1.EasyService, entry *networkingv1.Ingress) []appv1.Endpoint {
 	chosen := e.Spec.Ingress
 	if chosen == nil || entry == nil {
 		return nil
@@ -49,7 +49,7 @@ func entrances(e *appv1.EasyService, entry *networkingv1.Ingress) []appv1.Endpoi
 	switch {
 	case chosen.Host == "":
 		for _, given := range entry.Status.LoadBalancer.Ingress {
-			hosts = append(hosts, cmp.Or(given.Hostname, bracketed(given.IP)))
+			hosts = append(hosts, cmp.Or(given.Hostname, urlHost(given.IP)))
 		}
 	case !strings.HasPrefix(chosen.Host, "*"):
 		hosts = []string{chosen.Host}
@@ -58,7 +58,7 @@ func entrances(e *appv1.EasyService, entry *networkingv1.Ingress) []appv1.Endpoi
 	if chosen.TLSSecret != "" {
 		scheme = "https://"
 	}
-	port := ledTo(e.Spec.Ports, chosen.Port)
+	port := portFor(e.Spec.Ports, chosen.Port)
 	name := cmp.Or(port.Name, strconv.Itoa(int(port.Port)))
 	list := make([]appv1.Endpoint, 0, len(hosts))
 	for _, host := range hosts {
@@ -67,8 +67,8 @@ func entrances(e *appv1.EasyService, entry *networkingv1.Ingress) []appv1.Endpoi
 	return list
 }
 
-// bracketed is an address as a URL has it.
-func bracketed(ip string) string {
+// urlHost is an address as a URL has it.
+func urlHost(ip string) string {
 	if strings.Contains(ip, ":") {
 		return "[" + ip + "]"
 	}

@@ -9,7 +9,7 @@ import (
 	appv1 "github.com/mainstay-operator/mainstay-operator/api/app/v1"
 )
 
-func TestEntrances(t *testing.T) {
+func TestIngressEndpoints(t *testing.T) {
 	given := func(at ...networkingv1.IngressLoadBalancerIngress) *networkingv1.Ingress {
 		return &networkingv1.Ingress{Status: networkingv1.IngressStatus{LoadBalancer: networkingv1.IngressLoadBalancerStatus{Ingress: at}}}
 	}
@@ -25,9 +25,9 @@ func TestEntrances(t *testing.T) {
 		"a wildcard":                  {appv1.Ingress{Host: "*.example.org"}, given(networkingv1.IngressLoadBalancerIngress{IP: "10.0.0.1"}), nil},
 		"not made as yet":             {appv1.Ingress{Host: "a.example.org"}, nil, nil},
 	} {
-		e := made("a", appv1.EasyServiceSpec{Ports: []appv1.Port{{Port: 53, Protocol: "UDP"}, {Name: "http", Port: 80}, {Port: 81}}, Ingress: &c.chosen})
+		e := newEasyService("a", appv1.EasyServiceSpec{Ports: []appv1.Port{{Port: 53, Protocol: "UDP"}, {Name: "http", Port: 80}, {Port: 81}}, Ingress: &c.chosen})
 		var got []string
-		for _, at := range entrances(e, c.entry) {
+		for _, at := range ingressEndpoints(e, c.entry) {
 			got = append(got, at.Name+" "+at.URL)
 		}
 		if !slices.Equal(got, c.want) {

@@ -17,7 +17,7 @@ type socket struct {
 	protocol corev1.Protocol
 }
 
-func protocol(p appv1.Port) corev1.Protocol { return cmp.Or(p.Protocol, corev1.ProtocolTCP) }
+func protocolOf(p appv1.Port) corev1.Protocol { return cmp.Or(p.Protocol, corev1.ProtocolTCP) }
 
 // targetName is the name that targetPort gives to the container's port, if any.
 func targetName(p appv1.Port) string {
@@ -27,8 +27,8 @@ func targetName(p appv1.Port) string {
 	return ""
 }
 
-// listens is the number that the container listens on.
-func listens(p appv1.Port) int32 {
+// targetNumber is the number that the container listens on.
+func targetNumber(p appv1.Port) int32 {
 	if p.TargetPort != nil && p.TargetPort.Type == intstr.Int {
 		return p.TargetPort.IntVal
 	}
@@ -40,14 +40,14 @@ func listens(p appv1.Port) int32 {
 func socketsOf(ports []appv1.Port) []socket {
 	list, seen := []socket{}, map[socket]bool{}
 	for _, p := range ports {
-		if at := behind(p); !seen[at] {
+		if at := targetSocket(p); !seen[at] {
 			seen[at], list = true, append(list, at)
 		}
 	}
 	return list
 }
 
-func behind(p appv1.Port) socket { return socket{listens(p), protocol(p)} }
+func targetSocket(p appv1.Port) socket { return socket{targetNumber(p), protocolOf(p)} }
 
 // socketNames are the names of those that can have one. A name that a targetPort gives
 // goes before the name of a port: the user may ask for it elsewhere.
@@ -55,7 +55,7 @@ func socketNames(ports []appv1.Port) map[socket]string {
 	named, taken := map[socket]string{}, map[string]bool{}
 	for _, name := range []func(appv1.Port) string{targetName, func(p appv1.Port) string { return p.Name }} {
 		for _, p := range ports {
-			at := behind(p)
+			at := targetSocket(p)
 			if n := name(p); n != "" && named[at] == "" && !taken[n] {
 				named[at], taken[n] = n, true
 			}
@@ -78,18 +78,18 @@ func containerPorts(ports []appv1.Port) []*corev1ac.ContainerPortApplyConfigurat
 
 // servicePorts are the ports of the Service, of which held are there now, in front of all
 // those that listen.
-func servicePorts(ports []appv1.Port, exposed corev1.ServiceType, held []corev1.ServicePort, all []listener) []*corev1ac.ServicePortApplyConfiguration {
-	asked := nodePorts(ports, exposed, held)
+func servicePorts(ports []appv1.Port, exposed corev1.ServiceType, existing []corev1.ServicePort, all []listener) []*corev1ac.ServicePortApplyConfiguration {
+	asked := nodePorts(ports, exposed, existing)
 	list := make([]*corev1ac.ServicePortApplyConfiguration, 0, len(ports))
 	for _, p := range ports {
 		port := corev1ac.ServicePort().
 			WithPort(p.Port).
-			WithProtocol(protocol(p)).
-			WithTargetPort(target(ports, p, all))
+			WithProtocol(protocolOf(p)).
+			WithTargetPort(targetPort(ports, p, all))
 		if p.Name != "" {
 			port.WithName(p.Name)
 		}
-		port.NodePort, port.AppProtocol = asked[socket{p.Port, protocol(p)}], p.AppProtocol
+		port.NodePort, port.AppProtocol = asked[socket{p.Port, protocolOf(p)}], p.AppProtocol
 		list = append(list, port)
 	}
 	return list
@@ -102,15 +102,15 @@ func servicePorts(ports []appv1.Port, exposed corev1.ServiceType, held []corev1.
 // A port is the same while its number and protocol stay, else while its name stays.
 // Where all of them stay the server keeps the node port, but for one that two protocols
 // share: taking it for used by the other, it gives a new one as soon as we say it no more.
-func nodePorts(ports []appv1.Port, exposed corev1.ServiceType, held []corev1.ServicePort) map[socket]*int32 {
+func nodePorts(ports []appv1.Port, exposed corev1.ServiceType, existing []corev1.ServicePort) map[socket]*int32 {
 	bySocket, byName, holders := map[socket]corev1.ServicePort{}, map[string]corev1.ServicePort{}, map[int32]int{}
-	for _, h := range held {
+	for _, h := range existing {
 		holders[h.NodePort]++
 		bySocket[socket{h.Port, h.Protocol}], byName[h.Name] = h, h
 	}
 	asked, taken := map[socket]*int32{}, map[socket]bool{}
 	for _, p := range ports { // first: what the user chose, no other port may keep
-		at := socket{p.Port, protocol(p)}
+		at := socket{p.Port, protocolOf(p)}
 		if exposed == corev1.ServiceTypeClusterIP {
 			asked[at] = ptr.To[int32](0)
 		} else if p.NodePort != 0 {
@@ -118,7 +118,7 @@ func nodePorts(ports []appv1.Port, exposed corev1.ServiceType, held []corev1.Ser
 		}
 	}
 	for _, p := range ports { // then the same number, since the server goes by it too
-		at := socket{p.Port, protocol(p)}
+		at := socket{p.Port, protocolOf(p)}
 		same, there := bySocket[at]
 		node := socket{same.NodePort, at.protocol}
 		switch {
@@ -132,7 +132,7 @@ func nodePorts(ports []appv1.Port, exposed corev1.ServiceType, held []corev1.Ser
 		}
 	}
 	for _, p := range ports { // last the same name
-		at := socket{p.Port, protocol(p)}
+		at := socket{p.Port, protocolOf(p)}
 		_, there := bySocket[at]
 		same, known := byName[p.Name]
 		node := socket{same.NodePort, at.protocol}
@@ -143,10 +143,10 @@ func nodePorts(ports []appv1.Port, exposed corev1.ServiceType, held []corev1.Ser
 	return asked
 }
 
-// ledTo is the TCP port of that number, or the first.
-func ledTo(ports []appv1.Port, number int32) appv1.Port {
+// portFor is the TCP port of that number, or the first.
+func portFor(ports []appv1.Port, number int32) appv1.Port {
 	for _, p := range ports {
-		if p.Port == number && protocol(p) == corev1.ProtocolTCP {
+		if p.Port == number && protocolOf(p) == corev1.ProtocolTCP {
 			return p
 		}
 	}
@@ -156,7 +156,7 @@ func ledTo(ports []appv1.Port, number int32) appv1.Port {
 // firstTCP port; empty when there is none, which admission refuses who asks for it.
 func firstTCP(ports []appv1.Port) appv1.Port {
 	for _, p := range ports {
-		if protocol(p) == corev1.ProtocolTCP {
+		if protocolOf(p) == corev1.ProtocolTCP {
 			return p
 		}
 	}

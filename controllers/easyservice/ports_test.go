@@ -89,14 +89,14 @@ func TestNodePorts(t *testing.T) {
 		},
 	} {
 		t.Run(reason, func(t *testing.T) {
-			if got := nodePorts(c.ports, c.exposed, c.held); !maps.Equal(plain(got), plain(c.want)) {
-				t.Errorf("got %v, want %v", plain(got), plain(c.want))
+			if got := nodePorts(c.ports, c.exposed, c.held); !maps.Equal(assignedPorts(got), assignedPorts(c.want)) {
+				t.Errorf("got %v, want %v", assignedPorts(got), assignedPorts(c.want))
 			}
 		})
 	}
 }
 
-func plain(asked map[socket]*int32) map[socket]int32 {
+func assignedPorts(asked map[socket]*int32) map[socket]int32 {
 	numbers := map[socket]int32{}
 	for at, number := range asked {
 		if number != nil {

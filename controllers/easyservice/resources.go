@@ -19,49 +19,49 @@ import (
 )
 
 const (
-	// kind is the value of app.kubernetes.io/name on all children.
-	kind = "easyservice"
-	// probePeriod of the default readiness probe, in seconds.
-	probePeriod = 2
+	// appName is the value of app.kubernetes.io/name on all children.
+	appName = "easyservice"
+	// probePeriodSeconds of the default readiness probe, in seconds.
+	probePeriodSeconds = 2
 )
 
 // desired are all children, the pods by the given template. Of what was seen, the ports of
 // the Service tell the node ports that they were given, and the pods where they listen.
-func desired(e *appv1.EasyService, given *corev1ac.PodTemplateSpecApplyConfiguration, w world) []converge.Child {
-	children, all := []converge.Child{deployment(e, given)}, listeners(given, w.pods)
+func desired(e *appv1.EasyService, podTemplate *corev1ac.PodTemplateSpecApplyConfiguration, w snapshot) []converge.Child {
+	children, all := []converge.Child{deployment(e, podTemplate)}, listeners(podTemplate, w.pods)
 	if len(e.Spec.Ports) > 0 {
-		children = append(children, service(e, w.held, all))
+		children = append(children, service(e, w.servicePorts, all))
 	}
 	if size(e) >= 2 {
-		children = append(children, parts.Budget(kind, e.Name, e.Spec.Disruption, policyv1.AlwaysAllow))
+		children = append(children, parts.DisruptionBudget(appName, e.Name, e.Spec.Disruption, policyv1.AlwaysAllow))
 	}
-	return append(children, routes(e, all)...)
+	return append(children, networkChildren(e, all)...)
 }
 
 func size(e *appv1.EasyService) int32 { return ptr.Deref(e.Spec.Size, 1) }
 
-func deployment(e *appv1.EasyService, given *corev1ac.PodTemplateSpecApplyConfiguration) *appsv1ac.DeploymentApplyConfiguration {
+func deployment(e *appv1.EasyService, podTemplate *corev1ac.PodTemplateSpecApplyConfiguration) *appsv1ac.DeploymentApplyConfiguration {
 	spec := appsv1ac.DeploymentSpec().
 		WithReplicas(size(e)).
-		WithSelector(parts.Select(kind, e.Name)).
+		WithSelector(parts.LabelSelector(appName, e.Name)).
 		WithStrategy(appsv1ac.DeploymentStrategy().WithType(appsv1.RollingUpdateDeploymentStrategyType)).
-		WithTemplate(given)
+		WithTemplate(podTemplate)
 	if e.Spec.Strategy != nil {
-		pace(spec, e.Spec.Strategy)
+		setStrategy(spec, e.Spec.Strategy)
 	}
 	if seconds := minReadySeconds(e); seconds > 0 {
 		spec.WithMinReadySeconds(seconds)
 	}
-	return appsv1ac.Deployment(e.Name, "").WithLabels(parts.Labels(kind, e.Name)).WithSpec(spec)
+	return appsv1ac.Deployment(e.Name, "").WithLabels(parts.Labels(appName, e.Name)).WithSpec(spec)
 }
 
 // template of the pods that the spec asks for. config is the digest of what
 // configRefs name.
 func template(e *appv1.EasyService, config string) *corev1ac.PodTemplateSpecApplyConfiguration {
-	made := parts.Template(kind, e.Name, e.Spec.PodOptions)
+	made := parts.PodTemplate(appName, e.Name, e.Spec.PodOptions)
 	made.Spec.
 		WithSecurityContext(parts.BaselinePod()).
-		WithVolumes(parts.All[corev1ac.VolumeApplyConfiguration](e.Spec.Volumes)...).
+		WithVolumes(parts.ToApplyConfigs[corev1ac.VolumeApplyConfiguration](e.Spec.Volumes)...).
 		WithContainers(container(e))
 	if config != "" {
 		made.WithAnnotations(map[string]string{annotationConfig: config})
@@ -72,13 +72,13 @@ func template(e *appv1.EasyService, config string) *corev1ac.PodTemplateSpecAppl
 		made.Spec.AutomountServiceAccountToken = nil // the ServiceAccount says
 	}
 	if e.Spec.Security == commonv1.SecurityRestricted {
-		restrict(made.Spec)
+		restrictPod(made.Spec)
 	}
 	return made
 }
 
-// pace sets what the user chose of a rollout; the rest is the API server's.
-func pace(spec *appsv1ac.DeploymentSpecApplyConfiguration, s *appv1.Strategy) {
+// setStrategy sets what the user chose of a rollout; the rest is the API server's.
+func setStrategy(spec *appsv1ac.DeploymentSpecApplyConfiguration, s *appv1.Strategy) {
 	if s.MaxSurge != nil || s.MaxUnavailable != nil {
 		spec.Strategy.WithRollingUpdate(&appsv1ac.RollingUpdateDeploymentApplyConfiguration{
 			MaxSurge: s.MaxSurge, MaxUnavailable: s.MaxUnavailable,
@@ -89,35 +89,35 @@ func pace(spec *appsv1ac.DeploymentSpecApplyConfiguration, s *appv1.Strategy) {
 }
 
 func container(e *appv1.EasyService) *corev1ac.ContainerApplyConfiguration {
-	c := parts.Container(kind, e.Spec.Image, e.Spec.PodOptions).
+	c := parts.Container(appName, e.Spec.Image, e.Spec.PodOptions).
 		WithCommand(e.Spec.Command...).
 		WithArgs(e.Spec.Args...).
-		WithEnv(parts.All[corev1ac.EnvVarApplyConfiguration](e.Spec.Envs)...).
-		WithEnvFrom(parts.All[corev1ac.EnvFromSourceApplyConfiguration](e.Spec.EnvFrom)...).
+		WithEnv(parts.ToApplyConfigs[corev1ac.EnvVarApplyConfiguration](e.Spec.Envs)...).
+		WithEnvFrom(parts.ToApplyConfigs[corev1ac.EnvFromSourceApplyConfiguration](e.Spec.EnvFrom)...).
 		WithPorts(containerPorts(e.Spec.Ports)...).
-		WithVolumeMounts(parts.All[corev1ac.VolumeMountApplyConfiguration](e.Spec.VolumeMounts)...).
-		WithResources(parts.As[corev1ac.ResourceRequirementsApplyConfiguration](e.Spec.Resources)).
+		WithVolumeMounts(parts.ToApplyConfigs[corev1ac.VolumeMountApplyConfiguration](e.Spec.VolumeMounts)...).
+		WithResources(parts.ToApplyConfig[corev1ac.ResourceRequirementsApplyConfiguration](e.Spec.Resources)).
 		WithSecurityContext(parts.BaselineContainer())
 	if e.Spec.WorkingDir != "" {
 		c.WithWorkingDir(e.Spec.WorkingDir)
 	}
-	return probe(parts.Lingering(c, drain(e)), ptr.Deref(e.Spec.Probes, appv1.Probes{}), knock(e.Spec.Ports))
+	return setProbes(parts.WithPreStopSleep(c, drainSeconds(e)), ptr.Deref(e.Spec.Probes, appv1.Probes{}), tcpProbe(e.Spec.Ports))
 }
 
-// drain is how many seconds a pod that must go serves on.
-func drain(e *appv1.EasyService) int64 {
+// drainSeconds is how many seconds a pod that must go serves on.
+func drainSeconds(e *appv1.EasyService) int64 {
 	switch {
 	case e.Spec.Strategy != nil && e.Spec.Strategy.DrainSeconds != nil:
 		return *e.Spec.Strategy.DrainSeconds
 	case len(e.Spec.Ports) == 0:
 		return 0 // nobody is led to it
 	}
-	return parts.Linger(e.Spec.PodOptions)
+	return parts.PreStopSeconds(e.Spec.PodOptions)
 }
 
-// restrict takes root, every capability and the writable root file system away,
+// restrictPod takes root, every capability and the writable root file system away,
 // but leaves /tmp, and the ports below 1024 that need no privilege this way.
-func restrict(pod *corev1ac.PodSpecApplyConfiguration) {
+func restrictPod(pod *corev1ac.PodSpecApplyConfiguration) {
 	const tmp, path = "tmp", "/tmp"
 	pod.SecurityContext.
 		WithRunAsNonRoot(true).
@@ -131,21 +131,21 @@ func restrict(pod *corev1ac.PodSpecApplyConfiguration) {
 	only.WithVolumeMounts(corev1ac.VolumeMount().WithName(tmp).WithMountPath(path))
 }
 
-// probe sets the user's probes, and readiness by default. One that names nothing
+// setProbes sets the user's probes, and readiness by default. One that names nothing
 // to ask knocks.
-func probe(c *corev1ac.ContainerApplyConfiguration, chosen appv1.Probes, knock *corev1.TCPSocketAction) *corev1ac.ContainerApplyConfiguration {
+func setProbes(c *corev1ac.ContainerApplyConfiguration, chosen appv1.Probes, fallback *corev1.TCPSocketAction) *corev1ac.ContainerApplyConfiguration {
 	made := func(p *corev1.Probe) *corev1ac.ProbeApplyConfiguration {
 		if p == nil {
 			return nil
 		}
 		full := *p
 		if full.ProbeHandler == (corev1.ProbeHandler{}) {
-			full.TCPSocket = knock
+			full.TCPSocket = fallback
 		}
-		return parts.As[corev1ac.ProbeApplyConfiguration](full)
+		return parts.ToApplyConfig[corev1ac.ProbeApplyConfiguration](full)
 	}
-	if chosen.Readiness == nil && knock != nil {
-		chosen.Readiness = &corev1.Probe{PeriodSeconds: probePeriod}
+	if chosen.Readiness == nil && fallback != nil {
+		chosen.Readiness = &corev1.Probe{PeriodSeconds: probePeriodSeconds}
 	}
 	c.ReadinessProbe = made(chosen.Readiness)
 	c.LivenessProbe = made(chosen.Liveness)
@@ -153,20 +153,20 @@ func probe(c *corev1ac.ContainerApplyConfiguration, chosen appv1.Probes, knock *
 	return c
 }
 
-// knock connects to the first TCP port; nil when there is none.
-func knock(ports []appv1.Port) *corev1.TCPSocketAction {
+// tcpProbe connects to the first TCP port; nil when there is none.
+func tcpProbe(ports []appv1.Port) *corev1.TCPSocketAction {
 	if p := firstTCP(ports); p.Port != 0 {
-		return &corev1.TCPSocketAction{Port: intstr.FromInt32(listens(p))}
+		return &corev1.TCPSocketAction{Port: intstr.FromInt32(targetNumber(p))}
 	}
 	return nil
 }
 
-func service(e *appv1.EasyService, held []corev1.ServicePort, all []listener) *corev1ac.ServiceApplyConfiguration {
+func service(e *appv1.EasyService, existing []corev1.ServicePort, all []listener) *corev1ac.ServiceApplyConfiguration {
 	chosen := e.Spec.Service
 	spec := corev1ac.ServiceSpec().
-		WithType(exposure(e)).
-		WithSelector(parts.Selector(kind, e.Name)).
-		WithPorts(servicePorts(e.Spec.Ports, exposure(e), held, all)...)
+		WithType(serviceType(e)).
+		WithSelector(parts.SelectorLabels(appName, e.Name)).
+		WithPorts(servicePorts(e.Spec.Ports, serviceType(e), existing, all)...)
 	if chosen.ExternalTrafficPolicy != "" {
 		spec.WithExternalTrafficPolicy(chosen.ExternalTrafficPolicy)
 	}
@@ -178,11 +178,11 @@ func service(e *appv1.EasyService, held []corev1.ServicePort, all []listener) *c
 	}
 	spec.LoadBalancerClass = chosen.LoadBalancerClass
 	return corev1ac.Service(e.Name, "").
-		WithLabels(parts.Labels(kind, e.Name)).
+		WithLabels(parts.Labels(appName, e.Name)).
 		WithAnnotations(chosen.Annotations).
 		WithSpec(spec)
 }
 
-func exposure(e *appv1.EasyService) corev1.ServiceType {
+func serviceType(e *appv1.EasyService) corev1.ServiceType {
 	return cmp.Or(e.Spec.Service.Type, corev1.ServiceTypeNodePort)
 }

@@ -20,8 +20,8 @@ import (
 
 var update = flag.Bool("update", false, "write what is made into testdata")
 
-// made is an EasyService as the API server would hand it out.
-func made(name string, spec appv1.EasyServiceSpec) *appv1.EasyService {
+// newEasyService is an EasyService as the API server would hand it out.
+func newEasyService(name string, spec appv1.EasyServiceSpec) *appv1.EasyService {
 	return &appv1.EasyService{ObjectMeta: metav1.ObjectMeta{Name: name, Namespace: "default"}, Spec: spec}
 }
 
@@ -29,21 +29,21 @@ func made(name string, spec appv1.EasyServiceSpec) *appv1.EasyService {
 // that no user asked for would roll every pod at an upgrade of the operator.
 func TestDesired(t *testing.T) {
 	for _, e := range []*appv1.EasyService{
-		made("least", appv1.EasyServiceSpec{Image: "example.org/app:1"}),
-		made("web", appv1.EasyServiceSpec{
+		newEasyService("least", appv1.EasyServiceSpec{Image: "example.org/app:1"}),
+		newEasyService("web", appv1.EasyServiceSpec{
 			Size: ptr.To[int32](2), Image: "docker.io/library/nginx:1.26",
 			Ports: []appv1.Port{{Name: "http", Port: 80, Protocol: corev1.ProtocolTCP}},
 		}),
-		made("udp", appv1.EasyServiceSpec{
+		newEasyService("udp", appv1.EasyServiceSpec{
 			Image: "example.org/dns:1", Ports: []appv1.Port{{Port: 53, Protocol: corev1.ProtocolUDP}},
 			Service:  appv1.Exposure{Type: corev1.ServiceTypeClusterIP, Headless: true},
 			Strategy: &appv1.Strategy{DrainSeconds: ptr.To[int64](0)},
 		}),
-		made("full", full()),
+		newEasyService("full", fullSpec()),
 	} {
 		t.Run(e.Name, func(t *testing.T) {
 			var text strings.Builder
-			for _, child := range desired(e, template(e, ""), world{}) {
+			for _, child := range desired(e, template(e, ""), snapshot{}) {
 				encoded, err := yaml.Marshal(child)
 				if err != nil {
 					t.Fatal(err)
@@ -67,8 +67,8 @@ func TestDesired(t *testing.T) {
 	}
 }
 
-// full sets every field that changes a child.
-func full() appv1.EasyServiceSpec {
+// fullSpec sets every field that changes a child.
+func fullSpec() appv1.EasyServiceSpec {
 	return appv1.EasyServiceSpec{
 		Size:               ptr.To[int32](5),
 		Image:              "localhost:5000/app@sha256:" + strings.Repeat("0", 64),
@@ -116,8 +116,8 @@ func full() appv1.EasyServiceSpec {
 
 func TestBudgetFromSizeTwoOn(t *testing.T) {
 	for size, want := range map[int32]int{0: 1, 1: 1, 2: 2} {
-		e := made("a", appv1.EasyServiceSpec{Size: &size, Image: "a"})
-		if got := len(desired(e, template(e, ""), world{})); got != want {
+		e := newEasyService("a", appv1.EasyServiceSpec{Size: &size, Image: "a"})
+		if got := len(desired(e, template(e, ""), snapshot{})); got != want {
 			t.Errorf("size %d makes %d children, not %d", size, got, want)
 		}
 	}
@@ -138,8 +138,8 @@ func TestDrain(t *testing.T) {
 		"told to, and nobody is led":   {appv1.EasyServiceSpec{Strategy: &appv1.Strategy{DrainSeconds: ptr.To[int64](3)}}, 3},
 		"the default, of other wishes": {appv1.EasyServiceSpec{Ports: port, Strategy: &appv1.Strategy{MinReadySeconds: 1}}, 5},
 	} {
-		e := made("a", c.spec)
-		if got := drain(e); got != c.want {
+		e := newEasyService("a", c.spec)
+		if got := drainSeconds(e); got != c.want {
 			t.Errorf("%s: %d, not %d", reason, got, c.want)
 		}
 		if has := template(e, "").Spec.Containers[0].Lifecycle != nil; has != (c.want > 0) {
@@ -149,7 +149,7 @@ func TestDrain(t *testing.T) {
 }
 
 func TestTheUsersTmpIsNotOurs(t *testing.T) {
-	e := made("a", appv1.EasyServiceSpec{
+	e := newEasyService("a", appv1.EasyServiceSpec{
 		Security:     commonv1.SecurityRestricted,
 		Volumes:      []corev1.Volume{{Name: "tmp"}},
 		VolumeMounts: []corev1.VolumeMount{{Name: "tmp", MountPath: "/tmp"}},

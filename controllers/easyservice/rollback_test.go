@@ -15,65 +15,67 @@ import (
 	"github.com/mainstay-operator/mainstay-operator/controllers/internal/converge"
 )
 
-func TestProgress(t *testing.T) {
+func TestAdvanceRollout(t *testing.T) {
 	began, now := metav1.NewTime(time.Unix(1, 0)), metav1.NewTime(time.Unix(9, 0))
 	last := func(template string, result appv1.RolloutResult) *appv1.Rollout {
 		return &appv1.Rollout{Template: template, StartTime: began, Result: result, Message: "as it was"}
 	}
-	sure := func(asked, given string) rollout { return rollout{asked: asked, given: given, sure: true} }
-	stuckOn2 := outcome{stuck: true, current: "set-2", stable: true, failing: "no such image"}
+	sure := func(asked, given string) rolloutRequest {
+		return rolloutRequest{specHash: asked, appliedHash: given, confirmed: true}
+	}
+	stuckOn2 := rolloutOutcome{stuck: true, currentSet: "set-2", stableExists: true, failing: "no such image"}
 	for _, c := range []struct {
 		reason string
 		keep   bool
 		last   *appv1.Rollout
-		rollout
-		outcome
+		rolloutRequest
+		rolloutOutcome
 		template string
 		result   appv1.RolloutResult
 		stable   string
 	}{
-		{reason: "the first begins", rollout: sure("1", "1"), template: "1", result: appv1.RolloutRunning, stable: "set-1"},
-		{reason: "it is completed", last: last("1", appv1.RolloutRunning), rollout: sure("1", "1"), outcome: outcome{done: true, current: "set-9"},
+		{reason: "the first begins", rolloutRequest: sure("1", "1"), template: "1", result: appv1.RolloutRunning, stable: "set-1"},
+		{reason: "it is completed", last: last("1", appv1.RolloutRunning), rolloutRequest: sure("1", "1"), rolloutOutcome: rolloutOutcome{done: true, currentSet: "set-9"},
 			template: "1", result: appv1.RolloutCompleted, stable: "set-9"},
-		{reason: "completed, by a set that the cache does not show yet", last: last("1", appv1.RolloutRunning), rollout: sure("1", "1"), outcome: outcome{done: true},
+		{reason: "completed, by a set that the cache does not show yet", last: last("1", appv1.RolloutRunning), rolloutRequest: sure("1", "1"), rolloutOutcome: rolloutOutcome{done: true},
 			template: "1", result: appv1.RolloutCompleted, stable: "set-1"},
-		{reason: "another begins", last: last("1", appv1.RolloutCompleted), rollout: sure("2", "2"), template: "2", result: appv1.RolloutRunning, stable: "set-1"},
-		{reason: "it is stuck", last: last("2", appv1.RolloutRunning), rollout: sure("2", "2"), outcome: stuckOn2,
+		{reason: "another begins", last: last("1", appv1.RolloutCompleted), rolloutRequest: sure("2", "2"), template: "2", result: appv1.RolloutRunning, stable: "set-1"},
+		{reason: "it is stuck", last: last("2", appv1.RolloutRunning), rolloutRequest: sure("2", "2"), rolloutOutcome: stuckOn2,
 			template: "2", result: appv1.RolloutRolledBack, stable: "set-1"},
-		{reason: "stuck, and to be kept so", keep: true, last: last("2", appv1.RolloutRunning), rollout: sure("2", "2"), outcome: stuckOn2,
+		{reason: "stuck, and to be kept so", keep: true, last: last("2", appv1.RolloutRunning), rolloutRequest: sure("2", "2"), rolloutOutcome: stuckOn2,
 			template: "2", result: appv1.RolloutRunning, stable: "set-1"},
-		{reason: "stuck, and nothing to return to", last: last("2", appv1.RolloutRunning), rollout: sure("2", "2"), outcome: outcome{stuck: true, current: "set-2"},
+		{reason: "stuck, and nothing to return to", last: last("2", appv1.RolloutRunning), rolloutRequest: sure("2", "2"), rolloutOutcome: rolloutOutcome{stuck: true, currentSet: "set-2"},
 			template: "2", result: appv1.RolloutRunning, stable: "set-1"},
-		{reason: "the stable one itself is stuck: a node is gone", last: last("1", appv1.RolloutRunning), rollout: sure("1", "1"), outcome: outcome{stuck: true, current: "set-1", stable: true},
+		{reason: "the stable one itself is stuck: a node is gone", last: last("1", appv1.RolloutRunning), rolloutRequest: sure("1", "1"), rolloutOutcome: rolloutOutcome{stuck: true, currentSet: "set-1", stableExists: true},
 			template: "1", result: appv1.RolloutRunning, stable: "set-1"},
-		{reason: "stuck, but the Deployment may hold another", last: last("1", appv1.RolloutCompleted), rollout: rollout{asked: "2", given: "2"}, outcome: stuckOn2,
+		{reason: "stuck, but the Deployment may hold another", last: last("1", appv1.RolloutCompleted), rolloutRequest: rolloutRequest{specHash: "2", appliedHash: "2"}, rolloutOutcome: stuckOn2,
 			template: "1", result: appv1.RolloutCompleted, stable: "set-1"},
-		{reason: "rolled back, the stable one runs again", last: last("2", appv1.RolloutRolledBack), rollout: sure("2", "1"), outcome: outcome{done: true, current: "set-1", stable: true},
+		{reason: "rolled back, the stable one runs again", last: last("2", appv1.RolloutRolledBack), rolloutRequest: sure("2", "1"), rolloutOutcome: rolloutOutcome{done: true, currentSet: "set-1", stableExists: true},
 			template: "2", result: appv1.RolloutRolledBack, stable: "set-1"},
-		{reason: "rolled back, and the operator was told to keep: it is tried again", keep: true, last: last("2", appv1.RolloutRolledBack), rollout: sure("2", "2"),
+		{reason: "rolled back, and the operator was told to keep: it is tried again", keep: true, last: last("2", appv1.RolloutRolledBack), rolloutRequest: sure("2", "2"),
 			template: "2", result: appv1.RolloutRunning, stable: "set-1"},
-		{reason: "rolled back, and the spec asks for a third", last: last("2", appv1.RolloutRolledBack), rollout: sure("3", "3"), outcome: outcome{current: "set-1", stable: true},
+		{reason: "rolled back, and the spec asks for a third", last: last("2", appv1.RolloutRolledBack), rolloutRequest: sure("3", "3"), rolloutOutcome: rolloutOutcome{currentSet: "set-1", stableExists: true},
 			template: "3", result: appv1.RolloutRunning, stable: "set-1"},
 	} {
 		t.Run(c.reason, func(t *testing.T) {
-			e := made("a", appv1.EasyServiceSpec{Image: "app:2", Strategy: &appv1.Strategy{OnFailure: appv1.Rollback}})
+			e := newEasyService("a", appv1.EasyServiceSpec{Image: "app:2", Strategy: &appv1.Strategy{OnFailure: appv1.Rollback}})
 			if c.keep {
 				e.Spec.Strategy.OnFailure = appv1.Keep
 			}
 			e.Status.LastRollout, e.Status.StableReplicaSet = c.last, "set-1"
-			got, stable := progress(e, c.rollout, c.outcome, now)
+			got, stable := advanceRollout(e, c.rolloutRequest, c.rolloutOutcome, now)
 			if got.Template != c.template || got.Result != c.result || stable != c.stable {
 				t.Errorf("%+v, stable %q", got, stable)
 			}
 			if ended := c.last != nil && c.last.Result != got.Result && got.Result != appv1.RolloutRunning; ended != got.FinishTime.Equal(&now) {
 				t.Errorf("it ended at %v", got.FinishTime)
 			}
-			if c.result == appv1.RolloutRolledBack && c.given == c.asked {
+			if c.result == appv1.RolloutRolledBack && c.appliedHash == c.specHash {
 				return // the next pass gives another
 			}
 			e.Status.LastRollout, e.Status.StableReplicaSet = got, stable
-			if again, same := progress(e, c.rollout, c.outcome, metav1.NewTime(time.Unix(10, 0))); !reflect.DeepEqual(again, got) || same != stable {
-				t.Errorf("a second look makes %+v of %+v", again, got)
+			if repeated, same := advanceRollout(e, c.rolloutRequest, c.rolloutOutcome, metav1.NewTime(time.Unix(10, 0))); !reflect.DeepEqual(repeated, got) || same != stable {
+				t.Errorf("a second look makes %+v of %+v", repeated, got)
 			}
 		})
 	}
@@ -82,20 +84,20 @@ func TestProgress(t *testing.T) {
 // The Deployment controller leaves its verdict on the release before standing until the
 // next makes progress: that one gets its own time, and is rolled back after it.
 func TestAnOldVerdictRollsNothingBack(t *testing.T) {
-	e := made("a", appv1.EasyServiceSpec{Image: "app:0", Size: ptr.To[int32](4), Strategy: &appv1.Strategy{OnFailure: appv1.Rollback, ProgressDeadlineSeconds: ptr.To[int32](60)}})
+	e := newEasyService("a", appv1.EasyServiceSpec{Image: "app:0", Size: ptr.To[int32](4), Strategy: &appv1.Strategy{OnFailure: appv1.Rollback, ProgressDeadlineSeconds: ptr.To[int32](60)}})
 	e.Status.StableReplicaSet = "a-1"
-	e.Status.LastRollout = &appv1.Rollout{Template: "2", StartTime: after(-90), Result: appv1.RolloutRunning}
+	e.Status.LastRollout = &appv1.Rollout{Template: "2", StartTime: secondsLater(-90), Result: appv1.RolloutRunning}
 	set := func(name, number string) appsv1.ReplicaSet {
-		return appsv1.ReplicaSet{ObjectMeta: metav1.ObjectMeta{Name: name, Annotations: map[string]string{revision: number}}}
+		return appsv1.ReplicaSet{ObjectMeta: metav1.ObjectMeta{Name: name, Annotations: map[string]string{annotationRevision: number}}}
 	}
 	gaveUp := func(at metav1.Time) *appsv1.Deployment {
-		d := deployed(3, said(appsv1.DeploymentProgressing, corev1.ConditionFalse, deadlineExceeded, ""))
+		d := deployed(3, withCondition(appsv1.DeploymentProgressing, corev1.ConditionFalse, reasonDeadlineExceeded, ""))
 		d.Status.Conditions[0].LastUpdateTime = at
-		d.Annotations = map[string]string{revision: "3"}
+		d.Annotations = map[string]string{annotationRevision: "3"}
 		return d
 	}
-	w := world{sets: []appsv1.ReplicaSet{set("a-1", "1"), set("a-2", "2"), set("a-0", "3")}}
-	asks := rollout{asked: "0", given: "0", sure: true}
+	w := snapshot{replicaSets: []appsv1.ReplicaSet{set("a-1", "1"), set("a-2", "2"), set("a-0", "3")}}
+	asks := rolloutRequest{specHash: "0", appliedHash: "0", confirmed: true}
 	for _, c := range []struct {
 		reason  string
 		verdict int
@@ -109,13 +111,13 @@ func TestAnOldVerdictRollsNothingBack(t *testing.T) {
 		{"a verdict on itself", 45, 46, appv1.RolloutRolledBack, 0},
 		{"its time is over", -30, 60, appv1.RolloutRolledBack, 0},
 	} {
-		d := gaveUp(after(c.verdict))
-		w.now = after(c.now)
+		d := gaveUp(secondsLater(c.verdict))
+		w.now = secondsLater(c.now)
 		if c.now > 0 {
-			e.Status.LastRollout = &appv1.Rollout{Template: "0", StartTime: noon, Result: appv1.RolloutRunning}
+			e.Status.LastRollout = &appv1.Rollout{Template: "0", StartTime: testTime, Result: appv1.RolloutRunning}
 		}
-		if c.now > 0 && due(e, d, w) != c.due {
-			t.Errorf("%s: due in %s", c.reason, due(e, d, w))
+		if c.now > 0 && untilDeadline(e, d, w) != c.due {
+			t.Errorf("%s: due in %s", c.reason, untilDeadline(e, d, w))
 		}
 		if got := status(e, converge.Observed{"Deployment/a": d}, w, asks).LastRollout; got.Template != "0" || got.Result != c.want {
 			t.Errorf("%s: %+v", c.reason, got)
@@ -128,9 +130,9 @@ func TestARollbackSaysWhy(t *testing.T) {
 		"no such image": `image "app:2": no such image`,
 		"":              `image "app:2": its pods were not available within progressDeadlineSeconds`,
 	} {
-		e := made("a", appv1.EasyServiceSpec{Image: "app:2", Strategy: &appv1.Strategy{OnFailure: appv1.Rollback}})
+		e := newEasyService("a", appv1.EasyServiceSpec{Image: "app:2", Strategy: &appv1.Strategy{OnFailure: appv1.Rollback}})
 		e.Status.StableReplicaSet = "set-1"
-		last, _ := progress(e, rollout{asked: "2", given: "2", sure: true}, outcome{stuck: true, current: "set-2", stable: true, failing: failing}, metav1.Time{})
+		last, _ := advanceRollout(e, rolloutRequest{specHash: "2", appliedHash: "2", confirmed: true}, rolloutOutcome{stuck: true, currentSet: "set-2", stableExists: true, failing: failing}, metav1.Time{})
 		if last.Message != want {
 			t.Errorf("%q, not %q", last.Message, want)
 		}
@@ -138,8 +140,8 @@ func TestARollbackSaysWhy(t *testing.T) {
 }
 
 // What runs after a rollback is what ran before, so that its ReplicaSet is taken again.
-func TestChosen(t *testing.T) {
-	e := made("a", appv1.EasyServiceSpec{Image: "app:1", Ports: []appv1.Port{{Name: "http", Port: 80}}, Strategy: &appv1.Strategy{OnFailure: appv1.Rollback}})
+func TestTemplateToApply(t *testing.T) {
+	e := newEasyService("a", appv1.EasyServiceSpec{Image: "app:1", Ports: []appv1.Port{{Name: "http", Port: 80}}, Strategy: &appv1.Strategy{OnFailure: appv1.Rollback}})
 	first := template(e, "")
 	encoded, err := yaml.Marshal(first)
 	if err != nil {
@@ -150,48 +152,48 @@ func TestChosen(t *testing.T) {
 		t.Fatal(err)
 	}
 	set.Spec.Template.Labels[appsv1.DefaultDeploymentUniqueLabelKey] = "1"
-	set.Spec.Template.Annotations = map[string]string{restartedAt: "once"} // and the next restart stays, too
+	set.Spec.Template.Annotations = map[string]string{annotationRestartedAt: "once"} // and the next restart stays, too
 	sets := []appsv1.ReplicaSet{{ObjectMeta: metav1.ObjectMeta{Name: "a-0"}}, set}
 
 	e.Spec.Image, e.Status.StableReplicaSet = "app:2", "a-1"
 	asked := template(e, "")
-	e.Status.LastRollout = &appv1.Rollout{Template: hash(asked), Result: appv1.RolloutRolledBack}
-	if got := chosen(e, asked, false, sets); hash(got) != hash(first) {
+	e.Status.LastRollout = &appv1.Rollout{Template: templateHash(asked), Result: appv1.RolloutRolledBack}
+	if got := templateToApply(e, asked, false, sets); templateHash(got) != templateHash(first) {
 		t.Error("it is not what ran before")
 	}
 	if set.Spec.Template.Labels[appsv1.DefaultDeploymentUniqueLabelKey] == "" {
 		t.Error("the cache's own object was changed")
 	}
-	if got := chosen(e, asked, false, sets[:1]); got != asked {
+	if got := templateToApply(e, asked, false, sets[:1]); got != asked {
 		t.Error("without the ReplicaSet there is nothing to return to")
 	}
 	e.Spec.Image = "app:3"
-	if third := template(e, ""); chosen(e, third, false, sets) != third {
+	if third := template(e, ""); templateToApply(e, third, false, sets) != third {
 		t.Error("a new wish is not tried")
 	}
-	if got := chosen(e, template(e, "other"), true, sets); hash(got) != hash(first) {
+	if got := templateToApply(e, template(e, "other"), true, sets); templateHash(got) != templateHash(first) {
 		t.Error("missing configuration has tried again what failed")
 	}
 	e.Spec.Image, e.Spec.Strategy.OnFailure = "app:2", appv1.Keep
-	if chosen(e, asked, false, sets) != asked {
+	if templateToApply(e, asked, false, sets) != asked {
 		t.Error("it was told to keep")
 	}
 }
 
-func TestCurrent(t *testing.T) {
-	d := &appsv1.Deployment{ObjectMeta: metav1.ObjectMeta{Annotations: map[string]string{revision: "2"}}}
+func TestCurrentReplicaSet(t *testing.T) {
+	d := &appsv1.Deployment{ObjectMeta: metav1.ObjectMeta{Annotations: map[string]string{annotationRevision: "2"}}}
 	sets := []appsv1.ReplicaSet{
-		{ObjectMeta: metav1.ObjectMeta{Name: "a", Annotations: map[string]string{revision: "1"}}},
-		{ObjectMeta: metav1.ObjectMeta{Name: "b", Annotations: map[string]string{revision: "2"}}},
+		{ObjectMeta: metav1.ObjectMeta{Name: "a", Annotations: map[string]string{annotationRevision: "1"}}},
+		{ObjectMeta: metav1.ObjectMeta{Name: "b", Annotations: map[string]string{annotationRevision: "2"}}},
 	}
-	if got := current(d, sets); got != "b" {
+	if got := currentReplicaSet(d, sets); got != "b" {
 		t.Error(got)
 	}
 	d.Generation = 1
-	if got := current(d, sets); got != "" {
+	if got := currentReplicaSet(d, sets); got != "" {
 		t.Errorf("%s, before its controller has looked", got)
 	}
-	if got := current(&appsv1.Deployment{}, []appsv1.ReplicaSet{{ObjectMeta: metav1.ObjectMeta{Name: "a"}}}); got != "" {
+	if got := currentReplicaSet(&appsv1.Deployment{}, []appsv1.ReplicaSet{{ObjectMeta: metav1.ObjectMeta{Name: "a"}}}); got != "" {
 		t.Error(got)
 	}
 }
@@ -199,19 +201,19 @@ func TestCurrent(t *testing.T) {
 func TestImageIsThatOfReadyPodsOfTheTemplate(t *testing.T) {
 	pod := func(image, id string, ready corev1.ConditionStatus) corev1.Pod {
 		return corev1.Pod{
-			Spec: corev1.PodSpec{Containers: []corev1.Container{{Name: kind, Image: image}}},
+			Spec: corev1.PodSpec{Containers: []corev1.Container{{Name: appName, Image: image}}},
 			Status: corev1.PodStatus{
 				Conditions:        []corev1.PodCondition{{Type: corev1.PodReady, Status: ready}},
-				ContainerStatuses: []corev1.ContainerStatus{{Name: "sidecar", ImageID: "other"}, {Name: kind, ImageID: id}},
+				ContainerStatuses: []corev1.ContainerStatus{{Name: "sidecar", ImageID: "other"}, {Name: appName, ImageID: id}},
 			},
 		}
 	}
-	template := corev1.PodTemplateSpec{Spec: corev1.PodSpec{Containers: []corev1.Container{{Name: kind, Image: "app:2"}}}}
+	template := corev1.PodTemplateSpec{Spec: corev1.PodSpec{Containers: []corev1.Container{{Name: appName, Image: "app:2"}}}}
 	pods := []corev1.Pod{pod("app:1", "app@sha256:1", corev1.ConditionTrue), pod("app:2", "app@sha256:0", corev1.ConditionFalse)}
-	if got := image(template, pods); got != "" {
+	if got := runningImage(template, pods); got != "" {
 		t.Error(got)
 	}
-	if got := image(template, append(pods, pod("app:2", "app@sha256:2", corev1.ConditionTrue))); got != "app@sha256:2" {
+	if got := runningImage(template, append(pods, pod("app:2", "app@sha256:2", corev1.ConditionTrue))); got != "app@sha256:2" {
 		t.Error(got)
 	}
 }

@@ -14,11 +14,11 @@ import (
 // httpRouteType is what a Gateway API controller reads.
 var httpRouteType = *metav1ac.TypeMeta().WithAPIVersion("gateway.networking.k8s.io/v1").WithKind("HTTPRoute")
 
-// routes lead to the Service, or tell who may take them.
-func routes(e *appv1.EasyService, all []listener) []converge.Child {
+// networkChildren lead to the Service, or tell who may take them.
+func networkChildren(e *appv1.EasyService, all []listener) []converge.Child {
 	var children []converge.Child
 	if e.Spec.NetworkPolicy != nil {
-		children = append(children, parts.NetworkPolicy(kind, e.Name, e.Spec.NetworkPolicy, policyPorts(e.Spec.Ports, all)))
+		children = append(children, parts.NetworkPolicy(appName, e.Name, e.Spec.NetworkPolicy, policyPorts(e.Spec.Ports, all)))
 	}
 	if e.Spec.Ingress != nil {
 		children = append(children, ingress(e, e.Spec.Ingress))
@@ -27,7 +27,7 @@ func routes(e *appv1.EasyService, all []listener) []converge.Child {
 		children = append(children, httpRoute(e, *e.Spec.Gateway))
 	}
 	if m := e.Spec.Metrics; m != nil {
-		children = append(children, parts.ServiceMonitor(kind, e.Name, &m.ServiceMonitor, m.Port, m.Path))
+		children = append(children, parts.ServiceMonitor(appName, e.Name, &m.ServiceMonitor, m.Port, m.Path))
 	}
 	return children
 }
@@ -37,13 +37,13 @@ func routes(e *appv1.EasyService, all []listener) []converge.Child {
 func policyPorts(ports []appv1.Port, all []listener) []networkingv1.NetworkPolicyPort {
 	asked := socketsOf(ports)
 	list := make([]networkingv1.NetworkPolicyPort, 0, len(asked))
-	for _, at := range append(asked, others(asked, all)...) {
+	for _, at := range append(asked, otherSockets(asked, all)...) {
 		list = append(list, networkingv1.NetworkPolicyPort{Port: ptr.To(intstr.FromInt32(at.number)), Protocol: ptr.To(at.protocol)})
 	}
 	return list
 }
 
-func httpRoute(e *appv1.EasyService, r appv1.Route) *parts.Custom {
+func httpRoute(e *appv1.EasyService, r appv1.Route) *parts.OptionalObject {
 	parents := make([]any, 0, len(r.ParentRefs))
 	for _, p := range r.ParentRefs {
 		parent := map[string]any{"name": p.Name}
@@ -55,12 +55,12 @@ func httpRoute(e *appv1.EasyService, r appv1.Route) *parts.Custom {
 		}
 		parents = append(parents, parent)
 	}
-	route := parts.NewCustom(kind, e.Name, httpRouteType, "gateway")
+	route := parts.NewOptionalObject(appName, e.Name, httpRouteType, "gateway")
 	route.Spec = map[string]any{
 		"parentRefs": parents,
 		"rules": []any{map[string]any{
 			"matches":     []any{map[string]any{"path": map[string]any{"type": "PathPrefix", "value": r.Path}}},
-			"backendRefs": []any{map[string]any{"name": e.Name, "port": int64(ledTo(e.Spec.Ports, r.Port).Port)}},
+			"backendRefs": []any{map[string]any{"name": e.Name, "port": int64(portFor(e.Spec.Ports, r.Port).Port)}},
 		}},
 	}
 	for _, name := range r.Hostnames {

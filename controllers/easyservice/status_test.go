@@ -29,21 +29,21 @@ func deployed(ready int32, change ...func(*appsv1.Deployment)) *appsv1.Deploymen
 	return d
 }
 
-func said(kind appsv1.DeploymentConditionType, status corev1.ConditionStatus, reason, message string) func(*appsv1.Deployment) {
+func withCondition(kind appsv1.DeploymentConditionType, status corev1.ConditionStatus, reason, message string) func(*appsv1.Deployment) {
 	return func(d *appsv1.Deployment) {
-		d.Status.Conditions = append(d.Status.Conditions, appsv1.DeploymentCondition{Type: kind, Status: status, Reason: reason, Message: message, LastUpdateTime: after(1)})
+		d.Status.Conditions = append(d.Status.Conditions, appsv1.DeploymentCondition{Type: kind, Status: status, Reason: reason, Message: message, LastUpdateTime: secondsLater(1)})
 	}
 }
 
 func TestConditions(t *testing.T) {
 	unpullable := corev1.Pod{ObjectMeta: metav1.ObjectMeta{Name: "a-1"}, Status: corev1.PodStatus{ContainerStatuses: []corev1.ContainerStatus{{
-		Name: kind, Image: "nowhere/a:1", State: corev1.ContainerState{Waiting: &corev1.ContainerStateWaiting{Reason: "ErrImagePull", Message: "connection refused"}},
+		Name: appName, Image: "nowhere/a:1", State: corev1.ContainerState{Waiting: &corev1.ContainerStateWaiting{Reason: "ErrImagePull", Message: "connection refused"}},
 	}}}}
 	deaf := corev1.Pod{ObjectMeta: metav1.ObjectMeta{Name: "a-1"}}
-	deaf.Spec.Containers = []corev1.Container{{Name: kind, ReadinessProbe: &corev1.Probe{
+	deaf.Spec.Containers = []corev1.Container{{Name: appName, ReadinessProbe: &corev1.Probe{
 		ProbeHandler: corev1.ProbeHandler{TCPSocket: &corev1.TCPSocketAction{Port: intstr.FromInt32(8080)}},
 	}}}
-	deaf.Status.ContainerStatuses = []corev1.ContainerStatus{{Name: kind, State: corev1.ContainerState{Running: &corev1.ContainerStateRunning{}}}}
+	deaf.Status.ContainerStatuses = []corev1.ContainerStatus{{Name: appName, State: corev1.ContainerState{Running: &corev1.ContainerStateRunning{}}}}
 	for reason, c := range map[string]struct {
 		deployment *appsv1.Deployment
 		pods       []corev1.Pod
@@ -62,20 +62,20 @@ func TestConditions(t *testing.T) {
 			degraded: `pod a-1: container easyservice: image "nowhere/a:1" cannot be pulled: connection refused`,
 		},
 		"a quota": {
-			deployment: deployed(0, said(appsv1.DeploymentReplicaFailure, corev1.ConditionTrue, "FailedCreate", "exceeded quota")),
+			deployment: deployed(0, withCondition(appsv1.DeploymentReplicaFailure, corev1.ConditionTrue, "FailedCreate", "exceeded quota")),
 			want:       "FFTT", degraded: "pods cannot be made: exceeded quota",
 		},
 		"beyond its deadline": {
-			deployment: deployed(1, said(appsv1.DeploymentProgressing, corev1.ConditionFalse, deadlineExceeded, "")),
+			deployment: deployed(1, withCondition(appsv1.DeploymentProgressing, corev1.ConditionFalse, reasonDeadlineExceeded, "")),
 			want:       "FFFT", degraded: "1 of 4 replicas ready",
 		},
 		"beyond its deadline, and nobody listens": {
-			deployment: deployed(1, said(appsv1.DeploymentProgressing, corev1.ConditionFalse, deadlineExceeded, "")),
+			deployment: deployed(1, withCondition(appsv1.DeploymentProgressing, corev1.ConditionFalse, reasonDeadlineExceeded, "")),
 			pods:       []corev1.Pod{deaf}, want: "FFFT",
 			degraded: "1 of 4 replicas ready: pod a-1: container easyservice runs, but its readiness probe (TCP port 8080) does not succeed",
 		},
 		"a deadline of the last generation": {
-			deployment: deployed(1, said(appsv1.DeploymentProgressing, corev1.ConditionFalse, deadlineExceeded, ""),
+			deployment: deployed(1, withCondition(appsv1.DeploymentProgressing, corev1.ConditionFalse, reasonDeadlineExceeded, ""),
 				func(d *appsv1.Deployment) { d.Generation++ }),
 			want: "FFTF",
 		},
@@ -85,9 +85,9 @@ func TestConditions(t *testing.T) {
 			if c.deployment != nil {
 				observed["Deployment/a"] = c.deployment
 			}
-			e := made("a", appv1.EasyServiceSpec{Size: ptr.To[int32](4)})
-			e.Status.LastRollout = &appv1.Rollout{StartTime: noon, Result: appv1.RolloutRunning}
-			got := status(e, observed, world{pods: c.pods, now: after(2)}, rollout{sure: true})
+			e := newEasyService("a", appv1.EasyServiceSpec{Size: ptr.To[int32](4)})
+			e.Status.LastRollout = &appv1.Rollout{StartTime: testTime, Result: appv1.RolloutRunning}
+			got := status(e, observed, snapshot{pods: c.pods, now: secondsLater(2)}, rolloutRequest{confirmed: true})
 			letters := ""
 			for _, kind := range []string{commonv1.ConditionReady, commonv1.ConditionAvailable, commonv1.ConditionProgressing, commonv1.ConditionDegraded} {
 				letters += string(meta.FindStatusCondition(got.Conditions, kind).Status[0])

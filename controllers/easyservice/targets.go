@@ -17,9 +17,9 @@ type listener map[socket]string // and the name of it, if any
 
 // listeners are all that clients may be led to, those to come first. One that goes still
 // serves; one that has ended does not.
-func listeners(given *corev1ac.PodTemplateSpecApplyConfiguration, pods []corev1.Pod) []listener {
+func listeners(podTemplate *corev1ac.PodTemplateSpecApplyConfiguration, pods []corev1.Pod) []listener {
 	coming := listener{}
-	for _, c := range given.Spec.Containers {
+	for _, c := range podTemplate.Spec.Containers {
 		for _, p := range c.Ports {
 			coming[socket{*p.ContainerPort, ptr.Deref(p.Protocol, corev1.ProtocolTCP)}] = ptr.Deref(p.Name, "")
 		}
@@ -27,21 +27,21 @@ func listeners(given *corev1ac.PodTemplateSpecApplyConfiguration, pods []corev1.
 	list := []listener{coming}
 	for i := range pods {
 		if phase := pods[i].Status.Phase; phase != corev1.PodFailed && phase != corev1.PodSucceeded {
-			list = append(list, listening(pods[i].Spec.Containers))
+			list = append(list, listenerOf(pods[i].Spec.Containers))
 		}
 	}
 	return list
 }
 
-// listening is what our own container says: what is injected beside it is no one's to
+// listenerOf is what our own container says: what is injected beside it is no one's to
 // reach. A name that one injected before it has, too, leads there.
-func listening(containers []corev1.Container) listener {
+func listenerOf(containers []corev1.Container) listener {
 	l, taken := listener{}, map[corev1.ContainerPort]bool{}
 	for _, c := range containers {
 		for _, p := range c.Ports {
 			named := corev1.ContainerPort{Name: p.Name, Protocol: p.Protocol}
 			switch {
-			case c.Name != kind:
+			case c.Name != appName:
 				taken[named] = true
 			case taken[named]:
 				l[socket{p.ContainerPort, p.Protocol}] = ""
@@ -53,29 +53,29 @@ func listening(containers []corev1.Container) listener {
 	return l
 }
 
-func (l listener) has(name string, spoken corev1.Protocol) bool {
-	_, has := l.named(name, spoken)
+func (l listener) hasName(name string, protocol corev1.Protocol) bool {
+	_, has := l.numberOf(name, protocol)
 	return has
 }
 
-// named is the number of that name, if any.
-func (l listener) named(name string, spoken corev1.Protocol) (int32, bool) {
+// numberOf is the number of that name, if any.
+func (l listener) numberOf(name string, protocol corev1.Protocol) (int32, bool) {
 	for at, n := range l {
-		if n == name && at.protocol == spoken {
+		if n == name && at.protocol == protocol {
 			return at.number, true
 		}
 	}
 	return 0, false
 }
 
-// target is where a port of the Service leads: to the socket's name, which every pod has at
+// targetPort is where a port of the Service leads: to the socket's name, which every pod has at
 // a number of its own, so that one release can follow another, and be taken back, while the
 // number moves. To the number where that is all there is: of a socket without a name, or
 // of one that some have under another. Who has neither is not led to.
-func target(ports []appv1.Port, p appv1.Port, all []listener) intstr.IntOrString {
-	at := behind(p)
+func targetPort(ports []appv1.Port, p appv1.Port, all []listener) intstr.IntOrString {
+	at := targetSocket(p)
 	name := socketNames(ports)[at]
-	nameless := func(l listener) bool { return name == "" || !l.has(name, at.protocol) }
+	nameless := func(l listener) bool { return name == "" || !l.hasName(name, at.protocol) }
 	renamed := func(l listener) bool {
 		_, there := l[at]
 		return there && nameless(l)
@@ -85,7 +85,7 @@ func target(ports []appv1.Port, p appv1.Port, all []listener) intstr.IntOrString
 	}
 	var sockets []socket
 	if len(ports) == 1 {
-		sockets = others(nil, all)
+		sockets = otherSockets(nil, all)
 	}
 	switch {
 	case len(sockets) == 1 && sockets[0].protocol == at.protocol: // what was rolled back may have another
@@ -96,12 +96,12 @@ func target(ports []appv1.Port, p appv1.Port, all []listener) intstr.IntOrString
 	return intstr.FromString(name)
 }
 
-// others are the sockets of those that listen but the given ones, sorted.
-func others(given []socket, all []listener) []socket {
+// otherSockets are the sockets of those that listen but the given ones, sorted.
+func otherSockets(known []socket, all []listener) []socket {
 	var list []socket
 	for _, l := range all {
 		for at := range l {
-			if !slices.Contains(given, at) && !slices.Contains(list, at) {
+			if !slices.Contains(known, at) && !slices.Contains(list, at) {
 				list = append(list, at)
 			}
 		}

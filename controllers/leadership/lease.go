@@ -25,19 +25,19 @@ const leaseName = "mainstay-operator.io"
 
 // Times of the lease. They mean what they mean in client-go's LeaderElectionConfig.
 type Times struct {
-	// Lease is how long a standby waits for a renewal before it takes the lease.
-	Lease time.Duration
-	// Renew is how long the leader acts after its last renewal. Whatever it has begun by then must end
+	// LeaseDuration is how long a standby waits for a renewal before it takes the lease.
+	LeaseDuration time.Duration
+	// RenewDeadline is how long the leader acts after its last renewal. Whatever it has begun by then must end
 	// before the lease does.
-	Renew time.Duration
-	// Retry is the time between two renewals.
-	Retry time.Duration
+	RenewDeadline time.Duration
+	// RetryPeriod is the time between two renewals.
+	RetryPeriod time.Duration
 }
 
 // DefaultTimes are shorter than the 15, 10 and 2 s of Kubernetes' own components. They cost about as
 // many requests, because a standby watches the lease and does not poll it: docs/benchmarks.md. The
 // difference of Lease and Renew, 5 s, is the same.
-var DefaultTimes = Times{Lease: 10 * time.Second, Renew: 5 * time.Second, Retry: time.Second}
+var DefaultTimes = Times{LeaseDuration: 10 * time.Second, RenewDeadline: 5 * time.Second, RetryPeriod: time.Second}
 
 // Lease is the lock of the leader election. It also reports whether this process may act: the leader
 // election ends a process that has lost its lease, but only after the whole renew deadline. Until
@@ -47,12 +47,12 @@ type Lease struct {
 	times  Times
 	clock  clock.Clock
 	client kubernetes.Interface
-	// renewed is when the last granted renewal was sent; nil before this process leads, and lapsed after.
-	renewed  atomic.Pointer[time.Time]
-	acquired time.Time // when this process took the lease
-	// seen is the lease of another process as it was last seen to change, and since when it is known.
-	seen      resourcelock.LeaderElectionRecord
-	seenSince time.Time
+	// renewTime is when the last granted renewal was sent; nil before this process leads, and lapsed after.
+	renewTime   atomic.Pointer[time.Time]
+	acquireTime time.Time // when this process took the lease
+	// observedRecord is the lease of another process as it was last seen to change, and since when it is known.
+	observedRecord resourcelock.LeaderElectionRecord
+	observedTime   time.Time
 }
 
 // lapsed is the renewal of a lease that this process no longer holds.
@@ -71,9 +71,9 @@ func New(config *rest.Config, namespace string, times Times) (*Lease, error) {
 	if err != nil {
 		return nil, fmt.Errorf("watching the lease: %w", err)
 	}
-	hurried := rest.CopyConfig(config) // one slow reply must not cost the lease
-	hurried.Timeout = max(times.Renew/2, time.Second)
-	limitedClient, err := kubernetes.NewForConfig(hurried)
+	limitedConfig := rest.CopyConfig(config) // one slow reply must not cost the lease
+	limitedConfig.Timeout = max(times.RenewDeadline/2, time.Second)
+	limitedClient, err := kubernetes.NewForConfig(limitedConfig)
 	if err != nil {
 		return nil, fmt.Errorf("renewing the lease: %w", err)
 	}
@@ -91,11 +91,11 @@ func newLease(limitedClient, client kubernetes.Interface, namespace, identity st
 	}
 }
 
-// Elect makes a manager of these options take part in the election.
-func (l *Lease) Elect(options ctrl.Options) ctrl.Options {
+// WithLeaderElection makes a manager of these options take part in the election.
+func (l *Lease) WithLeaderElection(options ctrl.Options) ctrl.Options {
 	options.LeaderElection, options.LeaderElectionID = true, leaseName
 	options.LeaderElectionResourceLockInterface, options.LeaderElectionReleaseOnCancel = l, true
-	options.LeaseDuration, options.RenewDeadline, options.RetryPeriod = &l.times.Lease, &l.times.Renew, &l.times.Retry
+	options.LeaseDuration, options.RenewDeadline, options.RetryPeriod = &l.times.LeaseDuration, &l.times.RenewDeadline, &l.times.RetryPeriod
 	options.NewClient = l.NewClient
 	return options
 }
@@ -115,8 +115,8 @@ func (r eventRecorder) Eventf(object runtime.Object, eventType, reason, message 
 // Create the lease for the holder that the record names.
 func (l *Lease) Create(ctx context.Context, record resourcelock.LeaderElectionRecord) error {
 	sent := l.clock.Now()
-	record = l.stamp(record, sent)
-	return l.noteWrite(record, sent, l.LeaseLock.Create(ctx, record))
+	record = l.withTimes(record, sent)
+	return l.recordRenewal(record, sent, l.LeaseLock.Create(ctx, record))
 }
 
 // Update the lease: renew, take or release it. The leader election also releases a lease that it could not
@@ -127,29 +127,29 @@ func (l *Lease) Update(ctx context.Context, record resourcelock.LeaderElectionRe
 		if !l.Held() {
 			return errLapsed
 		}
-		l.renewed.Store(lapsed) // at once: the reply may be lost
+		l.renewTime.Store(lapsed) // at once: the reply may be lost
 	}
 	sent := l.clock.Now()
-	record = l.stamp(record, sent)
-	return l.noteWrite(record, sent, l.LeaseLock.Update(ctx, record))
+	record = l.withTimes(record, sent)
+	return l.recordRenewal(record, sent, l.LeaseLock.Update(ctx, record))
 }
 
-// stamp the record with the time of the write: the leader election reads the clock before Get waits.
-func (l *Lease) stamp(record resourcelock.LeaderElectionRecord, sent time.Time) resourcelock.LeaderElectionRecord {
+// withTimes the record with the time of the write: the leader election reads the clock before Get waits.
+func (l *Lease) withTimes(record resourcelock.LeaderElectionRecord, sent time.Time) resourcelock.LeaderElectionRecord {
 	if record.HolderIdentity != l.Identity() {
 		return record
 	}
-	if l.renewed.Load() == nil {
-		l.acquired = sent
+	if l.renewTime.Load() == nil {
+		l.acquireTime = sent
 	}
-	record.AcquireTime, record.RenewTime = metav1.NewTime(l.acquired), metav1.NewTime(sent)
+	record.AcquireTime, record.RenewTime = metav1.NewTime(l.acquireTime), metav1.NewTime(sent)
 	return record
 }
 
-// noteWrite of the lease. A renewal counts from when it was sent: the API server may have answered late.
-func (l *Lease) noteWrite(record resourcelock.LeaderElectionRecord, sent time.Time, err error) error {
+// recordRenewal of the lease. A renewal counts from when it was sent: the API server may have answered late.
+func (l *Lease) recordRenewal(record resourcelock.LeaderElectionRecord, sent time.Time, err error) error {
 	if err == nil && record.HolderIdentity == l.Identity() {
-		l.renewed.Store(&sent)
+		l.renewTime.Store(&sent)
 	}
 	return err
 }
@@ -157,6 +157,6 @@ func (l *Lease) noteWrite(record resourcelock.LeaderElectionRecord, sent time.Ti
 // Held reports whether no other process can lead. Either clock can disprove it: the monotonic clock
 // stands still while a virtual machine is paused, and the wall clock can be set back.
 func (l *Lease) Held() bool {
-	renewed := l.renewed.Load()
-	return renewed != nil && l.clock.Since(*renewed) < l.times.Renew && l.clock.Now().Round(0).Sub(renewed.Round(0)) < l.times.Renew
+	renewed := l.renewTime.Load()
+	return renewed != nil && l.clock.Since(*renewed) < l.times.RenewDeadline && l.clock.Now().Round(0).Sub(renewed.Round(0)) < l.times.RenewDeadline
 }

@@ -22,7 +22,7 @@ import (
 
 // An act that began as late as the lease allows has to end before another process leads.
 func TestTimes(t *testing.T) {
-	if d := DefaultTimes; d.Renew < 3*d.Retry || d.Lease-d.Renew < 5*time.Second {
+	if d := DefaultTimes; d.RenewDeadline < 3*d.RetryPeriod || d.LeaseDuration-d.RenewDeadline < 5*time.Second {
 		t.Errorf("%+v", d)
 	}
 }
@@ -58,7 +58,7 @@ func TestHeld(t *testing.T) {
 		t.Fatal(err)
 	}
 	held(true, "it was made")
-	clock.Step(DefaultTimes.Renew - 2*time.Second)
+	clock.Step(DefaultTimes.RenewDeadline - 2*time.Second)
 	held(true, "the last moment, from when it was asked for")
 	refuses = errors.New("no")
 	if err := lease.Update(t.Context(), record); err == nil {
@@ -70,7 +70,7 @@ func TestHeld(t *testing.T) {
 		t.Fatal(err)
 	}
 	held(true, "it was renewed")
-	clock.Step(DefaultTimes.Renew - time.Second)
+	clock.Step(DefaultTimes.RenewDeadline - time.Second)
 	held(false, "so long ago by when that was asked for")
 	if err := lease.Update(t.Context(), record); err != nil {
 		t.Fatal(err)
@@ -86,7 +86,7 @@ func TestHeld(t *testing.T) {
 // client-go releases a lease that it could not renew. Another process may hold it by then, or an act that was
 // begun under it may go on.
 func TestOnlyALeaseThatIsHeldIsReleased(t *testing.T) {
-	e, clock := contest(t), clocktesting.NewFakeClock(time.Now())
+	e, clock := newElection(t), clocktesting.NewFakeClock(time.Now())
 	led := newLease(e.Clientset, e.Clientset, namespace, other, DefaultTimes)
 	led.clock = clock
 	e.write("")
@@ -105,7 +105,7 @@ func TestOnlyALeaseThatIsHeldIsReleased(t *testing.T) {
 			t.Errorf("%s: %v, held by %q", why, err, *e.lease().Spec.HolderIdentity)
 		}
 	}
-	clock.Step(DefaultTimes.Renew)
+	clock.Step(DefaultTimes.RenewDeadline)
 	release(other, "it was not renewed in time")
 	e.write(holder)
 	release(holder, "another process has taken it")
@@ -113,7 +113,7 @@ func TestOnlyALeaseThatIsHeldIsReleased(t *testing.T) {
 
 // A clock may stand still, or a human may edit the lease: the API server knows who holds it.
 func TestNotHeldOnceAnotherProcessHoldsIt(t *testing.T) {
-	e := contest(t)
+	e := newElection(t)
 	led := newLease(e.Clientset, e.Clientset, namespace, other, DefaultTimes)
 	e.write("")
 	if _, _, err := led.Get(t.Context()); err != nil {
@@ -172,11 +172,11 @@ func (pausedMachine) Since(time.Time) time.Duration { return time.Second }
 func TestALeaseLapsesWhileTheMachineIsPaused(t *testing.T) {
 	renewed := time.Now()
 	for past, held := range map[time.Duration]bool{
-		-time.Hour: true, time.Second: true, DefaultTimes.Renew - time.Second: true, DefaultTimes.Renew: false, time.Hour: false,
+		-time.Hour: true, time.Second: true, DefaultTimes.RenewDeadline - time.Second: true, DefaultTimes.RenewDeadline: false, time.Hour: false,
 	} {
 		lease := newLease(fake.NewClientset(), nil, namespace, holder, DefaultTimes)
 		lease.clock = pausedMachine{now: renewed.Add(past)}
-		lease.renewed.Store(&renewed)
+		lease.renewTime.Store(&renewed)
 		if lease.Held() != held {
 			t.Errorf("%s later by the wall clock: held is %t", past, !held)
 		}

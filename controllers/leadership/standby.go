@@ -30,9 +30,9 @@ func (l *Lease) Get(ctx context.Context) (*resourcelock.LeaderElectionRecord, []
 			return nil, nil, err
 		}
 		switch holder := record.HolderIdentity; {
-		case l.renewed.Load() != nil:
+		case l.renewTime.Load() != nil:
 			if holder != l.Identity() {
-				l.renewed.Store(lapsed)
+				l.renewTime.Store(lapsed)
 			}
 			return record, raw, nil
 		case holder == "" || holder == l.Identity():
@@ -53,8 +53,8 @@ func (l *Lease) Get(ctx context.Context) (*resourcelock.LeaderElectionRecord, []
 // observe the lease of another process. Its time counts from the last change that was seen, however often
 // the API server fails to answer meanwhile.
 func (l *Lease) observe(now resourcelock.LeaderElectionRecord) {
-	if now.HolderIdentity != l.seen.HolderIdentity || !now.RenewTime.Equal(&l.seen.RenewTime) {
-		l.seen, l.seenSince = now, l.clock.Now()
+	if now.HolderIdentity != l.observedRecord.HolderIdentity || !now.RenewTime.Equal(&l.observedRecord.RenewTime) {
+		l.observedRecord, l.observedTime = now, l.clock.Now()
 	}
 }
 
@@ -74,12 +74,12 @@ func (v vacancy) appliesTo(record resourcelock.LeaderElectionRecord) bool {
 func (l *Lease) awaitVacancy(ctx context.Context) (vacancy, error) {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
-	holder := l.seen.HolderIdentity
+	holder := l.observedRecord.HolderIdentity
 	states, ended := make(chan resourcelock.LeaderElectionRecord), make(chan struct{})
 	go l.watchLease(ctx, states)
 	go l.watchHolder(ctx, holder, ended)
 
-	expiry := l.clock.NewTimer(l.left())
+	expiry := l.clock.NewTimer(l.timeLeft())
 	defer expiry.Stop()
 	for {
 		select {
@@ -89,81 +89,81 @@ func (l *Lease) awaitVacancy(ctx context.Context) (vacancy, error) {
 			return vacancy{holder: holder, ended: true}, nil
 		case now := <-states:
 			if now.HolderIdentity != holder {
-				return vacancy{}, l.rest(ctx, now)
+				return vacancy{}, l.waitRetryPeriod(ctx, now)
 			}
 			l.observe(now)
 		case <-expiry.C():
-			if left := l.left(); left > 0 { // it was renewed since
+			if left := l.timeLeft(); left > 0 { // it was renewed since
 				expiry.Reset(left)
 				continue
 			}
-			return vacancy{holder: holder, renewed: l.seen.RenewTime}, nil
+			return vacancy{holder: holder, renewed: l.observedRecord.RenewTime}, nil
 		}
 	}
 }
 
-// left of the lease's time. Its holder may be of a release with a longer lease.
-func (l *Lease) left() time.Duration {
-	return max(l.times.Lease, time.Duration(l.seen.LeaseDurationSeconds)*time.Second) - l.clock.Since(l.seenSince)
+// timeLeft of the lease's time. Its holder may be of a release with a longer lease.
+func (l *Lease) timeLeft() time.Duration {
+	return max(l.times.LeaseDuration, time.Duration(l.observedRecord.LeaseDurationSeconds)*time.Second) - l.clock.Since(l.observedTime)
 }
 
-// rest before the lease is read again, unless it was released: a watch may lag behind what was read
+// waitRetryPeriod before the lease is read again, unless it was released: a watch may lag behind what was read
 // before, and tell of a former holder again and again.
-func (l *Lease) rest(ctx context.Context, now resourcelock.LeaderElectionRecord) error {
+func (l *Lease) waitRetryPeriod(ctx context.Context, now resourcelock.LeaderElectionRecord) error {
 	if now.HolderIdentity == "" {
 		return nil
 	}
 	select {
 	case <-ctx.Done():
 		return ctx.Err()
-	case <-l.clock.After(l.times.Retry):
+	case <-l.clock.After(l.times.RetryPeriod):
 		return nil
 	}
 }
 
 // watchLease sends every state of the lease that it sees. A deleted lease has no holder.
 func (l *Lease) watchLease(ctx context.Context, states chan<- resourcelock.LeaderElectionRecord) {
-	tell := func(record resourcelock.LeaderElectionRecord) {
+	send := func(record resourcelock.LeaderElectionRecord) {
 		select {
 		case states <- record:
 		case <-ctx.Done():
 		}
 	}
-	look := func(object any) {
+	onChange := func(object any) {
 		if lease, is := object.(*coordinationv1.Lease); is {
-			tell(*resourcelock.LeaseSpecToLeaderElectionRecord(&lease.Spec))
+			send(*resourcelock.LeaseSpecToLeaderElectionRecord(&lease.Spec))
 		}
 	}
-	watchOne(ctx, l.client, l.client.CoordinationV1().Leases(l.LeaseMeta.Namespace), l.LeaseMeta.Name, &coordinationv1.Lease{}, cache.ResourceEventHandlerFuncs{
-		AddFunc:    look,
-		UpdateFunc: func(_, object any) { look(object) },
-		DeleteFunc: func(any) { tell(resourcelock.LeaderElectionRecord{}) },
+	watchObject(ctx, l.client, l.client.CoordinationV1().Leases(l.LeaseMeta.Namespace), l.LeaseMeta.Name, &coordinationv1.Lease{}, cache.ResourceEventHandlerFuncs{
+		AddFunc:    onChange,
+		UpdateFunc: func(_, object any) { onChange(object) },
+		DeleteFunc: func(any) { send(resourcelock.LeaderElectionRecord{}) },
 	})
 }
 
 // watchHolder closes the channel as soon as the kubelet reports the holder's end.
 func (l *Lease) watchHolder(ctx context.Context, holder string, ended chan<- struct{}) {
 	report := sync.OnceFunc(func() { close(ended) })
-	look := func(object any) {
+	onChange := func(object any) {
 		if pod, is := object.(*corev1.Pod); is && reportsEnd(pod, holder) {
 			report()
 		}
 	}
-	watchOne(ctx, l.client, l.client.CoreV1().Pods(l.LeaseMeta.Namespace), podOf(holder), &corev1.Pod{}, cache.ResourceEventHandlerFuncs{
-		AddFunc:    look,
-		UpdateFunc: func(_, object any) { look(object) },
-		DeleteFunc: look, // the deletion may bring the last status
+	watchObject(ctx, l.client, l.client.CoreV1().Pods(l.LeaseMeta.Namespace), podOf(holder), &corev1.Pod{}, cache.ResourceEventHandlerFuncs{
+		AddFunc:    onChange,
+		UpdateFunc: func(_, object any) { onChange(object) },
+		DeleteFunc: onChange, // the deletion may bring the last status
 	})
 }
 
-// resource of the API server, with lists of type L.
-type resource[L runtime.Object] interface {
+// listWatcher of the API server, with lists of type L.
+type listWatcher[L runtime.Object] interface {
 	List(context.Context, metav1.ListOptions) (L, error)
 	Watch(context.Context, metav1.ListOptions) (watch.Interface, error)
 }
 
-// watchOne object of a resource until the context ends. It resumes when the API server ends a watch.
-func watchOne[L runtime.Object](ctx context.Context, client any, objects resource[L], name string, kind runtime.Object, handler cache.ResourceEventHandler) {
+// watchObject object of a resource until the context ends. It resumes when the API server ends a watch.
+func watchObject[L runtime.Object](ctx context.Context, client any, objects listWatcher[L], name string, kind runtime.Object, handler cache.ResourceEventHandler) {
 	one := fields.OneTermEqualSelector(metav1.ObjectNameField, name).String()
 	_, informer := cache.NewInformerWithOptions(cache.InformerOptions{
 		ListerWatcher: cache.ToListWatcherWithWatchListSemantics(&cache.ListWatch{

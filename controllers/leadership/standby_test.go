@@ -28,8 +28,8 @@ type election struct {
 	standby *Lease
 }
 
-// contest the lease of a holder who has just renewed it.
-func contest(t *testing.T) *election {
+// newElection the lease of a holder who has just renewed it.
+func newElection(t *testing.T) *election {
 	t.Helper()
 	e := &election{T: t, Clientset: fake.NewClientset()}
 	e.standby = newLease(e.Clientset, e.Clientset, namespace, other, DefaultTimes)
@@ -114,12 +114,12 @@ func TestStandby(t *testing.T) {
 		"another takes it, who renews it":   {[]play{after(9*time.Second, func(e *election) { e.write("manager-c_3") }), after(9*time.Second, func(e *election) { e.write("manager-c_3") })}, `28s: held by ""`},
 		"another takes it, then it ends":    {[]play{after(2*time.Second, func(e *election) { e.write("manager-c_3") }), after(2*time.Second, says(holder, "Error"))}, `13s: held by ""`},
 		"the lease is deleted":              {[]play{after(2*time.Second, (*election).deleteLease)}, `2s: leases.coordination.k8s.io "mainstay-operator.io" not found`},
-		"its release has a longer lease":    {[]play{after(time.Second, (*election).longer)}, `16s: held by ""`},
+		"its release has a longer lease":    {[]play{after(time.Second, (*election).renewLonger)}, `16s: held by ""`},
 		"somebody else writes to the lease": {[]play{after(5*time.Second, (*election).label)}, `10s: held by ""`},
 	} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
-				e := contest(t)
+				e := newElection(t)
 				told := e.wait()
 				for _, play := range c.plays {
 					play(e)
@@ -144,8 +144,8 @@ func (e *election) deleteLease() {
 	}
 }
 
-// longer writes the lease as a holder of the last release does: for 15 s.
-func (e *election) longer() {
+// renewLonger writes the lease as a holder of the last release does: for 15 s.
+func (e *election) renewLonger() {
 	e.record(resourcelock.LeaderElectionRecord{HolderIdentity: holder, LeaseDurationSeconds: 15, RenewTime: metav1.Now(), AcquireTime: metav1.Now()})
 }
 
@@ -169,10 +169,10 @@ func (e *election) label() {
 // The API server fails just when the lease has run out: that it has is known when it answers again.
 func TestWaitingGoesOnWhenTheAPIServerFails(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		e := contest(t)
-		failing := time.Now().Add(DefaultTimes.Lease / 2)
+		e := newElection(t)
+		failing := time.Now().Add(DefaultTimes.LeaseDuration / 2)
 		e.PrependReactor("get", "leases", func(clienttesting.Action) (bool, runtime.Object, error) {
-			if away := time.Since(failing); away >= 0 && away < DefaultTimes.Lease {
+			if away := time.Since(failing); away >= 0 && away < DefaultTimes.LeaseDuration {
 				return true, nil, errors.New("the API server is away")
 			}
 			return false, nil, nil
@@ -180,7 +180,7 @@ func TestWaitingGoesOnWhenTheAPIServerFails(t *testing.T) {
 		if got := <-e.wait(); got != "10s: the API server is away" {
 			t.Error(got)
 		}
-		<-time.After(DefaultTimes.Lease / 2)
+		<-time.After(DefaultTimes.LeaseDuration / 2)
 		if got := <-e.wait(); got != `0s: held by ""` {
 			t.Error(got)
 		}
@@ -214,7 +214,7 @@ func elect(ctx context.Context, t *testing.T, lease *Lease, release bool) <-chan
 	t.Helper()
 	leads := make(chan time.Time, 1)
 	elector, err := leaderelection.NewLeaderElector(leaderelection.LeaderElectionConfig{
-		Lock: lease, LeaseDuration: lease.times.Lease, RenewDeadline: lease.times.Renew, RetryPeriod: lease.times.Retry, ReleaseOnCancel: release,
+		Lock: lease, LeaseDuration: lease.times.LeaseDuration, RenewDeadline: lease.times.RenewDeadline, RetryPeriod: lease.times.RetryPeriod, ReleaseOnCancel: release,
 		Callbacks: leaderelection.LeaderCallbacks{
 			OnStartedLeading: func(context.Context) { leads <- time.Now() },
 			OnStoppedLeading: func() {},
@@ -237,11 +237,11 @@ func TestElection(t *testing.T) {
 	}{
 		"the leader is killed":  {told: func(e *election) { e.report(end(holder, "Error")) }},
 		"the leader ends well":  {release: true, told: func(*election) {}},
-		"the leader falls mute": {told: func(*election) {}, after: DefaultTimes.Lease},
+		"the leader falls mute": {told: func(*election) {}, after: DefaultTimes.LeaseDuration},
 	} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
-				e := contest(t)
+				e := newElection(t)
 				e.write("") // by the one before
 				ctx, stop := context.WithCancel(t.Context())
 				defer stop()
@@ -264,7 +264,7 @@ func TestElection(t *testing.T) {
 				synctest.Wait()
 				c.told(e)
 				led := (<-second).Sub(stopped)
-				if led < c.after-DefaultTimes.Retry || led > c.after+time.Millisecond || !e.standby.Held() {
+				if led < c.after-DefaultTimes.RetryPeriod || led > c.after+time.Millisecond || !e.standby.Held() {
 					t.Errorf("the next one leads after %s, held: %t", led, e.standby.Held())
 				}
 				if taken := e.lease().Spec.AcquireTime; taken.Time.Before(stopped.Truncate(time.Microsecond)) {

@@ -54,55 +54,55 @@ type Reconciler struct {
 	// ExporterImage is what the exporter of one starts with that names none.
 	ExporterImage string
 	// Secrets that users made.
-	Secrets converge.Contents
+	Secrets converge.ContentReader
 
-	clock  clock.PassiveClock
-	memory memory
+	clock clock.PassiveClock
+	state volatileState
 }
 
 // Reconcile runs one pass over one Memcached.
 func (r *Reconciler) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.Result, error) {
-	return converge.Reconcile(ctx, &r.Converger, req, &cachev1alpha1.Memcached{}, r.story)
+	return converge.Reconcile(ctx, &r.Converger, req, &cachev1alpha1.Memcached{}, r.reconcile)
 }
 
-func (r *Reconciler) story(ctx context.Context, m *cachev1alpha1.Memcached, _ converge.Save) (ctrl.Result, error) {
-	running, err := r.running(ctx, m) // first: what runs is kept over a new default
+func (r *Reconciler) reconcile(ctx context.Context, m *cachev1alpha1.Memcached, _ converge.SaveStatus) (ctrl.Result, error) {
+	running, err := r.getStatefulSet(ctx, m) // first: what runs is kept over a new default
 	if err != nil {
 		return ctrl.Result{}, err
 	}
 	image := r.image(m, running)
 	s, secretsErr := r.readSecrets(ctx, m, running)
-	move := r.Converge
-	if m.Spec.Paused || s.lacking(m) {
-		move = r.Observe
+	apply := r.Converge
+	if m.Spec.Paused || s.isIncomplete(m) {
+		apply = r.Observe
 	}
-	children := desired(m, choice{image, r.exporterImage(m, running), s.certificate.Identity, s.users.published, r.Account.Namespace})
-	observed, err := move(ctx, m, children...)
-	pods, podsErr := r.Pods(ctx, m, kind)
-	proxies, proxiesErr := r.Pods(ctx, m, proxyKind)
+	children := desired(m, inputs{image, r.exporterImage(m, running), s.certificate.Identity, s.users.published, r.Account.Namespace})
+	observed, err := apply(ctx, m, children...)
+	pods, podsErr := r.ListPods(ctx, m, appName)
+	proxies, proxiesErr := r.ListPods(ctx, m, proxyAppName)
 	if err := errors.Join(podsErr, proxiesErr); err != nil {
 		return ctrl.Result{}, err
 	}
 	var late []string
-	var due time.Duration
+	var recheckAfter time.Duration
 	if !m.Spec.Paused {
-		late, due = r.refresh(ctx, m, s, pods)
+		late, recheckAfter = r.refreshCertificates(ctx, m, s, pods)
 	}
-	stands := r.look(m, observed, pods, proxies)
-	m.Status = status(m, stands) // last, also after an error: it says what stands
+	current := r.takeSnapshot(m, observed, pods, proxies)
+	m.Status = status(m, current) // last, also after an error: it says what stands
 	if m.Spec.Paused {
-		err = errors.Join(err, r.HoldBack(ctx, m, children...))
+		err = errors.Join(err, r.ReportPausedChanges(ctx, m, children...))
 	} else { // only then somebody looked
 		certificatesInSync(m, s.certificate, late)
 	}
 	credentialsInSync(m, s.users)
-	conditions.Image(&m.Status.Conditions, m.Generation, image, m.Spec.Image, r.DefaultImage)
-	return ctrl.Result{RequeueAfter: converge.Soonest(due, s.certificate.due, patience(m, stands))}, errors.Join(secretsErr, err)
+	conditions.SetUpdateAvailable(&m.Status.Conditions, m.Generation, image, m.Spec.Image, r.DefaultImage)
+	return ctrl.Result{RequeueAfter: converge.Soonest(recheckAfter, s.certificate.recheckAfter, untilDeadline(m, current))}, errors.Join(secretsErr, err)
 }
 
-// look gathers what stands.
-func (r *Reconciler) look(m *cachev1alpha1.Memcached, observed converge.Observed, pods, proxies []corev1.Pod) seen {
-	s := seen{set: &appsv1.StatefulSet{}, proxy: &appsv1.Deployment{}, pods: pods, proxies: proxies, now: r.clock.Now()}
+// takeSnapshot gathers what stands.
+func (r *Reconciler) takeSnapshot(m *cachev1alpha1.Memcached, observed converge.Observed, pods, proxies []corev1.Pod) snapshot {
+	s := snapshot{set: &appsv1.StatefulSet{}, proxy: &appsv1.Deployment{}, pods: pods, proxies: proxies, now: r.clock.Now()}
 	if set, found := converge.Find[*appsv1.StatefulSet](observed, "StatefulSet", m.Name); found {
 		s.set = set
 	}
@@ -112,8 +112,8 @@ func (r *Reconciler) look(m *cachev1alpha1.Memcached, observed converge.Observed
 	return s
 }
 
-// running is the StatefulSet, empty when there is none of ours.
-func (r *Reconciler) running(ctx context.Context, m *cachev1alpha1.Memcached) (*appsv1.StatefulSet, error) {
+// getStatefulSet is the StatefulSet, empty when there is none of ours.
+func (r *Reconciler) getStatefulSet(ctx context.Context, m *cachev1alpha1.Memcached) (*appsv1.StatefulSet, error) {
 	set := &appsv1.StatefulSet{}
 	if err := r.Get(ctx, ctrlclient.ObjectKeyFromObject(m), set); ctrlclient.IgnoreNotFound(err) != nil {
 		return nil, fmt.Errorf("reading what runs: %w", err)
@@ -129,12 +129,12 @@ func (r *Reconciler) image(m *cachev1alpha1.Memcached, running *appsv1.StatefulS
 	if m.Spec.Image != "" {
 		return m.Spec.Image
 	}
-	return parts.RunningImage(running.Spec.Template.Spec.Containers, kind, r.DefaultImage)
+	return parts.RunningImage(running.Spec.Template.Spec.Containers, appName, r.DefaultImage)
 }
 
 // exporterImage is chosen in the same way.
 func (r *Reconciler) exporterImage(m *cachev1alpha1.Memcached, running *appsv1.StatefulSet) string {
-	if measured(m) && m.Spec.Metrics.Image != "" {
+	if hasMetrics(m) && m.Spec.Metrics.Image != "" {
 		return m.Spec.Metrics.Image
 	}
 	return parts.RunningImage(running.Spec.Template.Spec.Containers, exporter, r.ExporterImage)
@@ -142,16 +142,16 @@ func (r *Reconciler) exporterImage(m *cachev1alpha1.Memcached, running *appsv1.S
 
 // SetupWithManager starts the controller.
 func (r *Reconciler) SetupWithManager(mgr ctrl.Manager) error {
-	r.Owned, r.Extended = Owned, extended
+	r.Owned, r.OptionalTypes = Owned, extended
 	r.clock = clock.RealClock{}
-	r.Release = func(_ context.Context, key types.NamespacedName) error {
-		r.memory.forget(key)
+	r.Finalize = func(_ context.Context, key types.NamespacedName) error {
+		r.state.forget(key)
 		return nil
 	}
 	watched, err := r.Secrets.Watch(mgr, &cachev1alpha1.Memcached{}, &cachev1alpha1.MemcachedList{}, secretNames)
 	if err != nil {
 		return err
 	}
-	return r.Manage(mgr, &cachev1alpha1.Memcached{}, kind, converge.OptionsToAsk(), r, watched,
-		source.Kind[ctrlclient.Object](mgr.GetCache(), &corev1.Pod{}, converge.ByInstance(proxyKind)))
+	return r.SetUpController(mgr, &cachev1alpha1.Memcached{}, appName, converge.ProbingOptions(), r, watched,
+		source.Kind[ctrlclient.Object](mgr.GetCache(), &corev1.Pod{}, converge.EnqueueForInstance(proxyAppName)))
 }

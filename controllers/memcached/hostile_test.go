@@ -44,17 +44,17 @@ func TestCommandsToAHostileNode(t *testing.T) {
 				t.Fatal(err)
 			}
 			defer conn.Close() //nolint:errcheck // a test's
-			patience := time.Minute
+			timeout := time.Minute
 			if c.sort == hostile.Drip || c.sort == hostile.Silence {
-				patience = brief
+				timeout = nodeTimeout
 			}
-			ctx, done := context.WithTimeout(t.Context(), patience)
+			ctx, done := context.WithTimeout(t.Context(), timeout)
 			defer done()
-			got := why(command(ctx, conn, nil))
+			got := probeProblem(reloadCertificates(ctx, conn, nil))
 			if !strings.HasPrefix(got, c.why) {
 				t.Errorf("it is told as %q", got)
 			}
-			fitToTell(t, got)
+			checkPrintable(t, got)
 		})
 	}
 }
@@ -66,18 +66,18 @@ func TestASilentNodeHoldsNothingUp(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	m := secured(nil)
+	m := newSecured(nil)
 	m.Spec.Port = int32(node.Port())
 	r := &Reconciler{clock: clock.RealClock{}}
 	given := secrets{certificate: certificate{Identity: identityOf(authority.New("one").Issue(host))}}
-	late, due := r.refresh(t.Context(), m, given, []corev1.Pod{at("a-0", node.Addr().String())})
-	if len(late) != 1 || due != soon || late[0] != "a-0 (no answer)" {
-		t.Errorf("%q, again in %s", late, due)
+	late, recheckAfter := r.refreshCertificates(t.Context(), m, given, []corev1.Pod{podAt("a-0", node.Addr().String())})
+	if len(late) != 1 || recheckAfter != firstProbeBackoff || late[0] != "a-0 (no answer)" {
+		t.Errorf("%q, again in %s", late, recheckAfter)
 	}
 }
 
-// fitToTell holds what a condition says to what can be printed, and to a few lines.
-func fitToTell(t *testing.T, text string) {
+// checkPrintable holds what a condition says to what can be printed, and to a few lines.
+func checkPrintable(t *testing.T, text string) {
 	t.Helper()
 	if len(text) > 1024 || !utf8.ValidString(text) || strings.ContainsFunc(text, func(r rune) bool { return !unicode.IsPrint(r) }) {
 		t.Errorf("%d bytes: %.200q", len(text), text)
@@ -86,7 +86,7 @@ func fitToTell(t *testing.T, text string) {
 
 func TestNoNameIsDialled(t *testing.T) {
 	for _, address := range []string{"localhost:11211", ":11211"} {
-		if _, err := connect(t.Context(), address, &tls.Config{MinVersion: tls.VersionTLS12}); why(err) != "has no address" {
+		if _, err := dialTLS(t.Context(), address, &tls.Config{MinVersion: tls.VersionTLS12}); probeProblem(err) != "has no address" {
 			t.Errorf("%s: %v", address, err)
 		}
 	}
@@ -106,11 +106,11 @@ func FuzzAnswers(f *testing.F) {
 		}()
 		ctx, done := context.WithTimeout(t.Context(), time.Minute)
 		defer done()
-		err := command(ctx, ours, []string{"app:one", "app:two"})
+		err := reloadCertificates(ctx, ours, []string{"app:one", "app:two"})
 		_ = ours.Close()
 		<-asked
 		if err != nil {
-			fitToTell(t, why(err))
+			checkPrintable(t, probeProblem(err))
 			return
 		}
 		if !strings.Contains(string(answers), "OK") {

@@ -20,7 +20,7 @@ func TestTheManagersOwnPolicyLetsItReachTheNodes(t *testing.T) {
 	}
 	for _, rule := range policy.Spec.Egress {
 		for _, to := range rule.To {
-			if to.PodSelector != nil && to.PodSelector.MatchLabels["app.kubernetes.io/name"] == kind && len(rule.Ports) == 0 {
+			if to.PodSelector != nil && to.PodSelector.MatchLabels["app.kubernetes.io/name"] == appName && len(rule.Ports) == 0 {
 				return
 			}
 		}

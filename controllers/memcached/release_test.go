@@ -10,6 +10,6 @@ import (
 
 func TestAnUpgradeRollsNothing(t *testing.T) {
 	releases.Workloads(t, "Memcached", func(m *cachev1alpha1.Memcached) any {
-		return nodes(m, choice{image: cmp.Or(m.Spec.Image, image)}) // what runs is kept
+		return nodeStatefulSet(m, inputs{image: cmp.Or(m.Spec.Image, image)}) // what runs is kept
 	})
 }

@@ -23,12 +23,12 @@ import (
 )
 
 const (
-	// kind is the value of app.kubernetes.io/name on all children.
-	kind = "memcached"
+	// appName is the value of app.kubernetes.io/name on all children.
+	appName = "memcached"
 	// portName of memcached in pods and Services.
 	portName = "memcached"
-	// uid of the memcache user in the official image.
-	uid = 11211
+	// runAsUID of the memcache user in the official image.
+	runAsUID = 11211
 
 	// defaultMemory and defaultMaxItem are memcached's own defaults, as the schema has them.
 	defaultMemory  = 64 << 20
@@ -39,28 +39,28 @@ const (
 	// thirds of an item (assoc.c): right after it has doubled, 10.7 bytes an item, and
 	// while the items move, when the half as large is there, too, 16.
 	tableShare = 96 / 16
-	// overhead is the memory of a node beside items and table: code, threads, and the first
+	// memoryOverhead is the memory of a node beside items and table: code, threads, and the first
 	// page of each slab class, which memcached takes beyond -m.
-	overhead = 64 << 20
-	// perConnection is what a connection's buffers take: 16 KiB for reading, 16 KiB
+	memoryOverhead = 64 << 20
+	// memoryPerConnection is what a connection's buffers take: 16 KiB for reading, 16 KiB
 	// for writing (memcached.h: READ_BUFFER_SIZE, and the response bundle).
-	perConnection = 32 << 10
+	memoryPerConnection = 32 << 10
 
-	// warming is how long a node fills up before the next one is replaced, in seconds.
-	warming = 30
+	// defaultMinReadySeconds is how long a node fills up before the next one is replaced, in seconds.
+	defaultMinReadySeconds = 30
 )
 
-// choice is what the spec alone does not say.
-type choice struct {
-	image    string       // what runs is kept when the spec names none
-	exporter string       // its image, with metrics
-	identity pki.Identity // of the nodes, with TLS
-	users    known        // that the nodes know, with auth
-	operator string       // namespace of the manager; empty where it is no pod
+// inputs is what the spec alone does not say.
+type inputs struct {
+	image             string       // what runs is kept when the spec names none
+	exporter          string       // its image, with metrics
+	identity          pki.Identity // of the nodes, with TLS
+	users             userList     // that the nodes know, with auth
+	operatorNamespace string       // namespace of the manager; empty where it is no pod
 }
 
 // desired are all children. What pods start with stands before them.
-func desired(m *cachev1alpha1.Memcached, c choice) []converge.Child {
+func desired(m *cachev1alpha1.Memcached, c inputs) []converge.Child {
 	var children []converge.Child
 	if m.Spec.TLS != nil {
 		children = append(children, certificatesSecret(m, c.identity))
@@ -68,25 +68,25 @@ func desired(m *cachev1alpha1.Memcached, c choice) []converge.Child {
 	if m.Spec.Auth != nil {
 		children = append(children, authSecret(m, c.users))
 	}
-	children = append(children, nodes(m, c), headless(m), client(m), serverList(m))
+	children = append(children, nodeStatefulSet(m, c), headlessService(m), clientService(m), serversConfigMap(m))
 	if size(m) >= 2 {
 		children = append(children, budget(m))
 	}
-	if proxied(m) {
-		children = append(children, proxy(m, c.image)...)
+	if hasProxy(m) {
+		children = append(children, proxyChildren(m, c.image)...)
 	}
 	if m.Spec.NetworkPolicy != nil {
-		children = append(children, policies(m, c.operator)...)
+		children = append(children, networkPolicies(m, c.operatorNamespace)...)
 	}
-	if measured(m) && m.Spec.Metrics.ServiceMonitor != nil {
-		children = append(children, monitor(m))
+	if hasMetrics(m) && m.Spec.Metrics.ServiceMonitor != nil {
+		children = append(children, serviceMonitor(m))
 	}
 	return children
 }
 
 func size(m *cachev1alpha1.Memcached) int32 { return ptr.Deref(m.Spec.Size, 1) }
 
-func bytes(quantity *resource.Quantity, otherwise int64) int64 {
+func quantityBytes(quantity *resource.Quantity, otherwise int64) int64 {
 	if quantity == nil {
 		return otherwise
 	}
@@ -106,58 +106,58 @@ func servers(m *cachev1alpha1.Memcached) []string {
 
 // endpoint is where an application turns to that knows but one address.
 func endpoint(m *cachev1alpha1.Memcached) string {
-	if proxied(m) {
+	if hasProxy(m) {
 		return fmt.Sprintf("%s.%s.svc:%d", proxyName(m), m.Namespace, m.Spec.Port)
 	}
 	return fmt.Sprintf("%s:%d", serviceHost(m), m.Spec.Port)
 }
 
-// nodes is a StatefulSet, so that a node keeps its name when its pod is replaced
+// nodeStatefulSet is a StatefulSet, so that a node keeps its name when its pod is replaced
 // and the hash ring of the clients stays.
-func nodes(m *cachev1alpha1.Memcached, c choice) *appsv1ac.StatefulSetApplyConfiguration {
-	template := parts.Template(kind, m.Name, m.Spec.PodOptions)
+func nodeStatefulSet(m *cachev1alpha1.Memcached, c inputs) *appsv1ac.StatefulSetApplyConfiguration {
+	template := parts.PodTemplate(appName, m.Name, m.Spec.PodOptions)
 	template.Spec.
-		WithSecurityContext(parts.RestrictedPod(uid)).
-		WithContainers(container(m, c.image))
+		WithSecurityContext(parts.RestrictedPod(runAsUID)).
+		WithContainers(nodeContainer(m, c.image))
 	if m.Spec.TLS != nil {
 		withTLS(m, c.identity, template)
 	}
 	if m.Spec.Auth != nil {
 		withUsers(m, c.users, template)
 	}
-	if measured(m) {
+	if hasMetrics(m) {
 		withExporter(m, c.exporter, template)
 	}
 	return appsv1ac.StatefulSet(m.Name, "").
-		WithLabels(parts.Labels(kind, m.Name)).
+		WithLabels(parts.Labels(appName, m.Name)).
 		WithSpec(appsv1ac.StatefulSetSpec().
 			WithReplicas(size(m)).
-			WithMinReadySeconds(pace(m)).
+			WithMinReadySeconds(minReadySeconds(m)).
 			WithServiceName(headlessName(m)).
 			WithPodManagementPolicy(appsv1.ParallelPodManagement).
-			WithSelector(parts.Select(kind, m.Name)).
+			WithSelector(parts.LabelSelector(appName, m.Name)).
 			WithTemplate(template))
 }
 
-// pace of a rollout, in seconds between nodes.
-func pace(m *cachev1alpha1.Memcached) int32 {
+// minReadySeconds of a rollout, in seconds between nodes.
+func minReadySeconds(m *cachev1alpha1.Memcached) int32 {
 	if m.Spec.Rollout == nil {
-		return warming
+		return defaultMinReadySeconds
 	}
-	return ptr.Deref(m.Spec.Rollout.MinReadySeconds, warming)
+	return ptr.Deref(m.Spec.Rollout.MinReadySeconds, defaultMinReadySeconds)
 }
 
-func container(m *cachev1alpha1.Memcached, image string) *corev1ac.ContainerApplyConfiguration {
-	return parts.Lingering(serving(m, image, arguments(m)), parts.Linger(m.Spec.PodOptions)).
-		WithResources(parts.As[corev1ac.ResourceRequirementsApplyConfiguration](resources(m)))
+func nodeContainer(m *cachev1alpha1.Memcached, image string) *corev1ac.ContainerApplyConfiguration {
+	return parts.WithPreStopSleep(memcachedContainer(m, image, arguments(m)), parts.PreStopSeconds(m.Spec.PodOptions)).
+		WithResources(parts.ToApplyConfig[corev1ac.ResourceRequirementsApplyConfiguration](resources(m)))
 }
 
-// serving is memcached on port, be it a node or the proxy.
-func serving(m *cachev1alpha1.Memcached, image string, args []string) *corev1ac.ContainerApplyConfiguration {
+// memcachedContainer is memcached on port, be it a node or the proxy.
+func memcachedContainer(m *cachev1alpha1.Memcached, image string, args []string) *corev1ac.ContainerApplyConfiguration {
 	alive := func() *corev1ac.ProbeApplyConfiguration {
 		return corev1ac.Probe().WithTCPSocket(corev1ac.TCPSocketAction().WithPort(intstr.FromString(portName)))
 	}
-	return parts.Container(kind, image, m.Spec.PodOptions).
+	return parts.Container(appName, image, m.Spec.PodOptions).
 		WithCommand("memcached").
 		WithArgs(args...).
 		WithPorts(containerPort(portName, m.Spec.Port)).
@@ -166,11 +166,11 @@ func serving(m *cachev1alpha1.Memcached, image string, args []string) *corev1ac.
 		WithLivenessProbe(alive().WithPeriodSeconds(10).WithFailureThreshold(6))
 }
 
-// limits keep flag and value apart: memcached 1.6.38 refuses -m=64.
-func limits(m *cachev1alpha1.Memcached) []string {
+// limitArguments keep flag and value apart: memcached 1.6.38 refuses -m=64.
+func limitArguments(m *cachev1alpha1.Memcached) []string {
 	return []string{
-		"-m", strconv.FormatInt(bytes(m.Spec.Memory, defaultMemory)>>20, 10),
-		"-I", strconv.FormatInt(bytes(m.Spec.MaxItemSize, defaultMaxItem), 10),
+		"-m", strconv.FormatInt(quantityBytes(m.Spec.Memory, defaultMemory)>>20, 10),
+		"-I", strconv.FormatInt(quantityBytes(m.Spec.MaxItemSize, defaultMaxItem), 10),
 		"-c", strconv.Itoa(int(m.Spec.Connections)),
 		"-t", strconv.Itoa(int(m.Spec.Threads)),
 		"-p", strconv.Itoa(int(m.Spec.Port)),
@@ -178,11 +178,11 @@ func limits(m *cachev1alpha1.Memcached) []string {
 }
 
 func arguments(m *cachev1alpha1.Memcached) []string {
-	args := limits(m)
+	args := limitArguments(m)
 	if m.Spec.Verbosity > 0 {
 		args = append(args, "-"+strings.Repeat("v", int(m.Spec.Verbosity)))
 	}
-	flags, options := secureArguments(m)
+	flags, options := tlsArguments(m)
 	args, options = slices.Concat(args, flags, authArguments(m)), slices.Concat(m.Spec.Options, options)
 	if len(options) > 0 {
 		args = append(args, "-o", strings.Join(options, ","))
@@ -197,47 +197,47 @@ func resources(m *cachev1alpha1.Memcached) corev1.ResourceRequirements {
 		if r.Limits == nil {
 			r.Limits = corev1.ResourceList{}
 		}
-		r.Limits[corev1.ResourceMemory] = *resource.NewQuantity(needed(m), resource.BinarySI)
+		r.Limits[corev1.ResourceMemory] = *resource.NewQuantity(memoryNeeded(m), resource.BinarySI)
 	}
 	return r
 }
 
-// needed is the memory that a node takes when it is full, in whole Mi. The schema has the
+// memoryNeeded is the memory that a node takes when it is full, in whole Mi. The schema has the
 // same sum, to the byte.
-func needed(m *cachev1alpha1.Memcached) int64 {
+func memoryNeeded(m *cachev1alpha1.Memcached) int64 {
 	const mi = 1 << 20
-	items := bytes(m.Spec.Memory, defaultMemory)
-	exactly := items + items/tableShare + overhead + int64(m.Spec.Connections)*perConnection
+	items := quantityBytes(m.Spec.Memory, defaultMemory)
+	exactly := items + items/tableShare + memoryOverhead + int64(m.Spec.Connections)*memoryPerConnection
 	return (exactly + mi - 1) / mi * mi
 }
 
-// headless names the nodes, ready or not: the ring must not move when one restarts.
-func headless(m *cachev1alpha1.Memcached) *corev1ac.ServiceApplyConfiguration {
+// headlessService names the nodes, ready or not: the ring must not move when one restarts.
+func headlessService(m *cachev1alpha1.Memcached) *corev1ac.ServiceApplyConfiguration {
 	service := service(m, headlessName(m))
 	service.Spec.WithClusterIP(corev1.ClusterIPNone).WithPublishNotReadyAddresses(true)
-	if measured(m) {
+	if hasMetrics(m) {
 		service.Spec.WithPorts(servicePort(metricsName, exporterPort))
 	}
 	return service
 }
 
-// client is the one endpoint in front of all ready nodes.
-func client(m *cachev1alpha1.Memcached) *corev1ac.ServiceApplyConfiguration {
+// clientService is the one endpoint in front of all ready nodes.
+func clientService(m *cachev1alpha1.Memcached) *corev1ac.ServiceApplyConfiguration {
 	return service(m, m.Name)
 }
 
 func service(m *cachev1alpha1.Memcached, name string) *corev1ac.ServiceApplyConfiguration {
 	return corev1ac.Service(name, "").
-		WithLabels(parts.Labels(kind, m.Name)).
+		WithLabels(parts.Labels(appName, m.Name)).
 		WithSpec(corev1ac.ServiceSpec().
-			WithSelector(parts.Selector(kind, m.Name)).
+			WithSelector(parts.SelectorLabels(appName, m.Name)).
 			WithPorts(servicePorts(m)...))
 }
 
-// serverList is what an application mounts to know the nodes: a line each.
-func serverList(m *cachev1alpha1.Memcached) *corev1ac.ConfigMapApplyConfiguration {
+// serversConfigMap is what an application mounts to know the nodes: a line each.
+func serversConfigMap(m *cachev1alpha1.Memcached) *corev1ac.ConfigMapApplyConfiguration {
 	return corev1ac.ConfigMap(m.Name+"-servers", "").
-		WithLabels(parts.Labels(kind, m.Name)).
+		WithLabels(parts.Labels(appName, m.Name)).
 		WithData(map[string]string{
 			"endpoint": endpoint(m),
 			"servers":  strings.Join(servers(m), "\n"),
@@ -246,5 +246,5 @@ func serverList(m *cachev1alpha1.Memcached) *corev1ac.ConfigMapApplyConfiguratio
 
 // budget lets one node at a time be evicted, and broken ones always.
 func budget(m *cachev1alpha1.Memcached) *policyv1ac.PodDisruptionBudgetApplyConfiguration {
-	return parts.Budget(kind, m.Name, m.Spec.Disruption, policyv1.AlwaysAllow)
+	return parts.DisruptionBudget(appName, m.Name, m.Spec.Disruption, policyv1.AlwaysAllow)
 }

@@ -21,15 +21,15 @@ const (
 func authName(m *cachev1alpha1.Memcached) string { return m.Name + "-auth" }
 
 // authSecret is the file of users that the nodes read.
-func authSecret(m *cachev1alpha1.Memcached, k known) *corev1ac.SecretApplyConfiguration {
+func authSecret(m *cachev1alpha1.Memcached, k userList) *corev1ac.SecretApplyConfiguration {
 	return secret(m, authName(m), map[string][]byte{
-		usersKey:    []byte(file(k.lines)),
+		usersKey:    []byte(usersFile(k.lines)),
 		revisionKey: []byte(strconv.Itoa(k.revision)),
 	})
 }
 
 func secret(m *cachev1alpha1.Memcached, name string, data map[string][]byte) *corev1ac.SecretApplyConfiguration {
-	return corev1ac.Secret(name, "").WithLabels(parts.Labels(kind, m.Name)).WithType(corev1.SecretTypeOpaque).WithData(data)
+	return corev1ac.Secret(name, "").WithLabels(parts.Labels(appName, m.Name)).WithType(corev1.SecretTypeOpaque).WithData(data)
 }
 
 func authArguments(m *cachev1alpha1.Memcached) []string {
@@ -40,13 +40,13 @@ func authArguments(m *cachev1alpha1.Memcached) []string {
 }
 
 // withUsers brings the users to a pod.
-func withUsers(m *cachev1alpha1.Memcached, k known, template *corev1ac.PodTemplateSpecApplyConfiguration) {
+func withUsers(m *cachev1alpha1.Memcached, k userList, template *corev1ac.PodTemplateSpecApplyConfiguration) {
 	template.WithAnnotations(map[string]string{annotationUsers: strconv.Itoa(k.revision)})
-	mount(template, "users", authName(m), usersDir)
+	mountSecret(template, "users", authName(m), usersDir)
 }
 
-// mount a Secret of ours into the nodes.
-func mount(template *corev1ac.PodTemplateSpecApplyConfiguration, volume, secretName, at string) {
+// mountSecret a Secret of ours into the nodes.
+func mountSecret(template *corev1ac.PodTemplateSpecApplyConfiguration, volume, secretName, at string) {
 	template.Spec.WithVolumes(corev1ac.Volume().WithName(volume).WithSecret(corev1ac.SecretVolumeSource().
 		WithSecretName(secretName).WithDefaultMode(0o440)))
 	template.Spec.Containers[0].WithVolumeMounts(

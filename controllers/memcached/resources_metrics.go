@@ -23,7 +23,7 @@ const (
 	exporterMemory = 64 << 20
 )
 
-func measured(m *cachev1alpha1.Memcached) bool {
+func hasMetrics(m *cachev1alpha1.Memcached) bool {
 	return m.Spec.Metrics != nil && m.Spec.Metrics.Enabled
 }
 
@@ -42,7 +42,7 @@ func withExporter(m *cachev1alpha1.Memcached, image string, template *corev1ac.P
 		WithSecurityContext(parts.RestrictedContainer())
 	if m.Spec.TLS != nil {
 		args = append(args, "--memcached.tls.enable", "--memcached.tls.server-name="+serviceHost(m),
-			"--memcached.tls.ca-file="+path.Join(certificatesDir, pki.AuthoritiesKey))
+			"--memcached.tls.ca-file="+path.Join(certificatesDir, pki.CACertKey))
 		if m.Spec.TLS.ClientAuth == cachev1alpha1.MemcachedClientAuthRequire {
 			args = append(args, "--memcached.tls.cert-file="+path.Join(certificatesDir, corev1.TLSCertKey),
 				"--memcached.tls.key-file="+path.Join(certificatesDir, corev1.TLSPrivateKeyKey))
@@ -53,7 +53,7 @@ func withExporter(m *cachev1alpha1.Memcached, image string, template *corev1ac.P
 	template.Spec.WithContainers(container.WithArgs(args...))
 }
 
-// monitor is asked for; the headless Service alone has the port, so no node counts twice.
-func monitor(m *cachev1alpha1.Memcached) *parts.Custom {
-	return parts.ServiceMonitor(kind, m.Name, m.Spec.Metrics.ServiceMonitor, metricsName, metricsPath)
+// serviceMonitor is asked for; the headless Service alone has the port, so no node counts twice.
+func serviceMonitor(m *cachev1alpha1.Memcached) *parts.OptionalObject {
+	return parts.ServiceMonitor(appName, m.Name, m.Spec.Metrics.ServiceMonitor, metricsName, metricsPath)
 }

@@ -13,7 +13,7 @@ import (
 )
 
 func withMetrics(change func(*cachev1alpha1.MemcachedSpec)) *cachev1alpha1.Memcached {
-	return made(func(s *cachev1alpha1.MemcachedSpec) {
+	return newMemcached(func(s *cachev1alpha1.MemcachedSpec) {
 		s.Metrics = &cachev1alpha1.MemcachedMetrics{Enabled: true}
 		if change != nil {
 			change(s)
@@ -37,7 +37,7 @@ func TestTheExporterSpeaksAsApplicationsDo(t *testing.T) {
 		{"with a certificate", secure(cachev1alpha1.MemcachedClientAuthRequire),
 			address + over + " --memcached.tls.cert-file=/etc/memcached-tls/tls.crt --memcached.tls.key-file=/etc/memcached-tls/tls.key"},
 	} {
-		containers := nodes(withMetrics(c.change), choice{image: image, exporter: "exporter:1"}).Spec.Template.Spec.Containers
+		containers := nodeStatefulSet(withMetrics(c.change), inputs{image: image, exporter: "exporter:1"}).Spec.Template.Spec.Containers
 		if len(containers) != 2 || *containers[1].Name != exporter || *containers[1].Image != "exporter:1" {
 			t.Fatalf("%s: %s", c.reason, encode(t, containers))
 		}
@@ -57,19 +57,19 @@ func TestMetricsAreOfferedOnce(t *testing.T) {
 		ports  int
 		kinds  []string
 	}{
-		{"none", made(nil), 1, nil},
+		{"none", newMemcached(nil), 1, nil},
 		{"off", withMetrics(func(s *cachev1alpha1.MemcachedSpec) { s.Metrics.Enabled = false }), 1, nil},
 		{"without a monitor", withMetrics(nil), 2, nil},
 		{"with one", withMetrics(func(s *cachev1alpha1.MemcachedSpec) { s.Metrics.ServiceMonitor = &commonv1.ServiceMonitor{} }), 2, []string{"ServiceMonitor"}},
 	} {
-		if got := len(headless(c.m).Spec.Ports); got != c.ports {
+		if got := len(headlessService(c.m).Spec.Ports); got != c.ports {
 			t.Errorf("%s: the headless Service has %d ports", c.reason, got)
 		}
-		if got := len(client(c.m).Spec.Ports); got != 1 {
+		if got := len(clientService(c.m).Spec.Ports); got != 1 {
 			t.Errorf("%s: the client Service has %d ports: whoever scrapes would count twice", c.reason, got)
 		}
 		var kinds []string
-		for _, child := range desired(c.m, plain) {
+		for _, child := range desired(c.m, minimalInputs) {
 			if *child.GetKind() == "ServiceMonitor" {
 				kinds = append(kinds, *child.GetKind())
 			}
@@ -86,7 +86,7 @@ func TestTheExporterThatRunsIsKept(t *testing.T) {
 	if got := r.exporterImage(withMetrics(nil), running); got != "new" {
 		t.Error(got)
 	}
-	running.Spec.Template.Spec.Containers = []corev1.Container{{Name: kind, Image: image}, {Name: exporter, Image: "old"}}
+	running.Spec.Template.Spec.Containers = []corev1.Container{{Name: appName, Image: image}, {Name: exporter, Image: "old"}}
 	if got := r.exporterImage(withMetrics(nil), running); got != "old" {
 		t.Error(got)
 	}

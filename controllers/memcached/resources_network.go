@@ -11,36 +11,36 @@ import (
 	"github.com/mainstay-operator/mainstay-operator/controllers/internal/parts"
 )
 
-// policies let those in that were chosen; to the nodes also the proxy, and the operator
+// networkPolicies let those in that were chosen; to the nodes also the proxy, and the operator
 // where it hands certificates out.
-func policies(m *cachev1alpha1.Memcached, operator string) []converge.Child {
-	var needed []*networkingv1ac.NetworkPolicyPeerApplyConfiguration
+func networkPolicies(m *cachev1alpha1.Memcached, operatorNamespace string) []converge.Child {
+	var requiredPeers []*networkingv1ac.NetworkPolicyPeerApplyConfiguration
 	if m.Spec.TLS != nil {
-		needed = parts.Operator(operator)
+		requiredPeers = parts.OperatorPeer(operatorNamespace)
 	}
-	if !proxied(m) {
-		return []converge.Child{parts.NetworkPolicy(kind, m.Name, m.Spec.NetworkPolicy, nodePorts(m), needed...)}
+	if !hasProxy(m) {
+		return []converge.Child{parts.NetworkPolicy(appName, m.Name, m.Spec.NetworkPolicy, nodePolicyPorts(m), requiredPeers...)}
 	}
-	needed = append(needed, networkingv1ac.NetworkPolicyPeer().WithPodSelector(parts.Select(proxyKind, m.Name)))
+	requiredPeers = append(requiredPeers, networkingv1ac.NetworkPolicyPeer().WithPodSelector(parts.LabelSelector(proxyAppName, m.Name)))
 	return []converge.Child{
-		parts.NetworkPolicy(kind, m.Name, m.Spec.NetworkPolicy, nodePorts(m), needed...),
-		parts.NetworkPolicy(proxyKind, m.Name, m.Spec.NetworkPolicy, numbers(m.Spec.Port)).WithName(proxyName(m)),
+		parts.NetworkPolicy(appName, m.Name, m.Spec.NetworkPolicy, nodePolicyPorts(m), requiredPeers...),
+		parts.NetworkPolicy(proxyAppName, m.Name, m.Spec.NetworkPolicy, policyPorts(m.Spec.Port)).WithName(proxyName(m)),
 	}
 }
 
-// nodePorts are all that a node listens on.
-func nodePorts(m *cachev1alpha1.Memcached) []networkingv1.NetworkPolicyPort {
+// nodePolicyPorts are all that a node listens on.
+func nodePolicyPorts(m *cachev1alpha1.Memcached) []networkingv1.NetworkPolicyPort {
 	open := []int32{m.Spec.Port}
-	if port := plaintext(m); port != 0 {
+	if port := plaintextPort(m); port != 0 {
 		open = append(open, port)
 	}
-	if measured(m) {
+	if hasMetrics(m) {
 		open = append(open, exporterPort)
 	}
-	return numbers(open...)
+	return policyPorts(open...)
 }
 
-func numbers(ports ...int32) []networkingv1.NetworkPolicyPort {
+func policyPorts(ports ...int32) []networkingv1.NetworkPolicyPort {
 	list := make([]networkingv1.NetworkPolicyPort, 0, len(ports))
 	for _, port := range ports {
 		list = append(list, networkingv1.NetworkPolicyPort{Port: ptr.To(intstr.FromInt32(port))})

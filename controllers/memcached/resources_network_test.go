@@ -30,8 +30,8 @@ func TestWhoIsLetIn(t *testing.T) {
 		}},
 	} {
 		t.Run(c.reason, func(t *testing.T) {
-			m := made(func(s *cachev1alpha1.MemcachedSpec) { s.NetworkPolicy = &commonv1.NetworkPolicy{}; c.change(s) })
-			found := policies(m, "operators")
+			m := newMemcached(func(s *cachev1alpha1.MemcachedSpec) { s.NetworkPolicy = &commonv1.NetworkPolicy{}; c.change(s) })
+			found := networkPolicies(m, "operators")
 			if len(found) != len(c.want) {
 				t.Fatalf("%d policies", len(found))
 			}

@@ -23,18 +23,18 @@ import (
 )
 
 const (
-	// proxyKind is the value of app.kubernetes.io/name on the proxy and its pods: no
+	// proxyAppName is the value of app.kubernetes.io/name on the proxy and its pods: no
 	// selector of the nodes' may choose them.
-	proxyKind = "memcached-proxy"
-	proxyDir  = "/etc/memcached-proxy"
-	routesKey = "routes.lua"
+	proxyAppName = "memcached-proxy"
+	proxyDir     = "/etc/memcached-proxy"
+	routesKey    = "routes.lua"
 	// annotationRoutes rolls the proxy when the nodes are others: it keeps nothing.
 	annotationRoutes = "mainstay-operator.io/routes"
-	// underway is how many of the largest items the proxy has memory for at once.
-	underway = 64
+	// maxItemsInFlight is how many of the largest items the proxy has memory for at once.
+	maxItemsInFlight = 64
 )
 
-func proxied(m *cachev1alpha1.Memcached) bool { return m.Spec.Proxy != nil && m.Spec.Proxy.Enabled }
+func hasProxy(m *cachev1alpha1.Memcached) bool { return m.Spec.Proxy != nil && m.Spec.Proxy.Enabled }
 
 func proxyName(m *cachev1alpha1.Memcached) string { return m.Name + "-proxy" }
 
@@ -46,26 +46,26 @@ func proxySize(m *cachev1alpha1.Memcached) int32 {
 	return ptr.Deref(m.Spec.Proxy.Replicas, 2)
 }
 
-// proxy are all children that it consists of. What pods start with stands first.
-func proxy(m *cachev1alpha1.Memcached, image string) []converge.Child {
-	labels, selector := parts.Labels(proxyKind, m.Name), parts.Selector(proxyKind, m.Name)
+// proxyChildren are all children that it consists of. What pods start with stands first.
+func proxyChildren(m *cachev1alpha1.Memcached, image string) []converge.Child {
+	labels, selector := parts.Labels(proxyAppName, m.Name), parts.SelectorLabels(proxyAppName, m.Name)
 	children := []converge.Child{
-		corev1ac.ConfigMap(proxyName(m), "").WithLabels(labels).WithData(map[string]string{routesKey: routes(m)}),
-		proxies(m, image),
+		corev1ac.ConfigMap(proxyName(m), "").WithLabels(labels).WithData(map[string]string{routesKey: proxyRoutes(m)}),
+		proxyDeployment(m, image),
 		corev1ac.Service(proxyName(m), "").WithLabels(labels).WithSpec(corev1ac.ServiceSpec().
 			WithSelector(selector).WithPorts(servicePort(portName, m.Spec.Port))),
 	}
 	if proxySize(m) >= 2 {
-		budget := parts.Budget(proxyKind, m.Name, m.Spec.Disruption, policyv1.AlwaysAllow)
+		budget := parts.DisruptionBudget(proxyAppName, m.Name, m.Spec.Disruption, policyv1.AlwaysAllow)
 		children = append(children, budget.WithName(proxyName(m)))
 	}
 	return children
 }
 
-// routes lead each key to its node by memcached's jump hash, in which a node's place is
+// proxyRoutes lead each key to its node by memcached's jump hash, in which a node's place is
 // its ordinal: one more takes an even share from each, and nothing else moves.
 // https://docs.memcached.org/features/proxy/
-func routes(m *cachev1alpha1.Memcached) string {
+func proxyRoutes(m *cachev1alpha1.Memcached) string {
 	var text strings.Builder
 	fmt.Fprintln(&text, "settings{ tcp_keepalive = true }")
 	fmt.Fprintln(&text, "pools{ nodes = { backends = {")
@@ -77,19 +77,19 @@ func routes(m *cachev1alpha1.Memcached) string {
 	return text.String()
 }
 
-func proxies(m *cachev1alpha1.Memcached, image string) *appsv1ac.DeploymentApplyConfiguration {
-	sum := sha256.Sum256([]byte(routes(m)))
-	template := parts.Template(proxyKind, m.Name, m.Spec.PodOptions).
+func proxyDeployment(m *cachev1alpha1.Memcached, image string) *appsv1ac.DeploymentApplyConfiguration {
+	sum := sha256.Sum256([]byte(proxyRoutes(m)))
+	template := parts.PodTemplate(proxyAppName, m.Name, m.Spec.PodOptions).
 		WithAnnotations(map[string]string{annotationRoutes: hex.EncodeToString(sum[:8])})
 	template.Spec.
-		WithSecurityContext(parts.RestrictedPod(uid)).
+		WithSecurityContext(parts.RestrictedPod(runAsUID)).
 		WithVolumes(corev1ac.Volume().WithName("routes").WithConfigMap(corev1ac.ConfigMapVolumeSource().WithName(proxyName(m)))).
 		WithContainers(proxyContainer(m, image))
 	return appsv1ac.Deployment(proxyName(m), "").
-		WithLabels(parts.Labels(proxyKind, m.Name)).
+		WithLabels(parts.Labels(proxyAppName, m.Name)).
 		WithSpec(appsv1ac.DeploymentSpec().
 			WithReplicas(proxySize(m)).
-			WithSelector(parts.Select(proxyKind, m.Name)).
+			WithSelector(parts.LabelSelector(proxyAppName, m.Name)).
 			WithStrategy(appsv1ac.DeploymentStrategy().
 				WithType(appsv1.RollingUpdateDeploymentStrategyType).
 				WithRollingUpdate(appsv1ac.RollingUpdateDeployment().
@@ -98,11 +98,11 @@ func proxies(m *cachev1alpha1.Memcached, image string) *appsv1ac.DeploymentApply
 }
 
 func proxyContainer(m *cachev1alpha1.Memcached, image string) *corev1ac.ContainerApplyConfiguration {
-	args := slices.Concat(limits(m), []string{"-o", "proxy_config=routelib,proxy_arg=" + path.Join(proxyDir, routesKey)})
-	needed := overhead + int64(m.Spec.Connections)*perConnection + underway*bytes(m.Spec.MaxItemSize, defaultMaxItem)
-	return parts.Lingering(serving(m, image, args), parts.Linger(m.Spec.PodOptions)).
+	args := slices.Concat(limitArguments(m), []string{"-o", "proxy_config=routelib,proxy_arg=" + path.Join(proxyDir, routesKey)})
+	needed := memoryOverhead + int64(m.Spec.Connections)*memoryPerConnection + maxItemsInFlight*quantityBytes(m.Spec.MaxItemSize, defaultMaxItem)
+	return parts.WithPreStopSleep(memcachedContainer(m, image, args), parts.PreStopSeconds(m.Spec.PodOptions)).
 		WithVolumeMounts(corev1ac.VolumeMount().WithName("routes").WithMountPath(proxyDir).WithReadOnly(true)).
 		WithResources(corev1ac.ResourceRequirements().
-			WithRequests(corev1.ResourceList{corev1.ResourceMemory: *resource.NewQuantity(overhead, resource.BinarySI)}).
+			WithRequests(corev1.ResourceList{corev1.ResourceMemory: *resource.NewQuantity(memoryOverhead, resource.BinarySI)}).
 			WithLimits(corev1.ResourceList{corev1.ResourceMemory: *resource.NewQuantity(needed, resource.BinarySI)}))
 }

@@ -11,7 +11,7 @@ import (
 )
 
 func behindProxy(size int32, replicas *int32) *cachev1alpha1.Memcached {
-	return made(func(s *cachev1alpha1.MemcachedSpec) {
+	return newMemcached(func(s *cachev1alpha1.MemcachedSpec) {
 		s.Size, s.Proxy = &size, &cachev1alpha1.MemcachedProxy{Enabled: true, Replicas: replicas}
 		s.Options = []string{"hashpower=20"}
 	})
@@ -25,13 +25,13 @@ func TestTheProxyIsThereWhenItIsEnabled(t *testing.T) {
 		want     []string
 		endpoint string
 	}{
-		{"not asked for", made(nil), nil, "a.n.svc:11211"},
-		{"not enabled", made(func(s *cachev1alpha1.MemcachedSpec) { s.Proxy = &cachev1alpha1.MemcachedProxy{} }), nil, "a.n.svc:11211"},
+		{"not asked for", newMemcached(nil), nil, "a.n.svc:11211"},
+		{"not enabled", newMemcached(func(s *cachev1alpha1.MemcachedSpec) { s.Proxy = &cachev1alpha1.MemcachedProxy{} }), nil, "a.n.svc:11211"},
 		{"enabled", behindProxy(3, nil), append(own[:3:3], "PodDisruptionBudget a-proxy"), "a-proxy.n.svc:11211"},
 		{"one of it", behindProxy(3, ptr.To[int32](1)), own, "a-proxy.n.svc:11211"},
 	} {
 		var got []string
-		for _, child := range desired(c.m, plain) {
+		for _, child := range desired(c.m, minimalInputs) {
 			if name := *child.GetName(); strings.HasSuffix(name, "-proxy") {
 				got = append(got, *child.GetKind()+" "+name)
 			}
@@ -43,7 +43,7 @@ func TestTheProxyIsThereWhenItIsEnabled(t *testing.T) {
 }
 
 func TestRoutesListTheNodesByTheirOrdinals(t *testing.T) {
-	if got := routes(behindProxy(2, nil)); got != `settings{ tcp_keepalive = true }
+	if got := proxyRoutes(behindProxy(2, nil)); got != `settings{ tcp_keepalive = true }
 pools{ nodes = { backends = {
   "a-0.a-headless.n.svc:11211",
   "a-1.a-headless.n.svc:11211",
@@ -52,11 +52,13 @@ routes{ default = route_direct{ child = "nodes" } }
 ` {
 		t.Error(got)
 	}
-	template := func(size int32) string { return encode(t, proxies(behindProxy(size, nil), image).Spec.Template) }
+	template := func(size int32) string {
+		return encode(t, proxyDeployment(behindProxy(size, nil), image).Spec.Template)
+	}
 	if template(2) == template(3) {
 		t.Error("the proxy does not learn of another node")
 	}
-	if got := *proxies(behindProxy(0, nil), image).Spec.Replicas; got != 0 {
+	if got := *proxyDeployment(behindProxy(0, nil), image).Spec.Replicas; got != 0 {
 		t.Errorf("%d of it lead nowhere", got)
 	}
 }
@@ -64,8 +66,8 @@ routes{ default = route_direct{ child = "nodes" } }
 // A node's Service that leads to a proxy, or a proxy that counts as a node, would go in circles.
 func TestNodesAndProxyAreNotTakenForOneAnother(t *testing.T) {
 	m := behindProxy(2, nil)
-	pod := proxies(m, image).Spec.Template.Labels
-	for key, value := range client(m).Spec.Selector {
+	pod := proxyDeployment(m, image).Spec.Template.Labels
+	for key, value := range clientService(m).Spec.Selector {
 		if pod[key] != value {
 			return
 		}
@@ -74,7 +76,7 @@ func TestNodesAndProxyAreNotTakenForOneAnother(t *testing.T) {
 }
 
 func TestTheProxyRunsMemcached(t *testing.T) {
-	container := proxies(behindProxy(2, nil), image).Spec.Template.Spec.Containers[0]
+	container := proxyDeployment(behindProxy(2, nil), image).Spec.Template.Spec.Containers[0]
 	if got := strings.Join(container.Args, " "); got != "-m 64 -I 1048576 -c 1024 -t 4 -p 11211 -o proxy_config=routelib,proxy_arg=/etc/memcached-proxy/routes.lua" {
 		t.Error(got)
 	}

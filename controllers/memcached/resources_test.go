@@ -16,11 +16,11 @@ import (
 
 const image = "example.org/memcached:1"
 
-// plain is the choice for an object that needs no Secret.
-var plain = choice{image: image}
+// minimalInputs is the choice for an object that needs no Secret.
+var minimalInputs = inputs{image: image}
 
-// made is an object as the API server gives it: defaulted.
-func made(change func(*cachev1alpha1.MemcachedSpec)) *cachev1alpha1.Memcached {
+// newMemcached is an object as the API server gives it: defaulted.
+func newMemcached(change func(*cachev1alpha1.MemcachedSpec)) *cachev1alpha1.Memcached {
 	return factory.Memcached("a").In("n").Size(1).Memory("64Mi").MaxItemSize("1Mi").Port(11211).
 		With(func(s *cachev1alpha1.MemcachedSpec) {
 			s.Connections, s.Threads = 1024, 4
@@ -60,7 +60,7 @@ func TestArguments(t *testing.T) {
 		}, "-m 64 -I 1048576 -c 1024 -t 4 -p 11211 -Z -o " + files + ",ssl_verify_mode=2"},
 	} {
 		t.Run(c.reason, func(t *testing.T) {
-			if got := strings.Join(arguments(made(c.change)), " "); got != c.args {
+			if got := strings.Join(arguments(newMemcached(c.change)), " "); got != c.args {
 				t.Errorf("got %s", got)
 			}
 		})
@@ -86,7 +86,7 @@ func TestResources(t *testing.T) {
 		}, "171Mi"},
 	} {
 		t.Run(c.reason, func(t *testing.T) {
-			m := made(c.change)
+			m := newMemcached(c.change)
 			before := m.DeepCopy()
 			r := resources(m)
 			if got := r.Limits.Memory(); got.Cmp(resource.MustParse(c.memory)) != 0 {
@@ -109,7 +109,7 @@ func TestChildren(t *testing.T) {
 		{2, []string{"StatefulSet a", "Service a-headless", "Service a", "ConfigMap a-servers", "PodDisruptionBudget a"}},
 	} {
 		var names []string
-		for _, child := range desired(made(func(s *cachev1alpha1.MemcachedSpec) { s.Size = &c.size }), plain) {
+		for _, child := range desired(newMemcached(func(s *cachev1alpha1.MemcachedSpec) { s.Size = &c.size }), minimalInputs) {
 			names = append(names, *child.GetKind()+" "+*child.GetName())
 		}
 		if !slices.Equal(names, c.names) {
@@ -119,11 +119,11 @@ func TestChildren(t *testing.T) {
 }
 
 func TestDesiredIsTheSameForTheSameSpecAndLeavesItAlone(t *testing.T) {
-	m := made(func(s *cachev1alpha1.MemcachedSpec) { s.PodLabels = map[string]string{"c": "1", "a": "2", "b": "3"} })
+	m := newMemcached(func(s *cachev1alpha1.MemcachedSpec) { s.PodLabels = map[string]string{"c": "1", "a": "2", "b": "3"} })
 	before := encode(t, m)
-	first := encode(t, desired(m, plain))
+	first := encode(t, desired(m, minimalInputs))
 	for range 20 {
-		if encode(t, desired(m, plain)) != first {
+		if encode(t, desired(m, minimalInputs)) != first {
 			t.Fatal("another time, other bytes")
 		}
 	}
@@ -133,17 +133,17 @@ func TestDesiredIsTheSameForTheSameSpecAndLeavesItAlone(t *testing.T) {
 }
 
 func TestTheRingStandsWhileANodeRestarts(t *testing.T) {
-	m := made(func(s *cachev1alpha1.MemcachedSpec) { s.Size, s.Port = ptr.To[int32](2), 11311 })
+	m := newMemcached(func(s *cachev1alpha1.MemcachedSpec) { s.Size, s.Port = ptr.To[int32](2), 11311 })
 	if got := servers(m); !slices.Equal(got, []string{"a-0.a-headless.n.svc:11311", "a-1.a-headless.n.svc:11311"}) {
 		t.Error(got)
 	}
-	if s := headless(m); !*s.Spec.PublishNotReadyAddresses || *s.Spec.ClusterIP != corev1.ClusterIPNone {
+	if s := headlessService(m); !*s.Spec.PublishNotReadyAddresses || *s.Spec.ClusterIP != corev1.ClusterIPNone {
 		t.Error("the headless Service hides nodes that restart")
 	}
-	if s := client(m); s.Spec.PublishNotReadyAddresses != nil || s.Spec.ClusterIP != nil {
+	if s := clientService(m); s.Spec.PublishNotReadyAddresses != nil || s.Spec.ClusterIP != nil {
 		t.Error("the client Service says more than it means")
 	}
-	data := serverList(m).Data
+	data := serversConfigMap(m).Data
 	if data["endpoint"] != "a.n.svc:11311" || strings.Count(data["servers"], "\n") != 1 {
 		t.Error(data)
 	}
@@ -159,16 +159,16 @@ func TestOneColdNodeAtATime(t *testing.T) {
 		{&cachev1alpha1.MemcachedRollout{MinReadySeconds: ptr.To[int32](0)}, 0},
 		{&cachev1alpha1.MemcachedRollout{MinReadySeconds: ptr.To[int32](600)}, 600},
 	} {
-		m := made(func(s *cachev1alpha1.MemcachedSpec) { s.Rollout = c.rollout })
-		if got := *nodes(m, plain).Spec.MinReadySeconds; got != c.want {
+		m := newMemcached(func(s *cachev1alpha1.MemcachedSpec) { s.Rollout = c.rollout })
+		if got := *nodeStatefulSet(m, minimalInputs).Spec.MinReadySeconds; got != c.want {
 			t.Errorf("%v: got %d", c.rollout, got)
 		}
 	}
 }
 
 func TestSelectorsDoNotMoveWithTheSpec(t *testing.T) {
-	before := nodes(made(nil), plain).Spec.Selector
-	after := nodes(made(func(s *cachev1alpha1.MemcachedSpec) { s.Size, s.Port = ptr.To[int32](9), 2000 }), choice{image: "other:2"}).Spec.Selector
+	before := nodeStatefulSet(newMemcached(nil), minimalInputs).Spec.Selector
+	after := nodeStatefulSet(newMemcached(func(s *cachev1alpha1.MemcachedSpec) { s.Size, s.Port = ptr.To[int32](9), 2000 }), inputs{image: "other:2"}).Spec.Selector
 	if encode(t, before) != encode(t, after) {
 		t.Error("a selector is immutable")
 	}

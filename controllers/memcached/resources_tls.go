@@ -30,8 +30,8 @@ func serviceHost(m *cachev1alpha1.Memcached) string {
 	return fmt.Sprintf("%s.%s.svc", m.Name, m.Namespace)
 }
 
-// plaintext is the port in the clear beside the one that speaks TLS, or 0.
-func plaintext(m *cachev1alpha1.Memcached) int32 {
+// plaintextPort is the port in the clear beside the one that speaks TLS, or 0.
+func plaintextPort(m *cachev1alpha1.Memcached) int32 {
 	if m.Spec.TLS == nil || m.Spec.TLS.Mode != cachev1alpha1.MemcachedTLSOptional {
 		return 0
 	}
@@ -43,25 +43,25 @@ func certificatesSecret(m *cachev1alpha1.Memcached, i pki.Identity) *corev1ac.Se
 	return secret(m, certificatesName(m), map[string][]byte{
 		corev1.TLSCertKey:       i.Certificate,
 		corev1.TLSPrivateKeyKey: i.Key,
-		pki.AuthoritiesKey:      i.Authorities,
+		pki.CACertKey:           i.Authorities,
 	})
 }
 
-// publishedIn reads what certificatesSecret has written.
-func publishedIn(data map[string][]byte) pki.Identity {
-	found := pki.Identity{Certificate: data[corev1.TLSCertKey], Key: data[corev1.TLSPrivateKeyKey], Authorities: data[pki.AuthoritiesKey]}
+// publishedIdentity reads what certificatesSecret has written.
+func publishedIdentity(data map[string][]byte) pki.Identity {
+	found := pki.Identity{Certificate: data[corev1.TLSCertKey], Key: data[corev1.TLSPrivateKeyKey], Authorities: data[pki.CACertKey]}
 	if _, err := tls.X509KeyPair(found.Certificate, found.Key); err != nil {
 		return pki.Identity{} // there is none, or somebody wrote into it
 	}
 	return found
 }
 
-// secureArguments make port speak TLS. The modes are those of ssl_verify_mode.
-func secureArguments(m *cachev1alpha1.Memcached) (flags, options []string) {
+// tlsArguments make port speak TLS. The modes are those of ssl_verify_mode.
+func tlsArguments(m *cachev1alpha1.Memcached) (flags, options []string) {
 	if m.Spec.TLS == nil {
 		return nil, nil
 	}
-	if port := plaintext(m); port != 0 {
+	if port := plaintextPort(m); port != 0 {
 		flags = []string{"-l", fmt.Sprintf("*,notls:*:%d", port)}
 	}
 	verify := map[cachev1alpha1.MemcachedClientAuth]int{
@@ -71,7 +71,7 @@ func secureArguments(m *cachev1alpha1.Memcached) (flags, options []string) {
 	return append(flags, "-Z"), []string{
 		"ssl_chain_cert=" + path.Join(certificatesDir, corev1.TLSCertKey),
 		"ssl_key=" + path.Join(certificatesDir, corev1.TLSPrivateKeyKey),
-		"ssl_ca_cert=" + path.Join(certificatesDir, pki.AuthoritiesKey),
+		"ssl_ca_cert=" + path.Join(certificatesDir, pki.CACertKey),
 		fmt.Sprintf("ssl_verify_mode=%d", verify),
 	}
 }
@@ -80,8 +80,8 @@ func secureArguments(m *cachev1alpha1.Memcached) (flags, options []string) {
 func withTLS(m *cachev1alpha1.Memcached, i pki.Identity, template *corev1ac.PodTemplateSpecApplyConfiguration) {
 	sum := sha256.Sum256(i.Authorities)
 	template.WithAnnotations(map[string]string{annotationAuthorities: hex.EncodeToString(sum[:8])})
-	mount(template, "certificates", certificatesName(m), certificatesDir)
-	if port := plaintext(m); port != 0 {
+	mountSecret(template, "certificates", certificatesName(m), certificatesDir)
+	if port := plaintextPort(m); port != 0 {
 		template.Spec.Containers[0].WithPorts(containerPort(plaintextName, port))
 	}
 }
@@ -91,7 +91,7 @@ func withTLS(m *cachev1alpha1.Memcached, i pki.Identity, template *corev1ac.PodT
 // there is one in the clear, they lead by number: a pod from before TLS has the number in
 // the clear, under the name of the one that speaks TLS.
 func servicePorts(m *cachev1alpha1.Memcached) []*corev1ac.ServicePortApplyConfiguration {
-	port := plaintext(m)
+	port := plaintextPort(m)
 	if port == 0 {
 		return []*corev1ac.ServicePortApplyConfiguration{servicePort(portName, m.Spec.Port)}
 	}

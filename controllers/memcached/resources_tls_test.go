@@ -20,8 +20,8 @@ func identityOf(secret map[string][]byte) pki.Identity {
 	return pki.Identity{Certificate: secret["tls.crt"], Key: secret["tls.key"], Authorities: secret["ca.crt"]}
 }
 
-func secured(change func(*cachev1alpha1.MemcachedTLS)) *cachev1alpha1.Memcached {
-	return made(func(s *cachev1alpha1.MemcachedSpec) {
+func newSecured(change func(*cachev1alpha1.MemcachedTLS)) *cachev1alpha1.Memcached {
+	return newMemcached(func(s *cachev1alpha1.MemcachedSpec) {
 		s.TLS = &cachev1alpha1.MemcachedTLS{SecretName: "chosen", Mode: cachev1alpha1.MemcachedTLSRequired, PlaintextPort: 11212}
 		if change != nil {
 			change(s.TLS)
@@ -34,7 +34,7 @@ func secured(change func(*cachev1alpha1.MemcachedTLS)) *cachev1alpha1.Memcached 
 func TestWhatRollsThePods(t *testing.T) {
 	by := authority.New("one")
 	template := func(i pki.Identity) string {
-		return encode(t, nodes(secured(nil), choice{image: image, identity: i}).Spec.Template)
+		return encode(t, nodeStatefulSet(newSecured(nil), inputs{image: image, identity: i}).Spec.Template)
 	}
 	first := identityOf(by.Issue(host))
 	if template(first) != template(identityOf(by.Issue(host))) {
@@ -55,17 +55,17 @@ func TestThePortInTheClearIsOfferedWhenItIsOpen(t *testing.T) {
 		m              *cachev1alpha1.Memcached
 		pods, services []string
 	}{
-		{"none, and nodes change port by and by", made(nil), []string{"memcached 11211"}, []string{"11211 to memcached"}},
-		{"not open", secured(func(over *cachev1alpha1.MemcachedTLS) { over.Mode = required }),
+		{"none, and nodes change port by and by", newMemcached(nil), []string{"memcached 11211"}, []string{"11211 to memcached"}},
+		{"not open", newSecured(func(over *cachev1alpha1.MemcachedTLS) { over.Mode = required }),
 			[]string{"memcached 11211"}, []string{"11211 to memcached"}},
-		{"open, also in pods that have never heard of TLS", secured(func(over *cachev1alpha1.MemcachedTLS) { over.Mode = optional }),
+		{"open, also in pods that have never heard of TLS", newSecured(func(over *cachev1alpha1.MemcachedTLS) { over.Mode = optional }),
 			[]string{"memcached 11211", "plaintext 11212"}, []string{"11211 to 11211", "11212 to 11212"}},
 	} {
 		if got := podPorts(c.m); !slices.Equal(got, c.pods) {
 			t.Errorf("%s: pods have %v", c.reason, got)
 		}
-		for _, service := range []*corev1ac.ServiceApplyConfiguration{client(c.m), headless(c.m)} {
-			if got := offered(service); !slices.Equal(got, c.services) {
+		for _, service := range []*corev1ac.ServiceApplyConfiguration{clientService(c.m), headlessService(c.m)} {
+			if got := servicePortTargets(service); !slices.Equal(got, c.services) {
 				t.Errorf("%s: %s leads %v", c.reason, *service.Name, got)
 			}
 		}
@@ -74,13 +74,13 @@ func TestThePortInTheClearIsOfferedWhenItIsOpen(t *testing.T) {
 
 func podPorts(m *cachev1alpha1.Memcached) []string {
 	var list []string
-	for _, port := range nodes(m, plain).Spec.Template.Spec.Containers[0].Ports {
+	for _, port := range nodeStatefulSet(m, minimalInputs).Spec.Template.Spec.Containers[0].Ports {
 		list = append(list, *port.Name+" "+strconv.Itoa(int(*port.ContainerPort)))
 	}
 	return list
 }
 
-func offered(service *corev1ac.ServiceApplyConfiguration) []string {
+func servicePortTargets(service *corev1ac.ServiceApplyConfiguration) []string {
 	var list []string
 	for _, port := range service.Spec.Ports {
 		list = append(list, strconv.Itoa(int(*port.Port))+" to "+port.TargetPort.String())
@@ -90,12 +90,12 @@ func offered(service *corev1ac.ServiceApplyConfiguration) []string {
 
 func TestCertificatesAreReadAsWritten(t *testing.T) {
 	written := identityOf(authority.New("one").Issue(host))
-	data := certificatesSecret(secured(nil), written).Data
-	if read := publishedIn(data); encode(t, read) != encode(t, written) {
+	data := certificatesSecret(newSecured(nil), written).Data
+	if read := publishedIdentity(data); encode(t, read) != encode(t, written) {
 		t.Errorf("got %v", read)
 	}
 	data["tls.key"] = []byte("words")
-	if !publishedIn(data).None() || !publishedIn(nil).None() {
+	if !publishedIdentity(data).IsEmpty() || !publishedIdentity(nil).IsEmpty() {
 		t.Error("what is of no use is taken for a certificate")
 	}
 }

@@ -25,49 +25,49 @@ const (
 // secrets are what the nodes are given.
 type secrets struct {
 	certificate certificate
-	users       users
+	users       userRotation
 }
 
 // readSecrets comes first: what has none to start with is not made.
 func (r *Reconciler) readSecrets(ctx context.Context, m *cachev1alpha1.Memcached, set *appsv1.StatefulSet) (secrets, error) {
-	before, err := r.readGiven(ctx, m)
+	before, err := r.readPublished(ctx, m)
 	if err != nil {
 		return secrets{}, err
 	}
 	c, err := r.readCertificate(ctx, m, before.identity)
 	u, usersErr := r.readUsers(ctx, m, before.users, set)
 	if !m.Spec.Paused {
-		r.memory.noteGiven(m, given{c.Identity, u.published})
+		r.state.setPublished(m, publishedSecrets{c.Identity, u.published})
 	}
 	return secrets{c, u}, errors.Join(err, usersErr)
 }
 
-// readGiven tells what the nodes were given before: by this process, or as our own Secrets say.
-func (r *Reconciler) readGiven(ctx context.Context, m *cachev1alpha1.Memcached) (given, error) {
-	gave, errs := r.memory.given(m), []error{nil, nil}
+// readPublished tells what the nodes were given before: by this process, or as our own Secrets say.
+func (r *Reconciler) readPublished(ctx context.Context, m *cachev1alpha1.Memcached) (publishedSecrets, error) {
+	gave, errs := r.state.published(m), []error{nil, nil}
 	var own map[string][]byte
-	if m.Spec.TLS != nil && gave.identity.None() {
+	if m.Spec.TLS != nil && gave.identity.IsEmpty() {
 		own, errs[0] = r.ownSecret(ctx, m, certificatesName(m))
-		gave.identity = publishedIn(own)
+		gave.identity = publishedIdentity(own)
 	}
 	if m.Spec.Auth != nil && len(gave.users.lines) == 0 {
 		own, errs[1] = r.ownSecret(ctx, m, authName(m))
-		gave.users = knownIn(own)
+		gave.users = publishedUsers(own)
 	}
 	return gave, errors.Join(errs...)
 }
 
-// lacking is true while there is nothing that nodes could start with.
-func (s secrets) lacking(m *cachev1alpha1.Memcached) bool {
-	return m.Spec.TLS != nil && s.certificate.None() || m.Spec.Auth != nil && len(s.users.published.lines) == 0
+// isIncomplete is true while there is nothing that nodes could start with.
+func (s secrets) isIncomplete(m *cachev1alpha1.Memcached) bool {
+	return m.Spec.TLS != nil && s.certificate.IsEmpty() || m.Spec.Auth != nil && len(s.users.published.lines) == 0
 }
 
 // certificate that the nodes serve. The user's Secret is copied when it is found fit:
 // what happens to that one stops no node from starting.
 type certificate struct {
 	pki.Identity
-	problem string        // with the user's Secret
-	due     time.Duration // how soon to look at that again; 0 is never
+	problem      string        // with the user's Secret
+	recheckAfter time.Duration // how soon to look at that again; 0 is never
 }
 
 // readCertificate gives the user's, else the one before. Without either there is an error.
@@ -80,30 +80,30 @@ func (r *Reconciler) readCertificate(ctx context.Context, m *cachev1alpha1.Memca
 		return certificate{Identity: before}, err
 	}
 	asClient := m.Spec.TLS.ClientAuth == cachev1alpha1.MemcachedClientAuthRequire
-	found, problem := pki.Read(m.Spec.TLS.SecretName, data, serviceHost(m), asClient, r.clock.Now())
+	found, problem := pki.FromSecret(m.Spec.TLS.SecretName, data, serviceHost(m), asClient, r.clock.Now())
 	switch {
 	case problem == "":
 		before = found
-	case before.None():
+	case before.IsEmpty():
 		err = converge.Invalid(tlsField, "%s", problem)
 	}
-	return certificate{before, problem, pki.Due(data, r.clock.Now())}, err
+	return certificate{before, problem, pki.NextChange(data, r.clock.Now())}, err
 }
 
 // readUsers gives those of the user's Secret, and those before while a node may know no others.
-func (r *Reconciler) readUsers(ctx context.Context, m *cachev1alpha1.Memcached, before known, set *appsv1.StatefulSet) (users, error) {
-	u := users{published: before}
+func (r *Reconciler) readUsers(ctx context.Context, m *cachev1alpha1.Memcached, before userList, set *appsv1.StatefulSet) (userRotation, error) {
+	u := userRotation{published: before}
 	if m.Spec.Auth == nil {
-		return users{}, nil
+		return userRotation{}, nil
 	}
 	data, err := r.userSecret(ctx, m, m.Spec.Auth.SecretName)
 	if err != nil {
 		return u, err
 	}
-	u.wanted, u.problem = usersIn(m.Spec.Auth.SecretName, data)
+	u.desired, u.problem = requestedUsers(m.Spec.Auth.SecretName, data)
 	switch {
 	case u.problem == "":
-		u.published, u.settled = u.next(set)
+		u.published, u.completed = u.nextPublished(set)
 	case len(before.lines) == 0:
 		err = converge.Invalid(authField, "%s", u.problem)
 	}
@@ -112,7 +112,7 @@ func (r *Reconciler) readUsers(ctx context.Context, m *cachev1alpha1.Memcached, 
 
 // userSecret is what a Secret of the user's holds; no data at all when there is none.
 func (r *Reconciler) userSecret(ctx context.Context, m *cachev1alpha1.Memcached, name string) (map[string][]byte, error) {
-	return r.Secrets.Recall(ctx, ctrlclient.ObjectKey{Namespace: m.Namespace, Name: name}, r.memory.contents(m))
+	return r.Secrets.ReadThrough(ctx, ctrlclient.ObjectKey{Namespace: m.Namespace, Name: name}, r.state.contents(m))
 }
 
 // ownSecret is what one of ours holds; it leaves somebody else's out, for Converge to refuse.

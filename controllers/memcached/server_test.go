@@ -17,10 +17,10 @@ import (
 func TestMemcachedStartsWithTheseItemSizes(t *testing.T) {
 	for _, sizes := range factory.ItemSizes {
 		t.Run(sizes.String(), func(t *testing.T) {
-			m := made(func(s *cachev1alpha1.MemcachedSpec) { s.Port = freePort(t) })
+			m := newMemcached(func(s *cachev1alpha1.MemcachedSpec) { s.Port = freePort(t) })
 			chosen := sizes.Set(factory.Memcached("")).Build().Spec
 			m.Spec.Memory, m.Spec.MaxItemSize, m.Spec.Options = chosen.Memory, chosen.MaxItemSize, chosen.Options
-			if got, words := starts(t, m); got != sizes.Starts {
+			if got, words := startsAndServes(t, m); got != sizes.Starts {
 				t.Errorf("it starts: %t: %s", got, words)
 			}
 		})
@@ -37,9 +37,9 @@ func freePort(t *testing.T) int32 {
 	return int32(listener.Addr().(*net.TCPAddr).Port)
 }
 
-// starts is whether a real memcached serves with the arguments of a node, or what it
+// startsAndServes is whether a real memcached serves with the arguments of a node, or what it
 // says before it exits.
-func starts(t *testing.T, m *cachev1alpha1.Memcached) (serves bool, words string) {
+func startsAndServes(t *testing.T, m *cachev1alpha1.Memcached) (serves bool, words string) {
 	t.Helper()
 	binary, err := exec.LookPath("memcached")
 	if err != nil {

@@ -15,8 +15,8 @@ import (
 	"github.com/mainstay-operator/mainstay-operator/controllers/internal/parts"
 )
 
-// seen is what stands; nothing in it is nil.
-type seen struct {
+// snapshot is what stands; nothing in it is nil.
+type snapshot struct {
 	set     *appsv1.StatefulSet
 	proxy   *appsv1.Deployment
 	pods    []corev1.Pod // the nodes'
@@ -25,64 +25,64 @@ type seen struct {
 }
 
 // status says what was observed.
-func status(m *cachev1alpha1.Memcached, s seen) cachev1alpha1.MemcachedStatus {
-	set, late := s.set, stuck(m, s)
+func status(m *cachev1alpha1.Memcached, s snapshot) cachev1alpha1.MemcachedStatus {
+	set, late := s.set, isStuck(m, s)
 	next := cachev1alpha1.MemcachedStatus{
-		Nodes:      readyNames(s.pods),
+		Nodes:      readyPodNames(s.pods),
 		Servers:    servers(m),
-		Selector:   parts.SelectorText(kind, m.Name),
+		Selector:   parts.SelectorString(appName, m.Name),
 		Endpoint:   endpoint(m),
 		Conditions: slices.Clone(m.Status.Conditions),
 	}
 	next.Replicas = set.Status.Replicas
 	next.ReadyReplicas = set.Status.ReadyReplicas
 	next.UpdatedReplicas = set.Status.UpdatedReplicas
-	conditions.FromWorkload(&next.Conditions, m.Generation, conditions.Workload{
-		Generation: set.Generation,
-		Observed:   set.Status.ObservedGeneration,
-		Want:       ptr.Deref(set.Spec.Replicas, size(m)),
-		Minimum:    1,
-		Updated:    set.Status.UpdatedReplicas,
-		Ready:      set.Status.ReadyReplicas,
-		Total:      set.Status.Replicas,
-		Failing:    cmp.Or(conditions.Failing(slices.Concat(s.pods, s.proxies)), conditions.Unmade(s.proxy)),
-		Starting:   starting(s, late),
-		Stuck:      late,
-		Front:      front(m, s.proxy),
+	conditions.SetFromWorkload(&next.Conditions, m.Generation, conditions.Workload{
+		Generation:         set.Generation,
+		ObservedGeneration: set.Status.ObservedGeneration,
+		Desired:            ptr.Deref(set.Spec.Replicas, size(m)),
+		MinReady:           1,
+		Updated:            set.Status.UpdatedReplicas,
+		Ready:              set.Status.ReadyReplicas,
+		Total:              set.Status.Replicas,
+		Failure:            cmp.Or(conditions.FirstFailure(slices.Concat(s.pods, s.proxies)), conditions.ReplicaFailure(s.proxy)),
+		StartupWait:        pendingReason(s, late),
+		DeadlineExceeded:   late,
+		Frontend:           proxyWorkload(m, s.proxy),
 	})
-	conditions.Pause(&next.Conditions, m.Generation, m.Spec.Paused)
+	conditions.SetPaused(&next.Conditions, m.Generation, m.Spec.Paused)
 	return next
 }
 
-// starting says what is waited for. Why a StatefulSet cannot make a pod, its events say alone.
-func starting(s seen, late bool) string {
-	if why := conditions.Starting(slices.Concat(s.pods, s.proxies)); why != "" || !late {
+// pendingReason says what is waited for. Why a StatefulSet cannot make a pod, its events say alone.
+func pendingReason(s snapshot, late bool) string {
+	if why := conditions.FirstStartupWait(slices.Concat(s.pods, s.proxies)); why != "" || !late {
 		return why
 	}
 	return fmt.Sprintf("the events of StatefulSet %s and of the pods may say why", s.set.Name)
 }
 
-// front of the nodes is the proxy, or nothing.
-func front(m *cachev1alpha1.Memcached, proxy *appsv1.Deployment) *conditions.Workload {
-	if !proxied(m) {
+// proxyWorkload of the nodes is the proxy, or nothing.
+func proxyWorkload(m *cachev1alpha1.Memcached, proxy *appsv1.Deployment) *conditions.Workload {
+	if !hasProxy(m) {
 		return nil
 	}
 	return &conditions.Workload{
-		Generation: proxy.Generation,
-		Observed:   proxy.Status.ObservedGeneration,
-		Want:       ptr.Deref(proxy.Spec.Replicas, proxySize(m)),
-		Minimum:    1,
-		Updated:    proxy.Status.UpdatedReplicas,
-		Ready:      proxy.Status.ReadyReplicas,
-		Total:      proxy.Status.Replicas,
+		Generation:         proxy.Generation,
+		ObservedGeneration: proxy.Status.ObservedGeneration,
+		Desired:            ptr.Deref(proxy.Spec.Replicas, proxySize(m)),
+		MinReady:           1,
+		Updated:            proxy.Status.UpdatedReplicas,
+		Ready:              proxy.Status.ReadyReplicas,
+		Total:              proxy.Status.Replicas,
 	}
 }
 
-// readyNames is never nil: the schema wants a list.
-func readyNames(pods []corev1.Pod) []string {
+// readyPodNames is never nil: the schema wants a list.
+func readyPodNames(pods []corev1.Pod) []string {
 	names := []string{}
 	for i := range pods {
-		if conditions.PodReady(&pods[i]) {
+		if conditions.IsPodReady(&pods[i]) {
 			names = append(names, pods[i].Name)
 		}
 	}

@@ -10,7 +10,7 @@ import (
 
 // credentialsInSync says whether all nodes know the users of the user's Secret and no
 // others. A Secret that is of no use needs a human; those known before stay until then.
-func credentialsInSync(m *cachev1alpha1.Memcached, u users) {
+func credentialsInSync(m *cachev1alpha1.Memcached, u userRotation) {
 	list := &m.Status.Conditions
 	if m.Spec.Auth == nil {
 		meta.RemoveStatusCondition(list, commonv1.ConditionCredentialsInSync)
@@ -21,16 +21,16 @@ func credentialsInSync(m *cachev1alpha1.Memcached, u users) {
 	}
 	switch {
 	case u.problem != "" && len(u.published.lines) == 0:
-		conditions.Unusable(list, m.Generation, commonv1.ConditionCredentialsInSync, authField, u.problem, "")
+		conditions.SetSecretUnusable(list, m.Generation, commonv1.ConditionCredentialsInSync, authField, u.problem, "")
 	case u.problem != "":
-		conditions.Unusable(list, m.Generation, commonv1.ConditionCredentialsInSync, authField, u.problem, "the users before stay")
-	case len(u.wanted) == 0:
+		conditions.SetSecretUnusable(list, m.Generation, commonv1.ConditionCredentialsInSync, authField, u.problem, "the users before stay")
+	case len(u.desired) == 0:
 		return // it could not be read yet
-	case u.missing():
+	case u.hasUnpublished():
 		set(false, commonv1.ReasonRotating, "the nodes learn the users that the Secret says when they have served for rollout.minReadySeconds: before, all would be replaced at once")
-	case len(u.published.lines) > len(u.wanted):
+	case len(u.published.lines) > len(u.desired):
 		set(false, commonv1.ReasonOverlap, "the nodes learn the users that the Secret says, one at a time, and know those before until all have")
-	case !u.settled:
+	case !u.completed:
 		set(false, commonv1.ReasonRotating, "the nodes start, one at a time, with the users that the Secret says alone")
 	default:
 		set(true, commonv1.ReasonPasswordsAccepted, "every node knows the users that the Secret says")

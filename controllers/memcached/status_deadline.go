@@ -12,38 +12,38 @@ import (
 	"github.com/mainstay-operator/mainstay-operator/controllers/internal/conditions"
 )
 
-// deadline is how long nothing may come of what is not Ready. A StatefulSet has none and
+// progressDeadline is how long nothing may come of what is not Ready. A StatefulSet has none and
 // says nowhere but in its events why a pod is not made; a Deployment's is the same.
-const deadline = 10 * time.Minute
+const progressDeadline = 10 * time.Minute
 
-// since is when it began that something is to come. Ready tells it not: what spec.paused
+// progressingSince is when it began that something is to come. Ready tells it not: what spec.paused
 // held back was not Ready long before, and begins when it is let go.
-func since(m *cachev1alpha1.Memcached, now time.Time) time.Time {
+func progressingSince(m *cachev1alpha1.Memcached, now time.Time) time.Time {
 	progressing := meta.FindStatusCondition(m.Status.Conditions, commonv1.ConditionProgressing)
 	degraded := meta.FindStatusCondition(m.Status.Conditions, commonv1.ConditionDegraded)
-	given := func(c *metav1.Condition, reasons ...string) bool { // a verdict on this generation
+	hasVerdict := func(c *metav1.Condition, reasons ...string) bool { // a verdict on this generation
 		return c != nil && c.ObservedGeneration == m.Generation && slices.Contains(reasons, c.Reason)
 	}
 	switch {
 	case progressing == nil:
-	case given(degraded, commonv1.ReasonDeadlineExceeded): // a pass that failed since takes nothing back
-		return degraded.LastTransitionTime.Add(-deadline)
+	case hasVerdict(degraded, commonv1.ReasonDeadlineExceeded): // a pass that failed since takes nothing back
+		return degraded.LastTransitionTime.Add(-progressDeadline)
 	case progressing.Status == metav1.ConditionTrue:
 		return progressing.LastTransitionTime.Time
-	case given(progressing, commonv1.ReasonRolling, commonv1.ReasonReplicas): // and Degraded says what fails
-		return progressing.LastTransitionTime.Add(-deadline)
+	case hasVerdict(progressing, commonv1.ReasonRolling, commonv1.ReasonReplicas): // and Degraded says what fails
+		return progressing.LastTransitionTime.Add(-progressDeadline)
 	}
 	return now
 }
 
-// stuckAt is when nothing has come for too long unless a pod goes, comes, or begins to
+// deadlineAt is when nothing has come for too long unless a pod goes, comes, or begins to
 // serve, which holds the next one up for as long as a rollout pauses.
-func stuckAt(m *cachev1alpha1.Memcached, s seen) time.Time {
-	moved := since(m, s.now)
+func deadlineAt(m *cachev1alpha1.Memcached, s snapshot) time.Time {
+	moved := progressingSince(m, s.now)
 	for _, pod := range slices.Concat(s.pods, s.proxies) {
 		at := pod.CreationTimestamp.Time
 		if serves, ready := conditions.ReadySince(&pod); ready {
-			at = serves.Add(time.Duration(pace(m)) * time.Second)
+			at = serves.Add(time.Duration(minReadySeconds(m)) * time.Second)
 		}
 		if goes := pod.DeletionTimestamp; goes != nil {
 			at = goes.Time
@@ -52,19 +52,19 @@ func stuckAt(m *cachev1alpha1.Memcached, s seen) time.Time {
 			moved = at
 		}
 	}
-	return moved.Add(deadline)
+	return moved.Add(progressDeadline)
 }
 
-// stuck is true beyond the deadline, once the StatefulSet's controller has begun.
-func stuck(m *cachev1alpha1.Memcached, s seen) bool {
+// isStuck is true beyond the deadline, once the StatefulSet's controller has begun.
+func isStuck(m *cachev1alpha1.Memcached, s snapshot) bool {
 	begun := s.set.Generation > 0 && s.set.Status.ObservedGeneration == s.set.Generation
-	return begun && !stuckAt(m, s).After(s.now)
+	return begun && !deadlineAt(m, s).After(s.now)
 }
 
-// patience is how long until what is to come is to be looked at; 0 for never.
-func patience(m *cachev1alpha1.Memcached, s seen) time.Duration {
+// untilDeadline is how long until what is to come is to be looked at; 0 for never.
+func untilDeadline(m *cachev1alpha1.Memcached, s snapshot) time.Duration {
 	if s.set.Generation == 0 || !meta.IsStatusConditionTrue(m.Status.Conditions, commonv1.ConditionProgressing) {
 		return 0
 	}
-	return max(stuckAt(m, s).Sub(s.now), 0)
+	return max(deadlineAt(m, s).Sub(s.now), 0)
 }

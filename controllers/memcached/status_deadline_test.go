@@ -26,7 +26,7 @@ func TestWhatNeverComesNeedsAHuman(t *testing.T) {
 	all.Status.Replicas, all.Status.ReadyReplicas, all.Status.UpdatedReplicas = 2, 2, 2
 	creating := corev1.Pod{ObjectMeta: metav1.ObjectMeta{Name: "a-1", CreationTimestamp: at(5)}}
 	creating.Status.ContainerStatuses = []corev1.ContainerStatus{{
-		Name: kind, State: corev1.ContainerState{Waiting: &corev1.ContainerStateWaiting{Reason: "ContainerCreating"}}}}
+		Name: appName, State: corev1.ContainerState{Waiting: &corev1.ContainerStateWaiting{Reason: "ContainerCreating"}}}}
 	going := corev1.Pod{ObjectMeta: metav1.ObjectMeta{Name: "a-1", CreationTimestamp: at(-60), DeletionTimestamp: ptr.To(at(9))}}
 	unseen := set.DeepCopy()
 	unseen.Generation = 2
@@ -52,15 +52,15 @@ func TestWhatNeverComesNeedsAHuman(t *testing.T) {
 		{"nothing was asked for, and why is said elsewhere", &appsv1.StatefulSet{}, nil, 60, "", 0},
 	} {
 		t.Run(c.reason, func(t *testing.T) {
-			m := made(func(s *cachev1alpha1.MemcachedSpec) { s.Size = ptr.To[int32](2) })
+			m := newMemcached(func(s *cachev1alpha1.MemcachedSpec) { s.Size = ptr.To[int32](2) })
 			m.Status.Conditions = []metav1.Condition{{Type: commonv1.ConditionProgressing, Status: metav1.ConditionTrue, LastTransitionTime: at(0)}}
-			s := seen{set: c.set, proxy: &appsv1.Deployment{}, pods: c.pods, now: at(c.minutes).Time}
+			s := snapshot{set: c.set, proxy: &appsv1.Deployment{}, pods: c.pods, now: at(c.minutes).Time}
 			m.Status = status(m, s)
 			got := meta.FindStatusCondition(m.Status.Conditions, commonv1.ConditionDegraded)
 			if (got.Status == metav1.ConditionTrue) != (c.degraded != "") || !strings.Contains(got.Message, c.degraded) {
 				t.Errorf("Degraded is %s: %s", got.Status, got.Message)
 			}
-			if wake := patience(m, s); wake != c.wake {
+			if wake := untilDeadline(m, s); wake != c.wake {
 				t.Errorf("looks again in %s", wake)
 			}
 		})
@@ -96,20 +96,20 @@ func TestSinceWhenSomethingIsToCome(t *testing.T) {
 		{"until it is changed, too", 1, []metav1.Condition{progressing(metav1.ConditionFalse, commonv1.ReasonReplicas), failing}, false},
 		{"until it is changed", 1, []metav1.Condition{ready(metav1.ConditionFalse), progressing(metav1.ConditionFalse, commonv1.ReasonRolling), degraded}, false},
 	} {
-		m := made(nil)
+		m := newMemcached(nil)
 		m.Generation, m.Status.Conditions = c.generation, c.before
-		if got := stuck(m, seen{set: set, now: now}); got != c.stuck {
+		if got := isStuck(m, snapshot{set: set, now: now}); got != c.stuck {
 			t.Errorf("%s: stuck is %t", c.reason, got)
 		}
 	}
 }
 
 func TestProxiesThatCannotBeMadeNeedAHuman(t *testing.T) {
-	m := made(func(s *cachev1alpha1.MemcachedSpec) { s.Proxy = &cachev1alpha1.MemcachedProxy{Enabled: true} })
+	m := newMemcached(func(s *cachev1alpha1.MemcachedSpec) { s.Proxy = &cachev1alpha1.MemcachedProxy{Enabled: true} })
 	refused := &appsv1.Deployment{ObjectMeta: metav1.ObjectMeta{Generation: 1}, Spec: appsv1.DeploymentSpec{Replicas: ptr.To[int32](2)}}
 	refused.Status.Conditions = []appsv1.DeploymentCondition{{
 		Type: appsv1.DeploymentReplicaFailure, Status: corev1.ConditionTrue, Message: "exceeded quota: small"}}
-	s := status(m, seen{set: &appsv1.StatefulSet{}, proxy: refused})
+	s := status(m, snapshot{set: &appsv1.StatefulSet{}, proxy: refused})
 	got := meta.FindStatusCondition(s.Conditions, commonv1.ConditionDegraded)
 	if got.Status != metav1.ConditionTrue || got.Reason != commonv1.ReasonPodFailing || got.Message != "pods cannot be made: exceeded quota: small" {
 		t.Errorf("Degraded is %s (%s: %s)", got.Status, got.Reason, got.Message)

@@ -15,8 +15,8 @@ import (
 	commonv1 "github.com/mainstay-operator/mainstay-operator/api/common/v1"
 )
 
-// none of what is desired stands.
-var none = seen{set: &appsv1.StatefulSet{}, proxy: &appsv1.Deployment{}}
+// emptySnapshot of what is desired stands.
+var emptySnapshot = snapshot{set: &appsv1.StatefulSet{}, proxy: &appsv1.Deployment{}}
 
 func TestStatus(t *testing.T) {
 	const old, fresh = "a-1", "a-2"
@@ -45,8 +45,8 @@ func TestStatus(t *testing.T) {
 			Replicas: 3, ReadyReplicas: 3, UpdatedReplicas: 3, CurrentRevision: fresh, UpdateRevision: fresh}), "False RollingOut"},
 	} {
 		t.Run(c.reason, func(t *testing.T) {
-			m := made(func(s *cachev1alpha1.MemcachedSpec) { s.Size = ptr.To[int32](2) })
-			s := status(m, seen{set: c.set, proxy: &appsv1.Deployment{}})
+			m := newMemcached(func(s *cachev1alpha1.MemcachedSpec) { s.Size = ptr.To[int32](2) })
+			s := status(m, snapshot{set: c.set, proxy: &appsv1.Deployment{}})
 			got := meta.FindStatusCondition(s.Conditions, commonv1.ConditionReady)
 			if string(got.Status)+" "+got.Reason != c.ready {
 				t.Errorf("Ready is %s (%s: %s)", got.Status, got.Reason, got.Message)
@@ -82,8 +82,8 @@ func TestTheProxyCountsWhereThereIsOne(t *testing.T) {
 		{"all do", true, proxy(2), true, true},
 	} {
 		t.Run(c.reason, func(t *testing.T) {
-			m := made(func(s *cachev1alpha1.MemcachedSpec) { s.Proxy = &cachev1alpha1.MemcachedProxy{Enabled: c.enabled} })
-			s := status(m, seen{set: out, proxy: c.proxy})
+			m := newMemcached(func(s *cachev1alpha1.MemcachedSpec) { s.Proxy = &cachev1alpha1.MemcachedProxy{Enabled: c.enabled} })
+			s := status(m, snapshot{set: out, proxy: c.proxy})
 			if got := meta.IsStatusConditionTrue(s.Conditions, commonv1.ConditionReady); got != c.ready {
 				t.Errorf("Ready is %t: %v", got, s.Conditions)
 			}
@@ -103,7 +103,7 @@ func TestNodesAreTheReadyPodsSorted(t *testing.T) {
 		}
 		return p
 	}
-	got := readyNames([]corev1.Pod{
+	got := readyPodNames([]corev1.Pod{
 		pod("a-2", corev1.ConditionTrue, false), pod("a-0", corev1.ConditionTrue, false),
 		pod("a-1", corev1.ConditionFalse, false), pod("a-3", corev1.ConditionTrue, true), {},
 	})
@@ -113,13 +113,13 @@ func TestNodesAreTheReadyPodsSorted(t *testing.T) {
 }
 
 func TestStatusTakesTheTimeOfAConditionOver(t *testing.T) {
-	m := made(nil)
-	m.Status = status(m, none)
+	m := newMemcached(nil)
+	m.Status = status(m, emptySnapshot)
 	then := metav1.NewTime(time.Unix(1, 0))
 	for i := range m.Status.Conditions {
 		m.Status.Conditions[i].LastTransitionTime = then
 	}
-	for _, c := range status(m, none).Conditions {
+	for _, c := range status(m, emptySnapshot).Conditions {
 		if c.LastTransitionTime != then {
 			t.Errorf("%s seems to have turned", c.Type)
 		}

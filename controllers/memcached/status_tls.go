@@ -15,7 +15,7 @@ func certificatesInSync(m *cachev1alpha1.Memcached, c certificate, late []string
 		meta.RemoveStatusCondition(list, commonv1.ConditionCertificatesInSync)
 		return
 	}
-	conditions.CertificatesInSync(list, m.Generation, conditions.Certificates{
-		Field: tlsField, Problem: c.problem, None: c.None(), Late: late,
+	conditions.SetCertificatesInSync(list, m.Generation, conditions.Certificates{
+		Field: tlsField, Problem: c.problem, NoneValid: c.IsEmpty(), Lagging: late,
 	})
 }

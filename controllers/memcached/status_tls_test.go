@@ -27,7 +27,7 @@ func TestCertificatesInSync(t *testing.T) {
 			"False SecretUnusable: tls.secretName: it has expired; until", true},
 	} {
 		t.Run(c.reason, func(t *testing.T) {
-			m := secured(nil)
+			m := newSecured(nil)
 			certificatesInSync(m, c.certificate, c.late)
 			got := meta.FindStatusCondition(m.Status.Conditions, commonv1.ConditionCertificatesInSync)
 			if text := string(got.Status) + " " + got.Reason + ": " + got.Message; !strings.HasPrefix(text, c.want) {
@@ -43,7 +43,7 @@ func TestCertificatesInSync(t *testing.T) {
 			}
 		})
 	}
-	m := secured(func(over *cachev1alpha1.MemcachedTLS) { over.SecretName = "unread" })
+	m := newSecured(func(over *cachev1alpha1.MemcachedTLS) { over.SecretName = "unread" })
 	if certificatesInSync(m, certificate{}, nil); len(m.Status.Conditions) != 0 {
 		t.Error("nothing is known of it yet")
 	}

@@ -16,7 +16,7 @@ import (
 )
 
 func TestWhatUsersMustBe(t *testing.T) {
-	long := strings.Repeat("p", longestLine-2)
+	long := strings.Repeat("p", maxLineBytes-2)
 	for _, c := range []struct {
 		reason, text, problem string
 		lines                 int
@@ -38,7 +38,7 @@ func TestWhatUsersMustBe(t *testing.T) {
 		{"one twice", "a:b\na:b", "line 2 is there twice", 0},
 	} {
 		t.Run(c.reason, func(t *testing.T) {
-			lines, problem := usersIn("chosen", map[string][]byte{usersKey: []byte(c.text)})
+			lines, problem := requestedUsers("chosen", map[string][]byte{usersKey: []byte(c.text)})
 			if len(lines) != c.lines || !strings.Contains(problem, c.problem) || (problem == "") != (c.problem == "") {
 				t.Errorf("got %d lines and %q", len(lines), problem)
 			}
@@ -47,13 +47,13 @@ func TestWhatUsersMustBe(t *testing.T) {
 			}
 		})
 	}
-	if _, problem := usersIn("chosen", nil); !strings.Contains(problem, `no Secret "chosen"`) {
+	if _, problem := requestedUsers("chosen", nil); !strings.Contains(problem, `no Secret "chosen"`) {
 		t.Error(problem)
 	}
 }
 
-// rolled is a set whose pods have all started with a revision, or have not.
-func rolled(revision string, out bool) *appsv1.StatefulSet {
+// statefulSetAt is a set whose pods have all started with a revision, or have not.
+func statefulSetAt(revision string, out bool) *appsv1.StatefulSet {
 	set := &appsv1.StatefulSet{ObjectMeta: metav1.ObjectMeta{Generation: 3}, Spec: appsv1.StatefulSetSpec{Replicas: ptr.To[int32](2)}}
 	set.Spec.Template = corev1.PodTemplateSpec{ObjectMeta: metav1.ObjectMeta{Annotations: map[string]string{annotationUsers: revision}}}
 	set.Status = appsv1.StatefulSetStatus{ObservedGeneration: 3, Replicas: 2, ReadyReplicas: 2, AvailableReplicas: 2, UpdatedReplicas: 2, CurrentRevision: "a", UpdateRevision: "a"}
@@ -63,8 +63,8 @@ func rolled(revision string, out bool) *appsv1.StatefulSet {
 	return set
 }
 
-// cold is one with so many pods that are ready, and not for as long as a rollout pauses.
-func cold(pods int32, set *appsv1.StatefulSet) *appsv1.StatefulSet {
+// withUnavailable is one with so many pods that are ready, and not for as long as a rollout pauses.
+func withUnavailable(pods int32, set *appsv1.StatefulSet) *appsv1.StatefulSet {
 	set.Status.AvailableReplicas -= pods
 	return set
 }
@@ -73,33 +73,33 @@ func TestPasswordsOverlap(t *testing.T) {
 	of := func(text string) []string { return strings.Fields(text) }
 	for _, c := range []struct {
 		reason    string
-		published known
+		published userList
 		wanted    string
 		set       *appsv1.StatefulSet
 		next      string
 		revision  int
 		settled   bool
 	}{
-		{"the first", known{}, "a:1", &appsv1.StatefulSet{}, "a:1", 1, false},
-		{"ours was lost", known{}, "a:1", rolled("7", true), "a:1", 8, false},
-		{"not rolled out", known{of("a:1"), 1}, "a:1", rolled("1", false), "a:1", 1, false},
-		{"rolled out", known{of("a:1"), 1}, "a:1", rolled("1", true), "a:1", 1, true},
-		{"rolled out, which is said while the last is cold", known{of("a:1"), 1}, "a:1", cold(1, rolled("1", true)), "a:1", 1, true},
-		{"in another order", known{of("a:1 b:1"), 1}, "b:1 a:1", rolled("1", true), "a:1 b:1", 1, true},
-		{"a new password is known beside the old", known{of("a:1"), 1}, "a:2", rolled("1", true), "a:2 a:1", 2, false},
-		{"also while one of them is cold", known{of("a:1"), 1}, "a:2", cold(1, rolled("1", true)), "a:2 a:1", 2, false},
-		{"but not while all are, who would go at once", known{of("a:1"), 1}, "a:2", cold(2, rolled("1", true)), "a:1", 1, false},
-		{"and so while the nodes roll", known{of("a:2 a:1"), 2}, "a:2", rolled("2", false), "a:2 a:1", 2, false},
-		{"and before the set is told", known{of("a:2 a:1"), 2}, "a:2", rolled("1", true), "a:2 a:1", 2, false},
-		{"and while the last that knows it is cold", known{of("a:2 a:1"), 2}, "a:2", cold(1, rolled("2", true)), "a:2 a:1", 2, false},
-		{"until all know it", known{of("a:2 a:1"), 2}, "a:2", rolled("2", true), "a:2", 3, false},
-		{"a third in the middle", known{of("a:2 a:1"), 2}, "a:3", rolled("2", false), "a:3 a:2 a:1", 3, false},
-		{"a change of mind", known{of("a:2 a:1"), 2}, "a:1", rolled("2", false), "a:2 a:1", 2, false},
-		{"no more than memcached reads", known{of("a:1 b:1 c:1 d:1 e:1 f:1"), 2}, "a:2 b:2 c:2 d:2", rolled("2", false),
+		{"the first", userList{}, "a:1", &appsv1.StatefulSet{}, "a:1", 1, false},
+		{"ours was lost", userList{}, "a:1", statefulSetAt("7", true), "a:1", 8, false},
+		{"not rolled out", userList{of("a:1"), 1}, "a:1", statefulSetAt("1", false), "a:1", 1, false},
+		{"rolled out", userList{of("a:1"), 1}, "a:1", statefulSetAt("1", true), "a:1", 1, true},
+		{"rolled out, which is said while the last is cold", userList{of("a:1"), 1}, "a:1", withUnavailable(1, statefulSetAt("1", true)), "a:1", 1, true},
+		{"in another order", userList{of("a:1 b:1"), 1}, "b:1 a:1", statefulSetAt("1", true), "a:1 b:1", 1, true},
+		{"a new password is known beside the old", userList{of("a:1"), 1}, "a:2", statefulSetAt("1", true), "a:2 a:1", 2, false},
+		{"also while one of them is cold", userList{of("a:1"), 1}, "a:2", withUnavailable(1, statefulSetAt("1", true)), "a:2 a:1", 2, false},
+		{"but not while all are, who would go at once", userList{of("a:1"), 1}, "a:2", withUnavailable(2, statefulSetAt("1", true)), "a:1", 1, false},
+		{"and so while the nodes roll", userList{of("a:2 a:1"), 2}, "a:2", statefulSetAt("2", false), "a:2 a:1", 2, false},
+		{"and before the set is told", userList{of("a:2 a:1"), 2}, "a:2", statefulSetAt("1", true), "a:2 a:1", 2, false},
+		{"and while the last that knows it is cold", userList{of("a:2 a:1"), 2}, "a:2", withUnavailable(1, statefulSetAt("2", true)), "a:2 a:1", 2, false},
+		{"until all know it", userList{of("a:2 a:1"), 2}, "a:2", statefulSetAt("2", true), "a:2", 3, false},
+		{"a third in the middle", userList{of("a:2 a:1"), 2}, "a:3", statefulSetAt("2", false), "a:3 a:2 a:1", 3, false},
+		{"a change of mind", userList{of("a:2 a:1"), 2}, "a:1", statefulSetAt("2", false), "a:2 a:1", 2, false},
+		{"no more than memcached reads", userList{of("a:1 b:1 c:1 d:1 e:1 f:1"), 2}, "a:2 b:2 c:2 d:2", statefulSetAt("2", false),
 			"a:2 b:2 c:2 d:2 a:1 b:1 c:1 d:1", 3, false},
 	} {
 		t.Run(c.reason, func(t *testing.T) {
-			next, settled := users{published: c.published, wanted: of(c.wanted)}.next(c.set)
+			next, settled := userRotation{published: c.published, desired: of(c.wanted)}.nextPublished(c.set)
 			if !slices.Equal(next.lines, of(c.next)) || next.revision != c.revision || settled != c.settled {
 				t.Errorf("got %v, %t", next, settled)
 			}
@@ -109,16 +109,16 @@ func TestPasswordsOverlap(t *testing.T) {
 
 func TestWhatIsSaidOfUsers(t *testing.T) {
 	for _, c := range []struct {
-		users  users
+		users  userRotation
 		reason string
 		says   string
 	}{
-		{users{published: known{lines: []string{"a:1"}}, wanted: []string{"a:2"}}, commonv1.ReasonRotating, "rollout.minReadySeconds"},
-		{users{published: known{lines: []string{"a:2", "a:1"}}, wanted: []string{"a:2"}}, commonv1.ReasonOverlap, "know those before"},
-		{users{published: known{lines: []string{"a:2"}}, wanted: []string{"a:2"}}, commonv1.ReasonRotating, "alone"},
-		{users{published: known{lines: []string{"a:2"}}, wanted: []string{"a:2"}, settled: true}, commonv1.ReasonPasswordsAccepted, "every node"},
+		{userRotation{published: userList{lines: []string{"a:1"}}, desired: []string{"a:2"}}, commonv1.ReasonRotating, "rollout.minReadySeconds"},
+		{userRotation{published: userList{lines: []string{"a:2", "a:1"}}, desired: []string{"a:2"}}, commonv1.ReasonOverlap, "know those before"},
+		{userRotation{published: userList{lines: []string{"a:2"}}, desired: []string{"a:2"}}, commonv1.ReasonRotating, "alone"},
+		{userRotation{published: userList{lines: []string{"a:2"}}, desired: []string{"a:2"}, completed: true}, commonv1.ReasonPasswordsAccepted, "every node"},
 	} {
-		m := made(func(s *cachev1alpha1.MemcachedSpec) { s.Auth = &cachev1alpha1.MemcachedAuth{SecretName: "chosen"} })
+		m := newMemcached(func(s *cachev1alpha1.MemcachedSpec) { s.Auth = &cachev1alpha1.MemcachedAuth{SecretName: "chosen"} })
 		credentialsInSync(m, c.users)
 		said := meta.FindStatusCondition(m.Status.Conditions, commonv1.ConditionCredentialsInSync)
 		if said.Reason != c.reason || !strings.Contains(said.Message, c.says) {
@@ -129,19 +129,19 @@ func TestWhatIsSaidOfUsers(t *testing.T) {
 
 // Whoever may read a pod learns nothing of the passwords.
 func TestUsersAreNowhereButInSecrets(t *testing.T) {
-	m := made(func(s *cachev1alpha1.MemcachedSpec) { s.Auth = &cachev1alpha1.MemcachedAuth{SecretName: "chosen"} })
-	c := choice{image: image, users: known{[]string{"app:canary"}, 3}}
+	m := newMemcached(func(s *cachev1alpha1.MemcachedSpec) { s.Auth = &cachev1alpha1.MemcachedAuth{SecretName: "chosen"} })
+	c := inputs{image: image, users: userList{[]string{"app:canary"}, 3}}
 	for _, child := range desired(m, c) {
 		if text := encode(t, child); *child.GetKind() != "Secret" && strings.Contains(text, "canary") {
 			t.Error(text)
 		}
 	}
 	written := authSecret(m, c.users).Data
-	if read := knownIn(written); !slices.Equal(read.lines, c.users.lines) || read.revision != 3 {
+	if read := publishedUsers(written); !slices.Equal(read.lines, c.users.lines) || read.revision != 3 {
 		t.Errorf("got %v", read)
 	}
 	written[usersKey] = []byte("words")
-	if len(knownIn(written).lines) != 0 || len(knownIn(nil).lines) != 0 {
+	if len(publishedUsers(written).lines) != 0 || len(publishedUsers(nil).lines) != 0 {
 		t.Error("what is of no use is taken for users")
 	}
 }

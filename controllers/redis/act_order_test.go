@@ -142,7 +142,7 @@ func TestAnActEndsBeforeAnotherLeads(t *testing.T) {
 	f, redis := u.direct()
 	one := &limited{server: f.servers["a-1"]}
 	f.servers["a-1"] = one
-	gap := leadership.DefaultTimes.Lease - leadership.DefaultTimes.Renew // from when we may no longer act until another may
+	gap := leadership.DefaultTimes.LeaseDuration - leadership.DefaultTimes.RenewDeadline // from when we may no longer act until another may
 	if err := (&Reconciler{}).perform(t.Context(), redis, f, step{do: fence, nodes: []string{"a-1"}}); err != nil || one.left <= 0 || one.left >= gap {
 		t.Errorf("%v: a command may take %s", err, one.left)
 	}
@@ -166,7 +166,7 @@ func TestNobodyIsDroppedBeforeTheOthersHaveAll(t *testing.T) {
 	u.procs[1].data = "ab"
 	u.kill(&u.procs[2])
 	f, redis := u.direct()
-	if err := (&Reconciler{}).act(quiet, redis, f, step{do: drop, nodes: []string{"a-2"}}); err == nil || u.record.members[2].pod == 0 {
+	if err := (&Reconciler{clock: playedClock}).act(quiet, redis, f, step{do: drop, nodes: []string{"a-2"}}); err == nil || u.record.members[2].pod == 0 {
 		t.Errorf("%v, members %v", err, u.record.members)
 	}
 }
@@ -181,7 +181,7 @@ func TestWhatADroppedOneMayHaveConfirmedMustBeThere(t *testing.T) {
 				u.kill(&u.procs[ordinal(name)])
 			}
 			f, redis := u.direct()
-			if err := (&Reconciler{}).act(quiet, redis, f, step{do: drop, nodes: dropped}); err != nil || u.record.startOffset != 3 || u.record.former != 0 {
+			if err := (&Reconciler{clock: playedClock}).act(quiet, redis, f, step{do: drop, nodes: dropped}); err != nil || u.record.startOffset != 3 || u.record.former != 0 {
 				t.Errorf("%v: an heir needs %d of 3", err, u.record.startOffset)
 			}
 		})
@@ -194,7 +194,7 @@ func TestAMemberThatCannotBeAskedIsNotWaitedFor(t *testing.T) {
 	u.procs[1].hung, u.procs[1].data = true, "ab"
 	u.kill(&u.procs[2])
 	f, redis := u.direct()
-	if err := (&Reconciler{}).act(quiet, redis, f, step{do: drop, nodes: []string{"a-2"}}); err != nil || u.record.members[1].pod == 0 || u.record.startOffset != 3 {
+	if err := (&Reconciler{clock: playedClock}).act(quiet, redis, f, step{do: drop, nodes: []string{"a-2"}}); err != nil || u.record.members[1].pod == 0 || u.record.startOffset != 3 {
 		t.Errorf("%v: members %v, an heir needs %d of 3", err, u.record.members, u.record.startOffset)
 	}
 }

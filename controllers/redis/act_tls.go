@@ -26,7 +26,7 @@ func (r *Reconciler) certificates(ctx context.Context, redis *cachev1alpha1.Redi
 	if redis.Spec.TLS == nil {
 		return c, nil
 	}
-	if c.published = r.memory.published(redis); c.published.None() {
+	if c.published = r.memory.published(redis); c.published.IsEmpty() {
 		var own corev1.Secret
 		if err := r.ownSecret(ctx, redis, certificatesName(redis), &own); err != nil {
 			return c, err
@@ -37,28 +37,28 @@ func (r *Reconciler) certificates(ctx context.Context, redis *cachev1alpha1.Redi
 	switch {
 	case err == nil:
 		c.wanted, c.problem = identityIn(redis, data, r.clock.Now())
-		c.due = pki.Due(data, r.clock.Now())
-	case c.published.None():
+		c.due = pki.NextChange(data, r.clock.Now())
+	case c.published.IsEmpty():
 		return c, fmt.Errorf("%s: %w", tlsField, err)
 	default: // what is known goes on
 		log.FromContext(ctx).Error(err, tlsField)
 		c.due = rereading
 	}
 	switch {
-	case c.published.None() && c.problem != "":
+	case c.published.IsEmpty() && c.problem != "":
 		return c, awaitCertificate(redis, c.problem)
-	case c.published.None():
+	case c.published.IsEmpty():
 		c.published = c.wanted
-	case c.wanted.None():
+	case c.wanted.IsEmpty():
 		c.wanted = c.published
 	}
-	c.secure, err = c.published.Config(serviceHost(redis), r.clock.Now)
+	c.secure, err = c.published.TLSConfig(serviceHost(redis), r.clock.Now)
 	return c, err
 }
 
 // awaitCertificate is what becomes of a Redis that never had one.
 func awaitCertificate(redis *cachev1alpha1.Redis, problem string) error {
-	conditions.Unusable(&redis.Status.Conditions, redis.Generation, commonv1.ConditionCertificatesInSync, tlsField, problem, "")
+	conditions.SetSecretUnusable(&redis.Status.Conditions, redis.Generation, commonv1.ConditionCertificatesInSync, tlsField, problem, "")
 	return converge.Invalid(tlsField, "%s", problem)
 }
 

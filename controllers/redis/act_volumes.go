@@ -106,7 +106,7 @@ func (r *Reconciler) latest(ctx context.Context, redis *cachev1alpha1.Redis, cac
 		return written.PersistentVolumeClaim, nil
 	}
 	var stored corev1.PersistentVolumeClaim
-	if err := r.Live.Get(ctx, ctrlclient.ObjectKeyFromObject(cached), &stored); err != nil {
+	if err := r.APIReader.Get(ctx, ctrlclient.ObjectKeyFromObject(cached), &stored); err != nil {
 		return nil, fmt.Errorf("reading PersistentVolumeClaim %q: %w", cached.Name, err)
 	}
 	r.memory.wrote(redis, writtenClaim{&stored, r.clock.Now()})

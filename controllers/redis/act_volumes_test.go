@@ -87,7 +87,7 @@ func TestStampIsWrittenOnceAndKnownBeforeTheCacheHears(t *testing.T) {
 func TestRestoredClaimsAreBelieved(t *testing.T) {
 	r, redis := archive(t, claimNamed("data-a-0", "a"))
 	now := testingclock.NewFakePassiveClock(time.Now())
-	r.clock, r.Live = now, r.Client
+	r.clock, r.APIReader = now, r.Client
 	restored, err := r.volumes(t.Context(), redis)
 	if err != nil {
 		t.Fatal(err)

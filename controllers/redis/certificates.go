@@ -29,9 +29,9 @@ type certificates struct {
 func (c certificates) next(now time.Time) identity {
 	switch {
 	case !c.published.Trusts(c.wanted, now):
-		return identity{Certificate: c.published.Certificate, Key: c.published.Key, Authorities: pki.Bundle(c.published, c.wanted)}
+		return identity{Certificate: c.published.Certificate, Key: c.published.Key, Authorities: pki.MergeAuthorities(c.published, c.wanted)}
 	case !c.wanted.Trusts(c.published, now):
-		return identity{Certificate: c.wanted.Certificate, Key: c.wanted.Key, Authorities: pki.Bundle(c.wanted, c.published)}
+		return identity{Certificate: c.wanted.Certificate, Key: c.wanted.Key, Authorities: pki.MergeAuthorities(c.wanted, c.published)}
 	}
 	return c.wanted
 }
@@ -40,13 +40,13 @@ func (c certificates) next(now time.Time) identity {
 // to learn to trust another: a node that does not answer holds nothing up then, least of
 // all until the certificate expires by which the operator would have to reach it.
 func (c certificates) renews() bool {
-	before, err := pki.Chain(c.published.Certificate)
-	after, alsoErr := pki.Chain(c.wanted.Certificate)
+	before, err := pki.ParseCertificates(c.published.Certificate)
+	after, alsoErr := pki.ParseCertificates(c.wanted.Certificate)
 	return err == nil && alsoErr == nil && len(before) > 0 && len(after) > 0 &&
 		bytes.Equal(c.published.Authorities, c.wanted.Authorities) && bytes.Equal(before[0].RawIssuer, after[0].RawIssuer)
 }
 
 // identityIn reads what a user's Secret holds, or tells what has to be mended.
 func identityIn(r *cachev1alpha1.Redis, data map[string][]byte, now time.Time) (identity, string) {
-	return pki.Read(r.Spec.TLS.SecretName, data, serviceHost(r), clientAuth(r) != cachev1alpha1.RedisClientAuthNone, now)
+	return pki.FromSecret(r.Spec.TLS.SecretName, data, serviceHost(r), clientAuth(r) != cachev1alpha1.RedisClientAuthNone, now)
 }

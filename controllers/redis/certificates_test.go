@@ -49,13 +49,13 @@ func TestCertificatesChangeOver(t *testing.T) {
 	} {
 		t.Run(c.reason, func(t *testing.T) {
 			now, published, steps := time.Now(), old, 0
-			for i := 0; i < len(c.wanted) || published.Version() != c.wanted[len(c.wanted)-1].Version(); i++ {
+			for i := 0; i < len(c.wanted) || published.ContentHash() != c.wanted[len(c.wanted)-1].ContentHash(); i++ {
 				wanted := c.wanted[min(i, len(c.wanted)-1)]
 				next := certificates{published: published, wanted: wanted}.next(now)
 				if !next.Trusts(published, now) || !published.Trusts(next, now) {
 					t.Fatalf("step %d: they do not trust one another", steps)
 				}
-				if next.Version() != published.Version() {
+				if next.ContentHash() != published.ContentHash() {
 					steps++
 				}
 				if published = next; steps > 10 {
@@ -92,17 +92,17 @@ func TestPublishedIsReadAsWritten(t *testing.T) {
 		}
 		return stored
 	}
-	if read := publishedIn(data()); read.Version() != written.Version() || !bytes.Equal(read.Key, written.Key) {
+	if read := publishedIn(data()); read.ContentHash() != written.ContentHash() || !bytes.Equal(read.Key, written.Key) {
 		t.Errorf("got %v", read)
 	}
 	for _, key := range slices.Sorted(maps.Keys(data())) {
 		broken := data()
 		broken[key] = []byte("words")
-		if got := publishedIn(broken); !got.None() && key != tlsConfKey { // which is written anew
+		if got := publishedIn(broken); !got.IsEmpty() && key != tlsConfKey { // which is written anew
 			t.Errorf("with other words in %s it is %v", key, got)
 		}
 	}
-	if !publishedIn(nil).None() {
+	if !publishedIn(nil).IsEmpty() {
 		t.Error("nothing is something")
 	}
 }

@@ -83,7 +83,7 @@ func (p *pod) local(file string) string { return filepath.Join(p.dir, path.Base(
 
 func (p *pod) open(t *testing.T, shown identity) *node.Server {
 	t.Helper()
-	config, err := shown.Config("a.ns.svc", time.Now)
+	config, err := shown.TLSConfig("a.ns.svc", time.Now)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -92,7 +92,7 @@ func (p *pod) open(t *testing.T, shown identity) *node.Server {
 
 func (p *pod) client(t *testing.T, shown identity, user, password string) *goredis.Client {
 	t.Helper()
-	config, err := shown.Config("a.ns.svc", time.Now)
+	config, err := shown.TLSConfig("a.ns.svc", time.Now)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -137,7 +137,7 @@ func TestNobodyIsRefusedWhileTheAuthorityChanges(t *testing.T) {
 	}
 	w := writeTo(t, set[0], old)
 	steps := 0
-	for published.Version() != wanted.Version() {
+	for published.ContentHash() != wanted.ContentHash() {
 		published = certificates{published: published, wanted: wanted}.next(time.Now())
 		steps++
 		for _, p := range set {

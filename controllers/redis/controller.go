@@ -55,7 +55,7 @@ type Reconciler struct {
 	// DefaultImages are what an object that names no image starts with, by flavor.
 	DefaultImages map[cachev1alpha1.RedisFlavor]string
 	// Secrets that users made.
-	Secrets converge.Contents
+	Secrets converge.ContentReader
 
 	clock  clock.PassiveClock
 	memory memory
@@ -66,7 +66,7 @@ func (r *Reconciler) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.Resu
 	return converge.Reconcile(ctx, &r.Converger, req, &cachev1alpha1.Redis{}, r.story)
 }
 
-func (r *Reconciler) story(ctx context.Context, redis *cachev1alpha1.Redis, save converge.Save) (ctrl.Result, error) {
+func (r *Reconciler) story(ctx context.Context, redis *cachev1alpha1.Redis, save converge.SaveStatus) (ctrl.Result, error) {
 	secrets, err := r.secrets(ctx, redis) // first: without them no server can be asked
 	if err != nil {
 		return ctrl.Result{RequeueAfter: secrets.certificates.due}, err // which time may mend
@@ -90,7 +90,7 @@ func (r *Reconciler) story(ctx context.Context, redis *cachev1alpha1.Redis, save
 		observed, err := r.Observe(ctx, redis, desired(redis, r.choose(redis, set, f))...)
 		result := r.report(redis, f, next, observed, pods)
 		r.settle(redis, f) // as it will be
-		return result, errors.Join(err, r.HoldBack(ctx, redis, desired(redis, r.choose(redis, set, f))...))
+		return result, errors.Join(err, r.ReportPausedChanges(ctx, redis, desired(redis, r.choose(redis, set, f))...))
 	}
 	if next, err = r.carryOutInTime(ctx, redis, f, next); err != nil {
 		return ctrl.Result{}, err
@@ -123,7 +123,7 @@ func (r *Reconciler) report(redis *cachev1alpha1.Redis, f *fleet, next step, obs
 	redis.Status = status(redis, f.world, next, set, pods)
 	setMargin(redis, f.world)
 	certificatesInSync(&redis.Status.Conditions, redis, f.world, f.certificates)
-	conditions.Image(&redis.Status.Conditions, redis.Generation, r.image(redis, set), redis.Spec.Image, r.DefaultImages[flavor(redis)])
+	conditions.SetUpdateAvailable(&redis.Status.Conditions, redis.Generation, r.image(redis, set), redis.Spec.Image, r.DefaultImages[flavor(redis)])
 	credentialsInSync(&redis.Status.Conditions, redis, f)
 	due := []time.Duration{next.after, f.keys.due(r.clock.Now()), f.certificates.due, max(0, goodbyes-f.sinceRouted)}
 	if f.refusal != "" {
@@ -175,7 +175,7 @@ func (r *Reconciler) workload(ctx context.Context, redis *cachev1alpha1.Redis) (
 	if !metav1.IsControlledBy(set, redis) { // a former one's, or somebody else's
 		set = &appsv1.StatefulSet{}
 	}
-	all, err := r.Pods(ctx, redis, kind)
+	all, err := r.ListPods(ctx, redis, kind)
 	var own []corev1.Pod
 	for _, pod := range all {
 		if !isNode(redis, pod.Name) {
@@ -226,7 +226,7 @@ func (r *Reconciler) SetupWithManager(mgr ctrl.Manager) error {
 	r.Owned = Owned
 	r.clock = clock.RealClock{}
 	r.memory.news = make(chan event.GenericEvent)
-	r.Release = func(_ context.Context, key types.NamespacedName) error {
+	r.Finalize = func(_ context.Context, key types.NamespacedName) error {
 		r.memory.forget(key)
 		forgetMetrics(key)
 		return nil
@@ -236,12 +236,12 @@ func (r *Reconciler) SetupWithManager(mgr ctrl.Manager) error {
 		return err
 	}
 	b := ctrl.NewControllerManagedBy(mgr).For(&cachev1alpha1.Redis{}).
-		Watches(&corev1.Pod{}, converge.ByInstance(kind)).
-		Watches(&corev1.PersistentVolumeClaim{}, converge.ByInstance(kind)).
+		Watches(&corev1.Pod{}, converge.EnqueueForInstance(kind)).
+		Watches(&corev1.PersistentVolumeClaim{}, converge.EnqueueForInstance(kind)).
 		WatchesRawSource(secrets).
 		WatchesRawSource(source.Channel(r.memory.news, &handler.EnqueueRequestForObject{}))
 	for _, child := range Owned {
 		b.Owns(child)
 	}
-	return b.WithOptions(converge.OptionsToAsk()).Complete(r)
+	return b.WithOptions(converge.ProbingOptions()).Complete(r)
 }

@@ -56,7 +56,7 @@ func (r *Reconciler) credentials(ctx context.Context, redis *cachev1alpha1.Redis
 
 // awaitSecret is what becomes of a Redis that never had a password.
 func (r *Reconciler) awaitSecret(redis *cachev1alpha1.Redis, problem string) error {
-	conditions.Unusable(&redis.Status.Conditions, redis.Generation, commonv1.ConditionCredentialsInSync, authField, problem, "")
+	conditions.SetSecretUnusable(&redis.Status.Conditions, redis.Generation, commonv1.ConditionCredentialsInSync, authField, problem, "")
 	return converge.Invalid(authField, "%s", problem)
 }
 
@@ -87,7 +87,7 @@ func (r *Reconciler) ownSecret(ctx context.Context, redis *cachev1alpha1.Redis, 
 	key := client.ObjectKey{Namespace: redis.Namespace, Name: name}
 	err := r.Get(ctx, key, secret)
 	if apierrors.IsNotFound(err) && redis.Status.ObservedGeneration > 0 {
-		err = r.Live.Get(ctx, key, secret)
+		err = r.APIReader.Get(ctx, key, secret)
 	}
 	switch {
 	case apierrors.IsNotFound(err):
@@ -113,7 +113,7 @@ func (r *Reconciler) chosenPassword(ctx context.Context, redis *cachev1alpha1.Re
 
 // userSecret is what a Secret of the user's holds; no data at all when there is none.
 func (r *Reconciler) userSecret(ctx context.Context, redis *cachev1alpha1.Redis, name string) (map[string][]byte, error) {
-	return r.Secrets.Recall(ctx, client.ObjectKey{Namespace: redis.Namespace, Name: name}, r.memory.contents(redis))
+	return r.Secrets.ReadThrough(ctx, client.ObjectKey{Namespace: redis.Namespace, Name: name}, r.memory.contents(redis))
 }
 
 // passwordIn tells people what they have to mend.

@@ -49,7 +49,7 @@ type cluster struct {
 	redis *cachev1alpha1.Redis
 	fleet *fleet
 	set   *appsv1.StatefulSet
-	write converge.Save
+	write converge.SaveStatus
 	// observed are the children, once clients were led to the master.
 	observed converge.Observed
 }
@@ -58,13 +58,13 @@ func (c *cluster) save(ctx context.Context) error { return c.write(ctx) }
 
 func (c *cluster) unchanged(ctx context.Context) error {
 	live := &cachev1alpha1.Redis{}
-	if err := c.Live.Get(ctx, ctrlclient.ObjectKeyFromObject(c.redis), live); err != nil {
+	if err := c.APIReader.Get(ctx, ctrlclient.ObjectKeyFromObject(c.redis), live); err != nil {
 		return fmt.Errorf("reading the object: %w", err)
 	}
 	if live.UID != c.redis.UID || live.ResourceVersion != c.redis.ResourceVersion {
 		return c.conflict("the cache is behind")
 	}
-	claims, err := listClaims(ctx, c.Live, c.redis)
+	claims, err := listClaims(ctx, c.APIReader, c.redis)
 	if err != nil {
 		return err
 	}
@@ -106,7 +106,7 @@ func (*cluster) together(ctx context.Context, all []func()) {
 	var running sync.WaitGroup
 	for _, one := range all {
 		running.Go(func() {
-			_ = panics.Recovered(ctx, "asking a Redis server", func() error { one(); return nil }) // what it did not do is not done
+			_ = panics.Recover(ctx, "asking a Redis server", func() error { one(); return nil }) // what it did not do is not done
 		})
 	}
 	running.Wait()

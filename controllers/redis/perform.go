@@ -79,7 +79,7 @@ func (r *Reconciler) carryOut(ctx context.Context, redis *cachev1alpha1.Redis, f
 func (r *Reconciler) perform(ctx context.Context, redis *cachev1alpha1.Redis, f *fleet, s step) error {
 	ctx, done := context.WithTimeout(ctx, actLimit) // first: it runs on while this process is stopped
 	defer done()
-	if r.Leads != nil && !r.Leads() {
+	if r.IsLeader != nil && !r.IsLeader() {
 		return errNotLeading
 	}
 	if err := r.outrank(ctx, redis, f); err != nil {

@@ -22,7 +22,7 @@ func TestWokenLeaderFencesNobody(t *testing.T) {
 	usurper := step{do: fence, nodes: []string{"a-0"}}
 	leads := false
 	r := &Reconciler{}
-	r.Leads = func() bool { return leads }
+	r.IsLeader = func() bool { return leads }
 
 	if err := r.perform(t.Context(), redis, f, usurper); !errors.Is(err, errNotLeading) || !u.procs[0].master {
 		t.Errorf("another leads: %v, still master: %t", err, u.procs[0].master)
@@ -69,7 +69,7 @@ func TestUnchanged(t *testing.T) {
 	stored := &cachev1alpha1.Redis{}
 	stored.Namespace, stored.Name, stored.UID, stored.ResourceVersion = "ns", "a", "one", "7"
 	c := &cluster{Reconciler: &Reconciler{}, fleet: &fleet{}}
-	c.Live = fake.NewClientBuilder().WithScheme(scheme).WithObjects(stored).Build()
+	c.APIReader = fake.NewClientBuilder().WithScheme(scheme).WithObjects(stored).Build()
 
 	for reason, change := range map[string]func(*cachev1alpha1.Redis){
 		"it was written since":      func(r *cachev1alpha1.Redis) { r.ResourceVersion = "6" },
@@ -117,7 +117,7 @@ func TestUnchangedStamps(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			c := &cluster{Reconciler: &Reconciler{}, redis: redis.DeepCopy(), fleet: &fleet{world: world{volumes: row.seen}}}
-			c.Live = live
+			c.APIReader = live
 			c.redis.ResourceVersion = "999"
 			if err := c.unchanged(t.Context()); apierrors.IsConflict(err) != row.behind || !row.behind && err != nil {
 				t.Error(err)

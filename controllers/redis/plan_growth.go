@@ -74,7 +74,7 @@ func shrinking(list *[]metav1.Condition, r *cachev1alpha1.Redis, set *appsv1.Sta
 	made := set.Spec.VolumeClaimTemplates[0].Spec.Resources.Requests[corev1.ResourceStorage]
 	if made.Cmp(r.Spec.Storage.Size) > 0 {
 		why := fmt.Sprintf("storage.size: volumes cannot shrink, and stay as they are: set it to %s or more", made.String())
-		conditions.Fold(list, nil, r.Generation, &conditions.Problem{Reason: commonv1.ReasonInvalid, Message: why, NeedsHuman: true})
+		conditions.SetProblem(list, nil, r.Generation, &conditions.Problem{Reason: commonv1.ReasonInvalid, Message: why, NeedsHuman: true})
 	}
 }
 

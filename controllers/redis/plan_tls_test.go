@@ -69,15 +69,15 @@ func TestPublish(t *testing.T) {
 	r := &Reconciler{clock: clock.RealClock{}}
 	s := encrypted(published)
 	f := &fleet{world: s.world, certificates: certificates{published: published, wanted: moved}}
-	if got := r.publish(s.Redis, f); got.Version() == published.Version() {
+	if got := r.publish(s.Redis, f); got.ContentHash() == published.ContentHash() {
 		t.Error("all have loaded it, and the next one is held back")
 	}
 	silent(&f.members[1])
-	if got := r.publish(s.Redis, f); got.Version() != published.Version() {
+	if got := r.publish(s.Redis, f); got.ContentHash() != published.ContentHash() {
 		t.Error("one may not have loaded it, and another authority's is published")
 	}
 	f.certificates.wanted = renewed
-	if got := r.publish(s.Redis, f); got.Version() != renewed.Version() {
+	if got := r.publish(s.Redis, f); got.ContentHash() != renewed.ContentHash() {
 		t.Error("it is renewed by the same authority, and held back until it expires")
 	}
 }

@@ -75,7 +75,7 @@ func desired(r *cachev1alpha1.Redis, c choice) []converge.Child {
 	}
 	children = append(children, headless(r), replicas(r), nodes(r, c))
 	if size(r) >= 2 {
-		children = append(children, parts.Budget(kind, r.Name, r.Spec.Disruption, policyv1.IfHealthyBudget))
+		children = append(children, parts.DisruptionBudget(kind, r.Name, r.Spec.Disruption, policyv1.IfHealthyBudget))
 	}
 	if r.Spec.NetworkPolicy != nil {
 		children = append(children, networkPolicy(r, c.operator))
@@ -91,7 +91,7 @@ func bindingName(r *cachev1alpha1.Redis) string  { return r.Name + "-auth" }
 
 // nodes restart only when the plan says so: a master must hand over first.
 func nodes(r *cachev1alpha1.Redis, c choice) *appsv1ac.StatefulSetApplyConfiguration {
-	template := parts.Template(kind, r.Name, r.Spec.PodOptions).
+	template := parts.PodTemplate(kind, r.Name, r.Spec.PodOptions).
 		WithAnnotations(map[string]string{annotationConf: confMark(r, c.settings)})
 	if c.restarted != "" {
 		template.WithAnnotations(map[string]string{annotationRestart: c.restarted})
@@ -108,7 +108,7 @@ func nodes(r *cachev1alpha1.Redis, c choice) *appsv1ac.StatefulSetApplyConfigura
 		WithServiceName(headlessName(r)).
 		WithPodManagementPolicy(appsv1.ParallelPodManagement).
 		WithUpdateStrategy(appsv1ac.StatefulSetUpdateStrategy().WithType(appsv1.OnDeleteStatefulSetStrategyType)).
-		WithSelector(parts.Select(kind, r.Name)).
+		WithSelector(parts.LabelSelector(kind, r.Name)).
 		WithTemplate(template)
 	if r.Spec.TLS != nil {
 		withTLS(r, template.Spec)
@@ -163,7 +163,7 @@ func container(r *cachev1alpha1.Redis, image string) *corev1ac.ContainerApplyCon
 		WithCommand(serverProgram(r), filesDir+"/"+confKey).
 		WithWorkingDir(dataDir).
 		WithPorts(corev1ac.ContainerPort().WithName(portName).WithContainerPort(node.Port).WithProtocol(corev1.ProtocolTCP)).
-		WithResources(parts.As[corev1ac.ResourceRequirementsApplyConfiguration](r.Spec.Resources)).
+		WithResources(parts.ToApplyConfig[corev1ac.ResourceRequirementsApplyConfiguration](r.Spec.Resources)).
 		WithSecurityContext(parts.RestrictedContainer()).
 		WithVolumeMounts(
 			corev1ac.VolumeMount().WithName("files").WithMountPath(filesDir).WithReadOnly(true),

@@ -45,7 +45,7 @@ func service(r *cachev1alpha1.Redis, name string, selector map[string]string) *c
 	return corev1ac.Service(name, "").
 		WithLabels(parts.Labels(kind, r.Name)).
 		WithSpec(corev1ac.ServiceSpec().
-			WithSelector(parts.Over(selector, parts.Selector(kind, r.Name))).
+			WithSelector(parts.Merge(selector, parts.SelectorLabels(kind, r.Name))).
 			WithPorts(corev1ac.ServicePort().
 				WithName(portName).
 				WithProtocol(corev1.ProtocolTCP).
@@ -57,8 +57,8 @@ func service(r *cachev1alpha1.Redis, name string, selector map[string]string) *c
 // the namespace that it runs in.
 func networkPolicy(r *cachev1alpha1.Redis, operator string) *networkingv1ac.NetworkPolicyApplyConfiguration {
 	needed := append([]*networkingv1ac.NetworkPolicyPeerApplyConfiguration{
-		networkingv1ac.NetworkPolicyPeer().WithPodSelector(parts.Select(kind, r.Name)),
-	}, parts.Operator(operator)...)
+		networkingv1ac.NetworkPolicyPeer().WithPodSelector(parts.LabelSelector(kind, r.Name)),
+	}, parts.OperatorPeer(operator)...)
 	return parts.NetworkPolicy(kind, r.Name, r.Spec.NetworkPolicy,
 		[]networkingv1.NetworkPolicyPort{{Port: ptr.To(intstr.FromInt32(node.Port))}}, needed...)
 }

@@ -40,7 +40,7 @@ func binding(r *cachev1alpha1.Redis, c choice) *corev1ac.SecretApplyConfiguratio
 		"type": "redis", "username": application, "password": told.password, "host": host, "port": strconv.Itoa(node.Port)}
 	if r.Spec.TLS != nil {
 		uri.Scheme = "rediss"
-		values["ssl"], values[pki.AuthoritiesKey] = "true", string(c.identity.Authorities)
+		values["ssl"], values[pki.CACertKey] = "true", string(c.identity.Authorities)
 	}
 	values["uri"] = uri.String()
 	made := secret(r, bindingName(r), corev1.SecretTypeBasicAuth, values)

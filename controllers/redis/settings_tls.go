@@ -54,7 +54,7 @@ func listening(r *cachev1alpha1.Redis) []directive {
 // filesOf are where the servers find the identity. Another one is in other files:
 // a server that names them has loaded them.
 func filesOf(i identity) node.Files {
-	at := path.Join(certificatesDir, i.Version())
+	at := path.Join(certificatesDir, i.ContentHash())
 	return node.Files{Certificate: at + ".crt", Key: at + ".key", Authorities: at + "-ca.crt"}
 }
 
@@ -72,7 +72,7 @@ func tlsConf(i identity) string {
 func valuesOf(i identity) map[string]string {
 	files := filesOf(i)
 	return map[string]string{
-		versionKey:                   i.Version(),
+		versionKey:                   i.ContentHash(),
 		tlsConfKey:                   tlsConf(i),
 		path.Base(files.Certificate): string(i.Certificate),
 		path.Base(files.Key):         string(i.Key),
@@ -84,7 +84,7 @@ func valuesOf(i identity) map[string]string {
 func publishedIn(data map[string][]byte) identity {
 	at := string(data[versionKey])
 	found := identity{Certificate: data[at+".crt"], Key: data[at+".key"], Authorities: data[at+"-ca.crt"]}
-	if _, err := tls.X509KeyPair(found.Certificate, found.Key); err != nil || found.Version() != at {
+	if _, err := tls.X509KeyPair(found.Certificate, found.Key); err != nil || found.ContentHash() != at {
 		return identity{} // there is none, or somebody wrote into it
 	}
 	return found

@@ -28,7 +28,7 @@ func status(r *cachev1alpha1.Redis, w world, next step, set *appsv1.StatefulSet,
 	s := *r.Status.DeepCopy()
 	s.Nodes = []cachev1alpha1.RedisNode{}
 	s.Replicas = set.Status.Replicas
-	s.Selector = parts.SelectorText(kind, r.Name)
+	s.Selector = parts.SelectorString(kind, r.Name)
 	s.Endpoint = fmt.Sprintf("%s.%s.svc:%d", r.Name, r.Namespace, node.Port)
 	s.ReadEndpoint = fmt.Sprintf("%s.%s.svc:%d", replicasName(r), r.Namespace, node.Port)
 	s.Binding = &cachev1alpha1.RedisBinding{Name: bindingName(r)}
@@ -48,16 +48,16 @@ func status(r *cachev1alpha1.Redis, w world, next step, set *appsv1.StatefulSet,
 func setConditions(r *cachev1alpha1.Redis, s *cachev1alpha1.RedisStatus, w world, next step, set *appsv1.StatefulSet, pods []corev1.Pod) {
 	master, serving := masterOf(r, w)
 	list, generation := &s.Conditions, r.Generation
-	conditions.FromWorkload(list, generation, conditions.Workload{
-		Generation: set.Generation,
-		Observed:   set.Status.ObservedGeneration,
-		Want:       awake(r),
-		Minimum:    1,
-		Updated:    int32(w.count(func(m member) bool { return !m.outdated })), //nolint:gosec // at most 9
-		Ready:      s.ReadyReplicas,
-		Total:      set.Status.Replicas,
-		Failing:    conditions.Failing(pods),
-		Starting:   conditions.Starting(pods),
+	conditions.SetFromWorkload(list, generation, conditions.Workload{
+		Generation:         set.Generation,
+		ObservedGeneration: set.Status.ObservedGeneration,
+		Desired:            awake(r),
+		MinReady:           1,
+		Updated:            int32(w.count(func(m member) bool { return !m.outdated })), //nolint:gosec // at most 9
+		Ready:              s.ReadyReplicas,
+		Total:              set.Status.Replicas,
+		Failure:            conditions.FirstFailure(pods),
+		StartupWait:        conditions.FirstStartupWait(pods),
 	})
 	if serving {
 		conditions.Set(list, generation, commonv1.ConditionAvailable, true, commonv1.ReasonMasterServes, master.name+" takes writes")
@@ -76,7 +76,7 @@ func setConditions(r *cachev1alpha1.Redis, s *cachev1alpha1.RedisStatus, w world
 	splitBrain(list, r, w, next)
 	_, why := failoverPossible(r, w, master, serving)
 	conditions.Set(list, generation, commonv1.ConditionFailoverPossible, why == commonv1.ReasonHeirsInSync, why, failoverMessages[why])
-	conditions.Pause(list, generation, r.Spec.Paused)
+	conditions.SetPaused(list, generation, r.Spec.Paused)
 }
 
 // unheard takes back what a condition says of no server, until the first one answers.

@@ -26,7 +26,7 @@ func settingsInSync(list *[]metav1.Condition, r *cachev1alpha1.Redis, w world) {
 		problem := conditions.Problem{Reason: commonv1.ReasonInvalid, NeedsHuman: true,
 			Message: strings.Join(refused, "; ") + "; the value before stays in use"}
 		say(problem.Reason, problem.Message)
-		conditions.Fold(list, nil, r.Generation, &problem)
+		conditions.SetProblem(list, nil, r.Generation, &problem)
 	case len(pending) > 0:
 		message := strings.Join(pending, ", ") + ": to be set on the running servers"
 		say(commonv1.ReasonApplyingSettings, message)

@@ -12,9 +12,9 @@ func certificatesInSync(list *[]metav1.Condition, r *cachev1alpha1.Redis, w worl
 	if r.Spec.TLS == nil {
 		return
 	}
-	conditions.CertificatesInSync(list, r.Generation, conditions.Certificates{
-		Field: tlsField, Problem: c.problem, None: c.published.None(),
-		Late:     namesOf(w.where(func(m member) bool { return !m.answers() || w.unloaded(m) })),
-		Learning: c.published.Version() != c.wanted.Version(),
+	conditions.SetCertificatesInSync(list, r.Generation, conditions.Certificates{
+		Field: tlsField, Problem: c.problem, NoneValid: c.published.IsEmpty(),
+		Lagging:      namesOf(w.where(func(m member) bool { return !m.answers() || w.unloaded(m) })),
+		TrustPending: c.published.ContentHash() != c.wanted.ContentHash(),
 	})
 }

@@ -28,98 +28,98 @@ import (
 	"github.com/mainstay-operator/mainstay-operator/controllers/internal/converge"
 )
 
-// pace is how soon after a write another may follow that only names other objects:
+// minWriteInterval is how soon after a write another may follow that only names other objects:
 // hundreds that lose their master together are not hundreds of writes.
-const pace = 5 * time.Second
+const minWriteInterval = 5 * time.Second
 
-// shortly is how soon a write that met a conflict is tried again.
-const shortly = 100 * time.Millisecond
+// conflictRequeue is how soon a write that met a conflict is tried again.
+const conflictRequeue = 100 * time.Millisecond
 
-// again is how soon a hold is told anew that OLM did not let us tell: it makes the right
+// refusedRequeue is how soon a hold is told anew that OLM did not let us tell: it makes the right
 // to do so beside the Deployment, and may be late.
-const again = time.Minute
+const refusedRequeue = time.Minute
 
 // Reconciler keeps one condition of one OperatorCondition.
 type Reconciler struct {
 	// Client lists the objects from the cache and writes the condition.
 	client.Client
-	// Live reads the OperatorCondition, which may not be watched.
-	Live client.Reader
+	// APIReader reads the OperatorCondition, which may not be watched.
+	APIReader client.Reader
 	// Condition is the OperatorCondition's name.
 	Condition types.NamespacedName
-	// Passes are noted while they run; nil where nobody asks for them.
-	Passes *converge.Passes
+	// Tracker are noted while they run; nil where nobody asks for them.
+	Tracker *converge.ReconcileTracker
 	// Clock tells how long an object has held.
 	Clock clock.PassiveClock
 
-	stretches stretches
-	told      metav1.Condition // what was last said
-	toldAt    time.Time
-	refused   bool // that it cannot be said was logged
+	holds         holds
+	reported      metav1.Condition // what was last said
+	reportedAt    time.Time
+	refusalLogged bool // that it cannot be said was logged
 }
 
 // Reconcile looks at all objects and tells OLM what is new.
 func (r *Reconciler) Reconcile(ctx context.Context, _ ctrl.Request) (ctrl.Result, error) {
-	defer r.Passes.Begin("OperatorCondition " + r.Condition.String())()
-	steps, err := r.steps(ctx)
+	defer r.Tracker.Start("OperatorCondition " + r.Condition.String())()
+	steps, err := r.listSteps(ctx)
 	if err != nil {
 		return ctrl.Result{}, err
 	}
 	now := r.Clock.Now()
-	r.stretches = r.stretches.after(steps, now)
-	holding, beyond, due := r.stretches.split(now)
-	holders.Set(float64(len(holding)))
-	next := condition(holding, beyond, now)
+	r.holds = r.holds.update(steps, now)
+	holding, expired, nextExpiry := r.holds.split(now)
+	heldObjects.Set(float64(len(holding)))
+	next := newCondition(holding, expired, now)
 	switch {
-	case next.Status == r.told.Status && next.Message == r.told.Message:
-		return ctrl.Result{RequeueAfter: due}, nil
-	case next.Status == r.told.Status && now.Sub(r.toldAt) < pace:
-		return ctrl.Result{RequeueAfter: r.toldAt.Add(pace).Sub(now)}, nil
+	case next.Status == r.reported.Status && next.Message == r.reported.Message:
+		return ctrl.Result{RequeueAfter: nextExpiry}, nil
+	case next.Status == r.reported.Status && now.Sub(r.reportedAt) < minWriteInterval:
+		return ctrl.Result{RequeueAfter: r.reportedAt.Add(minWriteInterval).Sub(now)}, nil
 	}
-	switch said, err := r.tell(ctx, next); {
+	switch said, err := r.report(ctx, next); {
 	case apierrors.IsConflict(err): // OLM writes it, too
-		return ctrl.Result{RequeueAfter: shortly}, nil
+		return ctrl.Result{RequeueAfter: conflictRequeue}, nil
 	case err != nil:
 		return ctrl.Result{}, err
 	case !said && next.Status == metav1.ConditionFalse:
-		return ctrl.Result{RequeueAfter: again}, nil
+		return ctrl.Result{RequeueAfter: refusedRequeue}, nil
 	}
-	r.told, r.toldAt = next, now
-	return ctrl.Result{RequeueAfter: due}, nil
+	r.reported, r.reportedAt = next, now
+	return ctrl.Result{RequeueAfter: nextExpiry}, nil
 }
 
-// steps that objects are in, by object.
-func (r *Reconciler) steps(ctx context.Context) (map[string]string, error) {
+// listSteps that objects are in, by object.
+func (r *Reconciler) listSteps(ctx context.Context) (map[string]string, error) {
 	var list cachev1alpha1.RedisList
 	if err := r.List(ctx, &list, client.UnsafeDisableDeepCopy); err != nil { // they are only looked at
 		return nil, fmt.Errorf("listing Redis: %w", err)
 	}
 	steps := map[string]string{}
 	for i := range list.Items {
-		if step := underWay(&list.Items[i]); step != "" {
+		if step := currentStep(&list.Items[i]); step != "" {
 			steps[fmt.Sprintf("Redis %s/%s", list.Items[i].Namespace, list.Items[i].Name)] = step
 		}
 	}
 	return steps, nil
 }
 
-// tell OLM; false where it does not ask, which is logged once. That nothing holds is then
+// report OLM; false where it does not ask, which is logged once. That nothing holds is then
 // tried again only when there is something else to say.
-func (r *Reconciler) tell(ctx context.Context, next metav1.Condition) (said bool, err error) {
-	err = r.write(ctx, next)
+func (r *Reconciler) report(ctx context.Context, next metav1.Condition) (said bool, err error) {
+	err = r.writeCondition(ctx, next)
 	if !meta.IsNoMatchError(err) && !apierrors.IsNotFound(err) && !apierrors.IsForbidden(err) {
 		return err == nil, err
 	}
-	if !r.refused {
-		r.refused = true
+	if !r.refusalLogged {
+		r.refusalLogged = true
 		log.FromContext(ctx).Info("nobody is told when an upgrade may come", "operatorCondition", r.Condition.String(), "why", err.Error())
 	}
 	return false, nil
 }
 
-func (r *Reconciler) write(ctx context.Context, next metav1.Condition) error {
+func (r *Reconciler) writeCondition(ctx context.Context, next metav1.Condition) error {
 	var object operatorsv2.OperatorCondition
-	if err := r.Live.Get(ctx, r.Condition, &object); err != nil {
+	if err := r.APIReader.Get(ctx, r.Condition, &object); err != nil {
 		return fmt.Errorf("reading the OperatorCondition: %w", err)
 	}
 	before := object.DeepCopy()
@@ -145,15 +145,15 @@ func (r *Reconciler) SetupWithManager(mgr ctrl.Manager) error {
 		return nil
 	})
 	return ctrl.NewControllerManagedBy(mgr).Named("upgradeable").
-		Watches(&cachev1alpha1.Redis{}, handler.EnqueueRequestsFromMapFunc(everything), builder.WithPredicates(turns())).
+		Watches(&cachev1alpha1.Redis{}, handler.EnqueueRequestsFromMapFunc(everything), builder.WithPredicates(stepChanges())).
 		WatchesRawSource(start).
 		WithOptions(converge.Options()).
 		Complete(r)
 }
 
-// turns lets through what may change the answer.
-func turns() predicate.Predicate {
-	step := func(object client.Object) string { return underWay(object.(*cachev1alpha1.Redis)) }
+// stepChanges lets through what may change the answer.
+func stepChanges() predicate.Predicate {
+	step := func(object client.Object) string { return currentStep(object.(*cachev1alpha1.Redis)) }
 	return predicate.Funcs{
 		CreateFunc:  func(e event.CreateEvent) bool { return step(e.Object) != "" },
 		UpdateFunc:  func(e event.UpdateEvent) bool { return (step(e.ObjectOld) == "") != (step(e.ObjectNew) == "") },

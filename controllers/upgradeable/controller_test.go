@@ -28,18 +28,18 @@ import (
 
 var csv = types.NamespacedName{Namespace: "operators", Name: "mainstay-operator.v0.1.0"}
 
-// place where an operator asks OLM to wait.
-type place struct {
+// testEnv where an operator asks OLM to wait.
+type testEnv struct {
 	*testing.T
 	*Reconciler
 	clock         *clocktesting.FakePassiveClock
 	ctx           context.Context
 	reads, writes int
-	fails         error // what OLM's API answers
+	apiError      error // what OLM's API answers
 	logged        []string
 }
 
-func newPlace(t *testing.T) *place {
+func newTestEnv(t *testing.T) *testEnv {
 	t.Helper()
 	scheme := runtime.NewScheme()
 	for _, add := range []func(*runtime.Scheme) error{cachev1alpha1.AddToScheme, operatorsv2.AddToScheme} {
@@ -47,14 +47,14 @@ func newPlace(t *testing.T) *place {
 			t.Fatal(err)
 		}
 	}
-	p := &place{T: t, clock: clocktesting.NewFakePassiveClock(time.Unix(1_000_000, 0))}
+	p := &testEnv{T: t, clock: clocktesting.NewFakePassiveClock(time.Unix(1_000_000, 0))}
 	made := &operatorsv2.OperatorCondition{ObjectMeta: metav1.ObjectMeta{Namespace: csv.Namespace, Name: csv.Name}}
 	made.Spec.Deployments = []string{"theirs"}
 	c := fake.NewClientBuilder().WithScheme(scheme).WithObjects(made).WithInterceptorFuncs(interceptor.Funcs{
 		Get: func(ctx context.Context, next client.WithWatch, key client.ObjectKey, obj client.Object, opts ...client.GetOption) error {
 			p.reads++
-			if p.fails != nil {
-				return p.fails
+			if p.apiError != nil {
+				return p.apiError
 			}
 			return next.Get(ctx, key, obj, opts...)
 		},
@@ -63,13 +63,13 @@ func newPlace(t *testing.T) *place {
 			return next.Patch(ctx, obj, patch, opts...)
 		},
 	}).Build()
-	p.Reconciler = &Reconciler{Client: c, Live: c, Condition: csv, Clock: p.clock}
+	p.Reconciler = &Reconciler{Client: c, APIReader: c, Condition: csv, Clock: p.clock}
 	p.ctx = log.IntoContext(t.Context(), funcr.New(func(_, args string) { p.logged = append(p.logged, args) }, funcr.Options{}))
 	return p
 }
 
 // put a Redis there as it is now.
-func (p *place) put(r *cachev1alpha1.Redis) {
+func (p *testEnv) put(r *cachev1alpha1.Redis) {
 	p.Helper()
 	if err := client.IgnoreNotFound(p.Delete(p.ctx, r.DeepCopy())); err != nil {
 		p.Fatal(err)
@@ -79,8 +79,8 @@ func (p *place) put(r *cachev1alpha1.Redis) {
 	}
 }
 
-// pass runs once, later, and gives when it wants to run again.
-func (p *place) pass(later time.Duration) time.Duration {
+// reconcileAfter runs once, later, and gives when it wants to run again.
+func (p *testEnv) reconcileAfter(later time.Duration) time.Duration {
 	p.Helper()
 	p.clock.SetTime(p.clock.Now().Add(later))
 	result, err := p.Reconcile(p.ctx, ctrl.Request{})
@@ -91,7 +91,7 @@ func (p *place) pass(later time.Duration) time.Duration {
 }
 
 // expect what OLM was told, and by how many reads and writes in all.
-func (p *place) expect(status metav1.ConditionStatus, words string, reads, writes int) {
+func (p *testEnv) expect(status metav1.ConditionStatus, words string, reads, writes int) {
 	p.Helper()
 	if p.reads != reads || p.writes != writes {
 		p.Errorf("%d reads and %d writes, want %d and %d", p.reads, p.writes, reads, writes)
@@ -110,69 +110,69 @@ func (p *place) expect(status metav1.ConditionStatus, words string, reads, write
 	}
 }
 
-func lost(name string) *cachev1alpha1.Redis {
-	r := well(func(r *cachev1alpha1.Redis) { r.Status.Epoch++ })
+func failingOver(name string) *cachev1alpha1.Redis {
+	r := healthy(func(r *cachev1alpha1.Redis) { r.Status.Epoch++ })
 	r.Name = name
 	return r
 }
 
-func rested(name string) *cachev1alpha1.Redis {
-	r := well()
+func healthyNamed(name string) *cachev1alpha1.Redis {
+	r := healthy()
 	r.Name = name
 	return r
 }
 
-func TestTold(t *testing.T) {
-	p := newPlace(t)
-	if again := p.pass(0); again != 0 {
+func TestReport(t *testing.T) {
+	p := newTestEnv(t)
+	if again := p.reconcileAfter(0); again != 0 {
 		t.Errorf("nothing holds, yet it runs again in %s", again)
 	}
 	p.expect(metav1.ConditionTrue, "cuts nothing short", 1, 1)
-	p.put(rested("a"))
-	p.pass(time.Hour)
+	p.put(healthyNamed("a"))
+	p.reconcileAfter(time.Hour)
 	p.expect(metav1.ConditionTrue, "", 1, 1)
 
-	p.put(lost("a"))
-	if again := p.pass(time.Hour); again != patience {
+	p.put(failingOver("a"))
+	if again := p.reconcileAfter(time.Hour); again != maxHold {
 		t.Errorf("it runs again in %s", again)
 	}
 	p.expect(metav1.ConditionFalse, "Redis shop/a (the master is changing)", 2, 2)
-	if again := p.pass(9 * time.Minute); again != time.Minute {
+	if again := p.reconcileAfter(9 * time.Minute); again != time.Minute {
 		t.Errorf("it runs again in %s", again)
 	}
 	p.expect(metav1.ConditionFalse, "", 2, 2)
-	if again := p.pass(time.Minute); again != 0 {
+	if again := p.reconcileAfter(time.Minute); again != 0 {
 		t.Errorf("it runs again in %s", again)
 	}
 	p.expect(metav1.ConditionTrue, "no longer waiting for Redis shop/a", 3, 3)
 
-	p.put(rested("a"))
-	p.pass(time.Minute)
+	p.put(healthyNamed("a"))
+	p.reconcileAfter(time.Minute)
 	p.expect(metav1.ConditionTrue, "cuts nothing short", 4, 4)
 
-	next := &Reconciler{Client: p.Client, Live: p.Live, Condition: csv, Clock: p.clock}
+	next := &Reconciler{Client: p.Client, APIReader: p.APIReader, Condition: csv, Clock: p.clock}
 	p.Reconciler = next // another leads, and finds it said
-	p.pass(0)
+	p.reconcileAfter(0)
 	p.expect(metav1.ConditionTrue, "", 5, 4)
 }
 
 func TestManyAtOnceAreFewWrites(t *testing.T) {
-	p := newPlace(t)
-	p.pass(0)
+	p := newTestEnv(t)
+	p.reconcileAfter(0)
 	for i, name := range []string{"a", "b", "c", "d"} {
-		p.put(lost(name))
-		again := p.pass(time.Second)
-		if want := pace - time.Duration(i)*time.Second; i > 0 && again != want {
+		p.put(failingOver(name))
+		again := p.reconcileAfter(time.Second)
+		if want := minWriteInterval - time.Duration(i)*time.Second; i > 0 && again != want {
 			t.Errorf("%s is told in %s, want %s", name, again, want)
 		}
 	}
 	p.expect(metav1.ConditionFalse, "shop/a", 2, 2)
-	p.pass(2 * time.Second)
+	p.reconcileAfter(2 * time.Second)
 	p.expect(metav1.ConditionFalse, "shop/a (the master is changing), Redis shop/b (the master is changing), Redis shop/c", 3, 3)
 	for _, name := range []string{"a", "b", "c", "d"} {
-		p.put(rested(name))
+		p.put(healthyNamed(name))
 	}
-	p.pass(0) // an upgrade waits no longer than it must
+	p.reconcileAfter(0) // an upgrade waits no longer than it must
 	p.expect(metav1.ConditionTrue, "", 4, 4)
 }
 
@@ -184,57 +184,57 @@ func TestNobodyAsks(t *testing.T) {
 		"it is forbidden":       apierrors.NewForbidden(resource, csv.Name, errors.New("no role")),
 	} {
 		t.Run(name, func(t *testing.T) {
-			p := newPlace(t)
-			p.fails = answer
-			p.pass(0)
+			p := newTestEnv(t)
+			p.apiError = answer
+			p.reconcileAfter(0)
 			for range 5 {
-				p.pass(time.Minute)
+				p.reconcileAfter(time.Minute)
 			}
 			if p.reads != 1 || p.writes != 0 || len(p.logged) != 1 {
 				t.Errorf("%d reads, %d writes, logged %q", p.reads, p.writes, p.logged)
 			}
-			p.put(lost("a"))
-			if soon := p.pass(0); soon != again {
+			p.put(failingOver("a"))
+			if soon := p.reconcileAfter(0); soon != refusedRequeue {
 				t.Errorf("it runs again in %s", soon)
 			}
-			if p.pass(again); p.reads != 3 || len(p.logged) != 1 {
+			if p.reconcileAfter(refusedRequeue); p.reads != 3 || len(p.logged) != 1 {
 				t.Errorf("%d reads, logged %q", p.reads, p.logged)
 			}
-			p.fails = nil // a right that came late
-			p.pass(again)
+			p.apiError = nil // a right that came late
+			p.reconcileAfter(refusedRequeue)
 			p.expect(metav1.ConditionFalse, "shop/a", 4, 1)
-			p.pass(patience)
+			p.reconcileAfter(maxHold)
 			p.expect(metav1.ConditionTrue, "no longer waiting", 5, 2)
 		})
 	}
 }
 
 func TestOtherFailuresAreTriedAgain(t *testing.T) {
-	p := newPlace(t)
-	p.fails = apierrors.NewConflict(schema.GroupResource{}, csv.Name, nil)
-	if again := p.pass(0); again != shortly {
+	p := newTestEnv(t)
+	p.apiError = apierrors.NewConflict(schema.GroupResource{}, csv.Name, nil)
+	if again := p.reconcileAfter(0); again != conflictRequeue {
 		t.Errorf("after a conflict again in %s", again)
 	}
-	p.fails = errors.New("the server is away")
-	if _, err := p.Reconcile(p.ctx, ctrl.Request{}); !errors.Is(err, p.fails) {
+	p.apiError = errors.New("the server is away")
+	if _, err := p.Reconcile(p.ctx, ctrl.Request{}); !errors.Is(err, p.apiError) {
 		t.Errorf("the error is lost: %v", err)
 	}
-	p.fails = nil
-	p.pass(0)
+	p.apiError = nil
+	p.reconcileAfter(0)
 	p.expect(metav1.ConditionTrue, "", 3, 1)
 	if len(p.logged) > 0 {
 		t.Errorf("logged %q", p.logged)
 	}
 }
 
-func TestOnlyTurnsWake(t *testing.T) {
-	p, ok, busy := turns(), well(), lost("a")
+func TestOnlyStepChangesWake(t *testing.T) {
+	p, ok, busy := stepChanges(), healthy(), failingOver("a")
 	for name, c := range map[string]struct{ got, want bool }{
 		"made":                {p.Create(event.CreateEvent{Object: busy}), true},
 		"found at rest":       {p.Create(event.CreateEvent{Object: ok}), false},
 		"enters a step":       {p.Update(event.UpdateEvent{ObjectOld: ok, ObjectNew: busy}), true},
 		"leaves it":           {p.Update(event.UpdateEvent{ObjectOld: busy, ObjectNew: ok}), true},
-		"goes on to the next": {p.Update(event.UpdateEvent{ObjectOld: busy, ObjectNew: well(node(1, cachev1alpha1.RedisFenced))}), false},
+		"goes on to the next": {p.Update(event.UpdateEvent{ObjectOld: busy, ObjectNew: healthy(withNodeState(1, cachev1alpha1.RedisFenced))}), false},
 		"rests on":            {p.Update(event.UpdateEvent{ObjectOld: ok, ObjectNew: ok}), false},
 		"goes in a step":      {p.Delete(event.DeleteEvent{Object: busy}), true},
 		"goes at rest":        {p.Delete(event.DeleteEvent{Object: ok}), false},

@@ -1,5 +1,5 @@
 // Package upgradeable asks OLM to wait with an upgrade of the operator while an
-// object is in a step that must not be cut: underway.go says which steps those are,
+// object is in a step that must not be cut: step.go says which steps those are,
 // hold.go for how long they count, controller.go tells OLM.
 //
 // OLM makes an OperatorCondition for each version that it installs, names it in an

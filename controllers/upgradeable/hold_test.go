@@ -20,7 +20,7 @@ func TestHold(t *testing.T) {
 		steps map[string]string
 	}
 	none, a, b := map[string]string{}, map[string]string{"Redis ns/a": noMaster}, map[string]string{"Redis ns/b": scalingIn}
-	both := map[string]string{"Redis ns/a": nodesJoin, "Redis ns/b": scalingIn}
+	both := map[string]string{"Redis ns/a": joiningNodes, "Redis ns/b": scalingIn}
 	for name, c := range map[string]struct {
 		looks  []look
 		status metav1.ConditionStatus
@@ -30,28 +30,28 @@ func TestHold(t *testing.T) {
 		due    time.Duration
 	}{
 		"nothing is under way":        {looks: []look{{0, none}}, status: metav1.ConditionTrue, reason: ReasonNothingUnderWay},
-		"something is":                {looks: []look{{0, a}}, status: metav1.ConditionFalse, reason: ReasonChangeUnderWay, says: []string{"Redis ns/a (no master)", "10m0s"}, due: patience},
+		"something is":                {looks: []look{{0, a}}, status: metav1.ConditionFalse, reason: ReasonChangeUnderWay, says: []string{"Redis ns/a (no master)", "10m0s"}, due: maxHold},
 		"a later step does not count": {looks: []look{{0, a}, {time.Minute, both}}, status: metav1.ConditionFalse, reason: ReasonChangeUnderWay, says: []string{"Redis ns/a (no master), Redis ns/b (scaling in)"}, due: 9 * time.Minute},
 		"it is about to last too long": {
-			looks: []look{{0, a}, {patience - time.Nanosecond, a}}, status: metav1.ConditionFalse, reason: ReasonChangeUnderWay, due: time.Nanosecond},
-		"it lasts too long": {looks: []look{{0, a}, {patience, a}}, status: metav1.ConditionTrue, reason: ReasonHeldLongEnough, says: []string{"Redis ns/a (no master)"}},
+			looks: []look{{0, a}, {maxHold - time.Nanosecond, a}}, status: metav1.ConditionFalse, reason: ReasonChangeUnderWay, due: time.Nanosecond},
+		"it lasts too long": {looks: []look{{0, a}, {maxHold, a}}, status: metav1.ConditionTrue, reason: ReasonHeldLongEnough, says: []string{"Redis ns/a (no master)"}},
 		"another one does not": {
-			looks: []look{{0, a}, {patience, both}}, status: metav1.ConditionFalse, reason: ReasonChangeUnderWay,
-			says: []string{"Redis ns/b (scaling in)"}, silent: []string{"ns/a"}, due: patience},
+			looks: []look{{0, a}, {maxHold, both}}, status: metav1.ConditionFalse, reason: ReasonChangeUnderWay,
+			says: []string{"Redis ns/b (scaling in)"}, silent: []string{"ns/a"}, due: maxHold},
 		"one that has rested has its time anew": {
-			looks: []look{{0, a}, {patience, a}, {patience + 1, none}, {patience + 2, a}}, status: metav1.ConditionFalse, reason: ReasonChangeUnderWay, due: patience},
+			looks: []look{{0, a}, {maxHold, a}, {maxHold + 1, none}, {maxHold + 2, a}}, status: metav1.ConditionFalse, reason: ReasonChangeUnderWay, due: maxHold},
 		"one that is gone is forgotten": {looks: []look{{0, a}, {1, b}, {2, none}}, status: metav1.ConditionTrue, reason: ReasonNothingUnderWay, silent: []string{"Redis"}},
-		"hundreds are counted":          {looks: []look{{0, many}}, status: metav1.ConditionFalse, reason: ReasonChangeUnderWay, says: []string{"000 (", "004 (", "and 495 more"}, silent: []string{"005 ("}, due: patience},
+		"hundreds are counted":          {looks: []look{{0, many}}, status: metav1.ConditionFalse, reason: ReasonChangeUnderWay, says: []string{"000 (", "004 (", "and 495 more"}, silent: []string{"005 ("}, due: maxHold},
 	} {
 		t.Run(name, func(t *testing.T) {
-			var s stretches
+			var s holds
 			var now time.Time
 			for _, l := range c.looks {
 				now = start.Add(l.at)
-				s = s.after(l.steps, now)
+				s = s.update(l.steps, now)
 			}
 			holding, beyond, due := s.split(now)
-			got := condition(holding, beyond, now)
+			got := newCondition(holding, beyond, now)
 			if got.Status != c.status || got.Reason != c.reason || due != c.due {
 				t.Errorf("got %s, %s, due in %s", got.Status, got.Reason, due)
 			}

@@ -5,10 +5,10 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/metrics"
 )
 
-// holders of an upgrade now. Only the leader counts, and only where OLM asks.
-var holders = prometheus.NewGauge(prometheus.GaugeOpts{
+// heldObjects of an upgrade now. Only the leader counts, and only where OLM asks.
+var heldObjects = prometheus.NewGauge(prometheus.GaugeOpts{
 	Name: "mainstay_upgrade_holders",
 	Help: "Objects in a step for which an upgrade of the operator by OLM is held.",
 })
 
-func init() { metrics.Registry.MustRegister(holders) }
+func init() { metrics.Registry.MustRegister(heldObjects) }

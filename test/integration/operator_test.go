@@ -148,11 +148,11 @@ func (i install) manager(o *operator) (ctrl.Manager, controllers.Options, error)
 	kinds := controllers.Options{Images: i.images, Namespaces: i.namespaces, Account: i.account, Condition: i.condition}
 	if i.own != "" {
 		// A busy machine is no lost leader.
-		lease, err := leadership.New(wired, i.own, leadership.Times{Lease: 2 * startUp, Renew: startUp, Retry: 2 * time.Second})
+		lease, err := leadership.New(wired, i.own, leadership.Times{LeaseDuration: 2 * startUp, RenewDeadline: startUp, RetryPeriod: 2 * time.Second})
 		if err != nil {
 			return nil, kinds, err
 		}
-		options, kinds.Leads = lease.Elect(options), lease.Held
+		options, kinds.IsLeader = lease.WithLeaderElection(options), lease.Held
 	}
 	mgr, err := ctrl.NewManager(wired, options)
 	return mgr, kinds, err

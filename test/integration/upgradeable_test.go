@@ -101,7 +101,7 @@ var _ = Describe("OLM's OperatorCondition", Ordered, func() {
 		granted(ctx, key)
 		clock := clocktesting.NewFakePassiveClock(time.Now().Truncate(time.Second))
 		here := client.NewNamespacedClient(admin, key.Namespace)
-		r := &upgradeable.Reconciler{Client: here, Live: here, Condition: key, Clock: clock}
+		r := &upgradeable.Reconciler{Client: here, APIReader: here, Condition: key, Clock: clock}
 		pass := func(later time.Duration) time.Duration {
 			GinkgoHelper()
 			clock.SetTime(clock.Now().Add(later))

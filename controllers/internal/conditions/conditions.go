@@ -19,32 +19,32 @@ func Set(list *[]metav1.Condition, generation int64, kind string, status bool, r
 		word = metav1.ConditionTrue
 	}
 	meta.SetStatusCondition(list, metav1.Condition{
-		Type: kind, Status: word, Reason: spelled(reason), Message: Cut(message, longestMessage), ObservedGeneration: generation,
+		Type: kind, Status: word, Reason: sanitizeReason(reason), Message: Truncate(message, maxMessage), ObservedGeneration: generation,
 	})
 }
 
 const (
-	// longestReason and longestMessage in others' words: the schema of metav1.Condition
+	// maxReason and longestMessage in others' words: the schema of metav1.Condition
 	// takes 1024 and 32768 characters.
-	longestReason  = 1000
-	longestMessage = 32768
+	maxReason  = 1000
+	maxMessage = 32768
 )
 
-// unspelled is what a reason has not: a kubelet says OutOfephemeral-storage.
-var unspelled = regexp.MustCompile(`^[^A-Za-z]+|[^A-Za-z0-9_]$|[^A-Za-z0-9_,:]`)
+// invalidReasonChars is what a reason has not: a kubelet says OutOfephemeral-storage.
+var invalidReasonChars = regexp.MustCompile(`^[^A-Za-z]+|[^A-Za-z0-9_]$|[^A-Za-z0-9_,:]`)
 
-// spelled is a reason in others' words as the schema takes it: a status that it refuses
+// sanitizeReason is a reason in others' words as the schema takes it: a status that it refuses
 // would never be written.
-func spelled(reason string) string {
-	fit := unspelled.ReplaceAllString(reason[:min(len(reason), longestReason)], "_")
+func sanitizeReason(reason string) string {
+	fit := invalidReasonChars.ReplaceAllString(reason[:min(len(reason), maxReason)], "_")
 	if strings.HasPrefix(fit, "_") || fit == "" {
 		fit = "Unknown" + fit
 	}
 	return fit
 }
 
-// Cut a text, which may quote a spec of any length, to so many bytes at most.
-func Cut(text string, most int) string {
+// Truncate a text, which may quote a spec of any length, to so many bytes at most.
+func Truncate(text string, most int) string {
 	return strings.ToValidUTF8(text[:min(len(text), most)], "")
 }
 
@@ -56,10 +56,10 @@ type Problem struct {
 	NeedsHuman bool
 }
 
-// Fold lets a problem speak through the conditions. A generation that was Ready
+// SetProblem lets a problem speak through the conditions. A generation that was Ready
 // before a passing failure keeps what was computed; one that was not is not made
 // Ready by a pass that failed.
-func Fold(list *[]metav1.Condition, before []metav1.Condition, generation int64, p *Problem) {
+func SetProblem(list *[]metav1.Condition, before []metav1.Condition, generation int64, p *Problem) {
 	if p == nil {
 		return
 	}
@@ -73,10 +73,10 @@ func Fold(list *[]metav1.Condition, before []metav1.Condition, generation int64,
 	}
 }
 
-// Steady gives every condition that stands as it stood before its transition
+// KeepTransitionTimes gives every condition that stands as it stood before its transition
 // time back: within a pass it may have turned there and back, and a failing pass
 // that is tried again must not write the status each time.
-func Steady(list, before []metav1.Condition) {
+func KeepTransitionTimes(list, before []metav1.Condition) {
 	for i := range list {
 		if was := meta.FindStatusCondition(before, list[i].Type); was != nil && was.Status == list[i].Status {
 			list[i].LastTransitionTime = was.LastTransitionTime
@@ -84,18 +84,18 @@ func Steady(list, before []metav1.Condition) {
 	}
 }
 
-// Tell lets Ready say what is degraded, too: a table shows the words of one condition.
-func Tell(list []metav1.Condition) {
+// CopyDegradedIntoReady lets Ready say what is degraded, too: a table shows the words of one condition.
+func CopyDegradedIntoReady(list []metav1.Condition) {
 	ready := meta.FindStatusCondition(list, commonv1.ConditionReady)
 	cause := meta.FindStatusCondition(list, commonv1.ConditionDegraded)
 	if ready == nil || cause == nil || cause.Status != metav1.ConditionTrue || strings.Contains(ready.Message, cause.Message) {
 		return
 	}
-	ready.Message = Cut(ready.Message+"; "+cause.Message, longestMessage)
+	ready.Message = Truncate(ready.Message+"; "+cause.Message, maxMessage)
 }
 
-// Pause says whether spec.paused holds every write back.
-func Pause(list *[]metav1.Condition, generation int64, paused bool) {
+// SetPaused says whether spec.paused holds every write back.
+func SetPaused(list *[]metav1.Condition, generation int64, paused bool) {
 	if paused {
 		Set(list, generation, commonv1.ConditionPaused, true, commonv1.ReasonPaused, "spec.paused is true: nothing is written until it is false")
 		return
@@ -105,8 +105,8 @@ func Pause(list *[]metav1.Condition, generation int64, paused bool) {
 	}
 }
 
-// HoldBack says what spec.paused holds back, if anything: this generation does not run.
-func HoldBack(list *[]metav1.Condition, generation int64, what []string) {
+// SetPausedChanges says what spec.paused holds back, if anything: this generation does not run.
+func SetPausedChanges(list *[]metav1.Condition, generation int64, what []string) {
 	if len(what) == 0 {
 		return
 	}
@@ -115,12 +115,12 @@ func HoldBack(list *[]metav1.Condition, generation int64, what []string) {
 	Set(list, generation, commonv1.ConditionProgressing, false, commonv1.ReasonPaused, message)
 }
 
-// Turned gives the conditions whose status differs from before, an absent one
+// Transitions gives the conditions whose status differs from before, an absent one
 // counting as not True, and those that are still True for another reason.
 // Progressing is left out: it turns with every change and the others say how the
 // change ended.
-func Turned(before, after []metav1.Condition) []metav1.Condition {
-	var turned []metav1.Condition
+func Transitions(before, after []metav1.Condition) []metav1.Condition {
+	var transitions []metav1.Condition
 	for _, now := range after {
 		was := metav1.Condition{Status: metav1.ConditionFalse}
 		if found := meta.FindStatusCondition(before, now.Type); found != nil {
@@ -128,30 +128,30 @@ func Turned(before, after []metav1.Condition) []metav1.Condition {
 		}
 		another := now.Status == metav1.ConditionTrue && was.Reason != now.Reason
 		if now.Type != commonv1.ConditionProgressing && (was.Status != now.Status || another) {
-			turned = append(turned, now)
+			transitions = append(transitions, now)
 		}
 	}
-	return turned
+	return transitions
 }
 
-// askedFor are the reasons of what follows from what the user wants.
-var askedFor = []string{commonv1.ReasonScaledToZero, commonv1.ReasonRolling, commonv1.ReasonPaused, commonv1.ReasonHibernating, commonv1.ReasonHibernated}
+// expectedReasons are the reasons of what follows from what the user wants.
+var expectedReasons = []string{commonv1.ReasonScaledToZero, commonv1.ReasonRolling, commonv1.ReasonPaused, commonv1.ReasonHibernating, commonv1.ReasonHibernated}
 
-// Bad is true for a condition whose status is unwelcome, and not just the
+// IsWarning is true for a condition whose status is unwelcome, and not just the
 // ordinary company of a change that was asked for.
-func Bad(c metav1.Condition) bool {
+func IsWarning(c metav1.Condition) bool {
 	switch c.Type {
 	case commonv1.ConditionDegraded, commonv1.ConditionFailed, commonv1.ConditionSplitBrain:
 		return c.Status == metav1.ConditionTrue
 	case commonv1.ConditionReady, commonv1.ConditionAvailable:
-		return c.Status == metav1.ConditionFalse && !slices.Contains(askedFor, c.Reason)
+		return c.Status == metav1.ConditionFalse && !slices.Contains(expectedReasons, c.Reason)
 	}
 	return false
 }
 
-// Image says whether the operator brings a newer default image than the one
+// SetUpdateAvailable says whether the operator brings a newer default image than the one
 // that runs. An object that names its image is asked nothing.
-func Image(list *[]metav1.Condition, generation int64, running, chosen, byDefault string) {
+func SetUpdateAvailable(list *[]metav1.Condition, generation int64, running, chosen, byDefault string) {
 	switch {
 	case chosen == "" && running != byDefault:
 		Set(list, generation, commonv1.ConditionUpdateAvailable, true, commonv1.ReasonNewDefaultImage,

@@ -19,8 +19,8 @@ const (
 	degraded    = commonv1.ConditionDegraded
 )
 
-func TestFromWorkload(t *testing.T) {
-	whole := Workload{Generation: 2, Observed: 2, Want: 3, Minimum: 1, Updated: 3, Ready: 3, Total: 3}
+func TestSetFromWorkload(t *testing.T) {
+	whole := Workload{Generation: 2, ObservedGeneration: 2, Desired: 3, MinReady: 1, Updated: 3, Ready: 3, Total: 3}
 	with := func(change func(*Workload)) Workload {
 		w := whole
 		change(&w)
@@ -33,35 +33,35 @@ func TestFromWorkload(t *testing.T) {
 	}{
 		{"all is well", whole, map[string]string{
 			ready: "True Replicas", available: "True Replicas", progressing: "False RolledOut", degraded: "False AsExpected"}},
-		{"the child does not exist", Workload{Want: 3, Minimum: 1}, map[string]string{
+		{"the child does not exist", Workload{Desired: 3, MinReady: 1}, map[string]string{
 			ready: "False RollingOut", available: "False Replicas", progressing: "True RollingOut", degraded: "False AsExpected"}},
-		{"its controller has not seen it", with(func(w *Workload) { w.Observed = 1 }), map[string]string{
+		{"its controller has not seen it", with(func(w *Workload) { w.ObservedGeneration = 1 }), map[string]string{
 			ready: "False RollingOut", available: "True Replicas", progressing: "True RollingOut"}},
 		{"old pods serve", with(func(w *Workload) { w.Updated = 1 }), map[string]string{
 			ready: "False RollingOut", available: "True Replicas"}},
 		{"pods too many", with(func(w *Workload) { w.Total = 4 }), map[string]string{ready: "False RollingOut"}},
 		{"one not ready", with(func(w *Workload) { w.Ready = 2 }), map[string]string{
 			ready: "False Replicas", available: "True Replicas", progressing: "True Replicas"}},
-		{"fewer than the minimum", with(func(w *Workload) { w.Ready, w.Minimum = 1, 2 }), map[string]string{
+		{"fewer than the minimum", with(func(w *Workload) { w.Ready, w.MinReady = 1, 2 }), map[string]string{
 			ready: "False Replicas", available: "False Replicas"}},
-		{"a minimum of 0 still means that something serves", with(func(w *Workload) { w.Ready, w.Minimum = 0, 0 }), map[string]string{
+		{"a minimum of 0 still means that something serves", with(func(w *Workload) { w.Ready, w.MinReady = 0, 0 }), map[string]string{
 			available: "False Replicas"}},
-		{"scaled to zero", Workload{Generation: 1, Observed: 1, Minimum: 1}, map[string]string{
+		{"scaled to zero", Workload{Generation: 1, ObservedGeneration: 1, MinReady: 1}, map[string]string{
 			ready: "True ScaledToZero", available: "False ScaledToZero", progressing: "False RolledOut", degraded: "False AsExpected"}},
-		{"on the way to zero", Workload{Generation: 1, Observed: 1, Total: 1}, map[string]string{
+		{"on the way to zero", Workload{Generation: 1, ObservedGeneration: 1, Total: 1}, map[string]string{
 			ready: "False RollingOut", available: "False ScaledToZero"}},
-		{"a pod fails", with(func(w *Workload) { w.Ready, w.Failing = 2, "pod a: broken" }), map[string]string{
+		{"a pod fails", with(func(w *Workload) { w.Ready, w.Failure = 2, "pod a: broken" }), map[string]string{
 			ready: "False Replicas", degraded: "True PodFailing"}},
-		{"a pod that failed and is not needed", with(func(w *Workload) { w.Failing = "pod a: broken" }), map[string]string{
+		{"a pod that failed and is not needed", with(func(w *Workload) { w.Failure = "pod a: broken" }), map[string]string{
 			ready: "True Replicas", degraded: "False AsExpected"}},
-		{"beyond its deadline", with(func(w *Workload) { w.Updated, w.Stuck = 1, true }), map[string]string{
+		{"beyond its deadline", with(func(w *Workload) { w.Updated, w.DeadlineExceeded = 1, true }), map[string]string{
 			ready: "False RollingOut", progressing: "False RollingOut", degraded: "True ProgressDeadlineExceeded"}},
-		{"beyond its deadline until now", with(func(w *Workload) { w.Stuck = true }), map[string]string{
+		{"beyond its deadline until now", with(func(w *Workload) { w.DeadlineExceeded = true }), map[string]string{
 			ready: "True Replicas", progressing: "False RolledOut", degraded: "False AsExpected"}},
 	} {
 		t.Run(c.reason, func(t *testing.T) {
 			var list []metav1.Condition
-			FromWorkload(&list, 7, c.w)
+			SetFromWorkload(&list, 7, c.w)
 			expect(t, list, c.are)
 			for _, one := range list {
 				if one.ObservedGeneration != 7 || one.Message == "" {
@@ -74,9 +74,9 @@ func TestFromWorkload(t *testing.T) {
 
 // What a rollout waits for is said as long as it waits, and what it failed of after that.
 func TestARolloutTellsWhatItWaitsFor(t *testing.T) {
-	waiting := Workload{Generation: 1, Observed: 1, Want: 2, Updated: 2, Ready: 1, Total: 2, Starting: "pod a: runs"}
+	waiting := Workload{Generation: 1, ObservedGeneration: 1, Desired: 2, Updated: 2, Ready: 1, Total: 2, StartupWait: "pod a: runs"}
 	stuck, done := waiting, waiting
-	stuck.Stuck, done.Ready = true, 2
+	stuck.DeadlineExceeded, done.Ready = true, 2
 	for _, c := range []struct {
 		w    Workload
 		says map[string]string
@@ -86,7 +86,7 @@ func TestARolloutTellsWhatItWaitsFor(t *testing.T) {
 		{done, map[string]string{ready: "2 of 2 replicas ready"}},
 	} {
 		var list []metav1.Condition
-		FromWorkload(&list, 1, c.w)
+		SetFromWorkload(&list, 1, c.w)
 		for kind, want := range c.says {
 			if got := meta.FindStatusCondition(list, kind).Message; got != want {
 				t.Errorf("%s says %q, not %q", kind, got, want)
@@ -108,19 +108,19 @@ func TestOthersWordsFitIntoACondition(t *testing.T) {
 		"-1 below":               "Unknown_below",
 		"":                       "Unknown",
 	} {
-		if got := spelled(said); got != want {
+		if got := sanitizeReason(said); got != want {
 			t.Errorf("%q became %q", said, got)
 		}
 	}
 	fits := regexp.MustCompile(`^[A-Za-z]([A-Za-z0-9_,:]*[A-Za-z0-9_])?$`)
 	var list []metav1.Condition
-	Set(&list, 1, ready, false, strings.Repeat("1:", longestReason), strings.Repeat("é", longestMessage))
-	if c := list[0]; !fits.MatchString(c.Reason) || len(c.Reason) > longestReason || len(c.Message) != longestMessage {
+	Set(&list, 1, ready, false, strings.Repeat("1:", maxReason), strings.Repeat("é", maxMessage))
+	if c := list[0]; !fits.MatchString(c.Reason) || len(c.Reason) > maxReason || len(c.Message) != maxMessage {
 		t.Errorf("got a reason of %d and a message of %d bytes", len(c.Reason), len(c.Message))
 	}
 }
 
-func TestFold(t *testing.T) {
+func TestSetProblem(t *testing.T) {
 	passing := &Problem{Reason: "Retrying", Message: "m"}
 	human := &Problem{Reason: "InvalidSpec", Message: "m", NeedsHuman: true}
 	was := func(status metav1.ConditionStatus, generation int64) []metav1.Condition {
@@ -143,7 +143,7 @@ func TestFold(t *testing.T) {
 	} {
 		t.Run(c.reason, func(t *testing.T) {
 			computed := []metav1.Condition{{Type: ready, Status: metav1.ConditionTrue, Reason: "Replicas"}}
-			Fold(&computed, c.before, 2, c.p)
+			SetProblem(&computed, c.before, 2, c.p)
 			expect(t, computed, c.are)
 		})
 	}
@@ -159,16 +159,16 @@ func TestReadyTellsWhatIsDegraded(t *testing.T) {
 		{"a pod fails", "0 of 1 replicas ready", "pod a: broken", true, "0 of 1 replicas ready; pod a: broken"},
 		{"all is well", "1 of 1 replicas ready", "nothing needs a human", false, "1 of 1 replicas ready"},
 		{"both say the same", "m", "m", true, "m"},
-		{"too long a cause", "m", strings.Repeat("x", longestMessage), true, "m; " + strings.Repeat("x", longestMessage-3)},
+		{"too long a cause", "m", strings.Repeat("x", maxMessage), true, "m; " + strings.Repeat("x", maxMessage-3)},
 	} {
 		t.Run(c.reason, func(t *testing.T) {
 			var list []metav1.Condition
-			Tell(list)
+			CopyDegradedIntoReady(list)
 			Set(&list, 1, ready, !c.status, "r", c.ready)
-			Tell(list)
+			CopyDegradedIntoReady(list)
 			Set(&list, 1, degraded, c.status, "r", c.degraded)
-			Tell(list)
-			Tell(list)
+			CopyDegradedIntoReady(list)
+			CopyDegradedIntoReady(list)
 			if got := list[0].Message; got != c.says {
 				t.Errorf("Ready says %q", got)
 			}
@@ -176,7 +176,7 @@ func TestReadyTellsWhatIsDegraded(t *testing.T) {
 	}
 }
 
-func TestTurned(t *testing.T) {
+func TestTransitions(t *testing.T) {
 	one := func(kind string, status metav1.ConditionStatus, reason string) []metav1.Condition {
 		return []metav1.Condition{{Type: kind, Status: status, Reason: reason}}
 	}
@@ -196,19 +196,19 @@ func TestTurned(t *testing.T) {
 		{"Progressing turns with every change", one(progressing, no, "a"), one(progressing, yes, "b"), 0},
 	} {
 		t.Run(c.reason, func(t *testing.T) {
-			if got := Turned(c.before, c.after); len(got) != c.turned {
+			if got := Transitions(c.before, c.after); len(got) != c.turned {
 				t.Errorf("turned: %v", got)
 			}
 		})
 	}
 }
 
-func TestHoldBack(t *testing.T) {
+func TestSetPausedChanges(t *testing.T) {
 	list := []metav1.Condition{{Type: ready, Status: metav1.ConditionTrue, Reason: "a"}}
-	if HoldBack(&list, 2, nil); len(list) != 1 || list[0].Status != metav1.ConditionTrue {
+	if SetPausedChanges(&list, 2, nil); len(list) != 1 || list[0].Status != metav1.ConditionTrue {
 		t.Errorf("nothing is held back: %v", list)
 	}
-	HoldBack(&list, 2, []string{"Deployment/a", "Service/a"})
+	SetPausedChanges(&list, 2, []string{"Deployment/a", "Service/a"})
 	for _, kind := range []string{ready, progressing} {
 		c := meta.FindStatusCondition(list, kind)
 		if c == nil || c.Status != metav1.ConditionFalse || c.Reason != commonv1.ReasonPaused || c.ObservedGeneration != 2 ||
@@ -218,7 +218,7 @@ func TestHoldBack(t *testing.T) {
 	}
 }
 
-func TestBad(t *testing.T) {
+func TestIsWarning(t *testing.T) {
 	for _, c := range []struct {
 		kind   string
 		status metav1.ConditionStatus
@@ -234,13 +234,13 @@ func TestBad(t *testing.T) {
 		{degraded, metav1.ConditionFalse, commonv1.ReasonAsExpected, false},
 		{commonv1.ConditionPaused, metav1.ConditionTrue, commonv1.ReasonPaused, false},
 	} {
-		if got := Bad(metav1.Condition{Type: c.kind, Status: c.status, Reason: c.reason}); got != c.bad {
+		if got := IsWarning(metav1.Condition{Type: c.kind, Status: c.status, Reason: c.reason}); got != c.bad {
 			t.Errorf("%s %s (%s): bad is %t", c.kind, c.status, c.reason, got)
 		}
 	}
 }
 
-func TestSteadyKeepsTheTimeOfAConditionThatStandsAsItStood(t *testing.T) {
+func TestKeepTransitionTimesOfAnUnchangedStatus(t *testing.T) {
 	then, now := metav1.NewTime(time.Unix(1, 0)), metav1.NewTime(time.Unix(2, 0))
 	before := []metav1.Condition{
 		{Type: ready, Status: metav1.ConditionFalse, LastTransitionTime: then},
@@ -250,7 +250,7 @@ func TestSteadyKeepsTheTimeOfAConditionThatStandsAsItStood(t *testing.T) {
 		{Type: ready, Status: metav1.ConditionFalse, LastTransitionTime: now},
 		{Type: degraded, Status: metav1.ConditionTrue, LastTransitionTime: now},
 	}
-	Steady(after, before)
+	KeepTransitionTimes(after, before)
 	if after[0].LastTransitionTime != then || after[1].LastTransitionTime != now {
 		t.Errorf("got %v", after)
 	}
@@ -258,14 +258,14 @@ func TestSteadyKeepsTheTimeOfAConditionThatStandsAsItStood(t *testing.T) {
 
 func TestPauseIsSaidOnlyOfWhatWasEverPaused(t *testing.T) {
 	var list []metav1.Condition
-	Pause(&list, 1, false)
+	SetPaused(&list, 1, false)
 	expect(t, list, map[string]string{})
 	if len(list) != 0 {
 		t.Errorf("got %v", list)
 	}
-	Pause(&list, 1, true)
+	SetPaused(&list, 1, true)
 	expect(t, list, map[string]string{commonv1.ConditionPaused: "True SpecPaused"})
-	Pause(&list, 2, false)
+	SetPaused(&list, 2, false)
 	expect(t, list, map[string]string{commonv1.ConditionPaused: "False NotPaused"})
 }
 
@@ -283,9 +283,9 @@ func TestImageSaysWhenANewerDefaultWaits(t *testing.T) {
 		t.Run(c.reason, func(t *testing.T) {
 			var list []metav1.Condition
 			if c.before {
-				Image(&list, 1, "a:1", "", "a:2")
+				SetUpdateAvailable(&list, 1, "a:1", "", "a:2")
 			}
-			Image(&list, 2, c.running, c.chosen, c.byDefault)
+			SetUpdateAvailable(&list, 2, c.running, c.chosen, c.byDefault)
 			if c.is == "" {
 				if len(list) != 0 {
 					t.Errorf("got %v", list)

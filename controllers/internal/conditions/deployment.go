@@ -7,8 +7,8 @@ import (
 	corev1 "k8s.io/api/core/v1"
 )
 
-// Unmade says in the server's words why pods of a Deployment cannot be made: a quota, say.
-func Unmade(d *appsv1.Deployment) string {
+// ReplicaFailure says in the server's words why pods of a Deployment cannot be made: a quota, say.
+func ReplicaFailure(d *appsv1.Deployment) string {
 	at := slices.IndexFunc(d.Status.Conditions, func(c appsv1.DeploymentCondition) bool {
 		return c.Type == appsv1.DeploymentReplicaFailure && c.Status == corev1.ConditionTrue
 	})

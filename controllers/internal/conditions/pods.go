@@ -11,8 +11,8 @@ import (
 	corev1 "k8s.io/api/core/v1"
 )
 
-// PodReady is true for a pod that serves and is not going.
-func PodReady(pod *corev1.Pod) bool {
+// IsPodReady is true for a pod that serves and is not going.
+func IsPodReady(pod *corev1.Pod) bool {
 	_, ready := ReadySince(pod)
 	return ready
 }
@@ -28,91 +28,91 @@ func ReadySince(pod *corev1.Pod) (time.Time, bool) {
 	return pod.Status.Conditions[at].LastTransitionTime.Time, true
 }
 
-// Lives is true for a pod that has not ended and is not going.
-func Lives(pod *corev1.Pod) bool {
+// IsActive is true for a pod that has not ended and is not going.
+func IsActive(pod *corev1.Pod) bool {
 	return pod.DeletionTimestamp.IsZero() && pod.Status.Phase != corev1.PodFailed && pod.Status.Phase != corev1.PodSucceeded
 }
 
-// Stopped is true for a pod of which a container keeps stopping, or did.
-func Stopped(pod *corev1.Pod) bool { return stopped(pod) != "" }
+// HasCrashLooped is true for a pod of which a container keeps stopping, or did.
+func HasCrashLooped(pod *corev1.Pod) bool { return crashLoopMessage(pod) != "" }
 
-// Failing says what keeps the first failing pod, in the given order, from
+// FirstFailure says what keeps the first failing pod, in the given order, from
 // starting. The words do not change while the cause stays, so that a kubelet
 // that backs off and tries again causes no status write.
-func Failing(pods []corev1.Pod) string { return first(pods, failing) }
+func FirstFailure(pods []corev1.Pod) string { return firstMessage(pods, failureOf) }
 
-// FailingUntil is like Failing, but a pod that keeps stopping fails until it is proven,
+// FirstFailureUntil is like Failing, but a pod that keeps stopping fails until it is proven,
 // also while it runs once more.
-func FailingUntil(proven func(*corev1.Pod) bool, pods []corev1.Pod) string {
-	return first(pods, func(pod *corev1.Pod) string {
-		why := failing(pod)
+func FirstFailureUntil(proven func(*corev1.Pod) bool, pods []corev1.Pod) string {
+	return firstMessage(pods, func(pod *corev1.Pod) string {
+		why := failureOf(pod)
 		if why == "" && !proven(pod) {
-			why = stopped(pod)
+			why = crashLoopMessage(pod)
 		}
 		return why
 	})
 }
 
-// first words on a pod that lives.
-func first(pods []corev1.Pod, words func(*corev1.Pod) string) string {
+// firstMessage words on a pod that lives.
+func firstMessage(pods []corev1.Pod, message func(*corev1.Pod) string) string {
 	for i := range pods {
-		if !Lives(&pods[i]) {
+		if !IsActive(&pods[i]) {
 			continue
 		}
-		if why := words(&pods[i]); why != "" {
+		if why := message(&pods[i]); why != "" {
 			return fmt.Sprintf("pod %s: %s", pods[i].Name, why)
 		}
 	}
 	return ""
 }
 
-func failing(pod *corev1.Pod) string {
+func failureOf(pod *corev1.Pod) string {
 	for _, c := range pod.Status.Conditions {
 		if c.Type == corev1.PodScheduled && c.Status == corev1.ConditionFalse && c.Reason == corev1.PodReasonUnschedulable {
 			return "cannot be scheduled: " + c.Message
 		}
 	}
-	for _, s := range statuses(pod) {
-		if why := waiting(s); why != "" {
+	for _, s := range containerStatuses(pod) {
+		if why := waitingMessage(s); why != "" {
 			return fmt.Sprintf("container %s: %s", s.Name, why)
 		}
 	}
 	return ""
 }
 
-// statuses of the containers, in the order in which they start.
-func statuses(pod *corev1.Pod) []corev1.ContainerStatus {
+// containerStatuses of the containers, in the order in which they start.
+func containerStatuses(pod *corev1.Pod) []corev1.ContainerStatus {
 	return slices.Concat(pod.Status.InitContainerStatuses, pod.Status.ContainerStatuses)
 }
 
-// often is how many restarts make a habit: a single one needs no human.
-const often = 2
+// crashLoopRestarts is how many restarts make a habit: a single one needs no human.
+const crashLoopRestarts = 2
 
-// stopped is how a container of the pod, which is there to go on, stopped last. What it
+// crashLoopMessage is how a container of the pod, which is there to go on, stopped last. What it
 // did before it became ready as it runs now is over.
-func stopped(pod *corev1.Pod) string {
+func crashLoopMessage(pod *corev1.Pod) string {
 	for _, s := range pod.Status.ContainerStatuses {
 		last := cmp.Or(s.State.Terminated, s.LastTerminationState.Terminated)
-		if last != nil && s.RestartCount >= often && !wasReady(pod, s.State.Running) {
-			return fmt.Sprintf("container %s: %s", s.Name, stopping(last))
+		if last != nil && s.RestartCount >= crashLoopRestarts && !lostReadiness(pod, s.State.Running) {
+			return fmt.Sprintf("container %s: %s", s.Name, exitMessage(last))
 		}
 	}
 	return ""
 }
 
-// wasReady is true for a pod that ceased to be ready during this run of its container.
-func wasReady(pod *corev1.Pod, run *corev1.ContainerStateRunning) bool {
+// lostReadiness is true for a pod that ceased to be ready during this run of its container.
+func lostReadiness(pod *corev1.Pod, run *corev1.ContainerStateRunning) bool {
 	return run != nil && slices.ContainsFunc(pod.Status.Conditions, func(c corev1.PodCondition) bool {
 		return c.Type == corev1.PodReady && c.Status == corev1.ConditionFalse && c.LastTransitionTime.After(run.StartedAt.Time)
 	})
 }
 
-func stopping(last *corev1.ContainerStateTerminated) string {
-	return fmt.Sprintf("keeps stopping: exit code %d (%s)%s", last.ExitCode, last.Reason, unstarted(last))
+func exitMessage(last *corev1.ContainerStateTerminated) string {
+	return fmt.Sprintf("keeps stopping: exit code %d (%s)%s", last.ExitCode, last.Reason, startErrorMessage(last))
 }
 
-// waiting names the cause, not the phase of the kubelet's back-off.
-func waiting(s corev1.ContainerStatus) string {
+// waitingMessage names the cause, not the phase of the kubelet's back-off.
+func waitingMessage(s corev1.ContainerStatus) string {
 	if s.State.Waiting == nil {
 		return ""
 	}
@@ -126,26 +126,26 @@ func waiting(s corev1.ContainerStatus) string {
 		return fmt.Sprintf("%s: %s", reason, text)
 	case "CrashLoopBackOff":
 		if last := s.LastTerminationState.Terminated; last != nil {
-			return stopping(last)
+			return exitMessage(last)
 		}
 		return "keeps stopping"
 	}
 	return ""
 }
 
-// longestLine of a container runtime that is quoted.
-const longestLine = 512
+// maxStartError of a container runtime that is quoted.
+const maxStartError = 512
 
-// eachTimeAnew is the container's id, which a runtime names in paths.
-var eachTimeAnew = regexp.MustCompile(`[0-9a-f]{64}`)
+// containerID is the container's id, which a runtime names in paths.
+var containerID = regexp.MustCompile(`[0-9a-f]{64}`)
 
-// unstarted tells in the runtime's words why a container could not even begin. Those of
+// startErrorMessage tells in the runtime's words why a container could not even begin. Those of
 // one that ran are its own, and may be no one's business.
-func unstarted(end *corev1.ContainerStateTerminated) string {
+func startErrorMessage(end *corev1.ContainerStateTerminated) string {
 	line, _, _ := strings.Cut(strings.TrimSpace(end.Message), "\n")
 	if line == "" || end.Reason != "StartError" && end.Reason != "ContainerCannotRun" {
 		return ""
 	}
-	line = eachTimeAnew.ReplaceAllString(line, "…")
-	return ": " + Cut(line, longestLine)
+	line = containerID.ReplaceAllString(line, "…")
+	return ": " + Truncate(line, maxStartError)
 }

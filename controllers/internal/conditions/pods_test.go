@@ -8,7 +8,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
 
-func TestFailing(t *testing.T) {
+func TestFirstFailure(t *testing.T) {
 	waits := func(reason, message string) corev1.PodStatus {
 		return corev1.PodStatus{ContainerStatuses: []corev1.ContainerStatus{{
 			Name: "c", Image: "i:1", State: corev1.ContainerState{Waiting: &corev1.ContainerStateWaiting{Reason: reason, Message: message}},
@@ -46,12 +46,12 @@ func TestFailing(t *testing.T) {
 	} {
 		t.Run(c.reason, func(t *testing.T) {
 			pods := []corev1.Pod{{ObjectMeta: metav1.ObjectMeta{Name: "a"}, Status: c.status}}
-			if got := Failing(pods); got != c.says {
+			if got := FirstFailure(pods); got != c.says {
 				t.Errorf("says %q, not %q", got, c.says)
 			}
 			pods[0].DeletionTimestamp = &metav1.Time{}
 			pods[0].DeletionTimestamp.Time = pods[0].DeletionTimestamp.AddDate(2000, 0, 0)
-			if got := Failing(pods); got != "" {
+			if got := FirstFailure(pods); got != "" {
 				t.Errorf("a pod that is going says %q", got)
 			}
 		})
@@ -60,7 +60,7 @@ func TestFailing(t *testing.T) {
 
 // A pod that nothing has proven yet fails by what its container does again and again, not
 // by what it did once, or before it served.
-func TestFailingUntilProven(t *testing.T) {
+func TestFirstFailureUntilProven(t *testing.T) {
 	at := func(minute int) metav1.Time { return metav1.Unix(int64(60*minute), 0) }
 	oom := corev1.ContainerState{Terminated: &corev1.ContainerStateTerminated{ExitCode: 137, Reason: "OOMKilled"}}
 	runs := corev1.ContainerState{Running: &corev1.ContainerStateRunning{StartedAt: at(10)}}
@@ -89,10 +89,10 @@ func TestFailingUntilProven(t *testing.T) {
 		if c.fails {
 			want = "pod a: container c: keeps stopping: exit code 137 (OOMKilled)"
 		}
-		if got := FailingUntil(func(*corev1.Pod) bool { return false }, pods); got != want {
+		if got := FirstFailureUntil(func(*corev1.Pod) bool { return false }, pods); got != want {
 			t.Errorf("%s: says %q", c.reason, got)
 		}
-		if got := FailingUntil(func(*corev1.Pod) bool { return true }, pods); got != "" {
+		if got := FirstFailureUntil(func(*corev1.Pod) bool { return true }, pods); got != "" {
 			t.Errorf("%s, proven: says %q", c.reason, got)
 		}
 	}

@@ -10,7 +10,7 @@ import (
 	commonv1 "github.com/mainstay-operator/mainstay-operator/api/common/v1"
 )
 
-func TestCertificatesInSync(t *testing.T) {
+func TestSetCertificatesInSync(t *testing.T) {
 	for _, c := range []struct {
 		reason   string
 		given    Certificates
@@ -18,17 +18,17 @@ func TestCertificatesInSync(t *testing.T) {
 		degraded bool
 	}{
 		{"every node uses it", Certificates{}, "True CertificatesLoaded", false},
-		{"some do", Certificates{Late: []string{"a-1", "a-2"}}, "False Reloading: not known to use the certificate that was published last: a-1, a-2", false},
-		{"all use one on the way to it", Certificates{Learning: true}, "False Reloading: the nodes learn", false},
-		{"none was ever good", Certificates{Problem: "there is none", None: true}, "False SecretUnusable: f: there is none", false},
-		{"none is any more", Certificates{Problem: "it has expired", Late: []string{"a-0"}, Learning: true},
+		{"some do", Certificates{Lagging: []string{"a-1", "a-2"}}, "False Reloading: not known to use the certificate that was published last: a-1, a-2", false},
+		{"all use one on the way to it", Certificates{TrustPending: true}, "False Reloading: the nodes learn", false},
+		{"none was ever good", Certificates{Problem: "there is none", NoneValid: true}, "False SecretUnusable: f: there is none", false},
+		{"none is any more", Certificates{Problem: "it has expired", Lagging: []string{"a-0"}, TrustPending: true},
 			"False SecretUnusable: f: it has expired; until it is mended the last good certificate stays", true},
-		{"nothing is known yet", Certificates{None: true}, "", false},
+		{"nothing is known yet", Certificates{NoneValid: true}, "", false},
 	} {
 		t.Run(c.reason, func(t *testing.T) {
 			var list []metav1.Condition
 			c.given.Field = "f"
-			CertificatesInSync(&list, 1, c.given)
+			SetCertificatesInSync(&list, 1, c.given)
 			text := ""
 			if got := meta.FindStatusCondition(list, commonv1.ConditionCertificatesInSync); got != nil {
 				text = string(got.Status) + " " + got.Reason + ": " + got.Message
@@ -46,9 +46,9 @@ func TestCertificatesInSync(t *testing.T) {
 // TestWhatNeverStoodDoesNotServe until its Secret is of use; what serves goes on.
 func TestWhatNeverStoodDoesNotServe(t *testing.T) {
 	var list []metav1.Condition
-	Unusable(&list, 1, commonv1.ConditionCredentialsInSync, "f", "there is none", "")
+	SetSecretUnusable(&list, 1, commonv1.ConditionCredentialsInSync, "f", "there is none", "")
 	expect(t, list, map[string]string{available: "False SecretUnusable"})
 	Set(&list, 1, available, true, commonv1.ReasonReplicas, "m")
-	Unusable(&list, 1, commonv1.ConditionCredentialsInSync, "f", "there is none", "")
+	SetSecretUnusable(&list, 1, commonv1.ConditionCredentialsInSync, "f", "there is none", "")
 	expect(t, list, map[string]string{available: "True Replicas"})
 }

@@ -40,11 +40,11 @@ type Observed map[string]client.Object
 
 // Find gives the observed child of that type and name, or nil.
 func Find[T client.Object](observed Observed, kind, name string) (T, bool) {
-	found, ok := observed[place(kind, name)].(T)
+	found, ok := observed[childKey(kind, name)].(T)
 	return found, ok
 }
 
-func place(kind, name string) string { return kind + "/" + name }
+func childKey(kind, name string) string { return kind + "/" + name }
 
 // Converge makes the children be as desired and removes owned ones that no
 // longer are. All are tried; errors are joined. No workload is made before what
@@ -54,12 +54,12 @@ func (c *Converger) Converge(ctx context.Context, owner Object, children ...Chil
 	errs := make([]error, 0, len(children)+1)
 	apply := c.apply
 	for _, child := range children {
-		err := c.visit(ctx, owner, child, observed, apply)
+		err := c.reconcileChild(ctx, owner, child, observed, apply)
 		if err != nil {
-			if mounted(*child.GetKind()) {
-				apply = c.upkeep
+			if isPodConfig(*child.GetKind()) {
+				apply = c.applyUnlessWorkload
 			}
-			err = &failure{place(*child.GetKind(), *child.GetName()), err}
+			err = &childError{childKey(*child.GetKind(), *child.GetName()), err}
 		}
 		errs = append(errs, err)
 	}
@@ -72,20 +72,20 @@ func (c *Converger) Observe(ctx context.Context, owner Object, children ...Child
 	observed := Observed{}
 	errs := make([]error, 0, len(children))
 	for _, child := range children {
-		errs = append(errs, c.visit(ctx, owner, child, observed, nil))
+		errs = append(errs, c.reconcileChild(ctx, owner, child, observed, nil))
 	}
 	return observed, errors.Join(errs...)
 }
 
-type applier func(ctx context.Context, owner Object, want *unstructured.Unstructured, live client.Object) (client.Object, error)
+type applyFunc func(ctx context.Context, owner Object, want *unstructured.Unstructured, live client.Object) (client.Object, error)
 
-// visit looks one child up, refuses it when it is not ours, and applies it.
-func (c *Converger) visit(ctx context.Context, owner Object, child Child, observed Observed, apply applier) error {
-	want, err := c.complete(owner, child)
+// reconcileChild looks one child up, refuses it when it is not ours, and applies it.
+func (c *Converger) reconcileChild(ctx context.Context, owner Object, child Child, observed Observed, apply applyFunc) error {
+	want, err := c.withOwnerAndHash(owner, child)
 	if err != nil {
 		return err
 	}
-	live, err := c.look(ctx, child, want)
+	live, err := c.getChild(ctx, child, want)
 	if err != nil {
 		return fmt.Errorf("reading %s %q: %w", want.GetKind(), want.GetName(), err)
 	}
@@ -101,13 +101,13 @@ func (c *Converger) visit(ctx context.Context, owner Object, child Child, observ
 		}
 	}
 	if live != nil { // also after an error: what stands, stands
-		observed[place(want.GetKind(), want.GetName())] = live
+		observed[childKey(want.GetKind(), want.GetName())] = live
 	}
 	return err
 }
 
-// complete gives the child its namespace, its owner and its hash.
-func (c *Converger) complete(owner Object, child Child) (*unstructured.Unstructured, error) {
+// withOwnerAndHash gives the child its namespace, its owner and its hash.
+func (c *Converger) withOwnerAndHash(owner Object, child Child) (*unstructured.Unstructured, error) {
 	fields, err := runtime.DefaultUnstructuredConverter.ToUnstructured(child)
 	if err != nil {
 		return nil, fmt.Errorf("child of %q cannot be encoded: %w", owner.GetName(), err)
@@ -133,16 +133,16 @@ func (c *Converger) complete(owner Object, child Child) (*unstructured.Unstructu
 	return want, nil
 }
 
-// look reads a child from the cache; nil means it is not there.
-func (c *Converger) look(ctx context.Context, child Child, want *unstructured.Unstructured) (client.Object, error) {
+// getChild reads a child from the cache; nil means it is not there.
+func (c *Converger) getChild(ctx context.Context, child Child, want *unstructured.Unstructured) (client.Object, error) {
 	gvk, reader := want.GroupVersionKind(), client.Reader(c)
 	if asking, ok := child.(interface{ AskedBy() string }); ok {
-		if err := c.reach(ctx, gvk, asking.AskedBy()); err != nil {
+		if err := c.ensureWatched(ctx, gvk, asking.AskedBy()); err != nil {
 			return nil, err
 		}
-		reader = c.Extensions.Cache
+		reader = c.OptionalAPIs.Cache
 	}
-	live, err := c.typed(gvk)
+	live, err := c.newObject(gvk)
 	if err != nil {
 		return nil, err
 	}
@@ -152,9 +152,9 @@ func (c *Converger) look(ctx context.Context, child Child, want *unstructured.Un
 	return live, nil
 }
 
-func (c *Converger) typed(gvk schema.GroupVersionKind) (client.Object, error) {
-	if slices.Contains(c.Extended, gvk) {
-		return bare(gvk), nil
+func (c *Converger) newObject(gvk schema.GroupVersionKind) (client.Object, error) {
+	if slices.Contains(c.OptionalTypes, gvk) {
+		return newUnstructured(gvk), nil
 	}
 	made, err := c.Scheme().New(gvk)
 	if err != nil {
@@ -165,17 +165,17 @@ func (c *Converger) typed(gvk schema.GroupVersionKind) (client.Object, error) {
 
 // apply sends the child only when the live one does not hold what is desired.
 func (c *Converger) apply(ctx context.Context, owner Object, want *unstructured.Unstructured, live client.Object) (client.Object, error) {
-	key, spot := client.ObjectKeyFromObject(owner), place(want.GetKind(), want.GetName())
+	ownerKey, key := client.ObjectKeyFromObject(owner), childKey(want.GetKind(), want.GetName())
 	if live != nil {
 		if !live.GetDeletionTimestamp().IsZero() {
 			return live, nil // its end brings us back
 		}
-		if done, err := c.settled(key, want, live); done || err != nil {
+		if done, err := c.upToDate(ownerKey, want, live); done || err != nil {
 			return live, err
 		}
 	}
 	if live == nil && want.GetKind() == "StatefulSet" {
-		if err := c.vacated(ctx, want); err != nil {
+		if err := c.checkFormerPods(ctx, want); err != nil {
 			return nil, err
 		}
 	}
@@ -183,15 +183,15 @@ func (c *Converger) apply(ctx context.Context, owner Object, want *unstructured.
 	if err != nil {
 		return nil, err
 	}
-	c.memory.note(key, spot, mark{version: applied.GetResourceVersion(), hash: hashOf(want), generation: applied.GetGeneration()})
+	c.lastWrites.record(ownerKey, key, lastWrite{version: applied.GetResourceVersion(), hash: hashOf(want), generation: applied.GetGeneration()})
 	return applied, nil
 }
 
-// settled is true for a child that needs no write: it holds what is desired, or will once
+// upToDate is true for a child that needs no write: it holds what is desired, or will once
 // the cache shows our last write.
-func (c *Converger) settled(owner types.NamespacedName, want *unstructured.Unstructured, live client.Object) (bool, error) {
-	spot := place(want.GetKind(), want.GetName())
-	last, stale := c.memory.of(owner, spot), c.memory.newer(owner, spot, live)
+func (c *Converger) upToDate(owner types.NamespacedName, want *unstructured.Unstructured, live client.Object) (bool, error) {
+	key := childKey(want.GetKind(), want.GetName())
+	last, stale := c.lastWrites.get(owner, key), c.lastWrites.isStale(owner, key, live)
 	switch {
 	case last.hash == hashOf(want) && (stale || live.GetResourceVersion() == last.version):
 		live.SetGeneration(max(live.GetGeneration(), last.generation))
@@ -217,5 +217,5 @@ func unchanged(want *unstructured.Unstructured, live client.Object) (bool, error
 	body := want.DeepCopy().Object
 	delete(body, "apiVersion") // a typed object from the cache bears neither
 	delete(body, "kind")
-	return holds(body, fields), nil
+	return isSubset(body, fields), nil
 }

@@ -16,7 +16,7 @@ import (
 	commonv1 "github.com/mainstay-operator/mainstay-operator/api/common/v1"
 )
 
-func TestFate(t *testing.T) {
+func TestToResult(t *testing.T) {
 	resource := schema.GroupResource{Resource: "services"}
 	conflict := apierrors.NewConflict(resource, "a", errors.New("modified"))
 	internal := apierrors.NewInternalError(errors.New("etcd is away"))
@@ -26,8 +26,8 @@ func TestFate(t *testing.T) {
 	mine := Invalid("spec.image", "%q is none", "a b")
 	foreign := NotOurs("Service", &corev1.Service{ObjectMeta: metav1.ObjectMeta{Name: "a"}})
 
-	former := fmt.Errorf("applying: %w", &pending{"pod \"a-0\" must end first"})
-	absent := fmt.Errorf("reading: %w", &missing{"metrics.serviceMonitor: install it"})
+	former := fmt.Errorf("applying: %w", &pendingError{"pod \"a-0\" must end first"})
+	absent := fmt.Errorf("reading: %w", &missingAPIError{"metrics.serviceMonitor: install it"})
 	const quiet, soon, later, rarely, terminal, backedOff = "quiet", "soon", "later", "rarely", "terminal", "backed off"
 	for _, c := range []struct {
 		reason string
@@ -55,21 +55,21 @@ func TestFate(t *testing.T) {
 		{"a stranger", foreign, backedOff, commonv1.ReasonNameConflict},
 		{"a stranger beside a failure", errors.Join(internal, foreign), backedOff, commonv1.ReasonNameConflict},
 		{"the server's refusal", fmt.Errorf("applying: %w", refused), backedOff, commonv1.ReasonRefused},
-		{"the server's refusal of a key that is there twice", fmt.Errorf("applying: %w", apierrors.NewInternalError(errors.New(untyped+` (n/a): .spec: duplicate entries for key [name="a"]`))),
+		{"the server's refusal of a key that is there twice", fmt.Errorf("applying: %w", apierrors.NewInternalError(errors.New(typedPatchRefusal+` (n/a): .spec: duplicate entries for key [name="a"]`))),
 			backedOff, commonv1.ReasonRefused},
 		{"anything else", errors.New("no route to host"), backedOff, commonv1.ReasonRetrying},
 	} {
 		t.Run(c.reason, func(t *testing.T) {
-			result, err := fate(ctrl.Result{}, c.err)
+			result, err := toResult(ctrl.Result{}, c.err)
 			got := quiet
 			switch {
 			case errors.Is(err, reconcile.TerminalError(nil)):
 				got = terminal
 			case err != nil:
 				got = backedOff
-			case result.RequeueAfter == absence:
+			case result.RequeueAfter == missingAPIRecheck:
 				got = rarely
-			case result.RequeueAfter == recheck:
+			case result.RequeueAfter == pendingRequeue:
 				got = later
 			case result.RequeueAfter > 0:
 				got = soon
@@ -80,7 +80,7 @@ func TestFate(t *testing.T) {
 			if c.says == "" {
 				return
 			}
-			if p := problem(c.err); p == nil || p.Reason != c.says {
+			if p := toProblem(c.err); p == nil || p.Reason != c.says {
 				t.Errorf("it says %v, not %s", p, c.says)
 			}
 		})
@@ -88,23 +88,23 @@ func TestFate(t *testing.T) {
 }
 
 func TestWaitingIsNoError(t *testing.T) {
-	if result, err := fate(ctrl.Result{RequeueAfter: 7}, nil); result.RequeueAfter != 7 || err != nil {
+	if result, err := toResult(ctrl.Result{RequeueAfter: 7}, nil); result.RequeueAfter != 7 || err != nil {
 		t.Errorf("got %v, %v", result, err)
 	}
 }
 
 func TestAMistakeThatTimeMayEndIsLookedAtAgain(t *testing.T) {
 	mine := Invalid("tls.secretName", "the certificate is not valid yet")
-	if result, err := fate(ctrl.Result{RequeueAfter: 7}, fmt.Errorf("reading: %w", mine)); result.RequeueAfter != 7 || err != nil {
+	if result, err := toResult(ctrl.Result{RequeueAfter: 7}, fmt.Errorf("reading: %w", mine)); result.RequeueAfter != 7 || err != nil {
 		t.Errorf("got %v, %v", result, err)
 	}
-	if result, err := fate(ctrl.Result{RequeueAfter: 7}, errors.Join(mine, errors.New("no route to host"))); result.RequeueAfter != 0 || err == nil {
+	if result, err := toResult(ctrl.Result{RequeueAfter: 7}, errors.Join(mine, errors.New("no route to host"))); result.RequeueAfter != 0 || err == nil {
 		t.Errorf("beside a failure: got %v, %v", result, err)
 	}
 }
 
 func TestAMistakeNamesItsField(t *testing.T) {
-	if p := problem(Invalid("spec.image", "%q is none", "a b")); p.Message != `spec.image: "a b" is none` || !p.NeedsHuman {
+	if p := toProblem(Invalid("spec.image", "%q is none", "a b")); p.Message != `spec.image: "a b" is none` || !p.NeedsHuman {
 		t.Errorf("got %+v", p)
 	}
 }
@@ -113,18 +113,18 @@ func TestProblemStandsStill(t *testing.T) {
 	err := func(port int) error {
 		return fmt.Errorf("looking: read tcp 10.0.0.1:%d->10.0.0.2:6379: i/o timeout", port)
 	}
-	if a, b := problem(err(1)).Message, problem(err(2)).Message; a != b || a != "looking: read tcp 10.0.0.2:6379: i/o timeout" {
+	if a, b := toProblem(err(1)).Message, toProblem(err(2)).Message; a != b || a != "looking: read tcp 10.0.0.2:6379: i/o timeout" {
 		t.Errorf("the condition moves with the port: %q, %q", a, b)
 	}
 }
 
 func TestOneChildsFailureSaysNothingOfTheOthers(t *testing.T) {
-	absent := &failure{place("ServiceMonitor", "a"), &missing{"metrics: install it"}}
+	absent := &childError{childKey("ServiceMonitor", "a"), &missingAPIError{"metrics: install it"}}
 	err := errors.Join(nil, absent, errors.Join(errors.New("pruning")))
-	if !Stands(err, "Deployment", "a") || !Stands(nil, "Deployment", "a") || Stands(err, "ServiceMonitor", "a") {
+	if !ChildSucceeded(err, "Deployment", "a") || !ChildSucceeded(nil, "Deployment", "a") || ChildSucceeded(err, "ServiceMonitor", "a") {
 		t.Error("the Deployment stands, the ServiceMonitor does not")
 	}
-	if p := problem(err); p.Reason != commonv1.ReasonAPIMissing {
+	if p := toProblem(err); p.Reason != commonv1.ReasonAPIMissing {
 		t.Errorf("it says %v", p)
 	}
 }

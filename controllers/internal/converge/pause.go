@@ -11,24 +11,24 @@ import (
 	"github.com/mainstay-operator/mainstay-operator/controllers/internal/conditions"
 )
 
-// HoldBack says in the conditions which writes spec.paused holds back: with any, what runs
+// ReportPausedChanges says in the conditions which writes spec.paused holds back: with any, what runs
 // is not what this generation asks for. It comes after all else was said.
-func (c *Converger) HoldBack(ctx context.Context, owner Object, children ...Child) error {
-	surplus, err := c.surplus(ctx, owner, kept(children))
-	back := slices.Collect(maps.Keys(surplus))
-	note := func(_ context.Context, owner Object, want *unstructured.Unstructured, live client.Object) (client.Object, error) {
+func (c *Converger) ReportPausedChanges(ctx context.Context, owner Object, children ...Child) error {
+	undesired, err := c.undesiredChildren(ctx, owner, childKeys(children))
+	changes := slices.Collect(maps.Keys(undesired))
+	collect := func(_ context.Context, owner Object, want *unstructured.Unstructured, live client.Object) (client.Object, error) {
 		if live != nil && live.GetDeletionTimestamp().IsZero() {
-			if done, err := c.settled(client.ObjectKeyFromObject(owner), want, live); done || err != nil {
+			if done, err := c.upToDate(client.ObjectKeyFromObject(owner), want, live); done || err != nil {
 				return live, err
 			}
 		}
-		back = append(back, place(want.GetKind(), want.GetName()))
+		changes = append(changes, childKey(want.GetKind(), want.GetName()))
 		return live, nil
 	}
 	for _, child := range children {
-		_ = c.visit(ctx, owner, child, Observed{}, note) // of one that cannot be read, or is not ours, Observe has told
+		_ = c.reconcileChild(ctx, owner, child, Observed{}, collect) // of one that cannot be read, or is not ours, Observe has told
 	}
-	slices.Sort(back)
-	conditions.HoldBack(owner.GetConditions(), owner.GetGeneration(), back)
+	slices.Sort(changes)
+	conditions.SetPausedChanges(owner.GetConditions(), owner.GetGeneration(), changes)
 	return err
 }

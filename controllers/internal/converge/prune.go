@@ -46,26 +46,26 @@ func controllerUID(obj client.Object) []string {
 
 // prune deletes owned children that are not desired, each only as it was seen.
 func (c *Converger) prune(ctx context.Context, owner Object, desired []Child) error {
-	doomed, err := c.surplus(ctx, owner, kept(desired))
+	undesired, err := c.undesiredChildren(ctx, owner, childKeys(desired))
 	errs := []error{err}
-	for spot, child := range doomed {
-		if err := c.remove(ctx, owner, spot, child); err != nil {
-			errs = append(errs, fmt.Errorf("deleting %s: %w", spot, err))
+	for key, child := range undesired {
+		if err := c.deleteChild(ctx, owner, key, child); err != nil {
+			errs = append(errs, fmt.Errorf("deleting %s: %w", key, err))
 		}
 	}
 	return errors.Join(errs...)
 }
 
-func kept(desired []Child) map[string]bool {
-	keep := map[string]bool{}
+func childKeys(desired []Child) map[string]bool {
+	keys := map[string]bool{}
 	for _, child := range desired {
-		keep[place(*child.GetKind(), *child.GetName())] = true
+		keys[childKey(*child.GetKind(), *child.GetName())] = true
 	}
-	return keep
+	return keys
 }
 
-// surplus are the owned children that are not to be kept, nor going, by kind and name.
-func (c *Converger) surplus(ctx context.Context, owner Object, keep map[string]bool) (Observed, error) {
+// undesiredChildren are the owned children that are not to be kept, nor going, by kind and name.
+func (c *Converger) undesiredChildren(ctx context.Context, owner Object, desired map[string]bool) (Observed, error) {
 	found := Observed{}
 	var errs []error
 	for _, kind := range c.Owned {
@@ -73,28 +73,28 @@ func (c *Converger) surplus(ctx context.Context, owner Object, keep map[string]b
 		if err != nil {
 			return nil, fmt.Errorf("pruning: %w", err)
 		}
-		children, err := c.ownedBy(ctx, owner, kind)
+		children, err := c.listOwned(ctx, owner, kind)
 		if err != nil {
 			errs = append(errs, fmt.Errorf("listing %s: %w", gvk.Kind, err))
 		}
 		for _, child := range children {
-			if spot := place(gvk.Kind, child.GetName()); !keep[spot] && child.GetDeletionTimestamp().IsZero() {
-				found[spot] = child
+			if key := childKey(gvk.Kind, child.GetName()); !desired[key] && child.GetDeletionTimestamp().IsZero() {
+				found[key] = child
 			}
 		}
 	}
-	extended, err := c.surplusExtended(ctx, owner, keep)
+	extended, err := c.undesiredOptional(ctx, owner, desired)
 	maps.Copy(found, extended)
 	return found, errors.Join(append(errs, err)...)
 }
 
-// Controlled lists the objects of one type that an owner controls, a type that
+// ListControlled lists the objects of one type that an owner controls, a type that
 // IndexOwners knows.
-func (c *Converger) Controlled(ctx context.Context, owner client.Object, list client.ObjectList) error {
+func (c *Converger) ListControlled(ctx context.Context, owner client.Object, list client.ObjectList) error {
 	return c.List(ctx, list, client.InNamespace(owner.GetNamespace()), client.MatchingFields{ownerIndex: string(owner.GetUID())})
 }
 
-func (c *Converger) ownedBy(ctx context.Context, owner Object, kind client.Object) ([]client.Object, error) {
+func (c *Converger) listOwned(ctx context.Context, owner Object, kind client.Object) ([]client.Object, error) {
 	gvk, err := apiutil.GVKForObject(kind, c.Scheme())
 	if err != nil {
 		return nil, err
@@ -104,7 +104,7 @@ func (c *Converger) ownedBy(ctx context.Context, owner Object, kind client.Objec
 		return nil, err
 	}
 	list := made.(client.ObjectList)
-	if err := c.Controlled(ctx, owner, list); err != nil {
+	if err := c.ListControlled(ctx, owner, list); err != nil {
 		return nil, err
 	}
 	items, err := meta.ExtractList(list)
@@ -115,11 +115,11 @@ func (c *Converger) ownedBy(ctx context.Context, owner Object, kind client.Objec
 	return children, err
 }
 
-// remove deletes exactly the object that was looked at, or nothing, and only
+// deleteChild deletes exactly the object that was looked at, or nothing, and only
 // once: the cache may show it a while longer.
-func (c *Converger) remove(ctx context.Context, owner Object, spot string, child client.Object) error {
-	key, gone := client.ObjectKeyFromObject(owner), mark{version: child.GetResourceVersion(), hash: removed}
-	if c.memory.of(key, spot) == gone {
+func (c *Converger) deleteChild(ctx context.Context, owner Object, key string, child client.Object) error {
+	ownerKey, gone := client.ObjectKeyFromObject(owner), lastWrite{version: child.GetResourceVersion(), hash: deletedHash}
+	if c.lastWrites.get(ownerKey, key) == gone {
 		return nil
 	}
 	err := client.IgnoreNotFound(c.Delete(ctx, child, client.Preconditions{
@@ -127,7 +127,7 @@ func (c *Converger) remove(ctx context.Context, owner Object, spot string, child
 		ResourceVersion: ptr.To(child.GetResourceVersion()),
 	}, client.PropagationPolicy(metav1.DeletePropagationBackground)))
 	if err == nil {
-		c.memory.note(key, spot, gone)
+		c.lastWrites.record(ownerKey, key, gone)
 	}
 	return err
 }

@@ -16,10 +16,10 @@ import (
 	"github.com/mainstay-operator/mainstay-operator/controllers/internal/parts"
 )
 
-// nobodys is a resourceVersion that no object bears: it is that of an etcd
+// impossibleVersion is a resourceVersion that no object bears: it is that of an etcd
 // without any. An apply that names it creates, and conflicts when there is
 // something already.
-const nobodys = "1"
+const impossibleVersion = "1"
 
 // send applies under a precondition that makes a lost race harmless: an absent
 // child at a version that nothing bears, which creates and never adopts; one
@@ -27,7 +27,7 @@ const nobodys = "1"
 func (c *Converger) send(ctx context.Context, owner Object, want *unstructured.Unstructured, live client.Object) (client.Object, error) {
 	options := []client.ApplyOption{client.FieldOwner(FieldManager)}
 	if live == nil {
-		want.SetResourceVersion(nobodys)
+		want.SetResourceVersion(impossibleVersion)
 	} else {
 		want.SetUID(live.GetUID())
 		options = append(options, client.ForceOwnership)
@@ -35,25 +35,25 @@ func (c *Converger) send(ctx context.Context, owner Object, want *unstructured.U
 	gvk := want.GroupVersionKind()
 	apply := func() error { return c.Apply(ctx, client.ApplyConfigurationFromUnstructured(want), options...) }
 	err := apply()
-	if live != nil && unfit(err) {
-		if err = c.reclaim(ctx, want, live, err); err == nil {
+	if live != nil && isRejected(err) {
+		if err = c.revertPortEdits(ctx, want, live, err); err == nil {
 			err = apply()
 		}
 	}
 	switch {
 	case live == nil && apierrors.IsConflict(err):
-		hidden, err := c.whose(ctx, owner, want, err)
+		hidden, err := c.resolveCreateConflict(ctx, owner, want, err)
 		if err != nil {
 			return nil, err
 		}
 		want.SetResourceVersion("")
 		return c.send(ctx, owner, want, hidden)
-	case live != nil && causedBy(err, "metadata.uid"):
+	case live != nil && hasFieldCause(err, "metadata.uid"):
 		return nil, apierrors.NewConflict(schema.GroupResource{Group: gvk.Group, Resource: gvk.Kind}, want.GetName(), err)
 	case err != nil:
 		return nil, err
 	}
-	applied, err := c.typed(gvk)
+	applied, err := c.newObject(gvk)
 	if err != nil {
 		return nil, err
 	}
@@ -64,18 +64,18 @@ func (c *Converger) send(ctx context.Context, owner Object, want *unstructured.U
 	return applied, runtime.DefaultUnstructuredConverter.FromUnstructured(want.Object, applied)
 }
 
-// unfit is true when the server says that what an apply would lead to cannot be.
+// isRejected is true when the server says that what an apply would lead to cannot be.
 // It says of a node port held twice that the error is its own.
-func unfit(err error) bool { return apierrors.IsInvalid(err) || apierrors.IsInternalError(err) }
+func isRejected(err error) bool { return apierrors.IsInvalid(err) || apierrors.IsInternalError(err) }
 
-// whose looks past the cache at a child that was there after all. When it is
+// resolveCreateConflict looks past the cache at a child that was there after all. When it is
 // ours and bears our label the cache lags and the conflict stands; without the
 // label, by which the cache chooses, it is the one to write to. Anybody else's is refused,
 // also of a type of which the cache holds our own alone.
-func (c *Converger) whose(ctx context.Context, owner Object, want *unstructured.Unstructured, conflict error) (client.Object, error) {
+func (c *Converger) resolveCreateConflict(ctx context.Context, owner Object, want *unstructured.Unstructured, conflict error) (client.Object, error) {
 	found := &metav1.PartialObjectMetadata{}
 	found.SetGroupVersionKind(want.GroupVersionKind())
-	switch err := c.Live.Get(ctx, client.ObjectKeyFromObject(want), found); {
+	switch err := c.APIReader.Get(ctx, client.ObjectKeyFromObject(want), found); {
 	case apierrors.IsNotFound(err):
 		return nil, conflict
 	case err != nil:
@@ -88,8 +88,8 @@ func (c *Converger) whose(ctx context.Context, owner Object, want *unstructured.
 	return found, nil
 }
 
-// causedBy is true when the server refuses that very field.
-func causedBy(err error, field string) bool {
+// hasFieldCause is true when the server refuses that very field.
+func hasFieldCause(err error, field string) bool {
 	status := apierrors.APIStatus(nil)
 	if !errors.As(err, &status) || status.Status().Details == nil {
 		return false

@@ -12,9 +12,9 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/metrics"
 )
 
-// recovered counts them. controller-runtime counts those of its workers as
+// recoveredPanics counts them. controller-runtime counts those of its workers as
 // controller_runtime_reconcile_panics_total.
-var recovered = prometheus.NewCounterVec(prometheus.CounterOpts{
+var recoveredPanics = prometheus.NewCounterVec(prometheus.CounterOpts{
 	Name: "mainstay_recovered_panics_total",
 	Help: "Panics that were recovered beside a reconciliation, by what was done. Each is a bug: the log has its stack.",
 }, []string{"doing"})
@@ -22,17 +22,17 @@ var recovered = prometheus.NewCounterVec(prometheus.CounterOpts{
 // ErrRecovered is what a panic comes to.
 var ErrRecovered = errors.New("a bug of the operator made it panic; its log has the stack")
 
-func init() { metrics.Registry.MustRegister(recovered) }
+func init() { metrics.Registry.MustRegister(recoveredPanics) }
 
-// Recovered runs do and gives the error that a panic in it comes to. The panic is logged with its
+// Recover runs do and gives the error that a panic in it comes to. The panic is logged with its
 // stack, and counted by what was done, which is a word of a closed set.
-func Recovered(ctx context.Context, doing string, do func() error) (err error) {
+func Recover(ctx context.Context, doing string, do func() error) (err error) {
 	defer func() {
 		cause := recover()
 		if cause == nil {
 			return
 		}
-		recovered.WithLabelValues(doing).Inc()
+		recoveredPanics.WithLabelValues(doing).Inc()
 		for _, handle := range utilruntime.PanicHandlers {
 			handle(ctx, cause)
 		}

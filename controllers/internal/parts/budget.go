@@ -8,9 +8,9 @@ import (
 	commonv1 "github.com/mainstay-operator/mainstay-operator/api/common/v1"
 )
 
-// Budget is the one PodDisruptionBudget of a set. Unready pods may be evicted
+// DisruptionBudget is the one PodDisruptionBudget of a set. Unready pods may be evicted
 // at any time when the kind keeps no state in them.
-func Budget(kind, instance string, chosen *commonv1.Disruption, unready policyv1.UnhealthyPodEvictionPolicyType) *policyv1ac.PodDisruptionBudgetApplyConfiguration {
+func DisruptionBudget(kind, instance string, chosen *commonv1.Disruption, unready policyv1.UnhealthyPodEvictionPolicyType) *policyv1ac.PodDisruptionBudgetApplyConfiguration {
 	most := intstr.FromInt32(1)
 	if chosen != nil && chosen.MaxUnavailable != nil {
 		most = *chosen.MaxUnavailable
@@ -19,6 +19,6 @@ func Budget(kind, instance string, chosen *commonv1.Disruption, unready policyv1
 		WithLabels(Labels(kind, instance)).
 		WithSpec(policyv1ac.PodDisruptionBudgetSpec().
 			WithMaxUnavailable(most).
-			WithSelector(Select(kind, instance)).
+			WithSelector(LabelSelector(kind, instance)).
 			WithUnhealthyPodEvictionPolicy(unready))
 }

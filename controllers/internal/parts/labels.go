@@ -19,19 +19,19 @@ const (
 // operatorLabels are those of the manager's own pods, as config/manager has them.
 var operatorLabels = map[string]string{LabelName: ManagedBy, "control-plane": "controller-manager"}
 
-// Selector gives the labels that select the pods of one object. They never
+// SelectorLabels gives the labels that select the pods of one object. They never
 // change: a workload's selector is immutable.
-func Selector(kind, instance string) map[string]string {
+func SelectorLabels(kind, instance string) map[string]string {
 	return map[string]string{LabelName: kind, LabelInstance: instance}
 }
 
 // Labels gives the labels that every child bears.
 func Labels(kind, instance string) map[string]string {
-	return Over(Selector(kind, instance), map[string]string{LabelManagedBy: ManagedBy})
+	return Merge(SelectorLabels(kind, instance), map[string]string{LabelManagedBy: ManagedBy})
 }
 
-// Over merges two maps; where both have a key, ours wins.
-func Over(theirs, ours map[string]string) map[string]string {
+// Merge merges two maps; where both have a key, ours wins.
+func Merge(theirs, ours map[string]string) map[string]string {
 	merged := make(map[string]string, len(theirs)+len(ours))
 	maps.Copy(merged, theirs)
 	maps.Copy(merged, ours)

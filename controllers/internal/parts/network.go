@@ -9,9 +9,9 @@ import (
 	commonv1 "github.com/mainstay-operator/mainstay-operator/api/common/v1"
 )
 
-// Operator is the manager in its namespace: the labels of its pods alone could be anybody's.
+// OperatorPeer is the manager in its namespace: the labels of its pods alone could be anybody's.
 // It is nobody where the manager is no pod, which no policy can name.
-func Operator(namespace string) []*networkingv1ac.NetworkPolicyPeerApplyConfiguration {
+func OperatorPeer(namespace string) []*networkingv1ac.NetworkPolicyPeerApplyConfiguration {
 	if namespace == "" {
 		return nil
 	}
@@ -25,14 +25,14 @@ func Operator(namespace string) []*networkingv1ac.NetworkPolicyPeerApplyConfigur
 func NetworkPolicy(kind, instance string, chosen *commonv1.NetworkPolicy, ports []networkingv1.NetworkPolicyPort,
 	needed ...*networkingv1ac.NetworkPolicyPeerApplyConfiguration) *networkingv1ac.NetworkPolicyApplyConfiguration {
 	rule := networkingv1ac.NetworkPolicyIngressRule().
-		WithFrom(All[networkingv1ac.NetworkPolicyPeerApplyConfiguration](chosen.From)...).
+		WithFrom(ToApplyConfigs[networkingv1ac.NetworkPolicyPeerApplyConfiguration](chosen.From)...).
 		WithFrom(needed...).
-		WithPorts(All[networkingv1ac.NetworkPolicyPortApplyConfiguration](ports)...)
+		WithPorts(ToApplyConfigs[networkingv1ac.NetworkPolicyPortApplyConfiguration](ports)...)
 	if len(chosen.From) == 0 {
 		rule.WithFrom(networkingv1ac.NetworkPolicyPeer().WithPodSelector(metav1ac.LabelSelector()))
 	}
 	spec := networkingv1ac.NetworkPolicySpec().
-		WithPodSelector(Select(kind, instance)).
+		WithPodSelector(LabelSelector(kind, instance)).
 		WithPolicyTypes(networkingv1.PolicyTypeIngress)
 	if len(ports) > 0 { // a rule without ports would be one for all of them
 		spec.WithIngress(rule)

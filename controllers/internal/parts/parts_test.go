@@ -18,7 +18,7 @@ import (
 )
 
 func TestTemplateSaysNothingOfWhatTheUserDidNot(t *testing.T) {
-	text := encode(t, Template("memcached", "a", commonv1.PodOptions{}))
+	text := encode(t, PodTemplate("memcached", "a", commonv1.PodOptions{}))
 	for _, silent := range []string{
 		"annotations", "nodeSelector", "tolerations", "affinity", "imagePullSecrets", "priorityClassName", "terminationGracePeriodSeconds",
 	} {
@@ -37,7 +37,7 @@ func TestTemplateSaysNothingOfWhatTheUserDidNot(t *testing.T) {
 }
 
 func TestTemplateCarriesEveryOption(t *testing.T) {
-	template := Template("memcached", "a", commonv1.PodOptions{
+	template := PodTemplate("memcached", "a", commonv1.PodOptions{
 		ImagePullSecrets:              []corev1.LocalObjectReference{{Name: "s"}},
 		PodLabels:                     map[string]string{"team": "x", LabelInstance: "stolen"},
 		PodAnnotations:                map[string]string{"note": "y"},
@@ -69,26 +69,26 @@ func TestTemplateCarriesEveryOption(t *testing.T) {
 
 func TestBuildersGiveTheSameBytes(t *testing.T) {
 	options := commonv1.PodOptions{PodLabels: map[string]string{"c": "1", "a": "2", "b": "3"}}
-	first := encode(t, Template("memcached", "a", options))
+	first := encode(t, PodTemplate("memcached", "a", options))
 	for range 20 {
-		if again := encode(t, Template("memcached", "a", options)); again != first {
+		if again := encode(t, PodTemplate("memcached", "a", options)); again != first {
 			t.Fatalf("%s, then %s", first, again)
 		}
 	}
 }
 
 func TestSelectorsBearNoVersion(t *testing.T) {
-	if got := SelectorText("memcached", "a"); got != "app.kubernetes.io/instance=a,app.kubernetes.io/name=memcached" {
+	if got := SelectorString("memcached", "a"); got != "app.kubernetes.io/instance=a,app.kubernetes.io/name=memcached" {
 		t.Error(got)
 	}
-	if got := encode(t, Select("memcached", "a")); got != `{"matchLabels":{"app.kubernetes.io/instance":"a","app.kubernetes.io/name":"memcached"}}` {
+	if got := encode(t, LabelSelector("memcached", "a")); got != `{"matchLabels":{"app.kubernetes.io/instance":"a","app.kubernetes.io/name":"memcached"}}` {
 		t.Error(got)
 	}
 }
 
-func TestOverLeavesItsArgumentsAlone(t *testing.T) {
+func TestMergeLeavesItsArgumentsAlone(t *testing.T) {
 	theirs, ours := map[string]string{"a": "1", "b": "1"}, map[string]string{"b": "2"}
-	if merged := Over(theirs, ours); merged["a"] != "1" || merged["b"] != "2" {
+	if merged := Merge(theirs, ours); merged["a"] != "1" || merged["b"] != "2" {
 		t.Error(merged)
 	}
 	if len(theirs) != 2 || theirs["b"] != "1" || len(ours) != 1 {
@@ -96,7 +96,7 @@ func TestOverLeavesItsArgumentsAlone(t *testing.T) {
 	}
 }
 
-func TestBudget(t *testing.T) {
+func TestDisruptionBudget(t *testing.T) {
 	for _, c := range []struct {
 		reason string
 		chosen *commonv1.Disruption
@@ -108,7 +108,7 @@ func TestBudget(t *testing.T) {
 		{"a share", &commonv1.Disruption{MaxUnavailable: ptr.To(intstr.FromString("50%"))}, intstr.FromString("50%")},
 	} {
 		t.Run(c.reason, func(t *testing.T) {
-			budget := Budget("memcached", "a", c.chosen, policyv1.AlwaysAllow)
+			budget := DisruptionBudget("memcached", "a", c.chosen, policyv1.AlwaysAllow)
 			if *budget.Spec.MaxUnavailable != c.most || *budget.Spec.UnhealthyPodEvictionPolicy != policyv1.AlwaysAllow {
 				t.Errorf("got %v", encode(t, budget))
 			}
@@ -143,7 +143,7 @@ func TestRunningImage(t *testing.T) {
 	}
 }
 
-func TestLingering(t *testing.T) {
+func TestPreStopSleep(t *testing.T) {
 	for _, c := range []struct {
 		reason string
 		grace  *int64
@@ -155,20 +155,20 @@ func TestLingering(t *testing.T) {
 		{"no grace", ptr.To[int64](0), `{"name":"a"}`},
 		{"next to none", ptr.To[int64](1), `{"name":"a"}`},
 	} {
-		got := encode(t, Lingering(corev1ac.Container().WithName("a"), Linger(commonv1.PodOptions{TerminationGracePeriodSeconds: c.grace})))
+		got := encode(t, WithPreStopSleep(corev1ac.Container().WithName("a"), PreStopSeconds(commonv1.PodOptions{TerminationGracePeriodSeconds: c.grace})))
 		if !strings.Contains(got, c.want) {
 			t.Errorf("%s: got %s", c.reason, got)
 		}
 	}
 }
 
-func TestAsRefusesTypesThatDoNotMatch(t *testing.T) {
+func TestToApplyConfigRefusesTypesThatDoNotMatch(t *testing.T) {
 	defer func() {
 		if recover() == nil {
 			t.Error("a wrong pair of types passes unseen")
 		}
 	}()
-	As[corev1ac.ContainerApplyConfiguration]([]string{"not a container"})
+	ToApplyConfig[corev1ac.ContainerApplyConfiguration]([]string{"not a container"})
 }
 
 func encode(t *testing.T, value any) string {

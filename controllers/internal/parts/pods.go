@@ -13,9 +13,9 @@ import (
 	commonv1 "github.com/mainstay-operator/mainstay-operator/api/common/v1"
 )
 
-// As turns an API value into its apply configuration, field by field as they
+// ToApplyConfig turns an API value into its apply configuration, field by field as they
 // encode. The pair of types is fixed at compile time, so failing is a bug.
-func As[T any](value any) *T {
+func ToApplyConfig[T any](value any) *T {
 	var config T
 	encoded, err := json.Marshal(value)
 	if err == nil {
@@ -27,40 +27,40 @@ func As[T any](value any) *T {
 	return &config
 }
 
-// All turns a list of API values into apply configurations.
-func All[T, V any](values []V) []*T {
+// ToApplyConfigs turns a list of API values into apply configurations.
+func ToApplyConfigs[T, V any](values []V) []*T {
 	configs := make([]*T, 0, len(values))
 	for i := range values {
-		configs = append(configs, As[T](values[i]))
+		configs = append(configs, ToApplyConfig[T](values[i]))
 	}
 	return configs
 }
 
-// Template is a pod template of the kind, with the user's options around our
+// PodTemplate is a pod template of the kind, with the user's options around our
 // labels and without a service account token. Containers are the caller's.
-func Template(kind, instance string, options commonv1.PodOptions) *corev1ac.PodTemplateSpecApplyConfiguration {
+func PodTemplate(kind, instance string, options commonv1.PodOptions) *corev1ac.PodTemplateSpecApplyConfiguration {
 	template := corev1ac.PodTemplateSpec().
-		WithLabels(Over(options.PodLabels, Labels(kind, instance))).
-		WithSpec(Pod(kind, instance, options))
+		WithLabels(Merge(options.PodLabels, Labels(kind, instance))).
+		WithSpec(PodSpec(kind, instance, options))
 	if len(options.PodAnnotations) > 0 {
 		template.WithAnnotations(options.PodAnnotations)
 	}
 	return template
 }
 
-// Pod is the pod of a Template alone, for kinds that make bare pods.
-func Pod(kind, instance string, options commonv1.PodOptions) *corev1ac.PodSpecApplyConfiguration {
+// PodSpec is the pod of a Template alone, for kinds that make bare pods.
+func PodSpec(kind, instance string, options commonv1.PodOptions) *corev1ac.PodSpecApplyConfiguration {
 	pod := corev1ac.PodSpec().
 		WithAutomountServiceAccountToken(false).
 		WithEnableServiceLinks(false).
-		WithTolerations(All[corev1ac.TolerationApplyConfiguration](options.Tolerations)...).
-		WithImagePullSecrets(All[corev1ac.LocalObjectReferenceApplyConfiguration](options.ImagePullSecrets)...).
-		WithTopologySpreadConstraints(spread(kind, instance, options.TopologySpreadConstraints)...)
+		WithTolerations(ToApplyConfigs[corev1ac.TolerationApplyConfiguration](options.Tolerations)...).
+		WithImagePullSecrets(ToApplyConfigs[corev1ac.LocalObjectReferenceApplyConfiguration](options.ImagePullSecrets)...).
+		WithTopologySpreadConstraints(topologySpread(kind, instance, options.TopologySpreadConstraints)...)
 	if len(options.NodeSelector) > 0 {
 		pod.WithNodeSelector(options.NodeSelector)
 	}
 	if options.Affinity != nil {
-		pod.WithAffinity(As[corev1ac.AffinityApplyConfiguration](options.Affinity))
+		pod.WithAffinity(ToApplyConfig[corev1ac.AffinityApplyConfiguration](options.Affinity))
 	}
 	if options.PriorityClassName != "" {
 		pod.WithPriorityClassName(options.PriorityClassName)
@@ -80,16 +80,16 @@ func Container(name, image string, options commonv1.PodOptions) *corev1ac.Contai
 	return container
 }
 
-// Linger is how many seconds a container should go on serving when its pod is to end:
+// PreStopSeconds is how many seconds a container should go on serving when its pod is to end:
 // the end and the news of it set out at the same time, and SIGTERM would be first. At
 // most half of the pod's grace.
-func Linger(options commonv1.PodOptions) int64 {
+func PreStopSeconds(options commonv1.PodOptions) int64 {
 	const enough, grace = 5, 30 // grace is the API server's default
 	return min(enough, ptr.Deref(options.TerminationGracePeriodSeconds, grace)/2)
 }
 
-// Lingering keeps a container serving for so many seconds before it is told to end.
-func Lingering(container *corev1ac.ContainerApplyConfiguration, seconds int64) *corev1ac.ContainerApplyConfiguration {
+// WithPreStopSleep keeps a container serving for so many seconds before it is told to end.
+func WithPreStopSleep(container *corev1ac.ContainerApplyConfiguration, seconds int64) *corev1ac.ContainerApplyConfiguration {
 	if seconds == 0 {
 		return container
 	}
@@ -97,29 +97,29 @@ func Lingering(container *corev1ac.ContainerApplyConfiguration, seconds int64) *
 		corev1ac.LifecycleHandler().WithSleep(corev1ac.SleepAction().WithSeconds(seconds))))
 }
 
-// spread gives the user's constraints, or a soft spread over hosts and zones.
-func spread(kind, instance string, chosen []corev1.TopologySpreadConstraint) []*corev1ac.TopologySpreadConstraintApplyConfiguration {
+// topologySpread gives the user's constraints, or a soft spread over hosts and zones.
+func topologySpread(kind, instance string, chosen []corev1.TopologySpreadConstraint) []*corev1ac.TopologySpreadConstraintApplyConfiguration {
 	if len(chosen) > 0 {
-		return All[corev1ac.TopologySpreadConstraintApplyConfiguration](chosen)
+		return ToApplyConfigs[corev1ac.TopologySpreadConstraintApplyConfiguration](chosen)
 	}
 	soft := func(key string) *corev1ac.TopologySpreadConstraintApplyConfiguration {
 		return corev1ac.TopologySpreadConstraint().
 			WithMaxSkew(1).
 			WithTopologyKey(key).
 			WithWhenUnsatisfiable(corev1.ScheduleAnyway).
-			WithLabelSelector(Select(kind, instance))
+			WithLabelSelector(LabelSelector(kind, instance))
 	}
 	return []*corev1ac.TopologySpreadConstraintApplyConfiguration{soft(corev1.LabelHostname), soft(corev1.LabelTopologyZone)}
 }
 
-// Select is the label selector of one object's pods.
-func Select(kind, instance string) *metav1ac.LabelSelectorApplyConfiguration {
-	return metav1ac.LabelSelector().WithMatchLabels(Selector(kind, instance))
+// LabelSelector is the label selector of one object's pods.
+func LabelSelector(kind, instance string) *metav1ac.LabelSelectorApplyConfiguration {
+	return metav1ac.LabelSelector().WithMatchLabels(SelectorLabels(kind, instance))
 }
 
-// SelectorText is Select as the scale subresource wants it: one line.
-func SelectorText(kind, instance string) string {
-	return metav1.FormatLabelSelector(&metav1.LabelSelector{MatchLabels: Selector(kind, instance)})
+// SelectorString is Select as the scale subresource wants it: one line.
+func SelectorString(kind, instance string) string {
+	return metav1.FormatLabelSelector(&metav1.LabelSelector{MatchLabels: SelectorLabels(kind, instance)})
 }
 
 // RunningImage is the image of the named container, or the default when there

@@ -17,11 +17,11 @@ import (
 )
 
 const (
-	// AuthoritiesKey of a Secret holds the certificates that vouch for the others'.
-	AuthoritiesKey = "ca.crt"
-	// moment after which what a certificate says has come: it tells whole seconds, and
+	// CACertKey of a Secret holds the certificates that vouch for the others'.
+	CACertKey = "ca.crt"
+	// validityMargin after which what a certificate says has come: it tells whole seconds, and
 	// still holds in the last.
-	moment = time.Second
+	validityMargin = time.Second
 )
 
 // Identity is what a server shows to others, and by which it trusts them; in PEM.
@@ -30,57 +30,57 @@ type Identity struct {
 	Certificate, Key, Authorities []byte
 }
 
-// None is true when there is no certificate.
-func (i Identity) None() bool { return len(i.Certificate) == 0 }
+// IsEmpty is true when there is no certificate.
+func (i Identity) IsEmpty() bool { return len(i.Certificate) == 0 }
 
-// Version is another one for other content. The key need not be in it: the
+// ContentHash is another one for other content. The key need not be in it: the
 // certificate has its public half.
-func (i Identity) Version() string {
+func (i Identity) ContentHash() string {
 	sum := sha256.Sum256([]byte(string(i.Certificate) + "\n" + string(i.Authorities)))
 	return hex.EncodeToString(sum[:])[:16]
 }
 
-// Read gives what a user's Secret of that name holds, or tells what has to be mended.
+// FromSecret gives what a user's Secret of that name holds, or tells what has to be mended.
 // The certificate names the host; asClient is one that is shown to servers, too.
-func Read(name string, data map[string][]byte, host string, asClient bool, now time.Time) (Identity, string) {
+func FromSecret(name string, data map[string][]byte, host string, asClient bool, now time.Time) (Identity, string) {
 	if data == nil {
 		return Identity{}, fmt.Sprintf("there is no Secret %q; create it with the keys %q, %q and %q",
-			name, corev1.TLSCertKey, corev1.TLSPrivateKeyKey, AuthoritiesKey)
+			name, corev1.TLSCertKey, corev1.TLSPrivateKeyKey, CACertKey)
 	}
-	for _, key := range []string{corev1.TLSCertKey, corev1.TLSPrivateKeyKey, AuthoritiesKey} {
+	for _, key := range []string{corev1.TLSCertKey, corev1.TLSPrivateKeyKey, CACertKey} {
 		if len(data[key]) == 0 {
 			return Identity{}, fmt.Sprintf("Secret %q has no key %q, or an empty one", name, key)
 		}
 	}
-	found := Identity{data[corev1.TLSCertKey], data[corev1.TLSPrivateKeyKey], data[AuthoritiesKey]}
-	if flaw := found.flaw(host, asClient, now); flaw != "" {
+	found := Identity{data[corev1.TLSCertKey], data[corev1.TLSPrivateKeyKey], data[CACertKey]}
+	if flaw := found.validate(host, asClient, now); flaw != "" {
 		return Identity{}, fmt.Sprintf("Secret %q: %s", name, flaw)
 	}
 	return found, ""
 }
 
-// Due is how soon there may be something else to say about what a user's Secret holds:
+// NextChange is how soon there may be something else to say about what a user's Secret holds:
 // a moment after one of its certificates begins or ends. 0 is never.
-func Due(data map[string][]byte, now time.Time) time.Duration {
-	var due time.Duration
-	for _, key := range []string{corev1.TLSCertKey, AuthoritiesKey} {
-		chain, _ := Chain(data[key]) // which no time makes good, when it cannot be read
+func NextChange(data map[string][]byte, now time.Time) time.Duration {
+	var next time.Duration
+	for _, key := range []string{corev1.TLSCertKey, CACertKey} {
+		chain, _ := ParseCertificates(data[key]) // which no time makes good, when it cannot be read
 		for _, one := range chain {
 			for _, turn := range []time.Time{one.NotBefore, one.NotAfter} {
-				if left := turn.Add(moment).Sub(now); left > 0 && (due == 0 || left < due) {
-					due = left
+				if left := turn.Add(validityMargin).Sub(now); left > 0 && (next == 0 || left < next) {
+					next = left
 				}
 			}
 		}
 	}
-	return due
+	return next
 }
 
-// Bundle is what vouches for both, each authority once.
-func Bundle(a, b Identity) []byte {
+// MergeAuthorities is what vouches for both, each authority once.
+func MergeAuthorities(a, b Identity) []byte {
 	var all bytes.Buffer
 	var seen [][]byte
-	for _, block := range blocks(append(append(bytes.Clone(a.Authorities), '\n'), b.Authorities...)) {
+	for _, block := range certificateBlocks(append(append(bytes.Clone(a.Authorities), '\n'), b.Authorities...)) {
 		if !slices.ContainsFunc(seen, func(one []byte) bool { return bytes.Equal(one, block) }) {
 			seen = append(seen, block)
 			_ = pem.Encode(&all, &pem.Block{Type: "CERTIFICATE", Bytes: block}) // a buffer takes all
@@ -91,13 +91,13 @@ func Bundle(a, b Identity) []byte {
 
 // Trusts the other's certificate.
 func (i Identity) Trusts(other Identity, now time.Time) bool {
-	chain, err := Chain(other.Certificate)
-	return err == nil && i.vouches(chain, now, x509.ExtKeyUsageAny) == nil
+	chain, err := ParseCertificates(other.Certificate)
+	return err == nil && i.verify(chain, now, x509.ExtKeyUsageAny) == nil
 }
 
-// vouches is an error for a chain that no authority vouches for. Its age is let
+// verify is an error for a chain that no authority vouches for. Its age is let
 // pass: who renews a certificate too late must still be able to hand it out.
-func (i Identity) vouches(chain []*x509.Certificate, now time.Time, use x509.ExtKeyUsage) error {
+func (i Identity) verify(chain []*x509.Certificate, now time.Time, use x509.ExtKeyUsage) error {
 	if len(chain) == 0 {
 		return errors.New("no certificate")
 	}
@@ -113,9 +113,9 @@ func (i Identity) vouches(chain []*x509.Certificate, now time.Time, use x509.Ext
 	return err
 }
 
-// Config is how the operator speaks with the servers. They are dialled by the
+// TLSConfig is how the operator speaks with the servers. They are dialled by the
 // addresses of their pods, and their certificate must name the master's Service.
-func (i Identity) Config(host string, clock func() time.Time) (*tls.Config, error) {
+func (i Identity) TLSConfig(host string, clock func() time.Time) (*tls.Config, error) {
 	pair, err := tls.X509KeyPair(i.Certificate, i.Key)
 	if err != nil {
 		return nil, err
@@ -126,7 +126,7 @@ func (i Identity) Config(host string, clock func() time.Time) (*tls.Config, erro
 		GetClientCertificate: func(*tls.CertificateRequestInfo) (*tls.Certificate, error) { return &pair, nil },
 		InsecureSkipVerify:   true, //nolint:gosec // VerifyConnection does it, but for the age
 		VerifyConnection: func(s tls.ConnectionState) error {
-			if err := i.vouches(s.PeerCertificates, clock(), x509.ExtKeyUsageServerAuth); err != nil {
+			if err := i.verify(s.PeerCertificates, clock(), x509.ExtKeyUsageServerAuth); err != nil {
 				return err
 			}
 			return s.PeerCertificates[0].VerifyHostname(host)
@@ -134,16 +134,16 @@ func (i Identity) Config(host string, clock func() time.Time) (*tls.Config, erro
 	}, nil
 }
 
-// flaw that would make others refuse a server which shows this, or "".
-func (i Identity) flaw(host string, asClient bool, now time.Time) string {
+// validate that would make others refuse a server which shows this, or "".
+func (i Identity) validate(host string, asClient bool, now time.Time) string {
 	if _, err := tls.X509KeyPair(i.Certificate, i.Key); err != nil {
 		return "tls.crt and tls.key are not a certificate and its key: " + err.Error()
 	}
-	chain, err := Chain(i.Certificate)
+	chain, err := ParseCertificates(i.Certificate)
 	if err != nil {
 		return "tls.crt: " + err.Error()
 	}
-	if authorities, err := Chain(i.Authorities); err != nil || len(authorities) == 0 {
+	if authorities, err := ParseCertificates(i.Authorities); err != nil || len(authorities) == 0 {
 		return "ca.crt holds something that is not a certificate, or nothing"
 	}
 	switch leaf := chain[0]; {
@@ -153,20 +153,20 @@ func (i Identity) flaw(host string, asClient bool, now time.Time) string {
 		return "the certificate is not valid before " + leaf.NotBefore.UTC().Format(time.RFC3339)
 	case leaf.VerifyHostname(host) != nil:
 		return "the certificate does not name " + host
-	case i.vouches(chain, now, x509.ExtKeyUsageAny) != nil:
+	case i.verify(chain, now, x509.ExtKeyUsageAny) != nil:
 		return "no authority in ca.crt vouches for the certificate in tls.crt"
-	case i.vouches(chain, now, x509.ExtKeyUsageServerAuth) != nil:
+	case i.verify(chain, now, x509.ExtKeyUsageServerAuth) != nil:
 		return "the certificate is not for servers: its extended key usage lacks server authentication"
-	case asClient && i.vouches(chain, now, x509.ExtKeyUsageClientAuth) != nil:
+	case asClient && i.verify(chain, now, x509.ExtKeyUsageClientAuth) != nil:
 		return "the certificate is not for clients, as tls.clientAuth asks for: its extended key usage lacks client authentication"
 	}
 	return ""
 }
 
-// Chain reads all certificates of a PEM text.
-func Chain(text []byte) ([]*x509.Certificate, error) {
+// ParseCertificates reads all certificates of a PEM text.
+func ParseCertificates(text []byte) ([]*x509.Certificate, error) {
 	var all []*x509.Certificate
-	for _, block := range blocks(text) {
+	for _, block := range certificateBlocks(text) {
 		one, err := x509.ParseCertificate(block)
 		if err != nil {
 			return nil, err
@@ -176,8 +176,8 @@ func Chain(text []byte) ([]*x509.Certificate, error) {
 	return all, nil
 }
 
-// blocks are the certificates of a PEM text.
-func blocks(text []byte) [][]byte {
+// certificateBlocks are the certificates of a PEM text.
+func certificateBlocks(text []byte) [][]byte {
 	var all [][]byte
 	for block, rest := pem.Decode(text); block != nil; block, rest = pem.Decode(rest) {
 		if block.Type == "CERTIFICATE" {

@@ -55,8 +55,8 @@ func TestWhatASecretMustHold(t *testing.T) {
 		{"of any use", issue(by, func(c *x509.Certificate) { c.ExtKeyUsage = nil }), true, ""},
 	} {
 		t.Run(c.reason, func(t *testing.T) {
-			found, problem := Read("chosen", c.data, host, c.client, now)
-			if !strings.Contains(problem, c.problem) || (problem == "") != (c.problem == "") || found.None() != (problem != "") {
+			found, problem := FromSecret("chosen", c.data, host, c.client, now)
+			if !strings.Contains(problem, c.problem) || (problem == "") != (c.problem == "") || found.IsEmpty() != (problem != "") {
 				t.Errorf("got %q, want %q", problem, c.problem)
 			}
 			if key := string(c.data["tls.key"]); key != "" && strings.Contains(problem, key) {
@@ -66,7 +66,7 @@ func TestWhatASecretMustHold(t *testing.T) {
 	}
 }
 
-func TestWhenToLookAgain(t *testing.T) {
+func TestNextChange(t *testing.T) {
 	// The certificate holds an hour, the authority two. Their times are whole seconds.
 	now := time.Now().Truncate(time.Second)
 	by := authority.New("one")
@@ -91,7 +91,7 @@ func TestWhenToLookAgain(t *testing.T) {
 	} {
 		t.Run(c.reason, func(t *testing.T) {
 			// What is issued is so some moments after now was taken.
-			if due := Due(c.data, now.Add(c.after)); due < c.due || due-c.due > 10*time.Second {
+			if due := NextChange(c.data, now.Add(c.after)); due < c.due || due-c.due > 10*time.Second {
 				t.Errorf("got %s, want %s", due, c.due)
 			}
 		})
@@ -102,7 +102,7 @@ func TestWhenToLookAgain(t *testing.T) {
 func TestAnExpiredCertificateIsStillSpokenWith(t *testing.T) {
 	old, renewed := issue(authority.New("one")), issue(authority.New("two"))
 	late := time.Now().Add(90 * time.Minute) // the certificates hold an hour, the authorities two
-	if _, problem := Read("chosen", old, host, false, late); !strings.Contains(problem, "expired") {
+	if _, problem := FromSecret("chosen", old, host, false, late); !strings.Contains(problem, "expired") {
 		t.Errorf("got %q", problem)
 	}
 	if !identityOf(old).Trusts(identityOf(old), late) || identityOf(old).Trusts(identityOf(renewed), late) {

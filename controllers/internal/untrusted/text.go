@@ -12,31 +12,31 @@ import (
 const (
 	// maxQuoted bytes are repeated of a value that is not what it should be.
 	maxQuoted = 48
-	// maxWords bytes are repeated of what a server says in words, such as why it refuses.
-	maxWords = 256
-	cut      = "..."
+	// maxSanitized bytes are repeated of what a server says in words, such as why it refuses.
+	maxSanitized = 256
+	ellipsis     = "..."
 )
 
 // Quote repeats a value as a Go string literal, cut to 48 bytes.
-func Quote(value string) string { return strconv.QuoteToASCII(shortened(value, maxQuoted)) }
+func Quote(value string) string { return strconv.QuoteToASCII(truncate(value, maxQuoted)) }
 
-// Words repeats what a server says, cut to 256 bytes, on one line. A character that cannot be
+// Sanitize repeats what a server says, cut to 256 bytes, on one line. A character that cannot be
 // printed, or is none of UTF-8, reads "?".
-func Words(text string) string {
+func Sanitize(text string) string {
 	return strings.Map(func(r rune) rune {
 		if r == utf8.RuneError || !unicode.IsPrint(r) {
 			return '?'
 		}
 		return r
-	}, shortened(strings.TrimSpace(text), maxWords))
+	}, truncate(strings.TrimSpace(text), maxSanitized))
 }
 
-func shortened(text string, most int) string {
+func truncate(text string, most int) string {
 	if len(text) <= most {
 		return text
 	}
 	for most > 0 && !utf8.RuneStart(text[most]) {
 		most--
 	}
-	return text[:most] + cut
+	return text[:most] + ellipsis
 }

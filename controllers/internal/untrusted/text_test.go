@@ -23,14 +23,14 @@ func TestQuote(t *testing.T) {
 	}
 }
 
-func TestWords(t *testing.T) {
+func TestSanitize(t *testing.T) {
 	for text, want := range map[string]string{
-		" ERR no such directive \r\n":   "ERR no such directive",
-		"größer":                        "größer",
-		"a\nb\x00c\xff\u2028\x1b[31m":   "a?b?c???[31m",
-		strings.Repeat("x", maxWords+9): strings.Repeat("x", maxWords) + cut,
+		" ERR no such directive \r\n":       "ERR no such directive",
+		"größer":                            "größer",
+		"a\nb\x00c\xff\u2028\x1b[31m":       "a?b?c???[31m",
+		strings.Repeat("x", maxSanitized+9): strings.Repeat("x", maxSanitized) + ellipsis,
 	} {
-		if got := Words(text); got != want {
+		if got := Sanitize(text); got != want {
 			t.Errorf("%q: %q", text, got)
 		}
 	}
@@ -38,11 +38,11 @@ func TestWords(t *testing.T) {
 
 func FuzzText(f *testing.F) {
 	f.Fuzz(func(t *testing.T, text string) {
-		for _, told := range []string{Quote(text), Words(text)} {
+		for _, told := range []string{Quote(text), Sanitize(text)} {
 			if !utf8.ValidString(told) || strings.ContainsFunc(told, func(r rune) bool { return !unicode.IsPrint(r) }) {
 				t.Errorf("not to be printed: %q", told)
 			}
-			if len(told) > 3*maxWords+len(cut) || utf8.RuneCountInString(told) > 6*maxQuoted+maxWords {
+			if len(told) > 3*maxSanitized+len(ellipsis) || utf8.RuneCountInString(told) > 6*maxQuoted+maxSanitized {
 				t.Errorf("%d bytes", len(told))
 			}
 		}

@@ -20,7 +20,7 @@ func (r refused) Error() string { return "the server says " + cmp.Or(r.words, r.
 
 func refusedBy(reply redis.Error, words string) refused {
 	code, _, _ := strings.Cut(reply.Error(), " ")
-	return refused{untrusted.Words(code), untrusted.Words(words)}
+	return refused{untrusted.Sanitize(code), untrusted.Sanitize(words)}
 }
 
 // Refusal is true for the error of a server that would refuse again: it lacks
@@ -71,6 +71,6 @@ func shortened(err error) error {
 
 type brief struct{ error }
 
-func (b brief) Error() string { return untrusted.Words(b.error.Error()) }
+func (b brief) Error() string { return untrusted.Sanitize(b.error.Error()) }
 
 func (b brief) Unwrap() error { return b.error }

@@ -36,7 +36,7 @@ func (s *Server) Load(ctx context.Context, files Files) (bool, error) {
 // certificate says, which is whatever it likes.
 type tlsError struct{ cause error }
 
-func (e tlsError) Error() string { return "speaking TLS: " + untrusted.Words(e.cause.Error()) }
+func (e tlsError) Error() string { return "speaking TLS: " + untrusted.Sanitize(e.cause.Error()) }
 
 func (e tlsError) Unwrap() error { return e.cause }
 

@@ -76,7 +76,7 @@ func watch(ctx context.Context, hostport string, interval time.Duration, ear Ear
 // once follows a server for the time of one connection. met is true when there was one; why
 // it is not to be met again at once is told where it makes no sense.
 func once(ctx context.Context, hostport string, interval time.Duration, ear Ear) (met bool, why string) {
-	err := panics.Recovered(ctx, "watching a Redis server", func() (err error) {
+	err := panics.Recover(ctx, "watching a Redis server", func() (err error) {
 		met, err = listen(ctx, hostport, interval, ear)
 		return err
 	})
@@ -188,7 +188,7 @@ func read(replies *bufio.Reader) ([]string, error) {
 	}
 	switch kind, rest := line[0], strings.TrimRight(line[1:], "\r\n"); kind {
 	case '-':
-		return nil, refusal(untrusted.Words(rest))
+		return nil, refusal(untrusted.Sanitize(rest))
 	case '$':
 		text := make([]byte, max(0, number(rest)+2))
 		_, err := io.ReadFull(replies, text)

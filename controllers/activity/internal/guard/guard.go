@@ -14,27 +14,27 @@ import (
 const (
 	// Dir holds the guard and its marker. It lives and dies with the pod.
 	Dir = "/run/mainstay"
-	// Program is what Install puts there.
-	Program = "guard"
-	// Marker is the file there that only one start can make.
-	Marker = "started"
+	// ProgramFile is what Install puts there.
+	ProgramFile = "guard"
+	// MarkerFile is the file there that only one start can make.
+	MarkerFile = "started"
 
-	// Mark is the variable that is not empty once the pod's command was seen to run. The
+	// StartMarkEnv is the variable that is not empty once the pod's command was seen to run. The
 	// command does not see it.
-	Mark = "MAINSTAY_STARTED"
+	StartMarkEnv = "MAINSTAY_STARTED"
 
-	// Install is the first word to Main that has it put the program there.
-	Install = "install"
-	// Start is the one that has it start a command.
-	Start = "start"
+	// InstallCommand is the first word to Main that has it put the program there.
+	InstallCommand = "install"
+	// StartCommand is the one that has it start a command.
+	StartCommand = "start"
 
-	// Refused is the exit code of a guard that did not start the command; what
+	// ExitRefused is the exit code of a guard that did not start the command; what
 	// timeout(1) and docker run use for "did not get as far as the command".
-	Refused = 125
+	ExitRefused = 125
 	// StartedBefore is the termination message of a second start.
 	StartedBefore = "mainstay: started before"
-	// NotMarked is that of a first one that could not be told from a second.
-	NotMarked = "mainstay: cannot write " + Dir + "/" + Marker
+	// MarkerNotWritten is that of a first one that could not be told from a second.
+	MarkerNotWritten = "mainstay: cannot write " + Dir + "/" + MarkerFile
 
 	// TerminationLog is where the kubelet reads why a container has ended.
 	TerminationLog = "/dev/termination-log"
@@ -43,13 +43,13 @@ const (
 // Main does what the words say: `install DIR` puts this program into a folder, and
 // `start DIR WORD...` becomes the command of these words, once for each folder. Why
 // it has failed, it says on stderr and in log. It gives the exit code, if any.
-func Main(words []string, log string) int {
-	code, why := Refused, "mainstay: usage: guard install DIR | guard start DIR WORD..."
+func Main(args []string, log string) int {
+	code, why := ExitRefused, "mainstay: usage: guard install DIR | guard start DIR WORD..."
 	switch {
-	case len(words) == 2 && words[0] == Install:
-		code, why = install(words[1])
-	case len(words) > 2 && words[0] == Start:
-		code, why = start(words[1], words[2:])
+	case len(args) == 2 && args[0] == InstallCommand:
+		code, why = install(args[1])
+	case len(args) > 2 && args[0] == StartCommand:
+		code, why = start(args[1], args[2:])
 	}
 	if code != 0 {
 		_, _ = io.WriteString(os.Stderr, why+"\n")
@@ -64,16 +64,16 @@ func Main(words []string, log string) int {
 // install may run again in the same pod, after its command: then nothing is put
 // there any more. The program appears whole or not at all.
 func install(dir string) (code int, why string) {
-	if _, err := os.Lstat(dir + "/" + Marker); err == nil {
-		return Refused, StartedBefore
+	if _, err := os.Lstat(dir + "/" + MarkerFile); err == nil {
+		return ExitRefused, StartedBefore
 	}
-	program := dir + "/" + Program
+	program := dir + "/" + ProgramFile
 	err := copySelf(program + ".new")
 	if err == nil {
 		err = os.Rename(program+".new", program)
 	}
 	if err != nil {
-		return Refused, "mainstay: cannot write the guard: " + err.Error()
+		return ExitRefused, "mainstay: cannot write the guard: " + err.Error()
 	}
 	return 0, ""
 }
@@ -100,61 +100,61 @@ func copySelf(to string) error {
 }
 
 // start returns only when there is no command to become.
-func start(dir string, words []string) (code int, why string) {
-	if os.Getenv(Mark) != "" { // where the marker is not: the node has lost its disk
-		return Refused, StartedBefore
+func start(dir string, command []string) (code int, why string) {
+	if os.Getenv(StartMarkEnv) != "" { // where the marker is not: the node has lost its disk
+		return ExitRefused, StartedBefore
 	}
-	if err := os.Unsetenv(Mark); err != nil {
-		return Refused, NotMarked
+	if err := os.Unsetenv(StartMarkEnv); err != nil {
+		return ExitRefused, MarkerNotWritten
 	}
-	marker, err := os.OpenFile(dir+"/"+Marker, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o666)
+	marker, err := os.OpenFile(dir+"/"+MarkerFile, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o666)
 	switch {
 	case os.IsExist(err):
-		return Refused, StartedBefore
+		return ExitRefused, StartedBefore
 	case err != nil:
-		return Refused, NotMarked
+		return ExitRefused, MarkerNotWritten
 	}
 	if err := marker.Close(); err != nil {
-		return Refused, NotMarked
+		return ExitRefused, MarkerNotWritten
 	}
-	return become(words)
+	return execCommand(command)
 }
 
 const (
-	// notExecutable and notFound are a shell's exit codes for a command that it did not start.
-	notExecutable = 126
-	notFound      = 127
+	// exitNotExecutable and notFound are a shell's exit codes for a command that it did not start.
+	exitNotExecutable = 126
+	exitNotFound      = 127
 )
 
-// become tries the first word in every folder of PATH, as a shell does.
-func become(words []string) (code int, why string) {
-	word, path := words[0], os.Getenv("PATH")
-	code, why = notFound, word+" is in no folder of PATH, "+path
+// execCommand tries the first word in every folder of PATH, as a shell does.
+func execCommand(command []string) (code int, why string) {
+	word, path := command[0], os.Getenv("PATH")
+	code, why = exitNotFound, word+" is in no folder of PATH, "+path
 	files := []string{word}
 	if strings.Contains(word, "/") {
 		why = "the image has no " + word
 	} else {
-		files = within(strings.Split(path, ":"), word)
+		files = candidatePaths(strings.Split(path, ":"), word)
 	}
 	for _, file := range files {
-		err := syscall.Exec(file, words, os.Environ())
+		err := syscall.Exec(file, command, os.Environ())
 		_, missing := os.Stat(file)
 		absent := errors.Is(err, syscall.ENOENT) || errors.Is(err, syscall.ENOTDIR)
 		switch {
 		case absent && missing != nil:
 		case errors.Is(err, syscall.EACCES): // there may be another in a later folder
-			code, why = notExecutable, file+": "+err.Error()
+			code, why = exitNotExecutable, file+": "+err.Error()
 		case absent:
-			return notExecutable, "mainstay: command: the image lacks the interpreter or loader of " + file
+			return exitNotExecutable, "mainstay: command: the image lacks the interpreter or loader of " + file
 		default:
-			return notExecutable, "mainstay: command: " + file + ": " + err.Error()
+			return exitNotExecutable, "mainstay: command: " + file + ": " + err.Error()
 		}
 	}
 	return code, "mainstay: command: " + why
 }
 
-// within names the file in each folder; an empty one is where the command starts.
-func within(folders []string, file string) []string {
+// candidatePaths names the file in each folder; an empty one is where the command starts.
+func candidatePaths(folders []string, file string) []string {
 	files := make([]string, 0, len(folders))
 	for _, folder := range folders {
 		if folder == "" {

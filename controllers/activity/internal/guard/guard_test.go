@@ -12,11 +12,11 @@ import (
 	"github.com/mainstay-operator/mainstay-operator/controllers/activity/internal/guard"
 )
 
-// logOf names the termination log of a process that is to be the guard.
-const logOf = "GUARD_TEST_LOG"
+// terminationLogEnv names the termination log of a process that is to be the guard.
+const terminationLogEnv = "GUARD_TEST_LOG"
 
 func TestMain(m *testing.M) {
-	if log := os.Getenv(logOf); log != "" {
+	if log := os.Getenv(terminationLogEnv); log != "" {
 		os.Exit(guard.Main(os.Args[1:], log))
 	}
 	os.Exit(m.Run())
@@ -61,7 +61,7 @@ func (p pod) run(program string, words ...string) (out, why string, code int) {
 	var stdout, stderr bytes.Buffer
 	command := exec.Command(program, words...)
 	command.Dir, command.Stdout, command.Stderr = p.dir, &stdout, &stderr
-	command.Env = append(append(os.Environ(), p.env...), logOf+"="+log)
+	command.Env = append(append(os.Environ(), p.env...), terminationLogEnv+"="+log)
 	var exit *exec.ExitError
 	if err := command.Run(); errors.As(err, &exit) {
 		code = exit.ExitCode()
@@ -74,7 +74,7 @@ func (p pod) run(program string, words ...string) (out, why string, code int) {
 	return stdout.String(), p.read("termination-log"), code
 }
 
-func self(t *testing.T) string {
+func testProgram(t *testing.T) string {
 	t.Helper()
 	program, err := os.Executable()
 	if err != nil {
@@ -85,20 +85,20 @@ func self(t *testing.T) string {
 
 func TestTheCommandIsStartedOnce(t *testing.T) {
 	p := newPod(t)
-	installed := filepath.Join(p.dir, guard.Program)
+	installed := filepath.Join(p.dir, guard.ProgramFile)
 	for range 2 { // the kubelet may start the init container again
-		if _, why, code := p.run(self(t), guard.Install, p.dir); code != 0 {
+		if _, why, code := p.run(testProgram(t), guard.InstallCommand, p.dir); code != 0 {
 			t.Fatal(code, why)
 		}
 	}
-	words := []string{guard.Start, p.dir, "printf", "%s|", "a b", "$HOME", "", "install"}
+	words := []string{guard.StartCommand, p.dir, "printf", "%s|", "a b", "$HOME", "", "install"}
 	if out, why, code := p.run(installed, words...); out != "a b|$HOME||install|" || code != 0 {
 		t.Errorf("first start: %q %q, exit code %d", out, why, code)
 	}
-	if out, why, code := p.run(installed, words...); out != "" || why != guard.StartedBefore || code != guard.Refused {
+	if out, why, code := p.run(installed, words...); out != "" || why != guard.StartedBefore || code != guard.ExitRefused {
 		t.Errorf("second start: %q %q, exit code %d", out, why, code)
 	}
-	if _, why, code := p.run(self(t), guard.Install, p.dir); why != guard.StartedBefore || code != guard.Refused {
+	if _, why, code := p.run(testProgram(t), guard.InstallCommand, p.dir); why != guard.StartedBefore || code != guard.ExitRefused {
 		t.Errorf("installed once more: %q, exit code %d", why, code)
 	}
 }
@@ -106,13 +106,13 @@ func TestTheCommandIsStartedOnce(t *testing.T) {
 // TestAMarkedPodStartsNothing even where the marker is gone with the node's disk.
 func TestAMarkedPodStartsNothing(t *testing.T) {
 	p := newPod(t)
-	words := []string{guard.Start, p.dir, "sh", "-c", "echo ${" + guard.Mark + "-unset}"}
-	p.env = []string{guard.Mark + "=test://1"}
-	if out, why, code := p.run(self(t), words...); out != "" || why != guard.StartedBefore || code != guard.Refused {
+	words := []string{guard.StartCommand, p.dir, "sh", "-c", "echo ${" + guard.StartMarkEnv + "-unset}"}
+	p.env = []string{guard.StartMarkEnv + "=test://1"}
+	if out, why, code := p.run(testProgram(t), words...); out != "" || why != guard.StartedBefore || code != guard.ExitRefused {
 		t.Errorf("marked: %q %q, exit code %d", out, why, code)
 	}
-	p.env = []string{guard.Mark + "="}
-	if out, why, code := p.run(self(t), words...); out != "unset\n" || code != 0 {
+	p.env = []string{guard.StartMarkEnv + "="}
+	if out, why, code := p.run(testProgram(t), words...); out != "unset\n" || code != 0 {
 		t.Errorf("not marked: %q %q, exit code %d", out, why, code)
 	}
 }
@@ -121,7 +121,7 @@ func TestTheCommandFindsItselfAsAContainerWould(t *testing.T) {
 	p := newPod(t)
 	p.env = []string{"GREETING=hello"}
 	script := `echo "$0 $1 $GREETING"; kill -TERM $$`
-	out, _, code := p.run(self(t), guard.Start, p.dir, "sh", "-c", script, "me", "$1")
+	out, _, code := p.run(testProgram(t), guard.StartCommand, p.dir, "sh", "-c", script, "me", "$1")
 	if out != "me $1 hello\n" || code != -1 { // ended by a signal: it is the process that was started
 		t.Errorf("got %q, exit code %d", out, code)
 	}
@@ -153,7 +153,7 @@ func TestWhatCannotBeStartedIsSaid(t *testing.T) {
 			p.write("lib/both", "#!/bin/sh\n", 0o700)
 			p.write("here", "#!/bin/sh\n", 0o700)
 			p.env = []string{"PATH=/no/such:" + p.dir + "/bin:" + p.dir + "/lib:"}
-			_, why, code := p.run(self(t), guard.Start, p.dir, c.word)
+			_, why, code := p.run(testProgram(t), guard.StartCommand, p.dir, c.word)
 			if code != c.code || !strings.Contains(why, c.says) {
 				t.Errorf("exit code %d: %q", code, why)
 			}
@@ -164,14 +164,14 @@ func TestWhatCannotBeStartedIsSaid(t *testing.T) {
 func TestTheGuardThatCannotGuardStartsNothing(t *testing.T) {
 	p := newPod(t)
 	missing := filepath.Join(p.dir, "missing")
-	if out, why, code := p.run(self(t), guard.Start, missing, "echo"); out != "" || why != guard.NotMarked || code != guard.Refused {
+	if out, why, code := p.run(testProgram(t), guard.StartCommand, missing, "echo"); out != "" || why != guard.MarkerNotWritten || code != guard.ExitRefused {
 		t.Errorf("no folder: %q %q, exit code %d", out, why, code)
 	}
-	if _, why, code := p.run(self(t), guard.Install, missing); !strings.Contains(why, missing) || code != guard.Refused {
+	if _, why, code := p.run(testProgram(t), guard.InstallCommand, missing); !strings.Contains(why, missing) || code != guard.ExitRefused {
 		t.Errorf("nowhere to install: %q, exit code %d", why, code)
 	}
-	for _, words := range [][]string{nil, {"echo"}, {guard.Install}, {guard.Start, p.dir}, {guard.Install, p.dir, "echo"}} {
-		if out, why, code := p.run(self(t), words...); out != "" || !strings.Contains(why, "usage") || code != guard.Refused {
+	for _, words := range [][]string{nil, {"echo"}, {guard.InstallCommand}, {guard.StartCommand, p.dir}, {guard.InstallCommand, p.dir, "echo"}} {
+		if out, why, code := p.run(testProgram(t), words...); out != "" || !strings.Contains(why, "usage") || code != guard.ExitRefused {
 			t.Errorf("%q: %q %q, exit code %d", words, out, why, code)
 		}
 	}

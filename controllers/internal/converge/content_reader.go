@@ -19,38 +19,38 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/source"
 )
 
-// SecretVersion is the metadata of a Secret, to be filled.
-func SecretVersion() *metav1.PartialObjectMetadata { return version("Secret") }
+// SecretMetadata is the metadata of a Secret, to be filled.
+func SecretMetadata() *metav1.PartialObjectMetadata { return metadataOf("Secret") }
 
-// ConfigMapVersion is the metadata of a ConfigMap, to be filled.
-func ConfigMapVersion() *metav1.PartialObjectMetadata { return version("ConfigMap") }
+// ConfigMapMetadata is the metadata of a ConfigMap, to be filled.
+func ConfigMapMetadata() *metav1.PartialObjectMetadata { return metadataOf("ConfigMap") }
 
-func version(kind string) *metav1.PartialObjectMetadata {
+func metadataOf(kind string) *metav1.PartialObjectMetadata {
 	empty := &metav1.PartialObjectMetadata{}
 	empty.SetGroupVersionKind(corev1.SchemeGroupVersion.WithKind(kind))
 	return empty
 }
 
-// Contents are those of Secrets or of ConfigMaps that users made: their versions are
+// ContentReader are those of Secrets or of ConfigMaps that users made: their versions are
 // watched, and the content is read live and only when it changed.
-type Contents struct {
-	versions cache.Cache // has the metadata of every one
-	version  func() *metav1.PartialObjectMetadata
-	content  func(context.Context, client.ObjectKey) (map[string][]byte, error)
+type ContentReader struct {
+	metadataCache cache.Cache // has the metadata of every one
+	newMetadata   func() *metav1.PartialObjectMetadata
+	fetch         func(context.Context, client.ObjectKey) (map[string][]byte, error)
 }
 
-// Secrets whose metadata versions has; live reads their content.
-func Secrets(versions cache.Cache, live client.Reader) Contents {
-	return Contents{versions, SecretVersion, func(ctx context.Context, key client.ObjectKey) (map[string][]byte, error) {
+// NewSecretReader whose metadata versions has; live reads their content.
+func NewSecretReader(versions cache.Cache, live client.Reader) ContentReader {
+	return ContentReader{versions, SecretMetadata, func(ctx context.Context, key client.ObjectKey) (map[string][]byte, error) {
 		var secret corev1.Secret
 		err := live.Get(ctx, key, &secret)
 		return secret.Data, err
 	}}
 }
 
-// ConfigMaps whose metadata versions has; live reads their content.
-func ConfigMaps(versions cache.Cache, live client.Reader) Contents {
-	return Contents{versions, ConfigMapVersion, func(ctx context.Context, key client.ObjectKey) (map[string][]byte, error) {
+// NewConfigMapReader whose metadata versions has; live reads their content.
+func NewConfigMapReader(versions cache.Cache, live client.Reader) ContentReader {
+	return ContentReader{versions, ConfigMapMetadata, func(ctx context.Context, key client.ObjectKey) (map[string][]byte, error) {
 		var config corev1.ConfigMap
 		err := live.Get(ctx, key, &config)
 		data := map[string][]byte{}
@@ -64,32 +64,32 @@ func ConfigMaps(versions cache.Cache, live client.Reader) Contents {
 
 // Content of a Secret or a ConfigMap. No data at all means that there is none of that name.
 type Content struct {
-	Data    map[string][]byte
-	version string // that the cache knew when it was read
+	Data            map[string][]byte
+	resourceVersion string // that the cache knew when it was read
 }
 
-// Bare is the content without the values, for who remembers but their digest.
-func (c *Content) Bare() *Content {
-	bare := &Content{version: c.version}
+// WithoutValues is the content without the values, for who remembers but their digest.
+func (c *Content) WithoutValues() *Content {
+	bare := &Content{resourceVersion: c.resourceVersion}
 	if c.Data != nil {
 		bare.Data = map[string][]byte{}
 	}
 	return bare
 }
 
-// Read gives last back while the object's version stands, else what it holds now.
-func (c Contents) Read(ctx context.Context, key client.ObjectKey, last *Content) (*Content, error) {
-	known := c.version()
+// ReadIfChanged gives last back while the object's version stands, else what it holds now.
+func (c ContentReader) ReadIfChanged(ctx context.Context, key client.ObjectKey, last *Content) (*Content, error) {
+	known := c.newMetadata()
 	kind := known.Kind
-	if err := c.versions.Get(ctx, key, known); client.IgnoreNotFound(err) != nil {
+	if err := c.metadataCache.Get(ctx, key, known); client.IgnoreNotFound(err) != nil {
 		return nil, fmt.Errorf("reading the version of %s %q: %w", kind, key.Name, err)
 	}
-	if last != nil && last.version == known.GetResourceVersion() {
+	if last != nil && last.resourceVersion == known.GetResourceVersion() {
 		return last, nil
 	}
-	content := &Content{version: known.GetResourceVersion()}
+	content := &Content{resourceVersion: known.GetResourceVersion()}
 	var err error
-	switch content.Data, err = c.content(ctx, key); {
+	switch content.Data, err = c.fetch(ctx, key); {
 	case apierrors.IsNotFound(err):
 		content.Data = nil
 	case err != nil:
@@ -100,9 +100,9 @@ func (c Contents) Read(ctx context.Context, key client.ObjectKey, last *Content)
 	return content, nil
 }
 
-// Recall is Read with what is remembered of one object, by name: one pass at a time.
-func (c Contents) Recall(ctx context.Context, key client.ObjectKey, known map[string]*Content) (map[string][]byte, error) {
-	content, err := c.Read(ctx, key, known[key.Name])
+// ReadThrough is Read with what is remembered of one object, by name: one pass at a time.
+func (c ContentReader) ReadThrough(ctx context.Context, key client.ObjectKey, known map[string]*Content) (map[string][]byte, error) {
+	content, err := c.ReadIfChanged(ctx, key, known[key.Name])
 	if err != nil {
 		return nil, err
 	}
@@ -112,13 +112,13 @@ func (c Contents) Recall(ctx context.Context, key client.ObjectKey, known map[st
 
 // Watch gives a source that wakes the objects up that name one which has changed. object
 // and list are empty ones of the kind; names gives those that an object names.
-func (c Contents) Watch(mgr ctrl.Manager, object client.Object, list client.ObjectList, names func(client.Object) []string) (source.Source, error) {
-	kind := c.version().Kind
+func (c ContentReader) Watch(mgr ctrl.Manager, object client.Object, list client.ObjectList, names func(client.Object) []string) (source.Source, error) {
+	kind := c.newMetadata().Kind
 	named := ".spec.names" + kind // the index of objects by those that they name
 	if err := mgr.GetFieldIndexer().IndexField(context.Background(), object, named, names); err != nil {
 		return nil, fmt.Errorf("indexing the %ss that are named: %w", kind, err)
 	}
-	return source.Kind(c.versions, c.version(), handler.TypedEnqueueRequestsFromMapFunc(
+	return source.Kind(c.metadataCache, c.newMetadata(), handler.TypedEnqueueRequestsFromMapFunc(
 		func(ctx context.Context, changed *metav1.PartialObjectMetadata) []reconcile.Request {
 			found := list.DeepCopyObject().(client.ObjectList)
 			err := mgr.GetClient().List(ctx, found, client.InNamespace(changed.Namespace), client.MatchingFields{named: changed.Name})
@@ -126,11 +126,11 @@ func (c Contents) Watch(mgr ctrl.Manager, object client.Object, list client.Obje
 				log.FromContext(ctx).Error(err, "who names the "+kind, "namespace", changed.Namespace, "name", changed.Name)
 				return nil
 			}
-			return requests(found)
+			return requestsFor(found)
 		})), nil
 }
 
-func requests(list client.ObjectList) []reconcile.Request {
+func requestsFor(list client.ObjectList) []reconcile.Request {
 	var all []reconcile.Request
 	_ = meta.EachListItem(list, func(item runtime.Object) error { // of lists of objects there is no error
 		all = append(all, reconcile.Request{NamespacedName: client.ObjectKeyFromObject(item.(client.Object))})

@@ -17,25 +17,25 @@ import (
 // is refused for bearing the same name. Such an edit has to be undone in place,
 // which also keeps what the server has allotted to the item.
 
-// edit is one operation of a JSON patch.
-type edit struct {
+// patchOperation is one operation of a JSON patch.
+type patchOperation struct {
 	Op    string `json:"op"`
 	Path  string `json:"path"`
 	Value any    `json:"value"`
 }
 
-// reclaim undoes foreign edits of port numbers. Where there are none the refusal stands.
-func (c *Converger) reclaim(ctx context.Context, want *unstructured.Unstructured, live client.Object, refusal error) error {
+// revertPortEdits undoes foreign edits of port numbers. Where there are none the refusal stands.
+func (c *Converger) revertPortEdits(ctx context.Context, want *unstructured.Unstructured, live client.Object, refusal error) error {
 	fields, err := runtime.DefaultUnstructuredConverter.ToUnstructured(live)
 	if err != nil {
 		return fmt.Errorf("decoding the live object: %w", err)
 	}
-	edits := foreignPorts(want.Object, fields, "")
+	edits := foreignPortEdits(want.Object, fields, "")
 	if len(edits) == 0 {
 		return refusal
 	}
 	// Paths hold for this very version alone.
-	edits = append(edits, edit{"replace", "/metadata/resourceVersion", live.GetResourceVersion()})
+	edits = append(edits, patchOperation{"replace", "/metadata/resourceVersion", live.GetResourceVersion()})
 	patch, err := json.Marshal(edits)
 	if err != nil {
 		return fmt.Errorf("encoding the patch: %w", err)
@@ -44,9 +44,9 @@ func (c *Converger) reclaim(ctx context.Context, want *unstructured.Unstructured
 	return c.Patch(ctx, target, client.RawPatch(types.JSONPatchType, patch), client.FieldOwner(FieldManager))
 }
 
-// foreignPorts looks for lists of ports with items of a number that we do not want.
-func foreignPorts(want, live any, path string) []edit {
-	var edits []edit
+// foreignPortEdits looks for lists of ports with items of a number that we do not want.
+func foreignPortEdits(want, live any, path string) []patchOperation {
+	var edits []patchOperation
 	switch w := want.(type) {
 	case map[string]any:
 		have, _ := live.(map[string]any)
@@ -54,30 +54,30 @@ func foreignPorts(want, live any, path string) []edit {
 			ours, isList := value.([]any)
 			theirs, _ := have[key].([]any)
 			if key == "ports" && isList && len(ours) > 0 && len(theirs) > 0 {
-				if merged, foreign := overlay(ours, theirs); foreign {
-					edits = append(edits, edit{"replace", path + "/ports", merged})
+				if merged, foreign := mergePorts(ours, theirs); foreign {
+					edits = append(edits, patchOperation{"replace", path + "/ports", merged})
 				}
 				continue
 			}
-			edits = append(edits, foreignPorts(value, have[key], path+"/"+key)...)
+			edits = append(edits, foreignPortEdits(value, have[key], path+"/"+key)...)
 		}
 	case []any: // containers
 		have, _ := live.([]any)
 		for i, item := range have {
-			if ours, ok := byName(w)[name(item)]; ok {
-				edits = append(edits, foreignPorts(ours, item, fmt.Sprintf("%s/%d", path, i))...)
+			if ours, ok := byName(w)[itemName(item)]; ok {
+				edits = append(edits, foreignPortEdits(ours, item, fmt.Sprintf("%s/%d", path, i))...)
 			}
 		}
 	}
 	return edits
 }
 
-// overlay lays each of our ports over the live one of its number, else of its
+// mergePorts lays each of our ports over the live one of its number, else of its
 // name. It tells whether the live list has a number that we do not want.
-func overlay(ours, theirs []any) (merged []any, foreign bool) {
+func mergePorts(ours, theirs []any) (merged []any, foreign bool) {
 	for _, item := range ours {
 		onto := map[string]any{}
-		for _, same := range []func(a, b any) bool{sameNumber, sameName} {
+		for _, same := range []func(a, b any) bool{samePortNumber, sameName} {
 			for _, live := range theirs {
 				if len(onto) == 0 && same(item, live) {
 					maps.Copy(onto, live.(map[string]any))
@@ -90,34 +90,34 @@ func overlay(ours, theirs []any) (merged []any, foreign bool) {
 	for _, live := range theirs {
 		wanted := false
 		for _, item := range ours {
-			wanted = wanted || sameNumber(item, live)
+			wanted = wanted || samePortNumber(item, live)
 		}
 		foreign = foreign || !wanted
 	}
 	return merged, foreign
 }
 
-func sameNumber(a, b any) bool {
+func samePortNumber(a, b any) bool {
 	for _, key := range []string{"port", "containerPort"} {
-		if number(field(a, key)) != number(field(b, key)) {
+		if asNumber(itemField(a, key)) != asNumber(itemField(b, key)) {
 			return false
 		}
 	}
-	return protocol(a) == protocol(b)
+	return itemProtocol(a) == itemProtocol(b)
 }
 
-func sameName(a, b any) bool { return name(a) == name(b) }
+func sameName(a, b any) bool { return itemName(a) == itemName(b) }
 
-func name(item any) string { text, _ := field(item, "name").(string); return text }
+func itemName(item any) string { text, _ := itemField(item, "name").(string); return text }
 
-func protocol(item any) any {
-	if p := field(item, "protocol"); p != nil {
+func itemProtocol(item any) any {
+	if p := itemField(item, "protocol"); p != nil {
 		return p
 	}
 	return "TCP" // the server's default
 }
 
-func field(item any, key string) any {
+func itemField(item any, key string) any {
 	fields, _ := item.(map[string]any)
 	return fields[key]
 }

@@ -22,15 +22,15 @@ func TestMemoryKnowsWhatIsOlderThanOurLastWrite(t *testing.T) {
 		{"a version that is none", "10", "x", false},
 	} {
 		t.Run(c.reason, func(t *testing.T) {
-			var m memory
+			var m lastWrites
 			if c.wrote != "" {
-				m.note(owner, self, mark{version: c.wrote})
+				m.record(owner, ownerItself, lastWrite{version: c.wrote})
 			}
 			cached := &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{ResourceVersion: c.cached}}
-			if got := m.newer(owner, self, cached); got != c.newer {
+			if got := m.isStale(owner, ownerItself, cached); got != c.newer {
 				t.Errorf("newer is %t", got)
 			}
-			if m.newer(owner, "ConfigMap/b", cached) {
+			if m.isStale(owner, "ConfigMap/b", cached) {
 				t.Error("one place speaks for another")
 			}
 		})
@@ -38,13 +38,13 @@ func TestMemoryKnowsWhatIsOlderThanOurLastWrite(t *testing.T) {
 }
 
 func TestMemoryForgetsAnOwnerWhole(t *testing.T) {
-	var m memory
+	var m lastWrites
 	owner, other := types.NamespacedName{Name: "a"}, types.NamespacedName{Name: "b"}
-	m.note(owner, self, mark{version: "1"})
-	m.note(owner, "ConfigMap/a", mark{version: "2"})
-	m.note(other, self, mark{version: "3"})
+	m.record(owner, ownerItself, lastWrite{version: "1"})
+	m.record(owner, "ConfigMap/a", lastWrite{version: "2"})
+	m.record(other, ownerItself, lastWrite{version: "3"})
 	m.forget(owner)
-	if m.of(owner, self) != (mark{}) || m.of(owner, "ConfigMap/a") != (mark{}) || len(m.marks) != 1 {
-		t.Errorf("left over: %v", m.marks)
+	if m.get(owner, ownerItself) != (lastWrite{}) || m.get(owner, "ConfigMap/a") != (lastWrite{}) || len(m.byOwner) != 1 {
+		t.Errorf("left over: %v", m.byOwner)
 	}
 }

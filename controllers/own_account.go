@@ -13,8 +13,8 @@ import (
 	"k8s.io/client-go/rest"
 )
 
-// introduction is how long the API server may take to say who asks.
-const introduction = 10 * time.Second
+// accountTimeout is how long the API server may take to say who asks.
+const accountTimeout = 10 * time.Second
 
 // OwnAccount is the ServiceAccount that the manager runs as, in the namespace of its pods:
 // the API server's word, which no installation can forget to pass on. None means
@@ -24,8 +24,8 @@ func OwnAccount(ctx context.Context, config *rest.Config) (types.NamespacedName,
 	if err != nil {
 		return types.NamespacedName{}, fmt.Errorf("asking who the manager is: %w", err)
 	}
-	ctx, enough := context.WithTimeout(ctx, introduction)
-	defer enough()
+	ctx, cancel := context.WithTimeout(ctx, accountTimeout)
+	defer cancel()
 	review, err := api.SelfSubjectReviews().Create(ctx, &authenticationv1.SelfSubjectReview{}, metav1.CreateOptions{})
 	if err != nil {
 		return types.NamespacedName{}, fmt.Errorf("asking who the manager is, which the ClusterRole system:basic-user allows: %w", err)

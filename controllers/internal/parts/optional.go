@@ -6,8 +6,8 @@ import (
 	commonv1 "github.com/mainstay-operator/mainstay-operator/api/common/v1"
 )
 
-// Custom is a desired object of a type that a cluster may lack. It bears its owner's name.
-type Custom struct {
+// OptionalObject is a desired object of a type that a cluster may lack. It bears its owner's name.
+type OptionalObject struct {
 	metav1ac.TypeMetaApplyConfiguration    `json:",inline"`
 	*metav1ac.ObjectMetaApplyConfiguration `json:"metadata,omitempty"`
 	Spec                                   map[string]any `json:"spec,omitempty"`
@@ -16,41 +16,41 @@ type Custom struct {
 	Field string `json:"-"`
 }
 
-// NewCustom makes one with our labels, to be given a spec.
-func NewCustom(kind, instance string, of metav1ac.TypeMetaApplyConfiguration, field string) *Custom {
+// NewOptionalObject makes one with our labels, to be given a spec.
+func NewOptionalObject(kind, instance string, of metav1ac.TypeMetaApplyConfiguration, field string) *OptionalObject {
 	meta := metav1ac.ObjectMeta().WithName(instance).WithLabels(Labels(kind, instance))
-	return &Custom{TypeMetaApplyConfiguration: of, ObjectMetaApplyConfiguration: meta, Field: field}
+	return &OptionalObject{TypeMetaApplyConfiguration: of, ObjectMetaApplyConfiguration: meta, Field: field}
 }
 
 // IsApplyConfiguration marks it as one.
-func (*Custom) IsApplyConfiguration() {}
+func (*OptionalObject) IsApplyConfiguration() {}
 
 // GetAPIVersion gives group and version.
-func (c *Custom) GetAPIVersion() *string { return c.APIVersion }
+func (c *OptionalObject) GetAPIVersion() *string { return c.APIVersion }
 
 // GetKind gives the type's name.
-func (c *Custom) GetKind() *string { return c.Kind }
+func (c *OptionalObject) GetKind() *string { return c.Kind }
 
 // GetName gives the object's name.
-func (c *Custom) GetName() *string { return c.Name }
+func (c *OptionalObject) GetName() *string { return c.Name }
 
 // AskedBy is the field of the owner's spec that asks for it.
-func (c *Custom) AskedBy() string { return c.Field }
+func (c *OptionalObject) AskedBy() string { return c.Field }
 
 // ServiceMonitorType is what the Prometheus operator reads,
 // https://prometheus-operator.dev/docs/api-reference/api/#monitoring.coreos.com/v1.ServiceMonitor
 var ServiceMonitorType = *metav1ac.TypeMeta().WithAPIVersion("monitoring.coreos.com/v1").WithKind("ServiceMonitor")
 
 // ServiceMonitor has the metrics scraped at path on the Service's port of that name.
-func ServiceMonitor(kind, instance string, chosen *commonv1.ServiceMonitor, port, path string) *Custom {
-	monitor := NewCustom(kind, instance, ServiceMonitorType, "metrics.serviceMonitor")
-	monitor.Labels = Over(chosen.Labels, monitor.Labels)
+func ServiceMonitor(kind, instance string, chosen *commonv1.ServiceMonitor, port, path string) *OptionalObject {
+	monitor := NewOptionalObject(kind, instance, ServiceMonitorType, "metrics.serviceMonitor")
+	monitor.Labels = Merge(chosen.Labels, monitor.Labels)
 	endpoint := map[string]any{"port": port, "path": path}
 	if chosen.Interval != "" {
 		endpoint["interval"] = chosen.Interval
 	}
 	selector := map[string]any{}
-	for key, value := range Selector(kind, instance) {
+	for key, value := range SelectorLabels(kind, instance) {
 		selector[key] = value
 	}
 	monitor.Spec = map[string]any{

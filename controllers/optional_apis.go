@@ -14,9 +14,9 @@ import (
 	"github.com/mainstay-operator/mainstay-operator/controllers/internal/parts"
 )
 
-// extensions have a cache of their own: the manager's must be told of every type
+// newOptionalAPIs have a cache of their own: the manager's must be told of every type
 // that it chooses from by label, and refuses one that the cluster lacks.
-func extensions(mgr ctrl.Manager, namespaces []string) (*converge.Extensions, error) {
+func newOptionalAPIs(mgr ctrl.Manager, namespaces []string) (*converge.OptionalAPIs, error) {
 	options := CacheOptions(namespaces)
 	options.ByObject = nil
 	options.DefaultLabelSelector = labels.SelectorFromSet(labels.Set{parts.LabelManagedBy: parts.ManagedBy})
@@ -25,20 +25,20 @@ func extensions(mgr ctrl.Manager, namespaces []string) (*converge.Extensions, er
 	if err != nil {
 		return nil, fmt.Errorf("making the cache of types that a cluster may lack: %w", err)
 	}
-	return &converge.Extensions{Cache: made, Mapper: mgr.GetRESTMapper(), Clock: clock.RealClock{}}, mgr.Add(foreign{lenient{made}})
+	return &converge.OptionalAPIs{Cache: made, Mapper: mgr.GetRESTMapper(), Clock: clock.RealClock{}}, mgr.Add(managedCache{lenientCache{made}})
 }
 
-// patience with types that a cluster may lack: one that cannot be listed, for want of a
+// optionalSyncTimeout with types that a cluster may lack: one that cannot be listed, for want of a
 // right or of its conversion, must not keep the operator from its work.
-const patience = 10 * time.Second
+const optionalSyncTimeout = 10 * time.Second
 
-// lenient is a cache that nobody waits for any longer.
-type lenient struct{ cache.Cache }
+// lenientCache is a cache that nobody waits for any longer.
+type lenientCache struct{ cache.Cache }
 
 // WaitForCacheSync gives up, and says that all is well.
-func (l lenient) WaitForCacheSync(ctx context.Context) bool {
-	soon, enough := context.WithTimeout(ctx, patience)
-	defer enough()
-	_ = l.Cache.WaitForCacheSync(soon)
+func (l lenientCache) WaitForCacheSync(ctx context.Context) bool {
+	bounded, cancel := context.WithTimeout(ctx, optionalSyncTimeout)
+	defer cancel()
+	_ = l.Cache.WaitForCacheSync(bounded)
 	return true
 }

@@ -5,7 +5,7 @@ import (
 	"testing"
 )
 
-func TestHolds(t *testing.T) {
+func TestIsSubset(t *testing.T) {
 	for _, c := range []struct {
 		reason, want, live string
 		holds              bool
@@ -35,16 +35,16 @@ func TestHolds(t *testing.T) {
 		{"the same selector", `{"nodeSelector":{"a":"x"}}`, `{"nodeSelector":{"a":"x"},"c":"z"}`, true},
 	} {
 		t.Run(c.reason, func(t *testing.T) {
-			if got := holds(decode(t, c.want), decode(t, c.live)); got != c.holds {
+			if got := isSubset(decode(t, c.want), decode(t, c.live)); got != c.holds {
 				t.Errorf("holds(%s, %s) is %t", c.want, c.live, got)
 			}
 		})
 	}
 }
 
-func TestHoldsComparesNumbersOfAllTypes(t *testing.T) {
+func TestIsSubsetComparesNumbersOfAllTypes(t *testing.T) {
 	for _, n := range []any{int(3), int32(3), int64(3), float64(3)} {
-		if !holds(map[string]any{"a": n}, map[string]any{"a": int64(3)}) {
+		if !isSubset(map[string]any{"a": n}, map[string]any{"a": int64(3)}) {
 			t.Errorf("%T 3 is not 3", n)
 		}
 	}
@@ -59,7 +59,7 @@ func decode(t *testing.T, text string) any {
 	return value
 }
 
-func TestForeignPorts(t *testing.T) {
+func TestForeignPortEdits(t *testing.T) {
 	for _, c := range []struct{ reason, want, live, edits string }{
 		{
 			"nothing foreign",
@@ -87,7 +87,7 @@ func TestForeignPorts(t *testing.T) {
 		},
 	} {
 		t.Run(c.reason, func(t *testing.T) {
-			edits, err := json.Marshal(foreignPorts(decode(t, c.want), decode(t, c.live), ""))
+			edits, err := json.Marshal(foreignPortEdits(decode(t, c.want), decode(t, c.live), ""))
 			if err != nil || string(edits) != c.edits {
 				t.Errorf("got %s, %v, want %s", edits, err, c.edits)
 			}

@@ -26,8 +26,8 @@ func (o *owner) GetConditions() *[]metav1.Condition { return &o.conditions }
 func (*owner) SetObservedGeneration(int64)          {}
 func (*owner) GetUnreadable() string                { return "" }
 
-// holding is a cache, or an API server, that has the object in that version.
-func holding(version string) client.WithWatch {
+// newFakeClient is a cache, or an API server, that has the object in that version.
+func newFakeClient(version string) client.WithWatch {
 	scheme := runtime.NewScheme()
 	scheme.AddKnownTypeWithName(schema.GroupVersionKind{Group: "example.org", Version: "v1", Kind: "Owner"}, &owner{})
 	return fake.NewClientBuilder().WithScheme(scheme).WithObjects(&owner{
@@ -53,7 +53,7 @@ func TestAnObjectOlderThanOurWrite(t *testing.T) {
 			pass := func(over *Converger) ctrl.Result {
 				t.Helper()
 				result, err := Reconcile(t.Context(), over, ctrl.Request{NamespacedName: key}, &owner{},
-					func(context.Context, *owner, Save) (ctrl.Result, error) {
+					func(context.Context, *owner, SaveStatus) (ctrl.Result, error) {
 						passes++
 						return ctrl.Result{}, nil
 					})
@@ -62,14 +62,14 @@ func TestAnObjectOlderThanOurWrite(t *testing.T) {
 				}
 				return result
 			}
-			over := &Converger{Client: holding("10")}
-			over.memory.note(key, self, mark{version: "10"})
+			over := &Converger{Client: newFakeClient("10")}
+			over.lastWrites.record(key, ownerItself, lastWrite{version: "10"})
 			if c.shown {
 				pass(over)
 			}
-			over.Client, passes = holding(c.cached), 0
+			over.Client, passes = newFakeClient(c.cached), 0
 			if c.live != "" {
-				over.Live = holding(c.live)
+				over.APIReader = newFakeClient(c.live)
 			}
 			if result := pass(over); result.RequeueAfter > 0 {
 				pass(over)

@@ -13,14 +13,14 @@ import (
 )
 
 const (
-	// pace of one object: as many passes per second, and sparePasses at once before that
+	// objectRate of one object: as many passes per second, and sparePasses at once before that
 	// counts. A failover takes some ten passes and a set that syncs one each 100 ms, so only an
 	// object whose servers or events never come to rest is held back, each time by 100 ms at most.
-	pace        = 10
-	sparePasses = 50
+	objectRate  = 10
+	objectBurst = 50
 
-	// sweep what is known of objects that have come to rest, each so many turns.
-	sweep = 1024
+	// sweepTurns what is known of objects that have come to rest, each so many turns.
+	sweepTurns = 1024
 )
 
 // fairQueue divides a controller's workers between the namespaces. It holds what the queue below
@@ -40,20 +40,20 @@ type fairQueue struct {
 	priorityqueue.PriorityQueue[reconcile.Request]
 	clock clock.PassiveClock
 
-	mu       sync.Mutex
-	changed  *sync.Cond
-	free     int                             // workers
-	tenants  map[string]*tenant              // by namespace: with workers, or waiting for some
-	turns    int                             // taken so far
-	due      map[reconcile.Request]time.Time // when the pace had allowed all passes that there were
-	shutdown bool
+	mu          sync.Mutex
+	changed     *sync.Cond
+	freeWorkers int                             // workers
+	tenants     map[string]*tenant              // by namespace: with workers, or waiting for some
+	turnsTaken  int                             // taken so far
+	nextAllowed map[reconcile.Request]time.Time // when the pace had allowed all passes that there were
+	shutdown    bool
 }
 
 // tenant is a namespace that wants workers.
 type tenant struct {
-	busy    int // workers
-	last    int // turn of all that it was served at, or came at
-	waiting []turn
+	busyWorkers int // workers
+	lastTurn    int // turn of all that it was served at, or came at
+	waiting     []turn
 }
 
 // turn of an object to be reconciled.
@@ -66,49 +66,49 @@ type turn struct {
 func newFairQueue(workers int) func(string, workqueue.TypedRateLimiter[reconcile.Request]) workqueue.TypedRateLimitingInterface[reconcile.Request] {
 	return func(name string, limiter workqueue.TypedRateLimiter[reconcile.Request]) workqueue.TypedRateLimitingInterface[reconcile.Request] {
 		below := priorityqueue.New(name, func(o *priorityqueue.Opts[reconcile.Request]) { o.RateLimiter = limiter })
-		q := fairOver(below, workers, clock.RealClock{})
-		go q.take()
+		q := newFairQueueOver(below, workers, clock.RealClock{})
+		go q.moveReady()
 		return q
 	}
 }
 
-func fairOver(below priorityqueue.PriorityQueue[reconcile.Request], workers int, clock clock.PassiveClock) *fairQueue {
-	q := &fairQueue{PriorityQueue: below, clock: clock, free: workers, tenants: map[string]*tenant{}, due: map[reconcile.Request]time.Time{}}
+func newFairQueueOver(below priorityqueue.PriorityQueue[reconcile.Request], workers int, clock clock.PassiveClock) *fairQueue {
+	q := &fairQueue{PriorityQueue: below, clock: clock, freeWorkers: workers, tenants: map[string]*tenant{}, nextAllowed: map[reconcile.Request]time.Time{}}
 	q.changed = sync.NewCond(&q.mu)
 	return q
 }
 
-// take what is ready, until the queue below is shut down.
-func (q *fairQueue) take() {
+// moveReady what is ready, until the queue below is shut down.
+func (q *fairQueue) moveReady() {
 	for {
 		object, priority, shutdown := q.PriorityQueue.GetWithPriority()
-		switch early := q.early(object); {
+		switch early := q.throttleDelay(object); {
 		case shutdown:
-			q.end()
+			q.wakeForShutdown()
 			return
 		case early > 0:
 			q.AddWithOpts(priorityqueue.AddOpts{After: early, Priority: &priority}, object)
 			q.PriorityQueue.Done(object)
 		default:
-			q.admit(turn{object, priority})
+			q.enqueue(turn{object, priority})
 		}
 	}
 }
 
-// early is how long the object's pace does not allow it another pass.
-func (q *fairQueue) early(object reconcile.Request) time.Duration {
+// throttleDelay is how long the object's pace does not allow it another pass.
+func (q *fairQueue) throttleDelay(object reconcile.Request) time.Duration {
 	q.mu.Lock()
 	defer q.mu.Unlock()
-	return q.due[object].Add(-sparePasses * time.Second / pace).Sub(q.clock.Now())
+	return q.nextAllowed[object].Add(-objectBurst * time.Second / objectRate).Sub(q.clock.Now())
 }
 
-func (q *fairQueue) admit(t turn) {
+func (q *fairQueue) enqueue(t turn) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
 	of := q.tenants[t.Namespace]
 	if of == nil {
-		q.turns++
-		of = &tenant{last: q.turns}
+		q.turnsTaken++
+		of = &tenant{lastTurn: q.turnsTaken}
 		q.tenants[t.Namespace] = of
 	}
 	after := slices.IndexFunc(of.waiting, func(other turn) bool { return other.priority < t.priority })
@@ -124,11 +124,11 @@ func (q *fairQueue) GetWithPriority() (reconcile.Request, int, bool) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
 	for !q.shutdown {
-		if of := q.next(); of != nil {
+		if of := q.nextTenant(); of != nil {
 			t := of.waiting[0]
 			of.waiting = slices.Delete(of.waiting, 0, 1)
-			q.serve(t, of)
-			if q.next() != nil { // another worker can be spent, too
+			q.assignWorker(t, of)
+			if q.nextTenant() != nil { // another worker can be spent, too
 				q.changed.Signal()
 			}
 			return t.Request, t.priority, false
@@ -144,11 +144,11 @@ func (q *fairQueue) Get() (reconcile.Request, bool) {
 	return object, shutdown
 }
 
-// next tenant to be given a worker, nil for none.
-func (q *fairQueue) next() *tenant {
+// nextTenant tenant to be given a worker, nil for none.
+func (q *fairQueue) nextTenant() *tenant {
 	var next *tenant
 	for _, t := range q.tenants {
-		if len(t.waiting) > 0 && t.busy < q.free && (next == nil || t.before(next)) {
+		if len(t.waiting) > 0 && t.busyWorkers < q.freeWorkers && (next == nil || t.before(next)) {
 			next = t
 		}
 	}
@@ -156,25 +156,25 @@ func (q *fairQueue) next() *tenant {
 }
 
 func (t *tenant) before(other *tenant) bool {
-	if t.busy != other.busy {
-		return t.busy < other.busy
+	if t.busyWorkers != other.busyWorkers {
+		return t.busyWorkers < other.busyWorkers
 	}
-	return t.last < other.last
+	return t.lastTurn < other.lastTurn
 }
 
-func (q *fairQueue) serve(t turn, of *tenant) {
+func (q *fairQueue) assignWorker(t turn, of *tenant) {
 	now := q.clock.Now()
-	q.free--
-	of.busy++
-	q.turns++
-	of.last = q.turns
-	if due := q.due[t.Request]; due.After(now) {
-		q.due[t.Request] = due.Add(time.Second / pace)
+	q.freeWorkers--
+	of.busyWorkers++
+	q.turnsTaken++
+	of.lastTurn = q.turnsTaken
+	if due := q.nextAllowed[t.Request]; due.After(now) {
+		q.nextAllowed[t.Request] = due.Add(time.Second / objectRate)
 	} else {
-		q.due[t.Request] = now.Add(time.Second / pace)
+		q.nextAllowed[t.Request] = now.Add(time.Second / objectRate)
 	}
-	if q.turns%sweep == 0 {
-		maps.DeleteFunc(q.due, func(_ reconcile.Request, due time.Time) bool { return due.Before(now) })
+	if q.turnsTaken%sweepTurns == 0 {
+		maps.DeleteFunc(q.nextAllowed, func(_ reconcile.Request, due time.Time) bool { return due.Before(now) })
 	}
 }
 
@@ -184,9 +184,9 @@ func (q *fairQueue) Done(object reconcile.Request) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
 	of := q.tenants[object.Namespace]
-	q.free++
-	of.busy--
-	if of.busy == 0 && len(of.waiting) == 0 {
+	q.freeWorkers++
+	of.busyWorkers--
+	if of.busyWorkers == 0 && len(of.waiting) == 0 {
 		delete(q.tenants, object.Namespace)
 	}
 	q.changed.Signal()
@@ -203,7 +203,7 @@ func (q *fairQueue) Len() int {
 	return waiting
 }
 
-func (q *fairQueue) end() {
+func (q *fairQueue) wakeForShutdown() {
 	q.mu.Lock()
 	defer q.mu.Unlock()
 	q.shutdown = true

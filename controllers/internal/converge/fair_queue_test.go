@@ -15,41 +15,41 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/reconcile"
 )
 
-func request(namespace, name string) reconcile.Request {
+func newRequest(namespace, name string) reconcile.Request {
 	return reconcile.Request{NamespacedName: types.NamespacedName{Namespace: namespace, Name: name}}
 }
 
-// hall is a fair queue that nothing but a test feeds.
-type hall struct {
+// testQueue is a fair queue that nothing but a test feeds.
+type testQueue struct {
 	*fairQueue
-	came int
+	added int
 }
 
-// newHall with that many workers; below it nothing is ready.
-func newHall(t *testing.T, workers int) *hall {
+// newTestQueue with that many workers; below it nothing is ready.
+func newTestQueue(t *testing.T, workers int) *testQueue {
 	t.Helper()
 	below := priorityqueue.New[reconcile.Request]("")
 	t.Cleanup(below.ShutDown)
-	return &hall{fairQueue: fairOver(below, workers, clock.RealClock{})}
+	return &testQueue{fairQueue: newFairQueueOver(below, workers, clock.RealClock{})}
 }
 
-func (h *hall) come(n int, namespace string) {
+func (h *testQueue) addMany(n int, namespace string) {
 	for range n {
-		h.came++
-		h.admit(turn{Request: request(namespace, fmt.Sprint(h.came))})
+		h.added++
+		h.enqueue(turn{Request: newRequest(namespace, fmt.Sprint(h.added))})
 	}
 }
 
-// serve workers until no object may have one, and tell whose objects got them.
-func (h *hall) serve() (got []reconcile.Request) {
-	for h.next() != nil {
+// assignAll workers until no object may have one, and tell whose objects got them.
+func (h *testQueue) assignAll() (got []reconcile.Request) {
+	for h.nextTenant() != nil {
 		object, _, _ := h.GetWithPriority()
 		got = append(got, object)
 	}
 	return got
 }
 
-func namespaces(of []reconcile.Request) string {
+func namespacesOf(of []reconcile.Request) string {
 	var names []string
 	for _, one := range of {
 		names = append(names, one.Namespace)
@@ -69,11 +69,11 @@ func TestWorkersAreShared(t *testing.T) {
 		{"as many as there are workers", []string{"a", "b", "c", "d", "e", "f", "g", "h", "i"}, "a b c d e f g h"},
 	} {
 		t.Run(c.reason, func(t *testing.T) {
-			h := newHall(t, 8)
+			h := newTestQueue(t, 8)
 			for _, namespace := range c.greedy {
-				h.come(20, namespace)
+				h.addMany(20, namespace)
 			}
-			if got := namespaces(h.serve()); got != c.want {
+			if got := namespacesOf(h.assignAll()); got != c.want {
 				t.Errorf("got %q, want %q", got, c.want)
 			}
 		})
@@ -82,44 +82,44 @@ func TestWorkersAreShared(t *testing.T) {
 
 // Whatever one namespace does, another's first object has a worker at once.
 func TestALateComerDoesNotWaitForWhoHasMany(t *testing.T) {
-	h := newHall(t, 8)
-	h.come(1000, "a")
-	h.serve()
-	h.come(1, "b")
-	if got := namespaces(h.serve()); got != "b" {
+	h := newTestQueue(t, 8)
+	h.addMany(1000, "a")
+	h.assignAll()
+	h.addMany(1, "b")
+	if got := namespacesOf(h.assignAll()); got != "b" {
 		t.Errorf("got %q", got)
 	}
 }
 
 // When all workers are taken, each that gets free goes to another namespace.
 func TestFreeWorkersGoRound(t *testing.T) {
-	h := newHall(t, 3)
-	h.come(9, "a")
-	h.come(9, "b")
-	h.come(9, "c")
-	taken := h.serve()
-	h.come(9, "d")
+	h := newTestQueue(t, 3)
+	h.addMany(9, "a")
+	h.addMany(9, "b")
+	h.addMany(9, "c")
+	taken := h.assignAll()
+	h.addMany(9, "d")
 	var got []reconcile.Request
 	for range 8 {
 		h.Done(taken[0])
-		next := h.serve()
+		next := h.assignAll()
 		taken, got = append(taken[1:], next...), append(got, next...)
 	}
-	if want := "a b c d a b c d"; namespaces(got) != want {
-		t.Errorf("got %q, want %q", namespaces(got), want)
+	if want := "a b c d a b c d"; namespacesOf(got) != want {
+		t.Errorf("got %q, want %q", namespacesOf(got), want)
 	}
 }
 
 func TestWithinANamespaceUrgentObjectsAreFirst(t *testing.T) {
-	h := newHall(t, 8)
+	h := newTestQueue(t, 8)
 	for _, one := range []struct {
 		name     string
 		priority int
 	}{{"first seen", -100}, {"also seen", -100}, {"changed", 0}, {"also changed", 0}} {
-		h.admit(turn{request("a", one.name), one.priority})
+		h.enqueue(turn{newRequest("a", one.name), one.priority})
 	}
 	var got []string
-	for _, one := range h.serve() {
+	for _, one := range h.assignAll() {
 		got = append(got, one.Name)
 	}
 	if want := []string{"changed", "also changed", "first seen", "also seen"}; !slices.Equal(got, want) {
@@ -129,29 +129,29 @@ func TestWithinANamespaceUrgentObjectsAreFirst(t *testing.T) {
 
 // Nothing is kept of a namespace that is at rest.
 func TestWhoIsAtRestIsForgotten(t *testing.T) {
-	h := newHall(t, 8)
-	h.come(3, "a")
-	for _, one := range h.serve() {
+	h := newTestQueue(t, 8)
+	h.addMany(3, "a")
+	for _, one := range h.assignAll() {
 		h.Done(one)
 	}
-	if len(h.tenants) != 0 || h.free != 8 {
-		t.Errorf("%d namespaces, %d workers free", len(h.tenants), h.free)
+	if len(h.tenants) != 0 || h.freeWorkers != 8 {
+		t.Errorf("%d namespaces, %d workers free", len(h.tenants), h.freeWorkers)
 	}
 }
 
-// bubble runs a test over a whole queue, in time that goes by when all wait.
-func bubble(t *testing.T, test func(t *testing.T, q *fairQueue)) {
+// withQueue runs a test over a whole queue, in time that goes by when all wait.
+func withQueue(t *testing.T, test func(t *testing.T, q *fairQueue)) {
 	t.Helper()
 	synctest.Test(t, func(t *testing.T) {
-		limiter := workqueue.NewTypedItemExponentialFailureRateLimiter[reconcile.Request](firstRetry, lastRetry)
+		limiter := workqueue.NewTypedItemExponentialFailureRateLimiter[reconcile.Request](minBackoff, maxBackoff)
 		q := newFairQueue(4)("", limiter).(*fairQueue)
 		test(t, q)
 		q.ShutDown()
 	})
 }
 
-// restless passes of an object, each asking for the next at once, and how long they take.
-func restless(q *fairQueue, passes int) time.Duration {
+// timeRequeues passes of an object, each asking for the next at once, and how long they take.
+func timeRequeues(q *fairQueue, passes int) time.Duration {
 	began := time.Now()
 	for range passes {
 		object, _ := q.Get()
@@ -162,36 +162,36 @@ func restless(q *fairQueue, passes int) time.Duration {
 }
 
 func TestAnObjectThatNeverRestsIsHeldToItsPace(t *testing.T) {
-	bubble(t, func(t *testing.T, q *fairQueue) {
-		q.Add(request("a", "restless"))
-		if took := restless(q, sparePasses); took != 0 {
-			t.Errorf("its first %d passes took %s", sparePasses, took)
+	withQueue(t, func(t *testing.T, q *fairQueue) {
+		q.Add(newRequest("a", "restless"))
+		if took := timeRequeues(q, objectBurst); took != 0 {
+			t.Errorf("its first %d passes took %s", objectBurst, took)
 		}
-		if took, want := restless(q, 10*pace), 10*time.Second; took < want-time.Second || took > want {
-			t.Errorf("%d passes took %s, want %s", 10*pace, took, want)
+		if took, want := timeRequeues(q, 10*objectRate), 10*time.Second; took < want-time.Second || took > want {
+			t.Errorf("%d passes took %s, want %s", 10*objectRate, took, want)
 		}
 	})
 }
 
 // Its next event waits for one interval of the pace at most, and nobody else's does.
 func TestAnObjectThatHasRestedIsServedAtOnce(t *testing.T) {
-	bubble(t, func(t *testing.T, q *fairQueue) {
-		one := request("a", "restless")
+	withQueue(t, func(t *testing.T, q *fairQueue) {
+		one := newRequest("a", "restless")
 		q.Add(one)
-		restless(q, 10*sparePasses)
-		q.Add(request("a", "another"))
+		timeRequeues(q, 10*objectBurst)
+		q.Add(newRequest("a", "another"))
 		began := time.Now()
 		if got, _ := q.Get(); got.Name != "another" || time.Since(began) != 0 {
 			t.Errorf("%s is served after %s", got.Name, time.Since(began))
 		}
-		if got, _ := q.Get(); got != one || time.Since(began) > time.Second/pace {
+		if got, _ := q.Get(); got != one || time.Since(began) > time.Second/objectRate {
 			t.Errorf("%s is served after %s", got.Name, time.Since(began))
 		}
 		q.Done(one)
-		<-time.After(sparePasses * time.Second / pace)
+		<-time.After(objectBurst * time.Second / objectRate)
 		q.Add(one)
-		if took := restless(q, sparePasses); took != 0 {
-			t.Errorf("after a rest %d passes took %s", sparePasses, took)
+		if took := timeRequeues(q, objectBurst); took != 0 {
+			t.Errorf("after a rest %d passes took %s", objectBurst, took)
 		}
 	})
 }
@@ -199,14 +199,14 @@ func TestAnObjectThatHasRestedIsServedAtOnce(t *testing.T) {
 // What the queue below promises is kept: an object is with one worker, once for any number of
 // events, and again if there was one meanwhile.
 func TestAnObjectIsWithOneWorker(t *testing.T) {
-	bubble(t, func(t *testing.T, q *fairQueue) {
-		one := request("a", "one")
+	withQueue(t, func(t *testing.T, q *fairQueue) {
+		one := newRequest("a", "one")
 		q.Add(one)
 		q.Add(one)
 		got, _ := q.Get()
 		q.Add(one)
 		synctest.Wait()
-		if q.next() != nil {
+		if q.nextTenant() != nil {
 			t.Error("two workers have it")
 		}
 		q.Done(got)
@@ -225,7 +225,7 @@ func TestAnObjectIsWithOneWorker(t *testing.T) {
 
 func TestShutDownEndsWhoWaits(t *testing.T) {
 	ended := make(chan bool, 1)
-	bubble(t, func(_ *testing.T, q *fairQueue) {
+	withQueue(t, func(_ *testing.T, q *fairQueue) {
 		go func() { _, shutdown := q.Get(); ended <- shutdown }()
 		synctest.Wait()
 	})

@@ -13,36 +13,36 @@ import (
 	"github.com/mainstay-operator/mainstay-operator/controllers/internal/converge"
 )
 
-// foreign is a cache of the manager's, filled before any controller starts.
-type foreign struct{ cache.Cache }
+// managedCache is a cache of the manager's, filled before any controller starts.
+type managedCache struct{ cache.Cache }
 
 // GetCache makes the manager see a cache in it.
-func (f foreign) GetCache() cache.Cache { return f.Cache }
+func (f managedCache) GetCache() cache.Cache { return f.Cache }
 
-// foreignVersions is a cache that knows of every Secret and ConfigMap that it is there and
+// newMetadataCache is a cache that knows of every Secret and ConfigMap that it is there and
 // at which version, and nothing of what it holds: enough to notice that one which an
 // object names has changed. The manager's own cache has our Secrets alone, and
 // one selection for each type.
-func foreignVersions(ctx context.Context, mgr ctrl.Manager, namespaces []string) (cache.Cache, error) {
+func newMetadataCache(ctx context.Context, mgr ctrl.Manager, namespaces []string) (cache.Cache, error) {
 	options := CacheOptions(namespaces)
 	options.ByObject = nil
-	options.DefaultTransform = bareVersion
+	options.DefaultTransform = stripToVersion
 	options.Scheme, options.Mapper, options.HTTPClient = mgr.GetScheme(), mgr.GetRESTMapper(), mgr.GetHTTPClient()
 	made, err := cache.New(mgr.GetConfig(), options)
 	if err != nil {
 		return nil, fmt.Errorf("making the cache of versions: %w", err)
 	}
-	for _, kind := range []client.Object{converge.SecretVersion(), converge.ConfigMapVersion()} {
+	for _, kind := range []client.Object{converge.SecretMetadata(), converge.ConfigMapMetadata()} {
 		// Asked for now, it is full before this process leads.
 		if _, err := made.GetInformer(ctx, kind, cache.BlockUntilSynced(false)); err != nil {
 			return nil, fmt.Errorf("watching versions: %w", err)
 		}
 	}
-	return made, mgr.Add(foreign{made})
+	return made, mgr.Add(managedCache{made})
 }
 
-// bareVersion keeps the name and the version.
-func bareVersion(in any) (any, error) {
+// stripToVersion keeps the name and the version.
+func stripToVersion(in any) (any, error) {
 	switch obj := in.(type) {
 	case toolscache.DeletedFinalStateUnknown:
 		return in, nil

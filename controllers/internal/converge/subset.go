@@ -5,14 +5,14 @@ import (
 	"strings"
 )
 
-// holds is true when live has every value that desired sets. Keys and named
+// isSubset is true when live has every value that desired sets. Keys and named
 // list items that only live has are foreign (defaults, injected sidecars,
 // annotations of others) and do not matter. A zero value equals an absent one,
 // since the API drops zero values on its way to us.
 //
 // A false alarm costs one apply that changes nothing; a false calm would leave
 // a foreign edit in place. Where in doubt, it is false.
-func holds(desired, live any) bool {
+func isSubset(desired, live any) bool {
 	switch want := desired.(type) {
 	case map[string]any:
 		have, ok := live.(map[string]any)
@@ -20,34 +20,34 @@ func holds(desired, live any) bool {
 			return false
 		}
 		for key, value := range want {
-			if !holds(value, have[key]) || undivided(key) && have[key] != nil && !holds(have[key], value) {
+			if !isSubset(value, have[key]) || isAtomic(key) && have[key] != nil && !isSubset(have[key], value) {
 				return false
 			}
 		}
 		return true
 	case []any:
 		have, ok := live.([]any)
-		return (ok || live == nil) && listHolds(want, have)
+		return (ok || live == nil) && isListSubset(want, have)
 	default:
 		return sameScalar(desired, live)
 	}
 }
 
-// undivided is true for the fields that the API server takes as one, and of which it
+// isAtomic is true for the fields that the API server takes as one, and of which it
 // names one owner: a key that somebody adds to ours makes it choose others.
-func undivided(key string) bool {
+func isAtomic(key string) bool {
 	return strings.HasSuffix(strings.ToLower(key), "selector") || key == "nodeSelectorTerms"
 }
 
-// listHolds compares named items by name and everything else in order.
-func listHolds(want, have []any) bool {
+// isListSubset compares named items by name and everything else in order.
+func isListSubset(want, have []any) bool {
 	named := byName(have)
 	if byName(want) == nil || named == nil {
 		if len(want) != len(have) {
 			return false
 		}
 		for i := range want {
-			if !holds(want[i], have[i]) {
+			if !isSubset(want[i], have[i]) {
 				return false
 			}
 		}
@@ -55,7 +55,7 @@ func listHolds(want, have []any) bool {
 	}
 	for _, item := range want {
 		live, ok := named[item.(map[string]any)["name"]]
-		if !ok || !holds(item, live) {
+		if !ok || !isSubset(item, live) {
 			return false
 		}
 	}
@@ -80,11 +80,11 @@ func sameScalar(desired, live any) bool {
 	if live == nil {
 		return desired == nil || reflect.ValueOf(desired).IsZero()
 	}
-	return number(desired) == number(live)
+	return asNumber(desired) == asNumber(live)
 }
 
-// number makes the integers of JSON and of Go comparable.
-func number(value any) any {
+// asNumber makes the integers of JSON and of Go comparable.
+func asNumber(value any) any {
 	switch n := value.(type) {
 	case int64:
 		return float64(n)

@@ -9,7 +9,7 @@ import (
 	"k8s.io/utils/ptr"
 )
 
-func TestStarting(t *testing.T) {
+func TestFirstStartupWait(t *testing.T) {
 	waits := func(name, reason string) corev1.ContainerStatus {
 		return corev1.ContainerStatus{Name: name, State: corev1.ContainerState{Waiting: &corev1.ContainerStateWaiting{Reason: reason}}}
 	}
@@ -68,7 +68,7 @@ func TestStarting(t *testing.T) {
 	} {
 		t.Run(c.reason, func(t *testing.T) {
 			pods := []corev1.Pod{{ObjectMeta: metav1.ObjectMeta{Name: "a"}, Spec: spec, Status: c.status}}
-			if got := Starting(pods); got != c.says {
+			if got := FirstStartupWait(pods); got != c.says {
 				t.Errorf("says %q, not %q", got, c.says)
 			}
 		})

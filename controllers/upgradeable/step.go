@@ -20,86 +20,86 @@ const (
 	severalMasters = "several nodes take writes"
 	// changingMaster : the next master is chosen, or made and not yet reached by clients.
 	changingMaster = "the master is changing"
-	// goingToSleep : the writes are ended and not all known to be kept.
-	goingToSleep = "its writes are being ended"
+	// hibernating : the writes are ended and not all known to be kept.
+	hibernating = "its writes are being ended"
 	// scalingIn : nodes that go may hold what confirms a write.
 	scalingIn = "scaling in"
-	// nodesJoin : a server that has started follows nobody until it is told to, and
+	// joiningNodes : a server that has started follows nobody until it is told to, and
 	// counts for a failover only then.
-	nodesJoin = "nodes are joining"
+	joiningNodes = "nodes are joining"
 	// replacingPods : some are of the old template and some of the new, and one is away.
 	replacingPods = "pods are being replaced"
 )
 
-// underWay is the step that a Redis is in, by its status; empty when it is in none.
+// currentStep is the step that a Redis is in, by its status; empty when it is in none.
 //
 // The other kinds are never in one. Of Memcached and EasyService the workload
 // controllers of Kubernetes finish what is begun; an Activity writes each step of an
 // attempt down before it takes it, its command runs on without the operator, and it
 // may take hours. Nor are passwords, certificates and settings that are on their way:
 // the servers accept both the old and the new until all have them.
-func underWay(r *cachev1alpha1.Redis) string {
+func currentStep(r *cachev1alpha1.Redis) string {
 	rep, last := r.Status.Replication, r.Status.LastFailover
 	switch {
-	case !r.DeletionTimestamp.IsZero() || r.Spec.Paused || awaitsHuman(r):
+	case !r.DeletionTimestamp.IsZero() || r.Spec.Paused || needsHuman(r):
 		return "" // the upgrade may be what is needed
-	case rep == nil && (r.Spec.Hibernate || degraded(r) != ""):
+	case rep == nil && (r.Spec.Hibernate || degradedReason(r) != ""):
 		return "" // its pods go by themselves, or do not start
 	case rep == nil:
 		return noMaster
-	case is(r, commonv1.ConditionSplitBrain, metav1.ConditionTrue, commonv1.ReasonSeveralMasters):
+	case hasCondition(r, commonv1.ConditionSplitBrain, metav1.ConditionTrue, commonv1.ReasonSeveralMasters):
 		return severalMasters
 	case rep.Epoch < r.Status.Epoch, last != nil && last.RoutedAt == nil && last.To == r.Status.Master:
 		return changingMaster
 	case r.Spec.Hibernate:
-		return goingToSleep
-	case is(r, commonv1.ConditionAvailable, metav1.ConditionFalse, commonv1.ReasonNoMaster):
+		return hibernating
+	case hasCondition(r, commonv1.ConditionAvailable, metav1.ConditionFalse, commonv1.ReasonNoMaster):
 		return noMaster
 	}
-	return amongNodes(r)
+	return nodeStep(r)
 }
 
-// amongNodes is the step that the nodes beside a serving master are in.
-func amongNodes(r *cachev1alpha1.Redis) string {
+// nodeStep is the step that the nodes beside a serving master are in.
+func nodeStep(r *cachev1alpha1.Redis) string {
 	switch {
-	case degraded(r) != "":
+	case degradedReason(r) != "":
 		return "" // it may wait for a human as long as it likes
 	case r.Spec.Size != nil && len(r.Status.Nodes) > int(*r.Spec.Size):
 		return scalingIn
-	case slices.ContainsFunc(r.Status.Nodes, joins):
-		return nodesJoin
-	case is(r, commonv1.ConditionReady, metav1.ConditionFalse, commonv1.ReasonRolling) && !supervised(r):
+	case slices.ContainsFunc(r.Status.Nodes, isJoining):
+		return joiningNodes
+	case hasCondition(r, commonv1.ConditionReady, metav1.ConditionFalse, commonv1.ReasonRolling) && !isSupervised(r):
 		return replacingPods
 	}
 	return ""
 }
 
-// joins is true for a server that runs and is not in its place.
-func joins(n cachev1alpha1.RedisNode) bool {
+// isJoining is true for a server that runs and is not in its place.
+func isJoining(n cachev1alpha1.RedisNode) bool {
 	return n.State == cachev1alpha1.RedisFenced || n.State == cachev1alpha1.RedisSyncing || n.State == cachev1alpha1.RedisLoading
 }
 
-// awaitsHuman is true for one that goes on only when somebody has decided, or has
+// needsHuman is true for one that goes on only when somebody has decided, or has
 // mended what keeps the operator from its servers.
-func awaitsHuman(r *cachev1alpha1.Redis) bool {
-	reason := degraded(r)
+func needsHuman(r *cachev1alpha1.Redis) bool {
+	reason := degradedReason(r)
 	return reason == commonv1.ReasonPromotionBlocked || reason == commonv1.ReasonOperatorCannotReachPods || reason == commonv1.ReasonLockedOut
 }
 
-// supervised is true where a human says when the master's pod is replaced.
-func supervised(r *cachev1alpha1.Redis) bool {
+// isSupervised is true where a human says when the master's pod is replaced.
+func isSupervised(r *cachev1alpha1.Redis) bool {
 	return r.Spec.Update != nil && r.Spec.Update.Strategy == cachev1alpha1.RedisSupervised
 }
 
-// degraded is the reason why, empty when it is not.
-func degraded(r *cachev1alpha1.Redis) string {
+// degradedReason is the reason why, empty when it is not.
+func degradedReason(r *cachev1alpha1.Redis) string {
 	if c := meta.FindStatusCondition(r.Status.Conditions, commonv1.ConditionDegraded); c != nil && c.Status == metav1.ConditionTrue {
 		return c.Reason
 	}
 	return ""
 }
 
-func is(r *cachev1alpha1.Redis, kind string, status metav1.ConditionStatus, reason string) bool {
+func hasCondition(r *cachev1alpha1.Redis, kind string, status metav1.ConditionStatus, reason string) bool {
 	c := meta.FindStatusCondition(r.Status.Conditions, kind)
 	return c != nil && c.Status == status && c.Reason == reason
 }

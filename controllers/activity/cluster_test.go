@@ -31,8 +31,8 @@ import (
 )
 
 var (
-	epoch = metav1.NewTime(time.Date(2030, 1, 2, 3, 4, 5, 0, time.UTC))
-	key   = types.NamespacedName{Namespace: "ns", Name: "once"}
+	testTime = metav1.NewTime(time.Date(2030, 1, 2, 3, 4, 5, 0, time.UTC))
+	key      = types.NamespacedName{Namespace: "ns", Name: "once"}
 
 	scheme = func() *runtime.Scheme {
 		s := runtime.NewScheme()
@@ -41,36 +41,36 @@ var (
 		return s
 	}()
 
-	errKilled = errors.New("this operator was killed")
-	errLost   = errors.New("the answer was lost")
+	errKilled     = errors.New("this operator was killed")
+	errAnswerLost = errors.New("the answer was lost")
 )
 
-// forever is the exit code of a command that runs until it is stopped.
-const forever = -1
+// runsForever is the exit code of a command that runs until it is stopped.
+const runsForever = -1
 
-// world is an API server, a kubelet and a garbage collector; operators come and
+// fakeCluster is an API server, a kubelet and a garbage collector; operators come and
 // go. After every write it holds the promise of the package against the pods.
-type world struct {
+type fakeCluster struct {
 	t      *testing.T
 	server client.WithWatch
 	// exit code of each attempt, the last one for all that follow.
-	exits []int32
-	now   time.Time
-	// stuck is true while the kubelet binds pods but starts none.
-	stuck bool
-	// beside the command's container is another, as long as the pod runs in this state;
+	exitCodes []int32
+	now       time.Time
+	// neverStarts is true while the kubelet binds pods but starts none.
+	neverStarts bool
+	// sidecarState the command's container is another, as long as the pod runs in this state;
 	// one that runs goes on until the pod is deleted. Nil: there is none.
-	beside *corev1.ContainerState
+	sidecarState *corev1.ContainerState
 
-	uids      int
-	operators int
-	started   map[string]types.UID // pod name → the one UID that ever lost its gate
-	ran       map[types.UID]bool   // pods whose container the kubelet has started
+	uids        int
+	operators   int
+	ungatedUIDs map[string]types.UID // pod name → the one UID that ever lost its gate
+	ranPods     map[types.UID]bool   // pods whose container the kubelet has started
 }
 
-func newWorld(t *testing.T, exits ...int32) *world {
+func newFakeCluster(t *testing.T, exits ...int32) *fakeCluster {
 	t.Helper()
-	w := &world{t: t, exits: exits, now: epoch.Time, started: map[string]types.UID{}, ran: map[types.UID]bool{}}
+	w := &fakeCluster{t: t, exitCodes: exits, now: testTime.Time, ungatedUIDs: map[string]types.UID{}, ranPods: map[types.UID]bool{}}
 	w.server = interceptor.NewClient(
 		fake.NewClientBuilder().WithScheme(scheme).WithStatusSubresource(&egov1.Activity{}).
 			// the default tracker also keeps managed fields, at a hundred times the cost
@@ -79,7 +79,7 @@ func newWorld(t *testing.T, exits ...int32) *world {
 		interceptor.Funcs{Create: func(ctx context.Context, c client.WithWatch, obj client.Object, opts ...client.CreateOption) error {
 			w.uids++
 			obj.SetUID(types.UID(fmt.Sprintf("%06d-uid", w.uids)))
-			if p, ok := obj.(*corev1.Pod); ok && w.beside != nil {
+			if p, ok := obj.(*corev1.Pod); ok && w.sidecarState != nil {
 				p.Spec.Containers = append([]corev1.Container{sidecar}, p.Spec.Containers...)
 			}
 			return c.Create(ctx, obj, opts...)
@@ -90,7 +90,7 @@ func newWorld(t *testing.T, exits ...int32) *world {
 // sidecar is what an admission webhook adds to pods.
 var sidecar = corev1.Container{Name: "beside", Image: "beside"}
 
-func (w *world) must(err error) {
+func (w *fakeCluster) must(err error) {
 	w.t.Helper()
 	if client.IgnoreNotFound(err) != nil {
 		w.t.Fatal(err)
@@ -98,7 +98,7 @@ func (w *world) must(err error) {
 }
 
 // submit makes the Activity as a user would.
-func (w *world) submit(spec egov1.ActivitySpec) {
+func (w *fakeCluster) submit(spec egov1.ActivitySpec) {
 	w.t.Helper()
 	spec.Command = "true"
 	w.must(w.server.Create(context.Background(), &egov1.Activity{
@@ -107,7 +107,7 @@ func (w *world) submit(spec egov1.ActivitySpec) {
 }
 
 // activity as the server has it; nil when it is gone.
-func (w *world) activity() *egov1.Activity {
+func (w *fakeCluster) activity() *egov1.Activity {
 	var a egov1.Activity
 	err := w.server.Get(context.Background(), key, &a)
 	w.must(err)
@@ -117,54 +117,54 @@ func (w *world) activity() *egov1.Activity {
 	return &a
 }
 
-func (w *world) pods() []corev1.Pod {
+func (w *fakeCluster) pods() []corev1.Pod {
 	var list corev1.PodList
 	w.must(w.server.List(context.Background(), &list, client.InNamespace(key.Namespace)))
 	return list.Items
 }
 
-// promise is no Fatal, as it is also held on the goroutine of a leader: per attempt one pod at most ever starts, and never while an earlier
+// checkInvariants is no Fatal, as it is also held on the goroutine of a leader: per attempt one pod at most ever starts, and never while an earlier
 // attempt of the same Activity may still run.
-func (w *world) promise() {
+func (w *fakeCluster) checkInvariants() {
 	w.t.Helper()
 	pods, a := w.pods(), w.activity()
 	for i := range pods {
 		p := &pods[i]
-		if journaled(a, p) && !held(p) && !ended(p) && p.DeletionTimestamp.IsZero() {
+		if journaled(a, p) && !hasFinalizer(p) && !podEnded(p) && p.DeletionTimestamp.IsZero() {
 			w.t.Errorf("pod %s was let go before its end", p.Name)
 		}
-		if gated(p) || !held(p) && w.started[p.Name] == "" {
+		if isGated(p) || !hasFinalizer(p) && w.ungatedUIDs[p.Name] == "" {
 			continue
 		}
-		if one, known := w.started[p.Name]; known && one != p.UID {
+		if one, known := w.ungatedUIDs[p.Name]; known && one != p.UID {
 			w.t.Errorf("attempt %s was started twice: pods %s and %s", p.Name, one, p.UID)
 		}
-		if w.started[p.Name] == "" {
-			w.timely(a, p)
+		if w.ungatedUIDs[p.Name] == "" {
+			w.checkRetryTime(a, p)
 		}
-		w.started[p.Name] = p.UID
-		w.alone(p, pods)
+		w.ungatedUIDs[p.Name] = p.UID
+		w.checkExclusive(p, pods)
 	}
 }
 
-// timely: it did not begin before the attempt before it was over for long enough.
-func (w *world) timely(a *egov1.Activity, p *corev1.Pod) {
+// checkRetryTime: it did not begin before the attempt before it was over for long enough.
+func (w *fakeCluster) checkRetryTime(a *egov1.Activity, p *corev1.Pod) {
 	w.t.Helper()
 	if a == nil {
 		return
 	}
 	for i := range a.Status.Attempts {
-		if i > 0 && a.Status.Attempts[i].PodUID == p.UID && w.now.Before(due(a, &a.Status.Attempts[i-1])) {
-			w.t.Errorf("attempt %d began at %s, due %s", i+1, w.now, due(a, &a.Status.Attempts[i-1]))
+		if i > 0 && a.Status.Attempts[i].PodUID == p.UID && w.now.Before(retryTime(a, &a.Status.Attempts[i-1])) {
+			w.t.Errorf("attempt %d began at %s, due %s", i+1, w.now, retryTime(a, &a.Status.Attempts[i-1]))
 		}
 	}
 }
 
-// alone: no other attempt of the same Activity may still run beside this one.
-func (w *world) alone(p *corev1.Pod, pods []corev1.Pod) {
+// checkExclusive: no other attempt of the same Activity may still run beside this one.
+func (w *fakeCluster) checkExclusive(p *corev1.Pod, pods []corev1.Pod) {
 	w.t.Helper()
 	for i := range pods {
-		if other := &pods[i]; other.Name != p.Name && family(other) == family(p) && !gated(other) && !over(other) && !over(p) {
+		if other := &pods[i]; other.Name != p.Name && nameWithoutAttempt(other) == nameWithoutAttempt(p) && !isGated(other) && !commandEnded(other) && !commandEnded(p) {
 			w.t.Errorf("%s and %s run at the same time", p.Name, other.Name)
 		}
 	}
@@ -174,11 +174,11 @@ func journaled(a *egov1.Activity, p *corev1.Pod) bool {
 	return a != nil && slices.ContainsFunc(a.Status.Attempts, func(t egov1.Attempt) bool { return t.PodUID == p.UID })
 }
 
-// family of a pod's name is the name without the attempt.
-func family(p *corev1.Pod) string { return p.Name[:strings.LastIndex(p.Name, "-")] }
+// nameWithoutAttempt of a pod's name is the name without the attempt.
+func nameWithoutAttempt(p *corev1.Pod) string { return p.Name[:strings.LastIndex(p.Name, "-")] }
 
 // kubelet binds, starts and ends pods, each by one step, and collects orphans.
-func (w *world) kubelet() {
+func (w *fakeCluster) kubelet() {
 	w.t.Helper()
 	a := w.activity()
 	for _, p := range w.pods() {
@@ -186,38 +186,38 @@ func (w *world) kubelet() {
 		switch {
 		case p.DeletionTimestamp.IsZero() && owner != nil && (a == nil || a.UID != owner.UID):
 			w.must(w.server.Delete(context.Background(), &p))
-		case gated(&p) || ended(&p):
+		case isGated(&p) || podEnded(&p):
 		case p.Spec.NodeName == "":
 			p.Spec.NodeName = "node-1"
 			w.must(w.server.Update(context.Background(), &p))
-		case containerStatus(&p).State.Terminated != nil:
-			w.report(&p, phaseOf(containerStatus(&p).State.Terminated.ExitCode), containerStatus(&p).State)
-		case containerStatus(&p).State.Running == nil && !p.DeletionTimestamp.IsZero(): // it is not started any more
-			w.report(&p, corev1.PodFailed, corev1.ContainerState{Terminated: &corev1.ContainerStateTerminated{ExitCode: 137, Reason: unlocated}})
-		case containerStatus(&p).State.Running == nil && w.stuck:
-		case containerStatus(&p).State.Running == nil:
-			w.ran[p.UID] = true
-			w.report(&p, corev1.PodRunning, corev1.ContainerState{Running: &corev1.ContainerStateRunning{StartedAt: epoch}})
+		case commandStatus(&p).State.Terminated != nil:
+			w.reportStatus(&p, phaseOf(commandStatus(&p).State.Terminated.ExitCode), commandStatus(&p).State)
+		case commandStatus(&p).State.Running == nil && !p.DeletionTimestamp.IsZero(): // it is not started any more
+			w.reportStatus(&p, corev1.PodFailed, corev1.ContainerState{Terminated: &corev1.ContainerStateTerminated{ExitCode: 137, Reason: reasonStatusUnknown}})
+		case commandStatus(&p).State.Running == nil && w.neverStarts:
+		case commandStatus(&p).State.Running == nil:
+			w.ranPods[p.UID] = true
+			w.reportStatus(&p, corev1.PodRunning, corev1.ContainerState{Running: &corev1.ContainerStateRunning{StartedAt: testTime}})
 		default:
-			w.end(&p)
+			w.endCommand(&p)
 		}
 	}
-	w.promise()
+	w.checkInvariants()
 }
 
-func (w *world) end(p *corev1.Pod) {
+func (w *fakeCluster) endCommand(p *corev1.Pod) {
 	var attempt int
 	_, err := fmt.Sscanf(p.Name[strings.LastIndex(p.Name, "-"):], "-%d", &attempt)
 	w.must(err)
-	code := w.exits[min(attempt, len(w.exits))-1]
+	code := w.exitCodes[min(attempt, len(w.exitCodes))-1]
 	switch {
 	case !p.DeletionTimestamp.IsZero():
 		code = 143
-	case code == forever:
+	case code == runsForever:
 		return
 	}
-	w.report(p, phaseOf(code), corev1.ContainerState{Terminated: &corev1.ContainerStateTerminated{
-		ExitCode: code, StartedAt: epoch, FinishedAt: metav1.NewTime(w.now),
+	w.reportStatus(p, phaseOf(code), corev1.ContainerState{Terminated: &corev1.ContainerStateTerminated{
+		ExitCode: code, StartedAt: testTime, FinishedAt: metav1.NewTime(w.now),
 	}})
 }
 
@@ -228,11 +228,11 @@ func phaseOf(code int32) corev1.PodPhase {
 	return corev1.PodFailed
 }
 
-// report is the kubelet's word: a pod reaches its phase when all its containers have ended.
-func (w *world) report(p *corev1.Pod, phase corev1.PodPhase, state corev1.ContainerState) {
-	p.Status.ContainerStatuses = []corev1.ContainerStatus{{Name: kind, ContainerID: "test://" + string(p.UID), State: state}}
-	if w.beside != nil {
-		other := *w.beside
+// reportStatus is the kubelet's word: a pod reaches its phase when all its containers have ended.
+func (w *fakeCluster) reportStatus(p *corev1.Pod, phase corev1.PodPhase, state corev1.ContainerState) {
+	p.Status.ContainerStatuses = []corev1.ContainerStatus{{Name: appName, ContainerID: "test://" + string(p.UID), State: state}}
+	if w.sidecarState != nil {
+		other := *w.sidecarState
 		switch {
 		case !p.DeletionTimestamp.IsZero() && other.Terminated == nil:
 			phase, other = corev1.PodFailed, corev1.ContainerState{Terminated: &corev1.ContainerStateTerminated{ExitCode: 137}}
@@ -250,20 +250,20 @@ func (w *world) report(p *corev1.Pod, phase corev1.PodPhase, state corev1.Contai
 // operator is one process: a reconciler, its cache, and its line to the server.
 type operator struct {
 	*Reconciler
-	world *world
-	cache *cache
-	// line carries one call out; it may fail, lose the answer, or kill.
-	line func(call string, do func() error) error
+	cluster *fakeCluster
+	cache   *laggingCache
+	// intercept carries one call out; it may fail, lose the answer, or kill.
+	intercept func(call string, do func() error) error
 }
 
-func (w *world) operator() *operator {
+func (w *fakeCluster) operator() *operator {
 	w.operators++
-	o := &operator{world: w, line: func(_ string, do func() error) error { return do() }}
+	o := &operator{cluster: w, intercept: func(_ string, do func() error) error { return do() }}
 	through := func(call string, do func() error) error {
-		return o.line(call, func() error {
+		return o.intercept(call, func() error {
 			err := do()
 			if !strings.HasPrefix(call, "get") {
-				w.promise()
+				w.checkInvariants()
 			}
 			return err
 		})
@@ -285,16 +285,16 @@ func (w *world) operator() *operator {
 			return through(fmt.Sprintf("patch %T/%s", obj, sub), func() error { return c.SubResource(sub).Patch(ctx, obj, p, opts...) })
 		},
 	})
-	o.cache = &cache{Client: wire}
+	o.cache = &laggingCache{Client: wire}
 	o.Reconciler = &Reconciler{
-		Converger:    converge.Converger{Client: o.cache, Live: wire, Events: &events.FakeRecorder{}},
-		Users:        converge.ConfigMaps(versions{wire: wire}, wire),
-		Output:       printed{},
+		Converger:    converge.Converger{Client: o.cache, APIReader: wire, Events: &events.FakeRecorder{}},
+		Users:        converge.NewConfigMapReader(metadataCache{wire: wire}, wire),
+		Output:       podNameOutput{},
 		Clock:        clocktesting.NewFakePassiveClock(w.now),
 		DefaultImage: "busybox",
 		GuardImage:   fmt.Sprintf("operator:%d", w.operators), // each is of a release of its own
 	}
-	o.Release = o.letGo
+	o.Finalize = o.finalize
 	o.sync()
 	return o
 }
@@ -306,27 +306,27 @@ func keyOf(name string) types.NamespacedName {
 	return types.NamespacedName{Namespace: key.Namespace, Name: name}
 }
 
-func (o *operator) syncActivity() { o.cache.activity = o.world.activity() }
+func (o *operator) syncActivity() { o.cache.activity = o.cluster.activity() }
 
-func (o *operator) syncPods() { o.cache.pods = o.world.pods() }
+func (o *operator) syncPods() { o.cache.pods = o.cluster.pods() }
 
-func (o *operator) pass() error {
+func (o *operator) reconcileOnce() error {
 	_, err := o.Reconcile(context.Background(), ctrl.Request{NamespacedName: key})
 	return err
 }
 
-// calm runs passes and kubelet until nothing moves any more.
-func (o *operator) calm() {
-	o.world.t.Helper()
+// runUntilQuiet runs passes and kubelet until nothing moves any more.
+func (o *operator) runUntilQuiet() {
+	o.cluster.t.Helper()
 	for quiet, rounds := 0, 0; quiet < 2; rounds++ {
 		if rounds > 100 {
-			o.world.t.Fatal("the world does not come to rest")
+			o.cluster.t.Fatal("the world does not come to rest")
 		}
-		before := o.world.versions()
+		before := o.cluster.resourceVersions()
 		o.sync()
-		_ = o.pass()
-		o.world.kubelet()
-		if o.world.versions() == before {
+		_ = o.reconcileOnce()
+		o.cluster.kubelet()
+		if o.cluster.resourceVersions() == before {
 			quiet++
 		} else {
 			quiet = 0
@@ -334,7 +334,7 @@ func (o *operator) calm() {
 	}
 }
 
-func (w *world) versions() string {
+func (w *fakeCluster) resourceVersions() string {
 	var all []string
 	if a := w.activity(); a != nil {
 		all = append(all, a.ResourceVersion)
@@ -345,24 +345,24 @@ func (w *world) versions() string {
 	return strings.Join(all, " ")
 }
 
-// versions answers what is asked of the metadata's cache.
-type versions struct {
+// metadataCache answers what is asked of the metadata's cache.
+type metadataCache struct {
 	crcache.Cache
 	wire client.Reader
 }
 
-func (v versions) Get(ctx context.Context, at client.ObjectKey, obj client.Object, opts ...client.GetOption) error {
+func (v metadataCache) Get(ctx context.Context, at client.ObjectKey, obj client.Object, opts ...client.GetOption) error {
 	return v.wire.Get(ctx, at, obj, opts...)
 }
 
-// cache answers reads with what was last synced.
-type cache struct {
+// laggingCache answers reads with what was last synced.
+type laggingCache struct {
 	client.Client
 	activity *egov1.Activity
 	pods     []corev1.Pod
 }
 
-func (c *cache) Get(_ context.Context, _ client.ObjectKey, obj client.Object, _ ...client.GetOption) error {
+func (c *laggingCache) Get(_ context.Context, _ client.ObjectKey, obj client.Object, _ ...client.GetOption) error {
 	if c.activity == nil {
 		return apierrors.NewNotFound(egov1.GroupVersion.WithResource("activities").GroupResource(), key.Name)
 	}
@@ -370,7 +370,7 @@ func (c *cache) Get(_ context.Context, _ client.ObjectKey, obj client.Object, _ 
 	return nil
 }
 
-func (c *cache) List(_ context.Context, list client.ObjectList, opts ...client.ListOption) error {
+func (c *laggingCache) List(_ context.Context, list client.ObjectList, opts ...client.ListOption) error {
 	var o client.ListOptions
 	o.ApplyOptions(opts)
 	for i := range c.pods {
@@ -381,9 +381,9 @@ func (c *cache) List(_ context.Context, list client.ObjectList, opts ...client.L
 	return nil
 }
 
-// printed is the output of every pod: its name.
-type printed struct{}
+// podNameOutput is the output of every pod: its name.
+type podNameOutput struct{}
 
-func (printed) Tail(_ context.Context, pod *corev1.Pod, _ int) (tail string, truncated bool, err error) {
+func (podNameOutput) Tail(_ context.Context, pod *corev1.Pod, _ int) (tail string, truncated bool, err error) {
 	return pod.Name, false, nil
 }

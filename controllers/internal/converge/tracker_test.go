@@ -10,7 +10,7 @@ import (
 
 func TestAStuckPassIsFound(t *testing.T) {
 	clock := clocktesting.NewFakePassiveClock(time.Now())
-	passes := &Passes{Clock: clock}
+	passes := &ReconcileTracker{Clock: clock}
 	later := func(d time.Duration) { clock.SetTime(clock.Now().Add(d)) }
 	want := func(object string) {
 		t.Helper()
@@ -20,25 +20,25 @@ func TestAStuckPassIsFound(t *testing.T) {
 		}
 	}
 	want("")
-	endA := passes.Begin("shop/a")
-	later(stuck)
-	endB := passes.Begin("shop/b")
+	endA := passes.Start("shop/a")
+	later(stuckAfter)
+	endB := passes.Start("shop/b")
 	want("") // as slow as an API server can make it
 	later(time.Second)
 	want("shop/a")
 	endA()
 	want("")
-	later(stuck)
+	later(stuckAfter)
 	want("shop/b")
 	endB()
 	want("")
-	passes.Begin("shop/a")() // many short ones over one object are none that is long
-	later(stuck)
-	passes.Begin("shop/a")
+	passes.Start("shop/a")() // many short ones over one object are none that is long
+	later(stuckAfter)
+	passes.Start("shop/a")
 	want("")
 }
 
 func TestNobodyNeedsToAskForPasses(*testing.T) {
-	var passes *Passes
-	passes.Begin("shop/a")()
+	var passes *ReconcileTracker
+	passes.Start("shop/a")()
 }

@@ -1,0 +1,142 @@
+package easyservice
+
+import (
+	"time"
+
+	appsv1 "k8s.io/api/apps/v1"
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/utils/ptr"
+
+	appv1 "github.com/mainstay-operator/mainstay-operator/api/app/v1"
+	"github.com/mainstay-operator/mainstay-operator/controllers/internal/conditions"
+)
+
+const (
+	// unprobedReadySeconds is minReadySeconds where nothing asks the container whether it is ready: the
+	// kubelet first waits 10 s before it starts again what keeps stopping.
+	unprobedReadySeconds = 10
+	// defaultProgressDeadline is progressDeadlineSeconds unless chosen, as the API server has it.
+	defaultProgressDeadline = 600
+	// reasonDeadlineExceeded is the Deployment controller's reason for a rollout that got stuck
+	// (k8s.io/kubernetes/pkg/controller/deployment/util: TimedOutReason).
+	reasonDeadlineExceeded = "ProgressDeadlineExceeded"
+	// reasonResumed is the Deployment controller's reason for a rollout that a human let go on
+	// (k8s.io/kubernetes/pkg/controller/deployment/util: ResumedDeployReason).
+	reasonResumed = "DeploymentResumed"
+)
+
+// isUnprobed is true for containers that count as ready as soon as they run.
+func isUnprobed(e *appv1.EasyService) bool {
+	return ptr.Deref(e.Spec.Probes, appv1.Probes{}).Readiness == nil && tcpProbe(e.Spec.Ports) == nil
+}
+
+// minReadySeconds are the user's, else a trial where running is all that is known;
+// the API server wants them below the deadline.
+func minReadySeconds(e *appv1.EasyService) int32 {
+	s := ptr.Deref(e.Spec.Strategy, appv1.Strategy{})
+	if s.MinReadySeconds > 0 || !isUnprobed(e) {
+		return s.MinReadySeconds
+	}
+	return min(unprobedReadySeconds, ptr.Deref(s.ProgressDeadlineSeconds, defaultProgressDeadline)-1)
+}
+
+// readyReplicas is how many pods count as such: of those that just run, the ones that went on to.
+func readyReplicas(e *appv1.EasyService, d *appsv1.Deployment) int32 {
+	if isUnprobed(e) {
+		return d.Status.AvailableReplicas
+	}
+	return d.Status.ReadyReplicas
+}
+
+// availableAt is when a pod has been ready for minReadySeconds, which may be to come.
+func availableAt(e *appv1.EasyService, pod *corev1.Pod) (time.Time, bool) {
+	since, ready := conditions.ReadySince(pod)
+	return since.Add(time.Duration(minReadySeconds(e)) * time.Second), ready
+}
+
+// isAvailable tells of a pod whether it has been ready for minReadySeconds.
+func isAvailable(e *appv1.EasyService, now metav1.Time) func(*corev1.Pod) bool {
+	return func(pod *corev1.Pod) bool {
+		at, ready := availableAt(e, pod)
+		return ready && !at.After(now.Time)
+	}
+}
+
+// lastProgress is when a pod last took the rollout on: when it was proven, or will be if it does
+// not keep stopping; else when it was made.
+func lastProgress(e *appv1.EasyService, pod *corev1.Pod, now metav1.Time) time.Time {
+	if at, ready := availableAt(e, pod); ready && (!at.After(now.Time) || !conditions.HasCrashLooped(pod)) {
+		return at
+	}
+	return pod.CreationTimestamp.Time
+}
+
+// rolloutDeadline is when a rollout that runs is beyond its deadline, by what its pods have come to.
+// To the Deployment controller every start of a pod that keeps stopping is progress; here
+// it is none. Without a pod there is nothing to judge, nor while a human holds it with
+// kubectl rollout pause.
+func rolloutDeadline(e *appv1.EasyService, d *appsv1.Deployment, pods []corev1.Pod, now metav1.Time) (time.Time, bool) {
+	last, hasPods := e.Status.LastRollout, false
+	if last == nil || last.Result != appv1.RolloutRunning || size(e) == 0 || d.Spec.Paused {
+		return time.Time{}, false
+	}
+	moved := last.StartTime.Time
+	if c := findCondition(d, appsv1.DeploymentProgressing); c.Reason == reasonResumed && c.LastUpdateTime.After(moved) {
+		moved = c.LastUpdateTime.Time
+	}
+	for i := range pods {
+		if !conditions.IsActive(&pods[i]) {
+			continue
+		}
+		hasPods = true
+		if at := lastProgress(e, &pods[i], now); at.After(moved) {
+			moved = at
+		}
+	}
+	return moved.Add(progressDeadline(e)), hasPods
+}
+
+// progressDeadline is how long a rollout may make no progress.
+func progressDeadline(e *appv1.EasyService) time.Duration {
+	chosen := ptr.Deref(e.Spec.Strategy, appv1.Strategy{}).ProgressDeadlineSeconds
+	return time.Duration(ptr.Deref(chosen, defaultProgressDeadline)) * time.Second
+}
+
+// deadlineExceededAt is from when on the Deployment controller's verdict is one on the latest rollout,
+// if there is a verdict. It leaves that on an earlier one standing until the next makes
+// progress, which then has its own time for it.
+func deadlineExceededAt(e *appv1.EasyService, d *appsv1.Deployment) (time.Time, bool) {
+	c, last := findCondition(d, appsv1.DeploymentProgressing), ptr.Deref(e.Status.LastRollout, appv1.Rollout{})
+	at := last.StartTime.Time
+	if !c.LastUpdateTime.After(at) {
+		at = at.Add(progressDeadline(e))
+	}
+	return at, c.Status == corev1.ConditionFalse && c.Reason == reasonDeadlineExceeded && d.Status.ObservedGeneration == d.Generation
+}
+
+// isRolloutStuck is true for a rollout that the Deployment controller has given up, and for none
+// that begins only now.
+func isRolloutStuck(e *appv1.EasyService, d *appsv1.Deployment, r rolloutRequest, now metav1.Time) bool {
+	at, given := deadlineExceededAt(e, d)
+	begins := r.confirmed && (e.Status.LastRollout == nil || e.Status.LastRollout.Template != r.specHash)
+	return given && !begins && !at.After(now.Time)
+}
+
+// isRolloutOverdue is true for a rollout beyond its deadline, of what the Deployment holds.
+func isRolloutOverdue(e *appv1.EasyService, d *appsv1.Deployment, r rolloutRequest, w snapshot) bool {
+	at, runs := rolloutDeadline(e, d, w.pods, w.now)
+	return runs && r.confirmed && r.appliedHash == r.specHash && r.specHash == e.Status.LastRollout.Template && !at.After(w.now.Time)
+}
+
+// untilDeadline is how long until a rollout that runs is to be looked at; 0 for never.
+func untilDeadline(e *appv1.EasyService, d *appsv1.Deployment, w snapshot) time.Duration {
+	if at, given := deadlineExceededAt(e, d); given && at.After(w.now.Time) {
+		return at.Sub(w.now.Time) // no later than it ends otherwise
+	}
+	at, runs := rolloutDeadline(e, d, w.pods, w.now)
+	if !runs {
+		return 0
+	}
+	return max(0, at.Sub(w.now.Time))
+}

@@ -1,0 +1,177 @@
+package converge
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"sync"
+	"time"
+
+	"k8s.io/apimachinery/pkg/api/meta"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/utils/clock"
+	ctrl "sigs.k8s.io/controller-runtime"
+	"sigs.k8s.io/controller-runtime/pkg/cache"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/controller"
+	"sigs.k8s.io/controller-runtime/pkg/handler"
+	"sigs.k8s.io/controller-runtime/pkg/source"
+)
+
+// missingAPIRecheck is how long an API that was not there is taken for absent.
+const missingAPIRecheck = 10 * time.Second
+
+// OptionalAPIs are types of children that a cluster may lack, as routes of Gateway API.
+// Each is looked for when the manager starts, and again while an object asks for one.
+// A child of such a type bears the name of its owner.
+type OptionalAPIs struct {
+	// Cache has the objects of our own making.
+	Cache cache.Cache
+	// Mapper asks the API server for the types it has.
+	Mapper meta.RESTMapper
+	// Clock tells when to look again.
+	Clock clock.PassiveClock
+
+	mu    sync.Mutex
+	known map[schema.GroupVersionKind]*discovery
+}
+
+// discovery is what is known of a type.
+type discovery struct {
+	checkedAt time.Time
+	present   bool
+}
+
+// missingAPIError is a type that the cluster lacks. Somebody must install it.
+type missingAPIError struct{ text string }
+
+func (m *missingAPIError) Error() string { return m.text }
+
+func isMissingAPI(err error) bool {
+	var one *missingAPIError
+	return errors.As(err, &one)
+}
+
+// isPresent is true when the cluster has the type. Asked for anew, it looks again once
+// what it knows has grown old.
+func (x *OptionalAPIs) isPresent(gvk schema.GroupVersionKind, refresh bool) (bool, error) {
+	x.mu.Lock()
+	defer x.mu.Unlock()
+	d := x.known[gvk]
+	if d != nil && (d.present || !refresh || x.Clock.Since(d.checkedAt) < missingAPIRecheck) {
+		return d.present, nil
+	}
+	_, err := x.Mapper.RESTMapping(gvk.GroupKind(), gvk.Version)
+	if err != nil && !meta.IsNoMatchError(err) {
+		return false, fmt.Errorf("looking for the type %s: %w", gvk.Kind, err)
+	}
+	if x.known == nil {
+		x.known = map[schema.GroupVersionKind]*discovery{}
+	}
+	x.known[gvk] = &discovery{checkedAt: x.Clock.Now(), present: err == nil}
+	return err == nil, nil
+}
+
+// ensureWatched is nil when children of the type can be read. The first time it begins to watch them.
+func (c *Converger) ensureWatched(ctx context.Context, gvk schema.GroupVersionKind, field string) error {
+	there, err := c.OptionalAPIs.isPresent(gvk, true)
+	switch {
+	case err != nil:
+		return err
+	case !there:
+		return &missingAPIError{fmt.Sprintf("%s: the cluster has no %s of %s; install it, or take the field out", field, gvk.Kind, gvk.GroupVersion())}
+	}
+	if err := c.watchers.ensureStarted(gvk); err != nil {
+		return fmt.Errorf("watching %s: %w", gvk.Kind, err)
+	}
+	informer, err := c.OptionalAPIs.Cache.GetInformer(ctx, newUnstructured(gvk), cache.BlockUntilSynced(false))
+	if err != nil {
+		return fmt.Errorf("watching %s: %w", gvk.Kind, err)
+	}
+	if !informer.HasSynced() {
+		return &pendingError{"the " + gvk.Kind + "s of the cluster are being listed"}
+	}
+	return nil
+}
+
+// newUnstructured is an empty object of the type.
+func newUnstructured(gvk schema.GroupVersionKind) *unstructured.Unstructured {
+	empty := &unstructured.Unstructured{}
+	empty.SetGroupVersionKind(gvk)
+	return empty
+}
+
+// undesiredOptional are those of types that a cluster may lack. Where the type was absent
+// when it was last looked for there are none.
+func (c *Converger) undesiredOptional(ctx context.Context, owner Object, desired map[string]bool) (Observed, error) {
+	found := Observed{}
+	var errs []error
+	for _, gvk := range c.OptionalTypes {
+		key := childKey(gvk.Kind, owner.GetName())
+		if there, err := c.OptionalAPIs.isPresent(gvk, false); !there || desired[key] {
+			errs = append(errs, err)
+			continue
+		}
+		switch err := c.ensureWatched(ctx, gvk, gvk.Kind); {
+		case isPending(err): // should there be one, its event brings us back
+			continue
+		case err != nil:
+			errs = append(errs, err)
+			continue
+		}
+		child := newUnstructured(gvk)
+		err := c.OptionalAPIs.Cache.Get(ctx, client.ObjectKeyFromObject(owner), child)
+		if err == nil && metav1.IsControlledBy(child, owner) && child.GetDeletionTimestamp().IsZero() {
+			found[key] = child
+		}
+		if client.IgnoreNotFound(err) != nil {
+			errs = append(errs, fmt.Errorf("looking for %s: %w", key, err))
+		}
+	}
+	return found, errors.Join(errs...)
+}
+
+// watchers begin to watch a type of children once.
+type watchers struct {
+	mu      sync.Mutex
+	started map[schema.GroupVersionKind]bool
+	start   func(schema.GroupVersionKind) error
+}
+
+func (w *watchers) ensureStarted(gvk schema.GroupVersionKind) error {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if w.started[gvk] {
+		return nil
+	}
+	if err := w.start(gvk); err != nil {
+		return err
+	}
+	if w.started == nil {
+		w.started = map[schema.GroupVersionKind]bool{}
+	}
+	w.started[gvk] = true
+	return nil
+}
+
+// setUpOptionalTypes looks which of the types the cluster has, and lets each be watched as soon as
+// it is reached for.
+func (c *Converger) setUpOptionalTypes(mgr ctrl.Manager, object client.Object, started controller.Controller) error {
+	c.watchers.start = func(gvk schema.GroupVersionKind) error {
+		owners := handler.TypedEnqueueRequestForOwner[*unstructured.Unstructured](mgr.GetScheme(), mgr.GetRESTMapper(), object, handler.OnlyControllerOwner())
+		return started.Watch(source.Kind(c.OptionalAPIs.Cache, newUnstructured(gvk), owners))
+	}
+	for _, gvk := range c.OptionalTypes {
+		there, err := c.OptionalAPIs.isPresent(gvk, true)
+		if err == nil && there {
+			// Asked for now, it is full before this process leads.
+			_, err = c.OptionalAPIs.Cache.GetInformer(context.Background(), newUnstructured(gvk), cache.BlockUntilSynced(false))
+		}
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}

@@ -1,0 +1,161 @@
+package converge
+
+import (
+	"context"
+	"fmt"
+
+	apiequality "k8s.io/apimachinery/pkg/api/equality"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/client-go/tools/events"
+	ctrl "sigs.k8s.io/controller-runtime"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/client/apiutil"
+
+	"github.com/mainstay-operator/mainstay-operator/controllers/internal/conditions"
+)
+
+// Object is what a kind's API type offers to the envelope.
+type Object interface {
+	client.Object
+	// GetConditions gives the place where the conditions live.
+	GetConditions() *[]metav1.Condition
+	// SetObservedGeneration notes the generation that the status speaks of.
+	SetObservedGeneration(generation int64)
+	// GetUnreadable gives the fields that could not be read, and why; mostly none.
+	GetUnreadable() string
+}
+
+// SaveStatus writes the object's status now, under optimistic lock, and leaves the
+// server's answer in the object. It sends nothing when nothing changed.
+type SaveStatus func(ctx context.Context) error
+
+// ReconcileFunc is one pass over one object. It sets the object's status in place.
+type ReconcileFunc[T Object] func(ctx context.Context, obj T, save SaveStatus) (ctrl.Result, error)
+
+// Converger is what every kind's reconciler is built on.
+type Converger struct {
+	// Client reads from the cache and writes to the API server.
+	client.Client
+	// APIReader reads from the API server: what another might just have made.
+	APIReader client.Reader
+	// IsLeader is false once another process may lead; nil when there is no other. Client
+	// writes nothing then. Whoever commands something else asks first.
+	IsLeader func() bool
+	// Events records what has happened.
+	Events events.EventRecorder
+	// Account is the ServiceAccount that this process runs as; none where it is no pod.
+	Account types.NamespacedName
+	// Tracker are noted while they run; nil where nobody asks for them.
+	Tracker *ReconcileTracker
+	// Owned are the types of children; those no longer desired are pruned.
+	Owned []client.Object
+	// OptionalTypes are the types of children that a cluster may lack, of Extensions.
+	OptionalTypes []schema.GroupVersionKind
+	OptionalAPIs  *OptionalAPIs
+	// Finalize, when set, lets go of what garbage collection cannot: it runs for
+	// an object that is gone or being deleted, as often as it is seen so.
+	Finalize func(ctx context.Context, key types.NamespacedName) error
+
+	lastWrites lastWrites
+	watchers   watchers
+}
+
+// Reconcile runs one pass; see the package's contract.
+func Reconcile[T Object](ctx context.Context, c *Converger, req ctrl.Request, obj T, reconcile ReconcileFunc[T]) (ctrl.Result, error) {
+	defer c.Tracker.Start(fmt.Sprintf("%T %s", obj, req))()
+	err := c.Get(ctx, req.NamespacedName, obj)
+	switch {
+	case apierrors.IsNotFound(err):
+		c.lastWrites.forget(req.NamespacedName)
+		return c.runFinalize(ctx, req.NamespacedName)
+	case err != nil:
+		return ctrl.Result{}, fmt.Errorf("reading the object: %w", err)
+	case !obj.GetDeletionTimestamp().IsZero():
+		return c.runFinalize(ctx, req.NamespacedName)
+	case c.lastWrites.isStale(req.NamespacedName, ownerItself, obj):
+		return c.reconcileStale(ctx, req.NamespacedName, obj)
+	}
+	c.lastWrites.markSeen(req.NamespacedName, ownerItself)
+
+	base := obj.DeepCopyObject().(T)
+	before := *base.GetConditions()
+	save := func(ctx context.Context) error {
+		conditions.CopyDegradedIntoReady(*obj.GetConditions())
+		conditions.KeepTransitionTimes(*obj.GetConditions(), *base.GetConditions())
+		if apiequality.Semantic.DeepEqual(base, obj) {
+			return nil
+		}
+		patch := client.MergeFromWithOptions(base, client.MergeFromWithOptimisticLock{})
+		if err := c.Status().Patch(ctx, obj, patch, client.FieldOwner(FieldManager)); err != nil {
+			return fmt.Errorf("saving the status: %w", err)
+		}
+		c.lastWrites.record(req.NamespacedName, ownerItself, lastWrite{version: obj.GetResourceVersion()})
+		c.emitEvents(obj, *base.GetConditions())
+		base = obj.DeepCopyObject().(T)
+		return nil
+	}
+
+	result, err := runIfReadable(ctx, obj, save, reconcile)
+	obj.SetObservedGeneration(obj.GetGeneration())
+	conditions.SetProblem(obj.GetConditions(), before, obj.GetGeneration(), toProblem(err))
+	if saveErr := save(ctx); saveErr != nil && err == nil {
+		err = saveErr
+	}
+	return toResult(result, err)
+}
+
+// runIfReadable runs the story, unless the object could not be read whole: then nothing is done.
+func runIfReadable[T Object](ctx context.Context, obj T, save SaveStatus, reconcile ReconcileFunc[T]) (ctrl.Result, error) {
+	if why := obj.GetUnreadable(); why != "" {
+		return ctrl.Result{}, &invalidError{why + "; nothing is done until it can be read"}
+	}
+	return reconcile(ctx, obj, save)
+}
+
+// reconcileStale is a pass over an object older than our last write of it: the event of that write
+// brings the next. Where the cache has had it already, the API server is asked. One that has
+// an older object, too, was restored from a backup: then that is the one to act on.
+func (c *Converger) reconcileStale(ctx context.Context, key types.NamespacedName, obj Object) (ctrl.Result, error) {
+	if !c.lastWrites.get(key, ownerItself).seen {
+		return ctrl.Result{}, nil
+	}
+	gvk, err := apiutil.GVKForObject(obj, c.Scheme())
+	if err != nil {
+		return ctrl.Result{}, fmt.Errorf("object %q has no kind: %w", obj.GetName(), err)
+	}
+	found := &metav1.PartialObjectMetadata{}
+	found.SetGroupVersionKind(gvk)
+	if err := c.APIReader.Get(ctx, key, found); err != nil {
+		return ctrl.Result{}, client.IgnoreNotFound(err)
+	}
+	if !c.lastWrites.isStale(key, ownerItself, found) {
+		return ctrl.Result{}, nil
+	}
+	c.lastWrites.forget(key)
+	return ctrl.Result{RequeueAfter: conflictRequeue}, nil
+}
+
+func (c *Converger) runFinalize(ctx context.Context, key types.NamespacedName) (ctrl.Result, error) {
+	if c.Finalize == nil {
+		return ctrl.Result{}, nil
+	}
+	return toResult(ctrl.Result{}, c.Finalize(ctx, key))
+}
+
+// maxEventNote of an event: the API server drops a longer one.
+const maxEventNote = 1024
+
+// emitEvents emits one event per condition that turned since before.
+func (c *Converger) emitEvents(obj Object, before []metav1.Condition) {
+	for _, turned := range conditions.Transitions(before, *obj.GetConditions()) {
+		kind := "Normal"
+		if conditions.IsWarning(turned) {
+			kind = "Warning"
+		}
+		note := fmt.Sprintf("%s is %s: %s", turned.Type, turned.Status, turned.Message)
+		c.Events.Eventf(obj, nil, kind, turned.Reason, turned.Type, "%s", conditions.Truncate(note, maxEventNote))
+	}
+}
