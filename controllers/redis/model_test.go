@@ -338,7 +338,12 @@ func (u *universe) oneConfirms(m *process, needed int) {
 
 // promoted must have all that was confirmed. A loss is forgiven when no living process that
 // has been in sync and no file has it; nor can files tell which of them lost its end.
+// Where the record is of another master to come, an operator that was stopped has woken: nobody is told to
+// follow what it promotes, and the one that leads fences it.
 func (u *universe) promoted(p *process, forced bool) {
+	if u.record.target >= 0 && u.record.target != p.node {
+		return
+	}
 	var kept strings.Builder
 	for _, operation := range u.confirmed {
 		if strings.ContainsRune(p.data, operation) {

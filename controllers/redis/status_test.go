@@ -19,7 +19,7 @@ func TestWhatNeedsAHumanIsNamed(t *testing.T) {
 		given              func(*scene)
 	}{
 		{"a second master", commonv1.ConditionSplitBrain, "a-0 and a-2 take writes", func(s *scene) { s.members[2].Master = true }},
-		{"masters of which none is on record", commonv1.ConditionSplitBrain, "no record of which is right", func(s *scene) {
+		{"masters of which none is on record", commonv1.ConditionSplitBrain, "no record says which is right", func(s *scene) {
 			s.members[1].Master = true
 			s.Status.Replication = nil
 		}},
