@@ -22,7 +22,7 @@ import (
 // Whatever answers, the pass goes on, and a condition says of the node what can be said.
 func TestCommandsToAHostileNode(t *testing.T) {
 	for _, c := range []struct {
-		sort hostile.Sort
+		sort hostile.Behavior
 		why  string
 	}{
 		{hostile.Length, "it cannot be loaded: x$9223372036854775800"},

@@ -17,8 +17,8 @@ import (
 func (r *Reconciler) act(ctx context.Context, redis *cachev1alpha1.Redis, f *fleet, s step) error {
 	switch s.do {
 	case fence:
-		return each(s.nodes, func(name string) error { return f.servers[name].Fence(ctx) })
-	case promote, handOver, stepDown:
+		return forEach(s.nodes, func(name string) error { return f.servers[name].Fence(ctx) })
+	case promote, switchOver, stepDown:
 		return r.changeMaster(ctx, redis, f, s)
 	case record:
 		return r.doRecord(ctx, redis, f, s)
@@ -26,26 +26,26 @@ func (r *Reconciler) act(ctx context.Context, redis *cachev1alpha1.Redis, f *fle
 		return r.doAttach(ctx, redis, f, s.nodes)
 	case drop:
 		return r.doDrop(ctx, redis, f, s.nodes)
-	case setMin:
+	case setMinReplicas:
 		return doSetMin(ctx, redis, f, s.min)
-	case sendAway:
-		return each(s.nodes, func(name string) error {
-			return errors.Join(f.servers[name].SendAway(ctx), f.servers[name].Unpause(ctx))
+	case disconnectClients:
+		return forEach(s.nodes, func(name string) error {
+			return errors.Join(f.servers[name].KillClients(ctx), f.servers[name].Unpause(ctx))
 		})
-	case retire, putStamp:
+	case endMastership, putStamp:
 		return keep(ctx, redis, f, s)
-	case rekey, tune, persist, reload:
-		return r.adapt(ctx, redis, f, s)
-	case remove:
+	case setPasswords, applySettings, setPersistence, loadCertificates:
+		return r.adaptNodes(ctx, redis, f, s)
+	case deletePod:
 		return f.removePod(ctx, s.nodes[0])
-	case evict:
+	case deleteSilentPod:
 		return f.removePod(ctx, s.nodes[0], ctrlclient.GracePeriodSeconds(1))
 	case expel:
 		return r.admit(ctx, redis, f, redis.Status.Replication.SyncSet)
-	case serveStale:
-		return each(s.nodes, func(name string) error { return f.servers[name].ServeStale(ctx) })
-	case dismiss:
-		return r.dismiss(ctx, redis, s)
+	case serveStaleReads:
+		return forEach(s.nodes, func(name string) error { return f.servers[name].ServeStale(ctx) })
+	case dismissRequest:
+		return r.removeSwitchoverRequest(ctx, redis, s)
 	default:
 		return nil
 	}
@@ -56,29 +56,29 @@ func (r *Reconciler) changeMaster(ctx context.Context, redis *cachev1alpha1.Redi
 	switch s.do {
 	case promote:
 		return r.doPromote(ctx, redis, f, s)
-	case handOver:
+	case switchOver:
 		return r.doHandOver(ctx, redis, f, s)
 	default:
 		return r.doStepDown(ctx, redis, f, s)
 	}
 }
 
-// adapt nodes to what the spec and the Secrets say; their roles stay.
-func (r *Reconciler) adapt(ctx context.Context, redis *cachev1alpha1.Redis, f *fleet, s step) error {
+// adaptNodes nodes to what the spec and the Secrets say; their roles stay.
+func (r *Reconciler) adaptNodes(ctx context.Context, redis *cachev1alpha1.Redis, f *fleet, s step) error {
 	switch s.do {
-	case rekey:
+	case setPasswords:
 		return r.doRekey(ctx, redis, f, s.nodes)
-	case tune:
+	case applySettings:
 		return r.doTune(ctx, redis, f, s.nodes)
-	case persist:
+	case setPersistence:
 		return r.doPersist(ctx, redis, f, s.nodes)
 	default:
 		return r.doReload(ctx, redis, f, s.nodes)
 	}
 }
 
-// dismiss the switchover's annotation, and say so when it could not be granted.
-func (r *Reconciler) dismiss(ctx context.Context, redis *cachev1alpha1.Redis, s step) error {
+// removeSwitchoverRequest the switchover's annotation, and say so when it could not be granted.
+func (r *Reconciler) removeSwitchoverRequest(ctx context.Context, redis *cachev1alpha1.Redis, s step) error {
 	next := redis.DeepCopy()
 	delete(next.Annotations, cachev1alpha1.RedisSwitchover)
 	// Of the object that was looked at: a newer wish stands.
@@ -92,8 +92,8 @@ func (r *Reconciler) dismiss(ctx context.Context, redis *cachev1alpha1.Redis, s 
 	return nil
 }
 
-// each tries all and joins what went wrong.
-func each(names []string, do func(string) error) error {
+// forEach tries all and joins what went wrong.
+func forEach(names []string, do func(string) error) error {
 	var errs []error
 	for _, name := range names {
 		if err := do(name); err != nil {

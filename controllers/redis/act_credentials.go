@@ -10,34 +10,34 @@ import (
 // doRekey makes nodes accept what the Secrets say, and nothing else. One that
 // refuses is remembered: it would refuse again.
 func (r *Reconciler) doRekey(ctx context.Context, redis *cachev1alpha1.Redis, f *fleet, nodes []string) error {
-	return each(nodes, func(name string) error {
+	return forEach(nodes, func(name string) error {
 		m, _ := f.find(name)
 		err := f.servers[name].Accept(ctx, application, f.keys.accepted()...)
 		if err != nil && !node.Refusal(err) {
 			return err
 		}
-		r.memory.noteKeyed(redis, m.RunID, keyed{digest: f.keys.digest(), refused: err != nil})
+		r.memory.notePasswords(redis, m.RunID, passwordReply{digest: f.keys.digest(), refused: err != nil})
 		return nil
 	})
 }
 
-// tell applications the password that is wanted, once every node that answers
+// publishPassword applications the password that is wanted, once every node that answers
 // accepts it.
-func (r *Reconciler) tell(redis *cachev1alpha1.Redis, f *fleet) {
-	r.memory.unlock(redis, &f.world, f.keys) // some may have learned it in this pass
-	if f.keys.untold() && f.count(member.behind) == 0 {
+func (r *Reconciler) publishPassword(redis *cachev1alpha1.Redis, f *fleet) {
+	r.memory.fillPasswords(redis, &f.world, f.keys) // some may have learned it in this pass
+	if f.keys.untold() && f.count(member.hasOldPasswords) == 0 {
 		f.keys = f.keys.tell(redis.Status.Replication != nil)
-		r.memory.keep(redis, f.keys)
+		r.memory.keepCredentials(redis, f.keys)
 	}
 }
 
-// retire starts the overlap of a password whose successor was told. It is true
+// startPasswordOverlap starts the overlap of a password whose successor was told. It is true
 // when that has to be written down.
-func (r *Reconciler) retire(redis *cachev1alpha1.Redis, f *fleet) bool {
+func (r *Reconciler) startPasswordOverlap(redis *cachev1alpha1.Redis, f *fleet) bool {
 	counting, changed := f.keys.counting(r.clock.Now())
 	if changed {
 		f.keys = counting
-		r.memory.keep(redis, f.keys)
+		r.memory.keepCredentials(redis, f.keys)
 	}
 	return changed
 }

@@ -13,14 +13,14 @@ import (
 
 // promote a fenced node that has all that was confirmed.
 func (r *Reconciler) doPromote(ctx context.Context, redis *cachev1alpha1.Redis, f *fleet, s step) error {
-	if err := r.intend(ctx, redis, f, s); err != nil {
+	if err := r.saveIntent(ctx, redis, f, s); err != nil {
 		return err
 	}
-	return r.lead(ctx, redis, f, s.nodes[0])
+	return r.makeMaster(ctx, redis, f, s.nodes[0])
 }
 
-// lead has a node lead the set, once that is saved.
-func (r *Reconciler) lead(ctx context.Context, redis *cachev1alpha1.Redis, f *fleet, name string) error {
+// makeMaster has a node lead the set, once that is saved.
+func (r *Reconciler) makeMaster(ctx context.Context, redis *cachev1alpha1.Redis, f *fleet, name string) error {
 	heir, _ := f.find(name)
 	server := f.servers[heir.name]
 	if !server.Look(ctx).Fenced() {
@@ -29,10 +29,10 @@ func (r *Reconciler) lead(ctx context.Context, redis *cachev1alpha1.Redis, f *fl
 	if err := server.Admit(ctx, loginUsers(), nil); err != nil { // nobody confirms before he is on record
 		return err
 	}
-	if err := server.Promote(ctx, effective(redis, f, heir)); err != nil {
+	if err := server.Promote(ctx, initialMinReplicas(redis, f, heir)); err != nil {
 		return err
 	}
-	return r.crown(ctx, redis, f, heir)
+	return r.recordPromotion(ctx, redis, f, heir)
 }
 
 // handOver moves the master without losing a write: fenced, the old one takes no
@@ -40,18 +40,18 @@ func (r *Reconciler) lead(ctx context.Context, redis *cachev1alpha1.Redis, f *fl
 // next pass promotes the one that has all, which the old master is.
 func (r *Reconciler) doHandOver(ctx context.Context, redis *cachev1alpha1.Redis, f *fleet, s step) error {
 	heir, _ := f.find(s.nodes[0])
-	old, target := f.recorded(redis), f.servers[heir.name]
+	old, target := f.masterServer(redis), f.servers[heir.name]
 	// Fenced for one that lags far behind, nobody would take writes, and for nothing.
 	if _, err := barrier(ctx, redis, f, []cachev1alpha1.RedisProcess{heir.process()}); err != nil {
 		return err
 	}
-	if err := r.intend(ctx, redis, f, s); err != nil {
+	if err := r.saveIntent(ctx, redis, f, s); err != nil {
 		return err
 	}
 	if err := target.Admit(ctx, loginUsers(), nil); err != nil {
 		return err
 	}
-	if err := errors.Join(old.Pause(ctx, patience), old.Fence(ctx)); err != nil {
+	if err := errors.Join(old.Pause(ctx, catchUpTimeout), old.Fence(ctx)); err != nil {
 		return err
 	}
 	last := old.Look(ctx) // its final offset
@@ -61,12 +61,12 @@ func (r *Reconciler) doHandOver(ctx context.Context, redis *cachev1alpha1.Redis,
 	if err := f.awaitOffset(ctx, heir.name, last.ReplID, last.Offset); err != nil {
 		return fmt.Errorf("%s: %w", heir.name, err)
 	}
-	if err := target.Promote(ctx, effective(redis, f, heir)); err != nil {
+	if err := target.Promote(ctx, initialMinReplicas(redis, f, heir)); err != nil {
 		return err
 	}
-	err := r.crown(ctx, redis, f, heir)
+	err := r.recordPromotion(ctx, redis, f, heir)
 	if f.ghostServer != nil { // no Service leads there any more
-		err = errors.Join(err, f.ghostServer.SendAway(ctx))
+		err = errors.Join(err, f.ghostServer.KillClients(ctx))
 	}
 	return err
 }
@@ -74,53 +74,53 @@ func (r *Reconciler) doHandOver(ctx context.Context, redis *cachev1alpha1.Redis,
 // stepDown fences a master that its replicas do not hear, freezes those, and has one of them lead.
 // If another is to lead by then, since some have heard it again, the next pass sees to that.
 func (r *Reconciler) doStepDown(ctx context.Context, redis *cachev1alpha1.Redis, f *fleet, s step) error {
-	if err := r.intend(ctx, redis, f, s); err != nil {
+	if err := r.saveIntent(ctx, redis, f, s); err != nil {
 		return err
 	}
-	if err := f.recorded(redis).Fence(ctx); err != nil {
+	if err := f.masterServer(redis).Fence(ctx); err != nil {
 		return err
 	}
 	following := f.where(func(m member) bool { return m.answers() && !m.Master && !m.Fenced() })
-	if err := each(namesOf(following), func(name string) error { return f.servers[name].Fence(ctx) }); err != nil {
+	if err := forEach(namesOf(following), func(name string) error { return f.servers[name].Fence(ctx) }); err != nil {
 		return err
 	}
 	f.lookAgain(ctx)
 	if next := plan(redis, f.world); next.do != promote || next.nodes[0] != s.nodes[0] {
 		return fmt.Errorf("%s was to lead, and it would be %s (%s) now", s.nodes[0], next, next.why)
 	}
-	return r.lead(ctx, redis, f, s.nodes[0])
+	return r.makeMaster(ctx, redis, f, s.nodes[0])
 }
 
-// intend saves what is about to happen, under an epoch beyond all that there was.
-func (r *Reconciler) intend(ctx context.Context, redis *cachev1alpha1.Redis, f *fleet, s step) error {
+// saveIntent saves what is about to happen, under an epoch beyond all that there was.
+func (r *Reconciler) saveIntent(ctx context.Context, redis *cachev1alpha1.Redis, f *fleet, s step) error {
 	redis.Status.Epoch = max(redis.Status.Epoch, f.stampedEpoch()) + 1
 	redis.Status.TargetMaster = s.nodes[0]
 	redis.Status.LastFailover = &cachev1alpha1.RedisFailover{
 		Epoch: redis.Status.Epoch, From: redis.Status.Master, To: s.nodes[0],
-		Reason: s.why, Evidence: s.evidence, Unsafe: s.unsafe, DetectedAt: *r.now(),
+		Reason: s.why, Evidence: s.evidence, Unsafe: s.unsafe, DetectedAt: *r.microNow(),
 	}
 	if rep := redis.Status.Replication; rep != nil {
 		redis.Status.LastFailover.FromPodUID = rep.Master.PodUID
 	}
-	if s.do != handOver { // until then nobody takes writes
+	if s.do != switchOver { // until then nobody takes writes
 		noMaster(redis, s.nodes[0]+" is becoming master")
 	}
 	return f.save(ctx)
 }
 
-// crown records the new master with those who will follow it, then lets them.
-func (r *Reconciler) crown(ctx context.Context, redis *cachev1alpha1.Redis, f *fleet, heir member) error {
-	redis.Status.LastFailover.PromotedAt = r.now()
+// recordPromotion records the new master with those who will follow it, then lets them.
+func (r *Reconciler) recordPromotion(ctx context.Context, redis *cachev1alpha1.Redis, f *fleet, heir member) error {
+	redis.Status.LastFailover.PromotedAt = r.microNow()
 	followers := f.followers(redis, heir)
-	if err := note(ctx, redis, f, heir, followers); err != nil {
+	if err := noteMaster(ctx, redis, f, heir, followers); err != nil {
 		return err
 	}
-	if err := enthrone(ctx, redis, f, heir.name); err != nil {
+	if err := saveMaster(ctx, redis, f, heir.name); err != nil {
 		return err
 	}
 	// The route must not wait for a follower that does not answer: the next pass
 	// attaches it.
-	if err := r.join(ctx, redis, f, namesOf(followers)); err != nil {
+	if err := r.admitAndFollow(ctx, redis, f, namesOf(followers)); err != nil {
 		log.FromContext(ctx).Info("not attached yet", "error", err.Error())
 	}
 	return nil
@@ -141,33 +141,33 @@ func (r *Reconciler) doRecord(ctx context.Context, redis *cachev1alpha1.Redis, f
 	if rep != nil && s.why == reasonRecordOutdated {
 		status.Epoch++
 		status.LastFailover = &cachev1alpha1.RedisFailover{Epoch: status.Epoch, From: rep.Master.Name, FromPodUID: rep.Master.PodUID,
-			To: name, Reason: s.why, Evidence: s.evidence, DetectedAt: *r.now(), PromotedAt: r.now()}
+			To: name, Reason: s.why, Evidence: s.evidence, DetectedAt: *r.microNow(), PromotedAt: r.microNow()}
 	}
 	status.Epoch = max(1, status.Epoch)
 	if stamped := f.stampedEpoch(); stamped > status.Epoch {
 		status.Epoch = stamped + 1
 	}
-	if rep != nil && rep.Master.Name == name && f.world.recorded(rep.Master).is(rep.Master) { // the same process, the same followers
-		now, err := pinned(ctx, f.recorded(redis), name)
+	if rep != nil && rep.Master.Name == name && f.world.memberFor(rep.Master).isProcess(rep.Master) { // the same process, the same followers
+		now, err := pinned(ctx, f.masterServer(redis), name)
 		if err != nil {
 			return err
 		}
 		if rep.Epoch = status.Epoch; rep.ReplID != now.ReplID {
 			rep.ReplID, rep.StartOffset, rep.FormerReplID = now.ReplID, now.Offset, ""
 		}
-	} else if err := r.takeUp(ctx, next, f, name); err != nil {
+	} else if err := r.adoptMaster(ctx, next, f, name); err != nil {
 		return err
 	}
 	redis.Status = next.Status
-	return enthrone(ctx, redis, f, name)
+	return saveMaster(ctx, redis, f, name)
 }
 
-// takeUp a master that was not on record. It may have let in others than those that follow
+// adoptMaster a master that was not on record. It may have let in others than those that follow
 // it now: it refuses them from then on, and what they have confirmed is with these.
-func (r *Reconciler) takeUp(ctx context.Context, redis *cachev1alpha1.Redis, f *fleet, name string) error {
+func (r *Reconciler) adoptMaster(ctx context.Context, redis *cachev1alpha1.Redis, f *fleet, name string) error {
 	master, _ := f.find(name)
 	followers := f.where(func(m member) bool { return m.Follows(master.address) })
-	if err := note(ctx, redis, f, master, followers); err != nil {
+	if err := noteMaster(ctx, redis, f, master, followers); err != nil {
 		return err
 	}
 	if err := r.admit(ctx, redis, f, redis.Status.Replication.SyncSet); err != nil {
@@ -198,8 +198,8 @@ func pinned(ctx context.Context, server server, name string) (node.View, error) 
 	return now, nil
 }
 
-// note who is master, of which history, and who may confirm its writes. Nothing is saved.
-func note(ctx context.Context, redis *cachev1alpha1.Redis, f *fleet, master member, followers []member) error {
+// noteMaster who is master, of which history, and who may confirm its writes. Nothing is saved.
+func noteMaster(ctx context.Context, redis *cachev1alpha1.Redis, f *fleet, master member, followers []member) error {
 	server := f.servers[master.name]
 	now, err := pinned(ctx, server, master.name)
 	if err != nil {
@@ -220,9 +220,9 @@ func note(ctx context.Context, redis *cachev1alpha1.Redis, f *fleet, master memb
 	return nil
 }
 
-// enthrone a master on its volume first, then in the status: whoever begins again
+// saveMaster a master on its volume first, then in the status: whoever begins again
 // from the volumes alone must not take the one of the master before for the newest.
-func enthrone(ctx context.Context, redis *cachev1alpha1.Redis, f *fleet, name string) error {
+func saveMaster(ctx context.Context, redis *cachev1alpha1.Redis, f *fleet, name string) error {
 	redis.Status.Master, redis.Status.TargetMaster = name, name
 	if err := putStamps(ctx, redis, f, []string{name}); err != nil {
 		return err
@@ -230,9 +230,9 @@ func enthrone(ctx context.Context, redis *cachev1alpha1.Redis, f *fleet, name st
 	return f.save(ctx)
 }
 
-// effective is the W that writes are taken under from a promotion on. A new set
+// initialMinReplicas is the W that writes are taken under from a promotion on. A new set
 // begins with what is asked for.
-func effective(redis *cachev1alpha1.Redis, f *fleet, heir member) int32 {
+func initialMinReplicas(redis *cachev1alpha1.Redis, f *fleet, heir member) int32 {
 	rep := redis.Status.Replication
 	switch {
 	case rep == nil:

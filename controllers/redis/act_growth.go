@@ -15,16 +15,16 @@ import (
 	cachev1alpha1 "github.com/mainstay-operator/mainstay-operator/api/cache/v1alpha1"
 )
 
-// regret is how soon a volume that may not grow is tried again: nobody tells
+// resizeRetry is how soon a volume that may not grow is tried again: nobody tells
 // when its class allows it.
-const regret = 30 * time.Second
+const resizeRetry = 30 * time.Second
 
-// grow the volumes, then the StatefulSet: their claims first, so that a class
+// growVolumes the volumes, then the StatefulSet: their claims first, so that a class
 // which cannot grow leaves everything as it is. What the server refuses is no
 // failure of ours; its words are kept for the status.
-func (r *Reconciler) grow(ctx context.Context, redis *cachev1alpha1.Redis, f *fleet, set *appsv1.StatefulSet) error {
+func (r *Reconciler) growVolumes(ctx context.Context, redis *cachev1alpha1.Redis, f *fleet, set *appsv1.StatefulSet) error {
 	var errs []error
-	for _, name := range growthOf(redis, f.world).claims {
+	for _, name := range volumeGrowth(redis, f.world).claims {
 		seen := f.volumes[name].claim
 		next := seen.DeepCopy()
 		next.Spec.Resources.Requests[corev1.ResourceStorage] = redis.Spec.Storage.Size
@@ -37,7 +37,7 @@ func (r *Reconciler) grow(ctx context.Context, redis *cachev1alpha1.Redis, f *fl
 			errs = append(errs, fmt.Errorf("growing PersistentVolumeClaim %q: %w", seen.Name, err))
 		}
 	}
-	if len(errs) == 0 && outgrown(redis, f.world, set) {
+	if len(errs) == 0 && mustRemakeSet(redis, f.world, set) {
 		errs = append(errs, r.orphanPods(ctx, set))
 	}
 	return errors.Join(errs...)

@@ -16,9 +16,9 @@ import (
 )
 
 func podMadeBy(set types.UID) *corev1.Pod {
-	pod := &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Namespace: "n", Name: "a-0", UID: "uid-a-0", Labels: parts.Labels(kind, "a"),
+	pod := &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Namespace: "n", Name: "a-0", UID: "uid-a-0", Labels: parts.Labels(appName, "a"),
 		Annotations: map[string]string{annotationRestart: "then"}}}
-	pod.Spec.Containers = []corev1.Container{{Name: kind, Image: "redis:old"}}
+	pod.Spec.Containers = []corev1.Container{{Name: appName, Image: "redis:old"}}
 	if set != "" {
 		owner := &appsv1.StatefulSet{ObjectMeta: metav1.ObjectMeta{Name: "a", UID: set}}
 		pod.OwnerReferences = []metav1.OwnerReference{*metav1.NewControllerRef(owner, appsv1.SchemeGroupVersion.WithKind("StatefulSet"))}
@@ -28,13 +28,13 @@ func podMadeBy(set types.UID) *corev1.Pod {
 
 // A StatefulSet that is made anew is made as its pods are: they must not be outdated.
 func TestPodsTellWhatAMissingStatefulSetWas(t *testing.T) {
-	r, redis := archive(t, podMadeBy("gone"))
+	r, redis := newStampReconciler(t, podMadeBy("gone"))
 	set, pods, err := r.workload(t.Context(), redis)
 	if err != nil || len(pods) != 1 {
 		t.Fatal(err, pods)
 	}
 	redis.Spec.Storage.Size = resource.MustParse("2Gi")
-	c := r.choose(redis, set, &fleet{})
+	c := r.childInputs(redis, set, &fleet{})
 	if c.image != "redis:old" || c.restarted != "then" || c.volume.String() != "2Gi" {
 		t.Errorf("%+v", c)
 	}
@@ -44,7 +44,7 @@ func TestPodsTellWhatAMissingStatefulSetWas(t *testing.T) {
 }
 
 func TestPodsOfAnEarlierStatefulSet(t *testing.T) {
-	_, redis := archive(t)
+	_, redis := newStampReconciler(t)
 	redis.UID = "redis"
 	set := &appsv1.StatefulSet{ObjectMeta: metav1.ObjectMeta{Namespace: "n", Name: "a", UID: "new", OwnerReferences: []metav1.OwnerReference{
 		*metav1.NewControllerRef(redis, cachev1alpha1.GroupVersion.WithKind("Redis"))}}}
@@ -59,7 +59,7 @@ func TestPodsOfAnEarlierStatefulSet(t *testing.T) {
 		{"of nobody", podMadeBy(""), false, 1},
 	} {
 		t.Run(c.reason, func(t *testing.T) {
-			r, _ := archive(t, set.DeepCopy(), c.pod)
+			r, _ := newStampReconciler(t, set.DeepCopy(), c.pod)
 			redis := redis.DeepCopy()
 			if c.known {
 				redis.Status.Replication = healthy(1).Status.Replication

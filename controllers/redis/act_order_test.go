@@ -12,8 +12,8 @@ import (
 	"github.com/mainstay-operator/mainstay-operator/controllers/leadership"
 )
 
-// deed tells in words what a question does.
-func (q question) deed() string {
+// describe tells in words what a question does.
+func (q request) describe() string {
 	switch q.effect {
 	case saveEffect:
 		return fmt.Sprintf("save epoch %d, master %d, heir %d, members%s, W %d",
@@ -25,7 +25,7 @@ func (q question) deed() string {
 	case minEffect:
 		return fmt.Sprintf("set W of %d to %d", q.node, q.w)
 	}
-	words := map[effect]string{fenceEffect: "fence", followEffect: "attach", promoteEffect: "promote", pinEffect: "pin", outrankEffect: "outrank at", stampEffect: "stamp"}
+	words := map[effect]string{fenceEffect: "fence", followEffect: "attach", promoteEffect: "promote", pinEffect: "pin", killOthersEffect: "outrank at", stampEffect: "stamp"}
 	return fmt.Sprintf("%s %d", words[q.effect], q.node)
 }
 
@@ -40,12 +40,12 @@ func listed[T any](list []T, counts func(T) bool) string {
 }
 
 // noting is a fleet whose questions are answered at once, the object, and what is done, in order.
-func (u *universe) noting() (*fleet, *cachev1alpha1.Redis, *[]string) {
-	var p *play
+func (u *model) noting() (*fleet, *cachev1alpha1.Redis, *[]string) {
+	var p *modelPass
 	var done []string
-	p = begun(u.read(), func(q question) reply {
+	p = newModelPass(u.read(), func(q request) reply {
 		if q.effect != lookEffect {
-			done = append(done, q.deed())
+			done = append(done, q.describe())
 		}
 		return u.answer(q, &p.read)
 	})
@@ -57,7 +57,7 @@ func (u *universe) noting() (*fleet, *cachev1alpha1.Redis, *[]string) {
 }
 
 // masterDies, and its replicas are frozen.
-func masterDies(u *universe) {
+func masterDies(u *model) {
 	u.kill(&u.procs[0])
 	for i := range u.procs {
 		u.procs[i].follows = 0
@@ -69,38 +69,38 @@ func masterDies(u *universe) {
 func TestOrderWithinAnAct(t *testing.T) {
 	for _, c := range []struct {
 		reason string
-		given  func(*universe)
+		given  func(*model)
 		step   step
 		want   []string
 	}{
-		{"promote", func(u *universe) { masterDies(u); u.procs[1].pinned = false }, step{do: promote, nodes: []string{"a-1"}}, []string{
+		{"promote", func(u *model) { masterDies(u); u.procs[1].pinned = false }, step{do: promote, nodes: []string{"a-1"}}, []string{
 			"save epoch 1, master 0, heir 1, members 1 2, W 0", "admit at 1", "promote 1", "pin 1",
 			"stamp 1", "save epoch 1, master 1, heir 1, members 2, W 0", "admit at 1 2", "attach 2"}},
-		{"promote after volumes of a later epoch", func(u *universe) { masterDies(u); u.stamps[2].epoch = 9 }, step{do: promote, nodes: []string{"a-1"}}, []string{
+		{"promote after volumes of a later epoch", func(u *model) { masterDies(u); u.stamps[2].epoch = 9 }, step{do: promote, nodes: []string{"a-1"}}, []string{
 			"save epoch 10, master 0, heir 1, members 1 2, W 0", "admit at 1", "promote 1",
 			"stamp 1", "save epoch 10, master 1, heir 1, members 2, W 0", "admit at 1 2", "attach 2"}},
-		{"hand over", func(*universe) {}, step{do: handOver, nodes: []string{"a-1"}}, []string{
+		{"hand over", func(*model) {}, step{do: switchOver, nodes: []string{"a-1"}}, []string{
 			"save epoch 1, master 0, heir 1, members 1 2, W 0", "admit at 1", "fence 0", "promote 1",
 			"stamp 1", "save epoch 1, master 1, heir 1, members 0 2, W 0", "admit at 1 0 2", "attach 0", "attach 2"}},
-		{"record", func(u *universe) { u.procs[0].pinned = false }, step{do: record, nodes: []string{"a-0"}}, []string{
+		{"record", func(u *model) { u.procs[0].pinned = false }, step{do: record, nodes: []string{"a-0"}}, []string{
 			"pin 0", "stamp 0", "save epoch 1, master 0, heir 0, members 1 2, W 0"}},
-		{"attach", func(u *universe) {
+		{"attach", func(u *model) {
 			u.record.members[2], u.procs[0].admits[2] = reference{}, 0
 			u.procs[2].follows, u.procs[2].linked = 0, false
 		}, step{do: attach, nodes: []string{"a-2"}}, []string{
 			"save epoch 0, master 0, heir 0, members 1 2, W 0", "admit at 0 1 2", "attach 2"}},
-		{"drop", func(u *universe) { u.kill(&u.procs[2]) }, step{do: drop, nodes: []string{"a-2"}}, []string{
+		{"drop", func(u *model) { u.kill(&u.procs[2]) }, step{do: drop, nodes: []string{"a-2"}}, []string{
 			"admit at 0 1", "save epoch 0, master 0, heir 0, members 1, W 0"}},
-		{"lower W", func(u *universe) { u.record.effective, u.procs[0].minReplicas = 1, 1 }, step{do: setMin, min: 0}, []string{
+		{"lower W", func(u *model) { u.record.effective, u.procs[0].minReplicas = 1, 1 }, step{do: setMinReplicas, min: 0}, []string{
 			"save epoch 0, master 0, heir 0, members 1 2, W 0", "set W of 0 to 0", "save epoch 0, master 0, heir 0, members 1 2, W 0"}},
-		{"raise W", func(*universe) {}, step{do: setMin, min: 1}, []string{
+		{"raise W", func(*model) {}, step{do: setMinReplicas, min: 1}, []string{
 			"set W of 0 to 1", "save epoch 0, master 0, heir 0, members 1 2, W 1"}},
 	} {
 		t.Run(c.reason, func(t *testing.T) {
-			u := led(3, true)
+			u := recordedSet(3, true)
 			c.given(u)
 			f, redis, done := u.noting()
-			r := &Reconciler{clock: playedClock}
+			r := &Reconciler{clock: modelClock}
 			if err := r.act(quiet, redis, f, c.step); err != nil || !slices.Equal(*done, c.want) {
 				t.Errorf("%v; got\n%s\nwant\n%s", err, strings.Join(*done, "\n"), strings.Join(c.want, "\n"))
 			}
@@ -110,9 +110,9 @@ func TestOrderWithinAnAct(t *testing.T) {
 
 // Commands of an operator that was replaced must not arrive after the first of ours.
 func TestOthersAreOutrankedBeforeTheFirstCommand(t *testing.T) {
-	u := led(2, false)
+	u := recordedSet(2, false)
 	f, redis, done := u.noting()
-	r := &Reconciler{clock: playedClock}
+	r := &Reconciler{clock: modelClock}
 	for range 2 {
 		if err := r.perform(t.Context(), redis, f, step{do: fence, nodes: []string{"a-1"}}); err != nil {
 			t.Fatal(err)
@@ -123,13 +123,13 @@ func TestOthersAreOutrankedBeforeTheFirstCommand(t *testing.T) {
 	}
 }
 
-// limited notes how long a command may take.
-type limited struct {
+// deadlineRecorder notes how long a command may take.
+type deadlineRecorder struct {
 	server
 	left time.Duration
 }
 
-func (l *limited) Fence(ctx context.Context) error {
+func (l *deadlineRecorder) Fence(ctx context.Context) error {
 	if end, limited := ctx.Deadline(); limited {
 		l.left = time.Until(end)
 	}
@@ -138,9 +138,9 @@ func (l *limited) Fence(ctx context.Context) error {
 
 // An operator that was stopped in an act wakes when another leads, and must not go on.
 func TestAnActEndsBeforeAnotherLeads(t *testing.T) {
-	u := led(2, false)
+	u := recordedSet(2, false)
 	f, redis := u.direct()
-	one := &limited{server: f.servers["a-1"]}
+	one := &deadlineRecorder{server: f.servers["a-1"]}
 	f.servers["a-1"] = one
 	gap := leadership.DefaultTimes.LeaseDuration - leadership.DefaultTimes.RenewDeadline // from when we may no longer act until another may
 	if err := (&Reconciler{}).perform(t.Context(), redis, f, step{do: fence, nodes: []string{"a-1"}}); err != nil || one.left <= 0 || one.left >= gap {
@@ -150,11 +150,11 @@ func TestAnActEndsBeforeAnotherLeads(t *testing.T) {
 
 // Who was led to another master since he was chosen may have taken over what that has.
 func TestNoPromotionOfWhoFollows(t *testing.T) {
-	u := led(2, false)
+	u := recordedSet(2, false)
 	masterDies(u)
 	f, redis := u.direct()
 	u.procs[1].follows = u.pods[0]
-	r := &Reconciler{clock: playedClock}
+	r := &Reconciler{clock: modelClock}
 	if err := r.act(quiet, redis, f, step{do: promote, nodes: []string{"a-1"}}); err == nil || u.procs[1].master {
 		t.Errorf("%v, master: %t", err, u.procs[1].master)
 	}
@@ -162,11 +162,11 @@ func TestNoPromotionOfWhoFollows(t *testing.T) {
 
 // As long as one that is gone counts, it may have confirmed what another has not.
 func TestNobodyIsDroppedBeforeTheOthersHaveAll(t *testing.T) {
-	u := led(3, false)
+	u := recordedSet(3, false)
 	u.procs[1].data = "ab"
 	u.kill(&u.procs[2])
 	f, redis := u.direct()
-	if err := (&Reconciler{clock: playedClock}).act(quiet, redis, f, step{do: drop, nodes: []string{"a-2"}}); err == nil || u.record.members[2].pod == 0 {
+	if err := (&Reconciler{clock: modelClock}).act(quiet, redis, f, step{do: drop, nodes: []string{"a-2"}}); err == nil || u.record.members[2].pod == 0 {
 		t.Errorf("%v, members %v", err, u.record.members)
 	}
 }
@@ -175,13 +175,13 @@ func TestNobodyIsDroppedBeforeTheOthersHaveAll(t *testing.T) {
 func TestWhatADroppedOneMayHaveConfirmedMustBeThere(t *testing.T) {
 	for reason, dropped := range map[string][]string{"one of two": {"a-2"}, "both": {"a-1", "a-2"}} {
 		t.Run(reason, func(t *testing.T) {
-			u := led(3, false)
+			u := recordedSet(3, false)
 			u.record.startOffset, u.record.former = 1, u.next()
 			for _, name := range dropped {
 				u.kill(&u.procs[ordinal(name)])
 			}
 			f, redis := u.direct()
-			if err := (&Reconciler{clock: playedClock}).act(quiet, redis, f, step{do: drop, nodes: dropped}); err != nil || u.record.startOffset != 3 || u.record.former != 0 {
+			if err := (&Reconciler{clock: modelClock}).act(quiet, redis, f, step{do: drop, nodes: dropped}); err != nil || u.record.startOffset != 3 || u.record.former != 0 {
 				t.Errorf("%v: an heir needs %d of 3", err, u.record.startOffset)
 			}
 		})
@@ -190,22 +190,22 @@ func TestWhatADroppedOneMayHaveConfirmedMustBeThere(t *testing.T) {
 
 // A member that cannot be asked counts on, and holds nothing up.
 func TestAMemberThatCannotBeAskedIsNotWaitedFor(t *testing.T) {
-	u := led(3, false)
+	u := recordedSet(3, false)
 	u.procs[1].hung, u.procs[1].data = true, "ab"
 	u.kill(&u.procs[2])
 	f, redis := u.direct()
-	if err := (&Reconciler{clock: playedClock}).act(quiet, redis, f, step{do: drop, nodes: []string{"a-2"}}); err != nil || u.record.members[1].pod == 0 || u.record.startOffset != 3 {
+	if err := (&Reconciler{clock: modelClock}).act(quiet, redis, f, step{do: drop, nodes: []string{"a-2"}}); err != nil || u.record.members[1].pod == 0 || u.record.startOffset != 3 {
 		t.Errorf("%v: members %v, an heir needs %d of 3", err, u.record.members, u.record.startOffset)
 	}
 }
 
-// late takes a write just before its W is set.
-type late struct {
+// writeBeforeMinReplicas takes a write just before its W is set.
+type writeBeforeMinReplicas struct {
 	server
 	master *process
 }
 
-func (l late) SetMinReplicas(ctx context.Context, w int32) error {
+func (l writeBeforeMinReplicas) SetMinReplicas(ctx context.Context, w int32) error {
 	l.master.data += "d"
 	return l.server.SetMinReplicas(ctx, w)
 }
@@ -214,7 +214,7 @@ func (l late) SetMinReplicas(ctx context.Context, w int32) error {
 func TestAHigherMinimumIsNotRecordedBeforeOlderWritesAreWithAll(t *testing.T) {
 	u, master, _ := pair()
 	f, redis := u.direct()
-	f.servers["a-0"] = late{f.servers["a-0"], master}
+	f.servers["a-0"] = writeBeforeMinReplicas{f.servers["a-0"], master}
 	if err := doSetMin(t.Context(), redis, f, 1); err == nil || u.record.effective != 0 || redis.Status.Replication.EffectiveMinReplicas != 0 {
 		t.Errorf("%v: recorded W is %d", err, u.record.effective)
 	}

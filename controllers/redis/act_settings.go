@@ -32,9 +32,9 @@ func settingsIn(data map[string][]byte) settings {
 	return s
 }
 
-// begin with the settings that are known, else with those of the servers: what
+// takeSettings with the settings that are known, else with those of the servers: what
 // they save by now, they must find again.
-func (f *fleet) begin(redis *cachev1alpha1.Redis, known settings) {
+func (f *fleet) takeSettings(redis *cachev1alpha1.Redis, known settings) {
 	if f.settings = known; known.Live != nil {
 		return
 	}
@@ -44,19 +44,19 @@ func (f *fleet) begin(redis *cachev1alpha1.Redis, known settings) {
 	}
 }
 
-// settle takes in what the servers have accepted, in this pass too.
-func (r *Reconciler) settle(redis *cachev1alpha1.Redis, f *fleet) {
-	r.memory.tune(redis, &f.world)
-	f.settings = situation{redis, f.world}.settle()
+// takeAcceptedSettings takes in what the servers have accepted, in this pass too.
+func (r *Reconciler) takeAcceptedSettings(redis *cachev1alpha1.Redis, f *fleet) {
+	r.memory.fillSettings(redis, &f.world)
+	f.settings = planner{redis, f.world}.nextSettings()
 }
 
 // doTune sets on running servers what they can be told. A directive that one
 // refuses is not tried on the next, and remembered: it would be refused again.
 func (r *Reconciler) doTune(ctx context.Context, redis *cachev1alpha1.Redis, f *fleet, nodes []string) error {
 	refused := map[string]string{}
-	return each(nodes, func(name string) error {
+	return forEach(nodes, func(name string) error {
 		m, _ := f.find(name)
-		want := tunable(redis, m)
+		want := liveSettings(redis, m)
 		for _, directive := range slices.Sorted(maps.Keys(want)) {
 			if _, is := refused[directive]; is {
 				continue
@@ -69,7 +69,7 @@ func (r *Reconciler) doTune(ctx context.Context, redis *cachev1alpha1.Redis, f *
 				refused[directive] = node.Words(err)
 			}
 		}
-		r.memory.noteTuned(redis, m.RunID, func(t *tuned) {
+		r.memory.noteSettings(redis, m.RunID, func(t *settingsReply) {
 			t.told, t.refused = want, maps.Clone(refused)
 		})
 		return nil
@@ -79,27 +79,27 @@ func (r *Reconciler) doTune(ctx context.Context, redis *cachev1alpha1.Redis, f *
 // doPersist turns appending on, or off once all that was appended is in a
 // snapshot: until then a server that dies finds its writes in neither.
 func (r *Reconciler) doPersist(ctx context.Context, redis *cachev1alpha1.Redis, f *fleet, nodes []string) error {
-	return each(nodes, func(name string) error {
+	return forEach(nodes, func(name string) error {
 		m, _ := f.find(name)
 		err := r.persistOn(ctx, redis, f.servers[name], m)
 		if err != nil && !node.Refusal(err) {
 			return err
 		}
-		r.memory.noteTuned(redis, m.RunID, func(t *tuned) { t.stuck = node.Words(err) })
+		r.memory.noteSettings(redis, m.RunID, func(t *settingsReply) { t.stuck = node.Words(err) })
 		return nil
 	})
 }
 
 func (r *Reconciler) persistOn(ctx context.Context, redis *cachev1alpha1.Redis, server server, m member) error {
 	switch {
-	case logs(redis) || !snaps(redis) || m.dumped:
-		return server.Configure(ctx, appendOnly, yesNo(logs(redis)))
+	case usesAppendOnly(redis) || !usesSnapshots(redis) || m.dumped:
+		return server.Configure(ctx, appendOnly, yesNo(usesAppendOnly(redis)))
 	case m.Saving:
 		return nil
 	}
 	if err := server.Save(ctx); err != nil {
 		return err
 	}
-	r.memory.noteTuned(redis, m.RunID, func(t *tuned) { t.dumping, t.dumpedAt = true, m.SavedAt })
+	r.memory.noteSettings(redis, m.RunID, func(t *settingsReply) { t.dumping, t.dumpedAt = true, m.SavedAt })
 	return nil
 }

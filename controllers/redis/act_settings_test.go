@@ -9,32 +9,32 @@ import (
 	cachev1alpha1 "github.com/mainstay-operator/mainstay-operator/api/cache/v1alpha1"
 )
 
-// obedient notes what it is told about persistence.
-type obedient struct {
+// configRecorder notes what it is told about persistence.
+type configRecorder struct {
 	server
-	told []string
-	fail error
+	commands []string
+	fail     error
 }
 
-func (o *obedient) Configure(_ context.Context, directive, value string) error {
-	o.told = append(o.told, directive+" "+value)
+func (o *configRecorder) Configure(_ context.Context, directive, value string) error {
+	o.commands = append(o.commands, directive+" "+value)
 	return o.fail
 }
 
-func (o *obedient) Save(context.Context) error {
-	o.told = append(o.told, "save")
+func (o *configRecorder) Save(context.Context) error {
+	o.commands = append(o.commands, "save")
 	return o.fail
 }
 
 // What was appended is in a snapshot before a server stops appending.
 func TestAServerIsToldToPersistInSteps(t *testing.T) {
 	const none, rdb, aof = cachev1alpha1.RedisPersistNone, cachev1alpha1.RedisPersistRDB, cachev1alpha1.RedisPersistAOF
-	r, was := &Reconciler{}, stamped(healthy(2))
+	r, was := &Reconciler{}, withVolumes(healthy(2))
 	look := func(change func(*member)) *fleet {
 		w := was.world
 		w.members = slices.Clone(w.members)
 		change(&w.members[1])
-		r.memory.tune(was.Redis, &w)
+		r.memory.fillSettings(was.Redis, &w)
 		return &fleet{world: w, servers: map[string]server{}}
 	}
 	for _, c := range []struct {
@@ -52,14 +52,14 @@ func TestAServerIsToldToPersistInSteps(t *testing.T) {
 		{"then it stops", rdb, func(m *member) { m.SavedAt = 6 }, []string{"appendonly no"}},
 	} {
 		was.Spec.Persistence = &cachev1alpha1.RedisPersistence{Mode: c.mode}
-		f, one := look(c.change), &obedient{}
+		f, one := look(c.change), &configRecorder{}
 		f.servers["a-1"] = one
-		if err := r.doPersist(t.Context(), was.Redis, f, []string{"a-1"}); err != nil || !slices.Equal(one.told, c.told) {
-			t.Errorf("%s: told %q: %v", c.reason, one.told, err)
+		if err := r.doPersist(t.Context(), was.Redis, f, []string{"a-1"}); err != nil || !slices.Equal(one.commands, c.told) {
+			t.Errorf("%s: told %q: %v", c.reason, one.commands, err)
 		}
 	}
 	f := look(func(*member) {})
-	f.servers["a-1"] = &obedient{fail: errors.New("no answer")}
+	f.servers["a-1"] = &configRecorder{fail: errors.New("no answer")}
 	if r.doPersist(t.Context(), was.Redis, f, []string{"a-1"}) == nil {
 		t.Error("who does not answer has not refused")
 	}

@@ -5,41 +5,41 @@ import (
 	"time"
 )
 
-func stepDownFor(u *universe, name string) error {
+func stepDownFor(u *model, name string) error {
 	f, redis := u.direct()
-	r := &Reconciler{clock: playedClock}
+	r := &Reconciler{clock: modelClock}
 	return r.act(quiet, redis, f, step{do: stepDown, nodes: []string{name}, why: reasonMasterCutOff})
 }
 
 func TestStepDownIsOneChangeOfTheMaster(t *testing.T) {
-	u := led(3, false)
+	u := recordedSet(3, false)
 	u.procs[0].data = "abcd" // which nobody confirmed
 	if err := stepDownFor(u, "a-2"); err != nil || !u.procs[2].master || u.procs[0].master {
 		t.Fatalf("%v, masters: %t %t", err, u.procs[0].master, u.procs[2].master)
 	}
-	if u.record.epoch != 1 || u.record.recordEpoch != 1 || u.record.leaderNode != 2 || u.broken != "" {
-		t.Errorf("the record: %+v; %s", u.record, u.broken)
+	if u.record.epoch != 1 || u.record.recordEpoch != 1 || u.record.recordedMasterNode != 2 || u.violation != "" {
+		t.Errorf("the record: %+v; %s", u.record, u.violation)
 	}
 }
 
 // A replica that heard its master again meanwhile has more than the one that was chosen.
 func TestStepDownLeavesAnotherChoiceToTheNextPass(t *testing.T) {
-	u := led(3, false)
+	u := recordedSet(3, false)
 	u.procs[1].data, u.confirmed = "ab", "abc"
 	if err := stepDownFor(u, "a-1"); err == nil || u.procs[0].master || u.procs[1].master {
 		t.Fatalf("%v, masters: %t %t", err, u.procs[0].master, u.procs[1].master)
 	}
-	if u.calm() != rest || u.record.leaderNode != 2 || u.broken != "" {
-		t.Errorf("the record: %+v; %s", u.record, u.broken)
+	if u.runPasses() != rest || u.record.recordedMasterNode != 2 || u.violation != "" {
+		t.Errorf("the record: %+v; %s", u.record, u.violation)
 	}
 }
 
 // The pod of the master was deleted by force, and its process lives on, where only the operator reaches it.
 func TestAMasterWithoutAPodStepsDown(t *testing.T) {
-	u := led(3, false)
-	u.undergo(turn{what: deletedByForce})
-	if err := stepDownFor(u, "a-2"); err != nil || u.record.leaderNode != 2 || u.broken != "" {
-		t.Fatalf("%v; the record: %+v; %s", err, u.record, u.broken)
+	u := recordedSet(3, false)
+	u.applyAll(transition{action: deletedByForce})
+	if err := stepDownFor(u, "a-2"); err != nil || u.record.recordedMasterNode != 2 || u.violation != "" {
+		t.Fatalf("%v; the record: %+v; %s", err, u.record, u.violation)
 	}
 	for i := range u.procs {
 		if p := &u.procs[i]; p.master && p.node != 2 {
@@ -50,16 +50,16 @@ func TestAMasterWithoutAPodStepsDown(t *testing.T) {
 
 // The servers' seconds go on from before they were told to follow: ours begin anew.
 func TestWhoWasToldToFollowIsYetToReachItsMaster(t *testing.T) {
-	f, redis := led(3, false).direct()
-	r := &Reconciler{clock: playedClock}
+	f, redis := recordedSet(3, false).direct()
+	r := &Reconciler{clock: modelClock}
 	r.memory.of(redis).cutOffSince = present.Add(-time.Hour)
-	if got := r.memory.cutOff(redis, true, playedClock); got != time.Hour {
+	if got := r.memory.cutOff(redis, true, modelClock); got != time.Hour {
 		t.Fatalf("cut off for %s", got)
 	}
-	if err := r.join(quiet, redis, f, []string{"a-1"}); err != nil {
+	if err := r.admitAndFollow(quiet, redis, f, []string{"a-1"}); err != nil {
 		t.Fatal(err)
 	}
-	if got := r.memory.cutOff(redis, true, playedClock); got != 0 {
+	if got := r.memory.cutOff(redis, true, modelClock); got != 0 {
 		t.Errorf("cut off for %s", got)
 	}
 }

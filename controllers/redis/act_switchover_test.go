@@ -7,17 +7,17 @@ import (
 )
 
 // pair is a master of three operations and a replica of it, both on record.
-func pair() (u *universe, master, replica *process) {
-	u = led(2, false)
+func pair() (u *model, master, replica *process) {
+	u = recordedSet(2, false)
 	return u, &u.procs[0], &u.procs[1]
 }
 
-// led is a master of three operations and replicas of it, all on record.
-func led(nodes int8, storage bool) *universe {
-	u := newUniverse(nodes, 1, storage)
+// recordedSet is a master of three operations and replicas of it, all on record.
+func recordedSet(nodes int8, storage bool) *model {
+	u := newModel(nodes, 1, storage)
 	master := &u.procs[0]
 	master.master, master.pinned, master.data = true, true, "abc"
-	u.record.kept, u.record.history, u.record.leader = true, master.history, reference{master.pod, master.run}
+	u.record.hasReplication, u.record.history, u.record.recordedMaster = true, master.history, reference{master.pod, master.run}
 	u.record.master, u.record.target = 0, 0
 	for n := int8(1); n < nodes; n++ {
 		replica := &u.procs[n]
@@ -28,14 +28,14 @@ func led(nodes int8, storage bool) *universe {
 	return u
 }
 
-var toReplica = step{do: handOver, nodes: []string{"a-1"}}
+var toReplica = step{do: switchOver, nodes: []string{"a-1"}}
 
 // Who lags behind the master, and who is far ahead in a history of its own, is no
 // heir: the master serves on.
 func TestNoHandOverToWhoLacksTheHistory(t *testing.T) {
-	for reason, change := range map[string]func(u *universe, replica *process){
-		"it lags":            func(_ *universe, replica *process) { replica.data = "ab" },
-		"it is of elsewhere": func(u *universe, replica *process) { replica.data, replica.history = "xxxxxx", u.next() },
+	for reason, change := range map[string]func(u *model, replica *process){
+		"it lags":            func(_ *model, replica *process) { replica.data = "ab" },
+		"it is of elsewhere": func(u *model, replica *process) { replica.data, replica.history = "xxxxxx", u.next() },
 	} {
 		t.Run(reason, func(t *testing.T) {
 			u, master, replica := pair()
@@ -69,13 +69,13 @@ func TestNoHigherMinimumWithWhoLags(t *testing.T) {
 	}
 }
 
-// prompt takes a write just before it is fenced.
-type prompt struct {
+// writeBeforeFence takes a write just before it is fenced.
+type writeBeforeFence struct {
 	server
 	master *process
 }
 
-func (p prompt) Fence(ctx context.Context) error {
+func (p writeBeforeFence) Fence(ctx context.Context) error {
 	p.master.data += "d"
 	return p.server.Fence(ctx)
 }
@@ -84,8 +84,8 @@ func (p prompt) Fence(ctx context.Context) error {
 func TestNoHandOverBeforeTheLastWrite(t *testing.T) {
 	u, master, replica := pair()
 	f, redis := u.direct()
-	f.servers["a-0"] = prompt{f.servers["a-0"], master}
-	r := &Reconciler{clock: playedClock}
+	f.servers["a-0"] = writeBeforeFence{f.servers["a-0"], master}
+	r := &Reconciler{clock: modelClock}
 	if err := r.act(t.Context(), redis, f, toReplica); err == nil || replica.master {
 		t.Errorf("%v: it lacks the last write and is master: %t", err, replica.master)
 	}

@@ -23,11 +23,11 @@ func (r *Reconciler) doAttach(ctx context.Context, redis *cachev1alpha1.Redis, f
 	if err := f.save(ctx); err != nil {
 		return err
 	}
-	return r.join(ctx, redis, f, nodes)
+	return r.admitAndFollow(ctx, redis, f, nodes)
 }
 
-// join the master with nodes that are on record: it lets them in, and they come.
-func (r *Reconciler) join(ctx context.Context, redis *cachev1alpha1.Redis, f *fleet, nodes []string) error {
+// admitAndFollow the master with nodes that are on record: it lets them in, and they come.
+func (r *Reconciler) admitAndFollow(ctx context.Context, redis *cachev1alpha1.Redis, f *fleet, nodes []string) error {
 	rep := redis.Status.Replication
 	if err := r.admit(ctx, redis, f, rep.SyncSet); err != nil {
 		return err
@@ -41,8 +41,8 @@ func (r *Reconciler) join(ctx context.Context, redis *cachev1alpha1.Redis, f *fl
 			errs = append(errs, fmt.Errorf("%s: %w", p.Name, err))
 			continue
 		}
-		r.memory.note(redis, p.RunID, toldLogin(r.clock.Now()))
-		r.memory.followed(redis)
+		r.memory.noteCommand(redis, p.RunID, toldLogin(r.clock.Now()))
+		r.memory.noteFollow(redis)
 	}
 	return errors.Join(errs...)
 }
@@ -58,7 +58,7 @@ func (r *Reconciler) doDrop(ctx context.Context, redis *cachev1alpha1.Redis, f *
 	}
 	asked := slices.DeleteFunc(slices.Clone(stay), func(p cachev1alpha1.RedisProcess) bool {
 		m, _ := f.find(p.Name)
-		return !m.is(p)
+		return !m.isProcess(p)
 	})
 	has, err := barrier(ctx, redis, f, asked)
 	if err != nil {
@@ -88,7 +88,7 @@ func doSetMin(ctx context.Context, redis *cachev1alpha1.Redis, f *fleet, w int32
 			return err
 		}
 	}
-	if err := f.recorded(redis).SetMinReplicas(ctx, w); err != nil {
+	if err := f.masterServer(redis).SetMinReplicas(ctx, w); err != nil {
 		return err
 	}
 	if w > rep.EffectiveMinReplicas {

@@ -33,8 +33,8 @@ func TestDismiss(t *testing.T) {
 	}
 
 	seen := read()
-	refused := step{do: dismiss, nodes: []string{seen.Annotations[cachev1alpha1.RedisSwitchover]}, why: "there is no such pod"}
-	if err := r.dismiss(t.Context(), seen, refused); err != nil {
+	refused := step{do: dismissRequest, nodes: []string{seen.Annotations[cachev1alpha1.RedisSwitchover]}, why: "there is no such pod"}
+	if err := r.removeSwitchoverRequest(t.Context(), seen, refused); err != nil {
 		t.Fatal(err)
 	}
 	now := read()
@@ -46,7 +46,7 @@ func TestDismiss(t *testing.T) {
 	if err := r.Update(t.Context(), now); err != nil {
 		t.Fatal(err)
 	}
-	if err := r.dismiss(t.Context(), seen, refused); !apierrors.IsConflict(err) {
+	if err := r.removeSwitchoverRequest(t.Context(), seen, refused); !apierrors.IsConflict(err) {
 		t.Errorf("a wish that was not looked at: %v", err)
 	}
 	if read().Annotations[cachev1alpha1.RedisSwitchover] != "a-1" {
@@ -58,7 +58,7 @@ func TestBeginningAgainWithoutOneIsUnsafe(t *testing.T) {
 	s := healthy(3)
 	restartAll(s)
 	s.members[0].Keys = 9
-	silent(&s.members[1])
+	masterSilent(&s.members[1])
 	s.Annotations = map[string]string{cachev1alpha1.RedisAllowUnsafePromotion: "7"}
 	if got := plan(s.Redis, s.world); got.do != promote || !got.unsafe {
 		t.Errorf("got %s, unsafe %t", got, got.unsafe)

@@ -42,7 +42,7 @@ func (r *Reconciler) certificates(ctx context.Context, redis *cachev1alpha1.Redi
 		return c, fmt.Errorf("%s: %w", tlsField, err)
 	default: // what is known goes on
 		log.FromContext(ctx).Error(err, tlsField)
-		c.due = rereading
+		c.due = certificateReread
 	}
 	switch {
 	case c.published.IsEmpty() && c.problem != "":
@@ -62,9 +62,9 @@ func awaitCertificate(redis *cachev1alpha1.Redis, problem string) error {
 	return converge.Invalid(tlsField, "%s", problem)
 }
 
-// publish gives what the servers are to load: a renewed certificate at once, the next
+// publishIdentity gives what the servers are to load: a renewed certificate at once, the next
 // step towards another authority's when all have loaded the last.
-func (r *Reconciler) publish(redis *cachev1alpha1.Redis, f *fleet) identity {
+func (r *Reconciler) publishIdentity(redis *cachev1alpha1.Redis, f *fleet) identity {
 	published := f.certificates.published
 	if redis.Spec.TLS != nil && (f.loaded() || f.certificates.renews()) {
 		published = f.certificates.next(r.clock.Now())
@@ -77,7 +77,7 @@ func (r *Reconciler) publish(redis *cachev1alpha1.Redis, f *fleet) identity {
 // brought the files yet is asked again later.
 func (r *Reconciler) doReload(ctx context.Context, redis *cachev1alpha1.Redis, f *fleet, nodes []string) error {
 	var loaded []string
-	err := each(nodes, func(name string) error {
+	err := forEach(nodes, func(name string) error {
 		done, err := f.servers[name].Load(ctx, filesOf(f.certificates.published))
 		if done {
 			loaded = append(loaded, name)

@@ -26,7 +26,7 @@ func (r *Reconciler) volumes(ctx context.Context, redis *cachev1alpha1.Redis) (m
 	}
 	found := map[string]volume{}
 	for node, cached := range claims {
-		claim, err := r.latest(ctx, redis, cached)
+		claim, err := r.latestClaim(ctx, redis, cached)
 		if err != nil {
 			return nil, err
 		}
@@ -41,7 +41,7 @@ func listClaims(ctx context.Context, reader ctrlclient.Reader, redis *cachev1alp
 		return nil, nil
 	}
 	var list corev1.PersistentVolumeClaimList
-	err := reader.List(ctx, &list, ctrlclient.InNamespace(redis.Namespace), ctrlclient.MatchingLabels(parts.Labels(kind, redis.Name)))
+	err := reader.List(ctx, &list, ctrlclient.InNamespace(redis.Namespace), ctrlclient.MatchingLabels(parts.Labels(appName, redis.Name)))
 	if err != nil {
 		return nil, fmt.Errorf("listing PersistentVolumeClaims: %w", err)
 	}
@@ -76,11 +76,11 @@ func keep(ctx context.Context, redis *cachev1alpha1.Redis, f *fleet, s step) err
 
 // putStamps writes the stamps that are due, on nodes that have a volume.
 func putStamps(ctx context.Context, redis *cachev1alpha1.Redis, f *fleet, nodes []string) error {
-	return each(nodes, func(name string) error {
+	return forEach(nodes, func(name string) error {
 		if _, ok := f.volumes[name]; !ok {
 			return nil
 		}
-		return f.stamp(ctx, name, situation{redis, f.world}.due(name))
+		return f.stamp(ctx, name, planner{redis, f.world}.dueStamp(name))
 	})
 }
 
@@ -95,9 +95,9 @@ type writtenClaim struct {
 	at time.Time
 }
 
-// latest is our own last write of a claim while the cache does not show it. An API server that
+// latestClaim is our own last write of a claim while the cache does not show it. An API server that
 // was restored from a backup never will: then what it holds is what there is.
-func (r *Reconciler) latest(ctx context.Context, redis *cachev1alpha1.Redis, cached *corev1.PersistentVolumeClaim) (*corev1.PersistentVolumeClaim, error) {
+func (r *Reconciler) latestClaim(ctx context.Context, redis *cachev1alpha1.Redis, cached *corev1.PersistentVolumeClaim) (*corev1.PersistentVolumeClaim, error) {
 	written, known := r.memory.writtenAfter(redis, cached)
 	if !known {
 		return cached, nil

@@ -21,12 +21,12 @@ import (
 
 func claimNamed(name, instance string) *corev1.PersistentVolumeClaim {
 	return &corev1.PersistentVolumeClaim{ObjectMeta: metav1.ObjectMeta{
-		Namespace: "n", Name: name, UID: "uid-1", Labels: parts.Labels(kind, instance),
+		Namespace: "n", Name: name, UID: "uid-1", Labels: parts.Labels(appName, instance),
 		Annotations: stamp{3, history, synced}.annotations()}}
 }
 
-// archive is a Reconciler over claims.
-func archive(t *testing.T, claims ...ctrlclient.Object) (*Reconciler, *cachev1alpha1.Redis) {
+// newStampReconciler is a Reconciler over claims.
+func newStampReconciler(t *testing.T, claims ...ctrlclient.Object) (*Reconciler, *cachev1alpha1.Redis) {
 	t.Helper()
 	r, redis := &Reconciler{clock: clock.RealClock{}}, &cachev1alpha1.Redis{}
 	r.Client = fake.NewClientBuilder().WithScheme(clientgoscheme.Scheme).WithObjects(claims...).Build()
@@ -34,14 +34,14 @@ func archive(t *testing.T, claims ...ctrlclient.Object) (*Reconciler, *cachev1al
 	return r, redis
 }
 
-// stamping the volume of a-0 as it was looked at.
-func stamping(r *Reconciler, redis *cachev1alpha1.Redis, seen map[string]volume, is stamp) error {
-	c := &cluster{Reconciler: r, redis: redis, fleet: &fleet{world: world{volumes: seen}}}
+// writeStamp the volume of a-0 as it was looked at.
+func writeStamp(r *Reconciler, redis *cachev1alpha1.Redis, seen map[string]volume, is stamp) error {
+	c := &apiEffects{Reconciler: r, redis: redis, fleet: &fleet{world: world{volumes: seen}}}
 	return c.stamp(context.Background(), "a-0", is)
 }
 
 func TestVolumesAreThoseOfTheNodes(t *testing.T) {
-	r, redis := archive(t, claimNamed("data-a-0", "a"), claimNamed("data-a-8", "a"), claimNamed("data-a-9", "a"), claimNamed("data-a", "a"),
+	r, redis := newStampReconciler(t, claimNamed("data-a-0", "a"), claimNamed("data-a-8", "a"), claimNamed("data-a-9", "a"), claimNamed("data-a", "a"),
 		claimNamed("data-a-x", "a"), claimNamed("data-a-01", "a"), claimNamed("a-0", "a"), claimNamed("data-b-0", "b"))
 	found, err := r.volumes(t.Context(), redis)
 	if err != nil || len(found) != 2 || found["a-0"].epoch != 3 || found["a-8"].standing != synced {
@@ -54,38 +54,38 @@ func TestVolumesAreThoseOfTheNodes(t *testing.T) {
 }
 
 func TestStampIsWrittenOnceAndKnownBeforeTheCacheHears(t *testing.T) {
-	r, redis := archive(t, claimNamed("data-a-0", "a"))
+	r, redis := newStampReconciler(t, claimNamed("data-a-0", "a"))
 	stale, err := r.volumes(t.Context(), redis)
 	if err != nil {
 		t.Fatal(err)
 	}
 	before := stale["a-0"].claim
 	want := stamp{4, nextHistory, leading}
-	if err := stamping(r, redis, maps.Clone(stale), want); err != nil {
+	if err := writeStamp(r, redis, maps.Clone(stale), want); err != nil {
 		t.Fatal(err)
 	}
-	if known, err := r.latest(t.Context(), redis, before); err != nil || readStamp(known.Annotations) != want {
+	if known, err := r.latestClaim(t.Context(), redis, before); err != nil || readStamp(known.Annotations) != want {
 		t.Errorf("a cache that lags is believed: %v %v", err, known.Annotations)
 	}
 	if now, err := r.volumes(t.Context(), redis); err != nil || now["a-0"].stamp != want {
 		t.Errorf("%v %+v", err, now["a-0"].stamp)
 	}
 	// Who saw it as it was before writes nothing over it.
-	if err := stamping(r, redis, stale, stamp{3, history, behind}); !apierrors.IsConflict(err) {
+	if err := writeStamp(r, redis, stale, stamp{3, history, behind}); !apierrors.IsConflict(err) {
 		t.Errorf("got %v", err)
 	}
 	written := before.DeepCopy()
 	written.ResourceVersion = "9999"
 	r.memory.wrote(redis, writtenClaim{written, r.clock.Now()})
 	before.UID = "uid-2" // another volume of that name is another
-	if known, err := r.latest(t.Context(), redis, before); err != nil || known != before {
+	if known, err := r.latestClaim(t.Context(), redis, before); err != nil || known != before {
 		t.Errorf("%v %v", err, known.Annotations)
 	}
 }
 
 // An API server that was restored from a backup never shows what was written after it.
 func TestRestoredClaimsAreBelieved(t *testing.T) {
-	r, redis := archive(t, claimNamed("data-a-0", "a"))
+	r, redis := newStampReconciler(t, claimNamed("data-a-0", "a"))
 	now := testingclock.NewFakePassiveClock(time.Now())
 	r.clock, r.APIReader = now, r.Client
 	restored, err := r.volumes(t.Context(), redis)
@@ -107,11 +107,11 @@ func TestRestoredClaimsAreBelieved(t *testing.T) {
 }
 
 func TestVolumeThatIsGoneIsNotStamped(t *testing.T) {
-	r, redis := archive(t)
+	r, redis := newStampReconciler(t)
 	gone := claimNamed("data-a-0", "a")
 	gone.ResourceVersion = "1"
 	volumes := map[string]volume{"a-0": {claim: gone}}
-	if err := stamping(r, redis, volumes, stamp{4, history, leading}); err != nil {
+	if err := writeStamp(r, redis, volumes, stamp{4, history, leading}); err != nil {
 		t.Error(err)
 	}
 }

@@ -9,13 +9,13 @@ import (
 	cachev1alpha1 "github.com/mainstay-operator/mainstay-operator/api/cache/v1alpha1"
 )
 
-// patience with a replica that must reach an offset, in one act.
-const patience = 500 * time.Millisecond
+// catchUpTimeout with a replica that must reach an offset, in one act.
+const catchUpTimeout = 500 * time.Millisecond
 
 // barrier returns when all that the master has written by now is with each of these members,
 // and up to which offset that is.
 func barrier(ctx context.Context, redis *cachev1alpha1.Redis, f *fleet, members []cachev1alpha1.RedisProcess) (int64, error) {
-	now := f.recorded(redis).Look(ctx)
+	now := f.masterServer(redis).Look(ctx)
 	if !now.Master || now.ReplID != redis.Status.Replication.ReplID {
 		return 0, errors.New("the master does not answer as the one of the history that is recorded")
 	}
@@ -41,14 +41,14 @@ func (f *fleet) awaitOffset(ctx context.Context, name, replID string, offset int
 	if server == nil {
 		return errors.New("has no address")
 	}
-	ctx, cancel := context.WithTimeout(ctx, patience)
+	ctx, cancel := context.WithTimeout(ctx, catchUpTimeout)
 	defer cancel()
 	for {
 		if now := server.Look(ctx); now.ReplID == replID && now.Offset >= offset {
 			return nil
 		}
 		if f.pause(ctx) != nil {
-			return fmt.Errorf("did not catch up within %s", patience)
+			return fmt.Errorf("did not catch up within %s", catchUpTimeout)
 		}
 	}
 }

@@ -63,10 +63,10 @@ type Reconciler struct {
 
 // Reconcile runs one pass over one Redis.
 func (r *Reconciler) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.Result, error) {
-	return converge.Reconcile(ctx, &r.Converger, req, &cachev1alpha1.Redis{}, r.story)
+	return converge.Reconcile(ctx, &r.Converger, req, &cachev1alpha1.Redis{}, r.reconcile)
 }
 
-func (r *Reconciler) story(ctx context.Context, redis *cachev1alpha1.Redis, save converge.SaveStatus) (ctrl.Result, error) {
+func (r *Reconciler) reconcile(ctx context.Context, redis *cachev1alpha1.Redis, save converge.SaveStatus) (ctrl.Result, error) {
 	secrets, err := r.secrets(ctx, redis) // first: without them no server can be asked
 	if err != nil {
 		return ctrl.Result{RequeueAfter: secrets.certificates.due}, err // which time may mend
@@ -79,7 +79,7 @@ func (r *Reconciler) story(ctx context.Context, redis *cachev1alpha1.Redis, save
 	if err != nil {
 		return ctrl.Result{}, err
 	}
-	outside := &cluster{Reconciler: r, redis: redis, set: set, write: save}
+	outside := &apiEffects{Reconciler: r, redis: redis, set: set, write: save}
 	f := r.observe(ctx, redis, pods, set, secrets, outside) // read once, into a value
 	defer f.close()
 	f.volumes, outside.fleet = volumes, f
@@ -87,30 +87,30 @@ func (r *Reconciler) story(ctx context.Context, redis *cachev1alpha1.Redis, save
 
 	next := plan(redis, f.world) // one decision, pure
 	if redis.Spec.Paused {
-		observed, err := r.Observe(ctx, redis, desired(redis, r.choose(redis, set, f))...)
+		observed, err := r.Observe(ctx, redis, desired(redis, r.childInputs(redis, set, f))...)
 		result := r.report(redis, f, next, observed, pods)
-		r.settle(redis, f) // as it will be
-		return result, errors.Join(err, r.ReportPausedChanges(ctx, redis, desired(redis, r.choose(redis, set, f))...))
+		r.takeAcceptedSettings(redis, f) // as it will be
+		return result, errors.Join(err, r.ReportPausedChanges(ctx, redis, desired(redis, r.childInputs(redis, set, f))...))
 	}
 	if next, err = r.carryOutInTime(ctx, redis, f, next); err != nil {
 		return ctrl.Result{}, err
 	}
-	r.tell(redis, f)
-	r.settle(redis, f)
+	r.publishPassword(redis, f)
+	r.takeAcceptedSettings(redis, f)
 	r.memory.keepSettings(redis, f.settings)
 	// The children come after the act: the Service follows the master of record.
 	led, err := f.route(ctx)
 	if led {
-		err = errors.Join(err, r.routed(ctx, redis, f))
+		err = errors.Join(err, r.reportMasterChange(ctx, redis, f))
 	}
 	if err != nil {
 		return r.report(redis, f, next, outside.observed, pods), err
 	}
-	if retired := r.retire(redis, f); retired || next.changes() {
+	if retired := r.startPasswordOverlap(redis, f); retired || next.changes() {
 		return ctrl.Result{RequeueAfter: time.Millisecond}, nil // and look at what came of it
 	}
-	err = errors.Join(r.mark(ctx, marks(redis, f.world, pods)), putStamps(ctx, redis, f, vouched(redis, f.world)),
-		r.grow(ctx, redis, f, set))
+	err = errors.Join(r.markPods(ctx, marks(redis, f.world, pods)), putStamps(ctx, redis, f, volumesInSync(redis, f.world)),
+		r.growVolumes(ctx, redis, f, set))
 	return r.report(redis, f, next, outside.observed, pods), err
 }
 
@@ -125,9 +125,9 @@ func (r *Reconciler) report(redis *cachev1alpha1.Redis, f *fleet, next step, obs
 	certificatesInSync(&redis.Status.Conditions, redis, f.world, f.certificates)
 	conditions.SetUpdateAvailable(&redis.Status.Conditions, redis.Generation, r.image(redis, set), redis.Spec.Image, r.DefaultImages[flavor(redis)])
 	credentialsInSync(&redis.Status.Conditions, redis, f)
-	due := []time.Duration{next.after, f.keys.due(r.clock.Now()), f.certificates.due, max(0, goodbyes-f.sinceRouted)}
+	due := []time.Duration{next.after, f.keys.due(r.clock.Now()), f.certificates.due, max(0, oldClientTime-f.sinceRouted)}
 	if f.refusal != "" {
-		due = append(due, regret)
+		due = append(due, resizeRetry)
 	}
 	return ctrl.Result{RequeueAfter: converge.Soonest(due...)}
 }
@@ -164,7 +164,7 @@ func secretNames(redis ctrlclient.Object) []string {
 	return names
 }
 
-func (r *Reconciler) now() *metav1.MicroTime { return ptr.To(metav1.NewMicroTime(r.clock.Now())) }
+func (r *Reconciler) microNow() *metav1.MicroTime { return ptr.To(metav1.NewMicroTime(r.clock.Now())) }
 
 // workload is the StatefulSet, empty when there is none, and its pods.
 func (r *Reconciler) workload(ctx context.Context, redis *cachev1alpha1.Redis) (*appsv1.StatefulSet, []corev1.Pod, error) {
@@ -175,7 +175,7 @@ func (r *Reconciler) workload(ctx context.Context, redis *cachev1alpha1.Redis) (
 	if !metav1.IsControlledBy(set, redis) { // a former one's, or somebody else's
 		set = &appsv1.StatefulSet{}
 	}
-	all, err := r.ListPods(ctx, redis, kind)
+	all, err := r.ListPods(ctx, redis, appName)
 	var own []corev1.Pod
 	for _, pod := range all {
 		if !isNode(redis, pod.Name) {
@@ -183,7 +183,7 @@ func (r *Reconciler) workload(ctx context.Context, redis *cachev1alpha1.Redis) (
 		}
 		// A pod of an earlier object of this name is nobody's node. One on record is
 		// ours, also while a StatefulSet that was made anew takes its pods back.
-		if owner := metav1.GetControllerOf(&pod); owner == nil || set.UID == "" || owner.UID == set.UID || onRecord(redis, pod.UID) {
+		if owner := metav1.GetControllerOf(&pod); owner == nil || set.UID == "" || owner.UID == set.UID || isOnRecord(redis, pod.UID) {
 			own = append(own, pod)
 		}
 	}
@@ -193,14 +193,14 @@ func (r *Reconciler) workload(ctx context.Context, redis *cachev1alpha1.Redis) (
 	return set, own, err
 }
 
-func onRecord(redis *cachev1alpha1.Redis, pod types.UID) bool {
+func isOnRecord(redis *cachev1alpha1.Redis, pod types.UID) bool {
 	rep := redis.Status.Replication
 	return rep != nil && (rep.Master.PodUID == pod ||
 		slices.ContainsFunc(rep.SyncSet, func(p cachev1alpha1.RedisProcess) bool { return p.PodUID == pod }))
 }
 
-func (r *Reconciler) choose(redis *cachev1alpha1.Redis, set *appsv1.StatefulSet, f *fleet) choice {
-	c := choice{credentials: f.keys, settings: f.settings, image: r.image(redis, set), pods: pods(redis, f.world), identity: r.publish(redis, f),
+func (r *Reconciler) childInputs(redis *cachev1alpha1.Redis, set *appsv1.StatefulSet, f *fleet) childInputs {
+	c := childInputs{credentials: f.keys, settings: f.settings, image: r.image(redis, set), pods: pods(redis, f.world), identity: r.publishIdentity(redis, f),
 		restarted: set.Spec.Template.Annotations[annotationRestart], operator: r.Account.Namespace}
 	switch claims := set.Spec.VolumeClaimTemplates; {
 	case len(claims) > 0:
@@ -218,7 +218,7 @@ func (r *Reconciler) image(redis *cachev1alpha1.Redis, set *appsv1.StatefulSet) 
 	if redis.Spec.Image != "" {
 		return redis.Spec.Image
 	}
-	return parts.RunningImage(set.Spec.Template.Spec.Containers, kind, r.DefaultImages[flavor(redis)])
+	return parts.RunningImage(set.Spec.Template.Spec.Containers, appName, r.DefaultImages[flavor(redis)])
 }
 
 // SetupWithManager starts the controller.
@@ -236,8 +236,8 @@ func (r *Reconciler) SetupWithManager(mgr ctrl.Manager) error {
 		return err
 	}
 	b := ctrl.NewControllerManagedBy(mgr).For(&cachev1alpha1.Redis{}).
-		Watches(&corev1.Pod{}, converge.EnqueueForInstance(kind)).
-		Watches(&corev1.PersistentVolumeClaim{}, converge.EnqueueForInstance(kind)).
+		Watches(&corev1.Pod{}, converge.EnqueueForInstance(appName)).
+		Watches(&corev1.PersistentVolumeClaim{}, converge.EnqueueForInstance(appName)).
 		WatchesRawSource(secrets).
 		WatchesRawSource(source.Channel(r.memory.news, &handler.EnqueueRequestForObject{}))
 	for _, child := range Owned {

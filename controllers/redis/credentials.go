@@ -31,7 +31,7 @@ const (
 // drawn; with the applications' password of the user's choice. A Secret of the
 // user's that is of no use is reported and holds up nothing but the first start.
 func (r *Reconciler) credentials(ctx context.Context, redis *cachev1alpha1.Redis) (credentials, error) {
-	c, err := r.known(ctx, redis)
+	c, err := r.knownCredentials(ctx, redis)
 	if err != nil {
 		return c, err
 	}
@@ -50,7 +50,7 @@ func (r *Reconciler) credentials(ctx context.Context, redis *cachev1alpha1.Redis
 	case err != nil: // what is known goes on
 		log.FromContext(ctx).Error(err, authField)
 	}
-	r.memory.keep(redis, c)
+	r.memory.keepCredentials(redis, c)
 	return c, nil
 }
 
@@ -60,10 +60,10 @@ func (r *Reconciler) awaitSecret(redis *cachev1alpha1.Redis, problem string) err
 	return converge.Invalid(authField, "%s", problem)
 }
 
-// known gives what the servers are believed to run with. A process that was
+// knownCredentials gives what the servers are believed to run with. A process that was
 // locked out by all of them reads again: somebody may have restored the Secret.
-func (r *Reconciler) known(ctx context.Context, redis *cachev1alpha1.Redis) (credentials, error) {
-	c, known, lockedOut := r.memory.recall(redis)
+func (r *Reconciler) knownCredentials(ctx context.Context, redis *cachev1alpha1.Redis) (credentials, error) {
+	c, known, lockedOut := r.memory.lastCredentials(redis)
 	if known && !lockedOut {
 		return c, nil
 	}

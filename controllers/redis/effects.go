@@ -43,8 +43,8 @@ type effects interface {
 // retryPause is between two looks at a replica that must catch up within one act.
 const retryPause = 2 * time.Millisecond
 
-// cluster has the effects on a real API server.
-type cluster struct {
+// apiEffects has the effects on a real API server.
+type apiEffects struct {
 	*Reconciler
 	redis *cachev1alpha1.Redis
 	fleet *fleet
@@ -54,9 +54,9 @@ type cluster struct {
 	observed converge.Observed
 }
 
-func (c *cluster) save(ctx context.Context) error { return c.write(ctx) }
+func (c *apiEffects) save(ctx context.Context) error { return c.write(ctx) }
 
-func (c *cluster) unchanged(ctx context.Context) error {
+func (c *apiEffects) unchanged(ctx context.Context) error {
 	live := &cachev1alpha1.Redis{}
 	if err := c.APIReader.Get(ctx, ctrlclient.ObjectKeyFromObject(c.redis), live); err != nil {
 		return fmt.Errorf("reading the object: %w", err)
@@ -78,11 +78,11 @@ func (c *cluster) unchanged(ctx context.Context) error {
 }
 
 // conflict is the error that the API server gives to a write that is made from an outdated object.
-func (c *cluster) conflict(why string) error {
+func (c *apiEffects) conflict(why string) error {
 	return apierrors.NewConflict(cachev1alpha1.GroupVersion.WithResource("redis").GroupResource(), c.redis.Name, errors.New(why))
 }
 
-func (c *cluster) stamp(ctx context.Context, node string, s stamp) error {
+func (c *apiEffects) stamp(ctx context.Context, node string, s stamp) error {
 	v := c.fleet.volumes[node]
 	next := v.claim.DeepCopy()
 	if next.Annotations == nil {
@@ -96,13 +96,13 @@ func (c *cluster) stamp(ctx context.Context, node string, s stamp) error {
 	return nil
 }
 
-func (c *cluster) removePod(ctx context.Context, name string, options ...ctrlclient.DeleteOption) error {
+func (c *apiEffects) removePod(ctx context.Context, name string, options ...ctrlclient.DeleteOption) error {
 	m, _ := c.fleet.find(name)
 	pod := &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Namespace: c.redis.Namespace, Name: name}}
 	return ctrlclient.IgnoreNotFound(c.Delete(ctx, pod, append(options, ctrlclient.Preconditions{UID: &m.podUID})...))
 }
 
-func (*cluster) together(ctx context.Context, all []func()) {
+func (*apiEffects) together(ctx context.Context, all []func()) {
 	var running sync.WaitGroup
 	for _, one := range all {
 		running.Go(func() {
@@ -112,7 +112,7 @@ func (*cluster) together(ctx context.Context, all []func()) {
 	running.Wait()
 }
 
-func (*cluster) pause(ctx context.Context) error {
+func (*apiEffects) pause(ctx context.Context) error {
 	pause := time.NewTimer(retryPause)
 	defer pause.Stop()
 	select {
@@ -125,11 +125,11 @@ func (*cluster) pause(ctx context.Context) error {
 
 // route with all other children. Where the API server refuses one of them, clients are led
 // to the master all the same.
-func (c *cluster) route(ctx context.Context) (led bool, err error) {
-	c.observed, err = c.Converge(ctx, c.redis, desired(c.redis, c.choose(c.redis, c.set, c.fleet))...)
+func (c *apiEffects) route(ctx context.Context) (led bool, err error) {
+	c.observed, err = c.Converge(ctx, c.redis, desired(c.redis, c.childInputs(c.redis, c.set, c.fleet))...)
 	if err == nil {
 		return true, nil
 	}
-	led, alsoErr := c.reroute(ctx, c.redis)
+	led, alsoErr := c.applyRouteOnly(ctx, c.redis)
 	return led, errors.Join(err, alsoErr)
 }

@@ -19,51 +19,51 @@ import (
 
 // operator is one process of ours, and how far its pass is.
 type operator struct {
-	known   recollection
+	memory  operatorMemory
 	running bool
 	read    reading // as the pass began
 	now     reading // with what it has written since
 	replies []reply
-	next    question // that waits for its reply
-	closed  []id     // servers where another operator has closed its connections
+	next    request // that waits for its reply
+	closed  []id    // servers where another operator has closed its connections
 }
 
 // state of the search.
 type state struct {
-	universe *universe
-	leader   operator
-	sleeper  operator // that was stopped in a pass, and may wake
-	sleeping bool
-	left     budget
-	earlier  reading // of the API server, as the last pass began, while one may be stale
-	coarse   bool    // what changes nothing is one step, when more of it is in a row
-	passes   *passes
+	model        *model
+	leader       operator
+	suspended    operator // that was stopped in a pass, and may wake
+	hasSuspended bool
+	left         budget
+	earlier      reading // of the API server, as the last pass began, while one may be stale
+	coarse       bool    // what changes nothing is one step, when more of it is in a row
+	passes       *passCache
 }
 
-// unasked stops a pass at the first question that was not answered yet.
-type unasked struct{ question }
+// unanswered stops a pass at the first question that was not answered yet.
+type unanswered struct{ request }
 
-// played is what a pass comes to: a question that was not answered yet, or its end.
-type played struct {
-	asks  bool
-	next  question
-	known recollection
+// passResult is what a pass comes to: a question that was not answered yet, or its end.
+type passResult struct {
+	pending bool
+	next    request
+	memory  operatorMemory
 }
 
-// play the operator's pass with the replies that it had. At each question beyond them, the
+// replay the operator's pass with the replies that it had. At each question beyond them, the
 // caller adds one more, or ends it.
-func (o *operator) play(more func(question) bool) (p played) {
+func (o *operator) replay(more func(request) bool) (p passResult) {
 	defer func() {
-		if stopped, is := recover().(*unasked); is {
-			p = played{asks: true, next: stopped.question}
+		if stopped, is := recover().(*unanswered); is {
+			p = passResult{pending: true, next: stopped.request}
 		} else if stopped != nil {
 			panic(stopped)
 		}
 	}()
 	at := 0
-	_, p.known, _ = pass(o.read, o.known, func(q question, read *reading) reply {
+	_, p.memory, _ = pass(o.read, o.memory, func(q request, read *reading) reply {
 		if at == len(o.replies) && !more(q) {
-			panic(&unasked{q})
+			panic(&unanswered{q})
 		}
 		at++
 		r := o.replies[at-1]
@@ -82,28 +82,28 @@ func (o *operator) play(more func(question) bool) (p played) {
 
 func (s *state) clone() *state {
 	c := *s
-	c.universe = s.universe.clone()
+	c.model = s.model.clone()
 	return &c
 }
 
-// turns that may come next. While the operator is about to write to the API server, or to
+// transitions that may come next. While the operator is about to write to the API server, or to
 // command a server, nothing is tried that touches neither: before or after, it comes to the same.
 // The same holds for one that was stopped, and may go on at any time.
-func (s *state) turns() []turn {
-	list := s.universe.possible(s.left)
+func (s *state) transitions() []transition {
+	list := s.model.enabledTransitions(s.left)
 	if s.leader.running {
-		list = slices.DeleteFunc(list, func(one turn) bool {
-			return s.universe.apart(one, s.leader.next) && (!s.sleeping || s.universe.apart(one, s.sleeper.next))
+		list = slices.DeleteFunc(list, func(one transition) bool {
+			return s.model.isIndependent(one, s.leader.next) && (!s.hasSuspended || s.model.isIndependent(one, s.suspended.next))
 		})
-		list = append(list, turn{what: stepPass})
+		list = append(list, transition{action: stepPass})
 	} else {
-		list = append(list, turn{what: beginPass}, turn{what: elapsed})
-		if s.left.stale > 0 && s.earlier.nodes > 0 && s.stale() != s.universe.read() {
-			list = append(list, turn{what: beginStale})
+		list = append(list, transition{action: beginPass}, transition{action: elapsed})
+		if s.left.stale > 0 && s.earlier.nodes > 0 && s.stale() != s.model.read() {
+			list = append(list, transition{action: beginStale})
 		}
 	}
-	if s.sleeping {
-		list = append(list, turn{what: stepPass, a: 1})
+	if s.hasSuspended {
+		list = append(list, transition{action: stepPass, a: 1})
 	}
 	return list
 }
@@ -111,70 +111,70 @@ func (s *state) turns() []turn {
 // forced reports whether the operator's next step comes before all else: nothing else can
 // happen, or it leaves all as it is.
 func (s *state) forced() bool {
-	if !s.leader.running || s.sleeping {
+	if !s.leader.running || s.hasSuspended {
 		return false
 	}
 	q := s.leader.next
-	return q.effect == routeEffect && q.node == s.universe.service || len(s.turns()) == 1
+	return q.effect == routeEffect && q.node == s.model.service || len(s.transitions()) == 1
 }
 
 // interruptions of the operator once it has taken a turn. When it dies or is stopped later,
 // but before its next one, it comes to the same; before it has done anything, a pass that ends
 // is none.
-func (s *state) interruptions(after turn) []turn {
-	var list []turn
+func (s *state) interruptions(after transition) []transition {
+	var list []transition
 	running := s.leader.running && s.leader.next.effect != lookEffect
-	if s.left.crashes > 0 && after.what == stepPass && (running || !s.leader.running) {
-		list = append(list, turn{what: crashed})
+	if s.left.crashes > 0 && after.action == stepPass && (running || !s.leader.running) {
+		list = append(list, transition{action: crashed})
 	}
-	if s.left.suspends > 0 && running && (after.what == stepPass || after.what == beginPass || after.what == beginStale) {
-		list = append(list, turn{what: suspended})
+	if s.left.suspends > 0 && running && (after.action == stepPass || after.action == beginPass || after.action == beginStale) {
+		list = append(list, transition{action: suspended})
 	}
 	return list
 }
 
-// after is the state that an event leads to.
-func (s *state) after(e turn) *state {
+// successor is the state that an event leads to.
+func (s *state) successor(e transition) *state {
 	c := s.clone()
 	c.left.faults -= int8(yes(e.fault()))
-	c.left.crashes -= int8(yes(e.what == crashed))
-	c.left.suspends -= int8(yes(e.what == suspended))
-	switch e.what {
+	c.left.crashes -= int8(yes(e.action == crashed))
+	c.left.suspends -= int8(yes(e.action == suspended))
+	switch e.action {
 	case beginPass, beginStale:
-		read := c.universe.read()
-		if e.what == beginStale {
+		read := c.model.read()
+		if e.action == beginStale {
 			read = s.stale()
 			c.left.stale--
 		}
 		if c.earlier = (reading{}); c.left.stale > 0 {
 			c.earlier = read
 		}
-		c.leader = operator{known: c.leader.known, running: true, read: read, now: read}
+		c.leader = operator{memory: c.leader.memory, running: true, read: read, now: read}
 		c.advance(&c.leader, c.coarse)
 	case stepPass:
 		c.step(e.a == 1)
 	case crashed:
 		c.leader = operator{}
 	case suspended:
-		c.sleeper, c.sleeping, c.leader = c.leader, true, operator{}
+		c.suspended, c.hasSuspended, c.leader = c.leader, true, operator{}
 	case elapsed:
-		c.universe.happen(e)
-		c.leader.known.age(c.universe)
+		c.model.apply(e)
+		c.leader.memory.age(c.model)
 	default:
-		c.universe.happen(e)
+		c.model.apply(e)
 	}
 	return c
 }
 
 // age what the operator knows. It hears a server that it can reach all the time.
-func (k *recollection) age(u *universe) {
+func (k *operatorMemory) age(u *model) {
 	for i := range k.servers {
-		p := u.of(k.servers[i].pod)
-		if heard := p != nil && p.alive && !p.hung && u.reach(p.node, operatorSide); !heard && k.servers[i].heard == justNow {
+		p := u.processOf(k.servers[i].pod)
+		if heard := p != nil && p.alive && !p.hung && u.canReach(p.node, operatorSide); !heard && k.servers[i].heard == justNow {
 			k.servers[i].heard = longAgo
 		}
 		if p == nil || !p.linked { // its login has led nowhere
-			k.servers[i].told = 0
+			k.servers[i].knowsLogin = 0
 		}
 	}
 	if k.frozen == justNow {
@@ -189,34 +189,34 @@ func (k *recollection) age(u *universe) {
 func (s *state) step(sleeper bool) {
 	o := &s.leader
 	if sleeper {
-		o = &s.sleeper
+		o = &s.suspended
 	}
-	idle := s.idle(o.next)
+	idle := s.changesNothing(o.next)
 	s.answer(o, sleeper)
 	s.advance(o, idle && s.coarse)
-	s.sleeping = s.sleeping && s.sleeper.running
+	s.hasSuspended = s.hasSuspended && s.suspended.running
 }
 
-// idle reports whether a question changes nothing. While no other operator sleeps, there is
+// changesNothing reports whether a question changes nothing. While no other operator sleeps, there is
 // nobody to outrank. A server that ends between that and the look before it ends the pass, which
 // then was none.
-func (s *state) idle(q question) bool {
-	return q.effect == lookEffect || !s.sleeping && (q.effect == outrankEffect || q.effect == unchangedEffect)
+func (s *state) changesNothing(q request) bool {
+	return q.effect == lookEffect || !s.hasSuspended && (q.effect == killOthersEffect || q.effect == unchangedEffect)
 }
 
 // advance a pass to its next question, or past all that changes nothing.
 func (s *state) advance(o *operator, idle bool) {
-	goesOn := func(q question) bool {
-		if !idle || !s.idle(q) {
+	goesOn := func(q request) bool {
+		if !idle || !s.changesNothing(q) {
 			return false
 		}
 		o.next = q
-		s.answer(o, o == &s.sleeper)
+		s.answer(o, o == &s.suspended)
 		return true
 	}
-	p := s.passes.play(o, s.universe.nodes, goesOn)
-	if !p.asks {
-		*o = operator{known: p.known}
+	p := s.passes.replay(o, s.model.nodes, goesOn)
+	if !p.pending {
+		*o = operator{memory: p.memory}
 		return
 	}
 	o.next = p.next
@@ -228,13 +228,13 @@ func (s *state) answer(o *operator, sleeper bool) {
 	}
 	r := reply{failed: true}
 	if o.next.pod == 0 || !slices.Contains(o.closed, o.next.pod) {
-		r = s.universe.answer(o.next, &o.now)
+		r = s.model.answer(o.next, &o.now)
 		if r.failed && o.next.pod != 0 { // and its connection is lost
 			o.closed = append(slices.Clone(o.closed), o.next.pod)
 		}
 	}
-	if o.next.effect == outrankEffect && !r.failed && s.sleeping && !sleeper {
-		s.sleeper.closed = append(slices.Clone(s.sleeper.closed), o.next.pod)
+	if o.next.effect == killOthersEffect && !r.failed && s.hasSuspended && !sleeper {
+		s.suspended.closed = append(slices.Clone(s.suspended.closed), o.next.pod)
 	}
 	o.replies = append(slices.Clone(o.replies), r)
 }
@@ -243,8 +243,8 @@ func (s *state) answer(o *operator, sleeper bool) {
 // that is older than its own last write.
 func (s *state) stale() reading {
 	read := s.earlier
-	if s.leader.known.caughtUp {
-		read.record = s.universe.record
+	if s.leader.memory.caughtUp {
+		read.record = s.model.record
 	}
 	return read
 }
@@ -252,19 +252,19 @@ func (s *state) stale() reading {
 // origin of a state: from where, by which turn, how many steps that were forced, and what
 // interrupted the operator after them.
 type origin struct {
-	from   int32
-	turn   turn
-	forced int8
-	end    happening
+	from       int32
+	transition transition
+	forced     int8
+	end        action
 }
 
-func (o origin) turns() []turn {
-	way := []turn{o.turn}
+func (o origin) transitions() []transition {
+	way := []transition{o.transition}
 	for range o.forced {
-		way = append(way, turn{what: stepPass})
+		way = append(way, transition{action: stepPass})
 	}
 	if o.end != none {
-		way = append(way, turn{what: o.end})
+		way = append(way, transition{action: o.end})
 	}
 	return way
 }
@@ -272,19 +272,19 @@ func (o origin) turns() []turn {
 // search is breadth first, one depth after the other, by as many workers as there are cores. It
 // keeps how each state was reached, not the states, which would fill the memory.
 type search struct {
-	mu      sync.Mutex
-	seen    map[uint64]struct{}
-	origins []origin
-	limit   int
-	workers []*worker
-	broken  string
-	at      int32
+	mu        sync.Mutex
+	seen      map[uint64]struct{}
+	origins   []origin
+	limit     int
+	workers   []*worker
+	violation string
+	at        int32
 }
 
 // worker of a search. It keeps the states on the way to the one that it expanded last: the next
 // one is most often a sibling.
 type worker struct {
-	way []found
+	path []found
 }
 
 type found struct {
@@ -298,11 +298,11 @@ func (x *search) explore(first *state) (states, depth int) {
 	x.origins = []origin{{from: -1}}
 	for range runtime.GOMAXPROCS(0) {
 		own := first.clone()
-		own.passes = newPasses()
+		own.passes = newPassCache()
 		x.workers = append(x.workers, &worker{[]found{{own, 0}}})
 	}
 	frontier := []int32{0}
-	for len(frontier) > 0 && x.broken == "" && (x.limit == 0 || len(x.origins) < x.limit) {
+	for len(frontier) > 0 && x.violation == "" && (x.limit == 0 || len(x.origins) < x.limit) {
 		frontier = x.deepen(frontier)
 		depth++
 	}
@@ -314,8 +314,8 @@ func (x *search) deepen(frontier []int32) []int32 {
 	var all sync.WaitGroup
 	for w, worker := range x.workers {
 		all.Go(func() {
-			for i := w * share; i < min(len(frontier), (w+1)*share) && x.broken == ""; i++ {
-				parts[w] = x.expand(worker.lead(x.way(frontier[i])), parts[w])
+			for i := w * share; i < min(len(frontier), (w+1)*share) && x.violation == ""; i++ {
+				parts[w] = x.expand(worker.lead(x.path(frontier[i])), parts[w])
 			}
 		})
 	}
@@ -323,87 +323,87 @@ func (x *search) deepen(frontier []int32) []int32 {
 	return slices.Concat(parts...)
 }
 
-// leg of the way to a state.
-type leg struct {
+// hop of the way to a state.
+type hop struct {
 	place  int32
 	origin origin
 }
 
-// way from the first state to a place.
-func (x *search) way(place int32) []leg {
+// path from the first state to a place.
+func (x *search) path(place int32) []hop {
 	x.mu.Lock()
 	defer x.mu.Unlock()
-	var way []leg
+	var way []hop
 	for ; place > 0; place = x.origins[place].from {
-		way = append(way, leg{place, x.origins[place]})
+		way = append(way, hop{place, x.origins[place]})
 	}
 	slices.Reverse(way)
 	return way
 }
 
 // lead gives the state at the end of a way.
-func (w *worker) lead(way []leg) found {
+func (w *worker) lead(way []hop) found {
 	same := 0
-	for same < len(way) && same+1 < len(w.way) && w.way[same+1].place == way[same].place {
+	for same < len(way) && same+1 < len(w.path) && w.path[same+1].place == way[same].place {
 		same++
 	}
-	w.way = w.way[:same+1]
+	w.path = w.path[:same+1]
 	for _, one := range way[same:] {
-		s := w.way[len(w.way)-1].state
-		for _, e := range one.origin.turns() {
-			s = s.after(e)
+		s := w.path[len(w.path)-1].state
+		for _, e := range one.origin.transitions() {
+			s = s.successor(e)
 		}
-		w.way = append(w.way, found{s, one.place})
+		w.path = append(w.path, found{s, one.place})
 	}
-	return w.way[len(w.way)-1]
+	return w.path[len(w.path)-1]
 }
 
 func (x *search) expand(from found, next []int32) []int32 {
-	for _, e := range from.state.turns() {
-		s := from.state.after(e)
-		o := origin{from: from.place, turn: e}
-		for last := e; ; last = (turn{what: stepPass}) {
+	for _, e := range from.state.transitions() {
+		s := from.state.successor(e)
+		o := origin{from: from.place, transition: e}
+		for last := e; ; last = (transition{action: stepPass}) {
 			if last.a == 0 {
 				for _, end := range s.interruptions(last) {
-					o.end = end.what
-					next = x.reach(s.after(end), o, next)
+					o.end = end.action
+					next = x.addState(s.successor(end), o, next)
 				}
 			}
-			if o.end = none; s.universe.broken != "" || !s.forced() {
+			if o.end = none; s.model.violation != "" || !s.forced() {
 				break
 			}
-			s = s.after(turn{what: stepPass})
+			s = s.successor(transition{action: stepPass})
 			o.forced++
 		}
-		next = x.reach(s, o, next)
+		next = x.addState(s, o, next)
 	}
-	if from.place%settledOf == 0 && x.broken == "" {
-		x.settles(from)
+	if from.place%restSampling == 0 && x.violation == "" {
+		x.checkRest(from)
 	}
 	return next
 }
 
-// settledOf so many states, one is led on without any more trouble: it takes as long as they do.
-const settledOf = 256
+// restSampling so many states, one is led on without any more trouble: it takes as long as they do.
+const restSampling = 256
 
-// settles reports whether a master serves in the end, or a human is told what to do.
-func (x *search) settles(from found) {
+// checkRest reports whether a master serves in the end, or a human is told what to do.
+func (x *search) checkRest(from found) {
 	broken := ""
-	switch did, u := from.state.universe.settleDown(from.state.leader.known); {
-	case u.broken != "":
-		broken = "once all trouble has ended: " + u.broken
+	switch did, u := from.state.model.runToRest(from.state.leader.memory); {
+	case u.violation != "":
+		broken = "once all trouble has ended: " + u.violation
 	case did.do != rest && did.do != block:
 		broken = fmt.Sprintf("it does not come to rest: %s (%s)", did, did.why)
 	}
 	x.mu.Lock()
 	defer x.mu.Unlock()
-	if broken != "" && x.broken == "" {
-		x.broken, x.at = broken, from.place
+	if broken != "" && x.violation == "" {
+		x.violation, x.at = broken, from.place
 	}
 }
 
-// reach a state, which is searched on unless it is known.
-func (x *search) reach(s *state, by origin, next []int32) []int32 {
+// addState a state, which is searched on unless it is known.
+func (x *search) addState(s *state, by origin, next []int32) []int32 {
 	key := s.key()
 	x.mu.Lock()
 	defer x.mu.Unlock()
@@ -413,48 +413,48 @@ func (x *search) reach(s *state, by origin, next []int32) []int32 {
 	x.seen[key] = struct{}{}
 	place := int32(len(x.origins)) //nolint:gosec // far below
 	x.origins = append(x.origins, by)
-	if s.universe.broken != "" && x.broken == "" {
-		x.broken, x.at = s.universe.broken, place
+	if s.model.violation != "" && x.violation == "" {
+		x.violation, x.at = s.model.violation, place
 	}
 	return append(next, place)
 }
 
 // trace tells in words how a state was reached.
 func (x *search) trace(first *state, at int32) string {
-	var way []turn
-	for _, one := range x.way(at) {
-		way = append(way, one.origin.turns()...)
+	var way []transition
+	for _, one := range x.path(at) {
+		way = append(way, one.origin.transitions()...)
 	}
 	var words strings.Builder
 	s := first
 	for i, e := range way {
-		fmt.Fprintf(&words, "%3d. %s\n", i+1, s.tell(e))
-		s = s.after(e)
+		fmt.Fprintf(&words, "%3d. %s\n", i+1, s.describe(e))
+		s = s.successor(e)
 	}
 	return words.String()
 }
 
-// tell an event in words.
-func (s *state) tell(e turn) string {
-	u := s.universe
-	switch e.what {
+// describe an event in words.
+func (s *state) describe(e transition) string {
+	u := s.model
+	switch e.action {
 	case stepPass:
 		o, who := &s.leader, "the operator"
 		if e.a == 1 {
-			o, who = &s.sleeper, "the operator that was stopped"
+			o, who = &s.suspended, "the operator that was stopped"
 		}
 		text := fmt.Sprintf("%s %s node %d", who, effectNames[o.next.effect], o.next.node)
-		c := s.after(e)
+		c := s.successor(e)
 		if o := &c.leader; e.a == 0 && !o.running {
 			text += ", and ends its pass"
 		}
 		return text
 	case cutOff, healed:
-		return fmt.Sprintf("%s %d and %d", happenings[e.what], e.a, e.b)
+		return fmt.Sprintf("%s %d and %d", actionWords[e.action], e.a, e.b)
 	case elapsed, lowered, backedUp, restored, beginPass, beginStale, crashed, suspended:
-		return happenings[e.what]
+		return actionWords[e.action]
 	}
-	return fmt.Sprintf("%s node %d", happenings[e.what], u.procs[e.a].node)
+	return fmt.Sprintf("%s node %d", actionWords[e.action], u.procs[e.a].node)
 }
 
 // A search is exhaustive unless it has a limit: then it ends at the depth where it has so many
@@ -466,7 +466,7 @@ func TestEveryOrderKeepsWhatIsConfirmed(t *testing.T) {
 	long := os.Getenv("LONG") != ""
 	for _, c := range []struct {
 		name  string
-		given func(*testing.T) *universe
+		given func(*testing.T) *model
 		left  budget
 		limit int
 		long  bool
@@ -496,12 +496,12 @@ func TestEveryOrderKeepsWhatIsConfirmed(t *testing.T) {
 		}
 		t.Run(c.name, func(t *testing.T) {
 			began := time.Now()
-			first := &state{universe: c.given(t), left: c.left, coarse: true}
+			first := &state{model: c.given(t), left: c.left, coarse: true}
 			x := &search{limit: c.limit}
 			states, depth := x.explore(first)
 			t.Logf("%d states, depth %d, %s", states, depth, time.Since(began).Round(time.Second))
-			if x.broken != "" {
-				t.Errorf("%s, after:\n%s", x.broken, x.trace(first, x.at))
+			if x.violation != "" {
+				t.Errorf("%s, after:\n%s", x.violation, x.trace(first, x.at))
 			}
 		})
 	}

@@ -32,7 +32,7 @@ func TestForgedReplicasAreNoSeries(t *testing.T) {
 	for i := range 10_000 {
 		behind[fmt.Sprintf("10.1.%d.%d", i/256, i%256)] = 1
 	}
-	m.hear(key, r.UID, "10.0.0.1", behind, now)
+	m.noteReply(key, r.UID, "10.0.0.1", behind, now)
 	if got := testutil.CollectAndCount(lag) - before; got != 1 {
 		t.Errorf("%d series, want that of the one replica", got)
 	}
@@ -75,7 +75,7 @@ func TestOnlyPodsAndTheRecordAreAsked(t *testing.T) {
 func TestAPanicEndsNothingButItself(t *testing.T) {
 	var ran atomic.Int32
 	count := func() { ran.Add(1) }
-	(&cluster{}).together(logr.NewContext(t.Context(), logr.Discard()), []func(){count, func() { panic("while asking") }, count})
+	(&apiEffects{}).together(logr.NewContext(t.Context(), logr.Discard()), []func(){count, func() { panic("while asking") }, count})
 	if ran.Load() != 2 {
 		t.Errorf("%d others ran", ran.Load())
 	}
@@ -85,13 +85,13 @@ func TestWhatCannotBeReadIsTold(t *testing.T) {
 	s := healthy(3)
 	s.members[2].View = node.View{Answer: node.Silent, Unreadable: `run_id in INFO is "x", not 40 hexadecimal digits`}
 	list := s.Status.Conditions
-	unreadable(&list, s.Redis, s.world)
+	setUnreadable(&list, s.Redis, s.world)
 	c := meta.FindStatusCondition(list, commonv1.ConditionDegraded)
 	if c == nil || c.Reason != commonv1.ReasonUnreadableReply || !strings.Contains(c.Message, `(a-2: run_id in INFO is "x", not 40 hexadecimal digits)`) {
 		t.Errorf("got %+v", c)
 	}
 	calm := healthy(3).Status.Conditions
-	unreadable(&calm, s.Redis, healthy(3).world)
+	setUnreadable(&calm, s.Redis, healthy(3).world)
 	if meta.FindStatusCondition(calm, commonv1.ConditionDegraded) != nil {
 		t.Errorf("nothing is wrong, and it says %+v", calm)
 	}

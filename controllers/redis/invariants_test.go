@@ -27,7 +27,7 @@ func TestNothingConfirmedIsLostWhenTheMasterIsKilled(t *testing.T) {
 	l.write(50, 100)
 	l.start(old) // empty, and nobody's master
 	l.heal()
-	l.has(100)
+	l.expectKeys(100)
 	if l.redis.Status.LastFailover.Unsafe || l.redis.Status.Epoch != 2 {
 		t.Errorf("%+v", l.redis.Status)
 	}
@@ -40,7 +40,7 @@ func TestAnEmptyMasterThatComesBackWipesNobody(t *testing.T) {
 	l.kill(old)
 	l.start(old) // before anybody has looked
 	l.heal()
-	l.has(50)
+	l.expectKeys(50)
 }
 
 func TestAHungMasterIsReplacedAndComesBackAsAReplica(t *testing.T) {
@@ -50,12 +50,12 @@ func TestAHungMasterIsReplacedAndComesBackAsAReplica(t *testing.T) {
 	began := time.Now()
 	l.signal(old, syscall.SIGSTOP)
 	l.until("another is master", func() bool { l.pass(); return l.master() != old })
-	if took := time.Since(began); took < outlasting(l.redis) {
+	if took := time.Since(began); took < deadMasterWait(l.redis) {
 		t.Errorf("replaced after %s, when it may yet take writes", took)
 	}
 	l.write(50, 100)
 	l.heal() // its pod is deleted
-	l.has(100)
+	l.expectKeys(100)
 }
 
 func TestAMasterThatWakesInTimeStaysMaster(t *testing.T) {
@@ -70,7 +70,7 @@ func TestAMasterThatWakesInTimeStaysMaster(t *testing.T) {
 		t.Errorf("master %s, epoch %d", l.redis.Status.Master, l.redis.Status.Epoch)
 	}
 	l.write(50, 100)
-	l.has(100)
+	l.expectKeys(100)
 }
 
 func TestAHungMasterThatWakesLateTakesNoConfirmedWrite(t *testing.T) {
@@ -92,7 +92,7 @@ func TestAHungMasterThatWakesLateTakesNoConfirmedWrite(t *testing.T) {
 		}
 	}
 	l.heal()
-	l.has(50)
+	l.expectKeys(50)
 }
 
 func TestAnIsolatedMasterStopsTakingWrites(t *testing.T) {
@@ -147,7 +147,7 @@ func TestAPlannedMoveLosesNothingAndCopiesNothing(t *testing.T) {
 	l.until("clients of the old master are sent away", func() bool { l.pass(); return len(ended) == 1 })
 	l.heal()
 	l.write(50, 100)
-	l.has(100)
+	l.expectKeys(100)
 	if l.redis.Status.Epoch != 2 {
 		t.Errorf("epoch %d", l.redis.Status.Epoch)
 	}
@@ -174,7 +174,7 @@ func TestAMasterThatCannotWriteToItsDiskHandsOver(t *testing.T) {
 	l.start(old) // with room again
 	l.heal()
 	l.write(50, 100)
-	l.has(100)
+	l.expectKeys(100)
 }
 
 func TestSizeTwoAndOne(t *testing.T) {
@@ -188,7 +188,7 @@ func TestSizeTwoAndOne(t *testing.T) {
 	l.start(old)
 	l.heal()
 	l.write(50, 60)
-	l.has(60)
+	l.expectKeys(60)
 }
 
 // Passwords.
@@ -216,7 +216,7 @@ func TestAPasswordChangesAndTurnsNobodyAway(t *testing.T) {
 	}
 	used(held.Set(t.Context(), "k", 1, 0).Err())
 	l.secrets = l.secrets.choose("theirs", "new", drawn)
-	l.until("the nodes are told", func() bool { return l.pass() == rekey })
+	l.until("the nodes are told", func() bool { return l.pass() == setPasswords })
 	l.heal()
 	used(errors.Join(login("app"), login("new")))
 

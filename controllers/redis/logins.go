@@ -56,18 +56,18 @@ func (r *Reconciler) admit(ctx context.Context, redis *cachev1alpha1.Redis, f *f
 	for _, p := range processes {
 		logins = append(logins, f.keys.loginOf(p))
 		m, _ := f.find(p.Name)
-		if !m.is(p) || m.loginTold || !m.Follows(master.Address) {
+		if !m.isProcess(p) || m.loginTold || !m.Follows(master.Address) {
 			continue
 		}
 		if err := f.follow(ctx, p, master.Address); err != nil {
 			return fmt.Errorf("%s: %w", p.Name, err)
 		}
-		r.memory.note(redis, p.RunID, toldLogin(r.clock.Now()))
+		r.memory.noteCommand(redis, p.RunID, toldLogin(r.clock.Now()))
 	}
 	for _, m := range f.members { // who is refused now must be told again, should he count after all
-		if m.loginTold && !slices.ContainsFunc(processes, m.is) {
-			r.memory.note(redis, m.RunID, func(c *commanded) { c.loginTold = false })
+		if m.loginTold && !slices.ContainsFunc(processes, m.isProcess) {
+			r.memory.noteCommand(redis, m.RunID, func(c *commanded) { c.loginTold = false })
 		}
 	}
-	return f.recorded(redis).Admit(ctx, loginUsers(), logins)
+	return f.masterServer(redis).Admit(ctx, loginUsers(), logins)
 }

@@ -34,7 +34,7 @@ func (l *loopback) formedBefore() {
 }
 
 // tell a server by hand.
-func (l *loopback) tell(n *local, words ...any) {
+func (l *loopback) tell(n *localServer, words ...any) {
 	l.t.Helper()
 	if err := l.operator(n).Do(l.t.Context(), words...).Err(); err != nil {
 		l.t.Fatal(n.name, words, err)
@@ -51,7 +51,7 @@ func (l *loopback) links() string {
 	return strings.Join(list, ", ")
 }
 
-func (l *loopback) loginsOf(nodes []*local) string {
+func (l *loopback) loginsOf(nodes []*localServer) string {
 	l.t.Helper()
 	const directive = "masteruser"
 	var list []string
@@ -99,5 +99,5 @@ func TestASetOfTheFormerReleaseIsTakenOver(t *testing.T) {
 		t.Errorf("%s full copies, then %s", full, again)
 	}
 	l.heal()
-	l.has(60)
+	l.expectKeys(60)
 }

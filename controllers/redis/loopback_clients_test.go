@@ -14,7 +14,7 @@ import (
 
 // What applications write to the servers of a loopback and read from them, and what those say of themselves.
 
-func (l *loopback) client(n *local) *goredis.Client {
+func (l *loopback) client(n *localServer) *goredis.Client {
 	c := goredis.NewClient(&goredis.Options{Addr: n.address + ":" + strconv.Itoa(node.Port), Password: l.secrets.told.password,
 		MaxRetries: -1, DialerRetries: 1, PoolSize: 1, DisableIdentity: true, ReadTimeout: 300 * time.Millisecond,
 		MaintNotificationsConfig: &maintnotifications.Config{Mode: maintnotifications.ModeDisabled}})
@@ -23,7 +23,7 @@ func (l *loopback) client(n *local) *goredis.Client {
 }
 
 // operator's own way to a server, and what it may ask.
-func (l *loopback) operator(n *local) *goredis.Client {
+func (l *loopback) operator(n *localServer) *goredis.Client {
 	c := goredis.NewClient(&goredis.Options{Addr: n.address + ":" + strconv.Itoa(node.Port), Username: node.Operator, Password: l.secrets.operator,
 		DisableIdentity: true, MaintNotificationsConfig: &maintnotifications.Config{Mode: maintnotifications.ModeDisabled}})
 	l.t.Cleanup(func() { _ = c.Close() })
@@ -31,7 +31,7 @@ func (l *loopback) operator(n *local) *goredis.Client {
 }
 
 // info is one field of a server's INFO, as the operator may read it.
-func (l *loopback) info(n *local, field string) string {
+func (l *loopback) info(n *localServer, field string) string {
 	l.t.Helper()
 	text, err := l.operator(n).Info(l.t.Context(), "everything").Result()
 	if err != nil {
@@ -65,7 +65,7 @@ func (l *loopback) write(from, to int) {
 }
 
 // number in a field of a server's INFO.
-func (l *loopback) number(n *local, field string) int {
+func (l *loopback) number(n *localServer, field string) int {
 	l.t.Helper()
 	value, err := strconv.Atoi(l.info(n, field))
 	if err != nil {
@@ -86,8 +86,8 @@ func (l *loopback) caughtUp() {
 	}
 }
 
-// has every key below n, on every node.
-func (l *loopback) has(n int) {
+// expectKeys every key below n, on every node.
+func (l *loopback) expectKeys(n int) {
 	l.t.Helper()
 	l.caughtUp()
 	for _, on := range l.nodes {
@@ -98,13 +98,13 @@ func (l *loopback) has(n int) {
 }
 
 // linked reports whether a replica hears its master.
-func (l *loopback) linked(replica *local) bool {
+func (l *loopback) linked(replica *localServer) bool {
 	l.t.Helper()
 	return l.info(replica, "master_link_status") == "up"
 }
 
 // refusals are how often a master did not let somebody log in.
-func (l *loopback) refusals(master *local) int {
+func (l *loopback) refusals(master *localServer) int {
 	l.t.Helper()
 	_, failed, _ := strings.Cut(l.info(master, "cmdstat_auth"), "failed_calls=")
 	n, err := strconv.Atoi(failed)
@@ -120,7 +120,7 @@ const firstConfirmed = 50
 // confirmed writes keys to a server as an application that asks for so many copies of each,
 // and gives how many it was told to be safe: it stops at the first that is not. No pass is
 // run meanwhile.
-func (l *loopback) confirmed(on *local, to, copies int) int {
+func (l *loopback) confirmed(on *localServer, to, copies int) int {
 	l.t.Helper()
 	c := l.client(on).Conn()
 	defer func() { _ = c.Close() }()
@@ -136,8 +136,8 @@ func (l *loopback) confirmed(on *local, to, copies int) int {
 	return to
 }
 
-// lacks tells which of the keys below n a server does not have.
-func (l *loopback) lacks(on *local, n int) []string {
+// missingKeys tells which of the keys below n a server does not have.
+func (l *loopback) missingKeys(on *localServer, n int) []string {
 	l.t.Helper()
 	keys := make([]string, 0, n)
 	for i := range n {
@@ -153,10 +153,10 @@ func (l *loopback) lacks(on *local, n int) []string {
 	})
 }
 
-// keeps fails the test where the master lacks a key that applications were told to be safe.
-func (l *loopback) keeps(n int) {
+// expectNoneLost fails the test where the master lacks a key that applications were told to be safe.
+func (l *loopback) expectNoneLost(n int) {
 	l.t.Helper()
-	if lost := l.lacks(l.master(), n); len(lost) > 0 {
+	if lost := l.missingKeys(l.master(), n); len(lost) > 0 {
 		last := l.redis.Status.LastFailover
 		l.t.Errorf("%s is master (%s, unsafe: %t) and lacks %d confirmed writes: %s", l.master().name, last.Reason, last.Unsafe,
 			len(lost), strings.Join(lost, " "))
@@ -164,14 +164,14 @@ func (l *loopback) keeps(n int) {
 }
 
 // probe a server as its pod's readiness probe does.
-func (l *loopback) probe(n *local) error {
+func (l *loopback) probe(n *localServer) error {
 	c := goredis.NewClient(&goredis.Options{Addr: n.address + ":" + strconv.Itoa(node.Port), Username: node.Probe, Password: "-", DisableIdentity: true})
 	defer func() { _ = c.Close() }()
 	return c.Ping(l.t.Context()).Err()
 }
 
-// drain deletes the keys below n, and sees that a replica has deleted them.
-func (l *loopback) drain(n int) {
+// deleteKeys deletes the keys below n, and sees that a replica has deleted them.
+func (l *loopback) deleteKeys(n int) {
 	l.t.Helper()
 	c := l.client(l.master()).Conn()
 	defer func() { _ = c.Close() }()

@@ -51,7 +51,7 @@ func (l *loopback) restore(b backup) {
 
 // orphan the process of a node: its pod was deleted by force and another one takes its place,
 // which the operator knows alone. The process lives on.
-func (l *loopback) orphan(n *local) *local {
+func (l *loopback) orphan(n *localServer) *localServer {
 	l.t.Helper()
 	ghost := *n
 	l.t.Cleanup(func() { l.kill(&ghost) })
@@ -61,8 +61,8 @@ func (l *loopback) orphan(n *local) *local {
 	return &ghost
 }
 
-// stop a process, and return once it stands still.
-func (l *loopback) stop(nodes ...*local) {
+// suspend a process, and return once it stands still.
+func (l *loopback) suspend(nodes ...*localServer) {
 	l.t.Helper()
 	for _, n := range nodes {
 		l.signal(n, syscall.SIGSTOP)
@@ -73,7 +73,7 @@ func (l *loopback) stop(nodes ...*local) {
 	}
 }
 
-func (l *loopback) wake(nodes ...*local) {
+func (l *loopback) resume(nodes ...*localServer) {
 	l.t.Helper()
 	for _, n := range nodes {
 		l.signal(n, syscall.SIGCONT)
@@ -81,13 +81,13 @@ func (l *loopback) wake(nodes ...*local) {
 }
 
 // without gives the nodes but these.
-func (l *loopback) without(these ...*local) []*local {
-	return slices.DeleteFunc(slices.Clone(l.nodes), func(n *local) bool { return slices.Contains(these, n) })
+func (l *loopback) without(these ...*localServer) []*localServer {
+	return slices.DeleteFunc(slices.Clone(l.nodes), func(n *localServer) bool { return slices.Contains(these, n) })
 }
 
 // cut the link of a replica, which tries to reach its master again and again as after a
 // partition, and succeeds from the moment on that it is mended.
-func (l *loopback) cut(replica *local) (mend func()) {
+func (l *loopback) cut(replica *localServer) (mend func()) {
 	l.t.Helper()
 	const login = "masterauth"
 	c := l.operator(replica)
@@ -106,9 +106,9 @@ func (l *loopback) cut(replica *local) (mend func()) {
 
 // lag has these replicas lag for good behind what is confirmed from now on: they stand still, and
 // their master's write to them fills all that the kernel would yet bring them when it is dead.
-func (l *loopback) lag(nodes ...*local) {
+func (l *loopback) lag(nodes ...*localServer) {
 	l.t.Helper()
-	l.stop(nodes...)
+	l.suspend(nodes...)
 	c := l.client(l.master())
 	c.Options().ReadTimeout, c.Options().WriteTimeout = 10*time.Second, 10*time.Second
 	if err := c.Set(l.t.Context(), "filler", strings.Repeat("x", 32<<20), 0).Err(); err != nil {

@@ -31,15 +31,15 @@ type loopback struct {
 	secrets credentials
 	r       *Reconciler
 	written settings // in the Secret
-	nodes   []*local
+	nodes   []*localServer
 	last    step              // of the operator's
 	volumes map[string]volume // by node, what the operator has stamped; none without storage
 	network string
 	used    int // addresses of the network
 }
 
-// local is a pod: a process that comes back as another, with or without its data.
-type local struct {
+// localServer is a pod: a process that comes back as another, with or without its data.
+type localServer struct {
 	name, address, dir string
 	uid                types.UID
 	mark               string // of the settings that its pod was made for
@@ -74,7 +74,7 @@ func startLoopback(t *testing.T, size int32, with ...func(*cachev1alpha1.Redis))
 	}
 	for n := range size {
 		name := fmt.Sprintf("a-%d", n)
-		l.nodes = append(l.nodes, &local{name: name, uid: types.UID(fmt.Sprint("uid-", n)), dir: t.TempDir(), address: l.address()})
+		l.nodes = append(l.nodes, &localServer{name: name, uid: types.UID(fmt.Sprint("uid-", n)), dir: t.TempDir(), address: l.address()})
 		if l.redis.Spec.Storage != nil {
 			l.volumes[name] = volume{}
 		}
@@ -99,17 +99,17 @@ func (l *loopback) address() string {
 
 // mount the files in a new pod. A kubelet that is slow beyond measure leaves them
 // as they are for the pod's life.
-func (l *loopback) mount(n *local) {
+func (l *loopback) mount(n *localServer) {
 	l.t.Helper()
 	here := strings.NewReplacer(dataDir, n.dir, filesDir, n.dir) // what is mounted in a pod
 	if err := errors.Join(os.WriteFile(filepath.Join(n.dir, usersKey), []byte(usersACL(l.secrets)), 0o600),
 		os.WriteFile(filepath.Join(n.dir, confKey), []byte(here.Replace(redisConf(l.redis, l.secrets, l.written))), 0o600)); err != nil {
 		l.t.Fatal(err)
 	}
-	n.mark = confMark(l.redis, l.written)
+	n.mark = restartMark(l.redis, l.written)
 }
 
-func (l *loopback) start(n *local) {
+func (l *loopback) start(n *localServer) {
 	l.t.Helper()
 	if n.mark == "" {
 		l.mount(n)
@@ -121,7 +121,7 @@ func (l *loopback) start(n *local) {
 }
 
 // replace the pod of a node, which keeps its volume if it has one.
-func (l *loopback) replace(n *local) {
+func (l *loopback) replace(n *localServer) {
 	l.t.Helper()
 	l.signal(n, syscall.SIGTERM)
 	grace := time.AfterFunc(graceSeconds*time.Second, func() { _ = n.command.Process.Kill() })
@@ -134,19 +134,19 @@ func (l *loopback) replace(n *local) {
 	l.start(n)
 }
 
-func (l *loopback) kill(n *local) {
+func (l *loopback) kill(n *localServer) {
 	_ = n.command.Process.Kill()
 	_ = n.command.Wait()
 }
 
-func (l *loopback) signal(n *local, s syscall.Signal) {
+func (l *loopback) signal(n *localServer, s syscall.Signal) {
 	l.t.Helper()
 	if err := n.command.Process.Signal(s); err != nil {
 		l.t.Fatal(err)
 	}
 }
 
-func (l *loopback) named(name string) *local {
+func (l *loopback) named(name string) *localServer {
 	for _, n := range l.nodes {
 		if n.name == name {
 			return n
@@ -156,11 +156,11 @@ func (l *loopback) named(name string) *local {
 	return nil
 }
 
-func (l *loopback) master() *local { return l.named(l.redis.Status.Master) }
+func (l *loopback) master() *localServer { return l.named(l.redis.Status.Master) }
 
 // replica is one: which node became master first is chance.
-func (l *loopback) replica() *local {
-	return l.nodes[slices.IndexFunc(l.nodes, func(n *local) bool { return n != l.master() })]
+func (l *loopback) replica() *localServer {
+	return l.nodes[slices.IndexFunc(l.nodes, func(n *localServer) bool { return n != l.master() })]
 }
 
 // observe as a pass does.
@@ -172,18 +172,18 @@ func (l *loopback) observe() *fleet {
 		return nil
 	}}
 	for _, n := range l.nodes {
-		f.members = append(f.members, member{name: n.name, podUID: n.uid, address: n.address, mute: l.r.memory.mute(l.redis, n.address),
-			conf: n.mark, outdated: n.mark != confMark(l.redis, l.written)})
+		f.members = append(f.members, member{name: n.name, podUID: n.uid, address: n.address, wasSilent: l.r.memory.wasSilent(l.redis, n.address),
+			conf: n.mark, outdated: n.mark != restartMark(l.redis, l.written)})
 		f.servers[n.name] = node.Open(n.address, l.secrets.operator, nil)
 	}
-	if rep := l.redis.Status.Replication; rep != nil && !slices.ContainsFunc(l.nodes, func(n *local) bool { return n.uid == rep.Master.PodUID }) {
+	if rep := l.redis.Status.Replication; rep != nil && !slices.ContainsFunc(l.nodes, func(n *localServer) bool { return n.uid == rep.Master.PodUID }) {
 		p := rep.Master
-		f.ghost = &member{name: p.Name, podUID: p.PodUID, address: p.Address, mute: l.r.memory.mute(l.redis, p.Address)}
+		f.ghost = &member{name: p.Name, podUID: p.PodUID, address: p.Address, wasSilent: l.r.memory.wasSilent(l.redis, p.Address)}
 		f.ghostServer = node.Open(p.Address, l.secrets.operator, nil)
 	}
 	f.look(l.t.Context())
-	l.r.remember(l.redis, f)
-	f.begin(l.redis, l.written)
+	l.r.fillFromMemory(l.redis, f)
+	f.takeSettings(l.redis, l.written)
 	return f
 }
 
@@ -194,26 +194,26 @@ func (l *loopback) pass() verb {
 	next := plan(l.redis, f.world)
 	l.last = next
 	switch next.do {
-	case evict:
+	case deleteSilentPod:
 		n := l.named(next.nodes[0])
 		l.kill(n)
 		l.start(n)
 		return next.do
-	case remove:
+	case deletePod:
 		l.replace(l.named(next.nodes[0]))
 		return next.do
 	}
 	err := l.r.act(l.t.Context(), l.redis, f, next)
 	if err == nil && !next.changes() {
-		err = putStamps(l.t.Context(), l.redis, f, vouched(l.redis, f.world))
+		err = putStamps(l.t.Context(), l.redis, f, volumesInSync(l.redis, f.world))
 	}
 	if err != nil {
 		l.t.Log(next, err)
 	}
-	l.r.settle(l.redis, f)
+	l.r.takeAcceptedSettings(l.redis, f)
 	l.written = f.settings
 	if last := l.redis.Status.LastFailover; last != nil && last.RoutedAt == nil && last.To == l.redis.Status.Master {
-		last.RoutedAt = l.r.now()
+		last.RoutedAt = l.r.microNow()
 	}
 	return next.do
 }

@@ -15,9 +15,9 @@ import (
 	"github.com/mainstay-operator/mainstay-operator/controllers/internal/converge"
 )
 
-// mark writes on the pods what their nodes are: role first, then readiness, so
+// markPods writes on the pods what their nodes are: role first, then readiness, so
 // that no node is read from under a role that it does not have.
-func (r *Reconciler) mark(ctx context.Context, differing []mark) error {
+func (r *Reconciler) markPods(ctx context.Context, differing []mark) error {
 	var errs []error
 	for _, m := range differing {
 		next := m.pod.DeepCopy()
@@ -25,7 +25,7 @@ func (r *Reconciler) mark(ctx context.Context, differing []mark) error {
 			next.Labels[labelRole] = m.role
 			errs = append(errs, r.patchPod(r.Patch(ctx, next, ctrlclient.MergeFrom(m.pod), ctrlclient.FieldOwner(converge.FieldManager)), m.pod.Name))
 		}
-		if holds(m.pod, gateInSync) != m.inSync {
+		if conditionTrue(m.pod, gateInSync) != m.inSync {
 			base := next.DeepCopy()
 			setGate(next, m.inSync)
 			errs = append(errs, r.patchPod(r.Status().Patch(ctx, next, ctrlclient.StrategicMergeFrom(base), ctrlclient.FieldOwner(converge.FieldManager)), m.pod.Name))
@@ -60,5 +60,5 @@ func (w world) unmarkedFor(r *cachev1alpha1.Redis) time.Duration {
 	if last := r.Status.LastFailover; last == nil || last.From == "" || last.From == last.To {
 		return 0
 	}
-	return max(0, goodbyes-w.sinceRouted)
+	return max(0, oldClientTime-w.sinceRouted)
 }

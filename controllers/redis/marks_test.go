@@ -39,18 +39,18 @@ func TestMarks(t *testing.T) {
 	}{
 		{"nothing differs", func(*scene) {}, nil},
 		{"who is no longer in sync", func(s *scene) { s.members[1].LinkUp = false }, []string{"a-1 replica false"}},
-		{"not right after another became master", func(s *scene) { s.members[1].LinkUp = false; moved(s, goodbyes-time.Millisecond) }, nil},
+		{"not right after another became master", func(s *scene) { s.members[1].LinkUp = false; moved(s, oldClientTime-time.Millisecond) }, nil},
 		{"nor when the same is master again", func(s *scene) {
 			s.members[1].LinkUp = false
-			moved(s, goodbyes-time.Millisecond)
+			moved(s, oldClientTime-time.Millisecond)
 			s.Status.LastFailover.To = "a-0"
 		}, nil},
-		{"nor is the new master marked", func(s *scene) { masterIs(s, 2); moved(s, goodbyes-time.Millisecond) }, nil},
-		{"it is marked when the goodbyes are over", func(s *scene) { masterIs(s, 1); moved(s, goodbyes) }, []string{"a-0 replica true", "a-1 master true"}},
+		{"nor is the new master marked", func(s *scene) { masterIs(s, 2); moved(s, oldClientTime-time.Millisecond) }, nil},
+		{"it is marked when the goodbyes are over", func(s *scene) { masterIs(s, 1); moved(s, oldClientTime) }, []string{"a-0 replica true", "a-1 master true"}},
 		{"the first master is marked at once", func(s *scene) { masterIs(s, 1); moved(s, 0); s.Status.LastFailover.From = "" }, []string{"a-0 replica true", "a-1 master true"}},
 		{"one that is master again is, too", func(s *scene) { masterIs(s, 1); moved(s, 0); s.Status.LastFailover.To = "a-0" }, []string{"a-0 replica true", "a-1 master true"}},
-		{"without a master nothing is taken back", func(s *scene) { silent(&s.members[0]); s.members[1].LinkUp = false }, nil},
-		{"who does not answer is left as it is", func(s *scene) { silent(&s.members[1]) }, nil},
+		{"without a master nothing is taken back", func(s *scene) { masterSilent(&s.members[0]); s.members[1].LinkUp = false }, nil},
+		{"who does not answer is left as it is", func(s *scene) { masterSilent(&s.members[1]) }, nil},
 		{"who goes as well", func(s *scene) { s.members[1].LinkUp, s.members[1].deleting = false, true }, nil},
 		{"another master", func(s *scene) { masterIs(s, 2) }, []string{"a-0 replica true", "a-2 master true"}},
 	} {
@@ -71,13 +71,13 @@ func TestMarks(t *testing.T) {
 
 // The pass that leads clients elsewhere marks no pod: kube-proxy would delay the route of the next failover.
 func TestNothingIsMarkedInThePassThatRoutes(t *testing.T) {
-	u := led(3, false)
+	u := recordedSet(3, false)
 	f, redis := u.direct()
 	f.sinceRouted = time.Hour
 	redis.Status.LastFailover = &cachev1alpha1.RedisFailover{From: "a-1", To: redis.Status.Master}
-	r := &Reconciler{clock: playedClock}
+	r := &Reconciler{clock: modelClock}
 	r.Events = silentEvents{}
-	if err := r.routed(quiet, redis, f); err != nil || redis.Status.LastFailover.RoutedAt == nil || f.unmarkedFor(redis) == 0 {
+	if err := r.reportMasterChange(quiet, redis, f); err != nil || redis.Status.LastFailover.RoutedAt == nil || f.unmarkedFor(redis) == 0 {
 		t.Errorf("%v: routed at %v, %s ago", err, redis.Status.LastFailover.RoutedAt, f.sinceRouted)
 	}
 }

@@ -19,58 +19,58 @@ import (
 // is waited out anew and the passwords are read from the Secrets.
 type memory struct {
 	mu      sync.Mutex
-	objects map[types.NamespacedName]*remembered
+	objects map[types.NamespacedName]*objectMemory
 	// news wakes the controller up when a watched server changes.
 	news chan event.GenericEvent
 }
 
-type remembered struct {
-	uid         types.UID
-	frozenSince time.Time
-	cutOffSince time.Time
-	keys        *credentials
-	lockedOut   bool                         // by every server that answered last
-	contents    map[string]*converge.Content // of the user's Secrets, by name
-	keyed       map[string]keyed             // by run id
-	watches     map[string]watching          // by address
-	known       map[string]acquaintance      // by address
-	claims      map[string]writtenClaim      // by name, while the cache may not show them
-	published   identity
-	settings    settings
-	tuned       map[string]tuned     // by run id
-	secure      *tls.Config          // that watches speak by
-	commanded   map[string]commanded // by run id
-	caughtUp    bool                 // the cache had all that the leader before has recorded
+type objectMemory struct {
+	uid             types.UID
+	frozenSince     time.Time
+	cutOffSince     time.Time
+	keys            *credentials
+	lockedOut       bool                         // by every server that answered last
+	contents        map[string]*converge.Content // of the user's Secrets, by name
+	passwordReplies map[string]passwordReply     // by run id
+	watches         map[string]serverWatch       // by address
+	contacts        map[string]contact           // by address
+	claims          map[string]writtenClaim      // by name, while the cache may not show them
+	published       identity
+	settings        settings
+	settingsReplies map[string]settingsReply // by run id
+	secure          *tls.Config              // that watches speak by
+	commands        map[string]commanded     // by run id
+	caughtUp        bool                     // the cache had all that the leader before has recorded
 }
 
-// watching one server.
-type watching struct {
+// serverWatch one server.
+type serverWatch struct {
 	interval time.Duration
 	stop     context.CancelFunc
 }
 
-// acquaintance with one server.
-type acquaintance struct {
-	heard time.Time // when it last answered, a watch or a pass
-	mute  bool      // it did not answer the last pass
+// contact with one server.
+type contact struct {
+	lastReply time.Time // when it last answered, a watch or a pass
+	wasSilent bool      // it did not answer the last pass
 }
 
 // of gives the memory of one object, empty when it is another of the same name.
-func (m *memory) of(redis *cachev1alpha1.Redis) *remembered {
+func (m *memory) of(redis *cachev1alpha1.Redis) *objectMemory {
 	key := types.NamespacedName{Namespace: redis.Namespace, Name: redis.Name}
 	if known := m.objects[key]; known != nil && known.uid == redis.UID {
 		return known
 	}
-	m.drop(key)
+	m.dropLocked(key)
 	if m.objects == nil {
-		m.objects = map[types.NamespacedName]*remembered{}
+		m.objects = map[types.NamespacedName]*objectMemory{}
 	}
-	m.objects[key] = &remembered{uid: redis.UID, contents: map[string]*converge.Content{}, keyed: map[string]keyed{},
-		watches: map[string]watching{}, known: map[string]acquaintance{}, claims: map[string]writtenClaim{}, tuned: map[string]tuned{}, commanded: map[string]commanded{}}
+	m.objects[key] = &objectMemory{uid: redis.UID, contents: map[string]*converge.Content{}, passwordReplies: map[string]passwordReply{},
+		watches: map[string]serverWatch{}, contacts: map[string]contact{}, claims: map[string]writtenClaim{}, settingsReplies: map[string]settingsReply{}, commands: map[string]commanded{}}
 	return m.objects[key]
 }
 
-func (m *memory) drop(key types.NamespacedName) {
+func (m *memory) dropLocked(key types.NamespacedName) {
 	if known := m.objects[key]; known != nil {
 		for _, one := range known.watches {
 			one.stop()
@@ -83,7 +83,7 @@ func (m *memory) drop(key types.NamespacedName) {
 func (m *memory) forget(key types.NamespacedName) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	m.drop(key)
+	m.dropLocked(key)
 }
 
 // frozen is how long every server that answers has followed nobody.
@@ -92,19 +92,19 @@ func (m *memory) frozen(redis *cachev1alpha1.Redis, w world, clock clock.Passive
 	defer m.mu.Unlock()
 	answering := w.count(func(m member) bool { return m.Answer == node.Reached })
 	fenced := w.count(func(m member) bool { return m.Fenced() })
-	return lasting(&m.of(redis).frozenSince, fenced > 0 && fenced >= answering, clock)
+	return durationOf(&m.of(redis).frozenSince, fenced > 0 && fenced >= answering, clock)
 }
 
 // cutOff is how long the master has been cut off from its replicas, by what is seen now.
 func (m *memory) cutOff(redis *cachev1alpha1.Redis, is bool, clock clock.PassiveClock) time.Duration {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	return lasting(&m.of(redis).cutOffSince, is, clock)
+	return durationOf(&m.of(redis).cutOffSince, is, clock)
 }
 
-// lasting gives how long a state has held without a break, 0 if it does not hold. It keeps in since when
+// durationOf gives how long a state has held without a break, 0 if it does not hold. It keeps in since when
 // the state began.
-func lasting(since *time.Time, is bool, clock clock.PassiveClock) time.Duration {
+func durationOf(since *time.Time, is bool, clock clock.PassiveClock) time.Duration {
 	switch {
 	case !is:
 		*since = time.Time{}
@@ -115,18 +115,18 @@ func lasting(since *time.Time, is bool, clock clock.PassiveClock) time.Duration 
 	return clock.Since(*since)
 }
 
-// followed notes that a replica was told to follow: it is yet to reach its master.
-func (m *memory) followed(redis *cachev1alpha1.Redis) {
+// noteFollow notes that a replica was told to follow: it is yet to reach its master.
+func (m *memory) noteFollow(redis *cachev1alpha1.Redis) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	m.of(redis).cutOffSince = time.Time{}
 }
 
-// mute tells whether the server at the address left the last pass without an answer.
-func (m *memory) mute(redis *cachev1alpha1.Redis, address string) bool {
+// wasSilent tells whether the server at the address left the last pass without an answer.
+func (m *memory) wasSilent(redis *cachev1alpha1.Redis, address string) bool {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	return m.of(redis).known[address].mute
+	return m.of(redis).contacts[address].wasSilent
 }
 
 // silence takes in how a server took to being asked, and is how long it has not
@@ -134,33 +134,33 @@ func (m *memory) mute(redis *cachev1alpha1.Redis, address string) bool {
 func (m *memory) silence(redis *cachev1alpha1.Redis, address string, answered bool, now time.Time) time.Duration {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	known := m.of(redis).known
+	known := m.of(redis).contacts
 	one, met := known[address]
 	if answered || !met {
-		one.heard = now
+		one.lastReply = now
 	}
-	one.mute = !answered
+	one.wasSilent = !answered
 	known[address] = one
-	return now.Sub(one.heard)
+	return now.Sub(one.lastReply)
 }
 
-// hear notes that the server has answered a watch. What is forgotten stays so.
-func (m *memory) hear(key types.NamespacedName, uid types.UID, address string, behind map[string]int64, now time.Time) {
+// noteReply notes that the server has answered a watch. What is forgotten stays so.
+func (m *memory) noteReply(key types.NamespacedName, uid types.UID, address string, behind map[string]int64, now time.Time) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	if known := m.objects[key]; known != nil && known.uid == uid {
-		if one, met := known.known[address]; met {
-			one.heard = now
-			known.known[address] = one
+		if one, met := known.contacts[address]; met {
+			one.lastReply = now
+			known.contacts[address] = one
 		}
 		if behind != nil {
-			setLag(key, ownOnly(behind, known.known))
+			setLag(key, lagOfOwn(behind, known.contacts))
 		}
 	}
 }
 
-// ownOnly leaves out who is no server of the object: what a server says becomes no label.
-func ownOnly(behind map[string]int64, asked map[string]acquaintance) map[string]int64 {
+// lagOfOwn leaves out who is no server of the object: what a server says becomes no label.
+func lagOfOwn(behind map[string]int64, asked map[string]contact) map[string]int64 {
 	own := map[string]int64{}
 	for address := range asked {
 		if bytes, attached := behind[address]; attached {
@@ -187,28 +187,28 @@ func (m *memory) watch(ctx context.Context, redis *cachev1alpha1.Redis, addresse
 		if on {
 			one.stop()
 		}
-		known.watches[address] = watching{probeInterval(redis), m.start(ctx, redis, address, clock)}
+		known.watches[address] = serverWatch{probeInterval(redis), m.startWatch(ctx, redis, address, clock)}
 	}
 	for address, one := range known.watches {
 		if !wanted[address] {
 			one.stop()
 			delete(known.watches, address)
-			delete(known.known, address)
+			delete(known.contacts, address)
 		}
 	}
 }
 
-func (m *memory) start(ctx context.Context, redis *cachev1alpha1.Redis, address string, clock clock.PassiveClock) context.CancelFunc {
+func (m *memory) startWatch(ctx context.Context, redis *cachev1alpha1.Redis, address string, clock clock.PassiveClock) context.CancelFunc {
 	ctx, stop := context.WithCancel(ctx)
 	who := &cachev1alpha1.Redis{}
 	who.Namespace, who.Name = redis.Namespace, redis.Name
 	key, uid := types.NamespacedName{Namespace: redis.Namespace, Name: redis.Name}, redis.UID
-	go node.Watch(ctx, address, probeInterval(redis), node.Ear{
-		Secure: func() *tls.Config { return m.secure(key, uid) },
-		Heard: func(behind map[string]int64) {
-			m.hear(key, uid, address, behind, clock.Now())
+	go node.Watch(ctx, address, probeInterval(redis), node.WatchHandler{
+		TLSConfig: func() *tls.Config { return m.secure(key, uid) },
+		OnReply: func(behind map[string]int64) {
+			m.noteReply(key, uid, address, behind, clock.Now())
 		},
-		Changed: func() {
+		OnChange: func() {
 			select {
 			case m.news <- event.GenericEvent{Object: who}:
 			case <-ctx.Done():

@@ -25,13 +25,13 @@ func toldLogin(now time.Time) func(*commanded) {
 	return func(c *commanded) { c.loginTold, c.linkedAt = true, now }
 }
 
-// recallCommands fills in what the processes were told, and forgets those that are gone.
-func (m *memory) recallCommands(redis *cachev1alpha1.Redis, asked []*member, now time.Time) {
+// fillCommands fills in what the processes were told, and forgets those that are gone.
+func (m *memory) fillCommands(redis *cachev1alpha1.Redis, asked []*member, now time.Time) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	known, running := m.of(redis), map[string]commanded{}
 	for _, one := range asked {
-		if was, told := known.commanded[one.RunID]; told && one.Answer == node.Reached {
+		if was, told := known.commands[one.RunID]; told && one.Answer == node.Reached {
 			if one.LinkUp || one.Syncing {
 				was.linkedAt = now
 			}
@@ -39,17 +39,17 @@ func (m *memory) recallCommands(redis *cachev1alpha1.Redis, asked []*member, now
 			running[one.RunID], one.commanded = was, was
 		}
 	}
-	known.commanded = running
+	known.commands = running
 }
 
-// note what a process was told.
-func (m *memory) note(redis *cachev1alpha1.Redis, runID string, change func(*commanded)) {
+// noteCommand what a process was told.
+func (m *memory) noteCommand(redis *cachev1alpha1.Redis, runID string, change func(*commanded)) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	known := m.of(redis)
-	c := known.commanded[runID]
+	c := known.commands[runID]
 	change(&c)
-	known.commanded[runID] = c
+	known.commands[runID] = c
 }
 
 func (m *memory) caughtUp(redis *cachev1alpha1.Redis) bool {
@@ -58,7 +58,7 @@ func (m *memory) caughtUp(redis *cachev1alpha1.Redis) bool {
 	return m.of(redis).caughtUp
 }
 
-func (m *memory) catchUp(redis *cachev1alpha1.Redis) {
+func (m *memory) noteCaughtUp(redis *cachev1alpha1.Redis) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	m.of(redis).caughtUp = true

@@ -6,8 +6,8 @@ import (
 	"github.com/mainstay-operator/mainstay-operator/controllers/redis/node"
 )
 
-// recall what the passwords were, and whether every server refused them.
-func (m *memory) recall(redis *cachev1alpha1.Redis) (c credentials, known, lockedOut bool) {
+// lastCredentials what the passwords were, and whether every server refused them.
+func (m *memory) lastCredentials(redis *cachev1alpha1.Redis) (c credentials, known, lockedOut bool) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	r := m.of(redis)
@@ -17,7 +17,7 @@ func (m *memory) recall(redis *cachev1alpha1.Redis) (c credentials, known, locke
 	return *r.keys, true, r.lockedOut
 }
 
-func (m *memory) keep(redis *cachev1alpha1.Redis, c credentials) {
+func (m *memory) keepCredentials(redis *cachev1alpha1.Redis, c credentials) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	m.of(redis).keys = &c
@@ -30,34 +30,34 @@ func (m *memory) contents(redis *cachev1alpha1.Redis) map[string]*converge.Conte
 	return m.of(redis).contents
 }
 
-// keyed is what a process answered when it was told which passwords to accept.
-type keyed struct {
+// passwordReply is what a process answered when it was told which passwords to accept.
+type passwordReply struct {
 	digest  string // of them all
 	refused bool
 }
 
-// unlock fills into the world what its processes are known to accept, and notes
+// fillPasswords fills into the world what its processes are known to accept, and notes
 // whether anybody knows our own password.
-func (m *memory) unlock(redis *cachev1alpha1.Redis, w *world, c credentials) {
+func (m *memory) fillPasswords(redis *cachev1alpha1.Redis, w *world, c credentials) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	known := m.of(redis)
-	running, want := map[string]keyed{}, c.digest()
+	running, want := map[string]passwordReply{}, c.digest()
 	for i := range w.members {
 		one := &w.members[i]
-		was, told := known.keyed[one.RunID]
+		was, told := known.passwordReplies[one.RunID]
 		if told && one.Answer == node.Reached {
 			running[one.RunID] = was
 		}
 		one.refusing = was.refused && was.digest == want
-		one.unkeyed = one.Answer == node.Reached && (was.refused || was.digest != want)
+		one.passwordsUnknown = one.Answer == node.Reached && (was.refused || was.digest != want)
 	}
-	known.keyed = running
+	known.passwordReplies = running
 	known.lockedOut = w.count(member.lockedOut) > 0 && w.count(func(m member) bool { return m.Answer == node.Reached }) == 0
 }
 
-func (m *memory) noteKeyed(redis *cachev1alpha1.Redis, runID string, k keyed) {
+func (m *memory) notePasswords(redis *cachev1alpha1.Redis, runID string, k passwordReply) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	m.of(redis).keyed[runID] = k
+	m.of(redis).passwordReplies[runID] = k
 }

@@ -7,8 +7,8 @@ import (
 	"github.com/mainstay-operator/mainstay-operator/controllers/redis/node"
 )
 
-// tuned is what a process was told.
-type tuned struct {
+// settingsReply is what a process was told.
+type settingsReply struct {
 	told     map[string]string // all directives
 	refused  map[string]string // those that it would not take, and its words
 	stuck    string            // why it does not persist in another way, in its words
@@ -16,10 +16,10 @@ type tuned struct {
 	dumpedAt int64             // when the one before was taken
 }
 
-// tunable are the directives that a node is told at once. How it persists is
+// liveSettings are the directives that a node is told at once. How it persists is
 // changed in steps.
-func tunable(r *cachev1alpha1.Redis, m member) map[string]string {
-	list := live(r, m.limit)
+func liveSettings(r *cachev1alpha1.Redis, m member) map[string]string {
+	list := liveDirectives(r, m.limit)
 	delete(list, appendOnly)
 	return list
 }
@@ -37,38 +37,38 @@ func (m *memory) keepSettings(redis *cachev1alpha1.Redis, s settings) {
 	m.of(redis).settings = s
 }
 
-// tune fills into the world what its processes are known to run with.
-func (m *memory) tune(redis *cachev1alpha1.Redis, w *world) {
+// fillSettings fills into the world what its processes are known to run with.
+func (m *memory) fillSettings(redis *cachev1alpha1.Redis, w *world) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	known, running := m.of(redis), map[string]tuned{}
+	known, running := m.of(redis), map[string]settingsReply{}
 	wanted := map[int64]map[string]string{} // by limit, which mostly is the same
 	for i := range w.members {
 		one := &w.members[i]
-		was, told := known.tuned[one.RunID]
+		was, told := known.settingsReplies[one.RunID]
 		if told && one.Answer == node.Reached {
 			running[one.RunID] = was
 		}
 		if wanted[one.limit] == nil {
-			wanted[one.limit] = tunable(redis, *one)
+			wanted[one.limit] = liveSettings(redis, *one)
 		}
-		one.untuned, one.refused = !maps.Equal(was.told, wanted[one.limit]), map[string]string{}
-		if !one.untuned {
+		one.settingsUnknown, one.refused = !maps.Equal(was.told, wanted[one.limit]), map[string]string{}
+		if !one.settingsUnknown {
 			maps.Copy(one.refused, was.refused)
 		}
-		if was.stuck != "" && one.AOF != logs(redis) {
+		if was.stuck != "" && one.AOF != usesAppendOnly(redis) {
 			one.refused[appendOnly] = was.stuck
 		}
 		one.dumped = was.dumping && !one.Saving && one.SavedAt > was.dumpedAt
 	}
-	known.tuned = running
+	known.settingsReplies = running
 }
 
-// noteTuned changes what is known of a process.
-func (m *memory) noteTuned(redis *cachev1alpha1.Redis, runID string, change func(*tuned)) {
+// noteSettings changes what is known of a process.
+func (m *memory) noteSettings(redis *cachev1alpha1.Redis, runID string, change func(*settingsReply)) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	known := m.of(redis).tuned
+	known := m.of(redis).settingsReplies
 	t := known[runID]
 	change(&t)
 	known[runID] = t

@@ -14,7 +14,7 @@ import (
 // What a lost master may still have confirmed ends when the last of its replicas is frozen.
 func TestAFreezeCountsFromTheLastToBeFrozen(t *testing.T) {
 	s := healthy(3)
-	silent(&s.members[0])
+	masterSilent(&s.members[0])
 	freezeAll(s, 90)
 	var m memory
 	now := testingclock.NewFakePassiveClock(present)
@@ -30,7 +30,7 @@ func TestAFreezeCountsFromTheLastToBeFrozen(t *testing.T) {
 	freezeAll(s, 90, 95)
 	frozenFor(0)
 	frozenFor(time.Second)
-	silent(&s.members[1])
+	masterSilent(&s.members[1])
 	frozenFor(2 * time.Second)
 	s.members[1] = running(1) // it was only not heard, and follows
 	frozenFor(0)
@@ -64,20 +64,20 @@ func TestALoginIsOfOneProcess(t *testing.T) {
 
 // A process that the master was told to refuse, and that is on record still, is let in again.
 func TestWhoIsRefusedIsToldAgain(t *testing.T) {
-	u, r := formed(t, 3, 1, true), &Reconciler{clock: playedClock}
+	u, r := formed(t, 3, 1, true), &Reconciler{clock: modelClock}
 	f, redis := u.direct()
 	set := redis.Status.Replication.SyncSet
 	for _, p := range set {
-		r.memory.note(redis, p.RunID, toldLogin(playedClock.Now()))
+		r.memory.noteCommand(redis, p.RunID, toldLogin(modelClock.Now()))
 	}
-	r.memory.recallCommands(redis, f.asked(), playedClock.Now())
+	r.memory.fillCommands(redis, f.asked(), modelClock.Now())
 	if err := r.admit(t.Context(), redis, f, set[:1]); err != nil {
 		t.Fatal(err)
 	}
 	f, redis = u.direct()
-	r.memory.recallCommands(redis, f.asked(), playedClock.Now())
-	now := situation{redis, f.world}
-	if next, due := now.gather(now.recorded(redis.Status.Replication.Master)); !due || !slices.Equal(next.nodes, []string{set[1].Name}) {
+	r.memory.fillCommands(redis, f.asked(), modelClock.Now())
+	now := planner{redis, f.world}
+	if next, due := now.attachReplicas(now.memberFor(redis.Status.Replication.Master)); !due || !slices.Equal(next.nodes, []string{set[1].Name}) {
 		t.Errorf("%s is refused, and %q are attached", set[1].Name, next.nodes)
 	}
 }
@@ -95,15 +95,15 @@ func TestALoginIsToldAgain(t *testing.T) {
 		{"being sent its data", false, true, time.Hour, true},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			r, redis, now := &Reconciler{}, &cachev1alpha1.Redis{}, playedClock.Now()
+			r, redis, now := &Reconciler{}, &cachev1alpha1.Redis{}, modelClock.Now()
 			one := member{View: node.View{Answer: node.Reached, RunID: "run", LinkUp: c.linked, Syncing: c.syncing}}
-			r.memory.note(redis, one.RunID, toldLogin(now))
-			r.memory.recallCommands(redis, []*member{&one}, now.Add(c.after))
+			r.memory.noteCommand(redis, one.RunID, toldLogin(now))
+			r.memory.fillCommands(redis, []*member{&one}, now.Add(c.after))
 			if one.loginTold != c.told {
 				t.Errorf("told: %t", one.loginTold)
 			}
 			if one.LinkUp = false; c.linked { // from the last time that it was seen linked
-				r.memory.recallCommands(redis, []*member{&one}, now.Add(c.after+1))
+				r.memory.fillCommands(redis, []*member{&one}, now.Add(c.after+1))
 				if !one.loginTold {
 					t.Error("one that has just lost its link is told again at once")
 				}
@@ -116,9 +116,9 @@ func TestALoginIsToldAgain(t *testing.T) {
 // leads believes that the replica was told its login, and that the master lets it in.
 func TestALoginThatLeadsNowhereIsToldAgain(t *testing.T) {
 	u := formed(t, 3, 1, true)
-	var known recollection
+	var known operatorMemory
 	for range 5 {
-		if _, err := u.goOn(&known); err != nil {
+		if _, err := u.runPass(&known); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -133,10 +133,10 @@ func TestALoginThatLeadsNowhereIsToldAgain(t *testing.T) {
 	lost.linked = false
 	for i := range known.servers {
 		if one := &known.servers[i]; one.pod == lost.pod {
-			one.told = lost.run
+			one.knowsLogin = lost.run
 		}
 	}
-	if did, after := u.settleDown(known); did.do != rest || !after.of(lost.pod).linked {
+	if did, after := u.runToRest(known); did.do != rest || !after.processOf(lost.pod).linked {
 		t.Errorf("it does not come to rest: %s (%s)", did, did.why)
 	}
 }

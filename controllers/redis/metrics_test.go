@@ -21,14 +21,14 @@ func TestMargin(t *testing.T) {
 		want   int
 	}{
 		{"all are in sync: one more may go", 3, func(*scene) {}, 0},
-		{"one is away and may hold what the other lacks", 3, func(s *scene) { silent(&s.members[2]) }, -1},
+		{"one is away and may hold what the other lacks", 3, func(s *scene) { masterSilent(&s.members[2]) }, -1},
 		{"with W=2 any one of two has all", 3, func(s *scene) {
 			s.Status.Replication.EffectiveMinReplicas = 2
 			s.Spec.Durability = &cachev1alpha1.RedisDurability{MinReplicasToWrite: ptr.To[int32](2)}
 		}, 1},
 		{"which the spec no longer asks for", 3, func(s *scene) { s.Status.Replication.EffectiveMinReplicas = 2 }, 0},
 		{"nobody is in sync", 3, linksDown, -1},
-		{"there is no master", 3, func(s *scene) { silent(&s.members[0]) }, -1},
+		{"there is no master", 3, func(s *scene) { masterSilent(&s.members[0]) }, -1},
 	} {
 		s := healthy(c.size)
 		c.given(s)
@@ -52,13 +52,13 @@ func TestMetricsGoWithTheirObject(t *testing.T) {
 	setMargin(r, world{})
 	m.silence(r, "10.0.0.1", true, clock.RealClock{}.Now())
 	m.silence(r, "10.0.0.2", true, clock.RealClock{}.Now())
-	m.hear(key, r.UID, "10.0.0.1", map[string]int64{"10.0.0.2": 7}, time.Now())
+	m.noteReply(key, r.UID, "10.0.0.1", map[string]int64{"10.0.0.2": 7}, time.Now())
 	if got := testutil.ToFloat64(lag.WithLabelValues("ns", "metrics", "10.0.0.2")); got != 7 {
 		t.Errorf("lag %v", got)
 	}
 	m.forget(key)
 	forgetMetrics(key)
-	m.hear(key, r.UID, "10.0.0.1", map[string]int64{"10.0.0.2": 7}, time.Now()) // a watch that ends late
+	m.noteReply(key, r.UID, "10.0.0.1", map[string]int64{"10.0.0.2": 7}, time.Now()) // a watch that ends late
 	after := testutil.CollectAndCount(failovers) + testutil.CollectAndCount(stages) + testutil.CollectAndCount(lag) + testutil.CollectAndCount(margin)
 	if after != before {
 		t.Errorf("%d series before, %d after", before, after)

@@ -22,23 +22,23 @@ type process struct {
 	node     int8
 	pod, run id
 
-	alive, hung bool
-	master      bool
-	follows     id   // pod of its master, 0 when it is fenced
-	login       id   // process that it logs in there as
-	linked      bool // and hears it
-	deaf        bool // and has not for longer than anything is waited for
-	pinned      bool // has a backlog: its history stays when a replica attaches
-	history     id
-	former      id     // history before it became a master, or its master did
-	formerAt    int8   // offset that it has of that
-	start       int8   // length of the data that it started with: its offset does not count that
-	data        string // operations, in order: letters are writes
-	minReplicas int8
-	admits      [mostNodes]id // processes that it lets in as replicas, by node
-	damaged     bool          // its file has lost some of its end, but not all
-	held        order         // that came while it hung
-	servesStale bool          // answers reads while it does not hear its master
+	alive, hung  bool
+	master       bool
+	follows      id   // pod of its master, 0 when it is fenced
+	login        id   // process that it logs in there as
+	linked       bool // and hears it
+	longUnlinked bool // and has not for longer than anything is waited for
+	pinned       bool // has a backlog: its history stays when a replica attaches
+	history      id
+	former       id     // history before it became a master, or its master did
+	formerAt     int8   // offset that it has of that
+	start        int8   // length of the data that it started with: its offset does not count that
+	data         string // operations, in order: letters are writes
+	minReplicas  int8
+	admits       [mostNodes]id // processes that it lets in as replicas, by node
+	damaged      bool          // its file has lost some of its end, but not all
+	held         modelCommand  // that came while it hung
+	servesStale  bool          // answers reads while it does not hear its master
 }
 
 // bornServing is true for servers that answer reads from their start.
@@ -62,15 +62,15 @@ type savedRecord struct {
 
 	epoch, target, master int8 // target and master are nodes, -1 for none
 
-	kept        bool // is there a replication part?
-	recordEpoch int8
-	history     id
-	former      id
-	startOffset int8
-	leaderNode  int8
-	leader      reference
-	members     [mostNodes]reference
-	effective   int8
+	hasReplication     bool // is there a replication part?
+	recordEpoch        int8
+	history            id
+	former             id
+	startOffset        int8
+	recordedMasterNode int8
+	recordedMaster     reference
+	members            [mostNodes]reference
+	effective          int8
 
 	changed  bool // is there a last failover?
 	cutOff   int8 // its epoch, when replicas did not hear their master; else 0
@@ -79,32 +79,32 @@ type savedRecord struct {
 	routed   bool
 }
 
-// label is the stamp of a node's volume.
-type label struct {
+// modelStamp is the stamp of a node's volume.
+type modelStamp struct {
 	epoch    int8
 	history  id
 	standing standing
 }
 
-// universe is everything but the operators.
-type universe struct {
+// model is everything but the operators.
+type model struct {
 	storage bool
 	nodes   int8
 	procs   []process     // one for each pod, then those that live on without
 	pods    [mostNodes]id // by node
 	record  savedRecord
-	stamps  [mostNodes]label
+	stamps  [mostNodes]modelStamp
 	service int8   // node that clients are led to
 	cuts    uint32 // pairs that cannot reach each other
 
 	backup       savedRecord // of the API server, with its stamps
-	backupStamps [mostNodes]label
+	backupStamps [mostNodes]modelStamp
 	backedUp     bool
 
 	ids       id
 	writes    int8   // that were made
 	confirmed string // operations that WAIT has confirmed
-	broken    string // promise, in words
+	violation string // promise, in words
 }
 
 // operatorSide is the operator's place among the nodes.
@@ -119,18 +119,18 @@ func cutIndex(a, b int8) int8 {
 	return b*(b-1)/2 + a
 }
 
-func (u *universe) reach(a, b int8) bool { return u.cuts&cutBit(a, b) == 0 }
+func (u *model) canReach(a, b int8) bool { return u.cuts&cutBit(a, b) == 0 }
 
-func (u *universe) next() id { u.ids++; return u.ids }
+func (u *model) next() id { u.ids++; return u.ids }
 
-func (u *universe) clone() *universe {
+func (u *model) clone() *model {
 	c := *u
 	c.procs = append(make([]process, 0, len(u.procs)+1), u.procs...)
 	return &c
 }
 
-// of gives the process of a pod.
-func (u *universe) of(pod id) *process {
+// processOf gives the process of a pod.
+func (u *model) processOf(pod id) *process {
 	for i := range u.procs {
 		if pod != 0 && u.procs[i].pod == pod {
 			return &u.procs[i]
@@ -139,8 +139,8 @@ func (u *universe) of(pod id) *process {
 	return nil
 }
 
-// feeds gives the replicas that hear the process.
-func (u *universe) feeds(p *process) []*process {
+// attachedReplicas gives the replicas that hear the process.
+func (u *model) attachedReplicas(p *process) []*process {
 	var list []*process
 	for i := range u.procs {
 		if f := &u.procs[i]; f.alive && f.linked && f.follows == p.pod {
@@ -150,21 +150,21 @@ func (u *universe) feeds(p *process) []*process {
 	return list
 }
 
-func (u *universe) unlink(p *process) {
-	for _, f := range u.feeds(p) {
+func (u *model) unlink(p *process) {
+	for _, f := range u.attachedReplicas(p) {
 		f.linked = false
 	}
 }
 
-func (u *universe) breaks(format string, args ...any) {
-	if u.broken == "" {
-		u.broken = fmt.Sprintf(format, args...)
+func (u *model) violate(format string, args ...any) {
+	if u.violation == "" {
+		u.violation = fmt.Sprintf(format, args...)
 	}
 }
 
-// newUniverse has pods whose servers have just started, and a new object.
-func newUniverse(nodes, w int8, storage bool) *universe {
-	u := &universe{storage: storage, nodes: nodes, service: -1}
+// newModel has pods whose servers have just started, and a new object.
+func newModel(nodes, w int8, storage bool) *model {
+	u := &model{storage: storage, nodes: nodes, service: -1}
 	u.record = savedRecord{size: nodes, w: w, target: -1, master: -1, from: -1, to: -1}
 	for n := range nodes {
 		u.procs = append(u.procs, process{node: n, pod: u.next()})
@@ -175,7 +175,7 @@ func newUniverse(nodes, w int8, storage bool) *universe {
 }
 
 // start the server of a pod on its file: fenced, of no history that anybody knows.
-func (u *universe) start(p *process) {
+func (u *model) start(p *process) {
 	*p = process{node: p.node, pod: p.pod, run: u.next(), alive: true, history: u.next(), data: p.data, damaged: p.damaged,
 		servesStale: bornServing}
 	u.answersReads(p)
@@ -183,15 +183,15 @@ func (u *universe) start(p *process) {
 }
 
 // answersReads of applications: a process may do so once it has had its master's data.
-func (u *universe) answersReads(p *process) {
+func (u *model) answersReads(p *process) {
 	if p.servesStale && !p.master && !p.pinned {
-		u.breaks("node %d answers reads, and has never been in sync", p.node)
+		u.violate("node %d answers reads, and has never been in sync", p.node)
 	}
 }
 
 // kill a process: its file is what stays. The volume of one without a pod goes to the pod that
 // waits for it.
-func (u *universe) kill(p *process) {
+func (u *model) kill(p *process) {
 	u.unlink(p)
 	if *p = (process{node: p.node, pod: p.pod, data: p.data, damaged: p.damaged, history: p.history, start: p.start}); !u.storage {
 		p.data, p.damaged, p.history, p.start = "", false, 0, 0
@@ -199,7 +199,7 @@ func (u *universe) kill(p *process) {
 	if u.pods[p.node] == p.pod {
 		return
 	}
-	if heir := u.of(u.pods[p.node]); heir != nil && u.storage {
+	if heir := u.processOf(u.pods[p.node]); heir != nil && u.storage {
 		heir.data, heir.damaged, heir.history, heir.start = p.data, p.damaged, p.history, p.start
 	}
 	for i := range u.procs {
@@ -211,8 +211,8 @@ func (u *universe) kill(p *process) {
 }
 
 // replace the pod of a node; its process may live on.
-func (u *universe) replace(n int8, lives bool) {
-	old := u.of(u.pods[n])
+func (u *model) replace(n int8, lives bool) {
+	old := u.processOf(u.pods[n])
 	made := process{node: n, pod: u.next()}
 	if !lives || !old.alive {
 		if old.alive {
@@ -230,8 +230,8 @@ func (u *universe) replace(n int8, lives bool) {
 }
 
 // canStart reports whether a node's server may start: its volume has one user.
-func (u *universe) canStart(n int8) bool {
-	if p := u.of(u.pods[n]); p == nil || p.alive {
+func (u *model) canStart(n int8) bool {
+	if p := u.processOf(u.pods[n]); p == nil || p.alive {
 		return false
 	}
 	for i := range u.procs {
@@ -243,14 +243,14 @@ func (u *universe) canStart(n int8) bool {
 }
 
 // write an operation at a master. WAIT tells later whether it counts.
-func (u *universe) write(p *process, operation string) {
+func (u *model) write(p *process, operation string) {
 	p.data += operation
 	u.writes++
 }
 
 // sync lets a replica reach its master, or hear the next operation.
-func (u *universe) sync(p *process) {
-	m := u.of(p.follows)
+func (u *model) sync(p *process) {
+	m := u.processOf(p.follows)
 	switch {
 	case m == nil || !m.alive:
 		p.linked = false
@@ -265,7 +265,7 @@ func (u *universe) sync(p *process) {
 	u.confirm(m)
 }
 
-func (u *universe) attach(p, m *process) {
+func (u *model) attach(p, m *process) {
 	if !p.isAdmitted(m) {
 		return
 	}
@@ -283,23 +283,23 @@ func (u *universe) attach(p, m *process) {
 		p.data, p.start, p.damaged = m.data, m.start, m.damaged
 		u.unlink(p)
 	}
-	p.linked, p.pinned, p.deaf = true, true, false
+	p.linked, p.pinned, p.longUnlinked = true, true, false
 }
 
 // overwritten data must not be what alone holds a confirmed operation.
-func (u *universe) overwritten(p *process, by string) {
+func (u *model) overwritten(p *process, by string) {
 	for _, operation := range u.confirmed {
 		if !strings.ContainsRune(p.data, operation) || strings.ContainsRune(by, operation) {
 			continue
 		}
 		if holders := u.holders(operation, func(o *process) bool { return o != p }); holders == 0 {
-			u.breaks("node %d alone held the confirmed write %q, and was overwritten", p.node, string(operation))
+			u.violate("node %d alone held the confirmed write %q, and was overwritten", p.node, string(operation))
 		}
 	}
 }
 
 // holders counts the processes and files that have an operation.
-func (u *universe) holders(operation rune, counts func(*process) bool) int {
+func (u *model) holders(operation rune, counts func(*process) bool) int {
 	n := 0
 	for i := range u.procs {
 		if p := &u.procs[i]; counts(p) && (p.alive || u.storage) && strings.ContainsRune(p.data, operation) {
@@ -310,11 +310,11 @@ func (u *universe) holders(operation rune, counts func(*process) bool) int {
 }
 
 // confirm what enough replicas of a master have, as WAIT does.
-func (u *universe) confirm(m *process) {
+func (u *model) confirm(m *process) {
 	if !m.master || m.hung {
 		return
 	}
-	heard := u.feeds(m)
+	heard := u.attachedReplicas(m)
 	needed := int(max(1, u.record.w))
 	for _, operation := range m.data[m.start:] {
 		having := 0
@@ -328,10 +328,10 @@ func (u *universe) confirm(m *process) {
 	}
 }
 
-func (u *universe) oneConfirms(m *process, needed int) {
+func (u *model) oneConfirms(m *process, needed int) {
 	for i := range u.procs {
-		if o := &u.procs[i]; o != m && o.alive && o.master && len(u.feeds(o)) >= needed {
-			u.breaks("nodes %d and %d both confirm writes", m.node, o.node)
+		if o := &u.procs[i]; o != m && o.alive && o.master && len(u.attachedReplicas(o)) >= needed {
+			u.violate("nodes %d and %d both confirm writes", m.node, o.node)
 		}
 	}
 }
@@ -340,7 +340,7 @@ func (u *universe) oneConfirms(m *process, needed int) {
 // has been in sync and no file has it; nor can files tell which of them lost its end.
 // Where the record is of another master to come, an operator that was stopped has woken: nobody is told to
 // follow what it promotes, and the one that leads fences it.
-func (u *universe) promoted(p *process, forced bool) {
+func (u *model) promoted(p *process, forced bool) {
 	if u.record.target >= 0 && u.record.target != p.node {
 		return
 	}
@@ -360,7 +360,7 @@ func (u *universe) promoted(p *process, forced bool) {
 			return more(o) && (u.storage || !podless(o)) && tells
 		})
 		if !forced && (warm > 0 || any > 0 && !p.damaged) {
-			u.breaks("node %d was promoted without the confirmed write %q, which %d others have, %d of them alive", p.node, string(operation), any, warm)
+			u.violate("node %d was promoted without the confirmed write %q, which %d others have, %d of them alive", p.node, string(operation), any, warm)
 		}
 	}
 	u.confirmed = kept.String()

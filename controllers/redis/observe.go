@@ -24,8 +24,8 @@ type server interface {
 	SetMinReplicas(ctx context.Context, n int32) error
 	Pause(ctx context.Context, d time.Duration) error
 	Unpause(ctx context.Context) error
-	SendAway(ctx context.Context) error
-	Outrank(ctx context.Context) error
+	KillClients(ctx context.Context) error
+	KillOtherOperators(ctx context.Context) error
 	Accept(ctx context.Context, user string, digests ...string) error
 	Load(ctx context.Context, files node.Files) (bool, error)
 	Configure(ctx context.Context, directive, value string) error
@@ -39,9 +39,9 @@ const (
 	// to connect to one and for one slow command of its, see package node. Each reply has a
 	// time-out of its own; whoever is slow at every one of them would have it many times.
 	lookLimit = 800 * time.Millisecond
-	// brief is the patience with a server that has not answered the last pass: one
+	// silentServerTimeout is the patience with a server that has not answered the last pass: one
 	// that is back answers within a millisecond, and a pass must not stand still.
-	brief = 200 * time.Millisecond
+	silentServerTimeout = 200 * time.Millisecond
 )
 
 // fleet is the world together with the connections that it was seen by.
@@ -54,8 +54,8 @@ type fleet struct {
 	certificates certificates
 }
 
-// recorded is the connection to the master of record.
-func (f *fleet) recorded(r *cachev1alpha1.Redis) server {
+// masterServer is the connection to the master of record.
+func (f *fleet) masterServer(r *cachev1alpha1.Redis) server {
 	p := r.Status.Replication.Master
 	if f.ghost != nil && f.ghost.podUID == p.PodUID {
 		return f.ghostServer
@@ -91,8 +91,8 @@ func (r *Reconciler) observe(ctx context.Context, redis *cachev1alpha1.Redis, po
 		f.certificate = filesOf(s.certificates.published).Certificate
 	}
 	for i := range pods {
-		m := r.fromPod(&pods[i], set)
-		m.mute = r.memory.mute(redis, m.address)
+		m := r.memberFromPod(&pods[i], set)
+		m.wasSilent = r.memory.wasSilent(redis, m.address)
 		f.members = append(f.members, m)
 		if m.address != "" {
 			f.servers[m.name] = open(m.address)
@@ -101,25 +101,25 @@ func (r *Reconciler) observe(ctx context.Context, redis *cachev1alpha1.Redis, po
 	slices.SortFunc(f.members, func(a, b member) int { return int(ordinal(a.name) - ordinal(b.name)) })
 	if rep := redis.Status.Replication; rep != nil && !slices.ContainsFunc(f.members, func(m member) bool { return m.podUID == rep.Master.PodUID }) {
 		p := rep.Master
-		f.ghost = &member{name: p.Name, podUID: p.PodUID, address: p.Address, mute: r.memory.mute(redis, p.Address)}
+		f.ghost = &member{name: p.Name, podUID: p.PodUID, address: p.Address, wasSilent: r.memory.wasSilent(redis, p.Address)}
 		f.ghostServer = open(p.Address)
 	}
 	f.look(ctx)
-	f.begin(redis, s.settings)
-	r.remember(redis, f)
+	f.takeSettings(redis, s.settings)
+	r.fillFromMemory(redis, f)
 	return f
 }
 
-// remember for how long what was just seen has been so.
-func (r *Reconciler) remember(redis *cachev1alpha1.Redis, f *fleet) {
+// fillFromMemory for how long what was just seen has been so.
+func (r *Reconciler) fillFromMemory(redis *cachev1alpha1.Redis, f *fleet) {
 	for _, m := range f.asked() {
 		m.silentFor = r.memory.silence(redis, m.address, m.Answer != node.Silent, r.clock.Now())
 	}
-	r.memory.unlock(redis, &f.world, f.keys)
-	r.memory.tune(redis, &f.world)
-	r.memory.recallCommands(redis, f.asked(), r.clock.Now())
+	r.memory.fillPasswords(redis, &f.world, f.keys)
+	r.memory.fillSettings(redis, &f.world)
+	r.memory.fillCommands(redis, f.asked(), r.clock.Now())
 	f.frozenFor = r.memory.frozen(redis, f.world, r.clock)
-	f.cutOffFor = r.memory.cutOff(redis, situation{redis, f.world}.isCutOff(), r.clock)
+	f.cutOffFor = r.memory.cutOff(redis, planner{redis, f.world}.isCutOff(), r.clock)
 	f.sinceRouted = time.Hour // long ago
 	if last := redis.Status.LastFailover; last != nil && last.RoutedAt != nil {
 		f.sinceRouted = r.clock.Since(last.RoutedAt.Time).Abs() // it may have been another's clock
@@ -129,7 +129,7 @@ func (r *Reconciler) remember(redis *cachev1alpha1.Redis, f *fleet) {
 // lookAgain asks the servers that are there by now.
 func (f *fleet) lookAgain(ctx context.Context) {
 	for _, m := range f.asked() {
-		f.at(m).Redial()
+		f.serverOf(m).Redial()
 	}
 	f.look(ctx)
 }
@@ -141,12 +141,12 @@ func (f *fleet) look(ctx context.Context) {
 	defer done()
 	var all []func()
 	for _, m := range f.asked() {
-		s := f.at(m)
+		s := f.serverOf(m)
 		all = append(all, func() {
 			ctx := ctx
-			if m.mute {
+			if m.wasSilent {
 				var done context.CancelFunc
-				ctx, done = context.WithTimeout(ctx, brief)
+				ctx, done = context.WithTimeout(ctx, silentServerTimeout)
 				defer done()
 			}
 			m.View = node.View{} // silent, should the look not end as it ought to
@@ -156,8 +156,8 @@ func (f *fleet) look(ctx context.Context) {
 	f.together(ctx, all)
 }
 
-// at is the connection to that member.
-func (f *fleet) at(m *member) server {
+// serverOf is the connection to that member.
+func (f *fleet) serverOf(m *member) server {
 	if m == f.ghost {
 		return f.ghostServer
 	}
@@ -178,7 +178,7 @@ func (f *fleet) asked() []*member {
 	return list
 }
 
-func (r *Reconciler) fromPod(pod *corev1.Pod, set *appsv1.StatefulSet) member {
+func (r *Reconciler) memberFromPod(pod *corev1.Pod, set *appsv1.StatefulSet) member {
 	m := member{
 		name:     pod.Name,
 		podUID:   pod.UID,
@@ -197,27 +197,27 @@ func (r *Reconciler) fromPod(pod *corev1.Pod, set *appsv1.StatefulSet) member {
 		switch {
 		case c.Type != corev1.PodReady:
 		case c.Status == corev1.ConditionTrue:
-			m.arriving = r.within(c.LastTransitionTime.Time, settling)
+			m.arriving = r.elapsedLessThan(c.LastTransitionTime.Time, readySettleTime)
 		default:
-			m.arriving = r.within(pod.CreationTimestamp.Time, arrival)
+			m.arriving = r.elapsedLessThan(pod.CreationTimestamp.Time, newPodGrace)
 		}
 	}
 	for _, c := range pod.Spec.Containers {
-		if c.Name == kind {
+		if c.Name == appName {
 			m.limit = c.Resources.Limits.Memory().Value()
 		}
 	}
 	for _, c := range pod.Status.ContainerStatuses {
-		if c.Name == kind {
+		if c.Name == appName {
 			m.stopped = c.State.Terminated != nil || c.State.Waiting != nil && c.LastTerminationState.Terminated != nil
 		}
 	}
 	return m
 }
 
-// within a time from then, by somebody else's clock: one that is ahead must not
+// elapsedLessThan a time from then, by somebody else's clock: one that is ahead must not
 // hold anything up for as long as it is.
-func (r *Reconciler) within(then time.Time, limit time.Duration) bool {
+func (r *Reconciler) elapsedLessThan(then time.Time, limit time.Duration) bool {
 	age := r.clock.Since(then)
 	return -limit < age && age < limit
 }

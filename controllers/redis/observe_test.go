@@ -23,17 +23,17 @@ func TestWhatAPodProves(t *testing.T) {
 		ready  corev1.ConditionStatus
 		want   bool
 	}{
-		{"it runs", corev1.ContainerStatus{Name: kind, State: running}, corev1.ConditionTrue, false},
-		{"its node is cut off", corev1.ContainerStatus{Name: kind, State: running}, corev1.ConditionFalse, false},
-		{"it ended", corev1.ContainerStatus{Name: kind, State: ended}, corev1.ConditionTrue, true},
-		{"it ended and waits to be started again", corev1.ContainerStatus{Name: kind, State: waiting, LastTerminationState: ended}, corev1.ConditionFalse, true},
-		{"it was never started", corev1.ContainerStatus{Name: kind, State: waiting}, corev1.ConditionFalse, false},
+		{"it runs", corev1.ContainerStatus{Name: appName, State: running}, corev1.ConditionTrue, false},
+		{"its node is cut off", corev1.ContainerStatus{Name: appName, State: running}, corev1.ConditionFalse, false},
+		{"it ended", corev1.ContainerStatus{Name: appName, State: ended}, corev1.ConditionTrue, true},
+		{"it ended and waits to be started again", corev1.ContainerStatus{Name: appName, State: waiting, LastTerminationState: ended}, corev1.ConditionFalse, true},
+		{"it was never started", corev1.ContainerStatus{Name: appName, State: waiting}, corev1.ConditionFalse, false},
 		{"another container ended", corev1.ContainerStatus{Name: "sidecar", State: ended}, corev1.ConditionFalse, false},
 	} {
 		pod := corev1.Pod{Status: corev1.PodStatus{ContainerStatuses: []corev1.ContainerStatus{c.status},
 			Conditions: []corev1.PodCondition{{Type: corev1.ContainersReady, Status: c.ready}, {Type: corev1.PodReady, Status: c.ready}}}}
 		r := &Reconciler{clock: clock.RealClock{}}
-		if got := r.fromPod(&pod, &appsv1.StatefulSet{}).stopped; got != c.want {
+		if got := r.memberFromPod(&pod, &appsv1.StatefulSet{}).stopped; got != c.want {
 			t.Errorf("%s: stopped %t", c.reason, got)
 		}
 	}
@@ -57,7 +57,7 @@ func TestWhoIsArriving(t *testing.T) {
 		pod := corev1.Pod{ObjectMeta: metav1.ObjectMeta{CreationTimestamp: ago(c.age)}, Status: corev1.PodStatus{
 			Conditions: []corev1.PodCondition{{Type: corev1.PodReady, Status: c.ready, LastTransitionTime: ago(c.since)}}}}
 		r := &Reconciler{clock: clock.RealClock{}}
-		if got := r.fromPod(&pod, &appsv1.StatefulSet{}).arriving; got != c.want {
+		if got := r.memberFromPod(&pod, &appsv1.StatefulSet{}).arriving; got != c.want {
 			t.Errorf("%s: arriving %t", c.reason, got)
 		}
 	}

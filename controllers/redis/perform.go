@@ -67,7 +67,7 @@ func (r *Reconciler) carryOut(ctx context.Context, redis *cachev1alpha1.Redis, f
 	}
 	switch err := r.perform(ctx, redis, f, next); {
 	case errors.As(err, &behindError{}): // nothing was done that the next pass would not mend
-		return step{do: wait, why: fmt.Sprintf("%s: %s", next, err), after: 10 * soon}, nil
+		return step{do: wait, why: fmt.Sprintf("%s: %s", next, err), after: 10 * shortRequeue}, nil
 	case err != nil:
 		return next, fmt.Errorf("%s: %w", next, err)
 	}
@@ -82,7 +82,7 @@ func (r *Reconciler) perform(ctx context.Context, redis *cachev1alpha1.Redis, f 
 	if r.IsLeader != nil && !r.IsLeader() {
 		return errNotLeading
 	}
-	if err := r.outrank(ctx, redis, f); err != nil {
+	if err := r.killOtherOperators(ctx, redis, f); err != nil {
 		return err
 	}
 	if err := r.catchUp(ctx, redis, f, s); err != nil {
@@ -101,23 +101,23 @@ func (r *Reconciler) catchUp(ctx context.Context, redis *cachev1alpha1.Redis, f 
 	if err := f.unchanged(ctx); err != nil {
 		return err
 	}
-	r.memory.catchUp(redis)
+	r.memory.noteCaughtUp(redis)
 	return nil
 }
 
-// outrank every other operator at the servers that this one has not commanded yet: what one
+// killOtherOperators every other operator at the servers that this one has not commanded yet: what one
 // that was replaced as leader has begun there ends with its connections.
-func (r *Reconciler) outrank(ctx context.Context, redis *cachev1alpha1.Redis, f *fleet) error {
+func (r *Reconciler) killOtherOperators(ctx context.Context, redis *cachev1alpha1.Redis, f *fleet) error {
 	var errs []error
 	for _, m := range f.asked() {
 		if m.Answer != node.Reached || m.outranked {
 			continue
 		}
-		if err := f.at(m).Outrank(ctx); err != nil {
+		if err := f.serverOf(m).KillOtherOperators(ctx); err != nil {
 			errs = append(errs, fmt.Errorf("%s: %w", m.name, err))
 			continue
 		}
-		r.memory.note(redis, m.RunID, func(k *commanded) { k.outranked = true })
+		r.memory.noteCommand(redis, m.RunID, func(k *commanded) { k.outranked = true })
 		m.outranked = true
 	}
 	return errors.Join(errs...)

@@ -16,7 +16,7 @@ import (
 
 // A leader that was stopped takes the master that another has made for a usurper.
 func TestWokenLeaderFencesNobody(t *testing.T) {
-	u := newUniverse(1, 0, false)
+	u := newModel(1, 0, false)
 	u.procs[0].master = true
 	f, redis := u.direct()
 	usurper := step{do: fence, nodes: []string{"a-0"}}
@@ -35,7 +35,7 @@ func TestWokenLeaderFencesNobody(t *testing.T) {
 
 // A cache that was just filled may be older than what the leader before has recorded.
 func TestTheFirstActCatchesUp(t *testing.T) {
-	u := newUniverse(1, 0, false)
+	u := newModel(1, 0, false)
 	u.procs[0].master = true
 	f, redis := u.direct()
 	usurper := step{do: fence, nodes: []string{"a-0"}}
@@ -43,7 +43,7 @@ func TestTheFirstActCatchesUp(t *testing.T) {
 	r := &Reconciler{}
 
 	f.effects = scripted{changed: behind}
-	for _, do := range []verb{rest, tune, rekey} {
+	for _, do := range []verb{rest, applySettings, setPasswords} {
 		if err := r.perform(t.Context(), redis, f, step{do: do}); err != nil {
 			t.Errorf("nothing is asked to %s: %v", do, err)
 		}
@@ -68,7 +68,7 @@ func TestUnchanged(t *testing.T) {
 	}
 	stored := &cachev1alpha1.Redis{}
 	stored.Namespace, stored.Name, stored.UID, stored.ResourceVersion = "ns", "a", "one", "7"
-	c := &cluster{Reconciler: &Reconciler{}, fleet: &fleet{}}
+	c := &apiEffects{Reconciler: &Reconciler{}, fleet: &fleet{}}
 	c.APIReader = fake.NewClientBuilder().WithScheme(scheme).WithObjects(stored).Build()
 
 	for reason, change := range map[string]func(*cachev1alpha1.Redis){
@@ -99,7 +99,7 @@ func TestUnchangedStamps(t *testing.T) {
 	redis.Namespace, redis.Name = "ns", "a"
 	newest := stamp{epoch: 7, replID: "h"}
 	stored := &corev1.PersistentVolumeClaim{}
-	stored.Namespace, stored.Name, stored.UID, stored.Labels = "ns", claimPrefix+"a-0", "one", parts.Labels(kind, "a")
+	stored.Namespace, stored.Name, stored.UID, stored.Labels = "ns", claimPrefix+"a-0", "one", parts.Labels(appName, "a")
 	stored.Annotations = newest.annotations()
 	live := fake.NewClientBuilder().WithScheme(scheme).WithObjects(redis, stored).Build()
 	recreated := stored.DeepCopy()
@@ -116,7 +116,7 @@ func TestUnchangedStamps(t *testing.T) {
 		"deleted since":   {map[string]volume{"a-0": {newest, stored}, "a-1": {newest, stored}}, true},
 	} {
 		t.Run(name, func(t *testing.T) {
-			c := &cluster{Reconciler: &Reconciler{}, redis: redis.DeepCopy(), fleet: &fleet{world: world{volumes: row.seen}}}
+			c := &apiEffects{Reconciler: &Reconciler{}, redis: redis.DeepCopy(), fleet: &fleet{world: world{volumes: row.seen}}}
 			c.APIReader = live
 			c.redis.ResourceVersion = "999"
 			if err := c.unchanged(t.Context()); apierrors.IsConflict(err) != row.behind || !row.behind && err != nil {

@@ -15,29 +15,29 @@ import (
 type verb string
 
 const (
-	rest       verb = "Rest"       // nothing to do
-	wait       verb = "Wait"       // for what is under way
-	block      verb = "Block"      // going on could lose confirmed writes: a human decides
-	fence      verb = "Fence"      // make nodes follow nobody
-	promote    verb = "Promote"    // save the intent, make a fenced node master, attach the others
-	handOver   verb = "HandOver"   // save the intent, fence the master, promote a replica that has all
-	stepDown   verb = "StepDown"   // save the intent, fence a master that only the operator reaches, promote a replica that has all
-	record     verb = "Record"     // save that a node is master
-	attach     verb = "Attach"     // save that nodes may confirm writes, make them follow
-	drop       verb = "Drop"       // see that the others have all, save that nodes confirm no more
-	setMin     verb = "SetMin"     // change W
-	sendAway   verb = "SendAway"   // close connections of applications to an old master
-	rekey      verb = "Rekey"      // make nodes accept the passwords that the Secrets say
-	tune       verb = "Tune"       // set on running nodes what they can be told
-	persist    verb = "Persist"    // turn the append-only file on or off
-	reload     verb = "Reload"     // make nodes load the certificate that was published
-	remove     verb = "Remove"     // delete a pod, to be made anew from the latest template
-	evict      verb = "Evict"      // delete a pod that cannot be asked, giving it no time
-	expel      verb = "Expel"      // have the master refuse, and disconnect, replicas that are not on record
-	serveStale verb = "ServeStale" // let nodes that have come to be in sync answer reads from now on
-	dismiss    verb = "Dismiss"    // take an annotation off that is done with
-	retire     verb = "Retire"     // save that nobody is master any more
-	putStamp   verb = "PutStamp"   // write on volumes what they are worth
+	rest              verb = "Rest"       // nothing to do
+	wait              verb = "Wait"       // for what is under way
+	block             verb = "Block"      // going on could lose confirmed writes: a human decides
+	fence             verb = "Fence"      // make nodes follow nobody
+	promote           verb = "Promote"    // save the intent, make a fenced node master, attach the others
+	switchOver        verb = "HandOver"   // save the intent, fence the master, promote a replica that has all
+	stepDown          verb = "StepDown"   // save the intent, fence a master that only the operator reaches, promote a replica that has all
+	record            verb = "Record"     // save that a node is master
+	attach            verb = "Attach"     // save that nodes may confirm writes, make them follow
+	drop              verb = "Drop"       // see that the others have all, save that nodes confirm no more
+	setMinReplicas    verb = "SetMin"     // change W
+	disconnectClients verb = "SendAway"   // close connections of applications to an old master
+	setPasswords      verb = "Rekey"      // make nodes accept the passwords that the Secrets say
+	applySettings     verb = "Tune"       // set on running nodes what they can be told
+	setPersistence    verb = "Persist"    // turn the append-only file on or off
+	loadCertificates  verb = "Reload"     // make nodes load the certificate that was published
+	deletePod         verb = "Remove"     // delete a pod, to be made anew from the latest template
+	deleteSilentPod   verb = "Evict"      // delete a pod that cannot be asked, giving it no time
+	expel             verb = "Expel"      // have the master refuse, and disconnect, replicas that are not on record
+	serveStaleReads   verb = "ServeStale" // let nodes that have come to be in sync answer reads from now on
+	dismissRequest    verb = "Dismiss"    // take an annotation off that is done with
+	endMastership     verb = "Retire"     // save that nobody is master any more
+	putStamp          verb = "PutStamp"   // write on volumes what they are worth
 )
 
 // step is the one thing that a pass does.
@@ -58,7 +58,7 @@ func (s step) String() string { return fmt.Sprintf("%s %s", s.do, strings.Join(s
 // are told is right for every server.
 func (s step) byRecord() bool {
 	switch s.do {
-	case rest, wait, block, serveStale, rekey, tune, persist, reload, sendAway, dismiss:
+	case rest, wait, block, serveStaleReads, setPasswords, applySettings, setPersistence, loadCertificates, disconnectClients, dismissRequest:
 		return false
 	}
 	return true
@@ -67,69 +67,69 @@ func (s step) byRecord() bool {
 // changes is true for a step after which the world is another.
 func (s step) changes() bool {
 	switch s.do {
-	case rest, wait, block, sendAway, serveStale, persist, reload, remove, evict, expel:
+	case rest, wait, block, disconnectClients, serveStaleReads, setPersistence, loadCertificates, deletePod, deleteSilentPod, expel:
 		return false
 	}
 	return true
 }
 
 const (
-	soon = 50 * time.Millisecond
-	// stirring is how long kube-proxy may hold the next change back after the one
+	shortRequeue = 50 * time.Millisecond
+	// routeSettleTime is how long kube-proxy may hold the next change back after the one
 	// that a pod's deletion causes; until then the old master serves on.
 	// The time of a deletion is told in whole seconds: it was up to a second later.
-	stirring = 2200 * time.Millisecond
-	// settling of a pod that became ready: what that changes reaches kube-proxy in
+	routeSettleTime = 2200 * time.Millisecond
+	// readySettleTime of a pod that became ready: what that changes reaches kube-proxy in
 	// batches, of a second at the most (endpoint updates of kube-controller-manager).
-	settling = stirring + time.Second
-	// arrival of a new pod: who is in sync sooner is still to become ready.
-	arrival = 10 * time.Second
-	// goodbyes to clients that still reach an old master while the route changes. Until they are said,
+	readySettleTime = routeSettleTime + time.Second
+	// newPodGrace of a new pod: who is in sync sooner is still to become ready.
+	newPodGrace = 10 * time.Second
+	// oldClientTime to clients that still reach an old master while the route changes. Until they are said,
 	// no pod is marked.
-	goodbyes = 1500 * time.Millisecond
+	oldClientTime = 1500 * time.Millisecond
 )
 
-// situation is what a decision is made from.
-type situation struct {
+// planner is what a decision is made from.
+type planner struct {
 	*cachev1alpha1.Redis
 	world
 }
 
 // plan decides what to do next. Pure: the same situation, the same step.
 func plan(r *cachev1alpha1.Redis, w world) step {
-	s := situation{r, w}
+	s := planner{r, w}
 	rep := r.Status.Replication
 	switch {
-	case asleep(r):
+	case isHibernated(r):
 		return step{do: rest}
 	case rep == nil:
-		return s.form()
+		return s.formSet()
 	}
 	target, _ := w.find(r.Status.TargetMaster)
 	if rep.Epoch < r.Status.Epoch && target.Answer == node.Reached && target.Master {
 		return step{do: record, nodes: []string{target.name}, why: "it was promoted"}
 	}
 	usurpers := s.usurpers()
-	if next, ok := s.recordOutdated(usurpers); ok {
+	if next, ok := s.adoptNewerMaster(usurpers); ok {
 		return next
 	}
 	if len(usurpers) > 0 {
 		return step{do: fence, nodes: namesOf(usurpers), why: "only one may be master", reason: commonv1.ReasonSeveralMasters}
 	}
-	if s.blind() {
+	if s.reachesNobody() {
 		return step{do: block, reason: commonv1.ReasonOperatorCannotReachPods,
 			why:   fmt.Sprintf("no pod of %s answers the operator on port %d; see whether a NetworkPolicy keeps it out", r.Name, node.Port),
 			after: time.Second}
 	}
-	if next, ok := s.hibernate(); ok {
+	if next, ok := s.hibernateIfAsked(); ok {
 		return next
 	}
-	switch is, evidence := s.judge(); is {
-	case serving:
-		return s.run(w.recorded(rep.Master))
-	case dead:
+	switch is, evidence := s.judgeMaster(); is {
+	case masterServing:
+		return s.maintain(w.memberFor(rep.Master))
+	case masterDead:
 		return s.failover(evidence, false)
-	case lost:
+	case masterLost:
 		return s.failover(evidence, true)
 	default:
 		return step{do: wait, why: evidence, after: s.untilLost()}
@@ -138,23 +138,23 @@ func plan(r *cachev1alpha1.Redis, w world) step {
 
 // untilLost is when to look again at a master that may serve: not later than it
 // will have been silent for too long.
-func (s situation) untilLost() time.Duration {
-	m := s.recorded(s.Status.Replication.Master)
+func (s planner) untilLost() time.Duration {
+	m := s.memberFor(s.Status.Replication.Master)
 	if left := silenceLimit(s.Redis) - m.silentFor; m.Answer == node.Silent && left > 0 {
-		return min(left, 10*soon)
+		return min(left, 10*shortRequeue)
 	}
-	return 10 * soon
+	return 10 * shortRequeue
 }
 
-// blind is true when the operator reaches no server at all: that tells of its own
+// reachesNobody is true when the operator reaches no server at all: that tells of its own
 // way to them, and nothing of theirs.
-func (s situation) blind() bool {
+func (s planner) reachesNobody() bool {
 	silent := s.where(func(m member) bool { return m.Answer == node.Silent && m.silentFor >= silenceLimit(s.Redis) })
 	return len(silent) > 1 && len(silent) == len(s.members) && s.ghost == nil
 }
 
-// form makes the first master. Nodes that hold data have had one before.
-func (s situation) form() step {
+// formSet makes the first master. Nodes that hold data have had one before.
+func (s planner) formSet() step {
 	masters := s.where(func(m member) bool { return m.Answer == node.Reached && m.Master })
 	switch len(masters) {
 	case 0:
@@ -168,78 +168,78 @@ func (s situation) form() step {
 		return step{do: fence, nodes: namesOf(following), why: "there is no record of whom it follows"}
 	}
 	// A volume may hold data, so all must be heard; a pod without one is born empty.
-	missing := s.awaited()
+	missing := s.nodesToHear()
 	if s.Spec.Storage == nil && len(missing) < int(size(s.Redis)) {
 		missing = nil
 	}
-	if next, ok := s.fromVolumes(step{do: promote, why: reasonRecovering}, missing); ok {
+	if next, ok := s.promoteFromVolumes(step{do: promote, why: reasonRecovering}, missing); ok {
 		return next
 	}
-	fresh := s.where(func(m member) bool { return m.answers() && !m.deleting && s.wanted(m) })
+	fresh := s.where(func(m member) bool { return m.answers() && !m.deleting && s.isWanted(m) })
 	if len(fresh) == 0 {
 		return step{do: wait, why: "waiting for a node that stays"}
 	}
 	return step{do: promote, nodes: []string{fresh[0].name}, why: "Forming"}
 }
 
-// run keeps a set with a serving master in shape: a checklist, most urgent first.
-func (s situation) run(master member) step {
+// maintain keeps a set with a serving master in shape: a checklist, most urgent first.
+func (s planner) maintain(master member) step {
 	rep := s.Status.Replication
 	if rep.Epoch < max(s.Status.Epoch, s.stampedEpoch()) || rep.ReplID != master.ReplID || !master.Pinned {
 		return step{do: record, nodes: []string{master.name}, why: "it serves"}
 	}
 	for _, decide := range []func(member) (step, bool){
-		s.superseded, s.lower, s.cutOff, s.relieve, s.claim, s.lose, s.gather, s.raise, s.serveStale, s.rekey, s.tune, s.bidFarewell, s.wish, s.shun, s.readmit, s.roll, s.reload,
-		s.guard, s.persist, s.calm,
+		s.askAboutSuperseded, s.lowerMinReplicas, s.replaceCutOffMaster, s.switchoverIfNeeded, s.stampVolumes, s.removeLostMembers, s.attachReplicas, s.raiseMinReplicas, s.allowStaleReads, s.updatePasswords, s.updateSettings, s.disconnectOldClients, s.requestedSwitchover, s.evictUnreachable, s.restartLockedOut, s.rollOutdated, s.updateCertificates,
+		s.expelUnrecorded, s.changePersistence, s.waitForRoute,
 	} {
 		if next, ok := decide(master); ok {
 			return next
 		}
 	}
-	if syncing := s.where(func(m member) bool { return m.name != master.name && s.wanted(m) && !m.inSync(master) }); len(syncing) > 0 {
-		return step{do: wait, why: "syncing: " + strings.Join(namesOf(syncing), ", "), after: 2 * soon}
+	if syncing := s.where(func(m member) bool { return m.name != master.name && s.isWanted(m) && !m.inSync(master) }); len(syncing) > 0 {
+		return step{do: wait, why: "syncing: " + strings.Join(namesOf(syncing), ", "), after: 2 * shortRequeue}
 	}
-	if missing := s.unheard(); len(missing) > 0 {
-		return step{do: wait, why: "waiting for " + strings.Join(missing, ", "), after: s.patience()}
+	if missing := s.unansweredNodes(); len(missing) > 0 {
+		return step{do: wait, why: "waiting for " + strings.Join(missing, ", "), after: s.untilUnreachable()}
 	}
 	return step{do: rest}
 }
 
-// bidFarewell to clients that still hold on to the master before this one.
-func (s situation) bidFarewell(master member) (step, bool) {
+// disconnectOldClients to clients that still hold on to the master before this one.
+func (s planner) disconnectOldClients(master member) (step, bool) {
 	last := s.Status.LastFailover
-	if last == nil || last.RoutedAt == nil || s.sinceRouted > goodbyes || last.From == master.name {
+	if last == nil || last.RoutedAt == nil || s.sinceRouted > oldClientTime || last.From == master.name {
 		return step{}, false
 	}
 	old, ok := s.find(last.From)
-	return step{do: sendAway, nodes: []string{old.name}, after: 4 * soon}, ok && old.answers()
+	return step{do: disconnectClients, nodes: []string{old.name}, after: 4 * shortRequeue}, ok && old.answers()
 }
 
-// roll one outdated replica, from the highest ordinal, while all others are well
+// rollOutdated one outdated replica, from the highest ordinal, while all others are well
 // and it has its data where its successor looks for it.
-func (s situation) roll(master member) (step, bool) {
-	if len(s.unheard()) > 0 || !s.others(master, func(m member) bool { return m.inSync(master) && !m.deleting }) {
+func (s planner) rollOutdated(master member) (step, bool) {
+	if len(s.unansweredNodes()) > 0 || !s.others(master, func(m member) bool { return m.inSync(master) && !m.deleting }) {
 		return step{}, false
 	}
 	outdated := s.where(func(m member) bool {
 		return m.outdated && !m.deleting && (m.name != master.name || size(s.Redis) == 1 && !supervised(s.Redis))
 	})
-	if len(outdated) == 0 || !outdated[len(outdated)-1].keeps(s.settings.Live[appendOnly]) {
+	if len(outdated) == 0 || !outdated[len(outdated)-1].persistsAs(s.settings.Live[appendOnly]) {
 		return step{}, false
 	}
-	return step{do: remove, nodes: []string{outdated[len(outdated)-1].name}, why: "its pod is outdated"}, true
+	return step{do: deletePod, nodes: []string{outdated[len(outdated)-1].name}, why: "its pod is outdated"}, true
 }
 
-// wanted is true for a node that the size asks for.
-func (s situation) wanted(m member) bool { return ordinal(m.name) < size(s.Redis) }
+// isWanted is true for a node that the size asks for.
+func (s planner) isWanted(m member) bool { return ordinal(m.name) < size(s.Redis) }
 
 // others is true when the test holds for every wanted node but the master.
-func (s situation) others(master member, holds func(member) bool) bool {
-	return s.count(func(m member) bool { return m.name != master.name && s.wanted(m) && !holds(m) }) == 0
+func (s planner) others(master member, holds func(member) bool) bool {
+	return s.count(func(m member) bool { return m.name != master.name && s.isWanted(m) && !holds(m) }) == 0
 }
 
-// unheard are the wanted nodes that do not answer, or are not ready to.
-func (s situation) unheard() []string {
+// unansweredNodes are the wanted nodes that do not answer, or are not ready to.
+func (s planner) unansweredNodes() []string {
 	return slices.DeleteFunc(names(s.Redis), func(name string) bool {
 		m, _ := s.find(name)
 		return m.answers()
@@ -247,9 +247,9 @@ func (s situation) unheard() []string {
 }
 
 // usurpers are masters beside the one of record.
-func (s situation) usurpers() []member {
+func (s planner) usurpers() []member {
 	return s.where(func(m member) bool {
-		return m.answers() && m.Master && !m.is(s.Status.Replication.Master)
+		return m.answers() && m.Master && !m.isProcess(s.Status.Replication.Master)
 	})
 }
 

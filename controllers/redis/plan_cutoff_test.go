@@ -10,9 +10,9 @@ import (
 	cachev1alpha1 "github.com/mainstay-operator/mainstay-operator/api/cache/v1alpha1"
 )
 
-// deafen replicas for so long: the operator reaches them and their master, which they do not hear.
-func deafen(s *scene, since time.Duration, replicas ...int) {
-	s.cutOffFor = reconnecting
+// cutOffFromMaster replicas for so long: the operator reaches them and their master, which they do not hear.
+func cutOffFromMaster(s *scene, since time.Duration, replicas ...int) {
+	s.cutOffFor = reconnectTime
 	for _, i := range replicas {
 		s.members[i].LastIO = since
 	}
@@ -35,51 +35,51 @@ func TestCutOffMaster(t *testing.T) {
 		do     verb
 		nodes  []string
 	}{
-		{"it steps down for the replica that has most", 3, func(s *scene) { deafen(s, 3*time.Second, 1, 2); s.members[2].Offset = 101 }, stepDown, []string{"a-2"}},
-		{"also when the connections have ended", 3, func(s *scene) { deafen(s, 3*time.Second, 1, 2); linksDown(s) }, stepDown, []string{"a-1"}},
-		{"it is given its time", 3, func(s *scene) { deafen(s, 3*time.Second, 1); deafen(s, 2500*time.Millisecond, 2) }, wait, nil},
+		{"it steps down for the replica that has most", 3, func(s *scene) { cutOffFromMaster(s, 3*time.Second, 1, 2); s.members[2].Offset = 101 }, stepDown, []string{"a-2"}},
+		{"also when the connections have ended", 3, func(s *scene) { cutOffFromMaster(s, 3*time.Second, 1, 2); linksDown(s) }, stepDown, []string{"a-1"}},
+		{"it is given its time", 3, func(s *scene) { cutOffFromMaster(s, 3*time.Second, 1); cutOffFromMaster(s, 2500*time.Millisecond, 2) }, wait, nil},
 		{"the time is the user's", 3, func(s *scene) {
-			deafen(s, 9*time.Second, 1, 2)
+			cutOffFromMaster(s, 9*time.Second, 1, 2)
 			s.Spec.Failover = &cachev1alpha1.RedisFailureDetection{FailureThreshold: ptr.To[int32](10)}
 		}, wait, nil},
-		{"little more than a second is none", 3, func(s *scene) { deafen(s, time.Second, 1, 2) }, rest, nil},
+		{"little more than a second is none", 3, func(s *scene) { cutOffFromMaster(s, time.Second, 1, 2) }, rest, nil},
 		{"nor may the user have it so", 3, func(s *scene) {
-			deafen(s, 2*time.Second, 1, 2)
+			cutOffFromMaster(s, 2*time.Second, 1, 2)
 			s.Spec.Failover = &cachev1alpha1.RedisFailureDetection{FailureThreshold: ptr.To[int32](1)}
 		}, wait, nil},
-		{"one that hears it is enough to confirm", 3, func(s *scene) { deafen(s, time.Hour, 1) }, rest, nil},
+		{"one that hears it is enough to confirm", 3, func(s *scene) { cutOffFromMaster(s, time.Hour, 1) }, rest, nil},
 		{"unless more are needed", 5, func(s *scene) {
-			deafen(s, time.Hour, 1, 2, 3)
+			cutOffFromMaster(s, time.Hour, 1, 2, 3)
 			s.Status.Replication.EffectiveMinReplicas, s.members[0].MinReplicas = 2, 2
 			s.Spec.Durability = &cachev1alpha1.RedisDurability{MinReplicasToWrite: ptr.To[int32](2)}
 		}, stepDown, []string{"a-1"}},
 		{"where none is needed, it serves", 3, func(s *scene) {
-			deafen(s, time.Hour, 1, 2)
+			cutOffFromMaster(s, time.Hour, 1, 2)
 			s.Status.Replication.EffectiveMinReplicas, s.members[0].MinReplicas = 0, 0
 			s.Spec.Durability = &cachev1alpha1.RedisDurability{MinReplicasToWrite: ptr.To[int32](0)}
 		}, rest, nil},
-		{"nobody would follow the only other", 2, func(s *scene) { deafen(s, time.Hour, 1) }, rest, nil},
+		{"nobody would follow the only other", 2, func(s *scene) { cutOffFromMaster(s, time.Hour, 1) }, rest, nil},
 		{"a confirmed write may be with the one that cannot be asked", 5, func(s *scene) {
-			deafen(s, time.Hour, 1, 2)
-			silent(&s.members[3])
-			silent(&s.members[4])
+			cutOffFromMaster(s, time.Hour, 1, 2)
+			masterSilent(&s.members[3])
+			masterSilent(&s.members[4])
 		}, wait, nil},
-		{"one that is sent its data has a way to it", 3, func(s *scene) { deafen(s, time.Hour, 1, 2); linksDown(s); s.members[1].Syncing = true }, wait, nil},
+		{"one that is sent its data has a way to it", 3, func(s *scene) { cutOffFromMaster(s, time.Hour, 1, 2); linksDown(s); s.members[1].Syncing = true }, wait, nil},
 		{"or waits for them to be written", 3, func(s *scene) {
-			deafen(s, time.Hour, 1, 2)
+			cutOffFromMaster(s, time.Hour, 1, 2)
 			linksDown(s)
 			s.members[0].Copying = []string{s.members[1].address, s.members[2].address}
 		}, wait, nil},
 		{"told to follow a moment ago, they are yet to come", 3, func(s *scene) {
-			deafen(s, time.Hour, 1, 2)
+			cutOffFromMaster(s, time.Hour, 1, 2)
 			s.cutOffFor = 900 * time.Millisecond
 		}, wait, nil},
 		{"also one whose pod is gone", 3, func(s *scene) {
-			deafen(s, time.Hour, 1, 2)
+			cutOffFromMaster(s, time.Hour, 1, 2)
 			orphan(s)
 		}, stepDown, []string{"a-1"}},
 		{"not back to one that never had its stream", 3, func(s *scene) {
-			deafen(s, time.Hour, 1, 2)
+			cutOffFromMaster(s, time.Hour, 1, 2)
 			linksDown(s)
 			s.members[1].ReplID = "history-0"
 		}, wait, nil},
@@ -87,8 +87,8 @@ func TestCutOffMaster(t *testing.T) {
 		{"fenced, it is not promoted back, though it has more", 3, func(s *scene) { steppedDown(s, 90, 95) }, promote, []string{"a-2"}},
 		{"unless only it has all", 5, func(s *scene) {
 			steppedDown(s, 90, 95)
-			silent(&s.members[3])
-			silent(&s.members[4])
+			masterSilent(&s.members[3])
+			masterSilent(&s.members[4])
 		}, promote, []string{"a-0"}},
 		{"nor when it was fenced for something else", 3, func(s *scene) { steppedDown(s, 90, 95); s.Status.LastFailover.Reason = "MasterLost" }, promote, []string{"a-0"}},
 		{"nor for that before it became master", 3, func(s *scene) { steppedDown(s, 90, 95); s.Status.LastFailover.Epoch = 7 }, promote, []string{"a-0"}},
@@ -110,21 +110,21 @@ func TestCutOffMaster(t *testing.T) {
 // In the model, as in life: it takes one pass to fence, one to promote, and the cut may last.
 func TestCutOffMasterIsReplacedOnce(t *testing.T) {
 	u := cutOffMaster(t)
-	var known recollection
+	var known operatorMemory
 	for range 10 {
-		if _, err := u.goOn(&known); err != nil {
+		if _, err := u.runPass(&known); err != nil {
 			t.Fatal(err)
 		}
 	}
-	if u.record.leaderNode == 0 || len(u.feeds(u.of(u.record.leader.pod))) != 1 {
-		t.Errorf("node %d serves, and feeds %d", u.record.leaderNode, len(u.feeds(u.of(u.record.leader.pod))))
+	if u.record.recordedMasterNode == 0 || len(u.attachedReplicas(u.processOf(u.record.recordedMaster.pod))) != 1 {
+		t.Errorf("node %d serves, and feeds %d", u.record.recordedMasterNode, len(u.attachedReplicas(u.processOf(u.record.recordedMaster.pod))))
 	}
 	epoch := u.record.epoch
-	u.undergo(turn{what: healed, a: 0, b: 1}, turn{what: healed, a: 0, b: 2})
-	if u.calm() != rest || u.record.epoch != epoch || len(u.feeds(u.of(u.record.leader.pod))) != 2 {
-		t.Errorf("epoch %d became %d, and %d follow", epoch, u.record.epoch, len(u.feeds(u.of(u.record.leader.pod))))
+	u.applyAll(transition{action: healed, a: 0, b: 1}, transition{action: healed, a: 0, b: 2})
+	if u.runPasses() != rest || u.record.epoch != epoch || len(u.attachedReplicas(u.processOf(u.record.recordedMaster.pod))) != 2 {
+		t.Errorf("epoch %d became %d, and %d follow", epoch, u.record.epoch, len(u.attachedReplicas(u.processOf(u.record.recordedMaster.pod))))
 	}
-	if u.broken != "" {
-		t.Error(u.broken)
+	if u.violation != "" {
+		t.Error(u.violation)
 	}
 }

@@ -11,108 +11,108 @@ import (
 	"github.com/mainstay-operator/mainstay-operator/controllers/redis/node"
 )
 
-// verdict on the master of record.
-type verdict int
+// masterState on the master of record.
+type masterState int
 
 const (
-	unsure  verdict = iota // it does not answer, which proves nothing
-	serving                // it takes writes
-	dead                   // its process is proven gone, or fenced
-	lost                   // it cannot be asked, and nobody hears it
+	masterUnsure  masterState = iota // it does not answer, which proves nothing
+	masterServing                    // it takes writes
+	masterDead                       // its process is proven gone, or fenced
+	masterLost                       // it cannot be asked, and nobody hears it
 )
 
-// recently is twice repl-ping-replica-period: a replica that had nothing of its
+// recentIO is twice repl-ping-replica-period: a replica that had nothing of its
 // master for longer does not hear it, though their connection may stand.
-const recently = 2 * time.Second
+const recentIO = 2 * time.Second
 
-// outlasting is how long a frozen set waits for a master that cannot be asked:
+// deadMasterWait is how long a frozen set waits for a master that cannot be asked:
 // without acknowledgements it stops taking writes after the lag, checked once a second.
-func outlasting(r *cachev1alpha1.Redis) time.Duration { return maxLag(r) + time.Second }
+func deadMasterWait(r *cachev1alpha1.Redis) time.Duration { return maxLag(r) + time.Second }
 
-// judge the master of record. An end of a connection or a time-out is a reason
+// judgeMaster the master of record. An end of a connection or a time-out is a reason
 // to look and never evidence; only what is listed here is.
-func (s situation) judge() (verdict, string) {
+func (s planner) judgeMaster() (masterState, string) {
 	p := s.Status.Replication.Master
-	m := s.recorded(p)
+	m := s.memberFor(p)
 	switch {
-	case m.is(p) && m.Master:
-		return serving, ""
-	case m.is(p) && s.hearsSomebody(m):
-		return unsure, fmt.Sprintf("%s follows %s, which is not on record", p.Name, m.MasterHost)
-	case m.is(p):
-		return dead, "the master was made a replica, and of no master"
+	case m.isProcess(p) && m.Master:
+		return masterServing, ""
+	case m.isProcess(p) && s.hearsSomebody(m):
+		return masterUnsure, fmt.Sprintf("%s follows %s, which is not on record", p.Name, m.MasterHost)
+	case m.isProcess(p):
+		return masterDead, "the master was made a replica, and of no master"
 	case s.ghost == nil && m.podUID == p.PodUID && m.Answer == node.Reached:
-		return dead, "the master was restarted: its run id is another"
+		return masterDead, "the master was restarted: its run id is another"
 	case s.ghost != nil && m.Answer == node.Reached:
-		return dead, "somebody else answers at the master's address"
+		return masterDead, "somebody else answers at the master's address"
 	case m.stopped || s.ghost != nil || m.Answer == node.Refused || m.Answer == node.Silent:
-		return s.judgeAbsent(m)
+		return s.judgeAbsentMaster(m)
 	}
-	return unsure, p.Name + " does not know the operator's password"
+	return masterUnsure, p.Name + " does not know the operator's password"
 }
 
 // hearsSomebody reports whether a replica hears a server that may take writes.
-func (s situation) hearsSomebody(replica member) bool {
+func (s planner) hearsSomebody(replica member) bool {
 	return replica.LinkUp && !replica.Fenced() && s.count(func(m member) bool { return m.address == replica.MasterHost && m.Fenced() }) == 0
 }
 
-// judgeAbsent master: its replicas are the witnesses. One whose end is not proven
+// judgeAbsentMaster master: its replicas are the witnesses. One whose end is not proven
 // may live and serve; before it is replaced, they are frozen and it is outlasted.
-func (s situation) judgeAbsent(m member) (verdict, string) {
+func (s planner) judgeAbsentMaster(m member) (masterState, string) {
 	silent := m.Answer == node.Silent && !m.stopped
 	hearing := s.where(func(o member) bool {
-		return o.Follows(s.Status.Replication.Master.Address) && o.LinkUp && (!silent || o.LastIO <= recently)
+		return o.Follows(s.Status.Replication.Master.Address) && o.LinkUp && (!silent || o.LastIO <= recentIO)
 	})
 	switch {
 	case len(hearing) > 0:
-		return unsure, fmt.Sprintf("%s does not answer but %s hears it", m.name, hearing[0].name)
+		return masterUnsure, fmt.Sprintf("%s does not answer but %s hears it", m.name, hearing[0].name)
 	case m.stopped:
-		return dead, "the master's container is reported as terminated"
+		return masterDead, "the master's container is reported as terminated"
 	case m.Answer == node.Refused:
-		return dead, "the master's address refuses connections and no replica hears it"
+		return masterDead, "the master's address refuses connections and no replica hears it"
 	case s.ghost != nil: // also when it answers and does not know our password
-		return lost, "the master's pod is gone, its process cannot be asked and no replica hears it"
+		return masterLost, "the master's pod is gone, its process cannot be asked and no replica hears it"
 	case m.silentFor >= silenceLimit(s.Redis):
-		return lost, fmt.Sprintf("the master has not answered for %s and no replica hears it", silenceLimit(s.Redis))
+		return masterLost, fmt.Sprintf("the master has not answered for %s and no replica hears it", silenceLimit(s.Redis))
 	}
-	return unsure, m.name + " does not answer"
+	return masterUnsure, m.name + " does not answer"
 }
 
 // failover freezes, counts, then promotes the one that has all. Freezing first
 // makes what the frozen hold final: nothing is confirmed behind our back.
-func (s situation) failover(evidence string, outlast bool) step {
+func (s planner) failover(evidence string, outlast bool) step {
 	if following := s.where(func(m member) bool { return m.answers() && !m.Master && !m.Fenced() }); len(following) > 0 {
 		return step{do: fence, nodes: namesOf(following), why: evidence}
 	}
-	if limit := outlasting(s.Redis); outlast && s.frozenFor < limit {
-		return step{do: wait, why: evidence, after: min(limit-s.frozenFor, 10*soon)}
+	if limit := deadMasterWait(s.Redis); outlast && s.frozenFor < limit {
+		return step{do: wait, why: evidence, after: min(limit-s.frozenFor, 10*shortRequeue)}
 	}
-	heirs, why := s.heirs(), "MasterLost"
-	if beside := s.besideCutOff(heirs); len(beside) > 0 {
+	heirs, why := s.candidates(), "MasterLost"
+	if beside := s.candidatesBesideCutOff(heirs); len(beside) > 0 {
 		heirs, why = beside, reasonMasterCutOff
 	}
-	if strayed := s.strayed(heirs); len(strayed) > 0 {
-		return s.chooseStrayed(strayed, evidence)
+	if strayed := s.strayedProcesses(heirs); len(strayed) > 0 {
+		return s.askAboutStrayed(strayed, evidence)
 	}
 	if len(heirs) == 0 {
 		return s.recover(evidence)
 	}
-	safe, count := s.safe(heirs)
-	if !safe && !s.allowed() {
+	safe, count := s.isSafe(heirs)
+	if !safe && !s.isUnsafeAllowed() {
 		return step{do: block, why: fmt.Sprintf("%s; %s. %s",
-			evidence, count, s.permission("Waiting for the missing nodes; to go on without what only they hold"))}
+			evidence, count, s.howToAllow("Waiting for the missing nodes; to go on without what only they hold"))}
 	}
 	return step{do: promote, nodes: []string{heirs[0].name}, why: why, evidence: evidence, unsafe: !safe}
 }
 
-// heirs are the frozen processes that have all that was confirmed before the record's history, on
+// candidates are the frozen processes that have all that was confirmed before the record's history, on
 // record or not: those of that history first, the one with most of it first. Within one history,
 // more is never less.
-func (s situation) heirs() []member {
+func (s planner) candidates() []member {
 	rep := s.Status.Replication
 	heirs := s.where(func(m member) bool {
-		lived := m.Pinned || s.member(m) || m.is(rep.Master) // else its history may be only what its file says
-		return m.answers() && m.Fenced() && lived && m.complete(rep)
+		lived := m.Pinned || s.isMember(m) || m.isProcess(rep.Master) // else its history may be only what its file says
+		return m.answers() && m.Fenced() && lived && m.hasAllData(rep)
 	})
 	slices.SortStableFunc(heirs, func(a, b member) int {
 		return cmp.Or(yes(b.ReplID == rep.ReplID)-yes(a.ReplID == rep.ReplID), cmp.Compare(b.Offset, a.Offset),
@@ -121,63 +121,63 @@ func (s situation) heirs() []member {
 	return heirs
 }
 
-// safe applies R + W > N: any W members that confirmed a write share one with
+// isSafe applies R + W > N: any W members that confirmed a write share one with
 // the R frozen ones. The fenced master itself has every write.
-func (s situation) safe(heirs []member) (bool, string) {
+func (s planner) isSafe(heirs []member) (bool, string) {
 	rep := s.Status.Replication
 	frozen, all := 0, len(rep.SyncSet)
 	for _, m := range s.members {
 		heir := slices.ContainsFunc(heirs, func(h member) bool { return h.name == m.name })
 		switch {
-		case m.is(rep.Master) && heir:
+		case m.isProcess(rep.Master) && heir:
 			return true, ""
-		case !s.member(m):
+		case !s.isMember(m):
 		case heir:
 			frozen++
-		case m.answers() && !m.joined(rep):
+		case m.answers() && !m.hasHistory(rep):
 			all-- // it confirmed nothing
 		}
 	}
-	w := s.confirmations()
+	w := s.requiredConfirmations()
 	return frozen+w > all, fmt.Sprintf("%d of %d members of the sync set are there, %d needed", frozen, all, all-w+1)
 }
 
-// confirmations are how many members have every write that was confirmed. A spec that
+// requiredConfirmations are how many members have every write that was confirmed. A spec that
 // asks for fewer than the record has not been recorded yet, and applications may go by it.
-func (s situation) confirmations() int {
+func (s planner) requiredConfirmations() int {
 	return int(max(1, min(s.Status.Replication.EffectiveMinReplicas, minReplicas(s.Redis))))
 }
 
-// permission is how a human gives it.
-func (s situation) permission(purpose string) string {
+// howToAllow is how a human gives it.
+func (s planner) howToAllow(purpose string) string {
 	return fmt.Sprintf("%s, annotate this object with %s=%d", purpose, cachev1alpha1.RedisAllowUnsafePromotion, s.Status.Epoch)
 }
 
-func (s situation) allowed() bool {
+func (s planner) isUnsafeAllowed() bool {
 	return s.Annotations[cachev1alpha1.RedisAllowUnsafePromotion] == strconv.FormatInt(s.Status.Epoch, 10)
 }
 
 // recover begins again from what the nodes hold, when no process is left that
 // ran with the master's history.
-func (s situation) recover(evidence string) step {
+func (s planner) recover(evidence string) step {
 	rep := s.Status.Replication
-	begin, missing := step{do: promote, why: reasonRecovering, evidence: evidence}, s.unheard()
+	begin, missing := step{do: promote, why: reasonRecovering, evidence: evidence}, s.unansweredNodes()
 	for _, p := range append([]cachev1alpha1.RedisProcess{rep.Master}, rep.SyncSet...) {
 		m, ok := s.find(p.Name)
-		if !ok || m.podUID != p.PodUID || m.stopped || m.Answer != node.Silent && m.Answer != node.Stranger {
+		if !ok || m.podUID != p.PodUID || m.stopped || m.Answer != node.Silent && m.Answer != node.AuthFailed {
 			continue
 		}
-		if !s.allowed() && m.Answer == node.Silent && m.silentFor < silenceLimit(s.Redis) {
-			return step{do: wait, why: fmt.Sprintf("%s; %s does not answer", evidence, p.Name), after: 10 * soon}
+		if !s.isUnsafeAllowed() && m.Answer == node.Silent && m.silentFor < silenceLimit(s.Redis) {
+			return step{do: wait, why: fmt.Sprintf("%s; %s does not answer", evidence, p.Name), after: 10 * shortRequeue}
 		}
-		if !s.allowed() {
-			return step{do: block, after: 10 * soon, why: fmt.Sprintf("%s; %s may hold the latest writes and cannot be asked. %s",
-				evidence, p.Name, s.permission("Waiting for it; to go on without what only it holds"))}
+		if !s.isUnsafeAllowed() {
+			return step{do: block, after: 10 * shortRequeue, why: fmt.Sprintf("%s; %s may hold the latest writes and cannot be asked. %s",
+				evidence, p.Name, s.howToAllow("Waiting for it; to go on without what only it holds"))}
 		}
 		begin.unsafe = true
 		missing = slices.DeleteFunc(missing, func(name string) bool { return name == p.Name })
 	}
-	if next, ok := s.fromVolumes(begin, missing); ok {
+	if next, ok := s.promoteFromVolumes(begin, missing); ok {
 		return next
 	}
 	begin.nodes, begin.why = []string{s.where(member.answers)[0].name}, reasonDatasetLost

@@ -23,9 +23,9 @@ type growth struct {
 	words  string   // of the storage about one of them
 }
 
-// growthOf looks at the volumes of nodes that there must be. One that is not
+// volumeGrowth looks at the volumes of nodes that there must be. One that is not
 // bound cannot grow yet.
-func growthOf(r *cachev1alpha1.Redis, w world) growth {
+func volumeGrowth(r *cachev1alpha1.Redis, w world) growth {
 	var g growth
 	for _, name := range slices.Sorted(maps.Keys(w.volumes)) {
 		claim := w.volumes[name].claim
@@ -37,14 +37,14 @@ func growthOf(r *cachev1alpha1.Redis, w world) growth {
 		}
 		if has := claim.Status.Capacity[corev1.ResourceStorage]; has.Cmp(r.Spec.Storage.Size) < 0 {
 			g.behind = append(g.behind, name)
-			g.words = spoken(claim, g.words)
+			g.words = growthMessage(claim, g.words)
 		}
 	}
 	return g
 }
 
-// spoken is what the storage says of a claim that grows, else what it said before.
-func spoken(claim *corev1.PersistentVolumeClaim, before string) string {
+// growthMessage is what the storage says of a claim that grows, else what it said before.
+func growthMessage(claim *corev1.PersistentVolumeClaim, before string) string {
 	for _, c := range claim.Status.Conditions {
 		if c.Status == corev1.ConditionTrue && c.Message != "" {
 			return fmt.Sprintf(" (%s: %s)", claim.Name, c.Message)
@@ -53,21 +53,21 @@ func spoken(claim *corev1.PersistentVolumeClaim, before string) string {
 	return before
 }
 
-// outgrown is true for a StatefulSet whose new nodes would get smaller volumes.
+// mustRemakeSet is true for a StatefulSet whose new nodes would get smaller volumes.
 // It is made anew once every claim has grown, and while no pod is outdated: the
 // pods then fit the new one just as well.
-func outgrown(r *cachev1alpha1.Redis, w world, set *appsv1.StatefulSet) bool {
-	if asleep(r) || r.Spec.Storage == nil || len(set.Spec.VolumeClaimTemplates) == 0 || !set.DeletionTimestamp.IsZero() {
+func mustRemakeSet(r *cachev1alpha1.Redis, w world, set *appsv1.StatefulSet) bool {
+	if isHibernated(r) || r.Spec.Storage == nil || len(set.Spec.VolumeClaimTemplates) == 0 || !set.DeletionTimestamp.IsZero() {
 		return false
 	}
 	made := set.Spec.VolumeClaimTemplates[0].Spec.Resources.Requests[corev1.ResourceStorage]
-	return made.Cmp(r.Spec.Storage.Size) < 0 && len(growthOf(r, w).claims) == 0 &&
+	return made.Cmp(r.Spec.Storage.Size) < 0 && len(volumeGrowth(r, w).claims) == 0 &&
 		w.count(func(m member) bool { return m.outdated || m.deleting }) == 0
 }
 
-// shrinking says that the spec asks for less than the StatefulSet's volumes have: only
+// refuseShrinking says that the spec asks for less than the StatefulSet's volumes have: only
 // growth that was refused can be taken back.
-func shrinking(list *[]metav1.Condition, r *cachev1alpha1.Redis, set *appsv1.StatefulSet) {
+func refuseShrinking(list *[]metav1.Condition, r *cachev1alpha1.Redis, set *appsv1.StatefulSet) {
 	if r.Spec.Storage == nil || len(set.Spec.VolumeClaimTemplates) == 0 {
 		return
 	}
@@ -78,10 +78,10 @@ func shrinking(list *[]metav1.Condition, r *cachev1alpha1.Redis, set *appsv1.Sta
 	}
 }
 
-// resizing says how the volumes' growth stands, of what was ever to grow.
-func resizing(list *[]metav1.Condition, r *cachev1alpha1.Redis, w world) {
+// setStorageResizing says how the volumes' growth stands, of what was ever to grow.
+func setStorageResizing(list *[]metav1.Condition, r *cachev1alpha1.Redis, w world) {
 	const kind = commonv1.ConditionStorageResizing
-	g := growthOf(r, w)
+	g := volumeGrowth(r, w)
 	switch {
 	case w.refusal != "":
 		conditions.Set(list, r.Generation, kind, true, commonv1.ReasonRefused, w.refusal)

@@ -20,7 +20,7 @@ func storageOf(size string) corev1.ResourceList {
 
 // growing is a healthy set of 2 whose storage.size was 1Gi and is 2Gi.
 func growing() *scene {
-	s := stamped(healthy(2))
+	s := withVolumes(healthy(2))
 	s.Spec.Storage.Size = resource.MustParse("2Gi")
 	for name := range s.volumes {
 		claims(s, name, "1Gi", "1Gi")
@@ -69,12 +69,12 @@ func TestGrowth(t *testing.T) {
 			set := &appsv1.StatefulSet{}
 			set.Spec.VolumeClaimTemplates = []corev1.PersistentVolumeClaim{{}}
 			set.Spec.VolumeClaimTemplates[0].Spec.Resources.Requests = storageOf("1Gi")
-			g := growthOf(s.Redis, s.world)
-			if !slices.Equal(g.claims, c.claims) || !slices.Equal(g.behind, c.behind) || outgrown(s.Redis, s.world, set) != c.outgrown {
-				t.Errorf("got %+v, outgrown %t", g, outgrown(s.Redis, s.world, set))
+			g := volumeGrowth(s.Redis, s.world)
+			if !slices.Equal(g.claims, c.claims) || !slices.Equal(g.behind, c.behind) || mustRemakeSet(s.Redis, s.world, set) != c.outgrown {
+				t.Errorf("got %+v, outgrown %t", g, mustRemakeSet(s.Redis, s.world, set))
 			}
 			set.DeletionTimestamp = ptr.To(metav1.Now())
-			if outgrown(s.Redis, s.world, set) {
+			if mustRemakeSet(s.Redis, s.world, set) {
 				t.Error("it would be deleted twice")
 			}
 		})
@@ -89,7 +89,7 @@ func TestStorageResizing(t *testing.T) {
 		if status == metav1.ConditionFalse {
 			list = []metav1.Condition{{Type: commonv1.ConditionStorageResizing, Status: metav1.ConditionTrue}}
 		}
-		resizing(&list, s.Redis, s.world)
+		setStorageResizing(&list, s.Redis, s.world)
 		c := meta.FindStatusCondition(list, commonv1.ConditionStorageResizing)
 		if c == nil || c.Status != status || c.Reason != reason || c.Message != message {
 			t.Errorf("got %+v", c)
@@ -107,7 +107,7 @@ func TestStorageResizing(t *testing.T) {
 	says(metav1.ConditionFalse, commonv1.ReasonResized, "every volume is as large as storage.size asks for")
 
 	var none []metav1.Condition
-	if resizing(&none, s.Redis, s.world); len(none) > 0 {
+	if setStorageResizing(&none, s.Redis, s.world); len(none) > 0 {
 		t.Errorf("it was never to grow: %v", none)
 	}
 }
@@ -130,12 +130,12 @@ func TestVolumesDoNotShrink(t *testing.T) {
 		set.Spec.VolumeClaimTemplates = []corev1.PersistentVolumeClaim{{}}
 		set.Spec.VolumeClaimTemplates[0].Spec.Resources.Requests = storageOf(c.made)
 		var list []metav1.Condition
-		shrinking(&list, s.Redis, set)
+		refuseShrinking(&list, s.Redis, set)
 		degraded := meta.FindStatusCondition(list, commonv1.ConditionDegraded)
 		if said := degraded != nil && degraded.Status == metav1.ConditionTrue; said != (c.says != "") || said && degraded.Message != c.says {
 			t.Errorf("%s of %s: %v", c.asked, c.made, list)
 		}
-		if c.says != "" && (len(growthOf(s.Redis, s.world).claims) > 0 || outgrown(s.Redis, s.world, set)) {
+		if c.says != "" && (len(volumeGrowth(s.Redis, s.world).claims) > 0 || mustRemakeSet(s.Redis, s.world, set)) {
 			t.Errorf("%s of %s: something would be done", c.asked, c.made)
 		}
 	}
@@ -144,11 +144,11 @@ func TestVolumesDoNotShrink(t *testing.T) {
 // A StatefulSet made anew takes its pods back one by one: none of them is lost meanwhile.
 func TestPodsOnRecord(t *testing.T) {
 	r := healthy(2).Redis
-	if !onRecord(r, "uid-a-0") || !onRecord(r, "uid-a-1") || onRecord(r, "uid-a-2") {
+	if !isOnRecord(r, "uid-a-0") || !isOnRecord(r, "uid-a-1") || isOnRecord(r, "uid-a-2") {
 		t.Error("the pods on record are those of the master and the sync set")
 	}
 	r.Status.Replication = nil
-	if onRecord(r, "uid-a-0") {
+	if isOnRecord(r, "uid-a-0") {
 		t.Error("nothing is on record")
 	}
 }

@@ -11,43 +11,45 @@ import (
 	"github.com/mainstay-operator/mainstay-operator/controllers/internal/conditions"
 )
 
-// asleep is true once nobody takes writes and nobody is to: the pods may go. A
+// isHibernated is true once nobody takes writes and nobody is to: the pods may go. A
 // set that wakes begins again from its volumes, as one made anew does.
-func asleep(r *cachev1alpha1.Redis) bool { return r.Spec.Hibernate && r.Status.Replication == nil }
+func isHibernated(r *cachev1alpha1.Redis) bool {
+	return r.Spec.Hibernate && r.Status.Replication == nil
+}
 
-// awake is how many nodes there must be.
-func awake(r *cachev1alpha1.Redis) int32 {
-	if asleep(r) {
+// runningSize is how many nodes there must be.
+func runningSize(r *cachev1alpha1.Redis) int32 {
+	if isHibernated(r) {
 		return 0
 	}
 	return size(r)
 }
 
-// hibernate ends the writes, waits until whoever follows has them all, and then
+// hibernateIfAsked ends the writes, waits until whoever follows has them all, and then
 // has no master any more. What is amiss is mended first: from a master that is
 // lost, or whose servers do not keep data as the spec says by now, nobody may go to sleep.
-func (s situation) hibernate() (step, bool) {
+func (s planner) hibernateIfAsked() (step, bool) {
 	p := s.Status.Replication.Master
-	master := s.recorded(p)
+	master := s.memberFor(p)
 	outdated := s.where(func(m member) bool { return m.outdated })
 	switch {
-	case !s.Spec.Hibernate || s.ghost != nil || !master.is(p) || master.Loading || len(outdated) > 0 || master.Master && !s.persisting():
+	case !s.Spec.Hibernate || s.ghost != nil || !master.isProcess(p) || master.Loading || len(outdated) > 0 || master.Master && !s.isPersistenceApplied():
 		return step{}, false
 	case master.Master:
 		return step{do: fence, nodes: []string{master.name}, why: "spec.hibernate is true"}, true
 	}
-	if next, ok := s.claim(master); ok { // or another volume would look newest
+	if next, ok := s.stampVolumes(master); ok { // or another volume would look newest
 		return next, true
 	}
 	lagging := s.where(func(m member) bool { return m.inSync(master) && m.Offset < master.Offset })
 	if len(lagging) > 0 {
-		return step{do: wait, nodes: namesOf(lagging), why: "spec.hibernate is true: the last writes are on their way", after: soon}, true
+		return step{do: wait, nodes: namesOf(lagging), why: "spec.hibernate is true: the last writes are on their way", after: shortRequeue}, true
 	}
-	return step{do: retire, nodes: []string{master.name}, why: "spec.hibernate is true"}, true
+	return step{do: endMastership, nodes: []string{master.name}, why: "spec.hibernate is true"}, true
 }
 
-// hibernating says how far it is.
-func hibernating(list *[]metav1.Condition, r *cachev1alpha1.Redis, set *appsv1.StatefulSet) {
+// setHibernating says how far it is.
+func setHibernating(list *[]metav1.Condition, r *cachev1alpha1.Redis, set *appsv1.StatefulSet) {
 	say := func(kind string, status bool, reason, message string) {
 		conditions.Set(list, r.Generation, kind, status, reason, message)
 	}
@@ -55,7 +57,7 @@ func hibernating(list *[]metav1.Condition, r *cachev1alpha1.Redis, set *appsv1.S
 	switch {
 	case !r.Spec.Hibernate:
 		return
-	case !asleep(r):
+	case !isHibernated(r):
 		const why = "spec.hibernate is true: the writes are being ended"
 		say(commonv1.ConditionReady, false, commonv1.ReasonHibernating, why)
 		say(commonv1.ConditionProgressing, true, commonv1.ReasonHibernating, why)

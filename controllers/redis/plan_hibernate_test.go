@@ -24,24 +24,24 @@ func TestGoingToSleep(t *testing.T) {
 	}{
 		{"first the writes end", func(*scene) {}, fence, []string{"a-0"}},
 		{"then the last of them arrive", func(s *scene) { fenced(s); s.members[2].Offset = 99 }, wait, []string{"a-2"}},
-		{"then nobody is master", fenced, retire, []string{"a-0"}},
+		{"then nobody is master", fenced, endMastership, []string{"a-0"}},
 		{"one that does not hear the master is not waited for", func(s *scene) {
 			fenced(s)
 			s.members[2].Offset, s.members[2].LinkUp = 99, false
-		}, retire, []string{"a-0"}},
-		{"one that does not answer neither", func(s *scene) { fenced(s); silent(&s.members[2]) }, retire, []string{"a-0"}},
-		{"never before the master's volume says so", func(s *scene) { fenced(s); bears(s, "a-0", 6, synced) }, putStamp, []string{"a-0"}},
+		}, endMastership, []string{"a-0"}},
+		{"one that does not answer neither", func(s *scene) { fenced(s); masterSilent(&s.members[2]) }, endMastership, []string{"a-0"}},
+		{"never before the master's volume says so", func(s *scene) { fenced(s); setStamp(s, "a-0", 6, synced) }, putStamp, []string{"a-0"}},
 		{"a lost master is replaced first", func(s *scene) { refused(&s.members[0]); linksDown(s) }, fence, []string{"a-1", "a-2"}},
-		{"a pod that may not keep data as asked by now is replaced first", outdated(2), remove, []string{"a-2"}},
-		{"so is a way to keep data that servers have not come to yet", func(s *scene) { s.members[2].AOF = false }, persist, []string{"a-2"}},
+		{"a pod that may not keep data as asked by now is replaced first", outdated(2), deletePod, []string{"a-2"}},
+		{"so is a way to keep data that servers have not come to yet", func(s *scene) { s.members[2].AOF = false }, setPersistence, []string{"a-2"}},
 		{"or that they would not start with", func(s *scene) { s.settings.Live[appendOnly] = "no" }, wait, nil},
-		{"or were not told", func(s *scene) { s.members[1].untuned = true }, tune, []string{"a-1"}},
-		{"a master without a pod hands over first", func(s *scene) { orphan(s) }, handOver, []string{"a-1"}},
+		{"or were not told", func(s *scene) { s.members[1].settingsUnknown = true }, applySettings, []string{"a-1"}},
+		{"a master without a pod hands over first", func(s *scene) { orphan(s) }, switchOver, []string{"a-1"}},
 		{"a second master is fenced first", func(s *scene) { fenced(s); s.members[1].Master = true }, fence, []string{"a-1"}},
 		{"who sleeps is left alone", func(s *scene) { s.Status.Replication = nil; silentAll(s) }, rest, nil},
 	} {
 		t.Run(c.reason, func(t *testing.T) {
-			s := stamped(healthy(3))
+			s := withVolumes(healthy(3))
 			s.Spec.Hibernate = true
 			c.given(s)
 			if got := plan(s.Redis, s.world); got.do != c.do || !slices.Equal(got.nodes, c.nodes) {
@@ -52,7 +52,7 @@ func TestGoingToSleep(t *testing.T) {
 }
 
 func TestPodsOfASleeper(t *testing.T) {
-	s := stamped(healthy(3))
+	s := withVolumes(healthy(3))
 	s.Spec.Hibernate = true
 	if got := pods(s.Redis, s.world); got != 3 {
 		t.Errorf("%d pods while there is a master", got)
@@ -73,13 +73,13 @@ func TestPodsOfASleeper(t *testing.T) {
 }
 
 func TestConditionsOfASleeper(t *testing.T) {
-	s := stamped(healthy(3))
+	s := withVolumes(healthy(3))
 	s.Spec.Hibernate = true
 	set := &appsv1.StatefulSet{}
 	set.Generation, set.Status.ObservedGeneration, set.Status.Replicas = 2, 2, 3
 	stand := func(kind string, status metav1.ConditionStatus, reason string) {
 		t.Helper()
-		got := sleeper(s, set)
+		got := hibernationStatus(s, set)
 		if c := meta.FindStatusCondition(got.Conditions, kind); c == nil || c.Status != status || c.Reason != reason {
 			t.Errorf("%+v", c)
 		}
@@ -94,7 +94,7 @@ func TestConditionsOfASleeper(t *testing.T) {
 	stand(commonv1.ConditionDegraded, metav1.ConditionFalse, commonv1.ReasonAsExpected)
 }
 
-func sleeper(s *scene, set *appsv1.StatefulSet) cachev1alpha1.RedisStatus {
+func hibernationStatus(s *scene, set *appsv1.StatefulSet) cachev1alpha1.RedisStatus {
 	return status(s.Redis, s.world, step{do: rest}, set, nil)
 }
 
@@ -104,7 +104,7 @@ func TestASetWakesWithItsData(t *testing.T) {
 	l.write(0, 50)
 	last := l.master()
 	l.redis.Spec.Hibernate = true
-	l.until("it sleeps", func() bool { l.pass(); return asleep(l.redis) })
+	l.until("it sleeps", func() bool { l.pass(); return isHibernated(l.redis) })
 	for _, n := range l.nodes {
 		l.signal(n, syscall.SIGTERM)
 		_ = n.command.Wait()
@@ -127,6 +127,6 @@ func TestASetWakesWithItsData(t *testing.T) {
 	if l.master() != last || l.redis.Status.LastFailover.Reason != "Recovering" {
 		t.Errorf("%+v", l.redis.Status.LastFailover)
 	}
-	l.has(50)
+	l.expectKeys(50)
 	l.write(50, 51)
 }

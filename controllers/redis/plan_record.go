@@ -16,30 +16,30 @@ import (
 // reasonRecordOutdated is of a change to a master, or to a history, that the record did not know.
 const reasonRecordOutdated = "RecordOutdated"
 
-// recordOutdated takes a master that is not on record for the right one when so many
+// adoptNewerMaster takes a master that is not on record for the right one when so many
 // replicas follow it that it can confirm writes. One that was replaced has them only after a
 // promotion that a human forced: any other first freezes more than N - W of them (see safe),
 // and no master lets in who is not on its record.
-func (s situation) recordOutdated(usurpers []member) (step, bool) {
+func (s planner) adoptNewerMaster(usurpers []member) (step, bool) {
 	master, serves := masterOf(s.Redis, s.world)
-	right := slices.DeleteFunc(slices.Clone(usurpers), func(m member) bool { return !s.confirms(m) || s.replaced(m) })
+	right := slices.DeleteFunc(slices.Clone(usurpers), func(m member) bool { return !s.canConfirm(m) || s.wasReplaced(m) })
 	switch {
 	case len(right) == 0:
 		return step{}, false
-	case len(right) == 1 && (!serves || master.MinReplicas > 0 && !s.confirms(master)):
+	case len(right) == 1 && (!serves || master.MinReplicas > 0 && !s.canConfirm(master)):
 		return step{do: record, nodes: namesOf(right), why: reasonRecordOutdated,
 			evidence: fmt.Sprintf("%s serves and is followed, %s of the record does not", right[0].name, s.Status.Replication.Master.Name)}, true
 	}
-	return step{do: block, reason: commonv1.ReasonSeveralMasters, after: 10 * soon,
+	return step{do: block, reason: commonv1.ReasonSeveralMasters, after: 10 * shortRequeue,
 		why: fmt.Sprintf("nothing tells which of %s is the right master; make the others its replicas: REPLICAOF <its address> %d, as user %s with the password of that name in Secret %q",
 			strings.Join(namesOf(s.where(func(m member) bool { return m.answers() && m.Master })), ", "), node.Port, node.Operator, systemName(s.Redis))}, true
 }
 
-// replaced reports whether a master is known to be one that was replaced, however many
+// wasReplaced reports whether a master is known to be one that was replaced, however many
 // follow it: a human may have allowed a promotion without those that were with it.
-func (s situation) replaced(m member) bool {
+func (s planner) wasReplaced(m member) bool {
 	rep := s.Status.Replication
-	if s.recorded(rep.Master).FormerReplID == m.ReplID || rep.FormerReplID == m.ReplID { // what the one of record went on from
+	if s.memberFor(rep.Master).FormerReplID == m.ReplID || rep.FormerReplID == m.ReplID { // what the one of record went on from
 		return true
 	}
 	for _, v := range s.volumes {
@@ -50,15 +50,15 @@ func (s situation) replaced(m member) bool {
 	return false
 }
 
-// confirms reports whether as many replicas follow that master as it needs to confirm a write.
-func (s situation) confirms(master member) bool {
+// canConfirm reports whether as many replicas follow that master as it needs to confirm a write.
+func (s planner) canConfirm(master member) bool {
 	return s.count(func(m member) bool { return m.inSync(master) }) >= int(max(1, master.MinReplicas))
 }
 
-// strayed are processes that live on with a history that is neither the record's nor one
+// strayedProcesses are processes that live on with a history that is neither the record's nor one
 // from before it. The record may be the older one, or somebody promoted them by hand.
-func (s situation) strayed(heirs []member) []member {
-	known := s.histories()
+func (s planner) strayedProcesses(heirs []member) []member {
+	known := s.knownHistories()
 	for _, m := range heirs {
 		known = append(known, m.ReplID, m.FormerReplID, s.Status.Replication.FormerReplID)
 	}
@@ -70,9 +70,9 @@ func (s situation) strayed(heirs []member) []member {
 	return strayed
 }
 
-// histories that were the set's by the record's epoch, as far as they are known: the record's
+// knownHistories that were the set's by the record's epoch, as far as they are known: the record's
 // own, and those that volumes were stamped with.
-func (s situation) histories() []string {
+func (s planner) knownHistories() []string {
 	rep := s.Status.Replication
 	known := []string{rep.ReplID}
 	for _, v := range s.volumes {
@@ -83,31 +83,31 @@ func (s situation) histories() []string {
 	return known
 }
 
-// superseded asks a human about a master of record that serves, while others went on without it:
+// askAboutSuperseded asks a human about a master of record that serves, while others went on without it:
 // so many that another may have been promoted in its place, or one that has written since.
-func (s situation) superseded(master member) (step, bool) {
-	went, wrote := s.wentOn(master)
+func (s planner) askAboutSuperseded(master member) (step, bool) {
+	went, wrote := s.processesThatWentOn(master)
 	switch {
-	case len(went) == 0, !wrote && len(went) <= len(s.Status.Replication.SyncSet)-s.confirmations():
+	case len(went) == 0, !wrote && len(went) <= len(s.Status.Replication.SyncSet)-s.requiredConfirmations():
 		return step{}, false // too few: a failover freezes more than that (see safe)
-	case s.allowed():
+	case s.isUnsafeAllowed():
 		return step{do: fence, nodes: []string{master.name}, why: "others went on without it"}, true
 	}
-	return step{do: block, after: 10 * soon, why: fmt.Sprintf(
+	return step{do: block, after: 10 * shortRequeue, why: fmt.Sprintf(
 		"%s serves, but %s went on with a history after its own, as after a restore of the API server. %s; to keep the data of %s instead, delete the pods of the others named here",
-		master.name, strings.Join(namesOf(went), ", "), s.permission("To go on with what they have"), master.name)}, true
+		master.name, strings.Join(namesOf(went), ", "), s.howToAllow("To go on with what they have"), master.name)}, true
 }
 
-// wentOn are the processes that live on with a history after the master's own, or with one that
+// processesThatWentOn are the processes that live on with a history after the master's own, or with one that
 // no volume of the record's time knows, and whether any of them has written in it.
-func (s situation) wentOn(master member) (went []member, wrote bool) {
+func (s planner) processesThatWentOn(master member) (went []member, wrote bool) {
 	var later []string
 	for _, m := range s.members {
 		if m.answers() && m.Pinned && m.FormerReplID == master.ReplID && m.FormerReplID != "" {
 			later = append(later, m.ReplID)
 		}
 	}
-	known := append(s.histories(), s.Status.Replication.FormerReplID, master.FormerReplID)
+	known := append(s.knownHistories(), s.Status.Replication.FormerReplID, master.FormerReplID)
 	for _, m := range s.where(func(m member) bool { return m.answers() && m.Pinned && m.name != master.name }) {
 		after := slices.Contains(later, m.ReplID)
 		unknown := len(s.volumes) > 0 && !after && !slices.Contains(known, m.ReplID)
@@ -118,11 +118,11 @@ func (s situation) wentOn(master member) (went []member, wrote bool) {
 	return went, wrote
 }
 
-// chooseStrayed asks a human: of two histories no offset tells which is the later.
-func (s situation) chooseStrayed(strayed []member, evidence string) step {
-	if s.allowed() {
+// askAboutStrayed asks a human: of two histories no offset tells which is the later.
+func (s planner) askAboutStrayed(strayed []member, evidence string) step {
+	if s.isUnsafeAllowed() {
 		return step{do: promote, nodes: []string{strayed[0].name}, why: reasonRecordOutdated, evidence: evidence, unsafe: true}
 	}
-	return step{do: block, after: 10 * soon, why: fmt.Sprintf("%s; %s went on with a history that the record does not know, as after a restore of the API server. %s",
-		evidence, strings.Join(namesOf(strayed), ", "), s.permission("To go on with what "+strayed[0].name+" has"))}
+	return step{do: block, after: 10 * shortRequeue, why: fmt.Sprintf("%s; %s went on with a history that the record does not know, as after a restore of the API server. %s",
+		evidence, strings.Join(namesOf(strayed), ", "), s.howToAllow("To go on with what "+strayed[0].name+" has"))}
 }

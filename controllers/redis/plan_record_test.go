@@ -10,8 +10,8 @@ import (
 	cachev1alpha1 "github.com/mainstay-operator/mainstay-operator/api/cache/v1alpha1"
 )
 
-// leads makes a member a master of a later history, with these replicas, that the record does not know.
-func leads(s *scene, n int, followers ...int) {
+// makeLaterMaster makes a member a master of a later history, with these replicas, that the record does not know.
+func makeLaterMaster(s *scene, n int, followers ...int) {
 	m := &s.members[n]
 	m.Master, m.MasterHost, m.ReplID, m.FormerReplID, m.FormerOffset, m.MinReplicas = true, "", nextHistory, history, 100, 1
 	for _, f := range followers {
@@ -29,8 +29,8 @@ func unsafeAllowed(s *scene) {
 	s.Annotations = map[string]string{cachev1alpha1.RedisAllowUnsafePromotion: "7"}
 }
 
-// asked sets W, of the record and of the spec.
-func asked(s *scene, record, spec int32) {
+// askedServers sets W, of the record and of the spec.
+func askedServers(s *scene, record, spec int32) {
 	s.Status.Replication.EffectiveMinReplicas, s.members[0].MinReplicas = record, record
 	s.Spec.Durability = &cachev1alpha1.RedisDurability{MinReplicasToWrite: ptr.To(spec)}
 }
@@ -44,38 +44,38 @@ func TestRecordThatMayBeOutdated(t *testing.T) {
 		do     verb
 		nodes  []string
 	}{
-		{"a master that can confirm writes is the right one", 3, func(s *scene) { refused(&s.members[0]); leads(s, 1, 2) }, record, []string{"a-1"}},
+		{"a master that can confirm writes is the right one", 3, func(s *scene) { refused(&s.members[0]); makeLaterMaster(s, 1, 2) }, record, []string{"a-1"}},
 		{"not one that is followed by too few", 3, func(s *scene) {
 			refused(&s.members[0])
-			leads(s, 1, 2)
+			makeLaterMaster(s, 1, 2)
 			s.members[1].MinReplicas = 2
 		}, fence, []string{"a-1"}},
 		{"nor by nobody, though it asks for none", 3, func(s *scene) {
 			refused(&s.members[0])
-			leads(s, 1)
+			makeLaterMaster(s, 1)
 			s.members[1].MinReplicas, s.members[2].LinkUp = 0, false
 		}, fence, []string{"a-1"}},
-		{"nor while the one of record confirms writes, too", 5, func(s *scene) { leads(s, 3, 4) }, block, nil},
-		{"nor while that one needs nobody to confirm", 3, func(s *scene) { asked(s, 0, 0); leads(s, 1, 2) }, block, nil},
-		{"but where it can confirm none", 3, func(s *scene) { leads(s, 1, 2) }, record, []string{"a-1"}},
+		{"nor while the one of record confirms writes, too", 5, func(s *scene) { makeLaterMaster(s, 3, 4) }, block, nil},
+		{"nor while that one needs nobody to confirm", 3, func(s *scene) { askedServers(s, 0, 0); makeLaterMaster(s, 1, 2) }, block, nil},
+		{"but where it can confirm none", 3, func(s *scene) { makeLaterMaster(s, 1, 2) }, record, []string{"a-1"}},
 		{"not one that the master of record went on from, however many follow it", 5, func(s *scene) {
-			leads(s, 1, 2)
+			makeLaterMaster(s, 1, 2)
 			s.members[0].FormerReplID = nextHistory
 		}, fence, []string{"a-1"}},
 		{"also while that one can confirm none", 3, func(s *scene) {
-			leads(s, 1, 2)
+			makeLaterMaster(s, 1, 2)
 			s.members[0].FormerReplID = nextHistory
 		}, fence, []string{"a-1"}},
 		{"nor the one before the master of record, which does not answer now", 3, func(s *scene) {
-			silent(&s.members[0])
-			leads(s, 1, 2)
+			masterSilent(&s.members[0])
+			makeLaterMaster(s, 1, 2)
 			s.Status.Replication.FormerReplID = nextHistory
 		}, fence, []string{"a-1"}},
 		{"nor one of an earlier epoch", 5, func(s *scene) {
-			leads(stamped(s), 1, 2)
+			makeLaterMaster(withVolumes(s), 1, 2)
 			s.volumes["a-1"] = volume{stamp: stamp{6, nextHistory, leading}}
 		}, fence, []string{"a-1"}},
-		{"of two a human chooses", 5, func(s *scene) { refused(&s.members[0]); leads(s, 1, 2); leads(s, 3, 4) }, block, nil},
+		{"of two a human chooses", 5, func(s *scene) { refused(&s.members[0]); makeLaterMaster(s, 1, 2); makeLaterMaster(s, 3, 4) }, block, nil},
 
 		{"a dead master: of two histories a human chooses", 3, func(s *scene) {
 			refused(&s.members[0])
@@ -89,7 +89,7 @@ func TestRecordThatMayBeOutdated(t *testing.T) {
 			unsafeAllowed(s)
 		}, promote, []string{"a-2"}},
 		{"one that a volume was stamped with after the record's time is not known", 3, func(s *scene) {
-			refused(&stamped(s).members[0])
+			refused(&withVolumes(s).members[0])
 			freezeAll(s, 90, 95)
 			s.volumes["a-2"] = volume{stamp: stamp{8, "later", synced}}
 			s.members[2].ReplID = "later"
@@ -99,7 +99,7 @@ func TestRecordThatMayBeOutdated(t *testing.T) {
 			s.members[0].Master = false
 			wentOn(&s.members[0])
 			s.volumes = map[string]volume{"a-0": {stamp: stamp{7, nextHistory, leading}}} // no stranger
-			silent(&s.members[1])
+			masterSilent(&s.members[1])
 		}, block, nil},
 		{"beside an heir, the one before the record's is the older", 3, func(s *scene) {
 			refused(&s.members[0])
@@ -124,11 +124,11 @@ func TestRecordThatMayBeOutdated(t *testing.T) {
 		}, attach, []string{"a-1"}},
 		{"one that wrote since is not overwritten", 3, func(s *scene) { wentOn(&s.members[1]) }, block, nil},
 		{"nor one with a history that no volume knows", 3, func(s *scene) {
-			frozen(&stamped(s).members[1], 100)
+			frozen(&withVolumes(s).members[1], 100)
 			s.members[1].ReplID = "two histories on"
 		}, block, nil},
 		{"one with a history that its volume was stamped with before is attached", 3, func(s *scene) {
-			stamped(s).volumes["a-1"] = volume{stamp: stamp{5, "before", synced}}
+			withVolumes(s).volumes["a-1"] = volume{stamp: stamp{5, "before", synced}}
 			frozen(&s.members[1], 100)
 			s.members[1].ReplID = "before"
 		}, attach, []string{"a-1"}},
@@ -176,13 +176,13 @@ func TestCountingAfterTheMaster(t *testing.T) {
 		}, block, nil},
 		{"a spec that asks for fewer than the record has may be gone by", func(s *scene) {
 			freezeAll(s, 90, 95)
-			silent(&s.members[2])
-			asked(s, 2, 1)
+			masterSilent(&s.members[2])
+			askedServers(s, 2, 1)
 		}, block, nil},
 		{"one that asks for more is not in force yet", func(s *scene) {
 			freezeAll(s, 90, 95)
-			silent(&s.members[2])
-			asked(s, 1, 2)
+			masterSilent(&s.members[2])
+			askedServers(s, 1, 2)
 		}, block, nil},
 	} {
 		t.Run(c.reason, func(t *testing.T) {
@@ -204,7 +204,7 @@ func TestServingMaster(t *testing.T) {
 		nodes  []string
 	}{
 		{"a history that may yet change is made final and recorded", func(s *scene) { s.members[0].Pinned = false }, record, []string{"a-0"}},
-		{"who has come to be in sync answers reads", func(s *scene) { s.members[1].ServesStale = false }, serveStale, []string{"a-1"}},
+		{"who has come to be in sync answers reads", func(s *scene) { s.members[1].ServesStale = false }, serveStaleReads, []string{"a-1"}},
 		{"not before", func(s *scene) { s.members[1].ServesStale, s.members[1].LinkUp = false, false }, wait, nil},
 		{"who is not on record is attached before anything is handed over to him", func(s *scene) {
 			s.members[0].deleting, s.members[0].deletingFor = true, time.Hour
@@ -212,7 +212,7 @@ func TestServingMaster(t *testing.T) {
 			s.members[2].LinkUp = false
 		}, attach, []string{"a-1"}},
 		{"volumes are stamped before anybody follows", func(s *scene) {
-			bears(stamped(s), "a-0", 6, synced)
+			setStamp(withVolumes(s), "a-0", 6, synced)
 			freezeAll(s, 90, 90)
 		}, putStamp, []string{"a-0"}},
 	} {

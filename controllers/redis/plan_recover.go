@@ -17,15 +17,15 @@ const (
 	reasonDatasetLost = "DatasetLost"
 )
 
-// worth of what a node starts from: its volume's stamp. Without storage the record tells,
+// stampOf of what a node starts from: its volume's stamp. Without storage the record tells,
 // which knows the nodes by name.
-func (s situation) worth(name string) stamp {
+func (s planner) stampOf(name string) stamp {
 	rep := s.Status.Replication
 	if rep == nil || len(s.volumes) > 0 {
 		return s.volumes[name].stamp
 	}
 	is := stamp{epoch: rep.Epoch, replID: rep.ReplID}
-	if _, counted := s.counted(name); name == rep.Master.Name {
+	if _, counted := s.memberNamed(name); name == rep.Master.Name {
 		is.standing = leading
 	} else if counted {
 		is.standing = synced
@@ -36,22 +36,22 @@ func (s situation) worth(name string) stamp {
 // trusted is true for a volume that has all that its epoch confirmed, if it has anything.
 func (s stamp) trusted() bool { return s.standing != behind }
 
-// fromVolumes begins again from what nodes were started with, when no process is left that
+// promoteFromVolumes begins again from what nodes were started with, when no process is left that
 // could tell more. Those that were in sync in the newest epoch decide: first the master's,
 // unless its disk was emptied. It is false when no node was ever worth anything.
-func (s situation) fromVolumes(begin step, missing []string) (step, bool) {
-	top := s.topStamp()
-	newest, older := s.ranked(top)
+func (s planner) promoteFromVolumes(begin step, missing []string) (step, bool) {
+	top := s.newestStamp()
+	newest, older := s.rankedByWorth(top)
 	holds := len(newest) > 0 && newest[0].Keys > 0
 	switch {
-	case holds && !newest[0].deleting && s.worth(newest[0].name).standing == leading:
+	case holds && !newest[0].deleting && s.stampOf(newest[0].name).standing == leading:
 	case len(missing) > 0:
-		return step{do: wait, why: explain(begin.evidence, "waiting for "+strings.Join(missing, ", ")), after: 4 * soon}, true
+		return step{do: wait, why: explain(begin.evidence, "waiting for "+strings.Join(missing, ", ")), after: 4 * shortRequeue}, true
 	case len(newest) == 0 && len(older) > 0:
-		return step{do: wait, why: explain(begin.evidence, fmt.Sprintf("waiting for %s, whose volume is of the newest epoch; to begin without it, and without what only it holds, delete its PersistentVolumeClaim", strings.Join(s.newest(), ", "))), after: 10 * soon}, true
+		return step{do: wait, why: explain(begin.evidence, fmt.Sprintf("waiting for %s, whose volume is of the newest epoch; to begin without it, and without what only it holds, delete its PersistentVolumeClaim", strings.Join(s.newest(), ", "))), after: 10 * shortRequeue}, true
 	case holds:
 	case len(older) > 0:
-		return s.fromOlder(begin, newest, older), true
+		return s.promoteFromOlder(begin, newest, older), true
 	case len(newest) == 0 || top.epoch == 0:
 		return step{}, false
 	case s.Status.Replication != nil: // what there was, was nothing
@@ -61,11 +61,11 @@ func (s situation) fromVolumes(begin step, missing []string) (step, bool) {
 	return begin, true
 }
 
-// ranked are the nodes of the newest epoch that were in sync, and the others that hold
+// rankedByWorth are the nodes of the newest epoch that were in sync, and the others that hold
 // anything, the best of each first.
-func (s situation) ranked(top stamp) (newest, older []member) {
+func (s planner) rankedByWorth(top stamp) (newest, older []member) {
 	for _, m := range s.where(member.answers) {
-		if is := s.worth(m.name); is.epoch == top.epoch && is.trusted() == top.trusted() {
+		if is := s.stampOf(m.name); is.epoch == top.epoch && is.trusted() == top.trusted() {
 			newest = append(newest, m)
 		} else if m.Keys > 0 {
 			older = append(older, m)
@@ -76,22 +76,22 @@ func (s situation) ranked(top stamp) (newest, older []member) {
 	return newest, older
 }
 
-// topStamp is what the best of the nodes is worth.
-func (s situation) topStamp() stamp {
+// newestStamp is what the best of the nodes is worth.
+func (s planner) newestStamp() stamp {
 	var top stamp
 	for _, name := range append(slices.Sorted(maps.Keys(s.volumes)), namesOf(s.members)...) {
-		if is := s.worth(name); is.compare(top) > 0 {
+		if is := s.stampOf(name); is.compare(top) > 0 {
 			top = is
 		}
 	}
 	return top
 }
 
-// fromOlder goes on where the nodes that were in sync last hold nothing, and another does, as a
+// promoteFromOlder goes on where the nodes that were in sync last hold nothing, and another does, as a
 // human decides.
-func (s situation) fromOlder(begin step, newest, older []member) step {
-	if !s.allowed() {
-		return s.emptied(begin.evidence, newest, older)
+func (s planner) promoteFromOlder(begin step, newest, older []member) step {
+	if !s.isUnsafeAllowed() {
+		return s.askAboutEmptied(begin.evidence, newest, older)
 	}
 	begin.nodes, begin.unsafe = []string{newest[0].name}, true
 	if asked := s.Annotations[cachev1alpha1.RedisSwitchover]; slices.Contains(namesOf(older), asked) {
@@ -102,24 +102,24 @@ func (s situation) fromOlder(begin step, newest, older []member) step {
 
 // byWorth sorts nodes that hold anything first, then by what their volumes are worth, by
 // offset where the history is one, and by keys.
-func (s situation) byWorth(nodes []member) {
+func (s planner) byWorth(nodes []member) {
 	slices.SortStableFunc(nodes, func(a, b member) int {
 		further := 0
 		if a.ReplID == b.ReplID {
 			further = cmp.Compare(b.Offset, a.Offset)
 		}
-		return cmp.Or(yes(b.Keys > 0)-yes(a.Keys > 0), s.worth(b.name).compare(s.worth(a.name)), further,
+		return cmp.Or(yes(b.Keys > 0)-yes(a.Keys > 0), s.stampOf(b.name).compare(s.stampOf(a.name)), further,
 			cmp.Compare(b.Keys, a.Keys))
 	})
 }
 
-// emptied asks a human whether the data set was emptied on purpose: the newest volumes hold
+// askAboutEmptied asks a human whether the data set was emptied on purpose: the newest volumes hold
 // nothing, which an application that deletes what it has done leaves as well as a lost disk.
-func (s situation) emptied(evidence string, newest, older []member) step {
-	return step{do: block, after: 10 * soon, why: explain(evidence, fmt.Sprintf(
+func (s planner) askAboutEmptied(evidence string, newest, older []member) step {
+	return step{do: block, after: 10 * shortRequeue, why: explain(evidence, fmt.Sprintf(
 		"%s, in sync last, started with no key; %s, which was behind, with %d. %s; to go on with the data of the latter instead, annotate it with %s=%s, too",
 		strings.Join(namesOf(newest), ", "), older[0].name, older[0].Keys,
-		s.permission("If it is right that there are no keys"), cachev1alpha1.RedisSwitchover, older[0].name))}
+		s.howToAllow("If it is right that there are no keys"), cachev1alpha1.RedisSwitchover, older[0].name))}
 }
 
 // explain joins what is known of the master with what is waited for.

@@ -5,43 +5,43 @@ import (
 	"slices"
 )
 
-// tune nodes that may run with other settings than the spec has: all when it
+// updateSettings nodes that may run with other settings than the spec has: all when it
 // changes, and each new process, which may have started from an older file.
 // Replicas come first: what they refuse, the master is not asked to take.
-func (s situation) tune(master member) (step, bool) {
-	apart := s.inTurn(master, func(m member) bool { return m.answers() && m.untuned })
-	return step{do: tune, nodes: apart, why: "it may run with other settings than the spec has"}, len(apart) > 0
+func (s planner) updateSettings(master member) (step, bool) {
+	apart := s.inTurn(master, func(m member) bool { return m.answers() && m.settingsUnknown })
+	return step{do: applySettings, nodes: apart, why: "it may run with other settings than the spec has"}, len(apart) > 0
 }
 
-// persist changes what survives a server's end, on the servers first: until all
+// changePersistence changes what survives a server's end, on the servers first: until all
 // of them keep their data in the new way, their file speaks of the one before.
-func (s situation) persist(master member) (step, bool) {
-	apart := s.inTurn(master, func(m member) bool { return m.answers() && m.AOF != logs(s.Redis) })
-	next := step{do: persist, nodes: apart, why: "persistence.mode is another", after: 10 * soon}
+func (s planner) changePersistence(master member) (step, bool) {
+	apart := s.inTurn(master, func(m member) bool { return m.answers() && m.AOF != usesAppendOnly(s.Redis) })
+	next := step{do: setPersistence, nodes: apart, why: "persistence.mode is another", after: 10 * shortRequeue}
 	if _, refused := s.refuses(appendOnly); refused { // its disk may be full, and need not stay so
-		next.after = regret
+		next.after = resizeRetry
 	}
 	if len(apart) > 0 {
 		return next, true
 	}
-	changing := s.settings.Live[appendOnly] != yesNo(logs(s.Redis)) && len(s.unheard()) == 0
+	changing := s.settings.Live[appendOnly] != yesNo(usesAppendOnly(s.Redis)) && len(s.unansweredNodes()) == 0
 	held := s.count(func(m member) bool { return m.outdated && m.Rewriting }) > 0 // roll waits for it
-	return step{do: wait, why: "append-only files are being written", after: 10 * soon}, changing || held
+	return step{do: wait, why: "append-only files are being written", after: 10 * shortRequeue}, changing || held
 }
 
-// persisting as the spec says, whatever server starts anew.
-func (s situation) persisting() bool {
-	want := live(s.Redis, 0)
+// isPersistenceApplied as the spec says, whatever server starts anew.
+func (s planner) isPersistenceApplied() bool {
+	want := liveDirectives(s.Redis, 0)
 	return s.settings.Live[appendOnly] == want[appendOnly] && s.settings.Live[snapshots] == want[snapshots] &&
-		s.count(func(m member) bool { return m.answers() && (m.untuned || !m.keeps(want[appendOnly])) }) == 0
+		s.count(func(m member) bool { return m.answers() && (m.settingsUnknown || !m.persistsAs(want[appendOnly])) }) == 0
 }
 
-// keeps its data in the file that it would start from with that directive. One that
+// persistsAs its data in the file that it would start from with that directive. One that
 // is asked to end before that is written does not, and is killed in the end.
-func (m member) keeps(appends string) bool { return yesNo(m.AOF) == appends && !m.Rewriting }
+func (m member) persistsAs(appends string) bool { return yesNo(m.AOF) == appends && !m.Rewriting }
 
 // inTurn gives the nodes that the test holds for, the master last.
-func (s situation) inTurn(master member, holds func(member) bool) []string {
+func (s planner) inTurn(master member, holds func(member) bool) []string {
 	list := namesOf(s.where(func(m member) bool { return m.name != master.name && holds(m) }))
 	if m, ok := s.find(master.name); ok && holds(m) {
 		list = append(list, m.name)
@@ -49,37 +49,37 @@ func (s situation) inTurn(master member, holds func(member) bool) []string {
 	return list
 }
 
-// settle gives the settings that servers may start with by now. Before the first
+// nextSettings gives the settings that servers may start with by now. Before the first
 // of all has started, nobody has any to go by but the spec.
-func (s situation) settle() settings {
+func (s planner) nextSettings() settings {
 	asked := s.where(member.answers)
 	if s.Status.Epoch == 0 && len(asked) == 0 {
 		return initial(s.Redis)
 	}
-	next, want := s.settings.clone(), live(s.Redis, 0)
+	next, want := s.settings.clone(), liveDirectives(s.Redis, 0)
 	for _, name := range slices.Sorted(maps.Keys(next.Live)) {
 		if _, wanted := want[name]; !wanted {
 			delete(next.Live, name)
 			next.Resets[name]++
 		}
 	}
-	told := len(asked) > 0 && !slices.ContainsFunc(asked, func(m member) bool { return m.untuned })
+	told := len(asked) > 0 && !slices.ContainsFunc(asked, func(m member) bool { return m.settingsUnknown })
 	for name, value := range want {
 		_, refused := s.refuses(name)
-		if name == appendOnly && s.switched(value) || name != appendOnly && told && !refused {
+		if name == appendOnly && s.hasPersistenceChanged(value) || name != appendOnly && told && !refused {
 			next.Live[name] = value
 		}
 	}
 	return next
 }
 
-// switched is true when every node appends its writes to a file that has all the
+// hasPersistenceChanged is true when every node appends its writes to a file that has all the
 // data, or when none does any more.
-func (s situation) switched(value string) bool {
+func (s planner) hasPersistenceChanged(value string) bool {
 	other := s.where(func(m member) bool {
-		return !m.answers() || !m.keeps(value) || m.AOF && !m.Rewritten
+		return !m.answers() || !m.persistsAs(value) || m.AOF && !m.Rewritten
 	})
-	return len(other) == 0 && len(s.unheard()) == 0
+	return len(other) == 0 && len(s.unansweredNodes()) == 0
 }
 
 // refuses tells in what words some server will not take a directive.

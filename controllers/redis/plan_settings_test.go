@@ -22,7 +22,7 @@ func TestSettingsPlan(t *testing.T) {
 	untuned := func(nodes ...int) func(*scene) {
 		return func(s *scene) {
 			for _, n := range nodes {
-				s.members[n].untuned = true
+				s.members[n].settingsUnknown = true
 			}
 		}
 	}
@@ -38,21 +38,21 @@ func TestSettingsPlan(t *testing.T) {
 		nodes  []string
 	}{
 		{"all is in step", func(*scene) {}, rest, nil},
-		{"whoever may run with others is told, the master last", untuned(0, 1, 2), tune, []string{"a-1", "a-2", "a-0"}},
+		{"whoever may run with others is told, the master last", untuned(0, 1, 2), applySettings, []string{"a-1", "a-2", "a-0"}},
 		{"not while it loads", func(s *scene) { untuned(1)(s); s.members[1].Loading = true }, wait, nil},
-		{"before anything is rolled", func(s *scene) { outdated(0, 1, 2)(s); untuned(1)(s) }, tune, []string{"a-1"}},
+		{"before anything is rolled", func(s *scene) { outdated(0, 1, 2)(s); untuned(1)(s) }, applySettings, []string{"a-1"}},
 		{"never before the master's end is dealt with", func(s *scene) { refused(&s.members[0]); linksDown(s); untuned(1)(s) }, fence, []string{"a-1", "a-2"}},
-		{"servers change how they persist, the master last", to("RDB"), persist, []string{"a-1", "a-2", "a-0"}},
-		{"those that have not", func(s *scene) { to("RDB")(s); appends(s, false, 0, 2) }, persist, []string{"a-1"}},
+		{"servers change how they persist, the master last", to("RDB"), setPersistence, []string{"a-1", "a-2", "a-0"}},
+		{"those that have not", func(s *scene) { to("RDB")(s); appends(s, false, 0, 2) }, setPersistence, []string{"a-1"}},
 		{"their file follows when all have", func(s *scene) { to("RDB")(s); appends(s, false, 0, 1, 2) }, wait, nil},
 		{"snapshots beside it are a setting like any other", to("Both"), rest, nil},
-		{"who started from an older file is told again", func(s *scene) { appends(s, false, 2) }, persist, []string{"a-2"}},
-		{"an outdated node that has its data elsewhere first", func(s *scene) { outdated(2)(s); appends(s, false, 2) }, persist, []string{"a-2"}},
+		{"who started from an older file is told again", func(s *scene) { appends(s, false, 2) }, setPersistence, []string{"a-2"}},
+		{"an outdated node that has its data elsewhere first", func(s *scene) { outdated(2)(s); appends(s, false, 2) }, setPersistence, []string{"a-2"}},
 		{"or is writing it", func(s *scene) { outdated(2)(s); s.members[2].Rewriting = true }, wait, nil},
-		{"then it is replaced", outdated(2), remove, []string{"a-2"}},
+		{"then it is replaced", outdated(2), deletePod, []string{"a-2"}},
 	} {
 		t.Run(c.reason, func(t *testing.T) {
-			s := stamped(healthy(3))
+			s := withVolumes(healthy(3))
 			c.given(s)
 			if got := plan(s.Redis, s.world); got.do != c.do || !slices.Equal(got.nodes, c.nodes) || c.do == wait && got.after == 0 {
 				t.Errorf("got %s (%s), want %s %v", got, got.why, c.do, c.nodes)
@@ -69,15 +69,15 @@ func TestTheFileFollowsTheServers(t *testing.T) {
 		resets      int
 	}{
 		{"what all took", func(*scene) {}, "hz", "20", 0},
-		{"not before all that answer were told", func(s *scene) { s.members[1].untuned = true }, "hz", "10", 0},
-		{"who does not answer is told when it does", func(s *scene) { silent(&s.members[1]) }, "hz", "20", 0},
+		{"not before all that answer were told", func(s *scene) { s.members[1].settingsUnknown = true }, "hz", "10", 0},
+		{"who does not answer is told when it does", func(s *scene) { masterSilent(&s.members[1]) }, "hz", "20", 0},
 		{"nobody answers", func(s *scene) { silentAll(s) }, "hz", "10", 0},
 		{"what one refuses is left as it was", func(s *scene) { s.members[1].refused = map[string]string{"hz": "ERR"} }, "hz", "10", 0},
 		{"what was taken out is in no file", func(s *scene) { s.Spec.Config = nil }, "hz", "", 1},
 		{"what was never in it takes no roll", func(s *scene) { delete(s.settings.Live, "hz"); s.Spec.Config = nil }, "hz", "", 0},
 		{"a file that lacks writes is not started from", func(s *scene) { s.settings.Live[appendOnly], s.members[1].Rewriting = "no", true }, appendOnly, "no", 0},
 		{"nor one that was not written", func(s *scene) { s.settings.Live[appendOnly], s.members[1].Rewritten = "no", false }, appendOnly, "no", 0},
-		{"nor while a node is missing", func(s *scene) { s.settings.Live[appendOnly] = "no"; silent(&s.members[1]) }, appendOnly, "no", 0},
+		{"nor while a node is missing", func(s *scene) { s.settings.Live[appendOnly] = "no"; masterSilent(&s.members[1]) }, appendOnly, "no", 0},
 		{"but once all have it", func(s *scene) { s.settings.Live[appendOnly] = "no" }, appendOnly, "yes", 0},
 		{"or none has", func(s *scene) {
 			s.Spec.Persistence = &cachev1alpha1.RedisPersistence{Mode: cachev1alpha1.RedisPersistRDB}
@@ -95,12 +95,12 @@ func TestTheFileFollowsTheServers(t *testing.T) {
 		}, appendOnly, "yes", 0},
 	} {
 		t.Run(c.reason, func(t *testing.T) {
-			s := stamped(healthy(3))
+			s := withVolumes(healthy(3))
 			s.Spec.Config = config("hz", "20")
 			s.settings.Live["hz"] = "10"
 			c.given(s)
 			before := s.settings.text()
-			got := situation{s.Redis, s.world}.settle()
+			got := planner{s.Redis, s.world}.nextSettings()
 			if got.Live[c.name] != c.value || got.Resets["hz"] != c.resets || s.settings.text() != before {
 				t.Errorf("%s, want %s %q", got.text(), c.name, c.value)
 			}
@@ -113,12 +113,12 @@ func TestTheFileFollowsTheServers(t *testing.T) {
 
 // A set whose Secret was lost begins with what its servers can find again.
 func TestSettingsThatAreLostAreThoseOfTheServers(t *testing.T) {
-	s := stamped(healthy(3))
+	s := withVolumes(healthy(3))
 	for i := range s.members {
 		s.members[i].AOF = false
 	}
 	f := &fleet{world: s.world}
-	if f.begin(s.Redis, settings{}); f.settings.Live[appendOnly] != "no" {
+	if f.takeSettings(s.Redis, settings{}); f.settings.Live[appendOnly] != "no" {
 		t.Errorf("they would start from a file that none has written: %v", f.settings)
 	}
 }
@@ -127,11 +127,11 @@ func TestSettingsThatAreLostAreThoseOfTheServers(t *testing.T) {
 func TestMemoryGoesByThePodsOwnLimit(t *testing.T) {
 	r := &cachev1alpha1.Redis{}
 	r.Spec.Resources.Limits = corev1.ResourceList{corev1.ResourceMemory: resource.MustParse("2000")}
-	if got := live(r, 1000)[maxMemory] + " " + live(r, 0)[maxMemory]; got != "750 1500" {
+	if got := liveDirectives(r, 1000)[maxMemory] + " " + liveDirectives(r, 0)[maxMemory]; got != "750 1500" {
 		t.Error(got)
 	}
 	r.Spec.Resources.Limits = nil
-	if got := live(r, 1000)[maxMemory]; got != "0" {
+	if got := liveDirectives(r, 1000)[maxMemory]; got != "0" {
 		t.Errorf("a bound that nobody asked for: %s", got)
 	}
 }
@@ -144,12 +144,12 @@ func TestSettingsInSync(t *testing.T) {
 		ready  bool
 	}{
 		{"all is in step", func(*scene) {}, "SettingsApplied: every server", true},
-		{"not known yet what a process was told", func(s *scene) { s.members[1].untuned = true }, "SettingsApplied", true},
+		{"not known yet what a process was told", func(s *scene) { s.members[1].settingsUnknown = true }, "SettingsApplied", true},
 		{"on its way", func(s *scene) { s.Spec.Config = config("hz", "20") }, "ApplyingSettings: config.hz:", false},
 		{"persistence is", func(s *scene) { s.settings.Live[appendOnly] = "no" }, "ApplyingSettings: persistence:", false},
 		{"waiting for pods", func(s *scene) {
 			s.Spec.Config = config("databases", "5")
-			s.members[1].conf = confMark(s.Redis, s.settings)
+			s.members[1].conf = restartMark(s.Redis, s.settings)
 		}, "RollingOut: config.databases: until their pods are made anew, a-0, a-2", false},
 		{"refused", func(s *scene) {
 			s.Spec.Config = config("hz", "abc")
@@ -157,7 +157,7 @@ func TestSettingsInSync(t *testing.T) {
 		}, `InvalidSpec: config.hz: the servers refuse hz "abc": ERR no integer; the value before`, false},
 	} {
 		t.Run(c.reason, func(t *testing.T) {
-			s := stamped(healthy(3))
+			s := withVolumes(healthy(3))
 			c.given(s)
 			set := &appsv1.StatefulSet{}
 			set.Generation, set.Status.ObservedGeneration, set.Status.Replicas = 2, 2, 3

@@ -7,51 +7,51 @@ import (
 	"github.com/mainstay-operator/mainstay-operator/controllers/redis/node"
 )
 
-// unreachable is how long a replica may be silent, with all others well, before its
+// unreachableLimit is how long a replica may be silent, with all others well, before its
 // pod is made anew.
-const unreachable = time.Minute
+const unreachableLimit = time.Minute
 
-// shun nodes that cannot be asked any more. A former master that was replaced
+// evictUnreachable nodes that cannot be asked any more. A former master that was replaced
 // without proof of its end, and has not followed since, would answer its clients when
 // it wakes: its pod's deletion is the only fence that reaches it. Any other gets a minute.
-func (s situation) shun(master member) (step, bool) {
+func (s planner) evictUnreachable(master member) (step, bool) {
 	if last := s.Status.LastFailover; last != nil && last.From != master.name {
 		old, _ := s.find(last.From)
-		_, follows := s.counted(old.name)
-		if old.podUID == last.FromPodUID && !follows && s.hushed(old, silenceLimit(s.Redis)) {
-			return step{do: evict, nodes: []string{old.name}, why: "it was master and does not answer"}, true
+		_, follows := s.memberNamed(old.name)
+		if old.podUID == last.FromPodUID && !follows && s.isSilentFor(old, silenceLimit(s.Redis)) {
+			return step{do: deleteSilentPod, nodes: []string{old.name}, why: "it was master and does not answer"}, true
 		}
 	}
 	for _, m := range s.members {
 		seen := slices.Contains(master.Attached, m.address) // alive, though not to us
-		if m.name != master.name && !seen && s.hushed(m, unreachable) && s.othersWell(master, m) {
-			return step{do: evict, nodes: []string{m.name}, why: "it has not answered for a minute"}, true
+		if m.name != master.name && !seen && s.isSilentFor(m, unreachableLimit) && s.othersInSync(master, m) {
+			return step{do: deleteSilentPod, nodes: []string{m.name}, why: "it has not answered for a minute"}, true
 		}
 	}
 	return step{}, false
 }
 
-func (s situation) hushed(m member, limit time.Duration) bool {
+func (s planner) isSilentFor(m member, limit time.Duration) bool {
 	return m.Answer == node.Silent && m.address != "" && !m.stopped && !m.deleting && m.silentFor >= limit
 }
 
-func (s situation) othersWell(master, but member) bool {
+func (s planner) othersInSync(master, but member) bool {
 	return s.others(master, func(m member) bool { return m.name == but.name || m.inSync(master) && !m.deleting })
 }
 
-// patience until the next silent node is due, 0 when there is none.
-func (s situation) patience() time.Duration {
-	silent := s.where(func(m member) bool { return s.hushed(m, 0) && m.silentFor < unreachable })
+// untilUnreachable until the next silent node is due, 0 when there is none.
+func (s planner) untilUnreachable() time.Duration {
+	silent := s.where(func(m member) bool { return s.isSilentFor(m, 0) && m.silentFor < unreachableLimit })
 	if len(silent) == 0 {
 		return 0
 	}
-	return min(time.Second, unreachable-silent[0].silentFor)
+	return min(time.Second, unreachableLimit-silent[0].silentFor)
 }
 
-// guard the stream: who follows without being on record could confirm writes that no failover
+// expelUnrecorded the stream: who follows without being on record could confirm writes that no failover
 // knows of, such as a replica that logged in under an earlier release at an address that no pod
 // has by now. The nodes of the step are addresses, for the log only.
-func (s situation) guard(master member) (step, bool) {
+func (s planner) expelUnrecorded(master member) (step, bool) {
 	var strangers []string
 	for _, address := range master.Attached {
 		if !slices.ContainsFunc(s.members, func(m member) bool { return m.address == address }) {

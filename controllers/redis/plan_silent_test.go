@@ -13,7 +13,7 @@ import (
 
 // hang makes a server one that does not answer, and its replicas hear nothing of it.
 func hang(m *member, s *scene, since time.Duration) {
-	silent(m)
+	masterSilent(m)
 	m.silentFor = since
 	for i := range s.members {
 		s.members[i].LastIO = since
@@ -61,7 +61,7 @@ func TestSilence(t *testing.T) {
 		{"nor with too few", 3, func(s *scene) {
 			hang(&s.members[0], s, time.Hour)
 			freezeAll(s, 90, 95)
-			silent(&s.members[2])
+			masterSilent(&s.members[2])
 			s.frozenFor = 4 * time.Second
 		}, block, nil},
 		{"one whose password is another is never taken for dead", 3, func(s *scene) { hang(&s.members[0], s, time.Hour); s.members[0].Answer = 2 }, wait, nil},
@@ -71,7 +71,7 @@ func TestSilence(t *testing.T) {
 			s.Status.Replication.SyncSet = s.Status.Replication.SyncSet[:1]
 			s.Status.LastFailover = &cachev1alpha1.RedisFailover{From: "a-2", FromPodUID: s.members[2].podUID, To: "a-0"}
 			detach(s, 2)
-		}, evict, []string{"a-2"}},
+		}, deleteSilentPod, []string{"a-2"}},
 		{"one that follows since is a replica like any other", 3, func(s *scene) {
 			hang(&s.members[2], s, 4*time.Second)
 			s.Status.LastFailover = &cachev1alpha1.RedisFailover{From: "a-2", FromPodUID: s.members[2].podUID, To: "a-0"}
@@ -84,10 +84,10 @@ func TestSilence(t *testing.T) {
 			detach(s, 2)
 		}, wait, nil},
 		{"a replica that hangs is waited for", 3, func(s *scene) { hang(&s.members[2], s, 50*time.Second); detach(s, 2) }, wait, nil},
-		{"a minute", 3, func(s *scene) { silent(&s.members[2]); s.members[2].silentFor = time.Minute; detach(s, 2) }, evict, []string{"a-2"}},
-		{"not while its master hears it", 3, func(s *scene) { silent(&s.members[2]); s.members[2].silentFor = time.Minute }, wait, nil},
+		{"a minute", 3, func(s *scene) { masterSilent(&s.members[2]); s.members[2].silentFor = time.Minute; detach(s, 2) }, deleteSilentPod, []string{"a-2"}},
+		{"not while its master hears it", 3, func(s *scene) { masterSilent(&s.members[2]); s.members[2].silentFor = time.Minute }, wait, nil},
 		{"nor while another is not well", 3, func(s *scene) {
-			silent(&s.members[2])
+			masterSilent(&s.members[2])
 			s.members[2].silentFor = time.Minute
 			detach(s, 2)
 			s.members[1].LinkUp = false
@@ -95,9 +95,9 @@ func TestSilence(t *testing.T) {
 
 		{"a process that nobody knows is refused", 3, func(s *scene) { s.members[0].Attached = append(s.members[0].Attached, "10.9.9.9") }, expel, []string{"10.9.9.9"}},
 
-		{"a human's wish", 3, wish("a-2"), handOver, []string{"a-2"}},
-		{"that is fulfilled", 3, wish("a-0"), dismiss, []string{"a-0"}},
-		{"that cannot be", 3, wish("b-7"), dismiss, []string{"b-7"}},
+		{"a human's wish", 3, wish("a-2"), switchOver, []string{"a-2"}},
+		{"that is fulfilled", 3, wish("a-0"), dismissRequest, []string{"a-0"}},
+		{"that cannot be", 3, wish("b-7"), dismissRequest, []string{"b-7"}},
 		{"that can be a moment later", 3, func(s *scene) { wish("a-2")(s); s.members[1].arriving = true }, wait, nil},
 		{"that can soon be", 3, func(s *scene) { wish("a-2")(s); s.members[2].LinkUp = false }, wait, nil},
 		{"nor does it touch the only node", 1, func(s *scene) {

@@ -7,14 +7,14 @@ import (
 	cachev1alpha1 "github.com/mainstay-operator/mainstay-operator/api/cache/v1alpha1"
 )
 
-// relieve a master that must go, while it still serves.
-func (s situation) relieve(master member) (step, bool) {
-	if s.ghost == nil && master.deleting && master.deletingFor < stirring {
-		return step{do: wait, why: "the master's pod is going", after: stirring - master.deletingFor}, true
+// switchoverIfNeeded a master that must go, while it still serves.
+func (s planner) switchoverIfNeeded(master member) (step, bool) {
+	if s.ghost == nil && master.deleting && master.deletingFor < routeSettleTime {
+		return step{do: wait, why: "the master's pod is going", after: routeSettleTime - master.deletingFor}, true
 	}
-	why := s.pressing(master)
-	if why == "" && !s.stirred() {
-		why = s.outlived(master)
+	why := s.urgentReason(master)
+	if why == "" && !s.isRouteSettling() {
+		why = s.plannedReason(master)
 	}
 	heirs := s.where(func(m member) bool { return s.canLead(m, master) })
 	if why == "" || len(heirs) == 0 {
@@ -26,11 +26,11 @@ func (s situation) relieve(master member) (step, bool) {
 		}
 		return int(b.Offset - a.Offset)
 	})
-	return step{do: handOver, nodes: []string{heirs[0].name}, why: why}, true
+	return step{do: switchOver, nodes: []string{heirs[0].name}, why: why}, true
 }
 
-// pressing reasons to replace a master wait for nothing.
-func (s situation) pressing(master member) string {
+// urgentReason reasons to replace a master wait for nothing.
+func (s planner) urgentReason(master member) string {
 	switch {
 	case s.ghost != nil:
 		return "its pod was deleted by force"
@@ -42,50 +42,50 @@ func (s situation) pressing(master member) string {
 	return ""
 }
 
-// outlived is why a master that serves on until it is replaced must be.
-func (s situation) outlived(master member) string {
+// plannedReason is why a master that serves on until it is replaced must be.
+func (s planner) plannedReason(master member) string {
 	switch {
 	case ordinal(master.name) >= size(s.Redis):
 		return "size is smaller now"
-	case master.outdated && !supervised(s.Redis) && len(s.unheard()) == 0 && s.others(master, func(m member) bool { return !m.outdated }):
+	case master.outdated && !supervised(s.Redis) && len(s.unansweredNodes()) == 0 && s.others(master, func(m member) bool { return !m.outdated }):
 		return "its pod is outdated"
 	}
 	return ""
 }
 
-// wish of a human for another master: granted once that node is in sync.
-func (s situation) wish(master member) (step, bool) {
+// requestedSwitchover of a human for another master: granted once that node is in sync.
+func (s planner) requestedSwitchover(master member) (step, bool) {
 	name, asked := s.Annotations[cachev1alpha1.RedisSwitchover]
 	m, exists := s.find(name)
 	switch {
 	case !asked:
 		return step{}, false
 	case name == master.name:
-		return step{do: dismiss, nodes: []string{name}}, true
-	case !exists || !s.wanted(m):
-		return step{do: dismiss, nodes: []string{name},
+		return step{do: dismissRequest, nodes: []string{name}}, true
+	case !exists || !s.isWanted(m):
+		return step{do: dismissRequest, nodes: []string{name},
 			why: fmt.Sprintf("annotation %s: there is no pod %q to hand over to; name one of the pods in status.nodes", cachev1alpha1.RedisSwitchover, name)}, true
 	}
-	return step{do: handOver, nodes: []string{name}, why: "asked for by annotation"}, s.canLead(m, master) && !s.stirred()
+	return step{do: switchOver, nodes: []string{name}, why: "asked for by annotation"}, s.canLead(m, master) && !s.isRouteSettling()
 }
 
-// calm is waited for before a move that can wait, once all else is done: then
+// waitForRoute is waited for before a move that can wait, once all else is done: then
 // clients need not.
-func (s situation) calm(master member) (step, bool) {
+func (s planner) waitForRoute(master member) (step, bool) {
 	_, wished := s.Annotations[cachev1alpha1.RedisSwitchover]
-	return step{do: wait, why: "kube-proxy is taking in another change", after: 4 * soon},
-		s.stirred() && (wished || s.outlived(master) != "")
+	return step{do: wait, why: "kube-proxy is taking in another change", after: 4 * shortRequeue},
+		s.isRouteSettling() && (wished || s.plannedReason(master) != "")
 }
 
-// stirred is true when kube-proxy may hold a change of the route back for the sake
+// isRouteSettling is true when kube-proxy may hold a change of the route back for the sake
 // of one that came just before.
-func (s situation) stirred() bool {
-	return s.sinceRouted < stirring || s.count(func(m member) bool { return m.arriving }) > 0
+func (s planner) isRouteSettling() bool {
+	return s.sinceRouted < routeSettleTime || s.count(func(m member) bool { return m.arriving }) > 0
 }
 
 // canLead is true for a node that could take over without losing a write.
-func (s situation) canLead(m, master member) bool {
-	return s.member(m) && s.wanted(m) && !m.deleting && !m.Misconf && m.inSync(master)
+func (s planner) canLead(m, master member) bool {
+	return s.isMember(m) && s.isWanted(m) && !m.deleting && !m.Misconf && m.inSync(master)
 }
 
 func supervised(r *cachev1alpha1.Redis) bool {

@@ -7,40 +7,40 @@ import (
 	"github.com/mainstay-operator/mainstay-operator/controllers/redis/node"
 )
 
-// lower W before anything else that needs it low; mend it where it differs.
-func (s situation) lower(master member) (step, bool) {
+// lowerMinReplicas W before anything else that needs it low; mend it where it differs.
+func (s planner) lowerMinReplicas(master member) (step, bool) {
 	effective := s.Status.Replication.EffectiveMinReplicas
 	want := min(effective, minReplicas(s.Redis))
-	return step{do: setMin, nodes: []string{master.name}, min: want}, want < effective || master.MinReplicas != effective
+	return step{do: setMinReplicas, nodes: []string{master.name}, min: want}, want < effective || master.MinReplicas != effective
 }
 
-// raise W once so many replicas follow, or growing would stop the writes, and
+// raiseMinReplicas W once so many replicas follow, or growing would stop the writes, and
 // none that counts is behind, or it could not be recorded.
-func (s situation) raise(master member) (step, bool) {
+func (s planner) raiseMinReplicas(master member) (step, bool) {
 	want := minReplicas(s.Redis)
-	following := s.where(func(m member) bool { return s.member(m) && m.inSync(master) })
-	return step{do: setMin, nodes: []string{master.name}, min: want},
+	following := s.where(func(m member) bool { return s.isMember(m) && m.inSync(master) })
+	return step{do: setMinReplicas, nodes: []string{master.name}, min: want},
 		want > s.Status.Replication.EffectiveMinReplicas && len(following) >= int(want) &&
 			len(following) == len(s.Status.Replication.SyncSet)
 }
 
-// lose members whose process is gone, by all appearances, or whose ordinal is: as long as
+// removeLostMembers members whose process is gone, by all appearances, or whose ordinal is: as long as
 // they count, they could hold what others lack. The others must have all before, and the
 // master refuses those that go, so that one which lives after all confirms nothing.
-func (s situation) lose(master member) (step, bool) {
+func (s planner) removeLostMembers(master member) (step, bool) {
 	var uncounted []member
 	var gone []string
 	behind := false
 	for _, p := range s.Status.Replication.SyncSet {
 		m, _ := s.find(p.Name)
 		switch {
-		case m.is(p) && s.wanted(m):
+		case m.isProcess(p) && s.isWanted(m):
 			behind = behind || !m.inSync(master)
 		case m.answers() && !m.Fenced(): // surplus, or started anew between being recorded and being told to follow
 			uncounted = append(uncounted, m)
-		case s.gone(p):
+		case s.hasLeft(p):
 			gone = append(gone, p.Name)
-		case s.hushed(m, unreachable): // it counts on, and is not waited for
+		case s.isSilentFor(m, unreachableLimit): // it counts on, and is not waited for
 		default:
 			behind = true
 		}
@@ -51,31 +51,31 @@ func (s situation) lose(master member) (step, bool) {
 	return step{do: drop, nodes: gone}, len(gone) > 0 && !behind
 }
 
-// gone is true when the process of record has ended or follows nobody for good.
-func (s situation) gone(p cachev1alpha1.RedisProcess) bool {
+// hasLeft is true when the process of record has ended or follows nobody for good.
+func (s planner) hasLeft(p cachev1alpha1.RedisProcess) bool {
 	m, _ := s.find(p.Name)
 	return m.podUID != p.PodUID || m.stopped || m.Answer == node.Refused || m.Answer == node.Reached
 }
 
-// gather nodes that follow somebody else or nobody.
-func (s situation) gather(master member) (step, bool) {
+// attachReplicas nodes that follow somebody else or nobody.
+func (s planner) attachReplicas(master member) (step, bool) {
 	astray := s.where(func(m member) bool {
-		_, counted := s.counted(m.name)
-		return m.name != master.name && m.answers() && s.wanted(m) && !m.deleting &&
-			(!counted || s.member(m) && (!m.Follows(master.address) || !m.LinkUp && !m.loginTold))
+		_, counted := s.memberNamed(m.name)
+		return m.name != master.name && m.answers() && s.isWanted(m) && !m.deleting &&
+			(!counted || s.isMember(m) && (!m.Follows(master.address) || !m.LinkUp && !m.loginTold))
 	})
 	return step{do: attach, nodes: namesOf(astray)}, len(astray) > 0
 }
 
-// serveStale reads: nodes that have come to be in sync answer from then on also while they do not
+// allowStaleReads reads: nodes that have come to be in sync answer from then on also while they do not
 // hear their master. Before, a server answers nobody: it may have no data.
-func (s situation) serveStale(master member) (step, bool) {
+func (s planner) allowStaleReads(master member) (step, bool) {
 	closed := s.where(func(m member) bool { return m.answers() && !m.ServesStale && (m.Master || m.inSync(master)) })
-	return step{do: serveStale, nodes: namesOf(closed), why: "it has its data by now", after: soon}, len(closed) > 0
+	return step{do: serveStaleReads, nodes: namesOf(closed), why: "it has its data by now", after: shortRequeue}, len(closed) > 0
 }
 
-// counted gives the recorded process of that name that may confirm writes.
-func (s situation) counted(name string) (cachev1alpha1.RedisProcess, bool) {
+// memberNamed gives the recorded process of that name that may confirm writes.
+func (s planner) memberNamed(name string) (cachev1alpha1.RedisProcess, bool) {
 	set := s.Status.Replication.SyncSet
 	i := slices.IndexFunc(set, func(p cachev1alpha1.RedisProcess) bool { return p.Name == name })
 	if i < 0 {
@@ -84,8 +84,8 @@ func (s situation) counted(name string) (cachev1alpha1.RedisProcess, bool) {
 	return set[i], true
 }
 
-// member of the sync set: the very process that was recorded as one.
-func (s situation) member(m member) bool {
-	p, ok := s.counted(m.name)
-	return ok && m.is(p)
+// isMember of the sync set: the very process that was recorded as one.
+func (s planner) isMember(m member) bool {
+	p, ok := s.memberNamed(m.name)
+	return ok && m.isProcess(p)
 }

@@ -2,14 +2,14 @@ package redis
 
 import "time"
 
-// delivery is how long to wait before asking again whether a kubelet has brought
+// certificateDelivery is how long to wait before asking again whether a kubelet has brought
 // changed files to its pods, which takes it a minute or so.
-const delivery = 3 * time.Second
+const certificateDelivery = 3 * time.Second
 
-// reload where another certificate is used than the one that was published.
-func (s situation) reload(member) (step, bool) {
+// updateCertificates where another certificate is used than the one that was published.
+func (s planner) updateCertificates(member) (step, bool) {
 	late := s.where(s.unloaded)
-	return step{do: reload, nodes: namesOf(late), why: "another certificate was published", after: delivery}, len(late) > 0
+	return step{do: loadCertificates, nodes: namesOf(late), why: "another certificate was published", after: certificateDelivery}, len(late) > 0
 }
 
 func (w world) unloaded(m member) bool { return m.answers() && m.Certificate != w.certificate }

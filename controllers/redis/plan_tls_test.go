@@ -35,9 +35,9 @@ func TestReload(t *testing.T) {
 		loaded bool
 	}{
 		{"all use what was published", func(*scene) {}, rest, "", true},
-		{"another was published", func(s *scene) { s.certificate = filesOf(renewed).Certificate }, reload, "a-0,a-1,a-2", false},
-		{"one node has not loaded it yet", func(s *scene) { s.members[1].Certificate = filesOf(renewed).Certificate }, reload, "a-1", false},
-		{"nobody knows about one that is silent", func(s *scene) { silent(&s.members[2]) }, wait, "", false},
+		{"another was published", func(s *scene) { s.certificate = filesOf(renewed).Certificate }, loadCertificates, "a-0,a-1,a-2", false},
+		{"one node has not loaded it yet", func(s *scene) { s.members[1].Certificate = filesOf(renewed).Certificate }, loadCertificates, "a-1", false},
+		{"nobody knows about one that is silent", func(s *scene) { masterSilent(&s.members[2]) }, wait, "", false},
 		{"nor about one that loads its data", func(s *scene) { s.members[2].Loading = true }, wait, "", false},
 		{"a lost master is more urgent", func(s *scene) {
 			s.certificate = filesOf(renewed).Certificate
@@ -52,7 +52,7 @@ func TestReload(t *testing.T) {
 			if next.do != c.do || c.nodes != strings.Join(next.nodes, ",") && c.nodes != "" {
 				t.Errorf("got %s, want %s %s", next, c.do, c.nodes)
 			}
-			if next.do == reload && (next.after != delivery || next.changes()) {
+			if next.do == loadCertificates && (next.after != certificateDelivery || next.changes()) {
 				t.Errorf("asked again after %s", next.after)
 			}
 			if s.loaded() != c.loaded {
@@ -69,15 +69,15 @@ func TestPublish(t *testing.T) {
 	r := &Reconciler{clock: clock.RealClock{}}
 	s := encrypted(published)
 	f := &fleet{world: s.world, certificates: certificates{published: published, wanted: moved}}
-	if got := r.publish(s.Redis, f); got.ContentHash() == published.ContentHash() {
+	if got := r.publishIdentity(s.Redis, f); got.ContentHash() == published.ContentHash() {
 		t.Error("all have loaded it, and the next one is held back")
 	}
-	silent(&f.members[1])
-	if got := r.publish(s.Redis, f); got.ContentHash() != published.ContentHash() {
+	masterSilent(&f.members[1])
+	if got := r.publishIdentity(s.Redis, f); got.ContentHash() != published.ContentHash() {
 		t.Error("one may not have loaded it, and another authority's is published")
 	}
 	f.certificates.wanted = renewed
-	if got := r.publish(s.Redis, f); got.ContentHash() != renewed.ContentHash() {
+	if got := r.publishIdentity(s.Redis, f); got.ContentHash() != renewed.ContentHash() {
 		t.Error("it is renewed by the same authority, and held back until it expires")
 	}
 }
@@ -94,7 +94,7 @@ func TestCertificatesInSync(t *testing.T) {
 		degraded bool
 	}{
 		{"all is well", certificates{published: published, wanted: published}, func(*scene) {}, "True CertificatesLoaded", "", false},
-		{"a node is late", certificates{published: published, wanted: published}, func(s *scene) { silent(&s.members[1]) }, "False Reloading", "a-1", false},
+		{"a node is late", certificates{published: published, wanted: published}, func(s *scene) { masterSilent(&s.members[1]) }, "False Reloading", "a-1", false},
 		{"the next is about to be published", certificates{published: published, wanted: renewed}, func(*scene) {}, "False Reloading", "authority", false},
 		{"the Secret is of no use", certificates{published: published, wanted: published, problem: "there is no Secret"}, func(*scene) {},
 			"False SecretUnusable", "tls.secretName: there is no Secret", true},

@@ -98,9 +98,9 @@ func (w world) stampedEpoch() int64 {
 	return 0
 }
 
-// awaited are the nodes that must be heard before a first master is made anew:
+// nodesToHear are the nodes that must be heard before a first master is made anew:
 // those of the size, and those beyond it whose volumes may hold the latest.
-func (s situation) awaited() []string {
+func (s planner) nodesToHear() []string {
 	list := append(names(s.Redis), s.newest()...)
 	slices.Sort(list)
 	return slices.DeleteFunc(slices.Compact(list), func(name string) bool {
@@ -109,46 +109,46 @@ func (s situation) awaited() []string {
 	})
 }
 
-// due is the stamp that the node's volume should bear now. One that an earlier
+// dueStamp is the stamp that the node's volume should bear now. One that an earlier
 // epoch left is outranked as it is.
-func (s situation) due(name string) stamp {
+func (s planner) dueStamp(name string) stamp {
 	rep := s.Status.Replication
 	was, now := s.volumes[name].stamp, stamp{epoch: rep.Epoch, replID: rep.ReplID}
 	m, _ := s.find(name)
-	p, counted := s.counted(name)
+	p, counted := s.memberNamed(name)
 	switch {
 	case name == rep.Master.Name:
 		now.standing = leading
-	case s.member(m) && m.inSync(s.recorded(rep.Master)):
+	case s.isMember(m) && m.inSync(s.memberFor(rep.Master)):
 		now.standing = synced
 	case was.epoch < rep.Epoch:
 		return was
-	case was.standing == synced && counted && (m.is(p) || !s.gone(p)): // its link is down for a moment
+	case was.standing == synced && counted && (m.isProcess(p) || !s.hasLeft(p)): // its link is down for a moment
 		return was
 	}
 	return now
 }
 
-// overdue are the volumes that bear another stamp than is due, of that standing or not.
-func (s situation) overdue(holds func(standing) bool) []string {
+// volumesToStamp are the volumes that bear another stamp than is due, of that standing or not.
+func (s planner) volumesToStamp(holds func(standing) bool) []string {
 	return slices.DeleteFunc(slices.Sorted(maps.Keys(s.volumes)), func(name string) bool {
-		due := s.due(name)
+		due := s.dueStamp(name)
 		return due == s.volumes[name].stamp || !holds(due.standing)
 	})
 }
 
-// claim what must stand on the volumes before a write can be confirmed without
+// stampVolumes what must stand on the volumes before a write can be confirmed without
 // it: that this one is the master's, and that a node which is gone is behind.
-func (s situation) claim(member) (step, bool) {
-	list := s.overdue(func(due standing) bool { return due != synced })
+func (s planner) stampVolumes(member) (step, bool) {
+	list := s.volumesToStamp(func(due standing) bool { return due != synced })
 	return step{do: putStamp, nodes: list}, len(list) > 0
 }
 
-// vouched are the volumes that have come to be in sync.
-func vouched(r *cachev1alpha1.Redis, w world) []string {
-	s := situation{r, w}
+// volumesInSync are the volumes that have come to be in sync.
+func volumesInSync(r *cachev1alpha1.Redis, w world) []string {
+	s := planner{r, w}
 	if _, serving := masterOf(r, w); !serving {
 		return nil
 	}
-	return s.overdue(func(due standing) bool { return due == synced })
+	return s.volumesToStamp(func(due standing) bool { return due == synced })
 }

@@ -13,24 +13,24 @@ import (
 	"github.com/mainstay-operator/mainstay-operator/controllers/redis/node"
 )
 
-// stamped gives the nodes volumes, each as a healthy epoch 7 leaves it.
-func stamped(s *scene) *scene {
+// withVolumes gives the nodes volumes, each as a healthy epoch 7 leaves it.
+func withVolumes(s *scene) *scene {
 	s.Spec.Storage = &cachev1alpha1.RedisStorage{}
 	s.volumes = map[string]volume{}
 	for _, m := range s.members {
-		bears(s, m.name, 7, synced)
+		setStamp(s, m.name, 7, synced)
 	}
-	bears(s, "a-0", 7, leading)
+	setStamp(s, "a-0", 7, leading)
 	return applied(s)
 }
 
-func bears(s *scene, name string, epoch int64, is standing) {
+func setStamp(s *scene, name string, epoch int64, is standing) {
 	s.volumes[name] = volume{stamp: stamp{epoch: epoch, replID: history, standing: is}}
 }
 
-// reborn is a new object on the volumes of another: all nodes hold data.
-func reborn(size int32) *scene {
-	s := stamped(healthy(size))
+// recreatedOnVolumes is a new object on the volumes of another: all nodes hold data.
+func recreatedOnVolumes(size int32) *scene {
+	s := withVolumes(healthy(size))
 	s.Status = cachev1alpha1.RedisStatus{}
 	for i := range s.members {
 		fresh(&s.members[i])
@@ -54,27 +54,27 @@ func TestBeginningAgainOnVolumes(t *testing.T) {
 		nodes  []string
 		why    string
 	}{
-		{"the master of the last epoch, as soon as it is there", func(s *scene) { silent(&s.members[1]) }, promote, []string{"a-0"}, "Recovering"},
-		{"whatever its ordinal", func(s *scene) { bears(s, "a-1", 8, leading); bears(s, "a-2", 8, synced) }, promote, []string{"a-1"}, "Recovering"},
-		{"it is waited for", func(s *scene) { silent(&s.members[0]) }, wait, nil, "waiting for a-0"},
+		{"the master of the last epoch, as soon as it is there", func(s *scene) { masterSilent(&s.members[1]) }, promote, []string{"a-0"}, "Recovering"},
+		{"whatever its ordinal", func(s *scene) { setStamp(s, "a-1", 8, leading); setStamp(s, "a-2", 8, synced) }, promote, []string{"a-1"}, "Recovering"},
+		{"it is waited for", func(s *scene) { masterSilent(&s.members[0]) }, wait, nil, "waiting for a-0"},
 		{"also while it loads", func(s *scene) { s.members[0].Loading = true }, wait, nil, "waiting for a-0"},
 		{"and while its pod before this one is going", func(s *scene) { s.members[0].deleting = true }, wait, nil, "waiting for a-0"},
-		{"emptied, one that was in sync, once all are there", func(s *scene) { s.members[0].Keys = 0; bears(s, "a-2", 7, behind) }, promote, []string{"a-1"}, "Recovering"},
-		{"not before", func(s *scene) { s.members[0].Keys = 0; silent(&s.members[2]) }, wait, nil, "waiting for a-2"},
-		{"its volume lost, one that was in sync", func(s *scene) { delete(s.volumes, "a-0"); s.members[0].Keys = 99; bears(s, "a-2", 7, behind) }, promote, []string{"a-1"}, "Recovering"},
+		{"emptied, one that was in sync, once all are there", func(s *scene) { s.members[0].Keys = 0; setStamp(s, "a-2", 7, behind) }, promote, []string{"a-1"}, "Recovering"},
+		{"not before", func(s *scene) { s.members[0].Keys = 0; masterSilent(&s.members[2]) }, wait, nil, "waiting for a-2"},
+		{"its volume lost, one that was in sync", func(s *scene) { delete(s.volumes, "a-0"); s.members[0].Keys = 99; setStamp(s, "a-2", 7, behind) }, promote, []string{"a-1"}, "Recovering"},
 		{"of those in sync the one with most", func(s *scene) { delete(s.volumes, "a-0") }, promote, []string{"a-2"}, "Recovering"},
 		{"an earlier epoch counts less than being behind", func(s *scene) {
 			delete(s.volumes, "a-0")
-			bears(s, "a-1", 7, behind)
-			bears(s, "a-2", 6, leading)
+			setStamp(s, "a-1", 7, behind)
+			setStamp(s, "a-2", 6, leading)
 		}, promote, []string{"a-1"}, "Recovering"},
 		{"within one history the offset counts, not the keys", func(s *scene) {
 			delete(s.volumes, "a-0")
 			s.members[1].ReplID, s.members[2].ReplID, s.members[1].Offset = history, history, 9
 		}, promote, []string{"a-1"}, "Recovering"},
-		{"beyond the size too", func(s *scene) { bears(s, "a-4", 8, leading) }, wait, nil, "waiting for a-4"},
+		{"beyond the size too", func(s *scene) { setStamp(s, "a-4", 8, leading) }, wait, nil, "waiting for a-4"},
 		{"an empty set begins with its last master", func(s *scene) {
-			bears(s, "a-2", 8, leading)
+			setStamp(s, "a-2", 8, leading)
 			for i := range s.members {
 				s.members[i].Keys = 0
 			}
@@ -83,21 +83,21 @@ func TestBeginningAgainOnVolumes(t *testing.T) {
 			for i := range s.members {
 				s.members[i].Keys = 0
 			}
-			silent(&s.members[0])
+			masterSilent(&s.members[0])
 		}, wait, nil, "waiting for a-0"},
 		{"an emptied master is not begun with while others may have all", func(s *scene) {
 			for i := range s.members {
 				s.members[i].Keys = 0
 			}
-			silent(&s.members[2])
+			masterSilent(&s.members[2])
 		}, wait, nil, "waiting for a-2"},
 		{"who was behind is not begun with, though it alone holds keys", func(s *scene) {
 			s.members[0].Keys, s.members[1].Keys = 0, 0
-			bears(s, "a-2", 7, behind)
+			setStamp(s, "a-2", 7, behind)
 		}, block, nil, emptiedWords("a-0, a-1", "a-2", 30)},
 		{"nor who was last in sync in an older epoch", func(s *scene) {
 			s.members[0].Keys = 0
-			bears(s, "a-0", 8, leading)
+			setStamp(s, "a-0", 8, leading)
 		}, block, nil, emptiedWords("a-0", "a-2", 30)},
 		{"volumes that were never used", func(s *scene) {
 			for i := range s.members {
@@ -107,7 +107,7 @@ func TestBeginningAgainOnVolumes(t *testing.T) {
 		}, promote, []string{"a-0"}, "Forming"},
 	} {
 		t.Run(c.reason, func(t *testing.T) {
-			s := reborn(3)
+			s := recreatedOnVolumes(3)
 			c.given(s)
 			if got := plan(s.Redis, s.world); got.do != c.do || !slices.Equal(got.nodes, c.nodes) || got.why != c.why {
 				t.Errorf("got %s (%s), want %s %v (%s)", got, got.why, c.do, c.nodes, c.why)
@@ -127,10 +127,10 @@ func TestAHumanTellsWhetherEmptyIsRight(t *testing.T) {
 		{"it is, and another is asked for", "a-1", "a-0"},
 	} {
 		t.Run(c.reason, func(t *testing.T) {
-			s := stamped(healthy(3))
+			s := withVolumes(healthy(3))
 			restartAll(s)
 			s.members[2].Keys = 50
-			bears(s, "a-2", 6, synced)
+			setStamp(s, "a-2", 6, synced)
 			unsafeAllowed(s)
 			if c.older != "" {
 				s.Annotations[cachev1alpha1.RedisSwitchover] = c.older
@@ -143,7 +143,7 @@ func TestAHumanTellsWhetherEmptyIsRight(t *testing.T) {
 }
 
 func TestTotalRestartPrefersTheLaterOfStatusAndVolumes(t *testing.T) {
-	s := stamped(healthy(3))
+	s := withVolumes(healthy(3))
 	restartAll(s)
 	for i := range s.members {
 		s.members[i].Keys = 1
@@ -151,14 +151,14 @@ func TestTotalRestartPrefersTheLaterOfStatusAndVolumes(t *testing.T) {
 	if got := plan(s.Redis, s.world); got.do != promote || got.nodes[0] != "a-0" {
 		t.Errorf("by the status: %s", got)
 	}
-	bears(s, "a-2", 9, leading)
+	setStamp(s, "a-2", 9, leading)
 	if got := plan(s.Redis, s.world); got.do != promote || got.nodes[0] != "a-2" {
 		t.Errorf("by a later volume: %s", got)
 	}
 }
 
 func TestPodsReachTheNewestVolume(t *testing.T) {
-	s := reborn(3)
+	s := recreatedOnVolumes(3)
 	for reason, c := range map[string]struct {
 		name  string
 		epoch int64
@@ -169,7 +169,7 @@ func TestPodsReachTheNewestVolume(t *testing.T) {
 		"scaled in long ago":    {"a-4", 6, leading, 3},
 		"in sync with a master": {"a-4", 7, synced, 3},
 	} {
-		bears(s, c.name, c.epoch, c.is)
+		setStamp(s, c.name, c.epoch, c.is)
 		if got := pods(s.Redis, s.world); got != c.want {
 			t.Errorf("%s: %d pods, want %d", reason, got, c.want)
 		}
@@ -186,25 +186,25 @@ func TestStampsThatAreDue(t *testing.T) {
 		{"nothing", func(*scene) {}, nil, nil},
 		{"traffic", func(s *scene) { s.members[0].Offset += 1000 }, nil, nil},
 		{"a link that is down for a moment", func(s *scene) { s.members[1].LinkUp = false }, nil, nil},
-		{"a node that does not answer", func(s *scene) { silent(&s.members[1]) }, nil, nil},
+		{"a node that does not answer", func(s *scene) { masterSilent(&s.members[1]) }, nil, nil},
 		{"a replica that was restarted", func(s *scene) { fresh(&s.members[1]) }, []string{"a-1"}, nil},
-		{"and has come to be in sync", func(s *scene) { bears(s, "a-1", 7, behind) }, nil, []string{"a-1"}},
+		{"and has come to be in sync", func(s *scene) { setStamp(s, "a-1", 7, behind) }, nil, []string{"a-1"}},
 		{"one that left the sync set", func(s *scene) { forgetMember(s, "a-1"); s.members[1].LinkUp = false }, []string{"a-1"}, nil},
-		{"or has not yet", func(s *scene) { bears(s, "a-1", 7, behind); s.members[1].LinkUp = false }, nil, nil},
-		{"a new master", func(s *scene) { bears(s, "a-0", 6, synced) }, []string{"a-0"}, nil},
+		{"or has not yet", func(s *scene) { setStamp(s, "a-1", 7, behind); s.members[1].LinkUp = false }, nil, nil},
+		{"a new master", func(s *scene) { setStamp(s, "a-0", 6, synced) }, []string{"a-0"}, nil},
 		{"a new history of the same epoch", func(s *scene) {
 			s.Status.Replication.ReplID, s.members[0].ReplID = nextHistory, nextHistory
 			s.members[1].ReplID = nextHistory
 		}, []string{"a-0"}, []string{"a-1"}},
-		{"the master before, in sync again", func(s *scene) { bears(s, "a-1", 6, leading) }, nil, []string{"a-1"}},
-		{"the master before, still away", func(s *scene) { bears(s, "a-1", 6, leading); silent(&s.members[1]) }, nil, nil},
-		{"a volume whose node was scaled away", func(s *scene) { bears(s, "a-5", 6, synced) }, nil, nil},
+		{"the master before, in sync again", func(s *scene) { setStamp(s, "a-1", 6, leading) }, nil, []string{"a-1"}},
+		{"the master before, still away", func(s *scene) { setStamp(s, "a-1", 6, leading); masterSilent(&s.members[1]) }, nil, nil},
+		{"a volume whose node was scaled away", func(s *scene) { setStamp(s, "a-5", 6, synced) }, nil, nil},
 	} {
 		t.Run(c.reason, func(t *testing.T) {
-			s := stamped(healthy(3))
+			s := withVolumes(healthy(3))
 			c.given(s)
-			first, _ := situation{s.Redis, s.world}.claim(s.members[0])
-			if later := vouched(s.Redis, s.world); !slices.Equal(first.nodes, c.first) || !slices.Equal(later, c.vouched) {
+			first, _ := planner{s.Redis, s.world}.stampVolumes(s.members[0])
+			if later := volumesInSync(s.Redis, s.world); !slices.Equal(first.nodes, c.first) || !slices.Equal(later, c.vouched) {
 				t.Errorf("got %v and %v, want %v and %v", first.nodes, later, c.first, c.vouched)
 			}
 		})
@@ -221,8 +221,8 @@ func (pinnedMaster) Look(context.Context) node.View {
 }
 
 func TestEpochIsBeyondAllVolumes(t *testing.T) {
-	s := stamped(healthy(3))
-	bears(s, "a-2", 9, leading)
+	s := withVolumes(healthy(3))
+	setStamp(s, "a-2", 9, leading)
 	if got := plan(s.Redis, s.world); got.do != record || got.nodes[0] != "a-0" {
 		t.Fatalf("got %s", got)
 	}
@@ -266,12 +266,12 @@ func TestStampIsReadAsWritten(t *testing.T) {
 
 func TestWithoutStorageNothingIsStamped(t *testing.T) {
 	s := healthy(3)
-	first, any := situation{s.Redis, s.world}.claim(s.members[0])
-	if later := vouched(s.Redis, s.world); any || len(first.nodes)+len(later) > 0 {
+	first, any := planner{s.Redis, s.world}.stampVolumes(s.members[0])
+	if later := volumesInSync(s.Redis, s.world); any || len(first.nodes)+len(later) > 0 {
 		t.Errorf("got %v and %v", first.nodes, later)
 	}
 	s.members[0].View = node.View{} // nor without a master
-	if later := vouched(s.Redis, s.world); len(later) > 0 {
+	if later := volumesInSync(s.Redis, s.world); len(later) > 0 {
 		t.Errorf("got %v", later)
 	}
 }

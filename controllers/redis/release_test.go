@@ -10,8 +10,8 @@ import (
 
 func TestAnUpgradeRollsNothing(t *testing.T) {
 	releases.Workloads(t, "Redis", func(r *cachev1alpha1.Redis) any {
-		c := choice{
-			credentials: passwords, settings: settings{Live: live(r, 0)}, pods: size(r),
+		c := childInputs{
+			credentials: passwords, settings: settings{Live: liveDirectives(r, 0)}, pods: size(r),
 			image: cmp.Or(r.Spec.Image, "redis:x"), // what runs is kept
 		}
 		if r.Spec.Storage != nil {

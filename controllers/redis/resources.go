@@ -21,8 +21,8 @@ import (
 )
 
 const (
-	// kind is the value of app.kubernetes.io/name on all children.
-	kind = "redis"
+	// appName is the value of app.kubernetes.io/name on all children.
+	appName = "redis"
 	// portName of Redis in pods and Services.
 	portName = "redis"
 	// uid of the redis and valkey users in the official images.
@@ -46,8 +46,8 @@ const (
 	reserveSeconds = 12
 )
 
-// choice is what the children depend on beside the spec.
-type choice struct {
+// childInputs is what the children depend on beside the spec.
+type childInputs struct {
 	credentials credentials
 	settings    settings
 	image       string
@@ -60,7 +60,7 @@ type choice struct {
 
 // desired are all children. The route to the master comes first: after a
 // failover clients wait for nothing else.
-func desired(r *cachev1alpha1.Redis, c choice) []converge.Child {
+func desired(r *cachev1alpha1.Redis, c childInputs) []converge.Child {
 	var children []converge.Child
 	if r.Status.Master != "" {
 		children = append(children, master(r))
@@ -71,11 +71,11 @@ func desired(r *cachev1alpha1.Redis, c choice) []converge.Child {
 	}
 	children = append(children, system(r, c.credentials), files(r, c))
 	if c.credentials.told.password != "" {
-		children = append(children, binding(r, c))
+		children = append(children, bindingSecret(r, c))
 	}
 	children = append(children, headless(r), replicas(r), nodes(r, c))
 	if size(r) >= 2 {
-		children = append(children, parts.DisruptionBudget(kind, r.Name, r.Spec.Disruption, policyv1.IfHealthyBudget))
+		children = append(children, parts.DisruptionBudget(appName, r.Name, r.Spec.Disruption, policyv1.IfHealthyBudget))
 	}
 	if r.Spec.NetworkPolicy != nil {
 		children = append(children, networkPolicy(r, c.operator))
@@ -90,14 +90,14 @@ func systemName(r *cachev1alpha1.Redis) string   { return r.Name + "-system" }
 func bindingName(r *cachev1alpha1.Redis) string  { return r.Name + "-auth" }
 
 // nodes restart only when the plan says so: a master must hand over first.
-func nodes(r *cachev1alpha1.Redis, c choice) *appsv1ac.StatefulSetApplyConfiguration {
-	template := parts.PodTemplate(kind, r.Name, r.Spec.PodOptions).
-		WithAnnotations(map[string]string{annotationConf: confMark(r, c.settings)})
+func nodes(r *cachev1alpha1.Redis, c childInputs) *appsv1ac.StatefulSetApplyConfiguration {
+	template := parts.PodTemplate(appName, r.Name, r.Spec.PodOptions).
+		WithAnnotations(map[string]string{annotationConf: restartMark(r, c.settings)})
 	if c.restarted != "" {
 		template.WithAnnotations(map[string]string{annotationRestart: c.restarted})
 	}
 	template.Spec.
-		WithTerminationGracePeriodSeconds(grace(r)).
+		WithTerminationGracePeriodSeconds(stopGrace(r)).
 		WithReadinessGates(corev1ac.PodReadinessGate().WithConditionType(gateInSync)).
 		WithSecurityContext(parts.RestrictedPod(uid)).
 		WithContainers(container(r, c.image)).
@@ -108,7 +108,7 @@ func nodes(r *cachev1alpha1.Redis, c choice) *appsv1ac.StatefulSetApplyConfigura
 		WithServiceName(headlessName(r)).
 		WithPodManagementPolicy(appsv1.ParallelPodManagement).
 		WithUpdateStrategy(appsv1ac.StatefulSetUpdateStrategy().WithType(appsv1.OnDeleteStatefulSetStrategyType)).
-		WithSelector(parts.LabelSelector(kind, r.Name)).
+		WithSelector(parts.LabelSelector(appName, r.Name)).
 		WithTemplate(template)
 	if r.Spec.TLS != nil {
 		withTLS(r, template.Spec)
@@ -118,7 +118,7 @@ func nodes(r *cachev1alpha1.Redis, c choice) *appsv1ac.StatefulSetApplyConfigura
 	} else {
 		spec.WithVolumeClaimTemplates(claim(r, c.volume)).WithPersistentVolumeClaimRetentionPolicy(retention(r))
 	}
-	return appsv1ac.StatefulSet(r.Name, "").WithLabels(parts.Labels(kind, r.Name)).WithSpec(spec)
+	return appsv1ac.StatefulSet(r.Name, "").WithLabels(parts.Labels(appName, r.Name)).WithSpec(spec)
 }
 
 func mounted(key string) *corev1ac.KeyToPathApplyConfiguration {
@@ -127,7 +127,7 @@ func mounted(key string) *corev1ac.KeyToPathApplyConfiguration {
 
 // pods is the size, and more while a node beyond it still holds what others may not.
 func pods(r *cachev1alpha1.Redis, w world) int32 {
-	if asleep(r) {
+	if isHibernated(r) {
 		return 0
 	}
 	holders := w.newest() // of a set that was, until there is a master again
@@ -154,12 +154,12 @@ func isNode(r *cachev1alpha1.Redis, pod string) bool {
 	return ordinal(pod) < maxSize && pod == nodeName(r, ordinal(pod))
 }
 
-func grace(r *cachev1alpha1.Redis) int64 {
+func stopGrace(r *cachev1alpha1.Redis) int64 {
 	return ptr.Deref(r.Spec.TerminationGracePeriodSeconds, graceSeconds)
 }
 
 func container(r *cachev1alpha1.Redis, image string) *corev1ac.ContainerApplyConfiguration {
-	return parts.Container(kind, image, r.Spec.PodOptions).
+	return parts.Container(appName, image, r.Spec.PodOptions).
 		WithCommand(serverProgram(r), filesDir+"/"+confKey).
 		WithWorkingDir(dataDir).
 		WithPorts(corev1ac.ContainerPort().WithName(portName).WithContainerPort(node.Port).WithProtocol(corev1.ProtocolTCP)).
@@ -174,7 +174,7 @@ func container(r *cachev1alpha1.Redis, image string) *corev1ac.ContainerApplyCon
 		WithLifecycle(corev1ac.Lifecycle().WithPreStop(corev1ac.LifecycleHandler().WithExec(shell(fmt.Sprintf(
 			// A master that is asked to go serves on until another has taken over.
 			`n=%d; while [ $n -gt 0 ] && [ "$(%srole | head -n 1)" = master ]; do sleep 0.2; n=$((n-1)); done`,
-			max(0, grace(r)-reserveSeconds)*5, asProbe(r))))))
+			max(0, stopGrace(r)-reserveSeconds)*5, asProbe(r))))))
 }
 
 // asProbe logs in as the user that has no password and may only ask.
@@ -197,7 +197,7 @@ func claim(r *cachev1alpha1.Redis, volume resource.Quantity) *corev1ac.Persisten
 	if class := r.Spec.Storage.StorageClassName; class != nil {
 		spec.WithStorageClassName(*class)
 	}
-	claim := corev1ac.PersistentVolumeClaim(dataVolume, "").WithLabels(parts.Labels(kind, r.Name)).WithSpec(spec)
+	claim := corev1ac.PersistentVolumeClaim(dataVolume, "").WithLabels(parts.Labels(appName, r.Name)).WithSpec(spec)
 	claim.APIVersion, claim.Kind = nil, nil // the server does not keep them within another object
 	return claim
 }

@@ -20,16 +20,16 @@ import (
 func master(r *cachev1alpha1.Redis) *corev1ac.ServiceApplyConfiguration {
 	s := service(r, r.Name, map[string]string{labelPod: r.Status.Master})
 	s.Spec.WithPublishNotReadyAddresses(true)
-	return exposed(r, s)
+	return withExposure(r, s)
 }
 
 // replicas are for reading.
 func replicas(r *cachev1alpha1.Redis) *corev1ac.ServiceApplyConfiguration {
-	return exposed(r, service(r, replicasName(r), map[string]string{labelRole: roleReplica}))
+	return withExposure(r, service(r, replicasName(r), map[string]string{labelRole: roleReplica}))
 }
 
-// exposed as the spec has it.
-func exposed(r *cachev1alpha1.Redis, s *corev1ac.ServiceApplyConfiguration) *corev1ac.ServiceApplyConfiguration {
+// withExposure as the spec has it.
+func withExposure(r *cachev1alpha1.Redis, s *corev1ac.ServiceApplyConfiguration) *corev1ac.ServiceApplyConfiguration {
 	s.Spec.WithType(cmp.Or(r.Spec.Service.Type, corev1.ServiceTypeClusterIP))
 	return s.WithAnnotations(r.Spec.Service.Annotations)
 }
@@ -43,9 +43,9 @@ func headless(r *cachev1alpha1.Redis) *corev1ac.ServiceApplyConfiguration {
 
 func service(r *cachev1alpha1.Redis, name string, selector map[string]string) *corev1ac.ServiceApplyConfiguration {
 	return corev1ac.Service(name, "").
-		WithLabels(parts.Labels(kind, r.Name)).
+		WithLabels(parts.Labels(appName, r.Name)).
 		WithSpec(corev1ac.ServiceSpec().
-			WithSelector(parts.Merge(selector, parts.SelectorLabels(kind, r.Name))).
+			WithSelector(parts.Merge(selector, parts.SelectorLabels(appName, r.Name))).
 			WithPorts(corev1ac.ServicePort().
 				WithName(portName).
 				WithProtocol(corev1.ProtocolTCP).
@@ -57,8 +57,8 @@ func service(r *cachev1alpha1.Redis, name string, selector map[string]string) *c
 // the namespace that it runs in.
 func networkPolicy(r *cachev1alpha1.Redis, operator string) *networkingv1ac.NetworkPolicyApplyConfiguration {
 	needed := append([]*networkingv1ac.NetworkPolicyPeerApplyConfiguration{
-		networkingv1ac.NetworkPolicyPeer().WithPodSelector(parts.LabelSelector(kind, r.Name)),
+		networkingv1ac.NetworkPolicyPeer().WithPodSelector(parts.LabelSelector(appName, r.Name)),
 	}, parts.OperatorPeer(operator)...)
-	return parts.NetworkPolicy(kind, r.Name, r.Spec.NetworkPolicy,
+	return parts.NetworkPolicy(appName, r.Name, r.Spec.NetworkPolicy,
 		[]networkingv1.NetworkPolicyPort{{Port: ptr.To(intstr.FromInt32(node.Port))}}, needed...)
 }

@@ -16,7 +16,7 @@ import (
 
 // files are what the servers read. They hold a password, so they are a Secret. The
 // passwords beside them are not mounted: one of two lost Secrets locks nobody out.
-func files(r *cachev1alpha1.Redis, c choice) *corev1ac.SecretApplyConfiguration {
+func files(r *cachev1alpha1.Redis, c childInputs) *corev1ac.SecretApplyConfiguration {
 	return secret(r, filesName(r), corev1.SecretTypeOpaque, map[string]string{
 		confKey: redisConf(r, c.credentials, c.settings), usersKey: usersACL(c.credentials), settingsKey: c.settings.text(),
 		node.Operator: c.credentials.operator, node.Replication: c.credentials.replication})
@@ -32,8 +32,8 @@ func system(r *cachev1alpha1.Redis, c credentials) *corev1ac.SecretApplyConfigur
 	return secret(r, systemName(r), corev1.SecretTypeOpaque, values)
 }
 
-// binding is what an application needs, https://servicebinding.io/spec/core/1.1.0/#provisioned-service.
-func binding(r *cachev1alpha1.Redis, c choice) *corev1ac.SecretApplyConfiguration {
+// bindingSecret is what an application needs, https://servicebinding.io/spec/core/1.1.0/#provisioned-service.
+func bindingSecret(r *cachev1alpha1.Redis, c childInputs) *corev1ac.SecretApplyConfiguration {
 	host, told := serviceHost(r), c.credentials.told
 	uri := url.URL{Scheme: "redis", Host: fmt.Sprintf("%s:%d", host, node.Port), User: url.UserPassword(application, told.password)}
 	values := map[string]string{
@@ -55,5 +55,5 @@ func secret(r *cachev1alpha1.Redis, name string, of corev1.SecretType, values ma
 	for key, value := range values {
 		data[key] = []byte(value)
 	}
-	return corev1ac.Secret(name, "").WithLabels(parts.Labels(kind, r.Name)).WithType(of).WithData(data)
+	return corev1ac.Secret(name, "").WithLabels(parts.Labels(appName, r.Name)).WithType(of).WithData(data)
 }

@@ -18,7 +18,7 @@ import (
 
 func childNames(r *cachev1alpha1.Redis) []string {
 	var list []string
-	for _, child := range desired(r, choice{credentials: passwords}) {
+	for _, child := range desired(r, childInputs{credentials: passwords}) {
 		list = append(list, *child.GetKind()+"/"+*child.GetName())
 	}
 	slices.Sort(list)
@@ -92,7 +92,7 @@ func TestNodes(t *testing.T) {
 	set := func(change func(*cachev1alpha1.Redis)) *appsv1ac.StatefulSetApplyConfiguration {
 		r := sized(3)
 		change(r)
-		return nodes(r, choice{credentials: passwords, image: "redis:x", pods: pods(r, world{}), volume: resource.MustParse("1Gi")})
+		return nodes(r, childInputs{credentials: passwords, image: "redis:x", pods: pods(r, world{}), volume: resource.MustParse("1Gi")})
 	}
 	container := func(s *appsv1ac.StatefulSetApplyConfiguration) corev1ac.ContainerApplyConfiguration {
 		return s.Spec.Template.Spec.Containers[0]
@@ -164,7 +164,7 @@ func TestOnlySecretsKnowTheCertificate(t *testing.T) {
 	first, second := identityOf(issue(by)), identityOf(issue(by))
 	others := func(i identity) string {
 		var all strings.Builder
-		for _, child := range desired(withMaster(secured(""), "a-0"), choice{credentials: passwords, image: "redis:x", identity: i}) {
+		for _, child := range desired(withMaster(secured(""), "a-0"), childInputs{credentials: passwords, image: "redis:x", identity: i}) {
 			if *child.GetKind() != "Secret" || *child.GetName() == "a-files" {
 				text, _ := json.Marshal(child)
 				all.Write(text)
@@ -182,11 +182,11 @@ func TestOnlySecretsKnowTheCertificate(t *testing.T) {
 
 func TestBinding(t *testing.T) {
 	i := identityOf(issue(authority.New("one")))
-	plain := binding(withMaster(sized(3), "a-0"), choice{credentials: passwords, identity: identity{}}).Data
+	plain := bindingSecret(withMaster(sized(3), "a-0"), childInputs{credentials: passwords, identity: identity{}}).Data
 	if string(plain["uri"]) != "redis://default:app-secret@a..svc:6379" || plain["ssl"] != nil || plain["ca.crt"] != nil {
 		t.Errorf("in the clear: %s", plain)
 	}
-	over := binding(secured(""), choice{credentials: passwords, identity: i}).Data
+	over := bindingSecret(secured(""), childInputs{credentials: passwords, identity: i}).Data
 	if string(over["uri"]) != "rediss://default:app-secret@a.ns.svc:6379" || string(over["ssl"]) != "true" || string(over["ca.crt"]) != string(i.Authorities) {
 		t.Errorf("over TLS: %s", over)
 	}

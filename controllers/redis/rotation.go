@@ -23,8 +23,8 @@ const (
 	// mostRetired bounds the passwords that are accepted beside the current one,
 	// should somebody change it all the time: the oldest goes first.
 	mostRetired = 8
-	// rereading is how soon a Secret that could not be read is tried again.
-	rereading = 5 * time.Second
+	// certificateReread is how soon a Secret that could not be read is tried again.
+	certificateReread = 5 * time.Second
 
 	// annotationFrom on <name>-auth names the user's Secret that its password came from.
 	annotationFrom = "mainstay-operator.io/password-from"
@@ -148,11 +148,11 @@ func (c credentials) last() time.Time {
 func (c credentials) due(now time.Time) time.Duration {
 	var soonest time.Duration
 	if c.unread {
-		soonest = rereading
+		soonest = certificateReread
 	}
 	for _, r := range c.retired {
 		if left := r.Until.Sub(now); !r.Until.IsZero() && (soonest == 0 || left < soonest) {
-			soonest = max(left, soon)
+			soonest = max(left, shortRequeue)
 		}
 	}
 	return soonest

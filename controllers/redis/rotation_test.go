@@ -109,15 +109,15 @@ func TestNobodyUsesAPasswordBeforeThereIsAMaster(t *testing.T) {
 	accepts(t, started("old", "s").choose("s", "new", drawn).tell(false), "new")
 }
 
-// kept gives what our Secrets hold, as the API server would give it back.
-func kept(c credentials) (binding1, system1, files1 corev1.Secret) {
+// storedSecrets gives what our Secrets hold, as the API server would give it back.
+func storedSecrets(c credentials) (binding1, system1, files1 corev1.Secret) {
 	r := &cachev1alpha1.Redis{}
 	as := func(s *corev1ac.SecretApplyConfiguration) corev1.Secret {
 		made := corev1.Secret{Data: s.Data}
 		made.Annotations = s.Annotations
 		return made
 	}
-	return as(binding(r, choice{credentials: c})), as(system(r, c)), as(files(r, choice{credentials: c}))
+	return as(bindingSecret(r, childInputs{credentials: c})), as(system(r, c)), as(files(r, childInputs{credentials: c}))
 }
 
 func TestRecalledAtEveryStage(t *testing.T) {
@@ -125,7 +125,7 @@ func TestRecalledAtEveryStage(t *testing.T) {
 	told := wanted.tell(true)
 	counted, _ := told.counting(noon)
 	for name, c := range map[string]credentials{"wanted": wanted, "told": told, "counted": counted, "over": counted.expire(noon.Add(overlap))} {
-		got := recalled(kept(c)).choose("s", "new", drawn)
+		got := recalled(storedSecrets(c)).choose("s", "new", drawn)
 		if got.operator != c.operator || got.replication != c.replication || got.told != c.told || got.wanted != c.wanted ||
 			got.digest() != c.digest() || got.retiredText() != c.retiredText() {
 			t.Errorf("%s: %+v, want %+v", name, got, c)
@@ -135,7 +135,7 @@ func TestRecalledAtEveryStage(t *testing.T) {
 
 func TestRecalledFromWhatIsLeft(t *testing.T) {
 	counted, _ := started("old", "s").choose("s", "new", drawn).tell(true).counting(noon)
-	b, s, f := kept(counted)
+	b, s, f := storedSecrets(counted)
 	lost := corev1.Secret{}
 	forged := corev1.Secret{Data: map[string][]byte{"_operator": []byte("forged"), "_replication": []byte("forged"),
 		retiredKey: []byte(`[{"digest":"x\nuser evil on nopass +@all"}]`)}}

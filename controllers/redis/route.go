@@ -12,9 +12,9 @@ import (
 	"github.com/mainstay-operator/mainstay-operator/controllers/internal/converge"
 )
 
-// reroute a Service that the API server will not have as the spec wants it: it
+// applyRouteOnly a Service that the API server will not have as the spec wants it: it
 // leads to the master all the same.
-func (r *Reconciler) reroute(ctx context.Context, redis *cachev1alpha1.Redis) (led bool, err error) {
+func (r *Reconciler) applyRouteOnly(ctx context.Context, redis *cachev1alpha1.Redis) (led bool, err error) {
 	var service corev1.Service
 	if err := r.Get(ctx, ctrlclient.ObjectKeyFromObject(redis), &service); err != nil {
 		return false, ctrlclient.IgnoreNotFound(err)
@@ -32,13 +32,13 @@ func (r *Reconciler) reroute(ctx context.Context, redis *cachev1alpha1.Redis) (l
 	return true, nil
 }
 
-// routed tells of a change of the master once the Service leads to the new one.
-func (r *Reconciler) routed(ctx context.Context, redis *cachev1alpha1.Redis, f *fleet) error {
+// reportMasterChange tells of a change of the master once the Service leads to the new one.
+func (r *Reconciler) reportMasterChange(ctx context.Context, redis *cachev1alpha1.Redis, f *fleet) error {
 	last := redis.Status.LastFailover
 	if last == nil || last.RoutedAt != nil || last.To != redis.Status.Master {
 		return nil
 	}
-	last.RoutedAt = r.now()
+	last.RoutedAt = r.microNow()
 	if err := f.save(ctx); err != nil { // or it would be told again
 		return err
 	}

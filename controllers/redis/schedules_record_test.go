@@ -25,8 +25,8 @@ func TestARestoredRecordFencesNoMaster(t *testing.T) {
 	l.start(old) // with what it had before
 	l.restore(before)
 	l.heal()
-	l.keeps(100)
-	l.has(100)
+	l.expectNoneLost(100)
+	l.expectKeys(100)
 	if l.master() != real || l.redis.Status.Epoch <= before.status.Epoch {
 		t.Errorf("%s is master in epoch %d, %s was", l.redis.Status.Master, l.redis.Status.Epoch, real.name)
 	}
@@ -37,13 +37,13 @@ func TestARestoredRecordCrownsNoSupersededMaster(t *testing.T) {
 	l := newLoopback(t, 3, impatient)
 	l.write(0, 50)
 	before, old := l.backup(), l.master()
-	l.stop(old)
+	l.suspend(old)
 	l.until("another is master", func() bool { l.pass(); return l.master() != old })
 	told := l.confirmed(l.master(), 100, 1)
 	l.restore(before)
-	l.wake(old)
+	l.resume(old)
 	l.heal()
-	l.keeps(told)
+	l.expectNoneLost(told)
 	if told == firstConfirmed {
 		t.Error("no write was confirmed that could be lost")
 	}
@@ -55,16 +55,16 @@ func TestASupersededMasterIsFenced(t *testing.T) {
 	l.write(0, 50)
 	l.caughtUp()
 	old, behind := l.master(), l.replica()
-	l.stop(old, behind)
+	l.suspend(old, behind)
 	l.until("another is master", func() bool { l.pass(); return l.master() != old })
-	l.wake(old, behind)
+	l.resume(old, behind)
 	l.until("both are back", func() bool { return l.info(old, "role") == "master" && l.linked(behind) })
 	if next := l.pass(); next != fence || l.info(old, "role") == "master" {
 		t.Errorf("the pass does %s, the superseded master is %s", next, l.info(old, "role"))
 	}
 	l.heal()
 	l.write(50, 60)
-	l.has(60)
+	l.expectKeys(60)
 }
 
 // A human had it replaced although a replica that follows it could not be asked. Both wake,
@@ -74,20 +74,20 @@ func TestAMasterThatWasReplacedUnsafelyIsFenced(t *testing.T) {
 	l.write(0, 50)
 	l.caughtUp()
 	old, behind := l.master(), l.replica()
-	l.stop(old, behind)
+	l.suspend(old, behind)
 	l.until("a human is asked", func() bool { return l.pass() == block })
 	l.redis.Annotations = map[string]string{cachev1alpha1.RedisAllowUnsafePromotion: strconv.FormatInt(l.redis.Status.Epoch, 10)}
 	l.until("another is master", func() bool { l.pass(); return l.master() != old })
 	l.redis.Annotations = nil
 	real := l.master()
 	told := l.confirmed(real, 60, 1)
-	l.wake(old, behind)
+	l.resume(old, behind)
 	l.until("both are back", func() bool { return l.info(old, "role") == "master" && l.linked(behind) })
 	if next := l.pass(); next != fence || l.info(old, "role") == "master" {
 		t.Errorf("the pass does %s, the master that was replaced is %s", next, l.info(old, "role"))
 	}
 	l.heal()
-	l.keeps(told)
+	l.expectNoneLost(told)
 	if l.master() != real {
 		t.Errorf("%s is master, %s was", l.master().name, real.name)
 	}
@@ -111,19 +111,19 @@ func TestAFoundMasterRefusesWhoIsNotRecorded(t *testing.T) {
 	l.lag(l.without(master)...)
 	told := l.confirmed(master, 60, 1)
 	l.kill(master)
-	l.wake(l.without(master)...)
+	l.resume(l.without(master)...)
 	l.until("a replica is master", func() bool { l.pass(); return l.master() != master })
-	l.keeps(told)
+	l.expectNoneLost(told)
 }
 
 // What one that cannot be asked has confirmed must be with those that are recorded instead.
 func TestNoMasterIsTakenUpWithWhoLags(t *testing.T) {
 	u, master, replica := pair()
-	u.record.leader.run = u.next() // another than the one that serves
+	u.record.recordedMaster.run = u.next() // another than the one that serves
 	replica.data = "ab"
 	f, redis := u.direct()
 	before := redis.Status.DeepCopy()
-	r := &Reconciler{clock: playedClock}
+	r := &Reconciler{clock: modelClock}
 	taken := step{do: record, nodes: []string{"a-0"}, why: reasonRecordOutdated}
 	if err := r.act(t.Context(), redis, f, taken); !errors.As(err, &behindError{}) || !equality.Semantic.DeepEqual(before, &redis.Status) {
 		t.Errorf("%v: %+v", err, redis.Status)

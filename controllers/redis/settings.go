@@ -87,8 +87,8 @@ type directive struct {
 	args []string
 }
 
-// fixed are the directives that no spec changes while a server runs.
-func fixed(r *cachev1alpha1.Redis) []directive {
+// fixedDirectives are the directives that no spec changes while a server runs.
+func fixedDirectives(r *cachev1alpha1.Redis) []directive {
 	list := append([]directive{{"bind", []string{"*", "-::*"}}}, listening(r)...)
 	return append(list, []directive{
 		{"protected-mode", []string{"no"}},
@@ -110,7 +110,7 @@ func fixed(r *cachev1alpha1.Redis) []directive {
 // redisConf is the server's configuration file. The password and W are set on
 // running servers by commands of their own.
 func redisConf(r *cachev1alpha1.Redis, c credentials, s settings) string {
-	return render(slices.Concat(fixed(r), rolled(r), s.directives(), []directive{
+	return render(slices.Concat(fixedDirectives(r), rollingDirectives(r), s.directives(), []directive{
 		{"masterauth", []string{c.replication}},
 		// Who has no data yet answers nobody, the readiness probe neither.
 		{"replica-serve-stale-data", []string{"no"}},

@@ -46,7 +46,7 @@ type settings struct {
 
 // initial settings are those that need no server's consent.
 func initial(r *cachev1alpha1.Redis) settings {
-	s := settings{Live: live(r, 0), Resets: map[string]int{}}
+	s := settings{Live: liveDirectives(r, 0), Resets: map[string]int{}}
 	for name := range r.Spec.Config {
 		delete(s.Live, name)
 	}
@@ -80,10 +80,10 @@ func words(name, value string) []string {
 	return []string{value}
 }
 
-// live are the directives that a running server can be told, as the spec has
+// liveDirectives are the directives that a running server can be told, as the spec has
 // them. What depends on memory goes by the limit of the server's own pod, 0 for the
 // spec's: it is replaced when the limit changes.
-func live(r *cachev1alpha1.Redis, limit int64) map[string]string {
+func liveDirectives(r *cachev1alpha1.Redis, limit int64) map[string]string {
 	memory, fsync := bound(r, limit), "everysec"
 	if r.Spec.Persistence != nil && r.Spec.Persistence.AppendFsync != "" {
 		fsync = r.Spec.Persistence.AppendFsync
@@ -93,10 +93,10 @@ func live(r *cachev1alpha1.Redis, limit int64) map[string]string {
 		"repl-backlog-size":    strconv.FormatInt(max(minBacklog, memory/20), 10),
 		maxMemory:              strconv.FormatInt(memory, 10),
 		snapshots:              "",
-		appendOnly:             yesNo(logs(r)),
+		appendOnly:             yesNo(usesAppendOnly(r)),
 		"appendfsync":          fsync,
 	}
-	if snaps(r) {
+	if usesSnapshots(r) {
 		list[snapshots] = "3600 1 300 100 60 10000"
 	}
 	for name, value := range r.Spec.Config {
@@ -107,14 +107,14 @@ func live(r *cachev1alpha1.Redis, limit int64) map[string]string {
 	return list
 }
 
-// logs is true when every write is to be appended to a file.
-func logs(r *cachev1alpha1.Redis) bool {
+// usesAppendOnly is true when every write is to be appended to a file.
+func usesAppendOnly(r *cachev1alpha1.Redis) bool {
 	mode := persistence(r)
 	return mode == cachev1alpha1.RedisPersistAOF || mode == cachev1alpha1.RedisPersistBoth
 }
 
-// snaps is true when all data is to be written to a file now and then.
-func snaps(r *cachev1alpha1.Redis) bool {
+// usesSnapshots is true when all data is to be written to a file now and then.
+func usesSnapshots(r *cachev1alpha1.Redis) bool {
 	mode := persistence(r)
 	return mode == cachev1alpha1.RedisPersistRDB || mode == cachev1alpha1.RedisPersistBoth
 }
@@ -138,8 +138,8 @@ func bound(r *cachev1alpha1.Redis, limit int64) int64 {
 	return limit / 100 * int64(ptr.Deref(r.Spec.MaxMemoryPercent, defaultMemoryPercent))
 }
 
-// rolled are the user's directives that take new pods.
-func rolled(r *cachev1alpha1.Redis) []directive {
+// rollingDirectives are the user's directives that take new pods.
+func rollingDirectives(r *cachev1alpha1.Redis) []directive {
 	var list []directive
 	for _, name := range immutable {
 		if value, chosen := r.Spec.Config[name]; chosen {
@@ -149,13 +149,13 @@ func rolled(r *cachev1alpha1.Redis) []directive {
 	return list
 }
 
-// confMark is borne by the pods: another one takes new pods, and its words tell
+// restartMark is borne by the pods: another one takes new pods, and its words tell
 // what for. Writes are appended by every server before the mark says so, and still
 // the pods are made anew: a kubelet brings the file in its own time, and a server
 // that starts from the one before would not read what it has appended.
-func confMark(r *cachev1alpha1.Redis, s settings) string {
-	marks := []string{base + "=" + digest(render(fixed(r)))[:8], appendOnly + "=" + s.Live[appendOnly]}
-	for _, d := range rolled(r) {
+func restartMark(r *cachev1alpha1.Redis, s settings) string {
+	marks := []string{base + "=" + digest(render(fixedDirectives(r)))[:8], appendOnly + "=" + s.Live[appendOnly]}
+	for _, d := range rollingDirectives(r) {
 		marks = append(marks, d.name+"="+d.args[0])
 	}
 	for _, name := range slices.Sorted(maps.Keys(s.Resets)) {
@@ -164,8 +164,8 @@ func confMark(r *cachev1alpha1.Redis, s settings) string {
 	return strings.Join(marks, " ")
 }
 
-// marksApart are the directives by which two marks differ.
-func marksApart(a, b string) []string {
+// differingMarks are the directives by which two marks differ.
+func differingMarks(a, b string) []string {
 	one, other := strings.Fields(a), strings.Fields(b)
 	var names []string
 	for _, mark := range slices.Concat(one, other) {

@@ -29,8 +29,8 @@ func persisted(mode cachev1alpha1.RedisPersistenceMode) func(*cachev1alpha1.Redi
 	}
 }
 
-// runs checks a directive on every server.
-func (l *loopback) runs(directive, value string) {
+// expectConfig checks a directive on every server.
+func (l *loopback) expectConfig(directive, value string) {
 	l.t.Helper()
 	for _, n := range l.nodes {
 		c := l.operator(n)
@@ -40,8 +40,8 @@ func (l *loopback) runs(directive, value string) {
 	}
 }
 
-// of every server, one field.
-func (l *loopback) of(field string) string {
+// infoOfAll every server, one field.
+func (l *loopback) infoOfAll(field string) string {
 	var list []string
 	for _, n := range l.nodes {
 		list = append(list, l.info(n, field))
@@ -54,9 +54,9 @@ func TestI13SettingsChangeAndNoOperationFails(t *testing.T) {
 		r.Spec.Config = config("hz", "20")
 		r.Spec.Resources.Limits = corev1.ResourceList{corev1.ResourceMemory: resource.MustParse("1000Mi")}
 	})
-	l.runs("hz", "20") // though no file had it when they started
+	l.expectConfig("hz", "20") // though no file had it when they started
 	l.write(0, 1)
-	processes := l.of("run_id")
+	processes := l.infoOfAll("run_id")
 	ctx, stop := context.WithCancel(t.Context())
 	var writing sync.WaitGroup
 	var written, failed atomic.Int64
@@ -92,28 +92,28 @@ func TestI13SettingsChangeAndNoOperationFails(t *testing.T) {
 	} {
 		change.edit(&l.redis.Spec)
 		l.heal()
-		l.runs(change.name, change.value)
+		l.expectConfig(change.name, change.value)
 	}
-	before := l.of("cmdstat_config|set")
+	before := l.infoOfAll("cmdstat_config|set")
 	for range 5 {
 		l.pass()
 	}
-	if after := l.of("cmdstat_config|set"); strings.Join(callsOf(before), " ") != strings.Join(callsOf(after), " ") {
+	if after := l.infoOfAll("cmdstat_config|set"); strings.Join(callsOf(before), " ") != strings.Join(callsOf(after), " ") {
 		t.Errorf("at rest servers are told what they know: %s, %s", before, after)
 	}
 	stop()
 	writing.Wait()
-	if l.of("run_id") != processes || failed.Load() > 0 || written.Load() == 0 {
-		t.Errorf("%d of %d operations failed; servers %s, then %s", failed.Load(), written.Load(), processes, l.of("run_id"))
+	if l.infoOfAll("run_id") != processes || failed.Load() > 0 || written.Load() == 0 {
+		t.Errorf("%d of %d operations failed; servers %s, then %s", failed.Load(), written.Load(), processes, l.infoOfAll("run_id"))
 	}
 	t.Logf("%d writes, %d failed", written.Load(), failed.Load())
 	l.crash(true)
 	l.heal()
-	if l.of("run_id") == processes {
+	if l.infoOfAll("run_id") == processes {
 		t.Error("none was started anew")
 	}
-	l.runs("hz", "30")
-	l.runs("appendfsync", "always")
+	l.expectConfig("hz", "30")
+	l.expectConfig("appendfsync", "always")
 }
 
 func callsOf(stats string) []string {
@@ -129,8 +129,8 @@ func TestARefusedSettingBreaksNothingAndHeals(t *testing.T) {
 	l := newLoopback(t, 2, func(r *cachev1alpha1.Redis) { r.Spec.Config = config("maxmemory-policy", "nonsense") })
 	l.redis.Spec.Config["hz"], l.redis.Spec.Config["timeout"] = "abc", "77"
 	l.heal()
-	l.runs("timeout", "77")
-	l.runs("hz", "10")
+	l.expectConfig("timeout", "77")
+	l.expectConfig("hz", "10")
 	if _, is := l.written.Live["hz"]; is || l.written.Live["timeout"] != "77" {
 		t.Errorf("servers would start with %v", l.written.Live)
 	}
@@ -139,7 +139,7 @@ func TestARefusedSettingBreaksNothingAndHeals(t *testing.T) {
 	l.redis.Spec.Config = config("hz", "50")
 	l.redis.Spec.Config["timeout"] = "77"
 	l.heal()
-	l.runs("hz", "50")
+	l.expectConfig("hz", "50")
 	if len(l.written.Resets) > 0 {
 		t.Errorf("what no server took is taken out of none: %v", l.written.Resets)
 	}
@@ -148,16 +148,16 @@ func TestARefusedSettingBreaksNothingAndHeals(t *testing.T) {
 func TestASettingThatIsTakenOutRollsThePods(t *testing.T) {
 	l := newLoopback(t, 2, func(r *cachev1alpha1.Redis) { r.Spec.Config = config("hz", "50") })
 	l.write(0, 50)
-	processes := l.of("run_id")
+	processes := l.infoOfAll("run_id")
 	l.redis.Spec.Config = nil
 	l.heal()
-	l.runs("hz", "10")
-	for _, id := range strings.Fields(l.of("run_id")) {
+	l.expectConfig("hz", "10")
+	for _, id := range strings.Fields(l.infoOfAll("run_id")) {
 		if strings.Contains(processes, id) {
 			t.Errorf("%s runs on", id)
 		}
 	}
-	l.has(50)
+	l.expectKeys(50)
 }
 
 func TestAServerThatCannotAppendIsTriedAgain(t *testing.T) {
@@ -169,7 +169,7 @@ func TestAServerThatCannotAppendIsTriedAgain(t *testing.T) {
 		t.Fatal(err)
 	}
 	l.redis.Spec.Persistence.Mode = cachev1alpha1.RedisPersistAOF
-	stuck := func() string { return l.r.memory.of(l.redis).tuned[l.info(replica, "run_id")].stuck }
+	stuck := func() string { return l.r.memory.of(l.redis).settingsReplies[l.info(replica, "run_id")].stuck }
 	l.until("it says so", func() bool { l.pass(); return strings.Contains(stuck(), "Unable to turn on AOF") })
 	l.write(50, 60)
 	if l.written.Live[appendOnly] != "no" {
@@ -179,8 +179,8 @@ func TestAServerThatCannotAppendIsTriedAgain(t *testing.T) {
 		t.Fatal(err)
 	}
 	l.heal()
-	l.runs(appendOnly, "yes")
-	l.has(60)
+	l.expectConfig(appendOnly, "yes")
+	l.expectKeys(60)
 }
 
 // A crash of every server and of the operator, at each stage of a change of
@@ -212,8 +212,8 @@ func TestI15AnotherPersistenceKeepsTheDataThroughKills(t *testing.T) {
 					l.advance(stage)
 					l.crash(prompt)
 					l.heal()
-					l.has(keys)
-					if l.runs(appendOnly, yesNo(mode != rdb)); t.Failed() {
+					l.expectKeys(keys)
+					if l.expectConfig(appendOnly, yesNo(mode != rdb)); t.Failed() {
 						t.Fatalf("to %s, killed at stage %d", mode, stage)
 					}
 				}
@@ -223,7 +223,7 @@ func TestI15AnotherPersistenceKeepsTheDataThroughKills(t *testing.T) {
 			l.write(keys, 200)
 			l.crash(prompt)
 			l.heal()
-			l.has(200)
+			l.expectKeys(200)
 		})
 	}
 }
@@ -232,7 +232,7 @@ func TestI15AnotherPersistenceKeepsTheDataThroughKills(t *testing.T) {
 func (l *loopback) advance(stages int) {
 	l.t.Helper()
 	is := func() string {
-		return l.written.text() + l.of("aof_enabled") + l.of("aof_rewrite_in_progress") + l.of("rdb_saves") + l.of("run_id")
+		return l.written.text() + l.infoOfAll("aof_enabled") + l.infoOfAll("aof_rewrite_in_progress") + l.infoOfAll("rdb_saves") + l.infoOfAll("run_id")
 	}
 	for range stages {
 		before := is()

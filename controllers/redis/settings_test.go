@@ -79,7 +79,7 @@ func TestQuoteIsOneLine(t *testing.T) {
 
 // fileOf servers that have accepted all that the spec says.
 func fileOf(r *cachev1alpha1.Redis) string {
-	return redisConf(r, passwords, settings{Live: live(r, 0)})
+	return redisConf(r, passwords, settings{Live: liveDirectives(r, 0)})
 }
 
 func TestTheFileAtFirstHasNothingThatAServerCouldRefuse(t *testing.T) {
@@ -102,7 +102,7 @@ func TestMarkChangesWithWhatTakesNewPods(t *testing.T) {
 		}, nil},
 		{"so is most else", func(r *cachev1alpha1.Redis, s *settings) {
 			r.Spec.Config = config("maxclients", "5")
-			s.Live = live(r, 0)
+			s.Live = liveDirectives(r, 0)
 		}, nil},
 		{"but not what is read at a start only", func(r *cachev1alpha1.Redis, _ *settings) { r.Spec.Config = config("databases", "5") }, []string{"databases"}},
 		{"nor what was taken out", func(_ *cachev1alpha1.Redis, s *settings) { s.Resets["hz"]++ }, []string{"hz"}},
@@ -110,7 +110,7 @@ func TestMarkChangesWithWhatTakesNewPods(t *testing.T) {
 	} {
 		r, s := plain.DeepCopy(), initial(plain)
 		c.change(r, &s)
-		if got := marksApart(confMark(plain, initial(plain)), confMark(r, s)); !slices.Equal(got, c.apart) {
+		if got := differingMarks(restartMark(plain, initial(plain)), restartMark(r, s)); !slices.Equal(got, c.apart) {
 			t.Errorf("%s: %v", c.reason, got)
 		}
 	}

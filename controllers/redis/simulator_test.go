@@ -22,7 +22,7 @@ type walk struct {
 	rand  *rand.Rand
 	state *state
 	first *state
-	way   []turn
+	path  []transition
 	mild  bool // nothing happened that a human may have to decide on
 }
 
@@ -33,35 +33,35 @@ func newWalk(seed uint64) *walk {
 	if nodes > 2 && w.rand.IntN(3) == 0 {
 		minimum = 2
 	}
-	w.first = &state{universe: newUniverse(nodes, minimum, w.rand.IntN(2) == 0), coarse: w.rand.IntN(2) == 0,
+	w.first = &state{model: newModel(nodes, minimum, w.rand.IntN(2) == 0), coarse: w.rand.IntN(2) == 0,
 		left: budget{faults: int8(1 + w.rand.IntN(5)), crashes: 2, suspends: 1, stale: 2, writes: 6, drains: w.rand.IntN(2) == 0, owner: w.rand.IntN(4) == 0}}
 	w.state = w.first.clone()
 	return w
 }
 
-func (w *walk) take(t turn) bool {
-	w.way = append(w.way, t)
-	w.state = w.state.after(t)
-	return w.state.universe.broken == ""
+func (w *walk) take(t transition) bool {
+	w.path = append(w.path, t)
+	w.state = w.state.successor(t)
+	return w.state.model.violation == ""
 }
 
 // choose a turn: mostly the operator's, seldom a fault.
-func (w *walk) choose() turn {
-	turns := w.state.turns()
+func (w *walk) choose() transition {
+	turns := w.state.transitions()
 	if w.state.left.crashes > 0 {
-		turns = append(turns, turn{what: crashed})
+		turns = append(turns, transition{action: crashed})
 	}
 	if w.state.left.suspends > 0 && w.state.leader.running && w.state.leader.next.effect != lookEffect {
-		turns = append(turns, turn{what: suspended})
+		turns = append(turns, transition{action: suspended})
 	}
 	for {
 		t := turns[w.rand.IntN(len(turns))]
 		switch {
-		case t.fault() && w.rand.IntN(12) > 0, (t.what == crashed || t.what == suspended) && w.rand.IntN(8) > 0,
-			(t.what == hibernated || t.what == recreated) && w.rand.IntN(20) > 0:
+		case t.fault() && w.rand.IntN(12) > 0, (t.action == crashed || t.action == suspended) && w.rand.IntN(8) > 0,
+			(t.action == hibernated || t.action == recreated) && w.rand.IntN(20) > 0:
 			continue
-		case t.what == restored, t.what == suspended, t.what == beginStale,
-			t.what == recreated && w.first.left.drains: // from what volumes are left with in the middle of deletions
+		case t.action == restored, t.action == suspended, t.action == beginStale,
+			t.action == recreated && w.first.left.drains: // from what volumes are left with in the middle of deletions
 			w.mild = false
 		}
 		return t
@@ -73,21 +73,21 @@ func (w *walk) choose() turn {
 func (w *walk) run(turns int) string {
 	for range turns {
 		ok := w.take(w.quickly(w.choose()))
-		if u := w.state.universe; ok && w.rand.IntN(40) == 0 && !u.backedUp && u.record.kept {
-			ok = w.take(turn{what: backedUp})
+		if u := w.state.model; ok && w.rand.IntN(40) == 0 && !u.backedUp && u.record.hasReplication {
+			ok = w.take(transition{action: backedUp})
 		}
 		if !ok {
-			return w.state.universe.broken
+			return w.state.model.violation
 		}
 	}
 	faults := w.first.left.faults - w.state.left.faults
-	if !w.state.universe.record.kept { // two first masters, neither of which was recorded: nothing was confirmed, and a human chooses
+	if !w.state.model.record.hasReplication { // two first masters, neither of which was recorded: nothing was confirmed, and a human chooses
 		faults += w.first.left.crashes - w.state.left.crashes
 	}
-	did, u := w.state.universe.settleDown(w.state.leader.known)
+	did, u := w.state.model.runToRest(w.state.leader.memory)
 	switch {
-	case u.broken != "":
-		return "once all trouble has ended: " + u.broken
+	case u.violation != "":
+		return "once all trouble has ended: " + u.violation
 	case did.do == block && w.mild && faults <= 1:
 		return "after one fault a human is asked for: " + did.why
 	case did.do != rest && did.do != block:
@@ -97,16 +97,16 @@ func (w *walk) run(turns int) string {
 }
 
 // quickly takes the operator's own turn instead, every other time.
-func (w *walk) quickly(t turn) turn {
-	own := turn{what: stepPass}
-	if w.rand.IntN(2) == 0 && slices.Contains(w.state.turns(), own) {
+func (w *walk) quickly(t transition) transition {
+	own := transition{action: stepPass}
+	if w.rand.IntN(2) == 0 && slices.Contains(w.state.transitions(), own) {
 		return own
 	}
 	return t
 }
 
-// settleDown ends all trouble and passes until there is nothing to do.
-func (u *universe) settleDown(known recollection) (step, *universe) {
+// runToRest ends all trouble and passes until there is nothing to do.
+func (u *model) runToRest(known operatorMemory) (step, *model) {
 	u = u.clone()
 	u.cuts, u.record.sleep = 0, false
 	u.record.version++
@@ -114,7 +114,7 @@ func (u *universe) settleDown(known recollection) (step, *universe) {
 	for range 150 {
 		u.mend()
 		var err error
-		if did, err = u.goOn(&known); u.broken != "" || err == nil && (did.do == rest && u.whole() || did.do == block) {
+		if did, err = u.runPass(&known); u.violation != "" || err == nil && (did.do == rest && u.hasHealthyMaster() || did.do == block) {
 			break
 		}
 	}
@@ -122,7 +122,7 @@ func (u *universe) settleDown(known recollection) (step, *universe) {
 }
 
 // mend what is broken: who hangs goes on, who is dead starts, who has no pod ends.
-func (u *universe) mend() {
+func (u *model) mend() {
 	for i := len(u.procs) - 1; i >= 0; i-- {
 		p := &u.procs[i]
 		if p.hung {
@@ -137,28 +137,28 @@ func (u *universe) mend() {
 	}
 }
 
-// whole reports whether a master serves that has all that was confirmed, and marks it broken
+// hasHealthyMaster reports whether a master serves that has all that was confirmed, and marks it broken
 // when it has not.
-func (u *universe) whole() bool {
-	p := u.of(u.record.leader.pod)
+func (u *model) hasHealthyMaster() bool {
+	p := u.processOf(u.record.recordedMaster.pod)
 	if p == nil || !p.master {
 		return false
 	}
 	for _, operation := range u.confirmed {
 		if !strings.ContainsRune(p.data, operation) {
-			u.breaks("the master lacks the confirmed write %q", string(operation))
+			u.violate("the master lacks the confirmed write %q", string(operation))
 		}
 	}
 	return true
 }
 
-// tell a schedule in words.
-func (w *walk) tell() string {
+// describe a schedule in words.
+func (w *walk) describe() string {
 	var words strings.Builder
 	s := w.first
-	for i, t := range w.way {
-		fmt.Fprintf(&words, "%3d. %s\n", i+1, s.tell(t))
-		s = s.after(t)
+	for i, t := range w.path {
+		fmt.Fprintf(&words, "%3d. %s\n", i+1, s.describe(t))
+		s = s.successor(t)
 	}
 	return words.String()
 }
@@ -184,7 +184,7 @@ func TestNoConfirmedWriteIsLost(t *testing.T) {
 					turns = 240
 				}
 				if broken := w.run(turns); broken != "" {
-					t.Errorf("seed %d: %s, after:\n%s", seed, broken, w.tell())
+					t.Errorf("seed %d: %s, after:\n%s", seed, broken, w.describe())
 				}
 			}
 		})

@@ -28,7 +28,7 @@ func status(r *cachev1alpha1.Redis, w world, next step, set *appsv1.StatefulSet,
 	s := *r.Status.DeepCopy()
 	s.Nodes = []cachev1alpha1.RedisNode{}
 	s.Replicas = set.Status.Replicas
-	s.Selector = parts.SelectorString(kind, r.Name)
+	s.Selector = parts.SelectorString(appName, r.Name)
 	s.Endpoint = fmt.Sprintf("%s.%s.svc:%d", r.Name, r.Namespace, node.Port)
 	s.ReadEndpoint = fmt.Sprintf("%s.%s.svc:%d", replicasName(r), r.Namespace, node.Port)
 	s.Binding = &cachev1alpha1.RedisBinding{Name: bindingName(r)}
@@ -51,7 +51,7 @@ func setConditions(r *cachev1alpha1.Redis, s *cachev1alpha1.RedisStatus, w world
 	conditions.SetFromWorkload(list, generation, conditions.Workload{
 		Generation:         set.Generation,
 		ObservedGeneration: set.Status.ObservedGeneration,
-		Desired:            awake(r),
+		Desired:            runningSize(r),
 		MinReady:           1,
 		Updated:            int32(w.count(func(m member) bool { return !m.outdated })), //nolint:gosec // at most 9
 		Ready:              s.ReadyReplicas,
@@ -62,25 +62,25 @@ func setConditions(r *cachev1alpha1.Redis, s *cachev1alpha1.RedisStatus, w world
 	if serving {
 		conditions.Set(list, generation, commonv1.ConditionAvailable, true, commonv1.ReasonMasterServes, master.name+" takes writes")
 	} else {
-		conditions.Set(list, generation, commonv1.ConditionAvailable, false, commonv1.ReasonNoMaster, noneServes(next))
+		conditions.Set(list, generation, commonv1.ConditionAvailable, false, commonv1.ReasonNoMaster, noMasterMessage(next))
 	}
 	settingsInSync(list, r, w)
-	storing(list, r, w)
-	unreadable(list, r, w)
-	shrinking(list, r, set)
+	setDiskErrors(list, r, w)
+	setUnreadable(list, r, w)
+	refuseShrinking(list, r, set)
 	if next.do == block { // the most urgent of all
 		conditions.Set(list, generation, commonv1.ConditionDegraded, true, cmp.Or(next.reason, commonv1.ReasonPromotionBlocked), next.why)
 	}
-	hibernating(list, r, set)
-	resizing(list, r, w)
-	splitBrain(list, r, w, next)
+	setHibernating(list, r, set)
+	setStorageResizing(list, r, w)
+	setSplitBrain(list, r, w, next)
 	_, why := failoverPossible(r, w, master, serving)
 	conditions.Set(list, generation, commonv1.ConditionFailoverPossible, why == commonv1.ReasonHeirsInSync, why, failoverMessages[why])
 	conditions.SetPaused(list, generation, r.Spec.Paused)
 }
 
-// unheard takes back what a condition says of no server, until the first one answers.
-func unheard(list *[]metav1.Condition, kind string, w world) bool {
+// omitUntilFirstReply takes back what a condition says of no server, until the first one answers.
+func omitUntilFirstReply(list *[]metav1.Condition, kind string, w world) bool {
 	if w.count(member.answers) > 0 || meta.IsStatusConditionTrue(*list, kind) {
 		return false
 	}
@@ -88,8 +88,8 @@ func unheard(list *[]metav1.Condition, kind string, w world) bool {
 	return true
 }
 
-// noneServes says what is waited for.
-func noneServes(next step) string {
+// noMasterMessage says what is waited for.
+func noMasterMessage(next step) string {
 	if next.do == wait && next.why != "" {
 		return "no node takes writes: " + next.why
 	}
@@ -116,11 +116,11 @@ func failoverPossible(r *cachev1alpha1.Redis, w world, master member, serving bo
 	if !serving {
 		return -1, commonv1.ReasonNoMaster
 	}
-	s := situation{r, w}
-	heirs := w.where(func(m member) bool { return s.member(m) && m.inSync(master) })
-	never := w.where(func(m member) bool { return s.member(m) && m.answers() && !m.joined(r.Status.Replication) })
+	s := planner{r, w}
+	heirs := w.where(func(m member) bool { return s.isMember(m) && m.inSync(master) })
+	never := w.where(func(m member) bool { return s.isMember(m) && m.answers() && !m.hasHistory(r.Status.Replication) })
 	all := len(r.Status.Replication.SyncSet) - len(never)
-	margin = len(heirs) + s.confirmations() - all - 1
+	margin = len(heirs) + s.requiredConfirmations() - all - 1
 	switch {
 	case len(heirs) == 0:
 		return -1, commonv1.ReasonNoHeir
@@ -130,9 +130,9 @@ func failoverPossible(r *cachev1alpha1.Redis, w world, master member, serving bo
 	return min(margin, len(heirs)-1), commonv1.ReasonHeirsInSync
 }
 
-// splitBrain names those that take writes beside each other. Which are wrong is
+// setSplitBrain names those that take writes beside each other. Which are wrong is
 // fenced within the pass, where there is a record of who is right.
-func splitBrain(list *[]metav1.Condition, r *cachev1alpha1.Redis, w world, next step) {
+func setSplitBrain(list *[]metav1.Condition, r *cachev1alpha1.Redis, w world, next step) {
 	masters := namesOf(w.where(func(m member) bool { return m.answers() && m.Master }))
 	if len(masters) < 2 {
 		conditions.Set(list, r.Generation, commonv1.ConditionSplitBrain, false, commonv1.ReasonOneMaster, "no second node takes writes")
@@ -142,8 +142,8 @@ func splitBrain(list *[]metav1.Condition, r *cachev1alpha1.Redis, w world, next 
 		fmt.Sprintf("%s take writes: %s", strings.Join(masters, " and "), next.why))
 }
 
-// storing says which nodes cannot write down what they have. A master hands over to one that can.
-func storing(list *[]metav1.Condition, r *cachev1alpha1.Redis, w world) {
+// setDiskErrors says which nodes cannot write down what they have. A master hands over to one that can.
+func setDiskErrors(list *[]metav1.Condition, r *cachev1alpha1.Redis, w world) {
 	full := namesOf(w.where(func(m member) bool { return m.Misconf }))
 	if len(full) == 0 {
 		return
@@ -152,8 +152,8 @@ func storing(list *[]metav1.Condition, r *cachev1alpha1.Redis, w world) {
 		"%s cannot write to disk and refuses writes: free space on its volume, or let storage.size grow; its log has the cause", strings.Join(full, ", ")))
 }
 
-// unreadable names the nodes whose answers make no sense. They count as silent.
-func unreadable(list *[]metav1.Condition, r *cachev1alpha1.Redis, w world) {
+// setUnreadable names the nodes whose answers make no sense. They count as silent.
+func setUnreadable(list *[]metav1.Condition, r *cachev1alpha1.Redis, w world) {
 	var told []string
 	for _, m := range w.members {
 		if m.Unreadable != "" {
@@ -171,8 +171,8 @@ func masterOf(r *cachev1alpha1.Redis, w world) (member, bool) {
 	if r.Status.Replication == nil {
 		return member{}, false
 	}
-	m := w.recorded(r.Status.Replication.Master)
-	return m, m.is(r.Status.Replication.Master) && m.Master
+	m := w.memberFor(r.Status.Replication.Master)
+	return m, m.isProcess(r.Status.Replication.Master) && m.Master
 }
 
 func stateOf(m, master member, serving bool) cachev1alpha1.RedisNodeState {
@@ -216,14 +216,14 @@ func marks(r *cachev1alpha1.Redis, w world, pods []corev1.Pod) []mark {
 		}
 		want := mark{pod: &pods[i], role: pods[i].Labels[labelRole], inSync: m.inSync(master)}
 		switch {
-		case m.is(r.Status.Replication.Master):
+		case m.isProcess(r.Status.Replication.Master):
 			want.role, want.inSync = roleMaster, true
 		case want.inSync:
 			want.role = roleReplica
-		case w.sinceRouted < goodbyes:
+		case w.sinceRouted < oldClientTime:
 			continue // it is about to be in sync again
 		}
-		if pods[i].Labels[labelRole] != want.role || holds(&pods[i], gateInSync) != want.inSync {
+		if pods[i].Labels[labelRole] != want.role || conditionTrue(&pods[i], gateInSync) != want.inSync {
 			differing = append(differing, want)
 		}
 	}
@@ -232,10 +232,10 @@ func marks(r *cachev1alpha1.Redis, w world, pods []corev1.Pod) []mark {
 
 func ready(pods []corev1.Pod, name string) bool {
 	i := slices.IndexFunc(pods, func(p corev1.Pod) bool { return p.Name == name })
-	return i >= 0 && holds(&pods[i], corev1.PodReady)
+	return i >= 0 && conditionTrue(&pods[i], corev1.PodReady)
 }
 
-func holds(pod *corev1.Pod, kind corev1.PodConditionType) bool {
+func conditionTrue(pod *corev1.Pod, kind corev1.PodConditionType) bool {
 	return slices.ContainsFunc(pod.Status.Conditions, func(c corev1.PodCondition) bool {
 		return c.Type == kind && c.Status == corev1.ConditionTrue
 	})

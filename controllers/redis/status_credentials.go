@@ -15,8 +15,8 @@ import (
 // credentialsInSync says whether all nodes that answer accept what the Secrets
 // say. What no pass will mend by itself needs a human.
 func credentialsInSync(list *[]metav1.Condition, r *cachev1alpha1.Redis, f *fleet) {
-	reason, message := keysState(r, f)
-	if reason == commonv1.ReasonPasswordsAccepted && unheard(list, commonv1.ConditionCredentialsInSync, f.world) {
+	reason, message := credentialsState(r, f)
+	if reason == commonv1.ReasonPasswordsAccepted && omitUntilFirstReply(list, commonv1.ConditionCredentialsInSync, f.world) {
 		return
 	}
 	inSync := reason == commonv1.ReasonPasswordsAccepted || reason == commonv1.ReasonOverlap
@@ -26,7 +26,7 @@ func credentialsInSync(list *[]metav1.Condition, r *cachev1alpha1.Redis, f *flee
 	}
 }
 
-func keysState(r *cachev1alpha1.Redis, f *fleet) (reason, message string) {
+func credentialsState(r *cachev1alpha1.Redis, f *fleet) (reason, message string) {
 	locked, refusing := f.where(member.lockedOut), f.where(func(m member) bool { return m.refusing })
 	_, serving := masterOf(r, f.world)
 	switch last := f.keys.last(); {
@@ -34,13 +34,13 @@ func keysState(r *cachev1alpha1.Redis, f *fleet) (reason, message string) {
 		return commonv1.ReasonReadmitting, strings.Join(namesOf(locked), ", ") +
 			" does not know the operator's password and is started anew once all others are in sync"
 	case len(locked) > 0:
-		return commonv1.ReasonLockedOut, wayOut(r, locked)
+		return commonv1.ReasonLockedOut, lockedOutMessage(r, locked)
 	case f.keys.problem != "":
 		return commonv1.ReasonSecretUnusable, authField + ": " + f.keys.problem + "; until then the last password stays"
 	case len(refusing) > 0:
 		return commonv1.ReasonPasswordRefused, strings.Join(namesOf(refusing), ", ") +
 			" refuses to change its passwords; delete the pod, a replica's first: it starts with the current ones"
-	case f.keys.untold() || f.count(member.behind) > 0:
+	case f.keys.untold() || f.count(member.hasOldPasswords) > 0:
 		return commonv1.ReasonRotating, "the nodes are being told the passwords that the Secrets say"
 	case !last.IsZero():
 		return commonv1.ReasonOverlap, "the password before is accepted too, until " + last.Format(time.RFC3339)
@@ -48,9 +48,9 @@ func keysState(r *cachev1alpha1.Redis, f *fleet) (reason, message string) {
 	return commonv1.ReasonPasswordsAccepted, "every node that answers accepts what the Secrets say"
 }
 
-// wayOut of a set that serves and cannot be commanded. Nothing is deleted here:
+// lockedOutMessage of a set that serves and cannot be commanded. Nothing is deleted here:
 // what the processes hold in memory may be nowhere else.
-func wayOut(r *cachev1alpha1.Redis, locked []member) string {
+func lockedOutMessage(r *cachev1alpha1.Redis, locked []member) string {
 	out := fmt.Sprintf("%s does not know the operator's password: applications are served, and no failover is possible. "+
 		"Restore Secret %q as it was", strings.Join(namesOf(locked), ", "), systemName(r))
 	if persistence(r) == cachev1alpha1.RedisPersistNone {

@@ -27,14 +27,14 @@ func TestCredentialsInSync(t *testing.T) {
 	}{
 		{"all is well", started("p", ""), func(*scene) {}, commonv1.ReasonPasswordsAccepted, "", true, false},
 		{"two are accepted", overlapping, func(*scene) {}, commonv1.ReasonOverlap, "2026-01-02T12:05:00Z", true, false},
-		{"a node is not told yet", started("p", ""), func(s *scene) { s.members[1].unkeyed = true }, commonv1.ReasonRotating, "", false, false},
+		{"a node is not told yet", started("p", ""), func(s *scene) { s.members[1].passwordsUnknown = true }, commonv1.ReasonRotating, "", false, false},
 		{"applications are not", started("p", "").choose("s", "new", drawn), func(*scene) {}, commonv1.ReasonRotating, "", false, false},
-		{"a node refuses", started("p", ""), func(s *scene) { s.members[1].unkeyed, s.members[1].refusing = true, true },
+		{"a node refuses", started("p", ""), func(s *scene) { s.members[1].passwordsUnknown, s.members[1].refusing = true, true },
 			commonv1.ReasonPasswordRefused, "a-1", false, true},
 		{"the user's Secret is lost", lost, func(*scene) {}, commonv1.ReasonSecretUnusable, `auth.secretName: there is no Secret "s"`, false, true},
-		{"a replica is locked out", started("p", ""), func(s *scene) { stranger(&s.members[1]) }, commonv1.ReasonReadmitting, "a-1", false, false},
-		{"the master is", started("p", ""), func(s *scene) { stranger(&s.members[0]) }, commonv1.ReasonLockedOut, "it is in memory alone", false, true},
-		{"the master is, with a volume", started("p", ""), func(s *scene) { volumes(s); stranger(&s.members[0]) },
+		{"a replica is locked out", started("p", ""), func(s *scene) { authFailed(&s.members[1]) }, commonv1.ReasonReadmitting, "a-1", false, false},
+		{"the master is", started("p", ""), func(s *scene) { authFailed(&s.members[0]) }, commonv1.ReasonLockedOut, "it is in memory alone", false, true},
+		{"the master is, with a volume", started("p", ""), func(s *scene) { volumes(s); authFailed(&s.members[0]) },
 			commonv1.ReasonLockedOut, "delete pod a-0, annotate this object with " + cachev1alpha1.RedisAllowUnsafePromotion + "=7", false, true},
 	} {
 		t.Run(c.name, func(t *testing.T) {
@@ -54,9 +54,9 @@ func TestCredentialsInSync(t *testing.T) {
 // TestNothingIsInSyncBeforeAServerAnswers is what may not be believed of a set that never
 // started, whatever was amiss before; what was once True stays.
 func TestNothingIsInSyncBeforeAServerAnswers(t *testing.T) {
-	s := stamped(healthy(3))
+	s := withVolumes(healthy(3))
 	for i := range s.members {
-		silent(&s.members[i])
+		masterSilent(&s.members[i])
 	}
 	f := &fleet{world: s.world, keys: started("p", "")}
 	for _, kind := range []string{commonv1.ConditionSettingsInSync, commonv1.ConditionCredentialsInSync} {

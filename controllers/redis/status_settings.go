@@ -19,8 +19,8 @@ func settingsInSync(list *[]metav1.Condition, r *cachev1alpha1.Redis, w world) {
 	say := func(reason, message string) {
 		conditions.Set(list, r.Generation, commonv1.ConditionSettingsInSync, reason == commonv1.ReasonSettingsApplied, reason, message)
 	}
-	pending, refused := unsettled(r, w)
-	waiting, pods := unrolled(r, w)
+	pending, refused := unappliedFields(r, w)
+	waiting, pods := unrolledFields(r, w)
 	switch {
 	case len(refused) > 0:
 		problem := conditions.Problem{Reason: commonv1.ReasonInvalid, NeedsHuman: true,
@@ -37,16 +37,16 @@ func settingsInSync(list *[]metav1.Condition, r *cachev1alpha1.Redis, w world) {
 	case len(waiting) > 0:
 		say(commonv1.ReasonRolling, fmt.Sprintf("%s: until their pods are made anew, %s run as before; all other settings are live",
 			strings.Join(waiting, ", "), strings.Join(pods, ", ")))
-	case unheard(list, commonv1.ConditionSettingsInSync, w):
+	case omitUntilFirstReply(list, commonv1.ConditionSettingsInSync, w):
 	default:
 		say(commonv1.ReasonSettingsApplied, "every server runs with what the spec says")
 	}
 }
 
-// unsettled are the fields that servers do not start with yet, and what those
+// unappliedFields are the fields that servers do not start with yet, and what those
 // say that refuse one.
-func unsettled(r *cachev1alpha1.Redis, w world) (pending, refused []string) {
-	want := live(r, 0)
+func unappliedFields(r *cachev1alpha1.Redis, w world) (pending, refused []string) {
+	want := liveDirectives(r, 0)
 	for _, name := range slices.Sorted(maps.Keys(want)) {
 		if words, is := w.refuses(name); is {
 			refused = append(refused, fmt.Sprintf("%s: the servers refuse %s %q: %s", field(r, name), name, want[name], words))
@@ -57,11 +57,11 @@ func unsettled(r *cachev1alpha1.Redis, w world) (pending, refused []string) {
 	return slices.Compact(pending), refused
 }
 
-// unrolled are the fields that some pods were not made for.
-func unrolled(r *cachev1alpha1.Redis, w world) (fields, pods []string) {
-	mark := confMark(r, w.settings)
+// unrolledFields are the fields that some pods were not made for.
+func unrolledFields(r *cachev1alpha1.Redis, w world) (fields, pods []string) {
+	mark := restartMark(r, w.settings)
 	for _, m := range w.members {
-		apart := marksApart(m.conf, mark)
+		apart := differingMarks(m.conf, mark)
 		if len(apart) > 0 {
 			pods = append(pods, m.name)
 		}

@@ -26,7 +26,7 @@ func TestWhatNeedsAHumanIsNamed(t *testing.T) {
 		{"what awaits a decision, a full disk and too small a size or not", commonv1.ConditionDegraded, "annotate this object", func(s *scene) {
 			refused(&s.members[0])
 			frozen(&s.members[1], 90)
-			silent(&s.members[2])
+			masterSilent(&s.members[2])
 			s.members[1].Misconf = true
 			s.Spec.Storage = &cachev1alpha1.RedisStorage{Size: resource.MustParse("1Gi")}
 		}},

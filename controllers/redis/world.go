@@ -39,26 +39,26 @@ type member struct {
 	address string
 	node.View
 
-	stopped     bool          // its container is reported as terminated
-	mute        bool          // it did not answer the last pass
-	silentFor   time.Duration // it has not answered for so long
-	deleting    bool          // its pod is asked to go
-	deletingFor time.Duration // since then
-	arriving    bool          // its pod became ready a moment ago or is about to, which kube-proxy takes in
-	outdated    bool          // its pod is not of the StatefulSet's latest template
-	unkeyed     bool          // it may not accept yet what the Secrets say
-	refusing    bool          // it was told to, and refuses
-	commanded                 // what this operator has told it
+	stopped          bool          // its container is reported as terminated
+	wasSilent        bool          // it did not answer the last pass
+	silentFor        time.Duration // it has not answered for so long
+	deleting         bool          // its pod is asked to go
+	deletingFor      time.Duration // since then
+	arriving         bool          // its pod became ready a moment ago or is about to, which kube-proxy takes in
+	outdated         bool          // its pod is not of the StatefulSet's latest template
+	passwordsUnknown bool          // it may not accept yet what the Secrets say
+	refusing         bool          // it was told to, and refuses
+	commanded                      // what this operator has told it
 
-	limit   int64             // memory that its container may have, 0 for none
-	conf    string            // mark of the settings that its pod was made for
-	untuned bool              // it may run with other settings than the spec has
-	refused map[string]string // directives that it will not take, and its words
-	dumped  bool              // it has taken the snapshot that it was asked for
+	limit           int64             // memory that its container may have, 0 for none
+	conf            string            // mark of the settings that its pod was made for
+	settingsUnknown bool              // it may run with other settings than the spec has
+	refused         map[string]string // directives that it will not take, and its words
+	dumped          bool              // it has taken the snapshot that it was asked for
 }
 
-// is the very process that was recorded, and it answers.
-func (m member) is(p cachev1alpha1.RedisProcess) bool {
+// isProcess the very process that was recorded, and it answers.
+func (m member) isProcess(p cachev1alpha1.RedisProcess) bool {
 	return m.Answer == node.Reached && m.podUID == p.PodUID && m.RunID == p.RunID
 }
 
@@ -71,18 +71,18 @@ func (m member) inSync(master member) bool {
 	return m.Follows(master.address) && m.LinkUp && !m.Loading && m.ReplID == master.ReplID
 }
 
-// joined reports whether the process has ever had a write of the record's history: until
+// hasHistory reports whether the process has ever had a write of the record's history: until
 // then it has confirmed none.
-func (m member) joined(rep *cachev1alpha1.RedisReplication) bool {
+func (m member) hasHistory(rep *cachev1alpha1.RedisReplication) bool {
 	offset, has := m.OffsetIn(rep.ReplID)
 	return has && offset >= rep.StartOffset
 }
 
-// complete is true for data with all that there was when the record's history began, or when a
+// hasAllData is true for data with all that there was when the record's history began, or when a
 // process last left the record: one that has less may lack what was confirmed before. One that has
 // exactly what this history began with, still under the former one, lacks only writes of this one;
 // whether those can be confirmed, safe counts.
-func (m member) complete(rep *cachev1alpha1.RedisReplication) bool {
+func (m member) hasAllData(rep *cachev1alpha1.RedisReplication) bool {
 	if m.ReplID == rep.ReplID {
 		return m.Offset >= rep.StartOffset
 	}
@@ -93,10 +93,10 @@ func (m member) complete(rep *cachev1alpha1.RedisReplication) bool {
 func (m member) answers() bool { return m.Answer == node.Reached && !m.Loading }
 
 // lockedOut is true for a server of ours that does not know our password.
-func (m member) lockedOut() bool { return m.Answer == node.Stranger && !m.stopped && !m.deleting }
+func (m member) lockedOut() bool { return m.Answer == node.AuthFailed && !m.stopped && !m.deleting }
 
-// behind is true for a server that can be told which passwords to accept and was not.
-func (m member) behind() bool { return m.answers() && m.unkeyed }
+// hasOldPasswords is true for a server that can be told which passwords to accept and was not.
+func (m member) hasOldPasswords() bool { return m.answers() && m.passwordsUnknown }
 
 func (w world) find(name string) (member, bool) {
 	i := slices.IndexFunc(w.members, func(m member) bool { return m.name == name })
@@ -106,8 +106,8 @@ func (w world) find(name string) (member, bool) {
 	return w.members[i], true
 }
 
-// recorded finds the master of record: in its pod, or as a ghost without one.
-func (w world) recorded(p cachev1alpha1.RedisProcess) member {
+// memberFor finds the master of record: in its pod, or as a ghost without one.
+func (w world) memberFor(p cachev1alpha1.RedisProcess) member {
 	if w.ghost != nil && w.ghost.podUID == p.PodUID {
 		return *w.ghost
 	}

@@ -70,13 +70,13 @@ func assets(ctx context.Context, l layout, _ []string) error {
 // their module. A group shares one module and one set of flags, so that one
 // run of the compiler makes them all.
 func build(ctx context.Context, l layout, group []binary) error {
-	want, err := stamp(l, group[0])
+	want, err := fingerprint(l, group[0])
 	if err != nil {
 		return err
 	}
 	var stale []binary
 	for _, b := range group {
-		if have, err := os.ReadFile(stampFile(l, b)); err != nil || string(have) != want || firstExisting(l.bin(b.name)) == "" {
+		if have, err := os.ReadFile(fingerprintFile(l, b)); err != nil || string(have) != want || firstExisting(l.bin(b.name)) == "" {
 			stale = append(stale, b)
 		}
 	}
@@ -87,7 +87,7 @@ func build(ctx context.Context, l layout, group []binary) error {
 		return err
 	}
 	for _, b := range stale {
-		if err := os.WriteFile(stampFile(l, b), []byte(want), 0o644); err != nil {
+		if err := os.WriteFile(fingerprintFile(l, b), []byte(want), 0o644); err != nil {
 			return err
 		}
 	}
@@ -131,8 +131,8 @@ func builtName(pkg string) string {
 	return filepath.Base(filepath.Dir(pkg))
 }
 
-// stamp changes when a binary of the module has to be built anew.
-func stamp(l layout, b binary) (string, error) {
+// fingerprint changes when a binary of the module has to be built anew.
+func fingerprint(l layout, b binary) (string, error) {
 	sum := sha256.New()
 	sum.Write([]byte(b.flags))
 	var files []string
@@ -152,4 +152,4 @@ func stamp(l layout, b binary) (string, error) {
 	return hex.EncodeToString(sum.Sum(nil)), nil
 }
 
-func stampFile(l layout, b binary) string { return l.bin("." + b.name + ".stamp") }
+func fingerprintFile(l layout, b binary) string { return l.bin("." + b.name + ".stamp") }

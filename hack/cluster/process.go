@@ -83,8 +83,8 @@ func bootID() string {
 
 func pidFile(part string) string { return filepath.Join(runDir, part+".pid") }
 
-// recorded is the process that a pid file names.
-func recorded(part string) (process, bool) {
+// recordedProcess is the process that a pid file names.
+func recordedProcess(part string) (process, bool) {
 	line, err := os.ReadFile(pidFile(part))
 	if err != nil {
 		return process{}, false
@@ -94,7 +94,7 @@ func recorded(part string) (process, bool) {
 }
 
 func running(part string) (process, bool) {
-	p, known := recorded(part)
+	p, known := recordedProcess(part)
 	return p, known && p.alive()
 }
 
@@ -118,7 +118,7 @@ func stopPart(ctx context.Context, name string) error {
 
 // endPart sends one signal after the other, each when the one before has not helped.
 func endPart(ctx context.Context, name string, signals ...syscall.Signal) error {
-	p, known := recorded(name)
+	p, known := recordedProcess(name)
 	if !known {
 		return nil
 	}

@@ -78,7 +78,7 @@ func followVolumes(ctx context.Context, l layout, a *api) error {
 	}
 	for name := range wantedVolumes() {
 		v, exists := have[name]
-		if err := settleVolume(ctx, l, a, name, v, exists); err != nil {
+		if err := reconcileVolume(ctx, l, a, name, v, exists); err != nil {
 			return err
 		}
 	}
@@ -98,14 +98,14 @@ func followVolumes(ctx context.Context, l layout, a *api) error {
 		if event.Type == "ERROR" {
 			return errors.New("the watch has become too old")
 		}
-		if err := settleVolume(ctx, l, a, event.Object.Metadata.Name, event.Object, event.Type != "DELETED"); err != nil {
+		if err := reconcileVolume(ctx, l, a, event.Object.Metadata.Name, event.Object, event.Type != "DELETED"); err != nil {
 			return err
 		}
 	}
 }
 
-// settleVolume does the one thing that a volume needs next.
-func settleVolume(ctx context.Context, l layout, a *api, name string, v volume, exists bool) error {
+// reconcileVolume does the one thing that a volume needs next.
+func reconcileVolume(ctx context.Context, l layout, a *api, name string, v volume, exists bool) error {
 	size, ours := wantedVolumes()[name]
 	switch {
 	case !ours:

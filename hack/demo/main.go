@@ -47,7 +47,7 @@ func run(ctx context.Context, args []string) error {
 	clusterUp := step{"cluster", d.clusterUp, d.clusterLogs}
 	operator := step{"operator", d.deploy, d.operatorLogs}
 	samples := step{"samples", d.applySamples, d.operatorLogs}
-	proof := step{"proof", d.prove, d.operatorLogs}
+	proof := step{"proof", d.checkSamples, d.operatorLogs}
 	olm := step{"OLM", d.olmUp, d.olmLogs}
 	subscribed := step{"operator from the catalog", d.subscribe, d.olmLogs}
 	bundle := step{"operator-sdk run bundle", d.runBundle, d.olmLogs}
@@ -59,7 +59,7 @@ func run(ctx context.Context, args []string) error {
 		if err := runSteps(ctx, clusterUp, operator, samples, proof); err != nil {
 			return err
 		}
-		return d.farewell(ctx)
+		return d.printSummary(ctx)
 	case command == "deploy":
 		return runSteps(ctx, operator)
 	case command == "olm-up":

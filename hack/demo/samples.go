@@ -45,8 +45,8 @@ func (d *demo) applySamples(ctx context.Context) error {
 			if err := c.Get(ctx, client.ObjectKeyFromObject(obj), obj); err != nil {
 				return err
 			}
-			switch fate, words := samples.Progress(obj); fate {
-			case samples.Arrived:
+			switch fate, words := samples.PhaseOf(obj); fate {
+			case samples.Ready:
 				done(began, "%-11s  %-16s %s", obj.GetKind(), obj.GetName(), words)
 			case samples.Failed:
 				return wait.Final(fmt.Errorf("%s %s: %s", obj.GetKind(), obj.GetName(), words))

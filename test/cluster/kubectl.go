@@ -77,8 +77,8 @@ func run(ctx context.Context, dir, program string, args ...string) (string, erro
 	return stdout.String(), nil
 }
 
-// Tell is what a person would look at first when something has failed in a namespace.
-func Tell(ctx context.Context, namespace string, since time.Time) string {
+// Diagnose is what a person would look at first when something has failed in a namespace.
+func Diagnose(ctx context.Context, namespace string, since time.Time) string {
 	var told strings.Builder
 	for _, question := range [][]string{
 		{"get", "mainstay", "--namespace", namespace, "-o", "yaml"},

@@ -163,7 +163,7 @@ func newWitness(ctx context.Context) witness {
 const seen = `echo "$HOSTNAME" >>witness; `
 
 // watching makes an Activity whose every run the witness sees.
-func (w witness) watching(name, command string) *factory.ActivityMaker {
+func (w witness) watching(name, command string) *factory.ActivityBuilder {
 	return factory.Activity(name, seen+command).With(func(s *egov1.ActivitySpec) { s.Workspace.ClaimName = w.claim })
 }
 

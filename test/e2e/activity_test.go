@@ -121,7 +121,7 @@ var _ = Describe("Activity", func() {
 			create(ctx, a)
 			o, killed := operate(ctx, decide), 0
 			Eventually(func() bool {
-				if o.Cut() {
+				if o.Crashed() {
 					o.stop()
 					o, killed = operate(ctx, decide), killed+1
 				}
@@ -137,7 +137,7 @@ var _ = Describe("Activity", func() {
 			Expect(started()).To(ConsistOf(journal))
 		},
 			Entry("is its last: it dies once the server has carried it out", func() fault.Decide {
-				return func(c fault.Call) fault.Fault { return strike(c, fault.CrashAfter) }
+				return func(c fault.Call) fault.Fault { return faultOnWrite(c, fault.CrashAfter) }
 			}),
 			Entry("is its last at first: it dies before the server hears of it", func() fault.Decide { return everyOther(fault.CrashBefore) }),
 			Entry("is carried out but not answered at first", func() fault.Decide { return everyOther(fault.TimeoutAfter) }),
@@ -145,8 +145,8 @@ var _ = Describe("Activity", func() {
 	})
 })
 
-// strike leaves reads and events alone: they change nothing.
-func strike(c fault.Call, f fault.Fault) fault.Fault {
+// faultOnWrite leaves reads and events alone: they change nothing.
+func faultOnWrite(c fault.Call, f fault.Fault) fault.Fault {
 	if !c.Writes() || c.Event() {
 		return fault.None
 	}
@@ -161,7 +161,7 @@ func everyOther(f fault.Fault) fault.Decide {
 		if made[c.ID()]++; made[c.ID()]%2 == 0 {
 			return fault.None
 		}
-		return strike(c, f)
+		return faultOnWrite(c, f)
 	}
 }
 
@@ -180,13 +180,13 @@ func suspendOperator(ctx SpecContext) {
 
 // process is one process of the operator, bound to the spec's namespace.
 type process struct {
-	*fault.Wire
+	*fault.Transport
 	stop func()
 }
 
 func operate(ctx context.Context, decide fault.Decide) process {
 	GinkgoHelper()
-	p := process{Wire: fault.NewWire(decide)}
+	p := process{Transport: fault.NewTransport(decide)}
 	wired := rest.CopyConfig(config)
 	wired.Wrap(p.Wrap)
 	mgr, err := ctrl.NewManager(wired, ctrl.Options{

@@ -129,7 +129,7 @@ var _ = Describe("EasyService", func() {
 		eventuallyReady(ctx, e)
 		before := podsOf(ctx, "easyservice", "web")
 		kubectl(ctx, "rollout", "restart", "deployment/web")
-		kubectl(ctx, "rollout", "status", "deployment/web", "--timeout="+patience.String())
+		kubectl(ctx, "rollout", "status", "deployment/web", "--timeout="+eventuallyTimeout.String())
 		eventuallyReady(ctx, e)
 		Expect(podsOf(ctx, "easyservice", "web")).To(ContainElement(HaveField("UID", Not(Equal(before[0].UID)))))
 		Consistently(func() map[string]string { return deployment(ctx, e).Spec.Template.Annotations }).

@@ -121,7 +121,7 @@ func one(ctx context.Context, over traffic.Network, to traffic.Service) *traffic
 
 // dialled is one, where that may fail.
 func dialled(ctx context.Context, over traffic.Network, to traffic.Service) (*traffic.Memcached, error) {
-	limited, cancel := context.WithTimeout(ctx, patience)
+	limited, cancel := context.WithTimeout(ctx, eventuallyTimeout)
 	DeferCleanup(cancel)
 	c, err := traffic.DialMemcached(limited, over, to)
 	if err == nil {

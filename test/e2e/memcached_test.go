@@ -108,7 +108,7 @@ var _ = Describe("Memcached", func() {
 		before := podsOf(ctx, "memcached", "cache")
 		Expect(before).To(HaveLen(1))
 		kubectl(ctx, "rollout", "restart", "statefulset/cache")
-		kubectl(ctx, "rollout", "status", "statefulset/cache", "--timeout="+patience.String())
+		kubectl(ctx, "rollout", "status", "statefulset/cache", "--timeout="+eventuallyTimeout.String())
 		eventuallyReady(ctx, m)
 		after := podsOf(ctx, "memcached", "cache")
 		Expect(after).To(HaveLen(1))

@@ -50,7 +50,7 @@ var _ = Describe("Memcached with users", func() {
 			Expect(letsIn(ctx, m, "two", "one")).To(Succeed())
 			g.Expect(k8s.Get(ctx, client.ObjectKeyFromObject(m), m)).To(Succeed())
 			g.Expect(condition(m, commonv1.ConditionCredentialsInSync).Status).To(Equal(metav1.ConditionTrue))
-		}).WithContext(ctx).WithTimeout(patience + 4*pace).Should(Succeed())
+		}).WithContext(ctx).WithTimeout(eventuallyTimeout + 4*pace).Should(Succeed())
 		Expect(seen.pauses()).To(And(HaveLen(4), HaveEach(BeNumerically(">=", pace))), "of two nodes, each replaced twice")
 		Expect(m.Generation).To(Equal(generation))
 		for range 10 { // whichever node it is

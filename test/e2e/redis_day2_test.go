@@ -25,7 +25,7 @@ var _ = Describe("Redis, day after day", func() {
 		w, before := writing(ctx, r), podUIDs(ctx, "redis", r.Name)
 
 		edit(ctx, chosen, func(s *corev1.Secret) { s.Data["password"] = []byte("two") })
-		Eventually(told).WithContext(ctx).WithArguments(r).Should(Equal("two"))
+		Eventually(bindingPassword).WithContext(ctx).WithArguments(r).Should(Equal("two"))
 		Expect(redisClient(ctx, r, r.Name).Ping(ctx).Err()).To(Succeed(), "whoever reads the Secret is let in")
 		eventually(ctx, r, commonv1.ConditionCredentialsInSync, metav1.ConditionTrue)
 		written := w.Written()
@@ -75,8 +75,8 @@ func onVolumes() *cachev1alpha1.Redis {
 		With(func(s *cachev1alpha1.RedisSpec) { s.Storage.Retention = cachev1alpha1.RedisDelete }).Build()
 }
 
-// told is the password that applications read.
-func told(ctx context.Context, r *cachev1alpha1.Redis) (string, error) {
+// bindingPassword is the password that applications read.
+func bindingPassword(ctx context.Context, r *cachev1alpha1.Redis) (string, error) {
 	var binding corev1.Secret
 	err := k8s.Get(ctx, client.ObjectKey{Namespace: r.Namespace, Name: r.Status.Binding.Name}, &binding)
 	return string(binding.Data["password"]), err

@@ -11,6 +11,6 @@ import (
 // What a person would look at first, written out when a spec has failed.
 var _ = JustAfterEach(func(ctx context.Context) {
 	if spec := CurrentSpecReport(); spec.Failed() {
-		GinkgoWriter.Print(cluster.Tell(ctx, namespace, spec.StartTime))
+		GinkgoWriter.Print(cluster.Diagnose(ctx, namespace, spec.StartTime))
 	}
 })

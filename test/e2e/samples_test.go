@@ -101,7 +101,7 @@ var _ = Describe("Every kind", longest, func() {
 			With(func(s *egov1.ActivitySpec) { s.TerminationGracePeriodSeconds = ptr.To[int64](2) }).Build()
 		create(ctx, long)
 		Eventually(prosta).WithArguments(ctx, long).Should(Equal(egov1.Running))
-		kubectl(ctx, "delete", "namespace", namespace, "--timeout="+patience.String())
+		kubectl(ctx, "delete", "namespace", namespace, "--timeout="+eventuallyTimeout.String())
 	})
 })
 
@@ -124,8 +124,8 @@ func eventuallyArrived(ctx context.Context, all []*unstructured.Unstructured) {
 	Eventually(func(g Gomega) {
 		for _, obj := range all {
 			g.Expect(k8s.Get(ctx, client.ObjectKeyFromObject(obj), obj)).To(Succeed())
-			fate, words := samples.Progress(obj)
-			g.Expect(fate).To(Equal(samples.Arrived), "%s %s: %s", obj.GetKind(), obj.GetName(), words)
+			fate, words := samples.PhaseOf(obj)
+			g.Expect(fate).To(Equal(samples.Ready), "%s %s: %s", obj.GetKind(), obj.GetName(), words)
 		}
 	}).WithContext(ctx).Should(Succeed())
 }

@@ -34,9 +34,9 @@ const (
 	faults = "faults"
 	// longest marks specs to begin with: nobody waits for one that was begun last.
 	longest = SpecPriority(1)
-	// patience is how long a change may take to come about, images at hand, while other
+	// eventuallyTimeout is how long a change may take to come about, images at hand, while other
 	// specs keep the machine busy.
-	patience = 4 * time.Minute
+	eventuallyTimeout = 4 * time.Minute
 	// namespaceLabel marks the namespaces that specs have made.
 	namespaceLabel = "mainstay-e2e"
 )
@@ -78,7 +78,7 @@ var _ = SynchronizedBeforeSuite(func(ctx SpecContext) {
 func connect(ctx SpecContext) {
 	GinkgoHelper()
 	log.SetLogger(zap.New(zap.WriteTo(GinkgoWriter)))
-	SetDefaultEventuallyTimeout(patience)
+	SetDefaultEventuallyTimeout(eventuallyTimeout)
 	SetDefaultEventuallyPollingInterval(200 * time.Millisecond)
 	EnforceDefaultTimeoutsWhenUsingContexts()
 
@@ -117,7 +117,7 @@ var _ = SynchronizedAfterSuite(func() {}, func(ctx SpecContext) {
 	if cluster.Local() {
 		Expect(operatorRequests(began, func(r audit.Request) bool { return r.Forbidden })).To(BeEmpty())
 	}
-}, NodeTimeout(patience+time.Minute))
+}, NodeTimeout(eventuallyTimeout+time.Minute))
 
 // eventuallyAlone waits until no spec's namespace is left but one.
 func eventuallyAlone(ctx context.Context, but string) {

@@ -11,73 +11,73 @@ import (
 	cachev1alpha1 "github.com/mainstay-operator/mainstay-operator/api/cache/v1alpha1"
 )
 
-// MemcachedMaker makes a Memcached.
-type MemcachedMaker struct{ made cachev1alpha1.Memcached }
+// MemcachedBuilder makes a Memcached.
+type MemcachedBuilder struct{ made cachev1alpha1.Memcached }
 
 // Memcached starts one with nothing but a name.
-func Memcached(name string) *MemcachedMaker {
-	return &MemcachedMaker{cachev1alpha1.Memcached{ObjectMeta: metav1.ObjectMeta{Name: name}}}
+func Memcached(name string) *MemcachedBuilder {
+	return &MemcachedBuilder{cachev1alpha1.Memcached{ObjectMeta: metav1.ObjectMeta{Name: name}}}
 }
 
 // In puts it into a namespace.
-func (f *MemcachedMaker) In(namespace string) *MemcachedMaker {
+func (f *MemcachedBuilder) In(namespace string) *MemcachedBuilder {
 	f.made.Namespace = namespace
 	return f
 }
 
 // Size sets the number of nodes.
-func (f *MemcachedMaker) Size(size int32) *MemcachedMaker {
+func (f *MemcachedBuilder) Size(size int32) *MemcachedBuilder {
 	f.made.Spec.Size = ptr.To(size)
 	return f
 }
 
 // Image sets the image.
-func (f *MemcachedMaker) Image(image string) *MemcachedMaker {
+func (f *MemcachedBuilder) Image(image string) *MemcachedBuilder {
 	f.made.Spec.Image = image
 	return f
 }
 
 // Memory sets the memory for items.
-func (f *MemcachedMaker) Memory(quantity string) *MemcachedMaker {
+func (f *MemcachedBuilder) Memory(quantity string) *MemcachedBuilder {
 	f.made.Spec.Memory = ptr.To(resource.MustParse(quantity))
 	return f
 }
 
 // MaxItemSize sets the size of the largest item.
-func (f *MemcachedMaker) MaxItemSize(quantity string) *MemcachedMaker {
+func (f *MemcachedBuilder) MaxItemSize(quantity string) *MemcachedBuilder {
 	f.made.Spec.MaxItemSize = ptr.To(resource.MustParse(quantity))
 	return f
 }
 
 // Limit sets the memory limit of a node.
-func (f *MemcachedMaker) Limit(quantity string) *MemcachedMaker {
+func (f *MemcachedBuilder) Limit(quantity string) *MemcachedBuilder {
 	f.made.Spec.Resources.Limits = corev1.ResourceList{corev1.ResourceMemory: resource.MustParse(quantity)}
 	return f
 }
 
 // Options sets the extended options.
-func (f *MemcachedMaker) Options(options ...string) *MemcachedMaker {
+func (f *MemcachedBuilder) Options(options ...string) *MemcachedBuilder {
 	f.made.Spec.Options = options
 	return f
 }
 
 // Port sets the port.
-func (f *MemcachedMaker) Port(port int32) *MemcachedMaker {
+func (f *MemcachedBuilder) Port(port int32) *MemcachedBuilder {
 	f.made.Spec.Port = port
 	return f
 }
 
 // TLS names the Secret of the certificate.
-func (f *MemcachedMaker) TLS(secret string, auth cachev1alpha1.MemcachedClientAuth) *MemcachedMaker {
+func (f *MemcachedBuilder) TLS(secret string, auth cachev1alpha1.MemcachedClientAuth) *MemcachedBuilder {
 	f.made.Spec.TLS = &cachev1alpha1.MemcachedTLS{SecretName: secret, ClientAuth: auth}
 	return f
 }
 
 // With changes the spec in any other way.
-func (f *MemcachedMaker) With(change func(*cachev1alpha1.MemcachedSpec)) *MemcachedMaker {
+func (f *MemcachedBuilder) With(change func(*cachev1alpha1.MemcachedSpec)) *MemcachedBuilder {
 	change(&f.made.Spec)
 	return f
 }
 
 // Build gives a new object each time.
-func (f *MemcachedMaker) Build() *cachev1alpha1.Memcached { return f.made.DeepCopy() }
+func (f *MemcachedBuilder) Build() *cachev1alpha1.Memcached { return f.made.DeepCopy() }

@@ -51,7 +51,7 @@ var ItemSizes = []MemcachedItemSizes{
 }
 
 // Set them.
-func (s MemcachedItemSizes) Set(f *MemcachedMaker) *MemcachedMaker {
+func (s MemcachedItemSizes) Set(f *MemcachedBuilder) *MemcachedBuilder {
 	return f.Memory(s.Memory).MaxItemSize(s.MaxItemSize).Options(s.Options...)
 }
 

@@ -9,46 +9,46 @@ import (
 	cachev1alpha1 "github.com/mainstay-operator/mainstay-operator/api/cache/v1alpha1"
 )
 
-// RedisMaker makes a Redis.
-type RedisMaker struct{ made cachev1alpha1.Redis }
+// RedisBuilder makes a Redis.
+type RedisBuilder struct{ made cachev1alpha1.Redis }
 
 // Redis starts one with nothing but a name.
-func Redis(name string) *RedisMaker {
-	return &RedisMaker{cachev1alpha1.Redis{ObjectMeta: metav1.ObjectMeta{Name: name}}}
+func Redis(name string) *RedisBuilder {
+	return &RedisBuilder{cachev1alpha1.Redis{ObjectMeta: metav1.ObjectMeta{Name: name}}}
 }
 
 // Size sets the number of nodes.
-func (f *RedisMaker) Size(size int32) *RedisMaker {
+func (f *RedisBuilder) Size(size int32) *RedisBuilder {
 	f.made.Spec.Size = ptr.To(size)
 	return f
 }
 
 // Image sets the image.
-func (f *RedisMaker) Image(image string) *RedisMaker {
+func (f *RedisBuilder) Image(image string) *RedisBuilder {
 	f.made.Spec.Image = image
 	return f
 }
 
 // Valkey makes it one of that flavor.
-func (f *RedisMaker) Valkey() *RedisMaker {
+func (f *RedisBuilder) Valkey() *RedisBuilder {
 	f.made.Spec.Flavor = cachev1alpha1.FlavorValkey
 	return f
 }
 
 // TLS takes its certificate from that Secret.
-func (f *RedisMaker) TLS(secret string, auth cachev1alpha1.RedisClientAuth) *RedisMaker {
+func (f *RedisBuilder) TLS(secret string, auth cachev1alpha1.RedisClientAuth) *RedisBuilder {
 	f.made.Spec.TLS = &cachev1alpha1.RedisTLS{SecretName: secret, ClientAuth: auth}
 	return f
 }
 
 // Storage gives each node a volume of that size.
-func (f *RedisMaker) Storage(size string) *RedisMaker {
+func (f *RedisBuilder) Storage(size string) *RedisBuilder {
 	f.made.Spec.Storage = &cachev1alpha1.RedisStorage{Size: resource.MustParse(size)}
 	return f
 }
 
 // Config sets one directive.
-func (f *RedisMaker) Config(name, value string) *RedisMaker {
+func (f *RedisBuilder) Config(name, value string) *RedisBuilder {
 	if f.made.Spec.Config == nil {
 		f.made.Spec.Config = map[string]cachev1alpha1.RedisConfigValue{}
 	}
@@ -57,22 +57,22 @@ func (f *RedisMaker) Config(name, value string) *RedisMaker {
 }
 
 // MinReplicas sets W.
-func (f *RedisMaker) MinReplicas(w int32) *RedisMaker {
+func (f *RedisBuilder) MinReplicas(w int32) *RedisBuilder {
 	f.made.Spec.Durability = &cachev1alpha1.RedisDurability{MinReplicasToWrite: ptr.To(w)}
 	return f
 }
 
 // Limit sets the memory limit.
-func (f *RedisMaker) Limit(memory string) *RedisMaker {
+func (f *RedisBuilder) Limit(memory string) *RedisBuilder {
 	f.made.Spec.Resources.Limits = corev1.ResourceList{corev1.ResourceMemory: resource.MustParse(memory)}
 	return f
 }
 
 // With changes anything else.
-func (f *RedisMaker) With(change func(*cachev1alpha1.RedisSpec)) *RedisMaker {
+func (f *RedisBuilder) With(change func(*cachev1alpha1.RedisSpec)) *RedisBuilder {
 	change(&f.made.Spec)
 	return f
 }
 
 // Build gives the object.
-func (f *RedisMaker) Build() *cachev1alpha1.Redis { return f.made.DeepCopy() }
+func (f *RedisBuilder) Build() *cachev1alpha1.Redis { return f.made.DeepCopy() }

@@ -11,10 +11,10 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 )
 
-// Empty kills a pod's program and takes away all that it keeps in a folder, as
+// WipeDisk kills a pod's program and takes away all that it keeps in a folder, as
 // a disk does that was replaced.
-func Empty(pod types.UID, program, folder string) error {
-	return spoil(pod, program, folder, func(folder string) error {
+func WipeDisk(pod types.UID, program, folder string) error {
+	return damageDisk(pod, program, folder, func(folder string) error {
 		entries, err := os.ReadDir(folder)
 		for _, entry := range entries {
 			err = errors.Join(err, os.RemoveAll(filepath.Join(folder, entry.Name())))
@@ -23,10 +23,10 @@ func Empty(pod types.UID, program, folder string) error {
 	})
 }
 
-// CutShort kills a pod's program and takes the last bytes off the one file that
+// TruncateFile kills a pod's program and takes the last bytes off the one file that
 // matches the pattern, as a power failure does.
-func CutShort(pod types.UID, program, pattern string, bytes int64) error {
-	return spoil(pod, program, filepath.Dir(pattern), func(folder string) error {
+func TruncateFile(pod types.UID, program, pattern string, bytes int64) error {
+	return damageDisk(pod, program, filepath.Dir(pattern), func(folder string) error {
 		files, err := filepath.Glob(filepath.Join(folder, filepath.Base(pattern)))
 		if err != nil {
 			return err
@@ -42,9 +42,9 @@ func CutShort(pod types.UID, program, pattern string, bytes int64) error {
 	})
 }
 
-// Fill the disk that a pod's program keeps a folder on, which is no larger than
+// FillDisk the disk that a pod's program keeps a folder on, which is no larger than
 // that many bytes: the program goes on and finds no room.
-func Fill(pod types.UID, program, folder string, limit int64) (mend func() error, err error) {
+func FillDisk(pod types.UID, program, folder string, limit int64) (mend func() error, err error) {
 	all, err := processes(pod, program)
 	if err != nil {
 		return nil, err
@@ -71,9 +71,9 @@ func Fill(pod types.UID, program, folder string, limit int64) (mend func() error
 	return mend, nil
 }
 
-// spoil does it to a program that is stopped before and killed after, so that
+// damageDisk does it to a program that is stopped before and killed after, so that
 // it can neither notice nor write again.
-func spoil(pod types.UID, program, folder string, how func(folder string) error) error {
+func damageDisk(pod types.UID, program, folder string, how func(folder string) error) error {
 	if _, err := Hang(pod, program); err != nil {
 		return err
 	}

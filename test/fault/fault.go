@@ -60,7 +60,7 @@ func (f Fault) befall(request *http.Request, next http.RoundTripper) (*http.Resp
 	case None:
 		return next.RoundTrip(request)
 	case CrashBefore:
-		return nil, errCut
+		return nil, errCrashed
 	case TimeoutBefore:
 		return nil, context.DeadlineExceeded
 	case CrashAfter, TimeoutAfter:

@@ -55,9 +55,9 @@ func integer(text string) int64 {
 	return n
 }
 
-// Whole is true for a set of that size with one master, whose history all
+// IsFullyReplicated is true for a set of that size with one master, whose history all
 // others share and hear.
-func Whole(set []Server, size int) bool {
+func IsFullyReplicated(set []Server, size int) bool {
 	i := slices.IndexFunc(set, func(s Server) bool { return s.Master })
 	if len(set) != size || i < 0 {
 		return false

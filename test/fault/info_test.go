@@ -41,14 +41,14 @@ func TestWhole(t *testing.T) {
 		"a pod that leaves": func(s []Server) { s[2].Leaving = true },
 	} {
 		set := trio()
-		if !Whole(set, 3) || Whole(set, 2) || Whole(set, 4) {
+		if !IsFullyReplicated(set, 3) || IsFullyReplicated(set, 2) || IsFullyReplicated(set, 4) {
 			t.Fatalf("%v is whole with three and only three", set)
 		}
-		if spoil(set); Whole(set, 3) {
+		if spoil(set); IsFullyReplicated(set, 3) {
 			t.Errorf("%s: %v is not whole", name, set)
 		}
 	}
-	if Whole(nil, 0) {
+	if IsFullyReplicated(nil, 0) {
 		t.Error("nothing is not whole")
 	}
 }
@@ -63,15 +63,15 @@ func TestServersConclude(t *testing.T) {
 	}
 	see(0, func([]Server) {})
 	see(1, func(set []Server) { set[0].FullSyncs = 2 })
-	if since, whole, err := s.WholeSince(3); !whole || err != nil || !since.Equal(at) {
+	if since, whole, err := s.FullyReplicatedSince(3); !whole || err != nil || !since.Equal(at) {
 		t.Errorf("whole %v since %s: %v", whole, since, err)
 	}
 	see(2, func(set []Server) { set[0].Info = Info{} })
-	if _, whole, _ := s.WholeSince(3); whole {
+	if _, whole, _ := s.FullyReplicatedSince(3); whole {
 		t.Error("it is not whole without its master")
 	}
 	see(3, func(set []Server) { set[0].RunID, set[0].FullSyncs, set[0].Keys = "again", 1, 0 })
-	if since, _, _ := s.WholeSince(3); !since.Equal(at.Add(3)) {
+	if since, _, _ := s.FullyReplicatedSince(3); !since.Equal(at.Add(3)) {
 		t.Errorf("whole since %s, not since it became so again", since)
 	}
 	if s.FullSyncs() != 3 {

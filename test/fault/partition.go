@@ -21,11 +21,11 @@ const (
 	afterlife = time.Minute
 )
 
-// Cut drops every packet between a pod and its peers, both ways and without a
+// Partition drops every packet between a pod and its peers, both ways and without a
 // word; with no peers, between the pod and everybody. The rules are the pod's
 // own, in its network namespace: they touch nobody else, go with it, and end by
 // themselves a minute after the time that they are asked for.
-func Cut(ctx context.Context, pod types.UID, program string, lasting time.Duration, peers ...string) (mend func() error, err error) {
+func Partition(ctx context.Context, pod types.UID, program string, lasting time.Duration, peers ...string) (mend func() error, err error) {
 	all, err := processes(pod, program)
 	if err != nil {
 		return nil, err
@@ -35,7 +35,7 @@ func Cut(ctx context.Context, pod types.UID, program string, lasting time.Durati
 	if err != nil {
 		return nil, err
 	}
-	rules := cuts(time.Now().Add(lasting+afterlife), peers)
+	rules := partitionRules(time.Now().Add(lasting+afterlife), peers)
 	mend = func() error {
 		var errs []error
 		for _, rule := range rules {
@@ -52,8 +52,8 @@ func Cut(ctx context.Context, pod types.UID, program string, lasting time.Durati
 	return mend, nil
 }
 
-// cuts are the rules, without the verb.
-func cuts(until time.Time, peers []string) [][]string {
+// partitionRules are the rules, without the verb.
+func partitionRules(until time.Time, peers []string) [][]string {
 	end := []string{"--match", "time", "--datestop", until.UTC().Format("2006-01-02T15:04:05"),
 		"--match", "comment", "--comment", ruleComment, "--jump", "DROP"}
 	if len(peers) == 0 {

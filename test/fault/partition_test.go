@@ -19,7 +19,7 @@ func TestCuts(t *testing.T) {
 			"INPUT --source 10.0.0.2", "OUTPUT --destination 10.0.0.2"}},
 	} {
 		var got []string
-		for _, rule := range cuts(until, c.peers) {
+		for _, rule := range partitionRules(until, c.peers) {
 			line, bounded := strings.CutSuffix(strings.Join(rule, " "), end)
 			if !bounded {
 				t.Errorf("%v does not end by itself, with our comment", rule)

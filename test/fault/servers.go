@@ -170,7 +170,7 @@ func (s *Servers) conclude(now time.Time, seen []Server) {
 		}
 	}
 	switch {
-	case !Whole(seen, len(seen)):
+	case !IsFullyReplicated(seen, len(seen)):
 		s.since = time.Time{}
 	case s.since.IsZero() || len(seen) != len(s.last):
 		s.since = now
@@ -190,12 +190,12 @@ func (s *Servers) former(server Server) Server {
 	return s.last[i]
 }
 
-// WholeSince is the moment since which the set of that size has been whole
+// FullyReplicatedSince is the moment since which the set of that size has been whole
 // without a break, if it is.
-func (s *Servers) WholeSince(size int) (since time.Time, whole bool, err error) {
+func (s *Servers) FullyReplicatedSince(size int) (since time.Time, whole bool, err error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	return s.since, Whole(s.last, size), s.finished()
+	return s.since, IsFullyReplicated(s.last, size), s.finished()
 }
 
 // FullSyncs is how many full copies of the data the servers have given so far.

@@ -13,31 +13,31 @@ import (
 	"time"
 )
 
-// Sort of a hostile server.
-type Sort string
+// Behavior of a hostile server.
+type Behavior string
 
 // The sorts. Beside what they are named after, they answer as an honest server does.
 const (
 	// Length announces a string of nearly 2^63 bytes.
-	Length Sort = "length"
+	Length Behavior = "length"
 	// Line never ends one.
-	Line Sort = "line"
+	Line Behavior = "line"
 	// Depth opens a list within a list, without end.
-	Depth Sort = "depth"
+	Depth Behavior = "depth"
 	// Count announces a list of a billion elements.
-	Count Sort = "count"
+	Count Behavior = "count"
 	// Encoding names a replica by what is no UTF-8.
-	Encoding Sort = "encoding"
+	Encoding Behavior = "encoding"
 	// Drip sends a byte a second.
-	Drip Sort = "drip"
+	Drip Behavior = "drip"
 	// Silence takes the connection, and says nothing.
-	Silence Sort = "silence"
+	Silence Behavior = "silence"
 	// Push tells without end what nobody has asked for.
-	Push Sort = "push"
+	Push Behavior = "push"
 	// Replicas are 10,000, at addresses and by names that belong to others.
-	Replicas Sort = "replicas"
+	Replicas Behavior = "replicas"
 	// Labels are new ones each time: ids, a version and addresses that look as they should.
-	Labels Sort = "labels"
+	Labels Behavior = "labels"
 )
 
 // Forged replicas of a server of sort Replicas.
@@ -47,7 +47,7 @@ const Forged = 10_000
 const DripInterval = time.Second
 
 // answers of each sort to a command that it does not answer honestly; false for an honest answer.
-var answers = map[Sort]func(p *peer, command string) bool{
+var answers = map[Behavior]func(p *peer, command string) bool{
 	Length: asked(func(p *peer, _ string) { _ = p.say("$9223372036854775800\r\nx") }),
 	Line:   asked(func(p *peer, _ string) { p.flood("+a", strings.Repeat("a", 4<<10)) }),
 	Depth:  asked(func(p *peer, _ string) { p.flood("", strings.Repeat("*1\r\n", 1<<10)) }),
@@ -65,8 +65,8 @@ var answers = map[Sort]func(p *peer, command string) bool{
 	Labels:   asked(labels),
 }
 
-// Sorts that there are, in order of their names.
-func Sorts() []Sort { return slices.Sorted(maps.Keys(answers)) }
+// Behaviors that there are, in order of their names.
+func Behaviors() []Behavior { return slices.Sorted(maps.Keys(answers)) }
 
 // asked answers so what the operator asks for, and the rest honestly: whoever is refused at the
 // door does no harm.
@@ -119,7 +119,7 @@ type Server struct {
 }
 
 // Start a server of that sort, which ends with the test. At "", it takes a free port of 127.0.0.1.
-func Start(t testing.TB, sort Sort, address string) *Server {
+func Start(t testing.TB, sort Behavior, address string) *Server {
 	t.Helper()
 	if address == "" {
 		address = "127.0.0.1:0"

@@ -11,10 +11,10 @@ import (
 )
 
 // Serve whoever connects, as that sort does, until the listener is closed. No connection outlives it.
-func Serve(listener net.Listener, sort Sort) error {
+func Serve(listener net.Listener, sort Behavior) error {
 	answer, is := answers[sort]
 	if !is {
-		return fmt.Errorf("there is no hostile server of sort %q, only %q", sort, Sorts())
+		return fmt.Errorf("there is no hostile server of sort %q, only %q", sort, Behaviors())
 	}
 	var all sync.WaitGroup
 	defer all.Wait()

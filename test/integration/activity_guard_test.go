@@ -22,11 +22,11 @@ var _ = Describe("Activity's guard", func() {
 			s.Args, s.Image = []string{"a"}, "example.org/tool"+broken // the suite's kubelet starts no such pod
 		}).Build()
 		Expect(admin.Create(ctx, a)).To(Succeed())
-		Eventually(stands).WithArguments(ctx, a, commonv1.ConditionDegraded, metav1.ConditionTrue, commonv1.ReasonPodFailing).Should(Succeed())
+		Eventually(checkCondition).WithArguments(ctx, a, commonv1.ConditionDegraded, metav1.ConditionTrue, commonv1.ReasonPodFailing).Should(Succeed())
 		pod := runs(ctx, a, 1)
 		Expect(pod.Spec.InitContainers).To(HaveExactElements(And(HaveField("Name", "guard"), HaveField("Image", ownImage))))
 
-		tell(ctx, pod, func(s *corev1.PodStatus) {
+		setPodStatus(ctx, pod, func(s *corev1.PodStatus) {
 			s.InitContainerStatuses = guardIs(corev1.ContainerState{Waiting: &corev1.ContainerStateWaiting{Reason: "ErrImagePull", Message: "unauthorized"}})
 		})
 		Eventually(func(g Gomega) {
@@ -36,7 +36,7 @@ var _ = Describe("Activity's guard", func() {
 				ContainSubstring("container guard"), ContainSubstring(ownImage), ContainSubstring("unauthorized"), ContainSubstring("imagePullSecrets")))
 		}).Should(Succeed())
 
-		tell(ctx, pod, func(s *corev1.PodStatus) {
+		setPodStatus(ctx, pod, func(s *corev1.PodStatus) {
 			s.Phase = corev1.PodFailed
 			s.InitContainerStatuses = guardIs(corev1.ContainerState{Terminated: &corev1.ContainerStateTerminated{ExitCode: 125, Reason: "Error", Message: "no space"}})
 		})
@@ -74,8 +74,8 @@ func runs(ctx context.Context, a *egov1.Activity, attempts int) *corev1.Pod {
 	return pod
 }
 
-// tell is what a kubelet says of a pod.
-func tell(ctx context.Context, pod *corev1.Pod, change func(*corev1.PodStatus)) {
+// setPodStatus is what a kubelet says of a pod.
+func setPodStatus(ctx context.Context, pod *corev1.Pod, change func(*corev1.PodStatus)) {
 	GinkgoHelper()
 	Eventually(func() error {
 		if err := admin.Get(ctx, client.ObjectKeyFromObject(pod), pod); err != nil {

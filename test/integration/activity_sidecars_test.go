@@ -48,21 +48,21 @@ var _ = Describe("Activity beside an injected container", func() {
 
 	It("ends with its command, writes that down, and then removes the pod that goes on", func(ctx SpecContext) {
 		a, pod := operated(ctx, fault.Beside)
-		tell(ctx, pod, containers(now(), now()))
+		setPodStatus(ctx, pod, containers(now(), now()))
 		Eventually(func(g Gomega) {
 			g.Expect(admin.Get(ctx, client.ObjectKeyFromObject(pod), pod)).To(Succeed())
 			g.Expect(pod.Annotations).To(HaveKeyWithValue("mainstay-operator.io/started", "test://1"))
 		}).Should(Succeed())
-		tell(ctx, pod, containers(ended(3), now()))
+		setPodStatus(ctx, pod, containers(ended(3), now()))
 		second := runs(ctx, a, 2)
 		Expect(a.Status.Attempts[0]).To(And(HaveField("Prosta", egov1.Failed), HaveField("ExitCode", HaveValue(BeEquivalentTo(3)))))
 		Eventually(func() bool { return apierrors.IsNotFound(admin.Get(ctx, client.ObjectKeyFromObject(pod), pod)) }).Should(BeTrue())
 
 		By("another failing, which is not the command's affair")
-		tell(ctx, second, containers(now(), ended(9)))
-		Eventually(stands).WithArguments(ctx, a, commonv1.ConditionDegraded, metav1.ConditionFalse, commonv1.ReasonAsExpected).Should(Succeed())
-		tell(ctx, second, func(s *corev1.PodStatus) { containers(ended(0), ended(9))(s); s.Phase = corev1.PodFailed })
-		Eventually(stands).WithArguments(ctx, a, commonv1.ConditionComplete, metav1.ConditionTrue, commonv1.ReasonExited).Should(Succeed())
+		setPodStatus(ctx, second, containers(now(), ended(9)))
+		Eventually(checkCondition).WithArguments(ctx, a, commonv1.ConditionDegraded, metav1.ConditionFalse, commonv1.ReasonAsExpected).Should(Succeed())
+		setPodStatus(ctx, second, func(s *corev1.PodStatus) { containers(ended(0), ended(9))(s); s.Phase = corev1.PodFailed })
+		Eventually(checkCondition).WithArguments(ctx, a, commonv1.ConditionComplete, metav1.ConditionTrue, commonv1.ReasonExited).Should(Succeed())
 		Expect(admin.Get(ctx, client.ObjectKeyFromObject(a), a)).To(Succeed())
 		Expect(a.Status.Attempts).To(HaveLen(2))
 		Eventually(func(g Gomega) {
@@ -73,7 +73,7 @@ var _ = Describe("Activity beside an injected container", func() {
 
 	It("is tried again when another container kept the command from starting", func(ctx SpecContext) {
 		a, pod := operated(ctx, fault.Before)
-		tell(ctx, pod, func(s *corev1.PodStatus) {
+		setPodStatus(ctx, pod, func(s *corev1.PodStatus) {
 			s.Phase = corev1.PodFailed
 			s.InitContainerStatuses = []corev1.ContainerStatus{{Name: "other", State: ended(1)}}
 			s.ContainerStatuses = []corev1.ContainerStatus{{Name: "activity",
@@ -86,17 +86,17 @@ var _ = Describe("Activity beside an injected container", func() {
 
 	It("is lost, and not tried again, when a node begins its pod anew", func(ctx SpecContext) {
 		a, pod := operated(ctx, fault.Beside)
-		tell(ctx, pod, containers(now(), now()))
+		setPodStatus(ctx, pod, containers(now(), now()))
 		Eventually(func() egov1.ProcessState {
 			Expect(admin.Get(ctx, client.ObjectKeyFromObject(a), a)).To(Succeed())
 			return a.Status.Prosta
 		}).Should(Equal(egov1.Running))
-		tell(ctx, pod, func(s *corev1.PodStatus) {
+		setPodStatus(ctx, pod, func(s *corev1.PodStatus) {
 			s.ContainerStatuses[0] = corev1.ContainerStatus{Name: "activity", RestartCount: 1,
 				State:                corev1.ContainerState{Waiting: &corev1.ContainerStateWaiting{Reason: "ContainerCreating"}},
 				LastTerminationState: corev1.ContainerState{Terminated: &corev1.ContainerStateTerminated{ExitCode: 137, Reason: "ContainerStatusUnknown"}}}
 		})
-		Eventually(stands).WithArguments(ctx, a, commonv1.ConditionFailed, metav1.ConditionTrue, commonv1.ReasonStartedTwice).Should(Succeed())
+		Eventually(checkCondition).WithArguments(ctx, a, commonv1.ConditionFailed, metav1.ConditionTrue, commonv1.ReasonStartedTwice).Should(Succeed())
 		Eventually(func() bool { return apierrors.IsNotFound(admin.Get(ctx, client.ObjectKeyFromObject(pod), pod)) }).Should(BeTrue())
 		Expect(admin.Get(ctx, client.ObjectKeyFromObject(a), a)).To(Succeed())
 		Expect(a.Status.Prosta).To(Equal(egov1.Lost))

@@ -269,15 +269,15 @@ var _ = Describe("Activity", func() {
 		o := operate(namespace)
 		a := factory.Activity("a", "true").In(namespace).With(func(s *egov1.ActivitySpec) { s.Suspend = true }).Build()
 		Expect(admin.Create(ctx, a)).To(Succeed())
-		Eventually(stands).WithArguments(ctx, a, commonv1.ConditionSuspended, metav1.ConditionTrue).Should(Succeed())
+		Eventually(checkCondition).WithArguments(ctx, a, commonv1.ConditionSuspended, metav1.ConditionTrue).Should(Succeed())
 		Expect(admin.Get(ctx, client.ObjectKeyFromObject(a), a)).To(Succeed())
 		Expect(a.Status.Prosta).To(Equal(egov1.Suspended))
-		calm(o)
+		waitForRest(o)
 		Expect(o.Calls(ofPods)).To(BeEmpty())
 
 		update(ctx, a, func(o client.Object) { o.(*egov1.Activity).Spec.Suspend = false })
 		Eventually(o.Calls).WithArguments(ofPods).Should(ContainElement(HaveField("Verb", "create")))
-		Eventually(stands).WithArguments(ctx, a, commonv1.ConditionSuspended, metav1.ConditionFalse, commonv1.ReasonNotSuspended).Should(Succeed())
+		Eventually(checkCondition).WithArguments(ctx, a, commonv1.ConditionSuspended, metav1.ConditionFalse, commonv1.ReasonNotSuspended).Should(Succeed())
 	})
 
 	It("fails when it has not started in time, suspended or not, and never makes a pod", func(ctx SpecContext) {
@@ -287,11 +287,11 @@ var _ = Describe("Activity", func() {
 			s.Suspend, s.StartDeadline = true, &metav1.Duration{Duration: 2 * time.Second}
 		}).Build()
 		Expect(admin.Create(ctx, a)).To(Succeed())
-		Eventually(stands).WithArguments(ctx, a, commonv1.ConditionFailed, metav1.ConditionTrue, commonv1.ReasonStartDeadline).Should(Succeed())
+		Eventually(checkCondition).WithArguments(ctx, a, commonv1.ConditionFailed, metav1.ConditionTrue, commonv1.ReasonStartDeadline).Should(Succeed())
 		Expect(admin.Get(ctx, client.ObjectKeyFromObject(a), a)).To(Succeed())
 		Expect(a.Status.Attempts).To(HaveLen(1))
 		update(ctx, a, func(o client.Object) { o.(*egov1.Activity).Spec.Suspend = false })
-		calm(o)
+		waitForRest(o)
 		Expect(o.Calls(func(c fault.Call) bool { return ofPods(c) && c.Writes() })).To(BeEmpty())
 	})
 
@@ -341,7 +341,7 @@ var _ = Describe("Activity", func() {
 			update(ctx, users, func(o client.Object) { o.(*corev1.ConfigMap).Data = map[string]string{"deploy": value} })
 			says(words)
 		}
-		calm(o)
+		waitForRest(o)
 		update(ctx, users, func(o client.Object) { o.(*corev1.ConfigMap).Data["deploy"] = "1000:2000" })
 		Eventually(func(g Gomega) {
 			var pods corev1.PodList
@@ -350,14 +350,14 @@ var _ = Describe("Activity", func() {
 			g.Expect(pods.Items[0].Spec.SecurityContext.RunAsUser).To(HaveValue(BeEquivalentTo(1000)))
 			g.Expect(pods.Items[0].Spec.SecurityContext.RunAsGroup).To(HaveValue(BeEquivalentTo(2000)))
 		}).Should(Succeed())
-		Eventually(stands).WithArguments(ctx, a, commonv1.ConditionDegraded, metav1.ConditionFalse).Should(Succeed())
+		Eventually(checkCondition).WithArguments(ctx, a, commonv1.ConditionDegraded, metav1.ConditionFalse).Should(Succeed())
 	})
 
 	It("takes the labels of its pod back, and so hears of its end", func(ctx SpecContext) {
 		a := factory.Activity("a", "true").In(newNamespace(ctx)).With(func(s *egov1.ActivitySpec) { s.Image = "example.org/a" + broken }).Build()
 		Expect(admin.Create(ctx, a)).To(Succeed())
 		o := operate(a.Namespace)
-		Eventually(running.done).WithArguments(ctx, a).Should(Succeed())
+		Eventually(runningActivity.done).WithArguments(ctx, a).Should(Succeed())
 		pod := func() *corev1.Pod {
 			GinkgoHelper()
 			var pods corev1.PodList
@@ -373,13 +373,13 @@ var _ = Describe("Activity", func() {
 			Expect(admin.Patch(ctx, pod(), client.RawPatch(types.MergePatchType, []byte(patch)))).To(Succeed())
 			Eventually(func() map[string]string { return pod().Labels }).Should(Equal(before))
 		}
-		calm(o)
+		waitForRest(o)
 		Eventually(func() error {
 			ended := pod()
 			ended.Status.Phase = corev1.PodSucceeded
 			return admin.Status().Update(ctx, ended)
 		}).Should(Succeed())
-		Eventually(stands).WithArguments(ctx, a, commonv1.ConditionComplete, metav1.ConditionTrue).Should(Succeed())
+		Eventually(checkCondition).WithArguments(ctx, a, commonv1.ConditionComplete, metav1.ConditionTrue).Should(Succeed())
 	})
 
 	It("is made as its samples say", func() {

@@ -47,8 +47,8 @@ var _ = Describe("Crash:", func() {
 				switch {
 				case err != nil:
 					failures[i] = fmt.Errorf("%s at %q: %w", p.fault, p.call, err)
-				case ended.world != golden.world:
-					failures[i] = fmt.Errorf("%s at %q: another world: %s", p.fault, p.call, firstDifference(golden.world, ended.world))
+				case ended.snapshot != golden.snapshot:
+					failures[i] = fmt.Errorf("%s at %q: another world: %s", p.fault, p.call, firstDifference(golden.snapshot, ended.snapshot))
 				}
 			})
 		}
@@ -67,17 +67,17 @@ func faults(n int) []fault.Fault {
 	return append(slices.Clone(fault.Lost), fault.Refusals[n%len(fault.Refusals)])
 }
 
-type ending struct {
-	calls []string // identities of the writes, in order, each once
-	world string
+type outcome struct {
+	calls    []string // identities of the writes, in order, each once
+	snapshot string
 }
 
 // crash runs an object's life from nothing to rest with one fault at the first
 // call of that identity. A process that died is followed by a new one.
-func crash(ctx context.Context, k kind, at string, what fault.Fault) (ending, error) {
-	namespace, err := k.settle(ctx)
+func crash(ctx context.Context, k kind, at string, what fault.Fault) (outcome, error) {
+	namespace, err := k.makeNamespace(ctx)
 	if err != nil {
-		return ending{}, err
+		return outcome{}, err
 	}
 	struck := false // the Wire decides on one call at a time
 	o, err := launch(namespace, func(c fault.Call) fault.Fault {
@@ -88,40 +88,40 @@ func crash(ctx context.Context, k kind, at string, what fault.Fault) (ending, er
 		return what
 	}, images)
 	if err != nil {
-		return ending{}, err
+		return outcome{}, err
 	}
 	defer func() { o.stop() }()
 
 	obj := k.sample()
 	obj.SetNamespace(namespace)
 	if err := admin.Create(ctx, obj); err != nil {
-		return ending{}, err
+		return outcome{}, err
 	}
 	if what.Crash() {
 		if err := await(ctx, func() error {
-			if !o.Cut() {
+			if !o.Crashed() {
 				return fmt.Errorf("the call was never made")
 			}
 			return nil
 		}); err != nil {
-			return ending{}, err
+			return outcome{}, err
 		}
 		o.stop()
 		if o, err = launch(namespace, nil, images); err != nil {
-			return ending{}, err
+			return outcome{}, err
 		}
 	}
-	return o.end(ctx, k, obj)
+	return o.waitForOutcome(ctx, k, obj)
 }
 
-// end waits for rest: the object is done and what is seen of it stands still.
-func (o *operator) end(ctx context.Context, k kind, obj client.Object) (ending, error) {
+// waitForOutcome waits for rest: the object is done and what is seen of it stands still.
+func (o *operator) waitForOutcome(ctx context.Context, k kind, obj client.Object) (outcome, error) {
 	last := ""
 	err := await(ctx, func() error {
 		if err := k.done(ctx, obj); err != nil {
 			return err
 		}
-		now, err := worldOf(ctx, obj)
+		now, err := snapshotOf(ctx, obj)
 		if err == nil && now != last {
 			err = fmt.Errorf("the world still changes: %s", firstDifference(last, now))
 		}
@@ -135,7 +135,7 @@ func (o *operator) end(ctx context.Context, k kind, obj client.Object) (ending, 
 			calls = append(calls, c.ID())
 		}
 	}
-	return ending{calls: calls, world: last}, err
+	return outcome{calls: calls, snapshot: last}, err
 }
 
 // await is Eventually for code that runs beside the spec.
@@ -143,7 +143,7 @@ func await(ctx context.Context, check func() error) error {
 	const step = 50 * time.Millisecond
 	ticker := time.NewTicker(step)
 	defer ticker.Stop()
-	deadline := time.After(patience)
+	deadline := time.After(eventuallyTimeout)
 	for {
 		select {
 		case <-ctx.Done():

@@ -18,7 +18,7 @@ import (
 
 var _ = Describe("Drift:", func() {
 	forEachKind("brings a deleted child back", func(ctx SpecContext, k kind) {
-		namespace := k.place(ctx)
+		namespace := k.newNamespace(ctx)
 		o := operate(namespace)
 		obj := k.create(ctx, namespace)
 		before := restedWorld(ctx, o, k, obj)
@@ -33,7 +33,7 @@ var _ = Describe("Drift:", func() {
 	})
 
 	forEachKind("takes back every edit of a field that we own", func(ctx SpecContext, k kind) {
-		namespace := k.place(ctx)
+		namespace := k.newNamespace(ctx)
 		operate(namespace)
 		obj := k.create(ctx, namespace)
 		found, err := childrenIn(ctx, namespace)
@@ -63,7 +63,7 @@ var _ = Describe("Drift:", func() {
 	})
 
 	forEachKind("takes back what others add to a selector", func(ctx SpecContext, k kind) {
-		namespace := k.place(ctx)
+		namespace := k.newNamespace(ctx)
 		o := operate(namespace)
 		obj := k.create(ctx, namespace)
 		before := restedWorld(ctx, o, k, obj)
@@ -81,13 +81,13 @@ var _ = Describe("Drift:", func() {
 			}
 		}
 		Eventually(func() (string, error) {
-			after, err := worldOf(ctx, obj)
+			after, err := snapshotOf(ctx, obj)
 			return firstDifference(before, after), err
 		}).Should(Equal(same))
 	})
 
 	forEachKind("leaves alone what others add", func(ctx SpecContext, k kind) {
-		namespace := k.place(ctx)
+		namespace := k.newNamespace(ctx)
 		o := operate(namespace)
 		obj := k.create(ctx, namespace)
 		found, err := childrenIn(ctx, namespace)
@@ -127,12 +127,12 @@ var _ = Describe("Drift:", func() {
 			}
 		}
 		k.rest(ctx, obj)
-		calm(o)
+		waitForRest(o)
 		kept()
 		if k.edit != nil {
 			update(ctx, obj, k.edit)
 			k.rest(ctx, obj)
-			calm(o)
+			waitForRest(o)
 			kept()
 		}
 	})

@@ -34,12 +34,12 @@ var _ = Describe("EasyService:", func() {
 	}
 	ready := func(ctx context.Context, e *appv1.EasyService) {
 		GinkgoHelper()
-		Eventually(stands).WithArguments(ctx, e, commonv1.ConditionReady, metav1.ConditionTrue).Should(Succeed())
+		Eventually(checkCondition).WithArguments(ctx, e, commonv1.ConditionReady, metav1.ConditionTrue).Should(Succeed())
 		Expect(admin.Get(ctx, client.ObjectKeyFromObject(e), e)).To(Succeed())
 	}
 
 	Describe("a release that cannot start", func() {
-		careful := func() *factory.EasyServiceMaker {
+		careful := func() *factory.EasyServiceBuilder {
 			return factory.EasyService("a").Image("example.org/app:1").With(func(s *appv1.EasyServiceSpec) {
 				s.Strategy = &appv1.Strategy{OnFailure: appv1.Rollback}
 			})
@@ -50,10 +50,10 @@ var _ = Describe("EasyService:", func() {
 		}
 		rolledBack := func(ctx context.Context, e *appv1.EasyService, good corev1.PodTemplateSpec) {
 			GinkgoHelper()
-			Eventually(stands).WithArguments(ctx, e, commonv1.ConditionReady, metav1.ConditionFalse, commonv1.ReasonRolledBack).Should(Succeed())
-			Eventually(stands).WithArguments(ctx, e, commonv1.ConditionAvailable, metav1.ConditionTrue).Should(Succeed())
+			Eventually(checkCondition).WithArguments(ctx, e, commonv1.ConditionReady, metav1.ConditionFalse, commonv1.ReasonRolledBack).Should(Succeed())
+			Eventually(checkCondition).WithArguments(ctx, e, commonv1.ConditionAvailable, metav1.ConditionTrue).Should(Succeed())
 			Expect(template(ctx, e)).To(Equal(good), "byte for byte, or its ReplicaSet would be another")
-			Expect(stands(ctx, e, commonv1.ConditionDegraded, metav1.ConditionTrue, commonv1.ReasonRolledBack)).To(Succeed())
+			Expect(checkCondition(ctx, e, commonv1.ConditionDegraded, metav1.ConditionTrue, commonv1.ReasonRolledBack)).To(Succeed())
 			Expect(admin.Get(ctx, client.ObjectKeyFromObject(e), e)).To(Succeed())
 			Expect(e.Status.LastRollout.Message).To(And(ContainSubstring("example.org/app"+broken), ContainSubstring("not found")))
 			Expect(e.Spec.Image).To(HaveSuffix(broken), "the spec is the user's")
@@ -65,7 +65,7 @@ var _ = Describe("EasyService:", func() {
 			good := template(ctx, e)
 			release(ctx, e, "example.org/app"+broken)
 			rolledBack(ctx, e, good)
-			calm(o)
+			waitForRest(o)
 
 			By("scaling what runs")
 			update(ctx, e, func(o client.Object) { o.(*appv1.EasyService).Spec.Size = ptr.To[int32](3) })
@@ -114,7 +114,7 @@ var _ = Describe("EasyService:", func() {
 			})
 			rolledBack(ctx, e, good)
 			leads("http", 8080, 9090)
-			calm(o)
+			waitForRest(o)
 
 			update(ctx, e, func(o client.Object) {
 				spec := &o.(*appv1.EasyService).Spec
@@ -122,11 +122,11 @@ var _ = Describe("EasyService:", func() {
 			})
 			ready(ctx, e)
 			leads("web", 8080)
-			calm(o)
+			waitForRest(o)
 		})
 
 		DescribeTable("is rolled back although the operator dies on the way", func(ctx SpecContext, at string, what fault.Fault) {
-			namespace := kind{level: "baseline"}.place(ctx)
+			namespace := kind{level: "baseline"}.newNamespace(ctx)
 			armed, struck := false, false
 			o, err := launch(namespace, func(c fault.Call) fault.Fault {
 				if armed && !struck && c.ID() == at {
@@ -142,11 +142,11 @@ var _ = Describe("EasyService:", func() {
 			ready(ctx, e)
 			good := template(ctx, e)
 			release(ctx, e, "example.org/app"+broken)
-			Eventually(stands).WithArguments(ctx, e, commonv1.ConditionReady, metav1.ConditionFalse).Should(Succeed())
+			Eventually(checkCondition).WithArguments(ctx, e, commonv1.ConditionReady, metav1.ConditionFalse).Should(Succeed())
 			o.Between(func() { armed = true })
 			Eventually(func(g Gomega) {
 				g.Expect(admin.Get(ctx, client.ObjectKeyFromObject(e), e)).To(Succeed())
-				g.Expect(o.Cut() || e.Status.LastRollout.Result == appv1.RolloutRolledBack).To(BeTrue())
+				g.Expect(o.Crashed() || e.Status.LastRollout.Result == appv1.RolloutRolledBack).To(BeTrue())
 			}).Should(Succeed())
 			o.stop()
 			operate(namespace)
@@ -163,29 +163,29 @@ var _ = Describe("EasyService:", func() {
 			ready(ctx, e)
 			good, stable := template(ctx, e), e.Status.StableReplicaSet
 			release(ctx, e, "example.org/app"+stopping)
-			Eventually(stands).WithArguments(ctx, e, commonv1.ConditionDegraded, metav1.ConditionTrue, commonv1.ReasonPodFailing).Should(Succeed())
-			Expect(stands(ctx, e, commonv1.ConditionReady, metav1.ConditionFalse)).To(Succeed())
-			Eventually(stands).WithArguments(ctx, e, commonv1.ConditionDegraded, metav1.ConditionTrue, commonv1.ReasonRolledBack).Should(Succeed())
+			Eventually(checkCondition).WithArguments(ctx, e, commonv1.ConditionDegraded, metav1.ConditionTrue, commonv1.ReasonPodFailing).Should(Succeed())
+			Expect(checkCondition(ctx, e, commonv1.ConditionReady, metav1.ConditionFalse)).To(Succeed())
+			Eventually(checkCondition).WithArguments(ctx, e, commonv1.ConditionDegraded, metav1.ConditionTrue, commonv1.ReasonRolledBack).Should(Succeed())
 			Eventually(template).WithArguments(ctx, e).Should(Equal(good))
 			Expect(admin.Get(ctx, client.ObjectKeyFromObject(e), e)).To(Succeed())
 			Expect(e.Status.LastRollout.Message).To(ContainSubstring("keeps stopping: exit code 3 (Error)"))
 			Expect(e.Status.StableReplicaSet).To(Equal(stable))
-			calm(o)
+			waitForRest(o)
 		})
 
 		It("is Degraded beyond its deadline although it starts again and again, and then rests", func(ctx SpecContext) {
 			e, o := operated(ctx, careful().Image("example.org/app"+stopping).With(func(s *appv1.EasyServiceSpec) { s.Strategy.ProgressDeadlineSeconds = ptr.To[int32](6) }))
-			Eventually(stands).WithArguments(ctx, e, commonv1.ConditionDegraded, metav1.ConditionTrue, commonv1.ReasonPodFailing).Should(Succeed())
-			Eventually(stands).WithArguments(ctx, e, commonv1.ConditionProgressing, metav1.ConditionFalse).Should(Succeed())
-			Expect(stands(ctx, e, commonv1.ConditionReady, metav1.ConditionFalse)).To(Succeed())
+			Eventually(checkCondition).WithArguments(ctx, e, commonv1.ConditionDegraded, metav1.ConditionTrue, commonv1.ReasonPodFailing).Should(Succeed())
+			Eventually(checkCondition).WithArguments(ctx, e, commonv1.ConditionProgressing, metav1.ConditionFalse).Should(Succeed())
+			Expect(checkCondition(ctx, e, commonv1.ConditionReady, metav1.ConditionFalse)).To(Succeed())
 			Expect(admin.Get(ctx, client.ObjectKeyFromObject(e), e)).To(Succeed())
 			Expect(e.Status.LastRollout.Result).To(Equal(appv1.RolloutRunning), "there is nothing to return to")
-			calm(o)
+			waitForRest(o)
 		})
 
 		It("stays where it is when told to keep, and when there is nothing to return to", func(ctx SpecContext) {
 			e, _ := operated(ctx, careful().Image("example.org/app"+broken))
-			Eventually(stands).WithArguments(ctx, e, commonv1.ConditionDegraded, metav1.ConditionTrue, commonv1.ReasonPodFailing).Should(Succeed())
+			Eventually(checkCondition).WithArguments(ctx, e, commonv1.ConditionDegraded, metav1.ConditionTrue, commonv1.ReasonPodFailing).Should(Succeed())
 			Expect(template(ctx, e).Spec.Containers[0].Image).To(HaveSuffix(broken))
 			release(ctx, e, "example.org/app:1")
 			ready(ctx, e)
@@ -194,7 +194,7 @@ var _ = Describe("EasyService:", func() {
 				spec := &o.(*appv1.EasyService).Spec
 				spec.Strategy, spec.Image = nil, "example.org/app"+broken
 			})
-			Eventually(stands).WithArguments(ctx, e, commonv1.ConditionDegraded, metav1.ConditionTrue, commonv1.ReasonPodFailing).Should(Succeed())
+			Eventually(checkCondition).WithArguments(ctx, e, commonv1.ConditionDegraded, metav1.ConditionTrue, commonv1.ReasonPodFailing).Should(Succeed())
 			Consistently(func() string { return template(ctx, e).Spec.Containers[0].Image }).Should(HaveSuffix(broken))
 		})
 	})
@@ -211,7 +211,7 @@ var _ = Describe("EasyService:", func() {
 		}
 
 		It("rolls the pods when it changes, and tells nothing of itself", func(ctx SpecContext) {
-			namespace := kind{level: "baseline"}.place(ctx)
+			namespace := kind{level: "baseline"}.newNamespace(ctx)
 			Expect(admin.Create(ctx, settings(namespace, "1"))).To(Succeed())
 			Expect(admin.Create(ctx, secret(namespace, "hunter2"))).To(Succeed())
 			o := operate(namespace)
@@ -241,7 +241,7 @@ var _ = Describe("EasyService:", func() {
 			})
 
 			By("a write that changes nothing")
-			calm(o)
+			waitForRest(o)
 			at := digest(ctx, e)
 			labelled := secret(namespace, "hunter3")
 			labelled.Labels = map[string]string{"a": "b"}
@@ -257,7 +257,7 @@ var _ = Describe("EasyService:", func() {
 			}))
 			missing := func() {
 				GinkgoHelper()
-				Eventually(stands).WithArguments(ctx, e, commonv1.ConditionDegraded, metav1.ConditionTrue, commonv1.ReasonInvalid).Should(Succeed())
+				Eventually(checkCondition).WithArguments(ctx, e, commonv1.ConditionDegraded, metav1.ConditionTrue, commonv1.ReasonInvalid).Should(Succeed())
 				read, err := live(ctx, e)
 				Expect(err).NotTo(HaveOccurred())
 				Expect(conditionOf(read, commonv1.ConditionDegraded).Message).To(HavePrefix(`configRefs[0]: there is no Secret "keys" in this namespace`))
@@ -270,7 +270,7 @@ var _ = Describe("EasyService:", func() {
 			Expect(was).NotTo(BeEmpty())
 			Expect(admin.Delete(ctx, secret(e.Namespace, ""))).To(Succeed())
 			missing()
-			Expect(stands(ctx, e, commonv1.ConditionAvailable, metav1.ConditionTrue)).To(Succeed())
+			Expect(checkCondition(ctx, e, commonv1.ConditionAvailable, metav1.ConditionTrue)).To(Succeed())
 			Expect(digest(ctx, e)).To(Equal(was))
 			update(ctx, e, func(o client.Object) { o.(*appv1.EasyService).Spec.Size = ptr.To[int32](2) })
 			Eventually(func() int32 { _ = admin.Get(ctx, client.ObjectKeyFromObject(e), e); return e.Status.ReadyReplicas }).Should(BeEquivalentTo(2), "what runs is looked after")
@@ -328,7 +328,7 @@ var _ = Describe("EasyService:", func() {
 		Expect(admin.Get(ctx, client.ObjectKeyFromObject(e), &service)).To(Succeed())
 		Expect(service.Spec.ClusterIP).To(Equal(corev1.ClusterIPNone))
 		Expect(e.Status.Endpoints).To(Equal([]appv1.Endpoint{{Name: "http", Type: corev1.ServiceTypeClusterIP, URL: "http://a." + e.Namespace + ".svc:8080"}}))
-		calm(o)
+		waitForRest(o)
 	})
 
 	It("is sized by the autoscaler of the samples", func(ctx SpecContext) {
@@ -336,7 +336,7 @@ var _ = Describe("EasyService:", func() {
 		var scaler autoscalingv2.HorizontalPodAutoscaler
 		sample(&e, "app_v1_easyservice_shop.yaml")
 		sample(&scaler, "autoscaling_v2_horizontalpodautoscaler.yaml")
-		e.Namespace = kind{level: "baseline"}.place(ctx)
+		e.Namespace = kind{level: "baseline"}.newNamespace(ctx)
 		scaler.Namespace = e.Namespace
 		operate(e.Namespace)
 		Expect(admin.Create(ctx, &e)).To(Succeed())
@@ -398,12 +398,12 @@ var _ = Describe("EasyService:", func() {
 			spec.Volumes = []corev1.Volume{{Name: "a", VolumeSource: corev1.VolumeSource{EmptyDir: &corev1.EmptyDirVolumeSource{}}}}
 			spec.VolumeMounts = []corev1.VolumeMount{{Name: "nowhere", MountPath: "/a"}}
 		})
-		Eventually(stands).WithArguments(ctx, e, commonv1.ConditionDegraded, metav1.ConditionTrue, commonv1.ReasonRefused).Should(Succeed())
+		Eventually(checkCondition).WithArguments(ctx, e, commonv1.ConditionDegraded, metav1.ConditionTrue, commonv1.ReasonRefused).Should(Succeed())
 		read, err := live(ctx, e)
 		Expect(err).NotTo(HaveOccurred())
 		Expect(conditionOf(read, commonv1.ConditionDegraded).Message).To(ContainSubstring(`volumeMounts[0].name: Not found: "nowhere"`))
 		Expect(o.Calls(func(c fault.Call) bool { return c.Code == http.StatusUnprocessableEntity })).NotTo(BeEmpty())
-		Expect(stands(ctx, e, commonv1.ConditionAvailable, metav1.ConditionTrue)).To(Succeed())
+		Expect(checkCondition(ctx, e, commonv1.ConditionAvailable, metav1.ConditionTrue)).To(Succeed())
 		update(ctx, e, func(o client.Object) { o.(*appv1.EasyService).Spec.VolumeMounts = nil })
 		ready(ctx, e)
 	})

@@ -35,7 +35,7 @@ var _ = register(kind{
 		obj.(*appv1.EasyService).Spec = factory.EasyService("").Size(2).Ports(appv1.Port{Name: "http", Port: 8080}).Build().Spec
 	},
 	paused: func(obj client.Object, paused bool) { obj.(*appv1.EasyService).Spec.Paused = paused },
-	beside: func(namespace string) client.Object {
+	prerequisite: func(namespace string) client.Object {
 		return &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: "settings"}, Data: map[string]string{"a": "1"}}
 	},
 	asks: "get configmaps settings",
@@ -83,7 +83,7 @@ func fullEasyService() *appv1.EasyService {
 }
 
 var _ = Describe("EasyService", func() {
-	plain := func() *factory.EasyServiceMaker { return factory.EasyService("a") }
+	plain := func() *factory.EasyServiceBuilder { return factory.EasyService("a") }
 	with := func(change func(*appv1.EasyServiceSpec)) client.Object { return plain().With(change).Build() }
 	ports := func(p ...appv1.Port) client.Object { return plain().Ports(p...).Build() }
 	leadingTo := func(target intstr.IntOrString) client.Object { return ports(appv1.Port{Port: 80, TargetPort: &target}) }
@@ -309,8 +309,8 @@ var _ = Describe("EasyService", func() {
 	It("says who holds a node port in the server's words, and takes it when it is free", func(ctx SpecContext) {
 		_, taken := exposedService(ctx, plain().Ports(appv1.Port{Port: 80}))
 		e, operator := operated(ctx, plain().Ports(appv1.Port{Port: 80, NodePort: taken.Spec.Ports[0].NodePort}))
-		Eventually(stands).WithArguments(ctx, e, commonv1.ConditionDegraded, metav1.ConditionTrue).Should(Succeed())
-		Eventually(stands).WithArguments(ctx, e, commonv1.ConditionAvailable, metav1.ConditionTrue).Should(Succeed())
+		Eventually(checkCondition).WithArguments(ctx, e, commonv1.ConditionDegraded, metav1.ConditionTrue).Should(Succeed())
+		Eventually(checkCondition).WithArguments(ctx, e, commonv1.ConditionAvailable, metav1.ConditionTrue).Should(Succeed())
 		refused := func() []fault.Call {
 			return operator.Calls(func(c fault.Call) bool { return c.Code == http.StatusUnprocessableEntity })
 		}
@@ -327,7 +327,7 @@ var _ = Describe("EasyService", func() {
 		Expect(operator.Calls(func(c fault.Call) bool { return c.Resource == "easyservices/status" })).To(BeEmpty(), "and nothing new is to be said")
 
 		Expect(admin.Delete(ctx, taken)).To(Succeed())
-		Eventually(stands).WithArguments(ctx, e, commonv1.ConditionDegraded, metav1.ConditionFalse).WithTimeout(retry).Should(Succeed())
+		Eventually(checkCondition).WithArguments(ctx, e, commonv1.ConditionDegraded, metav1.ConditionFalse).WithTimeout(retry).Should(Succeed())
 		Expect(eventuallyOffers(ctx, e).Spec.Ports[0].NodePort).To(Equal(taken.Spec.Ports[0].NodePort))
 	})
 
@@ -339,7 +339,7 @@ var _ = Describe("EasyService", func() {
 			spec.Ports, spec.Size = nil, ptr.To[int32](1)
 		})
 		Eventually(func() map[string]string { return versions(ctx, e.Namespace) }).Should(And(HaveLen(1), HaveKey("Deployment/a")))
-		Eventually(stands).WithArguments(ctx, e, commonv1.ConditionReady, metav1.ConditionTrue).Should(Succeed())
+		Eventually(checkCondition).WithArguments(ctx, e, commonv1.ConditionReady, metav1.ConditionTrue).Should(Succeed())
 		Expect(admin.Get(ctx, client.ObjectKeyFromObject(e), e)).To(Succeed())
 		Expect(e.Status.Endpoints).To(And(BeEmpty(), Not(BeNil())))
 	})
@@ -350,7 +350,7 @@ var _ = Describe("EasyService", func() {
 			scale := &autoscalingv1.Scale{Spec: autoscalingv1.ScaleSpec{Replicas: size}}
 			Expect(admin.SubResource("scale").Update(ctx, e, client.WithSubResourceBody(scale))).To(Succeed())
 			Eventually(func(g Gomega) {
-				g.Expect(stands(ctx, e, commonv1.ConditionReady, metav1.ConditionTrue)).To(Succeed())
+				g.Expect(checkCondition(ctx, e, commonv1.ConditionReady, metav1.ConditionTrue)).To(Succeed())
 				g.Expect(admin.Get(ctx, client.ObjectKeyFromObject(e), e)).To(Succeed())
 				g.Expect(e.Spec.Size).To(HaveValue(Equal(size)))
 				g.Expect(e.Status.Replicas).To(Equal(size))
@@ -366,7 +366,7 @@ var _ = Describe("EasyService", func() {
 })
 
 // operated makes an EasyService in a place of its own, where an operator looks.
-func operated(ctx context.Context, made *factory.EasyServiceMaker) (*appv1.EasyService, *operator) {
+func operated(ctx context.Context, made *factory.EasyServiceBuilder) (*appv1.EasyService, *operator) {
 	GinkgoHelper()
 	namespace, err := makeNamespace(ctx, "baseline")
 	Expect(err).NotTo(HaveOccurred())
@@ -377,7 +377,7 @@ func operated(ctx context.Context, made *factory.EasyServiceMaker) (*appv1.EasyS
 }
 
 // exposedService makes an EasyService and gives its Service, too.
-func exposedService(ctx context.Context, made *factory.EasyServiceMaker) (*appv1.EasyService, *corev1.Service) {
+func exposedService(ctx context.Context, made *factory.EasyServiceBuilder) (*appv1.EasyService, *corev1.Service) {
 	GinkgoHelper()
 	e, _ := operated(ctx, made)
 	return e, eventuallyOffers(ctx, e)
@@ -390,7 +390,7 @@ func eventuallyOffers(ctx context.Context, e *appv1.EasyService) *corev1.Service
 	service := &corev1.Service{}
 	Eventually(func(g Gomega) {
 		g.Expect(admin.Get(ctx, client.ObjectKeyFromObject(e), service)).To(Succeed())
-		g.Expect(stands(ctx, e, commonv1.ConditionReady, metav1.ConditionTrue)).To(Succeed())
+		g.Expect(checkCondition(ctx, e, commonv1.ConditionReady, metav1.ConditionTrue)).To(Succeed())
 		g.Expect(service.Spec.Type).To(Equal(e.Spec.Service.Type))
 		g.Expect(service.Spec.Ports).To(HaveLen(len(e.Spec.Ports)))
 		for i, p := range e.Spec.Ports {

@@ -29,14 +29,14 @@ var _ = Describe("Edits:", func() {
 		}
 		fresh := func(change ...func(client.Object)) string {
 			GinkgoHelper()
-			namespace := k.place(ctx)
+			namespace := k.newNamespace(ctx)
 			o := operate(namespace)
 			return restedWorld(ctx, o, k, k.create(ctx, namespace, change...))
 		}
 		first, second := fresh(), fresh(k.edit)
 		Expect(first).NotTo(Equal(second))
 
-		namespace := k.place(ctx)
+		namespace := k.newNamespace(ctx)
 		o := operate(namespace)
 		obj := k.create(ctx, namespace)
 		update(ctx, obj, k.edit)
@@ -47,7 +47,7 @@ var _ = Describe("Edits:", func() {
 	})
 
 	forEachKind("leaves no child when it is deleted, and begins anew under the same name", func(ctx SpecContext, k kind) {
-		namespace := k.place(ctx)
+		namespace := k.newNamespace(ctx)
 		o := operate(namespace)
 		obj := k.create(ctx, namespace)
 		before := restedWorld(ctx, o, k, obj)
@@ -66,7 +66,7 @@ var _ = Describe("Edits:", func() {
 		if !k.scaled {
 			return // it has no size
 		}
-		namespace := k.place(ctx)
+		namespace := k.newNamespace(ctx)
 		operate(namespace)
 		obj := k.create(ctx, namespace)
 		for _, size := range []int32{k.smallest, 2} { // as an autoscaler does
@@ -83,20 +83,20 @@ var _ = Describe("Edits:", func() {
 		if k.paused == nil {
 			return // it cannot be paused
 		}
-		namespace := k.place(ctx)
+		namespace := k.newNamespace(ctx)
 		o := operate(namespace)
 		obj := k.create(ctx, namespace)
 		k.rest(ctx, obj)
-		calm(o)
+		waitForRest(o)
 		update(ctx, obj, func(obj client.Object) { k.paused(obj, true) })
-		Eventually(stands).WithArguments(ctx, obj, commonv1.ConditionPaused, metav1.ConditionTrue).Should(Succeed())
+		Eventually(checkCondition).WithArguments(ctx, obj, commonv1.ConditionPaused, metav1.ConditionTrue).Should(Succeed())
 		read, err := live(ctx, obj)
 		Expect(err).NotTo(HaveOccurred())
 		Expect(conditionOf(read, commonv1.ConditionReady).Reason).NotTo(Equal(commonv1.ReasonPaused), "nothing is held back")
 		update(ctx, obj, func(obj client.Object) { k.edit(obj); k.paused(obj, true) })
-		Eventually(stands).WithArguments(ctx, obj, commonv1.ConditionReady, metav1.ConditionFalse, commonv1.ReasonPaused).Should(Succeed())
-		Expect(stands(ctx, obj, commonv1.ConditionProgressing, metav1.ConditionFalse, commonv1.ReasonPaused)).To(Succeed())
-		calm(o)
+		Eventually(checkCondition).WithArguments(ctx, obj, commonv1.ConditionReady, metav1.ConditionFalse, commonv1.ReasonPaused).Should(Succeed())
+		Expect(checkCondition(ctx, obj, commonv1.ConditionProgressing, metav1.ConditionFalse, commonv1.ReasonPaused)).To(Succeed())
+		waitForRest(o)
 		found, err := childrenIn(ctx, namespace)
 		Expect(err).NotTo(HaveOccurred())
 		for _, child := range found {
@@ -108,11 +108,11 @@ var _ = Describe("Edits:", func() {
 
 		update(ctx, obj, func(obj client.Object) { k.paused(obj, false) })
 		k.rest(ctx, obj)
-		Eventually(stands).WithArguments(ctx, obj, commonv1.ConditionPaused, metav1.ConditionFalse).Should(Succeed())
+		Eventually(checkCondition).WithArguments(ctx, obj, commonv1.ConditionPaused, metav1.ConditionFalse).Should(Succeed())
 	})
 
 	forEachKind("tells what happened, once per turn", func(ctx SpecContext, k kind) {
-		namespace := k.place(ctx)
+		namespace := k.newNamespace(ctx)
 		operate(namespace)
 		obj := k.create(ctx, namespace)
 		if k.paused != nil {
@@ -126,7 +126,7 @@ var _ = Describe("Edits:", func() {
 	})
 
 	forEachKind("takes its sample file, twice", func(ctx SpecContext, k kind) {
-		namespace := k.place(ctx)
+		namespace := k.newNamespace(ctx)
 		o := operate(namespace)
 		user, err := cluster.AddUser(envtest.User{Name: "someone", Groups: []string{"system:masters"}}, nil)
 		Expect(err).NotTo(HaveOccurred())
@@ -142,7 +142,7 @@ var _ = Describe("Edits:", func() {
 		for _, obj := range apply() {
 			k.rest(ctx, obj)
 		}
-		calm(o)
+		waitForRest(o)
 		before, at := ofKind(ctx, namespace, k), versions(ctx, namespace)
 		Expect(apply()).To(Equal(before))
 		Consistently(func() map[string]string { return versions(ctx, namespace) }).Should(Equal(at))
@@ -152,9 +152,9 @@ var _ = Describe("Edits:", func() {
 // restedWorld is the world once it stands still.
 func restedWorld(ctx context.Context, o *operator, k kind, obj client.Object) string {
 	GinkgoHelper()
-	ended, err := o.end(ctx, k, obj)
+	ended, err := o.waitForOutcome(ctx, k, obj)
 	Expect(err).NotTo(HaveOccurred())
-	return ended.world
+	return ended.snapshot
 }
 
 // measured is what an autoscaler learns of an object: its scale, and the pods that it counts.

@@ -78,7 +78,7 @@ func (e extension) spec(ctx context.Context, namespace, name string) (any, error
 
 var _ = Describe("Types that a cluster may lack:", func() {
 	It("are made once the cluster has them, kept, and taken away", func(ctx SpecContext) {
-		namespace := kind{level: "baseline"}.place(ctx)
+		namespace := kind{level: "baseline"}.newNamespace(ctx)
 		o := operate(namespace)
 		e := factory.EasyService("web").In(namespace).Ports(appv1.Port{Name: "http", Port: 80}, appv1.Port{Name: "admin", Port: 81}).
 			With(func(s *appv1.EasyServiceSpec) {
@@ -89,7 +89,7 @@ var _ = Describe("Types that a cluster may lack:", func() {
 		Expect(admin.Create(ctx, e)).To(Succeed())
 
 		By("saying which field asks for what is not there, while all else is made")
-		Eventually(stands).WithArguments(ctx, e, commonv1.ConditionDegraded, metav1.ConditionTrue, commonv1.ReasonAPIMissing).Should(Succeed())
+		Eventually(checkCondition).WithArguments(ctx, e, commonv1.ConditionDegraded, metav1.ConditionTrue, commonv1.ReasonAPIMissing).Should(Succeed())
 		Expect(admin.Get(ctx, client.ObjectKeyFromObject(e), e)).To(Succeed())
 		Expect(meta.FindStatusCondition(e.Status.Conditions, commonv1.ConditionDegraded).Message).To(HavePrefix("gateway: the cluster has no HTTPRoute of gateway.networking.k8s.io/v1"))
 		Eventually(func() int32 { _ = admin.Get(ctx, client.ObjectKeyFromObject(e), e); return e.Status.ReadyReplicas }).Should(BeEquivalentTo(1))
@@ -100,7 +100,7 @@ var _ = Describe("Types that a cluster may lack:", func() {
 		By("making them when they come")
 		httpRoute.install()
 		serviceMonitor.install()
-		Eventually(stands).WithArguments(ctx, e, commonv1.ConditionReady, metav1.ConditionTrue).Should(Succeed())
+		Eventually(checkCondition).WithArguments(ctx, e, commonv1.ConditionReady, metav1.ConditionTrue).Should(Succeed())
 		route := map[string]any{
 			"parentRefs": []any{map[string]any{"group": "gateway.networking.k8s.io", "kind": "Gateway", "name": "edge", "namespace": "gateways"}},
 			"hostnames":  []any{"a.example.org"},
@@ -114,7 +114,7 @@ var _ = Describe("Types that a cluster may lack:", func() {
 			"selector":  map[string]any{"matchLabels": map[string]any{"app.kubernetes.io/name": "easyservice", "app.kubernetes.io/instance": "web"}},
 			"endpoints": []any{map[string]any{"port": "admin", "path": "/metrics", "interval": "30s"}},
 		}))
-		calm(o)
+		waitForRest(o)
 
 		By("keeping them")
 		patch := client.RawPatch(types.MergePatchType, []byte(`{"spec":{"hostnames":["b.example.org"]}}`))
@@ -124,7 +124,7 @@ var _ = Describe("Types that a cluster may lack:", func() {
 		Eventually(httpRoute.spec).WithArguments(ctx, namespace, "web").Should(Equal(route))
 
 		By("sending nothing after a restart")
-		calm(o)
+		waitForRest(o)
 		o.stop()
 		before := passes(kind{name: "EasyService"})
 		restarted := operate(namespace)
@@ -133,7 +133,7 @@ var _ = Describe("Types that a cluster may lack:", func() {
 
 		By("taking away what is no longer asked for, not before spec.paused is false, also when nobody looked")
 		dropped(ctx, e, func(s *appv1.EasyServiceSpec) { s.Gateway, s.Paused = nil, true })
-		Eventually(stands).WithArguments(ctx, e, commonv1.ConditionReady, metav1.ConditionFalse, commonv1.ReasonPaused).Should(Succeed())
+		Eventually(checkCondition).WithArguments(ctx, e, commonv1.ConditionReady, metav1.ConditionFalse, commonv1.ReasonPaused).Should(Succeed())
 		Expect(httpRoute.get(ctx, namespace, "web")).To(Succeed())
 		dropped(ctx, e, func(s *appv1.EasyServiceSpec) { s.Paused = false })
 		Eventually(func() bool { return apierrors.IsNotFound(httpRoute.get(ctx, namespace, "web")) }).Should(BeTrue())
@@ -146,7 +146,7 @@ var _ = Describe("Types that a cluster may lack:", func() {
 
 	It("are not touched where somebody else made them", func(ctx SpecContext) {
 		httpRoute.install()
-		namespace := kind{level: "baseline"}.place(ctx)
+		namespace := kind{level: "baseline"}.newNamespace(ctx)
 		theirs := httpRoute.named(namespace, "web")
 		theirs.Object["spec"] = map[string]any{"hostnames": []any{"theirs.example.org"}}
 		Expect(admin.Create(ctx, theirs)).To(Succeed())
@@ -155,9 +155,9 @@ var _ = Describe("Types that a cluster may lack:", func() {
 			s.Gateway = &appv1.Route{ParentRefs: []appv1.ParentRef{{Name: "edge"}}}
 		}).Build()
 		Expect(admin.Create(ctx, e)).To(Succeed())
-		Eventually(stands).WithArguments(ctx, e, commonv1.ConditionDegraded, metav1.ConditionTrue, commonv1.ReasonNameConflict).Should(Succeed())
+		Eventually(checkCondition).WithArguments(ctx, e, commonv1.ConditionDegraded, metav1.ConditionTrue, commonv1.ReasonNameConflict).Should(Succeed())
 		dropped(ctx, e, func(s *appv1.EasyServiceSpec) { s.Gateway = nil })
-		Eventually(stands).WithArguments(ctx, e, commonv1.ConditionReady, metav1.ConditionTrue).Should(Succeed())
+		Eventually(checkCondition).WithArguments(ctx, e, commonv1.ConditionReady, metav1.ConditionTrue).Should(Succeed())
 		Expect(httpRoute.get(ctx, namespace, "web")).To(Succeed())
 	})
 })

@@ -48,7 +48,7 @@ var _ = Describe("Fields:", func() {
 				case apierrors.IsInvalid(err): // the rest cannot stand without it
 				case err != nil:
 					failures[i] = fmt.Errorf("without %s: %w", field, err)
-				case childrenOf(without.world) == childrenOf(full.world):
+				case childrenOf(without.snapshot) == childrenOf(full.snapshot):
 					failures[i] = fmt.Errorf("%s: with or without it, no child differs", field)
 				}
 			})

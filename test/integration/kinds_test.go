@@ -28,8 +28,8 @@ type kind struct {
 	// scaled is true when the kind has a scale subresource, from smallest on.
 	scaled   bool
 	smallest int32
-	// beside is what a user makes before the object; nil for nothing.
-	beside func(namespace string) client.Object
+	// prerequisite is what a user makes before the object; nil for nothing.
+	prerequisite func(namespace string) client.Object
 	// asks is the identity of the one call by which each process reads it.
 	asks string
 	// paused sets spec.paused; nil when the kind has none.
@@ -43,7 +43,7 @@ var kinds []kind
 func register(k kind) bool { //nolint:unparam // a result is what lets var _ = call it
 	if k.done == nil {
 		k.done = func(ctx context.Context, obj client.Object) error {
-			return stands(ctx, obj, commonv1.ConditionReady, metav1.ConditionTrue)
+			return checkCondition(ctx, obj, commonv1.ConditionReady, metav1.ConditionTrue)
 		}
 	}
 	if k.level == "" {
@@ -60,18 +60,18 @@ func forEachKind(text string, spec func(ctx SpecContext, k kind)) {
 	}
 }
 
-// place makes a namespace that admits the kind's pods.
-func (k kind) place(ctx context.Context) string {
+// newNamespace makes a namespace that admits the kind's pods.
+func (k kind) newNamespace(ctx context.Context) string {
 	GinkgoHelper()
-	namespace, err := k.settle(ctx)
+	namespace, err := k.makeNamespace(ctx)
 	Expect(err).NotTo(HaveOccurred())
 	return namespace
 }
 
-func (k kind) settle(ctx context.Context) (string, error) {
+func (k kind) makeNamespace(ctx context.Context) (string, error) {
 	namespace, err := makeNamespace(ctx, k.level)
-	if err == nil && k.beside != nil {
-		err = admin.Create(ctx, k.beside(namespace))
+	if err == nil && k.prerequisite != nil {
+		err = admin.Create(ctx, k.prerequisite(namespace))
 	}
 	return namespace, err
 }

@@ -40,14 +40,14 @@ var _ = Describe("The manager", func() {
 
 	It("lends its account to nobody", func(ctx SpecContext) {
 		k := kindOf("EasyService")
-		namespace := k.place(ctx)
+		namespace := k.newNamespace(ctx)
 		install{namespaces: []string{namespace}, images: images, account: types.NamespacedName{Namespace: namespace, Name: "manager"}}.operate()
 		as := func(account string) func(client.Object) {
 			return func(obj client.Object) { obj.(*appv1.EasyService).Spec.ServiceAccountName = account }
 		}
 		refused := func(obj client.Object) {
 			GinkgoHelper()
-			Eventually(stands).WithArguments(ctx, obj, commonv1.ConditionReady, metav1.ConditionFalse, commonv1.ReasonInvalid).Should(Succeed())
+			Eventually(checkCondition).WithArguments(ctx, obj, commonv1.ConditionReady, metav1.ConditionFalse, commonv1.ReasonInvalid).Should(Succeed())
 			read, err := live(ctx, obj)
 			Expect(err).NotTo(HaveOccurred())
 			Expect(conditionOf(read, commonv1.ConditionDegraded)).To(HaveField("Message", And(HavePrefix("serviceAccountName: "), ContainSubstring(`"manager"`))))
@@ -68,7 +68,7 @@ var _ = Describe("The manager", func() {
 
 	DescribeTable("is let in from its namespace alone", func(ctx SpecContext, name, own string) {
 		k := kindOf(name)
-		namespace := k.place(ctx)
+		namespace := k.newNamespace(ctx)
 		install{namespaces: []string{namespace}, images: images, account: types.NamespacedName{Namespace: own, Name: "manager"}}.operate()
 		k.create(ctx, namespace)
 		var policy networkingv1.NetworkPolicy
@@ -129,7 +129,7 @@ var _ = Describe("The manager", func() {
 	})
 
 	forEachKind("needs no cache that a standby has not filled", func(ctx SpecContext, k kind) {
-		namespace := k.place(ctx)
+		namespace := k.newNamespace(ctx)
 		here := install{rights: namespacedRights(ctx, namespace), namespaces: []string{namespace}, own: namespace, images: images}
 		leader := here.operate()
 		obj := k.create(ctx, namespace)

@@ -21,13 +21,13 @@ var _ = Describe("Memcached's metrics", func() {
 			s.Metrics = &cachev1alpha1.MemcachedMetrics{Enabled: true, ServiceMonitor: &commonv1.ServiceMonitor{Interval: "30s"}}
 		}).Build()
 		Expect(admin.Create(ctx, obj)).To(Succeed())
-		says(ctx, obj, commonv1.ConditionDegraded, "True APIMissing: metrics.serviceMonitor: the cluster has no ServiceMonitor")
+		expectMessage(ctx, obj, commonv1.ConditionDegraded, "True APIMissing: metrics.serviceMonitor: the cluster has no ServiceMonitor")
 		set := &appsv1.StatefulSet{}
 		Expect(admin.Get(ctx, client.ObjectKeyFromObject(obj), set)).To(Succeed())
 		Expect(set.Spec.Template.Spec.Containers).To(ContainElement(And(HaveField("Name", "exporter"), HaveField("Image", ContainSubstring("exporter")))))
 
 		serviceMonitor.install()
-		Eventually(stands).WithArguments(ctx, obj, commonv1.ConditionReady, metav1.ConditionTrue).Should(Succeed())
+		Eventually(checkCondition).WithArguments(ctx, obj, commonv1.ConditionReady, metav1.ConditionTrue).Should(Succeed())
 		Expect(serviceMonitor.spec(ctx, namespace, "a")).To(Equal(map[string]any{
 			"selector":  map[string]any{"matchLabels": map[string]any{"app.kubernetes.io/name": "memcached", "app.kubernetes.io/instance": "a"}},
 			"endpoints": []any{map[string]any{"port": "metrics", "path": "/metrics", "interval": "30s"}},

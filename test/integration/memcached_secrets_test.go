@@ -40,7 +40,7 @@ var _ = Describe("Memcached's certificate", func() {
 	}
 
 	BeforeEach(func(ctx SpecContext) {
-		namespace = kind{level: "restricted"}.place(ctx)
+		namespace = kind{level: "restricted"}.newNamespace(ctx)
 		operate(namespace)
 		obj = factory.Memcached("a").In(namespace).TLS("chosen", cachev1alpha1.MemcachedClientAuthRequire).Build()
 	})
@@ -49,8 +49,8 @@ var _ = Describe("Memcached's certificate", func() {
 		startsWithNone(ctx, namespace, obj)
 
 		give(ctx, namespace, certifier.Issue("a."+namespace+".svc"))
-		Eventually(stands).WithArguments(ctx, obj, commonv1.ConditionReady, metav1.ConditionTrue).Should(Succeed())
-		says(ctx, obj, commonv1.ConditionCertificatesInSync, "False Reloading: not known to use") // nobody answers there
+		Eventually(checkCondition).WithArguments(ctx, obj, commonv1.ConditionReady, metav1.ConditionTrue).Should(Succeed())
+		expectMessage(ctx, obj, commonv1.ConditionCertificatesInSync, "False Reloading: not known to use") // nobody answers there
 	})
 
 	It("is given to the nodes as soon as it is valid", func(ctx SpecContext) { awaitsItsTime(ctx, namespace, obj) })
@@ -59,7 +59,7 @@ var _ = Describe("Memcached's certificate", func() {
 		good := certifier.Issue("a." + namespace + ".svc")
 		give(ctx, namespace, good)
 		Expect(admin.Create(ctx, obj)).To(Succeed())
-		Eventually(stands).WithArguments(ctx, obj, commonv1.ConditionReady, metav1.ConditionTrue).Should(Succeed())
+		Eventually(checkCondition).WithArguments(ctx, obj, commonv1.ConditionReady, metav1.ConditionTrue).Should(Succeed())
 		before := template(ctx)
 
 		for words, data := range map[string]map[string][]byte{
@@ -68,8 +68,8 @@ var _ = Describe("Memcached's certificate", func() {
 			"are not a certificate and its key": with(good, "tls.key", certifier.Issue("a." + namespace + ".svc")["tls.key"]),
 		} {
 			give(ctx, namespace, data)
-			says(ctx, obj, commonv1.ConditionCertificatesInSync, words)
-			says(ctx, obj, commonv1.ConditionDegraded, "True SecretUnusable: tls.secretName")
+			expectMessage(ctx, obj, commonv1.ConditionCertificatesInSync, words)
+			expectMessage(ctx, obj, commonv1.ConditionDegraded, "True SecretUnusable: tls.secretName")
 			Expect(published(ctx)).To(Equal(string(good["tls.crt"])))
 		}
 		update(ctx, obj, func(o client.Object) { o.(*cachev1alpha1.Memcached).Spec.Size = ptr.To[int32](2) })
@@ -80,7 +80,7 @@ var _ = Describe("Memcached's certificate", func() {
 
 		renewed := certifier.Issue("a." + namespace + ".svc")
 		give(ctx, namespace, renewed)
-		says(ctx, obj, commonv1.ConditionDegraded, "False")
+		expectMessage(ctx, obj, commonv1.ConditionDegraded, "False")
 		Expect(published(ctx)).To(Equal(string(renewed["tls.crt"])))
 		Expect(template(ctx)).To(Equal(before), "a renewal takes no new pods")
 	})
@@ -96,22 +96,22 @@ var _ = Describe("Memcached's certificate", func() {
 			Type:       corev1.SecretTypeTLS, Data: certifier.Issue(obj.Name + "." + namespace + ".svc"),
 		})).To(Succeed())
 		Expect(admin.Create(ctx, obj)).To(Succeed())
-		Eventually(stands).WithArguments(ctx, obj, commonv1.ConditionReady, metav1.ConditionTrue).Should(Succeed())
+		Eventually(checkCondition).WithArguments(ctx, obj, commonv1.ConditionReady, metav1.ConditionTrue).Should(Succeed())
 	})
 
 	It("is not asked for before there is one, and what runs in the clear goes on until then", func(ctx SpecContext) {
 		obj.Spec.TLS = nil
 		Expect(admin.Create(ctx, obj)).To(Succeed())
-		Eventually(stands).WithArguments(ctx, obj, commonv1.ConditionReady, metav1.ConditionTrue).Should(Succeed())
+		Eventually(checkCondition).WithArguments(ctx, obj, commonv1.ConditionReady, metav1.ConditionTrue).Should(Succeed())
 		before := template(ctx)
 		update(ctx, obj, func(o client.Object) {
 			o.(*cachev1alpha1.Memcached).Spec.TLS = &cachev1alpha1.MemcachedTLS{SecretName: "chosen"}
 		})
-		says(ctx, obj, commonv1.ConditionReady, "False InvalidSpec: tls.secretName")
+		expectMessage(ctx, obj, commonv1.ConditionReady, "False InvalidSpec: tls.secretName")
 		Expect(template(ctx)).To(Equal(before))
 
 		give(ctx, namespace, certifier.Issue("a."+namespace+".svc"))
-		Eventually(stands).WithArguments(ctx, obj, commonv1.ConditionReady, metav1.ConditionTrue).Should(Succeed())
+		Eventually(checkCondition).WithArguments(ctx, obj, commonv1.ConditionReady, metav1.ConditionTrue).Should(Succeed())
 		Expect(template(ctx)).NotTo(Equal(before))
 		update(ctx, obj, func(o client.Object) { o.(*cachev1alpha1.Memcached).Spec.TLS = nil })
 		Eventually(published).WithContext(ctx).Should(ContainSubstring("not found"))
@@ -125,7 +125,7 @@ var _ = Describe("Memcached's certificate", func() {
 
 var _ = Describe("Memcached's users", func() {
 	It("are awaited, known beside those before, and alone when every node knows them", func(ctx SpecContext) {
-		namespace := kind{level: "restricted"}.place(ctx)
+		namespace := kind{level: "restricted"}.newNamespace(ctx)
 		operate(namespace)
 		obj := factory.Memcached("a").In(namespace).Size(2).
 			With(func(s *cachev1alpha1.MemcachedSpec) { s.Auth = &cachev1alpha1.MemcachedAuth{SecretName: "chosen"} }).Build()
@@ -138,25 +138,25 @@ var _ = Describe("Memcached's users", func() {
 			return string(found.Data["revision"]) + ": " + string(found.Data["users"])
 		}
 		Expect(admin.Create(ctx, obj)).To(Succeed())
-		says(ctx, obj, commonv1.ConditionReady, `False InvalidSpec: auth.secretName: there is no Secret "chosen"`)
+		expectMessage(ctx, obj, commonv1.ConditionReady, `False InvalidSpec: auth.secretName: there is no Secret "chosen"`)
 		users("app one")
-		says(ctx, obj, commonv1.ConditionDegraded, "auth.secretName: key \"users\" of Secret \"chosen\": line 1 is not <user>:<password>")
+		expectMessage(ctx, obj, commonv1.ConditionDegraded, "auth.secretName: key \"users\" of Secret \"chosen\": line 1 is not <user>:<password>")
 		Expect(apierrors.IsNotFound(admin.Get(ctx, client.ObjectKeyFromObject(obj), &appsv1.StatefulSet{}))).To(BeTrue())
 
 		users("app:one")
-		says(ctx, obj, commonv1.ConditionCredentialsInSync, "True PasswordsAccepted")
+		expectMessage(ctx, obj, commonv1.ConditionCredentialsInSync, "True PasswordsAccepted")
 		Expect(known()).To(Equal("1: app:one\n"))
 
 		users("app:t w o")
-		says(ctx, obj, commonv1.ConditionCredentialsInSync, "False SecretUnusable: auth.secretName: ")
-		says(ctx, obj, commonv1.ConditionDegraded, "True SecretUnusable: auth.secretName: ")
-		says(ctx, obj, commonv1.ConditionReady, "; auth.secretName: ") // what a table shows
+		expectMessage(ctx, obj, commonv1.ConditionCredentialsInSync, "False SecretUnusable: auth.secretName: ")
+		expectMessage(ctx, obj, commonv1.ConditionDegraded, "True SecretUnusable: auth.secretName: ")
+		expectMessage(ctx, obj, commonv1.ConditionReady, "; auth.secretName: ") // what a table shows
 		Expect(known()).To(Equal("1: app:one\n"))
 
 		users("app:two")
-		says(ctx, obj, commonv1.ConditionCredentialsInSync, "True PasswordsAccepted")
+		expectMessage(ctx, obj, commonv1.ConditionCredentialsInSync, "True PasswordsAccepted")
 		Expect(known()).To(Equal("3: app:two\n"), "2 was of both")
-		says(ctx, obj, commonv1.ConditionDegraded, "False")
+		expectMessage(ctx, obj, commonv1.ConditionDegraded, "False")
 		update(ctx, obj, func(o client.Object) { o.(*cachev1alpha1.Memcached).Spec.Auth = nil })
 		Eventually(known).Should(ContainSubstring("not found"))
 	})

@@ -27,7 +27,7 @@ var _ = register(kind{
 		obj.(*cachev1alpha1.Memcached).Spec = factory.Memcached("").Size(1).Image("example.org/memcached:other").Memory("96Mi").Build().Spec
 	},
 	paused: func(obj client.Object, paused bool) { obj.(*cachev1alpha1.Memcached).Spec.Paused = paused },
-	beside: func(namespace string) client.Object {
+	prerequisite: func(namespace string) client.Object {
 		return &corev1.Secret{
 			ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: "chosen"},
 			StringData: map[string]string{"users": "app:secret"},
@@ -80,7 +80,7 @@ func fullPodOptions() commonv1.PodOptions {
 }
 
 var _ = Describe("Memcached", func() {
-	plain := func() *factory.MemcachedMaker { return factory.Memcached("a") }
+	plain := func() *factory.MemcachedBuilder { return factory.Memcached("a") }
 	with := func(change func(*cachev1alpha1.MemcachedSpec)) client.Object { return plain().With(change).Build() }
 	tls := func(change func(*cachev1alpha1.MemcachedTLS), also ...func(*cachev1alpha1.MemcachedSpec)) client.Object {
 		maker := plain().TLS("a", "").With(func(s *cachev1alpha1.MemcachedSpec) { change(s.TLS) })
@@ -278,7 +278,7 @@ var _ = Describe("Memcached's proxy", func() {
 		obj := factory.Memcached("a").In(namespace).Size(2).
 			With(func(s *cachev1alpha1.MemcachedSpec) { s.Proxy = &cachev1alpha1.MemcachedProxy{Enabled: true} }).Build()
 		Expect(admin.Create(ctx, obj)).To(Succeed())
-		Eventually(stands).WithArguments(ctx, obj, commonv1.ConditionReady, metav1.ConditionTrue).Should(Succeed())
+		Eventually(checkCondition).WithArguments(ctx, obj, commonv1.ConditionReady, metav1.ConditionTrue).Should(Succeed())
 		Expect(admin.Get(ctx, client.ObjectKeyFromObject(obj), obj)).To(Succeed())
 		Expect(obj.Status.Endpoint).To(Equal("a-proxy." + namespace + ".svc:11211"))
 		Expect(obj.Status.Nodes).To(Equal([]string{"a-0", "a-1"}), "the proxy's pods are no nodes")
@@ -292,7 +292,7 @@ var _ = Describe("Memcached's proxy", func() {
 		Expect(routes()).NotTo(ContainSubstring("a-2"))
 		update(ctx, obj, func(o client.Object) { o.(*cachev1alpha1.Memcached).Spec.Size = ptr.To[int32](3) })
 		Eventually(routes).Should(ContainSubstring("a-2.a-headless"))
-		Eventually(stands).WithArguments(ctx, obj, commonv1.ConditionReady, metav1.ConditionTrue).Should(Succeed())
+		Eventually(checkCondition).WithArguments(ctx, obj, commonv1.ConditionReady, metav1.ConditionTrue).Should(Succeed())
 
 		update(ctx, obj, func(o client.Object) { o.(*cachev1alpha1.Memcached).Spec.Proxy.Enabled = false })
 		Eventually(routes).Should(ContainSubstring("not found"))

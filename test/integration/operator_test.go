@@ -24,7 +24,7 @@ import (
 
 // operator is one process of the operator.
 type operator struct {
-	*fault.Wire
+	*fault.Transport
 	stop   func()             // and wait for its end, once its caches are full
 	cancel context.CancelFunc // and wait for nothing
 	probes probes
@@ -115,7 +115,7 @@ func (i install) launch() (*operator, error) {
 
 // begin starts an operator whose caches may never fill.
 func (i install) begin() (*operator, ctrl.Manager, error) {
-	o := &operator{Wire: fault.NewWire(i.decide), probes: probes{}}
+	o := &operator{Transport: fault.NewTransport(i.decide), probes: probes{}}
 	mgr, kinds, err := i.manager(o)
 	if err != nil {
 		return nil, nil, fmt.Errorf("making the operator: %w", err)

@@ -19,10 +19,10 @@ import (
 
 var _ = Describe("Quiet:", func() {
 	forEachKind("sends nothing at rest, however often it is woken, and nothing after a restart", func(ctx SpecContext, k kind) {
-		namespace := k.place(ctx)
+		namespace := k.newNamespace(ctx)
 		o := operate(namespace)
 		obj := k.create(ctx, namespace)
-		calm(o)
+		waitForRest(o)
 
 		for pass := range 5 {
 			before := passes(k)
@@ -41,7 +41,7 @@ var _ = Describe("Quiet:", func() {
 	})
 
 	forEachKind("writes each child once and the status a few times to create one", func(ctx SpecContext, k kind) {
-		namespace := k.place(ctx)
+		namespace := k.newNamespace(ctx)
 		o := operate(namespace)
 		k.create(ctx, namespace)
 		calls := map[string]int{}
@@ -57,8 +57,8 @@ var _ = Describe("Quiet:", func() {
 	})
 })
 
-// calm waits until the operator has nothing more to do, and forgets its calls.
-func calm(o *operator) {
+// waitForRest waits until the operator has nothing more to do, and forgets its calls.
+func waitForRest(o *operator) {
 	GinkgoHelper()
 	Eventually(func(g Gomega) {
 		o.Forget()
@@ -66,8 +66,8 @@ func calm(o *operator) {
 	}).Should(Succeed())
 }
 
-// marked waits until the pods of a Redis say which of them is master: after a failover that comes last.
-func marked(ctx context.Context, redis *cachev1alpha1.Redis) {
+// waitForRoles waits until the pods of a Redis say which of them is master: after a failover that comes last.
+func waitForRoles(ctx context.Context, redis *cachev1alpha1.Redis) {
 	GinkgoHelper()
 	Eventually(func(g Gomega) {
 		g.Expect(admin.Get(ctx, client.ObjectKeyFromObject(redis), redis)).To(Succeed())

@@ -66,7 +66,7 @@ var _ = Describe("Redis' passwords", func() {
 	}
 	serves := func(ctx context.Context, reason string) {
 		GinkgoHelper()
-		Eventually(stands).WithArguments(ctx, obj, inSync, metav1.ConditionTrue, reason).Should(Succeed())
+		Eventually(checkCondition).WithArguments(ctx, obj, inSync, metav1.ConditionTrue, reason).Should(Succeed())
 		Expect(admin.Get(ctx, client.ObjectKeyFromObject(obj), obj)).To(Succeed())
 	}
 
@@ -81,7 +81,7 @@ var _ = Describe("Redis' passwords", func() {
 		obj.Namespace = namespace
 		Expect(admin.Create(ctx, obj)).To(Succeed())
 		servers = serve(ctx, namespace, "a", 2)
-		Eventually(stands).WithArguments(ctx, obj, commonv1.ConditionFailoverPossible, metav1.ConditionTrue).Should(Succeed())
+		Eventually(checkCondition).WithArguments(ctx, obj, commonv1.ConditionFailoverPossible, metav1.ConditionTrue).Should(Succeed())
 		serves(ctx, commonv1.ReasonPasswordsAccepted)
 		app = use(namespace, "a", master())
 		Eventually(app.done.Load).Should(BeNumerically(">", 50))
@@ -130,7 +130,7 @@ var _ = Describe("Redis' passwords", func() {
 		Expect(everywhere(second)).To(Succeed())
 		serves(ctx, commonv1.ReasonPasswordsAccepted)
 		Expect(usersOf(secret(ctx, "a-files"))[0]).NotTo(MatchRegexp(`#[0-9a-f]{64} #`), "nor after a restart of theirs")
-		calm(o)
+		waitForRest(o)
 		nowhere(ctx, obj, first, second)
 	})
 
@@ -149,7 +149,7 @@ var _ = Describe("Redis' passwords", func() {
 		says(ctx, "auth.secretName", "no key", `"password"`)
 		choose(ctx, map[string]string{"password": second + "\n"})
 		says(ctx, "auth.secretName", `key "password"`, "newline")
-		Expect(stands(ctx, obj, commonv1.ConditionDegraded, metav1.ConditionTrue, commonv1.ReasonSecretUnusable)).To(Succeed())
+		Expect(checkCondition(ctx, obj, commonv1.ConditionDegraded, metav1.ConditionTrue, commonv1.ReasonSecretUnusable)).To(Succeed())
 		Expect(app.failures()).To(Succeed())
 
 		By("the master's end")
@@ -168,7 +168,7 @@ var _ = Describe("Redis' passwords", func() {
 		choose(ctx, map[string]string{"password": second})
 		serves(ctx, commonv1.ReasonOverlap)
 		Eventually(everywhere).WithArguments(second).Should(Succeed())
-		Eventually(stands).WithArguments(ctx, obj, commonv1.ConditionDegraded, metav1.ConditionFalse).Should(Succeed())
+		Eventually(checkCondition).WithArguments(ctx, obj, commonv1.ConditionDegraded, metav1.ConditionFalse).Should(Succeed())
 		app.forgive()
 	})
 
@@ -256,15 +256,15 @@ var _ = It("A Redis that never had a password waits for the user's Secret, namin
 	}).Build()
 	obj.Namespace = namespace
 	Expect(admin.Create(ctx, obj)).To(Succeed())
-	Eventually(stands).WithArguments(ctx, obj, inSync, metav1.ConditionFalse, commonv1.ReasonSecretUnusable).Should(Succeed())
-	Eventually(stands).WithArguments(ctx, obj, commonv1.ConditionDegraded, metav1.ConditionTrue, commonv1.ReasonInvalid).Should(Succeed())
+	Eventually(checkCondition).WithArguments(ctx, obj, inSync, metav1.ConditionFalse, commonv1.ReasonSecretUnusable).Should(Succeed())
+	Eventually(checkCondition).WithArguments(ctx, obj, commonv1.ConditionDegraded, metav1.ConditionTrue, commonv1.ReasonInvalid).Should(Succeed())
 	read, err := live(ctx, obj)
 	Expect(err).NotTo(HaveOccurred())
 	Expect(conditionOf(read, commonv1.ConditionDegraded).Message).To(And(ContainSubstring("auth.secretName"), ContainSubstring(`"late"`)))
 	Expect(childrenIn(ctx, namespace)).To(BeEmpty())
 	Expect(admin.Create(ctx, &corev1.Secret{
 		ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: "late"}, StringData: map[string]string{"password": "p"}})).To(Succeed())
-	Eventually(stands).WithArguments(ctx, obj, commonv1.ConditionDegraded, metav1.ConditionFalse).Should(Succeed())
+	Eventually(checkCondition).WithArguments(ctx, obj, commonv1.ConditionDegraded, metav1.ConditionFalse).Should(Succeed())
 	read, err = live(ctx, obj)
 	Expect(err).NotTo(HaveOccurred())
 	Expect(conditionOf(read, inSync)).To(BeNil(), "no server has answered")

@@ -20,14 +20,14 @@ var _ = Describe("The Service of a Redis", func() {
 		obj.Namespace = namespace
 		Expect(admin.Create(ctx, obj)).To(Succeed())
 		servers := serve(ctx, namespace, "routed", 3)
-		Eventually(stands).WithArguments(ctx, obj, commonv1.ConditionFailoverPossible, metav1.ConditionTrue).Should(Succeed())
+		Eventually(checkCondition).WithArguments(ctx, obj, commonv1.ConditionFailoverPossible, metav1.ConditionTrue).Should(Succeed())
 
 		Eventually(func(g Gomega) { // the last replica may be attached at the same time
 			g.Expect(admin.Get(ctx, client.ObjectKeyFromObject(obj), obj)).To(Succeed())
 			obj.Spec.Service.Annotations = map[string]string{"no key": "of an annotation"}
 			g.Expect(admin.Update(ctx, obj)).To(Succeed())
 		}).Should(Succeed())
-		Eventually(stands).WithArguments(ctx, obj, commonv1.ConditionDegraded, metav1.ConditionTrue).Should(Succeed())
+		Eventually(checkCondition).WithArguments(ctx, obj, commonv1.ConditionDegraded, metav1.ConditionTrue).Should(Succeed())
 		servers[obj.Status.Master].stop()
 		Eventually(func(g Gomega) {
 			var read cachev1alpha1.Redis

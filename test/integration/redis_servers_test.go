@@ -40,14 +40,14 @@ func serve(ctx context.Context, namespace, name string, size int) map[string]*re
 		s.mount(ctx, namespace, name)
 		s.start()
 		DeferCleanup(s.stop)
-		place(ctx, key, s.address)
+		setPodIP(ctx, key, s.address)
 		servers[pod.Name] = s
 	}
 	return servers
 }
 
-// place a pod at an address.
-func place(ctx context.Context, key client.ObjectKey, address string) {
+// setPodIP a pod at an address.
+func setPodIP(ctx context.Context, key client.ObjectKey, address string) {
 	GinkgoHelper()
 	pod := &corev1.Pod{}
 	Eventually(func() error {

@@ -48,7 +48,7 @@ var _ = Describe("Redis' settings", func() {
 	}
 	stand := func(ctx context.Context, kind string, status metav1.ConditionStatus, reason string) {
 		GinkgoHelper()
-		Eventually(stands).WithArguments(ctx, obj, kind, status, reason).Should(Succeed())
+		Eventually(checkCondition).WithArguments(ctx, obj, kind, status, reason).Should(Succeed())
 	}
 
 	BeforeEach(func(ctx SpecContext) {
@@ -58,7 +58,7 @@ var _ = Describe("Redis' settings", func() {
 		obj.Namespace = namespace
 		Expect(admin.Create(ctx, obj)).To(Succeed())
 		servers = serve(ctx, namespace, "a", 2)
-		Eventually(stands).WithArguments(ctx, obj, commonv1.ConditionFailoverPossible, metav1.ConditionTrue).Should(Succeed())
+		Eventually(checkCondition).WithArguments(ctx, obj, commonv1.ConditionFailoverPossible, metav1.ConditionTrue).Should(Succeed())
 	})
 	AfterEach(func() {
 		for _, s := range servers {
@@ -79,7 +79,7 @@ var _ = Describe("Redis' settings", func() {
 		set(ctx, func(c map[string]cachev1alpha1.RedisConfigValue) { c["hz"] = "20" })
 		Eventually(file).WithArguments(ctx).Should(ContainSubstring(`hz "20"`))
 		stand(ctx, settled, metav1.ConditionFalse, commonv1.ReasonInvalid)
-		calm(o)
+		waitForRest(o)
 		o.stop()
 		o = operate(namespace)
 		stand(ctx, settled, metav1.ConditionFalse, commonv1.ReasonInvalid)
@@ -96,8 +96,8 @@ var _ = Describe("Redis' settings", func() {
 		stand(ctx, commonv1.ConditionDegraded, metav1.ConditionFalse, commonv1.ReasonAsExpected)
 		Expect(file(ctx)).To(ContainSubstring(`maxmemory-policy "allkeys-lru"`))
 		Expect(template(ctx)).To(Equal(before), "no pod is replaced")
-		marked(ctx, obj)
-		calm(o)
+		waitForRoles(ctx, obj)
+		waitForRest(o)
 		o.stop()
 		o = operate(namespace)
 		Consistently(o.Calls).WithArguments(func(c fault.Call) bool { return writes(c) && work(c) }).Should(BeEmpty())

@@ -42,10 +42,10 @@ var _ = register(kind{
 		if set.Status.ReadyReplicas != *set.Spec.Replicas {
 			return fmt.Errorf("%d of %d pods are ready", set.Status.ReadyReplicas, *set.Spec.Replicas)
 		}
-		return stands(ctx, obj, commonv1.ConditionReady, metav1.ConditionFalse, commonv1.ReasonReplicas)
+		return checkCondition(ctx, obj, commonv1.ConditionReady, metav1.ConditionFalse, commonv1.ReasonReplicas)
 	},
 	paused: func(obj client.Object, paused bool) { obj.(*cachev1alpha1.Redis).Spec.Paused = paused },
-	beside: func(namespace string) client.Object {
+	prerequisite: func(namespace string) client.Object {
 		return &corev1.Secret{
 			ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: "chosen"},
 			StringData: map[string]string{"password": "secret"},
@@ -74,7 +74,7 @@ func fullRedis() *cachev1alpha1.Redis {
 }
 
 var _ = Describe("Redis", func() {
-	plain := func() *factory.RedisMaker { return factory.Redis("a") }
+	plain := func() *factory.RedisBuilder { return factory.Redis("a") }
 	with := func(change func(*cachev1alpha1.RedisSpec)) client.Object { return plain().With(change).Build() }
 	chosen := func(name string) func(*cachev1alpha1.RedisSpec) {
 		return func(s *cachev1alpha1.RedisSpec) { s.Auth = &cachev1alpha1.RedisAuth{SecretName: name} }
@@ -178,7 +178,7 @@ var _ = Describe("Redis", func() {
 	)
 
 	DescribeTable("refuses an edit", func(ctx SpecContext, obj *cachev1alpha1.Redis, change func(*cachev1alpha1.RedisSpec), field string) {
-		obj.Namespace = kind{level: "restricted"}.place(ctx)
+		obj.Namespace = kind{level: "restricted"}.newNamespace(ctx)
 		Expect(admin.Create(ctx, obj)).To(Succeed())
 		err := edited(ctx, obj, change)
 		if field == "" {

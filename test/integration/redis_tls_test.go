@@ -36,7 +36,7 @@ var _ = Describe("Redis' certificate", func() {
 		return string(found.Data["version"])
 	}
 	BeforeEach(func(ctx SpecContext) {
-		namespace = kind{level: "restricted"}.place(ctx)
+		namespace = kind{level: "restricted"}.newNamespace(ctx)
 		operate(namespace)
 		obj = factory.Redis("a").TLS("chosen", cachev1alpha1.RedisClientAuthRequired).Build()
 		obj.Namespace = namespace
@@ -56,7 +56,7 @@ var _ = Describe("Redis' certificate", func() {
 		good := certifier.Issue("a." + namespace + ".svc")
 		give(ctx, namespace, good)
 		Expect(admin.Create(ctx, obj)).To(Succeed())
-		says(ctx, obj, commonv1.ConditionCertificatesInSync, "False Reloading") // there are no servers to load it
+		expectMessage(ctx, obj, commonv1.ConditionCertificatesInSync, "False Reloading") // there are no servers to load it
 		before := published(ctx)
 		Expect(before).To(HaveLen(16))
 
@@ -66,16 +66,16 @@ var _ = Describe("Redis' certificate", func() {
 			"are not a certificate and its key": with(good, "tls.key", certifier.Issue("a." + namespace + ".svc")["tls.key"]),
 		} {
 			give(ctx, namespace, data)
-			says(ctx, obj, commonv1.ConditionCertificatesInSync, words)
-			says(ctx, obj, commonv1.ConditionDegraded, "True SecretUnusable: tls.secretName")
+			expectMessage(ctx, obj, commonv1.ConditionCertificatesInSync, words)
+			expectMessage(ctx, obj, commonv1.ConditionDegraded, "True SecretUnusable: tls.secretName")
 			Expect(published(ctx)).To(Equal(before))
 		}
 		Expect(client.IgnoreNotFound(admin.Delete(ctx, &corev1.Secret{ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: "a-certificates"}}))).To(Succeed())
 		Eventually(published).WithContext(ctx).Should(Equal(before), "what the servers use was lost with ours")
 
 		give(ctx, namespace, good)
-		says(ctx, obj, commonv1.ConditionDegraded, "False")
-		says(ctx, obj, commonv1.ConditionCertificatesInSync, "False Reloading")
+		expectMessage(ctx, obj, commonv1.ConditionDegraded, "False")
+		expectMessage(ctx, obj, commonv1.ConditionCertificatesInSync, "False Reloading")
 	})
 })
 
@@ -89,13 +89,13 @@ func give(ctx context.Context, namespace string, data map[string][]byte) {
 	}
 }
 
-// says waits until a condition of the object holds these words.
-func says(ctx context.Context, obj client.Object, kind, words string) {
+// expectMessage waits until a condition of the object holds these words.
+func expectMessage(ctx context.Context, obj client.Object, conditionType, words string) {
 	GinkgoHelper()
 	Eventually(func(g Gomega) {
 		seen, err := live(ctx, obj)
 		g.Expect(err).NotTo(HaveOccurred())
-		c := conditionOf(seen, kind)
+		c := conditionOf(seen, conditionType)
 		g.Expect(c).NotTo(BeNil())
 		g.Expect(string(c.Status) + " " + c.Reason + ": " + c.Message).To(ContainSubstring(words))
 	}).WithContext(ctx).Should(Succeed())
@@ -117,12 +117,12 @@ func with(data map[string][]byte, key string, value []byte) map[string][]byte {
 func startsWithNone(ctx context.Context, namespace string, obj client.Object) {
 	GinkgoHelper()
 	Expect(admin.Create(ctx, obj)).To(Succeed())
-	says(ctx, obj, commonv1.ConditionReady, `False InvalidSpec: tls.secretName: there is no Secret "chosen"`)
+	expectMessage(ctx, obj, commonv1.ConditionReady, `False InvalidSpec: tls.secretName: there is no Secret "chosen"`)
 	give(ctx, namespace, map[string][]byte{"tls.crt": []byte("words")})
-	says(ctx, obj, commonv1.ConditionReady, `tls.secretName: Secret "chosen" has no key "tls.key"`)
+	expectMessage(ctx, obj, commonv1.ConditionReady, `tls.secretName: Secret "chosen" has no key "tls.key"`)
 	give(ctx, namespace, certifier.Issue("elsewhere.svc"))
-	says(ctx, obj, commonv1.ConditionDegraded, "True InvalidSpec: tls.secretName: Secret \"chosen\": the certificate does not name a."+namespace+".svc")
-	says(ctx, obj, commonv1.ConditionCertificatesInSync, "False SecretUnusable: tls.secretName")
+	expectMessage(ctx, obj, commonv1.ConditionDegraded, "True InvalidSpec: tls.secretName: Secret \"chosen\": the certificate does not name a."+namespace+".svc")
+	expectMessage(ctx, obj, commonv1.ConditionCertificatesInSync, "False SecretUnusable: tls.secretName")
 	Expect(apierrors.IsNotFound(admin.Get(ctx, client.ObjectKeyFromObject(obj), &appsv1.StatefulSet{}))).To(BeTrue())
 }
 
@@ -136,7 +136,7 @@ func awaitsItsTime(ctx context.Context, namespace string, obj client.Object) {
 		if obj.GetUID() == "" {
 			Expect(admin.Create(ctx, obj)).To(Succeed())
 		}
-		says(ctx, obj, commonv1.ConditionDegraded, "True "+until+": tls.secretName: Secret \"chosen\": the certificate is not valid before")
+		expectMessage(ctx, obj, commonv1.ConditionDegraded, "True "+until+": tls.secretName: Secret \"chosen\": the certificate is not valid before")
 		return begins
 	}
 	begins := shortly(commonv1.ReasonInvalid)
@@ -145,6 +145,6 @@ func awaitsItsTime(ctx context.Context, namespace string, obj client.Object) {
 	Expect(time.Now()).To(BeTemporally(">=", begins))
 
 	begins = shortly(commonv1.ReasonSecretUnusable)
-	says(ctx, obj, commonv1.ConditionDegraded, "False")
+	expectMessage(ctx, obj, commonv1.ConditionDegraded, "False")
 	Expect(time.Now()).To(BeTemporally(">=", begins))
 }

@@ -32,7 +32,7 @@ var _ = Describe("Redis' volumes", func() {
 		made := setOf(ctx, r).UID
 
 		resize(ctx, r, "2Gi")
-		Eventually(stands).WithArguments(ctx, r, commonv1.ConditionStorageResizing, metav1.ConditionTrue, commonv1.ReasonResizing).Should(Succeed())
+		Eventually(checkCondition).WithArguments(ctx, r, commonv1.ConditionStorageResizing, metav1.ConditionTrue, commonv1.ReasonResizing).Should(Succeed())
 		Eventually(func(g Gomega) {
 			for _, claim := range claimsIn(ctx, namespace) {
 				g.Expect(claim.Spec.Resources.Requests.Storage().String()).To(Equal("2Gi"), claim.Name)
@@ -48,7 +48,7 @@ var _ = Describe("Redis' volumes", func() {
 			claim.Status.Capacity[corev1.ResourceStorage] = resource.MustParse("2Gi")
 			Expect(admin.Status().Update(ctx, &claim)).To(Succeed())
 		}
-		Eventually(stands).WithArguments(ctx, r, commonv1.ConditionStorageResizing, metav1.ConditionFalse, commonv1.ReasonResized).Should(Succeed())
+		Eventually(checkCondition).WithArguments(ctx, r, commonv1.ConditionStorageResizing, metav1.ConditionFalse, commonv1.ReasonResized).Should(Succeed())
 		update(ctx, r, func(obj client.Object) { obj.(*cachev1alpha1.Redis).Spec.Size = ptr.To[int32](3) })
 		Eventually(func(g Gomega) {
 			claims := claimsIn(ctx, namespace)
@@ -61,8 +61,8 @@ var _ = Describe("Redis' volumes", func() {
 		namespace, r := stored(ctx, false)
 		before, made := podsIn(ctx, namespace, "", ""), setOf(ctx, r).UID
 		resize(ctx, r, "2Gi")
-		Eventually(stands).WithArguments(ctx, r, commonv1.ConditionStorageResizing, metav1.ConditionTrue, commonv1.ReasonRefused).Should(Succeed())
-		Expect(stands(ctx, r, commonv1.ConditionDegraded, metav1.ConditionTrue, commonv1.ReasonRefused)).To(Succeed())
+		Eventually(checkCondition).WithArguments(ctx, r, commonv1.ConditionStorageResizing, metav1.ConditionTrue, commonv1.ReasonRefused).Should(Succeed())
+		Expect(checkCondition(ctx, r, commonv1.ConditionDegraded, metav1.ConditionTrue, commonv1.ReasonRefused)).To(Succeed())
 		read, err := live(ctx, r)
 		Expect(err).NotTo(HaveOccurred())
 		Expect(conditionOf(read, commonv1.ConditionStorageResizing).Message).To(And(
@@ -73,18 +73,18 @@ var _ = Describe("Redis' volumes", func() {
 		class := &storagev1.StorageClass{ObjectMeta: metav1.ObjectMeta{Name: namespace}}
 		Expect(admin.Patch(ctx, class, client.RawPatch(types.MergePatchType, []byte(`{"allowVolumeExpansion":true}`)))).To(Succeed())
 		touch(ctx, r, 1)
-		Eventually(stands).WithArguments(ctx, r, commonv1.ConditionStorageResizing, metav1.ConditionTrue, commonv1.ReasonResizing).Should(Succeed())
-		Eventually(stands).WithArguments(ctx, r, commonv1.ConditionDegraded, metav1.ConditionFalse).Should(Succeed())
+		Eventually(checkCondition).WithArguments(ctx, r, commonv1.ConditionStorageResizing, metav1.ConditionTrue, commonv1.ReasonResizing).Should(Succeed())
+		Eventually(checkCondition).WithArguments(ctx, r, commonv1.ConditionDegraded, metav1.ConditionFalse).Should(Succeed())
 	})
 
 	It("that cannot grow let storage.size go back", func(ctx SpecContext) {
 		namespace, r := stored(ctx, false)
 		before, made := podsIn(ctx, namespace, "", ""), setOf(ctx, r).UID
 		resize(ctx, r, "2Gi")
-		Eventually(stands).WithArguments(ctx, r, commonv1.ConditionDegraded, metav1.ConditionTrue, commonv1.ReasonRefused).Should(Succeed())
+		Eventually(checkCondition).WithArguments(ctx, r, commonv1.ConditionDegraded, metav1.ConditionTrue, commonv1.ReasonRefused).Should(Succeed())
 		resize(ctx, r, "1Gi")
-		Eventually(stands).WithArguments(ctx, r, commonv1.ConditionDegraded, metav1.ConditionFalse).Should(Succeed())
-		Expect(stands(ctx, r, commonv1.ConditionStorageResizing, metav1.ConditionFalse, commonv1.ReasonResized)).To(Succeed())
+		Eventually(checkCondition).WithArguments(ctx, r, commonv1.ConditionDegraded, metav1.ConditionFalse).Should(Succeed())
+		Expect(checkCondition(ctx, r, commonv1.ConditionStorageResizing, metav1.ConditionFalse, commonv1.ReasonResized)).To(Succeed())
 		Expect(podsIn(ctx, namespace, "", "")).To(Equal(before))
 		Expect(setOf(ctx, r).UID).To(Equal(made))
 	})
@@ -98,15 +98,15 @@ var _ = Describe("Redis' volumes", func() {
 		}).Should(Succeed())
 		before, made := podsIn(ctx, namespace, "", ""), setOf(ctx, r).UID
 		resize(ctx, r, "1Gi")
-		Eventually(stands).WithArguments(ctx, r, commonv1.ConditionDegraded, metav1.ConditionTrue, commonv1.ReasonInvalid).Should(Succeed())
-		Expect(stands(ctx, r, commonv1.ConditionReady, metav1.ConditionFalse, commonv1.ReasonInvalid)).To(Succeed())
+		Eventually(checkCondition).WithArguments(ctx, r, commonv1.ConditionDegraded, metav1.ConditionTrue, commonv1.ReasonInvalid).Should(Succeed())
+		Expect(checkCondition(ctx, r, commonv1.ConditionReady, metav1.ConditionFalse, commonv1.ReasonInvalid)).To(Succeed())
 		for _, claim := range claimsIn(ctx, namespace) {
 			Expect(claim.Spec.Resources.Requests.Storage().String()).To(Equal("2Gi"), claim.Name)
 		}
 		Expect(podsIn(ctx, namespace, "", "")).To(Equal(before))
 		Expect(setOf(ctx, r).UID).To(Equal(made))
 		resize(ctx, r, "2Gi")
-		Eventually(stands).WithArguments(ctx, r, commonv1.ConditionDegraded, metav1.ConditionFalse).Should(Succeed())
+		Eventually(checkCondition).WithArguments(ctx, r, commonv1.ConditionDegraded, metav1.ConditionFalse).Should(Succeed())
 	})
 
 	It("keep the data while it hibernates", func(ctx SpecContext) {
@@ -116,8 +116,8 @@ var _ = Describe("Redis' volumes", func() {
 			obj.(*cachev1alpha1.Redis).Spec.Hibernate = true
 			obj.(*cachev1alpha1.Redis).Spec.Storage.Retention = cachev1alpha1.RedisDelete
 		})
-		Eventually(stands).WithArguments(ctx, r, commonv1.ConditionReady, metav1.ConditionTrue, commonv1.ReasonHibernated).Should(Succeed())
-		Expect(stands(ctx, r, commonv1.ConditionAvailable, metav1.ConditionFalse, commonv1.ReasonHibernated)).To(Succeed())
+		Eventually(checkCondition).WithArguments(ctx, r, commonv1.ConditionReady, metav1.ConditionTrue, commonv1.ReasonHibernated).Should(Succeed())
+		Expect(checkCondition(ctx, r, commonv1.ConditionAvailable, metav1.ConditionFalse, commonv1.ReasonHibernated)).To(Succeed())
 		Expect(podsIn(ctx, namespace, "", "")).To(BeEmpty())
 		Expect(setOf(ctx, r).Spec.PersistentVolumeClaimRetentionPolicy.WhenScaled).To(BeEquivalentTo("Retain"))
 		found, err := childrenIn(ctx, namespace)
@@ -125,7 +125,7 @@ var _ = Describe("Redis' volumes", func() {
 		Expect(found).To(And(HaveKey("Service/a-headless"), HaveKey("Service/a-replicas"), HaveKey("Secret/a-auth"), HaveKey("Secret/a-system")))
 
 		update(ctx, r, func(obj client.Object) { obj.(*cachev1alpha1.Redis).Spec.Paused = true })
-		Eventually(stands).WithArguments(ctx, r, commonv1.ConditionPaused, metav1.ConditionTrue).Should(Succeed())
+		Eventually(checkCondition).WithArguments(ctx, r, commonv1.ConditionPaused, metav1.ConditionTrue).Should(Succeed())
 		update(ctx, r, func(obj client.Object) { obj.(*cachev1alpha1.Redis).Spec.Hibernate = false })
 		Consistently(func() map[string]types.UID { return podsIn(ctx, namespace, "", "") }).Should(BeEmpty(), "paused holds it back")
 		update(ctx, r, func(obj client.Object) { obj.(*cachev1alpha1.Redis).Spec.Paused = false })

@@ -22,34 +22,34 @@ var _ = Describe("Stale caches:", func() {
 		if k.edit == nil || k.paused == nil {
 			return // nothing of it is edited
 		}
-		namespace := k.place(ctx)
+		namespace := k.newNamespace(ctx)
 		o := operate(namespace)
 		obj := k.create(ctx, namespace)
 		first := restedWorld(ctx, o, k, obj)
-		calm(o)
+		waitForRest(o)
 
-		o.Hold(held...)
+		o.HoldWatches(held...)
 		update(ctx, obj, k.edit)
 		Eventually(o.Calls).WithArguments(toChildren).ShouldNot(BeEmpty())
-		Eventually(stands).WithArguments(ctx, obj, commonv1.ConditionReady, metav1.ConditionFalse).Should(Succeed())
+		Eventually(checkCondition).WithArguments(ctx, obj, commonv1.ConditionReady, metav1.ConditionFalse).Should(Succeed())
 		written := len(o.Calls(toChildren))
 		before := passes(k)
 		update(ctx, obj, func(obj client.Object) { obj.SetLabels(map[string]string{"woken": "1"}) })
 		Eventually(passes).WithArguments(k).Should(BeNumerically(">", before))
 		Consistently(func(g Gomega) {
-			g.Expect(stands(ctx, obj, commonv1.ConditionReady, metav1.ConditionFalse)).To(Succeed())
+			g.Expect(checkCondition(ctx, obj, commonv1.ConditionReady, metav1.ConditionFalse)).To(Succeed())
 			g.Expect(k.done(ctx, obj)).NotTo(Succeed())
 		}).Should(Succeed())
 		Expect(o.Calls(toChildren)).To(HaveLen(written), "the same written twice")
 
 		sample := k.sample()
 		update(ctx, obj, func(o client.Object) { setSpec(o, sample); o.SetLabels(nil) }) // what the cache still shows
-		Eventually(stands).WithArguments(ctx, obj, commonv1.ConditionReady, metav1.ConditionFalse).Should(Succeed())
+		Eventually(checkCondition).WithArguments(ctx, obj, commonv1.ConditionReady, metav1.ConditionFalse).Should(Succeed())
 		Consistently(func(g Gomega) {
-			g.Expect(stands(ctx, obj, commonv1.ConditionReady, metav1.ConditionFalse)).To(Succeed())
+			g.Expect(checkCondition(ctx, obj, commonv1.ConditionReady, metav1.ConditionFalse)).To(Succeed())
 			g.Expect(k.done(ctx, obj)).NotTo(Succeed())
 		}).Should(Succeed())
-		o.LetGo()
+		o.ReleaseWatches()
 		Expect(firstDifference(first, restedWorld(ctx, o, k, obj))).To(Equal(same))
 	})
 
@@ -57,9 +57,9 @@ var _ = Describe("Stale caches:", func() {
 		if k.paused == nil {
 			return // its protocol reads live
 		}
-		namespace := k.place(ctx)
+		namespace := k.newNamespace(ctx)
 		o := operate(namespace)
-		o.Hold(held...)
+		o.HoldWatches(held...)
 		obj := k.sample()
 		obj.SetNamespace(namespace)
 		Expect(admin.Create(ctx, obj)).To(Succeed())
@@ -74,7 +74,7 @@ var _ = Describe("Stale caches:", func() {
 		if c := conditionOf(read, commonv1.ConditionReady); c != nil {
 			Expect(c.Reason).NotTo(Equal(commonv1.ReasonNameConflict))
 		}
-		o.LetGo()
+		o.ReleaseWatches()
 		k.rest(ctx, obj)
 	})
 })

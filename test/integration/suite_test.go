@@ -60,13 +60,13 @@ func newScheme() *runtime.Scheme {
 	return s
 }
 
-// patience is how long a change may take to come about, while other processes of the
+// eventuallyTimeout is how long a change may take to come about, while other processes of the
 // suite keep the machine busy.
-const patience = time.Minute
+const eventuallyTimeout = time.Minute
 
 func TestIntegration(t *testing.T) {
 	RegisterFailHandler(Fail)
-	SetDefaultEventuallyTimeout(patience)
+	SetDefaultEventuallyTimeout(eventuallyTimeout)
 	SetDefaultEventuallyPollingInterval(20 * time.Millisecond)
 	SetDefaultConsistentlyDuration(300 * time.Millisecond)
 	EnforceDefaultTimeoutsWhenUsingContexts()

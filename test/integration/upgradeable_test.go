@@ -49,13 +49,13 @@ var _ = Describe("OLM's OperatorCondition", Ordered, func() {
 		obj := factory.Redis("a").Build()
 		obj.Namespace = namespace
 		Expect(admin.Create(ctx, obj)).To(Succeed())
-		Eventually(stands).WithArguments(ctx, obj, commonv1.ConditionReady, metav1.ConditionFalse).Should(Succeed())
+		Eventually(checkCondition).WithArguments(ctx, obj, commonv1.ConditionReady, metav1.ConditionFalse).Should(Succeed())
 	}
 
 	It("is let be where the cluster does not know it", func(ctx SpecContext) {
 		o := install{namespaces: []string{key.Namespace}, condition: key, images: images}.operate()
 		forming(ctx, key.Namespace) // something to tell
-		calm(o)
+		waitForRest(o)
 		Consistently(o.Calls).WithArguments(func(fault.Call) bool { return true }).Should(BeEmpty())
 	})
 
@@ -66,7 +66,7 @@ var _ = Describe("OLM's OperatorCondition", Ordered, func() {
 		DeferCleanup(o.stop)
 		Eventually(o.Calls).WithArguments(forbidden).Should(HaveLen(1))
 		forming(ctx, key.Namespace)
-		calm(o)
+		waitForRest(o)
 		Consistently(o.Calls).WithArguments(forbidden).Should(BeEmpty())
 		Expect(told(ctx)).To(BeNil())
 	})
@@ -76,11 +76,11 @@ var _ = Describe("OLM's OperatorCondition", Ordered, func() {
 		o := install{namespaces: []string{key.Namespace}, condition: key, images: images}.operate()
 		Eventually(told).WithArguments(ctx).Should(says(metav1.ConditionTrue, "cuts nothing short"))
 		Expect(o.Calls(ofConditions)).To(HaveExactElements(HaveField("Verb", "get"), HaveField("Verb", "patch")))
-		calm(o)
+		waitForRest(o)
 		o.stop()
 		o = install{namespaces: []string{key.Namespace}, condition: key, images: images}.operate()
 		Eventually(o.Calls).WithArguments(ofConditions).Should(HaveExactElements(HaveField("Verb", "get")))
-		calm(o)
+		waitForRest(o)
 	})
 
 	It("is told of all namespaces that are looked after, and of no other", func(ctx SpecContext) {
@@ -149,9 +149,9 @@ var _ = Describe("OLM's OperatorCondition", Ordered, func() {
 		Expect(admin.Create(ctx, obj)).To(Succeed())
 		Eventually(told).WithArguments(ctx).Should(says(metav1.ConditionFalse, "Redis "+key.Namespace+"/a (no master)"))
 		servers := serve(ctx, key.Namespace, "a", 2)
-		Eventually(stands).WithArguments(ctx, obj, commonv1.ConditionFailoverPossible, metav1.ConditionTrue).Should(Succeed())
+		Eventually(checkCondition).WithArguments(ctx, obj, commonv1.ConditionFailoverPossible, metav1.ConditionTrue).Should(Succeed())
 		Eventually(told).WithArguments(ctx).Should(says(metav1.ConditionTrue, "cuts nothing short"))
-		calm(o)
+		waitForRest(o)
 		Expect(holding()).To(BeZero())
 
 		stuck.Store(true)

@@ -46,37 +46,37 @@ func readYAML(file string, into any) error {
 	return nil
 }
 
-// Fate is how far an object has come.
-type Fate int
+// Phase is how far an object has come.
+type Phase int
 
 // An object is on its way, has arrived, or will never arrive by itself.
 const (
-	OnItsWay Fate = iota
-	Arrived
+	Pending Phase = iota
+	Ready
 	Failed
 )
 
-// Progress tells an object's fate, and the words for it: for what runs, its
+// PhaseOf tells an object's fate, and the words for it: for what runs, its
 // condition Ready of this very generation; for what runs once, its process state.
-func Progress(obj *unstructured.Unstructured) (Fate, string) {
+func PhaseOf(obj *unstructured.Unstructured) (Phase, string) {
 	conditions := conditions(obj)
 	prosta, _, _ := unstructured.NestedString(obj.Object, "status", "prosta")
 	switch {
 	case meta.IsStatusConditionTrue(conditions, commonv1.ConditionFailed):
 		return Failed, prosta + ": " + meta.FindStatusCondition(conditions, commonv1.ConditionFailed).Message
 	case meta.IsStatusConditionTrue(conditions, commonv1.ConditionComplete):
-		return Arrived, prosta
+		return Ready, prosta
 	case prosta != "":
-		return OnItsWay, prosta
+		return Pending, prosta
 	}
 	ready := meta.FindStatusCondition(conditions, commonv1.ConditionReady)
 	switch {
 	case ready == nil || ready.ObservedGeneration != obj.GetGeneration():
-		return OnItsWay, "not looked at yet"
+		return Pending, "not looked at yet"
 	case ready.Status == metav1.ConditionTrue:
-		return Arrived, commonv1.ConditionReady
+		return Ready, commonv1.ConditionReady
 	}
-	return OnItsWay, fmt.Sprintf("%s: %s", ready.Reason, ready.Message)
+	return Pending, fmt.Sprintf("%s: %s", ready.Reason, ready.Message)
 }
 
 func conditions(obj *unstructured.Unstructured) []metav1.Condition {

@@ -25,30 +25,30 @@ func TestRead(t *testing.T) {
 func TestProgress(t *testing.T) {
 	for name, test := range map[string]struct {
 		object string
-		fate   Fate
+		fate   Phase
 		words  string
 	}{
 		"new": {
-			object: "metadata: {generation: 1}", fate: OnItsWay, words: "not looked at yet",
+			object: "metadata: {generation: 1}", fate: Pending, words: "not looked at yet",
 		},
 		"ready, but for an older generation": {
 			object: "{metadata: {generation: 2}, status: {conditions: [{type: Ready, status: 'True', observedGeneration: 1}]}}",
-			fate:   OnItsWay, words: "not looked at yet",
+			fate:   Pending, words: "not looked at yet",
 		},
 		"rolling out": {
 			object: "{metadata: {generation: 2}, status: {conditions: [{type: Ready, status: 'False', observedGeneration: 2, reason: Replicas, message: 1 of 2 replicas ready}]}}",
-			fate:   OnItsWay, words: "Replicas: 1 of 2 replicas ready",
+			fate:   Pending, words: "Replicas: 1 of 2 replicas ready",
 		},
 		"ready": {
 			object: "{metadata: {generation: 2}, status: {conditions: [{type: Ready, status: 'True', observedGeneration: 2}]}}",
-			fate:   Arrived, words: "Ready",
+			fate:   Ready, words: "Ready",
 		},
 		"running once": {
-			object: "{metadata: {generation: 1}, status: {prosta: Running}}", fate: OnItsWay, words: "Running",
+			object: "{metadata: {generation: 1}, status: {prosta: Running}}", fate: Pending, words: "Running",
 		},
 		"has run": {
 			object: "{metadata: {generation: 1}, status: {prosta: Succeeded, conditions: [{type: Complete, status: 'True'}]}}",
-			fate:   Arrived, words: "Succeeded",
+			fate:   Ready, words: "Succeeded",
 		},
 		"has failed": {
 			object: "{metadata: {generation: 1}, status: {prosta: TimedOut, conditions: [{type: Failed, status: 'True', message: after 10s}]}}",
@@ -60,7 +60,7 @@ func TestProgress(t *testing.T) {
 			if err := yaml.Unmarshal([]byte(test.object), &obj.Object); err != nil {
 				t.Fatal(err)
 			}
-			if fate, words := Progress(obj); fate != test.fate || words != test.words {
+			if fate, words := PhaseOf(obj); fate != test.fate || words != test.words {
 				t.Errorf("%v %q, not %v %q", fate, words, test.fate, test.words)
 			}
 		})

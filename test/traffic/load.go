@@ -9,8 +9,8 @@ import (
 )
 
 const (
-	// patience is how long a request of a load may take.
-	patience = 5 * time.Second
+	// requestTimeout is how long a request of a load may take.
+	requestTimeout = 5 * time.Second
 	// longest that a load lasts which nobody stops.
 	longest = 2 * time.Minute
 )
@@ -71,7 +71,7 @@ func (l *Load) run(ctx context.Context, network Network, to Service, path string
 }
 
 func (l *Load) ask(network Network, to Service, path string) {
-	ctx, enough := context.WithTimeout(context.Background(), patience)
+	ctx, enough := context.WithTimeout(context.Background(), requestTimeout)
 	defer enough()
 	began := time.Now()
 	answer, err := Get(ctx, network, to, path)

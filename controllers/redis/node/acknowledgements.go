@@ -11,8 +11,8 @@ import (
 const (
 	// acknowledgeInterval is how often a replica does so (REPLCONF ACK of replicationCron).
 	acknowledgeInterval = time.Second
-	// mostTold is how many times in a row it is told that there is nothing new.
-	mostTold = 10
+	// maxMessage is how many times in a row it is told that there is nothing new.
+	maxMessage = 10
 )
 
 // acknowledgements of a master's replicas, by their addresses, when it was last asked.
@@ -41,7 +41,7 @@ func (a *acknowledgements) take(words []string) string {
 	for address, bytes := range behind(words) {
 		now := acknowledgement{offset: number(words[1]) - bytes}
 		if last, met := before[address]; met && last.offset == now.offset && bytes > 0 {
-			now.without = min(last.without+1, a.usual+mostTold)
+			now.without = min(last.without+1, a.usual+maxMessage)
 		}
 		if a.last[address] = now; now.without > a.usual {
 			silent = append(silent, fmt.Sprintf(", %s silent %d", address, now.without))

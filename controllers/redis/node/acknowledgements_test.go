@@ -27,7 +27,7 @@ func TestAReplicaThatAcknowledgesNothingIsTold(t *testing.T) {
 		at += 14
 		told[ask(at, second)] = true
 	}
-	if len(told) != 1+mostTold || !told[", 10.0.0.2 silent 2"] {
+	if len(told) != 1+maxMessage || !told[", 10.0.0.2 silent 2"] {
 		t.Errorf("it is told %d times: %v", len(told)-1, told)
 	}
 	if at += 14; ask(at, at) != "" {

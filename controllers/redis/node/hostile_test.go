@@ -14,8 +14,8 @@ import (
 	"github.com/mainstay-operator/mainstay-operator/test/hostile"
 )
 
-// patienceWith a server that is slow by its sort is short, and with any other as long as it takes.
-func patienceWith(sort hostile.Sort) time.Duration {
+// timeoutFor a server that is slow by its sort is short, and with any other as long as it takes.
+func timeoutFor(sort hostile.Behavior) time.Duration {
 	if sort == hostile.Drip || sort == hostile.Silence {
 		return replyTimeout
 	}
@@ -25,7 +25,7 @@ func patienceWith(sort hostile.Sort) time.Duration {
 // Whatever answers, a look ends and says of it what can be said.
 func TestALookAtAHostileServer(t *testing.T) {
 	for _, c := range []struct {
-		sort   hostile.Sort
+		sort   hostile.Behavior
 		answer Answer
 		why    string
 	}{
@@ -46,7 +46,7 @@ func TestALookAtAHostileServer(t *testing.T) {
 			s := over(func(ctx context.Context) (net.Conn, error) {
 				conn, err := dialAddress(ctx, net.Dialer{}, liar.Address)
 				return &wire{Conn: conn}, err
-			}, password, time.Minute, patienceWith(c.sort))
+			}, password, time.Minute, timeoutFor(c.sort))
 			defer s.Close()
 			v := s.Look(t.Context())
 			if v.Answer != c.answer || !strings.Contains(v.Unreadable, c.why) || (c.why == "") != (v.Unreadable == "") {
@@ -63,7 +63,7 @@ func TestALookAtAHostileServer(t *testing.T) {
 }
 
 func TestEverySortIsLookedAt(t *testing.T) {
-	if got := len(hostile.Sorts()); got != 10 {
+	if got := len(hostile.Behaviors()); got != 10 {
 		t.Errorf("there are %d sorts: the tables of this file have 10", got)
 	}
 }
@@ -71,7 +71,7 @@ func TestEverySortIsLookedAt(t *testing.T) {
 // Whatever answers, a watch keeps what it says from who listens, and does not come back at once.
 func TestAWatchOfAHostileServer(t *testing.T) {
 	for _, c := range []struct {
-		sort hostile.Sort
+		sort hostile.Behavior
 		met  bool
 		why  string
 	}{
@@ -91,7 +91,7 @@ func TestAWatchOfAHostileServer(t *testing.T) {
 			liar := hostile.Start(t, c.sort, "")
 			ctx, stop := context.WithCancel(t.Context())
 			defer stop()
-			met, why := once(ctx, liar.Address, 2*patienceWith(c.sort), Ear{Changed: func() {}, Heard: func(behind map[string]int64) {
+			met, why := single(ctx, liar.Address, 2*timeoutFor(c.sort), WatchHandler{OnChange: func() {}, OnReply: func(behind map[string]int64) {
 				stop() // it would go on
 				for address := range behind {
 					if !isHost(address) || len(behind) > maxAttached {
@@ -112,7 +112,7 @@ func TestAWatchOfAHostileServer(t *testing.T) {
 // A bug of ours in what a watch calls is no end of the watch, nor of the process.
 func TestAPanicDoesNotEndAWatch(t *testing.T) {
 	liar := hostile.Start(t, hostile.Labels, "")
-	met, why := once(logr.NewContext(t.Context(), logr.Discard()), liar.Address, time.Minute, Ear{Heard: func(map[string]int64) { panic("in the ear") }})
+	met, why := single(logr.NewContext(t.Context(), logr.Discard()), liar.Address, time.Minute, WatchHandler{OnReply: func(map[string]int64) { panic("in the ear") }})
 	if !met || !strings.Contains(why, "a bug of the operator made it panic") {
 		t.Errorf("met %t, %q", met, why)
 	}
@@ -120,7 +120,7 @@ func TestAPanicDoesNotEndAWatch(t *testing.T) {
 
 func FuzzRole(f *testing.F) {
 	f.Fuzz(func(t *testing.T, reply []byte) {
-		words, err := read(bufio.NewReader(&wire{Conn: said{Reader: strings.NewReader(string(reply))}}))
+		words, err := read(bufio.NewReader(&wire{Conn: scriptedConn{Reader: strings.NewReader(string(reply))}}))
 		if err != nil || checkRole(words) != nil {
 			return
 		}

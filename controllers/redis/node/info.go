@@ -28,8 +28,8 @@ func isHost(text string) bool {
 	return err == nil && address.Zone() == "" || hostPattern.MatchString(text)
 }
 
-// told are the fields of INFO that are read, by what they must look like; "" is always good.
-var told = func() map[string]shape {
+// quoted are the fields of INFO that are read, by what they must look like; "" is always good.
+var quoted = func() map[string]shape {
 	id := shape{idPattern.MatchString, "40 hexadecimal digits"}
 	version := shape{versionPattern.MatchString, "a version"}
 	host := shape{isHost, "an address or a name of a host"}
@@ -74,7 +74,7 @@ func parse(info string) (View, error) {
 		if !ok {
 			continue
 		}
-		want, known := told[name]
+		want, known := quoted[name]
 		switch {
 		case known && value != "" && !want.fits(value):
 			return View{}, unreadablef("%s in INFO is %s, not %s", name, untrusted.Quote(value), want.name)
@@ -85,7 +85,7 @@ func parse(info string) (View, error) {
 		case strings.HasPrefix(name, "slave") && strings.HasPrefix(value, "ip="):
 			ip := pair(value, "ip")
 			if !isHost(ip) {
-				return View{}, unreadablef("%s in INFO is at %s, not %s", untrusted.Quote(name), untrusted.Quote(ip), told["master_host"].name)
+				return View{}, unreadablef("%s in INFO is at %s, not %s", untrusted.Quote(name), untrusted.Quote(ip), quoted["master_host"].name)
 			}
 			if len(v.Attached) < maxAttached {
 				v.Attached = append(v.Attached, ip)

@@ -66,11 +66,11 @@ func shortened(err error) error {
 	if err == nil {
 		return nil
 	}
-	return brief{err}
+	return shortError{err}
 }
 
-type brief struct{ error }
+type shortError struct{ error }
 
-func (b brief) Error() string { return untrusted.Sanitize(b.error.Error()) }
+func (b shortError) Error() string { return untrusted.Sanitize(b.error.Error()) }
 
-func (b brief) Unwrap() error { return b.error }
+func (b shortError) Unwrap() error { return b.error }

@@ -99,7 +99,7 @@ func (s *Server) pin(ctx context.Context, once Login) error {
 		return err
 	}
 	defer func() { _ = conn.Close() }()
-	replica := watched{conn, bufio.NewReader(conn), replyTimeout}
+	replica := connection{conn, bufio.NewReader(conn), replyTimeout}
 	for _, command := range []string{"AUTH " + once.User + " " + once.Password, "REPLCONF capa eof capa psync2"} {
 		if _, err := replica.ask(command); err != nil {
 			return err

@@ -43,12 +43,12 @@ const (
 	buffer = 4 << 10
 )
 
-// quiet drops the client library's own log: what it says is in the errors.
-type quiet struct{}
+// discardLogger drops the client library's own log: what it says is in the errors.
+type discardLogger struct{}
 
-func (quiet) Printf(context.Context, string, ...any) {}
+func (discardLogger) Printf(context.Context, string, ...any) {}
 
-func init() { redis.SetLogger(quiet{}) }
+func init() { redis.SetLogger(discardLogger{}) }
 
 // Server is one connection to one redis-server, for one pass. Nothing is
 // retried: a role command whose answer was lost is looked at, not repeated.
@@ -152,7 +152,7 @@ func (s *Server) Look(ctx context.Context) View {
 	case errors.Is(err, syscall.ECONNREFUSED):
 		return View{Answer: Refused}
 	case strings.HasPrefix(err.Error(), "WRONGPASS"), strings.HasPrefix(err.Error(), "NOAUTH"):
-		return View{Answer: Stranger}
+		return View{Answer: AuthFailed}
 	default:
 		return View{Answer: Silent, Unreadable: whyUnreadable(err)}
 	}
@@ -239,17 +239,17 @@ func (s *Server) Pause(ctx context.Context, d time.Duration) error {
 // Unpause lets clients write again.
 func (s *Server) Unpause(ctx context.Context) error { return s.do(ctx, "CLIENT", "UNPAUSE") }
 
-// SendAway closes the applications' connections, which then find the new master
+// KillClients closes the applications' connections, which then find the new master
 // by the Service. Replicas, probes and the operator stay.
-func (s *Server) SendAway(ctx context.Context) error {
+func (s *Server) KillClients(ctx context.Context) error {
 	return errors.Join(
 		s.do(ctx, "CLIENT", "KILL", "TYPE", "normal", "USER", "default"),
 		s.do(ctx, "CLIENT", "KILL", "TYPE", "pubsub", "USER", "default"))
 }
 
-// Outrank closes the connections of every other operator, so that the commands
+// KillOtherOperators closes the connections of every other operator, so that the commands
 // of one that was replaced as leader do not arrive any more.
-func (s *Server) Outrank(ctx context.Context) error {
+func (s *Server) KillOtherOperators(ctx context.Context) error {
 	return s.do(ctx, "CLIENT", "KILL", "USER", Operator, "SKIPME", "yes")
 }
 

@@ -159,7 +159,7 @@ func TestAnswers(t *testing.T) {
 	p := start(t)
 	stranger := open(p.hostport, "wrong", nil)
 	defer stranger.Close()
-	if got := stranger.Look(t.Context()).Answer; got != Stranger {
+	if got := stranger.Look(t.Context()).Answer; got != AuthFailed {
 		t.Errorf("wrong password: %v", got)
 	}
 	must(t, p.command.Process.Kill())
@@ -175,13 +175,13 @@ func TestAnswers(t *testing.T) {
 }
 
 // watched gives a word for each change that a watch tells of; it ends with the test.
-func (p *process) watched(t *testing.T, interval time.Duration, ear Ear) <-chan struct{} {
+func (p *process) watched(t *testing.T, interval time.Duration, ear WatchHandler) <-chan struct{} {
 	t.Helper()
 	ctx, stop := context.WithCancel(t.Context())
 	news, done := make(chan struct{}, 16), make(chan struct{})
-	ear.Changed = func() { news <- struct{}{} }
-	if ear.Heard == nil {
-		ear.Heard = func(map[string]int64) {}
+	ear.OnChange = func() { news <- struct{}{} }
+	if ear.OnReply == nil {
+		ear.OnReply = func(map[string]int64) {}
 	}
 	go func() { defer close(done); watch(ctx, p.hostport, interval, ear) }()
 	t.Cleanup(func() { stop(); <-done })
@@ -190,7 +190,7 @@ func (p *process) watched(t *testing.T, interval time.Duration, ear Ear) <-chan 
 
 func TestWatchTellsOfRoleAndEnd(t *testing.T) {
 	p := start(t)
-	news := p.watched(t, 200*time.Millisecond, Ear{})
+	news := p.watched(t, 200*time.Millisecond, WatchHandler{})
 	<-news // it is there
 	must(t, p.Promote(t.Context(), 0))
 	<-news // it is master
@@ -204,7 +204,7 @@ func TestWatchTellsOfRoleAndEnd(t *testing.T) {
 // By its connection, long before it is asked again.
 func TestWatchHearsTheEndAtOnce(t *testing.T) {
 	p := start(t)
-	news := p.watched(t, time.Hour, Ear{})
+	news := p.watched(t, time.Hour, WatchHandler{})
 	<-news // it is there
 	must(t, p.command.Process.Kill())
 	eventually(t, "the end is heard", func() bool { return len(news) == 1 })
@@ -213,7 +213,7 @@ func TestWatchHearsTheEndAtOnce(t *testing.T) {
 // A server that cannot save what it has refuses writes, and takes them again when it can.
 func TestADiskErrorIsSeen(t *testing.T) {
 	p := start(t)
-	news := p.watched(t, 100*time.Millisecond, Ear{})
+	news := p.watched(t, 100*time.Millisecond, WatchHandler{})
 	<-news // it is there
 	limit := func(bytes string) {
 		t.Helper()
@@ -256,7 +256,7 @@ func TestSendAwayEndsApplicationsOnly(t *testing.T) {
 		return ended
 	}
 	application, subscriber, probe := connect("PING\r\n"), connect("SUBSCRIBE news\r\n"), connect("AUTH _probe -\r\n")
-	must(t, p.SendAway(t.Context()))
+	must(t, p.KillClients(t.Context()))
 	<-application
 	<-subscriber
 	if len(probe) != 0 || !replica.Look(t.Context()).LinkUp {
@@ -267,7 +267,7 @@ func TestSendAwayEndsApplicationsOnly(t *testing.T) {
 func TestWatchTellsOfSilence(t *testing.T) {
 	p := start(t)
 	var heard atomic.Int32
-	news := p.watched(t, 200*time.Millisecond, Ear{Heard: func(map[string]int64) { heard.Add(1) }})
+	news := p.watched(t, 200*time.Millisecond, WatchHandler{OnReply: func(map[string]int64) { heard.Add(1) }})
 	<-news // it is there
 	must(t, p.command.Process.Signal(syscall.SIGSTOP))
 	<-news // it is silent
@@ -315,7 +315,7 @@ func TestWatchBearsWithWhoeverAnswers(t *testing.T) {
 				_ = conn.Close()
 			}
 		}()
-		if got, _ := listen(t.Context(), listener.Addr().String(), time.Second, Ear{Heard: func(map[string]int64) {}, Changed: func() {}}); got != want {
+		if got, _ := listen(t.Context(), listener.Addr().String(), time.Second, WatchHandler{OnReply: func(map[string]int64) {}, OnChange: func() {}}); got != want {
 			t.Errorf("%q: %t", answer, got)
 		}
 		_ = listener.Close()

@@ -10,17 +10,17 @@ import (
 
 // Configure sets a directive on the running server.
 func (s *Server) Configure(ctx context.Context, directive, value string) error {
-	return spoken("setting "+directive, s.client.ConfigSet(ctx, directive, value).Err())
+	return message("setting "+directive, s.client.ConfigSet(ctx, directive, value).Err())
 }
 
 // Save makes the server write a snapshot of its data, after the append-only file
 // when that is being rewritten.
 func (s *Server) Save(ctx context.Context) error {
-	return spoken("saving", s.client.Do(ctx, "BGSAVE", "SCHEDULE").Err())
+	return message("saving", s.client.Do(ctx, "BGSAVE", "SCHEDULE").Err())
 }
 
-// spoken keeps the words of a refusal: here they repeat nothing secret.
-func spoken(what string, err error) error {
+// message keeps the words of a refusal: here they repeat nothing secret.
+func message(what string, err error) error {
 	var reply redis.Error
 	if errors.As(err, &reply) {
 		err = refusedBy(reply, reply.Error())

@@ -104,7 +104,7 @@ func TestWatchOverTLS(t *testing.T) {
 	secret, files := issued(t, authority.New("test"))
 	p := startTLS(t, secret, files)
 	config := showing(t, secret)
-	news := p.watched(t, 200*time.Millisecond, Ear{Secure: func() *tls.Config { return config }})
+	news := p.watched(t, 200*time.Millisecond, WatchHandler{TLSConfig: func() *tls.Config { return config }})
 	<-news // it is there
 	must(t, p.Promote(t.Context(), 0))
 	<-news // it is master, seen although reads of the connection have timed out before
@@ -112,18 +112,18 @@ func TestWatchOverTLS(t *testing.T) {
 	<-news // it has ended
 }
 
-// busy is a client that writes without pause: over one connection, and over a
+// continuousWriter is a client that writes without pause: over one connection, and over a
 // new one each time.
-type busy struct {
+type continuousWriter struct {
 	written, failed atomic.Int64
 	stop            context.CancelFunc
 	done            chan struct{}
 }
 
-func write(t *testing.T, hostport string, config *tls.Config) *busy {
+func write(t *testing.T, hostport string, config *tls.Config) *continuousWriter {
 	t.Helper()
 	ctx, stop := context.WithCancel(t.Context())
-	b := &busy{stop: stop, done: make(chan struct{})}
+	b := &continuousWriter{stop: stop, done: make(chan struct{})}
 	options := &redis.Options{Addr: hostport, MaxRetries: -1, PoolSize: 1, TLSConfig: config}
 	go func() {
 		defer close(b.done)
@@ -145,7 +145,7 @@ func write(t *testing.T, hostport string, config *tls.Config) *busy {
 	return b
 }
 
-func (b *busy) end(t *testing.T) {
+func (b *continuousWriter) end(t *testing.T) {
 	t.Helper()
 	b.stop()
 	<-b.done
@@ -202,7 +202,7 @@ func TestWatchBearsWithWhoeverSpeaksNoTLS(t *testing.T) {
 			_ = conn.Close()
 		}
 	}()
-	ear := Ear{Secure: func() *tls.Config { return &tls.Config{MinVersion: tls.VersionTLS12, ServerName: host} }, Heard: func(map[string]int64) {}, Changed: func() {}}
+	ear := WatchHandler{TLSConfig: func() *tls.Config { return &tls.Config{MinVersion: tls.VersionTLS12, ServerName: host} }, OnReply: func(map[string]int64) {}, OnChange: func() {}}
 	if met, _ := listen(t.Context(), listener.Addr().String(), time.Second, ear); met {
 		t.Error("took it for a server")
 	}

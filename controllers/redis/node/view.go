@@ -10,8 +10,8 @@ const (
 	Silent Answer = iota
 	// Refused : nobody listens at that address; tried twice.
 	Refused
-	// Stranger : somebody answers who does not know our password.
-	Stranger
+	// AuthFailed : somebody answers who does not know our password.
+	AuthFailed
 	// Reached : the server answered.
 	Reached
 )

@@ -25,46 +25,46 @@ const (
 
 	// redialInterval while nobody answers.
 	redialInterval = 100 * time.Millisecond
-	// mistrust is how long a server is left alone that makes no sense.
-	mistrust = 5 * time.Second
+	// checkView is how long a server is left alone that makes no sense.
+	checkView = 5 * time.Second
 )
 
-// Ear is told what a watch hears of one server.
-type Ear struct {
-	// Secure gives the config to speak TLS by, asked for at each connection; nil is
+// WatchHandler is told what a watch hears of one server.
+type WatchHandler struct {
+	// TLSConfig gives the config to speak TLS by, asked for at each connection; nil is
 	// in the clear.
-	Secure func() *tls.Config
-	// Heard : the server has answered. A master tells by address how many bytes each
+	TLSConfig func() *tls.Config
+	// OnReply : the server has answered. A master tells by address how many bytes each
 	// of its replicas is behind; of a replica it is nil.
-	Heard func(behind map[string]int64)
-	// Changed : it appeared, disappeared, fell silent, changed its role or the set of
+	OnReply func(behind map[string]int64)
+	// OnChange : it appeared, disappeared, fell silent, changed its role or the set of
 	// its replicas, began or ceased to refuse writes; or a replica acknowledges none of them, which
 	// is told some times. Whoever acts on it looks for himself.
-	Changed func()
+	OnChange func()
 }
 
 // Watch keeps a connection to a server until ctx ends and asks it for its role
 // every interval. The end of the connection is seen at once, silence after half
 // an interval.
-func Watch(ctx context.Context, address string, interval time.Duration, ear Ear) {
+func Watch(ctx context.Context, address string, interval time.Duration, ear WatchHandler) {
 	watch(ctx, net.JoinHostPort(address, strconv.Itoa(Port)), interval, ear)
 }
 
-func watch(ctx context.Context, hostport string, interval time.Duration, ear Ear) {
+func watch(ctx context.Context, hostport string, interval time.Duration, ear WatchHandler) {
 	redial := time.NewTicker(redialInterval)
 	defer redial.Stop()
 	for told := ""; ctx.Err() == nil; {
-		met, why := once(ctx, hostport, interval, ear)
+		met, why := single(ctx, hostport, interval, ear)
 		if met && ctx.Err() == nil {
-			ear.Changed()
+			ear.OnChange()
 		}
 		if why != "" && why != told {
 			told = why
-			log.FromContext(ctx).Info("a server makes no sense", "address", hostport, "why", why, "nextTryIn", mistrust)
+			log.FromContext(ctx).Info("a server makes no sense", "address", hostport, "why", why, "nextTryIn", checkView)
 		}
 		pause := redial.C
 		if why != "" {
-			pause = time.After(mistrust)
+			pause = time.After(checkView)
 		}
 		select {
 		case <-ctx.Done():
@@ -73,9 +73,9 @@ func watch(ctx context.Context, hostport string, interval time.Duration, ear Ear
 	}
 }
 
-// once follows a server for the time of one connection. met is true when there was one; why
+// single follows a server for the time of one connection. met is true when there was one; why
 // it is not to be met again at once is told where it makes no sense.
-func once(ctx context.Context, hostport string, interval time.Duration, ear Ear) (met bool, why string) {
+func single(ctx context.Context, hostport string, interval time.Duration, ear WatchHandler) (met bool, why string) {
 	err := panics.Recover(ctx, "watching a Redis server", func() (err error) {
 		met, err = listen(ctx, hostport, interval, ear)
 		return err
@@ -88,19 +88,19 @@ func once(ctx context.Context, hostport string, interval time.Duration, ear Ear)
 
 // listen follows the server's role until the connection ends, and gives what ended it. met is
 // true when there was a server.
-func listen(ctx context.Context, hostport string, interval time.Duration, ear Ear) (met bool, err error) {
+func listen(ctx context.Context, hostport string, interval time.Duration, ear WatchHandler) (met bool, err error) {
 	bare, err := dialAddress(ctx, net.Dialer{Timeout: interval}, hostport)
 	if err != nil {
 		return false, err
 	}
 	defer func() { _ = bare.Close() }()
 	defer context.AfterFunc(ctx, func() { _ = bare.Close() })()
-	conn, err := ear.speak(ctx, bare, interval)
+	conn, err := ear.tlsConfig(ctx, bare, interval)
 	if err != nil {
 		return false, err
 	}
 	conn = &wire{Conn: conn}
-	server := watched{conn, bufio.NewReader(conn), interval / 2}
+	server := connection{conn, bufio.NewReader(conn), interval / 2}
 	if _, err := server.ask("AUTH " + Probe + " -"); err != nil {
 		return false, err
 	}
@@ -108,7 +108,7 @@ func listen(ctx context.Context, hostport string, interval time.Duration, ear Ea
 }
 
 // follow asks the server every interval, and tells when it says something else.
-func (w watched) follow(interval time.Duration, ear Ear) error {
+func (w connection) follow(interval time.Duration, ear WatchHandler) error {
 	acknowledged := newAcknowledgements(interval)
 	for last := ""; ; {
 		words, err := w.ask("ROLE")
@@ -118,7 +118,7 @@ func (w watched) follow(interval time.Duration, ear Ear) error {
 		if err != nil {
 			return err
 		}
-		ear.Heard(behind(words))
+		ear.OnReply(behind(words))
 		state := roleOf(words) + acknowledged.take(words)
 		var refused refusal
 		if _, err := w.ask("PING"); errors.As(err, &refused) { // as it would a write
@@ -128,7 +128,7 @@ func (w watched) follow(interval time.Duration, ear Ear) error {
 		}
 		if state != last {
 			last = state
-			ear.Changed()
+			ear.OnChange()
 		}
 		_ = w.conn.SetReadDeadline(clock.RealClock{}.Now().Add(interval))
 		switch _, err := w.replies.Peek(1); {
@@ -140,14 +140,14 @@ func (w watched) follow(interval time.Duration, ear Ear) error {
 	}
 }
 
-// speak over the connection as the servers do.
-func (e Ear) speak(ctx context.Context, conn net.Conn, patience time.Duration) (net.Conn, error) {
-	if e.Secure == nil {
+// tlsConfig over the connection as the servers do.
+func (e WatchHandler) tlsConfig(ctx context.Context, conn net.Conn, patience time.Duration) (net.Conn, error) {
+	if e.TLSConfig == nil {
 		return conn, nil
 	}
 	ctx, done := context.WithTimeout(ctx, patience)
 	defer done()
-	return secured(ctx, conn, e.Secure())
+	return secured(ctx, conn, e.TLSConfig())
 }
 
 // refusal of a command, as the server words it.
@@ -161,16 +161,16 @@ func (r refusal) word() string {
 	return first
 }
 
-// watched is a server at the other end of a watch's connection.
-type watched struct {
-	conn     net.Conn
-	replies  *bufio.Reader
-	patience time.Duration
+// connection is a server at the other end of a watch's connection.
+type connection struct {
+	conn    net.Conn
+	replies *bufio.Reader
+	timeout time.Duration
 }
 
 // ask sends one inline command and reads its answer as flat words.
-func (w watched) ask(command string) ([]string, error) {
-	if err := w.conn.SetDeadline(clock.RealClock{}.Now().Add(w.patience)); err != nil {
+func (w connection) ask(command string) ([]string, error) {
+	if err := w.conn.SetDeadline(clock.RealClock{}.Now().Add(w.timeout)); err != nil {
 		return nil, err
 	}
 	if _, err := w.conn.Write([]byte(command + "\r\n")); err != nil {

@@ -13,13 +13,13 @@ import (
 	"time"
 )
 
-// said is a connection over which somebody says just that.
-type said struct {
+// scriptedConn is a connection over which somebody says just that.
+type scriptedConn struct {
 	net.Conn
 	io.Reader
 }
 
-func (s said) Read(p []byte) (int, error) { return s.Reader.Read(p) }
+func (s scriptedConn) Read(p []byte) (int, error) { return s.Reader.Read(p) }
 
 func TestWireRefusesBeforeTheLibraryReadsSoFar(t *testing.T) {
 	for _, c := range []struct {
@@ -60,7 +60,7 @@ func TestWireRefusesBeforeTheLibraryReadsSoFar(t *testing.T) {
 		{"what is no RESP at all", "HTTP/1.1 400 Bad Request\r\n", 0, `"HTTP/1.1 400 Bad Request"`},
 	} {
 		t.Run(c.reason, func(t *testing.T) {
-			w := &wire{Conn: said{Reader: strings.NewReader(c.reply)}}
+			w := &wire{Conn: scriptedConn{Reader: strings.NewReader(c.reply)}}
 			got, err := io.ReadAll(w)
 			if c.why == "" && (err != nil || len(got) != c.read) {
 				t.Fatalf("%d bytes of %d, then %v", len(got), c.read, err)
@@ -69,7 +69,7 @@ func TestWireRefusesBeforeTheLibraryReadsSoFar(t *testing.T) {
 				t.Fatalf("got %v, want %q", err, c.why)
 			}
 			// Byte by byte it is the same, but for what came before the fault.
-			one := &wire{Conn: said{Reader: iotest.OneByteReader(strings.NewReader(c.reply))}}
+			one := &wire{Conn: scriptedConn{Reader: iotest.OneByteReader(strings.NewReader(c.reply))}}
 			slowly, alsoErr := io.ReadAll(one)
 			if (err == nil) != (alsoErr == nil) || err == nil && !bytes.Equal(got, slowly) || whyUnreadable(err) != whyUnreadable(alsoErr) {
 				t.Errorf("byte by byte: %d bytes, %v", len(slowly), alsoErr)
@@ -82,7 +82,7 @@ func TestWireRefusesBeforeTheLibraryReadsSoFar(t *testing.T) {
 }
 
 func TestWordsOfAServerCanBePrinted(t *testing.T) {
-	w := &wire{Conn: said{Reader: strings.NewReader("-ERR \xff\x1b[31m\x00\r\n$2\r\n\xff\x00\r\n")}}
+	w := &wire{Conn: scriptedConn{Reader: strings.NewReader("-ERR \xff\x1b[31m\x00\r\n$2\r\n\xff\x00\r\n")}}
 	got, err := io.ReadAll(w)
 	if want := "-ERR ??[31m?\r\n$2\r\n\xff\x00\r\n"; err != nil || string(got) != want {
 		t.Errorf("got %q, %v", got, err)
@@ -115,9 +115,9 @@ func TestOnlyAddressesAreDialled(t *testing.T) {
 func FuzzWire(f *testing.F) {
 	f.Fuzz(func(t *testing.T, reply []byte) {
 		at, slowly := bytes.Clone(reply), bytes.Clone(reply)
-		whole := &wire{Conn: said{Reader: bytes.NewReader(at)}}
+		whole := &wire{Conn: scriptedConn{Reader: bytes.NewReader(at)}}
 		got, err := io.ReadAll(whole)
-		parts := &wire{Conn: said{Reader: iotest.OneByteReader(bytes.NewReader(slowly))}}
+		parts := &wire{Conn: scriptedConn{Reader: iotest.OneByteReader(bytes.NewReader(slowly))}}
 		also, alsoErr := io.ReadAll(parts)
 		if (err == nil) != (alsoErr == nil) || !bytes.HasPrefix(also, got) || err == nil && !bytes.Equal(got, also) {
 			t.Fatalf("by how it comes: %q, %v; %q, %v", got, err, also, alsoErr)

@@ -78,7 +78,7 @@ func (w *workloads) arrived(ctx context.Context) error {
 		if err := k8s.Get(ctx, client.ObjectKeyFromObject(obj), obj); err != nil {
 			return err
 		}
-		if fate, words := samples.Progress(obj); fate != samples.Arrived {
+		if fate, words := samples.PhaseOf(obj); fate != samples.Ready {
 			faults = append(faults, fmt.Errorf("%s %s: %s", obj.GetKind(), obj.GetName(), words))
 		}
 	}

@@ -17,8 +17,8 @@ import (
 	"github.com/mainstay-operator/mainstay-operator/test/olm"
 )
 
-// narrow has OLM let the operator look after these namespaces alone.
-func narrow(ctx context.Context, targets ...string) {
+// setTargetNamespaces has OLM let the operator look after these namespaces alone.
+func setTargetNamespaces(ctx context.Context, targets ...string) {
 	GinkgoHelper()
 	group := &operatorsv1.OperatorGroup{ObjectMeta: metav1.ObjectMeta{Namespace: olm.Namespace, Name: olm.Package}}
 	Expect(k8s.Get(ctx, client.ObjectKeyFromObject(group), group)).To(Succeed())

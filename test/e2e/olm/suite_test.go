@@ -24,8 +24,8 @@ import (
 	"github.com/mainstay-operator/mainstay-operator/test/registry"
 )
 
-// patience with OLM, which looks again every so often.
-const patience = 3 * time.Minute
+// eventuallyTimeout with OLM, which looks again every so often.
+const eventuallyTimeout = 3 * time.Minute
 
 var (
 	// k8s is an administrator's client, without a cache.
@@ -40,7 +40,7 @@ func TestOLM(t *testing.T) {
 }
 
 var _ = BeforeSuite(func(ctx SpecContext) {
-	SetDefaultEventuallyTimeout(patience)
+	SetDefaultEventuallyTimeout(eventuallyTimeout)
 	SetDefaultEventuallyPollingInterval(200 * time.Millisecond)
 	EnforceDefaultTimeoutsWhenUsingContexts()
 	Expect(cluster.Local()).To(BeTrue(), "its images are where only the cluster of hack/cluster finds them: CLUSTER=local")
@@ -60,15 +60,15 @@ func newNamespace(ctx context.Context) string {
 	Expect(k8s.Create(ctx, fresh)).To(Succeed())
 	DeferCleanup(func(ctx context.Context) {
 		if spec := CurrentSpecReport(); spec.Failed() {
-			GinkgoWriter.Print(cluster.Tell(ctx, fresh.Name, spec.StartTime), tell(ctx))
+			GinkgoWriter.Print(cluster.Diagnose(ctx, fresh.Name, spec.StartTime), describeOLM(ctx))
 		}
 		Expect(client.IgnoreNotFound(k8s.Delete(ctx, fresh))).To(Succeed())
 	})
 	return fresh.Name
 }
 
-// tell what OLM thinks.
-func tell(ctx context.Context) string {
+// describeOLM what OLM thinks.
+func describeOLM(ctx context.Context) string {
 	told := ""
 	for _, question := range [][]string{
 		{"get", "catalogsources,subscriptions,installplans,clusterserviceversions,operatorconditions", "--all-namespaces", "--output=yaml"},

@@ -17,8 +17,8 @@ import (
 	"github.com/mainstay-operator/mainstay-operator/test/olm"
 )
 
-// calm is how long the workloads are watched after a change of the operator.
-const calm = 10 * time.Second
+// watchTime is how long the workloads are watched after a change of the operator.
+const watchTime = 10 * time.Second
 
 var _ = Describe("OLM", Ordered, func() {
 	var (
@@ -35,7 +35,7 @@ var _ = Describe("OLM", Ordered, func() {
 				for _, so := range still {
 					g.Expect(so()).To(Succeed())
 				}
-			}).WithTimeout(calm).Should(Succeed())
+			}).WithTimeout(watchTime).Should(Succeed())
 			Expect(w.unharmed(served)).To(Succeed())
 			Expect(w.pods(ctx)).To(Equal(before), "a pod was replaced, started anew, or has another role")
 			Expect(w.redis(ctx).Status.Epoch).To(Equal(epoch), "another master")
@@ -114,13 +114,13 @@ var _ = Describe("OLM", Ordered, func() {
 	It("looks after the namespaces of its OperatorGroup and no others", func(ctx SpecContext) {
 		one, two, other := newNamespace(ctx), newNamespace(ctx), newNamespace(ctx)
 		By("its own")
-		narrow(ctx, olm.Namespace)
+		setTargetNamespaces(ctx, olm.Namespace)
 		looksAfter(ctx, []string{olm.Namespace}, []string{other})
 		By("a single other")
-		narrow(ctx, one)
+		setTargetNamespaces(ctx, one)
 		looksAfter(ctx, []string{one}, []string{two})
 		By("several")
-		narrow(ctx, two, other)
+		setTargetNamespaces(ctx, two, other)
 		looksAfter(ctx, []string{two, other}, nil)
 	}, SpecTimeout(6*time.Minute))
 })

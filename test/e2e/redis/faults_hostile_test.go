@@ -26,12 +26,12 @@ const (
 	mostGrowth = 2
 )
 
-// beset the managers, in another namespace, with one server of each sort that lies, stalls or floods.
-func beset(ctx context.Context, s *set) error {
-	if s.beset {
+// addHostileServers the managers, in another namespace, with one server of each sort that lies, stalls or floods.
+func addHostileServers(ctx context.Context, s *set) error {
+	if s.hasHostileServers {
 		return nil
 	}
-	s.beset = true
+	s.hasHostileServers = true
 	if err := loadHostile(ctx); err != nil {
 		return err
 	}
@@ -46,7 +46,7 @@ func beset(ctx context.Context, s *set) error {
 		}
 	}
 	namespace := newNamespace(ctx).Name
-	for _, sort := range hostile.Sorts() {
+	for _, sort := range hostile.Behaviors() {
 		r := factory.Redis(string(sort)).Size(1).Image(hostileImage).Build()
 		r.Namespace = namespace
 		if err := k8s.Create(ctx, r); err != nil {
@@ -56,7 +56,7 @@ func beset(ctx context.Context, s *set) error {
 	Eventually(func(g Gomega) {
 		var pods corev1.PodList
 		g.Expect(k8s.List(ctx, &pods, client.InNamespace(namespace))).To(Succeed())
-		g.Expect(pods.Items).To(HaveLen(len(hostile.Sorts())))
+		g.Expect(pods.Items).To(HaveLen(len(hostile.Behaviors())))
 		g.Expect(pods.Items).To(HaveEach(HaveField("Status.Phase", corev1.PodRunning)))
 	}).WithContext(ctx).Should(Succeed())
 	DeferCleanup(func(ctx context.Context) {

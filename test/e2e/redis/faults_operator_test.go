@@ -16,8 +16,8 @@ import (
 	"github.com/mainstay-operator/mainstay-operator/test/fault"
 )
 
-// killBoth kills the operator's leader at another moment of the failover each time.
-func killBoth(ctx context.Context, _ *set, master corev1.Pod, n int) (func() error, error) {
+// killWithLeader kills the operator's leader at another moment of the failover each time.
+func killWithLeader(ctx context.Context, _ *set, master corev1.Pod, n int) (func() error, error) {
 	leader, err := leading(ctx)
 	if err != nil {
 		return nil, err
@@ -29,10 +29,10 @@ func killBoth(ctx context.Context, _ *set, master corev1.Pod, n int) (func() err
 	return nil, fault.Kill(leader, cluster.OperatorProgram)
 }
 
-// killUnled stops the operator's leader at another moment of the failover each
+// killWhileLeaderSuspended stops the operator's leader at another moment of the failover each
 // time. It wakes long after another has taken over, must do no harm, and ends: until it has, there is
 // nobody to follow the one that leads now.
-func killUnled(ctx context.Context, _ *set, master corev1.Pod, n int) (func() error, error) {
+func killWhileLeaderSuspended(ctx context.Context, _ *set, master corev1.Pod, n int) (func() error, error) {
 	leader, err := leading(ctx)
 	if err != nil {
 		return nil, err
@@ -70,8 +70,8 @@ func managers(ctx context.Context) (map[types.UID]int32, error) {
 	return all, err
 }
 
-// killUnheard kills while nothing can be written down.
-func killUnheard(_ context.Context, _ *set, master corev1.Pod, _ int) (func() error, error) {
+// killWithoutAPIServer kills while nothing can be written down.
+func killWithoutAPIServer(_ context.Context, _ *set, master corev1.Pod, _ int) (func() error, error) {
 	server, err := cluster.APIServer()
 	if err != nil {
 		return nil, err
@@ -85,7 +85,7 @@ func killUnheard(_ context.Context, _ *set, master corev1.Pod, _ int) (func() er
 
 // killRefused kills while most of what the operator writes is refused.
 func killRefused(ctx context.Context, s *set, master corev1.Pod, _ int) (func() error, error) {
-	mend, err := fault.Refuse(ctx, k8s, master.Status.HostIP, cluster.OperatorUser, s.Namespace)
+	mend, err := fault.RefuseWrites(ctx, k8s, master.Status.HostIP, cluster.OperatorUser, s.Namespace)
 	if err != nil {
 		return nil, err
 	}
@@ -108,9 +108,9 @@ func leading(ctx context.Context) (types.UID, error) {
 	return "", errors.Join(err, fmt.Errorf("the leader %q does not run", leader))
 }
 
-// killUnattended kills every server while applications write and no operator runs.
+// killWithoutOperator kills every server while applications write and no operator runs.
 // The one that comes then knows only what was written down before it.
-func killUnattended(ctx context.Context, s *set, master corev1.Pod, n int) (func() error, error) {
+func killWithoutOperator(ctx context.Context, s *set, master corev1.Pod, n int) (func() error, error) {
 	back, err := cluster.Dismiss(ctx, k8s)
 	if err != nil {
 		return nil, err
@@ -136,7 +136,7 @@ func forgetFailover(ctx context.Context, s *set, master corev1.Pod, _ int) (func
 	epoch := s.Status.Epoch
 	Eventually(s.healed).WithContext(ctx).WithArguments(epoch, 0).Should(Succeed())
 	serving := s.Status.Replication.Master
-	heal, err := fault.Cut(ctx, master.UID, program, time.Minute, serving.Address)
+	heal, err := fault.Partition(ctx, master.UID, program, time.Minute, serving.Address)
 	if err != nil {
 		return nil, err
 	}

@@ -31,41 +31,41 @@ type faultRow struct {
 	lasts, lastsLong time.Duration
 	// prepare the set for this run.
 	prepare func(ctx context.Context, s *set) error
-	strike  strike
+	inject  injectFunc
 }
 
-// strike harms the set and gives the way to end it, if there is one. n counts
+// injectFunc harms the set and gives the way to end it, if there is one. n counts
 // the runs.
-type strike func(ctx context.Context, s *set, master corev1.Pod, n int) (mend func() error, err error)
+type injectFunc func(ctx context.Context, s *set, master corev1.Pod, n int) (mend func() error, err error)
 
 // faultRows are all faults, in the order of the report.
 var faultRows = []faultRow{
-	{name: "master killed (kill -9)", runs: 5, long: 100, moves: true, strike: kill},
-	{name: "master killed (kill -9) beside ten hostile servers", runs: 1, long: 20, moves: true, prepare: beset, strike: kill},
-	{name: "master killed (kill -9) while other endpoints change every 300 ms", runs: 1, long: 20, moves: true, strike: killAmidChurn},
-	{name: "master's pod deleted by force", runs: 2, long: 20, moves: true, strike: remove(client.GracePeriodSeconds(0))},
-	{name: "master's pod deleted", runs: 2, long: 20, moves: true, planned: true, strike: remove()},
-	{name: "master's disk emptied", runs: 1, long: 10, storage: true, moves: true, strike: empty},
-	{name: "master's append-only file cut short", runs: 1, long: 10, storage: true, moves: true, strike: cutShort},
-	{name: "master's disk full", runs: 1, long: 10, storage: true, small: true, moves: true, planned: true, lasts: 5 * time.Second, strike: fill},
-	{name: "all servers killed at once", runs: 1, long: 10, storage: true, moves: true, strike: killAll},
-	{name: "all servers killed while the operator is away", runs: 1, long: 5, storage: true, moves: true, strike: killUnattended},
-	{name: "two masters killed 300 ms apart", runs: 1, long: 10, moves: true, strike: killTwice},
-	{name: "replica cut off and deleted by force, then the master killed", runs: 1, long: 10, moves: true, strike: killBereft},
-	{name: "master killed, then the operator's leader", runs: 1, long: 30, moves: true, strike: killBoth},
-	{name: "master killed, the operator's leader hangs", runs: 1, long: 5, moves: true, lasts: 15 * time.Second, lastsLong: 25 * time.Second, strike: killUnled},
-	{name: "master killed, the API server hangs", runs: 1, long: 10, moves: true, lasts: 4 * time.Second, strike: killUnheard},
-	{name: "master killed, the API server refuses most writes", runs: 1, long: 10, moves: true, lasts: 5 * time.Second, strike: killRefused},
-	{name: "etcd put back to before a failover", runs: 1, long: 5, moves: true, strike: forgetFailover},
-	{name: "master hangs", runs: 1, long: 10, moves: true, lasts: 12 * time.Second, lastsLong: 40 * time.Second, strike: hang},
-	{name: "master cut off from all", runs: 1, long: 10, moves: true, lasts: 12 * time.Second, lastsLong: 20 * time.Second, strike: cut(nobody)},
-	{name: "master cut off from the operator", runs: 1, long: 5, lasts: 10 * time.Second, strike: cut(operators)},
-	{name: "master cut off from its replicas", runs: 1, long: 5, moves: true, lasts: 10 * time.Second, lastsLong: time.Minute, strike: cut(replicas)},
-	{name: "master cut off from the clients", runs: 1, long: 5, lasts: 3 * time.Second, strike: cut(node)},
-	{name: "every core busy", runs: 1, long: 1, lasts: 15 * time.Second, lastsLong: 10 * time.Minute, strike: starve},
-	{name: "switchover by annotation", runs: 2, long: 20, moves: true, planned: true, strike: switchOver},
-	{name: "scaled from 5 to 2, the master at ordinal 4", runs: 1, long: 5, moves: true, planned: true, size: 5, prepare: widen, strike: narrow},
-	{name: "rolling restart", runs: 1, long: 5, moves: true, planned: true, strike: restart},
+	{name: "master killed (kill -9)", runs: 5, long: 100, moves: true, inject: kill},
+	{name: "master killed (kill -9) beside ten hostile servers", runs: 1, long: 20, moves: true, prepare: addHostileServers, inject: kill},
+	{name: "master killed (kill -9) while other endpoints change every 300 ms", runs: 1, long: 20, moves: true, inject: killAmidChurn},
+	{name: "master's pod deleted by force", runs: 2, long: 20, moves: true, inject: remove(client.GracePeriodSeconds(0))},
+	{name: "master's pod deleted", runs: 2, long: 20, moves: true, planned: true, inject: remove()},
+	{name: "master's disk emptied", runs: 1, long: 10, storage: true, moves: true, inject: empty},
+	{name: "master's append-only file cut short", runs: 1, long: 10, storage: true, moves: true, inject: cutShort},
+	{name: "master's disk full", runs: 1, long: 10, storage: true, small: true, moves: true, planned: true, lasts: 5 * time.Second, inject: fill},
+	{name: "all servers killed at once", runs: 1, long: 10, storage: true, moves: true, inject: killAll},
+	{name: "all servers killed while the operator is away", runs: 1, long: 5, storage: true, moves: true, inject: killWithoutOperator},
+	{name: "two masters killed 300 ms apart", runs: 1, long: 10, moves: true, inject: killTwice},
+	{name: "replica cut off and deleted by force, then the master killed", runs: 1, long: 10, moves: true, inject: killAfterReplicaLoss},
+	{name: "master killed, then the operator's leader", runs: 1, long: 30, moves: true, inject: killWithLeader},
+	{name: "master killed, the operator's leader hangs", runs: 1, long: 5, moves: true, lasts: 15 * time.Second, lastsLong: 25 * time.Second, inject: killWhileLeaderSuspended},
+	{name: "master killed, the API server hangs", runs: 1, long: 10, moves: true, lasts: 4 * time.Second, inject: killWithoutAPIServer},
+	{name: "master killed, the API server refuses most writes", runs: 1, long: 10, moves: true, lasts: 5 * time.Second, inject: killRefused},
+	{name: "etcd put back to before a failover", runs: 1, long: 5, moves: true, inject: forgetFailover},
+	{name: "master hangs", runs: 1, long: 10, moves: true, lasts: 12 * time.Second, lastsLong: 40 * time.Second, inject: hang},
+	{name: "master cut off from all", runs: 1, long: 10, moves: true, lasts: 12 * time.Second, lastsLong: 20 * time.Second, inject: cut(nobody)},
+	{name: "master cut off from the operator", runs: 1, long: 5, lasts: 10 * time.Second, inject: cut(operators)},
+	{name: "master cut off from its replicas", runs: 1, long: 5, moves: true, lasts: 10 * time.Second, lastsLong: time.Minute, inject: cut(replicas)},
+	{name: "master cut off from the clients", runs: 1, long: 5, lasts: 3 * time.Second, inject: cut(node)},
+	{name: "every core busy", runs: 1, long: 1, lasts: 15 * time.Second, lastsLong: 10 * time.Minute, inject: starve},
+	{name: "switchover by annotation", runs: 2, long: 20, moves: true, planned: true, inject: switchOver},
+	{name: "scaled from 5 to 2, the master at ordinal 4", runs: 1, long: 5, moves: true, planned: true, size: 5, prepare: widen, inject: shrink},
+	{name: "rolling restart", runs: 1, long: 5, moves: true, planned: true, inject: restart},
 }
 
 func kill(_ context.Context, _ *set, master corev1.Pod, _ int) (func() error, error) {
@@ -103,34 +103,34 @@ func hang(_ context.Context, _ *set, master corev1.Pod, _ int) (func() error, er
 	return fault.Hang(master.UID, program)
 }
 
-func remove(options ...client.DeleteOption) strike {
+func remove(options ...client.DeleteOption) injectFunc {
 	return func(ctx context.Context, _ *set, master corev1.Pod, _ int) (func() error, error) {
 		return nil, k8s.Delete(ctx, &master, options...)
 	}
 }
 
 func empty(_ context.Context, _ *set, master corev1.Pod, _ int) (func() error, error) {
-	return nil, fault.Empty(master.UID, program, "/data")
+	return nil, fault.WipeDisk(master.UID, program, "/data")
 }
 
 // fill the master's disk up.
 func fill(_ context.Context, _ *set, master corev1.Pod, _ int) (func() error, error) {
-	return fault.Fill(master.UID, program, "/data", smallDisk)
+	return fault.FillDisk(master.UID, program, "/data", smallDisk)
 }
 
 // cutShort takes some twenty writes from the file.
 func cutShort(_ context.Context, _ *set, master corev1.Pod, _ int) (func() error, error) {
-	return nil, fault.CutShort(master.UID, program, "/data/appendonlydir/*.incr.aof", 1000)
+	return nil, fault.TruncateFile(master.UID, program, "/data/appendonlydir/*.incr.aof", 1000)
 }
 
 // cut the master off from those that whom names; from everybody when it names none.
-func cut(whom func(context.Context, *set, corev1.Pod) ([]string, error)) strike {
+func cut(whom func(context.Context, *set, corev1.Pod) ([]string, error)) injectFunc {
 	return func(ctx context.Context, s *set, master corev1.Pod, _ int) (func() error, error) {
 		peers, err := whom(ctx, s, master)
 		if err != nil {
 			return nil, err
 		}
-		return fault.Cut(ctx, master.UID, program, time.Minute, peers...)
+		return fault.Partition(ctx, master.UID, program, time.Minute, peers...)
 	}
 }
 
@@ -168,7 +168,7 @@ func switchOver(ctx context.Context, s *set, master corev1.Pod, _ int) (func() e
 	if err != nil || i < 0 {
 		return nil, fmt.Errorf("nobody to hand over to: %w", err)
 	}
-	return nil, s.edit(ctx, func(r *cachev1alpha1.Redis) { wish(r, pods[i].Name) })
+	return nil, s.edit(ctx, func(r *cachev1alpha1.Redis) { requestSwitchover(r, pods[i].Name) })
 }
 
 // widen the set to five nodes and make the last of them master.
@@ -178,13 +178,13 @@ func widen(ctx context.Context, s *set) error {
 	if err := s.edit(ctx, five); err != nil {
 		return err
 	}
-	s.calm(ctx)
+	s.waitUntilHealed(ctx)
 	name := fmt.Sprintf("%s-%d", s.Name, last)
 	if s.Status.Master == name {
 		return nil
 	}
 	epoch := s.Status.Epoch
-	if err := s.edit(ctx, func(r *cachev1alpha1.Redis) { wish(r, name) }); err != nil {
+	if err := s.edit(ctx, func(r *cachev1alpha1.Redis) { requestSwitchover(r, name) }); err != nil {
 		return err
 	}
 	Eventually(s.healed).WithContext(ctx).WithArguments(epoch, 0).Should(Succeed())
@@ -192,12 +192,12 @@ func widen(ctx context.Context, s *set) error {
 	return nil
 }
 
-// narrow it to two.
-func narrow(ctx context.Context, s *set, _ corev1.Pod, _ int) (func() error, error) {
+// shrink it to two.
+func shrink(ctx context.Context, s *set, _ corev1.Pod, _ int) (func() error, error) {
 	return nil, s.edit(ctx, func(r *cachev1alpha1.Redis) { r.Spec.Size = ptr.To[int32](2) })
 }
 
-func wish(r *cachev1alpha1.Redis, master string) {
+func requestSwitchover(r *cachev1alpha1.Redis, master string) {
 	if r.Annotations == nil {
 		r.Annotations = map[string]string{}
 	}

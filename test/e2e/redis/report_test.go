@@ -23,8 +23,8 @@ const sitting = 20
 
 var (
 	long = os.Getenv("LONG") != ""
-	// told are the rows of the report, so far.
-	told []fault.Row
+	// reportRows are the rows of the report, so far.
+	reportRows []fault.Row
 )
 
 var _ = Describe("A Redis under a writer loses no confirmed write, never has two endpoints, and is whole again:", Ordered, ContinueOnFailure, func() {
@@ -36,10 +36,10 @@ var _ = Describe("A Redis under a writer loses no confirmed write, never has two
 			f.name = fmt.Sprintf("%s for %.0f s", f.name, f.lasts.Seconds())
 		}
 		It(f.name, func(ctx SpecContext) {
-			told = append(told, fault.Row{Fault: f.name, Failed: true})
-			row := &told[len(told)-1]
+			reportRows = append(reportRows, fault.Row{Fault: f.name, Failed: true})
+			row := &reportRows[len(reportRows)-1]
 			for done := 0; done < f.runs; done += sitting {
-				suffer(ctx, f, min(sitting, f.runs-done), row)
+				injectAll(ctx, f, min(sitting, f.runs-done), row)
 			}
 			row.Failed = false
 		}, SpecTimeout(4*time.Minute+time.Duration(f.runs)*(90*time.Second+f.lasts)))
@@ -47,18 +47,18 @@ var _ = Describe("A Redis under a writer loses no confirmed write, never has two
 })
 
 var _ = ReportAfterSuite("the report", func(Report) {
-	if len(told) == 0 {
+	if len(reportRows) == 0 {
 		return
 	}
-	text := fault.Table(told) + "\n" + fault.StageTable(told)
+	text := fault.Table(reportRows) + "\n" + fault.StageTable(reportRows)
 	fmt.Printf("\n%s\n", text)
 	if file := os.Getenv("REPORT"); file != "" {
 		Expect(os.WriteFile(file, []byte(text), 0o644)).To(Succeed()) //nolint:gosec // for everybody to read
 	}
 })
 
-// suffer one sitting of a fault, then count what is lost.
-func suffer(ctx context.Context, f faultRow, times int, row *fault.Row) {
+// injectAll one sitting of a fault, then count what is lost.
+func injectAll(ctx context.Context, f faultRow, times int, row *fault.Row) {
 	GinkgoHelper()
 	s := newSet(ctx, f)
 	DeferCleanup(func() {
@@ -67,7 +67,7 @@ func suffer(ctx context.Context, f faultRow, times int, row *fault.Row) {
 		}
 	})
 	for n := range times {
-		row.Runs = append(row.Runs, s.suffer(ctx, f, n))
+		row.Runs = append(row.Runs, s.inject(ctx, f, n))
 	}
 	s.stop()
 	confirmed, plain := s.lost(ctx, s.confirming), s.lost(ctx, s.plain)
@@ -81,13 +81,13 @@ func suffer(ctx context.Context, f faultRow, times int, row *fault.Row) {
 	Expect(k8s.Delete(ctx, &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: s.Namespace}})).To(Succeed())
 }
 
-// suffer a fault once.
-func (s *set) suffer(ctx context.Context, f faultRow, n int) fault.Run {
+// inject a fault once.
+func (s *set) inject(ctx context.Context, f faultRow, n int) fault.Run {
 	GinkgoHelper()
-	s.calm(ctx)
+	s.waitUntilHealed(ctx)
 	if f.prepare != nil {
 		Expect(f.prepare(ctx, s)).To(Succeed())
-		s.calm(ctx)
+		s.waitUntilHealed(ctx)
 	}
 	var master corev1.Pod
 	Expect(k8s.Get(ctx, client.ObjectKey{Namespace: s.Namespace, Name: s.Status.Master}, &master)).To(Succeed())
@@ -98,7 +98,7 @@ func (s *set) suffer(ctx context.Context, f faultRow, n int) fault.Run {
 	s.confirming.Outage()
 
 	struck := time.Now()
-	mend, err := f.strike(ctx, s, master, n)
+	mend, err := f.inject(ctx, s, master, n)
 	Expect(err).NotTo(HaveOccurred())
 	if mend != nil {
 		mend = sync.OnceValue(mend)
@@ -115,7 +115,7 @@ func (s *set) suffer(ctx context.Context, f faultRow, n int) fault.Run {
 	crowded, err := s.endpoints.Crowded()
 	Expect(err).NotTo(HaveOccurred())
 	Expect(crowded).To(BeEmpty(), "more than one endpoint")
-	since, _, err := s.servers.WholeSince(s.size())
+	since, _, err := s.servers.FullyReplicatedSince(s.size())
 	Expect(err).NotTo(HaveOccurred())
 	outage := s.confirming.Outage()
 	return fault.Run{

@@ -42,7 +42,7 @@ type set struct {
 	servers           *fault.Servers
 	stop              func()       // the writing
 	follow            func() error // what happens, again: the API server was away
-	beset             bool         // by hostile servers
+	hasHostileServers bool         // by hostile servers
 }
 
 // newSet makes a Redis and lets the writing begin.
@@ -122,7 +122,7 @@ func (s *set) healed(ctx context.Context, after int64, written int) error {
 	if err := s.robust(ctx, after); err != nil {
 		return err
 	}
-	if _, whole, err := s.servers.WholeSince(s.size()); !whole || err != nil {
+	if _, whole, err := s.servers.FullyReplicatedSince(s.size()); !whole || err != nil {
 		return fmt.Errorf("the servers are not whole (%w): %v", err, last(s.servers.Timeline()))
 	}
 	if now := s.confirming.Written(); now <= written {
@@ -139,8 +139,8 @@ func (s *set) recorded(ctx context.Context) (int64, error) {
 
 func (s *set) size() int { return int(ptr.Deref(s.Spec.Size, 3)) }
 
-// calm waits until the set is healed, the operator leads and no route moves.
-func (s *set) calm(ctx context.Context) {
+// waitUntilHealed waits until the set is healed, the operator leads and no route moves.
+func (s *set) waitUntilHealed(ctx context.Context) {
 	GinkgoHelper()
 	Eventually(func(ctx context.Context) error { return s.healed(ctx, 0, 0) }).WithContext(ctx).Should(Succeed())
 	Eventually(cluster.Leads).WithContext(ctx).WithArguments(k8s).Should(Succeed())

@@ -18,7 +18,7 @@ import (
 var _ = Describe("A Redis whose settings change under a writer", func() {
 	It("replaces no pod and fails no operation", func(ctx SpecContext) {
 		s := newSet(ctx, faultRow{storage: true})
-		s.calm(ctx)
+		s.waitUntilHealed(ctx)
 		before, failures, written := s.processes(ctx), s.refusals(), s.confirming.Written()
 		Expect(s.edit(ctx, func(r *cachev1alpha1.Redis) {
 			r.Spec.Config = map[string]cachev1alpha1.RedisConfigValue{"maxmemory-policy": "volatile-lru", "hz": "25"}

@@ -21,8 +21,8 @@ import (
 	"github.com/mainstay-operator/mainstay-operator/test/cluster"
 )
 
-// patience is how long a set may take to be whole again.
-const patience = 3 * time.Minute
+// eventuallyTimeout is how long a set may take to be whole again.
+const eventuallyTimeout = 3 * time.Minute
 
 var (
 	// k8s is an administrator's client, without a cache.
@@ -37,7 +37,7 @@ func TestFailovers(t *testing.T) {
 }
 
 var _ = BeforeSuite(func(ctx SpecContext) {
-	SetDefaultEventuallyTimeout(patience)
+	SetDefaultEventuallyTimeout(eventuallyTimeout)
 	SetDefaultEventuallyPollingInterval(100 * time.Millisecond)
 	EnforceDefaultTimeoutsWhenUsingContexts()
 	Expect(cluster.Local()).To(BeTrue(), "the faults need the node's processes: CLUSTER=local")
@@ -56,7 +56,7 @@ func newNamespace(ctx context.Context) *corev1.Namespace {
 	Expect(k8s.Create(ctx, fresh)).To(Succeed())
 	DeferCleanup(func(ctx context.Context) {
 		if spec := CurrentSpecReport(); spec.Failed() {
-			GinkgoWriter.Print(cluster.Tell(ctx, fresh.Name, spec.StartTime))
+			GinkgoWriter.Print(cluster.Diagnose(ctx, fresh.Name, spec.StartTime))
 		}
 		Expect(client.IgnoreNotFound(k8s.Delete(ctx, fresh))).To(Succeed())
 	})

@@ -43,7 +43,7 @@ func run() error {
 		}
 		listener = tls.NewListener(listener, &tls.Config{MinVersion: tls.VersionTLS12, Certificates: []tls.Certificate{pair}})
 	}
-	return hostile.Serve(listener, hostile.Sort(sort))
+	return hostile.Serve(listener, hostile.Behavior(sort))
 }
 
 // port is Redis' own, or the one that memcached is told.

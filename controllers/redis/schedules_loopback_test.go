@@ -41,8 +41,8 @@ func TestALivingReplicaWinsOverADisk(t *testing.T) {
 	l.start(master) // from its snapshot
 	l.succeed()
 	l.heal()
-	l.keeps(100)
-	l.has(100)
+	l.expectNoneLost(100)
+	l.expectKeys(100)
 }
 
 // An application empties its data set while a node is away, and all servers restart.
@@ -53,7 +53,7 @@ func TestEmptyIsNotLost(t *testing.T) {
 	away := l.replica()
 	l.kill(away)
 	l.until("it is dropped", func() bool { l.pass(); return len(l.redis.Status.Replication.SyncSet) == 1 })
-	l.drain(50)
+	l.deleteKeys(50)
 	for _, n := range l.without(away) {
 		l.kill(n)
 	}
@@ -67,7 +67,7 @@ func TestEmptyIsNotLost(t *testing.T) {
 		l.redis.Annotations = map[string]string{cachev1alpha1.RedisAllowUnsafePromotion: strconv.FormatInt(l.redis.Status.Epoch, 10)}
 	}
 	l.heal()
-	l.has(0)
+	l.expectKeys(0)
 }
 
 // The opposite case: the stamps outlive what was on the disk.
@@ -87,7 +87,7 @@ func TestAnEmptiedDiskWipesNobody(t *testing.T) {
 	}
 	l.succeed()
 	l.heal()
-	l.has(50)
+	l.expectKeys(50)
 }
 
 // A replica's pod is deleted by force while its link is down. Its process reconnects.
@@ -104,9 +104,9 @@ func TestADroppedReplicaConfirmsNothing(t *testing.T) {
 	l.until("its process has tried to come back", func() bool { return l.refusals(master) > refused+1 || l.linked(ghost) })
 	told := l.confirmed(master, 60, 1)
 	l.kill(master)
-	l.wake(l.without(master)...)
+	l.resume(l.without(master)...)
 	l.until("another is master", func() bool { l.pass(); return l.master() != master })
-	l.keeps(told)
+	l.expectNoneLost(told)
 }
 
 // W is lowered while the operator is away, and applications ask for as few copies.
@@ -122,13 +122,13 @@ func TestALoweredMinimumCounts(t *testing.T) {
 	if told != 60 {
 		t.Fatalf("only %d writes are confirmed", told)
 	}
-	l.stop(prompt)
+	l.suspend(prompt)
 	l.kill(master)
-	l.wake(lagging)
+	l.resume(lagging)
 	l.until("the one with all is waited for", func() bool { return l.pass() == block || l.master() != master })
-	l.wake(prompt)
+	l.resume(prompt)
 	l.until("another is master", func() bool { l.pass(); return l.master() != master })
-	l.keeps(told)
+	l.expectNoneLost(told)
 }
 
 // A container restarts in place while the operator is away: nobody is told that there is nothing.
@@ -137,7 +137,7 @@ func TestNobodyReadsFromAServerWithoutData(t *testing.T) {
 	l.write(0, 50)
 	l.heal()
 	l.caughtUp()
-	for _, which := range []func() *local{l.replica, l.master} {
+	for _, which := range []func() *localServer{l.replica, l.master} {
 		restarted := which()
 		l.kill(restarted)
 		l.start(restarted)
@@ -152,7 +152,7 @@ func TestNobodyReadsFromAServerWithoutData(t *testing.T) {
 			}
 		}
 		l.heal()
-		l.has(50)
+		l.expectKeys(50)
 	}
 }
 
@@ -176,7 +176,7 @@ func TestACutOffMasterIsReplacedByAReplica(t *testing.T) {
 		mend()
 	}
 	l.heal()
-	l.keeps(50)
+	l.expectNoneLost(50)
 	if l.redis.Status.Epoch != replaced || replaced <= epoch {
 		t.Errorf("epoch %d became %d, then %d", epoch, replaced, l.redis.Status.Epoch)
 	}

@@ -14,13 +14,13 @@ import (
 	"github.com/mainstay-operator/mainstay-operator/controllers/redis/node"
 )
 
-// sluggish is a server that takes that long for each answer, and is master whatever it is told.
-type sluggish struct {
+// slowServer is a server that takes that long for each answer, and is master whatever it is told.
+type slowServer struct {
 	server
 	takes time.Duration
 }
 
-func (s sluggish) answer(ctx context.Context) error {
+func (s slowServer) answer(ctx context.Context) error {
 	ready := time.NewTimer(s.takes)
 	defer ready.Stop()
 	select {
@@ -31,30 +31,30 @@ func (s sluggish) answer(ctx context.Context) error {
 	}
 }
 
-func (s sluggish) Look(ctx context.Context) node.View {
+func (s slowServer) Look(ctx context.Context) node.View {
 	if s.answer(ctx) != nil {
 		return node.View{}
 	}
 	return node.View{Answer: node.Reached, Master: true, RunID: time.Now().String()}
 }
 
-func (s sluggish) Fence(ctx context.Context) error   { return s.answer(ctx) }
-func (s sluggish) Outrank(ctx context.Context) error { return s.answer(ctx) }
-func (s sluggish) Redial()                           {}
+func (s slowServer) Fence(ctx context.Context) error              { return s.answer(ctx) }
+func (s slowServer) KillOtherOperators(ctx context.Context) error { return s.answer(ctx) }
+func (s slowServer) Redial()                                      {}
 
 // atOnce runs together what a real pass runs together.
 type atOnce struct{ scripted }
 
-func (atOnce) together(ctx context.Context, all []func()) { (&cluster{}).together(ctx, all) }
+func (atOnce) together(ctx context.Context, all []func()) { (&apiEffects{}).together(ctx, all) }
 
 // hostileSet of so many servers, as a pass sees it.
 func hostileSet(nodes int, takes time.Duration) (*fleet, *cachev1alpha1.Redis) {
-	f, redis := led(1, false).direct()
+	f, redis := recordedSet(1, false).direct()
 	f.effects, f.members = atOnce{}, nil
 	for n := range nodes {
 		m := member{name: fmt.Sprintf("a-%d", n), address: fmt.Sprintf("192.0.2.%d", n)}
 		f.members = append(f.members, m)
-		f.servers[m.name] = sluggish{takes: takes}
+		f.servers[m.name] = slowServer{takes: takes}
 	}
 	return f, redis
 }
@@ -73,12 +73,12 @@ func TestALookIsBounded(t *testing.T) {
 				if m.Answer != node.Silent {
 					t.Errorf("%s is %v: who could not be asked in time is silent, and no more", m.name, m.Answer)
 				}
-				m.mute = true
+				m.wasSilent = true
 			}
 			began = time.Now()
 			f.look(t.Context())
-			if took := time.Since(began); took != brief {
-				t.Errorf("%d servers that were silent: took %s, want %s", nodes, took, brief)
+			if took := time.Since(began); took != silentServerTimeout {
+				t.Errorf("%d servers that were silent: took %s, want %s", nodes, took, silentServerTimeout)
 			}
 		})
 	}

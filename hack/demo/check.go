@@ -39,8 +39,8 @@ type prover struct {
 	way             string
 }
 
-// prove shows one line for each sample: real traffic to real processes.
-func (d *demo) prove(ctx context.Context) error {
+// checkSamples shows one line for each sample: real traffic to real processes.
+func (d *demo) checkSamples(ctx context.Context) error {
 	p, err := d.prover()
 	if err != nil {
 		return err

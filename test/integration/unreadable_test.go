@@ -34,8 +34,8 @@ func spokenOf(ctx context.Context, obj client.Object) error {
 // Of a list that holds one object with such a value, a client otherwise reads nothing.
 var _ = Describe("an object that cannot be read", func() {
 	const limit = "example.org/gpu"
-	forEveryKind("keeps the operator from no other, says which field it is, and heals", func(ctx SpecContext, k kind) {
-		namespace := k.place(ctx)
+	forEachKindAndRunning("keeps the operator from no other, says which field it is, and heals", func(ctx SpecContext, k kind) {
+		namespace := k.newNamespace(ctx)
 		obj := k.sample()
 		obj.SetNamespace(namespace)
 		Expect(admin.Create(ctx, obj)).To(Succeed())
@@ -43,7 +43,7 @@ var _ = Describe("an object that cannot be read", func() {
 			GinkgoHelper()
 			read, err := live(ctx, obj)
 			Expect(err).NotTo(HaveOccurred())
-			if k.name == running.name { // its schema leaves nothing of the spec to chance
+			if k.name == runningActivity.name { // its schema leaves nothing of the spec to chance
 				read.Object["status"] = map[string]any{"duration": status, "attempts": []any{}}
 				Expect(admin.Status().Update(ctx, read)).To(Succeed())
 				return
@@ -58,12 +58,12 @@ var _ = Describe("an object that cannot be read", func() {
 		other.SetNamespace(namespace)
 		other.SetName("other")
 		Expect(admin.Create(ctx, other)).To(Succeed())
-		Eventually(stands).WithArguments(ctx, obj, commonv1.ConditionDegraded, metav1.ConditionTrue, commonv1.ReasonInvalid).Should(Succeed())
+		Eventually(checkCondition).WithArguments(ctx, obj, commonv1.ConditionDegraded, metav1.ConditionTrue, commonv1.ReasonInvalid).Should(Succeed())
 		read, err := live(ctx, obj)
 		Expect(err).NotTo(HaveOccurred())
 		Expect(conditionOf(read, commonv1.ConditionDegraded).Message).To(Or(HavePrefix("resources: "), HavePrefix("status.duration: ")))
 		Eventually(func() error { return spokenOf(ctx, other) }).Should(Succeed())
-		calm(o)
+		waitForRest(o)
 
 		Expect(admin.Delete(ctx, other)).To(Succeed())
 		set("1", "1s")
@@ -80,7 +80,7 @@ var _ = Describe("others' words", func() {
 		}).Build()
 		Expect(admin.Create(ctx, e)).To(Succeed())
 		operate(e.Namespace)
-		Eventually(stands).WithArguments(ctx, e, commonv1.ConditionDegraded, metav1.ConditionTrue, commonv1.ReasonRefused).Should(Succeed())
+		Eventually(checkCondition).WithArguments(ctx, e, commonv1.ConditionDegraded, metav1.ConditionTrue, commonv1.ReasonRefused).Should(Succeed())
 		Expect(admin.Get(ctx, client.ObjectKeyFromObject(e), e)).To(Succeed())
 		Expect(meta.FindStatusCondition(e.Status.Conditions, commonv1.ConditionDegraded).Message).To(ContainSubstring("env[0].name"))
 		Eventually(func(g Gomega) {
@@ -94,7 +94,7 @@ var _ = Describe("others' words", func() {
 		e := factory.EasyService("a").In(newNamespace(ctx)).With(change).Build()
 		Expect(admin.Create(ctx, e)).To(Succeed())
 		operate(e.Namespace)
-		Eventually(stands).WithArguments(ctx, e, commonv1.ConditionDegraded, metav1.ConditionTrue, commonv1.ReasonRefused).Should(Succeed())
+		Eventually(checkCondition).WithArguments(ctx, e, commonv1.ConditionDegraded, metav1.ConditionTrue, commonv1.ReasonRefused).Should(Succeed())
 		Expect(admin.Get(ctx, client.ObjectKeyFromObject(e), e)).To(Succeed())
 		Expect(meta.FindStatusCondition(e.Status.Conditions, commonv1.ConditionDegraded).Message).To(ContainSubstring(field))
 	},
@@ -121,7 +121,7 @@ var _ = Describe("others' words", func() {
 			pod.Status.StartTime = ptr.To(metav1.Now())
 			g.Expect(admin.Status().Update(ctx, pod)).To(Succeed())
 		}).Should(Succeed())
-		Eventually(stands).WithArguments(ctx, a, commonv1.ConditionFailed, metav1.ConditionTrue, "OutOfephemeral_storage").Should(Succeed())
+		Eventually(checkCondition).WithArguments(ctx, a, commonv1.ConditionFailed, metav1.ConditionTrue, "OutOfephemeral_storage").Should(Succeed())
 		Expect(admin.Get(ctx, client.ObjectKeyFromObject(a), a)).To(Succeed())
 		Expect(a.Status.Reason).To(Equal("OutOfephemeral-storage"))
 	})

@@ -83,8 +83,8 @@ func versions(ctx context.Context, namespace string) map[string]string {
 	return seen
 }
 
-// worldOf is an object and its children without what differs from run to run.
-func worldOf(ctx context.Context, obj client.Object) (string, error) {
+// snapshotOf is an object and its children without what differs from run to run.
+func snapshotOf(ctx context.Context, obj client.Object) (string, error) {
 	found, err := childrenIn(ctx, obj.GetNamespace())
 	if err != nil {
 		return "", err
@@ -94,7 +94,7 @@ func worldOf(ctx context.Context, obj client.Object) (string, error) {
 		return "", err
 	}
 	found["owner"] = owner
-	lots := append(drawn(found), keyed(found)...)
+	lots := append(drawn(found), maskDigests(found)...)
 	world := map[string]any{}
 	for place, child := range found {
 		world[place] = normal(child.Object)
@@ -131,8 +131,8 @@ func drawn(found map[string]*unstructured.Unstructured) []string {
 	return replaced
 }
 
-// keyed gives what is a digest keyed by the object, or a name made of one, that of its place.
-func keyed(found map[string]*unstructured.Unstructured) []string {
+// maskDigests gives what is a digest keyed by the object, or a name made of one, that of its place.
+func maskDigests(found map[string]*unstructured.Unstructured) []string {
 	var replaced []string
 	for _, child := range found {
 		for _, path := range [][]string{
@@ -196,7 +196,7 @@ func normal(value any) any {
 }
 
 // conditionOf gives one condition of any kind's status, or nil.
-func conditionOf(obj *unstructured.Unstructured, kind string) *metav1.Condition {
+func conditionOf(obj *unstructured.Unstructured, conditionType string) *metav1.Condition {
 	encoded, err := json.Marshal(obj.Object["status"])
 	if err != nil {
 		return nil
@@ -205,24 +205,24 @@ func conditionOf(obj *unstructured.Unstructured, kind string) *metav1.Condition 
 	if err := json.Unmarshal(encoded, &status); err != nil {
 		return nil
 	}
-	return meta.FindStatusCondition(status.Conditions, kind)
+	return meta.FindStatusCondition(status.Conditions, conditionType)
 }
 
-// stands is nil when the condition of this very generation is as said, and for
+// checkCondition is nil when the condition of this very generation is as said, and for
 // that reason where one is given.
-func stands(ctx context.Context, obj client.Object, kind string, want metav1.ConditionStatus, reason ...string) error {
+func checkCondition(ctx context.Context, obj client.Object, conditionType string, want metav1.ConditionStatus, reason ...string) error {
 	read, err := live(ctx, obj)
 	if err != nil {
 		return err
 	}
-	c := conditionOf(read, kind)
+	c := conditionOf(read, conditionType)
 	switch {
 	case c == nil:
-		return fmt.Errorf("no condition %s", kind)
+		return fmt.Errorf("no condition %s", conditionType)
 	case c.ObservedGeneration != read.GetGeneration():
-		return fmt.Errorf("%s speaks of generation %d, not %d", kind, c.ObservedGeneration, read.GetGeneration())
+		return fmt.Errorf("%s speaks of generation %d, not %d", conditionType, c.ObservedGeneration, read.GetGeneration())
 	case c.Status != want || len(reason) > 0 && c.Reason != reason[0]:
-		return fmt.Errorf("%s is %s (%s: %s)", kind, c.Status, c.Reason, c.Message)
+		return fmt.Errorf("%s is %s (%s: %s)", conditionType, c.Status, c.Reason, c.Message)
 	}
 	return nil
 }

@@ -83,11 +83,11 @@ func (r savedRecord) object(storage bool) *cachev1alpha1.Redis {
 			o.Status.LastFailover.RoutedAt = &metav1.MicroTime{Time: present}
 		}
 	}
-	if !r.kept {
+	if !r.hasReplication {
 		return o
 	}
 	rep := &cachev1alpha1.RedisReplication{Epoch: int64(r.recordEpoch), ReplID: historyName(r.history), FormerReplID: historyName(r.former), StartOffset: int64(r.startOffset),
-		Master: r.leader.process(r.leaderNode), EffectiveMinReplicas: int32(r.effective)}
+		Master: r.recordedMaster.process(r.recordedMasterNode), EffectiveMinReplicas: int32(r.effective)}
 	for n, member := range r.members {
 		if member.pod != 0 {
 			rep.SyncSet = append(rep.SyncSet, member.process(int8(n))) //nolint:gosec // a few
@@ -114,24 +114,24 @@ func recordOf(o *cachev1alpha1.Redis, read savedRecord) savedRecord {
 	if rep == nil {
 		return r
 	}
-	r.kept, r.recordEpoch, r.effective = true, int8(rep.Epoch), int8(rep.EffectiveMinReplicas) //nolint:gosec // a few
-	r.startOffset = int8(rep.StartOffset)                                                      //nolint:gosec // a few
+	r.hasReplication, r.recordEpoch, r.effective = true, int8(rep.Epoch), int8(rep.EffectiveMinReplicas) //nolint:gosec // a few
+	r.startOffset = int8(rep.StartOffset)                                                                //nolint:gosec // a few
 	if rep.FormerReplID != "" {
 		r.former = idIn(rep.FormerReplID)
 	}
-	r.history, r.leaderNode, r.leader = idIn(rep.ReplID), nodeOf(rep.Master.Name), referenceTo(rep.Master)
+	r.history, r.recordedMasterNode, r.recordedMaster = idIn(rep.ReplID), nodeOf(rep.Master.Name), referenceTo(rep.Master)
 	for _, p := range rep.SyncSet {
 		r.members[nodeOf(p.Name)] = referenceTo(p)
 	}
 	return r
 }
 
-func (l label) stamp() stamp {
+func (l modelStamp) stamp() stamp {
 	return stamp{epoch: int64(l.epoch), replID: historyName(l.history), standing: l.standing}
 }
 
-func labelOf(s stamp) label {
-	l := label{epoch: int8(s.epoch), standing: s.standing} //nolint:gosec // a few
+func modelStampOf(s stamp) modelStamp {
+	l := modelStamp{epoch: int8(s.epoch), standing: s.standing} //nolint:gosec // a few
 	if s.replID != "" {
 		l.history = idIn(s.replID)
 	}

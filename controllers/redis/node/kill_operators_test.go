@@ -21,7 +21,7 @@ func TestOutrankEndsOtherOperators(t *testing.T) {
 	replies := bufio.NewReader(other)
 	_, err = replies.ReadString('\n')
 	must(t, err)
-	must(t, p.Outrank(t.Context()))
+	must(t, p.KillOtherOperators(t.Context()))
 	if _, err := replies.ReadByte(); !errors.Is(err, io.EOF) {
 		t.Errorf("the other operator's connection: %v", err)
 	}
@@ -38,7 +38,7 @@ func TestALostConnectionIsNotMadeAnew(t *testing.T) {
 	}
 	other := open(p.hostport, password, nil)
 	defer other.Close()
-	must(t, other.Outrank(t.Context()))
+	must(t, other.KillOtherOperators(t.Context()))
 	_ = p.ServeStale(t.Context()) // by now the loss is known
 	if err := p.ServeStale(t.Context()); !errors.Is(err, errLost) {
 		t.Errorf("a command: %v", err)

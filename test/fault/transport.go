@@ -38,42 +38,42 @@ func (c Call) Event() bool { return c.Resource == "events" }
 // Decide says what shall befall a call. It runs for one call at a time.
 type Decide func(Call) Fault
 
-// Wire is the http.RoundTripper of one operator process.
-type Wire struct {
+// Transport is the http.RoundTripper of one operator process.
+type Transport struct {
 	next   http.RoundTripper
 	decide Decide
 
-	mu    sync.Mutex
-	calls []Call
-	cut   bool
-	lag   lag
+	mu      sync.Mutex
+	calls   []Call
+	crashed bool
+	lag     lag
 }
 
-// errCut is what a dead process would see if it could.
-var errCut = errors.New("fault: this process is dead")
+// errCrashed is what a dead process would see if it could.
+var errCrashed = errors.New("fault: this process is dead")
 
-// NewWire passes everything on when decide is nil.
-func NewWire(decide Decide) *Wire { return &Wire{decide: decide} }
+// NewTransport passes everything on when decide is nil.
+func NewTransport(decide Decide) *Transport { return &Transport{decide: decide} }
 
 // Wrap is made for rest.Config.Wrap.
-func (w *Wire) Wrap(next http.RoundTripper) http.RoundTripper {
+func (w *Transport) Wrap(next http.RoundTripper) http.RoundTripper {
 	w.next = next
 	return w
 }
 
 // RoundTrip passes the request on, or does to it what was decided.
-func (w *Wire) RoundTrip(request *http.Request) (*http.Response, error) {
+func (w *Transport) RoundTrip(request *http.Request) (*http.Response, error) {
 	call := identify(request)
 	fault := None
 	w.mu.Lock()
-	dead := w.cut
+	dead := w.crashed
 	if !dead && w.decide != nil {
 		fault = w.decide(call)
 	}
-	w.cut = w.cut || fault == CrashBefore
+	w.crashed = w.crashed || fault == CrashBefore
 	w.mu.Unlock()
 	if dead {
-		return nil, errCut
+		return nil, errCrashed
 	}
 
 	response, err := fault.befall(request, w.next)
@@ -84,27 +84,27 @@ func (w *Wire) RoundTrip(request *http.Request) (*http.Response, error) {
 	}
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	w.cut = w.cut || fault == CrashAfter
+	w.crashed = w.crashed || fault == CrashAfter
 	w.calls = append(w.calls, call)
 	return response, err
 }
 
 // Between runs f while no call is being decided on.
-func (w *Wire) Between(f func()) {
+func (w *Transport) Between(f func()) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	f()
 }
 
-// Cut is true once the process has crashed.
-func (w *Wire) Cut() bool {
+// Crashed is true once the process has crashed.
+func (w *Transport) Crashed() bool {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	return w.cut
+	return w.crashed
 }
 
 // Calls gives what was called so far, in the order of the answers.
-func (w *Wire) Calls(keep func(Call) bool) []Call {
+func (w *Transport) Calls(keep func(Call) bool) []Call {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	kept := []Call{}
@@ -117,7 +117,7 @@ func (w *Wire) Calls(keep func(Call) bool) []Call {
 }
 
 // Forget starts the record anew.
-func (w *Wire) Forget() {
+func (w *Transport) Forget() {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	w.calls = nil

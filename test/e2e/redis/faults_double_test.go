@@ -30,15 +30,15 @@ func killTwice(ctx context.Context, s *set, master corev1.Pod, _ int) (func() er
 	return nil, fault.Kill(next.UID, program)
 }
 
-// killBereft kills a master that has lost a replica without a word, cut off and deleted
+// killAfterReplicaLoss kills a master that has lost a replica without a word, cut off and deleted
 // by force, as soon as that one is counted out: its successor has not caught up yet.
-func killBereft(ctx context.Context, s *set, master corev1.Pod, _ int) (func() error, error) {
+func killAfterReplicaLoss(ctx context.Context, s *set, master corev1.Pod, _ int) (func() error, error) {
 	pods, err := s.pods(ctx)
 	i := slices.IndexFunc(pods, func(p corev1.Pod) bool { return p.UID != master.UID })
 	if err != nil || i < 0 {
 		return nil, fmt.Errorf("no replica to cut off: %w", err)
 	}
-	heal, err := fault.Cut(ctx, pods[i].UID, program, time.Minute, master.Status.PodIP)
+	heal, err := fault.Partition(ctx, pods[i].UID, program, time.Minute, master.Status.PodIP)
 	if err != nil {
 		return nil, err
 	}

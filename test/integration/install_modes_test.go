@@ -31,10 +31,10 @@ import (
 var _ = Describe("Install modes:", func() {
 	// Three namespaces, of which the first `of` are looked after.
 	for mode, of := range map[string]int{"one namespace": 1, "several namespaces": 2, "all namespaces": 3} {
-		forEveryKind("is looked after in "+mode+" and nowhere else", func(ctx SpecContext, k kind) {
+		forEachKindAndRunning("is looked after in "+mode+" and nowhere else", func(ctx SpecContext, k kind) {
 			var places []string
 			for range 3 {
-				places = append(places, k.place(ctx))
+				places = append(places, k.newNamespace(ctx))
 			}
 			how := install{namespaces: places[:of], images: images}
 			if of == len(places) {
@@ -54,7 +54,7 @@ var _ = Describe("Install modes:", func() {
 			for _, obj := range ours {
 				k.rest(ctx, obj)
 			}
-			calm(o)
+			waitForRest(o)
 			for _, obj := range ours { // whatever of it is touched
 				before := passes(k)
 				touch(ctx, obj, 0)
@@ -70,7 +70,7 @@ var _ = Describe("Install modes:", func() {
 	for _, all := range []bool{false, true} {
 		It(fmt.Sprintf("a user's Secret wakes who names it in each of the namespaces, all of them: %t", all), func(ctx SpecContext) {
 			k := kindOf("Redis")
-			places := []string{k.place(ctx), k.place(ctx)}
+			places := []string{k.newNamespace(ctx), k.newNamespace(ctx)}
 			how := install{namespaces: places, images: images}
 			if all {
 				clearAway(ctx)
@@ -79,15 +79,15 @@ var _ = Describe("Install modes:", func() {
 			how.operate()
 			for _, namespace := range places {
 				obj := k.create(ctx, namespace)
-				Expect(admin.Delete(ctx, k.beside(namespace))).To(Succeed())
-				Eventually(stands).WithArguments(ctx, obj, inSync, metav1.ConditionFalse, commonv1.ReasonSecretUnusable).Should(Succeed())
+				Expect(admin.Delete(ctx, k.prerequisite(namespace))).To(Succeed())
+				Eventually(checkCondition).WithArguments(ctx, obj, inSync, metav1.ConditionFalse, commonv1.ReasonSecretUnusable).Should(Succeed())
 			}
 		})
 	}
 
 	It("needs nothing in a namespace of its own but a lease and events", func(ctx SpecContext) {
 		k, own := kindOf("Memcached"), newNamespace(ctx)
-		namespace := k.place(ctx)
+		namespace := k.newNamespace(ctx)
 		for _, object := range rendered(filepath.Join(root, "config", "rbac")) {
 			if object.GetKind() == "Role" {
 				object.SetNamespace(own)
@@ -133,8 +133,8 @@ var _ = Describe("Install modes:", func() {
 			Expect(manager.Env).To(HaveLen(len(usual.Env)))
 		})
 
-		forEveryKind("is looked after by the rights of that install", func(ctx SpecContext, k kind) {
-			namespace, elsewhere := k.place(ctx), k.place(ctx)
+		forEachKindAndRunning("is looked after by the rights of that install", func(ctx SpecContext, k kind) {
+			namespace, elsewhere := k.newNamespace(ctx), k.newNamespace(ctx)
 			o := install{rights: namespacedRights(ctx, namespace), namespaces: []string{namespace}, own: namespace, images: images}.operate()
 			other := k.sample()
 			other.SetNamespace(elsewhere)
@@ -153,9 +153,9 @@ var _ = Describe("Install modes:", func() {
 	})
 })
 
-// running is a row for Activity, which no other table has: its pod is let go and,
+// runningActivity is a row for Activity, which no other table has: its pod is let go and,
 // with nobody to run it, stays so.
-var running = kind{
+var runningActivity = kind{
 	name:   "Activity",
 	level:  "restricted",
 	sample: func() client.Object { return factory.Activity("a", "true").Build() },
@@ -167,13 +167,13 @@ var running = kind{
 		if len(pods.Items) != 1 || len(pods.Items[0].Spec.SchedulingGates) > 0 {
 			return fmt.Errorf("%d pods, or one that is not let go", len(pods.Items))
 		}
-		return stands(ctx, obj, commonv1.ConditionProgressing, metav1.ConditionTrue)
+		return checkCondition(ctx, obj, commonv1.ConditionProgressing, metav1.ConditionTrue)
 	},
 }
 
-func forEveryKind(text string, spec func(ctx SpecContext, k kind)) {
+func forEachKindAndRunning(text string, spec func(ctx SpecContext, k kind)) {
 	forEachKind(text, spec)
-	It(running.name+" "+text, func(ctx SpecContext) { spec(ctx, running) })
+	It(runningActivity.name+" "+text, func(ctx SpecContext) { spec(ctx, runningActivity) })
 }
 
 // untouched expects the kind's sample to be there as it was made.

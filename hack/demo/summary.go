@@ -6,8 +6,8 @@ import (
 	"os"
 )
 
-// farewell shows what there is now, and what to do with it.
-func (d *demo) farewell(ctx context.Context) error {
+// printSummary shows what there is now, and what to do with it.
+func (d *demo) printSummary(ctx context.Context) error {
 	fmt.Printf("\n=== kubectl get mainstay -A\n")
 	if err := d.show(ctx, "kubectl", "get", "mainstay", "-A"); err != nil {
 		return err

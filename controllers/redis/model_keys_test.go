@@ -8,14 +8,14 @@ import (
 
 // key of a state: the same for all states that differ in names alone.
 func (s *state) key() uint64 {
-	k := keeper{buffer: make([]byte, 0, 512)}
-	u := s.universe
+	k := keyWriter{buffer: make([]byte, 0, 512)}
+	u := s.model
 	for _, pod := range u.pods[:u.nodes] {
 		k.id(pod)
 	}
 	for i := range u.procs {
 		p := &u.procs[i]
-		k.put(p.node, p.formerAt, p.start, p.minReplicas, flags(p.alive, p.hung, p.master, p.linked, p.pinned, p.damaged, p.servesStale, p.deaf))
+		k.put(p.node, p.formerAt, p.start, p.minReplicas, flags(p.alive, p.hung, p.master, p.linked, p.pinned, p.damaged, p.servesStale, p.longUnlinked))
 		k.id(p.pod, p.run, p.follows, p.login, p.history, p.former)
 		k.id(p.admits[:u.nodes]...)
 		k.text(p.data)
@@ -38,35 +38,35 @@ func (s *state) key() uint64 {
 		k.read(&s.earlier, u.nodes)
 	}
 	k.operator(&s.leader, u)
-	if s.sleeping {
-		k.operator(&s.sleeper, u)
+	if s.hasSuspended {
+		k.operator(&s.suspended, u)
 	}
 	return maphash.Bytes(seed, k.buffer)
 }
 
 var seed = maphash.MakeSeed()
 
-// keeper writes down what makes a state, with ids in the order in which they come.
-type keeper struct {
+// keyWriter writes down what makes a state, with ids in the order in which they come.
+type keyWriter struct {
 	buffer []byte
 	names  [128]id
 	known  int
 }
 
-func (k *keeper) put(values ...int8) {
+func (k *keyWriter) put(values ...int8) {
 	for _, v := range values {
 		k.buffer = append(k.buffer, byte(v)) //nolint:gosec // a bit pattern
 	}
 }
 
-func (k *keeper) id(ids ...id) {
+func (k *keyWriter) id(ids ...id) {
 	for _, one := range ids {
-		k.buffer = append(k.buffer, byte(k.place(one))) //nolint:gosec // at most 128
+		k.buffer = append(k.buffer, byte(k.canonical(one))) //nolint:gosec // at most 128
 	}
 }
 
-// place of an id among those that have come, from 1; 0 of none.
-func (k *keeper) place(one id) id {
+// canonical of an id among those that have come, from 1; 0 of none.
+func (k *keyWriter) canonical(one id) id {
 	if one == 0 {
 		return 0
 	}
@@ -78,15 +78,15 @@ func (k *keeper) place(one id) id {
 	return id(k.known) //nolint:gosec // at most 128
 }
 
-// named is the id that has a place.
-func (k *keeper) named(place id) id {
+// original is the id that has a place.
+func (k *keyWriter) original(place id) id {
 	if place == 0 {
 		return 0
 	}
 	return k.names[place-1]
 }
 
-func (k *keeper) text(s string) { k.buffer = append(append(k.buffer, s...), 0) }
+func (k *keyWriter) text(s string) { k.buffer = append(append(k.buffer, s...), 0) }
 
 func flags(set ...bool) int8 {
 	var bits int8
@@ -96,25 +96,25 @@ func flags(set ...bool) int8 {
 	return bits
 }
 
-func (k *keeper) record(r *savedRecord, nodes int8) {
-	k.put(r.size, r.w, r.epoch, r.target, r.master, r.recordEpoch, r.startOffset, r.leaderNode, r.effective, r.from, r.to, r.cutOff, flags(r.sleep, r.kept, r.changed, r.routed))
-	k.id(r.history, r.former, r.leader.pod, r.leader.run, r.fromPod)
+func (k *keyWriter) record(r *savedRecord, nodes int8) {
+	k.put(r.size, r.w, r.epoch, r.target, r.master, r.recordEpoch, r.startOffset, r.recordedMasterNode, r.effective, r.from, r.to, r.cutOff, flags(r.sleep, r.hasReplication, r.changed, r.routed))
+	k.id(r.history, r.former, r.recordedMaster.pod, r.recordedMaster.run, r.fromPod)
 	for _, m := range r.members[:nodes] {
 		k.id(m.pod, m.run)
 	}
 }
 
-func (k *keeper) labels(list []label) {
+func (k *keyWriter) labels(list []modelStamp) {
 	for _, l := range list {
 		k.put(l.epoch, int8(l.standing)) //nolint:gosec // a few
 		k.id(l.history)
 	}
 }
 
-func (k *keeper) operator(o *operator, u *universe) {
+func (k *keyWriter) operator(o *operator, u *model) {
 	k.put(flags(o.running))
 	if !o.running {
-		known := o.known
+		known := o.memory
 		known.forget(u)
 		k.recollection(&known)
 		return
@@ -125,29 +125,29 @@ func (k *keeper) operator(o *operator, u *universe) {
 }
 
 // forget what processes were told that have ended: nobody meets them again.
-func (r *recollection) forget(u *universe) {
+func (r *operatorMemory) forget(u *model) {
 	for i := range r.servers {
 		one := &r.servers[i]
-		if p := u.of(one.pod); p == nil || p.run != one.outranked {
+		if p := u.processOf(one.pod); p == nil || p.run != one.outranked {
 			one.outranked = 0
 		}
-		if p := u.of(one.pod); p == nil || p.run != one.told {
-			one.told = 0
+		if p := u.processOf(one.pod); p == nil || p.run != one.knowsLogin {
+			one.knowsLogin = 0
 		}
 	}
 }
 
-func (k *keeper) recollection(r *recollection) {
+func (k *keyWriter) recollection(r *operatorMemory) {
 	k.put(int8(r.frozen), int8(r.cutOff), flags(r.caughtUp)) //nolint:gosec // a few
 	for _, one := range r.servers {
-		k.id(one.pod, one.outranked, one.told)
+		k.id(one.pod, one.outranked, one.knowsLogin)
 		k.put(int8(one.heard), flags(one.mute)) //nolint:gosec // a few
 	}
 }
 
 // played is all that a pass of the operator depends on.
-func (k *keeper) played(o *operator, nodes int8) {
-	k.recollection(&o.known)
+func (k *keyWriter) played(o *operator, nodes int8) {
+	k.recollection(&o.memory)
 	k.read(&o.read, nodes)
 	k.put(int8(len(o.replies))) //nolint:gosec // a few
 	for i := range o.replies {
@@ -155,15 +155,15 @@ func (k *keeper) played(o *operator, nodes int8) {
 	}
 }
 
-func (k *keeper) read(r *reading, nodes int8) {
+func (k *keyWriter) read(r *reading, nodes int8) {
 	k.record(&r.record, nodes)
 	k.labels(r.stamps[:nodes])
 	k.id(r.pods[:nodes]...)
 }
 
-func (k *keeper) reply(r *reply) {
+func (k *keyWriter) reply(r *reply) {
 	v := &r.sight
-	k.put(flags(r.failed, v.master, v.linked, v.pinned, v.servesStale, v.deaf), int8(v.answer), v.formerAt, v.offset, int8(v.keys), v.minReplicas) //nolint:gosec // a few
+	k.put(flags(r.failed, v.master, v.linked, v.pinned, v.servesStale, v.longUnlinked), int8(v.answer), v.formerAt, v.offset, int8(v.keys), v.minReplicas) //nolint:gosec // a few
 	if v.run != 0 {
 		k.id(v.run, v.follows, v.history, v.former)
 		k.id(v.attached[:]...)

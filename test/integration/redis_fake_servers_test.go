@@ -14,11 +14,11 @@ import (
 	. "github.com/onsi/gomega"
 )
 
-// player is what listens where a redis-server should: it holds one connection.
-type player func(conn net.Conn)
+// fakeServer is what listens where a redis-server should: it holds one connection.
+type fakeServer func(conn net.Conn)
 
-// players of every sort that makes whoever asks it wait, or ask again and again.
-var players = map[string]player{
+// fakeServers of every sort that makes whoever asks it wait, or ask again and again.
+var fakeServers = map[string]fakeServer{
 	"takes connections and is silent": func(conn net.Conn) { _, _ = io.Copy(io.Discard, conn) },
 	"answers without end, one byte each 50 ms": func(conn net.Conn) {
 		for tick := time.NewTicker(50 * time.Millisecond); ; <-tick.C {
@@ -29,11 +29,11 @@ var players = map[string]player{
 		}
 	},
 	"hangs up at once":                     func(net.Conn) {},
-	"does not know our password":           liar(func([]string) string { return "-WRONGPASS invalid username-password pair or user is disabled.\r\n" }),
-	"is slow to answer anything":           liar(func(words []string) string { <-time.After(400 * time.Millisecond); return usurper(words) }),
-	"is another master each time":          liar(usurper),
-	"is a replica, and silent to commands": liar(obstinate),
-	"is a master, and silent to commands": liar(func(words []string) string {
+	"does not know our password":           respondWith(func([]string) string { return "-WRONGPASS invalid username-password pair or user is disabled.\r\n" }),
+	"is slow to answer anything":           respondWith(func(words []string) string { <-time.After(400 * time.Millisecond); return usurper(words) }),
+	"is another master each time":          respondWith(usurper),
+	"is a replica, and silent to commands": respondWith(ignoreCommands),
+	"is a master, and silent to commands": respondWith(func(words []string) string {
 		if commands[strings.ToUpper(words[0])] {
 			<-time.After(time.Second)
 		}
@@ -44,8 +44,8 @@ var players = map[string]player{
 // commands that change what a server is.
 var commands = map[string]bool{"REPLICAOF": true, "ACL": true, "CLIENT": true, "MULTI": true}
 
-// perform at an address of this machine until the spec ends.
-func perform(p player) (address string) {
+// startFakeServer at an address of this machine until the spec ends.
+func startFakeServer(p fakeServer) (address string) {
 	GinkgoHelper()
 	address = freeAddress()
 	listener, err := net.Listen("tcp", address+":6379")
@@ -66,8 +66,8 @@ func perform(p player) (address string) {
 	return address
 }
 
-// liar gives each command an answer.
-func liar(answer func(words []string) string) player {
+// respondWith gives each command an answer.
+func respondWith(answer func(words []string) string) fakeServer {
 	return func(conn net.Conn) {
 		asked := bufio.NewReader(conn)
 		for {
@@ -112,19 +112,19 @@ func command(asked *bufio.Reader) ([]string, error) {
 // does as it is told.
 func usurper(words []string) string {
 	lot := strconv.FormatUint(rand.Uint64(), 16)
-	return told(words, "role:master\r\nmaster_replid:"+lot, "*3\r\n+master\r\n:"+strconv.Itoa(rand.IntN(1000))+"\r\n*1\r\n*3\r\n+"+
+	return infoOrRole(words, "role:master\r\nmaster_replid:"+lot, "*3\r\n+master\r\n:"+strconv.Itoa(rand.IntN(1000))+"\r\n*1\r\n*3\r\n+"+
 		fmt.Sprintf("127.0.%d.%d", rand.IntN(256), rand.IntN(256))+"\r\n+6379\r\n+1\r\n")
 }
 
-// obstinate is a fenced replica that answers no command.
-func obstinate(words []string) string {
+// ignoreCommands is a fenced replica that answers no command.
+func ignoreCommands(words []string) string {
 	if commands[strings.ToUpper(words[0])] {
 		<-time.After(time.Second)
 	}
-	return told(words, "role:slave\r\nmaster_host:127.0.0.1\r\nmaster_replid:one", "*5\r\n+slave\r\n+127.0.0.1\r\n:1\r\n+connect\r\n:1\r\n")
+	return infoOrRole(words, "role:slave\r\nmaster_host:127.0.0.1\r\nmaster_replid:one", "*5\r\n+slave\r\n+127.0.0.1\r\n:1\r\n+connect\r\n:1\r\n")
 }
 
-func told(words []string, info, role string) string {
+func infoOrRole(words []string, info, role string) string {
 	switch strings.ToUpper(words[0]) {
 	case "INFO":
 		info += "\r\nrun_id:" + strconv.FormatUint(rand.Uint64(), 16) + "\r\nredis_version:8.0.0\r\nrepl_backlog_active:1\r\n"

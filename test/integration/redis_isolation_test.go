@@ -105,7 +105,7 @@ func (m *measuredSet) awaitCalm(ctx context.Context) {
 		g.Expect(role).To(HaveLen(3))
 		g.Expect(role[0]).To(Equal("master"))
 		g.Expect(role[2]).To(HaveLen(2), "replicas")
-		g.Expect(stands(ctx, m.Redis, commonv1.ConditionFailoverPossible, metav1.ConditionTrue)).To(Succeed())
+		g.Expect(checkCondition(ctx, m.Redis, commonv1.ConditionFailoverPossible, metav1.ConditionTrue)).To(Succeed())
 	}).WithTimeout(time.Minute).Should(Succeed())
 }
 
@@ -149,7 +149,7 @@ func peaceful(ctx context.Context, namespace string, count int) (servers []*redi
 		servers = append(servers, serve(ctx, namespace, obj.Name, 1)[obj.Name+"-0"])
 	}
 	for _, obj := range all {
-		Eventually(stands).WithArguments(ctx, obj, commonv1.ConditionAvailable, metav1.ConditionTrue).WithTimeout(time.Minute).Should(Succeed())
+		Eventually(checkCondition).WithArguments(ctx, obj, commonv1.ConditionAvailable, metav1.ConditionTrue).WithTimeout(time.Minute).Should(Succeed())
 	}
 	return servers
 }
@@ -157,7 +157,7 @@ func peaceful(ctx context.Context, namespace string, count int) (servers []*redi
 // hostile sets of three players each, of every sort in every namespace.
 func hostile(ctx context.Context, namespaces []string, count int) {
 	GinkgoHelper()
-	sorts := slices.Sorted(maps.Keys(players))
+	sorts := slices.Sorted(maps.Keys(fakeServers))
 	var all []*cachev1alpha1.Redis
 	for n := range count {
 		obj := factory.Redis(fmt.Sprintf("hostile-%d", n)).Size(3).Build()
@@ -167,7 +167,7 @@ func hostile(ctx context.Context, namespaces []string, count int) {
 	}
 	for n, obj := range all {
 		for node := range 3 {
-			place(ctx, client.ObjectKey{Namespace: obj.Namespace, Name: fmt.Sprintf("%s-%d", obj.Name, node)}, perform(players[sorts[n/len(namespaces)%len(sorts)]]))
+			setPodIP(ctx, client.ObjectKey{Namespace: obj.Namespace, Name: fmt.Sprintf("%s-%d", obj.Name, node)}, startFakeServer(fakeServers[sorts[n/len(namespaces)%len(sorts)]]))
 		}
 	}
 }

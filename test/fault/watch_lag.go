@@ -13,8 +13,8 @@ type lag struct {
 	held map[string]chan struct{} // by resource; closed when it is let go
 }
 
-// Hold makes the caches of these resources lag from now on.
-func (w *Wire) Hold(resources ...string) {
+// HoldWatches makes the caches of these resources lag from now on.
+func (w *Transport) HoldWatches(resources ...string) {
 	w.lag.mu.Lock()
 	defer w.lag.mu.Unlock()
 	if w.lag.held == nil {
@@ -25,8 +25,8 @@ func (w *Wire) Hold(resources ...string) {
 	}
 }
 
-// LetGo ends all lags.
-func (w *Wire) LetGo() {
+// ReleaseWatches ends all lags.
+func (w *Transport) ReleaseWatches() {
 	w.lag.mu.Lock()
 	defer w.lag.mu.Unlock()
 	for _, gate := range w.lag.held {
@@ -41,8 +41,8 @@ func (l *lag) gate(resource string) <-chan struct{} {
 	return l.held[strings.ToLower(resource)]
 }
 
-// slow is the body of a watch that waits at the gate with what it has read.
-type slow struct {
+// laggingBody is the body of a watch that waits at the gate with what it has read.
+type laggingBody struct {
 	io.ReadCloser
 	resource string
 	lag      *lag
@@ -51,11 +51,11 @@ type slow struct {
 
 func (l *lag) slow(call Call, request *http.Request, response *http.Response) {
 	if call.Verb == "watch" && response != nil {
-		response.Body = &slow{response.Body, call.Resource, l, request.Context().Done()}
+		response.Body = &laggingBody{response.Body, call.Resource, l, request.Context().Done()}
 	}
 }
 
-func (s *slow) Read(p []byte) (int, error) {
+func (s *laggingBody) Read(p []byte) (int, error) {
 	n, err := s.ReadCloser.Read(p)
 	if gate := s.lag.gate(s.resource); gate != nil {
 		select {

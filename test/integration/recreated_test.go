@@ -15,7 +15,7 @@ import (
 
 var _ = Describe("After a former object of its name,", func() {
 	forEachKind("makes no StatefulSet while a pod of the former one stands", func(ctx SpecContext, k kind) {
-		calm := k.place(ctx)
+		calm := k.newNamespace(ctx)
 		o := operate(calm)
 		k.create(ctx, calm)
 		sets := statefulSets(ctx, calm)
@@ -23,21 +23,21 @@ var _ = Describe("After a former object of its name,", func() {
 		if len(sets) == 0 {
 			return // its pods have names of their own
 		}
-		namespace := k.place(ctx)
+		namespace := k.newNamespace(ctx)
 		former := podOf(&sets[0], namespace)
 		Expect(admin.Create(ctx, former)).To(Succeed())
 		operate(namespace)
 		obj := k.sample()
 		obj.SetNamespace(namespace)
 		Expect(admin.Create(ctx, obj)).To(Succeed())
-		Eventually(stands).WithArguments(ctx, obj, commonv1.ConditionProgressing, metav1.ConditionTrue, commonv1.ReasonWaiting).Should(Succeed())
+		Eventually(checkCondition).WithArguments(ctx, obj, commonv1.ConditionProgressing, metav1.ConditionTrue, commonv1.ReasonWaiting).Should(Succeed())
 		Expect(statefulSets(ctx, namespace)).To(BeEmpty())
 		update(ctx, former, func(o client.Object) { o.SetFinalizers(nil) })
 		k.rest(ctx, obj)
 	})
 
 	forEachKind("makes no workload before what its pods start with", func(ctx SpecContext, k kind) {
-		calm := k.place(ctx)
+		calm := k.newNamespace(ctx)
 		o := operate(calm)
 		k.create(ctx, calm)
 		found, err := childrenIn(ctx, calm)
@@ -48,7 +48,7 @@ var _ = Describe("After a former object of its name,", func() {
 				continue
 			}
 			By(place)
-			namespace := k.place(ctx)
+			namespace := k.newNamespace(ctx)
 			former := strange(child, namespace)
 			Expect(admin.Create(ctx, former)).To(Succeed())
 			o := operate(namespace)

@@ -19,14 +19,14 @@ import (
 
 var _ = Describe("Strangers:", func() {
 	forEachKind("are never touched, named in a condition, and their end heals", func(ctx SpecContext, k kind) {
-		calm := k.place(ctx)
+		calm := k.newNamespace(ctx)
 		operate(calm)
 		k.create(ctx, calm)
 		names, err := childrenIn(ctx, calm)
 		Expect(err).NotTo(HaveOccurred())
 		for _, place := range slices.Sorted(maps.Keys(names)) {
 			By(place + " was there first")
-			namespace := k.place(ctx)
+			namespace := k.newNamespace(ctx)
 			stranger := strange(names[place], namespace)
 			Expect(admin.Create(ctx, stranger)).To(Succeed())
 			o := operate(namespace)
@@ -49,7 +49,7 @@ var _ = Describe("Strangers:", func() {
 	forEachKind("that come at the last moment are not adopted", func(ctx SpecContext, k kind) {
 		golden, err := crash(ctx, k, "", fault.None)
 		Expect(err).NotTo(HaveOccurred())
-		calm := k.place(ctx)
+		calm := k.newNamespace(ctx)
 		operate(calm)
 		k.create(ctx, calm)
 		names, err := childrenIn(ctx, calm)
@@ -62,7 +62,7 @@ var _ = Describe("Strangers:", func() {
 				continue // not applied but made in the kind's own way
 			}
 			By(place)
-			namespace := k.place(ctx)
+			namespace := k.newNamespace(ctx)
 			stranger := strange(child, namespace)
 			o, err := launch(namespace, func(c fault.Call) fault.Fault {
 				if stranger.GetUID() == "" && c.ID() == golden.calls[at] {
@@ -86,13 +86,13 @@ var _ = Describe("Strangers:", func() {
 		if k.edit == nil {
 			return // nothing makes it write again
 		}
-		calm := k.place(ctx)
+		calm := k.newNamespace(ctx)
 		operate(calm)
 		names, err := childrenIn(ctx, k.create(ctx, calm, k.edit).GetNamespace())
 		Expect(err).NotTo(HaveOccurred())
 		for place, child := range names {
 			By(place)
-			namespace := k.place(ctx)
+			namespace := k.newNamespace(ctx)
 			var stranger *unstructured.Unstructured
 			armed := false
 			o, err := launch(namespace, func(c fault.Call) fault.Fault {

@@ -26,9 +26,9 @@ var moods = []int32{
 	http.StatusInternalServerError, http.StatusConflict, http.StatusOK,
 }
 
-// Refuse has the API server refuse most of one user's writes in one namespace, by
+// RefuseWrites has the API server refuse most of one user's writes in one namespace, by
 // a webhook at an address that the API server reaches.
-func Refuse(ctx context.Context, c client.Client, address, user, namespace string) (mend func() error, err error) {
+func RefuseWrites(ctx context.Context, c client.Client, address, user, namespace string) (mend func() error, err error) {
 	listener, err := net.Listen("tcp", net.JoinHostPort(address, "0"))
 	if err != nil {
 		return nil, err

@@ -1,0 +1,536 @@
+package redis
+
+import (
+	"context"
+	"errors"
+	"slices"
+	"time"
+
+	"github.com/go-logr/logr"
+	"k8s.io/apimachinery/pkg/runtime"
+	testingclock "k8s.io/utils/clock/testing"
+	ctrlclient "sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/log"
+
+	cachev1alpha1 "github.com/mainstay-operator/mainstay-operator/api/cache/v1alpha1"
+	"github.com/mainstay-operator/mainstay-operator/controllers/redis/node"
+)
+
+// A played pass is the shipped plan and the shipped acts, whose every effect is a question
+// to whoever plays it.
+
+// effect of a pass.
+type effect uint8
+
+const (
+	lookEffect effect = iota
+	fenceEffect
+	followEffect
+	promoteEffect
+	pinEffect
+	admitEffect
+	minEffect
+	killOthersEffect
+	serveEffect
+	saveEffect
+	unchangedEffect
+	stampEffect
+	removeEffect
+	routeEffect
+)
+
+var effectNames = [...]string{"looks at", "fences", "leads to its master", "promotes", "pins the history of", "chooses who may follow",
+	"sets W of", "outranks others at", "has reads answered by", "saves the record", "asks for the record", "stamps the volume of", "removes the pod of", "routes clients to"}
+
+// modelCommand to a server.
+type modelCommand struct {
+	effect effect
+	to     id // pod to follow
+	login  id // process to log in there as
+	w      int8
+	admits [mostNodes]id
+	forced bool
+}
+
+// request is one effect, and what it is to do.
+type request struct {
+	modelCommand
+	node   int8
+	pod    id   // of the server
+	run    id   // that its connection leads to, 0 before the first look
+	redial bool // look over a new one
+	record savedRecord
+	label  modelStamp
+}
+
+// modelView is what a look shows.
+type modelView struct {
+	answer          node.Answer
+	run             id
+	master, linked  bool
+	longUnlinked    bool
+	pinned          bool
+	servesStale     bool
+	follows         id
+	history, former id
+	formerAt        int8
+	offset          int8
+	keys            int16
+	minReplicas     int8
+	attached        [mostNodes + 1]id
+}
+
+// reply to a question.
+type reply struct {
+	failed bool
+	sight  modelView
+}
+
+var errNoAnswer = errors.New("no answer")
+
+// answer a question as the servers and the API server do.
+func (u *model) answer(q request, read *reading) reply {
+	switch q.effect {
+	case saveEffect:
+		return reply{failed: !u.save(q.record, read)}
+	case unchangedEffect:
+		return reply{failed: read.record.version != u.record.version || read.stamps != u.stamps}
+	case stampEffect:
+		if u.stamps[q.node] != read.stamps[q.node] {
+			return reply{failed: true}
+		}
+		u.stamps[q.node], read.stamps[q.node] = q.label, q.label
+	case removeEffect:
+		if u.pods[q.node] == q.pod {
+			u.replace(q.node, false)
+		}
+	case routeEffect:
+		u.service = q.node
+	default:
+		return u.reply(q)
+	}
+	return reply{}
+}
+
+// reply as the pod's server does, or nobody.
+func (u *model) reply(q request) reply {
+	p := u.processOf(q.pod)
+	switch {
+	case p == nil || !p.alive:
+		return reply{failed: true, sight: modelView{answer: node.Refused}}
+	case !u.canReach(operatorSide, p.node), !q.redial && q.run != p.run:
+		return reply{failed: true}
+	case p.hung:
+		if q.effect != lookEffect && q.effect != killOthersEffect && p.held.effect == lookEffect { // it arrives, nobody knows when
+			p.held = q.modelCommand
+		}
+		return reply{failed: true}
+	case q.effect == lookEffect:
+		return reply{sight: u.see(p)}
+	case q.effect == promoteEffect:
+		u.promoted(p, q.forced)
+	}
+	u.execute(p, q.modelCommand)
+	return reply{}
+}
+
+// save the record, unless somebody has changed it since it was read.
+func (u *model) save(next savedRecord, read *reading) bool {
+	next.size, next.w, next.sleep, next.version = read.record.size, read.record.w, read.record.sleep, read.record.version
+	if next == read.record { // nothing is sent
+		return true
+	}
+	if read.record.version != u.record.version {
+		return false
+	}
+	if next.epoch < u.record.epoch || next.hasReplication && u.record.hasReplication && next.recordEpoch < u.record.recordEpoch {
+		u.violate("the epoch fell from %d to %d", u.record.epoch, next.epoch)
+	}
+	next.version++
+	if p := u.processOf(next.recordedMaster.pod); next.recordedMaster != u.record.recordedMaster && p != nil && p.alive && p.run == next.recordedMaster.run {
+		u.promoted(p, false)
+	}
+	u.record, read.record = next, next
+	for i := len(u.procs) - 1; u.asleep() && i >= 0; i-- { // the pods go
+		u.kill(&u.procs[i])
+	}
+	return true
+}
+
+// execute an order.
+func (u *model) execute(p *process, q modelCommand) {
+	switch q.effect {
+	case fenceEffect:
+		p.master, p.follows, p.linked, p.longUnlinked = false, 0, false, false
+	case followEffect:
+		if p.master || p.follows != q.to {
+			p.linked, p.longUnlinked = false, false
+		}
+		p.master, p.follows, p.login = false, q.to, q.login
+	case promoteEffect:
+		u.unlink(p)
+		p.former, p.formerAt, p.history = p.history, p.offset(), u.next()
+		p.master, p.follows, p.linked, p.longUnlinked, p.minReplicas = true, 0, false, false, q.w
+	case pinEffect:
+		if !p.pinned {
+			p.pinned, p.history, p.former, p.formerAt = true, u.next(), 0, 0
+		}
+	case admitEffect:
+		p.admits = q.admits
+		for _, f := range u.attachedReplicas(p) {
+			f.linked = p.admits[f.node] != 0 // by another password of a user that is let in, a connection stays
+		}
+	case minEffect:
+		p.minReplicas = q.w
+	case serveEffect:
+		p.servesStale = true
+		u.answersReads(p)
+	}
+}
+
+func (u *model) see(p *process) modelView {
+	s := modelView{answer: node.Reached, run: p.run, master: p.master, linked: p.linked, longUnlinked: p.longUnlinked, pinned: p.pinned, servesStale: p.servesStale, follows: p.follows, history: p.history,
+		former: p.former, formerAt: p.formerAt, offset: p.offset(), keys: int16(p.keys()), minReplicas: p.minReplicas} //nolint:gosec // a few
+	for i, f := range u.attachedReplicas(p) {
+		s.attached[i] = f.pod
+	}
+	return s
+}
+
+// reading is what a pass reads of the API server before it looks at servers.
+type reading struct {
+	storage bool
+	nodes   int8
+	record  savedRecord
+	pods    [mostNodes]id
+	stamps  [mostNodes]modelStamp
+}
+
+func (u *model) read() reading {
+	return reading{u.storage, u.nodes, u.record, u.pods, u.stamps}
+}
+
+// operatorMemory is what an operator keeps from pass to pass, in classes of time: a moment ago,
+// or longer than anything is waited for.
+type operatorMemory struct {
+	servers  [mostNodes + 1]serverMemory
+	frozen   age
+	cutOff   age
+	caughtUp bool
+}
+
+type serverMemory struct {
+	pod        id
+	heard      age
+	mute       bool
+	outranked  id // process there
+	knowsLogin id // process there that knows its login
+}
+
+type age uint8
+
+const (
+	never age = iota
+	justNow
+	longAgo
+)
+
+// present is when all passes are: between them, time goes by in classes.
+var (
+	present    = time.Unix(1_000_000, 0)
+	modelClock = testingclock.NewFakePassiveClock(present)
+)
+
+func (a age) time() time.Time {
+	switch a {
+	case justNow:
+		return present
+	case longAgo:
+		return present.Add(-time.Hour)
+	}
+	return time.Time{}
+}
+
+func ageOf(t time.Time) age {
+	switch {
+	case t.IsZero():
+		return never
+	case t.Equal(present):
+		return justNow
+	}
+	return longAgo
+}
+
+// modelPass is one pass, with who answers its questions.
+type modelPass struct {
+	ask         func(request) reply
+	read        reading
+	forced      bool
+	redis       *cachev1alpha1.Redis
+	fleet       *fleet
+	connections []connection
+}
+
+// connection of a connection, at a process.
+type connection struct {
+	pod, run id
+	redial   bool
+}
+
+// connectionTo gives what a server's connection leads to.
+func (p *modelPass) connectionTo(pod id) *connection {
+	for i := range p.connections {
+		if p.connections[i].pod == pod {
+			return &p.connections[i]
+		}
+	}
+	p.connections = append(p.connections, connection{pod: pod, redial: true})
+	return &p.connections[len(p.connections)-1]
+}
+
+var quiet = log.IntoContext(context.Background(), logr.Discard())
+
+type silentEvents struct{}
+
+func (silentEvents) Eventf(runtime.Object, runtime.Object, string, string, string, string, ...any) {}
+
+// newModelPass is what a pass starts from, once it has read the API server.
+func newModelPass(read reading, ask func(request) reply) *modelPass {
+	p := &modelPass{ask: ask, read: read, redis: read.record.object(read.storage)}
+	f := &fleet{effects: p, servers: make(map[string]server, read.nodes), keys: credentials{replication: "key"}}
+	p.fleet = f
+	for n, pod := range read.pods[:read.nodes] {
+		m := member{name: nodeNames[n], podUID: podUID(pod), address: address(pod)}
+		f.members = append(f.members, m)
+		f.servers[m.name] = modelServer{p, int8(n), pod} //nolint:gosec // a few
+	}
+	if rep := p.redis.Status.Replication; rep != nil && !slices.Contains(read.pods[:], read.record.recordedMaster.pod) {
+		f.ghost = &member{name: rep.Master.Name, podUID: rep.Master.PodUID, address: rep.Master.Address}
+		f.ghostServer = modelServer{p, read.record.recordedMasterNode, read.record.recordedMaster.pod}
+	}
+	if read.storage {
+		f.volumes = map[string]volume{}
+		for n := range read.nodes {
+			f.volumes[nodeNames[n]] = volume{stamp: read.stamps[n].stamp()}
+		}
+	}
+	return p
+}
+
+// direct is a fleet whose questions are answered at once, and the object.
+func (u *model) direct() (*fleet, *cachev1alpha1.Redis) {
+	var p *modelPass
+	p = newModelPass(u.read(), func(q request) reply { return u.answer(q, &p.read) })
+	p.fleet.look(quiet)
+	return p.fleet, p.redis
+}
+
+// pass plays one pass, and gives what it did and what the operator knows after it.
+func pass(read reading, known operatorMemory, ask func(request, *reading) reply) (step, operatorMemory, error) {
+	r := &Reconciler{clock: modelClock}
+	r.Events = silentEvents{}
+	var p *modelPass
+	p = newModelPass(read, func(q request) reply { return ask(q, &p.read) })
+	f := p.fleet
+	known.recall(r, p.redis)
+	f.look(quiet)
+	f.takeSettings(p.redis, settings{})
+	r.fillFromMemory(p.redis, f)
+	f.sinceRouted = time.Hour
+	for i := range f.members { // settings, passwords and logins have tests of their own
+		m := &f.members[i]
+		m.passwordsUnknown, m.settingsUnknown = false, false
+	}
+	next := plan(p.redis, f.world)
+	p.forced = next.unsafe
+	next, err := r.carryOut(quiet, p.redis, f, next)
+	if err == nil {
+		if _, err = f.route(quiet); err == nil {
+			err = r.reportMasterChange(quiet, p.redis, f)
+		}
+	}
+	if err == nil && !next.changes() {
+		err = putStamps(quiet, p.redis, f, volumesInSync(p.redis, f.world))
+	}
+	return next, operatorMemoryOf(r, p.redis, read, f), err
+}
+
+func (k operatorMemory) recall(r *Reconciler, redis *cachev1alpha1.Redis) {
+	known := r.memory.of(redis)
+	known.frozenSince, known.cutOffSince, known.caughtUp = k.frozen.time(), k.cutOff.time(), k.caughtUp
+	for _, one := range k.servers {
+		if one.pod != 0 {
+			known.contacts[address(one.pod)] = contact{lastReply: one.heard.time(), wasSilent: one.mute}
+			if one.outranked != 0 {
+				r.memory.noteCommand(redis, runID(one.outranked), func(c *commanded) { c.outranked = true })
+			}
+			if one.knowsLogin != 0 {
+				r.memory.noteCommand(redis, runID(one.knowsLogin), toldLogin(modelClock.Now()))
+			}
+		}
+	}
+}
+
+func operatorMemoryOf(r *Reconciler, redis *cachev1alpha1.Redis, read reading, f *fleet) operatorMemory {
+	known := r.memory.of(redis)
+	after := operatorMemory{frozen: ageOf(known.frozenSince), cutOff: ageOf(known.cutOffSince), caughtUp: known.caughtUp}
+	for i, pod := range append(slices.Clone(read.pods[:read.nodes]), read.record.recordedMaster.pod) {
+		if one, met := known.contacts[address(pod)]; met && !slices.ContainsFunc(after.servers[:], func(a serverMemory) bool { return a.pod == pod }) {
+			after.servers[i] = serverMemory{pod: pod, heard: ageOf(one.lastReply), mute: one.wasSilent}
+			for _, m := range f.asked() {
+				if m.address != address(pod) || m.RunID == "" {
+					continue
+				}
+				if known.commands[m.RunID].outranked {
+					after.servers[i].outranked = idIn(m.RunID)
+				}
+				if known.commands[m.RunID].loginTold {
+					after.servers[i].knowsLogin = idIn(m.RunID)
+				}
+			}
+		}
+	}
+	return after
+}
+
+func (p *modelPass) send(q request) error {
+	if p.ask(q).failed {
+		return errNoAnswer
+	}
+	return nil
+}
+
+func (p *modelPass) save(context.Context) error {
+	return p.send(request{modelCommand: modelCommand{effect: saveEffect}, record: recordOf(p.redis, p.read.record)})
+}
+
+func (p *modelPass) unchanged(context.Context) error {
+	return p.send(request{modelCommand: modelCommand{effect: unchangedEffect}})
+}
+
+func (p *modelPass) stamp(_ context.Context, name string, s stamp) error {
+	p.fleet.volumes[name] = volume{stamp: s}
+	return p.send(request{modelCommand: modelCommand{effect: stampEffect}, node: int8(ordinal(name)), label: modelStampOf(s)}) //nolint:gosec // a few
+}
+
+func (p *modelPass) removePod(_ context.Context, name string, _ ...ctrlclient.DeleteOption) error {
+	n := int8(ordinal(name)) //nolint:gosec // a few
+	return p.send(request{modelCommand: modelCommand{effect: removeEffect}, node: n, pod: p.read.pods[n]})
+}
+
+func (p *modelPass) route(context.Context) (led bool, err error) {
+	if p.redis.Status.Master == "" {
+		return true, nil
+	}
+	err = p.send(request{modelCommand: modelCommand{effect: routeEffect}, node: int8(ordinal(p.redis.Status.Master))}) //nolint:gosec // a few
+	return err == nil, err
+}
+
+func (*modelPass) together(_ context.Context, all []func()) {
+	for _, one := range all {
+		one()
+	}
+}
+
+// pause is over at once: what happens meanwhile, happens before the look as well.
+func (*modelPass) pause(context.Context) error { return context.DeadlineExceeded }
+
+// modelServer is a server of a played pass.
+type modelServer struct {
+	*modelPass
+	node int8
+	pod  id
+}
+
+func (s modelServer) command(e effect, change func(*request)) error {
+	q := request{modelCommand: modelCommand{effect: e, forced: s.forced}, node: s.node, pod: s.pod, run: s.connectionTo(s.pod).run}
+	if change != nil {
+		change(&q)
+	}
+	return s.send(q)
+}
+
+func (s modelServer) Look(context.Context) node.View {
+	over := s.connectionTo(s.pod)
+	seen := s.ask(request{modelCommand: modelCommand{effect: lookEffect}, node: s.node, pod: s.pod, run: over.run, redial: over.redial}).sight
+	if over.redial {
+		over.run, over.redial = seen.run, false
+	}
+	if seen.answer != node.Reached {
+		return node.View{Answer: seen.answer}
+	}
+	keeps := usesAppendOnly(s.redis)
+	v := node.View{Answer: node.Reached, RunID: runID(seen.run), Master: seen.master, LinkUp: seen.linked, ReplID: historyName(seen.history),
+		Offset: int64(seen.offset), FormerReplID: historyName(seen.former), FormerOffset: int64(seen.formerAt), Pinned: seen.pinned,
+		Keys: int64(seen.keys), MinReplicas: int32(seen.minReplicas), ServesStale: seen.servesStale, AOF: keeps, Rewritten: true}
+	if seen.longUnlinked {
+		v.LastIO = time.Hour
+	}
+	if !seen.master {
+		v.MasterHost = node.FenceHost
+		if seen.follows != 0 {
+			v.MasterHost = address(seen.follows)
+		}
+	}
+	for _, pod := range seen.attached {
+		if pod != 0 {
+			v.Attached = append(v.Attached, address(pod))
+		}
+	}
+	return v
+}
+
+func (s modelServer) Fence(context.Context) error { return s.command(fenceEffect, nil) }
+
+func (s modelServer) Follow(_ context.Context, to string, as node.Login) error {
+	return s.command(followEffect, func(q *request) { q.to, q.login = idIn(to), s.owner(as) })
+}
+
+// owner of a login is a process that was seen, or is on record.
+func (s modelServer) owner(login node.Login) id {
+	var known []cachev1alpha1.RedisProcess
+	for _, m := range s.fleet.members {
+		known = append(known, m.process())
+	}
+	if rep := s.redis.Status.Replication; rep != nil {
+		known = append(known, rep.SyncSet...)
+	}
+	for _, p := range known {
+		if s.fleet.keys.loginOf(p) == login {
+			return idIn(p.RunID)
+		}
+	}
+	return 0
+}
+
+func (s modelServer) Promote(_ context.Context, w int32) error {
+	return s.command(promoteEffect, func(q *request) { q.w = int8(w) }) //nolint:gosec // a few
+}
+
+func (s modelServer) Pin(context.Context) error { return s.command(pinEffect, nil) }
+
+func (s modelServer) Admit(_ context.Context, _ []string, admitted []node.Login) error {
+	return s.command(admitEffect, func(q *request) {
+		for _, login := range admitted {
+			q.admits[ordinal(login.User)] = s.owner(login)
+		}
+	})
+}
+
+func (s modelServer) SetMinReplicas(_ context.Context, w int32) error {
+	return s.command(minEffect, func(q *request) { q.w = int8(w) }) //nolint:gosec // a few
+}
+
+func (s modelServer) KillOtherOperators(context.Context) error {
+	return s.command(killOthersEffect, nil)
+}
+func (s modelServer) ServeStale(context.Context) error              { return s.command(serveEffect, nil) }
+func (modelServer) Pause(context.Context, time.Duration) error      { return nil }
+func (modelServer) Unpause(context.Context) error                   { return nil }
+func (modelServer) KillClients(context.Context) error               { return nil }
+func (modelServer) Save(context.Context) error                      { return nil }
+func (modelServer) Accept(context.Context, string, ...string) error { return nil }
+func (modelServer) Configure(context.Context, string, string) error { return nil }
+func (modelServer) Load(context.Context, node.Files) (bool, error)  { return true, nil }
+func (s modelServer) Redial()                                       { s.connectionTo(s.pod).redial = true }
+func (modelServer) Close()                                          {}

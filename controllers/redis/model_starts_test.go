@@ -1,0 +1,127 @@
+package redis
+
+import "testing"
+
+// Where the explorer begins.
+
+// formed is a set whose operator has come to rest.
+func formed(t *testing.T, nodes, w int8, storage bool) *model {
+	t.Helper()
+	u := newModel(nodes, w, storage)
+	if u.runPasses() != rest {
+		t.Fatal("it is not formed")
+	}
+	return u
+}
+
+// runPasses goes by: an operator passes while nothing else happens, and replicas catch up.
+func (u *model) runPasses() (last verb) {
+	var known operatorMemory
+	for range 30 {
+		did, _ := u.runPass(&known)
+		last = did.do
+	}
+	return last
+}
+
+// runPass with one pass, after which every replica has caught up and time has gone by.
+func (u *model) runPass(known *operatorMemory) (did step, err error) {
+	did, *known, err = pass(u.read(), *known, u.answer)
+	for range 12 {
+		u.catchUp()
+	}
+	u.elapse()
+	known.age(u)
+	return did, err
+}
+
+// applyAll what happens.
+func (u *model) applyAll(all ...transition) {
+	for _, one := range all {
+		u.apply(one)
+	}
+}
+
+// catchUp lets each replica hear one operation of its master.
+func (u *model) catchUp() {
+	for i := range u.procs {
+		if p := &u.procs[i]; p.alive && !p.master && p.follows != 0 {
+			u.sync(p)
+		}
+	}
+}
+
+// usual is a set of three that is well, and a backup of its record.
+func usual(w int8, storage bool) func(*testing.T) *model {
+	return func(t *testing.T) *model {
+		u := formed(t, 3, w, storage)
+		u.applyAll(transition{action: backedUp})
+		return u
+	}
+}
+
+// cold are three servers and a new object.
+func cold(*testing.T) *model { return newModel(3, 1, true) }
+
+// promotedCold is the first master, recorded and written to, before any replica has come.
+func promotedCold(*testing.T) *model {
+	u := newModel(3, 1, true)
+	_, _, _ = pass(u.read(), operatorMemory{}, u.answer)
+	u.applyAll(transition{action: wrote})
+	return u
+}
+
+// emptiedBesideOlder are the files of a set of which an application had deleted all keys. A node
+// that was away since before the last failover has a volume with some.
+func emptiedBesideOlder(t *testing.T) *model {
+	u := formed(t, 3, 2, true)
+	u.applyAll(transition{action: wrote}, transition{action: caughtUp, a: 1}, transition{action: caughtUp, a: 2}, transition{action: died, a: 2}, transition{action: died}, transition{action: booted})
+	u.runPasses()
+	u.applyAll(transition{action: lowered})
+	u.runPasses()
+	u.applyAll(transition{action: keysDeleted, a: u.record.recordedMasterNode})
+	u.runPasses()
+	u.applyAll(transition{action: died}, transition{action: died, a: 1})
+	return u
+}
+
+// failedOver is a set whose backup is from before its last failover. The node that was master before
+// that lacks a write that the other has confirmed.
+func failedOver(t *testing.T) *model {
+	u := formed(t, 3, 1, true)
+	u.applyAll(transition{action: wrote}, transition{action: caughtUp, a: 1}, transition{action: caughtUp, a: 2}, transition{action: backedUp},
+		transition{action: died}, transition{action: booted})
+	u.runPasses()
+	other := 3 - u.record.recordedMasterNode
+	u.applyAll(transition{action: wrote, a: u.record.recordedMasterNode}, transition{action: caughtUp, a: other})
+	return u
+}
+
+// orphaned is a set with a replica whose pod was deleted by force, and which lives on.
+func orphaned(t *testing.T) *model {
+	u := formed(t, 3, 1, true)
+	u.applyAll(transition{action: deletedByForce, a: 2})
+	return u
+}
+
+// cutOffMaster is one that only the operator reaches; the others have all that was confirmed.
+func cutOffMaster(t *testing.T) *model {
+	u := formed(t, 3, 1, true)
+	u.applyAll(transition{action: wrote}, transition{action: caughtUp, a: 1}, transition{action: wrote},
+		transition{action: cutOff, a: 0, b: 1}, transition{action: cutOff, a: 0, b: 2}, transition{action: elapsed})
+	return u
+}
+
+// loweredW is a set of two confirmations, of which its owner has asked for one only just now.
+func loweredW(t *testing.T) *model {
+	u := formed(t, 3, 2, true)
+	u.applyAll(transition{action: lowered})
+	return u
+}
+
+// cameBack is a set whose replica has confirmed a write, died, and started without it.
+func cameBack(t *testing.T) *model {
+	u := formed(t, 2, 1, true)
+	u.applyAll(transition{action: wrote}, transition{action: caughtUp, a: 1}, transition{action: died, a: 1}, transition{action: startedOnSnapshot, a: 1})
+	return u
+}

@@ -1,0 +1,272 @@
+package redis
+
+// What happens in a model without the operator's doing, and the operator's own next step.
+
+type action uint8
+
+const (
+	none              action = iota
+	wrote                    // an application, at a master
+	keysDeleted              // an application deletes all keys
+	caughtUp                 // a replica reaches its master, or hears the next operation
+	booted                   // a server starts on its file
+	startedTruncated         // on a file that lost its last operation
+	startedOnSnapshot        // on a snapshot that names its history, and lacks the last operation
+	startedEmpty             // on an empty one
+	died
+	deletedByForce // the pod; its process lives on
+	ghostEnded     // a process without a pod
+	stalled
+	woke
+	cutOff  // two sides from each other
+	healed  // so that they reach each other again
+	elapsed // more time than anything is waited for
+	lowered // W, in the spec
+	backedUp
+	restored   // the API server, from that
+	hibernated // or the opposite
+	recreated  // the object, under its name and over its volumes
+	beginPass
+	beginStale // on what the API server's cache had as the last pass began
+	stepPass
+	crashed   // the operator, at this point of its pass
+	suspended // the operator: another takes over, and it wakes some time later
+)
+
+var actionWords = [...]string{"", "an application writes at", "an application deletes all keys at", "hears its master:", "starts:", "starts, and its file lost its last operation:",
+	"starts on an older snapshot of its history:", "starts with an empty disk:", "dies:", "loses its pod by force, and lives on:", "ends without a pod:", "hangs:", "goes on after hanging:", "cut off from each other:",
+	"reach each other again:", "time goes by", "the spec's W is lowered to 1", "the API server is backed up", "the API server is restored from its backup",
+	"spec.hibernate changes", "the object is made anew over its volumes",
+	"the operator begins a pass", "the operator begins a pass on what it read for the last one", "the operator", "the operator dies", "the operator is stopped, and another takes over"}
+
+// transition is one thing that may happen next.
+type transition struct {
+	action action
+	a, b   int8 // process by place, node, side or operator
+}
+
+// fault reports whether the turn is charged to the faults.
+func (t transition) fault() bool {
+	switch t.action {
+	case startedTruncated, startedOnSnapshot, startedEmpty, died, deletedByForce, stalled, cutOff, lowered, restored:
+		return true
+	}
+	return false
+}
+
+// budget is how much may happen.
+type budget struct {
+	faults, crashes, suspends, stale, writes int8
+	drains, owner                            bool // an application may delete all keys; the object may be hibernated, or made anew
+}
+
+// enabledTransitions are the turns in a universe, faults as far as there are any left.
+func (u *model) enabledTransitions(b budget) []transition {
+	list := make([]transition, 0, 32)
+	add := func(what action, x, y int8) { list = append(list, transition{what, x, y}) }
+	for i := range u.procs {
+		p, at := &u.procs[i], int8(i) //nolint:gosec // a few
+		if p.alive {
+			u.ownTransitions(p, at, b, add)
+			u.faultTransitions(p, at, b, add)
+		} else if u.canStart(p.node) && !u.asleep() {
+			u.startTransitions(p, at, b, add)
+		}
+	}
+	u.partitionTransitions(b, add)
+	u.userTransitions(b, add)
+	return list
+}
+
+// ownTransitions is what a process does by itself.
+func (u *model) ownTransitions(p *process, at int8, b budget, add func(action, int8, int8)) {
+	m := u.processOf(p.follows)
+	switch {
+	case p.hung:
+		add(woke, at, 0)
+	case p.master && u.writes < b.writes:
+		add(wrote, at, 0)
+		if b.drains && p.keys() > 0 {
+			add(keysDeleted, at, 0)
+		}
+	case p.master || m == nil || !m.alive || m.hung || !u.canReach(p.node, m.node):
+	case p.linked && len(p.data) < len(m.data), !p.linked && p.isAdmitted(m):
+		add(caughtUp, at, 0)
+	}
+	if u.pods[p.node] != p.pod {
+		add(ghostEnded, at, 0)
+	}
+}
+
+// isAdmitted reports whether a replica may attach to a server.
+func (p *process) isAdmitted(m *process) bool {
+	return p.login != 0 && m.admits[p.node] == p.login && (m.master || m.linked)
+}
+
+// faultTransitions is what is done to a process.
+func (u *model) faultTransitions(p *process, at int8, b budget, add func(action, int8, int8)) {
+	if b.faults == 0 {
+		return
+	}
+	add(died, at, 0)
+	if u.pods[p.node] == p.pod {
+		add(deletedByForce, at, 0)
+	}
+	if !p.hung {
+		add(stalled, at, 0)
+	}
+}
+
+// startTransitions is how a server may start.
+func (u *model) startTransitions(p *process, at int8, b budget, add func(action, int8, int8)) {
+	add(booted, at, 0)
+	if !u.storage || b.faults == 0 || p.data == "" {
+		return
+	}
+	add(startedEmpty, at, 0)
+	if len(p.data) > 1 {
+		add(startedTruncated, at, 0)
+	}
+	if p.offset() > 0 {
+		add(startedOnSnapshot, at, 0)
+	}
+}
+
+// userTransitions are what people do to the object, and to the API server.
+func (u *model) userTransitions(b budget, add func(action, int8, int8)) {
+	if b.owner && u.storage {
+		add(hibernated, 0, 0)
+		if u.record.hasReplication {
+			add(recreated, 0, 0)
+		}
+	}
+	if b.faults > 0 && u.record.w > 1 {
+		add(lowered, 0, 0)
+	}
+	if b.faults > 0 && u.backedUp && u.backup != u.record {
+		add(restored, 0, 0)
+	}
+}
+
+func (u *model) partitionTransitions(b budget, add func(action, int8, int8)) {
+	for x := range u.nodes {
+		for y := x + 1; y <= u.nodes; y++ {
+			other := y
+			if y == u.nodes {
+				other = operatorSide
+			}
+			if !u.canReach(x, other) {
+				add(healed, x, other)
+			} else if b.faults > 0 {
+				add(cutOff, x, other)
+			}
+		}
+	}
+}
+
+// apply carries a turn out.
+func (u *model) apply(t transition) {
+	if processTransitions[t.action] != nil {
+		processTransitions[t.action](u, &u.procs[t.a])
+	} else {
+		otherTransitions[t.action](u, t)
+	}
+}
+
+// processTransitions are of a process, by its place.
+var processTransitions = map[action]func(*model, *process){
+	wrote:            func(u *model, p *process) { u.write(p, string(rune('a'+u.writes))) },
+	keysDeleted:      func(u *model, p *process) { u.write(p, emptied) },
+	caughtUp:         (*model).sync,
+	booted:           (*model).start,
+	startedTruncated: func(u *model, p *process) { p.data, p.damaged = p.data[:len(p.data)-1], true; u.start(p) },
+	startedOnSnapshot: func(u *model, p *process) {
+		history, start := p.history, p.start
+		p.data, p.damaged = p.data[:len(p.data)-1], true
+		u.start(p)
+		p.history, p.start = history, start
+	},
+	startedEmpty:   func(u *model, p *process) { p.data = ""; u.start(p) },
+	died:           (*model).kill,
+	ghostEnded:     (*model).kill,
+	deletedByForce: func(u *model, p *process) { u.replace(p.node, true) },
+	stalled:        func(_ *model, p *process) { p.hung = true },
+	woke:           (*model).wake,
+}
+
+// wake a process that hung: it does what it was told meanwhile, by whomever.
+func (u *model) wake(p *process) {
+	held := p.held
+	p.hung, p.held = false, modelCommand{}
+	if held.effect != lookEffect {
+		u.execute(p, held)
+	}
+}
+
+var otherTransitions = map[action]func(*model, transition){
+	cutOff:     func(u *model, t transition) { u.cuts |= cutBit(t.a, t.b) },
+	healed:     func(u *model, t transition) { u.cuts &^= cutBit(t.a, t.b) },
+	elapsed:    func(u *model, _ transition) { u.elapse() },
+	lowered:    func(u *model, _ transition) { u.record.w, u.record.version = 1, u.record.version+1 },
+	hibernated: func(u *model, _ transition) { u.record.sleep, u.record.version = !u.record.sleep, u.record.version+1 },
+	recreated:  func(u *model, _ transition) { u.recreate() },
+	backedUp:   func(u *model, _ transition) { u.backup, u.backupStamps, u.backedUp = u.record, u.stamps, true },
+	restored:   func(u *model, _ transition) { u.restore() },
+}
+
+// restore the API server's part from its backup, under versions that are new.
+func (u *model) restore() {
+	version := u.record.version
+	u.record, u.stamps, u.backedUp = u.backup, u.backupStamps, false
+	u.record.version = version + 1
+}
+
+func (u *model) asleep() bool { return u.record.sleep && !u.record.hasReplication }
+
+// recreate the object: its pods go, and new ones come to the volumes.
+func (u *model) recreate() {
+	version := u.record.version
+	u.record = savedRecord{version: version + 1, size: u.record.size, w: u.record.w, target: -1, master: -1, from: -1, to: -1}
+	for n := range u.nodes {
+		for i := len(u.procs) - 1; i >= 0; i-- {
+			if p := &u.procs[i]; p.node == n && p.alive {
+				u.kill(p)
+			}
+		}
+		u.replace(n, false)
+	}
+	u.backedUp = false
+}
+
+// elapse so much time that a link which carries nothing is down.
+func (u *model) elapse() {
+	for i := range u.procs {
+		p := &u.procs[i]
+		m := u.processOf(p.follows)
+		p.longUnlinked = p.longUnlinked || p.alive && m != nil && m.alive && !m.hung && !u.canReach(p.node, m.node)
+		if p.linked && (p.hung || m == nil || m.hung || !u.canReach(p.node, m.node)) {
+			p.linked = false
+		}
+	}
+}
+
+// isIndependent reports whether a turn and the operator's next effect touch nothing that is the
+// other's, nor can lead to what does.
+func (u *model) isIndependent(t transition, q request) bool {
+	if t.action == restored || t.action == lowered || q.effect == lookEffect || q.effect == removeEffect {
+		return false
+	}
+	if q.effect >= saveEffect {
+		return true
+	}
+	x := u.processOf(q.pod)
+	if x == nil {
+		return true
+	}
+	switch t.action {
+	case cutOff, healed:
+		return t.a != x.node && t.b != x.node
+	}
+	p := &u.procs[t.a]
+	return p.node != x.node && p.follows != x.pod && x.follows != p.pod && p.pod != q.to
+}
