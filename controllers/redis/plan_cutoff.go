@@ -67,12 +67,12 @@ func (s planner) isCutOff() bool {
 // candidatesBesideCutOff are the heirs other than a master that was fenced since its replicas did not hear
 // it, where nothing confirmed is lost without it. Until one of them is promoted, the record is
 // of an epoch before.
-func (s planner) candidatesBesideCutOff(heirs []member) []member {
+func (s planner) candidatesBesideCutOff(candidates []member) []member {
 	last, rep := s.Status.LastFailover, s.Status.Replication
 	if last == nil || last.Reason != reasonMasterCutOff || last.Epoch != s.Status.Epoch || rep.Epoch == s.Status.Epoch {
 		return nil
 	}
-	beside := slices.DeleteFunc(slices.Clone(heirs), func(m member) bool { return m.isProcess(rep.Master) })
+	beside := slices.DeleteFunc(slices.Clone(candidates), func(m member) bool { return m.isProcess(rep.Master) })
 	if safe, _ := s.isSafe(beside); !safe {
 		return nil
 	}

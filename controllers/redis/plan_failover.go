@@ -87,22 +87,22 @@ func (s planner) failover(evidence string, outlast bool) step {
 	if limit := deadMasterWait(s.Redis); outlast && s.frozenFor < limit {
 		return step{do: wait, why: evidence, after: min(limit-s.frozenFor, 10*shortRequeue)}
 	}
-	heirs, why := s.candidates(), "MasterLost"
-	if beside := s.candidatesBesideCutOff(heirs); len(beside) > 0 {
-		heirs, why = beside, reasonMasterCutOff
+	candidates, why := s.candidates(), "MasterLost"
+	if beside := s.candidatesBesideCutOff(candidates); len(beside) > 0 {
+		candidates, why = beside, reasonMasterCutOff
 	}
-	if strayed := s.strayedProcesses(heirs); len(strayed) > 0 {
+	if strayed := s.strayedProcesses(candidates); len(strayed) > 0 {
 		return s.askAboutStrayed(strayed, evidence)
 	}
-	if len(heirs) == 0 {
+	if len(candidates) == 0 {
 		return s.recover(evidence)
 	}
-	safe, count := s.isSafe(heirs)
+	safe, count := s.isSafe(candidates)
 	if !safe && !s.isUnsafeAllowed() {
 		return step{do: block, why: fmt.Sprintf("%s; %s. %s",
 			evidence, count, s.howToAllow("Waiting for the missing nodes; to go on without what only they hold"))}
 	}
-	return step{do: promote, nodes: []string{heirs[0].name}, why: why, evidence: evidence, unsafe: !safe}
+	return step{do: promote, nodes: []string{candidates[0].name}, why: why, evidence: evidence, unsafe: !safe}
 }
 
 // candidates are the frozen processes that have all that was confirmed before the record's history, on
@@ -110,24 +110,24 @@ func (s planner) failover(evidence string, outlast bool) step {
 // more is never less.
 func (s planner) candidates() []member {
 	rep := s.Status.Replication
-	heirs := s.where(func(m member) bool {
+	candidates := s.where(func(m member) bool {
 		lived := m.Pinned || s.isMember(m) || m.isProcess(rep.Master) // else its history may be only what its file says
 		return m.answers() && m.Fenced() && lived && m.hasAllData(rep)
 	})
-	slices.SortStableFunc(heirs, func(a, b member) int {
+	slices.SortStableFunc(candidates, func(a, b member) int {
 		return cmp.Or(yes(b.ReplID == rep.ReplID)-yes(a.ReplID == rep.ReplID), cmp.Compare(b.Offset, a.Offset),
 			yes(b.name == s.Status.TargetMaster)-yes(a.name == s.Status.TargetMaster))
 	})
-	return heirs
+	return candidates
 }
 
 // isSafe applies R + W > N: any W members that confirmed a write share one with
 // the R frozen ones. The fenced master itself has every write.
-func (s planner) isSafe(heirs []member) (bool, string) {
+func (s planner) isSafe(candidates []member) (bool, string) {
 	rep := s.Status.Replication
 	frozen, all := 0, len(rep.SyncSet)
 	for _, m := range s.members {
-		heir := slices.ContainsFunc(heirs, func(h member) bool { return h.name == m.name })
+		heir := slices.ContainsFunc(candidates, func(h member) bool { return h.name == m.name })
 		switch {
 		case m.isProcess(rep.Master) && heir:
 			return true, ""

@@ -57,13 +57,13 @@ func (s planner) canConfirm(master member) bool {
 
 // strayedProcesses are processes that live on with a history that is neither the record's nor one
 // from before it. The record may be the older one, or somebody promoted them by hand.
-func (s planner) strayedProcesses(heirs []member) []member {
+func (s planner) strayedProcesses(candidates []member) []member {
 	known := s.knownHistories()
-	for _, m := range heirs {
+	for _, m := range candidates {
 		known = append(known, m.ReplID, m.FormerReplID, s.Status.Replication.FormerReplID)
 	}
 	strayed := s.where(func(m member) bool {
-		beside := slices.ContainsFunc(heirs, func(h member) bool { return h.FormerReplID != "" && h.FormerReplID == m.FormerReplID })
+		beside := slices.ContainsFunc(candidates, func(h member) bool { return h.FormerReplID != "" && h.FormerReplID == m.FormerReplID })
 		return m.answers() && m.Pinned && !beside && !slices.Contains(known, m.ReplID)
 	})
 	slices.SortStableFunc(strayed, func(a, b member) int { return cmp.Compare(b.Offset, a.Offset) })

@@ -16,17 +16,17 @@ func (s planner) switchoverIfNeeded(master member) (step, bool) {
 	if why == "" && !s.isRouteSettling() {
 		why = s.plannedReason(master)
 	}
-	heirs := s.where(func(m member) bool { return s.canLead(m, master) })
-	if why == "" || len(heirs) == 0 {
+	candidates := s.where(func(m member) bool { return s.canLead(m, master) })
+	if why == "" || len(candidates) == 0 {
 		return step{}, false // first somebody must be in sync
 	}
-	slices.SortStableFunc(heirs, func(a, b member) int {
+	slices.SortStableFunc(candidates, func(a, b member) int {
 		if a.outdated != b.outdated {
 			return yes(a.outdated) - yes(b.outdated)
 		}
 		return int(b.Offset - a.Offset)
 	})
-	return step{do: switchOver, nodes: []string{heirs[0].name}, why: why}, true
+	return step{do: switchOver, nodes: []string{candidates[0].name}, why: why}, true
 }
 
 // urgentReason reasons to replace a master wait for nothing.

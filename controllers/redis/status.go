@@ -117,17 +117,17 @@ func failoverPossible(r *cachev1alpha1.Redis, w world, master member, serving bo
 		return -1, commonv1.ReasonNoMaster
 	}
 	s := planner{r, w}
-	heirs := w.where(func(m member) bool { return s.isMember(m) && m.inSync(master) })
+	candidates := w.where(func(m member) bool { return s.isMember(m) && m.inSync(master) })
 	never := w.where(func(m member) bool { return s.isMember(m) && m.answers() && !m.hasHistory(r.Status.Replication) })
 	all := len(r.Status.Replication.SyncSet) - len(never)
-	margin = len(heirs) + s.requiredConfirmations() - all - 1
+	margin = len(candidates) + s.requiredConfirmations() - all - 1
 	switch {
-	case len(heirs) == 0:
+	case len(candidates) == 0:
 		return -1, commonv1.ReasonNoHeir
 	case margin < 0:
 		return margin, commonv1.ReasonTooFewHeirs
 	}
-	return min(margin, len(heirs)-1), commonv1.ReasonHeirsInSync
+	return min(margin, len(candidates)-1), commonv1.ReasonHeirsInSync
 }
 
 // setSplitBrain names those that take writes beside each other. Which are wrong is

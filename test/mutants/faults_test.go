@@ -235,7 +235,7 @@ var changes = []mutant{
 		"return s.isMember(m) && s.isWanted(m)", "return s.isWanted(m)",
 		"TestServingMaster/who is not on record is attached before anything is handed over to him"},
 	{"a cut-off master is promoted back", "plan_cutoff.go",
-		"return m.isProcess(rep.Master) })", "return m.isProcess(rep.Master) && len(heirs) == 0 })",
+		"return m.isProcess(rep.Master) })", "return m.isProcess(rep.Master) && len(candidates) == 0 })",
 		"TestCutOffMaster/fenced, it is not promoted back, though it has more"},
 	{"also where only it has all that was confirmed", "plan_cutoff.go",
 		"if safe, _ := s.isSafe(beside); !safe {", "if safe, _ := s.isSafe(beside); !safe && len(beside) == 0 {",
