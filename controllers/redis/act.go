@@ -20,28 +20,28 @@ func (r *Reconciler) act(ctx context.Context, redis *cachev1alpha1.Redis, f *fle
 		return forEach(s.nodes, func(name string) error { return f.servers[name].Fence(ctx) })
 	case promote, switchOver, stepDown:
 		return r.changeMaster(ctx, redis, f, s)
-	case record:
-		return r.doRecord(ctx, redis, f, s)
-	case attach:
-		return r.doAttach(ctx, redis, f, s.nodes)
-	case drop:
-		return r.doDrop(ctx, redis, f, s.nodes)
+	case recordMaster:
+		return r.doRecordMaster(ctx, redis, f, s)
+	case attachReplicas:
+		return r.doAttachReplicas(ctx, redis, f, s.nodes)
+	case removeMembers:
+		return r.doRemoveMembers(ctx, redis, f, s.nodes)
 	case setMinReplicas:
-		return doSetMin(ctx, redis, f, s.min)
+		return doSetMinReplicas(ctx, redis, f, s.minReplicas)
 	case disconnectClients:
 		return forEach(s.nodes, func(name string) error {
 			return errors.Join(f.servers[name].KillClients(ctx), f.servers[name].Unpause(ctx))
 		})
-	case endMastership, putStamp:
-		return keep(ctx, redis, f, s)
+	case endMastership, stampVolumes:
+		return stampOrEndMastership(ctx, redis, f, s)
 	case setPasswords, applySettings, setPersistence, loadCertificates:
 		return r.adaptNodes(ctx, redis, f, s)
 	case deletePod:
-		return f.removePod(ctx, s.nodes[0])
+		return f.deletePod(ctx, s.nodes[0])
 	case deleteSilentPod:
-		return f.removePod(ctx, s.nodes[0], ctrlclient.GracePeriodSeconds(1))
-	case expel:
-		return r.admit(ctx, redis, f, redis.Status.Replication.SyncSet)
+		return f.deletePod(ctx, s.nodes[0], ctrlclient.GracePeriodSeconds(1))
+	case expelUnrecorded:
+		return r.admitOnly(ctx, redis, f, redis.Status.Replication.SyncSet)
 	case serveStaleReads:
 		return forEach(s.nodes, func(name string) error { return f.servers[name].ServeStale(ctx) })
 	case dismissRequest:
@@ -57,7 +57,7 @@ func (r *Reconciler) changeMaster(ctx context.Context, redis *cachev1alpha1.Redi
 	case promote:
 		return r.doPromote(ctx, redis, f, s)
 	case switchOver:
-		return r.doHandOver(ctx, redis, f, s)
+		return r.doSwitchOver(ctx, redis, f, s)
 	default:
 		return r.doStepDown(ctx, redis, f, s)
 	}
@@ -67,13 +67,13 @@ func (r *Reconciler) changeMaster(ctx context.Context, redis *cachev1alpha1.Redi
 func (r *Reconciler) adaptNodes(ctx context.Context, redis *cachev1alpha1.Redis, f *fleet, s step) error {
 	switch s.do {
 	case setPasswords:
-		return r.doRekey(ctx, redis, f, s.nodes)
+		return r.doSetPasswords(ctx, redis, f, s.nodes)
 	case applySettings:
-		return r.doTune(ctx, redis, f, s.nodes)
+		return r.doApplySettings(ctx, redis, f, s.nodes)
 	case setPersistence:
-		return r.doPersist(ctx, redis, f, s.nodes)
+		return r.doSetPersistence(ctx, redis, f, s.nodes)
 	default:
-		return r.doReload(ctx, redis, f, s.nodes)
+		return r.doLoadCertificates(ctx, redis, f, s.nodes)
 	}
 }
 

@@ -7,16 +7,16 @@ import (
 	"github.com/mainstay-operator/mainstay-operator/controllers/redis/node"
 )
 
-// doRekey makes nodes accept what the Secrets say, and nothing else. One that
+// doSetPasswords makes nodes accept what the Secrets say, and nothing else. One that
 // refuses is remembered: it would refuse again.
-func (r *Reconciler) doRekey(ctx context.Context, redis *cachev1alpha1.Redis, f *fleet, nodes []string) error {
+func (r *Reconciler) doSetPasswords(ctx context.Context, redis *cachev1alpha1.Redis, f *fleet, nodes []string) error {
 	return forEach(nodes, func(name string) error {
 		m, _ := f.find(name)
-		err := f.servers[name].Accept(ctx, application, f.keys.accepted()...)
-		if err != nil && !node.Refusal(err) {
+		err := f.servers[name].SetPasswords(ctx, application, f.credentials.acceptedDigests()...)
+		if err != nil && !node.IsRefusal(err) {
 			return err
 		}
-		r.memory.notePasswords(redis, m.RunID, passwordReply{digest: f.keys.digest(), refused: err != nil})
+		r.memory.notePasswords(redis, m.RunID, passwordReply{digest: f.credentials.digest(), refused: err != nil})
 		return nil
 	})
 }
@@ -24,20 +24,20 @@ func (r *Reconciler) doRekey(ctx context.Context, redis *cachev1alpha1.Redis, f 
 // publishPassword applications the password that is wanted, once every node that answers
 // accepts it.
 func (r *Reconciler) publishPassword(redis *cachev1alpha1.Redis, f *fleet) {
-	r.memory.fillPasswords(redis, &f.world, f.keys) // some may have learned it in this pass
-	if f.keys.untold() && f.count(member.hasOldPasswords) == 0 {
-		f.keys = f.keys.tell(redis.Status.Replication != nil)
-		r.memory.keepCredentials(redis, f.keys)
+	r.memory.fillPasswords(redis, &f.world, f.credentials) // some may have learned it in this pass
+	if f.credentials.isUnpublished() && f.count(member.hasOldPasswords) == 0 {
+		f.credentials = f.credentials.publish(redis.Status.Replication != nil)
+		r.memory.keepCredentials(redis, f.credentials)
 	}
 }
 
 // startPasswordOverlap starts the overlap of a password whose successor was told. It is true
 // when that has to be written down.
 func (r *Reconciler) startPasswordOverlap(redis *cachev1alpha1.Redis, f *fleet) bool {
-	counting, changed := f.keys.counting(r.clock.Now())
+	counting, changed := f.credentials.startOverlap(r.clock.Now())
 	if changed {
-		f.keys = counting
-		r.memory.keepCredentials(redis, f.keys)
+		f.credentials = counting
+		r.memory.keepCredentials(redis, f.credentials)
 	}
 	return changed
 }

@@ -16,33 +16,58 @@ func (r *Reconciler) doPromote(ctx context.Context, redis *cachev1alpha1.Redis, 
 	if err := r.saveIntent(ctx, redis, f, s); err != nil {
 		return err
 	}
+	if err := f.confirmFrozen(ctx); err != nil {
+		return err
+	}
 	return r.makeMaster(ctx, redis, f, s.nodes[0])
+}
+
+// confirmFrozen looks once more at every server that answered: until its connections were closed, an operator
+// that was stopped could lead a replica back to the old master, which then confirms writes.
+func (f *fleet) confirmFrozen(ctx context.Context) error {
+	errs := make([]error, len(f.members))
+	var all []func()
+	for i, m := range f.members {
+		if m.Answer != node.Reached {
+			continue
+		}
+		errs[i] = fmt.Errorf("%s has changed since it was decided who becomes master; the next pass decides again", m.name)
+		all = append(all, func() {
+			now := f.servers[m.name].Look(ctx)
+			if now.RunID == m.RunID && now.Master == m.Master && now.MasterHost == m.MasterHost && now.ReplID == m.ReplID &&
+				(!m.Fenced() || now.Offset == m.Offset) {
+				errs[i] = nil
+			}
+		})
+	}
+	f.runAll(ctx, all)
+	return errors.Join(errs...)
 }
 
 // makeMaster has a node lead the set, once that is saved.
 func (r *Reconciler) makeMaster(ctx context.Context, redis *cachev1alpha1.Redis, f *fleet, name string) error {
-	heir, _ := f.find(name)
-	server := f.servers[heir.name]
+	candidate, _ := f.find(name)
+	server := f.servers[candidate.name]
 	if !server.Look(ctx).Fenced() {
-		return fmt.Errorf("%s is no longer fenced, or does not answer; another is chosen", heir.name)
+		return fmt.Errorf("%s is no longer fenced, or does not answer; another is chosen", candidate.name)
 	}
 	if err := server.Admit(ctx, loginUsers(), nil); err != nil { // nobody confirms before he is on record
 		return err
 	}
-	if err := server.Promote(ctx, initialMinReplicas(redis, f, heir)); err != nil {
+	if err := server.Promote(ctx, effectiveMinReplicas(redis, f, candidate)); err != nil {
 		return err
 	}
-	return r.recordPromotion(ctx, redis, f, heir)
+	return r.recordPromotion(ctx, redis, f, candidate)
 }
 
 // handOver moves the master without losing a write: fenced, the old one takes no
 // more and still feeds its replicas. If it fails half way, nobody is master and the
 // next pass promotes the one that has all, which the old master is.
-func (r *Reconciler) doHandOver(ctx context.Context, redis *cachev1alpha1.Redis, f *fleet, s step) error {
-	heir, _ := f.find(s.nodes[0])
-	old, target := f.masterServer(redis), f.servers[heir.name]
+func (r *Reconciler) doSwitchOver(ctx context.Context, redis *cachev1alpha1.Redis, f *fleet, s step) error {
+	candidate, _ := f.find(s.nodes[0])
+	old, target := f.masterServer(redis), f.servers[candidate.name]
 	// Fenced for one that lags far behind, nobody would take writes, and for nothing.
-	if _, err := barrier(ctx, redis, f, []cachev1alpha1.RedisProcess{heir.process()}); err != nil {
+	if _, err := barrier(ctx, redis, f, []cachev1alpha1.RedisProcess{candidate.process()}); err != nil {
 		return err
 	}
 	if err := r.saveIntent(ctx, redis, f, s); err != nil {
@@ -58,13 +83,13 @@ func (r *Reconciler) doHandOver(ctx context.Context, redis *cachev1alpha1.Redis,
 	if !last.Fenced() {
 		return fmt.Errorf("%s did not let itself be fenced", redis.Status.Replication.Master.Name)
 	}
-	if err := f.awaitOffset(ctx, heir.name, last.ReplID, last.Offset); err != nil {
-		return fmt.Errorf("%s: %w", heir.name, err)
+	if err := f.awaitOffset(ctx, candidate.name, last.ReplID, last.Offset); err != nil {
+		return fmt.Errorf("%s: %w", candidate.name, err)
 	}
-	if err := target.Promote(ctx, initialMinReplicas(redis, f, heir)); err != nil {
+	if err := target.Promote(ctx, effectiveMinReplicas(redis, f, candidate)); err != nil {
 		return err
 	}
-	err := r.recordPromotion(ctx, redis, f, heir)
+	err := r.recordPromotion(ctx, redis, f, candidate)
 	if f.ghostServer != nil { // no Service leads there any more
 		err = errors.Join(err, f.ghostServer.KillClients(ctx))
 	}
@@ -91,9 +116,11 @@ func (r *Reconciler) doStepDown(ctx context.Context, redis *cachev1alpha1.Redis,
 	return r.makeMaster(ctx, redis, f, s.nodes[0])
 }
 
-// saveIntent saves what is about to happen, under an epoch beyond all that there was.
+// saveIntent saves what is about to happen, under an epoch beyond all that there was. After that it closes
+// the connections of every other operator: one that was stopped, and has dialled since this one closed them
+// last, may have asked for the record just before. From now on it finds out when it asks.
 func (r *Reconciler) saveIntent(ctx context.Context, redis *cachev1alpha1.Redis, f *fleet, s step) error {
-	redis.Status.Epoch = max(redis.Status.Epoch, f.stampedEpoch()) + 1
+	redis.Status.Epoch = max(redis.Status.Epoch, f.maxStampedEpoch()) + 1
 	redis.Status.TargetMaster = s.nodes[0]
 	redis.Status.LastFailover = &cachev1alpha1.RedisFailover{
 		Epoch: redis.Status.Epoch, From: redis.Status.Master, To: s.nodes[0],
@@ -103,19 +130,25 @@ func (r *Reconciler) saveIntent(ctx context.Context, redis *cachev1alpha1.Redis,
 		redis.Status.LastFailover.FromPodUID = rep.Master.PodUID
 	}
 	if s.do != switchOver { // until then nobody takes writes
-		noMaster(redis, s.nodes[0]+" is becoming master")
+		setNoMaster(redis, s.nodes[0]+" is becoming master")
 	}
-	return f.save(ctx)
+	if err := f.save(ctx); err != nil {
+		return err
+	}
+	for _, m := range f.addressable() {
+		m.othersKilled = false
+	}
+	return r.killOtherOperators(ctx, redis, f)
 }
 
 // recordPromotion records the new master with those who will follow it, then lets them.
-func (r *Reconciler) recordPromotion(ctx context.Context, redis *cachev1alpha1.Redis, f *fleet, heir member) error {
+func (r *Reconciler) recordPromotion(ctx context.Context, redis *cachev1alpha1.Redis, f *fleet, candidate member) error {
 	redis.Status.LastFailover.PromotedAt = r.microNow()
-	followers := f.followers(redis, heir)
-	if err := noteMaster(ctx, redis, f, heir, followers); err != nil {
+	followers := f.followers(redis, candidate)
+	if err := noteMaster(ctx, redis, f, candidate, followers); err != nil {
 		return err
 	}
-	if err := saveMaster(ctx, redis, f, heir.name); err != nil {
+	if err := saveMaster(ctx, redis, f, candidate.name); err != nil {
 		return err
 	}
 	// The route must not wait for a follower that does not answer: the next pass
@@ -127,14 +160,14 @@ func (r *Reconciler) recordPromotion(ctx context.Context, redis *cachev1alpha1.R
 }
 
 // followers that the heir will have at once.
-func (f *fleet) followers(redis *cachev1alpha1.Redis, heir member) []member {
+func (f *fleet) followers(redis *cachev1alpha1.Redis, candidate member) []member {
 	return f.where(func(m member) bool {
-		return m.name != heir.name && m.answers() && !m.deleting && ordinal(m.name) < size(redis)
+		return m.name != candidate.name && m.answers() && !m.deleting && ordinal(m.name) < size(redis)
 	})
 }
 
 // record a node that is master already, with those that follow it.
-func (r *Reconciler) doRecord(ctx context.Context, redis *cachev1alpha1.Redis, f *fleet, s step) error {
+func (r *Reconciler) doRecordMaster(ctx context.Context, redis *cachev1alpha1.Redis, f *fleet, s step) error {
 	name, next := s.nodes[0], redis.DeepCopy() // what fails half way is not to be saved
 	status := &next.Status
 	rep := status.Replication
@@ -144,11 +177,11 @@ func (r *Reconciler) doRecord(ctx context.Context, redis *cachev1alpha1.Redis, f
 			To: name, Reason: s.why, Evidence: s.evidence, DetectedAt: *r.microNow(), PromotedAt: r.microNow()}
 	}
 	status.Epoch = max(1, status.Epoch)
-	if stamped := f.stampedEpoch(); stamped > status.Epoch {
+	if stamped := f.maxStampedEpoch(); stamped > status.Epoch {
 		status.Epoch = stamped + 1
 	}
-	if rep != nil && rep.Master.Name == name && f.world.memberFor(rep.Master).isProcess(rep.Master) { // the same process, the same followers
-		now, err := pinned(ctx, f.masterServer(redis), name)
+	if rep != nil && rep.Master.Name == name && f.world.recordedMaster(rep.Master).isProcess(rep.Master) { // the same process, the same followers
+		now, err := ensurePinned(ctx, f.masterServer(redis), name)
 		if err != nil {
 			return err
 		}
@@ -170,7 +203,7 @@ func (r *Reconciler) adoptMaster(ctx context.Context, redis *cachev1alpha1.Redis
 	if err := noteMaster(ctx, redis, f, master, followers); err != nil {
 		return err
 	}
-	if err := r.admit(ctx, redis, f, redis.Status.Replication.SyncSet); err != nil {
+	if err := r.admitOnly(ctx, redis, f, redis.Status.Replication.SyncSet); err != nil {
 		return err
 	}
 	var synced []cachev1alpha1.RedisProcess
@@ -183,8 +216,8 @@ func (r *Reconciler) adoptMaster(ctx context.Context, redis *cachev1alpha1.Redis
 	return err
 }
 
-// pinned looks at a master, whose history is final from then on.
-func pinned(ctx context.Context, server server, name string) (node.View, error) {
+// ensurePinned looks at a master, whose history is final from then on.
+func ensurePinned(ctx context.Context, server server, name string) (node.View, error) {
 	now := server.Look(ctx)
 	if now.Master && !now.Pinned {
 		if err := server.Pin(ctx); err != nil {
@@ -201,7 +234,7 @@ func pinned(ctx context.Context, server server, name string) (node.View, error) 
 // noteMaster who is master, of which history, and who may confirm its writes. Nothing is saved.
 func noteMaster(ctx context.Context, redis *cachev1alpha1.Redis, f *fleet, master member, followers []member) error {
 	server := f.servers[master.name]
-	now, err := pinned(ctx, server, master.name)
+	now, err := ensurePinned(ctx, server, master.name)
 	if err != nil {
 		return err
 	}
@@ -215,7 +248,7 @@ func noteMaster(ctx context.Context, redis *cachev1alpha1.Redis, f *fleet, maste
 	}
 	redis.Status.Replication = &cachev1alpha1.RedisReplication{
 		Epoch: redis.Status.Epoch, ReplID: now.ReplID, StartOffset: now.Offset, FormerReplID: former, Master: master.process(),
-		SyncSet: sorted(set), EffectiveMinReplicas: now.MinReplicas,
+		SyncSet: sortByName(set), EffectiveMinReplicas: now.MinReplicas,
 	}
 	return nil
 }
@@ -224,21 +257,21 @@ func noteMaster(ctx context.Context, redis *cachev1alpha1.Redis, f *fleet, maste
 // from the volumes alone must not take the one of the master before for the newest.
 func saveMaster(ctx context.Context, redis *cachev1alpha1.Redis, f *fleet, name string) error {
 	redis.Status.Master, redis.Status.TargetMaster = name, name
-	if err := putStamps(ctx, redis, f, []string{name}); err != nil {
+	if err := writeStamps(ctx, redis, f, []string{name}); err != nil {
 		return err
 	}
 	return f.save(ctx)
 }
 
-// initialMinReplicas is the W that writes are taken under from a promotion on. A new set
+// effectiveMinReplicas is the W that writes are taken under from a promotion on. A new set
 // begins with what is asked for.
-func initialMinReplicas(redis *cachev1alpha1.Redis, f *fleet, heir member) int32 {
+func effectiveMinReplicas(redis *cachev1alpha1.Redis, f *fleet, candidate member) int32 {
 	rep := redis.Status.Replication
 	switch {
 	case rep == nil:
 		return minReplicas(redis)
-	case preferred(redis):
-		return min(rep.EffectiveMinReplicas, int32(len(f.followers(redis, heir)))) //nolint:gosec // at most 8
+	case prefersAvailability(redis):
+		return min(rep.EffectiveMinReplicas, int32(len(f.followers(redis, candidate)))) //nolint:gosec // at most 8
 	}
 	return rep.EffectiveMinReplicas
 }

@@ -24,7 +24,7 @@ const resizeRetry = 30 * time.Second
 // failure of ours; its words are kept for the status.
 func (r *Reconciler) growVolumes(ctx context.Context, redis *cachev1alpha1.Redis, f *fleet, set *appsv1.StatefulSet) error {
 	var errs []error
-	for _, name := range volumeGrowth(redis, f.world).claims {
+	for _, name := range volumeGrowth(redis, f.world).toRequest {
 		seen := f.volumes[name].claim
 		next := seen.DeepCopy()
 		next.Spec.Resources.Requests[corev1.ResourceStorage] = redis.Spec.Storage.Size
@@ -32,7 +32,7 @@ func (r *Reconciler) growVolumes(ctx context.Context, redis *cachev1alpha1.Redis
 		case err == nil:
 			f.volumes[name] = volume{stamp: f.volumes[name].stamp, claim: next}
 		case apierrors.IsForbidden(err), apierrors.IsInvalid(err):
-			f.refusal = "storage.size: " + err.Error()
+			f.growthRefusal = "storage.size: " + err.Error()
 		default:
 			errs = append(errs, fmt.Errorf("growing PersistentVolumeClaim %q: %w", seen.Name, err))
 		}

@@ -51,7 +51,7 @@ func (u *model) noting() (*fleet, *cachev1alpha1.Redis, *[]string) {
 	})
 	p.fleet.look(quiet)
 	for i := range p.fleet.members {
-		p.fleet.members[i].loginTold = true
+		p.fleet.members[i].loginSent = true
 	}
 	return p.fleet, p.redis, &done
 }
@@ -74,26 +74,27 @@ func TestOrderWithinAnAct(t *testing.T) {
 		want   []string
 	}{
 		{"promote", func(u *model) { masterDies(u); u.procs[1].pinned = false }, step{do: promote, nodes: []string{"a-1"}}, []string{
-			"save epoch 1, master 0, heir 1, members 1 2, W 0", "admit at 1", "promote 1", "pin 1",
+			"save epoch 1, master 0, heir 1, members 1 2, W 0", "outrank at 1", "outrank at 2", "admit at 1", "promote 1", "pin 1",
 			"stamp 1", "save epoch 1, master 1, heir 1, members 2, W 0", "admit at 1 2", "attach 2"}},
 		{"promote after volumes of a later epoch", func(u *model) { masterDies(u); u.stamps[2].epoch = 9 }, step{do: promote, nodes: []string{"a-1"}}, []string{
-			"save epoch 10, master 0, heir 1, members 1 2, W 0", "admit at 1", "promote 1",
+			"save epoch 10, master 0, heir 1, members 1 2, W 0", "outrank at 1", "outrank at 2", "admit at 1", "promote 1",
 			"stamp 1", "save epoch 10, master 1, heir 1, members 2, W 0", "admit at 1 2", "attach 2"}},
 		{"hand over", func(*model) {}, step{do: switchOver, nodes: []string{"a-1"}}, []string{
-			"save epoch 1, master 0, heir 1, members 1 2, W 0", "admit at 1", "fence 0", "promote 1",
+			"save epoch 1, master 0, heir 1, members 1 2, W 0", "outrank at 0", "outrank at 1", "outrank at 2",
+			"admit at 1", "fence 0", "promote 1",
 			"stamp 1", "save epoch 1, master 1, heir 1, members 0 2, W 0", "admit at 1 0 2", "attach 0", "attach 2"}},
-		{"record", func(u *model) { u.procs[0].pinned = false }, step{do: record, nodes: []string{"a-0"}}, []string{
+		{"record", func(u *model) { u.procs[0].pinned = false }, step{do: recordMaster, nodes: []string{"a-0"}}, []string{
 			"pin 0", "stamp 0", "save epoch 1, master 0, heir 0, members 1 2, W 0"}},
 		{"attach", func(u *model) {
 			u.record.members[2], u.procs[0].admits[2] = reference{}, 0
 			u.procs[2].follows, u.procs[2].linked = 0, false
-		}, step{do: attach, nodes: []string{"a-2"}}, []string{
+		}, step{do: attachReplicas, nodes: []string{"a-2"}}, []string{
 			"save epoch 0, master 0, heir 0, members 1 2, W 0", "admit at 0 1 2", "attach 2"}},
-		{"drop", func(u *model) { u.kill(&u.procs[2]) }, step{do: drop, nodes: []string{"a-2"}}, []string{
+		{"drop", func(u *model) { u.kill(&u.procs[2]) }, step{do: removeMembers, nodes: []string{"a-2"}}, []string{
 			"admit at 0 1", "save epoch 0, master 0, heir 0, members 1, W 0"}},
-		{"lower W", func(u *model) { u.record.effective, u.procs[0].minReplicas = 1, 1 }, step{do: setMinReplicas, min: 0}, []string{
+		{"lower W", func(u *model) { u.record.effective, u.procs[0].minReplicas = 1, 1 }, step{do: setMinReplicas, minReplicas: 0}, []string{
 			"save epoch 0, master 0, heir 0, members 1 2, W 0", "set W of 0 to 0", "save epoch 0, master 0, heir 0, members 1 2, W 0"}},
-		{"raise W", func(*model) {}, step{do: setMinReplicas, min: 1}, []string{
+		{"raise W", func(*model) {}, step{do: setMinReplicas, minReplicas: 1}, []string{
 			"set W of 0 to 1", "save epoch 0, master 0, heir 0, members 1 2, W 1"}},
 	} {
 		t.Run(c.reason, func(t *testing.T) {
@@ -108,13 +109,33 @@ func TestOrderWithinAnAct(t *testing.T) {
 	}
 }
 
+// Another operator that was stopped may lead a replica back to the old master until its connections are closed.
+func TestNobodyIsPromotedBesideOneThatWasLedBack(t *testing.T) {
+	for name, change := range map[string]func(*process){
+		"it follows the old master":          func(p *process) { p.follows = 1 },
+		"it did, and has what was confirmed": func(p *process) { p.data += "z" },
+	} {
+		t.Run(name, func(t *testing.T) {
+			u := recordedSet(3, true)
+			masterDies(u)
+			f, redis, done := u.noting()
+			change(&u.procs[2])
+			r := &Reconciler{clock: modelClock}
+			err := r.act(quiet, redis, f, step{do: promote, nodes: []string{"a-1"}})
+			if err == nil || slices.Contains(*done, "promote 1") {
+				t.Errorf("%v; did %q", err, *done)
+			}
+		})
+	}
+}
+
 // Commands of an operator that was replaced must not arrive after the first of ours.
 func TestOthersAreOutrankedBeforeTheFirstCommand(t *testing.T) {
 	u := recordedSet(2, false)
 	f, redis, done := u.noting()
 	r := &Reconciler{clock: modelClock}
 	for range 2 {
-		if err := r.perform(t.Context(), redis, f, step{do: fence, nodes: []string{"a-1"}}); err != nil {
+		if err := r.actAsLeader(t.Context(), redis, f, step{do: fence, nodes: []string{"a-1"}}); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -143,7 +164,7 @@ func TestAnActEndsBeforeAnotherLeads(t *testing.T) {
 	one := &deadlineRecorder{server: f.servers["a-1"]}
 	f.servers["a-1"] = one
 	gap := leadership.DefaultTimes.LeaseDuration - leadership.DefaultTimes.RenewDeadline // from when we may no longer act until another may
-	if err := (&Reconciler{}).perform(t.Context(), redis, f, step{do: fence, nodes: []string{"a-1"}}); err != nil || one.left <= 0 || one.left >= gap {
+	if err := (&Reconciler{}).actAsLeader(t.Context(), redis, f, step{do: fence, nodes: []string{"a-1"}}); err != nil || one.left <= 0 || one.left >= gap {
 		t.Errorf("%v: a command may take %s", err, one.left)
 	}
 }
@@ -152,8 +173,8 @@ func TestAnActEndsBeforeAnotherLeads(t *testing.T) {
 func TestNoPromotionOfWhoFollows(t *testing.T) {
 	u := recordedSet(2, false)
 	masterDies(u)
-	f, redis := u.direct()
 	u.procs[1].follows = u.pods[0]
+	f, redis := u.direct()
 	r := &Reconciler{clock: modelClock}
 	if err := r.act(quiet, redis, f, step{do: promote, nodes: []string{"a-1"}}); err == nil || u.procs[1].master {
 		t.Errorf("%v, master: %t", err, u.procs[1].master)
@@ -166,7 +187,7 @@ func TestNobodyIsDroppedBeforeTheOthersHaveAll(t *testing.T) {
 	u.procs[1].data = "ab"
 	u.kill(&u.procs[2])
 	f, redis := u.direct()
-	if err := (&Reconciler{clock: modelClock}).act(quiet, redis, f, step{do: drop, nodes: []string{"a-2"}}); err == nil || u.record.members[2].pod == 0 {
+	if err := (&Reconciler{clock: modelClock}).act(quiet, redis, f, step{do: removeMembers, nodes: []string{"a-2"}}); err == nil || u.record.members[2].pod == 0 {
 		t.Errorf("%v, members %v", err, u.record.members)
 	}
 }
@@ -181,7 +202,7 @@ func TestWhatADroppedOneMayHaveConfirmedMustBeThere(t *testing.T) {
 				u.kill(&u.procs[ordinal(name)])
 			}
 			f, redis := u.direct()
-			if err := (&Reconciler{clock: modelClock}).act(quiet, redis, f, step{do: drop, nodes: dropped}); err != nil || u.record.startOffset != 3 || u.record.former != 0 {
+			if err := (&Reconciler{clock: modelClock}).act(quiet, redis, f, step{do: removeMembers, nodes: dropped}); err != nil || u.record.startOffset != 3 || u.record.former != 0 {
 				t.Errorf("%v: an heir needs %d of 3", err, u.record.startOffset)
 			}
 		})
@@ -194,7 +215,7 @@ func TestAMemberThatCannotBeAskedIsNotWaitedFor(t *testing.T) {
 	u.procs[1].hung, u.procs[1].data = true, "ab"
 	u.kill(&u.procs[2])
 	f, redis := u.direct()
-	if err := (&Reconciler{clock: modelClock}).act(quiet, redis, f, step{do: drop, nodes: []string{"a-2"}}); err != nil || u.record.members[1].pod == 0 || u.record.startOffset != 3 {
+	if err := (&Reconciler{clock: modelClock}).act(quiet, redis, f, step{do: removeMembers, nodes: []string{"a-2"}}); err != nil || u.record.members[1].pod == 0 || u.record.startOffset != 3 {
 		t.Errorf("%v: members %v, an heir needs %d of 3", err, u.record.members, u.record.startOffset)
 	}
 }
@@ -215,7 +236,7 @@ func TestAHigherMinimumIsNotRecordedBeforeOlderWritesAreWithAll(t *testing.T) {
 	u, master, _ := pair()
 	f, redis := u.direct()
 	f.servers["a-0"] = writeBeforeMinReplicas{f.servers["a-0"], master}
-	if err := doSetMin(t.Context(), redis, f, 1); err == nil || u.record.effective != 0 || redis.Status.Replication.EffectiveMinReplicas != 0 {
+	if err := doSetMinReplicas(t.Context(), redis, f, 1); err == nil || u.record.effective != 0 || redis.Status.Replication.EffectiveMinReplicas != 0 {
 		t.Errorf("%v: recorded W is %d", err, u.record.effective)
 	}
 }

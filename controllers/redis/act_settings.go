@@ -12,14 +12,14 @@ import (
 	"github.com/mainstay-operator/mainstay-operator/controllers/redis/node"
 )
 
-// settings are what this process knows the servers to have accepted, else what
+// readSettings are what this process knows the servers to have accepted, else what
 // our own Secret holds. There are none of a Redis that is new.
-func (r *Reconciler) settings(ctx context.Context, redis *cachev1alpha1.Redis) (settings, error) {
+func (r *Reconciler) readSettings(ctx context.Context, redis *cachev1alpha1.Redis) (settings, error) {
 	if s, known := r.memory.settings(redis); known {
 		return s, nil
 	}
 	var files corev1.Secret
-	if err := r.ownSecret(ctx, redis, filesName(redis), &files); err != nil {
+	if err := r.getOwnSecret(ctx, redis, filesName(redis), &files); err != nil {
 		return settings{}, err
 	}
 	return settingsIn(files.Data), nil
@@ -38,7 +38,7 @@ func (f *fleet) takeSettings(redis *cachev1alpha1.Redis, known settings) {
 	if f.settings = known; known.Live != nil {
 		return
 	}
-	f.settings = initial(redis)
+	f.settings = initialSettings(redis)
 	if running := f.where(member.answers); len(running) > 0 {
 		f.settings.Live[appendOnly] = yesNo(running[0].AOF)
 	}
@@ -50,56 +50,56 @@ func (r *Reconciler) takeAcceptedSettings(redis *cachev1alpha1.Redis, f *fleet) 
 	f.settings = planner{redis, f.world}.nextSettings()
 }
 
-// doTune sets on running servers what they can be told. A directive that one
+// doApplySettings sets on running servers what they can be told. A directive that one
 // refuses is not tried on the next, and remembered: it would be refused again.
-func (r *Reconciler) doTune(ctx context.Context, redis *cachev1alpha1.Redis, f *fleet, nodes []string) error {
+func (r *Reconciler) doApplySettings(ctx context.Context, redis *cachev1alpha1.Redis, f *fleet, nodes []string) error {
 	refused := map[string]string{}
 	return forEach(nodes, func(name string) error {
 		m, _ := f.find(name)
-		want := liveSettings(redis, m)
+		want := immediateDirectives(redis, m)
 		for _, directive := range slices.Sorted(maps.Keys(want)) {
 			if _, is := refused[directive]; is {
 				continue
 			}
 			err := f.servers[name].Configure(ctx, directive, want[directive])
-			if err != nil && !node.Refusal(err) {
+			if err != nil && !node.IsRefusal(err) {
 				return err
 			}
 			if err != nil {
-				refused[directive] = node.Words(err)
+				refused[directive] = node.RefusalText(err)
 			}
 		}
 		r.memory.noteSettings(redis, m.RunID, func(t *settingsReply) {
-			t.told, t.refused = want, maps.Clone(refused)
+			t.applied, t.refused = want, maps.Clone(refused)
 		})
 		return nil
 	})
 }
 
-// doPersist turns appending on, or off once all that was appended is in a
+// doSetPersistence turns appending on, or off once all that was appended is in a
 // snapshot: until then a server that dies finds its writes in neither.
-func (r *Reconciler) doPersist(ctx context.Context, redis *cachev1alpha1.Redis, f *fleet, nodes []string) error {
+func (r *Reconciler) doSetPersistence(ctx context.Context, redis *cachev1alpha1.Redis, f *fleet, nodes []string) error {
 	return forEach(nodes, func(name string) error {
 		m, _ := f.find(name)
-		err := r.persistOn(ctx, redis, f.servers[name], m)
-		if err != nil && !node.Refusal(err) {
+		err := r.setPersistenceOn(ctx, redis, f.servers[name], m)
+		if err != nil && !node.IsRefusal(err) {
 			return err
 		}
-		r.memory.noteSettings(redis, m.RunID, func(t *settingsReply) { t.stuck = node.Words(err) })
+		r.memory.noteSettings(redis, m.RunID, func(t *settingsReply) { t.persistRefusal = node.RefusalText(err) })
 		return nil
 	})
 }
 
-func (r *Reconciler) persistOn(ctx context.Context, redis *cachev1alpha1.Redis, server server, m member) error {
+func (r *Reconciler) setPersistenceOn(ctx context.Context, redis *cachev1alpha1.Redis, server server, m member) error {
 	switch {
-	case usesAppendOnly(redis) || !usesSnapshots(redis) || m.dumped:
+	case usesAppendOnly(redis) || !usesSnapshots(redis) || m.snapshotTaken:
 		return server.Configure(ctx, appendOnly, yesNo(usesAppendOnly(redis)))
 	case m.Saving:
 		return nil
 	}
-	if err := server.Save(ctx); err != nil {
+	if err := server.SaveSnapshot(ctx); err != nil {
 		return err
 	}
-	r.memory.noteSettings(redis, m.RunID, func(t *settingsReply) { t.dumping, t.dumpedAt = true, m.SavedAt })
+	r.memory.noteSettings(redis, m.RunID, func(t *settingsReply) { t.snapshotAsked, t.snapshotBefore = true, m.SavedAt })
 	return nil
 }

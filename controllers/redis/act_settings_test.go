@@ -21,7 +21,7 @@ func (o *configRecorder) Configure(_ context.Context, directive, value string) e
 	return o.fail
 }
 
-func (o *configRecorder) Save(context.Context) error {
+func (o *configRecorder) SaveSnapshot(context.Context) error {
 	o.commands = append(o.commands, "save")
 	return o.fail
 }
@@ -54,13 +54,13 @@ func TestAServerIsToldToPersistInSteps(t *testing.T) {
 		was.Spec.Persistence = &cachev1alpha1.RedisPersistence{Mode: c.mode}
 		f, one := look(c.change), &configRecorder{}
 		f.servers["a-1"] = one
-		if err := r.doPersist(t.Context(), was.Redis, f, []string{"a-1"}); err != nil || !slices.Equal(one.commands, c.told) {
+		if err := r.doSetPersistence(t.Context(), was.Redis, f, []string{"a-1"}); err != nil || !slices.Equal(one.commands, c.told) {
 			t.Errorf("%s: told %q: %v", c.reason, one.commands, err)
 		}
 	}
 	f := look(func(*member) {})
 	f.servers["a-1"] = &configRecorder{fail: errors.New("no answer")}
-	if r.doPersist(t.Context(), was.Redis, f, []string{"a-1"}) == nil {
+	if r.doSetPersistence(t.Context(), was.Redis, f, []string{"a-1"}) == nil {
 		t.Error("who does not answer has not refused")
 	}
 }

@@ -29,7 +29,7 @@ func TestStepDownLeavesAnotherChoiceToTheNextPass(t *testing.T) {
 	if err := stepDownFor(u, "a-1"); err == nil || u.procs[0].master || u.procs[1].master {
 		t.Fatalf("%v, masters: %t %t", err, u.procs[0].master, u.procs[1].master)
 	}
-	if u.runPasses() != rest || u.record.recordedMasterNode != 2 || u.violation != "" {
+	if u.runPasses() != idle || u.record.recordedMasterNode != 2 || u.violation != "" {
 		t.Errorf("the record: %+v; %s", u.record, u.violation)
 	}
 }
@@ -52,14 +52,14 @@ func TestAMasterWithoutAPodStepsDown(t *testing.T) {
 func TestWhoWasToldToFollowIsYetToReachItsMaster(t *testing.T) {
 	f, redis := recordedSet(3, false).direct()
 	r := &Reconciler{clock: modelClock}
-	r.memory.of(redis).cutOffSince = present.Add(-time.Hour)
-	if got := r.memory.cutOff(redis, true, modelClock); got != time.Hour {
+	r.memory.get(redis).cutOffSince = present.Add(-time.Hour)
+	if got := r.memory.trackCutOff(redis, true, modelClock); got != time.Hour {
 		t.Fatalf("cut off for %s", got)
 	}
 	if err := r.admitAndFollow(quiet, redis, f, []string{"a-1"}); err != nil {
 		t.Fatal(err)
 	}
-	if got := r.memory.cutOff(redis, true, modelClock); got != 0 {
+	if got := r.memory.trackCutOff(redis, true, modelClock); got != 0 {
 		t.Errorf("cut off for %s", got)
 	}
 }

@@ -47,8 +47,8 @@ func TestNoHandOverToWhoLacksTheHistory(t *testing.T) {
 				t.Error(err, master.master, u.record.epoch)
 			}
 			// What else there is to do need not wait with it.
-			next, err := r.carryOut(t.Context(), redis, f, toReplica)
-			if err != nil || next.do != wait || next.after == 0 || !strings.Contains(next.why, "a-1") {
+			next, err := r.execute(t.Context(), redis, f, toReplica)
+			if err != nil || next.do != wait || next.requeueAfter == 0 || !strings.Contains(next.why, "a-1") {
 				t.Error(err, next, next.why)
 			}
 		})
@@ -60,11 +60,11 @@ func TestNoHigherMinimumWithWhoLags(t *testing.T) {
 	u, master, replica := pair()
 	replica.data = "ab"
 	f, redis := u.direct()
-	if err := doSetMin(t.Context(), redis, f, 1); err == nil || master.minReplicas != 0 {
+	if err := doSetMinReplicas(t.Context(), redis, f, 1); err == nil || master.minReplicas != 0 {
 		t.Errorf("%v: W is %d", err, master.minReplicas)
 	}
 	replica.data = master.data
-	if err := doSetMin(t.Context(), redis, f, 1); err != nil || master.minReplicas != 1 || redis.Status.Replication.EffectiveMinReplicas != 1 {
+	if err := doSetMinReplicas(t.Context(), redis, f, 1); err != nil || master.minReplicas != 1 || redis.Status.Replication.EffectiveMinReplicas != 1 {
 		t.Errorf("%v: W is %d", err, master.minReplicas)
 	}
 }

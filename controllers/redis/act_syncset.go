@@ -11,7 +11,7 @@ import (
 )
 
 // attach saves that the nodes may confirm writes, then makes them follow.
-func (r *Reconciler) doAttach(ctx context.Context, redis *cachev1alpha1.Redis, f *fleet, nodes []string) error {
+func (r *Reconciler) doAttachReplicas(ctx context.Context, redis *cachev1alpha1.Redis, f *fleet, nodes []string) error {
 	rep := redis.Status.Replication
 	for _, name := range nodes {
 		if !slices.ContainsFunc(rep.SyncSet, func(p cachev1alpha1.RedisProcess) bool { return p.Name == name }) {
@@ -19,7 +19,7 @@ func (r *Reconciler) doAttach(ctx context.Context, redis *cachev1alpha1.Redis, f
 			rep.SyncSet = append(rep.SyncSet, m.process())
 		}
 	}
-	rep.SyncSet = sorted(rep.SyncSet)
+	rep.SyncSet = sortByName(rep.SyncSet)
 	if err := f.save(ctx); err != nil {
 		return err
 	}
@@ -29,7 +29,7 @@ func (r *Reconciler) doAttach(ctx context.Context, redis *cachev1alpha1.Redis, f
 // admitAndFollow the master with nodes that are on record: it lets them in, and they come.
 func (r *Reconciler) admitAndFollow(ctx context.Context, redis *cachev1alpha1.Redis, f *fleet, nodes []string) error {
 	rep := redis.Status.Replication
-	if err := r.admit(ctx, redis, f, rep.SyncSet); err != nil {
+	if err := r.admitOnly(ctx, redis, f, rep.SyncSet); err != nil {
 		return err
 	}
 	var errs []error
@@ -41,7 +41,7 @@ func (r *Reconciler) admitAndFollow(ctx context.Context, redis *cachev1alpha1.Re
 			errs = append(errs, fmt.Errorf("%s: %w", p.Name, err))
 			continue
 		}
-		r.memory.noteCommand(redis, p.RunID, toldLogin(r.clock.Now()))
+		r.memory.noteCommand(redis, p.RunID, setLoginSent(r.clock.Now()))
 		r.memory.noteFollow(redis)
 	}
 	return errors.Join(errs...)
@@ -50,10 +50,10 @@ func (r *Reconciler) admitAndFollow(ctx context.Context, redis *cachev1alpha1.Re
 // drop nodes from the sync set, once the master refuses them and all that they may have
 // confirmed is with every other member that can be asked. From then on nobody is an heir without
 // it: not who comes back with an older file, nor a member that could not be asked.
-func (r *Reconciler) doDrop(ctx context.Context, redis *cachev1alpha1.Redis, f *fleet, nodes []string) error {
+func (r *Reconciler) doRemoveMembers(ctx context.Context, redis *cachev1alpha1.Redis, f *fleet, nodes []string) error {
 	rep := redis.Status.Replication
 	stay := slices.DeleteFunc(slices.Clone(rep.SyncSet), func(p cachev1alpha1.RedisProcess) bool { return slices.Contains(nodes, p.Name) })
-	if err := r.admit(ctx, redis, f, stay); err != nil {
+	if err := r.admitOnly(ctx, redis, f, stay); err != nil {
 		return err
 	}
 	asked := slices.DeleteFunc(slices.Clone(stay), func(p cachev1alpha1.RedisProcess) bool {
@@ -67,7 +67,7 @@ func (r *Reconciler) doDrop(ctx context.Context, redis *cachev1alpha1.Redis, f *
 	if rep.SyncSet = stay; has > rep.StartOffset {
 		rep.StartOffset, rep.FormerReplID = has, ""
 	}
-	if preferred(redis) { // what was lost must not hold the writes up
+	if prefersAvailability(redis) { // what was lost must not hold the writes up
 		rep.EffectiveMinReplicas = min(rep.EffectiveMinReplicas, int32(len(stay))) //nolint:gosec // at most 8
 	}
 	return f.save(ctx)
@@ -75,7 +75,7 @@ func (r *Reconciler) doDrop(ctx context.Context, redis *cachev1alpha1.Redis, f *
 
 // setMin keeps the recorded W at or below the one that every unrecorded write
 // was confirmed under.
-func doSetMin(ctx context.Context, redis *cachev1alpha1.Redis, f *fleet, w int32) error {
+func doSetMinReplicas(ctx context.Context, redis *cachev1alpha1.Redis, f *fleet, w int32) error {
 	rep := redis.Status.Replication
 	if w < rep.EffectiveMinReplicas {
 		rep.EffectiveMinReplicas = w
@@ -100,7 +100,7 @@ func doSetMin(ctx context.Context, redis *cachev1alpha1.Redis, f *fleet, w int32
 	return f.save(ctx)
 }
 
-func sorted(set []cachev1alpha1.RedisProcess) []cachev1alpha1.RedisProcess {
+func sortByName(set []cachev1alpha1.RedisProcess) []cachev1alpha1.RedisProcess {
 	slices.SortFunc(set, func(a, b cachev1alpha1.RedisProcess) int { return strings.Compare(a.Name, b.Name) })
 	return set
 }

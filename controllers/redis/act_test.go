@@ -58,7 +58,7 @@ func TestBeginningAgainWithoutOneIsUnsafe(t *testing.T) {
 	s := healthy(3)
 	restartAll(s)
 	s.members[0].Keys = 9
-	masterSilent(&s.members[1])
+	makeSilent(&s.members[1])
 	s.Annotations = map[string]string{cachev1alpha1.RedisAllowUnsafePromotion: "7"}
 	if got := plan(s.Redis, s.world); got.do != promote || !got.unsafe {
 		t.Errorf("got %s, unsafe %t", got, got.unsafe)

@@ -18,46 +18,46 @@ import (
 // tlsField of the spec, as messages name it.
 const tlsField = "tls.secretName"
 
-// certificates are what the servers were given, and what the user's Secret says.
+// readCertificates are what the servers were given, and what the user's Secret says.
 // One of the user's that is of no use is reported and holds up nothing but the
 // first start.
-func (r *Reconciler) certificates(ctx context.Context, redis *cachev1alpha1.Redis) (certificates, error) {
+func (r *Reconciler) readCertificates(ctx context.Context, redis *cachev1alpha1.Redis) (certificates, error) {
 	var c certificates
 	if redis.Spec.TLS == nil {
 		return c, nil
 	}
 	if c.published = r.memory.published(redis); c.published.IsEmpty() {
 		var own corev1.Secret
-		if err := r.ownSecret(ctx, redis, certificatesName(redis), &own); err != nil {
+		if err := r.getOwnSecret(ctx, redis, certificatesName(redis), &own); err != nil {
 			return c, err
 		}
 		c.published = publishedIn(own.Data)
 	}
-	data, err := r.userSecret(ctx, redis, redis.Spec.TLS.SecretName)
+	data, err := r.getUserSecret(ctx, redis, redis.Spec.TLS.SecretName)
 	switch {
 	case err == nil:
 		c.wanted, c.problem = identityIn(redis, data, r.clock.Now())
-		c.due = pki.NextChange(data, r.clock.Now())
+		c.recheckAfter = pki.NextChange(data, r.clock.Now())
 	case c.published.IsEmpty():
 		return c, fmt.Errorf("%s: %w", tlsField, err)
 	default: // what is known goes on
 		log.FromContext(ctx).Error(err, tlsField)
-		c.due = certificateReread
+		c.recheckAfter = certificateReread
 	}
 	switch {
 	case c.published.IsEmpty() && c.problem != "":
-		return c, awaitCertificate(redis, c.problem)
+		return c, missingCertificateError(redis, c.problem)
 	case c.published.IsEmpty():
 		c.published = c.wanted
 	case c.wanted.IsEmpty():
 		c.wanted = c.published
 	}
-	c.secure, err = c.published.TLSConfig(serviceHost(redis), r.clock.Now)
+	c.tlsConfig, err = c.published.TLSConfig(serviceHost(redis), r.clock.Now)
 	return c, err
 }
 
-// awaitCertificate is what becomes of a Redis that never had one.
-func awaitCertificate(redis *cachev1alpha1.Redis, problem string) error {
+// missingCertificateError is what becomes of a Redis that never had one.
+func missingCertificateError(redis *cachev1alpha1.Redis, problem string) error {
 	conditions.SetSecretUnusable(&redis.Status.Conditions, redis.Generation, commonv1.ConditionCertificatesInSync, tlsField, problem, "")
 	return converge.Invalid(tlsField, "%s", problem)
 }
@@ -66,19 +66,19 @@ func awaitCertificate(redis *cachev1alpha1.Redis, problem string) error {
 // step towards another authority's when all have loaded the last.
 func (r *Reconciler) publishIdentity(redis *cachev1alpha1.Redis, f *fleet) identity {
 	published := f.certificates.published
-	if redis.Spec.TLS != nil && (f.loaded() || f.certificates.renews()) {
-		published = f.certificates.next(r.clock.Now())
-		r.memory.publish(redis, published)
+	if redis.Spec.TLS != nil && (f.certificatesLoaded() || f.certificates.isRenewal()) {
+		published = f.certificates.nextIdentity(r.clock.Now())
+		r.memory.notePublished(redis, published)
 	}
 	return published
 }
 
-// doReload asks each node to load what was published. One whose kubelet has not
+// doLoadCertificates asks each node to load what was published. One whose kubelet has not
 // brought the files yet is asked again later.
-func (r *Reconciler) doReload(ctx context.Context, redis *cachev1alpha1.Redis, f *fleet, nodes []string) error {
+func (r *Reconciler) doLoadCertificates(ctx context.Context, redis *cachev1alpha1.Redis, f *fleet, nodes []string) error {
 	var loaded []string
 	err := forEach(nodes, func(name string) error {
-		done, err := f.servers[name].Load(ctx, filesOf(f.certificates.published))
+		done, err := f.servers[name].LoadCertificate(ctx, identityFiles(f.certificates.published))
 		if done {
 			loaded = append(loaded, name)
 		}

@@ -18,10 +18,10 @@ type loader struct {
 	server
 	delivered bool
 	err       error
-	asked     node.Files
+	asked     node.TLSFiles
 }
 
-func (l *loader) Load(_ context.Context, files node.Files) (bool, error) {
+func (l *loader) LoadCertificate(_ context.Context, files node.TLSFiles) (bool, error) {
 	l.asked = files
 	return l.delivered, l.err
 }
@@ -33,13 +33,13 @@ func TestReloadTellsWhoHasIt(t *testing.T) {
 	has, waits, mute := &loader{delivered: true}, &loader{}, &loader{err: errors.New("i/o timeout")}
 	f := &fleet{servers: map[string]server{"a-0": has, "a-1": waits, "a-2": mute}, certificates: certificates{published: published}}
 
-	if err := r.doReload(t.Context(), sized(3), f, []string{"a-0", "a-1"}); err != nil {
+	if err := r.doLoadCertificates(t.Context(), sized(3), f, []string{"a-0", "a-1"}); err != nil {
 		t.Errorf("a kubelet that takes its time is no failure: %v", err)
 	}
-	if told := <-recorder.Events; !strings.Contains(told, "CertificateLoaded a-0:") || has.asked != filesOf(published) {
+	if told := <-recorder.Events; !strings.Contains(told, "CertificateLoaded a-0:") || has.asked != identityFiles(published) {
 		t.Errorf("told %q, asked for %v", told, has.asked)
 	}
-	if err := r.doReload(t.Context(), sized(3), f, []string{"a-1", "a-2"}); err == nil || !strings.Contains(err.Error(), "a-2") {
+	if err := r.doLoadCertificates(t.Context(), sized(3), f, []string{"a-1", "a-2"}); err == nil || !strings.Contains(err.Error(), "a-2") {
 		t.Errorf("got %v", err)
 	}
 	if len(recorder.Events) > 0 {

@@ -18,8 +18,8 @@ import (
 // claimPrefix is what the StatefulSet puts before a pod's name for its claim's.
 const claimPrefix = dataVolume + "-"
 
-// volumes are the nodes' claims, by node: also of nodes that are not there now.
-func (r *Reconciler) volumes(ctx context.Context, redis *cachev1alpha1.Redis) (map[string]volume, error) {
+// listVolumes are the nodes' claims, by node: also of nodes that are not there now.
+func (r *Reconciler) listVolumes(ctx context.Context, redis *cachev1alpha1.Redis) (map[string]volume, error) {
 	claims, err := listClaims(ctx, r.Client, redis)
 	if err != nil {
 		return nil, err
@@ -60,27 +60,27 @@ func (r *Reconciler) patchClaim(ctx context.Context, redis *cachev1alpha1.Redis,
 	patch := ctrlclient.MergeFromWithOptions(seen, ctrlclient.MergeFromWithOptimisticLock{})
 	err := ctrlclient.IgnoreNotFound(r.Patch(ctx, next, patch, ctrlclient.FieldOwner(converge.FieldManager)))
 	if err == nil {
-		r.memory.wrote(redis, writtenClaim{next, r.clock.Now()})
+		r.memory.noteWrite(redis, writtenClaim{next, r.clock.Now()})
 	}
 	return err
 }
 
-// keep what the volumes are to be known by when no process is left.
-func keep(ctx context.Context, redis *cachev1alpha1.Redis, f *fleet, s step) error {
-	if s.do == putStamp {
-		return putStamps(ctx, redis, f, s.nodes)
+// stampOrEndMastership what the volumes are to be known by when no process is left.
+func stampOrEndMastership(ctx context.Context, redis *cachev1alpha1.Redis, f *fleet, s step) error {
+	if s.do == stampVolumes {
+		return writeStamps(ctx, redis, f, s.nodes)
 	}
 	redis.Status.Replication, redis.Status.TargetMaster = nil, redis.Status.Master
 	return f.save(ctx)
 }
 
-// putStamps writes the stamps that are due, on nodes that have a volume.
-func putStamps(ctx context.Context, redis *cachev1alpha1.Redis, f *fleet, nodes []string) error {
+// writeStamps writes the stamps that are due, on nodes that have a volume.
+func writeStamps(ctx context.Context, redis *cachev1alpha1.Redis, f *fleet, nodes []string) error {
 	return forEach(nodes, func(name string) error {
 		if _, ok := f.volumes[name]; !ok {
 			return nil
 		}
-		return f.stamp(ctx, name, planner{redis, f.world}.dueStamp(name))
+		return f.writeStamp(ctx, name, planner{redis, f.world}.dueStamp(name))
 	})
 }
 
@@ -98,7 +98,7 @@ type writtenClaim struct {
 // latestClaim is our own last write of a claim while the cache does not show it. An API server that
 // was restored from a backup never will: then what it holds is what there is.
 func (r *Reconciler) latestClaim(ctx context.Context, redis *cachev1alpha1.Redis, cached *corev1.PersistentVolumeClaim) (*corev1.PersistentVolumeClaim, error) {
-	written, known := r.memory.writtenAfter(redis, cached)
+	written, known := r.memory.newerWrite(redis, cached)
 	if !known {
 		return cached, nil
 	}
@@ -109,29 +109,29 @@ func (r *Reconciler) latestClaim(ctx context.Context, redis *cachev1alpha1.Redis
 	if err := r.APIReader.Get(ctx, ctrlclient.ObjectKeyFromObject(cached), &stored); err != nil {
 		return nil, fmt.Errorf("reading PersistentVolumeClaim %q: %w", cached.Name, err)
 	}
-	r.memory.wrote(redis, writtenClaim{&stored, r.clock.Now()})
+	r.memory.noteWrite(redis, writtenClaim{&stored, r.clock.Now()})
 	return &stored, nil
 }
 
-// writtenAfter gives our own last write of a claim, if it is later than what the cache shows.
-func (m *memory) writtenAfter(redis *cachev1alpha1.Redis, cached *corev1.PersistentVolumeClaim) (writtenClaim, bool) {
+// newerWrite gives our own last write of a claim, if it is later than what the cache shows.
+func (m *memory) newerWrite(redis *cachev1alpha1.Redis, cached *corev1.PersistentVolumeClaim) (writtenClaim, bool) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	known := m.of(redis)
-	written, ours := known.claims[cached.Name]
+	known := m.get(redis)
+	written, ours := known.writtenClaims[cached.Name]
 	if !ours {
 		return writtenClaim{}, false
 	}
 	order, err := resourceversion.CompareResourceVersion(cached.ResourceVersion, written.ResourceVersion)
 	if err != nil || order >= 0 || cached.UID != written.UID {
-		delete(known.claims, cached.Name)
+		delete(known.writtenClaims, cached.Name)
 		return writtenClaim{}, false
 	}
 	return written, true
 }
 
-func (m *memory) wrote(redis *cachev1alpha1.Redis, claim writtenClaim) {
+func (m *memory) noteWrite(redis *cachev1alpha1.Redis, claim writtenClaim) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	m.of(redis).claims[claim.Name] = claim
+	m.get(redis).writtenClaims[claim.Name] = claim
 }

@@ -47,7 +47,7 @@ func (f *fleet) awaitOffset(ctx context.Context, name, replID string, offset int
 		if now := server.Look(ctx); now.ReplID == replID && now.Offset >= offset {
 			return nil
 		}
-		if f.pause(ctx) != nil {
+		if f.awaitRetry(ctx) != nil {
 			return fmt.Errorf("did not catch up within %s", catchUpTimeout)
 		}
 	}

@@ -14,19 +14,19 @@ type identity = pki.Identity
 
 // certificates of one Redis.
 type certificates struct {
-	published identity      // what our own Secret gives to the servers, and the operator shows
-	wanted    identity      // what the user's Secret says, as far as it is of use
-	problem   string        // with the user's Secret
-	due       time.Duration // how soon to look at that again; 0 is never
-	// secure is how the operator speaks with the servers; nil is in the clear.
-	secure *tls.Config
+	published    identity      // what our own Secret gives to the servers, and the operator shows
+	wanted       identity      // what the user's Secret says, as far as it is of use
+	problem      string        // with the user's Secret
+	recheckAfter time.Duration // how soon to look at that again; 0 is never
+	// tlsConfig is how the operator speaks with the servers; nil is in the clear.
+	tlsConfig *tls.Config
 }
 
-// next is what to publish once every server has loaded what was published
+// nextIdentity is what to publish once every server has loaded what was published
 // before. When the authority changes there are steps between, each of which
 // trusts the one before and is trusted by it: nodes, operator and applications
 // change over one by one, and none refuses another.
-func (c certificates) next(now time.Time) identity {
+func (c certificates) nextIdentity(now time.Time) identity {
 	switch {
 	case !c.published.Trusts(c.wanted, now):
 		return identity{Certificate: c.published.Certificate, Key: c.published.Key, Authorities: pki.MergeAuthorities(c.published, c.wanted)}
@@ -36,10 +36,10 @@ func (c certificates) next(now time.Time) identity {
 	return c.wanted
 }
 
-// renews is true when the same authority vouches for what comes next, and nobody has
+// isRenewal is true when the same authority vouches for what comes next, and nobody has
 // to learn to trust another: a node that does not answer holds nothing up then, least of
 // all until the certificate expires by which the operator would have to reach it.
-func (c certificates) renews() bool {
+func (c certificates) isRenewal() bool {
 	before, err := pki.ParseCertificates(c.published.Certificate)
 	after, alsoErr := pki.ParseCertificates(c.wanted.Certificate)
 	return err == nil && alsoErr == nil && len(before) > 0 && len(after) > 0 &&

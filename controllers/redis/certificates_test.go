@@ -51,7 +51,7 @@ func TestCertificatesChangeOver(t *testing.T) {
 			now, published, steps := time.Now(), old, 0
 			for i := 0; i < len(c.wanted) || published.ContentHash() != c.wanted[len(c.wanted)-1].ContentHash(); i++ {
 				wanted := c.wanted[min(i, len(c.wanted)-1)]
-				next := certificates{published: published, wanted: wanted}.next(now)
+				next := certificates{published: published, wanted: wanted}.nextIdentity(now)
 				if !next.Trusts(published, now) || !published.Trusts(next, now) {
 					t.Fatalf("step %d: they do not trust one another", steps)
 				}
@@ -87,7 +87,7 @@ func TestPublishedIsReadAsWritten(t *testing.T) {
 	written := identityOf(issue(authority.New("one")))
 	data := func() map[string][]byte {
 		stored := map[string][]byte{}
-		for key, value := range valuesOf(written) {
+		for key, value := range identityData(written) {
 			stored[key] = []byte(value)
 		}
 		return stored

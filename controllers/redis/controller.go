@@ -67,32 +67,32 @@ func (r *Reconciler) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.Resu
 }
 
 func (r *Reconciler) reconcile(ctx context.Context, redis *cachev1alpha1.Redis, save converge.SaveStatus) (ctrl.Result, error) {
-	secrets, err := r.secrets(ctx, redis) // first: without them no server can be asked
+	secrets, err := r.readSecrets(ctx, redis) // first: without them no server can be asked
 	if err != nil {
-		return ctrl.Result{RequeueAfter: secrets.certificates.due}, err // which time may mend
+		return ctrl.Result{RequeueAfter: secrets.certificates.recheckAfter}, err // which time may mend
 	}
-	set, pods, err := r.workload(ctx, redis)
-	if err != nil {
-		return ctrl.Result{}, err
-	}
-	volumes, err := r.volumes(ctx, redis)
+	set, pods, err := r.getWorkload(ctx, redis)
 	if err != nil {
 		return ctrl.Result{}, err
 	}
-	outside := &apiEffects{Reconciler: r, redis: redis, set: set, write: save}
+	volumes, err := r.listVolumes(ctx, redis)
+	if err != nil {
+		return ctrl.Result{}, err
+	}
+	outside := &apiEffects{Reconciler: r, redis: redis, set: set, saveStatus: save}
 	f := r.observe(ctx, redis, pods, set, secrets, outside) // read once, into a value
 	defer f.close()
 	f.volumes, outside.fleet = volumes, f
-	r.memory.watch(ctx, redis, f.addresses(), f.certificates.secure, r.clock)
+	r.memory.watchServers(ctx, redis, f.addresses(), f.certificates.tlsConfig, r.clock)
 
 	next := plan(redis, f.world) // one decision, pure
 	if redis.Spec.Paused {
-		observed, err := r.Observe(ctx, redis, desired(redis, r.childInputs(redis, set, f))...)
-		result := r.report(redis, f, next, observed, pods)
+		observed, err := r.Observe(ctx, redis, desiredChildren(redis, r.childInputs(redis, set, f))...)
+		result := r.updateStatus(redis, f, next, observed, pods)
 		r.takeAcceptedSettings(redis, f) // as it will be
-		return result, errors.Join(err, r.ReportPausedChanges(ctx, redis, desired(redis, r.childInputs(redis, set, f))...))
+		return result, errors.Join(err, r.ReportPausedChanges(ctx, redis, desiredChildren(redis, r.childInputs(redis, set, f))...))
 	}
-	if next, err = r.carryOutInTime(ctx, redis, f, next); err != nil {
+	if next, err = r.executeWithTimeout(ctx, redis, f, next); err != nil {
 		return ctrl.Result{}, err
 	}
 	r.publishPassword(redis, f)
@@ -104,51 +104,51 @@ func (r *Reconciler) reconcile(ctx context.Context, redis *cachev1alpha1.Redis, 
 		err = errors.Join(err, r.reportMasterChange(ctx, redis, f))
 	}
 	if err != nil {
-		return r.report(redis, f, next, outside.observed, pods), err
+		return r.updateStatus(redis, f, next, outside.observed, pods), err
 	}
 	if retired := r.startPasswordOverlap(redis, f); retired || next.changes() {
 		return ctrl.Result{RequeueAfter: time.Millisecond}, nil // and look at what came of it
 	}
-	err = errors.Join(r.markPods(ctx, marks(redis, f.world, pods)), putStamps(ctx, redis, f, volumesInSync(redis, f.world)),
+	err = errors.Join(r.markPods(ctx, outdatedMarks(redis, f.world, pods)), writeStamps(ctx, redis, f, volumesInSync(redis, f.world)),
 		r.growVolumes(ctx, redis, f, set))
-	return r.report(redis, f, next, outside.observed, pods), err
+	return r.updateStatus(redis, f, next, outside.observed, pods), err
 }
 
-// report sets the status: what was seen, what was just written, and what comes next.
-func (r *Reconciler) report(redis *cachev1alpha1.Redis, f *fleet, next step, observed converge.Observed, pods []corev1.Pod) ctrl.Result {
+// updateStatus sets the status: what was seen, what was just written, and what comes next.
+func (r *Reconciler) updateStatus(redis *cachev1alpha1.Redis, f *fleet, next step, observed converge.Observed, pods []corev1.Pod) ctrl.Result {
 	set, found := converge.Find[*appsv1.StatefulSet](observed, "StatefulSet", redis.Name)
 	if !found {
 		set = &appsv1.StatefulSet{}
 	}
-	redis.Status = status(redis, f.world, next, set, pods)
+	redis.Status = newStatus(redis, f.world, next, set, pods)
 	setMargin(redis, f.world)
-	certificatesInSync(&redis.Status.Conditions, redis, f.world, f.certificates)
+	setCertificatesInSync(&redis.Status.Conditions, redis, f.world, f.certificates)
 	conditions.SetUpdateAvailable(&redis.Status.Conditions, redis.Generation, r.image(redis, set), redis.Spec.Image, r.DefaultImages[flavor(redis)])
-	credentialsInSync(&redis.Status.Conditions, redis, f)
-	due := []time.Duration{next.after, f.keys.due(r.clock.Now()), f.certificates.due, max(0, oldClientTime-f.sinceRouted)}
-	if f.refusal != "" {
-		due = append(due, resizeRetry)
+	setCredentialsInSync(&redis.Status.Conditions, redis, f)
+	requeues := []time.Duration{next.requeueAfter, f.credentials.recheckAfter(r.clock.Now()), f.certificates.recheckAfter, max(0, oldClientTime-f.sinceRouted)}
+	if f.growthRefusal != "" {
+		requeues = append(requeues, resizeRetry)
 	}
-	return ctrl.Result{RequeueAfter: converge.Soonest(due...)}
+	return ctrl.Result{RequeueAfter: converge.Soonest(requeues...)}
 }
 
 // secrets are what it takes to speak with the servers, and what those start with.
 type secrets struct {
-	keys         credentials
+	credentials  credentials
 	certificates certificates
 	settings     settings
 }
 
-func (r *Reconciler) secrets(ctx context.Context, redis *cachev1alpha1.Redis) (secrets, error) {
-	keys, err := r.credentials(ctx, redis)
+func (r *Reconciler) readSecrets(ctx context.Context, redis *cachev1alpha1.Redis) (secrets, error) {
+	keys, err := r.readCredentials(ctx, redis)
 	if err != nil {
 		return secrets{}, err
 	}
-	certificates, err := r.certificates(ctx, redis)
+	certificates, err := r.readCertificates(ctx, redis)
 	if err != nil {
 		return secrets{certificates: certificates}, err
 	}
-	settings, err := r.settings(ctx, redis)
+	settings, err := r.readSettings(ctx, redis)
 	return secrets{keys, certificates, settings}, err
 }
 
@@ -166,8 +166,8 @@ func secretNames(redis ctrlclient.Object) []string {
 
 func (r *Reconciler) microNow() *metav1.MicroTime { return ptr.To(metav1.NewMicroTime(r.clock.Now())) }
 
-// workload is the StatefulSet, empty when there is none, and its pods.
-func (r *Reconciler) workload(ctx context.Context, redis *cachev1alpha1.Redis) (*appsv1.StatefulSet, []corev1.Pod, error) {
+// getWorkload is the StatefulSet, empty when there is none, and its pods.
+func (r *Reconciler) getWorkload(ctx context.Context, redis *cachev1alpha1.Redis) (*appsv1.StatefulSet, []corev1.Pod, error) {
 	set := &appsv1.StatefulSet{}
 	if err := r.Get(ctx, ctrlclient.ObjectKeyFromObject(redis), set); ctrlclient.IgnoreNotFound(err) != nil {
 		return nil, nil, fmt.Errorf("reading the StatefulSet: %w", err)
@@ -200,15 +200,15 @@ func isOnRecord(redis *cachev1alpha1.Redis, pod types.UID) bool {
 }
 
 func (r *Reconciler) childInputs(redis *cachev1alpha1.Redis, set *appsv1.StatefulSet, f *fleet) childInputs {
-	c := childInputs{credentials: f.keys, settings: f.settings, image: r.image(redis, set), pods: pods(redis, f.world), identity: r.publishIdentity(redis, f),
-		restarted: set.Spec.Template.Annotations[annotationRestart], operator: r.Account.Namespace}
+	c := childInputs{credentials: f.credentials, settings: f.settings, image: r.image(redis, set), replicas: desiredPods(redis, f.world), identity: r.publishIdentity(redis, f),
+		restartedAt: set.Spec.Template.Annotations[annotationRestart], operatorNamespace: r.Account.Namespace}
 	switch claims := set.Spec.VolumeClaimTemplates; {
 	case len(claims) > 0:
-		c.volume = claims[0].Spec.Resources.Requests[corev1.ResourceStorage]
+		c.volumeSize = claims[0].Spec.Resources.Requests[corev1.ResourceStorage]
 	case redis.Spec.Storage != nil:
-		c.volume = redis.Spec.Storage.Size
+		c.volumeSize = redis.Spec.Storage.Size
 	default:
-		c.volume = resource.Quantity{}
+		c.volumeSize = resource.Quantity{}
 	}
 	return c
 }
@@ -225,7 +225,7 @@ func (r *Reconciler) image(redis *cachev1alpha1.Redis, set *appsv1.StatefulSet) 
 func (r *Reconciler) SetupWithManager(mgr ctrl.Manager) error {
 	r.Owned = Owned
 	r.clock = clock.RealClock{}
-	r.memory.news = make(chan event.GenericEvent)
+	r.memory.events = make(chan event.GenericEvent)
 	r.Finalize = func(_ context.Context, key types.NamespacedName) error {
 		r.memory.forget(key)
 		forgetMetrics(key)
@@ -239,7 +239,7 @@ func (r *Reconciler) SetupWithManager(mgr ctrl.Manager) error {
 		Watches(&corev1.Pod{}, converge.EnqueueForInstance(appName)).
 		Watches(&corev1.PersistentVolumeClaim{}, converge.EnqueueForInstance(appName)).
 		WatchesRawSource(secrets).
-		WatchesRawSource(source.Channel(r.memory.news, &handler.EnqueueRequestForObject{}))
+		WatchesRawSource(source.Channel(r.memory.events, &handler.EnqueueRequestForObject{}))
 	for _, child := range Owned {
 		b.Owns(child)
 	}

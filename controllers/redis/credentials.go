@@ -22,15 +22,15 @@ import (
 const (
 	// authField of the spec, as messages name it.
 	authField = "auth.secretName"
-	// mostPassword bytes are what a server reads of one that has not logged in
+	// maxPasswordBytes bytes are what a server reads of one that has not logged in
 	// yet, with room to spare.
-	mostPassword = 4096
+	maxPasswordBytes = 4096
 )
 
-// credentials are what this process knows, else what our own Secrets hold, else
+// readCredentials are what this process knows, else what our own Secrets hold, else
 // drawn; with the applications' password of the user's choice. A Secret of the
 // user's that is of no use is reported and holds up nothing but the first start.
-func (r *Reconciler) credentials(ctx context.Context, redis *cachev1alpha1.Redis) (credentials, error) {
+func (r *Reconciler) readCredentials(ctx context.Context, redis *cachev1alpha1.Redis) (credentials, error) {
 	c, err := r.knownCredentials(ctx, redis)
 	if err != nil {
 		return c, err
@@ -38,15 +38,15 @@ func (r *Reconciler) credentials(ctx context.Context, redis *cachev1alpha1.Redis
 	name, password, problem := "", "", ""
 	if redis.Spec.Auth != nil {
 		name = redis.Spec.Auth.SecretName
-		password, problem, err = r.chosenPassword(ctx, redis, name)
+		password, problem, err = r.userPassword(ctx, redis, name)
 	}
-	c = c.choose(name, password, rand.Text).expire(r.clock.Now())
+	c = c.chooseLogin(name, password, rand.Text).dropExpired(r.clock.Now())
 	c.problem, c.unread = problem, err != nil
 	switch {
-	case len(c.accepted()) == 0 && err != nil:
+	case len(c.acceptedDigests()) == 0 && err != nil:
 		return c, err
-	case len(c.accepted()) == 0:
-		return c, r.awaitSecret(redis, problem)
+	case len(c.acceptedDigests()) == 0:
+		return c, r.missingPasswordError(redis, problem)
 	case err != nil: // what is known goes on
 		log.FromContext(ctx).Error(err, authField)
 	}
@@ -54,8 +54,8 @@ func (r *Reconciler) credentials(ctx context.Context, redis *cachev1alpha1.Redis
 	return c, nil
 }
 
-// awaitSecret is what becomes of a Redis that never had a password.
-func (r *Reconciler) awaitSecret(redis *cachev1alpha1.Redis, problem string) error {
+// missingPasswordError is what becomes of a Redis that never had a password.
+func (r *Reconciler) missingPasswordError(redis *cachev1alpha1.Redis, problem string) error {
 	conditions.SetSecretUnusable(&redis.Status.Conditions, redis.Generation, commonv1.ConditionCredentialsInSync, authField, problem, "")
 	return converge.Invalid(authField, "%s", problem)
 }
@@ -69,21 +69,21 @@ func (r *Reconciler) knownCredentials(ctx context.Context, redis *cachev1alpha1.
 	}
 	var held [3]corev1.Secret
 	for i, name := range []string{bindingName(redis), systemName(redis), filesName(redis)} {
-		if err := r.ownSecret(ctx, redis, name, &held[i]); err != nil {
+		if err := r.getOwnSecret(ctx, redis, name, &held[i]); err != nil {
 			return c, err
 		}
 	}
 	if known {
-		return c.restored(held[1]), nil
+		return c.restoreFrom(held[1]), nil
 	}
-	return recalled(held[0], held[1], held[2]), nil
+	return credentialsIn(held[0], held[1], held[2]), nil
 }
 
-// ownSecret reads from the cache. What it does not have of an object that was
+// getOwnSecret reads from the cache. What it does not have of an object that was
 // seen before, the server is asked for: a running set must not get new passwords
 // because somebody took a label off its Secret. It leaves the Secret of somebody
 // else out, for Converge to refuse.
-func (r *Reconciler) ownSecret(ctx context.Context, redis *cachev1alpha1.Redis, name string, secret *corev1.Secret) error {
+func (r *Reconciler) getOwnSecret(ctx context.Context, redis *cachev1alpha1.Redis, name string, secret *corev1.Secret) error {
 	key := client.ObjectKey{Namespace: redis.Namespace, Name: name}
 	err := r.Get(ctx, key, secret)
 	if apierrors.IsNotFound(err) && redis.Status.ObservedGeneration > 0 {
@@ -100,10 +100,10 @@ func (r *Reconciler) ownSecret(ctx context.Context, redis *cachev1alpha1.Redis, 
 	return nil
 }
 
-// chosenPassword is what the user's Secret holds, or what is wrong with it. An
+// userPassword is what the user's Secret holds, or what is wrong with it. An
 // error says that it could not be read.
-func (r *Reconciler) chosenPassword(ctx context.Context, redis *cachev1alpha1.Redis, name string) (password, problem string, err error) {
-	data, err := r.userSecret(ctx, redis, name)
+func (r *Reconciler) userPassword(ctx context.Context, redis *cachev1alpha1.Redis, name string) (password, problem string, err error) {
+	data, err := r.getUserSecret(ctx, redis, name)
 	if err != nil {
 		return "", "", err
 	}
@@ -111,9 +111,9 @@ func (r *Reconciler) chosenPassword(ctx context.Context, redis *cachev1alpha1.Re
 	return password, problem, nil
 }
 
-// userSecret is what a Secret of the user's holds; no data at all when there is none.
-func (r *Reconciler) userSecret(ctx context.Context, redis *cachev1alpha1.Redis, name string) (map[string][]byte, error) {
-	return r.Secrets.ReadThrough(ctx, client.ObjectKey{Namespace: redis.Namespace, Name: name}, r.memory.contents(redis))
+// getUserSecret is what a Secret of the user's holds; no data at all when there is none.
+func (r *Reconciler) getUserSecret(ctx context.Context, redis *cachev1alpha1.Redis, name string) (map[string][]byte, error) {
+	return r.Secrets.ReadThrough(ctx, client.ObjectKey{Namespace: redis.Namespace, Name: name}, r.memory.secretContents(redis))
 }
 
 // passwordIn tells people what they have to mend.
@@ -126,8 +126,8 @@ func passwordIn(name string, data map[string][]byte) (password, problem string) 
 		problem = fmt.Sprintf("Secret %q has no key \"password\", or an empty one", name)
 	case strings.ContainsFunc(password, unicode.IsControl):
 		problem = fmt.Sprintf("key \"password\" of Secret %q holds a control character, such as the newline that echo adds; use echo -n", name)
-	case len(password) > mostPassword:
-		problem = fmt.Sprintf("key \"password\" of Secret %q is longer than %d bytes", name, mostPassword)
+	case len(password) > maxPasswordBytes:
+		problem = fmt.Sprintf("key \"password\" of Secret %q is longer than %d bytes", name, maxPasswordBytes)
 	default:
 		return password, ""
 	}

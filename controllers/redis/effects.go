@@ -23,46 +23,56 @@ import (
 // how time goes by. Whoever plays these and the servers plays every decision about the master.
 // Roles on pods, growing volumes, annotations that are done with, and events are written past them.
 type effects interface {
-	// save the object's status, if nobody has changed the object since it was read.
+	// save the object's status, if nobody has changed the object since it was read. If there is nothing to
+	// write, the API server is asked: who goes on after a save knows that it was not replaced before.
 	save(ctx context.Context) error
-	// unchanged asks the API server whether the object and the stamps are still what was read of a cache.
-	unchanged(ctx context.Context) error
-	// stamp writes on a node's volume what its data is worth.
-	stamp(ctx context.Context, node string, s stamp) error
-	// removePod deletes exactly the pod that was looked at.
-	removePod(ctx context.Context, name string, options ...ctrlclient.DeleteOption) error
+	// checkUnchanged asks the API server whether the object and the stamps are still what was read of a cache.
+	checkUnchanged(ctx context.Context) error
+	// writeStamp writes on a node's volume what its data is worth.
+	writeStamp(ctx context.Context, node string, s stamp) error
+	// deletePod deletes exactly the pod that was looked at.
+	deletePod(ctx context.Context, name string, options ...ctrlclient.DeleteOption) error
 	// route points the Service at the master of record. led is true once it does, also beside an
 	// error, which is then of another child.
 	route(ctx context.Context) (led bool, err error)
-	// together runs all of these and returns when they have ended. One that panics ends nothing but itself.
-	together(ctx context.Context, all []func())
-	// pause before the next try, until there is no time left.
-	pause(ctx context.Context) error
+	// runAll runs all of these and returns when they have ended. One that panics ends nothing but itself.
+	runAll(ctx context.Context, all []func())
+	// awaitRetry before the next try, until there is no time left.
+	awaitRetry(ctx context.Context) error
 }
 
-// retryPause is between two looks at a replica that must catch up within one act.
-const retryPause = 2 * time.Millisecond
+// retryInterval is between two looks at a replica that must catch up within one act.
+const retryInterval = 2 * time.Millisecond
 
 // apiEffects has the effects on a real API server.
 type apiEffects struct {
 	*Reconciler
-	redis *cachev1alpha1.Redis
-	fleet *fleet
-	set   *appsv1.StatefulSet
-	write converge.SaveStatus
+	redis      *cachev1alpha1.Redis
+	fleet      *fleet
+	set        *appsv1.StatefulSet
+	saveStatus converge.SaveStatus
 	// observed are the children, once clients were led to the master.
 	observed converge.Observed
 }
 
-func (c *apiEffects) save(ctx context.Context) error { return c.write(ctx) }
+func (c *apiEffects) save(ctx context.Context) error {
+	before := c.redis.ResourceVersion
+	if err := c.saveStatus(ctx); err != nil {
+		return err
+	}
+	if c.redis.ResourceVersion == before {
+		return c.checkUnchanged(ctx)
+	}
+	return nil
+}
 
-func (c *apiEffects) unchanged(ctx context.Context) error {
+func (c *apiEffects) checkUnchanged(ctx context.Context) error {
 	live := &cachev1alpha1.Redis{}
 	if err := c.APIReader.Get(ctx, ctrlclient.ObjectKeyFromObject(c.redis), live); err != nil {
 		return fmt.Errorf("reading the object: %w", err)
 	}
 	if live.UID != c.redis.UID || live.ResourceVersion != c.redis.ResourceVersion {
-		return c.conflict("the cache is behind")
+		return c.conflictError("the cache is behind")
 	}
 	claims, err := listClaims(ctx, c.APIReader, c.redis)
 	if err != nil {
@@ -72,17 +82,17 @@ func (c *apiEffects) unchanged(ctx context.Context) error {
 		return live.UID == seen.claim.UID && readStamp(live.Annotations) == seen.stamp
 	}
 	if !maps.EqualFunc(claims, c.fleet.volumes, same) {
-		return c.conflict("the cache is behind at a PersistentVolumeClaim")
+		return c.conflictError("the cache is behind at a PersistentVolumeClaim")
 	}
 	return nil
 }
 
-// conflict is the error that the API server gives to a write that is made from an outdated object.
-func (c *apiEffects) conflict(why string) error {
+// conflictError is the error that the API server gives to a write that is made from an outdated object.
+func (c *apiEffects) conflictError(why string) error {
 	return apierrors.NewConflict(cachev1alpha1.GroupVersion.WithResource("redis").GroupResource(), c.redis.Name, errors.New(why))
 }
 
-func (c *apiEffects) stamp(ctx context.Context, node string, s stamp) error {
+func (c *apiEffects) writeStamp(ctx context.Context, node string, s stamp) error {
 	v := c.fleet.volumes[node]
 	next := v.claim.DeepCopy()
 	if next.Annotations == nil {
@@ -96,13 +106,13 @@ func (c *apiEffects) stamp(ctx context.Context, node string, s stamp) error {
 	return nil
 }
 
-func (c *apiEffects) removePod(ctx context.Context, name string, options ...ctrlclient.DeleteOption) error {
+func (c *apiEffects) deletePod(ctx context.Context, name string, options ...ctrlclient.DeleteOption) error {
 	m, _ := c.fleet.find(name)
 	pod := &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Namespace: c.redis.Namespace, Name: name}}
 	return ctrlclient.IgnoreNotFound(c.Delete(ctx, pod, append(options, ctrlclient.Preconditions{UID: &m.podUID})...))
 }
 
-func (*apiEffects) together(ctx context.Context, all []func()) {
+func (*apiEffects) runAll(ctx context.Context, all []func()) {
 	var running sync.WaitGroup
 	for _, one := range all {
 		running.Go(func() {
@@ -112,8 +122,8 @@ func (*apiEffects) together(ctx context.Context, all []func()) {
 	running.Wait()
 }
 
-func (*apiEffects) pause(ctx context.Context) error {
-	pause := time.NewTimer(retryPause)
+func (*apiEffects) awaitRetry(ctx context.Context) error {
+	pause := time.NewTimer(retryInterval)
 	defer pause.Stop()
 	select {
 	case <-ctx.Done():
@@ -126,7 +136,7 @@ func (*apiEffects) pause(ctx context.Context) error {
 // route with all other children. Where the API server refuses one of them, clients are led
 // to the master all the same.
 func (c *apiEffects) route(ctx context.Context) (led bool, err error) {
-	c.observed, err = c.Converge(ctx, c.redis, desired(c.redis, c.childInputs(c.redis, c.set, c.fleet))...)
+	c.observed, err = c.Converge(ctx, c.redis, desiredChildren(c.redis, c.childInputs(c.redis, c.set, c.fleet))...)
 	if err == nil {
 		return true, nil
 	}

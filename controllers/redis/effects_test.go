@@ -22,16 +22,16 @@ func (e scripted) save(context.Context) error {
 	return e.onSave()
 }
 
-func (e scripted) unchanged(context.Context) error { return e.changed }
+func (e scripted) checkUnchanged(context.Context) error { return e.changed }
 
-func (e scripted) stamp(_ context.Context, node string, s stamp) error {
+func (e scripted) writeStamp(_ context.Context, node string, s stamp) error {
 	if e.onStamp == nil {
 		return nil
 	}
 	return e.onStamp(node, s)
 }
 
-func (e scripted) removePod(_ context.Context, name string, _ ...ctrlclient.DeleteOption) error {
+func (e scripted) deletePod(_ context.Context, name string, _ ...ctrlclient.DeleteOption) error {
 	if e.onRemove != nil {
 		e.onRemove(name)
 	}
@@ -40,17 +40,17 @@ func (e scripted) removePod(_ context.Context, name string, _ ...ctrlclient.Dele
 
 func (scripted) route(context.Context) (bool, error) { return true, nil }
 
-func (scripted) together(_ context.Context, all []func()) {
+func (scripted) runAll(_ context.Context, all []func()) {
 	for _, one := range all {
 		one()
 	}
 }
 
-func (scripted) pause(ctx context.Context) error {
+func (scripted) awaitRetry(ctx context.Context) error {
 	select {
 	case <-ctx.Done():
 		return ctx.Err()
-	case <-time.After(retryPause):
+	case <-time.After(retryInterval):
 		return nil
 	}
 }

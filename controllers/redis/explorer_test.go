@@ -136,9 +136,9 @@ func (s *state) interruptions(after transition) []transition {
 // successor is the state that an event leads to.
 func (s *state) successor(e transition) *state {
 	c := s.clone()
-	c.left.faults -= int8(yes(e.fault()))
-	c.left.crashes -= int8(yes(e.action == crashed))
-	c.left.suspends -= int8(yes(e.action == suspended))
+	c.left.faults -= int8(boolToInt(e.fault()))
+	c.left.crashes -= int8(boolToInt(e.action == crashed))
+	c.left.suspends -= int8(boolToInt(e.action == suspended))
 	switch e.action {
 	case beginPass, beginStale:
 		read := c.model.read()
@@ -392,7 +392,7 @@ func (x *search) checkRest(from found) {
 	switch did, u := from.state.model.runToRest(from.state.leader.memory); {
 	case u.violation != "":
 		broken = "once all trouble has ended: " + u.violation
-	case did.do != rest && did.do != block:
+	case did.do != idle && did.do != block:
 		broken = fmt.Sprintf("it does not come to rest: %s (%s)", did, did.why)
 	}
 	x.mu.Lock()

@@ -24,24 +24,24 @@ func TestForgedReplicasAreNoSeries(t *testing.T) {
 	r.Namespace, r.Name, r.UID = "ns", "forged", "uid"
 	key := types.NamespacedName{Namespace: r.Namespace, Name: r.Name}
 	now := clock.RealClock{}.Now()
-	before := testutil.CollectAndCount(lag)
+	before := testutil.CollectAndCount(lagGauge)
 	for _, address := range []string{"10.0.0.1", "10.0.0.2"} {
-		m.silence(r, address, true, now)
+		m.trackSilence(r, address, true, now)
 	}
 	behind := map[string]int64{"10.0.0.2": 7, "\xff\xfe": 1}
 	for i := range 10_000 {
 		behind[fmt.Sprintf("10.1.%d.%d", i/256, i%256)] = 1
 	}
 	m.noteReply(key, r.UID, "10.0.0.1", behind, now)
-	if got := testutil.CollectAndCount(lag) - before; got != 1 {
+	if got := testutil.CollectAndCount(lagGauge) - before; got != 1 {
 		t.Errorf("%d series, want that of the one replica", got)
 	}
-	if got := testutil.ToFloat64(lag.WithLabelValues("ns", "forged", "10.0.0.2")); got != 7 {
+	if got := testutil.ToFloat64(lagGauge.WithLabelValues("ns", "forged", "10.0.0.2")); got != 7 {
 		t.Errorf("lag %v", got)
 	}
 	m.forget(key)
 	forgetMetrics(key)
-	if got := testutil.CollectAndCount(lag); got != before {
+	if got := testutil.CollectAndCount(lagGauge); got != before {
 		t.Errorf("%d series are left", got-before)
 	}
 }
@@ -75,7 +75,7 @@ func TestOnlyPodsAndTheRecordAreAsked(t *testing.T) {
 func TestAPanicEndsNothingButItself(t *testing.T) {
 	var ran atomic.Int32
 	count := func() { ran.Add(1) }
-	(&apiEffects{}).together(logr.NewContext(t.Context(), logr.Discard()), []func(){count, func() { panic("while asking") }, count})
+	(&apiEffects{}).runAll(logr.NewContext(t.Context(), logr.Discard()), []func(){count, func() { panic("while asking") }, count})
 	if ran.Load() != 2 {
 		t.Errorf("%d others ran", ran.Load())
 	}

@@ -50,7 +50,7 @@ func TestAHungMasterIsReplacedAndComesBackAsAReplica(t *testing.T) {
 	began := time.Now()
 	l.signal(old, syscall.SIGSTOP)
 	l.until("another is master", func() bool { l.pass(); return l.master() != old })
-	if took := time.Since(began); took < deadMasterWait(l.redis) {
+	if took := time.Since(began); took < lostMasterWait(l.redis) {
 		t.Errorf("replaced after %s, when it may yet take writes", took)
 	}
 	l.write(50, 100)
@@ -130,7 +130,7 @@ func TestAPlannedMoveLosesNothingAndCopiesNothing(t *testing.T) {
 	}
 	ended := make(chan error, 1)
 	go func() {
-		_, err := fmt.Fprintf(held, "AUTH %s\r\n", l.secrets.told.password)
+		_, err := fmt.Fprintf(held, "AUTH %s\r\n", l.secrets.published.password)
 		_, end := io.Copy(io.Discard, held)
 		ended <- errors.Join(err, end)
 	}()
@@ -215,13 +215,13 @@ func TestAPasswordChangesAndTurnsNobodyAway(t *testing.T) {
 		return nil
 	}
 	used(held.Set(t.Context(), "k", 1, 0).Err())
-	l.secrets = l.secrets.choose("theirs", "new", drawn)
+	l.secrets = l.secrets.chooseLogin("theirs", "new", drawn)
 	l.until("the nodes are told", func() bool { return l.pass() == setPasswords })
 	l.heal()
 	used(errors.Join(login("app"), login("new")))
 
-	l.secrets, _ = l.secrets.tell(true).counting(noon)
-	l.secrets = l.secrets.expire(noon.Add(overlap))
+	l.secrets, _ = l.secrets.publish(true).startOverlap(noon)
+	l.secrets = l.secrets.dropExpired(noon.Add(passwordOverlap))
 	l.heal()
 	used(login("new"))
 	used(held.Set(t.Context(), "k", 2, 0).Err())

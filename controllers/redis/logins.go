@@ -44,29 +44,29 @@ func (f *fleet) follow(ctx context.Context, p cachev1alpha1.RedisProcess, addres
 	if f.servers[p.Name] == nil {
 		return fmt.Errorf("%s has no address", p.Name)
 	}
-	return f.servers[p.Name].Follow(ctx, address, f.keys.loginOf(p))
+	return f.servers[p.Name].Follow(ctx, address, f.credentials.loginOf(p))
 }
 
-// admit makes the master let in exactly these processes. Those that follow it are told
+// admitOnly makes the master let in exactly these processes. Those that follow it are told
 // their logins before, which closes no connection: a process that came by another login,
 // as under an earlier release, comes back by its own.
-func (r *Reconciler) admit(ctx context.Context, redis *cachev1alpha1.Redis, f *fleet, processes []cachev1alpha1.RedisProcess) error {
+func (r *Reconciler) admitOnly(ctx context.Context, redis *cachev1alpha1.Redis, f *fleet, processes []cachev1alpha1.RedisProcess) error {
 	master := redis.Status.Replication.Master
 	logins := make([]node.Login, 0, len(processes))
 	for _, p := range processes {
-		logins = append(logins, f.keys.loginOf(p))
+		logins = append(logins, f.credentials.loginOf(p))
 		m, _ := f.find(p.Name)
-		if !m.isProcess(p) || m.loginTold || !m.Follows(master.Address) {
+		if !m.isProcess(p) || m.loginSent || !m.Follows(master.Address) {
 			continue
 		}
 		if err := f.follow(ctx, p, master.Address); err != nil {
 			return fmt.Errorf("%s: %w", p.Name, err)
 		}
-		r.memory.noteCommand(redis, p.RunID, toldLogin(r.clock.Now()))
+		r.memory.noteCommand(redis, p.RunID, setLoginSent(r.clock.Now()))
 	}
 	for _, m := range f.members { // who is refused now must be told again, should he count after all
-		if m.loginTold && !slices.ContainsFunc(processes, m.isProcess) {
-			r.memory.noteCommand(redis, m.RunID, func(c *commanded) { c.loginTold = false })
+		if m.loginSent && !slices.ContainsFunc(processes, m.isProcess) {
+			r.memory.noteCommand(redis, m.RunID, func(c *sentCommands) { c.loginSent = false })
 		}
 	}
 	return f.masterServer(redis).Admit(ctx, loginUsers(), logins)

@@ -15,7 +15,7 @@ import (
 // What applications write to the servers of a loopback and read from them, and what those say of themselves.
 
 func (l *loopback) client(n *localServer) *goredis.Client {
-	c := goredis.NewClient(&goredis.Options{Addr: n.address + ":" + strconv.Itoa(node.Port), Password: l.secrets.told.password,
+	c := goredis.NewClient(&goredis.Options{Addr: n.address + ":" + strconv.Itoa(node.Port), Password: l.secrets.published.password,
 		MaxRetries: -1, DialerRetries: 1, PoolSize: 1, DisableIdentity: true, ReadTimeout: 300 * time.Millisecond,
 		MaintNotificationsConfig: &maintnotifications.Config{Mode: maintnotifications.ModeDisabled}})
 	l.t.Cleanup(func() { _ = c.Close() })

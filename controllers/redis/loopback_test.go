@@ -58,7 +58,7 @@ func network() string {
 func newLoopback(t *testing.T, size int32, with ...func(*cachev1alpha1.Redis)) *loopback {
 	t.Helper()
 	l := startLoopback(t, size, with...)
-	l.until("the set is formed", func() bool { return l.pass() == rest })
+	l.until("the set is formed", func() bool { return l.pass() == idle })
 	return l
 }
 
@@ -67,7 +67,7 @@ func startLoopback(t *testing.T, size int32, with ...func(*cachev1alpha1.Redis))
 	t.Helper()
 	t.Parallel()
 	l := &loopback{t: t, network: network(), volumes: map[string]volume{}, r: &Reconciler{clock: clock.RealClock{}}, redis: &cachev1alpha1.Redis{},
-		secrets: credentials{operator: "operator", replication: "replication", wanted: login{password: "app"}, told: login{password: "app"}}}
+		secrets: credentials{operator: "operator", replication: "replication", wanted: appLogin{password: "app"}, published: appLogin{password: "app"}}}
 	l.redis.Name, l.redis.UID, l.redis.Spec.Size = "a", "a", ptr.To(size)
 	for _, change := range with {
 		change(l.redis)
@@ -79,7 +79,7 @@ func startLoopback(t *testing.T, size int32, with ...func(*cachev1alpha1.Redis))
 			l.volumes[name] = volume{}
 		}
 	}
-	l.written = initial(l.redis)
+	l.written = initialSettings(l.redis)
 	for _, n := range l.nodes {
 		l.start(n)
 	}
@@ -124,7 +124,7 @@ func (l *loopback) start(n *localServer) {
 func (l *loopback) replace(n *localServer) {
 	l.t.Helper()
 	l.signal(n, syscall.SIGTERM)
-	grace := time.AfterFunc(graceSeconds*time.Second, func() { _ = n.command.Process.Kill() })
+	grace := time.AfterFunc(defaultGraceSeconds*time.Second, func() { _ = n.command.Process.Kill() })
 	_ = n.command.Wait()
 	if !grace.Stop() {
 		l.t.Error(n.name, " did not end by itself")
@@ -165,7 +165,7 @@ func (l *loopback) replica() *localServer {
 
 // observe as a pass does.
 func (l *loopback) observe() *fleet {
-	f := &fleet{servers: map[string]server{}, keys: l.secrets}
+	f := &fleet{servers: map[string]server{}, credentials: l.secrets}
 	f.volumes = maps.Clone(l.volumes)
 	f.effects = scripted{onStamp: func(name string, is stamp) error {
 		l.volumes[name], f.volumes[name] = volume{stamp: is}, volume{stamp: is}
@@ -173,7 +173,7 @@ func (l *loopback) observe() *fleet {
 	}}
 	for _, n := range l.nodes {
 		f.members = append(f.members, member{name: n.name, podUID: n.uid, address: n.address, wasSilent: l.r.memory.wasSilent(l.redis, n.address),
-			conf: n.mark, outdated: n.mark != restartMark(l.redis, l.written)})
+			configMark: n.mark, outdated: n.mark != restartMark(l.redis, l.written)})
 		f.servers[n.name] = node.Open(n.address, l.secrets.operator, nil)
 	}
 	if rep := l.redis.Status.Replication; rep != nil && !slices.ContainsFunc(l.nodes, func(n *localServer) bool { return n.uid == rep.Master.PodUID }) {
@@ -205,7 +205,7 @@ func (l *loopback) pass() verb {
 	}
 	err := l.r.act(l.t.Context(), l.redis, f, next)
 	if err == nil && !next.changes() {
-		err = putStamps(l.t.Context(), l.redis, f, volumesInSync(l.redis, f.world))
+		err = writeStamps(l.t.Context(), l.redis, f, volumesInSync(l.redis, f.world))
 	}
 	if err != nil {
 		l.t.Log(next, err)
@@ -237,5 +237,5 @@ func (l *loopback) until(what string, holds func() bool) {
 // heal passes until all is well.
 func (l *loopback) heal() {
 	l.t.Helper()
-	l.until("all is well", func() bool { return l.pass() == rest })
+	l.until("all is well", func() bool { return l.pass() == idle })
 }

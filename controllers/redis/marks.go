@@ -17,24 +17,24 @@ import (
 
 // markPods writes on the pods what their nodes are: role first, then readiness, so
 // that no node is read from under a role that it does not have.
-func (r *Reconciler) markPods(ctx context.Context, differing []mark) error {
+func (r *Reconciler) markPods(ctx context.Context, differing []podMark) error {
 	var errs []error
 	for _, m := range differing {
 		next := m.pod.DeepCopy()
 		if next.Labels[labelRole] != m.role {
 			next.Labels[labelRole] = m.role
-			errs = append(errs, r.patchPod(r.Patch(ctx, next, ctrlclient.MergeFrom(m.pod), ctrlclient.FieldOwner(converge.FieldManager)), m.pod.Name))
+			errs = append(errs, r.markError(r.Patch(ctx, next, ctrlclient.MergeFrom(m.pod), ctrlclient.FieldOwner(converge.FieldManager)), m.pod.Name))
 		}
 		if conditionTrue(m.pod, gateInSync) != m.inSync {
 			base := next.DeepCopy()
 			setGate(next, m.inSync)
-			errs = append(errs, r.patchPod(r.Status().Patch(ctx, next, ctrlclient.StrategicMergeFrom(base), ctrlclient.FieldOwner(converge.FieldManager)), m.pod.Name))
+			errs = append(errs, r.markError(r.Status().Patch(ctx, next, ctrlclient.StrategicMergeFrom(base), ctrlclient.FieldOwner(converge.FieldManager)), m.pod.Name))
 		}
 	}
 	return errors.Join(errs...)
 }
 
-func (r *Reconciler) patchPod(err error, name string) error {
+func (r *Reconciler) markError(err error, name string) error {
 	if ctrlclient.IgnoreNotFound(err) != nil {
 		return fmt.Errorf("marking pod %q: %w", name, err)
 	}
@@ -54,9 +54,9 @@ func setGate(pod *corev1.Pod, inSync bool) {
 	pod.Status.Conditions[i] = condition
 }
 
-// unmarkedFor is how long no pod is to be marked yet, after clients were led to another master. It is 0 if
+// marksDelay is how long no pod is to be marked yet, after clients were led to another master. It is 0 if
 // there was no master before, or if the same one is master again: then no route has changed.
-func (w world) unmarkedFor(r *cachev1alpha1.Redis) time.Duration {
+func (w world) marksDelay(r *cachev1alpha1.Redis) time.Duration {
 	if last := r.Status.LastFailover; last == nil || last.From == "" || last.From == last.To {
 		return 0
 	}

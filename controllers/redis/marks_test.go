@@ -49,8 +49,8 @@ func TestMarks(t *testing.T) {
 		{"it is marked when the goodbyes are over", func(s *scene) { masterIs(s, 1); moved(s, oldClientTime) }, []string{"a-0 replica true", "a-1 master true"}},
 		{"the first master is marked at once", func(s *scene) { masterIs(s, 1); moved(s, 0); s.Status.LastFailover.From = "" }, []string{"a-0 replica true", "a-1 master true"}},
 		{"one that is master again is, too", func(s *scene) { masterIs(s, 1); moved(s, 0); s.Status.LastFailover.To = "a-0" }, []string{"a-0 replica true", "a-1 master true"}},
-		{"without a master nothing is taken back", func(s *scene) { masterSilent(&s.members[0]); s.members[1].LinkUp = false }, nil},
-		{"who does not answer is left as it is", func(s *scene) { masterSilent(&s.members[1]) }, nil},
+		{"without a master nothing is taken back", func(s *scene) { makeSilent(&s.members[0]); s.members[1].LinkUp = false }, nil},
+		{"who does not answer is left as it is", func(s *scene) { makeSilent(&s.members[1]) }, nil},
 		{"who goes as well", func(s *scene) { s.members[1].LinkUp, s.members[1].deleting = false, true }, nil},
 		{"another master", func(s *scene) { masterIs(s, 2) }, []string{"a-0 replica true", "a-2 master true"}},
 	} {
@@ -59,7 +59,7 @@ func TestMarks(t *testing.T) {
 			pods := marked(s)
 			c.given(s)
 			var got []string
-			for _, m := range marks(s.Redis, s.world, pods) {
+			for _, m := range outdatedMarks(s.Redis, s.world, pods) {
 				got = append(got, fmt.Sprint(m.pod.Name, " ", m.role, " ", m.inSync))
 			}
 			if !slices.Equal(got, c.want) {
@@ -77,7 +77,7 @@ func TestNothingIsMarkedInThePassThatRoutes(t *testing.T) {
 	redis.Status.LastFailover = &cachev1alpha1.RedisFailover{From: "a-1", To: redis.Status.Master}
 	r := &Reconciler{clock: modelClock}
 	r.Events = silentEvents{}
-	if err := r.reportMasterChange(quiet, redis, f); err != nil || redis.Status.LastFailover.RoutedAt == nil || f.unmarkedFor(redis) == 0 {
+	if err := r.reportMasterChange(quiet, redis, f); err != nil || redis.Status.LastFailover.RoutedAt == nil || f.marksDelay(redis) == 0 {
 		t.Errorf("%v: routed at %v, %s ago", err, redis.Status.LastFailover.RoutedAt, f.sinceRouted)
 	}
 }

@@ -20,27 +20,27 @@ import (
 type memory struct {
 	mu      sync.Mutex
 	objects map[types.NamespacedName]*objectMemory
-	// news wakes the controller up when a watched server changes.
-	news chan event.GenericEvent
+	// events wakes the controller up when a watched server changes.
+	events chan event.GenericEvent
 }
 
 type objectMemory struct {
 	uid             types.UID
 	frozenSince     time.Time
 	cutOffSince     time.Time
-	keys            *credentials
+	credentials     *credentials
 	lockedOut       bool                         // by every server that answered last
-	contents        map[string]*converge.Content // of the user's Secrets, by name
+	secretContents  map[string]*converge.Content // of the user's Secrets, by name
 	passwordReplies map[string]passwordReply     // by run id
 	watches         map[string]serverWatch       // by address
 	contacts        map[string]contact           // by address
-	claims          map[string]writtenClaim      // by name, while the cache may not show them
+	writtenClaims   map[string]writtenClaim      // by name, while the cache may not show them
 	published       identity
 	settings        settings
 	settingsReplies map[string]settingsReply // by run id
-	secure          *tls.Config              // that watches speak by
-	commands        map[string]commanded     // by run id
-	caughtUp        bool                     // the cache had all that the leader before has recorded
+	tlsConfig       *tls.Config              // that watches speak by
+	commands        map[string]sentCommands  // by run id
+	recordVerified  bool                     // the cache had all that the leader before has recorded
 }
 
 // serverWatch one server.
@@ -55,8 +55,8 @@ type contact struct {
 	wasSilent bool      // it did not answer the last pass
 }
 
-// of gives the memory of one object, empty when it is another of the same name.
-func (m *memory) of(redis *cachev1alpha1.Redis) *objectMemory {
+// get gives the memory of one object, empty when it is another of the same name.
+func (m *memory) get(redis *cachev1alpha1.Redis) *objectMemory {
 	key := types.NamespacedName{Namespace: redis.Namespace, Name: redis.Name}
 	if known := m.objects[key]; known != nil && known.uid == redis.UID {
 		return known
@@ -65,8 +65,8 @@ func (m *memory) of(redis *cachev1alpha1.Redis) *objectMemory {
 	if m.objects == nil {
 		m.objects = map[types.NamespacedName]*objectMemory{}
 	}
-	m.objects[key] = &objectMemory{uid: redis.UID, contents: map[string]*converge.Content{}, passwordReplies: map[string]passwordReply{},
-		watches: map[string]serverWatch{}, contacts: map[string]contact{}, claims: map[string]writtenClaim{}, settingsReplies: map[string]settingsReply{}, commands: map[string]commanded{}}
+	m.objects[key] = &objectMemory{uid: redis.UID, secretContents: map[string]*converge.Content{}, passwordReplies: map[string]passwordReply{},
+		watches: map[string]serverWatch{}, contacts: map[string]contact{}, writtenClaims: map[string]writtenClaim{}, settingsReplies: map[string]settingsReply{}, commands: map[string]sentCommands{}}
 	return m.objects[key]
 }
 
@@ -86,20 +86,20 @@ func (m *memory) forget(key types.NamespacedName) {
 	m.dropLocked(key)
 }
 
-// frozen is how long every server that answers has followed nobody.
-func (m *memory) frozen(redis *cachev1alpha1.Redis, w world, clock clock.PassiveClock) time.Duration {
+// trackFrozen is how long every server that answers has followed nobody.
+func (m *memory) trackFrozen(redis *cachev1alpha1.Redis, w world, clock clock.PassiveClock) time.Duration {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	answering := w.count(func(m member) bool { return m.Answer == node.Reached })
 	fenced := w.count(func(m member) bool { return m.Fenced() })
-	return durationOf(&m.of(redis).frozenSince, fenced > 0 && fenced >= answering, clock)
+	return durationOf(&m.get(redis).frozenSince, fenced > 0 && fenced >= answering, clock)
 }
 
-// cutOff is how long the master has been cut off from its replicas, by what is seen now.
-func (m *memory) cutOff(redis *cachev1alpha1.Redis, is bool, clock clock.PassiveClock) time.Duration {
+// trackCutOff is how long the master has been cut off from its replicas, by what is seen now.
+func (m *memory) trackCutOff(redis *cachev1alpha1.Redis, is bool, clock clock.PassiveClock) time.Duration {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	return durationOf(&m.of(redis).cutOffSince, is, clock)
+	return durationOf(&m.get(redis).cutOffSince, is, clock)
 }
 
 // durationOf gives how long a state has held without a break, 0 if it does not hold. It keeps in since when
@@ -119,22 +119,22 @@ func durationOf(since *time.Time, is bool, clock clock.PassiveClock) time.Durati
 func (m *memory) noteFollow(redis *cachev1alpha1.Redis) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	m.of(redis).cutOffSince = time.Time{}
+	m.get(redis).cutOffSince = time.Time{}
 }
 
 // wasSilent tells whether the server at the address left the last pass without an answer.
 func (m *memory) wasSilent(redis *cachev1alpha1.Redis, address string) bool {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	return m.of(redis).contacts[address].wasSilent
+	return m.get(redis).contacts[address].wasSilent
 }
 
-// silence takes in how a server took to being asked, and is how long it has not
+// trackSilence takes in how a server took to being asked, and is how long it has not
 // answered by now. Who never did is silent since it was first asked.
-func (m *memory) silence(redis *cachev1alpha1.Redis, address string, answered bool, now time.Time) time.Duration {
+func (m *memory) trackSilence(redis *cachev1alpha1.Redis, address string, answered bool, now time.Time) time.Duration {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	known := m.of(redis).contacts
+	known := m.get(redis).contacts
 	one, met := known[address]
 	if answered || !met {
 		one.lastReply = now
@@ -170,13 +170,13 @@ func lagOfOwn(behind map[string]int64, asked map[string]contact) map[string]int6
 	return own
 }
 
-// watch exactly these addresses. A server's end is known here long before the
+// watchServers exactly these addresses. A server's end is known here long before the
 // API server hears of it.
-func (m *memory) watch(ctx context.Context, redis *cachev1alpha1.Redis, addresses []string, secure *tls.Config, clock clock.PassiveClock) {
+func (m *memory) watchServers(ctx context.Context, redis *cachev1alpha1.Redis, addresses []string, secure *tls.Config, clock clock.PassiveClock) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	known := m.of(redis)
-	known.secure = secure
+	known := m.get(redis)
+	known.tlsConfig = secure
 	wanted := map[string]bool{}
 	for _, address := range addresses {
 		wanted[address] = true
@@ -204,13 +204,13 @@ func (m *memory) startWatch(ctx context.Context, redis *cachev1alpha1.Redis, add
 	who.Namespace, who.Name = redis.Namespace, redis.Name
 	key, uid := types.NamespacedName{Namespace: redis.Namespace, Name: redis.Name}, redis.UID
 	go node.Watch(ctx, address, probeInterval(redis), node.WatchHandler{
-		TLSConfig: func() *tls.Config { return m.secure(key, uid) },
+		TLSConfig: func() *tls.Config { return m.tlsConfig(key, uid) },
 		OnReply: func(behind map[string]int64) {
 			m.noteReply(key, uid, address, behind, clock.Now())
 		},
 		OnChange: func() {
 			select {
-			case m.news <- event.GenericEvent{Object: who}:
+			case m.events <- event.GenericEvent{Object: who}:
 			case <-ctx.Done():
 			}
 		},

@@ -7,10 +7,10 @@ import (
 	"github.com/mainstay-operator/mainstay-operator/controllers/redis/node"
 )
 
-// commanded is what this operator has told one process.
-type commanded struct {
-	outranked bool // to close the connections of all other operators
-	loginTold bool // its login as a replica
+// sentCommands is what this operator has told one process.
+type sentCommands struct {
+	othersKilled bool // to close the connections of all other operators
+	loginSent    bool // its login as a replica
 	// linkedAt is when it last heard its master by that login, or was told it.
 	linkedAt time.Time
 }
@@ -21,45 +21,45 @@ type commanded struct {
 // reconnect, which it tries once a second.
 const loginRetry = 5 * time.Second
 
-func toldLogin(now time.Time) func(*commanded) {
-	return func(c *commanded) { c.loginTold, c.linkedAt = true, now }
+func setLoginSent(now time.Time) func(*sentCommands) {
+	return func(c *sentCommands) { c.loginSent, c.linkedAt = true, now }
 }
 
 // fillCommands fills in what the processes were told, and forgets those that are gone.
 func (m *memory) fillCommands(redis *cachev1alpha1.Redis, asked []*member, now time.Time) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	known, running := m.of(redis), map[string]commanded{}
+	known, running := m.get(redis), map[string]sentCommands{}
 	for _, one := range asked {
 		if was, told := known.commands[one.RunID]; told && one.Answer == node.Reached {
 			if one.LinkUp || one.Syncing {
 				was.linkedAt = now
 			}
-			was.loginTold = was.loginTold && now.Sub(was.linkedAt) < loginRetry
-			running[one.RunID], one.commanded = was, was
+			was.loginSent = was.loginSent && now.Sub(was.linkedAt) < loginRetry
+			running[one.RunID], one.sentCommands = was, was
 		}
 	}
 	known.commands = running
 }
 
 // noteCommand what a process was told.
-func (m *memory) noteCommand(redis *cachev1alpha1.Redis, runID string, change func(*commanded)) {
+func (m *memory) noteCommand(redis *cachev1alpha1.Redis, runID string, change func(*sentCommands)) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	known := m.of(redis)
+	known := m.get(redis)
 	c := known.commands[runID]
 	change(&c)
 	known.commands[runID] = c
 }
 
-func (m *memory) caughtUp(redis *cachev1alpha1.Redis) bool {
+func (m *memory) isRecordVerified(redis *cachev1alpha1.Redis) bool {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	return m.of(redis).caughtUp
+	return m.get(redis).recordVerified
 }
 
-func (m *memory) noteCaughtUp(redis *cachev1alpha1.Redis) {
+func (m *memory) noteRecordVerified(redis *cachev1alpha1.Redis) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	m.of(redis).caughtUp = true
+	m.get(redis).recordVerified = true
 }

@@ -10,24 +10,24 @@ import (
 func (m *memory) lastCredentials(redis *cachev1alpha1.Redis) (c credentials, known, lockedOut bool) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	r := m.of(redis)
-	if r.keys == nil {
+	r := m.get(redis)
+	if r.credentials == nil {
 		return c, false, false
 	}
-	return *r.keys, true, r.lockedOut
+	return *r.credentials, true, r.lockedOut
 }
 
 func (m *memory) keepCredentials(redis *cachev1alpha1.Redis, c credentials) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	m.of(redis).keys = &c
+	m.get(redis).credentials = &c
 }
 
-// contents of the user's Secrets as they were read last, by name.
-func (m *memory) contents(redis *cachev1alpha1.Redis) map[string]*converge.Content {
+// secretContents of the user's Secrets as they were read last, by name.
+func (m *memory) secretContents(redis *cachev1alpha1.Redis) map[string]*converge.Content {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	return m.of(redis).contents
+	return m.get(redis).secretContents
 }
 
 // passwordReply is what a process answered when it was told which passwords to accept.
@@ -41,7 +41,7 @@ type passwordReply struct {
 func (m *memory) fillPasswords(redis *cachev1alpha1.Redis, w *world, c credentials) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	known := m.of(redis)
+	known := m.get(redis)
 	running, want := map[string]passwordReply{}, c.digest()
 	for i := range w.members {
 		one := &w.members[i]
@@ -49,15 +49,15 @@ func (m *memory) fillPasswords(redis *cachev1alpha1.Redis, w *world, c credentia
 		if told && one.Answer == node.Reached {
 			running[one.RunID] = was
 		}
-		one.refusing = was.refused && was.digest == want
+		one.refusesPasswords = was.refused && was.digest == want
 		one.passwordsUnknown = one.Answer == node.Reached && (was.refused || was.digest != want)
 	}
 	known.passwordReplies = running
-	known.lockedOut = w.count(member.lockedOut) > 0 && w.count(func(m member) bool { return m.Answer == node.Reached }) == 0
+	known.lockedOut = w.count(member.isLockedOut) > 0 && w.count(func(m member) bool { return m.Answer == node.Reached }) == 0
 }
 
 func (m *memory) notePasswords(redis *cachev1alpha1.Redis, runID string, k passwordReply) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	m.of(redis).passwordReplies[runID] = k
+	m.get(redis).passwordReplies[runID] = k
 }

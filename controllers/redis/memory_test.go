@@ -14,13 +14,13 @@ import (
 // What a lost master may still have confirmed ends when the last of its replicas is frozen.
 func TestAFreezeCountsFromTheLastToBeFrozen(t *testing.T) {
 	s := healthy(3)
-	masterSilent(&s.members[0])
+	makeSilent(&s.members[0])
 	freezeAll(s, 90)
 	var m memory
 	now := testingclock.NewFakePassiveClock(present)
 	frozenFor := func(want time.Duration) {
 		t.Helper()
-		if got := m.frozen(s.Redis, s.world, now); got != want {
+		if got := m.trackFrozen(s.Redis, s.world, now); got != want {
 			t.Errorf("frozen for %s, want %s", got, want)
 		}
 		now.SetTime(now.Now().Add(time.Second))
@@ -30,7 +30,7 @@ func TestAFreezeCountsFromTheLastToBeFrozen(t *testing.T) {
 	freezeAll(s, 90, 95)
 	frozenFor(0)
 	frozenFor(time.Second)
-	masterSilent(&s.members[1])
+	makeSilent(&s.members[1])
 	frozenFor(2 * time.Second)
 	s.members[1] = running(1) // it was only not heard, and follows
 	frozenFor(0)
@@ -42,12 +42,12 @@ func TestAFreezeCountsFromTheLastToBeFrozen(t *testing.T) {
 func TestSilenceCountsFromTheFirstQuestion(t *testing.T) {
 	r, m, then := &cachev1alpha1.Redis{}, memory{}, present
 	for _, want := range []time.Duration{0, time.Second, 2 * time.Second} {
-		if got := m.silence(r, "10.0.0.1", false, then); got != want {
+		if got := m.trackSilence(r, "10.0.0.1", false, then); got != want {
 			t.Errorf("silent for %s, want %s", got, want)
 		}
 		then = then.Add(time.Second)
 	}
-	if got := m.silence(r, "10.0.0.1", true, then); got != 0 {
+	if got := m.trackSilence(r, "10.0.0.1", true, then); got != 0 {
 		t.Errorf("silent for %s when it answers", got)
 	}
 }
@@ -68,16 +68,16 @@ func TestWhoIsRefusedIsToldAgain(t *testing.T) {
 	f, redis := u.direct()
 	set := redis.Status.Replication.SyncSet
 	for _, p := range set {
-		r.memory.noteCommand(redis, p.RunID, toldLogin(modelClock.Now()))
+		r.memory.noteCommand(redis, p.RunID, setLoginSent(modelClock.Now()))
 	}
-	r.memory.fillCommands(redis, f.asked(), modelClock.Now())
-	if err := r.admit(t.Context(), redis, f, set[:1]); err != nil {
+	r.memory.fillCommands(redis, f.addressable(), modelClock.Now())
+	if err := r.admitOnly(t.Context(), redis, f, set[:1]); err != nil {
 		t.Fatal(err)
 	}
 	f, redis = u.direct()
-	r.memory.fillCommands(redis, f.asked(), modelClock.Now())
+	r.memory.fillCommands(redis, f.addressable(), modelClock.Now())
 	now := planner{redis, f.world}
-	if next, due := now.attachReplicas(now.memberFor(redis.Status.Replication.Master)); !due || !slices.Equal(next.nodes, []string{set[1].Name}) {
+	if next, due := now.attachReplicas(now.recordedMaster(redis.Status.Replication.Master)); !due || !slices.Equal(next.nodes, []string{set[1].Name}) {
 		t.Errorf("%s is refused, and %q are attached", set[1].Name, next.nodes)
 	}
 }
@@ -97,14 +97,14 @@ func TestALoginIsToldAgain(t *testing.T) {
 		t.Run(c.name, func(t *testing.T) {
 			r, redis, now := &Reconciler{}, &cachev1alpha1.Redis{}, modelClock.Now()
 			one := member{View: node.View{Answer: node.Reached, RunID: "run", LinkUp: c.linked, Syncing: c.syncing}}
-			r.memory.noteCommand(redis, one.RunID, toldLogin(now))
+			r.memory.noteCommand(redis, one.RunID, setLoginSent(now))
 			r.memory.fillCommands(redis, []*member{&one}, now.Add(c.after))
-			if one.loginTold != c.told {
-				t.Errorf("told: %t", one.loginTold)
+			if one.loginSent != c.told {
+				t.Errorf("told: %t", one.loginSent)
 			}
 			if one.LinkUp = false; c.linked { // from the last time that it was seen linked
 				r.memory.fillCommands(redis, []*member{&one}, now.Add(c.after+1))
-				if !one.loginTold {
+				if !one.loginSent {
 					t.Error("one that has just lost its link is told again at once")
 				}
 			}
@@ -136,7 +136,7 @@ func TestALoginThatLeadsNowhereIsToldAgain(t *testing.T) {
 			one.knowsLogin = lost.run
 		}
 	}
-	if did, after := u.runToRest(known); did.do != rest || !after.processOf(lost.pod).linked {
+	if did, after := u.runToRest(known); did.do != idle || !after.processOf(lost.pod).linked {
 		t.Errorf("it does not come to rest: %s (%s)", did, did.why)
 	}
 }

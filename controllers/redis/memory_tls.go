@@ -12,21 +12,21 @@ import (
 func (m *memory) published(redis *cachev1alpha1.Redis) identity {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	return m.of(redis).published
+	return m.get(redis).published
 }
 
-func (m *memory) publish(redis *cachev1alpha1.Redis, i identity) {
+func (m *memory) notePublished(redis *cachev1alpha1.Redis, i identity) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	m.of(redis).published = i
+	m.get(redis).published = i
 }
 
-// secure is how a watch speaks with the servers by now.
-func (m *memory) secure(key types.NamespacedName, uid types.UID) *tls.Config {
+// tlsConfig is how a watch speaks with the servers by now.
+func (m *memory) tlsConfig(key types.NamespacedName, uid types.UID) *tls.Config {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	if known := m.objects[key]; known != nil && known.uid == uid {
-		return known.secure
+		return known.tlsConfig
 	}
 	return nil
 }

@@ -14,65 +14,65 @@ const (
 )
 
 var (
-	// failovers counts the changes of the master, planned ones included.
-	failovers = prometheus.NewCounterVec(prometheus.CounterOpts{
+	// failoversTotal counts the changes of the master, planned ones included.
+	failoversTotal = prometheus.NewCounterVec(prometheus.CounterOpts{
 		Name: "mainstay_redis_failovers_total",
 		Help: "Changes of the master, by the reason that status.lastFailover gives.",
 	}, []string{labelNamespace, labelObject, "reason"})
 
-	// stages of a change: from its detection to the new master, and on to its route.
-	stages = prometheus.NewHistogramVec(prometheus.HistogramOpts{
+	// stageSeconds of a change: from its detection to the new master, and on to its route.
+	stageSeconds = prometheus.NewHistogramVec(prometheus.HistogramOpts{
 		Name:    "mainstay_redis_failover_stage_seconds",
 		Help:    "Time that a stage of a change of the master took: promote, then route.",
 		Buckets: []float64{0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30},
 	}, []string{labelNamespace, labelObject, "stage"})
 
-	// margin of the quorum: below 0, losing the master would block the promotion.
-	margin = prometheus.NewGaugeVec(prometheus.GaugeOpts{
+	// marginGauge of the quorum: below 0, losing the master would block the promotion.
+	marginGauge = prometheus.NewGaugeVec(prometheus.GaugeOpts{
 		Name: "mainstay_redis_quorum_margin",
 		Help: "Replicas that may be lost beside the master without risk to a confirmed write; -1 if none may and the master neither.",
 	}, []string{labelNamespace, labelObject})
 
-	// lag of each replica, as its master sees it.
-	lag = prometheus.NewGaugeVec(prometheus.GaugeOpts{
+	// lagGauge of each replica, as its master sees it.
+	lagGauge = prometheus.NewGaugeVec(prometheus.GaugeOpts{
 		Name: "mainstay_redis_replication_lag_bytes",
 		Help: "Bytes of the master's stream that a replica has not acknowledged.",
 	}, []string{labelNamespace, labelObject, "address"})
 )
 
-func init() { metrics.Registry.MustRegister(failovers, stages, margin, lag) }
+func init() { metrics.Registry.MustRegister(failoversTotal, stageSeconds, marginGauge, lagGauge) }
 
 // countFailover once its route is written.
 func countFailover(r *cachev1alpha1.Redis) {
 	last := r.Status.LastFailover
-	failovers.WithLabelValues(r.Namespace, r.Name, last.Reason).Inc()
+	failoversTotal.WithLabelValues(r.Namespace, r.Name, last.Reason).Inc()
 	if last.PromotedAt == nil {
 		return
 	}
-	stages.WithLabelValues(r.Namespace, r.Name, "promote").Observe(last.PromotedAt.Sub(last.DetectedAt.Time).Seconds())
-	stages.WithLabelValues(r.Namespace, r.Name, "route").Observe(last.RoutedAt.Sub(last.PromotedAt.Time).Seconds())
+	stageSeconds.WithLabelValues(r.Namespace, r.Name, "promote").Observe(last.PromotedAt.Sub(last.DetectedAt.Time).Seconds())
+	stageSeconds.WithLabelValues(r.Namespace, r.Name, "route").Observe(last.RoutedAt.Sub(last.PromotedAt.Time).Seconds())
 }
 
 // setMargin to what the status says of it.
 func setMargin(r *cachev1alpha1.Redis, w world) {
 	master, serving := masterOf(r, w)
-	left, _ := failoverPossible(r, w, master, serving)
-	margin.WithLabelValues(r.Namespace, r.Name).Set(float64(left))
+	left, _ := quorumMargin(r, w, master, serving)
+	marginGauge.WithLabelValues(r.Namespace, r.Name).Set(float64(left))
 }
 
 // setLag of the replicas that a master knows of; there are no others.
 func setLag(key types.NamespacedName, behind map[string]int64) {
-	lag.DeletePartialMatch(prometheus.Labels{labelNamespace: key.Namespace, labelObject: key.Name})
+	lagGauge.DeletePartialMatch(prometheus.Labels{labelNamespace: key.Namespace, labelObject: key.Name})
 	for address, bytes := range behind {
-		lag.WithLabelValues(key.Namespace, key.Name, address).Set(float64(bytes))
+		lagGauge.WithLabelValues(key.Namespace, key.Name, address).Set(float64(bytes))
 	}
 }
 
 // forgetMetrics of an object that is gone.
 func forgetMetrics(key types.NamespacedName) {
 	labels := prometheus.Labels{labelNamespace: key.Namespace, labelObject: key.Name}
-	failovers.DeletePartialMatch(labels)
-	stages.DeletePartialMatch(labels)
-	margin.DeletePartialMatch(labels)
-	lag.DeletePartialMatch(labels)
+	failoversTotal.DeletePartialMatch(labels)
+	stageSeconds.DeletePartialMatch(labels)
+	marginGauge.DeletePartialMatch(labels)
+	lagGauge.DeletePartialMatch(labels)
 }

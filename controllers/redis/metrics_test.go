@@ -21,19 +21,19 @@ func TestMargin(t *testing.T) {
 		want   int
 	}{
 		{"all are in sync: one more may go", 3, func(*scene) {}, 0},
-		{"one is away and may hold what the other lacks", 3, func(s *scene) { masterSilent(&s.members[2]) }, -1},
+		{"one is away and may hold what the other lacks", 3, func(s *scene) { makeSilent(&s.members[2]) }, -1},
 		{"with W=2 any one of two has all", 3, func(s *scene) {
 			s.Status.Replication.EffectiveMinReplicas = 2
 			s.Spec.Durability = &cachev1alpha1.RedisDurability{MinReplicasToWrite: ptr.To[int32](2)}
 		}, 1},
 		{"which the spec no longer asks for", 3, func(s *scene) { s.Status.Replication.EffectiveMinReplicas = 2 }, 0},
 		{"nobody is in sync", 3, linksDown, -1},
-		{"there is no master", 3, func(s *scene) { masterSilent(&s.members[0]) }, -1},
+		{"there is no master", 3, func(s *scene) { makeSilent(&s.members[0]) }, -1},
 	} {
 		s := healthy(c.size)
 		c.given(s)
 		master, serving := masterOf(s.Redis, s.world)
-		if got, why := failoverPossible(s.Redis, s.world, master, serving); got != c.want {
+		if got, why := quorumMargin(s.Redis, s.world, master, serving); got != c.want {
 			t.Errorf("%s: %d (%s), want %d", c.reason, got, why, c.want)
 		}
 	}
@@ -46,20 +46,20 @@ func TestMetricsGoWithTheirObject(t *testing.T) {
 	r.Namespace, r.Name, r.UID = "ns", "metrics", "uid"
 	r.Status.LastFailover = &cachev1alpha1.RedisFailover{Reason: "MasterLost", DetectedAt: now, PromotedAt: ptr.To(now), RoutedAt: ptr.To(now)}
 	key := types.NamespacedName{Namespace: r.Namespace, Name: r.Name}
-	before := testutil.CollectAndCount(failovers) + testutil.CollectAndCount(stages) + testutil.CollectAndCount(lag) + testutil.CollectAndCount(margin)
+	before := testutil.CollectAndCount(failoversTotal) + testutil.CollectAndCount(stageSeconds) + testutil.CollectAndCount(lagGauge) + testutil.CollectAndCount(marginGauge)
 
 	countFailover(r)
 	setMargin(r, world{})
-	m.silence(r, "10.0.0.1", true, clock.RealClock{}.Now())
-	m.silence(r, "10.0.0.2", true, clock.RealClock{}.Now())
+	m.trackSilence(r, "10.0.0.1", true, clock.RealClock{}.Now())
+	m.trackSilence(r, "10.0.0.2", true, clock.RealClock{}.Now())
 	m.noteReply(key, r.UID, "10.0.0.1", map[string]int64{"10.0.0.2": 7}, time.Now())
-	if got := testutil.ToFloat64(lag.WithLabelValues("ns", "metrics", "10.0.0.2")); got != 7 {
+	if got := testutil.ToFloat64(lagGauge.WithLabelValues("ns", "metrics", "10.0.0.2")); got != 7 {
 		t.Errorf("lag %v", got)
 	}
 	m.forget(key)
 	forgetMetrics(key)
 	m.noteReply(key, r.UID, "10.0.0.1", map[string]int64{"10.0.0.2": 7}, time.Now()) // a watch that ends late
-	after := testutil.CollectAndCount(failovers) + testutil.CollectAndCount(stages) + testutil.CollectAndCount(lag) + testutil.CollectAndCount(margin)
+	after := testutil.CollectAndCount(failoversTotal) + testutil.CollectAndCount(stageSeconds) + testutil.CollectAndCount(lagGauge) + testutil.CollectAndCount(marginGauge)
 	if after != before {
 		t.Errorf("%d series before, %d after", before, after)
 	}

@@ -91,7 +91,7 @@ func (k *keyWriter) text(s string) { k.buffer = append(append(k.buffer, s...), 0
 func flags(set ...bool) int8 {
 	var bits int8
 	for i, is := range set {
-		bits |= int8(yes(is)) << i
+		bits |= int8(boolToInt(is)) << i
 	}
 	return bits
 }

@@ -137,8 +137,8 @@ func (u *model) reply(q request) reply {
 // save the record, unless somebody has changed it since it was read.
 func (u *model) save(next savedRecord, read *reading) bool {
 	next.size, next.w, next.sleep, next.version = read.record.size, read.record.w, read.record.sleep, read.record.version
-	if next == read.record { // nothing is sent
-		return true
+	if next == read.record { // nothing is written
+		return read.record.version == u.record.version && read.stamps == u.stamps
 	}
 	if read.record.version != u.record.version {
 		return false
@@ -297,7 +297,7 @@ func (silentEvents) Eventf(runtime.Object, runtime.Object, string, string, strin
 // newModelPass is what a pass starts from, once it has read the API server.
 func newModelPass(read reading, ask func(request) reply) *modelPass {
 	p := &modelPass{ask: ask, read: read, redis: read.record.object(read.storage)}
-	f := &fleet{effects: p, servers: make(map[string]server, read.nodes), keys: credentials{replication: "key"}}
+	f := &fleet{effects: p, servers: make(map[string]server, read.nodes), credentials: credentials{replication: "key"}}
 	p.fleet = f
 	for n, pod := range read.pods[:read.nodes] {
 		m := member{name: nodeNames[n], podUID: podUID(pod), address: address(pod)}
@@ -343,48 +343,48 @@ func pass(read reading, known operatorMemory, ask func(request, *reading) reply)
 	}
 	next := plan(p.redis, f.world)
 	p.forced = next.unsafe
-	next, err := r.carryOut(quiet, p.redis, f, next)
+	next, err := r.execute(quiet, p.redis, f, next)
 	if err == nil {
 		if _, err = f.route(quiet); err == nil {
 			err = r.reportMasterChange(quiet, p.redis, f)
 		}
 	}
 	if err == nil && !next.changes() {
-		err = putStamps(quiet, p.redis, f, volumesInSync(p.redis, f.world))
+		err = writeStamps(quiet, p.redis, f, volumesInSync(p.redis, f.world))
 	}
 	return next, operatorMemoryOf(r, p.redis, read, f), err
 }
 
 func (k operatorMemory) recall(r *Reconciler, redis *cachev1alpha1.Redis) {
-	known := r.memory.of(redis)
-	known.frozenSince, known.cutOffSince, known.caughtUp = k.frozen.time(), k.cutOff.time(), k.caughtUp
+	known := r.memory.get(redis)
+	known.frozenSince, known.cutOffSince, known.recordVerified = k.frozen.time(), k.cutOff.time(), k.caughtUp
 	for _, one := range k.servers {
 		if one.pod != 0 {
 			known.contacts[address(one.pod)] = contact{lastReply: one.heard.time(), wasSilent: one.mute}
 			if one.outranked != 0 {
-				r.memory.noteCommand(redis, runID(one.outranked), func(c *commanded) { c.outranked = true })
+				r.memory.noteCommand(redis, runID(one.outranked), func(c *sentCommands) { c.othersKilled = true })
 			}
 			if one.knowsLogin != 0 {
-				r.memory.noteCommand(redis, runID(one.knowsLogin), toldLogin(modelClock.Now()))
+				r.memory.noteCommand(redis, runID(one.knowsLogin), setLoginSent(modelClock.Now()))
 			}
 		}
 	}
 }
 
 func operatorMemoryOf(r *Reconciler, redis *cachev1alpha1.Redis, read reading, f *fleet) operatorMemory {
-	known := r.memory.of(redis)
-	after := operatorMemory{frozen: ageOf(known.frozenSince), cutOff: ageOf(known.cutOffSince), caughtUp: known.caughtUp}
+	known := r.memory.get(redis)
+	after := operatorMemory{frozen: ageOf(known.frozenSince), cutOff: ageOf(known.cutOffSince), caughtUp: known.recordVerified}
 	for i, pod := range append(slices.Clone(read.pods[:read.nodes]), read.record.recordedMaster.pod) {
 		if one, met := known.contacts[address(pod)]; met && !slices.ContainsFunc(after.servers[:], func(a serverMemory) bool { return a.pod == pod }) {
 			after.servers[i] = serverMemory{pod: pod, heard: ageOf(one.lastReply), mute: one.wasSilent}
-			for _, m := range f.asked() {
+			for _, m := range f.addressable() {
 				if m.address != address(pod) || m.RunID == "" {
 					continue
 				}
-				if known.commands[m.RunID].outranked {
+				if known.commands[m.RunID].othersKilled {
 					after.servers[i].outranked = idIn(m.RunID)
 				}
-				if known.commands[m.RunID].loginTold {
+				if known.commands[m.RunID].loginSent {
 					after.servers[i].knowsLogin = idIn(m.RunID)
 				}
 			}
@@ -404,16 +404,16 @@ func (p *modelPass) save(context.Context) error {
 	return p.send(request{modelCommand: modelCommand{effect: saveEffect}, record: recordOf(p.redis, p.read.record)})
 }
 
-func (p *modelPass) unchanged(context.Context) error {
+func (p *modelPass) checkUnchanged(context.Context) error {
 	return p.send(request{modelCommand: modelCommand{effect: unchangedEffect}})
 }
 
-func (p *modelPass) stamp(_ context.Context, name string, s stamp) error {
+func (p *modelPass) writeStamp(_ context.Context, name string, s stamp) error {
 	p.fleet.volumes[name] = volume{stamp: s}
 	return p.send(request{modelCommand: modelCommand{effect: stampEffect}, node: int8(ordinal(name)), label: modelStampOf(s)}) //nolint:gosec // a few
 }
 
-func (p *modelPass) removePod(_ context.Context, name string, _ ...ctrlclient.DeleteOption) error {
+func (p *modelPass) deletePod(_ context.Context, name string, _ ...ctrlclient.DeleteOption) error {
 	n := int8(ordinal(name)) //nolint:gosec // a few
 	return p.send(request{modelCommand: modelCommand{effect: removeEffect}, node: n, pod: p.read.pods[n]})
 }
@@ -426,14 +426,14 @@ func (p *modelPass) route(context.Context) (led bool, err error) {
 	return err == nil, err
 }
 
-func (*modelPass) together(_ context.Context, all []func()) {
+func (*modelPass) runAll(_ context.Context, all []func()) {
 	for _, one := range all {
 		one()
 	}
 }
 
-// pause is over at once: what happens meanwhile, happens before the look as well.
-func (*modelPass) pause(context.Context) error { return context.DeadlineExceeded }
+// awaitRetry is over at once: what happens meanwhile, happens before the look as well.
+func (*modelPass) awaitRetry(context.Context) error { return context.DeadlineExceeded }
 
 // modelServer is a server of a played pass.
 type modelServer struct {
@@ -496,7 +496,7 @@ func (s modelServer) owner(login node.Login) id {
 		known = append(known, rep.SyncSet...)
 	}
 	for _, p := range known {
-		if s.fleet.keys.loginOf(p) == login {
+		if s.fleet.credentials.loginOf(p) == login {
 			return idIn(p.RunID)
 		}
 	}
@@ -524,13 +524,13 @@ func (s modelServer) SetMinReplicas(_ context.Context, w int32) error {
 func (s modelServer) KillOtherOperators(context.Context) error {
 	return s.command(killOthersEffect, nil)
 }
-func (s modelServer) ServeStale(context.Context) error              { return s.command(serveEffect, nil) }
-func (modelServer) Pause(context.Context, time.Duration) error      { return nil }
-func (modelServer) Unpause(context.Context) error                   { return nil }
-func (modelServer) KillClients(context.Context) error               { return nil }
-func (modelServer) Save(context.Context) error                      { return nil }
-func (modelServer) Accept(context.Context, string, ...string) error { return nil }
-func (modelServer) Configure(context.Context, string, string) error { return nil }
-func (modelServer) Load(context.Context, node.Files) (bool, error)  { return true, nil }
-func (s modelServer) Redial()                                       { s.connectionTo(s.pod).redial = true }
-func (modelServer) Close()                                          {}
+func (s modelServer) ServeStale(context.Context) error                           { return s.command(serveEffect, nil) }
+func (modelServer) Pause(context.Context, time.Duration) error                   { return nil }
+func (modelServer) Unpause(context.Context) error                                { return nil }
+func (modelServer) KillClients(context.Context) error                            { return nil }
+func (modelServer) SaveSnapshot(context.Context) error                           { return nil }
+func (modelServer) SetPasswords(context.Context, string, ...string) error        { return nil }
+func (modelServer) Configure(context.Context, string, string) error              { return nil }
+func (modelServer) LoadCertificate(context.Context, node.TLSFiles) (bool, error) { return true, nil }
+func (s modelServer) Redial()                                                    { s.connectionTo(s.pod).redial = true }
+func (modelServer) Close()                                                       {}

@@ -8,7 +8,7 @@ import "testing"
 func formed(t *testing.T, nodes, w int8, storage bool) *model {
 	t.Helper()
 	u := newModel(nodes, w, storage)
-	if u.runPasses() != rest {
+	if u.runPasses() != idle {
 		t.Fatal("it is not formed")
 	}
 	return u

@@ -319,7 +319,7 @@ func (u *model) confirm(m *process) {
 	for _, operation := range m.data[m.start:] {
 		having := 0
 		for _, f := range heard {
-			having += yes(!f.hung && strings.ContainsRune(f.data, operation))
+			having += boolToInt(!f.hung && strings.ContainsRune(f.data, operation))
 		}
 		if having >= needed && !strings.ContainsRune(u.confirmed, operation) {
 			u.confirmed += string(operation)

@@ -26,10 +26,10 @@ type server interface {
 	Unpause(ctx context.Context) error
 	KillClients(ctx context.Context) error
 	KillOtherOperators(ctx context.Context) error
-	Accept(ctx context.Context, user string, digests ...string) error
-	Load(ctx context.Context, files node.Files) (bool, error)
+	SetPasswords(ctx context.Context, user string, digests ...string) error
+	LoadCertificate(ctx context.Context, files node.TLSFiles) (bool, error)
 	Configure(ctx context.Context, directive, value string) error
-	Save(ctx context.Context) error
+	SaveSnapshot(ctx context.Context) error
 	Redial()
 	Close()
 }
@@ -50,7 +50,7 @@ type fleet struct {
 	effects
 	servers      map[string]server // by pod name
 	ghostServer  server            // of the recorded master, when its pod is gone
-	keys         credentials       // that they are asked with
+	credentials  credentials       // that they are asked with
 	certificates certificates
 }
 
@@ -66,7 +66,7 @@ func (f *fleet) masterServer(r *cachev1alpha1.Redis) server {
 // addresses of all servers that could be asked.
 func (f *fleet) addresses() []string {
 	var list []string
-	for _, m := range f.asked() {
+	for _, m := range f.addressable() {
 		list = append(list, m.address)
 	}
 	return list
@@ -83,12 +83,12 @@ func (f *fleet) close() {
 
 // observe looks at every pod and asks every server, all at once.
 func (r *Reconciler) observe(ctx context.Context, redis *cachev1alpha1.Redis, pods []corev1.Pod, set *appsv1.StatefulSet, s secrets, outside effects) *fleet {
-	f := &fleet{effects: outside, servers: map[string]server{}, keys: s.keys, certificates: s.certificates}
+	f := &fleet{effects: outside, servers: map[string]server{}, credentials: s.credentials, certificates: s.certificates}
 	open := func(address string) server {
-		return node.Open(address, s.keys.operator, s.certificates.secure)
+		return node.Open(address, s.credentials.operator, s.certificates.tlsConfig)
 	}
 	if redis.Spec.TLS != nil {
-		f.certificate = filesOf(s.certificates.published).Certificate
+		f.certificateFile = identityFiles(s.certificates.published).Certificate
 	}
 	for i := range pods {
 		m := r.memberFromPod(&pods[i], set)
@@ -112,14 +112,14 @@ func (r *Reconciler) observe(ctx context.Context, redis *cachev1alpha1.Redis, po
 
 // fillFromMemory for how long what was just seen has been so.
 func (r *Reconciler) fillFromMemory(redis *cachev1alpha1.Redis, f *fleet) {
-	for _, m := range f.asked() {
-		m.silentFor = r.memory.silence(redis, m.address, m.Answer != node.Silent, r.clock.Now())
+	for _, m := range f.addressable() {
+		m.silentFor = r.memory.trackSilence(redis, m.address, m.Answer != node.Silent, r.clock.Now())
 	}
-	r.memory.fillPasswords(redis, &f.world, f.keys)
+	r.memory.fillPasswords(redis, &f.world, f.credentials)
 	r.memory.fillSettings(redis, &f.world)
-	r.memory.fillCommands(redis, f.asked(), r.clock.Now())
-	f.frozenFor = r.memory.frozen(redis, f.world, r.clock)
-	f.cutOffFor = r.memory.cutOff(redis, planner{redis, f.world}.isCutOff(), r.clock)
+	r.memory.fillCommands(redis, f.addressable(), r.clock.Now())
+	f.frozenFor = r.memory.trackFrozen(redis, f.world, r.clock)
+	f.cutOffFor = r.memory.trackCutOff(redis, planner{redis, f.world}.isCutOff(), r.clock)
 	f.sinceRouted = time.Hour // long ago
 	if last := redis.Status.LastFailover; last != nil && last.RoutedAt != nil {
 		f.sinceRouted = r.clock.Since(last.RoutedAt.Time).Abs() // it may have been another's clock
@@ -128,7 +128,7 @@ func (r *Reconciler) fillFromMemory(redis *cachev1alpha1.Redis, f *fleet) {
 
 // lookAgain asks the servers that are there by now.
 func (f *fleet) lookAgain(ctx context.Context) {
-	for _, m := range f.asked() {
+	for _, m := range f.addressable() {
 		f.serverOf(m).Redial()
 	}
 	f.look(ctx)
@@ -140,7 +140,7 @@ func (f *fleet) look(ctx context.Context) {
 	ctx, done := context.WithTimeout(ctx, lookLimit)
 	defer done()
 	var all []func()
-	for _, m := range f.asked() {
+	for _, m := range f.addressable() {
 		s := f.serverOf(m)
 		all = append(all, func() {
 			ctx := ctx
@@ -153,7 +153,7 @@ func (f *fleet) look(ctx context.Context) {
 			m.View = s.Look(ctx)
 		})
 	}
-	f.together(ctx, all)
+	f.runAll(ctx, all)
 }
 
 // serverOf is the connection to that member.
@@ -164,8 +164,8 @@ func (f *fleet) serverOf(m *member) server {
 	return f.servers[m.name]
 }
 
-// asked are all whose server can be spoken to.
-func (f *fleet) asked() []*member {
+// addressable are all whose server can be spoken to.
+func (f *fleet) addressable() []*member {
 	var list []*member
 	for i := range f.members {
 		if f.members[i].address != "" {
@@ -180,11 +180,11 @@ func (f *fleet) asked() []*member {
 
 func (r *Reconciler) memberFromPod(pod *corev1.Pod, set *appsv1.StatefulSet) member {
 	m := member{
-		name:     pod.Name,
-		podUID:   pod.UID,
-		address:  pod.Status.PodIP,
-		conf:     pod.Annotations[annotationConf],
-		deleting: !pod.DeletionTimestamp.IsZero(),
+		name:       pod.Name,
+		podUID:     pod.UID,
+		address:    pod.Status.PodIP,
+		configMark: pod.Annotations[annotationConfig],
+		deleting:   !pod.DeletionTimestamp.IsZero(),
 		outdated: set.Status.ObservedGeneration == set.Generation && set.Status.UpdateRevision != "" &&
 			pod.Labels[appsv1.ControllerRevisionHashLabelKey] != set.Status.UpdateRevision,
 	}
@@ -197,14 +197,14 @@ func (r *Reconciler) memberFromPod(pod *corev1.Pod, set *appsv1.StatefulSet) mem
 		switch {
 		case c.Type != corev1.PodReady:
 		case c.Status == corev1.ConditionTrue:
-			m.arriving = r.elapsedLessThan(c.LastTransitionTime.Time, readySettleTime)
+			m.endpointChanging = r.elapsedLessThan(c.LastTransitionTime.Time, readySettleTime)
 		default:
-			m.arriving = r.elapsedLessThan(pod.CreationTimestamp.Time, newPodGrace)
+			m.endpointChanging = r.elapsedLessThan(pod.CreationTimestamp.Time, newPodGrace)
 		}
 	}
 	for _, c := range pod.Spec.Containers {
 		if c.Name == appName {
-			m.limit = c.Resources.Limits.Memory().Value()
+			m.memoryLimit = c.Resources.Limits.Memory().Value()
 		}
 	}
 	for _, c := range pod.Status.ContainerStatuses {

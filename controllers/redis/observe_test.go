@@ -57,7 +57,7 @@ func TestWhoIsArriving(t *testing.T) {
 		pod := corev1.Pod{ObjectMeta: metav1.ObjectMeta{CreationTimestamp: ago(c.age)}, Status: corev1.PodStatus{
 			Conditions: []corev1.PodCondition{{Type: corev1.PodReady, Status: c.ready, LastTransitionTime: ago(c.since)}}}}
 		r := &Reconciler{clock: clock.RealClock{}}
-		if got := r.memberFromPod(&pod, &appsv1.StatefulSet{}).arriving; got != c.want {
+		if got := r.memberFromPod(&pod, &appsv1.StatefulSet{}).endpointChanging; got != c.want {
 			t.Errorf("%s: arriving %t", c.reason, got)
 		}
 	}

@@ -24,8 +24,8 @@ const actLimit = 3 * time.Second
 // the leader election to end it.
 var errNotLeading = errors.New("the lease was not renewed in time: another may lead")
 
-// thaws bounds how often one pass may fence and look again.
-const thaws = 3
+// maxFences bounds how often one pass may fence and look again.
+const maxFences = 3
 
 // commandLimit bounds all that one pass commands and looks at again, so that a pass waits for its
 // servers for lookLimit + commandLimit = 4.8 s at most, however many they are and whatever
@@ -34,21 +34,21 @@ const thaws = 3
 // next pass from where it stands.
 const commandLimit = actLimit + time.Second
 
-// carryOutInTime carries the step out within commandLimit.
-func (r *Reconciler) carryOutInTime(ctx context.Context, redis *cachev1alpha1.Redis, f *fleet, next step) (step, error) {
+// executeWithTimeout carries the step out within commandLimit.
+func (r *Reconciler) executeWithTimeout(ctx context.Context, redis *cachev1alpha1.Redis, f *fleet, next step) (step, error) {
 	ctx, done := context.WithTimeout(ctx, commandLimit)
 	defer done()
-	return r.carryOut(ctx, redis, f, next)
+	return r.execute(ctx, redis, f, next)
 }
 
-// carryOut the step, and give what it came to. Freezing changes nothing but what is
+// execute the step, and give what it came to. Freezing changes nothing but what is
 // seen: after it the servers are looked at again at once.
-func (r *Reconciler) carryOut(ctx context.Context, redis *cachev1alpha1.Redis, f *fleet, next step) (step, error) {
-	for range thaws {
+func (r *Reconciler) execute(ctx context.Context, redis *cachev1alpha1.Redis, f *fleet, next step) (step, error) {
+	for range maxFences {
 		if next.do != fence {
 			break
 		}
-		if err := r.perform(ctx, redis, f, next); err != nil {
+		if err := r.actAsLeader(ctx, redis, f, next); err != nil {
 			return next, fmt.Errorf("%s: %w", next, err)
 		}
 		if next.reason != "" {
@@ -59,24 +59,24 @@ func (r *Reconciler) carryOut(ctx context.Context, redis *cachev1alpha1.Redis, f
 		if err := ctx.Err(); err != nil { // who was not heard then was not asked
 			return next, fmt.Errorf("%s: looking again: %w", next, err)
 		}
-		f.frozenFor = r.memory.frozen(redis, f.world, r.clock) // a freeze counts from now on
+		f.frozenFor = r.memory.trackFrozen(redis, f.world, r.clock) // a freeze counts from now on
 		next = plan(redis, f.world)
 	}
 	if next.changes() {
 		log.FromContext(ctx).Info("step", "do", next.do, "nodes", next.nodes, "why", next.why, "evidence", next.evidence)
 	}
-	switch err := r.perform(ctx, redis, f, next); {
+	switch err := r.actAsLeader(ctx, redis, f, next); {
 	case errors.As(err, &behindError{}): // nothing was done that the next pass would not mend
-		return step{do: wait, why: fmt.Sprintf("%s: %s", next, err), after: 10 * shortRequeue}, nil
+		return step{do: wait, why: fmt.Sprintf("%s: %s", next, err), requeueAfter: 10 * shortRequeue}, nil
 	case err != nil:
 		return next, fmt.Errorf("%s: %w", next, err)
 	}
 	return next, nil
 }
 
-// perform an act in time, and only while this process leads: unlike the API
+// actAsLeader an act in time, and only while this process leads: unlike the API
 // server, no server of ours can tell which of two operators is the elder.
-func (r *Reconciler) perform(ctx context.Context, redis *cachev1alpha1.Redis, f *fleet, s step) error {
+func (r *Reconciler) actAsLeader(ctx context.Context, redis *cachev1alpha1.Redis, f *fleet, s step) error {
 	ctx, done := context.WithTimeout(ctx, actLimit) // first: it runs on while this process is stopped
 	defer done()
 	if r.IsLeader != nil && !r.IsLeader() {
@@ -85,40 +85,40 @@ func (r *Reconciler) perform(ctx context.Context, redis *cachev1alpha1.Redis, f 
 	if err := r.killOtherOperators(ctx, redis, f); err != nil {
 		return err
 	}
-	if err := r.catchUp(ctx, redis, f, s); err != nil {
+	if err := r.verifyRecord(ctx, redis, f, s); err != nil {
 		return err
 	}
 	return r.act(ctx, redis, f, s)
 }
 
-// catchUp with the leader before, once for each object and before the first act that goes by its
+// verifyRecord with the leader before, once for each object and before the first act that goes by its
 // record: a cache that was just filled may be older than what that one has written. From then on
 // only this operator writes the record, and it acts on none that is older than its own last write.
-func (r *Reconciler) catchUp(ctx context.Context, redis *cachev1alpha1.Redis, f *fleet, s step) error {
-	if !s.byRecord() || r.memory.caughtUp(redis) {
+func (r *Reconciler) verifyRecord(ctx context.Context, redis *cachev1alpha1.Redis, f *fleet, s step) error {
+	if !s.usesRecord() || r.memory.isRecordVerified(redis) {
 		return nil
 	}
-	if err := f.unchanged(ctx); err != nil {
+	if err := f.checkUnchanged(ctx); err != nil {
 		return err
 	}
-	r.memory.noteCaughtUp(redis)
+	r.memory.noteRecordVerified(redis)
 	return nil
 }
 
-// killOtherOperators every other operator at the servers that this one has not commanded yet: what one
-// that was replaced as leader has begun there ends with its connections.
+// killOtherOperators closes the connections of every other operator at the servers where this one has not
+// done so yet: what one that was replaced as leader has begun there ends with them.
 func (r *Reconciler) killOtherOperators(ctx context.Context, redis *cachev1alpha1.Redis, f *fleet) error {
 	var errs []error
-	for _, m := range f.asked() {
-		if m.Answer != node.Reached || m.outranked {
+	for _, m := range f.addressable() {
+		if m.Answer != node.Reached || m.othersKilled {
 			continue
 		}
 		if err := f.serverOf(m).KillOtherOperators(ctx); err != nil {
 			errs = append(errs, fmt.Errorf("%s: %w", m.name, err))
 			continue
 		}
-		r.memory.noteCommand(redis, m.RunID, func(k *commanded) { k.outranked = true })
-		m.outranked = true
+		r.memory.noteCommand(redis, m.RunID, func(k *sentCommands) { k.othersKilled = true })
+		m.othersKilled = true
 	}
 	return errors.Join(errs...)
 }

@@ -1,6 +1,7 @@
 package redis
 
 import (
+	"context"
 	"errors"
 	"testing"
 
@@ -24,11 +25,11 @@ func TestWokenLeaderFencesNobody(t *testing.T) {
 	r := &Reconciler{}
 	r.IsLeader = func() bool { return leads }
 
-	if err := r.perform(t.Context(), redis, f, usurper); !errors.Is(err, errNotLeading) || !u.procs[0].master {
+	if err := r.actAsLeader(t.Context(), redis, f, usurper); !errors.Is(err, errNotLeading) || !u.procs[0].master {
 		t.Errorf("another leads: %v, still master: %t", err, u.procs[0].master)
 	}
 	leads = true
-	if err := r.perform(t.Context(), redis, f, usurper); err != nil || u.procs[0].master {
+	if err := r.actAsLeader(t.Context(), redis, f, usurper); err != nil || u.procs[0].master {
 		t.Errorf("it leads: %v, still master: %t", err, u.procs[0].master)
 	}
 }
@@ -43,20 +44,20 @@ func TestTheFirstActCatchesUp(t *testing.T) {
 	r := &Reconciler{}
 
 	f.effects = scripted{changed: behind}
-	for _, do := range []verb{rest, applySettings, setPasswords} {
-		if err := r.perform(t.Context(), redis, f, step{do: do}); err != nil {
+	for _, do := range []verb{idle, applySettings, setPasswords} {
+		if err := r.actAsLeader(t.Context(), redis, f, step{do: do}); err != nil {
 			t.Errorf("nothing is asked to %s: %v", do, err)
 		}
 	}
-	if err := r.perform(t.Context(), redis, f, usurper); !errors.Is(err, behind) || !u.procs[0].master {
+	if err := r.actAsLeader(t.Context(), redis, f, usurper); !errors.Is(err, behind) || !u.procs[0].master {
 		t.Errorf("the record is older: %v, still master: %t", err, u.procs[0].master)
 	}
 	f.effects = scripted{}
-	if err := r.perform(t.Context(), redis, f, usurper); err != nil || u.procs[0].master {
+	if err := r.actAsLeader(t.Context(), redis, f, usurper); err != nil || u.procs[0].master {
 		t.Errorf("it is the newest: %v, still master: %t", err, u.procs[0].master)
 	}
 	f.effects = scripted{changed: behind}
-	if err := r.perform(t.Context(), redis, f, usurper); err != nil {
+	if err := r.actAsLeader(t.Context(), redis, f, usurper); err != nil {
 		t.Errorf("it is asked for again: %v", err)
 	}
 }
@@ -76,16 +77,44 @@ func TestUnchanged(t *testing.T) {
 		"it is another of the name": func(r *cachev1alpha1.Redis) { r.UID = "another" },
 	} {
 		c.redis = stored.DeepCopy()
-		if err := c.unchanged(t.Context()); err != nil {
+		if err := c.checkUnchanged(t.Context()); err != nil {
 			t.Errorf("it is the same: %v", err)
 		}
-		if change(c.redis); !apierrors.IsConflict(c.unchanged(t.Context())) {
-			t.Errorf("%s: %v", reason, c.unchanged(t.Context()))
+		if change(c.redis); !apierrors.IsConflict(c.checkUnchanged(t.Context())) {
+			t.Errorf("%s: %v", reason, c.checkUnchanged(t.Context()))
 		}
 	}
 	c.redis.Name = "b"
-	if err := c.unchanged(t.Context()); !apierrors.IsNotFound(err) {
+	if err := c.checkUnchanged(t.Context()); !apierrors.IsNotFound(err) {
 		t.Errorf("it is gone: %v", err)
+	}
+}
+
+// An act that changes nothing of the record is one of the operator that leads, or none.
+func TestASaveThatWritesNothingAsks(t *testing.T) {
+	scheme := runtime.NewScheme()
+	if err := errors.Join(cachev1alpha1.AddToScheme(scheme), corev1.AddToScheme(scheme)); err != nil {
+		t.Fatal(err)
+	}
+	redis := &cachev1alpha1.Redis{}
+	redis.Namespace, redis.Name = "ns", "a"
+	for name, row := range map[string]struct {
+		version, written string
+		stale            bool
+	}{
+		"nothing to write, and nobody else wrote": {"999", "999", false},
+		"nothing to write, and another has":       {"998", "998", true},
+		"written":                                 {"999", "1000", false},
+	} {
+		t.Run(name, func(t *testing.T) {
+			c := &apiEffects{Reconciler: &Reconciler{}, redis: redis.DeepCopy(), fleet: &fleet{}}
+			c.APIReader = fake.NewClientBuilder().WithScheme(scheme).WithObjects(redis.DeepCopy()).Build()
+			c.redis.ResourceVersion = row.version
+			c.saveStatus = func(context.Context) error { c.redis.ResourceVersion = row.written; return nil }
+			if err := c.save(t.Context()); apierrors.IsConflict(err) != row.stale || !row.stale && err != nil {
+				t.Error(err)
+			}
+		})
 	}
 }
 
@@ -119,7 +148,7 @@ func TestUnchangedStamps(t *testing.T) {
 			c := &apiEffects{Reconciler: &Reconciler{}, redis: redis.DeepCopy(), fleet: &fleet{world: world{volumes: row.seen}}}
 			c.APIReader = live
 			c.redis.ResourceVersion = "999"
-			if err := c.unchanged(t.Context()); apierrors.IsConflict(err) != row.behind || !row.behind && err != nil {
+			if err := c.checkUnchanged(t.Context()); apierrors.IsConflict(err) != row.behind || !row.behind && err != nil {
 				t.Error(err)
 			}
 		})

@@ -15,16 +15,16 @@ import (
 type verb string
 
 const (
-	rest              verb = "Rest"       // nothing to do
+	idle              verb = "Rest"       // nothing to do
 	wait              verb = "Wait"       // for what is under way
 	block             verb = "Block"      // going on could lose confirmed writes: a human decides
 	fence             verb = "Fence"      // make nodes follow nobody
 	promote           verb = "Promote"    // save the intent, make a fenced node master, attach the others
 	switchOver        verb = "HandOver"   // save the intent, fence the master, promote a replica that has all
 	stepDown          verb = "StepDown"   // save the intent, fence a master that only the operator reaches, promote a replica that has all
-	record            verb = "Record"     // save that a node is master
-	attach            verb = "Attach"     // save that nodes may confirm writes, make them follow
-	drop              verb = "Drop"       // see that the others have all, save that nodes confirm no more
+	recordMaster      verb = "Record"     // save that a node is master
+	attachReplicas    verb = "Attach"     // save that nodes may confirm writes, make them follow
+	removeMembers     verb = "Drop"       // see that the others have all, save that nodes confirm no more
 	setMinReplicas    verb = "SetMin"     // change W
 	disconnectClients verb = "SendAway"   // close connections of applications to an old master
 	setPasswords      verb = "Rekey"      // make nodes accept the passwords that the Secrets say
@@ -33,32 +33,32 @@ const (
 	loadCertificates  verb = "Reload"     // make nodes load the certificate that was published
 	deletePod         verb = "Remove"     // delete a pod, to be made anew from the latest template
 	deleteSilentPod   verb = "Evict"      // delete a pod that cannot be asked, giving it no time
-	expel             verb = "Expel"      // have the master refuse, and disconnect, replicas that are not on record
+	expelUnrecorded   verb = "Expel"      // have the master refuse, and disconnect, replicas that are not on record
 	serveStaleReads   verb = "ServeStale" // let nodes that have come to be in sync answer reads from now on
 	dismissRequest    verb = "Dismiss"    // take an annotation off that is done with
 	endMastership     verb = "Retire"     // save that nobody is master any more
-	putStamp          verb = "PutStamp"   // write on volumes what they are worth
+	stampVolumes      verb = "PutStamp"   // write on volumes what they are worth
 )
 
 // step is the one thing that a pass does.
 type step struct {
-	do       verb
-	nodes    []string      // acted on
-	why      string        // for people
-	reason   string        // of the condition or event that tells of it
-	evidence string        // that the old master takes no writes
-	unsafe   bool          // forced by annotation
-	min      int32         // W to set
-	after    time.Duration // to look again
+	do           verb
+	nodes        []string      // acted on
+	why          string        // for people
+	reason       string        // of the condition or event that tells of it
+	evidence     string        // that the old master takes no writes
+	unsafe       bool          // forced by annotation
+	minReplicas  int32         // W to set
+	requeueAfter time.Duration // to look again
 }
 
 func (s step) String() string { return fmt.Sprintf("%s %s", s.do, strings.Join(s.nodes, ",")) }
 
-// byRecord is true for a step that goes by who is on record. What settings, passwords and clients
+// usesRecord is true for a step that goes by who is on record. What settings, passwords and clients
 // are told is right for every server.
-func (s step) byRecord() bool {
+func (s step) usesRecord() bool {
 	switch s.do {
-	case rest, wait, block, serveStaleReads, setPasswords, applySettings, setPersistence, loadCertificates, disconnectClients, dismissRequest:
+	case idle, wait, block, serveStaleReads, setPasswords, applySettings, setPersistence, loadCertificates, disconnectClients, dismissRequest:
 		return false
 	}
 	return true
@@ -67,7 +67,7 @@ func (s step) byRecord() bool {
 // changes is true for a step after which the world is another.
 func (s step) changes() bool {
 	switch s.do {
-	case rest, wait, block, disconnectClients, serveStaleReads, setPersistence, loadCertificates, deletePod, deleteSilentPod, expel:
+	case idle, wait, block, disconnectClients, serveStaleReads, setPersistence, loadCertificates, deletePod, deleteSilentPod, expelUnrecorded:
 		return false
 	}
 	return true
@@ -101,13 +101,13 @@ func plan(r *cachev1alpha1.Redis, w world) step {
 	rep := r.Status.Replication
 	switch {
 	case isHibernated(r):
-		return step{do: rest}
+		return step{do: idle}
 	case rep == nil:
 		return s.formSet()
 	}
 	target, _ := w.find(r.Status.TargetMaster)
 	if rep.Epoch < r.Status.Epoch && target.Answer == node.Reached && target.Master {
-		return step{do: record, nodes: []string{target.name}, why: "it was promoted"}
+		return step{do: recordMaster, nodes: []string{target.name}, why: "it was promoted"}
 	}
 	usurpers := s.usurpers()
 	if next, ok := s.adoptNewerMaster(usurpers); ok {
@@ -118,28 +118,28 @@ func plan(r *cachev1alpha1.Redis, w world) step {
 	}
 	if s.reachesNobody() {
 		return step{do: block, reason: commonv1.ReasonOperatorCannotReachPods,
-			why:   fmt.Sprintf("no pod of %s answers the operator on port %d; see whether a NetworkPolicy keeps it out", r.Name, node.Port),
-			after: time.Second}
+			why:          fmt.Sprintf("no pod of %s answers the operator on port %d; see whether a NetworkPolicy keeps it out", r.Name, node.Port),
+			requeueAfter: time.Second}
 	}
 	if next, ok := s.hibernateIfAsked(); ok {
 		return next
 	}
 	switch is, evidence := s.judgeMaster(); is {
 	case masterServing:
-		return s.maintain(w.memberFor(rep.Master))
+		return s.maintain(w.recordedMaster(rep.Master))
 	case masterDead:
 		return s.failover(evidence, false)
 	case masterLost:
 		return s.failover(evidence, true)
 	default:
-		return step{do: wait, why: evidence, after: s.untilLost()}
+		return step{do: wait, why: evidence, requeueAfter: s.untilLost()}
 	}
 }
 
 // untilLost is when to look again at a master that may serve: not later than it
 // will have been silent for too long.
 func (s planner) untilLost() time.Duration {
-	m := s.memberFor(s.Status.Replication.Master)
+	m := s.recordedMaster(s.Status.Replication.Master)
 	if left := silenceLimit(s.Redis) - m.silentFor; m.Answer == node.Silent && left > 0 {
 		return min(left, 10*shortRequeue)
 	}
@@ -159,7 +159,7 @@ func (s planner) formSet() step {
 	switch len(masters) {
 	case 0:
 	case 1:
-		return step{do: record, nodes: namesOf(masters), why: "it is the only master"}
+		return step{do: recordMaster, nodes: namesOf(masters), why: "it is the only master"}
 	default:
 		return step{do: block, why: fmt.Sprintf("%s are masters, and no record says which is right; compare their data, and delete the pods of all but one",
 			strings.Join(namesOf(masters), " and "))}
@@ -185,8 +185,8 @@ func (s planner) formSet() step {
 // maintain keeps a set with a serving master in shape: a checklist, most urgent first.
 func (s planner) maintain(master member) step {
 	rep := s.Status.Replication
-	if rep.Epoch < max(s.Status.Epoch, s.stampedEpoch()) || rep.ReplID != master.ReplID || !master.Pinned {
-		return step{do: record, nodes: []string{master.name}, why: "it serves"}
+	if rep.Epoch < max(s.Status.Epoch, s.maxStampedEpoch()) || rep.ReplID != master.ReplID || !master.Pinned {
+		return step{do: recordMaster, nodes: []string{master.name}, why: "it serves"}
 	}
 	for _, decide := range []func(member) (step, bool){
 		s.askAboutSuperseded, s.lowerMinReplicas, s.replaceCutOffMaster, s.switchoverIfNeeded, s.stampVolumes, s.removeLostMembers, s.attachReplicas, s.raiseMinReplicas, s.allowStaleReads, s.updatePasswords, s.updateSettings, s.disconnectOldClients, s.requestedSwitchover, s.evictUnreachable, s.restartLockedOut, s.rollOutdated, s.updateCertificates,
@@ -197,12 +197,12 @@ func (s planner) maintain(master member) step {
 		}
 	}
 	if syncing := s.where(func(m member) bool { return m.name != master.name && s.isWanted(m) && !m.inSync(master) }); len(syncing) > 0 {
-		return step{do: wait, why: "syncing: " + strings.Join(namesOf(syncing), ", "), after: 2 * shortRequeue}
+		return step{do: wait, why: "syncing: " + strings.Join(namesOf(syncing), ", "), requeueAfter: 2 * shortRequeue}
 	}
 	if missing := s.unansweredNodes(); len(missing) > 0 {
-		return step{do: wait, why: "waiting for " + strings.Join(missing, ", "), after: s.untilUnreachable()}
+		return step{do: wait, why: "waiting for " + strings.Join(missing, ", "), requeueAfter: s.untilUnreachable()}
 	}
-	return step{do: rest}
+	return step{do: idle}
 }
 
 // disconnectOldClients to clients that still hold on to the master before this one.
@@ -212,17 +212,17 @@ func (s planner) disconnectOldClients(master member) (step, bool) {
 		return step{}, false
 	}
 	old, ok := s.find(last.From)
-	return step{do: disconnectClients, nodes: []string{old.name}, after: 4 * shortRequeue}, ok && old.answers()
+	return step{do: disconnectClients, nodes: []string{old.name}, requeueAfter: 4 * shortRequeue}, ok && old.answers()
 }
 
 // rollOutdated one outdated replica, from the highest ordinal, while all others are well
 // and it has its data where its successor looks for it.
 func (s planner) rollOutdated(master member) (step, bool) {
-	if len(s.unansweredNodes()) > 0 || !s.others(master, func(m member) bool { return m.inSync(master) && !m.deleting }) {
+	if len(s.unansweredNodes()) > 0 || !s.allOthers(master, func(m member) bool { return m.inSync(master) && !m.deleting }) {
 		return step{}, false
 	}
 	outdated := s.where(func(m member) bool {
-		return m.outdated && !m.deleting && (m.name != master.name || size(s.Redis) == 1 && !supervised(s.Redis))
+		return m.outdated && !m.deleting && (m.name != master.name || size(s.Redis) == 1 && !isSupervised(s.Redis))
 	})
 	if len(outdated) == 0 || !outdated[len(outdated)-1].persistsAs(s.settings.Live[appendOnly]) {
 		return step{}, false
@@ -233,14 +233,14 @@ func (s planner) rollOutdated(master member) (step, bool) {
 // isWanted is true for a node that the size asks for.
 func (s planner) isWanted(m member) bool { return ordinal(m.name) < size(s.Redis) }
 
-// others is true when the test holds for every wanted node but the master.
-func (s planner) others(master member, holds func(member) bool) bool {
+// allOthers is true when the test holds for every wanted node but the master.
+func (s planner) allOthers(master member, holds func(member) bool) bool {
 	return s.count(func(m member) bool { return m.name != master.name && s.isWanted(m) && !holds(m) }) == 0
 }
 
 // unansweredNodes are the wanted nodes that do not answer, or are not ready to.
 func (s planner) unansweredNodes() []string {
-	return slices.DeleteFunc(names(s.Redis), func(name string) bool {
+	return slices.DeleteFunc(wantedNodes(s.Redis), func(name string) bool {
 		m, _ := s.find(name)
 		return m.answers()
 	})
@@ -253,7 +253,7 @@ func (s planner) usurpers() []member {
 	})
 }
 
-func yes(b bool) int {
+func boolToInt(b bool) int {
 	if b {
 		return 1
 	}

@@ -28,7 +28,7 @@ func (s planner) replaceCutOffMaster(master member) (step, bool) {
 	// The servers tell whole seconds: two may be little more than one, which is usual.
 	limit := max(silenceLimit(s.Redis), recentIO+time.Second)
 	if s.cutOffFor < reconnectTime || slices.ContainsFunc(deaf, func(m member) bool { return m.LastIO < limit }) {
-		return step{do: wait, why: fmt.Sprintf("%s does not reach its replicas", master.name), after: 4 * shortRequeue}, true
+		return step{do: wait, why: fmt.Sprintf("%s does not reach its replicas", master.name), requeueAfter: 4 * shortRequeue}, true
 	}
 	next := slices.MaxFunc(deaf, func(a, b member) int { return int(a.Offset - b.Offset) })
 	return step{do: stepDown, nodes: []string{next.name}, why: reasonMasterCutOff,
@@ -60,7 +60,7 @@ func (s planner) isCutOff() bool {
 	if rep == nil {
 		return false
 	}
-	master := s.memberFor(rep.Master)
+	master := s.recordedMaster(rep.Master)
 	return master.isProcess(rep.Master) && master.Master && len(s.replicasCutOff(master)) > 0
 }
 

@@ -42,12 +42,12 @@ func TestCutOffMaster(t *testing.T) {
 			cutOffFromMaster(s, 9*time.Second, 1, 2)
 			s.Spec.Failover = &cachev1alpha1.RedisFailureDetection{FailureThreshold: ptr.To[int32](10)}
 		}, wait, nil},
-		{"little more than a second is none", 3, func(s *scene) { cutOffFromMaster(s, time.Second, 1, 2) }, rest, nil},
+		{"little more than a second is none", 3, func(s *scene) { cutOffFromMaster(s, time.Second, 1, 2) }, idle, nil},
 		{"nor may the user have it so", 3, func(s *scene) {
 			cutOffFromMaster(s, 2*time.Second, 1, 2)
 			s.Spec.Failover = &cachev1alpha1.RedisFailureDetection{FailureThreshold: ptr.To[int32](1)}
 		}, wait, nil},
-		{"one that hears it is enough to confirm", 3, func(s *scene) { cutOffFromMaster(s, time.Hour, 1) }, rest, nil},
+		{"one that hears it is enough to confirm", 3, func(s *scene) { cutOffFromMaster(s, time.Hour, 1) }, idle, nil},
 		{"unless more are needed", 5, func(s *scene) {
 			cutOffFromMaster(s, time.Hour, 1, 2, 3)
 			s.Status.Replication.EffectiveMinReplicas, s.members[0].MinReplicas = 2, 2
@@ -57,12 +57,12 @@ func TestCutOffMaster(t *testing.T) {
 			cutOffFromMaster(s, time.Hour, 1, 2)
 			s.Status.Replication.EffectiveMinReplicas, s.members[0].MinReplicas = 0, 0
 			s.Spec.Durability = &cachev1alpha1.RedisDurability{MinReplicasToWrite: ptr.To[int32](0)}
-		}, rest, nil},
-		{"nobody would follow the only other", 2, func(s *scene) { cutOffFromMaster(s, time.Hour, 1) }, rest, nil},
+		}, idle, nil},
+		{"nobody would follow the only other", 2, func(s *scene) { cutOffFromMaster(s, time.Hour, 1) }, idle, nil},
 		{"a confirmed write may be with the one that cannot be asked", 5, func(s *scene) {
 			cutOffFromMaster(s, time.Hour, 1, 2)
-			masterSilent(&s.members[3])
-			masterSilent(&s.members[4])
+			makeSilent(&s.members[3])
+			makeSilent(&s.members[4])
 		}, wait, nil},
 		{"one that is sent its data has a way to it", 3, func(s *scene) { cutOffFromMaster(s, time.Hour, 1, 2); linksDown(s); s.members[1].Syncing = true }, wait, nil},
 		{"or waits for them to be written", 3, func(s *scene) {
@@ -87,15 +87,15 @@ func TestCutOffMaster(t *testing.T) {
 		{"fenced, it is not promoted back, though it has more", 3, func(s *scene) { steppedDown(s, 90, 95) }, promote, []string{"a-2"}},
 		{"unless only it has all", 5, func(s *scene) {
 			steppedDown(s, 90, 95)
-			masterSilent(&s.members[3])
-			masterSilent(&s.members[4])
+			makeSilent(&s.members[3])
+			makeSilent(&s.members[4])
 		}, promote, []string{"a-0"}},
 		{"nor when it was fenced for something else", 3, func(s *scene) { steppedDown(s, 90, 95); s.Status.LastFailover.Reason = "MasterLost" }, promote, []string{"a-0"}},
 		{"nor for that before it became master", 3, func(s *scene) { steppedDown(s, 90, 95); s.Status.LastFailover.Epoch = 7 }, promote, []string{"a-0"}},
 		{"one that was not fenced after all serves", 3, func(s *scene) {
 			s.Status.Epoch, s.Status.TargetMaster = 8, "a-1"
 			s.Status.LastFailover = &cachev1alpha1.RedisFailover{Epoch: 8, From: "a-0", To: "a-1", Reason: reasonMasterCutOff}
-		}, record, []string{"a-0"}},
+		}, recordMaster, []string{"a-0"}},
 	} {
 		t.Run(c.reason, func(t *testing.T) {
 			s := healthy(c.size)
@@ -121,7 +121,7 @@ func TestCutOffMasterIsReplacedOnce(t *testing.T) {
 	}
 	epoch := u.record.epoch
 	u.applyAll(transition{action: healed, a: 0, b: 1}, transition{action: healed, a: 0, b: 2})
-	if u.runPasses() != rest || u.record.epoch != epoch || len(u.attachedReplicas(u.processOf(u.record.recordedMaster.pod))) != 2 {
+	if u.runPasses() != idle || u.record.epoch != epoch || len(u.attachedReplicas(u.processOf(u.record.recordedMaster.pod))) != 2 {
 		t.Errorf("epoch %d became %d, and %d follow", epoch, u.record.epoch, len(u.attachedReplicas(u.processOf(u.record.recordedMaster.pod))))
 	}
 	if u.violation != "" {

@@ -25,19 +25,19 @@ const (
 // master for longer does not hear it, though their connection may stand.
 const recentIO = 2 * time.Second
 
-// deadMasterWait is how long a frozen set waits for a master that cannot be asked:
+// lostMasterWait is how long a frozen set waits for a master that cannot be asked:
 // without acknowledgements it stops taking writes after the lag, checked once a second.
-func deadMasterWait(r *cachev1alpha1.Redis) time.Duration { return maxLag(r) + time.Second }
+func lostMasterWait(r *cachev1alpha1.Redis) time.Duration { return maxLag(r) + time.Second }
 
 // judgeMaster the master of record. An end of a connection or a time-out is a reason
 // to look and never evidence; only what is listed here is.
 func (s planner) judgeMaster() (masterState, string) {
 	p := s.Status.Replication.Master
-	m := s.memberFor(p)
+	m := s.recordedMaster(p)
 	switch {
 	case m.isProcess(p) && m.Master:
 		return masterServing, ""
-	case m.isProcess(p) && s.hearsSomebody(m):
+	case m.isProcess(p) && s.hearsOtherMaster(m):
 		return masterUnsure, fmt.Sprintf("%s follows %s, which is not on record", p.Name, m.MasterHost)
 	case m.isProcess(p):
 		return masterDead, "the master was made a replica, and of no master"
@@ -51,8 +51,8 @@ func (s planner) judgeMaster() (masterState, string) {
 	return masterUnsure, p.Name + " does not know the operator's password"
 }
 
-// hearsSomebody reports whether a replica hears a server that may take writes.
-func (s planner) hearsSomebody(replica member) bool {
+// hearsOtherMaster reports whether a replica hears a server that may take writes.
+func (s planner) hearsOtherMaster(replica member) bool {
 	return replica.LinkUp && !replica.Fenced() && s.count(func(m member) bool { return m.address == replica.MasterHost && m.Fenced() }) == 0
 }
 
@@ -80,12 +80,12 @@ func (s planner) judgeAbsentMaster(m member) (masterState, string) {
 
 // failover freezes, counts, then promotes the one that has all. Freezing first
 // makes what the frozen hold final: nothing is confirmed behind our back.
-func (s planner) failover(evidence string, outlast bool) step {
+func (s planner) failover(evidence string, mayServe bool) step {
 	if following := s.where(func(m member) bool { return m.answers() && !m.Master && !m.Fenced() }); len(following) > 0 {
 		return step{do: fence, nodes: namesOf(following), why: evidence}
 	}
-	if limit := deadMasterWait(s.Redis); outlast && s.frozenFor < limit {
-		return step{do: wait, why: evidence, after: min(limit-s.frozenFor, 10*shortRequeue)}
+	if limit := lostMasterWait(s.Redis); mayServe && s.frozenFor < limit {
+		return step{do: wait, why: evidence, requeueAfter: min(limit-s.frozenFor, 10*shortRequeue)}
 	}
 	candidates, why := s.candidates(), "MasterLost"
 	if beside := s.candidatesBesideCutOff(candidates); len(beside) > 0 {
@@ -95,7 +95,7 @@ func (s planner) failover(evidence string, outlast bool) step {
 		return s.askAboutStrayed(strayed, evidence)
 	}
 	if len(candidates) == 0 {
-		return s.recover(evidence)
+		return s.recoverSet(evidence)
 	}
 	safe, count := s.isSafe(candidates)
 	if !safe && !s.isUnsafeAllowed() {
@@ -115,8 +115,8 @@ func (s planner) candidates() []member {
 		return m.answers() && m.Fenced() && lived && m.hasAllData(rep)
 	})
 	slices.SortStableFunc(candidates, func(a, b member) int {
-		return cmp.Or(yes(b.ReplID == rep.ReplID)-yes(a.ReplID == rep.ReplID), cmp.Compare(b.Offset, a.Offset),
-			yes(b.name == s.Status.TargetMaster)-yes(a.name == s.Status.TargetMaster))
+		return cmp.Or(boolToInt(b.ReplID == rep.ReplID)-boolToInt(a.ReplID == rep.ReplID), cmp.Compare(b.Offset, a.Offset),
+			boolToInt(b.name == s.Status.TargetMaster)-boolToInt(a.name == s.Status.TargetMaster))
 	})
 	return candidates
 }
@@ -127,12 +127,12 @@ func (s planner) isSafe(candidates []member) (bool, string) {
 	rep := s.Status.Replication
 	frozen, all := 0, len(rep.SyncSet)
 	for _, m := range s.members {
-		heir := slices.ContainsFunc(candidates, func(h member) bool { return h.name == m.name })
+		isCandidate := slices.ContainsFunc(candidates, func(h member) bool { return h.name == m.name })
 		switch {
-		case m.isProcess(rep.Master) && heir:
+		case m.isProcess(rep.Master) && isCandidate:
 			return true, ""
 		case !s.isMember(m):
-		case heir:
+		case isCandidate:
 			frozen++
 		case m.answers() && !m.hasHistory(rep):
 			all-- // it confirmed nothing
@@ -157,9 +157,9 @@ func (s planner) isUnsafeAllowed() bool {
 	return s.Annotations[cachev1alpha1.RedisAllowUnsafePromotion] == strconv.FormatInt(s.Status.Epoch, 10)
 }
 
-// recover begins again from what the nodes hold, when no process is left that
+// recoverSet begins again from what the nodes hold, when no process is left that
 // ran with the master's history.
-func (s planner) recover(evidence string) step {
+func (s planner) recoverSet(evidence string) step {
 	rep := s.Status.Replication
 	begin, missing := step{do: promote, why: reasonRecovering, evidence: evidence}, s.unansweredNodes()
 	for _, p := range append([]cachev1alpha1.RedisProcess{rep.Master}, rep.SyncSet...) {
@@ -168,10 +168,10 @@ func (s planner) recover(evidence string) step {
 			continue
 		}
 		if !s.isUnsafeAllowed() && m.Answer == node.Silent && m.silentFor < silenceLimit(s.Redis) {
-			return step{do: wait, why: fmt.Sprintf("%s; %s does not answer", evidence, p.Name), after: 10 * shortRequeue}
+			return step{do: wait, why: fmt.Sprintf("%s; %s does not answer", evidence, p.Name), requeueAfter: 10 * shortRequeue}
 		}
 		if !s.isUnsafeAllowed() {
-			return step{do: block, after: 10 * shortRequeue, why: fmt.Sprintf("%s; %s may hold the latest writes and cannot be asked. %s",
+			return step{do: block, requeueAfter: 10 * shortRequeue, why: fmt.Sprintf("%s; %s may hold the latest writes and cannot be asked. %s",
 				evidence, p.Name, s.howToAllow("Waiting for it; to go on without what only it holds"))}
 		}
 		begin.unsafe = true

@@ -18,9 +18,9 @@ import (
 
 // growth is how far the nodes' volumes are from storage.size.
 type growth struct {
-	claims []string // nodes whose claims ask for less
-	behind []string // nodes whose volumes are smaller, whatever their claims ask for
-	words  string   // of the storage about one of them
+	toRequest  []string // nodes whose claims ask for less
+	undersized []string // nodes whose volumes are smaller, whatever their claims ask for
+	message    string   // of the storage about one of them
 }
 
 // volumeGrowth looks at the volumes of nodes that there must be. One that is not
@@ -29,15 +29,15 @@ func volumeGrowth(r *cachev1alpha1.Redis, w world) growth {
 	var g growth
 	for _, name := range slices.Sorted(maps.Keys(w.volumes)) {
 		claim := w.volumes[name].claim
-		if ordinal(name) >= max(size(r), pods(r, w)) || claim == nil || claim.Status.Phase != corev1.ClaimBound {
+		if ordinal(name) >= max(size(r), desiredPods(r, w)) || claim == nil || claim.Status.Phase != corev1.ClaimBound {
 			continue
 		}
 		if asked := claim.Spec.Resources.Requests[corev1.ResourceStorage]; asked.Cmp(r.Spec.Storage.Size) < 0 {
-			g.claims = append(g.claims, name)
+			g.toRequest = append(g.toRequest, name)
 		}
 		if has := claim.Status.Capacity[corev1.ResourceStorage]; has.Cmp(r.Spec.Storage.Size) < 0 {
-			g.behind = append(g.behind, name)
-			g.words = growthMessage(claim, g.words)
+			g.undersized = append(g.undersized, name)
+			g.message = growthMessage(claim, g.message)
 		}
 	}
 	return g
@@ -61,7 +61,7 @@ func mustRemakeSet(r *cachev1alpha1.Redis, w world, set *appsv1.StatefulSet) boo
 		return false
 	}
 	made := set.Spec.VolumeClaimTemplates[0].Spec.Resources.Requests[corev1.ResourceStorage]
-	return made.Cmp(r.Spec.Storage.Size) < 0 && len(volumeGrowth(r, w).claims) == 0 &&
+	return made.Cmp(r.Spec.Storage.Size) < 0 && len(volumeGrowth(r, w).toRequest) == 0 &&
 		w.count(func(m member) bool { return m.outdated || m.deleting }) == 0
 }
 
@@ -80,19 +80,19 @@ func refuseShrinking(list *[]metav1.Condition, r *cachev1alpha1.Redis, set *apps
 
 // setStorageResizing says how the volumes' growth stands, of what was ever to grow.
 func setStorageResizing(list *[]metav1.Condition, r *cachev1alpha1.Redis, w world) {
-	const kind = commonv1.ConditionStorageResizing
+	const conditionType = commonv1.ConditionStorageResizing
 	g := volumeGrowth(r, w)
 	switch {
-	case w.refusal != "":
-		conditions.Set(list, r.Generation, kind, true, commonv1.ReasonRefused, w.refusal)
-		conditions.Set(list, r.Generation, commonv1.ConditionDegraded, true, commonv1.ReasonRefused, w.refusal)
-		conditions.Set(list, r.Generation, commonv1.ConditionReady, false, commonv1.ReasonRefused, w.refusal)
-	case len(g.behind) > 0:
-		message := fmt.Sprintf("the volumes of %s are to grow to %s%s", strings.Join(g.behind, ", "), r.Spec.Storage.Size.String(), g.words)
-		conditions.Set(list, r.Generation, kind, true, commonv1.ReasonResizing, message)
+	case w.growthRefusal != "":
+		conditions.Set(list, r.Generation, conditionType, true, commonv1.ReasonRefused, w.growthRefusal)
+		conditions.Set(list, r.Generation, commonv1.ConditionDegraded, true, commonv1.ReasonRefused, w.growthRefusal)
+		conditions.Set(list, r.Generation, commonv1.ConditionReady, false, commonv1.ReasonRefused, w.growthRefusal)
+	case len(g.undersized) > 0:
+		message := fmt.Sprintf("the volumes of %s are to grow to %s%s", strings.Join(g.undersized, ", "), r.Spec.Storage.Size.String(), g.message)
+		conditions.Set(list, r.Generation, conditionType, true, commonv1.ReasonResizing, message)
 		conditions.Set(list, r.Generation, commonv1.ConditionProgressing, true, commonv1.ReasonRolling, message)
 		conditions.Set(list, r.Generation, commonv1.ConditionReady, false, commonv1.ReasonRolling, message)
-	case meta.FindStatusCondition(*list, kind) != nil:
-		conditions.Set(list, r.Generation, kind, false, commonv1.ReasonResized, "every volume is as large as storage.size asks for")
+	case meta.FindStatusCondition(*list, conditionType) != nil:
+		conditions.Set(list, r.Generation, conditionType, false, commonv1.ReasonResized, "every volume is as large as storage.size asks for")
 	}
 }

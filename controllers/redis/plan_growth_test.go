@@ -70,7 +70,7 @@ func TestGrowth(t *testing.T) {
 			set.Spec.VolumeClaimTemplates = []corev1.PersistentVolumeClaim{{}}
 			set.Spec.VolumeClaimTemplates[0].Spec.Resources.Requests = storageOf("1Gi")
 			g := volumeGrowth(s.Redis, s.world)
-			if !slices.Equal(g.claims, c.claims) || !slices.Equal(g.behind, c.behind) || mustRemakeSet(s.Redis, s.world, set) != c.outgrown {
+			if !slices.Equal(g.toRequest, c.claims) || !slices.Equal(g.undersized, c.behind) || mustRemakeSet(s.Redis, s.world, set) != c.outgrown {
 				t.Errorf("got %+v, outgrown %t", g, mustRemakeSet(s.Redis, s.world, set))
 			}
 			set.DeletionTimestamp = ptr.To(metav1.Now())
@@ -100,9 +100,9 @@ func TestStorageResizing(t *testing.T) {
 	claims(s, "a-1", "2Gi", "1Gi").Status.Conditions = []corev1.PersistentVolumeClaimCondition{{
 		Type: corev1.PersistentVolumeClaimFileSystemResizePending, Status: corev1.ConditionTrue, Message: "waiting for the node"}}
 	says(metav1.ConditionTrue, commonv1.ReasonResizing, "the volumes of a-1 are to grow to 2Gi (data-a-1: waiting for the node)")
-	s.refusal = "storage.size: no"
+	s.growthRefusal = "storage.size: no"
 	says(metav1.ConditionTrue, commonv1.ReasonRefused, "storage.size: no")
-	s.refusal = ""
+	s.growthRefusal = ""
 	claims(s, "a-1", "2Gi", "2Gi")
 	says(metav1.ConditionFalse, commonv1.ReasonResized, "every volume is as large as storage.size asks for")
 
@@ -135,7 +135,7 @@ func TestVolumesDoNotShrink(t *testing.T) {
 		if said := degraded != nil && degraded.Status == metav1.ConditionTrue; said != (c.says != "") || said && degraded.Message != c.says {
 			t.Errorf("%s of %s: %v", c.asked, c.made, list)
 		}
-		if c.says != "" && (len(volumeGrowth(s.Redis, s.world).claims) > 0 || mustRemakeSet(s.Redis, s.world, set)) {
+		if c.says != "" && (len(volumeGrowth(s.Redis, s.world).toRequest) > 0 || mustRemakeSet(s.Redis, s.world, set)) {
 			t.Errorf("%s of %s: something would be done", c.asked, c.made)
 		}
 	}

@@ -30,7 +30,7 @@ func runningSize(r *cachev1alpha1.Redis) int32 {
 // lost, or whose servers do not keep data as the spec says by now, nobody may go to sleep.
 func (s planner) hibernateIfAsked() (step, bool) {
 	p := s.Status.Replication.Master
-	master := s.memberFor(p)
+	master := s.recordedMaster(p)
 	outdated := s.where(func(m member) bool { return m.outdated })
 	switch {
 	case !s.Spec.Hibernate || s.ghost != nil || !master.isProcess(p) || master.Loading || len(outdated) > 0 || master.Master && !s.isPersistenceApplied():
@@ -43,15 +43,15 @@ func (s planner) hibernateIfAsked() (step, bool) {
 	}
 	lagging := s.where(func(m member) bool { return m.inSync(master) && m.Offset < master.Offset })
 	if len(lagging) > 0 {
-		return step{do: wait, nodes: namesOf(lagging), why: "spec.hibernate is true: the last writes are on their way", after: shortRequeue}, true
+		return step{do: wait, nodes: namesOf(lagging), why: "spec.hibernate is true: the last writes are on their way", requeueAfter: shortRequeue}, true
 	}
 	return step{do: endMastership, nodes: []string{master.name}, why: "spec.hibernate is true"}, true
 }
 
 // setHibernating says how far it is.
 func setHibernating(list *[]metav1.Condition, r *cachev1alpha1.Redis, set *appsv1.StatefulSet) {
-	say := func(kind string, status bool, reason, message string) {
-		conditions.Set(list, r.Generation, kind, status, reason, message)
+	say := func(conditionType string, status bool, reason, message string) {
+		conditions.Set(list, r.Generation, conditionType, status, reason, message)
 	}
 	left := set.Status.Replicas
 	switch {

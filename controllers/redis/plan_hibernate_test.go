@@ -29,8 +29,8 @@ func TestGoingToSleep(t *testing.T) {
 			fenced(s)
 			s.members[2].Offset, s.members[2].LinkUp = 99, false
 		}, endMastership, []string{"a-0"}},
-		{"one that does not answer neither", func(s *scene) { fenced(s); masterSilent(&s.members[2]) }, endMastership, []string{"a-0"}},
-		{"never before the master's volume says so", func(s *scene) { fenced(s); setStamp(s, "a-0", 6, synced) }, putStamp, []string{"a-0"}},
+		{"one that does not answer neither", func(s *scene) { fenced(s); makeSilent(&s.members[2]) }, endMastership, []string{"a-0"}},
+		{"never before the master's volume says so", func(s *scene) { fenced(s); setStamp(s, "a-0", 6, synced) }, stampVolumes, []string{"a-0"}},
 		{"a lost master is replaced first", func(s *scene) { refused(&s.members[0]); linksDown(s) }, fence, []string{"a-1", "a-2"}},
 		{"a pod that may not keep data as asked by now is replaced first", outdated(2), deletePod, []string{"a-2"}},
 		{"so is a way to keep data that servers have not come to yet", func(s *scene) { s.members[2].AOF = false }, setPersistence, []string{"a-2"}},
@@ -38,7 +38,7 @@ func TestGoingToSleep(t *testing.T) {
 		{"or were not told", func(s *scene) { s.members[1].settingsUnknown = true }, applySettings, []string{"a-1"}},
 		{"a master without a pod hands over first", func(s *scene) { orphan(s) }, switchOver, []string{"a-1"}},
 		{"a second master is fenced first", func(s *scene) { fenced(s); s.members[1].Master = true }, fence, []string{"a-1"}},
-		{"who sleeps is left alone", func(s *scene) { s.Status.Replication = nil; silentAll(s) }, rest, nil},
+		{"who sleeps is left alone", func(s *scene) { s.Status.Replication = nil; silentAll(s) }, idle, nil},
 	} {
 		t.Run(c.reason, func(t *testing.T) {
 			s := withVolumes(healthy(3))
@@ -54,20 +54,20 @@ func TestGoingToSleep(t *testing.T) {
 func TestPodsOfASleeper(t *testing.T) {
 	s := withVolumes(healthy(3))
 	s.Spec.Hibernate = true
-	if got := pods(s.Redis, s.world); got != 3 {
+	if got := desiredPods(s.Redis, s.world); got != 3 {
 		t.Errorf("%d pods while there is a master", got)
 	}
 	s.Status.Replication = nil
-	if got := pods(s.Redis, s.world); got != 0 {
+	if got := desiredPods(s.Redis, s.world); got != 0 {
 		t.Errorf("%d pods while it sleeps", got)
 	}
 	s.Spec.Storage.Retention = cachev1alpha1.RedisDelete
-	if got := retention(s.Redis); *got.WhenScaled != appsv1.RetainPersistentVolumeClaimRetentionPolicyType ||
+	if got := retentionPolicy(s.Redis); *got.WhenScaled != appsv1.RetainPersistentVolumeClaimRetentionPolicyType ||
 		*got.WhenDeleted != appsv1.DeletePersistentVolumeClaimRetentionPolicyType {
 		t.Errorf("its volumes would go with its pods: %+v", got)
 	}
 	s.Spec.Hibernate = false
-	if got := pods(s.Redis, s.world); got != 3 {
+	if got := desiredPods(s.Redis, s.world); got != 3 {
 		t.Errorf("%d pods once it wakes", got)
 	}
 }
@@ -95,7 +95,7 @@ func TestConditionsOfASleeper(t *testing.T) {
 }
 
 func hibernationStatus(s *scene, set *appsv1.StatefulSet) cachev1alpha1.RedisStatus {
-	return status(s.Redis, s.world, step{do: rest}, set, nil)
+	return newStatus(s.Redis, s.world, step{do: idle}, set, nil)
 }
 
 // With real servers: all data is there again, and the last master is master.

@@ -27,10 +27,10 @@ func (s planner) adoptNewerMaster(usurpers []member) (step, bool) {
 	case len(right) == 0:
 		return step{}, false
 	case len(right) == 1 && (!serves || master.MinReplicas > 0 && !s.canConfirm(master)):
-		return step{do: record, nodes: namesOf(right), why: reasonRecordOutdated,
+		return step{do: recordMaster, nodes: namesOf(right), why: reasonRecordOutdated,
 			evidence: fmt.Sprintf("%s serves and is followed, %s of the record does not", right[0].name, s.Status.Replication.Master.Name)}, true
 	}
-	return step{do: block, reason: commonv1.ReasonSeveralMasters, after: 10 * shortRequeue,
+	return step{do: block, reason: commonv1.ReasonSeveralMasters, requeueAfter: 10 * shortRequeue,
 		why: fmt.Sprintf("nothing tells which of %s is the right master; make the others its replicas: REPLICAOF <its address> %d, as user %s with the password of that name in Secret %q",
 			strings.Join(namesOf(s.where(func(m member) bool { return m.answers() && m.Master })), ", "), node.Port, node.Operator, systemName(s.Redis))}, true
 }
@@ -39,7 +39,7 @@ func (s planner) adoptNewerMaster(usurpers []member) (step, bool) {
 // follow it: a human may have allowed a promotion without those that were with it.
 func (s planner) wasReplaced(m member) bool {
 	rep := s.Status.Replication
-	if s.memberFor(rep.Master).FormerReplID == m.ReplID || rep.FormerReplID == m.ReplID { // what the one of record went on from
+	if s.recordedMaster(rep.Master).FormerReplID == m.ReplID || rep.FormerReplID == m.ReplID { // what the one of record went on from
 		return true
 	}
 	for _, v := range s.volumes {
@@ -93,7 +93,7 @@ func (s planner) askAboutSuperseded(master member) (step, bool) {
 	case s.isUnsafeAllowed():
 		return step{do: fence, nodes: []string{master.name}, why: "others went on without it"}, true
 	}
-	return step{do: block, after: 10 * shortRequeue, why: fmt.Sprintf(
+	return step{do: block, requeueAfter: 10 * shortRequeue, why: fmt.Sprintf(
 		"%s serves, but %s went on with a history after its own, as after a restore of the API server. %s; to keep the data of %s instead, delete the pods of the others named here",
 		master.name, strings.Join(namesOf(went), ", "), s.howToAllow("To go on with what they have"), master.name)}, true
 }
@@ -123,6 +123,6 @@ func (s planner) askAboutStrayed(strayed []member, evidence string) step {
 	if s.isUnsafeAllowed() {
 		return step{do: promote, nodes: []string{strayed[0].name}, why: reasonRecordOutdated, evidence: evidence, unsafe: true}
 	}
-	return step{do: block, after: 10 * shortRequeue, why: fmt.Sprintf("%s; %s went on with a history that the record does not know, as after a restore of the API server. %s",
+	return step{do: block, requeueAfter: 10 * shortRequeue, why: fmt.Sprintf("%s; %s went on with a history that the record does not know, as after a restore of the API server. %s",
 		evidence, strings.Join(namesOf(strayed), ", "), s.howToAllow("To go on with what "+strayed[0].name+" has"))}
 }

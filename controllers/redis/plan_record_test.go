@@ -29,8 +29,8 @@ func unsafeAllowed(s *scene) {
 	s.Annotations = map[string]string{cachev1alpha1.RedisAllowUnsafePromotion: "7"}
 }
 
-// askedServers sets W, of the record and of the spec.
-func askedServers(s *scene, record, spec int32) {
+// withMinReplicas sets W, of the record and of the spec.
+func withMinReplicas(s *scene, record, spec int32) {
 	s.Status.Replication.EffectiveMinReplicas, s.members[0].MinReplicas = record, record
 	s.Spec.Durability = &cachev1alpha1.RedisDurability{MinReplicasToWrite: ptr.To(spec)}
 }
@@ -44,7 +44,7 @@ func TestRecordThatMayBeOutdated(t *testing.T) {
 		do     verb
 		nodes  []string
 	}{
-		{"a master that can confirm writes is the right one", 3, func(s *scene) { refused(&s.members[0]); makeLaterMaster(s, 1, 2) }, record, []string{"a-1"}},
+		{"a master that can confirm writes is the right one", 3, func(s *scene) { refused(&s.members[0]); makeLaterMaster(s, 1, 2) }, recordMaster, []string{"a-1"}},
 		{"not one that is followed by too few", 3, func(s *scene) {
 			refused(&s.members[0])
 			makeLaterMaster(s, 1, 2)
@@ -56,8 +56,8 @@ func TestRecordThatMayBeOutdated(t *testing.T) {
 			s.members[1].MinReplicas, s.members[2].LinkUp = 0, false
 		}, fence, []string{"a-1"}},
 		{"nor while the one of record confirms writes, too", 5, func(s *scene) { makeLaterMaster(s, 3, 4) }, block, nil},
-		{"nor while that one needs nobody to confirm", 3, func(s *scene) { askedServers(s, 0, 0); makeLaterMaster(s, 1, 2) }, block, nil},
-		{"but where it can confirm none", 3, func(s *scene) { makeLaterMaster(s, 1, 2) }, record, []string{"a-1"}},
+		{"nor while that one needs nobody to confirm", 3, func(s *scene) { withMinReplicas(s, 0, 0); makeLaterMaster(s, 1, 2) }, block, nil},
+		{"but where it can confirm none", 3, func(s *scene) { makeLaterMaster(s, 1, 2) }, recordMaster, []string{"a-1"}},
 		{"not one that the master of record went on from, however many follow it", 5, func(s *scene) {
 			makeLaterMaster(s, 1, 2)
 			s.members[0].FormerReplID = nextHistory
@@ -67,7 +67,7 @@ func TestRecordThatMayBeOutdated(t *testing.T) {
 			s.members[0].FormerReplID = nextHistory
 		}, fence, []string{"a-1"}},
 		{"nor the one before the master of record, which does not answer now", 3, func(s *scene) {
-			masterSilent(&s.members[0])
+			makeSilent(&s.members[0])
 			makeLaterMaster(s, 1, 2)
 			s.Status.Replication.FormerReplID = nextHistory
 		}, fence, []string{"a-1"}},
@@ -99,7 +99,7 @@ func TestRecordThatMayBeOutdated(t *testing.T) {
 			s.members[0].Master = false
 			wentOn(&s.members[0])
 			s.volumes = map[string]volume{"a-0": {stamp: stamp{7, nextHistory, leading}}} // no stranger
-			masterSilent(&s.members[1])
+			makeSilent(&s.members[1])
 		}, block, nil},
 		{"beside an heir, the one before the record's is the older", 3, func(s *scene) {
 			refused(&s.members[0])
@@ -121,7 +121,7 @@ func TestRecordThatMayBeOutdated(t *testing.T) {
 		{"as many as could not have elected one, and wrote nothing, are attached", 3, func(s *scene) {
 			wentOn(&s.members[1])
 			s.members[1].FormerOffset = s.members[1].Offset
-		}, attach, []string{"a-1"}},
+		}, attachReplicas, []string{"a-1"}},
 		{"one that wrote since is not overwritten", 3, func(s *scene) { wentOn(&s.members[1]) }, block, nil},
 		{"nor one with a history that no volume knows", 3, func(s *scene) {
 			frozen(&withVolumes(s).members[1], 100)
@@ -131,7 +131,7 @@ func TestRecordThatMayBeOutdated(t *testing.T) {
 			withVolumes(s).volumes["a-1"] = volume{stamp: stamp{5, "before", synced}}
 			frozen(&s.members[1], 100)
 			s.members[1].ReplID = "before"
-		}, attach, []string{"a-1"}},
+		}, attachReplicas, []string{"a-1"}},
 	} {
 		t.Run(c.reason, func(t *testing.T) {
 			s := healthy(c.size)
@@ -176,13 +176,13 @@ func TestCountingAfterTheMaster(t *testing.T) {
 		}, block, nil},
 		{"a spec that asks for fewer than the record has may be gone by", func(s *scene) {
 			freezeAll(s, 90, 95)
-			masterSilent(&s.members[2])
-			askedServers(s, 2, 1)
+			makeSilent(&s.members[2])
+			withMinReplicas(s, 2, 1)
 		}, block, nil},
 		{"one that asks for more is not in force yet", func(s *scene) {
 			freezeAll(s, 90, 95)
-			masterSilent(&s.members[2])
-			askedServers(s, 1, 2)
+			makeSilent(&s.members[2])
+			withMinReplicas(s, 1, 2)
 		}, block, nil},
 	} {
 		t.Run(c.reason, func(t *testing.T) {
@@ -203,18 +203,18 @@ func TestServingMaster(t *testing.T) {
 		do     verb
 		nodes  []string
 	}{
-		{"a history that may yet change is made final and recorded", func(s *scene) { s.members[0].Pinned = false }, record, []string{"a-0"}},
+		{"a history that may yet change is made final and recorded", func(s *scene) { s.members[0].Pinned = false }, recordMaster, []string{"a-0"}},
 		{"who has come to be in sync answers reads", func(s *scene) { s.members[1].ServesStale = false }, serveStaleReads, []string{"a-1"}},
 		{"not before", func(s *scene) { s.members[1].ServesStale, s.members[1].LinkUp = false, false }, wait, nil},
 		{"who is not on record is attached before anything is handed over to him", func(s *scene) {
 			s.members[0].deleting, s.members[0].deletingFor = true, time.Hour
 			forgetMember(s, "a-1")
 			s.members[2].LinkUp = false
-		}, attach, []string{"a-1"}},
+		}, attachReplicas, []string{"a-1"}},
 		{"volumes are stamped before anybody follows", func(s *scene) {
 			setStamp(withVolumes(s), "a-0", 6, synced)
 			freezeAll(s, 90, 90)
-		}, putStamp, []string{"a-0"}},
+		}, stampVolumes, []string{"a-0"}},
 	} {
 		t.Run(c.reason, func(t *testing.T) {
 			s := healthy(3)

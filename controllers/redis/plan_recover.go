@@ -33,8 +33,8 @@ func (s planner) stampOf(name string) stamp {
 	return is
 }
 
-// trusted is true for a volume that has all that its epoch confirmed, if it has anything.
-func (s stamp) trusted() bool { return s.standing != behind }
+// isTrusted is true for a volume that has all that its epoch confirmed, if it has anything.
+func (s stamp) isTrusted() bool { return s.standing != behind }
 
 // promoteFromVolumes begins again from what nodes were started with, when no process is left that
 // could tell more. Those that were in sync in the newest epoch decide: first the master's,
@@ -46,9 +46,9 @@ func (s planner) promoteFromVolumes(begin step, missing []string) (step, bool) {
 	switch {
 	case holds && !newest[0].deleting && s.stampOf(newest[0].name).standing == leading:
 	case len(missing) > 0:
-		return step{do: wait, why: explain(begin.evidence, "waiting for "+strings.Join(missing, ", ")), after: 4 * shortRequeue}, true
+		return step{do: wait, why: explain(begin.evidence, "waiting for "+strings.Join(missing, ", ")), requeueAfter: 4 * shortRequeue}, true
 	case len(newest) == 0 && len(older) > 0:
-		return step{do: wait, why: explain(begin.evidence, fmt.Sprintf("waiting for %s, whose volume is of the newest epoch; to begin without it, and without what only it holds, delete its PersistentVolumeClaim", strings.Join(s.newest(), ", "))), after: 10 * shortRequeue}, true
+		return step{do: wait, why: explain(begin.evidence, fmt.Sprintf("waiting for %s, whose volume is of the newest epoch; to begin without it, and without what only it holds, delete its PersistentVolumeClaim", strings.Join(s.newestVolumes(), ", "))), requeueAfter: 10 * shortRequeue}, true
 	case holds:
 	case len(older) > 0:
 		return s.promoteFromOlder(begin, newest, older), true
@@ -65,14 +65,14 @@ func (s planner) promoteFromVolumes(begin step, missing []string) (step, bool) {
 // anything, the best of each first.
 func (s planner) rankedByWorth(top stamp) (newest, older []member) {
 	for _, m := range s.where(member.answers) {
-		if is := s.stampOf(m.name); is.epoch == top.epoch && is.trusted() == top.trusted() {
+		if is := s.stampOf(m.name); is.epoch == top.epoch && is.isTrusted() == top.isTrusted() {
 			newest = append(newest, m)
 		} else if m.Keys > 0 {
 			older = append(older, m)
 		}
 	}
-	s.byWorth(newest)
-	s.byWorth(older)
+	s.sortByWorth(newest)
+	s.sortByWorth(older)
 	return newest, older
 }
 
@@ -100,15 +100,15 @@ func (s planner) promoteFromOlder(begin step, newest, older []member) step {
 	return begin
 }
 
-// byWorth sorts nodes that hold anything first, then by what their volumes are worth, by
+// sortByWorth sorts nodes that hold anything first, then by what their volumes are worth, by
 // offset where the history is one, and by keys.
-func (s planner) byWorth(nodes []member) {
+func (s planner) sortByWorth(nodes []member) {
 	slices.SortStableFunc(nodes, func(a, b member) int {
 		further := 0
 		if a.ReplID == b.ReplID {
 			further = cmp.Compare(b.Offset, a.Offset)
 		}
-		return cmp.Or(yes(b.Keys > 0)-yes(a.Keys > 0), s.stampOf(b.name).compare(s.stampOf(a.name)), further,
+		return cmp.Or(boolToInt(b.Keys > 0)-boolToInt(a.Keys > 0), s.stampOf(b.name).compare(s.stampOf(a.name)), further,
 			cmp.Compare(b.Keys, a.Keys))
 	})
 }
@@ -116,7 +116,7 @@ func (s planner) byWorth(nodes []member) {
 // askAboutEmptied asks a human whether the data set was emptied on purpose: the newest volumes hold
 // nothing, which an application that deletes what it has done leaves as well as a lost disk.
 func (s planner) askAboutEmptied(evidence string, newest, older []member) step {
-	return step{do: block, after: 10 * shortRequeue, why: explain(evidence, fmt.Sprintf(
+	return step{do: block, requeueAfter: 10 * shortRequeue, why: explain(evidence, fmt.Sprintf(
 		"%s, in sync last, started with no key; %s, which was behind, with %d. %s; to go on with the data of the latter instead, annotate it with %s=%s, too",
 		strings.Join(namesOf(newest), ", "), older[0].name, older[0].Keys,
 		s.howToAllow("If it is right that there are no keys"), cachev1alpha1.RedisSwitchover, older[0].name))}

@@ -9,24 +9,24 @@ import (
 // changes, and each new process, which may have started from an older file.
 // Replicas come first: what they refuse, the master is not asked to take.
 func (s planner) updateSettings(master member) (step, bool) {
-	apart := s.inTurn(master, func(m member) bool { return m.answers() && m.settingsUnknown })
+	apart := s.masterLast(master, func(m member) bool { return m.answers() && m.settingsUnknown })
 	return step{do: applySettings, nodes: apart, why: "it may run with other settings than the spec has"}, len(apart) > 0
 }
 
 // changePersistence changes what survives a server's end, on the servers first: until all
 // of them keep their data in the new way, their file speaks of the one before.
 func (s planner) changePersistence(master member) (step, bool) {
-	apart := s.inTurn(master, func(m member) bool { return m.answers() && m.AOF != usesAppendOnly(s.Redis) })
-	next := step{do: setPersistence, nodes: apart, why: "persistence.mode is another", after: 10 * shortRequeue}
-	if _, refused := s.refuses(appendOnly); refused { // its disk may be full, and need not stay so
-		next.after = resizeRetry
+	apart := s.masterLast(master, func(m member) bool { return m.answers() && m.AOF != usesAppendOnly(s.Redis) })
+	next := step{do: setPersistence, nodes: apart, why: "persistence.mode is another", requeueAfter: 10 * shortRequeue}
+	if _, refused := s.refusalOf(appendOnly); refused { // its disk may be full, and need not stay so
+		next.requeueAfter = resizeRetry
 	}
 	if len(apart) > 0 {
 		return next, true
 	}
 	changing := s.settings.Live[appendOnly] != yesNo(usesAppendOnly(s.Redis)) && len(s.unansweredNodes()) == 0
 	held := s.count(func(m member) bool { return m.outdated && m.Rewriting }) > 0 // roll waits for it
-	return step{do: wait, why: "append-only files are being written", after: 10 * shortRequeue}, changing || held
+	return step{do: wait, why: "append-only files are being written", requeueAfter: 10 * shortRequeue}, changing || held
 }
 
 // isPersistenceApplied as the spec says, whatever server starts anew.
@@ -40,8 +40,8 @@ func (s planner) isPersistenceApplied() bool {
 // is asked to end before that is written does not, and is killed in the end.
 func (m member) persistsAs(appends string) bool { return yesNo(m.AOF) == appends && !m.Rewriting }
 
-// inTurn gives the nodes that the test holds for, the master last.
-func (s planner) inTurn(master member, holds func(member) bool) []string {
+// masterLast gives the nodes that the test holds for, the master last.
+func (s planner) masterLast(master member, holds func(member) bool) []string {
 	list := namesOf(s.where(func(m member) bool { return m.name != master.name && holds(m) }))
 	if m, ok := s.find(master.name); ok && holds(m) {
 		list = append(list, m.name)
@@ -54,7 +54,7 @@ func (s planner) inTurn(master member, holds func(member) bool) []string {
 func (s planner) nextSettings() settings {
 	asked := s.where(member.answers)
 	if s.Status.Epoch == 0 && len(asked) == 0 {
-		return initial(s.Redis)
+		return initialSettings(s.Redis)
 	}
 	next, want := s.settings.clone(), liveDirectives(s.Redis, 0)
 	for _, name := range slices.Sorted(maps.Keys(next.Live)) {
@@ -65,7 +65,7 @@ func (s planner) nextSettings() settings {
 	}
 	told := len(asked) > 0 && !slices.ContainsFunc(asked, func(m member) bool { return m.settingsUnknown })
 	for name, value := range want {
-		_, refused := s.refuses(name)
+		_, refused := s.refusalOf(name)
 		if name == appendOnly && s.hasPersistenceChanged(value) || name != appendOnly && told && !refused {
 			next.Live[name] = value
 		}
@@ -82,10 +82,10 @@ func (s planner) hasPersistenceChanged(value string) bool {
 	return len(other) == 0 && len(s.unansweredNodes()) == 0
 }
 
-// refuses tells in what words some server will not take a directive.
-func (w world) refuses(name string) (string, bool) {
+// refusalOf tells in what words some server will not take a directive.
+func (w world) refusalOf(name string) (string, bool) {
 	for _, m := range w.members {
-		if words, is := m.refused[name]; is {
+		if words, is := m.refusedSettings[name]; is {
 			return words, true
 		}
 	}

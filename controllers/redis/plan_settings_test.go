@@ -37,7 +37,7 @@ func TestSettingsPlan(t *testing.T) {
 		do     verb
 		nodes  []string
 	}{
-		{"all is in step", func(*scene) {}, rest, nil},
+		{"all is in step", func(*scene) {}, idle, nil},
 		{"whoever may run with others is told, the master last", untuned(0, 1, 2), applySettings, []string{"a-1", "a-2", "a-0"}},
 		{"not while it loads", func(s *scene) { untuned(1)(s); s.members[1].Loading = true }, wait, nil},
 		{"before anything is rolled", func(s *scene) { outdated(0, 1, 2)(s); untuned(1)(s) }, applySettings, []string{"a-1"}},
@@ -45,7 +45,7 @@ func TestSettingsPlan(t *testing.T) {
 		{"servers change how they persist, the master last", to("RDB"), setPersistence, []string{"a-1", "a-2", "a-0"}},
 		{"those that have not", func(s *scene) { to("RDB")(s); appends(s, false, 0, 2) }, setPersistence, []string{"a-1"}},
 		{"their file follows when all have", func(s *scene) { to("RDB")(s); appends(s, false, 0, 1, 2) }, wait, nil},
-		{"snapshots beside it are a setting like any other", to("Both"), rest, nil},
+		{"snapshots beside it are a setting like any other", to("Both"), idle, nil},
 		{"who started from an older file is told again", func(s *scene) { appends(s, false, 2) }, setPersistence, []string{"a-2"}},
 		{"an outdated node that has its data elsewhere first", func(s *scene) { outdated(2)(s); appends(s, false, 2) }, setPersistence, []string{"a-2"}},
 		{"or is writing it", func(s *scene) { outdated(2)(s); s.members[2].Rewriting = true }, wait, nil},
@@ -54,7 +54,7 @@ func TestSettingsPlan(t *testing.T) {
 		t.Run(c.reason, func(t *testing.T) {
 			s := withVolumes(healthy(3))
 			c.given(s)
-			if got := plan(s.Redis, s.world); got.do != c.do || !slices.Equal(got.nodes, c.nodes) || c.do == wait && got.after == 0 {
+			if got := plan(s.Redis, s.world); got.do != c.do || !slices.Equal(got.nodes, c.nodes) || c.do == wait && got.requeueAfter == 0 {
 				t.Errorf("got %s (%s), want %s %v", got, got.why, c.do, c.nodes)
 			}
 		})
@@ -70,14 +70,14 @@ func TestTheFileFollowsTheServers(t *testing.T) {
 	}{
 		{"what all took", func(*scene) {}, "hz", "20", 0},
 		{"not before all that answer were told", func(s *scene) { s.members[1].settingsUnknown = true }, "hz", "10", 0},
-		{"who does not answer is told when it does", func(s *scene) { masterSilent(&s.members[1]) }, "hz", "20", 0},
+		{"who does not answer is told when it does", func(s *scene) { makeSilent(&s.members[1]) }, "hz", "20", 0},
 		{"nobody answers", func(s *scene) { silentAll(s) }, "hz", "10", 0},
-		{"what one refuses is left as it was", func(s *scene) { s.members[1].refused = map[string]string{"hz": "ERR"} }, "hz", "10", 0},
+		{"what one refuses is left as it was", func(s *scene) { s.members[1].refusedSettings = map[string]string{"hz": "ERR"} }, "hz", "10", 0},
 		{"what was taken out is in no file", func(s *scene) { s.Spec.Config = nil }, "hz", "", 1},
 		{"what was never in it takes no roll", func(s *scene) { delete(s.settings.Live, "hz"); s.Spec.Config = nil }, "hz", "", 0},
 		{"a file that lacks writes is not started from", func(s *scene) { s.settings.Live[appendOnly], s.members[1].Rewriting = "no", true }, appendOnly, "no", 0},
 		{"nor one that was not written", func(s *scene) { s.settings.Live[appendOnly], s.members[1].Rewritten = "no", false }, appendOnly, "no", 0},
-		{"nor while a node is missing", func(s *scene) { s.settings.Live[appendOnly] = "no"; masterSilent(&s.members[1]) }, appendOnly, "no", 0},
+		{"nor while a node is missing", func(s *scene) { s.settings.Live[appendOnly] = "no"; makeSilent(&s.members[1]) }, appendOnly, "no", 0},
 		{"but once all have it", func(s *scene) { s.settings.Live[appendOnly] = "no" }, appendOnly, "yes", 0},
 		{"or none has", func(s *scene) {
 			s.Spec.Persistence = &cachev1alpha1.RedisPersistence{Mode: cachev1alpha1.RedisPersistRDB}
@@ -149,11 +149,11 @@ func TestSettingsInSync(t *testing.T) {
 		{"persistence is", func(s *scene) { s.settings.Live[appendOnly] = "no" }, "ApplyingSettings: persistence:", false},
 		{"waiting for pods", func(s *scene) {
 			s.Spec.Config = config("databases", "5")
-			s.members[1].conf = restartMark(s.Redis, s.settings)
+			s.members[1].configMark = restartMark(s.Redis, s.settings)
 		}, "RollingOut: config.databases: until their pods are made anew, a-0, a-2", false},
 		{"refused", func(s *scene) {
 			s.Spec.Config = config("hz", "abc")
-			s.members[1].refused = map[string]string{"hz": "ERR no integer"}
+			s.members[1].refusedSettings = map[string]string{"hz": "ERR no integer"}
 		}, `InvalidSpec: config.hz: the servers refuse hz "abc": ERR no integer; the value before`, false},
 	} {
 		t.Run(c.reason, func(t *testing.T) {
@@ -161,7 +161,7 @@ func TestSettingsInSync(t *testing.T) {
 			c.given(s)
 			set := &appsv1.StatefulSet{}
 			set.Generation, set.Status.ObservedGeneration, set.Status.Replicas = 2, 2, 3
-			list := status(s.Redis, s.world, step{do: rest}, set, nil).Conditions
+			list := newStatus(s.Redis, s.world, step{do: idle}, set, nil).Conditions
 			got := meta.FindStatusCondition(list, commonv1.ConditionSettingsInSync)
 			if got == nil || !strings.HasPrefix(got.Reason+": "+got.Message, c.says) || (got.Status == "True") != c.ready {
 				t.Errorf("%+v, want %s", got, c.says)

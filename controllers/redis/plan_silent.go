@@ -36,7 +36,7 @@ func (s planner) isSilentFor(m member, limit time.Duration) bool {
 }
 
 func (s planner) othersInSync(master, but member) bool {
-	return s.others(master, func(m member) bool { return m.name == but.name || m.inSync(master) && !m.deleting })
+	return s.allOthers(master, func(m member) bool { return m.name == but.name || m.inSync(master) && !m.deleting })
 }
 
 // untilUnreachable until the next silent node is due, 0 when there is none.
@@ -58,5 +58,5 @@ func (s planner) expelUnrecorded(master member) (step, bool) {
 			strangers = append(strangers, address)
 		}
 	}
-	return step{do: expel, nodes: strangers, why: "only what is recorded may confirm writes", after: time.Second}, len(strangers) > 0
+	return step{do: expelUnrecorded, nodes: strangers, why: "only what is recorded may confirm writes", requeueAfter: time.Second}, len(strangers) > 0
 }

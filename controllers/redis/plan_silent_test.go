@@ -13,7 +13,7 @@ import (
 
 // hang makes a server one that does not answer, and its replicas hear nothing of it.
 func hang(m *member, s *scene, since time.Duration) {
-	masterSilent(m)
+	makeSilent(m)
 	m.silentFor = since
 	for i := range s.members {
 		s.members[i].LastIO = since
@@ -57,11 +57,11 @@ func TestSilence(t *testing.T) {
 			freezeAll(s, 90, 95)
 			s.frozenFor = 4 * time.Second
 		}, promote, []string{"a-2"}},
-		{"unless it answers the last question", 3, func(s *scene) { freezeAll(s, 90, 95); s.frozenFor = 4 * time.Second }, attach, []string{"a-1", "a-2"}},
+		{"unless it answers the last question", 3, func(s *scene) { freezeAll(s, 90, 95); s.frozenFor = 4 * time.Second }, attachReplicas, []string{"a-1", "a-2"}},
 		{"nor with too few", 3, func(s *scene) {
 			hang(&s.members[0], s, time.Hour)
 			freezeAll(s, 90, 95)
-			masterSilent(&s.members[2])
+			makeSilent(&s.members[2])
 			s.frozenFor = 4 * time.Second
 		}, block, nil},
 		{"one whose password is another is never taken for dead", 3, func(s *scene) { hang(&s.members[0], s, time.Hour); s.members[0].Answer = 2 }, wait, nil},
@@ -84,30 +84,30 @@ func TestSilence(t *testing.T) {
 			detach(s, 2)
 		}, wait, nil},
 		{"a replica that hangs is waited for", 3, func(s *scene) { hang(&s.members[2], s, 50*time.Second); detach(s, 2) }, wait, nil},
-		{"a minute", 3, func(s *scene) { masterSilent(&s.members[2]); s.members[2].silentFor = time.Minute; detach(s, 2) }, deleteSilentPod, []string{"a-2"}},
-		{"not while its master hears it", 3, func(s *scene) { masterSilent(&s.members[2]); s.members[2].silentFor = time.Minute }, wait, nil},
+		{"a minute", 3, func(s *scene) { makeSilent(&s.members[2]); s.members[2].silentFor = time.Minute; detach(s, 2) }, deleteSilentPod, []string{"a-2"}},
+		{"not while its master hears it", 3, func(s *scene) { makeSilent(&s.members[2]); s.members[2].silentFor = time.Minute }, wait, nil},
 		{"nor while another is not well", 3, func(s *scene) {
-			masterSilent(&s.members[2])
+			makeSilent(&s.members[2])
 			s.members[2].silentFor = time.Minute
 			detach(s, 2)
 			s.members[1].LinkUp = false
 		}, wait, nil},
 
-		{"a process that nobody knows is refused", 3, func(s *scene) { s.members[0].Attached = append(s.members[0].Attached, "10.9.9.9") }, expel, []string{"10.9.9.9"}},
+		{"a process that nobody knows is refused", 3, func(s *scene) { s.members[0].Attached = append(s.members[0].Attached, "10.9.9.9") }, expelUnrecorded, []string{"10.9.9.9"}},
 
 		{"a human's wish", 3, wish("a-2"), switchOver, []string{"a-2"}},
 		{"that is fulfilled", 3, wish("a-0"), dismissRequest, []string{"a-0"}},
 		{"that cannot be", 3, wish("b-7"), dismissRequest, []string{"b-7"}},
-		{"that can be a moment later", 3, func(s *scene) { wish("a-2")(s); s.members[1].arriving = true }, wait, nil},
+		{"that can be a moment later", 3, func(s *scene) { wish("a-2")(s); s.members[1].endpointChanging = true }, wait, nil},
 		{"that can soon be", 3, func(s *scene) { wish("a-2")(s); s.members[2].LinkUp = false }, wait, nil},
 		{"nor does it touch the only node", 1, func(s *scene) {
 			outdated(0)(s)
 			s.Spec.Update = &cachev1alpha1.RedisUpdate{Strategy: cachev1alpha1.RedisSupervised}
-		}, rest, nil},
+		}, idle, nil},
 		{"a supervised update stops before the master", 3, func(s *scene) {
 			outdated(0)(s)
 			s.Spec.Update = &cachev1alpha1.RedisUpdate{Strategy: cachev1alpha1.RedisSupervised}
-		}, rest, nil},
+		}, idle, nil},
 	} {
 		t.Run(c.reason, func(t *testing.T) {
 			s := healthy(c.size)
@@ -116,7 +116,7 @@ func TestSilence(t *testing.T) {
 			if got.do != c.do || !slices.Equal(got.nodes, c.nodes) {
 				t.Errorf("got %s (%s), want %s %v", got, got.why, c.do, c.nodes)
 			}
-			if got.do == wait && got.after == 0 {
+			if got.do == wait && got.requeueAfter == 0 {
 				t.Errorf("%s: nothing ends this wait", got.why)
 			}
 		})
@@ -127,8 +127,8 @@ func TestSilence(t *testing.T) {
 func TestSilenceIsTimed(t *testing.T) {
 	s := healthy(3)
 	hang(&s.members[0], s, 2900*time.Millisecond)
-	if got := plan(s.Redis, s.world); got.do != wait || got.after != 100*time.Millisecond {
-		t.Errorf("got %s, to look again after %s", got, got.after)
+	if got := plan(s.Redis, s.world); got.do != wait || got.requeueAfter != 100*time.Millisecond {
+		t.Errorf("got %s, to look again after %s", got, got.requeueAfter)
 	}
 }
 

@@ -10,7 +10,7 @@ import (
 // switchoverIfNeeded a master that must go, while it still serves.
 func (s planner) switchoverIfNeeded(master member) (step, bool) {
 	if s.ghost == nil && master.deleting && master.deletingFor < routeSettleTime {
-		return step{do: wait, why: "the master's pod is going", after: routeSettleTime - master.deletingFor}, true
+		return step{do: wait, why: "the master's pod is going", requeueAfter: routeSettleTime - master.deletingFor}, true
 	}
 	why := s.urgentReason(master)
 	if why == "" && !s.isRouteSettling() {
@@ -22,7 +22,7 @@ func (s planner) switchoverIfNeeded(master member) (step, bool) {
 	}
 	slices.SortStableFunc(candidates, func(a, b member) int {
 		if a.outdated != b.outdated {
-			return yes(a.outdated) - yes(b.outdated)
+			return boolToInt(a.outdated) - boolToInt(b.outdated)
 		}
 		return int(b.Offset - a.Offset)
 	})
@@ -47,7 +47,7 @@ func (s planner) plannedReason(master member) string {
 	switch {
 	case ordinal(master.name) >= size(s.Redis):
 		return "size is smaller now"
-	case master.outdated && !supervised(s.Redis) && len(s.unansweredNodes()) == 0 && s.others(master, func(m member) bool { return !m.outdated }):
+	case master.outdated && !isSupervised(s.Redis) && len(s.unansweredNodes()) == 0 && s.allOthers(master, func(m member) bool { return !m.outdated }):
 		return "its pod is outdated"
 	}
 	return ""
@@ -73,14 +73,14 @@ func (s planner) requestedSwitchover(master member) (step, bool) {
 // clients need not.
 func (s planner) waitForRoute(master member) (step, bool) {
 	_, wished := s.Annotations[cachev1alpha1.RedisSwitchover]
-	return step{do: wait, why: "kube-proxy is taking in another change", after: 4 * shortRequeue},
+	return step{do: wait, why: "kube-proxy is taking in another change", requeueAfter: 4 * shortRequeue},
 		s.isRouteSettling() && (wished || s.plannedReason(master) != "")
 }
 
 // isRouteSettling is true when kube-proxy may hold a change of the route back for the sake
 // of one that came just before.
 func (s planner) isRouteSettling() bool {
-	return s.sinceRouted < routeSettleTime || s.count(func(m member) bool { return m.arriving }) > 0
+	return s.sinceRouted < routeSettleTime || s.count(func(m member) bool { return m.endpointChanging }) > 0
 }
 
 // canLead is true for a node that could take over without losing a write.
@@ -88,6 +88,6 @@ func (s planner) canLead(m, master member) bool {
 	return s.isMember(m) && s.isWanted(m) && !m.deleting && !m.Misconf && m.inSync(master)
 }
 
-func supervised(r *cachev1alpha1.Redis) bool {
+func isSupervised(r *cachev1alpha1.Redis) bool {
 	return r.Spec.Update != nil && r.Spec.Update.Strategy == cachev1alpha1.RedisSupervised
 }

@@ -11,7 +11,7 @@ import (
 func (s planner) lowerMinReplicas(master member) (step, bool) {
 	effective := s.Status.Replication.EffectiveMinReplicas
 	want := min(effective, minReplicas(s.Redis))
-	return step{do: setMinReplicas, nodes: []string{master.name}, min: want}, want < effective || master.MinReplicas != effective
+	return step{do: setMinReplicas, nodes: []string{master.name}, minReplicas: want}, want < effective || master.MinReplicas != effective
 }
 
 // raiseMinReplicas W once so many replicas follow, or growing would stop the writes, and
@@ -19,7 +19,7 @@ func (s planner) lowerMinReplicas(master member) (step, bool) {
 func (s planner) raiseMinReplicas(master member) (step, bool) {
 	want := minReplicas(s.Redis)
 	following := s.where(func(m member) bool { return s.isMember(m) && m.inSync(master) })
-	return step{do: setMinReplicas, nodes: []string{master.name}, min: want},
+	return step{do: setMinReplicas, nodes: []string{master.name}, minReplicas: want},
 		want > s.Status.Replication.EffectiveMinReplicas && len(following) >= int(want) &&
 			len(following) == len(s.Status.Replication.SyncSet)
 }
@@ -48,7 +48,7 @@ func (s planner) removeLostMembers(master member) (step, bool) {
 	if len(uncounted) > 0 {
 		return step{do: fence, nodes: namesOf(uncounted), why: "only what is recorded may confirm writes"}, true
 	}
-	return step{do: drop, nodes: gone}, len(gone) > 0 && !behind
+	return step{do: removeMembers, nodes: gone}, len(gone) > 0 && !behind
 }
 
 // hasLeft is true when the process of record has ended or follows nobody for good.
@@ -62,16 +62,16 @@ func (s planner) attachReplicas(master member) (step, bool) {
 	astray := s.where(func(m member) bool {
 		_, counted := s.memberNamed(m.name)
 		return m.name != master.name && m.answers() && s.isWanted(m) && !m.deleting &&
-			(!counted || s.isMember(m) && (!m.Follows(master.address) || !m.LinkUp && !m.loginTold))
+			(!counted || s.isMember(m) && (!m.Follows(master.address) || !m.LinkUp && !m.loginSent))
 	})
-	return step{do: attach, nodes: namesOf(astray)}, len(astray) > 0
+	return step{do: attachReplicas, nodes: namesOf(astray)}, len(astray) > 0
 }
 
 // allowStaleReads reads: nodes that have come to be in sync answer from then on also while they do not
 // hear their master. Before, a server answers nobody: it may have no data.
 func (s planner) allowStaleReads(master member) (step, bool) {
 	closed := s.where(func(m member) bool { return m.answers() && !m.ServesStale && (m.Master || m.inSync(master)) })
-	return step{do: serveStaleReads, nodes: namesOf(closed), why: "it has its data by now", after: shortRequeue}, len(closed) > 0
+	return step{do: serveStaleReads, nodes: namesOf(closed), why: "it has its data by now", requeueAfter: shortRequeue}, len(closed) > 0
 }
 
 // memberNamed gives the recorded process of that name that may confirm writes.

@@ -49,14 +49,14 @@ func healthy(size int32) *scene {
 func applied(s *scene) *scene {
 	s.settings = settings{Live: liveDirectives(s.Redis, 0)}
 	for i := range s.members {
-		s.members[i].AOF, s.members[i].Rewritten, s.members[i].conf = usesAppendOnly(s.Redis), true, restartMark(s.Redis, s.settings)
+		s.members[i].AOF, s.members[i].Rewritten, s.members[i].configMark = usesAppendOnly(s.Redis), true, restartMark(s.Redis, s.settings)
 	}
 	return s
 }
 
 func running(n int32) member {
 	name := "a-" + strconv.Itoa(int(n))
-	return member{name: name, podUID: types.UID("uid-" + name), address: "10.0.0." + strconv.Itoa(int(n)), commanded: commanded{outranked: true, loginTold: true}, View: node.View{
+	return member{name: name, podUID: types.UID("uid-" + name), address: "10.0.0." + strconv.Itoa(int(n)), sentCommands: sentCommands{othersKilled: true, loginSent: true}, View: node.View{
 		Answer: node.Reached, RunID: "run-" + name, MasterHost: "10.0.0.0", LinkUp: true, ReplID: history, Offset: 100, Keys: 5, Pinned: true, ServesStale: true}}
 }
 
@@ -69,9 +69,9 @@ func frozen(m *member, offset int64) {
 	m.MasterHost, m.LinkUp, m.Offset = node.FenceHost, false, offset
 }
 
-func refused(m *member)      { m.View = node.View{Answer: node.Refused} }
-func authFailed(m *member)   { m.View = node.View{Answer: node.AuthFailed} }
-func masterSilent(m *member) { m.View = node.View{Answer: node.Silent} }
+func refused(m *member)    { m.View = node.View{Answer: node.Refused} }
+func authFailed(m *member) { m.View = node.View{Answer: node.AuthFailed} }
+func makeSilent(m *member) { m.View = node.View{Answer: node.Silent} }
 
 // orphan makes the recorded master a ghost: its pod object is gone.
 func orphan(s *scene) *member {
@@ -101,12 +101,12 @@ func TestPlan(t *testing.T) {
 		do     verb
 		nodes  []string
 	}{
-		{"nothing to do", 3, func(*scene) {}, rest, nil},
+		{"nothing to do", 3, func(*scene) {}, idle, nil},
 
 		// The master is dead.
 		{"a refused master freezes first", 3, func(s *scene) { refused(&s.members[0]); linksDown(s) }, fence, []string{"a-1", "a-2"}},
 		{"a restarted master freezes first", 3, func(s *scene) { fresh(&s.members[0]); linksDown(s) }, fence, []string{"a-1", "a-2"}},
-		{"a terminated container freezes first", 3, func(s *scene) { masterSilent(&s.members[0]); s.members[0].stopped = true; linksDown(s) }, fence, []string{"a-1", "a-2"}},
+		{"a terminated container freezes first", 3, func(s *scene) { makeSilent(&s.members[0]); s.members[0].stopped = true; linksDown(s) }, fence, []string{"a-1", "a-2"}},
 		{"frozen, the highest offset is promoted", 3, func(s *scene) { refused(&s.members[0]); freezeAll(s, 90, 95) }, promote, []string{"a-2"}},
 		{"of equals the one that was intended goes on", 3, func(s *scene) {
 			refused(&s.members[0])
@@ -124,10 +124,10 @@ func TestPlan(t *testing.T) {
 			freezeAll(s, 90, 95)
 			s.Status.TargetMaster, s.Status.Epoch = "a-2", 8
 			s.members[2].Master, s.members[2].ReplID = true, nextHistory
-		}, record, []string{"a-2"}},
+		}, recordMaster, []string{"a-2"}},
 
 		// What looks dead and is not proven so.
-		{"a silent master", 3, func(s *scene) { masterSilent(&s.members[0]); linksDown(s) }, wait, nil},
+		{"a silent master", 3, func(s *scene) { makeSilent(&s.members[0]); linksDown(s) }, wait, nil},
 		{"a refusal while a replica hears the master", 3, func(s *scene) { refused(&s.members[0]); s.members[1].LinkUp = false }, wait, nil},
 
 		// Who does not know the operator's password is alive.
@@ -144,7 +144,7 @@ func TestPlan(t *testing.T) {
 		{"also where only a replica's volume is left", 3, func(s *scene) {
 			restartAll(s)
 			s.members[1].Keys = 1
-			masterSilent(&s.members[0])
+			makeSilent(&s.members[0])
 			s.members[0].silentFor, s.frozenFor = time.Hour, time.Hour
 			s.Annotations = map[string]string{cachev1alpha1.RedisAllowUnsafePromotion: "7"}
 		}, promote, []string{"a-1"}},
@@ -155,17 +155,17 @@ func TestPlan(t *testing.T) {
 
 		// Passwords.
 		{"whoever may accept others is told", 3, func(s *scene) { s.members[0].passwordsUnknown, s.members[2].passwordsUnknown = true, true }, setPasswords, []string{"a-0", "a-2"}},
-		{"once, when it refuses", 3, func(s *scene) { s.members[2].passwordsUnknown, s.members[2].refusing = true, true }, rest, nil},
+		{"once, when it refuses", 3, func(s *scene) { s.members[2].passwordsUnknown, s.members[2].refusesPasswords = true, true }, idle, nil},
 		{"not while it loads", 3, func(s *scene) { s.members[2].passwordsUnknown, s.members[2].Loading = true, true }, wait, nil},
 		{"never before the master's end is dealt with", 3, func(s *scene) { refused(&s.members[0]); linksDown(s); s.members[2].passwordsUnknown = true }, fence, []string{"a-1", "a-2"}},
 		{"before anything is rolled", 3, func(s *scene) { outdated(0, 1, 2)(s); s.members[1].passwordsUnknown = true }, setPasswords, []string{"a-1"}},
 
 		// R + W > N.
-		{"one of two frozen is too few for W=1", 3, func(s *scene) { refused(&s.members[0]); freezeAll(s, 90, 95); masterSilent(&s.members[2]) }, block, nil},
+		{"one of two frozen is too few for W=1", 3, func(s *scene) { refused(&s.members[0]); freezeAll(s, 90, 95); makeSilent(&s.members[2]) }, block, nil},
 		{"and enough for W=2", 3, func(s *scene) {
 			refused(&s.members[0])
 			freezeAll(s, 90, 95)
-			masterSilent(&s.members[2])
+			makeSilent(&s.members[2])
 			s.Spec.Durability = &cachev1alpha1.RedisDurability{MinReplicasToWrite: ptr.To[int32](2)}
 			s.Status.Replication.EffectiveMinReplicas = 2
 		}, promote, []string{"a-1"}},
@@ -178,13 +178,13 @@ func TestPlan(t *testing.T) {
 		{"the annotation goes on without", 3, func(s *scene) {
 			refused(&s.members[0])
 			freezeAll(s, 90, 95)
-			masterSilent(&s.members[2])
+			makeSilent(&s.members[2])
 			s.Annotations = map[string]string{cachev1alpha1.RedisAllowUnsafePromotion: "7"}
 		}, promote, []string{"a-1"}},
 		{"the annotation of an earlier epoch does not", 3, func(s *scene) {
 			refused(&s.members[0])
 			freezeAll(s, 90, 95)
-			masterSilent(&s.members[2])
+			makeSilent(&s.members[2])
 			s.Annotations = map[string]string{cachev1alpha1.RedisAllowUnsafePromotion: "6"}
 		}, block, nil},
 		{"a higher offset in another history is no candidate", 3, func(s *scene) {
@@ -200,21 +200,21 @@ func TestPlan(t *testing.T) {
 
 		// The master's pod object is gone.
 		{"a ghost that serves hands over", 3, func(s *scene) { orphan(s) }, switchOver, []string{"a-1"}},
-		{"a silent ghost freezes", 3, func(s *scene) { masterSilent(orphan(s)); linksDown(s) }, fence, []string{"a-1", "a-2"}},
-		{"and is outlasted", 3, func(s *scene) { freezeAll(s, 90, 95); masterSilent(orphan(s)); s.frozenFor = 4*time.Second - 1 }, wait, nil},
-		{"then promotes", 3, func(s *scene) { freezeAll(s, 90, 95); masterSilent(orphan(s)); s.frozenFor = 4 * time.Second }, promote, []string{"a-2"}},
-		{"a ghost that answers again is served out", 3, func(s *scene) { freezeAll(s, 90, 95); orphan(s); s.frozenFor = 4 * time.Second }, attach, []string{"a-1", "a-2"}},
-		{"a silent ghost that is heard is waited for", 3, func(s *scene) { masterSilent(orphan(s)) }, wait, nil},
+		{"a silent ghost freezes", 3, func(s *scene) { makeSilent(orphan(s)); linksDown(s) }, fence, []string{"a-1", "a-2"}},
+		{"and is outlasted", 3, func(s *scene) { freezeAll(s, 90, 95); makeSilent(orphan(s)); s.frozenFor = 4*time.Second - 1 }, wait, nil},
+		{"then promotes", 3, func(s *scene) { freezeAll(s, 90, 95); makeSilent(orphan(s)); s.frozenFor = 4 * time.Second }, promote, []string{"a-2"}},
+		{"a ghost that answers again is served out", 3, func(s *scene) { freezeAll(s, 90, 95); orphan(s); s.frozenFor = 4 * time.Second }, attachReplicas, []string{"a-1", "a-2"}},
+		{"a silent ghost that is heard is waited for", 3, func(s *scene) { makeSilent(orphan(s)) }, wait, nil},
 		{"a refusing ghost is not waited for", 3, func(s *scene) { freezeAll(s, 90, 95); refused(orphan(s)) }, promote, []string{"a-2"}},
 		{"a stranger at the ghost's address may be the master itself, and is outlasted", 3, func(s *scene) {
 			freezeAll(s, 90, 95)
 			authFailed(orphan(s))
-			s.frozenFor = deadMasterWait(s.Redis) - 1
+			s.frozenFor = lostMasterWait(s.Redis) - 1
 		}, wait, nil},
-		{"then promotes", 3, func(s *scene) { freezeAll(s, 90, 95); authFailed(orphan(s)); s.frozenFor = deadMasterWait(s.Redis) }, promote, []string{"a-2"}},
+		{"then promotes", 3, func(s *scene) { freezeAll(s, 90, 95); authFailed(orphan(s)); s.frozenFor = lostMasterWait(s.Redis) }, promote, []string{"a-2"}},
 		{"one that replicas hear is the master", 3, func(s *scene) { authFailed(orphan(s)) }, wait, nil},
 		{"a new pod of the master's name proves nothing", 3, func(s *scene) {
-			masterSilent(orphan(s))
+			makeSilent(orphan(s))
 			again := running(0)
 			again.podUID, again.address = "another", "10.0.0.9"
 			fresh(&again)
@@ -227,34 +227,34 @@ func TestPlan(t *testing.T) {
 		{"nobody has data, all are there", 3, func(s *scene) { restartAll(s) }, promote, []string{"a-0"}},
 		{"nobody has data, one is missing", 3, func(s *scene) { restartAll(s); refused(&s.members[1]) }, wait, nil},
 		{"the last master still loads", 3, func(s *scene) { restartAll(s); s.members[0].Loading = true; s.members[1].Keys = 9 }, wait, nil},
-		{"one may still have it and is silent", 3, func(s *scene) { restartAll(s); s.members[0].Keys = 9; masterSilent(&s.members[1]) }, wait, nil},
+		{"one may still have it and is silent", 3, func(s *scene) { restartAll(s); s.members[0].Keys = 9; makeSilent(&s.members[1]) }, wait, nil},
 		{"for long, and a human is asked", 3, func(s *scene) {
 			restartAll(s)
 			s.members[0].Keys = 9
-			masterSilent(&s.members[1])
+			makeSilent(&s.members[1])
 			s.members[1].silentFor = time.Hour
 		}, block, nil},
 		{"size 1 restarted", 1, func(s *scene) { fresh(&s.members[0]); s.members[0].Keys = 2 }, promote, []string{"a-0"}},
 
 		// The master serves.
 		{"a second master is fenced before anything else", 3, func(s *scene) { s.members[2].Master = true; refused(&s.members[1]) }, fence, []string{"a-2"}},
-		{"a restarted replica leaves the sync set first", 3, func(s *scene) { fresh(&s.members[1]); detach(s, 1) }, drop, []string{"a-1"}},
-		{"also while the master still feeds its process, which it will not let in again", 3, func(s *scene) { fresh(&s.members[1]) }, drop, []string{"a-1"}},
+		{"a restarted replica leaves the sync set first", 3, func(s *scene) { fresh(&s.members[1]); detach(s, 1) }, removeMembers, []string{"a-1"}},
+		{"also while the master still feeds its process, which it will not let in again", 3, func(s *scene) { fresh(&s.members[1]) }, removeMembers, []string{"a-1"}},
 		{"not while another has not all", 3, func(s *scene) { fresh(&s.members[1]); detach(s, 1); s.members[2].LinkUp = false }, wait, nil},
-		{"also while another is silent", 3, func(s *scene) { fresh(&s.members[1]); detach(s, 1); masterSilent(&s.members[2]) }, wait, nil},
+		{"also while another is silent", 3, func(s *scene) { fresh(&s.members[1]); detach(s, 1); makeSilent(&s.members[2]) }, wait, nil},
 		{"but not for good", 3, func(s *scene) {
 			fresh(&s.members[1])
 			detach(s, 1)
-			masterSilent(&s.members[2])
+			makeSilent(&s.members[2])
 			s.members[2].silentFor = unreachableLimit
-		}, drop, []string{"a-1"}},
+		}, removeMembers, []string{"a-1"}},
 		{"one that started anew before it followed is fenced, to be counted as it is", 3, func(s *scene) { s.members[1].RunID = "another" }, fence, []string{"a-1"}},
-		{"or dropped, while it loads and cannot be told", 3, func(s *scene) { s.members[1].RunID, s.members[1].Loading = "another", true }, drop, []string{"a-1"}},
-		{"then it is attached anew", 3, func(s *scene) { fresh(&s.members[1]); detach(s, 1); forgetMember(s, "a-1") }, attach, []string{"a-1"}},
-		{"an old master that came back is attached", 3, func(s *scene) { frozen(&s.members[1], 3); forgetMember(s, "a-1"); detach(s, 1) }, attach, []string{"a-1"}},
-		{"a frozen replica of a serving master is let go", 3, func(s *scene) { freezeAll(s, 90, 90) }, attach, []string{"a-1", "a-2"}},
-		{"a replica of somebody else", 3, func(s *scene) { s.members[2].MasterHost = "10.9.9.9" }, attach, []string{"a-2"}},
-		{"a new history is recorded", 3, func(s *scene) { s.members[0].ReplID = nextHistory }, record, []string{"a-0"}},
+		{"or dropped, while it loads and cannot be told", 3, func(s *scene) { s.members[1].RunID, s.members[1].Loading = "another", true }, removeMembers, []string{"a-1"}},
+		{"then it is attached anew", 3, func(s *scene) { fresh(&s.members[1]); detach(s, 1); forgetMember(s, "a-1") }, attachReplicas, []string{"a-1"}},
+		{"an old master that came back is attached", 3, func(s *scene) { frozen(&s.members[1], 3); forgetMember(s, "a-1"); detach(s, 1) }, attachReplicas, []string{"a-1"}},
+		{"a frozen replica of a serving master is let go", 3, func(s *scene) { freezeAll(s, 90, 90) }, attachReplicas, []string{"a-1", "a-2"}},
+		{"a replica of somebody else", 3, func(s *scene) { s.members[2].MasterHost = "10.9.9.9" }, attachReplicas, []string{"a-2"}},
+		{"a new history is recorded", 3, func(s *scene) { s.members[0].ReplID = nextHistory }, recordMaster, []string{"a-0"}},
 		{"syncing is waited for", 3, func(s *scene) { s.members[2].LinkUp = false }, wait, nil},
 		{"W drifted", 3, func(s *scene) { s.members[0].MinReplicas = 0 }, setMinReplicas, []string{"a-0"}},
 
@@ -267,10 +267,10 @@ func TestPlan(t *testing.T) {
 		}, wait, nil},
 		{"a master that cannot write to its disk hands over", 3, func(s *scene) { s.members[0].Misconf = true }, switchOver, []string{"a-1"}},
 		{"to one that can", 3, func(s *scene) { s.members[0].Misconf, s.members[1].Misconf = true, true }, switchOver, []string{"a-2"}},
-		{"or to nobody", 2, func(s *scene) { s.members[0].Misconf, s.members[1].Misconf = true, true }, rest, nil},
+		{"or to nobody", 2, func(s *scene) { s.members[0].Misconf, s.members[1].Misconf = true, true }, idle, nil},
 		{"scaling in moves the master first", 3, func(s *scene) { masterIs(s, 2); s.Spec.Size = ptr.To[int32](2) }, switchOver, []string{"a-0"}},
 		{"scaling in fences what is surplus", 3, func(s *scene) { s.Spec.Size = ptr.To[int32](2) }, fence, []string{"a-2"}},
-		{"then drops it", 3, func(s *scene) { s.Spec.Size = ptr.To[int32](2); frozen(&s.members[2], 90); detach(s, 2) }, drop, []string{"a-2"}},
+		{"then drops it", 3, func(s *scene) { s.Spec.Size = ptr.To[int32](2); frozen(&s.members[2], 90); detach(s, 2) }, removeMembers, []string{"a-2"}},
 		{"to one node, W goes down before the last replica", 2, func(s *scene) { s.Spec.Size = ptr.To[int32](1) }, setMinReplicas, []string{"a-0"}},
 		{"growing from one raises W only with a replica", 2, func(s *scene) {
 			s.Status.Replication.EffectiveMinReplicas, s.members[0].MinReplicas = 0, 0
@@ -279,18 +279,18 @@ func TestPlan(t *testing.T) {
 		{"and then does", 2, func(s *scene) { s.Status.Replication.EffectiveMinReplicas, s.members[0].MinReplicas = 0, 0 }, setMinReplicas, []string{"a-0"}},
 		{"no higher than all that count can follow", 4, func(s *scene) {
 			s.Spec.Durability = &cachev1alpha1.RedisDurability{MinReplicasToWrite: ptr.To[int32](2)}
-			masterSilent(&s.members[3])
+			makeSilent(&s.members[3])
 		}, wait, nil},
 		{"rolling begins at the highest ordinal", 3, outdated(0, 1, 2), deletePod, []string{"a-2"}},
 		{"goes on", 3, outdated(0, 1), deletePod, []string{"a-1"}},
 		{"moves the master", 3, outdated(0), switchOver, []string{"a-1"}},
-		{"not while kube-proxy takes in a pod that came back", 3, func(s *scene) { outdated(0)(s); s.members[2].arriving = true }, wait, nil},
+		{"not while kube-proxy takes in a pod that came back", 3, func(s *scene) { outdated(0)(s); s.members[2].endpointChanging = true }, wait, nil},
 		{"which is first attached", 3, func(s *scene) {
 			outdated(0)(s)
 			fresh(&s.members[2])
-			s.members[2].arriving = true
+			s.members[2].endpointChanging = true
 			detach(s, 2)
-		}, drop, []string{"a-2"}},
+		}, removeMembers, []string{"a-2"}},
 		{"or another route", 3, func(s *scene) { outdated(0)(s); s.sinceRouted = routeSettleTime - 1 }, wait, nil},
 		{"whose clients are sent on meanwhile", 3, func(s *scene) {
 			outdated(0)(s)
@@ -302,7 +302,7 @@ func TestPlan(t *testing.T) {
 		{"and is asked to go once", 1, func(s *scene) {
 			outdated(0)(s)
 			s.members[0].deleting, s.members[0].deletingFor = true, routeSettleTime
-		}, rest, nil},
+		}, idle, nil},
 		{"clients of the old master are sent away", 3, func(s *scene) {
 			s.Status.LastFailover = &cachev1alpha1.RedisFailover{From: "a-2", To: "a-0"}
 			s.Status.LastFailover.RoutedAt = ptr.To(microNow)
@@ -329,11 +329,11 @@ func TestForming(t *testing.T) {
 		nodes   []string
 	}{
 		{"nobody is there", false, func(s *scene) { silentAll(s) }, wait, nil},
-		{"the first that is there", false, func(s *scene) { masterSilent(&s.members[0]) }, promote, []string{"a-1"}},
-		{"with volumes all are heard first", true, func(s *scene) { masterSilent(&s.members[2]) }, wait, nil},
+		{"the first that is there", false, func(s *scene) { makeSilent(&s.members[0]) }, promote, []string{"a-1"}},
+		{"with volumes all are heard first", true, func(s *scene) { makeSilent(&s.members[2]) }, wait, nil},
 		{"then the lowest", true, func(*scene) {}, promote, []string{"a-0"}},
 		{"data goes before ordinals", true, func(s *scene) { s.members[2].Keys = 4 }, promote, []string{"a-2"}},
-		{"a master that lives is adopted", true, func(s *scene) { s.members[1].Master = true }, record, []string{"a-1"}},
+		{"a master that lives is adopted", true, func(s *scene) { s.members[1].Master = true }, recordMaster, []string{"a-1"}},
 		{"of two masters nobody knows which", true, func(s *scene) { s.members[1].Master, s.members[2].Master = true, true }, block, nil},
 	} {
 		t.Run(c.reason, func(t *testing.T) {
@@ -361,7 +361,7 @@ func restartAll(s *scene) {
 
 func silentAll(s *scene) {
 	for i := range s.members {
-		masterSilent(&s.members[i])
+		makeSilent(&s.members[i])
 	}
 }
 

@@ -8,13 +8,15 @@ const certificateDelivery = 3 * time.Second
 
 // updateCertificates where another certificate is used than the one that was published.
 func (s planner) updateCertificates(member) (step, bool) {
-	late := s.where(s.unloaded)
-	return step{do: loadCertificates, nodes: namesOf(late), why: "another certificate was published", after: certificateDelivery}, len(late) > 0
+	late := s.where(s.hasOldCertificate)
+	return step{do: loadCertificates, nodes: namesOf(late), why: "another certificate was published", requeueAfter: certificateDelivery}, len(late) > 0
 }
 
-func (w world) unloaded(m member) bool { return m.answers() && m.Certificate != w.certificate }
+func (w world) hasOldCertificate(m member) bool {
+	return m.answers() && m.Certificate != w.certificateFile
+}
 
-// loaded is true when every node is known to use what was published.
-func (w world) loaded() bool {
-	return w.count(func(m member) bool { return !m.answers() || w.unloaded(m) }) == 0
+// certificatesLoaded is true when every node is known to use what was published.
+func (w world) certificatesLoaded() bool {
+	return w.count(func(m member) bool { return !m.answers() || w.hasOldCertificate(m) }) == 0
 }

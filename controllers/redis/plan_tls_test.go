@@ -17,9 +17,9 @@ import (
 func encrypted(published identity) *scene {
 	s := healthy(3)
 	s.Spec.TLS = &cachev1alpha1.RedisTLS{SecretName: "chosen"}
-	s.certificate = filesOf(published).Certificate
+	s.certificateFile = identityFiles(published).Certificate
 	for i := range s.members {
-		s.members[i].Certificate = s.certificate
+		s.members[i].Certificate = s.certificateFile
 	}
 	return s
 }
@@ -34,13 +34,13 @@ func TestReload(t *testing.T) {
 		nodes  string
 		loaded bool
 	}{
-		{"all use what was published", func(*scene) {}, rest, "", true},
-		{"another was published", func(s *scene) { s.certificate = filesOf(renewed).Certificate }, loadCertificates, "a-0,a-1,a-2", false},
-		{"one node has not loaded it yet", func(s *scene) { s.members[1].Certificate = filesOf(renewed).Certificate }, loadCertificates, "a-1", false},
-		{"nobody knows about one that is silent", func(s *scene) { masterSilent(&s.members[2]) }, wait, "", false},
+		{"all use what was published", func(*scene) {}, idle, "", true},
+		{"another was published", func(s *scene) { s.certificateFile = identityFiles(renewed).Certificate }, loadCertificates, "a-0,a-1,a-2", false},
+		{"one node has not loaded it yet", func(s *scene) { s.members[1].Certificate = identityFiles(renewed).Certificate }, loadCertificates, "a-1", false},
+		{"nobody knows about one that is silent", func(s *scene) { makeSilent(&s.members[2]) }, wait, "", false},
 		{"nor about one that loads its data", func(s *scene) { s.members[2].Loading = true }, wait, "", false},
 		{"a lost master is more urgent", func(s *scene) {
-			s.certificate = filesOf(renewed).Certificate
+			s.certificateFile = identityFiles(renewed).Certificate
 			refused(&s.members[0])
 			linksDown(s)
 		}, fence, "a-1,a-2", false},
@@ -52,11 +52,11 @@ func TestReload(t *testing.T) {
 			if next.do != c.do || c.nodes != strings.Join(next.nodes, ",") && c.nodes != "" {
 				t.Errorf("got %s, want %s %s", next, c.do, c.nodes)
 			}
-			if next.do == loadCertificates && (next.after != certificateDelivery || next.changes()) {
-				t.Errorf("asked again after %s", next.after)
+			if next.do == loadCertificates && (next.requeueAfter != certificateDelivery || next.changes()) {
+				t.Errorf("asked again after %s", next.requeueAfter)
 			}
-			if s.loaded() != c.loaded {
-				t.Errorf("all have loaded it: %t", s.loaded())
+			if s.certificatesLoaded() != c.loaded {
+				t.Errorf("all have loaded it: %t", s.certificatesLoaded())
 			}
 		})
 	}
@@ -72,7 +72,7 @@ func TestPublish(t *testing.T) {
 	if got := r.publishIdentity(s.Redis, f); got.ContentHash() == published.ContentHash() {
 		t.Error("all have loaded it, and the next one is held back")
 	}
-	masterSilent(&f.members[1])
+	makeSilent(&f.members[1])
 	if got := r.publishIdentity(s.Redis, f); got.ContentHash() != published.ContentHash() {
 		t.Error("one may not have loaded it, and another authority's is published")
 	}
@@ -94,7 +94,7 @@ func TestCertificatesInSync(t *testing.T) {
 		degraded bool
 	}{
 		{"all is well", certificates{published: published, wanted: published}, func(*scene) {}, "True CertificatesLoaded", "", false},
-		{"a node is late", certificates{published: published, wanted: published}, func(s *scene) { masterSilent(&s.members[1]) }, "False Reloading", "a-1", false},
+		{"a node is late", certificates{published: published, wanted: published}, func(s *scene) { makeSilent(&s.members[1]) }, "False Reloading", "a-1", false},
 		{"the next is about to be published", certificates{published: published, wanted: renewed}, func(*scene) {}, "False Reloading", "authority", false},
 		{"the Secret is of no use", certificates{published: published, wanted: published, problem: "there is no Secret"}, func(*scene) {},
 			"False SecretUnusable", "tls.secretName: there is no Secret", true},
@@ -103,7 +103,7 @@ func TestCertificatesInSync(t *testing.T) {
 			s := encrypted(published)
 			c.change(s)
 			var list []metav1.Condition
-			certificatesInSync(&list, s.Redis, s.world, c.given)
+			setCertificatesInSync(&list, s.Redis, s.world, c.given)
 			got := meta.FindStatusCondition(list, commonv1.ConditionCertificatesInSync)
 			if word := string(got.Status) + " " + got.Reason; word != c.want || !strings.Contains(got.Message, c.says) {
 				t.Errorf("got %s: %s", word, got.Message)
@@ -114,7 +114,7 @@ func TestCertificatesInSync(t *testing.T) {
 		})
 	}
 	var none []metav1.Condition
-	if certificatesInSync(&none, sized(3), world{}, certificates{}); len(none) != 0 {
+	if setCertificatesInSync(&none, sized(3), world{}, certificates{}); len(none) != 0 {
 		t.Errorf("without TLS there is %v", none)
 	}
 }

@@ -74,9 +74,9 @@ func (s stamp) compare(other stamp) int {
 	return cmp.Or(cmp.Compare(s.epoch, other.epoch), cmp.Compare(s.standing, other.standing))
 }
 
-// newest are the nodes whose volumes may hold what no other does: of the highest
+// newestVolumes are the nodes whose volumes may hold what no other does: of the highest
 // epoch the master's, else those that were in sync.
-func (w world) newest() []string {
+func (w world) newestVolumes() []string {
 	var top stamp
 	for _, v := range w.volumes {
 		if v.compare(top) > 0 {
@@ -90,9 +90,9 @@ func (w world) newest() []string {
 	return slices.DeleteFunc(names, func(name string) bool { return w.volumes[name].compare(top) != 0 })
 }
 
-// stampedEpoch is the highest that any volume bears.
-func (w world) stampedEpoch() int64 {
-	if newest := w.newest(); len(newest) > 0 {
+// maxStampedEpoch is the highest that any volume bears.
+func (w world) maxStampedEpoch() int64 {
+	if newest := w.newestVolumes(); len(newest) > 0 {
 		return w.volumes[newest[0]].epoch
 	}
 	return 0
@@ -101,7 +101,7 @@ func (w world) stampedEpoch() int64 {
 // nodesToHear are the nodes that must be heard before a first master is made anew:
 // those of the size, and those beyond it whose volumes may hold the latest.
 func (s planner) nodesToHear() []string {
-	list := append(names(s.Redis), s.newest()...)
+	list := append(wantedNodes(s.Redis), s.newestVolumes()...)
 	slices.Sort(list)
 	return slices.DeleteFunc(slices.Compact(list), func(name string) bool {
 		m, _ := s.find(name)
@@ -119,7 +119,7 @@ func (s planner) dueStamp(name string) stamp {
 	switch {
 	case name == rep.Master.Name:
 		now.standing = leading
-	case s.isMember(m) && m.inSync(s.memberFor(rep.Master)):
+	case s.isMember(m) && m.inSync(s.recordedMaster(rep.Master)):
 		now.standing = synced
 	case was.epoch < rep.Epoch:
 		return was
@@ -132,8 +132,8 @@ func (s planner) dueStamp(name string) stamp {
 // volumesToStamp are the volumes that bear another stamp than is due, of that standing or not.
 func (s planner) volumesToStamp(holds func(standing) bool) []string {
 	return slices.DeleteFunc(slices.Sorted(maps.Keys(s.volumes)), func(name string) bool {
-		due := s.dueStamp(name)
-		return due == s.volumes[name].stamp || !holds(due.standing)
+		desired := s.dueStamp(name)
+		return desired == s.volumes[name].stamp || !holds(desired.standing)
 	})
 }
 
@@ -141,7 +141,7 @@ func (s planner) volumesToStamp(holds func(standing) bool) []string {
 // it: that this one is the master's, and that a node which is gone is behind.
 func (s planner) stampVolumes(member) (step, bool) {
 	list := s.volumesToStamp(func(due standing) bool { return due != synced })
-	return step{do: putStamp, nodes: list}, len(list) > 0
+	return step{do: stampVolumes, nodes: list}, len(list) > 0
 }
 
 // volumesInSync are the volumes that have come to be in sync.

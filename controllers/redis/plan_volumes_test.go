@@ -54,13 +54,13 @@ func TestBeginningAgainOnVolumes(t *testing.T) {
 		nodes  []string
 		why    string
 	}{
-		{"the master of the last epoch, as soon as it is there", func(s *scene) { masterSilent(&s.members[1]) }, promote, []string{"a-0"}, "Recovering"},
+		{"the master of the last epoch, as soon as it is there", func(s *scene) { makeSilent(&s.members[1]) }, promote, []string{"a-0"}, "Recovering"},
 		{"whatever its ordinal", func(s *scene) { setStamp(s, "a-1", 8, leading); setStamp(s, "a-2", 8, synced) }, promote, []string{"a-1"}, "Recovering"},
-		{"it is waited for", func(s *scene) { masterSilent(&s.members[0]) }, wait, nil, "waiting for a-0"},
+		{"it is waited for", func(s *scene) { makeSilent(&s.members[0]) }, wait, nil, "waiting for a-0"},
 		{"also while it loads", func(s *scene) { s.members[0].Loading = true }, wait, nil, "waiting for a-0"},
 		{"and while its pod before this one is going", func(s *scene) { s.members[0].deleting = true }, wait, nil, "waiting for a-0"},
 		{"emptied, one that was in sync, once all are there", func(s *scene) { s.members[0].Keys = 0; setStamp(s, "a-2", 7, behind) }, promote, []string{"a-1"}, "Recovering"},
-		{"not before", func(s *scene) { s.members[0].Keys = 0; masterSilent(&s.members[2]) }, wait, nil, "waiting for a-2"},
+		{"not before", func(s *scene) { s.members[0].Keys = 0; makeSilent(&s.members[2]) }, wait, nil, "waiting for a-2"},
 		{"its volume lost, one that was in sync", func(s *scene) { delete(s.volumes, "a-0"); s.members[0].Keys = 99; setStamp(s, "a-2", 7, behind) }, promote, []string{"a-1"}, "Recovering"},
 		{"of those in sync the one with most", func(s *scene) { delete(s.volumes, "a-0") }, promote, []string{"a-2"}, "Recovering"},
 		{"an earlier epoch counts less than being behind", func(s *scene) {
@@ -83,13 +83,13 @@ func TestBeginningAgainOnVolumes(t *testing.T) {
 			for i := range s.members {
 				s.members[i].Keys = 0
 			}
-			masterSilent(&s.members[0])
+			makeSilent(&s.members[0])
 		}, wait, nil, "waiting for a-0"},
 		{"an emptied master is not begun with while others may have all", func(s *scene) {
 			for i := range s.members {
 				s.members[i].Keys = 0
 			}
-			masterSilent(&s.members[2])
+			makeSilent(&s.members[2])
 		}, wait, nil, "waiting for a-2"},
 		{"who was behind is not begun with, though it alone holds keys", func(s *scene) {
 			s.members[0].Keys, s.members[1].Keys = 0, 0
@@ -170,7 +170,7 @@ func TestPodsReachTheNewestVolume(t *testing.T) {
 		"in sync with a master": {"a-4", 7, synced, 3},
 	} {
 		setStamp(s, c.name, c.epoch, c.is)
-		if got := pods(s.Redis, s.world); got != c.want {
+		if got := desiredPods(s.Redis, s.world); got != c.want {
 			t.Errorf("%s: %d pods, want %d", reason, got, c.want)
 		}
 		delete(s.volumes, c.name)
@@ -186,7 +186,7 @@ func TestStampsThatAreDue(t *testing.T) {
 		{"nothing", func(*scene) {}, nil, nil},
 		{"traffic", func(s *scene) { s.members[0].Offset += 1000 }, nil, nil},
 		{"a link that is down for a moment", func(s *scene) { s.members[1].LinkUp = false }, nil, nil},
-		{"a node that does not answer", func(s *scene) { masterSilent(&s.members[1]) }, nil, nil},
+		{"a node that does not answer", func(s *scene) { makeSilent(&s.members[1]) }, nil, nil},
 		{"a replica that was restarted", func(s *scene) { fresh(&s.members[1]) }, []string{"a-1"}, nil},
 		{"and has come to be in sync", func(s *scene) { setStamp(s, "a-1", 7, behind) }, nil, []string{"a-1"}},
 		{"one that left the sync set", func(s *scene) { forgetMember(s, "a-1"); s.members[1].LinkUp = false }, []string{"a-1"}, nil},
@@ -197,7 +197,7 @@ func TestStampsThatAreDue(t *testing.T) {
 			s.members[1].ReplID = nextHistory
 		}, []string{"a-0"}, []string{"a-1"}},
 		{"the master before, in sync again", func(s *scene) { setStamp(s, "a-1", 6, leading) }, nil, []string{"a-1"}},
-		{"the master before, still away", func(s *scene) { setStamp(s, "a-1", 6, leading); masterSilent(&s.members[1]) }, nil, nil},
+		{"the master before, still away", func(s *scene) { setStamp(s, "a-1", 6, leading); makeSilent(&s.members[1]) }, nil, nil},
 		{"a volume whose node was scaled away", func(s *scene) { setStamp(s, "a-5", 6, synced) }, nil, nil},
 	} {
 		t.Run(c.reason, func(t *testing.T) {
@@ -223,7 +223,7 @@ func (pinnedMaster) Look(context.Context) node.View {
 func TestEpochIsBeyondAllVolumes(t *testing.T) {
 	s := withVolumes(healthy(3))
 	setStamp(s, "a-2", 9, leading)
-	if got := plan(s.Redis, s.world); got.do != record || got.nodes[0] != "a-0" {
+	if got := plan(s.Redis, s.world); got.do != recordMaster || got.nodes[0] != "a-0" {
 		t.Fatalf("got %s", got)
 	}
 	var borne stamp
@@ -240,7 +240,7 @@ func TestEpochIsBeyondAllVolumes(t *testing.T) {
 	}}
 	f := &fleet{world: s.world, effects: told, servers: map[string]server{"a-0": pinnedMaster{}}}
 	r := &Reconciler{clock: clock.RealClock{}}
-	if err := r.doRecord(t.Context(), s.Redis, f, step{do: record, nodes: []string{"a-0"}}); err != nil || s.Status.Epoch != 10 || s.Status.Replication.Epoch != 10 {
+	if err := r.doRecordMaster(t.Context(), s.Redis, f, step{do: recordMaster, nodes: []string{"a-0"}}); err != nil || s.Status.Epoch != 10 || s.Status.Replication.Epoch != 10 {
 		t.Errorf("%v, epoch %d", err, s.Status.Epoch)
 	}
 }

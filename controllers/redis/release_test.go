@@ -11,12 +11,12 @@ import (
 func TestAnUpgradeRollsNothing(t *testing.T) {
 	releases.Workloads(t, "Redis", func(r *cachev1alpha1.Redis) any {
 		c := childInputs{
-			credentials: passwords, settings: settings{Live: liveDirectives(r, 0)}, pods: size(r),
+			credentials: passwords, settings: settings{Live: liveDirectives(r, 0)}, replicas: size(r),
 			image: cmp.Or(r.Spec.Image, "redis:x"), // what runs is kept
 		}
 		if r.Spec.Storage != nil {
-			c.volume = r.Spec.Storage.Size
+			c.volumeSize = r.Spec.Storage.Size
 		}
-		return nodes(r, c)
+		return statefulSet(r, c)
 	})
 }

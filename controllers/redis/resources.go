@@ -25,8 +25,8 @@ const (
 	appName = "redis"
 	// portName of Redis in pods and Services.
 	portName = "redis"
-	// uid of the redis and valkey users in the official images.
-	uid = 999
+	// redisUID of the redis and valkey users in the official images.
+	redisUID = 999
 
 	// labelRole on pods is what the replicas' Service selects by.
 	labelRole = "mainstay-operator.io/role"
@@ -36,49 +36,49 @@ const (
 	gateInSync = corev1.PodConditionType("mainstay-operator.io/in-sync")
 	// dataVolume is where a node keeps its data.
 	dataVolume = "data"
-	// annotationConf rolls the pods when what only a start can change does.
-	annotationConf = "mainstay-operator.io/config"
+	// annotationConfig rolls the pods when what only a start can change does.
+	annotationConfig = "mainstay-operator.io/config"
 	// annotationRestart is what kubectl rollout restart writes.
 	annotationRestart = "kubectl.kubernetes.io/restartedAt"
 
-	graceSeconds = 30
-	// reserveSeconds of the grace are for the server's own end after the handover.
-	reserveSeconds = 12
+	defaultGraceSeconds = 30
+	// shutdownSeconds of the grace are for the server's own end after the handover.
+	shutdownSeconds = 12
 )
 
 // childInputs is what the children depend on beside the spec.
 type childInputs struct {
-	credentials credentials
-	settings    settings
-	image       string
-	volume      resource.Quantity // of new nodes: a StatefulSet cannot change it
-	pods        int32
-	identity    identity // of the servers, with TLS
-	restarted   string   // when a human asked for new pods; theirs, and not to be forgotten
-	operator    string   // namespace of the manager; empty where it is no pod
+	credentials       credentials
+	settings          settings
+	image             string
+	volumeSize        resource.Quantity // of new nodes: a StatefulSet cannot change it
+	replicas          int32
+	identity          identity // of the servers, with TLS
+	restartedAt       string   // when a human asked for new pods; theirs, and not to be forgotten
+	operatorNamespace string   // namespace of the manager; empty where it is no pod
 }
 
-// desired are all children. The route to the master comes first: after a
+// desiredChildren are all children. The route to the master comes first: after a
 // failover clients wait for nothing else.
-func desired(r *cachev1alpha1.Redis, c childInputs) []converge.Child {
+func desiredChildren(r *cachev1alpha1.Redis, c childInputs) []converge.Child {
 	var children []converge.Child
 	if r.Status.Master != "" {
-		children = append(children, master(r))
+		children = append(children, masterService(r))
 	}
 	// Passwords and certificates are kept before anything can start with them.
 	if r.Spec.TLS != nil {
 		children = append(children, certificatesSecret(r, c.identity))
 	}
-	children = append(children, system(r, c.credentials), files(r, c))
-	if c.credentials.told.password != "" {
+	children = append(children, systemSecret(r, c.credentials), filesSecret(r, c))
+	if c.credentials.published.password != "" {
 		children = append(children, bindingSecret(r, c))
 	}
-	children = append(children, headless(r), replicas(r), nodes(r, c))
+	children = append(children, headlessService(r), replicasService(r), statefulSet(r, c))
 	if size(r) >= 2 {
 		children = append(children, parts.DisruptionBudget(appName, r.Name, r.Spec.Disruption, policyv1.IfHealthyBudget))
 	}
 	if r.Spec.NetworkPolicy != nil {
-		children = append(children, networkPolicy(r, c.operator))
+		children = append(children, networkPolicy(r, c.operatorNamespace))
 	}
 	return children
 }
@@ -89,48 +89,48 @@ func filesName(r *cachev1alpha1.Redis) string    { return r.Name + "-files" }
 func systemName(r *cachev1alpha1.Redis) string   { return r.Name + "-system" }
 func bindingName(r *cachev1alpha1.Redis) string  { return r.Name + "-auth" }
 
-// nodes restart only when the plan says so: a master must hand over first.
-func nodes(r *cachev1alpha1.Redis, c childInputs) *appsv1ac.StatefulSetApplyConfiguration {
+// statefulSet restart only when the plan says so: a master must hand over first.
+func statefulSet(r *cachev1alpha1.Redis, c childInputs) *appsv1ac.StatefulSetApplyConfiguration {
 	template := parts.PodTemplate(appName, r.Name, r.Spec.PodOptions).
-		WithAnnotations(map[string]string{annotationConf: restartMark(r, c.settings)})
-	if c.restarted != "" {
-		template.WithAnnotations(map[string]string{annotationRestart: c.restarted})
+		WithAnnotations(map[string]string{annotationConfig: restartMark(r, c.settings)})
+	if c.restartedAt != "" {
+		template.WithAnnotations(map[string]string{annotationRestart: c.restartedAt})
 	}
 	template.Spec.
 		WithTerminationGracePeriodSeconds(stopGrace(r)).
 		WithReadinessGates(corev1ac.PodReadinessGate().WithConditionType(gateInSync)).
-		WithSecurityContext(parts.RestrictedPod(uid)).
+		WithSecurityContext(parts.RestrictedPod(redisUID)).
 		WithContainers(container(r, c.image)).
 		WithVolumes(corev1ac.Volume().WithName("files").WithSecret(corev1ac.SecretVolumeSource().
-			WithSecretName(filesName(r)).WithDefaultMode(0o440).WithItems(mounted(confKey), mounted(usersKey))))
+			WithSecretName(filesName(r)).WithDefaultMode(0o440).WithItems(keyToPath(confKey), keyToPath(usersKey))))
 	spec := appsv1ac.StatefulSetSpec().
-		WithReplicas(c.pods).
+		WithReplicas(c.replicas).
 		WithServiceName(headlessName(r)).
 		WithPodManagementPolicy(appsv1.ParallelPodManagement).
 		WithUpdateStrategy(appsv1ac.StatefulSetUpdateStrategy().WithType(appsv1.OnDeleteStatefulSetStrategyType)).
 		WithSelector(parts.LabelSelector(appName, r.Name)).
 		WithTemplate(template)
 	if r.Spec.TLS != nil {
-		withTLS(r, template.Spec)
+		addTLSVolumes(r, template.Spec)
 	}
 	if r.Spec.Storage == nil {
 		template.Spec.WithVolumes(corev1ac.Volume().WithName(dataVolume).WithEmptyDir(corev1ac.EmptyDirVolumeSource()))
 	} else {
-		spec.WithVolumeClaimTemplates(claim(r, c.volume)).WithPersistentVolumeClaimRetentionPolicy(retention(r))
+		spec.WithVolumeClaimTemplates(claimTemplate(r, c.volumeSize)).WithPersistentVolumeClaimRetentionPolicy(retentionPolicy(r))
 	}
 	return appsv1ac.StatefulSet(r.Name, "").WithLabels(parts.Labels(appName, r.Name)).WithSpec(spec)
 }
 
-func mounted(key string) *corev1ac.KeyToPathApplyConfiguration {
+func keyToPath(key string) *corev1ac.KeyToPathApplyConfiguration {
 	return corev1ac.KeyToPath().WithKey(key).WithPath(key)
 }
 
-// pods is the size, and more while a node beyond it still holds what others may not.
-func pods(r *cachev1alpha1.Redis, w world) int32 {
+// desiredPods is the size, and more while a node beyond it still holds what others may not.
+func desiredPods(r *cachev1alpha1.Redis, w world) int32 {
 	if isHibernated(r) {
 		return 0
 	}
-	holders := w.newest() // of a set that was, until there is a master again
+	holders := w.newestVolumes() // of a set that was, until there is a master again
 	if rep := r.Status.Replication; rep != nil {
 		holders = []string{rep.Master.Name}
 		for _, member := range rep.SyncSet {
@@ -155,7 +155,7 @@ func isNode(r *cachev1alpha1.Redis, pod string) bool {
 }
 
 func stopGrace(r *cachev1alpha1.Redis) int64 {
-	return ptr.Deref(r.Spec.TerminationGracePeriodSeconds, graceSeconds)
+	return ptr.Deref(r.Spec.TerminationGracePeriodSeconds, defaultGraceSeconds)
 }
 
 func container(r *cachev1alpha1.Redis, image string) *corev1ac.ContainerApplyConfiguration {
@@ -169,16 +169,16 @@ func container(r *cachev1alpha1.Redis, image string) *corev1ac.ContainerApplyCon
 			corev1ac.VolumeMount().WithName("files").WithMountPath(filesDir).WithReadOnly(true),
 			corev1ac.VolumeMount().WithName(dataVolume).WithMountPath(dataDir)).
 		WithReadinessProbe(corev1ac.Probe().
-			WithExec(shell(asProbe(r) + `ping | grep -q PONG`)).
+			WithExec(execShell(probeClient(r) + `ping | grep -q PONG`)).
 			WithPeriodSeconds(3).WithTimeoutSeconds(3).WithFailureThreshold(3)).
-		WithLifecycle(corev1ac.Lifecycle().WithPreStop(corev1ac.LifecycleHandler().WithExec(shell(fmt.Sprintf(
+		WithLifecycle(corev1ac.Lifecycle().WithPreStop(corev1ac.LifecycleHandler().WithExec(execShell(fmt.Sprintf(
 			// A master that is asked to go serves on until another has taken over.
 			`n=%d; while [ $n -gt 0 ] && [ "$(%srole | head -n 1)" = master ]; do sleep 0.2; n=$((n-1)); done`,
-			max(0, stopGrace(r)-reserveSeconds)*5, asProbe(r))))))
+			max(0, stopGrace(r)-shutdownSeconds)*5, probeClient(r))))))
 }
 
-// asProbe logs in as the user that has no password and may only ask.
-func asProbe(r *cachev1alpha1.Redis) string {
+// probeClient logs in as the user that has no password and may only ask.
+func probeClient(r *cachev1alpha1.Redis) string {
 	program := "timeout 2 " + clientProgram(r)
 	if r.Spec.TLS != nil {
 		program += " -s " + socketPath
@@ -186,11 +186,11 @@ func asProbe(r *cachev1alpha1.Redis) string {
 	return program + " --no-auth-warning --user " + node.Probe + " --pass - "
 }
 
-func shell(line string) *corev1ac.ExecActionApplyConfiguration {
+func execShell(line string) *corev1ac.ExecActionApplyConfiguration {
 	return corev1ac.ExecAction().WithCommand("sh", "-c", line)
 }
 
-func claim(r *cachev1alpha1.Redis, volume resource.Quantity) *corev1ac.PersistentVolumeClaimApplyConfiguration {
+func claimTemplate(r *cachev1alpha1.Redis, volume resource.Quantity) *corev1ac.PersistentVolumeClaimApplyConfiguration {
 	spec := corev1ac.PersistentVolumeClaimSpec().
 		WithAccessModes(corev1.ReadWriteOnce).
 		WithResources(corev1ac.VolumeResourceRequirements().WithRequests(corev1.ResourceList{corev1.ResourceStorage: volume}))
@@ -202,8 +202,8 @@ func claim(r *cachev1alpha1.Redis, volume resource.Quantity) *corev1ac.Persisten
 	return claim
 }
 
-// retention of volumes that no node needs. Who sleeps needs all of them.
-func retention(r *cachev1alpha1.Redis) *appsv1ac.StatefulSetPersistentVolumeClaimRetentionPolicyApplyConfiguration {
+// retentionPolicy of volumes that no node needs. Who sleeps needs all of them.
+func retentionPolicy(r *cachev1alpha1.Redis) *appsv1ac.StatefulSetPersistentVolumeClaimRetentionPolicyApplyConfiguration {
 	deleted := appsv1.RetainPersistentVolumeClaimRetentionPolicyType
 	if r.Spec.Storage.Retention == cachev1alpha1.RedisDelete {
 		deleted = appsv1.DeletePersistentVolumeClaimRetentionPolicyType
@@ -215,8 +215,8 @@ func retention(r *cachev1alpha1.Redis) *appsv1ac.StatefulSetPersistentVolumeClai
 	return appsv1ac.StatefulSetPersistentVolumeClaimRetentionPolicy().WithWhenDeleted(deleted).WithWhenScaled(scaled)
 }
 
-// names of the pods that the size asks for, by ordinal.
-func names(r *cachev1alpha1.Redis) []string {
+// wantedNodes of the pods that the size asks for, by ordinal.
+func wantedNodes(r *cachev1alpha1.Redis) []string {
 	list := make([]string, 0, size(r))
 	for n := range size(r) {
 		list = append(list, nodeName(r, n))

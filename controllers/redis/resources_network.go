@@ -15,17 +15,17 @@ import (
 	"github.com/mainstay-operator/mainstay-operator/controllers/redis/node"
 )
 
-// master points at one pod by name: changed in one write, never at two. The operator knows
+// masterService points at one pod by name: changed in one write, never at two. The operator knows
 // that this one serves; the pod's readiness, which is probed every few seconds, comes later.
-func master(r *cachev1alpha1.Redis) *corev1ac.ServiceApplyConfiguration {
-	s := service(r, r.Name, map[string]string{labelPod: r.Status.Master})
+func masterService(r *cachev1alpha1.Redis) *corev1ac.ServiceApplyConfiguration {
+	s := newService(r, r.Name, map[string]string{labelPod: r.Status.Master})
 	s.Spec.WithPublishNotReadyAddresses(true)
 	return withExposure(r, s)
 }
 
-// replicas are for reading.
-func replicas(r *cachev1alpha1.Redis) *corev1ac.ServiceApplyConfiguration {
-	return withExposure(r, service(r, replicasName(r), map[string]string{labelRole: roleReplica}))
+// replicasService are for reading.
+func replicasService(r *cachev1alpha1.Redis) *corev1ac.ServiceApplyConfiguration {
+	return withExposure(r, newService(r, replicasName(r), map[string]string{labelRole: roleReplica}))
 }
 
 // withExposure as the spec has it.
@@ -34,14 +34,14 @@ func withExposure(r *cachev1alpha1.Redis, s *corev1ac.ServiceApplyConfiguration)
 	return s.WithAnnotations(r.Spec.Service.Annotations)
 }
 
-// headless names the nodes, ready or not.
-func headless(r *cachev1alpha1.Redis) *corev1ac.ServiceApplyConfiguration {
-	s := service(r, headlessName(r), nil)
+// headlessService names the nodes, ready or not.
+func headlessService(r *cachev1alpha1.Redis) *corev1ac.ServiceApplyConfiguration {
+	s := newService(r, headlessName(r), nil)
 	s.Spec.WithClusterIP(corev1.ClusterIPNone).WithPublishNotReadyAddresses(true)
 	return s
 }
 
-func service(r *cachev1alpha1.Redis, name string, selector map[string]string) *corev1ac.ServiceApplyConfiguration {
+func newService(r *cachev1alpha1.Redis, name string, selector map[string]string) *corev1ac.ServiceApplyConfiguration {
 	return corev1ac.Service(name, "").
 		WithLabels(parts.Labels(appName, r.Name)).
 		WithSpec(corev1ac.ServiceSpec().

@@ -14,27 +14,27 @@ import (
 	"github.com/mainstay-operator/mainstay-operator/controllers/redis/node"
 )
 
-// files are what the servers read. They hold a password, so they are a Secret. The
+// filesSecret are what the servers read. They hold a password, so they are a Secret. The
 // passwords beside them are not mounted: one of two lost Secrets locks nobody out.
-func files(r *cachev1alpha1.Redis, c childInputs) *corev1ac.SecretApplyConfiguration {
-	return secret(r, filesName(r), corev1.SecretTypeOpaque, map[string]string{
+func filesSecret(r *cachev1alpha1.Redis, c childInputs) *corev1ac.SecretApplyConfiguration {
+	return newSecret(r, filesName(r), corev1.SecretTypeOpaque, map[string]string{
 		confKey: redisConf(r, c.credentials, c.settings), usersKey: usersACL(c.credentials), settingsKey: c.settings.text(),
 		node.Operator: c.credentials.operator, node.Replication: c.credentials.replication})
 }
 
-// system holds the passwords that only the operator and the servers use, and
+// systemSecret holds the passwords that only the operator and the servers use, and
 // what becomes of those that the applications used before.
-func system(r *cachev1alpha1.Redis, c credentials) *corev1ac.SecretApplyConfiguration {
+func systemSecret(r *cachev1alpha1.Redis, c credentials) *corev1ac.SecretApplyConfiguration {
 	values := map[string]string{node.Operator: c.operator, node.Replication: c.replication}
-	if text := c.retiredText(); text != "" {
+	if text := c.retiredJSON(); text != "" {
 		values[retiredKey] = text
 	}
-	return secret(r, systemName(r), corev1.SecretTypeOpaque, values)
+	return newSecret(r, systemName(r), corev1.SecretTypeOpaque, values)
 }
 
 // bindingSecret is what an application needs, https://servicebinding.io/spec/core/1.1.0/#provisioned-service.
 func bindingSecret(r *cachev1alpha1.Redis, c childInputs) *corev1ac.SecretApplyConfiguration {
-	host, told := serviceHost(r), c.credentials.told
+	host, told := serviceHost(r), c.credentials.published
 	uri := url.URL{Scheme: "redis", Host: fmt.Sprintf("%s:%d", host, node.Port), User: url.UserPassword(application, told.password)}
 	values := map[string]string{
 		"type": "redis", "username": application, "password": told.password, "host": host, "port": strconv.Itoa(node.Port)}
@@ -43,14 +43,14 @@ func bindingSecret(r *cachev1alpha1.Redis, c childInputs) *corev1ac.SecretApplyC
 		values["ssl"], values[pki.CACertKey] = "true", string(c.identity.Authorities)
 	}
 	values["uri"] = uri.String()
-	made := secret(r, bindingName(r), corev1.SecretTypeBasicAuth, values)
+	made := newSecret(r, bindingName(r), corev1.SecretTypeBasicAuth, values)
 	if told.from != "" {
 		made.WithAnnotations(map[string]string{annotationFrom: told.from})
 	}
 	return made
 }
 
-func secret(r *cachev1alpha1.Redis, name string, of corev1.SecretType, values map[string]string) *corev1ac.SecretApplyConfiguration {
+func newSecret(r *cachev1alpha1.Redis, name string, of corev1.SecretType, values map[string]string) *corev1ac.SecretApplyConfiguration {
 	data := make(map[string][]byte, len(values))
 	for key, value := range values {
 		data[key] = []byte(value)

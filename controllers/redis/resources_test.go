@@ -18,7 +18,7 @@ import (
 
 func childNames(r *cachev1alpha1.Redis) []string {
 	var list []string
-	for _, child := range desired(r, childInputs{credentials: passwords}) {
+	for _, child := range desiredChildren(r, childInputs{credentials: passwords}) {
 		list = append(list, *child.GetKind()+"/"+*child.GetName())
 	}
 	slices.Sort(list)
@@ -48,7 +48,7 @@ func TestDesired(t *testing.T) {
 func TestRouteIsOnePod(t *testing.T) {
 	r := withMaster(sized(3), "a-1")
 	r.Status.TargetMaster = "a-2" // which is becoming master
-	selector := master(r).Spec.Selector
+	selector := masterService(r).Spec.Selector
 	if selector[labelPod] != "a-1" || len(selector) != 3 {
 		t.Errorf("got %v", selector)
 	}
@@ -56,16 +56,16 @@ func TestRouteIsOnePod(t *testing.T) {
 
 func TestServicesAreExposedAsAsked(t *testing.T) {
 	r := withMaster(sized(3), "a-1")
-	if s := master(r); *s.Spec.Type != corev1.ServiceTypeClusterIP || len(s.Annotations) != 0 {
+	if s := masterService(r); *s.Spec.Type != corev1.ServiceTypeClusterIP || len(s.Annotations) != 0 {
 		t.Errorf("by default: %s %v", *s.Spec.Type, s.Annotations)
 	}
 	r.Spec.Service = cachev1alpha1.RedisService{Type: corev1.ServiceTypeLoadBalancer, Annotations: map[string]string{"pool": "blue"}}
-	for _, s := range []*corev1ac.ServiceApplyConfiguration{master(r), replicas(r)} {
+	for _, s := range []*corev1ac.ServiceApplyConfiguration{masterService(r), replicasService(r)} {
 		if *s.Spec.Type != corev1.ServiceTypeLoadBalancer || s.Annotations["pool"] != "blue" {
 			t.Errorf("%s: %s %v", *s.Name, *s.Spec.Type, s.Annotations)
 		}
 	}
-	if s := headless(r); s.Spec.Type != nil {
+	if s := headlessService(r); s.Spec.Type != nil {
 		t.Error("the nodes' names are nobody's way in")
 	}
 }
@@ -74,16 +74,16 @@ func TestServicesAreExposedAsAsked(t *testing.T) {
 func TestPodsOutliveTheirSize(t *testing.T) {
 	r := sized(2)
 	r.Status.Replication = &cachev1alpha1.RedisReplication{Master: cachev1alpha1.RedisProcess{Name: "a-4"}}
-	if got := pods(r, world{}); got != 5 {
+	if got := desiredPods(r, world{}); got != 5 {
 		t.Errorf("the master would be removed: %d pods", got)
 	}
 	r.Status.Replication.Master.Name = "a-0"
 	r.Status.Replication.SyncSet = []cachev1alpha1.RedisProcess{{Name: "a-3"}}
-	if got := pods(r, world{}); got != 4 {
+	if got := desiredPods(r, world{}); got != 4 {
 		t.Errorf("a member of the sync set would be removed: %d pods", got)
 	}
 	r.Status.Replication.SyncSet = nil
-	if got := pods(r, world{}); got != 2 {
+	if got := desiredPods(r, world{}); got != 2 {
 		t.Errorf("want the size, got %d", got)
 	}
 }
@@ -92,7 +92,7 @@ func TestNodes(t *testing.T) {
 	set := func(change func(*cachev1alpha1.Redis)) *appsv1ac.StatefulSetApplyConfiguration {
 		r := sized(3)
 		change(r)
-		return nodes(r, childInputs{credentials: passwords, image: "redis:x", pods: pods(r, world{}), volume: resource.MustParse("1Gi")})
+		return statefulSet(r, childInputs{credentials: passwords, image: "redis:x", replicas: desiredPods(r, world{}), volumeSize: resource.MustParse("1Gi")})
 	}
 	container := func(s *appsv1ac.StatefulSetApplyConfiguration) corev1ac.ContainerApplyConfiguration {
 		return s.Spec.Template.Spec.Containers[0]
@@ -110,7 +110,7 @@ func TestNodes(t *testing.T) {
 		}},
 		{"no password in environment or arguments", func(*cachev1alpha1.Redis) {}, func(s *appsv1ac.StatefulSetApplyConfiguration) bool {
 			text, _ := json.Marshal(s)
-			return !strings.Contains(string(text), passwords.told.password) && container(s).Env == nil
+			return !strings.Contains(string(text), passwords.published.password) && container(s).Env == nil
 		}},
 		{"without storage the data goes with the pod", func(*cachev1alpha1.Redis) {}, func(s *appsv1ac.StatefulSetApplyConfiguration) bool {
 			return s.Spec.VolumeClaimTemplates == nil && len(s.Spec.Template.Spec.Volumes) == 2
@@ -164,7 +164,7 @@ func TestOnlySecretsKnowTheCertificate(t *testing.T) {
 	first, second := identityOf(issue(by)), identityOf(issue(by))
 	others := func(i identity) string {
 		var all strings.Builder
-		for _, child := range desired(withMaster(secured(""), "a-0"), childInputs{credentials: passwords, image: "redis:x", identity: i}) {
+		for _, child := range desiredChildren(withMaster(secured(""), "a-0"), childInputs{credentials: passwords, image: "redis:x", identity: i}) {
 			if *child.GetKind() != "Secret" || *child.GetName() == "a-files" {
 				text, _ := json.Marshal(child)
 				all.Write(text)

@@ -12,11 +12,11 @@ func certificatesName(r *cachev1alpha1.Redis) string { return r.Name + "-certifi
 // certificatesSecret is a copy of what the user's Secret says, made when it is
 // found fit: what happens to that one stops no server from starting.
 func certificatesSecret(r *cachev1alpha1.Redis, i identity) *corev1ac.SecretApplyConfiguration {
-	return secret(r, certificatesName(r), corev1.SecretTypeOpaque, valuesOf(i))
+	return newSecret(r, certificatesName(r), corev1.SecretTypeOpaque, identityData(i))
 }
 
-// withTLS brings the certificates to a pod, and a place for the probes' socket.
-func withTLS(r *cachev1alpha1.Redis, pod *corev1ac.PodSpecApplyConfiguration) {
+// addTLSVolumes brings the certificates to a pod, and a place for the probes' socket.
+func addTLSVolumes(r *cachev1alpha1.Redis, pod *corev1ac.PodSpecApplyConfiguration) {
 	pod.WithVolumes(
 		corev1ac.Volume().WithName("certificates").WithSecret(corev1ac.SecretVolumeSource().
 			WithSecretName(certificatesName(r)).WithDefaultMode(0o440)),

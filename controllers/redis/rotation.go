@@ -14,15 +14,15 @@ import (
 )
 
 const (
-	// overlap is how long a password is accepted beside the one that replaced it.
+	// passwordOverlap is how long a password is accepted beside the one that replaced it.
 	// Kubelet brings a changed Secret into mounted files within its sync period,
 	// 1 min, and the delay of its cache,
 	// https://kubernetes.io/docs/concepts/configuration/secret/#using-secrets-as-files-from-a-pod;
 	// the rest is for applications that look at the file now and then.
-	overlap = 5 * time.Minute
-	// mostRetired bounds the passwords that are accepted beside the current one,
+	passwordOverlap = 5 * time.Minute
+	// maxRetired bounds the passwords that are accepted beside the current one,
 	// should somebody change it all the time: the oldest goes first.
-	mostRetired = 8
+	maxRetired = 8
 	// certificateReread is how soon a Secret that could not be read is tried again.
 	certificateReread = 5 * time.Second
 
@@ -41,30 +41,30 @@ var sha256Hex = regexp.MustCompile(`^[0-9a-f]{64}$`)
 type credentials struct {
 	operator, replication string
 
-	wanted  login
-	told    login // "" while <name>-auth is lost and not yet written again
-	retired []retired
+	wanted    appLogin
+	published appLogin // "" while <name>-auth is lost and not yet written again
+	retired   []retiredPassword
 
 	problem string // with the Secret that the spec names
 	unread  bool   // it could not be read and is tried again
 }
 
-// login of the applications.
-type login struct {
+// appLogin of the applications.
+type appLogin struct {
 	password string
 	from     string // Secret of the user's that it was read from; "" when it was drawn
 }
 
-// retired is a password that was told before, by its SHA-256.
-type retired struct {
+// retiredPassword is a password that was told before, by its SHA-256.
+type retiredPassword struct {
 	Digest string    `json:"digest"`
 	Until  time.Time `json:"until"` // zero until its successor is told
 }
 
-// accepted are the digests of all passwords that applications may log in with.
-func (c credentials) accepted() []string {
+// acceptedDigests are the digests of all passwords that applications may log in with.
+func (c credentials) acceptedDigests() []string {
 	var list []string
-	for _, l := range []login{c.wanted, c.told} {
+	for _, l := range []appLogin{c.wanted, c.published} {
 		if l.password != "" {
 			list = append(list, digest(l.password))
 		}
@@ -77,64 +77,64 @@ func (c credentials) accepted() []string {
 }
 
 // digest of all that is accepted: of two that are the same nothing need be told.
-func (c credentials) digest() string { return digest(strings.Join(c.accepted(), " ")) }
+func (c credentials) digest() string { return digest(strings.Join(c.acceptedDigests(), " ")) }
 
-// choose what the applications shall log in with: the user's password, what is
+// chooseLogin what the applications shall log in with: the user's password, what is
 // known while that cannot be had, else one that is drawn.
-func (c credentials) choose(auth string, password string, draw func() string) credentials {
+func (c credentials) chooseLogin(auth string, password string, generate func() string) credentials {
 	switch {
 	case auth == "" && (c.wanted.password == "" || c.wanted.from != ""):
-		c.wanted = login{password: draw()}
+		c.wanted = appLogin{password: generate()}
 	case auth != "" && password != "":
-		c.wanted = login{password: password, from: auth}
+		c.wanted = appLogin{password: password, from: auth}
 	}
 	for _, one := range []*string{&c.operator, &c.replication} {
 		if *one == "" {
-			*one = draw()
+			*one = generate()
 		}
 	}
 	return c
 }
 
-// tell the password that every node accepts by now. Where there was no master
+// publish the password that every node accepts by now. Where there was no master
 // yet, nobody can be using another.
-func (c credentials) tell(used bool) credentials {
-	if old := c.told.password; used && old != "" && old != c.wanted.password {
-		c.retired = append(slices.Clone(c.retired), retired{Digest: digest(old)})
+func (c credentials) publish(used bool) credentials {
+	if old := c.published.password; used && old != "" && old != c.wanted.password {
+		c.retired = append(slices.Clone(c.retired), retiredPassword{Digest: digest(old)})
 	}
-	c.told = c.wanted
-	current := digest(c.told.password)
-	c.retired = slices.DeleteFunc(slices.Clone(c.retired), func(r retired) bool { return r.Digest == current })
-	c.retired = c.retired[max(0, len(c.retired)-mostRetired):]
+	c.published = c.wanted
+	current := digest(c.published.password)
+	c.retired = slices.DeleteFunc(slices.Clone(c.retired), func(r retiredPassword) bool { return r.Digest == current })
+	c.retired = c.retired[max(0, len(c.retired)-maxRetired):]
 	return c
 }
 
-// untold is true while <name>-auth does not say what is wanted.
-func (c credentials) untold() bool { return c.wanted.password != "" && c.told != c.wanted }
+// isUnpublished is true while <name>-auth does not say what is wanted.
+func (c credentials) isUnpublished() bool { return c.wanted.password != "" && c.published != c.wanted }
 
-// counting starts the overlap of what was retired; false when nothing was.
-func (c credentials) counting(now time.Time) (credentials, bool) {
-	waiting := func(r retired) bool { return r.Until.IsZero() }
-	if c.told.password == "" || !slices.ContainsFunc(c.retired, waiting) {
+// startOverlap starts the overlap of what was retired; false when nothing was.
+func (c credentials) startOverlap(now time.Time) (credentials, bool) {
+	waiting := func(r retiredPassword) bool { return r.Until.IsZero() }
+	if c.published.password == "" || !slices.ContainsFunc(c.retired, waiting) {
 		return c, false
 	}
 	c.retired = slices.Clone(c.retired)
 	for i := range c.retired {
 		if waiting(c.retired[i]) {
-			c.retired[i].Until = now.Add(overlap).UTC().Truncate(time.Second)
+			c.retired[i].Until = now.Add(passwordOverlap).UTC().Truncate(time.Second)
 		}
 	}
 	return c, true
 }
 
-// expire what has been accepted long enough.
-func (c credentials) expire(now time.Time) credentials {
-	c.retired = slices.DeleteFunc(slices.Clone(c.retired), func(r retired) bool { return !r.Until.IsZero() && !r.Until.After(now) })
+// dropExpired what has been accepted long enough.
+func (c credentials) dropExpired(now time.Time) credentials {
+	c.retired = slices.DeleteFunc(slices.Clone(c.retired), func(r retiredPassword) bool { return !r.Until.IsZero() && !r.Until.After(now) })
 	return c
 }
 
-// last is when the last overlap ends; zero when there is none.
-func (c credentials) last() time.Time {
+// overlapEnd is when the last overlap ends; zero when there is none.
+func (c credentials) overlapEnd() time.Time {
 	var last time.Time
 	for _, r := range c.retired {
 		if r.Until.After(last) {
@@ -144,8 +144,8 @@ func (c credentials) last() time.Time {
 	return last
 }
 
-// due is how soon there is something to do about them; 0 for nothing.
-func (c credentials) due(now time.Time) time.Duration {
+// recheckAfter is how soon there is something to do about them; 0 for nothing.
+func (c credentials) recheckAfter(now time.Time) time.Duration {
 	var soonest time.Duration
 	if c.unread {
 		soonest = certificateReread
@@ -158,10 +158,10 @@ func (c credentials) due(now time.Time) time.Duration {
 	return soonest
 }
 
-// retiredText is what <name>-system keeps, "" for nothing: of what is not yet
+// retiredJSON is what <name>-system keeps, "" for nothing: of what is not yet
 // counted the servers' file tells.
-func (c credentials) retiredText() string {
-	counted := slices.DeleteFunc(slices.Clone(c.retired), func(r retired) bool { return r.Until.IsZero() })
+func (c credentials) retiredJSON() string {
+	counted := slices.DeleteFunc(slices.Clone(c.retired), func(r retiredPassword) bool { return r.Until.IsZero() })
 	if len(counted) == 0 {
 		return ""
 	}
@@ -169,9 +169,9 @@ func (c credentials) retiredText() string {
 	return string(text)
 }
 
-// recalled are the credentials that our own Secrets hold. Each password of the
+// credentialsIn are the credentials that our own Secrets hold. Each password of the
 // system is in two of them: of different ones the servers' file knows the right one.
-func recalled(binding, system, files corev1.Secret) credentials {
+func credentialsIn(binding, system, files corev1.Secret) credentials {
 	users := string(files.Data[usersKey])
 	known := func(key string) string {
 		for _, held := range []corev1.Secret{system, files} {
@@ -182,20 +182,20 @@ func recalled(binding, system, files corev1.Secret) credentials {
 		return cmp.Or(string(system.Data[key]), string(files.Data[key]))
 	}
 	c := credentials{operator: known(node.Operator), replication: known(node.Replication)}
-	c.told = login{password: string(binding.Data[corev1.BasicAuthPasswordKey]), from: binding.Annotations[annotationFrom]}
-	c.wanted = c.told
+	c.published = appLogin{password: string(binding.Data[corev1.BasicAuthPasswordKey]), from: binding.Annotations[annotationFrom]}
+	c.wanted = c.published
 	_ = json.Unmarshal(system.Data[retiredKey], &c.retired) // what cannot be read is made anew from the servers' file
-	c.retired = slices.DeleteFunc(c.retired, func(r retired) bool { return !sha256Hex.MatchString(r.Digest) })
+	c.retired = slices.DeleteFunc(c.retired, func(r retiredPassword) bool { return !sha256Hex.MatchString(r.Digest) })
 	for _, hash := range acceptedBy(users) {
-		if !slices.Contains(c.accepted(), hash) {
-			c.retired = append(c.retired, retired{Digest: hash})
+		if !slices.Contains(c.acceptedDigests(), hash) {
+			c.retired = append(c.retired, retiredPassword{Digest: hash})
 		}
 	}
 	return c
 }
 
-// restored takes the system's passwords from a Secret that somebody put back.
-func (c credentials) restored(system corev1.Secret) credentials {
+// restoreFrom takes the system's passwords from a Secret that somebody put back.
+func (c credentials) restoreFrom(system corev1.Secret) credentials {
 	c.operator = cmp.Or(string(system.Data[node.Operator]), c.operator)
 	c.replication = cmp.Or(string(system.Data[node.Replication]), c.replication)
 	return c

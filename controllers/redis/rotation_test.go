@@ -18,8 +18,8 @@ func drawn() string { return "drawn" }
 
 func started(password, from string) credentials {
 	c := credentials{operator: "op", replication: "repl"}
-	c.wanted = login{password: password, from: from}
-	return c.tell(false)
+	c.wanted = appLogin{password: password, from: from}
+	return c.publish(false)
 }
 
 func accepts(t *testing.T, c credentials, passwords ...string) {
@@ -29,8 +29,8 @@ func accepts(t *testing.T, c credentials, passwords ...string) {
 		want = append(want, digest(p))
 	}
 	slices.Sort(want)
-	if !slices.Equal(c.accepted(), want) {
-		t.Errorf("want %v, accepted are %v", passwords, c.accepted())
+	if !slices.Equal(c.acceptedDigests(), want) {
+		t.Errorf("want %v, accepted are %v", passwords, c.acceptedDigests())
 	}
 }
 
@@ -39,20 +39,20 @@ func TestChoose(t *testing.T) {
 		reason         string
 		before         credentials
 		auth, password string
-		want           login
+		want           appLogin
 	}{
-		{"nothing is known and nothing asked for", credentials{}, "", "", login{"drawn", ""}},
-		{"the user's", credentials{}, "theirs", "a", login{"a", "theirs"}},
-		{"the user's is lost and there never was one", credentials{}, "theirs", "", login{}},
-		{"what was drawn stays", started("a", ""), "", "", login{"a", ""}},
-		{"the user's changed", started("a", "theirs"), "theirs", "b", login{"b", "theirs"}},
-		{"the user's was lost", started("a", "theirs"), "theirs", "", login{"a", "theirs"}},
-		{"another Secret that is not there", started("a", "theirs"), "other", "", login{"a", "theirs"}},
-		{"the user's is no longer asked for, and may be known to others", started("a", "theirs"), "", "", login{"drawn", ""}},
+		{"nothing is known and nothing asked for", credentials{}, "", "", appLogin{"drawn", ""}},
+		{"the user's", credentials{}, "theirs", "a", appLogin{"a", "theirs"}},
+		{"the user's is lost and there never was one", credentials{}, "theirs", "", appLogin{}},
+		{"what was drawn stays", started("a", ""), "", "", appLogin{"a", ""}},
+		{"the user's changed", started("a", "theirs"), "theirs", "b", appLogin{"b", "theirs"}},
+		{"the user's was lost", started("a", "theirs"), "theirs", "", appLogin{"a", "theirs"}},
+		{"another Secret that is not there", started("a", "theirs"), "other", "", appLogin{"a", "theirs"}},
+		{"the user's is no longer asked for, and may be known to others", started("a", "theirs"), "", "", appLogin{"drawn", ""}},
 	} {
 		t.Run(c.reason, func(t *testing.T) {
-			got := c.before.choose(c.auth, c.password, drawn)
-			if got.wanted != c.want || got.operator == "" || got.replication == "" || got.told != c.before.told {
+			got := c.before.chooseLogin(c.auth, c.password, drawn)
+			if got.wanted != c.want || got.operator == "" || got.replication == "" || got.published != c.before.published {
 				t.Errorf("got %+v", got)
 			}
 		})
@@ -61,52 +61,52 @@ func TestChoose(t *testing.T) {
 
 // A rotation: wanted, accepted beside the old one, told, overlapping, over.
 func TestRotation(t *testing.T) {
-	c := started("old", "s").choose("s", "new", drawn)
+	c := started("old", "s").chooseLogin("s", "new", drawn)
 	accepts(t, c, "old", "new")
-	if !c.untold() || c.told.password != "old" {
+	if !c.isUnpublished() || c.published.password != "old" {
 		t.Error("told before anybody accepts it")
 	}
 	before := c.digest()
-	c = c.tell(true)
+	c = c.publish(true)
 	accepts(t, c, "old", "new")
-	if c.untold() || c.digest() != before {
+	if c.isUnpublished() || c.digest() != before {
 		t.Error("the nodes would be told twice")
 	}
-	if c.expire(noon.Add(time.Hour)).digest() != before || c.due(noon) != 0 || c.retiredText() != "" {
+	if c.dropExpired(noon.Add(time.Hour)).digest() != before || c.recheckAfter(noon) != 0 || c.retiredJSON() != "" {
 		t.Error("the overlap counts before the new one is known to be written")
 	}
-	c, changed := c.counting(noon)
-	if _, again := c.counting(noon); !changed || again {
+	c, changed := c.startOverlap(noon)
+	if _, again := c.startOverlap(noon); !changed || again {
 		t.Error("the overlap is counted once")
 	}
-	if c.due(noon) != overlap || c.last() != noon.Add(overlap) {
-		t.Errorf("due in %s", c.due(noon))
+	if c.recheckAfter(noon) != passwordOverlap || c.overlapEnd() != noon.Add(passwordOverlap) {
+		t.Errorf("due in %s", c.recheckAfter(noon))
 	}
-	accepts(t, c.expire(noon.Add(overlap-1)), "old", "new")
-	accepts(t, c.expire(noon.Add(overlap)), "new")
-	if c.expire(noon.Add(overlap)).due(noon.Add(overlap)) != 0 {
+	accepts(t, c.dropExpired(noon.Add(passwordOverlap-1)), "old", "new")
+	accepts(t, c.dropExpired(noon.Add(passwordOverlap)), "new")
+	if c.dropExpired(noon.Add(passwordOverlap)).recheckAfter(noon.Add(passwordOverlap)) != 0 {
 		t.Error("something is left to be done at rest")
 	}
 }
 
 func TestRotationAgain(t *testing.T) {
-	c, _ := started("a", "s").choose("s", "b", drawn).tell(true).counting(noon)
-	c, _ = c.choose("s", "c", drawn).tell(true).counting(noon.Add(time.Minute))
+	c, _ := started("a", "s").chooseLogin("s", "b", drawn).publish(true).startOverlap(noon)
+	c, _ = c.chooseLogin("s", "c", drawn).publish(true).startOverlap(noon.Add(time.Minute))
 	accepts(t, c, "a", "b", "c")
-	accepts(t, c.expire(noon.Add(overlap)), "b", "c")
-	c, _ = c.choose("s", "a", drawn).tell(true).counting(noon.Add(2 * time.Minute)) // back to the first
+	accepts(t, c.dropExpired(noon.Add(passwordOverlap)), "b", "c")
+	c, _ = c.chooseLogin("s", "a", drawn).publish(true).startOverlap(noon.Add(2 * time.Minute)) // back to the first
 	accepts(t, c, "a", "b", "c")
-	accepts(t, c.expire(noon.Add(time.Hour)), "a")
+	accepts(t, c.dropExpired(noon.Add(time.Hour)), "a")
 	for n := range 20 {
-		c = c.choose("s", "other"+strings.Repeat("x", n), drawn).tell(true)
+		c = c.chooseLogin("s", "other"+strings.Repeat("x", n), drawn).publish(true)
 	}
-	if len(c.retired) != mostRetired {
+	if len(c.retired) != maxRetired {
 		t.Errorf("%d are accepted", len(c.retired))
 	}
 }
 
 func TestNobodyUsesAPasswordBeforeThereIsAMaster(t *testing.T) {
-	accepts(t, started("old", "s").choose("s", "new", drawn).tell(false), "new")
+	accepts(t, started("old", "s").chooseLogin("s", "new", drawn).publish(false), "new")
 }
 
 // storedSecrets gives what our Secrets hold, as the API server would give it back.
@@ -117,24 +117,24 @@ func storedSecrets(c credentials) (binding1, system1, files1 corev1.Secret) {
 		made.Annotations = s.Annotations
 		return made
 	}
-	return as(bindingSecret(r, childInputs{credentials: c})), as(system(r, c)), as(files(r, childInputs{credentials: c}))
+	return as(bindingSecret(r, childInputs{credentials: c})), as(systemSecret(r, c)), as(filesSecret(r, childInputs{credentials: c}))
 }
 
 func TestRecalledAtEveryStage(t *testing.T) {
-	wanted := started("old", "s").choose("s", "new", drawn)
-	told := wanted.tell(true)
-	counted, _ := told.counting(noon)
-	for name, c := range map[string]credentials{"wanted": wanted, "told": told, "counted": counted, "over": counted.expire(noon.Add(overlap))} {
-		got := recalled(storedSecrets(c)).choose("s", "new", drawn)
-		if got.operator != c.operator || got.replication != c.replication || got.told != c.told || got.wanted != c.wanted ||
-			got.digest() != c.digest() || got.retiredText() != c.retiredText() {
+	wanted := started("old", "s").chooseLogin("s", "new", drawn)
+	told := wanted.publish(true)
+	counted, _ := told.startOverlap(noon)
+	for name, c := range map[string]credentials{"wanted": wanted, "told": told, "counted": counted, "over": counted.dropExpired(noon.Add(passwordOverlap))} {
+		got := credentialsIn(storedSecrets(c)).chooseLogin("s", "new", drawn)
+		if got.operator != c.operator || got.replication != c.replication || got.published != c.published || got.wanted != c.wanted ||
+			got.digest() != c.digest() || got.retiredJSON() != c.retiredJSON() {
 			t.Errorf("%s: %+v, want %+v", name, got, c)
 		}
 	}
 }
 
 func TestRecalledFromWhatIsLeft(t *testing.T) {
-	counted, _ := started("old", "s").choose("s", "new", drawn).tell(true).counting(noon)
+	counted, _ := started("old", "s").chooseLogin("s", "new", drawn).publish(true).startOverlap(noon)
 	b, s, f := storedSecrets(counted)
 	lost := corev1.Secret{}
 	forged := corev1.Secret{Data: map[string][]byte{"_operator": []byte("forged"), "_replication": []byte("forged"),
@@ -154,8 +154,8 @@ func TestRecalledFromWhatIsLeft(t *testing.T) {
 		{"all are lost", lost, lost, lost, "", "", nil},
 	} {
 		t.Run(c.reason, func(t *testing.T) {
-			got := recalled(c.binding, c.system, c.files)
-			if got.operator != c.operator || got.told.password != c.told {
+			got := credentialsIn(c.binding, c.system, c.files)
+			if got.operator != c.operator || got.published.password != c.told {
 				t.Errorf("got %+v", got)
 			}
 			accepts(t, got, c.accepted...)
@@ -165,7 +165,7 @@ func TestRecalledFromWhatIsLeft(t *testing.T) {
 
 func TestAForgedDigestReachesNoFile(t *testing.T) {
 	forged := corev1.Secret{Data: map[string][]byte{retiredKey: []byte(`[{"digest":"x\nuser evil on nopass +@all"}]`)}}
-	if file := usersACL(recalled(corev1.Secret{}, forged, corev1.Secret{})); strings.Contains(file, "evil") {
+	if file := usersACL(credentialsIn(corev1.Secret{}, forged, corev1.Secret{})); strings.Contains(file, "evil") {
 		t.Errorf("got\n%s", file)
 	}
 }
@@ -179,7 +179,7 @@ func TestPasswordIn(t *testing.T) {
 		{"no key", `no key "password"`, map[string][]byte{"pass": []byte("x")}},
 		{"empty", `no key "password"`, map[string][]byte{"password": {}}},
 		{"a newline", "control character", map[string][]byte{"password": []byte("x\n")}},
-		{"too long", "longer", map[string][]byte{"password": []byte(strings.Repeat("x", mostPassword+1))}},
+		{"too long", "longer", map[string][]byte{"password": []byte(strings.Repeat("x", maxPasswordBytes+1))}},
 		{"a password", "", map[string][]byte{"password": []byte("sécret \x80")}},
 	} {
 		t.Run(c.reason, func(t *testing.T) {

@@ -38,8 +38,8 @@ func minReplicas(r *cachev1alpha1.Redis) int32 {
 	return min(1, size(r)-1)
 }
 
-// preferred is true when the master writes on although replicas are lost.
-func preferred(r *cachev1alpha1.Redis) bool {
+// prefersAvailability is true when the master writes on although replicas are lost.
+func prefersAvailability(r *cachev1alpha1.Redis) bool {
 	return r.Spec.Durability == nil || r.Spec.Durability.Policy != cachev1alpha1.RedisDurabilityRequired
 }
 
@@ -89,7 +89,7 @@ type directive struct {
 
 // fixedDirectives are the directives that no spec changes while a server runs.
 func fixedDirectives(r *cachev1alpha1.Redis) []directive {
-	list := append([]directive{{"bind", []string{"*", "-::*"}}}, listening(r)...)
+	list := append([]directive{{"bind", []string{"*", "-::*"}}}, listenDirectives(r)...)
 	return append(list, []directive{
 		{"protected-mode", []string{"no"}},
 		{"dir", []string{dataDir}},
@@ -151,14 +151,14 @@ func quote(arg string) string {
 // usersACL is the server's user file. Applications may do everything but change
 // roles, users and the server; https://redis.io/docs/latest/operate/oss_and_stack/management/security/acl/.
 func usersACL(c credentials) string {
-	return "user " + application + " on " + hashes(c.accepted()) + " ~* &* +@all -@admin\n" +
+	return "user " + application + " on " + aclHashes(c.acceptedDigests()) + " ~* &* +@all -@admin\n" +
 		"user " + node.Operator + " on #" + digest(c.operator) + " -@all +ping +info +role +replicaof +multi +exec +discard" +
 		" +config|get +config|set +bgsave +client|kill +client|pause +client|unpause +acl|setuser\n" +
 		"user " + node.Probe + " on nopass -@all +ping +role\n" +
 		"user " + node.Replication + " on #" + digest(c.replication) + " -@all +ping +psync +replconf\n"
 }
 
-func hashes(digests []string) string {
+func aclHashes(digests []string) string {
 	words := make([]string, 0, len(digests))
 	for _, d := range digests {
 		words = append(words, "#"+d)

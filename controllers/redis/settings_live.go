@@ -24,15 +24,15 @@ const (
 	// settingsKey of <name>-files holds what the servers have accepted.
 	settingsKey = "settings"
 
-	appendOnly = "appendonly"
-	snapshots  = "save"
-	maxMemory  = "maxmemory"
-	base       = "base" // of every file, whatever the spec
+	appendOnly     = "appendonly"
+	snapshots      = "save"
+	maxMemory      = "maxmemory"
+	baseDirectives = "base" // of every file, whatever the spec
 )
 
-// immutable directives are read at a server's start only. Their values are
+// startupOnly directives are read at a server's start only. Their values are
 // checked with the spec: there is no server to ask.
-var immutable = []string{"databases", "io-threads"}
+var startupOnly = []string{"databases", "io-threads"}
 
 // settings are the directives that running servers have accepted. Their file
 // follows them and not the spec: a server never starts with a value that another
@@ -44,8 +44,8 @@ type settings struct {
 	Resets map[string]int `json:"resets,omitempty"`
 }
 
-// initial settings are those that need no server's consent.
-func initial(r *cachev1alpha1.Redis) settings {
+// initialSettings settings are those that need no server's consent.
+func initialSettings(r *cachev1alpha1.Redis) settings {
 	s := settings{Live: liveDirectives(r, 0), Resets: map[string]int{}}
 	for name := range r.Spec.Config {
 		delete(s.Live, name)
@@ -67,13 +67,13 @@ func (s settings) text() string {
 func (s settings) directives() []directive {
 	list := make([]directive, 0, len(s.Live))
 	for _, name := range slices.Sorted(maps.Keys(s.Live)) {
-		list = append(list, directive{name, words(name, s.Live[name])})
+		list = append(list, directive{name, splitValue(name, s.Live[name])})
 	}
 	return list
 }
 
-// words of a value: one, but for the directives that take several.
-func words(name, value string) []string {
+// splitValue of a value: one, but for the directives that take several.
+func splitValue(name, value string) []string {
 	if several := strings.Fields(value); len(several) > 0 && (name == "client-output-buffer-limit" || name == snapshots) {
 		return several
 	}
@@ -84,7 +84,7 @@ func words(name, value string) []string {
 // them. What depends on memory goes by the limit of the server's own pod, 0 for the
 // spec's: it is replaced when the limit changes.
 func liveDirectives(r *cachev1alpha1.Redis, limit int64) map[string]string {
-	memory, fsync := bound(r, limit), "everysec"
+	memory, fsync := maxMemoryBytes(r, limit), "everysec"
 	if r.Spec.Persistence != nil && r.Spec.Persistence.AppendFsync != "" {
 		fsync = r.Spec.Persistence.AppendFsync
 	}
@@ -100,7 +100,7 @@ func liveDirectives(r *cachev1alpha1.Redis, limit int64) map[string]string {
 		list[snapshots] = "3600 1 300 100 60 10000"
 	}
 	for name, value := range r.Spec.Config {
-		if !slices.Contains(immutable, name) {
+		if !slices.Contains(startupOnly, name) {
 			list[name] = string(value)
 		}
 	}
@@ -126,8 +126,8 @@ func yesNo(yes bool) string {
 	return "no"
 }
 
-// bound of the data in bytes, 0 for none.
-func bound(r *cachev1alpha1.Redis, limit int64) int64 {
+// maxMemoryBytes of the data in bytes, 0 for none.
+func maxMemoryBytes(r *cachev1alpha1.Redis, limit int64) int64 {
 	asked, limited := r.Spec.Resources.Limits[corev1.ResourceMemory]
 	if _, chosen := r.Spec.Config[maxMemory]; chosen || !limited {
 		return 0
@@ -141,7 +141,7 @@ func bound(r *cachev1alpha1.Redis, limit int64) int64 {
 // rollingDirectives are the user's directives that take new pods.
 func rollingDirectives(r *cachev1alpha1.Redis) []directive {
 	var list []directive
-	for _, name := range immutable {
+	for _, name := range startupOnly {
 		if value, chosen := r.Spec.Config[name]; chosen {
 			list = append(list, directive{name, []string{string(value)}})
 		}
@@ -154,7 +154,7 @@ func rollingDirectives(r *cachev1alpha1.Redis) []directive {
 // the pods are made anew: a kubelet brings the file in its own time, and a server
 // that starts from the one before would not read what it has appended.
 func restartMark(r *cachev1alpha1.Redis, s settings) string {
-	marks := []string{base + "=" + digest(render(fixedDirectives(r)))[:8], appendOnly + "=" + s.Live[appendOnly]}
+	marks := []string{baseDirectives + "=" + digest(render(fixedDirectives(r)))[:8], appendOnly + "=" + s.Live[appendOnly]}
 	for _, d := range rollingDirectives(r) {
 		marks = append(marks, d.name+"="+d.args[0])
 	}

@@ -169,7 +169,9 @@ func TestAServerThatCannotAppendIsTriedAgain(t *testing.T) {
 		t.Fatal(err)
 	}
 	l.redis.Spec.Persistence.Mode = cachev1alpha1.RedisPersistAOF
-	stuck := func() string { return l.r.memory.of(l.redis).settingsReplies[l.info(replica, "run_id")].stuck }
+	stuck := func() string {
+		return l.r.memory.get(l.redis).settingsReplies[l.info(replica, "run_id")].persistRefusal
+	}
 	l.until("it says so", func() bool { l.pass(); return strings.Contains(stuck(), "Unable to turn on AOF") })
 	l.write(50, 60)
 	if l.written.Live[appendOnly] != "no" {
@@ -236,7 +238,7 @@ func (l *loopback) advance(stages int) {
 	}
 	for range stages {
 		before := is()
-		l.until("another stage", func() bool { return l.pass() == rest || is() != before })
+		l.until("another stage", func() bool { return l.pass() == idle || is() != before })
 	}
 }
 
@@ -246,7 +248,7 @@ func (l *loopback) snapshot() {
 	for _, n := range l.nodes {
 		s := node.Open(n.address, l.secrets.operator, nil)
 		defer s.Close()
-		l.until("it takes a snapshot", func() bool { return s.Save(l.t.Context()) == nil })
+		l.until("it takes a snapshot", func() bool { return s.SaveSnapshot(l.t.Context()) == nil })
 		l.until("the snapshot is there", func() bool { return l.info(n, "rdb_bgsave_in_progress") == "0" })
 	}
 }
@@ -292,7 +294,7 @@ func TestEverySupportedDirectiveIsLiveOrRolled(t *testing.T) {
 			continue
 		}
 		err := c.ConfigSet(t.Context(), name, value).Err()
-		if rolls := slices.Contains(immutable, name); rolls != (err != nil && strings.Contains(err.Error(), "immutable")) || !rolls && err != nil {
+		if rolls := slices.Contains(startupOnly, name); rolls != (err != nil && strings.Contains(err.Error(), "immutable")) || !rolls && err != nil {
 			t.Errorf("%s: %v", name, err)
 		}
 	}

@@ -12,7 +12,7 @@ import (
 	cachev1alpha1 "github.com/mainstay-operator/mainstay-operator/api/cache/v1alpha1"
 )
 
-var passwords = credentials{wanted: login{password: "app-secret"}, told: login{password: "app-secret"}, operator: "op-secret", replication: `re"pl`}
+var passwords = credentials{wanted: appLogin{password: "app-secret"}, published: appLogin{password: "app-secret"}, operator: "op-secret", replication: `re"pl`}
 
 func TestRedisConf(t *testing.T) {
 	limited := corev1.ResourceRequirements{Limits: corev1.ResourceList{corev1.ResourceMemory: resource.MustParse("1000Mi")}}
@@ -84,7 +84,7 @@ func fileOf(r *cachev1alpha1.Redis) string {
 
 func TestTheFileAtFirstHasNothingThatAServerCouldRefuse(t *testing.T) {
 	r := &cachev1alpha1.Redis{Spec: cachev1alpha1.RedisSpec{Storage: &cachev1alpha1.RedisStorage{}, Config: config("hz", "abc")}}
-	file := redisConf(r, passwords, initial(r))
+	file := redisConf(r, passwords, initialSettings(r))
 	if strings.Contains(file, "hz") || !strings.Contains(file, `appendonly "yes"`) {
 		t.Errorf("got\n%s", file)
 	}
@@ -108,9 +108,9 @@ func TestMarkChangesWithWhatTakesNewPods(t *testing.T) {
 		{"nor what was taken out", func(_ *cachev1alpha1.Redis, s *settings) { s.Resets["hz"]++ }, []string{"hz"}},
 		{"nor another file to start from", func(_ *cachev1alpha1.Redis, s *settings) { s.Live[appendOnly] = "yes" }, []string{appendOnly}},
 	} {
-		r, s := plain.DeepCopy(), initial(plain)
+		r, s := plain.DeepCopy(), initialSettings(plain)
 		c.change(r, &s)
-		if got := differingMarks(restartMark(plain, initial(plain)), restartMark(r, s)); !slices.Equal(got, c.apart) {
+		if got := differingMarks(restartMark(plain, initialSettings(plain)), restartMark(r, s)); !slices.Equal(got, c.apart) {
 			t.Errorf("%s: %v", c.reason, got)
 		}
 	}
@@ -118,7 +118,7 @@ func TestMarkChangesWithWhatTakesNewPods(t *testing.T) {
 
 func TestUsersHoldNoPassword(t *testing.T) {
 	file := usersACL(passwords)
-	for _, secret := range []string{passwords.told.password, passwords.operator, passwords.replication} {
+	for _, secret := range []string{passwords.published.password, passwords.operator, passwords.replication} {
 		if strings.Contains(file, secret) {
 			t.Errorf("%q is in the clear", secret)
 		}

@@ -29,9 +29,9 @@ func clientAuth(r *cachev1alpha1.Redis) cachev1alpha1.RedisClientAuth {
 	return cmp.Or(r.Spec.TLS.ClientAuth, cachev1alpha1.RedisClientAuthNone)
 }
 
-// listening is where a server is met. With TLS nothing but a socket is without,
+// listenDirectives is where a server is met. With TLS nothing but a socket is without,
 // for the probes: they must not fail while certificates change over.
-func listening(r *cachev1alpha1.Redis) []directive {
+func listenDirectives(r *cachev1alpha1.Redis) []directive {
 	port := strconv.Itoa(node.Port)
 	if r.Spec.TLS == nil {
 		return []directive{{"port", []string{port}}}
@@ -51,16 +51,16 @@ func listening(r *cachev1alpha1.Redis) []directive {
 	}
 }
 
-// filesOf are where the servers find the identity. Another one is in other files:
+// identityFiles are where the servers find the identity. Another one is in other files:
 // a server that names them has loaded them.
-func filesOf(i identity) node.Files {
+func identityFiles(i identity) node.TLSFiles {
 	at := path.Join(certificatesDir, i.ContentHash())
-	return node.Files{Certificate: at + ".crt", Key: at + ".key", Authorities: at + "-ca.crt"}
+	return node.TLSFiles{Certificate: at + ".crt", Key: at + ".key", Authorities: at + "-ca.crt"}
 }
 
 // tlsConf is the part of the configuration that names the identity.
 func tlsConf(i identity) string {
-	files := filesOf(i)
+	files := identityFiles(i)
 	return render([]directive{
 		{"tls-cert-file", []string{files.Certificate}},
 		{"tls-key-file", []string{files.Key}},
@@ -68,9 +68,9 @@ func tlsConf(i identity) string {
 	})
 }
 
-// valuesOf is the content of the Secret that hands the identity to the servers.
-func valuesOf(i identity) map[string]string {
-	files := filesOf(i)
+// identityData is the content of the Secret that hands the identity to the servers.
+func identityData(i identity) map[string]string {
+	files := identityFiles(i)
 	return map[string]string{
 		versionKey:                   i.ContentHash(),
 		tlsConfKey:                   tlsConf(i),

@@ -90,7 +90,7 @@ func (w *walk) run(turns int) string {
 		return "once all trouble has ended: " + u.violation
 	case did.do == block && w.mild && faults <= 1:
 		return "after one fault a human is asked for: " + did.why
-	case did.do != rest && did.do != block:
+	case did.do != idle && did.do != block:
 		return fmt.Sprintf("it does not come to rest: %s (%s)", did, did.why)
 	}
 	return ""
@@ -114,7 +114,7 @@ func (u *model) runToRest(known operatorMemory) (step, *model) {
 	for range 150 {
 		u.mend()
 		var err error
-		if did, err = u.runPass(&known); u.violation != "" || err == nil && (did.do == rest && u.hasHealthyMaster() || did.do == block) {
+		if did, err = u.runPass(&known); u.violation != "" || err == nil && (did.do == idle && u.hasHealthyMaster() || did.do == block) {
 			break
 		}
 	}

@@ -45,7 +45,7 @@ func (s slowServer) Redial()                                      {}
 // atOnce runs together what a real pass runs together.
 type atOnce struct{ scripted }
 
-func (atOnce) together(ctx context.Context, all []func()) { (&apiEffects{}).together(ctx, all) }
+func (atOnce) runAll(ctx context.Context, all []func()) { (&apiEffects{}).runAll(ctx, all) }
 
 // hostileSet of so many servers, as a pass sees it.
 func hostileSet(nodes int, takes time.Duration) (*fleet, *cachev1alpha1.Redis) {
@@ -69,7 +69,7 @@ func TestALookIsBounded(t *testing.T) {
 			if took := time.Since(began); took != lookLimit {
 				t.Errorf("%d servers: took %s, want %s", nodes, took, lookLimit)
 			}
-			for _, m := range f.asked() {
+			for _, m := range f.addressable() {
 				if m.Answer != node.Silent {
 					t.Errorf("%s is %v: who could not be asked in time is silent, and no more", m.name, m.Answer)
 				}
@@ -91,7 +91,7 @@ func TestAPassIsBounded(t *testing.T) {
 		r := &Reconciler{clock: clock.RealClock{}}
 		r.Events = silentEvents{}
 		began := time.Now()
-		_, err := r.carryOutInTime(t.Context(), redis, f, step{do: fence, nodes: []string{"a-0", "a-1"}})
+		_, err := r.executeWithTimeout(t.Context(), redis, f, step{do: fence, nodes: []string{"a-0", "a-1"}})
 		if took := time.Since(began); took > commandLimit || !errors.Is(err, context.DeadlineExceeded) {
 			t.Errorf("%v after %s, want an end after %s", err, took, commandLimit)
 		}
@@ -106,7 +106,7 @@ func TestNothingIsPlannedByALookThatWasNotMade(t *testing.T) {
 		defer done()
 		r := &Reconciler{clock: clock.RealClock{}}
 		r.Events = silentEvents{}
-		next, err := r.carryOut(ctx, redis, f, step{do: fence, nodes: []string{"a-1"}})
+		next, err := r.execute(ctx, redis, f, step{do: fence, nodes: []string{"a-1"}})
 		if err == nil || next.do != fence {
 			t.Errorf("%s (%s): %v", next, next.why, err)
 		}

@@ -23,8 +23,8 @@ const (
 	roleReplica = "replica"
 )
 
-// status says what was observed, and leaves alone what act has saved.
-func status(r *cachev1alpha1.Redis, w world, next step, set *appsv1.StatefulSet, pods []corev1.Pod) cachev1alpha1.RedisStatus {
+// newStatus says what was observed, and leaves alone what act has saved.
+func newStatus(r *cachev1alpha1.Redis, w world, next step, set *appsv1.StatefulSet, pods []corev1.Pod) cachev1alpha1.RedisStatus {
 	s := *r.Status.DeepCopy()
 	s.Nodes = []cachev1alpha1.RedisNode{}
 	s.Replicas = set.Status.Replicas
@@ -36,8 +36,8 @@ func status(r *cachev1alpha1.Redis, w world, next step, set *appsv1.StatefulSet,
 	s.ReadyReplicas = 0
 	for _, m := range w.members {
 		s.Nodes = append(s.Nodes, cachev1alpha1.RedisNode{
-			Name: m.name, State: stateOf(m, master, serving), RunID: m.RunID, ReplID: m.ReplID, Version: m.Version})
-		if serving && (m.name == master.name || m.inSync(master)) && ready(pods, m.name) {
+			Name: m.name, State: nodeState(m, master, serving), RunID: m.RunID, ReplID: m.ReplID, Version: m.Version})
+		if serving && (m.name == master.name || m.inSync(master)) && isPodReady(pods, m.name) {
 			s.ReadyReplicas++
 		}
 	}
@@ -64,7 +64,7 @@ func setConditions(r *cachev1alpha1.Redis, s *cachev1alpha1.RedisStatus, w world
 	} else {
 		conditions.Set(list, generation, commonv1.ConditionAvailable, false, commonv1.ReasonNoMaster, noMasterMessage(next))
 	}
-	settingsInSync(list, r, w)
+	setSettingsInSync(list, r, w)
 	setDiskErrors(list, r, w)
 	setUnreadable(list, r, w)
 	refuseShrinking(list, r, set)
@@ -74,17 +74,17 @@ func setConditions(r *cachev1alpha1.Redis, s *cachev1alpha1.RedisStatus, w world
 	setHibernating(list, r, set)
 	setStorageResizing(list, r, w)
 	setSplitBrain(list, r, w, next)
-	_, why := failoverPossible(r, w, master, serving)
+	_, why := quorumMargin(r, w, master, serving)
 	conditions.Set(list, generation, commonv1.ConditionFailoverPossible, why == commonv1.ReasonHeirsInSync, why, failoverMessages[why])
 	conditions.SetPaused(list, generation, r.Spec.Paused)
 }
 
 // omitUntilFirstReply takes back what a condition says of no server, until the first one answers.
-func omitUntilFirstReply(list *[]metav1.Condition, kind string, w world) bool {
-	if w.count(member.answers) > 0 || meta.IsStatusConditionTrue(*list, kind) {
+func omitUntilFirstReply(list *[]metav1.Condition, conditionType string, w world) bool {
+	if w.count(member.answers) > 0 || meta.IsStatusConditionTrue(*list, conditionType) {
 		return false
 	}
-	meta.RemoveStatusCondition(list, kind)
+	meta.RemoveStatusCondition(list, conditionType)
 	return true
 }
 
@@ -96,10 +96,10 @@ func noMasterMessage(next step) string {
 	return "no node takes writes"
 }
 
-// noMaster is what a status says between two masters.
-func noMaster(r *cachev1alpha1.Redis, why string) {
-	for _, kind := range []string{commonv1.ConditionReady, commonv1.ConditionAvailable, commonv1.ConditionFailoverPossible} {
-		conditions.Set(&r.Status.Conditions, r.Generation, kind, false, commonv1.ReasonNoMaster, why)
+// setNoMaster is what a status says between two masters.
+func setNoMaster(r *cachev1alpha1.Redis, why string) {
+	for _, conditionType := range []string{commonv1.ConditionReady, commonv1.ConditionAvailable, commonv1.ConditionFailoverPossible} {
+		conditions.Set(&r.Status.Conditions, r.Generation, conditionType, false, commonv1.ReasonNoMaster, why)
 	}
 }
 
@@ -110,9 +110,9 @@ var failoverMessages = map[string]string{
 	commonv1.ReasonHeirsInSync: "losing the master now would lose no confirmed write",
 }
 
-// failoverPossible counts as a failover would, were the master lost now. The
+// quorumMargin counts as a failover would, were the master lost now. The
 // margin is how many replicas may be lost with it.
-func failoverPossible(r *cachev1alpha1.Redis, w world, master member, serving bool) (margin int, why string) {
+func quorumMargin(r *cachev1alpha1.Redis, w world, master member, serving bool) (margin int, why string) {
 	if !serving {
 		return -1, commonv1.ReasonNoMaster
 	}
@@ -171,11 +171,11 @@ func masterOf(r *cachev1alpha1.Redis, w world) (member, bool) {
 	if r.Status.Replication == nil {
 		return member{}, false
 	}
-	m := w.memberFor(r.Status.Replication.Master)
+	m := w.recordedMaster(r.Status.Replication.Master)
 	return m, m.isProcess(r.Status.Replication.Master) && m.Master
 }
 
-func stateOf(m, master member, serving bool) cachev1alpha1.RedisNodeState {
+func nodeState(m, master member, serving bool) cachev1alpha1.RedisNodeState {
 	switch {
 	case m.Answer != node.Reached:
 		return cachev1alpha1.RedisUnreachable
@@ -191,30 +191,30 @@ func stateOf(m, master member, serving bool) cachev1alpha1.RedisNodeState {
 	return cachev1alpha1.RedisSyncing
 }
 
-// mark is what a pod shows of its node: the role that the replicas' Service
+// podMark is what a pod shows of its node: the role that the replicas' Service
 // selects by, and whether its data is there.
-type mark struct {
+type podMark struct {
 	pod    *corev1.Pod
 	role   string
 	inSync bool
 }
 
-// marks gives those that differ. There are none without a serving master, when a pod that is unready for a
+// outdatedMarks gives those that differ. There are none without a serving master, when a pod that is unready for a
 // moment would leave its Service, and none right after a change of the route: kube-proxy takes one change a
 // second, and a mark would delay the route of the next failover. Nobody reads from a node that was never
 // in sync.
-func marks(r *cachev1alpha1.Redis, w world, pods []corev1.Pod) []mark {
+func outdatedMarks(r *cachev1alpha1.Redis, w world, pods []corev1.Pod) []podMark {
 	master, serving := masterOf(r, w)
-	if !serving || w.unmarkedFor(r) > 0 {
+	if !serving || w.marksDelay(r) > 0 {
 		return nil
 	}
-	var differing []mark
+	var differing []podMark
 	for i := range pods {
 		m, _ := w.find(pods[i].Name)
 		if m.Answer != node.Reached || m.podUID != pods[i].UID || m.deleting {
 			continue
 		}
-		want := mark{pod: &pods[i], role: pods[i].Labels[labelRole], inSync: m.inSync(master)}
+		want := podMark{pod: &pods[i], role: pods[i].Labels[labelRole], inSync: m.inSync(master)}
 		switch {
 		case m.isProcess(r.Status.Replication.Master):
 			want.role, want.inSync = roleMaster, true
@@ -230,13 +230,13 @@ func marks(r *cachev1alpha1.Redis, w world, pods []corev1.Pod) []mark {
 	return differing
 }
 
-func ready(pods []corev1.Pod, name string) bool {
+func isPodReady(pods []corev1.Pod, name string) bool {
 	i := slices.IndexFunc(pods, func(p corev1.Pod) bool { return p.Name == name })
 	return i >= 0 && conditionTrue(&pods[i], corev1.PodReady)
 }
 
-func conditionTrue(pod *corev1.Pod, kind corev1.PodConditionType) bool {
+func conditionTrue(pod *corev1.Pod, conditionType corev1.PodConditionType) bool {
 	return slices.ContainsFunc(pod.Status.Conditions, func(c corev1.PodCondition) bool {
-		return c.Type == kind && c.Status == corev1.ConditionTrue
+		return c.Type == conditionType && c.Status == corev1.ConditionTrue
 	})
 }

@@ -12,9 +12,9 @@ import (
 	"github.com/mainstay-operator/mainstay-operator/controllers/internal/conditions"
 )
 
-// credentialsInSync says whether all nodes that answer accept what the Secrets
+// setCredentialsInSync says whether all nodes that answer accept what the Secrets
 // say. What no pass will mend by itself needs a human.
-func credentialsInSync(list *[]metav1.Condition, r *cachev1alpha1.Redis, f *fleet) {
+func setCredentialsInSync(list *[]metav1.Condition, r *cachev1alpha1.Redis, f *fleet) {
 	reason, message := credentialsState(r, f)
 	if reason == commonv1.ReasonPasswordsAccepted && omitUntilFirstReply(list, commonv1.ConditionCredentialsInSync, f.world) {
 		return
@@ -27,20 +27,20 @@ func credentialsInSync(list *[]metav1.Condition, r *cachev1alpha1.Redis, f *flee
 }
 
 func credentialsState(r *cachev1alpha1.Redis, f *fleet) (reason, message string) {
-	locked, refusing := f.where(member.lockedOut), f.where(func(m member) bool { return m.refusing })
+	locked, refusing := f.where(member.isLockedOut), f.where(func(m member) bool { return m.refusesPasswords })
 	_, serving := masterOf(r, f.world)
-	switch last := f.keys.last(); {
+	switch last := f.credentials.overlapEnd(); {
 	case len(locked) > 0 && serving:
 		return commonv1.ReasonReadmitting, strings.Join(namesOf(locked), ", ") +
 			" does not know the operator's password and is started anew once all others are in sync"
 	case len(locked) > 0:
 		return commonv1.ReasonLockedOut, lockedOutMessage(r, locked)
-	case f.keys.problem != "":
-		return commonv1.ReasonSecretUnusable, authField + ": " + f.keys.problem + "; until then the last password stays"
+	case f.credentials.problem != "":
+		return commonv1.ReasonSecretUnusable, authField + ": " + f.credentials.problem + "; until then the last password stays"
 	case len(refusing) > 0:
 		return commonv1.ReasonPasswordRefused, strings.Join(namesOf(refusing), ", ") +
 			" refuses to change its passwords; delete the pod, a replica's first: it starts with the current ones"
-	case f.keys.untold() || f.count(member.hasOldPasswords) > 0:
+	case f.credentials.isUnpublished() || f.count(member.hasOldPasswords) > 0:
 		return commonv1.ReasonRotating, "the nodes are being told the passwords that the Secrets say"
 	case !last.IsZero():
 		return commonv1.ReasonOverlap, "the password before is accepted too, until " + last.Format(time.RFC3339)

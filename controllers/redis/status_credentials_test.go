@@ -13,7 +13,7 @@ import (
 
 func TestCredentialsInSync(t *testing.T) {
 	volumes := func(s *scene) { s.Spec.Storage = &cachev1alpha1.RedisStorage{} }
-	overlapping, _ := started("old", "").choose("s", "new", drawn).tell(true).counting(noon)
+	overlapping, _ := started("old", "").chooseLogin("s", "new", drawn).publish(true).startOverlap(noon)
 	lost := started("p", "s")
 	lost.problem = `there is no Secret "s"`
 	for _, c := range []struct {
@@ -28,8 +28,8 @@ func TestCredentialsInSync(t *testing.T) {
 		{"all is well", started("p", ""), func(*scene) {}, commonv1.ReasonPasswordsAccepted, "", true, false},
 		{"two are accepted", overlapping, func(*scene) {}, commonv1.ReasonOverlap, "2026-01-02T12:05:00Z", true, false},
 		{"a node is not told yet", started("p", ""), func(s *scene) { s.members[1].passwordsUnknown = true }, commonv1.ReasonRotating, "", false, false},
-		{"applications are not", started("p", "").choose("s", "new", drawn), func(*scene) {}, commonv1.ReasonRotating, "", false, false},
-		{"a node refuses", started("p", ""), func(s *scene) { s.members[1].passwordsUnknown, s.members[1].refusing = true, true },
+		{"applications are not", started("p", "").chooseLogin("s", "new", drawn), func(*scene) {}, commonv1.ReasonRotating, "", false, false},
+		{"a node refuses", started("p", ""), func(s *scene) { s.members[1].passwordsUnknown, s.members[1].refusesPasswords = true, true },
 			commonv1.ReasonPasswordRefused, "a-1", false, true},
 		{"the user's Secret is lost", lost, func(*scene) {}, commonv1.ReasonSecretUnusable, `auth.secretName: there is no Secret "s"`, false, true},
 		{"a replica is locked out", started("p", ""), func(s *scene) { authFailed(&s.members[1]) }, commonv1.ReasonReadmitting, "a-1", false, false},
@@ -41,7 +41,7 @@ func TestCredentialsInSync(t *testing.T) {
 			s := healthy(3)
 			c.given(s)
 			var list []metav1.Condition
-			credentialsInSync(&list, s.Redis, &fleet{world: s.world, keys: c.keys})
+			setCredentialsInSync(&list, s.Redis, &fleet{world: s.world, credentials: c.keys})
 			got := meta.FindStatusCondition(list, commonv1.ConditionCredentialsInSync)
 			if got.Reason != c.reason || !strings.Contains(got.Message, c.says) || (got.Status == metav1.ConditionTrue) != c.inSync ||
 				meta.IsStatusConditionTrue(list, commonv1.ConditionDegraded) != c.degraded {
@@ -56,17 +56,17 @@ func TestCredentialsInSync(t *testing.T) {
 func TestNothingIsInSyncBeforeAServerAnswers(t *testing.T) {
 	s := withVolumes(healthy(3))
 	for i := range s.members {
-		masterSilent(&s.members[i])
+		makeSilent(&s.members[i])
 	}
-	f := &fleet{world: s.world, keys: started("p", "")}
+	f := &fleet{world: s.world, credentials: started("p", "")}
 	for _, kind := range []string{commonv1.ConditionSettingsInSync, commonv1.ConditionCredentialsInSync} {
 		for before, want := range map[metav1.ConditionStatus]bool{"": false, metav1.ConditionFalse: false, metav1.ConditionTrue: true} {
 			var list []metav1.Condition
 			if before != "" {
 				list = []metav1.Condition{{Type: kind, Status: before, Reason: commonv1.ReasonInvalid}}
 			}
-			if settingsInSync(&list, s.Redis, s.world); kind == commonv1.ConditionCredentialsInSync {
-				credentialsInSync(&list, s.Redis, f)
+			if setSettingsInSync(&list, s.Redis, s.world); kind == commonv1.ConditionCredentialsInSync {
+				setCredentialsInSync(&list, s.Redis, f)
 			}
 			if got := meta.FindStatusCondition(list, kind); (got != nil) != want || got != nil && got.Status != metav1.ConditionTrue {
 				t.Errorf("%s was %q and is %+v", kind, before, got)

@@ -13,9 +13,9 @@ import (
 	"github.com/mainstay-operator/mainstay-operator/controllers/internal/conditions"
 )
 
-// settingsInSync says which settings are not live yet, which wait for new pods and
+// setSettingsInSync says which settings are not live yet, which wait for new pods and
 // which the servers refuse. A refused one breaks nothing: the value before stays.
-func settingsInSync(list *[]metav1.Condition, r *cachev1alpha1.Redis, w world) {
+func setSettingsInSync(list *[]metav1.Condition, r *cachev1alpha1.Redis, w world) {
 	say := func(reason, message string) {
 		conditions.Set(list, r.Generation, commonv1.ConditionSettingsInSync, reason == commonv1.ReasonSettingsApplied, reason, message)
 	}
@@ -48,10 +48,10 @@ func settingsInSync(list *[]metav1.Condition, r *cachev1alpha1.Redis, w world) {
 func unappliedFields(r *cachev1alpha1.Redis, w world) (pending, refused []string) {
 	want := liveDirectives(r, 0)
 	for _, name := range slices.Sorted(maps.Keys(want)) {
-		if words, is := w.refuses(name); is {
-			refused = append(refused, fmt.Sprintf("%s: the servers refuse %s %q: %s", field(r, name), name, want[name], words))
+		if words, is := w.refusalOf(name); is {
+			refused = append(refused, fmt.Sprintf("%s: the servers refuse %s %q: %s", specField(r, name), name, want[name], words))
 		} else if w.settings.Live[name] != want[name] {
-			pending = append(pending, field(r, name))
+			pending = append(pending, specField(r, name))
 		}
 	}
 	return slices.Compact(pending), refused
@@ -61,20 +61,20 @@ func unappliedFields(r *cachev1alpha1.Redis, w world) (pending, refused []string
 func unrolledFields(r *cachev1alpha1.Redis, w world) (fields, pods []string) {
 	mark := restartMark(r, w.settings)
 	for _, m := range w.members {
-		apart := differingMarks(m.conf, mark)
+		apart := differingMarks(m.configMark, mark)
 		if len(apart) > 0 {
 			pods = append(pods, m.name)
 		}
 		for _, name := range apart {
-			fields = append(fields, field(r, name))
+			fields = append(fields, specField(r, name))
 		}
 	}
 	slices.Sort(fields)
 	return slices.Compact(fields), pods
 }
 
-// field of the spec that a directive follows.
-func field(r *cachev1alpha1.Redis, name string) string {
+// specField of the spec that a directive follows.
+func specField(r *cachev1alpha1.Redis, name string) string {
 	_, chosen := r.Spec.Config[name]
 	switch {
 	case chosen:
@@ -84,7 +84,7 @@ func field(r *cachev1alpha1.Redis, name string) string {
 		return "maxMemoryPercent"
 	case name == "min-replicas-max-lag":
 		return "durability.maxLagSeconds"
-	case name == base:
+	case name == baseDirectives:
 		return "the operator's own settings"
 	}
 	return "config." + name

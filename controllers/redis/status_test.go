@@ -26,7 +26,7 @@ func TestWhatNeedsAHumanIsNamed(t *testing.T) {
 		{"what awaits a decision, a full disk and too small a size or not", commonv1.ConditionDegraded, "annotate this object", func(s *scene) {
 			refused(&s.members[0])
 			frozen(&s.members[1], 90)
-			masterSilent(&s.members[2])
+			makeSilent(&s.members[2])
 			s.members[1].Misconf = true
 			s.Spec.Storage = &cachev1alpha1.RedisStorage{Size: resource.MustParse("1Gi")}
 		}},
@@ -38,7 +38,7 @@ func TestWhatNeedsAHumanIsNamed(t *testing.T) {
 			set.Spec.VolumeClaimTemplates = []corev1.PersistentVolumeClaim{{}}
 			set.Spec.VolumeClaimTemplates[0].Spec.Resources.Requests = storageOf("2Gi")
 			told := func() (bool, string) {
-				got := meta.FindStatusCondition(status(s.Redis, s.world, plan(s.Redis, s.world), set, nil).Conditions, c.kind)
+				got := meta.FindStatusCondition(newStatus(s.Redis, s.world, plan(s.Redis, s.world), set, nil).Conditions, c.kind)
 				return got.Status == "True", got.Message
 			}
 			if is, message := told(); is {

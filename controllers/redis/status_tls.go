@@ -7,14 +7,14 @@ import (
 	"github.com/mainstay-operator/mainstay-operator/controllers/internal/conditions"
 )
 
-// certificatesInSync says it of an object with TLS.
-func certificatesInSync(list *[]metav1.Condition, r *cachev1alpha1.Redis, w world, c certificates) {
+// setCertificatesInSync says it of an object with TLS.
+func setCertificatesInSync(list *[]metav1.Condition, r *cachev1alpha1.Redis, w world, c certificates) {
 	if r.Spec.TLS == nil {
 		return
 	}
 	conditions.SetCertificatesInSync(list, r.Generation, conditions.Certificates{
 		Field: tlsField, Problem: c.problem, NoneValid: c.published.IsEmpty(),
-		Lagging:      namesOf(w.where(func(m member) bool { return !m.answers() || w.unloaded(m) })),
+		Lagging:      namesOf(w.where(func(m member) bool { return !m.answers() || w.hasOldCertificate(m) })),
 		TrustPending: c.published.ContentHash() != c.wanted.ContentHash(),
 	})
 }

@@ -33,7 +33,7 @@ func run(t *testing.T, r *cachev1alpha1.Redis, address string, i identity) *pod 
 	p := &pod{address, t.TempDir()}
 	p.deliver(t, i)
 	here := strings.NewReplacer(certificatesDir, p.dir, filesDir, p.dir, socketDir, p.dir, dataDir, p.dir)
-	conf := here.Replace(redisConf(r, passwords, initial(r))) + "bind " + address + "\n"
+	conf := here.Replace(redisConf(r, passwords, initialSettings(r))) + "bind " + address + "\n"
 	p.write(t, confKey, conf)
 	p.write(t, usersKey, usersACL(passwords))
 	server := exec.Command(serverProgram(r), filepath.Join(p.dir, confKey))
@@ -58,7 +58,7 @@ func (p *pod) write(t *testing.T, name, content string) {
 // deliver what was published, as a kubelet does.
 func (p *pod) deliver(t *testing.T, i identity) {
 	t.Helper()
-	for key, value := range valuesOf(i) {
+	for key, value := range identityData(i) {
 		p.write(t, key, strings.ReplaceAll(value, certificatesDir, p.dir))
 	}
 }
@@ -67,12 +67,12 @@ func (p *pod) deliver(t *testing.T, i identity) {
 // not answer in time, as on a busy machine, is told again.
 func (p *pod) load(t *testing.T, published identity) (loaded bool) {
 	t.Helper()
-	files := filesOf(published)
+	files := identityFiles(published)
 	awaits(t, p.address+" answers", func() bool {
 		server := p.open(t, published)
 		defer server.Close()
 		var err error
-		loaded, err = server.Load(t.Context(), node.Files{
+		loaded, err = server.LoadCertificate(t.Context(), node.TLSFiles{
 			Certificate: p.local(files.Certificate), Key: p.local(files.Key), Authorities: p.local(files.Authorities)})
 		return err == nil
 	})
@@ -138,7 +138,7 @@ func TestNobodyIsRefusedWhileTheAuthorityChanges(t *testing.T) {
 	w := writeTo(t, set[0], old)
 	steps := 0
 	for published.ContentHash() != wanted.ContentHash() {
-		published = certificates{published: published, wanted: wanted}.next(time.Now())
+		published = certificates{published: published, wanted: wanted}.nextIdentity(time.Now())
 		steps++
 		for _, p := range set {
 			if p.load(t, published) {
@@ -160,7 +160,7 @@ func TestNobodyIsRefusedWhileTheAuthorityChanges(t *testing.T) {
 	}
 	for _, p := range set {
 		server := p.open(t, wanted)
-		if view := server.Look(t.Context()); view.Certificate != p.local(filesOf(wanted).Certificate) {
+		if view := server.Look(t.Context()); view.Certificate != p.local(identityFiles(wanted).Certificate) {
 			t.Errorf("%s is left behind: %+v", p.address, view)
 		}
 		server.Close()
@@ -201,12 +201,12 @@ func writeTo(t *testing.T, p *pod, shown identity) *writer {
 	ctx, stop := context.WithCancel(t.Context())
 	w := &writer{stop: stop, done: make(chan struct{})}
 	w.shown.Store(&shown)
-	kept := p.client(t, shown, application, passwords.told.password)
+	kept := p.client(t, shown, application, passwords.published.password)
 	go func() {
 		defer close(w.done)
 		defer func() { _ = kept.Close() }()
 		for ctx.Err() == nil {
-			fresh := p.client(t, *w.shown.Load(), application, passwords.told.password)
+			fresh := p.client(t, *w.shown.Load(), application, passwords.published.password)
 			for _, client := range []*goredis.Client{kept, fresh} {
 				if err := client.Incr(context.WithoutCancel(ctx), "n").Err(); err != nil && !errors.Is(err, context.Canceled) {
 					w.failed.Add(1)

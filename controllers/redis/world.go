@@ -15,8 +15,8 @@ type world struct {
 	members []member // pods, by ordinal
 	// volumes by node, also of nodes that are not there; none without storage.
 	volumes map[string]volume
-	// refusal is why a volume may not grow, in the server's words.
-	refusal string
+	// growthRefusal is why a volume may not grow, in the server's words.
+	growthRefusal string
 	// ghost is the recorded master when its pod object is gone: its process may still serve.
 	ghost *member
 	// frozenFor is how long all replicas that answer have followed nobody.
@@ -24,8 +24,8 @@ type world struct {
 	// cutOffFor is how long the master of record has been without the replicas that it needs, though
 	// they follow it and can be asked.
 	cutOffFor time.Duration
-	// certificate is the file of the one that was published; none without TLS.
-	certificate string
+	// certificateFile is the file of the one that was published; none without TLS.
+	certificateFile string
 	// settings that servers start with.
 	settings settings
 	// sinceRouted is how long ago the Service was last pointed elsewhere.
@@ -44,17 +44,17 @@ type member struct {
 	silentFor        time.Duration // it has not answered for so long
 	deleting         bool          // its pod is asked to go
 	deletingFor      time.Duration // since then
-	arriving         bool          // its pod became ready a moment ago or is about to, which kube-proxy takes in
+	endpointChanging bool          // its pod became ready a moment ago or is about to, which kube-proxy takes in
 	outdated         bool          // its pod is not of the StatefulSet's latest template
 	passwordsUnknown bool          // it may not accept yet what the Secrets say
-	refusing         bool          // it was told to, and refuses
-	commanded                      // what this operator has told it
+	refusesPasswords bool          // it was told to, and refuses
+	sentCommands                   // what this operator has told it
 
-	limit           int64             // memory that its container may have, 0 for none
-	conf            string            // mark of the settings that its pod was made for
+	memoryLimit     int64             // memory that its container may have, 0 for none
+	configMark      string            // mark of the settings that its pod was made for
 	settingsUnknown bool              // it may run with other settings than the spec has
-	refused         map[string]string // directives that it will not take, and its words
-	dumped          bool              // it has taken the snapshot that it was asked for
+	refusedSettings map[string]string // directives that it will not take, and its words
+	snapshotTaken   bool              // it has taken the snapshot that it was asked for
 }
 
 // isProcess the very process that was recorded, and it answers.
@@ -92,8 +92,8 @@ func (m member) hasAllData(rep *cachev1alpha1.RedisReplication) bool {
 // answers is true for a server that can be told what to do.
 func (m member) answers() bool { return m.Answer == node.Reached && !m.Loading }
 
-// lockedOut is true for a server of ours that does not know our password.
-func (m member) lockedOut() bool { return m.Answer == node.AuthFailed && !m.stopped && !m.deleting }
+// isLockedOut is true for a server of ours that does not know our password.
+func (m member) isLockedOut() bool { return m.Answer == node.AuthFailed && !m.stopped && !m.deleting }
 
 // hasOldPasswords is true for a server that can be told which passwords to accept and was not.
 func (m member) hasOldPasswords() bool { return m.answers() && m.passwordsUnknown }
@@ -106,8 +106,8 @@ func (w world) find(name string) (member, bool) {
 	return w.members[i], true
 }
 
-// memberFor finds the master of record: in its pod, or as a ghost without one.
-func (w world) memberFor(p cachev1alpha1.RedisProcess) member {
+// recordedMaster finds the master of record: in its pod, or as a ghost without one.
+func (w world) recordedMaster(p cachev1alpha1.RedisProcess) member {
 	if w.ghost != nil && w.ghost.podUID == p.PodUID {
 		return *w.ghost
 	}
@@ -130,7 +130,7 @@ func (w world) where(holds func(member) bool) []member {
 func (w world) count(holds func(member) bool) int {
 	n := 0
 	for _, m := range w.members {
-		n += yes(holds(m))
+		n += boolToInt(holds(m))
 	}
 	return n
 }

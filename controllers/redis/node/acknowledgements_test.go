@@ -14,7 +14,7 @@ func TestAReplicaThatAcknowledgesNothingIsTold(t *testing.T) {
 		for i, offset := range offsets {
 			words = append(words, "10.0.0."+strconv.Itoa(i+1), "6379", strconv.FormatInt(offset, 10))
 		}
-		return a.take(words)
+		return a.update(words)
 	}
 	for range 20 { // all is well
 		if at += 14; ask(at, at-14) != "" {
@@ -27,7 +27,7 @@ func TestAReplicaThatAcknowledgesNothingIsTold(t *testing.T) {
 		at += 14
 		told[ask(at, second)] = true
 	}
-	if len(told) != 1+maxMessage || !told[", 10.0.0.2 silent 2"] {
+	if len(told) != 1+maxSilentReports || !told[", 10.0.0.2 silent 2"] {
 		t.Errorf("it is told %d times: %v", len(told)-1, told)
 	}
 	if at += 14; ask(at, at) != "" {
@@ -38,7 +38,7 @@ func TestAReplicaThatAcknowledgesNothingIsTold(t *testing.T) {
 			t.Fatal("nothing is written")
 		}
 	}
-	if a.take([]string{"slave", "10.0.0.1", "6379", "connected", "1"}) != "" || len(a.last) != 0 {
+	if a.update([]string{"slave", "10.0.0.1", "6379", "connected", "1"}) != "" || len(a.last) != 0 {
 		t.Error("a replica has none")
 	}
 }
@@ -48,7 +48,7 @@ func TestAReplicaThatIsAskedOfOftenIsNotTold(t *testing.T) {
 	a := newAcknowledgements(200 * time.Millisecond)
 	for asked := range 50 {
 		offset := int64(1000 + asked/5*14)
-		if told := a.take([]string{"master", strconv.FormatInt(offset+14, 10), "10.0.0.1", "6379", strconv.FormatInt(offset, 10)}); told != "" {
+		if told := a.update([]string{"master", strconv.FormatInt(offset+14, 10), "10.0.0.1", "6379", strconv.FormatInt(offset, 10)}); told != "" {
 			t.Fatalf("after %d questions: %s", asked+1, told)
 		}
 	}

@@ -43,9 +43,9 @@ func TestALookAtAHostileServer(t *testing.T) {
 		t.Run(string(c.sort), func(t *testing.T) {
 			t.Parallel()
 			liar := hostile.Start(t, c.sort, "")
-			s := over(func(ctx context.Context) (net.Conn, error) {
+			s := newServer(func(ctx context.Context) (net.Conn, error) {
 				conn, err := dialAddress(ctx, net.Dialer{}, liar.Address)
-				return &wire{Conn: conn}, err
+				return &limitedConn{Conn: conn}, err
 			}, password, time.Minute, timeoutFor(c.sort))
 			defer s.Close()
 			v := s.Look(t.Context())
@@ -91,7 +91,7 @@ func TestAWatchOfAHostileServer(t *testing.T) {
 			liar := hostile.Start(t, c.sort, "")
 			ctx, stop := context.WithCancel(t.Context())
 			defer stop()
-			met, why := single(ctx, liar.Address, 2*timeoutFor(c.sort), WatchHandler{OnChange: func() {}, OnReply: func(behind map[string]int64) {
+			met, why := watchOnce(ctx, liar.Address, 2*timeoutFor(c.sort), WatchHandler{OnChange: func() {}, OnReply: func(behind map[string]int64) {
 				stop() // it would go on
 				for address := range behind {
 					if !isHost(address) || len(behind) > maxAttached {
@@ -112,7 +112,7 @@ func TestAWatchOfAHostileServer(t *testing.T) {
 // A bug of ours in what a watch calls is no end of the watch, nor of the process.
 func TestAPanicDoesNotEndAWatch(t *testing.T) {
 	liar := hostile.Start(t, hostile.Labels, "")
-	met, why := single(logr.NewContext(t.Context(), logr.Discard()), liar.Address, time.Minute, WatchHandler{OnReply: func(map[string]int64) { panic("in the ear") }})
+	met, why := watchOnce(logr.NewContext(t.Context(), logr.Discard()), liar.Address, time.Minute, WatchHandler{OnReply: func(map[string]int64) { panic("in the ear") }})
 	if !met || !strings.Contains(why, "a bug of the operator made it panic") {
 		t.Errorf("met %t, %q", met, why)
 	}
@@ -120,14 +120,14 @@ func TestAPanicDoesNotEndAWatch(t *testing.T) {
 
 func FuzzRole(f *testing.F) {
 	f.Fuzz(func(t *testing.T, reply []byte) {
-		words, err := read(bufio.NewReader(&wire{Conn: scriptedConn{Reader: strings.NewReader(string(reply))}}))
+		words, err := readReply(bufio.NewReader(&limitedConn{Conn: scriptedConn{Reader: strings.NewReader(string(reply))}}))
 		if err != nil || checkRole(words) != nil {
 			return
 		}
-		if state := roleOf(words); len(state) > maxAttached*256 {
+		if state := describeRole(words); len(state) > maxAttached*256 {
 			t.Errorf("it is remembered by %d bytes", len(state))
 		}
-		for address, bytes := range behind(words) {
+		for address, bytes := range replicaLag(words) {
 			if !isHost(address) || bytes < 0 {
 				t.Errorf("%q is %d behind", address, bytes)
 			}
@@ -146,7 +146,7 @@ func FuzzLook(f *testing.F) {
 			_, _ = theirs.Write(replies)
 			_ = theirs.Close()
 		}()
-		s := over(func(context.Context) (net.Conn, error) { return &wire{Conn: ours}, nil }, password, time.Minute, time.Minute)
+		s := newServer(func(context.Context) (net.Conn, error) { return &limitedConn{Conn: ours}, nil }, password, time.Minute, time.Minute)
 		v := s.Look(t.Context())
 		s.Close()
 		_ = ours.Close()

@@ -28,15 +28,15 @@ func isHost(text string) bool {
 	return err == nil && address.Zone() == "" || hostPattern.MatchString(text)
 }
 
-// quoted are the fields of INFO that are read, by what they must look like; "" is always good.
-var quoted = func() map[string]shape {
-	id := shape{idPattern.MatchString, "40 hexadecimal digits"}
-	version := shape{versionPattern.MatchString, "a version"}
-	host := shape{isHost, "an address or a name of a host"}
-	number := shape{isNumber, "a number"}
-	word := shape{func(text string) bool { return len(text) <= 32 }, "a word"}
-	role := shape{func(text string) bool { return text == "master" || text == "slave" }, "master or slave"}
-	fields := map[string]shape{"run_id": id, "master_replid": id, "master_replid2": id,
+// infoFields are the fields of INFO that are read, by what they must look like; "" is always good.
+var infoFields = func() map[string]fieldFormat {
+	id := fieldFormat{idPattern.MatchString, "40 hexadecimal digits"}
+	version := fieldFormat{versionPattern.MatchString, "a version"}
+	host := fieldFormat{isHost, "an address or a name of a host"}
+	number := fieldFormat{isNumber, "a number"}
+	word := fieldFormat{func(text string) bool { return len(text) <= 32 }, "a word"}
+	role := fieldFormat{func(text string) bool { return text == "master" || text == "slave" }, "master or slave"}
+	fields := map[string]fieldFormat{"run_id": id, "master_replid": id, "master_replid2": id,
 		"redis_version": version, "valkey_version": version, "master_host": host, "role": role}
 	for _, name := range []string{"master_last_io_seconds_ago", "master_link_down_since_seconds", "master_repl_offset", "slave_repl_offset", "second_repl_offset", "rdb_last_save_time"} {
 		fields[name] = number
@@ -48,13 +48,13 @@ var quoted = func() map[string]shape {
 	return fields
 }()
 
-// always are the fields that every server fills in, in every role.
-var always = []string{"run_id", "role", "master_replid"}
+// requiredFields are the fields that every server fills in, in every role.
+var requiredFields = []string{"run_id", "role", "master_replid"}
 
-// shape of a field: a test, and what passes it in words.
-type shape struct {
-	fits func(string) bool
-	name string
+// fieldFormat of a field: a test, and what passes it in words.
+type fieldFormat struct {
+	matches     func(string) bool
+	description string
 }
 
 func isNumber(text string) bool {
@@ -62,8 +62,8 @@ func isNumber(text string) bool {
 	return err == nil
 }
 
-// online is the state of a replica that has all of its master's data (SLAVE_STATE_ONLINE of replication.c).
-const online = "online"
+// stateOnline is the state of a replica that has all of its master's data (SLAVE_STATE_ONLINE of replication.c).
+const stateOnline = "online"
 
 // parse reads the answer to INFO, https://redis.io/docs/latest/commands/info/. An error names the
 // field that no server fills in so.
@@ -74,46 +74,46 @@ func parse(info string) (View, error) {
 		if !ok {
 			continue
 		}
-		want, known := quoted[name]
+		want, known := infoFields[name]
 		switch {
-		case known && value != "" && !want.fits(value):
-			return View{}, unreadablef("%s in INFO is %s, not %s", name, untrusted.Quote(value), want.name)
+		case known && value != "" && !want.matches(value):
+			return View{}, unreadablef("%s in INFO is %s, not %s", name, untrusted.Quote(value), want.description)
 		case known:
 			fields[name] = value
 		case strings.HasPrefix(name, "db") && strings.HasPrefix(value, "keys="):
-			v.Keys += number(pair(value, "keys"))
+			v.Keys += parseNumber(pairValue(value, "keys"))
 		case strings.HasPrefix(name, "slave") && strings.HasPrefix(value, "ip="):
-			ip := pair(value, "ip")
+			ip := pairValue(value, "ip")
 			if !isHost(ip) {
-				return View{}, unreadablef("%s in INFO is at %s, not %s", untrusted.Quote(name), untrusted.Quote(ip), quoted["master_host"].name)
+				return View{}, unreadablef("%s in INFO is at %s, not %s", untrusted.Quote(name), untrusted.Quote(ip), infoFields["master_host"].description)
 			}
 			if len(v.Attached) < maxAttached {
 				v.Attached = append(v.Attached, ip)
-				if pair(value, "state") != online {
+				if pairValue(value, "state") != stateOnline {
 					v.Copying = append(v.Copying, ip)
 				}
 			}
 		}
 	}
-	for _, name := range always {
+	for _, name := range requiredFields {
 		if fields[name] == "" {
 			return View{}, unreadablef("INFO has no %s", name)
 		}
 	}
-	fill(&v, fields)
+	fillView(&v, fields)
 	return v, nil
 }
 
-func fill(v *View, fields map[string]string) {
+func fillView(v *View, fields map[string]string) {
 	v.RunID = fields["run_id"]
-	v.Version = version(fields)
+	v.Version = serverVersion(fields)
 	v.Loading = fields["loading"] == "1" || fields["async_loading"] == "1"
 	v.Master = fields["role"] == "master"
 	v.MasterHost = fields["master_host"]
 	v.LinkUp = fields["master_link_status"] == "up"
 	v.Syncing = fields["master_sync_in_progress"] == "1"
-	if v.LastIO = time.Duration(number(fields["master_last_io_seconds_ago"])) * time.Second; !v.LinkUp {
-		v.LastIO = time.Duration(number(fields["master_link_down_since_seconds"])) * time.Second
+	if v.LastIO = time.Duration(parseNumber(fields["master_last_io_seconds_ago"])) * time.Second; !v.LinkUp {
+		v.LastIO = time.Duration(parseNumber(fields["master_link_down_since_seconds"])) * time.Second
 	}
 	v.ReplID = fields["master_replid"]
 	v.Pinned = fields["repl_backlog_active"] == "1"
@@ -121,27 +121,27 @@ func fill(v *View, fields map[string]string) {
 	v.Rewriting = fields["aof_rewrite_in_progress"] == "1" || fields["aof_rewrite_scheduled"] == "1"
 	v.Rewritten = fields["aof_last_bgrewrite_status"] == "ok"
 	v.Saving = fields["rdb_bgsave_in_progress"] == "1"
-	v.SavedAt = number(fields["rdb_last_save_time"])
+	v.SavedAt = parseNumber(fields["rdb_last_save_time"])
 	// A fenced server that was restarted has its place in history only here.
-	v.Offset = number(fields["slave_repl_offset"])
+	v.Offset = parseNumber(fields["slave_repl_offset"])
 	if v.Master {
-		v.Offset = number(fields["master_repl_offset"])
+		v.Offset = parseNumber(fields["master_repl_offset"])
 	}
-	if before := number(fields["second_repl_offset"]); before > 0 { // the first offset that it does not have
+	if before := parseNumber(fields["second_repl_offset"]); before > 0 { // the first offset that it does not have
 		v.FormerReplID, v.FormerOffset = fields["master_replid2"], before-1
 	}
 }
 
-// version prefers Valkey's own to the one of Redis that it is compatible with.
-func version(fields map[string]string) string {
+// serverVersion prefers Valkey's own to the one of Redis that it is compatible with.
+func serverVersion(fields map[string]string) string {
 	if own := fields["valkey_version"]; own != "" {
 		return own
 	}
 	return fields["redis_version"]
 }
 
-// pair gives the value of a name in "a=1,b=2".
-func pair(text, name string) string {
+// pairValue gives the value of a name in "a=1,b=2".
+func pairValue(text, name string) string {
 	for one := range strings.SplitSeq(text, ",") {
 		if value, is := strings.CutPrefix(one, name+"="); is {
 			return value
@@ -150,7 +150,7 @@ func pair(text, name string) string {
 	return ""
 }
 
-func number(text string) int64 {
+func parseNumber(text string) int64 {
 	n, _ := strconv.ParseInt(text, 10, 64)
 	return n
 }

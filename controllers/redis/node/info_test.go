@@ -77,7 +77,7 @@ func FuzzInfo(f *testing.F) {
 		v, err := parse(info)
 		if err == nil {
 			isJudged(t, v)
-		} else if text := whyUnreadable(err); text == "" || len(text) > 1024 || !utf8.ValidString(text) {
+		} else if text := unreadableReason(err); text == "" || len(text) > 1024 || !utf8.ValidString(text) {
 			t.Errorf("it tells %q", text)
 		}
 	})

@@ -12,35 +12,35 @@ import (
 	"github.com/mainstay-operator/mainstay-operator/controllers/internal/untrusted"
 )
 
-// refused is what a server says to a command that it will not run: its first word,
+// commandError is what a server says to a command that it will not run: its first word,
 // and all of it where that repeats nothing secret.
-type refused struct{ code, words string }
+type commandError struct{ code, text string }
 
-func (r refused) Error() string { return "the server says " + cmp.Or(r.words, r.code) }
+func (r commandError) Error() string { return "the server says " + cmp.Or(r.text, r.code) }
 
-func refusedBy(reply redis.Error, words string) refused {
+func newCommandError(reply redis.Error, words string) commandError {
 	code, _, _ := strings.Cut(reply.Error(), " ")
-	return refused{untrusted.Sanitize(code), untrusted.Sanitize(words)}
+	return commandError{untrusted.Sanitize(code), untrusted.Sanitize(words)}
 }
 
-// Refusal is true for the error of a server that would refuse again: it lacks
+// IsRefusal is true for the error of a server that would refuse again: it lacks
 // the right or does not understand. One that is busy says something else.
-func Refusal(err error) bool {
-	var r refused
+func IsRefusal(err error) bool {
+	var r commandError
 	return errors.As(err, &r) && (r.code == "NOPERM" || r.code == "ERR")
 }
 
-// Words of the server that refused, where they may be told.
-func Words(err error) string {
-	var r refused
+// RefusalText of the server that refused, where they may be told.
+func RefusalText(err error) string {
+	var r commandError
 	_ = errors.As(err, &r)
-	return r.words
+	return r.text
 }
 
-// Accept makes the server accept exactly the passwords of these SHA-256 digests
+// SetPasswords makes the server accept exactly the passwords of these SHA-256 digests
 // for a user. Who is logged in stays so, by whatever password it was. Neither
 // the passwords nor their digests are in the error.
-func (s *Server) Accept(ctx context.Context, user string, digests ...string) error {
+func (s *Server) SetPasswords(ctx context.Context, user string, digests ...string) error {
 	words := []any{"ACL", "SETUSER", user, "resetpass"}
 	for _, digest := range digests {
 		words = append(words, "#"+digest)
@@ -55,14 +55,14 @@ func (s *Server) Accept(ctx context.Context, user string, digests ...string) err
 func withoutSecrets(err error) error {
 	var reply redis.Error
 	if errors.As(err, &reply) {
-		return refusedBy(reply, "")
+		return newCommandError(reply, "")
 	}
-	return shortened(err)
+	return shorten(err)
 }
 
-// shortened is an error of which no more is told than people can read: a server may word its
+// shorten is an error of which no more is told than people can read: a server may word its
 // refusal as it likes.
-func shortened(err error) error {
+func shorten(err error) error {
 	if err == nil {
 		return nil
 	}

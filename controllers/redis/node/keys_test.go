@@ -26,16 +26,16 @@ func (p *process) as(t *testing.T, user, password string) (*redis.Conn, error) {
 
 func TestAccept(t *testing.T) {
 	p := start(t)
-	must(t, p.Accept(t.Context(), "default", sha("old")))
+	must(t, p.SetPasswords(t.Context(), "default", sha("old")))
 	logged, err := p.as(t, "default", "old")
 	must(t, err)
-	must(t, p.Accept(t.Context(), "default", sha("old"), sha("new")))
+	must(t, p.SetPasswords(t.Context(), "default", sha("old"), sha("new")))
 	for _, password := range []string{"old", "new"} {
 		if _, err := p.as(t, "default", password); err != nil {
 			t.Errorf("%s during the overlap: %v", password, err)
 		}
 	}
-	must(t, p.Accept(t.Context(), "default", sha("new")))
+	must(t, p.SetPasswords(t.Context(), "default", sha("new")))
 	if _, err := p.as(t, "default", "old"); err == nil || !strings.HasPrefix(err.Error(), "WRONGPASS") {
 		t.Errorf("the old one after it: %v", err)
 	}
@@ -51,15 +51,15 @@ func TestARefusalTellsNoPassword(t *testing.T) {
 	defer weak.Close()
 	weak.client = redis.NewClient(&redis.Options{Addr: p.hostport, Username: "weak", Password: "weak", Protocol: 2, MaxRetries: -1, DisableIdentity: true})
 	for what, err := range map[string]error{
-		"no such digest": p.Accept(t.Context(), "default", "my-password"),
-		"no right":       weak.Accept(t.Context(), "default", sha("my-password")),
+		"no such digest": p.SetPasswords(t.Context(), "default", "my-password"),
+		"no right":       weak.SetPasswords(t.Context(), "default", sha("my-password")),
 	} {
-		if !Refusal(err) || strings.Contains(err.Error(), "my-password") || strings.Contains(err.Error(), sha("my-password")) {
+		if !IsRefusal(err) || strings.Contains(err.Error(), "my-password") || strings.Contains(err.Error(), sha("my-password")) {
 			t.Errorf("%s: %v", what, err)
 		}
 	}
 	p.Close()
-	if err := p.Accept(t.Context(), "default", sha("my-password")); err == nil || Refusal(err) || strings.Contains(err.Error(), sha("my-password")) {
+	if err := p.SetPasswords(t.Context(), "default", sha("my-password")); err == nil || IsRefusal(err) || strings.Contains(err.Error(), sha("my-password")) {
 		t.Errorf("no connection: %v", err)
 	}
 }

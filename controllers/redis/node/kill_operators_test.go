@@ -40,7 +40,7 @@ func TestALostConnectionIsNotMadeAnew(t *testing.T) {
 	defer other.Close()
 	must(t, other.KillOtherOperators(t.Context()))
 	_ = p.ServeStale(t.Context()) // by now the loss is known
-	if err := p.ServeStale(t.Context()); !errors.Is(err, errLost) {
+	if err := p.ServeStale(t.Context()); !errors.Is(err, errConnectionLost) {
 		t.Errorf("a command: %v", err)
 	}
 	if seen := p.Look(t.Context()); seen.Answer != Silent {

@@ -19,8 +19,8 @@ import (
 // as it: each has a user of its own on its master, named after it.
 const Replication = "_replication"
 
-// replicates are the rights of a replica on its master.
-var replicates = []any{"+ping", "+psync", "+replconf"}
+// replicaRights are the rights of a replica on its master.
+var replicaRights = []any{"+ping", "+psync", "+replconf"}
 
 // Login is what a replica shows to its master.
 type Login struct {
@@ -43,7 +43,7 @@ func (s *Server) Admit(ctx context.Context, users []string, admitted []Login) er
 			var rights []any
 			for _, login := range admitted {
 				if login.User == user {
-					rights = append([]any{"on", "#" + login.Digest()}, replicates...)
+					rights = append([]any{"on", "#" + login.Digest()}, replicaRights...)
 				}
 			}
 			tx.Do(ctx, append([]any{"ACL", "SETUSER", user, "reset"}, rights...)...)
@@ -90,7 +90,7 @@ func (s *Server) pin(ctx context.Context, once Login) error {
 	if err := s.Configure(ctx, copyDelay, pinDelay); err != nil {
 		return err
 	}
-	words := append([]any{"ACL", "SETUSER", once.User, "reset", "on", "#" + once.Digest()}, replicates...)
+	words := append([]any{"ACL", "SETUSER", once.User, "reset", "on", "#" + once.Digest()}, replicaRights...)
 	if err := s.client.Do(ctx, words...).Err(); err != nil {
 		return withoutSecrets(err)
 	}

@@ -31,11 +31,11 @@ func checkRole(words []string) error {
 	return nil
 }
 
-// roleOf leaves out what moves by itself: offsets, and the attempts of a fenced
+// describeRole leaves out what moves by itself: offsets, and the attempts of a fenced
 // server to reach its master.
-func roleOf(words []string) string {
+func describeRole(words []string) string {
 	if words[0] == "master" {
-		return "master of " + strings.Join(slices.Sorted(maps.Keys(behind(words))), " ")
+		return "master of " + strings.Join(slices.Sorted(maps.Keys(replicaLag(words))), " ")
 	}
 	host, state := words[1], words[3]
 	if host == FenceHost {
@@ -44,15 +44,15 @@ func roleOf(words []string) string {
 	return host + " " + strconv.FormatBool(state == "connected")
 }
 
-// behind reads a master's answer: "master", its offset, then the address, port and
+// replicaLag reads a master's answer: "master", its offset, then the address, port and
 // offset of each replica. Whoever joins it unasked is to be noticed.
-func behind(words []string) map[string]int64 {
+func replicaLag(words []string) map[string]int64 {
 	if len(words) < 2 || words[0] != "master" {
 		return nil
 	}
 	bytes := map[string]int64{}
 	for i := 2; i+2 < len(words) && len(bytes) < maxAttached; i += 3 {
-		bytes[words[i]] = max(0, number(words[1])-number(words[i+2]))
+		bytes[words[i]] = max(0, parseNumber(words[1])-parseNumber(words[i+2]))
 	}
 	return bytes
 }

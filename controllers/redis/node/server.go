@@ -29,8 +29,8 @@ const (
 	// serveStale is the directive that lets a replica answer reads, and PING, while it
 	// does not hear its master.
 	serveStale = "replica-serve-stale-data"
-	// misconf begins the refusal of a server that cannot write to its disk.
-	misconf = "MISCONF"
+	// misconfPrefix begins the refusal of a server that cannot write to its disk.
+	misconfPrefix = "MISCONF"
 
 	// dialTimeout is short: on a cluster's network an answer takes a millisecond,
 	// and a pass must not stand still for one silent node.
@@ -38,9 +38,9 @@ const (
 	// replyTimeout covers a server that is busy with one slow command.
 	replyTimeout = 500 * time.Millisecond
 
-	// buffer of a connection, each way. INFO is some 7 KB; the library's 32 KiB would be 18 MB
+	// bufferSize of a connection, each way. INFO is some 7 KB; the library's 32 KiB would be 18 MB
 	// for 32 passes over sets of 9 nodes.
-	buffer = 4 << 10
+	bufferSize = 4 << 10
 )
 
 // discardLogger drops the client library's own log: what it says is in the errors.
@@ -55,16 +55,16 @@ func init() { redis.SetLogger(discardLogger{}) }
 // Nor is the connection made anew: what is commanded is the process that was looked at,
 // not the one that has come after it.
 type Server struct {
-	client *redis.Client
-	secure bool
+	client  *redis.Client
+	usesTLS bool
 	// connect makes a client.
 	connect func() *redis.Client
 	// dial is how it connects.
 	dial func(ctx context.Context) (net.Conn, error)
 }
 
-// errLost is of a command that another process could get by now.
-var errLost = errors.New("not sent: the connection to the process that was looked at is lost")
+// errConnectionLost is of a command that another process could get by now.
+var errConnectionLost = errors.New("not sent: the connection to the process that was looked at is lost")
 
 // Open prepares a connection, over TLS when there is a config for it; the first
 // command makes it.
@@ -82,18 +82,18 @@ func open(hostport, password string, secure *tls.Config) *Server {
 		if err != nil {
 			return nil, err
 		}
-		if conn, err = secured(ctx, conn, secure); err != nil {
+		if conn, err = wrapTLS(ctx, conn, secure); err != nil {
 			return nil, err
 		}
-		return &wire{Conn: conn}, nil
+		return &limitedConn{Conn: conn}, nil
 	}
-	s := over(dial, password, timeout, replyTimeout)
-	s.secure = secure != nil
+	s := newServer(dial, password, timeout, replyTimeout)
+	s.usesTLS = secure != nil
 	return s
 }
 
-// over connections that dial makes, with the time that it and each reply may take.
-func over(dial func(ctx context.Context) (net.Conn, error), password string, timeout, patience time.Duration) *Server {
+// newServer connections that dial makes, with the time that it and each reply may take.
+func newServer(dial func(ctx context.Context) (net.Conn, error), password string, timeout, replyLimit time.Duration) *Server {
 	connect := func() *redis.Client {
 		var connected atomic.Bool
 		return redis.NewClient(&redis.Options{
@@ -102,19 +102,19 @@ func over(dial func(ctx context.Context) (net.Conn, error), password string, tim
 			Protocol:                 2,
 			PoolSize:                 1,
 			PipelinePoolSize:         -1, // transactions go over the same one
-			ReadBufferSize:           buffer,
-			WriteBufferSize:          buffer,
+			ReadBufferSize:           bufferSize,
+			WriteBufferSize:          bufferSize,
 			MaxRetries:               -1,
 			DialerRetries:            1,
 			DialTimeout:              timeout,
-			ReadTimeout:              patience,
-			WriteTimeout:             patience,
+			ReadTimeout:              replyLimit,
+			WriteTimeout:             replyLimit,
 			ContextTimeoutEnabled:    true,
 			DisableIdentity:          true,
 			MaintNotificationsConfig: &maintnotifications.Config{Mode: maintnotifications.ModeDisabled},
 			Dialer: func(ctx context.Context, _, _ string) (net.Conn, error) {
 				if connected.Load() {
-					return nil, errLost
+					return nil, errConnectionLost
 				}
 				conn, err := dial(ctx)
 				connected.Store(err == nil)
@@ -154,32 +154,32 @@ func (s *Server) Look(ctx context.Context) View {
 	case strings.HasPrefix(err.Error(), "WRONGPASS"), strings.HasPrefix(err.Error(), "NOAUTH"):
 		return View{Answer: AuthFailed}
 	default:
-		return View{Answer: Silent, Unreadable: whyUnreadable(err)}
+		return View{Answer: Silent, Unreadable: unreadableReason(err)}
 	}
 	view, err := parse(info)
 	if err != nil {
-		return View{Answer: Silent, Unreadable: whyUnreadable(err)}
+		return View{Answer: Silent, Unreadable: unreadableReason(err)}
 	}
-	s.ask(ctx, &view)
+	s.queryDetails(ctx, &view)
 	if ctx.Err() != nil { // half an answer is none
 		return View{Answer: Silent}
 	}
 	return view
 }
 
-// ask what INFO does not tell.
-func (s *Server) ask(ctx context.Context, view *View) {
+// queryDetails what INFO does not tell.
+func (s *Server) queryDetails(ctx context.Context, view *View) {
 	// The one command that refuses as a write does, of whatever role the server is.
 	if err := s.client.Ping(ctx).Err(); err != nil {
-		view.Misconf = strings.HasPrefix(err.Error(), misconf)
+		view.Misconf = strings.HasPrefix(err.Error(), misconfPrefix)
 	}
 	if values, err := s.client.ConfigGet(ctx, minReplicas).Result(); err == nil {
-		view.MinReplicas = int32(number(values[minReplicas])) //nolint:gosec // a small number
+		view.MinReplicas = int32(parseNumber(values[minReplicas])) //nolint:gosec // a small number
 	}
 	if values, err := s.client.ConfigGet(ctx, serveStale).Result(); err == nil {
 		view.ServesStale = values[serveStale] == "yes"
 	}
-	if s.secure {
+	if s.usesTLS {
 		if values, err := s.client.ConfigGet(ctx, certificateDirective).Result(); err == nil {
 			view.Certificate = values[certificateDirective]
 		}
@@ -201,7 +201,7 @@ func (s *Server) Follow(ctx context.Context, address string, as Login) error {
 		return nil
 	})
 	if err != nil {
-		return fmt.Errorf("following %s: %w", address, shortened(err))
+		return fmt.Errorf("following %s: %w", address, shorten(err))
 	}
 	return nil
 }
@@ -216,7 +216,7 @@ func (s *Server) Promote(ctx context.Context, w int32) error {
 		return nil
 	})
 	if err != nil {
-		return fmt.Errorf("promoting: %w", shortened(err))
+		return fmt.Errorf("promoting: %w", shorten(err))
 	}
 	return nil
 }
@@ -255,7 +255,7 @@ func (s *Server) KillOtherOperators(ctx context.Context) error {
 
 func (s *Server) do(ctx context.Context, words ...any) error {
 	if err := s.client.Do(ctx, words...).Err(); err != nil {
-		return fmt.Errorf("%v: %w", words, shortened(err))
+		return fmt.Errorf("%v: %w", words, shorten(err))
 	}
 	return nil
 }

@@ -315,7 +315,7 @@ func TestWatchBearsWithWhoeverAnswers(t *testing.T) {
 				_ = conn.Close()
 			}
 		}()
-		if got, _ := listen(t.Context(), listener.Addr().String(), time.Second, WatchHandler{OnReply: func(map[string]int64) {}, OnChange: func() {}}); got != want {
+		if got, _ := watchConnection(t.Context(), listener.Addr().String(), time.Second, WatchHandler{OnReply: func(map[string]int64) {}, OnChange: func() {}}); got != want {
 			t.Errorf("%q: %t", answer, got)
 		}
 		_ = listener.Close()

@@ -10,23 +10,23 @@ import (
 
 // Configure sets a directive on the running server.
 func (s *Server) Configure(ctx context.Context, directive, value string) error {
-	return message("setting "+directive, s.client.ConfigSet(ctx, directive, value).Err())
+	return wrapRefusal("setting "+directive, s.client.ConfigSet(ctx, directive, value).Err())
 }
 
-// Save makes the server write a snapshot of its data, after the append-only file
+// SaveSnapshot makes the server write a snapshot of its data, after the append-only file
 // when that is being rewritten.
-func (s *Server) Save(ctx context.Context) error {
-	return message("saving", s.client.Do(ctx, "BGSAVE", "SCHEDULE").Err())
+func (s *Server) SaveSnapshot(ctx context.Context) error {
+	return wrapRefusal("saving", s.client.Do(ctx, "BGSAVE", "SCHEDULE").Err())
 }
 
-// message keeps the words of a refusal: here they repeat nothing secret.
-func message(what string, err error) error {
+// wrapRefusal keeps the words of a refusal: here they repeat nothing secret.
+func wrapRefusal(what string, err error) error {
 	var reply redis.Error
 	if errors.As(err, &reply) {
-		err = refusedBy(reply, reply.Error())
+		err = newCommandError(reply, reply.Error())
 	}
 	if err != nil {
-		return fmt.Errorf("%s: %w", what, shortened(err))
+		return fmt.Errorf("%s: %w", what, shorten(err))
 	}
 	return nil
 }

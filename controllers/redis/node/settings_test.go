@@ -12,13 +12,13 @@ func TestConfigure(t *testing.T) {
 		t.Error(err)
 	}
 	err := p.Configure(t.Context(), "hz", "abc")
-	if !Refusal(err) || !strings.Contains(Words(err), "'hz'") {
+	if !IsRefusal(err) || !strings.Contains(RefusalText(err), "'hz'") {
 		t.Errorf("a value that is none: %v", err)
 	}
-	if err := p.Configure(t.Context(), "no-such-thing", "1"); !Refusal(err) {
+	if err := p.Configure(t.Context(), "no-such-thing", "1"); !IsRefusal(err) {
 		t.Errorf("a directive that it does not have: %v", err)
 	}
-	if err := errors.New("no answer"); Refusal(err) || Words(err) != "" {
+	if err := errors.New("no answer"); IsRefusal(err) || RefusalText(err) != "" {
 		t.Error("silence is no refusal")
 	}
 }
@@ -30,7 +30,7 @@ func TestThePersistenceOfAServerIsSeen(t *testing.T) {
 	}
 	before := p.Look(t.Context()).SavedAt
 	eventually(t, "a snapshot is taken", func() bool {
-		return p.Save(t.Context()) == nil && p.Look(t.Context()).SavedAt > before
+		return p.SaveSnapshot(t.Context()) == nil && p.Look(t.Context()).SavedAt > before
 	})
 	if err := p.Configure(t.Context(), "appendonly", "yes"); err != nil {
 		t.Fatal(err)

@@ -14,15 +14,15 @@ import (
 // certificateDirective names the file of the certificate that a server presents.
 const certificateDirective = "tls-cert-file"
 
-// Files are where a server finds what it speaks TLS with.
-type Files struct {
+// TLSFiles are where a server finds what it speaks TLS with.
+type TLSFiles struct {
 	Certificate, Key, Authorities string
 }
 
-// Load makes the server read its certificate, its key and the authorities that
+// LoadCertificate makes the server read its certificate, its key and the authorities that
 // it trusts from these files. It is false, and nothing has changed, when the
 // server cannot. Connections that are open stay.
-func (s *Server) Load(ctx context.Context, files Files) (bool, error) {
+func (s *Server) LoadCertificate(ctx context.Context, files TLSFiles) (bool, error) {
 	err := s.do(ctx, "CONFIG", "SET", certificateDirective, files.Certificate,
 		"tls-key-file", files.Key, "tls-ca-cert-file", files.Authorities)
 	var refusal redis.Error
@@ -40,15 +40,15 @@ func (e tlsError) Error() string { return "speaking TLS: " + untrusted.Sanitize(
 
 func (e tlsError) Unwrap() error { return e.cause }
 
-// secured speaks TLS over a connection, or not, when there is no config.
-func secured(ctx context.Context, conn net.Conn, config *tls.Config) (net.Conn, error) {
+// wrapTLS speaks TLS over a connection, or not, when there is no config.
+func wrapTLS(ctx context.Context, conn net.Conn, config *tls.Config) (net.Conn, error) {
 	if config == nil {
 		return conn, nil
 	}
-	over := tls.Client(conn, config)
-	if err := over.HandshakeContext(ctx); err != nil {
+	secure := tls.Client(conn, config)
+	if err := secure.HandshakeContext(ctx); err != nil {
 		_ = conn.Close()
 		return nil, tlsError{err}
 	}
-	return over, nil
+	return secure, nil
 }

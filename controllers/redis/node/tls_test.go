@@ -31,18 +31,18 @@ func showing(t *testing.T, secret map[string][]byte) *tls.Config {
 }
 
 // issued gives a new secret of the authority, and the files that hold it.
-func issued(t *testing.T, by *authority.Authority) (map[string][]byte, Files) {
+func issued(t *testing.T, by *authority.Authority) (map[string][]byte, TLSFiles) {
 	t.Helper()
 	secret := by.Issue(host)
 	dir := t.TempDir()
 	for name, content := range secret {
 		must(t, os.WriteFile(filepath.Join(dir, name), content, 0o600))
 	}
-	return secret, Files{filepath.Join(dir, "tls.crt"), filepath.Join(dir, "tls.key"), filepath.Join(dir, "ca.crt")}
+	return secret, TLSFiles{filepath.Join(dir, "tls.crt"), filepath.Join(dir, "tls.key"), filepath.Join(dir, "ca.crt")}
 }
 
 // startTLS starts a server that demands a certificate from everyone.
-func startTLS(t *testing.T, secret map[string][]byte, files Files) *process {
+func startTLS(t *testing.T, secret map[string][]byte, files TLSFiles) *process {
 	t.Helper()
 	return launch(t, showing(t, secret), "--port", "0", "--tls-replication", "yes", "--tls-auth-clients", "yes",
 		"--tls-cert-file", files.Certificate, "--tls-key-file", files.Key, "--tls-ca-cert-file", files.Authorities, "--tls-port")
@@ -163,7 +163,7 @@ func TestLoadUnderWrites(t *testing.T) {
 	before := serialAt(t, master.hostport, showing(t, secret))
 	clients := write(t, master.hostport, showing(t, secret))
 
-	if loaded, err := master.Load(t.Context(), Files{"/none.crt", "/none.key", "/none-ca.crt"}); loaded || err != nil {
+	if loaded, err := master.LoadCertificate(t.Context(), TLSFiles{"/none.crt", "/none.key", "/none-ca.crt"}); loaded || err != nil {
 		t.Fatalf("loaded what is not there: %t, %v", loaded, err)
 	}
 	if view := master.Look(t.Context()); view.Certificate != files.Certificate || serialAt(t, master.hostport, showing(t, secret)).Cmp(before) != 0 {
@@ -172,7 +172,7 @@ func TestLoadUnderWrites(t *testing.T) {
 	for range 10 {
 		renewed, files := issued(t, by)
 		for _, p := range []*process{master, replica} {
-			if loaded, err := p.Load(t.Context(), files); !loaded || err != nil {
+			if loaded, err := p.LoadCertificate(t.Context(), files); !loaded || err != nil {
 				t.Fatalf("not loaded: %v", err)
 			}
 			if view := p.Look(t.Context()); view.Certificate != files.Certificate {
@@ -203,7 +203,7 @@ func TestWatchBearsWithWhoeverSpeaksNoTLS(t *testing.T) {
 		}
 	}()
 	ear := WatchHandler{TLSConfig: func() *tls.Config { return &tls.Config{MinVersion: tls.VersionTLS12, ServerName: host} }, OnReply: func(map[string]int64) {}, OnChange: func() {}}
-	if met, _ := listen(t.Context(), listener.Addr().String(), time.Second, ear); met {
+	if met, _ := watchConnection(t.Context(), listener.Addr().String(), time.Second, ear); met {
 		t.Error("took it for a server")
 	}
 }

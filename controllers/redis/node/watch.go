@@ -25,8 +25,8 @@ const (
 
 	// redialInterval while nobody answers.
 	redialInterval = 100 * time.Millisecond
-	// checkView is how long a server is left alone that makes no sense.
-	checkView = 5 * time.Second
+	// unreadableRetry is how long a server is left alone that makes no sense.
+	unreadableRetry = 5 * time.Second
 )
 
 // WatchHandler is told what a watch hears of one server.
@@ -46,25 +46,25 @@ type WatchHandler struct {
 // Watch keeps a connection to a server until ctx ends and asks it for its role
 // every interval. The end of the connection is seen at once, silence after half
 // an interval.
-func Watch(ctx context.Context, address string, interval time.Duration, ear WatchHandler) {
-	watch(ctx, net.JoinHostPort(address, strconv.Itoa(Port)), interval, ear)
+func Watch(ctx context.Context, address string, interval time.Duration, handler WatchHandler) {
+	watch(ctx, net.JoinHostPort(address, strconv.Itoa(Port)), interval, handler)
 }
 
-func watch(ctx context.Context, hostport string, interval time.Duration, ear WatchHandler) {
+func watch(ctx context.Context, hostport string, interval time.Duration, handler WatchHandler) {
 	redial := time.NewTicker(redialInterval)
 	defer redial.Stop()
 	for told := ""; ctx.Err() == nil; {
-		met, why := single(ctx, hostport, interval, ear)
+		met, why := watchOnce(ctx, hostport, interval, handler)
 		if met && ctx.Err() == nil {
-			ear.OnChange()
+			handler.OnChange()
 		}
 		if why != "" && why != told {
 			told = why
-			log.FromContext(ctx).Info("a server makes no sense", "address", hostport, "why", why, "nextTryIn", checkView)
+			log.FromContext(ctx).Info("a server makes no sense", "address", hostport, "why", why, "nextTryIn", unreadableRetry)
 		}
 		pause := redial.C
 		if why != "" {
-			pause = time.After(checkView)
+			pause = time.After(unreadableRetry)
 		}
 		select {
 		case <-ctx.Done():
@@ -73,42 +73,42 @@ func watch(ctx context.Context, hostport string, interval time.Duration, ear Wat
 	}
 }
 
-// single follows a server for the time of one connection. met is true when there was one; why
+// watchOnce follows a server for the time of one connection. met is true when there was one; why
 // it is not to be met again at once is told where it makes no sense.
-func single(ctx context.Context, hostport string, interval time.Duration, ear WatchHandler) (met bool, why string) {
+func watchOnce(ctx context.Context, hostport string, interval time.Duration, handler WatchHandler) (met bool, why string) {
 	err := panics.Recover(ctx, "watching a Redis server", func() (err error) {
-		met, err = listen(ctx, hostport, interval, ear)
+		met, err = watchConnection(ctx, hostport, interval, handler)
 		return err
 	})
 	if errors.Is(err, panics.ErrRecovered) {
 		return true, err.Error()
 	}
-	return met, whyUnreadable(err)
+	return met, unreadableReason(err)
 }
 
-// listen follows the server's role until the connection ends, and gives what ended it. met is
+// watchConnection follows the server's role until the connection ends, and gives what ended it. met is
 // true when there was a server.
-func listen(ctx context.Context, hostport string, interval time.Duration, ear WatchHandler) (met bool, err error) {
+func watchConnection(ctx context.Context, hostport string, interval time.Duration, handler WatchHandler) (met bool, err error) {
 	bare, err := dialAddress(ctx, net.Dialer{Timeout: interval}, hostport)
 	if err != nil {
 		return false, err
 	}
 	defer func() { _ = bare.Close() }()
 	defer context.AfterFunc(ctx, func() { _ = bare.Close() })()
-	conn, err := ear.tlsConfig(ctx, bare, interval)
+	conn, err := handler.handshake(ctx, bare, interval)
 	if err != nil {
 		return false, err
 	}
-	conn = &wire{Conn: conn}
+	conn = &limitedConn{Conn: conn}
 	server := connection{conn, bufio.NewReader(conn), interval / 2}
 	if _, err := server.ask("AUTH " + Probe + " -"); err != nil {
 		return false, err
 	}
-	return true, server.follow(interval, ear)
+	return true, server.pollRole(interval, handler)
 }
 
-// follow asks the server every interval, and tells when it says something else.
-func (w connection) follow(interval time.Duration, ear WatchHandler) error {
+// pollRole asks the server every interval, and tells when it says something else.
+func (w connection) pollRole(interval time.Duration, handler WatchHandler) error {
 	acknowledged := newAcknowledgements(interval)
 	for last := ""; ; {
 		words, err := w.ask("ROLE")
@@ -118,45 +118,45 @@ func (w connection) follow(interval time.Duration, ear WatchHandler) error {
 		if err != nil {
 			return err
 		}
-		ear.OnReply(behind(words))
-		state := roleOf(words) + acknowledged.take(words)
-		var refused refusal
+		handler.OnReply(replicaLag(words))
+		state := describeRole(words) + acknowledged.update(words)
+		var refused replyError
 		if _, err := w.ask("PING"); errors.As(err, &refused) { // as it would a write
-			state += ", " + refused.word()
+			state += ", " + refused.code()
 		} else if err != nil {
 			return err
 		}
 		if state != last {
 			last = state
-			ear.OnChange()
+			handler.OnChange()
 		}
 		_ = w.conn.SetReadDeadline(clock.RealClock{}.Now().Add(interval))
 		switch _, err := w.replies.Peek(1); {
 		case err == nil:
-			return unreadable{"it speaks unasked"}
+			return unreadableError{"it speaks unasked"}
 		case !errors.Is(err, os.ErrDeadlineExceeded):
 			return err // it ended
 		}
 	}
 }
 
-// tlsConfig over the connection as the servers do.
-func (e WatchHandler) tlsConfig(ctx context.Context, conn net.Conn, patience time.Duration) (net.Conn, error) {
+// handshake over the connection as the servers do.
+func (e WatchHandler) handshake(ctx context.Context, conn net.Conn, limit time.Duration) (net.Conn, error) {
 	if e.TLSConfig == nil {
 		return conn, nil
 	}
-	ctx, done := context.WithTimeout(ctx, patience)
+	ctx, done := context.WithTimeout(ctx, limit)
 	defer done()
-	return secured(ctx, conn, e.TLSConfig())
+	return wrapTLS(ctx, conn, e.TLSConfig())
 }
 
-// refusal of a command, as the server words it.
-type refusal string
+// replyError of a command, as the server words it.
+type replyError string
 
-func (r refusal) Error() string { return "refused: " + string(r) }
+func (r replyError) Error() string { return "refused: " + string(r) }
 
-// word that it begins with, such as LOADING: what follows may differ each time.
-func (r refusal) word() string {
+// code that it begins with, such as LOADING: what follows may differ each time.
+func (r replyError) code() string {
 	first, _, _ := strings.Cut(string(r), " ")
 	return first
 }
@@ -176,27 +176,27 @@ func (w connection) ask(command string) ([]string, error) {
 	if _, err := w.conn.Write([]byte(command + "\r\n")); err != nil {
 		return nil, err
 	}
-	return read(w.replies)
+	return readReply(w.replies)
 }
 
-// read takes one value of RESP2 as flat words. It comes over a wire, which has seen to it
+// readReply takes one value of RESP2 as flat words. It comes over a wire, which has seen to it
 // that it is one, and how long and how deep it is.
-func read(replies *bufio.Reader) ([]string, error) {
+func readReply(replies *bufio.Reader) ([]string, error) {
 	line, err := replies.ReadString('\n')
 	if err != nil {
 		return nil, err
 	}
-	switch kind, rest := line[0], strings.TrimRight(line[1:], "\r\n"); kind {
+	switch prefix, rest := line[0], strings.TrimRight(line[1:], "\r\n"); prefix {
 	case '-':
-		return nil, refusal(untrusted.Sanitize(rest))
+		return nil, replyError(untrusted.Sanitize(rest))
 	case '$':
-		text := make([]byte, max(0, number(rest)+2))
+		text := make([]byte, max(0, parseNumber(rest)+2))
 		_, err := io.ReadFull(replies, text)
 		return []string{string(text[:max(0, len(text)-2)])}, err
 	case '*':
 		var words []string
-		for range number(rest) {
-			inner, err := read(replies)
+		for range parseNumber(rest) {
+			inner, err := readReply(replies)
 			if err != nil {
 				return nil, err
 			}

@@ -30,13 +30,13 @@ const (
 	maxDigits = 20
 )
 
-// unreadable is why a reply is not read: it is none that a server gives.
-type unreadable struct{ why string }
+// unreadableError is why a reply is not read: it is none that a server gives.
+type unreadableError struct{ why string }
 
-func (u unreadable) Error() string { return "the reply cannot be read: " + u.why }
+func (u unreadableError) Error() string { return "the reply cannot be read: " + u.why }
 
 func unreadablef(format string, args ...any) error {
-	return unreadable{fmt.Sprintf(format, args...)}
+	return unreadableError{fmt.Sprintf(format, args...)}
 }
 
 // dialAddress connects to an address, never to a name: the API server and the record have addresses, and
@@ -48,46 +48,46 @@ func dialAddress(ctx context.Context, dialer net.Dialer, hostport string) (net.C
 	return dialer.DialContext(ctx, "tcp", hostport)
 }
 
-// wire is a connection whose replies keep within the limits. What is not printable ASCII in a
+// limitedConn is a connection whose replies keep within the limits. What is not printable ASCII in a
 // status or an error reads "?": its words come to be read by people.
-type wire struct {
+type limitedConn struct {
 	net.Conn
-	replies framing
-	failed  error
+	replies replyFraming
+	failure error
 }
 
-func (w *wire) Read(p []byte) (int, error) {
-	if w.failed != nil {
-		return 0, w.failed
+func (w *limitedConn) Read(p []byte) (int, error) {
+	if w.failure != nil {
+		return 0, w.failure
 	}
 	n, err := w.Conn.Read(p)
-	if w.failed = w.replies.take(p[:n]); w.failed != nil {
-		return 0, w.failed
+	if w.failure = w.replies.consume(p[:n]); w.failure != nil {
+		return 0, w.failure
 	}
 	return n, err
 }
 
-// framing follows RESP2, https://redis.io/docs/latest/develop/reference/protocol-spec/, through a
+// replyFraming follows RESP2, https://redis.io/docs/latest/develop/reference/protocol-spec/, through a
 // stream of replies: lines that end in CR LF, and strings of an announced length. It is stricter than
 // the client library, and sees each line and each string begin where the library does. Nothing of
 // RESP3 is let through: no server speaks it to who has not asked for it, and the library calls itself
 // once for each attribute, until the stack is full.
-type framing struct {
-	line  []byte // that has begun
-	text  int    // bytes left of a string, and of the line break after it
-	lists []int  // elements left of each list that has begun, outermost first
+type replyFraming struct {
+	line         []byte // that has begun
+	textLeft     int    // bytes left of a string, and of the line break after it
+	elementsLeft []int  // elements left of each list that has begun, outermost first
 	// bytes and elements of the reply so far
 	bytes, elements int
 }
 
-// take in what comes next. An error is for good.
-func (f *framing) take(p []byte) error {
+// consume in what comes next. An error is for good.
+func (f *replyFraming) consume(p []byte) error {
 	for len(p) > 0 {
-		if f.text > 0 {
-			n := min(f.text, len(p))
-			f.text, p = f.text-n, p[n:]
-			if f.text == 0 {
-				f.end()
+		if f.textLeft > 0 {
+			n := min(f.textLeft, len(p))
+			f.textLeft, p = f.textLeft-n, p[n:]
+			if f.textLeft == 0 {
+				f.endValue()
 			}
 			continue
 		}
@@ -96,11 +96,11 @@ func (f *framing) take(p []byte) error {
 			part, ends = p[:i+1], true
 		}
 		p = p[len(part):]
-		if err := f.more(part); err != nil {
+		if err := f.appendLine(part); err != nil {
 			return err
 		}
 		if ends {
-			if err := f.header(); err != nil {
+			if err := f.parseHeader(); err != nil {
 				return err
 			}
 		}
@@ -108,8 +108,8 @@ func (f *framing) take(p []byte) error {
 	return nil
 }
 
-// more of a line. What may be repeated of it is made printable where it lies.
-func (f *framing) more(part []byte) error {
+// appendLine of a line. What may be repeated of it is made printable where it lies.
+func (f *replyFraming) appendLine(part []byte) error {
 	for i, b := range part {
 		if (b < ' ' || b > '~') && b != '\r' && b != '\n' {
 			part[i] = '?'
@@ -125,47 +125,47 @@ func (f *framing) more(part []byte) error {
 	return nil
 }
 
-// header is a whole line: a value, or what says how long one is.
-func (f *framing) header() error {
+// parseHeader is a whole line: a value, or what says how long one is.
+func (f *replyFraming) parseHeader() error {
 	line, ended := bytes.CutSuffix(f.line, []byte("\r\n"))
 	if !ended || len(line) == 0 || bytes.ContainsRune(line, '\r') {
 		return unreadablef("it has a line that is none of RESP2: %s", untrusted.Quote(string(f.line)))
 	}
 	f.line = f.line[:0]
-	kind, rest := line[0], string(line[1:])
-	switch kind {
+	prefix, rest := line[0], string(line[1:])
+	switch prefix {
 	case '+', '-':
-		f.end()
+		f.endValue()
 		return nil
 	case ':':
 		if _, err := strconv.ParseInt(rest, 10, 64); err != nil || len(rest) > maxDigits {
 			return unreadablef("%s is no number", untrusted.Quote(rest))
 		}
-		f.end()
+		f.endValue()
 		return nil
 	case '$', '*':
 	default:
 		return unreadablef("it begins with none of the types of RESP2: %s", untrusted.Quote(string(line)))
 	}
-	n, err := length(rest)
+	n, err := parseLength(rest)
 	switch {
 	case err != nil:
 		return err
-	case n <= 0 && kind == '*', n < 0: // an empty list, or nil
-		f.end()
+	case n <= 0 && prefix == '*', n < 0: // an empty list, or nil
+		f.endValue()
 		return nil
-	case kind == '$':
+	case prefix == '$':
 		if f.bytes += n + 2; f.bytes > maxReply {
 			return unreadablef("it has more than %d bytes: a string of %d", maxReply, n)
 		}
-		f.text = n + 2
+		f.textLeft = n + 2
 		return nil
 	}
-	return f.begin(n)
+	return f.beginList(n)
 }
 
-// length of a string or a list: digits, or -1 for nil.
-func length(text string) (int, error) {
+// parseLength of a string or a list: digits, or -1 for nil.
+func parseLength(text string) (int, error) {
 	if text == "-1" {
 		return -1, nil
 	}
@@ -176,31 +176,31 @@ func length(text string) (int, error) {
 	return int(n), nil
 }
 
-func (f *framing) begin(n int) error {
+func (f *replyFraming) beginList(n int) error {
 	if f.elements += n; f.elements > maxElements {
 		return unreadablef("its lists have more than %d elements: one of %d", maxElements, n)
 	}
-	if len(f.lists) == maxDepth {
+	if len(f.elementsLeft) == maxDepth {
 		return unreadablef("its lists are more than %d deep", maxDepth)
 	}
-	f.lists = append(f.lists, n)
+	f.elementsLeft = append(f.elementsLeft, n)
 	return nil
 }
 
-// end of a value, and of the lists and of the reply that it is the last of.
-func (f *framing) end() {
-	for i := len(f.lists) - 1; i >= 0; i-- {
-		if f.lists[i]--; f.lists[i] > 0 {
+// endValue of a value, and of the lists and of the reply that it is the last of.
+func (f *replyFraming) endValue() {
+	for i := len(f.elementsLeft) - 1; i >= 0; i-- {
+		if f.elementsLeft[i]--; f.elementsLeft[i] > 0 {
 			return
 		}
-		f.lists = f.lists[:i]
+		f.elementsLeft = f.elementsLeft[:i]
 	}
 	f.bytes, f.elements = 0, 0
 }
 
-// whyUnreadable gives the words for a reply that cannot be read; none for another error.
-func whyUnreadable(err error) string {
-	var u unreadable
+// unreadableReason gives the words for a reply that cannot be read; none for another error.
+func unreadableReason(err error) string {
+	var u unreadableError
 	if errors.As(err, &u) {
 		return u.why
 	}

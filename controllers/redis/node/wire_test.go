@@ -60,7 +60,7 @@ func TestWireRefusesBeforeTheLibraryReadsSoFar(t *testing.T) {
 		{"what is no RESP at all", "HTTP/1.1 400 Bad Request\r\n", 0, `"HTTP/1.1 400 Bad Request"`},
 	} {
 		t.Run(c.reason, func(t *testing.T) {
-			w := &wire{Conn: scriptedConn{Reader: strings.NewReader(c.reply)}}
+			w := &limitedConn{Conn: scriptedConn{Reader: strings.NewReader(c.reply)}}
 			got, err := io.ReadAll(w)
 			if c.why == "" && (err != nil || len(got) != c.read) {
 				t.Fatalf("%d bytes of %d, then %v", len(got), c.read, err)
@@ -69,9 +69,9 @@ func TestWireRefusesBeforeTheLibraryReadsSoFar(t *testing.T) {
 				t.Fatalf("got %v, want %q", err, c.why)
 			}
 			// Byte by byte it is the same, but for what came before the fault.
-			one := &wire{Conn: scriptedConn{Reader: iotest.OneByteReader(strings.NewReader(c.reply))}}
+			one := &limitedConn{Conn: scriptedConn{Reader: iotest.OneByteReader(strings.NewReader(c.reply))}}
 			slowly, alsoErr := io.ReadAll(one)
-			if (err == nil) != (alsoErr == nil) || err == nil && !bytes.Equal(got, slowly) || whyUnreadable(err) != whyUnreadable(alsoErr) {
+			if (err == nil) != (alsoErr == nil) || err == nil && !bytes.Equal(got, slowly) || unreadableReason(err) != unreadableReason(alsoErr) {
 				t.Errorf("byte by byte: %d bytes, %v", len(slowly), alsoErr)
 			}
 			if n, again := one.Read(make([]byte, 1)); err != nil && (n != 0 || !errors.Is(again, alsoErr)) {
@@ -82,7 +82,7 @@ func TestWireRefusesBeforeTheLibraryReadsSoFar(t *testing.T) {
 }
 
 func TestWordsOfAServerCanBePrinted(t *testing.T) {
-	w := &wire{Conn: scriptedConn{Reader: strings.NewReader("-ERR \xff\x1b[31m\x00\r\n$2\r\n\xff\x00\r\n")}}
+	w := &limitedConn{Conn: scriptedConn{Reader: strings.NewReader("-ERR \xff\x1b[31m\x00\r\n$2\r\n\xff\x00\r\n")}}
 	got, err := io.ReadAll(w)
 	if want := "-ERR ??[31m?\r\n$2\r\n\xff\x00\r\n"; err != nil || string(got) != want {
 		t.Errorf("got %q, %v", got, err)
@@ -97,7 +97,7 @@ func TestARefusalIsTold(t *testing.T) {
 		_, _ = theirs.Write([]byte("-ERR\r\n+OK\r\n-ERR " + strings.Repeat("no", 1000) + "\r\n"))
 	}()
 	t.Cleanup(func() { _ = theirs.Close() })
-	s := over(func(context.Context) (net.Conn, error) { return &wire{Conn: ours}, nil }, password, time.Minute, time.Minute)
+	s := newServer(func(context.Context) (net.Conn, error) { return &limitedConn{Conn: ours}, nil }, password, time.Minute, time.Minute)
 	defer s.Close()
 	if err := s.Fence(t.Context()); err == nil || !strings.Contains(err.Error(), "ERR nono") || len(err.Error()) > 400 {
 		t.Errorf("%.500q", err)
@@ -115,9 +115,9 @@ func TestOnlyAddressesAreDialled(t *testing.T) {
 func FuzzWire(f *testing.F) {
 	f.Fuzz(func(t *testing.T, reply []byte) {
 		at, slowly := bytes.Clone(reply), bytes.Clone(reply)
-		whole := &wire{Conn: scriptedConn{Reader: bytes.NewReader(at)}}
+		whole := &limitedConn{Conn: scriptedConn{Reader: bytes.NewReader(at)}}
 		got, err := io.ReadAll(whole)
-		parts := &wire{Conn: scriptedConn{Reader: iotest.OneByteReader(bytes.NewReader(slowly))}}
+		parts := &limitedConn{Conn: scriptedConn{Reader: iotest.OneByteReader(bytes.NewReader(slowly))}}
 		also, alsoErr := io.ReadAll(parts)
 		if (err == nil) != (alsoErr == nil) || !bytes.HasPrefix(also, got) || err == nil && !bytes.Equal(got, also) {
 			t.Fatalf("by how it comes: %q, %v; %q, %v", got, err, also, alsoErr)
