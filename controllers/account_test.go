@@ -11,8 +11,8 @@ import (
 	egov1 "github.com/mainstay-operator/mainstay-operator/api/ego/v1"
 )
 
-// Whatever names who a pod acts as, or asks for its token or certificate, could name the
-// manager: a field that is new must be refused as easyservice/account.go does.
+// A field that names the account of a pod, or asks for its token or certificate, could name the manager: the operator
+// must refuse every new one as easyservice/account.go does.
 func TestEveryFieldThatNamesAnAccountIsKnown(t *testing.T) {
 	for _, c := range []struct {
 		spec any
@@ -33,7 +33,7 @@ func TestEveryFieldThatNamesAnAccountIsKnown(t *testing.T) {
 	}
 }
 
-// accountFields are the paths of fields that have to do with accounts.
+// accountFields returns the paths of the fields that have to do with accounts.
 func accountFields(in reflect.Type, path string, depth int) (found []string) {
 	const deepest = 16 // of types that hold themselves
 	switch in.Kind() {

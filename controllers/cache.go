@@ -18,15 +18,15 @@ import (
 	"github.com/mainstay-operator/mainstay-operator/controllers/internal/parts"
 )
 
-// NamespacesFromEnv reads WATCH_NAMESPACE: the namespaces to look after, comma-separated
-// as OLM writes the targets of an OperatorGroup. None means all.
+// NamespacesFromEnv reads WATCH_NAMESPACE: the namespaces that the operator looks after, comma-separated as OLM writes
+// the targets of an OperatorGroup. None means all.
 func NamespacesFromEnv() []string {
 	return strings.FieldsFunc(os.Getenv("WATCH_NAMESPACE"), func(r rune) bool { return r == ',' || r == ' ' })
 }
 
-// CacheOptions bound what the manager keeps in memory: pods, Secrets, ConfigMaps, volume
-// claims and ReplicaSets only of our own making, and of other people's objects no more than that they exist,
-// which is what it takes to refuse their names. No namespace means all.
+// CacheOptions bounds what the manager keeps in memory. Of pods, Secrets, ConfigMaps, volume claims and ReplicaSets it
+// keeps only those that the operator made. Of the other types of children, it keeps no more of a foreign object than
+// its identity, which is enough to refuse its name. No namespace means all.
 func CacheOptions(namespaces []string) cache.Options {
 	ours := cache.ByObject{Label: labels.SelectorFromSet(labels.Set{parts.LabelManagedBy: parts.ManagedBy})}
 	identityOnly := cache.ByObject{Transform: stripForeign}
@@ -55,7 +55,7 @@ func CacheOptions(namespaces []string) cache.Options {
 	return options
 }
 
-// stripForeign keeps nothing but the identity of an object that is not ours.
+// stripForeign removes everything but the identity from an object that is not ours.
 func stripForeign(in any) (any, error) {
 	if _, gone := in.(toolscache.DeletedFinalStateUnknown); gone {
 		return in, nil

@@ -23,15 +23,15 @@ import (
 	"github.com/mainstay-operator/mainstay-operator/controllers/internal/converge"
 )
 
-// addHealthChecks adds what the kubelet asks: /readyz whether this process could lead at once, and
-// /healthz whether only a new process can go on. Neither asks the API server or a user's
-// server: a restart mends none of them.
+// addHealthChecks adds the checks that the kubelet asks for: /readyz says whether this process could lead at once,
+// /healthz whether only a new process can go on. Neither asks the API server or a user's server: a restart mends none
+// of them.
 func addHealthChecks(ctx context.Context, mgr ctrl.Manager, namespaces []string, tracker *converge.ReconcileTracker) error {
 	watched := slices.AppendSeq([]client.Object{
 		&appv1.EasyService{}, &cachev1alpha1.Memcached{}, &cachev1alpha1.Redis{}, &egov1.Activity{},
 	}, maps.Keys(CacheOptions(namespaces).ByObject))
 	for _, object := range watched {
-		// Asked for now, it is full before this process leads.
+		// An informer that is requested now is full before this process leads.
 		if _, err := mgr.GetCache().GetInformer(ctx, object, cache.BlockUntilSynced(false)); err != nil {
 			return fmt.Errorf("watching %T: %w", object, err)
 		}
@@ -49,14 +49,14 @@ func addHealthChecks(ctx context.Context, mgr ctrl.Manager, namespaces []string,
 	return nil
 }
 
-// cachesSynced is true while all caches hold what the cluster has: the manager starts it, in every
-// process and not in the leader alone, when they do.
+// cachesSynced is true while all caches hold what the cluster has. The manager starts it once they do, in every
+// process and not in the leader alone.
 type cachesSynced struct{ atomic.Bool }
 
-// NeedLeaderElection is false: a standby is to be ready, too.
+// NeedLeaderElection returns false: a standby must be ready, too.
 func (*cachesSynced) NeedLeaderElection() bool { return false }
 
-// Start notes that the caches are full, until the process is to end.
+// Start marks the caches as full until the process is to end.
 func (f *cachesSynced) Start(ctx context.Context) error {
 	f.Store(true)
 	<-ctx.Done()
@@ -73,8 +73,8 @@ func (f *cachesSynced) check(*http.Request) error {
 	return nil
 }
 
-// livenessCheck asks whether a pass is stuck, and the first time that one is logs what every
-// goroutine does: the restart leaves nothing else of it.
+// livenessCheck fails if a pass is stuck. The first time, it logs what every goroutine does, because the restart
+// leaves no other trace.
 func livenessCheck(tracker *converge.ReconcileTracker, log logr.Logger) func(*http.Request) error {
 	var once sync.Once
 	return func(*http.Request) error {

@@ -12,7 +12,7 @@ import (
 	"github.com/mainstay-operator/mainstay-operator/controllers/internal/converge"
 )
 
-// A restart is all that mends a stuck pass, and takes every trace of it along.
+// Only a restart mends a stuck pass, and it wipes out every trace of it.
 func TestAStuckPassFailsTheProbeAndIsLoggedOnce(t *testing.T) {
 	var logged []string
 	log := funcr.New(func(_, args string) { logged = append(logged, args) }, funcr.Options{})

@@ -13,16 +13,15 @@ import (
 	"github.com/mainstay-operator/mainstay-operator/controllers/internal/converge"
 )
 
-// managedCache is a cache of the manager's, filled before any controller starts.
+// managedCache is a cache that the manager runs and fills before any controller starts.
 type managedCache struct{ cache.Cache }
 
-// GetCache makes the manager see a cache in it.
+// GetCache makes the manager treat it as a cache.
 func (f managedCache) GetCache() cache.Cache { return f.Cache }
 
-// newMetadataCache is a cache that knows of every Secret and ConfigMap that it is there and
-// at which version, and nothing of what it holds: enough to notice that one which an
-// object names has changed. The manager's own cache has our Secrets alone, and
-// one selection for each type.
+// newMetadataCache makes a cache that knows the version of every Secret and ConfigMap, but not the content: enough to
+// notice a change of one that an object names. The manager's own cache cannot do this: it has only our Secrets, and
+// allows one selector for each type.
 func newMetadataCache(ctx context.Context, mgr ctrl.Manager, namespaces []string) (cache.Cache, error) {
 	options := CacheOptions(namespaces)
 	options.ByObject = nil
@@ -33,7 +32,7 @@ func newMetadataCache(ctx context.Context, mgr ctrl.Manager, namespaces []string
 		return nil, fmt.Errorf("making the cache of versions: %w", err)
 	}
 	for _, kind := range []client.Object{converge.SecretMetadata(), converge.ConfigMapMetadata()} {
-		// Asked for now, it is full before this process leads.
+		// An informer that is requested now is full before this process leads.
 		if _, err := made.GetInformer(ctx, kind, cache.BlockUntilSynced(false)); err != nil {
 			return nil, fmt.Errorf("watching versions: %w", err)
 		}
@@ -41,7 +40,7 @@ func newMetadataCache(ctx context.Context, mgr ctrl.Manager, namespaces []string
 	return made, mgr.Add(managedCache{made})
 }
 
-// stripToVersion keeps the name and the version.
+// stripToVersion removes everything but the name and the version.
 func stripToVersion(in any) (any, error) {
 	switch obj := in.(type) {
 	case toolscache.DeletedFinalStateUnknown:

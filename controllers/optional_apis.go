@@ -14,8 +14,8 @@ import (
 	"github.com/mainstay-operator/mainstay-operator/controllers/internal/parts"
 )
 
-// newOptionalAPIs have a cache of their own: the manager's must be told of every type
-// that it chooses from by label, and refuses one that the cluster lacks.
+// newOptionalAPIs gives the optional APIs a cache of their own: the manager's cache must be told of every type that it
+// selects by label, and refuses one that the cluster lacks.
 func newOptionalAPIs(mgr ctrl.Manager, namespaces []string) (*converge.OptionalAPIs, error) {
 	options := CacheOptions(namespaces)
 	options.ByObject = nil
@@ -28,14 +28,14 @@ func newOptionalAPIs(mgr ctrl.Manager, namespaces []string) (*converge.OptionalA
 	return &converge.OptionalAPIs{Cache: made, Mapper: mgr.GetRESTMapper(), Clock: clock.RealClock{}}, mgr.Add(managedCache{lenientCache{made}})
 }
 
-// optionalSyncTimeout with types that a cluster may lack: one that cannot be listed, for want of a
-// right or of its conversion, must not keep the operator from its work.
+// optionalSyncTimeout bounds the wait for types that a cluster may lack. One that cannot be listed, because a right is
+// missing or its conversion fails, must not keep the operator from its work.
 const optionalSyncTimeout = 10 * time.Second
 
-// lenientCache is a cache that nobody waits for any longer.
+// lenientCache is a cache that nobody waits for longer than optionalSyncTimeout.
 type lenientCache struct{ cache.Cache }
 
-// WaitForCacheSync gives up, and says that all is well.
+// WaitForCacheSync gives up after optionalSyncTimeout and reports success anyway.
 func (l lenientCache) WaitForCacheSync(ctx context.Context) bool {
 	bounded, cancel := context.WithTimeout(ctx, optionalSyncTimeout)
 	defer cancel()

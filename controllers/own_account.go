@@ -16,9 +16,9 @@ import (
 // accountTimeout is how long the API server may take to say who asks.
 const accountTimeout = 10 * time.Second
 
-// OwnAccount is the ServiceAccount that the manager runs as, in the namespace of its pods:
-// the API server's word, which no installation can forget to pass on. None means
-// that it is no pod, as under `make run`.
+// OwnAccount returns the ServiceAccount that the manager runs as, in the namespace of its pods. It asks the API
+// server, so no installation can forget to pass it on. An empty name means that the manager does not run in a pod, as
+// under `make run`.
 func OwnAccount(ctx context.Context, config *rest.Config) (types.NamespacedName, error) {
 	api, err := authenticationv1client.NewForConfig(config)
 	if err != nil {

@@ -22,29 +22,28 @@ import (
 	"github.com/mainstay-operator/mainstay-operator/controllers/upgradeable"
 )
 
-// Options are what the kinds need to know beside the cluster.
+// Options are what the kinds need to know besides the cluster.
 type Options struct {
-	// Images are the defaults for objects that name no image, and the operator's own.
+	// Images are the default images of objects that name none, and the operator's own.
 	Images Images
-	// Namespaces that the operator looks after; none means all.
+	// Namespaces are those that the operator looks after; none means all.
 	Namespaces []string
-	// Account is the ServiceAccount that the manager runs as; none where it is no pod.
+	// Account is the ServiceAccount that the manager runs as; empty if it does not run in a pod.
 	Account types.NamespacedName
-	// Condition is OLM's OperatorCondition of this operator; empty when OLM did not install it.
+	// Condition names OLM's OperatorCondition of this operator; empty if OLM did not install it.
 	Condition types.NamespacedName
-	// IsLeader is false once another manager may lead; nil when there is no other.
+	// IsLeader reports false once another manager may lead; nil if there is no other.
 	IsLeader func() bool
 }
 
 // Images are the operator's default operand images.
 type Images struct {
 	Memcached, MemcachedExporter, Redis, Valkey, Activity string
-	// Operator is its own; empty when it is run by hand.
+	// Operator is the operator's own image; empty when it is run by hand.
 	Operator string
 }
 
-// ImagesFromEnv reads RELATED_IMAGE_*, as the bundle sets them, over the
-// defaults of this release.
+// ImagesFromEnv reads RELATED_IMAGE_*, which the bundle sets, and falls back to the defaults of this release.
 func ImagesFromEnv() Images {
 	return Images{
 		Memcached:         cmp.Or(os.Getenv("RELATED_IMAGE_MEMCACHED"), "docker.io/library/memcached:1.6.38"),
@@ -56,7 +55,7 @@ func ImagesFromEnv() Images {
 	}
 }
 
-// SetupAll adds every kind to the manager, and what tells OLM how they are.
+// SetupAll adds every kind to the manager, and the controller that asks OLM to hold upgrades.
 func SetupAll(ctx context.Context, mgr ctrl.Manager, o Options) error {
 	mgr.GetLogger().Info("watching", "namespaces", cmp.Or(strings.Join(o.Namespaces, ","), "all"))
 	tracker := &converge.ReconcileTracker{Clock: clock.RealClock{}}
@@ -98,7 +97,7 @@ func SetupAll(ctx context.Context, mgr ctrl.Manager, o Options) error {
 	return setupUpgradeable(mgr, o.Condition, tracker)
 }
 
-// setupUpgradeable by OLM where there is one that asks.
+// setupUpgradeable adds the controller that holds upgrades, if OLM installed this operator.
 func setupUpgradeable(mgr ctrl.Manager, condition types.NamespacedName, tracker *converge.ReconcileTracker) error {
 	if condition.Name == "" {
 		mgr.GetLogger().Info("no upgrade is held: OPERATOR_CONDITION_NAME, which OLM sets, is not set")

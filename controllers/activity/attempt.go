@@ -13,16 +13,16 @@ import (
 // An attempt runs its command at most once, whatever happens to the operator
 // between any two calls, because
 //
-//   - a pod is born with a scheduling gate, and the gate is removed only from the
+//   - a pod is created with a scheduling gate, and the gate is removed only from the
 //     pod whose UID the status already holds;
 //   - a UID, once in the status, is never replaced: every write of the status is
 //     refused when it was made from an older one;
 //   - the next attempt begins only after a live read showed the end of the last;
-//   - the container refuses to be started twice (see guarded).
+//   - the container refuses to be started twice (see guardCommand).
 //
-// It ends with the command's container, whatever others an admission webhook has put
-// beside it do (see over); those that go on are removed with the pod once the end is
-// written down.
+// An attempt ends with the command's container, whatever containers that an admission
+// webhook put beside it do (see commandEnded); those that go on are removed with the
+// pod once the end is written down.
 //
 // So a pod that a lost response, a stale cache or a stopped leader made once too
 // often stays behind its gate until it is discarded.
@@ -31,25 +31,25 @@ import (
 type step string
 
 const (
-	// stepWait : nothing to do until an event says that something has changed.
+	// stepWait does nothing until an event says that something has changed.
 	stepWait step = "waiting for an event"
-	// stepJournal : write down the next attempt and the name of its pod.
+	// stepJournal writes down the next attempt and the name of its pod.
 	stepJournal step = "journaling the attempt"
-	// stepCreate : make the pod, gated.
+	// stepCreate makes the pod, gated.
 	stepCreate step = "creating the pod"
-	// stepAdopt : write down the UID of the gated pod.
+	// stepAdopt writes down the UID of the gated pod.
 	stepAdopt step = "journaling the pod's UID"
-	// stepStart : remove the gate of the journaled pod.
+	// stepStart removes the gate of the journaled pod.
 	stepStart step = "removing the pod's gate"
-	// stepStop : delete the journaled pod of a run that is cancelled, or too late to start.
+	// stepStop deletes the journaled pod of a run that is cancelled, or too late to start.
 	stepStop step = "stopping the pod"
-	// stepRecord : write down how the attempt ended.
+	// stepRecord writes down how the attempt ended.
 	stepRecord step = "recording the result"
-	// stepRefuse : a pod of this name was not made by us and is not touched.
+	// stepRefuse leaves alone a pod of this name that was not made by us, and reports it.
 	stepRefuse step = "refusing a pod of somebody else"
 )
 
-// nextStep decides. pod is the one that bears the current attempt's name, or nil.
+// nextStep decides what to do next. pod is the one that bears the current attempt's name, or nil.
 func nextStep(a *egov1.Activity, pod *corev1.Pod, now time.Time) step {
 	attempt := currentAttempt(a)
 	switch {
@@ -71,8 +71,8 @@ func nextStep(a *egov1.Activity, pod *corev1.Pod, now time.Time) step {
 	return stepWait
 }
 
-// decideNextAttempt decides whether the next attempt begins. One that is never to start is
-// journaled too: its end is written there.
+// decideNextAttempt decides whether the next attempt begins. An attempt that is never to start
+// is journaled too, so that its end has a place to be written to.
 func decideNextAttempt(a *egov1.Activity, now time.Time) step {
 	switch {
 	case a.Spec.Cancel || startDeadlinePassed(a, now):
@@ -98,7 +98,7 @@ func decideUnjournaled(a *egov1.Activity, pod *corev1.Pod, now time.Time) step {
 	return stepAdopt
 }
 
-// currentAttempt is the last attempt, or nil before the first.
+// currentAttempt returns the last attempt, or nil before the first.
 func currentAttempt(a *egov1.Activity) *egov1.Attempt {
 	if len(a.Status.Attempts) == 0 {
 		return nil
@@ -112,9 +112,9 @@ func isGated(pod *corev1.Pod) bool {
 
 func hasFinalizer(pod *corev1.Pod) bool { return slices.Contains(pod.Finalizers, finalizer) }
 
-// podEnded is true when nothing of the pod runs or ever will: it has reached its
+// podEnded reports whether nothing of the pod runs or ever will: it has reached its
 // end, or was deleted before it had a node (no pod is bound once it is deleted). The
-// command may have ended before: see over.
+// command may have ended before: see commandEnded.
 func podEnded(pod *corev1.Pod) bool {
 	return pod.Status.Phase == corev1.PodSucceeded || pod.Status.Phase == corev1.PodFailed || neverBound(pod)
 }
@@ -123,21 +123,21 @@ func neverBound(pod *corev1.Pod) bool {
 	return !pod.DeletionTimestamp.IsZero() && pod.Spec.NodeName == ""
 }
 
-// verdict is what becomes of a pod that bears our finalizer.
+// verdict says what becomes of a pod that bears our finalizer.
 type verdict int
 
 const (
-	// verdictKeep : the current attempt's, or one that is not settled yet, or one that ends by itself.
+	// verdictKeep is for the current attempt's pod, one that is not settled yet, or one that ends by itself.
 	verdictKeep verdict = iota
-	// verdictRelease : its result is written down, or nobody is left to write it down for.
+	// verdictRelease is for a pod whose result is written down, or for which nobody is left to write it down.
 	verdictRelease
-	// verdictDiscard : made once too often, so that it can never be journaled, and so never
-	// start; or kept by a container of others, though the command's end is written down.
+	// verdictDiscard is for a pod that was made once too often, so that it can never be journaled and
+	// never start; or that somebody else's container keeps alive though the command's end is written down.
 	verdictDiscard
 )
 
-// verdictFor decides. a is the Activity as it stands at the API server, or nil when
-// it is gone: a stale one would condemn the pod of an attempt it has not seen.
+// verdictFor decides what becomes of a pod. a is the Activity as it stands at the API server, or
+// nil when it is gone: a stale one would condemn the pod of an attempt it has not seen.
 func verdictFor(a *egov1.Activity, pod *corev1.Pod) verdict {
 	if a == nil || !a.DeletionTimestamp.IsZero() {
 		return verdictRelease
@@ -162,8 +162,8 @@ func verdictFor(a *egov1.Activity, pod *corev1.Pod) verdict {
 	return verdictDiscard
 }
 
-// verdictAfterEnd decides for a pod whose end is written down. It is let go last: nobody looks
-// after a pod that is not held.
+// verdictAfterEnd decides for a pod whose end is written down. Its finalizer goes last: nobody
+// looks after a pod without it.
 func verdictAfterEnd(pod *corev1.Pod) verdict {
 	switch {
 	case podEnded(pod) || !pod.DeletionTimestamp.IsZero():
@@ -174,7 +174,7 @@ func verdictAfterEnd(pod *corev1.Pod) verdict {
 	return verdictKeep
 }
 
-// cannotJournal is true when no pod of that name can be journaled any more.
+// cannotJournal reports whether no pod of that name can be journaled any more.
 func cannotJournal(a *egov1.Activity, name string) bool {
 	for _, attempt := range a.Status.Attempts {
 		if attempt.PodName == name {
@@ -184,8 +184,8 @@ func cannotJournal(a *egov1.Activity, name string) bool {
 	return prosta(a).Finished()
 }
 
-// needsNoCleanup is true when the Activity's own view of the pod already says that it is
-// kept, so that no live read is needed to know.
+// needsNoCleanup reports whether the Activity as it was read already says that the pod is
+// kept or not held at all, so that no live read is needed to know.
 func needsNoCleanup(a *egov1.Activity, pod *corev1.Pod) bool {
 	attempt := currentAttempt(a)
 	unfinished := attempt != nil && !attempt.Prosta.Finished()

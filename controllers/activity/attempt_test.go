@@ -13,7 +13,7 @@ import (
 	"github.com/mainstay-operator/mainstay-operator/controllers/activity/internal/guard"
 )
 
-// activityWith makes an Activity with these attempts.
+// activityWith returns an Activity with these attempts.
 func activityWith(spec egov1.ActivitySpec, attempts ...egov1.Attempt) *egov1.Activity {
 	a := &egov1.Activity{ObjectMeta: metav1.ObjectMeta{Namespace: "ns", Name: "once", UID: "abcdef-1", CreationTimestamp: testTime}, Spec: spec}
 	for i := range attempts {
@@ -24,7 +24,7 @@ func activityWith(spec egov1.ActivitySpec, attempts ...egov1.Attempt) *egov1.Act
 	return a
 }
 
-// defaultRetryPolicy is a policy with the default of it.
+// defaultRetryPolicy sets no more than the default causes; unlike an empty policy it has a backoff.
 var defaultRetryPolicy = egov1.RetryPolicy{Causes: []egov1.RetryCause{egov1.RetryFailed}}
 
 var (
@@ -34,7 +34,7 @@ var (
 	failedAttempt  = egov1.Attempt{Prosta: egov1.Failed, PodUID: "p0"}
 )
 
-// pod is the current attempt's, gated, as we make it; edits change it.
+// pod returns the current attempt's pod, gated, as we make it; edits change it.
 func pod(a *egov1.Activity, edits ...func(*corev1.Pod)) *corev1.Pod {
 	p := desiredPod(a, *currentAttempt(a))
 	p.UID = "p1"
@@ -64,12 +64,12 @@ func exited(code int32, reason, message string) func(*corev1.Pod) {
 	}})
 }
 
-// unstarted is what the kubelet says of a container behind one that failed.
+// unstarted sets what the kubelet says of a container whose init container failed.
 func unstarted(p *corev1.Pod) {
 	state(corev1.ContainerState{Waiting: &corev1.ContainerStateWaiting{Reason: "PodInitializing"}})(p)
 }
 
-// guardEnded is the end of the container that brings the guard.
+// guardEnded sets the end of the container that installs the guard.
 func guardEnded(code int32, reason, message string) func(*corev1.Pod) {
 	return func(p *corev1.Pod) {
 		p.Status.InitContainerStatuses = []corev1.ContainerStatus{{Name: guardContainer, State: corev1.ContainerState{
@@ -89,7 +89,7 @@ func TestNextStep(t *testing.T) {
 		spec     egov1.ActivitySpec
 		attempts []egov1.Attempt
 		pod      []func(*corev1.Pod) // nil: there is none
-		after    time.Duration       // the creation
+		after    time.Duration       // since the creation
 		want     step
 	}{
 		"new":                        {want: stepJournal},
@@ -201,7 +201,7 @@ func TestVerdict(t *testing.T) {
 	}
 }
 
-// refusedAfter has a kubelet whose first word on the pod was said so long before it refused it.
+// refusedAfter sets what a kubelet leaves that refused the pod so long after its first report on it.
 func refusedAfter(took time.Duration) func(*corev1.Pod) {
 	at := metav1.NewTime(testTime.Add(took))
 	return func(p *corev1.Pod) {

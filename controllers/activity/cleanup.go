@@ -17,8 +17,8 @@ import (
 	"github.com/mainstay-operator/mainstay-operator/controllers/internal/parts"
 )
 
-// cleanUpPods lets go of pods whose end is written down, and removes those that can
-// never start. Their Activity is read live: an older one would condemn wrongly.
+// cleanUpPods removes our finalizer from pods whose end is written down, and deletes those that can
+// never start. It reads their Activity live: an older one would condemn wrongly.
 func (r *Reconciler) cleanUpPods(ctx context.Context, key types.NamespacedName, pods []corev1.Pod) error {
 	read := map[string]*egov1.Activity{} // nil where there is none
 	for i := range pods {
@@ -47,7 +47,7 @@ func (r *Reconciler) cleanUpPods(ctx context.Context, key types.NamespacedName, 
 	return nil
 }
 
-// ownerName is the name of the Activity that made the pod, whatever its labels say.
+// ownerName returns the name of the Activity that made the pod, whatever its labels say.
 func ownerName(pod *corev1.Pod, labelled string) string {
 	if ref := metav1.GetControllerOfNoCopy(pod); ref != nil && ref.Kind == "Activity" {
 		return ref.Name
@@ -55,7 +55,7 @@ func ownerName(pod *corev1.Pod, labelled string) string {
 	return labelled
 }
 
-// getLiveActivity as it stands at the API server, or nil.
+// getLiveActivity reads the Activity as it stands at the API server, and returns nil when it is gone.
 func (r *Reconciler) getLiveActivity(ctx context.Context, key types.NamespacedName) (*egov1.Activity, error) {
 	var live egov1.Activity
 	switch err := r.APIReader.Get(ctx, key, &live); {
@@ -67,9 +67,9 @@ func (r *Reconciler) getLiveActivity(ctx context.Context, key types.NamespacedNa
 	return nil, nil
 }
 
-// labelAndMark gives the current attempt's pod what it is to bear while it lives. Without its
-// labels nobody would tell of its end, nor let it go when the Activity is deleted; by the
-// mark of its start it knows a second one.
+// labelAndMark puts our labels and the mark of its start on the current attempt's pod. Without the
+// labels nobody would tell us of its end, nor release it when the Activity is deleted; by the
+// mark a second start is recognized.
 func (r *Reconciler) labelAndMark(ctx context.Context, a *egov1.Activity, pod *corev1.Pod) error {
 	if pod == nil || !hasFinalizer(pod) || pod.UID != currentAttempt(a).PodUID {
 		return nil
@@ -89,7 +89,7 @@ func (r *Reconciler) labelAndMark(ctx context.Context, a *egov1.Activity, pod *c
 	return nil
 }
 
-// startMarkOf is the ID of the container that was first seen to run, once there is one.
+// startMarkOf returns the ID of the container that was first seen to run, or "" before that.
 func startMarkOf(pod *corev1.Pod) string {
 	status := commandStatus(pod)
 	if mark := pod.Annotations[annotationStartMark]; mark != "" || status.State.Running == nil || !pod.DeletionTimestamp.IsZero() {
@@ -98,7 +98,7 @@ func startMarkOf(pod *corev1.Pod) string {
 	return status.ContainerID
 }
 
-// finalize is the hook for an Activity that is gone or being deleted.
+// finalize releases the pods of an Activity that is gone or being deleted.
 func (r *Reconciler) finalize(ctx context.Context, key types.NamespacedName) error {
 	a := &egov1.Activity{ObjectMeta: metav1.ObjectMeta{Namespace: key.Namespace, Name: key.Name}}
 	pods, err := r.ListPods(ctx, a, appName)
@@ -108,12 +108,12 @@ func (r *Reconciler) finalize(ctx context.Context, key types.NamespacedName) err
 	return r.cleanUpPods(ctx, key, slices.DeleteFunc(pods, func(p corev1.Pod) bool { return !hasFinalizer(&p) }))
 }
 
-// cleanupCandidates are the pods that may have to be let go.
+// cleanupCandidates returns the pods that may have to be released or deleted.
 func cleanupCandidates(a *egov1.Activity, pods []corev1.Pod) []corev1.Pod {
 	return slices.DeleteFunc(slices.Clone(pods), func(p corev1.Pod) bool { return needsNoCleanup(a, &p) })
 }
 
-// replaceCached puts the pod as it was last seen in the place of its cached copy.
+// replaceCached replaces the cached copy of a pod with the pod as it was last seen.
 func replaceCached(pods []corev1.Pod, live *corev1.Pod) []corev1.Pod {
 	if live == nil {
 		return pods

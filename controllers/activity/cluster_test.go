@@ -49,16 +49,16 @@ var (
 const runsForever = -1
 
 // fakeCluster is an API server, a kubelet and a garbage collector; operators come and
-// go. After every write it holds the promise of the package against the pods.
+// go. After every write it checks that the pods keep the package's promise (see checkInvariants).
 type fakeCluster struct {
 	t      *testing.T
 	server client.WithWatch
-	// exit code of each attempt, the last one for all that follow.
+	// exitCodes are those of the attempts; the last one is for all that follow, too.
 	exitCodes []int32
 	now       time.Time
 	// neverStarts is true while the kubelet binds pods but starts none.
 	neverStarts bool
-	// sidecarState the command's container is another, as long as the pod runs in this state;
+	// sidecarState is the state of a container beside the command's, while the pod runs;
 	// one that runs goes on until the pod is deleted. Nil: there is none.
 	sidecarState *corev1.ContainerState
 
@@ -97,7 +97,7 @@ func (w *fakeCluster) must(err error) {
 	}
 }
 
-// submit makes the Activity as a user would.
+// submit creates the Activity as a user would.
 func (w *fakeCluster) submit(spec egov1.ActivitySpec) {
 	w.t.Helper()
 	spec.Command = "true"
@@ -106,7 +106,7 @@ func (w *fakeCluster) submit(spec egov1.ActivitySpec) {
 	}))
 }
 
-// activity as the server has it; nil when it is gone.
+// activity returns the Activity as the server has it; nil when it is gone.
 func (w *fakeCluster) activity() *egov1.Activity {
 	var a egov1.Activity
 	err := w.server.Get(context.Background(), key, &a)
@@ -123,8 +123,8 @@ func (w *fakeCluster) pods() []corev1.Pod {
 	return list.Items
 }
 
-// checkInvariants is no Fatal, as it is also held on the goroutine of a leader: per attempt one pod at most ever starts, and never while an earlier
-// attempt of the same Activity may still run.
+// checkInvariants checks that per attempt at most one pod ever starts, and never while an earlier
+// attempt of the same Activity may still run. It calls no Fatal, as it also runs on a leader's goroutine.
 func (w *fakeCluster) checkInvariants() {
 	w.t.Helper()
 	pods, a := w.pods(), w.activity()
@@ -147,7 +147,7 @@ func (w *fakeCluster) checkInvariants() {
 	}
 }
 
-// checkRetryTime: it did not begin before the attempt before it was over for long enough.
+// checkRetryTime checks that the attempt did not begin before the one before it was over for long enough.
 func (w *fakeCluster) checkRetryTime(a *egov1.Activity, p *corev1.Pod) {
 	w.t.Helper()
 	if a == nil {
@@ -160,7 +160,7 @@ func (w *fakeCluster) checkRetryTime(a *egov1.Activity, p *corev1.Pod) {
 	}
 }
 
-// checkExclusive: no other attempt of the same Activity may still run beside this one.
+// checkExclusive checks that no other attempt of the same Activity may still run beside this one.
 func (w *fakeCluster) checkExclusive(p *corev1.Pod, pods []corev1.Pod) {
 	w.t.Helper()
 	for i := range pods {
@@ -174,7 +174,7 @@ func journaled(a *egov1.Activity, p *corev1.Pod) bool {
 	return a != nil && slices.ContainsFunc(a.Status.Attempts, func(t egov1.Attempt) bool { return t.PodUID == p.UID })
 }
 
-// nameWithoutAttempt of a pod's name is the name without the attempt.
+// nameWithoutAttempt returns the pod's name without the number of the attempt.
 func nameWithoutAttempt(p *corev1.Pod) string { return p.Name[:strings.LastIndex(p.Name, "-")] }
 
 // kubelet binds, starts and ends pods, each by one step, and collects orphans.
@@ -228,7 +228,7 @@ func phaseOf(code int32) corev1.PodPhase {
 	return corev1.PodFailed
 }
 
-// reportStatus is the kubelet's word: a pod reaches its phase when all its containers have ended.
+// reportStatus writes the kubelet's report: a pod reaches its final phase when all its containers have ended.
 func (w *fakeCluster) reportStatus(p *corev1.Pod, phase corev1.PodPhase, state corev1.ContainerState) {
 	p.Status.ContainerStatuses = []corev1.ContainerStatus{{Name: appName, ContainerID: "test://" + string(p.UID), State: state}}
 	if w.sidecarState != nil {
@@ -247,12 +247,12 @@ func (w *fakeCluster) reportStatus(p *corev1.Pod, phase corev1.PodPhase, state c
 	w.must(w.server.Status().Update(context.Background(), p))
 }
 
-// operator is one process: a reconciler, its cache, and its line to the server.
+// operator is one process: a reconciler, its cache, and its connection to the server.
 type operator struct {
 	*Reconciler
 	cluster *fakeCluster
 	cache   *laggingCache
-	// intercept carries one call out; it may fail, lose the answer, or kill.
+	// intercept carries one call out; it may fail, lose the answer, or kill the operator.
 	intercept func(call string, do func() error) error
 }
 
@@ -299,7 +299,7 @@ func (w *fakeCluster) operator() *operator {
 	return o
 }
 
-// sync lets the cache see the world as it is now.
+// sync lets the cache see the cluster as it is now.
 func (o *operator) sync() { o.syncActivity(); o.syncPods() }
 
 func keyOf(name string) types.NamespacedName {
@@ -345,7 +345,7 @@ func (w *fakeCluster) resourceVersions() string {
 	return strings.Join(all, " ")
 }
 
-// metadataCache answers what is asked of the metadata's cache.
+// metadataCache reads metadata over the operator's connection: it never lags.
 type metadataCache struct {
 	crcache.Cache
 	wire client.Reader

@@ -18,20 +18,20 @@ import (
 const (
 	// reasonStatusUnknown is the kubelet's reason for a container that it has lost sight of.
 	reasonStatusUnknown = "ContainerStatusUnknown"
-	// reasonRestartingAll is that for one that it took away since another container of the pod,
-	// by its restartPolicyRules, had all of them begun anew.
+	// reasonRestartingAll is the reason for one that it removed because another container of the pod,
+	// by its restartPolicyRules, had all of them restarted.
 	reasonRestartingAll = "RestartingAllContainers"
 )
 
-// commandEnded reports whether the command has ended, or is never to start. A container of
-// others that goes on does not keep it open.
+// commandEnded reports whether the command has ended, or is never to start. Somebody else's
+// container that goes on makes no difference.
 func commandEnded(pod *corev1.Pod) bool {
 	return podEnded(pod) || restartedUnobserved(pod) || wasObserved(commandTermination(commandStatus(pod))) && !allContainersEnded(pod)
 }
 
-// commandTermination is how the command's container ended; nil where that is not said. It is
-// started once; where somebody has it started again, the guard refuses, and the start
-// before is the one that counts.
+// commandTermination returns how the command's container ended, or nil where that is not said. The
+// container is started once; where it is started again, the guard refuses, and the start
+// before counts.
 func commandTermination(status corev1.ContainerStatus) *corev1.ContainerStateTerminated {
 	if last := status.LastTerminationState.Terminated; isConclusive(last) {
 		return last
@@ -62,15 +62,15 @@ func restartedUnobserved(pod *corev1.Pod) bool {
 	return !isConclusive(last) && (another || last != nil && status.RestartCount > 0)
 }
 
-// allContainersEnded reports whether all containers have ended, those of others too: the kubelet's
-// last word on the pod, its phase and its reason, comes by itself.
+// allContainersEnded reports whether all containers have ended, those of others too: then the
+// kubelet's last report on the pod, its phase and its reason, comes by itself.
 func allContainersEnded(pod *corev1.Pod) bool {
 	s := pod.Status
 	return !hasLiveContainer(pod) && !slices.ContainsFunc(slices.Concat(s.EphemeralContainerStatuses, sidecarStatuses(pod)), isLive)
 }
 
-// hasLiveContainer reports whether the pod goes on for ever as far as the kubelet is concerned,
-// which itself ends only the sidecars among the init containers, and ephemeral ones.
+// hasLiveContainer reports whether a container runs, or may yet, that the kubelet does not end by itself: it ends only
+// the sidecars among the init containers, and ephemeral ones. Such a pod may go on for ever.
 func hasLiveContainer(pod *corev1.Pod) bool {
 	return slices.ContainsFunc(pod.Spec.Containers, func(c corev1.Container) bool {
 		return isLive(findContainerStatus(pod.Status.ContainerStatuses, c.Name))
@@ -80,7 +80,7 @@ func hasLiveContainer(pod *corev1.Pod) bool {
 // isLive reports whether a container runs, or may yet.
 func isLive(s corev1.ContainerStatus) bool { return s.State.Terminated == nil }
 
-// sidecarStatuses are the init containers that run beside the others.
+// sidecarStatuses returns the statuses of the init containers that run beside the others.
 func sidecarStatuses(pod *corev1.Pod) []corev1.ContainerStatus {
 	var all []corev1.ContainerStatus
 	for i := range pod.Spec.InitContainers {
@@ -95,9 +95,9 @@ func isSidecar(c *corev1.Container) bool {
 	return ptr.Deref(c.RestartPolicy, "") == corev1.ContainerRestartPolicyAlways
 }
 
-// failedInit is the first init container that was seen to fail, and how: those after it,
-// and the command's, do not start. A sidecar among them is started again, and fails last
-// when it is killed with the pod.
+// failedInit returns the first init container that was seen to fail, and how: those after it,
+// and the command's, do not start. Sidecars do not count: one that fails is started again,
+// and its last failure is being killed with the pod.
 func failedInit(pod *corev1.Pod) (name string, how *corev1.ContainerStateTerminated) {
 	for i := range pod.Spec.InitContainers {
 		c := &pod.Spec.InitContainers[i]
@@ -109,7 +109,7 @@ func failedInit(pod *corev1.Pod) (name string, how *corev1.ContainerStateTermina
 	return "", nil
 }
 
-// succeeded reports whether the command ended well, however others in the pod did.
+// succeeded reports whether the command ended well, however other containers of the pod ended.
 func succeeded(pod *corev1.Pod, ran *corev1.ContainerStateTerminated) bool {
 	if wasObserved(ran) {
 		return ran.ExitCode == 0
@@ -118,8 +118,8 @@ func succeeded(pod *corev1.Pod, ran *corev1.ContainerStateTerminated) bool {
 }
 
 // timedOut reports whether the command did not end within activeDeadlineSeconds. The kubelet
-// counts them from startTime, to the second, by the clock that container times are of too;
-// its reason alone may speak of another container, which went on after the command's end.
+// counts them from startTime, to the second, by the clock that also gives the container times;
+// its reason alone may be due to another container, which went on after the command's end.
 func timedOut(pod *corev1.Pod, ran *corev1.ContainerStateTerminated) bool {
 	stopped := pod.Status.Reason == commonv1.ReasonTimedOut
 	if !wasObserved(ran) || ran.FinishedAt.IsZero() || pod.Status.StartTime == nil || pod.Spec.ActiveDeadlineSeconds == nil {
@@ -129,12 +129,12 @@ func timedOut(pod *corev1.Pod, ran *corev1.ContainerStateTerminated) bool {
 	return (stopped || !podEnded(pod)) && !ran.FinishedAt.Time.Before(at)
 }
 
-// guardRefused is true for a guard that did not start the command, and said why.
+// guardRefused reports whether the guard did not start the command, for that reason.
 func guardRefused(ran *corev1.ContainerStateTerminated, why string) bool {
 	return ran.ExitCode == guard.ExitRefused && firstLine(ran.Message) == why
 }
 
-// commandStatus is that of the command's container; empty when the kubelet has said nothing.
+// commandStatus returns the status of the command's container; it is empty when the kubelet has said nothing.
 func commandStatus(pod *corev1.Pod) corev1.ContainerStatus {
 	if pod == nil {
 		return corev1.ContainerStatus{}
@@ -151,8 +151,8 @@ func findContainerStatus(all []corev1.ContainerStatus, container string) corev1.
 	return corev1.ContainerStatus{}
 }
 
-// startedAt is nil for a container that did not come to life: the runtime's 0 reaches
-// us as the first second of 1970.
+// startedAt returns when a container started, or nil for one that never did: the runtime's 0
+// reaches us as the first second of 1970.
 func startedAt(t *corev1.ContainerStateTerminated) *metav1.Time {
 	if t.StartedAt.Unix() <= 0 {
 		return nil
@@ -160,7 +160,7 @@ func startedAt(t *corev1.ContainerStateTerminated) *metav1.Time {
 	return t.StartedAt.DeepCopy()
 }
 
-// signal is the runtime's word; most say nothing but the exit code 128 + signal.
+// signal returns the signal that ended the command; most runtimes give only the exit code 128 + signal.
 func signal(t *corev1.ContainerStateTerminated) *int32 {
 	const shell, last = 128, 64 // SIGRTMAX
 	switch {

@@ -21,7 +21,7 @@ func withSidecar(s corev1.ContainerState) func(*corev1.Pod) {
 	}
 }
 
-// withInitContainer puts an init container in that state before the command's; one that restarts is a sidecar.
+// withInitContainer puts an init container in that state before the command's; one that restarts always is a sidecar.
 func withInitContainer(restart *corev1.ContainerRestartPolicy, s corev1.ContainerState) func(*corev1.Pod) {
 	return func(p *corev1.Pod) {
 		p.Spec.InitContainers = append(p.Spec.InitContainers, corev1.Container{Name: "before", RestartPolicy: restart})
@@ -29,7 +29,7 @@ func withInitContainer(restart *corev1.ContainerRestartPolicy, s corev1.Containe
 	}
 }
 
-// endedAt is the end of the command so long after its pod began.
+// endedAt sets the end of the command, so long after its pod began.
 func endedAt(after time.Duration, code int32) func(*corev1.Pod) {
 	return func(p *corev1.Pod) {
 		exited(code, "Error", "")(p)
@@ -38,7 +38,7 @@ func endedAt(after time.Duration, code int32) func(*corev1.Pod) {
 	}
 }
 
-// restartedContainer is a container whose start before ended so.
+// restartedContainer sets the state of a container whose previous start ended so.
 func restartedContainer(count int32, last corev1.ContainerStateTerminated, now corev1.ContainerState) func(*corev1.Pod) {
 	return func(p *corev1.Pod) {
 		p.Status.ContainerStatuses = []corev1.ContainerStatus{{Name: appName, RestartCount: count, State: now,
@@ -53,8 +53,8 @@ func markedBy(id, now string) func(*corev1.Pod) {
 	}
 }
 
-// TestBesideOthers holds what becomes of an attempt, and then of its pod, against what its
-// command's container came to.
+// TestBesideOthers checks that what becomes of an attempt, and then of its pod, depends on how the
+// command's container ended, whatever other containers do.
 func TestBesideOthers(t *testing.T) {
 	always := ptr.To(corev1.ContainerRestartPolicyAlways)
 	minute := egov1.ActivitySpec{Timeout: &metav1.Duration{Duration: time.Minute}}

@@ -36,11 +36,11 @@ type Reconciler struct {
 	Output Output
 	// Clock tells when a result was noted, and when a deadline, a backoff or a ttl has run out.
 	Clock clock.PassiveClock
-	// Users are in ConfigMaps that users made.
+	// Users reads the ConfigMaps that say which uid a named user has.
 	Users converge.ContentReader
 	// DefaultImage is what an object that names no image starts with.
 	DefaultImage string
-	// GuardImage has the guard for commands with args, as /guard; empty for the shell's.
+	// GuardImage holds the guard, as /guard, for commands with args; when it is empty, their image's shell guards them.
 	GuardImage string
 }
 
@@ -79,8 +79,8 @@ func (r *Reconciler) reconcile(ctx context.Context, a *egov1.Activity, save conv
 	return r.expireOrRequeue(ctx, a, now, save)
 }
 
-// advance takes one step after the other until there is nothing left but to
-// wait. The cache is enough to see that; a step itself is decided on a live read.
+// advance takes one step after the other until nothing is left but to wait. The cache
+// is enough to see that; a step itself is decided on a live read.
 func (r *Reconciler) advance(ctx context.Context, a *egov1.Activity, pod *corev1.Pod, now time.Time, save converge.SaveStatus) (*corev1.Pod, error) {
 	for live := false; ; {
 		todo := nextStep(a, pod, now)
@@ -105,7 +105,7 @@ func (r *Reconciler) advance(ctx context.Context, a *egov1.Activity, pod *corev1
 }
 
 // journalAttempt writes the next attempt into the status, with the images it will run and
-// the user it will run as; nobody need be known for one that is never to run.
+// the user it will run as. An attempt that is never to run needs no known user.
 func (r *Reconciler) journalAttempt(ctx context.Context, a *egov1.Activity, now time.Time) error {
 	if !a.Spec.Cancel && !startDeadlinePassed(a, now) {
 		if err := r.resolveUser(ctx, a); err != nil {
@@ -128,7 +128,7 @@ func (r *Reconciler) journalAttempt(ctx context.Context, a *egov1.Activity, now 
 	return nil
 }
 
-// executeStep takes one step on the pod as it was just read, and gives the pod after it.
+// executeStep takes one step on the pod as it was just read, and returns the pod after it.
 func (r *Reconciler) executeStep(ctx context.Context, todo step, a *egov1.Activity, pod *corev1.Pod, now time.Time, save converge.SaveStatus) (*corev1.Pod, error) {
 	switch todo {
 	case stepCreate:
@@ -166,7 +166,7 @@ func (r *Reconciler) executeStep(ctx context.Context, todo step, a *egov1.Activi
 	return pod, nil
 }
 
-// recordResult writes the end of the attempt into the status, and what it printed.
+// recordResult writes into the status how the attempt ended, and what it printed.
 func (r *Reconciler) recordResult(ctx context.Context, a *egov1.Activity, pod *corev1.Pod, now time.Time) {
 	setResult(a, pod, metav1.NewTime(now))
 	a.Status.OutputTail, a.Status.OutputTruncated = "", false
@@ -180,8 +180,8 @@ func (r *Reconciler) recordResult(ctx context.Context, a *egov1.Activity, pod *c
 	updateStatus(a, pod)
 }
 
-// expireOrRequeue deletes a finished Activity when its time has come, and else asks to be
-// woken when time will have changed what there is to do.
+// expireOrRequeue deletes a finished Activity whose ttl has run out, and otherwise asks to be
+// woken when time alone will have changed what there is to do.
 func (r *Reconciler) expireOrRequeue(ctx context.Context, a *egov1.Activity, now time.Time, save converge.SaveStatus) (ctrl.Result, error) {
 	if at, ok := expiry(a); !ok || now.Before(at) {
 		return ctrl.Result{RequeueAfter: requeueAfter(a, now)}, nil
@@ -193,7 +193,7 @@ func (r *Reconciler) expireOrRequeue(ctx context.Context, a *egov1.Activity, now
 	return ctrl.Result{}, r.deleteObject(ctx, a)
 }
 
-// getLivePod reads the current attempt's pod live; nil means it is not there.
+// getLivePod reads the current attempt's pod live, and returns nil when there is none.
 func (r *Reconciler) getLivePod(ctx context.Context, a *egov1.Activity) (*corev1.Pod, error) {
 	var pod corev1.Pod
 	err := r.APIReader.Get(ctx, types.NamespacedName{Namespace: a.Namespace, Name: currentAttempt(a).PodName}, &pod)
@@ -203,7 +203,7 @@ func (r *Reconciler) getLivePod(ctx context.Context, a *egov1.Activity) (*corev1
 	return &pod, nil
 }
 
-// find is the cached pod of the current attempt, or nil.
+// find returns the cached pod of the current attempt, or nil.
 func find(a *egov1.Activity, pods []corev1.Pod) *corev1.Pod {
 	for i := range pods {
 		if attempt := currentAttempt(a); attempt != nil && attempt.PodName == pods[i].Name {
@@ -213,7 +213,7 @@ func find(a *egov1.Activity, pods []corev1.Pod) *corev1.Pod {
 	return nil
 }
 
-// SetupWithManager watches Activity objects, their pods, and who their users are.
+// SetupWithManager watches Activity objects, their pods, and the ConfigMaps that say who their users are.
 func (r *Reconciler) SetupWithManager(mgr ctrl.Manager) error {
 	pods, err := corev1client.NewForConfigAndClient(mgr.GetConfig(), mgr.GetHTTPClient())
 	if err != nil {

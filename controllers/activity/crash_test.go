@@ -35,11 +35,11 @@ func (o *operator) kill() { o.intercept = func(string, func() error) error { ret
 type scenario struct {
 	spec          egov1.ActivitySpec
 	exitCodes     []int32
-	intervene     func(w *fakeCluster)      // once:
+	intervene     func(w *fakeCluster)      // happens once, when interveneWhen holds
 	interveneWhen func(w *fakeCluster) bool // nil: the first command has started
 	neverStarts   bool                      // no command starts
 	sidecarState  *corev1.ContainerState
-	sameCalls     bool // another tale: it makes the same calls, and each of those goes wrong there
+	sameCalls     bool // as another scenario, in which each of them goes wrong already
 	want          egov1.ProcessState
 	wantAttempts  int
 	wantGone      bool // the Activity itself
@@ -79,7 +79,7 @@ var scenarios = map[string]scenario{
 	}},
 }
 
-// How a container beside the command's stands.
+// These are states of a container beside the command's.
 var (
 	sidecarRunning    = corev1.ContainerState{Running: &corev1.ContainerStateRunning{StartedAt: testTime}}
 	sidecarUnpullable = corev1.ContainerState{Waiting: &corev1.ContainerStateWaiting{Reason: "ErrImagePull"}}
@@ -103,7 +103,7 @@ func suspend(w *fakeCluster, suspend bool) {
 
 func resume(w *fakeCluster) { suspend(w, false) }
 
-// prostaIs true when the status says so.
+// prostaIs returns a func that reports whether the status has this prosta.
 func prostaIs(prosta egov1.ProcessState) func(w *fakeCluster) bool {
 	return func(w *fakeCluster) bool { return w.activity().Status.Prosta == prosta }
 }
@@ -122,7 +122,7 @@ func deletePods(w *fakeCluster) {
 	}
 }
 
-// newCluster makes the world of the tale, an hour after its Activity was made.
+// newCluster returns the cluster of the scenario, an hour after its Activity was made.
 func (s *scenario) newCluster(t *testing.T) *fakeCluster {
 	t.Helper()
 	w := newFakeCluster(t, s.exitCodes...)
@@ -135,7 +135,7 @@ func (s *scenario) newCluster(t *testing.T) *fakeCluster {
 	return w
 }
 
-// run runs the tale; the nth call of the operator meets the fault. It says
+// run runs the scenario; the nth call of the operator meets the fault. It returns
 // which call that was, or "" when there were not so many.
 func (s scenario) run(t *testing.T, nth int, fault func(*operator, func() error) error) string {
 	t.Helper()
@@ -202,7 +202,7 @@ func (s scenario) check(w *fakeCluster) {
 	}
 }
 
-// checkAsJournaled: whichever operator made a pod, it is guarded as the status says.
+// checkAsJournaled checks that a pod is guarded as the status says, whichever operator made it.
 func checkAsJournaled(t *testing.T, a *egov1.Activity, p *corev1.Pod) {
 	t.Helper()
 	for _, attempt := range a.Status.Attempts {
@@ -217,7 +217,7 @@ func checkAsJournaled(t *testing.T, a *egov1.Activity, p *corev1.Pod) {
 	}
 }
 
-// TestCrash meets every call of every tale with every fault.
+// TestCrash meets every call of every scenario with every fault.
 func TestCrash(t *testing.T) {
 	for name, s := range scenarios {
 		if s.sameCalls {
@@ -235,7 +235,7 @@ func TestCrash(t *testing.T) {
 	}
 }
 
-// TestStaleCache runs every tale by operators that see the world as it was some
+// TestStaleCache runs every scenario with operators that see the cluster as it was some
 // passes ago and remember nothing.
 func TestStaleCache(t *testing.T) {
 	for name, s := range scenarios {
@@ -263,8 +263,8 @@ func TestStaleCache(t *testing.T) {
 	}
 }
 
-// TestStranger refuses a pod of our name that somebody else made, leaves it
-// alone, and goes on when it is gone.
+// TestStranger checks that the operator leaves alone a pod of our name that somebody else
+// made, and goes on when it is gone.
 func TestStranger(t *testing.T) {
 	for name, forge := range map[string]func(p *corev1.Pod){
 		"unowned":               func(p *corev1.Pod) { p.OwnerReferences = nil },
@@ -301,7 +301,7 @@ func TestStranger(t *testing.T) {
 	}
 }
 
-// TestAdopt takes a pod over that an answer was lost for.
+// TestAdopt checks that a pod is adopted when the answer to its creation was lost.
 func TestAdopt(t *testing.T) {
 	w := newFakeCluster(t, 0)
 	w.submit(egov1.ActivitySpec{})
@@ -322,7 +322,7 @@ func TestAdopt(t *testing.T) {
 	}
 }
 
-// TestLost never runs an attempt again whose pod went away under it.
+// TestLost checks that an attempt whose pod vanished is never run again.
 func TestLost(t *testing.T) {
 	w := newFakeCluster(t, 0)
 	w.submit(egov1.ActivitySpec{Retries: 5})
@@ -343,7 +343,7 @@ func TestLost(t *testing.T) {
 	}
 }
 
-// TestQuiet sends nothing at rest, also after a restart.
+// TestQuiet checks that the operator sends nothing at rest, also after a restart.
 func TestQuiet(t *testing.T) {
 	for name, s := range scenarios {
 		if s.wantGone {
@@ -368,7 +368,7 @@ func TestQuiet(t *testing.T) {
 	}
 }
 
-// TestForeignFinalizer leaves other people's gates and finalizers in place.
+// TestForeignFinalizer checks that other people's finalizers stay in place.
 func TestForeignFinalizer(t *testing.T) {
 	w := newFakeCluster(t, 0)
 	w.submit(egov1.ActivitySpec{})
@@ -383,8 +383,8 @@ func TestForeignFinalizer(t *testing.T) {
 	}
 }
 
-// TestALabelGivesNoPodAway has somebody give a pod to an Activity that is not there. Who
-// is asked about that one first must not let go of the pod.
+// TestALabelGivesNoPodAway has somebody label a pod as that of an Activity that does not exist. An
+// operator that finalizes that one first must not release the pod.
 func TestALabelGivesNoPodAway(t *testing.T) {
 	w := newFakeCluster(t, 0)
 	w.submit(egov1.ActivitySpec{})
@@ -409,7 +409,7 @@ func TestALabelGivesNoPodAway(t *testing.T) {
 	}
 }
 
-// TestAStartIsMarkedOnce, by the container that was seen first.
+// TestAStartIsMarkedOnce checks that the mark is the ID of the container that was first seen to run.
 func TestAStartIsMarkedOnce(t *testing.T) {
 	w := newFakeCluster(t, runsForever)
 	w.submit(egov1.ActivitySpec{})
@@ -430,7 +430,7 @@ func TestAStartIsMarkedOnce(t *testing.T) {
 }
 
 // TestANodeThatBeginsAnew has a kubelet that knows nothing of what it ran, and starts the
-// pod again. Nobody knows how the command ended: it is over, and is not tried again.
+// pod again. Nobody knows how the command ended: the run is Lost, and is not tried again.
 func TestANodeThatBeginsAnew(t *testing.T) {
 	lost := corev1.ContainerState{Terminated: &corev1.ContainerStateTerminated{ExitCode: 137, Reason: reasonStatusUnknown}}
 	for name, anew := range map[string]corev1.ContainerStatus{

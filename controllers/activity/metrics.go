@@ -7,22 +7,22 @@ import (
 	egov1 "github.com/mainstay-operator/mainstay-operator/api/ego/v1"
 )
 
-// Runs come and go without end, so no series bears the name of one. What is counted
-// is what this process has written down; one that is killed right then does not count it.
+// Runs come and go without end, so no series bears the name of one. A process counts
+// what it has written down; one that is killed right after the write does not count it.
 var (
-	// finishedRuns that have ended.
+	// finishedRuns counts the Activities that have ended.
 	finishedRuns = prometheus.NewCounterVec(prometheus.CounterOpts{
 		Name: "mainstay_activities_finished_total",
 		Help: "Activities that have ended, by their prosta.",
 	}, []string{"prosta"})
 
-	// finishedAttempts that have ended.
+	// finishedAttempts counts the attempts that have ended.
 	finishedAttempts = prometheus.NewCounterVec(prometheus.CounterOpts{
 		Name: "mainstay_activity_attempts_total",
 		Help: "Attempts that have ended, by their prosta.",
 	}, []string{"prosta"})
 
-	// runDurations of runs that have started and ended, retries included.
+	// runDurations measures the runs that have started and ended, retries included.
 	runDurations = prometheus.NewHistogramVec(prometheus.HistogramOpts{
 		Name:    "mainstay_activity_duration_seconds",
 		Help:    "Time from the first start of a command to the end of its last attempt.",
@@ -32,12 +32,12 @@ var (
 
 func init() { metrics.Registry.MustRegister(finishedRuns, finishedAttempts, runDurations) }
 
-// countAttempt once its end is written down.
+// countAttempt counts an attempt. Call it once the attempt's end is written down.
 func countAttempt(attempt *egov1.Attempt) {
 	finishedAttempts.WithLabelValues(string(attempt.Prosta)).Inc()
 }
 
-// countRun once its end is written down.
+// countRun counts a run. Call it once the run's end is written down.
 func countRun(a *egov1.Activity) {
 	prosta := string(a.Status.Prosta)
 	finishedRuns.WithLabelValues(prosta).Inc()

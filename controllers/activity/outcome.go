@@ -16,7 +16,7 @@ import (
 	"github.com/mainstay-operator/mainstay-operator/controllers/activity/internal/guard"
 )
 
-// attemptEnd is what is known of an attempt that has ended.
+// attemptEnd describes how an attempt ended.
 type attemptEnd struct {
 	prosta  egov1.ProcessState
 	reason  string
@@ -53,8 +53,8 @@ func setResult(a *egov1.Activity, pod *corev1.Pod, now metav1.Time) {
 	}
 }
 
-// determineEnd names the end, from the most certain fact to the least. The word is that of the
-// command's own container: what others in the pod come to says nothing of it.
+// determineEnd says how the attempt ended, from the most certain fact to the least. The command's
+// own container decides: how others in the pod end says nothing of the command.
 func determineEnd(a *egov1.Activity, pod *corev1.Pod, status corev1.ContainerStatus, now time.Time) attemptEnd {
 	attempt, ran := currentAttempt(a), commandTermination(status)
 	switch {
@@ -83,8 +83,8 @@ func determineEnd(a *egov1.Activity, pod *corev1.Pod, status corev1.ContainerSta
 	return failureEnd(pod, ran)
 }
 
-// deletedAfterStartDeadline is true for a pod that was deleted with startDeadline passed and its
-// command not started until then. When the pod was given up with its node, it may have.
+// deletedAfterStartDeadline reports whether the pod was deleted after startDeadline with its command not
+// started by then. In a pod that was given up with its node, the command may have started.
 func deletedAfterStartDeadline(a *egov1.Activity, pod *corev1.Pod, status corev1.ContainerStatus, now time.Time) bool {
 	at, ok := startDeadline(a)
 	if ran := commandTermination(status); wasObserved(ran) && startedAt(ran) != nil {
@@ -93,7 +93,7 @@ func deletedAfterStartDeadline(a *egov1.Activity, pod *corev1.Pod, status corev1
 	return ok && !pod.DeletionTimestamp.IsZero() && !isDisrupted(pod) && !now.Before(at)
 }
 
-// isDisrupted is true for a pod that the cluster, not its node, brings to its end.
+// isDisrupted reports whether the cluster, not the pod's node, brings the pod to its end.
 func isDisrupted(pod *corev1.Pod) bool {
 	return slices.ContainsFunc(pod.Status.Conditions, func(c corev1.PodCondition) bool {
 		return c.Type == corev1.DisruptionTarget && c.Status == corev1.ConditionTrue
@@ -105,9 +105,9 @@ func startDeadlineEnd(a *egov1.Activity) attemptEnd {
 		"the command had not started within startDeadline " + a.Spec.StartDeadline.Duration.String()}
 }
 
-// unobservedEnd is the end of a pod whose container nobody saw end. It did not run when
-// the kubelet turned the pod away at once, or says of its container that it waits, or when
-// an init container failed, which all others wait for; otherwise it may have.
+// unobservedEnd returns the end of an attempt whose container nobody saw end. The command did not
+// run when the kubelet refused the pod at once, or says that the container waits, or when an
+// init container failed, which all others wait for; otherwise it may have run.
 func unobservedEnd(attempt *egov1.Attempt, pod *corev1.Pod, status corev1.ContainerStatus) attemptEnd {
 	if name, failed := failedInit(pod); failed != nil && status.State.Terminated == nil {
 		return initFailureEnd(attempt, pod, name, failed)
@@ -124,13 +124,13 @@ func unobservedEnd(attempt *egov1.Attempt, pod *corev1.Pod, status corev1.Contai
 		"the pod was given up with its node; whether and how the command ended is unknown"}
 }
 
-// refusalWindow is how soon a kubelet writes its first word on a pod: both times are in whole seconds.
+// refusalWindow is how far a pod's startTime and the kubelet's first report may differ; both are in whole seconds.
 const refusalWindow = 2 * time.Second
 
-// refusedImmediately is true when the refusal of a pod was all that the kubelet ever said of it. One
-// that begins anew asks itself again whether to take on what it runs, and a refusal then
-// wipes what the containers did. startTime is that of its first word; phase, which nobody
-// else turns, was last turned by the refusal.
+// refusedImmediately reports whether the refusal of a pod was all that the kubelet ever said of it. A
+// kubelet that begins anew decides again whether to admit the pods it runs, and a refusal then
+// wipes what the containers did. startTime is the time of its first report; phase, which nobody
+// else sets, was last set by the refusal.
 func refusedImmediately(pod *corev1.Pod) bool {
 	return pod.Status.StartTime != nil && slices.ContainsFunc(pod.ManagedFields, func(f metav1.ManagedFieldsEntry) bool {
 		turned := f.Subresource == "status" && f.Time != nil && f.FieldsV1 != nil && strings.Contains(f.FieldsV1.GetRawString(), `"f:phase"`)
@@ -138,7 +138,7 @@ func refusedImmediately(pod *corev1.Pod) bool {
 	})
 }
 
-// failureEnd is the end of a container that was seen to end otherwise than well.
+// failureEnd returns the end of an attempt whose container was seen to fail.
 func failureEnd(pod *corev1.Pod, ran *corev1.ContainerStateTerminated) attemptEnd {
 	switch {
 	case guardRefused(ran, guard.StartedBefore):
@@ -155,12 +155,12 @@ func failureEnd(pod *corev1.Pod, ran *corev1.ContainerStateTerminated) attemptEn
 	return attemptEnd{egov1.Failed, ran.Reason, cmp.Or(ran.Message, fmt.Sprintf("exit code %d", ran.ExitCode))}
 }
 
-// startedTwiceEnd is the end of a container whose first start nobody saw end.
+// startedTwiceEnd is the end of an attempt whose container was started again, though nobody saw its first start end.
 var startedTwiceEnd = attemptEnd{egov1.Lost, commonv1.ReasonStartedTwice,
 	"the container was started a second time, which the guard refused where it could know; how the first start ended is unknown"}
 
-// initFailureEnd is the end of a pod that an init container failed in. The command did not
-// run, unless it had before the pod was begun anew.
+// initFailureEnd returns the end of an attempt in whose pod an init container failed. The command
+// did not run, unless it had run before the node started the pod anew.
 func initFailureEnd(attempt *egov1.Attempt, pod *corev1.Pod, name string, failed *corev1.ContainerStateTerminated) attemptEnd {
 	what := "init container " + name + ", which somebody added to the pod,"
 	if name == guardContainer {

@@ -17,7 +17,7 @@ import (
 )
 
 const (
-	// defaultTailBytes bytes of output are kept where spec.output says nothing.
+	// defaultTailBytes is how many bytes of output are kept where spec.output says nothing.
 	defaultTailBytes = 4096
 	// maxTailLines bounds what is read for the tail: the kubelet stores at most 16 KiB a line.
 	maxTailLines = 1000
@@ -28,11 +28,11 @@ const (
 
 // Output reads what a pod printed.
 type Output interface {
-	// Tail gives at most so many bytes of the end, and whether there was more.
+	// Tail returns at most limit bytes of the end, and whether there was more.
 	Tail(ctx context.Context, pod *corev1.Pod, limit int) (tail string, truncated bool, err error)
 }
 
-// podLogs is the output as the kubelet keeps it.
+// podLogs reads the output as the kubelet keeps it.
 type podLogs struct{ pods corev1client.PodsGetter }
 
 func (l podLogs) Tail(ctx context.Context, pod *corev1.Pod, limit int) (tail string, truncated bool, err error) {
@@ -48,8 +48,8 @@ func (l podLogs) Tail(ctx context.Context, pod *corev1.Pod, limit int) (tail str
 	return lastBytes(stream, limit)
 }
 
-// lastBytes keeps the end of a stream in constant memory, cut to whole characters
-// and to tailLines.
+// lastBytes returns the end of a stream, cut to whole characters and to maxTailLines. It
+// needs only constant memory.
 func lastBytes(stream io.Reader, limit int) (tail string, truncated bool, err error) {
 	var kept []byte
 	chunk := make([]byte, 32<<10)
@@ -79,7 +79,7 @@ func lastBytes(stream io.Reader, limit int) (tail string, truncated bool, err er
 	}
 }
 
-// tailLimit is how many bytes of output are kept.
+// tailLimit returns how many bytes of output are kept.
 func tailLimit(a *egov1.Activity) int {
 	if a.Spec.Output == nil {
 		return defaultTailBytes

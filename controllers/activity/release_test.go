@@ -8,8 +8,8 @@ import (
 	"github.com/mainstay-operator/mainstay-operator/test/releases"
 )
 
-// A pod that runs is never replaced; but one that is journaled by the last release
-// and made by this one must be the same.
+// TestAnUpgradeRollsNothing checks that a pod that the last release journaled and this one
+// makes is the same. A pod that runs is never replaced anyway.
 func TestAnUpgradeRollsNothing(t *testing.T) {
 	releases.Workloads(t, "Activity", func(a *egov1.Activity) any {
 		a.UID, a.Status.Image = "abcdef-1", cmp.Or(a.Spec.Image, "busybox")

@@ -21,22 +21,22 @@ const (
 	schedulingGate = "mainstay-operator.io/journaled"
 	// finalizer keeps a pod until its result is written down.
 	finalizer = "mainstay-operator.io/activity"
-	// annotationStartMark is the annotation of a pod whose command was seen to run: the ID of its container.
+	// annotationStartMark holds the ID of the command's container, on a pod whose command was seen to run.
 	annotationStartMark = "mainstay-operator.io/started"
 
-	// defaultUID under security Restricted, the "nonroot" of distroless images.
+	// defaultUID is the uid under security Restricted: the "nonroot" of distroless images.
 	defaultUID = 65532
 	// nobodyUID is the overflow uid of Linux, and the user nobody of most images.
 	nobodyUID = 65534
 )
 
-// podName is that of one attempt. The UID keeps the pods of a deleted Activity
-// apart from those of its namesake.
+// podName returns the name of an attempt's pod. The UID keeps the pods of a deleted
+// Activity apart from those of its namesake.
 func podName(a *egov1.Activity, number int32) string {
 	return fmt.Sprintf("%s-%.6s-%d", a.Name, a.UID, number)
 }
 
-// desiredPod is the pod of one attempt, as it is created: gated, and held by our finalizer.
+// desiredPod returns the pod of one attempt, as it is created: gated, and held by our finalizer.
 func desiredPod(a *egov1.Activity, attempt egov1.Attempt) *corev1.Pod {
 	pod := &corev1.Pod{
 		ObjectMeta: metav1.ObjectMeta{
@@ -87,7 +87,7 @@ func container(a *egov1.Activity, attempt egov1.Attempt) *corev1ac.ContainerAppl
 	return c
 }
 
-// containerSecurity meets spec.security.
+// containerSecurity returns a security context that meets spec.security.
 func containerSecurity(a *egov1.Activity) *corev1ac.SecurityContextApplyConfiguration {
 	if restricted(a) {
 		return parts.RestrictedContainer()
@@ -95,7 +95,7 @@ func containerSecurity(a *egov1.Activity) *corev1ac.SecurityContextApplyConfigur
 	return parts.BaselineContainer()
 }
 
-// podSecurity meets spec.security and runs as spec.execuser, who owns the workspace.
+// podSecurity returns one that meets spec.security and runs as spec.execuser, who owns the workspace.
 func podSecurity(a *egov1.Activity) *corev1ac.PodSecurityContextApplyConfiguration {
 	uid, gid, chosen := parseUser(cmp.Or(a.Status.ExecUser, a.Spec.ExecUser))
 	switch {
@@ -112,8 +112,8 @@ func podSecurity(a *egov1.Activity) *corev1ac.PodSecurityContextApplyConfigurati
 	return parts.BaselinePod()
 }
 
-// pinToNode adds the node's name to each of the user's alternatives: they are or-ed,
-// so a term of our own would be one way out more. The name is matched instead of
+// pinToNode adds the node's name to each of the user's node selector terms: they are or-ed,
+// so a term of our own would admit other nodes. It matches the name rather than set
 // spec.nodeName, so that the node's taints and capacity still count.
 func pinToNode(userAffinity *corev1.Affinity, host string) *corev1.Affinity {
 	affinity := userAffinity.DeepCopy()

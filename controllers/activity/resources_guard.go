@@ -16,32 +16,32 @@ import (
 const guardContainer = "guard"
 
 // guardScript makes the marker, which only one start can (set -C opens with O_EXCL),
-// and becomes the command. It is spoken by /bin/sh of POSIX.
+// and becomes the command. Any POSIX /bin/sh can run it.
 var guardScript = fmt.Sprintf(`if (set -C; : >%[1]s/%[2]s) 2>/dev/null; then exec "$@"; fi
 if [ -e %[1]s/%[2]s ]; then echo '%[3]s'; else echo '%[4]s'; fi >%[5]s
 exit %[6]d`, guard.Dir, guard.MarkerFile, guard.StartedBefore, guard.MarkerNotWritten, guard.TerminationLog, guard.ExitRefused)
 
-// startMarkCheck is put before the script where the pod is marked. The marker is lost with the
-// node's disk, the mark is not: a node that begins anew finds it in the pod.
+// startMarkCheck goes before guardScript in pods that get a mark of their start. The marker is lost
+// with the node's disk, the mark is not: a node that begins anew finds it in the pod.
 var startMarkCheck = fmt.Sprintf(`if [ -n "$%[1]s" ]; then echo '%[2]s' >%[3]s; exit %[4]d; fi
 unset %[1]s
 `, guard.StartMarkEnv, guard.StartedBefore, guard.TerminationLog, guard.ExitRefused)
 
-// startMarkEnv is the variable that holds the mark, as it is when the container is made.
+// startMarkEnv returns the variable that holds the mark, as it is when the container is made.
 func startMarkEnv() *corev1ac.EnvVarApplyConfiguration {
 	return corev1ac.EnvVar().WithName(guard.StartMarkEnv).WithValueFrom(corev1ac.EnvVarSource().
 		WithFieldRef(corev1ac.ObjectFieldSelector().WithFieldPath("metadata.annotations['" + annotationStartMark + "']")))
 }
 
-// withoutStartMark are the user's annotations: a pod is not born with a mark.
+// withoutStartMark returns the user's annotations without the mark: no pod is created with one.
 func withoutStartMark(annotations map[string]string) map[string]string {
 	rest := maps.Clone(annotations)
 	delete(rest, annotationStartMark)
 	return rest
 }
 
-// guardCommand is what is started in the place of the command: the operator's guard, which
-// an init container brings along, or the shell of the command's own image.
+// guardCommand returns what is started in place of the command: the operator's guard, which an
+// init container installs, or the shell of the command's own image.
 func guardCommand(attempt egov1.Attempt) []string {
 	switch {
 	case attempt.GuardImage == "" && attempt.StartMarked:
@@ -52,7 +52,7 @@ func guardCommand(attempt egov1.Attempt) []string {
 	return []string{guard.Dir + "/" + guard.ProgramFile, guard.StartCommand, guard.Dir}
 }
 
-// guardInstaller has nothing of the user's but what rules the whole pod.
+// guardInstaller returns the init container that installs the guard, with only those user settings that rule the pod.
 func guardInstaller(a *egov1.Activity, attempt egov1.Attempt) []*corev1ac.ContainerApplyConfiguration {
 	if attempt.GuardImage == "" {
 		return nil
@@ -65,7 +65,7 @@ func guardInstaller(a *egov1.Activity, attempt egov1.Attempt) []*corev1ac.Contai
 	}
 }
 
-// userCommand is what the guard becomes.
+// userCommand returns the command that the guard becomes.
 func userCommand(a *egov1.Activity) []string {
 	if len(a.Spec.Args) == 0 {
 		return []string{"/bin/sh", "-c", escapeDollars(a.Spec.Command)}

@@ -55,7 +55,8 @@ func TestTheShellGuardsWhereNothingElseIsJournaled(t *testing.T) {
 	}
 }
 
-// TestTheMarkReachesTheGuard as it stands when the container is made, whatever the user names so.
+// TestTheMarkReachesTheGuard checks that the guard gets the mark as it is when the container is made, even if the
+// user sets the same names.
 func TestTheMarkReachesTheGuard(t *testing.T) {
 	marked := adoptedAttempt
 	marked.StartMarked = true
@@ -75,7 +76,7 @@ func TestTheMarkReachesTheGuard(t *testing.T) {
 	}
 }
 
-// TestGuard starts the same container twice, in every shell there is here.
+// TestGuard starts the same container twice, with every shell that this machine has.
 func TestGuard(t *testing.T) {
 	for _, shell := range [][]string{{"sh"}, {"dash"}, {"bash", "--posix"}, {"bash"}, {"busybox", "sh"}} {
 		if _, err := exec.LookPath(shell[0]); err != nil {

@@ -16,7 +16,7 @@ import (
 	egov1 "github.com/mainstay-operator/mainstay-operator/api/ego/v1"
 )
 
-// podSpecCases are specs by what their pods are to be.
+// podSpecCases are specs, each with a check of the pod that it must lead to.
 type podSpecCases map[string]struct {
 	spec egov1.ActivitySpec
 	is   func(p *corev1.Pod, c corev1.Container) bool
@@ -102,8 +102,8 @@ func (w podSpecCases) check(t *testing.T) {
 	}
 }
 
-// TestAsksForNoMoreThanAPod of its creator could: nothing of the node, no rights
-// at the API server, and of the namespace what the creator names.
+// TestAsksForNoMoreThanAPod checks that an Activity asks for no more than a pod of its creator could: nothing
+// of the node, no rights at the API server, and of the namespace what the creator names.
 func TestAsksForNoMoreThanAPod(t *testing.T) {
 	for _, level := range []commonv1.SecurityProfile{commonv1.SecurityBaseline, commonv1.SecurityRestricted} {
 		p := desiredPod(activityWith(egov1.ActivitySpec{
@@ -139,7 +139,7 @@ func mounts(c corev1.Container) string {
 	return strings.Join(paths, " ")
 }
 
-// TestPinToNode puts the host into each of the user's alternatives, and leaves the user's own value alone.
+// TestPinToNode checks that the host is in each of the user's terms, and that the user's own value is unchanged.
 func TestPinToNode(t *testing.T) {
 	zone := corev1.NodeSelectorTerm{MatchExpressions: []corev1.NodeSelectorRequirement{{Key: "zone", Operator: corev1.NodeSelectorOpExists}}}
 	chosen := &corev1.Affinity{NodeAffinity: &corev1.NodeAffinity{

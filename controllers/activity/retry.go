@@ -9,13 +9,13 @@ import (
 )
 
 const (
-	// defaultBackoff is the default of spec.retryPolicy.backoff, and lastBackoff what
-	// doubling it ends at; the first is Job's.
+	// defaultBackoff is the default of spec.retryPolicy.backoff, the same as Job's, and
+	// maxBackoff is where doubling it ends.
 	defaultBackoff = 10 * time.Second
 	maxBackoff     = 10 * time.Minute
 )
 
-// shouldRetry is true when another attempt follows one that has ended so. A lost one
+// shouldRetry reports whether another attempt follows one that has ended so. A lost one
 // may have run, so none ever follows it.
 func shouldRetry(a *egov1.Activity, attempt *egov1.Attempt) bool {
 	switch policy := a.Spec.RetryPolicy; {
@@ -28,7 +28,7 @@ func shouldRetry(a *egov1.Activity, attempt *egov1.Attempt) bool {
 	}
 }
 
-// exitCodeAllowsRetry judges the exit code of a failed attempt, where the command gave one.
+// exitCodeAllowsRetry reports whether the exit code of a failed attempt, if the command gave one, allows a retry.
 func exitCodeAllowsRetry(policy egov1.RetryPolicy, attempt *egov1.Attempt) bool {
 	ran := attempt.ExitCode != nil && attempt.StartTime != nil && attempt.Reason != commonv1.ReasonNotStarted
 	if policy.ExitCodes == nil || attempt.Prosta != egov1.Failed || !ran {
@@ -40,8 +40,8 @@ func exitCodeAllowsRetry(policy egov1.RetryPolicy, attempt *egov1.Attempt) bool 
 	return !slices.Contains(policy.ExitCodes.FailOn, *attempt.ExitCode)
 }
 
-// retryTime is when the attempt after this one may begin; the zero time for at once. It
-// is counted from what the status says, and so stands when the operator falls.
+// retryTime returns when the attempt after this one may begin; the zero time for at once. It
+// is computed from the status alone, and so survives a restart of the operator.
 func retryTime(a *egov1.Activity, attempt *egov1.Attempt) time.Time {
 	policy := a.Spec.RetryPolicy
 	empty := policy.Backoff == nil && policy.Causes == nil && policy.ExitCodes == nil

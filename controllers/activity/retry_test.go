@@ -60,7 +60,7 @@ func TestShouldRetry(t *testing.T) {
 	}
 }
 
-// TestAnEndIsTheEnd though the policy of a run that has ended would ask for more.
+// TestAnEndIsTheEnd has a run that has ended though its policy would ask for more.
 func TestAnEndIsTheEnd(t *testing.T) {
 	a := activityWith(egov1.ActivitySpec{Retries: 1}, failedAttempt)
 	a.Status.Prosta = egov1.Failed
@@ -93,8 +93,8 @@ func TestRetryTime(t *testing.T) {
 	}
 }
 
-// TestWoken asks a new process each time when it wants to be woken, and what it
-// does then: what was waited for is in the object alone.
+// TestWoken asks a new process each time when it wants to be woken, and checks what it
+// does then: what it waits for is in the object alone.
 func TestWoken(t *testing.T) {
 	in := func(d time.Duration) *metav1.Duration { return &metav1.Duration{Duration: d} }
 	for name, c := range map[string]struct {
@@ -147,7 +147,7 @@ func TestWoken(t *testing.T) {
 	}
 }
 
-// TestAnEndedPodIsLetGoThoughTheNextIsRefused: it may be what fills the quota.
+// TestAnEndedPodIsLetGoThoughTheNextIsRefused has an ended pod that may be what fills the quota.
 func TestAnEndedPodIsLetGoThoughTheNextIsRefused(t *testing.T) {
 	w := newFakeCluster(t, 1, 0)
 	w.submit(egov1.ActivitySpec{Retries: 1})

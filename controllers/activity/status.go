@@ -40,8 +40,8 @@ func updateStatus(a *egov1.Activity, pod *corev1.Pod) {
 	setNodeReachable(a, pod)
 }
 
-// observeAttempt notes how far an attempt is. What has begun does not begin again: an
-// older view of the pod takes nothing back.
+// observeAttempt writes down how far an attempt is. An older view of the pod takes nothing
+// back: what has begun does not begin again.
 func observeAttempt(a *egov1.Activity, attempt *egov1.Attempt, pod *corev1.Pod) {
 	attempt.Reason, attempt.Message = "", ""
 	if pod != nil {
@@ -71,13 +71,13 @@ func observeAttempt(a *egov1.Activity, attempt *egov1.Attempt, pod *corev1.Pod) 
 	}
 }
 
-// withoutPodName gives the words on a pod whose name needs no mention.
+// withoutPodName returns the message on a pod without its name, which needs no mention.
 func withoutPodName(pod *corev1.Pod, words func([]corev1.Pod) string) string {
 	return strings.TrimPrefix(words([]corev1.Pod{*pod}), "pod "+pod.Name+": ")
 }
 
-// blockedReason is what keeps the pod from starting, and what to do where that is not the
-// fault of what the user names.
+// blockedReason says what keeps the pod from starting, and what to do about it where the user
+// named nothing that could be at fault.
 func blockedReason(pod *corev1.Pod) string {
 	why := withoutPodName(pod, conditions.FirstFailure)
 	unpulled := strings.Contains(why, "cannot be pulled") || strings.Contains(why, "ErrImageNeverPull")
@@ -87,7 +87,7 @@ func blockedReason(pod *corev1.Pod) string {
 	return why
 }
 
-// prosta is the state of the whole run. An end, once written down, is the end.
+// prosta returns the state of the whole run. An end, once written down, is the end.
 func prosta(a *egov1.Activity) egov1.ProcessState {
 	attempt := currentAttempt(a)
 	switch {
@@ -101,7 +101,7 @@ func prosta(a *egov1.Activity) egov1.ProcessState {
 	return attempt.Prosta
 }
 
-// prostaBetweenAttempts is the state of a run whose next attempt has not begun.
+// prostaBetweenAttempts returns the state of a run whose next attempt has not begun.
 func prostaBetweenAttempts(a *egov1.Activity) egov1.ProcessState {
 	switch {
 	case isSuspended(a):
@@ -112,7 +112,7 @@ func prostaBetweenAttempts(a *egov1.Activity) egov1.ProcessState {
 	return egov1.Pending
 }
 
-// setRunResult makes the whole run's result out of the last attempt's.
+// setRunResult derives the whole run's result from the last attempt's.
 func setRunResult(a *egov1.Activity) {
 	s := &a.Status
 	s.Prosta, s.Result, s.Duration = prosta(a), egov1.Result{}, nil
@@ -134,10 +134,10 @@ func setRunResult(a *egov1.Activity) {
 	}
 }
 
-// suspendedMessage is what a run waits for that is suspended.
+// suspendedMessage says what a suspended run waits for.
 const suspendedMessage = "spec.suspend is true: nothing is started until it is false"
 
-// stageMessages of a run that has not ended, where there is nothing else to say.
+// stageMessages describe a run that has not ended, where there is nothing else to say.
 var stageMessages = map[egov1.ProcessState]string{
 	egov1.Pending:   "the command waits for a node",
 	egov1.Suspended: suspendedMessage,
@@ -166,8 +166,8 @@ func setConditions(a *egov1.Activity) {
 	}
 }
 
-// reportUnknownUser says what the user must mend before the first attempt; false when err is
-// another. It is no failure of the pass: time goes on, and an event brings the mending.
+// reportUnknownUser reports whether err is an unknown user, and if so sets in the status what must be
+// mended before the first attempt. The pass has not failed: deadlines run on, and an event follows the mending.
 func reportUnknownUser(a *egov1.Activity, err error) bool {
 	var unknownUser *unknownUserError
 	if !errors.As(err, &unknownUser) {
@@ -179,7 +179,7 @@ func reportUnknownUser(a *egov1.Activity, err error) bool {
 	return true
 }
 
-// setSuspended says what spec.suspend has come to, once it was ever true.
+// setSuspended sets the condition that says what spec.suspend has led to, once it was ever true.
 func setSuspended(a *egov1.Activity) {
 	list, generation := &a.Status.Conditions, a.Generation
 	switch {
@@ -193,7 +193,7 @@ func setSuspended(a *egov1.Activity) {
 	}
 }
 
-// setHostResolved tells in the scheduler's words why the host does not take the pod.
+// setHostResolved sets the condition that tells, in the scheduler's words, why the host does not take the pod.
 func setHostResolved(a *egov1.Activity, pod *corev1.Pod) {
 	list, generation := &a.Status.Conditions, a.Generation
 	if pod.Spec.NodeName != "" {
@@ -207,8 +207,8 @@ func setHostResolved(a *egov1.Activity, pod *corev1.Pod) {
 	}
 }
 
-// setNodeReachable is told by the pod: when a node falls silent, the cluster takes the
-// pod's Ready away while the node's last word on its containers stands.
+// setNodeReachable reads from the pod whether its node answers: when a node falls silent, the cluster sets
+// the pod's Ready to False, while the node's last report on its containers stands.
 func setNodeReachable(a *egov1.Activity, pod *corev1.Pod) {
 	list, generation := &a.Status.Conditions, a.Generation
 	hasCondition := func(conditionType corev1.PodConditionType, status corev1.ConditionStatus) bool {
@@ -230,7 +230,7 @@ func timeoutText(a *egov1.Activity) string {
 	return a.Spec.Timeout.Duration.String()
 }
 
-// firstLine without what surrounds it.
+// firstLine returns the first line of a text, without surrounding white space.
 func firstLine(text string) string {
 	line, _, _ := strings.Cut(text, "\n")
 	return strings.TrimSpace(line)

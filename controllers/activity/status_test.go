@@ -95,7 +95,7 @@ func TestUpdateStatus(t *testing.T) {
 	}
 }
 
-// TestWhatKeepsTheGuardAwayIsSaid with what to do, since the user named no such image.
+// TestWhatKeepsTheGuardAwayIsSaid checks that the status also says what to do, since the user named no such image.
 func TestWhatKeepsTheGuardAwayIsSaid(t *testing.T) {
 	a := activityWith(egov1.ActivitySpec{Args: []string{"a"}}, guardedAttempt)
 	p := pod(a, onNode, unstarted)
@@ -109,7 +109,7 @@ func TestWhatKeepsTheGuardAwayIsSaid(t *testing.T) {
 	}
 }
 
-// TestWhatAPodWaitsForIsSaid, which is no failure, and is over once the command runs.
+// TestWhatAPodWaitsForIsSaid checks that the wait is no failure, and is over once the command runs.
 func TestWhatAPodWaitsForIsSaid(t *testing.T) {
 	a := activityWith(egov1.ActivitySpec{}, adoptedAttempt)
 	p := pod(a, onNode)
@@ -128,7 +128,7 @@ func TestWhatAPodWaitsForIsSaid(t *testing.T) {
 	}
 }
 
-// TestOthersAreNoFailureOfTheCommand once it runs; before, they may be what it waits for.
+// TestOthersAreNoFailureOfTheCommand checks that they are none once it runs; before, they may be what it waits for.
 func TestOthersAreNoFailureOfTheCommand(t *testing.T) {
 	a := activityWith(egov1.ActivitySpec{}, adoptedAttempt)
 	degraded := func() bool { return meta.IsStatusConditionTrue(a.Status.Conditions, commonv1.ConditionDegraded) }
@@ -146,7 +146,7 @@ func finishedAttempt(prosta egov1.ProcessState) egov1.Attempt {
 	return egov1.Attempt{Prosta: prosta, PodUID: "p1", Result: egov1.Result{Reason: "Because", FinishTime: &testTime}}
 }
 
-// TestDuration counts from the first start, over all retries.
+// TestDuration checks that the duration counts from the first start, over all retries.
 func TestDuration(t *testing.T) {
 	later := metav1.NewTime(testTime.Add(90*time.Second + 300*time.Millisecond))
 	first := failedAttempt
@@ -216,7 +216,7 @@ func TestLastBytes(t *testing.T) {
 	}
 }
 
-// A status is written by whoever may: it may say of the run what it does not say of the attempt.
+// TestAnEndWithoutATimeIsNoPanic has a status, written by somebody else, whose run has ended but not its attempt.
 func TestAnEndWithoutATimeIsNoPanic(t *testing.T) {
 	a := activityWith(egov1.ActivitySpec{}, runningAttempt)
 	a.Status.Prosta = egov1.Succeeded

@@ -63,8 +63,8 @@ func (l *leader) die() {
 	}
 }
 
-// TestStorm lets two leaders that do not know of each other run into every kind
-// of weather. The promise is held after every write; in the end all must be calm.
+// TestStorm lets two leaders that do not know of each other meet every kind of fault. The
+// invariants are checked after every write; in the end all must be finished.
 func TestStorm(t *testing.T) {
 	for seed := range uint64(120) {
 		t.Run(fmt.Sprintf("%03d", seed), func(t *testing.T) {
@@ -111,7 +111,7 @@ func TestStorm(t *testing.T) {
 	}
 }
 
-// disturb is what users and neighbours do.
+// disturb does one thing that users and neighbours do.
 func (w *fakeCluster) disturb(chance *rand.Rand, spec egov1.ActivitySpec) {
 	a := w.activity()
 	switch dice := chance.IntN(10); {
@@ -136,7 +136,7 @@ func (w *fakeCluster) disturb(chance *rand.Rand, spec egov1.ActivitySpec) {
 	}
 }
 
-// checkFinished holds the end of any storm against what must be true of it.
+// checkFinished checks what must be true at the end of any storm.
 func (w *fakeCluster) checkFinished() {
 	w.t.Helper()
 	if a := w.activity(); a != nil && !a.Status.Prosta.Finished() {

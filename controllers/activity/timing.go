@@ -10,10 +10,10 @@ import (
 	egov1 "github.com/mainstay-operator/mainstay-operator/api/ego/v1"
 )
 
-// isSuspended is true while nothing that has not started may start.
+// isSuspended reports whether nothing that has not started may start now.
 func isSuspended(a *egov1.Activity) bool { return a.Spec.Suspend && !a.Spec.Cancel }
 
-// startDeadline is when the command must have started; ok is false for whenever.
+// startDeadline returns when the command must have started; ok is false when there is no such time.
 func startDeadline(a *egov1.Activity) (at time.Time, ok bool) {
 	started := slices.ContainsFunc(a.Status.Attempts, func(t egov1.Attempt) bool { return t.StartTime != nil })
 	if a.Spec.StartDeadline == nil || started {
@@ -22,19 +22,20 @@ func startDeadline(a *egov1.Activity) (at time.Time, ok bool) {
 	return a.CreationTimestamp.Add(a.Spec.StartDeadline.Duration), true
 }
 
-// startDeadlinePassed is true when the command has not started in time, as far as the status knows.
+// startDeadlinePassed reports whether the command has not started in time, as far as the status knows.
 func startDeadlinePassed(a *egov1.Activity, now time.Time) bool {
 	at, ok := startDeadline(a)
 	return ok && !now.Before(at)
 }
 
-// isStartOverdue is overdue with the pod asked as well: its container may have started since.
+// isStartOverdue reports whether, as far as the pod knows as well, the command has not started in time: its container
+// may have started since the status was written.
 func isStartOverdue(a *egov1.Activity, pod *corev1.Pod, now time.Time) bool {
 	state := commandStatus(pod).State
 	return startDeadlinePassed(a, now) && state.Running == nil && state.Terminated == nil
 }
 
-// requeueAfter is how long it is until time alone changes what there is to do; 0 for never.
+// requeueAfter returns how long it takes until time alone changes what there is to do; 0 for never.
 func requeueAfter(a *egov1.Activity, now time.Time) time.Duration {
 	var soonest time.Duration
 	consider := func(at time.Time) {
@@ -57,8 +58,8 @@ func requeueAfter(a *egov1.Activity, now time.Time) time.Duration {
 	return soonest
 }
 
-// expiry is when a finished Activity is to be deleted; ok is false for never. As a Job's
-// it counts from when the end was noted: one that nobody was there to note is shown, too.
+// expiry returns when a finished Activity is to be deleted; ok is false for never. Like a Job's ttl
+// it counts from when the end was noted, so that an end that was noted late is shown, too.
 func expiry(a *egov1.Activity) (at time.Time, ok bool) {
 	ttl := a.Spec.TTLSecondsAfterFinished
 	if ttl == nil || !a.Status.Prosta.Finished() || a.Status.FinishTime == nil {

@@ -11,7 +11,7 @@ import (
 	egov1 "github.com/mainstay-operator/mainstay-operator/api/ego/v1"
 )
 
-// TestRequeueAfter asks for the first moment at which time alone changes what there is to do.
+// TestRequeueAfter checks for the first moment at which time alone changes what there is to do.
 func TestRequeueAfter(t *testing.T) {
 	unstarted := egov1.Attempt{Prosta: egov1.Failed, PodUID: "p0", Result: egov1.Result{FinishTime: &testTime}}
 	ran := egov1.Attempt{Prosta: egov1.Failed, PodUID: "p0", Result: egov1.Result{StartTime: &testTime, FinishTime: &testTime}}

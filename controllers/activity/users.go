@@ -16,10 +16,10 @@ import (
 // usersConfigMap is the ConfigMap of a namespace that says who its users are.
 const usersConfigMap = "activity-users"
 
-// numericUser is what execuser takes as well.
+// numericUser matches an execuser that is a uid or uid:gid.
 var numericUser = regexp.MustCompile(`^(0|[1-9][0-9]{0,9})(:(0|[1-9][0-9]{0,9}))?$`)
 
-// unknownUserError is a name that stands for nobody (yet).
+// unknownUserError says that a name stands for nobody (yet).
 type unknownUserError struct{ message string }
 
 func (n *unknownUserError) Error() string { return "execuser: " + n.message }
@@ -28,7 +28,7 @@ func newUnknownUser(format string, args ...any) error {
 	return &unknownUserError{fmt.Sprintf(format, args...)}
 }
 
-// isNamedUser is true for an execuser that is to be looked up.
+// isNamedUser reports whether execuser is a name that is to be looked up.
 func isNamedUser(a *egov1.Activity) bool {
 	text := a.Spec.ExecUser
 	return text != "" && text != "root" && text != "nobody" && !numericUser.MatchString(text)
@@ -55,7 +55,7 @@ func (r *Reconciler) resolveUser(ctx context.Context, a *egov1.Activity) error {
 	return err
 }
 
-// lookupUser gives the uid and gid that the name stands for.
+// lookupUser returns the uid and gid that the name stands for, as uid:gid.
 func lookupUser(a *egov1.Activity, users map[string][]byte) (string, error) {
 	name := a.Spec.ExecUser
 	text, known := users[name]
@@ -72,7 +72,7 @@ func lookupUser(a *egov1.Activity, users map[string][]byte) (string, error) {
 	return fmt.Sprintf("%d:%d", uid, gid), nil
 }
 
-// awaitedConfigMaps are the ConfigMaps that an Activity waits for.
+// awaitedConfigMaps returns the names of the ConfigMaps that an Activity waits for.
 func awaitedConfigMaps(o client.Object) []string {
 	if a := o.(*egov1.Activity); isNamedUser(a) && a.Status.ExecUser == "" && !prosta(a).Finished() {
 		return []string{usersConfigMap}
@@ -80,7 +80,7 @@ func awaitedConfigMaps(o client.Object) []string {
 	return nil
 }
 
-// parseUser reads execuser, whose shape was checked.
+// parseUser reads an execuser whose shape was checked; chosen is false when it is empty.
 func parseUser(text string) (uid, gid int64, chosen bool) {
 	switch text {
 	case "":
@@ -99,7 +99,7 @@ func parseUser(text string) (uid, gid int64, chosen bool) {
 	return uid, gid, true
 }
 
-// parseID of 31 bits; -1 for anything else.
+// parseID reads an ID of at most 31 bits, and returns -1 for anything else.
 func parseID(text string) int64 {
 	if n, err := strconv.ParseUint(text, 10, 31); err == nil {
 		return int64(n)

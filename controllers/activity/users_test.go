@@ -56,7 +56,7 @@ func users(w *fakeCluster, data map[string]string) {
 	}))
 }
 
-// isInvalid is true when the status says that the user must mend the field.
+// isInvalid returns a func that reports whether the status says that the user must mend the field.
 func isInvalid(field string) func(w *fakeCluster) bool {
 	return func(w *fakeCluster) bool {
 		c := meta.FindStatusCondition(w.activity().Status.Conditions, commonv1.ConditionDegraded)

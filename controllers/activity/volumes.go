@@ -12,11 +12,11 @@ import (
 const (
 	// tmpPath is writable for a command whose root file system is not.
 	tmpPath = "/tmp"
-	// defaultWorkspacePath is where a workspace is mounted that names no path.
+	// defaultWorkspacePath is where a workspace that names no path is mounted.
 	defaultWorkspacePath = "/workspace"
 )
 
-// workspacePath is where one is mounted, or "" when there is none.
+// workspacePath returns where the workspace is mounted, or "" when there is none.
 func workspacePath(a *egov1.Activity) string {
 	if w := a.Spec.Workspace; w.ClaimName != "" || w.Size != nil {
 		return cmp.Or(w.Path, defaultWorkspacePath)
@@ -24,7 +24,7 @@ func workspacePath(a *egov1.Activity) string {
 	return ""
 }
 
-// needsTmp is true when nothing else makes /tmp writable.
+// needsTmp reports whether nothing else makes /tmp writable.
 func needsTmp(a *egov1.Activity) bool { return restricted(a) && workspacePath(a) != tmpPath }
 
 func volumes(a *egov1.Activity) []*corev1ac.VolumeApplyConfiguration {

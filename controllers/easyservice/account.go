@@ -15,8 +15,8 @@ import (
 // (k8s.io/kubernetes/plugin/pkg/admission/serviceaccount: DefaultServiceAccountName).
 const defaultAccount = "default"
 
-// rejectManagerAccount names the field by which the pods would act as the manager: who may make an
-// EasyService in its namespace is not to have its rights. Nil when they would not.
+// rejectManagerAccount returns an error that names the field by which the pods would act as the manager: who may make
+// an EasyService in the manager's namespace is not to have its rights. It returns nil when they would not.
 func rejectManagerAccount(pods *corev1ac.PodSpecApplyConfiguration, namespace string, manager types.NamespacedName) error {
 	account := cmp.Or(ptr.Deref(pods.ServiceAccountName, ""), defaultAccount)
 	if (types.NamespacedName{Namespace: namespace, Name: account}) != manager {
@@ -26,7 +26,7 @@ func rejectManagerAccount(pods *corev1ac.PodSpecApplyConfiguration, namespace st
 	if pods.ServiceAccountName != nil {
 		return converge.Invalid("serviceAccountName", why, account)
 	}
-	// Pods that name no account get nothing of it, unless a volume asks.
+	// Pods that name no account get no token of it, unless a volume asks for one.
 	for i, volume := range pods.Volumes {
 		if volume.Projected == nil {
 			continue

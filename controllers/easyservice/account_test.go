@@ -54,7 +54,7 @@ func TestNoPodActsAsTheManager(t *testing.T) {
 	}
 }
 
-// The pods of a completed rollout could be older than the manager in this namespace.
+// A completed rollout could be older than the manager in this namespace, and name the manager's account.
 func TestNoRollbackActsAsTheManager(t *testing.T) {
 	e := newEasyService("a", appv1.EasyServiceSpec{ServiceAccountName: "reader", Strategy: &appv1.Strategy{OnFailure: appv1.Rollback}})
 	asked := template(e, "")

@@ -13,8 +13,8 @@ import (
 )
 
 const (
-	// unprobedReadySeconds is minReadySeconds where nothing asks the container whether it is ready: the
-	// kubelet first waits 10 s before it starts again what keeps stopping.
+	// unprobedReadySeconds is minReadySeconds where no readiness probe asks the container: the kubelet first waits
+	// 10 s before it restarts a container that keeps stopping.
 	unprobedReadySeconds = 10
 	// defaultProgressDeadline is progressDeadlineSeconds unless chosen, as the API server has it.
 	defaultProgressDeadline = 600
@@ -26,13 +26,13 @@ const (
 	reasonResumed = "DeploymentResumed"
 )
 
-// isUnprobed is true for containers that count as ready as soon as they run.
+// isUnprobed reports whether the containers count as ready as soon as they run.
 func isUnprobed(e *appv1.EasyService) bool {
 	return ptr.Deref(e.Spec.Probes, appv1.Probes{}).Readiness == nil && tcpProbe(e.Spec.Ports) == nil
 }
 
-// minReadySeconds are the user's, else a trial where running is all that is known;
-// the API server wants them below the deadline.
+// minReadySeconds is the user's, else a trial period where running is all that is known; the API server wants it below
+// the deadline.
 func minReadySeconds(e *appv1.EasyService) int32 {
 	s := ptr.Deref(e.Spec.Strategy, appv1.Strategy{})
 	if s.MinReadySeconds > 0 || !isUnprobed(e) {
@@ -41,7 +41,7 @@ func minReadySeconds(e *appv1.EasyService) int32 {
 	return min(unprobedReadySeconds, ptr.Deref(s.ProgressDeadlineSeconds, defaultProgressDeadline)-1)
 }
 
-// readyReplicas is how many pods count as such: of those that just run, the ones that went on to.
+// readyReplicas is how many pods count as ready: of unprobed ones, those that have kept running for minReadySeconds.
 func readyReplicas(e *appv1.EasyService, d *appsv1.Deployment) int32 {
 	if isUnprobed(e) {
 		return d.Status.AvailableReplicas
@@ -49,13 +49,13 @@ func readyReplicas(e *appv1.EasyService, d *appsv1.Deployment) int32 {
 	return d.Status.ReadyReplicas
 }
 
-// availableAt is when a pod has been ready for minReadySeconds, which may be to come.
+// availableAt is when a pod will have been ready for minReadySeconds, maybe in the past, and whether it is ready.
 func availableAt(e *appv1.EasyService, pod *corev1.Pod) (time.Time, bool) {
 	since, ready := conditions.ReadySince(pod)
 	return since.Add(time.Duration(minReadySeconds(e)) * time.Second), ready
 }
 
-// isAvailable tells of a pod whether it has been ready for minReadySeconds.
+// isAvailable returns a function that reports whether a pod has been ready for minReadySeconds.
 func isAvailable(e *appv1.EasyService, now metav1.Time) func(*corev1.Pod) bool {
 	return func(pod *corev1.Pod) bool {
 		at, ready := availableAt(e, pod)
@@ -63,8 +63,8 @@ func isAvailable(e *appv1.EasyService, now metav1.Time) func(*corev1.Pod) bool {
 	}
 }
 
-// lastProgress is when a pod last took the rollout on: when it was proven, or will be if it does
-// not keep stopping; else when it was made.
+// lastProgress is when a pod last advanced the rollout: when it became available, or will if it does not keep stopping;
+// else when it was created.
 func lastProgress(e *appv1.EasyService, pod *corev1.Pod, now metav1.Time) time.Time {
 	if at, ready := availableAt(e, pod); ready && (!at.After(now.Time) || !conditions.HasCrashLooped(pod)) {
 		return at
@@ -72,10 +72,9 @@ func lastProgress(e *appv1.EasyService, pod *corev1.Pod, now metav1.Time) time.T
 	return pod.CreationTimestamp.Time
 }
 
-// rolloutDeadline is when a rollout that runs is beyond its deadline, by what its pods have come to.
-// To the Deployment controller every start of a pod that keeps stopping is progress; here
-// it is none. Without a pod there is nothing to judge, nor while a human holds it with
-// kubectl rollout pause.
+// rolloutDeadline is when a rollout that runs is beyond its deadline, by the progress of its pods. To the Deployment
+// controller every start of a pod that keeps stopping is progress; here it is not. There is no deadline without a pod,
+// nor while a human holds the rollout with kubectl rollout pause.
 func rolloutDeadline(e *appv1.EasyService, d *appsv1.Deployment, pods []corev1.Pod, now metav1.Time) (time.Time, bool) {
 	last, hasPods := e.Status.LastRollout, false
 	if last == nil || last.Result != appv1.RolloutRunning || size(e) == 0 || d.Spec.Paused {
@@ -103,9 +102,9 @@ func progressDeadline(e *appv1.EasyService) time.Duration {
 	return time.Duration(ptr.Deref(chosen, defaultProgressDeadline)) * time.Second
 }
 
-// deadlineExceededAt is from when on the Deployment controller's verdict is one on the latest rollout,
-// if there is a verdict. It leaves that on an earlier one standing until the next makes
-// progress, which then has its own time for it.
+// deadlineExceededAt is from when on the Deployment controller's verdict holds for the latest rollout, and whether
+// there is a verdict. The controller leaves the one on an earlier rollout standing until the next makes progress, so
+// the latest is first given its own progressDeadline.
 func deadlineExceededAt(e *appv1.EasyService, d *appsv1.Deployment) (time.Time, bool) {
 	c, last := findCondition(d, appsv1.DeploymentProgressing), ptr.Deref(e.Status.LastRollout, appv1.Rollout{})
 	at := last.StartTime.Time
@@ -115,21 +114,20 @@ func deadlineExceededAt(e *appv1.EasyService, d *appsv1.Deployment) (time.Time, 
 	return at, c.Status == corev1.ConditionFalse && c.Reason == reasonDeadlineExceeded && d.Status.ObservedGeneration == d.Generation
 }
 
-// isRolloutStuck is true for a rollout that the Deployment controller has given up, and for none
-// that begins only now.
+// isRolloutStuck reports whether the Deployment controller has given up a rollout that does not begin only now.
 func isRolloutStuck(e *appv1.EasyService, d *appsv1.Deployment, r rolloutRequest, now metav1.Time) bool {
 	at, given := deadlineExceededAt(e, d)
 	begins := r.confirmed && (e.Status.LastRollout == nil || e.Status.LastRollout.Template != r.specHash)
 	return given && !begins && !at.After(now.Time)
 }
 
-// isRolloutOverdue is true for a rollout beyond its deadline, of what the Deployment holds.
+// isRolloutOverdue reports whether the rollout of what the Deployment holds is beyond its rolloutDeadline.
 func isRolloutOverdue(e *appv1.EasyService, d *appsv1.Deployment, r rolloutRequest, w snapshot) bool {
 	at, runs := rolloutDeadline(e, d, w.pods, w.now)
 	return runs && r.confirmed && r.appliedHash == r.specHash && r.specHash == e.Status.LastRollout.Template && !at.After(w.now.Time)
 }
 
-// untilDeadline is how long until a rollout that runs is to be looked at; 0 for never.
+// untilDeadline is how soon to look again at a rollout that runs; 0 is never.
 func untilDeadline(e *appv1.EasyService, d *appsv1.Deployment, w snapshot) time.Duration {
 	if at, given := deadlineExceededAt(e, d); given && at.After(w.now.Time) {
 		return at.Sub(w.now.Time) // no later than it ends otherwise

@@ -46,7 +46,7 @@ func secondsLater(seconds int) metav1.Time {
 	return metav1.NewTime(testTime.Add(time.Duration(seconds) * time.Second))
 }
 
-// podAt was made at noon and, from a second on, ready since then; 0 for not now.
+// podAt is a pod that was created at testTime and became ready so many seconds later; 0 is not ready.
 func podAt(readySince int, s corev1.ContainerStatus) corev1.Pod {
 	pod := corev1.Pod{ObjectMeta: metav1.ObjectMeta{Name: "a-1", CreationTimestamp: testTime}}
 	s.Name, s.RestartCount = appName, 2
@@ -73,8 +73,8 @@ var (
 	}
 )
 
-// A container without a probe that ends itself a second later is never taken for one
-// that serves, and what is said of it stays the same at each restart.
+// A container without a probe that exits after a second never counts as ready, and its conditions stay the same at
+// each restart.
 func TestWhatKeepsStoppingIsNeverReady(t *testing.T) {
 	e := newEasyService("a", appv1.EasyServiceSpec{Image: "a"})
 	var before []metav1.Condition
@@ -106,7 +106,7 @@ func TestWhatKeepsStoppingIsNeverReady(t *testing.T) {
 	}
 }
 
-// The Deployment controller takes each start for progress.
+// The Deployment controller takes each start of a container for progress; we do not.
 func TestARolloutThatKeepsStoppingEnds(t *testing.T) {
 	e := newEasyService("a", appv1.EasyServiceSpec{Image: "a", Strategy: &appv1.Strategy{OnFailure: appv1.Rollback, ProgressDeadlineSeconds: ptr.To[int32](20)}})
 	e.Status.LastRollout = &appv1.Rollout{Template: "2", StartTime: testTime, Result: appv1.RolloutRunning}
@@ -136,7 +136,7 @@ func TestDeadline(t *testing.T) {
 		change func(*appv1.EasyService, *rolloutRequest)
 		pods   []corev1.Pod
 		held   appsv1.Deployment
-		want   time.Duration // from noon, 0 for never
+		want   time.Duration // from testTime; 0 for never
 	}{
 		{reason: "a pod that was made", pods: []corev1.Pod{podAt(0, containerRuns)}, want: 600 * time.Second},
 		{reason: "a pod that is ready for the first time", pods: []corev1.Pod{podAt(30, containerRuns)}, want: 640 * time.Second},

@@ -19,11 +19,11 @@ import (
 	"github.com/mainstay-operator/mainstay-operator/controllers/internal/converge"
 )
 
-// annotationConfig of the pods is the digest of what configRefs name: another rolls them.
+// annotationConfig holds, on the pods, the digest of what configRefs name: a change rolls them.
 const annotationConfig = "mainstay-operator.io/config"
 
-// configCaches are what configRefs named when it was read last, by object, without the
-// values. Empty after a restart, each is read once more.
+// configCaches holds what configRefs named when it was read last, by object, without the values. It is empty after a
+// restart; everything is then read once more.
 type configCaches struct {
 	mu      sync.Mutex
 	entries map[types.NamespacedName]map[appv1.ConfigRef]cachedConfig
@@ -31,7 +31,7 @@ type configCaches struct {
 
 type cachedConfig struct {
 	content *converge.Content
-	uid     types.UID // of the object that it is keyed by
+	uid     types.UID // of the object, with which the digest is keyed
 	digest  string
 }
 
@@ -60,8 +60,8 @@ func (r *configCaches) forget(key types.NamespacedName) {
 	delete(r.entries, key)
 }
 
-// configDigest is the digest of what configRefs name. While one is missing, which names the
-// field, it is that of the pods that run: they go on.
+// configDigest returns the digest of what configRefs name. While one is missing, it returns that of the running pods,
+// so that they go on, and the error missing, which names the field.
 func (r *Reconciler) configDigest(ctx context.Context, e *appv1.EasyService, running string) (config string, missing, err error) {
 	key, now, absent := client.ObjectKeyFromObject(e), map[appv1.ConfigRef]cachedConfig{}, []error{}
 	last := r.configCache.get(key)
@@ -107,8 +107,8 @@ func (r *Reconciler) readConfigRef(ctx context.Context, e *appv1.EasyService, re
 	return r.ConfigMaps.ReadIfChanged(ctx, key, last)
 }
 
-// digest of a content, keyed by the object: it does not tell that two of them hold the
-// same. It is as strong as what it digests is hard to guess.
+// digest is the digest of a content, keyed with the object's UID: it does not tell that two objects hold the same. It
+// hides a content only as well as that is hard to guess.
 func digest(uid types.UID, data map[string][]byte) string {
 	if data == nil {
 		return ""
@@ -125,7 +125,7 @@ func digest(uid types.UID, data map[string][]byte) string {
 	return hex.EncodeToString(mac.Sum(nil))
 }
 
-// configRefNames gives the objects of a kind that configRefs name.
+// configRefNames returns a function that lists the objects of a kind that configRefs name.
 func configRefNames(kind appv1.ConfigKind) func(client.Object) []string {
 	return func(obj client.Object) []string {
 		var names []string

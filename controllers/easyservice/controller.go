@@ -1,4 +1,4 @@
-// Package easyservice runs EasyService objects: types → resources → controller → status.
+// Package easyservice reconciles EasyService objects: types → resources → controller → status.
 package easyservice
 
 import (
@@ -42,16 +42,16 @@ var Owned = []client.Object{
 	&appsv1.Deployment{}, &corev1.Service{}, &policyv1.PodDisruptionBudget{}, &networkingv1.Ingress{}, &networkingv1.NetworkPolicy{},
 }
 
-// extended are types of children that a cluster may lack.
+// extended are the types of children that a cluster may lack.
 var extended = []schema.GroupVersionKind{
 	schema.FromAPIVersionAndKind(*httpRouteType.APIVersion, *httpRouteType.Kind),
 	schema.FromAPIVersionAndKind(*parts.ServiceMonitorType.APIVersion, *parts.ServiceMonitorType.Kind),
 }
 
-// Reconciler makes EasyService objects real.
+// Reconciler reconciles EasyService objects.
 type Reconciler struct {
 	converge.Converger
-	// Secrets and ConfigMaps that users made.
+	// Secrets and ConfigMaps read those that users made.
 	Secrets, ConfigMaps converge.ContentReader
 
 	clock       clock.PassiveClock
@@ -89,11 +89,11 @@ func (r *Reconciler) reconcile(ctx context.Context, e *appv1.EasyService, _ conv
 	return ctrl.Result{RequeueAfter: untilDeadline(e, observedDeployment(e, observed), w)}, errors.Join(missing, accountErr, err)
 }
 
-// snapshot is what one pass saw, read once.
+// snapshot is what one pass observed, read once.
 type snapshot struct {
 	servicePorts     []corev1.ServicePort // ports of the Service as it stands
 	deploymentExists bool                 // there is a Deployment
-	runningConfig    string               // digest of what configRefs named, that it was made with
+	runningConfig    string               // digest of what configRefs named when it was made
 	replicaSets      []appsv1.ReplicaSet  // of the Deployment
 	pods             []corev1.Pod
 	now              metav1.Time

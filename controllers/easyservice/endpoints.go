@@ -14,9 +14,8 @@ import (
 	"github.com/mainstay-operator/mainstay-operator/controllers/internal/conditions"
 )
 
-// endpoints are all addresses of all ports, sorted and never nil. service is nil
-// when there is none, behind is what its pods are made of; entrances are those of
-// ingress controllers.
+// endpoints returns all addresses of all ports, sorted and never nil. service is nil when there is none, podPorts is
+// what its pods listen on; external are the addresses of ingress controllers.
 func endpoints(service *corev1.Service, podPorts listener, pods []corev1.Pod, external ...appv1.Endpoint) []appv1.Endpoint {
 	list := append([]appv1.Endpoint{}, external...)
 	if service == nil {
@@ -42,8 +41,7 @@ func endpoints(service *corev1.Service, podPorts listener, pods []corev1.Pod, ex
 	return list
 }
 
-// endpointPort is the port behind the Service's name: of one without an address of its own
-// that is the port of the pods.
+// endpointPort is the port to use with the Service's name: for a headless Service, the port of the pods.
 func endpointPort(service *corev1.Service, podPorts listener, p corev1.ServicePort) int32 {
 	if service.Spec.ClusterIP != corev1.ClusterIPNone {
 		return p.Port
@@ -52,7 +50,7 @@ func endpointPort(service *corev1.Service, podPorts listener, p corev1.ServicePo
 	return cmp.Or(p.TargetPort.IntVal, number, p.Port)
 }
 
-// urlScheme goes by appProtocol, else by the port's name, else by the protocol.
+// urlScheme is http or https by appProtocol, else by the port's name; else it is the protocol.
 func urlScheme(p corev1.ServicePort) string {
 	prefix, _, _ := strings.Cut(p.Name, "-")
 	for _, said := range []string{ptr.Deref(p.AppProtocol, ""), prefix} {

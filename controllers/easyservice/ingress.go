@@ -38,8 +38,8 @@ func ingress(e *appv1.EasyService, chosen *appv1.Ingress) *networkingv1ac.Ingres
 		WithSpec(spec)
 }
 
-// ingressEndpoints are the addresses of the Ingress as it stands: its host, else what its
-// controller was given. A host with a wildcard is no address.
+// ingressEndpoints are the addresses of the Ingress as it stands: its host, else those in its status. A host with a
+// wildcard is no address.
 func ingressEndpoints(e *appv1.EasyService, entry *networkingv1.Ingress) []appv1.Endpoint {
 	chosen := e.Spec.Ingress
 	if chosen == nil || entry == nil {
@@ -67,7 +67,7 @@ func ingressEndpoints(e *appv1.EasyService, entry *networkingv1.Ingress) []appv1
 	return list
 }
 
-// urlHost is an address as a URL has it.
+// urlHost writes an IP address as a URL has it.
 func urlHost(ip string) string {
 	if strings.Contains(ip, ":") {
 		return "[" + ip + "]"

@@ -35,8 +35,7 @@ func targetNumber(p appv1.Port) int32 {
 	return p.Port
 }
 
-// socketsOf are the sockets behind the ports, each once, although several ports may
-// lead to one.
+// socketsOf returns the sockets behind the ports, each once, although several ports may lead to one.
 func socketsOf(ports []appv1.Port) []socket {
 	list, seen := []socket{}, map[socket]bool{}
 	for _, p := range ports {
@@ -49,8 +48,8 @@ func socketsOf(ports []appv1.Port) []socket {
 
 func targetSocket(p appv1.Port) socket { return socket{targetNumber(p), protocolOf(p)} }
 
-// socketNames are the names of those that can have one. A name that a targetPort gives
-// goes before the name of a port: the user may ask for it elsewhere.
+// socketNames returns the names of the sockets that can have one. A name from a targetPort goes before the name of a
+// port: the user may refer to it elsewhere.
 func socketNames(ports []appv1.Port) map[socket]string {
 	named, taken := map[socket]string{}, map[string]bool{}
 	for _, name := range []func(appv1.Port) string{targetName, func(p appv1.Port) string { return p.Name }} {
@@ -76,8 +75,8 @@ func containerPorts(ports []appv1.Port) []*corev1ac.ContainerPortApplyConfigurat
 	return list
 }
 
-// servicePorts are the ports of the Service, of which held are there now, in front of all
-// those that listen.
+// servicePorts returns the ports of the Service. existing are those that it has now, and all is what the pods listen
+// on.
 func servicePorts(ports []appv1.Port, exposed corev1.ServiceType, existing []corev1.ServicePort, all []listener) []*corev1ac.ServicePortApplyConfiguration {
 	asked := nodePorts(ports, exposed, existing)
 	list := make([]*corev1ac.ServicePortApplyConfiguration, 0, len(ports))
@@ -95,13 +94,13 @@ func servicePorts(ports []appv1.Port, exposed corev1.ServiceType, existing []cor
 	return list
 }
 
-// nodePorts are what each port asks for: the user's choice; else what it holds,
-// when the API server would lose it; else nothing, and the server keeps or chooses.
-// Zero asks the server to take a node port back that it would not take by itself.
+// nodePorts returns the node port that each port asks for: the user's choice; else the one that it holds, when the API
+// server would lose it; else none, and the server keeps or chooses one. Zero asks the server to take a node port back
+// that it would not take back by itself.
 //
-// A port is the same while its number and protocol stay, else while its name stays.
-// Where all of them stay the server keeps the node port, but for one that two protocols
-// share: taking it for used by the other, it gives a new one as soon as we say it no more.
+// A port is the same while its number and protocol stay, else while its name stays. Where all of them stay, the server
+// keeps the node port, unless two protocols share it: the server takes it for used by the other, and gives a new one
+// as soon as we no longer ask for it.
 func nodePorts(ports []appv1.Port, exposed corev1.ServiceType, existing []corev1.ServicePort) map[socket]*int32 {
 	bySocket, byName, holders := map[socket]corev1.ServicePort{}, map[string]corev1.ServicePort{}, map[int32]int{}
 	for _, h := range existing {
@@ -143,7 +142,7 @@ func nodePorts(ports []appv1.Port, exposed corev1.ServiceType, existing []corev1
 	return asked
 }
 
-// portFor is the TCP port of that number, or the first.
+// portFor is the TCP port of that number, or the first TCP port.
 func portFor(ports []appv1.Port, number int32) appv1.Port {
 	for _, p := range ports {
 		if p.Port == number && protocolOf(p) == corev1.ProtocolTCP {
@@ -153,7 +152,7 @@ func portFor(ports []appv1.Port, number int32) appv1.Port {
 	return firstTCP(ports)
 }
 
-// firstTCP port; empty when there is none, which admission refuses who asks for it.
+// firstTCP is the first TCP port; empty when there is none. Admission refuses objects that need one and have none.
 func firstTCP(ports []appv1.Port) appv1.Port {
 	for _, p := range ports {
 		if protocolOf(p) == corev1.ProtocolTCP {

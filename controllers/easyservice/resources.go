@@ -21,12 +21,12 @@ import (
 const (
 	// appName is the value of app.kubernetes.io/name on all children.
 	appName = "easyservice"
-	// probePeriodSeconds of the default readiness probe, in seconds.
+	// probePeriodSeconds is the period of the default readiness probe, in seconds.
 	probePeriodSeconds = 2
 )
 
-// desired are all children, the pods by the given template. Of what was seen, the ports of
-// the Service tell the node ports that they were given, and the pods where they listen.
+// desired returns all children, with the pods by the given template. From the snapshot it takes the node ports that the
+// Service was given, and the sockets that the pods listen on.
 func desired(e *appv1.EasyService, podTemplate *corev1ac.PodTemplateSpecApplyConfiguration, w snapshot) []converge.Child {
 	children, all := []converge.Child{deployment(e, podTemplate)}, listeners(podTemplate, w.pods)
 	if len(e.Spec.Ports) > 0 {
@@ -55,8 +55,7 @@ func deployment(e *appv1.EasyService, podTemplate *corev1ac.PodTemplateSpecApply
 	return appsv1ac.Deployment(e.Name, "").WithLabels(parts.Labels(appName, e.Name)).WithSpec(spec)
 }
 
-// template of the pods that the spec asks for. config is the digest of what
-// configRefs name.
+// template is the pod template that the spec asks for. config is the digest of what configRefs name.
 func template(e *appv1.EasyService, config string) *corev1ac.PodTemplateSpecApplyConfiguration {
 	made := parts.PodTemplate(appName, e.Name, e.Spec.PodOptions)
 	made.Spec.
@@ -67,7 +66,8 @@ func template(e *appv1.EasyService, config string) *corev1ac.PodTemplateSpecAppl
 		made.WithAnnotations(map[string]string{annotationConfig: config})
 	}
 	if account := e.Spec.ServiceAccountName; account != "" {
-		// Under its old name, too: the API server would give what is left of the pair to both.
+		// Under its deprecated name, too: if only one of the pair were removed later, the API server would restore it
+		// from the other.
 		made.Spec.WithServiceAccountName(account).WithDeprecatedServiceAccount(account)
 		made.Spec.AutomountServiceAccountToken = nil // the ServiceAccount says
 	}
@@ -77,7 +77,7 @@ func template(e *appv1.EasyService, config string) *corev1ac.PodTemplateSpecAppl
 	return made
 }
 
-// setStrategy sets what the user chose of a rollout; the rest is the API server's.
+// setStrategy sets what the user chose for rollouts; the API server sets the rest.
 func setStrategy(spec *appsv1ac.DeploymentSpecApplyConfiguration, s *appv1.Strategy) {
 	if s.MaxSurge != nil || s.MaxUnavailable != nil {
 		spec.Strategy.WithRollingUpdate(&appsv1ac.RollingUpdateDeploymentApplyConfiguration{
@@ -104,7 +104,7 @@ func container(e *appv1.EasyService) *corev1ac.ContainerApplyConfiguration {
 	return setProbes(parts.WithPreStopSleep(c, drainSeconds(e)), ptr.Deref(e.Spec.Probes, appv1.Probes{}), tcpProbe(e.Spec.Ports))
 }
 
-// drainSeconds is how many seconds a pod that must go serves on.
+// drainSeconds is how many seconds a pod that is deleted goes on serving.
 func drainSeconds(e *appv1.EasyService) int64 {
 	switch {
 	case e.Spec.Strategy != nil && e.Spec.Strategy.DrainSeconds != nil:
@@ -115,8 +115,8 @@ func drainSeconds(e *appv1.EasyService) int64 {
 	return parts.PreStopSeconds(e.Spec.PodOptions)
 }
 
-// restrictPod takes root, every capability and the writable root file system away,
-// but leaves /tmp, and the ports below 1024 that need no privilege this way.
+// restrictPod takes away root, every capability and the writable root file system. It leaves /tmp writable, and lets
+// the container listen on ports below 1024 without privilege.
 func restrictPod(pod *corev1ac.PodSpecApplyConfiguration) {
 	const tmp, path = "tmp", "/tmp"
 	pod.SecurityContext.
@@ -131,8 +131,7 @@ func restrictPod(pod *corev1ac.PodSpecApplyConfiguration) {
 	only.WithVolumeMounts(corev1ac.VolumeMount().WithName(tmp).WithMountPath(path))
 }
 
-// setProbes sets the user's probes, and readiness by default. One that names nothing
-// to ask knocks.
+// setProbes sets the user's probes, and a readiness probe by default. A probe without a handler gets fallback.
 func setProbes(c *corev1ac.ContainerApplyConfiguration, chosen appv1.Probes, fallback *corev1.TCPSocketAction) *corev1ac.ContainerApplyConfiguration {
 	made := func(p *corev1.Probe) *corev1ac.ProbeApplyConfiguration {
 		if p == nil {

@@ -20,7 +20,7 @@ import (
 
 var update = flag.Bool("update", false, "write what is made into testdata")
 
-// newEasyService is an EasyService as the API server would hand it out.
+// newEasyService is an EasyService as the API server would return it.
 func newEasyService(name string, spec appv1.EasyServiceSpec) *appv1.EasyService {
 	return &appv1.EasyService{ObjectMeta: metav1.ObjectMeta{Name: name, Namespace: "default"}, Spec: spec}
 }

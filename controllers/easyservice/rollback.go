@@ -19,14 +19,14 @@ import (
 	"github.com/mainstay-operator/mainstay-operator/controllers/internal/parts"
 )
 
-// annotationRevision of a Deployment is that of its newest ReplicaSet
+// annotationRevision holds, on a Deployment, the revision of its newest ReplicaSet
 // (k8s.io/kubernetes/pkg/controller/deployment/util: RevisionAnnotation).
 const annotationRevision = "deployment.kubernetes.io/revision"
 
 // annotationRestartedAt is what kubectl rollout restart writes.
 const annotationRestartedAt = "kubectl.kubernetes.io/restartedAt"
 
-// templateHash of a template, by which a rollout is known.
+// templateHash returns the hash of a template, which identifies its rollout.
 func templateHash(template *corev1ac.PodTemplateSpecApplyConfiguration) string {
 	encoded, err := json.Marshal(template)
 	if err != nil {
@@ -36,9 +36,8 @@ func templateHash(template *corev1ac.PodTemplateSpecApplyConfiguration) string {
 	return hex.EncodeToString(sum[:8])
 }
 
-// templateToApply is the template that the Deployment gets: the spec's, or that of the last
-// completed rollout once the spec's has been rolled back and until another is asked for:
-// that its configuration is missing asks for nothing.
+// templateToApply is the template that the Deployment gets: the spec's or, once that has been rolled back and until the
+// spec asks for another, that of the last completed rollout. Configuration that goes missing does not ask for another.
 func templateToApply(e *appv1.EasyService, specTemplate *corev1ac.PodTemplateSpecApplyConfiguration, missing bool, sets []appsv1.ReplicaSet) *corev1ac.PodTemplateSpecApplyConfiguration {
 	stable, last := findReplicaSet(sets, isNamed(e.Status.StableReplicaSet)), e.Status.LastRollout
 	rolledBack := isRolledBack(last, templateHash(specTemplate)) || missing && last != nil && last.Result == appv1.RolloutRolledBack
@@ -61,23 +60,22 @@ func isRolledBack(last *appv1.Rollout, template string) bool {
 
 // rolloutRequest is what a pass asked of the Deployment, as hashes of templates.
 type rolloutRequest struct {
-	specHash    string // by the spec
-	appliedHash string // to the Deployment
-	confirmed   bool   // the Deployment holds it
+	specHash    string // of the template that the spec asks for
+	appliedHash string // of the template applied to the Deployment
+	confirmed   bool   // the Deployment holds what was applied
 }
 
-// rolloutOutcome is what was seen of it.
+// rolloutOutcome is what was observed of the rollout.
 type rolloutOutcome struct {
 	stuck        bool   // beyond its deadline
-	failing      string // in the words of the kubelet or the server
+	failing      string // why, in the words of the kubelet or the API server
 	done         bool   // every pod is of the template, and available
 	currentSet   string // ReplicaSet of the Deployment's template, if known
 	stableExists bool   // the ReplicaSet of the last completed rollout is there
 }
 
-// advanceRollout takes the record of the rollouts on. That the spec's template failed is
-// written down before anything is done about it, and stays until the spec asks for
-// another one.
+// advanceRollout returns the new record of the rollouts. That the spec's template failed is recorded before anything is
+// done about it, and stays recorded until the spec asks for another.
 func advanceRollout(e *appv1.EasyService, r rolloutRequest, o rolloutOutcome, now metav1.Time) (last *appv1.Rollout, stable string) {
 	last, stable = e.Status.LastRollout.DeepCopy(), e.Status.StableReplicaSet
 	if !r.confirmed {
@@ -101,7 +99,7 @@ func advanceRollout(e *appv1.EasyService, r rolloutRequest, o rolloutOutcome, no
 	return last, stable
 }
 
-// setRolledBack that other pods run than the spec asks for.
+// setRolledBack sets the conditions that say that other pods run than the spec asks for.
 func setRolledBack(list *[]metav1.Condition, generation int64, last *appv1.Rollout) {
 	conditions.SetProblem(list, nil, generation, &conditions.Problem{
 		Reason: commonv1.ReasonRolledBack, NeedsHuman: true,
@@ -109,12 +107,12 @@ func setRolledBack(list *[]metav1.Condition, generation int64, last *appv1.Rollo
 	})
 }
 
-// isCompleted is true when the template runs everywhere, in pods that were proven.
+// isCompleted reports whether the template runs everywhere, in pods that are available.
 func isCompleted(list []metav1.Condition, d *appsv1.Deployment) bool {
 	return meta.IsStatusConditionTrue(list, commonv1.ConditionReady) && d.Status.Replicas > 0 && d.Status.AvailableReplicas == d.Status.Replicas
 }
 
-// currentReplicaSet is the ReplicaSet of the Deployment's template.
+// currentReplicaSet is the name of the ReplicaSet of the Deployment's template; empty while it is not known.
 func currentReplicaSet(d *appsv1.Deployment, sets []appsv1.ReplicaSet) string {
 	number := d.Annotations[annotationRevision]
 	set := findReplicaSet(sets, func(s *appsv1.ReplicaSet) bool { return number != "" && s.Annotations[annotationRevision] == number })
@@ -137,7 +135,7 @@ func findReplicaSet(sets []appsv1.ReplicaSet, fits func(*appsv1.ReplicaSet) bool
 	return nil
 }
 
-// runningImage is what ready pods of the template run, in the node's words.
+// runningImage is the ID of the image that ready pods of the template run, as the kubelet reports it.
 func runningImage(template corev1.PodTemplateSpec, pods []corev1.Pod) string {
 	for i := range pods {
 		for _, s := range pods[i].Status.ContainerStatuses {

@@ -81,8 +81,8 @@ func TestAdvanceRollout(t *testing.T) {
 	}
 }
 
-// The Deployment controller leaves its verdict on the release before standing until the
-// next makes progress: that one gets its own time, and is rolled back after it.
+// The Deployment controller leaves its verdict on the release before standing until the next makes progress: the next
+// gets its own time, and is rolled back only after that.
 func TestAnOldVerdictRollsNothingBack(t *testing.T) {
 	e := newEasyService("a", appv1.EasyServiceSpec{Image: "app:0", Size: ptr.To[int32](4), Strategy: &appv1.Strategy{OnFailure: appv1.Rollback, ProgressDeadlineSeconds: ptr.To[int32](60)}})
 	e.Status.StableReplicaSet = "a-1"
@@ -139,7 +139,7 @@ func TestARollbackSaysWhy(t *testing.T) {
 	}
 }
 
-// What runs after a rollback is what ran before, so that its ReplicaSet is taken again.
+// A rollback applies exactly the template that ran before, so that the Deployment uses its ReplicaSet again.
 func TestTemplateToApply(t *testing.T) {
 	e := newEasyService("a", appv1.EasyServiceSpec{Image: "app:1", Ports: []appv1.Port{{Name: "http", Port: 80}}, Strategy: &appv1.Strategy{OnFailure: appv1.Rollback}})
 	first := template(e, "")

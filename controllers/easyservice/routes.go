@@ -11,10 +11,10 @@ import (
 	"github.com/mainstay-operator/mainstay-operator/controllers/internal/parts"
 )
 
-// httpRouteType is what a Gateway API controller reads.
+// httpRouteType is the type that a Gateway API controller reads.
 var httpRouteType = *metav1ac.TypeMeta().WithAPIVersion("gateway.networking.k8s.io/v1").WithKind("HTTPRoute")
 
-// networkChildren lead to the Service, or tell who may take them.
+// networkChildren are the children that lead to the Service or the pods, or limit who may reach them.
 func networkChildren(e *appv1.EasyService, all []listener) []converge.Child {
 	var children []converge.Child
 	if e.Spec.NetworkPolicy != nil {
@@ -32,8 +32,8 @@ func networkChildren(e *appv1.EasyService, all []listener) []converge.Child {
 	return children
 }
 
-// policyPorts are the sockets of the containers: policies know nothing of a Service's ports.
-// Those of pods that another release made, or that runs again, are let in, too.
+// policyPorts are the sockets of the containers: policies know nothing of a Service's ports. They include those of pods
+// of another release, and of one that runs again after a rollback.
 func policyPorts(ports []appv1.Port, all []listener) []networkingv1.NetworkPolicyPort {
 	asked := socketsOf(ports)
 	list := make([]networkingv1.NetworkPolicyPort, 0, len(asked))

@@ -16,7 +16,7 @@ import (
 	"github.com/mainstay-operator/mainstay-operator/controllers/internal/parts"
 )
 
-// status says what was observed.
+// status returns the status that follows from what was observed.
 func status(e *appv1.EasyService, observed converge.Observed, w snapshot, r rolloutRequest) appv1.EasyServiceStatus {
 	d := observedDeployment(e, observed)
 	service, _ := converge.Find[*corev1.Service](observed, "Service", e.Name)
@@ -83,7 +83,7 @@ func maxUnavailable(d *appsv1.Deployment, want int32) int32 {
 	return int32(min(count, int(want)))
 }
 
-// failureReason is why a pod does not start or go on, or why none can be made: a quota, say.
+// failureReason is why a pod does not start or keep running, or why none can be made: a quota, say.
 func failureReason(e *appv1.EasyService, d *appsv1.Deployment, w snapshot) string {
 	if why := conditions.FirstFailureUntil(isAvailable(e, w.now), w.pods); why != "" {
 		return why

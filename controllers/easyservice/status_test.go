@@ -16,7 +16,7 @@ import (
 	"github.com/mainstay-operator/mainstay-operator/controllers/internal/converge"
 )
 
-// deployed is a Deployment of 4 of which ready pods are, seen by its controller.
+// deployed is a Deployment of 4 pods, of which so many are ready, observed by its controller.
 func deployed(ready int32, change ...func(*appsv1.Deployment)) *appsv1.Deployment {
 	d := &appsv1.Deployment{}
 	d.Generation, d.Status.ObservedGeneration = 3, 3

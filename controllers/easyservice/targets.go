@@ -12,11 +12,11 @@ import (
 	appv1 "github.com/mainstay-operator/mainstay-operator/api/app/v1"
 )
 
-// listener is what a pod, or the template of those to come, says that it listens on.
-type listener map[socket]string // and the name of it, if any
+// listener is what a pod, or the template of pods to come, says that it listens on.
+type listener map[socket]string // to the socket's name, if any
 
-// listeners are all that clients may be led to, those to come first. One that goes still
-// serves; one that has ended does not.
+// listeners returns all that clients may be led to, the pods to come first. A pod that is being deleted still serves;
+// one that has ended does not.
 func listeners(podTemplate *corev1ac.PodTemplateSpecApplyConfiguration, pods []corev1.Pod) []listener {
 	coming := listener{}
 	for _, c := range podTemplate.Spec.Containers {
@@ -33,8 +33,8 @@ func listeners(podTemplate *corev1ac.PodTemplateSpecApplyConfiguration, pods []c
 	return list
 }
 
-// listenerOf is what our own container says: what is injected beside it is no one's to
-// reach. A name that one injected before it has, too, leads there.
+// listenerOf is what our own container listens on: clients are not led to injected ones. It leaves out a name that a
+// container injected before ours has, too: that name leads there.
 func listenerOf(containers []corev1.Container) listener {
 	l, taken := listener{}, map[corev1.ContainerPort]bool{}
 	for _, c := range containers {
@@ -58,7 +58,7 @@ func (l listener) hasName(name string, protocol corev1.Protocol) bool {
 	return has
 }
 
-// numberOf is the number of that name, if any.
+// numberOf returns the number of the socket with that name, if any.
 func (l listener) numberOf(name string, protocol corev1.Protocol) (int32, bool) {
 	for at, n := range l {
 		if n == name && at.protocol == protocol {
@@ -68,10 +68,10 @@ func (l listener) numberOf(name string, protocol corev1.Protocol) (int32, bool) 
 	return 0, false
 }
 
-// targetPort is where a port of the Service leads: to the socket's name, which every pod has at
-// a number of its own, so that one release can follow another, and be taken back, while the
-// number moves. To the number where that is all there is: of a socket without a name, or
-// of one that some have under another. Who has neither is not led to.
+// targetPort is where a port of the Service leads. It is the socket's name, which each pod may have at a number of its
+// own, so that one release can follow another, and be rolled back, while the number changes. It is the number where
+// the name does not do: for a socket without a name, or one that some pods have under another. A pod that has neither
+// gets no traffic.
 func targetPort(ports []appv1.Port, p appv1.Port, all []listener) intstr.IntOrString {
 	at := targetSocket(p)
 	name := socketNames(ports)[at]
@@ -96,7 +96,7 @@ func targetPort(ports []appv1.Port, p appv1.Port, all []listener) intstr.IntOrSt
 	return intstr.FromString(name)
 }
 
-// otherSockets are the sockets of those that listen but the given ones, sorted.
+// otherSockets returns the sockets of all listeners except the known ones, sorted.
 func otherSockets(known []socket, all []listener) []socket {
 	var list []socket
 	for _, l := range all {

@@ -15,12 +15,12 @@ import (
 	commonv1 "github.com/mainstay-operator/mainstay-operator/api/common/v1"
 )
 
-// portsTo is a port 80 of the Service that leads to a number of the containers.
+// portsTo is a port 80 of the Service that leads to a port number of the containers.
 func portsTo(name string, number int32) []appv1.Port {
 	return []appv1.Port{{Name: name, Port: 80, TargetPort: ptr.To(intstr.FromInt32(number))}}
 }
 
-// podServing are pods of a release with those ports.
+// podServing is a pod of a release with those ports.
 func podServing(phase corev1.PodPhase, ports []appv1.Port) corev1.Pod {
 	made := template(newEasyService("a", appv1.EasyServiceSpec{Ports: ports}), "")
 	pod := corev1.Pod{Status: corev1.PodStatus{Phase: phase}}
@@ -117,7 +117,7 @@ func TestTargets(t *testing.T) {
 	}
 }
 
-// The name of a Service without an address leads to the pods' own number.
+// The name of a headless Service leads to the pods' own port number.
 func TestHeadlessEndpoints(t *testing.T) {
 	service := &corev1.Service{Spec: corev1.ServiceSpec{ClusterIP: corev1.ClusterIPNone}}
 	service.Name, service.Namespace = "web", "shop"

@@ -30,10 +30,10 @@ const (
 	exitUnknown = 255
 )
 
-// identity of a process in the election: the name of its pod, then its own.
+// identity returns the identity of a process in the election: the name of its pod, then its own.
 func identity(pod, process string) string { return pod + "_" + process }
 
-// podOf gives the name of the pod of the process with this identity.
+// podOf returns the name of the pod of the process with this identity.
 func podOf(identity string) string {
 	pod, _, _ := strings.Cut(identity, "_")
 	return pod
@@ -53,7 +53,7 @@ func (l *Lease) WriteTerminationMessage(path string) error {
 	return file.Close()
 }
 
-// reportsEnd is true if the kubelet says that the process with this identity has ended.
+// reportsEnd reports whether the kubelet says that the process with this identity has ended.
 func reportsEnd(pod *corev1.Pod, identity string) bool {
 	return slices.ContainsFunc(pod.Status.ContainerStatuses, func(c corev1.ContainerStatus) bool {
 		return provesEnd(c.State.Terminated, identity) || provesEnd(c.LastTerminationState.Terminated, identity)

@@ -12,7 +12,7 @@ import (
 
 const holder = "manager-a_1"
 
-// end of a container that left this termination message.
+// end returns the state of a container that ended and left this termination message.
 func end(message, reason string) *corev1.ContainerStateTerminated {
 	return &corev1.ContainerStateTerminated{Message: message, Reason: reason, ExitCode: 137}
 }

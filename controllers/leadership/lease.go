@@ -23,7 +23,7 @@ import (
 // leaseName is the name of the Lease.
 const leaseName = "mainstay-operator.io"
 
-// Times of the lease. They mean what they mean in client-go's LeaderElectionConfig.
+// Times are the times of the lease. They mean what they mean in client-go's LeaderElectionConfig.
 type Times struct {
 	// LeaseDuration is how long a standby waits for a renewal before it takes the lease.
 	LeaseDuration time.Duration
@@ -34,9 +34,9 @@ type Times struct {
 	RetryPeriod time.Duration
 }
 
-// DefaultTimes are shorter than the 15, 10 and 2 s of Kubernetes' own components. They cost about as
-// many requests, because a standby watches the lease and does not poll it: docs/benchmarks.md. The
-// difference of Lease and Renew, 5 s, is the same.
+// DefaultTimes are shorter than the 15, 10 and 2 s of Kubernetes' own components. They cost about as many requests,
+// because a standby watches the lease and does not poll it: docs/benchmarks.md. The difference of LeaseDuration and
+// RenewDeadline, 5 s, is the same.
 var DefaultTimes = Times{LeaseDuration: 10 * time.Second, RenewDeadline: 5 * time.Second, RetryPeriod: time.Second}
 
 // Lease is the lock of the leader election. It also reports whether this process may act: the leader
@@ -50,7 +50,7 @@ type Lease struct {
 	// renewTime is when the last granted renewal was sent; nil before this process leads, and lapsed after.
 	renewTime   atomic.Pointer[time.Time]
 	acquireTime time.Time // when this process took the lease
-	// observedRecord is the lease of another process as it was last seen to change, and since when it is known.
+	// observedRecord is the lease of another process as it was last seen to change; observedTime is when that was seen.
 	observedRecord resourcelock.LeaderElectionRecord
 	observedTime   time.Time
 }
@@ -100,7 +100,7 @@ func (l *Lease) WithLeaderElection(options ctrl.Options) ctrl.Options {
 	return options
 }
 
-// RecordEvents of the election through this recorder.
+// RecordEvents makes the election record its events through this recorder.
 func (l *Lease) RecordEvents(recorder events.EventRecorder) {
 	l.LockConfig.EventRecorder = eventRecorder{recorder}
 }
@@ -112,16 +112,16 @@ func (r eventRecorder) Eventf(object runtime.Object, eventType, reason, message 
 	r.EventRecorder.Eventf(object, nil, eventType, reason, "Elect", message, args...)
 }
 
-// Create the lease for the holder that the record names.
+// Create creates the lease for the holder that the record names.
 func (l *Lease) Create(ctx context.Context, record resourcelock.LeaderElectionRecord) error {
 	sent := l.clock.Now()
 	record = l.withTimes(record, sent)
 	return l.recordRenewal(record, sent, l.LeaseLock.Create(ctx, record))
 }
 
-// Update the lease: renew, take or release it. The leader election also releases a lease that it could not
-// renew in time. Then another process may hold the lease already, and an act of this one may go on:
-// such a lease is left to run out.
+// Update renews, takes or releases the lease. The leader election also releases a lease that it could not renew in
+// time. Then another process may hold the lease already, and an act of this one may go on: such a lease is left to run
+// out.
 func (l *Lease) Update(ctx context.Context, record resourcelock.LeaderElectionRecord) error {
 	if record.HolderIdentity == "" {
 		if !l.Held() {
@@ -134,7 +134,7 @@ func (l *Lease) Update(ctx context.Context, record resourcelock.LeaderElectionRe
 	return l.recordRenewal(record, sent, l.LeaseLock.Update(ctx, record))
 }
 
-// withTimes the record with the time of the write: the leader election reads the clock before Get waits.
+// withTimes gives the record the time of the write: the leader election reads the clock before Get waits.
 func (l *Lease) withTimes(record resourcelock.LeaderElectionRecord, sent time.Time) resourcelock.LeaderElectionRecord {
 	if record.HolderIdentity != l.Identity() {
 		return record
@@ -146,7 +146,8 @@ func (l *Lease) withTimes(record resourcelock.LeaderElectionRecord, sent time.Ti
 	return record
 }
 
-// recordRenewal of the lease. A renewal counts from when it was sent: the API server may have answered late.
+// recordRenewal notes a renewal that was granted. It counts from when it was sent: the API server may have answered
+// late.
 func (l *Lease) recordRenewal(record resourcelock.LeaderElectionRecord, sent time.Time, err error) error {
 	if err == nil && record.HolderIdentity == l.Identity() {
 		l.renewTime.Store(&sent)

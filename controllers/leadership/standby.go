@@ -50,8 +50,8 @@ func (l *Lease) Get(ctx context.Context) (*resourcelock.LeaderElectionRecord, []
 	}
 }
 
-// observe the lease of another process. Its time counts from the last change that was seen, however often
-// the API server fails to answer meanwhile.
+// observe notes the lease of another process. Its time counts from the last change that was seen, however often the
+// API server fails to answer meanwhile.
 func (l *Lease) observe(now resourcelock.LeaderElectionRecord) {
 	if now.HolderIdentity != l.observedRecord.HolderIdentity || !now.RenewTime.Equal(&l.observedRecord.RenewTime) {
 		l.observedRecord, l.observedTime = now, l.clock.Now()
@@ -70,7 +70,8 @@ func (v vacancy) appliesTo(record resourcelock.LeaderElectionRecord) bool {
 	return v.holder == record.HolderIdentity && (v.ended || v.renewed.Equal(&record.RenewTime))
 }
 
-// awaitVacancy of the lease that was just read. If it changes hands meanwhile, the vacancy is empty.
+// awaitVacancy waits until the lease that was just read is vacant. If it changes hands meanwhile, the vacancy is
+// empty.
 func (l *Lease) awaitVacancy(ctx context.Context) (vacancy, error) {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
@@ -102,12 +103,12 @@ func (l *Lease) awaitVacancy(ctx context.Context) (vacancy, error) {
 	}
 }
 
-// timeLeft of the lease's time. Its holder may be of a release with a longer lease.
+// timeLeft returns how long the observed lease still lasts. Its holder may be of a release with a longer lease.
 func (l *Lease) timeLeft() time.Duration {
 	return max(l.times.LeaseDuration, time.Duration(l.observedRecord.LeaseDurationSeconds)*time.Second) - l.clock.Since(l.observedTime)
 }
 
-// waitRetryPeriod before the lease is read again, unless it was released: a watch may lag behind what was read
+// waitRetryPeriod waits before the lease is read again, unless it was released: a watch may lag behind what was read
 // before, and tell of a former holder again and again.
 func (l *Lease) waitRetryPeriod(ctx context.Context, now resourcelock.LeaderElectionRecord) error {
 	if now.HolderIdentity == "" {
@@ -156,13 +157,13 @@ func (l *Lease) watchHolder(ctx context.Context, holder string, ended chan<- str
 	})
 }
 
-// listWatcher of the API server, with lists of type L.
+// listWatcher lists and watches objects of the API server; its lists are of type L.
 type listWatcher[L runtime.Object] interface {
 	List(context.Context, metav1.ListOptions) (L, error)
 	Watch(context.Context, metav1.ListOptions) (watch.Interface, error)
 }
 
-// watchObject object of a resource until the context ends. It resumes when the API server ends a watch.
+// watchObject watches one object of a resource until the context ends. It resumes when the API server ends a watch.
 func watchObject[L runtime.Object](ctx context.Context, client any, objects listWatcher[L], name string, kind runtime.Object, handler cache.ResourceEventHandler) {
 	one := fields.OneTermEqualSelector(metav1.ObjectNameField, name).String()
 	_, informer := cache.NewInformerWithOptions(cache.InformerOptions{

@@ -28,7 +28,7 @@ type election struct {
 	standby *Lease
 }
 
-// newElection the lease of a holder who has just renewed it.
+// newElection makes an election with the lease of a holder who has just renewed it.
 func newElection(t *testing.T) *election {
 	t.Helper()
 	e := &election{T: t, Clientset: fake.NewClientset()}
@@ -42,7 +42,7 @@ func newElection(t *testing.T) *election {
 	return e
 }
 
-// write the lease as its holder does now.
+// write writes the lease as its holder does now.
 func (e *election) write(holder string) {
 	e.Helper()
 	e.record(resourcelock.LeaderElectionRecord{HolderIdentity: holder, LeaseDurationSeconds: 10, RenewTime: metav1.Now(), AcquireTime: metav1.Now()})
@@ -61,7 +61,7 @@ func (e *election) record(record resourcelock.LeaderElectionRecord) {
 	}
 }
 
-// report the end of a container of the holder's pod, as the kubelet does.
+// report reports the end of a container of the holder's pod, as the kubelet does.
 func (e *election) report(end *corev1.ContainerStateTerminated) {
 	e.Helper()
 	pod, err := e.CoreV1().Pods(namespace).Get(e.Context(), podOf(holder), metav1.GetOptions{})
@@ -74,7 +74,7 @@ func (e *election) report(end *corev1.ContainerStateTerminated) {
 	}
 }
 
-// wait for the lease as the standby does, and give when it is told something, and what.
+// wait waits for the lease as the standby does, and returns what the standby is told, and when.
 func (e *election) wait() <-chan string {
 	told := make(chan string, 1)
 	began := time.Now()
@@ -166,7 +166,8 @@ func (e *election) label() {
 	}
 }
 
-// The API server fails just when the lease has run out: that it has is known when it answers again.
+// The API server fails just when the lease runs out. The standby learns of that as soon as the API server answers
+// again.
 func TestWaitingGoesOnWhenTheAPIServerFails(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		e := newElection(t)
@@ -209,7 +210,7 @@ func TestVacancyIsOfTheLeaseAsItIs(t *testing.T) {
 	}
 }
 
-// elect runs the leader election for a lease until it ends, and tells when it leads.
+// elect runs the leader election for a lease until the context ends, and tells when it leads.
 func elect(ctx context.Context, t *testing.T, lease *Lease, release bool) <-chan time.Time {
 	t.Helper()
 	leads := make(chan time.Time, 1)

@@ -29,33 +29,33 @@ import (
 )
 
 const (
-	// nodeTimeout is the patience with a node: all are asked at once, and a pass must not stand still.
+	// nodeTimeout is how long a node may take to answer: all are asked at once, and a pass must not stand still.
 	nodeTimeout = 500 * time.Millisecond
-	// firstProbeBackoff is when a node is asked again whose kubelet may not have brought the files yet:
-	// at first, and then twice as late each time, up to seldom.
+	// firstProbeBackoff is how long to wait before asking again a node whose kubelet may not have brought the
+	// files yet. The wait doubles each time, up to maxProbeBackoff.
 	firstProbeBackoff = 3 * time.Second
 	maxProbeBackoff   = time.Minute
-	// maxReloads : a node that reads while its files are being swapped has half of each and
-	// takes no new connection, so it is told again over the one that is open.
+	// maxReloads is how often a node is told to reload: one that reads while its files are being swapped has half
+	// of each and takes no new connection, so it is told again over the connection that is open.
 	maxReloads = 5
 	// maxAnswerBytes bounds, in bytes, all that a node says in one session: a dozen lines, of which the
-	// longest, why it cannot load its files, holds a path and the words of OpenSSL.
+	// longest says why it cannot load its files, with a path and the words of OpenSSL.
 	maxAnswerBytes = 16 << 10
 )
 
-// certificateProbe of a pod.
+// certificateProbe is what the last probe of a pod found.
 type certificateProbe struct {
-	version string        // of the certificate that it was asked for
+	version string        // of the certificate that the pod was asked for
 	problem string        // it is not known to serve that; "" when it was seen to
-	backoff time.Duration // until it is asked again
-	nextAt  time.Time     // when that is; zero when an event tells
+	backoff time.Duration // from this probe to the next
+	nextAt  time.Time     // when it is asked again; zero when an event will tell
 }
 
 func (v certificateProbe) isServing(version string) bool {
 	return v.version == version && v.problem == ""
 }
 
-// following is the visit after this one, by what load said.
+// following is the probe after this one, by what loadCertificate returned.
 func (v certificateProbe) following(version string, now time.Time, err error) certificateProbe {
 	if err == nil {
 		return certificateProbe{version: version}
@@ -67,9 +67,9 @@ func (v certificateProbe) following(version string, now time.Time, err error) ce
 	return certificateProbe{version, probeProblem(err), wait, now.Add(wait)}
 }
 
-// refreshCertificates makes every ready node load the certificate. It tells which are not known to
-// serve it, and why, and how soon to look again; 0 is never. A pod that was seen to is not
-// asked again, and none that is not ready: an event tells when it is.
+// refreshCertificates makes every ready node load the certificate. It returns the nodes that are not known to serve
+// it, and why, and how soon to look again; 0 is never. It does not ask a pod again that was seen to serve it, and
+// none that is not ready: an event tells when it is.
 func (r *Reconciler) refreshCertificates(ctx context.Context, m *cachev1alpha1.Memcached, s secrets, pods []corev1.Pod) (late []string, recheckAfter time.Duration) {
 	if m.Spec.TLS == nil || s.certificate.IsEmpty() {
 		return nil, 0
@@ -110,13 +110,13 @@ func (r *Reconciler) refreshCertificates(ctx context.Context, m *cachev1alpha1.M
 	return late, recheckAfter
 }
 
-// nodeProblem is what is wrong, in our words or in the node's.
+// nodeProblem is what is wrong with a node, in our words or in the node's.
 type nodeProblem string
 
 func (s nodeProblem) Error() string { return string(s) }
 
-// probeProblem a node is not known to serve the certificate: the same words as long as the cause is
-// the same.
+// probeProblem says why a node is not known to serve the certificate, in the same words as long as the cause is the
+// same.
 func probeProblem(err error) string {
 	var words nodeProblem
 	var handshake *net.OpError
@@ -137,7 +137,7 @@ func probeProblem(err error) string {
 	return "no answer"
 }
 
-// loadCertificate is nil when the node serves this very certificate.
+// loadCertificate makes a node load the certificate. It returns nil when the node serves this very one.
 func loadCertificate(ctx context.Context, m *cachev1alpha1.Memcached, s secrets, address string, clock func() time.Time) error {
 	ctx, cancel := context.WithTimeout(ctx, nodeTimeout)
 	defer cancel()
@@ -182,13 +182,13 @@ func dialTLS(ctx context.Context, address string, config *tls.Config) (*tls.Conn
 	return conn.(*tls.Conn), nil
 }
 
-// servesCertificate is true when the other side's certificate is this one.
+// servesCertificate reports whether the other side's certificate is this one.
 func servesCertificate(conn *tls.Conn, i pki.Identity) bool {
 	leaf, _ := pem.Decode(i.Certificate)
 	return leaf != nil && slices.Equal(conn.ConnectionState().PeerCertificates[0].Raw, leaf.Bytes)
 }
 
-// reloadCertificates makes the node read its files again. It may know but some of the users.
+// reloadCertificates makes the node read its files again. It tries the users in turn: the node may know only some.
 func reloadCertificates(ctx context.Context, conn net.Conn, users []string) error {
 	if deadline, bounded := ctx.Deadline(); bounded {
 		if err := conn.SetDeadline(deadline); err != nil {
@@ -217,7 +217,7 @@ func reloadCertificates(ctx context.Context, conn net.Conn, users []string) erro
 	return nodeProblem("it cannot be loaded: " + untrusted.Sanitize(last))
 }
 
-// session of commands that are answered by a line.
+// session sends commands that are answered by one line each.
 type session struct {
 	conn    net.Conn
 	answers *bufio.Reader

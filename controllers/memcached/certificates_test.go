@@ -21,12 +21,12 @@ import (
 	"github.com/mainstay-operator/mainstay-operator/test/authority"
 )
 
-// fakeNode speaks as memcached does of its certificate: it reads the files when it is told to.
+// fakeNode handles its certificate as memcached does: it reads the files when it is told to.
 type fakeNode struct {
 	mu             sync.Mutex
 	loaded         *tls.Certificate // nil takes no new connection
 	files          map[string][]byte
-	failingReloads int // so often it finds half of what it reads
+	failingReloads int // how many reloads find half of the files
 	reloads        int
 	connections    int
 	user           string // with the password, whom alone it listens to; "" for everybody
@@ -195,7 +195,7 @@ func TestWhoDoesNotServeTheCertificateIsAskedLessAndLessOften(t *testing.T) {
 	expectProbes(9, 3*time.Second)
 }
 
-// What they come to is an event, for which nobody has to look out.
+// A pod that becomes ready is an event, so nobody has to look again.
 func TestNobodyWaitsForNodesThatAreNotReady(t *testing.T) {
 	by := authority.New("one")
 	issued := by.Issue(host)

@@ -1,4 +1,4 @@
-// Package memcached runs Memcached objects: types → resources → controller → status.
+// Package memcached reconciles Memcached objects: types → resources → controller → status.
 package memcached
 
 import (
@@ -46,14 +46,14 @@ var extended = []schema.GroupVersionKind{
 	schema.FromAPIVersionAndKind(*parts.ServiceMonitorType.APIVersion, *parts.ServiceMonitorType.Kind),
 }
 
-// Reconciler makes Memcached objects real.
+// Reconciler reconciles Memcached objects.
 type Reconciler struct {
 	converge.Converger
-	// DefaultImage is what an object that names no image starts with.
+	// DefaultImage is the image that an object starts with when it names none.
 	DefaultImage string
-	// ExporterImage is what the exporter of one starts with that names none.
+	// ExporterImage is the image that an exporter starts with when the object names none.
 	ExporterImage string
-	// Secrets that users made.
+	// Secrets reads the Secrets that users made.
 	Secrets converge.ContentReader
 
 	clock clock.PassiveClock
@@ -100,7 +100,7 @@ func (r *Reconciler) reconcile(ctx context.Context, m *cachev1alpha1.Memcached, 
 	return ctrl.Result{RequeueAfter: converge.Soonest(recheckAfter, s.certificate.recheckAfter, untilDeadline(m, current))}, errors.Join(secretsErr, err)
 }
 
-// takeSnapshot gathers what stands.
+// takeSnapshot collects what was observed in this pass.
 func (r *Reconciler) takeSnapshot(m *cachev1alpha1.Memcached, observed converge.Observed, pods, proxies []corev1.Pod) snapshot {
 	s := snapshot{set: &appsv1.StatefulSet{}, proxy: &appsv1.Deployment{}, pods: pods, proxies: proxies, now: r.clock.Now()}
 	if set, found := converge.Find[*appsv1.StatefulSet](observed, "StatefulSet", m.Name); found {
@@ -112,7 +112,7 @@ func (r *Reconciler) takeSnapshot(m *cachev1alpha1.Memcached, observed converge.
 	return s
 }
 
-// getStatefulSet is the StatefulSet, empty when there is none of ours.
+// getStatefulSet returns the object's StatefulSet, empty when there is none or it is not ours.
 func (r *Reconciler) getStatefulSet(ctx context.Context, m *cachev1alpha1.Memcached) (*appsv1.StatefulSet, error) {
 	set := &appsv1.StatefulSet{}
 	if err := r.Get(ctx, ctrlclient.ObjectKeyFromObject(m), set); ctrlclient.IgnoreNotFound(err) != nil {

@@ -19,7 +19,7 @@ import (
 	"github.com/mainstay-operator/mainstay-operator/test/hostile"
 )
 
-// Whatever answers, the pass goes on, and a condition says of the node what can be said.
+// Whatever a node answers, the pass goes on, and a condition says what is known of the node.
 func TestCommandsToAHostileNode(t *testing.T) {
 	for _, c := range []struct {
 		sort hostile.Behavior
@@ -59,7 +59,7 @@ func TestCommandsToAHostileNode(t *testing.T) {
 	}
 }
 
-// It takes the connection, and speaks no TLS.
+// The node takes the connection, and speaks no TLS.
 func TestASilentNodeHoldsNothingUp(t *testing.T) {
 	liar := hostile.Start(t, hostile.Silence, "")
 	node, err := netip.ParseAddrPort(liar.Address)
@@ -76,7 +76,7 @@ func TestASilentNodeHoldsNothingUp(t *testing.T) {
 	}
 }
 
-// checkPrintable holds what a condition says to what can be printed, and to a few lines.
+// checkPrintable checks that what a condition says can be printed, and has at most 1024 bytes.
 func checkPrintable(t *testing.T, text string) {
 	t.Helper()
 	if len(text) > 1024 || !utf8.ValidString(text) || strings.ContainsFunc(text, func(r rune) bool { return !unicode.IsPrint(r) }) {

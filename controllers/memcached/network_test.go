@@ -8,7 +8,7 @@ import (
 	"sigs.k8s.io/yaml"
 )
 
-// Certificates are renewed over a connection to the node, on whatever port it has.
+// The operator renews certificates over a connection to the node, on whatever port it has.
 func TestTheManagersOwnPolicyLetsItReachTheNodes(t *testing.T) {
 	manifest, err := os.ReadFile("../../config/network-policy/manager.yaml")
 	if err != nil {

@@ -25,22 +25,22 @@ import (
 const (
 	// appName is the value of app.kubernetes.io/name on all children.
 	appName = "memcached"
-	// portName of memcached in pods and Services.
+	// portName is the name of memcached's port in pods and Services.
 	portName = "memcached"
-	// runAsUID of the memcache user in the official image.
+	// runAsUID is the memcache user of the official image.
 	runAsUID = 11211
 
 	// defaultMemory and defaultMaxItem are memcached's own defaults, as the schema has them.
 	defaultMemory  = 64 << 20
 	defaultMaxItem = 1 << 20
 
-	// tableShare of memory is the hash table's at most, in a cache of the smallest items,
-	// which have 96 bytes each (slabs.c). There is a pointer of 8 bytes for every two
-	// thirds of an item (assoc.c): right after it has doubled, 10.7 bytes an item, and
-	// while the items move, when the half as large is there, too, 16.
+	// tableShare divides the memory: the hash table takes at most 1/tableShare of it, in a cache of the smallest
+	// items, which have 96 bytes each (slabs.c). The table holds pointers of 8 bytes and doubles when there are
+	// 1.5 items for each (assoc.c): it then takes 10.7 bytes an item, and 16 while the items move, when the old
+	// table, half as large, is there too.
 	tableShare = 96 / 16
-	// memoryOverhead is the memory of a node beside items and table: code, threads, and the first
-	// page of each slab class, which memcached takes beyond -m.
+	// memoryOverhead is what a node takes beside items and table: code, threads, and the first page of each slab
+	// class, which memcached takes beyond -m.
 	memoryOverhead = 64 << 20
 	// memoryPerConnection is what a connection's buffers take: 16 KiB for reading, 16 KiB
 	// for writing (memcached.h: READ_BUFFER_SIZE, and the response bundle).
@@ -50,16 +50,16 @@ const (
 	defaultMinReadySeconds = 30
 )
 
-// inputs is what the spec alone does not say.
+// inputs is what the children depend on beside the spec.
 type inputs struct {
-	image             string       // what runs is kept when the spec names none
-	exporter          string       // its image, with metrics
+	image             string       // the one that runs is kept when the spec names none
+	exporter          string       // the exporter's image, with metrics
 	identity          pki.Identity // of the nodes, with TLS
 	users             userList     // that the nodes know, with auth
-	operatorNamespace string       // namespace of the manager; empty where it is no pod
+	operatorNamespace string       // empty where the manager does not run in a pod
 }
 
-// desired are all children. What pods start with stands before them.
+// desired returns all children. What pods need to start comes before them.
 func desired(m *cachev1alpha1.Memcached, c inputs) []converge.Child {
 	var children []converge.Child
 	if m.Spec.TLS != nil {
@@ -104,7 +104,7 @@ func servers(m *cachev1alpha1.Memcached) []string {
 	return list
 }
 
-// endpoint is where an application turns to that knows but one address.
+// endpoint is the address for an application that knows only one.
 func endpoint(m *cachev1alpha1.Memcached) string {
 	if hasProxy(m) {
 		return fmt.Sprintf("%s.%s.svc:%d", proxyName(m), m.Namespace, m.Spec.Port)
@@ -112,8 +112,8 @@ func endpoint(m *cachev1alpha1.Memcached) string {
 	return fmt.Sprintf("%s:%d", serviceHost(m), m.Spec.Port)
 }
 
-// nodeStatefulSet is a StatefulSet, so that a node keeps its name when its pod is replaced
-// and the hash ring of the clients stays.
+// nodeStatefulSet runs the nodes. It is a StatefulSet, so that a node keeps its name when its pod is replaced and the
+// hash ring of the clients stays.
 func nodeStatefulSet(m *cachev1alpha1.Memcached, c inputs) *appsv1ac.StatefulSetApplyConfiguration {
 	template := parts.PodTemplate(appName, m.Name, m.Spec.PodOptions)
 	template.Spec.
@@ -139,7 +139,7 @@ func nodeStatefulSet(m *cachev1alpha1.Memcached, c inputs) *appsv1ac.StatefulSet
 			WithTemplate(template))
 }
 
-// minReadySeconds of a rollout, in seconds between nodes.
+// minReadySeconds is how long a rollout pauses between nodes, in seconds.
 func minReadySeconds(m *cachev1alpha1.Memcached) int32 {
 	if m.Spec.Rollout == nil {
 		return defaultMinReadySeconds
@@ -152,7 +152,7 @@ func nodeContainer(m *cachev1alpha1.Memcached, image string) *corev1ac.Container
 		WithResources(parts.ToApplyConfig[corev1ac.ResourceRequirementsApplyConfiguration](resources(m)))
 }
 
-// memcachedContainer is memcached on port, be it a node or the proxy.
+// memcachedContainer runs memcached on spec.port, as a node or as the proxy.
 func memcachedContainer(m *cachev1alpha1.Memcached, image string, args []string) *corev1ac.ContainerApplyConfiguration {
 	alive := func() *corev1ac.ProbeApplyConfiguration {
 		return corev1ac.Probe().WithTCPSocket(corev1ac.TCPSocketAction().WithPort(intstr.FromString(portName)))
@@ -166,7 +166,7 @@ func memcachedContainer(m *cachev1alpha1.Memcached, image string, args []string)
 		WithLivenessProbe(alive().WithPeriodSeconds(10).WithFailureThreshold(6))
 }
 
-// limitArguments keep flag and value apart: memcached 1.6.38 refuses -m=64.
+// limitArguments keeps flag and value apart: memcached 1.6.38 refuses -m=64.
 func limitArguments(m *cachev1alpha1.Memcached) []string {
 	return []string{
 		"-m", strconv.FormatInt(quantityBytes(m.Spec.Memory, defaultMemory)>>20, 10),
@@ -190,7 +190,7 @@ func arguments(m *cachev1alpha1.Memcached) []string {
 	return args
 }
 
-// resources are the user's; a memory limit is computed where there is none.
+// resources returns the user's resources, with a computed memory limit where there is none.
 func resources(m *cachev1alpha1.Memcached) corev1.ResourceRequirements {
 	r := *m.Spec.Resources.DeepCopy()
 	if _, set := r.Limits[corev1.ResourceMemory]; !set {
@@ -202,8 +202,8 @@ func resources(m *cachev1alpha1.Memcached) corev1.ResourceRequirements {
 	return r
 }
 
-// memoryNeeded is the memory that a node takes when it is full, in whole Mi. The schema has the
-// same sum, to the byte.
+// memoryNeeded is the memory, in bytes, that a full node takes, rounded up to whole Mi. The schema computes the same
+// sum, to the byte.
 func memoryNeeded(m *cachev1alpha1.Memcached) int64 {
 	const mi = 1 << 20
 	items := quantityBytes(m.Spec.Memory, defaultMemory)
@@ -211,7 +211,7 @@ func memoryNeeded(m *cachev1alpha1.Memcached) int64 {
 	return (exactly + mi - 1) / mi * mi
 }
 
-// headlessService names the nodes, ready or not: the ring must not move when one restarts.
+// headlessService gives the nodes their DNS names, ready or not: the hash ring must not move when one restarts.
 func headlessService(m *cachev1alpha1.Memcached) *corev1ac.ServiceApplyConfiguration {
 	service := service(m, headlessName(m))
 	service.Spec.WithClusterIP(corev1.ClusterIPNone).WithPublishNotReadyAddresses(true)
@@ -234,7 +234,7 @@ func service(m *cachev1alpha1.Memcached, name string) *corev1ac.ServiceApplyConf
 			WithPorts(servicePorts(m)...))
 }
 
-// serversConfigMap is what an application mounts to know the nodes: a line each.
+// serversConfigMap is what an application mounts to know the nodes, one a line.
 func serversConfigMap(m *cachev1alpha1.Memcached) *corev1ac.ConfigMapApplyConfiguration {
 	return corev1ac.ConfigMap(m.Name+"-servers", "").
 		WithLabels(parts.Labels(appName, m.Name)).

@@ -13,14 +13,14 @@ import (
 
 const (
 	usersDir = "/etc/memcached-users"
-	// annotationUsers rolls the pods: memcached reads its users when it starts, and
-	// again only by a signal that nobody outside of the pod can send.
+	// annotationUsers rolls the pods: memcached reads its users when it starts, and again only on a signal that
+	// nobody outside of the pod can send.
 	annotationUsers = "mainstay-operator.io/users"
 )
 
 func authName(m *cachev1alpha1.Memcached) string { return m.Name + "-auth" }
 
-// authSecret is the file of users that the nodes read.
+// authSecret holds the file of users that the nodes read.
 func authSecret(m *cachev1alpha1.Memcached, k userList) *corev1ac.SecretApplyConfiguration {
 	return secret(m, authName(m), map[string][]byte{
 		usersKey:    []byte(usersFile(k.lines)),
@@ -39,13 +39,13 @@ func authArguments(m *cachev1alpha1.Memcached) []string {
 	return []string{"-Y", path.Join(usersDir, usersKey)}
 }
 
-// withUsers brings the users to a pod.
+// withUsers mounts the users into a pod, and rolls it when they change.
 func withUsers(m *cachev1alpha1.Memcached, k userList, template *corev1ac.PodTemplateSpecApplyConfiguration) {
 	template.WithAnnotations(map[string]string{annotationUsers: strconv.Itoa(k.revision)})
 	mountSecret(template, "users", authName(m), usersDir)
 }
 
-// mountSecret a Secret of ours into the nodes.
+// mountSecret mounts one of our Secrets into the nodes.
 func mountSecret(template *corev1ac.PodTemplateSpecApplyConfiguration, volume, secretName, at string) {
 	template.Spec.WithVolumes(corev1ac.Volume().WithName(volume).WithSecret(corev1ac.SecretVolumeSource().
 		WithSecretName(secretName).WithDefaultMode(0o440)))

@@ -19,7 +19,7 @@ const (
 	metricsName  = "metrics"
 	metricsPath  = "/metrics"
 	exporterPort = 9150
-	// exporterMemory is several times of what it takes.
+	// exporterMemory is the exporter's limit, in bytes: several times what it takes.
 	exporterMemory = 64 << 20
 )
 
@@ -27,8 +27,7 @@ func hasMetrics(m *cachev1alpha1.Memcached) bool {
 	return m.Spec.Metrics != nil && m.Spec.Metrics.Enabled
 }
 
-// withExporter puts what tells of a node beside it. It speaks with the node as
-// applications do.
+// withExporter adds the metrics exporter to a node's pod. It connects to the node as applications do.
 func withExporter(m *cachev1alpha1.Memcached, image string, template *corev1ac.PodTemplateSpecApplyConfiguration) {
 	args := []string{
 		fmt.Sprintf("--memcached.address=localhost:%d", m.Spec.Port),
@@ -53,7 +52,7 @@ func withExporter(m *cachev1alpha1.Memcached, image string, template *corev1ac.P
 	template.Spec.WithContainers(container.WithArgs(args...))
 }
 
-// serviceMonitor is asked for; the headless Service alone has the port, so no node counts twice.
+// serviceMonitor scrapes the metrics port, which only the headless Service has, so no node counts twice.
 func serviceMonitor(m *cachev1alpha1.Memcached) *parts.OptionalObject {
 	return parts.ServiceMonitor(appName, m.Name, m.Spec.Metrics.ServiceMonitor, metricsName, metricsPath)
 }

@@ -11,8 +11,8 @@ import (
 	"github.com/mainstay-operator/mainstay-operator/controllers/internal/parts"
 )
 
-// networkPolicies let those in that were chosen; to the nodes also the proxy, and the operator
-// where it hands certificates out.
+// networkPolicies admit the peers that the user chose; to the nodes also the proxy and, with TLS, the operator, which
+// makes them load certificates.
 func networkPolicies(m *cachev1alpha1.Memcached, operatorNamespace string) []converge.Child {
 	var requiredPeers []*networkingv1ac.NetworkPolicyPeerApplyConfiguration
 	if m.Spec.TLS != nil {
@@ -28,7 +28,7 @@ func networkPolicies(m *cachev1alpha1.Memcached, operatorNamespace string) []con
 	}
 }
 
-// nodePolicyPorts are all that a node listens on.
+// nodePolicyPorts are all ports that a node listens on.
 func nodePolicyPorts(m *cachev1alpha1.Memcached) []networkingv1.NetworkPolicyPort {
 	open := []int32{m.Spec.Port}
 	if port := plaintextPort(m); port != 0 {

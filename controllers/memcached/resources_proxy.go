@@ -23,12 +23,12 @@ import (
 )
 
 const (
-	// proxyAppName is the value of app.kubernetes.io/name on the proxy and its pods: no
-	// selector of the nodes' may choose them.
+	// proxyAppName is the value of app.kubernetes.io/name on the proxy and its pods: the nodes' selectors must not
+	// match them.
 	proxyAppName = "memcached-proxy"
 	proxyDir     = "/etc/memcached-proxy"
 	routesKey    = "routes.lua"
-	// annotationRoutes rolls the proxy when the nodes are others: it keeps nothing.
+	// annotationRoutes rolls the proxy when the list of nodes changes: nothing is lost, since it keeps no items.
 	annotationRoutes = "mainstay-operator.io/routes"
 	// maxItemsInFlight is how many of the largest items the proxy has memory for at once.
 	maxItemsInFlight = 64
@@ -38,7 +38,7 @@ func hasProxy(m *cachev1alpha1.Memcached) bool { return m.Spec.Proxy != nil && m
 
 func proxyName(m *cachev1alpha1.Memcached) string { return m.Name + "-proxy" }
 
-// proxySize is 0 where there is no node to lead to.
+// proxySize is the number of proxies: 0 where there is no node to lead to.
 func proxySize(m *cachev1alpha1.Memcached) int32 {
 	if size(m) == 0 {
 		return 0
@@ -46,7 +46,7 @@ func proxySize(m *cachev1alpha1.Memcached) int32 {
 	return ptr.Deref(m.Spec.Proxy.Replicas, 2)
 }
 
-// proxyChildren are all children that it consists of. What pods start with stands first.
+// proxyChildren are all children of the proxy. What its pods need to start comes first.
 func proxyChildren(m *cachev1alpha1.Memcached, image string) []converge.Child {
 	labels, selector := parts.Labels(proxyAppName, m.Name), parts.SelectorLabels(proxyAppName, m.Name)
 	children := []converge.Child{
@@ -62,8 +62,8 @@ func proxyChildren(m *cachev1alpha1.Memcached, image string) []converge.Child {
 	return children
 }
 
-// proxyRoutes lead each key to its node by memcached's jump hash, in which a node's place is
-// its ordinal: one more takes an even share from each, and nothing else moves.
+// proxyRoutes leads each key to its node by memcached's jump hash, in which a node's place is its ordinal: one more
+// node takes an even share of the keys of each, and no other key moves.
 // https://docs.memcached.org/features/proxy/
 func proxyRoutes(m *cachev1alpha1.Memcached) string {
 	var text strings.Builder

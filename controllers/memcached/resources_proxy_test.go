@@ -63,7 +63,7 @@ routes{ default = route_direct{ child = "nodes" } }
 	}
 }
 
-// A node's Service that leads to a proxy, or a proxy that counts as a node, would go in circles.
+// If the nodes' Service led to a proxy, or a proxy counted as a node, requests would go in circles.
 func TestNodesAndProxyAreNotTakenForOneAnother(t *testing.T) {
 	m := behindProxy(2, nil)
 	pod := proxyDeployment(m, image).Spec.Template.Labels

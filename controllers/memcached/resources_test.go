@@ -16,10 +16,10 @@ import (
 
 const image = "example.org/memcached:1"
 
-// minimalInputs is the choice for an object that needs no Secret.
+// minimalInputs are the inputs of an object that needs no Secret.
 var minimalInputs = inputs{image: image}
 
-// newMemcached is an object as the API server gives it: defaulted.
+// newMemcached is an object as the API server returns it, with defaults.
 func newMemcached(change func(*cachev1alpha1.MemcachedSpec)) *cachev1alpha1.Memcached {
 	return factory.Memcached("a").In("n").Size(1).Memory("64Mi").MaxItemSize("1Mi").Port(11211).
 		With(func(s *cachev1alpha1.MemcachedSpec) {

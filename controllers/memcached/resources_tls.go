@@ -17,10 +17,10 @@ import (
 
 const (
 	certificatesDir = "/etc/memcached-tls"
-	// plaintextName of the port in the clear, in pods and Services.
+	// plaintextName is the name of the plaintext port in pods and Services.
 	plaintextName = "plaintext"
-	// annotationAuthorities rolls the pods when ca.crt is another one: memcached takes
-	// authorities in while it runs and forgets none.
+	// annotationAuthorities rolls the pods when ca.crt changes: memcached adds authorities while it runs, and forgets
+	// none.
 	annotationAuthorities = "mainstay-operator.io/authorities"
 )
 
@@ -30,7 +30,7 @@ func serviceHost(m *cachev1alpha1.Memcached) string {
 	return fmt.Sprintf("%s.%s.svc", m.Name, m.Namespace)
 }
 
-// plaintextPort is the port in the clear beside the one that speaks TLS, or 0.
+// plaintextPort is the port without TLS beside the one that speaks it; 0 when there is none.
 func plaintextPort(m *cachev1alpha1.Memcached) int32 {
 	if m.Spec.TLS == nil || m.Spec.TLS.Mode != cachev1alpha1.MemcachedTLSOptional {
 		return 0
@@ -47,7 +47,7 @@ func certificatesSecret(m *cachev1alpha1.Memcached, i pki.Identity) *corev1ac.Se
 	})
 }
 
-// publishedIdentity reads what certificatesSecret has written.
+// publishedIdentity parses the data that certificatesSecret wrote.
 func publishedIdentity(data map[string][]byte) pki.Identity {
 	found := pki.Identity{Certificate: data[corev1.TLSCertKey], Key: data[corev1.TLSPrivateKeyKey], Authorities: data[pki.CACertKey]}
 	if _, err := tls.X509KeyPair(found.Certificate, found.Key); err != nil {
@@ -56,7 +56,7 @@ func publishedIdentity(data map[string][]byte) pki.Identity {
 	return found
 }
 
-// tlsArguments make port speak TLS. The modes are those of ssl_verify_mode.
+// tlsArguments makes spec.port speak TLS. The numbers are those of ssl_verify_mode.
 func tlsArguments(m *cachev1alpha1.Memcached) (flags, options []string) {
 	if m.Spec.TLS == nil {
 		return nil, nil
@@ -76,7 +76,7 @@ func tlsArguments(m *cachev1alpha1.Memcached) (flags, options []string) {
 	}
 }
 
-// withTLS brings the certificates to a pod.
+// withTLS mounts the certificates into a pod, and rolls it when the authorities change.
 func withTLS(m *cachev1alpha1.Memcached, i pki.Identity, template *corev1ac.PodTemplateSpecApplyConfiguration) {
 	sum := sha256.Sum256(i.Authorities)
 	template.WithAnnotations(map[string]string{annotationAuthorities: hex.EncodeToString(sum[:8])})
@@ -86,10 +86,9 @@ func withTLS(m *cachev1alpha1.Memcached, i pki.Identity, template *corev1ac.PodT
 	}
 }
 
-// servicePorts are those of both Services. They lead to a port by the name that a pod has
-// for it, so that another port is found in every pod that is replaced or still to be. While
-// there is one in the clear, they lead by number: a pod from before TLS has the number in
-// the clear, under the name of the one that speaks TLS.
+// servicePorts are the ports of both Services. They target a port by its name in the pod, so that a changed number is
+// found both in pods that were replaced and in those still to be. While there is a plaintext port, they target by
+// number: a pod from before TLS has its plaintext number under the name that now stands for TLS.
 func servicePorts(m *cachev1alpha1.Memcached) []*corev1ac.ServicePortApplyConfiguration {
 	port := plaintextPort(m)
 	if port == 0 {

@@ -13,7 +13,7 @@ import (
 	"github.com/mainstay-operator/mainstay-operator/test/authority"
 )
 
-// host is the Service of an object that made gives.
+// host is the Service of an object from newMemcached or newSecured.
 const host = "a.n.svc"
 
 func identityOf(secret map[string][]byte) pki.Identity {
@@ -29,8 +29,8 @@ func newSecured(change func(*cachev1alpha1.MemcachedTLS)) *cachev1alpha1.Memcach
 	})
 }
 
-// Items outlive a renewal. Another authority is one that must no longer be trusted some
-// day, and memcached forgets none while it runs.
+// Items outlive a renewal of the certificate, but not a change of the authority: the old one must no longer be trusted
+// some day, and memcached forgets none while it runs.
 func TestWhatRollsThePods(t *testing.T) {
 	by := authority.New("one")
 	template := func(i pki.Identity) string {

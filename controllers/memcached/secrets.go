@@ -16,19 +16,19 @@ import (
 	"github.com/mainstay-operator/mainstay-operator/controllers/internal/pki"
 )
 
-// Fields of the spec, as messages name them.
+// These are fields of the spec, as messages name them.
 const (
 	tlsField  = "tls.secretName"
 	authField = "auth.secretName"
 )
 
-// secrets are what the nodes are given.
+// secrets is what the nodes are given.
 type secrets struct {
 	certificate certificate
 	users       userRotation
 }
 
-// readSecrets comes first: what has none to start with is not made.
+// readSecrets reads what the nodes need to start. It comes first: without that, no pod is made.
 func (r *Reconciler) readSecrets(ctx context.Context, m *cachev1alpha1.Memcached, set *appsv1.StatefulSet) (secrets, error) {
 	before, err := r.readPublished(ctx, m)
 	if err != nil {
@@ -42,7 +42,7 @@ func (r *Reconciler) readSecrets(ctx context.Context, m *cachev1alpha1.Memcached
 	return secrets{c, u}, errors.Join(err, usersErr)
 }
 
-// readPublished tells what the nodes were given before: by this process, or as our own Secrets say.
+// readPublished returns what the nodes were given before: as this process remembers, or as our own Secrets say.
 func (r *Reconciler) readPublished(ctx context.Context, m *cachev1alpha1.Memcached) (publishedSecrets, error) {
 	gave, errs := r.state.published(m), []error{nil, nil}
 	var own map[string][]byte
@@ -57,20 +57,20 @@ func (r *Reconciler) readPublished(ctx context.Context, m *cachev1alpha1.Memcach
 	return gave, errors.Join(errs...)
 }
 
-// isIncomplete is true while there is nothing that nodes could start with.
+// isIncomplete reports whether something is missing that nodes need to start.
 func (s secrets) isIncomplete(m *cachev1alpha1.Memcached) bool {
 	return m.Spec.TLS != nil && s.certificate.IsEmpty() || m.Spec.Auth != nil && len(s.users.published.lines) == 0
 }
 
-// certificate that the nodes serve. The user's Secret is copied when it is found fit:
-// what happens to that one stops no node from starting.
+// certificate is what the nodes serve. It is a copy of the user's Secret, made when that is found valid: what happens
+// to the Secret later stops no node from starting.
 type certificate struct {
 	pki.Identity
-	problem      string        // with the user's Secret
-	recheckAfter time.Duration // how soon to look at that again; 0 is never
+	problem      string        // what is wrong with the user's Secret
+	recheckAfter time.Duration // how soon to look at the Secret again; 0 is never
 }
 
-// readCertificate gives the user's, else the one before. Without either there is an error.
+// readCertificate returns the user's certificate, else the one before. Without either it returns an error.
 func (r *Reconciler) readCertificate(ctx context.Context, m *cachev1alpha1.Memcached, before pki.Identity) (certificate, error) {
 	if m.Spec.TLS == nil {
 		return certificate{}, nil
@@ -90,7 +90,7 @@ func (r *Reconciler) readCertificate(ctx context.Context, m *cachev1alpha1.Memca
 	return certificate{before, problem, pki.NextChange(data, r.clock.Now())}, err
 }
 
-// readUsers gives those of the user's Secret, and those before while a node may know no others.
+// readUsers returns the users of the user's Secret, and those before while a node may know no others.
 func (r *Reconciler) readUsers(ctx context.Context, m *cachev1alpha1.Memcached, before userList, set *appsv1.StatefulSet) (userRotation, error) {
 	u := userRotation{published: before}
 	if m.Spec.Auth == nil {
@@ -110,12 +110,12 @@ func (r *Reconciler) readUsers(ctx context.Context, m *cachev1alpha1.Memcached, 
 	return u, err
 }
 
-// userSecret is what a Secret of the user's holds; no data at all when there is none.
+// userSecret returns the data of one of the user's Secrets; nil when it does not exist.
 func (r *Reconciler) userSecret(ctx context.Context, m *cachev1alpha1.Memcached, name string) (map[string][]byte, error) {
 	return r.Secrets.ReadThrough(ctx, ctrlclient.ObjectKey{Namespace: m.Namespace, Name: name}, r.state.contents(m))
 }
 
-// ownSecret is what one of ours holds; it leaves somebody else's out, for Converge to refuse.
+// ownSecret returns the data of one of our Secrets; nil for somebody else's, which Converge then refuses.
 func (r *Reconciler) ownSecret(ctx context.Context, m *cachev1alpha1.Memcached, name string) (map[string][]byte, error) {
 	var secret corev1.Secret
 	err := r.Get(ctx, ctrlclient.ObjectKey{Namespace: m.Namespace, Name: name}, &secret)
@@ -128,7 +128,7 @@ func (r *Reconciler) ownSecret(ctx context.Context, m *cachev1alpha1.Memcached, 
 	return secret.Data, nil
 }
 
-// secretNames are the user's Secrets that an object names.
+// secretNames returns the names of the user's Secrets that an object refers to.
 func secretNames(m ctrlclient.Object) []string {
 	var names []string
 	if over := m.(*cachev1alpha1.Memcached).Spec.TLS; over != nil {

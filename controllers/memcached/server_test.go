@@ -13,7 +13,7 @@ import (
 	"github.com/mainstay-operator/mainstay-operator/test/factory"
 )
 
-// The table is what the schema is held to, too: what it admits starts.
+// The schema is tested with the same table: what it admits starts.
 func TestMemcachedStartsWithTheseItemSizes(t *testing.T) {
 	for _, sizes := range factory.ItemSizes {
 		t.Run(sizes.String(), func(t *testing.T) {
@@ -37,8 +37,8 @@ func freePort(t *testing.T) int32 {
 	return int32(listener.Addr().(*net.TCPAddr).Port)
 }
 
-// startsAndServes is whether a real memcached serves with the arguments of a node, or what it
-// says before it exits.
+// startsAndServes reports whether a real memcached serves with the arguments of a node, and what it says before it
+// exits.
 func startsAndServes(t *testing.T, m *cachev1alpha1.Memcached) (serves bool, words string) {
 	t.Helper()
 	binary, err := exec.LookPath("memcached")

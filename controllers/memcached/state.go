@@ -10,8 +10,7 @@ import (
 	"github.com/mainstay-operator/mainstay-operator/controllers/internal/pki"
 )
 
-// volatileState is what the operator may forget at any time: it reads the Secrets and looks
-// at the nodes once more then.
+// volatileState is what the operator may forget at any time: it then reads the Secrets and asks the nodes again.
 type volatileState struct {
 	mu      sync.Mutex
 	objects map[types.NamespacedName]*objectState
@@ -20,17 +19,17 @@ type volatileState struct {
 type objectState struct {
 	uid       types.UID
 	contents  map[string]*converge.Content   // of the user's Secrets, by name
-	probes    map[types.UID]certificateProbe // of the pods, for the certificate's sake
+	probes    map[types.UID]certificateProbe // the last of each pod, by its UID
 	published publishedSecrets
 }
 
-// publishedSecrets is what our own Secrets say. Read but once, it stands when somebody writes into them.
+// publishedSecrets is what our own Secrets say. They are read only once, so it stands when somebody writes into them.
 type publishedSecrets struct {
 	identity pki.Identity
 	users    userList
 }
 
-// stateOf gives the memory of one object, empty when it is another of the same name.
+// stateOf returns the state of one object, empty when what is known is of another one of the same name.
 func (m *volatileState) stateOf(owner *cachev1alpha1.Memcached) *objectState {
 	key := types.NamespacedName{Namespace: owner.Namespace, Name: owner.Name}
 	if known := m.objects[key]; known != nil && known.uid == owner.UID {
@@ -49,7 +48,7 @@ func (m *volatileState) forget(key types.NamespacedName) {
 	delete(m.objects, key)
 }
 
-// contents of the user's Secrets as they were read last, by name.
+// contents returns the user's Secrets as they were read last, by name.
 func (m *volatileState) contents(owner *cachev1alpha1.Memcached) map[string]*converge.Content {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -68,14 +67,14 @@ func (m *volatileState) setPublished(owner *cachev1alpha1.Memcached, gave publis
 	m.stateOf(owner).published = gave
 }
 
-// probes of the pods, each the last.
+// probes returns the last probe of each pod, by the pod's UID.
 func (m *volatileState) probes(owner *cachev1alpha1.Memcached) map[types.UID]certificateProbe {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	return m.stateOf(owner).probes
 }
 
-// setProbes leaves the pods out that are gone.
+// setProbes replaces all probes, and so drops those of pods that are gone.
 func (m *volatileState) setProbes(owner *cachev1alpha1.Memcached, visits map[types.UID]certificateProbe) {
 	m.mu.Lock()
 	defer m.mu.Unlock()

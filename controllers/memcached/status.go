@@ -15,7 +15,7 @@ import (
 	"github.com/mainstay-operator/mainstay-operator/controllers/internal/parts"
 )
 
-// snapshot is what stands; nothing in it is nil.
+// snapshot is what one pass observed; neither set nor proxy is nil.
 type snapshot struct {
 	set     *appsv1.StatefulSet
 	proxy   *appsv1.Deployment
@@ -24,7 +24,7 @@ type snapshot struct {
 	now     time.Time
 }
 
-// status says what was observed.
+// status returns the status that follows from what was observed.
 func status(m *cachev1alpha1.Memcached, s snapshot) cachev1alpha1.MemcachedStatus {
 	set, late := s.set, isStuck(m, s)
 	next := cachev1alpha1.MemcachedStatus{
@@ -54,7 +54,7 @@ func status(m *cachev1alpha1.Memcached, s snapshot) cachev1alpha1.MemcachedStatu
 	return next
 }
 
-// pendingReason says what is waited for. Why a StatefulSet cannot make a pod, its events say alone.
+// pendingReason says what the nodes wait for. Only the events of a StatefulSet say why it cannot make a pod.
 func pendingReason(s snapshot, late bool) string {
 	if why := conditions.FirstStartupWait(slices.Concat(s.pods, s.proxies)); why != "" || !late {
 		return why
@@ -62,7 +62,7 @@ func pendingReason(s snapshot, late bool) string {
 	return fmt.Sprintf("the events of StatefulSet %s and of the pods may say why", s.set.Name)
 }
 
-// proxyWorkload of the nodes is the proxy, or nothing.
+// proxyWorkload is the proxy as the conditions see it; nil when there is none.
 func proxyWorkload(m *cachev1alpha1.Memcached, proxy *appsv1.Deployment) *conditions.Workload {
 	if !hasProxy(m) {
 		return nil
@@ -78,7 +78,7 @@ func proxyWorkload(m *cachev1alpha1.Memcached, proxy *appsv1.Deployment) *condit
 	}
 }
 
-// readyPodNames is never nil: the schema wants a list.
+// readyPodNames returns a sorted list that is never nil: the schema wants a list.
 func readyPodNames(pods []corev1.Pod) []string {
 	names := []string{}
 	for i := range pods {

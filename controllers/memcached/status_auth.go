@@ -8,8 +8,8 @@ import (
 	"github.com/mainstay-operator/mainstay-operator/controllers/internal/conditions"
 )
 
-// credentialsInSync says whether all nodes know the users of the user's Secret and no
-// others. A Secret that is of no use needs a human; those known before stay until then.
+// credentialsInSync sets the condition that says whether all nodes know the users of the user's Secret and no others.
+// A Secret that is of no use needs a human; the users known before stay until then.
 func credentialsInSync(m *cachev1alpha1.Memcached, u userRotation) {
 	list := &m.Status.Conditions
 	if m.Spec.Auth == nil {

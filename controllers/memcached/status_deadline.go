@@ -12,12 +12,12 @@ import (
 	"github.com/mainstay-operator/mainstay-operator/controllers/internal/conditions"
 )
 
-// progressDeadline is how long nothing may come of what is not Ready. A StatefulSet has none and
-// says nowhere but in its events why a pod is not made; a Deployment's is the same.
+// progressDeadline is how long an object that is not Ready may make no progress. A StatefulSet has no such deadline,
+// and says only in its events why a pod is not made; a Deployment's default is the same.
 const progressDeadline = 10 * time.Minute
 
-// progressingSince is when it began that something is to come. Ready tells it not: what spec.paused
-// held back was not Ready long before, and begins when it is let go.
+// progressingSince is when the change that is under way began. It does not go by Ready: an object that spec.paused held
+// back was not Ready long before, and its change begins when it is let go.
 func progressingSince(m *cachev1alpha1.Memcached, now time.Time) time.Time {
 	progressing := meta.FindStatusCondition(m.Status.Conditions, commonv1.ConditionProgressing)
 	degraded := meta.FindStatusCondition(m.Status.Conditions, commonv1.ConditionDegraded)
@@ -36,8 +36,8 @@ func progressingSince(m *cachev1alpha1.Memcached, now time.Time) time.Time {
 	return now
 }
 
-// deadlineAt is when nothing has come for too long unless a pod goes, comes, or begins to
-// serve, which holds the next one up for as long as a rollout pauses.
+// deadlineAt is when there has been no progress for too long. Progress is a pod that is created, is deleted, or becomes
+// ready; the last counts from minReadySeconds later, since the rollout pauses for that long.
 func deadlineAt(m *cachev1alpha1.Memcached, s snapshot) time.Time {
 	moved := progressingSince(m, s.now)
 	for _, pod := range slices.Concat(s.pods, s.proxies) {
@@ -55,13 +55,13 @@ func deadlineAt(m *cachev1alpha1.Memcached, s snapshot) time.Time {
 	return moved.Add(progressDeadline)
 }
 
-// isStuck is true beyond the deadline, once the StatefulSet's controller has begun.
+// isStuck reports whether the deadline has passed, once the StatefulSet's controller has begun.
 func isStuck(m *cachev1alpha1.Memcached, s snapshot) bool {
 	begun := s.set.Generation > 0 && s.set.Status.ObservedGeneration == s.set.Generation
 	return begun && !deadlineAt(m, s).After(s.now)
 }
 
-// untilDeadline is how long until what is to come is to be looked at; 0 for never.
+// untilDeadline is how soon to look again, because the deadline passes then; 0 is never.
 func untilDeadline(m *cachev1alpha1.Memcached, s snapshot) time.Duration {
 	if s.set.Generation == 0 || !meta.IsStatusConditionTrue(m.Status.Conditions, commonv1.ConditionProgressing) {
 		return 0

@@ -15,7 +15,7 @@ import (
 	commonv1 "github.com/mainstay-operator/mainstay-operator/api/common/v1"
 )
 
-// emptySnapshot of what is desired stands.
+// emptySnapshot is a cluster in which none of the children exist.
 var emptySnapshot = snapshot{set: &appsv1.StatefulSet{}, proxy: &appsv1.Deployment{}}
 
 func TestStatus(t *testing.T) {

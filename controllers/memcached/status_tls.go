@@ -8,7 +8,7 @@ import (
 	"github.com/mainstay-operator/mainstay-operator/controllers/internal/conditions"
 )
 
-// certificatesInSync says it of an object with TLS.
+// certificatesInSync sets the condition of that name on an object with TLS, and removes it from others.
 func certificatesInSync(m *cachev1alpha1.Memcached, c certificate, late []string) {
 	list := &m.Status.Conditions
 	if m.Spec.TLS == nil {

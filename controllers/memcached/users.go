@@ -11,37 +11,37 @@ import (
 )
 
 const (
-	// usersKey of a Secret holds a line <user>:<password> each.
+	// usersKey is the key of a Secret that holds a line <user>:<password> for each user.
 	usersKey = "users"
-	// revisionKey of ours counts what usersKey has held. It is told to the pods in place
-	// of a hash, by which passwords could be guessed.
+	// revisionKey of our own Secret counts the changes of usersKey. The pods are annotated with it in place of a
+	// hash, by which passwords could be guessed.
 	revisionKey = "revision"
-	// maxLines lines, and longestLine, are what memcached reads of its file
+	// maxLines and maxLineBytes bound what memcached reads of its file
 	// (authfile.c: MAX_ENTRIES and MAX_ENTRY_LEN).
 	maxLines     = 8
 	maxLineBytes = 250
-	// maxUsers leaves room for as many before.
+	// maxUsers leaves room in the file for as many users from before.
 	maxUsers = maxLines / 2
 )
 
-// userList are the lines of memcached's file, and their revision.
+// userList is the lines of memcached's file, and their revision.
 type userList struct {
 	lines    []string
 	revision int
 }
 
-// userRotation of one Memcached.
+// userRotation is how far the users of one Memcached have been changed.
 type userRotation struct {
 	published userList // what pods start with
 	desired   []string // what the user's Secret says
-	problem   string   // with it
-	completed bool     // every pod has started with what is wanted and nothing else
+	problem   string   // what is wrong with that Secret
+	completed bool     // every pod has started with what is desired and nothing else
 }
 
-// nextPublished is what pods start with from now on, and whether all have. First the lines before
-// are known as well as those that are wanted, so that an application is let in by whichever
-// node it meets, before and after it changes over; when every pod knows both, and the last
-// has filled up, the wanted alone.
+// nextPublished returns the users that pods start with from now on, and whether all have started with just the desired
+// ones. At first these are the lines before and the desired ones, so that an application is let in by whichever node it
+// meets, before and after it changes its password; when every pod knows both, and the last has filled up, only the
+// desired ones.
 func (u userRotation) nextPublished(set *appsv1.StatefulSet) (next userList, settled bool) {
 	last, current := u.published, templateRevision(set)
 	everywhere := rolledOut(set) && current == last.revision
@@ -62,40 +62,40 @@ func (u userRotation) nextPublished(set *appsv1.StatefulSet) (next userList, set
 	return last, false
 }
 
-// hasUnpublished is true while pods that start would not let in whom the user's Secret says.
+// hasUnpublished reports whether pods that start now would refuse a user of the user's Secret.
 func (u userRotation) hasUnpublished() bool {
 	return slices.ContainsFunc(u.desired, func(line string) bool { return !slices.Contains(u.published.lines, line) })
 }
 
-// templateRevision is the revision that the set's pods start with; 0 for none.
+// templateRevision is the revision of the users that the set's pods start with; 0 is none.
 func templateRevision(set *appsv1.StatefulSet) int {
 	revision, _ := strconv.Atoi(set.Spec.Template.Annotations[annotationUsers])
 	return revision
 }
 
-// rolledOut is true when every pod is of the set's template, and ready.
+// rolledOut reports whether every pod is of the set's template, and ready.
 func rolledOut(set *appsv1.StatefulSet) bool {
 	return set.Generation > 0 && set.Status.ObservedGeneration == set.Generation &&
 		set.Status.UpdatedReplicas == set.Status.Replicas && set.Status.Replicas == ptr.Deref(set.Spec.Replicas, 1) &&
 		set.Status.ReadyReplicas == set.Status.Replicas
 }
 
-// allAvailable is true when the pods have been ready for as long as a rollout pauses: the next
-// one begins with another node, which would be the second cold one.
+// allAvailable reports whether all pods have been ready for minReadySeconds: before, the next rollout would replace
+// another node, and that would be the second cold one.
 func allAvailable(set *appsv1.StatefulSet) bool {
 	return set.Status.AvailableReplicas == set.Status.Replicas
 }
 
-// severalUnavailable is true when several pods are ready, and not for as long as a rollout pauses: one
-// that begins now would replace them all at once, and let nobody in meanwhile.
+// severalUnavailable reports whether several pods are ready, but not yet for minReadySeconds: a rollout that begins now
+// would replace them all at once, and nobody could log in meanwhile.
 func severalUnavailable(set *appsv1.StatefulSet) bool {
 	return set.Status.ReadyReplicas-set.Status.AvailableReplicas > 1
 }
 
-// usersFile is what memcached reads.
+// usersFile is the file of users that memcached reads.
 func usersFile(lines []string) string { return strings.Join(lines, "\n") + "\n" }
 
-// publishedUsers reads what we have written.
+// publishedUsers parses the data that authSecret wrote.
 func publishedUsers(data map[string][]byte) userList {
 	lines, problem := parseLines(data[usersKey], maxLines)
 	revision, err := strconv.Atoi(string(data[revisionKey]))
@@ -105,7 +105,7 @@ func publishedUsers(data map[string][]byte) userList {
 	return userList{lines, revision}
 }
 
-// requestedUsers tells people what they have to mend.
+// requestedUsers parses the user's Secret. The problem tells people what they have to mend.
 func requestedUsers(name string, data map[string][]byte) (lines []string, problem string) {
 	if data == nil {
 		return nil, fmt.Sprintf("there is no Secret %q; create it with a key %q of lines <user>:<password>", name, usersKey)
@@ -116,7 +116,7 @@ func requestedUsers(name string, data map[string][]byte) (lines []string, proble
 	return lines, ""
 }
 
-// parseLines refuses what memcached would not start with, and never repeats a line.
+// parseLines refuses what memcached would not start with. The problem never quotes a line: it holds a password.
 func parseLines(text []byte, maxCount int) (lines []string, problem string) {
 	lines = strings.Split(strings.TrimRight(string(text), "\n"), "\n")
 	if len(lines) > maxCount {

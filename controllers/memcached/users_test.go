@@ -52,7 +52,7 @@ func TestWhatUsersMustBe(t *testing.T) {
 	}
 }
 
-// statefulSetAt is a set whose pods have all started with a revision, or have not.
+// statefulSetAt is a set with a revision of the users, with which all pods have started (out) or not.
 func statefulSetAt(revision string, out bool) *appsv1.StatefulSet {
 	set := &appsv1.StatefulSet{ObjectMeta: metav1.ObjectMeta{Generation: 3}, Spec: appsv1.StatefulSetSpec{Replicas: ptr.To[int32](2)}}
 	set.Spec.Template = corev1.PodTemplateSpec{ObjectMeta: metav1.ObjectMeta{Annotations: map[string]string{annotationUsers: revision}}}
@@ -63,7 +63,7 @@ func statefulSetAt(revision string, out bool) *appsv1.StatefulSet {
 	return set
 }
 
-// withUnavailable is one with so many pods that are ready, and not for as long as a rollout pauses.
+// withUnavailable makes so many pods of a set ready, but not yet for minReadySeconds.
 func withUnavailable(pods int32, set *appsv1.StatefulSet) *appsv1.StatefulSet {
 	set.Status.AvailableReplicas -= pods
 	return set
@@ -127,7 +127,7 @@ func TestWhatIsSaidOfUsers(t *testing.T) {
 	}
 }
 
-// Whoever may read a pod learns nothing of the passwords.
+// Whoever may read a pod or a StatefulSet learns nothing of the passwords.
 func TestUsersAreNowhereButInSecrets(t *testing.T) {
 	m := newMemcached(func(s *cachev1alpha1.MemcachedSpec) { s.Auth = &cachev1alpha1.MemcachedAuth{SecretName: "chosen"} })
 	c := inputs{image: image, users: userList{[]string{"app:canary"}, 3}}

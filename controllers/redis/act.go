@@ -51,7 +51,7 @@ func (r *Reconciler) act(ctx context.Context, redis *cachev1alpha1.Redis, f *fle
 	}
 }
 
-// changeMaster once the intent is saved.
+// changeMaster carries out a step that moves the role of master. Each saves its intent first.
 func (r *Reconciler) changeMaster(ctx context.Context, redis *cachev1alpha1.Redis, f *fleet, s step) error {
 	switch s.do {
 	case promote:
@@ -63,7 +63,7 @@ func (r *Reconciler) changeMaster(ctx context.Context, redis *cachev1alpha1.Redi
 	}
 }
 
-// adaptNodes nodes to what the spec and the Secrets say; their roles stay.
+// adaptNodes brings nodes to what the spec and the Secrets say. Their roles stay.
 func (r *Reconciler) adaptNodes(ctx context.Context, redis *cachev1alpha1.Redis, f *fleet, s step) error {
 	switch s.do {
 	case setPasswords:
@@ -77,7 +77,7 @@ func (r *Reconciler) adaptNodes(ctx context.Context, redis *cachev1alpha1.Redis,
 	}
 }
 
-// removeSwitchoverRequest the switchover's annotation, and say so when it could not be granted.
+// removeSwitchoverRequest takes the switchover's annotation off, and reports an event if the request was refused.
 func (r *Reconciler) removeSwitchoverRequest(ctx context.Context, redis *cachev1alpha1.Redis, s step) error {
 	next := redis.DeepCopy()
 	delete(next.Annotations, cachev1alpha1.RedisSwitchover)
@@ -92,7 +92,7 @@ func (r *Reconciler) removeSwitchoverRequest(ctx context.Context, redis *cachev1
 	return nil
 }
 
-// forEach tries all and joins what went wrong.
+// forEach calls do for each name, also after one has failed, and joins the errors.
 func forEach(names []string, do func(string) error) error {
 	var errs []error
 	for _, name := range names {

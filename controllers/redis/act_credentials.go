@@ -7,7 +7,7 @@ import (
 	"github.com/mainstay-operator/mainstay-operator/controllers/redis/node"
 )
 
-// doSetPasswords makes nodes accept what the Secrets say, and nothing else. One that
+// doSetPasswords makes nodes accept the passwords in the Secrets and no others. A node that
 // refuses is remembered: it would refuse again.
 func (r *Reconciler) doSetPasswords(ctx context.Context, redis *cachev1alpha1.Redis, f *fleet, nodes []string) error {
 	return forEach(nodes, func(name string) error {
@@ -21,7 +21,7 @@ func (r *Reconciler) doSetPasswords(ctx context.Context, redis *cachev1alpha1.Re
 	})
 }
 
-// publishPassword applications the password that is wanted, once every node that answers
+// publishPassword gives the applications the wanted password, once every node that answers
 // accepts it.
 func (r *Reconciler) publishPassword(redis *cachev1alpha1.Redis, f *fleet) {
 	r.memory.fillPasswords(redis, &f.world, f.credentials) // some may have learned it in this pass
@@ -31,8 +31,8 @@ func (r *Reconciler) publishPassword(redis *cachev1alpha1.Redis, f *fleet) {
 	}
 }
 
-// startPasswordOverlap starts the overlap of a password whose successor was told. It is true
-// when that has to be written down.
+// startPasswordOverlap starts the overlap of a password whose successor was published. It reports
+// whether that has to be saved.
 func (r *Reconciler) startPasswordOverlap(redis *cachev1alpha1.Redis, f *fleet) bool {
 	counting, changed := f.credentials.startOverlap(r.clock.Now())
 	if changed {

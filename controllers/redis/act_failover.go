@@ -11,7 +11,7 @@ import (
 	"github.com/mainstay-operator/mainstay-operator/controllers/redis/node"
 )
 
-// promote a fenced node that has all that was confirmed.
+// doPromote promotes a fenced node that has all confirmed writes, once the intent is saved.
 func (r *Reconciler) doPromote(ctx context.Context, redis *cachev1alpha1.Redis, f *fleet, s step) error {
 	if err := r.saveIntent(ctx, redis, f, s); err != nil {
 		return err
@@ -22,8 +22,9 @@ func (r *Reconciler) doPromote(ctx context.Context, redis *cachev1alpha1.Redis, 
 	return r.makeMaster(ctx, redis, f, s.nodes[0])
 }
 
-// confirmFrozen looks once more at every server that answered: until its connections were closed, an operator
-// that was stopped could lead a replica back to the old master, which then confirms writes.
+// confirmFrozen looks once more at every server that answered, and fails if one has changed: until saveIntent closed
+// its connections, an operator that was stopped could lead a replica back to the old master, which then confirms
+// writes.
 func (f *fleet) confirmFrozen(ctx context.Context) error {
 	errs := make([]error, len(f.members))
 	var all []func()
@@ -44,7 +45,7 @@ func (f *fleet) confirmFrozen(ctx context.Context) error {
 	return errors.Join(errs...)
 }
 
-// makeMaster has a node lead the set, once that is saved.
+// makeMaster promotes a fenced node, and then records it as master.
 func (r *Reconciler) makeMaster(ctx context.Context, redis *cachev1alpha1.Redis, f *fleet, name string) error {
 	candidate, _ := f.find(name)
 	server := f.servers[candidate.name]
@@ -60,9 +61,9 @@ func (r *Reconciler) makeMaster(ctx context.Context, redis *cachev1alpha1.Redis,
 	return r.recordPromotion(ctx, redis, f, candidate)
 }
 
-// handOver moves the master without losing a write: fenced, the old one takes no
-// more and still feeds its replicas. If it fails half way, nobody is master and the
-// next pass promotes the one that has all, which the old master is.
+// doSwitchOver moves the role of master without losing a write: once fenced, the old master takes no
+// more writes and still feeds its replicas. If this fails half way, nobody is master, and the
+// next pass promotes a node that has all writes, as the old master does.
 func (r *Reconciler) doSwitchOver(ctx context.Context, redis *cachev1alpha1.Redis, f *fleet, s step) error {
 	candidate, _ := f.find(s.nodes[0])
 	old, target := f.masterServer(redis), f.servers[candidate.name]
@@ -96,8 +97,8 @@ func (r *Reconciler) doSwitchOver(ctx context.Context, redis *cachev1alpha1.Redi
 	return err
 }
 
-// stepDown fences a master that its replicas do not hear, freezes those, and has one of them lead.
-// If another is to lead by then, since some have heard it again, the next pass sees to that.
+// doStepDown fences a master that its replicas do not hear, fences them too, and promotes one of them.
+// If some have heard the master again by then, so that another should lead, it fails and the next pass decides.
 func (r *Reconciler) doStepDown(ctx context.Context, redis *cachev1alpha1.Redis, f *fleet, s step) error {
 	if err := r.saveIntent(ctx, redis, f, s); err != nil {
 		return err
@@ -116,9 +117,9 @@ func (r *Reconciler) doStepDown(ctx context.Context, redis *cachev1alpha1.Redis,
 	return r.makeMaster(ctx, redis, f, s.nodes[0])
 }
 
-// saveIntent saves what is about to happen, under an epoch beyond all that there was. After that it closes
-// the connections of every other operator: one that was stopped, and has dialled since this one closed them
-// last, may have asked for the record just before. From now on it finds out when it asks.
+// saveIntent saves who is to become master, under an epoch higher than any before. Then it closes the
+// connections of every other operator: one that was stopped, and has dialled since they were last closed,
+// may have checked the record just before this save. Whoever checks it from now on learns that it changed.
 func (r *Reconciler) saveIntent(ctx context.Context, redis *cachev1alpha1.Redis, f *fleet, s step) error {
 	redis.Status.Epoch = max(redis.Status.Epoch, f.maxStampedEpoch()) + 1
 	redis.Status.TargetMaster = s.nodes[0]
@@ -141,7 +142,7 @@ func (r *Reconciler) saveIntent(ctx context.Context, redis *cachev1alpha1.Redis,
 	return r.killOtherOperators(ctx, redis, f)
 }
 
-// recordPromotion records the new master with those who will follow it, then lets them.
+// recordPromotion records the new master and the nodes that will follow it, then lets them follow.
 func (r *Reconciler) recordPromotion(ctx context.Context, redis *cachev1alpha1.Redis, f *fleet, candidate member) error {
 	redis.Status.LastFailover.PromotedAt = r.microNow()
 	followers := f.followers(redis, candidate)
@@ -159,14 +160,14 @@ func (r *Reconciler) recordPromotion(ctx context.Context, redis *cachev1alpha1.R
 	return nil
 }
 
-// followers that the heir will have at once.
+// followers returns the nodes that the candidate will have as replicas at once.
 func (f *fleet) followers(redis *cachev1alpha1.Redis, candidate member) []member {
 	return f.where(func(m member) bool {
 		return m.name != candidate.name && m.answers() && !m.deleting && ordinal(m.name) < size(redis)
 	})
 }
 
-// record a node that is master already, with those that follow it.
+// doRecordMaster records a node that is master already, with the nodes that follow it.
 func (r *Reconciler) doRecordMaster(ctx context.Context, redis *cachev1alpha1.Redis, f *fleet, s step) error {
 	name, next := s.nodes[0], redis.DeepCopy() // what fails half way is not to be saved
 	status := &next.Status
@@ -195,8 +196,9 @@ func (r *Reconciler) doRecordMaster(ctx context.Context, redis *cachev1alpha1.Re
 	return saveMaster(ctx, redis, f, name)
 }
 
-// adoptMaster a master that was not on record. It may have let in others than those that follow
-// it now: it refuses them from then on, and what they have confirmed is with these.
+// adoptMaster takes a master that was not on record into the record. It may have admitted other nodes than
+// those that follow it now: it refuses them from then on, and the barrier sees that all writes that they
+// confirmed are with the followers in sync.
 func (r *Reconciler) adoptMaster(ctx context.Context, redis *cachev1alpha1.Redis, f *fleet, name string) error {
 	master, _ := f.find(name)
 	followers := f.where(func(m member) bool { return m.Follows(master.address) })
@@ -216,7 +218,7 @@ func (r *Reconciler) adoptMaster(ctx context.Context, redis *cachev1alpha1.Redis
 	return err
 }
 
-// ensurePinned looks at a master, whose history is final from then on.
+// ensurePinned makes a master's replication ID final, if it is not yet, and returns a look at it.
 func ensurePinned(ctx context.Context, server server, name string) (node.View, error) {
 	now := server.Look(ctx)
 	if now.Master && !now.Pinned {
@@ -231,7 +233,7 @@ func ensurePinned(ctx context.Context, server server, name string) (node.View, e
 	return now, nil
 }
 
-// noteMaster who is master, of which history, and who may confirm its writes. Nothing is saved.
+// noteMaster puts into the status who is master, of which history, and who may confirm its writes. It saves nothing.
 func noteMaster(ctx context.Context, redis *cachev1alpha1.Redis, f *fleet, master member, followers []member) error {
 	server := f.servers[master.name]
 	now, err := ensurePinned(ctx, server, master.name)
@@ -253,8 +255,8 @@ func noteMaster(ctx context.Context, redis *cachev1alpha1.Redis, f *fleet, maste
 	return nil
 }
 
-// saveMaster a master on its volume first, then in the status: whoever begins again
-// from the volumes alone must not take the one of the master before for the newest.
+// saveMaster saves the master on its volume first, then in the status: whoever begins again
+// from the volumes alone must not take the former master's volume for the newest.
 func saveMaster(ctx context.Context, redis *cachev1alpha1.Redis, f *fleet, name string) error {
 	redis.Status.Master, redis.Status.TargetMaster = name, name
 	if err := writeStamps(ctx, redis, f, []string{name}); err != nil {
@@ -263,8 +265,8 @@ func saveMaster(ctx context.Context, redis *cachev1alpha1.Redis, f *fleet, name 
 	return f.save(ctx)
 }
 
-// effectiveMinReplicas is the W that writes are taken under from a promotion on. A new set
-// begins with what is asked for.
+// effectiveMinReplicas returns the W that a master enforces from its promotion on. A new set
+// begins with the W of the spec.
 func effectiveMinReplicas(redis *cachev1alpha1.Redis, f *fleet, candidate member) int32 {
 	rep := redis.Status.Replication
 	switch {

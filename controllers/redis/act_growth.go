@@ -15,13 +15,13 @@ import (
 	cachev1alpha1 "github.com/mainstay-operator/mainstay-operator/api/cache/v1alpha1"
 )
 
-// resizeRetry is how soon a volume that may not grow is tried again: nobody tells
-// when its class allows it.
+// resizeRetry is the time between attempts to grow a volume that may not grow: nothing
+// tells the operator when the storage class comes to allow it.
 const resizeRetry = 30 * time.Second
 
-// growVolumes the volumes, then the StatefulSet: their claims first, so that a class
-// which cannot grow leaves everything as it is. What the server refuses is no
-// failure of ours; its words are kept for the status.
+// growVolumes enlarges the claims first, then the StatefulSet, so that a storage class
+// that cannot grow leaves everything as it is. A refusal by the API server is no
+// failure of ours: its words are kept for the status.
 func (r *Reconciler) growVolumes(ctx context.Context, redis *cachev1alpha1.Redis, f *fleet, set *appsv1.StatefulSet) error {
 	var errs []error
 	for _, name := range volumeGrowth(redis, f.world).toRequest {
@@ -43,8 +43,8 @@ func (r *Reconciler) growVolumes(ctx context.Context, redis *cachev1alpha1.Redis
 	return errors.Join(errs...)
 }
 
-// orphanPods takes the StatefulSet away from its pods, which go on. The next
-// pass makes it anew, and it takes them back.
+// orphanPods deletes the StatefulSet and leaves its pods running. The next
+// pass creates it again, and it adopts them.
 func (r *Reconciler) orphanPods(ctx context.Context, set *appsv1.StatefulSet) error {
 	err := r.Delete(ctx, set, ctrlclient.Preconditions{UID: &set.UID, ResourceVersion: &set.ResourceVersion},
 		ctrlclient.PropagationPolicy(metav1.DeletePropagationOrphan))

@@ -12,7 +12,7 @@ import (
 	"github.com/mainstay-operator/mainstay-operator/controllers/leadership"
 )
 
-// describe tells in words what a question does.
+// describe tells in words what a request does.
 func (q request) describe() string {
 	switch q.effect {
 	case saveEffect:
@@ -39,7 +39,7 @@ func listed[T any](list []T, counts func(T) bool) string {
 	return words.String()
 }
 
-// noting is a fleet whose questions are answered at once, the object, and what is done, in order.
+// noting is a fleet whose requests are answered at once, the object, and what is done, in order.
 func (u *model) noting() (*fleet, *cachev1alpha1.Redis, *[]string) {
 	var p *modelPass
 	var done []string

@@ -12,8 +12,8 @@ import (
 	"github.com/mainstay-operator/mainstay-operator/controllers/redis/node"
 )
 
-// readSettings are what this process knows the servers to have accepted, else what
-// our own Secret holds. There are none of a Redis that is new.
+// readSettings returns the settings that this process knows the servers to have accepted, else
+// those in our own Secret. A new Redis has none.
 func (r *Reconciler) readSettings(ctx context.Context, redis *cachev1alpha1.Redis) (settings, error) {
 	if s, known := r.memory.settings(redis); known {
 		return s, nil
@@ -25,15 +25,15 @@ func (r *Reconciler) readSettings(ctx context.Context, redis *cachev1alpha1.Redi
 	return settingsIn(files.Data), nil
 }
 
-// settingsIn reads what text has written.
+// settingsIn reads the settings from a Secret's data, where settings.text wrote them.
 func settingsIn(data map[string][]byte) settings {
 	var s settings
 	_ = json.Unmarshal(data[settingsKey], &s) // what cannot be read is made anew from what runs
 	return s
 }
 
-// takeSettings with the settings that are known, else with those of the servers: what
-// they save by now, they must find again.
+// takeSettings starts from the known settings, else from how the servers run: what they
+// save now, they must find again after a restart.
 func (f *fleet) takeSettings(redis *cachev1alpha1.Redis, known settings) {
 	if f.settings = known; known.Live != nil {
 		return
@@ -44,14 +44,14 @@ func (f *fleet) takeSettings(redis *cachev1alpha1.Redis, known settings) {
 	}
 }
 
-// takeAcceptedSettings takes in what the servers have accepted, in this pass too.
+// takeAcceptedSettings adds the settings that the servers have accepted, also in this pass.
 func (r *Reconciler) takeAcceptedSettings(redis *cachev1alpha1.Redis, f *fleet) {
 	r.memory.fillSettings(redis, &f.world)
 	f.settings = planner{redis, f.world}.nextSettings()
 }
 
-// doApplySettings sets on running servers what they can be told. A directive that one
-// refuses is not tried on the next, and remembered: it would be refused again.
+// doApplySettings sets the directives that running servers can change. A directive that one
+// refuses is not tried on the next, and is remembered: it would be refused again.
 func (r *Reconciler) doApplySettings(ctx context.Context, redis *cachev1alpha1.Redis, f *fleet, nodes []string) error {
 	refused := map[string]string{}
 	return forEach(nodes, func(name string) error {
@@ -76,8 +76,8 @@ func (r *Reconciler) doApplySettings(ctx context.Context, redis *cachev1alpha1.R
 	})
 }
 
-// doSetPersistence turns appending on, or off once all that was appended is in a
-// snapshot: until then a server that dies finds its writes in neither.
+// doSetPersistence turns the append-only file on, or off once its writes are also in a
+// snapshot: until then a server that dies would find them in neither.
 func (r *Reconciler) doSetPersistence(ctx context.Context, redis *cachev1alpha1.Redis, f *fleet, nodes []string) error {
 	return forEach(nodes, func(name string) error {
 		m, _ := f.find(name)

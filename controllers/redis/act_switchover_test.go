@@ -31,7 +31,7 @@ func recordedSet(nodes int8, storage bool) *model {
 var toReplica = step{do: switchOver, nodes: []string{"a-1"}}
 
 // Who lags behind the master, and who is far ahead in a history of its own, is no
-// heir: the master serves on.
+// candidate: the master serves on.
 func TestNoHandOverToWhoLacksTheHistory(t *testing.T) {
 	for reason, change := range map[string]func(u *model, replica *process){
 		"it lags":            func(_ *model, replica *process) { replica.data = "ab" },

@@ -10,7 +10,7 @@ import (
 	cachev1alpha1 "github.com/mainstay-operator/mainstay-operator/api/cache/v1alpha1"
 )
 
-// attach saves that the nodes may confirm writes, then makes them follow.
+// doAttachReplicas saves that the nodes may confirm writes, then makes them follow.
 func (r *Reconciler) doAttachReplicas(ctx context.Context, redis *cachev1alpha1.Redis, f *fleet, nodes []string) error {
 	rep := redis.Status.Replication
 	for _, name := range nodes {
@@ -26,7 +26,7 @@ func (r *Reconciler) doAttachReplicas(ctx context.Context, redis *cachev1alpha1.
 	return r.admitAndFollow(ctx, redis, f, nodes)
 }
 
-// admitAndFollow the master with nodes that are on record: it lets them in, and they come.
+// admitAndFollow makes the master admit the sync set on record, then makes those of these nodes follow it.
 func (r *Reconciler) admitAndFollow(ctx context.Context, redis *cachev1alpha1.Redis, f *fleet, nodes []string) error {
 	rep := redis.Status.Replication
 	if err := r.admitOnly(ctx, redis, f, rep.SyncSet); err != nil {
@@ -47,9 +47,9 @@ func (r *Reconciler) admitAndFollow(ctx context.Context, redis *cachev1alpha1.Re
 	return errors.Join(errs...)
 }
 
-// drop nodes from the sync set, once the master refuses them and all that they may have
-// confirmed is with every other member that can be asked. From then on nobody is an heir without
-// it: not who comes back with an older file, nor a member that could not be asked.
+// doRemoveMembers removes nodes from the sync set, once the master refuses them and every other member that can be
+// asked has all writes that they may have confirmed. From then on nobody without those writes is a candidate: neither
+// a node that comes back with an older file, nor a member that could not be asked.
 func (r *Reconciler) doRemoveMembers(ctx context.Context, redis *cachev1alpha1.Redis, f *fleet, nodes []string) error {
 	rep := redis.Status.Replication
 	stay := slices.DeleteFunc(slices.Clone(rep.SyncSet), func(p cachev1alpha1.RedisProcess) bool { return slices.Contains(nodes, p.Name) })
@@ -73,8 +73,8 @@ func (r *Reconciler) doRemoveMembers(ctx context.Context, redis *cachev1alpha1.R
 	return f.save(ctx)
 }
 
-// setMin keeps the recorded W at or below the one that every unrecorded write
-// was confirmed under.
+// doSetMinReplicas changes W. It keeps the recorded W at or below the one under which
+// every unrecorded write was confirmed.
 func doSetMinReplicas(ctx context.Context, redis *cachev1alpha1.Redis, f *fleet, w int32) error {
 	rep := redis.Status.Replication
 	if w < rep.EffectiveMinReplicas {

@@ -15,12 +15,11 @@ import (
 	"github.com/mainstay-operator/mainstay-operator/controllers/internal/pki"
 )
 
-// tlsField of the spec, as messages name it.
+// tlsField is the field of the spec, as messages name it.
 const tlsField = "tls.secretName"
 
-// readCertificates are what the servers were given, and what the user's Secret says.
-// One of the user's that is of no use is reported and holds up nothing but the
-// first start.
+// readCertificates returns the certificate that the servers were given, and the one in the user's
+// Secret. If the user's is of no use, that is reported and holds up nothing but the first start.
 func (r *Reconciler) readCertificates(ctx context.Context, redis *cachev1alpha1.Redis) (certificates, error) {
 	var c certificates
 	if redis.Spec.TLS == nil {
@@ -56,14 +55,14 @@ func (r *Reconciler) readCertificates(ctx context.Context, redis *cachev1alpha1.
 	return c, err
 }
 
-// missingCertificateError is what becomes of a Redis that never had one.
+// missingCertificateError reports what is wrong with the Secret of a Redis that never had a certificate.
 func missingCertificateError(redis *cachev1alpha1.Redis, problem string) error {
 	conditions.SetSecretUnusable(&redis.Status.Conditions, redis.Generation, commonv1.ConditionCertificatesInSync, tlsField, problem, "")
 	return converge.Invalid(tlsField, "%s", problem)
 }
 
-// publishIdentity gives what the servers are to load: a renewed certificate at once, the next
-// step towards another authority's when all have loaded the last.
+// publishIdentity returns the identity that the servers are to load: a renewed certificate at once, the
+// next step towards another authority's once all have loaded the last.
 func (r *Reconciler) publishIdentity(redis *cachev1alpha1.Redis, f *fleet) identity {
 	published := f.certificates.published
 	if redis.Spec.TLS != nil && (f.certificatesLoaded() || f.certificates.isRenewal()) {
@@ -73,7 +72,7 @@ func (r *Reconciler) publishIdentity(redis *cachev1alpha1.Redis, f *fleet) ident
 	return published
 }
 
-// doLoadCertificates asks each node to load what was published. One whose kubelet has not
+// doLoadCertificates asks each node to load the published certificate. A node whose kubelet has not
 // brought the files yet is asked again later.
 func (r *Reconciler) doLoadCertificates(ctx context.Context, redis *cachev1alpha1.Redis, f *fleet, nodes []string) error {
 	var loaded []string

@@ -15,10 +15,10 @@ import (
 	"github.com/mainstay-operator/mainstay-operator/controllers/internal/parts"
 )
 
-// claimPrefix is what the StatefulSet puts before a pod's name for its claim's.
+// claimPrefix is what the StatefulSet puts before a pod's name to name its claim.
 const claimPrefix = dataVolume + "-"
 
-// listVolumes are the nodes' claims, by node: also of nodes that are not there now.
+// listVolumes returns the nodes' volumes, by node, also of nodes that do not exist now.
 func (r *Reconciler) listVolumes(ctx context.Context, redis *cachev1alpha1.Redis) (map[string]volume, error) {
 	claims, err := listClaims(ctx, r.Client, redis)
 	if err != nil {
@@ -35,7 +35,7 @@ func (r *Reconciler) listVolumes(ctx context.Context, redis *cachev1alpha1.Redis
 	return found, nil
 }
 
-// listClaims of the nodes' data, by node, as this reader has them.
+// listClaims returns the claims of the nodes' data, by node, as this reader has them.
 func listClaims(ctx context.Context, reader ctrlclient.Reader, redis *cachev1alpha1.Redis) (map[string]*corev1.PersistentVolumeClaim, error) {
 	if redis.Spec.Storage == nil {
 		return nil, nil
@@ -55,7 +55,7 @@ func listClaims(ctx context.Context, reader ctrlclient.Reader, redis *cachev1alp
 	return found, nil
 }
 
-// patchClaim leaves the server's answer in next.
+// patchClaim writes next, and leaves the API server's answer in it.
 func (r *Reconciler) patchClaim(ctx context.Context, redis *cachev1alpha1.Redis, seen, next *corev1.PersistentVolumeClaim) error {
 	patch := ctrlclient.MergeFromWithOptions(seen, ctrlclient.MergeFromWithOptimisticLock{})
 	err := ctrlclient.IgnoreNotFound(r.Patch(ctx, next, patch, ctrlclient.FieldOwner(converge.FieldManager)))
@@ -65,7 +65,8 @@ func (r *Reconciler) patchClaim(ctx context.Context, redis *cachev1alpha1.Redis,
 	return err
 }
 
-// stampOrEndMastership what the volumes are to be known by when no process is left.
+// stampOrEndMastership stamps volumes, or records that nobody is master any more: the volumes then tell on their
+// own who may lead.
 func stampOrEndMastership(ctx context.Context, redis *cachev1alpha1.Redis, f *fleet, s step) error {
 	if s.do == stampVolumes {
 		return writeStamps(ctx, redis, f, s.nodes)
@@ -74,7 +75,7 @@ func stampOrEndMastership(ctx context.Context, redis *cachev1alpha1.Redis, f *fl
 	return f.save(ctx)
 }
 
-// writeStamps writes the stamps that are due, on nodes that have a volume.
+// writeStamps writes the stamps that are due on these nodes' volumes, where they have one.
 func writeStamps(ctx context.Context, redis *cachev1alpha1.Redis, f *fleet, nodes []string) error {
 	return forEach(nodes, func(name string) error {
 		if _, ok := f.volumes[name]; !ok {
@@ -84,7 +85,7 @@ func writeStamps(ctx context.Context, redis *cachev1alpha1.Redis, f *fleet, node
 	})
 }
 
-// cacheLag is how long a cache may take to show our own write before the API server is asked
+// cacheLag is how long the cache may take to show our own write before the API server is asked
 // what became of it.
 const cacheLag = 5 * time.Second
 
@@ -95,8 +96,8 @@ type writtenClaim struct {
 	at time.Time
 }
 
-// latestClaim is our own last write of a claim while the cache does not show it. An API server that
-// was restored from a backup never will: then what it holds is what there is.
+// latestClaim returns our own last write of a claim while the cache does not show it. After an API server was
+// restored from a backup, the cache never will: then the claim that the API server holds counts.
 func (r *Reconciler) latestClaim(ctx context.Context, redis *cachev1alpha1.Redis, cached *corev1.PersistentVolumeClaim) (*corev1.PersistentVolumeClaim, error) {
 	written, known := r.memory.newerWrite(redis, cached)
 	if !known {
@@ -113,7 +114,7 @@ func (r *Reconciler) latestClaim(ctx context.Context, redis *cachev1alpha1.Redis
 	return &stored, nil
 }
 
-// newerWrite gives our own last write of a claim, if it is later than what the cache shows.
+// newerWrite returns our own last write of a claim, if it is later than what the cache shows.
 func (m *memory) newerWrite(redis *cachev1alpha1.Redis, cached *corev1.PersistentVolumeClaim) (writtenClaim, bool) {
 	m.mu.Lock()
 	defer m.mu.Unlock()

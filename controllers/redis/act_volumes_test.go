@@ -25,7 +25,7 @@ func claimNamed(name, instance string) *corev1.PersistentVolumeClaim {
 		Annotations: stamp{3, history, synced}.annotations()}}
 }
 
-// newStampReconciler is a Reconciler over claims.
+// newStampReconciler gives a Reconciler over claims.
 func newStampReconciler(t *testing.T, claims ...ctrlclient.Object) (*Reconciler, *cachev1alpha1.Redis) {
 	t.Helper()
 	r, redis := &Reconciler{clock: clock.RealClock{}}, &cachev1alpha1.Redis{}
@@ -34,7 +34,7 @@ func newStampReconciler(t *testing.T, claims ...ctrlclient.Object) (*Reconciler,
 	return r, redis
 }
 
-// writeStamp the volume of a-0 as it was looked at.
+// writeStamp stamps the volume of a-0 as it was looked at.
 func writeStamp(r *Reconciler, redis *cachev1alpha1.Redis, seen map[string]volume, is stamp) error {
 	c := &apiEffects{Reconciler: r, redis: redis, fleet: &fleet{world: world{volumes: seen}}}
 	return c.writeStamp(context.Background(), "a-0", is)

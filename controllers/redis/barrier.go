@@ -9,11 +9,11 @@ import (
 	cachev1alpha1 "github.com/mainstay-operator/mainstay-operator/api/cache/v1alpha1"
 )
 
-// catchUpTimeout with a replica that must reach an offset, in one act.
+// catchUpTimeout is how long one act waits for a replica that must reach an offset.
 const catchUpTimeout = 500 * time.Millisecond
 
-// barrier returns when all that the master has written by now is with each of these members,
-// and up to which offset that is.
+// barrier waits until each of these members has all that the master has written by now, and
+// returns the offset up to which that is.
 func barrier(ctx context.Context, redis *cachev1alpha1.Redis, f *fleet, members []cachev1alpha1.RedisProcess) (int64, error) {
 	now := f.masterServer(redis).Look(ctx)
 	if !now.Master || now.ReplID != redis.Status.Replication.ReplID {
@@ -27,7 +27,7 @@ func barrier(ctx context.Context, redis *cachev1alpha1.Redis, f *fleet, members 
 	return now.Offset, nil
 }
 
-// behindError is of a replica that has not taken in what the master had written.
+// behindError is the error of a replica that has not yet received what the master had written.
 type behindError struct {
 	name string
 	why  error
@@ -35,7 +35,7 @@ type behindError struct {
 
 func (e behindError) Error() string { return e.name + ": " + e.why.Error() }
 
-// awaitOffset returns when the node's server has the history up to the offset.
+// awaitOffset waits until the node's server has the history up to the offset.
 func (f *fleet) awaitOffset(ctx context.Context, name, replID string, offset int64) error {
 	server := f.servers[name]
 	if server == nil {

@@ -9,10 +9,10 @@ import (
 	"github.com/mainstay-operator/mainstay-operator/controllers/internal/pki"
 )
 
-// identity is what a server shows to others, and by which it trusts them.
+// identity is the certificate that a server shows to others, with the authorities by which it trusts them.
 type identity = pki.Identity
 
-// certificates of one Redis.
+// certificates are those of one Redis.
 type certificates struct {
 	published    identity      // what our own Secret gives to the servers, and the operator shows
 	wanted       identity      // what the user's Secret says, as far as it is of use
@@ -22,7 +22,7 @@ type certificates struct {
 	tlsConfig *tls.Config
 }
 
-// nextIdentity is what to publish once every server has loaded what was published
+// nextIdentity returns what to publish once every server has loaded what was published
 // before. When the authority changes there are steps between, each of which
 // trusts the one before and is trusted by it: nodes, operator and applications
 // change over one by one, and none refuses another.
@@ -36,8 +36,8 @@ func (c certificates) nextIdentity(now time.Time) identity {
 	return c.wanted
 }
 
-// isRenewal is true when the same authority vouches for what comes next, and nobody has
-// to learn to trust another: a node that does not answer holds nothing up then, least of
+// isRenewal reports whether the same authority vouches for the next certificate, so that nobody has
+// to learn to trust another. A node that does not answer holds nothing up then, least of
 // all until the certificate expires by which the operator would have to reach it.
 func (c certificates) isRenewal() bool {
 	before, err := pki.ParseCertificates(c.published.Certificate)
@@ -46,7 +46,7 @@ func (c certificates) isRenewal() bool {
 		bytes.Equal(c.published.Authorities, c.wanted.Authorities) && bytes.Equal(before[0].RawIssuer, after[0].RawIssuer)
 }
 
-// identityIn reads what a user's Secret holds, or tells what has to be mended.
+// identityIn reads the identity from a user's Secret, or says what has to be mended.
 func identityIn(r *cachev1alpha1.Redis, data map[string][]byte, now time.Time) (identity, string) {
 	return pki.FromSecret(r.Spec.TLS.SecretName, data, serviceHost(r), clientAuth(r) != cachev1alpha1.RedisClientAuthNone, now)
 }

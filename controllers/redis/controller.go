@@ -44,7 +44,7 @@ import (
 // +kubebuilder:rbac:groups="",resources=persistentvolumeclaims,verbs=get;list;watch;patch
 // +kubebuilder:rbac:groups=events.k8s.io,resources=events,verbs=create;patch
 
-// Owned are the types of children: watched, and pruned when no longer desired.
+// Owned lists the types of children: they are watched, and pruned when no longer desired.
 var Owned = []ctrlclient.Object{
 	&appsv1.StatefulSet{}, &corev1.Service{}, &corev1.Secret{}, &policyv1.PodDisruptionBudget{}, &networkingv1.NetworkPolicy{},
 }
@@ -52,9 +52,9 @@ var Owned = []ctrlclient.Object{
 // Reconciler makes Redis objects real.
 type Reconciler struct {
 	converge.Converger
-	// DefaultImages are what an object that names no image starts with, by flavor.
+	// DefaultImages are the images, by flavor, with which an object that names none starts.
 	DefaultImages map[cachev1alpha1.RedisFlavor]string
-	// Secrets that users made.
+	// Secrets reads the Secrets that users made.
 	Secrets converge.ContentReader
 
 	clock  clock.PassiveClock
@@ -132,7 +132,7 @@ func (r *Reconciler) updateStatus(redis *cachev1alpha1.Redis, f *fleet, next ste
 	return ctrl.Result{RequeueAfter: converge.Soonest(requeues...)}
 }
 
-// secrets are what it takes to speak with the servers, and what those start with.
+// secrets are what the operator needs to speak with the servers, and what those start with.
 type secrets struct {
 	credentials  credentials
 	certificates certificates
@@ -152,7 +152,7 @@ func (r *Reconciler) readSecrets(ctx context.Context, redis *cachev1alpha1.Redis
 	return secrets{keys, certificates, settings}, err
 }
 
-// secretNames are the user's Secrets that an object names.
+// secretNames returns the names of the user's Secrets that an object refers to.
 func secretNames(redis ctrlclient.Object) []string {
 	var names []string
 	if auth := redis.(*cachev1alpha1.Redis).Spec.Auth; auth != nil {
@@ -166,7 +166,7 @@ func secretNames(redis ctrlclient.Object) []string {
 
 func (r *Reconciler) microNow() *metav1.MicroTime { return ptr.To(metav1.NewMicroTime(r.clock.Now())) }
 
-// getWorkload is the StatefulSet, empty when there is none, and its pods.
+// getWorkload returns the StatefulSet, empty when there is none, and its pods.
 func (r *Reconciler) getWorkload(ctx context.Context, redis *cachev1alpha1.Redis) (*appsv1.StatefulSet, []corev1.Pod, error) {
 	set := &appsv1.StatefulSet{}
 	if err := r.Get(ctx, ctrlclient.ObjectKeyFromObject(redis), set); ctrlclient.IgnoreNotFound(err) != nil {
@@ -213,7 +213,7 @@ func (r *Reconciler) childInputs(redis *cachev1alpha1.Redis, set *appsv1.Statefu
 	return c
 }
 
-// image is the spec's, else the one that runs, else the operator's default.
+// image returns the spec's image, else the one that runs, else the operator's default.
 func (r *Reconciler) image(redis *cachev1alpha1.Redis, set *appsv1.StatefulSet) string {
 	if redis.Spec.Image != "" {
 		return redis.Spec.Image

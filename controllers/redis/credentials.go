@@ -20,16 +20,16 @@ import (
 )
 
 const (
-	// authField of the spec, as messages name it.
+	// authField is the field of the spec, as messages name it.
 	authField = "auth.secretName"
-	// maxPasswordBytes bytes are what a server reads of one that has not logged in
+	// maxPasswordBytes is less than a server reads from a client that has not logged in
 	// yet, with room to spare.
 	maxPasswordBytes = 4096
 )
 
-// readCredentials are what this process knows, else what our own Secrets hold, else
-// drawn; with the applications' password of the user's choice. A Secret of the
-// user's that is of no use is reported and holds up nothing but the first start.
+// readCredentials returns the credentials that this process knows, else those in our own Secrets,
+// else random ones; with the applications' password that the user chose. If the user's Secret
+// is of no use, that is reported and holds up nothing but the first start.
 func (r *Reconciler) readCredentials(ctx context.Context, redis *cachev1alpha1.Redis) (credentials, error) {
 	c, err := r.knownCredentials(ctx, redis)
 	if err != nil {
@@ -54,14 +54,14 @@ func (r *Reconciler) readCredentials(ctx context.Context, redis *cachev1alpha1.R
 	return c, nil
 }
 
-// missingPasswordError is what becomes of a Redis that never had a password.
+// missingPasswordError reports what is wrong with the Secret of a Redis that never had a password.
 func (r *Reconciler) missingPasswordError(redis *cachev1alpha1.Redis, problem string) error {
 	conditions.SetSecretUnusable(&redis.Status.Conditions, redis.Generation, commonv1.ConditionCredentialsInSync, authField, problem, "")
 	return converge.Invalid(authField, "%s", problem)
 }
 
-// knownCredentials gives what the servers are believed to run with. A process that was
-// locked out by all of them reads again: somebody may have restored the Secret.
+// knownCredentials returns what the servers are believed to run with. An operator that was
+// locked out by all of them reads the Secrets again: somebody may have restored one.
 func (r *Reconciler) knownCredentials(ctx context.Context, redis *cachev1alpha1.Redis) (credentials, error) {
 	c, known, lockedOut := r.memory.lastCredentials(redis)
 	if known && !lockedOut {
@@ -79,10 +79,10 @@ func (r *Reconciler) knownCredentials(ctx context.Context, redis *cachev1alpha1.
 	return credentialsIn(held[0], held[1], held[2]), nil
 }
 
-// getOwnSecret reads from the cache. What it does not have of an object that was
-// seen before, the server is asked for: a running set must not get new passwords
-// because somebody took a label off its Secret. It leaves the Secret of somebody
-// else out, for Converge to refuse.
+// getOwnSecret reads a Secret from the cache. If the cache lacks it and the object was
+// seen before, it asks the API server: a running set must not get new passwords
+// because somebody took a label off its Secret. A Secret that belongs to somebody
+// else counts as none, for Converge to refuse.
 func (r *Reconciler) getOwnSecret(ctx context.Context, redis *cachev1alpha1.Redis, name string, secret *corev1.Secret) error {
 	key := client.ObjectKey{Namespace: redis.Namespace, Name: name}
 	err := r.Get(ctx, key, secret)
@@ -100,8 +100,8 @@ func (r *Reconciler) getOwnSecret(ctx context.Context, redis *cachev1alpha1.Redi
 	return nil
 }
 
-// userPassword is what the user's Secret holds, or what is wrong with it. An
-// error says that it could not be read.
+// userPassword returns the password in the user's Secret, or what is wrong with it. An
+// error means that the Secret could not be read.
 func (r *Reconciler) userPassword(ctx context.Context, redis *cachev1alpha1.Redis, name string) (password, problem string, err error) {
 	data, err := r.getUserSecret(ctx, redis, name)
 	if err != nil {
@@ -111,12 +111,12 @@ func (r *Reconciler) userPassword(ctx context.Context, redis *cachev1alpha1.Redi
 	return password, problem, nil
 }
 
-// getUserSecret is what a Secret of the user's holds; no data at all when there is none.
+// getUserSecret returns what a Secret of the user's holds; nil when there is none.
 func (r *Reconciler) getUserSecret(ctx context.Context, redis *cachev1alpha1.Redis, name string) (map[string][]byte, error) {
 	return r.Secrets.ReadThrough(ctx, client.ObjectKey{Namespace: redis.Namespace, Name: name}, r.memory.secretContents(redis))
 }
 
-// passwordIn tells people what they have to mend.
+// passwordIn returns the password, or tells people what they have to mend.
 func passwordIn(name string, data map[string][]byte) (password, problem string) {
 	password = string(data[corev1.BasicAuthPasswordKey])
 	switch {

@@ -20,28 +20,28 @@ import (
 )
 
 // effects are what a failover depends on besides the servers: its writes to the API server, and
-// how time goes by. Whoever plays these and the servers plays every decision about the master.
-// Roles on pods, growing volumes, annotations that are done with, and events are written past them.
+// how time goes by. A test that simulates these and the servers controls every decision about the master.
+// Roles on pods, growing volumes, annotations that are done with, and events are written without them.
 type effects interface {
-	// save the object's status, if nobody has changed the object since it was read. If there is nothing to
-	// write, the API server is asked: who goes on after a save knows that it was not replaced before.
+	// save writes the object's status, if nobody has changed the object since it was read. If there is nothing to
+	// write, it asks the API server: an operator that goes on after a save knows that it was not replaced before.
 	save(ctx context.Context) error
-	// checkUnchanged asks the API server whether the object and the stamps are still what was read of a cache.
+	// checkUnchanged asks the API server whether the object and the stamps are still what the cache showed.
 	checkUnchanged(ctx context.Context) error
 	// writeStamp writes on a node's volume what its data is worth.
 	writeStamp(ctx context.Context, node string, s stamp) error
 	// deletePod deletes exactly the pod that was looked at.
 	deletePod(ctx context.Context, name string, options ...ctrlclient.DeleteOption) error
-	// route points the Service at the master of record. led is true once it does, also beside an
-	// error, which is then of another child.
+	// route points the Service at the master of record. led reports whether it does, also beside an
+	// error, which then concerns another child.
 	route(ctx context.Context) (led bool, err error)
-	// runAll runs all of these and returns when they have ended. One that panics ends nothing but itself.
+	// runAll runs all functions at once and returns when they have ended. One that panics ends nothing but itself.
 	runAll(ctx context.Context, all []func())
-	// awaitRetry before the next try, until there is no time left.
+	// awaitRetry waits before the next try. It fails when there is no time left.
 	awaitRetry(ctx context.Context) error
 }
 
-// retryInterval is between two looks at a replica that must catch up within one act.
+// retryInterval is the time between two looks at a replica that must catch up within one act.
 const retryInterval = 2 * time.Millisecond
 
 // apiEffects has the effects on a real API server.
@@ -51,7 +51,7 @@ type apiEffects struct {
 	fleet      *fleet
 	set        *appsv1.StatefulSet
 	saveStatus converge.SaveStatus
-	// observed are the children, once clients were led to the master.
+	// observed are the children, as route left them.
 	observed converge.Observed
 }
 
@@ -133,8 +133,8 @@ func (*apiEffects) awaitRetry(ctx context.Context) error {
 	}
 }
 
-// route with all other children. Where the API server refuses one of them, clients are led
-// to the master all the same.
+// route writes the Service together with all other children. If the API server refuses one of them,
+// the Service is still pointed at the master.
 func (c *apiEffects) route(ctx context.Context) (led bool, err error) {
 	c.observed, err = c.Converge(ctx, c.redis, desiredChildren(c.redis, c.childInputs(c.redis, c.set, c.fleet))...)
 	if err == nil {

@@ -40,17 +40,17 @@ type state struct {
 	passes       *passCache
 }
 
-// unanswered stops a pass at the first question that was not answered yet.
+// unanswered stops a pass at the first request that was not answered yet.
 type unanswered struct{ request }
 
-// passResult is what a pass comes to: a question that was not answered yet, or its end.
+// passResult is what a pass comes to: a request that was not answered yet, or its end.
 type passResult struct {
 	pending bool
 	next    request
 	memory  operatorMemory
 }
 
-// replay the operator's pass with the replies that it had. At each question beyond them, the
+// replay plays the operator's pass with the replies that it had. At each request beyond them, the
 // caller adds one more, or ends it.
 func (o *operator) replay(more func(request) bool) (p passResult) {
 	defer func() {
@@ -86,7 +86,7 @@ func (s *state) clone() *state {
 	return &c
 }
 
-// transitions that may come next. While the operator is about to write to the API server, or to
+// transitions are those that may come next. While the operator is about to write to the API server, or to
 // command a server, nothing is tried that touches neither: before or after, it comes to the same.
 // The same holds for one that was stopped, and may go on at any time.
 func (s *state) transitions() []transition {
@@ -118,7 +118,7 @@ func (s *state) forced() bool {
 	return q.effect == routeEffect && q.node == s.model.service || len(s.transitions()) == 1
 }
 
-// interruptions of the operator once it has taken a turn. When it dies or is stopped later,
+// interruptions of the operator after a transition of its own. When it dies or is stopped later,
 // but before its next one, it comes to the same; before it has done anything, a pass that ends
 // is none.
 func (s *state) interruptions(after transition) []transition {
@@ -133,7 +133,7 @@ func (s *state) interruptions(after transition) []transition {
 	return list
 }
 
-// successor is the state that an event leads to.
+// successor is the state that a transition leads to.
 func (s *state) successor(e transition) *state {
 	c := s.clone()
 	c.left.faults -= int8(boolToInt(e.fault()))
@@ -185,7 +185,7 @@ func (k *operatorMemory) age(u *model) {
 	}
 }
 
-// step answers the question that a pass has come to.
+// step answers the request that a pass has come to.
 func (s *state) step(sleeper bool) {
 	o := &s.leader
 	if sleeper {
@@ -197,14 +197,14 @@ func (s *state) step(sleeper bool) {
 	s.hasSuspended = s.hasSuspended && s.suspended.running
 }
 
-// changesNothing reports whether a question changes nothing. While no other operator sleeps, there is
-// nobody to outrank. A server that ends between that and the look before it ends the pass, which
-// then was none.
+// changesNothing reports whether a request changes nothing. While no other operator is suspended, there
+// are no connections to kill. A server that ends between that and the look before it ends the pass,
+// which then was none.
 func (s *state) changesNothing(q request) bool {
 	return q.effect == lookEffect || !s.hasSuspended && (q.effect == killOthersEffect || q.effect == unchangedEffect)
 }
 
-// advance a pass to its next question, or past all that changes nothing.
+// advance a pass to its next request, or past all that changes nothing.
 func (s *state) advance(o *operator, idle bool) {
 	goesOn := func(q request) bool {
 		if !idle || !s.changesNothing(q) {
@@ -249,7 +249,7 @@ func (s *state) stale() reading {
 	return read
 }
 
-// origin of a state: from where, by which turn, how many steps that were forced, and what
+// origin of a state: from where, by which transition, how many steps that were forced, and what
 // interrupted the operator after them.
 type origin struct {
 	from       int32
@@ -383,10 +383,10 @@ func (x *search) expand(from found, next []int32) []int32 {
 	return next
 }
 
-// restSampling so many states, one is led on without any more trouble: it takes as long as they do.
+// restSampling is of how many states one is led on without any more trouble: it takes as long as they do.
 const restSampling = 256
 
-// checkRest reports whether a master serves in the end, or a human is told what to do.
+// checkRest records a violation unless a master serves in the end, or a human is told what to do.
 func (x *search) checkRest(from found) {
 	broken := ""
 	switch did, u := from.state.model.runToRest(from.state.leader.memory); {
@@ -402,7 +402,7 @@ func (x *search) checkRest(from found) {
 	}
 }
 
-// addState a state, which is searched on unless it is known.
+// addState adds a state, which is searched on unless it is known.
 func (x *search) addState(s *state, by origin, next []int32) []int32 {
 	key := s.key()
 	x.mu.Lock()
@@ -434,7 +434,7 @@ func (x *search) trace(first *state, at int32) string {
 	return words.String()
 }
 
-// describe an event in words.
+// describe tells a transition in words.
 func (s *state) describe(e transition) string {
 	u := s.model
 	switch e.action {
@@ -484,6 +484,7 @@ func TestEveryOrderKeepsWhatIsConfirmed(t *testing.T) {
 		{"a failover that the backup does not know", failedOver, budget{faults: 1, crashes: 1}, 50_000, false},
 		{"a replica without a pod", orphaned, budget{faults: 1, writes: 1}, 50_000, false},
 		{"a master that its replicas do not hear", cutOffMaster, budget{faults: 1, crashes: 1}, 50_000, false},
+		{"a master that hangs, and an operator that is stopped", hungMaster, budget{suspends: 1}, 200_000, false},
 		{"a W that was lowered", loweredW, budget{faults: 2, writes: 1}, 50_000, false},
 		{"a replica that came back with an older snapshot", cameBack, budget{faults: 1, crashes: 1}, 50_000, false},
 

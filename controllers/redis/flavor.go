@@ -13,7 +13,7 @@ func flavor(r *cachev1alpha1.Redis) cachev1alpha1.RedisFlavor {
 	return cmp.Or(r.Spec.Flavor, cachev1alpha1.FlavorRedis)
 }
 
-// serverProgram and clientProgram are where the image's path finds them.
+// serverProgram and clientProgram return the names of programs on the image's path.
 func serverProgram(r *cachev1alpha1.Redis) string { return program(r) + "-server" }
 func clientProgram(r *cachev1alpha1.Redis) string { return program(r) + "-cli" }
 

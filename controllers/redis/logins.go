@@ -12,17 +12,17 @@ import (
 	"github.com/mainstay-operator/mainstay-operator/controllers/redis/node"
 )
 
-// Who may confirm writes is known to the master itself: it lets in the processes of the
-// sync set, each by a login of its own, and nobody else. So a process leaves the record
-// once the master refuses its login, whatever becomes of it.
+// The master itself knows who may confirm writes: it admits the processes of the
+// sync set, each by a login of its own, and nobody else. So a process can leave the record
+// once the master refuses its login, whatever becomes of the process.
 
-// loginUser is the user of the node's replica on its master. A pod that is made anew
-// has the user of the one before, by another password.
+// loginUser returns the user as which a node logs in to its master. A pod that is created anew
+// has the same user as the one before, with another password.
 func loginUser(name string) string { return loginUserOf(ordinal(name)) }
 
 func loginUserOf(ordinal int32) string { return fmt.Sprintf("%s-%d", node.Replication, ordinal) }
 
-// loginUsers are those of all nodes that there can be.
+// loginUsers returns the users of all nodes that there can be.
 func loginUsers() []string {
 	users := make([]string, 0, maxSize)
 	for n := range int32(maxSize) {
@@ -31,15 +31,15 @@ func loginUsers() []string {
 	return users
 }
 
-// loginOf one process. Its password is made from the run id, so that the next process of the same
-// pod does not have it.
+// loginOf returns the login of one process. Its password is derived from the run id, so that the next process of
+// the same pod does not have it.
 func (c credentials) loginOf(p cachev1alpha1.RedisProcess) node.Login {
 	sum := hmac.New(sha256.New, []byte(c.replication))
 	_, _ = sum.Write([]byte(p.RunID)) // never fails
 	return node.Login{User: loginUser(p.Name), Password: hex.EncodeToString(sum.Sum(nil))}
 }
 
-// follow has a process of the record follow the master of that address.
+// follow makes a process on record follow the master at that address.
 func (f *fleet) follow(ctx context.Context, p cachev1alpha1.RedisProcess, address string) error {
 	if f.servers[p.Name] == nil {
 		return fmt.Errorf("%s has no address", p.Name)
@@ -47,8 +47,8 @@ func (f *fleet) follow(ctx context.Context, p cachev1alpha1.RedisProcess, addres
 	return f.servers[p.Name].Follow(ctx, address, f.credentials.loginOf(p))
 }
 
-// admitOnly makes the master let in exactly these processes. Those that follow it are told
-// their logins before, which closes no connection: a process that came by another login,
+// admitOnly makes the master admit exactly these processes. Those that follow it are told
+// their logins before, which closes no connection: a process that attached by another login,
 // as under an earlier release, comes back by its own.
 func (r *Reconciler) admitOnly(ctx context.Context, redis *cachev1alpha1.Redis, f *fleet, processes []cachev1alpha1.RedisProcess) error {
 	master := redis.Status.Replication.Master

@@ -86,7 +86,7 @@ func (l *loopback) caughtUp() {
 	}
 }
 
-// expectKeys every key below n, on every node.
+// expectKeys expects every key below n on every node.
 func (l *loopback) expectKeys(n int) {
 	l.t.Helper()
 	l.caughtUp()

@@ -61,7 +61,7 @@ func (l *loopback) orphan(n *localServer) *localServer {
 	return &ghost
 }
 
-// suspend a process, and return once it stands still.
+// suspend stops servers, and returns once they stand still.
 func (l *loopback) suspend(nodes ...*localServer) {
 	l.t.Helper()
 	for _, n := range nodes {

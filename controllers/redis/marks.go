@@ -15,8 +15,8 @@ import (
 	"github.com/mainstay-operator/mainstay-operator/controllers/internal/converge"
 )
 
-// markPods writes on the pods what their nodes are: role first, then readiness, so
-// that no node is read from under a role that it does not have.
+// markPods writes on the pods what their nodes are: the role first, then readiness, so
+// that no client reads from a node by a role that it does not have.
 func (r *Reconciler) markPods(ctx context.Context, differing []podMark) error {
 	var errs []error
 	for _, m := range differing {
@@ -54,7 +54,7 @@ func setGate(pod *corev1.Pod, inSync bool) {
 	pod.Status.Conditions[i] = condition
 }
 
-// marksDelay is how long no pod is to be marked yet, after clients were led to another master. It is 0 if
+// marksDelay returns for how long no pod may be marked yet, after clients were led to another master. It is 0 if
 // there was no master before, or if the same one is master again: then no route has changed.
 func (w world) marksDelay(r *cachev1alpha1.Redis) time.Duration {
 	if last := r.Status.LastFailover; last == nil || last.From == "" || last.From == last.To {

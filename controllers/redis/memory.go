@@ -29,7 +29,7 @@ type objectMemory struct {
 	frozenSince     time.Time
 	cutOffSince     time.Time
 	credentials     *credentials
-	lockedOut       bool                         // by every server that answered last
+	lockedOut       bool                         // every server that answered last refused our password
 	secretContents  map[string]*converge.Content // of the user's Secrets, by name
 	passwordReplies map[string]passwordReply     // by run id
 	watches         map[string]serverWatch       // by address
@@ -38,24 +38,24 @@ type objectMemory struct {
 	published       identity
 	settings        settings
 	settingsReplies map[string]settingsReply // by run id
-	tlsConfig       *tls.Config              // that watches speak by
+	tlsConfig       *tls.Config              // for the watches
 	commands        map[string]sentCommands  // by run id
-	recordVerified  bool                     // the cache had all that the leader before has recorded
+	recordVerified  bool                     // the cache has shown all that the former leader recorded
 }
 
-// serverWatch one server.
+// serverWatch is the running watch of one server.
 type serverWatch struct {
 	interval time.Duration
 	stop     context.CancelFunc
 }
 
-// contact with one server.
+// contact is what is known of how one server answers.
 type contact struct {
-	lastReply time.Time // when it last answered, a watch or a pass
+	lastReply time.Time // when it last answered a watch or a pass
 	wasSilent bool      // it did not answer the last pass
 }
 
-// get gives the memory of one object, empty when it is another of the same name.
+// get returns the memory of one object. It is empty when the one known is of another object of the same name.
 func (m *memory) get(redis *cachev1alpha1.Redis) *objectMemory {
 	key := types.NamespacedName{Namespace: redis.Namespace, Name: redis.Name}
 	if known := m.objects[key]; known != nil && known.uid == redis.UID {
@@ -79,14 +79,14 @@ func (m *memory) dropLocked(key types.NamespacedName) {
 	}
 }
 
-// forget an object that is gone, and stop watching its servers.
+// forget drops an object that is gone, and stops watching its servers.
 func (m *memory) forget(key types.NamespacedName) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	m.dropLocked(key)
 }
 
-// trackFrozen is how long every server that answers has followed nobody.
+// trackFrozen returns for how long every server that answers has been fenced.
 func (m *memory) trackFrozen(redis *cachev1alpha1.Redis, w world, clock clock.PassiveClock) time.Duration {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -95,15 +95,15 @@ func (m *memory) trackFrozen(redis *cachev1alpha1.Redis, w world, clock clock.Pa
 	return durationOf(&m.get(redis).frozenSince, fenced > 0 && fenced >= answering, clock)
 }
 
-// trackCutOff is how long the master has been cut off from its replicas, by what is seen now.
+// trackCutOff returns for how long the master has been cut off from its replicas; is says whether it is now.
 func (m *memory) trackCutOff(redis *cachev1alpha1.Redis, is bool, clock clock.PassiveClock) time.Duration {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	return durationOf(&m.get(redis).cutOffSince, is, clock)
 }
 
-// durationOf gives how long a state has held without a break, 0 if it does not hold. It keeps in since when
-// the state began.
+// durationOf returns for how long a state has held without a break, 0 if it does not hold. It keeps in since
+// when the state began.
 func durationOf(since *time.Time, is bool, clock clock.PassiveClock) time.Duration {
 	switch {
 	case !is:
@@ -122,15 +122,15 @@ func (m *memory) noteFollow(redis *cachev1alpha1.Redis) {
 	m.get(redis).cutOffSince = time.Time{}
 }
 
-// wasSilent tells whether the server at the address left the last pass without an answer.
+// wasSilent reports whether the server at the address gave the last pass no answer.
 func (m *memory) wasSilent(redis *cachev1alpha1.Redis, address string) bool {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	return m.get(redis).contacts[address].wasSilent
 }
 
-// trackSilence takes in how a server took to being asked, and is how long it has not
-// answered by now. Who never did is silent since it was first asked.
+// trackSilence notes whether a server answered, and returns for how long it has not
+// answered by now. A server that never did is silent since it was first asked.
 func (m *memory) trackSilence(redis *cachev1alpha1.Redis, address string, answered bool, now time.Time) time.Duration {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -144,7 +144,7 @@ func (m *memory) trackSilence(redis *cachev1alpha1.Redis, address string, answer
 	return now.Sub(one.lastReply)
 }
 
-// noteReply notes that the server has answered a watch. What is forgotten stays so.
+// noteReply notes that the server has answered a watch. An object that was forgotten stays so.
 func (m *memory) noteReply(key types.NamespacedName, uid types.UID, address string, behind map[string]int64, now time.Time) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -159,7 +159,7 @@ func (m *memory) noteReply(key types.NamespacedName, uid types.UID, address stri
 	}
 }
 
-// lagOfOwn leaves out who is no server of the object: what a server says becomes no label.
+// lagOfOwn leaves out addresses that are no server of the object: no text of a server's becomes a label.
 func lagOfOwn(behind map[string]int64, asked map[string]contact) map[string]int64 {
 	own := map[string]int64{}
 	for address := range asked {
@@ -170,8 +170,8 @@ func lagOfOwn(behind map[string]int64, asked map[string]contact) map[string]int6
 	return own
 }
 
-// watchServers exactly these addresses. A server's end is known here long before the
-// API server hears of it.
+// watchServers watches exactly the servers at these addresses. A watch knows of a server's end long before
+// the API server does.
 func (m *memory) watchServers(ctx context.Context, redis *cachev1alpha1.Redis, addresses []string, secure *tls.Config, clock clock.PassiveClock) {
 	m.mu.Lock()
 	defer m.mu.Unlock()

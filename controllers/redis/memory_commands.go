@@ -9,16 +9,16 @@ import (
 
 // sentCommands is what this operator has told one process.
 type sentCommands struct {
-	othersKilled bool // to close the connections of all other operators
-	loginSent    bool // its login as a replica
-	// linkedAt is when it last heard its master by that login, or was told it.
+	othersKilled bool // it was told to close the connections of all other operators
+	loginSent    bool // it was told its login as a replica
+	// linkedAt is when it was last linked to its master, or was told the login.
 	linkedAt time.Time
 }
 
 // loginRetry is how long a replica may take to reach its master by the login that it was told. Then it is
-// told once more, and its master to let it in: an operator that was stopped in the middle of a pass, and woke
-// after another had taken over, may have told the master otherwise. Several times what a replica needs to
-// reconnect, which it tries once a second.
+// told once more, and its master to admit it: an operator that was stopped in the middle of a pass, and woke
+// after another had taken over, may have told the master otherwise. The limit is several times what a replica
+// needs to reconnect, which it tries once a second.
 const loginRetry = 5 * time.Second
 
 func setLoginSent(now time.Time) func(*sentCommands) {
@@ -42,7 +42,7 @@ func (m *memory) fillCommands(redis *cachev1alpha1.Redis, asked []*member, now t
 	known.commands = running
 }
 
-// noteCommand what a process was told.
+// noteCommand changes what is known of the commands that a process was sent.
 func (m *memory) noteCommand(redis *cachev1alpha1.Redis, runID string, change func(*sentCommands)) {
 	m.mu.Lock()
 	defer m.mu.Unlock()

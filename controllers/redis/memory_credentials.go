@@ -6,7 +6,7 @@ import (
 	"github.com/mainstay-operator/mainstay-operator/controllers/redis/node"
 )
 
-// lastCredentials what the passwords were, and whether every server refused them.
+// lastCredentials returns the passwords that are known, and whether every server that answered refused them.
 func (m *memory) lastCredentials(redis *cachev1alpha1.Redis) (c credentials, known, lockedOut bool) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -23,7 +23,7 @@ func (m *memory) keepCredentials(redis *cachev1alpha1.Redis, c credentials) {
 	m.get(redis).credentials = &c
 }
 
-// secretContents of the user's Secrets as they were read last, by name.
+// secretContents returns the user's Secrets as they were read last, by name.
 func (m *memory) secretContents(redis *cachev1alpha1.Redis) map[string]*converge.Content {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -32,12 +32,12 @@ func (m *memory) secretContents(redis *cachev1alpha1.Redis) map[string]*converge
 
 // passwordReply is what a process answered when it was told which passwords to accept.
 type passwordReply struct {
-	digest  string // of them all
+	digest  string // of all these passwords
 	refused bool
 }
 
-// fillPasswords fills into the world what its processes are known to accept, and notes
-// whether anybody knows our own password.
+// fillPasswords fills into the world which passwords its processes are known to accept, and notes
+// whether the operator is locked out by every server that answers.
 func (m *memory) fillPasswords(redis *cachev1alpha1.Redis, w *world, c credentials) {
 	m.mu.Lock()
 	defer m.mu.Unlock()

@@ -7,16 +7,16 @@ import (
 	"github.com/mainstay-operator/mainstay-operator/controllers/redis/node"
 )
 
-// settingsReply is what a process was told.
+// settingsReply is what a process was told, and what it refused.
 type settingsReply struct {
 	applied        map[string]string // all directives
-	refused        map[string]string // those that it would not take, and its words
-	persistRefusal string            // why it does not persist in another way, in its words
+	refused        map[string]string // directives that it refused, and its words
+	persistRefusal string            // why it refused to persist in another way, in its words
 	snapshotAsked  bool              // it was asked for a snapshot
-	snapshotBefore int64             // when the one before was taken
+	snapshotBefore int64             // when the one before was taken, in Unix seconds
 }
 
-// immediateDirectives are the directives that a node is told at once. How it persists is
+// immediateDirectives returns the directives that a node is told at once. How it persists is
 // changed in steps.
 func immediateDirectives(r *cachev1alpha1.Redis, m member) map[string]string {
 	list := liveDirectives(r, m.memoryLimit)

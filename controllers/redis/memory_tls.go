@@ -8,7 +8,7 @@ import (
 	cachev1alpha1 "github.com/mainstay-operator/mainstay-operator/api/cache/v1alpha1"
 )
 
-// published is the identity that our own Secret holds, if this process wrote it.
+// published returns the identity that our own Secret holds, if this process wrote it.
 func (m *memory) published(redis *cachev1alpha1.Redis) identity {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -21,7 +21,7 @@ func (m *memory) notePublished(redis *cachev1alpha1.Redis, i identity) {
 	m.get(redis).published = i
 }
 
-// tlsConfig is how a watch speaks with the servers by now.
+// tlsConfig returns the config with which a watch connects now.
 func (m *memory) tlsConfig(key types.NamespacedName, uid types.UID) *tls.Config {
 	m.mu.Lock()
 	defer m.mu.Unlock()

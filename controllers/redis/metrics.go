@@ -20,20 +20,20 @@ var (
 		Help: "Changes of the master, by the reason that status.lastFailover gives.",
 	}, []string{labelNamespace, labelObject, "reason"})
 
-	// stageSeconds of a change: from its detection to the new master, and on to its route.
+	// stageSeconds is the duration of a change's stages: from its detection to the promotion, and on to the route.
 	stageSeconds = prometheus.NewHistogramVec(prometheus.HistogramOpts{
 		Name:    "mainstay_redis_failover_stage_seconds",
 		Help:    "Time that a stage of a change of the master took: promote, then route.",
 		Buckets: []float64{0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30},
 	}, []string{labelNamespace, labelObject, "stage"})
 
-	// marginGauge of the quorum: below 0, losing the master would block the promotion.
+	// marginGauge is the quorum's margin: below 0, losing the master would block the promotion.
 	marginGauge = prometheus.NewGaugeVec(prometheus.GaugeOpts{
 		Name: "mainstay_redis_quorum_margin",
 		Help: "Replicas that may be lost beside the master without risk to a confirmed write; -1 if none may and the master neither.",
 	}, []string{labelNamespace, labelObject})
 
-	// lagGauge of each replica, as its master sees it.
+	// lagGauge is the lag of each replica, as its master sees it.
 	lagGauge = prometheus.NewGaugeVec(prometheus.GaugeOpts{
 		Name: "mainstay_redis_replication_lag_bytes",
 		Help: "Bytes of the master's stream that a replica has not acknowledged.",
@@ -42,7 +42,7 @@ var (
 
 func init() { metrics.Registry.MustRegister(failoversTotal, stageSeconds, marginGauge, lagGauge) }
 
-// countFailover once its route is written.
+// countFailover counts a change of the master, once its route is written.
 func countFailover(r *cachev1alpha1.Redis) {
 	last := r.Status.LastFailover
 	failoversTotal.WithLabelValues(r.Namespace, r.Name, last.Reason).Inc()
@@ -53,14 +53,14 @@ func countFailover(r *cachev1alpha1.Redis) {
 	stageSeconds.WithLabelValues(r.Namespace, r.Name, "route").Observe(last.RoutedAt.Sub(last.PromotedAt.Time).Seconds())
 }
 
-// setMargin to what the status says of it.
+// setMargin sets the margin to what the status says of it.
 func setMargin(r *cachev1alpha1.Redis, w world) {
 	master, serving := masterOf(r, w)
 	left, _ := quorumMargin(r, w, master, serving)
 	marginGauge.WithLabelValues(r.Namespace, r.Name).Set(float64(left))
 }
 
-// setLag of the replicas that a master knows of; there are no others.
+// setLag sets the lag of the replicas that a master knows of, and drops all others of the object.
 func setLag(key types.NamespacedName, behind map[string]int64) {
 	lagGauge.DeletePartialMatch(prometheus.Labels{labelNamespace: key.Namespace, labelObject: key.Name})
 	for address, bytes := range behind {
@@ -68,7 +68,7 @@ func setLag(key types.NamespacedName, behind map[string]int64) {
 	}
 }
 
-// forgetMetrics of an object that is gone.
+// forgetMetrics drops the metrics of an object that is gone.
 func forgetMetrics(key types.NamespacedName) {
 	labels := prometheus.Labels{labelNamespace: key.Namespace, labelObject: key.Name}
 	failoversTotal.DeletePartialMatch(labels)

@@ -65,7 +65,7 @@ func (k *keyWriter) id(ids ...id) {
 	}
 }
 
-// canonical of an id among those that have come, from 1; 0 of none.
+// canonical gives the place of an id among those that have come, from 1; 0 for none.
 func (k *keyWriter) canonical(one id) id {
 	if one == 0 {
 		return 0
@@ -78,7 +78,7 @@ func (k *keyWriter) canonical(one id) id {
 	return id(k.known) //nolint:gosec // at most 128
 }
 
-// original is the id that has a place.
+// original gives the id that has a place.
 func (k *keyWriter) original(place id) id {
 	if place == 0 {
 		return 0

@@ -16,7 +16,7 @@ import (
 	"github.com/mainstay-operator/mainstay-operator/controllers/redis/node"
 )
 
-// A played pass is the shipped plan and the shipped acts, whose every effect is a question
+// A played pass is the shipped plan and the shipped acts, whose every effect is a request
 // to whoever plays it.
 
 // effect of a pass.
@@ -42,7 +42,7 @@ const (
 var effectNames = [...]string{"looks at", "fences", "leads to its master", "promotes", "pins the history of", "chooses who may follow",
 	"sets W of", "outranks others at", "has reads answered by", "saves the record", "asks for the record", "stamps the volume of", "removes the pod of", "routes clients to"}
 
-// modelCommand to a server.
+// modelCommand is a command to a server.
 type modelCommand struct {
 	effect effect
 	to     id // pod to follow
@@ -80,7 +80,7 @@ type modelView struct {
 	attached        [mostNodes + 1]id
 }
 
-// reply to a question.
+// reply to a request.
 type reply struct {
 	failed bool
 	sight  modelView
@@ -88,7 +88,7 @@ type reply struct {
 
 var errNoAnswer = errors.New("no answer")
 
-// answer a question as the servers and the API server do.
+// answer a request as the servers and the API server do.
 func (u *model) answer(q request, read *reading) reply {
 	switch q.effect {
 	case saveEffect:
@@ -157,7 +157,7 @@ func (u *model) save(next savedRecord, read *reading) bool {
 	return true
 }
 
-// execute an order.
+// execute carries out a command at a process.
 func (u *model) execute(p *process, q modelCommand) {
 	switch q.effect {
 	case fenceEffect:
@@ -261,7 +261,7 @@ func ageOf(t time.Time) age {
 	return longAgo
 }
 
-// modelPass is one pass, with who answers its questions.
+// modelPass is one pass, with who answers its requests.
 type modelPass struct {
 	ask         func(request) reply
 	read        reading
@@ -271,13 +271,13 @@ type modelPass struct {
 	connections []connection
 }
 
-// connection of a connection, at a process.
+// connection is one to a pod, and the process that it leads to.
 type connection struct {
 	pod, run id
 	redial   bool
 }
 
-// connectionTo gives what a server's connection leads to.
+// connectionTo gives the connection to a pod's server.
 func (p *modelPass) connectionTo(pod id) *connection {
 	for i := range p.connections {
 		if p.connections[i].pod == pod {
@@ -317,7 +317,7 @@ func newModelPass(read reading, ask func(request) reply) *modelPass {
 	return p
 }
 
-// direct is a fleet whose questions are answered at once, and the object.
+// direct is a fleet whose requests are answered at once, and the object.
 func (u *model) direct() (*fleet, *cachev1alpha1.Redis) {
 	var p *modelPass
 	p = newModelPass(u.read(), func(q request) reply { return u.answer(q, &p.read) })

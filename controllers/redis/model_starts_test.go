@@ -14,7 +14,7 @@ func formed(t *testing.T, nodes, w int8, storage bool) *model {
 	return u
 }
 
-// runPasses goes by: an operator passes while nothing else happens, and replicas catch up.
+// runPasses runs an operator's passes while nothing else happens and replicas catch up.
 func (u *model) runPasses() (last verb) {
 	var known operatorMemory
 	for range 30 {
@@ -24,7 +24,7 @@ func (u *model) runPasses() (last verb) {
 	return last
 }
 
-// runPass with one pass, after which every replica has caught up and time has gone by.
+// runPass runs one pass, after which every replica has caught up and time has gone by.
 func (u *model) runPass(known *operatorMemory) (did step, err error) {
 	did, *known, err = pass(u.read(), *known, u.answer)
 	for range 12 {
@@ -35,7 +35,7 @@ func (u *model) runPass(known *operatorMemory) (did step, err error) {
 	return did, err
 }
 
-// applyAll what happens.
+// applyAll applies one transition after the other.
 func (u *model) applyAll(all ...transition) {
 	for _, one := range all {
 		u.apply(one)
@@ -109,6 +109,13 @@ func cutOffMaster(t *testing.T) *model {
 	u := formed(t, 3, 1, true)
 	u.applyAll(transition{action: wrote}, transition{action: caughtUp, a: 1}, transition{action: wrote},
 		transition{action: cutOff, a: 0, b: 1}, transition{action: cutOff, a: 0, b: 2}, transition{action: elapsed})
+	return u
+}
+
+// hungMaster is a master that hangs with a write that nobody has confirmed yet.
+func hungMaster(t *testing.T) *model {
+	u := formed(t, 3, 1, true)
+	u.applyAll(transition{action: wrote}, transition{action: stalled}, transition{action: elapsed})
 	return u
 }
 

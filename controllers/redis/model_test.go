@@ -104,7 +104,7 @@ type model struct {
 	ids       id
 	writes    int8   // that were made
 	confirmed string // operations that WAIT has confirmed
-	violation string // promise, in words
+	violation string // of a promise, in words
 }
 
 // operatorSide is the operator's place among the nodes.

@@ -45,7 +45,7 @@ type transition struct {
 	a, b   int8 // process by place, node, side or operator
 }
 
-// fault reports whether the turn is charged to the faults.
+// fault reports whether the transition is charged to the faults.
 func (t transition) fault() bool {
 	switch t.action {
 	case startedTruncated, startedOnSnapshot, startedEmpty, died, deletedByForce, stalled, cutOff, lowered, restored:
@@ -60,7 +60,7 @@ type budget struct {
 	drains, owner                            bool // an application may delete all keys; the object may be hibernated, or made anew
 }
 
-// enabledTransitions are the turns in a universe, faults as far as there are any left.
+// enabledTransitions are those that a model allows, faults as far as there are any left.
 func (u *model) enabledTransitions(b budget) []transition {
 	list := make([]transition, 0, 32)
 	add := func(what action, x, y int8) { list = append(list, transition{what, x, y}) }
@@ -78,7 +78,7 @@ func (u *model) enabledTransitions(b budget) []transition {
 	return list
 }
 
-// ownTransitions is what a process does by itself.
+// ownTransitions are what a process does by itself.
 func (u *model) ownTransitions(p *process, at int8, b budget, add func(action, int8, int8)) {
 	m := u.processOf(p.follows)
 	switch {
@@ -103,7 +103,7 @@ func (p *process) isAdmitted(m *process) bool {
 	return p.login != 0 && m.admits[p.node] == p.login && (m.master || m.linked)
 }
 
-// faultTransitions is what is done to a process.
+// faultTransitions are what is done to a process.
 func (u *model) faultTransitions(p *process, at int8, b budget, add func(action, int8, int8)) {
 	if b.faults == 0 {
 		return
@@ -117,7 +117,7 @@ func (u *model) faultTransitions(p *process, at int8, b budget, add func(action,
 	}
 }
 
-// startTransitions is how a server may start.
+// startTransitions are the ways in which a server may start.
 func (u *model) startTransitions(p *process, at int8, b budget, add func(action, int8, int8)) {
 	add(booted, at, 0)
 	if !u.storage || b.faults == 0 || p.data == "" {
@@ -164,7 +164,7 @@ func (u *model) partitionTransitions(b budget, add func(action, int8, int8)) {
 	}
 }
 
-// apply carries a turn out.
+// apply carries a transition out.
 func (u *model) apply(t transition) {
 	if processTransitions[t.action] != nil {
 		processTransitions[t.action](u, &u.procs[t.a])
@@ -173,7 +173,7 @@ func (u *model) apply(t transition) {
 	}
 }
 
-// processTransitions are of a process, by its place.
+// processTransitions are those of a process, which is given by its place.
 var processTransitions = map[action]func(*model, *process){
 	wrote:            func(u *model, p *process) { u.write(p, string(rune('a'+u.writes))) },
 	keysDeleted:      func(u *model, p *process) { u.write(p, emptied) },
@@ -250,7 +250,7 @@ func (u *model) elapse() {
 	}
 }
 
-// isIndependent reports whether a turn and the operator's next effect touch nothing that is the
+// isIndependent reports whether a transition and the operator's next effect touch nothing that is the
 // other's, nor can lead to what does.
 func (u *model) isIndependent(t transition, q request) bool {
 	if t.action == restored || t.action == lowered || q.effect == lookEffect || q.effect == removeEffect {

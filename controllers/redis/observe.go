@@ -35,26 +35,26 @@ type server interface {
 }
 
 const (
-	// lookLimit bounds a look at the servers of one object, who are asked all at once: the time
-	// to connect to one and for one slow command of its, see package node. Each reply has a
-	// time-out of its own; whoever is slow at every one of them would have it many times.
+	// lookLimit bounds a look at the servers of one object, which are asked all at once: the time
+	// to connect to one and for one slow command, see package node. Each reply has a
+	// time-out of its own, which a server that is slow at every reply would use up many times.
 	lookLimit = 800 * time.Millisecond
-	// silentServerTimeout is the patience with a server that has not answered the last pass: one
+	// silentServerTimeout bounds a look at a server that did not answer the last pass: one
 	// that is back answers within a millisecond, and a pass must not stand still.
 	silentServerTimeout = 200 * time.Millisecond
 )
 
-// fleet is the world together with the connections that it was seen by.
+// fleet is the world together with the connections to its servers.
 type fleet struct {
 	world
 	effects
 	servers      map[string]server // by pod name
 	ghostServer  server            // of the recorded master, when its pod is gone
-	credentials  credentials       // that they are asked with
+	credentials  credentials       // with which the servers are asked
 	certificates certificates
 }
 
-// masterServer is the connection to the master of record.
+// masterServer returns the connection to the master of record.
 func (f *fleet) masterServer(r *cachev1alpha1.Redis) server {
 	p := r.Status.Replication.Master
 	if f.ghost != nil && f.ghost.podUID == p.PodUID {
@@ -63,7 +63,7 @@ func (f *fleet) masterServer(r *cachev1alpha1.Redis) server {
 	return f.servers[p.Name]
 }
 
-// addresses of all servers that could be asked.
+// addresses returns those of all servers that could be asked.
 func (f *fleet) addresses() []string {
 	var list []string
 	for _, m := range f.addressable() {
@@ -110,7 +110,7 @@ func (r *Reconciler) observe(ctx context.Context, redis *cachev1alpha1.Redis, po
 	return f
 }
 
-// fillFromMemory for how long what was just seen has been so.
+// fillFromMemory adds for how long what was just seen has been so, and what the servers were told.
 func (r *Reconciler) fillFromMemory(redis *cachev1alpha1.Redis, f *fleet) {
 	for _, m := range f.addressable() {
 		m.silentFor = r.memory.trackSilence(redis, m.address, m.Answer != node.Silent, r.clock.Now())
@@ -126,7 +126,7 @@ func (r *Reconciler) fillFromMemory(redis *cachev1alpha1.Redis, f *fleet) {
 	}
 }
 
-// lookAgain asks the servers that are there by now.
+// lookAgain connects anew and asks the servers that are there by now.
 func (f *fleet) lookAgain(ctx context.Context) {
 	for _, m := range f.addressable() {
 		f.serverOf(m).Redial()
@@ -134,8 +134,8 @@ func (f *fleet) lookAgain(ctx context.Context) {
 	f.look(ctx)
 }
 
-// look asks the servers. What they say first is older than what they say last,
-// so whoever compares offsets later asks again.
+// look asks the servers. The first answers are older than the last, so code that
+// compares offsets later asks again.
 func (f *fleet) look(ctx context.Context) {
 	ctx, done := context.WithTimeout(ctx, lookLimit)
 	defer done()
@@ -156,7 +156,7 @@ func (f *fleet) look(ctx context.Context) {
 	f.runAll(ctx, all)
 }
 
-// serverOf is the connection to that member.
+// serverOf returns the connection to that member.
 func (f *fleet) serverOf(m *member) server {
 	if m == f.ghost {
 		return f.ghostServer
@@ -164,7 +164,7 @@ func (f *fleet) serverOf(m *member) server {
 	return f.servers[m.name]
 }
 
-// addressable are all whose server can be spoken to.
+// addressable returns the members, and the ghost, that have an address.
 func (f *fleet) addressable() []*member {
 	var list []*member
 	for i := range f.members {
@@ -215,8 +215,8 @@ func (r *Reconciler) memberFromPod(pod *corev1.Pod, set *appsv1.StatefulSet) mem
 	return m
 }
 
-// elapsedLessThan a time from then, by somebody else's clock: one that is ahead must not
-// hold anything up for as long as it is.
+// elapsedLessThan reports whether then, by somebody else's clock, is less than limit away: a clock that is
+// ahead must not hold anything up for as long as it is ahead.
 func (r *Reconciler) elapsedLessThan(then time.Time, limit time.Duration) bool {
 	age := r.clock.Since(then)
 	return -limit < age && age < limit

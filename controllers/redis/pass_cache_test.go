@@ -2,14 +2,14 @@ package redis
 
 import "hash/maphash"
 
-// passCache that were played not long ago. Most of what happens in a universe does not concern a
+// passCache keeps passes that were played not long ago. Most of what happens in a model does not concern a
 // pass that has begun: with other names, the same pass was played before.
 type passCache struct {
 	recent []cachedPass
 	keeper keyWriter
 }
 
-// cachedPass of a pass, whose ids are those of its key.
+// cachedPass is the result of a pass, whose ids are those of its key.
 type cachedPass struct {
 	key uint64
 	passResult
@@ -20,7 +20,7 @@ const recentPasses = 1 << 18
 
 func newPassCache() *passCache { return &passCache{recent: make([]cachedPass, recentPasses)} }
 
-// replay a pass, or tell what came of the same one.
+// replay plays a pass, or tells what came of the same one.
 func (c *passCache) replay(o *operator, nodes int8, more func(request) bool) passResult {
 	if c == nil {
 		return o.replay(more)

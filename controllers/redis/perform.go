@@ -14,23 +14,23 @@ import (
 	"github.com/mainstay-operator/mainstay-operator/controllers/redis/node"
 )
 
-// actLimit of a whole act. It is shorter than the time between a lease's being too
-// old to act under and another's beginning (5 s): a process that was stopped in the
-// middle of an act and wakes finds it over, before it sends a command that belongs
-// to another by now.
+// actLimit bounds a whole act. It is shorter than the time from when a lease is too old
+// to act under until another may begin (5 s): a process that was stopped in the middle
+// of an act and wakes finds its time over before it sends a command, when another
+// may lead already.
 const actLimit = 3 * time.Second
 
-// errNotLeading is of a process that was stopped and wakes, for as long as it takes
-// the leader election to end it.
+// errNotLeading is the error of a process that was stopped and wakes, until the leader
+// election ends it.
 var errNotLeading = errors.New("the lease was not renewed in time: another may lead")
 
 // maxFences bounds how often one pass may fence and look again.
 const maxFences = 3
 
-// commandLimit bounds all that one pass commands and looks at again, so that a pass waits for its
+// commandLimit bounds all commands and further looks of one pass, so that a pass waits for its
 // servers for lookLimit + commandLimit = 4.8 s at most, however many they are and whatever
-// they do. Without it three freezes and the act after them would have four times actLimit.
-// A failover that freezes first takes some 0.1 s; one that does not end in time goes on in the
+// they do. Without it, three fences and the act after them could take four times actLimit.
+// A failover that fences first takes some 0.1 s; one that does not end in time goes on in the
 // next pass from where it stands.
 const commandLimit = actLimit + time.Second
 
@@ -41,8 +41,8 @@ func (r *Reconciler) executeWithTimeout(ctx context.Context, redis *cachev1alpha
 	return r.execute(ctx, redis, f, next)
 }
 
-// execute the step, and give what it came to. Freezing changes nothing but what is
-// seen: after it the servers are looked at again at once.
+// execute carries the step out, and returns the step that it came to. A fence changes only
+// what the servers show: so they are looked at again and the next step is planned at once.
 func (r *Reconciler) execute(ctx context.Context, redis *cachev1alpha1.Redis, f *fleet, next step) (step, error) {
 	for range maxFences {
 		if next.do != fence {
@@ -74,8 +74,8 @@ func (r *Reconciler) execute(ctx context.Context, redis *cachev1alpha1.Redis, f 
 	return next, nil
 }
 
-// actAsLeader an act in time, and only while this process leads: unlike the API
-// server, no server of ours can tell which of two operators is the elder.
+// actAsLeader acts within actLimit, and only while this process leads: unlike the API
+// server, a Redis server cannot tell which of two operators is the elder.
 func (r *Reconciler) actAsLeader(ctx context.Context, redis *cachev1alpha1.Redis, f *fleet, s step) error {
 	ctx, done := context.WithTimeout(ctx, actLimit) // first: it runs on while this process is stopped
 	defer done()
@@ -91,9 +91,9 @@ func (r *Reconciler) actAsLeader(ctx context.Context, redis *cachev1alpha1.Redis
 	return r.act(ctx, redis, f, s)
 }
 
-// verifyRecord with the leader before, once for each object and before the first act that goes by its
-// record: a cache that was just filled may be older than what that one has written. From then on
-// only this operator writes the record, and it acts on none that is older than its own last write.
+// verifyRecord asks the API server whether the cached record is current, once for each object and before the first
+// act that uses its record: a cache that was just filled may be older than what the former leader wrote. From then
+// on only this operator writes the record, and it acts on none that is older than its own last write.
 func (r *Reconciler) verifyRecord(ctx context.Context, redis *cachev1alpha1.Redis, f *fleet, s step) error {
 	if !s.usesRecord() || r.memory.isRecordVerified(redis) {
 		return nil
@@ -106,7 +106,7 @@ func (r *Reconciler) verifyRecord(ctx context.Context, redis *cachev1alpha1.Redi
 }
 
 // killOtherOperators closes the connections of every other operator at the servers where this one has not
-// done so yet: what one that was replaced as leader has begun there ends with them.
+// done so yet: this ends what an operator that was replaced as leader has begun there.
 func (r *Reconciler) killOtherOperators(ctx context.Context, redis *cachev1alpha1.Redis, f *fleet) error {
 	var errs []error
 	for _, m := range f.addressable() {

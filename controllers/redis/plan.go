@@ -16,26 +16,26 @@ type verb string
 
 const (
 	idle              verb = "Rest"       // nothing to do
-	wait              verb = "Wait"       // for what is under way
-	block             verb = "Block"      // going on could lose confirmed writes: a human decides
+	wait              verb = "Wait"       // let what is under way go on
+	block             verb = "Block"      // ask a human, as going on could lose confirmed writes
 	fence             verb = "Fence"      // make nodes follow nobody
 	promote           verb = "Promote"    // save the intent, make a fenced node master, attach the others
 	switchOver        verb = "HandOver"   // save the intent, fence the master, promote a replica that has all
 	stepDown          verb = "StepDown"   // save the intent, fence a master that only the operator reaches, promote a replica that has all
 	recordMaster      verb = "Record"     // save that a node is master
 	attachReplicas    verb = "Attach"     // save that nodes may confirm writes, make them follow
-	removeMembers     verb = "Drop"       // see that the others have all, save that nodes confirm no more
-	setMinReplicas    verb = "SetMin"     // change W
+	removeMembers     verb = "Drop"       // see that the others have all data, save that nodes confirm no more
+	setMinReplicas    verb = "SetMin"     // change W (min-replicas-to-write)
 	disconnectClients verb = "SendAway"   // close connections of applications to an old master
 	setPasswords      verb = "Rekey"      // make nodes accept the passwords that the Secrets say
-	applySettings     verb = "Tune"       // set on running nodes what they can be told
+	applySettings     verb = "Tune"       // give running nodes the settings that need no restart
 	setPersistence    verb = "Persist"    // turn the append-only file on or off
 	loadCertificates  verb = "Reload"     // make nodes load the certificate that was published
-	deletePod         verb = "Remove"     // delete a pod, to be made anew from the latest template
-	deleteSilentPod   verb = "Evict"      // delete a pod that cannot be asked, giving it no time
+	deletePod         verb = "Remove"     // delete a pod, so that it is made anew from the latest template
+	deleteSilentPod   verb = "Evict"      // delete a pod that cannot be asked, with hardly any grace
 	expelUnrecorded   verb = "Expel"      // have the master refuse, and disconnect, replicas that are not on record
 	serveStaleReads   verb = "ServeStale" // let nodes that have come to be in sync answer reads from now on
-	dismissRequest    verb = "Dismiss"    // take an annotation off that is done with
+	dismissRequest    verb = "Dismiss"    // take off an annotation that is done with
 	endMastership     verb = "Retire"     // save that nobody is master any more
 	stampVolumes      verb = "PutStamp"   // write on volumes what they are worth
 )
@@ -44,18 +44,18 @@ const (
 type step struct {
 	do           verb
 	nodes        []string      // acted on
-	why          string        // for people
-	reason       string        // of the condition or event that tells of it
-	evidence     string        // that the old master takes no writes
-	unsafe       bool          // forced by annotation
+	why          string        // told to people
+	reason       string        // of the condition or event that reports it
+	evidence     string        // proof that the old master takes no writes
+	unsafe       bool          // a human forced it by annotation
 	minReplicas  int32         // W to set
-	requeueAfter time.Duration // to look again
+	requeueAfter time.Duration // when to look again
 }
 
 func (s step) String() string { return fmt.Sprintf("%s %s", s.do, strings.Join(s.nodes, ",")) }
 
-// usesRecord is true for a step that goes by who is on record. What settings, passwords and clients
-// are told is right for every server.
+// usesRecord reports whether a step depends on who is on record. Setting passwords, settings and certificates,
+// and disconnecting old clients, is right for every server.
 func (s step) usesRecord() bool {
 	switch s.do {
 	case idle, wait, block, serveStaleReads, setPasswords, applySettings, setPersistence, loadCertificates, disconnectClients, dismissRequest:
@@ -64,7 +64,7 @@ func (s step) usesRecord() bool {
 	return true
 }
 
-// changes is true for a step after which the world is another.
+// changes reports whether the step changes what is decided next, so that another pass is due at once.
 func (s step) changes() bool {
 	switch s.do {
 	case idle, wait, block, disconnectClients, serveStaleReads, setPersistence, loadCertificates, deletePod, deleteSilentPod, expelUnrecorded:
@@ -75,17 +75,18 @@ func (s step) changes() bool {
 
 const (
 	shortRequeue = 50 * time.Millisecond
-	// routeSettleTime is how long kube-proxy may hold the next change back after the one
-	// that a pod's deletion causes; until then the old master serves on.
-	// The time of a deletion is told in whole seconds: it was up to a second later.
+	// routeSettleTime is how long kube-proxy may delay the next change of a route after the one that a pod's
+	// deletion causes; until then the old master serves on. A deletion's time is given in whole seconds: it was
+	// up to a second later.
 	routeSettleTime = 2200 * time.Millisecond
-	// readySettleTime of a pod that became ready: what that changes reaches kube-proxy in
-	// batches, of a second at the most (endpoint updates of kube-controller-manager).
+	// readySettleTime is the same for a pod that became ready: that change reaches kube-proxy in batches, after
+	// a second at the most (endpoint updates of kube-controller-manager).
 	readySettleTime = routeSettleTime + time.Second
-	// newPodGrace of a new pod: who is in sync sooner is still to become ready.
+	// newPodGrace is how long a new pod that is not ready counts as about to become ready: one that is in sync
+	// sooner is still to become so.
 	newPodGrace = 10 * time.Second
-	// oldClientTime to clients that still reach an old master while the route changes. Until they are said,
-	// no pod is marked.
+	// oldClientTime is how long clients that still reach an old master while the route changes are disconnected
+	// from it. Until it has passed, no pod is marked.
 	oldClientTime = 1500 * time.Millisecond
 )
 
@@ -95,7 +96,7 @@ type planner struct {
 	world
 }
 
-// plan decides what to do next. Pure: the same situation, the same step.
+// plan decides what to do next. It is pure: the same situation gives the same step.
 func plan(r *cachev1alpha1.Redis, w world) step {
 	s := planner{r, w}
 	rep := r.Status.Replication
@@ -136,8 +137,7 @@ func plan(r *cachev1alpha1.Redis, w world) step {
 	}
 }
 
-// untilLost is when to look again at a master that may serve: not later than it
-// will have been silent for too long.
+// untilLost is how soon to look again at a master that may serve: no later than when it has been silent for too long.
 func (s planner) untilLost() time.Duration {
 	m := s.recordedMaster(s.Status.Replication.Master)
 	if left := silenceLimit(s.Redis) - m.silentFor; m.Answer == node.Silent && left > 0 {
@@ -146,8 +146,8 @@ func (s planner) untilLost() time.Duration {
 	return 10 * shortRequeue
 }
 
-// reachesNobody is true when the operator reaches no server at all: that tells of its own
-// way to them, and nothing of theirs.
+// reachesNobody reports whether the operator reaches no server at all: that tells something about its own way to
+// them, and nothing about them.
 func (s planner) reachesNobody() bool {
 	silent := s.where(func(m member) bool { return m.Answer == node.Silent && m.silentFor >= silenceLimit(s.Redis) })
 	return len(silent) > 1 && len(silent) == len(s.members) && s.ghost == nil
@@ -205,7 +205,7 @@ func (s planner) maintain(master member) step {
 	return step{do: idle}
 }
 
-// disconnectOldClients to clients that still hold on to the master before this one.
+// disconnectOldClients closes the connections of clients that still hold on to the master before this one.
 func (s planner) disconnectOldClients(master member) (step, bool) {
 	last := s.Status.LastFailover
 	if last == nil || last.RoutedAt == nil || s.sinceRouted > oldClientTime || last.From == master.name {
@@ -215,8 +215,8 @@ func (s planner) disconnectOldClients(master member) (step, bool) {
 	return step{do: disconnectClients, nodes: []string{old.name}, requeueAfter: 4 * shortRequeue}, ok && old.answers()
 }
 
-// rollOutdated one outdated replica, from the highest ordinal, while all others are well
-// and it has its data where its successor looks for it.
+// rollOutdated deletes the pod of one outdated replica, from the highest ordinal, while all others are well and
+// it has its data where its successor looks for it.
 func (s planner) rollOutdated(master member) (step, bool) {
 	if len(s.unansweredNodes()) > 0 || !s.allOthers(master, func(m member) bool { return m.inSync(master) && !m.deleting }) {
 		return step{}, false
@@ -230,15 +230,15 @@ func (s planner) rollOutdated(master member) (step, bool) {
 	return step{do: deletePod, nodes: []string{outdated[len(outdated)-1].name}, why: "its pod is outdated"}, true
 }
 
-// isWanted is true for a node that the size asks for.
+// isWanted reports whether the size asks for that node.
 func (s planner) isWanted(m member) bool { return ordinal(m.name) < size(s.Redis) }
 
-// allOthers is true when the test holds for every wanted node but the master.
+// allOthers reports whether the test holds for every wanted node but the master.
 func (s planner) allOthers(master member, holds func(member) bool) bool {
 	return s.count(func(m member) bool { return m.name != master.name && s.isWanted(m) && !holds(m) }) == 0
 }
 
-// unansweredNodes are the wanted nodes that do not answer, or are not ready to.
+// unansweredNodes are the wanted nodes that do not answer, or still load their data.
 func (s planner) unansweredNodes() []string {
 	return slices.DeleteFunc(wantedNodes(s.Redis), func(name string) bool {
 		m, _ := s.find(name)
@@ -246,7 +246,7 @@ func (s planner) unansweredNodes() []string {
 	})
 }
 
-// usurpers are masters beside the one of record.
+// usurpers are the masters beside the one of record.
 func (s planner) usurpers() []member {
 	return s.where(func(m member) bool {
 		return m.answers() && m.Master && !m.isProcess(s.Status.Replication.Master)

@@ -7,19 +7,19 @@ import (
 )
 
 const (
-	// reasonMasterCutOff is of a change of a master that the operator reached and its replicas did not.
+	// reasonMasterCutOff is the reason for replacing a master that the operator reached and its replicas did not.
 	reasonMasterCutOff = "MasterCutOff"
-	// reconnectTime to a master takes a replica some milliseconds, and it does so once a second. The
-	// servers' own count of seconds goes on from before they were told to follow.
+	// reconnectTime is how long a replica gets to reach a master again: connecting takes some milliseconds, and
+	// it tries once a second. The servers' own count of seconds goes on from before they were told to follow.
 	reconnectTime = time.Second
 )
 
-// replaceCutOffMaster is a master that serves nobody: so few replicas hear it that it refuses writes, and all that
-// was confirmed is with others. The operator still reaches it, so its end as a master is proven at
-// once: fenced, it takes no writes, and a failover chooses among the rest.
+// replaceCutOffMaster replaces a master that serves nobody: so few replicas hear it that it refuses writes, and
+// others hold all that was confirmed. The operator still reaches it, so its end as a master is proven at once:
+// fenced, it takes no writes, and a failover chooses among the rest.
 //
-// It does not go back and forth. Each of these replicas has had the stream of this very master:
-// before another is replaced in the same way, it must have been reached by as many.
+// Mastership does not go back and forth: each of these replicas has had the stream of this very master, and
+// before another master is replaced in the same way, as many must have reached it.
 func (s planner) replaceCutOffMaster(master member) (step, bool) {
 	deaf := s.replicasCutOff(master)
 	if len(deaf) == 0 {
@@ -35,8 +35,8 @@ func (s planner) replaceCutOffMaster(master member) (step, bool) {
 		evidence: fmt.Sprintf("the operator reaches %s, and %d replicas have not heard it for %s", master.name, len(deaf), limit)}, true
 }
 
-// replicasCutOff are the replicas that do not hear a master that needs them, if they can do without it: all
-// that was confirmed is with them, and whoever of them takes over has enough who follow.
+// replicasCutOff are the replicas that do not hear a master that needs them, if they can do without it: they
+// hold all that was confirmed, and whichever takes over has enough followers.
 func (s planner) replicasCutOff(master member) []member {
 	needed := int(s.Status.Replication.EffectiveMinReplicas)
 	deaf := s.where(func(m member) bool { return s.isMember(m) && m.isCutOffFrom(master) })
@@ -47,14 +47,14 @@ func (s planner) replicasCutOff(master member) []member {
 	return deaf
 }
 
-// isCutOffFrom reports whether a replica that had the stream of that master hears it no more. One that
-// waits for all of its data, or is being sent it, has a way to it.
+// isCutOffFrom reports whether a replica that had the master's stream hears it no more. One that waits for a
+// full copy, or is being sent it, has a way to the master.
 func (m member) isCutOffFrom(master member) bool {
 	return m.answers() && m.Follows(master.address) && m.ReplID == master.ReplID && !m.deleting && m.LastIO >= recentIO &&
 		!m.Syncing && !slices.Contains(master.Copying, m.address)
 }
 
-// isCutOff reports whether the master of record may have to be replaced for that.
+// isCutOff reports whether the master of record may have to be replaced because its replicas do not hear it.
 func (s planner) isCutOff() bool {
 	rep := s.Status.Replication
 	if rep == nil {
@@ -64,9 +64,9 @@ func (s planner) isCutOff() bool {
 	return master.isProcess(rep.Master) && master.Master && len(s.replicasCutOff(master)) > 0
 }
 
-// candidatesBesideCutOff are the heirs other than a master that was fenced since its replicas did not hear
-// it, where nothing confirmed is lost without it. Until one of them is promoted, the record is
-// of an epoch before.
+// candidatesBesideCutOff are the candidates other than a master that was fenced because its replicas did not
+// hear it, where nothing confirmed is lost without it. Until one of them is promoted, the record is of an
+// earlier epoch.
 func (s planner) candidatesBesideCutOff(candidates []member) []member {
 	last, rep := s.Status.LastFailover, s.Status.Replication
 	if last == nil || last.Reason != reasonMasterCutOff || last.Epoch != s.Status.Epoch || rep.Epoch == s.Status.Epoch {

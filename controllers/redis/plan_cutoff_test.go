@@ -10,7 +10,7 @@ import (
 	cachev1alpha1 "github.com/mainstay-operator/mainstay-operator/api/cache/v1alpha1"
 )
 
-// cutOffFromMaster replicas for so long: the operator reaches them and their master, which they do not hear.
+// cutOffFromMaster cuts replicas off for so long: the operator reaches them and their master, which they do not hear.
 func cutOffFromMaster(s *scene, since time.Duration, replicas ...int) {
 	s.cutOffFor = reconnectTime
 	for _, i := range replicas {

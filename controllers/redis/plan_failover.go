@@ -11,7 +11,7 @@ import (
 	"github.com/mainstay-operator/mainstay-operator/controllers/redis/node"
 )
 
-// masterState on the master of record.
+// masterState is what is known of the master of record.
 type masterState int
 
 const (
@@ -21,16 +21,16 @@ const (
 	masterLost                       // it cannot be asked, and nobody hears it
 )
 
-// recentIO is twice repl-ping-replica-period: a replica that had nothing of its
-// master for longer does not hear it, though their connection may stand.
+// recentIO is twice repl-ping-replica-period: a replica that had nothing from its master for longer does not
+// hear it, though their connection may stand.
 const recentIO = 2 * time.Second
 
-// lostMasterWait is how long a frozen set waits for a master that cannot be asked:
-// without acknowledgements it stops taking writes after the lag, checked once a second.
+// lostMasterWait is how long a frozen set waits for a master that cannot be asked: without acknowledgements that
+// master stops taking writes after maxLag, which it checks once a second.
 func lostMasterWait(r *cachev1alpha1.Redis) time.Duration { return maxLag(r) + time.Second }
 
-// judgeMaster the master of record. An end of a connection or a time-out is a reason
-// to look and never evidence; only what is listed here is.
+// judgeMaster tells the state of the master of record, and why. A closed connection or a time-out is a reason to
+// look and never evidence; only what is listed here is.
 func (s planner) judgeMaster() (masterState, string) {
 	p := s.Status.Replication.Master
 	m := s.recordedMaster(p)
@@ -56,8 +56,8 @@ func (s planner) hearsOtherMaster(replica member) bool {
 	return replica.LinkUp && !replica.Fenced() && s.count(func(m member) bool { return m.address == replica.MasterHost && m.Fenced() }) == 0
 }
 
-// judgeAbsentMaster master: its replicas are the witnesses. One whose end is not proven
-// may live and serve; before it is replaced, they are frozen and it is outlasted.
+// judgeAbsentMaster judges a master that does not answer; its replicas are the witnesses. One whose end is not
+// proven may live and serve: before it is replaced, they are frozen for so long that it stops taking writes.
 func (s planner) judgeAbsentMaster(m member) (masterState, string) {
 	silent := m.Answer == node.Silent && !m.stopped
 	hearing := s.where(func(o member) bool {
@@ -78,8 +78,8 @@ func (s planner) judgeAbsentMaster(m member) (masterState, string) {
 	return masterUnsure, m.name + " does not answer"
 }
 
-// failover freezes, counts, then promotes the one that has all. Freezing first
-// makes what the frozen hold final: nothing is confirmed behind our back.
+// failover freezes the replicas, counts them, then promotes the one that has all. Freezing first makes what the
+// frozen hold final: nothing is confirmed behind our back.
 func (s planner) failover(evidence string, mayServe bool) step {
 	if following := s.where(func(m member) bool { return m.answers() && !m.Master && !m.Fenced() }); len(following) > 0 {
 		return step{do: fence, nodes: namesOf(following), why: evidence}
@@ -105,9 +105,9 @@ func (s planner) failover(evidence string, mayServe bool) step {
 	return step{do: promote, nodes: []string{candidates[0].name}, why: why, evidence: evidence, unsafe: !safe}
 }
 
-// candidates are the frozen processes that have all that was confirmed before the record's history, on
-// record or not: those of that history first, the one with most of it first. Within one history,
-// more is never less.
+// candidates are the frozen processes, on record or not, that have all that was confirmed before the record's
+// history. Those of that history come first, the furthest of them first: within one history, whoever is further
+// lacks nothing that others have.
 func (s planner) candidates() []member {
 	rep := s.Status.Replication
 	candidates := s.where(func(m member) bool {
@@ -121,8 +121,8 @@ func (s planner) candidates() []member {
 	return candidates
 }
 
-// isSafe applies R + W > N: any W members that confirmed a write share one with
-// the R frozen ones. The fenced master itself has every write.
+// isSafe reports whether the candidates have every confirmed write, by R + W > N: any W members that confirmed a
+// write share one with the R frozen ones. The fenced master itself has every write.
 func (s planner) isSafe(candidates []member) (bool, string) {
 	rep := s.Status.Replication
 	frozen, all := 0, len(rep.SyncSet)
@@ -142,13 +142,13 @@ func (s planner) isSafe(candidates []member) (bool, string) {
 	return frozen+w > all, fmt.Sprintf("%d of %d members of the sync set are there, %d needed", frozen, all, all-w+1)
 }
 
-// requiredConfirmations are how many members have every write that was confirmed. A spec that
-// asks for fewer than the record has not been recorded yet, and applications may go by it.
+// requiredConfirmations is how many members have every confirmed write. If the spec asks for fewer than the
+// record, that is not recorded yet, but applications may go by it.
 func (s planner) requiredConfirmations() int {
 	return int(max(1, min(s.Status.Replication.EffectiveMinReplicas, minReplicas(s.Redis))))
 }
 
-// howToAllow is how a human gives it.
+// howToAllow tells a human how to allow an unsafe promotion.
 func (s planner) howToAllow(purpose string) string {
 	return fmt.Sprintf("%s, annotate this object with %s=%d", purpose, cachev1alpha1.RedisAllowUnsafePromotion, s.Status.Epoch)
 }

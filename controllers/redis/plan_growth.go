@@ -20,11 +20,11 @@ import (
 type growth struct {
 	toRequest  []string // nodes whose claims ask for less
 	undersized []string // nodes whose volumes are smaller, whatever their claims ask for
-	message    string   // of the storage about one of them
+	message    string   // what the storage says of one of them
 }
 
-// volumeGrowth looks at the volumes of nodes that there must be. One that is not
-// bound cannot grow yet.
+// volumeGrowth looks at the volumes of the nodes that there must be. It leaves out one that is not bound, which
+// cannot grow yet.
 func volumeGrowth(r *cachev1alpha1.Redis, w world) growth {
 	var g growth
 	for _, name := range slices.Sorted(maps.Keys(w.volumes)) {
@@ -53,9 +53,9 @@ func growthMessage(claim *corev1.PersistentVolumeClaim, before string) string {
 	return before
 }
 
-// mustRemakeSet is true for a StatefulSet whose new nodes would get smaller volumes.
-// It is made anew once every claim has grown, and while no pod is outdated: the
-// pods then fit the new one just as well.
+// mustRemakeSet reports whether to make a StatefulSet anew because its new nodes would get smaller volumes. That
+// waits until every claim asks for the new size and no pod is outdated: the pods then fit the new one just as
+// well.
 func mustRemakeSet(r *cachev1alpha1.Redis, w world, set *appsv1.StatefulSet) bool {
 	if isHibernated(r) || r.Spec.Storage == nil || len(set.Spec.VolumeClaimTemplates) == 0 || !set.DeletionTimestamp.IsZero() {
 		return false
@@ -78,7 +78,7 @@ func refuseShrinking(list *[]metav1.Condition, r *cachev1alpha1.Redis, set *apps
 	}
 }
 
-// setStorageResizing says how the volumes' growth stands, of what was ever to grow.
+// setStorageResizing says how far the volumes have grown, if they were ever to grow.
 func setStorageResizing(list *[]metav1.Condition, r *cachev1alpha1.Redis, w world) {
 	const conditionType = commonv1.ConditionStorageResizing
 	g := volumeGrowth(r, w)

@@ -11,8 +11,8 @@ import (
 	"github.com/mainstay-operator/mainstay-operator/controllers/internal/conditions"
 )
 
-// isHibernated is true once nobody takes writes and nobody is to: the pods may go. A
-// set that wakes begins again from its volumes, as one made anew does.
+// isHibernated reports whether nobody takes writes and nobody is to, so that the pods may go. A set that wakes
+// begins again from its volumes, as one made anew does.
 func isHibernated(r *cachev1alpha1.Redis) bool {
 	return r.Spec.Hibernate && r.Status.Replication == nil
 }
@@ -25,9 +25,9 @@ func runningSize(r *cachev1alpha1.Redis) int32 {
 	return size(r)
 }
 
-// hibernateIfAsked ends the writes, waits until whoever follows has them all, and then
-// has no master any more. What is amiss is mended first: from a master that is
-// lost, or whose servers do not keep data as the spec says by now, nobody may go to sleep.
+// hibernateIfAsked ends the writes, waits until every follower has them all, and then saves that there is no
+// master. What is amiss is mended first: a set does not go to sleep with a lost master, or with servers that do
+// not keep data as the spec says by now.
 func (s planner) hibernateIfAsked() (step, bool) {
 	p := s.Status.Replication.Master
 	master := s.recordedMaster(p)
@@ -48,7 +48,7 @@ func (s planner) hibernateIfAsked() (step, bool) {
 	return step{do: endMastership, nodes: []string{master.name}, why: "spec.hibernate is true"}, true
 }
 
-// setHibernating says how far it is.
+// setHibernating says how far hibernation is.
 func setHibernating(list *[]metav1.Condition, r *cachev1alpha1.Redis, set *appsv1.StatefulSet) {
 	say := func(conditionType string, status bool, reason, message string) {
 		conditions.Set(list, r.Generation, conditionType, status, reason, message)

@@ -10,16 +10,15 @@ import (
 	"github.com/mainstay-operator/mainstay-operator/controllers/redis/node"
 )
 
-// The record may be older than what the servers do: the API server was restored from a
+// The record is older than what the servers do if the API server was restored from a
 // backup. Then the servers themselves tell who is right.
 
-// reasonRecordOutdated is of a change to a master, or to a history, that the record did not know.
+// reasonRecordOutdated is the reason for a change to a master, or to a history, that the record did not know.
 const reasonRecordOutdated = "RecordOutdated"
 
-// adoptNewerMaster takes a master that is not on record for the right one when so many
-// replicas follow it that it can confirm writes. One that was replaced has them only after a
-// promotion that a human forced: any other first freezes more than N - W of them (see safe),
-// and no master lets in who is not on its record.
+// adoptNewerMaster takes a master that is not on record for the right one when enough replicas follow it to
+// confirm writes. A replaced master has so many only after a promotion that a human forced: any other promotion
+// first freezes more than N - W of them (see isSafe), and no master lets in replicas that are not on its record.
 func (s planner) adoptNewerMaster(usurpers []member) (step, bool) {
 	master, serves := masterOf(s.Redis, s.world)
 	right := slices.DeleteFunc(slices.Clone(usurpers), func(m member) bool { return !s.canConfirm(m) || s.wasReplaced(m) })
@@ -55,8 +54,8 @@ func (s planner) canConfirm(master member) bool {
 	return s.count(func(m member) bool { return m.inSync(master) }) >= int(max(1, master.MinReplicas))
 }
 
-// strayedProcesses are processes that live on with a history that is neither the record's nor one
-// from before it. The record may be the older one, or somebody promoted them by hand.
+// strayedProcesses are processes that live on with a history that is neither the record's nor an earlier one.
+// The record may be the older one, or somebody promoted them by hand.
 func (s planner) strayedProcesses(candidates []member) []member {
 	known := s.knownHistories()
 	for _, m := range candidates {
@@ -70,8 +69,8 @@ func (s planner) strayedProcesses(candidates []member) []member {
 	return strayed
 }
 
-// knownHistories that were the set's by the record's epoch, as far as they are known: the record's
-// own, and those that volumes were stamped with.
+// knownHistories are the histories that the set had up to the record's epoch, as far as they are known: the
+// record's own, and those that volumes were stamped with.
 func (s planner) knownHistories() []string {
 	rep := s.Status.Replication
 	known := []string{rep.ReplID}
@@ -83,8 +82,8 @@ func (s planner) knownHistories() []string {
 	return known
 }
 
-// askAboutSuperseded asks a human about a master of record that serves, while others went on without it:
-// so many that another may have been promoted in its place, or one that has written since.
+// askAboutSuperseded asks a human about a master of record that serves while others went on without it, if they
+// are so many that another may have been promoted in its place, or if one of them has written since.
 func (s planner) askAboutSuperseded(master member) (step, bool) {
 	went, wrote := s.processesThatWentOn(master)
 	switch {
@@ -118,7 +117,7 @@ func (s planner) processesThatWentOn(master member) (went []member, wrote bool) 
 	return went, wrote
 }
 
-// askAboutStrayed asks a human: of two histories no offset tells which is the later.
+// askAboutStrayed asks a human which history to go on with: no offset tells which of two is the later.
 func (s planner) askAboutStrayed(strayed []member, evidence string) step {
 	if s.isUnsafeAllowed() {
 		return step{do: promote, nodes: []string{strayed[0].name}, why: reasonRecordOutdated, evidence: evidence, unsafe: true}

@@ -11,14 +11,14 @@ import (
 )
 
 const (
-	// reasonRecovering is of a promotion that begins again from what the nodes' files hold.
+	// reasonRecovering is the reason for a promotion that begins again from what the nodes' files hold.
 	reasonRecovering = "Recovering"
-	// reasonDatasetLost is of one after a master whose data no file holds.
+	// reasonDatasetLost is the reason for a promotion after a master whose data no file holds.
 	reasonDatasetLost = "DatasetLost"
 )
 
-// stampOf of what a node starts from: its volume's stamp. Without storage the record tells,
-// which knows the nodes by name.
+// stampOf tells what the data is worth that a node starts from, by its volume's stamp. Without storage the
+// record tells, which knows the nodes by name.
 func (s planner) stampOf(name string) stamp {
 	rep := s.Status.Replication
 	if rep == nil || len(s.volumes) > 0 {
@@ -33,12 +33,12 @@ func (s planner) stampOf(name string) stamp {
 	return is
 }
 
-// isTrusted is true for a volume that has all that its epoch confirmed, if it has anything.
+// isTrusted reports whether a volume has all that its epoch confirmed, if it has anything.
 func (s stamp) isTrusted() bool { return s.standing != behind }
 
-// promoteFromVolumes begins again from what nodes were started with, when no process is left that
-// could tell more. Those that were in sync in the newest epoch decide: first the master's,
-// unless its disk was emptied. It is false when no node was ever worth anything.
+// promoteFromVolumes begins again from what nodes were started with, when no process is left that could tell
+// more. Those that were in sync in the newest epoch decide: first the master, unless its disk was emptied. It
+// returns false when no node was ever worth anything.
 func (s planner) promoteFromVolumes(begin step, missing []string) (step, bool) {
 	top := s.newestStamp()
 	newest, older := s.rankedByWorth(top)
@@ -76,7 +76,7 @@ func (s planner) rankedByWorth(top stamp) (newest, older []member) {
 	return newest, older
 }
 
-// newestStamp is what the best of the nodes is worth.
+// newestStamp is the stamp of the best of the nodes.
 func (s planner) newestStamp() stamp {
 	var top stamp
 	for _, name := range append(slices.Sorted(maps.Keys(s.volumes)), namesOf(s.members)...) {
@@ -87,8 +87,8 @@ func (s planner) newestStamp() stamp {
 	return top
 }
 
-// promoteFromOlder goes on where the nodes that were in sync last hold nothing, and another does, as a
-// human decides.
+// promoteFromOlder asks a human, or goes on as a human allowed, where the nodes that were in sync last hold
+// nothing, and another does.
 func (s planner) promoteFromOlder(begin step, newest, older []member) step {
 	if !s.isUnsafeAllowed() {
 		return s.askAboutEmptied(begin.evidence, newest, older)
@@ -100,8 +100,8 @@ func (s planner) promoteFromOlder(begin step, newest, older []member) step {
 	return begin
 }
 
-// sortByWorth sorts nodes that hold anything first, then by what their volumes are worth, by
-// offset where the history is one, and by keys.
+// sortByWorth sorts nodes: those that hold anything first, then by what their volumes are worth, by offset
+// within the same history, and by keys.
 func (s planner) sortByWorth(nodes []member) {
 	slices.SortStableFunc(nodes, func(a, b member) int {
 		further := 0
@@ -113,8 +113,8 @@ func (s planner) sortByWorth(nodes []member) {
 	})
 }
 
-// askAboutEmptied asks a human whether the data set was emptied on purpose: the newest volumes hold
-// nothing, which an application that deletes what it has done leaves as well as a lost disk.
+// askAboutEmptied asks a human whether the data set was emptied on purpose: the newest volumes hold nothing, as
+// after a lost disk, or after an application that deletes what it has done.
 func (s planner) askAboutEmptied(evidence string, newest, older []member) step {
 	return step{do: block, requeueAfter: 10 * shortRequeue, why: explain(evidence, fmt.Sprintf(
 		"%s, in sync last, started with no key; %s, which was behind, with %d. %s; to go on with the data of the latter instead, annotate it with %s=%s, too",

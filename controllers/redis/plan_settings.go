@@ -5,16 +5,16 @@ import (
 	"slices"
 )
 
-// updateSettings nodes that may run with other settings than the spec has: all when it
-// changes, and each new process, which may have started from an older file.
-// Replicas come first: what they refuse, the master is not asked to take.
+// updateSettings gives the spec's settings to nodes that may run with others: all when the spec changes, and
+// each new process, which may have started from an older file. Replicas come first: what they refuse, the master
+// is not asked to take.
 func (s planner) updateSettings(master member) (step, bool) {
 	apart := s.masterLast(master, func(m member) bool { return m.answers() && m.settingsUnknown })
 	return step{do: applySettings, nodes: apart, why: "it may run with other settings than the spec has"}, len(apart) > 0
 }
 
-// changePersistence changes what survives a server's end, on the servers first: until all
-// of them keep their data in the new way, their file speaks of the one before.
+// changePersistence changes how data survives a server's end, on the servers first: until all of them keep their
+// data in the new way, their file names the one before.
 func (s planner) changePersistence(master member) (step, bool) {
 	apart := s.masterLast(master, func(m member) bool { return m.answers() && m.AOF != usesAppendOnly(s.Redis) })
 	next := step{do: setPersistence, nodes: apart, why: "persistence.mode is another", requeueAfter: 10 * shortRequeue}
@@ -29,15 +29,15 @@ func (s planner) changePersistence(master member) (step, bool) {
 	return step{do: wait, why: "append-only files are being written", requeueAfter: 10 * shortRequeue}, changing || held
 }
 
-// isPersistenceApplied as the spec says, whatever server starts anew.
+// isPersistenceApplied reports whether data is kept as the spec says, whatever server starts anew.
 func (s planner) isPersistenceApplied() bool {
 	want := liveDirectives(s.Redis, 0)
 	return s.settings.Live[appendOnly] == want[appendOnly] && s.settings.Live[snapshots] == want[snapshots] &&
 		s.count(func(m member) bool { return m.answers() && (m.settingsUnknown || !m.persistsAs(want[appendOnly])) }) == 0
 }
 
-// persistsAs its data in the file that it would start from with that directive. One that
-// is asked to end before that is written does not, and is killed in the end.
+// persistsAs reports whether a server keeps its data in the file that it would start from with that value of
+// appendonly. One that is asked to end before that file is written does not end, and is killed at last.
 func (m member) persistsAs(appends string) bool { return yesNo(m.AOF) == appends && !m.Rewriting }
 
 // masterLast gives the nodes that the test holds for, the master last.
@@ -49,8 +49,8 @@ func (s planner) masterLast(master member, holds func(member) bool) []string {
 	return list
 }
 
-// nextSettings gives the settings that servers may start with by now. Before the first
-// of all has started, nobody has any to go by but the spec.
+// nextSettings gives the settings that servers may start with by now. Until the first server of all has started,
+// there is only the spec to go by.
 func (s planner) nextSettings() settings {
 	asked := s.where(member.answers)
 	if s.Status.Epoch == 0 && len(asked) == 0 {
@@ -73,8 +73,8 @@ func (s planner) nextSettings() settings {
 	return next
 }
 
-// hasPersistenceChanged is true when every node appends its writes to a file that has all the
-// data, or when none does any more.
+// hasPersistenceChanged reports whether every node appends its writes to a file that has all the data, or
+// whether none does any more.
 func (s planner) hasPersistenceChanged(value string) bool {
 	other := s.where(func(m member) bool {
 		return !m.answers() || !m.persistsAs(value) || m.AOF && !m.Rewritten
@@ -82,7 +82,7 @@ func (s planner) hasPersistenceChanged(value string) bool {
 	return len(other) == 0 && len(s.unansweredNodes()) == 0
 }
 
-// refusalOf tells in what words some server will not take a directive.
+// refusalOf gives the words in which some server refuses a directive.
 func (w world) refusalOf(name string) (string, bool) {
 	for _, m := range w.members {
 		if words, is := m.refusedSettings[name]; is {

@@ -11,9 +11,9 @@ import (
 // pod is made anew.
 const unreachableLimit = time.Minute
 
-// evictUnreachable nodes that cannot be asked any more. A former master that was replaced
-// without proof of its end, and has not followed since, would answer its clients when
-// it wakes: its pod's deletion is the only fence that reaches it. Any other gets a minute.
+// evictUnreachable deletes the pod of a node that cannot be asked any more. A former master that was replaced
+// without proof of its end, and has not followed since, would answer its clients when it wakes: its pod's
+// deletion is the only fence that reaches it. Any other node gets a minute.
 func (s planner) evictUnreachable(master member) (step, bool) {
 	if last := s.Status.LastFailover; last != nil && last.From != master.name {
 		old, _ := s.find(last.From)
@@ -39,7 +39,7 @@ func (s planner) othersInSync(master, but member) bool {
 	return s.allOthers(master, func(m member) bool { return m.name == but.name || m.inSync(master) && !m.deleting })
 }
 
-// untilUnreachable until the next silent node is due, 0 when there is none.
+// untilUnreachable is how soon to look again whether a silent node is due for eviction, 0 when none is silent.
 func (s planner) untilUnreachable() time.Duration {
 	silent := s.where(func(m member) bool { return s.isSilentFor(m, 0) && m.silentFor < unreachableLimit })
 	if len(silent) == 0 {
@@ -48,9 +48,9 @@ func (s planner) untilUnreachable() time.Duration {
 	return min(time.Second, unreachableLimit-silent[0].silentFor)
 }
 
-// expelUnrecorded the stream: who follows without being on record could confirm writes that no failover
-// knows of, such as a replica that logged in under an earlier release at an address that no pod
-// has by now. The nodes of the step are addresses, for the log only.
+// expelUnrecorded takes the stream from replicas that are not on record: they could confirm writes that no
+// failover knows of. One is a replica that logged in under an earlier release at an address that no pod has by
+// now. The nodes of the step are addresses, for the log only.
 func (s planner) expelUnrecorded(master member) (step, bool) {
 	var strangers []string
 	for _, address := range master.Attached {

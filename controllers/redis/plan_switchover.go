@@ -7,7 +7,7 @@ import (
 	cachev1alpha1 "github.com/mainstay-operator/mainstay-operator/api/cache/v1alpha1"
 )
 
-// switchoverIfNeeded a master that must go, while it still serves.
+// switchoverIfNeeded replaces a master that must go, while it still serves.
 func (s planner) switchoverIfNeeded(master member) (step, bool) {
 	if s.ghost == nil && master.deleting && master.deletingFor < routeSettleTime {
 		return step{do: wait, why: "the master's pod is going", requeueAfter: routeSettleTime - master.deletingFor}, true
@@ -29,7 +29,7 @@ func (s planner) switchoverIfNeeded(master member) (step, bool) {
 	return step{do: switchOver, nodes: []string{candidates[0].name}, why: why}, true
 }
 
-// urgentReason reasons to replace a master wait for nothing.
+// urgentReason is why a master must be replaced without waiting for anything; empty if it need not be.
 func (s planner) urgentReason(master member) string {
 	switch {
 	case s.ghost != nil:
@@ -42,7 +42,7 @@ func (s planner) urgentReason(master member) string {
 	return ""
 }
 
-// plannedReason is why a master that serves on until it is replaced must be.
+// plannedReason is why a master must be replaced that serves on until then; empty if it need not be.
 func (s planner) plannedReason(master member) string {
 	switch {
 	case ordinal(master.name) >= size(s.Redis):
@@ -53,7 +53,7 @@ func (s planner) plannedReason(master member) string {
 	return ""
 }
 
-// requestedSwitchover of a human for another master: granted once that node is in sync.
+// requestedSwitchover grants a human's request for another master once that node is in sync.
 func (s planner) requestedSwitchover(master member) (step, bool) {
 	name, asked := s.Annotations[cachev1alpha1.RedisSwitchover]
 	m, exists := s.find(name)
@@ -69,21 +69,20 @@ func (s planner) requestedSwitchover(master member) (step, bool) {
 	return step{do: switchOver, nodes: []string{name}, why: "asked for by annotation"}, s.canLead(m, master) && !s.isRouteSettling()
 }
 
-// waitForRoute is waited for before a move that can wait, once all else is done: then
-// clients need not.
+// waitForRoute waits for the route to settle before a switchover that can wait, once all else is done: then
+// clients need not wait.
 func (s planner) waitForRoute(master member) (step, bool) {
 	_, wished := s.Annotations[cachev1alpha1.RedisSwitchover]
 	return step{do: wait, why: "kube-proxy is taking in another change", requeueAfter: 4 * shortRequeue},
 		s.isRouteSettling() && (wished || s.plannedReason(master) != "")
 }
 
-// isRouteSettling is true when kube-proxy may hold a change of the route back for the sake
-// of one that came just before.
+// isRouteSettling reports whether kube-proxy may delay a change of the route because of one that came just before.
 func (s planner) isRouteSettling() bool {
 	return s.sinceRouted < routeSettleTime || s.count(func(m member) bool { return m.endpointChanging }) > 0
 }
 
-// canLead is true for a node that could take over without losing a write.
+// canLead reports whether a node could take over without losing a write.
 func (s planner) canLead(m, master member) bool {
 	return s.isMember(m) && s.isWanted(m) && !m.deleting && !m.Misconf && m.inSync(master)
 }

@@ -7,15 +7,16 @@ import (
 	"github.com/mainstay-operator/mainstay-operator/controllers/redis/node"
 )
 
-// lowerMinReplicas W before anything else that needs it low; mend it where it differs.
+// lowerMinReplicas lowers W (min-replicas-to-write) before anything else that needs it low, and mends it where
+// the master has another than the record.
 func (s planner) lowerMinReplicas(master member) (step, bool) {
 	effective := s.Status.Replication.EffectiveMinReplicas
 	want := min(effective, minReplicas(s.Redis))
 	return step{do: setMinReplicas, nodes: []string{master.name}, minReplicas: want}, want < effective || master.MinReplicas != effective
 }
 
-// raiseMinReplicas W once so many replicas follow, or growing would stop the writes, and
-// none that counts is behind, or it could not be recorded.
+// raiseMinReplicas raises W once so many replicas follow, or growing would stop the writes, and only while none
+// that counts is behind, or it could not be recorded.
 func (s planner) raiseMinReplicas(master member) (step, bool) {
 	want := minReplicas(s.Redis)
 	following := s.where(func(m member) bool { return s.isMember(m) && m.inSync(master) })
@@ -24,9 +25,9 @@ func (s planner) raiseMinReplicas(master member) (step, bool) {
 			len(following) == len(s.Status.Replication.SyncSet)
 }
 
-// removeLostMembers members whose process is gone, by all appearances, or whose ordinal is: as long as
-// they count, they could hold what others lack. The others must have all before, and the
-// master refuses those that go, so that one which lives after all confirms nothing.
+// removeLostMembers removes members whose process is gone, by all appearances, or whose ordinal is: as long as
+// they count, they could hold what others lack. First the others must have all, and the master refuses those
+// that go, so that one which lives after all confirms nothing.
 func (s planner) removeLostMembers(master member) (step, bool) {
 	var uncounted []member
 	var gone []string
@@ -51,13 +52,13 @@ func (s planner) removeLostMembers(master member) (step, bool) {
 	return step{do: removeMembers, nodes: gone}, len(gone) > 0 && !behind
 }
 
-// hasLeft is true when the process of record has ended or follows nobody for good.
+// hasLeft reports whether the process of record has ended or follows nobody for good.
 func (s planner) hasLeft(p cachev1alpha1.RedisProcess) bool {
 	m, _ := s.find(p.Name)
 	return m.podUID != p.PodUID || m.stopped || m.Answer == node.Refused || m.Answer == node.Reached
 }
 
-// attachReplicas nodes that follow somebody else or nobody.
+// attachReplicas attaches nodes that follow somebody else or nobody.
 func (s planner) attachReplicas(master member) (step, bool) {
 	astray := s.where(func(m member) bool {
 		_, counted := s.memberNamed(m.name)
@@ -67,8 +68,8 @@ func (s planner) attachReplicas(master member) (step, bool) {
 	return step{do: attachReplicas, nodes: namesOf(astray)}, len(astray) > 0
 }
 
-// allowStaleReads reads: nodes that have come to be in sync answer from then on also while they do not
-// hear their master. Before, a server answers nobody: it may have no data.
+// allowStaleReads lets nodes that have come to be in sync answer reads from then on also while they do not hear
+// their master. Before, a server answers nobody: it may have no data.
 func (s planner) allowStaleReads(master member) (step, bool) {
 	closed := s.where(func(m member) bool { return m.answers() && !m.ServesStale && (m.Master || m.inSync(master)) })
 	return step{do: serveStaleReads, nodes: namesOf(closed), why: "it has its data by now", requeueAfter: shortRequeue}, len(closed) > 0
@@ -84,7 +85,7 @@ func (s planner) memberNamed(name string) (cachev1alpha1.RedisProcess, bool) {
 	return set[i], true
 }
 
-// isMember of the sync set: the very process that was recorded as one.
+// isMember reports whether a node is in the sync set: the very process that was recorded as a member.
 func (s planner) isMember(m member) bool {
 	p, ok := s.memberNamed(m.name)
 	return ok && m.isProcess(p)

@@ -6,7 +6,7 @@ import "time"
 // changed files to its pods, which takes it a minute or so.
 const certificateDelivery = 3 * time.Second
 
-// updateCertificates where another certificate is used than the one that was published.
+// updateCertificates has nodes that use another certificate load the one that was published.
 func (s planner) updateCertificates(member) (step, bool) {
 	late := s.where(s.hasOldCertificate)
 	return step{do: loadCertificates, nodes: namesOf(late), why: "another certificate was published", requeueAfter: certificateDelivery}, len(late) > 0
@@ -16,7 +16,7 @@ func (w world) hasOldCertificate(m member) bool {
 	return m.answers() && m.Certificate != w.certificateFile
 }
 
-// certificatesLoaded is true when every node is known to use what was published.
+// certificatesLoaded reports whether every node is known to use what was published.
 func (w world) certificatesLoaded() bool {
 	return w.count(func(m member) bool { return !m.answers() || w.hasOldCertificate(m) }) == 0
 }

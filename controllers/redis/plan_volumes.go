@@ -20,7 +20,7 @@ const (
 	annotationRole   = labelRole
 )
 
-// standing of a volume in its epoch: the higher, the more it can be trusted to hold.
+// standing tells what a volume can be trusted to hold of its epoch: the higher, the more.
 type standing int
 
 const (
@@ -31,7 +31,7 @@ const (
 
 // stamp is what the operator has written on a volume.
 type stamp struct {
-	epoch    int64  // that its data is of, 0 when it was never stamped
+	epoch    int64  // epoch of its data, 0 when it was never stamped
 	replID   string // history of that epoch
 	standing standing
 }
@@ -42,7 +42,7 @@ type volume struct {
 	claim *corev1.PersistentVolumeClaim
 }
 
-// readStamp takes what cannot be read for unstamped.
+// readStamp reads the stamp of a claim. What cannot be read counts as unstamped.
 func readStamp(annotations map[string]string) stamp {
 	epoch, err := strconv.ParseInt(annotations[annotationEpoch], 10, 64)
 	s := stamp{epoch: epoch, replID: annotations[annotationReplID]}
@@ -74,8 +74,8 @@ func (s stamp) compare(other stamp) int {
 	return cmp.Or(cmp.Compare(s.epoch, other.epoch), cmp.Compare(s.standing, other.standing))
 }
 
-// newestVolumes are the nodes whose volumes may hold what no other does: of the highest
-// epoch the master's, else those that were in sync.
+// newestVolumes are the nodes whose volumes may hold what no other does: in the highest epoch, the master's or
+// else those that were in sync.
 func (w world) newestVolumes() []string {
 	var top stamp
 	for _, v := range w.volumes {
@@ -90,7 +90,7 @@ func (w world) newestVolumes() []string {
 	return slices.DeleteFunc(names, func(name string) bool { return w.volumes[name].compare(top) != 0 })
 }
 
-// maxStampedEpoch is the highest that any volume bears.
+// maxStampedEpoch is the highest epoch that any volume bears.
 func (w world) maxStampedEpoch() int64 {
 	if newest := w.newestVolumes(); len(newest) > 0 {
 		return w.volumes[newest[0]].epoch
@@ -98,8 +98,8 @@ func (w world) maxStampedEpoch() int64 {
 	return 0
 }
 
-// nodesToHear are the nodes that must be heard before a first master is made anew:
-// those of the size, and those beyond it whose volumes may hold the latest.
+// nodesToHear are the nodes that must still be heard before a first master is made anew: those of the size, and
+// those beyond it whose volumes may hold the latest.
 func (s planner) nodesToHear() []string {
 	list := append(wantedNodes(s.Redis), s.newestVolumes()...)
 	slices.Sort(list)
@@ -109,8 +109,8 @@ func (s planner) nodesToHear() []string {
 	})
 }
 
-// dueStamp is the stamp that the node's volume should bear now. One that an earlier
-// epoch left is outranked as it is.
+// dueStamp is the stamp that the node's volume should bear now. One of an earlier epoch may stay: it ranks lower
+// as it is.
 func (s planner) dueStamp(name string) stamp {
 	rep := s.Status.Replication
 	was, now := s.volumes[name].stamp, stamp{epoch: rep.Epoch, replID: rep.ReplID}
@@ -129,7 +129,7 @@ func (s planner) dueStamp(name string) stamp {
 	return now
 }
 
-// volumesToStamp are the volumes that bear another stamp than is due, of that standing or not.
+// volumesToStamp are the volumes that bear another stamp than is due, if the test holds for the standing that is due.
 func (s planner) volumesToStamp(holds func(standing) bool) []string {
 	return slices.DeleteFunc(slices.Sorted(maps.Keys(s.volumes)), func(name string) bool {
 		desired := s.dueStamp(name)
@@ -137,14 +137,14 @@ func (s planner) volumesToStamp(holds func(standing) bool) []string {
 	})
 }
 
-// stampVolumes what must stand on the volumes before a write can be confirmed without
-// it: that this one is the master's, and that a node which is gone is behind.
+// stampVolumes writes what must stand on the volumes before a write can be confirmed without it: that this one
+// is the master's, and that a node which is gone is behind.
 func (s planner) stampVolumes(member) (step, bool) {
 	list := s.volumesToStamp(func(due standing) bool { return due != synced })
 	return step{do: stampVolumes, nodes: list}, len(list) > 0
 }
 
-// volumesInSync are the volumes that have come to be in sync.
+// volumesInSync are the volumes that have come to be in sync and are not stamped so yet.
 func volumesInSync(r *cachev1alpha1.Redis, w world) []string {
 	s := planner{r, w}
 	if _, serving := masterOf(r, w); !serving {

@@ -23,9 +23,9 @@ import (
 const (
 	// appName is the value of app.kubernetes.io/name on all children.
 	appName = "redis"
-	// portName of Redis in pods and Services.
+	// portName names the port of Redis in pods and Services.
 	portName = "redis"
-	// redisUID of the redis and valkey users in the official images.
+	// redisUID is the UID of the redis and valkey users in the official images.
 	redisUID = 999
 
 	// labelRole on pods is what the replicas' Service selects by.
@@ -36,13 +36,13 @@ const (
 	gateInSync = corev1.PodConditionType("mainstay-operator.io/in-sync")
 	// dataVolume is where a node keeps its data.
 	dataVolume = "data"
-	// annotationConfig rolls the pods when what only a start can change does.
+	// annotationConfig rolls the pods when settings change that take effect only at a start.
 	annotationConfig = "mainstay-operator.io/config"
 	// annotationRestart is what kubectl rollout restart writes.
 	annotationRestart = "kubectl.kubernetes.io/restartedAt"
 
 	defaultGraceSeconds = 30
-	// shutdownSeconds of the grace are for the server's own end after the handover.
+	// shutdownSeconds is the part of the grace that is for the server's own end after the switchover.
 	shutdownSeconds = 12
 )
 
@@ -54,12 +54,12 @@ type childInputs struct {
 	volumeSize        resource.Quantity // of new nodes: a StatefulSet cannot change it
 	replicas          int32
 	identity          identity // of the servers, with TLS
-	restartedAt       string   // when a human asked for new pods; theirs, and not to be forgotten
-	operatorNamespace string   // namespace of the manager; empty where it is no pod
+	restartedAt       string   // when a human asked for new pods, to be kept as they wrote it
+	operatorNamespace string   // namespace of the manager; empty where it runs in no pod
 }
 
-// desiredChildren are all children. The route to the master comes first: after a
-// failover clients wait for nothing else.
+// desiredChildren are all children. The route to the master comes first, as it is all that clients wait for
+// after a failover.
 func desiredChildren(r *cachev1alpha1.Redis, c childInputs) []converge.Child {
 	var children []converge.Child
 	if r.Status.Master != "" {
@@ -89,7 +89,7 @@ func filesName(r *cachev1alpha1.Redis) string    { return r.Name + "-files" }
 func systemName(r *cachev1alpha1.Redis) string   { return r.Name + "-system" }
 func bindingName(r *cachev1alpha1.Redis) string  { return r.Name + "-auth" }
 
-// statefulSet restart only when the plan says so: a master must hand over first.
+// statefulSet leaves it to the plan when pods restart (OnDelete): a master must be switched over first.
 func statefulSet(r *cachev1alpha1.Redis, c childInputs) *appsv1ac.StatefulSetApplyConfiguration {
 	template := parts.PodTemplate(appName, r.Name, r.Spec.PodOptions).
 		WithAnnotations(map[string]string{annotationConfig: restartMark(r, c.settings)})
@@ -125,7 +125,7 @@ func keyToPath(key string) *corev1ac.KeyToPathApplyConfiguration {
 	return corev1ac.KeyToPath().WithKey(key).WithPath(key)
 }
 
-// desiredPods is the size, and more while a node beyond it still holds what others may not.
+// desiredPods is how many there must be: the size, and more while a node beyond it still holds what others may not.
 func desiredPods(r *cachev1alpha1.Redis, w world) int32 {
 	if isHibernated(r) {
 		return 0
@@ -149,7 +149,7 @@ func ordinal(pod string) int32 {
 	return int32(n)
 }
 
-// isNode is true for the name of a pod of the StatefulSet.
+// isNode reports whether that is the name of a pod of the StatefulSet.
 func isNode(r *cachev1alpha1.Redis, pod string) bool {
 	return ordinal(pod) < maxSize && pod == nodeName(r, ordinal(pod))
 }
@@ -177,7 +177,7 @@ func container(r *cachev1alpha1.Redis, image string) *corev1ac.ContainerApplyCon
 			max(0, stopGrace(r)-shutdownSeconds)*5, probeClient(r))))))
 }
 
-// probeClient logs in as the user that has no password and may only ask.
+// probeClient is the command of a client that logs in as the user that has no password and may only ask.
 func probeClient(r *cachev1alpha1.Redis) string {
 	program := "timeout 2 " + clientProgram(r)
 	if r.Spec.TLS != nil {
@@ -202,7 +202,7 @@ func claimTemplate(r *cachev1alpha1.Redis, volume resource.Quantity) *corev1ac.P
 	return claim
 }
 
-// retentionPolicy of volumes that no node needs. Who sleeps needs all of them.
+// retentionPolicy tells what becomes of volumes that no node needs. A hibernated set needs all of them.
 func retentionPolicy(r *cachev1alpha1.Redis) *appsv1ac.StatefulSetPersistentVolumeClaimRetentionPolicyApplyConfiguration {
 	deleted := appsv1.RetainPersistentVolumeClaimRetentionPolicyType
 	if r.Spec.Storage.Retention == cachev1alpha1.RedisDelete {
@@ -215,7 +215,7 @@ func retentionPolicy(r *cachev1alpha1.Redis) *appsv1ac.StatefulSetPersistentVolu
 	return appsv1ac.StatefulSetPersistentVolumeClaimRetentionPolicy().WithWhenDeleted(deleted).WithWhenScaled(scaled)
 }
 
-// wantedNodes of the pods that the size asks for, by ordinal.
+// wantedNodes are the names of the pods that the size asks for, by ordinal.
 func wantedNodes(r *cachev1alpha1.Redis) []string {
 	list := make([]string, 0, size(r))
 	for n := range size(r) {

@@ -15,20 +15,20 @@ import (
 	"github.com/mainstay-operator/mainstay-operator/controllers/redis/node"
 )
 
-// masterService points at one pod by name: changed in one write, never at two. The operator knows
-// that this one serves; the pod's readiness, which is probed every few seconds, comes later.
+// masterService points at one pod by name: one write changes it, and it never points at two. The operator knows
+// that this pod serves; the pod's readiness, which is probed every few seconds, comes later.
 func masterService(r *cachev1alpha1.Redis) *corev1ac.ServiceApplyConfiguration {
 	s := newService(r, r.Name, map[string]string{labelPod: r.Status.Master})
 	s.Spec.WithPublishNotReadyAddresses(true)
 	return withExposure(r, s)
 }
 
-// replicasService are for reading.
+// replicasService is for reading.
 func replicasService(r *cachev1alpha1.Redis) *corev1ac.ServiceApplyConfiguration {
 	return withExposure(r, newService(r, replicasName(r), map[string]string{labelRole: roleReplica}))
 }
 
-// withExposure as the spec has it.
+// withExposure exposes a Service as the spec has it.
 func withExposure(r *cachev1alpha1.Redis, s *corev1ac.ServiceApplyConfiguration) *corev1ac.ServiceApplyConfiguration {
 	s.Spec.WithType(cmp.Or(r.Spec.Service.Type, corev1.ServiceTypeClusterIP))
 	return s.WithAnnotations(r.Spec.Service.Annotations)

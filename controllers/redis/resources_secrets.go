@@ -14,16 +14,16 @@ import (
 	"github.com/mainstay-operator/mainstay-operator/controllers/redis/node"
 )
 
-// filesSecret are what the servers read. They hold a password, so they are a Secret. The
-// passwords beside them are not mounted: one of two lost Secrets locks nobody out.
+// filesSecret holds what the servers read. That contains a password, so it is a Secret. The passwords beside the
+// files are not mounted: they are copies, so that losing one of two Secrets locks nobody out.
 func filesSecret(r *cachev1alpha1.Redis, c childInputs) *corev1ac.SecretApplyConfiguration {
 	return newSecret(r, filesName(r), corev1.SecretTypeOpaque, map[string]string{
 		confKey: redisConf(r, c.credentials, c.settings), usersKey: usersACL(c.credentials), settingsKey: c.settings.text(),
 		node.Operator: c.credentials.operator, node.Replication: c.credentials.replication})
 }
 
-// systemSecret holds the passwords that only the operator and the servers use, and
-// what becomes of those that the applications used before.
+// systemSecret holds the passwords that only the operator and the servers use, and until when former passwords
+// of the applications are accepted.
 func systemSecret(r *cachev1alpha1.Redis, c credentials) *corev1ac.SecretApplyConfiguration {
 	values := map[string]string{node.Operator: c.operator, node.Replication: c.replication}
 	if text := c.retiredJSON(); text != "" {
@@ -32,7 +32,7 @@ func systemSecret(r *cachev1alpha1.Redis, c credentials) *corev1ac.SecretApplyCo
 	return newSecret(r, systemName(r), corev1.SecretTypeOpaque, values)
 }
 
-// bindingSecret is what an application needs, https://servicebinding.io/spec/core/1.1.0/#provisioned-service.
+// bindingSecret holds what an application needs, https://servicebinding.io/spec/core/1.1.0/#provisioned-service.
 func bindingSecret(r *cachev1alpha1.Redis, c childInputs) *corev1ac.SecretApplyConfiguration {
 	host, told := serviceHost(r), c.credentials.published
 	uri := url.URL{Scheme: "redis", Host: fmt.Sprintf("%s:%d", host, node.Port), User: url.UserPassword(application, told.password)}

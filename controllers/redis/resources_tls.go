@@ -9,13 +9,13 @@ import (
 
 func certificatesName(r *cachev1alpha1.Redis) string { return r.Name + "-certificates" }
 
-// certificatesSecret is a copy of what the user's Secret says, made when it is
-// found fit: what happens to that one stops no server from starting.
+// certificatesSecret is a copy of the user's Secret, made when that is found fit: what happens to the original
+// stops no server from starting.
 func certificatesSecret(r *cachev1alpha1.Redis, i identity) *corev1ac.SecretApplyConfiguration {
 	return newSecret(r, certificatesName(r), corev1.SecretTypeOpaque, identityData(i))
 }
 
-// addTLSVolumes brings the certificates to a pod, and a place for the probes' socket.
+// addTLSVolumes gives a pod the certificates, and a place for the probes' socket.
 func addTLSVolumes(r *cachev1alpha1.Redis, pod *corev1ac.PodSpecApplyConfiguration) {
 	pod.WithVolumes(
 		corev1ac.Volume().WithName("certificates").WithSecret(corev1ac.SecretVolumeSource().

@@ -28,16 +28,16 @@ const (
 
 	// annotationFrom on <name>-auth names the user's Secret that its password came from.
 	annotationFrom = "mainstay-operator.io/password-from"
-	// retiredKey of <name>-system lists what is still accepted, and until when.
+	// retiredKey, in <name>-system, lists what is still accepted, and until when.
 	retiredKey = "retired"
 )
 
-// sha256Hex is how a password is named to a server.
+// sha256Hex matches the form in which a password is named to a server.
 var sha256Hex = regexp.MustCompile(`^[0-9a-f]{64}$`)
 
-// credentials are the passwords of one Redis. A password of the applications is
-// first wanted, then accepted by every node, then told in <name>-auth; the one
-// that was told before it is retired and accepted a while longer.
+// credentials are the passwords of one Redis. A password of the applications is first wanted, then accepted by
+// every node, then published in <name>-auth; the one that was published before it is retired and accepted a
+// while longer.
 type credentials struct {
 	operator, replication string
 
@@ -49,16 +49,16 @@ type credentials struct {
 	unread  bool   // it could not be read and is tried again
 }
 
-// appLogin of the applications.
+// appLogin is a password of the applications.
 type appLogin struct {
 	password string
 	from     string // Secret of the user's that it was read from; "" when it was drawn
 }
 
-// retiredPassword is a password that was told before, by its SHA-256.
+// retiredPassword is a password that was published before, by its SHA-256.
 type retiredPassword struct {
 	Digest string    `json:"digest"`
-	Until  time.Time `json:"until"` // zero until its successor is told
+	Until  time.Time `json:"until"` // zero until its successor is published
 }
 
 // acceptedDigests are the digests of all passwords that applications may log in with.
@@ -76,11 +76,11 @@ func (c credentials) acceptedDigests() []string {
 	return slices.Compact(list)
 }
 
-// digest of all that is accepted: of two that are the same nothing need be told.
+// digest identifies all that is accepted: while it is the same, nothing need be told to servers.
 func (c credentials) digest() string { return digest(strings.Join(c.acceptedDigests(), " ")) }
 
-// chooseLogin what the applications shall log in with: the user's password, what is
-// known while that cannot be had, else one that is drawn.
+// chooseLogin chooses what the applications shall log in with: the user's password, what is known while that
+// cannot be had, else a generated one. It generates the system's passwords where they are missing.
 func (c credentials) chooseLogin(auth string, password string, generate func() string) credentials {
 	switch {
 	case auth == "" && (c.wanted.password == "" || c.wanted.from != ""):
@@ -96,8 +96,8 @@ func (c credentials) chooseLogin(auth string, password string, generate func() s
 	return c
 }
 
-// publish the password that every node accepts by now. Where there was no master
-// yet, nobody can be using another.
+// publish publishes the password that every node accepts by now, and retires the one before. Where there was no
+// master yet, nobody can be using another.
 func (c credentials) publish(used bool) credentials {
 	if old := c.published.password; used && old != "" && old != c.wanted.password {
 		c.retired = append(slices.Clone(c.retired), retiredPassword{Digest: digest(old)})
@@ -109,10 +109,10 @@ func (c credentials) publish(used bool) credentials {
 	return c
 }
 
-// isUnpublished is true while <name>-auth does not say what is wanted.
+// isUnpublished reports whether <name>-auth does not say yet what is wanted.
 func (c credentials) isUnpublished() bool { return c.wanted.password != "" && c.published != c.wanted }
 
-// startOverlap starts the overlap of what was retired; false when nothing was.
+// startOverlap starts the overlap of what was retired; it returns false when nothing was.
 func (c credentials) startOverlap(now time.Time) (credentials, bool) {
 	waiting := func(r retiredPassword) bool { return r.Until.IsZero() }
 	if c.published.password == "" || !slices.ContainsFunc(c.retired, waiting) {
@@ -127,7 +127,7 @@ func (c credentials) startOverlap(now time.Time) (credentials, bool) {
 	return c, true
 }
 
-// dropExpired what has been accepted long enough.
+// dropExpired drops what has been accepted long enough.
 func (c credentials) dropExpired(now time.Time) credentials {
 	c.retired = slices.DeleteFunc(slices.Clone(c.retired), func(r retiredPassword) bool { return !r.Until.IsZero() && !r.Until.After(now) })
 	return c
@@ -144,7 +144,7 @@ func (c credentials) overlapEnd() time.Time {
 	return last
 }
 
-// recheckAfter is how soon there is something to do about them; 0 for nothing.
+// recheckAfter is how soon there is something to do about the passwords; 0 for nothing.
 func (c credentials) recheckAfter(now time.Time) time.Duration {
 	var soonest time.Duration
 	if c.unread {
@@ -158,8 +158,8 @@ func (c credentials) recheckAfter(now time.Time) time.Duration {
 	return soonest
 }
 
-// retiredJSON is what <name>-system keeps, "" for nothing: of what is not yet
-// counted the servers' file tells.
+// retiredJSON is what <name>-system keeps of retired passwords, "" for nothing. Those whose overlap has not
+// started are left to the servers' file.
 func (c credentials) retiredJSON() string {
 	counted := slices.DeleteFunc(slices.Clone(c.retired), func(r retiredPassword) bool { return r.Until.IsZero() })
 	if len(counted) == 0 {
@@ -169,8 +169,8 @@ func (c credentials) retiredJSON() string {
 	return string(text)
 }
 
-// credentialsIn are the credentials that our own Secrets hold. Each password of the
-// system is in two of them: of different ones the servers' file knows the right one.
+// credentialsIn are the credentials that our own Secrets hold. Each password of the system is in two of them:
+// where they differ, the servers' file knows the right one.
 func credentialsIn(binding, system, files corev1.Secret) credentials {
 	users := string(files.Data[usersKey])
 	known := func(key string) string {

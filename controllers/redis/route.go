@@ -12,8 +12,8 @@ import (
 	"github.com/mainstay-operator/mainstay-operator/controllers/internal/converge"
 )
 
-// applyRouteOnly a Service that the API server will not have as the spec wants it: it
-// leads to the master all the same.
+// applyRouteOnly points the existing Service at the master and changes nothing else, for when the API
+// server refuses a child as the spec wants it. led reports whether the Service leads to the master.
 func (r *Reconciler) applyRouteOnly(ctx context.Context, redis *cachev1alpha1.Redis) (led bool, err error) {
 	var service corev1.Service
 	if err := r.Get(ctx, ctrlclient.ObjectKeyFromObject(redis), &service); err != nil {
@@ -32,7 +32,7 @@ func (r *Reconciler) applyRouteOnly(ctx context.Context, redis *cachev1alpha1.Re
 	return true, nil
 }
 
-// reportMasterChange tells of a change of the master once the Service leads to the new one.
+// reportMasterChange reports a change of the master, once the Service leads to the new one.
 func (r *Reconciler) reportMasterChange(ctx context.Context, redis *cachev1alpha1.Redis, f *fleet) error {
 	last := redis.Status.LastFailover
 	if last == nil || last.RoutedAt != nil || last.To != redis.Status.Master {

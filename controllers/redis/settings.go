@@ -19,7 +19,7 @@ const (
 	// application is the user of the applications: Redis' default, so that a
 	// password alone is enough to log in.
 	application = "default"
-	// maxSize that the API allows.
+	// maxSize is the largest size that the API allows.
 	maxSize = 9
 
 	filesDir = "/etc/redis"
@@ -38,13 +38,13 @@ func minReplicas(r *cachev1alpha1.Redis) int32 {
 	return min(1, size(r)-1)
 }
 
-// prefersAvailability is true when the master writes on although replicas are lost.
+// prefersAvailability reports whether the master writes on although replicas are lost.
 func prefersAvailability(r *cachev1alpha1.Redis) bool {
 	return r.Spec.Durability == nil || r.Spec.Durability.Policy != cachev1alpha1.RedisDurabilityRequired
 }
 
-// maxLag without an acknowledgement, and a replica no longer counts for the
-// master's W (min-replicas-max-lag).
+// maxLag is how long a replica may be without an acknowledgement and still count for the master's W
+// (min-replicas-max-lag).
 func maxLag(r *cachev1alpha1.Redis) time.Duration {
 	seconds := int32(3)
 	if d := r.Spec.Durability; d != nil {
@@ -53,7 +53,7 @@ func maxLag(r *cachev1alpha1.Redis) time.Duration {
 	return time.Duration(seconds) * time.Second
 }
 
-// probeInterval between two questions to a server.
+// probeInterval is the time between two questions to a server.
 func probeInterval(r *cachev1alpha1.Redis) time.Duration {
 	millis := int32(1000)
 	if f := r.Spec.Failover; f != nil {
@@ -129,8 +129,8 @@ func render(list []directive) string {
 	return file.String()
 }
 
-// quote makes one argument of any bytes, as redis.conf reads it: every byte
-// beyond plain text is written as an escape, so no value ends its line.
+// quote quotes one argument of any bytes, as redis.conf reads it: every byte beyond plain text is written as an
+// escape, so no value ends its line.
 func quote(arg string) string {
 	var quoted strings.Builder
 	quoted.WriteByte('"')

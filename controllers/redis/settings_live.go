@@ -15,10 +15,10 @@ import (
 )
 
 const (
-	// defaultMemoryPercent of the limit is for data.
+	// defaultMemoryPercent is the part of the memory limit that is for data.
 	defaultMemoryPercent = 75
-	// minBacklog of the master's stream lets a replica that was away for a
-	// moment catch up without a full copy.
+	// minBacklog is how many bytes of its stream the master keeps at least. They let a replica that was away for
+	// a moment catch up without a full copy.
 	minBacklog = 64 << 20
 
 	// settingsKey of <name>-files holds what the servers have accepted.
@@ -30,8 +30,8 @@ const (
 	baseDirectives = "base" // of every file, whatever the spec
 )
 
-// startupOnly directives are read at a server's start only. Their values are
-// checked with the spec: there is no server to ask.
+// startupOnly are the directives that are read at a server's start only. Their values are checked with the spec:
+// there is no server to ask.
 var startupOnly = []string{"databases", "io-threads"}
 
 // settings are the directives that running servers have accepted. Their file
@@ -44,7 +44,7 @@ type settings struct {
 	Resets map[string]int `json:"resets,omitempty"`
 }
 
-// initialSettings settings are those that need no server's consent.
+// initialSettings are the settings that need no server's consent.
 func initialSettings(r *cachev1alpha1.Redis) settings {
 	s := settings{Live: liveDirectives(r, 0), Resets: map[string]int{}}
 	for name := range r.Spec.Config {
@@ -72,7 +72,7 @@ func (s settings) directives() []directive {
 	return list
 }
 
-// splitValue of a value: one, but for the directives that take several.
+// splitValue gives the arguments in a value: one, but for the directives that take several.
 func splitValue(name, value string) []string {
 	if several := strings.Fields(value); len(several) > 0 && (name == "client-output-buffer-limit" || name == snapshots) {
 		return several
@@ -80,9 +80,9 @@ func splitValue(name, value string) []string {
 	return []string{value}
 }
 
-// liveDirectives are the directives that a running server can be told, as the spec has
-// them. What depends on memory goes by the limit of the server's own pod, 0 for the
-// spec's: it is replaced when the limit changes.
+// liveDirectives are the directives that a running server can be told, as the spec has them. What depends on
+// memory goes by the limit of the server's own pod, which is replaced when the limit changes; 0 stands for the
+// spec's limit.
 func liveDirectives(r *cachev1alpha1.Redis, limit int64) map[string]string {
 	memory, fsync := maxMemoryBytes(r, limit), "everysec"
 	if r.Spec.Persistence != nil && r.Spec.Persistence.AppendFsync != "" {
@@ -107,13 +107,13 @@ func liveDirectives(r *cachev1alpha1.Redis, limit int64) map[string]string {
 	return list
 }
 
-// usesAppendOnly is true when every write is to be appended to a file.
+// usesAppendOnly reports whether every write is to be appended to a file.
 func usesAppendOnly(r *cachev1alpha1.Redis) bool {
 	mode := persistence(r)
 	return mode == cachev1alpha1.RedisPersistAOF || mode == cachev1alpha1.RedisPersistBoth
 }
 
-// usesSnapshots is true when all data is to be written to a file now and then.
+// usesSnapshots reports whether all data is to be written to a file now and then.
 func usesSnapshots(r *cachev1alpha1.Redis) bool {
 	mode := persistence(r)
 	return mode == cachev1alpha1.RedisPersistRDB || mode == cachev1alpha1.RedisPersistBoth
@@ -126,7 +126,7 @@ func yesNo(yes bool) string {
 	return "no"
 }
 
-// maxMemoryBytes of the data in bytes, 0 for none.
+// maxMemoryBytes is the limit of the data in bytes, 0 for none.
 func maxMemoryBytes(r *cachev1alpha1.Redis, limit int64) int64 {
 	asked, limited := r.Spec.Resources.Limits[corev1.ResourceMemory]
 	if _, chosen := r.Spec.Config[maxMemory]; chosen || !limited {
@@ -138,7 +138,7 @@ func maxMemoryBytes(r *cachev1alpha1.Redis, limit int64) int64 {
 	return limit / 100 * int64(ptr.Deref(r.Spec.MaxMemoryPercent, defaultMemoryPercent))
 }
 
-// rollingDirectives are the user's directives that take new pods.
+// rollingDirectives are the user's directives that need new pods.
 func rollingDirectives(r *cachev1alpha1.Redis) []directive {
 	var list []directive
 	for _, name := range startupOnly {
@@ -149,10 +149,9 @@ func rollingDirectives(r *cachev1alpha1.Redis) []directive {
 	return list
 }
 
-// restartMark is borne by the pods: another one takes new pods, and its words tell
-// what for. Writes are appended by every server before the mark says so, and still
-// the pods are made anew: a kubelet brings the file in its own time, and a server
-// that starts from the one before would not read what it has appended.
+// restartMark is borne by the pods: a different mark takes new pods, and its words tell what for. Every server
+// appends its writes before the mark says so, and still the pods are made anew: a kubelet brings the file in its
+// own time, and a server that starts from the one before would not read what it has appended.
 func restartMark(r *cachev1alpha1.Redis, s settings) string {
 	marks := []string{baseDirectives + "=" + digest(render(fixedDirectives(r)))[:8], appendOnly + "=" + s.Live[appendOnly]}
 	for _, d := range rollingDirectives(r) {

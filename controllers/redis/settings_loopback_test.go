@@ -40,7 +40,7 @@ func (l *loopback) expectConfig(directive, value string) {
 	}
 }
 
-// infoOfAll every server, one field.
+// infoOfAll gives one field of every server's INFO.
 func (l *loopback) infoOfAll(field string) string {
 	var list []string
 	for _, n := range l.nodes {

@@ -13,10 +13,10 @@ import (
 
 const (
 	certificatesDir = "/etc/redis-tls"
-	// tlsConfKey names the certificates that a server starts with. They come and go
-	// with it, in one volume.
+	// tlsConfKey is the file that names the certificates which a server starts with. It comes and goes with
+	// them, in one volume.
 	tlsConfKey = "tls.conf"
-	// versionKey tells the operator which they are.
+	// versionKey tells the operator which certificates they are.
 	versionKey = "version"
 
 	socketDir  = "/run/redis"
@@ -29,8 +29,8 @@ func clientAuth(r *cachev1alpha1.Redis) cachev1alpha1.RedisClientAuth {
 	return cmp.Or(r.Spec.TLS.ClientAuth, cachev1alpha1.RedisClientAuthNone)
 }
 
-// listenDirectives is where a server is met. With TLS nothing but a socket is without,
-// for the probes: they must not fail while certificates change over.
+// listenDirectives are where a server listens. With TLS only a socket goes without it, for the probes: they must
+// not fail while certificates change over.
 func listenDirectives(r *cachev1alpha1.Redis) []directive {
 	port := strconv.Itoa(node.Port)
 	if r.Spec.TLS == nil {
@@ -51,8 +51,8 @@ func listenDirectives(r *cachev1alpha1.Redis) []directive {
 	}
 }
 
-// identityFiles are where the servers find the identity. Another one is in other files:
-// a server that names them has loaded them.
+// identityFiles are where the servers find the identity. Another identity is in other files: a server that names
+// them has loaded them.
 func identityFiles(i identity) node.TLSFiles {
 	at := path.Join(certificatesDir, i.ContentHash())
 	return node.TLSFiles{Certificate: at + ".crt", Key: at + ".key", Authorities: at + "-ca.crt"}
@@ -80,7 +80,7 @@ func identityData(i identity) map[string]string {
 	}
 }
 
-// publishedIn reads what valuesOf has written.
+// publishedIn reads what identityData has written.
 func publishedIn(data map[string][]byte) identity {
 	at := string(data[versionKey])
 	found := identity{Certificate: data[at+".crt"], Key: data[at+".key"], Authorities: data[at+"-ca.crt"]}

@@ -11,7 +11,7 @@ import (
 	"testing"
 )
 
-// The simulator takes one of the explorer's turns after the other by chance: it comes further
+// The simulator takes one of the explorer's transitions after the other by chance: it comes further
 // from the beginning, and to larger sets.
 
 // schedules that are played; a million of them with LONG=1.
@@ -45,7 +45,7 @@ func (w *walk) take(t transition) bool {
 	return w.state.model.violation == ""
 }
 
-// choose a turn: mostly the operator's, seldom a fault.
+// choose a transition: mostly the operator's, seldom a fault.
 func (w *walk) choose() transition {
 	turns := w.state.transitions()
 	if w.state.left.crashes > 0 {
@@ -68,7 +68,7 @@ func (w *walk) choose() transition {
 	}
 }
 
-// run a schedule of so many turns, then end all trouble. Unless a human is asked for, all must
+// run a schedule of so many transitions, then end all trouble. Unless a human is asked for, all must
 // be well again.
 func (w *walk) run(turns int) string {
 	for range turns {
@@ -96,7 +96,7 @@ func (w *walk) run(turns int) string {
 	return ""
 }
 
-// quickly takes the operator's own turn instead, every other time.
+// quickly takes the operator's own transition instead, every other time.
 func (w *walk) quickly(t transition) transition {
 	own := transition{action: stepPass}
 	if w.rand.IntN(2) == 0 && slices.Contains(w.state.transitions(), own) {
@@ -137,8 +137,7 @@ func (u *model) mend() {
 	}
 }
 
-// hasHealthyMaster reports whether a master serves that has all that was confirmed, and marks it broken
-// when it has not.
+// hasHealthyMaster reports whether a master serves. Where it lacks what was confirmed, that is a violation.
 func (u *model) hasHealthyMaster() bool {
 	p := u.processOf(u.record.recordedMaster.pod)
 	if p == nil || !p.master {
@@ -152,7 +151,7 @@ func (u *model) hasHealthyMaster() bool {
 	return true
 }
 
-// describe a schedule in words.
+// describe tells a schedule in words.
 func (w *walk) describe() string {
 	var words strings.Builder
 	s := w.first

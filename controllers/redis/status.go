@@ -23,7 +23,7 @@ const (
 	roleReplica = "replica"
 )
 
-// newStatus says what was observed, and leaves alone what act has saved.
+// newStatus is the status with what was observed. It leaves alone what act has saved.
 func newStatus(r *cachev1alpha1.Redis, w world, next step, set *appsv1.StatefulSet, pods []corev1.Pod) cachev1alpha1.RedisStatus {
 	s := *r.Status.DeepCopy()
 	s.Nodes = []cachev1alpha1.RedisNode{}
@@ -79,7 +79,8 @@ func setConditions(r *cachev1alpha1.Redis, s *cachev1alpha1.RedisStatus, w world
 	conditions.SetPaused(list, generation, r.Spec.Paused)
 }
 
-// omitUntilFirstReply takes back what a condition says of no server, until the first one answers.
+// omitUntilFirstReply removes a condition that is not true yet while no server answers, as it would tell of
+// none, and reports whether it did.
 func omitUntilFirstReply(list *[]metav1.Condition, conditionType string, w world) bool {
 	if w.count(member.answers) > 0 || meta.IsStatusConditionTrue(*list, conditionType) {
 		return false
@@ -96,7 +97,7 @@ func noMasterMessage(next step) string {
 	return "no node takes writes"
 }
 
-// setNoMaster is what a status says between two masters.
+// setNoMaster sets the conditions between two masters.
 func setNoMaster(r *cachev1alpha1.Redis, why string) {
 	for _, conditionType := range []string{commonv1.ConditionReady, commonv1.ConditionAvailable, commonv1.ConditionFailoverPossible} {
 		conditions.Set(&r.Status.Conditions, r.Generation, conditionType, false, commonv1.ReasonNoMaster, why)
@@ -130,8 +131,8 @@ func quorumMargin(r *cachev1alpha1.Redis, w world, master member, serving bool) 
 	return min(margin, len(candidates)-1), commonv1.ReasonHeirsInSync
 }
 
-// setSplitBrain names those that take writes beside each other. Which are wrong is
-// fenced within the pass, where there is a record of who is right.
+// setSplitBrain names the nodes that take writes beside each other. The wrong ones are fenced within the pass,
+// where there is a record of who is right.
 func setSplitBrain(list *[]metav1.Condition, r *cachev1alpha1.Redis, w world, next step) {
 	masters := namesOf(w.where(func(m member) bool { return m.answers() && m.Master }))
 	if len(masters) < 2 {
@@ -142,7 +143,7 @@ func setSplitBrain(list *[]metav1.Condition, r *cachev1alpha1.Redis, w world, ne
 		fmt.Sprintf("%s take writes: %s", strings.Join(masters, " and "), next.why))
 }
 
-// setDiskErrors says which nodes cannot write down what they have. A master hands over to one that can.
+// setDiskErrors says which nodes cannot write down what they have. Such a master is switched over to a node that can.
 func setDiskErrors(list *[]metav1.Condition, r *cachev1alpha1.Redis, w world) {
 	full := namesOf(w.where(func(m member) bool { return m.Misconf }))
 	if len(full) == 0 {
@@ -166,7 +167,7 @@ func setUnreadable(list *[]metav1.Condition, r *cachev1alpha1.Redis, w world) {
 	}
 }
 
-// masterOf is the recorded master, and whether it serves.
+// masterOf gives the recorded master, and reports whether it serves.
 func masterOf(r *cachev1alpha1.Redis, w world) (member, bool) {
 	if r.Status.Replication == nil {
 		return member{}, false
@@ -199,10 +200,10 @@ type podMark struct {
 	inSync bool
 }
 
-// outdatedMarks gives those that differ. There are none without a serving master, when a pod that is unready for a
-// moment would leave its Service, and none right after a change of the route: kube-proxy takes one change a
-// second, and a mark would delay the route of the next failover. Nobody reads from a node that was never
-// in sync.
+// outdatedMarks gives the marks that differ from what the pods show. There are none without a serving master,
+// when a pod that is unready for a moment would leave its Service, and none right after a change of the route:
+// kube-proxy takes one change a second, and a mark would delay the route of the next failover. Nobody reads from
+// a node that was never in sync.
 func outdatedMarks(r *cachev1alpha1.Redis, w world, pods []corev1.Pod) []podMark {
 	master, serving := masterOf(r, w)
 	if !serving || w.marksDelay(r) > 0 {

@@ -48,8 +48,8 @@ func credentialsState(r *cachev1alpha1.Redis, f *fleet) (reason, message string)
 	return commonv1.ReasonPasswordsAccepted, "every node that answers accepts what the Secrets say"
 }
 
-// lockedOutMessage of a set that serves and cannot be commanded. Nothing is deleted here:
-// what the processes hold in memory may be nowhere else.
+// lockedOutMessage tells a human how to regain a set that serves and cannot be commanded. Nothing is deleted
+// here: what the processes hold in memory may be nowhere else.
 func lockedOutMessage(r *cachev1alpha1.Redis, locked []member) string {
 	out := fmt.Sprintf("%s does not know the operator's password: applications are served, and no failover is possible. "+
 		"Restore Secret %q as it was", strings.Join(namesOf(locked), ", "), systemName(r))

@@ -43,8 +43,7 @@ func setSettingsInSync(list *[]metav1.Condition, r *cachev1alpha1.Redis, w world
 	}
 }
 
-// unappliedFields are the fields that servers do not start with yet, and what those
-// say that refuse one.
+// unappliedFields are the fields that servers do not start with yet, and the words of those servers that refuse one.
 func unappliedFields(r *cachev1alpha1.Redis, w world) (pending, refused []string) {
 	want := liveDirectives(r, 0)
 	for _, name := range slices.Sorted(maps.Keys(want)) {
@@ -57,7 +56,7 @@ func unappliedFields(r *cachev1alpha1.Redis, w world) (pending, refused []string
 	return slices.Compact(pending), refused
 }
 
-// unrolledFields are the fields that some pods were not made for.
+// unrolledFields are the fields that some pods were not made for, and those pods.
 func unrolledFields(r *cachev1alpha1.Redis, w world) (fields, pods []string) {
 	mark := restartMark(r, w.settings)
 	for _, m := range w.members {
@@ -73,7 +72,7 @@ func unrolledFields(r *cachev1alpha1.Redis, w world) (fields, pods []string) {
 	return slices.Compact(fields), pods
 }
 
-// specField of the spec that a directive follows.
+// specField is the field of the spec that a directive follows.
 func specField(r *cachev1alpha1.Redis, name string) string {
 	_, chosen := r.Spec.Config[name]
 	switch {

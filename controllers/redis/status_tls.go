@@ -7,7 +7,7 @@ import (
 	"github.com/mainstay-operator/mainstay-operator/controllers/internal/conditions"
 )
 
-// setCertificatesInSync says it of an object with TLS.
+// setCertificatesInSync says whether all nodes of an object with TLS use the published certificate.
 func setCertificatesInSync(list *[]metav1.Condition, r *cachev1alpha1.Redis, w world, c certificates) {
 	if r.Spec.TLS == nil {
 		return

@@ -24,9 +24,9 @@ type world struct {
 	// cutOffFor is how long the master of record has been without the replicas that it needs, though
 	// they follow it and can be asked.
 	cutOffFor time.Duration
-	// certificateFile is the file of the one that was published; none without TLS.
+	// certificateFile is the file of the published certificate; empty without TLS.
 	certificateFile string
-	// settings that servers start with.
+	// settings are what servers start with.
 	settings settings
 	// sinceRouted is how long ago the Service was last pointed elsewhere.
 	sinceRouted time.Duration
@@ -44,7 +44,7 @@ type member struct {
 	silentFor        time.Duration // it has not answered for so long
 	deleting         bool          // its pod is asked to go
 	deletingFor      time.Duration // since then
-	endpointChanging bool          // its pod became ready a moment ago or is about to, which kube-proxy takes in
+	endpointChanging bool          // its pod became ready a moment ago or is about to, which keeps kube-proxy busy
 	outdated         bool          // its pod is not of the StatefulSet's latest template
 	passwordsUnknown bool          // it may not accept yet what the Secrets say
 	refusesPasswords bool          // it was told to, and refuses
@@ -53,11 +53,11 @@ type member struct {
 	memoryLimit     int64             // memory that its container may have, 0 for none
 	configMark      string            // mark of the settings that its pod was made for
 	settingsUnknown bool              // it may run with other settings than the spec has
-	refusedSettings map[string]string // directives that it will not take, and its words
+	refusedSettings map[string]string // directives that it will not take, with its words
 	snapshotTaken   bool              // it has taken the snapshot that it was asked for
 }
 
-// isProcess the very process that was recorded, and it answers.
+// isProcess reports whether this is the very process that was recorded, and answers.
 func (m member) isProcess(p cachev1alpha1.RedisProcess) bool {
 	return m.Answer == node.Reached && m.podUID == p.PodUID && m.RunID == p.RunID
 }
@@ -66,7 +66,7 @@ func (m member) process() cachev1alpha1.RedisProcess {
 	return cachev1alpha1.RedisProcess{Name: m.name, PodUID: m.podUID, Address: m.address, RunID: m.RunID}
 }
 
-// inSync with that master: it hears its stream and shares its history.
+// inSync reports whether a node hears that master's stream and shares its history.
 func (m member) inSync(master member) bool {
 	return m.Follows(master.address) && m.LinkUp && !m.Loading && m.ReplID == master.ReplID
 }
@@ -78,10 +78,10 @@ func (m member) hasHistory(rep *cachev1alpha1.RedisReplication) bool {
 	return has && offset >= rep.StartOffset
 }
 
-// hasAllData is true for data with all that there was when the record's history began, or when a
-// process last left the record: one that has less may lack what was confirmed before. One that has
-// exactly what this history began with, still under the former one, lacks only writes of this one;
-// whether those can be confirmed, safe counts.
+// hasAllData reports whether a process has all that there was when the record's history began, or when a process
+// last left the record: one that has less may lack what was confirmed before. One that has exactly what this
+// history began with, still under the former one, lacks only writes of this one; isSafe counts whether those can
+// be confirmed.
 func (m member) hasAllData(rep *cachev1alpha1.RedisReplication) bool {
 	if m.ReplID == rep.ReplID {
 		return m.Offset >= rep.StartOffset
@@ -89,13 +89,13 @@ func (m member) hasAllData(rep *cachev1alpha1.RedisReplication) bool {
 	return rep.FormerReplID != "" && m.ReplID == rep.FormerReplID && m.Offset == rep.StartOffset
 }
 
-// answers is true for a server that can be told what to do.
+// answers reports whether a server can be told what to do.
 func (m member) answers() bool { return m.Answer == node.Reached && !m.Loading }
 
-// isLockedOut is true for a server of ours that does not know our password.
+// isLockedOut reports whether a server of ours does not know our password.
 func (m member) isLockedOut() bool { return m.Answer == node.AuthFailed && !m.stopped && !m.deleting }
 
-// hasOldPasswords is true for a server that can be told which passwords to accept and was not.
+// hasOldPasswords reports whether a server can be told which passwords to accept and was not.
 func (m member) hasOldPasswords() bool { return m.answers() && m.passwordsUnknown }
 
 func (w world) find(name string) (member, bool) {
@@ -126,7 +126,7 @@ func (w world) where(holds func(member) bool) []member {
 	return found
 }
 
-// count those that the test holds for.
+// count counts the members that the test holds for.
 func (w world) count(holds func(member) bool) int {
 	n := 0
 	for _, m := range w.members {

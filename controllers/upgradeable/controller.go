@@ -28,37 +28,37 @@ import (
 	"github.com/mainstay-operator/mainstay-operator/controllers/internal/converge"
 )
 
-// minWriteInterval is how soon after a write another may follow that only names other objects:
-// hundreds that lose their master together are not hundreds of writes.
+// minWriteInterval is the least time between two writes that differ only in the objects they name: hundreds of objects
+// that lose their master together must not cause hundreds of writes.
 const minWriteInterval = 5 * time.Second
 
 // conflictRequeue is how soon a write that met a conflict is tried again.
 const conflictRequeue = 100 * time.Millisecond
 
-// refusedRequeue is how soon a hold is told anew that OLM did not let us tell: it makes the right
-// to do so beside the Deployment, and may be late.
+// refusedRequeue is how soon a hold is reported again after OLM did not let us report it: OLM grants the right to do
+// so when it makes the Deployment, and may be late.
 const refusedRequeue = time.Minute
 
-// Reconciler keeps one condition of one OperatorCondition.
+// Reconciler keeps the condition Upgradeable of one OperatorCondition.
 type Reconciler struct {
 	// Client lists the objects from the cache and writes the condition.
 	client.Client
-	// APIReader reads the OperatorCondition, which may not be watched.
+	// APIReader reads the OperatorCondition, which the operator may not watch.
 	APIReader client.Reader
-	// Condition is the OperatorCondition's name.
+	// Condition names the OperatorCondition.
 	Condition types.NamespacedName
-	// Tracker are noted while they run; nil where nobody asks for them.
+	// Tracker notes the passes while they run; nil where nobody asks for them.
 	Tracker *converge.ReconcileTracker
-	// Clock tells how long an object has held.
+	// Clock tells for how long an object has held the upgrade.
 	Clock clock.PassiveClock
 
 	holds         holds
-	reported      metav1.Condition // what was last said
+	reported      metav1.Condition // what OLM was last told
 	reportedAt    time.Time
-	refusalLogged bool // that it cannot be said was logged
+	refusalLogged bool // it was logged that OLM cannot be told
 }
 
-// Reconcile looks at all objects and tells OLM what is new.
+// Reconcile looks at all objects and tells OLM what has changed.
 func (r *Reconciler) Reconcile(ctx context.Context, _ ctrl.Request) (ctrl.Result, error) {
 	defer r.Tracker.Start("OperatorCondition " + r.Condition.String())()
 	steps, err := r.listSteps(ctx)
@@ -88,7 +88,7 @@ func (r *Reconciler) Reconcile(ctx context.Context, _ ctrl.Request) (ctrl.Result
 	return ctrl.Result{RequeueAfter: nextExpiry}, nil
 }
 
-// listSteps that objects are in, by object.
+// listSteps returns the steps that objects are in, by object.
 func (r *Reconciler) listSteps(ctx context.Context) (map[string]string, error) {
 	var list cachev1alpha1.RedisList
 	if err := r.List(ctx, &list, client.UnsafeDisableDeepCopy); err != nil { // they are only looked at
@@ -103,8 +103,8 @@ func (r *Reconciler) listSteps(ctx context.Context) (map[string]string, error) {
 	return steps, nil
 }
 
-// report OLM; false where it does not ask, which is logged once. That nothing holds is then
-// tried again only when there is something else to say.
+// report tells OLM, and returns false if OLM does not ask, which it logs once. That nothing holds is then tried again
+// only when there is something else to say.
 func (r *Reconciler) report(ctx context.Context, next metav1.Condition) (said bool, err error) {
 	err = r.writeCondition(ctx, next)
 	if !meta.IsNoMatchError(err) && !apierrors.IsNotFound(err) && !apierrors.IsForbidden(err) {
@@ -126,7 +126,7 @@ func (r *Reconciler) writeCondition(ctx context.Context, next metav1.Condition) 
 	if !meta.SetStatusCondition(&object.Spec.Conditions, next) { // a former leader has said it
 		return nil
 	}
-	// The list is written as a whole: not over one that somebody else has changed.
+	// The patch replaces the whole list: it must not overwrite one that somebody else has changed.
 	patch := client.MergeFromWithOptions(before, client.MergeFromWithOptimisticLock{})
 	if err := r.Patch(ctx, &object, patch, client.FieldOwner(converge.FieldManager)); err != nil {
 		return fmt.Errorf("writing the OperatorCondition: %w", err)
@@ -134,8 +134,8 @@ func (r *Reconciler) writeCondition(ctx context.Context, next metav1.Condition) 
 	return nil
 }
 
-// SetupWithManager starts the controller, which runs in the leader alone: once at
-// its start, then when an object enters or leaves a step.
+// SetupWithManager starts the controller. It runs in the leader alone: once at the start, then whenever an object
+// enters or leaves a step.
 func (r *Reconciler) SetupWithManager(mgr ctrl.Manager) error {
 	everything := func(context.Context, client.Object) []reconcile.Request {
 		return []reconcile.Request{{NamespacedName: r.Condition}}
@@ -151,7 +151,7 @@ func (r *Reconciler) SetupWithManager(mgr ctrl.Manager) error {
 		Complete(r)
 }
 
-// stepChanges lets through what may change the answer.
+// stepChanges lets only those events through that may change the condition.
 func stepChanges() predicate.Predicate {
 	step := func(object client.Object) string { return currentStep(object.(*cachev1alpha1.Redis)) }
 	return predicate.Funcs{
@@ -162,8 +162,8 @@ func stepChanges() predicate.Predicate {
 	}
 }
 
-// FromEnv names the OperatorCondition of this very operator: OLM sets its name and
-// keeps it in the namespace where the operator runs. No name means that OLM did not install it.
+// FromEnv returns the name of this operator's own OperatorCondition: OLM sets it in the environment and keeps the
+// object in the namespace where the operator runs. No name means that OLM did not install the operator.
 func FromEnv(namespace string) (types.NamespacedName, error) {
 	name := os.Getenv("OPERATOR_CONDITION_NAME")
 	if name == "" {

@@ -28,7 +28,7 @@ import (
 
 var csv = types.NamespacedName{Namespace: "operators", Name: "mainstay-operator.v0.1.0"}
 
-// testEnv where an operator asks OLM to wait.
+// testEnv is an operator that asks OLM to wait.
 type testEnv struct {
 	*testing.T
 	*Reconciler
@@ -68,7 +68,7 @@ func newTestEnv(t *testing.T) *testEnv {
 	return p
 }
 
-// put a Redis there as it is now.
+// put replaces a Redis by this one.
 func (p *testEnv) put(r *cachev1alpha1.Redis) {
 	p.Helper()
 	if err := client.IgnoreNotFound(p.Delete(p.ctx, r.DeepCopy())); err != nil {
@@ -79,7 +79,7 @@ func (p *testEnv) put(r *cachev1alpha1.Redis) {
 	}
 }
 
-// reconcileAfter runs once, later, and gives when it wants to run again.
+// reconcileAfter reconciles once after this time, and returns when the next pass is due.
 func (p *testEnv) reconcileAfter(later time.Duration) time.Duration {
 	p.Helper()
 	p.clock.SetTime(p.clock.Now().Add(later))
@@ -90,7 +90,7 @@ func (p *testEnv) reconcileAfter(later time.Duration) time.Duration {
 	return result.RequeueAfter
 }
 
-// expect what OLM was told, and by how many reads and writes in all.
+// expect checks what OLM was told, and how many reads and writes there were in all.
 func (p *testEnv) expect(status metav1.ConditionStatus, words string, reads, writes int) {
 	p.Helper()
 	if p.reads != reads || p.writes != writes {

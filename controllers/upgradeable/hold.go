@@ -12,7 +12,7 @@ import (
 )
 
 const (
-	// maxHold with one object: what takes longer does not get better by waiting, and
+	// maxHold is how long one object may hold the upgrade: what takes longer does not get better by waiting, and
 	// the upgrade may be what mends it.
 	maxHold = 10 * time.Minute
 	// maxNamed is how many objects a message names.
@@ -21,25 +21,25 @@ const (
 
 // Reasons of the condition Upgradeable.
 const (
-	// ReasonNothingUnderWay : an upgrade would cut nothing short.
+	// ReasonNothingUnderWay means that an upgrade would cut nothing short.
 	ReasonNothingUnderWay = "NothingUnderWay"
-	// ReasonChangeUnderWay : the message names the objects that are waited for.
+	// ReasonChangeUnderWay means that the upgrade waits for the objects in the message.
 	ReasonChangeUnderWay = "ChangeUnderWay"
-	// ReasonHeldLongEnough : the message names the objects that are no longer waited for.
+	// ReasonHeldLongEnough means that the upgrade no longer waits for the objects in the message.
 	ReasonHeldLongEnough = "HeldLongEnough"
 )
 
-// hold is the time that an object has been in steps without a pause, and the
-// first of them: a message that follows each step would be one write for each.
+// hold says since when an object has been in steps without a pause, and names the first of them: a message that
+// followed each step would cost one write for each.
 type hold struct {
 	since time.Time
 	step  string
 }
 
-// holds by object, as "Redis shop/cart".
+// holds are by object, such as "Redis shop/cart".
 type holds map[string]hold
 
-// update has the steps that objects are in now: who was in one before goes on.
+// update returns the holds for the steps that objects are in now. An object that was in one before keeps its hold.
 func (s holds) update(steps map[string]string, now time.Time) holds {
 	next := holds{}
 	for object, step := range steps {
@@ -51,8 +51,8 @@ func (s holds) update(steps map[string]string, now time.Time) holds {
 	return next
 }
 
-// split tells whose stretch is within the patience and whose is beyond, as messages
-// name them, in order. due is how long until the next is beyond; 0 for never.
+// split separates the objects that have held for less than maxHold from those that have held longer, as messages name
+// them, in order. nextExpiry is how long until the next one reaches maxHold; 0 means never.
 func (s holds) split(now time.Time) (holding, expired []string, nextExpiry time.Duration) {
 	for _, object := range slices.Sorted(maps.Keys(s)) {
 		text := fmt.Sprintf("%s (%s)", object, s[object].step)
@@ -70,7 +70,7 @@ func (s holds) split(now time.Time) (holding, expired []string, nextExpiry time.
 	return holding, expired, nextExpiry
 }
 
-// newCondition to tell OLM.
+// newCondition returns the condition to tell OLM.
 func newCondition(holding, expired []string, now time.Time) metav1.Condition {
 	c := metav1.Condition{Type: operatorsv2.Upgradeable, Status: metav1.ConditionTrue, LastTransitionTime: metav1.NewTime(now)}
 	switch {

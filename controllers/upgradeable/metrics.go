@@ -5,7 +5,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/metrics"
 )
 
-// heldObjects of an upgrade now. Only the leader counts, and only where OLM asks.
+// heldObjects counts the objects that hold an upgrade now. Only the leader counts, and only where OLM asks.
 var heldObjects = prometheus.NewGauge(prometheus.GaugeOpts{
 	Name: "mainstay_upgrade_holders",
 	Help: "Objects in a step for which an upgrade of the operator by OLM is held.",

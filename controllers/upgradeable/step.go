@@ -10,34 +10,33 @@ import (
 	commonv1 "github.com/mainstay-operator/mainstay-operator/api/common/v1"
 )
 
-// Steps that hold an upgrade: in each, only the operator can bring the object back
-// to where it is safe without it. Each is resumed after a crash; what is avoided is
-// the time in between, and that a release which does not start leaves it so.
+// Steps that hold an upgrade: in each, only the operator can bring the object back to where it is safe without the
+// operator. Each is resumed after a crash. The hold avoids the time in between, and that a release which does not
+// start leaves the object in that step.
 const (
-	// noMaster : nobody takes writes, until the operator has made a master.
+	// noMaster means that nobody takes writes until the operator has made a master.
 	noMaster = "no master"
-	// severalMasters : the wrong one takes writes that will be lost, until it is fenced.
+	// severalMasters means that the wrong node takes writes, which will be lost, until it is fenced.
 	severalMasters = "several nodes take writes"
-	// changingMaster : the next master is chosen, or made and not yet reached by clients.
+	// changingMaster means that the next master is chosen, or made and not yet reached by clients.
 	changingMaster = "the master is changing"
-	// hibernating : the writes are ended and not all known to be kept.
+	// hibernating means that writes are being ended and not all of them are known to be kept.
 	hibernating = "its writes are being ended"
-	// scalingIn : nodes that go may hold what confirms a write.
+	// scalingIn means that nodes which go may hold what confirms a write.
 	scalingIn = "scaling in"
-	// joiningNodes : a server that has started follows nobody until it is told to, and
-	// counts for a failover only then.
+	// joiningNodes means that a server has started: it follows nobody until it is told to, and counts for a
+	// failover only then.
 	joiningNodes = "nodes are joining"
-	// replacingPods : some are of the old template and some of the new, and one is away.
+	// replacingPods means that some pods are of the old template and some of the new, and one is away.
 	replacingPods = "pods are being replaced"
 )
 
-// currentStep is the step that a Redis is in, by its status; empty when it is in none.
+// currentStep returns the step that a Redis is in by its status, or "" if it is in none.
 //
-// The other kinds are never in one. Of Memcached and EasyService the workload
-// controllers of Kubernetes finish what is begun; an Activity writes each step of an
-// attempt down before it takes it, its command runs on without the operator, and it
-// may take hours. Nor are passwords, certificates and settings that are on their way:
-// the servers accept both the old and the new until all have them.
+// The other kinds are never in one. The workload controllers of Kubernetes finish what has begun for Memcached and
+// EasyService. An Activity records each step of an attempt before it takes it, its command runs on without the
+// operator, and it may take hours. Nor does a change of passwords, certificates or settings count: the servers accept
+// both the old and the new until all have them.
 func currentStep(r *cachev1alpha1.Redis) string {
 	rep, last := r.Status.Replication, r.Status.LastFailover
 	switch {
@@ -59,7 +58,7 @@ func currentStep(r *cachev1alpha1.Redis) string {
 	return nodeStep(r)
 }
 
-// nodeStep is the step that the nodes beside a serving master are in.
+// nodeStep returns the step that the nodes beside a serving master are in.
 func nodeStep(r *cachev1alpha1.Redis) string {
 	switch {
 	case degradedReason(r) != "":
@@ -74,24 +73,24 @@ func nodeStep(r *cachev1alpha1.Redis) string {
 	return ""
 }
 
-// isJoining is true for a server that runs and is not in its place.
+// isJoining reports whether a server runs and has not yet taken its place.
 func isJoining(n cachev1alpha1.RedisNode) bool {
 	return n.State == cachev1alpha1.RedisFenced || n.State == cachev1alpha1.RedisSyncing || n.State == cachev1alpha1.RedisLoading
 }
 
-// needsHuman is true for one that goes on only when somebody has decided, or has
-// mended what keeps the operator from its servers.
+// needsHuman reports whether the Redis goes on only when somebody has decided, or has mended what keeps the operator
+// from its servers.
 func needsHuman(r *cachev1alpha1.Redis) bool {
 	reason := degradedReason(r)
 	return reason == commonv1.ReasonPromotionBlocked || reason == commonv1.ReasonOperatorCannotReachPods || reason == commonv1.ReasonLockedOut
 }
 
-// isSupervised is true where a human says when the master's pod is replaced.
+// isSupervised reports whether a human says when the master's pod is replaced.
 func isSupervised(r *cachev1alpha1.Redis) bool {
 	return r.Spec.Update != nil && r.Spec.Update.Strategy == cachev1alpha1.RedisSupervised
 }
 
-// degradedReason is the reason why, empty when it is not.
+// degradedReason returns why the Redis is degraded, or "" if it is not.
 func degradedReason(r *cachev1alpha1.Redis) string {
 	if c := meta.FindStatusCondition(r.Status.Conditions, commonv1.ConditionDegraded); c != nil && c.Status == metav1.ConditionTrue {
 		return c.Reason

@@ -13,7 +13,7 @@ import (
 	"github.com/mainstay-operator/mainstay-operator/test/factory"
 )
 
-// change of a Redis that is well: three nodes, a-0 is master.
+// change changes a healthy Redis: three nodes, a-0 is master.
 type change func(*cachev1alpha1.Redis)
 
 func healthy(changes ...change) *cachev1alpha1.Redis {

@@ -65,7 +65,7 @@ func keepVolumes(ctx context.Context, l layout) error {
 	}
 }
 
-// followVolumes settles all volumes once, and then those that change, until
+// followVolumes reconciles all volumes once, and then those that change, until
 // the server ends the watch.
 func followVolumes(ctx context.Context, l layout, a *api) error {
 	var list volumeList

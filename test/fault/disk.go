@@ -42,7 +42,7 @@ func TruncateFile(pod types.UID, program, pattern string, bytes int64) error {
 	})
 }
 
-// FillDisk the disk that a pod's program keeps a folder on, which is no larger than
+// FillDisk fills the disk that a pod's program keeps a folder on, which is no larger than
 // that many bytes: the program goes on and finds no room.
 func FillDisk(pod types.UID, program, folder string, limit int64) (mend func() error, err error) {
 	all, err := processes(pod, program)
@@ -71,8 +71,8 @@ func FillDisk(pod types.UID, program, folder string, limit int64) (mend func() e
 	return mend, nil
 }
 
-// damageDisk does it to a program that is stopped before and killed after, so that
-// it can neither notice nor write again.
+// damageDisk damages a folder of a program that is stopped before and killed after, so
+// that it can neither notice nor write again.
 func damageDisk(pod types.UID, program, folder string, how func(folder string) error) error {
 	if _, err := Hang(pod, program); err != nil {
 		return err

@@ -55,7 +55,7 @@ func integer(text string) int64 {
 	return n
 }
 
-// IsFullyReplicated is true for a set of that size with one master, whose history all
+// IsFullyReplicated reports whether a set has that size and one master, whose history all
 // others share and hear.
 func IsFullyReplicated(set []Server, size int) bool {
 	i := slices.IndexFunc(set, func(s Server) bool { return s.Master })

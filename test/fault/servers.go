@@ -190,7 +190,7 @@ func (s *Servers) former(server Server) Server {
 	return s.last[i]
 }
 
-// FullyReplicatedSince is the moment since which the set of that size has been whole
+// FullyReplicatedSince is the moment since which the set of that size has been fully replicated
 // without a break, if it is.
 func (s *Servers) FullyReplicatedSince(size int) (since time.Time, whole bool, err error) {
 	s.mu.Lock()

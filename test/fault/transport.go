@@ -16,7 +16,7 @@ type Call struct {
 	Namespace   string
 	Name        string
 	Code        int  // HTTP status of the answer; 0 when there was none
-	Invented    bool // the answer is the Wire's, not the server's
+	Invented    bool // the answer is the Transport's, not the server's
 	ContentType string
 }
 
@@ -96,7 +96,7 @@ func (w *Transport) Between(f func()) {
 	f()
 }
 
-// Crashed is true once the process has crashed.
+// Crashed reports whether the process has crashed.
 func (w *Transport) Crashed() bool {
 	w.mu.Lock()
 	defer w.mu.Unlock()

@@ -13,7 +13,7 @@ import (
 	"time"
 )
 
-// Behavior of a hostile server.
+// Behavior is the sort of a hostile server.
 type Behavior string
 
 // The sorts. Beside what they are named after, they answer as an honest server does.

@@ -74,7 +74,7 @@ func runs(ctx context.Context, a *egov1.Activity, attempts int) *corev1.Pod {
 	return pod
 }
 
-// setPodStatus is what a kubelet says of a pod.
+// setPodStatus says of a pod what a kubelet says.
 func setPodStatus(ctx context.Context, pod *corev1.Pod, change func(*corev1.PodStatus)) {
 	GinkgoHelper()
 	Eventually(func() error {

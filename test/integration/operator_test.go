@@ -94,7 +94,7 @@ func (i install) operate() *operator {
 	return o
 }
 
-// launch starts an operator with faults on its wire. Its caches are cold.
+// launch starts an operator with faults in its Transport. Its caches are cold.
 func launch(namespace string, decide fault.Decide, defaults controllers.Images) (*operator, error) {
 	return install{namespaces: []string{namespace}, decide: decide, images: defaults}.launch()
 }

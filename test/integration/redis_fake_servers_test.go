@@ -44,7 +44,7 @@ var fakeServers = map[string]fakeServer{
 // commands that change what a server is.
 var commands = map[string]bool{"REPLICAOF": true, "ACL": true, "CLIENT": true, "MULTI": true}
 
-// startFakeServer at an address of this machine until the spec ends.
+// startFakeServer runs one at an address of this machine until the spec ends.
 func startFakeServer(p fakeServer) (address string) {
 	GinkgoHelper()
 	address = freeAddress()

@@ -21,7 +21,7 @@ import (
 )
 
 // What is measured is a set of three real servers. The peaceful ones beside it are real, too, of
-// one server each: three for each would be 300 processes. The hostile ones are of three players.
+// one server each: three for each would be 300 processes. The hostile ones are of three fake servers.
 const (
 	allSets     = 100
 	hostileSets = 40
@@ -154,7 +154,7 @@ func peaceful(ctx context.Context, namespace string, count int) (servers []*redi
 	return servers
 }
 
-// hostile sets of three players each, of every sort in every namespace.
+// hostile sets of three fake servers each, of every sort in every namespace.
 func hostile(ctx context.Context, namespaces []string, count int) {
 	GinkgoHelper()
 	sorts := slices.Sorted(maps.Keys(fakeServers))

@@ -46,7 +46,7 @@ func serve(ctx context.Context, namespace, name string, size int) map[string]*re
 	return servers
 }
 
-// setPodIP a pod at an address.
+// setPodIP gives a pod an address.
 func setPodIP(ctx context.Context, key client.ObjectKey, address string) {
 	GinkgoHelper()
 	pod := &corev1.Pod{}

@@ -131,7 +131,7 @@ func drawn(found map[string]*unstructured.Unstructured) []string {
 	return replaced
 }
 
-// maskDigests gives what is a digest keyed by the object, or a name made of one, that of its place.
+// maskDigests gives each digest keyed by the object, or name made of one, the name of its field.
 func maskDigests(found map[string]*unstructured.Unstructured) []string {
 	var replaced []string
 	for _, child := range found {

@@ -49,14 +49,14 @@ func readYAML(file string, into any) error {
 // Phase is how far an object has come.
 type Phase int
 
-// An object is on its way, has arrived, or will never arrive by itself.
+// An object is on its way, is ready, or will never be by itself.
 const (
 	Pending Phase = iota
 	Ready
 	Failed
 )
 
-// PhaseOf tells an object's fate, and the words for it: for what runs, its
+// PhaseOf tells an object's phase, and the words for it: for what runs, its
 // condition Ready of this very generation; for what runs once, its process state.
 func PhaseOf(obj *unstructured.Unstructured) (Phase, string) {
 	conditions := conditions(obj)

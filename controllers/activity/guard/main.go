@@ -1,6 +1,6 @@
-// Command guard is started in the place of an Activity's command that has args, and
+// Command guard is started in place of an Activity's command that has args, and
 // becomes it, unless it was started before. It lies in the operator's image, from
-// where an init container takes it into the pod.
+// where an init container copies it into the pod.
 package main
 
 import (

@@ -1,4 +1,4 @@
-// Package conditions turns what was observed into the conditions of a status.
+// Package conditions turns observations into the conditions of a status.
 package conditions
 
 import (
@@ -12,7 +12,7 @@ import (
 	commonv1 "github.com/mainstay-operator/mainstay-operator/api/common/v1"
 )
 
-// Set sets one condition. Its transition time moves only when its status turns.
+// Set sets one condition. Its transition time moves only when its status changes.
 func Set(list *[]metav1.Condition, generation int64, kind string, status bool, reason, message string) {
 	word := metav1.ConditionFalse
 	if status {
@@ -24,17 +24,17 @@ func Set(list *[]metav1.Condition, generation int64, kind string, status bool, r
 }
 
 const (
-	// maxReason and longestMessage in others' words: the schema of metav1.Condition
-	// takes 1024 and 32768 characters.
+	// maxReason and maxMessage bound the words of others: the schema of metav1.Condition takes 1024 and 32768
+	// characters.
 	maxReason  = 1000
 	maxMessage = 32768
 )
 
-// invalidReasonChars is what a reason has not: a kubelet says OutOfephemeral-storage.
+// invalidReasonChars matches what a reason may not contain: a kubelet says OutOfephemeral-storage.
 var invalidReasonChars = regexp.MustCompile(`^[^A-Za-z]+|[^A-Za-z0-9_]$|[^A-Za-z0-9_,:]`)
 
-// sanitizeReason is a reason in others' words as the schema takes it: a status that it refuses
-// would never be written.
+// sanitizeReason makes a reason in the words of others fit the schema: a status that the schema refuses would never be
+// written.
 func sanitizeReason(reason string) string {
 	fit := invalidReasonChars.ReplaceAllString(reason[:min(len(reason), maxReason)], "_")
 	if strings.HasPrefix(fit, "_") || fit == "" {
@@ -43,7 +43,7 @@ func sanitizeReason(reason string) string {
 	return fit
 }
 
-// Truncate a text, which may quote a spec of any length, to so many bytes at most.
+// Truncate cuts a text, which may quote a spec of any length, to at most so many bytes.
 func Truncate(text string, most int) string {
 	return strings.ToValidUTF8(text[:min(len(text), most)], "")
 }
@@ -56,9 +56,8 @@ type Problem struct {
 	NeedsHuman bool
 }
 
-// SetProblem lets a problem speak through the conditions. A generation that was Ready
-// before a passing failure keeps what was computed; one that was not is not made
-// Ready by a pass that failed.
+// SetProblem reports a problem through the conditions. A generation that was Ready before a passing failure keeps what
+// was computed; one that was not is not made Ready by a pass that failed.
 func SetProblem(list *[]metav1.Condition, before []metav1.Condition, generation int64, p *Problem) {
 	if p == nil {
 		return
@@ -73,9 +72,8 @@ func SetProblem(list *[]metav1.Condition, before []metav1.Condition, generation 
 	}
 }
 
-// KeepTransitionTimes gives every condition that stands as it stood before its transition
-// time back: within a pass it may have turned there and back, and a failing pass
-// that is tried again must not write the status each time.
+// KeepTransitionTimes restores the transition time of every condition whose status is as before: within a pass it may
+// have turned there and back, and a failing pass that is tried again must not write the status each time.
 func KeepTransitionTimes(list, before []metav1.Condition) {
 	for i := range list {
 		if was := meta.FindStatusCondition(before, list[i].Type); was != nil && was.Status == list[i].Status {
@@ -84,7 +82,7 @@ func KeepTransitionTimes(list, before []metav1.Condition) {
 	}
 }
 
-// CopyDegradedIntoReady lets Ready say what is degraded, too: a table shows the words of one condition.
+// CopyDegradedIntoReady makes Ready say what is degraded, too: a table shows the message of only one condition.
 func CopyDegradedIntoReady(list []metav1.Condition) {
 	ready := meta.FindStatusCondition(list, commonv1.ConditionReady)
 	cause := meta.FindStatusCondition(list, commonv1.ConditionDegraded)
@@ -105,7 +103,7 @@ func SetPaused(list *[]metav1.Condition, generation int64, paused bool) {
 	}
 }
 
-// SetPausedChanges says what spec.paused holds back, if anything: this generation does not run.
+// SetPausedChanges says which changes spec.paused holds back, if any: then this generation does not run.
 func SetPausedChanges(list *[]metav1.Condition, generation int64, what []string) {
 	if len(what) == 0 {
 		return
@@ -115,10 +113,9 @@ func SetPausedChanges(list *[]metav1.Condition, generation int64, what []string)
 	Set(list, generation, commonv1.ConditionProgressing, false, commonv1.ReasonPaused, message)
 }
 
-// Transitions gives the conditions whose status differs from before, an absent one
-// counting as not True, and those that are still True for another reason.
-// Progressing is left out: it turns with every change and the others say how the
-// change ended.
+// Transitions returns the conditions whose status differs from before, where an absent one counts as not True, and
+// those that are still True for another reason. It leaves Progressing out, which turns with every change: the others
+// say how the change ended.
 func Transitions(before, after []metav1.Condition) []metav1.Condition {
 	var transitions []metav1.Condition
 	for _, now := range after {
@@ -134,11 +131,11 @@ func Transitions(before, after []metav1.Condition) []metav1.Condition {
 	return transitions
 }
 
-// expectedReasons are the reasons of what follows from what the user wants.
+// expectedReasons are the reasons that follow from what the user wants.
 var expectedReasons = []string{commonv1.ReasonScaledToZero, commonv1.ReasonRolling, commonv1.ReasonPaused, commonv1.ReasonHibernating, commonv1.ReasonHibernated}
 
-// IsWarning is true for a condition whose status is unwelcome, and not just the
-// ordinary company of a change that was asked for.
+// IsWarning reports whether the status of a condition is unwelcome, and not just an ordinary effect of a change that
+// the user asked for.
 func IsWarning(c metav1.Condition) bool {
 	switch c.Type {
 	case commonv1.ConditionDegraded, commonv1.ConditionFailed, commonv1.ConditionSplitBrain:
@@ -149,8 +146,8 @@ func IsWarning(c metav1.Condition) bool {
 	return false
 }
 
-// SetUpdateAvailable says whether the operator brings a newer default image than the one
-// that runs. An object that names its image is asked nothing.
+// SetUpdateAvailable says whether the operator brings a newer default image than the one that runs. It says nothing
+// about an object that names its image.
 func SetUpdateAvailable(list *[]metav1.Condition, generation int64, running, chosen, byDefault string) {
 	switch {
 	case chosen == "" && running != byDefault:

@@ -7,7 +7,8 @@ import (
 	corev1 "k8s.io/api/core/v1"
 )
 
-// ReplicaFailure says in the server's words why pods of a Deployment cannot be made: a quota, say.
+// ReplicaFailure says in the server's words why pods of a Deployment cannot be made, because of a quota, say; "" if
+// they can.
 func ReplicaFailure(d *appsv1.Deployment) string {
 	at := slices.IndexFunc(d.Status.Conditions, func(c appsv1.DeploymentCondition) bool {
 		return c.Type == appsv1.DeploymentReplicaFailure && c.Status == corev1.ConditionTrue

@@ -11,13 +11,13 @@ import (
 	corev1 "k8s.io/api/core/v1"
 )
 
-// IsPodReady is true for a pod that serves and is not going.
+// IsPodReady reports whether a pod is ready and not being deleted.
 func IsPodReady(pod *corev1.Pod) bool {
 	_, ready := ReadySince(pod)
 	return ready
 }
 
-// ReadySince is when a pod began to serve that is ready and not going.
+// ReadySince returns when a pod became ready, if it is ready and not being deleted.
 func ReadySince(pod *corev1.Pod) (time.Time, bool) {
 	at := slices.IndexFunc(pod.Status.Conditions, func(c corev1.PodCondition) bool {
 		return c.Type == corev1.PodReady && c.Status == corev1.ConditionTrue
@@ -28,21 +28,20 @@ func ReadySince(pod *corev1.Pod) (time.Time, bool) {
 	return pod.Status.Conditions[at].LastTransitionTime.Time, true
 }
 
-// IsActive is true for a pod that has not ended and is not going.
+// IsActive reports whether a pod has not ended and is not being deleted.
 func IsActive(pod *corev1.Pod) bool {
 	return pod.DeletionTimestamp.IsZero() && pod.Status.Phase != corev1.PodFailed && pod.Status.Phase != corev1.PodSucceeded
 }
 
-// HasCrashLooped is true for a pod of which a container keeps stopping, or did.
+// HasCrashLooped reports whether a container of the pod keeps stopping, or did.
 func HasCrashLooped(pod *corev1.Pod) bool { return crashLoopMessage(pod) != "" }
 
-// FirstFailure says what keeps the first failing pod, in the given order, from
-// starting. The words do not change while the cause stays, so that a kubelet
-// that backs off and tries again causes no status write.
+// FirstFailure says what keeps the first failing pod, in the given order, from starting. The words do not change while
+// the cause stays, so that a kubelet that backs off and tries again causes no status write.
 func FirstFailure(pods []corev1.Pod) string { return firstMessage(pods, failureOf) }
 
-// FirstFailureUntil is like Failing, but a pod that keeps stopping fails until it is proven,
-// also while it runs once more.
+// FirstFailureUntil is like FirstFailure, but a pod that keeps stopping fails until it is proven, even while it runs
+// once more.
 func FirstFailureUntil(proven func(*corev1.Pod) bool, pods []corev1.Pod) string {
 	return firstMessage(pods, func(pod *corev1.Pod) string {
 		why := failureOf(pod)
@@ -53,7 +52,7 @@ func FirstFailureUntil(proven func(*corev1.Pod) bool, pods []corev1.Pod) string 
 	})
 }
 
-// firstMessage words on a pod that lives.
+// firstMessage returns the first message about an active pod.
 func firstMessage(pods []corev1.Pod, message func(*corev1.Pod) string) string {
 	for i := range pods {
 		if !IsActive(&pods[i]) {
@@ -80,16 +79,16 @@ func failureOf(pod *corev1.Pod) string {
 	return ""
 }
 
-// containerStatuses of the containers, in the order in which they start.
+// containerStatuses returns the statuses of the containers, in the order in which they start.
 func containerStatuses(pod *corev1.Pod) []corev1.ContainerStatus {
 	return slices.Concat(pod.Status.InitContainerStatuses, pod.Status.ContainerStatuses)
 }
 
-// crashLoopRestarts is how many restarts make a habit: a single one needs no human.
+// crashLoopRestarts is how many restarts make a crash loop: a single one needs no human.
 const crashLoopRestarts = 2
 
-// crashLoopMessage is how a container of the pod, which is there to go on, stopped last. What it
-// did before it became ready as it runs now is over.
+// crashLoopMessage says how a container that should keep running last stopped. What it did before it became ready in
+// its present run no longer counts.
 func crashLoopMessage(pod *corev1.Pod) string {
 	for _, s := range pod.Status.ContainerStatuses {
 		last := cmp.Or(s.State.Terminated, s.LastTerminationState.Terminated)
@@ -100,7 +99,7 @@ func crashLoopMessage(pod *corev1.Pod) string {
 	return ""
 }
 
-// lostReadiness is true for a pod that ceased to be ready during this run of its container.
+// lostReadiness reports whether the pod ceased to be ready during this run of its container.
 func lostReadiness(pod *corev1.Pod, run *corev1.ContainerStateRunning) bool {
 	return run != nil && slices.ContainsFunc(pod.Status.Conditions, func(c corev1.PodCondition) bool {
 		return c.Type == corev1.PodReady && c.Status == corev1.ConditionFalse && c.LastTransitionTime.After(run.StartedAt.Time)
@@ -133,14 +132,14 @@ func waitingMessage(s corev1.ContainerStatus) string {
 	return ""
 }
 
-// maxStartError of a container runtime that is quoted.
+// maxStartError is how many bytes of a container runtime's message are quoted.
 const maxStartError = 512
 
-// containerID is the container's id, which a runtime names in paths.
+// containerID matches the id of a container, which a runtime names in paths.
 var containerID = regexp.MustCompile(`[0-9a-f]{64}`)
 
-// startErrorMessage tells in the runtime's words why a container could not even begin. Those of
-// one that ran are its own, and may be no one's business.
+// startErrorMessage says in the runtime's words why a container could not even begin. The words of one that ran are
+// its own, and may be no one's business.
 func startErrorMessage(end *corev1.ContainerStateTerminated) string {
 	line, _, _ := strings.Cut(strings.TrimSpace(end.Message), "\n")
 	if line == "" || end.Reason != "StartError" && end.Reason != "ContainerCannotRun" {

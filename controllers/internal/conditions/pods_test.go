@@ -58,8 +58,8 @@ func TestFirstFailure(t *testing.T) {
 	}
 }
 
-// A pod that nothing has proven yet fails by what its container does again and again, not
-// by what it did once, or before it served.
+// A pod that nothing has proven yet fails by what its container does again and again, not by what it did once, or
+// before it served.
 func TestFirstFailureUntilProven(t *testing.T) {
 	at := func(minute int) metav1.Time { return metav1.Unix(int64(60*minute), 0) }
 	oom := corev1.ContainerState{Terminated: &corev1.ContainerStateTerminated{ExitCode: 137, Reason: "OOMKilled"}}

@@ -9,9 +9,9 @@ import (
 	commonv1 "github.com/mainstay-operator/mainstay-operator/api/common/v1"
 )
 
-// SetSecretUnusable says of a condition that the Secret which a field names is of no use. Where
-// something stands until it is mended, Degraded says so, too; where nothing does, the
-// pass has failed and its error says it; what was never there does not serve.
+// SetSecretUnusable says in a condition that the Secret which a field names is of no use. If a fallback serves until
+// the Secret is mended, Degraded says so, too. If there is none, the pass has failed and its error says so; an object
+// that is not Available gives this as its reason, too.
 func SetSecretUnusable(list *[]metav1.Condition, generation int64, kind, field, problem, fallback string) {
 	problem = field + ": " + problem
 	if fallback == "" {
@@ -25,21 +25,21 @@ func SetSecretUnusable(list *[]metav1.Condition, generation int64, kind, field, 
 	Set(list, generation, commonv1.ConditionDegraded, true, commonv1.ReasonSecretUnusable, problem)
 }
 
-// Certificates are what is known of those that a user's Secret gives to nodes.
+// Certificates is what is known of the certificates that a user's Secret gives to nodes.
 type Certificates struct {
-	// Field that names the Secret.
+	// Field is the one that names the Secret.
 	Field string
-	// Problem with the Secret, or "".
+	// Problem is what is wrong with the Secret, or "".
 	Problem string
-	// NoneValid is true when none was ever good.
+	// NoneValid is true when no certificate was ever good.
 	NoneValid bool
-	// Lagging are the nodes that are not known to use the one that was published last.
+	// Lagging are the nodes that are not known to use the certificate that was published last.
 	Lagging []string
-	// TrustPending is true while that is not yet the Secret's own.
+	// TrustPending is true while the published certificate is not yet the Secret's own.
 	TrustPending bool
 }
 
-// SetCertificatesInSync says whether all nodes use what the user's Secret says.
+// SetCertificatesInSync says whether all nodes use the certificate in the user's Secret.
 func SetCertificatesInSync(list *[]metav1.Condition, generation int64, c Certificates) {
 	set := func(inSync bool, reason, message string) {
 		Set(list, generation, commonv1.ConditionCertificatesInSync, inSync, reason, message)

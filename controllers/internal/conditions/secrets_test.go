@@ -43,7 +43,7 @@ func TestSetCertificatesInSync(t *testing.T) {
 	}
 }
 
-// TestWhatNeverStoodDoesNotServe until its Secret is of use; what serves goes on.
+// What never stood does not serve until its Secret is of use; what serves goes on.
 func TestWhatNeverStoodDoesNotServe(t *testing.T) {
 	var list []metav1.Condition
 	SetSecretUnusable(&list, 1, commonv1.ConditionCredentialsInSync, "f", "there is none", "")

@@ -8,8 +8,8 @@ import (
 	"k8s.io/utils/ptr"
 )
 
-// FirstStartupWait says what the first pod that is not ready, in the given order, waits for.
-// It need not fail: what takes long is what the user wants to know, too.
+// FirstStartupWait says what the first pod that is not ready, in the given order, waits for. The pod need not fail:
+// the user wants to know what takes long, too.
 func FirstStartupWait(pods []corev1.Pod) string { return firstMessage(pods, startupWaitOf) }
 
 func startupWaitOf(pod *corev1.Pod) string {
@@ -24,7 +24,7 @@ func startupWaitOf(pod *corev1.Pod) string {
 	return ""
 }
 
-// containerWait is what a container is not ready for lack of.
+// containerWait says what a container that is not ready lacks.
 func containerWait(pod *corev1.Pod, s corev1.ContainerStatus) string {
 	c, runsFirst := findContainer(pod, s.Name)
 	switch waits := s.State.Waiting; {
@@ -42,8 +42,8 @@ func containerWait(pod *corev1.Pod, s corev1.ContainerStatus) string {
 	return ""
 }
 
-// creationWait tells what a kubelet calls by one name: images are pulled once the pod has
-// its volumes and its network.
+// creationWait tells apart what a kubelet calls by one name: it pulls images once the pod has its volumes and its
+// network.
 func creationWait(pod *corev1.Pod, name string) string {
 	sandboxed := slices.ContainsFunc(pod.Status.Conditions, func(c corev1.PodCondition) bool {
 		return c.Type == corev1.PodReadyToStartContainers && c.Status == corev1.ConditionTrue
@@ -54,7 +54,7 @@ func creationWait(pod *corev1.Pod, name string) string {
 	return "its volumes or its network are not there yet; what the volumes name must exist"
 }
 
-// findContainer gives what a name stands for, and whether it must end before others begin.
+// findContainer returns the container of that name, and whether it must end before others begin.
 func findContainer(pod *corev1.Pod, name string) (c corev1.Container, runsFirst bool) {
 	named := func(c corev1.Container) bool { return c.Name == name }
 	if i := slices.IndexFunc(pod.Spec.Containers, named); i >= 0 {
@@ -66,7 +66,7 @@ func findContainer(pod *corev1.Pod, name string) (c corev1.Container, runsFirst 
 	return corev1.Container{}, false
 }
 
-// describeProbe is what a probe asks.
+// describeProbe says what a probe asks.
 func describeProbe(p *corev1.Probe) string {
 	switch {
 	case p.HTTPGet != nil:

@@ -20,16 +20,16 @@ type Workload struct {
 	// Failure says in the kubelet's or the server's words what keeps a pod from
 	// starting; empty when nothing does.
 	Failure string
-	// StartupWait says what a pod is not ready for lack of, where none fails, or is empty.
+	// StartupWait says what a pod lacks to be ready, where none fails; else it is empty.
 	StartupWait string
-	// DeadlineExceeded is true when the rollout went beyond its progress deadline.
+	// DeadlineExceeded is true when the rollout exceeded its progress deadline.
 	DeadlineExceeded bool
-	// Frontend is what clients reach the pods through; nil when they do so themselves.
+	// Frontend is the workload that clients reach the pods through; nil when they reach them directly.
 	Frontend *Workload
 }
 
-// isRolledOut is true when the child's controller has seen the child's last
-// generation and every pod, no more and no fewer, is of it and ready.
+// isRolledOut reports whether the child's controller has seen the child's last generation and every pod, no more and
+// no fewer, is of it and ready.
 func (w Workload) isRolledOut() (ok bool, reason, message string) {
 	switch {
 	case w.Generation == 0 || w.ObservedGeneration < w.Generation:
@@ -52,7 +52,7 @@ func (w Workload) isRolledOut() (ok bool, reason, message string) {
 	return true, commonv1.ReasonReplicas, fmt.Sprintf("%d of %d replicas ready", w.Ready, w.Desired)
 }
 
-// isAvailable is true when the minimum is ready, and can be reached.
+// isAvailable reports whether the minimum of pods is ready and can be reached.
 func (w Workload) isAvailable() (bool, string) {
 	least := max(w.MinReady, 1)
 	message := fmt.Sprintf("%d replicas ready, at least %d needed", w.Ready, least)

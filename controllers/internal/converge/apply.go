@@ -21,8 +21,8 @@ import (
 const (
 	// FieldManager signs every write of the operator.
 	FieldManager = "mainstay-operator"
-	// AppliedAnnotation holds the hash of the desired state that a child was
-	// last applied with, so that a restarted operator knows there is nothing to do.
+	// AppliedAnnotation holds the hash of the desired state that a child was last applied with, so that a
+	// restarted operator knows when there is nothing to do.
 	AppliedAnnotation = "mainstay-operator.io/applied"
 )
 
@@ -38,7 +38,7 @@ type Child interface {
 // Observed are the children as they stand after a pass, by kind and name.
 type Observed map[string]client.Object
 
-// Find gives the observed child of that type and name, or nil.
+// Find returns the observed child of that type and name, and whether there is one.
 func Find[T client.Object](observed Observed, kind, name string) (T, bool) {
 	found, ok := observed[childKey(kind, name)].(T)
 	return found, ok
@@ -46,9 +46,8 @@ func Find[T client.Object](observed Observed, kind, name string) (T, bool) {
 
 func childKey(kind, name string) string { return kind + "/" + name }
 
-// Converge makes the children be as desired and removes owned ones that no
-// longer are. All are tried; errors are joined. No workload is made before what
-// its pods start with, which stands before it.
+// Converge makes the children be as desired and removes owned ones that are no longer desired. It tries all of them
+// and joins the errors. It makes no workload before what its pods start with, which stands before it in the list.
 func (c *Converger) Converge(ctx context.Context, owner Object, children ...Child) (Observed, error) {
 	observed := Observed{}
 	errs := make([]error, 0, len(children)+1)
@@ -67,7 +66,7 @@ func (c *Converger) Converge(ctx context.Context, owner Object, children ...Chil
 	return observed, errors.Join(errs...)
 }
 
-// Observe reads the children and writes nothing: what a paused object gets.
+// Observe reads the children and writes nothing: it is for a paused object.
 func (c *Converger) Observe(ctx context.Context, owner Object, children ...Child) (Observed, error) {
 	observed := Observed{}
 	errs := make([]error, 0, len(children))
@@ -106,7 +105,7 @@ func (c *Converger) reconcileChild(ctx context.Context, owner Object, child Chil
 	return err
 }
 
-// withOwnerAndHash gives the child its namespace, its owner and its hash.
+// withOwnerAndHash encodes the child with its namespace, its owner and its hash.
 func (c *Converger) withOwnerAndHash(owner Object, child Child) (*unstructured.Unstructured, error) {
 	fields, err := runtime.DefaultUnstructuredConverter.ToUnstructured(child)
 	if err != nil {
@@ -187,8 +186,8 @@ func (c *Converger) apply(ctx context.Context, owner Object, want *unstructured.
 	return applied, nil
 }
 
-// upToDate is true for a child that needs no write: it holds what is desired, or will once
-// the cache shows our last write.
+// upToDate reports whether a child needs no write: it holds what is desired, or will once the cache shows our last
+// write.
 func (c *Converger) upToDate(owner types.NamespacedName, want *unstructured.Unstructured, live client.Object) (bool, error) {
 	key := childKey(want.GetKind(), want.GetName())
 	last, stale := c.lastWrites.get(owner, key), c.lastWrites.isStale(owner, key, live)
@@ -204,8 +203,8 @@ func (c *Converger) upToDate(owner types.NamespacedName, want *unstructured.Unst
 
 func hashOf(want *unstructured.Unstructured) string { return want.GetAnnotations()[AppliedAnnotation] }
 
-// unchanged compares values as well as the hash: the hash sees fields that we
-// no longer set, the values see what others did to fields that we do.
+// unchanged reports whether live holds what is wanted. It compares values as well as the hash: the hash shows fields
+// that we no longer set, the values show what others did to fields that we set.
 func unchanged(want *unstructured.Unstructured, live client.Object) (bool, error) {
 	if live.GetAnnotations()[AppliedAnnotation] != hashOf(want) {
 		return false, nil

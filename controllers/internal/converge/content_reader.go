@@ -19,10 +19,10 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/source"
 )
 
-// SecretMetadata is the metadata of a Secret, to be filled.
+// SecretMetadata returns empty metadata of a Secret, to be filled.
 func SecretMetadata() *metav1.PartialObjectMetadata { return metadataOf("Secret") }
 
-// ConfigMapMetadata is the metadata of a ConfigMap, to be filled.
+// ConfigMapMetadata returns empty metadata of a ConfigMap, to be filled.
 func ConfigMapMetadata() *metav1.PartialObjectMetadata { return metadataOf("ConfigMap") }
 
 func metadataOf(kind string) *metav1.PartialObjectMetadata {
@@ -31,15 +31,15 @@ func metadataOf(kind string) *metav1.PartialObjectMetadata {
 	return empty
 }
 
-// ContentReader are those of Secrets or of ConfigMaps that users made: their versions are
-// watched, and the content is read live and only when it changed.
+// ContentReader reads Secrets or ConfigMaps that users made: it watches their versions, and reads the content live and
+// only when it has changed.
 type ContentReader struct {
 	metadataCache cache.Cache // has the metadata of every one
 	newMetadata   func() *metav1.PartialObjectMetadata
 	fetch         func(context.Context, client.ObjectKey) (map[string][]byte, error)
 }
 
-// NewSecretReader whose metadata versions has; live reads their content.
+// NewSecretReader reads Secrets: versions has their metadata, live reads their content.
 func NewSecretReader(versions cache.Cache, live client.Reader) ContentReader {
 	return ContentReader{versions, SecretMetadata, func(ctx context.Context, key client.ObjectKey) (map[string][]byte, error) {
 		var secret corev1.Secret
@@ -48,7 +48,7 @@ func NewSecretReader(versions cache.Cache, live client.Reader) ContentReader {
 	}}
 }
 
-// NewConfigMapReader whose metadata versions has; live reads their content.
+// NewConfigMapReader reads ConfigMaps: versions has their metadata, live reads their content.
 func NewConfigMapReader(versions cache.Cache, live client.Reader) ContentReader {
 	return ContentReader{versions, ConfigMapMetadata, func(ctx context.Context, key client.ObjectKey) (map[string][]byte, error) {
 		var config corev1.ConfigMap
@@ -62,13 +62,13 @@ func NewConfigMapReader(versions cache.Cache, live client.Reader) ContentReader 
 	}}
 }
 
-// Content of a Secret or a ConfigMap. No data at all means that there is none of that name.
+// Content is that of a Secret or a ConfigMap. Nil data means that there is none of that name.
 type Content struct {
 	Data            map[string][]byte
-	resourceVersion string // that the cache knew when it was read
+	resourceVersion string // that the cache knew when the content was read
 }
 
-// WithoutValues is the content without the values, for who remembers but their digest.
+// WithoutValues returns the content without the values, for a caller that remembers only their digest.
 func (c *Content) WithoutValues() *Content {
 	bare := &Content{resourceVersion: c.resourceVersion}
 	if c.Data != nil {
@@ -77,7 +77,7 @@ func (c *Content) WithoutValues() *Content {
 	return bare
 }
 
-// ReadIfChanged gives last back while the object's version stands, else what it holds now.
+// ReadIfChanged returns last while the object's version is the same, else what the object holds now.
 func (c ContentReader) ReadIfChanged(ctx context.Context, key client.ObjectKey, last *Content) (*Content, error) {
 	known := c.newMetadata()
 	kind := known.Kind
@@ -100,7 +100,7 @@ func (c ContentReader) ReadIfChanged(ctx context.Context, key client.ObjectKey, 
 	return content, nil
 }
 
-// ReadThrough is Read with what is remembered of one object, by name: one pass at a time.
+// ReadThrough is ReadIfChanged with known as the memory of one object, by name. known is for one pass at a time.
 func (c ContentReader) ReadThrough(ctx context.Context, key client.ObjectKey, known map[string]*Content) (map[string][]byte, error) {
 	content, err := c.ReadIfChanged(ctx, key, known[key.Name])
 	if err != nil {
@@ -110,8 +110,8 @@ func (c ContentReader) ReadThrough(ctx context.Context, key client.ObjectKey, kn
 	return content.Data, nil
 }
 
-// Watch gives a source that wakes the objects up that name one which has changed. object
-// and list are empty ones of the kind; names gives those that an object names.
+// Watch returns a source that wakes up the objects which name a Secret or ConfigMap that has changed. object and list
+// are empty ones of the kind; names returns what an object names.
 func (c ContentReader) Watch(mgr ctrl.Manager, object client.Object, list client.ObjectList, names func(client.Object) []string) (source.Source, error) {
 	kind := c.newMetadata().Kind
 	named := ".spec.names" + kind // the index of objects by those that they name

@@ -21,29 +21,28 @@ import (
 )
 
 const (
-	// minBackoff and lastRetry bound the back-off of a failing object. The upper
-	// bound is how long a cause that sends no event, such as a freed node port,
-	// may stay unnoticed after it is gone.
+	// minBackoff and maxBackoff bound the back-off of a failing object. The upper bound is how long a cause that
+	// sends no event, such as a freed node port, may stay unnoticed after it is gone.
 	minBackoff = 50 * time.Millisecond
 	maxBackoff = 30 * time.Second
 
-	// defaultWorkers of a kind that waits for nobody but the API server. One namespace has up to four
-	// of them, see fairQueue.
+	// defaultWorkers is for a kind that waits for nobody but the API server. One namespace has up to four of them,
+	// see fairQueue.
 	defaultWorkers = 8
 
-	// probingWorkers of a kind whose passes wait for its servers, which may be anybody's. So many
-	// sets can hang at once, in as many namespaces, before another waits for any, and then on
-	// average for a 32nd of the 0.2 s that a pass over one that hangs takes. More would not be
-	// better: each that does not wait takes its part of the processor, and 32 passes of some
-	// 5 ms on a core of their own end within a third of the shortest time-out of a server, 500 ms.
-	// One that waits costs some 20 KiB, and 8 KiB for each server: 3 MiB for 32 sets of nine.
+	// probingWorkers is for a kind whose passes wait for its servers, which may be anybody's. So many sets can
+	// hang at once, in as many namespaces, before another has to wait, and then it waits on average for a 32nd of
+	// the 0.2 s that a pass over a hanging one takes. More would not be better: each worker that does not wait
+	// takes its part of the processor, and 32 passes of some 5 ms on a core of their own end within a third of the
+	// shortest time-out of a server, 500 ms. A worker that waits costs some 20 KiB, and 8 KiB for each server: 3
+	// MiB for 32 sets of nine.
 	probingWorkers = 32
 )
 
-// Options are those of a kind's controller.
+// Options returns the options of a kind's controller.
 func Options() controller.Options { return options(defaultWorkers) }
 
-// ProbingOptions are those of a kind whose passes wait for servers.
+// ProbingOptions returns those of a kind whose passes wait for servers.
 func ProbingOptions() controller.Options { return options(probingWorkers) }
 
 func options(workers int) controller.Options {
@@ -54,8 +53,8 @@ func options(workers int) controller.Options {
 	}
 }
 
-// SetUpController starts the kind's controller: it watches the objects, the children that
-// the Converger owns, the pods of the kind, and what else wakes an object up.
+// SetUpController starts the kind's controller: it watches the objects, the children that the Converger owns, the pods
+// of the kind, and the further sources.
 func (c *Converger) SetUpController(mgr ctrl.Manager, object Object, kind string, o controller.Options, r reconcile.Reconciler, more ...source.Source) error {
 	b := ctrl.NewControllerManagedBy(mgr).For(object).Watches(&corev1.Pod{}, EnqueueForInstance(kind))
 	for _, child := range c.Owned {
@@ -71,7 +70,7 @@ func (c *Converger) SetUpController(mgr ctrl.Manager, object Object, kind string
 	return c.setUpOptionalTypes(mgr, object, started)
 }
 
-// ListPods are the pods of one object, from the cache, in order of their names.
+// ListPods returns the pods of one object, from the cache, sorted by name.
 func (c *Converger) ListPods(ctx context.Context, owner Object, kind string) ([]corev1.Pod, error) {
 	var list corev1.PodList
 	err := c.List(ctx, &list, client.InNamespace(owner.GetNamespace()), client.MatchingLabels(parts.SelectorLabels(kind, owner.GetName())))

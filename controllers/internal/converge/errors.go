@@ -22,26 +22,26 @@ import (
 // cache to have caught up with the write that won.
 const conflictRequeue = 100 * time.Millisecond
 
-// localAddress is our own end of a connection in the words of net.OpError. Its port
-// is another each time; in a condition it would be a new write for each try.
+// localAddress matches our own end of a connection in the words of net.OpError. Its port differs each time, so in a
+// condition it would cause a write for each try.
 var localAddress = regexp.MustCompile(`[0-9a-f.:\[\]]+:[0-9]+->`)
 
-// typedPatchRefusal is how the API server refuses an apply in which a list holds a key twice. The
-// error bears the reason of its own failures.
+// typedPatchRefusal is how the API server refuses an apply in which a list holds a key twice. That error has the same
+// reason as the server's own failures.
 const typedPatchRefusal = "failed to create typed patch object"
 
-// invalidError is an error of the user's making: retrying cannot help, editing can.
+// invalidError is a mistake of the user's: retrying cannot help, editing can.
 type invalidError struct{ text string }
 
 func (m *invalidError) Error() string { return m.text }
 
-// Invalid reports what is wrong with a field of the spec. It becomes a
-// condition and is not retried until the object changes, or the story's time comes.
+// Invalid reports what is wrong with a field of the spec. It becomes a condition and is not retried until the object
+// changes, or the time comes that the reconcile function asked for.
 func Invalid(field, format string, args ...any) error {
 	return &invalidError{text: field + ": " + fmt.Sprintf(format, args...)}
 }
 
-// notOursError is an object of a child's name that is not ours.
+// notOursError means that an object which is not ours has a child's name.
 type notOursError struct{ text string }
 
 func (s *notOursError) Error() string { return s.text }
@@ -52,7 +52,7 @@ func NotOurs(kind string, live client.Object) error {
 		kind, live.GetName())}
 }
 
-// childError of one child, which says nothing of the others.
+// childError is the error of one child; it says nothing of the others.
 type childError struct {
 	child string
 	error
@@ -60,7 +60,7 @@ type childError struct {
 
 func (f *childError) Unwrap() error { return f.error }
 
-// ChildSucceeded is true when what Converge answered has no failure of that child: it is as desired.
+// ChildSucceeded reports whether Converge's error holds no failure of that child: then the child is as desired.
 func ChildSucceeded(err error, kind, name string) bool {
 	switch e := err.(type) { //nolint:errorlint // it is the wrapping that is looked at
 	case *childError:
@@ -71,7 +71,7 @@ func ChildSucceeded(err error, kind, name string) bool {
 	return true
 }
 
-// toProblem tells the conditions what an error means to the user.
+// toProblem says what an error means to the user, for the conditions.
 func toProblem(err error) *conditions.Problem {
 	var wrong *invalidError
 	var foreign *notOursError
@@ -94,8 +94,8 @@ func toProblem(err error) *conditions.Problem {
 	}
 }
 
-// toResult turns a story's end into what the queue does next. Joined errors share
-// the fate of the one that needs most.
+// toResult turns the outcome of a reconcile function into what the queue does next. Joined errors are treated like the
+// one that needs most.
 func toResult(result ctrl.Result, err error) (ctrl.Result, error) {
 	switch {
 	case err == nil:
@@ -125,7 +125,7 @@ func isConflictOrTerminating(err error) bool {
 	return apierrors.IsConflict(err) || isNamespaceTerminating(err)
 }
 
-// isWaiting is what ends without a word to us.
+// isWaiting reports whether the cause ends without any event to us.
 func isWaiting(err error) bool {
 	return isConflictOrTerminating(err) || isPending(err) || isMissingAPI(err)
 }
@@ -135,7 +135,7 @@ func isInvalid(err error) bool {
 	return errors.As(err, &wrong)
 }
 
-// allErrors is true when the test holds for each of the errors joined into err.
+// allErrors reports whether the test holds for each of the errors joined into err.
 func allErrors(err error, test func(error) bool) bool {
 	switch e := err.(type) { //nolint:errorlint // it is the wrapping that is looked at
 	case interface{ Unwrap() []error }:
@@ -146,7 +146,7 @@ func allErrors(err error, test func(error) bool) bool {
 	return test(err)
 }
 
-// Soonest of the times until an object is to be looked at, of which 0 is never.
+// Soonest returns the shortest of the times until an object is to be looked at, of which 0 means never.
 func Soonest(all ...time.Duration) time.Duration {
 	all = slices.DeleteFunc(slices.Clone(all), func(d time.Duration) bool { return d <= 0 })
 	if len(all) == 0 {

@@ -13,56 +13,56 @@ import (
 )
 
 const (
-	// objectRate of one object: as many passes per second, and sparePasses at once before that
-	// counts. A failover takes some ten passes and a set that syncs one each 100 ms, so only an
-	// object whose servers or events never come to rest is held back, each time by 100 ms at most.
+	// objectRate is how many passes per second an object may have; objectBurst is how many it may have at once
+	// before that counts. A failover takes some ten passes and a set that syncs one each 100 ms, so only an object
+	// whose servers or events never come to rest is held back, each time by 100 ms at most.
 	objectRate  = 10
 	objectBurst = 50
 
-	// sweepTurns what is known of objects that have come to rest, each so many turns.
+	// sweepTurns is after how many turns the queue forgets the objects that have come to rest.
 	sweepTurns = 1024
 )
 
-// fairQueue divides a controller's workers between the namespaces. It holds what the queue below
-// has found ready, and gives it to the workers by two rules:
+// fairQueue divides a controller's workers between the namespaces. It holds what the queue below has found ready, and
+// gives it to the workers by two rules:
 //
-//   - A namespace has fewer workers than are free: dynamic thresholds, as switches divide a
-//     buffer between their ports, https://doi.org/10.1109/90.664262. One that wants all
-//     has half of them; k that do have 1/(k+1) each; and as much is always left for the others.
-//   - Of those that wait, the namespace with the fewest workers is next, and of those the one
-//     that was served, or came, before the others.
+//   - A namespace has fewer workers than are free: dynamic thresholds, as switches divide a buffer between their
+//     ports, https://doi.org/10.1109/90.664262. One that wants all has half of them; k that do have 1/(k+1) each;
+//     and as much is always left for the others.
+//   - Of the namespaces that wait, the one with the fewest workers is next, and among equals the one that was
+//     served, or came, longest ago.
 //
-// No object is served faster than its pace, so that one that never comes to rest does not use
-// up the processor and the API server instead of the workers.
+// No object is served faster than objectRate, so that one that never comes to rest does not use up the processor and
+// the API server instead of the workers.
 //
-// To the metrics of the queue below, whoever waits here is being worked on.
+// To the metrics of the queue below, an object that waits here is being worked on.
 type fairQueue struct {
 	priorityqueue.PriorityQueue[reconcile.Request]
 	clock clock.PassiveClock
 
 	mu          sync.Mutex
 	changed     *sync.Cond
-	freeWorkers int                             // workers
+	freeWorkers int                             // workers that no object has
 	tenants     map[string]*tenant              // by namespace: with workers, or waiting for some
 	turnsTaken  int                             // taken so far
-	nextAllowed map[reconcile.Request]time.Time // when the pace had allowed all passes that there were
+	nextAllowed map[reconcile.Request]time.Time // when objectRate will have allowed all passes so far
 	shutdown    bool
 }
 
 // tenant is a namespace that wants workers.
 type tenant struct {
-	busyWorkers int // workers
-	lastTurn    int // turn of all that it was served at, or came at
+	busyWorkers int // workers that its objects have
+	lastTurn    int // number of the turn at which it was last served, or came
 	waiting     []turn
 }
 
-// turn of an object to be reconciled.
+// turn is an object that waits to be reconciled, with its priority.
 type turn struct {
 	reconcile.Request
 	priority int
 }
 
-// newFairQueue gives a controller with that many workers its queue.
+// newFairQueue returns what makes the queue of a controller with that many workers.
 func newFairQueue(workers int) func(string, workqueue.TypedRateLimiter[reconcile.Request]) workqueue.TypedRateLimitingInterface[reconcile.Request] {
 	return func(name string, limiter workqueue.TypedRateLimiter[reconcile.Request]) workqueue.TypedRateLimitingInterface[reconcile.Request] {
 		below := priorityqueue.New(name, func(o *priorityqueue.Opts[reconcile.Request]) { o.RateLimiter = limiter })
@@ -78,7 +78,7 @@ func newFairQueueOver(below priorityqueue.PriorityQueue[reconcile.Request], work
 	return q
 }
 
-// moveReady what is ready, until the queue below is shut down.
+// moveReady moves what is ready from the queue below, until that is shut down.
 func (q *fairQueue) moveReady() {
 	for {
 		object, priority, shutdown := q.PriorityQueue.GetWithPriority()
@@ -95,7 +95,7 @@ func (q *fairQueue) moveReady() {
 	}
 }
 
-// throttleDelay is how long the object's pace does not allow it another pass.
+// throttleDelay returns for how long objectRate allows the object no other pass.
 func (q *fairQueue) throttleDelay(object reconcile.Request) time.Duration {
 	q.mu.Lock()
 	defer q.mu.Unlock()
@@ -119,7 +119,7 @@ func (q *fairQueue) enqueue(t turn) {
 	q.changed.Signal()
 }
 
-// GetWithPriority waits for an object that a worker may be spent on.
+// GetWithPriority waits for an object that may have a worker.
 func (q *fairQueue) GetWithPriority() (reconcile.Request, int, bool) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
@@ -138,13 +138,13 @@ func (q *fairQueue) GetWithPriority() (reconcile.Request, int, bool) {
 	return reconcile.Request{}, 0, true
 }
 
-// Get is GetWithPriority for whoever has no use for the priority.
+// Get is GetWithPriority for a caller that has no use for the priority.
 func (q *fairQueue) Get() (reconcile.Request, bool) {
 	object, _, shutdown := q.GetWithPriority()
 	return object, shutdown
 }
 
-// nextTenant tenant to be given a worker, nil for none.
+// nextTenant returns the tenant to be given a worker, nil for none.
 func (q *fairQueue) nextTenant() *tenant {
 	var next *tenant
 	for _, t := range q.tenants {
@@ -192,7 +192,7 @@ func (q *fairQueue) Done(object reconcile.Request) {
 	q.changed.Signal()
 }
 
-// Len is how many objects wait for a worker.
+// Len returns how many objects wait for a worker.
 func (q *fairQueue) Len() int {
 	waiting := q.PriorityQueue.Len()
 	q.mu.Lock()

@@ -25,7 +25,7 @@ type testQueue struct {
 	added int
 }
 
-// newTestQueue with that many workers; below it nothing is ready.
+// newTestQueue makes one with that many workers; below it nothing is ready.
 func newTestQueue(t *testing.T, workers int) *testQueue {
 	t.Helper()
 	below := priorityqueue.New[reconcile.Request]("")
@@ -40,7 +40,7 @@ func (h *testQueue) addMany(n int, namespace string) {
 	}
 }
 
-// assignAll workers until no object may have one, and tell whose objects got them.
+// assignAll assigns workers until no object may have one, and returns the objects that got them.
 func (h *testQueue) assignAll() (got []reconcile.Request) {
 	for h.nextTenant() != nil {
 		object, _, _ := h.GetWithPriority()
@@ -139,7 +139,7 @@ func TestWhoIsAtRestIsForgotten(t *testing.T) {
 	}
 }
 
-// withQueue runs a test over a whole queue, in time that goes by when all wait.
+// withQueue runs a test over a whole queue, in fake time that goes by when all wait.
 func withQueue(t *testing.T, test func(t *testing.T, q *fairQueue)) {
 	t.Helper()
 	synctest.Test(t, func(t *testing.T) {
@@ -150,7 +150,7 @@ func withQueue(t *testing.T, test func(t *testing.T, q *fairQueue)) {
 	})
 }
 
-// timeRequeues passes of an object, each asking for the next at once, and how long they take.
+// timeRequeues makes passes of an object, each asking for the next at once, and returns how long they take.
 func timeRequeues(q *fairQueue, passes int) time.Duration {
 	began := time.Now()
 	for range passes {
@@ -173,7 +173,7 @@ func TestAnObjectThatNeverRestsIsHeldToItsPace(t *testing.T) {
 	})
 }
 
-// Its next event waits for one interval of the pace at most, and nobody else's does.
+// Its next event waits for one interval of objectRate at most, and nobody else's does.
 func TestAnObjectThatHasRestedIsServedAtOnce(t *testing.T) {
 	withQueue(t, func(t *testing.T, q *fairQueue) {
 		one := newRequest("a", "restless")

@@ -8,7 +8,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 )
 
-// ownerItself is the place of the owner itself in its memory, beside its children.
+// ownerItself stands for the owner itself among its children.
 const ownerItself = "self"
 
 // deletedHash stands for the hash of a child whose last write was its deletion.
@@ -22,9 +22,9 @@ type lastWrite struct {
 	seen       bool   // the cache has had it
 }
 
-// lastWrites knows, per owner, our last write of it and of each child. It is empty after a
-// restart, and nothing needs it; but while it is there nothing is done to an object that is
-// older than it says. What it says of writes that the API server has lost must go.
+// lastWrites remembers, per owner, our last write of it and of each child. It is empty after a restart, and nothing
+// needs it; but an object that is older than it says is not acted on. So it must forget writes that the API server has
+// lost.
 type lastWrites struct {
 	mu      sync.Mutex
 	byOwner map[types.NamespacedName]map[string]lastWrite
@@ -64,7 +64,7 @@ func (m *lastWrites) forget(owner types.NamespacedName) {
 	delete(m.byOwner, owner)
 }
 
-// isStale is true when we wrote the object after the cache's copy of it was made.
+// isStale reports whether we wrote the object after the cache's copy of it was made.
 func (m *lastWrites) isStale(owner types.NamespacedName, child string, cached client.Object) bool {
 	order, err := resourceversion.CompareResourceVersion(cached.GetResourceVersion(), m.get(owner, child).version)
 	return err == nil && order < 0

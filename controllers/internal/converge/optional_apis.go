@@ -20,14 +20,13 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/source"
 )
 
-// missingAPIRecheck is how long an API that was not there is taken for absent.
+// missingAPIRecheck is for how long an API that was not there counts as absent.
 const missingAPIRecheck = 10 * time.Second
 
-// OptionalAPIs are types of children that a cluster may lack, as routes of Gateway API.
-// Each is looked for when the manager starts, and again while an object asks for one.
-// A child of such a type bears the name of its owner.
+// OptionalAPIs looks for types of children that a cluster may lack, such as routes of Gateway API. It looks for each
+// when the manager starts, and again while an object asks for one. A child of such a type bears the name of its owner.
 type OptionalAPIs struct {
-	// Cache has the objects of our own making.
+	// Cache has the objects that the operator made.
 	Cache cache.Cache
 	// Mapper asks the API server for the types it has.
 	Mapper meta.RESTMapper
@@ -44,7 +43,7 @@ type discovery struct {
 	present   bool
 }
 
-// missingAPIError is a type that the cluster lacks. Somebody must install it.
+// missingAPIError means that the cluster lacks a type. Somebody must install it.
 type missingAPIError struct{ text string }
 
 func (m *missingAPIError) Error() string { return m.text }
@@ -54,8 +53,7 @@ func isMissingAPI(err error) bool {
 	return errors.As(err, &one)
 }
 
-// isPresent is true when the cluster has the type. Asked for anew, it looks again once
-// what it knows has grown old.
+// isPresent reports whether the cluster has the type. With refresh, it looks again once what it knows has grown old.
 func (x *OptionalAPIs) isPresent(gvk schema.GroupVersionKind, refresh bool) (bool, error) {
 	x.mu.Lock()
 	defer x.mu.Unlock()
@@ -74,7 +72,7 @@ func (x *OptionalAPIs) isPresent(gvk schema.GroupVersionKind, refresh bool) (boo
 	return err == nil, nil
 }
 
-// ensureWatched is nil when children of the type can be read. The first time it begins to watch them.
+// ensureWatched returns nil when children of the type can be read. The first time, it starts to watch them.
 func (c *Converger) ensureWatched(ctx context.Context, gvk schema.GroupVersionKind, field string) error {
 	there, err := c.OptionalAPIs.isPresent(gvk, true)
 	switch {
@@ -96,15 +94,15 @@ func (c *Converger) ensureWatched(ctx context.Context, gvk schema.GroupVersionKi
 	return nil
 }
 
-// newUnstructured is an empty object of the type.
+// newUnstructured returns an empty object of the type.
 func newUnstructured(gvk schema.GroupVersionKind) *unstructured.Unstructured {
 	empty := &unstructured.Unstructured{}
 	empty.SetGroupVersionKind(gvk)
 	return empty
 }
 
-// undesiredOptional are those of types that a cluster may lack. Where the type was absent
-// when it was last looked for there are none.
+// undesiredOptional returns the undesired children of types that a cluster may lack. It finds none where the type was
+// absent when it was last looked for.
 func (c *Converger) undesiredOptional(ctx context.Context, owner Object, desired map[string]bool) (Observed, error) {
 	found := Observed{}
 	var errs []error
@@ -133,7 +131,7 @@ func (c *Converger) undesiredOptional(ctx context.Context, owner Object, desired
 	return found, errors.Join(errs...)
 }
 
-// watchers begin to watch a type of children once.
+// watchers starts the watch of each type of children once.
 type watchers struct {
 	mu      sync.Mutex
 	started map[schema.GroupVersionKind]bool
@@ -156,8 +154,8 @@ func (w *watchers) ensureStarted(gvk schema.GroupVersionKind) error {
 	return nil
 }
 
-// setUpOptionalTypes looks which of the types the cluster has, and lets each be watched as soon as
-// it is reached for.
+// setUpOptionalTypes finds out which of the types the cluster has, and lets each be watched as soon as a pass needs
+// it.
 func (c *Converger) setUpOptionalTypes(mgr ctrl.Manager, object client.Object, started controller.Controller) error {
 	c.watchers.start = func(gvk schema.GroupVersionKind) error {
 		owners := handler.TypedEnqueueRequestForOwner[*unstructured.Unstructured](mgr.GetScheme(), mgr.GetRESTMapper(), object, handler.OnlyControllerOwner())
@@ -166,7 +164,7 @@ func (c *Converger) setUpOptionalTypes(mgr ctrl.Manager, object client.Object, s
 	for _, gvk := range c.OptionalTypes {
 		there, err := c.OptionalAPIs.isPresent(gvk, true)
 		if err == nil && there {
-			// Asked for now, it is full before this process leads.
+			// An informer that is requested now is full before this process leads.
 			_, err = c.OptionalAPIs.Cache.GetInformer(context.Background(), newUnstructured(gvk), cache.BlockUntilSynced(false))
 		}
 		if err != nil {

@@ -11,8 +11,8 @@ import (
 	"github.com/mainstay-operator/mainstay-operator/controllers/internal/conditions"
 )
 
-// ReportPausedChanges says in the conditions which writes spec.paused holds back: with any, what runs
-// is not what this generation asks for. It comes after all else was said.
+// ReportPausedChanges says in the conditions which writes spec.paused holds back: if there are any, what runs is not
+// what this generation asks for. Call it after all else is reported.
 func (c *Converger) ReportPausedChanges(ctx context.Context, owner Object, children ...Child) error {
 	undesired, err := c.undesiredChildren(ctx, owner, childKeys(children))
 	changes := slices.Collect(maps.Keys(undesired))

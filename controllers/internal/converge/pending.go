@@ -14,10 +14,10 @@ import (
 )
 
 const (
-	// terminationTimeout of a pod beyond its grace is its node's matter: one that is lost may
-	// never say that the pod has ended.
+	// terminationTimeout is how long a pod counts as ending beyond its grace period: a node that is lost may never
+	// say that the pod has ended.
 	terminationTimeout = 10 * time.Second
-	// pendingRequeue of what is waited for, should nothing tell of it.
+	// pendingRequeue is how soon a pass looks again for what it waits for, should no event tell of it.
 	pendingRequeue = time.Second
 )
 
@@ -31,14 +31,14 @@ func isPending(err error) bool {
 	return errors.As(err, &one)
 }
 
-// isWorkload is true for the types whose pods start at once, with what stands before them.
+// isWorkload reports whether the pods of this type start at once, with what stands before them.
 func isWorkload(kind string) bool { return kind == "StatefulSet" || kind == "Deployment" }
 
-// isPodConfig is true for the types that pods start with.
+// isPodConfig reports whether pods start with objects of this type.
 func isPodConfig(kind string) bool { return kind == "Secret" || kind == "ConfigMap" }
 
-// applyUnlessWorkload leaves the workloads as they are: pods that start now would start with what
-// was before, and nothing would replace them again.
+// applyUnlessWorkload applies everything but workloads, which it leaves as they are: pods that start now would start
+// with the former configuration, and nothing would replace them again.
 func (c *Converger) applyUnlessWorkload(ctx context.Context, owner Object, want *unstructured.Unstructured, live client.Object) (client.Object, error) {
 	if isWorkload(want.GetKind()) {
 		return nil, &pendingError{"what its pods start with must stand first"}
@@ -46,9 +46,9 @@ func (c *Converger) applyUnlessWorkload(ctx context.Context, owner Object, want 
 	return c.apply(ctx, owner, want, live)
 }
 
-// checkFormerPods is nil once no pod of a former StatefulSet has a name of the new one's.
-// The StatefulSet controller is told nothing of such a pod's end: refused its name it
-// tries again at intervals that double up to 1000 s,
+// checkFormerPods returns nil once no pod of a former StatefulSet has a name of the new one's. Nothing tells the
+// StatefulSet controller of the end of such a pod: when it is refused the name, it tries again at intervals that
+// double up to 1000 s,
 // https://github.com/kubernetes/kubernetes/blob/v1.37.1/pkg/controller/statefulset/stateful_set.go.
 func (c *Converger) checkFormerPods(ctx context.Context, want *unstructured.Unstructured) error {
 	selector, _, err := unstructured.NestedStringMap(want.Object, "spec", "selector", "matchLabels")

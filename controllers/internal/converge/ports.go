@@ -24,7 +24,7 @@ type patchOperation struct {
 	Value any    `json:"value"`
 }
 
-// revertPortEdits undoes foreign edits of port numbers. Where there are none the refusal stands.
+// revertPortEdits undoes foreign edits of port numbers. Without any, it returns the refusal.
 func (c *Converger) revertPortEdits(ctx context.Context, want *unstructured.Unstructured, live client.Object, refusal error) error {
 	fields, err := runtime.DefaultUnstructuredConverter.ToUnstructured(live)
 	if err != nil {
@@ -34,7 +34,7 @@ func (c *Converger) revertPortEdits(ctx context.Context, want *unstructured.Unst
 	if len(edits) == 0 {
 		return refusal
 	}
-	// Paths hold for this very version alone.
+	// The paths are valid for this version only.
 	edits = append(edits, patchOperation{"replace", "/metadata/resourceVersion", live.GetResourceVersion()})
 	patch, err := json.Marshal(edits)
 	if err != nil {
@@ -72,8 +72,8 @@ func foreignPortEdits(want, live any, path string) []patchOperation {
 	return edits
 }
 
-// mergePorts lays each of our ports over the live one of its number, else of its
-// name. It tells whether the live list has a number that we do not want.
+// mergePorts lays each of our ports over the live one of its number, else of its name. It reports whether the live
+// list has a number that we do not want.
 func mergePorts(ours, theirs []any) (merged []any, foreign bool) {
 	for _, item := range ours {
 		onto := map[string]any{}

@@ -17,8 +17,7 @@ import (
 // ownerIndex finds children by the UID of the object that controls them.
 const ownerIndex = ".metadata.controller.uid"
 
-// IndexOwners makes the cache answer "the children of this UID" for the types,
-// each once. Call it before the manager starts.
+// IndexOwners makes the cache find the children of a UID for the types, each once. Call it before the manager starts.
 func IndexOwners(ctx context.Context, indexer client.FieldIndexer, scheme *runtime.Scheme, owned ...client.Object) error {
 	seen := map[string]bool{}
 	for _, kind := range owned {
@@ -44,7 +43,7 @@ func controllerUID(obj client.Object) []string {
 	return nil
 }
 
-// prune deletes owned children that are not desired, each only as it was seen.
+// prune deletes owned children that are not desired, each only in the version that was seen.
 func (c *Converger) prune(ctx context.Context, owner Object, desired []Child) error {
 	undesired, err := c.undesiredChildren(ctx, owner, childKeys(desired))
 	errs := []error{err}
@@ -64,7 +63,7 @@ func childKeys(desired []Child) map[string]bool {
 	return keys
 }
 
-// undesiredChildren are the owned children that are not to be kept, nor going, by kind and name.
+// undesiredChildren returns the owned children that are neither desired nor being deleted, by kind and name.
 func (c *Converger) undesiredChildren(ctx context.Context, owner Object, desired map[string]bool) (Observed, error) {
 	found := Observed{}
 	var errs []error
@@ -88,8 +87,7 @@ func (c *Converger) undesiredChildren(ctx context.Context, owner Object, desired
 	return found, errors.Join(append(errs, err)...)
 }
 
-// ListControlled lists the objects of one type that an owner controls, a type that
-// IndexOwners knows.
+// ListControlled lists the objects of one type that an owner controls. IndexOwners must know the type.
 func (c *Converger) ListControlled(ctx context.Context, owner client.Object, list client.ObjectList) error {
 	return c.List(ctx, list, client.InNamespace(owner.GetNamespace()), client.MatchingFields{ownerIndex: string(owner.GetUID())})
 }
@@ -115,8 +113,8 @@ func (c *Converger) listOwned(ctx context.Context, owner Object, kind client.Obj
 	return children, err
 }
 
-// deleteChild deletes exactly the object that was looked at, or nothing, and only
-// once: the cache may show it a while longer.
+// deleteChild deletes exactly the object that was looked at, or nothing, and only once: the cache may still show it
+// for a while.
 func (c *Converger) deleteChild(ctx context.Context, owner Object, key string, child client.Object) error {
 	ownerKey, gone := client.ObjectKeyFromObject(owner), lastWrite{version: child.GetResourceVersion(), hash: deletedHash}
 	if c.lastWrites.get(ownerKey, key) == gone {

@@ -17,19 +17,19 @@ import (
 	"github.com/mainstay-operator/mainstay-operator/controllers/internal/conditions"
 )
 
-// Object is what a kind's API type offers to the envelope.
+// Object is what a kind's API type offers to Reconcile.
 type Object interface {
 	client.Object
-	// GetConditions gives the place where the conditions live.
+	// GetConditions returns where the conditions live.
 	GetConditions() *[]metav1.Condition
 	// SetObservedGeneration notes the generation that the status speaks of.
 	SetObservedGeneration(generation int64)
-	// GetUnreadable gives the fields that could not be read, and why; mostly none.
+	// GetUnreadable returns the fields that could not be read, and why; mostly "".
 	GetUnreadable() string
 }
 
-// SaveStatus writes the object's status now, under optimistic lock, and leaves the
-// server's answer in the object. It sends nothing when nothing changed.
+// SaveStatus writes the object's status now, under an optimistic lock, and leaves the server's answer in the object.
+// It sends nothing when nothing changed.
 type SaveStatus func(ctx context.Context) error
 
 // ReconcileFunc is one pass over one object. It sets the object's status in place.
@@ -39,24 +39,24 @@ type ReconcileFunc[T Object] func(ctx context.Context, obj T, save SaveStatus) (
 type Converger struct {
 	// Client reads from the cache and writes to the API server.
 	client.Client
-	// APIReader reads from the API server: what another might just have made.
+	// APIReader reads from the API server what somebody else might just have made.
 	APIReader client.Reader
-	// IsLeader is false once another process may lead; nil when there is no other. Client
-	// writes nothing then. Whoever commands something else asks first.
+	// IsLeader reports false once another process may lead; nil when there is no other. Client then writes
+	// nothing. Whoever commands something else must ask first.
 	IsLeader func() bool
 	// Events records what has happened.
 	Events events.EventRecorder
-	// Account is the ServiceAccount that this process runs as; none where it is no pod.
+	// Account is the ServiceAccount that this process runs as; empty if it does not run in a pod.
 	Account types.NamespacedName
-	// Tracker are noted while they run; nil where nobody asks for them.
+	// Tracker notes the passes while they run; nil where nobody asks for them.
 	Tracker *ReconcileTracker
-	// Owned are the types of children; those no longer desired are pruned.
+	// Owned are the types of children; Converge prunes children of these types that are no longer desired.
 	Owned []client.Object
-	// OptionalTypes are the types of children that a cluster may lack, of Extensions.
+	// OptionalTypes are the types of children that a cluster may lack; OptionalAPIs looks for them.
 	OptionalTypes []schema.GroupVersionKind
 	OptionalAPIs  *OptionalAPIs
-	// Finalize, when set, lets go of what garbage collection cannot: it runs for
-	// an object that is gone or being deleted, as often as it is seen so.
+	// Finalize, when set, releases what garbage collection cannot: it runs whenever a pass finds the object gone
+	// or being deleted.
 	Finalize func(ctx context.Context, key types.NamespacedName) error
 
 	lastWrites lastWrites
@@ -107,7 +107,7 @@ func Reconcile[T Object](ctx context.Context, c *Converger, req ctrl.Request, ob
 	return toResult(result, err)
 }
 
-// runIfReadable runs the story, unless the object could not be read whole: then nothing is done.
+// runIfReadable runs the reconcile function, unless a part of the object could not be read: then it does nothing.
 func runIfReadable[T Object](ctx context.Context, obj T, save SaveStatus, reconcile ReconcileFunc[T]) (ctrl.Result, error) {
 	if why := obj.GetUnreadable(); why != "" {
 		return ctrl.Result{}, &invalidError{why + "; nothing is done until it can be read"}
@@ -115,9 +115,9 @@ func runIfReadable[T Object](ctx context.Context, obj T, save SaveStatus, reconc
 	return reconcile(ctx, obj, save)
 }
 
-// reconcileStale is a pass over an object older than our last write of it: the event of that write
-// brings the next. Where the cache has had it already, the API server is asked. One that has
-// an older object, too, was restored from a backup: then that is the one to act on.
+// reconcileStale handles an object older than our last write of it: usually, the event of that write brings the next
+// pass. If the cache has had that write already, it asks the API server. If the API server has an older object, too,
+// that was restored from a backup, and the next pass acts on it.
 func (c *Converger) reconcileStale(ctx context.Context, key types.NamespacedName, obj Object) (ctrl.Result, error) {
 	if !c.lastWrites.get(key, ownerItself).seen {
 		return ctrl.Result{}, nil
@@ -145,7 +145,7 @@ func (c *Converger) runFinalize(ctx context.Context, key types.NamespacedName) (
 	return toResult(ctrl.Result{}, c.Finalize(ctx, key))
 }
 
-// maxEventNote of an event: the API server drops a longer one.
+// maxEventNote bounds the note of an event: the API server drops a longer one.
 const maxEventNote = 1024
 
 // emitEvents emits one event per condition that turned since before.

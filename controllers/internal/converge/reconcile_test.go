@@ -12,7 +12,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client/fake"
 )
 
-// owner is an object of a kind that the core does not know.
+// owner is an object of a kind that this package does not know.
 type owner struct {
 	metav1.TypeMeta   `json:",inline"`
 	metav1.ObjectMeta `json:"metadata,omitempty"`
@@ -26,7 +26,7 @@ func (o *owner) GetConditions() *[]metav1.Condition { return &o.conditions }
 func (*owner) SetObservedGeneration(int64)          {}
 func (*owner) GetUnreadable() string                { return "" }
 
-// newFakeClient is a cache, or an API server, that has the object in that version.
+// newFakeClient returns a cache, or an API server, that has the object in that version.
 func newFakeClient(version string) client.WithWatch {
 	scheme := runtime.NewScheme()
 	scheme.AddKnownTypeWithName(schema.GroupVersionKind{Group: "example.org", Version: "v1", Kind: "Owner"}, &owner{})

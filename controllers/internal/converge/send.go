@@ -16,14 +16,12 @@ import (
 	"github.com/mainstay-operator/mainstay-operator/controllers/internal/parts"
 )
 
-// impossibleVersion is a resourceVersion that no object bears: it is that of an etcd
-// without any. An apply that names it creates, and conflicts when there is
-// something already.
+// impossibleVersion is a resourceVersion that no object has: an etcd without any object is at it. An apply that names
+// it creates the object, and conflicts when there is one already.
 const impossibleVersion = "1"
 
-// send applies under a precondition that makes a lost race harmless: an absent
-// child at a version that nothing bears, which creates and never adopts; one
-// that is ours under its UID.
+// send applies under a precondition that makes a lost race harmless: it applies an absent child at a version that
+// nothing has, which creates and never adopts, and a child of ours under its UID.
 func (c *Converger) send(ctx context.Context, owner Object, want *unstructured.Unstructured, live client.Object) (client.Object, error) {
 	options := []client.ApplyOption{client.FieldOwner(FieldManager)}
 	if live == nil {
@@ -64,14 +62,13 @@ func (c *Converger) send(ctx context.Context, owner Object, want *unstructured.U
 	return applied, runtime.DefaultUnstructuredConverter.FromUnstructured(want.Object, applied)
 }
 
-// isRejected is true when the server says that what an apply would lead to cannot be.
-// It says of a node port held twice that the error is its own.
+// isRejected reports whether the server says that the result of an apply would be invalid. Of a node port that is
+// taken twice, it says that the error is its own.
 func isRejected(err error) bool { return apierrors.IsInvalid(err) || apierrors.IsInternalError(err) }
 
-// resolveCreateConflict looks past the cache at a child that was there after all. When it is
-// ours and bears our label the cache lags and the conflict stands; without the
-// label, by which the cache chooses, it is the one to write to. Anybody else's is refused,
-// also of a type of which the cache holds our own alone.
+// resolveCreateConflict asks the API server for a child that was there after all. If the child is ours and has our
+// label, the cache lags and the conflict stands; without the label, by which the cache selects, it is the one to write
+// to. Anybody else's is refused, also of a type of which the cache holds only our own.
 func (c *Converger) resolveCreateConflict(ctx context.Context, owner Object, want *unstructured.Unstructured, conflict error) (client.Object, error) {
 	found := &metav1.PartialObjectMetadata{}
 	found.SetGroupVersionKind(want.GroupVersionKind())
@@ -88,7 +85,7 @@ func (c *Converger) resolveCreateConflict(ctx context.Context, owner Object, wan
 	return found, nil
 }
 
-// hasFieldCause is true when the server refuses that very field.
+// hasFieldCause reports whether the server refuses that very field.
 func hasFieldCause(err error, field string) bool {
 	status := apierrors.APIStatus(nil)
 	if !errors.As(err, &status) || status.Status().Details == nil {

@@ -5,13 +5,12 @@ import (
 	"strings"
 )
 
-// isSubset is true when live has every value that desired sets. Keys and named
-// list items that only live has are foreign (defaults, injected sidecars,
-// annotations of others) and do not matter. A zero value equals an absent one,
+// isSubset reports whether live has every value that desired sets. Keys and named list items that only live has are
+// foreign (defaults, injected sidecars, annotations of others) and do not matter. A zero value equals an absent one,
 // since the API drops zero values on its way to us.
 //
-// A false alarm costs one apply that changes nothing; a false calm would leave
-// a foreign edit in place. Where in doubt, it is false.
+// A wrong false costs one apply that changes nothing; a wrong true would leave a foreign edit in place. So it returns
+// false when in doubt.
 func isSubset(desired, live any) bool {
 	switch want := desired.(type) {
 	case map[string]any:
@@ -33,8 +32,8 @@ func isSubset(desired, live any) bool {
 	}
 }
 
-// isAtomic is true for the fields that the API server takes as one, and of which it
-// names one owner: a key that somebody adds to ours makes it choose others.
+// isAtomic reports whether the API server treats the field as one value with one owner, such as a selector: a key that
+// somebody adds to ours makes it select something else.
 func isAtomic(key string) bool {
 	return strings.HasSuffix(strings.ToLower(key), "selector") || key == "nodeSelectorTerms"
 }
@@ -62,7 +61,7 @@ func isListSubset(want, have []any) bool {
 	return true
 }
 
-// byName indexes a list whose every item has a name of its own, else it is nil.
+// byName indexes a list by name, or returns nil unless every item has a name of its own.
 func byName(list []any) map[any]any {
 	index := make(map[any]any, len(list))
 	for _, item := range list {

@@ -8,14 +8,13 @@ import (
 	"k8s.io/utils/clock"
 )
 
-// stuckAfter is for how long a pass has run when it will never end. Nothing that a pass waits
-// for takes so long: a server of a user's has seconds, and the API server ends each request
-// after a minute at most (kube-apiserver: --request-timeout), webhooks included, of which a
-// pass makes some ten one after the other.
+// stuckAfter is how long a pass must have run to count as one that will never end. Nothing that a pass waits for takes
+// so long: a user's server has seconds, and the API server ends each request after a minute at most (kube-apiserver:
+// --request-timeout), webhooks included, and a pass makes some ten requests one after the other.
 const stuckAfter = 15 * time.Minute
 
-// ReconcileTracker are those that run now. One that is stuck holds its object, and a worker, until the
-// process is started anew.
+// ReconcileTracker knows the passes that run now. One that is stuck holds its object, and a worker, until the process
+// is started anew.
 type ReconcileTracker struct {
 	// Clock tells how long a pass has run.
 	Clock clock.PassiveClock
@@ -25,11 +24,11 @@ type ReconcileTracker struct {
 }
 
 type trackedReconcile struct {
-	object  string // the object
+	object  string // what the pass is over
 	started time.Time
 }
 
-// Start notes a pass over what is named, until the end that it gives is called.
+// Start notes a pass over what object names, until the caller calls end.
 func (p *ReconcileTracker) Start(object string) (end func()) {
 	if p == nil {
 		return func() {}
@@ -48,7 +47,7 @@ func (p *ReconcileTracker) Start(object string) (end func()) {
 	}
 }
 
-// Stuck is the error of the pass that runs for the longest, if it will never end.
+// Stuck returns an error that names the pass that has run longest, if it will never end.
 func (p *ReconcileTracker) Stuck() error {
 	p.mu.Lock()
 	defer p.mu.Unlock()

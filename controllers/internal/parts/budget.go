@@ -8,8 +8,8 @@ import (
 	commonv1 "github.com/mainstay-operator/mainstay-operator/api/common/v1"
 )
 
-// DisruptionBudget is the one PodDisruptionBudget of a set. Unready pods may be evicted
-// at any time when the kind keeps no state in them.
+// DisruptionBudget returns the only PodDisruptionBudget of a set. Unready pods may be evicted at any time when the
+// kind keeps no state in them.
 func DisruptionBudget(kind, instance string, chosen *commonv1.Disruption, unready policyv1.UnhealthyPodEvictionPolicyType) *policyv1ac.PodDisruptionBudgetApplyConfiguration {
 	most := intstr.FromInt32(1)
 	if chosen != nil && chosen.MaxUnavailable != nil {

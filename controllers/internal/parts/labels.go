@@ -1,5 +1,5 @@
-// Package parts holds the pieces of desired state that mean the same in every
-// kind. Pure: same input, same bytes.
+// Package parts holds the pieces of desired state that mean the same in every kind. It is pure: the same input gives
+// the same bytes.
 package parts
 
 import (
@@ -16,16 +16,16 @@ const (
 	ManagedBy = "mainstay-operator"
 )
 
-// operatorLabels are those of the manager's own pods, as config/manager has them.
+// operatorLabels are the labels of the manager's own pods, as config/manager has them.
 var operatorLabels = map[string]string{LabelName: ManagedBy, "control-plane": "controller-manager"}
 
-// SelectorLabels gives the labels that select the pods of one object. They never
-// change: a workload's selector is immutable.
+// SelectorLabels returns the labels that select the pods of one object. They never change: a workload's selector is
+// immutable.
 func SelectorLabels(kind, instance string) map[string]string {
 	return map[string]string{LabelName: kind, LabelInstance: instance}
 }
 
-// Labels gives the labels that every child bears.
+// Labels returns the labels that every child bears.
 func Labels(kind, instance string) map[string]string {
 	return Merge(SelectorLabels(kind, instance), map[string]string{LabelManagedBy: ManagedBy})
 }

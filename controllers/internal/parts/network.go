@@ -9,8 +9,8 @@ import (
 	commonv1 "github.com/mainstay-operator/mainstay-operator/api/common/v1"
 )
 
-// OperatorPeer is the manager in its namespace: the labels of its pods alone could be anybody's.
-// It is nobody where the manager is no pod, which no policy can name.
+// OperatorPeer returns the manager in its namespace: the labels of its pods alone could be anybody's. It returns nil
+// where the manager does not run in a pod, since no policy can name it.
 func OperatorPeer(namespace string) []*networkingv1ac.NetworkPolicyPeerApplyConfiguration {
 	if namespace == "" {
 		return nil
@@ -20,8 +20,8 @@ func OperatorPeer(namespace string) []*networkingv1ac.NetworkPolicyPeerApplyConf
 		WithPodSelector(metav1ac.LabelSelector().WithMatchLabels(operatorLabels))}
 }
 
-// NetworkPolicy lets those in that were chosen, else the pods of the namespace, and
-// whoever the kind itself needs. ports are those of the containers.
+// NetworkPolicy admits the chosen peers, or else the pods of the namespace, and whoever the kind itself needs. ports
+// are those of the containers.
 func NetworkPolicy(kind, instance string, chosen *commonv1.NetworkPolicy, ports []networkingv1.NetworkPolicyPort,
 	needed ...*networkingv1ac.NetworkPolicyPeerApplyConfiguration) *networkingv1ac.NetworkPolicyApplyConfiguration {
 	rule := networkingv1ac.NetworkPolicyIngressRule().

@@ -16,32 +16,32 @@ type OptionalObject struct {
 	Field string `json:"-"`
 }
 
-// NewOptionalObject makes one with our labels, to be given a spec.
+// NewOptionalObject makes one with our labels; the caller gives it a spec.
 func NewOptionalObject(kind, instance string, of metav1ac.TypeMetaApplyConfiguration, field string) *OptionalObject {
 	meta := metav1ac.ObjectMeta().WithName(instance).WithLabels(Labels(kind, instance))
 	return &OptionalObject{TypeMetaApplyConfiguration: of, ObjectMetaApplyConfiguration: meta, Field: field}
 }
 
-// IsApplyConfiguration marks it as one.
+// IsApplyConfiguration marks it as an apply configuration.
 func (*OptionalObject) IsApplyConfiguration() {}
 
-// GetAPIVersion gives group and version.
+// GetAPIVersion returns the group and version.
 func (c *OptionalObject) GetAPIVersion() *string { return c.APIVersion }
 
-// GetKind gives the type's name.
+// GetKind returns the type's name.
 func (c *OptionalObject) GetKind() *string { return c.Kind }
 
-// GetName gives the object's name.
+// GetName returns the object's name.
 func (c *OptionalObject) GetName() *string { return c.Name }
 
-// AskedBy is the field of the owner's spec that asks for it.
+// AskedBy returns the field of the owner's spec that asks for it.
 func (c *OptionalObject) AskedBy() string { return c.Field }
 
 // ServiceMonitorType is what the Prometheus operator reads,
 // https://prometheus-operator.dev/docs/api-reference/api/#monitoring.coreos.com/v1.ServiceMonitor
 var ServiceMonitorType = *metav1ac.TypeMeta().WithAPIVersion("monitoring.coreos.com/v1").WithKind("ServiceMonitor")
 
-// ServiceMonitor has the metrics scraped at path on the Service's port of that name.
+// ServiceMonitor makes Prometheus scrape the metrics at path on the Service's port of that name.
 func ServiceMonitor(kind, instance string, chosen *commonv1.ServiceMonitor, port, path string) *OptionalObject {
 	monitor := NewOptionalObject(kind, instance, ServiceMonitorType, "metrics.serviceMonitor")
 	monitor.Labels = Merge(chosen.Labels, monitor.Labels)

@@ -13,8 +13,8 @@ import (
 	commonv1 "github.com/mainstay-operator/mainstay-operator/api/common/v1"
 )
 
-// ToApplyConfig turns an API value into its apply configuration, field by field as they
-// encode. The pair of types is fixed at compile time, so failing is a bug.
+// ToApplyConfig turns an API value into its apply configuration, through their JSON. The pair of types is fixed at
+// compile time, so a failure is a bug.
 func ToApplyConfig[T any](value any) *T {
 	var config T
 	encoded, err := json.Marshal(value)
@@ -36,8 +36,8 @@ func ToApplyConfigs[T, V any](values []V) []*T {
 	return configs
 }
 
-// PodTemplate is a pod template of the kind, with the user's options around our
-// labels and without a service account token. Containers are the caller's.
+// PodTemplate returns a pod template of the kind, with the user's options around our labels and without a service
+// account token. The caller adds the containers.
 func PodTemplate(kind, instance string, options commonv1.PodOptions) *corev1ac.PodTemplateSpecApplyConfiguration {
 	template := corev1ac.PodTemplateSpec().
 		WithLabels(Merge(options.PodLabels, Labels(kind, instance))).
@@ -48,7 +48,7 @@ func PodTemplate(kind, instance string, options commonv1.PodOptions) *corev1ac.P
 	return template
 }
 
-// PodSpec is the pod of a Template alone, for kinds that make bare pods.
+// PodSpec returns the pod of a PodTemplate alone, for kinds that make bare pods.
 func PodSpec(kind, instance string, options commonv1.PodOptions) *corev1ac.PodSpecApplyConfiguration {
 	pod := corev1ac.PodSpec().
 		WithAutomountServiceAccountToken(false).
@@ -71,7 +71,7 @@ func PodSpec(kind, instance string, options commonv1.PodOptions) *corev1ac.PodSp
 	return pod
 }
 
-// Container is a container with the user's pull policy.
+// Container returns a container with the user's pull policy.
 func Container(name, image string, options commonv1.PodOptions) *corev1ac.ContainerApplyConfiguration {
 	container := corev1ac.Container().WithName(name).WithImage(image)
 	if options.ImagePullPolicy != "" {
@@ -80,9 +80,8 @@ func Container(name, image string, options commonv1.PodOptions) *corev1ac.Contai
 	return container
 }
 
-// PreStopSeconds is how many seconds a container should go on serving when its pod is to end:
-// the end and the news of it set out at the same time, and SIGTERM would be first. At
-// most half of the pod's grace.
+// PreStopSeconds returns for how many seconds a container should go on serving when its pod is to end: the end and the
+// news of it set out at the same time, and SIGTERM would arrive first. It is at most half of the pod's grace period.
 func PreStopSeconds(options commonv1.PodOptions) int64 {
 	const enough, grace = 5, 30 // grace is the API server's default
 	return min(enough, ptr.Deref(options.TerminationGracePeriodSeconds, grace)/2)
@@ -97,7 +96,7 @@ func WithPreStopSleep(container *corev1ac.ContainerApplyConfiguration, seconds i
 		corev1ac.LifecycleHandler().WithSleep(corev1ac.SleepAction().WithSeconds(seconds))))
 }
 
-// topologySpread gives the user's constraints, or a soft spread over hosts and zones.
+// topologySpread returns the user's constraints, or a soft spread over hosts and zones.
 func topologySpread(kind, instance string, chosen []corev1.TopologySpreadConstraint) []*corev1ac.TopologySpreadConstraintApplyConfiguration {
 	if len(chosen) > 0 {
 		return ToApplyConfigs[corev1ac.TopologySpreadConstraintApplyConfiguration](chosen)
@@ -112,18 +111,18 @@ func topologySpread(kind, instance string, chosen []corev1.TopologySpreadConstra
 	return []*corev1ac.TopologySpreadConstraintApplyConfiguration{soft(corev1.LabelHostname), soft(corev1.LabelTopologyZone)}
 }
 
-// LabelSelector is the label selector of one object's pods.
+// LabelSelector returns the label selector of one object's pods.
 func LabelSelector(kind, instance string) *metav1ac.LabelSelectorApplyConfiguration {
 	return metav1ac.LabelSelector().WithMatchLabels(SelectorLabels(kind, instance))
 }
 
-// SelectorString is Select as the scale subresource wants it: one line.
+// SelectorString returns SelectorLabels as the scale subresource wants them: in one line.
 func SelectorString(kind, instance string) string {
 	return metav1.FormatLabelSelector(&metav1.LabelSelector{MatchLabels: SelectorLabels(kind, instance)})
 }
 
-// RunningImage is the image of the named container, or the default when there
-// is none: an operator that brings a newer default rolls nothing.
+// RunningImage returns the image of the named container, or the default when there is none: an operator that brings a
+// newer default rolls nothing.
 func RunningImage(containers []corev1.Container, name, otherwise string) string {
 	for _, c := range containers {
 		if c.Name == name {

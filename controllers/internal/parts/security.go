@@ -12,7 +12,7 @@ func RestrictedPod(uid int64) *corev1ac.PodSecurityContextApplyConfiguration {
 		WithFSGroupChangePolicy(corev1.FSGroupChangeOnRootMismatch)
 }
 
-// RestrictedContainer takes every capability and the writable root away.
+// RestrictedContainer drops every capability and makes the root file system read-only.
 func RestrictedContainer() *corev1ac.SecurityContextApplyConfiguration {
 	return BaselineContainer().
 		WithReadOnlyRootFilesystem(true).

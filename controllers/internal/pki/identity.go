@@ -1,4 +1,4 @@
-// Package pki judges certificates and says whom they trust. Pure.
+// Package pki judges certificates and says whom they trust. It is pure.
 package pki
 
 import (
@@ -17,31 +17,30 @@ import (
 )
 
 const (
-	// CACertKey of a Secret holds the certificates that vouch for the others'.
+	// CACertKey is the key of a Secret that holds the certificates which vouch for the others'.
 	CACertKey = "ca.crt"
-	// validityMargin after which what a certificate says has come: it tells whole seconds, and
-	// still holds in the last.
+	// validityMargin is how long after a time in a certificate the change has surely come: a certificate has whole
+	// seconds, and is still valid in the last.
 	validityMargin = time.Second
 )
 
-// Identity is what a server shows to others, and by which it trusts them; in PEM.
+// Identity is what a server shows to others, and whom it trusts; in PEM.
 type Identity struct {
-	// Certificate with what leads to its authority; Key to it; Authorities that it trusts.
+	// Certificate includes what leads to its authority; Key belongs to it; Authorities are those it trusts.
 	Certificate, Key, Authorities []byte
 }
 
-// IsEmpty is true when there is no certificate.
+// IsEmpty reports whether there is no certificate.
 func (i Identity) IsEmpty() bool { return len(i.Certificate) == 0 }
 
-// ContentHash is another one for other content. The key need not be in it: the
-// certificate has its public half.
+// ContentHash differs when the content does. It need not include the key: the certificate has its public half.
 func (i Identity) ContentHash() string {
 	sum := sha256.Sum256([]byte(string(i.Certificate) + "\n" + string(i.Authorities)))
 	return hex.EncodeToString(sum[:])[:16]
 }
 
-// FromSecret gives what a user's Secret of that name holds, or tells what has to be mended.
-// The certificate names the host; asClient is one that is shown to servers, too.
+// FromSecret returns what a user's Secret of that name holds, or says what has to be mended. The certificate must name
+// the host, and with asClient it must be good for showing to servers, too.
 func FromSecret(name string, data map[string][]byte, host string, asClient bool, now time.Time) (Identity, string) {
 	if data == nil {
 		return Identity{}, fmt.Sprintf("there is no Secret %q; create it with the keys %q, %q and %q",
@@ -59,8 +58,8 @@ func FromSecret(name string, data map[string][]byte, host string, asClient bool,
 	return found, ""
 }
 
-// NextChange is how soon there may be something else to say about what a user's Secret holds:
-// a moment after one of its certificates begins or ends. 0 is never.
+// NextChange returns how soon the verdict on a user's Secret may change: a moment after one of its certificates begins
+// or ends. 0 means never.
 func NextChange(data map[string][]byte, now time.Time) time.Duration {
 	var next time.Duration
 	for _, key := range []string{corev1.TLSCertKey, CACertKey} {
@@ -76,7 +75,7 @@ func NextChange(data map[string][]byte, now time.Time) time.Duration {
 	return next
 }
 
-// MergeAuthorities is what vouches for both, each authority once.
+// MergeAuthorities returns the authorities that vouch for either identity, each once.
 func MergeAuthorities(a, b Identity) []byte {
 	var all bytes.Buffer
 	var seen [][]byte
@@ -89,14 +88,14 @@ func MergeAuthorities(a, b Identity) []byte {
 	return all.Bytes()
 }
 
-// Trusts the other's certificate.
+// Trusts reports whether an authority of this identity vouches for the other's certificate.
 func (i Identity) Trusts(other Identity, now time.Time) bool {
 	chain, err := ParseCertificates(other.Certificate)
 	return err == nil && i.verify(chain, now, x509.ExtKeyUsageAny) == nil
 }
 
-// verify is an error for a chain that no authority vouches for. Its age is let
-// pass: who renews a certificate too late must still be able to hand it out.
+// verify returns an error for a chain that no authority vouches for. It accepts an expired certificate: a user who
+// renews it too late must still be able to hand the new one out.
 func (i Identity) verify(chain []*x509.Certificate, now time.Time, use x509.ExtKeyUsage) error {
 	if len(chain) == 0 {
 		return errors.New("no certificate")
@@ -113,8 +112,8 @@ func (i Identity) verify(chain []*x509.Certificate, now time.Time, use x509.ExtK
 	return err
 }
 
-// TLSConfig is how the operator speaks with the servers. They are dialled by the
-// addresses of their pods, and their certificate must name the master's Service.
+// TLSConfig returns how the operator talks to the servers. It dials them by the addresses of their pods, and their
+// certificate must name the master's Service.
 func (i Identity) TLSConfig(host string, clock func() time.Time) (*tls.Config, error) {
 	pair, err := tls.X509KeyPair(i.Certificate, i.Key)
 	if err != nil {
@@ -134,7 +133,7 @@ func (i Identity) TLSConfig(host string, clock func() time.Time) (*tls.Config, e
 	}, nil
 }
 
-// validate that would make others refuse a server which shows this, or "".
+// validate returns why others would refuse a server that shows this identity, or "".
 func (i Identity) validate(host string, asClient bool, now time.Time) string {
 	if _, err := tls.X509KeyPair(i.Certificate, i.Key); err != nil {
 		return "tls.crt and tls.key are not a certificate and its key: " + err.Error()
@@ -176,7 +175,7 @@ func ParseCertificates(text []byte) ([]*x509.Certificate, error) {
 	return all, nil
 }
 
-// certificateBlocks are the certificates of a PEM text.
+// certificateBlocks returns the certificates of a PEM text.
 func certificateBlocks(text []byte) [][]byte {
 	var all [][]byte
 	for block, rest := pem.Decode(text); block != nil; block, rest = pem.Decode(rest) {

@@ -98,7 +98,7 @@ func TestNextChange(t *testing.T) {
 	}
 }
 
-// Or the renewal of one that has expired could not be handed out any more.
+// Otherwise, the renewal of an expired certificate could no longer be handed out.
 func TestAnExpiredCertificateIsStillSpokenWith(t *testing.T) {
 	old, renewed := issue(authority.New("one")), issue(authority.New("two"))
 	late := time.Now().Add(90 * time.Minute) // the certificates hold an hour, the authorities two

@@ -1,5 +1,5 @@
-// Package untrusted bounds what a server of a user's image makes the operator repeat. Such a
-// server may be any program: what it sends reaches a status, an event or a log only through here.
+// Package untrusted bounds what a server of a user's image makes the operator repeat. Such a server may be any
+// program: what it sends reaches a status, an event or a log only through this package.
 package untrusted
 
 import (
@@ -10,9 +10,9 @@ import (
 )
 
 const (
-	// maxQuoted bytes are repeated of a value that is not what it should be.
+	// maxQuoted is how many bytes are repeated of a value that is not what it should be.
 	maxQuoted = 48
-	// maxSanitized bytes are repeated of what a server says in words, such as why it refuses.
+	// maxSanitized is how many bytes are repeated of what a server says in words, such as why it refuses.
 	maxSanitized = 256
 	ellipsis     = "..."
 )
@@ -20,8 +20,8 @@ const (
 // Quote repeats a value as a Go string literal, cut to 48 bytes.
 func Quote(value string) string { return strconv.QuoteToASCII(truncate(value, maxQuoted)) }
 
-// Sanitize repeats what a server says, cut to 256 bytes, on one line. A character that cannot be
-// printed, or is none of UTF-8, reads "?".
+// Sanitize repeats what a server says, cut to 256 bytes, on one line. It replaces a character that cannot be printed,
+// or is not UTF-8, by "?".
 func Sanitize(text string) string {
 	return strings.Map(func(r rune) rune {
 		if r == utf8.RuneError || !unicode.IsPrint(r) {

@@ -9,31 +9,31 @@ import (
 )
 
 const (
-	// acknowledgeInterval is how often a replica does so (REPLCONF ACK of replicationCron).
+	// acknowledgeInterval is how often a replica acknowledges (REPLCONF ACK of replicationCron).
 	acknowledgeInterval = time.Second
-	// maxSilentReports is how many times in a row it is told that there is nothing new.
+	// maxSilentReports is how many times in a row a watch reports that a replica acknowledges nothing new.
 	maxSilentReports = 10
 )
 
-// acknowledgements of a master's replicas, by their addresses, when it was last asked.
+// acknowledgements are those that a master had from its replicas, by address, when it was last asked.
 type acknowledgements struct {
-	// tolerated is how many times in a row there may be nothing new.
+	// tolerated is how many times in a row a replica may have acknowledged nothing new.
 	tolerated int
 	last      map[string]acknowledgement
 }
 
-// newAcknowledgements of a master that is asked every interval.
+// newAcknowledgements returns none yet, for a master that is asked every interval.
 func newAcknowledgements(interval time.Duration) *acknowledgements {
 	return &acknowledgements{tolerated: int(max(1, (acknowledgeInterval+interval-1)/interval)), last: map[string]acknowledgement{}}
 }
 
 type acknowledgement struct {
 	offset    int64
-	unchanged int // so many times in a row there was nothing new, though there was more to acknowledge
+	unchanged int // how many times in a row there was nothing new, though there was more to acknowledge
 }
 
-// update in a master's answer to ROLE, and tell which replicas acknowledge nothing: the text differs
-// each time while that is to be told. There is always something to acknowledge, see repl-ping-replica-period.
+// update takes in a master's answer to ROLE and tells which replicas acknowledge nothing: while that is to be
+// reported, the text differs each time. There is always something to acknowledge, see repl-ping-replica-period.
 func (a *acknowledgements) update(words []string) string {
 	before := maps.Clone(a.last)
 	clear(a.last)

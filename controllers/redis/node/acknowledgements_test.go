@@ -43,7 +43,7 @@ func TestAReplicaThatAcknowledgesNothingIsTold(t *testing.T) {
 	}
 }
 
-// Asked five times a second, a master has five times nothing new of a replica that is well.
+// A master that is asked five times a second has nothing new, five times in a row, of a replica that is well.
 func TestAReplicaThatIsAskedOfOftenIsNotTold(t *testing.T) {
 	a := newAcknowledgements(200 * time.Millisecond)
 	for asked := range 50 {

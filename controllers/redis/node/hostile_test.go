@@ -14,7 +14,7 @@ import (
 	"github.com/mainstay-operator/mainstay-operator/test/hostile"
 )
 
-// timeoutFor a server that is slow by its sort is short, and with any other as long as it takes.
+// timeoutFor returns a short time for a server that is slow by its sort, and a long one for any other.
 func timeoutFor(sort hostile.Behavior) time.Duration {
 	if sort == hostile.Drip || sort == hostile.Silence {
 		return replyTimeout
@@ -22,7 +22,7 @@ func timeoutFor(sort hostile.Behavior) time.Duration {
 	return time.Minute
 }
 
-// Whatever answers, a look ends and says of it what can be said.
+// Whatever answers, a look ends and says what can be said of the server.
 func TestALookAtAHostileServer(t *testing.T) {
 	for _, c := range []struct {
 		sort   hostile.Behavior
@@ -68,7 +68,7 @@ func TestEverySortIsLookedAt(t *testing.T) {
 	}
 }
 
-// Whatever answers, a watch keeps what it says from who listens, and does not come back at once.
+// Whatever answers, a watch keeps unreadable replies from its handler, and does not connect again at once.
 func TestAWatchOfAHostileServer(t *testing.T) {
 	for _, c := range []struct {
 		sort hostile.Behavior
@@ -109,7 +109,7 @@ func TestAWatchOfAHostileServer(t *testing.T) {
 	}
 }
 
-// A bug of ours in what a watch calls is no end of the watch, nor of the process.
+// A bug of ours in a watch handler ends neither the watch nor the process.
 func TestAPanicDoesNotEndAWatch(t *testing.T) {
 	liar := hostile.Start(t, hostile.Labels, "")
 	met, why := watchOnce(logr.NewContext(t.Context(), logr.Discard()), liar.Address, time.Minute, WatchHandler{OnReply: func(map[string]int64) { panic("in the ear") }})
@@ -135,7 +135,7 @@ func FuzzRole(f *testing.F) {
 	})
 }
 
-// The library itself, behind a wire: whatever is answered to its greeting and to INFO.
+// The library itself, over a limitedConn: whatever is answered to its greeting and to INFO.
 func FuzzLook(f *testing.F) {
 	f.Fuzz(func(t *testing.T, replies []byte) {
 		ours, theirs := net.Pipe()

@@ -10,12 +10,12 @@ import (
 	"github.com/mainstay-operator/mainstay-operator/controllers/internal/untrusted"
 )
 
-// maxAttached replicas are told of a master: a set has at most 8, and beyond that it matters only
+// maxAttached is how many of a master's replicas are listed: a set has at most 8, and beyond that it matters only
 // that there are others.
 const maxAttached = 64
 
-// What a field may hold that is told on. The ids are drawn by getRandomHexChars in Redis' util.c.
-// A server may have been told by hand to follow, or to announce itself by, a name.
+// These patterns bound fields that are passed on. Redis draws the ids by getRandomHexChars in its util.c.
+// Somebody may have told a server by hand to follow, or to announce itself by, a name.
 var (
 	idPattern      = regexp.MustCompile(`^[0-9a-f]{40}$`)
 	versionPattern = regexp.MustCompile(`^[0-9A-Za-z][0-9A-Za-z.+~_-]{0,31}$`)
@@ -28,7 +28,7 @@ func isHost(text string) bool {
 	return err == nil && address.Zone() == "" || hostPattern.MatchString(text)
 }
 
-// infoFields are the fields of INFO that are read, by what they must look like; "" is always good.
+// infoFields are the fields of INFO that are read, and what each must look like; "" is always valid.
 var infoFields = func() map[string]fieldFormat {
 	id := fieldFormat{idPattern.MatchString, "40 hexadecimal digits"}
 	version := fieldFormat{versionPattern.MatchString, "a version"}
@@ -51,7 +51,7 @@ var infoFields = func() map[string]fieldFormat {
 // requiredFields are the fields that every server fills in, in every role.
 var requiredFields = []string{"run_id", "role", "master_replid"}
 
-// fieldFormat of a field: a test, and what passes it in words.
+// fieldFormat is what a field must look like: a test, and a description of what passes it.
 type fieldFormat struct {
 	matches     func(string) bool
 	description string
@@ -65,8 +65,8 @@ func isNumber(text string) bool {
 // stateOnline is the state of a replica that has all of its master's data (SLAVE_STATE_ONLINE of replication.c).
 const stateOnline = "online"
 
-// parse reads the answer to INFO, https://redis.io/docs/latest/commands/info/. An error names the
-// field that no server fills in so.
+// parse reads the answer to INFO, https://redis.io/docs/latest/commands/info/. An error names a field
+// that has a value no server gives, or none.
 func parse(info string) (View, error) {
 	fields, v := map[string]string{}, View{Answer: Reached}
 	for line := range strings.SplitSeq(info, "\n") {
@@ -132,7 +132,7 @@ func fillView(v *View, fields map[string]string) {
 	}
 }
 
-// serverVersion prefers Valkey's own to the one of Redis that it is compatible with.
+// serverVersion prefers Valkey's own version to that of the Redis that it is compatible with.
 func serverVersion(fields map[string]string) string {
 	if own := fields["valkey_version"]; own != "" {
 		return own
@@ -140,7 +140,7 @@ func serverVersion(fields map[string]string) string {
 	return fields["redis_version"]
 }
 
-// pairValue gives the value of a name in "a=1,b=2".
+// pairValue returns the value of a name in "a=1,b=2".
 func pairValue(text, name string) string {
 	for one := range strings.SplitSeq(text, ",") {
 		if value, is := strings.CutPrefix(one, name+"="); is {

@@ -10,7 +10,7 @@ import (
 
 const (
 	someID = "0123456789abcdef0123456789abcdef01234567"
-	// ofMaster is as much as every master tells.
+	// ofMaster is the least that every master tells.
 	ofMaster = "run_id:" + someID + "\r\nrole:master\r\nmaster_replid:" + someID + "\r\n"
 )
 

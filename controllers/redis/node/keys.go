@@ -12,8 +12,8 @@ import (
 	"github.com/mainstay-operator/mainstay-operator/controllers/internal/untrusted"
 )
 
-// commandError is what a server says to a command that it will not run: its first word,
-// and all of it where that repeats nothing secret.
+// commandError is a server's refusal of a command: its first word, and its whole text where
+// that repeats nothing secret.
 type commandError struct{ code, text string }
 
 func (r commandError) Error() string { return "the server says " + cmp.Or(r.text, r.code) }
@@ -23,14 +23,14 @@ func newCommandError(reply redis.Error, words string) commandError {
 	return commandError{untrusted.Sanitize(code), untrusted.Sanitize(words)}
 }
 
-// IsRefusal is true for the error of a server that would refuse again: it lacks
-// the right or does not understand. One that is busy says something else.
+// IsRefusal reports whether the server would refuse the command again: the operator lacks the
+// right, or the server does not understand. A server that is busy says something else.
 func IsRefusal(err error) bool {
 	var r commandError
 	return errors.As(err, &r) && (r.code == "NOPERM" || r.code == "ERR")
 }
 
-// RefusalText of the server that refused, where they may be told.
+// RefusalText returns the words of the server that refused, or "" where they may repeat a secret.
 func RefusalText(err error) string {
 	var r commandError
 	_ = errors.As(err, &r)
@@ -38,7 +38,7 @@ func RefusalText(err error) string {
 }
 
 // SetPasswords makes the server accept exactly the passwords of these SHA-256 digests
-// for a user. Who is logged in stays so, by whatever password it was. Neither
+// for a user. Clients that are logged in stay so, by whatever password. Neither
 // the passwords nor their digests are in the error.
 func (s *Server) SetPasswords(ctx context.Context, user string, digests ...string) error {
 	words := []any{"ACL", "SETUSER", user, "resetpass"}
@@ -51,7 +51,7 @@ func (s *Server) SetPasswords(ctx context.Context, user string, digests ...strin
 	return nil
 }
 
-// withoutSecrets is an error without the server's words, which may repeat what it was told.
+// withoutSecrets returns an error without the server's words, which may repeat what it was told.
 func withoutSecrets(err error) error {
 	var reply redis.Error
 	if errors.As(err, &reply) {
@@ -60,7 +60,7 @@ func withoutSecrets(err error) error {
 	return shorten(err)
 }
 
-// shorten is an error of which no more is told than people can read: a server may word its
+// shorten returns an error whose text is no longer than people can read: a server may word its
 // refusal as it likes.
 func shorten(err error) error {
 	if err == nil {

@@ -14,7 +14,7 @@ func sha(text string) string {
 	return hex.EncodeToString(sum[:])
 }
 
-// as logs in at once and stays so, on one connection.
+// as logs in as a user, over one connection that stays open until the test ends.
 func (p *process) as(t *testing.T, user, password string) (*redis.Conn, error) {
 	t.Helper()
 	client := redis.NewClient(&redis.Options{Addr: p.hostport, Username: user, Password: password, Protocol: 2, MaxRetries: -1, DisableIdentity: true})

@@ -9,7 +9,7 @@ import (
 	"time"
 )
 
-// What another operator has begun ends with its connections; ours stays.
+// KillOtherOperators closes another operator's connection; ours stays.
 func TestOutrankEndsOtherOperators(t *testing.T) {
 	p := start(t)
 	other, err := net.Dial("tcp", p.hostport)
@@ -30,7 +30,7 @@ func TestOutrankEndsOtherOperators(t *testing.T) {
 	}
 }
 
-// What comes to an address after the process that was looked at, gets no command meant for that.
+// A process that gets the address of the one that was looked at gets no command meant for that one.
 func TestALostConnectionIsNotMadeAnew(t *testing.T) {
 	p := start(t)
 	if seen := p.Look(t.Context()); seen.ServesStale {

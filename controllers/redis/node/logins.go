@@ -15,28 +15,28 @@ import (
 	"k8s.io/utils/clock"
 )
 
-// Replication is the user that a server's file lets replicate. No replica of ours logs in
-// as it: each has a user of its own on its master, named after it.
+// Replication is the user that a server's ACL file lets replicate. No replica of ours logs in
+// as it: each has a user of its own on its master, named after this one.
 const Replication = "_replication"
 
 // replicaRights are the rights of a replica on its master.
 var replicaRights = []any{"+ping", "+psync", "+replconf"}
 
-// Login is what a replica shows to its master.
+// Login is the user and password with which a replica logs in to its master.
 type Login struct {
 	User     string
 	Password string
 }
 
-// Digest is how the password is named to the master.
+// Digest returns the hash by which the master is told the password.
 func (l Login) Digest() string {
 	sum := sha256.Sum256([]byte(l.Password))
 	return hex.EncodeToString(sum[:])
 }
 
-// Admit makes the server let in exactly these of the replicas' users, and closes the
-// connections of all others: who is not admitted confirms no write any more. The
-// passwords are not in the error.
+// Admit makes the server admit exactly these of the replicas' users, and closes the
+// connections of all others: a replica that is not admitted confirms no write any more.
+// The passwords are not in the error.
 func (s *Server) Admit(ctx context.Context, users []string, admitted []Login) error {
 	refusals, err := s.client.TxPipelined(ctx, func(tx redis.Pipeliner) error {
 		for _, user := range append([]string{Replication}, users...) {
@@ -65,10 +65,10 @@ func (s *Server) Admit(ctx context.Context, users []string, admitted []Login) er
 	return nil
 }
 
-// Pin makes a master's replication ID final. One that never fed a replica takes another
-// when the first attaches (syncCommand in Redis' replication.c), so this attaches as one
-// for a moment, by a password that is good for nothing else. With a delay before a copy
-// is made, none is.
+// Pin makes a master's replication ID final. A master that never fed a replica takes another
+// ID when the first attaches (syncCommand in Redis' replication.c), so Pin attaches as one
+// for a moment, by a password that is good for nothing else. A delay before the full copy
+// ensures that none is made.
 func (s *Server) Pin(ctx context.Context) error {
 	once := Login{User: Replication, Password: rand.Text()}
 	err := errors.Join(s.pin(ctx, once), s.Configure(ctx, copyDelay, "0"),
@@ -79,11 +79,11 @@ func (s *Server) Pin(ctx context.Context) error {
 	return nil
 }
 
-// copyDelay is the directive for the seconds that a full copy is put off, 0 in our file.
+// copyDelay is the directive for the seconds by which a full copy is put off, 0 in our file.
 const copyDelay = "repl-diskless-sync-delay"
 
-// pinDelay, in seconds, is far longer than a pin takes. The server counts whole seconds, so 1 may be
-// over at once; and a copy that nobody takes delays the next.
+// pinDelay is the copyDelay during a pin, far longer than one takes. The server counts whole seconds, so 1
+// may be over at once; and a copy that nobody takes delays the next.
 const pinDelay = "5"
 
 func (s *Server) pin(ctx context.Context, once Login) error {
@@ -111,7 +111,7 @@ func (s *Server) pin(ctx context.Context, once Login) error {
 	return s.awaitPinned(ctx)
 }
 
-// awaitPinned returns once the server has taken the attachment in.
+// awaitPinned waits until the server has a replication backlog, as it has since something attached.
 func (s *Server) awaitPinned(ctx context.Context) error {
 	tick := clock.RealClock{}.NewTicker(time.Millisecond)
 	defer tick.Stop()

@@ -8,7 +8,7 @@ import (
 	"testing"
 )
 
-// field of the server's INFO, "" for one that it does not have yet.
+// field returns a field of the server's INFO; "" for one that it does not have yet.
 func (p *process) field(t *testing.T, name string) string {
 	t.Helper()
 	info, err := p.client.Info(t.Context(), "everything").Result()
@@ -21,7 +21,7 @@ func (p *process) field(t *testing.T, name string) string {
 	return ""
 }
 
-// user of the server, as it lists them; "" when it has none of that name.
+// user returns a user's line in the server's ACL list; "" when it has none of that name.
 func (p *process) user(t *testing.T, name string) string {
 	t.Helper()
 	users, err := p.client.ACLList(t.Context()).Result()
@@ -33,7 +33,7 @@ func (p *process) user(t *testing.T, name string) string {
 	return users[i]
 }
 
-// delay before a full copy, in seconds.
+// delay returns the delay before a full copy, in seconds.
 func (p *process) delay(t *testing.T) string {
 	t.Helper()
 	values, err := p.client.ConfigGet(t.Context(), copyDelay).Result()
@@ -67,8 +67,8 @@ func TestPinKeepsTheHistory(t *testing.T) {
 	}
 }
 
-// Pinning copies nothing, also when replicas come and go and when it is done again, and
-// leaves nothing behind.
+// Pinning copies nothing and leaves nothing behind, also when replicas come and go and when it
+// is done again.
 func TestPinLeavesNothingBehind(t *testing.T) {
 	p := start(t)
 	must(t, p.Promote(t.Context(), 0))
@@ -89,7 +89,7 @@ func TestPinLeavesNothingBehind(t *testing.T) {
 	}
 }
 
-// attach as a replica that logs in.
+// attach makes the server a replica that logs in to the master by that login.
 func (p *process) attach(t *testing.T, master *process, as Login) {
 	t.Helper()
 	must(t, p.do(t.Context(), "CONFIG", "SET", "masteruser", as.User, "masterauth", as.Password))
@@ -97,7 +97,7 @@ func (p *process) attach(t *testing.T, master *process, as Login) {
 	must(t, p.do(t.Context(), "REPLICAOF", host, port))
 }
 
-// replicas' connections to the master, by user.
+// replicas returns the ids of the replicas' connections to the master, by user.
 func (p *process) replicas(t *testing.T) map[string]string {
 	t.Helper()
 	list, err := p.client.Do(t.Context(), "CLIENT", "LIST", "TYPE", "replica").Text()
@@ -147,7 +147,7 @@ func TestAdmitCutsWhoIsNotAdmittedAndNobodyElse(t *testing.T) {
 	}
 }
 
-// Only the login of its very process lets a replica in, and the one of the servers' files does not.
+// Only the login of its very process admits a replica; the user of the servers' files does not.
 func TestAdmitKnowsProcesses(t *testing.T) {
 	master, replica := start(t), start(t)
 	must(t, master.do(t.Context(), "ACL", "SETUSER", Replication, "reset", "on", ">common", "+ping", "+psync", "+replconf"))

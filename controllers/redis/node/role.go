@@ -9,7 +9,7 @@ import (
 	"github.com/mainstay-operator/mainstay-operator/controllers/internal/untrusted"
 )
 
-// checkRole finds fault with an answer that no server of ours gives: what is at fault then reaches
+// checkRole returns an error for an answer that no server of ours gives, so that such an answer reaches
 // neither a metric nor a log as it is.
 func checkRole(words []string) error {
 	var hosts []string
@@ -31,8 +31,8 @@ func checkRole(words []string) error {
 	return nil
 }
 
-// describeRole leaves out what moves by itself: offsets, and the attempts of a fenced
-// server to reach its master.
+// describeRole puts an answer into words, and leaves out what changes by itself: offsets, and the
+// attempts of a fenced server to reach its master.
 func describeRole(words []string) string {
 	if words[0] == "master" {
 		return "master of " + strings.Join(slices.Sorted(maps.Keys(replicaLag(words))), " ")
@@ -44,8 +44,8 @@ func describeRole(words []string) string {
 	return host + " " + strconv.FormatBool(state == "connected")
 }
 
-// replicaLag reads a master's answer: "master", its offset, then the address, port and
-// offset of each replica. Whoever joins it unasked is to be noticed.
+// replicaLag reads from a master's answer how many bytes each replica is behind, by address. The answer is
+// "master", its offset, then the address, port and offset of each replica, also of one that nobody asked to attach.
 func replicaLag(words []string) map[string]int64 {
 	if len(words) < 2 || words[0] != "master" {
 		return nil

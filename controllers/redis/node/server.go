@@ -19,9 +19,9 @@ import (
 )
 
 const (
-	// Port that every server listens on.
+	// Port is the port that every server listens on.
 	Port = 6379
-	// Operator is the user of these commands.
+	// Operator is the user that sends these commands.
 	Operator = "_operator"
 
 	// minReplicas is the directive for W.
@@ -35,10 +35,10 @@ const (
 	// dialTimeout is short: on a cluster's network an answer takes a millisecond,
 	// and a pass must not stand still for one silent node.
 	dialTimeout = 300 * time.Millisecond
-	// replyTimeout covers a server that is busy with one slow command.
+	// replyTimeout leaves time for a server that is busy with one slow command.
 	replyTimeout = 500 * time.Millisecond
 
-	// bufferSize of a connection, each way. INFO is some 7 KB; the library's 32 KiB would be 18 MB
+	// bufferSize is the size of a connection's buffer, each way. INFO is some 7 KB; the library's 32 KiB would be 18 MB
 	// for 32 passes over sets of 9 nodes.
 	bufferSize = 4 << 10
 )
@@ -51,22 +51,22 @@ func (discardLogger) Printf(context.Context, string, ...any) {}
 func init() { redis.SetLogger(discardLogger{}) }
 
 // Server is one connection to one redis-server, for one pass. Nothing is
-// retried: a role command whose answer was lost is looked at, not repeated.
-// Nor is the connection made anew: what is commanded is the process that was looked at,
-// not the one that has come after it.
+// retried: after a command whose answer was lost, the server is looked at again.
+// Nor is the connection made anew: commands go to the process that was looked at,
+// never to one that came after it.
 type Server struct {
 	client  *redis.Client
 	usesTLS bool
-	// connect makes a client.
+	// connect makes a new client, which connects once.
 	connect func() *redis.Client
-	// dial is how it connects.
+	// dial makes the client's connection, and the one by which Pin attaches.
 	dial func(ctx context.Context) (net.Conn, error)
 }
 
-// errConnectionLost is of a command that another process could get by now.
+// errConnectionLost is the error of a command that another process could receive by now.
 var errConnectionLost = errors.New("not sent: the connection to the process that was looked at is lost")
 
-// Open prepares a connection, over TLS when there is a config for it; the first
+// Open prepares a connection, over TLS when secure is not nil; the first
 // command makes it.
 func Open(address, password string, secure *tls.Config) *Server {
 	return open(net.JoinHostPort(address, strconv.Itoa(Port)), password, secure)
@@ -92,7 +92,7 @@ func open(hostport, password string, secure *tls.Config) *Server {
 	return s
 }
 
-// newServer connections that dial makes, with the time that it and each reply may take.
+// newServer returns a Server whose connection dial makes. dial may take timeout, and each reply replyLimit.
 func newServer(dial func(ctx context.Context) (net.Conn, error), password string, timeout, replyLimit time.Duration) *Server {
 	connect := func() *redis.Client {
 		var connected atomic.Bool
@@ -125,7 +125,7 @@ func newServer(dial func(ctx context.Context) (net.Conn, error), password string
 	return &Server{client: connect(), connect: connect, dial: dial}
 }
 
-// Redial makes the next command connect anew: whoever looks then, may see another process.
+// Redial makes the next command connect anew, perhaps to another process.
 func (s *Server) Redial() {
 	s.Close()
 	s.client = s.connect()
@@ -134,7 +134,7 @@ func (s *Server) Redial() {
 // Close ends the connection.
 func (s *Server) Close() { _ = s.client.Close() }
 
-// dialTwice tries a refused address once more, so that a refusal is no accident.
+// dialTwice connects. It tries an address that refuses once more, so that a refusal is no accident.
 func dialTwice(ctx context.Context, address string) (net.Conn, error) {
 	dialer := net.Dialer{Timeout: dialTimeout}
 	conn, err := dialAddress(ctx, dialer, address)
@@ -167,7 +167,7 @@ func (s *Server) Look(ctx context.Context) View {
 	return view
 }
 
-// queryDetails what INFO does not tell.
+// queryDetails asks for what INFO does not tell.
 func (s *Server) queryDetails(ctx context.Context, view *View) {
 	// The one command that refuses as a write does, of whatever role the server is.
 	if err := s.client.Ping(ctx).Err(); err != nil {
@@ -192,7 +192,7 @@ func (s *Server) Fence(ctx context.Context) error {
 	return s.do(ctx, "REPLICAOF", FenceHost, "1")
 }
 
-// Follow makes the server a replica of that master, which it logs in to by that login.
+// Follow makes the server a replica of the master at that address, to which it logs in by that login.
 func (s *Server) Follow(ctx context.Context, address string, as Login) error {
 	_, err := s.client.TxPipelined(ctx, func(tx redis.Pipeliner) error {
 		tx.ConfigSet(ctx, "masteruser", as.User)
@@ -207,7 +207,7 @@ func (s *Server) Follow(ctx context.Context, address string, as Login) error {
 }
 
 // Promote makes the server a master that takes writes under that W from its
-// first moment on. It answers reads from then on, also as a replica that does not hear its master.
+// first moment on. From then on it answers reads, even later as a replica that does not hear its master.
 func (s *Server) Promote(ctx context.Context, w int32) error {
 	_, err := s.client.TxPipelined(ctx, func(tx redis.Pipeliner) error {
 		tx.ConfigSet(ctx, minReplicas, strconv.Itoa(int(w)))
@@ -231,7 +231,7 @@ func (s *Server) ServeStale(ctx context.Context) error {
 	return s.do(ctx, "CONFIG", "SET", serveStale, "yes")
 }
 
-// Pause holds the writes of clients back, sparing them an error during a switchover.
+// Pause holds the clients' writes back, which spares them an error during a switchover.
 func (s *Server) Pause(ctx context.Context, d time.Duration) error {
 	return s.do(ctx, "CLIENT", "PAUSE", strconv.FormatInt(d.Milliseconds(), 10), "WRITE")
 }

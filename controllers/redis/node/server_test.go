@@ -174,7 +174,7 @@ func TestAnswers(t *testing.T) {
 	}
 }
 
-// watched gives a word for each change that a watch tells of; it ends with the test.
+// watched starts a watch that ends with the test, and returns a channel that gets a value for each change.
 func (p *process) watched(t *testing.T, interval time.Duration, ear WatchHandler) <-chan struct{} {
 	t.Helper()
 	ctx, stop := context.WithCancel(t.Context())
@@ -201,7 +201,7 @@ func TestWatchTellsOfRoleAndEnd(t *testing.T) {
 	<-news // it has ended
 }
 
-// By its connection, long before it is asked again.
+// The connection's end tells a watch of the server's end, long before it asks again.
 func TestWatchHearsTheEndAtOnce(t *testing.T) {
 	p := start(t)
 	news := p.watched(t, time.Hour, WatchHandler{})

@@ -14,14 +14,14 @@ import (
 // certificateDirective names the file of the certificate that a server presents.
 const certificateDirective = "tls-cert-file"
 
-// TLSFiles are where a server finds what it speaks TLS with.
+// TLSFiles are the paths at which a server finds its certificate, its key and the authorities that it trusts.
 type TLSFiles struct {
 	Certificate, Key, Authorities string
 }
 
 // LoadCertificate makes the server read its certificate, its key and the authorities that
-// it trusts from these files. It is false, and nothing has changed, when the
-// server cannot. Connections that are open stay.
+// it trusts from these files. It reports whether the server did: if not, nothing has
+// changed. Connections that are open stay.
 func (s *Server) LoadCertificate(ctx context.Context, files TLSFiles) (bool, error) {
 	err := s.do(ctx, "CONFIG", "SET", certificateDirective, files.Certificate,
 		"tls-key-file", files.Key, "tls-ca-cert-file", files.Authorities)
@@ -32,15 +32,15 @@ func (s *Server) LoadCertificate(ctx context.Context, files TLSFiles) (bool, err
 	return err == nil, err
 }
 
-// tlsError is of a server that TLS cannot be spoken with. Its words may repeat what the other side's
-// certificate says, which is whatever it likes.
+// tlsError is the error of a TLS handshake. Its words may repeat what the other side's certificate
+// says, which can be anything.
 type tlsError struct{ cause error }
 
 func (e tlsError) Error() string { return "speaking TLS: " + untrusted.Sanitize(e.cause.Error()) }
 
 func (e tlsError) Unwrap() error { return e.cause }
 
-// wrapTLS speaks TLS over a connection, or not, when there is no config.
+// wrapTLS speaks TLS over a connection. Without a config it returns the connection as it is.
 func wrapTLS(ctx context.Context, conn net.Conn, config *tls.Config) (net.Conn, error) {
 	if config == nil {
 		return conn, nil

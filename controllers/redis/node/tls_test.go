@@ -20,7 +20,7 @@ import (
 
 const host = "data.default.svc"
 
-// showing a certificate, the server's must be vouched for by the same authority.
+// showing returns a config that presents the secret's certificate, and demands one of the same authority's.
 func showing(t *testing.T, secret map[string][]byte) *tls.Config {
 	t.Helper()
 	pair, err := tls.X509KeyPair(secret["tls.crt"], secret["tls.key"])
@@ -30,7 +30,7 @@ func showing(t *testing.T, secret map[string][]byte) *tls.Config {
 	return &tls.Config{MinVersion: tls.VersionTLS12, ServerName: host, RootCAs: roots, Certificates: []tls.Certificate{pair}}
 }
 
-// issued gives a new secret of the authority, and the files that hold it.
+// issued returns a new secret of the authority, and the files that hold it.
 func issued(t *testing.T, by *authority.Authority) (map[string][]byte, TLSFiles) {
 	t.Helper()
 	secret := by.Issue(host)
@@ -73,7 +73,7 @@ func TestAllOverTLS(t *testing.T) {
 	}
 }
 
-// What a handshake fails by says nothing about the process: it is no evidence.
+// A handshake that fails says nothing about the process: it is no evidence.
 func TestHandshakeThatFailsIsSilence(t *testing.T) {
 	secret, files := issued(t, authority.New("test"))
 	p := startTLS(t, secret, files)

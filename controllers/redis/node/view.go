@@ -2,21 +2,21 @@ package node
 
 import "time"
 
-// Answer is how a server took to being spoken to.
+// Answer is how a server answered.
 type Answer int
 
 const (
-	// Silent : no answer in time, or no way there. Says nothing about the process.
+	// Silent means no answer in time, or no route there. It says nothing about the process.
 	Silent Answer = iota
-	// Refused : nobody listens at that address; tried twice.
+	// Refused means that nobody listens at that address; it was tried twice.
 	Refused
-	// AuthFailed : somebody answers who does not know our password.
+	// AuthFailed means that somebody answers who does not know our password.
 	AuthFailed
-	// Reached : the server answered.
+	// Reached means that the server answered.
 	Reached
 )
 
-// FenceHost is the master of a server that follows nobody: itself, which refuses.
+// FenceHost is the master that a fenced server is given: itself, which refuses. So it follows nobody.
 const FenceHost = "127.0.0.1"
 
 // View is what one server says of itself.
@@ -31,46 +31,46 @@ type View struct {
 	Keys    int64
 
 	Master     bool
-	MasterHost string        // whom a replica follows
-	LinkUp     bool          // and hears
-	Syncing    bool          // or is being sent all of its data
-	LastIO     time.Duration // since it heard of its master, or had a link to it; -1 s when it never had one
-	ReplID     string        // history that the data belongs to
-	// Offset in that history: what a master has written, or what a replica has taken in.
+	MasterHost string        // the master that a replica follows
+	LinkUp     bool          // the replica hears its master
+	Syncing    bool          // the replica is being sent all of its master's data
+	LastIO     time.Duration // since it last heard its master or, with the link down, was linked; -1 s when it never was
+	ReplID     string        // the history that the data belongs to
+	// Offset is the position in that history: what a master has written, or what a replica has received.
 	Offset int64
 	// FormerReplID is the history before the last promotion, the server's own or its master's;
 	// the data belongs to it up to FormerOffset.
 	FormerReplID string
 	FormerOffset int64
-	// Pinned : the process has a replication backlog. A master with one keeps its ReplID when a
-	// replica attaches; a replica with one has been in sync since it started, so that its ReplID
-	// is not only what its file says.
+	// Pinned says that the process has a replication backlog. A master with one keeps its ReplID
+	// when a replica attaches; a replica with one has been in sync since it started, so that its
+	// ReplID is not only what its file says.
 	Pinned bool
 
 	MinReplicas int32    // min-replicas-to-write
 	ServesStale bool     // a replica answers reads while it does not hear its master
 	Misconf     bool     // it could not write to its disk, and takes no writes until it can
-	Certificate string   // file of the one that it presents; none without TLS
+	Certificate string   // file of the certificate that it presents; empty without TLS
 	Attached    []string // addresses of the first maxAttached replicas that a master feeds
-	Copying     []string // those of them that wait for all of its data, or are being sent it
+	Copying     []string // those of Attached that wait for a full copy, or are being sent one
 
 	AOF       bool  // it appends its writes to a file
-	Rewriting bool  // which it writes anew, and cannot end until it has the first
-	Rewritten bool  // which the last rewrite did not fail for
+	Rewriting bool  // it rewrites that file, and cannot shut down until it has written the first
+	Rewritten bool  // the last rewrite of that file did not fail
 	Saving    bool  // it writes a snapshot
-	SavedAt   int64 // when it has taken the last, or started; in Unix seconds
+	SavedAt   int64 // when it took the last snapshot, or started; in Unix seconds
 }
 
-// Fenced is true for a replica of nobody: it takes no writes and attaches to no one.
+// Fenced reports whether the server is a replica of nobody: it takes no writes and attaches to no one.
 func (v View) Fenced() bool { return v.Answer == Reached && !v.Master && v.MasterHost == FenceHost }
 
-// Follows is true for a replica of that master, in sync or not.
+// Follows reports whether the server is a replica of that master, in sync or not.
 func (v View) Follows(address string) bool {
 	return v.Answer == Reached && !v.Master && v.MasterHost == address
 }
 
-// OffsetIn tells how far the server has that history, now its own or its former one; has is
-// false when it is neither.
+// OffsetIn returns up to which offset the server has that history. has reports whether it is its
+// own, present or former.
 func (v View) OffsetIn(replID string) (offset int64, has bool) {
 	switch replID {
 	case v.ReplID:

@@ -23,23 +23,23 @@ const (
 	// Probe is a user without password that may do nothing but PING and ROLE.
 	Probe = "_probe"
 
-	// redialInterval while nobody answers.
+	// redialInterval is the time between attempts to connect while nobody answers.
 	redialInterval = 100 * time.Millisecond
-	// unreadableRetry is how long a server is left alone that makes no sense.
+	// unreadableRetry is how long a server is left alone after a reply that cannot be read.
 	unreadableRetry = 5 * time.Second
 )
 
 // WatchHandler is told what a watch hears of one server.
 type WatchHandler struct {
-	// TLSConfig gives the config to speak TLS by, asked for at each connection; nil is
+	// TLSConfig returns the config for TLS. It is asked for at each connection; nil is
 	// in the clear.
 	TLSConfig func() *tls.Config
-	// OnReply : the server has answered. A master tells by address how many bytes each
-	// of its replicas is behind; of a replica it is nil.
+	// OnReply is called when the server has answered. behind is how many bytes each of a
+	// master's replicas is behind, by address; for a replica it is nil.
 	OnReply func(behind map[string]int64)
-	// OnChange : it appeared, disappeared, fell silent, changed its role or the set of
-	// its replicas, began or ceased to refuse writes; or a replica acknowledges none of them, which
-	// is told some times. Whoever acts on it looks for himself.
+	// OnChange is called when the server appeared, disappeared, fell silent, changed its role or the set of
+	// its replicas, or began or ceased to refuse writes; and several times while a replica acknowledges
+	// none of them. It does not say which: the handler has to look for itself.
 	OnChange func()
 }
 
@@ -73,8 +73,8 @@ func watch(ctx context.Context, hostport string, interval time.Duration, handler
 	}
 }
 
-// watchOnce follows a server for the time of one connection. met is true when there was one; why
-// it is not to be met again at once is told where it makes no sense.
+// watchOnce watches a server for the time of one connection. met reports whether there was one; why
+// says what is wrong if a reply cannot be read or the watch panicked: the server is then left alone for a while.
 func watchOnce(ctx context.Context, hostport string, interval time.Duration, handler WatchHandler) (met bool, why string) {
 	err := panics.Recover(ctx, "watching a Redis server", func() (err error) {
 		met, err = watchConnection(ctx, hostport, interval, handler)
@@ -86,8 +86,8 @@ func watchOnce(ctx context.Context, hostport string, interval time.Duration, han
 	return met, unreadableReason(err)
 }
 
-// watchConnection follows the server's role until the connection ends, and gives what ended it. met is
-// true when there was a server.
+// watchConnection watches the server's role until the connection ends, and returns what ended it. met
+// reports whether there was a server.
 func watchConnection(ctx context.Context, hostport string, interval time.Duration, handler WatchHandler) (met bool, err error) {
 	bare, err := dialAddress(ctx, net.Dialer{Timeout: interval}, hostport)
 	if err != nil {
@@ -107,7 +107,7 @@ func watchConnection(ctx context.Context, hostport string, interval time.Duratio
 	return true, server.pollRole(interval, handler)
 }
 
-// pollRole asks the server every interval, and tells when it says something else.
+// pollRole asks the server for its role every interval, and calls OnChange when the answer changes.
 func (w connection) pollRole(interval time.Duration, handler WatchHandler) error {
 	acknowledged := newAcknowledgements(interval)
 	for last := ""; ; {
@@ -140,7 +140,7 @@ func (w connection) pollRole(interval time.Duration, handler WatchHandler) error
 	}
 }
 
-// handshake over the connection as the servers do.
+// handshake speaks TLS over the connection, if the servers do.
 func (e WatchHandler) handshake(ctx context.Context, conn net.Conn, limit time.Duration) (net.Conn, error) {
 	if e.TLSConfig == nil {
 		return conn, nil
@@ -150,18 +150,18 @@ func (e WatchHandler) handshake(ctx context.Context, conn net.Conn, limit time.D
 	return wrapTLS(ctx, conn, e.TLSConfig())
 }
 
-// replyError of a command, as the server words it.
+// replyError is a server's error reply, in its words.
 type replyError string
 
 func (r replyError) Error() string { return "refused: " + string(r) }
 
-// code that it begins with, such as LOADING: what follows may differ each time.
+// code returns the word that the error begins with, such as LOADING: what follows may differ each time.
 func (r replyError) code() string {
 	first, _, _ := strings.Cut(string(r), " ")
 	return first
 }
 
-// connection is a server at the other end of a watch's connection.
+// connection is a connection to a server, without the client library: of a watch, or of a pin.
 type connection struct {
 	conn    net.Conn
 	replies *bufio.Reader
@@ -179,7 +179,7 @@ func (w connection) ask(command string) ([]string, error) {
 	return readReply(w.replies)
 }
 
-// readReply takes one value of RESP2 as flat words. It comes over a wire, which has seen to it
+// readReply reads one value of RESP2 as flat words. It comes over a limitedConn, which has checked
 // that it is one, and how long and how deep it is.
 func readReply(replies *bufio.Reader) ([]string, error) {
 	line, err := replies.ReadString('\n')

@@ -12,25 +12,25 @@ import (
 	"github.com/mainstay-operator/mainstay-operator/controllers/internal/untrusted"
 )
 
-// Limits of one reply. Whoever answers may be any program, and the client library makes room for
-// whatever length a reply announces: a reply beyond these is refused before the library reads so far.
+// Limits of one reply. Any program may answer, and the client library allocates whatever
+// length a reply announces: a reply beyond these is refused before the library reads so far.
 const (
-	// maxReply bytes. The longest reply that is asked for is INFO: about 8 KiB, and 60 bytes more
+	// maxReply is in bytes. The longest reply that is asked for is INFO: about 8 KiB, and 60 bytes more
 	// for each database that holds keys.
 	maxReply = 512 << 10
-	// maxLine bytes of a status, an error or a number. Redis repeats in an error at most the
+	// maxLine is in bytes, of a status, an error or a number. Redis repeats in an error at most the
 	// directive and the value that it was told, which the schema bounds.
 	maxLine = 4 << 10
-	// maxElements of all lists of one reply. HELLO lists the modules and what each was started
-	// with; ROLE takes three for each replica, and one more.
+	// maxElements bounds the elements of all lists of one reply. HELLO lists the modules and what each
+	// was started with; ROLE takes three for each replica, and one more.
 	maxElements = 4096
-	// maxDepth of lists in lists. HELLO has four: the modules, each with a list of its arguments.
+	// maxDepth bounds lists in lists. HELLO has four: the modules, each with a list of its arguments.
 	maxDepth = 6
-	// maxDigits of an integer, with its sign: 64 bits.
+	// maxDigits bounds the length of an integer, with its sign: 64 bits.
 	maxDigits = 20
 )
 
-// unreadableError is why a reply is not read: it is none that a server gives.
+// unreadableError says why a reply is not read: no server of ours gives such a one.
 type unreadableError struct{ why string }
 
 func (u unreadableError) Error() string { return "the reply cannot be read: " + u.why }
@@ -49,7 +49,7 @@ func dialAddress(ctx context.Context, dialer net.Dialer, hostport string) (net.C
 }
 
 // limitedConn is a connection whose replies keep within the limits. What is not printable ASCII in a
-// status or an error reads "?": its words come to be read by people.
+// status or an error is replaced by "?", because people come to read its words.
 type limitedConn struct {
 	net.Conn
 	replies replyFraming
@@ -70,17 +70,17 @@ func (w *limitedConn) Read(p []byte) (int, error) {
 // replyFraming follows RESP2, https://redis.io/docs/latest/develop/reference/protocol-spec/, through a
 // stream of replies: lines that end in CR LF, and strings of an announced length. It is stricter than
 // the client library, and sees each line and each string begin where the library does. Nothing of
-// RESP3 is let through: no server speaks it to who has not asked for it, and the library calls itself
-// once for each attribute, until the stack is full.
+// RESP3 is let through: no server speaks it to a client that has not asked for it, and the library calls
+// itself once for each attribute, until the stack is full.
 type replyFraming struct {
-	line         []byte // that has begun
+	line         []byte // the line that has begun
 	textLeft     int    // bytes left of a string, and of the line break after it
 	elementsLeft []int  // elements left of each list that has begun, outermost first
-	// bytes and elements of the reply so far
+	// bytes and elements count those of the reply so far.
 	bytes, elements int
 }
 
-// consume in what comes next. An error is for good.
+// consume takes in what comes next. After an error, nothing more can be read.
 func (f *replyFraming) consume(p []byte) error {
 	for len(p) > 0 {
 		if f.textLeft > 0 {
@@ -108,7 +108,7 @@ func (f *replyFraming) consume(p []byte) error {
 	return nil
 }
 
-// appendLine of a line. What may be repeated of it is made printable where it lies.
+// appendLine takes in a part of a line, and makes it printable in place, since messages may repeat it.
 func (f *replyFraming) appendLine(part []byte) error {
 	for i, b := range part {
 		if (b < ' ' || b > '~') && b != '\r' && b != '\n' {
@@ -125,7 +125,7 @@ func (f *replyFraming) appendLine(part []byte) error {
 	return nil
 }
 
-// parseHeader is a whole line: a value, or what says how long one is.
+// parseHeader reads a whole line: a value, or the length of a string or a list.
 func (f *replyFraming) parseHeader() error {
 	line, ended := bytes.CutSuffix(f.line, []byte("\r\n"))
 	if !ended || len(line) == 0 || bytes.ContainsRune(line, '\r') {
@@ -164,7 +164,7 @@ func (f *replyFraming) parseHeader() error {
 	return f.beginList(n)
 }
 
-// parseLength of a string or a list: digits, or -1 for nil.
+// parseLength reads the length of a string or a list: digits, or -1 for nil.
 func parseLength(text string) (int, error) {
 	if text == "-1" {
 		return -1, nil
@@ -187,7 +187,7 @@ func (f *replyFraming) beginList(n int) error {
 	return nil
 }
 
-// endValue of a value, and of the lists and of the reply that it is the last of.
+// endValue notes the end of a value, and of the lists and the reply whose last value it is.
 func (f *replyFraming) endValue() {
 	for i := len(f.elementsLeft) - 1; i >= 0; i-- {
 		if f.elementsLeft[i]--; f.elementsLeft[i] > 0 {
@@ -198,7 +198,7 @@ func (f *replyFraming) endValue() {
 	f.bytes, f.elements = 0, 0
 }
 
-// unreadableReason gives the words for a reply that cannot be read; none for another error.
+// unreadableReason returns why a reply cannot be read; "" for any other error.
 func unreadableReason(err error) string {
 	var u unreadableError
 	if errors.As(err, &u) {

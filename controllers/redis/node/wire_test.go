@@ -13,7 +13,7 @@ import (
 	"time"
 )
 
-// scriptedConn is a connection over which somebody says just that.
+// scriptedConn is a connection over which the other side sends what the Reader holds.
 type scriptedConn struct {
 	net.Conn
 	io.Reader
@@ -68,7 +68,7 @@ func TestWireRefusesBeforeTheLibraryReadsSoFar(t *testing.T) {
 			if c.why != "" && (err == nil || !strings.Contains(err.Error(), c.why)) {
 				t.Fatalf("got %v, want %q", err, c.why)
 			}
-			// Byte by byte it is the same, but for what came before the fault.
+			// Read byte by byte, the reply fails alike; only what came before the fault may differ.
 			one := &limitedConn{Conn: scriptedConn{Reader: iotest.OneByteReader(strings.NewReader(c.reply))}}
 			slowly, alsoErr := io.ReadAll(one)
 			if (err == nil) != (alsoErr == nil) || err == nil && !bytes.Equal(got, slowly) || unreadableReason(err) != unreadableReason(alsoErr) {
@@ -89,7 +89,7 @@ func TestWordsOfAServerCanBePrinted(t *testing.T) {
 	}
 }
 
-// What a server words reaches a condition: a few lines of it.
+// The words of a server's refusal reach a condition: a few lines of them.
 func TestARefusalIsTold(t *testing.T) {
 	ours, theirs := net.Pipe()
 	go func() {
@@ -126,7 +126,7 @@ func FuzzWire(f *testing.F) {
 	})
 }
 
-// wellFramed holds what was let through to the limits, by another reading of it.
+// wellFramed checks by a parser of its own that what was let through keeps within the limits.
 func wellFramed(t *testing.T, replies []byte) {
 	t.Helper()
 	for len(replies) > 0 {

@@ -24,7 +24,7 @@ import (
 	"github.com/mainstay-operator/mainstay-operator/test/registry"
 )
 
-// eventuallyTimeout with OLM, which looks again every so often.
+// eventuallyTimeout is long enough for OLM, which looks again every so often.
 const eventuallyTimeout = 3 * time.Minute
 
 var (
@@ -67,7 +67,7 @@ func newNamespace(ctx context.Context) string {
 	return fresh.Name
 }
 
-// describeOLM what OLM thinks.
+// describeOLM tells what OLM thinks.
 func describeOLM(ctx context.Context) string {
 	told := ""
 	for _, question := range [][]string{

@@ -26,7 +26,7 @@ const (
 	mostGrowth = 2
 )
 
-// addHostileServers the managers, in another namespace, with one server of each sort that lies, stalls or floods.
+// addHostileServers gives the managers, in another namespace, one server of each sort that lies, stalls or floods.
 func addHostileServers(ctx context.Context, s *set) error {
 	if s.hasHostileServers {
 		return nil

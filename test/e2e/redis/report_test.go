@@ -57,7 +57,7 @@ var _ = ReportAfterSuite("the report", func(Report) {
 	}
 })
 
-// injectAll one sitting of a fault, then count what is lost.
+// injectAll runs one sitting of a fault, then counts what is lost.
 func injectAll(ctx context.Context, f faultRow, times int, row *fault.Row) {
 	GinkgoHelper()
 	s := newSet(ctx, f)

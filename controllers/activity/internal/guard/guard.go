@@ -14,7 +14,7 @@ import (
 const (
 	// Dir holds the guard and its marker. It lives and dies with the pod.
 	Dir = "/run/mainstay"
-	// ProgramFile is what Install puts there.
+	// ProgramFile is the file there that InstallCommand makes: the guard itself.
 	ProgramFile = "guard"
 	// MarkerFile is the file there that only one start can make.
 	MarkerFile = "started"
@@ -23,26 +23,26 @@ const (
 	// command does not see it.
 	StartMarkEnv = "MAINSTAY_STARTED"
 
-	// InstallCommand is the first word to Main that has it put the program there.
+	// InstallCommand is the first argument that has Main install the program.
 	InstallCommand = "install"
-	// StartCommand is the one that has it start a command.
+	// StartCommand is the first argument that has Main start a command.
 	StartCommand = "start"
 
-	// ExitRefused is the exit code of a guard that did not start the command; what
-	// timeout(1) and docker run use for "did not get as far as the command".
+	// ExitRefused is the exit code of a guard that did not start the command; timeout(1)
+	// and docker run, too, use it for "did not get as far as the command".
 	ExitRefused = 125
 	// StartedBefore is the termination message of a second start.
 	StartedBefore = "mainstay: started before"
-	// MarkerNotWritten is that of a first one that could not be told from a second.
+	// MarkerNotWritten is that of a first start that could not be told from a second.
 	MarkerNotWritten = "mainstay: cannot write " + Dir + "/" + MarkerFile
 
 	// TerminationLog is where the kubelet reads why a container has ended.
 	TerminationLog = "/dev/termination-log"
 )
 
-// Main does what the words say: `install DIR` puts this program into a folder, and
-// `start DIR WORD...` becomes the command of these words, once for each folder. Why
-// it has failed, it says on stderr and in log. It gives the exit code, if any.
+// Main does what its arguments say: `install DIR` copies this program into a folder, and
+// `start DIR WORD...` becomes the command of these words, once for each folder. It says
+// on stderr and in log why it has failed. It returns the exit code, if it returns.
 func Main(args []string, log string) int {
 	code, why := ExitRefused, "mainstay: usage: guard install DIR | guard start DIR WORD..."
 	switch {
@@ -61,8 +61,8 @@ func Main(args []string, log string) int {
 	return code
 }
 
-// install may run again in the same pod, after its command: then nothing is put
-// there any more. The program appears whole or not at all.
+// install copies this program into dir, whole or not at all. It may run again in the same
+// pod, after the command: then it puts nothing there any more.
 func install(dir string) (code int, why string) {
 	if _, err := os.Lstat(dir + "/" + MarkerFile); err == nil {
 		return ExitRefused, StartedBefore
@@ -78,7 +78,7 @@ func install(dir string) (code int, why string) {
 	return 0, ""
 }
 
-// copySelf makes a file that everybody may run, whatever the umask.
+// copySelf copies this program to a file that everybody may run, whatever the umask.
 func copySelf(to string) error {
 	from, err := os.Open("/proc/self/exe")
 	if err != nil {
@@ -99,7 +99,7 @@ func copySelf(to string) error {
 	return err
 }
 
-// start returns only when there is no command to become.
+// start becomes the command, and returns only when it cannot or must not.
 func start(dir string, command []string) (code int, why string) {
 	if os.Getenv(StartMarkEnv) != "" { // where the marker is not: the node has lost its disk
 		return ExitRefused, StartedBefore
@@ -121,12 +121,12 @@ func start(dir string, command []string) (code int, why string) {
 }
 
 const (
-	// exitNotExecutable and notFound are a shell's exit codes for a command that it did not start.
+	// exitNotExecutable and exitNotFound are a shell's exit codes for a command that it did not start.
 	exitNotExecutable = 126
 	exitNotFound      = 127
 )
 
-// execCommand tries the first word in every folder of PATH, as a shell does.
+// execCommand becomes the command, and looks for its first word in every folder of PATH, as a shell does.
 func execCommand(command []string) (code int, why string) {
 	word, path := command[0], os.Getenv("PATH")
 	code, why = exitNotFound, word+" is in no folder of PATH, "+path
@@ -153,7 +153,7 @@ func execCommand(command []string) (code int, why string) {
 	return code, "mainstay: command: " + why
 }
 
-// candidatePaths names the file in each folder; an empty one is where the command starts.
+// candidatePaths returns the file's path in each folder; an empty folder is the working directory.
 func candidatePaths(folders []string, file string) []string {
 	files := make([]string, 0, len(folders))
 	for _, folder := range folders {

@@ -12,7 +12,7 @@ import (
 	"github.com/mainstay-operator/mainstay-operator/controllers/activity/internal/guard"
 )
 
-// terminationLogEnv names the termination log of a process that is to be the guard.
+// terminationLogEnv is the variable that makes this process the guard; it holds the path of the termination log.
 const terminationLogEnv = "GUARD_TEST_LOG"
 
 func TestMain(m *testing.M) {
@@ -22,7 +22,7 @@ func TestMain(m *testing.M) {
 	os.Exit(m.Run())
 }
 
-// pod is a folder of a pod's, where its containers are started.
+// pod is a folder that stands for a pod, where its containers are started.
 type pod struct {
 	t   *testing.T
 	dir string
@@ -54,7 +54,7 @@ func (p pod) read(name string) string {
 	return string(content)
 }
 
-// run starts a program with these words; one that fails must say the same on stderr and in the log.
+// run starts a program with these words, and checks that it says the same on stderr and in the log.
 func (p pod) run(program string, words ...string) (out, why string, code int) {
 	p.t.Helper()
 	log := p.write("termination-log", "", 0o600)
@@ -103,7 +103,7 @@ func TestTheCommandIsStartedOnce(t *testing.T) {
 	}
 }
 
-// TestAMarkedPodStartsNothing even where the marker is gone with the node's disk.
+// TestAMarkedPodStartsNothing has no marker, as if that were gone with the node's disk.
 func TestAMarkedPodStartsNothing(t *testing.T) {
 	p := newPod(t)
 	words := []string{guard.StartCommand, p.dir, "sh", "-c", "echo ${" + guard.StartMarkEnv + "-unset}"}
