@@ -189,8 +189,26 @@ func (s planner) maintain(master member) step {
 		return step{do: recordMaster, nodes: []string{master.name}, why: "it serves"}
 	}
 	for _, decide := range []func(member) (step, bool){
-		s.askAboutSuperseded, s.lowerMinReplicas, s.replaceCutOffMaster, s.switchoverIfNeeded, s.stampVolumes, s.removeLostMembers, s.attachReplicas, s.raiseMinReplicas, s.allowStaleReads, s.updatePasswords, s.updateSettings, s.disconnectOldClients, s.requestedSwitchover, s.evictUnreachable, s.restartLockedOut, s.rollOutdated, s.updateCertificates,
-		s.expelUnrecorded, s.changePersistence, s.waitForRoute,
+		s.askAboutSuperseded,   // nothing is done for a master that the others may have gone on without
+		s.lowerMinReplicas,     // too high a W refuses writes
+		s.replaceCutOffMaster,  // so does a master that its replicas do not hear
+		s.switchoverIfNeeded,   // a master that must go is replaced while it still serves
+		s.stampVolumes,         // the volumes say who is behind before a write is confirmed without those
+		s.removeLostMembers,    // who counts and is gone could hold what the others lack
+		s.attachReplicas,       // from here on, the record is true
+		s.raiseMinReplicas,     // enough replicas must follow first
+		s.allowStaleReads,      // a node that is in sync by now has data to answer with
+		s.updatePasswords,      // what follows commands the nodes, and applications wait for their password
+		s.updateSettings,       // running nodes take them without a restart
+		s.disconnectOldClients, // after a change of the master, for a moment
+		s.requestedSwitchover,  // a human's request waits for the repairs above
+		s.evictUnreachable,     // deletes pods: one at a time, and while all others are well
+		s.restartLockedOut,     // the same
+		s.rollOutdated,         // the same, and for no repair
+		s.updateCertificates,   // the kubelet may take a minute to bring the files: nothing waits behind it for long
+		s.expelUnrecorded,      // a replica that is not on record and still follows: an earlier release may have let it in
+		s.changePersistence,    // writes all data to disk, which can wait
+		s.waitForRoute,         // what is left can wait until kube-proxy has taken in the last change
 	} {
 		if next, ok := decide(master); ok {
 			return next
