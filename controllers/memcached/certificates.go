@@ -46,7 +46,7 @@ const (
 // certificateProbe is what the last probe of a pod found.
 type certificateProbe struct {
 	version string        // of the certificate that the pod was asked for
-	problem string        // it is not known to serve that; "" when it was seen to
+	problem string        // why it is not known to serve that; "" when it was seen to
 	backoff time.Duration // from this probe to the next
 	nextAt  time.Time     // when it is asked again; zero when an event will tell
 }

@@ -88,7 +88,7 @@ func (s planner) askAboutSuperseded(master member) (step, bool) {
 	went, wrote := s.processesThatWentOn(master)
 	switch {
 	case len(went) == 0, !wrote && len(went) <= len(s.Status.Replication.SyncSet)-s.requiredConfirmations():
-		return step{}, false // too few: a failover freezes more than that (see safe)
+		return step{}, false // too few: a failover freezes more than that (see isSafe)
 	case s.isUnsafeAllowed():
 		return step{do: fence, nodes: []string{master.name}, why: "others went on without it"}, true
 	}

@@ -112,7 +112,7 @@ func TestAWatchOfAHostileServer(t *testing.T) {
 // A bug of ours in a watch handler ends neither the watch nor the process.
 func TestAPanicDoesNotEndAWatch(t *testing.T) {
 	liar := hostile.Start(t, hostile.Labels, "")
-	met, why := watchOnce(logr.NewContext(t.Context(), logr.Discard()), liar.Address, time.Minute, WatchHandler{OnReply: func(map[string]int64) { panic("in the ear") }})
+	met, why := watchOnce(logr.NewContext(t.Context(), logr.Discard()), liar.Address, time.Minute, WatchHandler{OnReply: func(map[string]int64) { panic("in the watch handler") }})
 	if !met || !strings.Contains(why, "a bug of the operator made it panic") {
 		t.Errorf("met %t, %q", met, why)
 	}
