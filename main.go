@@ -9,6 +9,7 @@ import (
 	operatorsv2 "github.com/operator-framework/api/pkg/operators/v2"
 	"k8s.io/apimachinery/pkg/runtime"
 	utilruntime "k8s.io/apimachinery/pkg/util/runtime"
+	"k8s.io/apimachinery/pkg/util/uuid"
 	clientgoscheme "k8s.io/client-go/kubernetes/scheme"
 	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/log/zap"
@@ -67,13 +68,13 @@ func run() error {
 		Metrics:                metrics,
 		HealthProbeBindAddress: *probeAddress,
 	}
-	kinds := controllers.Options{Images: controllers.ImagesFromEnv(), Namespaces: namespaces, Account: account, Condition: condition}
+	kinds := controllers.Options{Identity: string(uuid.NewUUID()), Images: controllers.ImagesFromEnv(), Namespaces: namespaces, Account: account, Condition: condition}
 	var lease *leadership.Lease
 	if *leaderElect {
 		if lease, err = leadership.New(config, account.Namespace, leadership.DefaultTimes); err != nil {
 			return err
 		}
-		options, kinds.IsLeader = lease.WithLeaderElection(options), lease.Held
+		options, kinds.IsLeader, kinds.Identity = lease.WithLeaderElection(options), lease.Held, lease.Identity()
 	}
 	mgr, err := ctrl.NewManager(config, options)
 	if err != nil {

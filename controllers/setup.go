@@ -4,6 +4,7 @@ package controllers
 import (
 	"cmp"
 	"context"
+	"errors"
 	"fmt"
 	"os"
 	"slices"
@@ -34,6 +35,8 @@ type Options struct {
 	Condition types.NamespacedName
 	// IsLeader reports false once another manager may lead; nil if there is no other.
 	IsLeader func() bool
+	// Identity names this process; no other may ever have the same. It must not be empty.
+	Identity string
 }
 
 // Images are the operator's default operand images.
@@ -57,6 +60,9 @@ func ImagesFromEnv() Images {
 
 // SetupAll adds every kind to the manager, and the controller that asks OLM to hold upgrades.
 func SetupAll(ctx context.Context, mgr ctrl.Manager, o Options) error {
+	if o.Identity == "" {
+		return errors.New("Options.Identity must name this process: what it writes is told from what others write by that")
+	}
 	mgr.GetLogger().Info("watching", "namespaces", cmp.Or(strings.Join(o.Namespaces, ","), "all"))
 	tracker := &converge.ReconcileTracker{Clock: clock.RealClock{}}
 	if err := addHealthChecks(ctx, mgr, o.Namespaces, tracker); err != nil {
@@ -77,7 +83,7 @@ func SetupAll(ctx context.Context, mgr ctrl.Manager, o Options) error {
 	converger := func(name string) converge.Converger {
 		return converge.Converger{
 			Client: mgr.GetClient(), APIReader: mgr.GetAPIReader(), OptionalAPIs: optionalAPIs,
-			IsLeader: o.IsLeader, Account: o.Account, Tracker: tracker, Events: mgr.GetEventRecorder(name),
+			IsLeader: o.IsLeader, Identity: o.Identity, Account: o.Account, Tracker: tracker, Events: mgr.GetEventRecorder(name),
 		}
 	}
 	secrets := converge.NewSecretReader(metadata, mgr.GetAPIReader())

@@ -16,33 +16,7 @@ func (r *Reconciler) doPromote(ctx context.Context, redis *cachev1alpha1.Redis, 
 	if err := r.saveIntent(ctx, redis, f, s); err != nil {
 		return err
 	}
-	if err := f.confirmFrozen(ctx); err != nil {
-		return err
-	}
 	return r.makeMaster(ctx, redis, f, s.nodes[0])
-}
-
-// confirmFrozen looks once more at every server that answered, and fails if one has changed: until saveIntent closed
-// its connections, an operator that was stopped could lead a replica back to the old master, which then confirms
-// writes.
-func (f *fleet) confirmFrozen(ctx context.Context) error {
-	errs := make([]error, len(f.members))
-	var all []func()
-	for i, m := range f.members {
-		if m.Answer != node.Reached {
-			continue
-		}
-		errs[i] = fmt.Errorf("%s has changed since it was decided who becomes master; the next pass decides again", m.name)
-		all = append(all, func() {
-			now := f.servers[m.name].Look(ctx)
-			if now.RunID == m.RunID && now.Master == m.Master && now.MasterHost == m.MasterHost && now.ReplID == m.ReplID &&
-				(!m.Fenced() || now.Offset == m.Offset) {
-				errs[i] = nil
-			}
-		})
-	}
-	f.runAll(ctx, all)
-	return errors.Join(errs...)
 }
 
 // makeMaster promotes a fenced node, and then records it as master.
@@ -110,16 +84,14 @@ func (r *Reconciler) doStepDown(ctx context.Context, redis *cachev1alpha1.Redis,
 	if err := forEach(namesOf(following), func(name string) error { return f.servers[name].Fence(ctx) }); err != nil {
 		return err
 	}
-	f.lookAgain(ctx)
+	f.look(ctx) // by the same connections: nothing but execute dials again, and then asks for the record
 	if next := plan(redis, f.world); next.do != promote || next.nodes[0] != s.nodes[0] {
 		return fmt.Errorf("%s was to lead, and it would be %s (%s) now", s.nodes[0], next, next.why)
 	}
 	return r.makeMaster(ctx, redis, f, s.nodes[0])
 }
 
-// saveIntent saves who is to become master, under an epoch higher than any before. Then it closes the
-// connections of every other operator: one that was stopped, and has dialled since they were last closed,
-// may have checked the record just before this save. Whoever checks it from now on learns that it changed.
+// saveIntent saves who is to become master, under an epoch higher than any before.
 func (r *Reconciler) saveIntent(ctx context.Context, redis *cachev1alpha1.Redis, f *fleet, s step) error {
 	redis.Status.Epoch = max(redis.Status.Epoch, f.maxStampedEpoch()) + 1
 	redis.Status.TargetMaster = s.nodes[0]
@@ -133,13 +105,7 @@ func (r *Reconciler) saveIntent(ctx context.Context, redis *cachev1alpha1.Redis,
 	if s.do != switchOver { // until then nobody takes writes
 		setNoMaster(redis, s.nodes[0]+" is becoming master")
 	}
-	if err := f.save(ctx); err != nil {
-		return err
-	}
-	for _, m := range f.addressable() {
-		m.othersKilled = false
-	}
-	return r.killOtherOperators(ctx, redis, f)
+	return f.save(ctx)
 }
 
 // recordPromotion records the new master and the nodes that will follow it, then lets them follow.

@@ -22,6 +22,8 @@ func (q request) describe() string {
 		return fmt.Sprintf("admit at %d%s", q.node, listed(q.admits[:], func(run id) bool { return run != 0 }))
 	case unchangedEffect:
 		return "ask for the record"
+	case stampsUnchangedEffect:
+		return "ask for the stamps"
 	case minEffect:
 		return fmt.Sprintf("set W of %d to %d", q.node, q.w)
 	}
@@ -74,14 +76,13 @@ func TestOrderWithinAnAct(t *testing.T) {
 		want   []string
 	}{
 		{"promote", func(u *model) { masterDies(u); u.procs[1].pinned = false }, step{do: promote, nodes: []string{"a-1"}}, []string{
-			"save epoch 1, master 0, heir 1, members 1 2, W 0", "outrank at 1", "outrank at 2", "admit at 1", "promote 1", "pin 1",
+			"save epoch 1, master 0, heir 1, members 1 2, W 0", "admit at 1", "promote 1", "pin 1",
 			"stamp 1", "save epoch 1, master 1, heir 1, members 2, W 0", "admit at 1 2", "attach 2"}},
 		{"promote after volumes of a later epoch", func(u *model) { masterDies(u); u.stamps[2].epoch = 9 }, step{do: promote, nodes: []string{"a-1"}}, []string{
-			"save epoch 10, master 0, heir 1, members 1 2, W 0", "outrank at 1", "outrank at 2", "admit at 1", "promote 1",
+			"save epoch 10, master 0, heir 1, members 1 2, W 0", "admit at 1", "promote 1",
 			"stamp 1", "save epoch 10, master 1, heir 1, members 2, W 0", "admit at 1 2", "attach 2"}},
 		{"hand over", func(*model) {}, step{do: switchOver, nodes: []string{"a-1"}}, []string{
-			"save epoch 1, master 0, heir 1, members 1 2, W 0", "outrank at 0", "outrank at 1", "outrank at 2",
-			"admit at 1", "fence 0", "promote 1",
+			"save epoch 1, master 0, heir 1, members 1 2, W 0", "admit at 1", "fence 0", "promote 1",
 			"stamp 1", "save epoch 1, master 1, heir 1, members 0 2, W 0", "admit at 1 0 2", "attach 0", "attach 2"}},
 		{"record", func(u *model) { u.procs[0].pinned = false }, step{do: recordMaster, nodes: []string{"a-0"}}, []string{
 			"pin 0", "stamp 0", "save epoch 1, master 0, heir 0, members 1 2, W 0"}},
@@ -109,38 +110,50 @@ func TestOrderWithinAnAct(t *testing.T) {
 	}
 }
 
-// Another operator that was stopped may lead a replica back to the old master until its connections are closed.
-func TestNobodyIsPromotedBesideOneThatWasLedBack(t *testing.T) {
-	for name, change := range map[string]func(*process){
-		"it follows the old master":          func(p *process) { p.follows = 1 },
-		"it did, and has what was confirmed": func(p *process) { p.data += "z" },
-	} {
-		t.Run(name, func(t *testing.T) {
-			u := recordedSet(3, true)
-			masterDies(u)
-			f, redis, done := u.noting()
-			change(&u.procs[2])
-			r := &Reconciler{clock: modelClock}
-			err := r.act(quiet, redis, f, step{do: promote, nodes: []string{"a-1"}})
-			if err == nil || slices.Contains(*done, "promote 1") {
-				t.Errorf("%v; did %q", err, *done)
-			}
-		})
+// An operator that was replaced must not command a server beside ours. So ours says first that it is in charge, then
+// closes the connections of others, and looks again at what they have left. It asks for the record before it acts.
+func TestAnOperatorTakesOverBeforeItsFirstCommand(t *testing.T) {
+	u := recordedSet(2, false)
+	u.procs[1].master = true
+	f, redis, done := u.noting()
+	r := &Reconciler{clock: modelClock}
+	r.Events, r.Identity = silentEvents{}, operatorName(7)
+	for _, m := range f.addressable() {
+		m.othersKilled = true // before
+	}
+	usurper := step{do: fence, nodes: []string{"a-1"}}
+	if _, err := r.execute(quiet, redis, f, usurper); err != nil {
+		t.Fatal(err)
+	}
+	want := []string{"ask for the stamps", "save epoch 0, master 0, heir 0, members 1, W 0", "outrank at 0", "outrank at 1",
+		"ask for the record", "fence 1", "ask for the record", "save epoch 0, master 0, heir 0, members 1, W 0", "admit at 0 1", "attach 1",
+	}
+	if !slices.Equal(*done, want) || u.record.holder != 7 {
+		t.Errorf("operator %d is in charge; got\n%s", u.record.holder, strings.Join(*done, "\n"))
 	}
 }
 
-// Commands of an operator that was replaced must not arrive after the first of ours.
-func TestOthersAreOutrankedBeforeTheFirstCommand(t *testing.T) {
-	u := recordedSet(2, false)
+// lastCommand is a server at which another operator's last command arrives just before its connection is closed.
+type lastCommand struct {
+	server
+	arrives func()
+}
+
+func (l lastCommand) KillOtherOperators(ctx context.Context) error {
+	l.arrives()
+	return l.server.KillOtherOperators(ctx)
+}
+
+// Who was led back to the old master is not frozen: beside it nobody is promoted.
+func TestWhatOthersHaveLeftIsLookedAt(t *testing.T) {
+	u := recordedSet(3, true)
+	masterDies(u)
 	f, redis, done := u.noting()
+	f.servers["a-2"] = lastCommand{f.servers["a-2"], func() { u.procs[2].follows = u.pods[0] }}
 	r := &Reconciler{clock: modelClock}
-	for range 2 {
-		if err := r.actAsLeader(t.Context(), redis, f, step{do: fence, nodes: []string{"a-1"}}); err != nil {
-			t.Fatal(err)
-		}
-	}
-	if want := []string{"outrank at 0", "outrank at 1", "ask for the record", "fence 1", "fence 1"}; !slices.Equal(*done, want) {
-		t.Errorf("got %q", *done)
+	_, err := r.execute(quiet, redis, f, step{do: promote, nodes: []string{"a-1"}})
+	if fenced, promoted := slices.Index(*done, "fence 2"), slices.Index(*done, "promote 1"); err != nil || fenced < 0 || promoted >= 0 && promoted < fenced {
+		t.Errorf("%v; did\n%s", err, strings.Join(*done, "\n"))
 	}
 }
 
@@ -164,7 +177,8 @@ func TestAnActEndsBeforeAnotherLeads(t *testing.T) {
 	one := &deadlineRecorder{server: f.servers["a-1"]}
 	f.servers["a-1"] = one
 	gap := leadership.DefaultTimes.LeaseDuration - leadership.DefaultTimes.RenewDeadline // from when we may no longer act until another may
-	if err := (&Reconciler{}).actAsLeader(t.Context(), redis, f, step{do: fence, nodes: []string{"a-1"}}); err != nil || one.left <= 0 || one.left >= gap {
+	r := &Reconciler{clock: modelClock}
+	if _, err := r.actAsLeader(quiet, redis, f, step{do: fence, nodes: []string{"a-1"}}); err != nil || one.left <= 0 || one.left >= gap {
 		t.Errorf("%v: a command may take %s", err, one.left)
 	}
 }

@@ -22,6 +22,25 @@ func TestStepDownIsOneChangeOfTheMaster(t *testing.T) {
 	}
 }
 
+// Over a connection that is made after the operator was replaced, its commands would arrive.
+func TestAStepDownDialsNobody(t *testing.T) {
+	u := recordedSet(3, false)
+	var p *modelPass
+	acting := false
+	p = newModelPass(u.read(), func(q request) reply {
+		if acting && q.redial {
+			t.Errorf("it %s node %d by another connection", effectNames[q.effect], q.node)
+		}
+		return u.answer(q, &p.read)
+	})
+	p.fleet.look(quiet)
+	acting = true
+	r := &Reconciler{clock: modelClock}
+	if err := r.act(quiet, p.redis, p.fleet, step{do: stepDown, nodes: []string{"a-2"}, why: reasonMasterCutOff}); err != nil || !u.procs[2].master {
+		t.Errorf("%v, master: %t", err, u.procs[2].master)
+	}
+}
+
 // A replica that heard its master again meanwhile has more than the one that was chosen.
 func TestStepDownLeavesAnotherChoiceToTheNextPass(t *testing.T) {
 	u := recordedSet(3, false)

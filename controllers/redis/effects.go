@@ -26,8 +26,10 @@ type effects interface {
 	// save writes the object's status, if nobody has changed the object since it was read. If there is nothing to
 	// write, it asks the API server: an operator that goes on after a save knows that it was not replaced before.
 	save(ctx context.Context) error
-	// checkUnchanged asks the API server whether the object and the stamps are still what the cache showed.
+	// checkUnchanged asks the API server whether the object is still what the cache showed.
 	checkUnchanged(ctx context.Context) error
+	// checkStamps asks the API server whether the volumes' stamps are still what the cache showed.
+	checkStamps(ctx context.Context) error
 	// writeStamp writes on a node's volume what its data is worth.
 	writeStamp(ctx context.Context, node string, s stamp) error
 	// deletePod deletes exactly the pod that was looked at.
@@ -74,6 +76,10 @@ func (c *apiEffects) checkUnchanged(ctx context.Context) error {
 	if live.UID != c.redis.UID || live.ResourceVersion != c.redis.ResourceVersion {
 		return c.conflictError("the cache is behind")
 	}
+	return nil
+}
+
+func (c *apiEffects) checkStamps(ctx context.Context) error {
 	claims, err := listClaims(ctx, c.APIReader, c.redis)
 	if err != nil {
 		return err

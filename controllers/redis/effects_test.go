@@ -11,6 +11,7 @@ import (
 type scripted struct {
 	onSave   func() error
 	changed  error // since it was read
+	stamped  error // since they were read
 	onStamp  func(node string, s stamp) error
 	onRemove func(name string)
 }
@@ -23,6 +24,8 @@ func (e scripted) save(context.Context) error {
 }
 
 func (e scripted) checkUnchanged(context.Context) error { return e.changed }
+
+func (e scripted) checkStamps(context.Context) error { return e.stamped }
 
 func (e scripted) writeStamp(_ context.Context, node string, s stamp) error {
 	if e.onStamp == nil {

@@ -123,15 +123,22 @@ func (s *state) forced() bool {
 // is none.
 func (s *state) interruptions(after transition) []transition {
 	var list []transition
+	begun := after.action == beginPass || after.action == beginStale
 	running := s.leader.running && s.leader.next.effect != lookEffect
 	if s.left.crashes > 0 && after.action == stepPass && (running || !s.leader.running) {
 		list = append(list, transition{action: crashed})
 	}
-	if s.left.suspends > 0 && running && (after.action == stepPass || after.action == beginPass || after.action == beginStale) {
+	if s.left.suspends > 0 && (running || s.leader.running && s.leader.next.redial) && (after.action == stepPass || begun) {
 		list = append(list, transition{action: suspended})
+	}
+	if s.left.suspends > 0 && begun {
+		list = append(list, transition{action: suspended, a: atBegin})
 	}
 	return list
 }
+
+// atBegin of its pass is the operator stopped, before it has looked at a server.
+const atBegin = 1
 
 // successor is the state that a transition leads to.
 func (s *state) successor(e transition) *state {
@@ -154,9 +161,13 @@ func (s *state) successor(e transition) *state {
 	case stepPass:
 		c.step(e.a == 1)
 	case crashed:
-		c.leader = operator{}
+		c.leader = c.newOperator()
 	case suspended:
-		c.suspended, c.hasSuspended, c.leader = c.leader, true, operator{}
+		c.suspended, c.hasSuspended, c.leader = c.leader, true, c.newOperator()
+		if e.a == atBegin {
+			c.suspended.now, c.suspended.replies, c.suspended.closed = c.suspended.read, nil, nil
+			c.advance(&c.suspended, false)
+		}
 	case elapsed:
 		c.model.apply(e)
 		c.leader.memory.age(c.model)
@@ -164,6 +175,18 @@ func (s *state) successor(e transition) *state {
 		c.model.apply(e)
 	}
 	return c
+}
+
+// newState is a state in which an operator begins.
+func newState(u *model, left budget, coarse bool) *state {
+	s := &state{model: u, left: left, coarse: coarse}
+	s.leader = s.newOperator()
+	return s
+}
+
+// newOperator is one that is in charge of nothing yet.
+func (s *state) newOperator() operator {
+	return operator{memory: operatorMemory{identity: s.model.next()}}
 }
 
 // age what the operator knows. It hears a server that it can reach all the time.
@@ -201,7 +224,13 @@ func (s *state) step(sleeper bool) {
 // are no connections to kill. A server that ends between that and the look before it ends the pass,
 // which then was none.
 func (s *state) changesNothing(q request) bool {
-	return q.effect == lookEffect || !s.hasSuspended && (q.effect == killOthersEffect || q.effect == unchangedEffect)
+	switch q.effect {
+	case lookEffect:
+		return true
+	case killOthersEffect, unchangedEffect, stampsUnchangedEffect:
+		return !s.hasSuspended
+	}
+	return false
 }
 
 // advance a pass to its next request, or past all that changes nothing.
@@ -239,11 +268,11 @@ func (s *state) answer(o *operator, sleeper bool) {
 	o.replies = append(slices.Clone(o.replies), r)
 }
 
-// stale is what the last pass read, but for the object once it has caught up: it acts on none
-// that is older than its own last write.
+// stale is what the last pass read, but for the object of which the operator is in charge: it acts on none that is
+// older than its own last write.
 func (s *state) stale() reading {
 	read := s.earlier
-	if s.leader.memory.caughtUp {
+	if s.leader.memory.identity == s.model.record.holder {
 		read.record = s.model.record
 	}
 	return read
@@ -497,7 +526,7 @@ func TestEveryOrderKeepsWhatIsConfirmed(t *testing.T) {
 		}
 		t.Run(c.name, func(t *testing.T) {
 			began := time.Now()
-			first := &state{model: c.given(t), left: c.left, coarse: true}
+			first := newState(c.given(t), c.left, true)
 			x := &search{limit: c.limit}
 			states, depth := x.explore(first)
 			t.Logf("%d states, depth %d, %s", states, depth, time.Since(began).Round(time.Second))

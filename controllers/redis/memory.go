@@ -40,7 +40,6 @@ type objectMemory struct {
 	settingsReplies map[string]settingsReply // by run id
 	tlsConfig       *tls.Config              // for the watches
 	commands        map[string]sentCommands  // by run id
-	recordVerified  bool                     // the cache has shown all that the former leader recorded
 }
 
 // serverWatch is the running watch of one server.

@@ -52,14 +52,9 @@ func (m *memory) noteCommand(redis *cachev1alpha1.Redis, runID string, change fu
 	known.commands[runID] = c
 }
 
-func (m *memory) isRecordVerified(redis *cachev1alpha1.Redis) bool {
+// forgetCommands forgets what the processes were told: another operator may have told them something else since.
+func (m *memory) forgetCommands(redis *cachev1alpha1.Redis) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	return m.get(redis).recordVerified
-}
-
-func (m *memory) noteRecordVerified(redis *cachev1alpha1.Redis) {
-	m.mu.Lock()
-	defer m.mu.Unlock()
-	m.get(redis).recordVerified = true
+	m.get(redis).commands = map[string]sentCommands{}
 }

@@ -116,7 +116,7 @@ func TestALoginIsToldAgain(t *testing.T) {
 // leads believes that the replica was told its login, and that the master lets it in.
 func TestALoginThatLeadsNowhereIsToldAgain(t *testing.T) {
 	u := formed(t, 3, 1, true)
-	var known operatorMemory
+	known := operatorMemory{identity: u.next()}
 	for range 5 {
 		if _, err := u.runPass(&known); err != nil {
 			t.Fatal(err)

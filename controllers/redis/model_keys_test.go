@@ -98,7 +98,7 @@ func flags(set ...bool) int8 {
 
 func (k *keyWriter) record(r *savedRecord, nodes int8) {
 	k.put(r.size, r.w, r.epoch, r.target, r.master, r.recordEpoch, r.startOffset, r.recordedMasterNode, r.effective, r.from, r.to, r.cutOff, flags(r.sleep, r.hasReplication, r.changed, r.routed))
-	k.id(r.history, r.former, r.recordedMaster.pod, r.recordedMaster.run, r.fromPod)
+	k.id(r.holder, r.history, r.former, r.recordedMaster.pod, r.recordedMaster.run, r.fromPod)
 	for _, m := range r.members[:nodes] {
 		k.id(m.pod, m.run)
 	}
@@ -138,7 +138,8 @@ func (r *operatorMemory) forget(u *model) {
 }
 
 func (k *keyWriter) recollection(r *operatorMemory) {
-	k.put(int8(r.frozen), int8(r.cutOff), flags(r.caughtUp)) //nolint:gosec // a few
+	k.id(r.identity)
+	k.put(int8(r.frozen), int8(r.cutOff)) //nolint:gosec // a few
 	for _, one := range r.servers {
 		k.id(one.pod, one.outranked, one.knowsLogin)
 		k.put(int8(one.heard), flags(one.mute)) //nolint:gosec // a few

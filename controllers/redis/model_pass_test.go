@@ -34,13 +34,14 @@ const (
 	serveEffect
 	saveEffect
 	unchangedEffect
+	stampsUnchangedEffect
 	stampEffect
 	removeEffect
 	routeEffect
 )
 
 var effectNames = [...]string{"looks at", "fences", "leads to its master", "promotes", "pins the history of", "chooses who may follow",
-	"sets W of", "outranks others at", "has reads answered by", "saves the record", "asks for the record", "stamps the volume of", "removes the pod of", "routes clients to"}
+	"sets W of", "outranks others at", "has reads answered by", "saves the record", "asks for the record", "asks for the stamps", "stamps the volume of", "removes the pod of", "routes clients to"}
 
 // modelCommand is a command to a server.
 type modelCommand struct {
@@ -94,7 +95,9 @@ func (u *model) answer(q request, read *reading) reply {
 	case saveEffect:
 		return reply{failed: !u.save(q.record, read)}
 	case unchangedEffect:
-		return reply{failed: read.record.version != u.record.version || read.stamps != u.stamps}
+		return reply{failed: read.record.version != u.record.version}
+	case stampsUnchangedEffect:
+		return reply{failed: read.stamps != u.stamps}
 	case stampEffect:
 		if u.stamps[q.node] != read.stamps[q.node] {
 			return reply{failed: true}
@@ -138,7 +141,7 @@ func (u *model) reply(q request) reply {
 func (u *model) save(next savedRecord, read *reading) bool {
 	next.size, next.w, next.sleep, next.version = read.record.size, read.record.w, read.record.sleep, read.record.version
 	if next == read.record { // nothing is written
-		return read.record.version == u.record.version && read.stamps == u.stamps
+		return read.record.version == u.record.version
 	}
 	if read.record.version != u.record.version {
 		return false
@@ -213,10 +216,10 @@ func (u *model) read() reading {
 // operatorMemory is what an operator keeps from pass to pass, in classes of time: a moment ago,
 // or longer than anything is waited for.
 type operatorMemory struct {
+	identity id
 	servers  [mostNodes + 1]serverMemory
 	frozen   age
 	cutOff   age
-	caughtUp bool
 }
 
 type serverMemory struct {
@@ -317,18 +320,21 @@ func newModelPass(read reading, ask func(request) reply) *modelPass {
 	return p
 }
 
-// direct is a fleet whose requests are answered at once, and the object.
+// direct is a fleet whose requests are answered at once, and the object. No other operator is connected.
 func (u *model) direct() (*fleet, *cachev1alpha1.Redis) {
 	var p *modelPass
 	p = newModelPass(u.read(), func(q request) reply { return u.answer(q, &p.read) })
 	p.fleet.look(quiet)
+	for _, m := range p.fleet.addressable() {
+		m.othersKilled = true
+	}
 	return p.fleet, p.redis
 }
 
 // pass plays one pass, and gives what it did and what the operator knows after it.
 func pass(read reading, known operatorMemory, ask func(request, *reading) reply) (step, operatorMemory, error) {
 	r := &Reconciler{clock: modelClock}
-	r.Events = silentEvents{}
+	r.Events, r.Identity = silentEvents{}, operatorName(known.identity)
 	var p *modelPass
 	p = newModelPass(read, func(q request) reply { return ask(q, &p.read) })
 	f := p.fleet
@@ -357,7 +363,7 @@ func pass(read reading, known operatorMemory, ask func(request, *reading) reply)
 
 func (k operatorMemory) recall(r *Reconciler, redis *cachev1alpha1.Redis) {
 	known := r.memory.get(redis)
-	known.frozenSince, known.cutOffSince, known.recordVerified = k.frozen.time(), k.cutOff.time(), k.caughtUp
+	known.frozenSince, known.cutOffSince = k.frozen.time(), k.cutOff.time()
 	for _, one := range k.servers {
 		if one.pod != 0 {
 			known.contacts[address(one.pod)] = contact{lastReply: one.heard.time(), wasSilent: one.mute}
@@ -373,7 +379,7 @@ func (k operatorMemory) recall(r *Reconciler, redis *cachev1alpha1.Redis) {
 
 func operatorMemoryOf(r *Reconciler, redis *cachev1alpha1.Redis, read reading, f *fleet) operatorMemory {
 	known := r.memory.get(redis)
-	after := operatorMemory{frozen: ageOf(known.frozenSince), cutOff: ageOf(known.cutOffSince), caughtUp: known.recordVerified}
+	after := operatorMemory{identity: idIn(r.Identity), frozen: ageOf(known.frozenSince), cutOff: ageOf(known.cutOffSince)}
 	for i, pod := range append(slices.Clone(read.pods[:read.nodes]), read.record.recordedMaster.pod) {
 		if one, met := known.contacts[address(pod)]; met && !slices.ContainsFunc(after.servers[:], func(a serverMemory) bool { return a.pod == pod }) {
 			after.servers[i] = serverMemory{pod: pod, heard: ageOf(one.lastReply), mute: one.wasSilent}
@@ -406,6 +412,10 @@ func (p *modelPass) save(context.Context) error {
 
 func (p *modelPass) checkUnchanged(context.Context) error {
 	return p.send(request{modelCommand: modelCommand{effect: unchangedEffect}})
+}
+
+func (p *modelPass) checkStamps(context.Context) error {
+	return p.send(request{modelCommand: modelCommand{effect: stampsUnchangedEffect}})
 }
 
 func (p *modelPass) writeStamp(_ context.Context, name string, s stamp) error {

@@ -16,7 +16,7 @@ import (
 var nodeNames = [mostNodes]string{"a-0", "a-1", "a-2", "a-3", "a-4"}
 
 // named ids, made once: a search makes each of them millions of times.
-var addresses, runIDs, histories = naming("10.0.0."), naming("run."), naming("history.")
+var addresses, runIDs, histories, operators = naming("10.0.0."), naming("run."), naming("history."), naming("operator.")
 
 func naming(prefix string) []string {
 	names := make([]string, 4096)
@@ -34,6 +34,13 @@ func historyName(h id) string {
 		return ""
 	}
 	return histories[h]
+}
+
+func operatorName(o id) string {
+	if o == 0 {
+		return ""
+	}
+	return operators[o]
 }
 
 // idIn a shipped name; 0 in none.
@@ -74,6 +81,7 @@ func (r savedRecord) object(storage bool) *cachev1alpha1.Redis {
 		o.Spec.Storage = &cachev1alpha1.RedisStorage{}
 	}
 	o.Status.Epoch, o.Status.Master, o.Status.TargetMaster = int64(r.epoch), nodeNamed(r.master), nodeNamed(r.target)
+	o.Status.HolderIdentity = operatorName(r.holder)
 	if r.changed {
 		o.Status.LastFailover = &cachev1alpha1.RedisFailover{From: nodeNamed(r.from), FromPodUID: podUID(r.fromPod), To: nodeNamed(r.to)}
 		if r.cutOff > 0 {
@@ -100,7 +108,7 @@ func (r savedRecord) object(storage bool) *cachev1alpha1.Redis {
 // recordOf is the model's form of an object, with the version that was read.
 func recordOf(o *cachev1alpha1.Redis, read savedRecord) savedRecord {
 	r := savedRecord{version: read.version, size: read.size, w: read.w, sleep: read.sleep,
-		epoch: int8(o.Status.Epoch), target: nodeOf(o.Status.TargetMaster), master: nodeOf(o.Status.Master), from: -1, to: -1} //nolint:gosec // a few
+		holder: idIn(o.Status.HolderIdentity), epoch: int8(o.Status.Epoch), target: nodeOf(o.Status.TargetMaster), master: nodeOf(o.Status.Master), from: -1, to: -1} //nolint:gosec // a few
 	if last := o.Status.LastFailover; last != nil {
 		r.changed, r.from, r.to, r.routed = true, nodeOf(last.From), nodeOf(last.To), last.RoutedAt != nil
 		if last.Reason == reasonMasterCutOff {

@@ -16,7 +16,7 @@ func formed(t *testing.T, nodes, w int8, storage bool) *model {
 
 // runPasses runs an operator's passes while nothing else happens and replicas catch up.
 func (u *model) runPasses() (last verb) {
-	var known operatorMemory
+	known := operatorMemory{identity: u.next()}
 	for range 30 {
 		did, _ := u.runPass(&known)
 		last = did.do
@@ -66,7 +66,7 @@ func cold(*testing.T) *model { return newModel(3, 1, true) }
 // promotedCold is the first master, recorded and written to, before any replica has come.
 func promotedCold(*testing.T) *model {
 	u := newModel(3, 1, true)
-	_, _, _ = pass(u.read(), operatorMemory{}, u.answer)
+	_, _, _ = pass(u.read(), operatorMemory{identity: u.next()}, u.answer)
 	u.applyAll(transition{action: wrote})
 	return u
 }

@@ -60,6 +60,7 @@ type savedRecord struct {
 	size, w int8 // of the spec
 	sleep   bool // hibernate
 
+	holder                id   // the operator in charge
 	epoch, target, master int8 // target and master are nodes, -1 for none
 
 	hasReplication     bool // is there a replication part?

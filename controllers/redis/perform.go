@@ -24,8 +24,8 @@ const actLimit = 3 * time.Second
 // election ends it.
 var errNotLeading = errors.New("the lease was not renewed in time: another may lead")
 
-// maxFences bounds how often one pass may fence and look again.
-const maxFences = 3
+// maxLooks bounds how often one pass may look again: three times after a fence, and once after it has taken over.
+const maxLooks = 4
 
 // commandLimit bounds all commands and further looks of one pass, so that a pass waits for its
 // servers for lookLimit + commandLimit = 4.8 s at most, however many they are and whatever
@@ -41,17 +41,19 @@ func (r *Reconciler) executeWithTimeout(ctx context.Context, redis *cachev1alpha
 	return r.execute(ctx, redis, f, next)
 }
 
-// execute carries the step out, and returns the step that it came to. A fence changes only
-// what the servers show: so they are looked at again and the next step is planned at once.
+// execute carries the step out, and returns the step that it came to. A fence, and closing the connections of other
+// operators, change only what the servers show: so they are looked at again and the next step is planned at once.
 func (r *Reconciler) execute(ctx context.Context, redis *cachev1alpha1.Redis, f *fleet, next step) (step, error) {
-	for range maxFences {
-		if next.do != fence {
-			break
-		}
-		if err := r.actAsLeader(ctx, redis, f, next); err != nil {
+	for range maxLooks {
+		acted, err := r.actAsLeader(ctx, redis, f, next)
+		switch {
+		case errors.As(err, &behindError{}): // nothing was done that the next pass would not mend
+			return step{do: wait, why: fmt.Sprintf("%s: %s", next, err), requeueAfter: 10 * shortRequeue}, nil
+		case err != nil:
 			return next, fmt.Errorf("%s: %w", next, err)
-		}
-		if next.reason != "" {
+		case acted && next.do != fence:
+			return next, nil
+		case acted && next.reason != "":
 			r.Events.Eventf(redis, nil, corev1.EventTypeWarning, next.reason, "Fence", "%s took writes beside the master of record: fenced",
 				strings.Join(next.nodes, ", "))
 		}
@@ -62,57 +64,71 @@ func (r *Reconciler) execute(ctx context.Context, redis *cachev1alpha1.Redis, f 
 		f.frozenFor = r.memory.trackFrozen(redis, f.world, r.clock) // a freeze counts from now on
 		next = plan(redis, f.world)
 	}
-	if next.changes() {
-		log.FromContext(ctx).Info("step", "do", next.do, "nodes", next.nodes, "why", next.why, "evidence", next.evidence)
-	}
-	switch err := r.actAsLeader(ctx, redis, f, next); {
-	case errors.As(err, &behindError{}): // nothing was done that the next pass would not mend
-		return step{do: wait, why: fmt.Sprintf("%s: %s", next, err), requeueAfter: 10 * shortRequeue}, nil
-	case err != nil:
-		return next, fmt.Errorf("%s: %w", next, err)
-	}
-	return next, nil
+	return step{do: wait, why: fmt.Sprintf("%s: the servers change all the time", next), requeueAfter: shortRequeue}, nil
 }
 
-// actAsLeader acts within actLimit, and only while this process leads: unlike the API
-// server, a Redis server cannot tell which of two operators is the elder.
-func (r *Reconciler) actAsLeader(ctx context.Context, redis *cachev1alpha1.Redis, f *fleet, s step) error {
+// actAsLeader acts within actLimit, and only while this process leads. acted is false if it only closed connections of
+// other operators: by these the servers may have changed since they were looked at.
+func (r *Reconciler) actAsLeader(ctx context.Context, redis *cachev1alpha1.Redis, f *fleet, s step) (acted bool, err error) {
 	ctx, done := context.WithTimeout(ctx, actLimit) // first: it runs on while this process is stopped
 	defer done()
 	if r.IsLeader != nil && !r.IsLeader() {
-		return errNotLeading
+		return false, errNotLeading
 	}
-	if err := r.killOtherOperators(ctx, redis, f); err != nil {
-		return err
+	if s.usesRecord() && redis.Status.HolderIdentity != r.Identity {
+		if err := r.takeOver(ctx, redis, f); err != nil {
+			return false, err
+		}
 	}
-	if err := r.verifyRecord(ctx, redis, f, s); err != nil {
-		return err
+	closed, err := r.killOtherOperators(ctx, redis, f)
+	if err != nil || closed && s.usesRecord() {
+		return false, err
 	}
-	return r.act(ctx, redis, f, s)
+	if s.usesRecord() {
+		if err := f.checkUnchanged(ctx); err != nil {
+			return false, err
+		}
+	}
+	if s.changes() {
+		log.FromContext(ctx).Info("step", "do", s.do, "nodes", s.nodes, "why", s.why, "evidence", s.evidence)
+	}
+	return true, r.act(ctx, redis, f, s)
 }
 
-// verifyRecord asks the API server whether the cached record is current, once for each object and before the first
-// act that uses its record: a cache that was just filled may be older than what the former leader wrote. From then
-// on only this operator writes the record, and it acts on none that is older than its own last write.
-func (r *Reconciler) verifyRecord(ctx context.Context, redis *cachev1alpha1.Redis, f *fleet, s step) error {
-	if !s.usesRecord() || r.memory.isRecordVerified(redis) {
-		return nil
-	}
-	if err := f.checkUnchanged(ctx); err != nil {
+// takeOver saves that this process is in charge of the object. Then the connections of all others are to be closed
+// once more. A Redis server cannot tell which of two operators is in charge, and one that was stopped, and wakes, cannot
+// tell from its clocks for how long. Three rules hold it, whatever the clocks say:
+//
+//   - whoever dials asks the API server after that, and before it commands a server, whether the object is unchanged;
+//   - whoever takes over changes the object first, and then closes the connections of all others;
+//   - no connection is made anew between the question and the command.
+//
+// So an operator that was replaced asks too late, or what it has dialled is closed.
+func (r *Reconciler) takeOver(ctx context.Context, redis *cachev1alpha1.Redis, f *fleet) error {
+	if err := f.checkStamps(ctx); err != nil { // a cache that was just filled may be older
 		return err
 	}
-	r.memory.noteRecordVerified(redis)
+	redis.Status.HolderIdentity = r.Identity
+	if err := f.save(ctx); err != nil {
+		return err
+	}
+	r.memory.forgetCommands(redis)
+	for _, m := range f.addressable() {
+		m.sentCommands = sentCommands{}
+	}
 	return nil
 }
 
 // killOtherOperators closes the connections of every other operator at the servers where this one has not
-// done so yet: this ends what an operator that was replaced as leader has begun there.
-func (r *Reconciler) killOtherOperators(ctx context.Context, redis *cachev1alpha1.Redis, f *fleet) error {
+// done so yet: this ends what an operator that was replaced has begun there. closed reports whether there were such
+// servers.
+func (r *Reconciler) killOtherOperators(ctx context.Context, redis *cachev1alpha1.Redis, f *fleet) (closed bool, err error) {
 	var errs []error
 	for _, m := range f.addressable() {
 		if m.Answer != node.Reached || m.othersKilled {
 			continue
 		}
+		closed = true
 		if err := f.serverOf(m).KillOtherOperators(ctx); err != nil {
 			errs = append(errs, fmt.Errorf("%s: %w", m.name, err))
 			continue
@@ -120,5 +136,5 @@ func (r *Reconciler) killOtherOperators(ctx context.Context, redis *cachev1alpha
 		r.memory.noteCommand(redis, m.RunID, func(k *sentCommands) { k.othersKilled = true })
 		m.othersKilled = true
 	}
-	return errors.Join(errs...)
+	return closed, errors.Join(errs...)
 }

@@ -25,40 +25,46 @@ func TestWokenLeaderFencesNobody(t *testing.T) {
 	r := &Reconciler{}
 	r.IsLeader = func() bool { return leads }
 
-	if err := r.actAsLeader(t.Context(), redis, f, usurper); !errors.Is(err, errNotLeading) || !u.procs[0].master {
+	if acted, err := r.actAsLeader(quiet, redis, f, usurper); acted || !errors.Is(err, errNotLeading) || !u.procs[0].master {
 		t.Errorf("another leads: %v, still master: %t", err, u.procs[0].master)
 	}
 	leads = true
-	if err := r.actAsLeader(t.Context(), redis, f, usurper); err != nil || u.procs[0].master {
+	if _, err := r.actAsLeader(quiet, redis, f, usurper); err != nil || u.procs[0].master {
 		t.Errorf("it leads: %v, still master: %t", err, u.procs[0].master)
 	}
 }
 
-// A cache that was just filled may be older than what the leader before has recorded.
-func TestTheFirstActCatchesUp(t *testing.T) {
+// An operator that was stopped, and wakes when another has taken over, dials anew. The record tells it.
+func TestEveryActAsksForTheRecord(t *testing.T) {
 	u := newModel(1, 0, false)
 	u.procs[0].master = true
 	f, redis := u.direct()
 	usurper := step{do: fence, nodes: []string{"a-0"}}
 	behind := errors.New("behind")
 	r := &Reconciler{}
-
-	f.effects = scripted{changed: behind}
+	f.effects = scripted{changed: behind, stamped: behind}
 	for _, do := range []verb{idle, applySettings, setPasswords} {
-		if err := r.actAsLeader(t.Context(), redis, f, step{do: do}); err != nil {
+		if acted, err := r.actAsLeader(quiet, redis, f, step{do: do}); !acted || err != nil {
 			t.Errorf("nothing is asked to %s: %v", do, err)
 		}
 	}
-	if err := r.actAsLeader(t.Context(), redis, f, usurper); !errors.Is(err, behind) || !u.procs[0].master {
+	if acted, err := r.actAsLeader(quiet, redis, f, usurper); acted || !errors.Is(err, behind) || !u.procs[0].master {
 		t.Errorf("the record is older: %v, still master: %t", err, u.procs[0].master)
 	}
-	f.effects = scripted{}
-	if err := r.actAsLeader(t.Context(), redis, f, usurper); err != nil || u.procs[0].master {
+	f.effects = scripted{stamped: behind}
+	if acted, err := r.actAsLeader(quiet, redis, f, usurper); !acted || err != nil || u.procs[0].master {
 		t.Errorf("it is the newest: %v, still master: %t", err, u.procs[0].master)
 	}
-	f.effects = scripted{changed: behind}
-	if err := r.actAsLeader(t.Context(), redis, f, usurper); err != nil {
-		t.Errorf("it is asked for again: %v", err)
+}
+
+// A cache that was just filled may be older than what the operator before has written on the volumes.
+func TestNobodyTakesOverByOlderStamps(t *testing.T) {
+	f, redis := newModel(1, 0, false).direct()
+	r, behind := &Reconciler{}, errors.New("behind")
+	r.Identity = "another"
+	f.effects = scripted{stamped: behind, onSave: func() error { t.Error("it has taken over"); return nil }}
+	if acted, err := r.actAsLeader(quiet, redis, f, step{do: fence, nodes: []string{"a-0"}}); acted || !errors.Is(err, behind) {
+		t.Errorf("acted: %t, %v", acted, err)
 	}
 }
 
@@ -147,8 +153,7 @@ func TestUnchangedStamps(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			c := &apiEffects{Reconciler: &Reconciler{}, redis: redis.DeepCopy(), fleet: &fleet{world: world{volumes: row.seen}}}
 			c.APIReader = live
-			c.redis.ResourceVersion = "999"
-			if err := c.checkUnchanged(t.Context()); apierrors.IsConflict(err) != row.behind || !row.behind && err != nil {
+			if err := c.checkStamps(t.Context()); apierrors.IsConflict(err) != row.behind || !row.behind && err != nil {
 				t.Error(err)
 			}
 		})

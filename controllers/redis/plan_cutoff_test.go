@@ -110,7 +110,7 @@ func TestCutOffMaster(t *testing.T) {
 // In the model, as in life: it takes one pass to fence, one to promote, and the cut may last.
 func TestCutOffMasterIsReplacedOnce(t *testing.T) {
 	u := cutOffMaster(t)
-	var known operatorMemory
+	known := operatorMemory{identity: u.next()}
 	for range 10 {
 		if _, err := u.runPass(&known); err != nil {
 			t.Fatal(err)

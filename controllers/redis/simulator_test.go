@@ -33,8 +33,7 @@ func newWalk(seed uint64) *walk {
 	if nodes > 2 && w.rand.IntN(3) == 0 {
 		minimum = 2
 	}
-	w.first = &state{model: newModel(nodes, minimum, w.rand.IntN(2) == 0), coarse: w.rand.IntN(2) == 0,
-		left: budget{faults: int8(1 + w.rand.IntN(5)), crashes: 2, suspends: 1, stale: 2, writes: 6, drains: w.rand.IntN(2) == 0, owner: w.rand.IntN(4) == 0}}
+	w.first = newState(newModel(nodes, minimum, w.rand.IntN(2) == 0), budget{faults: int8(1 + w.rand.IntN(5)), crashes: 2, suspends: 1, stale: 2, writes: 6, drains: w.rand.IntN(2) == 0, owner: w.rand.IntN(4) == 0}, w.rand.IntN(2) == 0)
 	w.state = w.first.clone()
 	return w
 }
@@ -51,7 +50,7 @@ func (w *walk) choose() transition {
 	if w.state.left.crashes > 0 {
 		turns = append(turns, transition{action: crashed})
 	}
-	if w.state.left.suspends > 0 && w.state.leader.running && w.state.leader.next.effect != lookEffect {
+	if w.state.left.suspends > 0 && w.state.leader.running {
 		turns = append(turns, transition{action: suspended})
 	}
 	for {

@@ -13,6 +13,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/apimachinery/pkg/util/uuid"
 	"k8s.io/client-go/rest"
 	"k8s.io/utils/ptr"
 	ctrl "sigs.k8s.io/controller-runtime"
@@ -197,7 +198,7 @@ func operate(ctx context.Context, decide fault.Decide) process {
 	})
 	Expect(err).NotTo(HaveOccurred())
 	living, kill := context.WithCancel(ctx)
-	Expect(controllers.SetupAll(living, mgr, controllers.Options{Images: controllers.ImagesFromEnv(), Namespaces: []string{namespace}})).To(Succeed())
+	Expect(controllers.SetupAll(living, mgr, controllers.Options{Identity: string(uuid.NewUUID()), Images: controllers.ImagesFromEnv(), Namespaces: []string{namespace}})).To(Succeed())
 	ended := make(chan error, 1)
 	go func() { ended <- mgr.Start(living) }()
 	p.stop = sync.OnceFunc(func() {

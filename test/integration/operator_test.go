@@ -10,6 +10,7 @@ import (
 	. "github.com/onsi/ginkgo/v2"
 	. "github.com/onsi/gomega"
 	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/apimachinery/pkg/util/uuid"
 	"k8s.io/client-go/rest"
 	"k8s.io/utils/ptr"
 	ctrl "sigs.k8s.io/controller-runtime"
@@ -145,7 +146,7 @@ func (i install) manager(o *operator) (ctrl.Manager, controllers.Options, error)
 		Metrics:    metricsserver.Options{BindAddress: "0"},
 		Controller: config.Controller{SkipNameValidation: ptr.To(true)},
 	}
-	kinds := controllers.Options{Images: i.images, Namespaces: i.namespaces, Account: i.account, Condition: i.condition}
+	kinds := controllers.Options{Identity: string(uuid.NewUUID()), Images: i.images, Namespaces: i.namespaces, Account: i.account, Condition: i.condition}
 	if i.own != "" {
 		// A busy machine is no lost leader.
 		lease, err := leadership.New(wired, i.own, leadership.Times{LeaseDuration: 2 * startUp, RenewDeadline: startUp, RetryPeriod: 2 * time.Second})

@@ -135,6 +135,11 @@ type RedisStatus struct {
 	// +operator-sdk:csv:customresourcedefinitions:type=status
 	Epoch int64 `json:"epoch,omitempty"`
 
+	// holderIdentity is the manager process that is in charge of the servers, as in its Lease: the name of its pod, then
+	// its own. Another that takes over writes its own before its first command to them.
+	// +optional
+	HolderIdentity string `json:"holderIdentity,omitempty"`
+
 	// replicas that exist, the master included.
 	// +optional
 	Replicas int32 `json:"replicas"`

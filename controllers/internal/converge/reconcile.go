@@ -44,6 +44,8 @@ type Converger struct {
 	// IsLeader reports false once another process may lead; nil when there is no other. Client then writes
 	// nothing. Whoever commands something else must ask first.
 	IsLeader func() bool
+	// Identity names this process in what it writes. It is another after each start.
+	Identity string
 	// Events records what has happened.
 	Events events.EventRecorder
 	// Account is the ServiceAccount that this process runs as; empty if it does not run in a pod.

@@ -57,14 +57,14 @@ func init() { redis.SetLogger(discardLogger{}) }
 type Server struct {
 	client  *redis.Client
 	usesTLS bool
-	// connect makes a new client, which connects once.
+	// connect makes a new client, which dials once.
 	connect func() *redis.Client
 	// dial makes the client's connection, and the one by which Pin attaches.
 	dial func(ctx context.Context) (net.Conn, error)
 }
 
 // errConnectionLost is the error of a command that another process could receive by now.
-var errConnectionLost = errors.New("not sent: the connection to the process that was looked at is lost")
+var errConnectionLost = errors.New("not sent: there is no connection any more to the process that was looked at")
 
 // Open prepares a connection, over TLS when secure is not nil; the first
 // command makes it.
@@ -95,7 +95,7 @@ func open(hostport, password string, secure *tls.Config) *Server {
 // newServer returns a Server whose connection dial makes. dial may take timeout, and each reply replyLimit.
 func newServer(dial func(ctx context.Context) (net.Conn, error), password string, timeout, replyLimit time.Duration) *Server {
 	connect := func() *redis.Client {
-		var connected atomic.Bool
+		var dialled atomic.Bool
 		return redis.NewClient(&redis.Options{
 			Username:                 Operator,
 			Password:                 password,
@@ -113,12 +113,10 @@ func newServer(dial func(ctx context.Context) (net.Conn, error), password string
 			DisableIdentity:          true,
 			MaintNotificationsConfig: &maintnotifications.Config{Mode: maintnotifications.ModeDisabled},
 			Dialer: func(ctx context.Context, _, _ string) (net.Conn, error) {
-				if connected.Load() {
+				if dialled.Swap(true) {
 					return nil, errConnectionLost
 				}
-				conn, err := dial(ctx)
-				connected.Store(err == nil)
-				return conn, err
+				return dial(ctx)
 			},
 		})
 	}
