@@ -121,7 +121,7 @@ func succeeded(pod *corev1.Pod, ran *corev1.ContainerStateTerminated) bool {
 // counts them from startTime, to the second, by the clock that also gives the container times;
 // its reason alone may be due to another container, which went on after the command's end.
 func timedOut(pod *corev1.Pod, ran *corev1.ContainerStateTerminated) bool {
-	stopped := pod.Status.Reason == commonv1.ReasonTimedOut
+	stopped := pod.Status.Reason == commonv1.ReasonDeadlineExceeded
 	if !wasObserved(ran) || ran.FinishedAt.IsZero() || pod.Status.StartTime == nil || pod.Spec.ActiveDeadlineSeconds == nil {
 		return stopped
 	}

@@ -68,7 +68,7 @@ func determineEnd(a *egov1.Activity, pod *corev1.Pod, status corev1.ContainerSta
 	case restartedUnobserved(pod):
 		return startedTwiceEnd
 	case timedOut(pod, ran):
-		return attemptEnd{egov1.TimedOut, commonv1.ReasonTimedOut, "the command did not end within timeout " + timeoutText(a)}
+		return attemptEnd{egov1.TimedOut, commonv1.ReasonDeadlineExceeded, "the command did not end within timeout " + timeoutText(a)}
 	case succeeded(pod, ran):
 		return attemptEnd{egov1.Succeeded, commonv1.ReasonExited, "the command ended with exit code 0"}
 	case a.Spec.Cancel && !pod.DeletionTimestamp.IsZero():
@@ -101,7 +101,7 @@ func isDisrupted(pod *corev1.Pod) bool {
 }
 
 func startDeadlineEnd(a *egov1.Activity) attemptEnd {
-	return attemptEnd{egov1.Failed, commonv1.ReasonStartDeadline,
+	return attemptEnd{egov1.Failed, commonv1.ReasonStartDeadlineExceeded,
 		"the command had not started within startDeadline " + a.Spec.StartDeadline.Duration.String()}
 }
 
@@ -145,7 +145,7 @@ func failureEnd(pod *corev1.Pod, ran *corev1.ContainerStateTerminated) attemptEn
 		return startedTwiceEnd
 	case guardRefused(ran, guard.MarkerNotWritten):
 		return attemptEnd{egov1.Failed, commonv1.ReasonNotStarted, "the command did not run: the guard against a second start could not write its marker"}
-	case pod.Status.Reason != "" && pod.Status.Reason != commonv1.ReasonTimedOut: // the kubelet's: Evicted, Terminated
+	case pod.Status.Reason != "" && pod.Status.Reason != commonv1.ReasonDeadlineExceeded: // the kubelet's: Evicted, Terminated
 		return attemptEnd{egov1.Failed, pod.Status.Reason, cmp.Or(pod.Status.Message, fmt.Sprintf("exit code %d", ran.ExitCode))}
 	case !pod.DeletionTimestamp.IsZero():
 		return attemptEnd{egov1.Failed, commonv1.ReasonPodDeleted, fmt.Sprintf("the pod was deleted while the command ran; exit code %d", ran.ExitCode)}

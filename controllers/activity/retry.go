@@ -19,7 +19,7 @@ const (
 // may have run, so none ever follows it.
 func shouldRetry(a *egov1.Activity, attempt *egov1.Attempt) bool {
 	switch policy := a.Spec.RetryPolicy; {
-	case attempt.Number > a.Spec.Retries || a.Spec.Cancel || attempt.Reason == commonv1.ReasonStartDeadline:
+	case attempt.Number > a.Spec.Retries || a.Spec.Cancel || attempt.Reason == commonv1.ReasonStartDeadlineExceeded:
 		return false
 	case len(policy.Causes) == 0:
 		return attempt.Prosta == egov1.Failed && exitCodeAllowsRetry(policy, attempt)

@@ -173,9 +173,9 @@ func reportUnknownUser(a *egov1.Activity, err error) bool {
 	if !errors.As(err, &unknownUser) {
 		return false
 	}
-	a.Status.Reason, a.Status.Message = commonv1.ReasonInvalid, unknownUser.Error()
-	conditions.Set(&a.Status.Conditions, a.Generation, commonv1.ConditionProgressing, false, commonv1.ReasonInvalid, unknownUser.Error())
-	conditions.Set(&a.Status.Conditions, a.Generation, commonv1.ConditionDegraded, true, commonv1.ReasonInvalid, unknownUser.Error())
+	a.Status.Reason, a.Status.Message = commonv1.ReasonInvalidSpec, unknownUser.Error()
+	conditions.Set(&a.Status.Conditions, a.Generation, commonv1.ConditionProgressing, false, commonv1.ReasonInvalidSpec, unknownUser.Error())
+	conditions.Set(&a.Status.Conditions, a.Generation, commonv1.ConditionDegraded, true, commonv1.ReasonInvalidSpec, unknownUser.Error())
 	return true
 }
 
@@ -184,7 +184,7 @@ func setSuspended(a *egov1.Activity) {
 	list, generation := &a.Status.Conditions, a.Generation
 	switch {
 	case a.Status.Prosta == egov1.Suspended:
-		conditions.Set(list, generation, commonv1.ConditionSuspended, true, commonv1.ReasonSuspended, suspendedMessage)
+		conditions.Set(list, generation, commonv1.ConditionSuspended, true, commonv1.ReasonSpecSuspended, suspendedMessage)
 	case a.Spec.Suspend && !a.Status.Prosta.Finished():
 		conditions.Set(list, generation, commonv1.ConditionSuspended, false, commonv1.ReasonAlreadyStarted,
 			"spec.suspend came after the start: the attempt goes on, and no next one begins")

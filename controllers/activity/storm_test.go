@@ -144,7 +144,7 @@ func (w *fakeCluster) checkFinished() {
 	}
 	if a := w.activity(); a != nil {
 		for _, attempt := range a.Status.Attempts {
-			if attempt.Reason == commonv1.ReasonStartDeadline && w.ranPods[attempt.PodUID] {
+			if attempt.Reason == commonv1.ReasonStartDeadlineExceeded && w.ranPods[attempt.PodUID] {
 				w.t.Errorf("attempt %d ran though it was too late: %+v", attempt.Number, a.Status)
 			}
 		}

@@ -60,7 +60,7 @@ func users(w *fakeCluster, data map[string]string) {
 func isInvalid(field string) func(w *fakeCluster) bool {
 	return func(w *fakeCluster) bool {
 		c := meta.FindStatusCondition(w.activity().Status.Conditions, commonv1.ConditionDegraded)
-		return c != nil && c.Reason == commonv1.ReasonInvalid && strings.HasPrefix(c.Message, field+": ")
+		return c != nil && c.Reason == commonv1.ReasonInvalidSpec && strings.HasPrefix(c.Message, field+": ")
 	}
 }
 
@@ -70,7 +70,7 @@ func TestNamedUser(t *testing.T) {
 	w.submit(egov1.ActivitySpec{ExecUser: "deploy", Retries: 1})
 	w.operator().runUntilQuiet()
 	told := w.activity().Status
-	if !isInvalid("execuser")(w) || len(w.pods()) > 0 || told.Reason != commonv1.ReasonInvalid || !strings.Contains(told.Message, `create it in this namespace with key "deploy"`) {
+	if !isInvalid("execuser")(w) || len(w.pods()) > 0 || told.Reason != commonv1.ReasonInvalidSpec || !strings.Contains(told.Message, `create it in this namespace with key "deploy"`) {
 		t.Errorf("without a ConfigMap: %+v", w.activity().Status)
 	}
 	users(w, map[string]string{"deploy": "1000:2000"})

@@ -26,11 +26,11 @@ func progressingSince(m *cachev1alpha1.Memcached, now time.Time) time.Time {
 	}
 	switch {
 	case progressing == nil:
-	case hasVerdict(degraded, commonv1.ReasonDeadlineExceeded): // a pass that failed since takes nothing back
+	case hasVerdict(degraded, commonv1.ReasonProgressDeadlineExceeded): // a pass that failed since takes nothing back
 		return degraded.LastTransitionTime.Add(-progressDeadline)
 	case progressing.Status == metav1.ConditionTrue:
 		return progressing.LastTransitionTime.Time
-	case hasVerdict(progressing, commonv1.ReasonRolling, commonv1.ReasonReplicas): // and Degraded says what fails
+	case hasVerdict(progressing, commonv1.ReasonRollingOut, commonv1.ReasonReplicas): // and Degraded says what fails
 		return progressing.LastTransitionTime.Add(-progressDeadline)
 	}
 	return now

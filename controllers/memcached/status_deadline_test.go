@@ -76,7 +76,7 @@ func TestSinceWhenSomethingIsToCome(t *testing.T) {
 	progressing := func(status metav1.ConditionStatus, reason string) metav1.Condition {
 		return metav1.Condition{Type: commonv1.ConditionProgressing, Status: status, Reason: reason, LastTransitionTime: old}
 	}
-	degraded := metav1.Condition{Type: commonv1.ConditionDegraded, Status: metav1.ConditionTrue, Reason: commonv1.ReasonDeadlineExceeded, LastTransitionTime: fresh}
+	degraded := metav1.Condition{Type: commonv1.ConditionDegraded, Status: metav1.ConditionTrue, Reason: commonv1.ReasonProgressDeadlineExceeded, LastTransitionTime: fresh}
 	set := &appsv1.StatefulSet{ObjectMeta: metav1.ObjectMeta{Generation: 1}, Spec: appsv1.StatefulSetSpec{Replicas: ptr.To[int32](1)},
 		Status: appsv1.StatefulSetStatus{ObservedGeneration: 1}}
 	failing := metav1.Condition{Type: commonv1.ConditionDegraded, Status: metav1.ConditionTrue, Reason: commonv1.ReasonPodFailing, LastTransitionTime: old}
@@ -88,13 +88,13 @@ func TestSinceWhenSomethingIsToCome(t *testing.T) {
 	}{
 		{"it is new", 0, nil, false},
 		{"it was well, and breaks", 0, []metav1.Condition{ready(metav1.ConditionTrue), progressing(metav1.ConditionFalse, commonv1.ReasonRolledOut)}, false},
-		{"it was paused, and is let go", 0, []metav1.Condition{ready(metav1.ConditionFalse), progressing(metav1.ConditionFalse, commonv1.ReasonPaused)}, false},
-		{"it has been long", 0, []metav1.Condition{ready(metav1.ConditionFalse), progressing(metav1.ConditionTrue, commonv1.ReasonRolling)}, true},
-		{"it stays stuck", 0, []metav1.Condition{ready(metav1.ConditionFalse), progressing(metav1.ConditionFalse, commonv1.ReasonRolling), degraded}, true},
+		{"it was paused, and is let go", 0, []metav1.Condition{ready(metav1.ConditionFalse), progressing(metav1.ConditionFalse, commonv1.ReasonSpecPaused)}, false},
+		{"it has been long", 0, []metav1.Condition{ready(metav1.ConditionFalse), progressing(metav1.ConditionTrue, commonv1.ReasonRollingOut)}, true},
+		{"it stays stuck", 0, []metav1.Condition{ready(metav1.ConditionFalse), progressing(metav1.ConditionFalse, commonv1.ReasonRollingOut), degraded}, true},
 		{"also when a pass has failed since", 0, []metav1.Condition{progressing(metav1.ConditionTrue, commonv1.ReasonRetrying), degraded}, true},
-		{"it stays stuck where something fails", 0, []metav1.Condition{progressing(metav1.ConditionFalse, commonv1.ReasonRolling), failing}, true},
+		{"it stays stuck where something fails", 0, []metav1.Condition{progressing(metav1.ConditionFalse, commonv1.ReasonRollingOut), failing}, true},
 		{"until it is changed, too", 1, []metav1.Condition{progressing(metav1.ConditionFalse, commonv1.ReasonReplicas), failing}, false},
-		{"until it is changed", 1, []metav1.Condition{ready(metav1.ConditionFalse), progressing(metav1.ConditionFalse, commonv1.ReasonRolling), degraded}, false},
+		{"until it is changed", 1, []metav1.Condition{ready(metav1.ConditionFalse), progressing(metav1.ConditionFalse, commonv1.ReasonRollingOut), degraded}, false},
 	} {
 		m := newMemcached(nil)
 		m.Generation, m.Status.Conditions = c.generation, c.before

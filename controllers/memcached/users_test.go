@@ -114,7 +114,7 @@ func TestWhatIsSaidOfUsers(t *testing.T) {
 		says   string
 	}{
 		{userRotation{published: userList{lines: []string{"a:1"}}, desired: []string{"a:2"}}, commonv1.ReasonRotating, "rollout.minReadySeconds"},
-		{userRotation{published: userList{lines: []string{"a:2", "a:1"}}, desired: []string{"a:2"}}, commonv1.ReasonOverlap, "know those before"},
+		{userRotation{published: userList{lines: []string{"a:2", "a:1"}}, desired: []string{"a:2"}}, commonv1.ReasonPasswordsOverlap, "know those before"},
 		{userRotation{published: userList{lines: []string{"a:2"}}, desired: []string{"a:2"}}, commonv1.ReasonRotating, "alone"},
 		{userRotation{published: userList{lines: []string{"a:2"}}, desired: []string{"a:2"}, completed: true}, commonv1.ReasonPasswordsAccepted, "every node"},
 	} {

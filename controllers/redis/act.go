@@ -86,8 +86,8 @@ func (r *Reconciler) removeSwitchoverRequest(ctx context.Context, redis *cachev1
 	if err := r.Patch(ctx, next, patch, ctrlclient.FieldOwner(converge.FieldManager)); err != nil {
 		return ctrlclient.IgnoreNotFound(err)
 	}
-	if s.why != "" {
-		r.Events.Eventf(redis, nil, corev1.EventTypeWarning, "SwitchoverRefused", "Switchover", "%s", s.why)
+	if s.message != "" {
+		r.Events.Eventf(redis, nil, corev1.EventTypeWarning, "SwitchoverRefused", "Switchover", "%s", s.message)
 	}
 	return nil
 }

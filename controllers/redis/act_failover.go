@@ -86,7 +86,7 @@ func (r *Reconciler) doStepDown(ctx context.Context, redis *cachev1alpha1.Redis,
 	}
 	f.look(ctx) // by the same connections: nothing but execute dials again, and then asks for the record
 	if next := plan(redis, f.world); next.do != promote || next.nodes[0] != s.nodes[0] {
-		return fmt.Errorf("%s was to lead, and it would be %s (%s) now", s.nodes[0], next, next.why)
+		return fmt.Errorf("%s was to lead, and it would be %s (%s) now", s.nodes[0], next, next.message)
 	}
 	return r.makeMaster(ctx, redis, f, s.nodes[0])
 }
@@ -97,7 +97,7 @@ func (r *Reconciler) saveIntent(ctx context.Context, redis *cachev1alpha1.Redis,
 	redis.Status.TargetMaster = s.nodes[0]
 	redis.Status.LastFailover = &cachev1alpha1.RedisFailover{
 		Epoch: redis.Status.Epoch, From: redis.Status.Master, To: s.nodes[0],
-		Reason: s.why, Evidence: s.evidence, Unsafe: s.unsafe, DetectedAt: *r.microNow(),
+		Reason: s.message, Evidence: s.evidence, Unsafe: s.unsafe, DetectedAt: *r.microNow(),
 	}
 	if rep := redis.Status.Replication; rep != nil {
 		redis.Status.LastFailover.FromPodUID = rep.Master.PodUID
@@ -138,10 +138,10 @@ func (r *Reconciler) doRecordMaster(ctx context.Context, redis *cachev1alpha1.Re
 	name, next := s.nodes[0], redis.DeepCopy() // what fails half way is not to be saved
 	status := &next.Status
 	rep := status.Replication
-	if rep != nil && s.why == reasonRecordOutdated {
+	if rep != nil && s.message == reasonRecordOutdated {
 		status.Epoch++
 		status.LastFailover = &cachev1alpha1.RedisFailover{Epoch: status.Epoch, From: rep.Master.Name, FromPodUID: rep.Master.PodUID,
-			To: name, Reason: s.why, Evidence: s.evidence, DetectedAt: *r.microNow(), PromotedAt: r.microNow()}
+			To: name, Reason: s.message, Evidence: s.evidence, DetectedAt: *r.microNow(), PromotedAt: r.microNow()}
 	}
 	status.Epoch = max(1, status.Epoch)
 	if stamped := f.maxStampedEpoch(); stamped > status.Epoch {

@@ -48,8 +48,8 @@ func TestNoHandOverToWhoLacksTheHistory(t *testing.T) {
 			}
 			// What else there is to do need not wait with it.
 			next, err := r.execute(t.Context(), redis, f, toReplica)
-			if err != nil || next.do != wait || next.requeueAfter == 0 || !strings.Contains(next.why, "a-1") {
-				t.Error(err, next, next.why)
+			if err != nil || next.do != wait || next.requeueAfter == 0 || !strings.Contains(next.message, "a-1") {
+				t.Error(err, next, next.message)
 			}
 		})
 	}

@@ -33,7 +33,7 @@ func TestDismiss(t *testing.T) {
 	}
 
 	seen := read()
-	refused := step{do: dismissRequest, nodes: []string{seen.Annotations[cachev1alpha1.RedisSwitchover]}, why: "there is no such pod"}
+	refused := step{do: dismissRequest, nodes: []string{seen.Annotations[cachev1alpha1.RedisSwitchover]}, message: "there is no such pod"}
 	if err := r.removeSwitchoverRequest(t.Context(), seen, refused); err != nil {
 		t.Fatal(err)
 	}

@@ -422,7 +422,7 @@ func (x *search) checkRest(from found) {
 	case u.violation != "":
 		broken = "once all trouble has ended: " + u.violation
 	case did.do != idle && did.do != block:
-		broken = fmt.Sprintf("it does not come to rest: %s (%s)", did, did.why)
+		broken = fmt.Sprintf("it does not come to rest: %s (%s)", did, did.message)
 	}
 	x.mu.Lock()
 	defer x.mu.Unlock()

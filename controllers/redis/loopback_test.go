@@ -229,7 +229,7 @@ func (l *loopback) until(what string, holds func() bool) {
 		select {
 		case <-tick.C:
 		case <-limit.C:
-			l.t.Fatalf("never came true: %s; the last step was %s (%s)", what, l.last, l.last.why)
+			l.t.Fatalf("never came true: %s; the last step was %s (%s)", what, l.last, l.last.message)
 		}
 	}
 }

@@ -137,6 +137,6 @@ func TestALoginThatLeadsNowhereIsToldAgain(t *testing.T) {
 		}
 	}
 	if did, after := u.runToRest(known); did.do != idle || !after.processOf(lost.pod).linked {
-		t.Errorf("it does not come to rest: %s (%s)", did, did.why)
+		t.Errorf("it does not come to rest: %s (%s)", did, did.message)
 	}
 }

@@ -48,7 +48,7 @@ func (r *Reconciler) execute(ctx context.Context, redis *cachev1alpha1.Redis, f 
 		acted, err := r.actAsLeader(ctx, redis, f, next)
 		switch {
 		case errors.As(err, &behindError{}): // nothing was done that the next pass would not mend
-			return step{do: wait, why: fmt.Sprintf("%s: %s", next, err), requeueAfter: 10 * shortRequeue}, nil
+			return step{do: wait, message: fmt.Sprintf("%s: %s", next, err), requeueAfter: 10 * shortRequeue}, nil
 		case err != nil:
 			return next, fmt.Errorf("%s: %w", next, err)
 		case acted && next.do != fence:
@@ -64,7 +64,7 @@ func (r *Reconciler) execute(ctx context.Context, redis *cachev1alpha1.Redis, f 
 		f.frozenFor = r.memory.trackFrozen(redis, f.world, r.clock) // a freeze counts from now on
 		next = plan(redis, f.world)
 	}
-	return step{do: wait, why: fmt.Sprintf("%s: the servers change all the time", next), requeueAfter: shortRequeue}, nil
+	return step{do: wait, message: fmt.Sprintf("%s: the servers change all the time", next), requeueAfter: shortRequeue}, nil
 }
 
 // actAsLeader acts within actLimit, and only while this process leads. acted is false if it only closed connections of
@@ -90,7 +90,7 @@ func (r *Reconciler) actAsLeader(ctx context.Context, redis *cachev1alpha1.Redis
 		}
 	}
 	if s.changes() {
-		log.FromContext(ctx).Info("step", "do", s.do, "nodes", s.nodes, "why", s.why, "evidence", s.evidence)
+		log.FromContext(ctx).Info("step", "do", s.do, "nodes", s.nodes, "why", s.message, "evidence", s.evidence)
 	}
 	return true, r.act(ctx, redis, f, s)
 }

@@ -44,7 +44,7 @@ const (
 type step struct {
 	do           verb
 	nodes        []string      // acted on
-	why          string        // told to people
+	message          string        // told to people
 	reason       string        // of the condition or event that reports it
 	evidence     string        // proof that the old master takes no writes
 	unsafe       bool          // a human forced it by annotation
@@ -108,18 +108,18 @@ func plan(r *cachev1alpha1.Redis, w world) step {
 	}
 	target, _ := w.find(r.Status.TargetMaster)
 	if rep.Epoch < r.Status.Epoch && target.Answer == node.Reached && target.Master {
-		return step{do: recordMaster, nodes: []string{target.name}, why: "it was promoted"}
+		return step{do: recordMaster, nodes: []string{target.name}, message: "it was promoted"}
 	}
 	usurpers := s.usurpers()
 	if next, ok := s.adoptNewerMaster(usurpers); ok {
 		return next
 	}
 	if len(usurpers) > 0 {
-		return step{do: fence, nodes: namesOf(usurpers), why: "only one may be master", reason: commonv1.ReasonSeveralMasters}
+		return step{do: fence, nodes: namesOf(usurpers), message: "only one may be master", reason: commonv1.ReasonSeveralMasters}
 	}
 	if s.reachesNobody() {
 		return step{do: block, reason: commonv1.ReasonOperatorCannotReachPods,
-			why:          fmt.Sprintf("no pod of %s answers the operator on port %d; see whether a NetworkPolicy keeps it out", r.Name, node.Port),
+			message:          fmt.Sprintf("no pod of %s answers the operator on port %d; see whether a NetworkPolicy keeps it out", r.Name, node.Port),
 			requeueAfter: time.Second}
 	}
 	if next, ok := s.hibernateIfAsked(); ok {
@@ -133,7 +133,7 @@ func plan(r *cachev1alpha1.Redis, w world) step {
 	case masterLost:
 		return s.failover(evidence, true)
 	default:
-		return step{do: wait, why: evidence, requeueAfter: s.untilLost()}
+		return step{do: wait, message: evidence, requeueAfter: s.untilLost()}
 	}
 }
 
@@ -159,34 +159,34 @@ func (s planner) formSet() step {
 	switch len(masters) {
 	case 0:
 	case 1:
-		return step{do: recordMaster, nodes: namesOf(masters), why: "it is the only master"}
+		return step{do: recordMaster, nodes: namesOf(masters), message: "it is the only master"}
 	default:
-		return step{do: block, why: fmt.Sprintf("%s are masters, and no record says which is right; compare their data, and delete the pods of all but one",
+		return step{do: block, message: fmt.Sprintf("%s are masters, and no record says which is right; compare their data, and delete the pods of all but one",
 			strings.Join(namesOf(masters), " and "))}
 	}
 	if following := s.where(func(m member) bool { return m.answers() && !m.Fenced() }); len(following) > 0 {
-		return step{do: fence, nodes: namesOf(following), why: "there is no record of whom it follows"}
+		return step{do: fence, nodes: namesOf(following), message: "there is no record of whom it follows"}
 	}
 	// A volume may hold data, so all must be heard; a pod without one is born empty.
 	missing := s.nodesToHear()
 	if s.Spec.Storage == nil && len(missing) < int(size(s.Redis)) {
 		missing = nil
 	}
-	if next, ok := s.promoteFromVolumes(step{do: promote, why: reasonRecovering}, missing); ok {
+	if next, ok := s.promoteFromVolumes(step{do: promote, message: reasonRecovering}, missing); ok {
 		return next
 	}
 	fresh := s.where(func(m member) bool { return m.answers() && !m.deleting && s.isWanted(m) })
 	if len(fresh) == 0 {
-		return step{do: wait, why: "waiting for a node that stays"}
+		return step{do: wait, message: "waiting for a node that stays"}
 	}
-	return step{do: promote, nodes: []string{fresh[0].name}, why: "Forming"}
+	return step{do: promote, nodes: []string{fresh[0].name}, message: "Forming"}
 }
 
 // maintain keeps a set with a serving master in shape: a checklist, most urgent first.
 func (s planner) maintain(master member) step {
 	rep := s.Status.Replication
 	if rep.Epoch < max(s.Status.Epoch, s.maxStampedEpoch()) || rep.ReplID != master.ReplID || !master.Pinned {
-		return step{do: recordMaster, nodes: []string{master.name}, why: "it serves"}
+		return step{do: recordMaster, nodes: []string{master.name}, message: "it serves"}
 	}
 	for _, decide := range []func(member) (step, bool){
 		s.askAboutSuperseded,   // nothing is done for a master that the others may have gone on without
@@ -215,10 +215,10 @@ func (s planner) maintain(master member) step {
 		}
 	}
 	if syncing := s.where(func(m member) bool { return m.name != master.name && s.isWanted(m) && !m.inSync(master) }); len(syncing) > 0 {
-		return step{do: wait, why: "syncing: " + strings.Join(namesOf(syncing), ", "), requeueAfter: 2 * shortRequeue}
+		return step{do: wait, message: "syncing: " + strings.Join(namesOf(syncing), ", "), requeueAfter: 2 * shortRequeue}
 	}
 	if missing := s.unansweredNodes(); len(missing) > 0 {
-		return step{do: wait, why: "waiting for " + strings.Join(missing, ", "), requeueAfter: s.untilUnreachable()}
+		return step{do: wait, message: "waiting for " + strings.Join(missing, ", "), requeueAfter: s.untilUnreachable()}
 	}
 	return step{do: idle}
 }
@@ -245,7 +245,7 @@ func (s planner) rollOutdated(master member) (step, bool) {
 	if len(outdated) == 0 || !outdated[len(outdated)-1].persistsAs(s.settings.Live[appendOnly]) {
 		return step{}, false
 	}
-	return step{do: deletePod, nodes: []string{outdated[len(outdated)-1].name}, why: "its pod is outdated"}, true
+	return step{do: deletePod, nodes: []string{outdated[len(outdated)-1].name}, message: "its pod is outdated"}, true
 }
 
 // isWanted reports whether the size asks for that node.

@@ -4,7 +4,7 @@ package redis
 // password changes, and each new process, which may have started from an older file.
 func (s planner) updatePasswords(member) (step, bool) {
 	behind := s.where(func(m member) bool { return m.hasOldPasswords() && !m.refusesPasswords })
-	return step{do: setPasswords, nodes: namesOf(behind), why: "it may accept other passwords than the Secrets say"}, len(behind) > 0
+	return step{do: setPasswords, nodes: namesOf(behind), message: "it may accept other passwords than the Secrets say"}, len(behind) > 0
 }
 
 // restartLockedOut deletes the pod of a replica that does not know the operator's password: the new pod brings
@@ -16,5 +16,5 @@ func (s planner) restartLockedOut(master member) (step, bool) {
 	if len(locked) == 0 || !well {
 		return step{}, false
 	}
-	return step{do: deletePod, nodes: []string{locked[len(locked)-1].name}, why: "it does not know the operator's password"}, true
+	return step{do: deletePod, nodes: []string{locked[len(locked)-1].name}, message: "it does not know the operator's password"}, true
 }

@@ -28,10 +28,10 @@ func (s planner) replaceCutOffMaster(master member) (step, bool) {
 	// The servers tell whole seconds: two may be little more than one, which is usual.
 	limit := max(silenceLimit(s.Redis), recentIO+time.Second)
 	if s.cutOffFor < reconnectTime || slices.ContainsFunc(deaf, func(m member) bool { return m.LastIO < limit }) {
-		return step{do: wait, why: fmt.Sprintf("%s does not reach its replicas", master.name), requeueAfter: 4 * shortRequeue}, true
+		return step{do: wait, message: fmt.Sprintf("%s does not reach its replicas", master.name), requeueAfter: 4 * shortRequeue}, true
 	}
 	next := slices.MaxFunc(deaf, func(a, b member) int { return int(a.Offset - b.Offset) })
-	return step{do: stepDown, nodes: []string{next.name}, why: reasonMasterCutOff,
+	return step{do: stepDown, nodes: []string{next.name}, message: reasonMasterCutOff,
 		evidence: fmt.Sprintf("the operator reaches %s, and %d replicas have not heard it for %s", master.name, len(deaf), limit)}, true
 }
 

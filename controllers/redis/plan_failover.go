@@ -82,10 +82,10 @@ func (s planner) judgeAbsentMaster(m member) (masterState, string) {
 // frozen hold final: nothing is confirmed behind our back.
 func (s planner) failover(evidence string, mayServe bool) step {
 	if following := s.where(func(m member) bool { return m.answers() && !m.Master && !m.Fenced() }); len(following) > 0 {
-		return step{do: fence, nodes: namesOf(following), why: evidence}
+		return step{do: fence, nodes: namesOf(following), message: evidence}
 	}
 	if limit := lostMasterWait(s.Redis); mayServe && s.frozenFor < limit {
-		return step{do: wait, why: evidence, requeueAfter: min(limit-s.frozenFor, 10*shortRequeue)}
+		return step{do: wait, message: evidence, requeueAfter: min(limit-s.frozenFor, 10*shortRequeue)}
 	}
 	candidates, why := s.candidates(), "MasterLost"
 	if beside := s.candidatesBesideCutOff(candidates); len(beside) > 0 {
@@ -99,10 +99,10 @@ func (s planner) failover(evidence string, mayServe bool) step {
 	}
 	safe, count := s.isSafe(candidates)
 	if !safe && !s.isUnsafeAllowed() {
-		return step{do: block, why: fmt.Sprintf("%s; %s. %s",
+		return step{do: block, message: fmt.Sprintf("%s; %s. %s",
 			evidence, count, s.howToAllow("Waiting for the missing nodes; to go on without what only they hold"))}
 	}
-	return step{do: promote, nodes: []string{candidates[0].name}, why: why, evidence: evidence, unsafe: !safe}
+	return step{do: promote, nodes: []string{candidates[0].name}, message: why, evidence: evidence, unsafe: !safe}
 }
 
 // candidates are the frozen processes, on record or not, that have all that was confirmed before the record's
@@ -161,17 +161,17 @@ func (s planner) isUnsafeAllowed() bool {
 // ran with the master's history.
 func (s planner) recoverSet(evidence string) step {
 	rep := s.Status.Replication
-	begin, missing := step{do: promote, why: reasonRecovering, evidence: evidence}, s.unansweredNodes()
+	begin, missing := step{do: promote, message: reasonRecovering, evidence: evidence}, s.unansweredNodes()
 	for _, p := range append([]cachev1alpha1.RedisProcess{rep.Master}, rep.SyncSet...) {
 		m, ok := s.find(p.Name)
 		if !ok || m.podUID != p.PodUID || m.stopped || m.Answer != node.Silent && m.Answer != node.AuthFailed {
 			continue
 		}
 		if !s.isUnsafeAllowed() && m.Answer == node.Silent && m.silentFor < silenceLimit(s.Redis) {
-			return step{do: wait, why: fmt.Sprintf("%s; %s does not answer", evidence, p.Name), requeueAfter: 10 * shortRequeue}
+			return step{do: wait, message: fmt.Sprintf("%s; %s does not answer", evidence, p.Name), requeueAfter: 10 * shortRequeue}
 		}
 		if !s.isUnsafeAllowed() {
-			return step{do: block, requeueAfter: 10 * shortRequeue, why: fmt.Sprintf("%s; %s may hold the latest writes and cannot be asked. %s",
+			return step{do: block, requeueAfter: 10 * shortRequeue, message: fmt.Sprintf("%s; %s may hold the latest writes and cannot be asked. %s",
 				evidence, p.Name, s.howToAllow("Waiting for it; to go on without what only it holds"))}
 		}
 		begin.unsafe = true
@@ -180,6 +180,6 @@ func (s planner) recoverSet(evidence string) step {
 	if next, ok := s.promoteFromVolumes(begin, missing); ok {
 		return next
 	}
-	begin.nodes, begin.why = []string{s.where(member.answers)[0].name}, reasonDatasetLost
+	begin.nodes, begin.message = []string{s.where(member.answers)[0].name}, reasonDatasetLost
 	return begin
 }

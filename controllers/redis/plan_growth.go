@@ -74,7 +74,7 @@ func refuseShrinking(list *[]metav1.Condition, r *cachev1alpha1.Redis, set *apps
 	made := set.Spec.VolumeClaimTemplates[0].Spec.Resources.Requests[corev1.ResourceStorage]
 	if made.Cmp(r.Spec.Storage.Size) > 0 {
 		why := fmt.Sprintf("storage.size: volumes cannot shrink, and stay as they are: set it to %s or more", made.String())
-		conditions.SetProblem(list, nil, r.Generation, &conditions.Problem{Reason: commonv1.ReasonInvalid, Message: why, NeedsHuman: true})
+		conditions.SetProblem(list, nil, r.Generation, &conditions.Problem{Reason: commonv1.ReasonInvalidSpec, Message: why, NeedsHuman: true})
 	}
 }
 
@@ -84,14 +84,14 @@ func setStorageResizing(list *[]metav1.Condition, r *cachev1alpha1.Redis, w worl
 	g := volumeGrowth(r, w)
 	switch {
 	case w.growthRefusal != "":
-		conditions.Set(list, r.Generation, conditionType, true, commonv1.ReasonRefused, w.growthRefusal)
-		conditions.Set(list, r.Generation, commonv1.ConditionDegraded, true, commonv1.ReasonRefused, w.growthRefusal)
-		conditions.Set(list, r.Generation, commonv1.ConditionReady, false, commonv1.ReasonRefused, w.growthRefusal)
+		conditions.Set(list, r.Generation, conditionType, true, commonv1.ReasonRefusedByServer, w.growthRefusal)
+		conditions.Set(list, r.Generation, commonv1.ConditionDegraded, true, commonv1.ReasonRefusedByServer, w.growthRefusal)
+		conditions.Set(list, r.Generation, commonv1.ConditionReady, false, commonv1.ReasonRefusedByServer, w.growthRefusal)
 	case len(g.undersized) > 0:
 		message := fmt.Sprintf("the volumes of %s are to grow to %s%s", strings.Join(g.undersized, ", "), r.Spec.Storage.Size.String(), g.message)
 		conditions.Set(list, r.Generation, conditionType, true, commonv1.ReasonResizing, message)
-		conditions.Set(list, r.Generation, commonv1.ConditionProgressing, true, commonv1.ReasonRolling, message)
-		conditions.Set(list, r.Generation, commonv1.ConditionReady, false, commonv1.ReasonRolling, message)
+		conditions.Set(list, r.Generation, commonv1.ConditionProgressing, true, commonv1.ReasonRollingOut, message)
+		conditions.Set(list, r.Generation, commonv1.ConditionReady, false, commonv1.ReasonRollingOut, message)
 	case meta.FindStatusCondition(*list, conditionType) != nil:
 		conditions.Set(list, r.Generation, conditionType, false, commonv1.ReasonResized, "every volume is as large as storage.size asks for")
 	}

@@ -101,7 +101,7 @@ func TestStorageResizing(t *testing.T) {
 		Type: corev1.PersistentVolumeClaimFileSystemResizePending, Status: corev1.ConditionTrue, Message: "waiting for the node"}}
 	says(metav1.ConditionTrue, commonv1.ReasonResizing, "the volumes of a-1 are to grow to 2Gi (data-a-1: waiting for the node)")
 	s.growthRefusal = "storage.size: no"
-	says(metav1.ConditionTrue, commonv1.ReasonRefused, "storage.size: no")
+	says(metav1.ConditionTrue, commonv1.ReasonRefusedByServer, "storage.size: no")
 	s.growthRefusal = ""
 	claims(s, "a-1", "2Gi", "2Gi")
 	says(metav1.ConditionFalse, commonv1.ReasonResized, "every volume is as large as storage.size asks for")

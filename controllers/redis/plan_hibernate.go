@@ -36,16 +36,16 @@ func (s planner) hibernateIfAsked() (step, bool) {
 	case !s.Spec.Hibernate || s.ghost != nil || !master.isProcess(p) || master.Loading || len(outdated) > 0 || master.Master && !s.isPersistenceApplied():
 		return step{}, false
 	case master.Master:
-		return step{do: fence, nodes: []string{master.name}, why: "spec.hibernate is true"}, true
+		return step{do: fence, nodes: []string{master.name}, message: "spec.hibernate is true"}, true
 	}
 	if next, ok := s.stampVolumes(master); ok { // or another volume would look newest
 		return next, true
 	}
 	lagging := s.where(func(m member) bool { return m.inSync(master) && m.Offset < master.Offset })
 	if len(lagging) > 0 {
-		return step{do: wait, nodes: namesOf(lagging), why: "spec.hibernate is true: the last writes are on their way", requeueAfter: shortRequeue}, true
+		return step{do: wait, nodes: namesOf(lagging), message: "spec.hibernate is true: the last writes are on their way", requeueAfter: shortRequeue}, true
 	}
-	return step{do: endMastership, nodes: []string{master.name}, why: "spec.hibernate is true"}, true
+	return step{do: endMastership, nodes: []string{master.name}, message: "spec.hibernate is true"}, true
 }
 
 // setHibernating says how far hibernation is.

@@ -45,7 +45,7 @@ func TestGoingToSleep(t *testing.T) {
 			s.Spec.Hibernate = true
 			c.given(s)
 			if got := plan(s.Redis, s.world); got.do != c.do || !slices.Equal(got.nodes, c.nodes) {
-				t.Errorf("got %s (%s), want %s %v", got, got.why, c.do, c.nodes)
+				t.Errorf("got %s (%s), want %s %v", got, got.message, c.do, c.nodes)
 			}
 		})
 	}

@@ -26,11 +26,11 @@ func (s planner) adoptNewerMaster(usurpers []member) (step, bool) {
 	case len(right) == 0:
 		return step{}, false
 	case len(right) == 1 && (!serves || master.MinReplicas > 0 && !s.canConfirm(master)):
-		return step{do: recordMaster, nodes: namesOf(right), why: reasonRecordOutdated,
+		return step{do: recordMaster, nodes: namesOf(right), message: reasonRecordOutdated,
 			evidence: fmt.Sprintf("%s serves and is followed, %s of the record does not", right[0].name, s.Status.Replication.Master.Name)}, true
 	}
 	return step{do: block, reason: commonv1.ReasonSeveralMasters, requeueAfter: 10 * shortRequeue,
-		why: fmt.Sprintf("nothing tells which of %s is the right master; make the others its replicas: REPLICAOF <its address> %d, as user %s with the password of that name in Secret %q",
+		message: fmt.Sprintf("nothing tells which of %s is the right master; make the others its replicas: REPLICAOF <its address> %d, as user %s with the password of that name in Secret %q",
 			strings.Join(namesOf(s.where(func(m member) bool { return m.answers() && m.Master })), ", "), node.Port, node.Operator, systemName(s.Redis))}, true
 }
 
@@ -90,9 +90,9 @@ func (s planner) askAboutSuperseded(master member) (step, bool) {
 	case len(went) == 0, !wrote && len(went) <= len(s.Status.Replication.SyncSet)-s.requiredConfirmations():
 		return step{}, false // too few: a failover freezes more than that (see isSafe)
 	case s.isUnsafeAllowed():
-		return step{do: fence, nodes: []string{master.name}, why: "others went on without it"}, true
+		return step{do: fence, nodes: []string{master.name}, message: "others went on without it"}, true
 	}
-	return step{do: block, requeueAfter: 10 * shortRequeue, why: fmt.Sprintf(
+	return step{do: block, requeueAfter: 10 * shortRequeue, message: fmt.Sprintf(
 		"%s serves, but %s went on with a history after its own, as after a restore of the API server. %s; to keep the data of %s instead, delete the pods of the others named here",
 		master.name, strings.Join(namesOf(went), ", "), s.howToAllow("To go on with what they have"), master.name)}, true
 }
@@ -120,8 +120,8 @@ func (s planner) processesThatWentOn(master member) (went []member, wrote bool) 
 // askAboutStrayed asks a human which history to go on with: no offset tells which of two is the later.
 func (s planner) askAboutStrayed(strayed []member, evidence string) step {
 	if s.isUnsafeAllowed() {
-		return step{do: promote, nodes: []string{strayed[0].name}, why: reasonRecordOutdated, evidence: evidence, unsafe: true}
+		return step{do: promote, nodes: []string{strayed[0].name}, message: reasonRecordOutdated, evidence: evidence, unsafe: true}
 	}
-	return step{do: block, requeueAfter: 10 * shortRequeue, why: fmt.Sprintf("%s; %s went on with a history that the record does not know, as after a restore of the API server. %s",
+	return step{do: block, requeueAfter: 10 * shortRequeue, message: fmt.Sprintf("%s; %s went on with a history that the record does not know, as after a restore of the API server. %s",
 		evidence, strings.Join(namesOf(strayed), ", "), s.howToAllow("To go on with what "+strayed[0].name+" has"))}
 }

@@ -137,7 +137,7 @@ func TestRecordThatMayBeOutdated(t *testing.T) {
 			s := healthy(c.size)
 			c.given(s)
 			if got := plan(s.Redis, s.world); got.do != c.do || !slices.Equal(got.nodes, c.nodes) {
-				t.Errorf("got %s (%s), want %s %v", got, got.why, c.do, c.nodes)
+				t.Errorf("got %s (%s), want %s %v", got, got.message, c.do, c.nodes)
 			}
 		})
 	}
@@ -190,7 +190,7 @@ func TestCountingAfterTheMaster(t *testing.T) {
 			c.given(s)
 			refused(&s.members[0])
 			if got := plan(s.Redis, s.world); got.do != c.do || !slices.Equal(got.nodes, c.nodes) {
-				t.Errorf("got %s (%s), want %s %v", got, got.why, c.do, c.nodes)
+				t.Errorf("got %s (%s), want %s %v", got, got.message, c.do, c.nodes)
 			}
 		})
 	}
@@ -220,7 +220,7 @@ func TestServingMaster(t *testing.T) {
 			s := healthy(3)
 			c.given(s)
 			if got := plan(s.Redis, s.world); got.do != c.do || !slices.Equal(got.nodes, c.nodes) {
-				t.Errorf("got %s (%s), want %s %v", got, got.why, c.do, c.nodes)
+				t.Errorf("got %s (%s), want %s %v", got, got.message, c.do, c.nodes)
 			}
 		})
 	}

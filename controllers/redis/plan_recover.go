@@ -46,16 +46,16 @@ func (s planner) promoteFromVolumes(begin step, missing []string) (step, bool) {
 	switch {
 	case holds && !newest[0].deleting && s.stampOf(newest[0].name).standing == leading:
 	case len(missing) > 0:
-		return step{do: wait, why: explain(begin.evidence, "waiting for "+strings.Join(missing, ", ")), requeueAfter: 4 * shortRequeue}, true
+		return step{do: wait, message: explain(begin.evidence, "waiting for "+strings.Join(missing, ", ")), requeueAfter: 4 * shortRequeue}, true
 	case len(newest) == 0 && len(older) > 0:
-		return step{do: wait, why: explain(begin.evidence, fmt.Sprintf("waiting for %s, whose volume is of the newest epoch; to begin without it, and without what only it holds, delete its PersistentVolumeClaim", strings.Join(s.newestVolumes(), ", "))), requeueAfter: 10 * shortRequeue}, true
+		return step{do: wait, message: explain(begin.evidence, fmt.Sprintf("waiting for %s, whose volume is of the newest epoch; to begin without it, and without what only it holds, delete its PersistentVolumeClaim", strings.Join(s.newestVolumes(), ", "))), requeueAfter: 10 * shortRequeue}, true
 	case holds:
 	case len(older) > 0:
 		return s.promoteFromOlder(begin, newest, older), true
 	case len(newest) == 0 || top.epoch == 0:
 		return step{}, false
 	case s.Status.Replication != nil: // what there was, was nothing
-		begin.why = reasonDatasetLost
+		begin.message = reasonDatasetLost
 	}
 	begin.nodes = []string{newest[0].name}
 	return begin, true
@@ -116,7 +116,7 @@ func (s planner) sortByWorth(nodes []member) {
 // askAboutEmptied asks a human whether the data set was emptied on purpose: the newest volumes hold nothing, as
 // after a lost disk, or after an application that deletes what it has done.
 func (s planner) askAboutEmptied(evidence string, newest, older []member) step {
-	return step{do: block, requeueAfter: 10 * shortRequeue, why: explain(evidence, fmt.Sprintf(
+	return step{do: block, requeueAfter: 10 * shortRequeue, message: explain(evidence, fmt.Sprintf(
 		"%s, in sync last, started with no key; %s, which was behind, with %d. %s; to go on with the data of the latter instead, annotate it with %s=%s, too",
 		strings.Join(namesOf(newest), ", "), older[0].name, older[0].Keys,
 		s.howToAllow("If it is right that there are no keys"), cachev1alpha1.RedisSwitchover, older[0].name))}

@@ -10,14 +10,14 @@ import (
 // is not asked to take.
 func (s planner) updateSettings(master member) (step, bool) {
 	apart := s.masterLast(master, func(m member) bool { return m.answers() && m.settingsUnknown })
-	return step{do: applySettings, nodes: apart, why: "it may run with other settings than the spec has"}, len(apart) > 0
+	return step{do: applySettings, nodes: apart, message: "it may run with other settings than the spec has"}, len(apart) > 0
 }
 
 // changePersistence changes how data survives a server's end, on the servers first: until all of them keep their
 // data in the new way, their file names the one before.
 func (s planner) changePersistence(master member) (step, bool) {
 	apart := s.masterLast(master, func(m member) bool { return m.answers() && m.AOF != usesAppendOnly(s.Redis) })
-	next := step{do: setPersistence, nodes: apart, why: "persistence.mode is another", requeueAfter: 10 * shortRequeue}
+	next := step{do: setPersistence, nodes: apart, message: "persistence.mode is another", requeueAfter: 10 * shortRequeue}
 	if _, refused := s.refusalOf(appendOnly); refused { // its disk may be full, and need not stay so
 		next.requeueAfter = resizeRetry
 	}
@@ -26,7 +26,7 @@ func (s planner) changePersistence(master member) (step, bool) {
 	}
 	changing := s.settings.Live[appendOnly] != yesNo(usesAppendOnly(s.Redis)) && len(s.unansweredNodes()) == 0
 	held := s.count(func(m member) bool { return m.outdated && m.Rewriting }) > 0 // roll waits for it
-	return step{do: wait, why: "append-only files are being written", requeueAfter: 10 * shortRequeue}, changing || held
+	return step{do: wait, message: "append-only files are being written", requeueAfter: 10 * shortRequeue}, changing || held
 }
 
 // isPersistenceApplied reports whether data is kept as the spec says, whatever server starts anew.

@@ -55,7 +55,7 @@ func TestSettingsPlan(t *testing.T) {
 			s := withVolumes(healthy(3))
 			c.given(s)
 			if got := plan(s.Redis, s.world); got.do != c.do || !slices.Equal(got.nodes, c.nodes) || c.do == wait && got.requeueAfter == 0 {
-				t.Errorf("got %s (%s), want %s %v", got, got.why, c.do, c.nodes)
+				t.Errorf("got %s (%s), want %s %v", got, got.message, c.do, c.nodes)
 			}
 		})
 	}
@@ -167,7 +167,7 @@ func TestSettingsInSync(t *testing.T) {
 				t.Errorf("%+v, want %s", got, c.says)
 			}
 			degraded := meta.IsStatusConditionTrue(list, commonv1.ConditionDegraded)
-			if refused := strings.HasPrefix(c.says, commonv1.ReasonInvalid); degraded != refused {
+			if refused := strings.HasPrefix(c.says, commonv1.ReasonInvalidSpec); degraded != refused {
 				t.Errorf("degraded: %t", degraded)
 			}
 		})

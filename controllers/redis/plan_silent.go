@@ -19,13 +19,13 @@ func (s planner) evictUnreachable(master member) (step, bool) {
 		old, _ := s.find(last.From)
 		_, follows := s.memberNamed(old.name)
 		if old.podUID == last.FromPodUID && !follows && s.isSilentFor(old, silenceLimit(s.Redis)) {
-			return step{do: deleteSilentPod, nodes: []string{old.name}, why: "it was master and does not answer"}, true
+			return step{do: deleteSilentPod, nodes: []string{old.name}, message: "it was master and does not answer"}, true
 		}
 	}
 	for _, m := range s.members {
 		seen := slices.Contains(master.Attached, m.address) // alive, though not to us
 		if m.name != master.name && !seen && s.isSilentFor(m, unreachableLimit) && s.othersInSync(master, m) {
-			return step{do: deleteSilentPod, nodes: []string{m.name}, why: "it has not answered for a minute"}, true
+			return step{do: deleteSilentPod, nodes: []string{m.name}, message: "it has not answered for a minute"}, true
 		}
 	}
 	return step{}, false
@@ -58,5 +58,5 @@ func (s planner) expelUnrecorded(master member) (step, bool) {
 			strangers = append(strangers, address)
 		}
 	}
-	return step{do: expelUnrecorded, nodes: strangers, why: "only what is recorded may confirm writes", requeueAfter: time.Second}, len(strangers) > 0
+	return step{do: expelUnrecorded, nodes: strangers, message: "only what is recorded may confirm writes", requeueAfter: time.Second}, len(strangers) > 0
 }

@@ -114,10 +114,10 @@ func TestSilence(t *testing.T) {
 			c.given(s)
 			got := plan(s.Redis, s.world)
 			if got.do != c.do || !slices.Equal(got.nodes, c.nodes) {
-				t.Errorf("got %s (%s), want %s %v", got, got.why, c.do, c.nodes)
+				t.Errorf("got %s (%s), want %s %v", got, got.message, c.do, c.nodes)
 			}
 			if got.do == wait && got.requeueAfter == 0 {
-				t.Errorf("%s: nothing ends this wait", got.why)
+				t.Errorf("%s: nothing ends this wait", got.message)
 			}
 		})
 	}

@@ -10,7 +10,7 @@ import (
 // switchoverIfNeeded replaces a master that must go, while it still serves.
 func (s planner) switchoverIfNeeded(master member) (step, bool) {
 	if s.ghost == nil && master.deleting && master.deletingFor < routeSettleTime {
-		return step{do: wait, why: "the master's pod is going", requeueAfter: routeSettleTime - master.deletingFor}, true
+		return step{do: wait, message: "the master's pod is going", requeueAfter: routeSettleTime - master.deletingFor}, true
 	}
 	why := s.urgentReason(master)
 	if why == "" && !s.isRouteSettling() {
@@ -26,7 +26,7 @@ func (s planner) switchoverIfNeeded(master member) (step, bool) {
 		}
 		return int(b.Offset - a.Offset)
 	})
-	return step{do: switchOver, nodes: []string{candidates[0].name}, why: why}, true
+	return step{do: switchOver, nodes: []string{candidates[0].name}, message: why}, true
 }
 
 // urgentReason is why a master must be replaced without waiting for anything; empty if it need not be.
@@ -64,16 +64,16 @@ func (s planner) requestedSwitchover(master member) (step, bool) {
 		return step{do: dismissRequest, nodes: []string{name}}, true
 	case !exists || !s.isWanted(m):
 		return step{do: dismissRequest, nodes: []string{name},
-			why: fmt.Sprintf("annotation %s: there is no pod %q to hand over to; name one of the pods in status.nodes", cachev1alpha1.RedisSwitchover, name)}, true
+			message: fmt.Sprintf("annotation %s: there is no pod %q to hand over to; name one of the pods in status.nodes", cachev1alpha1.RedisSwitchover, name)}, true
 	}
-	return step{do: switchOver, nodes: []string{name}, why: "asked for by annotation"}, s.canLead(m, master) && !s.isRouteSettling()
+	return step{do: switchOver, nodes: []string{name}, message: "asked for by annotation"}, s.canLead(m, master) && !s.isRouteSettling()
 }
 
 // waitForRoute waits for the route to settle before a switchover that can wait, once all else is done: then
 // clients need not wait.
 func (s planner) waitForRoute(master member) (step, bool) {
 	_, wished := s.Annotations[cachev1alpha1.RedisSwitchover]
-	return step{do: wait, why: "kube-proxy is taking in another change", requeueAfter: 4 * shortRequeue},
+	return step{do: wait, message: "kube-proxy is taking in another change", requeueAfter: 4 * shortRequeue},
 		s.isRouteSettling() && (wished || s.plannedReason(master) != "")
 }
 

@@ -47,7 +47,7 @@ func (s planner) removeLostMembers(master member) (step, bool) {
 		}
 	}
 	if len(uncounted) > 0 {
-		return step{do: fence, nodes: namesOf(uncounted), why: "only what is recorded may confirm writes"}, true
+		return step{do: fence, nodes: namesOf(uncounted), message: "only what is recorded may confirm writes"}, true
 	}
 	return step{do: removeMembers, nodes: gone}, len(gone) > 0 && !behind
 }
@@ -72,7 +72,7 @@ func (s planner) attachReplicas(master member) (step, bool) {
 // their master. Before, a server answers nobody: it may have no data.
 func (s planner) allowStaleReads(master member) (step, bool) {
 	closed := s.where(func(m member) bool { return m.answers() && !m.ServesStale && (m.Master || m.inSync(master)) })
-	return step{do: serveStaleReads, nodes: namesOf(closed), why: "it has its data by now", requeueAfter: shortRequeue}, len(closed) > 0
+	return step{do: serveStaleReads, nodes: namesOf(closed), message: "it has its data by now", requeueAfter: shortRequeue}, len(closed) > 0
 }
 
 // memberNamed gives the recorded process of that name that may confirm writes.

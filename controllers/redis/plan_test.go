@@ -314,7 +314,7 @@ func TestPlan(t *testing.T) {
 			c.given(s)
 			got := plan(s.Redis, s.world)
 			if got.do != c.do || !slices.Equal(got.nodes, c.nodes) {
-				t.Errorf("got %s (%s), want %s %v", got, got.why, c.do, c.nodes)
+				t.Errorf("got %s (%s), want %s %v", got, got.message, c.do, c.nodes)
 			}
 		})
 	}
@@ -347,7 +347,7 @@ func TestForming(t *testing.T) {
 			}
 			c.given(s)
 			if got := plan(s.Redis, s.world); got.do != c.do || !slices.Equal(got.nodes, c.nodes) {
-				t.Errorf("got %s (%s), want %s %v", got, got.why, c.do, c.nodes)
+				t.Errorf("got %s (%s), want %s %v", got, got.message, c.do, c.nodes)
 			}
 		})
 	}

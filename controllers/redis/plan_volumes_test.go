@@ -109,8 +109,8 @@ func TestBeginningAgainOnVolumes(t *testing.T) {
 		t.Run(c.reason, func(t *testing.T) {
 			s := recreatedOnVolumes(3)
 			c.given(s)
-			if got := plan(s.Redis, s.world); got.do != c.do || !slices.Equal(got.nodes, c.nodes) || got.why != c.why {
-				t.Errorf("got %s (%s), want %s %v (%s)", got, got.why, c.do, c.nodes, c.why)
+			if got := plan(s.Redis, s.world); got.do != c.do || !slices.Equal(got.nodes, c.nodes) || got.message != c.why {
+				t.Errorf("got %s (%s), want %s %v (%s)", got, got.message, c.do, c.nodes, c.why)
 			}
 		})
 	}
@@ -136,7 +136,7 @@ func TestAHumanTellsWhetherEmptyIsRight(t *testing.T) {
 				s.Annotations[cachev1alpha1.RedisSwitchover] = c.older
 			}
 			if got := plan(s.Redis, s.world); got.do != promote || !slices.Equal(got.nodes, []string{c.node}) || !got.unsafe {
-				t.Errorf("got %s (%s, unsafe: %t), want %s", got, got.why, got.unsafe, c.node)
+				t.Errorf("got %s (%s, unsafe: %t), want %s", got, got.message, got.unsafe, c.node)
 			}
 		})
 	}

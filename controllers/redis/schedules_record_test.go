@@ -124,7 +124,7 @@ func TestNoMasterIsTakenUpWithWhoLags(t *testing.T) {
 	f, redis := u.direct()
 	before := redis.Status.DeepCopy()
 	r := &Reconciler{clock: modelClock}
-	taken := step{do: recordMaster, nodes: []string{"a-0"}, why: reasonRecordOutdated}
+	taken := step{do: recordMaster, nodes: []string{"a-0"}, message: reasonRecordOutdated}
 	if err := r.act(t.Context(), redis, f, taken); !errors.As(err, &behindError{}) || !equality.Semantic.DeepEqual(before, &redis.Status) {
 		t.Errorf("%v: %+v", err, redis.Status)
 	}

@@ -88,9 +88,9 @@ func (w *walk) run(turns int) string {
 	case u.violation != "":
 		return "once all trouble has ended: " + u.violation
 	case did.do == block && w.mild && faults <= 1:
-		return "after one fault a human is asked for: " + did.why
+		return "after one fault a human is asked for: " + did.message
 	case did.do != idle && did.do != block:
-		return fmt.Sprintf("it does not come to rest: %s (%s)", did, did.why)
+		return fmt.Sprintf("it does not come to rest: %s (%s)", did, did.message)
 	}
 	return ""
 }

@@ -108,7 +108,7 @@ func TestNothingIsPlannedByALookThatWasNotMade(t *testing.T) {
 		r.Events = silentEvents{}
 		next, err := r.execute(ctx, redis, f, step{do: fence, nodes: []string{"a-1"}})
 		if err == nil || next.do != fence {
-			t.Errorf("%s (%s): %v", next, next.why, err)
+			t.Errorf("%s (%s): %v", next, next.message, err)
 		}
 	})
 }

@@ -69,13 +69,13 @@ func setConditions(r *cachev1alpha1.Redis, s *cachev1alpha1.RedisStatus, w world
 	setUnreadable(list, r, w)
 	refuseShrinking(list, r, set)
 	if next.do == block { // the most urgent of all
-		conditions.Set(list, generation, commonv1.ConditionDegraded, true, cmp.Or(next.reason, commonv1.ReasonPromotionBlocked), next.why)
+		conditions.Set(list, generation, commonv1.ConditionDegraded, true, cmp.Or(next.reason, commonv1.ReasonPromotionBlocked), next.message)
 	}
 	setHibernating(list, r, set)
 	setStorageResizing(list, r, w)
 	setSplitBrain(list, r, w, next)
 	_, why := quorumMargin(r, w, master, serving)
-	conditions.Set(list, generation, commonv1.ConditionFailoverPossible, why == commonv1.ReasonHeirsInSync, why, failoverMessages[why])
+	conditions.Set(list, generation, commonv1.ConditionFailoverPossible, why == commonv1.ReasonReplicasInSync, why, failoverMessages[why])
 	conditions.SetPaused(list, generation, r.Spec.Paused)
 }
 
@@ -91,8 +91,8 @@ func omitUntilFirstReply(list *[]metav1.Condition, conditionType string, w world
 
 // noMasterMessage says what is waited for.
 func noMasterMessage(next step) string {
-	if next.do == wait && next.why != "" {
-		return "no node takes writes: " + next.why
+	if next.do == wait && next.message != "" {
+		return "no node takes writes: " + next.message
 	}
 	return "no node takes writes"
 }
@@ -106,9 +106,9 @@ func setNoMaster(r *cachev1alpha1.Redis, why string) {
 
 var failoverMessages = map[string]string{
 	commonv1.ReasonNoMaster:    "there is no master to lose",
-	commonv1.ReasonNoHeir:      "no replica is in sync",
-	commonv1.ReasonTooFewHeirs: "too few replicas are in sync to be sure that one has every confirmed write",
-	commonv1.ReasonHeirsInSync: "losing the master now would lose no confirmed write",
+	commonv1.ReasonNoReplicaInSync:      "no replica is in sync",
+	commonv1.ReasonTooFewReplicasInSync: "too few replicas are in sync to be sure that one has every confirmed write",
+	commonv1.ReasonReplicasInSync: "losing the master now would lose no confirmed write",
 }
 
 // quorumMargin counts as a failover would, were the master lost now. The
@@ -124,11 +124,11 @@ func quorumMargin(r *cachev1alpha1.Redis, w world, master member, serving bool) 
 	margin = len(candidates) + s.requiredConfirmations() - all - 1
 	switch {
 	case len(candidates) == 0:
-		return -1, commonv1.ReasonNoHeir
+		return -1, commonv1.ReasonNoReplicaInSync
 	case margin < 0:
-		return margin, commonv1.ReasonTooFewHeirs
+		return margin, commonv1.ReasonTooFewReplicasInSync
 	}
-	return min(margin, len(candidates)-1), commonv1.ReasonHeirsInSync
+	return min(margin, len(candidates)-1), commonv1.ReasonReplicasInSync
 }
 
 // setSplitBrain names the nodes that take writes beside each other. The wrong ones are fenced within the pass,
@@ -140,7 +140,7 @@ func setSplitBrain(list *[]metav1.Condition, r *cachev1alpha1.Redis, w world, ne
 		return
 	}
 	conditions.Set(list, r.Generation, commonv1.ConditionSplitBrain, true, commonv1.ReasonSeveralMasters,
-		fmt.Sprintf("%s take writes: %s", strings.Join(masters, " and "), next.why))
+		fmt.Sprintf("%s take writes: %s", strings.Join(masters, " and "), next.message))
 }
 
 // setDiskErrors says which nodes cannot write down what they have. Such a master is switched over to a node that can.

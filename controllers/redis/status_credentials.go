@@ -19,7 +19,7 @@ func setCredentialsInSync(list *[]metav1.Condition, r *cachev1alpha1.Redis, f *f
 	if reason == commonv1.ReasonPasswordsAccepted && omitUntilFirstReply(list, commonv1.ConditionCredentialsInSync, f.world) {
 		return
 	}
-	inSync := reason == commonv1.ReasonPasswordsAccepted || reason == commonv1.ReasonOverlap
+	inSync := reason == commonv1.ReasonPasswordsAccepted || reason == commonv1.ReasonPasswordsOverlap
 	conditions.Set(list, r.Generation, commonv1.ConditionCredentialsInSync, inSync, reason, message)
 	if !inSync && reason != commonv1.ReasonRotating && reason != commonv1.ReasonReadmitting {
 		conditions.Set(list, r.Generation, commonv1.ConditionDegraded, true, reason, message)
@@ -43,7 +43,7 @@ func credentialsState(r *cachev1alpha1.Redis, f *fleet) (reason, message string)
 	case f.credentials.isUnpublished() || f.count(member.hasOldPasswords) > 0:
 		return commonv1.ReasonRotating, "the nodes are being told the passwords that the Secrets say"
 	case !last.IsZero():
-		return commonv1.ReasonOverlap, "the password before is accepted too, until " + last.Format(time.RFC3339)
+		return commonv1.ReasonPasswordsOverlap, "the password before is accepted too, until " + last.Format(time.RFC3339)
 	}
 	return commonv1.ReasonPasswordsAccepted, "every node that answers accepts what the Secrets say"
 }

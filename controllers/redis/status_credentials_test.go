@@ -26,7 +26,7 @@ func TestCredentialsInSync(t *testing.T) {
 		degraded bool
 	}{
 		{"all is well", started("p", ""), func(*scene) {}, commonv1.ReasonPasswordsAccepted, "", true, false},
-		{"two are accepted", overlapping, func(*scene) {}, commonv1.ReasonOverlap, "2026-01-02T12:05:00Z", true, false},
+		{"two are accepted", overlapping, func(*scene) {}, commonv1.ReasonPasswordsOverlap, "2026-01-02T12:05:00Z", true, false},
 		{"a node is not told yet", started("p", ""), func(s *scene) { s.members[1].passwordsUnknown = true }, commonv1.ReasonRotating, "", false, false},
 		{"applications are not", started("p", "").chooseLogin("s", "new", drawn), func(*scene) {}, commonv1.ReasonRotating, "", false, false},
 		{"a node refuses", started("p", ""), func(s *scene) { s.members[1].passwordsUnknown, s.members[1].refusesPasswords = true, true },
@@ -63,7 +63,7 @@ func TestNothingIsInSyncBeforeAServerAnswers(t *testing.T) {
 		for before, want := range map[metav1.ConditionStatus]bool{"": false, metav1.ConditionFalse: false, metav1.ConditionTrue: true} {
 			var list []metav1.Condition
 			if before != "" {
-				list = []metav1.Condition{{Type: kind, Status: before, Reason: commonv1.ReasonInvalid}}
+				list = []metav1.Condition{{Type: kind, Status: before, Reason: commonv1.ReasonInvalidSpec}}
 			}
 			if setSettingsInSync(&list, s.Redis, s.world); kind == commonv1.ConditionCredentialsInSync {
 				setCredentialsInSync(&list, s.Redis, f)

@@ -23,7 +23,7 @@ func setSettingsInSync(list *[]metav1.Condition, r *cachev1alpha1.Redis, w world
 	waiting, pods := unrolledFields(r, w)
 	switch {
 	case len(refused) > 0:
-		problem := conditions.Problem{Reason: commonv1.ReasonInvalid, NeedsHuman: true,
+		problem := conditions.Problem{Reason: commonv1.ReasonInvalidSpec, NeedsHuman: true,
 			Message: strings.Join(refused, "; ") + "; the value before stays in use"}
 		say(problem.Reason, problem.Message)
 		conditions.SetProblem(list, nil, r.Generation, &problem)
@@ -31,11 +31,11 @@ func setSettingsInSync(list *[]metav1.Condition, r *cachev1alpha1.Redis, w world
 		message := strings.Join(pending, ", ") + ": to be set on the running servers"
 		say(commonv1.ReasonApplyingSettings, message)
 		if w.count(member.answers) > 0 { // or there is more amiss
-			conditions.Set(list, r.Generation, commonv1.ConditionReady, false, commonv1.ReasonRolling, message)
-			conditions.Set(list, r.Generation, commonv1.ConditionProgressing, true, commonv1.ReasonRolling, message)
+			conditions.Set(list, r.Generation, commonv1.ConditionReady, false, commonv1.ReasonRollingOut, message)
+			conditions.Set(list, r.Generation, commonv1.ConditionProgressing, true, commonv1.ReasonRollingOut, message)
 		}
 	case len(waiting) > 0:
-		say(commonv1.ReasonRolling, fmt.Sprintf("%s: until their pods are made anew, %s run as before; all other settings are live",
+		say(commonv1.ReasonRollingOut, fmt.Sprintf("%s: until their pods are made anew, %s run as before; all other settings are live",
 			strings.Join(waiting, ", "), strings.Join(pods, ", ")))
 	case omitUntilFirstReply(list, commonv1.ConditionSettingsInSync, w):
 	default:

@@ -67,7 +67,7 @@ func nodeStep(r *cachev1alpha1.Redis) string {
 		return scalingIn
 	case slices.ContainsFunc(r.Status.Nodes, isJoining):
 		return joiningNodes
-	case hasCondition(r, commonv1.ConditionReady, metav1.ConditionFalse, commonv1.ReasonRolling) && !isSupervised(r):
+	case hasCondition(r, commonv1.ConditionReady, metav1.ConditionFalse, commonv1.ReasonRollingOut) && !isSupervised(r):
 		return replacingPods
 	}
 	return ""

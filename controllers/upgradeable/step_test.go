@@ -52,7 +52,7 @@ func TestCurrentStep(t *testing.T) {
 	intended := func(r *cachev1alpha1.Redis) { r.Status.Epoch, r.Status.TargetMaster = 5, "a-1" }
 	unrouted := func(r *cachev1alpha1.Redis) { r.Status.LastFailover.RoutedAt = nil }
 	split := withCondition(commonv1.ConditionSplitBrain, true, commonv1.ReasonSeveralMasters)
-	rolling := withCondition(commonv1.ConditionReady, false, commonv1.ReasonRolling)
+	rolling := withCondition(commonv1.ConditionReady, false, commonv1.ReasonRollingOut)
 	human := func(r *cachev1alpha1.Redis) {
 		r.Spec.Update = &cachev1alpha1.RedisUpdate{Strategy: cachev1alpha1.RedisSupervised}
 	}
@@ -66,7 +66,7 @@ func TestCurrentStep(t *testing.T) {
 		"it was just made":                             {factory.Redis("a").Build(), noMaster},
 		"it waits for its first master":                {healthy(nobody), noMaster},
 		"its pods do not start":                        {healthy(nobody, degraded(commonv1.ReasonPodFailing)), ""},
-		"its spec is wrong from the start":             {healthy(nobody, degraded(commonv1.ReasonInvalid)), ""},
+		"its spec is wrong from the start":             {healthy(nobody, degraded(commonv1.ReasonInvalidSpec)), ""},
 		"its master is lost":                           {healthy(silent), noMaster},
 		"its master is lost and its pod keeps failing": {healthy(silent, degraded(commonv1.ReasonPodFailing)), noMaster},
 		"a promotion is intended":                      {healthy(intended), changingMaster},

@@ -119,7 +119,7 @@ var _ = Describe("Activity beside an injected container", func() {
 		p.kill()
 		Expect(prosta(ctx, a)).To(Equal(egov1.Running), "its end was seen too early")
 		pods := func() []corev1.Pod { return podsOf(ctx, "activity", a.Name) }
-		Eventually(pods).WithContext(ctx).Should(HaveExactElements(HaveField("Status.Reason", commonv1.ReasonTimedOut)))
+		Eventually(pods).WithContext(ctx).Should(HaveExactElements(HaveField("Status.Reason", commonv1.ReasonDeadlineExceeded)))
 		launch(ctx, program)
 		eventually(ctx, a, commonv1.ConditionComplete, metav1.ConditionTrue)
 		Expect(a.Status.ExitCode).To(HaveValue(BeZero()))

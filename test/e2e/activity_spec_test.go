@@ -48,7 +48,7 @@ var _ = Describe("Activity's wishes:", func() {
 			create(ctx, a)
 		}
 		for _, a := range []*egov1.Activity{nowhere, unpullable} {
-			Expect(eventually(ctx, a, commonv1.ConditionFailed, metav1.ConditionTrue).Reason).To(Equal(commonv1.ReasonStartDeadline), "%+v", a.Status)
+			Expect(eventually(ctx, a, commonv1.ConditionFailed, metav1.ConditionTrue).Reason).To(Equal(commonv1.ReasonStartDeadlineExceeded), "%+v", a.Status)
 			Expect(a.Status.Attempts).To(HaveLen(1))
 			Expect(a.Status.StartTime).To(BeNil())
 			Eventually(podsOf).WithArguments(ctx, "activity", a.Name).WithContext(ctx).Should(BeEmpty())

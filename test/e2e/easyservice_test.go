@@ -173,7 +173,7 @@ var _ = Describe("EasyService", func() {
 		second.Spec.Ports[0].NodePort = first.Spec.Ports[0].NodePort
 		create(ctx, second)
 		Expect(eventually(ctx, second, commonv1.ConditionDegraded, metav1.ConditionTrue)).To(And(
-			HaveField("Reason", commonv1.ReasonRefused), HaveField("Message", ContainSubstring("provided port is already allocated")),
+			HaveField("Reason", commonv1.ReasonRefusedByServer), HaveField("Message", ContainSubstring("provided port is already allocated")),
 		))
 		Expect(k8s.Delete(ctx, first)).To(Succeed())
 		eventuallyReady(ctx, second)

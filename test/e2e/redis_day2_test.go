@@ -61,7 +61,7 @@ var _ = Describe("Redis, day after day", func() {
 		before := podUIDs(ctx, "redis", r.Name)
 		edit(ctx, r, func(r *cachev1alpha1.Redis) { r.Spec.Storage.Size = resource.MustParse("128Mi") })
 		said := eventually(ctx, r, commonv1.ConditionStorageResizing, metav1.ConditionTrue)
-		Expect(said.Reason).To(Equal(commonv1.ReasonRefused))
+		Expect(said.Reason).To(Equal(commonv1.ReasonRefusedByServer))
 		Expect(said.Message).To(ContainSubstring("resize"), "the server's words")
 		application := redisClient(ctx, r, r.Name)
 		Eventually(func() error { return application.Set(ctx, "greeting", "hello", 0).Err() }).WithContext(ctx).Should(Succeed())

@@ -287,7 +287,7 @@ var _ = Describe("Activity", func() {
 			s.Suspend, s.StartDeadline = true, &metav1.Duration{Duration: 2 * time.Second}
 		}).Build()
 		Expect(admin.Create(ctx, a)).To(Succeed())
-		Eventually(checkCondition).WithArguments(ctx, a, commonv1.ConditionFailed, metav1.ConditionTrue, commonv1.ReasonStartDeadline).Should(Succeed())
+		Eventually(checkCondition).WithArguments(ctx, a, commonv1.ConditionFailed, metav1.ConditionTrue, commonv1.ReasonStartDeadlineExceeded).Should(Succeed())
 		Expect(admin.Get(ctx, client.ObjectKeyFromObject(a), a)).To(Succeed())
 		Expect(a.Status.Attempts).To(HaveLen(1))
 		update(ctx, a, func(o client.Object) { o.(*egov1.Activity).Spec.Suspend = false })
@@ -329,7 +329,7 @@ var _ = Describe("Activity", func() {
 				g.Expect(err).NotTo(HaveOccurred())
 				c := conditionOf(read, commonv1.ConditionDegraded)
 				g.Expect(c).NotTo(BeNil())
-				g.Expect(c.Reason).To(Equal(commonv1.ReasonInvalid))
+				g.Expect(c.Reason).To(Equal(commonv1.ReasonInvalidSpec))
 				g.Expect(c.Message).To(And(HavePrefix("execuser: "), ContainSubstring("activity-users"), ContainSubstring(words)))
 			}).Should(Succeed())
 		}

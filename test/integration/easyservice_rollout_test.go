@@ -257,7 +257,7 @@ var _ = Describe("EasyService:", func() {
 			}))
 			missing := func() {
 				GinkgoHelper()
-				Eventually(checkCondition).WithArguments(ctx, e, commonv1.ConditionDegraded, metav1.ConditionTrue, commonv1.ReasonInvalid).Should(Succeed())
+				Eventually(checkCondition).WithArguments(ctx, e, commonv1.ConditionDegraded, metav1.ConditionTrue, commonv1.ReasonInvalidSpec).Should(Succeed())
 				read, err := live(ctx, e)
 				Expect(err).NotTo(HaveOccurred())
 				Expect(conditionOf(read, commonv1.ConditionDegraded).Message).To(HavePrefix(`configRefs[0]: there is no Secret "keys" in this namespace`))
@@ -398,7 +398,7 @@ var _ = Describe("EasyService:", func() {
 			spec.Volumes = []corev1.Volume{{Name: "a", VolumeSource: corev1.VolumeSource{EmptyDir: &corev1.EmptyDirVolumeSource{}}}}
 			spec.VolumeMounts = []corev1.VolumeMount{{Name: "nowhere", MountPath: "/a"}}
 		})
-		Eventually(checkCondition).WithArguments(ctx, e, commonv1.ConditionDegraded, metav1.ConditionTrue, commonv1.ReasonRefused).Should(Succeed())
+		Eventually(checkCondition).WithArguments(ctx, e, commonv1.ConditionDegraded, metav1.ConditionTrue, commonv1.ReasonRefusedByServer).Should(Succeed())
 		read, err := live(ctx, e)
 		Expect(err).NotTo(HaveOccurred())
 		Expect(conditionOf(read, commonv1.ConditionDegraded).Message).To(ContainSubstring(`volumeMounts[0].name: Not found: "nowhere"`))

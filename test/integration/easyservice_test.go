@@ -319,7 +319,7 @@ var _ = Describe("EasyService", func() {
 		Expect(admin.Get(ctx, client.ObjectKeyFromObject(e), e)).To(Succeed())
 		Expect(e.Status.Conditions).To(ContainElement(And(
 			HaveField("Type", commonv1.ConditionReady),
-			HaveField("Reason", commonv1.ReasonRefused),
+			HaveField("Reason", commonv1.ReasonRefusedByServer),
 			HaveField("Message", ContainSubstring("spec.ports[0].nodePort: Invalid value: %d: provided port is already allocated", e.Spec.Ports[0].NodePort)),
 		)))
 		operator.Forget()

@@ -133,7 +133,7 @@ var _ = Describe("Types that a cluster may lack:", func() {
 
 		By("taking away what is no longer asked for, not before spec.paused is false, also when nobody looked")
 		dropped(ctx, e, func(s *appv1.EasyServiceSpec) { s.Gateway, s.Paused = nil, true })
-		Eventually(checkCondition).WithArguments(ctx, e, commonv1.ConditionReady, metav1.ConditionFalse, commonv1.ReasonPaused).Should(Succeed())
+		Eventually(checkCondition).WithArguments(ctx, e, commonv1.ConditionReady, metav1.ConditionFalse, commonv1.ReasonSpecPaused).Should(Succeed())
 		Expect(httpRoute.get(ctx, namespace, "web")).To(Succeed())
 		dropped(ctx, e, func(s *appv1.EasyServiceSpec) { s.Paused = false })
 		Eventually(func() bool { return apierrors.IsNotFound(httpRoute.get(ctx, namespace, "web")) }).Should(BeTrue())

@@ -47,7 +47,7 @@ var _ = Describe("The manager", func() {
 		}
 		refused := func(obj client.Object) {
 			GinkgoHelper()
-			Eventually(checkCondition).WithArguments(ctx, obj, commonv1.ConditionReady, metav1.ConditionFalse, commonv1.ReasonInvalid).Should(Succeed())
+			Eventually(checkCondition).WithArguments(ctx, obj, commonv1.ConditionReady, metav1.ConditionFalse, commonv1.ReasonInvalidSpec).Should(Succeed())
 			read, err := live(ctx, obj)
 			Expect(err).NotTo(HaveOccurred())
 			Expect(conditionOf(read, commonv1.ConditionDegraded)).To(HaveField("Message", And(HavePrefix("serviceAccountName: "), ContainSubstring(`"manager"`))))

@@ -95,7 +95,7 @@ var _ = Describe("Redis' passwords", func() {
 
 	It("change under traffic, overlap, and no operation fails", func(ctx SpecContext) {
 		choose(ctx, map[string]string{"password": second})
-		serves(ctx, commonv1.ReasonOverlap)
+		serves(ctx, commonv1.ReasonPasswordsOverlap)
 		Expect(secret(ctx, "a-auth").Data).To(HaveKeyWithValue("password", []byte(second)))
 		Expect(everywhere(second)).To(Succeed())
 		Expect(everywhere(first)).To(Succeed(), "whoever has not heard of the new one yet")
@@ -166,7 +166,7 @@ var _ = Describe("Redis' passwords", func() {
 		By("a good one")
 		servers[old].start()
 		choose(ctx, map[string]string{"password": second})
-		serves(ctx, commonv1.ReasonOverlap)
+		serves(ctx, commonv1.ReasonPasswordsOverlap)
 		Eventually(everywhere).WithArguments(second).Should(Succeed())
 		Eventually(checkCondition).WithArguments(ctx, obj, commonv1.ConditionDegraded, metav1.ConditionFalse).Should(Succeed())
 		app.forgive()
@@ -257,7 +257,7 @@ var _ = It("A Redis that never had a password waits for the user's Secret, namin
 	obj.Namespace = namespace
 	Expect(admin.Create(ctx, obj)).To(Succeed())
 	Eventually(checkCondition).WithArguments(ctx, obj, inSync, metav1.ConditionFalse, commonv1.ReasonSecretUnusable).Should(Succeed())
-	Eventually(checkCondition).WithArguments(ctx, obj, commonv1.ConditionDegraded, metav1.ConditionTrue, commonv1.ReasonInvalid).Should(Succeed())
+	Eventually(checkCondition).WithArguments(ctx, obj, commonv1.ConditionDegraded, metav1.ConditionTrue, commonv1.ReasonInvalidSpec).Should(Succeed())
 	read, err := live(ctx, obj)
 	Expect(err).NotTo(HaveOccurred())
 	Expect(conditionOf(read, commonv1.ConditionDegraded).Message).To(And(ContainSubstring("auth.secretName"), ContainSubstring(`"late"`)))

@@ -67,8 +67,8 @@ var _ = Describe("Redis' settings", func() {
 	})
 
 	It("are refused by name from the first start on, break nothing, and heal when mended", func(ctx SpecContext) {
-		stand(ctx, settled, metav1.ConditionFalse, commonv1.ReasonInvalid)
-		stand(ctx, commonv1.ConditionDegraded, metav1.ConditionTrue, commonv1.ReasonInvalid)
+		stand(ctx, settled, metav1.ConditionFalse, commonv1.ReasonInvalidSpec)
+		stand(ctx, commonv1.ConditionDegraded, metav1.ConditionTrue, commonv1.ReasonInvalidSpec)
 		read, err := live(ctx, obj)
 		Expect(err).NotTo(HaveOccurred())
 		Expect(conditionOf(read, commonv1.ConditionDegraded).Message).To(And(
@@ -78,11 +78,11 @@ var _ = Describe("Redis' settings", func() {
 		By("another directive meanwhile, and a restart of the operator and of a server")
 		set(ctx, func(c map[string]cachev1alpha1.RedisConfigValue) { c["hz"] = "20" })
 		Eventually(file).WithArguments(ctx).Should(ContainSubstring(`hz "20"`))
-		stand(ctx, settled, metav1.ConditionFalse, commonv1.ReasonInvalid)
+		stand(ctx, settled, metav1.ConditionFalse, commonv1.ReasonInvalidSpec)
 		waitForRest(o)
 		o.stop()
 		o = operate(namespace)
-		stand(ctx, settled, metav1.ConditionFalse, commonv1.ReasonInvalid)
+		stand(ctx, settled, metav1.ConditionFalse, commonv1.ReasonInvalidSpec)
 		Expect(file(ctx)).NotTo(ContainSubstring("nonsense"), "a server that starts would fail")
 		for _, s := range servers {
 			s.stop()
@@ -117,7 +117,7 @@ var _ = Describe("Redis' settings", func() {
 		}
 		paused(true)
 		set(ctx, func(c map[string]cachev1alpha1.RedisConfigValue) { delete(c, "hz") })
-		stand(ctx, commonv1.ConditionReady, metav1.ConditionFalse, commonv1.ReasonPaused)
+		stand(ctx, commonv1.ConditionReady, metav1.ConditionFalse, commonv1.ReasonSpecPaused)
 		Expect(template(ctx)).To(Equal(before))
 		paused(false)
 		Eventually(template).WithArguments(ctx).ShouldNot(Equal(before))

@@ -139,7 +139,7 @@ func awaitsItsTime(ctx context.Context, namespace string, obj client.Object) {
 		expectMessage(ctx, obj, commonv1.ConditionDegraded, "True "+until+": tls.secretName: Secret \"chosen\": the certificate is not valid before")
 		return begins
 	}
-	begins := shortly(commonv1.ReasonInvalid)
+	begins := shortly(commonv1.ReasonInvalidSpec)
 	Eventually(func() error { return admin.Get(ctx, client.ObjectKeyFromObject(obj), &appsv1.StatefulSet{}) }).
 		WithContext(ctx).Should(Succeed())
 	Expect(time.Now()).To(BeTemporally(">=", begins))

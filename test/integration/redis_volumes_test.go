@@ -61,8 +61,8 @@ var _ = Describe("Redis' volumes", func() {
 		namespace, r := stored(ctx, false)
 		before, made := podsIn(ctx, namespace, "", ""), setOf(ctx, r).UID
 		resize(ctx, r, "2Gi")
-		Eventually(checkCondition).WithArguments(ctx, r, commonv1.ConditionStorageResizing, metav1.ConditionTrue, commonv1.ReasonRefused).Should(Succeed())
-		Expect(checkCondition(ctx, r, commonv1.ConditionDegraded, metav1.ConditionTrue, commonv1.ReasonRefused)).To(Succeed())
+		Eventually(checkCondition).WithArguments(ctx, r, commonv1.ConditionStorageResizing, metav1.ConditionTrue, commonv1.ReasonRefusedByServer).Should(Succeed())
+		Expect(checkCondition(ctx, r, commonv1.ConditionDegraded, metav1.ConditionTrue, commonv1.ReasonRefusedByServer)).To(Succeed())
 		read, err := live(ctx, r)
 		Expect(err).NotTo(HaveOccurred())
 		Expect(conditionOf(read, commonv1.ConditionStorageResizing).Message).To(And(
@@ -81,7 +81,7 @@ var _ = Describe("Redis' volumes", func() {
 		namespace, r := stored(ctx, false)
 		before, made := podsIn(ctx, namespace, "", ""), setOf(ctx, r).UID
 		resize(ctx, r, "2Gi")
-		Eventually(checkCondition).WithArguments(ctx, r, commonv1.ConditionDegraded, metav1.ConditionTrue, commonv1.ReasonRefused).Should(Succeed())
+		Eventually(checkCondition).WithArguments(ctx, r, commonv1.ConditionDegraded, metav1.ConditionTrue, commonv1.ReasonRefusedByServer).Should(Succeed())
 		resize(ctx, r, "1Gi")
 		Eventually(checkCondition).WithArguments(ctx, r, commonv1.ConditionDegraded, metav1.ConditionFalse).Should(Succeed())
 		Expect(checkCondition(ctx, r, commonv1.ConditionStorageResizing, metav1.ConditionFalse, commonv1.ReasonResized)).To(Succeed())
@@ -98,8 +98,8 @@ var _ = Describe("Redis' volumes", func() {
 		}).Should(Succeed())
 		before, made := podsIn(ctx, namespace, "", ""), setOf(ctx, r).UID
 		resize(ctx, r, "1Gi")
-		Eventually(checkCondition).WithArguments(ctx, r, commonv1.ConditionDegraded, metav1.ConditionTrue, commonv1.ReasonInvalid).Should(Succeed())
-		Expect(checkCondition(ctx, r, commonv1.ConditionReady, metav1.ConditionFalse, commonv1.ReasonInvalid)).To(Succeed())
+		Eventually(checkCondition).WithArguments(ctx, r, commonv1.ConditionDegraded, metav1.ConditionTrue, commonv1.ReasonInvalidSpec).Should(Succeed())
+		Expect(checkCondition(ctx, r, commonv1.ConditionReady, metav1.ConditionFalse, commonv1.ReasonInvalidSpec)).To(Succeed())
 		for _, claim := range claimsIn(ctx, namespace) {
 			Expect(claim.Spec.Resources.Requests.Storage().String()).To(Equal("2Gi"), claim.Name)
 		}

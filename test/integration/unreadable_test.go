@@ -58,7 +58,7 @@ var _ = Describe("an object that cannot be read", func() {
 		other.SetNamespace(namespace)
 		other.SetName("other")
 		Expect(admin.Create(ctx, other)).To(Succeed())
-		Eventually(checkCondition).WithArguments(ctx, obj, commonv1.ConditionDegraded, metav1.ConditionTrue, commonv1.ReasonInvalid).Should(Succeed())
+		Eventually(checkCondition).WithArguments(ctx, obj, commonv1.ConditionDegraded, metav1.ConditionTrue, commonv1.ReasonInvalidSpec).Should(Succeed())
 		read, err := live(ctx, obj)
 		Expect(err).NotTo(HaveOccurred())
 		Expect(conditionOf(read, commonv1.ConditionDegraded).Message).To(Or(HavePrefix("resources: "), HavePrefix("status.duration: ")))
@@ -80,13 +80,13 @@ var _ = Describe("others' words", func() {
 		}).Build()
 		Expect(admin.Create(ctx, e)).To(Succeed())
 		operate(e.Namespace)
-		Eventually(checkCondition).WithArguments(ctx, e, commonv1.ConditionDegraded, metav1.ConditionTrue, commonv1.ReasonRefused).Should(Succeed())
+		Eventually(checkCondition).WithArguments(ctx, e, commonv1.ConditionDegraded, metav1.ConditionTrue, commonv1.ReasonRefusedByServer).Should(Succeed())
 		Expect(admin.Get(ctx, client.ObjectKeyFromObject(e), e)).To(Succeed())
 		Expect(meta.FindStatusCondition(e.Status.Conditions, commonv1.ConditionDegraded).Message).To(ContainSubstring("env[0].name"))
 		Eventually(func(g Gomega) {
 			var told eventsv1.EventList
 			g.Expect(admin.List(ctx, &told, client.InNamespace(e.Namespace))).To(Succeed())
-			g.Expect(told.Items).To(ContainElement(HaveField("Reason", commonv1.ReasonRefused)))
+			g.Expect(told.Items).To(ContainElement(HaveField("Reason", commonv1.ReasonRefusedByServer)))
 		}).Should(Succeed())
 	})
 
@@ -94,7 +94,7 @@ var _ = Describe("others' words", func() {
 		e := factory.EasyService("a").In(newNamespace(ctx)).With(change).Build()
 		Expect(admin.Create(ctx, e)).To(Succeed())
 		operate(e.Namespace)
-		Eventually(checkCondition).WithArguments(ctx, e, commonv1.ConditionDegraded, metav1.ConditionTrue, commonv1.ReasonRefused).Should(Succeed())
+		Eventually(checkCondition).WithArguments(ctx, e, commonv1.ConditionDegraded, metav1.ConditionTrue, commonv1.ReasonRefusedByServer).Should(Succeed())
 		Expect(admin.Get(ctx, client.ObjectKeyFromObject(e), e)).To(Succeed())
 		Expect(meta.FindStatusCondition(e.Status.Conditions, commonv1.ConditionDegraded).Message).To(ContainSubstring(field))
 	},

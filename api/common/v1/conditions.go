@@ -58,14 +58,14 @@ const (
 const (
 	// ReasonReplicas : the message says how many replicas are ready of how many.
 	ReasonReplicas = "Replicas"
-	// ReasonRolling : the workload controller is rolling the desired generation out.
-	ReasonRolling = "RollingOut"
+	// ReasonRollingOut : the workload controller is rolling the desired generation out.
+	ReasonRollingOut = "RollingOut"
 	// ReasonRolledOut : the desired generation runs everywhere.
 	ReasonRolledOut = "RolledOut"
 	// ReasonScaledToZero : size is 0, nothing runs and nothing is expected to.
 	ReasonScaledToZero = "ScaledToZero"
-	// ReasonDeadlineExceeded : the rollout made no progress within its deadline.
-	ReasonDeadlineExceeded = "ProgressDeadlineExceeded"
+	// ReasonProgressDeadlineExceeded : the rollout made no progress within its deadline.
+	ReasonProgressDeadlineExceeded = "ProgressDeadlineExceeded"
 	// ReasonRolledBack : a rollout failed, and the pods of the last completed one run
 	// again; the message says why.
 	ReasonRolledBack = "RolledBack"
@@ -73,12 +73,12 @@ const (
 	ReasonPodFailing = "PodFailing"
 	// ReasonAsExpected : nothing needs a human.
 	ReasonAsExpected = "AsExpected"
-	// ReasonInvalid : the spec cannot be carried out; the message names the field.
-	ReasonInvalid = "InvalidSpec"
+	// ReasonInvalidSpec : the spec cannot be carried out; the message names the field.
+	ReasonInvalidSpec = "InvalidSpec"
 	// ReasonNameConflict : an object of a child's name exists and is not ours; it is not touched.
 	ReasonNameConflict = "NameConflict"
-	// ReasonRefused : the API server refuses a child; the message carries its words.
-	ReasonRefused = "RefusedByServer"
+	// ReasonRefusedByServer : the API server refuses a child; the message carries its words.
+	ReasonRefusedByServer = "RefusedByServer"
 	// ReasonRetrying : a call failed and is tried again.
 	ReasonRetrying = "Retrying"
 	// ReasonAPIMissing : a child is of a type that the cluster lacks; the message names
@@ -86,8 +86,8 @@ const (
 	ReasonAPIMissing = "APIMissing"
 	// ReasonWaiting : something must end by itself first; the message says what.
 	ReasonWaiting = "Waiting"
-	// ReasonPaused : spec.paused is true, and holds back what the message names.
-	ReasonPaused = "SpecPaused"
+	// ReasonSpecPaused : spec.paused is true, and holds back what the message names.
+	ReasonSpecPaused = "SpecPaused"
 	// ReasonNotPaused : spec.paused is false.
 	ReasonNotPaused = "NotPaused"
 	// ReasonNewDefaultImage : the operator brings a newer default image than the one that runs.
@@ -101,8 +101,8 @@ const (
 const (
 	// ReasonExited : the command ended by itself.
 	ReasonExited = "Exited"
-	// ReasonTimedOut : the command did not end within its timeout.
-	ReasonTimedOut = "DeadlineExceeded"
+	// ReasonDeadlineExceeded : the command did not end within its timeout.
+	ReasonDeadlineExceeded = "DeadlineExceeded"
 	// ReasonCancelled : spec.cancel ended the command or came before it started.
 	ReasonCancelled = "Cancelled"
 	// ReasonPodDeleted : somebody deleted the pod.
@@ -116,10 +116,10 @@ const (
 	ReasonStartedTwice = "StartedTwice"
 	// ReasonNotStarted : the command could not be started.
 	ReasonNotStarted = "NotStarted"
-	// ReasonStartDeadline : the command had not started when startDeadline passed.
-	ReasonStartDeadline = "StartDeadlineExceeded"
-	// ReasonSuspended : spec.suspend is true.
-	ReasonSuspended = "SpecSuspended"
+	// ReasonStartDeadlineExceeded : the command had not started when startDeadline passed.
+	ReasonStartDeadlineExceeded = "StartDeadlineExceeded"
+	// ReasonSpecSuspended : spec.suspend is true.
+	ReasonSpecSuspended = "SpecSuspended"
 	// ReasonNotSuspended : spec.suspend is false.
 	ReasonNotSuspended = "NotSuspended"
 	// ReasonAlreadyStarted : spec.suspend is true, but came after the start; it
@@ -163,16 +163,16 @@ const (
 	// ReasonOperatorCannotReachPods : no server answers the operator, which tells
 	// nothing of the servers: none is promoted over or deleted.
 	ReasonOperatorCannotReachPods = "OperatorCannotReachPods"
-	// ReasonHeirsInSync : enough replicas follow that one has every confirmed write.
-	ReasonHeirsInSync = "ReplicasInSync"
-	// ReasonNoHeir : no replica follows the master.
-	ReasonNoHeir = "NoReplicaInSync"
-	// ReasonTooFewHeirs : replicas follow, but not enough to be sure.
-	ReasonTooFewHeirs = "TooFewReplicasInSync"
+	// ReasonReplicasInSync : enough replicas follow that one has every confirmed write.
+	ReasonReplicasInSync = "ReplicasInSync"
+	// ReasonNoReplicaInSync : no replica follows the master.
+	ReasonNoReplicaInSync = "NoReplicaInSync"
+	// ReasonTooFewReplicasInSync : replicas follow, but not enough to be sure.
+	ReasonTooFewReplicasInSync = "TooFewReplicasInSync"
 	// ReasonPasswordsAccepted : every node that answers accepts what the Secrets say.
 	ReasonPasswordsAccepted = "PasswordsAccepted"
-	// ReasonOverlap : so it does, and the password before as well; the message says until when.
-	ReasonOverlap = "PasswordsOverlap"
+	// ReasonPasswordsOverlap : so it does, and the password before as well; the message says until when.
+	ReasonPasswordsOverlap = "PasswordsOverlap"
 	// ReasonRotating : the nodes are being told the passwords.
 	ReasonRotating = "Rotating"
 	// ReasonPasswordRefused : a node will not change its passwords.

@@ -95,7 +95,7 @@ func CopyDegradedIntoReady(list []metav1.Condition) {
 // SetPaused says whether spec.paused holds every write back.
 func SetPaused(list *[]metav1.Condition, generation int64, paused bool) {
 	if paused {
-		Set(list, generation, commonv1.ConditionPaused, true, commonv1.ReasonPaused, "spec.paused is true: nothing is written until it is false")
+		Set(list, generation, commonv1.ConditionPaused, true, commonv1.ReasonSpecPaused, "spec.paused is true: nothing is written until it is false")
 		return
 	}
 	if meta.FindStatusCondition(*list, commonv1.ConditionPaused) != nil {
@@ -109,8 +109,8 @@ func SetPausedChanges(list *[]metav1.Condition, generation int64, what []string)
 		return
 	}
 	message := "spec.paused holds back: " + strings.Join(what, ", ")
-	Set(list, generation, commonv1.ConditionReady, false, commonv1.ReasonPaused, message)
-	Set(list, generation, commonv1.ConditionProgressing, false, commonv1.ReasonPaused, message)
+	Set(list, generation, commonv1.ConditionReady, false, commonv1.ReasonSpecPaused, message)
+	Set(list, generation, commonv1.ConditionProgressing, false, commonv1.ReasonSpecPaused, message)
 }
 
 // Transitions returns the conditions whose status differs from before, where an absent one counts as not True, and
@@ -132,7 +132,7 @@ func Transitions(before, after []metav1.Condition) []metav1.Condition {
 }
 
 // expectedReasons are the reasons that follow from what the user wants.
-var expectedReasons = []string{commonv1.ReasonScaledToZero, commonv1.ReasonRolling, commonv1.ReasonPaused, commonv1.ReasonHibernating, commonv1.ReasonHibernated}
+var expectedReasons = []string{commonv1.ReasonScaledToZero, commonv1.ReasonRollingOut, commonv1.ReasonSpecPaused, commonv1.ReasonHibernating, commonv1.ReasonHibernated}
 
 // IsWarning reports whether the status of a condition is unwelcome, and not just an ordinary effect of a change that
 // the user asked for.

@@ -211,7 +211,7 @@ func TestSetPausedChanges(t *testing.T) {
 	SetPausedChanges(&list, 2, []string{"Deployment/a", "Service/a"})
 	for _, kind := range []string{ready, progressing} {
 		c := meta.FindStatusCondition(list, kind)
-		if c == nil || c.Status != metav1.ConditionFalse || c.Reason != commonv1.ReasonPaused || c.ObservedGeneration != 2 ||
+		if c == nil || c.Status != metav1.ConditionFalse || c.Reason != commonv1.ReasonSpecPaused || c.ObservedGeneration != 2 ||
 			c.Message != "spec.paused holds back: Deployment/a, Service/a" {
 			t.Errorf("%s: %+v", kind, c)
 		}
@@ -229,10 +229,10 @@ func TestIsWarning(t *testing.T) {
 		{ready, metav1.ConditionTrue, commonv1.ReasonReplicas, false},
 		{available, metav1.ConditionFalse, commonv1.ReasonScaledToZero, false},
 		{available, metav1.ConditionFalse, commonv1.ReasonHibernated, false},
-		{ready, metav1.ConditionFalse, commonv1.ReasonPaused, false},
+		{ready, metav1.ConditionFalse, commonv1.ReasonSpecPaused, false},
 		{degraded, metav1.ConditionTrue, commonv1.ReasonPodFailing, true},
 		{degraded, metav1.ConditionFalse, commonv1.ReasonAsExpected, false},
-		{commonv1.ConditionPaused, metav1.ConditionTrue, commonv1.ReasonPaused, false},
+		{commonv1.ConditionPaused, metav1.ConditionTrue, commonv1.ReasonSpecPaused, false},
 	} {
 		if got := IsWarning(metav1.Condition{Type: c.kind, Status: c.status, Reason: c.reason}); got != c.bad {
 			t.Errorf("%s %s (%s): bad is %t", c.kind, c.status, c.reason, got)

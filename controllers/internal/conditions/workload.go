@@ -33,11 +33,11 @@ type Workload struct {
 func (w Workload) isRolledOut() (ok bool, reason, message string) {
 	switch {
 	case w.Generation == 0 || w.ObservedGeneration < w.Generation:
-		return false, commonv1.ReasonRolling, "waiting for the workload controller"
+		return false, commonv1.ReasonRollingOut, "waiting for the workload controller"
 	case w.Updated < w.Desired:
-		return false, commonv1.ReasonRolling, fmt.Sprintf("%d of %d replicas updated", w.Updated, w.Desired)
+		return false, commonv1.ReasonRollingOut, fmt.Sprintf("%d of %d replicas updated", w.Updated, w.Desired)
 	case w.Total > w.Desired:
-		return false, commonv1.ReasonRolling, fmt.Sprintf("%d replicas still to go", w.Total-w.Desired)
+		return false, commonv1.ReasonRollingOut, fmt.Sprintf("%d replicas still to go", w.Total-w.Desired)
 	case w.Ready < w.Desired:
 		return false, commonv1.ReasonReplicas, fmt.Sprintf("%d of %d replicas ready", w.Ready, w.Desired)
 	}
@@ -88,7 +88,7 @@ func SetFromWorkload(list *[]metav1.Condition, generation int64, w Workload) {
 	case w.Failure != "" && !done:
 		Set(list, generation, commonv1.ConditionDegraded, true, commonv1.ReasonPodFailing, w.Failure)
 	case w.DeadlineExceeded && !done:
-		Set(list, generation, commonv1.ConditionDegraded, true, commonv1.ReasonDeadlineExceeded, message)
+		Set(list, generation, commonv1.ConditionDegraded, true, commonv1.ReasonProgressDeadlineExceeded, message)
 	default:
 		Set(list, generation, commonv1.ConditionDegraded, false, commonv1.ReasonAsExpected, "nothing needs a human")
 	}

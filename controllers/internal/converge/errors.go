@@ -80,13 +80,13 @@ func toProblem(err error) *conditions.Problem {
 	case err == nil, allErrors(err, isConflictOrTerminating):
 		return nil
 	case errors.As(err, &wrong):
-		return &conditions.Problem{Reason: commonv1.ReasonInvalid, Message: wrong.text, NeedsHuman: true}
+		return &conditions.Problem{Reason: commonv1.ReasonInvalidSpec, Message: wrong.text, NeedsHuman: true}
 	case errors.As(err, &foreign):
 		return &conditions.Problem{Reason: commonv1.ReasonNameConflict, Message: foreign.text, NeedsHuman: true}
 	case errors.As(err, &absent):
 		return &conditions.Problem{Reason: commonv1.ReasonAPIMissing, Message: absent.text, NeedsHuman: true}
 	case apierrors.IsInvalid(err), apierrors.IsForbidden(err), apierrors.IsBadRequest(err), strings.Contains(err.Error(), typedPatchRefusal):
-		return &conditions.Problem{Reason: commonv1.ReasonRefused, Message: err.Error(), NeedsHuman: true}
+		return &conditions.Problem{Reason: commonv1.ReasonRefusedByServer, Message: err.Error(), NeedsHuman: true}
 	case allErrors(err, isWaiting):
 		return &conditions.Problem{Reason: commonv1.ReasonWaiting, Message: err.Error()}
 	default:
