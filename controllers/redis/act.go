@@ -9,6 +9,7 @@ import (
 	ctrlclient "sigs.k8s.io/controller-runtime/pkg/client"
 
 	cachev1alpha1 "github.com/mainstay-operator/mainstay-operator/api/cache/v1alpha1"
+	commonv1 "github.com/mainstay-operator/mainstay-operator/api/common/v1"
 	"github.com/mainstay-operator/mainstay-operator/controllers/internal/converge"
 )
 
@@ -87,7 +88,7 @@ func (r *Reconciler) removeSwitchoverRequest(ctx context.Context, redis *cachev1
 		return ctrlclient.IgnoreNotFound(err)
 	}
 	if s.message != "" {
-		r.Events.Eventf(redis, nil, corev1.EventTypeWarning, "SwitchoverRefused", "Switchover", "%s", s.message)
+		r.Events.Eventf(redis, nil, corev1.EventTypeWarning, commonv1.ReasonSwitchoverRefused, "Switchover", "%s", s.message)
 	}
 	return nil
 }

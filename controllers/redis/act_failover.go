@@ -1,6 +1,7 @@
 package redis
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -8,6 +9,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/log"
 
 	cachev1alpha1 "github.com/mainstay-operator/mainstay-operator/api/cache/v1alpha1"
+	commonv1 "github.com/mainstay-operator/mainstay-operator/api/common/v1"
 	"github.com/mainstay-operator/mainstay-operator/controllers/redis/node"
 )
 
@@ -86,7 +88,7 @@ func (r *Reconciler) doStepDown(ctx context.Context, redis *cachev1alpha1.Redis,
 	}
 	f.look(ctx) // by the same connections: nothing but execute dials again, and then asks for the record
 	if next := plan(redis, f.world); next.do != promote || next.nodes[0] != s.nodes[0] {
-		return fmt.Errorf("%s was to lead, and it would be %s (%s) now", s.nodes[0], next, next.message)
+		return fmt.Errorf("%s was to lead, and it would be %s (%s) now", s.nodes[0], next, cmp.Or(next.message, next.reason))
 	}
 	return r.makeMaster(ctx, redis, f, s.nodes[0])
 }
@@ -97,7 +99,7 @@ func (r *Reconciler) saveIntent(ctx context.Context, redis *cachev1alpha1.Redis,
 	redis.Status.TargetMaster = s.nodes[0]
 	redis.Status.LastFailover = &cachev1alpha1.RedisFailover{
 		Epoch: redis.Status.Epoch, From: redis.Status.Master, To: s.nodes[0],
-		Reason: s.message, Evidence: s.evidence, Unsafe: s.unsafe, DetectedAt: *r.microNow(),
+		Reason: s.reason, Evidence: s.evidence, Unsafe: s.unsafe, DetectedAt: *r.microNow(),
 	}
 	if rep := redis.Status.Replication; rep != nil {
 		redis.Status.LastFailover.FromPodUID = rep.Master.PodUID
@@ -138,10 +140,10 @@ func (r *Reconciler) doRecordMaster(ctx context.Context, redis *cachev1alpha1.Re
 	name, next := s.nodes[0], redis.DeepCopy() // what fails half way is not to be saved
 	status := &next.Status
 	rep := status.Replication
-	if rep != nil && s.message == reasonRecordOutdated {
+	if rep != nil && s.reason == commonv1.ReasonRecordOutdated {
 		status.Epoch++
 		status.LastFailover = &cachev1alpha1.RedisFailover{Epoch: status.Epoch, From: rep.Master.Name, FromPodUID: rep.Master.PodUID,
-			To: name, Reason: s.message, Evidence: s.evidence, DetectedAt: *r.microNow(), PromotedAt: r.microNow()}
+			To: name, Reason: s.reason, Evidence: s.evidence, DetectedAt: *r.microNow(), PromotedAt: r.microNow()}
 	}
 	status.Epoch = max(1, status.Epoch)
 	if stamped := f.maxStampedEpoch(); stamped > status.Epoch {

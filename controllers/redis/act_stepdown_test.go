@@ -3,12 +3,14 @@ package redis
 import (
 	"testing"
 	"time"
+
+	commonv1 "github.com/mainstay-operator/mainstay-operator/api/common/v1"
 )
 
 func stepDownFor(u *model, name string) error {
 	f, redis := u.direct()
 	r := &Reconciler{clock: modelClock}
-	return r.act(quiet, redis, f, step{do: stepDown, nodes: []string{name}, message: reasonMasterCutOff})
+	return r.act(quiet, redis, f, step{do: stepDown, nodes: []string{name}, reason: commonv1.ReasonMasterCutOff})
 }
 
 func TestStepDownIsOneChangeOfTheMaster(t *testing.T) {
@@ -36,7 +38,7 @@ func TestAStepDownDialsNobody(t *testing.T) {
 	p.fleet.look(quiet)
 	acting = true
 	r := &Reconciler{clock: modelClock}
-	if err := r.act(quiet, p.redis, p.fleet, step{do: stepDown, nodes: []string{"a-2"}, message: reasonMasterCutOff}); err != nil || !u.procs[2].master {
+	if err := r.act(quiet, p.redis, p.fleet, step{do: stepDown, nodes: []string{"a-2"}, reason: commonv1.ReasonMasterCutOff}); err != nil || !u.procs[2].master {
 		t.Errorf("%v, master: %t", err, u.procs[2].master)
 	}
 }

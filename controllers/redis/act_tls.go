@@ -84,7 +84,7 @@ func (r *Reconciler) doLoadCertificates(ctx context.Context, redis *cachev1alpha
 		return err
 	})
 	if len(loaded) > 0 {
-		r.Events.Eventf(redis, nil, corev1.EventTypeNormal, "CertificateLoaded", "Reload", "%s: the published certificate is in use", strings.Join(loaded, ", "))
+		r.Events.Eventf(redis, nil, corev1.EventTypeNormal, commonv1.ReasonCertificateLoaded, "Reload", "%s: the published certificate is in use", strings.Join(loaded, ", "))
 	}
 	return err
 }

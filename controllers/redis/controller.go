@@ -67,6 +67,7 @@ func (r *Reconciler) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.Resu
 }
 
 func (r *Reconciler) reconcile(ctx context.Context, redis *cachev1alpha1.Redis, save converge.SaveStatus) (ctrl.Result, error) {
+	replaceFormerReason(redis.Status.LastFailover)
 	secrets, err := r.readSecrets(ctx, redis) // first: without them no server can be asked
 	if err != nil {
 		return ctrl.Result{RequeueAfter: secrets.certificates.recheckAfter}, err // which time may mend

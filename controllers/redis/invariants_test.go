@@ -13,6 +13,7 @@ import (
 	"time"
 
 	cachev1alpha1 "github.com/mainstay-operator/mainstay-operator/api/cache/v1alpha1"
+	commonv1 "github.com/mainstay-operator/mainstay-operator/api/common/v1"
 	"github.com/mainstay-operator/mainstay-operator/controllers/redis/node"
 )
 
@@ -167,7 +168,7 @@ func TestAMasterThatCannotWriteToItsDiskHandsOver(t *testing.T) {
 	// Refused while the save of a replica's full resync still runs.
 	l.until("it saves", func() bool { return l.operator(old).Do(t.Context(), "BGSAVE").Err() == nil })
 	l.until("another is master", func() bool { l.pass(); return l.master() != old })
-	if why := l.redis.Status.LastFailover.Reason; why != "it cannot write to its disk" {
+	if why := l.redis.Status.LastFailover.Reason; why != commonv1.ReasonDiskError {
 		t.Error(why)
 	}
 	l.kill(old)

@@ -11,6 +11,7 @@ import (
 	"k8s.io/utils/ptr"
 
 	cachev1alpha1 "github.com/mainstay-operator/mainstay-operator/api/cache/v1alpha1"
+	commonv1 "github.com/mainstay-operator/mainstay-operator/api/common/v1"
 )
 
 func TestMargin(t *testing.T) {
@@ -44,7 +45,7 @@ func TestMetricsGoWithTheirObject(t *testing.T) {
 	now := metav1.NowMicro()
 	r := &cachev1alpha1.Redis{}
 	r.Namespace, r.Name, r.UID = "ns", "metrics", "uid"
-	r.Status.LastFailover = &cachev1alpha1.RedisFailover{Reason: "MasterLost", DetectedAt: now, PromotedAt: ptr.To(now), RoutedAt: ptr.To(now)}
+	r.Status.LastFailover = &cachev1alpha1.RedisFailover{Reason: commonv1.ReasonMasterLost, DetectedAt: now, PromotedAt: ptr.To(now), RoutedAt: ptr.To(now)}
 	key := types.NamespacedName{Namespace: r.Namespace, Name: r.Name}
 	before := testutil.CollectAndCount(failoversTotal) + testutil.CollectAndCount(stageSeconds) + testutil.CollectAndCount(lagGauge) + testutil.CollectAndCount(marginGauge)
 

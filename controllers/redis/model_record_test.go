@@ -9,6 +9,7 @@ import (
 	"k8s.io/utils/ptr"
 
 	cachev1alpha1 "github.com/mainstay-operator/mainstay-operator/api/cache/v1alpha1"
+	commonv1 "github.com/mainstay-operator/mainstay-operator/api/common/v1"
 )
 
 // The model's names for things, and the shipped ones.
@@ -85,7 +86,7 @@ func (r savedRecord) object(storage bool) *cachev1alpha1.Redis {
 	if r.changed {
 		o.Status.LastFailover = &cachev1alpha1.RedisFailover{From: nodeNamed(r.from), FromPodUID: podUID(r.fromPod), To: nodeNamed(r.to)}
 		if r.cutOff > 0 {
-			o.Status.LastFailover.Reason, o.Status.LastFailover.Epoch = reasonMasterCutOff, int64(r.cutOff)
+			o.Status.LastFailover.Reason, o.Status.LastFailover.Epoch = commonv1.ReasonMasterCutOff, int64(r.cutOff)
 		}
 		if r.routed {
 			o.Status.LastFailover.RoutedAt = &metav1.MicroTime{Time: present}
@@ -111,7 +112,7 @@ func recordOf(o *cachev1alpha1.Redis, read savedRecord) savedRecord {
 		holder: idIn(o.Status.HolderIdentity), epoch: int8(o.Status.Epoch), target: nodeOf(o.Status.TargetMaster), master: nodeOf(o.Status.Master), from: -1, to: -1} //nolint:gosec // a few
 	if last := o.Status.LastFailover; last != nil {
 		r.changed, r.from, r.to, r.routed = true, nodeOf(last.From), nodeOf(last.To), last.RoutedAt != nil
-		if last.Reason == reasonMasterCutOff {
+		if last.Reason == commonv1.ReasonMasterCutOff {
 			r.cutOff = int8(last.Epoch) //nolint:gosec // a few
 		}
 		if last.FromPodUID != "" {

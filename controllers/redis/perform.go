@@ -90,7 +90,7 @@ func (r *Reconciler) actAsLeader(ctx context.Context, redis *cachev1alpha1.Redis
 		}
 	}
 	if s.changes() {
-		log.FromContext(ctx).Info("step", "do", s.do, "nodes", s.nodes, "why", s.message, "evidence", s.evidence)
+		log.FromContext(ctx).Info("step", "do", s.do, "nodes", s.nodes, "reason", s.reason, "message", s.message, "evidence", s.evidence)
 	}
 	return true, r.act(ctx, redis, f, s)
 }

@@ -15,37 +15,37 @@ import (
 type verb string
 
 const (
-	idle              verb = "Rest"       // nothing to do
-	wait              verb = "Wait"       // let what is under way go on
-	block             verb = "Block"      // ask a human, as going on could lose confirmed writes
-	fence             verb = "Fence"      // make nodes follow nobody
-	promote           verb = "Promote"    // save the intent, make a fenced node master, attach the others
-	switchOver        verb = "HandOver"   // save the intent, fence the master, promote a replica that has all
-	stepDown          verb = "StepDown"   // save the intent, fence a master that only the operator reaches, promote a replica that has all
-	recordMaster      verb = "Record"     // save that a node is master
-	attachReplicas    verb = "Attach"     // save that nodes may confirm writes, make them follow
-	removeMembers     verb = "Drop"       // see that the others have all data, save that nodes confirm no more
-	setMinReplicas    verb = "SetMin"     // change W (min-replicas-to-write)
-	disconnectClients verb = "SendAway"   // close connections of applications to an old master
-	setPasswords      verb = "Rekey"      // make nodes accept the passwords that the Secrets say
-	applySettings     verb = "Tune"       // give running nodes the settings that need no restart
-	setPersistence    verb = "Persist"    // turn the append-only file on or off
-	loadCertificates  verb = "Reload"     // make nodes load the certificate that was published
-	deletePod         verb = "Remove"     // delete a pod, so that it is made anew from the latest template
-	deleteSilentPod   verb = "Evict"      // delete a pod that cannot be asked, with hardly any grace
-	expelUnrecorded   verb = "Expel"      // have the master refuse, and disconnect, replicas that are not on record
-	serveStaleReads   verb = "ServeStale" // let nodes that have come to be in sync answer reads from now on
-	dismissRequest    verb = "Dismiss"    // take off an annotation that is done with
-	endMastership     verb = "Retire"     // save that nobody is master any more
-	stampVolumes      verb = "PutStamp"   // write on volumes what they are worth
+	idle              verb = "Idle"              // nothing to do
+	wait              verb = "Wait"              // let what is under way go on
+	block             verb = "Block"             // ask a human, as going on could lose confirmed writes
+	fence             verb = "Fence"             // make nodes follow nobody
+	promote           verb = "Promote"           // save the intent, make a fenced node master, attach the others
+	switchOver        verb = "SwitchOver"        // save the intent, fence the master, promote a replica that has all
+	stepDown          verb = "StepDown"          // save the intent, fence a master that only the operator reaches, promote a replica that has all
+	recordMaster      verb = "RecordMaster"      // save that a node is master
+	attachReplicas    verb = "AttachReplicas"    // save that nodes may confirm writes, make them follow
+	removeMembers     verb = "RemoveMembers"     // see that the others have all data, save that nodes confirm no more
+	setMinReplicas    verb = "SetMinReplicas"    // change W (min-replicas-to-write)
+	disconnectClients verb = "DisconnectClients" // close connections of applications to an old master
+	setPasswords      verb = "SetPasswords"      // make nodes accept the passwords that the Secrets say
+	applySettings     verb = "ApplySettings"     // give running nodes the settings that need no restart
+	setPersistence    verb = "SetPersistence"    // turn the append-only file on or off
+	loadCertificates  verb = "LoadCertificates"  // make nodes load the certificate that was published
+	deletePod         verb = "DeletePod"         // delete a pod, so that it is made anew from the latest template
+	deleteSilentPod   verb = "DeleteSilentPod"   // delete a pod that cannot be asked, with hardly any grace
+	expelUnrecorded   verb = "ExpelUnrecorded"   // have the master refuse, and disconnect, replicas that are not on record
+	serveStaleReads   verb = "ServeStaleReads"   // let nodes that have come to be in sync answer reads from now on
+	dismissRequest    verb = "DismissRequest"    // take off an annotation that is done with
+	endMastership     verb = "EndMastership"     // save that nobody is master any more
+	stampVolumes      verb = "StampVolumes"      // write on volumes what they are worth
 )
 
 // step is the one thing that a pass does.
 type step struct {
 	do           verb
 	nodes        []string      // acted on
-	message          string        // told to people
-	reason       string        // of the condition or event that reports it
+	message      string        // told to people
+	reason       string        // of the condition, event or change of the master that reports it
 	evidence     string        // proof that the old master takes no writes
 	unsafe       bool          // a human forced it by annotation
 	minReplicas  int32         // W to set
@@ -119,7 +119,7 @@ func plan(r *cachev1alpha1.Redis, w world) step {
 	}
 	if s.reachesNobody() {
 		return step{do: block, reason: commonv1.ReasonOperatorCannotReachPods,
-			message:          fmt.Sprintf("no pod of %s answers the operator on port %d; see whether a NetworkPolicy keeps it out", r.Name, node.Port),
+			message:      fmt.Sprintf("no pod of %s answers the operator on port %d; see whether a NetworkPolicy keeps it out", r.Name, node.Port),
 			requeueAfter: time.Second}
 	}
 	if next, ok := s.hibernateIfAsked(); ok {
@@ -172,14 +172,14 @@ func (s planner) formSet() step {
 	if s.Spec.Storage == nil && len(missing) < int(size(s.Redis)) {
 		missing = nil
 	}
-	if next, ok := s.promoteFromVolumes(step{do: promote, message: reasonRecovering}, missing); ok {
+	if next, ok := s.promoteFromVolumes(step{do: promote, reason: commonv1.ReasonRecovering}, missing); ok {
 		return next
 	}
 	fresh := s.where(func(m member) bool { return m.answers() && !m.deleting && s.isWanted(m) })
 	if len(fresh) == 0 {
 		return step{do: wait, message: "waiting for a node that stays"}
 	}
-	return step{do: promote, nodes: []string{fresh[0].name}, message: "Forming"}
+	return step{do: promote, nodes: []string{fresh[0].name}, reason: commonv1.ReasonForming}
 }
 
 // maintain keeps a set with a serving master in shape: a checklist, most urgent first.

@@ -4,11 +4,11 @@ import (
 	"fmt"
 	"slices"
 	"time"
+
+	commonv1 "github.com/mainstay-operator/mainstay-operator/api/common/v1"
 )
 
 const (
-	// reasonMasterCutOff is the reason for replacing a master that the operator reached and its replicas did not.
-	reasonMasterCutOff = "MasterCutOff"
 	// reconnectTime is how long a replica gets to reach a master again: connecting takes some milliseconds, and
 	// it tries once a second. The servers' own count of seconds goes on from before they were told to follow.
 	reconnectTime = time.Second
@@ -31,7 +31,7 @@ func (s planner) replaceCutOffMaster(master member) (step, bool) {
 		return step{do: wait, message: fmt.Sprintf("%s does not reach its replicas", master.name), requeueAfter: 4 * shortRequeue}, true
 	}
 	next := slices.MaxFunc(deaf, func(a, b member) int { return int(a.Offset - b.Offset) })
-	return step{do: stepDown, nodes: []string{next.name}, message: reasonMasterCutOff,
+	return step{do: stepDown, nodes: []string{next.name}, reason: commonv1.ReasonMasterCutOff,
 		evidence: fmt.Sprintf("the operator reaches %s, and %d replicas have not heard it for %s", master.name, len(deaf), limit)}, true
 }
 
@@ -69,7 +69,7 @@ func (s planner) isCutOff() bool {
 // earlier epoch.
 func (s planner) candidatesBesideCutOff(candidates []member) []member {
 	last, rep := s.Status.LastFailover, s.Status.Replication
-	if last == nil || last.Reason != reasonMasterCutOff || last.Epoch != s.Status.Epoch || rep.Epoch == s.Status.Epoch {
+	if last == nil || last.Reason != commonv1.ReasonMasterCutOff || last.Epoch != s.Status.Epoch || rep.Epoch == s.Status.Epoch {
 		return nil
 	}
 	beside := slices.DeleteFunc(slices.Clone(candidates), func(m member) bool { return m.isProcess(rep.Master) })

@@ -8,6 +8,7 @@ import (
 	"k8s.io/utils/ptr"
 
 	cachev1alpha1 "github.com/mainstay-operator/mainstay-operator/api/cache/v1alpha1"
+	commonv1 "github.com/mainstay-operator/mainstay-operator/api/common/v1"
 )
 
 // cutOffFromMaster cuts replicas off for so long: the operator reaches them and their master, which they do not hear.
@@ -24,7 +25,7 @@ func steppedDown(s *scene, offsets ...int64) {
 	s.members[0].Master = false
 	freezeAll(s, offsets...)
 	s.Status.Epoch, s.Status.TargetMaster = 8, "a-1"
-	s.Status.LastFailover = &cachev1alpha1.RedisFailover{Epoch: 8, From: "a-0", To: "a-1", Reason: reasonMasterCutOff}
+	s.Status.LastFailover = &cachev1alpha1.RedisFailover{Epoch: 8, From: "a-0", To: "a-1", Reason: commonv1.ReasonMasterCutOff}
 }
 
 func TestCutOffMaster(t *testing.T) {
@@ -90,11 +91,11 @@ func TestCutOffMaster(t *testing.T) {
 			makeSilent(&s.members[3])
 			makeSilent(&s.members[4])
 		}, promote, []string{"a-0"}},
-		{"nor when it was fenced for something else", 3, func(s *scene) { steppedDown(s, 90, 95); s.Status.LastFailover.Reason = "MasterLost" }, promote, []string{"a-0"}},
+		{"nor when it was fenced for something else", 3, func(s *scene) { steppedDown(s, 90, 95); s.Status.LastFailover.Reason = commonv1.ReasonMasterLost }, promote, []string{"a-0"}},
 		{"nor for that before it became master", 3, func(s *scene) { steppedDown(s, 90, 95); s.Status.LastFailover.Epoch = 7 }, promote, []string{"a-0"}},
 		{"one that was not fenced after all serves", 3, func(s *scene) {
 			s.Status.Epoch, s.Status.TargetMaster = 8, "a-1"
-			s.Status.LastFailover = &cachev1alpha1.RedisFailover{Epoch: 8, From: "a-0", To: "a-1", Reason: reasonMasterCutOff}
+			s.Status.LastFailover = &cachev1alpha1.RedisFailover{Epoch: 8, From: "a-0", To: "a-1", Reason: commonv1.ReasonMasterCutOff}
 		}, recordMaster, []string{"a-0"}},
 	} {
 		t.Run(c.reason, func(t *testing.T) {

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	cachev1alpha1 "github.com/mainstay-operator/mainstay-operator/api/cache/v1alpha1"
+	commonv1 "github.com/mainstay-operator/mainstay-operator/api/common/v1"
 	"github.com/mainstay-operator/mainstay-operator/controllers/redis/node"
 )
 
@@ -87,9 +88,9 @@ func (s planner) failover(evidence string, mayServe bool) step {
 	if limit := lostMasterWait(s.Redis); mayServe && s.frozenFor < limit {
 		return step{do: wait, message: evidence, requeueAfter: min(limit-s.frozenFor, 10*shortRequeue)}
 	}
-	candidates, why := s.candidates(), "MasterLost"
+	candidates, reason := s.candidates(), commonv1.ReasonMasterLost
 	if beside := s.candidatesBesideCutOff(candidates); len(beside) > 0 {
-		candidates, why = beside, reasonMasterCutOff
+		candidates, reason = beside, commonv1.ReasonMasterCutOff
 	}
 	if strayed := s.strayedProcesses(candidates); len(strayed) > 0 {
 		return s.askAboutStrayed(strayed, evidence)
@@ -102,7 +103,7 @@ func (s planner) failover(evidence string, mayServe bool) step {
 		return step{do: block, message: fmt.Sprintf("%s; %s. %s",
 			evidence, count, s.howToAllow("Waiting for the missing nodes; to go on without what only they hold"))}
 	}
-	return step{do: promote, nodes: []string{candidates[0].name}, message: why, evidence: evidence, unsafe: !safe}
+	return step{do: promote, nodes: []string{candidates[0].name}, reason: reason, evidence: evidence, unsafe: !safe}
 }
 
 // candidates are the frozen processes, on record or not, that have all that was confirmed before the record's
@@ -161,7 +162,7 @@ func (s planner) isUnsafeAllowed() bool {
 // ran with the master's history.
 func (s planner) recoverSet(evidence string) step {
 	rep := s.Status.Replication
-	begin, missing := step{do: promote, message: reasonRecovering, evidence: evidence}, s.unansweredNodes()
+	begin, missing := step{do: promote, reason: commonv1.ReasonRecovering, evidence: evidence}, s.unansweredNodes()
 	for _, p := range append([]cachev1alpha1.RedisProcess{rep.Master}, rep.SyncSet...) {
 		m, ok := s.find(p.Name)
 		if !ok || m.podUID != p.PodUID || m.stopped || m.Answer != node.Silent && m.Answer != node.AuthFailed {
@@ -180,6 +181,6 @@ func (s planner) recoverSet(evidence string) step {
 	if next, ok := s.promoteFromVolumes(begin, missing); ok {
 		return next
 	}
-	begin.nodes, begin.message = []string{s.where(member.answers)[0].name}, reasonDatasetLost
+	begin.nodes, begin.reason = []string{s.where(member.answers)[0].name}, commonv1.ReasonDatasetLost
 	return begin
 }

@@ -124,7 +124,7 @@ func TestASetWakesWithItsData(t *testing.T) {
 	}
 	l.start(last)
 	l.heal()
-	if l.master() != last || l.redis.Status.LastFailover.Reason != "Recovering" {
+	if l.master() != last || l.redis.Status.LastFailover.Reason != commonv1.ReasonRecovering {
 		t.Errorf("%+v", l.redis.Status.LastFailover)
 	}
 	l.expectKeys(50)

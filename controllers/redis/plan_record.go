@@ -13,9 +13,6 @@ import (
 // The record is older than what the servers do if the API server was restored from a
 // backup. Then the servers themselves tell who is right.
 
-// reasonRecordOutdated is the reason for a change to a master, or to a history, that the record did not know.
-const reasonRecordOutdated = "RecordOutdated"
-
 // adoptNewerMaster takes a master that is not on record for the right one when enough replicas follow it to
 // confirm writes. A replaced master has so many only after a promotion that a human forced: any other promotion
 // first freezes more than N - W of them (see isSafe), and no master lets in replicas that are not on its record.
@@ -26,7 +23,7 @@ func (s planner) adoptNewerMaster(usurpers []member) (step, bool) {
 	case len(right) == 0:
 		return step{}, false
 	case len(right) == 1 && (!serves || master.MinReplicas > 0 && !s.canConfirm(master)):
-		return step{do: recordMaster, nodes: namesOf(right), message: reasonRecordOutdated,
+		return step{do: recordMaster, nodes: namesOf(right), reason: commonv1.ReasonRecordOutdated,
 			evidence: fmt.Sprintf("%s serves and is followed, %s of the record does not", right[0].name, s.Status.Replication.Master.Name)}, true
 	}
 	return step{do: block, reason: commonv1.ReasonSeveralMasters, requeueAfter: 10 * shortRequeue,
@@ -120,7 +117,7 @@ func (s planner) processesThatWentOn(master member) (went []member, wrote bool) 
 // askAboutStrayed asks a human which history to go on with: no offset tells which of two is the later.
 func (s planner) askAboutStrayed(strayed []member, evidence string) step {
 	if s.isUnsafeAllowed() {
-		return step{do: promote, nodes: []string{strayed[0].name}, message: reasonRecordOutdated, evidence: evidence, unsafe: true}
+		return step{do: promote, nodes: []string{strayed[0].name}, reason: commonv1.ReasonRecordOutdated, evidence: evidence, unsafe: true}
 	}
 	return step{do: block, requeueAfter: 10 * shortRequeue, message: fmt.Sprintf("%s; %s went on with a history that the record does not know, as after a restore of the API server. %s",
 		evidence, strings.Join(namesOf(strayed), ", "), s.howToAllow("To go on with what "+strayed[0].name+" has"))}

@@ -8,13 +8,7 @@ import (
 	"strings"
 
 	cachev1alpha1 "github.com/mainstay-operator/mainstay-operator/api/cache/v1alpha1"
-)
-
-const (
-	// reasonRecovering is the reason for a promotion that begins again from what the nodes' files hold.
-	reasonRecovering = "Recovering"
-	// reasonDatasetLost is the reason for a promotion after a master whose data no file holds.
-	reasonDatasetLost = "DatasetLost"
+	commonv1 "github.com/mainstay-operator/mainstay-operator/api/common/v1"
 )
 
 // stampOf tells what the data is worth that a node starts from, by its volume's stamp. Without storage the
@@ -55,7 +49,7 @@ func (s planner) promoteFromVolumes(begin step, missing []string) (step, bool) {
 	case len(newest) == 0 || top.epoch == 0:
 		return step{}, false
 	case s.Status.Replication != nil: // what there was, was nothing
-		begin.message = reasonDatasetLost
+		begin.reason = commonv1.ReasonDatasetLost
 	}
 	begin.nodes = []string{newest[0].name}
 	return begin, true

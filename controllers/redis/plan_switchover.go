@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	cachev1alpha1 "github.com/mainstay-operator/mainstay-operator/api/cache/v1alpha1"
+	commonv1 "github.com/mainstay-operator/mainstay-operator/api/common/v1"
 )
 
 // switchoverIfNeeded replaces a master that must go, while it still serves.
@@ -12,12 +13,12 @@ func (s planner) switchoverIfNeeded(master member) (step, bool) {
 	if s.ghost == nil && master.deleting && master.deletingFor < routeSettleTime {
 		return step{do: wait, message: "the master's pod is going", requeueAfter: routeSettleTime - master.deletingFor}, true
 	}
-	why := s.urgentReason(master)
-	if why == "" && !s.isRouteSettling() {
-		why = s.plannedReason(master)
+	reason := s.urgentReason(master)
+	if reason == "" && !s.isRouteSettling() {
+		reason = s.plannedReason(master)
 	}
 	candidates := s.where(func(m member) bool { return s.canLead(m, master) })
-	if why == "" || len(candidates) == 0 {
+	if reason == "" || len(candidates) == 0 {
 		return step{}, false // first somebody must be in sync
 	}
 	slices.SortStableFunc(candidates, func(a, b member) int {
@@ -26,18 +27,18 @@ func (s planner) switchoverIfNeeded(master member) (step, bool) {
 		}
 		return int(b.Offset - a.Offset)
 	})
-	return step{do: switchOver, nodes: []string{candidates[0].name}, message: why}, true
+	return step{do: switchOver, nodes: []string{candidates[0].name}, reason: reason}, true
 }
 
 // urgentReason is why a master must be replaced without waiting for anything; empty if it need not be.
 func (s planner) urgentReason(master member) string {
 	switch {
 	case s.ghost != nil:
-		return "its pod was deleted by force"
+		return commonv1.ReasonMasterPodDeleted
 	case master.deleting:
-		return "its pod is going"
+		return commonv1.ReasonMasterTerminating
 	case master.Misconf:
-		return "it cannot write to its disk"
+		return commonv1.ReasonDiskError
 	}
 	return ""
 }
@@ -46,9 +47,9 @@ func (s planner) urgentReason(master member) string {
 func (s planner) plannedReason(master member) string {
 	switch {
 	case ordinal(master.name) >= size(s.Redis):
-		return "size is smaller now"
+		return commonv1.ReasonScaledDown
 	case master.outdated && !isSupervised(s.Redis) && len(s.unansweredNodes()) == 0 && s.allOthers(master, func(m member) bool { return !m.outdated }):
-		return "its pod is outdated"
+		return commonv1.ReasonMasterOutdated
 	}
 	return ""
 }
@@ -66,7 +67,7 @@ func (s planner) requestedSwitchover(master member) (step, bool) {
 		return step{do: dismissRequest, nodes: []string{name},
 			message: fmt.Sprintf("annotation %s: there is no pod %q to hand over to; name one of the pods in status.nodes", cachev1alpha1.RedisSwitchover, name)}, true
 	}
-	return step{do: switchOver, nodes: []string{name}, message: "asked for by annotation"}, s.canLead(m, master) && !s.isRouteSettling()
+	return step{do: switchOver, nodes: []string{name}, reason: commonv1.ReasonSwitchoverRequested}, s.canLead(m, master) && !s.isRouteSettling()
 }
 
 // waitForRoute waits for the route to settle before a switchover that can wait, once all else is done: then

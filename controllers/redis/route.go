@@ -9,6 +9,7 @@ import (
 	ctrlclient "sigs.k8s.io/controller-runtime/pkg/client"
 
 	cachev1alpha1 "github.com/mainstay-operator/mainstay-operator/api/cache/v1alpha1"
+	commonv1 "github.com/mainstay-operator/mainstay-operator/api/common/v1"
 	"github.com/mainstay-operator/mainstay-operator/controllers/internal/converge"
 )
 
@@ -44,6 +45,6 @@ func (r *Reconciler) reportMasterChange(ctx context.Context, redis *cachev1alpha
 	}
 	f.sinceRouted = 0
 	countFailover(redis)
-	r.Events.Eventf(redis, nil, corev1.EventTypeNormal, "MasterChanged", last.Reason, "%s is master in epoch %d", last.To, last.Epoch)
+	r.Events.Eventf(redis, nil, corev1.EventTypeNormal, commonv1.ReasonMasterChanged, last.Reason, "%s is master in epoch %d: %s", last.To, last.Epoch, changeMessages[last.Reason])
 	return nil
 }

@@ -10,6 +10,7 @@ import (
 	"k8s.io/utils/ptr"
 
 	cachev1alpha1 "github.com/mainstay-operator/mainstay-operator/api/cache/v1alpha1"
+	commonv1 "github.com/mainstay-operator/mainstay-operator/api/common/v1"
 )
 
 // Schedules that lost confirmed writes, each with real servers.
@@ -168,7 +169,7 @@ func TestACutOffMasterIsReplacedByAReplica(t *testing.T) {
 	}
 	l.until("another is master", func() bool { l.pass(); return l.redis.Status.Replication.Master.Name != old.name })
 	l.heal()
-	if last := l.redis.Status.LastFailover; last.Reason != reasonMasterCutOff || last.From != old.name {
+	if last := l.redis.Status.LastFailover; last.Reason != commonv1.ReasonMasterCutOff || last.From != old.name {
 		t.Errorf("the failover is told as %+v", last)
 	}
 	replaced := l.redis.Status.Epoch

@@ -9,6 +9,7 @@ import (
 	"k8s.io/utils/ptr"
 
 	cachev1alpha1 "github.com/mainstay-operator/mainstay-operator/api/cache/v1alpha1"
+	commonv1 "github.com/mainstay-operator/mainstay-operator/api/common/v1"
 )
 
 // Schedules in which the record is older than what the servers do, with real servers.
@@ -124,7 +125,7 @@ func TestNoMasterIsTakenUpWithWhoLags(t *testing.T) {
 	f, redis := u.direct()
 	before := redis.Status.DeepCopy()
 	r := &Reconciler{clock: modelClock}
-	taken := step{do: recordMaster, nodes: []string{"a-0"}, message: reasonRecordOutdated}
+	taken := step{do: recordMaster, nodes: []string{"a-0"}, reason: commonv1.ReasonRecordOutdated}
 	if err := r.act(t.Context(), redis, f, taken); !errors.As(err, &behindError{}) || !equality.Semantic.DeepEqual(before, &redis.Status) {
 		t.Errorf("%v: %+v", err, redis.Status)
 	}

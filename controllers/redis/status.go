@@ -105,10 +105,10 @@ func setNoMaster(r *cachev1alpha1.Redis, why string) {
 }
 
 var failoverMessages = map[string]string{
-	commonv1.ReasonNoMaster:    "there is no master to lose",
+	commonv1.ReasonNoMaster:             "there is no master to lose",
 	commonv1.ReasonNoReplicaInSync:      "no replica is in sync",
 	commonv1.ReasonTooFewReplicasInSync: "too few replicas are in sync to be sure that one has every confirmed write",
-	commonv1.ReasonReplicasInSync: "losing the master now would lose no confirmed write",
+	commonv1.ReasonReplicasInSync:       "losing the master now would lose no confirmed write",
 }
 
 // quorumMargin counts as a failover would, were the master lost now. The

@@ -9,6 +9,8 @@ import (
 
 	operatorsv2 "github.com/operator-framework/api/pkg/operators/v2"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	commonv1 "github.com/mainstay-operator/mainstay-operator/api/common/v1"
 )
 
 const (
@@ -17,16 +19,6 @@ const (
 	maxHold = 10 * time.Minute
 	// maxNamed is how many objects a message names.
 	maxNamed = 5
-)
-
-// Reasons of the condition Upgradeable.
-const (
-	// ReasonNothingUnderWay means that an upgrade would cut nothing short.
-	ReasonNothingUnderWay = "NothingUnderWay"
-	// ReasonChangeUnderWay means that the upgrade waits for the objects in the message.
-	ReasonChangeUnderWay = "ChangeUnderWay"
-	// ReasonHeldLongEnough means that the upgrade no longer waits for the objects in the message.
-	ReasonHeldLongEnough = "HeldLongEnough"
 )
 
 // hold says since when an object has been in steps without a pause, and names the first of them: a message that
@@ -75,13 +67,13 @@ func newCondition(holding, expired []string, now time.Time) metav1.Condition {
 	c := metav1.Condition{Type: operatorsv2.Upgradeable, Status: metav1.ConditionTrue, LastTransitionTime: metav1.NewTime(now)}
 	switch {
 	case len(holding) > 0:
-		c.Status, c.Reason = metav1.ConditionFalse, ReasonChangeUnderWay
+		c.Status, c.Reason = metav1.ConditionFalse, commonv1.ReasonChangeUnderWay
 		c.Message = fmt.Sprintf("waiting for %s; for each at most %s", enumerate(holding), maxHold)
 	case len(expired) > 0:
-		c.Reason = ReasonHeldLongEnough
+		c.Reason = commonv1.ReasonHeldLongEnough
 		c.Message = fmt.Sprintf("after %s no longer waiting for %s", maxHold, enumerate(expired))
 	default:
-		c.Reason, c.Message = ReasonNothingUnderWay, "an upgrade cuts nothing short"
+		c.Reason, c.Message = commonv1.ReasonNothingUnderWay, "an upgrade cuts nothing short"
 	}
 	return c
 }

@@ -265,7 +265,7 @@ var changes = []mutant{
 		"	if err := f.masterServer(redis).Fence(ctx); err != nil {\n		return err\n	}\n	following", "	following",
 		"TestAMasterWithoutAPodStepsDown"},
 	{"a planned move that was cut short loses plain writes", "plan_cutoff.go",
-		"last.Reason != reasonMasterCutOff ||", "",
+		"last.Reason != commonv1.ReasonMasterCutOff ||", "",
 		"TestCutOffMaster/nor when it was fenced for something else"},
 	{"another than was saved leads", "act_failover.go",
 		"if next := plan(redis, f.world); next.do != promote || next.nodes[0] != s.nodes[0] {", "if next := plan(redis, f.world); next.do != promote {",

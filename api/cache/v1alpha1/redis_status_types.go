@@ -90,7 +90,7 @@ type RedisFailover struct {
 	FromPodUID types.UID `json:"fromPodUID,omitempty"`
 	// to is the master since.
 	To string `json:"to"`
-	// reason for the change.
+	// reason for the change, such as MasterLost or SwitchoverRequested: one of the constants of api/common/v1.
 	Reason string `json:"reason"`
 	// evidence that the old master takes no writes.
 	// +optional

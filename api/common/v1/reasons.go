@@ -1,0 +1,192 @@
+package v1
+
+// A reason is for programs: it is one of these constants, and each has the name of its string. What people read is the
+// message beside it.
+
+// Reasons, the same words for every kind.
+const (
+	// ReasonReplicas : the message says how many replicas are ready of how many.
+	ReasonReplicas = "Replicas"
+	// ReasonRollingOut : the workload controller is rolling the desired generation out.
+	ReasonRollingOut = "RollingOut"
+	// ReasonRolledOut : the desired generation runs everywhere.
+	ReasonRolledOut = "RolledOut"
+	// ReasonScaledToZero : size is 0, nothing runs and nothing is expected to.
+	ReasonScaledToZero = "ScaledToZero"
+	// ReasonProgressDeadlineExceeded : the rollout made no progress within its deadline.
+	ReasonProgressDeadlineExceeded = "ProgressDeadlineExceeded"
+	// ReasonRolledBack : a rollout failed, and the pods of the last completed one run
+	// again; the message says why.
+	ReasonRolledBack = "RolledBack"
+	// ReasonPodFailing : a pod cannot start; the message carries kubelet's words.
+	ReasonPodFailing = "PodFailing"
+	// ReasonAsExpected : nothing needs a human.
+	ReasonAsExpected = "AsExpected"
+	// ReasonInvalidSpec : the spec cannot be carried out; the message names the field.
+	ReasonInvalidSpec = "InvalidSpec"
+	// ReasonNameConflict : an object of a child's name exists and is not ours; it is not touched.
+	ReasonNameConflict = "NameConflict"
+	// ReasonRefusedByServer : the API server refuses a child; the message carries its words.
+	ReasonRefusedByServer = "RefusedByServer"
+	// ReasonRetrying : a call failed and is tried again.
+	ReasonRetrying = "Retrying"
+	// ReasonAPIMissing : a child is of a type that the cluster lacks; the message names
+	// the field that asks for it.
+	ReasonAPIMissing = "APIMissing"
+	// ReasonWaiting : something must end by itself first; the message says what.
+	ReasonWaiting = "Waiting"
+	// ReasonSpecPaused : spec.paused is true, and holds back what the message names.
+	ReasonSpecPaused = "SpecPaused"
+	// ReasonNotPaused : spec.paused is false.
+	ReasonNotPaused = "NotPaused"
+	// ReasonNewDefaultImage : the operator brings a newer default image than the one that runs.
+	ReasonNewDefaultImage = "NewDefaultImage"
+	// ReasonCurrentImage : the image that runs is the one asked for.
+	ReasonCurrentImage = "CurrentImage"
+)
+
+// Reasons of a run-once kind. Where the container runtime or the kubelet has a
+// word of its own for how a command ended, as OOMKilled or Evicted, that is the reason.
+const (
+	// ReasonExited : the command ended by itself.
+	ReasonExited = "Exited"
+	// ReasonDeadlineExceeded : the command did not end within its timeout.
+	ReasonDeadlineExceeded = "DeadlineExceeded"
+	// ReasonCancelled : spec.cancel ended the command or came before it started.
+	ReasonCancelled = "Cancelled"
+	// ReasonPodDeleted : somebody deleted the pod.
+	ReasonPodDeleted = "PodDeleted"
+	// ReasonPodGone : the pod is gone with its result.
+	ReasonPodGone = "PodGone"
+	// ReasonNodeLost : the pod was given up together with its node.
+	ReasonNodeLost = "NodeLost"
+	// ReasonStartedTwice : the container was started a second time; how the first start
+	// ended is unknown.
+	ReasonStartedTwice = "StartedTwice"
+	// ReasonNotStarted : the command could not be started.
+	ReasonNotStarted = "NotStarted"
+	// ReasonStartDeadlineExceeded : the command had not started when startDeadline passed.
+	ReasonStartDeadlineExceeded = "StartDeadlineExceeded"
+	// ReasonSpecSuspended : spec.suspend is true.
+	ReasonSpecSuspended = "SpecSuspended"
+	// ReasonNotSuspended : spec.suspend is false.
+	ReasonNotSuspended = "NotSuspended"
+	// ReasonAlreadyStarted : spec.suspend is true, but came after the start; it
+	// holds back a next attempt only.
+	ReasonAlreadyStarted = "AlreadyStarted"
+	// ReasonNodeSilent : the cluster does not hear from the node.
+	ReasonNodeSilent = "NodeSilent"
+	// ReasonNodeAnswers : the node is heard from again.
+	ReasonNodeAnswers = "NodeAnswers"
+	// ReasonScheduled : the pod has a node.
+	ReasonScheduled = "Scheduled"
+	// ReasonUnschedulable : the scheduler finds no node for the pod.
+	ReasonUnschedulable = "Unschedulable"
+)
+
+// Reasons of Redis' conditions.
+const (
+	// ReasonMasterServes : the message names the node that takes writes.
+	ReasonMasterServes = "MasterServes"
+	// ReasonNoMaster : no node takes writes.
+	ReasonNoMaster = "NoMaster"
+	// ReasonOneMaster : no second node takes writes.
+	ReasonOneMaster = "OneMaster"
+	// ReasonSeveralMasters : the message names the nodes that take writes.
+	ReasonSeveralMasters = "SeveralMasters"
+	// ReasonDiskError : the message names the nodes that cannot write to their volumes.
+	ReasonDiskError = "DiskError"
+	// ReasonUnreadableReply : the message names the nodes that answer as no Redis server does.
+	ReasonUnreadableReply = "UnreadableReply"
+	// ReasonPromotionBlocked : making a new master could lose confirmed writes; the
+	// message says who is awaited and how to go on without.
+	ReasonPromotionBlocked = "PromotionBlocked"
+	// ReasonHibernating : spec.hibernate is true; writes end and pods go.
+	ReasonHibernating = "Hibernating"
+	// ReasonHibernated : spec.hibernate is true; nothing runs, the volumes keep the data.
+	ReasonHibernated = "Hibernated"
+	// ReasonResizing : the message names the volumes that are to grow.
+	ReasonResizing = "Resizing"
+	// ReasonResized : every volume is as large as asked for.
+	ReasonResized = "Resized"
+	// ReasonOperatorCannotReachPods : no server answers the operator, which tells
+	// nothing of the servers: none is promoted over or deleted.
+	ReasonOperatorCannotReachPods = "OperatorCannotReachPods"
+	// ReasonReplicasInSync : enough replicas follow that one has every confirmed write.
+	ReasonReplicasInSync = "ReplicasInSync"
+	// ReasonNoReplicaInSync : no replica follows the master.
+	ReasonNoReplicaInSync = "NoReplicaInSync"
+	// ReasonTooFewReplicasInSync : replicas follow, but not enough to be sure.
+	ReasonTooFewReplicasInSync = "TooFewReplicasInSync"
+	// ReasonPasswordsAccepted : every node that answers accepts what the Secrets say.
+	ReasonPasswordsAccepted = "PasswordsAccepted"
+	// ReasonPasswordsOverlap : so it does, and the password before as well; the message says until when.
+	ReasonPasswordsOverlap = "PasswordsOverlap"
+	// ReasonRotating : the nodes are being told the passwords.
+	ReasonRotating = "Rotating"
+	// ReasonPasswordRefused : a node will not change its passwords.
+	ReasonPasswordRefused = "PasswordRefused"
+	// ReasonReadmitting : a replica does not know the operator's password and is started anew.
+	ReasonReadmitting = "Readmitting"
+	// ReasonLockedOut : nodes do not know the operator's password and none that does
+	// is master; the message says the way out.
+	ReasonLockedOut = "LockedOut"
+	// ReasonSettingsApplied : the servers run with what the spec says.
+	ReasonSettingsApplied = "SettingsApplied"
+	// ReasonApplyingSettings : running servers are being told; the message names the fields.
+	ReasonApplyingSettings = "ApplyingSettings"
+	// ReasonCertificatesLoaded : every node uses what the Secret says.
+	ReasonCertificatesLoaded = "CertificatesLoaded"
+	// ReasonReloading : a certificate is being handed to the nodes.
+	ReasonReloading = "Reloading"
+	// ReasonSecretUnusable : a Secret that the spec names is missing or of no use;
+	// the message names the field and the key.
+	ReasonSecretUnusable = "SecretUnusable"
+)
+
+// Reasons for a change of a Redis master: status.lastFailover.reason, and a label of the metric. ReasonDiskError is one,
+// too.
+const (
+	// ReasonForming : the set had no master and no data yet.
+	ReasonForming = "Forming"
+	// ReasonMasterLost : the master is dead, or was silent for too long.
+	ReasonMasterLost = "MasterLost"
+	// ReasonMasterCutOff : the operator reached the master, and its replicas did not.
+	ReasonMasterCutOff = "MasterCutOff"
+	// ReasonRecovering : no process was left that ran with the master's history; the volumes told whose data is the latest.
+	ReasonRecovering = "Recovering"
+	// ReasonDatasetLost : no volume held the data any more. The set began anew, empty.
+	ReasonDatasetLost = "DatasetLost"
+	// ReasonRecordOutdated : the servers were ahead of the status, as after a restore of the API server.
+	ReasonRecordOutdated = "RecordOutdated"
+	// ReasonMasterPodDeleted : the master's pod was deleted by force while its process went on.
+	ReasonMasterPodDeleted = "MasterPodDeleted"
+	// ReasonMasterTerminating : the master's pod was deleted or evicted, and served on until then.
+	ReasonMasterTerminating = "MasterTerminating"
+	// ReasonMasterOutdated : the master's pod is to be made anew from a later template.
+	ReasonMasterOutdated = "MasterOutdated"
+	// ReasonScaledDown : spec.size leaves no place for the master's pod.
+	ReasonScaledDown = "ScaledDown"
+	// ReasonSwitchoverRequested : somebody asked for it by annotation.
+	ReasonSwitchoverRequested = "SwitchoverRequested"
+)
+
+// Reasons of events that report no condition.
+const (
+	// ReasonMasterChanged : the Service leads to another master; the message says why.
+	ReasonMasterChanged = "MasterChanged"
+	// ReasonSwitchoverRefused : the annotation that asked for a switchover was taken off; the message says why.
+	ReasonSwitchoverRefused = "SwitchoverRefused"
+	// ReasonCertificateLoaded : the nodes in the message use the certificate that was published.
+	ReasonCertificateLoaded = "CertificateLoaded"
+)
+
+// Reasons of OLM's condition Upgradeable.
+const (
+	// ReasonNothingUnderWay : an upgrade would cut nothing short.
+	ReasonNothingUnderWay = "NothingUnderWay"
+	// ReasonChangeUnderWay : the upgrade waits for the objects in the message.
+	ReasonChangeUnderWay = "ChangeUnderWay"
+	// ReasonHeldLongEnough : the upgrade no longer waits for the objects in the message.
+	ReasonHeldLongEnough = "HeldLongEnough"
+)
