@@ -518,7 +518,7 @@ func TestEveryOrderKeepsWhatIsConfirmed(t *testing.T) {
 		{"a replica that came back with an older snapshot", cameBack, budget{faults: 1, crashes: 1}, 50_000, false},
 
 		{"two faults and one crash", usual(1, true), budget{faults: 2, crashes: 1, writes: 1}, 0, true},
-		{"one fault and a stopped operator", usual(1, true), budget{faults: 1, suspends: 1, writes: 1}, 0, true},
+		{"one fault and a stopped operator", usual(1, true), budget{faults: 1, suspends: 1, writes: 1}, 20_000_000, true},
 		{"four faults, a crash and a stopped operator", usual(1, true), budget{faults: 4, crashes: 1, suspends: 1, writes: 2}, 12_000_000, true},
 	} {
 		if c.long && !long || testing.Short() && c.limit > 50_000 {
