@@ -11,7 +11,7 @@ import (
 	"k8s.io/utils/ptr"
 
 	cachev1alpha1 "github.com/mainstay-operator/mainstay-operator/api/cache/v1alpha1"
-	"github.com/mainstay-operator/mainstay-operator/test/factory"
+	"github.com/mainstay-operator/mainstay-operator/test/builders"
 )
 
 const image = "example.org/memcached:1"
@@ -21,7 +21,7 @@ var minimalInputs = inputs{image: image}
 
 // newMemcached is an object as the API server returns it, with defaults.
 func newMemcached(change func(*cachev1alpha1.MemcachedSpec)) *cachev1alpha1.Memcached {
-	return factory.Memcached("a").In("n").Size(1).Memory("64Mi").MaxItemSize("1Mi").Port(11211).
+	return builders.Memcached("a").In("n").Size(1).Memory("64Mi").MaxItemSize("1Mi").Port(11211).
 		With(func(s *cachev1alpha1.MemcachedSpec) {
 			s.Connections, s.Threads = 1024, 4
 			if change != nil {

@@ -10,15 +10,15 @@ import (
 	"time"
 
 	cachev1alpha1 "github.com/mainstay-operator/mainstay-operator/api/cache/v1alpha1"
-	"github.com/mainstay-operator/mainstay-operator/test/factory"
+	"github.com/mainstay-operator/mainstay-operator/test/builders"
 )
 
 // The schema is tested with the same table: what it admits starts.
 func TestMemcachedStartsWithTheseItemSizes(t *testing.T) {
-	for _, sizes := range factory.ItemSizes {
+	for _, sizes := range builders.ItemSizes {
 		t.Run(sizes.String(), func(t *testing.T) {
 			m := newMemcached(func(s *cachev1alpha1.MemcachedSpec) { s.Port = freePort(t) })
-			chosen := sizes.Set(factory.Memcached("")).Build().Spec
+			chosen := sizes.Set(builders.Memcached("")).Build().Spec
 			m.Spec.Memory, m.Spec.MaxItemSize, m.Spec.Options = chosen.Memory, chosen.MaxItemSize, chosen.Options
 			if got, words := startsAndServes(t, m); got != sizes.Starts {
 				t.Errorf("it starts: %t: %s", got, words)

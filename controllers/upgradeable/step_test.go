@@ -10,14 +10,14 @@ import (
 	cachev1alpha1 "github.com/mainstay-operator/mainstay-operator/api/cache/v1alpha1"
 	commonv1 "github.com/mainstay-operator/mainstay-operator/api/common/v1"
 	"github.com/mainstay-operator/mainstay-operator/controllers/internal/conditions"
-	"github.com/mainstay-operator/mainstay-operator/test/factory"
+	"github.com/mainstay-operator/mainstay-operator/test/builders"
 )
 
 // change changes a healthy Redis: three nodes, a-0 is master.
 type change func(*cachev1alpha1.Redis)
 
 func healthy(changes ...change) *cachev1alpha1.Redis {
-	r := factory.Redis("a").Size(3).Build()
+	r := builders.Redis("a").Size(3).Build()
 	r.Namespace = "shop"
 	r.Status = cachev1alpha1.RedisStatus{
 		Master: "a-0", TargetMaster: "a-0", Epoch: 4, Replicas: 3, ReadyReplicas: 3,
@@ -63,7 +63,7 @@ func TestCurrentStep(t *testing.T) {
 		want string
 	}{
 		"it is well":                                   {healthy(), ""},
-		"it was just made":                             {factory.Redis("a").Build(), noMaster},
+		"it was just made":                             {builders.Redis("a").Build(), noMaster},
 		"it waits for its first master":                {healthy(nobody), noMaster},
 		"its pods do not start":                        {healthy(nobody, degraded(commonv1.ReasonPodFailing)), ""},
 		"its spec is wrong from the start":             {healthy(nobody, degraded(commonv1.ReasonInvalidSpec)), ""},

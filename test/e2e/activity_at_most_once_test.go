@@ -22,8 +22,8 @@ import (
 
 	commonv1 "github.com/mainstay-operator/mainstay-operator/api/common/v1"
 	egov1 "github.com/mainstay-operator/mainstay-operator/api/ego/v1"
+	"github.com/mainstay-operator/mainstay-operator/test/builders"
 	"github.com/mainstay-operator/mainstay-operator/test/cluster"
-	"github.com/mainstay-operator/mainstay-operator/test/factory"
 	"github.com/mainstay-operator/mainstay-operator/test/fault"
 )
 
@@ -132,7 +132,7 @@ var _ = Describe("Activity, once", Label(faults), func() {
 	})
 
 	It("does not start a command without a shell again, either", func(ctx SpecContext) {
-		a := factory.Activity("again", "pause").With(func(s *egov1.ActivitySpec) {
+		a := builders.Activity("again", "pause").With(func(s *egov1.ActivitySpec) {
 			s.Image, s.Envs, s.Args = sandboxImage, []string{"PATH=/nowhere:/"}, []string{"$HOME"}
 		}).Build()
 		create(ctx, a)
@@ -152,7 +152,7 @@ var _ = Describe("Activity, once", Label(faults), func() {
 		started := startedPods(ctx)
 		all, cancels := []*egov1.Activity{}, sync.WaitGroup{}
 		for i := range 8 {
-			a := factory.Activity(fmt.Sprintf("race-%d", i), "trap 'exit 143' TERM; sleep 4 & wait $!").Retries(2).
+			a := builders.Activity(fmt.Sprintf("race-%d", i), "trap 'exit 143' TERM; sleep 4 & wait $!").Retries(2).
 				With(func(s *egov1.ActivitySpec) { s.TerminationGracePeriodSeconds = ptr.To[int64](1) }).Build()
 			create(ctx, a)
 			all = append(all, a)

@@ -12,15 +12,15 @@ import (
 
 	commonv1 "github.com/mainstay-operator/mainstay-operator/api/common/v1"
 	egov1 "github.com/mainstay-operator/mainstay-operator/api/ego/v1"
+	"github.com/mainstay-operator/mainstay-operator/test/builders"
 	"github.com/mainstay-operator/mainstay-operator/test/cluster"
-	"github.com/mainstay-operator/mainstay-operator/test/factory"
 )
 
 var _ = Describe("Activity in an image without a shell", func() {
 	// The operator's own image is one.
 	shellless := func(ctx context.Context, name string, level commonv1.SecurityProfile, command string, args ...string) *egov1.Activity {
 		GinkgoHelper()
-		a := factory.Activity(name, command).With(func(s *egov1.ActivitySpec) {
+		a := builders.Activity(name, command).With(func(s *egov1.ActivitySpec) {
 			s.Image, s.Args, s.Envs, s.Security = operatorImage(ctx), args, []string{"PATH=/nowhere:/"}, level
 		}).Build()
 		create(ctx, a)
@@ -50,7 +50,7 @@ var _ = Describe("Activity in an image without a shell", func() {
 	})
 
 	It("says what keeps the guard away when the operator's image cannot be pulled", Label(faults), func(ctx SpecContext) {
-		a := factory.Activity("far", "true").With(func(s *egov1.ActivitySpec) {
+		a := builders.Activity("far", "true").With(func(s *egov1.ActivitySpec) {
 			s.Args, s.ImagePullPolicy = []string{"a"}, corev1.PullAlways // it is nowhere but on this node
 		}).Build()
 		create(ctx, a)
@@ -65,7 +65,7 @@ var _ = Describe("Activity in an image without a shell", func() {
 		suspendOperator(ctx)
 		program := built(ctx)
 		given := func(name string) *egov1.Activity {
-			a := factory.Activity(name, "echo").Retries(1).With(func(s *egov1.ActivitySpec) { s.Args = []string{"hello"} }).Build()
+			a := builders.Activity(name, "echo").Retries(1).With(func(s *egov1.ActivitySpec) { s.Args = []string{"hello"} }).Build()
 			create(ctx, a)
 			return a
 		}

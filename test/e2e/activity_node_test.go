@@ -9,15 +9,15 @@ import (
 
 	commonv1 "github.com/mainstay-operator/mainstay-operator/api/common/v1"
 	egov1 "github.com/mainstay-operator/mainstay-operator/api/ego/v1"
+	"github.com/mainstay-operator/mainstay-operator/test/builders"
 	"github.com/mainstay-operator/mainstay-operator/test/cluster"
-	"github.com/mainstay-operator/mainstay-operator/test/factory"
 	"github.com/mainstay-operator/mainstay-operator/test/fault"
 )
 
 var _ = Describe("Activity, its node silent,", Serial, Label(faults), func() {
 	It("runs on, says so, and ends once", func(ctx SpecContext) {
 		started := startedPods(ctx)
-		a := factory.Activity("far", "until test -e /tmp/end; do sleep 1; done; echo done").Retries(1).Build()
+		a := builders.Activity("far", "until test -e /tmp/end; do sleep 1; done; echo done").Retries(1).Build()
 		create(ctx, a)
 		Eventually(prosta).WithArguments(ctx, a).Should(Equal(egov1.Running))
 		kubelet, err := cluster.Kubelet()

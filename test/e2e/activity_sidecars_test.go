@@ -12,7 +12,7 @@ import (
 
 	commonv1 "github.com/mainstay-operator/mainstay-operator/api/common/v1"
 	egov1 "github.com/mainstay-operator/mainstay-operator/api/ego/v1"
-	"github.com/mainstay-operator/mainstay-operator/test/factory"
+	"github.com/mainstay-operator/mainstay-operator/test/builders"
 	"github.com/mainstay-operator/mainstay-operator/test/fault"
 )
 
@@ -90,7 +90,7 @@ var _ = Describe("Activity beside an injected container", func() {
 	)
 
 	It("times out when its command does, and not for another's sake", func(ctx SpecContext) {
-		slow := factory.Activity("slow", "sleep 600").With(within(8 * time.Second)).With(inject(ctx, goesOn)).Build()
+		slow := builders.Activity("slow", "sleep 600").With(within(8 * time.Second)).With(inject(ctx, goesOn)).Build()
 		create(ctx, slow)
 		eventually(ctx, slow, commonv1.ConditionFailed, metav1.ConditionTrue)
 		Expect(slow.Status.Prosta).To(Equal(egov1.TimedOut))

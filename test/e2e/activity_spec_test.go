@@ -15,12 +15,12 @@ import (
 
 	commonv1 "github.com/mainstay-operator/mainstay-operator/api/common/v1"
 	egov1 "github.com/mainstay-operator/mainstay-operator/api/ego/v1"
-	"github.com/mainstay-operator/mainstay-operator/test/factory"
+	"github.com/mainstay-operator/mainstay-operator/test/builders"
 )
 
 var _ = Describe("Activity's wishes:", func() {
 	It("waits while it is suspended, and runs when it is resumed", func(ctx SpecContext) {
-		a := factory.Activity("held", "sleep 5; exit 1").Retries(1).With(func(s *egov1.ActivitySpec) { s.Suspend = true }).Build()
+		a := builders.Activity("held", "sleep 5; exit 1").Retries(1).With(func(s *egov1.ActivitySpec) { s.Suspend = true }).Build()
 		create(ctx, a)
 		eventually(ctx, a, commonv1.ConditionSuspended, metav1.ConditionTrue)
 		Consistently(func() []corev1.Pod { return podsOf(ctx, "activity", "held") }).WithContext(ctx).WithTimeout(2 * time.Second).Should(BeEmpty())
@@ -40,9 +40,9 @@ var _ = Describe("Activity's wishes:", func() {
 	It("does not start too late", func(ctx SpecContext) {
 		started := startedPods(ctx)
 		soon := func(s *egov1.ActivitySpec) { s.StartDeadline = &metav1.Duration{Duration: 10 * time.Second} }
-		nowhere := factory.Activity("nowhere", "true").Retries(1).With(soon).
+		nowhere := builders.Activity("nowhere", "true").Retries(1).With(soon).
 			With(func(s *egov1.ActivitySpec) { s.Host = "no-such-node" }).Build()
-		unpullable := factory.Activity("unpullable", "true").Retries(1).With(soon).
+		unpullable := builders.Activity("unpullable", "true").Retries(1).With(soon).
 			With(func(s *egov1.ActivitySpec) { s.Image = "localhost:1/no/such:1" }).Build()
 		for _, a := range []*egov1.Activity{nowhere, unpullable} {
 			create(ctx, a)
@@ -59,9 +59,9 @@ var _ = Describe("Activity's wishes:", func() {
 	It("retries what its policy says, and when", func(ctx SpecContext) {
 		policy := egov1.RetryPolicy{Backoff: &metav1.Duration{Duration: 2 * time.Second}, ExitCodes: &egov1.ExitCodes{FailOn: []int32{64}}}
 		given := func(s *egov1.ActivitySpec) { s.RetryPolicy = policy }
-		usage := factory.Activity("usage", "exit 64").Retries(3).With(given).Build()
-		flaky := factory.Activity("flaky", `case $HOSTNAME in *-3) exit 0;; esac; exit 1`).Retries(3).With(given).Build()
-		slow := factory.Activity("slow", `case $HOSTNAME in *-1) sleep 60;; esac`).Retries(3).With(func(s *egov1.ActivitySpec) {
+		usage := builders.Activity("usage", "exit 64").Retries(3).With(given).Build()
+		flaky := builders.Activity("flaky", `case $HOSTNAME in *-3) exit 0;; esac; exit 1`).Retries(3).With(given).Build()
+		slow := builders.Activity("slow", `case $HOSTNAME in *-1) sleep 60;; esac`).Retries(3).With(func(s *egov1.ActivitySpec) {
 			s.Timeout, s.TerminationGracePeriodSeconds = &metav1.Duration{Duration: 8 * time.Second}, ptr.To[int64](1)
 			s.RetryPolicy = egov1.RetryPolicy{Causes: []egov1.RetryCause{egov1.RetryTimedOut}, Backoff: &metav1.Duration{}}
 		}).Build()
@@ -96,14 +96,14 @@ var _ = Describe("Activity's wishes:", func() {
 			}
 			s.Envs = []string{"WHO=world"} // what is said here wins
 		}
-		writes := factory.Activity("writes", `echo "$GREETING $WHO ${#MY_TOKEN} $(id -u):$(id -g) $(pwd)" >file`).With(within).Build()
+		writes := builders.Activity("writes", `echo "$GREETING $WHO ${#MY_TOKEN} $(id -u):$(id -g) $(pwd)" >file`).With(within).Build()
 		create(ctx, writes)
 		Expect(eventually(ctx, writes, commonv1.ConditionDegraded, metav1.ConditionTrue).Message).To(ContainSubstring("activity-users"))
 		create(ctx, &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Name: "activity-users"}, Data: map[string]string{"deploy": "1000:2000"}})
 		eventually(ctx, writes, commonv1.ConditionComplete, metav1.ConditionTrue)
 		Expect(writes.Status.ExecUser).To(Equal("1000:2000"))
 
-		reads := factory.Activity("reads", "cat file").With(within).Build()
+		reads := builders.Activity("reads", "cat file").With(within).Build()
 		create(ctx, reads)
 		eventually(ctx, reads, commonv1.ConditionComplete, metav1.ConditionTrue)
 		Expect(reads.Status.OutputTail).To(Equal("hello world 6 1000:2000 /workspace\n"))
@@ -113,8 +113,8 @@ var _ = Describe("Activity's wishes:", func() {
 		size := func(s *egov1.ActivitySpec) {
 			s.Workspace = egov1.Workspace{Size: ptr.To(resource.MustParse("16Mi")), Path: "/srv/work"}
 		}
-		counts := factory.Activity("counts", `pwd; test -z "$(ls)" && touch file && seq 2000`).With(size).Build()
-		short := factory.Activity("short", "echo all").Build()
+		counts := builders.Activity("counts", `pwd; test -z "$(ls)" && touch file && seq 2000`).With(size).Build()
+		short := builders.Activity("short", "echo all").Build()
 		for _, a := range []*egov1.Activity{counts, short} {
 			create(ctx, a)
 			eventually(ctx, a, commonv1.ConditionComplete, metav1.ConditionTrue)
@@ -126,10 +126,10 @@ var _ = Describe("Activity's wishes:", func() {
 	})
 
 	It("says what it misses, and goes on when that is there", func(ctx SpecContext) {
-		envs := factory.Activity("envs", `test "$A" = 1`).With(func(s *egov1.ActivitySpec) {
+		envs := builders.Activity("envs", `test "$A" = 1`).With(func(s *egov1.ActivitySpec) {
 			s.EnvFrom = []corev1.EnvFromSource{{ConfigMapRef: &corev1.ConfigMapEnvSource{LocalObjectReference: corev1.LocalObjectReference{Name: "later"}}}}
 		}).Build()
-		volume := factory.Activity("volume", "true").With(func(s *egov1.ActivitySpec) { s.Workspace.ClaimName = "later" }).Build()
+		volume := builders.Activity("volume", "true").With(func(s *egov1.ActivitySpec) { s.Workspace.ClaimName = "later" }).Build()
 		create(ctx, envs)
 		create(ctx, volume)
 		Expect(eventually(ctx, envs, commonv1.ConditionDegraded, metav1.ConditionTrue).Message).To(ContainSubstring("later"))
@@ -163,14 +163,14 @@ func newWitness(ctx context.Context) witness {
 const seen = `echo "$HOSTNAME" >>witness; `
 
 // watching makes an Activity whose every run the witness sees.
-func (w witness) watching(name, command string) *factory.ActivityBuilder {
-	return factory.Activity(name, seen+command).With(func(s *egov1.ActivitySpec) { s.Workspace.ClaimName = w.claim })
+func (w witness) watching(name, command string) *builders.ActivityBuilder {
+	return builders.Activity(name, seen+command).With(func(s *egov1.ActivitySpec) { s.Workspace.ClaimName = w.claim })
 }
 
 // says gives what it saw, a pod's name for each run of a command.
 func (w witness) says(ctx context.Context) []string {
 	GinkgoHelper()
-	a := factory.Activity(fmt.Sprintf("asks-%d", time.Now().UnixNano()), "cat witness").With(func(s *egov1.ActivitySpec) {
+	a := builders.Activity(fmt.Sprintf("asks-%d", time.Now().UnixNano()), "cat witness").With(func(s *egov1.ActivitySpec) {
 		s.Workspace.ClaimName, s.Output = w.claim, &egov1.Output{TailBytes: ptr.To[int32](32768)}
 	}).Build()
 	create(ctx, a)

@@ -24,15 +24,15 @@ import (
 	commonv1 "github.com/mainstay-operator/mainstay-operator/api/common/v1"
 	egov1 "github.com/mainstay-operator/mainstay-operator/api/ego/v1"
 	"github.com/mainstay-operator/mainstay-operator/controllers"
+	"github.com/mainstay-operator/mainstay-operator/test/builders"
 	"github.com/mainstay-operator/mainstay-operator/test/cluster"
-	"github.com/mainstay-operator/mainstay-operator/test/factory"
 	"github.com/mainstay-operator/mainstay-operator/test/fault"
 )
 
 var _ = Describe("Activity", func() {
 	It("runs a command where, as whom and with what it is told", func(ctx SpecContext) {
 		host := anyNode(ctx)
-		a := factory.Activity("told", `echo "$GREETING|$(id -u):$(id -g)|$(pwd)|$PRICE"; touch /tmp/file && ! touch /file`).
+		a := builders.Activity("told", `echo "$GREETING|$(id -u):$(id -g)|$(pwd)|$PRICE"; touch /tmp/file && ! touch /file`).
 			With(func(s *egov1.ActivitySpec) {
 				s.Host, s.ExecUser, s.ExecCwd = host, "1000:2000", "/tmp"
 				s.Envs = []string{"GREETING=hello=world", "PRICE=$(GREETING) $$"}
@@ -48,8 +48,8 @@ var _ = Describe("Activity", func() {
 	})
 
 	It("passes args that no shell reads, and keeps no output when told so", func(ctx SpecContext) {
-		a := factory.Activity("args", "printf").With(func(s *egov1.ActivitySpec) { s.Args = []string{"%s|", "a  b", "$HOME", "*"} }).Build()
-		b := factory.Activity("secret", "echo secret").With(func(s *egov1.ActivitySpec) { s.Output = &egov1.Output{TailBytes: ptr.To[int32](0)} }).Build()
+		a := builders.Activity("args", "printf").With(func(s *egov1.ActivitySpec) { s.Args = []string{"%s|", "a  b", "$HOME", "*"} }).Build()
+		b := builders.Activity("secret", "echo secret").With(func(s *egov1.ActivitySpec) { s.Output = &egov1.Output{TailBytes: ptr.To[int32](0)} }).Build()
 		create(ctx, a)
 		create(ctx, b)
 		eventually(ctx, a, commonv1.ConditionComplete, metav1.ConditionTrue)
@@ -60,10 +60,10 @@ var _ = Describe("Activity", func() {
 
 	It("ends as Failed, TimedOut and Cancelled, each for its reason", func(ctx SpecContext) {
 		grace := func(s *egov1.ActivitySpec) { s.TerminationGracePeriodSeconds = ptr.To[int64](2) }
-		failing := factory.Activity("failing", "echo $HOSTNAME; exit 3").Retries(2).Build()
-		slow := factory.Activity("slow", "sleep 60").Retries(2).With(grace).
+		failing := builders.Activity("failing", "echo $HOSTNAME; exit 3").Retries(2).Build()
+		slow := builders.Activity("slow", "sleep 60").Retries(2).With(grace).
 			With(func(s *egov1.ActivitySpec) { s.Timeout = &metav1.Duration{Duration: 2 * time.Second} }).Build()
-		stopped := factory.Activity("stopped", "trap 'exit 7' TERM; echo listening; sleep 60 & wait").Retries(2).With(grace).Build()
+		stopped := builders.Activity("stopped", "trap 'exit 7' TERM; echo listening; sleep 60 & wait").Retries(2).With(grace).Build()
 		for _, a := range []*egov1.Activity{failing, slow, stopped} {
 			create(ctx, a)
 		}
@@ -87,9 +87,9 @@ var _ = Describe("Activity", func() {
 	})
 
 	It("says what keeps it from running, and goes away all the same, with its namespace too", func(ctx SpecContext) {
-		nowhere := factory.Activity("nowhere", "true").With(func(s *egov1.ActivitySpec) { s.Host = "no-such-node" }).Build()
-		unpullable := factory.Activity("unpullable", "true").With(func(s *egov1.ActivitySpec) { s.Image = "localhost:1/no/such:1" }).Build()
-		runs := factory.Activity("runs", "sleep 600").With(func(s *egov1.ActivitySpec) { s.TerminationGracePeriodSeconds = ptr.To[int64](1) }).Build()
+		nowhere := builders.Activity("nowhere", "true").With(func(s *egov1.ActivitySpec) { s.Host = "no-such-node" }).Build()
+		unpullable := builders.Activity("unpullable", "true").With(func(s *egov1.ActivitySpec) { s.Image = "localhost:1/no/such:1" }).Build()
+		runs := builders.Activity("runs", "sleep 600").With(func(s *egov1.ActivitySpec) { s.TerminationGracePeriodSeconds = ptr.To[int64](1) }).Build()
 		for _, a := range []*egov1.Activity{nowhere, unpullable, runs} {
 			create(ctx, a)
 		}
@@ -107,7 +107,7 @@ var _ = Describe("Activity", func() {
 	})
 
 	It("removes itself when its time has come", func(ctx SpecContext) {
-		a := factory.Activity("short", "true").With(func(s *egov1.ActivitySpec) { s.TTLSecondsAfterFinished = ptr.To[int32](1) }).Build()
+		a := builders.Activity("short", "true").With(func(s *egov1.ActivitySpec) { s.TTLSecondsAfterFinished = ptr.To[int32](1) }).Build()
 		create(ctx, a)
 		eventuallyGone(ctx, a)
 		Eventually(func() []corev1.Pod { return podsOf(ctx, "activity", "short") }).WithContext(ctx).Should(BeEmpty())
@@ -118,7 +118,7 @@ var _ = Describe("Activity", func() {
 
 		DescribeTable("runs each attempt in one pod though every write of the operator", func(ctx SpecContext, strikes func() fault.Decide) {
 			started, decide := startedPods(ctx), strikes()
-			a := factory.Activity("struck", "echo ran; exit 3").Retries(1).Build()
+			a := builders.Activity("struck", "echo ran; exit 3").Retries(1).Build()
 			create(ctx, a)
 			o, killed := operate(ctx, decide), 0
 			Eventually(func() bool {

@@ -15,15 +15,15 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	appv1 "github.com/mainstay-operator/mainstay-operator/api/app/v1"
+	"github.com/mainstay-operator/mainstay-operator/test/builders"
 	"github.com/mainstay-operator/mainstay-operator/test/cluster"
-	"github.com/mainstay-operator/mainstay-operator/test/factory"
 	"github.com/mainstay-operator/mainstay-operator/test/traffic"
 )
 
 var _ = Describe("A drain of a set of 3", func() {
 	// hack/cluster's node is this machine: the load goes by kube-proxy's rules alone.
 	It("fails no request to an EasyService", Serial, Label(faults), func(ctx SpecContext) {
-		e := factory.EasyService("web").Size(3).Ports(appv1.Port{Name: "http", Port: 80}).Build()
+		e := builders.EasyService("web").Size(3).Ports(appv1.Port{Name: "http", Port: 80}).Build()
 		create(ctx, e)
 		eventuallyReady(ctx, e)
 		eventuallyAnswers(ctx, e, 80)
@@ -34,14 +34,14 @@ var _ = Describe("A drain of a set of 3", func() {
 	})
 
 	It("takes one node of a Memcached after the other", func(ctx SpecContext) {
-		m := factory.Memcached("cache").Size(3).Memory("16Mi").Build()
+		m := builders.Memcached("cache").Size(3).Memory("16Mi").Build()
 		create(ctx, m)
 		eventuallyReady(ctx, m)
 		drain(ctx, "memcached", m)
 	})
 
 	It("loses no confirmed write of a Redis that has them in memory alone", func(ctx SpecContext) {
-		r := factory.Redis("data").Build()
+		r := builders.Redis("data").Build()
 		create(ctx, r)
 		eventuallyReady(ctx, r)
 		w := writing(ctx, r)
@@ -55,7 +55,7 @@ var _ = Describe("A drain of a set of 3", func() {
 
 	// With kubectl itself: nothing new finds a place on the one node meanwhile.
 	It("waits while what was evicted has no other node to go to", Serial, Label(faults), func(ctx SpecContext) {
-		m := factory.Memcached("cache").Size(3).Memory("16Mi").Build()
+		m := builders.Memcached("cache").Size(3).Memory("16Mi").Build()
 		create(ctx, m)
 		eventuallyReady(ctx, m)
 		node := podsOf(ctx, "memcached", "cache")[0].Spec.NodeName
@@ -76,7 +76,7 @@ var _ = Describe("A drain of a set of 3", func() {
 
 	It("is held up by none that never became ready", func(ctx SpecContext) {
 		// It runs, and nothing listens where readiness is asked for.
-		e := factory.EasyService("broken").Size(3).Ports(appv1.Port{Name: "http", Port: 81}).Build()
+		e := builders.EasyService("broken").Size(3).Ports(appv1.Port{Name: "http", Port: 81}).Build()
 		create(ctx, e)
 		running := func() []corev1.Pod { return podsOf(ctx, "easyservice", "broken") }
 		Eventually(running).WithContext(ctx).Should(And(HaveLen(3), HaveEach(HaveField("Status.Phase", corev1.PodRunning))))

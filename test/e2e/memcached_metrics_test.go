@@ -14,8 +14,8 @@ import (
 
 	cachev1alpha1 "github.com/mainstay-operator/mainstay-operator/api/cache/v1alpha1"
 	"github.com/mainstay-operator/mainstay-operator/test/authority"
+	"github.com/mainstay-operator/mainstay-operator/test/builders"
 	"github.com/mainstay-operator/mainstay-operator/test/cluster"
-	"github.com/mainstay-operator/mainstay-operator/test/factory"
 	"github.com/mainstay-operator/mainstay-operator/test/traffic"
 )
 
@@ -26,7 +26,7 @@ var _ = Describe("Memcached's exporter", longest, Ordered, ContinueOnFailure, fu
 	})
 	measured := func(ctx context.Context, change func(*cachev1alpha1.MemcachedSpec)) *cachev1alpha1.Memcached {
 		GinkgoHelper()
-		m := factory.Memcached("cache").Memory("16Mi").With(func(s *cachev1alpha1.MemcachedSpec) {
+		m := builders.Memcached("cache").Memory("16Mi").With(func(s *cachev1alpha1.MemcachedSpec) {
 			s.Metrics = &cachev1alpha1.MemcachedMetrics{Enabled: true}
 		}).With(change).Build()
 		create(ctx, m)

@@ -13,7 +13,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	cachev1alpha1 "github.com/mainstay-operator/mainstay-operator/api/cache/v1alpha1"
-	"github.com/mainstay-operator/mainstay-operator/test/factory"
+	"github.com/mainstay-operator/mainstay-operator/test/builders"
 	"github.com/mainstay-operator/mainstay-operator/test/traffic"
 )
 
@@ -22,7 +22,7 @@ const keys = 10_000
 
 var _ = Describe("Memcached of several nodes", func() {
 	It("keeps all keys but the killed node's behind its proxy, and serves none that is wrong", func(ctx SpecContext) {
-		m := factory.Memcached("cache").Size(3).Memory("16Mi").
+		m := builders.Memcached("cache").Size(3).Memory("16Mi").
 			With(func(s *cachev1alpha1.MemcachedSpec) { s.Proxy = &cachev1alpha1.MemcachedProxy{Enabled: true} }).Build()
 		create(ctx, m)
 		eventuallyReady(ctx, m)
@@ -55,7 +55,7 @@ var _ = Describe("Memcached of several nodes", func() {
 	})
 
 	It("moves no more keys than the fourth node's share when it grows from three", func(ctx SpecContext) {
-		m := factory.Memcached("cache").Size(3).Memory("16Mi").Build()
+		m := builders.Memcached("cache").Size(3).Memory("16Mi").Build()
 		create(ctx, m)
 		eventuallyReady(ctx, m)
 		before := ring(ctx, m)

@@ -16,7 +16,7 @@ import (
 	cachev1alpha1 "github.com/mainstay-operator/mainstay-operator/api/cache/v1alpha1"
 	commonv1 "github.com/mainstay-operator/mainstay-operator/api/common/v1"
 	"github.com/mainstay-operator/mainstay-operator/test/authority"
-	"github.com/mainstay-operator/mainstay-operator/test/factory"
+	"github.com/mainstay-operator/mainstay-operator/test/builders"
 	"github.com/mainstay-operator/mainstay-operator/test/traffic"
 )
 
@@ -28,7 +28,7 @@ var _ = Describe("Memcached over TLS", func() {
 		GinkgoHelper()
 		certificate := &corev1.Secret{ObjectMeta: metav1.ObjectMeta{Name: "cache-tls"}, Type: corev1.SecretTypeTLS, Data: issue()}
 		create(ctx, certificate)
-		m := factory.Memcached("cache").Memory("16Mi").TLS(certificate.Name, "").
+		m := builders.Memcached("cache").Memory("16Mi").TLS(certificate.Name, "").
 			With(change).Build()
 		create(ctx, m)
 		eventuallyReady(ctx, m)
@@ -89,7 +89,7 @@ var _ = Describe("Memcached over TLS", func() {
 
 	It("comes to a cache whose clients in the clear go on at the port that they know", func(ctx SpecContext) {
 		create(ctx, &corev1.Secret{ObjectMeta: metav1.ObjectMeta{Name: "cache-tls"}, Type: corev1.SecretTypeTLS, Data: issue()})
-		m := factory.Memcached("cache").Size(2).Memory("16Mi").
+		m := builders.Memcached("cache").Size(2).Memory("16Mi").
 			With(func(s *cachev1alpha1.MemcachedSpec) {
 				s.Rollout = &cachev1alpha1.MemcachedRollout{MinReadySeconds: ptr.To[int32](1)}
 			}).Build()

@@ -17,7 +17,7 @@ import (
 
 	cachev1alpha1 "github.com/mainstay-operator/mainstay-operator/api/cache/v1alpha1"
 	commonv1 "github.com/mainstay-operator/mainstay-operator/api/common/v1"
-	"github.com/mainstay-operator/mainstay-operator/test/factory"
+	"github.com/mainstay-operator/mainstay-operator/test/builders"
 	"github.com/mainstay-operator/mainstay-operator/test/traffic"
 )
 
@@ -30,7 +30,7 @@ var _ = Describe("Memcached with users", func() {
 		}
 		users := &corev1.Secret{ObjectMeta: metav1.ObjectMeta{Name: "users"}, StringData: map[string]string{"users": "app:one\n"}}
 		create(ctx, users)
-		m := factory.Memcached("cache").Size(2).Memory("16Mi").With(func(s *cachev1alpha1.MemcachedSpec) {
+		m := builders.Memcached("cache").Size(2).Memory("16Mi").With(func(s *cachev1alpha1.MemcachedSpec) {
 			s.Auth = &cachev1alpha1.MemcachedAuth{SecretName: users.Name}
 			s.Rollout = rollout
 		}).Build()

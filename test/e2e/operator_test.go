@@ -13,8 +13,8 @@ import (
 
 	appv1 "github.com/mainstay-operator/mainstay-operator/api/app/v1"
 	egov1 "github.com/mainstay-operator/mainstay-operator/api/ego/v1"
+	"github.com/mainstay-operator/mainstay-operator/test/builders"
 	"github.com/mainstay-operator/mainstay-operator/test/cluster"
-	"github.com/mainstay-operator/mainstay-operator/test/factory"
 	"github.com/mainstay-operator/mainstay-operator/test/fault"
 	"github.com/mainstay-operator/mainstay-operator/test/traffic"
 )
@@ -27,9 +27,9 @@ const (
 // hack/cluster's node is this machine: the manager is one of its processes.
 var _ = Describe("The leading manager", Serial, Label(faults), func() {
 	It("is followed when the kubelet reports its end, and no workload notices", func(ctx SpecContext) {
-		web := factory.EasyService("web").Size(2).Ports(appv1.Port{Name: "http", Port: 80}).Build()
-		memcached, redis := factory.Memcached("cache").Size(2).Memory("16Mi").Build(), factory.Redis("data").Build()
-		command := factory.Activity("run", "sleep 20").Build()
+		web := builders.EasyService("web").Size(2).Ports(appv1.Port{Name: "http", Port: 80}).Build()
+		memcached, redis := builders.Memcached("cache").Size(2).Memory("16Mi").Build(), builders.Redis("data").Build()
+		command := builders.Activity("run", "sleep 20").Build()
 		for _, obj := range []object{web, memcached, redis, command} {
 			create(ctx, obj)
 		}
@@ -51,7 +51,7 @@ var _ = Describe("The leading manager", Serial, Label(faults), func() {
 		log := kubectl(ctx, "logs", "--namespace", operatorNamespace, leading(ctx).Name)
 		Expect(log).To(MatchRegexp(`"taking the lease","holder":"%s[^"]*","ended":true`, leader.Name+"_"))
 
-		next := factory.Memcached("next").Size(1).Memory("16Mi").Build()
+		next := builders.Memcached("next").Size(1).Memory("16Mi").Build()
 		create(ctx, next)
 		eventuallyReady(ctx, next)
 		Eventually(func() egov1.ProcessState { refresh(ctx, command); return command.Status.Prosta }).WithContext(ctx).Should(Equal(egov1.Succeeded))

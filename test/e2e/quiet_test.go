@@ -16,7 +16,7 @@ import (
 	commonv1 "github.com/mainstay-operator/mainstay-operator/api/common/v1"
 	"github.com/mainstay-operator/mainstay-operator/test/audit"
 	"github.com/mainstay-operator/mainstay-operator/test/authority"
-	"github.com/mainstay-operator/mainstay-operator/test/factory"
+	"github.com/mainstay-operator/mainstay-operator/test/builders"
 )
 
 const (
@@ -107,11 +107,11 @@ func makeThoseThatRead(ctx context.Context) {
 	create(ctx, &corev1.Secret{ObjectMeta: named("web-secret"), StringData: map[string]string{"token": "secret"}})
 	create(ctx, &corev1.ConfigMap{ObjectMeta: named("web-config"), Data: map[string]string{"greeting": "hello"}})
 
-	secured := factory.Memcached("cache").Memory("16Mi").TLS("cache-tls", cachev1alpha1.MemcachedClientAuthRequire).
+	secured := builders.Memcached("cache").Memory("16Mi").TLS("cache-tls", cachev1alpha1.MemcachedClientAuthRequire).
 		With(func(s *cachev1alpha1.MemcachedSpec) { s.Auth = &cachev1alpha1.MemcachedAuth{SecretName: "cache-users"} }).Build()
-	spread := factory.Memcached("spread").Size(2).Memory("16Mi").
+	spread := builders.Memcached("spread").Size(2).Memory("16Mi").
 		With(func(s *cachev1alpha1.MemcachedSpec) { s.Proxy = &cachev1alpha1.MemcachedProxy{Enabled: true} }).Build()
-	configured := factory.EasyService("web").Ports(appv1.Port{Name: "http", Port: 80}).
+	configured := builders.EasyService("web").Ports(appv1.Port{Name: "http", Port: 80}).
 		With(func(s *appv1.EasyServiceSpec) {
 			s.ConfigRefs = []appv1.ConfigRef{{Kind: appv1.Secret, Name: "web-secret"}, {Kind: appv1.ConfigMap, Name: "web-config"}}
 		}).Build()

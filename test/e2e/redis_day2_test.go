@@ -12,14 +12,14 @@ import (
 
 	cachev1alpha1 "github.com/mainstay-operator/mainstay-operator/api/cache/v1alpha1"
 	commonv1 "github.com/mainstay-operator/mainstay-operator/api/common/v1"
-	"github.com/mainstay-operator/mainstay-operator/test/factory"
+	"github.com/mainstay-operator/mainstay-operator/test/builders"
 )
 
 var _ = Describe("Redis, day after day", func() {
 	It("changes the applications' password while one writes, and restarts nobody", func(ctx SpecContext) {
 		chosen := &corev1.Secret{ObjectMeta: metav1.ObjectMeta{Name: "chosen"}, Data: map[string][]byte{"password": []byte("one")}}
 		create(ctx, chosen)
-		r := factory.Redis("data").With(func(s *cachev1alpha1.RedisSpec) { s.Auth = &cachev1alpha1.RedisAuth{SecretName: chosen.Name} }).Build()
+		r := builders.Redis("data").With(func(s *cachev1alpha1.RedisSpec) { s.Auth = &cachev1alpha1.RedisAuth{SecretName: chosen.Name} }).Build()
 		create(ctx, r)
 		eventuallyReady(ctx, r)
 		w, before := writing(ctx, r), podUIDs(ctx, "redis", r.Name)
@@ -71,7 +71,7 @@ var _ = Describe("Redis, day after day", func() {
 
 // onVolumes is a Redis whose volumes go with it.
 func onVolumes() *cachev1alpha1.Redis {
-	return factory.Redis("data").Storage("64Mi").
+	return builders.Redis("data").Storage("64Mi").
 		With(func(s *cachev1alpha1.RedisSpec) { s.Storage.Retention = cachev1alpha1.RedisDelete }).Build()
 }
 

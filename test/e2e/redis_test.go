@@ -10,7 +10,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	cachev1alpha1 "github.com/mainstay-operator/mainstay-operator/api/cache/v1alpha1"
-	"github.com/mainstay-operator/mainstay-operator/test/factory"
+	"github.com/mainstay-operator/mainstay-operator/test/builders"
 	"github.com/mainstay-operator/mainstay-operator/test/fault"
 	"github.com/mainstay-operator/mainstay-operator/test/traffic"
 )
@@ -20,7 +20,7 @@ const redisPort = 6379
 // What happens to its master is told in the folder redis.
 var _ = Describe("Redis", func() {
 	It("replicates from its master to the replicas that are read from", func(ctx SpecContext) {
-		r := factory.Redis("data").Build()
+		r := builders.Redis("data").Build()
 		create(ctx, r)
 		eventuallyReady(ctx, r)
 		Expect(r.Status.Nodes).To(HaveLen(3))
@@ -32,7 +32,7 @@ var _ = Describe("Redis", func() {
 	})
 
 	It("runs Valkey as it runs Redis", func(ctx SpecContext) {
-		r := factory.Redis("data").Valkey().Build()
+		r := builders.Redis("data").Valkey().Build()
 		create(ctx, r)
 		eventuallyReady(ctx, r)
 		master := redisClient(ctx, r, r.Name)

@@ -14,7 +14,7 @@ import (
 
 	commonv1 "github.com/mainstay-operator/mainstay-operator/api/common/v1"
 	"github.com/mainstay-operator/mainstay-operator/test/authority"
-	"github.com/mainstay-operator/mainstay-operator/test/factory"
+	"github.com/mainstay-operator/mainstay-operator/test/builders"
 	"github.com/mainstay-operator/mainstay-operator/test/traffic"
 )
 
@@ -28,7 +28,7 @@ var _ = Describe("Redis over TLS", func() {
 		}
 		certificate := &corev1.Secret{ObjectMeta: metav1.ObjectMeta{Name: "data-tls"}, Data: issue()}
 		create(ctx, certificate)
-		r := factory.Redis("data").TLS(certificate.Name, "").Build()
+		r := builders.Redis("data").TLS(certificate.Name, "").Build()
 		create(ctx, r)
 		eventuallyReady(ctx, r)
 		eventually(ctx, r, commonv1.ConditionCertificatesInSync, metav1.ConditionTrue)

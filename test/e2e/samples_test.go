@@ -16,7 +16,7 @@ import (
 
 	cachev1alpha1 "github.com/mainstay-operator/mainstay-operator/api/cache/v1alpha1"
 	egov1 "github.com/mainstay-operator/mainstay-operator/api/ego/v1"
-	"github.com/mainstay-operator/mainstay-operator/test/factory"
+	"github.com/mainstay-operator/mainstay-operator/test/builders"
 	"github.com/mainstay-operator/mainstay-operator/test/samples"
 )
 
@@ -97,7 +97,7 @@ var _ = Describe("Every kind", longest, func() {
 
 	It("does not hold its namespace, with commands unfinished", func(ctx SpecContext) {
 		applySamples(ctx) // and does not wait: all are on their way
-		long := factory.Activity("long", "sleep 600").
+		long := builders.Activity("long", "sleep 600").
 			With(func(s *egov1.ActivitySpec) { s.TerminationGracePeriodSeconds = ptr.To[int64](2) }).Build()
 		create(ctx, long)
 		Eventually(prosta).WithArguments(ctx, long).Should(Equal(egov1.Running))

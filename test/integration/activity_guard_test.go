@@ -11,14 +11,14 @@ import (
 
 	commonv1 "github.com/mainstay-operator/mainstay-operator/api/common/v1"
 	egov1 "github.com/mainstay-operator/mainstay-operator/api/ego/v1"
-	"github.com/mainstay-operator/mainstay-operator/test/factory"
+	"github.com/mainstay-operator/mainstay-operator/test/builders"
 )
 
 var _ = Describe("Activity's guard", func() {
 	It("comes from the operator's image for args, says what keeps it away, and leaves a command that did not run to be retried", func(ctx SpecContext) {
 		namespace := newNamespace(ctx)
 		operate(namespace)
-		a := factory.Activity("a", "tool").In(namespace).Retries(1).With(func(s *egov1.ActivitySpec) {
+		a := builders.Activity("a", "tool").In(namespace).Retries(1).With(func(s *egov1.ActivitySpec) {
 			s.Args, s.Image = []string{"a"}, "example.org/tool"+broken // the suite's kubelet starts no such pod
 		}).Build()
 		Expect(admin.Create(ctx, a)).To(Succeed())
@@ -53,7 +53,7 @@ var _ = Describe("Activity's guard", func() {
 	It("is the shell where a shell reads the command", func(ctx SpecContext) {
 		namespace := newNamespace(ctx)
 		operate(namespace)
-		a := factory.Activity("a", "true").In(namespace).Build()
+		a := builders.Activity("a", "true").In(namespace).Build()
 		Expect(admin.Create(ctx, a)).To(Succeed())
 		Expect(runs(ctx, a, 1).Spec.InitContainers).To(BeEmpty())
 		Expect(admin.Get(ctx, client.ObjectKeyFromObject(a), a)).To(Succeed())

@@ -12,7 +12,7 @@ import (
 
 	commonv1 "github.com/mainstay-operator/mainstay-operator/api/common/v1"
 	egov1 "github.com/mainstay-operator/mainstay-operator/api/ego/v1"
-	"github.com/mainstay-operator/mainstay-operator/test/factory"
+	"github.com/mainstay-operator/mainstay-operator/test/builders"
 	"github.com/mainstay-operator/mainstay-operator/test/fault"
 )
 
@@ -25,7 +25,7 @@ var _ = Describe("Activity beside an injected container", func() {
 		Expect(err).NotTo(HaveOccurred())
 		DeferCleanup(func() { Expect(mend()).To(Succeed()) })
 		operate(namespace)
-		a := factory.Activity("a", "true").In(namespace).Retries(1).With(func(s *egov1.ActivitySpec) {
+		a := builders.Activity("a", "true").In(namespace).Retries(1).With(func(s *egov1.ActivitySpec) {
 			s.PodLabels = map[string]string{fault.InjectLabel: "other"}
 		}).Build()
 		Expect(admin.Create(ctx, a)).To(Succeed())

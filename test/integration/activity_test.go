@@ -19,14 +19,14 @@ import (
 
 	commonv1 "github.com/mainstay-operator/mainstay-operator/api/common/v1"
 	egov1 "github.com/mainstay-operator/mainstay-operator/api/ego/v1"
-	"github.com/mainstay-operator/mainstay-operator/test/factory"
+	"github.com/mainstay-operator/mainstay-operator/test/builders"
 	"github.com/mainstay-operator/mainstay-operator/test/fault"
 	"github.com/mainstay-operator/mainstay-operator/test/samples"
 )
 
 // fullActivity sets every optional field but cancel.
 func fullActivity() *egov1.Activity {
-	return factory.Activity("full", "echo").Retries(10).With(func(s *egov1.ActivitySpec) {
+	return builders.Activity("full", "echo").Retries(10).With(func(s *egov1.ActivitySpec) {
 		s.Args, s.Image, s.Host = []string{"-n", "$HOME"}, "example.org/tools:1", "node-1.example.org"
 		s.ExecUser, s.ExecCwd, s.Envs = "1000:2000", "/srv", []string{"A=b=c", "_x.y-z="}
 		s.Timeout, s.Output = &metav1.Duration{Duration: 90 * time.Minute}, &egov1.Output{TailBytes: ptr.To[int32](0)}
@@ -42,7 +42,7 @@ func fullActivity() *egov1.Activity {
 
 // activity is one that says a command and what change says.
 func activity(change func(*egov1.ActivitySpec)) client.Object {
-	return factory.Activity("a", "true").With(change).Build()
+	return builders.Activity("a", "true").With(change).Build()
 }
 
 func execUser(user string, level commonv1.SecurityProfile) client.Object {
@@ -59,7 +59,7 @@ func lasting(timeout time.Duration) client.Object {
 
 // retrying is an Activity with a retry and that policy.
 func retrying(policy egov1.RetryPolicy) client.Object {
-	return factory.Activity("a", "true").Retries(1).With(func(s *egov1.ActivitySpec) { s.RetryPolicy = policy }).Build()
+	return builders.Activity("a", "true").Retries(1).With(func(s *egov1.ActivitySpec) { s.RetryPolicy = policy }).Build()
 }
 
 func starting(within time.Duration) client.Object {
@@ -101,10 +101,10 @@ func numbered(many int) []string {
 
 var _ = Describe("Activity", func() {
 	DescribeTable("is refused", func(obj client.Object, field string) { reject(obj, field) },
-		Entry("no command", factory.Activity("a", "").Build(), "spec.command"),
-		Entry("a blank command", factory.Activity("a", " \n\t").Build(), "spec.command"),
-		Entry("a command with a zero byte", factory.Activity("a", "echo\x00").Build(), "spec.command"),
-		Entry("a command too long", factory.Activity("a", strings.Repeat("x", 32769)).Build(), "spec.command"),
+		Entry("no command", builders.Activity("a", "").Build(), "spec.command"),
+		Entry("a blank command", builders.Activity("a", " \n\t").Build(), "spec.command"),
+		Entry("a command with a zero byte", builders.Activity("a", "echo\x00").Build(), "spec.command"),
+		Entry("a command too long", builders.Activity("a", strings.Repeat("x", 32769)).Build(), "spec.command"),
 		Entry("an args item with a zero byte", activity(func(s *egov1.ActivitySpec) { s.Args = []string{"\x00"} }), "spec.args[0]"),
 		Entry("too many args", activity(func(s *egov1.ActivitySpec) { s.Args = repeated("a", 65) }), "spec.args"),
 		Entry("an args item too long", activity(func(s *egov1.ActivitySpec) { s.Args = []string{strings.Repeat("a", 4097)} }), "spec.args[0]"),
@@ -156,8 +156,8 @@ var _ = Describe("Activity", func() {
 		Entry("timeout of half a second", lasting(500*time.Millisecond), "spec.timeout"),
 		Entry("timeout above a year", lasting(8760*time.Hour+time.Second), "timeout"),
 		Entry("a negative timeout", lasting(-time.Second), "spec.timeout"),
-		Entry("retries below 0", factory.Activity("a", "true").Retries(-1).Build(), "spec.retries"),
-		Entry("retries above 10", factory.Activity("a", "true").Retries(11).Build(), "spec.retries"),
+		Entry("retries below 0", builders.Activity("a", "true").Retries(-1).Build(), "spec.retries"),
+		Entry("retries above 10", builders.Activity("a", "true").Retries(11).Build(), "spec.retries"),
 		Entry("startDeadline of 0", starting(0), "startDeadline"),
 		Entry("startDeadline above a year", starting(8760*time.Hour+time.Second), "startDeadline"),
 		Entry("a negative startDeadline", starting(-time.Second), "spec.startDeadline"),
@@ -177,12 +177,12 @@ var _ = Describe("Activity", func() {
 		Entry("a negative tail", activity(func(s *egov1.ActivitySpec) { s.Output = &egov1.Output{TailBytes: ptr.To[int32](-1)} }), "spec.output.tailBytes"),
 		Entry("a tail above 32768", activity(func(s *egov1.ActivitySpec) { s.Output = &egov1.Output{TailBytes: ptr.To[int32](32769)} }), "spec.output.tailBytes"),
 		Entry("another security", activity(func(s *egov1.ActivitySpec) { s.Security = "Privileged" }), "spec.security"),
-		Entry("a name too long for its pods", factory.Activity(strings.Repeat("a", 54), "true").Build(), "metadata.name"),
+		Entry("a name too long for its pods", builders.Activity(strings.Repeat("a", 54), "true").Build(), "metadata.name"),
 	)
 
 	DescribeTable("is accepted at the edge", func(obj client.Object) { accept(obj) },
-		Entry("a command alone", factory.Activity("a", "x").Build()),
-		Entry("a command of 32768, over several lines", factory.Activity("a", "echo\n"+strings.Repeat("x", 32763)).Build()),
+		Entry("a command alone", builders.Activity("a", "x").Build()),
+		Entry("a command of 32768, over several lines", builders.Activity("a", "echo\n"+strings.Repeat("x", 32763)).Build()),
 		Entry("64 args, empty ones too", activity(func(s *egov1.ActivitySpec) { s.Args = repeated("", 64) })),
 		Entry("an args item of 4096", activity(func(s *egov1.ActivitySpec) { s.Args = []string{strings.Repeat("a", 4096)} })),
 		Entry("host of 253", activity(func(s *egov1.ActivitySpec) { s.Host = strings.Repeat("a", 253) })),
@@ -204,7 +204,7 @@ var _ = Describe("Activity", func() {
 		Entry("64 envs of 1024", envs(numbered(64)...)),
 		Entry("timeout 1s", lasting(time.Second)),
 		Entry("timeout of a year", lasting(8760*time.Hour)),
-		Entry("10 retries", factory.Activity("a", "true").Retries(10).Build()),
+		Entry("10 retries", builders.Activity("a", "true").Retries(10).Build()),
 		Entry("startDeadline 1s", starting(time.Second)),
 		Entry("startDeadline of a year", starting(8760*time.Hour)),
 		Entry("an empty retryPolicy", retrying(egov1.RetryPolicy{})),
@@ -215,7 +215,7 @@ var _ = Describe("Activity", func() {
 		Entry("ttl 0", activity(func(s *egov1.ActivitySpec) { s.TTLSecondsAfterFinished = ptr.To[int32](0) })),
 		Entry("a tail of 32768", activity(func(s *egov1.ActivitySpec) { s.Output = &egov1.Output{TailBytes: ptr.To[int32](32768)} })),
 		Entry("cancelled from the start", activity(func(s *egov1.ActivitySpec) { s.Cancel = true })),
-		Entry("a name of 53", factory.Activity(strings.Repeat("a", 53), "true").Build()),
+		Entry("a name of 53", builders.Activity(strings.Repeat("a", 53), "true").Build()),
 		Entry("every field", fullActivity()),
 	)
 
@@ -267,7 +267,7 @@ var _ = Describe("Activity", func() {
 	It("makes no pod while it is suspended, and one when it is resumed", func(ctx SpecContext) {
 		namespace := newNamespace(ctx)
 		o := operate(namespace)
-		a := factory.Activity("a", "true").In(namespace).With(func(s *egov1.ActivitySpec) { s.Suspend = true }).Build()
+		a := builders.Activity("a", "true").In(namespace).With(func(s *egov1.ActivitySpec) { s.Suspend = true }).Build()
 		Expect(admin.Create(ctx, a)).To(Succeed())
 		Eventually(checkCondition).WithArguments(ctx, a, commonv1.ConditionSuspended, metav1.ConditionTrue).Should(Succeed())
 		Expect(admin.Get(ctx, client.ObjectKeyFromObject(a), a)).To(Succeed())
@@ -283,7 +283,7 @@ var _ = Describe("Activity", func() {
 	It("fails when it has not started in time, suspended or not, and never makes a pod", func(ctx SpecContext) {
 		namespace := newNamespace(ctx)
 		o := operate(namespace)
-		a := factory.Activity("a", "true").In(namespace).Retries(1).With(func(s *egov1.ActivitySpec) {
+		a := builders.Activity("a", "true").In(namespace).Retries(1).With(func(s *egov1.ActivitySpec) {
 			s.Suspend, s.StartDeadline = true, &metav1.Duration{Duration: 2 * time.Second}
 		}).Build()
 		Expect(admin.Create(ctx, a)).To(Succeed())
@@ -296,7 +296,7 @@ var _ = Describe("Activity", func() {
 	})
 
 	It("defaults what is not said", func() {
-		obj := created(factory.Activity("a", "true").Build()).(*egov1.Activity)
+		obj := created(builders.Activity("a", "true").Build()).(*egov1.Activity)
 		Expect(obj.Spec.Security).To(Equal(commonv1.SecurityRestricted))
 		Expect(obj.Spec.Retries).To(BeZero())
 		Expect(obj.Spec.Output).To(BeNil())
@@ -308,7 +308,7 @@ var _ = Describe("Activity", func() {
 	})
 
 	DescribeTable("takes nothing later that it was made without", func(field string, change func(*egov1.ActivitySpec)) {
-		rejectUpdate(factory.Activity("a", "true").Build(), func(o client.Object) { change(&o.(*egov1.Activity).Spec) }, field)
+		rejectUpdate(builders.Activity("a", "true").Build(), func(o client.Object) { change(&o.(*egov1.Activity).Spec) }, field)
 	},
 		Entry("timeout", "timeout", func(s *egov1.ActivitySpec) { s.Timeout = &metav1.Duration{Duration: time.Second} }),
 		Entry("retryPolicy", "retryPolicy", func(s *egov1.ActivitySpec) { s.RetryPolicy.Causes = []egov1.RetryCause{egov1.RetryFailed} }),
@@ -320,7 +320,7 @@ var _ = Describe("Activity", func() {
 	It("waits for the ConfigMap that says who a named execuser is, names what is wrong with it, and heals", func(ctx SpecContext) {
 		namespace := newNamespace(ctx)
 		o := operate(namespace)
-		a := factory.Activity("a", "true").In(namespace).With(func(s *egov1.ActivitySpec) { s.ExecUser = "deploy" }).Build()
+		a := builders.Activity("a", "true").In(namespace).With(func(s *egov1.ActivitySpec) { s.ExecUser = "deploy" }).Build()
 		Expect(admin.Create(ctx, a)).To(Succeed())
 		says := func(words string) {
 			GinkgoHelper()
@@ -354,7 +354,7 @@ var _ = Describe("Activity", func() {
 	})
 
 	It("takes the labels of its pod back, and so hears of its end", func(ctx SpecContext) {
-		a := factory.Activity("a", "true").In(newNamespace(ctx)).With(func(s *egov1.ActivitySpec) { s.Image = "example.org/a" + broken }).Build()
+		a := builders.Activity("a", "true").In(newNamespace(ctx)).With(func(s *egov1.ActivitySpec) { s.Image = "example.org/a" + broken }).Build()
 		Expect(admin.Create(ctx, a)).To(Succeed())
 		o := operate(a.Namespace)
 		Eventually(runningActivity.done).WithArguments(ctx, a).Should(Succeed())

@@ -21,7 +21,7 @@ import (
 
 	appv1 "github.com/mainstay-operator/mainstay-operator/api/app/v1"
 	commonv1 "github.com/mainstay-operator/mainstay-operator/api/common/v1"
-	"github.com/mainstay-operator/mainstay-operator/test/factory"
+	"github.com/mainstay-operator/mainstay-operator/test/builders"
 	"github.com/mainstay-operator/mainstay-operator/test/fault"
 )
 
@@ -39,8 +39,8 @@ var _ = Describe("EasyService:", func() {
 	}
 
 	Describe("a release that cannot start", func() {
-		careful := func() *factory.EasyServiceBuilder {
-			return factory.EasyService("a").Image("example.org/app:1").With(func(s *appv1.EasyServiceSpec) {
+		careful := func() *builders.EasyServiceBuilder {
+			return builders.EasyService("a").Image("example.org/app:1").With(func(s *appv1.EasyServiceSpec) {
 				s.Strategy = &appv1.Strategy{OnFailure: appv1.Rollback}
 			})
 		}
@@ -215,7 +215,7 @@ var _ = Describe("EasyService:", func() {
 			Expect(admin.Create(ctx, settings(namespace, "1"))).To(Succeed())
 			Expect(admin.Create(ctx, secret(namespace, "hunter2"))).To(Succeed())
 			o := operate(namespace)
-			e := factory.EasyService("a").In(namespace).With(func(s *appv1.EasyServiceSpec) {
+			e := builders.EasyService("a").In(namespace).With(func(s *appv1.EasyServiceSpec) {
 				s.ConfigRefs = []appv1.ConfigRef{{Kind: appv1.ConfigMap, Name: "settings"}, {Kind: appv1.Secret, Name: "keys"}, {Kind: appv1.ConfigMap, Name: "perhaps", Optional: true}}
 			}).Build()
 			Expect(admin.Create(ctx, e)).To(Succeed())
@@ -252,7 +252,7 @@ var _ = Describe("EasyService:", func() {
 		})
 
 		It("that is missing is named, and what runs goes on until it is back", func(ctx SpecContext) {
-			e, _ := operated(ctx, factory.EasyService("a").With(func(s *appv1.EasyServiceSpec) {
+			e, _ := operated(ctx, builders.EasyService("a").With(func(s *appv1.EasyServiceSpec) {
 				s.ConfigRefs = []appv1.ConfigRef{{Kind: appv1.Secret, Name: "keys"}}
 			}))
 			missing := func() {
@@ -281,7 +281,7 @@ var _ = Describe("EasyService:", func() {
 	})
 
 	It("has an Ingress as a controller wants it, whose URL is told, and which goes when it is not wanted", func(ctx SpecContext) {
-		e, _ := operated(ctx, factory.EasyService("a").Ports(appv1.Port{Name: "dns", Port: 53, Protocol: corev1.ProtocolUDP}, appv1.Port{Name: "web", Port: 80}).
+		e, _ := operated(ctx, builders.EasyService("a").Ports(appv1.Port{Name: "dns", Port: 53, Protocol: corev1.ProtocolUDP}, appv1.Port{Name: "web", Port: 80}).
 			With(func(s *appv1.EasyServiceSpec) {
 				s.Ingress = &appv1.Ingress{ClassName: ptr.To("nginx"), Host: "a.example.org", TLSSecret: "cert", Annotations: map[string]string{"x": "y"}}
 			}))
@@ -321,7 +321,7 @@ var _ = Describe("EasyService:", func() {
 	})
 
 	It("is headless: its name leads to the pods and the ports that they listen on", func(ctx SpecContext) {
-		e, o := operated(ctx, factory.EasyService("a").Type("ClusterIP").Ports(appv1.Port{Name: "http", Port: 80, TargetPort: ptr.To(intstr.FromInt32(8080))}).
+		e, o := operated(ctx, builders.EasyService("a").Type("ClusterIP").Ports(appv1.Port{Name: "http", Port: 80, TargetPort: ptr.To(intstr.FromInt32(8080))}).
 			With(func(s *appv1.EasyServiceSpec) { s.Service.Headless = true }))
 		ready(ctx, e)
 		var service corev1.Service
@@ -357,7 +357,7 @@ var _ = Describe("EasyService:", func() {
 	})
 
 	It("offers TCP and UDP on one number", func(ctx SpecContext) {
-		e, service := exposedService(ctx, factory.EasyService("a").Ports(
+		e, service := exposedService(ctx, builders.EasyService("a").Ports(
 			appv1.Port{Name: "tcp", Port: 53}, appv1.Port{Name: "udp", Port: 53, Protocol: corev1.ProtocolUDP},
 		))
 		Expect(service.Spec.Ports).To(ConsistOf(HaveField("Protocol", corev1.ProtocolTCP), HaveField("Protocol", corev1.ProtocolUDP)))
@@ -368,7 +368,7 @@ var _ = Describe("EasyService:", func() {
 	})
 
 	It("loses its account, volumes and mounts again when they are taken out", func(ctx SpecContext) {
-		e, _ := operated(ctx, factory.EasyService("a"))
+		e, _ := operated(ctx, builders.EasyService("a"))
 		ready(ctx, e)
 		before := template(ctx, e)
 		update(ctx, e, func(o client.Object) {
@@ -391,7 +391,7 @@ var _ = Describe("EasyService:", func() {
 	})
 
 	It("says which mount has no volume, in the server's words, and heals", func(ctx SpecContext) {
-		e, o := operated(ctx, factory.EasyService("a"))
+		e, o := operated(ctx, builders.EasyService("a"))
 		ready(ctx, e)
 		update(ctx, e, func(o client.Object) {
 			spec := &o.(*appv1.EasyService).Spec

@@ -21,7 +21,7 @@ import (
 
 	appv1 "github.com/mainstay-operator/mainstay-operator/api/app/v1"
 	commonv1 "github.com/mainstay-operator/mainstay-operator/api/common/v1"
-	"github.com/mainstay-operator/mainstay-operator/test/factory"
+	"github.com/mainstay-operator/mainstay-operator/test/builders"
 	"github.com/mainstay-operator/mainstay-operator/test/fault"
 )
 
@@ -32,7 +32,7 @@ var _ = register(kind{
 	level:      "baseline",
 	sample:     func() client.Object { return fullEasyService() },
 	edit: func(obj client.Object) {
-		obj.(*appv1.EasyService).Spec = factory.EasyService("").Size(2).Ports(appv1.Port{Name: "http", Port: 8080}).Build().Spec
+		obj.(*appv1.EasyService).Spec = builders.EasyService("").Size(2).Ports(appv1.Port{Name: "http", Port: 8080}).Build().Spec
 	},
 	paused: func(obj client.Object, paused bool) { obj.(*appv1.EasyService).Spec.Paused = paused },
 	prerequisite: func(namespace string) client.Object {
@@ -44,7 +44,7 @@ var _ = register(kind{
 // fullEasyService sets every optional field but paused and the nodePort that
 // two of them could not share.
 func fullEasyService() *appv1.EasyService {
-	return factory.EasyService("full").Size(3).Image("localhost:5000/app@sha256:"+strings.Repeat("0", 64)).
+	return builders.EasyService("full").Size(3).Image("localhost:5000/app@sha256:"+strings.Repeat("0", 64)).
 		Envs(corev1.EnvVar{Name: "A", Value: "1"}, corev1.EnvVar{Name: "POD", ValueFrom: &corev1.EnvVarSource{
 			FieldRef: &corev1.ObjectFieldSelector{FieldPath: "metadata.name"},
 		}}).
@@ -83,7 +83,7 @@ func fullEasyService() *appv1.EasyService {
 }
 
 var _ = Describe("EasyService", func() {
-	plain := func() *factory.EasyServiceBuilder { return factory.EasyService("a") }
+	plain := func() *builders.EasyServiceBuilder { return builders.EasyService("a") }
 	with := func(change func(*appv1.EasyServiceSpec)) client.Object { return plain().With(change).Build() }
 	ports := func(p ...appv1.Port) client.Object { return plain().Ports(p...).Build() }
 	leadingTo := func(target intstr.IntOrString) client.Object { return ports(appv1.Port{Port: 80, TargetPort: &target}) }
@@ -187,9 +187,9 @@ var _ = Describe("EasyService", func() {
 		Entry("an ingress' path that is relative", ingress(appv1.Ingress{Path: "a"}, appv1.Port{Port: 80}), "spec.ingress.path"),
 		Entry("an ingress' path type that is none", ingress(appv1.Ingress{PathType: "Regex"}, appv1.Port{Port: 80}), "spec.ingress.pathType"),
 		Entry("a security profile that is none", with(func(s *appv1.EasyServiceSpec) { s.Security = "Privileged" }), "spec.security"),
-		Entry("a name too long for a Service", factory.EasyService(strings.Repeat("a", 64)).Build(), "metadata.name"),
-		Entry("a name that no Service may have", factory.EasyService("1a").Build(), "metadata.name"),
-		Entry("a name with a dot", factory.EasyService("a.b").Build(), "metadata.name"),
+		Entry("a name too long for a Service", builders.EasyService(strings.Repeat("a", 64)).Build(), "metadata.name"),
+		Entry("a name that no Service may have", builders.EasyService("1a").Build(), "metadata.name"),
+		Entry("a name with a dot", builders.EasyService("a.b").Build(), "metadata.name"),
 	)
 
 	DescribeTable("is accepted at the edge", func(obj client.Object) { accept(obj) },
@@ -244,7 +244,7 @@ var _ = Describe("EasyService", func() {
 		Entry("headless on ClusterIP", exposed(appv1.Exposure{Type: "ClusterIP", Headless: true})),
 		Entry("an ingress for any host", ingress(appv1.Ingress{}, appv1.Port{Port: 80})),
 		Entry("an ingress for a wildcard on the second port", ingress(appv1.Ingress{Host: "*.example.org", Port: 81}, appv1.Port{Name: "a", Port: 80}, appv1.Port{Name: "b", Port: 81})),
-		Entry("a name of 63", factory.EasyService(strings.Repeat("a", 63)).Build()),
+		Entry("a name of 63", builders.EasyService(strings.Repeat("a", 63)).Build()),
 		Entry("every field", fullEasyService()),
 	)
 
@@ -366,7 +366,7 @@ var _ = Describe("EasyService", func() {
 })
 
 // operated makes an EasyService in a place of its own, where an operator looks.
-func operated(ctx context.Context, made *factory.EasyServiceBuilder) (*appv1.EasyService, *operator) {
+func operated(ctx context.Context, made *builders.EasyServiceBuilder) (*appv1.EasyService, *operator) {
 	GinkgoHelper()
 	namespace, err := makeNamespace(ctx, "baseline")
 	Expect(err).NotTo(HaveOccurred())
@@ -377,7 +377,7 @@ func operated(ctx context.Context, made *factory.EasyServiceBuilder) (*appv1.Eas
 }
 
 // exposedService makes an EasyService and gives its Service, too.
-func exposedService(ctx context.Context, made *factory.EasyServiceBuilder) (*appv1.EasyService, *corev1.Service) {
+func exposedService(ctx context.Context, made *builders.EasyServiceBuilder) (*appv1.EasyService, *corev1.Service) {
 	GinkgoHelper()
 	e, _ := operated(ctx, made)
 	return e, eventuallyOffers(ctx, e)

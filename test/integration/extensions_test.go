@@ -19,7 +19,7 @@ import (
 
 	appv1 "github.com/mainstay-operator/mainstay-operator/api/app/v1"
 	commonv1 "github.com/mainstay-operator/mainstay-operator/api/common/v1"
-	"github.com/mainstay-operator/mainstay-operator/test/factory"
+	"github.com/mainstay-operator/mainstay-operator/test/builders"
 )
 
 // extension is a type that the suite's API server lacks until a spec installs it.
@@ -80,7 +80,7 @@ var _ = Describe("Types that a cluster may lack:", func() {
 	It("are made once the cluster has them, kept, and taken away", func(ctx SpecContext) {
 		namespace := kind{level: "baseline"}.newNamespace(ctx)
 		o := operate(namespace)
-		e := factory.EasyService("web").In(namespace).Ports(appv1.Port{Name: "http", Port: 80}, appv1.Port{Name: "admin", Port: 81}).
+		e := builders.EasyService("web").In(namespace).Ports(appv1.Port{Name: "http", Port: 80}, appv1.Port{Name: "admin", Port: 81}).
 			With(func(s *appv1.EasyServiceSpec) {
 				s.Gateway = &appv1.Route{ParentRefs: []appv1.ParentRef{{Name: "edge", Namespace: "gateways"}}, Hostnames: []string{"a.example.org"}, Port: 81}
 				s.Metrics = &appv1.Metrics{Port: "admin", ServiceMonitor: commonv1.ServiceMonitor{Labels: map[string]string{"release": "p"}, Interval: "30s"}}
@@ -151,7 +151,7 @@ var _ = Describe("Types that a cluster may lack:", func() {
 		theirs.Object["spec"] = map[string]any{"hostnames": []any{"theirs.example.org"}}
 		Expect(admin.Create(ctx, theirs)).To(Succeed())
 		operate(namespace)
-		e := factory.EasyService("web").In(namespace).Ports(appv1.Port{Port: 80}).With(func(s *appv1.EasyServiceSpec) {
+		e := builders.EasyService("web").In(namespace).Ports(appv1.Port{Port: 80}).With(func(s *appv1.EasyServiceSpec) {
 			s.Gateway = &appv1.Route{ParentRefs: []appv1.ParentRef{{Name: "edge"}}}
 		}).Build()
 		Expect(admin.Create(ctx, e)).To(Succeed())

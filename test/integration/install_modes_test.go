@@ -24,7 +24,7 @@ import (
 	cachev1alpha1 "github.com/mainstay-operator/mainstay-operator/api/cache/v1alpha1"
 	commonv1 "github.com/mainstay-operator/mainstay-operator/api/common/v1"
 	egov1 "github.com/mainstay-operator/mainstay-operator/api/ego/v1"
-	"github.com/mainstay-operator/mainstay-operator/test/factory"
+	"github.com/mainstay-operator/mainstay-operator/test/builders"
 	"github.com/mainstay-operator/mainstay-operator/test/fault"
 )
 
@@ -158,7 +158,7 @@ var _ = Describe("Install modes:", func() {
 var runningActivity = kind{
 	name:   "Activity",
 	level:  "restricted",
-	sample: func() client.Object { return factory.Activity("a", "true").Build() },
+	sample: func() client.Object { return builders.Activity("a", "true").Build() },
 	done: func(ctx context.Context, obj client.Object) error {
 		var pods corev1.PodList
 		if err := admin.List(ctx, &pods, client.InNamespace(obj.GetNamespace())); err != nil {

@@ -26,7 +26,7 @@ import (
 	appv1 "github.com/mainstay-operator/mainstay-operator/api/app/v1"
 	commonv1 "github.com/mainstay-operator/mainstay-operator/api/common/v1"
 	"github.com/mainstay-operator/mainstay-operator/controllers"
-	"github.com/mainstay-operator/mainstay-operator/test/factory"
+	"github.com/mainstay-operator/mainstay-operator/test/builders"
 	"github.com/mainstay-operator/mainstay-operator/test/fault"
 )
 
@@ -52,7 +52,7 @@ var _ = Describe("The manager", func() {
 			Expect(err).NotTo(HaveOccurred())
 			Expect(conditionOf(read, commonv1.ConditionDegraded)).To(HaveField("Message", And(HavePrefix("serviceAccountName: "), ContainSubstring(`"manager"`))))
 		}
-		obj := factory.EasyService("a").Build()
+		obj := builders.EasyService("a").Build()
 		obj.Namespace, obj.Spec.ServiceAccountName = namespace, "manager"
 		Expect(admin.Create(ctx, obj)).To(Succeed())
 		refused(obj)

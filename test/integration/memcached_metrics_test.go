@@ -10,14 +10,14 @@ import (
 
 	cachev1alpha1 "github.com/mainstay-operator/mainstay-operator/api/cache/v1alpha1"
 	commonv1 "github.com/mainstay-operator/mainstay-operator/api/common/v1"
-	"github.com/mainstay-operator/mainstay-operator/test/factory"
+	"github.com/mainstay-operator/mainstay-operator/test/builders"
 )
 
 var _ = Describe("Memcached's metrics", func() {
 	It("are exported, and found where there is a Prometheus operator", func(ctx SpecContext) {
 		namespace := newNamespace(ctx)
 		operate(namespace)
-		obj := factory.Memcached("a").In(namespace).With(func(s *cachev1alpha1.MemcachedSpec) {
+		obj := builders.Memcached("a").In(namespace).With(func(s *cachev1alpha1.MemcachedSpec) {
 			s.Metrics = &cachev1alpha1.MemcachedMetrics{Enabled: true, ServiceMonitor: &commonv1.ServiceMonitor{Interval: "30s"}}
 		}).Build()
 		Expect(admin.Create(ctx, obj)).To(Succeed())

@@ -17,7 +17,7 @@ import (
 
 	cachev1alpha1 "github.com/mainstay-operator/mainstay-operator/api/cache/v1alpha1"
 	commonv1 "github.com/mainstay-operator/mainstay-operator/api/common/v1"
-	"github.com/mainstay-operator/mainstay-operator/test/factory"
+	"github.com/mainstay-operator/mainstay-operator/test/builders"
 )
 
 var _ = Describe("Memcached's certificate", func() {
@@ -42,7 +42,7 @@ var _ = Describe("Memcached's certificate", func() {
 	BeforeEach(func(ctx SpecContext) {
 		namespace = kind{level: "restricted"}.newNamespace(ctx)
 		operate(namespace)
-		obj = factory.Memcached("a").In(namespace).TLS("chosen", cachev1alpha1.MemcachedClientAuthRequire).Build()
+		obj = builders.Memcached("a").In(namespace).TLS("chosen", cachev1alpha1.MemcachedClientAuthRequire).Build()
 	})
 
 	It("is awaited, and nothing starts without a good one", func(ctx SpecContext) {
@@ -127,7 +127,7 @@ var _ = Describe("Memcached's users", func() {
 	It("are awaited, known beside those before, and alone when every node knows them", func(ctx SpecContext) {
 		namespace := kind{level: "restricted"}.newNamespace(ctx)
 		operate(namespace)
-		obj := factory.Memcached("a").In(namespace).Size(2).
+		obj := builders.Memcached("a").In(namespace).Size(2).
 			With(func(s *cachev1alpha1.MemcachedSpec) { s.Auth = &cachev1alpha1.MemcachedAuth{SecretName: "chosen"} }).Build()
 		users := func(text string) { give(ctx, namespace, map[string][]byte{"users": []byte(text)}) }
 		known := func() string {

@@ -15,7 +15,7 @@ import (
 
 	cachev1alpha1 "github.com/mainstay-operator/mainstay-operator/api/cache/v1alpha1"
 	commonv1 "github.com/mainstay-operator/mainstay-operator/api/common/v1"
-	"github.com/mainstay-operator/mainstay-operator/test/factory"
+	"github.com/mainstay-operator/mainstay-operator/test/builders"
 )
 
 var _ = register(kind{
@@ -24,7 +24,7 @@ var _ = register(kind{
 	scaled:     true,
 	sample:     func() client.Object { return fullMemcached() },
 	edit: func(obj client.Object) {
-		obj.(*cachev1alpha1.Memcached).Spec = factory.Memcached("").Size(1).Image("example.org/memcached:other").Memory("96Mi").Build().Spec
+		obj.(*cachev1alpha1.Memcached).Spec = builders.Memcached("").Size(1).Image("example.org/memcached:other").Memory("96Mi").Build().Spec
 	},
 	paused: func(obj client.Object, paused bool) { obj.(*cachev1alpha1.Memcached).Spec.Paused = paused },
 	prerequisite: func(namespace string) client.Object {
@@ -39,7 +39,7 @@ var _ = register(kind{
 
 // fullMemcached sets every optional field but paused.
 func fullMemcached() *cachev1alpha1.Memcached {
-	return factory.Memcached("full").Size(3).Image("example.org/memcached:full").
+	return builders.Memcached("full").Size(3).Image("example.org/memcached:full").
 		Memory("128Mi").MaxItemSize("2Mi").Limit("1Gi").Options("modern", "hashpower=20").Port(11311).
 		TLS("chosen", cachev1alpha1.MemcachedClientAuthRequire).
 		With(func(s *cachev1alpha1.MemcachedSpec) {
@@ -80,7 +80,7 @@ func fullPodOptions() commonv1.PodOptions {
 }
 
 var _ = Describe("Memcached", func() {
-	plain := func() *factory.MemcachedBuilder { return factory.Memcached("a") }
+	plain := func() *builders.MemcachedBuilder { return builders.Memcached("a") }
 	with := func(change func(*cachev1alpha1.MemcachedSpec)) client.Object { return plain().With(change).Build() }
 	tls := func(change func(*cachev1alpha1.MemcachedTLS), also ...func(*cachev1alpha1.MemcachedSpec)) client.Object {
 		maker := plain().TLS("a", "").With(func(s *cachev1alpha1.MemcachedSpec) { change(s.TLS) })
@@ -168,9 +168,9 @@ var _ = Describe("Memcached", func() {
 		Entry("one port for both", tls(func(over *cachev1alpha1.MemcachedTLS) {
 			over.Mode, over.PlaintextPort = cachev1alpha1.MemcachedTLSOptional, 11211
 		}), "tls.plaintextPort"),
-		Entry("a name too long for its Services", factory.Memcached(strings.Repeat("a", 49)).Build(), "metadata.name"),
-		Entry("a name that no Service may have", factory.Memcached("1a").Build(), "metadata.name"),
-		Entry("a name with a dot", factory.Memcached("a.b").Build(), "metadata.name"),
+		Entry("a name too long for its Services", builders.Memcached(strings.Repeat("a", 49)).Build(), "metadata.name"),
+		Entry("a name that no Service may have", builders.Memcached("1a").Build(), "metadata.name"),
+		Entry("a name with a dot", builders.Memcached("a.b").Build(), "metadata.name"),
 	)
 
 	DescribeTable("is accepted at the edge", func(obj client.Object) { accept(obj) },
@@ -221,18 +221,18 @@ var _ = Describe("Memcached", func() {
 		Entry("TLS", plain().TLS("a", "").Build()),
 		Entry("TLS with a port in the clear", tls(func(over *cachev1alpha1.MemcachedTLS) { over.Mode = cachev1alpha1.MemcachedTLSOptional })),
 		Entry("no port in the clear, whatever its number", tls(func(over *cachev1alpha1.MemcachedTLS) { over.PlaintextPort = 11211 })),
-		Entry("a name of 48", factory.Memcached(strings.Repeat("a", 48)).Build()),
+		Entry("a name of 48", builders.Memcached(strings.Repeat("a", 48)).Build()),
 		Entry("every field", fullMemcached()),
 	)
 
-	DescribeTable("with this item size is accepted when memcached starts with it, and else refused", func(sizes factory.MemcachedItemSizes) {
+	DescribeTable("with this item size is accepted when memcached starts with it, and else refused", func(sizes builders.MemcachedItemSizes) {
 		if sizes.Starts {
 			accept(sizes.Set(plain()).Build())
 		} else {
 			reject(sizes.Set(plain()).Build(), sizes.Field)
 		}
 	}, func() (entries []TableEntry) {
-		for _, sizes := range factory.ItemSizes {
+		for _, sizes := range builders.ItemSizes {
 			entries = append(entries, Entry(sizes.String(), sizes))
 		}
 		return entries
@@ -275,7 +275,7 @@ var _ = Describe("Memcached's proxy", func() {
 	It("comes, follows the nodes, and goes", func(ctx SpecContext) {
 		namespace := newNamespace(ctx)
 		operate(namespace)
-		obj := factory.Memcached("a").In(namespace).Size(2).
+		obj := builders.Memcached("a").In(namespace).Size(2).
 			With(func(s *cachev1alpha1.MemcachedSpec) { s.Proxy = &cachev1alpha1.MemcachedProxy{Enabled: true} }).Build()
 		Expect(admin.Create(ctx, obj)).To(Succeed())
 		Eventually(checkCondition).WithArguments(ctx, obj, commonv1.ConditionReady, metav1.ConditionTrue).Should(Succeed())

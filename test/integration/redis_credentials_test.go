@@ -16,7 +16,7 @@ import (
 
 	cachev1alpha1 "github.com/mainstay-operator/mainstay-operator/api/cache/v1alpha1"
 	commonv1 "github.com/mainstay-operator/mainstay-operator/api/common/v1"
-	"github.com/mainstay-operator/mainstay-operator/test/factory"
+	"github.com/mainstay-operator/mainstay-operator/test/builders"
 	"github.com/mainstay-operator/mainstay-operator/test/fault"
 )
 
@@ -75,7 +75,7 @@ var _ = Describe("Redis' passwords", func() {
 		Expect(admin.Create(ctx, &corev1.Secret{
 			ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: "chosen"}, StringData: map[string]string{"password": first}})).To(Succeed())
 		o = operate(namespace)
-		obj = factory.Redis("a").Size(2).MinReplicas(0).With(func(s *cachev1alpha1.RedisSpec) {
+		obj = builders.Redis("a").Size(2).MinReplicas(0).With(func(s *cachev1alpha1.RedisSpec) {
 			s.Auth = &cachev1alpha1.RedisAuth{SecretName: "chosen"}
 		}).Build()
 		obj.Namespace = namespace
@@ -251,7 +251,7 @@ func nowhere(ctx context.Context, obj client.Object, passwords ...string) {
 var _ = It("A Redis that never had a password waits for the user's Secret, naming the field", func(ctx SpecContext) {
 	namespace := newNamespace(ctx)
 	operate(namespace)
-	obj := factory.Redis("a").With(func(s *cachev1alpha1.RedisSpec) {
+	obj := builders.Redis("a").With(func(s *cachev1alpha1.RedisSpec) {
 		s.Auth = &cachev1alpha1.RedisAuth{SecretName: "late"}
 	}).Build()
 	obj.Namespace = namespace

@@ -17,7 +17,7 @@ import (
 
 	cachev1alpha1 "github.com/mainstay-operator/mainstay-operator/api/cache/v1alpha1"
 	commonv1 "github.com/mainstay-operator/mainstay-operator/api/common/v1"
-	"github.com/mainstay-operator/mainstay-operator/test/factory"
+	"github.com/mainstay-operator/mainstay-operator/test/builders"
 )
 
 // What is measured is a set of three real servers. The peaceful ones beside it are real, too, of
@@ -82,7 +82,7 @@ type measuredSet struct {
 
 func measure(ctx context.Context, namespace string) *measuredSet {
 	GinkgoHelper()
-	m := &measuredSet{Redis: factory.Redis("measured").Size(3).Build(), probes: map[string]*redis.Client{}}
+	m := &measuredSet{Redis: builders.Redis("measured").Size(3).Build(), probes: map[string]*redis.Client{}}
 	m.Namespace = namespace
 	Expect(admin.Create(ctx, m.Redis)).To(Succeed())
 	m.servers = serve(ctx, namespace, m.Name, 3)
@@ -140,7 +140,7 @@ func peaceful(ctx context.Context, namespace string, count int) (servers []*redi
 	GinkgoHelper()
 	var all []*cachev1alpha1.Redis
 	for n := range count {
-		obj := factory.Redis(fmt.Sprintf("peaceful-%d", n)).Size(1).Build()
+		obj := builders.Redis(fmt.Sprintf("peaceful-%d", n)).Size(1).Build()
 		obj.Namespace = namespace
 		Expect(admin.Create(ctx, obj)).To(Succeed())
 		all = append(all, obj)
@@ -160,7 +160,7 @@ func hostile(ctx context.Context, namespaces []string, count int) {
 	sorts := slices.Sorted(maps.Keys(fakeServers))
 	var all []*cachev1alpha1.Redis
 	for n := range count {
-		obj := factory.Redis(fmt.Sprintf("hostile-%d", n)).Size(3).Build()
+		obj := builders.Redis(fmt.Sprintf("hostile-%d", n)).Size(3).Build()
 		obj.Namespace = namespaces[n%len(namespaces)]
 		Expect(admin.Create(ctx, obj)).To(Succeed())
 		all = append(all, obj)

@@ -9,14 +9,14 @@ import (
 
 	cachev1alpha1 "github.com/mainstay-operator/mainstay-operator/api/cache/v1alpha1"
 	commonv1 "github.com/mainstay-operator/mainstay-operator/api/common/v1"
-	"github.com/mainstay-operator/mainstay-operator/test/factory"
+	"github.com/mainstay-operator/mainstay-operator/test/builders"
 )
 
 var _ = Describe("The Service of a Redis", func() {
 	It("leads to the new master also while the API server refuses what the spec asks of it", func(ctx SpecContext) {
 		namespace := newNamespace(ctx)
 		install{namespaces: []string{namespace}, images: images}.operate()
-		obj := factory.Redis("routed").Size(3).MinReplicas(0).Build()
+		obj := builders.Redis("routed").Size(3).MinReplicas(0).Build()
 		obj.Namespace = namespace
 		Expect(admin.Create(ctx, obj)).To(Succeed())
 		servers := serve(ctx, namespace, "routed", 3)

@@ -12,7 +12,7 @@ import (
 
 	cachev1alpha1 "github.com/mainstay-operator/mainstay-operator/api/cache/v1alpha1"
 	commonv1 "github.com/mainstay-operator/mainstay-operator/api/common/v1"
-	"github.com/mainstay-operator/mainstay-operator/test/factory"
+	"github.com/mainstay-operator/mainstay-operator/test/builders"
 	"github.com/mainstay-operator/mainstay-operator/test/fault"
 )
 
@@ -54,7 +54,7 @@ var _ = Describe("Redis' settings", func() {
 	BeforeEach(func(ctx SpecContext) {
 		namespace = newNamespace(ctx)
 		o = operate(namespace)
-		obj = factory.Redis("a").Size(2).MinReplicas(0).Config("maxmemory-policy", "nonsense").Build()
+		obj = builders.Redis("a").Size(2).MinReplicas(0).Config("maxmemory-policy", "nonsense").Build()
 		obj.Namespace = namespace
 		Expect(admin.Create(ctx, obj)).To(Succeed())
 		servers = serve(ctx, namespace, "a", 2)

@@ -20,7 +20,7 @@ import (
 	cachev1alpha1 "github.com/mainstay-operator/mainstay-operator/api/cache/v1alpha1"
 	commonv1 "github.com/mainstay-operator/mainstay-operator/api/common/v1"
 	"github.com/mainstay-operator/mainstay-operator/test/authority"
-	"github.com/mainstay-operator/mainstay-operator/test/factory"
+	"github.com/mainstay-operator/mainstay-operator/test/builders"
 )
 
 // Its pods have no servers here, so it comes to rest before its first master.
@@ -31,7 +31,7 @@ var _ = register(kind{
 	smallest:   1,
 	sample:     func() client.Object { return fullRedis() },
 	edit: func(obj client.Object) {
-		obj.(*cachev1alpha1.Redis).Spec = factory.Redis("").Valkey().TLS("chosen", cachev1alpha1.RedisClientAuthRequired).Size(2).Image("example.org/redis:other").Storage("1Gi").
+		obj.(*cachev1alpha1.Redis).Spec = builders.Redis("").Valkey().TLS("chosen", cachev1alpha1.RedisClientAuthRequired).Size(2).Image("example.org/redis:other").Storage("1Gi").
 			With(func(s *cachev1alpha1.RedisSpec) { s.Storage.StorageClassName = ptr.To("fast") }).Build().Spec
 	},
 	done: func(ctx context.Context, obj client.Object) error {
@@ -59,7 +59,7 @@ var certifier = authority.New("integration")
 
 // fullRedis sets every optional field but paused, none to its default.
 func fullRedis() *cachev1alpha1.Redis {
-	return factory.Redis("full").Valkey().TLS("chosen", cachev1alpha1.RedisClientAuthRequired).Size(4).Image("example.org/redis:full").Storage("1Gi").
+	return builders.Redis("full").Valkey().TLS("chosen", cachev1alpha1.RedisClientAuthRequired).Size(4).Image("example.org/redis:full").Storage("1Gi").
 		Config("maxmemory-policy", "allkeys-lru").Config("databases", "32").MinReplicas(0).Limit("1Gi").
 		With(func(s *cachev1alpha1.RedisSpec) {
 			s.Storage.StorageClassName, s.Storage.Retention = ptr.To("fast"), cachev1alpha1.RedisDelete
@@ -74,7 +74,7 @@ func fullRedis() *cachev1alpha1.Redis {
 }
 
 var _ = Describe("Redis", func() {
-	plain := func() *factory.RedisBuilder { return factory.Redis("a") }
+	plain := func() *builders.RedisBuilder { return builders.Redis("a") }
 	with := func(change func(*cachev1alpha1.RedisSpec)) client.Object { return plain().With(change).Build() }
 	chosen := func(name string) func(*cachev1alpha1.RedisSpec) {
 		return func(s *cachev1alpha1.RedisSpec) { s.Auth = &cachev1alpha1.RedisAuth{SecretName: name} }
@@ -137,8 +137,8 @@ var _ = Describe("Redis", func() {
 		Entry("disruption beyond 100%", with(func(s *cachev1alpha1.RedisSpec) {
 			s.Disruption = &commonv1.Disruption{MaxUnavailable: ptr.To(intstr.FromString("101%"))}
 		}), "disruption.maxUnavailable"),
-		Entry("a name too long for its Services", factory.Redis(strings.Repeat("a", 49)).Build(), "metadata.name"),
-		Entry("a name that no Service may have", factory.Redis("1a").Build(), "metadata.name"),
+		Entry("a name too long for its Services", builders.Redis(strings.Repeat("a", 49)).Build(), "metadata.name"),
+		Entry("a name that no Service may have", builders.Redis("1a").Build(), "metadata.name"),
 	)
 
 	It("is refused with the names of the directives that are not supported, and of no other", func() {
@@ -174,7 +174,7 @@ var _ = Describe("Redis", func() {
 		Entry("tls with a name of 253", plain().TLS(strings.Repeat("a", 253), cachev1alpha1.RedisClientAuthOptional).Build()),
 		Entry("Valkey", plain().Valkey().Config("hz", "20").Build()),
 		Entry("a directive that only Redis has", plain().Config("dynamic-hz", "no").Build()),
-		Entry("a name of 48", factory.Redis(strings.Repeat("a", 48)).Build()),
+		Entry("a name of 48", builders.Redis(strings.Repeat("a", 48)).Build()),
 	)
 
 	DescribeTable("refuses an edit", func(ctx SpecContext, obj *cachev1alpha1.Redis, change func(*cachev1alpha1.RedisSpec), field string) {

@@ -16,7 +16,7 @@ import (
 
 	cachev1alpha1 "github.com/mainstay-operator/mainstay-operator/api/cache/v1alpha1"
 	commonv1 "github.com/mainstay-operator/mainstay-operator/api/common/v1"
-	"github.com/mainstay-operator/mainstay-operator/test/factory"
+	"github.com/mainstay-operator/mainstay-operator/test/builders"
 )
 
 var _ = Describe("Redis' certificate", func() {
@@ -38,7 +38,7 @@ var _ = Describe("Redis' certificate", func() {
 	BeforeEach(func(ctx SpecContext) {
 		namespace = kind{level: "restricted"}.newNamespace(ctx)
 		operate(namespace)
-		obj = factory.Redis("a").TLS("chosen", cachev1alpha1.RedisClientAuthRequired).Build()
+		obj = builders.Redis("a").TLS("chosen", cachev1alpha1.RedisClientAuthRequired).Build()
 		obj.Namespace = namespace
 	})
 

@@ -16,7 +16,7 @@ import (
 
 	cachev1alpha1 "github.com/mainstay-operator/mainstay-operator/api/cache/v1alpha1"
 	commonv1 "github.com/mainstay-operator/mainstay-operator/api/common/v1"
-	"github.com/mainstay-operator/mainstay-operator/test/factory"
+	"github.com/mainstay-operator/mainstay-operator/test/builders"
 )
 
 var _ = Describe("Redis' volumes", func() {
@@ -165,7 +165,7 @@ func stored(ctx context.Context, grows bool) (string, *cachev1alpha1.Redis) {
 		Expect(err).NotTo(HaveOccurred())
 		DeferCleanup(o.stop)
 	}
-	r := factory.Redis("a").Size(2).Storage("1Gi").Build()
+	r := builders.Redis("a").Size(2).Storage("1Gi").Build()
 	r.Namespace, r.Spec.Storage.StorageClassName = namespace, &class.Name
 	Expect(admin.Create(ctx, r)).To(Succeed())
 	Eventually(func() []corev1.PersistentVolumeClaim { return claimsIn(ctx, namespace) }).Should(HaveLen(2))

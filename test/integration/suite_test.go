@@ -1,6 +1,6 @@
 // Package integration runs the operator, under the rights it ships with,
 // against a real API server and etcd. Pods and workloads are played by
-// test/children. Every spec has a namespace and an operator of its own; of several
+// test/fakekube. Every spec has a namespace and an operator of its own; of several
 // processes each has a server of its own, too.
 package integration
 
@@ -33,7 +33,7 @@ import (
 	appv1 "github.com/mainstay-operator/mainstay-operator/api/app/v1"
 	cachev1alpha1 "github.com/mainstay-operator/mainstay-operator/api/cache/v1alpha1"
 	egov1 "github.com/mainstay-operator/mainstay-operator/api/ego/v1"
-	"github.com/mainstay-operator/mainstay-operator/test/children"
+	"github.com/mainstay-operator/mainstay-operator/test/fakekube"
 	"github.com/mainstay-operator/mainstay-operator/test/fault"
 )
 
@@ -96,7 +96,7 @@ var _ = BeforeSuite(func(ctx SpecContext) {
 
 	driving, rest := context.WithCancel(context.Background())
 	DeferCleanup(rest)
-	Expect(children.Start(driving, config, scheme, kubelet, groups...)).To(Succeed())
+	Expect(fakekube.Start(driving, config, scheme, kubelet, groups...)).To(Succeed())
 })
 
 // broken ends the name of an image that nobody can pull.
@@ -109,14 +109,14 @@ const stopping = ":stopping"
 func kubelet(pod *corev1.Pod) {
 	image := pod.Spec.Containers[0].Image
 	if strings.HasSuffix(image, stopping) {
-		children.Run(pod)
+		fakekube.Run(pod)
 		pod.Status.Conditions[0].LastTransitionTime = metav1.NewTime(pod.CreationTimestamp.Add(time.Hour)) // anew each time
 		pod.Status.ContainerStatuses[0].RestartCount = 2
 		pod.Status.ContainerStatuses[0].LastTerminationState.Terminated = &corev1.ContainerStateTerminated{ExitCode: 3, Reason: "Error"}
 		return
 	}
 	if !strings.HasSuffix(image, broken) {
-		children.Run(pod)
+		fakekube.Run(pod)
 		return
 	}
 	pod.Status.ContainerStatuses = []corev1.ContainerStatus{{

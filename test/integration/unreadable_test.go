@@ -18,7 +18,7 @@ import (
 	appv1 "github.com/mainstay-operator/mainstay-operator/api/app/v1"
 	commonv1 "github.com/mainstay-operator/mainstay-operator/api/common/v1"
 	egov1 "github.com/mainstay-operator/mainstay-operator/api/ego/v1"
-	"github.com/mainstay-operator/mainstay-operator/test/factory"
+	"github.com/mainstay-operator/mainstay-operator/test/builders"
 )
 
 // spokenOf is nil once the operator has said anything of the object.
@@ -75,7 +75,7 @@ var _ = Describe("an object that cannot be read", func() {
 // One that does not fit would keep the whole status from being written, for ever.
 var _ = Describe("others' words", func() {
 	It("are cut to what a condition takes: the server's of a refusal that quotes the spec", func(ctx SpecContext) {
-		e := factory.EasyService("a").In(newNamespace(ctx)).With(func(s *appv1.EasyServiceSpec) {
+		e := builders.EasyService("a").In(newNamespace(ctx)).With(func(s *appv1.EasyServiceSpec) {
 			s.Envs = []corev1.EnvVar{{Name: strings.Repeat("=é", 30_000)}}
 		}).Build()
 		Expect(admin.Create(ctx, e)).To(Succeed())
@@ -91,7 +91,7 @@ var _ = Describe("others' words", func() {
 	})
 
 	DescribeTable("are for a human when they are of a key that a list holds twice", func(ctx SpecContext, field string, change func(*appv1.EasyServiceSpec)) {
-		e := factory.EasyService("a").In(newNamespace(ctx)).With(change).Build()
+		e := builders.EasyService("a").In(newNamespace(ctx)).With(change).Build()
 		Expect(admin.Create(ctx, e)).To(Succeed())
 		operate(e.Namespace)
 		Eventually(checkCondition).WithArguments(ctx, e, commonv1.ConditionDegraded, metav1.ConditionTrue, commonv1.ReasonRefusedByServer).Should(Succeed())
@@ -108,7 +108,7 @@ var _ = Describe("others' words", func() {
 	)
 
 	It("are spelled as a condition takes them: the kubelet's of a pod that it turns away", func(ctx SpecContext) {
-		a := factory.Activity("a", "true").In(newNamespace(ctx)).With(func(s *egov1.ActivitySpec) { s.Image = "example.org/a" + broken }).Build()
+		a := builders.Activity("a", "true").In(newNamespace(ctx)).With(func(s *egov1.ActivitySpec) { s.Image = "example.org/a" + broken }).Build()
 		Expect(admin.Create(ctx, a)).To(Succeed())
 		operate(a.Namespace)
 		Eventually(func(g Gomega) {

@@ -25,7 +25,7 @@ import (
 	cachev1alpha1 "github.com/mainstay-operator/mainstay-operator/api/cache/v1alpha1"
 	commonv1 "github.com/mainstay-operator/mainstay-operator/api/common/v1"
 	"github.com/mainstay-operator/mainstay-operator/controllers/upgradeable"
-	"github.com/mainstay-operator/mainstay-operator/test/factory"
+	"github.com/mainstay-operator/mainstay-operator/test/builders"
 	"github.com/mainstay-operator/mainstay-operator/test/fault"
 )
 
@@ -46,7 +46,7 @@ var _ = Describe("OLM's OperatorCondition", Ordered, func() {
 	// one Redis without servers, so that it waits for its first master.
 	forming := func(ctx context.Context, namespace string) {
 		GinkgoHelper()
-		obj := factory.Redis("a").Build()
+		obj := builders.Redis("a").Build()
 		obj.Namespace = namespace
 		Expect(admin.Create(ctx, obj)).To(Succeed())
 		Eventually(checkCondition).WithArguments(ctx, obj, commonv1.ConditionReady, metav1.ConditionFalse).Should(Succeed())
@@ -87,7 +87,7 @@ var _ = Describe("OLM's OperatorCondition", Ordered, func() {
 		granted(ctx, key)
 		second, elsewhere := newNamespace(ctx), newNamespace(ctx)
 		install{namespaces: []string{key.Namespace, second}, condition: key, images: images}.operate()
-		obj := factory.Redis("a").Build()
+		obj := builders.Redis("a").Build()
 		obj.Namespace = elsewhere
 		Expect(admin.Create(ctx, obj)).To(Succeed())
 		for _, namespace := range []string{key.Namespace, second} {
@@ -115,7 +115,7 @@ var _ = Describe("OLM's OperatorCondition", Ordered, func() {
 			Expect(admin.Get(ctx, key, &object)).To(Succeed())
 			return object.ResourceVersion
 		}
-		obj := factory.Redis("a").Build()
+		obj := builders.Redis("a").Build()
 		obj.Namespace = key.Namespace
 		Expect(admin.Create(ctx, obj)).To(Succeed())
 
@@ -144,7 +144,7 @@ var _ = Describe("OLM's OperatorCondition", Ordered, func() {
 			}
 			return fault.None
 		}}.operate()
-		obj := factory.Redis("a").Size(2).MinReplicas(0).Build()
+		obj := builders.Redis("a").Size(2).MinReplicas(0).Build()
 		obj.Namespace = key.Namespace
 		Expect(admin.Create(ctx, obj)).To(Succeed())
 		Eventually(told).WithArguments(ctx).Should(says(metav1.ConditionFalse, "Redis "+key.Namespace+"/a (no master)"))

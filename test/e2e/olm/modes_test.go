@@ -12,8 +12,8 @@ import (
 
 	cachev1alpha1 "github.com/mainstay-operator/mainstay-operator/api/cache/v1alpha1"
 	commonv1 "github.com/mainstay-operator/mainstay-operator/api/common/v1"
+	"github.com/mainstay-operator/mainstay-operator/test/builders"
 	"github.com/mainstay-operator/mainstay-operator/test/cluster"
-	"github.com/mainstay-operator/mainstay-operator/test/factory"
 	"github.com/mainstay-operator/mainstay-operator/test/olm"
 )
 
@@ -41,7 +41,7 @@ func setTargetNamespaces(ctx context.Context, targets ...string) {
 func looksAfter(ctx context.Context, these, notThose []string) {
 	GinkgoHelper()
 	made := func(namespace string) *cachev1alpha1.Memcached {
-		m := factory.Memcached("mode").In(namespace).Image("").Build()
+		m := builders.Memcached("mode").In(namespace).Image("").Build()
 		Expect(client.IgnoreAlreadyExists(k8s.Create(ctx, m))).To(Succeed())
 		DeferCleanup(func(ctx SpecContext) { Expect(client.IgnoreNotFound(k8s.Delete(ctx, m))).To(Succeed()) })
 		return m

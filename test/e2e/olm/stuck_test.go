@@ -15,7 +15,7 @@ import (
 
 	cachev1alpha1 "github.com/mainstay-operator/mainstay-operator/api/cache/v1alpha1"
 	commonv1 "github.com/mainstay-operator/mainstay-operator/api/common/v1"
-	"github.com/mainstay-operator/mainstay-operator/test/factory"
+	"github.com/mainstay-operator/mainstay-operator/test/builders"
 	"github.com/mainstay-operator/mainstay-operator/test/olm"
 )
 
@@ -23,7 +23,7 @@ import (
 // since the API server refuses it, until it is let go.
 func stuck(ctx context.Context) (letGo func(context.Context)) {
 	GinkgoHelper()
-	redis := factory.Redis("stuck").Size(2).Build()
+	redis := builders.Redis("stuck").Size(2).Build()
 	redis.Namespace = newNamespace(ctx)
 	Expect(k8s.Create(ctx, redis)).To(Succeed())
 	well := func(ctx context.Context) error {

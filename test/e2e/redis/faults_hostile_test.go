@@ -13,8 +13,8 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
+	"github.com/mainstay-operator/mainstay-operator/test/builders"
 	"github.com/mainstay-operator/mainstay-operator/test/cluster"
-	"github.com/mainstay-operator/mainstay-operator/test/factory"
 	"github.com/mainstay-operator/mainstay-operator/test/fault"
 	"github.com/mainstay-operator/mainstay-operator/test/hostile"
 )
@@ -47,7 +47,7 @@ func addHostileServers(ctx context.Context, s *set) error {
 	}
 	namespace := newNamespace(ctx).Name
 	for _, sort := range hostile.Behaviors() {
-		r := factory.Redis(string(sort)).Size(1).Image(hostileImage).Build()
+		r := builders.Redis(string(sort)).Size(1).Image(hostileImage).Build()
 		r.Namespace = namespace
 		if err := k8s.Create(ctx, r); err != nil {
 			return err

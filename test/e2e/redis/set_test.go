@@ -18,8 +18,8 @@ import (
 
 	cachev1alpha1 "github.com/mainstay-operator/mainstay-operator/api/cache/v1alpha1"
 	commonv1 "github.com/mainstay-operator/mainstay-operator/api/common/v1"
+	"github.com/mainstay-operator/mainstay-operator/test/builders"
 	"github.com/mainstay-operator/mainstay-operator/test/cluster"
-	"github.com/mainstay-operator/mainstay-operator/test/factory"
 	"github.com/mainstay-operator/mainstay-operator/test/fault"
 	"github.com/mainstay-operator/mainstay-operator/test/traffic"
 )
@@ -49,7 +49,7 @@ type set struct {
 func newSet(ctx context.Context, f faultRow) *set {
 	GinkgoHelper()
 	namespace := newNamespace(ctx)
-	made := factory.Redis("data").Size(max(3, f.size))
+	made := builders.Redis("data").Size(max(3, f.size))
 	if f.storage {
 		made.Storage("64Mi").With(func(s *cachev1alpha1.RedisSpec) { s.Storage.Retention = cachev1alpha1.RedisDelete })
 	}

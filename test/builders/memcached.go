@@ -1,6 +1,6 @@
-// Package factory makes objects of every kind for tests, as a user's manifest
+// Package builders makes objects of every kind for tests, as a user's manifest
 // would: what is not said is not sent.
-package factory
+package builders
 
 import (
 	corev1 "k8s.io/api/core/v1"

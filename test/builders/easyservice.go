@@ -1,4 +1,4 @@
-package factory
+package builders
 
 import (
 	corev1 "k8s.io/api/core/v1"

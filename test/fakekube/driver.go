@@ -1,7 +1,7 @@
-// Package children plays what an API server alone has not: the workload
+// Package fakekube plays what an API server alone has not: the workload
 // controllers, the kubelet and the garbage collector. Everything goes well and
 // at once, unless a test's own Kubelet says otherwise.
-package children
+package fakekube
 
 import (
 	"context"
