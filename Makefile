@@ -136,7 +136,8 @@ docker-build: ## Build the image with a container engine.
 	docker build -t $(IMG) .
 
 ##@ OLM
-KINDS := $(addprefix ./controllers/,activity easyservice memcached redis)
+# What the last release made of each kind is compared with what this one makes.
+KINDS := $(patsubst %/release_test.go,./%,$(wildcard controllers/*/release_test.go))
 OLM := $(addprefix $(BIN)/,olm catalog package-server copy-content cpb opm grpc-health-probe)
 
 # What differs from release to release in the bundle.

@@ -6,19 +6,14 @@ import (
 	"fmt"
 	"os"
 
-	operatorsv2 "github.com/operator-framework/api/pkg/operators/v2"
 	"k8s.io/apimachinery/pkg/runtime"
 	utilruntime "k8s.io/apimachinery/pkg/util/runtime"
 	"k8s.io/apimachinery/pkg/util/uuid"
-	clientgoscheme "k8s.io/client-go/kubernetes/scheme"
 	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/log/zap"
 	"sigs.k8s.io/controller-runtime/pkg/metrics/filters"
 	metricsserver "sigs.k8s.io/controller-runtime/pkg/metrics/server"
 
-	appv1 "github.com/mainstay-operator/mainstay-operator/api/app/v1"
-	cachev1alpha1 "github.com/mainstay-operator/mainstay-operator/api/cache/v1alpha1"
-	egov1 "github.com/mainstay-operator/mainstay-operator/api/ego/v1"
 	"github.com/mainstay-operator/mainstay-operator/controllers"
 	"github.com/mainstay-operator/mainstay-operator/controllers/leadership"
 	"github.com/mainstay-operator/mainstay-operator/controllers/upgradeable"
@@ -42,11 +37,7 @@ func run() error {
 	ctrl.SetLogger(zap.New(zap.UseFlagOptions(&logging)))
 
 	scheme := runtime.NewScheme()
-	utilruntime.Must(clientgoscheme.AddToScheme(scheme))
-	utilruntime.Must(appv1.AddToScheme(scheme))
-	utilruntime.Must(cachev1alpha1.AddToScheme(scheme))
-	utilruntime.Must(egov1.AddToScheme(scheme))
-	utilruntime.Must(operatorsv2.AddToScheme(scheme))
+	utilruntime.Must(controllers.AddToScheme(scheme))
 
 	metrics := metricsserver.Options{BindAddress: *metricsAddress, SecureServing: *metricsSecure}
 	if *metricsSecure {

@@ -15,11 +15,7 @@ import (
 	"github.com/go-logr/logr"
 	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/cache"
-	"sigs.k8s.io/controller-runtime/pkg/client"
 
-	appv1 "github.com/mainstay-operator/mainstay-operator/api/app/v1"
-	cachev1alpha1 "github.com/mainstay-operator/mainstay-operator/api/cache/v1alpha1"
-	egov1 "github.com/mainstay-operator/mainstay-operator/api/ego/v1"
 	"github.com/mainstay-operator/mainstay-operator/controllers/internal/converge"
 )
 
@@ -27,9 +23,10 @@ import (
 // /healthz whether only a new process can go on. Neither asks the API server or a user's server: a restart mends none
 // of them.
 func addHealthChecks(ctx context.Context, mgr ctrl.Manager, namespaces []string, tracker *converge.ReconcileTracker) error {
-	watched := slices.AppendSeq([]client.Object{
-		&appv1.EasyService{}, &cachev1alpha1.Memcached{}, &cachev1alpha1.Redis{}, &egov1.Activity{},
-	}, maps.Keys(CacheOptions(namespaces).ByObject))
+	watched := slices.Collect(maps.Keys(CacheOptions(namespaces).ByObject))
+	for _, k := range kinds {
+		watched = append(watched, k.object)
+	}
 	for _, object := range watched {
 		// An informer that is requested now is full before this process leads.
 		if _, err := mgr.GetCache().GetInformer(ctx, object, cache.BlockUntilSynced(false)); err != nil {

@@ -7,19 +7,14 @@ import (
 	"errors"
 	"fmt"
 	"os"
-	"slices"
 	"strings"
 
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/utils/clock"
 	ctrl "sigs.k8s.io/controller-runtime"
+	"sigs.k8s.io/controller-runtime/pkg/client"
 
-	cachev1alpha1 "github.com/mainstay-operator/mainstay-operator/api/cache/v1alpha1"
-	"github.com/mainstay-operator/mainstay-operator/controllers/activity"
-	"github.com/mainstay-operator/mainstay-operator/controllers/easyservice"
 	"github.com/mainstay-operator/mainstay-operator/controllers/internal/converge"
-	"github.com/mainstay-operator/mainstay-operator/controllers/memcached"
-	"github.com/mainstay-operator/mainstay-operator/controllers/redis"
 	"github.com/mainstay-operator/mainstay-operator/controllers/upgradeable"
 )
 
@@ -68,7 +63,10 @@ func SetupAll(ctx context.Context, mgr ctrl.Manager, o Options) error {
 	if err := addHealthChecks(ctx, mgr, o.Namespaces, tracker); err != nil {
 		return err
 	}
-	owned := slices.Concat(memcached.Owned, easyservice.Owned, redis.Owned)
+	var owned []client.Object
+	for _, k := range kinds {
+		owned = append(owned, k.owned...)
+	}
 	if err := converge.IndexOwners(ctx, mgr.GetFieldIndexer(), mgr.GetScheme(), owned...); err != nil {
 		return err
 	}
@@ -86,18 +84,10 @@ func SetupAll(ctx context.Context, mgr ctrl.Manager, o Options) error {
 			IsLeader: o.IsLeader, Identity: o.Identity, Account: o.Account, Tracker: tracker, Events: mgr.GetEventRecorder(name),
 		}
 	}
-	secrets := converge.NewSecretReader(metadata, mgr.GetAPIReader())
-	configMaps := converge.NewConfigMapReader(metadata, mgr.GetAPIReader())
-	for kind, reconciler := range map[string]interface{ SetupWithManager(ctrl.Manager) error }{
-		"Memcached": &memcached.Reconciler{Converger: converger("memcached"), Secrets: secrets,
-			DefaultImage: o.Images.Memcached, ExporterImage: o.Images.MemcachedExporter},
-		"Activity": &activity.Reconciler{Converger: converger("activity"), Users: configMaps, DefaultImage: o.Images.Activity, GuardImage: o.Images.Operator},
-		"Redis": &redis.Reconciler{Converger: converger("redis"), Secrets: secrets, DefaultImages: map[cachev1alpha1.RedisFlavor]string{
-			cachev1alpha1.FlavorRedis: o.Images.Redis, cachev1alpha1.FlavorValkey: o.Images.Valkey}},
-		"EasyService": &easyservice.Reconciler{Converger: converger("easyservice"), Secrets: secrets, ConfigMaps: configMaps},
-	} {
-		if err := reconciler.SetupWithManager(mgr); err != nil {
-			return fmt.Errorf("setting up %s: %w", kind, err)
+	all := shared{converger, converge.NewSecretReader(metadata, mgr.GetAPIReader()), converge.NewConfigMapReader(metadata, mgr.GetAPIReader()), o.Images}
+	for _, k := range kinds {
+		if err := k.newReconciler(all).SetupWithManager(mgr); err != nil {
+			return fmt.Errorf("setting up %T: %w", k.object, err)
 		}
 	}
 	return setupUpgradeable(mgr, o.Condition, tracker)

@@ -19,9 +19,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/log"
 	"sigs.k8s.io/controller-runtime/pkg/log/zap"
 
-	appv1 "github.com/mainstay-operator/mainstay-operator/api/app/v1"
-	cachev1alpha1 "github.com/mainstay-operator/mainstay-operator/api/cache/v1alpha1"
-	egov1 "github.com/mainstay-operator/mainstay-operator/api/ego/v1"
+	"github.com/mainstay-operator/mainstay-operator/api"
 	"github.com/mainstay-operator/mainstay-operator/hack/internal/proxy"
 )
 
@@ -44,11 +42,7 @@ func newDemo() (*demo, error) {
 	}
 	log.SetLogger(zap.New(zap.WriteTo(io.Discard))) // the demo speaks for itself
 	d := &demo{root: root, image: os.Getenv("IMG"), scheme: runtime.NewScheme()}
-	for _, add := range []func(*runtime.Scheme) error{
-		clientgoscheme.AddToScheme, appv1.AddToScheme, cachev1alpha1.AddToScheme, egov1.AddToScheme, operators.AddToScheme,
-	} {
-		utilruntime.Must(add(d.scheme))
-	}
+	utilruntime.Must(errors.Join(clientgoscheme.AddToScheme(d.scheme), api.AddToScheme(d.scheme), operators.AddToScheme(d.scheme)))
 	switch cluster := os.Getenv("CLUSTER"); cluster {
 	case "", "local":
 		d.local = true

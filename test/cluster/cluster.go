@@ -21,9 +21,7 @@ import (
 	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
-	appv1 "github.com/mainstay-operator/mainstay-operator/api/app/v1"
-	cachev1alpha1 "github.com/mainstay-operator/mainstay-operator/api/cache/v1alpha1"
-	egov1 "github.com/mainstay-operator/mainstay-operator/api/ego/v1"
+	"github.com/mainstay-operator/mainstay-operator/api"
 )
 
 // Where the operator is deployed.
@@ -78,12 +76,8 @@ func Connect(ctx context.Context) (*rest.Config, client.Client, error) {
 // Dial is Connect to a cluster with or without the operator.
 func Dial() (*rest.Config, client.Client, error) {
 	scheme := runtime.NewScheme()
-	for _, add := range []func(*runtime.Scheme) error{
-		clientgoscheme.AddToScheme, appv1.AddToScheme, cachev1alpha1.AddToScheme, egov1.AddToScheme,
-	} {
-		if err := add(scheme); err != nil {
-			return nil, nil, err
-		}
+	if err := errors.Join(clientgoscheme.AddToScheme(scheme), api.AddToScheme(scheme)); err != nil {
+		return nil, nil, err
 	}
 	config, err := ctrl.GetConfig()
 	if err != nil {

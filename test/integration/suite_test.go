@@ -16,13 +16,11 @@ import (
 
 	. "github.com/onsi/ginkgo/v2"
 	. "github.com/onsi/gomega"
-	operatorsv2 "github.com/operator-framework/api/pkg/operators/v2"
 	corev1 "k8s.io/api/core/v1"
 	rbacv1 "k8s.io/api/rbac/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 	utilruntime "k8s.io/apimachinery/pkg/util/runtime"
-	clientgoscheme "k8s.io/client-go/kubernetes/scheme"
 	"k8s.io/client-go/rest"
 	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/client"
@@ -33,6 +31,7 @@ import (
 	appv1 "github.com/mainstay-operator/mainstay-operator/api/app/v1"
 	cachev1alpha1 "github.com/mainstay-operator/mainstay-operator/api/cache/v1alpha1"
 	egov1 "github.com/mainstay-operator/mainstay-operator/api/ego/v1"
+	"github.com/mainstay-operator/mainstay-operator/controllers"
 	"github.com/mainstay-operator/mainstay-operator/test/fakekube"
 	"github.com/mainstay-operator/mainstay-operator/test/fault"
 )
@@ -52,11 +51,7 @@ var (
 
 func newScheme() *runtime.Scheme {
 	s := runtime.NewScheme()
-	utilruntime.Must(clientgoscheme.AddToScheme(s))
-	utilruntime.Must(appv1.AddToScheme(s))
-	utilruntime.Must(egov1.AddToScheme(s))
-	utilruntime.Must(cachev1alpha1.AddToScheme(s))
-	utilruntime.Must(operatorsv2.AddToScheme(s))
+	utilruntime.Must(controllers.AddToScheme(s))
 	return s
 }
 
