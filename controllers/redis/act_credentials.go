@@ -4,7 +4,7 @@ import (
 	"context"
 
 	cachev1alpha1 "github.com/mainstay-operator/mainstay-operator/api/cache/v1alpha1"
-	"github.com/mainstay-operator/mainstay-operator/controllers/redis/node"
+	"github.com/mainstay-operator/mainstay-operator/controllers/redis/internal/wire"
 )
 
 // doSetPasswords makes nodes accept the passwords in the Secrets and no others. A node that
@@ -13,7 +13,7 @@ func (r *Reconciler) doSetPasswords(ctx context.Context, redis *cachev1alpha1.Re
 	return forEach(nodes, func(name string) error {
 		m, _ := f.find(name)
 		err := f.servers[name].SetPasswords(ctx, application, f.credentials.acceptedDigests()...)
-		if err != nil && !node.IsRefusal(err) {
+		if err != nil && !wire.IsRefusal(err) {
 			return err
 		}
 		r.memory.notePasswords(redis, m.RunID, passwordReply{digest: f.credentials.digest(), refused: err != nil})

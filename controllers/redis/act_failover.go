@@ -10,7 +10,7 @@ import (
 
 	cachev1alpha1 "github.com/mainstay-operator/mainstay-operator/api/cache/v1alpha1"
 	commonv1 "github.com/mainstay-operator/mainstay-operator/api/common/v1"
-	"github.com/mainstay-operator/mainstay-operator/controllers/redis/node"
+	"github.com/mainstay-operator/mainstay-operator/controllers/redis/internal/wire"
 )
 
 // doPromote promotes a fenced node that has all confirmed writes, once the intent is saved.
@@ -187,7 +187,7 @@ func (r *Reconciler) adoptMaster(ctx context.Context, redis *cachev1alpha1.Redis
 }
 
 // ensurePinned makes a master's replication ID final, if it is not yet, and returns a look at it.
-func ensurePinned(ctx context.Context, server server, name string) (node.View, error) {
+func ensurePinned(ctx context.Context, server server, name string) (wire.View, error) {
 	now := server.Look(ctx)
 	if now.Master && !now.Pinned {
 		if err := server.Pin(ctx); err != nil {

@@ -9,7 +9,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 
 	cachev1alpha1 "github.com/mainstay-operator/mainstay-operator/api/cache/v1alpha1"
-	"github.com/mainstay-operator/mainstay-operator/controllers/redis/node"
+	"github.com/mainstay-operator/mainstay-operator/controllers/redis/internal/wire"
 )
 
 // readSettings returns the settings that this process knows the servers to have accepted, else
@@ -62,11 +62,11 @@ func (r *Reconciler) doApplySettings(ctx context.Context, redis *cachev1alpha1.R
 				continue
 			}
 			err := f.servers[name].Configure(ctx, directive, want[directive])
-			if err != nil && !node.IsRefusal(err) {
+			if err != nil && !wire.IsRefusal(err) {
 				return err
 			}
 			if err != nil {
-				refused[directive] = node.RefusalText(err)
+				refused[directive] = wire.RefusalText(err)
 			}
 		}
 		r.memory.noteSettings(redis, m.RunID, func(t *settingsReply) {
@@ -82,10 +82,10 @@ func (r *Reconciler) doSetPersistence(ctx context.Context, redis *cachev1alpha1.
 	return forEach(nodes, func(name string) error {
 		m, _ := f.find(name)
 		err := r.setPersistenceOn(ctx, redis, f.servers[name], m)
-		if err != nil && !node.IsRefusal(err) {
+		if err != nil && !wire.IsRefusal(err) {
 			return err
 		}
-		r.memory.noteSettings(redis, m.RunID, func(t *settingsReply) { t.persistRefusal = node.RefusalText(err) })
+		r.memory.noteSettings(redis, m.RunID, func(t *settingsReply) { t.persistRefusal = wire.RefusalText(err) })
 		return nil
 	})
 }

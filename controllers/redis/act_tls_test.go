@@ -9,7 +9,7 @@ import (
 	"k8s.io/client-go/tools/events"
 
 	"github.com/mainstay-operator/mainstay-operator/controllers/internal/converge"
-	"github.com/mainstay-operator/mainstay-operator/controllers/redis/node"
+	"github.com/mainstay-operator/mainstay-operator/controllers/redis/internal/wire"
 	"github.com/mainstay-operator/mainstay-operator/test/authority"
 )
 
@@ -18,10 +18,10 @@ type loader struct {
 	server
 	delivered bool
 	err       error
-	asked     node.TLSFiles
+	asked     wire.TLSFiles
 }
 
-func (l *loader) LoadCertificate(_ context.Context, files node.TLSFiles) (bool, error) {
+func (l *loader) LoadCertificate(_ context.Context, files wire.TLSFiles) (bool, error) {
 	l.asked = files
 	return l.delivered, l.err
 }

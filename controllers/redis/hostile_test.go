@@ -14,7 +14,7 @@ import (
 
 	cachev1alpha1 "github.com/mainstay-operator/mainstay-operator/api/cache/v1alpha1"
 	commonv1 "github.com/mainstay-operator/mainstay-operator/api/common/v1"
-	"github.com/mainstay-operator/mainstay-operator/controllers/redis/node"
+	"github.com/mainstay-operator/mainstay-operator/controllers/redis/internal/wire"
 )
 
 // A server may say what it likes of its replicas: a series is of those alone that are asked.
@@ -83,7 +83,7 @@ func TestAPanicEndsNothingButItself(t *testing.T) {
 
 func TestWhatCannotBeReadIsTold(t *testing.T) {
 	s := healthy(3)
-	s.members[2].View = node.View{Answer: node.Silent, Unreadable: `run_id in INFO is "x", not 40 hexadecimal digits`}
+	s.members[2].View = wire.View{Answer: wire.Silent, Unreadable: `run_id in INFO is "x", not 40 hexadecimal digits`}
 	list := s.Status.Conditions
 	setUnreadable(&list, s.Redis, s.world)
 	c := meta.FindStatusCondition(list, commonv1.ConditionDegraded)

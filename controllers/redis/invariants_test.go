@@ -14,7 +14,7 @@ import (
 
 	cachev1alpha1 "github.com/mainstay-operator/mainstay-operator/api/cache/v1alpha1"
 	commonv1 "github.com/mainstay-operator/mainstay-operator/api/common/v1"
-	"github.com/mainstay-operator/mainstay-operator/controllers/redis/node"
+	"github.com/mainstay-operator/mainstay-operator/controllers/redis/internal/wire"
 )
 
 // What must hold, with real servers. A master's death in all its forms:
@@ -125,7 +125,7 @@ func TestAPlannedMoveLosesNothingAndCopiesNothing(t *testing.T) {
 	l := newLoopback(t, 3)
 	l.write(0, 50)
 	old := l.master()
-	held, err := net.Dial("tcp", net.JoinHostPort(old.address, strconv.Itoa(node.Port)))
+	held, err := net.Dial("tcp", net.JoinHostPort(old.address, strconv.Itoa(wire.Port)))
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -9,7 +9,7 @@ import (
 	"slices"
 
 	cachev1alpha1 "github.com/mainstay-operator/mainstay-operator/api/cache/v1alpha1"
-	"github.com/mainstay-operator/mainstay-operator/controllers/redis/node"
+	"github.com/mainstay-operator/mainstay-operator/controllers/redis/internal/wire"
 )
 
 // The master itself knows who may confirm writes: it admits the processes of the
@@ -20,7 +20,7 @@ import (
 // has the same user as the one before, with another password.
 func loginUser(name string) string { return loginUserOf(ordinal(name)) }
 
-func loginUserOf(ordinal int32) string { return fmt.Sprintf("%s-%d", node.Replication, ordinal) }
+func loginUserOf(ordinal int32) string { return fmt.Sprintf("%s-%d", wire.Replication, ordinal) }
 
 // loginUsers returns the users of all nodes that there can be.
 func loginUsers() []string {
@@ -33,10 +33,10 @@ func loginUsers() []string {
 
 // loginOf returns the login of one process. Its password is derived from the run id, so that the next process of
 // the same pod does not have it.
-func (c credentials) loginOf(p cachev1alpha1.RedisProcess) node.Login {
+func (c credentials) loginOf(p cachev1alpha1.RedisProcess) wire.Login {
 	sum := hmac.New(sha256.New, []byte(c.replication))
 	_, _ = sum.Write([]byte(p.RunID)) // never fails
-	return node.Login{User: loginUser(p.Name), Password: hex.EncodeToString(sum.Sum(nil))}
+	return wire.Login{User: loginUser(p.Name), Password: hex.EncodeToString(sum.Sum(nil))}
 }
 
 // follow makes a process on record follow the master at that address.
@@ -52,7 +52,7 @@ func (f *fleet) follow(ctx context.Context, p cachev1alpha1.RedisProcess, addres
 // as under an earlier release, comes back by its own.
 func (r *Reconciler) admitOnly(ctx context.Context, redis *cachev1alpha1.Redis, f *fleet, processes []cachev1alpha1.RedisProcess) error {
 	master := redis.Status.Replication.Master
-	logins := make([]node.Login, 0, len(processes))
+	logins := make([]wire.Login, 0, len(processes))
 	for _, p := range processes {
 		logins = append(logins, f.credentials.loginOf(p))
 		m, _ := f.find(p.Name)

@@ -5,7 +5,7 @@ import (
 	"testing"
 
 	cachev1alpha1 "github.com/mainstay-operator/mainstay-operator/api/cache/v1alpha1"
-	"github.com/mainstay-operator/mainstay-operator/controllers/redis/node"
+	"github.com/mainstay-operator/mainstay-operator/controllers/redis/internal/wire"
 )
 
 // Who may confirm writes, with real servers.
@@ -22,7 +22,7 @@ func (l *loopback) formedBefore() {
 	l.tell(master, "CONFIG", "SET", "min-replicas-to-write", "1")
 	l.tell(master, "REPLICAOF", "NO", "ONE")
 	for _, n := range l.without(master) {
-		l.tell(n, "REPLICAOF", master.address, node.Port)
+		l.tell(n, "REPLICAOF", master.address, wire.Port)
 		l.until(n.name+" is in sync", func() bool { return l.linked(n) })
 	}
 	f := l.observe()
@@ -76,7 +76,7 @@ func TestASetOfTheFormerReleaseIsTakenOver(t *testing.T) {
 	}
 	common := func() error {
 		c := l.client(l.master())
-		c.Options().Username, c.Options().Password = node.Replication, l.secrets.replication
+		c.Options().Username, c.Options().Password = wire.Replication, l.secrets.replication
 		return c.Ping(t.Context()).Err()
 	}
 	if err := common(); err != nil {

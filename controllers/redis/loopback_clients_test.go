@@ -9,13 +9,13 @@ import (
 	goredis "github.com/redis/go-redis/v9"
 	"github.com/redis/go-redis/v9/maintnotifications"
 
-	"github.com/mainstay-operator/mainstay-operator/controllers/redis/node"
+	"github.com/mainstay-operator/mainstay-operator/controllers/redis/internal/wire"
 )
 
 // What applications write to the servers of a loopback and read from them, and what those say of themselves.
 
 func (l *loopback) client(n *localServer) *goredis.Client {
-	c := goredis.NewClient(&goredis.Options{Addr: n.address + ":" + strconv.Itoa(node.Port), Password: l.secrets.published.password,
+	c := goredis.NewClient(&goredis.Options{Addr: n.address + ":" + strconv.Itoa(wire.Port), Password: l.secrets.published.password,
 		MaxRetries: -1, DialerRetries: 1, PoolSize: 1, DisableIdentity: true, ReadTimeout: 300 * time.Millisecond,
 		MaintNotificationsConfig: &maintnotifications.Config{Mode: maintnotifications.ModeDisabled}})
 	l.t.Cleanup(func() { _ = c.Close() })
@@ -24,7 +24,7 @@ func (l *loopback) client(n *localServer) *goredis.Client {
 
 // operator's own way to a server, and what it may ask.
 func (l *loopback) operator(n *localServer) *goredis.Client {
-	c := goredis.NewClient(&goredis.Options{Addr: n.address + ":" + strconv.Itoa(node.Port), Username: node.Operator, Password: l.secrets.operator,
+	c := goredis.NewClient(&goredis.Options{Addr: n.address + ":" + strconv.Itoa(wire.Port), Username: wire.Operator, Password: l.secrets.operator,
 		DisableIdentity: true, MaintNotificationsConfig: &maintnotifications.Config{Mode: maintnotifications.ModeDisabled}})
 	l.t.Cleanup(func() { _ = c.Close() })
 	return c
@@ -165,7 +165,7 @@ func (l *loopback) expectNoneLost(n int) {
 
 // probe a server as its pod's readiness probe does.
 func (l *loopback) probe(n *localServer) error {
-	c := goredis.NewClient(&goredis.Options{Addr: n.address + ":" + strconv.Itoa(node.Port), Username: node.Probe, Password: "-", DisableIdentity: true})
+	c := goredis.NewClient(&goredis.Options{Addr: n.address + ":" + strconv.Itoa(wire.Port), Username: wire.Probe, Password: "-", DisableIdentity: true})
 	defer func() { _ = c.Close() }()
 	return c.Ping(l.t.Context()).Err()
 }
@@ -201,12 +201,12 @@ func (l *loopback) filed() {
 func (l *loopback) answering() {
 	l.t.Helper()
 	for _, n := range l.nodes {
-		s := node.Open(n.address, l.secrets.operator, nil)
+		s := wire.Open(n.address, l.secrets.operator, nil)
 		defer s.Close()
 		l.until(n.name+" answers", func() bool {
 			s.Redial()
 			v := s.Look(l.t.Context())
-			return v.Answer == node.Reached && !v.Loading
+			return v.Answer == wire.Reached && !v.Loading
 		})
 	}
 }

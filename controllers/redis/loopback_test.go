@@ -19,7 +19,7 @@ import (
 	"k8s.io/utils/ptr"
 
 	cachev1alpha1 "github.com/mainstay-operator/mainstay-operator/api/cache/v1alpha1"
-	"github.com/mainstay-operator/mainstay-operator/controllers/redis/node"
+	"github.com/mainstay-operator/mainstay-operator/controllers/redis/internal/wire"
 )
 
 // loopback is a set of real redis-servers, each with the configuration that its
@@ -174,12 +174,12 @@ func (l *loopback) observe() *fleet {
 	for _, n := range l.nodes {
 		f.members = append(f.members, member{name: n.name, podUID: n.uid, address: n.address, wasSilent: l.r.memory.wasSilent(l.redis, n.address),
 			configMark: n.mark, outdated: n.mark != restartMark(l.redis, l.written)})
-		f.servers[n.name] = node.Open(n.address, l.secrets.operator, nil)
+		f.servers[n.name] = wire.Open(n.address, l.secrets.operator, nil)
 	}
 	if rep := l.redis.Status.Replication; rep != nil && !slices.ContainsFunc(l.nodes, func(n *localServer) bool { return n.uid == rep.Master.PodUID }) {
 		p := rep.Master
 		f.ghost = &member{name: p.Name, podUID: p.PodUID, address: p.Address, wasSilent: l.r.memory.wasSilent(l.redis, p.Address)}
-		f.ghostServer = node.Open(p.Address, l.secrets.operator, nil)
+		f.ghostServer = wire.Open(p.Address, l.secrets.operator, nil)
 	}
 	f.look(l.t.Context())
 	l.r.fillFromMemory(l.redis, f)

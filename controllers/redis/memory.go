@@ -12,7 +12,7 @@ import (
 
 	cachev1alpha1 "github.com/mainstay-operator/mainstay-operator/api/cache/v1alpha1"
 	"github.com/mainstay-operator/mainstay-operator/controllers/internal/converge"
-	"github.com/mainstay-operator/mainstay-operator/controllers/redis/node"
+	"github.com/mainstay-operator/mainstay-operator/controllers/redis/internal/wire"
 )
 
 // memory is what the operator may forget at any time: after a restart a freeze
@@ -89,7 +89,7 @@ func (m *memory) forget(key types.NamespacedName) {
 func (m *memory) trackFrozen(redis *cachev1alpha1.Redis, w world, clock clock.PassiveClock) time.Duration {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	answering := w.count(func(m member) bool { return m.Answer == node.Reached })
+	answering := w.count(func(m member) bool { return m.Answer == wire.Reached })
 	fenced := w.count(func(m member) bool { return m.Fenced() })
 	return durationOf(&m.get(redis).frozenSince, fenced > 0 && fenced >= answering, clock)
 }
@@ -202,7 +202,7 @@ func (m *memory) startWatch(ctx context.Context, redis *cachev1alpha1.Redis, add
 	who := &cachev1alpha1.Redis{}
 	who.Namespace, who.Name = redis.Namespace, redis.Name
 	key, uid := types.NamespacedName{Namespace: redis.Namespace, Name: redis.Name}, redis.UID
-	go node.Watch(ctx, address, probeInterval(redis), node.WatchHandler{
+	go wire.Watch(ctx, address, probeInterval(redis), wire.WatchHandler{
 		TLSConfig: func() *tls.Config { return m.tlsConfig(key, uid) },
 		OnReply: func(behind map[string]int64) {
 			m.noteReply(key, uid, address, behind, clock.Now())

@@ -4,7 +4,7 @@ import (
 	"time"
 
 	cachev1alpha1 "github.com/mainstay-operator/mainstay-operator/api/cache/v1alpha1"
-	"github.com/mainstay-operator/mainstay-operator/controllers/redis/node"
+	"github.com/mainstay-operator/mainstay-operator/controllers/redis/internal/wire"
 )
 
 // sentCommands is what this operator has told one process.
@@ -31,7 +31,7 @@ func (m *memory) fillCommands(redis *cachev1alpha1.Redis, asked []*member, now t
 	defer m.mu.Unlock()
 	known, running := m.get(redis), map[string]sentCommands{}
 	for _, one := range asked {
-		if was, told := known.commands[one.RunID]; told && one.Answer == node.Reached {
+		if was, told := known.commands[one.RunID]; told && one.Answer == wire.Reached {
 			if one.LinkUp || one.Syncing {
 				was.linkedAt = now
 			}
@@ -52,9 +52,10 @@ func (m *memory) noteCommand(redis *cachev1alpha1.Redis, runID string, change fu
 	known.commands[runID] = c
 }
 
-// forgetCommands forgets what the processes were told: another operator may have told them something else since.
-func (m *memory) forgetCommands(redis *cachev1alpha1.Redis) {
+// forgetServers forgets what the servers were told and what they run with.
+func (m *memory) forgetServers(redis *cachev1alpha1.Redis) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	m.get(redis).commands = map[string]sentCommands{}
+	known := m.get(redis)
+	known.commands, known.passwordReplies, known.settingsReplies = map[string]sentCommands{}, map[string]passwordReply{}, map[string]settingsReply{}
 }

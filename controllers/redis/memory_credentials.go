@@ -3,7 +3,7 @@ package redis
 import (
 	cachev1alpha1 "github.com/mainstay-operator/mainstay-operator/api/cache/v1alpha1"
 	"github.com/mainstay-operator/mainstay-operator/controllers/internal/converge"
-	"github.com/mainstay-operator/mainstay-operator/controllers/redis/node"
+	"github.com/mainstay-operator/mainstay-operator/controllers/redis/internal/wire"
 )
 
 // lastCredentials returns the passwords that are known, and whether every server that answered refused them.
@@ -46,14 +46,14 @@ func (m *memory) fillPasswords(redis *cachev1alpha1.Redis, w *world, c credentia
 	for i := range w.members {
 		one := &w.members[i]
 		was, told := known.passwordReplies[one.RunID]
-		if told && one.Answer == node.Reached {
+		if told && one.Answer == wire.Reached {
 			running[one.RunID] = was
 		}
 		one.refusesPasswords = was.refused && was.digest == want
-		one.passwordsUnknown = one.Answer == node.Reached && (was.refused || was.digest != want)
+		one.passwordsUnknown = one.Answer == wire.Reached && (was.refused || was.digest != want)
 	}
 	known.passwordReplies = running
-	known.lockedOut = w.count(member.isLockedOut) > 0 && w.count(func(m member) bool { return m.Answer == node.Reached }) == 0
+	known.lockedOut = w.count(member.isLockedOut) > 0 && w.count(func(m member) bool { return m.Answer == wire.Reached }) == 0
 }
 
 func (m *memory) notePasswords(redis *cachev1alpha1.Redis, runID string, k passwordReply) {

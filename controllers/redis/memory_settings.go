@@ -4,7 +4,7 @@ import (
 	"maps"
 
 	cachev1alpha1 "github.com/mainstay-operator/mainstay-operator/api/cache/v1alpha1"
-	"github.com/mainstay-operator/mainstay-operator/controllers/redis/node"
+	"github.com/mainstay-operator/mainstay-operator/controllers/redis/internal/wire"
 )
 
 // settingsReply is what a process was told, and what it refused.
@@ -46,7 +46,7 @@ func (m *memory) fillSettings(redis *cachev1alpha1.Redis, w *world) {
 	for i := range w.members {
 		one := &w.members[i]
 		was, told := known.settingsReplies[one.RunID]
-		if told && one.Answer == node.Reached {
+		if told && one.Answer == wire.Reached {
 			running[one.RunID] = was
 		}
 		if wanted[one.memoryLimit] == nil {

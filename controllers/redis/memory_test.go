@@ -8,7 +8,7 @@ import (
 	testingclock "k8s.io/utils/clock/testing"
 
 	cachev1alpha1 "github.com/mainstay-operator/mainstay-operator/api/cache/v1alpha1"
-	"github.com/mainstay-operator/mainstay-operator/controllers/redis/node"
+	"github.com/mainstay-operator/mainstay-operator/controllers/redis/internal/wire"
 )
 
 // What a lost master may still have confirmed ends when the last of its replicas is frozen.
@@ -96,7 +96,7 @@ func TestALoginIsToldAgain(t *testing.T) {
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			r, redis, now := &Reconciler{}, &cachev1alpha1.Redis{}, modelClock.Now()
-			one := member{View: node.View{Answer: node.Reached, RunID: "run", LinkUp: c.linked, Syncing: c.syncing}}
+			one := member{View: wire.View{Answer: wire.Reached, RunID: "run", LinkUp: c.linked, Syncing: c.syncing}}
 			r.memory.noteCommand(redis, one.RunID, setLoginSent(now))
 			r.memory.fillCommands(redis, []*member{&one}, now.Add(c.after))
 			if one.loginSent != c.told {

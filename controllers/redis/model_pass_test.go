@@ -13,7 +13,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/log"
 
 	cachev1alpha1 "github.com/mainstay-operator/mainstay-operator/api/cache/v1alpha1"
-	"github.com/mainstay-operator/mainstay-operator/controllers/redis/node"
+	"github.com/mainstay-operator/mainstay-operator/controllers/redis/internal/wire"
 )
 
 // A played pass is the shipped plan and the shipped acts, whose every effect is a request
@@ -66,7 +66,7 @@ type request struct {
 
 // modelView is what a look shows.
 type modelView struct {
-	answer          node.Answer
+	answer          wire.Answer
 	run             id
 	master, linked  bool
 	longUnlinked    bool
@@ -120,7 +120,7 @@ func (u *model) reply(q request) reply {
 	p := u.processOf(q.pod)
 	switch {
 	case p == nil || !p.alive:
-		return reply{failed: true, sight: modelView{answer: node.Refused}}
+		return reply{failed: true, sight: modelView{answer: wire.Refused}}
 	case !u.canReach(operatorSide, p.node), !q.redial && q.run != p.run:
 		return reply{failed: true}
 	case p.hung:
@@ -192,7 +192,7 @@ func (u *model) execute(p *process, q modelCommand) {
 }
 
 func (u *model) see(p *process) modelView {
-	s := modelView{answer: node.Reached, run: p.run, master: p.master, linked: p.linked, longUnlinked: p.longUnlinked, pinned: p.pinned, servesStale: p.servesStale, follows: p.follows, history: p.history,
+	s := modelView{answer: wire.Reached, run: p.run, master: p.master, linked: p.linked, longUnlinked: p.longUnlinked, pinned: p.pinned, servesStale: p.servesStale, follows: p.follows, history: p.history,
 		former: p.former, formerAt: p.formerAt, offset: p.offset(), keys: int16(p.keys()), minReplicas: p.minReplicas} //nolint:gosec // a few
 	for i, f := range u.attachedReplicas(p) {
 		s.attached[i] = f.pod
@@ -460,24 +460,24 @@ func (s modelServer) command(e effect, change func(*request)) error {
 	return s.send(q)
 }
 
-func (s modelServer) Look(context.Context) node.View {
+func (s modelServer) Look(context.Context) wire.View {
 	over := s.connectionTo(s.pod)
 	seen := s.ask(request{modelCommand: modelCommand{effect: lookEffect}, node: s.node, pod: s.pod, run: over.run, redial: over.redial}).sight
 	if over.redial {
 		over.run, over.redial = seen.run, false
 	}
-	if seen.answer != node.Reached {
-		return node.View{Answer: seen.answer}
+	if seen.answer != wire.Reached {
+		return wire.View{Answer: seen.answer}
 	}
 	keeps := usesAppendOnly(s.redis)
-	v := node.View{Answer: node.Reached, RunID: runID(seen.run), Master: seen.master, LinkUp: seen.linked, ReplID: historyName(seen.history),
+	v := wire.View{Answer: wire.Reached, RunID: runID(seen.run), Master: seen.master, LinkUp: seen.linked, ReplID: historyName(seen.history),
 		Offset: int64(seen.offset), FormerReplID: historyName(seen.former), FormerOffset: int64(seen.formerAt), Pinned: seen.pinned,
 		Keys: int64(seen.keys), MinReplicas: int32(seen.minReplicas), ServesStale: seen.servesStale, AOF: keeps, Rewritten: true}
 	if seen.longUnlinked {
 		v.LastIO = time.Hour
 	}
 	if !seen.master {
-		v.MasterHost = node.FenceHost
+		v.MasterHost = wire.FenceHost
 		if seen.follows != 0 {
 			v.MasterHost = address(seen.follows)
 		}
@@ -492,12 +492,12 @@ func (s modelServer) Look(context.Context) node.View {
 
 func (s modelServer) Fence(context.Context) error { return s.command(fenceEffect, nil) }
 
-func (s modelServer) Follow(_ context.Context, to string, as node.Login) error {
+func (s modelServer) Follow(_ context.Context, to string, as wire.Login) error {
 	return s.command(followEffect, func(q *request) { q.to, q.login = idIn(to), s.owner(as) })
 }
 
 // owner of a login is a process that was seen, or is on record.
-func (s modelServer) owner(login node.Login) id {
+func (s modelServer) owner(login wire.Login) id {
 	var known []cachev1alpha1.RedisProcess
 	for _, m := range s.fleet.members {
 		known = append(known, m.process())
@@ -519,7 +519,7 @@ func (s modelServer) Promote(_ context.Context, w int32) error {
 
 func (s modelServer) Pin(context.Context) error { return s.command(pinEffect, nil) }
 
-func (s modelServer) Admit(_ context.Context, _ []string, admitted []node.Login) error {
+func (s modelServer) Admit(_ context.Context, _ []string, admitted []wire.Login) error {
 	return s.command(admitEffect, func(q *request) {
 		for _, login := range admitted {
 			q.admits[ordinal(login.User)] = s.owner(login)
@@ -541,6 +541,6 @@ func (modelServer) KillClients(context.Context) error                           
 func (modelServer) SaveSnapshot(context.Context) error                           { return nil }
 func (modelServer) SetPasswords(context.Context, string, ...string) error        { return nil }
 func (modelServer) Configure(context.Context, string, string) error              { return nil }
-func (modelServer) LoadCertificate(context.Context, node.TLSFiles) (bool, error) { return true, nil }
+func (modelServer) LoadCertificate(context.Context, wire.TLSFiles) (bool, error) { return true, nil }
 func (s modelServer) Redial()                                                    { s.connectionTo(s.pod).redial = true }
 func (modelServer) Close()                                                       {}

@@ -9,15 +9,15 @@ import (
 	corev1 "k8s.io/api/core/v1"
 
 	cachev1alpha1 "github.com/mainstay-operator/mainstay-operator/api/cache/v1alpha1"
-	"github.com/mainstay-operator/mainstay-operator/controllers/redis/node"
+	"github.com/mainstay-operator/mainstay-operator/controllers/redis/internal/wire"
 )
 
 // server is one redis-server, to look at and to command.
 type server interface {
-	Look(ctx context.Context) node.View
+	Look(ctx context.Context) wire.View
 	Fence(ctx context.Context) error
-	Follow(ctx context.Context, address string, as node.Login) error
-	Admit(ctx context.Context, users []string, admitted []node.Login) error
+	Follow(ctx context.Context, address string, as wire.Login) error
+	Admit(ctx context.Context, users []string, admitted []wire.Login) error
 	Pin(ctx context.Context) error
 	ServeStale(ctx context.Context) error
 	Promote(ctx context.Context, minReplicas int32) error
@@ -27,7 +27,7 @@ type server interface {
 	KillClients(ctx context.Context) error
 	KillOtherOperators(ctx context.Context) error
 	SetPasswords(ctx context.Context, user string, digests ...string) error
-	LoadCertificate(ctx context.Context, files node.TLSFiles) (bool, error)
+	LoadCertificate(ctx context.Context, files wire.TLSFiles) (bool, error)
 	Configure(ctx context.Context, directive, value string) error
 	SaveSnapshot(ctx context.Context) error
 	Redial()
@@ -36,7 +36,7 @@ type server interface {
 
 const (
 	// lookLimit bounds a look at the servers of one object, which are asked all at once: the time
-	// to connect to one and for one slow command, see package node. Each reply has a
+	// to connect to one and for one slow command, see package wire. Each reply has a
 	// time-out of its own, which a server that is slow at every reply would use up many times.
 	lookLimit = 800 * time.Millisecond
 	// silentServerTimeout bounds a look at a server that did not answer the last pass: one
@@ -85,7 +85,7 @@ func (f *fleet) close() {
 func (r *Reconciler) observe(ctx context.Context, redis *cachev1alpha1.Redis, pods []corev1.Pod, set *appsv1.StatefulSet, s secrets, outside effects) *fleet {
 	f := &fleet{effects: outside, servers: map[string]server{}, credentials: s.credentials, certificates: s.certificates}
 	open := func(address string) server {
-		return node.Open(address, s.credentials.operator, s.certificates.tlsConfig)
+		return wire.Open(address, s.credentials.operator, s.certificates.tlsConfig)
 	}
 	if redis.Spec.TLS != nil {
 		f.certificateFile = identityFiles(s.certificates.published).Certificate
@@ -113,7 +113,7 @@ func (r *Reconciler) observe(ctx context.Context, redis *cachev1alpha1.Redis, po
 // fillFromMemory adds for how long what was just seen has been so, and what the servers were told.
 func (r *Reconciler) fillFromMemory(redis *cachev1alpha1.Redis, f *fleet) {
 	for _, m := range f.addressable() {
-		m.silentFor = r.memory.trackSilence(redis, m.address, m.Answer != node.Silent, r.clock.Now())
+		m.silentFor = r.memory.trackSilence(redis, m.address, m.Answer != wire.Silent, r.clock.Now())
 	}
 	r.memory.fillPasswords(redis, &f.world, f.credentials)
 	r.memory.fillSettings(redis, &f.world)
@@ -149,8 +149,10 @@ func (f *fleet) look(ctx context.Context) {
 				ctx, done = context.WithTimeout(ctx, silentServerTimeout)
 				defer done()
 			}
-			m.View = node.View{} // silent, should the look not end as it ought to
-			m.View = s.Look(ctx)
+			m.View = wire.View{} // silent, should the look not end as it ought to
+			if !m.notOurs {
+				m.View = s.Look(ctx)
+			}
 		})
 	}
 	f.runAll(ctx, all)

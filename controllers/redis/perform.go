@@ -11,7 +11,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/log"
 
 	cachev1alpha1 "github.com/mainstay-operator/mainstay-operator/api/cache/v1alpha1"
-	"github.com/mainstay-operator/mainstay-operator/controllers/redis/node"
+	"github.com/mainstay-operator/mainstay-operator/controllers/redis/internal/wire"
 )
 
 // actLimit bounds a whole act. It is shorter than the time from when a lease is too old
@@ -75,19 +75,22 @@ func (r *Reconciler) actAsLeader(ctx context.Context, redis *cachev1alpha1.Redis
 	if r.IsLeader != nil && !r.IsLeader() {
 		return false, errNotLeading
 	}
-	if s.usesRecord() && redis.Status.HolderIdentity != r.Identity {
+	if redis.Status.HolderIdentity != r.Identity {
+		if !s.needsCharge() {
+			return true, r.act(ctx, redis, f, s)
+		}
 		if err := r.takeOver(ctx, redis, f); err != nil {
 			return false, err
 		}
 	}
-	closed, err := r.killOtherOperators(ctx, redis, f)
-	if err != nil || closed && s.usesRecord() {
-		return false, err
+	if s.do == idle || s.do == wait || s.do == block {
+		return true, nil
 	}
-	if s.usesRecord() {
-		if err := f.checkUnchanged(ctx); err != nil {
-			return false, err
-		}
+	if r.killOtherOperators(ctx, redis, f) {
+		return false, nil
+	}
+	if err := f.checkUnchanged(ctx); err != nil {
+		return false, err
 	}
 	if s.changes() {
 		log.FromContext(ctx).Info("step", "do", s.do, "nodes", s.nodes, "reason", s.reason, "message", s.message, "evidence", s.evidence)
@@ -95,9 +98,9 @@ func (r *Reconciler) actAsLeader(ctx context.Context, redis *cachev1alpha1.Redis
 	return true, r.act(ctx, redis, f, s)
 }
 
-// takeOver saves that this process is in charge of the object. Then the connections of all others are to be closed
-// once more. A Redis server cannot tell which of two operators is in charge, and one that was stopped, and wakes, cannot
-// tell from its clocks for how long. Three rules hold it, whatever the clocks say:
+// takeOver saves that this process is in charge of the object. A Redis server cannot tell which of two operators is in
+// charge, and one that was stopped, and wakes, cannot tell from its clocks for how long. Three rules hold it, whatever
+// the clocks say:
 //
 //   - whoever dials asks the API server after that, and before it commands a server, whether the object is unchanged;
 //   - whoever takes over changes the object first, and then closes the connections of all others;
@@ -108,33 +111,40 @@ func (r *Reconciler) takeOver(ctx context.Context, redis *cachev1alpha1.Redis, f
 	if err := f.checkStamps(ctx); err != nil { // a cache that was just filled may be older
 		return err
 	}
-	redis.Status.HolderIdentity = r.Identity
-	if err := f.save(ctx); err != nil {
-		return err
-	}
-	r.memory.forgetCommands(redis)
+	// Before the save: its reply may be lost. What the servers were told does not count any more, as another has
+	// commanded them since.
+	r.memory.forgetServers(redis)
 	for _, m := range f.addressable() {
 		m.sentCommands = sentCommands{}
+	}
+	former := redis.Status.HolderIdentity
+	redis.Status.HolderIdentity = r.Identity
+	if err := f.save(ctx); err != nil {
+		redis.Status.HolderIdentity = former // or a later save of this pass takes over
+		return err
+	}
+	if redis.Status.HolderIdentity != r.Identity {
+		return errors.New("the API server does not keep status.holderIdentity: apply the CustomResourceDefinitions of this release")
 	}
 	return nil
 }
 
-// killOtherOperators closes the connections of every other operator at the servers where this one has not
-// done so yet: this ends what an operator that was replaced has begun there. closed reports whether there were such
-// servers.
-func (r *Reconciler) killOtherOperators(ctx context.Context, redis *cachev1alpha1.Redis, f *fleet) (closed bool, err error) {
-	var errs []error
+// killOtherOperators closes the connections of every other operator at the servers where this one has not done so since
+// it took over: this ends what an operator that was replaced has begun there. Where it fails, the server counts as
+// silent for the rest of the pass, and the others are not held up. It reports whether there were such servers.
+func (r *Reconciler) killOtherOperators(ctx context.Context, redis *cachev1alpha1.Redis, f *fleet) (tried bool) {
 	for _, m := range f.addressable() {
-		if m.Answer != node.Reached || m.othersKilled {
+		if m.Answer != wire.Reached || m.othersKilled {
 			continue
 		}
-		closed = true
+		tried = true
 		if err := f.serverOf(m).KillOtherOperators(ctx); err != nil {
-			errs = append(errs, fmt.Errorf("%s: %w", m.name, err))
+			log.FromContext(ctx).Info("connections of other operators could not be closed; the server counts as silent", "node", m.name, "error", err.Error())
+			m.notOurs = true
 			continue
 		}
 		r.memory.noteCommand(redis, m.RunID, func(k *sentCommands) { k.othersKilled = true })
 		m.othersKilled = true
 	}
-	return closed, errors.Join(errs...)
+	return tried
 }

@@ -3,6 +3,7 @@ package redis
 import (
 	"context"
 	"errors"
+	"strings"
 	"testing"
 
 	corev1 "k8s.io/api/core/v1"
@@ -13,6 +14,7 @@ import (
 
 	cachev1alpha1 "github.com/mainstay-operator/mainstay-operator/api/cache/v1alpha1"
 	"github.com/mainstay-operator/mainstay-operator/controllers/internal/parts"
+	"github.com/mainstay-operator/mainstay-operator/controllers/redis/internal/wire"
 )
 
 // A leader that was stopped takes the master that another has made for a usurper.
@@ -34,7 +36,7 @@ func TestWokenLeaderFencesNobody(t *testing.T) {
 	}
 }
 
-// An operator that was stopped, and wakes when another has taken over, dials anew. The record tells it.
+// An operator that was in charge, was stopped, and wakes when another has taken over, dials anew. The record tells it.
 func TestEveryActAsksForTheRecord(t *testing.T) {
 	u := newModel(1, 0, false)
 	u.procs[0].master = true
@@ -43,14 +45,22 @@ func TestEveryActAsksForTheRecord(t *testing.T) {
 	behind := errors.New("behind")
 	r := &Reconciler{}
 	f.effects = scripted{changed: behind, stamped: behind}
-	for _, do := range []verb{idle, applySettings, setPasswords} {
+	for _, do := range []verb{idle, wait, block} {
 		if acted, err := r.actAsLeader(quiet, redis, f, step{do: do}); !acted || err != nil {
 			t.Errorf("nothing is asked to %s: %v", do, err)
 		}
 	}
+	if acted, err := r.actAsLeader(quiet, redis, f, step{do: applySettings}); acted || !errors.Is(err, behind) {
+		t.Errorf("settings are applied: %v", err)
+	}
 	if acted, err := r.actAsLeader(quiet, redis, f, usurper); acted || !errors.Is(err, behind) || !u.procs[0].master {
 		t.Errorf("the record is older: %v, still master: %t", err, u.procs[0].master)
 	}
+	r.Identity = "a new one" // which leaves all as it is, and may not know what the servers run with
+	if acted, err := r.actAsLeader(quiet, redis, f, step{do: applySettings}); !acted || err != nil {
+		t.Errorf("settings are applied by one that is not in charge: %v", err)
+	}
+	r.Identity = ""
 	f.effects = scripted{stamped: behind}
 	if acted, err := r.actAsLeader(quiet, redis, f, usurper); !acted || err != nil || u.procs[0].master {
 		t.Errorf("it is the newest: %v, still master: %t", err, u.procs[0].master)
@@ -65,6 +75,57 @@ func TestNobodyTakesOverByOlderStamps(t *testing.T) {
 	f.effects = scripted{stamped: behind, onSave: func() error { t.Error("it has taken over"); return nil }}
 	if acted, err := r.actAsLeader(quiet, redis, f, step{do: fence, nodes: []string{"a-0"}}); acted || !errors.Is(err, behind) {
 		t.Errorf("acted: %t, %v", acted, err)
+	}
+}
+
+// A take-over whose save failed may have arrived after all. From then on no connection counts as closed, and the
+// object is saved as ours by takeOver alone.
+func TestATakeOverThatFailsLeavesNothingBehind(t *testing.T) {
+	f, redis := newModel(1, 0, false).direct()
+	r, lost := &Reconciler{}, errors.New("the reply is lost")
+	r.Identity, redis.Status.HolderIdentity = "this", "another"
+	run := f.members[0].RunID
+	r.memory.noteCommand(redis, run, func(c *sentCommands) { c.othersKilled = true })
+	f.effects = scripted{onSave: func() error { return lost }}
+	if acted, err := r.actAsLeader(quiet, redis, f, step{do: fence, nodes: []string{"a-0"}}); acted || !errors.Is(err, lost) {
+		t.Errorf("acted: %t, %v", acted, err)
+	}
+	if redis.Status.HolderIdentity != "another" || r.memory.get(redis).commands[run].othersKilled {
+		t.Errorf("held by %q, others killed: %t", redis.Status.HolderIdentity, r.memory.get(redis).commands[run].othersKilled)
+	}
+}
+
+// An API server with an older CRD drops the field, and nobody would be in charge.
+func TestATakeOverThatIsNotKeptIsTold(t *testing.T) {
+	f, redis := newModel(1, 0, false).direct()
+	r := &Reconciler{}
+	r.Identity = "this"
+	f.effects = scripted{onSave: func() error { redis.Status.HolderIdentity = ""; return nil }}
+	acted, err := r.actAsLeader(quiet, redis, f, step{do: fence, nodes: []string{"a-0"}})
+	if acted || err == nil || !strings.Contains(err.Error(), "CustomResourceDefinitions") {
+		t.Errorf("acted: %t, %v", acted, err)
+	}
+}
+
+// refusesToKill is a server that answers, and closes no connections.
+type refusesToKill struct{ server }
+
+func (refusesToKill) KillOtherOperators(context.Context) error { return errNoAnswer }
+
+// Who closes no connections of others may still obey them: it counts as silent, and the rest go on without it.
+func TestOneThatCannotBeTakenOverHoldsNobodyUp(t *testing.T) {
+	u := recordedSet(3, true)
+	u.record.members[2] = reference{} // it has confirmed nothing
+	masterDies(u)
+	f, redis, _ := u.noting()
+	f.servers["a-2"] = refusesToKill{f.servers["a-2"]}
+	r := &Reconciler{clock: modelClock}
+	r.Events = silentEvents{}
+	if _, err := r.execute(quiet, redis, f, step{do: promote, nodes: []string{"a-1"}}); err != nil {
+		t.Fatal(err)
+	}
+	if silent, _ := f.find("a-2"); silent.Answer != wire.Silent || !u.procs[1].master {
+		t.Errorf("a-2 is %v, a-1 is master: %t", silent.Answer, u.procs[1].master)
 	}
 }
 

@@ -8,7 +8,7 @@ import (
 
 	cachev1alpha1 "github.com/mainstay-operator/mainstay-operator/api/cache/v1alpha1"
 	commonv1 "github.com/mainstay-operator/mainstay-operator/api/common/v1"
-	"github.com/mainstay-operator/mainstay-operator/controllers/redis/node"
+	"github.com/mainstay-operator/mainstay-operator/controllers/redis/internal/wire"
 )
 
 // verb is what a step does.
@@ -54,9 +54,10 @@ type step struct {
 
 func (s step) String() string { return fmt.Sprintf("%s %s", s.do, strings.Join(s.nodes, ",")) }
 
-// usesRecord reports whether a step depends on who is on record. Setting passwords, settings and certificates,
-// and disconnecting old clients, is right for every server.
-func (s step) usesRecord() bool {
+// needsCharge reports whether only the operator in charge may do a step. A server that is told its passwords, settings
+// or certificate is told what the object and the Secrets say, by whoever leads: so a new leader, which does not know
+// what the servers run with, changes nothing of an object at rest.
+func (s step) needsCharge() bool {
 	switch s.do {
 	case idle, wait, block, serveStaleReads, setPasswords, applySettings, setPersistence, loadCertificates, disconnectClients, dismissRequest:
 		return false
@@ -107,7 +108,7 @@ func plan(r *cachev1alpha1.Redis, w world) step {
 		return s.formSet()
 	}
 	target, _ := w.find(r.Status.TargetMaster)
-	if rep.Epoch < r.Status.Epoch && target.Answer == node.Reached && target.Master {
+	if rep.Epoch < r.Status.Epoch && target.Answer == wire.Reached && target.Master {
 		return step{do: recordMaster, nodes: []string{target.name}, message: "it was promoted"}
 	}
 	usurpers := s.usurpers()
@@ -119,7 +120,7 @@ func plan(r *cachev1alpha1.Redis, w world) step {
 	}
 	if s.reachesNobody() {
 		return step{do: block, reason: commonv1.ReasonOperatorCannotReachPods,
-			message:      fmt.Sprintf("no pod of %s answers the operator on port %d; see whether a NetworkPolicy keeps it out", r.Name, node.Port),
+			message:      fmt.Sprintf("no pod of %s answers the operator on port %d; see whether a NetworkPolicy keeps it out", r.Name, wire.Port),
 			requeueAfter: time.Second}
 	}
 	if next, ok := s.hibernateIfAsked(); ok {
@@ -140,7 +141,7 @@ func plan(r *cachev1alpha1.Redis, w world) step {
 // untilLost is how soon to look again at a master that may serve: no later than when it has been silent for too long.
 func (s planner) untilLost() time.Duration {
 	m := s.recordedMaster(s.Status.Replication.Master)
-	if left := silenceLimit(s.Redis) - m.silentFor; m.Answer == node.Silent && left > 0 {
+	if left := silenceLimit(s.Redis) - m.silentFor; m.Answer == wire.Silent && left > 0 {
 		return min(left, 10*shortRequeue)
 	}
 	return 10 * shortRequeue
@@ -149,13 +150,13 @@ func (s planner) untilLost() time.Duration {
 // reachesNobody reports whether the operator reaches no server at all: that tells something about its own way to
 // them, and nothing about them.
 func (s planner) reachesNobody() bool {
-	silent := s.where(func(m member) bool { return m.Answer == node.Silent && m.silentFor >= silenceLimit(s.Redis) })
+	silent := s.where(func(m member) bool { return m.Answer == wire.Silent && m.silentFor >= silenceLimit(s.Redis) })
 	return len(silent) > 1 && len(silent) == len(s.members) && s.ghost == nil
 }
 
 // formSet makes the first master. Nodes that hold data have had one before.
 func (s planner) formSet() step {
-	masters := s.where(func(m member) bool { return m.Answer == node.Reached && m.Master })
+	masters := s.where(func(m member) bool { return m.Answer == wire.Reached && m.Master })
 	switch len(masters) {
 	case 0:
 	case 1:

@@ -9,7 +9,7 @@ import (
 
 	cachev1alpha1 "github.com/mainstay-operator/mainstay-operator/api/cache/v1alpha1"
 	commonv1 "github.com/mainstay-operator/mainstay-operator/api/common/v1"
-	"github.com/mainstay-operator/mainstay-operator/controllers/redis/node"
+	"github.com/mainstay-operator/mainstay-operator/controllers/redis/internal/wire"
 )
 
 // masterState is what is known of the master of record.
@@ -42,11 +42,11 @@ func (s planner) judgeMaster() (masterState, string) {
 		return masterUnsure, fmt.Sprintf("%s follows %s, which is not on record", p.Name, m.MasterHost)
 	case m.isProcess(p):
 		return masterDead, "the master was made a replica, and of no master"
-	case s.ghost == nil && m.podUID == p.PodUID && m.Answer == node.Reached:
+	case s.ghost == nil && m.podUID == p.PodUID && m.Answer == wire.Reached:
 		return masterDead, "the master was restarted: its run id is another"
-	case s.ghost != nil && m.Answer == node.Reached:
+	case s.ghost != nil && m.Answer == wire.Reached:
 		return masterDead, "somebody else answers at the master's address"
-	case m.stopped || s.ghost != nil || m.Answer == node.Refused || m.Answer == node.Silent:
+	case m.stopped || s.ghost != nil || m.Answer == wire.Refused || m.Answer == wire.Silent:
 		return s.judgeAbsentMaster(m)
 	}
 	return masterUnsure, p.Name + " does not know the operator's password"
@@ -60,7 +60,7 @@ func (s planner) hearsOtherMaster(replica member) bool {
 // judgeAbsentMaster judges a master that does not answer; its replicas are the witnesses. One whose end is not
 // proven may live and serve: before it is replaced, they are frozen for so long that it stops taking writes.
 func (s planner) judgeAbsentMaster(m member) (masterState, string) {
-	silent := m.Answer == node.Silent && !m.stopped
+	silent := m.Answer == wire.Silent && !m.stopped
 	hearing := s.where(func(o member) bool {
 		return o.Follows(s.Status.Replication.Master.Address) && o.LinkUp && (!silent || o.LastIO <= recentIO)
 	})
@@ -69,7 +69,7 @@ func (s planner) judgeAbsentMaster(m member) (masterState, string) {
 		return masterUnsure, fmt.Sprintf("%s does not answer but %s hears it", m.name, hearing[0].name)
 	case m.stopped:
 		return masterDead, "the master's container is reported as terminated"
-	case m.Answer == node.Refused:
+	case m.Answer == wire.Refused:
 		return masterDead, "the master's address refuses connections and no replica hears it"
 	case s.ghost != nil: // also when it answers and does not know our password
 		return masterLost, "the master's pod is gone, its process cannot be asked and no replica hears it"
@@ -165,10 +165,10 @@ func (s planner) recoverSet(evidence string) step {
 	begin, missing := step{do: promote, reason: commonv1.ReasonRecovering, evidence: evidence}, s.unansweredNodes()
 	for _, p := range append([]cachev1alpha1.RedisProcess{rep.Master}, rep.SyncSet...) {
 		m, ok := s.find(p.Name)
-		if !ok || m.podUID != p.PodUID || m.stopped || m.Answer != node.Silent && m.Answer != node.AuthFailed {
+		if !ok || m.podUID != p.PodUID || m.stopped || m.Answer != wire.Silent && m.Answer != wire.AuthFailed {
 			continue
 		}
-		if !s.isUnsafeAllowed() && m.Answer == node.Silent && m.silentFor < silenceLimit(s.Redis) {
+		if !s.isUnsafeAllowed() && m.Answer == wire.Silent && m.silentFor < silenceLimit(s.Redis) {
 			return step{do: wait, message: fmt.Sprintf("%s; %s does not answer", evidence, p.Name), requeueAfter: 10 * shortRequeue}
 		}
 		if !s.isUnsafeAllowed() {

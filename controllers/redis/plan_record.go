@@ -7,7 +7,7 @@ import (
 	"strings"
 
 	commonv1 "github.com/mainstay-operator/mainstay-operator/api/common/v1"
-	"github.com/mainstay-operator/mainstay-operator/controllers/redis/node"
+	"github.com/mainstay-operator/mainstay-operator/controllers/redis/internal/wire"
 )
 
 // The record is older than what the servers do if the API server was restored from a
@@ -28,7 +28,7 @@ func (s planner) adoptNewerMaster(usurpers []member) (step, bool) {
 	}
 	return step{do: block, reason: commonv1.ReasonSeveralMasters, requeueAfter: 10 * shortRequeue,
 		message: fmt.Sprintf("nothing tells which of %s is the right master; make the others its replicas: REPLICAOF <its address> %d, as user %s with the password of that name in Secret %q",
-			strings.Join(namesOf(s.where(func(m member) bool { return m.answers() && m.Master })), ", "), node.Port, node.Operator, systemName(s.Redis))}, true
+			strings.Join(namesOf(s.where(func(m member) bool { return m.answers() && m.Master })), ", "), wire.Port, wire.Operator, systemName(s.Redis))}, true
 }
 
 // wasReplaced reports whether a master is known to be one that was replaced, however many

@@ -4,7 +4,7 @@ import (
 	"slices"
 	"time"
 
-	"github.com/mainstay-operator/mainstay-operator/controllers/redis/node"
+	"github.com/mainstay-operator/mainstay-operator/controllers/redis/internal/wire"
 )
 
 // unreachableLimit is how long a replica may be silent, with all others well, before its
@@ -32,7 +32,7 @@ func (s planner) evictUnreachable(master member) (step, bool) {
 }
 
 func (s planner) isSilentFor(m member, limit time.Duration) bool {
-	return m.Answer == node.Silent && m.address != "" && !m.stopped && !m.deleting && m.silentFor >= limit
+	return m.Answer == wire.Silent && m.address != "" && !m.stopped && !m.deleting && m.silentFor >= limit
 }
 
 func (s planner) othersInSync(master, but member) bool {

@@ -4,7 +4,7 @@ import (
 	"slices"
 
 	cachev1alpha1 "github.com/mainstay-operator/mainstay-operator/api/cache/v1alpha1"
-	"github.com/mainstay-operator/mainstay-operator/controllers/redis/node"
+	"github.com/mainstay-operator/mainstay-operator/controllers/redis/internal/wire"
 )
 
 // lowerMinReplicas lowers W (min-replicas-to-write) before anything else that needs it low, and mends it where
@@ -55,7 +55,7 @@ func (s planner) removeLostMembers(master member) (step, bool) {
 // hasLeft reports whether the process of record has ended or follows nobody for good.
 func (s planner) hasLeft(p cachev1alpha1.RedisProcess) bool {
 	m, _ := s.find(p.Name)
-	return m.podUID != p.PodUID || m.stopped || m.Answer == node.Refused || m.Answer == node.Reached
+	return m.podUID != p.PodUID || m.stopped || m.Answer == wire.Refused || m.Answer == wire.Reached
 }
 
 // attachReplicas attaches nodes that follow somebody else or nobody.

@@ -11,7 +11,7 @@ import (
 	"k8s.io/utils/ptr"
 
 	cachev1alpha1 "github.com/mainstay-operator/mainstay-operator/api/cache/v1alpha1"
-	"github.com/mainstay-operator/mainstay-operator/controllers/redis/node"
+	"github.com/mainstay-operator/mainstay-operator/controllers/redis/internal/wire"
 )
 
 const history, nextHistory = "history-1", "history-2"
@@ -56,22 +56,22 @@ func applied(s *scene) *scene {
 
 func running(n int32) member {
 	name := "a-" + strconv.Itoa(int(n))
-	return member{name: name, podUID: types.UID("uid-" + name), address: "10.0.0." + strconv.Itoa(int(n)), sentCommands: sentCommands{othersKilled: true, loginSent: true}, View: node.View{
-		Answer: node.Reached, RunID: "run-" + name, MasterHost: "10.0.0.0", LinkUp: true, ReplID: history, Offset: 100, Keys: 5, Pinned: true, ServesStale: true}}
+	return member{name: name, podUID: types.UID("uid-" + name), address: "10.0.0." + strconv.Itoa(int(n)), sentCommands: sentCommands{othersKilled: true, loginSent: true}, View: wire.View{
+		Answer: wire.Reached, RunID: "run-" + name, MasterHost: "10.0.0.0", LinkUp: true, ReplID: history, Offset: 100, Keys: 5, Pinned: true, ServesStale: true}}
 }
 
 // fresh is a server that has just started: fenced, of no history.
 func fresh(m *member) {
-	m.View = node.View{Answer: node.Reached, RunID: m.RunID + "'", MasterHost: node.FenceHost, ReplID: "random-" + m.name}
+	m.View = wire.View{Answer: wire.Reached, RunID: m.RunID + "'", MasterHost: wire.FenceHost, ReplID: "random-" + m.name}
 }
 
 func frozen(m *member, offset int64) {
-	m.MasterHost, m.LinkUp, m.Offset = node.FenceHost, false, offset
+	m.MasterHost, m.LinkUp, m.Offset = wire.FenceHost, false, offset
 }
 
-func refused(m *member)    { m.View = node.View{Answer: node.Refused} }
-func authFailed(m *member) { m.View = node.View{Answer: node.AuthFailed} }
-func makeSilent(m *member) { m.View = node.View{Answer: node.Silent} }
+func refused(m *member)    { m.View = wire.View{Answer: wire.Refused} }
+func authFailed(m *member) { m.View = wire.View{Answer: wire.AuthFailed} }
+func makeSilent(m *member) { m.View = wire.View{Answer: wire.Silent} }
 
 // orphan makes the recorded master a ghost: its pod object is gone.
 func orphan(s *scene) *member {

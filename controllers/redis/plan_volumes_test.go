@@ -11,7 +11,7 @@ import (
 	"k8s.io/utils/clock"
 
 	cachev1alpha1 "github.com/mainstay-operator/mainstay-operator/api/cache/v1alpha1"
-	"github.com/mainstay-operator/mainstay-operator/controllers/redis/node"
+	"github.com/mainstay-operator/mainstay-operator/controllers/redis/internal/wire"
 )
 
 // withVolumes gives the nodes volumes, each as a healthy epoch 7 leaves it.
@@ -217,8 +217,8 @@ func TestStampsThatAreDue(t *testing.T) {
 // pinnedMaster answers as a master that keeps its history.
 type pinnedMaster struct{ server }
 
-func (pinnedMaster) Look(context.Context) node.View {
-	return node.View{Answer: node.Reached, Master: true, Pinned: true, ReplID: history}
+func (pinnedMaster) Look(context.Context) wire.View {
+	return wire.View{Answer: wire.Reached, Master: true, Pinned: true, ReplID: history}
 }
 
 func TestEpochIsBeyondAllVolumes(t *testing.T) {
@@ -271,7 +271,7 @@ func TestWithoutStorageNothingIsStamped(t *testing.T) {
 	if later := volumesInSync(s.Redis, s.world); any || len(first.nodes)+len(later) > 0 {
 		t.Errorf("got %v and %v", first.nodes, later)
 	}
-	s.members[0].View = node.View{} // nor without a master
+	s.members[0].View = wire.View{} // nor without a master
 	if later := volumesInSync(s.Redis, s.world); len(later) > 0 {
 		t.Errorf("got %v", later)
 	}

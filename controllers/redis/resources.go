@@ -17,7 +17,7 @@ import (
 	cachev1alpha1 "github.com/mainstay-operator/mainstay-operator/api/cache/v1alpha1"
 	"github.com/mainstay-operator/mainstay-operator/controllers/internal/converge"
 	"github.com/mainstay-operator/mainstay-operator/controllers/internal/parts"
-	"github.com/mainstay-operator/mainstay-operator/controllers/redis/node"
+	"github.com/mainstay-operator/mainstay-operator/controllers/redis/internal/wire"
 )
 
 const (
@@ -162,7 +162,7 @@ func container(r *cachev1alpha1.Redis, image string) *corev1ac.ContainerApplyCon
 	return parts.Container(appName, image, r.Spec.PodOptions).
 		WithCommand(serverProgram(r), filesDir+"/"+confKey).
 		WithWorkingDir(dataDir).
-		WithPorts(corev1ac.ContainerPort().WithName(portName).WithContainerPort(node.Port).WithProtocol(corev1.ProtocolTCP)).
+		WithPorts(corev1ac.ContainerPort().WithName(portName).WithContainerPort(wire.Port).WithProtocol(corev1.ProtocolTCP)).
 		WithResources(parts.ToApplyConfig[corev1ac.ResourceRequirementsApplyConfiguration](r.Spec.Resources)).
 		WithSecurityContext(parts.RestrictedContainer()).
 		WithVolumeMounts(
@@ -183,7 +183,7 @@ func probeClient(r *cachev1alpha1.Redis) string {
 	if r.Spec.TLS != nil {
 		program += " -s " + socketPath
 	}
-	return program + " --no-auth-warning --user " + node.Probe + " --pass - "
+	return program + " --no-auth-warning --user " + wire.Probe + " --pass - "
 }
 
 func execShell(line string) *corev1ac.ExecActionApplyConfiguration {

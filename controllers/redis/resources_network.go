@@ -12,7 +12,7 @@ import (
 
 	cachev1alpha1 "github.com/mainstay-operator/mainstay-operator/api/cache/v1alpha1"
 	"github.com/mainstay-operator/mainstay-operator/controllers/internal/parts"
-	"github.com/mainstay-operator/mainstay-operator/controllers/redis/node"
+	"github.com/mainstay-operator/mainstay-operator/controllers/redis/internal/wire"
 )
 
 // masterService points at one pod by name: one write changes it, and it never points at two. The operator knows
@@ -49,7 +49,7 @@ func newService(r *cachev1alpha1.Redis, name string, selector map[string]string)
 			WithPorts(corev1ac.ServicePort().
 				WithName(portName).
 				WithProtocol(corev1.ProtocolTCP).
-				WithPort(node.Port).
+				WithPort(wire.Port).
 				WithTargetPort(intstr.FromString(portName))))
 }
 
@@ -60,5 +60,5 @@ func networkPolicy(r *cachev1alpha1.Redis, operator string) *networkingv1ac.Netw
 		networkingv1ac.NetworkPolicyPeer().WithPodSelector(parts.LabelSelector(appName, r.Name)),
 	}, parts.OperatorPeer(operator)...)
 	return parts.NetworkPolicy(appName, r.Name, r.Spec.NetworkPolicy,
-		[]networkingv1.NetworkPolicyPort{{Port: ptr.To(intstr.FromInt32(node.Port))}}, needed...)
+		[]networkingv1.NetworkPolicyPort{{Port: ptr.To(intstr.FromInt32(wire.Port))}}, needed...)
 }

@@ -11,7 +11,7 @@ import (
 	cachev1alpha1 "github.com/mainstay-operator/mainstay-operator/api/cache/v1alpha1"
 	"github.com/mainstay-operator/mainstay-operator/controllers/internal/parts"
 	"github.com/mainstay-operator/mainstay-operator/controllers/internal/pki"
-	"github.com/mainstay-operator/mainstay-operator/controllers/redis/node"
+	"github.com/mainstay-operator/mainstay-operator/controllers/redis/internal/wire"
 )
 
 // filesSecret holds what the servers read. That contains a password, so it is a Secret. The passwords beside the
@@ -19,13 +19,13 @@ import (
 func filesSecret(r *cachev1alpha1.Redis, c childInputs) *corev1ac.SecretApplyConfiguration {
 	return newSecret(r, filesName(r), corev1.SecretTypeOpaque, map[string]string{
 		confKey: redisConf(r, c.credentials, c.settings), usersKey: usersACL(c.credentials), settingsKey: c.settings.text(),
-		node.Operator: c.credentials.operator, node.Replication: c.credentials.replication})
+		wire.Operator: c.credentials.operator, wire.Replication: c.credentials.replication})
 }
 
 // systemSecret holds the passwords that only the operator and the servers use, and until when former passwords
 // of the applications are accepted.
 func systemSecret(r *cachev1alpha1.Redis, c credentials) *corev1ac.SecretApplyConfiguration {
-	values := map[string]string{node.Operator: c.operator, node.Replication: c.replication}
+	values := map[string]string{wire.Operator: c.operator, wire.Replication: c.replication}
 	if text := c.retiredJSON(); text != "" {
 		values[retiredKey] = text
 	}
@@ -35,9 +35,9 @@ func systemSecret(r *cachev1alpha1.Redis, c credentials) *corev1ac.SecretApplyCo
 // bindingSecret holds what an application needs, https://servicebinding.io/spec/core/1.1.0/#provisioned-service.
 func bindingSecret(r *cachev1alpha1.Redis, c childInputs) *corev1ac.SecretApplyConfiguration {
 	host, told := serviceHost(r), c.credentials.published
-	uri := url.URL{Scheme: "redis", Host: fmt.Sprintf("%s:%d", host, node.Port), User: url.UserPassword(application, told.password)}
+	uri := url.URL{Scheme: "redis", Host: fmt.Sprintf("%s:%d", host, wire.Port), User: url.UserPassword(application, told.password)}
 	values := map[string]string{
-		"type": "redis", "username": application, "password": told.password, "host": host, "port": strconv.Itoa(node.Port)}
+		"type": "redis", "username": application, "password": told.password, "host": host, "port": strconv.Itoa(wire.Port)}
 	if r.Spec.TLS != nil {
 		uri.Scheme = "rediss"
 		values["ssl"], values[pki.CACertKey] = "true", string(c.identity.Authorities)

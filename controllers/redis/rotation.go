@@ -10,7 +10,7 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 
-	"github.com/mainstay-operator/mainstay-operator/controllers/redis/node"
+	"github.com/mainstay-operator/mainstay-operator/controllers/redis/internal/wire"
 )
 
 const (
@@ -181,7 +181,7 @@ func credentialsIn(binding, system, files corev1.Secret) credentials {
 		}
 		return cmp.Or(string(system.Data[key]), string(files.Data[key]))
 	}
-	c := credentials{operator: known(node.Operator), replication: known(node.Replication)}
+	c := credentials{operator: known(wire.Operator), replication: known(wire.Replication)}
 	c.published = appLogin{password: string(binding.Data[corev1.BasicAuthPasswordKey]), from: binding.Annotations[annotationFrom]}
 	c.wanted = c.published
 	_ = json.Unmarshal(system.Data[retiredKey], &c.retired) // what cannot be read is made anew from the servers' file
@@ -196,8 +196,8 @@ func credentialsIn(binding, system, files corev1.Secret) credentials {
 
 // restoreFrom takes the system's passwords from a Secret that somebody put back.
 func (c credentials) restoreFrom(system corev1.Secret) credentials {
-	c.operator = cmp.Or(string(system.Data[node.Operator]), c.operator)
-	c.replication = cmp.Or(string(system.Data[node.Replication]), c.replication)
+	c.operator = cmp.Or(string(system.Data[wire.Operator]), c.operator)
+	c.replication = cmp.Or(string(system.Data[wire.Replication]), c.replication)
 	return c
 }
 

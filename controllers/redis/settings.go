@@ -12,7 +12,7 @@ import (
 	"k8s.io/utils/ptr"
 
 	cachev1alpha1 "github.com/mainstay-operator/mainstay-operator/api/cache/v1alpha1"
-	"github.com/mainstay-operator/mainstay-operator/controllers/redis/node"
+	"github.com/mainstay-operator/mainstay-operator/controllers/redis/internal/wire"
 )
 
 const (
@@ -96,8 +96,8 @@ func fixedDirectives(r *cachev1alpha1.Redis) []directive {
 		{"aclfile", []string{filesDir + "/" + usersKey}},
 		{"tcp-keepalive", []string{"30"}},
 		// Born fenced: only the operator makes a master or attaches a replica.
-		{"replicaof", []string{node.FenceHost, "1"}},
-		{"masteruser", []string{node.Replication}},
+		{"replicaof", []string{wire.FenceHost, "1"}},
+		{"masteruser", []string{wire.Replication}},
 		{"repl-ping-replica-period", []string{"1"}},
 		{"repl-timeout", []string{"15"}},
 		{"repl-diskless-sync", []string{"yes"}},
@@ -152,10 +152,10 @@ func quote(arg string) string {
 // roles, users and the server; https://redis.io/docs/latest/operate/oss_and_stack/management/security/acl/.
 func usersACL(c credentials) string {
 	return "user " + application + " on " + aclHashes(c.acceptedDigests()) + " ~* &* +@all -@admin\n" +
-		"user " + node.Operator + " on #" + digest(c.operator) + " -@all +ping +info +role +replicaof +multi +exec +discard" +
+		"user " + wire.Operator + " on #" + digest(c.operator) + " -@all +ping +info +role +replicaof +multi +exec +discard" +
 		" +config|get +config|set +bgsave +client|kill +client|pause +client|unpause +acl|setuser\n" +
-		"user " + node.Probe + " on nopass -@all +ping +role\n" +
-		"user " + node.Replication + " on #" + digest(c.replication) + " -@all +ping +psync +replconf\n"
+		"user " + wire.Probe + " on nopass -@all +ping +role\n" +
+		"user " + wire.Replication + " on #" + digest(c.replication) + " -@all +ping +psync +replconf\n"
 }
 
 func aclHashes(digests []string) string {

@@ -17,7 +17,7 @@ import (
 	"k8s.io/utils/clock"
 
 	cachev1alpha1 "github.com/mainstay-operator/mainstay-operator/api/cache/v1alpha1"
-	"github.com/mainstay-operator/mainstay-operator/controllers/redis/node"
+	"github.com/mainstay-operator/mainstay-operator/controllers/redis/internal/wire"
 )
 
 // Settings, with real servers.
@@ -246,7 +246,7 @@ func (l *loopback) advance(stages int) {
 func (l *loopback) snapshot() {
 	l.t.Helper()
 	for _, n := range l.nodes {
-		s := node.Open(n.address, l.secrets.operator, nil)
+		s := wire.Open(n.address, l.secrets.operator, nil)
 		defer s.Close()
 		l.until("it takes a snapshot", func() bool { return s.SaveSnapshot(l.t.Context()) == nil })
 		l.until("the snapshot is there", func() bool { return l.info(n, "rdb_bgsave_in_progress") == "0" })

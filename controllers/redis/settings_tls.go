@@ -8,7 +8,7 @@ import (
 	"strconv"
 
 	cachev1alpha1 "github.com/mainstay-operator/mainstay-operator/api/cache/v1alpha1"
-	"github.com/mainstay-operator/mainstay-operator/controllers/redis/node"
+	"github.com/mainstay-operator/mainstay-operator/controllers/redis/internal/wire"
 )
 
 const (
@@ -32,7 +32,7 @@ func clientAuth(r *cachev1alpha1.Redis) cachev1alpha1.RedisClientAuth {
 // listenDirectives are where a server listens. With TLS only a socket goes without it, for the probes: they must
 // not fail while certificates change over.
 func listenDirectives(r *cachev1alpha1.Redis) []directive {
-	port := strconv.Itoa(node.Port)
+	port := strconv.Itoa(wire.Port)
 	if r.Spec.TLS == nil {
 		return []directive{{"port", []string{port}}}
 	}
@@ -53,9 +53,9 @@ func listenDirectives(r *cachev1alpha1.Redis) []directive {
 
 // identityFiles are where the servers find the identity. Another identity is in other files: a server that names
 // them has loaded them.
-func identityFiles(i identity) node.TLSFiles {
+func identityFiles(i identity) wire.TLSFiles {
 	at := path.Join(certificatesDir, i.ContentHash())
-	return node.TLSFiles{Certificate: at + ".crt", Key: at + ".key", Authorities: at + "-ca.crt"}
+	return wire.TLSFiles{Certificate: at + ".crt", Key: at + ".key", Authorities: at + "-ca.crt"}
 }
 
 // tlsConf is the part of the configuration that names the identity.

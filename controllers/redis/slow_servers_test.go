@@ -11,7 +11,7 @@ import (
 	"k8s.io/utils/clock"
 
 	cachev1alpha1 "github.com/mainstay-operator/mainstay-operator/api/cache/v1alpha1"
-	"github.com/mainstay-operator/mainstay-operator/controllers/redis/node"
+	"github.com/mainstay-operator/mainstay-operator/controllers/redis/internal/wire"
 )
 
 // slowServer is a server that takes that long for each answer, and is master whatever it is told.
@@ -31,11 +31,11 @@ func (s slowServer) answer(ctx context.Context) error {
 	}
 }
 
-func (s slowServer) Look(ctx context.Context) node.View {
+func (s slowServer) Look(ctx context.Context) wire.View {
 	if s.answer(ctx) != nil {
-		return node.View{}
+		return wire.View{}
 	}
-	return node.View{Answer: node.Reached, Master: true, RunID: time.Now().String()}
+	return wire.View{Answer: wire.Reached, Master: true, RunID: time.Now().String()}
 }
 
 func (s slowServer) Fence(ctx context.Context) error              { return s.answer(ctx) }
@@ -70,7 +70,7 @@ func TestALookIsBounded(t *testing.T) {
 				t.Errorf("%d servers: took %s, want %s", nodes, took, lookLimit)
 			}
 			for _, m := range f.addressable() {
-				if m.Answer != node.Silent {
+				if m.Answer != wire.Silent {
 					t.Errorf("%s is %v: who could not be asked in time is silent, and no more", m.name, m.Answer)
 				}
 				m.wasSilent = true

@@ -15,7 +15,7 @@ import (
 	commonv1 "github.com/mainstay-operator/mainstay-operator/api/common/v1"
 	"github.com/mainstay-operator/mainstay-operator/controllers/internal/conditions"
 	"github.com/mainstay-operator/mainstay-operator/controllers/internal/parts"
-	"github.com/mainstay-operator/mainstay-operator/controllers/redis/node"
+	"github.com/mainstay-operator/mainstay-operator/controllers/redis/internal/wire"
 )
 
 const (
@@ -29,8 +29,8 @@ func newStatus(r *cachev1alpha1.Redis, w world, next step, set *appsv1.StatefulS
 	s.Nodes = []cachev1alpha1.RedisNode{}
 	s.Replicas = set.Status.Replicas
 	s.Selector = parts.SelectorString(appName, r.Name)
-	s.Endpoint = fmt.Sprintf("%s.%s.svc:%d", r.Name, r.Namespace, node.Port)
-	s.ReadEndpoint = fmt.Sprintf("%s.%s.svc:%d", replicasName(r), r.Namespace, node.Port)
+	s.Endpoint = fmt.Sprintf("%s.%s.svc:%d", r.Name, r.Namespace, wire.Port)
+	s.ReadEndpoint = fmt.Sprintf("%s.%s.svc:%d", replicasName(r), r.Namespace, wire.Port)
 	s.Binding = &cachev1alpha1.RedisBinding{Name: bindingName(r)}
 	master, serving := masterOf(r, w)
 	s.ReadyReplicas = 0
@@ -178,7 +178,7 @@ func masterOf(r *cachev1alpha1.Redis, w world) (member, bool) {
 
 func nodeState(m, master member, serving bool) cachev1alpha1.RedisNodeState {
 	switch {
-	case m.Answer != node.Reached:
+	case m.Answer != wire.Reached:
 		return cachev1alpha1.RedisUnreachable
 	case m.Loading:
 		return cachev1alpha1.RedisLoading
@@ -212,7 +212,7 @@ func outdatedMarks(r *cachev1alpha1.Redis, w world, pods []corev1.Pod) []podMark
 	var differing []podMark
 	for i := range pods {
 		m, _ := w.find(pods[i].Name)
-		if m.Answer != node.Reached || m.podUID != pods[i].UID || m.deleting {
+		if m.Answer != wire.Reached || m.podUID != pods[i].UID || m.deleting {
 			continue
 		}
 		want := podMark{pod: &pods[i], role: pods[i].Labels[labelRole], inSync: m.inSync(master)}

@@ -17,7 +17,7 @@ import (
 	goredis "github.com/redis/go-redis/v9"
 
 	cachev1alpha1 "github.com/mainstay-operator/mainstay-operator/api/cache/v1alpha1"
-	"github.com/mainstay-operator/mainstay-operator/controllers/redis/node"
+	"github.com/mainstay-operator/mainstay-operator/controllers/redis/internal/wire"
 	"github.com/mainstay-operator/mainstay-operator/test/authority"
 )
 
@@ -42,7 +42,7 @@ func run(t *testing.T, r *cachev1alpha1.Redis, address string, i identity) *pod 
 	}
 	t.Cleanup(func() { _ = server.Process.Kill(); _ = server.Wait() })
 	awaits(t, "the server listens", func() bool {
-		conn, err := net.Dial("tcp", net.JoinHostPort(address, strconv.Itoa(node.Port)))
+		conn, err := net.Dial("tcp", net.JoinHostPort(address, strconv.Itoa(wire.Port)))
 		return err == nil && conn.Close() == nil
 	})
 	return p
@@ -72,7 +72,7 @@ func (p *pod) load(t *testing.T, published identity) (loaded bool) {
 		server := p.open(t, published)
 		defer server.Close()
 		var err error
-		loaded, err = server.LoadCertificate(t.Context(), node.TLSFiles{
+		loaded, err = server.LoadCertificate(t.Context(), wire.TLSFiles{
 			Certificate: p.local(files.Certificate), Key: p.local(files.Key), Authorities: p.local(files.Authorities)})
 		return err == nil
 	})
@@ -81,13 +81,13 @@ func (p *pod) load(t *testing.T, published identity) (loaded bool) {
 
 func (p *pod) local(file string) string { return filepath.Join(p.dir, path.Base(file)) }
 
-func (p *pod) open(t *testing.T, shown identity) *node.Server {
+func (p *pod) open(t *testing.T, shown identity) *wire.Server {
 	t.Helper()
 	config, err := shown.TLSConfig("a.ns.svc", time.Now)
 	if err != nil {
 		t.Fatal(err)
 	}
-	return node.Open(p.address, passwords.operator, config)
+	return wire.Open(p.address, passwords.operator, config)
 }
 
 func (p *pod) client(t *testing.T, shown identity, user, password string) *goredis.Client {
@@ -96,7 +96,7 @@ func (p *pod) client(t *testing.T, shown identity, user, password string) *gored
 	if err != nil {
 		t.Fatal(err)
 	}
-	return goredis.NewClient(&goredis.Options{Addr: net.JoinHostPort(p.address, strconv.Itoa(node.Port)),
+	return goredis.NewClient(&goredis.Options{Addr: net.JoinHostPort(p.address, strconv.Itoa(wire.Port)),
 		Username: user, Password: password, TLSConfig: config, MaxRetries: -1, PoolSize: 1, Protocol: 2})
 }
 
@@ -129,7 +129,7 @@ func TestNobodyIsRefusedWhileTheAuthorityChanges(t *testing.T) {
 	master.Close()
 	for _, p := range set[1:] {
 		server := p.open(t, old)
-		if err := server.Follow(t.Context(), set[0].address, node.Login{User: node.Replication, Password: passwords.replication}); err != nil {
+		if err := server.Follow(t.Context(), set[0].address, wire.Login{User: wire.Replication, Password: passwords.replication}); err != nil {
 			t.Fatal(err)
 		}
 		server.Close()
@@ -165,7 +165,7 @@ func TestNobodyIsRefusedWhileTheAuthorityChanges(t *testing.T) {
 		}
 		server.Close()
 	}
-	if outdated := set[0].open(t, old); outdated.Look(t.Context()).Answer != node.Silent {
+	if outdated := set[0].open(t, old); outdated.Look(t.Context()).Answer != wire.Silent {
 		t.Error("who shows the old certificate is still let in")
 	}
 }
@@ -180,7 +180,7 @@ func (p *pod) awaitLink(t *testing.T, shown identity) {
 // cutLinks of the replicas, which must then be let in again.
 func (p *pod) cutLinks(t *testing.T, shown identity) {
 	t.Helper()
-	c := p.client(t, shown, node.Operator, passwords.operator)
+	c := p.client(t, shown, wire.Operator, passwords.operator)
 	defer func() { _ = c.Close() }()
 	if err := c.Do(t.Context(), "CLIENT", "KILL", "TYPE", "replica").Err(); err != nil {
 		t.Fatal(err)

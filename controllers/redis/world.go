@@ -7,7 +7,7 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 
 	cachev1alpha1 "github.com/mainstay-operator/mainstay-operator/api/cache/v1alpha1"
-	"github.com/mainstay-operator/mainstay-operator/controllers/redis/node"
+	"github.com/mainstay-operator/mainstay-operator/controllers/redis/internal/wire"
 )
 
 // world is what one pass saw, read once.
@@ -37,10 +37,11 @@ type member struct {
 	name    string
 	podUID  types.UID
 	address string
-	node.View
+	wire.View
 
 	stopped          bool          // its container is reported as terminated
 	wasSilent        bool          // it did not answer the last pass
+	notOurs          bool          // other operators' connections to it could not be closed: it counts as silent for this pass
 	silentFor        time.Duration // it has not answered for so long
 	deleting         bool          // its pod is asked to go
 	deletingFor      time.Duration // since then
@@ -59,7 +60,7 @@ type member struct {
 
 // isProcess reports whether this is the very process that was recorded, and answers.
 func (m member) isProcess(p cachev1alpha1.RedisProcess) bool {
-	return m.Answer == node.Reached && m.podUID == p.PodUID && m.RunID == p.RunID
+	return m.Answer == wire.Reached && m.podUID == p.PodUID && m.RunID == p.RunID
 }
 
 func (m member) process() cachev1alpha1.RedisProcess {
@@ -90,10 +91,10 @@ func (m member) hasAllData(rep *cachev1alpha1.RedisReplication) bool {
 }
 
 // answers reports whether a server can be told what to do.
-func (m member) answers() bool { return m.Answer == node.Reached && !m.Loading }
+func (m member) answers() bool { return m.Answer == wire.Reached && !m.Loading }
 
 // isLockedOut reports whether a server of ours does not know our password.
-func (m member) isLockedOut() bool { return m.Answer == node.AuthFailed && !m.stopped && !m.deleting }
+func (m member) isLockedOut() bool { return m.Answer == wire.AuthFailed && !m.stopped && !m.deleting }
 
 // hasOldPasswords reports whether a server can be told which passwords to accept and was not.
 func (m member) hasOldPasswords() bool { return m.answers() && m.passwordsUnknown }

@@ -1,6 +1,6 @@
-// Package node speaks with one redis-server: what it sees, and the few commands
+// Package wire speaks with one redis-server: what it sees, and the few commands
 // that change its role. It decides nothing.
-package node
+package wire
 
 import (
 	"context"
