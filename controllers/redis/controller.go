@@ -126,6 +126,7 @@ func (r *Reconciler) updateStatus(redis *cachev1alpha1.Redis, f *fleet, next ste
 	setCertificatesInSync(&redis.Status.Conditions, redis, f.world, f.certificates)
 	conditions.SetUpdateAvailable(&redis.Status.Conditions, redis.Generation, r.image(redis, set), redis.Spec.Image, r.DefaultImages[flavor(redis)])
 	setCredentialsInSync(&redis.Status.Conditions, redis, f)
+	setBlocked(&redis.Status.Conditions, redis.Generation, next)
 	requeues := []time.Duration{next.requeueAfter, f.credentials.recheckAfter(r.clock.Now()), f.certificates.recheckAfter, max(0, oldClientTime-f.sinceRouted)}
 	if f.growthRefusal != "" {
 		requeues = append(requeues, resizeRetry)

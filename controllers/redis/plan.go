@@ -162,7 +162,7 @@ func (s planner) formSet() step {
 	case 1:
 		return step{do: recordMaster, nodes: namesOf(masters), message: "it is the only master"}
 	default:
-		return step{do: block, message: fmt.Sprintf("%s are masters, and no record says which is right; compare their data, and delete the pods of all but one",
+		return step{do: block, reason: commonv1.ReasonSeveralMasters, message: fmt.Sprintf("%s are masters, and no record says which is right; compare their data, and delete the pods of all but one",
 			strings.Join(namesOf(masters), " and "))}
 	}
 	if following := s.where(func(m member) bool { return m.answers() && !m.Fenced() }); len(following) > 0 {

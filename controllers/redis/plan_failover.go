@@ -41,7 +41,7 @@ func (s planner) judgeMaster() (masterState, string) {
 	case m.isProcess(p) && s.hearsOtherMaster(m):
 		return masterUnsure, fmt.Sprintf("%s follows %s, which is not on record", p.Name, m.MasterHost)
 	case m.isProcess(p):
-		return masterDead, "the master was made a replica, and of no master"
+		return masterDead, "the master was fenced: it takes no writes and follows nobody"
 	case s.ghost == nil && m.podUID == p.PodUID && m.Answer == wire.Reached:
 		return masterDead, "the master was restarted: its run id is another"
 	case s.ghost != nil && m.Answer == wire.Reached:
@@ -140,7 +140,7 @@ func (s planner) isSafe(candidates []member) (bool, string) {
 		}
 	}
 	w := s.requiredConfirmations()
-	return frozen+w > all, fmt.Sprintf("%d of %d members of the sync set are there, %d needed", frozen, all, all-w+1)
+	return frozen+w > all, fmt.Sprintf("%d of %d replicas that may have confirmed the last writes are there, and %d are needed to be sure", frozen, all, all-w+1)
 }
 
 // requiredConfirmations is how many members have every confirmed write. If the spec asks for fewer than the

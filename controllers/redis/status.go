@@ -68,15 +68,19 @@ func setConditions(r *cachev1alpha1.Redis, s *cachev1alpha1.RedisStatus, w world
 	setDiskErrors(list, r, w)
 	setUnreadable(list, r, w)
 	refuseShrinking(list, r, set)
-	if next.do == block { // the most urgent of all
-		conditions.Set(list, generation, commonv1.ConditionDegraded, true, cmp.Or(next.reason, commonv1.ReasonPromotionBlocked), next.message)
-	}
 	setHibernating(list, r, set)
 	setStorageResizing(list, r, w)
 	setSplitBrain(list, r, w, next)
 	_, why := quorumMargin(r, w, master, serving)
 	conditions.Set(list, generation, commonv1.ConditionFailoverPossible, why == commonv1.ReasonReplicasInSync, why, failoverMessages[why])
 	conditions.SetPaused(list, generation, r.Spec.Paused)
+}
+
+// setBlocked tells what a human must decide. It comes after all else that sets Degraded, for it is the most urgent.
+func setBlocked(list *[]metav1.Condition, generation int64, next step) {
+	if next.do == block {
+		conditions.Set(list, generation, commonv1.ConditionDegraded, true, cmp.Or(next.reason, commonv1.ReasonPromotionBlocked), next.message)
+	}
 }
 
 // omitUntilFirstReply removes a condition that is not true yet while no server answers, as it would tell of
@@ -92,9 +96,9 @@ func omitUntilFirstReply(list *[]metav1.Condition, conditionType string, w world
 // noMasterMessage says what is waited for.
 func noMasterMessage(next step) string {
 	if next.do == wait && next.message != "" {
-		return "no node takes writes: " + next.message
+		return "no node is known to take writes: " + next.message
 	}
-	return "no node takes writes"
+	return "no node is known to take writes"
 }
 
 // setNoMaster sets the conditions between two masters.
@@ -105,7 +109,7 @@ func setNoMaster(r *cachev1alpha1.Redis, why string) {
 }
 
 var failoverMessages = map[string]string{
-	commonv1.ReasonNoMaster:             "there is no master to lose",
+	commonv1.ReasonNoMaster:             "the operator knows of no master",
 	commonv1.ReasonNoReplicaInSync:      "no replica is in sync",
 	commonv1.ReasonTooFewReplicasInSync: "too few replicas are in sync to be sure that one has every confirmed write",
 	commonv1.ReasonReplicasInSync:       "losing the master now would lose no confirmed write",
@@ -139,8 +143,11 @@ func setSplitBrain(list *[]metav1.Condition, r *cachev1alpha1.Redis, w world, ne
 		conditions.Set(list, r.Generation, commonv1.ConditionSplitBrain, false, commonv1.ReasonOneMaster, "no second node takes writes")
 		return
 	}
-	conditions.Set(list, r.Generation, commonv1.ConditionSplitBrain, true, commonv1.ReasonSeveralMasters,
-		fmt.Sprintf("%s take writes: %s", strings.Join(masters, " and "), next.message))
+	message := strings.Join(masters, " and ") + " take writes"
+	if next.message != "" {
+		message += ": " + next.message
+	}
+	conditions.Set(list, r.Generation, commonv1.ConditionSplitBrain, true, commonv1.ReasonSeveralMasters, message)
 }
 
 // setDiskErrors says which nodes cannot write down what they have. Such a master is switched over to a node that can.

@@ -11,6 +11,7 @@ import (
 
 	cachev1alpha1 "github.com/mainstay-operator/mainstay-operator/api/cache/v1alpha1"
 	commonv1 "github.com/mainstay-operator/mainstay-operator/api/common/v1"
+	"github.com/mainstay-operator/mainstay-operator/controllers/internal/converge"
 )
 
 func TestWhatNeedsAHumanIsNamed(t *testing.T) {
@@ -38,7 +39,10 @@ func TestWhatNeedsAHumanIsNamed(t *testing.T) {
 			set.Spec.VolumeClaimTemplates = []corev1.PersistentVolumeClaim{{}}
 			set.Spec.VolumeClaimTemplates[0].Spec.Resources.Requests = storageOf("2Gi")
 			told := func() (bool, string) {
-				got := meta.FindStatusCondition(newStatus(s.Redis, s.world, plan(s.Redis, s.world), set, nil).Conditions, c.kind)
+				next := plan(s.Redis, s.world)
+				list := newStatus(s.Redis, s.world, next, set, nil).Conditions
+				setBlocked(&list, s.Generation, next)
+				got := meta.FindStatusCondition(list, c.kind)
 				return got.Status == "True", got.Message
 			}
 			if is, message := told(); is {
@@ -47,6 +51,30 @@ func TestWhatNeedsAHumanIsNamed(t *testing.T) {
 			c.given(s)
 			if is, message := told(); !is || !strings.Contains(message, c.says) {
 				t.Errorf("%t: %s", is, message)
+			}
+		})
+	}
+}
+
+// The message with the way out must not be hidden by what can wait.
+func TestABlockedPromotionIsToldFirst(t *testing.T) {
+	u := recordedSet(3, true)
+	f, redis := u.direct()
+	redis.Spec.Storage = &cachev1alpha1.RedisStorage{Size: resource.MustParse("2Gi")}
+	f.growthRefusal = "the quota is used up"
+	r := &Reconciler{clock: modelClock}
+	for name, row := range map[string]struct {
+		next   step
+		reason string
+	}{
+		"a human is asked":       {step{do: block, message: "annotate it"}, commonv1.ReasonPromotionBlocked},
+		"which master is right":  {step{do: block, reason: commonv1.ReasonSeveralMasters, message: "two"}, commonv1.ReasonSeveralMasters},
+		"nothing else is urgent": {step{do: idle}, commonv1.ReasonRefusedByServer},
+	} {
+		t.Run(name, func(t *testing.T) {
+			r.updateStatus(redis, f, row.next, converge.Observed{}, nil)
+			if got := meta.FindStatusCondition(redis.Status.Conditions, commonv1.ConditionDegraded); got == nil || got.Reason != row.reason {
+				t.Errorf("%+v, want the reason %s", got, row.reason)
 			}
 		})
 	}

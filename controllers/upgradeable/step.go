@@ -82,7 +82,11 @@ func isJoining(n cachev1alpha1.RedisNode) bool {
 // from its servers.
 func needsHuman(r *cachev1alpha1.Redis) bool {
 	reason := degradedReason(r)
-	return reason == commonv1.ReasonPromotionBlocked || reason == commonv1.ReasonOperatorCannotReachPods || reason == commonv1.ReasonLockedOut
+	switch reason {
+	case commonv1.ReasonPromotionBlocked, commonv1.ReasonSeveralMasters, commonv1.ReasonOperatorCannotReachPods, commonv1.ReasonLockedOut:
+		return true
+	}
+	return false
 }
 
 // isSupervised reports whether a human says when the master's pod is replaced.

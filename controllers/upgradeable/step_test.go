@@ -72,7 +72,7 @@ func TestCurrentStep(t *testing.T) {
 		"a promotion is intended":                      {healthy(intended), changingMaster},
 		"and pods keep failing meanwhile":              {healthy(intended, degraded(commonv1.ReasonPodFailing)), changingMaster},
 		"two nodes are masters":                        {healthy(split), severalMasters},
-		"and nobody knows which is right":              {healthy(split, degraded(commonv1.ReasonPromotionBlocked)), ""},
+		"and nobody knows which is right":              {healthy(split, degraded(commonv1.ReasonSeveralMasters)), ""},
 		"a disk is full":                               {healthy(withNodeState(2, cachev1alpha1.RedisFenced), degraded(commonv1.ReasonDiskError)), ""},
 		"clients are not led to the master yet":        {healthy(unrouted), changingMaster},
 		"an intent was given up, the master is the old one": {

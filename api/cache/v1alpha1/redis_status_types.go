@@ -183,7 +183,7 @@ type RedisStatus struct {
 	// +operator-sdk:csv:customresourcedefinitions:type=status,displayName="Last Failover"
 	LastFailover *RedisFailover `json:"lastFailover,omitempty"`
 
-	// conditions: Ready, Available, Progressing, Degraded, FailoverPossible, CredentialsInSync, SettingsInSync, StorageResizing, CertificatesInSync (with tls), Paused, UpdateAvailable.
+	// conditions: Ready, Available, Progressing, Degraded, FailoverPossible, SplitBrain, CredentialsInSync, SettingsInSync, StorageResizing, CertificatesInSync (with tls), Paused, UpdateAvailable.
 	// +optional
 	// +listType=map
 	// +listMapKey=type

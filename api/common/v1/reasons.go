@@ -88,7 +88,7 @@ const (
 const (
 	// ReasonMasterServes : the message names the node that takes writes.
 	ReasonMasterServes = "MasterServes"
-	// ReasonNoMaster : no node takes writes.
+	// ReasonNoMaster : no node is known to take writes.
 	ReasonNoMaster = "NoMaster"
 	// ReasonOneMaster : no second node takes writes.
 	ReasonOneMaster = "OneMaster"
@@ -149,13 +149,13 @@ const (
 const (
 	// ReasonForming : the set had no master and no data yet.
 	ReasonForming = "Forming"
-	// ReasonMasterLost : the master is dead, or was silent for too long.
+	// ReasonMasterLost : the master is dead, was silent for too long, or was fenced by a change that did not end.
 	ReasonMasterLost = "MasterLost"
 	// ReasonMasterCutOff : the operator reached the master, and its replicas did not.
 	ReasonMasterCutOff = "MasterCutOff"
 	// ReasonRecovering : no process was left that ran with the master's history; the volumes told whose data is the latest.
 	ReasonRecovering = "Recovering"
-	// ReasonDatasetLost : no volume held the data any more. The set began anew, empty.
+	// ReasonDatasetLost : no volume held any key. The set began anew, empty.
 	ReasonDatasetLost = "DatasetLost"
 	// ReasonRecordOutdated : the servers were ahead of the status, as after a restore of the API server.
 	ReasonRecordOutdated = "RecordOutdated"

@@ -43,7 +43,7 @@ func (w Workload) isRolledOut() (ok bool, reason, message string) {
 	}
 	if w.Frontend != nil {
 		if done, reason, message := w.Frontend.isRolledOut(); !done {
-			return false, reason, "in front of them: " + message
+			return false, reason, "the proxy: " + message
 		}
 	}
 	if w.Desired == 0 {
@@ -58,7 +58,7 @@ func (w Workload) isAvailable() (bool, string) {
 	message := fmt.Sprintf("%d replicas ready, at least %d needed", w.Ready, least)
 	if w.Frontend != nil && w.Ready >= least {
 		serves, because := w.Frontend.isAvailable()
-		return serves, message + "; in front of them: " + because
+		return serves, message + "; the proxy: " + because
 	}
 	return w.Ready >= least, message
 }

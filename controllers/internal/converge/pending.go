@@ -41,7 +41,7 @@ func isPodConfig(kind string) bool { return kind == "Secret" || kind == "ConfigM
 // with the former configuration, and nothing would replace them again.
 func (c *Converger) applyUnlessWorkload(ctx context.Context, owner Object, want *unstructured.Unstructured, live client.Object) (client.Object, error) {
 	if isWorkload(want.GetKind()) {
-		return nil, &pendingError{"what its pods start with must stand first"}
+		return nil, &pendingError{"a Secret or ConfigMap that its pods start with could not be written yet"}
 	}
 	return c.apply(ctx, owner, want, live)
 }
@@ -66,7 +66,7 @@ func (c *Converger) checkFormerPods(ctx context.Context, want *unstructured.Unst
 			continue // whoever has no controller is taken over
 		}
 		if going := pod.DeletionTimestamp; going == nil || (clock.RealClock{}).Since(going.Time) < terminationTimeout {
-			return &pendingError{fmt.Sprintf("pod %q of a former one must end first", pod.Name)}
+			return &pendingError{fmt.Sprintf("pod %q of a deleted object of the same name has not ended yet", pod.Name)}
 		}
 	}
 	return nil
