@@ -96,6 +96,9 @@ func (s *state) transitions() []transition {
 			return s.model.isIndependent(one, s.leader.next) && (!s.hasSuspended || s.model.isIndependent(one, s.suspended.next))
 		})
 		list = append(list, transition{action: stepPass})
+		if q := s.leader.next.effect; s.left.faults > 0 && (q == saveEffect || q == stampEffect) {
+			list = append(list, transition{action: writeRefused}, transition{action: replyLost})
+		}
 	} else {
 		list = append(list, transition{action: beginPass}, transition{action: elapsed})
 		if s.left.stale > 0 && s.earlier.nodes > 0 && s.stale() != s.model.read() {
@@ -158,8 +161,8 @@ func (s *state) successor(e transition) *state {
 		}
 		c.leader = operator{memory: c.leader.memory, running: true, read: read, now: read}
 		c.advance(&c.leader, c.coarse)
-	case stepPass:
-		c.step(e.a == 1)
+	case stepPass, writeRefused, replyLost:
+		c.step(e.a == 1, e.action)
 	case crashed:
 		c.leader = c.newOperator()
 	case suspended:
@@ -208,14 +211,14 @@ func (k *operatorMemory) age(u *model) {
 	}
 }
 
-// step answers the request that a pass has come to.
-func (s *state) step(sleeper bool) {
+// step answers the request that a pass has come to, unless the API server does not.
+func (s *state) step(sleeper bool, how action) {
 	o := &s.leader
 	if sleeper {
 		o = &s.suspended
 	}
 	idle := s.changesNothing(o.next)
-	s.answer(o, sleeper)
+	s.answer(o, sleeper, how)
 	s.advance(o, idle && s.coarse)
 	s.hasSuspended = s.hasSuspended && s.suspended.running
 }
@@ -240,7 +243,7 @@ func (s *state) advance(o *operator, idle bool) {
 			return false
 		}
 		o.next = q
-		s.answer(o, o == &s.suspended)
+		s.answer(o, o == &s.suspended, stepPass)
 		return true
 	}
 	p := s.passes.replay(o, s.model.nodes, goesOn)
@@ -251,12 +254,12 @@ func (s *state) advance(o *operator, idle bool) {
 	o.next = p.next
 }
 
-func (s *state) answer(o *operator, sleeper bool) {
+func (s *state) answer(o *operator, sleeper bool, how action) {
 	if o.next.redial && slices.Contains(o.closed, o.next.pod) {
 		o.closed = slices.DeleteFunc(slices.Clone(o.closed), func(pod id) bool { return pod == o.next.pod })
 	}
-	r := reply{failed: true}
-	if o.next.pod == 0 || !slices.Contains(o.closed, o.next.pod) {
+	r, before := reply{failed: true}, o.now
+	if how != writeRefused && (o.next.pod == 0 || !slices.Contains(o.closed, o.next.pod)) {
 		r = s.model.answer(o.next, &o.now)
 		if r.failed && o.next.pod != 0 { // and its connection is lost
 			o.closed = append(slices.Clone(o.closed), o.next.pod)
@@ -264,6 +267,9 @@ func (s *state) answer(o *operator, sleeper bool) {
 	}
 	if o.next.effect == killOthersEffect && !r.failed && s.hasSuspended && !sleeper {
 		s.suspended.closed = append(slices.Clone(s.suspended.closed), o.next.pod)
+	}
+	if how == replyLost {
+		r, o.now = reply{failed: true}, before
 	}
 	o.replies = append(slices.Clone(o.replies), r)
 }
@@ -467,6 +473,8 @@ func (x *search) trace(first *state, at int32) string {
 func (s *state) describe(e transition) string {
 	u := s.model
 	switch e.action {
+	case writeRefused, replyLost:
+		return fmt.Sprintf("%s %s node %d", actionWords[e.action], effectNames[s.leader.next.effect], s.leader.next.node)
 	case stepPass:
 		o, who := &s.leader, "the operator"
 		if e.a == 1 {

@@ -358,6 +358,9 @@ func pass(read reading, known operatorMemory, ask func(request, *reading) reply)
 	if err == nil && !next.changes() {
 		err = writeStamps(quiet, p.redis, f, volumesInSync(p.redis, f.world))
 	}
+	if left := recordOf(p.redis, p.read.record); left != p.read.record { // converge saves what a pass leaves, also one that failed
+		err = errors.Join(err, f.save(quiet))
+	}
 	return next, operatorMemoryOf(r, p.redis, read, f), err
 }
 

@@ -29,15 +29,17 @@ const (
 	beginPass
 	beginStale // on what the API server's cache had as the last pass began
 	stepPass
-	crashed   // the operator, at this point of its pass
-	suspended // the operator: another takes over, and it wakes some time later
+	writeRefused // the operator's next write, by the API server
+	replyLost    // the same, which was carried out
+	crashed      // the operator, at this point of its pass
+	suspended    // the operator: another takes over, and it wakes some time later
 )
 
 var actionWords = [...]string{"", "an application writes at", "an application deletes all keys at", "hears its master:", "starts:", "starts, and its file lost its last operation:",
 	"starts on an older snapshot of its history:", "starts with an empty disk:", "dies:", "loses its pod by force, and lives on:", "ends without a pod:", "hangs:", "goes on after hanging:", "cut off from each other:",
 	"reach each other again:", "time goes by", "the spec's W is lowered to 1", "the API server is backed up", "the API server is restored from its backup",
 	"spec.hibernate changes", "the object is made anew over its volumes",
-	"the operator begins a pass", "the operator begins a pass on what it read for the last one", "the operator", "the operator dies", "the operator is stopped, and another takes over"}
+	"the operator begins a pass", "the operator begins a pass on what it read for the last one", "the operator", "the API server refuses this:", "the operator gets no reply to this:", "the operator dies", "the operator is stopped, and another takes over"}
 
 // transition is one thing that may happen next.
 type transition struct {
@@ -48,7 +50,7 @@ type transition struct {
 // fault reports whether the transition is charged to the faults.
 func (t transition) fault() bool {
 	switch t.action {
-	case startedTruncated, startedOnSnapshot, startedEmpty, died, deletedByForce, stalled, cutOff, lowered, restored:
+	case startedTruncated, startedOnSnapshot, startedEmpty, died, deletedByForce, stalled, cutOff, lowered, restored, writeRefused, replyLost:
 		return true
 	}
 	return false
