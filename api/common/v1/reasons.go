@@ -18,7 +18,8 @@ const (
 	// ReasonRolledBack : a rollout failed, and the pods of the last completed one run
 	// again; the message says why.
 	ReasonRolledBack = "RolledBack"
-	// ReasonPodFailing : a pod cannot start; the message carries kubelet's words.
+	// ReasonPodFailing : a pod cannot be made, cannot start or keeps stopping; the message carries the words of the
+	// kubelet or the API server.
 	ReasonPodFailing = "PodFailing"
 	// ReasonAsExpected : nothing needs a human.
 	ReasonAsExpected = "AsExpected"
@@ -120,7 +121,7 @@ const (
 	ReasonTooFewReplicasInSync = "TooFewReplicasInSync"
 	// ReasonPasswordsAccepted : every node that answers accepts what the Secrets say.
 	ReasonPasswordsAccepted = "PasswordsAccepted"
-	// ReasonPasswordsOverlap : so it does, and the password before as well; the message says until when.
+	// ReasonPasswordsOverlap : the passwords before are accepted, too; for a Redis the message says until when.
 	ReasonPasswordsOverlap = "PasswordsOverlap"
 	// ReasonRotating : the nodes are being told the passwords.
 	ReasonRotating = "Rotating"
