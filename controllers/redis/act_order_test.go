@@ -16,7 +16,7 @@ import (
 func (q request) describe() string {
 	switch q.effect {
 	case saveEffect:
-		return fmt.Sprintf("save epoch %d, master %d, heir %d, members%s, W %d",
+		return fmt.Sprintf("save epoch %d, master %d, target %d, members%s, W %d",
 			q.record.epoch, q.record.master, q.record.target, listed(q.record.members[:], func(r reference) bool { return r.pod != 0 }), q.record.effective)
 	case admitEffect:
 		return fmt.Sprintf("admit at %d%s", q.node, listed(q.admits[:], func(run id) bool { return run != 0 }))
@@ -27,7 +27,7 @@ func (q request) describe() string {
 	case minEffect:
 		return fmt.Sprintf("set W of %d to %d", q.node, q.w)
 	}
-	words := map[effect]string{fenceEffect: "fence", followEffect: "attach", promoteEffect: "promote", pinEffect: "pin", killOthersEffect: "outrank at", stampEffect: "stamp"}
+	words := map[effect]string{fenceEffect: "fence", followEffect: "attach", promoteEffect: "promote", pinEffect: "pin", killOthersEffect: "kill others at", stampEffect: "stamp"}
 	return fmt.Sprintf("%s %d", words[q.effect], q.node)
 }
 
@@ -76,27 +76,27 @@ func TestOrderWithinAnAct(t *testing.T) {
 		want   []string
 	}{
 		{"promote", func(u *model) { masterDies(u); u.procs[1].pinned = false }, step{do: promote, nodes: []string{"a-1"}}, []string{
-			"save epoch 1, master 0, heir 1, members 1 2, W 0", "admit at 1", "promote 1", "pin 1",
-			"stamp 1", "save epoch 1, master 1, heir 1, members 2, W 0", "admit at 1 2", "attach 2"}},
+			"save epoch 1, master 0, target 1, members 1 2, W 0", "admit at 1", "promote 1", "pin 1",
+			"stamp 1", "save epoch 1, master 1, target 1, members 2, W 0", "admit at 1 2", "attach 2"}},
 		{"promote after volumes of a later epoch", func(u *model) { masterDies(u); u.stamps[2].epoch = 9 }, step{do: promote, nodes: []string{"a-1"}}, []string{
-			"save epoch 10, master 0, heir 1, members 1 2, W 0", "admit at 1", "promote 1",
-			"stamp 1", "save epoch 10, master 1, heir 1, members 2, W 0", "admit at 1 2", "attach 2"}},
+			"save epoch 10, master 0, target 1, members 1 2, W 0", "admit at 1", "promote 1",
+			"stamp 1", "save epoch 10, master 1, target 1, members 2, W 0", "admit at 1 2", "attach 2"}},
 		{"hand over", func(*model) {}, step{do: switchOver, nodes: []string{"a-1"}}, []string{
-			"save epoch 1, master 0, heir 1, members 1 2, W 0", "admit at 1", "fence 0", "promote 1",
-			"stamp 1", "save epoch 1, master 1, heir 1, members 0 2, W 0", "admit at 1 0 2", "attach 0", "attach 2"}},
+			"save epoch 1, master 0, target 1, members 1 2, W 0", "admit at 1", "fence 0", "promote 1",
+			"stamp 1", "save epoch 1, master 1, target 1, members 0 2, W 0", "admit at 1 0 2", "attach 0", "attach 2"}},
 		{"record", func(u *model) { u.procs[0].pinned = false }, step{do: recordMaster, nodes: []string{"a-0"}}, []string{
-			"pin 0", "stamp 0", "save epoch 1, master 0, heir 0, members 1 2, W 0"}},
+			"pin 0", "stamp 0", "save epoch 1, master 0, target 0, members 1 2, W 0"}},
 		{"attach", func(u *model) {
 			u.record.members[2], u.procs[0].admits[2] = reference{}, 0
 			u.procs[2].follows, u.procs[2].linked = 0, false
 		}, step{do: attachReplicas, nodes: []string{"a-2"}}, []string{
-			"save epoch 0, master 0, heir 0, members 1 2, W 0", "admit at 0 1 2", "attach 2"}},
+			"save epoch 0, master 0, target 0, members 1 2, W 0", "admit at 0 1 2", "attach 2"}},
 		{"drop", func(u *model) { u.kill(&u.procs[2]) }, step{do: removeMembers, nodes: []string{"a-2"}}, []string{
-			"admit at 0 1", "save epoch 0, master 0, heir 0, members 1, W 0"}},
+			"admit at 0 1", "save epoch 0, master 0, target 0, members 1, W 0"}},
 		{"lower W", func(u *model) { u.record.effective, u.procs[0].minReplicas = 1, 1 }, step{do: setMinReplicas, minReplicas: 0}, []string{
-			"save epoch 0, master 0, heir 0, members 1 2, W 0", "set W of 0 to 0", "save epoch 0, master 0, heir 0, members 1 2, W 0"}},
+			"save epoch 0, master 0, target 0, members 1 2, W 0", "set W of 0 to 0", "save epoch 0, master 0, target 0, members 1 2, W 0"}},
 		{"raise W", func(*model) {}, step{do: setMinReplicas, minReplicas: 1}, []string{
-			"set W of 0 to 1", "save epoch 0, master 0, heir 0, members 1 2, W 1"}},
+			"set W of 0 to 1", "save epoch 0, master 0, target 0, members 1 2, W 1"}},
 	} {
 		t.Run(c.reason, func(t *testing.T) {
 			u := recordedSet(3, true)
@@ -125,8 +125,8 @@ func TestAnOperatorTakesOverBeforeItsFirstCommand(t *testing.T) {
 	if _, err := r.execute(quiet, redis, f, usurper); err != nil {
 		t.Fatal(err)
 	}
-	want := []string{"ask for the stamps", "save epoch 0, master 0, heir 0, members 1, W 0", "outrank at 0", "outrank at 1",
-		"ask for the record", "fence 1", "ask for the record", "save epoch 0, master 0, heir 0, members 1, W 0", "admit at 0 1", "attach 1",
+	want := []string{"ask for the stamps", "save epoch 0, master 0, target 0, members 1, W 0", "kill others at 0", "kill others at 1",
+		"ask for the record", "fence 1", "ask for the record", "save epoch 0, master 0, target 0, members 1, W 0", "admit at 0 1", "attach 1",
 	}
 	if !slices.Equal(*done, want) || u.record.holder != 7 {
 		t.Errorf("operator %d is in charge; got\n%s", u.record.holder, strings.Join(*done, "\n"))
@@ -217,7 +217,7 @@ func TestWhatADroppedOneMayHaveConfirmedMustBeThere(t *testing.T) {
 			}
 			f, redis := u.direct()
 			if err := (&Reconciler{clock: modelClock}).act(quiet, redis, f, step{do: removeMembers, nodes: dropped}); err != nil || u.record.startOffset != 3 || u.record.former != 0 {
-				t.Errorf("%v: an heir needs %d of 3", err, u.record.startOffset)
+				t.Errorf("%v: a candidate needs %d of 3", err, u.record.startOffset)
 			}
 		})
 	}
@@ -230,7 +230,7 @@ func TestAMemberThatCannotBeAskedIsNotWaitedFor(t *testing.T) {
 	u.kill(&u.procs[2])
 	f, redis := u.direct()
 	if err := (&Reconciler{clock: modelClock}).act(quiet, redis, f, step{do: removeMembers, nodes: []string{"a-2"}}); err != nil || u.record.members[1].pod == 0 || u.record.startOffset != 3 {
-		t.Errorf("%v: members %v, an heir needs %d of 3", err, u.record.members, u.record.startOffset)
+		t.Errorf("%v: members %v, a candidate needs %d of 3", err, u.record.members, u.record.startOffset)
 	}
 }
 

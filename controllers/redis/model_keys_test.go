@@ -128,8 +128,8 @@ func (k *keyWriter) operator(o *operator, u *model) {
 func (r *operatorMemory) forget(u *model) {
 	for i := range r.servers {
 		one := &r.servers[i]
-		if p := u.processOf(one.pod); p == nil || p.run != one.outranked {
-			one.outranked = 0
+		if p := u.processOf(one.pod); p == nil || p.run != one.othersKilled {
+			one.othersKilled = 0
 		}
 		if p := u.processOf(one.pod); p == nil || p.run != one.knowsLogin {
 			one.knowsLogin = 0
@@ -141,7 +141,7 @@ func (k *keyWriter) recollection(r *operatorMemory) {
 	k.id(r.identity)
 	k.put(int8(r.frozen), int8(r.cutOff)) //nolint:gosec // a few
 	for _, one := range r.servers {
-		k.id(one.pod, one.outranked, one.knowsLogin)
+		k.id(one.pod, one.othersKilled, one.knowsLogin)
 		k.put(int8(one.heard), flags(one.mute)) //nolint:gosec // a few
 	}
 }

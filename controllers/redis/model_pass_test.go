@@ -41,7 +41,7 @@ const (
 )
 
 var effectNames = [...]string{"looks at", "fences", "leads to its master", "promotes", "pins the history of", "chooses who may follow",
-	"sets W of", "outranks others at", "has reads answered by", "saves the record", "asks for the record", "asks for the stamps", "stamps the volume of", "removes the pod of", "routes clients to"}
+	"sets W of", "ends others at", "has reads answered by", "saves the record", "asks for the record", "asks for the stamps", "stamps the volume of", "removes the pod of", "routes clients to"}
 
 // modelCommand is a command to a server.
 type modelCommand struct {
@@ -223,11 +223,11 @@ type operatorMemory struct {
 }
 
 type serverMemory struct {
-	pod        id
-	heard      age
-	mute       bool
-	outranked  id // process there
-	knowsLogin id // process there that knows its login
+	pod          id
+	heard        age
+	mute         bool
+	othersKilled id // process there
+	knowsLogin   id // process there that knows its login
 }
 
 type age uint8
@@ -370,8 +370,8 @@ func (k operatorMemory) recall(r *Reconciler, redis *cachev1alpha1.Redis) {
 	for _, one := range k.servers {
 		if one.pod != 0 {
 			known.contacts[address(one.pod)] = contact{lastReply: one.heard.time(), wasSilent: one.mute}
-			if one.outranked != 0 {
-				r.memory.noteCommand(redis, runID(one.outranked), func(c *sentCommands) { c.othersKilled = true })
+			if one.othersKilled != 0 {
+				r.memory.noteCommand(redis, runID(one.othersKilled), func(c *sentCommands) { c.othersKilled = true })
 			}
 			if one.knowsLogin != 0 {
 				r.memory.noteCommand(redis, runID(one.knowsLogin), setLoginSent(modelClock.Now()))
@@ -391,7 +391,7 @@ func operatorMemoryOf(r *Reconciler, redis *cachev1alpha1.Redis, read reading, f
 					continue
 				}
 				if known.commands[m.RunID].othersKilled {
-					after.servers[i].outranked = idIn(m.RunID)
+					after.servers[i].othersKilled = idIn(m.RunID)
 				}
 				if known.commands[m.RunID].loginSent {
 					after.servers[i].knowsLogin = idIn(m.RunID)

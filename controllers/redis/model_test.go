@@ -200,8 +200,8 @@ func (u *model) kill(p *process) {
 	if u.pods[p.node] == p.pod {
 		return
 	}
-	if heir := u.processOf(u.pods[p.node]); heir != nil && u.storage {
-		heir.data, heir.damaged, heir.history, heir.start = p.data, p.damaged, p.history, p.start
+	if successor := u.processOf(u.pods[p.node]); successor != nil && u.storage {
+		successor.data, successor.damaged, successor.history, successor.start = p.data, p.damaged, p.history, p.start
 	}
 	for i := range u.procs {
 		if &u.procs[i] == p {

@@ -78,7 +78,7 @@ func (p *passResult) rename(as func(*id)) {
 	}
 	for i := range p.memory.servers {
 		s := &p.memory.servers[i]
-		all = append(all, &s.pod, &s.outranked, &s.knowsLogin)
+		all = append(all, &s.pod, &s.othersKilled, &s.knowsLogin)
 	}
 	for _, one := range all {
 		as(one)

@@ -101,7 +101,7 @@ func TestRecordThatMayBeOutdated(t *testing.T) {
 			s.volumes = map[string]volume{"a-0": {stamp: stamp{7, nextHistory, leading}}} // no stranger
 			makeSilent(&s.members[1])
 		}, block, nil},
-		{"beside an heir, the one before the record's is the older", 3, func(s *scene) {
+		{"beside a candidate, the one before the record's is the older", 3, func(s *scene) {
 			refused(&s.members[0])
 			freezeAll(s, 90, 95)
 			s.Status.Replication.FormerReplID, s.Status.Replication.StartOffset = "before", 80
@@ -151,7 +151,7 @@ func TestCountingAfterTheMaster(t *testing.T) {
 		do     verb
 		nodes  []string
 	}{
-		{"below the offset that the history began with is no heir", func(s *scene) {
+		{"below the offset that the history began with is no candidate", func(s *scene) {
 			freezeAll(s, 90, 95)
 			s.Status.Replication.StartOffset = 99
 		}, wait, nil},

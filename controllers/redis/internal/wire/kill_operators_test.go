@@ -10,7 +10,7 @@ import (
 )
 
 // KillOtherOperators closes another operator's connection; ours stays.
-func TestOutrankEndsOtherOperators(t *testing.T) {
+func TestKillOtherOperatorsEndsThem(t *testing.T) {
 	p := start(t)
 	other, err := net.Dial("tcp", p.hostport)
 	must(t, err)
