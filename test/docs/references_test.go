@@ -1,0 +1,97 @@
+package docs
+
+import (
+	"io/fs"
+	"os"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"testing"
+)
+
+var (
+	namedTest = regexp.MustCompile(`\bTest[A-Z]\w+`)
+	namedPath = regexp.MustCompile("`((?:api|bundle|config|controllers|docs|hack|test)/[\\w./-]+)`")
+	namedLink = regexp.MustCompile(`\]\(([^)#:\s]+)(?:#[^)]*)?\)`)
+)
+
+// A page that names what is no longer there misleads whoever follows it.
+func TestWhatThePagesNameIsThere(t *testing.T) {
+	base := root(t)
+	tests := testsOf(t, base)
+	pages, names := pagesOf(t, base), 0
+	for _, name := range pages {
+		t.Run(name, func(t *testing.T) {
+			content, err := os.ReadFile(filepath.Join(base, name))
+			if err != nil {
+				t.Fatal(err)
+			}
+			text := string(content)
+			for _, found := range namedTest.FindAllString(text, -1) {
+				names++
+				if !tests[found] {
+					t.Errorf("there is no test %s", found)
+				}
+			}
+			for _, found := range namedPath.FindAllStringSubmatch(text, -1) {
+				names++
+				if _, err := os.Stat(filepath.Join(base, found[1])); err != nil {
+					t.Errorf("there is no %s", found[1])
+				}
+			}
+			for _, found := range namedLink.FindAllStringSubmatch(text, -1) {
+				names++
+				if _, err := os.Stat(filepath.Join(base, filepath.Dir(name), found[1])); err != nil {
+					t.Errorf("the link to %s leads nowhere", found[1])
+				}
+			}
+		})
+	}
+	if len(pages) == 0 || names == 0 || len(tests) == 0 {
+		t.Errorf("%d pages name %d things, of %d tests", len(pages), names, len(tests))
+	}
+}
+
+// testsOf returns the names of all tests.
+func testsOf(t *testing.T, base string) map[string]bool {
+	t.Helper()
+	declared, tests := regexp.MustCompile(`(?m)^func (Test\w+)\(`), map[string]bool{}
+	for _, folder := range []string{"api", "controllers", "hack", "test"} {
+		err := filepath.WalkDir(filepath.Join(base, folder), func(path string, _ fs.DirEntry, err error) error {
+			if err != nil || !strings.HasSuffix(path, "_test.go") {
+				return err
+			}
+			content, err := os.ReadFile(path)
+			for _, found := range declared.FindAllStringSubmatch(string(content), -1) {
+				tests[found[1]] = true
+			}
+			return err
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	return tests
+}
+
+// pagesOf returns all pages but the generated reference.
+func pagesOf(t *testing.T, base string) []string {
+	t.Helper()
+	var pages []string
+	for _, pattern := range []string{"*.md", "docs/*.md", "docs/*/*.md", "test/*.md"} {
+		found, err := filepath.Glob(filepath.Join(base, pattern))
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, path := range found {
+			name, err := filepath.Rel(base, path)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if name != "docs/api.md" {
+				pages = append(pages, name)
+			}
+		}
+	}
+	return pages
+}
