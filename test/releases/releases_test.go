@@ -68,6 +68,25 @@ func TestSchema(t *testing.T) {
 	}
 }
 
+func TestANewKindIsOneThatTheBundleLacks(t *testing.T) {
+	root, err := cluster.Root()
+	if err != nil {
+		t.Fatal(err)
+	}
+	last, err := Last(root)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for kind, want := range map[string]bool{"Redis": false, "Sundial": true} {
+		if is, err := isNewKind(last, kind); err != nil || is != want {
+			t.Errorf("%s is new: %t, %v", kind, is, err)
+		}
+	}
+	if _, err := isNewKind(t.TempDir(), "Redis"); err == nil {
+		t.Error("a release without a bundle has no kinds")
+	}
+}
+
 func TestSame(t *testing.T) {
 	for is, words := range map[string]string{"a\nb": "", "a\nc": `line 2 was "b" and is "c"`, "a\nb\nc": `line 3, "c", is new`, "a": `line 2, "b", is gone`} {
 		if err := Same([]byte("a\nb"), []byte(is)); words == "" && err != nil || words != "" && (err == nil || !strings.Contains(err.Error(), words)) {

@@ -23,7 +23,8 @@ var cut = flag.String("cut", "", "release to keep: `vX.Y.Z`")
 // difference would replace pods at an upgrade that nobody asked to touch them, or
 // change what an API server does not let change.
 //
-// With -cut it keeps what is made now instead.
+// With -cut it keeps what is made now instead. A kind that the last release did not have has nothing to compare with:
+// the cut of its first release is rehearsed.
 func Workloads[T any](t *testing.T, kind string, build func(*T) any) {
 	t.Helper()
 	root, err := cluster.Root()
@@ -40,9 +41,18 @@ func Workloads[T any](t *testing.T, kind string, build func(*T) any) {
 	if err != nil {
 		t.Fatal(err)
 	}
+	if isNew, err := isNewKind(last, kind); err != nil {
+		t.Fatal(err)
+	} else if isNew {
+		rehearsal := t.TempDir()
+		if err := keep(root, rehearsal, kind, build); err != nil {
+			t.Fatal(err)
+		}
+		last = rehearsal
+	}
 	files, err := filepath.Glob(filepath.Join(last, "objects", strings.ToLower(kind)+"-*.yaml"))
 	if err != nil || len(files) == 0 {
-		t.Fatalf("%s keeps no %s: %v", last, kind, err)
+		t.Fatalf("there is no %s in %s (%v): add one to config/samples or test/releases/objects", kind, last, err)
 	}
 	for _, file := range files {
 		t.Run(strings.TrimSuffix(filepath.Base(file), ".yaml"), func(t *testing.T) {
@@ -59,6 +69,24 @@ func Workloads[T any](t *testing.T, kind string, build func(*T) any) {
 			}
 		})
 	}
+}
+
+// isNewKind reports whether a release's bundle does not have a kind yet.
+func isNewKind(release, kind string) (bool, error) {
+	files, err := filepath.Glob(filepath.Join(release, "bundle", "manifests", "*.yaml"))
+	if err != nil || len(files) == 0 {
+		return false, fmt.Errorf("%s has no bundle: %w", release, err)
+	}
+	for _, file := range files {
+		crd, err := ReadCRD(file)
+		if err != nil {
+			return false, err
+		}
+		if crd.Kind == "CustomResourceDefinition" && crd.Spec.Names.Kind == kind {
+			return false, nil
+		}
+	}
+	return true, nil
 }
 
 // Same tells where a workload of this tree differs from that of the last release.
