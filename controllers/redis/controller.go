@@ -1,7 +1,7 @@
 // Package redis runs Redis objects: a master and replicas that lose no confirmed write.
 //
-// What happens on a master's death reads in three files: observe.go looks,
-// plan_failover.go decides, act.go does it.
+// What happens on a master's death reads in five files: observe.go looks, plan.go and plan_failover.go decide, perform.go
+// sees that only one operator acts, and act_failover.go acts. docs/architecture.md goes through them in order.
 package redis
 
 import (
