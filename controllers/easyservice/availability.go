@@ -13,8 +13,9 @@ import (
 )
 
 const (
-	// unprobedReadySeconds is minReadySeconds where no readiness probe asks the container: the kubelet first waits
-	// 10 s before it restarts a container that keeps stopping.
+	// unprobedReadySeconds is minReadySeconds where no readiness probe asks the container. A container that keeps
+	// stopping soon after its start is not ready from each stop to the next start, so its pod is never ready for so
+	// long.
 	unprobedReadySeconds = 10
 	// defaultProgressDeadline is progressDeadlineSeconds unless chosen, as the API server has it.
 	defaultProgressDeadline = 600
