@@ -34,7 +34,7 @@ var schedules = []schedule{
 		[]string{"a server without data answers"},
 		"one fault and one crash"},
 	{"a replica comes back with an older file",
-		[]string{"dropped, and what it may have confirmed is not asked of an heir"},
+		[]string{"dropped, and what it may have confirmed is not asked of a candidate"},
 		"a replica that came back with an older snapshot"},
 }
 
