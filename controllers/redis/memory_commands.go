@@ -16,9 +16,8 @@ type sentCommands struct {
 }
 
 // loginRetry is how long a replica may take to reach its master by the login that it was told. Then it is
-// told once more, and its master to admit it: an operator that was stopped in the middle of a pass, and woke
-// after another had taken over, may have told the master otherwise. The limit is several times what a replica
-// needs to reconnect, which it tries once a second.
+// told once more, and its master to admit it: somebody may have changed the users of either by hand. The limit is
+// several times what a replica needs to reconnect, which it tries once a second.
 const loginRetry = 5 * time.Second
 
 func setLoginSent(now time.Time) func(*sentCommands) {

@@ -112,8 +112,8 @@ func TestALoginIsToldAgain(t *testing.T) {
 	}
 }
 
-// An operator that was stopped in the middle of a pass may have the last word about who is let in. The one that
-// leads believes that the replica was told its login, and that the master lets it in.
+// Somebody may change by hand whom the master lets in. The operator believes that the replica was told its login, and
+// that the master admits it.
 func TestALoginThatLeadsNowhereIsToldAgain(t *testing.T) {
 	u := formed(t, 3, 1, true)
 	known := operatorMemory{identity: u.next()}

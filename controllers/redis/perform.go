@@ -75,22 +75,18 @@ func (r *Reconciler) actAsLeader(ctx context.Context, redis *cachev1alpha1.Redis
 	if r.IsLeader != nil && !r.IsLeader() {
 		return false, errNotLeading
 	}
-	if redis.Status.HolderIdentity != r.Identity {
-		if !s.needsCharge() {
-			return true, r.act(ctx, redis, f, s)
-		}
+	if s.needsCharge() && redis.Status.HolderIdentity != r.Identity {
 		if err := r.takeOver(ctx, redis, f); err != nil {
 			return false, err
 		}
 	}
-	if s.do == idle || s.do == wait || s.do == block {
-		return true, nil
-	}
-	if r.killOtherOperators(ctx, redis, f) {
-		return false, nil
-	}
-	if err := f.checkUnchanged(ctx); err != nil {
-		return false, err
+	if s.acts() && redis.Status.HolderIdentity == r.Identity {
+		if r.killOtherOperators(ctx, redis, f) {
+			return false, nil
+		}
+		if err := f.checkUnchanged(ctx); err != nil {
+			return false, err
+		}
 	}
 	if s.changes() {
 		log.FromContext(ctx).Info("step", "do", s.do, "nodes", s.nodes, "reason", s.reason, "message", s.message, "evidence", s.evidence)
