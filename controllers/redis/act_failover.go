@@ -87,7 +87,7 @@ func (r *Reconciler) doStepDown(ctx context.Context, redis *cachev1alpha1.Redis,
 		return err
 	}
 	f.look(ctx) // by the same connections: nothing but execute dials again, and then asks for the record
-	if next := plan(redis, f.world); next.do != promote || next.nodes[0] != s.nodes[0] {
+	if next := f.situation(redis).plan(); next.do != promote || next.nodes[0] != s.nodes[0] {
 		return fmt.Errorf("%s was to lead, and it would be %s (%s) now", s.nodes[0], next, cmp.Or(next.message, next.reason))
 	}
 	return r.makeMaster(ctx, redis, f, s.nodes[0])
@@ -113,7 +113,7 @@ func (r *Reconciler) saveIntent(ctx context.Context, redis *cachev1alpha1.Redis,
 // recordPromotion records the new master and the nodes that will follow it, then lets them follow.
 func (r *Reconciler) recordPromotion(ctx context.Context, redis *cachev1alpha1.Redis, f *fleet, candidate member) error {
 	redis.Status.LastFailover.PromotedAt = r.microNow()
-	followers := f.followers(redis, candidate)
+	followers := f.followers(candidate)
 	if err := noteMaster(ctx, redis, f, candidate, followers); err != nil {
 		return err
 	}
@@ -129,9 +129,9 @@ func (r *Reconciler) recordPromotion(ctx context.Context, redis *cachev1alpha1.R
 }
 
 // followers returns the nodes that the candidate will have as replicas at once.
-func (f *fleet) followers(redis *cachev1alpha1.Redis, candidate member) []member {
+func (f *fleet) followers(candidate member) []member {
 	return f.where(func(m member) bool {
-		return m.name != candidate.name && m.answers() && !m.deleting && ordinal(m.name) < size(redis)
+		return m.name != candidate.name && m.answers() && !m.deleting && ordinal(m.name) < f.spec.Size
 	})
 }
 
@@ -239,9 +239,9 @@ func effectiveMinReplicas(redis *cachev1alpha1.Redis, f *fleet, candidate member
 	rep := redis.Status.Replication
 	switch {
 	case rep == nil:
-		return minReplicas(redis)
-	case prefersAvailability(redis):
-		return min(rep.EffectiveMinReplicas, int32(len(f.followers(redis, candidate)))) //nolint:gosec // at most 8
+		return f.spec.MinReplicas
+	case f.spec.PrefersAvailability:
+		return min(rep.EffectiveMinReplicas, int32(len(f.followers(candidate)))) //nolint:gosec // at most 8
 	}
 	return rep.EffectiveMinReplicas
 }

@@ -24,10 +24,10 @@ const resizeRetry = 30 * time.Second
 // failure of ours: its words are kept for the status.
 func (r *Reconciler) growVolumes(ctx context.Context, redis *cachev1alpha1.Redis, f *fleet, set *appsv1.StatefulSet) error {
 	var errs []error
-	for _, name := range volumeGrowth(redis, f.world).toRequest {
+	for _, name := range f.situation(redis).volumeGrowth().toRequest {
 		seen := f.volumes[name].claim
 		next := seen.DeepCopy()
-		next.Spec.Resources.Requests[corev1.ResourceStorage] = redis.Spec.Storage.Size
+		next.Spec.Resources.Requests[corev1.ResourceStorage] = f.spec.Storage.Size
 		switch err := r.patchClaim(ctx, redis, seen, next); {
 		case err == nil:
 			f.volumes[name] = volume{stamp: f.volumes[name].stamp, claim: next}
@@ -37,7 +37,7 @@ func (r *Reconciler) growVolumes(ctx context.Context, redis *cachev1alpha1.Redis
 			errs = append(errs, fmt.Errorf("growing PersistentVolumeClaim %q: %w", seen.Name, err))
 		}
 	}
-	if len(errs) == 0 && mustRemakeSet(redis, f.world, set) {
+	if len(errs) == 0 && f.situation(redis).mustRemakeSet(set) {
 		errs = append(errs, r.orphanPods(ctx, set))
 	}
 	return errors.Join(errs...)

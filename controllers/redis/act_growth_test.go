@@ -29,12 +29,12 @@ func podMadeBy(set types.UID) *corev1.Pod {
 // A StatefulSet that is made anew is made as its pods are: they must not be outdated.
 func TestPodsTellWhatAMissingStatefulSetWas(t *testing.T) {
 	r, redis := newStampReconciler(t, podMadeBy("gone"))
-	set, pods, err := r.getWorkload(t.Context(), redis)
+	set, pods, err := r.getWorkload(t.Context(), redis, resolve(redis))
 	if err != nil || len(pods) != 1 {
 		t.Fatal(err, pods)
 	}
 	redis.Spec.Storage.Size = resource.MustParse("2Gi")
-	c := r.childInputs(redis, set, &fleet{})
+	c := r.childInputs(redis, set, &fleet{spec: resolve(redis)})
 	if c.image != "redis:old" || c.restartedAt != "then" || c.volumeSize.String() != "2Gi" {
 		t.Errorf("%+v", c)
 	}
@@ -64,7 +64,7 @@ func TestPodsOfAnEarlierStatefulSet(t *testing.T) {
 			if c.known {
 				redis.Status.Replication = healthy(1).Status.Replication
 			}
-			if _, pods, err := r.getWorkload(t.Context(), redis); err != nil || len(pods) != c.counts {
+			if _, pods, err := r.getWorkload(t.Context(), redis, resolve(redis)); err != nil || len(pods) != c.counts {
 				t.Errorf("%v: %d pods", err, len(pods))
 			}
 		})

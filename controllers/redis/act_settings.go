@@ -14,12 +14,12 @@ import (
 
 // readSettings returns the settings that this process knows the servers to have accepted, else
 // those in our own Secret. A new Redis has none.
-func (r *Reconciler) readSettings(ctx context.Context, redis *cachev1alpha1.Redis) (settings, error) {
+func (r *Reconciler) readSettings(ctx context.Context, redis *cachev1alpha1.Redis, asked spec) (settings, error) {
 	if s, known := r.memory.settings(redis); known {
 		return s, nil
 	}
 	var files corev1.Secret
-	if err := r.getOwnSecret(ctx, redis, filesName(redis), &files); err != nil {
+	if err := r.getOwnSecret(ctx, redis, asked.filesName(), &files); err != nil {
 		return settings{}, err
 	}
 	return settingsIn(files.Data), nil
@@ -34,11 +34,11 @@ func settingsIn(data map[string][]byte) settings {
 
 // takeSettings starts from the known settings, else from how the servers run: what they
 // save now, they must find again after a restart.
-func (f *fleet) takeSettings(redis *cachev1alpha1.Redis, known settings) {
+func (f *fleet) takeSettings(known settings) {
 	if f.settings = known; known.Live != nil {
 		return
 	}
-	f.settings = initialSettings(redis)
+	f.settings = f.spec.initialSettings()
 	if running := f.where(member.answers); len(running) > 0 {
 		f.settings.Live[appendOnly] = yesNo(running[0].AOF)
 	}
@@ -46,8 +46,8 @@ func (f *fleet) takeSettings(redis *cachev1alpha1.Redis, known settings) {
 
 // takeAcceptedSettings adds the settings that the servers have accepted, also in this pass.
 func (r *Reconciler) takeAcceptedSettings(redis *cachev1alpha1.Redis, f *fleet) {
-	r.memory.fillSettings(redis, &f.world)
-	f.settings = planner{redis, f.world}.nextSettings()
+	r.memory.fillSettings(redis, f.spec, &f.world)
+	f.settings = f.situation(redis).nextSettings()
 }
 
 // doApplySettings sets the directives that running servers can change. A directive that one
@@ -56,7 +56,7 @@ func (r *Reconciler) doApplySettings(ctx context.Context, redis *cachev1alpha1.R
 	refused := map[string]string{}
 	return forEach(nodes, func(name string) error {
 		m, _ := f.find(name)
-		want := immediateDirectives(redis, m)
+		want := f.spec.immediateDirectives(m.memoryLimit)
 		for _, directive := range slices.Sorted(maps.Keys(want)) {
 			if _, is := refused[directive]; is {
 				continue
@@ -81,7 +81,7 @@ func (r *Reconciler) doApplySettings(ctx context.Context, redis *cachev1alpha1.R
 func (r *Reconciler) doSetPersistence(ctx context.Context, redis *cachev1alpha1.Redis, f *fleet, nodes []string) error {
 	return forEach(nodes, func(name string) error {
 		m, _ := f.find(name)
-		err := r.setPersistenceOn(ctx, redis, f.servers[name], m)
+		err := r.setPersistenceOn(ctx, redis, f.spec, f.servers[name], m)
 		if err != nil && !wire.IsRefusal(err) {
 			return err
 		}
@@ -90,10 +90,10 @@ func (r *Reconciler) doSetPersistence(ctx context.Context, redis *cachev1alpha1.
 	})
 }
 
-func (r *Reconciler) setPersistenceOn(ctx context.Context, redis *cachev1alpha1.Redis, server server, m member) error {
+func (r *Reconciler) setPersistenceOn(ctx context.Context, redis *cachev1alpha1.Redis, asked spec, server server, m member) error {
 	switch {
-	case usesAppendOnly(redis) || !usesSnapshots(redis) || m.snapshotTaken:
-		return server.Configure(ctx, appendOnly, yesNo(usesAppendOnly(redis)))
+	case asked.usesAppendOnly() || !asked.usesSnapshots() || m.snapshotTaken:
+		return server.Configure(ctx, appendOnly, yesNo(asked.usesAppendOnly()))
 	case m.Saving:
 		return nil
 	}

@@ -34,8 +34,8 @@ func TestAServerIsToldToPersistInSteps(t *testing.T) {
 		w := was.world
 		w.members = slices.Clone(w.members)
 		change(&w.members[1])
-		r.memory.fillSettings(was.Redis, &w)
-		return &fleet{world: w, servers: map[string]server{}}
+		r.memory.fillSettings(was.Redis, resolve(was.Redis), &w)
+		return &fleet{spec: resolve(was.Redis), world: w, servers: map[string]server{}}
 	}
 	for _, c := range []struct {
 		reason string

@@ -67,7 +67,7 @@ func (r *Reconciler) doRemoveMembers(ctx context.Context, redis *cachev1alpha1.R
 	if rep.SyncSet = stay; has > rep.StartOffset {
 		rep.StartOffset, rep.FormerReplID = has, ""
 	}
-	if prefersAvailability(redis) { // what was lost must not hold the writes up
+	if f.spec.PrefersAvailability { // what was lost must not hold the writes up
 		rep.EffectiveMinReplicas = min(rep.EffectiveMinReplicas, int32(len(stay))) //nolint:gosec // at most 8
 	}
 	return f.save(ctx)

@@ -60,7 +60,7 @@ func TestBeginningAgainWithoutOneIsUnsafe(t *testing.T) {
 	s.members[0].Keys = 9
 	makeSilent(&s.members[1])
 	s.Annotations = map[string]string{cachev1alpha1.RedisAllowUnsafePromotion: "7"}
-	if got := plan(s.Redis, s.world); got.do != promote || !got.unsafe {
+	if got := s.situation().plan(); got.do != promote || !got.unsafe {
 		t.Errorf("got %s, unsafe %t", got, got.unsafe)
 	}
 }

@@ -20,22 +20,22 @@ const tlsField = "tls.secretName"
 
 // readCertificates returns the certificate that the servers were given, and the one in the user's
 // Secret. If the user's is of no use, that is reported and holds up nothing but the first start.
-func (r *Reconciler) readCertificates(ctx context.Context, redis *cachev1alpha1.Redis) (certificates, error) {
+func (r *Reconciler) readCertificates(ctx context.Context, redis *cachev1alpha1.Redis, asked spec) (certificates, error) {
 	var c certificates
-	if redis.Spec.TLS == nil {
+	if !asked.TLS {
 		return c, nil
 	}
 	if c.published = r.memory.published(redis); c.published.IsEmpty() {
 		var own corev1.Secret
-		if err := r.getOwnSecret(ctx, redis, certificatesName(redis), &own); err != nil {
+		if err := r.getOwnSecret(ctx, redis, asked.certificatesName(), &own); err != nil {
 			return c, err
 		}
 		c.published = publishedIn(own.Data)
 	}
-	data, err := r.getUserSecret(ctx, redis, redis.Spec.TLS.SecretName)
+	data, err := r.getUserSecret(ctx, redis, asked.TLSSecret)
 	switch {
 	case err == nil:
-		c.wanted, c.problem = identityIn(redis, data, r.clock.Now())
+		c.wanted, c.problem = asked.identityIn(data, r.clock.Now())
 		c.recheckAfter = pki.NextChange(data, r.clock.Now())
 	case c.published.IsEmpty():
 		return c, fmt.Errorf("%s: %w", tlsField, err)
@@ -51,7 +51,7 @@ func (r *Reconciler) readCertificates(ctx context.Context, redis *cachev1alpha1.
 	case c.wanted.IsEmpty():
 		c.wanted = c.published
 	}
-	c.tlsConfig, err = c.published.TLSConfig(serviceHost(redis), r.clock.Now)
+	c.tlsConfig, err = c.published.TLSConfig(asked.serviceHost(), r.clock.Now)
 	return c, err
 }
 
@@ -65,7 +65,7 @@ func missingCertificateError(redis *cachev1alpha1.Redis, problem string) error {
 // next step towards another authority's once all have loaded the last.
 func (r *Reconciler) publishIdentity(redis *cachev1alpha1.Redis, f *fleet) identity {
 	published := f.certificates.published
-	if redis.Spec.TLS != nil && (f.certificatesLoaded() || f.certificates.isRenewal()) {
+	if f.spec.TLS && (f.certificatesLoaded() || f.certificates.isRenewal()) {
 		published = f.certificates.nextIdentity(r.clock.Now())
 		r.memory.notePublished(redis, published)
 	}

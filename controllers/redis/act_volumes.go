@@ -19,8 +19,8 @@ import (
 const claimPrefix = dataVolume + "-"
 
 // listVolumes returns the nodes' volumes, by node, also of nodes that do not exist now.
-func (r *Reconciler) listVolumes(ctx context.Context, redis *cachev1alpha1.Redis) (map[string]volume, error) {
-	claims, err := listClaims(ctx, r.Client, redis)
+func (r *Reconciler) listVolumes(ctx context.Context, redis *cachev1alpha1.Redis, asked spec) (map[string]volume, error) {
+	claims, err := listClaims(ctx, r.Client, asked)
 	if err != nil {
 		return nil, err
 	}
@@ -36,19 +36,19 @@ func (r *Reconciler) listVolumes(ctx context.Context, redis *cachev1alpha1.Redis
 }
 
 // listClaims returns the claims of the nodes' data, by node, as this reader has them.
-func listClaims(ctx context.Context, reader ctrlclient.Reader, redis *cachev1alpha1.Redis) (map[string]*corev1.PersistentVolumeClaim, error) {
-	if redis.Spec.Storage == nil {
+func listClaims(ctx context.Context, reader ctrlclient.Reader, asked spec) (map[string]*corev1.PersistentVolumeClaim, error) {
+	if asked.Storage == nil {
 		return nil, nil
 	}
 	var list corev1.PersistentVolumeClaimList
-	err := reader.List(ctx, &list, ctrlclient.InNamespace(redis.Namespace), ctrlclient.MatchingLabels(parts.Labels(appName, redis.Name)))
+	err := reader.List(ctx, &list, ctrlclient.InNamespace(asked.Namespace), ctrlclient.MatchingLabels(parts.Labels(appName, asked.Name)))
 	if err != nil {
 		return nil, fmt.Errorf("listing PersistentVolumeClaims: %w", err)
 	}
 	found := map[string]*corev1.PersistentVolumeClaim{}
 	for i := range list.Items {
 		node, isData := strings.CutPrefix(list.Items[i].Name, claimPrefix)
-		if isData && isNode(redis, node) {
+		if isData && asked.isNode(node) {
 			found[node] = &list.Items[i]
 		}
 	}
@@ -81,7 +81,7 @@ func writeStamps(ctx context.Context, redis *cachev1alpha1.Redis, f *fleet, node
 		if _, ok := f.volumes[name]; !ok {
 			return nil
 		}
-		return f.writeStamp(ctx, name, planner{redis, f.world}.dueStamp(name))
+		return f.writeStamp(ctx, name, f.situation(redis).dueStamp(name))
 	})
 }
 

@@ -43,19 +43,19 @@ func writeStamp(r *Reconciler, redis *cachev1alpha1.Redis, seen map[string]volum
 func TestVolumesAreThoseOfTheNodes(t *testing.T) {
 	r, redis := newStampReconciler(t, claimNamed("data-a-0", "a"), claimNamed("data-a-8", "a"), claimNamed("data-a-9", "a"), claimNamed("data-a", "a"),
 		claimNamed("data-a-x", "a"), claimNamed("data-a-01", "a"), claimNamed("a-0", "a"), claimNamed("data-b-0", "b"))
-	found, err := r.listVolumes(t.Context(), redis)
+	found, err := r.listVolumes(t.Context(), redis, resolve(redis))
 	if err != nil || len(found) != 2 || found["a-0"].epoch != 3 || found["a-8"].standing != synced {
 		t.Errorf("%v %v", err, found)
 	}
 	redis.Spec.Storage = nil
-	if found, err = r.listVolumes(t.Context(), redis); err != nil || len(found) > 0 {
+	if found, err = r.listVolumes(t.Context(), redis, resolve(redis)); err != nil || len(found) > 0 {
 		t.Errorf("%v %v", err, found)
 	}
 }
 
 func TestStampIsWrittenOnceAndKnownBeforeTheCacheHears(t *testing.T) {
 	r, redis := newStampReconciler(t, claimNamed("data-a-0", "a"))
-	stale, err := r.listVolumes(t.Context(), redis)
+	stale, err := r.listVolumes(t.Context(), redis, resolve(redis))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -67,7 +67,7 @@ func TestStampIsWrittenOnceAndKnownBeforeTheCacheHears(t *testing.T) {
 	if known, err := r.latestClaim(t.Context(), redis, before); err != nil || readStamp(known.Annotations) != want {
 		t.Errorf("a cache that lags is believed: %v %v", err, known.Annotations)
 	}
-	if now, err := r.listVolumes(t.Context(), redis); err != nil || now["a-0"].stamp != want {
+	if now, err := r.listVolumes(t.Context(), redis, resolve(redis)); err != nil || now["a-0"].stamp != want {
 		t.Errorf("%v %+v", err, now["a-0"].stamp)
 	}
 	// Who saw it as it was before writes nothing over it.
@@ -88,19 +88,19 @@ func TestRestoredClaimsAreBelieved(t *testing.T) {
 	r, redis := newStampReconciler(t, claimNamed("data-a-0", "a"))
 	now := testingclock.NewFakePassiveClock(time.Now())
 	r.clock, r.APIReader = now, r.Client
-	restored, err := r.listVolumes(t.Context(), redis)
+	restored, err := r.listVolumes(t.Context(), redis, resolve(redis))
 	if err != nil {
 		t.Fatal(err)
 	}
 	lost := restored["a-0"].claim.DeepCopy()
 	lost.ResourceVersion, lost.Annotations = "9999", stamp{9, nextHistory, leading}.annotations()
 	r.memory.noteWrite(redis, writtenClaim{lost, now.Now()})
-	if seen, err := r.listVolumes(t.Context(), redis); err != nil || seen["a-0"].epoch != 9 {
+	if seen, err := r.listVolumes(t.Context(), redis, resolve(redis)); err != nil || seen["a-0"].epoch != 9 {
 		t.Errorf("a cache that lags is believed: %v %+v", err, seen["a-0"].stamp)
 	}
 	now.SetTime(now.Now().Add(cacheLag))
 	for range 2 {
-		if seen, err := r.listVolumes(t.Context(), redis); err != nil || seen["a-0"].stamp != restored["a-0"].stamp {
+		if seen, err := r.listVolumes(t.Context(), redis, resolve(redis)); err != nil || seen["a-0"].stamp != restored["a-0"].stamp {
 			t.Errorf("%v %+v", err, seen["a-0"].stamp)
 		}
 	}

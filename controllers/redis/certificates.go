@@ -47,6 +47,6 @@ func (c certificates) isRenewal() bool {
 }
 
 // identityIn reads the identity from a user's Secret, or says what has to be mended.
-func identityIn(r *cachev1alpha1.Redis, data map[string][]byte, now time.Time) (identity, string) {
-	return pki.FromSecret(r.Spec.TLS.SecretName, data, serviceHost(r), clientAuth(r) != cachev1alpha1.RedisClientAuthNone, now)
+func (s spec) identityIn(data map[string][]byte, now time.Time) (identity, string) {
+	return pki.FromSecret(s.TLSSecret, data, s.serviceHost(), s.ClientAuth != cachev1alpha1.RedisClientAuthNone, now)
 }

@@ -77,7 +77,7 @@ func TestOnlyWhereCertificatesAreAskedForIsOursOneForClients(t *testing.T) {
 		cachev1alpha1.RedisClientAuthOptional: "tls.clientAuth",
 		cachev1alpha1.RedisClientAuthRequired: "tls.clientAuth",
 	} {
-		if _, got := identityIn(secured(auth), forServers, time.Now()); !strings.Contains(got, problem) || (got == "") != (problem == "") {
+		if _, got := resolve(secured(auth)).identityIn(forServers, time.Now()); !strings.Contains(got, problem) || (got == "") != (problem == "") {
 			t.Errorf("%q: got %q, want %q", auth, got, problem)
 		}
 	}

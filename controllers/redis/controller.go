@@ -68,25 +68,26 @@ func (r *Reconciler) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.Resu
 
 func (r *Reconciler) reconcile(ctx context.Context, redis *cachev1alpha1.Redis, save converge.SaveStatus) (ctrl.Result, error) {
 	replaceFormerReason(redis.Status.LastFailover)
-	secrets, err := r.readSecrets(ctx, redis) // first: without them no server can be asked
+	asked := resolve(redis)
+	secrets, err := r.readSecrets(ctx, redis, asked) // first: without them no server can be asked
 	if err != nil {
 		return ctrl.Result{RequeueAfter: secrets.certificates.recheckAfter}, err // which time may mend
 	}
-	set, pods, err := r.getWorkload(ctx, redis)
+	set, pods, err := r.getWorkload(ctx, redis, asked)
 	if err != nil {
 		return ctrl.Result{}, err
 	}
-	volumes, err := r.listVolumes(ctx, redis)
+	volumes, err := r.listVolumes(ctx, redis, asked)
 	if err != nil {
 		return ctrl.Result{}, err
 	}
 	outside := &apiEffects{Reconciler: r, redis: redis, set: set, saveStatus: save}
-	f := r.observe(ctx, redis, pods, set, secrets, outside) // read once, into a value
+	f := r.observe(ctx, redis, asked, pods, set, secrets, outside) // read once, into a value
 	defer f.close()
 	f.volumes, outside.fleet = volumes, f
-	r.memory.watchServers(ctx, redis, f.addresses(), f.certificates.tlsConfig, r.clock)
+	r.memory.watchServers(ctx, redis, asked.ProbeInterval, f.addresses(), f.certificates.tlsConfig, r.clock)
 
-	next := plan(redis, f.world) // one decision, pure
+	next := f.situation(redis).plan() // one decision, pure
 	if redis.Spec.Paused {
 		observed, err := r.Observe(ctx, redis, desiredChildren(redis, r.childInputs(redis, set, f))...)
 		result := r.updateStatus(redis, f, next, observed, pods)
@@ -110,7 +111,7 @@ func (r *Reconciler) reconcile(ctx context.Context, redis *cachev1alpha1.Redis, 
 	if retired := r.startPasswordOverlap(redis, f); retired || next.changes() {
 		return ctrl.Result{RequeueAfter: time.Millisecond}, nil // and look at what came of it
 	}
-	err = errors.Join(r.markPods(ctx, outdatedMarks(redis, f.world, pods)), writeStamps(ctx, redis, f, volumesInSync(redis, f.world)),
+	err = errors.Join(r.markPods(ctx, outdatedMarks(f.situation(redis), pods)), writeStamps(ctx, redis, f, f.situation(redis).volumesInSync()),
 		r.growVolumes(ctx, redis, f, set))
 	return r.updateStatus(redis, f, next, outside.observed, pods), err
 }
@@ -121,11 +122,12 @@ func (r *Reconciler) updateStatus(redis *cachev1alpha1.Redis, f *fleet, next ste
 	if !found {
 		set = &appsv1.StatefulSet{}
 	}
-	redis.Status = newStatus(redis, f.world, next, set, pods)
-	setMargin(redis, f.world)
-	setCertificatesInSync(&redis.Status.Conditions, redis, f.world, f.certificates)
-	conditions.SetUpdateAvailable(&redis.Status.Conditions, redis.Generation, r.image(redis, set), redis.Spec.Image, r.DefaultImages[flavor(redis)])
-	setCredentialsInSync(&redis.Status.Conditions, redis, f)
+	s := f.situation(redis)
+	redis.Status = newStatus(redis, s, next, set, pods)
+	setMargin(s)
+	setCertificatesInSync(&redis.Status.Conditions, redis.Generation, s, f.certificates)
+	conditions.SetUpdateAvailable(&redis.Status.Conditions, redis.Generation, r.image(redis, set), redis.Spec.Image, r.DefaultImages[s.Flavor])
+	setCredentialsInSync(&redis.Status.Conditions, redis.Generation, s, f.credentials)
 	setBlocked(&redis.Status.Conditions, redis.Generation, next)
 	requeues := []time.Duration{next.requeueAfter, f.credentials.recheckAfter(r.clock.Now()), f.certificates.recheckAfter, max(0, oldClientTime-f.sinceRouted)}
 	if f.growthRefusal != "" {
@@ -141,16 +143,16 @@ type secrets struct {
 	settings     settings
 }
 
-func (r *Reconciler) readSecrets(ctx context.Context, redis *cachev1alpha1.Redis) (secrets, error) {
-	keys, err := r.readCredentials(ctx, redis)
+func (r *Reconciler) readSecrets(ctx context.Context, redis *cachev1alpha1.Redis, asked spec) (secrets, error) {
+	keys, err := r.readCredentials(ctx, redis, asked)
 	if err != nil {
 		return secrets{}, err
 	}
-	certificates, err := r.readCertificates(ctx, redis)
+	certificates, err := r.readCertificates(ctx, redis, asked)
 	if err != nil {
 		return secrets{certificates: certificates}, err
 	}
-	settings, err := r.readSettings(ctx, redis)
+	settings, err := r.readSettings(ctx, redis, asked)
 	return secrets{keys, certificates, settings}, err
 }
 
@@ -169,7 +171,7 @@ func secretNames(redis ctrlclient.Object) []string {
 func (r *Reconciler) microNow() *metav1.MicroTime { return ptr.To(metav1.NewMicroTime(r.clock.Now())) }
 
 // getWorkload returns the StatefulSet, empty when there is none, and its pods.
-func (r *Reconciler) getWorkload(ctx context.Context, redis *cachev1alpha1.Redis) (*appsv1.StatefulSet, []corev1.Pod, error) {
+func (r *Reconciler) getWorkload(ctx context.Context, redis *cachev1alpha1.Redis, asked spec) (*appsv1.StatefulSet, []corev1.Pod, error) {
 	set := &appsv1.StatefulSet{}
 	if err := r.Get(ctx, ctrlclient.ObjectKeyFromObject(redis), set); ctrlclient.IgnoreNotFound(err) != nil {
 		return nil, nil, fmt.Errorf("reading the StatefulSet: %w", err)
@@ -180,7 +182,7 @@ func (r *Reconciler) getWorkload(ctx context.Context, redis *cachev1alpha1.Redis
 	all, err := r.ListPods(ctx, redis, appName)
 	var own []corev1.Pod
 	for _, pod := range all {
-		if !isNode(redis, pod.Name) {
+		if !asked.isNode(pod.Name) {
 			continue // somebody else's pod under our labels
 		}
 		// A pod of an earlier object of this name is nobody's node. One on record is
@@ -202,13 +204,13 @@ func isOnRecord(redis *cachev1alpha1.Redis, pod types.UID) bool {
 }
 
 func (r *Reconciler) childInputs(redis *cachev1alpha1.Redis, set *appsv1.StatefulSet, f *fleet) childInputs {
-	c := childInputs{credentials: f.credentials, settings: f.settings, image: r.image(redis, set), replicas: desiredPods(redis, f.world), identity: r.publishIdentity(redis, f),
+	c := childInputs{spec: f.spec, credentials: f.credentials, settings: f.settings, image: r.image(redis, set), replicas: f.situation(redis).desiredPods(), identity: r.publishIdentity(redis, f),
 		restartedAt: set.Spec.Template.Annotations[annotationRestart], operatorNamespace: r.Account.Namespace}
 	switch claims := set.Spec.VolumeClaimTemplates; {
 	case len(claims) > 0:
 		c.volumeSize = claims[0].Spec.Resources.Requests[corev1.ResourceStorage]
-	case redis.Spec.Storage != nil:
-		c.volumeSize = redis.Spec.Storage.Size
+	case f.spec.Storage != nil:
+		c.volumeSize = f.spec.Storage.Size
 	default:
 		c.volumeSize = resource.Quantity{}
 	}
@@ -220,7 +222,7 @@ func (r *Reconciler) image(redis *cachev1alpha1.Redis, set *appsv1.StatefulSet) 
 	if redis.Spec.Image != "" {
 		return redis.Spec.Image
 	}
-	return parts.RunningImage(set.Spec.Template.Spec.Containers, appName, r.DefaultImages[flavor(redis)])
+	return parts.RunningImage(set.Spec.Template.Spec.Containers, appName, r.DefaultImages[resolve(redis).Flavor])
 }
 
 // SetupWithManager starts the controller.

@@ -30,17 +30,16 @@ const (
 // readCredentials returns the credentials that this process knows, else those in our own Secrets,
 // else random ones; with the applications' password that the user chose. If the user's Secret
 // is of no use, that is reported and holds up nothing but the first start.
-func (r *Reconciler) readCredentials(ctx context.Context, redis *cachev1alpha1.Redis) (credentials, error) {
-	c, err := r.knownCredentials(ctx, redis)
+func (r *Reconciler) readCredentials(ctx context.Context, redis *cachev1alpha1.Redis, asked spec) (credentials, error) {
+	c, err := r.knownCredentials(ctx, redis, asked)
 	if err != nil {
 		return c, err
 	}
-	name, password, problem := "", "", ""
-	if redis.Spec.Auth != nil {
-		name = redis.Spec.Auth.SecretName
-		password, problem, err = r.userPassword(ctx, redis, name)
+	password, problem := "", ""
+	if asked.AuthSecret != "" {
+		password, problem, err = r.userPassword(ctx, redis, asked.AuthSecret)
 	}
-	c = c.chooseLogin(name, password, rand.Text).dropExpired(r.clock.Now())
+	c = c.chooseLogin(asked.AuthSecret, password, rand.Text).dropExpired(r.clock.Now())
 	c.problem, c.unread = problem, err != nil
 	switch {
 	case len(c.acceptedDigests()) == 0 && err != nil:
@@ -62,13 +61,13 @@ func (r *Reconciler) missingPasswordError(redis *cachev1alpha1.Redis, problem st
 
 // knownCredentials returns what the servers are believed to run with. An operator that was
 // locked out by all of them reads the Secrets again: somebody may have restored one.
-func (r *Reconciler) knownCredentials(ctx context.Context, redis *cachev1alpha1.Redis) (credentials, error) {
+func (r *Reconciler) knownCredentials(ctx context.Context, redis *cachev1alpha1.Redis, asked spec) (credentials, error) {
 	c, known, lockedOut := r.memory.lastCredentials(redis)
 	if known && !lockedOut {
 		return c, nil
 	}
 	var held [3]corev1.Secret
-	for i, name := range []string{bindingName(redis), systemName(redis), filesName(redis)} {
+	for i, name := range []string{asked.bindingName(), asked.systemName(), asked.filesName()} {
 		if err := r.getOwnSecret(ctx, redis, name, &held[i]); err != nil {
 			return c, err
 		}

@@ -80,7 +80,7 @@ func (c *apiEffects) checkUnchanged(ctx context.Context) error {
 }
 
 func (c *apiEffects) checkStamps(ctx context.Context) error {
-	claims, err := listClaims(ctx, c.APIReader, c.redis)
+	claims, err := listClaims(ctx, c.APIReader, resolve(c.redis))
 	if err != nil {
 		return err
 	}

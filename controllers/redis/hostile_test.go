@@ -56,7 +56,7 @@ func TestOnlyPodsAndTheRecordAreAsked(t *testing.T) {
 		}
 	}
 	s.ghost = &member{name: "a-0", address: "10.0.0.9"}
-	f := &fleet{world: s.world}
+	f := &fleet{spec: resolve(s.Redis), world: s.world}
 	own := map[string]bool{"10.0.0.9": true}
 	for _, m := range s.members {
 		own[m.address] = true
@@ -85,13 +85,13 @@ func TestWhatCannotBeReadIsTold(t *testing.T) {
 	s := healthy(3)
 	s.members[2].View = wire.View{Answer: wire.Silent, Unreadable: `run_id in INFO is "x", not 40 hexadecimal digits`}
 	list := s.Status.Conditions
-	setUnreadable(&list, s.Redis, s.world)
+	setUnreadable(&list, s.Generation, s.world)
 	c := meta.FindStatusCondition(list, commonv1.ConditionDegraded)
 	if c == nil || c.Reason != commonv1.ReasonUnreadableReply || !strings.Contains(c.Message, `(a-2: run_id in INFO is "x", not 40 hexadecimal digits)`) {
 		t.Errorf("got %+v", c)
 	}
 	calm := healthy(3).Status.Conditions
-	setUnreadable(&calm, s.Redis, healthy(3).world)
+	setUnreadable(&calm, s.Generation, healthy(3).world)
 	if meta.FindStatusCondition(calm, commonv1.ConditionDegraded) != nil {
 		t.Errorf("nothing is wrong, and it says %+v", calm)
 	}

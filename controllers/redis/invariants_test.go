@@ -51,7 +51,7 @@ func TestAHungMasterIsReplacedAndComesBackAsAReplica(t *testing.T) {
 	began := time.Now()
 	l.signal(old, syscall.SIGSTOP)
 	l.until("another is master", func() bool { l.pass(); return l.master() != old })
-	if took := time.Since(began); took < lostMasterWait(l.redis) {
+	if took := time.Since(began); took < (situation{spec: resolve(l.redis)}).lostMasterWait() {
 		t.Errorf("replaced after %s, when it may yet take writes", took)
 	}
 	l.write(50, 100)
@@ -115,7 +115,7 @@ func TestAnIsolatedMasterStopsTakingWrites(t *testing.T) {
 	// all that can be told is whether it is our lag or the server's own.
 	const ofServer = 10 * time.Second // min-replicas-max-lag, unset
 	if took := time.Since(began); took >= ofServer {
-		t.Errorf("after %s, though the lag is %s", took, maxLag(l.redis))
+		t.Errorf("after %s, though the lag is %s", took, resolve(l.redis).MaxLag)
 	}
 }
 

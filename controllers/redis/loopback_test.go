@@ -79,7 +79,7 @@ func startLoopback(t *testing.T, size int32, with ...func(*cachev1alpha1.Redis))
 			l.volumes[name] = volume{}
 		}
 	}
-	l.written = initialSettings(l.redis)
+	l.written = resolve(l.redis).initialSettings()
 	for _, n := range l.nodes {
 		l.start(n)
 	}
@@ -103,10 +103,10 @@ func (l *loopback) mount(n *localServer) {
 	l.t.Helper()
 	here := strings.NewReplacer(dataDir, n.dir, filesDir, n.dir) // what is mounted in a pod
 	if err := errors.Join(os.WriteFile(filepath.Join(n.dir, usersKey), []byte(usersACL(l.secrets)), 0o600),
-		os.WriteFile(filepath.Join(n.dir, confKey), []byte(here.Replace(redisConf(l.redis, l.secrets, l.written))), 0o600)); err != nil {
+		os.WriteFile(filepath.Join(n.dir, confKey), []byte(here.Replace(resolve(l.redis).redisConf(l.secrets, l.written))), 0o600)); err != nil {
 		l.t.Fatal(err)
 	}
-	n.mark = restartMark(l.redis, l.written)
+	n.mark = resolve(l.redis).restartMark(l.written)
 }
 
 func (l *loopback) start(n *localServer) {
@@ -165,7 +165,7 @@ func (l *loopback) replica() *localServer {
 
 // observe as a pass does.
 func (l *loopback) observe() *fleet {
-	f := &fleet{servers: map[string]server{}, credentials: l.secrets}
+	f := &fleet{spec: resolve(l.redis), servers: map[string]server{}, credentials: l.secrets}
 	f.volumes = maps.Clone(l.volumes)
 	f.effects = scripted{onStamp: func(name string, is stamp) error {
 		l.volumes[name], f.volumes[name] = volume{stamp: is}, volume{stamp: is}
@@ -173,7 +173,7 @@ func (l *loopback) observe() *fleet {
 	}}
 	for _, n := range l.nodes {
 		f.members = append(f.members, member{name: n.name, podUID: n.uid, address: n.address, wasSilent: l.r.memory.wasSilent(l.redis, n.address),
-			configMark: n.mark, outdated: n.mark != restartMark(l.redis, l.written)})
+			configMark: n.mark, outdated: n.mark != resolve(l.redis).restartMark(l.written)})
 		f.servers[n.name] = wire.Open(n.address, l.secrets.operator, nil)
 	}
 	if rep := l.redis.Status.Replication; rep != nil && !slices.ContainsFunc(l.nodes, func(n *localServer) bool { return n.uid == rep.Master.PodUID }) {
@@ -183,7 +183,7 @@ func (l *loopback) observe() *fleet {
 	}
 	f.look(l.t.Context())
 	l.r.fillFromMemory(l.redis, f)
-	f.takeSettings(l.redis, l.written)
+	f.takeSettings(l.written)
 	return f
 }
 
@@ -191,7 +191,7 @@ func (l *loopback) observe() *fleet {
 func (l *loopback) pass() verb {
 	f := l.observe()
 	defer f.close()
-	next := plan(l.redis, f.world)
+	next := f.situation(l.redis).plan()
 	l.last = next
 	switch next.do {
 	case deleteSilentPod:
@@ -205,7 +205,7 @@ func (l *loopback) pass() verb {
 	}
 	err := l.r.act(l.t.Context(), l.redis, f, next)
 	if err == nil && !next.changes() {
-		err = writeStamps(l.t.Context(), l.redis, f, volumesInSync(l.redis, f.world))
+		err = writeStamps(l.t.Context(), l.redis, f, f.situation(l.redis).volumesInSync())
 	}
 	if err != nil {
 		l.t.Log(next, err)

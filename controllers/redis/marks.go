@@ -11,7 +11,6 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	ctrlclient "sigs.k8s.io/controller-runtime/pkg/client"
 
-	cachev1alpha1 "github.com/mainstay-operator/mainstay-operator/api/cache/v1alpha1"
 	"github.com/mainstay-operator/mainstay-operator/controllers/internal/converge"
 )
 
@@ -56,9 +55,9 @@ func setGate(pod *corev1.Pod, inSync bool) {
 
 // marksDelay returns for how long no pod may be marked yet, after clients were led to another master. It is 0 if
 // there was no master before, or if the same one is master again: then no route has changed.
-func (w world) marksDelay(r *cachev1alpha1.Redis) time.Duration {
-	if last := r.Status.LastFailover; last == nil || last.From == "" || last.From == last.To {
+func (s situation) marksDelay() time.Duration {
+	if last := s.Status.LastFailover; last == nil || last.From == "" || last.From == last.To {
 		return 0
 	}
-	return max(0, oldClientTime-w.sinceRouted)
+	return max(0, oldClientTime-s.sinceRouted)
 }

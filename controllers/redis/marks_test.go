@@ -59,7 +59,7 @@ func TestMarks(t *testing.T) {
 			pods := marked(s)
 			c.given(s)
 			var got []string
-			for _, m := range outdatedMarks(s.Redis, s.world, pods) {
+			for _, m := range outdatedMarks(s.situation(), pods) {
 				got = append(got, fmt.Sprint(m.pod.Name, " ", m.role, " ", m.inSync))
 			}
 			if !slices.Equal(got, c.want) {
@@ -77,7 +77,7 @@ func TestNothingIsMarkedInThePassThatRoutes(t *testing.T) {
 	redis.Status.LastFailover = &cachev1alpha1.RedisFailover{From: "a-1", To: redis.Status.Master}
 	r := &Reconciler{clock: modelClock}
 	r.Events = silentEvents{}
-	if err := r.reportMasterChange(quiet, redis, f); err != nil || redis.Status.LastFailover.RoutedAt == nil || f.marksDelay(redis) == 0 {
+	if err := r.reportMasterChange(quiet, redis, f); err != nil || redis.Status.LastFailover.RoutedAt == nil || f.situation(redis).marksDelay() == 0 {
 		t.Errorf("%v: routed at %v, %s ago", err, redis.Status.LastFailover.RoutedAt, f.sinceRouted)
 	}
 }

@@ -171,7 +171,7 @@ func lagOfOwn(behind map[string]int64, asked map[string]contact) map[string]int6
 
 // watchServers watches exactly the servers at these addresses. A watch knows of a server's end long before
 // the API server does.
-func (m *memory) watchServers(ctx context.Context, redis *cachev1alpha1.Redis, addresses []string, secure *tls.Config, clock clock.PassiveClock) {
+func (m *memory) watchServers(ctx context.Context, redis *cachev1alpha1.Redis, interval time.Duration, addresses []string, secure *tls.Config, clock clock.PassiveClock) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	known := m.get(redis)
@@ -180,13 +180,13 @@ func (m *memory) watchServers(ctx context.Context, redis *cachev1alpha1.Redis, a
 	for _, address := range addresses {
 		wanted[address] = true
 		one, on := known.watches[address]
-		if on && one.interval == probeInterval(redis) {
+		if on && one.interval == interval {
 			continue
 		}
 		if on {
 			one.stop()
 		}
-		known.watches[address] = serverWatch{probeInterval(redis), m.startWatch(ctx, redis, address, clock)}
+		known.watches[address] = serverWatch{interval, m.startWatch(ctx, redis, interval, address, clock)}
 	}
 	for address, one := range known.watches {
 		if !wanted[address] {
@@ -197,12 +197,12 @@ func (m *memory) watchServers(ctx context.Context, redis *cachev1alpha1.Redis, a
 	}
 }
 
-func (m *memory) startWatch(ctx context.Context, redis *cachev1alpha1.Redis, address string, clock clock.PassiveClock) context.CancelFunc {
+func (m *memory) startWatch(ctx context.Context, redis *cachev1alpha1.Redis, interval time.Duration, address string, clock clock.PassiveClock) context.CancelFunc {
 	ctx, stop := context.WithCancel(ctx)
 	who := &cachev1alpha1.Redis{}
 	who.Namespace, who.Name = redis.Namespace, redis.Name
 	key, uid := types.NamespacedName{Namespace: redis.Namespace, Name: redis.Name}, redis.UID
-	go wire.Watch(ctx, address, probeInterval(redis), wire.WatchHandler{
+	go wire.Watch(ctx, address, interval, wire.WatchHandler{
 		TLSConfig: func() *tls.Config { return m.tlsConfig(key, uid) },
 		OnReply: func(behind map[string]int64) {
 			m.noteReply(key, uid, address, behind, clock.Now())

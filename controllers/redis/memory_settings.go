@@ -16,14 +16,6 @@ type settingsReply struct {
 	snapshotBefore int64             // when the one before was taken, in Unix seconds
 }
 
-// immediateDirectives returns the directives that a node is told at once. How it persists is
-// changed in steps.
-func immediateDirectives(r *cachev1alpha1.Redis, m member) map[string]string {
-	list := liveDirectives(r, m.memoryLimit)
-	delete(list, appendOnly)
-	return list
-}
-
 func (m *memory) settings(redis *cachev1alpha1.Redis) (settings, bool) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -38,7 +30,7 @@ func (m *memory) keepSettings(redis *cachev1alpha1.Redis, s settings) {
 }
 
 // fillSettings fills into the world what its processes are known to run with.
-func (m *memory) fillSettings(redis *cachev1alpha1.Redis, w *world) {
+func (m *memory) fillSettings(redis *cachev1alpha1.Redis, asked spec, w *world) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	known, running := m.get(redis), map[string]settingsReply{}
@@ -50,13 +42,13 @@ func (m *memory) fillSettings(redis *cachev1alpha1.Redis, w *world) {
 			running[one.RunID] = was
 		}
 		if wanted[one.memoryLimit] == nil {
-			wanted[one.memoryLimit] = immediateDirectives(redis, *one)
+			wanted[one.memoryLimit] = asked.immediateDirectives(one.memoryLimit)
 		}
 		one.settingsUnknown, one.refusedSettings = !maps.Equal(was.applied, wanted[one.memoryLimit]), map[string]string{}
 		if !one.settingsUnknown {
 			maps.Copy(one.refusedSettings, was.refused)
 		}
-		if was.persistRefusal != "" && one.AOF != usesAppendOnly(redis) {
+		if was.persistRefusal != "" && one.AOF != asked.usesAppendOnly() {
 			one.refusedSettings[appendOnly] = was.persistRefusal
 		}
 		one.snapshotTaken = was.snapshotAsked && !one.Saving && one.SavedAt > was.snapshotBefore

@@ -76,7 +76,7 @@ func TestWhoIsRefusedIsToldAgain(t *testing.T) {
 	}
 	f, redis = u.direct()
 	r.memory.fillCommands(redis, f.addressable(), modelClock.Now())
-	now := planner{redis, f.world}
+	now := f.situation(redis)
 	if next, due := now.attachReplicas(now.recordedMaster(redis.Status.Replication.Master)); !due || !slices.Equal(next.nodes, []string{set[1].Name}) {
 		t.Errorf("%s is refused, and %q are attached", set[1].Name, next.nodes)
 	}

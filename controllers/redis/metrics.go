@@ -54,10 +54,9 @@ func countFailover(r *cachev1alpha1.Redis) {
 }
 
 // setMargin sets the margin to what the status says of it.
-func setMargin(r *cachev1alpha1.Redis, w world) {
-	master, serving := masterOf(r, w)
-	left, _ := quorumMargin(r, w, master, serving)
-	marginGauge.WithLabelValues(r.Namespace, r.Name).Set(float64(left))
+func setMargin(s situation) {
+	left, _ := s.quorumMargin()
+	marginGauge.WithLabelValues(s.Namespace, s.Name).Set(float64(left))
 }
 
 // setLag sets the lag of the replicas that a master knows of, and drops all others of the object.

@@ -33,8 +33,7 @@ func TestMargin(t *testing.T) {
 	} {
 		s := healthy(c.size)
 		c.given(s)
-		master, serving := masterOf(s.Redis, s.world)
-		if got, why := quorumMargin(s.Redis, s.world, master, serving); got != c.want {
+		if got, why := s.situation().quorumMargin(); got != c.want {
 			t.Errorf("%s: %d (%s), want %d", c.reason, got, why, c.want)
 		}
 	}
@@ -50,7 +49,7 @@ func TestMetricsGoWithTheirObject(t *testing.T) {
 	before := testutil.CollectAndCount(failoversTotal) + testutil.CollectAndCount(stageSeconds) + testutil.CollectAndCount(lagGauge) + testutil.CollectAndCount(marginGauge)
 
 	countFailover(r)
-	setMargin(r, world{})
+	setMargin(situation{spec: resolve(r), Status: &r.Status})
 	m.trackSilence(r, "10.0.0.1", true, clock.RealClock{}.Now())
 	m.trackSilence(r, "10.0.0.2", true, clock.RealClock{}.Now())
 	m.noteReply(key, r.UID, "10.0.0.1", map[string]int64{"10.0.0.2": 7}, time.Now())

@@ -300,7 +300,7 @@ func (silentEvents) Eventf(runtime.Object, runtime.Object, string, string, strin
 // newModelPass is what a pass starts from, once it has read the API server.
 func newModelPass(read reading, ask func(request) reply) *modelPass {
 	p := &modelPass{ask: ask, read: read, redis: read.record.object(read.storage)}
-	f := &fleet{effects: p, servers: make(map[string]server, read.nodes), credentials: credentials{replication: "key"}}
+	f := &fleet{spec: resolve(p.redis), effects: p, servers: make(map[string]server, read.nodes), credentials: credentials{replication: "key"}}
 	p.fleet = f
 	for n, pod := range read.pods[:read.nodes] {
 		m := member{name: nodeNames[n], podUID: podUID(pod), address: address(pod)}
@@ -340,14 +340,14 @@ func pass(read reading, known operatorMemory, ask func(request, *reading) reply)
 	f := p.fleet
 	known.recall(r, p.redis)
 	f.look(quiet)
-	f.takeSettings(p.redis, settings{})
+	f.takeSettings(settings{})
 	r.fillFromMemory(p.redis, f)
 	f.sinceRouted = time.Hour
 	for i := range f.members { // settings, passwords and logins have tests of their own
 		m := &f.members[i]
 		m.passwordsUnknown, m.settingsUnknown = false, false
 	}
-	next := plan(p.redis, f.world)
+	next := f.situation(p.redis).plan()
 	p.forced = next.unsafe
 	next, err := r.execute(quiet, p.redis, f, next)
 	if err == nil {
@@ -356,7 +356,7 @@ func pass(read reading, known operatorMemory, ask func(request, *reading) reply)
 		}
 	}
 	if err == nil && !next.changes() {
-		err = writeStamps(quiet, p.redis, f, volumesInSync(p.redis, f.world))
+		err = writeStamps(quiet, p.redis, f, f.situation(p.redis).volumesInSync())
 	}
 	if left := recordOf(p.redis, p.read.record); left != p.read.record { // converge saves what a pass leaves, also one that failed
 		err = errors.Join(err, f.save(quiet))
@@ -472,7 +472,7 @@ func (s modelServer) Look(context.Context) wire.View {
 	if seen.answer != wire.Reached {
 		return wire.View{Answer: seen.answer}
 	}
-	keeps := usesAppendOnly(s.redis)
+	keeps := resolve(s.redis).usesAppendOnly()
 	v := wire.View{Answer: wire.Reached, RunID: runID(seen.run), Master: seen.master, LinkUp: seen.linked, ReplID: historyName(seen.history),
 		Offset: int64(seen.offset), FormerReplID: historyName(seen.former), FormerOffset: int64(seen.formerAt), Pinned: seen.pinned,
 		Keys: int64(seen.keys), MinReplicas: int32(seen.minReplicas), ServesStale: seen.servesStale, AOF: keeps, Rewritten: true}

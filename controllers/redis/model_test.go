@@ -3,8 +3,6 @@ package redis
 import (
 	"fmt"
 	"strings"
-
-	cachev1alpha1 "github.com/mainstay-operator/mainstay-operator/api/cache/v1alpha1"
 )
 
 // The model is Redis, its pods and the API server as far as a failover depends on them: small,
@@ -42,7 +40,7 @@ type process struct {
 }
 
 // bornServing is true for servers that answer reads from their start.
-var bornServing = !strings.Contains(redisConf(&cachev1alpha1.Redis{}, credentials{}, settings{}), `replica-serve-stale-data "no"`)
+var bornServing = !strings.Contains(spec{}.redisConf(credentials{}, settings{}), `replica-serve-stale-data "no"`)
 
 // emptied is the operation that deletes all keys.
 const emptied = "-"

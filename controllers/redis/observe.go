@@ -46,12 +46,18 @@ const (
 
 // fleet is the world together with the connections to its servers.
 type fleet struct {
+	spec spec
 	world
 	effects
 	servers      map[string]server // by pod name
 	ghostServer  server            // of the recorded master, when its pod is gone
 	credentials  credentials       // with which the servers are asked
 	certificates certificates
+}
+
+// situation is what the next decision is made from.
+func (f *fleet) situation(redis *cachev1alpha1.Redis) situation {
+	return situation{f.spec, &redis.Status, f.world}
 }
 
 // masterServer returns the connection to the master of record.
@@ -82,12 +88,12 @@ func (f *fleet) close() {
 }
 
 // observe looks at every pod and asks every server, all at once.
-func (r *Reconciler) observe(ctx context.Context, redis *cachev1alpha1.Redis, pods []corev1.Pod, set *appsv1.StatefulSet, s secrets, outside effects) *fleet {
-	f := &fleet{effects: outside, servers: map[string]server{}, credentials: s.credentials, certificates: s.certificates}
+func (r *Reconciler) observe(ctx context.Context, redis *cachev1alpha1.Redis, asked spec, pods []corev1.Pod, set *appsv1.StatefulSet, s secrets, outside effects) *fleet {
+	f := &fleet{spec: asked, effects: outside, servers: map[string]server{}, credentials: s.credentials, certificates: s.certificates}
 	open := func(address string) server {
 		return wire.Open(address, s.credentials.operator, s.certificates.tlsConfig)
 	}
-	if redis.Spec.TLS != nil {
+	if asked.TLS {
 		f.certificateFile = identityFiles(s.certificates.published).Certificate
 	}
 	for i := range pods {
@@ -105,7 +111,7 @@ func (r *Reconciler) observe(ctx context.Context, redis *cachev1alpha1.Redis, po
 		f.ghostServer = open(p.Address)
 	}
 	f.look(ctx)
-	f.takeSettings(redis, s.settings)
+	f.takeSettings(s.settings)
 	r.fillFromMemory(redis, f)
 	return f
 }
@@ -116,10 +122,10 @@ func (r *Reconciler) fillFromMemory(redis *cachev1alpha1.Redis, f *fleet) {
 		m.silentFor = r.memory.trackSilence(redis, m.address, m.Answer != wire.Silent, r.clock.Now())
 	}
 	r.memory.fillPasswords(redis, &f.world, f.credentials)
-	r.memory.fillSettings(redis, &f.world)
+	r.memory.fillSettings(redis, f.spec, &f.world)
 	r.memory.fillCommands(redis, f.addressable(), r.clock.Now())
 	f.frozenFor = r.memory.trackFrozen(redis, f.world, r.clock)
-	f.cutOffFor = r.memory.trackCutOff(redis, planner{redis, f.world}.isCutOff(), r.clock)
+	f.cutOffFor = r.memory.trackCutOff(redis, f.situation(redis).isCutOff(), r.clock)
 	f.sinceRouted = time.Hour // long ago
 	if last := redis.Status.LastFailover; last != nil && last.RoutedAt != nil {
 		f.sinceRouted = r.clock.Since(last.RoutedAt.Time).Abs() // it may have been another's clock

@@ -71,7 +71,7 @@ func TestAMasterWhosePodIsGoneIsAGhost(t *testing.T) {
 	for uid, want := range map[types.UID]bool{s.members[0].podUID: false, "another": true} {
 		pod := corev1.Pod{ObjectMeta: metav1.ObjectMeta{Name: "a-0", UID: uid}}
 		r := &Reconciler{clock: clock.RealClock{}}
-		f := r.observe(asked, s.Redis, []corev1.Pod{pod}, &appsv1.StatefulSet{}, secrets{}, scripted{})
+		f := r.observe(asked, s.Redis, resolve(s.Redis), []corev1.Pod{pod}, &appsv1.StatefulSet{}, secrets{}, scripted{})
 		if got := f.ghost != nil; got != want || got && f.ghost.podUID != s.Status.Replication.Master.PodUID {
 			t.Errorf("a pod %s: ghost %+v", uid, f.ghost)
 		}

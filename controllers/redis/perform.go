@@ -62,7 +62,7 @@ func (r *Reconciler) execute(ctx context.Context, redis *cachev1alpha1.Redis, f 
 			return next, fmt.Errorf("%s: looking again: %w", next, err)
 		}
 		f.frozenFor = r.memory.trackFrozen(redis, f.world, r.clock) // a freeze counts from now on
-		next = plan(redis, f.world)
+		next = f.situation(redis).plan()
 	}
 	return step{do: wait, message: fmt.Sprintf("%s: the servers change all the time", next), requeueAfter: shortRequeue}, nil
 }

@@ -28,24 +28,24 @@ const (
 	oldClientTime = 1500 * time.Millisecond
 )
 
-// planner is what a decision is made from.
-type planner struct {
-	*cachev1alpha1.Redis
+// situation is what a decision is made from: what is asked for, what is on record, and what one pass saw.
+type situation struct {
+	spec
+	Status *cachev1alpha1.RedisStatus
 	world
 }
 
 // plan decides what to do next. It is pure: the same situation gives the same step.
-func plan(r *cachev1alpha1.Redis, w world) step {
-	s := planner{r, w}
-	rep := r.Status.Replication
+func (s situation) plan() step {
+	rep := s.Status.Replication
 	switch {
-	case isHibernated(r):
+	case s.isHibernated():
 		return step{do: idle}
 	case rep == nil:
 		return s.formSet()
 	}
-	target, _ := w.find(r.Status.TargetMaster)
-	if rep.Epoch < r.Status.Epoch && target.Answer == wire.Reached && target.Master {
+	target, _ := s.find(s.Status.TargetMaster)
+	if rep.Epoch < s.Status.Epoch && target.Answer == wire.Reached && target.Master {
 		return step{do: recordMaster, nodes: []string{target.name}, message: "it was promoted"}
 	}
 	usurpers := s.usurpers()
@@ -57,7 +57,7 @@ func plan(r *cachev1alpha1.Redis, w world) step {
 	}
 	if s.reachesNobody() {
 		return step{do: block, reason: commonv1.ReasonOperatorCannotReachPods,
-			message:      fmt.Sprintf("no pod of %s answers the operator on port %d; see whether a NetworkPolicy keeps it out", r.Name, wire.Port),
+			message:      fmt.Sprintf("no pod of %s answers the operator on port %d; see whether a NetworkPolicy keeps it out", s.Name, wire.Port),
 			requeueAfter: time.Second}
 	}
 	if next, ok := s.hibernateIfAsked(); ok {
@@ -65,7 +65,7 @@ func plan(r *cachev1alpha1.Redis, w world) step {
 	}
 	switch is, evidence := s.judgeMaster(); is {
 	case masterServing:
-		return s.maintain(w.recordedMaster(rep.Master))
+		return s.maintain(s.recordedMaster(rep.Master))
 	case masterDead:
 		return s.failover(evidence, false)
 	case masterLost:
@@ -76,9 +76,9 @@ func plan(r *cachev1alpha1.Redis, w world) step {
 }
 
 // untilLost is how soon to look again at a master that may serve: no later than when it has been silent for too long.
-func (s planner) untilLost() time.Duration {
+func (s situation) untilLost() time.Duration {
 	m := s.recordedMaster(s.Status.Replication.Master)
-	if left := silenceLimit(s.Redis) - m.silentFor; m.Answer == wire.Silent && left > 0 {
+	if left := s.SilenceLimit - m.silentFor; m.Answer == wire.Silent && left > 0 {
 		return min(left, 10*shortRequeue)
 	}
 	return 10 * shortRequeue
@@ -86,13 +86,13 @@ func (s planner) untilLost() time.Duration {
 
 // reachesNobody reports whether the operator reaches no server at all: that tells something about its own way to
 // them, and nothing about them.
-func (s planner) reachesNobody() bool {
-	silent := s.where(func(m member) bool { return m.Answer == wire.Silent && m.silentFor >= silenceLimit(s.Redis) })
+func (s situation) reachesNobody() bool {
+	silent := s.where(func(m member) bool { return m.Answer == wire.Silent && m.silentFor >= s.SilenceLimit })
 	return len(silent) > 1 && len(silent) == len(s.members) && s.ghost == nil
 }
 
 // formSet makes the first master. Nodes that hold data have had one before.
-func (s planner) formSet() step {
+func (s situation) formSet() step {
 	masters := s.where(func(m member) bool { return m.Answer == wire.Reached && m.Master })
 	switch len(masters) {
 	case 0:
@@ -107,7 +107,7 @@ func (s planner) formSet() step {
 	}
 	// A volume may hold data, so all must be heard; a pod without one is born empty.
 	missing := s.nodesToHear()
-	if s.Spec.Storage == nil && len(missing) < int(size(s.Redis)) {
+	if s.Storage == nil && len(missing) < int(s.Size) {
 		missing = nil
 	}
 	if next, ok := s.promoteFromVolumes(step{do: promote, reason: commonv1.ReasonRecovering}, missing); ok {
@@ -121,7 +121,7 @@ func (s planner) formSet() step {
 }
 
 // maintain keeps a set with a serving master in shape: a checklist, most urgent first.
-func (s planner) maintain(master member) step {
+func (s situation) maintain(master member) step {
 	rep := s.Status.Replication
 	if rep.Epoch < max(s.Status.Epoch, s.maxStampedEpoch()) || rep.ReplID != master.ReplID || !master.Pinned {
 		return step{do: recordMaster, nodes: []string{master.name}, message: "it serves"}
@@ -162,7 +162,7 @@ func (s planner) maintain(master member) step {
 }
 
 // disconnectOldClients closes the connections of clients that still hold on to the master before this one.
-func (s planner) disconnectOldClients(master member) (step, bool) {
+func (s situation) disconnectOldClients(master member) (step, bool) {
 	last := s.Status.LastFailover
 	if last == nil || last.RoutedAt == nil || s.sinceRouted > oldClientTime || last.From == master.name {
 		return step{}, false
@@ -173,12 +173,12 @@ func (s planner) disconnectOldClients(master member) (step, bool) {
 
 // rollOutdated deletes the pod of one outdated replica, from the highest ordinal, while all others are well and
 // it has its data where its successor looks for it.
-func (s planner) rollOutdated(master member) (step, bool) {
+func (s situation) rollOutdated(master member) (step, bool) {
 	if len(s.unansweredNodes()) > 0 || !s.allOthers(master, func(m member) bool { return m.inSync(master) && !m.deleting }) {
 		return step{}, false
 	}
 	outdated := s.where(func(m member) bool {
-		return m.outdated && !m.deleting && (m.name != master.name || size(s.Redis) == 1 && !isSupervised(s.Redis))
+		return m.outdated && !m.deleting && (m.name != master.name || s.Size == 1 && !s.Supervised)
 	})
 	if len(outdated) == 0 || !outdated[len(outdated)-1].persistsAs(s.settings.Live[appendOnly]) {
 		return step{}, false
@@ -187,23 +187,23 @@ func (s planner) rollOutdated(master member) (step, bool) {
 }
 
 // isWanted reports whether the size asks for that node.
-func (s planner) isWanted(m member) bool { return ordinal(m.name) < size(s.Redis) }
+func (s situation) isWanted(m member) bool { return ordinal(m.name) < s.Size }
 
 // allOthers reports whether the test holds for every wanted node but the master.
-func (s planner) allOthers(master member, holds func(member) bool) bool {
+func (s situation) allOthers(master member, holds func(member) bool) bool {
 	return s.count(func(m member) bool { return m.name != master.name && s.isWanted(m) && !holds(m) }) == 0
 }
 
 // unansweredNodes are the wanted nodes that do not answer, or still load their data.
-func (s planner) unansweredNodes() []string {
-	return slices.DeleteFunc(wantedNodes(s.Redis), func(name string) bool {
+func (s situation) unansweredNodes() []string {
+	return slices.DeleteFunc(s.nodeNames(), func(name string) bool {
 		m, _ := s.find(name)
 		return m.answers()
 	})
 }
 
 // usurpers are the masters beside the one of record.
-func (s planner) usurpers() []member {
+func (s situation) usurpers() []member {
 	return s.where(func(m member) bool {
 		return m.answers() && m.Master && !m.isProcess(s.Status.Replication.Master)
 	})

@@ -20,13 +20,13 @@ const (
 //
 // Mastership does not go back and forth: each of these replicas has had the stream of this very master, and
 // before another master is replaced in the same way, as many must have reached it.
-func (s planner) replaceCutOffMaster(master member) (step, bool) {
+func (s situation) replaceCutOffMaster(master member) (step, bool) {
 	deaf := s.replicasCutOff(master)
 	if len(deaf) == 0 {
 		return step{}, false
 	}
 	// The servers tell whole seconds: two may be little more than one, which is usual.
-	limit := max(silenceLimit(s.Redis), recentIO+time.Second)
+	limit := max(s.SilenceLimit, recentIO+time.Second)
 	if s.cutOffFor < reconnectTime || slices.ContainsFunc(deaf, func(m member) bool { return m.LastIO < limit }) {
 		return step{do: wait, message: fmt.Sprintf("%s does not reach its replicas", master.name), requeueAfter: 4 * shortRequeue}, true
 	}
@@ -37,7 +37,7 @@ func (s planner) replaceCutOffMaster(master member) (step, bool) {
 
 // replicasCutOff are the replicas that do not hear a master that needs them, if they can do without it: they
 // hold all that was confirmed, and whichever takes over has enough followers.
-func (s planner) replicasCutOff(master member) []member {
+func (s situation) replicasCutOff(master member) []member {
 	needed := int(s.Status.Replication.EffectiveMinReplicas)
 	deaf := s.where(func(m member) bool { return s.isMember(m) && m.isCutOffFrom(master) })
 	hearing := s.count(func(m member) bool { return s.isMember(m) && m.inSync(master) && m.LastIO < recentIO })
@@ -55,7 +55,7 @@ func (m member) isCutOffFrom(master member) bool {
 }
 
 // isCutOff reports whether the master of record may have to be replaced because its replicas do not hear it.
-func (s planner) isCutOff() bool {
+func (s situation) isCutOff() bool {
 	rep := s.Status.Replication
 	if rep == nil {
 		return false
@@ -67,7 +67,7 @@ func (s planner) isCutOff() bool {
 // candidatesBesideCutOff are the candidates other than a master that was fenced because its replicas did not
 // hear it, where nothing confirmed is lost without it. Until one of them is promoted, the record is of an
 // earlier epoch.
-func (s planner) candidatesBesideCutOff(candidates []member) []member {
+func (s situation) candidatesBesideCutOff(candidates []member) []member {
 	last, rep := s.Status.LastFailover, s.Status.Replication
 	if last == nil || last.Reason != commonv1.ReasonMasterCutOff || last.Epoch != s.Status.Epoch || rep.Epoch == s.Status.Epoch {
 		return nil

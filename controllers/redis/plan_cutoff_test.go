@@ -101,7 +101,7 @@ func TestCutOffMaster(t *testing.T) {
 		t.Run(c.reason, func(t *testing.T) {
 			s := healthy(c.size)
 			c.given(s)
-			if next := plan(s.Redis, s.world); next.do != c.do || c.nodes != nil && !slices.Equal(next.nodes, c.nodes) {
+			if next := s.situation().plan(); next.do != c.do || c.nodes != nil && !slices.Equal(next.nodes, c.nodes) {
 				t.Errorf("%s (%s), not %s %v", next, next.message, c.do, c.nodes)
 			}
 		})

@@ -28,11 +28,11 @@ const recentIO = 2 * time.Second
 
 // lostMasterWait is how long a frozen set waits for a master that cannot be asked: without acknowledgements that
 // master stops taking writes after maxLag, which it checks once a second.
-func lostMasterWait(r *cachev1alpha1.Redis) time.Duration { return maxLag(r) + time.Second }
+func (s situation) lostMasterWait() time.Duration { return s.MaxLag + time.Second }
 
 // judgeMaster tells the state of the master of record, and why. A closed connection or a time-out is a reason to
 // look and never evidence; only what is listed here is.
-func (s planner) judgeMaster() (masterState, string) {
+func (s situation) judgeMaster() (masterState, string) {
 	p := s.Status.Replication.Master
 	m := s.recordedMaster(p)
 	switch {
@@ -53,13 +53,13 @@ func (s planner) judgeMaster() (masterState, string) {
 }
 
 // hearsOtherMaster reports whether a replica hears a server that may take writes.
-func (s planner) hearsOtherMaster(replica member) bool {
+func (s situation) hearsOtherMaster(replica member) bool {
 	return replica.LinkUp && !replica.Fenced() && s.count(func(m member) bool { return m.address == replica.MasterHost && m.Fenced() }) == 0
 }
 
 // judgeAbsentMaster judges a master that does not answer; its replicas are the witnesses. One whose end is not
 // proven may live and serve: before it is replaced, they are frozen for so long that it stops taking writes.
-func (s planner) judgeAbsentMaster(m member) (masterState, string) {
+func (s situation) judgeAbsentMaster(m member) (masterState, string) {
 	silent := m.Answer == wire.Silent && !m.stopped
 	hearing := s.where(func(o member) bool {
 		return o.Follows(s.Status.Replication.Master.Address) && o.LinkUp && (!silent || o.LastIO <= recentIO)
@@ -73,19 +73,19 @@ func (s planner) judgeAbsentMaster(m member) (masterState, string) {
 		return masterDead, "the master's address refuses connections and no replica hears it"
 	case s.ghost != nil: // also when it answers and does not know our password
 		return masterLost, "the master's pod is gone, its process cannot be asked and no replica hears it"
-	case m.silentFor >= silenceLimit(s.Redis):
-		return masterLost, fmt.Sprintf("the master has not answered for %s and no replica hears it", silenceLimit(s.Redis))
+	case m.silentFor >= s.SilenceLimit:
+		return masterLost, fmt.Sprintf("the master has not answered for %s and no replica hears it", s.SilenceLimit)
 	}
 	return masterUnsure, m.name + " does not answer"
 }
 
 // failover freezes the replicas, counts them, then promotes the one that has all. Freezing first makes what the
 // frozen hold final: nothing is confirmed behind our back.
-func (s planner) failover(evidence string, mayServe bool) step {
+func (s situation) failover(evidence string, mayServe bool) step {
 	if following := s.where(func(m member) bool { return m.answers() && !m.Master && !m.Fenced() }); len(following) > 0 {
 		return step{do: fence, nodes: namesOf(following), message: evidence}
 	}
-	if limit := lostMasterWait(s.Redis); mayServe && s.frozenFor < limit {
+	if limit := s.lostMasterWait(); mayServe && s.frozenFor < limit {
 		return step{do: wait, message: evidence, requeueAfter: min(limit-s.frozenFor, 10*shortRequeue)}
 	}
 	candidates, reason := s.candidates(), commonv1.ReasonMasterLost
@@ -109,7 +109,7 @@ func (s planner) failover(evidence string, mayServe bool) step {
 // candidates are the frozen processes, on record or not, that have all that was confirmed before the record's
 // history. Those of that history come first, the furthest of them first: within one history, whoever is further
 // lacks nothing that others have.
-func (s planner) candidates() []member {
+func (s situation) candidates() []member {
 	rep := s.Status.Replication
 	candidates := s.where(func(m member) bool {
 		lived := m.Pinned || s.isMember(m) || m.isProcess(rep.Master) // else its history may be only what its file says
@@ -124,7 +124,7 @@ func (s planner) candidates() []member {
 
 // isSafe reports whether the candidates have every confirmed write, by R + W > N: any W members that confirmed a
 // write share one with the R frozen ones. The fenced master itself has every write.
-func (s planner) isSafe(candidates []member) (bool, string) {
+func (s situation) isSafe(candidates []member) (bool, string) {
 	rep := s.Status.Replication
 	frozen, all := 0, len(rep.SyncSet)
 	for _, m := range s.members {
@@ -145,22 +145,22 @@ func (s planner) isSafe(candidates []member) (bool, string) {
 
 // requiredConfirmations is how many members have every confirmed write. If the spec asks for fewer than the
 // record, that is not recorded yet, but applications may go by it.
-func (s planner) requiredConfirmations() int {
-	return int(max(1, min(s.Status.Replication.EffectiveMinReplicas, minReplicas(s.Redis))))
+func (s situation) requiredConfirmations() int {
+	return int(max(1, min(s.Status.Replication.EffectiveMinReplicas, s.MinReplicas)))
 }
 
 // howToAllow tells a human how to allow an unsafe promotion.
-func (s planner) howToAllow(purpose string) string {
+func (s situation) howToAllow(purpose string) string {
 	return fmt.Sprintf("%s, annotate this object with %s=%d", purpose, cachev1alpha1.RedisAllowUnsafePromotion, s.Status.Epoch)
 }
 
-func (s planner) isUnsafeAllowed() bool {
-	return s.Annotations[cachev1alpha1.RedisAllowUnsafePromotion] == strconv.FormatInt(s.Status.Epoch, 10)
+func (s situation) isUnsafeAllowed() bool {
+	return s.UnsafePromotionEpoch == strconv.FormatInt(s.Status.Epoch, 10)
 }
 
 // recoverSet begins again from what the nodes hold, when no process is left that
 // ran with the master's history.
-func (s planner) recoverSet(evidence string) step {
+func (s situation) recoverSet(evidence string) step {
 	rep := s.Status.Replication
 	begin, missing := step{do: promote, reason: commonv1.ReasonRecovering, evidence: evidence}, s.unansweredNodes()
 	for _, p := range append([]cachev1alpha1.RedisProcess{rep.Master}, rep.SyncSet...) {
@@ -168,7 +168,7 @@ func (s planner) recoverSet(evidence string) step {
 		if !ok || m.podUID != p.PodUID || m.stopped || m.Answer != wire.Silent && m.Answer != wire.AuthFailed {
 			continue
 		}
-		if !s.isUnsafeAllowed() && m.Answer == wire.Silent && m.silentFor < silenceLimit(s.Redis) {
+		if !s.isUnsafeAllowed() && m.Answer == wire.Silent && m.silentFor < s.SilenceLimit {
 			return step{do: wait, message: fmt.Sprintf("%s; %s does not answer", evidence, p.Name), requeueAfter: 10 * shortRequeue}
 		}
 		if !s.isUnsafeAllowed() {

@@ -69,12 +69,12 @@ func TestGrowth(t *testing.T) {
 			set := &appsv1.StatefulSet{}
 			set.Spec.VolumeClaimTemplates = []corev1.PersistentVolumeClaim{{}}
 			set.Spec.VolumeClaimTemplates[0].Spec.Resources.Requests = storageOf("1Gi")
-			g := volumeGrowth(s.Redis, s.world)
-			if !slices.Equal(g.toRequest, c.claims) || !slices.Equal(g.undersized, c.behind) || mustRemakeSet(s.Redis, s.world, set) != c.outgrown {
-				t.Errorf("got %+v, outgrown %t", g, mustRemakeSet(s.Redis, s.world, set))
+			g := s.situation().volumeGrowth()
+			if !slices.Equal(g.toRequest, c.claims) || !slices.Equal(g.undersized, c.behind) || s.situation().mustRemakeSet(set) != c.outgrown {
+				t.Errorf("got %+v, outgrown %t", g, s.situation().mustRemakeSet(set))
 			}
 			set.DeletionTimestamp = ptr.To(metav1.Now())
-			if mustRemakeSet(s.Redis, s.world, set) {
+			if s.situation().mustRemakeSet(set) {
 				t.Error("it would be deleted twice")
 			}
 		})
@@ -89,7 +89,7 @@ func TestStorageResizing(t *testing.T) {
 		if status == metav1.ConditionFalse {
 			list = []metav1.Condition{{Type: commonv1.ConditionStorageResizing, Status: metav1.ConditionTrue}}
 		}
-		setStorageResizing(&list, s.Redis, s.world)
+		setStorageResizing(&list, s.Generation, s.situation())
 		c := meta.FindStatusCondition(list, commonv1.ConditionStorageResizing)
 		if c == nil || c.Status != status || c.Reason != reason || c.Message != message {
 			t.Errorf("got %+v", c)
@@ -107,7 +107,7 @@ func TestStorageResizing(t *testing.T) {
 	says(metav1.ConditionFalse, commonv1.ReasonResized, "every volume is as large as storage.size asks for")
 
 	var none []metav1.Condition
-	if setStorageResizing(&none, s.Redis, s.world); len(none) > 0 {
+	if setStorageResizing(&none, s.Generation, s.situation()); len(none) > 0 {
 		t.Errorf("it was never to grow: %v", none)
 	}
 }
@@ -130,12 +130,12 @@ func TestVolumesDoNotShrink(t *testing.T) {
 		set.Spec.VolumeClaimTemplates = []corev1.PersistentVolumeClaim{{}}
 		set.Spec.VolumeClaimTemplates[0].Spec.Resources.Requests = storageOf(c.made)
 		var list []metav1.Condition
-		refuseShrinking(&list, s.Redis, set)
+		refuseShrinking(&list, s.Generation, resolve(s.Redis), set)
 		degraded := meta.FindStatusCondition(list, commonv1.ConditionDegraded)
 		if said := degraded != nil && degraded.Status == metav1.ConditionTrue; said != (c.says != "") || said && degraded.Message != c.says {
 			t.Errorf("%s of %s: %v", c.asked, c.made, list)
 		}
-		if c.says != "" && (len(volumeGrowth(s.Redis, s.world).toRequest) > 0 || mustRemakeSet(s.Redis, s.world, set)) {
+		if c.says != "" && (len(s.situation().volumeGrowth().toRequest) > 0 || s.situation().mustRemakeSet(set)) {
 			t.Errorf("%s of %s: something would be done", c.asked, c.made)
 		}
 	}

@@ -44,7 +44,7 @@ func TestGoingToSleep(t *testing.T) {
 			s := withVolumes(healthy(3))
 			s.Spec.Hibernate = true
 			c.given(s)
-			if got := plan(s.Redis, s.world); got.do != c.do || !slices.Equal(got.nodes, c.nodes) {
+			if got := s.situation().plan(); got.do != c.do || !slices.Equal(got.nodes, c.nodes) {
 				t.Errorf("got %s (%s), want %s %v", got, got.message, c.do, c.nodes)
 			}
 		})
@@ -54,20 +54,20 @@ func TestGoingToSleep(t *testing.T) {
 func TestPodsOfASleeper(t *testing.T) {
 	s := withVolumes(healthy(3))
 	s.Spec.Hibernate = true
-	if got := desiredPods(s.Redis, s.world); got != 3 {
+	if got := s.situation().desiredPods(); got != 3 {
 		t.Errorf("%d pods while there is a master", got)
 	}
 	s.Status.Replication = nil
-	if got := desiredPods(s.Redis, s.world); got != 0 {
+	if got := s.situation().desiredPods(); got != 0 {
 		t.Errorf("%d pods while it sleeps", got)
 	}
 	s.Spec.Storage.Retention = cachev1alpha1.RedisDelete
-	if got := retentionPolicy(s.Redis); *got.WhenScaled != appsv1.RetainPersistentVolumeClaimRetentionPolicyType ||
+	if got := retentionPolicy(resolve(s.Redis)); *got.WhenScaled != appsv1.RetainPersistentVolumeClaimRetentionPolicyType ||
 		*got.WhenDeleted != appsv1.DeletePersistentVolumeClaimRetentionPolicyType {
 		t.Errorf("its volumes would go with its pods: %+v", got)
 	}
 	s.Spec.Hibernate = false
-	if got := desiredPods(s.Redis, s.world); got != 3 {
+	if got := s.situation().desiredPods(); got != 3 {
 		t.Errorf("%d pods once it wakes", got)
 	}
 }
@@ -95,7 +95,7 @@ func TestConditionsOfASleeper(t *testing.T) {
 }
 
 func hibernationStatus(s *scene, set *appsv1.StatefulSet) cachev1alpha1.RedisStatus {
-	return newStatus(s.Redis, s.world, step{do: idle}, set, nil)
+	return newStatus(s.Redis, s.situation(), step{do: idle}, set, nil)
 }
 
 // With real servers: all data is there again, and the last master is master.
@@ -104,7 +104,7 @@ func TestASetWakesWithItsData(t *testing.T) {
 	l.write(0, 50)
 	last := l.master()
 	l.redis.Spec.Hibernate = true
-	l.until("it sleeps", func() bool { l.pass(); return isHibernated(l.redis) })
+	l.until("it sleeps", func() bool { l.pass(); return l.redis.Spec.Hibernate && l.redis.Status.Replication == nil })
 	for _, n := range l.nodes {
 		l.signal(n, syscall.SIGTERM)
 		_ = n.command.Wait()

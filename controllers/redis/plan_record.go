@@ -16,8 +16,8 @@ import (
 // adoptNewerMaster takes a master that is not on record for the right one when enough replicas follow it to
 // confirm writes. A replaced master has so many only after a promotion that a human forced: any other promotion
 // first freezes more than N - W of them (see isSafe), and no master lets in replicas that are not on its record.
-func (s planner) adoptNewerMaster(usurpers []member) (step, bool) {
-	master, serves := masterOf(s.Redis, s.world)
+func (s situation) adoptNewerMaster(usurpers []member) (step, bool) {
+	master, serves := s.servingMaster()
 	right := slices.DeleteFunc(slices.Clone(usurpers), func(m member) bool { return !s.canConfirm(m) || s.wasReplaced(m) })
 	switch {
 	case len(right) == 0:
@@ -28,12 +28,12 @@ func (s planner) adoptNewerMaster(usurpers []member) (step, bool) {
 	}
 	return step{do: block, reason: commonv1.ReasonSeveralMasters, requeueAfter: 10 * shortRequeue,
 		message: fmt.Sprintf("nothing tells which of %s is the right master; make the others its replicas: REPLICAOF <its address> %d, as user %s with the password of that name in Secret %q",
-			strings.Join(namesOf(s.where(func(m member) bool { return m.answers() && m.Master })), ", "), wire.Port, wire.Operator, systemName(s.Redis))}, true
+			strings.Join(namesOf(s.where(func(m member) bool { return m.answers() && m.Master })), ", "), wire.Port, wire.Operator, s.systemName())}, true
 }
 
 // wasReplaced reports whether a master is known to be one that was replaced, however many
 // follow it: a human may have allowed a promotion without those that were with it.
-func (s planner) wasReplaced(m member) bool {
+func (s situation) wasReplaced(m member) bool {
 	rep := s.Status.Replication
 	if s.recordedMaster(rep.Master).FormerReplID == m.ReplID || rep.FormerReplID == m.ReplID { // what the one of record went on from
 		return true
@@ -47,13 +47,13 @@ func (s planner) wasReplaced(m member) bool {
 }
 
 // canConfirm reports whether as many replicas follow that master as it needs to confirm a write.
-func (s planner) canConfirm(master member) bool {
+func (s situation) canConfirm(master member) bool {
 	return s.count(func(m member) bool { return m.inSync(master) }) >= int(max(1, master.MinReplicas))
 }
 
 // strayedProcesses are processes that live on with a history that is neither the record's nor an earlier one.
 // The record may be the older one, or somebody promoted them by hand.
-func (s planner) strayedProcesses(candidates []member) []member {
+func (s situation) strayedProcesses(candidates []member) []member {
 	known := s.knownHistories()
 	for _, m := range candidates {
 		known = append(known, m.ReplID, m.FormerReplID, s.Status.Replication.FormerReplID)
@@ -68,7 +68,7 @@ func (s planner) strayedProcesses(candidates []member) []member {
 
 // knownHistories are the histories that the set had up to the record's epoch, as far as they are known: the
 // record's own, and those that volumes were stamped with.
-func (s planner) knownHistories() []string {
+func (s situation) knownHistories() []string {
 	rep := s.Status.Replication
 	known := []string{rep.ReplID}
 	for _, v := range s.volumes {
@@ -81,7 +81,7 @@ func (s planner) knownHistories() []string {
 
 // askAboutSuperseded asks a human about a master of record that serves while others went on without it, if they
 // are so many that another may have been promoted in its place, or if one of them has written since.
-func (s planner) askAboutSuperseded(master member) (step, bool) {
+func (s situation) askAboutSuperseded(master member) (step, bool) {
 	went, wrote := s.processesThatWentOn(master)
 	switch {
 	case len(went) == 0, !wrote && len(went) <= len(s.Status.Replication.SyncSet)-s.requiredConfirmations():
@@ -96,7 +96,7 @@ func (s planner) askAboutSuperseded(master member) (step, bool) {
 
 // processesThatWentOn are the processes that live on with a history after the master's own, or with one that
 // no volume of the record's time knows, and whether any of them has written in it.
-func (s planner) processesThatWentOn(master member) (went []member, wrote bool) {
+func (s situation) processesThatWentOn(master member) (went []member, wrote bool) {
 	var later []string
 	for _, m := range s.members {
 		if m.answers() && m.Pinned && m.FormerReplID == master.ReplID && m.FormerReplID != "" {
@@ -115,7 +115,7 @@ func (s planner) processesThatWentOn(master member) (went []member, wrote bool) 
 }
 
 // askAboutStrayed asks a human which history to go on with: no offset tells which of two is the later.
-func (s planner) askAboutStrayed(strayed []member, evidence string) step {
+func (s situation) askAboutStrayed(strayed []member, evidence string) step {
 	if s.isUnsafeAllowed() {
 		return step{do: promote, nodes: []string{strayed[0].name}, reason: commonv1.ReasonRecordOutdated, evidence: evidence, unsafe: true}
 	}

@@ -136,7 +136,7 @@ func TestRecordThatMayBeOutdated(t *testing.T) {
 		t.Run(c.reason, func(t *testing.T) {
 			s := healthy(c.size)
 			c.given(s)
-			if got := plan(s.Redis, s.world); got.do != c.do || !slices.Equal(got.nodes, c.nodes) {
+			if got := s.situation().plan(); got.do != c.do || !slices.Equal(got.nodes, c.nodes) {
 				t.Errorf("got %s (%s), want %s %v", got, got.message, c.do, c.nodes)
 			}
 		})
@@ -189,7 +189,7 @@ func TestCountingAfterTheMaster(t *testing.T) {
 			s := healthy(3)
 			c.given(s)
 			refused(&s.members[0])
-			if got := plan(s.Redis, s.world); got.do != c.do || !slices.Equal(got.nodes, c.nodes) {
+			if got := s.situation().plan(); got.do != c.do || !slices.Equal(got.nodes, c.nodes) {
 				t.Errorf("got %s (%s), want %s %v", got, got.message, c.do, c.nodes)
 			}
 		})
@@ -219,7 +219,7 @@ func TestServingMaster(t *testing.T) {
 		t.Run(c.reason, func(t *testing.T) {
 			s := healthy(3)
 			c.given(s)
-			if got := plan(s.Redis, s.world); got.do != c.do || !slices.Equal(got.nodes, c.nodes) {
+			if got := s.situation().plan(); got.do != c.do || !slices.Equal(got.nodes, c.nodes) {
 				t.Errorf("got %s (%s), want %s %v", got, got.message, c.do, c.nodes)
 			}
 		})

@@ -13,7 +13,7 @@ import (
 
 // stampOf tells what the data is worth that a node starts from, by its volume's stamp. Without storage the
 // record tells, which knows the nodes by name.
-func (s planner) stampOf(name string) stamp {
+func (s situation) stampOf(name string) stamp {
 	rep := s.Status.Replication
 	if rep == nil || len(s.volumes) > 0 {
 		return s.volumes[name].stamp
@@ -33,7 +33,7 @@ func (s stamp) isTrusted() bool { return s.standing != behind }
 // promoteFromVolumes begins again from what nodes were started with, when no process is left that could tell
 // more. Those that were in sync in the newest epoch decide: first the master, unless its disk was emptied. It
 // returns false when no node was ever worth anything.
-func (s planner) promoteFromVolumes(begin step, missing []string) (step, bool) {
+func (s situation) promoteFromVolumes(begin step, missing []string) (step, bool) {
 	top := s.newestStamp()
 	newest, older := s.rankedByWorth(top)
 	holds := len(newest) > 0 && newest[0].Keys > 0
@@ -57,7 +57,7 @@ func (s planner) promoteFromVolumes(begin step, missing []string) (step, bool) {
 
 // rankedByWorth are the nodes of the newest epoch that were in sync, and the others that hold
 // anything, the best of each first.
-func (s planner) rankedByWorth(top stamp) (newest, older []member) {
+func (s situation) rankedByWorth(top stamp) (newest, older []member) {
 	for _, m := range s.where(member.answers) {
 		if is := s.stampOf(m.name); is.epoch == top.epoch && is.isTrusted() == top.isTrusted() {
 			newest = append(newest, m)
@@ -71,7 +71,7 @@ func (s planner) rankedByWorth(top stamp) (newest, older []member) {
 }
 
 // newestStamp is the stamp of the best of the nodes.
-func (s planner) newestStamp() stamp {
+func (s situation) newestStamp() stamp {
 	var top stamp
 	for _, name := range append(slices.Sorted(maps.Keys(s.volumes)), namesOf(s.members)...) {
 		if is := s.stampOf(name); is.compare(top) > 0 {
@@ -83,20 +83,20 @@ func (s planner) newestStamp() stamp {
 
 // promoteFromOlder asks a human, or goes on as a human allowed, where the nodes that were in sync last hold
 // nothing, and another does.
-func (s planner) promoteFromOlder(begin step, newest, older []member) step {
+func (s situation) promoteFromOlder(begin step, newest, older []member) step {
 	if !s.isUnsafeAllowed() {
 		return s.askAboutEmptied(begin.evidence, newest, older)
 	}
 	begin.nodes, begin.unsafe = []string{newest[0].name}, true
-	if asked := s.Annotations[cachev1alpha1.RedisSwitchover]; slices.Contains(namesOf(older), asked) {
-		begin.nodes = []string{asked}
+	if s.SwitchoverTo != nil && slices.Contains(namesOf(older), *s.SwitchoverTo) {
+		begin.nodes = []string{*s.SwitchoverTo}
 	}
 	return begin
 }
 
 // sortByWorth sorts nodes: those that hold anything first, then by what their volumes are worth, by offset
 // within the same history, and by keys.
-func (s planner) sortByWorth(nodes []member) {
+func (s situation) sortByWorth(nodes []member) {
 	slices.SortStableFunc(nodes, func(a, b member) int {
 		further := 0
 		if a.ReplID == b.ReplID {
@@ -109,7 +109,7 @@ func (s planner) sortByWorth(nodes []member) {
 
 // askAboutEmptied asks a human whether the data set was emptied on purpose: the newest volumes hold nothing, as
 // after a lost disk, or after an application that deletes what it has done.
-func (s planner) askAboutEmptied(evidence string, newest, older []member) step {
+func (s situation) askAboutEmptied(evidence string, newest, older []member) step {
 	return step{do: block, requeueAfter: 10 * shortRequeue, message: explain(evidence, fmt.Sprintf(
 		"%s, in sync last, started with no key; %s, which was behind, with %d. %s; to go on with the data of the latter instead, annotate it with %s=%s, too",
 		strings.Join(namesOf(newest), ", "), older[0].name, older[0].Keys,

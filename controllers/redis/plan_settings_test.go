@@ -54,7 +54,7 @@ func TestSettingsPlan(t *testing.T) {
 		t.Run(c.reason, func(t *testing.T) {
 			s := withVolumes(healthy(3))
 			c.given(s)
-			if got := plan(s.Redis, s.world); got.do != c.do || !slices.Equal(got.nodes, c.nodes) || c.do == wait && got.requeueAfter == 0 {
+			if got := s.situation().plan(); got.do != c.do || !slices.Equal(got.nodes, c.nodes) || c.do == wait && got.requeueAfter == 0 {
 				t.Errorf("got %s (%s), want %s %v", got, got.message, c.do, c.nodes)
 			}
 		})
@@ -100,7 +100,7 @@ func TestTheFileFollowsTheServers(t *testing.T) {
 			s.settings.Live["hz"] = "10"
 			c.given(s)
 			before := s.settings.text()
-			got := planner{s.Redis, s.world}.nextSettings()
+			got := s.situation().nextSettings()
 			if got.Live[c.name] != c.value || got.Resets["hz"] != c.resets || s.settings.text() != before {
 				t.Errorf("%s, want %s %q", got.text(), c.name, c.value)
 			}
@@ -117,8 +117,8 @@ func TestSettingsThatAreLostAreThoseOfTheServers(t *testing.T) {
 	for i := range s.members {
 		s.members[i].AOF = false
 	}
-	f := &fleet{world: s.world}
-	if f.takeSettings(s.Redis, settings{}); f.settings.Live[appendOnly] != "no" {
+	f := &fleet{spec: resolve(s.Redis), world: s.world}
+	if f.takeSettings(settings{}); f.settings.Live[appendOnly] != "no" {
 		t.Errorf("they would start from a file that none has written: %v", f.settings)
 	}
 }
@@ -127,11 +127,11 @@ func TestSettingsThatAreLostAreThoseOfTheServers(t *testing.T) {
 func TestMemoryGoesByThePodsOwnLimit(t *testing.T) {
 	r := &cachev1alpha1.Redis{}
 	r.Spec.Resources.Limits = corev1.ResourceList{corev1.ResourceMemory: resource.MustParse("2000")}
-	if got := liveDirectives(r, 1000)[maxMemory] + " " + liveDirectives(r, 0)[maxMemory]; got != "750 1500" {
+	if got := resolve(r).liveDirectives(1000)[maxMemory] + " " + resolve(r).liveDirectives(0)[maxMemory]; got != "750 1500" {
 		t.Error(got)
 	}
 	r.Spec.Resources.Limits = nil
-	if got := liveDirectives(r, 1000)[maxMemory]; got != "0" {
+	if got := resolve(r).liveDirectives(1000)[maxMemory]; got != "0" {
 		t.Errorf("a bound that nobody asked for: %s", got)
 	}
 }
@@ -149,7 +149,7 @@ func TestSettingsInSync(t *testing.T) {
 		{"persistence is", func(s *scene) { s.settings.Live[appendOnly] = "no" }, "ApplyingSettings: persistence:", false},
 		{"waiting for pods", func(s *scene) {
 			s.Spec.Config = config("databases", "5")
-			s.members[1].configMark = restartMark(s.Redis, s.settings)
+			s.members[1].configMark = resolve(s.Redis).restartMark(s.settings)
 		}, "RollingOut: config.databases: until their pods are made anew, a-0, a-2", false},
 		{"refused", func(s *scene) {
 			s.Spec.Config = config("hz", "abc")
@@ -161,7 +161,7 @@ func TestSettingsInSync(t *testing.T) {
 			c.given(s)
 			set := &appsv1.StatefulSet{}
 			set.Generation, set.Status.ObservedGeneration, set.Status.Replicas = 2, 2, 3
-			list := newStatus(s.Redis, s.world, step{do: idle}, set, nil).Conditions
+			list := newStatus(s.Redis, s.situation(), step{do: idle}, set, nil).Conditions
 			got := meta.FindStatusCondition(list, commonv1.ConditionSettingsInSync)
 			if got == nil || !strings.HasPrefix(got.Reason+": "+got.Message, c.says) || (got.Status == "True") != c.ready {
 				t.Errorf("%+v, want %s", got, c.says)

@@ -112,7 +112,7 @@ func TestSilence(t *testing.T) {
 		t.Run(c.reason, func(t *testing.T) {
 			s := healthy(c.size)
 			c.given(s)
-			got := plan(s.Redis, s.world)
+			got := s.situation().plan()
 			if got.do != c.do || !slices.Equal(got.nodes, c.nodes) {
 				t.Errorf("got %s (%s), want %s %v", got, got.message, c.do, c.nodes)
 			}
@@ -127,7 +127,7 @@ func TestSilence(t *testing.T) {
 func TestSilenceIsTimed(t *testing.T) {
 	s := healthy(3)
 	hang(&s.members[0], s, 2900*time.Millisecond)
-	if got := plan(s.Redis, s.world); got.do != wait || got.requeueAfter != 100*time.Millisecond {
+	if got := s.situation().plan(); got.do != wait || got.requeueAfter != 100*time.Millisecond {
 		t.Errorf("got %s, to look again after %s", got, got.requeueAfter)
 	}
 }
@@ -137,7 +137,7 @@ func TestBlind(t *testing.T) {
 	for i := range s.members {
 		hang(&s.members[i], s, time.Hour)
 	}
-	if got := plan(s.Redis, s.world); got.do != block || got.reason != commonv1.ReasonOperatorCannotReachPods {
+	if got := s.situation().plan(); got.do != block || got.reason != commonv1.ReasonOperatorCannotReachPods {
 		t.Errorf("got %s %s", got, got.reason)
 	}
 }

@@ -9,7 +9,7 @@ import (
 )
 
 // switchoverIfNeeded replaces a master that must go, while it still serves.
-func (s planner) switchoverIfNeeded(master member) (step, bool) {
+func (s situation) switchoverIfNeeded(master member) (step, bool) {
 	if s.ghost == nil && master.deleting && master.deletingFor < routeSettleTime {
 		return step{do: wait, message: "the master's pod is going", requeueAfter: routeSettleTime - master.deletingFor}, true
 	}
@@ -31,7 +31,7 @@ func (s planner) switchoverIfNeeded(master member) (step, bool) {
 }
 
 // urgentReason is why a master must be replaced without waiting for anything; empty if it need not be.
-func (s planner) urgentReason(master member) string {
+func (s situation) urgentReason(master member) string {
 	switch {
 	case s.ghost != nil:
 		return commonv1.ReasonMasterPodDeleted
@@ -44,23 +44,24 @@ func (s planner) urgentReason(master member) string {
 }
 
 // plannedReason is why a master must be replaced that serves on until then; empty if it need not be.
-func (s planner) plannedReason(master member) string {
+func (s situation) plannedReason(master member) string {
 	switch {
-	case ordinal(master.name) >= size(s.Redis):
+	case ordinal(master.name) >= s.Size:
 		return commonv1.ReasonScaledDown
-	case master.outdated && !isSupervised(s.Redis) && len(s.unansweredNodes()) == 0 && s.allOthers(master, func(m member) bool { return !m.outdated }):
+	case master.outdated && !s.Supervised && len(s.unansweredNodes()) == 0 && s.allOthers(master, func(m member) bool { return !m.outdated }):
 		return commonv1.ReasonMasterOutdated
 	}
 	return ""
 }
 
 // requestedSwitchover grants a human's request for another master once that node is in sync.
-func (s planner) requestedSwitchover(master member) (step, bool) {
-	name, asked := s.Annotations[cachev1alpha1.RedisSwitchover]
+func (s situation) requestedSwitchover(master member) (step, bool) {
+	if s.SwitchoverTo == nil {
+		return step{}, false
+	}
+	name := *s.SwitchoverTo
 	m, exists := s.find(name)
 	switch {
-	case !asked:
-		return step{}, false
 	case name == master.name:
 		return step{do: dismissRequest, nodes: []string{name}}, true
 	case !exists || !s.isWanted(m):
@@ -72,22 +73,17 @@ func (s planner) requestedSwitchover(master member) (step, bool) {
 
 // waitForRoute waits for the route to settle before a switchover that can wait, once all else is done: then
 // clients need not wait.
-func (s planner) waitForRoute(master member) (step, bool) {
-	_, wished := s.Annotations[cachev1alpha1.RedisSwitchover]
+func (s situation) waitForRoute(master member) (step, bool) {
 	return step{do: wait, message: "kube-proxy is taking in another change", requeueAfter: 4 * shortRequeue},
-		s.isRouteSettling() && (wished || s.plannedReason(master) != "")
+		s.isRouteSettling() && (s.SwitchoverTo != nil || s.plannedReason(master) != "")
 }
 
 // isRouteSettling reports whether kube-proxy may delay a change of the route because of one that came just before.
-func (s planner) isRouteSettling() bool {
+func (s situation) isRouteSettling() bool {
 	return s.sinceRouted < routeSettleTime || s.count(func(m member) bool { return m.endpointChanging }) > 0
 }
 
 // canLead reports whether a node could take over without losing a write.
-func (s planner) canLead(m, master member) bool {
+func (s situation) canLead(m, master member) bool {
 	return s.isMember(m) && s.isWanted(m) && !m.deleting && !m.Misconf && m.inSync(master)
-}
-
-func isSupervised(r *cachev1alpha1.Redis) bool {
-	return r.Spec.Update != nil && r.Spec.Update.Strategy == cachev1alpha1.RedisSupervised
 }

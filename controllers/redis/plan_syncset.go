@@ -9,16 +9,16 @@ import (
 
 // lowerMinReplicas lowers W (min-replicas-to-write) before anything else that needs it low, and mends it where
 // the master has another than the record.
-func (s planner) lowerMinReplicas(master member) (step, bool) {
+func (s situation) lowerMinReplicas(master member) (step, bool) {
 	effective := s.Status.Replication.EffectiveMinReplicas
-	want := min(effective, minReplicas(s.Redis))
+	want := min(effective, s.MinReplicas)
 	return step{do: setMinReplicas, nodes: []string{master.name}, minReplicas: want}, want < effective || master.MinReplicas != effective
 }
 
 // raiseMinReplicas raises W once so many replicas follow, or growing would stop the writes, and only while none
 // that counts is behind, or it could not be recorded.
-func (s planner) raiseMinReplicas(master member) (step, bool) {
-	want := minReplicas(s.Redis)
+func (s situation) raiseMinReplicas(master member) (step, bool) {
+	want := s.MinReplicas
 	following := s.where(func(m member) bool { return s.isMember(m) && m.inSync(master) })
 	return step{do: setMinReplicas, nodes: []string{master.name}, minReplicas: want},
 		want > s.Status.Replication.EffectiveMinReplicas && len(following) >= int(want) &&
@@ -28,7 +28,7 @@ func (s planner) raiseMinReplicas(master member) (step, bool) {
 // removeLostMembers removes members whose process is gone, by all appearances, or whose ordinal is: as long as
 // they count, they could hold what others lack. First the others must have all, and the master refuses those
 // that go, so that one which lives after all confirms nothing.
-func (s planner) removeLostMembers(master member) (step, bool) {
+func (s situation) removeLostMembers(master member) (step, bool) {
 	var uncounted []member
 	var gone []string
 	behind := false
@@ -53,13 +53,13 @@ func (s planner) removeLostMembers(master member) (step, bool) {
 }
 
 // hasLeft reports whether the process of record has ended or follows nobody for good.
-func (s planner) hasLeft(p cachev1alpha1.RedisProcess) bool {
+func (s situation) hasLeft(p cachev1alpha1.RedisProcess) bool {
 	m, _ := s.find(p.Name)
 	return m.podUID != p.PodUID || m.stopped || m.Answer == wire.Refused || m.Answer == wire.Reached
 }
 
 // attachReplicas attaches nodes that follow somebody else or nobody.
-func (s planner) attachReplicas(master member) (step, bool) {
+func (s situation) attachReplicas(master member) (step, bool) {
 	astray := s.where(func(m member) bool {
 		_, counted := s.memberNamed(m.name)
 		return m.name != master.name && m.answers() && s.isWanted(m) && !m.deleting &&
@@ -70,13 +70,13 @@ func (s planner) attachReplicas(master member) (step, bool) {
 
 // allowStaleReads lets nodes that have come to be in sync answer reads from then on also while they do not hear
 // their master. Before, a server answers nobody: it may have no data.
-func (s planner) allowStaleReads(master member) (step, bool) {
+func (s situation) allowStaleReads(master member) (step, bool) {
 	closed := s.where(func(m member) bool { return m.answers() && !m.ServesStale && (m.Master || m.inSync(master)) })
 	return step{do: serveStaleReads, nodes: namesOf(closed), message: "it has its data by now", requeueAfter: shortRequeue}, len(closed) > 0
 }
 
 // memberNamed gives the recorded process of that name that may confirm writes.
-func (s planner) memberNamed(name string) (cachev1alpha1.RedisProcess, bool) {
+func (s situation) memberNamed(name string) (cachev1alpha1.RedisProcess, bool) {
 	set := s.Status.Replication.SyncSet
 	i := slices.IndexFunc(set, func(p cachev1alpha1.RedisProcess) bool { return p.Name == name })
 	if i < 0 {
@@ -86,7 +86,7 @@ func (s planner) memberNamed(name string) (cachev1alpha1.RedisProcess, bool) {
 }
 
 // isMember reports whether a node is in the sync set: the very process that was recorded as a member.
-func (s planner) isMember(m member) bool {
+func (s situation) isMember(m member) bool {
 	p, ok := s.memberNamed(m.name)
 	return ok && m.isProcess(p)
 }

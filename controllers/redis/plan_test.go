@@ -25,6 +25,8 @@ type scene struct {
 	world
 }
 
+func (s *scene) situation() situation { return situation{resolve(s.Redis), &s.Status, s.world} }
+
 func healthy(size int32) *scene {
 	s := &scene{Redis: &cachev1alpha1.Redis{}}
 	s.Name, s.Spec.Size = "a", ptr.To(size)
@@ -47,9 +49,9 @@ func healthy(size int32) *scene {
 
 // applied is true of a set whose servers run with what the spec says.
 func applied(s *scene) *scene {
-	s.settings = settings{Live: liveDirectives(s.Redis, 0)}
+	s.settings = settings{Live: resolve(s.Redis).liveDirectives(0)}
 	for i := range s.members {
-		s.members[i].AOF, s.members[i].Rewritten, s.members[i].configMark = usesAppendOnly(s.Redis), true, restartMark(s.Redis, s.settings)
+		s.members[i].AOF, s.members[i].Rewritten, s.members[i].configMark = resolve(s.Redis).usesAppendOnly(), true, resolve(s.Redis).restartMark(s.settings)
 	}
 	return s
 }
@@ -209,9 +211,13 @@ func TestPlan(t *testing.T) {
 		{"a stranger at the ghost's address may be the master itself, and is outlasted", 3, func(s *scene) {
 			freezeAll(s, 90, 95)
 			authFailed(orphan(s))
-			s.frozenFor = lostMasterWait(s.Redis) - 1
+			s.frozenFor = s.situation().lostMasterWait() - 1
 		}, wait, nil},
-		{"then promotes", 3, func(s *scene) { freezeAll(s, 90, 95); authFailed(orphan(s)); s.frozenFor = lostMasterWait(s.Redis) }, promote, []string{"a-2"}},
+		{"then promotes", 3, func(s *scene) {
+			freezeAll(s, 90, 95)
+			authFailed(orphan(s))
+			s.frozenFor = s.situation().lostMasterWait()
+		}, promote, []string{"a-2"}},
 		{"one that replicas hear is the master", 3, func(s *scene) { authFailed(orphan(s)) }, wait, nil},
 		{"a new pod of the master's name proves nothing", 3, func(s *scene) {
 			makeSilent(orphan(s))
@@ -312,7 +318,7 @@ func TestPlan(t *testing.T) {
 		t.Run(c.reason, func(t *testing.T) {
 			s := healthy(c.size)
 			c.given(s)
-			got := plan(s.Redis, s.world)
+			got := s.situation().plan()
 			if got.do != c.do || !slices.Equal(got.nodes, c.nodes) {
 				t.Errorf("got %s (%s), want %s %v", got, got.message, c.do, c.nodes)
 			}
@@ -346,7 +352,7 @@ func TestForming(t *testing.T) {
 				fresh(&s.members[i])
 			}
 			c.given(s)
-			if got := plan(s.Redis, s.world); got.do != c.do || !slices.Equal(got.nodes, c.nodes) {
+			if got := s.situation().plan(); got.do != c.do || !slices.Equal(got.nodes, c.nodes) {
 				t.Errorf("got %s (%s), want %s %v", got, got.message, c.do, c.nodes)
 			}
 		})

@@ -7,7 +7,7 @@ import "time"
 const certificateDelivery = 3 * time.Second
 
 // updateCertificates has nodes that use another certificate load the one that was published.
-func (s planner) updateCertificates(member) (step, bool) {
+func (s situation) updateCertificates(member) (step, bool) {
 	late := s.where(s.hasOldCertificate)
 	return step{do: loadCertificates, nodes: namesOf(late), message: "another certificate was published", requeueAfter: certificateDelivery}, len(late) > 0
 }

@@ -48,7 +48,7 @@ func TestReload(t *testing.T) {
 		t.Run(c.reason, func(t *testing.T) {
 			s := encrypted(published)
 			c.change(s)
-			next := plan(s.Redis, s.world)
+			next := s.situation().plan()
 			if next.do != c.do || c.nodes != strings.Join(next.nodes, ",") && c.nodes != "" {
 				t.Errorf("got %s, want %s %s", next, c.do, c.nodes)
 			}
@@ -68,7 +68,7 @@ func TestPublish(t *testing.T) {
 	published, renewed, moved := identityOf(issue(by)), identityOf(issue(by)), identityOf(issue(other))
 	r := &Reconciler{clock: clock.RealClock{}}
 	s := encrypted(published)
-	f := &fleet{world: s.world, certificates: certificates{published: published, wanted: moved}}
+	f := &fleet{spec: resolve(s.Redis), world: s.world, certificates: certificates{published: published, wanted: moved}}
 	if got := r.publishIdentity(s.Redis, f); got.ContentHash() == published.ContentHash() {
 		t.Error("all have loaded it, and the next one is held back")
 	}
@@ -103,7 +103,7 @@ func TestCertificatesInSync(t *testing.T) {
 			s := encrypted(published)
 			c.change(s)
 			var list []metav1.Condition
-			setCertificatesInSync(&list, s.Redis, s.world, c.given)
+			setCertificatesInSync(&list, s.Generation, s.situation(), c.given)
 			got := meta.FindStatusCondition(list, commonv1.ConditionCertificatesInSync)
 			if word := string(got.Status) + " " + got.Reason; word != c.want || !strings.Contains(got.Message, c.says) {
 				t.Errorf("got %s: %s", word, got.Message)
@@ -114,7 +114,7 @@ func TestCertificatesInSync(t *testing.T) {
 		})
 	}
 	var none []metav1.Condition
-	if setCertificatesInSync(&none, sized(3), world{}, certificates{}); len(none) != 0 {
+	if setCertificatesInSync(&none, 1, situation{}, certificates{}); len(none) != 0 {
 		t.Errorf("without TLS there is %v", none)
 	}
 }

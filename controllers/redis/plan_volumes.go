@@ -7,8 +7,6 @@ import (
 	"strconv"
 
 	corev1 "k8s.io/api/core/v1"
-
-	cachev1alpha1 "github.com/mainstay-operator/mainstay-operator/api/cache/v1alpha1"
 )
 
 // Annotations of a volume's claim: what the data on it is worth. They outlive
@@ -100,8 +98,8 @@ func (w world) maxStampedEpoch() int64 {
 
 // nodesToHear are the nodes that must still be heard before a first master is made anew: those of the size, and
 // those beyond it whose volumes may hold the latest.
-func (s planner) nodesToHear() []string {
-	list := append(wantedNodes(s.Redis), s.newestVolumes()...)
+func (s situation) nodesToHear() []string {
+	list := append(s.nodeNames(), s.newestVolumes()...)
 	slices.Sort(list)
 	return slices.DeleteFunc(slices.Compact(list), func(name string) bool {
 		m, _ := s.find(name)
@@ -111,7 +109,7 @@ func (s planner) nodesToHear() []string {
 
 // dueStamp is the stamp that the node's volume should bear now. One of an earlier epoch may stay: it ranks lower
 // as it is.
-func (s planner) dueStamp(name string) stamp {
+func (s situation) dueStamp(name string) stamp {
 	rep := s.Status.Replication
 	was, now := s.volumes[name].stamp, stamp{epoch: rep.Epoch, replID: rep.ReplID}
 	m, _ := s.find(name)
@@ -130,7 +128,7 @@ func (s planner) dueStamp(name string) stamp {
 }
 
 // volumesToStamp are the volumes that bear another stamp than is due, if the test holds for the standing that is due.
-func (s planner) volumesToStamp(holds func(standing) bool) []string {
+func (s situation) volumesToStamp(holds func(standing) bool) []string {
 	return slices.DeleteFunc(slices.Sorted(maps.Keys(s.volumes)), func(name string) bool {
 		desired := s.dueStamp(name)
 		return desired == s.volumes[name].stamp || !holds(desired.standing)
@@ -139,15 +137,14 @@ func (s planner) volumesToStamp(holds func(standing) bool) []string {
 
 // stampVolumes writes what must stand on the volumes before a write can be confirmed without it: that this one
 // is the master's, and that a node which is gone is behind.
-func (s planner) stampVolumes(member) (step, bool) {
+func (s situation) stampVolumes(member) (step, bool) {
 	list := s.volumesToStamp(func(due standing) bool { return due != synced })
 	return step{do: stampVolumes, nodes: list}, len(list) > 0
 }
 
 // volumesInSync are the volumes that have come to be in sync and are not stamped so yet.
-func volumesInSync(r *cachev1alpha1.Redis, w world) []string {
-	s := planner{r, w}
-	if _, serving := masterOf(r, w); !serving {
+func (s situation) volumesInSync() []string {
+	if _, serving := s.servingMaster(); !serving {
 		return nil
 	}
 	return s.volumesToStamp(func(due standing) bool { return due == synced })

@@ -110,7 +110,7 @@ func TestBeginningAgainOnVolumes(t *testing.T) {
 		t.Run(c.reason, func(t *testing.T) {
 			s := recreatedOnVolumes(3)
 			c.given(s)
-			if got := plan(s.Redis, s.world); got.do != c.do || !slices.Equal(got.nodes, c.nodes) || cmp.Or(got.message, got.reason) != c.why {
+			if got := s.situation().plan(); got.do != c.do || !slices.Equal(got.nodes, c.nodes) || cmp.Or(got.message, got.reason) != c.why {
 				t.Errorf("got %s (%s), want %s %v (%s)", got, got.message, c.do, c.nodes, c.why)
 			}
 		})
@@ -136,7 +136,7 @@ func TestAHumanTellsWhetherEmptyIsRight(t *testing.T) {
 			if c.older != "" {
 				s.Annotations[cachev1alpha1.RedisSwitchover] = c.older
 			}
-			if got := plan(s.Redis, s.world); got.do != promote || !slices.Equal(got.nodes, []string{c.node}) || !got.unsafe {
+			if got := s.situation().plan(); got.do != promote || !slices.Equal(got.nodes, []string{c.node}) || !got.unsafe {
 				t.Errorf("got %s (%s, unsafe: %t), want %s", got, got.message, got.unsafe, c.node)
 			}
 		})
@@ -149,11 +149,11 @@ func TestTotalRestartPrefersTheLaterOfStatusAndVolumes(t *testing.T) {
 	for i := range s.members {
 		s.members[i].Keys = 1
 	}
-	if got := plan(s.Redis, s.world); got.do != promote || got.nodes[0] != "a-0" {
+	if got := s.situation().plan(); got.do != promote || got.nodes[0] != "a-0" {
 		t.Errorf("by the status: %s", got)
 	}
 	setStamp(s, "a-2", 9, leading)
-	if got := plan(s.Redis, s.world); got.do != promote || got.nodes[0] != "a-2" {
+	if got := s.situation().plan(); got.do != promote || got.nodes[0] != "a-2" {
 		t.Errorf("by a later volume: %s", got)
 	}
 }
@@ -171,7 +171,7 @@ func TestPodsReachTheNewestVolume(t *testing.T) {
 		"in sync with a master": {"a-4", 7, synced, 3},
 	} {
 		setStamp(s, c.name, c.epoch, c.is)
-		if got := desiredPods(s.Redis, s.world); got != c.want {
+		if got := s.situation().desiredPods(); got != c.want {
 			t.Errorf("%s: %d pods, want %d", reason, got, c.want)
 		}
 		delete(s.volumes, c.name)
@@ -204,8 +204,8 @@ func TestStampsThatAreDue(t *testing.T) {
 		t.Run(c.reason, func(t *testing.T) {
 			s := withVolumes(healthy(3))
 			c.given(s)
-			first, _ := planner{s.Redis, s.world}.stampVolumes(s.members[0])
-			if later := volumesInSync(s.Redis, s.world); !slices.Equal(first.nodes, c.first) || !slices.Equal(later, c.vouched) {
+			first, _ := s.situation().stampVolumes(s.members[0])
+			if later := s.situation().volumesInSync(); !slices.Equal(first.nodes, c.first) || !slices.Equal(later, c.vouched) {
 				t.Errorf("got %v and %v, want %v and %v", first.nodes, later, c.first, c.vouched)
 			}
 		})
@@ -224,7 +224,7 @@ func (pinnedMaster) Look(context.Context) wire.View {
 func TestEpochIsBeyondAllVolumes(t *testing.T) {
 	s := withVolumes(healthy(3))
 	setStamp(s, "a-2", 9, leading)
-	if got := plan(s.Redis, s.world); got.do != recordMaster || got.nodes[0] != "a-0" {
+	if got := s.situation().plan(); got.do != recordMaster || got.nodes[0] != "a-0" {
 		t.Fatalf("got %s", got)
 	}
 	var borne stamp
@@ -239,7 +239,7 @@ func TestEpochIsBeyondAllVolumes(t *testing.T) {
 		}
 		return nil
 	}}
-	f := &fleet{world: s.world, effects: told, servers: map[string]server{"a-0": pinnedMaster{}}}
+	f := &fleet{spec: resolve(s.Redis), world: s.world, effects: told, servers: map[string]server{"a-0": pinnedMaster{}}}
 	r := &Reconciler{clock: clock.RealClock{}}
 	if err := r.doRecordMaster(t.Context(), s.Redis, f, step{do: recordMaster, nodes: []string{"a-0"}}); err != nil || s.Status.Epoch != 10 || s.Status.Replication.Epoch != 10 {
 		t.Errorf("%v, epoch %d", err, s.Status.Epoch)
@@ -267,12 +267,12 @@ func TestStampIsReadAsWritten(t *testing.T) {
 
 func TestWithoutStorageNothingIsStamped(t *testing.T) {
 	s := healthy(3)
-	first, any := planner{s.Redis, s.world}.stampVolumes(s.members[0])
-	if later := volumesInSync(s.Redis, s.world); any || len(first.nodes)+len(later) > 0 {
+	first, any := s.situation().stampVolumes(s.members[0])
+	if later := s.situation().volumesInSync(); any || len(first.nodes)+len(later) > 0 {
 		t.Errorf("got %v and %v", first.nodes, later)
 	}
 	s.members[0].View = wire.View{} // nor without a master
-	if later := volumesInSync(s.Redis, s.world); len(later) > 0 {
+	if later := s.situation().volumesInSync(); len(later) > 0 {
 		t.Errorf("got %v", later)
 	}
 }

@@ -11,7 +11,7 @@ import (
 func TestAnUpgradeRollsNothing(t *testing.T) {
 	releases.Workloads(t, "Redis", func(r *cachev1alpha1.Redis) any {
 		c := childInputs{
-			credentials: passwords, settings: settings{Live: liveDirectives(r, 0)}, replicas: size(r),
+			spec: resolve(r), credentials: passwords, settings: settings{Live: resolve(r).liveDirectives(0)}, replicas: resolve(r).Size,
 			image: cmp.Or(r.Spec.Image, "redis:x"), // what runs is kept
 		}
 		if r.Spec.Storage != nil {

@@ -24,8 +24,8 @@ func masterService(r *cachev1alpha1.Redis) *corev1ac.ServiceApplyConfiguration {
 }
 
 // replicasService is for reading.
-func replicasService(r *cachev1alpha1.Redis) *corev1ac.ServiceApplyConfiguration {
-	return withExposure(r, newService(r, replicasName(r), map[string]string{labelRole: roleReplica}))
+func replicasService(r *cachev1alpha1.Redis, s spec) *corev1ac.ServiceApplyConfiguration {
+	return withExposure(r, newService(r, s.replicasName(), map[string]string{labelRole: roleReplica}))
 }
 
 // withExposure exposes a Service as the spec has it.
@@ -35,10 +35,10 @@ func withExposure(r *cachev1alpha1.Redis, s *corev1ac.ServiceApplyConfiguration)
 }
 
 // headlessService names the nodes, ready or not.
-func headlessService(r *cachev1alpha1.Redis) *corev1ac.ServiceApplyConfiguration {
-	s := newService(r, headlessName(r), nil)
-	s.Spec.WithClusterIP(corev1.ClusterIPNone).WithPublishNotReadyAddresses(true)
-	return s
+func headlessService(r *cachev1alpha1.Redis, s spec) *corev1ac.ServiceApplyConfiguration {
+	service := newService(r, s.headlessName(), nil)
+	service.Spec.WithClusterIP(corev1.ClusterIPNone).WithPublishNotReadyAddresses(true)
+	return service
 }
 
 func newService(r *cachev1alpha1.Redis, name string, selector map[string]string) *corev1ac.ServiceApplyConfiguration {

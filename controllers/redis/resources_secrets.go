@@ -17,33 +17,33 @@ import (
 // filesSecret holds what the servers read. That contains a password, so it is a Secret. The passwords beside the
 // files are not mounted: they are copies, so that losing one of two Secrets locks nobody out.
 func filesSecret(r *cachev1alpha1.Redis, c childInputs) *corev1ac.SecretApplyConfiguration {
-	return newSecret(r, filesName(r), corev1.SecretTypeOpaque, map[string]string{
-		confKey: redisConf(r, c.credentials, c.settings), usersKey: usersACL(c.credentials), settingsKey: c.settings.text(),
+	return newSecret(r, c.spec.filesName(), corev1.SecretTypeOpaque, map[string]string{
+		confKey: c.spec.redisConf(c.credentials, c.settings), usersKey: usersACL(c.credentials), settingsKey: c.settings.text(),
 		wire.Operator: c.credentials.operator, wire.Replication: c.credentials.replication})
 }
 
 // systemSecret holds the passwords that only the operator and the servers use, and until when former passwords
 // of the applications are accepted.
-func systemSecret(r *cachev1alpha1.Redis, c credentials) *corev1ac.SecretApplyConfiguration {
-	values := map[string]string{wire.Operator: c.operator, wire.Replication: c.replication}
-	if text := c.retiredJSON(); text != "" {
+func systemSecret(r *cachev1alpha1.Redis, c childInputs) *corev1ac.SecretApplyConfiguration {
+	values := map[string]string{wire.Operator: c.credentials.operator, wire.Replication: c.credentials.replication}
+	if text := c.credentials.retiredJSON(); text != "" {
 		values[retiredKey] = text
 	}
-	return newSecret(r, systemName(r), corev1.SecretTypeOpaque, values)
+	return newSecret(r, c.spec.systemName(), corev1.SecretTypeOpaque, values)
 }
 
 // bindingSecret holds what an application needs, https://servicebinding.io/spec/core/1.1.0/#provisioned-service.
 func bindingSecret(r *cachev1alpha1.Redis, c childInputs) *corev1ac.SecretApplyConfiguration {
-	host, told := serviceHost(r), c.credentials.published
+	host, told := c.spec.serviceHost(), c.credentials.published
 	uri := url.URL{Scheme: "redis", Host: fmt.Sprintf("%s:%d", host, wire.Port), User: url.UserPassword(application, told.password)}
 	values := map[string]string{
 		"type": "redis", "username": application, "password": told.password, "host": host, "port": strconv.Itoa(wire.Port)}
-	if r.Spec.TLS != nil {
+	if c.spec.TLS {
 		uri.Scheme = "rediss"
 		values["ssl"], values[pki.CACertKey] = "true", string(c.identity.Authorities)
 	}
 	values["uri"] = uri.String()
-	made := newSecret(r, bindingName(r), corev1.SecretTypeBasicAuth, values)
+	made := newSecret(r, c.spec.bindingName(), corev1.SecretTypeBasicAuth, values)
 	if told.from != "" {
 		made.WithAnnotations(map[string]string{annotationFrom: told.from})
 	}

@@ -18,7 +18,7 @@ import (
 
 func childNames(r *cachev1alpha1.Redis) []string {
 	var list []string
-	for _, child := range desiredChildren(r, childInputs{credentials: passwords}) {
+	for _, child := range desiredChildren(r, childInputs{spec: resolve(r), credentials: passwords}) {
 		list = append(list, *child.GetKind()+"/"+*child.GetName())
 	}
 	slices.Sort(list)
@@ -60,12 +60,12 @@ func TestServicesAreExposedAsAsked(t *testing.T) {
 		t.Errorf("by default: %s %v", *s.Spec.Type, s.Annotations)
 	}
 	r.Spec.Service = cachev1alpha1.RedisService{Type: corev1.ServiceTypeLoadBalancer, Annotations: map[string]string{"pool": "blue"}}
-	for _, s := range []*corev1ac.ServiceApplyConfiguration{masterService(r), replicasService(r)} {
+	for _, s := range []*corev1ac.ServiceApplyConfiguration{masterService(r), replicasService(r, resolve(r))} {
 		if *s.Spec.Type != corev1.ServiceTypeLoadBalancer || s.Annotations["pool"] != "blue" {
 			t.Errorf("%s: %s %v", *s.Name, *s.Spec.Type, s.Annotations)
 		}
 	}
-	if s := headlessService(r); s.Spec.Type != nil {
+	if s := headlessService(r, resolve(r)); s.Spec.Type != nil {
 		t.Error("the nodes' names are nobody's way in")
 	}
 }
@@ -74,16 +74,16 @@ func TestServicesAreExposedAsAsked(t *testing.T) {
 func TestPodsOutliveTheirSize(t *testing.T) {
 	r := sized(2)
 	r.Status.Replication = &cachev1alpha1.RedisReplication{Master: cachev1alpha1.RedisProcess{Name: "a-4"}}
-	if got := desiredPods(r, world{}); got != 5 {
+	if got := (situation{spec: resolve(r), Status: &r.Status}).desiredPods(); got != 5 {
 		t.Errorf("the master would be removed: %d pods", got)
 	}
 	r.Status.Replication.Master.Name = "a-0"
 	r.Status.Replication.SyncSet = []cachev1alpha1.RedisProcess{{Name: "a-3"}}
-	if got := desiredPods(r, world{}); got != 4 {
+	if got := (situation{spec: resolve(r), Status: &r.Status}).desiredPods(); got != 4 {
 		t.Errorf("a member of the sync set would be removed: %d pods", got)
 	}
 	r.Status.Replication.SyncSet = nil
-	if got := desiredPods(r, world{}); got != 2 {
+	if got := (situation{spec: resolve(r), Status: &r.Status}).desiredPods(); got != 2 {
 		t.Errorf("want the size, got %d", got)
 	}
 }
@@ -92,7 +92,7 @@ func TestNodes(t *testing.T) {
 	set := func(change func(*cachev1alpha1.Redis)) *appsv1ac.StatefulSetApplyConfiguration {
 		r := sized(3)
 		change(r)
-		return statefulSet(r, childInputs{credentials: passwords, image: "redis:x", replicas: desiredPods(r, world{}), volumeSize: resource.MustParse("1Gi")})
+		return statefulSet(r, childInputs{spec: resolve(r), credentials: passwords, image: "redis:x", replicas: resolve(r).Size, volumeSize: resource.MustParse("1Gi")})
 	}
 	container := func(s *appsv1ac.StatefulSetApplyConfiguration) corev1ac.ContainerApplyConfiguration {
 		return s.Spec.Template.Spec.Containers[0]
@@ -164,7 +164,7 @@ func TestOnlySecretsKnowTheCertificate(t *testing.T) {
 	first, second := identityOf(issue(by)), identityOf(issue(by))
 	others := func(i identity) string {
 		var all strings.Builder
-		for _, child := range desiredChildren(withMaster(secured(""), "a-0"), childInputs{credentials: passwords, image: "redis:x", identity: i}) {
+		for _, child := range desiredChildren(withMaster(secured(""), "a-0"), childInputs{spec: resolve(secured("")), credentials: passwords, image: "redis:x", identity: i}) {
 			if *child.GetKind() != "Secret" || *child.GetName() == "a-files" {
 				text, _ := json.Marshal(child)
 				all.Write(text)
@@ -182,11 +182,11 @@ func TestOnlySecretsKnowTheCertificate(t *testing.T) {
 
 func TestBinding(t *testing.T) {
 	i := identityOf(issue(authority.New("one")))
-	plain := bindingSecret(withMaster(sized(3), "a-0"), childInputs{credentials: passwords, identity: identity{}}).Data
+	plain := bindingSecret(withMaster(sized(3), "a-0"), childInputs{spec: resolve(sized(3)), credentials: passwords, identity: identity{}}).Data
 	if string(plain["uri"]) != "redis://default:app-secret@a..svc:6379" || plain["ssl"] != nil || plain["ca.crt"] != nil {
 		t.Errorf("in the clear: %s", plain)
 	}
-	over := bindingSecret(secured(""), childInputs{credentials: passwords, identity: i}).Data
+	over := bindingSecret(secured(""), childInputs{spec: resolve(secured("")), credentials: passwords, identity: i}).Data
 	if string(over["uri"]) != "rediss://default:app-secret@a.ns.svc:6379" || string(over["ssl"]) != "true" || string(over["ca.crt"]) != string(i.Authorities) {
 		t.Errorf("over TLS: %s", over)
 	}

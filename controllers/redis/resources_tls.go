@@ -7,19 +7,17 @@ import (
 	cachev1alpha1 "github.com/mainstay-operator/mainstay-operator/api/cache/v1alpha1"
 )
 
-func certificatesName(r *cachev1alpha1.Redis) string { return r.Name + "-certificates" }
-
 // certificatesSecret is a copy of the user's Secret, made when that is found fit: what happens to the original
 // stops no server from starting.
-func certificatesSecret(r *cachev1alpha1.Redis, i identity) *corev1ac.SecretApplyConfiguration {
-	return newSecret(r, certificatesName(r), corev1.SecretTypeOpaque, identityData(i))
+func certificatesSecret(r *cachev1alpha1.Redis, c childInputs) *corev1ac.SecretApplyConfiguration {
+	return newSecret(r, c.spec.certificatesName(), corev1.SecretTypeOpaque, identityData(c.identity))
 }
 
 // addTLSVolumes gives a pod the certificates, and a place for the probes' socket.
-func addTLSVolumes(r *cachev1alpha1.Redis, pod *corev1ac.PodSpecApplyConfiguration) {
+func addTLSVolumes(s spec, pod *corev1ac.PodSpecApplyConfiguration) {
 	pod.WithVolumes(
 		corev1ac.Volume().WithName("certificates").WithSecret(corev1ac.SecretVolumeSource().
-			WithSecretName(certificatesName(r)).WithDefaultMode(0o440)),
+			WithSecretName(s.certificatesName()).WithDefaultMode(0o440)),
 		corev1ac.Volume().WithName("run").WithEmptyDir(corev1ac.EmptyDirVolumeSource().WithMedium(corev1.StorageMediumMemory)))
 	pod.Containers[0].WithVolumeMounts(
 		corev1ac.VolumeMount().WithName("certificates").WithMountPath(certificatesDir).WithReadOnly(true),

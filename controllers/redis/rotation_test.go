@@ -117,7 +117,8 @@ func storedSecrets(c credentials) (binding1, system1, files1 corev1.Secret) {
 		made.Annotations = s.Annotations
 		return made
 	}
-	return as(bindingSecret(r, childInputs{credentials: c})), as(systemSecret(r, c)), as(filesSecret(r, childInputs{credentials: c}))
+	inputs := childInputs{spec: resolve(r), credentials: c}
+	return as(bindingSecret(r, inputs)), as(systemSecret(r, inputs)), as(filesSecret(r, inputs))
 }
 
 func TestRecalledAtEveryStage(t *testing.T) {

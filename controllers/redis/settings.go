@@ -7,11 +7,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
-	"time"
 
-	"k8s.io/utils/ptr"
-
-	cachev1alpha1 "github.com/mainstay-operator/mainstay-operator/api/cache/v1alpha1"
 	"github.com/mainstay-operator/mainstay-operator/controllers/redis/internal/wire"
 )
 
@@ -19,67 +15,12 @@ const (
 	// application is the user of the applications: Redis' default, so that a
 	// password alone is enough to log in.
 	application = "default"
-	// maxSize is the largest size that the API allows.
-	maxSize = 9
 
 	filesDir = "/etc/redis"
 	dataDir  = "/data"
 	confKey  = "redis.conf"
 	usersKey = "users.acl"
 )
-
-func size(r *cachev1alpha1.Redis) int32 { return ptr.Deref(r.Spec.Size, 3) }
-
-// minReplicas is W as the spec asks for it.
-func minReplicas(r *cachev1alpha1.Redis) int32 {
-	if d := r.Spec.Durability; d != nil && d.MinReplicasToWrite != nil {
-		return *d.MinReplicasToWrite
-	}
-	return min(1, size(r)-1)
-}
-
-// prefersAvailability reports whether the master writes on although replicas are lost.
-func prefersAvailability(r *cachev1alpha1.Redis) bool {
-	return r.Spec.Durability == nil || r.Spec.Durability.Policy != cachev1alpha1.RedisDurabilityRequired
-}
-
-// maxLag is how long a replica may be without an acknowledgement and still count for the master's W
-// (min-replicas-max-lag).
-func maxLag(r *cachev1alpha1.Redis) time.Duration {
-	seconds := int32(3)
-	if d := r.Spec.Durability; d != nil {
-		seconds = ptr.Deref(d.MaxLagSeconds, seconds)
-	}
-	return time.Duration(seconds) * time.Second
-}
-
-// probeInterval is the time between two questions to a server.
-func probeInterval(r *cachev1alpha1.Redis) time.Duration {
-	millis := int32(1000)
-	if f := r.Spec.Failover; f != nil {
-		millis = ptr.Deref(f.ProbeIntervalMillis, millis)
-	}
-	return time.Duration(millis) * time.Millisecond
-}
-
-// silenceLimit is how long a master may be silent before it is taken for lost.
-func silenceLimit(r *cachev1alpha1.Redis) time.Duration {
-	questions := int32(3)
-	if f := r.Spec.Failover; f != nil {
-		questions = ptr.Deref(f.FailureThreshold, questions)
-	}
-	return time.Duration(questions) * probeInterval(r)
-}
-
-func persistence(r *cachev1alpha1.Redis) cachev1alpha1.RedisPersistenceMode {
-	switch {
-	case r.Spec.Persistence != nil && r.Spec.Persistence.Mode != "":
-		return r.Spec.Persistence.Mode
-	case r.Spec.Storage != nil:
-		return cachev1alpha1.RedisPersistAOF
-	}
-	return cachev1alpha1.RedisPersistNone
-}
 
 // directive is one line of redis.conf.
 type directive struct {
@@ -88,8 +29,8 @@ type directive struct {
 }
 
 // fixedDirectives are the directives that no spec changes while a server runs.
-func fixedDirectives(r *cachev1alpha1.Redis) []directive {
-	list := append([]directive{{"bind", []string{"*", "-::*"}}}, listenDirectives(r)...)
+func (s spec) fixedDirectives() []directive {
+	list := append([]directive{{"bind", []string{"*", "-::*"}}}, s.listenDirectives()...)
 	return append(list, []directive{
 		{"protected-mode", []string{"no"}},
 		{"dir", []string{dataDir}},
@@ -109,12 +50,12 @@ func fixedDirectives(r *cachev1alpha1.Redis) []directive {
 
 // redisConf is the server's configuration file. The password and W are set on
 // running servers by commands of their own.
-func redisConf(r *cachev1alpha1.Redis, c credentials, s settings) string {
-	return render(slices.Concat(fixedDirectives(r), rollingDirectives(r), s.directives(), []directive{
+func (s spec) redisConf(c credentials, accepted settings) string {
+	return render(slices.Concat(s.fixedDirectives(), s.rollingDirectives(), accepted.directives(), []directive{
 		{"masterauth", []string{c.replication}},
 		// Who has no data yet answers nobody, the readiness probe neither.
 		{"replica-serve-stale-data", []string{"no"}},
-		{"min-replicas-to-write", []string{strconv.Itoa(int(minReplicas(r)))}}}))
+		{"min-replicas-to-write", []string{strconv.Itoa(int(s.MinReplicas))}}}))
 }
 
 func render(list []directive) string {

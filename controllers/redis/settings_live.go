@@ -1,6 +1,7 @@
 package redis
 
 import (
+	"cmp"
 	"encoding/json"
 	"fmt"
 	"maps"
@@ -8,15 +9,10 @@ import (
 	"strconv"
 	"strings"
 
-	corev1 "k8s.io/api/core/v1"
-	"k8s.io/utils/ptr"
-
 	cachev1alpha1 "github.com/mainstay-operator/mainstay-operator/api/cache/v1alpha1"
 )
 
 const (
-	// defaultMemoryPercent is the part of the memory limit that is for data.
-	defaultMemoryPercent = 75
 	// minBacklog is how many bytes of its stream the master keeps at least. They let a replica that was away for
 	// a moment catch up without a full copy.
 	minBacklog = 64 << 20
@@ -45,12 +41,12 @@ type settings struct {
 }
 
 // initialSettings are the settings that need no server's consent.
-func initialSettings(r *cachev1alpha1.Redis) settings {
-	s := settings{Live: liveDirectives(r, 0), Resets: map[string]int{}}
-	for name := range r.Spec.Config {
-		delete(s.Live, name)
+func (s spec) initialSettings() settings {
+	initial := settings{Live: s.liveDirectives(0), Resets: map[string]int{}}
+	for name := range s.Directives {
+		delete(initial.Live, name)
 	}
-	return s
+	return initial
 }
 
 func (s settings) clone() settings {
@@ -83,23 +79,20 @@ func splitValue(name, value string) []string {
 // liveDirectives are the directives that a running server can be told, as the spec has them. What depends on
 // memory goes by the limit of the server's own pod, which is replaced when the limit changes; 0 stands for the
 // spec's limit.
-func liveDirectives(r *cachev1alpha1.Redis, limit int64) map[string]string {
-	memory, fsync := maxMemoryBytes(r, limit), "everysec"
-	if r.Spec.Persistence != nil && r.Spec.Persistence.AppendFsync != "" {
-		fsync = r.Spec.Persistence.AppendFsync
-	}
+func (s spec) liveDirectives(limit int64) map[string]string {
+	memory := s.maxMemoryBytes(limit)
 	list := map[string]string{
-		"min-replicas-max-lag": strconv.Itoa(int(maxLag(r).Seconds())),
+		"min-replicas-max-lag": strconv.Itoa(int(s.MaxLag.Seconds())),
 		"repl-backlog-size":    strconv.FormatInt(max(minBacklog, memory/20), 10),
 		maxMemory:              strconv.FormatInt(memory, 10),
 		snapshots:              "",
-		appendOnly:             yesNo(usesAppendOnly(r)),
-		"appendfsync":          fsync,
+		appendOnly:             yesNo(s.usesAppendOnly()),
+		"appendfsync":          s.AppendFsync,
 	}
-	if usesSnapshots(r) {
+	if s.usesSnapshots() {
 		list[snapshots] = "3600 1 300 100 60 10000"
 	}
-	for name, value := range r.Spec.Config {
+	for name, value := range s.Directives {
 		if !slices.Contains(startupOnly, name) {
 			list[name] = string(value)
 		}
@@ -107,16 +100,22 @@ func liveDirectives(r *cachev1alpha1.Redis, limit int64) map[string]string {
 	return list
 }
 
+// immediateDirectives are the live directives that a server with that memory limit is told at once. How it persists is
+// changed in steps.
+func (s spec) immediateDirectives(limit int64) map[string]string {
+	list := s.liveDirectives(limit)
+	delete(list, appendOnly)
+	return list
+}
+
 // usesAppendOnly reports whether every write is to be appended to a file.
-func usesAppendOnly(r *cachev1alpha1.Redis) bool {
-	mode := persistence(r)
-	return mode == cachev1alpha1.RedisPersistAOF || mode == cachev1alpha1.RedisPersistBoth
+func (s spec) usesAppendOnly() bool {
+	return s.Persistence == cachev1alpha1.RedisPersistAOF || s.Persistence == cachev1alpha1.RedisPersistBoth
 }
 
 // usesSnapshots reports whether all data is to be written to a file now and then.
-func usesSnapshots(r *cachev1alpha1.Redis) bool {
-	mode := persistence(r)
-	return mode == cachev1alpha1.RedisPersistRDB || mode == cachev1alpha1.RedisPersistBoth
+func (s spec) usesSnapshots() bool {
+	return s.Persistence == cachev1alpha1.RedisPersistRDB || s.Persistence == cachev1alpha1.RedisPersistBoth
 }
 
 func yesNo(yes bool) string {
@@ -127,22 +126,18 @@ func yesNo(yes bool) string {
 }
 
 // maxMemoryBytes is the limit of the data in bytes, 0 for none.
-func maxMemoryBytes(r *cachev1alpha1.Redis, limit int64) int64 {
-	asked, limited := r.Spec.Resources.Limits[corev1.ResourceMemory]
-	if _, chosen := r.Spec.Config[maxMemory]; chosen || !limited {
+func (s spec) maxMemoryBytes(limit int64) int64 {
+	if _, chosen := s.Directives[maxMemory]; chosen || s.MemoryLimit == 0 {
 		return 0
 	}
-	if limit == 0 {
-		limit = asked.Value()
-	}
-	return limit / 100 * int64(ptr.Deref(r.Spec.MaxMemoryPercent, defaultMemoryPercent))
+	return cmp.Or(limit, s.MemoryLimit) / 100 * s.MemoryPercent
 }
 
 // rollingDirectives are the user's directives that need new pods.
-func rollingDirectives(r *cachev1alpha1.Redis) []directive {
+func (s spec) rollingDirectives() []directive {
 	var list []directive
 	for _, name := range startupOnly {
-		if value, chosen := r.Spec.Config[name]; chosen {
+		if value, chosen := s.Directives[name]; chosen {
 			list = append(list, directive{name, []string{string(value)}})
 		}
 	}
@@ -152,13 +147,13 @@ func rollingDirectives(r *cachev1alpha1.Redis) []directive {
 // restartMark is borne by the pods: a different mark takes new pods, and its words tell what for. Every server
 // appends its writes before the mark says so, and still the pods are made anew: a kubelet brings the file in its
 // own time, and a server that starts from the one before would not read what it has appended.
-func restartMark(r *cachev1alpha1.Redis, s settings) string {
-	marks := []string{baseDirectives + "=" + digest(render(fixedDirectives(r)))[:8], appendOnly + "=" + s.Live[appendOnly]}
-	for _, d := range rollingDirectives(r) {
+func (s spec) restartMark(accepted settings) string {
+	marks := []string{baseDirectives + "=" + digest(render(s.fixedDirectives()))[:8], appendOnly + "=" + accepted.Live[appendOnly]}
+	for _, d := range s.rollingDirectives() {
 		marks = append(marks, d.name+"="+d.args[0])
 	}
-	for _, name := range slices.Sorted(maps.Keys(s.Resets)) {
-		marks = append(marks, fmt.Sprintf("%s=default.%d", name, s.Resets[name]))
+	for _, name := range slices.Sorted(maps.Keys(accepted.Resets)) {
+		marks = append(marks, fmt.Sprintf("%s=default.%d", name, accepted.Resets[name]))
 	}
 	return strings.Join(marks, " ")
 }

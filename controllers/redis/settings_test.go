@@ -79,12 +79,12 @@ func TestQuoteIsOneLine(t *testing.T) {
 
 // fileOf servers that have accepted all that the spec says.
 func fileOf(r *cachev1alpha1.Redis) string {
-	return redisConf(r, passwords, settings{Live: liveDirectives(r, 0)})
+	return resolve(r).redisConf(passwords, settings{Live: resolve(r).liveDirectives(0)})
 }
 
 func TestTheFileAtFirstHasNothingThatAServerCouldRefuse(t *testing.T) {
 	r := &cachev1alpha1.Redis{Spec: cachev1alpha1.RedisSpec{Storage: &cachev1alpha1.RedisStorage{}, Config: config("hz", "abc")}}
-	file := redisConf(r, passwords, initialSettings(r))
+	file := resolve(r).redisConf(passwords, resolve(r).initialSettings())
 	if strings.Contains(file, "hz") || !strings.Contains(file, `appendonly "yes"`) {
 		t.Errorf("got\n%s", file)
 	}
@@ -102,15 +102,15 @@ func TestMarkChangesWithWhatTakesNewPods(t *testing.T) {
 		}, nil},
 		{"so is most else", func(r *cachev1alpha1.Redis, s *settings) {
 			r.Spec.Config = config("maxclients", "5")
-			s.Live = liveDirectives(r, 0)
+			s.Live = resolve(r).liveDirectives(0)
 		}, nil},
 		{"but not what is read at a start only", func(r *cachev1alpha1.Redis, _ *settings) { r.Spec.Config = config("databases", "5") }, []string{"databases"}},
 		{"nor what was taken out", func(_ *cachev1alpha1.Redis, s *settings) { s.Resets["hz"]++ }, []string{"hz"}},
 		{"nor another file to start from", func(_ *cachev1alpha1.Redis, s *settings) { s.Live[appendOnly] = "yes" }, []string{appendOnly}},
 	} {
-		r, s := plain.DeepCopy(), initialSettings(plain)
+		r, s := plain.DeepCopy(), resolve(plain).initialSettings()
 		c.change(r, &s)
-		if got := differingMarks(restartMark(plain, initialSettings(plain)), restartMark(r, s)); !slices.Equal(got, c.apart) {
+		if got := differingMarks(resolve(plain).restartMark(resolve(plain).initialSettings()), resolve(r).restartMark(s)); !slices.Equal(got, c.apart) {
 			t.Errorf("%s: %v", c.reason, got)
 		}
 	}

@@ -1,9 +1,7 @@
 package redis
 
 import (
-	"cmp"
 	"crypto/tls"
-	"fmt"
 	"path"
 	"strconv"
 
@@ -23,17 +21,11 @@ const (
 	socketPath = socketDir + "/redis.sock"
 )
 
-func serviceHost(r *cachev1alpha1.Redis) string { return fmt.Sprintf("%s.%s.svc", r.Name, r.Namespace) }
-
-func clientAuth(r *cachev1alpha1.Redis) cachev1alpha1.RedisClientAuth {
-	return cmp.Or(r.Spec.TLS.ClientAuth, cachev1alpha1.RedisClientAuthNone)
-}
-
 // listenDirectives are where a server listens. With TLS only a socket goes without it, for the probes: they must
 // not fail while certificates change over.
-func listenDirectives(r *cachev1alpha1.Redis) []directive {
+func (s spec) listenDirectives() []directive {
 	port := strconv.Itoa(wire.Port)
-	if r.Spec.TLS == nil {
+	if !s.TLS {
 		return []directive{{"port", []string{port}}}
 	}
 	return []directive{
@@ -44,7 +36,7 @@ func listenDirectives(r *cachev1alpha1.Redis) []directive {
 			cachev1alpha1.RedisClientAuthNone:     "no",
 			cachev1alpha1.RedisClientAuthOptional: "optional",
 			cachev1alpha1.RedisClientAuthRequired: "yes",
-		}[clientAuth(r)]}},
+		}[s.ClientAuth]}},
 		{"unixsocket", []string{socketPath}},
 		{"unixsocketperm", []string{"700"}},
 		{"include", []string{path.Join(certificatesDir, tlsConfKey)}},

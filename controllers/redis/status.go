@@ -24,37 +24,37 @@ const (
 )
 
 // newStatus is the status with what was observed. It leaves alone what act has saved.
-func newStatus(r *cachev1alpha1.Redis, w world, next step, set *appsv1.StatefulSet, pods []corev1.Pod) cachev1alpha1.RedisStatus {
-	s := *r.Status.DeepCopy()
-	s.Nodes = []cachev1alpha1.RedisNode{}
-	s.Replicas = set.Status.Replicas
-	s.Selector = parts.SelectorString(appName, r.Name)
-	s.Endpoint = fmt.Sprintf("%s.%s.svc:%d", r.Name, r.Namespace, wire.Port)
-	s.ReadEndpoint = fmt.Sprintf("%s.%s.svc:%d", replicasName(r), r.Namespace, wire.Port)
-	s.Binding = &cachev1alpha1.RedisBinding{Name: bindingName(r)}
-	master, serving := masterOf(r, w)
-	s.ReadyReplicas = 0
-	for _, m := range w.members {
-		s.Nodes = append(s.Nodes, cachev1alpha1.RedisNode{
+func newStatus(r *cachev1alpha1.Redis, s situation, next step, set *appsv1.StatefulSet, pods []corev1.Pod) cachev1alpha1.RedisStatus {
+	status := *r.Status.DeepCopy()
+	status.Nodes = []cachev1alpha1.RedisNode{}
+	status.Replicas = set.Status.Replicas
+	status.Selector = parts.SelectorString(appName, r.Name)
+	status.Endpoint = fmt.Sprintf("%s:%d", s.serviceHost(), wire.Port)
+	status.ReadEndpoint = fmt.Sprintf("%s:%d", s.replicasHost(), wire.Port)
+	status.Binding = &cachev1alpha1.RedisBinding{Name: s.bindingName()}
+	master, serving := s.servingMaster()
+	status.ReadyReplicas = 0
+	for _, m := range s.members {
+		status.Nodes = append(status.Nodes, cachev1alpha1.RedisNode{
 			Name: m.name, State: nodeState(m, master, serving), RunID: m.RunID, ReplID: m.ReplID, Version: m.Version})
 		if serving && (m.name == master.name || m.inSync(master)) && isPodReady(pods, m.name) {
-			s.ReadyReplicas++
+			status.ReadyReplicas++
 		}
 	}
-	setConditions(r, &s, w, next, set, pods)
-	return s
+	setConditions(r, &status, s, next, set, pods)
+	return status
 }
 
-func setConditions(r *cachev1alpha1.Redis, s *cachev1alpha1.RedisStatus, w world, next step, set *appsv1.StatefulSet, pods []corev1.Pod) {
-	master, serving := masterOf(r, w)
-	list, generation := &s.Conditions, r.Generation
+func setConditions(r *cachev1alpha1.Redis, status *cachev1alpha1.RedisStatus, s situation, next step, set *appsv1.StatefulSet, pods []corev1.Pod) {
+	master, serving := s.servingMaster()
+	list, generation := &status.Conditions, r.Generation
 	conditions.SetFromWorkload(list, generation, conditions.Workload{
 		Generation:         set.Generation,
 		ObservedGeneration: set.Status.ObservedGeneration,
-		Desired:            runningSize(r),
+		Desired:            s.runningSize(),
 		MinReady:           1,
-		Updated:            int32(w.count(func(m member) bool { return !m.outdated })), //nolint:gosec // at most 9
-		Ready:              s.ReadyReplicas,
+		Updated:            int32(s.count(func(m member) bool { return !m.outdated })), //nolint:gosec // at most 9
+		Ready:              status.ReadyReplicas,
 		Total:              set.Status.Replicas,
 		Failure:            conditions.FirstFailure(pods),
 		StartupWait:        conditions.FirstStartupWait(pods),
@@ -64,14 +64,14 @@ func setConditions(r *cachev1alpha1.Redis, s *cachev1alpha1.RedisStatus, w world
 	} else {
 		conditions.Set(list, generation, commonv1.ConditionAvailable, false, commonv1.ReasonNoMaster, noMasterMessage(next))
 	}
-	setSettingsInSync(list, r, w)
-	setDiskErrors(list, r, w)
-	setUnreadable(list, r, w)
-	refuseShrinking(list, r, set)
-	setHibernating(list, r, set)
-	setStorageResizing(list, r, w)
-	setSplitBrain(list, r, w, next)
-	_, why := quorumMargin(r, w, master, serving)
+	setSettingsInSync(list, generation, s)
+	setDiskErrors(list, generation, s.world)
+	setUnreadable(list, generation, s.world)
+	refuseShrinking(list, generation, s.spec, set)
+	setHibernating(list, generation, s, set)
+	setStorageResizing(list, generation, s)
+	setSplitBrain(list, generation, s.world, next)
+	_, why := s.quorumMargin()
 	conditions.Set(list, generation, commonv1.ConditionFailoverPossible, why == commonv1.ReasonReplicasInSync, why, failoverMessages[why])
 	conditions.SetPaused(list, generation, r.Spec.Paused)
 }
@@ -115,53 +115,33 @@ var failoverMessages = map[string]string{
 	commonv1.ReasonReplicasInSync:       "losing the master now would lose no confirmed write",
 }
 
-// quorumMargin counts as a failover would, were the master lost now. The
-// margin is how many replicas may be lost with it.
-func quorumMargin(r *cachev1alpha1.Redis, w world, master member, serving bool) (margin int, why string) {
-	if !serving {
-		return -1, commonv1.ReasonNoMaster
-	}
-	s := planner{r, w}
-	candidates := w.where(func(m member) bool { return s.isMember(m) && m.inSync(master) })
-	never := w.where(func(m member) bool { return s.isMember(m) && m.answers() && !m.hasHistory(r.Status.Replication) })
-	all := len(r.Status.Replication.SyncSet) - len(never)
-	margin = len(candidates) + s.requiredConfirmations() - all - 1
-	switch {
-	case len(candidates) == 0:
-		return -1, commonv1.ReasonNoReplicaInSync
-	case margin < 0:
-		return margin, commonv1.ReasonTooFewReplicasInSync
-	}
-	return min(margin, len(candidates)-1), commonv1.ReasonReplicasInSync
-}
-
 // setSplitBrain names the nodes that take writes beside each other. The wrong ones are fenced within the pass,
 // where there is a record of who is right.
-func setSplitBrain(list *[]metav1.Condition, r *cachev1alpha1.Redis, w world, next step) {
+func setSplitBrain(list *[]metav1.Condition, generation int64, w world, next step) {
 	masters := namesOf(w.where(func(m member) bool { return m.answers() && m.Master }))
 	if len(masters) < 2 {
-		conditions.Set(list, r.Generation, commonv1.ConditionSplitBrain, false, commonv1.ReasonOneMaster, "no second node takes writes")
+		conditions.Set(list, generation, commonv1.ConditionSplitBrain, false, commonv1.ReasonOneMaster, "no second node takes writes")
 		return
 	}
 	message := strings.Join(masters, " and ") + " take writes"
 	if next.message != "" {
 		message += ": " + next.message
 	}
-	conditions.Set(list, r.Generation, commonv1.ConditionSplitBrain, true, commonv1.ReasonSeveralMasters, message)
+	conditions.Set(list, generation, commonv1.ConditionSplitBrain, true, commonv1.ReasonSeveralMasters, message)
 }
 
 // setDiskErrors says which nodes cannot write down what they have. Such a master is switched over to a node that can.
-func setDiskErrors(list *[]metav1.Condition, r *cachev1alpha1.Redis, w world) {
+func setDiskErrors(list *[]metav1.Condition, generation int64, w world) {
 	full := namesOf(w.where(func(m member) bool { return m.Misconf }))
 	if len(full) == 0 {
 		return
 	}
-	conditions.Set(list, r.Generation, commonv1.ConditionDegraded, true, commonv1.ReasonDiskError, fmt.Sprintf(
+	conditions.Set(list, generation, commonv1.ConditionDegraded, true, commonv1.ReasonDiskError, fmt.Sprintf(
 		"%s cannot write to disk and refuses writes: free space on its volume, or let storage.size grow; its log has the cause", strings.Join(full, ", ")))
 }
 
 // setUnreadable names the nodes whose answers make no sense. They count as silent.
-func setUnreadable(list *[]metav1.Condition, r *cachev1alpha1.Redis, w world) {
+func setUnreadable(list *[]metav1.Condition, generation int64, w world) {
 	var told []string
 	for _, m := range w.members {
 		if m.Unreadable != "" {
@@ -169,18 +149,9 @@ func setUnreadable(list *[]metav1.Condition, r *cachev1alpha1.Redis, w world) {
 		}
 	}
 	if len(told) > 0 {
-		conditions.Set(list, r.Generation, commonv1.ConditionDegraded, true, commonv1.ReasonUnreadableReply, fmt.Sprintf(
+		conditions.Set(list, generation, commonv1.ConditionDegraded, true, commonv1.ReasonUnreadableReply, fmt.Sprintf(
 			"what answers at these nodes does not answer as a Redis or Valkey server does, and counts as silent (%s): check spec.image", strings.Join(told, "; ")))
 	}
-}
-
-// masterOf gives the recorded master, and reports whether it serves.
-func masterOf(r *cachev1alpha1.Redis, w world) (member, bool) {
-	if r.Status.Replication == nil {
-		return member{}, false
-	}
-	m := w.recordedMaster(r.Status.Replication.Master)
-	return m, m.isProcess(r.Status.Replication.Master) && m.Master
 }
 
 func nodeState(m, master member, serving bool) cachev1alpha1.RedisNodeState {
@@ -211,24 +182,24 @@ type podMark struct {
 // when a pod that is unready for a moment would leave its Service, and none right after a change of the route:
 // kube-proxy takes one change a second, and a mark would delay the route of the next failover. Nobody reads from
 // a node that was never in sync.
-func outdatedMarks(r *cachev1alpha1.Redis, w world, pods []corev1.Pod) []podMark {
-	master, serving := masterOf(r, w)
-	if !serving || w.marksDelay(r) > 0 {
+func outdatedMarks(s situation, pods []corev1.Pod) []podMark {
+	master, serving := s.servingMaster()
+	if !serving || s.marksDelay() > 0 {
 		return nil
 	}
 	var differing []podMark
 	for i := range pods {
-		m, _ := w.find(pods[i].Name)
+		m, _ := s.find(pods[i].Name)
 		if m.Answer != wire.Reached || m.podUID != pods[i].UID || m.deleting {
 			continue
 		}
 		want := podMark{pod: &pods[i], role: pods[i].Labels[labelRole], inSync: m.inSync(master)}
 		switch {
-		case m.isProcess(r.Status.Replication.Master):
+		case m.isProcess(s.Status.Replication.Master):
 			want.role, want.inSync = roleMaster, true
 		case want.inSync:
 			want.role = roleReplica
-		case w.sinceRouted < oldClientTime:
+		case s.sinceRouted < oldClientTime:
 			continue // it is about to be in sync again
 		}
 		if pods[i].Labels[labelRole] != want.role || conditionTrue(&pods[i], gateInSync) != want.inSync {

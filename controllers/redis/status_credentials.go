@@ -14,33 +14,33 @@ import (
 
 // setCredentialsInSync says whether all nodes that answer accept what the Secrets
 // say. What no pass will mend by itself needs a human.
-func setCredentialsInSync(list *[]metav1.Condition, r *cachev1alpha1.Redis, f *fleet) {
-	reason, message := credentialsState(r, f)
-	if reason == commonv1.ReasonPasswordsAccepted && omitUntilFirstReply(list, commonv1.ConditionCredentialsInSync, f.world) {
+func setCredentialsInSync(list *[]metav1.Condition, generation int64, s situation, c credentials) {
+	reason, message := credentialsState(s, c)
+	if reason == commonv1.ReasonPasswordsAccepted && omitUntilFirstReply(list, commonv1.ConditionCredentialsInSync, s.world) {
 		return
 	}
 	inSync := reason == commonv1.ReasonPasswordsAccepted || reason == commonv1.ReasonPasswordsOverlap
-	conditions.Set(list, r.Generation, commonv1.ConditionCredentialsInSync, inSync, reason, message)
+	conditions.Set(list, generation, commonv1.ConditionCredentialsInSync, inSync, reason, message)
 	if !inSync && reason != commonv1.ReasonRotating && reason != commonv1.ReasonReadmitting {
-		conditions.Set(list, r.Generation, commonv1.ConditionDegraded, true, reason, message)
+		conditions.Set(list, generation, commonv1.ConditionDegraded, true, reason, message)
 	}
 }
 
-func credentialsState(r *cachev1alpha1.Redis, f *fleet) (reason, message string) {
-	locked, refusing := f.where(member.isLockedOut), f.where(func(m member) bool { return m.refusesPasswords })
-	_, serving := masterOf(r, f.world)
-	switch last := f.credentials.overlapEnd(); {
+func credentialsState(s situation, c credentials) (reason, message string) {
+	locked, refusing := s.where(member.isLockedOut), s.where(func(m member) bool { return m.refusesPasswords })
+	_, serving := s.servingMaster()
+	switch last := c.overlapEnd(); {
 	case len(locked) > 0 && serving:
 		return commonv1.ReasonReadmitting, strings.Join(namesOf(locked), ", ") +
 			" does not know the operator's password and is started anew once all others are in sync"
 	case len(locked) > 0:
-		return commonv1.ReasonLockedOut, lockedOutMessage(r, locked)
-	case f.credentials.problem != "":
-		return commonv1.ReasonSecretUnusable, authField + ": " + f.credentials.problem + "; until then the last password stays"
+		return commonv1.ReasonLockedOut, lockedOutMessage(s, locked)
+	case c.problem != "":
+		return commonv1.ReasonSecretUnusable, authField + ": " + c.problem + "; until then the last password stays"
 	case len(refusing) > 0:
 		return commonv1.ReasonPasswordRefused, strings.Join(namesOf(refusing), ", ") +
 			" refuses to change its passwords; delete the pod, a replica's first: it starts with the current ones"
-	case f.credentials.isUnpublished() || f.count(member.hasOldPasswords) > 0:
+	case c.isUnpublished() || s.count(member.hasOldPasswords) > 0:
 		return commonv1.ReasonRotating, "the nodes are being told the passwords that the Secrets say"
 	case !last.IsZero():
 		return commonv1.ReasonPasswordsOverlap, "the password before is accepted too, until " + last.Format(time.RFC3339)
@@ -50,12 +50,12 @@ func credentialsState(r *cachev1alpha1.Redis, f *fleet) (reason, message string)
 
 // lockedOutMessage tells a human how to regain a set that serves and cannot be commanded. Nothing is deleted
 // here: what the processes hold in memory may be nowhere else.
-func lockedOutMessage(r *cachev1alpha1.Redis, locked []member) string {
+func lockedOutMessage(s situation, locked []member) string {
 	out := fmt.Sprintf("%s does not know the operator's password: applications are served, and no failover is possible. "+
-		"Restore Secret %q as it was", strings.Join(namesOf(locked), ", "), systemName(r))
-	if persistence(r) == cachev1alpha1.RedisPersistNone {
+		"Restore Secret %q as it was", strings.Join(namesOf(locked), ", "), s.systemName())
+	if s.Persistence == cachev1alpha1.RedisPersistNone {
 		return out + ". Without it, copy the data to another Redis with the applications' password before you delete a pod: it is in memory alone"
 	}
 	return out + fmt.Sprintf(", or let the last master come back from its volume: delete pod %s, annotate this object with %s=%d, "+
-		"and the others are started anew one by one", r.Status.Master, cachev1alpha1.RedisAllowUnsafePromotion, r.Status.Epoch)
+		"and the others are started anew one by one", s.Status.Master, cachev1alpha1.RedisAllowUnsafePromotion, s.Status.Epoch)
 }

@@ -41,7 +41,7 @@ func TestCredentialsInSync(t *testing.T) {
 			s := healthy(3)
 			c.given(s)
 			var list []metav1.Condition
-			setCredentialsInSync(&list, s.Redis, &fleet{world: s.world, credentials: c.keys})
+			setCredentialsInSync(&list, s.Generation, s.situation(), c.keys)
 			got := meta.FindStatusCondition(list, commonv1.ConditionCredentialsInSync)
 			if got.Reason != c.reason || !strings.Contains(got.Message, c.says) || (got.Status == metav1.ConditionTrue) != c.inSync ||
 				meta.IsStatusConditionTrue(list, commonv1.ConditionDegraded) != c.degraded {
@@ -58,15 +58,14 @@ func TestNothingIsInSyncBeforeAServerAnswers(t *testing.T) {
 	for i := range s.members {
 		makeSilent(&s.members[i])
 	}
-	f := &fleet{world: s.world, credentials: started("p", "")}
 	for _, kind := range []string{commonv1.ConditionSettingsInSync, commonv1.ConditionCredentialsInSync} {
 		for before, want := range map[metav1.ConditionStatus]bool{"": false, metav1.ConditionFalse: false, metav1.ConditionTrue: true} {
 			var list []metav1.Condition
 			if before != "" {
 				list = []metav1.Condition{{Type: kind, Status: before, Reason: commonv1.ReasonInvalidSpec}}
 			}
-			if setSettingsInSync(&list, s.Redis, s.world); kind == commonv1.ConditionCredentialsInSync {
-				setCredentialsInSync(&list, s.Redis, f)
+			if setSettingsInSync(&list, s.Generation, s.situation()); kind == commonv1.ConditionCredentialsInSync {
+				setCredentialsInSync(&list, s.Generation, s.situation(), started("p", ""))
 			}
 			if got := meta.FindStatusCondition(list, kind); (got != nil) != want || got != nil && got.Status != metav1.ConditionTrue {
 				t.Errorf("%s was %q and is %+v", kind, before, got)

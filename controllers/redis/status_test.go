@@ -39,8 +39,8 @@ func TestWhatNeedsAHumanIsNamed(t *testing.T) {
 			set.Spec.VolumeClaimTemplates = []corev1.PersistentVolumeClaim{{}}
 			set.Spec.VolumeClaimTemplates[0].Spec.Resources.Requests = storageOf("2Gi")
 			told := func() (bool, string) {
-				next := plan(s.Redis, s.world)
-				list := newStatus(s.Redis, s.world, next, set, nil).Conditions
+				next := s.situation().plan()
+				list := newStatus(s.Redis, s.situation(), next, set, nil).Conditions
 				setBlocked(&list, s.Generation, next)
 				got := meta.FindStatusCondition(list, c.kind)
 				return got.Status == "True", got.Message

@@ -33,10 +33,10 @@ func run(t *testing.T, r *cachev1alpha1.Redis, address string, i identity) *pod 
 	p := &pod{address, t.TempDir()}
 	p.deliver(t, i)
 	here := strings.NewReplacer(certificatesDir, p.dir, filesDir, p.dir, socketDir, p.dir, dataDir, p.dir)
-	conf := here.Replace(redisConf(r, passwords, initialSettings(r))) + "bind " + address + "\n"
+	conf := here.Replace(resolve(r).redisConf(passwords, resolve(r).initialSettings())) + "bind " + address + "\n"
 	p.write(t, confKey, conf)
 	p.write(t, usersKey, usersACL(passwords))
-	server := exec.Command(serverProgram(r), filepath.Join(p.dir, confKey))
+	server := exec.Command(resolve(r).serverProgram(), filepath.Join(p.dir, confKey))
 	if err := server.Start(); err != nil {
 		t.Fatal("this test speaks with a real redis-server: ", err)
 	}

@@ -116,6 +116,15 @@ func (w world) recordedMaster(p cachev1alpha1.RedisProcess) member {
 	return m
 }
 
+// servingMaster gives the recorded master, and reports whether it serves.
+func (s situation) servingMaster() (member, bool) {
+	if s.Status.Replication == nil {
+		return member{}, false
+	}
+	m := s.recordedMaster(s.Status.Replication.Master)
+	return m, m.isProcess(s.Status.Replication.Master) && m.Master
+}
+
 // where gives the members that the test holds for, in order.
 func (w world) where(holds func(member) bool) []member {
 	var found []member

@@ -1,0 +1,46 @@
+package redis
+
+import (
+	"fmt"
+	"strings"
+
+	appsv1 "k8s.io/api/apps/v1"
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/meta"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	commonv1 "github.com/mainstay-operator/mainstay-operator/api/common/v1"
+	"github.com/mainstay-operator/mainstay-operator/controllers/internal/conditions"
+)
+
+// refuseShrinking says that the spec asks for less than the StatefulSet's volumes have: only
+// growth that was refused can be taken back.
+func refuseShrinking(list *[]metav1.Condition, generation int64, s spec, set *appsv1.StatefulSet) {
+	if s.Storage == nil || len(set.Spec.VolumeClaimTemplates) == 0 {
+		return
+	}
+	made := set.Spec.VolumeClaimTemplates[0].Spec.Resources.Requests[corev1.ResourceStorage]
+	if made.Cmp(s.Storage.Size) > 0 {
+		why := fmt.Sprintf("storage.size: volumes cannot shrink, and stay as they are: set it to %s or more", made.String())
+		conditions.SetProblem(list, nil, generation, &conditions.Problem{Reason: commonv1.ReasonInvalidSpec, Message: why, NeedsHuman: true})
+	}
+}
+
+// setStorageResizing says how far the volumes have grown, if they were ever to grow.
+func setStorageResizing(list *[]metav1.Condition, generation int64, s situation) {
+	const conditionType = commonv1.ConditionStorageResizing
+	g := s.volumeGrowth()
+	switch {
+	case s.growthRefusal != "":
+		conditions.Set(list, generation, conditionType, true, commonv1.ReasonRefusedByServer, s.growthRefusal)
+		conditions.Set(list, generation, commonv1.ConditionDegraded, true, commonv1.ReasonRefusedByServer, s.growthRefusal)
+		conditions.Set(list, generation, commonv1.ConditionReady, false, commonv1.ReasonRefusedByServer, s.growthRefusal)
+	case len(g.undersized) > 0:
+		message := fmt.Sprintf("the volumes of %s are to grow to %s%s", strings.Join(g.undersized, ", "), s.Storage.Size.String(), g.message)
+		conditions.Set(list, generation, conditionType, true, commonv1.ReasonResizing, message)
+		conditions.Set(list, generation, commonv1.ConditionProgressing, true, commonv1.ReasonRollingOut, message)
+		conditions.Set(list, generation, commonv1.ConditionReady, false, commonv1.ReasonRollingOut, message)
+	case meta.FindStatusCondition(*list, conditionType) != nil:
+		conditions.Set(list, generation, conditionType, false, commonv1.ReasonResized, "every volume is as large as storage.size asks for")
+	}
+}
