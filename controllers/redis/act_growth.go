@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"time"
 
 	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
@@ -14,10 +13,6 @@ import (
 
 	cachev1alpha1 "github.com/mainstay-operator/mainstay-operator/api/cache/v1alpha1"
 )
-
-// resizeRetry is the time between attempts to grow a volume that may not grow: nothing
-// tells the operator when the storage class comes to allow it.
-const resizeRetry = 30 * time.Second
 
 // growVolumes enlarges the claims first, then the StatefulSet, so that a storage class
 // that cannot grow leaves everything as it is. A refusal by the API server is no

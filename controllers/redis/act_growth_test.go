@@ -3,16 +3,14 @@ package redis
 import (
 	"testing"
 
+	cachev1alpha1 "github.com/mainstay-operator/mainstay-operator/api/cache/v1alpha1"
+	"github.com/mainstay-operator/mainstay-operator/controllers/internal/parts"
 	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/resource"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 	ctrlclient "sigs.k8s.io/controller-runtime/pkg/client"
-
-	"github.com/mainstay-operator/mainstay-operator/controllers/internal/parts"
-
-	cachev1alpha1 "github.com/mainstay-operator/mainstay-operator/api/cache/v1alpha1"
 )
 
 func podMadeBy(set types.UID) *corev1.Pod {
@@ -68,5 +66,17 @@ func TestPodsOfAnEarlierStatefulSet(t *testing.T) {
 				t.Errorf("%v: %d pods", err, len(pods))
 			}
 		})
+	}
+}
+
+// A StatefulSet made anew takes its pods back one by one: none of them is lost meanwhile.
+func TestPodsOnRecord(t *testing.T) {
+	r := healthy(2).Redis
+	if !isOnRecord(r, "uid-a-0") || !isOnRecord(r, "uid-a-1") || isOnRecord(r, "uid-a-2") {
+		t.Error("the pods on record are those of the master and the sync set")
+	}
+	r.Status.Replication = nil
+	if isOnRecord(r, "uid-a-0") {
+		t.Error("nothing is on record")
 	}
 }

@@ -2,7 +2,6 @@ package redis
 
 import (
 	"context"
-	"encoding/json"
 	"maps"
 	"slices"
 
@@ -23,13 +22,6 @@ func (r *Reconciler) readSettings(ctx context.Context, redis *cachev1alpha1.Redi
 		return settings{}, err
 	}
 	return settingsIn(files.Data), nil
-}
-
-// settingsIn reads the settings from a Secret's data, where settings.text wrote them.
-func settingsIn(data map[string][]byte) settings {
-	var s settings
-	_ = json.Unmarshal(data[settingsKey], &s) // what cannot be read is made anew from what runs
-	return s
 }
 
 // takeSettings starts from the known settings, else from how the servers run: what they

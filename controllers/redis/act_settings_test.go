@@ -64,3 +64,15 @@ func TestAServerIsToldToPersistInSteps(t *testing.T) {
 		t.Error("who does not answer has not refused")
 	}
 }
+
+// A set whose Secret was lost begins with what its servers can find again.
+func TestSettingsThatAreLostAreThoseOfTheServers(t *testing.T) {
+	s := withVolumes(healthy(3))
+	for i := range s.members {
+		s.members[i].AOF = false
+	}
+	f := &fleet{spec: resolve(s.Redis), world: s.world}
+	if f.takeSettings(settings{}); f.settings.Live[appendOnly] != "no" {
+		t.Errorf("they would start from a file that none has written: %v", f.settings)
+	}
+}

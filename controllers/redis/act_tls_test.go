@@ -6,11 +6,11 @@ import (
 	"strings"
 	"testing"
 
-	"k8s.io/client-go/tools/events"
-
 	"github.com/mainstay-operator/mainstay-operator/controllers/internal/converge"
 	"github.com/mainstay-operator/mainstay-operator/controllers/redis/internal/wire"
 	"github.com/mainstay-operator/mainstay-operator/test/authority"
+	"k8s.io/client-go/tools/events"
+	"k8s.io/utils/clock"
 )
 
 // loader is a server that can load files, cannot yet, or does not answer.
@@ -44,5 +44,25 @@ func TestReloadTellsWhoHasIt(t *testing.T) {
 	}
 	if len(recorder.Events) > 0 {
 		t.Errorf("nobody has loaded it, and told is %q", <-recorder.Events)
+	}
+}
+
+// What comes next is published when everybody has what came before.
+func TestPublish(t *testing.T) {
+	by, other := authority.New("one"), authority.New("other")
+	published, renewed, moved := identityOf(issue(by)), identityOf(issue(by)), identityOf(issue(other))
+	r := &Reconciler{clock: clock.RealClock{}}
+	s := encrypted(identityFiles(published).Certificate)
+	f := &fleet{spec: resolve(s.Redis), world: s.world, certificates: certificates{published: published, wanted: moved}}
+	if got := r.publishIdentity(s.Redis, f); got.ContentHash() == published.ContentHash() {
+		t.Error("all have loaded it, and the next one is held back")
+	}
+	makeSilent(&f.members[1])
+	if got := r.publishIdentity(s.Redis, f); got.ContentHash() != published.ContentHash() {
+		t.Error("one may not have loaded it, and another authority's is published")
+	}
+	f.certificates.wanted = renewed
+	if got := r.publishIdentity(s.Redis, f); got.ContentHash() != renewed.ContentHash() {
+		t.Error("it is renewed by the same authority, and held back until it expires")
 	}
 }

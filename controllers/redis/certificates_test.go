@@ -13,21 +13,6 @@ import (
 	"github.com/mainstay-operator/mainstay-operator/test/authority"
 )
 
-func issue(by *authority.Authority, edits ...func(*x509.Certificate)) map[string][]byte {
-	return by.Issue("a.ns.svc", edits...)
-}
-
-func identityOf(secret map[string][]byte) identity {
-	return identity{Certificate: secret["tls.crt"], Key: secret["tls.key"], Authorities: secret["ca.crt"]}
-}
-
-func secured(auth cachev1alpha1.RedisClientAuth) *cachev1alpha1.Redis {
-	r := sized(3)
-	r.Namespace = "ns"
-	r.Spec.TLS = &cachev1alpha1.RedisTLS{SecretName: "chosen", ClientAuth: auth}
-	return r
-}
-
 // Whatever changes, those who are a step behind and those who are not trust one
 // another, each as a server and as a client.
 func TestCertificatesChangeOver(t *testing.T) {

@@ -4,8 +4,6 @@ import (
 	"context"
 	"crypto/rand"
 	"fmt"
-	"strings"
-	"unicode"
 
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
@@ -22,9 +20,6 @@ import (
 const (
 	// authField is the field of the spec, as messages name it.
 	authField = "auth.secretName"
-	// maxPasswordBytes is less than a server reads from a client that has not logged in
-	// yet, with room to spare.
-	maxPasswordBytes = 4096
 )
 
 // readCredentials returns the credentials that this process knows, else those in our own Secrets,
@@ -113,22 +108,4 @@ func (r *Reconciler) userPassword(ctx context.Context, redis *cachev1alpha1.Redi
 // getUserSecret returns what a Secret of the user's holds; nil when there is none.
 func (r *Reconciler) getUserSecret(ctx context.Context, redis *cachev1alpha1.Redis, name string) (map[string][]byte, error) {
 	return r.Secrets.ReadThrough(ctx, client.ObjectKey{Namespace: redis.Namespace, Name: name}, r.memory.secretContents(redis))
-}
-
-// passwordIn returns the password, or tells people what they have to mend.
-func passwordIn(name string, data map[string][]byte) (password, problem string) {
-	password = string(data[corev1.BasicAuthPasswordKey])
-	switch {
-	case data == nil:
-		problem = fmt.Sprintf("there is no Secret %q; create it with a key \"password\"", name)
-	case password == "":
-		problem = fmt.Sprintf("Secret %q has no key \"password\", or an empty one", name)
-	case strings.ContainsFunc(password, unicode.IsControl):
-		problem = fmt.Sprintf("key \"password\" of Secret %q holds a control character, such as the newline that echo adds; use echo -n", name)
-	case len(password) > maxPasswordBytes:
-		problem = fmt.Sprintf("key \"password\" of Secret %q is longer than %d bytes", name, maxPasswordBytes)
-	default:
-		return password, ""
-	}
-	return "", problem
 }

@@ -15,6 +15,7 @@ import (
 	cachev1alpha1 "github.com/mainstay-operator/mainstay-operator/api/cache/v1alpha1"
 	commonv1 "github.com/mainstay-operator/mainstay-operator/api/common/v1"
 	"github.com/mainstay-operator/mainstay-operator/controllers/redis/internal/wire"
+	"k8s.io/apimachinery/pkg/types"
 )
 
 // What must hold, with real servers. A master's death in all its forms:
@@ -229,4 +230,37 @@ func TestAPasswordChangesAndTurnsNobodyAway(t *testing.T) {
 	if err := login("app"); err == nil || !strings.Contains(err.Error(), "WRONGPASS") {
 		t.Errorf("the old one after its time: %v", err)
 	}
+}
+
+// With real servers: all data is there again, and the last master is master.
+func TestASetWakesWithItsData(t *testing.T) {
+	l := newLoopback(t, 3, func(r *cachev1alpha1.Redis) { r.Spec.Storage = &cachev1alpha1.RedisStorage{} })
+	l.write(0, 50)
+	last := l.master()
+	l.redis.Spec.Hibernate = true
+	l.until("it sleeps", func() bool { l.pass(); return l.redis.Spec.Hibernate && l.redis.Status.Replication == nil })
+	for _, n := range l.nodes {
+		l.signal(n, syscall.SIGTERM)
+		_ = n.command.Wait()
+	}
+	l.heal() // who sleeps is at rest
+	l.redis.Spec.Hibernate = false
+	for _, n := range l.nodes {
+		n.uid += types.UID("-again")
+		if n != last {
+			l.start(n)
+		}
+	}
+	for range 20 {
+		if l.pass() != wait {
+			t.Fatal("the last master is not waited for")
+		}
+	}
+	l.start(last)
+	l.heal()
+	if l.master() != last || l.redis.Status.LastFailover.Reason != commonv1.ReasonRecovering {
+		t.Errorf("%+v", l.redis.Status.LastFailover)
+	}
+	l.expectKeys(50)
+	l.write(50, 51)
 }

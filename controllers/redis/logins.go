@@ -2,9 +2,6 @@ package redis
 
 import (
 	"context"
-	"crypto/hmac"
-	"crypto/sha256"
-	"encoding/hex"
 	"fmt"
 	"slices"
 
@@ -15,29 +12,6 @@ import (
 // The master itself knows who may confirm writes: it admits the processes of the
 // sync set, each by a login of its own, and nobody else. So a process can leave the record
 // once the master refuses its login, whatever becomes of the process.
-
-// loginUser returns the user as which a node logs in to its master. A pod that is created anew
-// has the same user as the one before, with another password.
-func loginUser(name string) string { return loginUserOf(ordinal(name)) }
-
-func loginUserOf(ordinal int32) string { return fmt.Sprintf("%s-%d", wire.Replication, ordinal) }
-
-// loginUsers returns the users of all nodes that there can be.
-func loginUsers() []string {
-	users := make([]string, 0, maxSize)
-	for n := range int32(maxSize) {
-		users = append(users, loginUserOf(n))
-	}
-	return users
-}
-
-// loginOf returns the login of one process. Its password is derived from the run id, so that the next process of
-// the same pod does not have it.
-func (c credentials) loginOf(p cachev1alpha1.RedisProcess) wire.Login {
-	sum := hmac.New(sha256.New, []byte(c.replication))
-	_, _ = sum.Write([]byte(p.RunID)) // never fails
-	return wire.Login{User: loginUser(p.Name), Password: hex.EncodeToString(sum.Sum(nil))}
-}
 
 // follow makes a process on record follow the master at that address.
 func (f *fleet) follow(ctx context.Context, p cachev1alpha1.RedisProcess, address string) error {

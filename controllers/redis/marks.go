@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"slices"
-	"time"
 
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -51,13 +50,4 @@ func setGate(pod *corev1.Pod, inSync bool) {
 		return
 	}
 	pod.Status.Conditions[i] = condition
-}
-
-// marksDelay returns for how long no pod may be marked yet, after clients were led to another master. It is 0 if
-// there was no master before, or if the same one is master again: then no route has changed.
-func (s situation) marksDelay() time.Duration {
-	if last := s.Status.LastFailover; last == nil || last.From == "" || last.From == last.To {
-		return 0
-	}
-	return max(0, oldClientTime-s.sinceRouted)
 }

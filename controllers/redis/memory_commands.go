@@ -7,14 +7,6 @@ import (
 	"github.com/mainstay-operator/mainstay-operator/controllers/redis/internal/wire"
 )
 
-// sentCommands is what this operator has told one process.
-type sentCommands struct {
-	othersKilled bool // it was told to close the connections of all other operators
-	loginSent    bool // it was told its login as a replica
-	// linkedAt is when it was last linked to its master, or was told the login.
-	linkedAt time.Time
-}
-
 // loginRetry is how long a replica may take to reach its master by the login that it was told. Then it is
 // told once more, and its master to admit it: somebody may have changed the users of either by hand. The limit is
 // several times what a replica needs to reconnect, which it tries once a second.

@@ -14,31 +14,6 @@ import (
 	commonv1 "github.com/mainstay-operator/mainstay-operator/api/common/v1"
 )
 
-func TestMargin(t *testing.T) {
-	for _, c := range []struct {
-		reason string
-		size   int32
-		given  func(*scene)
-		want   int
-	}{
-		{"all are in sync: one more may go", 3, func(*scene) {}, 0},
-		{"one is away and may hold what the other lacks", 3, func(s *scene) { makeSilent(&s.members[2]) }, -1},
-		{"with W=2 any one of two has all", 3, func(s *scene) {
-			s.Status.Replication.EffectiveMinReplicas = 2
-			s.Spec.Durability = &cachev1alpha1.RedisDurability{MinReplicasToWrite: ptr.To[int32](2)}
-		}, 1},
-		{"which the spec no longer asks for", 3, func(s *scene) { s.Status.Replication.EffectiveMinReplicas = 2 }, 0},
-		{"nobody is in sync", 3, linksDown, -1},
-		{"there is no master", 3, func(s *scene) { makeSilent(&s.members[0]) }, -1},
-	} {
-		s := healthy(c.size)
-		c.given(s)
-		if got, why := s.situation().quorumMargin(); got != c.want {
-			t.Errorf("%s: %d (%s), want %d", c.reason, got, why, c.want)
-		}
-	}
-}
-
 func TestMetricsGoWithTheirObject(t *testing.T) {
 	var m memory
 	now := metav1.NowMicro()

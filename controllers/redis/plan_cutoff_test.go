@@ -107,25 +107,3 @@ func TestCutOffMaster(t *testing.T) {
 		})
 	}
 }
-
-// In the model, as in life: it takes one pass to fence, one to promote, and the cut may last.
-func TestCutOffMasterIsReplacedOnce(t *testing.T) {
-	u := cutOffMaster(t)
-	known := operatorMemory{identity: u.next()}
-	for range 10 {
-		if _, err := u.runPass(&known); err != nil {
-			t.Fatal(err)
-		}
-	}
-	if u.record.recordedMasterNode == 0 || len(u.attachedReplicas(u.processOf(u.record.recordedMaster.pod))) != 1 {
-		t.Errorf("node %d serves, and feeds %d", u.record.recordedMasterNode, len(u.attachedReplicas(u.processOf(u.record.recordedMaster.pod))))
-	}
-	epoch := u.record.epoch
-	u.applyAll(transition{action: healed, a: 0, b: 1}, transition{action: healed, a: 0, b: 2})
-	if u.runPasses() != idle || u.record.epoch != epoch || len(u.attachedReplicas(u.processOf(u.record.recordedMaster.pod))) != 2 {
-		t.Errorf("epoch %d became %d, and %d follow", epoch, u.record.epoch, len(u.attachedReplicas(u.processOf(u.record.recordedMaster.pod))))
-	}
-	if u.violation != "" {
-		t.Error(u.violation)
-	}
-}

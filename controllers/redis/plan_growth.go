@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"maps"
 	"slices"
+	"time"
 
 	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
@@ -57,3 +58,7 @@ func (s situation) mustRemakeSet(set *appsv1.StatefulSet) bool {
 	return made.Cmp(s.Storage.Size) < 0 && len(s.volumeGrowth().toRequest) == 0 &&
 		s.count(func(m member) bool { return m.outdated || m.deleting }) == 0
 }
+
+// resizeRetry is the time between attempts to grow a volume that may not grow: nothing
+// tells the operator when the storage class comes to allow it.
+const resizeRetry = 30 * time.Second

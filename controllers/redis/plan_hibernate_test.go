@@ -2,16 +2,9 @@ package redis
 
 import (
 	"slices"
-	"syscall"
 	"testing"
 
-	appsv1 "k8s.io/api/apps/v1"
-	"k8s.io/apimachinery/pkg/api/meta"
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/types"
-
 	cachev1alpha1 "github.com/mainstay-operator/mainstay-operator/api/cache/v1alpha1"
-	commonv1 "github.com/mainstay-operator/mainstay-operator/api/common/v1"
 )
 
 func TestGoingToSleep(t *testing.T) {
@@ -51,82 +44,20 @@ func TestGoingToSleep(t *testing.T) {
 	}
 }
 
-func TestPodsOfASleeper(t *testing.T) {
-	s := withVolumes(healthy(3))
-	s.Spec.Hibernate = true
-	if got := s.situation().desiredPods(); got != 3 {
-		t.Errorf("%d pods while there is a master", got)
+// A node beyond the size stays until nothing depends on it.
+func TestPodsOutliveTheirSize(t *testing.T) {
+	s := healthy(2)
+	s.Status.Replication = &cachev1alpha1.RedisReplication{Master: cachev1alpha1.RedisProcess{Name: "a-4"}}
+	if got := s.situation().desiredPods(); got != 5 {
+		t.Errorf("the master would be removed: %d pods", got)
 	}
-	s.Status.Replication = nil
-	if got := s.situation().desiredPods(); got != 0 {
-		t.Errorf("%d pods while it sleeps", got)
+	s.Status.Replication.Master.Name = "a-0"
+	s.Status.Replication.SyncSet = []cachev1alpha1.RedisProcess{{Name: "a-3"}}
+	if got := s.situation().desiredPods(); got != 4 {
+		t.Errorf("a member of the sync set would be removed: %d pods", got)
 	}
-	s.Spec.Storage.Retention = cachev1alpha1.RedisDelete
-	if got := retentionPolicy(resolve(s.Redis)); *got.WhenScaled != appsv1.RetainPersistentVolumeClaimRetentionPolicyType ||
-		*got.WhenDeleted != appsv1.DeletePersistentVolumeClaimRetentionPolicyType {
-		t.Errorf("its volumes would go with its pods: %+v", got)
+	s.Status.Replication.SyncSet = nil
+	if got := s.situation().desiredPods(); got != 2 {
+		t.Errorf("want the size, got %d", got)
 	}
-	s.Spec.Hibernate = false
-	if got := s.situation().desiredPods(); got != 3 {
-		t.Errorf("%d pods once it wakes", got)
-	}
-}
-
-func TestConditionsOfASleeper(t *testing.T) {
-	s := withVolumes(healthy(3))
-	s.Spec.Hibernate = true
-	set := &appsv1.StatefulSet{}
-	set.Generation, set.Status.ObservedGeneration, set.Status.Replicas = 2, 2, 3
-	stand := func(kind string, status metav1.ConditionStatus, reason string) {
-		t.Helper()
-		got := hibernationStatus(s, set)
-		if c := meta.FindStatusCondition(got.Conditions, kind); c == nil || c.Status != status || c.Reason != reason {
-			t.Errorf("%+v", c)
-		}
-	}
-	stand(commonv1.ConditionReady, metav1.ConditionFalse, commonv1.ReasonHibernating)
-	s.Status.Replication = nil
-	stand(commonv1.ConditionReady, metav1.ConditionFalse, commonv1.ReasonHibernating)
-	set.Status.Replicas, s.members = 0, nil
-	stand(commonv1.ConditionReady, metav1.ConditionTrue, commonv1.ReasonHibernated)
-	stand(commonv1.ConditionAvailable, metav1.ConditionFalse, commonv1.ReasonHibernated)
-	stand(commonv1.ConditionProgressing, metav1.ConditionFalse, commonv1.ReasonHibernated)
-	stand(commonv1.ConditionDegraded, metav1.ConditionFalse, commonv1.ReasonAsExpected)
-}
-
-func hibernationStatus(s *scene, set *appsv1.StatefulSet) cachev1alpha1.RedisStatus {
-	return newStatus(s.Redis, s.situation(), step{do: idle}, set, nil)
-}
-
-// With real servers: all data is there again, and the last master is master.
-func TestASetWakesWithItsData(t *testing.T) {
-	l := newLoopback(t, 3, func(r *cachev1alpha1.Redis) { r.Spec.Storage = &cachev1alpha1.RedisStorage{} })
-	l.write(0, 50)
-	last := l.master()
-	l.redis.Spec.Hibernate = true
-	l.until("it sleeps", func() bool { l.pass(); return l.redis.Spec.Hibernate && l.redis.Status.Replication == nil })
-	for _, n := range l.nodes {
-		l.signal(n, syscall.SIGTERM)
-		_ = n.command.Wait()
-	}
-	l.heal() // who sleeps is at rest
-	l.redis.Spec.Hibernate = false
-	for _, n := range l.nodes {
-		n.uid += types.UID("-again")
-		if n != last {
-			l.start(n)
-		}
-	}
-	for range 20 {
-		if l.pass() != wait {
-			t.Fatal("the last master is not waited for")
-		}
-	}
-	l.start(last)
-	l.heal()
-	if l.master() != last || l.redis.Status.LastFailover.Reason != commonv1.ReasonRecovering {
-		t.Errorf("%+v", l.redis.Status.LastFailover)
-	}
-	l.expectKeys(50)
-	l.write(50, 51)
 }

@@ -27,9 +27,6 @@ func (s situation) stampOf(name string) stamp {
 	return is
 }
 
-// isTrusted reports whether a volume has all that its epoch confirmed, if it has anything.
-func (s stamp) isTrusted() bool { return s.standing != behind }
-
 // promoteFromVolumes begins again from what nodes were started with, when no process is left that could tell
 // more. Those that were in sync in the newest epoch decide: first the master, unless its disk was emptied. It
 // returns false when no node was ever worth anything.

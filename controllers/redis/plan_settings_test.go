@@ -2,17 +2,9 @@ package redis
 
 import (
 	"slices"
-	"strings"
 	"testing"
 
-	corev1 "k8s.io/api/core/v1"
-	"k8s.io/apimachinery/pkg/api/meta"
-	"k8s.io/apimachinery/pkg/api/resource"
-
-	appsv1 "k8s.io/api/apps/v1"
-
 	cachev1alpha1 "github.com/mainstay-operator/mainstay-operator/api/cache/v1alpha1"
-	commonv1 "github.com/mainstay-operator/mainstay-operator/api/common/v1"
 )
 
 func TestSettingsPlan(t *testing.T) {
@@ -96,7 +88,7 @@ func TestTheFileFollowsTheServers(t *testing.T) {
 	} {
 		t.Run(c.reason, func(t *testing.T) {
 			s := withVolumes(healthy(3))
-			s.Spec.Config = config("hz", "20")
+			s.Spec.Config = map[string]cachev1alpha1.RedisConfigValue{"hz": "20"}
 			s.settings.Live["hz"] = "10"
 			c.given(s)
 			before := s.settings.text()
@@ -106,69 +98,6 @@ func TestTheFileFollowsTheServers(t *testing.T) {
 			}
 			if again := settingsIn(map[string][]byte{settingsKey: []byte(got.text())}); again.text() != got.text() {
 				t.Errorf("read back as %s", again.text())
-			}
-		})
-	}
-}
-
-// A set whose Secret was lost begins with what its servers can find again.
-func TestSettingsThatAreLostAreThoseOfTheServers(t *testing.T) {
-	s := withVolumes(healthy(3))
-	for i := range s.members {
-		s.members[i].AOF = false
-	}
-	f := &fleet{spec: resolve(s.Redis), world: s.world}
-	if f.takeSettings(settings{}); f.settings.Live[appendOnly] != "no" {
-		t.Errorf("they would start from a file that none has written: %v", f.settings)
-	}
-}
-
-// A pod that is to be replaced for its limit goes by the limit that it has.
-func TestMemoryGoesByThePodsOwnLimit(t *testing.T) {
-	r := &cachev1alpha1.Redis{}
-	r.Spec.Resources.Limits = corev1.ResourceList{corev1.ResourceMemory: resource.MustParse("2000")}
-	if got := resolve(r).liveDirectives(1000)[maxMemory] + " " + resolve(r).liveDirectives(0)[maxMemory]; got != "750 1500" {
-		t.Error(got)
-	}
-	r.Spec.Resources.Limits = nil
-	if got := resolve(r).liveDirectives(1000)[maxMemory]; got != "0" {
-		t.Errorf("a bound that nobody asked for: %s", got)
-	}
-}
-
-func TestSettingsInSync(t *testing.T) {
-	for _, c := range []struct {
-		reason string
-		given  func(*scene)
-		says   string // "reason: words of the message"
-		ready  bool
-	}{
-		{"all is in step", func(*scene) {}, "SettingsApplied: every server", true},
-		{"not known yet what a process was told", func(s *scene) { s.members[1].settingsUnknown = true }, "SettingsApplied", true},
-		{"on its way", func(s *scene) { s.Spec.Config = config("hz", "20") }, "ApplyingSettings: config.hz:", false},
-		{"persistence is", func(s *scene) { s.settings.Live[appendOnly] = "no" }, "ApplyingSettings: persistence:", false},
-		{"waiting for pods", func(s *scene) {
-			s.Spec.Config = config("databases", "5")
-			s.members[1].configMark = resolve(s.Redis).restartMark(s.settings)
-		}, "RollingOut: config.databases: until their pods are made anew, a-0, a-2", false},
-		{"refused", func(s *scene) {
-			s.Spec.Config = config("hz", "abc")
-			s.members[1].refusedSettings = map[string]string{"hz": "ERR no integer"}
-		}, `InvalidSpec: config.hz: the servers refuse hz "abc": ERR no integer; the value before`, false},
-	} {
-		t.Run(c.reason, func(t *testing.T) {
-			s := withVolumes(healthy(3))
-			c.given(s)
-			set := &appsv1.StatefulSet{}
-			set.Generation, set.Status.ObservedGeneration, set.Status.Replicas = 2, 2, 3
-			list := newStatus(s.Redis, s.situation(), step{do: idle}, set, nil).Conditions
-			got := meta.FindStatusCondition(list, commonv1.ConditionSettingsInSync)
-			if got == nil || !strings.HasPrefix(got.Reason+": "+got.Message, c.says) || (got.Status == "True") != c.ready {
-				t.Errorf("%+v, want %s", got, c.says)
-			}
-			degraded := meta.IsStatusConditionTrue(list, commonv1.ConditionDegraded)
-			if refused := strings.HasPrefix(c.says, commonv1.ReasonInvalidSpec); degraded != refused {
-				t.Errorf("degraded: %t", degraded)
 			}
 		})
 	}

@@ -2,32 +2,14 @@ package redis
 
 import (
 	"cmp"
-	"context"
 	"fmt"
 	"maps"
 	"slices"
 	"testing"
 
-	"k8s.io/utils/clock"
-
 	cachev1alpha1 "github.com/mainstay-operator/mainstay-operator/api/cache/v1alpha1"
 	"github.com/mainstay-operator/mainstay-operator/controllers/redis/internal/wire"
 )
-
-// withVolumes gives the nodes volumes, each as a healthy epoch 7 leaves it.
-func withVolumes(s *scene) *scene {
-	s.Spec.Storage = &cachev1alpha1.RedisStorage{}
-	s.volumes = map[string]volume{}
-	for _, m := range s.members {
-		setStamp(s, m.name, 7, synced)
-	}
-	setStamp(s, "a-0", 7, leading)
-	return applied(s)
-}
-
-func setStamp(s *scene, name string, epoch int64, is standing) {
-	s.volumes[name] = volume{stamp: stamp{epoch: epoch, replID: history, standing: is}}
-}
 
 // recreatedOnVolumes is a new object on the volumes of another: all nodes hold data.
 func recreatedOnVolumes(size int32) *scene {
@@ -209,40 +191,6 @@ func TestStampsThatAreDue(t *testing.T) {
 				t.Errorf("got %v and %v, want %v and %v", first.nodes, later, c.first, c.vouched)
 			}
 		})
-	}
-}
-
-// A status put back from a backup is older than the volumes. What is recorded is on
-// the master's volume first: the object may be deleted the moment after.
-// pinnedMaster answers as a master that keeps its history.
-type pinnedMaster struct{ server }
-
-func (pinnedMaster) Look(context.Context) wire.View {
-	return wire.View{Answer: wire.Reached, Master: true, Pinned: true, ReplID: history}
-}
-
-func TestEpochIsBeyondAllVolumes(t *testing.T) {
-	s := withVolumes(healthy(3))
-	setStamp(s, "a-2", 9, leading)
-	if got := s.situation().plan(); got.do != recordMaster || got.nodes[0] != "a-0" {
-		t.Fatalf("got %s", got)
-	}
-	var borne stamp
-	told := scripted{onStamp: func(name string, is stamp) error {
-		if name == "a-0" {
-			borne = is
-		}
-		return nil
-	}, onSave: func() error {
-		if borne.epoch != 10 || borne.standing != leading {
-			t.Errorf("saved while the volume bears %+v", borne)
-		}
-		return nil
-	}}
-	f := &fleet{spec: resolve(s.Redis), world: s.world, effects: told, servers: map[string]server{"a-0": pinnedMaster{}}}
-	r := &Reconciler{clock: clock.RealClock{}}
-	if err := r.doRecordMaster(t.Context(), s.Redis, f, step{do: recordMaster, nodes: []string{"a-0"}}); err != nil || s.Status.Epoch != 10 || s.Status.Replication.Epoch != 10 {
-		t.Errorf("%v, epoch %d", err, s.Status.Epoch)
 	}
 }
 

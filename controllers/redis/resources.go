@@ -25,12 +25,8 @@ const (
 	// redisUID is the UID of the redis and valkey users in the official images.
 	redisUID = 999
 
-	// labelRole on pods is what the replicas' Service selects by.
-	labelRole = "mainstay-operator.io/role"
 	// labelPod is set by the StatefulSet controller: the master's Service selects by it.
 	labelPod = "statefulset.kubernetes.io/pod-name"
-	// gateInSync keeps a pod unready until its data is there.
-	gateInSync = corev1.PodConditionType("mainstay-operator.io/in-sync")
 	// dataVolume is where a node keeps its data.
 	dataVolume = "data"
 	// annotationConfig rolls the pods when settings change that take effect only at a start.

@@ -70,24 +70,6 @@ func TestServicesAreExposedAsAsked(t *testing.T) {
 	}
 }
 
-// A node beyond the size stays until nothing depends on it.
-func TestPodsOutliveTheirSize(t *testing.T) {
-	r := sized(2)
-	r.Status.Replication = &cachev1alpha1.RedisReplication{Master: cachev1alpha1.RedisProcess{Name: "a-4"}}
-	if got := (situation{spec: resolve(r), Status: &r.Status}).desiredPods(); got != 5 {
-		t.Errorf("the master would be removed: %d pods", got)
-	}
-	r.Status.Replication.Master.Name = "a-0"
-	r.Status.Replication.SyncSet = []cachev1alpha1.RedisProcess{{Name: "a-3"}}
-	if got := (situation{spec: resolve(r), Status: &r.Status}).desiredPods(); got != 4 {
-		t.Errorf("a member of the sync set would be removed: %d pods", got)
-	}
-	r.Status.Replication.SyncSet = nil
-	if got := (situation{spec: resolve(r), Status: &r.Status}).desiredPods(); got != 2 {
-		t.Errorf("want the size, got %d", got)
-	}
-}
-
 func TestNodes(t *testing.T) {
 	set := func(change func(*cachev1alpha1.Redis)) *appsv1ac.StatefulSetApplyConfiguration {
 		r := sized(3)
@@ -144,12 +126,6 @@ func TestNodes(t *testing.T) {
 			}
 		})
 	}
-}
-
-func sized(size int32) *cachev1alpha1.Redis {
-	r := &cachev1alpha1.Redis{}
-	r.Name, r.Spec.Size = "a", &size
-	return r
 }
 
 func withMaster(r *cachev1alpha1.Redis, name string) *cachev1alpha1.Redis {

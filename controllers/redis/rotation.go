@@ -3,14 +3,15 @@ package redis
 import (
 	"cmp"
 	"encoding/json"
+	"fmt"
 	"regexp"
 	"slices"
 	"strings"
 	"time"
-
-	corev1 "k8s.io/api/core/v1"
+	"unicode"
 
 	"github.com/mainstay-operator/mainstay-operator/controllers/redis/internal/wire"
+	corev1 "k8s.io/api/core/v1"
 )
 
 const (
@@ -23,6 +24,11 @@ const (
 	// maxRetired bounds the passwords that are accepted beside the current one,
 	// should somebody change it all the time: the oldest goes first.
 	maxRetired = 8
+	// maxPasswordBytes is less than a server reads from a client that has not logged in
+	// yet, with room to spare.
+	maxPasswordBytes = 4096
+	// minRecheck bounds how soon a password that is about to expire is looked at again.
+	minRecheck = 50 * time.Millisecond
 	// certificateReread is how soon a Secret that could not be read is tried again.
 	certificateReread = 5 * time.Second
 
@@ -152,7 +158,7 @@ func (c credentials) recheckAfter(now time.Time) time.Duration {
 	}
 	for _, r := range c.retired {
 		if left := r.Until.Sub(now); !r.Until.IsZero() && (soonest == 0 || left < soonest) {
-			soonest = max(left, shortRequeue)
+			soonest = max(left, minRecheck)
 		}
 	}
 	return soonest
@@ -216,4 +222,22 @@ func acceptedBy(users string) []string {
 		}
 	}
 	return hashes
+}
+
+// passwordIn returns the password, or tells people what they have to mend.
+func passwordIn(name string, data map[string][]byte) (password, problem string) {
+	password = string(data[corev1.BasicAuthPasswordKey])
+	switch {
+	case data == nil:
+		problem = fmt.Sprintf("there is no Secret %q; create it with a key \"password\"", name)
+	case password == "":
+		problem = fmt.Sprintf("Secret %q has no key \"password\", or an empty one", name)
+	case strings.ContainsFunc(password, unicode.IsControl):
+		problem = fmt.Sprintf("key \"password\" of Secret %q holds a control character, such as the newline that echo adds; use echo -n", name)
+	case len(password) > maxPasswordBytes:
+		problem = fmt.Sprintf("key \"password\" of Secret %q is longer than %d bytes", name, maxPasswordBytes)
+	default:
+		return password, ""
+	}
+	return "", problem
 }

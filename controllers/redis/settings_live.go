@@ -170,3 +170,10 @@ func differingMarks(a, b string) []string {
 	slices.Sort(names)
 	return slices.Compact(names)
 }
+
+// settingsIn reads the settings from a Secret's data, where settings.text wrote them.
+func settingsIn(data map[string][]byte) settings {
+	var s settings
+	_ = json.Unmarshal(data[settingsKey], &s) // what cannot be read is made anew from what runs
+	return s
+}

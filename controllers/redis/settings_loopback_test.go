@@ -51,7 +51,7 @@ func (l *loopback) infoOfAll(field string) string {
 
 func TestI13SettingsChangeAndNoOperationFails(t *testing.T) {
 	l := newLoopback(t, 3, persisted(cachev1alpha1.RedisPersistAOF), func(r *cachev1alpha1.Redis) {
-		r.Spec.Config = config("hz", "20")
+		r.Spec.Config = oneDirective("hz", "20")
 		r.Spec.Resources.Limits = corev1.ResourceList{corev1.ResourceMemory: resource.MustParse("1000Mi")}
 	})
 	l.expectConfig("hz", "20") // though no file had it when they started
@@ -75,7 +75,7 @@ func TestI13SettingsChangeAndNoOperationFails(t *testing.T) {
 		name, value string
 	}{
 		{func(s *cachev1alpha1.RedisSpec) {
-			s.Config = config("maxmemory-policy", "allkeys-lru")
+			s.Config = oneDirective("maxmemory-policy", "allkeys-lru")
 			s.Config["hz"] = "30"
 		}, "maxmemory-policy", "allkeys-lru"},
 		{func(s *cachev1alpha1.RedisSpec) {
@@ -126,7 +126,7 @@ func callsOf(stats string) []string {
 }
 
 func TestARefusedSettingBreaksNothingAndHeals(t *testing.T) {
-	l := newLoopback(t, 2, func(r *cachev1alpha1.Redis) { r.Spec.Config = config("maxmemory-policy", "nonsense") })
+	l := newLoopback(t, 2, func(r *cachev1alpha1.Redis) { r.Spec.Config = oneDirective("maxmemory-policy", "nonsense") })
 	l.redis.Spec.Config["hz"], l.redis.Spec.Config["timeout"] = "abc", "77"
 	l.heal()
 	l.expectConfig("timeout", "77")
@@ -136,7 +136,7 @@ func TestARefusedSettingBreaksNothingAndHeals(t *testing.T) {
 	}
 	l.replace(l.replica())
 	l.heal()
-	l.redis.Spec.Config = config("hz", "50")
+	l.redis.Spec.Config = oneDirective("hz", "50")
 	l.redis.Spec.Config["timeout"] = "77"
 	l.heal()
 	l.expectConfig("hz", "50")
@@ -146,7 +146,7 @@ func TestARefusedSettingBreaksNothingAndHeals(t *testing.T) {
 }
 
 func TestASettingThatIsTakenOutRollsThePods(t *testing.T) {
-	l := newLoopback(t, 2, func(r *cachev1alpha1.Redis) { r.Spec.Config = config("hz", "50") })
+	l := newLoopback(t, 2, func(r *cachev1alpha1.Redis) { r.Spec.Config = oneDirective("hz", "50") })
 	l.write(0, 50)
 	processes := l.infoOfAll("run_id")
 	l.redis.Spec.Config = nil

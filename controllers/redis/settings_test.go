@@ -5,14 +5,11 @@ import (
 	"strings"
 	"testing"
 
+	cachev1alpha1 "github.com/mainstay-operator/mainstay-operator/api/cache/v1alpha1"
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/resource"
 	"k8s.io/utils/ptr"
-
-	cachev1alpha1 "github.com/mainstay-operator/mainstay-operator/api/cache/v1alpha1"
 )
-
-var passwords = credentials{wanted: appLogin{password: "app-secret"}, published: appLogin{password: "app-secret"}, operator: "op-secret", replication: `re"pl`}
 
 func TestRedisConf(t *testing.T) {
 	limited := corev1.ResourceRequirements{Limits: corev1.ResourceList{corev1.ResourceMemory: resource.MustParse("1000Mi")}}
@@ -35,10 +32,10 @@ func TestRedisConf(t *testing.T) {
 			[]string{`save "3600"`, `appendonly "yes"`, `appendfsync "always"`}, nil},
 		{"three quarters of the limit are for data", cachev1alpha1.RedisSpec{Resources: limited}, []string{`maxmemory "786432000"`}, nil},
 		{"or as asked", cachev1alpha1.RedisSpec{Resources: limited, MaxMemoryPercent: ptr.To[int32](50)}, []string{`maxmemory "524288000"`}, nil},
-		{"a bound of the user's wins", cachev1alpha1.RedisSpec{Resources: limited, Config: config("maxmemory", "100mb")}, []string{`maxmemory "100mb"`}, []string{`maxmemory "7`}},
-		{"what takes a start", cachev1alpha1.RedisSpec{Config: config("databases", "32")}, []string{`databases "32"`}, nil},
-		{"a value is one word", cachev1alpha1.RedisSpec{Config: config("notify-keyspace-events", "K E\" x")}, []string{`notify-keyspace-events "K E\" x"`}, nil},
-		{"but where there are several", cachev1alpha1.RedisSpec{Config: config("client-output-buffer-limit", "normal 1 2 3")},
+		{"a bound of the user's wins", cachev1alpha1.RedisSpec{Resources: limited, Config: oneDirective("maxmemory", "100mb")}, []string{`maxmemory "100mb"`}, []string{`maxmemory "7`}},
+		{"what takes a start", cachev1alpha1.RedisSpec{Config: oneDirective("databases", "32")}, []string{`databases "32"`}, nil},
+		{"a value is one word", cachev1alpha1.RedisSpec{Config: oneDirective("notify-keyspace-events", "K E\" x")}, []string{`notify-keyspace-events "K E\" x"`}, nil},
+		{"but where there are several", cachev1alpha1.RedisSpec{Config: oneDirective("client-output-buffer-limit", "normal 1 2 3")},
 			[]string{`client-output-buffer-limit "normal" "1" "2" "3"`}, nil},
 		{"TLS leaves no port without", cachev1alpha1.RedisSpec{TLS: &cachev1alpha1.RedisTLS{}},
 			[]string{`port "0"`, `tls-port "6379"`, `tls-replication "yes"`, `tls-auth-clients "no"`, `include "/etc/redis-tls/tls.conf"`}, []string{"tls-cert-file", "\nport \"6379\""}},
@@ -63,10 +60,6 @@ func TestRedisConf(t *testing.T) {
 	}
 }
 
-func config(name, value string) map[string]cachev1alpha1.RedisConfigValue {
-	return map[string]cachev1alpha1.RedisConfigValue{name: cachev1alpha1.RedisConfigValue(value)}
-}
-
 func TestQuoteIsOneLine(t *testing.T) {
 	for value, want := range map[string]string{
 		"plain": `"plain"`, "a b": `"a b"`, `"`: `"\""`, `\`: `"\\"`, "a\nreplicaof no one": `"a\x0areplicaof no one"`, "\x00": `"\x00"`, "ä": `"\xc3\xa4"`,
@@ -83,7 +76,7 @@ func fileOf(r *cachev1alpha1.Redis) string {
 }
 
 func TestTheFileAtFirstHasNothingThatAServerCouldRefuse(t *testing.T) {
-	r := &cachev1alpha1.Redis{Spec: cachev1alpha1.RedisSpec{Storage: &cachev1alpha1.RedisStorage{}, Config: config("hz", "abc")}}
+	r := &cachev1alpha1.Redis{Spec: cachev1alpha1.RedisSpec{Storage: &cachev1alpha1.RedisStorage{}, Config: oneDirective("hz", "abc")}}
 	file := resolve(r).redisConf(passwords, resolve(r).initialSettings())
 	if strings.Contains(file, "hz") || !strings.Contains(file, `appendonly "yes"`) {
 		t.Errorf("got\n%s", file)
@@ -101,10 +94,10 @@ func TestMarkChangesWithWhatTakesNewPods(t *testing.T) {
 			r.Spec.Durability = &cachev1alpha1.RedisDurability{MinReplicasToWrite: ptr.To[int32](2), MaxLagSeconds: ptr.To[int32](9)}
 		}, nil},
 		{"so is most else", func(r *cachev1alpha1.Redis, s *settings) {
-			r.Spec.Config = config("maxclients", "5")
+			r.Spec.Config = oneDirective("maxclients", "5")
 			s.Live = resolve(r).liveDirectives(0)
 		}, nil},
-		{"but not what is read at a start only", func(r *cachev1alpha1.Redis, _ *settings) { r.Spec.Config = config("databases", "5") }, []string{"databases"}},
+		{"but not what is read at a start only", func(r *cachev1alpha1.Redis, _ *settings) { r.Spec.Config = oneDirective("databases", "5") }, []string{"databases"}},
 		{"nor what was taken out", func(_ *cachev1alpha1.Redis, s *settings) { s.Resets["hz"]++ }, []string{"hz"}},
 		{"nor another file to start from", func(_ *cachev1alpha1.Redis, s *settings) { s.Live[appendOnly] = "yes" }, []string{appendOnly}},
 	} {
@@ -125,5 +118,18 @@ func TestUsersHoldNoPassword(t *testing.T) {
 	}
 	if lines := strings.Split(strings.TrimSpace(file), "\n"); len(lines) != 4 || slices.ContainsFunc(lines, func(l string) bool { return !strings.HasPrefix(l, "user ") }) {
 		t.Errorf("want four users, got\n%s", file)
+	}
+}
+
+// A pod that is to be replaced for its limit goes by the limit that it has.
+func TestMemoryGoesByThePodsOwnLimit(t *testing.T) {
+	r := &cachev1alpha1.Redis{}
+	r.Spec.Resources.Limits = corev1.ResourceList{corev1.ResourceMemory: resource.MustParse("2000")}
+	if got := resolve(r).liveDirectives(1000)[maxMemory] + " " + resolve(r).liveDirectives(0)[maxMemory]; got != "750 1500" {
+		t.Error(got)
+	}
+	r.Spec.Resources.Limits = nil
+	if got := resolve(r).liveDirectives(1000)[maxMemory]; got != "0" {
+		t.Errorf("a bound that nobody asked for: %s", got)
 	}
 }

@@ -18,11 +18,6 @@ import (
 	"github.com/mainstay-operator/mainstay-operator/controllers/redis/internal/wire"
 )
 
-const (
-	roleMaster  = "master"
-	roleReplica = "replica"
-)
-
 // newStatus is the status with what was observed. It leaves alone what act has saved.
 func newStatus(r *cachev1alpha1.Redis, s situation, next step, set *appsv1.StatefulSet, pods []corev1.Pod) cachev1alpha1.RedisStatus {
 	status := *r.Status.DeepCopy()

@@ -4,10 +4,9 @@ import (
 	"slices"
 	"time"
 
-	"k8s.io/apimachinery/pkg/types"
-
 	cachev1alpha1 "github.com/mainstay-operator/mainstay-operator/api/cache/v1alpha1"
 	"github.com/mainstay-operator/mainstay-operator/controllers/redis/internal/wire"
+	"k8s.io/apimachinery/pkg/types"
 )
 
 // world is what one pass saw, read once.
@@ -151,4 +150,21 @@ func namesOf(members []member) []string {
 		list = append(list, m.name)
 	}
 	return list
+}
+
+// sentCommands is what this operator has told one process.
+type sentCommands struct {
+	othersKilled bool // it was told to close the connections of all other operators
+	loginSent    bool // it was told its login as a replica
+	// linkedAt is when it was last linked to its master, or was told the login.
+	linkedAt time.Time
+}
+
+// marksDelay returns for how long no pod may be marked yet, after clients were led to another master. It is 0 if
+// there was no master before, or if the same one is master again: then no route has changed.
+func (s situation) marksDelay() time.Duration {
+	if last := s.Status.LastFailover; last == nil || last.From == "" || last.From == last.To {
+		return 0
+	}
+	return max(0, oldClientTime-s.sinceRouted)
 }
