@@ -11,41 +11,42 @@ import (
 	cachev1alpha1 "github.com/mainstay-operator/mainstay-operator/api/cache/v1alpha1"
 	commonv1 "github.com/mainstay-operator/mainstay-operator/api/common/v1"
 	"github.com/mainstay-operator/mainstay-operator/controllers/internal/converge"
+	"github.com/mainstay-operator/mainstay-operator/controllers/redis/internal/topology"
 )
 
 // act performs one step. What a failover must know is saved before the command
 // that makes it true.
-func (r *Reconciler) act(ctx context.Context, redis *cachev1alpha1.Redis, f *fleet, s step) error {
-	switch s.do {
-	case fence:
-		return forEach(s.nodes, func(name string) error { return f.servers[name].Fence(ctx) })
-	case promote, switchOver, stepDown:
+func (r *Reconciler) act(ctx context.Context, redis *cachev1alpha1.Redis, f *fleet, s topology.Step) error {
+	switch s.Do {
+	case topology.Fence:
+		return forEach(s.Nodes, func(name string) error { return f.servers[name].Fence(ctx) })
+	case topology.Promote, topology.SwitchOver, topology.StepDown:
 		return r.changeMaster(ctx, redis, f, s)
-	case recordMaster:
+	case topology.RecordMaster:
 		return r.doRecordMaster(ctx, redis, f, s)
-	case attachReplicas:
-		return r.doAttachReplicas(ctx, redis, f, s.nodes)
-	case removeMembers:
-		return r.doRemoveMembers(ctx, redis, f, s.nodes)
-	case setMinReplicas:
-		return doSetMinReplicas(ctx, redis, f, s.minReplicas)
-	case disconnectClients:
-		return forEach(s.nodes, func(name string) error {
+	case topology.AttachReplicas:
+		return r.doAttachReplicas(ctx, redis, f, s.Nodes)
+	case topology.RemoveMembers:
+		return r.doRemoveMembers(ctx, redis, f, s.Nodes)
+	case topology.SetMinReplicas:
+		return doSetMinReplicas(ctx, redis, f, s.MinReplicas)
+	case topology.DisconnectClients:
+		return forEach(s.Nodes, func(name string) error {
 			return errors.Join(f.servers[name].KillClients(ctx), f.servers[name].Unpause(ctx))
 		})
-	case endMastership, stampVolumes:
+	case topology.EndMastership, topology.StampVolumes:
 		return stampOrEndMastership(ctx, redis, f, s)
-	case setPasswords, applySettings, setPersistence, loadCertificates:
+	case topology.SetPasswords, topology.ApplySettings, topology.SetPersistence, topology.LoadCertificates:
 		return r.adaptNodes(ctx, redis, f, s)
-	case deletePod:
-		return f.deletePod(ctx, s.nodes[0])
-	case deleteSilentPod:
-		return f.deletePod(ctx, s.nodes[0], ctrlclient.GracePeriodSeconds(1))
-	case expelUnrecorded:
+	case topology.DeletePod:
+		return f.deletePod(ctx, s.Nodes[0])
+	case topology.DeleteSilentPod:
+		return f.deletePod(ctx, s.Nodes[0], ctrlclient.GracePeriodSeconds(1))
+	case topology.ExpelUnrecorded:
 		return r.admitOnly(ctx, redis, f, redis.Status.Replication.SyncSet)
-	case serveStaleReads:
-		return forEach(s.nodes, func(name string) error { return f.servers[name].ServeStale(ctx) })
-	case dismissRequest:
+	case topology.ServeStaleReads:
+		return forEach(s.Nodes, func(name string) error { return f.servers[name].ServeStale(ctx) })
+	case topology.DismissRequest:
 		return r.removeSwitchoverRequest(ctx, redis, s)
 	default:
 		return nil
@@ -53,11 +54,11 @@ func (r *Reconciler) act(ctx context.Context, redis *cachev1alpha1.Redis, f *fle
 }
 
 // changeMaster carries out a step that moves the role of master. Each saves its intent first.
-func (r *Reconciler) changeMaster(ctx context.Context, redis *cachev1alpha1.Redis, f *fleet, s step) error {
-	switch s.do {
-	case promote:
+func (r *Reconciler) changeMaster(ctx context.Context, redis *cachev1alpha1.Redis, f *fleet, s topology.Step) error {
+	switch s.Do {
+	case topology.Promote:
 		return r.doPromote(ctx, redis, f, s)
-	case switchOver:
+	case topology.SwitchOver:
 		return r.doSwitchOver(ctx, redis, f, s)
 	default:
 		return r.doStepDown(ctx, redis, f, s)
@@ -65,21 +66,21 @@ func (r *Reconciler) changeMaster(ctx context.Context, redis *cachev1alpha1.Redi
 }
 
 // adaptNodes brings nodes to what the spec and the Secrets say. Their roles stay.
-func (r *Reconciler) adaptNodes(ctx context.Context, redis *cachev1alpha1.Redis, f *fleet, s step) error {
-	switch s.do {
-	case setPasswords:
-		return r.doSetPasswords(ctx, redis, f, s.nodes)
-	case applySettings:
-		return r.doApplySettings(ctx, redis, f, s.nodes)
-	case setPersistence:
-		return r.doSetPersistence(ctx, redis, f, s.nodes)
+func (r *Reconciler) adaptNodes(ctx context.Context, redis *cachev1alpha1.Redis, f *fleet, s topology.Step) error {
+	switch s.Do {
+	case topology.SetPasswords:
+		return r.doSetPasswords(ctx, redis, f, s.Nodes)
+	case topology.ApplySettings:
+		return r.doApplySettings(ctx, redis, f, s.Nodes)
+	case topology.SetPersistence:
+		return r.doSetPersistence(ctx, redis, f, s.Nodes)
 	default:
-		return r.doLoadCertificates(ctx, redis, f, s.nodes)
+		return r.doLoadCertificates(ctx, redis, f, s.Nodes)
 	}
 }
 
 // removeSwitchoverRequest takes the switchover's annotation off, and reports an event if the request was refused.
-func (r *Reconciler) removeSwitchoverRequest(ctx context.Context, redis *cachev1alpha1.Redis, s step) error {
+func (r *Reconciler) removeSwitchoverRequest(ctx context.Context, redis *cachev1alpha1.Redis, s topology.Step) error {
 	next := redis.DeepCopy()
 	delete(next.Annotations, cachev1alpha1.RedisSwitchover)
 	// Of the object that was looked at: a newer wish stands.
@@ -87,8 +88,8 @@ func (r *Reconciler) removeSwitchoverRequest(ctx context.Context, redis *cachev1
 	if err := r.Patch(ctx, next, patch, ctrlclient.FieldOwner(converge.FieldManager)); err != nil {
 		return ctrlclient.IgnoreNotFound(err)
 	}
-	if s.message != "" {
-		r.Events.Eventf(redis, nil, corev1.EventTypeWarning, commonv1.ReasonSwitchoverRefused, "Switchover", "%s", s.message)
+	if s.Message != "" {
+		r.Events.Eventf(redis, nil, corev1.EventTypeWarning, commonv1.ReasonSwitchoverRefused, "Switchover", "%s", s.Message)
 	}
 	return nil
 }

@@ -4,6 +4,8 @@ import (
 	"context"
 
 	cachev1alpha1 "github.com/mainstay-operator/mainstay-operator/api/cache/v1alpha1"
+	"github.com/mainstay-operator/mainstay-operator/controllers/redis/internal/config"
+	"github.com/mainstay-operator/mainstay-operator/controllers/redis/internal/topology"
 	"github.com/mainstay-operator/mainstay-operator/controllers/redis/internal/wire"
 )
 
@@ -11,12 +13,12 @@ import (
 // refuses is remembered: it would refuse again.
 func (r *Reconciler) doSetPasswords(ctx context.Context, redis *cachev1alpha1.Redis, f *fleet, nodes []string) error {
 	return forEach(nodes, func(name string) error {
-		m, _ := f.find(name)
-		err := f.servers[name].SetPasswords(ctx, application, f.credentials.acceptedDigests()...)
+		m, _ := f.Find(name)
+		err := f.servers[name].SetPasswords(ctx, config.Application, f.credentials.AcceptedDigests()...)
 		if err != nil && !wire.IsRefusal(err) {
 			return err
 		}
-		r.memory.notePasswords(redis, m.RunID, passwordReply{digest: f.credentials.digest(), refused: err != nil})
+		r.memory.notePasswords(redis, m.RunID, passwordReply{digest: f.credentials.Digest(), refused: err != nil})
 		return nil
 	})
 }
@@ -24,9 +26,9 @@ func (r *Reconciler) doSetPasswords(ctx context.Context, redis *cachev1alpha1.Re
 // publishPassword gives the applications the wanted password, once every node that answers
 // accepts it.
 func (r *Reconciler) publishPassword(redis *cachev1alpha1.Redis, f *fleet) {
-	r.memory.fillPasswords(redis, &f.world, f.credentials) // some may have learned it in this pass
-	if f.credentials.isUnpublished() && f.count(member.hasOldPasswords) == 0 {
-		f.credentials = f.credentials.publish(redis.Status.Replication != nil)
+	r.memory.fillPasswords(redis, &f.World, f.credentials) // some may have learned it in this pass
+	if f.credentials.IsUnpublished() && f.Count(topology.Member.HasOldPasswords) == 0 {
+		f.credentials = f.credentials.Publish(redis.Status.Replication != nil)
 		r.memory.keepCredentials(redis, f.credentials)
 	}
 }
@@ -34,7 +36,7 @@ func (r *Reconciler) publishPassword(redis *cachev1alpha1.Redis, f *fleet) {
 // startPasswordOverlap starts the overlap of a password whose successor was published. It reports
 // whether that has to be saved.
 func (r *Reconciler) startPasswordOverlap(redis *cachev1alpha1.Redis, f *fleet) bool {
-	counting, changed := f.credentials.startOverlap(r.clock.Now())
+	counting, changed := f.credentials.StartOverlap(r.clock.Now())
 	if changed {
 		f.credentials = counting
 		r.memory.keepCredentials(redis, f.credentials)

@@ -10,25 +10,27 @@ import (
 
 	cachev1alpha1 "github.com/mainstay-operator/mainstay-operator/api/cache/v1alpha1"
 	commonv1 "github.com/mainstay-operator/mainstay-operator/api/common/v1"
+	"github.com/mainstay-operator/mainstay-operator/controllers/redis/internal/config"
+	"github.com/mainstay-operator/mainstay-operator/controllers/redis/internal/topology"
 	"github.com/mainstay-operator/mainstay-operator/controllers/redis/internal/wire"
 )
 
 // doPromote promotes a fenced node that has all confirmed writes, once the intent is saved.
-func (r *Reconciler) doPromote(ctx context.Context, redis *cachev1alpha1.Redis, f *fleet, s step) error {
+func (r *Reconciler) doPromote(ctx context.Context, redis *cachev1alpha1.Redis, f *fleet, s topology.Step) error {
 	if err := r.saveIntent(ctx, redis, f, s); err != nil {
 		return err
 	}
-	return r.makeMaster(ctx, redis, f, s.nodes[0])
+	return r.makeMaster(ctx, redis, f, s.Nodes[0])
 }
 
 // makeMaster promotes a fenced node, and then records it as master.
 func (r *Reconciler) makeMaster(ctx context.Context, redis *cachev1alpha1.Redis, f *fleet, name string) error {
-	candidate, _ := f.find(name)
-	server := f.servers[candidate.name]
+	candidate, _ := f.Find(name)
+	server := f.servers[candidate.Name]
 	if !server.Look(ctx).Fenced() {
-		return fmt.Errorf("%s is no longer fenced, or does not answer; another is chosen", candidate.name)
+		return fmt.Errorf("%s is no longer fenced, or does not answer; another is chosen", candidate.Name)
 	}
-	if err := server.Admit(ctx, loginUsers(), nil); err != nil { // nobody confirms before he is on record
+	if err := server.Admit(ctx, config.LoginUsers(), nil); err != nil { // nobody confirms before he is on record
 		return err
 	}
 	if err := server.Promote(ctx, effectiveMinReplicas(redis, f, candidate)); err != nil {
@@ -40,17 +42,17 @@ func (r *Reconciler) makeMaster(ctx context.Context, redis *cachev1alpha1.Redis,
 // doSwitchOver moves the role of master without losing a write: once fenced, the old master takes no
 // more writes and still feeds its replicas. If this fails half way, nobody is master, and the
 // next pass promotes a node that has all writes, as the old master does.
-func (r *Reconciler) doSwitchOver(ctx context.Context, redis *cachev1alpha1.Redis, f *fleet, s step) error {
-	candidate, _ := f.find(s.nodes[0])
-	old, target := f.masterServer(redis), f.servers[candidate.name]
+func (r *Reconciler) doSwitchOver(ctx context.Context, redis *cachev1alpha1.Redis, f *fleet, s topology.Step) error {
+	candidate, _ := f.Find(s.Nodes[0])
+	old, target := f.masterServer(redis), f.servers[candidate.Name]
 	// Fenced for one that lags far behind, nobody would take writes, and for nothing.
-	if _, err := barrier(ctx, redis, f, []cachev1alpha1.RedisProcess{candidate.process()}); err != nil {
+	if _, err := barrier(ctx, redis, f, []cachev1alpha1.RedisProcess{candidate.Process()}); err != nil {
 		return err
 	}
 	if err := r.saveIntent(ctx, redis, f, s); err != nil {
 		return err
 	}
-	if err := target.Admit(ctx, loginUsers(), nil); err != nil {
+	if err := target.Admit(ctx, config.LoginUsers(), nil); err != nil {
 		return err
 	}
 	if err := errors.Join(old.Pause(ctx, catchUpTimeout), old.Fence(ctx)); err != nil {
@@ -60,8 +62,8 @@ func (r *Reconciler) doSwitchOver(ctx context.Context, redis *cachev1alpha1.Redi
 	if !last.Fenced() {
 		return fmt.Errorf("%s did not let itself be fenced", redis.Status.Replication.Master.Name)
 	}
-	if err := f.awaitOffset(ctx, candidate.name, last.ReplID, last.Offset); err != nil {
-		return fmt.Errorf("%s: %w", candidate.name, err)
+	if err := f.awaitOffset(ctx, candidate.Name, last.ReplID, last.Offset); err != nil {
+		return fmt.Errorf("%s: %w", candidate.Name, err)
 	}
 	if err := target.Promote(ctx, effectiveMinReplicas(redis, f, candidate)); err != nil {
 		return err
@@ -75,81 +77,81 @@ func (r *Reconciler) doSwitchOver(ctx context.Context, redis *cachev1alpha1.Redi
 
 // doStepDown fences a master that its replicas do not hear, fences them too, and promotes one of them.
 // If some have heard the master again by then, so that another should lead, it fails and the next pass decides.
-func (r *Reconciler) doStepDown(ctx context.Context, redis *cachev1alpha1.Redis, f *fleet, s step) error {
+func (r *Reconciler) doStepDown(ctx context.Context, redis *cachev1alpha1.Redis, f *fleet, s topology.Step) error {
 	if err := r.saveIntent(ctx, redis, f, s); err != nil {
 		return err
 	}
 	if err := f.masterServer(redis).Fence(ctx); err != nil {
 		return err
 	}
-	following := f.where(func(m member) bool { return m.answers() && !m.Master && !m.Fenced() })
-	if err := forEach(namesOf(following), func(name string) error { return f.servers[name].Fence(ctx) }); err != nil {
+	following := f.Where(func(m topology.Member) bool { return m.Answers() && !m.Master && !m.Fenced() })
+	if err := forEach(topology.NamesOf(following), func(name string) error { return f.servers[name].Fence(ctx) }); err != nil {
 		return err
 	}
 	f.look(ctx) // by the same connections: nothing but execute dials again, and then asks for the record
-	if next := f.situation(redis).plan(); next.do != promote || next.nodes[0] != s.nodes[0] {
-		return fmt.Errorf("%s was to lead, and it would be %s (%s) now", s.nodes[0], next, cmp.Or(next.message, next.reason))
+	if next := f.situation(redis).Plan(); next.Do != topology.Promote || next.Nodes[0] != s.Nodes[0] {
+		return fmt.Errorf("%s was to lead, and it would be %s (%s) now", s.Nodes[0], next, cmp.Or(next.Message, next.Reason))
 	}
-	return r.makeMaster(ctx, redis, f, s.nodes[0])
+	return r.makeMaster(ctx, redis, f, s.Nodes[0])
 }
 
 // saveIntent saves who is to become master, under an epoch higher than any before.
-func (r *Reconciler) saveIntent(ctx context.Context, redis *cachev1alpha1.Redis, f *fleet, s step) error {
-	redis.Status.Epoch = max(redis.Status.Epoch, f.maxStampedEpoch()) + 1
-	redis.Status.TargetMaster = s.nodes[0]
+func (r *Reconciler) saveIntent(ctx context.Context, redis *cachev1alpha1.Redis, f *fleet, s topology.Step) error {
+	redis.Status.Epoch = max(redis.Status.Epoch, f.MaxStampedEpoch()) + 1
+	redis.Status.TargetMaster = s.Nodes[0]
 	redis.Status.LastFailover = &cachev1alpha1.RedisFailover{
-		Epoch: redis.Status.Epoch, From: redis.Status.Master, To: s.nodes[0],
-		Reason: s.reason, Evidence: s.evidence, Unsafe: s.unsafe, DetectedAt: *r.microNow(),
+		Epoch: redis.Status.Epoch, From: redis.Status.Master, To: s.Nodes[0],
+		Reason: s.Reason, Evidence: s.Evidence, Unsafe: s.Unsafe, DetectedAt: *r.microNow(),
 	}
 	if rep := redis.Status.Replication; rep != nil {
 		redis.Status.LastFailover.FromPodUID = rep.Master.PodUID
 	}
-	if s.do != switchOver { // until then nobody takes writes
-		setNoMaster(redis, s.nodes[0]+" is becoming master")
+	if s.Do != topology.SwitchOver { // until then nobody takes writes
+		setNoMaster(redis, s.Nodes[0]+" is becoming master")
 	}
 	return f.save(ctx)
 }
 
 // recordPromotion records the new master and the nodes that will follow it, then lets them follow.
-func (r *Reconciler) recordPromotion(ctx context.Context, redis *cachev1alpha1.Redis, f *fleet, candidate member) error {
+func (r *Reconciler) recordPromotion(ctx context.Context, redis *cachev1alpha1.Redis, f *fleet, candidate topology.Member) error {
 	redis.Status.LastFailover.PromotedAt = r.microNow()
 	followers := f.followers(candidate)
 	if err := noteMaster(ctx, redis, f, candidate, followers); err != nil {
 		return err
 	}
-	if err := saveMaster(ctx, redis, f, candidate.name); err != nil {
+	if err := saveMaster(ctx, redis, f, candidate.Name); err != nil {
 		return err
 	}
 	// The route must not wait for a follower that does not answer: the next pass
 	// attaches it.
-	if err := r.admitAndFollow(ctx, redis, f, namesOf(followers)); err != nil {
+	if err := r.admitAndFollow(ctx, redis, f, topology.NamesOf(followers)); err != nil {
 		log.FromContext(ctx).Info("not attached yet", "error", err.Error())
 	}
 	return nil
 }
 
 // followers returns the nodes that the candidate will have as replicas at once.
-func (f *fleet) followers(candidate member) []member {
-	return f.where(func(m member) bool {
-		return m.name != candidate.name && m.answers() && !m.deleting && ordinal(m.name) < f.spec.Size
+func (f *fleet) followers(candidate topology.Member) []topology.Member {
+	return f.Where(func(m topology.Member) bool {
+		return m.Name != candidate.Name && m.Answers() && !m.Deleting && config.Ordinal(m.Name) < f.spec.Size
 	})
 }
 
 // doRecordMaster records a node that is master already, with the nodes that follow it.
-func (r *Reconciler) doRecordMaster(ctx context.Context, redis *cachev1alpha1.Redis, f *fleet, s step) error {
-	name, next := s.nodes[0], redis.DeepCopy() // what fails half way is not to be saved
+func (r *Reconciler) doRecordMaster(ctx context.Context, redis *cachev1alpha1.Redis, f *fleet, s topology.Step) error {
+	name, next := s.Nodes[0], redis.DeepCopy() // what fails half way is not to be saved
 	status := &next.Status
 	rep := status.Replication
-	if rep != nil && s.reason == commonv1.ReasonRecordOutdated {
+	if rep != nil && s.Reason == commonv1.ReasonRecordOutdated {
 		status.Epoch++
 		status.LastFailover = &cachev1alpha1.RedisFailover{Epoch: status.Epoch, From: rep.Master.Name, FromPodUID: rep.Master.PodUID,
-			To: name, Reason: s.reason, Evidence: s.evidence, DetectedAt: *r.microNow(), PromotedAt: r.microNow()}
+			To: name, Reason: s.Reason, Evidence: s.Evidence, DetectedAt: *r.microNow(), PromotedAt: r.microNow()}
 	}
 	status.Epoch = max(1, status.Epoch)
-	if stamped := f.maxStampedEpoch(); stamped > status.Epoch {
+	if stamped := f.MaxStampedEpoch(); stamped > status.Epoch {
 		status.Epoch = stamped + 1
 	}
-	if rep != nil && rep.Master.Name == name && f.world.recordedMaster(rep.Master).isProcess(rep.Master) { // the same process, the same followers
+	if rep != nil && rep.Master.Name == name && f.World.RecordedMaster(rep.Master).IsProcess(rep.Master) { // the same process, the same followers
 		now, err := ensurePinned(ctx, f.masterServer(redis), name)
 		if err != nil {
 			return err
@@ -168,8 +170,8 @@ func (r *Reconciler) doRecordMaster(ctx context.Context, redis *cachev1alpha1.Re
 // those that follow it now: it refuses them from then on, and the barrier sees that all writes that they
 // confirmed are with the followers in sync.
 func (r *Reconciler) adoptMaster(ctx context.Context, redis *cachev1alpha1.Redis, f *fleet, name string) error {
-	master, _ := f.find(name)
-	followers := f.where(func(m member) bool { return m.Follows(master.address) })
+	master, _ := f.Find(name)
+	followers := f.Where(func(m topology.Member) bool { return m.Follows(master.Address) })
 	if err := noteMaster(ctx, redis, f, master, followers); err != nil {
 		return err
 	}
@@ -178,8 +180,8 @@ func (r *Reconciler) adoptMaster(ctx context.Context, redis *cachev1alpha1.Redis
 	}
 	var synced []cachev1alpha1.RedisProcess
 	for _, m := range followers {
-		if m.inSync(master) {
-			synced = append(synced, m.process())
+		if m.InSync(master) {
+			synced = append(synced, m.Process())
 		}
 	}
 	_, err := barrier(ctx, redis, f, synced)
@@ -202,9 +204,9 @@ func ensurePinned(ctx context.Context, server server, name string) (wire.View, e
 }
 
 // noteMaster puts into the status who is master, of which history, and who may confirm its writes. It saves nothing.
-func noteMaster(ctx context.Context, redis *cachev1alpha1.Redis, f *fleet, master member, followers []member) error {
-	server := f.servers[master.name]
-	now, err := ensurePinned(ctx, server, master.name)
+func noteMaster(ctx context.Context, redis *cachev1alpha1.Redis, f *fleet, master topology.Member, followers []topology.Member) error {
+	server := f.servers[master.Name]
+	now, err := ensurePinned(ctx, server, master.Name)
 	if err != nil {
 		return err
 	}
@@ -214,10 +216,10 @@ func noteMaster(ctx context.Context, redis *cachev1alpha1.Redis, f *fleet, maste
 	}
 	set := make([]cachev1alpha1.RedisProcess, 0, len(followers))
 	for _, m := range followers {
-		set = append(set, m.process())
+		set = append(set, m.Process())
 	}
 	redis.Status.Replication = &cachev1alpha1.RedisReplication{
-		Epoch: redis.Status.Epoch, ReplID: now.ReplID, StartOffset: now.Offset, FormerReplID: former, Master: master.process(),
+		Epoch: redis.Status.Epoch, ReplID: now.ReplID, StartOffset: now.Offset, FormerReplID: former, Master: master.Process(),
 		SyncSet: sortByName(set), EffectiveMinReplicas: now.MinReplicas,
 	}
 	return nil
@@ -235,7 +237,7 @@ func saveMaster(ctx context.Context, redis *cachev1alpha1.Redis, f *fleet, name 
 
 // effectiveMinReplicas returns the W that a master enforces from its promotion on. A new set
 // begins with the W of the spec.
-func effectiveMinReplicas(redis *cachev1alpha1.Redis, f *fleet, candidate member) int32 {
+func effectiveMinReplicas(redis *cachev1alpha1.Redis, f *fleet, candidate topology.Member) int32 {
 	rep := redis.Status.Replication
 	switch {
 	case rep == nil:

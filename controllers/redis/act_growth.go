@@ -12,6 +12,7 @@ import (
 	ctrlclient "sigs.k8s.io/controller-runtime/pkg/client"
 
 	cachev1alpha1 "github.com/mainstay-operator/mainstay-operator/api/cache/v1alpha1"
+	"github.com/mainstay-operator/mainstay-operator/controllers/redis/internal/topology"
 )
 
 // growVolumes enlarges the claims first, then the StatefulSet, so that a storage class
@@ -19,20 +20,20 @@ import (
 // failure of ours: its words are kept for the status.
 func (r *Reconciler) growVolumes(ctx context.Context, redis *cachev1alpha1.Redis, f *fleet, set *appsv1.StatefulSet) error {
 	var errs []error
-	for _, name := range f.situation(redis).volumeGrowth().toRequest {
-		seen := f.volumes[name].claim
+	for _, name := range f.situation(redis).VolumeGrowth().ToRequest {
+		seen := f.Volumes[name].Claim
 		next := seen.DeepCopy()
 		next.Spec.Resources.Requests[corev1.ResourceStorage] = f.spec.Storage.Size
 		switch err := r.patchClaim(ctx, redis, seen, next); {
 		case err == nil:
-			f.volumes[name] = volume{stamp: f.volumes[name].stamp, claim: next}
+			f.Volumes[name] = topology.Volume{Stamp: f.Volumes[name].Stamp, Claim: next}
 		case apierrors.IsForbidden(err), apierrors.IsInvalid(err):
-			f.growthRefusal = "storage.size: " + err.Error()
+			f.GrowthRefusal = "storage.size: " + err.Error()
 		default:
 			errs = append(errs, fmt.Errorf("growing PersistentVolumeClaim %q: %w", seen.Name, err))
 		}
 	}
-	if len(errs) == 0 && f.situation(redis).mustRemakeSet(set) {
+	if len(errs) == 0 && f.situation(redis).MustRemakeSet(set) {
 		errs = append(errs, r.orphanPods(ctx, set))
 	}
 	return errors.Join(errs...)

@@ -3,14 +3,17 @@ package redis
 import (
 	"testing"
 
-	cachev1alpha1 "github.com/mainstay-operator/mainstay-operator/api/cache/v1alpha1"
-	"github.com/mainstay-operator/mainstay-operator/controllers/internal/parts"
 	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/resource"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 	ctrlclient "sigs.k8s.io/controller-runtime/pkg/client"
+
+	cachev1alpha1 "github.com/mainstay-operator/mainstay-operator/api/cache/v1alpha1"
+	"github.com/mainstay-operator/mainstay-operator/controllers/internal/parts"
+	"github.com/mainstay-operator/mainstay-operator/controllers/redis/internal/config"
+	"github.com/mainstay-operator/mainstay-operator/controllers/redis/internal/fixture"
 )
 
 func podMadeBy(set types.UID) *corev1.Pod {
@@ -27,12 +30,12 @@ func podMadeBy(set types.UID) *corev1.Pod {
 // A StatefulSet that is made anew is made as its pods are: they must not be outdated.
 func TestPodsTellWhatAMissingStatefulSetWas(t *testing.T) {
 	r, redis := newStampReconciler(t, podMadeBy("gone"))
-	set, pods, err := r.getWorkload(t.Context(), redis, resolve(redis))
+	set, pods, err := r.getWorkload(t.Context(), redis, config.Resolve(redis))
 	if err != nil || len(pods) != 1 {
 		t.Fatal(err, pods)
 	}
 	redis.Spec.Storage.Size = resource.MustParse("2Gi")
-	c := r.childInputs(redis, set, &fleet{spec: resolve(redis)})
+	c := r.childInputs(redis, set, &fleet{spec: config.Resolve(redis)})
 	if c.image != "redis:old" || c.restartedAt != "then" || c.volumeSize.String() != "2Gi" {
 		t.Errorf("%+v", c)
 	}
@@ -60,9 +63,9 @@ func TestPodsOfAnEarlierStatefulSet(t *testing.T) {
 			r, _ := newStampReconciler(t, set.DeepCopy(), c.pod)
 			redis := redis.DeepCopy()
 			if c.known {
-				redis.Status.Replication = healthy(1).Status.Replication
+				redis.Status.Replication = fixture.Healthy(1).Status.Replication
 			}
-			if _, pods, err := r.getWorkload(t.Context(), redis, resolve(redis)); err != nil || len(pods) != c.counts {
+			if _, pods, err := r.getWorkload(t.Context(), redis, config.Resolve(redis)); err != nil || len(pods) != c.counts {
 				t.Errorf("%v: %d pods", err, len(pods))
 			}
 		})
@@ -71,7 +74,7 @@ func TestPodsOfAnEarlierStatefulSet(t *testing.T) {
 
 // A StatefulSet made anew takes its pods back one by one: none of them is lost meanwhile.
 func TestPodsOnRecord(t *testing.T) {
-	r := healthy(2).Redis
+	r := fixture.Healthy(2).Redis
 	if !isOnRecord(r, "uid-a-0") || !isOnRecord(r, "uid-a-1") || isOnRecord(r, "uid-a-2") {
 		t.Error("the pods on record are those of the master and the sync set")
 	}

@@ -4,8 +4,12 @@ import (
 	"context"
 	"testing"
 
-	"github.com/mainstay-operator/mainstay-operator/controllers/redis/internal/wire"
 	"k8s.io/utils/clock"
+
+	"github.com/mainstay-operator/mainstay-operator/controllers/redis/internal/config"
+	"github.com/mainstay-operator/mainstay-operator/controllers/redis/internal/fixture"
+	"github.com/mainstay-operator/mainstay-operator/controllers/redis/internal/topology"
+	"github.com/mainstay-operator/mainstay-operator/controllers/redis/internal/wire"
 )
 
 // A status put back from a backup is older than the volumes. What is recorded is on
@@ -14,30 +18,30 @@ import (
 type pinnedMaster struct{ server }
 
 func (pinnedMaster) Look(context.Context) wire.View {
-	return wire.View{Answer: wire.Reached, Master: true, Pinned: true, ReplID: history}
+	return wire.View{Answer: wire.Reached, Master: true, Pinned: true, ReplID: fixture.History}
 }
 
 func TestEpochIsBeyondAllVolumes(t *testing.T) {
-	s := withVolumes(healthy(3))
-	setStamp(s, "a-2", 9, leading)
-	if got := s.situation().plan(); got.do != recordMaster || got.nodes[0] != "a-0" {
+	s := fixture.WithVolumes(fixture.Healthy(3))
+	fixture.SetStamp(s, "a-2", 9, topology.Leading)
+	if got := s.Situation().Plan(); got.Do != topology.RecordMaster || got.Nodes[0] != "a-0" {
 		t.Fatalf("got %s", got)
 	}
-	var borne stamp
-	told := scripted{onStamp: func(name string, is stamp) error {
+	var borne topology.Stamp
+	told := scripted{onStamp: func(name string, is topology.Stamp) error {
 		if name == "a-0" {
 			borne = is
 		}
 		return nil
 	}, onSave: func() error {
-		if borne.epoch != 10 || borne.standing != leading {
+		if borne.Epoch != 10 || borne.Standing != topology.Leading {
 			t.Errorf("saved while the volume bears %+v", borne)
 		}
 		return nil
 	}}
-	f := &fleet{spec: resolve(s.Redis), world: s.world, effects: told, servers: map[string]server{"a-0": pinnedMaster{}}}
+	f := &fleet{spec: config.Resolve(s.Redis), World: s.World, effects: told, servers: map[string]server{"a-0": pinnedMaster{}}}
 	r := &Reconciler{clock: clock.RealClock{}}
-	if err := r.doRecordMaster(t.Context(), s.Redis, f, step{do: recordMaster, nodes: []string{"a-0"}}); err != nil || s.Status.Epoch != 10 || s.Status.Replication.Epoch != 10 {
+	if err := r.doRecordMaster(t.Context(), s.Redis, f, topology.Step{Do: topology.RecordMaster, Nodes: []string{"a-0"}}); err != nil || s.Status.Epoch != 10 || s.Status.Replication.Epoch != 10 {
 		t.Errorf("%v, epoch %d", err, s.Status.Epoch)
 	}
 }

@@ -8,38 +8,40 @@ import (
 	corev1 "k8s.io/api/core/v1"
 
 	cachev1alpha1 "github.com/mainstay-operator/mainstay-operator/api/cache/v1alpha1"
+	"github.com/mainstay-operator/mainstay-operator/controllers/redis/internal/config"
+	"github.com/mainstay-operator/mainstay-operator/controllers/redis/internal/topology"
 	"github.com/mainstay-operator/mainstay-operator/controllers/redis/internal/wire"
 )
 
 // readSettings returns the settings that this process knows the servers to have accepted, else
 // those in our own Secret. A new Redis has none.
-func (r *Reconciler) readSettings(ctx context.Context, redis *cachev1alpha1.Redis, asked spec) (settings, error) {
+func (r *Reconciler) readSettings(ctx context.Context, redis *cachev1alpha1.Redis, asked config.Spec) (config.Settings, error) {
 	if s, known := r.memory.settings(redis); known {
 		return s, nil
 	}
 	var files corev1.Secret
-	if err := r.getOwnSecret(ctx, redis, asked.filesName(), &files); err != nil {
-		return settings{}, err
+	if err := r.getOwnSecret(ctx, redis, asked.FilesName(), &files); err != nil {
+		return config.Settings{}, err
 	}
-	return settingsIn(files.Data), nil
+	return config.SettingsIn(files.Data), nil
 }
 
 // takeSettings starts from the known settings, else from how the servers run: what they
 // save now, they must find again after a restart.
-func (f *fleet) takeSettings(known settings) {
-	if f.settings = known; known.Live != nil {
+func (f *fleet) takeSettings(known config.Settings) {
+	if f.Settings = known; known.Live != nil {
 		return
 	}
-	f.settings = f.spec.initialSettings()
-	if running := f.where(member.answers); len(running) > 0 {
-		f.settings.Live[appendOnly] = yesNo(running[0].AOF)
+	f.Settings = f.spec.InitialSettings()
+	if running := f.Where(topology.Member.Answers); len(running) > 0 {
+		f.Settings.Live[config.AppendOnly] = config.YesNo(running[0].AOF)
 	}
 }
 
 // takeAcceptedSettings adds the settings that the servers have accepted, also in this pass.
 func (r *Reconciler) takeAcceptedSettings(redis *cachev1alpha1.Redis, f *fleet) {
-	r.memory.fillSettings(redis, f.spec, &f.world)
-	f.settings = f.situation(redis).nextSettings()
+	r.memory.fillSettings(redis, f.spec, &f.World)
+	f.Settings = f.situation(redis).NextSettings()
 }
 
 // doApplySettings sets the directives that running servers can change. A directive that one
@@ -47,8 +49,8 @@ func (r *Reconciler) takeAcceptedSettings(redis *cachev1alpha1.Redis, f *fleet) 
 func (r *Reconciler) doApplySettings(ctx context.Context, redis *cachev1alpha1.Redis, f *fleet, nodes []string) error {
 	refused := map[string]string{}
 	return forEach(nodes, func(name string) error {
-		m, _ := f.find(name)
-		want := f.spec.immediateDirectives(m.memoryLimit)
+		m, _ := f.Find(name)
+		want := f.spec.ImmediateDirectives(m.MemoryLimit)
 		for _, directive := range slices.Sorted(maps.Keys(want)) {
 			if _, is := refused[directive]; is {
 				continue
@@ -72,7 +74,7 @@ func (r *Reconciler) doApplySettings(ctx context.Context, redis *cachev1alpha1.R
 // snapshot: until then a server that dies would find them in neither.
 func (r *Reconciler) doSetPersistence(ctx context.Context, redis *cachev1alpha1.Redis, f *fleet, nodes []string) error {
 	return forEach(nodes, func(name string) error {
-		m, _ := f.find(name)
+		m, _ := f.Find(name)
 		err := r.setPersistenceOn(ctx, redis, f.spec, f.servers[name], m)
 		if err != nil && !wire.IsRefusal(err) {
 			return err
@@ -82,10 +84,10 @@ func (r *Reconciler) doSetPersistence(ctx context.Context, redis *cachev1alpha1.
 	})
 }
 
-func (r *Reconciler) setPersistenceOn(ctx context.Context, redis *cachev1alpha1.Redis, asked spec, server server, m member) error {
+func (r *Reconciler) setPersistenceOn(ctx context.Context, redis *cachev1alpha1.Redis, asked config.Spec, server server, m topology.Member) error {
 	switch {
-	case asked.usesAppendOnly() || !asked.usesSnapshots() || m.snapshotTaken:
-		return server.Configure(ctx, appendOnly, yesNo(asked.usesAppendOnly()))
+	case asked.UsesAppendOnly() || !asked.UsesSnapshots() || m.SnapshotTaken:
+		return server.Configure(ctx, config.AppendOnly, config.YesNo(asked.UsesAppendOnly()))
 	case m.Saving:
 		return nil
 	}

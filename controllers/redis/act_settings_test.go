@@ -7,6 +7,9 @@ import (
 	"testing"
 
 	cachev1alpha1 "github.com/mainstay-operator/mainstay-operator/api/cache/v1alpha1"
+	"github.com/mainstay-operator/mainstay-operator/controllers/redis/internal/config"
+	"github.com/mainstay-operator/mainstay-operator/controllers/redis/internal/fixture"
+	"github.com/mainstay-operator/mainstay-operator/controllers/redis/internal/topology"
 )
 
 // configRecorder notes what it is told about persistence.
@@ -29,27 +32,27 @@ func (o *configRecorder) SaveSnapshot(context.Context) error {
 // What was appended is in a snapshot before a server stops appending.
 func TestAServerIsToldToPersistInSteps(t *testing.T) {
 	const none, rdb, aof = cachev1alpha1.RedisPersistNone, cachev1alpha1.RedisPersistRDB, cachev1alpha1.RedisPersistAOF
-	r, was := &Reconciler{}, withVolumes(healthy(2))
-	look := func(change func(*member)) *fleet {
-		w := was.world
-		w.members = slices.Clone(w.members)
-		change(&w.members[1])
-		r.memory.fillSettings(was.Redis, resolve(was.Redis), &w)
-		return &fleet{spec: resolve(was.Redis), world: w, servers: map[string]server{}}
+	r, was := &Reconciler{}, fixture.WithVolumes(fixture.Healthy(2))
+	look := func(change func(*topology.Member)) *fleet {
+		w := was.World
+		w.Members = slices.Clone(w.Members)
+		change(&w.Members[1])
+		r.memory.fillSettings(was.Redis, config.Resolve(was.Redis), &w)
+		return &fleet{spec: config.Resolve(was.Redis), World: w, servers: map[string]server{}}
 	}
 	for _, c := range []struct {
 		reason string
 		mode   cachev1alpha1.RedisPersistenceMode
-		change func(*member)
+		change func(*topology.Member)
 		told   []string
 	}{
-		{"it appends at once", aof, func(m *member) { m.AOF = false }, []string{"appendonly yes"}},
-		{"with nothing to keep it stops at once", none, func(*member) {}, []string{"appendonly no"}},
-		{"another's snapshot is not ours", rdb, func(m *member) { m.Saving = true }, nil},
-		{"first a snapshot", rdb, func(m *member) { m.SavedAt = 5 }, []string{"save"}},
-		{"which is being taken", rdb, func(m *member) { m.SavedAt, m.Saving = 5, true }, nil},
-		{"and again where it was not", rdb, func(m *member) { m.SavedAt = 5 }, []string{"save"}},
-		{"then it stops", rdb, func(m *member) { m.SavedAt = 6 }, []string{"appendonly no"}},
+		{"it appends at once", aof, func(m *topology.Member) { m.AOF = false }, []string{"appendonly yes"}},
+		{"with nothing to keep it stops at once", none, func(*topology.Member) {}, []string{"appendonly no"}},
+		{"another's snapshot is not ours", rdb, func(m *topology.Member) { m.Saving = true }, nil},
+		{"first a snapshot", rdb, func(m *topology.Member) { m.SavedAt = 5 }, []string{"save"}},
+		{"which is being taken", rdb, func(m *topology.Member) { m.SavedAt, m.Saving = 5, true }, nil},
+		{"and again where it was not", rdb, func(m *topology.Member) { m.SavedAt = 5 }, []string{"save"}},
+		{"then it stops", rdb, func(m *topology.Member) { m.SavedAt = 6 }, []string{"appendonly no"}},
 	} {
 		was.Spec.Persistence = &cachev1alpha1.RedisPersistence{Mode: c.mode}
 		f, one := look(c.change), &configRecorder{}
@@ -58,7 +61,7 @@ func TestAServerIsToldToPersistInSteps(t *testing.T) {
 			t.Errorf("%s: told %q: %v", c.reason, one.commands, err)
 		}
 	}
-	f := look(func(*member) {})
+	f := look(func(*topology.Member) {})
 	f.servers["a-1"] = &configRecorder{fail: errors.New("no answer")}
 	if r.doSetPersistence(t.Context(), was.Redis, f, []string{"a-1"}) == nil {
 		t.Error("who does not answer has not refused")
@@ -67,12 +70,12 @@ func TestAServerIsToldToPersistInSteps(t *testing.T) {
 
 // A set whose Secret was lost begins with what its servers can find again.
 func TestSettingsThatAreLostAreThoseOfTheServers(t *testing.T) {
-	s := withVolumes(healthy(3))
-	for i := range s.members {
-		s.members[i].AOF = false
+	s := fixture.WithVolumes(fixture.Healthy(3))
+	for i := range s.Members {
+		s.Members[i].AOF = false
 	}
-	f := &fleet{spec: resolve(s.Redis), world: s.world}
-	if f.takeSettings(settings{}); f.settings.Live[appendOnly] != "no" {
-		t.Errorf("they would start from a file that none has written: %v", f.settings)
+	f := &fleet{spec: config.Resolve(s.Redis), World: s.World}
+	if f.takeSettings(config.Settings{}); f.Settings.Live[config.AppendOnly] != "no" {
+		t.Errorf("they would start from a file that none has written: %v", f.Settings)
 	}
 }

@@ -5,12 +5,13 @@ import (
 	"time"
 
 	commonv1 "github.com/mainstay-operator/mainstay-operator/api/common/v1"
+	"github.com/mainstay-operator/mainstay-operator/controllers/redis/internal/topology"
 )
 
 func stepDownFor(u *model, name string) error {
 	f, redis := u.direct()
 	r := &Reconciler{clock: modelClock}
-	return r.act(quiet, redis, f, step{do: stepDown, nodes: []string{name}, reason: commonv1.ReasonMasterCutOff})
+	return r.act(quiet, redis, f, topology.Step{Do: topology.StepDown, Nodes: []string{name}, Reason: commonv1.ReasonMasterCutOff})
 }
 
 func TestStepDownIsOneChangeOfTheMaster(t *testing.T) {
@@ -38,7 +39,7 @@ func TestAStepDownDialsNobody(t *testing.T) {
 	p.fleet.look(quiet)
 	acting = true
 	r := &Reconciler{clock: modelClock}
-	if err := r.act(quiet, p.redis, p.fleet, step{do: stepDown, nodes: []string{"a-2"}, reason: commonv1.ReasonMasterCutOff}); err != nil || !u.procs[2].master {
+	if err := r.act(quiet, p.redis, p.fleet, topology.Step{Do: topology.StepDown, Nodes: []string{"a-2"}, Reason: commonv1.ReasonMasterCutOff}); err != nil || !u.procs[2].master {
 		t.Errorf("%v, master: %t", err, u.procs[2].master)
 	}
 }
@@ -50,7 +51,7 @@ func TestStepDownLeavesAnotherChoiceToTheNextPass(t *testing.T) {
 	if err := stepDownFor(u, "a-1"); err == nil || u.procs[0].master || u.procs[1].master {
 		t.Fatalf("%v, masters: %t %t", err, u.procs[0].master, u.procs[1].master)
 	}
-	if u.runPasses() != idle || u.record.recordedMasterNode != 2 || u.violation != "" {
+	if u.runPasses() != topology.Idle || u.record.recordedMasterNode != 2 || u.violation != "" {
 		t.Errorf("the record: %+v; %s", u.record, u.violation)
 	}
 }
@@ -99,7 +100,7 @@ func TestCutOffMasterIsReplacedOnce(t *testing.T) {
 	}
 	epoch := u.record.epoch
 	u.applyAll(transition{action: healed, a: 0, b: 1}, transition{action: healed, a: 0, b: 2})
-	if u.runPasses() != idle || u.record.epoch != epoch || len(u.attachedReplicas(u.processOf(u.record.recordedMaster.pod))) != 2 {
+	if u.runPasses() != topology.Idle || u.record.epoch != epoch || len(u.attachedReplicas(u.processOf(u.record.recordedMaster.pod))) != 2 {
 		t.Errorf("epoch %d became %d, and %d follow", epoch, u.record.epoch, len(u.attachedReplicas(u.processOf(u.record.recordedMaster.pod))))
 	}
 	if u.violation != "" {

@@ -4,6 +4,8 @@ import (
 	"context"
 	"strings"
 	"testing"
+
+	"github.com/mainstay-operator/mainstay-operator/controllers/redis/internal/topology"
 )
 
 // pair is a master of three operations and a replica of it, both on record.
@@ -28,7 +30,7 @@ func recordedSet(nodes int8, storage bool) *model {
 	return u
 }
 
-var toReplica = step{do: switchOver, nodes: []string{"a-1"}}
+var toReplica = topology.Step{Do: topology.SwitchOver, Nodes: []string{"a-1"}}
 
 // Who lags behind the master, and who is far ahead in a history of its own, is no
 // candidate: the master serves on.
@@ -48,8 +50,8 @@ func TestNoHandOverToWhoLacksTheHistory(t *testing.T) {
 			}
 			// What else there is to do need not wait with it.
 			next, err := r.execute(t.Context(), redis, f, toReplica)
-			if err != nil || next.do != wait || next.requeueAfter == 0 || !strings.Contains(next.message, "a-1") {
-				t.Error(err, next, next.message)
+			if err != nil || next.Do != topology.Wait || next.RequeueAfter == 0 || !strings.Contains(next.Message, "a-1") {
+				t.Error(err, next, next.Message)
 			}
 		})
 	}

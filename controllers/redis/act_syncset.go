@@ -15,8 +15,8 @@ func (r *Reconciler) doAttachReplicas(ctx context.Context, redis *cachev1alpha1.
 	rep := redis.Status.Replication
 	for _, name := range nodes {
 		if !slices.ContainsFunc(rep.SyncSet, func(p cachev1alpha1.RedisProcess) bool { return p.Name == name }) {
-			m, _ := f.find(name)
-			rep.SyncSet = append(rep.SyncSet, m.process())
+			m, _ := f.Find(name)
+			rep.SyncSet = append(rep.SyncSet, m.Process())
 		}
 	}
 	rep.SyncSet = sortByName(rep.SyncSet)
@@ -57,8 +57,8 @@ func (r *Reconciler) doRemoveMembers(ctx context.Context, redis *cachev1alpha1.R
 		return err
 	}
 	asked := slices.DeleteFunc(slices.Clone(stay), func(p cachev1alpha1.RedisProcess) bool {
-		m, _ := f.find(p.Name)
-		return !m.isProcess(p)
+		m, _ := f.Find(p.Name)
+		return !m.IsProcess(p)
 	})
 	has, err := barrier(ctx, redis, f, asked)
 	if err != nil {

@@ -10,6 +10,8 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client/fake"
 
 	cachev1alpha1 "github.com/mainstay-operator/mainstay-operator/api/cache/v1alpha1"
+	"github.com/mainstay-operator/mainstay-operator/controllers/redis/internal/fixture"
+	"github.com/mainstay-operator/mainstay-operator/controllers/redis/internal/topology"
 )
 
 // A wish is whatever somebody typed, and one that came later stands.
@@ -33,7 +35,7 @@ func TestDismiss(t *testing.T) {
 	}
 
 	seen := read()
-	refused := step{do: dismissRequest, nodes: []string{seen.Annotations[cachev1alpha1.RedisSwitchover]}, message: "there is no such pod"}
+	refused := topology.Step{Do: topology.DismissRequest, Nodes: []string{seen.Annotations[cachev1alpha1.RedisSwitchover]}, Message: "there is no such pod"}
 	if err := r.removeSwitchoverRequest(t.Context(), seen, refused); err != nil {
 		t.Fatal(err)
 	}
@@ -55,12 +57,12 @@ func TestDismiss(t *testing.T) {
 }
 
 func TestBeginningAgainWithoutOneIsUnsafe(t *testing.T) {
-	s := healthy(3)
-	restartAll(s)
-	s.members[0].Keys = 9
-	makeSilent(&s.members[1])
+	s := fixture.Healthy(3)
+	fixture.RestartAll(s)
+	s.Members[0].Keys = 9
+	fixture.MakeSilent(&s.Members[1])
 	s.Annotations = map[string]string{cachev1alpha1.RedisAllowUnsafePromotion: "7"}
-	if got := s.situation().plan(); got.do != promote || !got.unsafe {
-		t.Errorf("got %s, unsafe %t", got, got.unsafe)
+	if got := s.Situation().Plan(); got.Do != topology.Promote || !got.Unsafe {
+		t.Errorf("got %s, unsafe %t", got, got.Unsafe)
 	}
 }

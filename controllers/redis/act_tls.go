@@ -13,6 +13,7 @@ import (
 	"github.com/mainstay-operator/mainstay-operator/controllers/internal/conditions"
 	"github.com/mainstay-operator/mainstay-operator/controllers/internal/converge"
 	"github.com/mainstay-operator/mainstay-operator/controllers/internal/pki"
+	"github.com/mainstay-operator/mainstay-operator/controllers/redis/internal/config"
 )
 
 // tlsField is the field of the spec, as messages name it.
@@ -20,38 +21,38 @@ const tlsField = "tls.secretName"
 
 // readCertificates returns the certificate that the servers were given, and the one in the user's
 // Secret. If the user's is of no use, that is reported and holds up nothing but the first start.
-func (r *Reconciler) readCertificates(ctx context.Context, redis *cachev1alpha1.Redis, asked spec) (certificates, error) {
-	var c certificates
+func (r *Reconciler) readCertificates(ctx context.Context, redis *cachev1alpha1.Redis, asked config.Spec) (config.Certificates, error) {
+	var c config.Certificates
 	if !asked.TLS {
 		return c, nil
 	}
-	if c.published = r.memory.published(redis); c.published.IsEmpty() {
+	if c.Published = r.memory.published(redis); c.Published.IsEmpty() {
 		var own corev1.Secret
-		if err := r.getOwnSecret(ctx, redis, asked.certificatesName(), &own); err != nil {
+		if err := r.getOwnSecret(ctx, redis, asked.CertificatesName(), &own); err != nil {
 			return c, err
 		}
-		c.published = publishedIn(own.Data)
+		c.Published = config.PublishedIn(own.Data)
 	}
 	data, err := r.getUserSecret(ctx, redis, asked.TLSSecret)
 	switch {
 	case err == nil:
-		c.wanted, c.problem = asked.identityIn(data, r.clock.Now())
-		c.recheckAfter = pki.NextChange(data, r.clock.Now())
-	case c.published.IsEmpty():
+		c.Wanted, c.Problem = asked.IdentityIn(data, r.clock.Now())
+		c.RecheckAfter = pki.NextChange(data, r.clock.Now())
+	case c.Published.IsEmpty():
 		return c, fmt.Errorf("%s: %w", tlsField, err)
 	default: // what is known goes on
 		log.FromContext(ctx).Error(err, tlsField)
-		c.recheckAfter = certificateReread
+		c.RecheckAfter = config.CertificateReread
 	}
 	switch {
-	case c.published.IsEmpty() && c.problem != "":
-		return c, missingCertificateError(redis, c.problem)
-	case c.published.IsEmpty():
-		c.published = c.wanted
-	case c.wanted.IsEmpty():
-		c.wanted = c.published
+	case c.Published.IsEmpty() && c.Problem != "":
+		return c, missingCertificateError(redis, c.Problem)
+	case c.Published.IsEmpty():
+		c.Published = c.Wanted
+	case c.Wanted.IsEmpty():
+		c.Wanted = c.Published
 	}
-	c.tlsConfig, err = c.published.TLSConfig(asked.serviceHost(), r.clock.Now)
+	c.TLSConfig, err = c.Published.TLSConfig(asked.ServiceHost(), r.clock.Now)
 	return c, err
 }
 
@@ -63,10 +64,10 @@ func missingCertificateError(redis *cachev1alpha1.Redis, problem string) error {
 
 // publishIdentity returns the identity that the servers are to load: a renewed certificate at once, the
 // next step towards another authority's once all have loaded the last.
-func (r *Reconciler) publishIdentity(redis *cachev1alpha1.Redis, f *fleet) identity {
-	published := f.certificates.published
-	if f.spec.TLS && (f.certificatesLoaded() || f.certificates.isRenewal()) {
-		published = f.certificates.nextIdentity(r.clock.Now())
+func (r *Reconciler) publishIdentity(redis *cachev1alpha1.Redis, f *fleet) config.Identity {
+	published := f.certificates.Published
+	if f.spec.TLS && (f.CertificatesLoaded() || f.certificates.IsRenewal()) {
+		published = f.certificates.NextIdentity(r.clock.Now())
 		r.memory.notePublished(redis, published)
 	}
 	return published
@@ -77,7 +78,7 @@ func (r *Reconciler) publishIdentity(redis *cachev1alpha1.Redis, f *fleet) ident
 func (r *Reconciler) doLoadCertificates(ctx context.Context, redis *cachev1alpha1.Redis, f *fleet, nodes []string) error {
 	var loaded []string
 	err := forEach(nodes, func(name string) error {
-		done, err := f.servers[name].LoadCertificate(ctx, identityFiles(f.certificates.published))
+		done, err := f.servers[name].LoadCertificate(ctx, config.IdentityFiles(f.certificates.Published))
 		if done {
 			loaded = append(loaded, name)
 		}

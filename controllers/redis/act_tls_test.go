@@ -6,11 +6,14 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/mainstay-operator/mainstay-operator/controllers/internal/converge"
-	"github.com/mainstay-operator/mainstay-operator/controllers/redis/internal/wire"
-	"github.com/mainstay-operator/mainstay-operator/test/authority"
 	"k8s.io/client-go/tools/events"
 	"k8s.io/utils/clock"
+
+	"github.com/mainstay-operator/mainstay-operator/controllers/internal/converge"
+	"github.com/mainstay-operator/mainstay-operator/controllers/redis/internal/config"
+	"github.com/mainstay-operator/mainstay-operator/controllers/redis/internal/fixture"
+	"github.com/mainstay-operator/mainstay-operator/controllers/redis/internal/wire"
+	"github.com/mainstay-operator/mainstay-operator/test/authority"
 )
 
 // loader is a server that can load files, cannot yet, or does not answer.
@@ -27,19 +30,19 @@ func (l *loader) LoadCertificate(_ context.Context, files wire.TLSFiles) (bool, 
 }
 
 func TestReloadTellsWhoHasIt(t *testing.T) {
-	published := identityOf(issue(authority.New("one")))
+	published := fixture.IdentityOf(fixture.Issue(authority.New("one")))
 	recorder := events.NewFakeRecorder(3)
 	r := &Reconciler{Converger: converge.Converger{Events: recorder}}
 	has, waits, mute := &loader{delivered: true}, &loader{}, &loader{err: errors.New("i/o timeout")}
-	f := &fleet{servers: map[string]server{"a-0": has, "a-1": waits, "a-2": mute}, certificates: certificates{published: published}}
+	f := &fleet{servers: map[string]server{"a-0": has, "a-1": waits, "a-2": mute}, certificates: config.Certificates{Published: published}}
 
-	if err := r.doLoadCertificates(t.Context(), sized(3), f, []string{"a-0", "a-1"}); err != nil {
+	if err := r.doLoadCertificates(t.Context(), fixture.Sized(3), f, []string{"a-0", "a-1"}); err != nil {
 		t.Errorf("a kubelet that takes its time is no failure: %v", err)
 	}
-	if told := <-recorder.Events; !strings.Contains(told, "CertificateLoaded a-0:") || has.asked != identityFiles(published) {
+	if told := <-recorder.Events; !strings.Contains(told, "CertificateLoaded a-0:") || has.asked != config.IdentityFiles(published) {
 		t.Errorf("told %q, asked for %v", told, has.asked)
 	}
-	if err := r.doLoadCertificates(t.Context(), sized(3), f, []string{"a-1", "a-2"}); err == nil || !strings.Contains(err.Error(), "a-2") {
+	if err := r.doLoadCertificates(t.Context(), fixture.Sized(3), f, []string{"a-1", "a-2"}); err == nil || !strings.Contains(err.Error(), "a-2") {
 		t.Errorf("got %v", err)
 	}
 	if len(recorder.Events) > 0 {
@@ -50,18 +53,18 @@ func TestReloadTellsWhoHasIt(t *testing.T) {
 // What comes next is published when everybody has what came before.
 func TestPublish(t *testing.T) {
 	by, other := authority.New("one"), authority.New("other")
-	published, renewed, moved := identityOf(issue(by)), identityOf(issue(by)), identityOf(issue(other))
+	published, renewed, moved := fixture.IdentityOf(fixture.Issue(by)), fixture.IdentityOf(fixture.Issue(by)), fixture.IdentityOf(fixture.Issue(other))
 	r := &Reconciler{clock: clock.RealClock{}}
-	s := encrypted(identityFiles(published).Certificate)
-	f := &fleet{spec: resolve(s.Redis), world: s.world, certificates: certificates{published: published, wanted: moved}}
+	s := fixture.Encrypted(config.IdentityFiles(published).Certificate)
+	f := &fleet{spec: config.Resolve(s.Redis), World: s.World, certificates: config.Certificates{Published: published, Wanted: moved}}
 	if got := r.publishIdentity(s.Redis, f); got.ContentHash() == published.ContentHash() {
 		t.Error("all have loaded it, and the next one is held back")
 	}
-	makeSilent(&f.members[1])
+	fixture.MakeSilent(&f.Members[1])
 	if got := r.publishIdentity(s.Redis, f); got.ContentHash() != published.ContentHash() {
 		t.Error("one may not have loaded it, and another authority's is published")
 	}
-	f.certificates.wanted = renewed
+	f.certificates.Wanted = renewed
 	if got := r.publishIdentity(s.Redis, f); got.ContentHash() != renewed.ContentHash() {
 		t.Error("it is renewed by the same authority, and held back until it expires")
 	}

@@ -13,30 +13,32 @@ import (
 	cachev1alpha1 "github.com/mainstay-operator/mainstay-operator/api/cache/v1alpha1"
 	"github.com/mainstay-operator/mainstay-operator/controllers/internal/converge"
 	"github.com/mainstay-operator/mainstay-operator/controllers/internal/parts"
+	"github.com/mainstay-operator/mainstay-operator/controllers/redis/internal/config"
+	"github.com/mainstay-operator/mainstay-operator/controllers/redis/internal/topology"
 )
 
 // claimPrefix is what the StatefulSet puts before a pod's name to name its claim.
 const claimPrefix = dataVolume + "-"
 
 // listVolumes returns the nodes' volumes, by node, also of nodes that do not exist now.
-func (r *Reconciler) listVolumes(ctx context.Context, redis *cachev1alpha1.Redis, asked spec) (map[string]volume, error) {
+func (r *Reconciler) listVolumes(ctx context.Context, redis *cachev1alpha1.Redis, asked config.Spec) (map[string]topology.Volume, error) {
 	claims, err := listClaims(ctx, r.Client, asked)
 	if err != nil {
 		return nil, err
 	}
-	found := map[string]volume{}
+	found := map[string]topology.Volume{}
 	for node, cached := range claims {
 		claim, err := r.latestClaim(ctx, redis, cached)
 		if err != nil {
 			return nil, err
 		}
-		found[node] = volume{stamp: readStamp(claim.Annotations), claim: claim}
+		found[node] = topology.Volume{Stamp: topology.ReadStamp(claim.Annotations), Claim: claim}
 	}
 	return found, nil
 }
 
 // listClaims returns the claims of the nodes' data, by node, as this reader has them.
-func listClaims(ctx context.Context, reader ctrlclient.Reader, asked spec) (map[string]*corev1.PersistentVolumeClaim, error) {
+func listClaims(ctx context.Context, reader ctrlclient.Reader, asked config.Spec) (map[string]*corev1.PersistentVolumeClaim, error) {
 	if asked.Storage == nil {
 		return nil, nil
 	}
@@ -48,7 +50,7 @@ func listClaims(ctx context.Context, reader ctrlclient.Reader, asked spec) (map[
 	found := map[string]*corev1.PersistentVolumeClaim{}
 	for i := range list.Items {
 		node, isData := strings.CutPrefix(list.Items[i].Name, claimPrefix)
-		if isData && asked.isNode(node) {
+		if isData && asked.IsNode(node) {
 			found[node] = &list.Items[i]
 		}
 	}
@@ -67,9 +69,9 @@ func (r *Reconciler) patchClaim(ctx context.Context, redis *cachev1alpha1.Redis,
 
 // stampOrEndMastership stamps volumes, or records that nobody is master any more: the volumes then tell on their
 // own who may lead.
-func stampOrEndMastership(ctx context.Context, redis *cachev1alpha1.Redis, f *fleet, s step) error {
-	if s.do == stampVolumes {
-		return writeStamps(ctx, redis, f, s.nodes)
+func stampOrEndMastership(ctx context.Context, redis *cachev1alpha1.Redis, f *fleet, s topology.Step) error {
+	if s.Do == topology.StampVolumes {
+		return writeStamps(ctx, redis, f, s.Nodes)
 	}
 	redis.Status.Replication, redis.Status.TargetMaster = nil, redis.Status.Master
 	return f.save(ctx)
@@ -78,10 +80,10 @@ func stampOrEndMastership(ctx context.Context, redis *cachev1alpha1.Redis, f *fl
 // writeStamps writes the stamps that are due on these nodes' volumes, where they have one.
 func writeStamps(ctx context.Context, redis *cachev1alpha1.Redis, f *fleet, nodes []string) error {
 	return forEach(nodes, func(name string) error {
-		if _, ok := f.volumes[name]; !ok {
+		if _, ok := f.Volumes[name]; !ok {
 			return nil
 		}
-		return f.writeStamp(ctx, name, f.situation(redis).dueStamp(name))
+		return f.writeStamp(ctx, name, f.situation(redis).DueStamp(name))
 	})
 }
 

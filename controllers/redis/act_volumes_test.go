@@ -17,12 +17,15 @@ import (
 
 	cachev1alpha1 "github.com/mainstay-operator/mainstay-operator/api/cache/v1alpha1"
 	"github.com/mainstay-operator/mainstay-operator/controllers/internal/parts"
+	"github.com/mainstay-operator/mainstay-operator/controllers/redis/internal/config"
+	"github.com/mainstay-operator/mainstay-operator/controllers/redis/internal/fixture"
+	"github.com/mainstay-operator/mainstay-operator/controllers/redis/internal/topology"
 )
 
 func claimNamed(name, instance string) *corev1.PersistentVolumeClaim {
 	return &corev1.PersistentVolumeClaim{ObjectMeta: metav1.ObjectMeta{
 		Namespace: "n", Name: name, UID: "uid-1", Labels: parts.Labels(appName, instance),
-		Annotations: stamp{3, history, synced}.annotations()}}
+		Annotations: topology.Stamp{Epoch: 3, ReplID: fixture.History, Standing: topology.Synced}.Annotations()}}
 }
 
 // newStampReconciler gives a Reconciler over claims.
@@ -35,43 +38,43 @@ func newStampReconciler(t *testing.T, claims ...ctrlclient.Object) (*Reconciler,
 }
 
 // writeStamp stamps the volume of a-0 as it was looked at.
-func writeStamp(r *Reconciler, redis *cachev1alpha1.Redis, seen map[string]volume, is stamp) error {
-	c := &apiEffects{Reconciler: r, redis: redis, fleet: &fleet{world: world{volumes: seen}}}
+func writeStamp(r *Reconciler, redis *cachev1alpha1.Redis, seen map[string]topology.Volume, is topology.Stamp) error {
+	c := &apiEffects{Reconciler: r, redis: redis, fleet: &fleet{World: topology.World{Volumes: seen}}}
 	return c.writeStamp(context.Background(), "a-0", is)
 }
 
 func TestVolumesAreThoseOfTheNodes(t *testing.T) {
 	r, redis := newStampReconciler(t, claimNamed("data-a-0", "a"), claimNamed("data-a-8", "a"), claimNamed("data-a-9", "a"), claimNamed("data-a", "a"),
 		claimNamed("data-a-x", "a"), claimNamed("data-a-01", "a"), claimNamed("a-0", "a"), claimNamed("data-b-0", "b"))
-	found, err := r.listVolumes(t.Context(), redis, resolve(redis))
-	if err != nil || len(found) != 2 || found["a-0"].epoch != 3 || found["a-8"].standing != synced {
+	found, err := r.listVolumes(t.Context(), redis, config.Resolve(redis))
+	if err != nil || len(found) != 2 || found["a-0"].Epoch != 3 || found["a-8"].Standing != topology.Synced {
 		t.Errorf("%v %v", err, found)
 	}
 	redis.Spec.Storage = nil
-	if found, err = r.listVolumes(t.Context(), redis, resolve(redis)); err != nil || len(found) > 0 {
+	if found, err = r.listVolumes(t.Context(), redis, config.Resolve(redis)); err != nil || len(found) > 0 {
 		t.Errorf("%v %v", err, found)
 	}
 }
 
 func TestStampIsWrittenOnceAndKnownBeforeTheCacheHears(t *testing.T) {
 	r, redis := newStampReconciler(t, claimNamed("data-a-0", "a"))
-	stale, err := r.listVolumes(t.Context(), redis, resolve(redis))
+	stale, err := r.listVolumes(t.Context(), redis, config.Resolve(redis))
 	if err != nil {
 		t.Fatal(err)
 	}
-	before := stale["a-0"].claim
-	want := stamp{4, nextHistory, leading}
+	before := stale["a-0"].Claim
+	want := topology.Stamp{Epoch: 4, ReplID: fixture.NextHistory, Standing: topology.Leading}
 	if err := writeStamp(r, redis, maps.Clone(stale), want); err != nil {
 		t.Fatal(err)
 	}
-	if known, err := r.latestClaim(t.Context(), redis, before); err != nil || readStamp(known.Annotations) != want {
+	if known, err := r.latestClaim(t.Context(), redis, before); err != nil || topology.ReadStamp(known.Annotations) != want {
 		t.Errorf("a cache that lags is believed: %v %v", err, known.Annotations)
 	}
-	if now, err := r.listVolumes(t.Context(), redis, resolve(redis)); err != nil || now["a-0"].stamp != want {
-		t.Errorf("%v %+v", err, now["a-0"].stamp)
+	if now, err := r.listVolumes(t.Context(), redis, config.Resolve(redis)); err != nil || now["a-0"].Stamp != want {
+		t.Errorf("%v %+v", err, now["a-0"].Stamp)
 	}
 	// Who saw it as it was before writes nothing over it.
-	if err := writeStamp(r, redis, stale, stamp{3, history, behind}); !apierrors.IsConflict(err) {
+	if err := writeStamp(r, redis, stale, topology.Stamp{Epoch: 3, ReplID: fixture.History, Standing: topology.Behind}); !apierrors.IsConflict(err) {
 		t.Errorf("got %v", err)
 	}
 	written := before.DeepCopy()
@@ -88,20 +91,20 @@ func TestRestoredClaimsAreBelieved(t *testing.T) {
 	r, redis := newStampReconciler(t, claimNamed("data-a-0", "a"))
 	now := testingclock.NewFakePassiveClock(time.Now())
 	r.clock, r.APIReader = now, r.Client
-	restored, err := r.listVolumes(t.Context(), redis, resolve(redis))
+	restored, err := r.listVolumes(t.Context(), redis, config.Resolve(redis))
 	if err != nil {
 		t.Fatal(err)
 	}
-	lost := restored["a-0"].claim.DeepCopy()
-	lost.ResourceVersion, lost.Annotations = "9999", stamp{9, nextHistory, leading}.annotations()
+	lost := restored["a-0"].Claim.DeepCopy()
+	lost.ResourceVersion, lost.Annotations = "9999", topology.Stamp{Epoch: 9, ReplID: fixture.NextHistory, Standing: topology.Leading}.Annotations()
 	r.memory.noteWrite(redis, writtenClaim{lost, now.Now()})
-	if seen, err := r.listVolumes(t.Context(), redis, resolve(redis)); err != nil || seen["a-0"].epoch != 9 {
-		t.Errorf("a cache that lags is believed: %v %+v", err, seen["a-0"].stamp)
+	if seen, err := r.listVolumes(t.Context(), redis, config.Resolve(redis)); err != nil || seen["a-0"].Epoch != 9 {
+		t.Errorf("a cache that lags is believed: %v %+v", err, seen["a-0"].Stamp)
 	}
 	now.SetTime(now.Now().Add(cacheLag))
 	for range 2 {
-		if seen, err := r.listVolumes(t.Context(), redis, resolve(redis)); err != nil || seen["a-0"].stamp != restored["a-0"].stamp {
-			t.Errorf("%v %+v", err, seen["a-0"].stamp)
+		if seen, err := r.listVolumes(t.Context(), redis, config.Resolve(redis)); err != nil || seen["a-0"].Stamp != restored["a-0"].Stamp {
+			t.Errorf("%v %+v", err, seen["a-0"].Stamp)
 		}
 	}
 }
@@ -110,8 +113,8 @@ func TestVolumeThatIsGoneIsNotStamped(t *testing.T) {
 	r, redis := newStampReconciler(t)
 	gone := claimNamed("data-a-0", "a")
 	gone.ResourceVersion = "1"
-	volumes := map[string]volume{"a-0": {claim: gone}}
-	if err := writeStamp(r, redis, volumes, stamp{4, history, leading}); err != nil {
+	volumes := map[string]topology.Volume{"a-0": {Claim: gone}}
+	if err := writeStamp(r, redis, volumes, topology.Stamp{Epoch: 4, ReplID: fixture.History, Standing: topology.Leading}); err != nil {
 		t.Error(err)
 	}
 }

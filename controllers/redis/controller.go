@@ -30,6 +30,8 @@ import (
 	"github.com/mainstay-operator/mainstay-operator/controllers/internal/conditions"
 	"github.com/mainstay-operator/mainstay-operator/controllers/internal/converge"
 	"github.com/mainstay-operator/mainstay-operator/controllers/internal/parts"
+	"github.com/mainstay-operator/mainstay-operator/controllers/redis/internal/config"
+	"github.com/mainstay-operator/mainstay-operator/controllers/redis/internal/topology"
 )
 
 // +kubebuilder:rbac:groups=cache.mainstay-operator.io,resources=redis,verbs=get;list;watch;patch
@@ -68,10 +70,10 @@ func (r *Reconciler) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.Resu
 
 func (r *Reconciler) reconcile(ctx context.Context, redis *cachev1alpha1.Redis, save converge.SaveStatus) (ctrl.Result, error) {
 	replaceFormerReason(redis.Status.LastFailover)
-	asked := resolve(redis)
+	asked := config.Resolve(redis)
 	secrets, err := r.readSecrets(ctx, redis, asked) // first: without them no server can be asked
 	if err != nil {
-		return ctrl.Result{RequeueAfter: secrets.certificates.recheckAfter}, err // which time may mend
+		return ctrl.Result{RequeueAfter: secrets.certificates.RecheckAfter}, err // which time may mend
 	}
 	set, pods, err := r.getWorkload(ctx, redis, asked)
 	if err != nil {
@@ -84,10 +86,10 @@ func (r *Reconciler) reconcile(ctx context.Context, redis *cachev1alpha1.Redis, 
 	outside := &apiEffects{Reconciler: r, redis: redis, set: set, saveStatus: save}
 	f := r.observe(ctx, redis, asked, pods, set, secrets, outside) // read once, into a value
 	defer f.close()
-	f.volumes, outside.fleet = volumes, f
-	r.memory.watchServers(ctx, redis, asked.ProbeInterval, f.addresses(), f.certificates.tlsConfig, r.clock)
+	f.Volumes, outside.fleet = volumes, f
+	r.memory.watchServers(ctx, redis, asked.ProbeInterval, f.addresses(), f.certificates.TLSConfig, r.clock)
 
-	next := f.situation(redis).plan() // one decision, pure
+	next := f.situation(redis).Plan() // one decision, pure
 	if redis.Spec.Paused {
 		observed, err := r.Observe(ctx, redis, desiredChildren(redis, r.childInputs(redis, set, f))...)
 		result := r.updateStatus(redis, f, next, observed, pods)
@@ -99,7 +101,7 @@ func (r *Reconciler) reconcile(ctx context.Context, redis *cachev1alpha1.Redis, 
 	}
 	r.publishPassword(redis, f)
 	r.takeAcceptedSettings(redis, f)
-	r.memory.keepSettings(redis, f.settings)
+	r.memory.keepSettings(redis, f.Settings)
 	// The children come after the act: the Service follows the master of record.
 	led, err := f.route(ctx)
 	if led {
@@ -108,16 +110,16 @@ func (r *Reconciler) reconcile(ctx context.Context, redis *cachev1alpha1.Redis, 
 	if err != nil {
 		return r.updateStatus(redis, f, next, outside.observed, pods), err
 	}
-	if retired := r.startPasswordOverlap(redis, f); retired || next.changes() {
+	if retired := r.startPasswordOverlap(redis, f); retired || next.Changes() {
 		return ctrl.Result{RequeueAfter: time.Millisecond}, nil // and look at what came of it
 	}
-	err = errors.Join(r.markPods(ctx, outdatedMarks(f.situation(redis), pods)), writeStamps(ctx, redis, f, f.situation(redis).volumesInSync()),
+	err = errors.Join(r.markPods(ctx, outdatedMarks(f.situation(redis), pods)), writeStamps(ctx, redis, f, f.situation(redis).VolumesInSync()),
 		r.growVolumes(ctx, redis, f, set))
 	return r.updateStatus(redis, f, next, outside.observed, pods), err
 }
 
 // updateStatus sets the status: what was seen, what was just written, and what comes next.
-func (r *Reconciler) updateStatus(redis *cachev1alpha1.Redis, f *fleet, next step, observed converge.Observed, pods []corev1.Pod) ctrl.Result {
+func (r *Reconciler) updateStatus(redis *cachev1alpha1.Redis, f *fleet, next topology.Step, observed converge.Observed, pods []corev1.Pod) ctrl.Result {
 	set, found := converge.Find[*appsv1.StatefulSet](observed, "StatefulSet", redis.Name)
 	if !found {
 		set = &appsv1.StatefulSet{}
@@ -129,21 +131,21 @@ func (r *Reconciler) updateStatus(redis *cachev1alpha1.Redis, f *fleet, next ste
 	conditions.SetUpdateAvailable(&redis.Status.Conditions, redis.Generation, r.image(redis, set), redis.Spec.Image, r.DefaultImages[s.Flavor])
 	setCredentialsInSync(&redis.Status.Conditions, redis.Generation, s, f.credentials)
 	setBlocked(&redis.Status.Conditions, redis.Generation, next)
-	requeues := []time.Duration{next.requeueAfter, f.credentials.recheckAfter(r.clock.Now()), f.certificates.recheckAfter, max(0, oldClientTime-f.sinceRouted)}
-	if f.growthRefusal != "" {
-		requeues = append(requeues, resizeRetry)
+	requeues := []time.Duration{next.RequeueAfter, f.credentials.RecheckAfter(r.clock.Now()), f.certificates.RecheckAfter, max(0, topology.OldClientTime-f.SinceRouted)}
+	if f.GrowthRefusal != "" {
+		requeues = append(requeues, topology.ResizeRetry)
 	}
 	return ctrl.Result{RequeueAfter: converge.Soonest(requeues...)}
 }
 
 // secrets are what the operator needs to speak with the servers, and what those start with.
 type secrets struct {
-	credentials  credentials
-	certificates certificates
-	settings     settings
+	credentials  config.Credentials
+	certificates config.Certificates
+	settings     config.Settings
 }
 
-func (r *Reconciler) readSecrets(ctx context.Context, redis *cachev1alpha1.Redis, asked spec) (secrets, error) {
+func (r *Reconciler) readSecrets(ctx context.Context, redis *cachev1alpha1.Redis, asked config.Spec) (secrets, error) {
 	keys, err := r.readCredentials(ctx, redis, asked)
 	if err != nil {
 		return secrets{}, err
@@ -171,7 +173,7 @@ func secretNames(redis ctrlclient.Object) []string {
 func (r *Reconciler) microNow() *metav1.MicroTime { return ptr.To(metav1.NewMicroTime(r.clock.Now())) }
 
 // getWorkload returns the StatefulSet, empty when there is none, and its pods.
-func (r *Reconciler) getWorkload(ctx context.Context, redis *cachev1alpha1.Redis, asked spec) (*appsv1.StatefulSet, []corev1.Pod, error) {
+func (r *Reconciler) getWorkload(ctx context.Context, redis *cachev1alpha1.Redis, asked config.Spec) (*appsv1.StatefulSet, []corev1.Pod, error) {
 	set := &appsv1.StatefulSet{}
 	if err := r.Get(ctx, ctrlclient.ObjectKeyFromObject(redis), set); ctrlclient.IgnoreNotFound(err) != nil {
 		return nil, nil, fmt.Errorf("reading the StatefulSet: %w", err)
@@ -182,7 +184,7 @@ func (r *Reconciler) getWorkload(ctx context.Context, redis *cachev1alpha1.Redis
 	all, err := r.ListPods(ctx, redis, appName)
 	var own []corev1.Pod
 	for _, pod := range all {
-		if !asked.isNode(pod.Name) {
+		if !asked.IsNode(pod.Name) {
 			continue // somebody else's pod under our labels
 		}
 		// A pod of an earlier object of this name is nobody's node. One on record is
@@ -204,7 +206,7 @@ func isOnRecord(redis *cachev1alpha1.Redis, pod types.UID) bool {
 }
 
 func (r *Reconciler) childInputs(redis *cachev1alpha1.Redis, set *appsv1.StatefulSet, f *fleet) childInputs {
-	c := childInputs{spec: f.spec, credentials: f.credentials, settings: f.settings, image: r.image(redis, set), replicas: f.situation(redis).desiredPods(), identity: r.publishIdentity(redis, f),
+	c := childInputs{spec: f.spec, credentials: f.credentials, settings: f.Settings, image: r.image(redis, set), replicas: f.situation(redis).DesiredPods(), identity: r.publishIdentity(redis, f),
 		restartedAt: set.Spec.Template.Annotations[annotationRestart], operatorNamespace: r.Account.Namespace}
 	switch claims := set.Spec.VolumeClaimTemplates; {
 	case len(claims) > 0:
@@ -222,7 +224,7 @@ func (r *Reconciler) image(redis *cachev1alpha1.Redis, set *appsv1.StatefulSet) 
 	if redis.Spec.Image != "" {
 		return redis.Spec.Image
 	}
-	return parts.RunningImage(set.Spec.Template.Spec.Containers, appName, r.DefaultImages[resolve(redis).Flavor])
+	return parts.RunningImage(set.Spec.Template.Spec.Containers, appName, r.DefaultImages[config.Resolve(redis).Flavor])
 }
 
 // SetupWithManager starts the controller.

@@ -15,6 +15,7 @@ import (
 	commonv1 "github.com/mainstay-operator/mainstay-operator/api/common/v1"
 	"github.com/mainstay-operator/mainstay-operator/controllers/internal/conditions"
 	"github.com/mainstay-operator/mainstay-operator/controllers/internal/converge"
+	"github.com/mainstay-operator/mainstay-operator/controllers/redis/internal/config"
 )
 
 const (
@@ -25,7 +26,7 @@ const (
 // readCredentials returns the credentials that this process knows, else those in our own Secrets,
 // else random ones; with the applications' password that the user chose. If the user's Secret
 // is of no use, that is reported and holds up nothing but the first start.
-func (r *Reconciler) readCredentials(ctx context.Context, redis *cachev1alpha1.Redis, asked spec) (credentials, error) {
+func (r *Reconciler) readCredentials(ctx context.Context, redis *cachev1alpha1.Redis, asked config.Spec) (config.Credentials, error) {
 	c, err := r.knownCredentials(ctx, redis, asked)
 	if err != nil {
 		return c, err
@@ -34,12 +35,12 @@ func (r *Reconciler) readCredentials(ctx context.Context, redis *cachev1alpha1.R
 	if asked.AuthSecret != "" {
 		password, problem, err = r.userPassword(ctx, redis, asked.AuthSecret)
 	}
-	c = c.chooseLogin(asked.AuthSecret, password, rand.Text).dropExpired(r.clock.Now())
-	c.problem, c.unread = problem, err != nil
+	c = c.ChooseLogin(asked.AuthSecret, password, rand.Text).DropExpired(r.clock.Now())
+	c.Problem, c.Unread = problem, err != nil
 	switch {
-	case len(c.acceptedDigests()) == 0 && err != nil:
+	case len(c.AcceptedDigests()) == 0 && err != nil:
 		return c, err
-	case len(c.acceptedDigests()) == 0:
+	case len(c.AcceptedDigests()) == 0:
 		return c, r.missingPasswordError(redis, problem)
 	case err != nil: // what is known goes on
 		log.FromContext(ctx).Error(err, authField)
@@ -56,21 +57,21 @@ func (r *Reconciler) missingPasswordError(redis *cachev1alpha1.Redis, problem st
 
 // knownCredentials returns what the servers are believed to run with. An operator that was
 // locked out by all of them reads the Secrets again: somebody may have restored one.
-func (r *Reconciler) knownCredentials(ctx context.Context, redis *cachev1alpha1.Redis, asked spec) (credentials, error) {
+func (r *Reconciler) knownCredentials(ctx context.Context, redis *cachev1alpha1.Redis, asked config.Spec) (config.Credentials, error) {
 	c, known, lockedOut := r.memory.lastCredentials(redis)
 	if known && !lockedOut {
 		return c, nil
 	}
 	var held [3]corev1.Secret
-	for i, name := range []string{asked.bindingName(), asked.systemName(), asked.filesName()} {
+	for i, name := range []string{asked.BindingName(), asked.SystemName(), asked.FilesName()} {
 		if err := r.getOwnSecret(ctx, redis, name, &held[i]); err != nil {
 			return c, err
 		}
 	}
 	if known {
-		return c.restoreFrom(held[1]), nil
+		return c.RestoreFrom(held[1]), nil
 	}
-	return credentialsIn(held[0], held[1], held[2]), nil
+	return config.CredentialsIn(held[0], held[1], held[2]), nil
 }
 
 // getOwnSecret reads a Secret from the cache. If the cache lacks it and the object was
@@ -101,7 +102,7 @@ func (r *Reconciler) userPassword(ctx context.Context, redis *cachev1alpha1.Redi
 	if err != nil {
 		return "", "", err
 	}
-	password, problem = passwordIn(name, data)
+	password, problem = config.PasswordIn(name, data)
 	return password, problem, nil
 }
 

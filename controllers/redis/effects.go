@@ -17,6 +17,8 @@ import (
 	cachev1alpha1 "github.com/mainstay-operator/mainstay-operator/api/cache/v1alpha1"
 	"github.com/mainstay-operator/mainstay-operator/controllers/internal/converge"
 	"github.com/mainstay-operator/mainstay-operator/controllers/internal/panics"
+	"github.com/mainstay-operator/mainstay-operator/controllers/redis/internal/config"
+	"github.com/mainstay-operator/mainstay-operator/controllers/redis/internal/topology"
 )
 
 // effects are what a failover depends on besides the servers: its writes to the API server, and
@@ -31,8 +33,8 @@ type effects interface {
 	// checkStamps asks the API server whether the volumes' stamps are still what the cache showed.
 	checkStamps(ctx context.Context) error
 	// writeStamp writes on a node's volume what its data is worth.
-	writeStamp(ctx context.Context, node string, s stamp) error
-	// deletePod deletes exactly the pod that was looked at.
+	writeStamp(ctx context.Context, node string, s topology.Stamp) error
+	// DeletePod deletes exactly the pod that was looked at.
 	deletePod(ctx context.Context, name string, options ...ctrlclient.DeleteOption) error
 	// route points the Service at the master of record. led reports whether it does, also beside an
 	// error, which then concerns another child.
@@ -80,14 +82,14 @@ func (c *apiEffects) checkUnchanged(ctx context.Context) error {
 }
 
 func (c *apiEffects) checkStamps(ctx context.Context) error {
-	claims, err := listClaims(ctx, c.APIReader, resolve(c.redis))
+	claims, err := listClaims(ctx, c.APIReader, config.Resolve(c.redis))
 	if err != nil {
 		return err
 	}
-	same := func(live *corev1.PersistentVolumeClaim, seen volume) bool {
-		return live.UID == seen.claim.UID && readStamp(live.Annotations) == seen.stamp
+	same := func(live *corev1.PersistentVolumeClaim, seen topology.Volume) bool {
+		return live.UID == seen.Claim.UID && topology.ReadStamp(live.Annotations) == seen.Stamp
 	}
-	if !maps.EqualFunc(claims, c.fleet.volumes, same) {
+	if !maps.EqualFunc(claims, c.fleet.Volumes, same) {
 		return c.conflictError("the cache is behind at a PersistentVolumeClaim")
 	}
 	return nil
@@ -98,24 +100,24 @@ func (c *apiEffects) conflictError(why string) error {
 	return apierrors.NewConflict(cachev1alpha1.GroupVersion.WithResource("redis").GroupResource(), c.redis.Name, errors.New(why))
 }
 
-func (c *apiEffects) writeStamp(ctx context.Context, node string, s stamp) error {
-	v := c.fleet.volumes[node]
-	next := v.claim.DeepCopy()
+func (c *apiEffects) writeStamp(ctx context.Context, node string, s topology.Stamp) error {
+	v := c.fleet.Volumes[node]
+	next := v.Claim.DeepCopy()
 	if next.Annotations == nil {
 		next.Annotations = map[string]string{}
 	}
-	maps.Copy(next.Annotations, s.annotations())
-	if err := c.patchClaim(ctx, c.redis, v.claim, next); err != nil {
-		return fmt.Errorf("writing epoch %d on PersistentVolumeClaim %q: %w", s.epoch, next.Name, err)
+	maps.Copy(next.Annotations, s.Annotations())
+	if err := c.patchClaim(ctx, c.redis, v.Claim, next); err != nil {
+		return fmt.Errorf("writing epoch %d on PersistentVolumeClaim %q: %w", s.Epoch, next.Name, err)
 	}
-	c.fleet.volumes[node] = volume{stamp: s, claim: next}
+	c.fleet.Volumes[node] = topology.Volume{Stamp: s, Claim: next}
 	return nil
 }
 
 func (c *apiEffects) deletePod(ctx context.Context, name string, options ...ctrlclient.DeleteOption) error {
-	m, _ := c.fleet.find(name)
+	m, _ := c.fleet.Find(name)
 	pod := &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Namespace: c.redis.Namespace, Name: name}}
-	return ctrlclient.IgnoreNotFound(c.Delete(ctx, pod, append(options, ctrlclient.Preconditions{UID: &m.podUID})...))
+	return ctrlclient.IgnoreNotFound(c.Delete(ctx, pod, append(options, ctrlclient.Preconditions{UID: &m.PodUID})...))
 }
 
 func (*apiEffects) runAll(ctx context.Context, all []func()) {

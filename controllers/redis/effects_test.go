@@ -5,6 +5,8 @@ import (
 	"time"
 
 	ctrlclient "sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/mainstay-operator/mainstay-operator/controllers/redis/internal/topology"
 )
 
 // scripted effects do what a test says, else nothing.
@@ -12,7 +14,7 @@ type scripted struct {
 	onSave   func() error
 	changed  error // since it was read
 	stamped  error // since they were read
-	onStamp  func(node string, s stamp) error
+	onStamp  func(node string, s topology.Stamp) error
 	onRemove func(name string)
 }
 
@@ -27,7 +29,7 @@ func (e scripted) checkUnchanged(context.Context) error { return e.changed }
 
 func (e scripted) checkStamps(context.Context) error { return e.stamped }
 
-func (e scripted) writeStamp(_ context.Context, node string, s stamp) error {
+func (e scripted) writeStamp(_ context.Context, node string, s topology.Stamp) error {
 	if e.onStamp == nil {
 		return nil
 	}

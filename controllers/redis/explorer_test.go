@@ -10,6 +10,8 @@ import (
 	"sync"
 	"testing"
 	"time"
+
+	"github.com/mainstay-operator/mainstay-operator/controllers/redis/internal/topology"
 )
 
 // The explorer plays the shipped plan and acts in every order that the model allows: all that
@@ -427,8 +429,8 @@ func (x *search) checkRest(from found) {
 	switch did, u := from.state.model.runToRest(from.state.leader.memory); {
 	case u.violation != "":
 		broken = "once all trouble has ended: " + u.violation
-	case did.do != idle && did.do != block:
-		broken = fmt.Sprintf("it does not come to rest: %s (%s)", did, did.message)
+	case did.Do != topology.Idle && did.Do != topology.Block:
+		broken = fmt.Sprintf("it does not come to rest: %s (%s)", did, did.Message)
 	}
 	x.mu.Lock()
 	defer x.mu.Unlock()

@@ -14,6 +14,9 @@ import (
 
 	cachev1alpha1 "github.com/mainstay-operator/mainstay-operator/api/cache/v1alpha1"
 	commonv1 "github.com/mainstay-operator/mainstay-operator/api/common/v1"
+	"github.com/mainstay-operator/mainstay-operator/controllers/redis/internal/config"
+	"github.com/mainstay-operator/mainstay-operator/controllers/redis/internal/fixture"
+	"github.com/mainstay-operator/mainstay-operator/controllers/redis/internal/topology"
 	"github.com/mainstay-operator/mainstay-operator/controllers/redis/internal/wire"
 )
 
@@ -48,18 +51,18 @@ func TestForgedReplicasAreNoSeries(t *testing.T) {
 
 // Nobody is connected to because a server names him.
 func TestOnlyPodsAndTheRecordAreAsked(t *testing.T) {
-	s := healthy(3)
-	for i := range s.members {
-		s.members[i].MasterHost = "forged.example"
+	s := fixture.Healthy(3)
+	for i := range s.Members {
+		s.Members[i].MasterHost = "forged.example"
 		for n := range 64 {
-			s.members[i].Attached = append(s.members[i].Attached, fmt.Sprintf("10.9.9.%d", n))
+			s.Members[i].Attached = append(s.Members[i].Attached, fmt.Sprintf("10.9.9.%d", n))
 		}
 	}
-	s.ghost = &member{name: "a-0", address: "10.0.0.9"}
-	f := &fleet{spec: resolve(s.Redis), world: s.world}
+	s.Ghost = &topology.Member{Name: "a-0", Address: "10.0.0.9"}
+	f := &fleet{spec: config.Resolve(s.Redis), World: s.World}
 	own := map[string]bool{"10.0.0.9": true}
-	for _, m := range s.members {
-		own[m.address] = true
+	for _, m := range s.Members {
+		own[m.Address] = true
 	}
 	addresses := f.addresses()
 	if len(addresses) != len(own) {
@@ -82,16 +85,16 @@ func TestAPanicEndsNothingButItself(t *testing.T) {
 }
 
 func TestWhatCannotBeReadIsTold(t *testing.T) {
-	s := healthy(3)
-	s.members[2].View = wire.View{Answer: wire.Silent, Unreadable: `run_id in INFO is "x", not 40 hexadecimal digits`}
+	s := fixture.Healthy(3)
+	s.Members[2].View = wire.View{Answer: wire.Silent, Unreadable: `run_id in INFO is "x", not 40 hexadecimal digits`}
 	list := s.Status.Conditions
-	setUnreadable(&list, s.Generation, s.world)
+	setUnreadable(&list, s.Generation, s.World)
 	c := meta.FindStatusCondition(list, commonv1.ConditionDegraded)
 	if c == nil || c.Reason != commonv1.ReasonUnreadableReply || !strings.Contains(c.Message, `(a-2: run_id in INFO is "x", not 40 hexadecimal digits)`) {
 		t.Errorf("got %+v", c)
 	}
-	calm := healthy(3).Status.Conditions
-	setUnreadable(&calm, s.Generation, healthy(3).world)
+	calm := fixture.Healthy(3).Status.Conditions
+	setUnreadable(&calm, s.Generation, fixture.Healthy(3).World)
 	if meta.FindStatusCondition(calm, commonv1.ConditionDegraded) != nil {
 		t.Errorf("nothing is wrong, and it says %+v", calm)
 	}

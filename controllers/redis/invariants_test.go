@@ -12,10 +12,14 @@ import (
 	"testing"
 	"time"
 
+	"k8s.io/apimachinery/pkg/types"
+
 	cachev1alpha1 "github.com/mainstay-operator/mainstay-operator/api/cache/v1alpha1"
 	commonv1 "github.com/mainstay-operator/mainstay-operator/api/common/v1"
+	"github.com/mainstay-operator/mainstay-operator/controllers/redis/internal/config"
+	"github.com/mainstay-operator/mainstay-operator/controllers/redis/internal/fixture"
+	"github.com/mainstay-operator/mainstay-operator/controllers/redis/internal/topology"
 	"github.com/mainstay-operator/mainstay-operator/controllers/redis/internal/wire"
-	"k8s.io/apimachinery/pkg/types"
 )
 
 // What must hold, with real servers. A master's death in all its forms:
@@ -52,7 +56,7 @@ func TestAHungMasterIsReplacedAndComesBackAsAReplica(t *testing.T) {
 	began := time.Now()
 	l.signal(old, syscall.SIGSTOP)
 	l.until("another is master", func() bool { l.pass(); return l.master() != old })
-	if took := time.Since(began); took < (situation{spec: resolve(l.redis)}).lostMasterWait() {
+	if took := time.Since(began); took < (topology.Situation{Spec: config.Resolve(l.redis)}).LostMasterWait() {
 		t.Errorf("replaced after %s, when it may yet take writes", took)
 	}
 	l.write(50, 100)
@@ -65,7 +69,7 @@ func TestAMasterThatWakesInTimeStaysMaster(t *testing.T) {
 	l.write(0, 50)
 	old := l.master()
 	l.signal(old, syscall.SIGSTOP)
-	l.until("the others are frozen", func() bool { return l.pass() == fence })
+	l.until("the others are frozen", func() bool { return l.pass() == topology.Fence })
 	l.signal(old, syscall.SIGCONT)
 	l.heal()
 	if l.master() != old || l.redis.Status.Epoch != 1 {
@@ -116,7 +120,7 @@ func TestAnIsolatedMasterStopsTakingWrites(t *testing.T) {
 	// all that can be told is whether it is our lag or the server's own.
 	const ofServer = 10 * time.Second // min-replicas-max-lag, unset
 	if took := time.Since(began); took >= ofServer {
-		t.Errorf("after %s, though the lag is %s", took, resolve(l.redis).MaxLag)
+		t.Errorf("after %s, though the lag is %s", took, config.Resolve(l.redis).MaxLag)
 	}
 }
 
@@ -132,7 +136,7 @@ func TestAPlannedMoveLosesNothingAndCopiesNothing(t *testing.T) {
 	}
 	ended := make(chan error, 1)
 	go func() {
-		_, err := fmt.Fprintf(held, "AUTH %s\r\n", l.secrets.published.password)
+		_, err := fmt.Fprintf(held, "AUTH %s\r\n", l.secrets.Published.Password)
 		_, end := io.Copy(io.Discard, held)
 		ended <- errors.Join(err, end)
 	}()
@@ -217,13 +221,13 @@ func TestAPasswordChangesAndTurnsNobodyAway(t *testing.T) {
 		return nil
 	}
 	used(held.Set(t.Context(), "k", 1, 0).Err())
-	l.secrets = l.secrets.chooseLogin("theirs", "new", drawn)
-	l.until("the nodes are told", func() bool { return l.pass() == setPasswords })
+	l.secrets = l.secrets.ChooseLogin("theirs", "new", fixture.Drawn)
+	l.until("the nodes are told", func() bool { return l.pass() == topology.SetPasswords })
 	l.heal()
 	used(errors.Join(login("app"), login("new")))
 
-	l.secrets, _ = l.secrets.publish(true).startOverlap(noon)
-	l.secrets = l.secrets.dropExpired(noon.Add(passwordOverlap))
+	l.secrets, _ = l.secrets.Publish(true).StartOverlap(fixture.Noon)
+	l.secrets = l.secrets.DropExpired(fixture.Noon.Add(config.PasswordOverlap))
 	l.heal()
 	used(login("new"))
 	used(held.Set(t.Context(), "k", 2, 0).Err())
@@ -252,7 +256,7 @@ func TestASetWakesWithItsData(t *testing.T) {
 		}
 	}
 	for range 20 {
-		if l.pass() != wait {
+		if l.pass() != topology.Wait {
 			t.Fatal("the last master is not waited for")
 		}
 	}

@@ -6,6 +6,8 @@ import (
 	"slices"
 
 	cachev1alpha1 "github.com/mainstay-operator/mainstay-operator/api/cache/v1alpha1"
+	"github.com/mainstay-operator/mainstay-operator/controllers/redis/internal/config"
+	"github.com/mainstay-operator/mainstay-operator/controllers/redis/internal/topology"
 	"github.com/mainstay-operator/mainstay-operator/controllers/redis/internal/wire"
 )
 
@@ -18,7 +20,7 @@ func (f *fleet) follow(ctx context.Context, p cachev1alpha1.RedisProcess, addres
 	if f.servers[p.Name] == nil {
 		return fmt.Errorf("%s has no address", p.Name)
 	}
-	return f.servers[p.Name].Follow(ctx, address, f.credentials.loginOf(p))
+	return f.servers[p.Name].Follow(ctx, address, f.credentials.LoginOf(p))
 }
 
 // admitOnly makes the master admit exactly these processes. Those that follow it are told
@@ -28,9 +30,9 @@ func (r *Reconciler) admitOnly(ctx context.Context, redis *cachev1alpha1.Redis, 
 	master := redis.Status.Replication.Master
 	logins := make([]wire.Login, 0, len(processes))
 	for _, p := range processes {
-		logins = append(logins, f.credentials.loginOf(p))
-		m, _ := f.find(p.Name)
-		if !m.isProcess(p) || m.loginSent || !m.Follows(master.Address) {
+		logins = append(logins, f.credentials.LoginOf(p))
+		m, _ := f.Find(p.Name)
+		if !m.IsProcess(p) || m.LoginSent || !m.Follows(master.Address) {
 			continue
 		}
 		if err := f.follow(ctx, p, master.Address); err != nil {
@@ -38,10 +40,10 @@ func (r *Reconciler) admitOnly(ctx context.Context, redis *cachev1alpha1.Redis, 
 		}
 		r.memory.noteCommand(redis, p.RunID, setLoginSent(r.clock.Now()))
 	}
-	for _, m := range f.members { // who is refused now must be told again, should he count after all
-		if m.loginSent && !slices.ContainsFunc(processes, m.isProcess) {
-			r.memory.noteCommand(redis, m.RunID, func(c *sentCommands) { c.loginSent = false })
+	for _, m := range f.Members { // who is refused now must be told again, should he count after all
+		if m.LoginSent && !slices.ContainsFunc(processes, m.IsProcess) {
+			r.memory.noteCommand(redis, m.RunID, func(c *topology.SentCommands) { c.LoginSent = false })
 		}
 	}
-	return f.masterServer(redis).Admit(ctx, loginUsers(), logins)
+	return f.masterServer(redis).Admit(ctx, config.LoginUsers(), logins)
 }

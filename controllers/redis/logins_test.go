@@ -28,8 +28,8 @@ func (l *loopback) formedBefore() {
 	f := l.observe()
 	defer f.close()
 	l.redis.Status = cachev1alpha1.RedisStatus{Epoch: 1, Master: master.name, TargetMaster: master.name, Replication: &cachev1alpha1.RedisReplication{
-		Epoch: 1, ReplID: f.members[0].ReplID, Master: f.members[0].process(), EffectiveMinReplicas: 1,
-		SyncSet: []cachev1alpha1.RedisProcess{f.members[1].process(), f.members[2].process()}}}
+		Epoch: 1, ReplID: f.Members[0].ReplID, Master: f.Members[0].Process(), EffectiveMinReplicas: 1,
+		SyncSet: []cachev1alpha1.RedisProcess{f.Members[1].Process(), f.Members[2].Process()}}}
 	l.succeed()
 }
 
@@ -76,7 +76,7 @@ func TestASetOfTheFormerReleaseIsTakenOver(t *testing.T) {
 	}
 	common := func() error {
 		c := l.client(l.master())
-		c.Options().Username, c.Options().Password = wire.Replication, l.secrets.replication
+		c.Options().Username, c.Options().Password = wire.Replication, l.secrets.Replication
 		return c.Ping(t.Context()).Err()
 	}
 	if err := common(); err != nil {

@@ -15,7 +15,7 @@ import (
 // What applications write to the servers of a loopback and read from them, and what those say of themselves.
 
 func (l *loopback) client(n *localServer) *goredis.Client {
-	c := goredis.NewClient(&goredis.Options{Addr: n.address + ":" + strconv.Itoa(wire.Port), Password: l.secrets.published.password,
+	c := goredis.NewClient(&goredis.Options{Addr: n.address + ":" + strconv.Itoa(wire.Port), Password: l.secrets.Published.Password,
 		MaxRetries: -1, DialerRetries: 1, PoolSize: 1, DisableIdentity: true, ReadTimeout: 300 * time.Millisecond,
 		MaintNotificationsConfig: &maintnotifications.Config{Mode: maintnotifications.ModeDisabled}})
 	l.t.Cleanup(func() { _ = c.Close() })
@@ -24,7 +24,7 @@ func (l *loopback) client(n *localServer) *goredis.Client {
 
 // operator's own way to a server, and what it may ask.
 func (l *loopback) operator(n *localServer) *goredis.Client {
-	c := goredis.NewClient(&goredis.Options{Addr: n.address + ":" + strconv.Itoa(wire.Port), Username: wire.Operator, Password: l.secrets.operator,
+	c := goredis.NewClient(&goredis.Options{Addr: n.address + ":" + strconv.Itoa(wire.Port), Username: wire.Operator, Password: l.secrets.Operator,
 		DisableIdentity: true, MaintNotificationsConfig: &maintnotifications.Config{Mode: maintnotifications.ModeDisabled}})
 	l.t.Cleanup(func() { _ = c.Close() })
 	return c
@@ -201,7 +201,7 @@ func (l *loopback) filed() {
 func (l *loopback) answering() {
 	l.t.Helper()
 	for _, n := range l.nodes {
-		s := wire.Open(n.address, l.secrets.operator, nil)
+		s := wire.Open(n.address, l.secrets.Operator, nil)
 		defer s.Close()
 		l.until(n.name+" answers", func() bool {
 			s.Redial()

@@ -15,6 +15,7 @@ import (
 	"k8s.io/utils/ptr"
 
 	cachev1alpha1 "github.com/mainstay-operator/mainstay-operator/api/cache/v1alpha1"
+	"github.com/mainstay-operator/mainstay-operator/controllers/redis/internal/topology"
 )
 
 // What goes wrong around the servers of a loopback, and what applications are told meanwhile.
@@ -36,7 +37,7 @@ func (l *loopback) succeed() { l.r = &Reconciler{clock: clock.RealClock{}} }
 // backup is what the API server holds, beside the spec.
 type backup struct {
 	status  cachev1alpha1.RedisStatus
-	volumes map[string]volume
+	volumes map[string]topology.Volume
 }
 
 func (l *loopback) backup() backup {

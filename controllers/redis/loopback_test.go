@@ -19,6 +19,8 @@ import (
 	"k8s.io/utils/ptr"
 
 	cachev1alpha1 "github.com/mainstay-operator/mainstay-operator/api/cache/v1alpha1"
+	"github.com/mainstay-operator/mainstay-operator/controllers/redis/internal/config"
+	"github.com/mainstay-operator/mainstay-operator/controllers/redis/internal/topology"
 	"github.com/mainstay-operator/mainstay-operator/controllers/redis/internal/wire"
 )
 
@@ -28,12 +30,12 @@ import (
 type loopback struct {
 	t       *testing.T
 	redis   *cachev1alpha1.Redis
-	secrets credentials
+	secrets config.Credentials
 	r       *Reconciler
-	written settings // in the Secret
+	written config.Settings // in the Secret
 	nodes   []*localServer
-	last    step              // of the operator's
-	volumes map[string]volume // by node, what the operator has stamped; none without storage
+	last    topology.Step              // of the operator's
+	volumes map[string]topology.Volume // by node, what the operator has stamped; none without storage
 	network string
 	used    int // addresses of the network
 }
@@ -58,7 +60,7 @@ func network() string {
 func newLoopback(t *testing.T, size int32, with ...func(*cachev1alpha1.Redis)) *loopback {
 	t.Helper()
 	l := startLoopback(t, size, with...)
-	l.until("the set is formed", func() bool { return l.pass() == idle })
+	l.until("the set is formed", func() bool { return l.pass() == topology.Idle })
 	return l
 }
 
@@ -66,8 +68,8 @@ func newLoopback(t *testing.T, size int32, with ...func(*cachev1alpha1.Redis)) *
 func startLoopback(t *testing.T, size int32, with ...func(*cachev1alpha1.Redis)) *loopback {
 	t.Helper()
 	t.Parallel()
-	l := &loopback{t: t, network: network(), volumes: map[string]volume{}, r: &Reconciler{clock: clock.RealClock{}}, redis: &cachev1alpha1.Redis{},
-		secrets: credentials{operator: "operator", replication: "replication", wanted: appLogin{password: "app"}, published: appLogin{password: "app"}}}
+	l := &loopback{t: t, network: network(), volumes: map[string]topology.Volume{}, r: &Reconciler{clock: clock.RealClock{}}, redis: &cachev1alpha1.Redis{},
+		secrets: config.Credentials{Operator: "operator", Replication: "replication", Wanted: config.AppLogin{Password: "app"}, Published: config.AppLogin{Password: "app"}}}
 	l.redis.Name, l.redis.UID, l.redis.Spec.Size = "a", "a", ptr.To(size)
 	for _, change := range with {
 		change(l.redis)
@@ -76,10 +78,10 @@ func startLoopback(t *testing.T, size int32, with ...func(*cachev1alpha1.Redis))
 		name := fmt.Sprintf("a-%d", n)
 		l.nodes = append(l.nodes, &localServer{name: name, uid: types.UID(fmt.Sprint("uid-", n)), dir: t.TempDir(), address: l.address()})
 		if l.redis.Spec.Storage != nil {
-			l.volumes[name] = volume{}
+			l.volumes[name] = topology.Volume{}
 		}
 	}
-	l.written = resolve(l.redis).initialSettings()
+	l.written = config.Resolve(l.redis).InitialSettings()
 	for _, n := range l.nodes {
 		l.start(n)
 	}
@@ -101,12 +103,12 @@ func (l *loopback) address() string {
 // as they are for the pod's life.
 func (l *loopback) mount(n *localServer) {
 	l.t.Helper()
-	here := strings.NewReplacer(dataDir, n.dir, filesDir, n.dir) // what is mounted in a pod
-	if err := errors.Join(os.WriteFile(filepath.Join(n.dir, usersKey), []byte(usersACL(l.secrets)), 0o600),
-		os.WriteFile(filepath.Join(n.dir, confKey), []byte(here.Replace(resolve(l.redis).redisConf(l.secrets, l.written))), 0o600)); err != nil {
+	here := strings.NewReplacer(config.DataDir, n.dir, config.FilesDir, n.dir) // what is mounted in a pod
+	if err := errors.Join(os.WriteFile(filepath.Join(n.dir, config.UsersKey), []byte(config.UsersACL(l.secrets)), 0o600),
+		os.WriteFile(filepath.Join(n.dir, config.ConfKey), []byte(here.Replace(config.Resolve(l.redis).RedisConf(l.secrets, l.written))), 0o600)); err != nil {
 		l.t.Fatal(err)
 	}
-	n.mark = resolve(l.redis).restartMark(l.written)
+	n.mark = config.Resolve(l.redis).RestartMark(l.written)
 }
 
 func (l *loopback) start(n *localServer) {
@@ -114,7 +116,7 @@ func (l *loopback) start(n *localServer) {
 	if n.mark == "" {
 		l.mount(n)
 	}
-	n.command = exec.Command("redis-server", filepath.Join(n.dir, confKey), "--bind", n.address, "--bind-source-addr", n.address)
+	n.command = exec.Command("redis-server", filepath.Join(n.dir, config.ConfKey), "--bind", n.address, "--bind-source-addr", n.address)
 	if err := n.command.Start(); err != nil {
 		l.t.Fatal("these tests speak with real redis-servers (apt-get install redis-server): ", err)
 	}
@@ -165,21 +167,21 @@ func (l *loopback) replica() *localServer {
 
 // observe as a pass does.
 func (l *loopback) observe() *fleet {
-	f := &fleet{spec: resolve(l.redis), servers: map[string]server{}, credentials: l.secrets}
-	f.volumes = maps.Clone(l.volumes)
-	f.effects = scripted{onStamp: func(name string, is stamp) error {
-		l.volumes[name], f.volumes[name] = volume{stamp: is}, volume{stamp: is}
+	f := &fleet{spec: config.Resolve(l.redis), servers: map[string]server{}, credentials: l.secrets}
+	f.Volumes = maps.Clone(l.volumes)
+	f.effects = scripted{onStamp: func(name string, is topology.Stamp) error {
+		l.volumes[name], f.Volumes[name] = topology.Volume{Stamp: is}, topology.Volume{Stamp: is}
 		return nil
 	}}
 	for _, n := range l.nodes {
-		f.members = append(f.members, member{name: n.name, podUID: n.uid, address: n.address, wasSilent: l.r.memory.wasSilent(l.redis, n.address),
-			configMark: n.mark, outdated: n.mark != resolve(l.redis).restartMark(l.written)})
-		f.servers[n.name] = wire.Open(n.address, l.secrets.operator, nil)
+		f.Members = append(f.Members, topology.Member{Name: n.name, PodUID: n.uid, Address: n.address, WasSilent: l.r.memory.wasSilent(l.redis, n.address),
+			ConfigMark: n.mark, Outdated: n.mark != config.Resolve(l.redis).RestartMark(l.written)})
+		f.servers[n.name] = wire.Open(n.address, l.secrets.Operator, nil)
 	}
 	if rep := l.redis.Status.Replication; rep != nil && !slices.ContainsFunc(l.nodes, func(n *localServer) bool { return n.uid == rep.Master.PodUID }) {
 		p := rep.Master
-		f.ghost = &member{name: p.Name, podUID: p.PodUID, address: p.Address, wasSilent: l.r.memory.wasSilent(l.redis, p.Address)}
-		f.ghostServer = wire.Open(p.Address, l.secrets.operator, nil)
+		f.Ghost = &topology.Member{Name: p.Name, PodUID: p.PodUID, Address: p.Address, WasSilent: l.r.memory.wasSilent(l.redis, p.Address)}
+		f.ghostServer = wire.Open(p.Address, l.secrets.Operator, nil)
 	}
 	f.look(l.t.Context())
 	l.r.fillFromMemory(l.redis, f)
@@ -188,34 +190,34 @@ func (l *loopback) observe() *fleet {
 }
 
 // pass is one of the operator's.
-func (l *loopback) pass() verb {
+func (l *loopback) pass() topology.Verb {
 	f := l.observe()
 	defer f.close()
-	next := f.situation(l.redis).plan()
+	next := f.situation(l.redis).Plan()
 	l.last = next
-	switch next.do {
-	case deleteSilentPod:
-		n := l.named(next.nodes[0])
+	switch next.Do {
+	case topology.DeleteSilentPod:
+		n := l.named(next.Nodes[0])
 		l.kill(n)
 		l.start(n)
-		return next.do
-	case deletePod:
-		l.replace(l.named(next.nodes[0]))
-		return next.do
+		return next.Do
+	case topology.DeletePod:
+		l.replace(l.named(next.Nodes[0]))
+		return next.Do
 	}
 	err := l.r.act(l.t.Context(), l.redis, f, next)
-	if err == nil && !next.changes() {
-		err = writeStamps(l.t.Context(), l.redis, f, f.situation(l.redis).volumesInSync())
+	if err == nil && !next.Changes() {
+		err = writeStamps(l.t.Context(), l.redis, f, f.situation(l.redis).VolumesInSync())
 	}
 	if err != nil {
 		l.t.Log(next, err)
 	}
 	l.r.takeAcceptedSettings(l.redis, f)
-	l.written = f.settings
+	l.written = f.Settings
 	if last := l.redis.Status.LastFailover; last != nil && last.RoutedAt == nil && last.To == l.redis.Status.Master {
 		last.RoutedAt = l.r.microNow()
 	}
-	return next.do
+	return next.Do
 }
 
 // until passes have made it true.
@@ -229,7 +231,7 @@ func (l *loopback) until(what string, holds func() bool) {
 		select {
 		case <-tick.C:
 		case <-limit.C:
-			l.t.Fatalf("never came true: %s; the last step was %s (%s)", what, l.last, l.last.message)
+			l.t.Fatalf("never came true: %s; the last step was %s (%s)", what, l.last, l.last.Message)
 		}
 	}
 }
@@ -237,5 +239,5 @@ func (l *loopback) until(what string, holds func() bool) {
 // heal passes until all is well.
 func (l *loopback) heal() {
 	l.t.Helper()
-	l.until("all is well", func() bool { return l.pass() == idle })
+	l.until("all is well", func() bool { return l.pass() == topology.Idle })
 }

@@ -11,6 +11,7 @@ import (
 	ctrlclient "sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/mainstay-operator/mainstay-operator/controllers/internal/converge"
+	"github.com/mainstay-operator/mainstay-operator/controllers/redis/internal/topology"
 )
 
 // markPods writes on the pods what their nodes are: the role first, then readiness, so
@@ -19,11 +20,11 @@ func (r *Reconciler) markPods(ctx context.Context, differing []podMark) error {
 	var errs []error
 	for _, m := range differing {
 		next := m.pod.DeepCopy()
-		if next.Labels[labelRole] != m.role {
-			next.Labels[labelRole] = m.role
+		if next.Labels[topology.LabelRole] != m.role {
+			next.Labels[topology.LabelRole] = m.role
 			errs = append(errs, r.markError(r.Patch(ctx, next, ctrlclient.MergeFrom(m.pod), ctrlclient.FieldOwner(converge.FieldManager)), m.pod.Name))
 		}
-		if conditionTrue(m.pod, gateInSync) != m.inSync {
+		if conditionTrue(m.pod, topology.GateInSync) != m.inSync {
 			base := next.DeepCopy()
 			setGate(next, m.inSync)
 			errs = append(errs, r.markError(r.Status().Patch(ctx, next, ctrlclient.StrategicMergeFrom(base), ctrlclient.FieldOwner(converge.FieldManager)), m.pod.Name))
@@ -40,11 +41,11 @@ func (r *Reconciler) markError(err error, name string) error {
 }
 
 func setGate(pod *corev1.Pod, inSync bool) {
-	condition := corev1.PodCondition{Type: gateInSync, Status: corev1.ConditionFalse, LastTransitionTime: metav1.Now()}
+	condition := corev1.PodCondition{Type: topology.GateInSync, Status: corev1.ConditionFalse, LastTransitionTime: metav1.Now()}
 	if inSync {
 		condition.Status = corev1.ConditionTrue
 	}
-	i := slices.IndexFunc(pod.Status.Conditions, func(c corev1.PodCondition) bool { return c.Type == gateInSync })
+	i := slices.IndexFunc(pod.Status.Conditions, func(c corev1.PodCondition) bool { return c.Type == topology.GateInSync })
 	if i < 0 {
 		pod.Status.Conditions = append(pod.Status.Conditions, condition)
 		return

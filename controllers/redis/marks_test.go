@@ -10,15 +10,17 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	cachev1alpha1 "github.com/mainstay-operator/mainstay-operator/api/cache/v1alpha1"
+	"github.com/mainstay-operator/mainstay-operator/controllers/redis/internal/fixture"
+	"github.com/mainstay-operator/mainstay-operator/controllers/redis/internal/topology"
 )
 
 // marked are the pods of a scene, a-0 marked as the master and the others as in sync.
-func marked(s *scene) []corev1.Pod {
+func marked(s *fixture.Scene) []corev1.Pod {
 	var list []corev1.Pod
-	for _, m := range s.members {
-		pod := corev1.Pod{ObjectMeta: metav1.ObjectMeta{Name: m.name, UID: m.podUID, Labels: map[string]string{labelRole: roleReplica}}}
-		if m.name == "a-0" {
-			pod.Labels[labelRole] = roleMaster
+	for _, m := range s.Members {
+		pod := corev1.Pod{ObjectMeta: metav1.ObjectMeta{Name: m.Name, UID: m.PodUID, Labels: map[string]string{topology.LabelRole: topology.RoleReplica}}}
+		if m.Name == "a-0" {
+			pod.Labels[topology.LabelRole] = topology.RoleMaster
 		}
 		setGate(&pod, true)
 		list = append(list, pod)
@@ -27,39 +29,39 @@ func marked(s *scene) []corev1.Pod {
 }
 
 // moved the clients from a-0 to a-1, so long ago.
-func moved(s *scene, ago time.Duration) {
-	s.Status.LastFailover, s.sinceRouted = &cachev1alpha1.RedisFailover{From: "a-0", To: "a-1"}, ago
+func moved(s *fixture.Scene, ago time.Duration) {
+	s.Status.LastFailover, s.SinceRouted = &cachev1alpha1.RedisFailover{From: "a-0", To: "a-1"}, ago
 }
 
 func TestMarks(t *testing.T) {
 	for _, c := range []struct {
 		reason string
-		given  func(*scene)
+		given  func(*fixture.Scene)
 		want   []string
 	}{
-		{"nothing differs", func(*scene) {}, nil},
-		{"who is no longer in sync", func(s *scene) { s.members[1].LinkUp = false }, []string{"a-1 replica false"}},
-		{"not right after another became master", func(s *scene) { s.members[1].LinkUp = false; moved(s, oldClientTime-time.Millisecond) }, nil},
-		{"nor when the same is master again", func(s *scene) {
-			s.members[1].LinkUp = false
-			moved(s, oldClientTime-time.Millisecond)
+		{"nothing differs", func(*fixture.Scene) {}, nil},
+		{"who is no longer in sync", func(s *fixture.Scene) { s.Members[1].LinkUp = false }, []string{"a-1 replica false"}},
+		{"not right after another became master", func(s *fixture.Scene) { s.Members[1].LinkUp = false; moved(s, topology.OldClientTime-time.Millisecond) }, nil},
+		{"nor when the same is master again", func(s *fixture.Scene) {
+			s.Members[1].LinkUp = false
+			moved(s, topology.OldClientTime-time.Millisecond)
 			s.Status.LastFailover.To = "a-0"
 		}, nil},
-		{"nor is the new master marked", func(s *scene) { masterIs(s, 2); moved(s, oldClientTime-time.Millisecond) }, nil},
-		{"it is marked when the goodbyes are over", func(s *scene) { masterIs(s, 1); moved(s, oldClientTime) }, []string{"a-0 replica true", "a-1 master true"}},
-		{"the first master is marked at once", func(s *scene) { masterIs(s, 1); moved(s, 0); s.Status.LastFailover.From = "" }, []string{"a-0 replica true", "a-1 master true"}},
-		{"one that is master again is, too", func(s *scene) { masterIs(s, 1); moved(s, 0); s.Status.LastFailover.To = "a-0" }, []string{"a-0 replica true", "a-1 master true"}},
-		{"without a master nothing is taken back", func(s *scene) { makeSilent(&s.members[0]); s.members[1].LinkUp = false }, nil},
-		{"who does not answer is left as it is", func(s *scene) { makeSilent(&s.members[1]) }, nil},
-		{"who goes as well", func(s *scene) { s.members[1].LinkUp, s.members[1].deleting = false, true }, nil},
-		{"another master", func(s *scene) { masterIs(s, 2) }, []string{"a-0 replica true", "a-2 master true"}},
+		{"nor is the new master marked", func(s *fixture.Scene) { fixture.MasterIs(s, 2); moved(s, topology.OldClientTime-time.Millisecond) }, nil},
+		{"it is marked when the goodbyes are over", func(s *fixture.Scene) { fixture.MasterIs(s, 1); moved(s, topology.OldClientTime) }, []string{"a-0 replica true", "a-1 master true"}},
+		{"the first master is marked at once", func(s *fixture.Scene) { fixture.MasterIs(s, 1); moved(s, 0); s.Status.LastFailover.From = "" }, []string{"a-0 replica true", "a-1 master true"}},
+		{"one that is master again is, too", func(s *fixture.Scene) { fixture.MasterIs(s, 1); moved(s, 0); s.Status.LastFailover.To = "a-0" }, []string{"a-0 replica true", "a-1 master true"}},
+		{"without a master nothing is taken back", func(s *fixture.Scene) { fixture.MakeSilent(&s.Members[0]); s.Members[1].LinkUp = false }, nil},
+		{"who does not answer is left as it is", func(s *fixture.Scene) { fixture.MakeSilent(&s.Members[1]) }, nil},
+		{"who goes as well", func(s *fixture.Scene) { s.Members[1].LinkUp, s.Members[1].Deleting = false, true }, nil},
+		{"another master", func(s *fixture.Scene) { fixture.MasterIs(s, 2) }, []string{"a-0 replica true", "a-2 master true"}},
 	} {
 		t.Run(c.reason, func(t *testing.T) {
-			s := healthy(3)
+			s := fixture.Healthy(3)
 			pods := marked(s)
 			c.given(s)
 			var got []string
-			for _, m := range outdatedMarks(s.situation(), pods) {
+			for _, m := range outdatedMarks(s.Situation(), pods) {
 				got = append(got, fmt.Sprint(m.pod.Name, " ", m.role, " ", m.inSync))
 			}
 			if !slices.Equal(got, c.want) {
@@ -73,11 +75,11 @@ func TestMarks(t *testing.T) {
 func TestNothingIsMarkedInThePassThatRoutes(t *testing.T) {
 	u := recordedSet(3, false)
 	f, redis := u.direct()
-	f.sinceRouted = time.Hour
+	f.SinceRouted = time.Hour
 	redis.Status.LastFailover = &cachev1alpha1.RedisFailover{From: "a-1", To: redis.Status.Master}
 	r := &Reconciler{clock: modelClock}
 	r.Events = silentEvents{}
-	if err := r.reportMasterChange(quiet, redis, f); err != nil || redis.Status.LastFailover.RoutedAt == nil || f.situation(redis).marksDelay() == 0 {
-		t.Errorf("%v: routed at %v, %s ago", err, redis.Status.LastFailover.RoutedAt, f.sinceRouted)
+	if err := r.reportMasterChange(quiet, redis, f); err != nil || redis.Status.LastFailover.RoutedAt == nil || f.situation(redis).MarksDelay() == 0 {
+		t.Errorf("%v: routed at %v, %s ago", err, redis.Status.LastFailover.RoutedAt, f.SinceRouted)
 	}
 }

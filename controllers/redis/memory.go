@@ -12,6 +12,8 @@ import (
 
 	cachev1alpha1 "github.com/mainstay-operator/mainstay-operator/api/cache/v1alpha1"
 	"github.com/mainstay-operator/mainstay-operator/controllers/internal/converge"
+	"github.com/mainstay-operator/mainstay-operator/controllers/redis/internal/config"
+	"github.com/mainstay-operator/mainstay-operator/controllers/redis/internal/topology"
 	"github.com/mainstay-operator/mainstay-operator/controllers/redis/internal/wire"
 )
 
@@ -28,18 +30,18 @@ type objectMemory struct {
 	uid             types.UID
 	frozenSince     time.Time
 	cutOffSince     time.Time
-	credentials     *credentials
+	credentials     *config.Credentials
 	lockedOut       bool                         // every server that answered last refused our password
 	secretContents  map[string]*converge.Content // of the user's Secrets, by name
 	passwordReplies map[string]passwordReply     // by run id
 	watches         map[string]serverWatch       // by address
 	contacts        map[string]contact           // by address
 	writtenClaims   map[string]writtenClaim      // by name, while the cache may not show them
-	published       identity
-	settings        settings
-	settingsReplies map[string]settingsReply // by run id
-	tlsConfig       *tls.Config              // for the watches
-	commands        map[string]sentCommands  // by run id
+	published       config.Identity
+	settings        config.Settings
+	settingsReplies map[string]settingsReply         // by run id
+	tlsConfig       *tls.Config                      // for the watches
+	commands        map[string]topology.SentCommands // by run id
 }
 
 // serverWatch is the running watch of one server.
@@ -65,7 +67,7 @@ func (m *memory) get(redis *cachev1alpha1.Redis) *objectMemory {
 		m.objects = map[types.NamespacedName]*objectMemory{}
 	}
 	m.objects[key] = &objectMemory{uid: redis.UID, secretContents: map[string]*converge.Content{}, passwordReplies: map[string]passwordReply{},
-		watches: map[string]serverWatch{}, contacts: map[string]contact{}, writtenClaims: map[string]writtenClaim{}, settingsReplies: map[string]settingsReply{}, commands: map[string]sentCommands{}}
+		watches: map[string]serverWatch{}, contacts: map[string]contact{}, writtenClaims: map[string]writtenClaim{}, settingsReplies: map[string]settingsReply{}, commands: map[string]topology.SentCommands{}}
 	return m.objects[key]
 }
 
@@ -86,11 +88,11 @@ func (m *memory) forget(key types.NamespacedName) {
 }
 
 // trackFrozen returns for how long every server that answers has been fenced.
-func (m *memory) trackFrozen(redis *cachev1alpha1.Redis, w world, clock clock.PassiveClock) time.Duration {
+func (m *memory) trackFrozen(redis *cachev1alpha1.Redis, w topology.World, clock clock.PassiveClock) time.Duration {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	answering := w.count(func(m member) bool { return m.Answer == wire.Reached })
-	fenced := w.count(func(m member) bool { return m.Fenced() })
+	answering := w.Count(func(m topology.Member) bool { return m.Answer == wire.Reached })
+	fenced := w.Count(func(m topology.Member) bool { return m.Fenced() })
 	return durationOf(&m.get(redis).frozenSince, fenced > 0 && fenced >= answering, clock)
 }
 
@@ -121,7 +123,7 @@ func (m *memory) noteFollow(redis *cachev1alpha1.Redis) {
 	m.get(redis).cutOffSince = time.Time{}
 }
 
-// wasSilent reports whether the server at the address gave the last pass no answer.
+// WasSilent reports whether the server at the address gave the last pass no answer.
 func (m *memory) wasSilent(redis *cachev1alpha1.Redis, address string) bool {
 	m.mu.Lock()
 	defer m.mu.Unlock()

@@ -4,6 +4,7 @@ import (
 	"time"
 
 	cachev1alpha1 "github.com/mainstay-operator/mainstay-operator/api/cache/v1alpha1"
+	"github.com/mainstay-operator/mainstay-operator/controllers/redis/internal/topology"
 	"github.com/mainstay-operator/mainstay-operator/controllers/redis/internal/wire"
 )
 
@@ -12,29 +13,29 @@ import (
 // several times what a replica needs to reconnect, which it tries once a second.
 const loginRetry = 5 * time.Second
 
-func setLoginSent(now time.Time) func(*sentCommands) {
-	return func(c *sentCommands) { c.loginSent, c.linkedAt = true, now }
+func setLoginSent(now time.Time) func(*topology.SentCommands) {
+	return func(c *topology.SentCommands) { c.LoginSent, c.LinkedAt = true, now }
 }
 
 // fillCommands fills in what the processes were told, and forgets those that are gone.
-func (m *memory) fillCommands(redis *cachev1alpha1.Redis, asked []*member, now time.Time) {
+func (m *memory) fillCommands(redis *cachev1alpha1.Redis, asked []*topology.Member, now time.Time) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	known, running := m.get(redis), map[string]sentCommands{}
+	known, running := m.get(redis), map[string]topology.SentCommands{}
 	for _, one := range asked {
 		if was, told := known.commands[one.RunID]; told && one.Answer == wire.Reached {
 			if one.LinkUp || one.Syncing {
-				was.linkedAt = now
+				was.LinkedAt = now
 			}
-			was.loginSent = was.loginSent && now.Sub(was.linkedAt) < loginRetry
-			running[one.RunID], one.sentCommands = was, was
+			was.LoginSent = was.LoginSent && now.Sub(was.LinkedAt) < loginRetry
+			running[one.RunID], one.SentCommands = was, was
 		}
 	}
 	known.commands = running
 }
 
 // noteCommand changes what is known of the commands that a process was sent.
-func (m *memory) noteCommand(redis *cachev1alpha1.Redis, runID string, change func(*sentCommands)) {
+func (m *memory) noteCommand(redis *cachev1alpha1.Redis, runID string, change func(*topology.SentCommands)) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	known := m.get(redis)
@@ -48,5 +49,5 @@ func (m *memory) forgetServers(redis *cachev1alpha1.Redis) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	known := m.get(redis)
-	known.commands, known.passwordReplies, known.settingsReplies = map[string]sentCommands{}, map[string]passwordReply{}, map[string]settingsReply{}
+	known.commands, known.passwordReplies, known.settingsReplies = map[string]topology.SentCommands{}, map[string]passwordReply{}, map[string]settingsReply{}
 }

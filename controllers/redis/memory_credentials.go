@@ -3,11 +3,13 @@ package redis
 import (
 	cachev1alpha1 "github.com/mainstay-operator/mainstay-operator/api/cache/v1alpha1"
 	"github.com/mainstay-operator/mainstay-operator/controllers/internal/converge"
+	"github.com/mainstay-operator/mainstay-operator/controllers/redis/internal/config"
+	"github.com/mainstay-operator/mainstay-operator/controllers/redis/internal/topology"
 	"github.com/mainstay-operator/mainstay-operator/controllers/redis/internal/wire"
 )
 
 // lastCredentials returns the passwords that are known, and whether every server that answered refused them.
-func (m *memory) lastCredentials(redis *cachev1alpha1.Redis) (c credentials, known, lockedOut bool) {
+func (m *memory) lastCredentials(redis *cachev1alpha1.Redis) (c config.Credentials, known, lockedOut bool) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	r := m.get(redis)
@@ -17,7 +19,7 @@ func (m *memory) lastCredentials(redis *cachev1alpha1.Redis) (c credentials, kno
 	return *r.credentials, true, r.lockedOut
 }
 
-func (m *memory) keepCredentials(redis *cachev1alpha1.Redis, c credentials) {
+func (m *memory) keepCredentials(redis *cachev1alpha1.Redis, c config.Credentials) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	m.get(redis).credentials = &c
@@ -38,22 +40,22 @@ type passwordReply struct {
 
 // fillPasswords fills into the world which passwords its processes are known to accept, and notes
 // whether the operator is locked out by every server that answers.
-func (m *memory) fillPasswords(redis *cachev1alpha1.Redis, w *world, c credentials) {
+func (m *memory) fillPasswords(redis *cachev1alpha1.Redis, w *topology.World, c config.Credentials) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	known := m.get(redis)
-	running, want := map[string]passwordReply{}, c.digest()
-	for i := range w.members {
-		one := &w.members[i]
+	running, want := map[string]passwordReply{}, c.Digest()
+	for i := range w.Members {
+		one := &w.Members[i]
 		was, told := known.passwordReplies[one.RunID]
 		if told && one.Answer == wire.Reached {
 			running[one.RunID] = was
 		}
-		one.refusesPasswords = was.refused && was.digest == want
-		one.passwordsUnknown = one.Answer == wire.Reached && (was.refused || was.digest != want)
+		one.RefusesPasswords = was.refused && was.digest == want
+		one.PasswordsUnknown = one.Answer == wire.Reached && (was.refused || was.digest != want)
 	}
 	known.passwordReplies = running
-	known.lockedOut = w.count(member.isLockedOut) > 0 && w.count(func(m member) bool { return m.Answer == wire.Reached }) == 0
+	known.lockedOut = w.Count(topology.Member.IsLockedOut) > 0 && w.Count(func(m topology.Member) bool { return m.Answer == wire.Reached }) == 0
 }
 
 func (m *memory) notePasswords(redis *cachev1alpha1.Redis, runID string, k passwordReply) {

@@ -4,6 +4,8 @@ import (
 	"maps"
 
 	cachev1alpha1 "github.com/mainstay-operator/mainstay-operator/api/cache/v1alpha1"
+	"github.com/mainstay-operator/mainstay-operator/controllers/redis/internal/config"
+	"github.com/mainstay-operator/mainstay-operator/controllers/redis/internal/topology"
 	"github.com/mainstay-operator/mainstay-operator/controllers/redis/internal/wire"
 )
 
@@ -16,42 +18,42 @@ type settingsReply struct {
 	snapshotBefore int64             // when the one before was taken, in Unix seconds
 }
 
-func (m *memory) settings(redis *cachev1alpha1.Redis) (settings, bool) {
+func (m *memory) settings(redis *cachev1alpha1.Redis) (config.Settings, bool) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	s := m.get(redis).settings
 	return s, s.Live != nil
 }
 
-func (m *memory) keepSettings(redis *cachev1alpha1.Redis, s settings) {
+func (m *memory) keepSettings(redis *cachev1alpha1.Redis, s config.Settings) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	m.get(redis).settings = s
 }
 
 // fillSettings fills into the world what its processes are known to run with.
-func (m *memory) fillSettings(redis *cachev1alpha1.Redis, asked spec, w *world) {
+func (m *memory) fillSettings(redis *cachev1alpha1.Redis, asked config.Spec, w *topology.World) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	known, running := m.get(redis), map[string]settingsReply{}
 	wanted := map[int64]map[string]string{} // by limit, which mostly is the same
-	for i := range w.members {
-		one := &w.members[i]
+	for i := range w.Members {
+		one := &w.Members[i]
 		was, told := known.settingsReplies[one.RunID]
 		if told && one.Answer == wire.Reached {
 			running[one.RunID] = was
 		}
-		if wanted[one.memoryLimit] == nil {
-			wanted[one.memoryLimit] = asked.immediateDirectives(one.memoryLimit)
+		if wanted[one.MemoryLimit] == nil {
+			wanted[one.MemoryLimit] = asked.ImmediateDirectives(one.MemoryLimit)
 		}
-		one.settingsUnknown, one.refusedSettings = !maps.Equal(was.applied, wanted[one.memoryLimit]), map[string]string{}
-		if !one.settingsUnknown {
-			maps.Copy(one.refusedSettings, was.refused)
+		one.SettingsUnknown, one.RefusedSettings = !maps.Equal(was.applied, wanted[one.MemoryLimit]), map[string]string{}
+		if !one.SettingsUnknown {
+			maps.Copy(one.RefusedSettings, was.refused)
 		}
-		if was.persistRefusal != "" && one.AOF != asked.usesAppendOnly() {
-			one.refusedSettings[appendOnly] = was.persistRefusal
+		if was.persistRefusal != "" && one.AOF != asked.UsesAppendOnly() {
+			one.RefusedSettings[config.AppendOnly] = was.persistRefusal
 		}
-		one.snapshotTaken = was.snapshotAsked && !one.Saving && one.SavedAt > was.snapshotBefore
+		one.SnapshotTaken = was.snapshotAsked && !one.Saving && one.SavedAt > was.snapshotBefore
 	}
 	known.settingsReplies = running
 }

@@ -8,33 +8,35 @@ import (
 	testingclock "k8s.io/utils/clock/testing"
 
 	cachev1alpha1 "github.com/mainstay-operator/mainstay-operator/api/cache/v1alpha1"
+	"github.com/mainstay-operator/mainstay-operator/controllers/redis/internal/fixture"
+	"github.com/mainstay-operator/mainstay-operator/controllers/redis/internal/topology"
 	"github.com/mainstay-operator/mainstay-operator/controllers/redis/internal/wire"
 )
 
 // What a lost master may still have confirmed ends when the last of its replicas is frozen.
 func TestAFreezeCountsFromTheLastToBeFrozen(t *testing.T) {
-	s := healthy(3)
-	makeSilent(&s.members[0])
-	freezeAll(s, 90)
+	s := fixture.Healthy(3)
+	fixture.MakeSilent(&s.Members[0])
+	fixture.FreezeAll(s, 90)
 	var m memory
 	now := testingclock.NewFakePassiveClock(present)
 	frozenFor := func(want time.Duration) {
 		t.Helper()
-		if got := m.trackFrozen(s.Redis, s.world, now); got != want {
+		if got := m.trackFrozen(s.Redis, s.World, now); got != want {
 			t.Errorf("frozen for %s, want %s", got, want)
 		}
 		now.SetTime(now.Now().Add(time.Second))
 	}
 	frozenFor(0) // a-2 follows
 	frozenFor(0)
-	freezeAll(s, 90, 95)
+	fixture.FreezeAll(s, 90, 95)
 	frozenFor(0)
 	frozenFor(time.Second)
-	makeSilent(&s.members[1])
+	fixture.MakeSilent(&s.Members[1])
 	frozenFor(2 * time.Second)
-	s.members[1] = running(1) // it was only not heard, and follows
+	s.Members[1] = fixture.Running(1) // it was only not heard, and follows
 	frozenFor(0)
-	freezeAll(s, 90, 95)
+	fixture.FreezeAll(s, 90, 95)
 	frozenFor(0)
 }
 
@@ -49,16 +51,6 @@ func TestSilenceCountsFromTheFirstQuestion(t *testing.T) {
 	}
 	if got := m.trackSilence(r, "10.0.0.1", true, then); got != 0 {
 		t.Errorf("silent for %s when it answers", got)
-	}
-}
-
-// A process that was dropped comes back as another, which the master does not let in by itself.
-func TestALoginIsOfOneProcess(t *testing.T) {
-	c, p := credentials{replication: "key"}, running(1).process()
-	again := p
-	again.RunID += "'"
-	if c.loginOf(p).User != c.loginOf(again).User || c.loginOf(p).Password == c.loginOf(again).Password {
-		t.Errorf("%+v and %+v", c.loginOf(p), c.loginOf(again))
 	}
 }
 
@@ -77,8 +69,8 @@ func TestWhoIsRefusedIsToldAgain(t *testing.T) {
 	f, redis = u.direct()
 	r.memory.fillCommands(redis, f.addressable(), modelClock.Now())
 	now := f.situation(redis)
-	if next, due := now.attachReplicas(now.recordedMaster(redis.Status.Replication.Master)); !due || !slices.Equal(next.nodes, []string{set[1].Name}) {
-		t.Errorf("%s is refused, and %q are attached", set[1].Name, next.nodes)
+	if next, due := now.AttachReplicas(now.RecordedMaster(redis.Status.Replication.Master)); !due || !slices.Equal(next.Nodes, []string{set[1].Name}) {
+		t.Errorf("%s is refused, and %q are attached", set[1].Name, next.Nodes)
 	}
 }
 
@@ -96,15 +88,15 @@ func TestALoginIsToldAgain(t *testing.T) {
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			r, redis, now := &Reconciler{}, &cachev1alpha1.Redis{}, modelClock.Now()
-			one := member{View: wire.View{Answer: wire.Reached, RunID: "run", LinkUp: c.linked, Syncing: c.syncing}}
+			one := topology.Member{View: wire.View{Answer: wire.Reached, RunID: "run", LinkUp: c.linked, Syncing: c.syncing}}
 			r.memory.noteCommand(redis, one.RunID, setLoginSent(now))
-			r.memory.fillCommands(redis, []*member{&one}, now.Add(c.after))
-			if one.loginSent != c.told {
-				t.Errorf("told: %t", one.loginSent)
+			r.memory.fillCommands(redis, []*topology.Member{&one}, now.Add(c.after))
+			if one.LoginSent != c.told {
+				t.Errorf("told: %t", one.LoginSent)
 			}
 			if one.LinkUp = false; c.linked { // from the last time that it was seen linked
-				r.memory.fillCommands(redis, []*member{&one}, now.Add(c.after+1))
-				if !one.loginSent {
+				r.memory.fillCommands(redis, []*topology.Member{&one}, now.Add(c.after+1))
+				if !one.LoginSent {
 					t.Error("one that has just lost its link is told again at once")
 				}
 			}
@@ -136,7 +128,7 @@ func TestALoginThatLeadsNowhereIsToldAgain(t *testing.T) {
 			one.knowsLogin = lost.run
 		}
 	}
-	if did, after := u.runToRest(known); did.do != idle || !after.processOf(lost.pod).linked {
-		t.Errorf("it does not come to rest: %s (%s)", did, did.message)
+	if did, after := u.runToRest(known); did.Do != topology.Idle || !after.processOf(lost.pod).linked {
+		t.Errorf("it does not come to rest: %s (%s)", did, did.Message)
 	}
 }

@@ -6,6 +6,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/metrics"
 
 	cachev1alpha1 "github.com/mainstay-operator/mainstay-operator/api/cache/v1alpha1"
+	"github.com/mainstay-operator/mainstay-operator/controllers/redis/internal/topology"
 )
 
 const (
@@ -54,8 +55,8 @@ func countFailover(r *cachev1alpha1.Redis) {
 }
 
 // setMargin sets the margin to what the status says of it.
-func setMargin(s situation) {
-	left, _ := s.quorumMargin()
+func setMargin(s topology.Situation) {
+	left, _ := s.QuorumMargin()
 	marginGauge.WithLabelValues(s.Namespace, s.Name).Set(float64(left))
 }
 

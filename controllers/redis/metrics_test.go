@@ -12,6 +12,8 @@ import (
 
 	cachev1alpha1 "github.com/mainstay-operator/mainstay-operator/api/cache/v1alpha1"
 	commonv1 "github.com/mainstay-operator/mainstay-operator/api/common/v1"
+	"github.com/mainstay-operator/mainstay-operator/controllers/redis/internal/config"
+	"github.com/mainstay-operator/mainstay-operator/controllers/redis/internal/topology"
 )
 
 func TestMetricsGoWithTheirObject(t *testing.T) {
@@ -24,7 +26,7 @@ func TestMetricsGoWithTheirObject(t *testing.T) {
 	before := testutil.CollectAndCount(failoversTotal) + testutil.CollectAndCount(stageSeconds) + testutil.CollectAndCount(lagGauge) + testutil.CollectAndCount(marginGauge)
 
 	countFailover(r)
-	setMargin(situation{spec: resolve(r), Status: &r.Status})
+	setMargin(topology.Situation{Spec: config.Resolve(r), Status: &r.Status})
 	m.trackSilence(r, "10.0.0.1", true, clock.RealClock{}.Now())
 	m.trackSilence(r, "10.0.0.2", true, clock.RealClock{}.Now())
 	m.noteReply(key, r.UID, "10.0.0.1", map[string]int64{"10.0.0.2": 7}, time.Now())

@@ -13,6 +13,8 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/log"
 
 	cachev1alpha1 "github.com/mainstay-operator/mainstay-operator/api/cache/v1alpha1"
+	"github.com/mainstay-operator/mainstay-operator/controllers/redis/internal/config"
+	"github.com/mainstay-operator/mainstay-operator/controllers/redis/internal/topology"
 	"github.com/mainstay-operator/mainstay-operator/controllers/redis/internal/wire"
 )
 
@@ -300,21 +302,21 @@ func (silentEvents) Eventf(runtime.Object, runtime.Object, string, string, strin
 // newModelPass is what a pass starts from, once it has read the API server.
 func newModelPass(read reading, ask func(request) reply) *modelPass {
 	p := &modelPass{ask: ask, read: read, redis: read.record.object(read.storage)}
-	f := &fleet{spec: resolve(p.redis), effects: p, servers: make(map[string]server, read.nodes), credentials: credentials{replication: "key"}}
+	f := &fleet{spec: config.Resolve(p.redis), effects: p, servers: make(map[string]server, read.nodes), credentials: config.Credentials{Replication: "key"}}
 	p.fleet = f
 	for n, pod := range read.pods[:read.nodes] {
-		m := member{name: nodeNames[n], podUID: podUID(pod), address: address(pod)}
-		f.members = append(f.members, m)
-		f.servers[m.name] = modelServer{p, int8(n), pod} //nolint:gosec // a few
+		m := topology.Member{Name: nodeNames[n], PodUID: podUID(pod), Address: address(pod)}
+		f.Members = append(f.Members, m)
+		f.servers[m.Name] = modelServer{p, int8(n), pod} //nolint:gosec // a few
 	}
 	if rep := p.redis.Status.Replication; rep != nil && !slices.Contains(read.pods[:], read.record.recordedMaster.pod) {
-		f.ghost = &member{name: rep.Master.Name, podUID: rep.Master.PodUID, address: rep.Master.Address}
+		f.Ghost = &topology.Member{Name: rep.Master.Name, PodUID: rep.Master.PodUID, Address: rep.Master.Address}
 		f.ghostServer = modelServer{p, read.record.recordedMasterNode, read.record.recordedMaster.pod}
 	}
 	if read.storage {
-		f.volumes = map[string]volume{}
+		f.Volumes = map[string]topology.Volume{}
 		for n := range read.nodes {
-			f.volumes[nodeNames[n]] = volume{stamp: read.stamps[n].stamp()}
+			f.Volumes[nodeNames[n]] = topology.Volume{Stamp: read.stamps[n].stamp()}
 		}
 	}
 	return p
@@ -326,13 +328,13 @@ func (u *model) direct() (*fleet, *cachev1alpha1.Redis) {
 	p = newModelPass(u.read(), func(q request) reply { return u.answer(q, &p.read) })
 	p.fleet.look(quiet)
 	for _, m := range p.fleet.addressable() {
-		m.othersKilled = true
+		m.OthersKilled = true
 	}
 	return p.fleet, p.redis
 }
 
 // pass plays one pass, and gives what it did and what the operator knows after it.
-func pass(read reading, known operatorMemory, ask func(request, *reading) reply) (step, operatorMemory, error) {
+func pass(read reading, known operatorMemory, ask func(request, *reading) reply) (topology.Step, operatorMemory, error) {
 	r := &Reconciler{clock: modelClock}
 	r.Events, r.Identity = silentEvents{}, operatorName(known.identity)
 	var p *modelPass
@@ -340,23 +342,23 @@ func pass(read reading, known operatorMemory, ask func(request, *reading) reply)
 	f := p.fleet
 	known.recall(r, p.redis)
 	f.look(quiet)
-	f.takeSettings(settings{})
+	f.takeSettings(config.Settings{})
 	r.fillFromMemory(p.redis, f)
-	f.sinceRouted = time.Hour
-	for i := range f.members { // settings, passwords and logins have tests of their own
-		m := &f.members[i]
-		m.passwordsUnknown, m.settingsUnknown = false, false
+	f.SinceRouted = time.Hour
+	for i := range f.Members { // settings, passwords and logins have tests of their own
+		m := &f.Members[i]
+		m.PasswordsUnknown, m.SettingsUnknown = false, false
 	}
-	next := f.situation(p.redis).plan()
-	p.forced = next.unsafe
+	next := f.situation(p.redis).Plan()
+	p.forced = next.Unsafe
 	next, err := r.execute(quiet, p.redis, f, next)
 	if err == nil {
 		if _, err = f.route(quiet); err == nil {
 			err = r.reportMasterChange(quiet, p.redis, f)
 		}
 	}
-	if err == nil && !next.changes() {
-		err = writeStamps(quiet, p.redis, f, f.situation(p.redis).volumesInSync())
+	if err == nil && !next.Changes() {
+		err = writeStamps(quiet, p.redis, f, f.situation(p.redis).VolumesInSync())
 	}
 	if left := recordOf(p.redis, p.read.record); left != p.read.record { // converge saves what a pass leaves, also one that failed
 		err = errors.Join(err, f.save(quiet))
@@ -371,7 +373,7 @@ func (k operatorMemory) recall(r *Reconciler, redis *cachev1alpha1.Redis) {
 		if one.pod != 0 {
 			known.contacts[address(one.pod)] = contact{lastReply: one.heard.time(), wasSilent: one.mute}
 			if one.othersKilled != 0 {
-				r.memory.noteCommand(redis, runID(one.othersKilled), func(c *sentCommands) { c.othersKilled = true })
+				r.memory.noteCommand(redis, runID(one.othersKilled), func(c *topology.SentCommands) { c.OthersKilled = true })
 			}
 			if one.knowsLogin != 0 {
 				r.memory.noteCommand(redis, runID(one.knowsLogin), setLoginSent(modelClock.Now()))
@@ -387,13 +389,13 @@ func operatorMemoryOf(r *Reconciler, redis *cachev1alpha1.Redis, read reading, f
 		if one, met := known.contacts[address(pod)]; met && !slices.ContainsFunc(after.servers[:], func(a serverMemory) bool { return a.pod == pod }) {
 			after.servers[i] = serverMemory{pod: pod, heard: ageOf(one.lastReply), mute: one.wasSilent}
 			for _, m := range f.addressable() {
-				if m.address != address(pod) || m.RunID == "" {
+				if m.Address != address(pod) || m.RunID == "" {
 					continue
 				}
-				if known.commands[m.RunID].othersKilled {
+				if known.commands[m.RunID].OthersKilled {
 					after.servers[i].othersKilled = idIn(m.RunID)
 				}
-				if known.commands[m.RunID].loginSent {
+				if known.commands[m.RunID].LoginSent {
 					after.servers[i].knowsLogin = idIn(m.RunID)
 				}
 			}
@@ -421,13 +423,13 @@ func (p *modelPass) checkStamps(context.Context) error {
 	return p.send(request{modelCommand: modelCommand{effect: stampsUnchangedEffect}})
 }
 
-func (p *modelPass) writeStamp(_ context.Context, name string, s stamp) error {
-	p.fleet.volumes[name] = volume{stamp: s}
-	return p.send(request{modelCommand: modelCommand{effect: stampEffect}, node: int8(ordinal(name)), label: modelStampOf(s)}) //nolint:gosec // a few
+func (p *modelPass) writeStamp(_ context.Context, name string, s topology.Stamp) error {
+	p.fleet.Volumes[name] = topology.Volume{Stamp: s}
+	return p.send(request{modelCommand: modelCommand{effect: stampEffect}, node: int8(config.Ordinal(name)), label: modelStampOf(s)}) //nolint:gosec // a few
 }
 
 func (p *modelPass) deletePod(_ context.Context, name string, _ ...ctrlclient.DeleteOption) error {
-	n := int8(ordinal(name)) //nolint:gosec // a few
+	n := int8(config.Ordinal(name)) //nolint:gosec // a few
 	return p.send(request{modelCommand: modelCommand{effect: removeEffect}, node: n, pod: p.read.pods[n]})
 }
 
@@ -435,7 +437,7 @@ func (p *modelPass) route(context.Context) (led bool, err error) {
 	if p.redis.Status.Master == "" {
 		return true, nil
 	}
-	err = p.send(request{modelCommand: modelCommand{effect: routeEffect}, node: int8(ordinal(p.redis.Status.Master))}) //nolint:gosec // a few
+	err = p.send(request{modelCommand: modelCommand{effect: routeEffect}, node: int8(config.Ordinal(p.redis.Status.Master))}) //nolint:gosec // a few
 	return err == nil, err
 }
 
@@ -472,7 +474,7 @@ func (s modelServer) Look(context.Context) wire.View {
 	if seen.answer != wire.Reached {
 		return wire.View{Answer: seen.answer}
 	}
-	keeps := resolve(s.redis).usesAppendOnly()
+	keeps := config.Resolve(s.redis).UsesAppendOnly()
 	v := wire.View{Answer: wire.Reached, RunID: runID(seen.run), Master: seen.master, LinkUp: seen.linked, ReplID: historyName(seen.history),
 		Offset: int64(seen.offset), FormerReplID: historyName(seen.former), FormerOffset: int64(seen.formerAt), Pinned: seen.pinned,
 		Keys: int64(seen.keys), MinReplicas: int32(seen.minReplicas), ServesStale: seen.servesStale, AOF: keeps, Rewritten: true}
@@ -502,14 +504,14 @@ func (s modelServer) Follow(_ context.Context, to string, as wire.Login) error {
 // owner of a login is a process that was seen, or is on record.
 func (s modelServer) owner(login wire.Login) id {
 	var known []cachev1alpha1.RedisProcess
-	for _, m := range s.fleet.members {
-		known = append(known, m.process())
+	for _, m := range s.fleet.Members {
+		known = append(known, m.Process())
 	}
 	if rep := s.redis.Status.Replication; rep != nil {
 		known = append(known, rep.SyncSet...)
 	}
 	for _, p := range known {
-		if s.fleet.credentials.loginOf(p) == login {
+		if s.fleet.credentials.LoginOf(p) == login {
 			return idIn(p.RunID)
 		}
 	}
@@ -525,7 +527,7 @@ func (s modelServer) Pin(context.Context) error { return s.command(pinEffect, ni
 func (s modelServer) Admit(_ context.Context, _ []string, admitted []wire.Login) error {
 	return s.command(admitEffect, func(q *request) {
 		for _, login := range admitted {
-			q.admits[ordinal(login.User)] = s.owner(login)
+			q.admits[config.Ordinal(login.User)] = s.owner(login)
 		}
 	})
 }

@@ -10,6 +10,8 @@ import (
 
 	cachev1alpha1 "github.com/mainstay-operator/mainstay-operator/api/cache/v1alpha1"
 	commonv1 "github.com/mainstay-operator/mainstay-operator/api/common/v1"
+	"github.com/mainstay-operator/mainstay-operator/controllers/redis/internal/config"
+	"github.com/mainstay-operator/mainstay-operator/controllers/redis/internal/topology"
 )
 
 // The model's names for things, and the shipped ones.
@@ -54,7 +56,7 @@ func nodeOf(name string) int8 {
 	if name == "" {
 		return -1
 	}
-	return int8(ordinal(name)) //nolint:gosec // a few
+	return int8(config.Ordinal(name)) //nolint:gosec // a few
 }
 
 func nodeNamed(n int8) string {
@@ -135,14 +137,14 @@ func recordOf(o *cachev1alpha1.Redis, read savedRecord) savedRecord {
 	return r
 }
 
-func (l modelStamp) stamp() stamp {
-	return stamp{epoch: int64(l.epoch), replID: historyName(l.history), standing: l.standing}
+func (l modelStamp) stamp() topology.Stamp {
+	return topology.Stamp{Epoch: int64(l.epoch), ReplID: historyName(l.history), Standing: l.standing}
 }
 
-func modelStampOf(s stamp) modelStamp {
-	l := modelStamp{epoch: int8(s.epoch), standing: s.standing} //nolint:gosec // a few
-	if s.replID != "" {
-		l.history = idIn(s.replID)
+func modelStampOf(s topology.Stamp) modelStamp {
+	l := modelStamp{epoch: int8(s.Epoch), standing: s.Standing} //nolint:gosec // a few
+	if s.ReplID != "" {
+		l.history = idIn(s.ReplID)
 	}
 	return l
 }

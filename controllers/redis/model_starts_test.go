@@ -1,6 +1,10 @@
 package redis
 
-import "testing"
+import (
+	"testing"
+
+	"github.com/mainstay-operator/mainstay-operator/controllers/redis/internal/topology"
+)
 
 // Where the explorer begins.
 
@@ -8,24 +12,24 @@ import "testing"
 func formed(t *testing.T, nodes, w int8, storage bool) *model {
 	t.Helper()
 	u := newModel(nodes, w, storage)
-	if u.runPasses() != idle {
+	if u.runPasses() != topology.Idle {
 		t.Fatal("it is not formed")
 	}
 	return u
 }
 
 // runPasses runs an operator's passes while nothing else happens and replicas catch up.
-func (u *model) runPasses() (last verb) {
+func (u *model) runPasses() (last topology.Verb) {
 	known := operatorMemory{identity: u.next()}
 	for range 30 {
 		did, _ := u.runPass(&known)
-		last = did.do
+		last = did.Do
 	}
 	return last
 }
 
 // runPass runs one pass, after which every replica has caught up and time has gone by.
-func (u *model) runPass(known *operatorMemory) (did step, err error) {
+func (u *model) runPass(known *operatorMemory) (did topology.Step, err error) {
 	did, *known, err = pass(u.read(), *known, u.answer)
 	for range 12 {
 		u.catchUp()

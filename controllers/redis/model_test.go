@@ -3,6 +3,9 @@ package redis
 import (
 	"fmt"
 	"strings"
+
+	"github.com/mainstay-operator/mainstay-operator/controllers/redis/internal/config"
+	"github.com/mainstay-operator/mainstay-operator/controllers/redis/internal/topology"
 )
 
 // The model is Redis, its pods and the API server as far as a failover depends on them: small,
@@ -40,7 +43,7 @@ type process struct {
 }
 
 // bornServing is true for servers that answer reads from their start.
-var bornServing = !strings.Contains(spec{}.redisConf(credentials{}, settings{}), `replica-serve-stale-data "no"`)
+var bornServing = !strings.Contains(config.Spec{}.RedisConf(config.Credentials{}, config.Settings{}), `replica-serve-stale-data "no"`)
 
 // emptied is the operation that deletes all keys.
 const emptied = "-"
@@ -82,7 +85,7 @@ type savedRecord struct {
 type modelStamp struct {
 	epoch    int8
 	history  id
-	standing standing
+	standing topology.Standing
 }
 
 // model is everything but the operators.
@@ -363,4 +366,11 @@ func (u *model) promoted(p *process, forced bool) {
 		}
 	}
 	u.confirmed = kept.String()
+}
+
+func boolToInt(is bool) int {
+	if is {
+		return 1
+	}
+	return 0
 }

@@ -10,10 +10,11 @@ import (
 	"sigs.k8s.io/yaml"
 
 	commonv1 "github.com/mainstay-operator/mainstay-operator/api/common/v1"
+	"github.com/mainstay-operator/mainstay-operator/controllers/redis/internal/fixture"
 )
 
 func TestANetworkPolicyLetsTheNodesAndTheOperatorIn(t *testing.T) {
-	r := sized(3)
+	r := fixture.Sized(3)
 	r.Spec.NetworkPolicy = &commonv1.NetworkPolicy{}
 	from := networkPolicy(r, "operators").Spec.Ingress[0].From
 	if len(from) != 3 {

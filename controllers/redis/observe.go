@@ -9,6 +9,8 @@ import (
 	corev1 "k8s.io/api/core/v1"
 
 	cachev1alpha1 "github.com/mainstay-operator/mainstay-operator/api/cache/v1alpha1"
+	"github.com/mainstay-operator/mainstay-operator/controllers/redis/internal/config"
+	"github.com/mainstay-operator/mainstay-operator/controllers/redis/internal/topology"
 	"github.com/mainstay-operator/mainstay-operator/controllers/redis/internal/wire"
 )
 
@@ -46,24 +48,24 @@ const (
 
 // fleet is the world together with the connections to its servers.
 type fleet struct {
-	spec spec
-	world
+	spec config.Spec
+	topology.World
 	effects
-	servers      map[string]server // by pod name
-	ghostServer  server            // of the recorded master, when its pod is gone
-	credentials  credentials       // with which the servers are asked
-	certificates certificates
+	servers      map[string]server  // by pod name
+	ghostServer  server             // of the recorded master, when its pod is gone
+	credentials  config.Credentials // with which the servers are asked
+	certificates config.Certificates
 }
 
 // situation is what the next decision is made from.
-func (f *fleet) situation(redis *cachev1alpha1.Redis) situation {
-	return situation{f.spec, &redis.Status, f.world}
+func (f *fleet) situation(redis *cachev1alpha1.Redis) topology.Situation {
+	return topology.Situation{Spec: f.spec, Status: &redis.Status, World: f.World}
 }
 
 // masterServer returns the connection to the master of record.
 func (f *fleet) masterServer(r *cachev1alpha1.Redis) server {
 	p := r.Status.Replication.Master
-	if f.ghost != nil && f.ghost.podUID == p.PodUID {
+	if f.Ghost != nil && f.Ghost.PodUID == p.PodUID {
 		return f.ghostServer
 	}
 	return f.servers[p.Name]
@@ -73,7 +75,7 @@ func (f *fleet) masterServer(r *cachev1alpha1.Redis) server {
 func (f *fleet) addresses() []string {
 	var list []string
 	for _, m := range f.addressable() {
-		list = append(list, m.address)
+		list = append(list, m.Address)
 	}
 	return list
 }
@@ -88,26 +90,26 @@ func (f *fleet) close() {
 }
 
 // observe looks at every pod and asks every server, all at once.
-func (r *Reconciler) observe(ctx context.Context, redis *cachev1alpha1.Redis, asked spec, pods []corev1.Pod, set *appsv1.StatefulSet, s secrets, outside effects) *fleet {
+func (r *Reconciler) observe(ctx context.Context, redis *cachev1alpha1.Redis, asked config.Spec, pods []corev1.Pod, set *appsv1.StatefulSet, s secrets, outside effects) *fleet {
 	f := &fleet{spec: asked, effects: outside, servers: map[string]server{}, credentials: s.credentials, certificates: s.certificates}
 	open := func(address string) server {
-		return wire.Open(address, s.credentials.operator, s.certificates.tlsConfig)
+		return wire.Open(address, s.credentials.Operator, s.certificates.TLSConfig)
 	}
 	if asked.TLS {
-		f.certificateFile = identityFiles(s.certificates.published).Certificate
+		f.CertificateFile = config.IdentityFiles(s.certificates.Published).Certificate
 	}
 	for i := range pods {
 		m := r.memberFromPod(&pods[i], set)
-		m.wasSilent = r.memory.wasSilent(redis, m.address)
-		f.members = append(f.members, m)
-		if m.address != "" {
-			f.servers[m.name] = open(m.address)
+		m.WasSilent = r.memory.wasSilent(redis, m.Address)
+		f.Members = append(f.Members, m)
+		if m.Address != "" {
+			f.servers[m.Name] = open(m.Address)
 		}
 	}
-	slices.SortFunc(f.members, func(a, b member) int { return int(ordinal(a.name) - ordinal(b.name)) })
-	if rep := redis.Status.Replication; rep != nil && !slices.ContainsFunc(f.members, func(m member) bool { return m.podUID == rep.Master.PodUID }) {
+	slices.SortFunc(f.Members, func(a, b topology.Member) int { return int(config.Ordinal(a.Name) - config.Ordinal(b.Name)) })
+	if rep := redis.Status.Replication; rep != nil && !slices.ContainsFunc(f.Members, func(m topology.Member) bool { return m.PodUID == rep.Master.PodUID }) {
 		p := rep.Master
-		f.ghost = &member{name: p.Name, podUID: p.PodUID, address: p.Address, wasSilent: r.memory.wasSilent(redis, p.Address)}
+		f.Ghost = &topology.Member{Name: p.Name, PodUID: p.PodUID, Address: p.Address, WasSilent: r.memory.wasSilent(redis, p.Address)}
 		f.ghostServer = open(p.Address)
 	}
 	f.look(ctx)
@@ -119,16 +121,16 @@ func (r *Reconciler) observe(ctx context.Context, redis *cachev1alpha1.Redis, as
 // fillFromMemory adds for how long what was just seen has been so, and what the servers were told.
 func (r *Reconciler) fillFromMemory(redis *cachev1alpha1.Redis, f *fleet) {
 	for _, m := range f.addressable() {
-		m.silentFor = r.memory.trackSilence(redis, m.address, m.Answer != wire.Silent, r.clock.Now())
+		m.SilentFor = r.memory.trackSilence(redis, m.Address, m.Answer != wire.Silent, r.clock.Now())
 	}
-	r.memory.fillPasswords(redis, &f.world, f.credentials)
-	r.memory.fillSettings(redis, f.spec, &f.world)
+	r.memory.fillPasswords(redis, &f.World, f.credentials)
+	r.memory.fillSettings(redis, f.spec, &f.World)
 	r.memory.fillCommands(redis, f.addressable(), r.clock.Now())
-	f.frozenFor = r.memory.trackFrozen(redis, f.world, r.clock)
-	f.cutOffFor = r.memory.trackCutOff(redis, f.situation(redis).isCutOff(), r.clock)
-	f.sinceRouted = time.Hour // long ago
+	f.FrozenFor = r.memory.trackFrozen(redis, f.World, r.clock)
+	f.CutOffFor = r.memory.trackCutOff(redis, f.situation(redis).IsCutOff(), r.clock)
+	f.SinceRouted = time.Hour // long ago
 	if last := redis.Status.LastFailover; last != nil && last.RoutedAt != nil {
-		f.sinceRouted = r.clock.Since(last.RoutedAt.Time).Abs() // it may have been another's clock
+		f.SinceRouted = r.clock.Since(last.RoutedAt.Time).Abs() // it may have been another's clock
 	}
 }
 
@@ -150,13 +152,13 @@ func (f *fleet) look(ctx context.Context) {
 		s := f.serverOf(m)
 		all = append(all, func() {
 			ctx := ctx
-			if m.wasSilent {
+			if m.WasSilent {
 				var done context.CancelFunc
 				ctx, done = context.WithTimeout(ctx, silentServerTimeout)
 				defer done()
 			}
 			m.View = wire.View{} // silent, should the look not end as it ought to
-			if !m.notOurs {
+			if !m.NotOurs {
 				m.View = s.Look(ctx)
 			}
 		})
@@ -165,59 +167,59 @@ func (f *fleet) look(ctx context.Context) {
 }
 
 // serverOf returns the connection to that member.
-func (f *fleet) serverOf(m *member) server {
-	if m == f.ghost {
+func (f *fleet) serverOf(m *topology.Member) server {
+	if m == f.Ghost {
 		return f.ghostServer
 	}
-	return f.servers[m.name]
+	return f.servers[m.Name]
 }
 
 // addressable returns the members, and the ghost, that have an address.
-func (f *fleet) addressable() []*member {
-	var list []*member
-	for i := range f.members {
-		if f.members[i].address != "" {
-			list = append(list, &f.members[i])
+func (f *fleet) addressable() []*topology.Member {
+	var list []*topology.Member
+	for i := range f.Members {
+		if f.Members[i].Address != "" {
+			list = append(list, &f.Members[i])
 		}
 	}
-	if f.ghost != nil {
-		list = append(list, f.ghost)
+	if f.Ghost != nil {
+		list = append(list, f.Ghost)
 	}
 	return list
 }
 
-func (r *Reconciler) memberFromPod(pod *corev1.Pod, set *appsv1.StatefulSet) member {
-	m := member{
-		name:       pod.Name,
-		podUID:     pod.UID,
-		address:    pod.Status.PodIP,
-		configMark: pod.Annotations[annotationConfig],
-		deleting:   !pod.DeletionTimestamp.IsZero(),
-		outdated: set.Status.ObservedGeneration == set.Generation && set.Status.UpdateRevision != "" &&
+func (r *Reconciler) memberFromPod(pod *corev1.Pod, set *appsv1.StatefulSet) topology.Member {
+	m := topology.Member{
+		Name:       pod.Name,
+		PodUID:     pod.UID,
+		Address:    pod.Status.PodIP,
+		ConfigMark: pod.Annotations[annotationConfig],
+		Deleting:   !pod.DeletionTimestamp.IsZero(),
+		Outdated: set.Status.ObservedGeneration == set.Generation && set.Status.UpdateRevision != "" &&
 			pod.Labels[appsv1.ControllerRevisionHashLabelKey] != set.Status.UpdateRevision,
 	}
-	if m.deleting {
+	if m.Deleting {
 		// The timestamp is the end of the grace.
 		asked := pod.DeletionTimestamp.Add(-time.Duration(*pod.DeletionGracePeriodSeconds) * time.Second)
-		m.deletingFor = r.clock.Since(asked)
+		m.DeletingFor = r.clock.Since(asked)
 	}
 	for _, c := range pod.Status.Conditions {
 		switch {
 		case c.Type != corev1.PodReady:
 		case c.Status == corev1.ConditionTrue:
-			m.endpointChanging = r.elapsedLessThan(c.LastTransitionTime.Time, readySettleTime)
+			m.EndpointChanging = r.elapsedLessThan(c.LastTransitionTime.Time, topology.ReadySettleTime)
 		default:
-			m.endpointChanging = r.elapsedLessThan(pod.CreationTimestamp.Time, newPodGrace)
+			m.EndpointChanging = r.elapsedLessThan(pod.CreationTimestamp.Time, topology.NewPodGrace)
 		}
 	}
 	for _, c := range pod.Spec.Containers {
 		if c.Name == appName {
-			m.memoryLimit = c.Resources.Limits.Memory().Value()
+			m.MemoryLimit = c.Resources.Limits.Memory().Value()
 		}
 	}
 	for _, c := range pod.Status.ContainerStatuses {
 		if c.Name == appName {
-			m.stopped = c.State.Terminated != nil || c.State.Waiting != nil && c.LastTerminationState.Terminated != nil
+			m.Stopped = c.State.Terminated != nil || c.State.Waiting != nil && c.LastTerminationState.Terminated != nil
 		}
 	}
 	return m

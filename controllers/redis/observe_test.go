@@ -10,6 +10,9 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/utils/clock"
+
+	"github.com/mainstay-operator/mainstay-operator/controllers/redis/internal/config"
+	"github.com/mainstay-operator/mainstay-operator/controllers/redis/internal/fixture"
 )
 
 // Only the end of the server's own container is evidence. A node that is cut off
@@ -33,7 +36,7 @@ func TestWhatAPodProves(t *testing.T) {
 		pod := corev1.Pod{Status: corev1.PodStatus{ContainerStatuses: []corev1.ContainerStatus{c.status},
 			Conditions: []corev1.PodCondition{{Type: corev1.ContainersReady, Status: c.ready}, {Type: corev1.PodReady, Status: c.ready}}}}
 		r := &Reconciler{clock: clock.RealClock{}}
-		if got := r.memberFromPod(&pod, &appsv1.StatefulSet{}).stopped; got != c.want {
+		if got := r.memberFromPod(&pod, &appsv1.StatefulSet{}).Stopped; got != c.want {
 			t.Errorf("%s: stopped %t", c.reason, got)
 		}
 	}
@@ -57,7 +60,7 @@ func TestWhoIsArriving(t *testing.T) {
 		pod := corev1.Pod{ObjectMeta: metav1.ObjectMeta{CreationTimestamp: ago(c.age)}, Status: corev1.PodStatus{
 			Conditions: []corev1.PodCondition{{Type: corev1.PodReady, Status: c.ready, LastTransitionTime: ago(c.since)}}}}
 		r := &Reconciler{clock: clock.RealClock{}}
-		if got := r.memberFromPod(&pod, &appsv1.StatefulSet{}).endpointChanging; got != c.want {
+		if got := r.memberFromPod(&pod, &appsv1.StatefulSet{}).EndpointChanging; got != c.want {
 			t.Errorf("%s: arriving %t", c.reason, got)
 		}
 	}
@@ -65,15 +68,15 @@ func TestWhoIsArriving(t *testing.T) {
 
 // A pod made anew has the name of the one before, whose process may live on.
 func TestAMasterWhosePodIsGoneIsAGhost(t *testing.T) {
-	s := healthy(1)
+	s := fixture.Healthy(1)
 	asked, end := context.WithCancel(t.Context())
 	end() // nobody is there to be asked
-	for uid, want := range map[types.UID]bool{s.members[0].podUID: false, "another": true} {
+	for uid, want := range map[types.UID]bool{s.Members[0].PodUID: false, "another": true} {
 		pod := corev1.Pod{ObjectMeta: metav1.ObjectMeta{Name: "a-0", UID: uid}}
 		r := &Reconciler{clock: clock.RealClock{}}
-		f := r.observe(asked, s.Redis, resolve(s.Redis), []corev1.Pod{pod}, &appsv1.StatefulSet{}, secrets{}, scripted{})
-		if got := f.ghost != nil; got != want || got && f.ghost.podUID != s.Status.Replication.Master.PodUID {
-			t.Errorf("a pod %s: ghost %+v", uid, f.ghost)
+		f := r.observe(asked, s.Redis, config.Resolve(s.Redis), []corev1.Pod{pod}, &appsv1.StatefulSet{}, secrets{}, scripted{})
+		if got := f.Ghost != nil; got != want || got && f.Ghost.PodUID != s.Status.Replication.Master.PodUID {
+			t.Errorf("a pod %s: ghost %+v", uid, f.Ghost)
 		}
 		f.close()
 	}

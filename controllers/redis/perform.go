@@ -11,6 +11,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/log"
 
 	cachev1alpha1 "github.com/mainstay-operator/mainstay-operator/api/cache/v1alpha1"
+	"github.com/mainstay-operator/mainstay-operator/controllers/redis/internal/topology"
 	"github.com/mainstay-operator/mainstay-operator/controllers/redis/internal/wire"
 )
 
@@ -35,7 +36,7 @@ const maxLooks = 4
 const commandLimit = actLimit + time.Second
 
 // executeWithTimeout carries the step out within commandLimit.
-func (r *Reconciler) executeWithTimeout(ctx context.Context, redis *cachev1alpha1.Redis, f *fleet, next step) (step, error) {
+func (r *Reconciler) executeWithTimeout(ctx context.Context, redis *cachev1alpha1.Redis, f *fleet, next topology.Step) (topology.Step, error) {
 	ctx, done := context.WithTimeout(ctx, commandLimit)
 	defer done()
 	return r.execute(ctx, redis, f, next)
@@ -43,44 +44,44 @@ func (r *Reconciler) executeWithTimeout(ctx context.Context, redis *cachev1alpha
 
 // execute carries the step out, and returns the step that it came to. A fence, and closing the connections of other
 // operators, change only what the servers show: so they are looked at again and the next step is planned at once.
-func (r *Reconciler) execute(ctx context.Context, redis *cachev1alpha1.Redis, f *fleet, next step) (step, error) {
+func (r *Reconciler) execute(ctx context.Context, redis *cachev1alpha1.Redis, f *fleet, next topology.Step) (topology.Step, error) {
 	for range maxLooks {
 		acted, err := r.actAsLeader(ctx, redis, f, next)
 		switch {
 		case errors.As(err, &behindError{}): // nothing was done that the next pass would not mend
-			return step{do: wait, message: fmt.Sprintf("%s: %s", next, err), requeueAfter: 10 * shortRequeue}, nil
+			return topology.Step{Do: topology.Wait, Message: fmt.Sprintf("%s: %s", next, err), RequeueAfter: 10 * topology.ShortRequeue}, nil
 		case err != nil:
 			return next, fmt.Errorf("%s: %w", next, err)
-		case acted && next.do != fence:
+		case acted && next.Do != topology.Fence:
 			return next, nil
-		case acted && next.reason != "":
-			r.Events.Eventf(redis, nil, corev1.EventTypeWarning, next.reason, "Fence", "%s took writes beside the master of record: fenced",
-				strings.Join(next.nodes, ", "))
+		case acted && next.Reason != "":
+			r.Events.Eventf(redis, nil, corev1.EventTypeWarning, next.Reason, "Fence", "%s took writes beside the master of record: fenced",
+				strings.Join(next.Nodes, ", "))
 		}
 		f.lookAgain(ctx)
 		if err := ctx.Err(); err != nil { // who was not heard then was not asked
 			return next, fmt.Errorf("%s: looking again: %w", next, err)
 		}
-		f.frozenFor = r.memory.trackFrozen(redis, f.world, r.clock) // a freeze counts from now on
-		next = f.situation(redis).plan()
+		f.FrozenFor = r.memory.trackFrozen(redis, f.World, r.clock) // a freeze counts from now on
+		next = f.situation(redis).Plan()
 	}
-	return step{do: wait, message: fmt.Sprintf("%s: the servers change all the time", next), requeueAfter: shortRequeue}, nil
+	return topology.Step{Do: topology.Wait, Message: fmt.Sprintf("%s: the servers change all the time", next), RequeueAfter: topology.ShortRequeue}, nil
 }
 
 // actAsLeader acts within actLimit, and only while this process leads. acted is false if it only closed connections of
 // other operators: by these the servers may have changed since they were looked at.
-func (r *Reconciler) actAsLeader(ctx context.Context, redis *cachev1alpha1.Redis, f *fleet, s step) (acted bool, err error) {
+func (r *Reconciler) actAsLeader(ctx context.Context, redis *cachev1alpha1.Redis, f *fleet, s topology.Step) (acted bool, err error) {
 	ctx, done := context.WithTimeout(ctx, actLimit) // first: it runs on while this process is stopped
 	defer done()
 	if r.IsLeader != nil && !r.IsLeader() {
 		return false, errNotLeading
 	}
-	if s.needsCharge() && redis.Status.HolderIdentity != r.Identity {
+	if s.NeedsCharge() && redis.Status.HolderIdentity != r.Identity {
 		if err := r.takeOver(ctx, redis, f); err != nil {
 			return false, err
 		}
 	}
-	if s.acts() && redis.Status.HolderIdentity == r.Identity {
+	if s.Acts() && redis.Status.HolderIdentity == r.Identity {
 		if r.killOtherOperators(ctx, redis, f) {
 			return false, nil
 		}
@@ -88,8 +89,8 @@ func (r *Reconciler) actAsLeader(ctx context.Context, redis *cachev1alpha1.Redis
 			return false, err
 		}
 	}
-	if s.changes() {
-		log.FromContext(ctx).Info("step", "do", s.do, "nodes", s.nodes, "reason", s.reason, "message", s.message, "evidence", s.evidence)
+	if s.Changes() {
+		log.FromContext(ctx).Info("step", "do", s.Do, "nodes", s.Nodes, "reason", s.Reason, "message", s.Message, "evidence", s.Evidence)
 	}
 	return true, r.act(ctx, redis, f, s)
 }
@@ -111,7 +112,7 @@ func (r *Reconciler) takeOver(ctx context.Context, redis *cachev1alpha1.Redis, f
 	// commanded them since.
 	r.memory.forgetServers(redis)
 	for _, m := range f.addressable() {
-		m.sentCommands = sentCommands{}
+		m.SentCommands = topology.SentCommands{}
 	}
 	former := redis.Status.HolderIdentity
 	redis.Status.HolderIdentity = r.Identity
@@ -130,17 +131,17 @@ func (r *Reconciler) takeOver(ctx context.Context, redis *cachev1alpha1.Redis, f
 // silent for the rest of the pass, and the others are not held up. It reports whether there were such servers.
 func (r *Reconciler) killOtherOperators(ctx context.Context, redis *cachev1alpha1.Redis, f *fleet) (tried bool) {
 	for _, m := range f.addressable() {
-		if m.Answer != wire.Reached || m.othersKilled {
+		if m.Answer != wire.Reached || m.OthersKilled {
 			continue
 		}
 		tried = true
 		if err := f.serverOf(m).KillOtherOperators(ctx); err != nil {
-			log.FromContext(ctx).Info("connections of other operators could not be closed; the server counts as silent", "node", m.name, "error", err.Error())
-			m.notOurs = true
+			log.FromContext(ctx).Info("connections of other operators could not be closed; the server counts as silent", "node", m.Name, "error", err.Error())
+			m.NotOurs = true
 			continue
 		}
-		r.memory.noteCommand(redis, m.RunID, func(k *sentCommands) { k.othersKilled = true })
-		m.othersKilled = true
+		r.memory.noteCommand(redis, m.RunID, func(k *topology.SentCommands) { k.OthersKilled = true })
+		m.OthersKilled = true
 	}
 	return tried
 }

@@ -14,6 +14,7 @@ import (
 
 	cachev1alpha1 "github.com/mainstay-operator/mainstay-operator/api/cache/v1alpha1"
 	"github.com/mainstay-operator/mainstay-operator/controllers/internal/parts"
+	"github.com/mainstay-operator/mainstay-operator/controllers/redis/internal/topology"
 	"github.com/mainstay-operator/mainstay-operator/controllers/redis/internal/wire"
 )
 
@@ -22,7 +23,7 @@ func TestWokenLeaderFencesNobody(t *testing.T) {
 	u := newModel(1, 0, false)
 	u.procs[0].master = true
 	f, redis := u.direct()
-	usurper := step{do: fence, nodes: []string{"a-0"}}
+	usurper := topology.Step{Do: topology.Fence, Nodes: []string{"a-0"}}
 	leads := false
 	r := &Reconciler{}
 	r.IsLeader = func() bool { return leads }
@@ -41,23 +42,23 @@ func TestEveryActAsksForTheRecord(t *testing.T) {
 	u := newModel(1, 0, false)
 	u.procs[0].master = true
 	f, redis := u.direct()
-	usurper := step{do: fence, nodes: []string{"a-0"}}
+	usurper := topology.Step{Do: topology.Fence, Nodes: []string{"a-0"}}
 	behind := errors.New("behind")
 	r := &Reconciler{}
 	f.effects = scripted{changed: behind, stamped: behind}
-	for _, do := range []verb{idle, wait, block} {
-		if acted, err := r.actAsLeader(quiet, redis, f, step{do: do}); !acted || err != nil {
+	for _, do := range []topology.Verb{topology.Idle, topology.Wait, topology.Block} {
+		if acted, err := r.actAsLeader(quiet, redis, f, topology.Step{Do: do}); !acted || err != nil {
 			t.Errorf("nothing is asked to %s: %v", do, err)
 		}
 	}
-	if acted, err := r.actAsLeader(quiet, redis, f, step{do: applySettings}); acted || !errors.Is(err, behind) {
+	if acted, err := r.actAsLeader(quiet, redis, f, topology.Step{Do: topology.ApplySettings}); acted || !errors.Is(err, behind) {
 		t.Errorf("settings are applied: %v", err)
 	}
 	if acted, err := r.actAsLeader(quiet, redis, f, usurper); acted || !errors.Is(err, behind) || !u.procs[0].master {
 		t.Errorf("the record is older: %v, still master: %t", err, u.procs[0].master)
 	}
 	r.Identity = "a new one" // which leaves all as it is, and may not know what the servers run with
-	if acted, err := r.actAsLeader(quiet, redis, f, step{do: applySettings}); !acted || err != nil {
+	if acted, err := r.actAsLeader(quiet, redis, f, topology.Step{Do: topology.ApplySettings}); !acted || err != nil {
 		t.Errorf("settings are applied by one that is not in charge: %v", err)
 	}
 	r.Identity = ""
@@ -73,7 +74,7 @@ func TestNobodyTakesOverByOlderStamps(t *testing.T) {
 	r, behind := &Reconciler{}, errors.New("behind")
 	r.Identity = "another"
 	f.effects = scripted{stamped: behind, onSave: func() error { t.Error("it has taken over"); return nil }}
-	if acted, err := r.actAsLeader(quiet, redis, f, step{do: fence, nodes: []string{"a-0"}}); acted || !errors.Is(err, behind) {
+	if acted, err := r.actAsLeader(quiet, redis, f, topology.Step{Do: topology.Fence, Nodes: []string{"a-0"}}); acted || !errors.Is(err, behind) {
 		t.Errorf("acted: %t, %v", acted, err)
 	}
 }
@@ -84,14 +85,14 @@ func TestATakeOverThatFailsLeavesNothingBehind(t *testing.T) {
 	f, redis := newModel(1, 0, false).direct()
 	r, lost := &Reconciler{}, errors.New("the reply is lost")
 	r.Identity, redis.Status.HolderIdentity = "this", "another"
-	run := f.members[0].RunID
-	r.memory.noteCommand(redis, run, func(c *sentCommands) { c.othersKilled = true })
+	run := f.Members[0].RunID
+	r.memory.noteCommand(redis, run, func(c *topology.SentCommands) { c.OthersKilled = true })
 	f.effects = scripted{onSave: func() error { return lost }}
-	if acted, err := r.actAsLeader(quiet, redis, f, step{do: fence, nodes: []string{"a-0"}}); acted || !errors.Is(err, lost) {
+	if acted, err := r.actAsLeader(quiet, redis, f, topology.Step{Do: topology.Fence, Nodes: []string{"a-0"}}); acted || !errors.Is(err, lost) {
 		t.Errorf("acted: %t, %v", acted, err)
 	}
-	if redis.Status.HolderIdentity != "another" || r.memory.get(redis).commands[run].othersKilled {
-		t.Errorf("held by %q, others killed: %t", redis.Status.HolderIdentity, r.memory.get(redis).commands[run].othersKilled)
+	if redis.Status.HolderIdentity != "another" || r.memory.get(redis).commands[run].OthersKilled {
+		t.Errorf("held by %q, others killed: %t", redis.Status.HolderIdentity, r.memory.get(redis).commands[run].OthersKilled)
 	}
 }
 
@@ -101,7 +102,7 @@ func TestATakeOverThatIsNotKeptIsTold(t *testing.T) {
 	r := &Reconciler{}
 	r.Identity = "this"
 	f.effects = scripted{onSave: func() error { redis.Status.HolderIdentity = ""; return nil }}
-	acted, err := r.actAsLeader(quiet, redis, f, step{do: fence, nodes: []string{"a-0"}})
+	acted, err := r.actAsLeader(quiet, redis, f, topology.Step{Do: topology.Fence, Nodes: []string{"a-0"}})
 	if acted || err == nil || !strings.Contains(err.Error(), "CustomResourceDefinitions") {
 		t.Errorf("acted: %t, %v", acted, err)
 	}
@@ -121,10 +122,10 @@ func TestOneThatCannotBeTakenOverHoldsNobodyUp(t *testing.T) {
 	f.servers["a-2"] = refusesToKill{f.servers["a-2"]}
 	r := &Reconciler{clock: modelClock}
 	r.Events = silentEvents{}
-	if _, err := r.execute(quiet, redis, f, step{do: promote, nodes: []string{"a-1"}}); err != nil {
+	if _, err := r.execute(quiet, redis, f, topology.Step{Do: topology.Promote, Nodes: []string{"a-1"}}); err != nil {
 		t.Fatal(err)
 	}
-	if silent, _ := f.find("a-2"); silent.Answer != wire.Silent || !u.procs[1].master {
+	if silent, _ := f.Find("a-2"); silent.Answer != wire.Silent || !u.procs[1].master {
 		t.Errorf("a-2 is %v, a-1 is master: %t", silent.Answer, u.procs[1].master)
 	}
 }
@@ -193,26 +194,26 @@ func TestUnchangedStamps(t *testing.T) {
 	}
 	redis := &cachev1alpha1.Redis{Spec: cachev1alpha1.RedisSpec{Size: ptr.To[int32](1), Storage: &cachev1alpha1.RedisStorage{}}}
 	redis.Namespace, redis.Name = "ns", "a"
-	newest := stamp{epoch: 7, replID: "h"}
+	newest := topology.Stamp{Epoch: 7, ReplID: "h"}
 	stored := &corev1.PersistentVolumeClaim{}
 	stored.Namespace, stored.Name, stored.UID, stored.Labels = "ns", claimPrefix+"a-0", "one", parts.Labels(appName, "a")
-	stored.Annotations = newest.annotations()
+	stored.Annotations = newest.Annotations()
 	live := fake.NewClientBuilder().WithScheme(scheme).WithObjects(redis, stored).Build()
 	recreated := stored.DeepCopy()
 	recreated.UID = "another"
 
 	for name, row := range map[string]struct {
-		seen   map[string]volume
+		seen   map[string]topology.Volume
 		behind bool
 	}{
-		"the same":        {map[string]volume{"a-0": {newest, stored}}, false},
-		"stamped since":   {map[string]volume{"a-0": {stamp{epoch: 6, replID: "h"}, stored}}, true},
-		"made anew since": {map[string]volume{"a-0": {newest, recreated}}, true},
+		"the same":        {map[string]topology.Volume{"a-0": {Stamp: newest, Claim: stored}}, false},
+		"stamped since":   {map[string]topology.Volume{"a-0": {Stamp: topology.Stamp{Epoch: 6, ReplID: "h"}, Claim: stored}}, true},
+		"made anew since": {map[string]topology.Volume{"a-0": {Stamp: newest, Claim: recreated}}, true},
 		"made since":      {nil, true},
-		"deleted since":   {map[string]volume{"a-0": {newest, stored}, "a-1": {newest, stored}}, true},
+		"deleted since":   {map[string]topology.Volume{"a-0": {Stamp: newest, Claim: stored}, "a-1": {Stamp: newest, Claim: stored}}, true},
 	} {
 		t.Run(name, func(t *testing.T) {
-			c := &apiEffects{Reconciler: &Reconciler{}, redis: redis.DeepCopy(), fleet: &fleet{world: world{volumes: row.seen}}}
+			c := &apiEffects{Reconciler: &Reconciler{}, redis: redis.DeepCopy(), fleet: &fleet{World: topology.World{Volumes: row.seen}}}
 			c.APIReader = live
 			if err := c.checkStamps(t.Context()); apierrors.IsConflict(err) != row.behind || !row.behind && err != nil {
 				t.Error(err)

@@ -14,6 +14,8 @@ import (
 	cachev1alpha1 "github.com/mainstay-operator/mainstay-operator/api/cache/v1alpha1"
 	"github.com/mainstay-operator/mainstay-operator/controllers/internal/converge"
 	"github.com/mainstay-operator/mainstay-operator/controllers/internal/parts"
+	"github.com/mainstay-operator/mainstay-operator/controllers/redis/internal/config"
+	"github.com/mainstay-operator/mainstay-operator/controllers/redis/internal/topology"
 	"github.com/mainstay-operator/mainstay-operator/controllers/redis/internal/wire"
 )
 
@@ -41,15 +43,15 @@ const (
 
 // childInputs is what the children depend on beside the spec.
 type childInputs struct {
-	spec              spec
-	credentials       credentials
-	settings          settings
+	spec              config.Spec
+	credentials       config.Credentials
+	settings          config.Settings
 	image             string
 	volumeSize        resource.Quantity // of new nodes: a StatefulSet cannot change it
 	replicas          int32
-	identity          identity // of the servers, with TLS
-	restartedAt       string   // when a human asked for new pods, to be kept as they wrote it
-	operatorNamespace string   // namespace of the manager; empty where it runs in no pod
+	identity          config.Identity // of the servers, with TLS
+	restartedAt       string          // when a human asked for new pods, to be kept as they wrote it
+	operatorNamespace string          // namespace of the manager; empty where it runs in no pod
 }
 
 // desiredChildren are all children. The route to the master comes first, as it is all that clients wait for
@@ -64,7 +66,7 @@ func desiredChildren(r *cachev1alpha1.Redis, c childInputs) []converge.Child {
 		children = append(children, certificatesSecret(r, c))
 	}
 	children = append(children, systemSecret(r, c), filesSecret(r, c))
-	if c.credentials.published.password != "" {
+	if c.credentials.Published.Password != "" {
 		children = append(children, bindingSecret(r, c))
 	}
 	children = append(children, headlessService(r, c.spec), replicasService(r, c.spec), statefulSet(r, c))
@@ -80,20 +82,20 @@ func desiredChildren(r *cachev1alpha1.Redis, c childInputs) []converge.Child {
 // statefulSet leaves it to the plan when pods restart (OnDelete): a master must be switched over first.
 func statefulSet(r *cachev1alpha1.Redis, c childInputs) *appsv1ac.StatefulSetApplyConfiguration {
 	template := parts.PodTemplate(appName, r.Name, r.Spec.PodOptions).
-		WithAnnotations(map[string]string{annotationConfig: c.spec.restartMark(c.settings)})
+		WithAnnotations(map[string]string{annotationConfig: c.spec.RestartMark(c.settings)})
 	if c.restartedAt != "" {
 		template.WithAnnotations(map[string]string{annotationRestart: c.restartedAt})
 	}
 	template.Spec.
 		WithTerminationGracePeriodSeconds(stopGrace(r)).
-		WithReadinessGates(corev1ac.PodReadinessGate().WithConditionType(gateInSync)).
+		WithReadinessGates(corev1ac.PodReadinessGate().WithConditionType(topology.GateInSync)).
 		WithSecurityContext(parts.RestrictedPod(redisUID)).
 		WithContainers(container(r, c)).
 		WithVolumes(corev1ac.Volume().WithName("files").WithSecret(corev1ac.SecretVolumeSource().
-			WithSecretName(c.spec.filesName()).WithDefaultMode(0o440).WithItems(keyToPath(confKey), keyToPath(usersKey))))
+			WithSecretName(c.spec.FilesName()).WithDefaultMode(0o440).WithItems(keyToPath(config.ConfKey), keyToPath(config.UsersKey))))
 	spec := appsv1ac.StatefulSetSpec().
 		WithReplicas(c.replicas).
-		WithServiceName(c.spec.headlessName()).
+		WithServiceName(c.spec.HeadlessName()).
 		WithPodManagementPolicy(appsv1.ParallelPodManagement).
 		WithUpdateStrategy(appsv1ac.StatefulSetUpdateStrategy().WithType(appsv1.OnDeleteStatefulSetStrategyType)).
 		WithSelector(parts.LabelSelector(appName, r.Name)).
@@ -119,14 +121,14 @@ func stopGrace(r *cachev1alpha1.Redis) int64 {
 
 func container(r *cachev1alpha1.Redis, c childInputs) *corev1ac.ContainerApplyConfiguration {
 	return parts.Container(appName, c.image, r.Spec.PodOptions).
-		WithCommand(c.spec.serverProgram(), filesDir+"/"+confKey).
-		WithWorkingDir(dataDir).
+		WithCommand(c.spec.ServerProgram(), config.FilesDir+"/"+config.ConfKey).
+		WithWorkingDir(config.DataDir).
 		WithPorts(corev1ac.ContainerPort().WithName(portName).WithContainerPort(wire.Port).WithProtocol(corev1.ProtocolTCP)).
 		WithResources(parts.ToApplyConfig[corev1ac.ResourceRequirementsApplyConfiguration](r.Spec.Resources)).
 		WithSecurityContext(parts.RestrictedContainer()).
 		WithVolumeMounts(
-			corev1ac.VolumeMount().WithName("files").WithMountPath(filesDir).WithReadOnly(true),
-			corev1ac.VolumeMount().WithName(dataVolume).WithMountPath(dataDir)).
+			corev1ac.VolumeMount().WithName("files").WithMountPath(config.FilesDir).WithReadOnly(true),
+			corev1ac.VolumeMount().WithName(dataVolume).WithMountPath(config.DataDir)).
 		WithReadinessProbe(corev1ac.Probe().
 			WithExec(execShell(probeClient(c.spec) + `ping | grep -q PONG`)).
 			WithPeriodSeconds(3).WithTimeoutSeconds(3).WithFailureThreshold(3)).
@@ -137,10 +139,10 @@ func container(r *cachev1alpha1.Redis, c childInputs) *corev1ac.ContainerApplyCo
 }
 
 // probeClient is the command of a client that logs in as the user that has no password and may only ask.
-func probeClient(s spec) string {
-	program := "timeout 2 " + s.clientProgram()
+func probeClient(s config.Spec) string {
+	program := "timeout 2 " + s.ClientProgram()
 	if s.TLS {
-		program += " -s " + socketPath
+		program += " -s " + config.SocketPath
 	}
 	return program + " --no-auth-warning --user " + wire.Probe + " --pass - "
 }
@@ -162,7 +164,7 @@ func claimTemplate(c childInputs) *corev1ac.PersistentVolumeClaimApplyConfigurat
 }
 
 // retentionPolicy tells what becomes of volumes that no node needs. A hibernated set needs all of them.
-func retentionPolicy(s spec) *appsv1ac.StatefulSetPersistentVolumeClaimRetentionPolicyApplyConfiguration {
+func retentionPolicy(s config.Spec) *appsv1ac.StatefulSetPersistentVolumeClaimRetentionPolicyApplyConfiguration {
 	deleted := appsv1.RetainPersistentVolumeClaimRetentionPolicyType
 	if s.Storage.Retention == cachev1alpha1.RedisDelete {
 		deleted = appsv1.DeletePersistentVolumeClaimRetentionPolicyType

@@ -12,6 +12,8 @@ import (
 
 	cachev1alpha1 "github.com/mainstay-operator/mainstay-operator/api/cache/v1alpha1"
 	"github.com/mainstay-operator/mainstay-operator/controllers/internal/parts"
+	"github.com/mainstay-operator/mainstay-operator/controllers/redis/internal/config"
+	"github.com/mainstay-operator/mainstay-operator/controllers/redis/internal/topology"
 	"github.com/mainstay-operator/mainstay-operator/controllers/redis/internal/wire"
 )
 
@@ -24,8 +26,8 @@ func masterService(r *cachev1alpha1.Redis) *corev1ac.ServiceApplyConfiguration {
 }
 
 // replicasService is for reading.
-func replicasService(r *cachev1alpha1.Redis, s spec) *corev1ac.ServiceApplyConfiguration {
-	return withExposure(r, newService(r, s.replicasName(), map[string]string{labelRole: roleReplica}))
+func replicasService(r *cachev1alpha1.Redis, s config.Spec) *corev1ac.ServiceApplyConfiguration {
+	return withExposure(r, newService(r, s.ReplicasName(), map[string]string{topology.LabelRole: topology.RoleReplica}))
 }
 
 // withExposure exposes a Service as the spec has it.
@@ -35,8 +37,8 @@ func withExposure(r *cachev1alpha1.Redis, s *corev1ac.ServiceApplyConfiguration)
 }
 
 // headlessService names the nodes, ready or not.
-func headlessService(r *cachev1alpha1.Redis, s spec) *corev1ac.ServiceApplyConfiguration {
-	service := newService(r, s.headlessName(), nil)
+func headlessService(r *cachev1alpha1.Redis, s config.Spec) *corev1ac.ServiceApplyConfiguration {
+	service := newService(r, s.HeadlessName(), nil)
 	service.Spec.WithClusterIP(corev1.ClusterIPNone).WithPublishNotReadyAddresses(true)
 	return service
 }

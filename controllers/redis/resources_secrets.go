@@ -11,41 +11,42 @@ import (
 	cachev1alpha1 "github.com/mainstay-operator/mainstay-operator/api/cache/v1alpha1"
 	"github.com/mainstay-operator/mainstay-operator/controllers/internal/parts"
 	"github.com/mainstay-operator/mainstay-operator/controllers/internal/pki"
+	"github.com/mainstay-operator/mainstay-operator/controllers/redis/internal/config"
 	"github.com/mainstay-operator/mainstay-operator/controllers/redis/internal/wire"
 )
 
 // filesSecret holds what the servers read. That contains a password, so it is a Secret. The passwords beside the
 // files are not mounted: they are copies, so that losing one of two Secrets locks nobody out.
 func filesSecret(r *cachev1alpha1.Redis, c childInputs) *corev1ac.SecretApplyConfiguration {
-	return newSecret(r, c.spec.filesName(), corev1.SecretTypeOpaque, map[string]string{
-		confKey: c.spec.redisConf(c.credentials, c.settings), usersKey: usersACL(c.credentials), settingsKey: c.settings.text(),
-		wire.Operator: c.credentials.operator, wire.Replication: c.credentials.replication})
+	return newSecret(r, c.spec.FilesName(), corev1.SecretTypeOpaque, map[string]string{
+		config.ConfKey: c.spec.RedisConf(c.credentials, c.settings), config.UsersKey: config.UsersACL(c.credentials), config.SettingsKey: c.settings.Text(),
+		wire.Operator: c.credentials.Operator, wire.Replication: c.credentials.Replication})
 }
 
 // systemSecret holds the passwords that only the operator and the servers use, and until when former passwords
 // of the applications are accepted.
 func systemSecret(r *cachev1alpha1.Redis, c childInputs) *corev1ac.SecretApplyConfiguration {
-	values := map[string]string{wire.Operator: c.credentials.operator, wire.Replication: c.credentials.replication}
-	if text := c.credentials.retiredJSON(); text != "" {
-		values[retiredKey] = text
+	values := map[string]string{wire.Operator: c.credentials.Operator, wire.Replication: c.credentials.Replication}
+	if text := c.credentials.RetiredJSON(); text != "" {
+		values[config.RetiredKey] = text
 	}
-	return newSecret(r, c.spec.systemName(), corev1.SecretTypeOpaque, values)
+	return newSecret(r, c.spec.SystemName(), corev1.SecretTypeOpaque, values)
 }
 
 // bindingSecret holds what an application needs, https://servicebinding.io/spec/core/1.1.0/#provisioned-service.
 func bindingSecret(r *cachev1alpha1.Redis, c childInputs) *corev1ac.SecretApplyConfiguration {
-	host, told := c.spec.serviceHost(), c.credentials.published
-	uri := url.URL{Scheme: "redis", Host: fmt.Sprintf("%s:%d", host, wire.Port), User: url.UserPassword(application, told.password)}
+	host, told := c.spec.ServiceHost(), c.credentials.Published
+	uri := url.URL{Scheme: "redis", Host: fmt.Sprintf("%s:%d", host, wire.Port), User: url.UserPassword(config.Application, told.Password)}
 	values := map[string]string{
-		"type": "redis", "username": application, "password": told.password, "host": host, "port": strconv.Itoa(wire.Port)}
+		"type": "redis", "username": config.Application, "password": told.Password, "host": host, "port": strconv.Itoa(wire.Port)}
 	if c.spec.TLS {
 		uri.Scheme = "rediss"
 		values["ssl"], values[pki.CACertKey] = "true", string(c.identity.Authorities)
 	}
 	values["uri"] = uri.String()
-	made := newSecret(r, c.spec.bindingName(), corev1.SecretTypeBasicAuth, values)
-	if told.from != "" {
-		made.WithAnnotations(map[string]string{annotationFrom: told.from})
+	made := newSecret(r, c.spec.BindingName(), corev1.SecretTypeBasicAuth, values)
+	if told.From != "" {
+		made.WithAnnotations(map[string]string{config.AnnotationFrom: told.From})
 	}
 	return made
 }

@@ -13,12 +13,15 @@ import (
 	"k8s.io/utils/ptr"
 
 	cachev1alpha1 "github.com/mainstay-operator/mainstay-operator/api/cache/v1alpha1"
+	"github.com/mainstay-operator/mainstay-operator/controllers/redis/internal/config"
+	"github.com/mainstay-operator/mainstay-operator/controllers/redis/internal/fixture"
+	"github.com/mainstay-operator/mainstay-operator/controllers/redis/internal/topology"
 	"github.com/mainstay-operator/mainstay-operator/test/authority"
 )
 
 func childNames(r *cachev1alpha1.Redis) []string {
 	var list []string
-	for _, child := range desiredChildren(r, childInputs{spec: resolve(r), credentials: passwords}) {
+	for _, child := range desiredChildren(r, childInputs{spec: config.Resolve(r), credentials: fixture.Passwords}) {
 		list = append(list, *child.GetKind()+"/"+*child.GetName())
 	}
 	slices.Sort(list)
@@ -31,9 +34,9 @@ func TestDesired(t *testing.T) {
 		redis  *cachev1alpha1.Redis
 		more   []string
 	}{
-		{"no route before there is a master", sized(3), []string{"PodDisruptionBudget/a"}},
-		{"then one", withMaster(sized(3), "a-1"), []string{"PodDisruptionBudget/a", "Service/a"}},
-		{"one node may go at any time", withMaster(sized(1), "a-0"), []string{"Service/a"}},
+		{"no route before there is a master", fixture.Sized(3), []string{"PodDisruptionBudget/a"}},
+		{"then one", withMaster(fixture.Sized(3), "a-1"), []string{"PodDisruptionBudget/a", "Service/a"}},
+		{"one node may go at any time", withMaster(fixture.Sized(1), "a-0"), []string{"Service/a"}},
 	} {
 		t.Run(c.reason, func(t *testing.T) {
 			want := append([]string{"Secret/a-auth", "Secret/a-files", "Secret/a-system", "Service/a-headless", "Service/a-replicas", "StatefulSet/a"}, c.more...)
@@ -46,7 +49,7 @@ func TestDesired(t *testing.T) {
 }
 
 func TestRouteIsOnePod(t *testing.T) {
-	r := withMaster(sized(3), "a-1")
+	r := withMaster(fixture.Sized(3), "a-1")
 	r.Status.TargetMaster = "a-2" // which is becoming master
 	selector := masterService(r).Spec.Selector
 	if selector[labelPod] != "a-1" || len(selector) != 3 {
@@ -55,26 +58,26 @@ func TestRouteIsOnePod(t *testing.T) {
 }
 
 func TestServicesAreExposedAsAsked(t *testing.T) {
-	r := withMaster(sized(3), "a-1")
+	r := withMaster(fixture.Sized(3), "a-1")
 	if s := masterService(r); *s.Spec.Type != corev1.ServiceTypeClusterIP || len(s.Annotations) != 0 {
 		t.Errorf("by default: %s %v", *s.Spec.Type, s.Annotations)
 	}
 	r.Spec.Service = cachev1alpha1.RedisService{Type: corev1.ServiceTypeLoadBalancer, Annotations: map[string]string{"pool": "blue"}}
-	for _, s := range []*corev1ac.ServiceApplyConfiguration{masterService(r), replicasService(r, resolve(r))} {
+	for _, s := range []*corev1ac.ServiceApplyConfiguration{masterService(r), replicasService(r, config.Resolve(r))} {
 		if *s.Spec.Type != corev1.ServiceTypeLoadBalancer || s.Annotations["pool"] != "blue" {
 			t.Errorf("%s: %s %v", *s.Name, *s.Spec.Type, s.Annotations)
 		}
 	}
-	if s := headlessService(r, resolve(r)); s.Spec.Type != nil {
+	if s := headlessService(r, config.Resolve(r)); s.Spec.Type != nil {
 		t.Error("the nodes' names are nobody's way in")
 	}
 }
 
 func TestNodes(t *testing.T) {
 	set := func(change func(*cachev1alpha1.Redis)) *appsv1ac.StatefulSetApplyConfiguration {
-		r := sized(3)
+		r := fixture.Sized(3)
 		change(r)
-		return statefulSet(r, childInputs{spec: resolve(r), credentials: passwords, image: "redis:x", replicas: resolve(r).Size, volumeSize: resource.MustParse("1Gi")})
+		return statefulSet(r, childInputs{spec: config.Resolve(r), credentials: fixture.Passwords, image: "redis:x", replicas: config.Resolve(r).Size, volumeSize: resource.MustParse("1Gi")})
 	}
 	container := func(s *appsv1ac.StatefulSetApplyConfiguration) corev1ac.ContainerApplyConfiguration {
 		return s.Spec.Template.Spec.Containers[0]
@@ -88,11 +91,11 @@ func TestNodes(t *testing.T) {
 			return *s.Spec.UpdateStrategy.Type == "OnDelete" && *s.Spec.PodManagementPolicy == "Parallel"
 		}},
 		{"a pod is ready when its data is there", func(*cachev1alpha1.Redis) {}, func(s *appsv1ac.StatefulSetApplyConfiguration) bool {
-			return *s.Spec.Template.Spec.ReadinessGates[0].ConditionType == gateInSync
+			return *s.Spec.Template.Spec.ReadinessGates[0].ConditionType == topology.GateInSync
 		}},
 		{"no password in environment or arguments", func(*cachev1alpha1.Redis) {}, func(s *appsv1ac.StatefulSetApplyConfiguration) bool {
 			text, _ := json.Marshal(s)
-			return !strings.Contains(string(text), passwords.published.password) && container(s).Env == nil
+			return !strings.Contains(string(text), fixture.Passwords.Published.Password) && container(s).Env == nil
 		}},
 		{"without storage the data goes with the pod", func(*cachev1alpha1.Redis) {}, func(s *appsv1ac.StatefulSetApplyConfiguration) bool {
 			return s.Spec.VolumeClaimTemplates == nil && len(s.Spec.Template.Spec.Volumes) == 2
@@ -112,7 +115,7 @@ func TestNodes(t *testing.T) {
 		{"TLS brings certificates, and a socket for the probes", func(r *cachev1alpha1.Redis) { r.Spec.TLS = &cachev1alpha1.RedisTLS{SecretName: "chosen"} }, func(s *appsv1ac.StatefulSetApplyConfiguration) bool {
 			text, _ := json.Marshal(s.Spec.Template.Spec)
 			return len(s.Spec.Template.Spec.Volumes) == 4 && *s.Spec.Template.Spec.Volumes[1].Secret.SecretName == "a-certificates" &&
-				len(container(s).VolumeMounts) == 4 && strings.Count(string(text), "redis-cli -s "+socketPath) == 2
+				len(container(s).VolumeMounts) == 4 && strings.Count(string(text), "redis-cli -s "+config.SocketPath) == 2
 		}},
 		{"Valkey has programs of its own", func(r *cachev1alpha1.Redis) { r.Spec.Flavor = cachev1alpha1.FlavorValkey }, func(s *appsv1ac.StatefulSetApplyConfiguration) bool {
 			text, _ := json.Marshal(s.Spec.Template.Spec)
@@ -137,10 +140,10 @@ func withMaster(r *cachev1alpha1.Redis, name string) *cachev1alpha1.Redis {
 // is it to be found anywhere but in Secrets.
 func TestOnlySecretsKnowTheCertificate(t *testing.T) {
 	by := authority.New("one")
-	first, second := identityOf(issue(by)), identityOf(issue(by))
-	others := func(i identity) string {
+	first, second := fixture.IdentityOf(fixture.Issue(by)), fixture.IdentityOf(fixture.Issue(by))
+	others := func(i config.Identity) string {
 		var all strings.Builder
-		for _, child := range desiredChildren(withMaster(secured(""), "a-0"), childInputs{spec: resolve(secured("")), credentials: passwords, image: "redis:x", identity: i}) {
+		for _, child := range desiredChildren(withMaster(fixture.Secured(""), "a-0"), childInputs{spec: config.Resolve(fixture.Secured("")), credentials: fixture.Passwords, image: "redis:x", identity: i}) {
 			if *child.GetKind() != "Secret" || *child.GetName() == "a-files" {
 				text, _ := json.Marshal(child)
 				all.Write(text)
@@ -157,12 +160,12 @@ func TestOnlySecretsKnowTheCertificate(t *testing.T) {
 }
 
 func TestBinding(t *testing.T) {
-	i := identityOf(issue(authority.New("one")))
-	plain := bindingSecret(withMaster(sized(3), "a-0"), childInputs{spec: resolve(sized(3)), credentials: passwords, identity: identity{}}).Data
+	i := fixture.IdentityOf(fixture.Issue(authority.New("one")))
+	plain := bindingSecret(withMaster(fixture.Sized(3), "a-0"), childInputs{spec: config.Resolve(fixture.Sized(3)), credentials: fixture.Passwords, identity: config.Identity{}}).Data
 	if string(plain["uri"]) != "redis://default:app-secret@a..svc:6379" || plain["ssl"] != nil || plain["ca.crt"] != nil {
 		t.Errorf("in the clear: %s", plain)
 	}
-	over := bindingSecret(secured(""), childInputs{spec: resolve(secured("")), credentials: passwords, identity: i}).Data
+	over := bindingSecret(fixture.Secured(""), childInputs{spec: config.Resolve(fixture.Secured("")), credentials: fixture.Passwords, identity: i}).Data
 	if string(over["uri"]) != "rediss://default:app-secret@a.ns.svc:6379" || string(over["ssl"]) != "true" || string(over["ca.crt"]) != string(i.Authorities) {
 		t.Errorf("over TLS: %s", over)
 	}

@@ -5,21 +5,22 @@ import (
 	corev1ac "k8s.io/client-go/applyconfigurations/core/v1"
 
 	cachev1alpha1 "github.com/mainstay-operator/mainstay-operator/api/cache/v1alpha1"
+	"github.com/mainstay-operator/mainstay-operator/controllers/redis/internal/config"
 )
 
 // certificatesSecret is a copy of the user's Secret, made when that is found fit: what happens to the original
 // stops no server from starting.
 func certificatesSecret(r *cachev1alpha1.Redis, c childInputs) *corev1ac.SecretApplyConfiguration {
-	return newSecret(r, c.spec.certificatesName(), corev1.SecretTypeOpaque, identityData(c.identity))
+	return newSecret(r, c.spec.CertificatesName(), corev1.SecretTypeOpaque, config.IdentityData(c.identity))
 }
 
 // addTLSVolumes gives a pod the certificates, and a place for the probes' socket.
-func addTLSVolumes(s spec, pod *corev1ac.PodSpecApplyConfiguration) {
+func addTLSVolumes(s config.Spec, pod *corev1ac.PodSpecApplyConfiguration) {
 	pod.WithVolumes(
 		corev1ac.Volume().WithName("certificates").WithSecret(corev1ac.SecretVolumeSource().
-			WithSecretName(s.certificatesName()).WithDefaultMode(0o440)),
+			WithSecretName(s.CertificatesName()).WithDefaultMode(0o440)),
 		corev1ac.Volume().WithName("run").WithEmptyDir(corev1ac.EmptyDirVolumeSource().WithMedium(corev1.StorageMediumMemory)))
 	pod.Containers[0].WithVolumeMounts(
-		corev1ac.VolumeMount().WithName("certificates").WithMountPath(certificatesDir).WithReadOnly(true),
-		corev1ac.VolumeMount().WithName("run").WithMountPath(socketDir))
+		corev1ac.VolumeMount().WithName("certificates").WithMountPath(config.CertificatesDir).WithReadOnly(true),
+		corev1ac.VolumeMount().WithName("run").WithMountPath(config.SocketDir))
 }

@@ -43,7 +43,7 @@ func (r *Reconciler) reportMasterChange(ctx context.Context, redis *cachev1alpha
 	if err := f.save(ctx); err != nil { // or it would be told again
 		return err
 	}
-	f.sinceRouted = 0
+	f.SinceRouted = 0
 	countFailover(redis)
 	r.Events.Eventf(redis, nil, corev1.EventTypeNormal, commonv1.ReasonMasterChanged, last.Reason, "%s is master in epoch %d: %s", last.To, last.Epoch, changeMessages[last.Reason])
 	return nil

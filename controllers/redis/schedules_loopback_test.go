@@ -11,6 +11,7 @@ import (
 
 	cachev1alpha1 "github.com/mainstay-operator/mainstay-operator/api/cache/v1alpha1"
 	commonv1 "github.com/mainstay-operator/mainstay-operator/api/common/v1"
+	"github.com/mainstay-operator/mainstay-operator/controllers/redis/internal/topology"
 )
 
 // Schedules that lost confirmed writes, each with real servers.
@@ -62,9 +63,9 @@ func TestEmptyIsNotLost(t *testing.T) {
 		l.start(n)
 	}
 	l.succeed()
-	var do verb
-	l.until("a human is asked, or one is promoted", func() bool { do = l.pass(); return do == block || do == promote })
-	if do == block {
+	var do topology.Verb
+	l.until("a human is asked, or one is promoted", func() bool { do = l.pass(); return do == topology.Block || do == topology.Promote })
+	if do == topology.Block {
 		l.redis.Annotations = map[string]string{cachev1alpha1.RedisAllowUnsafePromotion: strconv.FormatInt(l.redis.Status.Epoch, 10)}
 	}
 	l.heal()
@@ -126,7 +127,7 @@ func TestALoweredMinimumCounts(t *testing.T) {
 	l.suspend(prompt)
 	l.kill(master)
 	l.resume(lagging)
-	l.until("the one with all is waited for", func() bool { return l.pass() == block || l.master() != master })
+	l.until("the one with all is waited for", func() bool { return l.pass() == topology.Block || l.master() != master })
 	l.resume(prompt)
 	l.until("another is master", func() bool { l.pass(); return l.master() != master })
 	l.expectNoneLost(told)

@@ -10,6 +10,7 @@ import (
 
 	cachev1alpha1 "github.com/mainstay-operator/mainstay-operator/api/cache/v1alpha1"
 	commonv1 "github.com/mainstay-operator/mainstay-operator/api/common/v1"
+	"github.com/mainstay-operator/mainstay-operator/controllers/redis/internal/topology"
 )
 
 // Schedules in which the record is older than what the servers do, with real servers.
@@ -60,7 +61,7 @@ func TestASupersededMasterIsFenced(t *testing.T) {
 	l.until("another is master", func() bool { l.pass(); return l.master() != old })
 	l.resume(old, behind)
 	l.until("both are back", func() bool { return l.info(old, "role") == "master" && l.linked(behind) })
-	if next := l.pass(); next != fence || l.info(old, "role") == "master" {
+	if next := l.pass(); next != topology.Fence || l.info(old, "role") == "master" {
 		t.Errorf("the pass does %s, the superseded master is %s", next, l.info(old, "role"))
 	}
 	l.heal()
@@ -76,7 +77,7 @@ func TestAMasterThatWasReplacedUnsafelyIsFenced(t *testing.T) {
 	l.caughtUp()
 	old, behind := l.master(), l.replica()
 	l.suspend(old, behind)
-	l.until("a human is asked", func() bool { return l.pass() == block })
+	l.until("a human is asked", func() bool { return l.pass() == topology.Block })
 	l.redis.Annotations = map[string]string{cachev1alpha1.RedisAllowUnsafePromotion: strconv.FormatInt(l.redis.Status.Epoch, 10)}
 	l.until("another is master", func() bool { l.pass(); return l.master() != old })
 	l.redis.Annotations = nil
@@ -84,7 +85,7 @@ func TestAMasterThatWasReplacedUnsafelyIsFenced(t *testing.T) {
 	told := l.confirmed(real, 60, 1)
 	l.resume(old, behind)
 	l.until("both are back", func() bool { return l.info(old, "role") == "master" && l.linked(behind) })
-	if next := l.pass(); next != fence || l.info(old, "role") == "master" {
+	if next := l.pass(); next != topology.Fence || l.info(old, "role") == "master" {
 		t.Errorf("the pass does %s, the master that was replaced is %s", next, l.info(old, "role"))
 	}
 	l.heal()
@@ -125,7 +126,7 @@ func TestNoMasterIsTakenUpWithWhoLags(t *testing.T) {
 	f, redis := u.direct()
 	before := redis.Status.DeepCopy()
 	r := &Reconciler{clock: modelClock}
-	taken := step{do: recordMaster, nodes: []string{"a-0"}, reason: commonv1.ReasonRecordOutdated}
+	taken := topology.Step{Do: topology.RecordMaster, Nodes: []string{"a-0"}, Reason: commonv1.ReasonRecordOutdated}
 	if err := r.act(t.Context(), redis, f, taken); !errors.As(err, &behindError{}) || !equality.Semantic.DeepEqual(before, &redis.Status) {
 		t.Errorf("%v: %+v", err, redis.Status)
 	}

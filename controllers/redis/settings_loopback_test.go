@@ -17,6 +17,9 @@ import (
 	"k8s.io/utils/clock"
 
 	cachev1alpha1 "github.com/mainstay-operator/mainstay-operator/api/cache/v1alpha1"
+	"github.com/mainstay-operator/mainstay-operator/controllers/redis/internal/config"
+	"github.com/mainstay-operator/mainstay-operator/controllers/redis/internal/fixture"
+	"github.com/mainstay-operator/mainstay-operator/controllers/redis/internal/topology"
 	"github.com/mainstay-operator/mainstay-operator/controllers/redis/internal/wire"
 )
 
@@ -51,7 +54,7 @@ func (l *loopback) infoOfAll(field string) string {
 
 func TestI13SettingsChangeAndNoOperationFails(t *testing.T) {
 	l := newLoopback(t, 3, persisted(cachev1alpha1.RedisPersistAOF), func(r *cachev1alpha1.Redis) {
-		r.Spec.Config = oneDirective("hz", "20")
+		r.Spec.Config = fixture.OneDirective("hz", "20")
 		r.Spec.Resources.Limits = corev1.ResourceList{corev1.ResourceMemory: resource.MustParse("1000Mi")}
 	})
 	l.expectConfig("hz", "20") // though no file had it when they started
@@ -75,7 +78,7 @@ func TestI13SettingsChangeAndNoOperationFails(t *testing.T) {
 		name, value string
 	}{
 		{func(s *cachev1alpha1.RedisSpec) {
-			s.Config = oneDirective("maxmemory-policy", "allkeys-lru")
+			s.Config = fixture.OneDirective("maxmemory-policy", "allkeys-lru")
 			s.Config["hz"] = "30"
 		}, "maxmemory-policy", "allkeys-lru"},
 		{func(s *cachev1alpha1.RedisSpec) {
@@ -126,7 +129,7 @@ func callsOf(stats string) []string {
 }
 
 func TestARefusedSettingBreaksNothingAndHeals(t *testing.T) {
-	l := newLoopback(t, 2, func(r *cachev1alpha1.Redis) { r.Spec.Config = oneDirective("maxmemory-policy", "nonsense") })
+	l := newLoopback(t, 2, func(r *cachev1alpha1.Redis) { r.Spec.Config = fixture.OneDirective("maxmemory-policy", "nonsense") })
 	l.redis.Spec.Config["hz"], l.redis.Spec.Config["timeout"] = "abc", "77"
 	l.heal()
 	l.expectConfig("timeout", "77")
@@ -136,7 +139,7 @@ func TestARefusedSettingBreaksNothingAndHeals(t *testing.T) {
 	}
 	l.replace(l.replica())
 	l.heal()
-	l.redis.Spec.Config = oneDirective("hz", "50")
+	l.redis.Spec.Config = fixture.OneDirective("hz", "50")
 	l.redis.Spec.Config["timeout"] = "77"
 	l.heal()
 	l.expectConfig("hz", "50")
@@ -146,7 +149,7 @@ func TestARefusedSettingBreaksNothingAndHeals(t *testing.T) {
 }
 
 func TestASettingThatIsTakenOutRollsThePods(t *testing.T) {
-	l := newLoopback(t, 2, func(r *cachev1alpha1.Redis) { r.Spec.Config = oneDirective("hz", "50") })
+	l := newLoopback(t, 2, func(r *cachev1alpha1.Redis) { r.Spec.Config = fixture.OneDirective("hz", "50") })
 	l.write(0, 50)
 	processes := l.infoOfAll("run_id")
 	l.redis.Spec.Config = nil
@@ -174,14 +177,14 @@ func TestAServerThatCannotAppendIsTriedAgain(t *testing.T) {
 	}
 	l.until("it says so", func() bool { l.pass(); return strings.Contains(stuck(), "Unable to turn on AOF") })
 	l.write(50, 60)
-	if l.written.Live[appendOnly] != "no" {
+	if l.written.Live[config.AppendOnly] != "no" {
 		t.Error("it would start without its data")
 	}
 	if err := os.Remove(obstacle); err != nil {
 		t.Fatal(err)
 	}
 	l.heal()
-	l.expectConfig(appendOnly, "yes")
+	l.expectConfig(config.AppendOnly, "yes")
 	l.expectKeys(60)
 }
 
@@ -215,7 +218,7 @@ func TestI15AnotherPersistenceKeepsTheDataThroughKills(t *testing.T) {
 					l.crash(prompt)
 					l.heal()
 					l.expectKeys(keys)
-					if l.expectConfig(appendOnly, yesNo(mode != rdb)); t.Failed() {
+					if l.expectConfig(config.AppendOnly, config.YesNo(mode != rdb)); t.Failed() {
 						t.Fatalf("to %s, killed at stage %d", mode, stage)
 					}
 				}
@@ -234,11 +237,11 @@ func TestI15AnotherPersistenceKeepsTheDataThroughKills(t *testing.T) {
 func (l *loopback) advance(stages int) {
 	l.t.Helper()
 	is := func() string {
-		return l.written.text() + l.infoOfAll("aof_enabled") + l.infoOfAll("aof_rewrite_in_progress") + l.infoOfAll("rdb_saves") + l.infoOfAll("run_id")
+		return l.written.Text() + l.infoOfAll("aof_enabled") + l.infoOfAll("aof_rewrite_in_progress") + l.infoOfAll("rdb_saves") + l.infoOfAll("run_id")
 	}
 	for range stages {
 		before := is()
-		l.until("another stage", func() bool { return l.pass() == idle || is() != before })
+		l.until("another stage", func() bool { return l.pass() == topology.Idle || is() != before })
 	}
 }
 
@@ -246,7 +249,7 @@ func (l *loopback) advance(stages int) {
 func (l *loopback) snapshot() {
 	l.t.Helper()
 	for _, n := range l.nodes {
-		s := wire.Open(n.address, l.secrets.operator, nil)
+		s := wire.Open(n.address, l.secrets.Operator, nil)
 		defer s.Close()
 		l.until("it takes a snapshot", func() bool { return s.SaveSnapshot(l.t.Context()) == nil })
 		l.until("the snapshot is there", func() bool { return l.info(n, "rdb_bgsave_in_progress") == "0" })
@@ -294,7 +297,7 @@ func TestEverySupportedDirectiveIsLiveOrRolled(t *testing.T) {
 			continue
 		}
 		err := c.ConfigSet(t.Context(), name, value).Err()
-		if rolls := slices.Contains(startupOnly, name); rolls != (err != nil && strings.Contains(err.Error(), "immutable")) || !rolls && err != nil {
+		if rolls := slices.Contains(config.StartupOnly, name); rolls != (err != nil && strings.Contains(err.Error(), "immutable")) || !rolls && err != nil {
 			t.Errorf("%s: %v", name, err)
 		}
 	}

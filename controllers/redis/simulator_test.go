@@ -9,6 +9,8 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"github.com/mainstay-operator/mainstay-operator/controllers/redis/internal/topology"
 )
 
 // The simulator takes one of the explorer's transitions after the other by chance: it comes further
@@ -87,10 +89,10 @@ func (w *walk) run(turns int) string {
 	switch {
 	case u.violation != "":
 		return "once all trouble has ended: " + u.violation
-	case did.do == block && w.mild && faults <= 1:
-		return "after one fault a human is asked for: " + did.message
-	case did.do != idle && did.do != block:
-		return fmt.Sprintf("it does not come to rest: %s (%s)", did, did.message)
+	case did.Do == topology.Block && w.mild && faults <= 1:
+		return "after one fault a human is asked for: " + did.Message
+	case did.Do != topology.Idle && did.Do != topology.Block:
+		return fmt.Sprintf("it does not come to rest: %s (%s)", did, did.Message)
 	}
 	return ""
 }
@@ -105,15 +107,15 @@ func (w *walk) quickly(t transition) transition {
 }
 
 // runToRest ends all trouble and passes until there is nothing to do.
-func (u *model) runToRest(known operatorMemory) (step, *model) {
+func (u *model) runToRest(known operatorMemory) (topology.Step, *model) {
 	u = u.clone()
 	u.cuts, u.record.sleep = 0, false
 	u.record.version++
-	var did step
+	var did topology.Step
 	for range 150 {
 		u.mend()
 		var err error
-		if did, err = u.runPass(&known); u.violation != "" || err == nil && (did.do == idle && u.hasHealthyMaster() || did.do == block) {
+		if did, err = u.runPass(&known); u.violation != "" || err == nil && (did.Do == topology.Idle && u.hasHealthyMaster() || did.Do == topology.Block) {
 			break
 		}
 	}

@@ -11,6 +11,7 @@ import (
 	"k8s.io/utils/clock"
 
 	cachev1alpha1 "github.com/mainstay-operator/mainstay-operator/api/cache/v1alpha1"
+	"github.com/mainstay-operator/mainstay-operator/controllers/redis/internal/topology"
 	"github.com/mainstay-operator/mainstay-operator/controllers/redis/internal/wire"
 )
 
@@ -50,11 +51,11 @@ func (atOnce) runAll(ctx context.Context, all []func()) { (&apiEffects{}).runAll
 // hostileSet of so many servers, as a pass sees it.
 func hostileSet(nodes int, takes time.Duration) (*fleet, *cachev1alpha1.Redis) {
 	f, redis := recordedSet(1, false).direct()
-	f.effects, f.members = atOnce{}, nil
+	f.effects, f.Members = atOnce{}, nil
 	for n := range nodes {
-		m := member{name: fmt.Sprintf("a-%d", n), address: fmt.Sprintf("192.0.2.%d", n)}
-		f.members = append(f.members, m)
-		f.servers[m.name] = slowServer{takes: takes}
+		m := topology.Member{Name: fmt.Sprintf("a-%d", n), Address: fmt.Sprintf("192.0.2.%d", n)}
+		f.Members = append(f.Members, m)
+		f.servers[m.Name] = slowServer{takes: takes}
 	}
 	return f, redis
 }
@@ -71,9 +72,9 @@ func TestALookIsBounded(t *testing.T) {
 			}
 			for _, m := range f.addressable() {
 				if m.Answer != wire.Silent {
-					t.Errorf("%s is %v: who could not be asked in time is silent, and no more", m.name, m.Answer)
+					t.Errorf("%s is %v: who could not be asked in time is silent, and no more", m.Name, m.Answer)
 				}
-				m.wasSilent = true
+				m.WasSilent = true
 			}
 			began = time.Now()
 			f.look(t.Context())
@@ -91,7 +92,7 @@ func TestAPassIsBounded(t *testing.T) {
 		r := &Reconciler{clock: clock.RealClock{}}
 		r.Events = silentEvents{}
 		began := time.Now()
-		_, err := r.executeWithTimeout(t.Context(), redis, f, step{do: fence, nodes: []string{"a-0", "a-1"}})
+		_, err := r.executeWithTimeout(t.Context(), redis, f, topology.Step{Do: topology.Fence, Nodes: []string{"a-0", "a-1"}})
 		if took := time.Since(began); took > commandLimit || !errors.Is(err, context.DeadlineExceeded) {
 			t.Errorf("%v after %s, want an end after %s", err, took, commandLimit)
 		}
@@ -106,9 +107,9 @@ func TestNothingIsPlannedByALookThatWasNotMade(t *testing.T) {
 		defer done()
 		r := &Reconciler{clock: clock.RealClock{}}
 		r.Events = silentEvents{}
-		next, err := r.execute(ctx, redis, f, step{do: fence, nodes: []string{"a-1"}})
-		if err == nil || next.do != fence {
-			t.Errorf("%s (%s): %v", next, next.message, err)
+		next, err := r.execute(ctx, redis, f, topology.Step{Do: topology.Fence, Nodes: []string{"a-1"}})
+		if err == nil || next.Do != topology.Fence {
+			t.Errorf("%s (%s): %v", next, next.Message, err)
 		}
 	})
 }

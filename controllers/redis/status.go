@@ -15,24 +15,25 @@ import (
 	commonv1 "github.com/mainstay-operator/mainstay-operator/api/common/v1"
 	"github.com/mainstay-operator/mainstay-operator/controllers/internal/conditions"
 	"github.com/mainstay-operator/mainstay-operator/controllers/internal/parts"
+	"github.com/mainstay-operator/mainstay-operator/controllers/redis/internal/topology"
 	"github.com/mainstay-operator/mainstay-operator/controllers/redis/internal/wire"
 )
 
 // newStatus is the status with what was observed. It leaves alone what act has saved.
-func newStatus(r *cachev1alpha1.Redis, s situation, next step, set *appsv1.StatefulSet, pods []corev1.Pod) cachev1alpha1.RedisStatus {
+func newStatus(r *cachev1alpha1.Redis, s topology.Situation, next topology.Step, set *appsv1.StatefulSet, pods []corev1.Pod) cachev1alpha1.RedisStatus {
 	status := *r.Status.DeepCopy()
 	status.Nodes = []cachev1alpha1.RedisNode{}
 	status.Replicas = set.Status.Replicas
 	status.Selector = parts.SelectorString(appName, r.Name)
-	status.Endpoint = fmt.Sprintf("%s:%d", s.serviceHost(), wire.Port)
-	status.ReadEndpoint = fmt.Sprintf("%s:%d", s.replicasHost(), wire.Port)
-	status.Binding = &cachev1alpha1.RedisBinding{Name: s.bindingName()}
-	master, serving := s.servingMaster()
+	status.Endpoint = fmt.Sprintf("%s:%d", s.ServiceHost(), wire.Port)
+	status.ReadEndpoint = fmt.Sprintf("%s:%d", s.ReplicasHost(), wire.Port)
+	status.Binding = &cachev1alpha1.RedisBinding{Name: s.BindingName()}
+	master, serving := s.ServingMaster()
 	status.ReadyReplicas = 0
-	for _, m := range s.members {
+	for _, m := range s.Members {
 		status.Nodes = append(status.Nodes, cachev1alpha1.RedisNode{
-			Name: m.name, State: nodeState(m, master, serving), RunID: m.RunID, ReplID: m.ReplID, Version: m.Version})
-		if serving && (m.name == master.name || m.inSync(master)) && isPodReady(pods, m.name) {
+			Name: m.Name, State: nodeState(m, master, serving), RunID: m.RunID, ReplID: m.ReplID, Version: m.Version})
+		if serving && (m.Name == master.Name || m.InSync(master)) && isPodReady(pods, m.Name) {
 			status.ReadyReplicas++
 		}
 	}
@@ -40,48 +41,48 @@ func newStatus(r *cachev1alpha1.Redis, s situation, next step, set *appsv1.State
 	return status
 }
 
-func setConditions(r *cachev1alpha1.Redis, status *cachev1alpha1.RedisStatus, s situation, next step, set *appsv1.StatefulSet, pods []corev1.Pod) {
-	master, serving := s.servingMaster()
+func setConditions(r *cachev1alpha1.Redis, status *cachev1alpha1.RedisStatus, s topology.Situation, next topology.Step, set *appsv1.StatefulSet, pods []corev1.Pod) {
+	master, serving := s.ServingMaster()
 	list, generation := &status.Conditions, r.Generation
 	conditions.SetFromWorkload(list, generation, conditions.Workload{
 		Generation:         set.Generation,
 		ObservedGeneration: set.Status.ObservedGeneration,
-		Desired:            s.runningSize(),
+		Desired:            s.RunningSize(),
 		MinReady:           1,
-		Updated:            int32(s.count(func(m member) bool { return !m.outdated })), //nolint:gosec // at most 9
+		Updated:            int32(s.Count(func(m topology.Member) bool { return !m.Outdated })), //nolint:gosec // at most 9
 		Ready:              status.ReadyReplicas,
 		Total:              set.Status.Replicas,
 		Failure:            conditions.FirstFailure(pods),
 		StartupWait:        conditions.FirstStartupWait(pods),
 	})
 	if serving {
-		conditions.Set(list, generation, commonv1.ConditionAvailable, true, commonv1.ReasonMasterServes, master.name+" takes writes")
+		conditions.Set(list, generation, commonv1.ConditionAvailable, true, commonv1.ReasonMasterServes, master.Name+" takes writes")
 	} else {
 		conditions.Set(list, generation, commonv1.ConditionAvailable, false, commonv1.ReasonNoMaster, noMasterMessage(next))
 	}
 	setSettingsInSync(list, generation, s)
-	setDiskErrors(list, generation, s.world)
-	setUnreadable(list, generation, s.world)
-	refuseShrinking(list, generation, s.spec, set)
+	setDiskErrors(list, generation, s.World)
+	setUnreadable(list, generation, s.World)
+	refuseShrinking(list, generation, s.Spec, set)
 	setHibernating(list, generation, s, set)
 	setStorageResizing(list, generation, s)
-	setSplitBrain(list, generation, s.world, next)
-	_, why := s.quorumMargin()
+	setSplitBrain(list, generation, s.World, next)
+	_, why := s.QuorumMargin()
 	conditions.Set(list, generation, commonv1.ConditionFailoverPossible, why == commonv1.ReasonReplicasInSync, why, failoverMessages[why])
 	conditions.SetPaused(list, generation, r.Spec.Paused)
 }
 
 // setBlocked tells what a human must decide. It comes after all else that sets Degraded, for it is the most urgent.
-func setBlocked(list *[]metav1.Condition, generation int64, next step) {
-	if next.do == block {
-		conditions.Set(list, generation, commonv1.ConditionDegraded, true, cmp.Or(next.reason, commonv1.ReasonPromotionBlocked), next.message)
+func setBlocked(list *[]metav1.Condition, generation int64, next topology.Step) {
+	if next.Do == topology.Block {
+		conditions.Set(list, generation, commonv1.ConditionDegraded, true, cmp.Or(next.Reason, commonv1.ReasonPromotionBlocked), next.Message)
 	}
 }
 
 // omitUntilFirstReply removes a condition that is not true yet while no server answers, as it would tell of
 // none, and reports whether it did.
-func omitUntilFirstReply(list *[]metav1.Condition, conditionType string, w world) bool {
-	if w.count(member.answers) > 0 || meta.IsStatusConditionTrue(*list, conditionType) {
+func omitUntilFirstReply(list *[]metav1.Condition, conditionType string, w topology.World) bool {
+	if w.Count(topology.Member.Answers) > 0 || meta.IsStatusConditionTrue(*list, conditionType) {
 		return false
 	}
 	meta.RemoveStatusCondition(list, conditionType)
@@ -89,9 +90,9 @@ func omitUntilFirstReply(list *[]metav1.Condition, conditionType string, w world
 }
 
 // noMasterMessage says what is waited for.
-func noMasterMessage(next step) string {
-	if next.do == wait && next.message != "" {
-		return "no node is known to take writes: " + next.message
+func noMasterMessage(next topology.Step) string {
+	if next.Do == topology.Wait && next.Message != "" {
+		return "no node is known to take writes: " + next.Message
 	}
 	return "no node is known to take writes"
 }
@@ -112,22 +113,22 @@ var failoverMessages = map[string]string{
 
 // setSplitBrain names the nodes that take writes beside each other. The wrong ones are fenced within the pass,
 // where there is a record of who is right.
-func setSplitBrain(list *[]metav1.Condition, generation int64, w world, next step) {
-	masters := namesOf(w.where(func(m member) bool { return m.answers() && m.Master }))
+func setSplitBrain(list *[]metav1.Condition, generation int64, w topology.World, next topology.Step) {
+	masters := topology.NamesOf(w.Where(func(m topology.Member) bool { return m.Answers() && m.Master }))
 	if len(masters) < 2 {
 		conditions.Set(list, generation, commonv1.ConditionSplitBrain, false, commonv1.ReasonOneMaster, "no second node takes writes")
 		return
 	}
 	message := strings.Join(masters, " and ") + " take writes"
-	if next.message != "" {
-		message += ": " + next.message
+	if next.Message != "" {
+		message += ": " + next.Message
 	}
 	conditions.Set(list, generation, commonv1.ConditionSplitBrain, true, commonv1.ReasonSeveralMasters, message)
 }
 
 // setDiskErrors says which nodes cannot write down what they have. Such a master is switched over to a node that can.
-func setDiskErrors(list *[]metav1.Condition, generation int64, w world) {
-	full := namesOf(w.where(func(m member) bool { return m.Misconf }))
+func setDiskErrors(list *[]metav1.Condition, generation int64, w topology.World) {
+	full := topology.NamesOf(w.Where(func(m topology.Member) bool { return m.Misconf }))
 	if len(full) == 0 {
 		return
 	}
@@ -136,11 +137,11 @@ func setDiskErrors(list *[]metav1.Condition, generation int64, w world) {
 }
 
 // setUnreadable names the nodes whose answers make no sense. They count as silent.
-func setUnreadable(list *[]metav1.Condition, generation int64, w world) {
+func setUnreadable(list *[]metav1.Condition, generation int64, w topology.World) {
 	var told []string
-	for _, m := range w.members {
+	for _, m := range w.Members {
 		if m.Unreadable != "" {
-			told = append(told, m.name+": "+m.Unreadable)
+			told = append(told, m.Name+": "+m.Unreadable)
 		}
 	}
 	if len(told) > 0 {
@@ -149,7 +150,7 @@ func setUnreadable(list *[]metav1.Condition, generation int64, w world) {
 	}
 }
 
-func nodeState(m, master member, serving bool) cachev1alpha1.RedisNodeState {
+func nodeState(m, master topology.Member, serving bool) cachev1alpha1.RedisNodeState {
 	switch {
 	case m.Answer != wire.Reached:
 		return cachev1alpha1.RedisUnreachable
@@ -159,7 +160,7 @@ func nodeState(m, master member, serving bool) cachev1alpha1.RedisNodeState {
 		return cachev1alpha1.RedisMaster
 	case m.Fenced():
 		return cachev1alpha1.RedisFenced
-	case serving && m.inSync(master):
+	case serving && m.InSync(master):
 		return cachev1alpha1.RedisInSync
 	}
 	return cachev1alpha1.RedisSyncing
@@ -177,27 +178,27 @@ type podMark struct {
 // when a pod that is unready for a moment would leave its Service, and none right after a change of the route:
 // kube-proxy takes one change a second, and a mark would delay the route of the next failover. Nobody reads from
 // a node that was never in sync.
-func outdatedMarks(s situation, pods []corev1.Pod) []podMark {
-	master, serving := s.servingMaster()
-	if !serving || s.marksDelay() > 0 {
+func outdatedMarks(s topology.Situation, pods []corev1.Pod) []podMark {
+	master, serving := s.ServingMaster()
+	if !serving || s.MarksDelay() > 0 {
 		return nil
 	}
 	var differing []podMark
 	for i := range pods {
-		m, _ := s.find(pods[i].Name)
-		if m.Answer != wire.Reached || m.podUID != pods[i].UID || m.deleting {
+		m, _ := s.Find(pods[i].Name)
+		if m.Answer != wire.Reached || m.PodUID != pods[i].UID || m.Deleting {
 			continue
 		}
-		want := podMark{pod: &pods[i], role: pods[i].Labels[labelRole], inSync: m.inSync(master)}
+		want := podMark{pod: &pods[i], role: pods[i].Labels[topology.LabelRole], inSync: m.InSync(master)}
 		switch {
-		case m.isProcess(s.Status.Replication.Master):
-			want.role, want.inSync = roleMaster, true
+		case m.IsProcess(s.Status.Replication.Master):
+			want.role, want.inSync = topology.RoleMaster, true
 		case want.inSync:
-			want.role = roleReplica
-		case s.sinceRouted < oldClientTime:
+			want.role = topology.RoleReplica
+		case s.SinceRouted < topology.OldClientTime:
 			continue // it is about to be in sync again
 		}
-		if pods[i].Labels[labelRole] != want.role || conditionTrue(&pods[i], gateInSync) != want.inSync {
+		if pods[i].Labels[topology.LabelRole] != want.role || conditionTrue(&pods[i], topology.GateInSync) != want.inSync {
 			differing = append(differing, want)
 		}
 	}

@@ -10,13 +10,15 @@ import (
 	cachev1alpha1 "github.com/mainstay-operator/mainstay-operator/api/cache/v1alpha1"
 	commonv1 "github.com/mainstay-operator/mainstay-operator/api/common/v1"
 	"github.com/mainstay-operator/mainstay-operator/controllers/internal/conditions"
+	"github.com/mainstay-operator/mainstay-operator/controllers/redis/internal/config"
+	"github.com/mainstay-operator/mainstay-operator/controllers/redis/internal/topology"
 )
 
 // setCredentialsInSync says whether all nodes that answer accept what the Secrets
 // say. What no pass will mend by itself needs a human.
-func setCredentialsInSync(list *[]metav1.Condition, generation int64, s situation, c credentials) {
+func setCredentialsInSync(list *[]metav1.Condition, generation int64, s topology.Situation, c config.Credentials) {
 	reason, message := credentialsState(s, c)
-	if reason == commonv1.ReasonPasswordsAccepted && omitUntilFirstReply(list, commonv1.ConditionCredentialsInSync, s.world) {
+	if reason == commonv1.ReasonPasswordsAccepted && omitUntilFirstReply(list, commonv1.ConditionCredentialsInSync, s.World) {
 		return
 	}
 	inSync := reason == commonv1.ReasonPasswordsAccepted || reason == commonv1.ReasonPasswordsOverlap
@@ -26,21 +28,21 @@ func setCredentialsInSync(list *[]metav1.Condition, generation int64, s situatio
 	}
 }
 
-func credentialsState(s situation, c credentials) (reason, message string) {
-	locked, refusing := s.where(member.isLockedOut), s.where(func(m member) bool { return m.refusesPasswords })
-	_, serving := s.servingMaster()
-	switch last := c.overlapEnd(); {
+func credentialsState(s topology.Situation, c config.Credentials) (reason, message string) {
+	locked, refusing := s.Where(topology.Member.IsLockedOut), s.Where(func(m topology.Member) bool { return m.RefusesPasswords })
+	_, serving := s.ServingMaster()
+	switch last := c.OverlapEnd(); {
 	case len(locked) > 0 && serving:
-		return commonv1.ReasonReadmitting, strings.Join(namesOf(locked), ", ") +
+		return commonv1.ReasonReadmitting, strings.Join(topology.NamesOf(locked), ", ") +
 			" does not know the operator's password and is started anew once all others are in sync"
 	case len(locked) > 0:
 		return commonv1.ReasonLockedOut, lockedOutMessage(s, locked)
-	case c.problem != "":
-		return commonv1.ReasonSecretUnusable, authField + ": " + c.problem + "; until then the last password stays"
+	case c.Problem != "":
+		return commonv1.ReasonSecretUnusable, authField + ": " + c.Problem + "; until then the last password stays"
 	case len(refusing) > 0:
-		return commonv1.ReasonPasswordRefused, strings.Join(namesOf(refusing), ", ") +
+		return commonv1.ReasonPasswordRefused, strings.Join(topology.NamesOf(refusing), ", ") +
 			" refuses to change its passwords; delete the pod, a replica's first: it starts with the current ones"
-	case c.isUnpublished() || s.count(member.hasOldPasswords) > 0:
+	case c.IsUnpublished() || s.Count(topology.Member.HasOldPasswords) > 0:
 		return commonv1.ReasonRotating, "the nodes are being told the passwords that the Secrets say"
 	case !last.IsZero():
 		return commonv1.ReasonPasswordsOverlap, "the password before is accepted too, until " + last.Format(time.RFC3339)
@@ -50,9 +52,9 @@ func credentialsState(s situation, c credentials) (reason, message string) {
 
 // lockedOutMessage tells a human how to regain a set that serves and cannot be commanded. Nothing is deleted
 // here: what the processes hold in memory may be nowhere else.
-func lockedOutMessage(s situation, locked []member) string {
+func lockedOutMessage(s topology.Situation, locked []topology.Member) string {
 	out := fmt.Sprintf("%s does not know the operator's password: applications are served, and no failover is possible. "+
-		"Restore Secret %q as it was", strings.Join(namesOf(locked), ", "), s.systemName())
+		"Restore Secret %q as it was", strings.Join(topology.NamesOf(locked), ", "), s.SystemName())
 	if s.Persistence == cachev1alpha1.RedisPersistNone {
 		return out + ". Without it, copy the data to another Redis with the applications' password before you delete a pod: it is in memory alone"
 	}

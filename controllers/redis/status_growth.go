@@ -11,11 +11,13 @@ import (
 
 	commonv1 "github.com/mainstay-operator/mainstay-operator/api/common/v1"
 	"github.com/mainstay-operator/mainstay-operator/controllers/internal/conditions"
+	"github.com/mainstay-operator/mainstay-operator/controllers/redis/internal/config"
+	"github.com/mainstay-operator/mainstay-operator/controllers/redis/internal/topology"
 )
 
 // refuseShrinking says that the spec asks for less than the StatefulSet's volumes have: only
 // growth that was refused can be taken back.
-func refuseShrinking(list *[]metav1.Condition, generation int64, s spec, set *appsv1.StatefulSet) {
+func refuseShrinking(list *[]metav1.Condition, generation int64, s config.Spec, set *appsv1.StatefulSet) {
 	if s.Storage == nil || len(set.Spec.VolumeClaimTemplates) == 0 {
 		return
 	}
@@ -27,16 +29,16 @@ func refuseShrinking(list *[]metav1.Condition, generation int64, s spec, set *ap
 }
 
 // setStorageResizing says how far the volumes have grown, if they were ever to grow.
-func setStorageResizing(list *[]metav1.Condition, generation int64, s situation) {
+func setStorageResizing(list *[]metav1.Condition, generation int64, s topology.Situation) {
 	const conditionType = commonv1.ConditionStorageResizing
-	g := s.volumeGrowth()
+	g := s.VolumeGrowth()
 	switch {
-	case s.growthRefusal != "":
-		conditions.Set(list, generation, conditionType, true, commonv1.ReasonRefusedByServer, s.growthRefusal)
-		conditions.Set(list, generation, commonv1.ConditionDegraded, true, commonv1.ReasonRefusedByServer, s.growthRefusal)
-		conditions.Set(list, generation, commonv1.ConditionReady, false, commonv1.ReasonRefusedByServer, s.growthRefusal)
-	case len(g.undersized) > 0:
-		message := fmt.Sprintf("the volumes of %s are to grow to %s%s", strings.Join(g.undersized, ", "), s.Storage.Size.String(), g.message)
+	case s.GrowthRefusal != "":
+		conditions.Set(list, generation, conditionType, true, commonv1.ReasonRefusedByServer, s.GrowthRefusal)
+		conditions.Set(list, generation, commonv1.ConditionDegraded, true, commonv1.ReasonRefusedByServer, s.GrowthRefusal)
+		conditions.Set(list, generation, commonv1.ConditionReady, false, commonv1.ReasonRefusedByServer, s.GrowthRefusal)
+	case len(g.Undersized) > 0:
+		message := fmt.Sprintf("the volumes of %s are to grow to %s%s", strings.Join(g.Undersized, ", "), s.Storage.Size.String(), g.Message)
 		conditions.Set(list, generation, conditionType, true, commonv1.ReasonResizing, message)
 		conditions.Set(list, generation, commonv1.ConditionProgressing, true, commonv1.ReasonRollingOut, message)
 		conditions.Set(list, generation, commonv1.ConditionReady, false, commonv1.ReasonRollingOut, message)

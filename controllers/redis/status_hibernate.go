@@ -8,10 +8,11 @@ import (
 
 	commonv1 "github.com/mainstay-operator/mainstay-operator/api/common/v1"
 	"github.com/mainstay-operator/mainstay-operator/controllers/internal/conditions"
+	"github.com/mainstay-operator/mainstay-operator/controllers/redis/internal/topology"
 )
 
 // setHibernating says how far hibernation is.
-func setHibernating(list *[]metav1.Condition, generation int64, s situation, set *appsv1.StatefulSet) {
+func setHibernating(list *[]metav1.Condition, generation int64, s topology.Situation, set *appsv1.StatefulSet) {
 	say := func(conditionType string, status bool, reason, message string) {
 		conditions.Set(list, generation, conditionType, status, reason, message)
 	}
@@ -19,7 +20,7 @@ func setHibernating(list *[]metav1.Condition, generation int64, s situation, set
 	switch {
 	case !s.Hibernate:
 		return
-	case !s.isHibernated():
+	case !s.IsHibernated():
 		const why = "spec.hibernate is true: the writes are being ended"
 		say(commonv1.ConditionReady, false, commonv1.ReasonHibernating, why)
 		say(commonv1.ConditionProgressing, true, commonv1.ReasonHibernating, why)

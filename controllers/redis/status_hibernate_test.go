@@ -9,31 +9,34 @@ import (
 
 	cachev1alpha1 "github.com/mainstay-operator/mainstay-operator/api/cache/v1alpha1"
 	commonv1 "github.com/mainstay-operator/mainstay-operator/api/common/v1"
+	"github.com/mainstay-operator/mainstay-operator/controllers/redis/internal/config"
+	"github.com/mainstay-operator/mainstay-operator/controllers/redis/internal/fixture"
+	"github.com/mainstay-operator/mainstay-operator/controllers/redis/internal/topology"
 )
 
 func TestPodsOfASleeper(t *testing.T) {
-	s := withVolumes(healthy(3))
+	s := fixture.WithVolumes(fixture.Healthy(3))
 	s.Spec.Hibernate = true
-	if got := s.situation().desiredPods(); got != 3 {
+	if got := s.Situation().DesiredPods(); got != 3 {
 		t.Errorf("%d pods while there is a master", got)
 	}
 	s.Status.Replication = nil
-	if got := s.situation().desiredPods(); got != 0 {
+	if got := s.Situation().DesiredPods(); got != 0 {
 		t.Errorf("%d pods while it sleeps", got)
 	}
 	s.Spec.Storage.Retention = cachev1alpha1.RedisDelete
-	if got := retentionPolicy(resolve(s.Redis)); *got.WhenScaled != appsv1.RetainPersistentVolumeClaimRetentionPolicyType ||
+	if got := retentionPolicy(config.Resolve(s.Redis)); *got.WhenScaled != appsv1.RetainPersistentVolumeClaimRetentionPolicyType ||
 		*got.WhenDeleted != appsv1.DeletePersistentVolumeClaimRetentionPolicyType {
 		t.Errorf("its volumes would go with its pods: %+v", got)
 	}
 	s.Spec.Hibernate = false
-	if got := s.situation().desiredPods(); got != 3 {
+	if got := s.Situation().DesiredPods(); got != 3 {
 		t.Errorf("%d pods once it wakes", got)
 	}
 }
 
 func TestConditionsOfASleeper(t *testing.T) {
-	s := withVolumes(healthy(3))
+	s := fixture.WithVolumes(fixture.Healthy(3))
 	s.Spec.Hibernate = true
 	set := &appsv1.StatefulSet{}
 	set.Generation, set.Status.ObservedGeneration, set.Status.Replicas = 2, 2, 3
@@ -47,13 +50,13 @@ func TestConditionsOfASleeper(t *testing.T) {
 	stand(commonv1.ConditionReady, metav1.ConditionFalse, commonv1.ReasonHibernating)
 	s.Status.Replication = nil
 	stand(commonv1.ConditionReady, metav1.ConditionFalse, commonv1.ReasonHibernating)
-	set.Status.Replicas, s.members = 0, nil
+	set.Status.Replicas, s.Members = 0, nil
 	stand(commonv1.ConditionReady, metav1.ConditionTrue, commonv1.ReasonHibernated)
 	stand(commonv1.ConditionAvailable, metav1.ConditionFalse, commonv1.ReasonHibernated)
 	stand(commonv1.ConditionProgressing, metav1.ConditionFalse, commonv1.ReasonHibernated)
 	stand(commonv1.ConditionDegraded, metav1.ConditionFalse, commonv1.ReasonAsExpected)
 }
 
-func hibernationStatus(s *scene, set *appsv1.StatefulSet) cachev1alpha1.RedisStatus {
-	return newStatus(s.Redis, s.situation(), step{do: idle}, set, nil)
+func hibernationStatus(s *fixture.Scene, set *appsv1.StatefulSet) cachev1alpha1.RedisStatus {
+	return newStatus(s.Redis, s.Situation(), topology.Step{Do: topology.Idle}, set, nil)
 }

@@ -10,11 +10,13 @@ import (
 
 	commonv1 "github.com/mainstay-operator/mainstay-operator/api/common/v1"
 	"github.com/mainstay-operator/mainstay-operator/controllers/internal/conditions"
+	"github.com/mainstay-operator/mainstay-operator/controllers/redis/internal/config"
+	"github.com/mainstay-operator/mainstay-operator/controllers/redis/internal/topology"
 )
 
 // setSettingsInSync says which settings are not live yet, which wait for new pods and
 // which the servers refuse. A refused one breaks nothing: the value before stays.
-func setSettingsInSync(list *[]metav1.Condition, generation int64, s situation) {
+func setSettingsInSync(list *[]metav1.Condition, generation int64, s topology.Situation) {
 	say := func(reason, message string) {
 		conditions.Set(list, generation, commonv1.ConditionSettingsInSync, reason == commonv1.ReasonSettingsApplied, reason, message)
 	}
@@ -29,42 +31,42 @@ func setSettingsInSync(list *[]metav1.Condition, generation int64, s situation) 
 	case len(pending) > 0:
 		message := strings.Join(pending, ", ") + ": to be set on the running servers"
 		say(commonv1.ReasonApplyingSettings, message)
-		if s.count(member.answers) > 0 { // or there is more amiss
+		if s.Count(topology.Member.Answers) > 0 { // or there is more amiss
 			conditions.Set(list, generation, commonv1.ConditionReady, false, commonv1.ReasonRollingOut, message)
 			conditions.Set(list, generation, commonv1.ConditionProgressing, true, commonv1.ReasonRollingOut, message)
 		}
 	case len(waiting) > 0:
 		say(commonv1.ReasonRollingOut, fmt.Sprintf("%s: until their pods are made anew, %s run as before; all other settings are live",
 			strings.Join(waiting, ", "), strings.Join(pods, ", ")))
-	case omitUntilFirstReply(list, commonv1.ConditionSettingsInSync, s.world):
+	case omitUntilFirstReply(list, commonv1.ConditionSettingsInSync, s.World):
 	default:
 		say(commonv1.ReasonSettingsApplied, "every server runs with what the spec says")
 	}
 }
 
 // unappliedFields are the fields that servers do not start with yet, and the words of those servers that refuse one.
-func unappliedFields(s situation) (pending, refused []string) {
-	want := s.liveDirectives(0)
+func unappliedFields(s topology.Situation) (pending, refused []string) {
+	want := s.LiveDirectives(0)
 	for _, name := range slices.Sorted(maps.Keys(want)) {
-		if words, is := s.refusalOf(name); is {
-			refused = append(refused, fmt.Sprintf("%s: the servers refuse %s %q: %s", specField(s.spec, name), name, want[name], words))
-		} else if s.settings.Live[name] != want[name] {
-			pending = append(pending, specField(s.spec, name))
+		if words, is := s.RefusalOf(name); is {
+			refused = append(refused, fmt.Sprintf("%s: the servers refuse %s %q: %s", specField(s.Spec, name), name, want[name], words))
+		} else if s.Settings.Live[name] != want[name] {
+			pending = append(pending, specField(s.Spec, name))
 		}
 	}
 	return slices.Compact(pending), refused
 }
 
 // unrolledFields are the fields that some pods were not made for, and those pods.
-func unrolledFields(s situation) (fields, pods []string) {
-	mark := s.restartMark(s.settings)
-	for _, m := range s.members {
-		apart := differingMarks(m.configMark, mark)
+func unrolledFields(s topology.Situation) (fields, pods []string) {
+	mark := s.RestartMark(s.Settings)
+	for _, m := range s.Members {
+		apart := config.DifferingMarks(m.ConfigMark, mark)
 		if len(apart) > 0 {
-			pods = append(pods, m.name)
+			pods = append(pods, m.Name)
 		}
 		for _, name := range apart {
-			fields = append(fields, specField(s.spec, name))
+			fields = append(fields, specField(s.Spec, name))
 		}
 	}
 	slices.Sort(fields)
@@ -72,17 +74,17 @@ func unrolledFields(s situation) (fields, pods []string) {
 }
 
 // specField is the field of the spec that a directive follows.
-func specField(s spec, name string) string {
+func specField(s config.Spec, name string) string {
 	_, chosen := s.Directives[name]
 	switch {
 	case chosen:
-	case name == appendOnly || name == snapshots || name == "appendfsync":
+	case name == config.AppendOnly || name == config.Snapshots || name == "appendfsync":
 		return "persistence"
-	case name == maxMemory || name == "repl-backlog-size":
+	case name == config.MaxMemory || name == "repl-backlog-size":
 		return "maxMemoryPercent"
 	case name == "min-replicas-max-lag":
 		return "durability.maxLagSeconds"
-	case name == baseDirectives:
+	case name == config.BaseDirectives:
 		return "the operator's own settings"
 	}
 	return "config." + name

@@ -12,35 +12,37 @@ import (
 	cachev1alpha1 "github.com/mainstay-operator/mainstay-operator/api/cache/v1alpha1"
 	commonv1 "github.com/mainstay-operator/mainstay-operator/api/common/v1"
 	"github.com/mainstay-operator/mainstay-operator/controllers/internal/converge"
+	"github.com/mainstay-operator/mainstay-operator/controllers/redis/internal/fixture"
+	"github.com/mainstay-operator/mainstay-operator/controllers/redis/internal/topology"
 )
 
 func TestWhatNeedsAHumanIsNamed(t *testing.T) {
 	for _, c := range []struct {
 		reason, kind, says string
-		given              func(*scene)
+		given              func(*fixture.Scene)
 	}{
-		{"a second master", commonv1.ConditionSplitBrain, "a-0 and a-2 take writes", func(s *scene) { s.members[2].Master = true }},
-		{"masters of which none is on record", commonv1.ConditionSplitBrain, "no record says which is right", func(s *scene) {
-			s.members[1].Master = true
+		{"a second master", commonv1.ConditionSplitBrain, "a-0 and a-2 take writes", func(s *fixture.Scene) { s.Members[2].Master = true }},
+		{"masters of which none is on record", commonv1.ConditionSplitBrain, "no record says which is right", func(s *fixture.Scene) {
+			s.Members[1].Master = true
 			s.Status.Replication = nil
 		}},
-		{"what awaits a decision, a full disk and too small a size or not", commonv1.ConditionDegraded, "annotate this object", func(s *scene) {
-			refused(&s.members[0])
-			frozen(&s.members[1], 90)
-			makeSilent(&s.members[2])
-			s.members[1].Misconf = true
+		{"what awaits a decision, a full disk and too small a size or not", commonv1.ConditionDegraded, "annotate this object", func(s *fixture.Scene) {
+			fixture.Refused(&s.Members[0])
+			fixture.Frozen(&s.Members[1], 90)
+			fixture.MakeSilent(&s.Members[2])
+			s.Members[1].Misconf = true
 			s.Spec.Storage = &cachev1alpha1.RedisStorage{Size: resource.MustParse("1Gi")}
 		}},
-		{"a full disk", commonv1.ConditionDegraded, "a-1 cannot write to disk", func(s *scene) { s.members[1].Misconf = true }},
+		{"a full disk", commonv1.ConditionDegraded, "a-1 cannot write to disk", func(s *fixture.Scene) { s.Members[1].Misconf = true }},
 	} {
 		t.Run(c.reason, func(t *testing.T) {
-			s := healthy(3)
+			s := fixture.Healthy(3)
 			set := &appsv1.StatefulSet{}
 			set.Spec.VolumeClaimTemplates = []corev1.PersistentVolumeClaim{{}}
-			set.Spec.VolumeClaimTemplates[0].Spec.Resources.Requests = storageOf("2Gi")
+			set.Spec.VolumeClaimTemplates[0].Spec.Resources.Requests = fixture.StorageOf("2Gi")
 			told := func() (bool, string) {
-				next := s.situation().plan()
-				list := newStatus(s.Redis, s.situation(), next, set, nil).Conditions
+				next := s.Situation().Plan()
+				list := newStatus(s.Redis, s.Situation(), next, set, nil).Conditions
 				setBlocked(&list, s.Generation, next)
 				got := meta.FindStatusCondition(list, c.kind)
 				return got.Status == "True", got.Message
@@ -61,15 +63,15 @@ func TestABlockedPromotionIsToldFirst(t *testing.T) {
 	u := recordedSet(3, true)
 	f, redis := u.direct()
 	redis.Spec.Storage = &cachev1alpha1.RedisStorage{Size: resource.MustParse("2Gi")}
-	f.growthRefusal = "the quota is used up"
+	f.GrowthRefusal = "the quota is used up"
 	r := &Reconciler{clock: modelClock}
 	for name, row := range map[string]struct {
-		next   step
+		next   topology.Step
 		reason string
 	}{
-		"a human is asked":       {step{do: block, message: "annotate it"}, commonv1.ReasonPromotionBlocked},
-		"which master is right":  {step{do: block, reason: commonv1.ReasonSeveralMasters, message: "two"}, commonv1.ReasonSeveralMasters},
-		"nothing else is urgent": {step{do: idle}, commonv1.ReasonRefusedByServer},
+		"a human is asked":       {topology.Step{Do: topology.Block, Message: "annotate it"}, commonv1.ReasonPromotionBlocked},
+		"which master is right":  {topology.Step{Do: topology.Block, Reason: commonv1.ReasonSeveralMasters, Message: "two"}, commonv1.ReasonSeveralMasters},
+		"nothing else is urgent": {topology.Step{Do: topology.Idle}, commonv1.ReasonRefusedByServer},
 	} {
 		t.Run(name, func(t *testing.T) {
 			r.updateStatus(redis, f, row.next, converge.Observed{}, nil)

@@ -4,16 +4,18 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/mainstay-operator/mainstay-operator/controllers/internal/conditions"
+	"github.com/mainstay-operator/mainstay-operator/controllers/redis/internal/config"
+	"github.com/mainstay-operator/mainstay-operator/controllers/redis/internal/topology"
 )
 
 // setCertificatesInSync says whether all nodes of an object with TLS use the published certificate.
-func setCertificatesInSync(list *[]metav1.Condition, generation int64, s situation, c certificates) {
+func setCertificatesInSync(list *[]metav1.Condition, generation int64, s topology.Situation, c config.Certificates) {
 	if !s.TLS {
 		return
 	}
 	conditions.SetCertificatesInSync(list, generation, conditions.Certificates{
-		Field: tlsField, Problem: c.problem, NoneValid: c.published.IsEmpty(),
-		Lagging:      namesOf(s.where(func(m member) bool { return !m.answers() || s.hasOldCertificate(m) })),
-		TrustPending: c.published.ContentHash() != c.wanted.ContentHash(),
+		Field: tlsField, Problem: c.Problem, NoneValid: c.Published.IsEmpty(),
+		Lagging:      topology.NamesOf(s.Where(func(m topology.Member) bool { return !m.Answers() || s.HasOldCertificate(m) })),
+		TrustPending: c.Published.ContentHash() != c.Wanted.ContentHash(),
 	})
 }

@@ -17,6 +17,8 @@ import (
 	goredis "github.com/redis/go-redis/v9"
 
 	cachev1alpha1 "github.com/mainstay-operator/mainstay-operator/api/cache/v1alpha1"
+	"github.com/mainstay-operator/mainstay-operator/controllers/redis/internal/config"
+	"github.com/mainstay-operator/mainstay-operator/controllers/redis/internal/fixture"
 	"github.com/mainstay-operator/mainstay-operator/controllers/redis/internal/wire"
 	"github.com/mainstay-operator/mainstay-operator/test/authority"
 )
@@ -28,15 +30,15 @@ type pod struct {
 	dir     string
 }
 
-func run(t *testing.T, r *cachev1alpha1.Redis, address string, i identity) *pod {
+func run(t *testing.T, r *cachev1alpha1.Redis, address string, i config.Identity) *pod {
 	t.Helper()
 	p := &pod{address, t.TempDir()}
 	p.deliver(t, i)
-	here := strings.NewReplacer(certificatesDir, p.dir, filesDir, p.dir, socketDir, p.dir, dataDir, p.dir)
-	conf := here.Replace(resolve(r).redisConf(passwords, resolve(r).initialSettings())) + "bind " + address + "\n"
-	p.write(t, confKey, conf)
-	p.write(t, usersKey, usersACL(passwords))
-	server := exec.Command(resolve(r).serverProgram(), filepath.Join(p.dir, confKey))
+	here := strings.NewReplacer(config.CertificatesDir, p.dir, config.FilesDir, p.dir, config.SocketDir, p.dir, config.DataDir, p.dir)
+	conf := here.Replace(config.Resolve(r).RedisConf(fixture.Passwords, config.Resolve(r).InitialSettings())) + "bind " + address + "\n"
+	p.write(t, config.ConfKey, conf)
+	p.write(t, config.UsersKey, config.UsersACL(fixture.Passwords))
+	server := exec.Command(config.Resolve(r).ServerProgram(), filepath.Join(p.dir, config.ConfKey))
 	if err := server.Start(); err != nil {
 		t.Fatal("this test speaks with a real redis-server: ", err)
 	}
@@ -56,18 +58,18 @@ func (p *pod) write(t *testing.T, name, content string) {
 }
 
 // deliver what was published, as a kubelet does.
-func (p *pod) deliver(t *testing.T, i identity) {
+func (p *pod) deliver(t *testing.T, i config.Identity) {
 	t.Helper()
-	for key, value := range identityData(i) {
-		p.write(t, key, strings.ReplaceAll(value, certificatesDir, p.dir))
+	for key, value := range config.IdentityData(i) {
+		p.write(t, key, strings.ReplaceAll(value, config.CertificatesDir, p.dir))
 	}
 }
 
 // load what was delivered, as the operator does that shows what was published. A server that does
 // not answer in time, as on a busy machine, is told again.
-func (p *pod) load(t *testing.T, published identity) (loaded bool) {
+func (p *pod) load(t *testing.T, published config.Identity) (loaded bool) {
 	t.Helper()
-	files := identityFiles(published)
+	files := config.IdentityFiles(published)
 	awaits(t, p.address+" answers", func() bool {
 		server := p.open(t, published)
 		defer server.Close()
@@ -81,16 +83,16 @@ func (p *pod) load(t *testing.T, published identity) (loaded bool) {
 
 func (p *pod) local(file string) string { return filepath.Join(p.dir, path.Base(file)) }
 
-func (p *pod) open(t *testing.T, shown identity) *wire.Server {
+func (p *pod) open(t *testing.T, shown config.Identity) *wire.Server {
 	t.Helper()
 	config, err := shown.TLSConfig("a.ns.svc", time.Now)
 	if err != nil {
 		t.Fatal(err)
 	}
-	return wire.Open(p.address, passwords.operator, config)
+	return wire.Open(p.address, fixture.Passwords.Operator, config)
 }
 
-func (p *pod) client(t *testing.T, shown identity, user, password string) *goredis.Client {
+func (p *pod) client(t *testing.T, shown config.Identity, user, password string) *goredis.Client {
 	t.Helper()
 	config, err := shown.TLSConfig("a.ns.svc", time.Now)
 	if err != nil {
@@ -117,8 +119,8 @@ func awaits(t *testing.T, what string, holds func() bool) {
 // The authority changes under applications that write, replicas that lose their
 // link at the worst moment, and an operator that must reach every node.
 func TestNobodyIsRefusedWhileTheAuthorityChanges(t *testing.T) {
-	r := secured(cachev1alpha1.RedisClientAuthRequired)
-	old, wanted := identityOf(issue(authority.New("one"))), identityOf(issue(authority.New("two")))
+	r := fixture.Secured(cachev1alpha1.RedisClientAuthRequired)
+	old, wanted := fixture.IdentityOf(fixture.Issue(authority.New("one"))), fixture.IdentityOf(fixture.Issue(authority.New("two")))
 	published := old
 	own := network()
 	set := []*pod{run(t, r, own+".10", old), run(t, r, own+".11", old), run(t, r, own+".12", old)}
@@ -129,7 +131,7 @@ func TestNobodyIsRefusedWhileTheAuthorityChanges(t *testing.T) {
 	master.Close()
 	for _, p := range set[1:] {
 		server := p.open(t, old)
-		if err := server.Follow(t.Context(), set[0].address, wire.Login{User: wire.Replication, Password: passwords.replication}); err != nil {
+		if err := server.Follow(t.Context(), set[0].address, wire.Login{User: wire.Replication, Password: fixture.Passwords.Replication}); err != nil {
 			t.Fatal(err)
 		}
 		server.Close()
@@ -138,7 +140,7 @@ func TestNobodyIsRefusedWhileTheAuthorityChanges(t *testing.T) {
 	w := writeTo(t, set[0], old)
 	steps := 0
 	for published.ContentHash() != wanted.ContentHash() {
-		published = certificates{published: published, wanted: wanted}.nextIdentity(time.Now())
+		published = config.Certificates{Published: published, Wanted: wanted}.NextIdentity(time.Now())
 		steps++
 		for _, p := range set {
 			if p.load(t, published) {
@@ -160,7 +162,7 @@ func TestNobodyIsRefusedWhileTheAuthorityChanges(t *testing.T) {
 	}
 	for _, p := range set {
 		server := p.open(t, wanted)
-		if view := server.Look(t.Context()); view.Certificate != p.local(identityFiles(wanted).Certificate) {
+		if view := server.Look(t.Context()); view.Certificate != p.local(config.IdentityFiles(wanted).Certificate) {
 			t.Errorf("%s is left behind: %+v", p.address, view)
 		}
 		server.Close()
@@ -170,7 +172,7 @@ func TestNobodyIsRefusedWhileTheAuthorityChanges(t *testing.T) {
 	}
 }
 
-func (p *pod) awaitLink(t *testing.T, shown identity) {
+func (p *pod) awaitLink(t *testing.T, shown config.Identity) {
 	t.Helper()
 	server := p.open(t, shown)
 	defer server.Close()
@@ -178,9 +180,9 @@ func (p *pod) awaitLink(t *testing.T, shown identity) {
 }
 
 // cutLinks of the replicas, which must then be let in again.
-func (p *pod) cutLinks(t *testing.T, shown identity) {
+func (p *pod) cutLinks(t *testing.T, shown config.Identity) {
 	t.Helper()
-	c := p.client(t, shown, wire.Operator, passwords.operator)
+	c := p.client(t, shown, wire.Operator, fixture.Passwords.Operator)
 	defer func() { _ = c.Close() }()
 	if err := c.Do(t.Context(), "CLIENT", "KILL", "TYPE", "replica").Err(); err != nil {
 		t.Fatal(err)
@@ -190,23 +192,23 @@ func (p *pod) cutLinks(t *testing.T, shown identity) {
 // writer is an application with one connection that it keeps and others that it
 // makes anew, with what was published when all nodes had loaded it.
 type writer struct {
-	shown           atomic.Pointer[identity]
+	shown           atomic.Pointer[config.Identity]
 	written, failed atomic.Int64
 	stop            context.CancelFunc
 	done            chan struct{}
 }
 
-func writeTo(t *testing.T, p *pod, shown identity) *writer {
+func writeTo(t *testing.T, p *pod, shown config.Identity) *writer {
 	t.Helper()
 	ctx, stop := context.WithCancel(t.Context())
 	w := &writer{stop: stop, done: make(chan struct{})}
 	w.shown.Store(&shown)
-	kept := p.client(t, shown, application, passwords.published.password)
+	kept := p.client(t, shown, config.Application, fixture.Passwords.Published.Password)
 	go func() {
 		defer close(w.done)
 		defer func() { _ = kept.Close() }()
 		for ctx.Err() == nil {
-			fresh := p.client(t, *w.shown.Load(), application, passwords.published.password)
+			fresh := p.client(t, *w.shown.Load(), config.Application, fixture.Passwords.Published.Password)
 			for _, client := range []*goredis.Client{kept, fresh} {
 				if err := client.Incr(context.WithoutCancel(ctx), "n").Err(); err != nil && !errors.Is(err, context.Canceled) {
 					w.failed.Add(1)

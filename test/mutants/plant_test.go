@@ -9,6 +9,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"strconv"
 	"strings"
 	"testing"
 )
@@ -40,50 +41,68 @@ var chosenMutants = strings.Split(os.Getenv(%q), "\n")
 func chosen(mutant string) bool { return slices.Contains(chosenMutants, mutant) }
 `
 
-// build the test program of a directory with all its mutants.
-func build(t *testing.T, dir string, mutants []mutant) string {
+// build the test program of a directory, with all mutants: also those of the packages that it imports.
+func build(t *testing.T, dir string) string {
 	t.Helper()
-	folder, err := filepath.Abs(filepath.Join(root, controller, dir))
-	if err != nil {
-		t.Fatal(err)
-	}
 	made, replace := t.TempDir(), map[string]string{}
-	write := func(name, content string) {
-		if err := os.WriteFile(filepath.Join(made, name), []byte(content), 0o600); err != nil {
+	write := func(folder, name, content string) {
+		at := filepath.Join(made, strconv.Itoa(len(replace))+"-"+name)
+		if err := os.WriteFile(at, []byte(content), 0o600); err != nil {
 			t.Fatal(err)
 		}
-		replace[filepath.Join(folder, name)] = filepath.Join(made, name)
+		replace[filepath.Join(folder, name)] = at
 	}
-	files := map[string][]mutant{}
-	for _, m := range mutants {
-		files[filepath.Base(m.file)] = append(files[filepath.Base(m.file)], m)
-	}
-	for name, all := range files {
-		source, err := os.ReadFile(filepath.Join(folder, name))
-		if err != nil {
-			t.Fatal(err)
+	for dir, mutants := range byDir(planted) {
+		folder := folderOf(t, dir)
+		for name, content := range plantAll(t, folder, mutants) {
+			write(folder, name, content)
 		}
-		content, err := plant(string(source), all)
-		if err != nil {
-			t.Fatalf("%s: %v", name, err)
-		}
-		write(name, content)
+		write(folder, "chooser.go", fmt.Sprintf(chooser, filepath.Base(folder), choice))
 	}
-	write("chooser.go", fmt.Sprintf(chooser, filepath.Base(folder), choice))
 	// https://pkg.go.dev/cmd/go#hdr-Compile_packages_and_dependencies
 	overlay, err := json.Marshal(map[string]map[string]string{"Replace": replace})
 	if err != nil {
 		t.Fatal(err)
 	}
-	write("overlay.json", string(overlay))
-
+	list := filepath.Join(made, "overlay.json")
+	if err := os.WriteFile(list, overlay, 0o600); err != nil {
+		t.Fatal(err)
+	}
 	program := filepath.Join(made, "program.test")
-	compile := exec.Command("go", "test", "-c", "-o", program, "-overlay", filepath.Join(made, "overlay.json"), ".")
-	compile.Dir = folder
+	compile := exec.Command("go", "test", "-c", "-o", program, "-overlay", list, ".")
+	compile.Dir = folderOf(t, dir)
 	if output, err := compile.CombinedOutput(); err != nil {
-		t.Fatalf("%s with all its mutants: %v\n%s", dir, err, output)
+		t.Fatalf("%s with all mutants: %v\n%s", dir, err, output)
 	}
 	return program
+}
+
+func folderOf(t *testing.T, dir string) string {
+	t.Helper()
+	folder, err := filepath.Abs(filepath.Join(root, controller, dir))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return folder
+}
+
+// plantAll gives the files of one folder, by name, with these mutants planted.
+func plantAll(t *testing.T, folder string, mutants []mutant) map[string]string {
+	t.Helper()
+	byFile, planted := map[string][]mutant{}, map[string]string{}
+	for _, m := range mutants {
+		byFile[filepath.Base(m.file)] = append(byFile[filepath.Base(m.file)], m)
+	}
+	for name, all := range byFile {
+		source, err := os.ReadFile(filepath.Join(folder, name))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if planted[name], err = plant(string(source), all); err != nil {
+			t.Fatalf("%s: %v", name, err)
+		}
+	}
+	return planted
 }
 
 // plant mutants of one file into its source.

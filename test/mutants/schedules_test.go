@@ -40,7 +40,7 @@ var schedules = []schedule{
 
 // The explorer finds each schedule again where its rules are broken.
 func TestEachScheduleIsFound(t *testing.T) {
-	program := build(t, ".", byDir(planted)["."])
+	program := build(t, ".")
 	for _, s := range schedules {
 		t.Run(s.name, func(t *testing.T) {
 			for _, rule := range s.rules {

@@ -1,0 +1,244 @@
+package config
+
+import (
+	"cmp"
+	"encoding/json"
+	"fmt"
+	"regexp"
+	"slices"
+	"strings"
+	"time"
+	"unicode"
+
+	corev1 "k8s.io/api/core/v1"
+
+	"github.com/mainstay-operator/mainstay-operator/controllers/redis/internal/wire"
+)
+
+const (
+	// PasswordOverlap is how long a password is accepted beside the one that replaced it.
+	// Kubelet brings a changed Secret into mounted files within its sync period,
+	// 1 min, and the delay of its cache,
+	// https://kubernetes.io/docs/concepts/configuration/secret/#using-secrets-as-files-from-a-pod;
+	// the rest is for applications that look at the file now and then.
+	PasswordOverlap = 5 * time.Minute
+	// MaxRetired bounds the passwords that are accepted beside the current one,
+	// should somebody change it all the time: the oldest goes first.
+	MaxRetired = 8
+	// MaxPasswordBytes is less than a server reads from a client that has not logged in
+	// yet, with room to spare.
+	MaxPasswordBytes = 4096
+	// minRecheck bounds how soon a password that is about to expire is looked at again.
+	minRecheck = 50 * time.Millisecond
+	// CertificateReread is how soon a Secret that could not be read is tried again.
+	CertificateReread = 5 * time.Second
+
+	// AnnotationFrom on <name>-auth names the user's Secret that its password came from.
+	AnnotationFrom = "mainstay-operator.io/password-from"
+	// RetiredKey of <name>-system lists what is still accepted, and until when.
+	RetiredKey = "retired"
+)
+
+// sha256Hex matches the form in which a password is named to a server.
+var sha256Hex = regexp.MustCompile(`^[0-9a-f]{64}$`)
+
+// Credentials are the passwords of one Redis. A password of the applications is first wanted, then accepted by
+// every node, then published in <name>-auth; the one that was published before it is retired and accepted a
+// while longer.
+type Credentials struct {
+	Operator, Replication string
+
+	Wanted    AppLogin
+	Published AppLogin // "" while <name>-auth is lost and not yet written again
+	Retired   []retiredPassword
+
+	Problem string // with the Secret that the spec names
+	Unread  bool   // it could not be read and is tried again
+}
+
+// AppLogin is a password of the applications.
+type AppLogin struct {
+	Password string
+	From     string // Secret of the user's that it was read from; "" when it was drawn
+}
+
+// retiredPassword is a password that was published before, by its SHA-256.
+type retiredPassword struct {
+	Digest string    `json:"digest"`
+	Until  time.Time `json:"until"` // zero until its successor is published
+}
+
+// AcceptedDigests are the digests of all passwords that applications may log in with.
+func (c Credentials) AcceptedDigests() []string {
+	var list []string
+	for _, l := range []AppLogin{c.Wanted, c.Published} {
+		if l.Password != "" {
+			list = append(list, Digest(l.Password))
+		}
+	}
+	for _, r := range c.Retired {
+		list = append(list, r.Digest)
+	}
+	slices.Sort(list)
+	return slices.Compact(list)
+}
+
+// Digest identifies all that is accepted: while it is the same, nothing need be told to servers.
+func (c Credentials) Digest() string { return Digest(strings.Join(c.AcceptedDigests(), " ")) }
+
+// ChooseLogin chooses what the applications shall log in with: the user's password, what is known while that
+// cannot be had, else a generated one. It generates the system's passwords where they are missing.
+func (c Credentials) ChooseLogin(auth string, password string, generate func() string) Credentials {
+	switch {
+	case auth == "" && (c.Wanted.Password == "" || c.Wanted.From != ""):
+		c.Wanted = AppLogin{Password: generate()}
+	case auth != "" && password != "":
+		c.Wanted = AppLogin{Password: password, From: auth}
+	}
+	for _, one := range []*string{&c.Operator, &c.Replication} {
+		if *one == "" {
+			*one = generate()
+		}
+	}
+	return c
+}
+
+// Publish publishes the password that every node accepts by now, and retires the one before. Where there was no
+// master yet, nobody can be using another.
+func (c Credentials) Publish(used bool) Credentials {
+	if old := c.Published.Password; used && old != "" && old != c.Wanted.Password {
+		c.Retired = append(slices.Clone(c.Retired), retiredPassword{Digest: Digest(old)})
+	}
+	c.Published = c.Wanted
+	current := Digest(c.Published.Password)
+	c.Retired = slices.DeleteFunc(slices.Clone(c.Retired), func(r retiredPassword) bool { return r.Digest == current })
+	c.Retired = c.Retired[max(0, len(c.Retired)-MaxRetired):]
+	return c
+}
+
+// IsUnpublished reports whether <name>-auth does not say yet what is wanted.
+func (c Credentials) IsUnpublished() bool { return c.Wanted.Password != "" && c.Published != c.Wanted }
+
+// StartOverlap starts the overlap of what was retired; it returns false when nothing was.
+func (c Credentials) StartOverlap(now time.Time) (Credentials, bool) {
+	waiting := func(r retiredPassword) bool { return r.Until.IsZero() }
+	if c.Published.Password == "" || !slices.ContainsFunc(c.Retired, waiting) {
+		return c, false
+	}
+	c.Retired = slices.Clone(c.Retired)
+	for i := range c.Retired {
+		if waiting(c.Retired[i]) {
+			c.Retired[i].Until = now.Add(PasswordOverlap).UTC().Truncate(time.Second)
+		}
+	}
+	return c, true
+}
+
+// DropExpired drops what has been accepted long enough.
+func (c Credentials) DropExpired(now time.Time) Credentials {
+	c.Retired = slices.DeleteFunc(slices.Clone(c.Retired), func(r retiredPassword) bool { return !r.Until.IsZero() && !r.Until.After(now) })
+	return c
+}
+
+// OverlapEnd is when the last overlap ends; zero when there is none.
+func (c Credentials) OverlapEnd() time.Time {
+	var last time.Time
+	for _, r := range c.Retired {
+		if r.Until.After(last) {
+			last = r.Until
+		}
+	}
+	return last
+}
+
+// RecheckAfter is how soon there is something to do about the passwords; 0 for nothing.
+func (c Credentials) RecheckAfter(now time.Time) time.Duration {
+	var soonest time.Duration
+	if c.Unread {
+		soonest = CertificateReread
+	}
+	for _, r := range c.Retired {
+		if left := r.Until.Sub(now); !r.Until.IsZero() && (soonest == 0 || left < soonest) {
+			soonest = max(left, minRecheck)
+		}
+	}
+	return soonest
+}
+
+// RetiredJSON is what <name>-system keeps of retired passwords, "" for nothing. Those whose overlap has not
+// started are left to the servers' file.
+func (c Credentials) RetiredJSON() string {
+	counted := slices.DeleteFunc(slices.Clone(c.Retired), func(r retiredPassword) bool { return r.Until.IsZero() })
+	if len(counted) == 0 {
+		return ""
+	}
+	text, _ := json.Marshal(counted) // of texts and times there is no error
+	return string(text)
+}
+
+// CredentialsIn are the credentials that our own Secrets hold. Each password of the system is in two of them:
+// where they differ, the servers' file knows the right one.
+func CredentialsIn(binding, system, files corev1.Secret) Credentials {
+	users := string(files.Data[UsersKey])
+	known := func(key string) string {
+		for _, held := range []corev1.Secret{system, files} {
+			if password := string(held.Data[key]); password != "" && strings.Contains(users, Digest(password)) {
+				return password
+			}
+		}
+		return cmp.Or(string(system.Data[key]), string(files.Data[key]))
+	}
+	c := Credentials{Operator: known(wire.Operator), Replication: known(wire.Replication)}
+	c.Published = AppLogin{Password: string(binding.Data[corev1.BasicAuthPasswordKey]), From: binding.Annotations[AnnotationFrom]}
+	c.Wanted = c.Published
+	_ = json.Unmarshal(system.Data[RetiredKey], &c.Retired) // what cannot be read is made anew from the servers' file
+	c.Retired = slices.DeleteFunc(c.Retired, func(r retiredPassword) bool { return !sha256Hex.MatchString(r.Digest) })
+	for _, hash := range acceptedBy(users) {
+		if !slices.Contains(c.AcceptedDigests(), hash) {
+			c.Retired = append(c.Retired, retiredPassword{Digest: hash})
+		}
+	}
+	return c
+}
+
+// RestoreFrom takes the system's passwords from a Secret that somebody put back.
+func (c Credentials) RestoreFrom(system corev1.Secret) Credentials {
+	c.Operator = cmp.Or(string(system.Data[wire.Operator]), c.Operator)
+	c.Replication = cmp.Or(string(system.Data[wire.Replication]), c.Replication)
+	return c
+}
+
+// acceptedBy gives the digests of the applications' passwords in a users' file.
+func acceptedBy(users string) []string {
+	var hashes []string
+	for line := range strings.Lines(users) {
+		words := strings.Fields(line)
+		if len(words) < 2 || words[1] != Application {
+			continue
+		}
+		for _, word := range words[2:] {
+			if hash, ok := strings.CutPrefix(word, "#"); ok && sha256Hex.MatchString(hash) {
+				hashes = append(hashes, hash)
+			}
+		}
+	}
+	return hashes
+}
+
+// PasswordIn returns the password, or tells people what they have to mend.
+func PasswordIn(name string, data map[string][]byte) (password, problem string) {
+	password = string(data[corev1.BasicAuthPasswordKey])
+	switch {
+	case data == nil:
+		problem = fmt.Sprintf("there is no Secret %q; create it with a key \"password\"", name)
+	case password == "":
+		problem = fmt.Sprintf("Secret %q has no key \"password\", or an empty one", name)
+	case strings.ContainsFunc(password, unicode.IsControl):
+		problem = fmt.Sprintf("key \"password\" of Secret %q holds a control character, such as the newline that echo adds; use echo -n", name)
+	case len(password) > MaxPasswordBytes:
+		problem = fmt.Sprintf("key \"password\" of Secret %q is longer than %d bytes", name, MaxPasswordBytes)
+	default:
+		return password, ""
+	}
+	return "", problem
+}

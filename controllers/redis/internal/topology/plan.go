@@ -1,0 +1,220 @@
+package topology
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	cachev1alpha1 "github.com/mainstay-operator/mainstay-operator/api/cache/v1alpha1"
+	commonv1 "github.com/mainstay-operator/mainstay-operator/api/common/v1"
+	"github.com/mainstay-operator/mainstay-operator/controllers/redis/internal/config"
+	"github.com/mainstay-operator/mainstay-operator/controllers/redis/internal/wire"
+)
+
+const (
+	// ShortRequeue is how soon to look again at what is about to change.
+	ShortRequeue = 50 * time.Millisecond
+	// RouteSettleTime is how long kube-proxy may delay the next change of a route after the one that a pod's
+	// deletion causes; until then the old master serves on. A deletion's time is given in whole seconds: it was
+	// up to a second later.
+	RouteSettleTime = 2200 * time.Millisecond
+	// ReadySettleTime is the same for a pod that became ready: that change reaches kube-proxy in batches, after
+	// a second at the most (endpoint updates of kube-controller-manager).
+	ReadySettleTime = RouteSettleTime + time.Second
+	// NewPodGrace is how long a new pod that is not ready counts as about to become ready: one that is in sync
+	// sooner is still to become so.
+	NewPodGrace = 10 * time.Second
+	// OldClientTime is how long clients that still reach an old master while the route changes are disconnected
+	// from it. Until it has passed, no pod is marked.
+	OldClientTime = 1500 * time.Millisecond
+)
+
+// Situation is what a decision is made from: what is asked for, what is on record, and what one pass saw.
+type Situation struct {
+	config.Spec
+	Status *cachev1alpha1.RedisStatus
+	World
+}
+
+// Plan decides what to do next. It is pure: the same situation gives the same step.
+func (s Situation) Plan() Step {
+	rep := s.Status.Replication
+	switch {
+	case s.IsHibernated():
+		return Step{Do: Idle}
+	case rep == nil:
+		return s.formSet()
+	}
+	target, _ := s.Find(s.Status.TargetMaster)
+	if rep.Epoch < s.Status.Epoch && target.Answer == wire.Reached && target.Master {
+		return Step{Do: RecordMaster, Nodes: []string{target.Name}, Message: "it was promoted"}
+	}
+	usurpers := s.usurpers()
+	if next, ok := s.adoptNewerMaster(usurpers); ok {
+		return next
+	}
+	if len(usurpers) > 0 {
+		return Step{Do: Fence, Nodes: NamesOf(usurpers), Message: "only one may be master", Reason: commonv1.ReasonSeveralMasters}
+	}
+	if s.reachesNobody() {
+		return Step{Do: Block, Reason: commonv1.ReasonOperatorCannotReachPods,
+			Message:      fmt.Sprintf("no pod of %s answers the operator on port %d; see whether a NetworkPolicy keeps it out", s.Name, wire.Port),
+			RequeueAfter: time.Second}
+	}
+	if next, ok := s.hibernateIfAsked(); ok {
+		return next
+	}
+	switch is, evidence := s.judgeMaster(); is {
+	case masterServing:
+		return s.maintain(s.RecordedMaster(rep.Master))
+	case masterDead:
+		return s.failover(evidence, false)
+	case masterLost:
+		return s.failover(evidence, true)
+	default:
+		return Step{Do: Wait, Message: evidence, RequeueAfter: s.untilLost()}
+	}
+}
+
+// untilLost is how soon to look again at a master that may serve: no later than when it has been silent for too long.
+func (s Situation) untilLost() time.Duration {
+	m := s.RecordedMaster(s.Status.Replication.Master)
+	if left := s.SilenceLimit - m.SilentFor; m.Answer == wire.Silent && left > 0 {
+		return min(left, 10*ShortRequeue)
+	}
+	return 10 * ShortRequeue
+}
+
+// reachesNobody reports whether the operator reaches no server at all: that tells something about its own way to
+// them, and nothing about them.
+func (s Situation) reachesNobody() bool {
+	silent := s.Where(func(m Member) bool { return m.Answer == wire.Silent && m.SilentFor >= s.SilenceLimit })
+	return len(silent) > 1 && len(silent) == len(s.Members) && s.Ghost == nil
+}
+
+// formSet makes the first master. Nodes that hold data have had one before.
+func (s Situation) formSet() Step {
+	masters := s.Where(func(m Member) bool { return m.Answer == wire.Reached && m.Master })
+	switch len(masters) {
+	case 0:
+	case 1:
+		return Step{Do: RecordMaster, Nodes: NamesOf(masters), Message: "it is the only master"}
+	default:
+		return Step{Do: Block, Reason: commonv1.ReasonSeveralMasters, Message: fmt.Sprintf("%s are masters, and no record says which is right; compare their data, and delete the pods of all but one",
+			strings.Join(NamesOf(masters), " and "))}
+	}
+	if following := s.Where(func(m Member) bool { return m.Answers() && !m.Fenced() }); len(following) > 0 {
+		return Step{Do: Fence, Nodes: NamesOf(following), Message: "there is no record of whom it follows"}
+	}
+	// A volume may hold data, so all must be heard; a pod without one is born empty.
+	missing := s.nodesToHear()
+	if s.Storage == nil && len(missing) < int(s.Size) {
+		missing = nil
+	}
+	if next, ok := s.promoteFromVolumes(Step{Do: Promote, Reason: commonv1.ReasonRecovering}, missing); ok {
+		return next
+	}
+	fresh := s.Where(func(m Member) bool { return m.Answers() && !m.Deleting && s.isWanted(m) })
+	if len(fresh) == 0 {
+		return Step{Do: Wait, Message: "waiting for a node that stays"}
+	}
+	return Step{Do: Promote, Nodes: []string{fresh[0].Name}, Reason: commonv1.ReasonForming}
+}
+
+// maintain keeps a set with a serving master in shape: a checklist, most urgent first.
+func (s Situation) maintain(master Member) Step {
+	rep := s.Status.Replication
+	if rep.Epoch < max(s.Status.Epoch, s.MaxStampedEpoch()) || rep.ReplID != master.ReplID || !master.Pinned {
+		return Step{Do: RecordMaster, Nodes: []string{master.Name}, Message: "it serves"}
+	}
+	for _, decide := range []func(Member) (Step, bool){
+		s.askAboutSuperseded,   // nothing is done for a master that the others may have gone on without
+		s.lowerMinReplicas,     // too high a W refuses writes
+		s.replaceCutOffMaster,  // so does a master that its replicas do not hear
+		s.switchoverIfNeeded,   // a master that must go is replaced while it still serves
+		s.StampVolumes,         // the volumes say who is behind before a write is confirmed without those
+		s.removeLostMembers,    // who counts and is gone could hold what the others lack
+		s.AttachReplicas,       // from here on, the record is true
+		s.raiseMinReplicas,     // enough replicas must follow first
+		s.allowStaleReads,      // a node that is in sync by now has data to answer with
+		s.updatePasswords,      // what follows commands the nodes, and applications wait for their password
+		s.updateSettings,       // running nodes take them without a restart
+		s.disconnectOldClients, // after a change of the master, for a moment
+		s.requestedSwitchover,  // a human's request waits for the repairs above
+		s.evictUnreachable,     // deletes pods: one at a time, and while all others are well
+		s.restartLockedOut,     // the same
+		s.rollOutdated,         // the same, and for no repair
+		s.updateCertificates,   // the kubelet may take a minute to bring the files: nothing waits behind it for long
+		s.expelUnrecorded,      // a replica that is not on record and still follows: an earlier release may have let it in
+		s.changePersistence,    // writes all data to disk, which can wait
+		s.waitForRoute,         // what is left can wait until kube-proxy has taken in the last change
+	} {
+		if next, ok := decide(master); ok {
+			return next
+		}
+	}
+	if syncing := s.Where(func(m Member) bool { return m.Name != master.Name && s.isWanted(m) && !m.InSync(master) }); len(syncing) > 0 {
+		return Step{Do: Wait, Message: "syncing: " + strings.Join(NamesOf(syncing), ", "), RequeueAfter: 2 * ShortRequeue}
+	}
+	if missing := s.unansweredNodes(); len(missing) > 0 {
+		return Step{Do: Wait, Message: "waiting for " + strings.Join(missing, ", "), RequeueAfter: s.untilUnreachable()}
+	}
+	return Step{Do: Idle}
+}
+
+// disconnectOldClients closes the connections of clients that still hold on to the master before this one.
+func (s Situation) disconnectOldClients(master Member) (Step, bool) {
+	last := s.Status.LastFailover
+	if last == nil || last.RoutedAt == nil || s.SinceRouted > OldClientTime || last.From == master.Name {
+		return Step{}, false
+	}
+	old, ok := s.Find(last.From)
+	return Step{Do: DisconnectClients, Nodes: []string{old.Name}, RequeueAfter: 4 * ShortRequeue}, ok && old.Answers()
+}
+
+// rollOutdated deletes the pod of one outdated replica, from the highest ordinal, while all others are well and
+// it has its data where its successor looks for it.
+func (s Situation) rollOutdated(master Member) (Step, bool) {
+	if len(s.unansweredNodes()) > 0 || !s.allOthers(master, func(m Member) bool { return m.InSync(master) && !m.Deleting }) {
+		return Step{}, false
+	}
+	outdated := s.Where(func(m Member) bool {
+		return m.Outdated && !m.Deleting && (m.Name != master.Name || s.Size == 1 && !s.Supervised)
+	})
+	if len(outdated) == 0 || !outdated[len(outdated)-1].persistsAs(s.Settings.Live[config.AppendOnly]) {
+		return Step{}, false
+	}
+	return Step{Do: DeletePod, Nodes: []string{outdated[len(outdated)-1].Name}, Message: "its pod is outdated"}, true
+}
+
+// isWanted reports whether the size asks for that node.
+func (s Situation) isWanted(m Member) bool { return config.Ordinal(m.Name) < s.Size }
+
+// allOthers reports whether the test holds for every wanted node but the master.
+func (s Situation) allOthers(master Member, holds func(Member) bool) bool {
+	return s.Count(func(m Member) bool { return m.Name != master.Name && s.isWanted(m) && !holds(m) }) == 0
+}
+
+// unansweredNodes are the wanted nodes that do not answer, or still load their data.
+func (s Situation) unansweredNodes() []string {
+	return slices.DeleteFunc(s.NodeNames(), func(name string) bool {
+		m, _ := s.Find(name)
+		return m.Answers()
+	})
+}
+
+// usurpers are the masters beside the one of record.
+func (s Situation) usurpers() []Member {
+	return s.Where(func(m Member) bool {
+		return m.Answers() && m.Master && !m.IsProcess(s.Status.Replication.Master)
+	})
+}
+
+// boolToInt is 1 for true and 0 for false, to compare and to count.
+func boolToInt(b bool) int {
+	if b {
+		return 1
+	}
+	return 0
+}

@@ -1,0 +1,122 @@
+package topology
+
+import (
+	"cmp"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+
+	cachev1alpha1 "github.com/mainstay-operator/mainstay-operator/api/cache/v1alpha1"
+	commonv1 "github.com/mainstay-operator/mainstay-operator/api/common/v1"
+)
+
+// stampOf tells what the data is worth that a node starts from, by its volume's stamp. Without storage the
+// record tells, which knows the nodes by name.
+func (s Situation) stampOf(name string) Stamp {
+	rep := s.Status.Replication
+	if rep == nil || len(s.Volumes) > 0 {
+		return s.Volumes[name].Stamp
+	}
+	is := Stamp{Epoch: rep.Epoch, ReplID: rep.ReplID}
+	if _, counted := s.memberNamed(name); name == rep.Master.Name {
+		is.Standing = Leading
+	} else if counted {
+		is.Standing = Synced
+	}
+	return is
+}
+
+// promoteFromVolumes begins again from what nodes were started with, when no process is left that could tell
+// more. Those that were in sync in the newest epoch decide: first the master, unless its disk was emptied. It
+// returns false when no node was ever worth anything.
+func (s Situation) promoteFromVolumes(begin Step, missing []string) (Step, bool) {
+	top := s.newestStamp()
+	newest, older := s.rankedByWorth(top)
+	holds := len(newest) > 0 && newest[0].Keys > 0
+	switch {
+	case holds && !newest[0].Deleting && s.stampOf(newest[0].Name).Standing == Leading:
+	case len(missing) > 0:
+		return Step{Do: Wait, Message: explain(begin.Evidence, "waiting for "+strings.Join(missing, ", ")), RequeueAfter: 4 * ShortRequeue}, true
+	case len(newest) == 0 && len(older) > 0:
+		return Step{Do: Wait, Message: explain(begin.Evidence, fmt.Sprintf("waiting for %s, whose volume is of the newest epoch; to begin without it, and without what only it holds, delete its PersistentVolumeClaim", strings.Join(s.newestVolumes(), ", "))), RequeueAfter: 10 * ShortRequeue}, true
+	case holds:
+	case len(older) > 0:
+		return s.promoteFromOlder(begin, newest, older), true
+	case len(newest) == 0 || top.Epoch == 0:
+		return Step{}, false
+	case s.Status.Replication != nil: // what there was, was nothing
+		begin.Reason = commonv1.ReasonDatasetLost
+	}
+	begin.Nodes = []string{newest[0].Name}
+	return begin, true
+}
+
+// rankedByWorth are the nodes of the newest epoch that were in sync, and the others that hold
+// anything, the best of each first.
+func (s Situation) rankedByWorth(top Stamp) (newest, older []Member) {
+	for _, m := range s.Where(Member.Answers) {
+		if is := s.stampOf(m.Name); is.Epoch == top.Epoch && is.isTrusted() == top.isTrusted() {
+			newest = append(newest, m)
+		} else if m.Keys > 0 {
+			older = append(older, m)
+		}
+	}
+	s.sortByWorth(newest)
+	s.sortByWorth(older)
+	return newest, older
+}
+
+// newestStamp is the stamp of the best of the nodes.
+func (s Situation) newestStamp() Stamp {
+	var top Stamp
+	for _, name := range append(slices.Sorted(maps.Keys(s.Volumes)), NamesOf(s.Members)...) {
+		if is := s.stampOf(name); is.compare(top) > 0 {
+			top = is
+		}
+	}
+	return top
+}
+
+// promoteFromOlder asks a human, or goes on as a human allowed, where the nodes that were in sync last hold
+// nothing, and another does.
+func (s Situation) promoteFromOlder(begin Step, newest, older []Member) Step {
+	if !s.isUnsafeAllowed() {
+		return s.askAboutEmptied(begin.Evidence, newest, older)
+	}
+	begin.Nodes, begin.Unsafe = []string{newest[0].Name}, true
+	if s.SwitchoverTo != nil && slices.Contains(NamesOf(older), *s.SwitchoverTo) {
+		begin.Nodes = []string{*s.SwitchoverTo}
+	}
+	return begin
+}
+
+// sortByWorth sorts nodes: those that hold anything first, then by what their volumes are worth, by offset
+// within the same history, and by keys.
+func (s Situation) sortByWorth(nodes []Member) {
+	slices.SortStableFunc(nodes, func(a, b Member) int {
+		further := 0
+		if a.ReplID == b.ReplID {
+			further = cmp.Compare(b.Offset, a.Offset)
+		}
+		return cmp.Or(boolToInt(b.Keys > 0)-boolToInt(a.Keys > 0), s.stampOf(b.Name).compare(s.stampOf(a.Name)), further,
+			cmp.Compare(b.Keys, a.Keys))
+	})
+}
+
+// askAboutEmptied asks a human whether the data set was emptied on purpose: the newest volumes hold nothing, as
+// after a lost disk, or after an application that deletes what it has done.
+func (s Situation) askAboutEmptied(evidence string, newest, older []Member) Step {
+	return Step{Do: Block, RequeueAfter: 10 * ShortRequeue, Message: explain(evidence, fmt.Sprintf(
+		"%s, in sync last, started with no key; %s, which was behind, with %d. %s; to go on with the data of the latter instead, annotate it with %s=%s, too",
+		strings.Join(NamesOf(newest), ", "), older[0].Name, older[0].Keys,
+		s.howToAllow("If it is right that there are no keys"), cachev1alpha1.RedisSwitchover, older[0].Name))}
+}
+
+// explain joins what is known of the master with what is waited for.
+func explain(evidence, why string) string {
+	if evidence == "" {
+		return why
+	}
+	return evidence + "; " + why
+}

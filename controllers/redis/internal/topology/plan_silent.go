@@ -1,0 +1,62 @@
+package topology
+
+import (
+	"slices"
+	"time"
+
+	"github.com/mainstay-operator/mainstay-operator/controllers/redis/internal/wire"
+)
+
+// UnreachableLimit is how long a replica may be silent, with all others well, before its
+// pod is made anew.
+const UnreachableLimit = time.Minute
+
+// evictUnreachable deletes the pod of a node that cannot be asked any more. A former master that was replaced
+// without proof of its end, and has not followed since, would answer its clients when it wakes: its pod's
+// deletion is the only fence that reaches it. Any other node gets a minute.
+func (s Situation) evictUnreachable(master Member) (Step, bool) {
+	if last := s.Status.LastFailover; last != nil && last.From != master.Name {
+		old, _ := s.Find(last.From)
+		_, follows := s.memberNamed(old.Name)
+		if old.PodUID == last.FromPodUID && !follows && s.isSilentFor(old, s.SilenceLimit) {
+			return Step{Do: DeleteSilentPod, Nodes: []string{old.Name}, Message: "it was master and does not answer"}, true
+		}
+	}
+	for _, m := range s.Members {
+		seen := slices.Contains(master.Attached, m.Address) // alive, though not to us
+		if m.Name != master.Name && !seen && s.isSilentFor(m, UnreachableLimit) && s.othersInSync(master, m) {
+			return Step{Do: DeleteSilentPod, Nodes: []string{m.Name}, Message: "it has not answered for a minute"}, true
+		}
+	}
+	return Step{}, false
+}
+
+func (s Situation) isSilentFor(m Member, limit time.Duration) bool {
+	return m.Answer == wire.Silent && m.Address != "" && !m.Stopped && !m.Deleting && m.SilentFor >= limit
+}
+
+func (s Situation) othersInSync(master, but Member) bool {
+	return s.allOthers(master, func(m Member) bool { return m.Name == but.Name || m.InSync(master) && !m.Deleting })
+}
+
+// untilUnreachable is how soon to look again whether a silent node is due for eviction, 0 when none is silent.
+func (s Situation) untilUnreachable() time.Duration {
+	silent := s.Where(func(m Member) bool { return s.isSilentFor(m, 0) && m.SilentFor < UnreachableLimit })
+	if len(silent) == 0 {
+		return 0
+	}
+	return min(time.Second, UnreachableLimit-silent[0].SilentFor)
+}
+
+// ExpelUnrecorded takes the stream from replicas that are not on record: they could confirm writes that no
+// failover knows of. One is a replica that logged in under an earlier release at an address that no pod has by
+// now. The nodes of the step are addresses, for the log only.
+func (s Situation) expelUnrecorded(master Member) (Step, bool) {
+	var strangers []string
+	for _, address := range master.Attached {
+		if !slices.ContainsFunc(s.Members, func(m Member) bool { return m.Address == address }) {
+			strangers = append(strangers, address)
+		}
+	}
+	return Step{Do: ExpelUnrecorded, Nodes: strangers, Message: "only what is recorded may confirm writes", RequeueAfter: time.Second}, len(strangers) > 0
+}

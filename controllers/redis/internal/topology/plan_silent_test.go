@@ -1,0 +1,145 @@
+package topology_test
+
+import (
+	"slices"
+	"testing"
+	"time"
+
+	"k8s.io/utils/ptr"
+
+	cachev1alpha1 "github.com/mainstay-operator/mainstay-operator/api/cache/v1alpha1"
+	commonv1 "github.com/mainstay-operator/mainstay-operator/api/common/v1"
+	. "github.com/mainstay-operator/mainstay-operator/controllers/redis/internal/fixture"
+	. "github.com/mainstay-operator/mainstay-operator/controllers/redis/internal/topology"
+)
+
+// hang makes a server one that does not answer, and its replicas hear nothing of it.
+func hang(m *Member, s *Scene, since time.Duration) {
+	MakeSilent(m)
+	m.SilentFor = since
+	for i := range s.Members {
+		s.Members[i].LastIO = since
+	}
+}
+
+func TestSilence(t *testing.T) {
+	wish := func(pod string) func(*Scene) {
+		return func(s *Scene) { s.Annotations = map[string]string{cachev1alpha1.RedisSwitchover: pod} }
+	}
+	for _, c := range []struct {
+		reason string
+		size   int32
+		given  func(*Scene)
+		do     Verb
+		nodes  []string
+	}{
+		{"a master that hangs is given its time", 3, func(s *Scene) { hang(&s.Members[0], s, 2900*time.Millisecond) }, Wait, nil},
+		{"then the others are frozen", 3, func(s *Scene) { hang(&s.Members[0], s, 3*time.Second) }, Fence, []string{"a-1", "a-2"}},
+		{"the time is the user's", 3, func(s *Scene) {
+			hang(&s.Members[0], s, 3*time.Second)
+			s.Spec.Failover = &cachev1alpha1.RedisFailureDetection{FailureThreshold: ptr.To[int32](10)}
+		}, Wait, nil},
+		{"not while one of them hears it: only we do not", 3, func(s *Scene) {
+			hang(&s.Members[0], s, time.Hour)
+			s.Members[2].LastIO = time.Second
+		}, Wait, nil},
+		{"frozen, it is outlasted", 3, func(s *Scene) {
+			hang(&s.Members[0], s, time.Hour)
+			FreezeAll(s, 90, 95)
+			s.FrozenFor = 3900 * time.Millisecond
+		}, Wait, nil},
+		{"for the lag that its user allows", 3, func(s *Scene) {
+			hang(&s.Members[0], s, time.Hour)
+			FreezeAll(s, 90, 95)
+			s.FrozenFor = 4 * time.Second
+			s.Spec.Durability = &cachev1alpha1.RedisDurability{MaxLagSeconds: ptr.To[int32](10)}
+		}, Wait, nil},
+		{"then replaced", 3, func(s *Scene) {
+			hang(&s.Members[0], s, time.Hour)
+			FreezeAll(s, 90, 95)
+			s.FrozenFor = 4 * time.Second
+		}, Promote, []string{"a-2"}},
+		{"unless it answers the last question", 3, func(s *Scene) { FreezeAll(s, 90, 95); s.FrozenFor = 4 * time.Second }, AttachReplicas, []string{"a-1", "a-2"}},
+		{"nor with too few", 3, func(s *Scene) {
+			hang(&s.Members[0], s, time.Hour)
+			FreezeAll(s, 90, 95)
+			MakeSilent(&s.Members[2])
+			s.FrozenFor = 4 * time.Second
+		}, Block, nil},
+		{"one whose password is another is never taken for dead", 3, func(s *Scene) { hang(&s.Members[0], s, time.Hour); s.Members[0].Answer = 2 }, Wait, nil},
+
+		{"a master that was replaced and hangs is deleted", 3, func(s *Scene) {
+			hang(&s.Members[2], s, 4*time.Second)
+			s.Status.Replication.SyncSet = s.Status.Replication.SyncSet[:1]
+			s.Status.LastFailover = &cachev1alpha1.RedisFailover{From: "a-2", FromPodUID: s.Members[2].PodUID, To: "a-0"}
+			Detach(s, 2)
+		}, DeleteSilentPod, []string{"a-2"}},
+		{"one that follows since is a replica like any other", 3, func(s *Scene) {
+			hang(&s.Members[2], s, 4*time.Second)
+			s.Status.LastFailover = &cachev1alpha1.RedisFailover{From: "a-2", FromPodUID: s.Members[2].PodUID, To: "a-0"}
+			Detach(s, 2)
+		}, Wait, nil},
+		{"and so is the pod that came after it", 3, func(s *Scene) {
+			hang(&s.Members[2], s, 4*time.Second)
+			s.Status.Replication.SyncSet = s.Status.Replication.SyncSet[:1]
+			s.Status.LastFailover = &cachev1alpha1.RedisFailover{From: "a-2", FromPodUID: "of-before", To: "a-0"}
+			Detach(s, 2)
+		}, Wait, nil},
+		{"a replica that hangs is waited for", 3, func(s *Scene) { hang(&s.Members[2], s, 50*time.Second); Detach(s, 2) }, Wait, nil},
+		{"a minute", 3, func(s *Scene) { MakeSilent(&s.Members[2]); s.Members[2].SilentFor = time.Minute; Detach(s, 2) }, DeleteSilentPod, []string{"a-2"}},
+		{"not while its master hears it", 3, func(s *Scene) { MakeSilent(&s.Members[2]); s.Members[2].SilentFor = time.Minute }, Wait, nil},
+		{"nor while another is not well", 3, func(s *Scene) {
+			MakeSilent(&s.Members[2])
+			s.Members[2].SilentFor = time.Minute
+			Detach(s, 2)
+			s.Members[1].LinkUp = false
+		}, Wait, nil},
+
+		{"a process that nobody knows is refused", 3, func(s *Scene) { s.Members[0].Attached = append(s.Members[0].Attached, "10.9.9.9") }, ExpelUnrecorded, []string{"10.9.9.9"}},
+
+		{"a human's wish", 3, wish("a-2"), SwitchOver, []string{"a-2"}},
+		{"that is fulfilled", 3, wish("a-0"), DismissRequest, []string{"a-0"}},
+		{"that cannot be", 3, wish("b-7"), DismissRequest, []string{"b-7"}},
+		{"that can be a moment later", 3, func(s *Scene) { wish("a-2")(s); s.Members[1].EndpointChanging = true }, Wait, nil},
+		{"that can soon be", 3, func(s *Scene) { wish("a-2")(s); s.Members[2].LinkUp = false }, Wait, nil},
+		{"nor does it touch the only node", 1, func(s *Scene) {
+			Outdated(0)(s)
+			s.Spec.Update = &cachev1alpha1.RedisUpdate{Strategy: cachev1alpha1.RedisSupervised}
+		}, Idle, nil},
+		{"a supervised update stops before the master", 3, func(s *Scene) {
+			Outdated(0)(s)
+			s.Spec.Update = &cachev1alpha1.RedisUpdate{Strategy: cachev1alpha1.RedisSupervised}
+		}, Idle, nil},
+	} {
+		t.Run(c.reason, func(t *testing.T) {
+			s := Healthy(c.size)
+			c.given(s)
+			got := s.Situation().Plan()
+			if got.Do != c.do || !slices.Equal(got.Nodes, c.nodes) {
+				t.Errorf("got %s (%s), want %s %v", got, got.Message, c.do, c.nodes)
+			}
+			if got.Do == Wait && got.RequeueAfter == 0 {
+				t.Errorf("%s: nothing ends this wait", got.Message)
+			}
+		})
+	}
+}
+
+// A master that falls silent is not looked at later than it counts as lost.
+func TestSilenceIsTimed(t *testing.T) {
+	s := Healthy(3)
+	hang(&s.Members[0], s, 2900*time.Millisecond)
+	if got := s.Situation().Plan(); got.Do != Wait || got.RequeueAfter != 100*time.Millisecond {
+		t.Errorf("got %s, to look again after %s", got, got.RequeueAfter)
+	}
+}
+
+func TestBlind(t *testing.T) {
+	s := Healthy(3)
+	for i := range s.Members {
+		hang(&s.Members[i], s, time.Hour)
+	}
+	if got := s.Situation().Plan(); got.Do != Block || got.Reason != commonv1.ReasonOperatorCannotReachPods {
+		t.Errorf("got %s %s", got, got.Reason)
+	}
+}

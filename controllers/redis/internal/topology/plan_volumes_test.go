@@ -1,0 +1,228 @@
+package topology_test
+
+import (
+	"cmp"
+	"fmt"
+	"maps"
+	"slices"
+	"testing"
+
+	cachev1alpha1 "github.com/mainstay-operator/mainstay-operator/api/cache/v1alpha1"
+	. "github.com/mainstay-operator/mainstay-operator/controllers/redis/internal/fixture"
+	. "github.com/mainstay-operator/mainstay-operator/controllers/redis/internal/topology"
+	"github.com/mainstay-operator/mainstay-operator/controllers/redis/internal/wire"
+)
+
+// recreatedOnVolumes is a new object on the volumes of another: all nodes hold data.
+func recreatedOnVolumes(size int32) *Scene {
+	s := WithVolumes(Healthy(size))
+	s.Status = cachev1alpha1.RedisStatus{}
+	for i := range s.Members {
+		Fresh(&s.Members[i])
+		s.Members[i].Keys = int64(10 * (i + 1)) // the less, the more they are worth
+	}
+	return s
+}
+
+// emptiedWords ask a human what is right.
+func emptiedWords(newest, older string, keys int) string {
+	return fmt.Sprintf("%s, in sync last, started with no key; %s, which was behind, with %d. "+
+		"If it is right that there are no keys, annotate this object with %s=0; to go on with the data of the latter instead, annotate it with %s=%s, too",
+		newest, older, keys, cachev1alpha1.RedisAllowUnsafePromotion, cachev1alpha1.RedisSwitchover, older)
+}
+
+func TestBeginningAgainOnVolumes(t *testing.T) {
+	for _, c := range []struct {
+		reason string
+		given  func(*Scene)
+		do     Verb
+		nodes  []string
+		why    string
+	}{
+		{"the master of the last epoch, as soon as it is there", func(s *Scene) { MakeSilent(&s.Members[1]) }, Promote, []string{"a-0"}, "Recovering"},
+		{"whatever its ordinal", func(s *Scene) { SetStamp(s, "a-1", 8, Leading); SetStamp(s, "a-2", 8, Synced) }, Promote, []string{"a-1"}, "Recovering"},
+		{"it is waited for", func(s *Scene) { MakeSilent(&s.Members[0]) }, Wait, nil, "waiting for a-0"},
+		{"also while it loads", func(s *Scene) { s.Members[0].Loading = true }, Wait, nil, "waiting for a-0"},
+		{"and while its pod before this one is going", func(s *Scene) { s.Members[0].Deleting = true }, Wait, nil, "waiting for a-0"},
+		{"emptied, one that was in sync, once all are there", func(s *Scene) { s.Members[0].Keys = 0; SetStamp(s, "a-2", 7, Behind) }, Promote, []string{"a-1"}, "Recovering"},
+		{"not before", func(s *Scene) { s.Members[0].Keys = 0; MakeSilent(&s.Members[2]) }, Wait, nil, "waiting for a-2"},
+		{"its volume lost, one that was in sync", func(s *Scene) { delete(s.Volumes, "a-0"); s.Members[0].Keys = 99; SetStamp(s, "a-2", 7, Behind) }, Promote, []string{"a-1"}, "Recovering"},
+		{"of those in sync the one with most", func(s *Scene) { delete(s.Volumes, "a-0") }, Promote, []string{"a-2"}, "Recovering"},
+		{"an earlier epoch counts less than being behind", func(s *Scene) {
+			delete(s.Volumes, "a-0")
+			SetStamp(s, "a-1", 7, Behind)
+			SetStamp(s, "a-2", 6, Leading)
+		}, Promote, []string{"a-1"}, "Recovering"},
+		{"within one history the offset counts, not the keys", func(s *Scene) {
+			delete(s.Volumes, "a-0")
+			s.Members[1].ReplID, s.Members[2].ReplID, s.Members[1].Offset = History, History, 9
+		}, Promote, []string{"a-1"}, "Recovering"},
+		{"beyond the size too", func(s *Scene) { SetStamp(s, "a-4", 8, Leading) }, Wait, nil, "waiting for a-4"},
+		{"an empty set begins with its last master", func(s *Scene) {
+			SetStamp(s, "a-2", 8, Leading)
+			for i := range s.Members {
+				s.Members[i].Keys = 0
+			}
+		}, Promote, []string{"a-2"}, "Recovering"},
+		{"and is no new one while a volume is missing", func(s *Scene) {
+			for i := range s.Members {
+				s.Members[i].Keys = 0
+			}
+			MakeSilent(&s.Members[0])
+		}, Wait, nil, "waiting for a-0"},
+		{"an emptied master is not begun with while others may have all", func(s *Scene) {
+			for i := range s.Members {
+				s.Members[i].Keys = 0
+			}
+			MakeSilent(&s.Members[2])
+		}, Wait, nil, "waiting for a-2"},
+		{"who was behind is not begun with, though it alone holds keys", func(s *Scene) {
+			s.Members[0].Keys, s.Members[1].Keys = 0, 0
+			SetStamp(s, "a-2", 7, Behind)
+		}, Block, nil, emptiedWords("a-0, a-1", "a-2", 30)},
+		{"nor who was last in sync in an older epoch", func(s *Scene) {
+			s.Members[0].Keys = 0
+			SetStamp(s, "a-0", 8, Leading)
+		}, Block, nil, emptiedWords("a-0", "a-2", 30)},
+		{"volumes that were never used", func(s *Scene) {
+			for i := range s.Members {
+				s.Members[i].Keys = 0
+				s.Volumes[s.Members[i].Name] = Volume{}
+			}
+		}, Promote, []string{"a-0"}, "Forming"},
+	} {
+		t.Run(c.reason, func(t *testing.T) {
+			s := recreatedOnVolumes(3)
+			c.given(s)
+			if got := s.Situation().Plan(); got.Do != c.do || !slices.Equal(got.Nodes, c.nodes) || cmp.Or(got.Message, got.Reason) != c.why {
+				t.Errorf("got %s (%s), want %s %v (%s)", got, got.Message, c.do, c.nodes, c.why)
+			}
+		})
+	}
+}
+
+// The newest volumes hold nothing, which may be right, and an older one does.
+func TestAHumanTellsWhetherEmptyIsRight(t *testing.T) {
+	for _, c := range []struct {
+		reason, older string
+		node          string
+	}{
+		{"it is", "", "a-0"},
+		{"the older data is", "a-2", "a-2"},
+		{"it is, and another is asked for", "a-1", "a-0"},
+	} {
+		t.Run(c.reason, func(t *testing.T) {
+			s := WithVolumes(Healthy(3))
+			RestartAll(s)
+			s.Members[2].Keys = 50
+			SetStamp(s, "a-2", 6, Synced)
+			unsafeAllowed(s)
+			if c.older != "" {
+				s.Annotations[cachev1alpha1.RedisSwitchover] = c.older
+			}
+			if got := s.Situation().Plan(); got.Do != Promote || !slices.Equal(got.Nodes, []string{c.node}) || !got.Unsafe {
+				t.Errorf("got %s (%s, unsafe: %t), want %s", got, got.Message, got.Unsafe, c.node)
+			}
+		})
+	}
+}
+
+func TestTotalRestartPrefersTheLaterOfStatusAndVolumes(t *testing.T) {
+	s := WithVolumes(Healthy(3))
+	RestartAll(s)
+	for i := range s.Members {
+		s.Members[i].Keys = 1
+	}
+	if got := s.Situation().Plan(); got.Do != Promote || got.Nodes[0] != "a-0" {
+		t.Errorf("by the status: %s", got)
+	}
+	SetStamp(s, "a-2", 9, Leading)
+	if got := s.Situation().Plan(); got.Do != Promote || got.Nodes[0] != "a-2" {
+		t.Errorf("by a later volume: %s", got)
+	}
+}
+
+func TestPodsReachTheNewestVolume(t *testing.T) {
+	s := recreatedOnVolumes(3)
+	for reason, c := range map[string]struct {
+		name  string
+		epoch int64
+		is    Standing
+		want  int32
+	}{
+		"the last master":       {"a-4", 8, Leading, 5},
+		"scaled in long ago":    {"a-4", 6, Leading, 3},
+		"in sync with a master": {"a-4", 7, Synced, 3},
+	} {
+		SetStamp(s, c.name, c.epoch, c.is)
+		if got := s.Situation().DesiredPods(); got != c.want {
+			t.Errorf("%s: %d pods, want %d", reason, got, c.want)
+		}
+		delete(s.Volumes, c.name)
+	}
+}
+
+func TestStampsThatAreDue(t *testing.T) {
+	for _, c := range []struct {
+		reason         string
+		given          func(*Scene)
+		first, vouched []string // stamped before anybody follows, and when all is calm
+	}{
+		{"nothing", func(*Scene) {}, nil, nil},
+		{"traffic", func(s *Scene) { s.Members[0].Offset += 1000 }, nil, nil},
+		{"a link that is down for a moment", func(s *Scene) { s.Members[1].LinkUp = false }, nil, nil},
+		{"a node that does not answer", func(s *Scene) { MakeSilent(&s.Members[1]) }, nil, nil},
+		{"a replica that was restarted", func(s *Scene) { Fresh(&s.Members[1]) }, []string{"a-1"}, nil},
+		{"and has come to be in sync", func(s *Scene) { SetStamp(s, "a-1", 7, Behind) }, nil, []string{"a-1"}},
+		{"one that left the sync set", func(s *Scene) { ForgetMember(s, "a-1"); s.Members[1].LinkUp = false }, []string{"a-1"}, nil},
+		{"or has not yet", func(s *Scene) { SetStamp(s, "a-1", 7, Behind); s.Members[1].LinkUp = false }, nil, nil},
+		{"a new master", func(s *Scene) { SetStamp(s, "a-0", 6, Synced) }, []string{"a-0"}, nil},
+		{"a new history of the same epoch", func(s *Scene) {
+			s.Status.Replication.ReplID, s.Members[0].ReplID = NextHistory, NextHistory
+			s.Members[1].ReplID = NextHistory
+		}, []string{"a-0"}, []string{"a-1"}},
+		{"the master before, in sync again", func(s *Scene) { SetStamp(s, "a-1", 6, Leading) }, nil, []string{"a-1"}},
+		{"the master before, still away", func(s *Scene) { SetStamp(s, "a-1", 6, Leading); MakeSilent(&s.Members[1]) }, nil, nil},
+		{"a volume whose node was scaled away", func(s *Scene) { SetStamp(s, "a-5", 6, Synced) }, nil, nil},
+	} {
+		t.Run(c.reason, func(t *testing.T) {
+			s := WithVolumes(Healthy(3))
+			c.given(s)
+			first, _ := s.Situation().StampVolumes(s.Members[0])
+			if later := s.Situation().VolumesInSync(); !slices.Equal(first.Nodes, c.first) || !slices.Equal(later, c.vouched) {
+				t.Errorf("got %v and %v, want %v and %v", first.Nodes, later, c.first, c.vouched)
+			}
+		})
+	}
+}
+
+func TestStampIsReadAsWritten(t *testing.T) {
+	for _, want := range []Stamp{{1, History, Behind}, {2, History, Synced}, {3, History, Leading}} {
+		if got := ReadStamp(want.Annotations()); got != want {
+			t.Errorf("got %+v, want %+v", got, want)
+		}
+	}
+	for _, none := range []map[string]string{nil, {AnnotationEpoch: "x", AnnotationRole: RoleMaster}, {AnnotationEpoch: "-3"}, {AnnotationEpoch: "99999999999999999999"}} {
+		if got := ReadStamp(none); got != (Stamp{}) {
+			t.Errorf("%v is read as %+v", none, got)
+		}
+	}
+	written := Stamp{7, History, Leading}.Annotations()
+	if want := map[string]string{
+		"mainstay-operator.io/epoch": "7", "mainstay-operator.io/replid": History,
+		"mainstay-operator.io/role": "master", "mainstay-operator.io/in-sync": "true"}; !maps.Equal(written, want) {
+		t.Errorf("got %v", written)
+	}
+}
+
+func TestWithoutStorageNothingIsStamped(t *testing.T) {
+	s := Healthy(3)
+	first, any := s.Situation().StampVolumes(s.Members[0])
+	if later := s.Situation().VolumesInSync(); any || len(first.Nodes)+len(later) > 0 {
+		t.Errorf("got %v and %v", first.Nodes, later)
+	}
+	s.Members[0].View = wire.View{} // nor without a master
+	if later := s.Situation().VolumesInSync(); len(later) > 0 {
+		t.Errorf("got %v", later)
+	}
+}

@@ -1,0 +1,175 @@
+package topology
+
+import (
+	"slices"
+	"time"
+
+	"k8s.io/apimachinery/pkg/types"
+
+	cachev1alpha1 "github.com/mainstay-operator/mainstay-operator/api/cache/v1alpha1"
+	"github.com/mainstay-operator/mainstay-operator/controllers/redis/internal/config"
+	"github.com/mainstay-operator/mainstay-operator/controllers/redis/internal/wire"
+)
+
+// World is what one pass saw, read once.
+type World struct {
+	Members []Member // pods, by ordinal
+	// volumes by node, also of nodes that are not there; none without storage.
+	Volumes map[string]Volume
+	// GrowthRefusal is why a volume may not grow, in the server's words.
+	GrowthRefusal string
+	// ghost is the recorded master when its pod object is gone: its process may still serve.
+	Ghost *Member
+	// FrozenFor is how long all replicas that answer have followed nobody.
+	FrozenFor time.Duration
+	// CutOffFor is how long the master of record has been without the replicas that it needs, though
+	// they follow it and can be asked.
+	CutOffFor time.Duration
+	// CertificateFile is the file of the published certificate; empty without TLS.
+	CertificateFile string
+	// settings are what servers start with.
+	Settings config.Settings
+	// SinceRouted is how long ago the Service was last pointed elsewhere.
+	SinceRouted time.Duration
+}
+
+// Member is one pod and the server in it.
+type Member struct {
+	Name    string
+	PodUID  types.UID
+	Address string
+	wire.View
+
+	Stopped          bool          // its container is reported as terminated
+	WasSilent        bool          // it did not answer the last pass
+	NotOurs          bool          // other operators' connections to it could not be closed: it counts as silent for this pass
+	SilentFor        time.Duration // it has not answered for so long
+	Deleting         bool          // its pod is asked to go
+	DeletingFor      time.Duration // since then
+	EndpointChanging bool          // its pod became ready a moment ago or is about to, which keeps kube-proxy busy
+	Outdated         bool          // its pod is not of the StatefulSet's latest template
+	PasswordsUnknown bool          // it may not accept yet what the Secrets say
+	RefusesPasswords bool          // it was told to, and refuses
+	SentCommands                   // what this operator has told it
+
+	MemoryLimit     int64             // memory that its container may have, 0 for none
+	ConfigMark      string            // mark of the settings that its pod was made for
+	SettingsUnknown bool              // it may run with other settings than the spec has
+	RefusedSettings map[string]string // directives that it will not take, with its words
+	SnapshotTaken   bool              // it has taken the snapshot that it was asked for
+}
+
+// IsProcess reports whether this is the very process that was recorded, and answers.
+func (m Member) IsProcess(p cachev1alpha1.RedisProcess) bool {
+	return m.Answer == wire.Reached && m.PodUID == p.PodUID && m.RunID == p.RunID
+}
+
+// Process is how the record names this process.
+func (m Member) Process() cachev1alpha1.RedisProcess {
+	return cachev1alpha1.RedisProcess{Name: m.Name, PodUID: m.PodUID, Address: m.Address, RunID: m.RunID}
+}
+
+// InSync reports whether a node hears that master's stream and shares its history.
+func (m Member) InSync(master Member) bool {
+	return m.Follows(master.Address) && m.LinkUp && !m.Loading && m.ReplID == master.ReplID
+}
+
+// hasHistory reports whether the process has ever had a write of the record's history: until
+// then it has confirmed none.
+func (m Member) hasHistory(rep *cachev1alpha1.RedisReplication) bool {
+	offset, has := m.OffsetIn(rep.ReplID)
+	return has && offset >= rep.StartOffset
+}
+
+// hasAllData reports whether a process has all that there was when the record's history began, or when a process
+// last left the record: one that has less may lack what was confirmed before. One that has exactly what this
+// history began with, still under the former one, lacks only writes of this one; isSafe counts whether those can
+// be confirmed.
+func (m Member) hasAllData(rep *cachev1alpha1.RedisReplication) bool {
+	if m.ReplID == rep.ReplID {
+		return m.Offset >= rep.StartOffset
+	}
+	return rep.FormerReplID != "" && m.ReplID == rep.FormerReplID && m.Offset == rep.StartOffset
+}
+
+// Answers reports whether a server can be told what to do.
+func (m Member) Answers() bool { return m.Answer == wire.Reached && !m.Loading }
+
+// IsLockedOut reports whether a server of ours does not know our password.
+func (m Member) IsLockedOut() bool { return m.Answer == wire.AuthFailed && !m.Stopped && !m.Deleting }
+
+// HasOldPasswords reports whether a server can be told which passwords to accept and was not.
+func (m Member) HasOldPasswords() bool { return m.Answers() && m.PasswordsUnknown }
+
+// Find returns the member of that name, and whether there is one.
+func (w World) Find(name string) (Member, bool) {
+	i := slices.IndexFunc(w.Members, func(m Member) bool { return m.Name == name })
+	if i < 0 {
+		return Member{Name: name}, false
+	}
+	return w.Members[i], true
+}
+
+// RecordedMaster finds the master of record: in its pod, or as a ghost without one.
+func (w World) RecordedMaster(p cachev1alpha1.RedisProcess) Member {
+	if w.Ghost != nil && w.Ghost.PodUID == p.PodUID {
+		return *w.Ghost
+	}
+	m, _ := w.Find(p.Name)
+	return m
+}
+
+// ServingMaster gives the recorded master, and reports whether it serves.
+func (s Situation) ServingMaster() (Member, bool) {
+	if s.Status.Replication == nil {
+		return Member{}, false
+	}
+	m := s.RecordedMaster(s.Status.Replication.Master)
+	return m, m.IsProcess(s.Status.Replication.Master) && m.Master
+}
+
+// Where gives the members that the test holds for, in order.
+func (w World) Where(holds func(Member) bool) []Member {
+	var found []Member
+	for _, m := range w.Members {
+		if holds(m) {
+			found = append(found, m)
+		}
+	}
+	return found
+}
+
+// Count counts the members that the test holds for.
+func (w World) Count(holds func(Member) bool) int {
+	n := 0
+	for _, m := range w.Members {
+		n += boolToInt(holds(m))
+	}
+	return n
+}
+
+// NamesOf are the names of these members, in their order.
+func NamesOf(members []Member) []string {
+	list := make([]string, 0, len(members))
+	for _, m := range members {
+		list = append(list, m.Name)
+	}
+	return list
+}
+
+// SentCommands is what this operator has told one process.
+type SentCommands struct {
+	OthersKilled bool // it was told to close the connections of all other operators
+	LoginSent    bool // it was told its login as a replica
+	// LinkedAt is when it was last linked to its master, or was told the login.
+	LinkedAt time.Time
+}
+
+// MarksDelay returns for how long no pod may be marked yet, after clients were led to another master. It is 0 if
+// there was no master before, or if the same one is master again: then no route has changed.
+func (s Situation) MarksDelay() time.Duration {
+	if last := s.Status.LastFailover; last == nil || last.From == "" || last.From == last.To {
+		return 0
+	}
+	return max(0, OldClientTime-s.SinceRouted)
+}
