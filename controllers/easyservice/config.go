@@ -10,7 +10,6 @@ import (
 	"fmt"
 	"maps"
 	"slices"
-	"sync"
 
 	"k8s.io/apimachinery/pkg/types"
 	"sigs.k8s.io/controller-runtime/pkg/client"
@@ -22,61 +21,43 @@ import (
 // annotationConfig holds, on the pods, the digest of what configRefs name: a change rolls them.
 const annotationConfig = "mainstay-operator.io/config"
 
-// configCaches holds what configRefs named when it was read last, by object, without the values. It is empty after a
-// restart; everything is then read once more.
-type configCaches struct {
-	mu      sync.Mutex
-	entries map[types.NamespacedName]map[appv1.ConfigRef]cachedConfig
+// objectMemory is what configRefs named when it was read last, without the values. After a restart everything is read
+// once more.
+type objectMemory struct {
+	configs map[appv1.ConfigRef]cachedConfig // never changed, only replaced
 }
 
 type cachedConfig struct {
 	content *converge.Content
-	uid     types.UID // of the object, with which the digest is keyed
 	digest  string
 }
 
-func (r *configCaches) get(key types.NamespacedName) map[appv1.ConfigRef]cachedConfig {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	return r.entries[key]
+func (r *Reconciler) lastConfigs(e *appv1.EasyService) map[appv1.ConfigRef]cachedConfig {
+	known, unlock := r.memory.Lock(e)
+	defer unlock()
+	return known.configs
 }
 
-func (r *configCaches) put(key types.NamespacedName, now map[appv1.ConfigRef]cachedConfig) {
-	if len(now) == 0 {
-		r.forget(key)
-		return
-	}
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	if r.entries == nil {
-		r.entries = map[types.NamespacedName]map[appv1.ConfigRef]cachedConfig{}
-	}
-	r.entries[key] = now
-}
-
-func (r *configCaches) forget(key types.NamespacedName) {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	delete(r.entries, key)
+func (r *Reconciler) keepConfigs(e *appv1.EasyService, now map[appv1.ConfigRef]cachedConfig) {
+	known, unlock := r.memory.Lock(e)
+	defer unlock()
+	known.configs = now
 }
 
 // configDigest returns the digest of what configRefs name. While one is missing, it returns that of the running pods,
 // so that they go on, and the error missing, which names the field.
 func (r *Reconciler) configDigest(ctx context.Context, e *appv1.EasyService, running string) (config string, missing, err error) {
-	key, now, absent := client.ObjectKeyFromObject(e), map[appv1.ConfigRef]cachedConfig{}, []error{}
-	last := r.configCache.get(key)
+	now, absent := map[appv1.ConfigRef]cachedConfig{}, []error{}
+	last := r.lastConfigs(e)
 	digests := make([]string, 0, len(e.Spec.ConfigRefs))
 	for i, ref := range e.Spec.ConfigRefs {
 		cached := last[ref]
-		if cached.uid != e.UID {
-			cached = cachedConfig{}
-		}
 		content, err := r.readConfigRef(ctx, e, ref, cached.content)
 		switch {
 		case err != nil:
 			return "", nil, err
 		case content != cached.content:
-			cached = cachedConfig{content: content.WithoutValues(), uid: e.UID, digest: digest(e.UID, content.Data)}
+			cached = cachedConfig{content: content.WithoutValues(), digest: digest(e.UID, content.Data)}
 		}
 		if cached.content.Data == nil && !ref.Optional {
 			absent = append(absent, converge.Invalid(fmt.Sprintf("configRefs[%d]", i), "there is no %s %q in this namespace; make it, or say optional", ref.Kind, ref.Name))
@@ -84,7 +65,7 @@ func (r *Reconciler) configDigest(ctx context.Context, e *appv1.EasyService, run
 		now[ref] = cached
 		digests = append(digests, string(ref.Kind)+"/"+ref.Name+"="+cached.digest)
 	}
-	r.configCache.put(key, now)
+	r.keepConfigs(e, now)
 	switch {
 	case len(absent) > 0:
 		return running, errors.Join(absent...), nil

@@ -54,8 +54,8 @@ type Reconciler struct {
 	// Secrets and ConfigMaps read those that users made.
 	Secrets, ConfigMaps converge.ContentReader
 
-	clock       clock.PassiveClock
-	configCache configCaches
+	clock  clock.PassiveClock
+	memory converge.Memory[objectMemory]
 }
 
 // Reconcile runs one pass over one EasyService.
@@ -125,7 +125,7 @@ func (r *Reconciler) takeSnapshot(ctx context.Context, e *appv1.EasyService) (sn
 func (r *Reconciler) SetupWithManager(mgr ctrl.Manager) error {
 	r.Owned, r.OptionalTypes, r.clock = Owned, extended, clock.RealClock{}
 	r.Finalize = func(_ context.Context, key types.NamespacedName) error {
-		r.configCache.forget(key)
+		r.memory.Forget(key)
 		return nil
 	}
 	if err := converge.IndexOwners(context.Background(), mgr.GetFieldIndexer(), mgr.GetScheme(), &appsv1.ReplicaSet{}); err != nil {

@@ -74,7 +74,7 @@ func (r *Reconciler) refreshCertificates(ctx context.Context, m *cachev1alpha1.M
 	if m.Spec.TLS == nil || s.certificate.IsEmpty() {
 		return nil, 0
 	}
-	version, lastProbes, now := s.certificate.ContentHash(), r.state.probes(m), r.clock.Now()
+	version, lastProbes, now := s.certificate.ContentHash(), r.memory.probes(m), r.clock.Now()
 	probes := make([]certificateProbe, len(pods))
 	var group sync.WaitGroup
 	for i := range pods {
@@ -106,7 +106,7 @@ func (r *Reconciler) refreshCertificates(ctx context.Context, m *cachev1alpha1.M
 			recheckAfter = converge.Soonest(recheckAfter, v.nextAt.Sub(now))
 		}
 	}
-	r.state.setProbes(m, probesByPod)
+	r.memory.setProbes(m, probesByPod)
 	return late, recheckAfter
 }
 

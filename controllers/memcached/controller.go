@@ -56,8 +56,8 @@ type Reconciler struct {
 	// Secrets reads the Secrets that users made.
 	Secrets converge.ContentReader
 
-	clock clock.PassiveClock
-	state volatileState
+	clock  clock.PassiveClock
+	memory memory
 }
 
 // Reconcile runs one pass over one Memcached.
@@ -145,7 +145,7 @@ func (r *Reconciler) SetupWithManager(mgr ctrl.Manager) error {
 	r.Owned, r.OptionalTypes = Owned, extended
 	r.clock = clock.RealClock{}
 	r.Finalize = func(_ context.Context, key types.NamespacedName) error {
-		r.state.forget(key)
+		r.memory.Forget(key)
 		return nil
 	}
 	watched, err := r.Secrets.Watch(mgr, &cachev1alpha1.Memcached{}, &cachev1alpha1.MemcachedList{}, secretNames)

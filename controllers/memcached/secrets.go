@@ -37,14 +37,14 @@ func (r *Reconciler) readSecrets(ctx context.Context, m *cachev1alpha1.Memcached
 	c, err := r.readCertificate(ctx, m, before.identity)
 	u, usersErr := r.readUsers(ctx, m, before.users, set)
 	if !m.Spec.Paused {
-		r.state.setPublished(m, publishedSecrets{c.Identity, u.published})
+		r.memory.setPublished(m, publishedSecrets{c.Identity, u.published})
 	}
 	return secrets{c, u}, errors.Join(err, usersErr)
 }
 
 // readPublished returns what the nodes were given before: as this process remembers, or as our own Secrets say.
 func (r *Reconciler) readPublished(ctx context.Context, m *cachev1alpha1.Memcached) (publishedSecrets, error) {
-	gave, errs := r.state.published(m), []error{nil, nil}
+	gave, errs := r.memory.published(m), []error{nil, nil}
 	var own map[string][]byte
 	if m.Spec.TLS != nil && gave.identity.IsEmpty() {
 		own, errs[0] = r.ownSecret(ctx, m, certificatesName(m))
@@ -112,7 +112,7 @@ func (r *Reconciler) readUsers(ctx context.Context, m *cachev1alpha1.Memcached, 
 
 // userSecret returns the data of one of the user's Secrets; nil when it does not exist.
 func (r *Reconciler) userSecret(ctx context.Context, m *cachev1alpha1.Memcached, name string) (map[string][]byte, error) {
-	return r.Secrets.ReadThrough(ctx, ctrlclient.ObjectKey{Namespace: m.Namespace, Name: name}, r.state.contents(m))
+	return r.Secrets.ReadThrough(ctx, ctrlclient.ObjectKey{Namespace: m.Namespace, Name: name}, r.memory.contents(m))
 }
 
 // ownSecret returns the data of one of our Secrets; nil for somebody else's, which Converge then refuses.

@@ -74,7 +74,7 @@ func TestAMasterWithoutAPodStepsDown(t *testing.T) {
 func TestWhoWasToldToFollowIsYetToReachItsMaster(t *testing.T) {
 	f, redis := recordedSet(3, false).direct()
 	r := &Reconciler{clock: modelClock}
-	r.memory.get(redis).cutOffSince = present.Add(-time.Hour)
+	r.memory.of(redis).cutOffSince = present.Add(-time.Hour)
 	if got := r.memory.trackCutOff(redis, true, modelClock); got != time.Hour {
 		t.Fatalf("cut off for %s", got)
 	}

@@ -118,9 +118,8 @@ func (r *Reconciler) latestClaim(ctx context.Context, redis *cachev1alpha1.Redis
 
 // newerWrite returns our own last write of a claim, if it is later than what the cache shows.
 func (m *memory) newerWrite(redis *cachev1alpha1.Redis, cached *corev1.PersistentVolumeClaim) (writtenClaim, bool) {
-	m.mu.Lock()
-	defer m.mu.Unlock()
-	known := m.get(redis)
+	known, unlock := m.lock(redis)
+	defer unlock()
 	written, ours := known.writtenClaims[cached.Name]
 	if !ours {
 		return writtenClaim{}, false
@@ -134,7 +133,7 @@ func (m *memory) newerWrite(redis *cachev1alpha1.Redis, cached *corev1.Persisten
 }
 
 func (m *memory) noteWrite(redis *cachev1alpha1.Redis, claim writtenClaim) {
-	m.mu.Lock()
-	defer m.mu.Unlock()
-	m.get(redis).writtenClaims[claim.Name] = claim
+	known, unlock := m.lock(redis)
+	defer unlock()
+	known.writtenClaims[claim.Name] = claim
 }

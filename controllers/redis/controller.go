@@ -233,7 +233,7 @@ func (r *Reconciler) SetupWithManager(mgr ctrl.Manager) error {
 	r.clock = clock.RealClock{}
 	r.memory.events = make(chan event.GenericEvent)
 	r.Finalize = func(_ context.Context, key types.NamespacedName) error {
-		r.memory.forget(key)
+		r.memory.Forget(key)
 		forgetMetrics(key)
 		return nil
 	}

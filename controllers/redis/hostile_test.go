@@ -42,7 +42,7 @@ func TestForgedReplicasAreNoSeries(t *testing.T) {
 	if got := testutil.ToFloat64(lagGauge.WithLabelValues("ns", "forged", "10.0.0.2")); got != 7 {
 		t.Errorf("lag %v", got)
 	}
-	m.forget(key)
+	m.Forget(key)
 	forgetMetrics(key)
 	if got := testutil.CollectAndCount(lagGauge); got != before {
 		t.Errorf("%d series are left", got-before)

@@ -3,7 +3,6 @@ package redis
 import (
 	"context"
 	"crypto/tls"
-	"sync"
 	"time"
 
 	"k8s.io/apimachinery/pkg/types"
@@ -20,14 +19,12 @@ import (
 // memory is what the operator may forget at any time: after a restart a freeze
 // is waited out anew and the passwords are read from the Secrets.
 type memory struct {
-	mu      sync.Mutex
-	objects map[types.NamespacedName]*objectMemory
+	converge.Memory[objectMemory]
 	// events wakes the controller up when a watched server changes.
 	events chan event.GenericEvent
 }
 
 type objectMemory struct {
-	uid             types.UID
 	frozenSince     time.Time
 	cutOffSince     time.Time
 	credentials     *config.Credentials
@@ -56,51 +53,38 @@ type contact struct {
 	wasSilent bool      // it did not answer the last pass
 }
 
-// get returns the memory of one object. It is empty when the one known is of another object of the same name.
-func (m *memory) get(redis *cachev1alpha1.Redis) *objectMemory {
-	key := types.NamespacedName{Namespace: redis.Namespace, Name: redis.Name}
-	if known := m.objects[key]; known != nil && known.uid == redis.UID {
-		return known
+// lock returns what is known of one object, for the caller alone until it calls unlock.
+func (m *memory) lock(redis *cachev1alpha1.Redis) (known *objectMemory, unlock func()) {
+	known, unlock = m.Lock(redis)
+	if known.watches == nil { // nothing is known yet
+		*known = objectMemory{secretContents: map[string]*converge.Content{}, passwordReplies: map[string]passwordReply{},
+			watches: map[string]serverWatch{}, contacts: map[string]contact{}, writtenClaims: map[string]writtenClaim{},
+			settingsReplies: map[string]settingsReply{}, commands: map[string]topology.SentCommands{}}
 	}
-	m.dropLocked(key)
-	if m.objects == nil {
-		m.objects = map[types.NamespacedName]*objectMemory{}
-	}
-	m.objects[key] = &objectMemory{uid: redis.UID, secretContents: map[string]*converge.Content{}, passwordReplies: map[string]passwordReply{},
-		watches: map[string]serverWatch{}, contacts: map[string]contact{}, writtenClaims: map[string]writtenClaim{}, settingsReplies: map[string]settingsReply{}, commands: map[string]topology.SentCommands{}}
-	return m.objects[key]
+	return known, unlock
 }
 
-func (m *memory) dropLocked(key types.NamespacedName) {
-	if known := m.objects[key]; known != nil {
-		for _, one := range known.watches {
-			one.stop()
-		}
-		delete(m.objects, key)
+// Drop stops watching the servers of an object that is gone.
+func (known *objectMemory) Drop() {
+	for _, one := range known.watches {
+		one.stop()
 	}
-}
-
-// forget drops an object that is gone, and stops watching its servers.
-func (m *memory) forget(key types.NamespacedName) {
-	m.mu.Lock()
-	defer m.mu.Unlock()
-	m.dropLocked(key)
 }
 
 // trackFrozen returns for how long every server that answers has been fenced.
 func (m *memory) trackFrozen(redis *cachev1alpha1.Redis, w topology.World, clock clock.PassiveClock) time.Duration {
-	m.mu.Lock()
-	defer m.mu.Unlock()
+	known, unlock := m.lock(redis)
+	defer unlock()
 	answering := w.Count(func(m topology.Member) bool { return m.Answer == wire.Reached })
 	fenced := w.Count(func(m topology.Member) bool { return m.Fenced() })
-	return durationOf(&m.get(redis).frozenSince, fenced > 0 && fenced >= answering, clock)
+	return durationOf(&known.frozenSince, fenced > 0 && fenced >= answering, clock)
 }
 
 // trackCutOff returns for how long the master has been cut off from its replicas; is says whether it is now.
 func (m *memory) trackCutOff(redis *cachev1alpha1.Redis, is bool, clock clock.PassiveClock) time.Duration {
-	m.mu.Lock()
-	defer m.mu.Unlock()
-	return durationOf(&m.get(redis).cutOffSince, is, clock)
+	known, unlock := m.lock(redis)
+	defer unlock()
+	return durationOf(&known.cutOffSince, is, clock)
 }
 
 // durationOf returns for how long a state has held without a break, 0 if it does not hold. It keeps in since
@@ -118,45 +102,46 @@ func durationOf(since *time.Time, is bool, clock clock.PassiveClock) time.Durati
 
 // noteFollow notes that a replica was told to follow: it is yet to reach its master.
 func (m *memory) noteFollow(redis *cachev1alpha1.Redis) {
-	m.mu.Lock()
-	defer m.mu.Unlock()
-	m.get(redis).cutOffSince = time.Time{}
+	known, unlock := m.lock(redis)
+	defer unlock()
+	known.cutOffSince = time.Time{}
 }
 
 // WasSilent reports whether the server at the address gave the last pass no answer.
 func (m *memory) wasSilent(redis *cachev1alpha1.Redis, address string) bool {
-	m.mu.Lock()
-	defer m.mu.Unlock()
-	return m.get(redis).contacts[address].wasSilent
+	known, unlock := m.lock(redis)
+	defer unlock()
+	return known.contacts[address].wasSilent
 }
 
 // trackSilence notes whether a server answered, and returns for how long it has not
 // answered by now. A server that never did is silent since it was first asked.
 func (m *memory) trackSilence(redis *cachev1alpha1.Redis, address string, answered bool, now time.Time) time.Duration {
-	m.mu.Lock()
-	defer m.mu.Unlock()
-	known := m.get(redis).contacts
-	one, met := known[address]
+	known, unlock := m.lock(redis)
+	defer unlock()
+	contacts := known.contacts
+	one, met := contacts[address]
 	if answered || !met {
 		one.lastReply = now
 	}
 	one.wasSilent = !answered
-	known[address] = one
+	contacts[address] = one
 	return now.Sub(one.lastReply)
 }
 
 // noteReply notes that the server has answered a watch. An object that was forgotten stays so.
 func (m *memory) noteReply(key types.NamespacedName, uid types.UID, address string, behind map[string]int64, now time.Time) {
-	m.mu.Lock()
-	defer m.mu.Unlock()
-	if known := m.objects[key]; known != nil && known.uid == uid {
-		if one, met := known.contacts[address]; met {
-			one.lastReply = now
-			known.contacts[address] = one
-		}
-		if behind != nil {
-			setLag(key, lagOfOwn(behind, known.contacts))
-		}
+	known, unlock := m.LockKnown(key, uid)
+	defer unlock()
+	if known == nil {
+		return
+	}
+	if one, met := known.contacts[address]; met {
+		one.lastReply = now
+		known.contacts[address] = one
+	}
+	if behind != nil {
+		setLag(key, lagOfOwn(behind, known.contacts))
 	}
 }
 
@@ -174,9 +159,8 @@ func lagOfOwn(behind map[string]int64, asked map[string]contact) map[string]int6
 // watchServers watches exactly the servers at these addresses. A watch knows of a server's end long before
 // the API server does.
 func (m *memory) watchServers(ctx context.Context, redis *cachev1alpha1.Redis, interval time.Duration, addresses []string, secure *tls.Config, clock clock.PassiveClock) {
-	m.mu.Lock()
-	defer m.mu.Unlock()
-	known := m.get(redis)
+	known, unlock := m.lock(redis)
+	defer unlock()
 	known.tlsConfig = secure
 	wanted := map[string]bool{}
 	for _, address := range addresses {

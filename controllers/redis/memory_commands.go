@@ -19,9 +19,9 @@ func setLoginSent(now time.Time) func(*topology.SentCommands) {
 
 // fillCommands fills in what the processes were told, and forgets those that are gone.
 func (m *memory) fillCommands(redis *cachev1alpha1.Redis, asked []*topology.Member, now time.Time) {
-	m.mu.Lock()
-	defer m.mu.Unlock()
-	known, running := m.get(redis), map[string]topology.SentCommands{}
+	known, unlock := m.lock(redis)
+	defer unlock()
+	running := map[string]topology.SentCommands{}
 	for _, one := range asked {
 		if was, told := known.commands[one.RunID]; told && one.Answer == wire.Reached {
 			if one.LinkUp || one.Syncing {
@@ -36,9 +36,8 @@ func (m *memory) fillCommands(redis *cachev1alpha1.Redis, asked []*topology.Memb
 
 // noteCommand changes what is known of the commands that a process was sent.
 func (m *memory) noteCommand(redis *cachev1alpha1.Redis, runID string, change func(*topology.SentCommands)) {
-	m.mu.Lock()
-	defer m.mu.Unlock()
-	known := m.get(redis)
+	known, unlock := m.lock(redis)
+	defer unlock()
 	c := known.commands[runID]
 	change(&c)
 	known.commands[runID] = c
@@ -46,8 +45,7 @@ func (m *memory) noteCommand(redis *cachev1alpha1.Redis, runID string, change fu
 
 // forgetServers forgets what the servers were told and what they run with.
 func (m *memory) forgetServers(redis *cachev1alpha1.Redis) {
-	m.mu.Lock()
-	defer m.mu.Unlock()
-	known := m.get(redis)
+	known, unlock := m.lock(redis)
+	defer unlock()
 	known.commands, known.passwordReplies, known.settingsReplies = map[string]topology.SentCommands{}, map[string]passwordReply{}, map[string]settingsReply{}
 }

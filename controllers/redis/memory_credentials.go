@@ -9,27 +9,26 @@ import (
 )
 
 // lastCredentials returns the passwords that are known, and whether every server that answered refused them.
-func (m *memory) lastCredentials(redis *cachev1alpha1.Redis) (c config.Credentials, known, lockedOut bool) {
-	m.mu.Lock()
-	defer m.mu.Unlock()
-	r := m.get(redis)
-	if r.credentials == nil {
-		return c, false, false
+func (m *memory) lastCredentials(redis *cachev1alpha1.Redis) (last config.Credentials, is, lockedOut bool) {
+	known, unlock := m.lock(redis)
+	defer unlock()
+	if known.credentials == nil {
+		return last, false, false
 	}
-	return *r.credentials, true, r.lockedOut
+	return *known.credentials, true, known.lockedOut
 }
 
 func (m *memory) keepCredentials(redis *cachev1alpha1.Redis, c config.Credentials) {
-	m.mu.Lock()
-	defer m.mu.Unlock()
-	m.get(redis).credentials = &c
+	known, unlock := m.lock(redis)
+	defer unlock()
+	known.credentials = &c
 }
 
 // secretContents returns the user's Secrets as they were read last, by name.
 func (m *memory) secretContents(redis *cachev1alpha1.Redis) map[string]*converge.Content {
-	m.mu.Lock()
-	defer m.mu.Unlock()
-	return m.get(redis).secretContents
+	known, unlock := m.lock(redis)
+	defer unlock()
+	return known.secretContents
 }
 
 // passwordReply is what a process answered when it was told which passwords to accept.
@@ -41,9 +40,8 @@ type passwordReply struct {
 // fillPasswords fills into the world which passwords its processes are known to accept, and notes
 // whether the operator is locked out by every server that answers.
 func (m *memory) fillPasswords(redis *cachev1alpha1.Redis, w *topology.World, c config.Credentials) {
-	m.mu.Lock()
-	defer m.mu.Unlock()
-	known := m.get(redis)
+	known, unlock := m.lock(redis)
+	defer unlock()
 	running, want := map[string]passwordReply{}, c.Digest()
 	for i := range w.Members {
 		one := &w.Members[i]
@@ -59,7 +57,7 @@ func (m *memory) fillPasswords(redis *cachev1alpha1.Redis, w *topology.World, c 
 }
 
 func (m *memory) notePasswords(redis *cachev1alpha1.Redis, runID string, k passwordReply) {
-	m.mu.Lock()
-	defer m.mu.Unlock()
-	m.get(redis).passwordReplies[runID] = k
+	known, unlock := m.lock(redis)
+	defer unlock()
+	known.passwordReplies[runID] = k
 }

@@ -19,23 +19,23 @@ type settingsReply struct {
 }
 
 func (m *memory) settings(redis *cachev1alpha1.Redis) (config.Settings, bool) {
-	m.mu.Lock()
-	defer m.mu.Unlock()
-	s := m.get(redis).settings
+	known, unlock := m.lock(redis)
+	defer unlock()
+	s := known.settings
 	return s, s.Live != nil
 }
 
 func (m *memory) keepSettings(redis *cachev1alpha1.Redis, s config.Settings) {
-	m.mu.Lock()
-	defer m.mu.Unlock()
-	m.get(redis).settings = s
+	known, unlock := m.lock(redis)
+	defer unlock()
+	known.settings = s
 }
 
 // fillSettings fills into the world what its processes are known to run with.
 func (m *memory) fillSettings(redis *cachev1alpha1.Redis, asked config.Spec, w *topology.World) {
-	m.mu.Lock()
-	defer m.mu.Unlock()
-	known, running := m.get(redis), map[string]settingsReply{}
+	known, unlock := m.lock(redis)
+	defer unlock()
+	running := map[string]settingsReply{}
 	wanted := map[int64]map[string]string{} // by limit, which mostly is the same
 	for i := range w.Members {
 		one := &w.Members[i]
@@ -60,10 +60,10 @@ func (m *memory) fillSettings(redis *cachev1alpha1.Redis, asked config.Spec, w *
 
 // noteSettings changes what is known of a process.
 func (m *memory) noteSettings(redis *cachev1alpha1.Redis, runID string, change func(*settingsReply)) {
-	m.mu.Lock()
-	defer m.mu.Unlock()
-	known := m.get(redis).settingsReplies
-	t := known[runID]
+	known, unlock := m.lock(redis)
+	defer unlock()
+	replies := known.settingsReplies
+	t := replies[runID]
 	change(&t)
-	known[runID] = t
+	replies[runID] = t
 }

@@ -132,3 +132,10 @@ func TestALoginThatLeadsNowhereIsToldAgain(t *testing.T) {
 		t.Errorf("it does not come to rest: %s (%s)", did, did.Message)
 	}
 }
+
+// of is what is known of one object, for a test that is alone with it.
+func (m *memory) of(redis *cachev1alpha1.Redis) *objectMemory {
+	known, unlock := m.lock(redis)
+	defer unlock()
+	return known
+}

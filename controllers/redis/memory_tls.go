@@ -11,23 +11,23 @@ import (
 
 // published returns the identity that our own Secret holds, if this process wrote it.
 func (m *memory) published(redis *cachev1alpha1.Redis) config.Identity {
-	m.mu.Lock()
-	defer m.mu.Unlock()
-	return m.get(redis).published
+	known, unlock := m.lock(redis)
+	defer unlock()
+	return known.published
 }
 
 func (m *memory) notePublished(redis *cachev1alpha1.Redis, i config.Identity) {
-	m.mu.Lock()
-	defer m.mu.Unlock()
-	m.get(redis).published = i
+	known, unlock := m.lock(redis)
+	defer unlock()
+	known.published = i
 }
 
-// TLSConfig returns the config with which a watch connects now.
+// tlsConfig returns the config with which a watch connects now.
 func (m *memory) tlsConfig(key types.NamespacedName, uid types.UID) *tls.Config {
-	m.mu.Lock()
-	defer m.mu.Unlock()
-	if known := m.objects[key]; known != nil && known.uid == uid {
-		return known.tlsConfig
+	known, unlock := m.LockKnown(key, uid)
+	defer unlock()
+	if known == nil {
+		return nil
 	}
-	return nil
+	return known.tlsConfig
 }

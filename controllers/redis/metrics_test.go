@@ -33,7 +33,7 @@ func TestMetricsGoWithTheirObject(t *testing.T) {
 	if got := testutil.ToFloat64(lagGauge.WithLabelValues("ns", "metrics", "10.0.0.2")); got != 7 {
 		t.Errorf("lag %v", got)
 	}
-	m.forget(key)
+	m.Forget(key)
 	forgetMetrics(key)
 	m.noteReply(key, r.UID, "10.0.0.1", map[string]int64{"10.0.0.2": 7}, time.Now()) // a watch that ends late
 	after := testutil.CollectAndCount(failoversTotal) + testutil.CollectAndCount(stageSeconds) + testutil.CollectAndCount(lagGauge) + testutil.CollectAndCount(marginGauge)

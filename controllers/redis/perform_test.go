@@ -91,8 +91,8 @@ func TestATakeOverThatFailsLeavesNothingBehind(t *testing.T) {
 	if acted, err := r.actAsLeader(quiet, redis, f, topology.Step{Do: topology.Fence, Nodes: []string{"a-0"}}); acted || !errors.Is(err, lost) {
 		t.Errorf("acted: %t, %v", acted, err)
 	}
-	if redis.Status.HolderIdentity != "another" || r.memory.get(redis).commands[run].OthersKilled {
-		t.Errorf("held by %q, others killed: %t", redis.Status.HolderIdentity, r.memory.get(redis).commands[run].OthersKilled)
+	if redis.Status.HolderIdentity != "another" || r.memory.of(redis).commands[run].OthersKilled {
+		t.Errorf("held by %q, others killed: %t", redis.Status.HolderIdentity, r.memory.of(redis).commands[run].OthersKilled)
 	}
 }
 

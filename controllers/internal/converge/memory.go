@@ -1,0 +1,67 @@
+package converge
+
+import (
+	"sync"
+
+	"k8s.io/apimachinery/pkg/types"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+)
+
+// Memory keeps what a kind knows of each of its objects and may forget at any time: it is empty after a restart. What is
+// known belongs to one UID: another object of the same name begins with nothing. The zero Memory is ready for use.
+//
+// A T that holds more than memory, such as goroutines, has a method Drop on *T, which is called when it is forgotten.
+type Memory[T any] struct {
+	mu      sync.Mutex
+	objects map[types.NamespacedName]*remembered[T]
+}
+
+type remembered[T any] struct {
+	uid   types.UID
+	value T
+}
+
+// Lock returns what is known of the object, for the caller alone until it calls unlock. All objects share the lock, so
+// whoever has it must not wait for anybody.
+func (m *Memory[T]) Lock(owner client.Object) (known *T, unlock func()) {
+	m.mu.Lock()
+	key := client.ObjectKeyFromObject(owner)
+	if last := m.objects[key]; last != nil && last.uid == owner.GetUID() {
+		return &last.value, m.mu.Unlock
+	}
+	m.drop(key)
+	if m.objects == nil {
+		m.objects = map[types.NamespacedName]*remembered[T]{}
+	}
+	m.objects[key] = &remembered[T]{uid: owner.GetUID()}
+	return &m.objects[key].value, m.mu.Unlock
+}
+
+// LockKnown does the same if anything is known of exactly that object. Else it returns nil, and unlock does nothing.
+func (m *Memory[T]) LockKnown(key types.NamespacedName, uid types.UID) (known *T, unlock func()) {
+	m.mu.Lock()
+	if last := m.objects[key]; last != nil && last.uid == uid {
+		return &last.value, m.mu.Unlock
+	}
+	m.mu.Unlock()
+	return nil, func() {}
+}
+
+// Forget drops what is known of an object that is gone.
+func (m *Memory[T]) Forget(key types.NamespacedName) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	m.drop(key)
+}
+
+// drop wants the lock held.
+func (m *Memory[T]) drop(key types.NamespacedName) {
+	last := m.objects[key]
+	if last == nil {
+		return
+	}
+	if held, is := any(&last.value).(interface{ Drop() }); is {
+		held.Drop()
+	}
+	delete(m.objects, key)
+}
