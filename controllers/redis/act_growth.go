@@ -8,6 +8,7 @@ import (
 	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/api/resource"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	ctrlclient "sigs.k8s.io/controller-runtime/pkg/client"
 
@@ -33,7 +34,7 @@ func (r *Reconciler) growVolumes(ctx context.Context, redis *cachev1alpha1.Redis
 			errs = append(errs, fmt.Errorf("growing PersistentVolumeClaim %q: %w", seen.Name, err))
 		}
 	}
-	if len(errs) == 0 && f.situation(redis).MustRemakeSet(set) {
+	if made, stands := madeFor(set); stands && len(errs) == 0 && f.situation(redis).HaveOutgrown(made) {
 		errs = append(errs, r.orphanPods(ctx, set))
 	}
 	return errors.Join(errs...)
@@ -48,4 +49,12 @@ func (r *Reconciler) orphanPods(ctx context.Context, set *appsv1.StatefulSet) er
 		return fmt.Errorf("making the StatefulSet anew for larger volumes: %w", err)
 	}
 	return nil
+}
+
+// madeFor returns the size of the volumes that a StatefulSet was made for, and whether it is there and has any.
+func madeFor(set *appsv1.StatefulSet) (resource.Quantity, bool) {
+	if len(set.Spec.VolumeClaimTemplates) == 0 || !set.DeletionTimestamp.IsZero() {
+		return resource.Quantity{}, false
+	}
+	return set.Spec.VolumeClaimTemplates[0].Spec.Resources.Requests[corev1.ResourceStorage], true
 }

@@ -12,8 +12,6 @@ import (
 	"github.com/mainstay-operator/mainstay-operator/controllers/redis/internal/wire"
 )
 
-// A status put back from a backup is older than the volumes. What is recorded is on
-// the master's volume first: the object may be deleted the moment after.
 // pinnedMaster answers as a master that keeps its history.
 type pinnedMaster struct{ server }
 
@@ -21,6 +19,8 @@ func (pinnedMaster) Look(context.Context) wire.View {
 	return wire.View{Answer: wire.Reached, Master: true, Pinned: true, ReplID: fixture.History}
 }
 
+// A status put back from a backup is older than the volumes. What is recorded is on
+// the master's volume first: the object may be deleted the moment after.
 func TestEpochIsBeyondAllVolumes(t *testing.T) {
 	s := fixture.WithVolumes(fixture.Healthy(3))
 	fixture.SetStamp(s, "a-2", 9, topology.Leading)

@@ -15,12 +15,12 @@ import (
 
 // readSettings returns the settings that this process knows the servers to have accepted, else
 // those in our own Secret. A new Redis has none.
-func (r *Reconciler) readSettings(ctx context.Context, redis *cachev1alpha1.Redis, asked config.Spec) (config.Settings, error) {
+func (r *Reconciler) readSettings(ctx context.Context, redis *cachev1alpha1.Redis, spec config.Spec) (config.Settings, error) {
 	if s, known := r.memory.settings(redis); known {
 		return s, nil
 	}
 	var files corev1.Secret
-	if err := r.getOwnSecret(ctx, redis, asked.FilesName(), &files); err != nil {
+	if err := r.getOwnSecret(ctx, redis, spec.FilesName(), &files); err != nil {
 		return config.Settings{}, err
 	}
 	return config.SettingsIn(files.Data), nil
@@ -84,10 +84,10 @@ func (r *Reconciler) doSetPersistence(ctx context.Context, redis *cachev1alpha1.
 	})
 }
 
-func (r *Reconciler) setPersistenceOn(ctx context.Context, redis *cachev1alpha1.Redis, asked config.Spec, server server, m topology.Member) error {
+func (r *Reconciler) setPersistenceOn(ctx context.Context, redis *cachev1alpha1.Redis, spec config.Spec, server server, m topology.Member) error {
 	switch {
-	case asked.UsesAppendOnly() || !asked.UsesSnapshots() || m.SnapshotTaken:
-		return server.Configure(ctx, config.AppendOnly, config.YesNo(asked.UsesAppendOnly()))
+	case spec.UsesAppendOnly() || !spec.UsesSnapshots() || m.SnapshotTaken:
+		return server.Configure(ctx, config.AppendOnly, config.YesNo(spec.UsesAppendOnly()))
 	case m.Saving:
 		return nil
 	}

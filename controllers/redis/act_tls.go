@@ -21,28 +21,28 @@ const tlsField = "tls.secretName"
 
 // readCertificates returns the certificate that the servers were given, and the one in the user's
 // Secret. If the user's is of no use, that is reported and holds up nothing but the first start.
-func (r *Reconciler) readCertificates(ctx context.Context, redis *cachev1alpha1.Redis, asked config.Spec) (config.Certificates, error) {
+func (r *Reconciler) readCertificates(ctx context.Context, redis *cachev1alpha1.Redis, spec config.Spec) (config.Certificates, error) {
 	var c config.Certificates
-	if !asked.TLS {
+	if !spec.TLS {
 		return c, nil
 	}
 	if c.Published = r.memory.published(redis); c.Published.IsEmpty() {
 		var own corev1.Secret
-		if err := r.getOwnSecret(ctx, redis, asked.CertificatesName(), &own); err != nil {
+		if err := r.getOwnSecret(ctx, redis, spec.CertificatesName(), &own); err != nil {
 			return c, err
 		}
 		c.Published = config.PublishedIn(own.Data)
 	}
-	data, err := r.getUserSecret(ctx, redis, asked.TLSSecret)
+	data, err := r.getUserSecret(ctx, redis, spec.TLSSecret)
 	switch {
 	case err == nil:
-		c.Wanted, c.Problem = asked.IdentityIn(data, r.clock.Now())
+		c.Wanted, c.Problem = spec.IdentityIn(data, r.clock.Now())
 		c.RecheckAfter = pki.NextChange(data, r.clock.Now())
 	case c.Published.IsEmpty():
 		return c, fmt.Errorf("%s: %w", tlsField, err)
 	default: // what is known goes on
 		log.FromContext(ctx).Error(err, tlsField)
-		c.RecheckAfter = config.CertificateReread
+		c.RecheckAfter = config.SecretReread
 	}
 	switch {
 	case c.Published.IsEmpty() && c.Problem != "":
@@ -52,7 +52,7 @@ func (r *Reconciler) readCertificates(ctx context.Context, redis *cachev1alpha1.
 	case c.Wanted.IsEmpty():
 		c.Wanted = c.Published
 	}
-	c.TLSConfig, err = c.Published.TLSConfig(asked.ServiceHost(), r.clock.Now)
+	c.TLSConfig, err = c.Published.TLSConfig(spec.ServiceHost(), r.clock.Now)
 	return c, err
 }
 

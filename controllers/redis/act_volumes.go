@@ -21,8 +21,8 @@ import (
 const claimPrefix = dataVolume + "-"
 
 // listVolumes returns the nodes' volumes, by node, also of nodes that do not exist now.
-func (r *Reconciler) listVolumes(ctx context.Context, redis *cachev1alpha1.Redis, asked config.Spec) (map[string]topology.Volume, error) {
-	claims, err := listClaims(ctx, r.Client, asked)
+func (r *Reconciler) listVolumes(ctx context.Context, redis *cachev1alpha1.Redis, spec config.Spec) (map[string]topology.Volume, error) {
+	claims, err := listClaims(ctx, r.Client, spec)
 	if err != nil {
 		return nil, err
 	}
@@ -38,19 +38,19 @@ func (r *Reconciler) listVolumes(ctx context.Context, redis *cachev1alpha1.Redis
 }
 
 // listClaims returns the claims of the nodes' data, by node, as this reader has them.
-func listClaims(ctx context.Context, reader ctrlclient.Reader, asked config.Spec) (map[string]*corev1.PersistentVolumeClaim, error) {
-	if asked.Storage == nil {
+func listClaims(ctx context.Context, reader ctrlclient.Reader, spec config.Spec) (map[string]*corev1.PersistentVolumeClaim, error) {
+	if spec.Storage == nil {
 		return nil, nil
 	}
 	var list corev1.PersistentVolumeClaimList
-	err := reader.List(ctx, &list, ctrlclient.InNamespace(asked.Namespace), ctrlclient.MatchingLabels(parts.Labels(appName, asked.Name)))
+	err := reader.List(ctx, &list, ctrlclient.InNamespace(spec.Namespace), ctrlclient.MatchingLabels(parts.Labels(appName, spec.Name)))
 	if err != nil {
 		return nil, fmt.Errorf("listing PersistentVolumeClaims: %w", err)
 	}
 	found := map[string]*corev1.PersistentVolumeClaim{}
 	for i := range list.Items {
 		node, isData := strings.CutPrefix(list.Items[i].Name, claimPrefix)
-		if isData && asked.IsNode(node) {
+		if isData && spec.IsNode(node) {
 			found[node] = &list.Items[i]
 		}
 	}

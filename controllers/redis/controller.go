@@ -1,7 +1,8 @@
 // Package redis runs Redis objects: a master and replicas that lose no confirmed write.
 //
-// What happens on a master's death reads in five files: observe.go looks, plan.go and plan_failover.go decide, perform.go
-// sees that only one operator acts, and act_failover.go acts. docs/architecture.md goes through them in order.
+// What happens on a master's death reads in five files: observe.go looks, plan.go and plan_failover.go of package topology
+// decide, perform.go sees that only one operator acts, and act_failover.go acts. docs/architecture.md goes through them in
+// order.
 package redis
 
 import (
@@ -70,24 +71,24 @@ func (r *Reconciler) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.Resu
 
 func (r *Reconciler) reconcile(ctx context.Context, redis *cachev1alpha1.Redis, save converge.SaveStatus) (ctrl.Result, error) {
 	replaceFormerReason(redis.Status.LastFailover)
-	asked := config.Resolve(redis)
-	secrets, err := r.readSecrets(ctx, redis, asked) // first: without them no server can be asked
+	spec := config.Resolve(redis)
+	secrets, err := r.readSecrets(ctx, redis, spec) // first: without them no server can be spec
 	if err != nil {
 		return ctrl.Result{RequeueAfter: secrets.certificates.RecheckAfter}, err // which time may mend
 	}
-	set, pods, err := r.getWorkload(ctx, redis, asked)
+	set, pods, err := r.getWorkload(ctx, redis, spec)
 	if err != nil {
 		return ctrl.Result{}, err
 	}
-	volumes, err := r.listVolumes(ctx, redis, asked)
+	volumes, err := r.listVolumes(ctx, redis, spec)
 	if err != nil {
 		return ctrl.Result{}, err
 	}
 	outside := &apiEffects{Reconciler: r, redis: redis, set: set, saveStatus: save}
-	f := r.observe(ctx, redis, asked, pods, set, secrets, outside) // read once, into a value
+	f := r.observe(ctx, redis, spec, pods, set, secrets, outside) // read once, into a value
 	defer f.close()
 	f.Volumes, outside.fleet = volumes, f
-	r.memory.watchServers(ctx, redis, asked.ProbeInterval, f.addresses(), f.certificates.TLSConfig, r.clock)
+	r.memory.watchServers(ctx, redis, spec.ProbeInterval, f.addresses(), f.certificates.TLSConfig, r.clock)
 
 	next := f.situation(redis).Plan() // one decision, pure
 	if redis.Spec.Paused {
@@ -128,7 +129,7 @@ func (r *Reconciler) updateStatus(redis *cachev1alpha1.Redis, f *fleet, next top
 	redis.Status = newStatus(redis, s, next, set, pods)
 	setMargin(s)
 	setCertificatesInSync(&redis.Status.Conditions, redis.Generation, s, f.certificates)
-	conditions.SetUpdateAvailable(&redis.Status.Conditions, redis.Generation, r.image(redis, set), redis.Spec.Image, r.DefaultImages[s.Flavor])
+	conditions.SetUpdateAvailable(&redis.Status.Conditions, redis.Generation, r.image(redis, s.Flavor, set), redis.Spec.Image, r.DefaultImages[s.Flavor])
 	setCredentialsInSync(&redis.Status.Conditions, redis.Generation, s, f.credentials)
 	setBlocked(&redis.Status.Conditions, redis.Generation, next)
 	requeues := []time.Duration{next.RequeueAfter, f.credentials.RecheckAfter(r.clock.Now()), f.certificates.RecheckAfter, max(0, topology.OldClientTime-f.SinceRouted)}
@@ -145,16 +146,16 @@ type secrets struct {
 	settings     config.Settings
 }
 
-func (r *Reconciler) readSecrets(ctx context.Context, redis *cachev1alpha1.Redis, asked config.Spec) (secrets, error) {
-	keys, err := r.readCredentials(ctx, redis, asked)
+func (r *Reconciler) readSecrets(ctx context.Context, redis *cachev1alpha1.Redis, spec config.Spec) (secrets, error) {
+	keys, err := r.readCredentials(ctx, redis, spec)
 	if err != nil {
 		return secrets{}, err
 	}
-	certificates, err := r.readCertificates(ctx, redis, asked)
+	certificates, err := r.readCertificates(ctx, redis, spec)
 	if err != nil {
 		return secrets{certificates: certificates}, err
 	}
-	settings, err := r.readSettings(ctx, redis, asked)
+	settings, err := r.readSettings(ctx, redis, spec)
 	return secrets{keys, certificates, settings}, err
 }
 
@@ -173,7 +174,7 @@ func secretNames(redis ctrlclient.Object) []string {
 func (r *Reconciler) microNow() *metav1.MicroTime { return ptr.To(metav1.NewMicroTime(r.clock.Now())) }
 
 // getWorkload returns the StatefulSet, empty when there is none, and its pods.
-func (r *Reconciler) getWorkload(ctx context.Context, redis *cachev1alpha1.Redis, asked config.Spec) (*appsv1.StatefulSet, []corev1.Pod, error) {
+func (r *Reconciler) getWorkload(ctx context.Context, redis *cachev1alpha1.Redis, spec config.Spec) (*appsv1.StatefulSet, []corev1.Pod, error) {
 	set := &appsv1.StatefulSet{}
 	if err := r.Get(ctx, ctrlclient.ObjectKeyFromObject(redis), set); ctrlclient.IgnoreNotFound(err) != nil {
 		return nil, nil, fmt.Errorf("reading the StatefulSet: %w", err)
@@ -184,7 +185,7 @@ func (r *Reconciler) getWorkload(ctx context.Context, redis *cachev1alpha1.Redis
 	all, err := r.ListPods(ctx, redis, appName)
 	var own []corev1.Pod
 	for _, pod := range all {
-		if !asked.IsNode(pod.Name) {
+		if !spec.IsNode(pod.Name) {
 			continue // somebody else's pod under our labels
 		}
 		// A pod of an earlier object of this name is nobody's node. One on record is
@@ -206,7 +207,7 @@ func isOnRecord(redis *cachev1alpha1.Redis, pod types.UID) bool {
 }
 
 func (r *Reconciler) childInputs(redis *cachev1alpha1.Redis, set *appsv1.StatefulSet, f *fleet) childInputs {
-	c := childInputs{spec: f.spec, credentials: f.credentials, settings: f.Settings, image: r.image(redis, set), replicas: f.situation(redis).DesiredPods(), identity: r.publishIdentity(redis, f),
+	c := childInputs{spec: f.spec, credentials: f.credentials, settings: f.Settings, image: r.image(redis, f.spec.Flavor, set), replicas: f.situation(redis).DesiredPods(), identity: r.publishIdentity(redis, f),
 		restartedAt: set.Spec.Template.Annotations[annotationRestart], operatorNamespace: r.Account.Namespace}
 	switch claims := set.Spec.VolumeClaimTemplates; {
 	case len(claims) > 0:
@@ -220,11 +221,11 @@ func (r *Reconciler) childInputs(redis *cachev1alpha1.Redis, set *appsv1.Statefu
 }
 
 // image returns the spec's image, else the one that runs, else the operator's default.
-func (r *Reconciler) image(redis *cachev1alpha1.Redis, set *appsv1.StatefulSet) string {
+func (r *Reconciler) image(redis *cachev1alpha1.Redis, flavor cachev1alpha1.RedisFlavor, set *appsv1.StatefulSet) string {
 	if redis.Spec.Image != "" {
 		return redis.Spec.Image
 	}
-	return parts.RunningImage(set.Spec.Template.Spec.Containers, appName, r.DefaultImages[config.Resolve(redis).Flavor])
+	return parts.RunningImage(set.Spec.Template.Spec.Containers, appName, r.DefaultImages[flavor])
 }
 
 // SetupWithManager starts the controller.

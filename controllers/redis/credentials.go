@@ -18,24 +18,22 @@ import (
 	"github.com/mainstay-operator/mainstay-operator/controllers/redis/internal/config"
 )
 
-const (
-	// authField is the field of the spec, as messages name it.
-	authField = "auth.secretName"
-)
+// authField is the field of the spec, as messages name it.
+const authField = "auth.secretName"
 
 // readCredentials returns the credentials that this process knows, else those in our own Secrets,
 // else random ones; with the applications' password that the user chose. If the user's Secret
 // is of no use, that is reported and holds up nothing but the first start.
-func (r *Reconciler) readCredentials(ctx context.Context, redis *cachev1alpha1.Redis, asked config.Spec) (config.Credentials, error) {
-	c, err := r.knownCredentials(ctx, redis, asked)
+func (r *Reconciler) readCredentials(ctx context.Context, redis *cachev1alpha1.Redis, spec config.Spec) (config.Credentials, error) {
+	c, err := r.knownCredentials(ctx, redis, spec)
 	if err != nil {
 		return c, err
 	}
 	password, problem := "", ""
-	if asked.AuthSecret != "" {
-		password, problem, err = r.userPassword(ctx, redis, asked.AuthSecret)
+	if spec.AuthSecret != "" {
+		password, problem, err = r.userPassword(ctx, redis, spec.AuthSecret)
 	}
-	c = c.ChooseLogin(asked.AuthSecret, password, rand.Text).DropExpired(r.clock.Now())
+	c = c.ChooseLogin(spec.AuthSecret, password, rand.Text).DropExpired(r.clock.Now())
 	c.Problem, c.Unread = problem, err != nil
 	switch {
 	case len(c.AcceptedDigests()) == 0 && err != nil:
@@ -57,13 +55,13 @@ func (r *Reconciler) missingPasswordError(redis *cachev1alpha1.Redis, problem st
 
 // knownCredentials returns what the servers are believed to run with. An operator that was
 // locked out by all of them reads the Secrets again: somebody may have restored one.
-func (r *Reconciler) knownCredentials(ctx context.Context, redis *cachev1alpha1.Redis, asked config.Spec) (config.Credentials, error) {
+func (r *Reconciler) knownCredentials(ctx context.Context, redis *cachev1alpha1.Redis, spec config.Spec) (config.Credentials, error) {
 	c, known, lockedOut := r.memory.lastCredentials(redis)
 	if known && !lockedOut {
 		return c, nil
 	}
 	var held [3]corev1.Secret
-	for i, name := range []string{asked.BindingName(), asked.SystemName(), asked.FilesName()} {
+	for i, name := range []string{spec.BindingName(), spec.SystemName(), spec.FilesName()} {
 		if err := r.getOwnSecret(ctx, redis, name, &held[i]); err != nil {
 			return c, err
 		}

@@ -17,7 +17,6 @@ import (
 	cachev1alpha1 "github.com/mainstay-operator/mainstay-operator/api/cache/v1alpha1"
 	"github.com/mainstay-operator/mainstay-operator/controllers/internal/converge"
 	"github.com/mainstay-operator/mainstay-operator/controllers/internal/panics"
-	"github.com/mainstay-operator/mainstay-operator/controllers/redis/internal/config"
 	"github.com/mainstay-operator/mainstay-operator/controllers/redis/internal/topology"
 )
 
@@ -34,7 +33,7 @@ type effects interface {
 	checkStamps(ctx context.Context) error
 	// writeStamp writes on a node's volume what its data is worth.
 	writeStamp(ctx context.Context, node string, s topology.Stamp) error
-	// DeletePod deletes exactly the pod that was looked at.
+	// deletePod deletes exactly the pod that was looked at.
 	deletePod(ctx context.Context, name string, options ...ctrlclient.DeleteOption) error
 	// route points the Service at the master of record. led reports whether it does, also beside an
 	// error, which then concerns another child.
@@ -82,7 +81,7 @@ func (c *apiEffects) checkUnchanged(ctx context.Context) error {
 }
 
 func (c *apiEffects) checkStamps(ctx context.Context) error {
-	claims, err := listClaims(ctx, c.APIReader, config.Resolve(c.redis))
+	claims, err := listClaims(ctx, c.APIReader, c.fleet.spec)
 	if err != nil {
 		return err
 	}

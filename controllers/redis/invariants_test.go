@@ -236,7 +236,9 @@ func TestAPasswordChangesAndTurnsNobodyAway(t *testing.T) {
 	}
 }
 
-// With real servers: all data is there again, and the last master is master.
+// Hibernation.
+
+// All data is there again, and the last master is master.
 func TestASetWakesWithItsData(t *testing.T) {
 	l := newLoopback(t, 3, func(r *cachev1alpha1.Redis) { r.Spec.Storage = &cachev1alpha1.RedisStorage{} })
 	l.write(0, 50)

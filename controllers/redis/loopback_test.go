@@ -175,7 +175,7 @@ func (l *loopback) observe() *fleet {
 	}}
 	for _, n := range l.nodes {
 		f.Members = append(f.Members, topology.Member{Name: n.name, PodUID: n.uid, Address: n.address, WasSilent: l.r.memory.wasSilent(l.redis, n.address),
-			ConfigMark: n.mark, Outdated: n.mark != config.Resolve(l.redis).RestartMark(l.written)})
+			ConfigMark: n.mark, Outdated: n.mark != f.spec.RestartMark(l.written)})
 		f.servers[n.name] = wire.Open(n.address, l.secrets.Operator, nil)
 	}
 	if rep := l.redis.Status.Replication; rep != nil && !slices.ContainsFunc(l.nodes, func(n *localServer) bool { return n.uid == rep.Master.PodUID }) {

@@ -107,7 +107,7 @@ func (m *memory) noteFollow(redis *cachev1alpha1.Redis) {
 	known.cutOffSince = time.Time{}
 }
 
-// WasSilent reports whether the server at the address gave the last pass no answer.
+// wasSilent reports whether the server at the address gave the last pass no answer.
 func (m *memory) wasSilent(redis *cachev1alpha1.Redis, address string) bool {
 	known, unlock := m.lock(redis)
 	defer unlock()

@@ -32,7 +32,7 @@ func (m *memory) keepSettings(redis *cachev1alpha1.Redis, s config.Settings) {
 }
 
 // fillSettings fills into the world what its processes are known to run with.
-func (m *memory) fillSettings(redis *cachev1alpha1.Redis, asked config.Spec, w *topology.World) {
+func (m *memory) fillSettings(redis *cachev1alpha1.Redis, spec config.Spec, w *topology.World) {
 	known, unlock := m.lock(redis)
 	defer unlock()
 	running := map[string]settingsReply{}
@@ -44,13 +44,13 @@ func (m *memory) fillSettings(redis *cachev1alpha1.Redis, asked config.Spec, w *
 			running[one.RunID] = was
 		}
 		if wanted[one.MemoryLimit] == nil {
-			wanted[one.MemoryLimit] = asked.ImmediateDirectives(one.MemoryLimit)
+			wanted[one.MemoryLimit] = spec.ImmediateDirectives(one.MemoryLimit)
 		}
 		one.SettingsUnknown, one.RefusedSettings = !maps.Equal(was.applied, wanted[one.MemoryLimit]), map[string]string{}
 		if !one.SettingsUnknown {
 			maps.Copy(one.RefusedSettings, was.refused)
 		}
-		if was.persistRefusal != "" && one.AOF != asked.UsesAppendOnly() {
+		if was.persistRefusal != "" && one.AOF != spec.UsesAppendOnly() {
 			one.RefusedSettings[config.AppendOnly] = was.persistRefusal
 		}
 		one.SnapshotTaken = was.snapshotAsked && !one.Saving && one.SavedAt > was.snapshotBefore

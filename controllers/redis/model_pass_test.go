@@ -474,7 +474,7 @@ func (s modelServer) Look(context.Context) wire.View {
 	if seen.answer != wire.Reached {
 		return wire.View{Answer: seen.answer}
 	}
-	keeps := config.Resolve(s.redis).UsesAppendOnly()
+	keeps := s.fleet.spec.UsesAppendOnly()
 	v := wire.View{Answer: wire.Reached, RunID: runID(seen.run), Master: seen.master, LinkUp: seen.linked, ReplID: historyName(seen.history),
 		Offset: int64(seen.offset), FormerReplID: historyName(seen.former), FormerOffset: int64(seen.formerAt), Pinned: seen.pinned,
 		Keys: int64(seen.keys), MinReplicas: int32(seen.minReplicas), ServesStale: seen.servesStale, AOF: keeps, Rewritten: true}

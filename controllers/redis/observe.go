@@ -90,12 +90,12 @@ func (f *fleet) close() {
 }
 
 // observe looks at every pod and asks every server, all at once.
-func (r *Reconciler) observe(ctx context.Context, redis *cachev1alpha1.Redis, asked config.Spec, pods []corev1.Pod, set *appsv1.StatefulSet, s secrets, outside effects) *fleet {
-	f := &fleet{spec: asked, effects: outside, servers: map[string]server{}, credentials: s.credentials, certificates: s.certificates}
+func (r *Reconciler) observe(ctx context.Context, redis *cachev1alpha1.Redis, spec config.Spec, pods []corev1.Pod, set *appsv1.StatefulSet, s secrets, outside effects) *fleet {
+	f := &fleet{spec: spec, effects: outside, servers: map[string]server{}, credentials: s.credentials, certificates: s.certificates}
 	open := func(address string) server {
 		return wire.Open(address, s.credentials.Operator, s.certificates.TLSConfig)
 	}
-	if asked.TLS {
+	if spec.TLS {
 		f.CertificateFile = config.IdentityFiles(s.certificates.Published).Certificate
 	}
 	for i := range pods {

@@ -14,6 +14,7 @@ import (
 
 	cachev1alpha1 "github.com/mainstay-operator/mainstay-operator/api/cache/v1alpha1"
 	"github.com/mainstay-operator/mainstay-operator/controllers/internal/parts"
+	"github.com/mainstay-operator/mainstay-operator/controllers/redis/internal/config"
 	"github.com/mainstay-operator/mainstay-operator/controllers/redis/internal/topology"
 	"github.com/mainstay-operator/mainstay-operator/controllers/redis/internal/wire"
 )
@@ -175,7 +176,7 @@ func TestASaveThatWritesNothingAsks(t *testing.T) {
 		"written":                                 {"999", "1000", false},
 	} {
 		t.Run(name, func(t *testing.T) {
-			c := &apiEffects{Reconciler: &Reconciler{}, redis: redis.DeepCopy(), fleet: &fleet{}}
+			c := &apiEffects{Reconciler: &Reconciler{}, redis: redis.DeepCopy(), fleet: &fleet{spec: config.Resolve(redis)}}
 			c.APIReader = fake.NewClientBuilder().WithScheme(scheme).WithObjects(redis.DeepCopy()).Build()
 			c.redis.ResourceVersion = row.version
 			c.saveStatus = func(context.Context) error { c.redis.ResourceVersion = row.written; return nil }
@@ -213,7 +214,7 @@ func TestUnchangedStamps(t *testing.T) {
 		"deleted since":   {map[string]topology.Volume{"a-0": {Stamp: newest, Claim: stored}, "a-1": {Stamp: newest, Claim: stored}}, true},
 	} {
 		t.Run(name, func(t *testing.T) {
-			c := &apiEffects{Reconciler: &Reconciler{}, redis: redis.DeepCopy(), fleet: &fleet{World: topology.World{Volumes: row.seen}}}
+			c := &apiEffects{Reconciler: &Reconciler{}, redis: redis.DeepCopy(), fleet: &fleet{spec: config.Resolve(redis), World: topology.World{Volumes: row.seen}}}
 			c.APIReader = live
 			if err := c.checkStamps(t.Context()); apierrors.IsConflict(err) != row.behind || !row.behind && err != nil {
 				t.Error(err)

@@ -41,7 +41,7 @@ const (
 	shutdownSeconds = 12
 )
 
-// childInputs is what the children depend on beside the spec.
+// childInputs is what the children depend on beside the object; spec is the object's, resolved.
 type childInputs struct {
 	spec              config.Spec
 	credentials       config.Credentials
@@ -139,10 +139,10 @@ func container(r *cachev1alpha1.Redis, c childInputs) *corev1ac.ContainerApplyCo
 }
 
 // probeClient is the command of a client that logs in as the user that has no password and may only ask.
-func probeClient(s config.Spec) string {
-	program := "timeout 2 " + s.ClientProgram()
-	if s.TLS {
-		program += " -s " + config.SocketPath
+func probeClient(spec config.Spec) string {
+	program := "timeout 2 " + spec.ClientProgram()
+	if spec.TLS {
+		program += " -spec " + config.SocketPath
 	}
 	return program + " --no-auth-warning --user " + wire.Probe + " --pass - "
 }
@@ -164,13 +164,13 @@ func claimTemplate(c childInputs) *corev1ac.PersistentVolumeClaimApplyConfigurat
 }
 
 // retentionPolicy tells what becomes of volumes that no node needs. A hibernated set needs all of them.
-func retentionPolicy(s config.Spec) *appsv1ac.StatefulSetPersistentVolumeClaimRetentionPolicyApplyConfiguration {
+func retentionPolicy(spec config.Spec) *appsv1ac.StatefulSetPersistentVolumeClaimRetentionPolicyApplyConfiguration {
 	deleted := appsv1.RetainPersistentVolumeClaimRetentionPolicyType
-	if s.Storage.Retention == cachev1alpha1.RedisDelete {
+	if spec.Storage.Retention == cachev1alpha1.RedisDelete {
 		deleted = appsv1.DeletePersistentVolumeClaimRetentionPolicyType
 	}
 	scaled := deleted
-	if s.Hibernate {
+	if spec.Hibernate {
 		scaled = appsv1.RetainPersistentVolumeClaimRetentionPolicyType
 	}
 	return appsv1ac.StatefulSetPersistentVolumeClaimRetentionPolicy().WithWhenDeleted(deleted).WithWhenScaled(scaled)

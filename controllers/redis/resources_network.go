@@ -26,8 +26,8 @@ func masterService(r *cachev1alpha1.Redis) *corev1ac.ServiceApplyConfiguration {
 }
 
 // replicasService is for reading.
-func replicasService(r *cachev1alpha1.Redis, s config.Spec) *corev1ac.ServiceApplyConfiguration {
-	return withExposure(r, newService(r, s.ReplicasName(), map[string]string{topology.LabelRole: topology.RoleReplica}))
+func replicasService(r *cachev1alpha1.Redis, spec config.Spec) *corev1ac.ServiceApplyConfiguration {
+	return withExposure(r, newService(r, spec.ReplicasName(), map[string]string{topology.LabelRole: topology.RoleReplica}))
 }
 
 // withExposure exposes a Service as the spec has it.
@@ -37,8 +37,8 @@ func withExposure(r *cachev1alpha1.Redis, s *corev1ac.ServiceApplyConfiguration)
 }
 
 // headlessService names the nodes, ready or not.
-func headlessService(r *cachev1alpha1.Redis, s config.Spec) *corev1ac.ServiceApplyConfiguration {
-	service := newService(r, s.HeadlessName(), nil)
+func headlessService(r *cachev1alpha1.Redis, spec config.Spec) *corev1ac.ServiceApplyConfiguration {
+	service := newService(r, spec.HeadlessName(), nil)
 	service.Spec.WithClusterIP(corev1.ClusterIPNone).WithPublishNotReadyAddresses(true)
 	return service
 }

@@ -13,7 +13,7 @@ import (
 )
 
 // storedSecrets gives what our Secrets hold, as the API server would give it back.
-func storedSecrets(c config.Credentials) (binding1, system1, files1 corev1.Secret) {
+func storedSecrets(c config.Credentials) (binding, system, files corev1.Secret) {
 	r := &cachev1alpha1.Redis{}
 	as := func(s *corev1ac.SecretApplyConfiguration) corev1.Secret {
 		made := corev1.Secret{Data: s.Data}

@@ -15,10 +15,10 @@ func certificatesSecret(r *cachev1alpha1.Redis, c childInputs) *corev1ac.SecretA
 }
 
 // addTLSVolumes gives a pod the certificates, and a place for the probes' socket.
-func addTLSVolumes(s config.Spec, pod *corev1ac.PodSpecApplyConfiguration) {
+func addTLSVolumes(spec config.Spec, pod *corev1ac.PodSpecApplyConfiguration) {
 	pod.WithVolumes(
 		corev1ac.Volume().WithName("certificates").WithSecret(corev1ac.SecretVolumeSource().
-			WithSecretName(s.CertificatesName()).WithDefaultMode(0o440)),
+			WithSecretName(spec.CertificatesName()).WithDefaultMode(0o440)),
 		corev1ac.Volume().WithName("run").WithEmptyDir(corev1ac.EmptyDirVolumeSource().WithMedium(corev1.StorageMediumMemory)))
 	pod.Containers[0].WithVolumeMounts(
 		corev1ac.VolumeMount().WithName("certificates").WithMountPath(config.CertificatesDir).WithReadOnly(true),

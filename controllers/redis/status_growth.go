@@ -17,13 +17,13 @@ import (
 
 // refuseShrinking says that the spec asks for less than the StatefulSet's volumes have: only
 // growth that was refused can be taken back.
-func refuseShrinking(list *[]metav1.Condition, generation int64, s config.Spec, set *appsv1.StatefulSet) {
-	if s.Storage == nil || len(set.Spec.VolumeClaimTemplates) == 0 {
+func refuseShrinking(list *[]metav1.Condition, generation int64, spec config.Spec, set *appsv1.StatefulSet) {
+	if spec.Storage == nil || len(set.Spec.VolumeClaimTemplates) == 0 {
 		return
 	}
 	made := set.Spec.VolumeClaimTemplates[0].Spec.Resources.Requests[corev1.ResourceStorage]
-	if made.Cmp(s.Storage.Size) > 0 {
-		why := fmt.Sprintf("storage.size: volumes cannot shrink, and stay as they are: set it to %s or more", made.String())
+	if made.Cmp(spec.Storage.Size) > 0 {
+		why := fmt.Sprintf("storage.size: volumes cannot shrink, and stay as they are: set it to %spec or more", made.String())
 		conditions.SetProblem(list, nil, generation, &conditions.Problem{Reason: commonv1.ReasonInvalidSpec, Message: why, NeedsHuman: true})
 	}
 }

@@ -68,7 +68,7 @@ func TestVolumesDoNotShrink(t *testing.T) {
 		if said := degraded != nil && degraded.Status == metav1.ConditionTrue; said != (c.says != "") || said && degraded.Message != c.says {
 			t.Errorf("%s of %s: %v", c.asked, c.made, list)
 		}
-		if c.says != "" && (len(s.Situation().VolumeGrowth().ToRequest) > 0 || s.Situation().MustRemakeSet(set)) {
+		if c.says != "" && (len(s.Situation().VolumeGrowth().ToRequest) > 0 || s.Situation().HaveOutgrown(resource.MustParse(c.made))) {
 			t.Errorf("%s of %s: something would be done", c.asked, c.made)
 		}
 	}

@@ -74,8 +74,8 @@ func unrolledFields(s topology.Situation) (fields, pods []string) {
 }
 
 // specField is the field of the spec that a directive follows.
-func specField(s config.Spec, name string) string {
-	_, chosen := s.Directives[name]
+func specField(spec config.Spec, name string) string {
+	_, chosen := spec.Directives[name]
 	switch {
 	case chosen:
 	case name == config.AppendOnly || name == config.Snapshots || name == "appendfsync":
@@ -85,7 +85,7 @@ func specField(s config.Spec, name string) string {
 	case name == "min-replicas-max-lag":
 		return "durability.maxLagSeconds"
 	case name == config.BaseDirectives:
-		return "the operator's own settings"
+		return "the operator'spec own settings"
 	}
 	return "config." + name
 }

@@ -12,6 +12,7 @@ import (
 	cachev1alpha1 "github.com/mainstay-operator/mainstay-operator/api/cache/v1alpha1"
 	commonv1 "github.com/mainstay-operator/mainstay-operator/api/common/v1"
 	"github.com/mainstay-operator/mainstay-operator/controllers/internal/converge"
+	"github.com/mainstay-operator/mainstay-operator/controllers/redis/internal/config"
 	"github.com/mainstay-operator/mainstay-operator/controllers/redis/internal/fixture"
 	"github.com/mainstay-operator/mainstay-operator/controllers/redis/internal/topology"
 )
@@ -63,6 +64,7 @@ func TestABlockedPromotionIsToldFirst(t *testing.T) {
 	u := recordedSet(3, true)
 	f, redis := u.direct()
 	redis.Spec.Storage = &cachev1alpha1.RedisStorage{Size: resource.MustParse("2Gi")}
+	f.spec = config.Resolve(redis)
 	f.GrowthRefusal = "the quota is used up"
 	r := &Reconciler{clock: modelClock}
 	for name, row := range map[string]struct {

@@ -425,13 +425,13 @@ var acts = []mutant{
 
 // What servers start with and are told.
 var servers = []mutant{
-	{"boot as master", "internal/config/settings.go",
+	{"boot as master", "internal/config/files.go",
 		`{"replicaof", []string{wire.FenceHost, "1"}},`, "",
 		"TestRedisConf/born fenced, with its own password for replication"},
-	{"a server without data answers", "internal/config/settings.go",
+	{"a server without data answers", "internal/config/files.go",
 		`{"replica-serve-stale-data", []string{"no"}},`, "",
 		"TestRedisConf/who has no data yet answers nobody"},
-	{"a master forgets its history when it is alone", "internal/config/settings.go",
+	{"a master forgets its history when it is alone", "internal/config/files.go",
 		`{"repl-backlog-ttl", []string{"0"}},`, "",
 		"TestRedisConf/born fenced, with its own password for replication"},
 	{"a master's first writes need nobody", "internal/wire/server.go",

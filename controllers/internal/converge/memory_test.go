@@ -35,12 +35,12 @@ func TestWhatIsKnownIsOfOneObject(t *testing.T) {
 		t.Helper()
 		known, unlock := m.LockKnown(key, uid)
 		defer unlock()
-		if got := 0; known != nil {
-			if got = known.value; got != want {
-				t.Errorf("%d is known of %s, not %d", got, uid, want)
-			}
-		} else if want != 0 {
-			t.Errorf("nothing is known of %s", uid)
+		got := 0
+		if known != nil {
+			got = known.value
+		}
+		if got != want {
+			t.Errorf("%d is known of %s, not %d", got, uid, want)
 		}
 	}
 

@@ -1,118 +1,186 @@
 package config
 
 import (
-	"crypto/sha256"
-	"encoding/hex"
+	"cmp"
+	"encoding/json"
 	"fmt"
+	"maps"
 	"slices"
 	"strconv"
 	"strings"
 
-	"github.com/mainstay-operator/mainstay-operator/controllers/redis/internal/wire"
+	cachev1alpha1 "github.com/mainstay-operator/mainstay-operator/api/cache/v1alpha1"
 )
 
 const (
-	// Application is the user of the applications: Redis' default, so that a
-	// password alone is enough to log in.
-	Application = "default"
+	// minBacklog is how many bytes of its stream the master keeps at least. They let a replica that was away for
+	// a moment catch up without a full copy.
+	minBacklog = 64 << 20
 
-	// FilesDir is where a server finds its files.
-	FilesDir = "/etc/redis"
-	// DataDir is where a server keeps its data.
-	DataDir = "/data"
-	// ConfKey is the name of the configuration file.
-	ConfKey = "redis.conf"
-	// UsersKey is the name of the users' file.
-	UsersKey = "users.acl"
+	// SettingsKey of <name>-files holds what the servers have accepted.
+	SettingsKey = "settings"
+
+	// AppendOnly is the directive by which a server appends every write to a file.
+	AppendOnly = "appendonly"
+	// Snapshots is the directive that says when a server writes all data to a file.
+	Snapshots = "save"
+	// MaxMemory is the directive that bounds the data in memory.
+	MaxMemory = "maxmemory"
+	// BaseDirectives stands in a restart mark for the directives of every file, whatever the spec.
+	BaseDirectives = "base"
 )
 
-// directive is one line of redis.conf.
-type directive struct {
-	name string
-	args []string
+// StartupOnly are the directives that are read at a server's start only. Their values are checked with the spec:
+// there is no server to ask.
+var StartupOnly = []string{"databases", "io-threads"}
+
+// Settings are the directives that running servers have accepted. Their file
+// follows them and not the spec: a server never starts with a value that another
+// would refuse, nor with a way of saving that its data is not kept in.
+type Settings struct {
+	Live map[string]string `json:"live"`
+	// Resets count how often a directive was taken out of the spec. No command
+	// gives the default back: the pods are made anew.
+	Resets map[string]int `json:"resets,omitempty"`
 }
 
-// fixedDirectives are the directives that no spec changes while a server runs.
-func (s Spec) fixedDirectives() []directive {
-	list := append([]directive{{"bind", []string{"*", "-::*"}}}, s.listenDirectives()...)
-	return append(list, []directive{
-		{"protected-mode", []string{"no"}},
-		{"dir", []string{DataDir}},
-		{"aclfile", []string{FilesDir + "/" + UsersKey}},
-		{"tcp-keepalive", []string{"30"}},
-		// Born fenced: only the operator makes a master or attaches a replica.
-		{"replicaof", []string{wire.FenceHost, "1"}},
-		{"masteruser", []string{wire.Replication}},
-		{"repl-ping-replica-period", []string{"1"}},
-		{"repl-timeout", []string{"15"}},
-		{"repl-diskless-sync", []string{"yes"}},
-		{"repl-diskless-sync-delay", []string{"0"}},
-		// Or a master that was alone for an hour would forget its history.
-		{"repl-backlog-ttl", []string{"0"}},
-	}...)
+// InitialSettings are the settings that need no server's consent.
+func (s Spec) InitialSettings() Settings {
+	initial := Settings{Live: s.LiveDirectives(0), Resets: map[string]int{}}
+	for name := range s.Directives {
+		delete(initial.Live, name)
+	}
+	return initial
 }
 
-// RedisConf is the server's configuration file. The password and W are set on
-// running servers by commands of their own.
-func (s Spec) RedisConf(c Credentials, accepted Settings) string {
-	return render(slices.Concat(s.fixedDirectives(), s.rollingDirectives(), accepted.directives(), []directive{
-		{"masterauth", []string{c.Replication}},
-		// Who has no data yet answers nobody, the readiness probe neither.
-		{"replica-serve-stale-data", []string{"no"}},
-		{"min-replicas-to-write", []string{strconv.Itoa(int(s.MinReplicas))}}}))
+// Clone copies them, maps included.
+func (s Settings) Clone() Settings {
+	resets := map[string]int{}
+	maps.Copy(resets, s.Resets)
+	return Settings{Live: maps.Clone(s.Live), Resets: resets}
 }
 
-func render(list []directive) string {
-	var file strings.Builder
-	for _, d := range list {
-		file.WriteString(d.name)
-		for _, arg := range d.args {
-			file.WriteString(" " + Quote(arg))
+// Text is what SettingsKey holds; SettingsIn reads it.
+func (s Settings) Text() string {
+	text, _ := json.Marshal(s) // of texts and numbers there is no error
+	return string(text)
+}
+
+// SettingsIn reads the settings from a Secret's data, where Settings.Text wrote them.
+func SettingsIn(data map[string][]byte) Settings {
+	var s Settings
+	_ = json.Unmarshal(data[SettingsKey], &s) // what cannot be read is made anew from what runs
+	return s
+}
+
+func (s Settings) directives() []directive {
+	list := make([]directive, 0, len(s.Live))
+	for _, name := range slices.Sorted(maps.Keys(s.Live)) {
+		list = append(list, directive{name, splitValue(name, s.Live[name])})
+	}
+	return list
+}
+
+// splitValue gives the arguments in a value: one, but for the directives that take several.
+func splitValue(name, value string) []string {
+	if several := strings.Fields(value); len(several) > 0 && (name == "client-output-buffer-limit" || name == Snapshots) {
+		return several
+	}
+	return []string{value}
+}
+
+// LiveDirectives are the directives that a running server can be told, as the spec has them. What depends on
+// memory goes by the limit of the server's own pod, which is replaced when the limit changes; 0 stands for the
+// spec's limit.
+func (s Spec) LiveDirectives(limit int64) map[string]string {
+	memory := s.maxMemoryBytes(limit)
+	list := map[string]string{
+		"min-replicas-max-lag": strconv.Itoa(int(s.MaxLag.Seconds())),
+		"repl-backlog-size":    strconv.FormatInt(max(minBacklog, memory/20), 10),
+		MaxMemory:              strconv.FormatInt(memory, 10),
+		Snapshots:              "",
+		AppendOnly:             YesNo(s.UsesAppendOnly()),
+		"appendfsync":          s.AppendFsync,
+	}
+	if s.UsesSnapshots() {
+		list[Snapshots] = "3600 1 300 100 60 10000"
+	}
+	for name, value := range s.Directives {
+		if !slices.Contains(StartupOnly, name) {
+			list[name] = string(value)
 		}
-		file.WriteByte('\n')
 	}
-	return file.String()
+	return list
 }
 
-// Quote quotes one argument of any bytes, as redis.conf reads it: every byte beyond plain text is written as an
-// escape, so no value ends its line.
-func Quote(arg string) string {
-	var quoted strings.Builder
-	quoted.WriteByte('"')
-	for _, b := range []byte(arg) {
-		switch {
-		case b == '"' || b == '\\':
-			quoted.WriteString(`\` + string(b))
-		case b < ' ' || b > '~':
-			fmt.Fprintf(&quoted, `\x%02x`, b)
-		default:
-			quoted.WriteByte(b)
+// ImmediateDirectives are the live directives that a server with that memory limit is told at once. How it persists is
+// changed in steps.
+func (s Spec) ImmediateDirectives(limit int64) map[string]string {
+	list := s.LiveDirectives(limit)
+	delete(list, AppendOnly)
+	return list
+}
+
+// UsesAppendOnly reports whether every write is to be appended to a file.
+func (s Spec) UsesAppendOnly() bool {
+	return s.Persistence == cachev1alpha1.RedisPersistAOF || s.Persistence == cachev1alpha1.RedisPersistBoth
+}
+
+// UsesSnapshots reports whether all data is to be written to a file now and then.
+func (s Spec) UsesSnapshots() bool {
+	return s.Persistence == cachev1alpha1.RedisPersistRDB || s.Persistence == cachev1alpha1.RedisPersistBoth
+}
+
+// YesNo is how redis.conf writes a truth value.
+func YesNo(yes bool) string {
+	if yes {
+		return "yes"
+	}
+	return "no"
+}
+
+// maxMemoryBytes is the limit of the data in bytes, 0 for none.
+func (s Spec) maxMemoryBytes(limit int64) int64 {
+	if _, chosen := s.Directives[MaxMemory]; chosen || s.MemoryLimit == 0 {
+		return 0
+	}
+	return cmp.Or(limit, s.MemoryLimit) / 100 * s.MemoryPercent
+}
+
+// rollingDirectives are the user's directives that need new pods.
+func (s Spec) rollingDirectives() []directive {
+	var list []directive
+	for _, name := range StartupOnly {
+		if value, chosen := s.Directives[name]; chosen {
+			list = append(list, directive{name, []string{string(value)}})
 		}
 	}
-	quoted.WriteByte('"')
-	return quoted.String()
+	return list
 }
 
-// UsersACL is the server's user file. Applications may do everything but change
-// roles, users and the server; https://redis.io/docs/latest/operate/oss_and_stack/management/security/acl/.
-func UsersACL(c Credentials) string {
-	return "user " + Application + " on " + aclHashes(c.AcceptedDigests()) + " ~* &* +@all -@admin\n" +
-		"user " + wire.Operator + " on #" + Digest(c.Operator) + " -@all +ping +info +role +replicaof +multi +exec +discard" +
-		" +config|get +config|set +bgsave +client|kill +client|pause +client|unpause +acl|setuser\n" +
-		"user " + wire.Probe + " on nopass -@all +ping +role\n" +
-		"user " + wire.Replication + " on #" + Digest(c.Replication) + " -@all +ping +psync +replconf\n"
-}
-
-func aclHashes(digests []string) string {
-	words := make([]string, 0, len(digests))
-	for _, d := range digests {
-		words = append(words, "#"+d)
+// RestartMark is borne by the pods: a different mark takes new pods, and its words tell what for. Every server
+// appends its writes before the mark says so, and still the pods are made anew: a kubelet brings the file in its
+// own time, and a server that starts from the one before would not read what it has appended.
+func (s Spec) RestartMark(accepted Settings) string {
+	marks := []string{BaseDirectives + "=" + Digest(render(s.fixedDirectives()))[:8], AppendOnly + "=" + accepted.Live[AppendOnly]}
+	for _, d := range s.rollingDirectives() {
+		marks = append(marks, d.name+"="+d.args[0])
 	}
-	return strings.Join(words, " ")
+	for _, name := range slices.Sorted(maps.Keys(accepted.Resets)) {
+		marks = append(marks, fmt.Sprintf("%s=default.%d", name, accepted.Resets[name]))
+	}
+	return strings.Join(marks, " ")
 }
 
-// Digest is the SHA-256 of a text in hex digits, as users.acl names a password.
-func Digest(text string) string {
-	sum := sha256.Sum256([]byte(text))
-	return hex.EncodeToString(sum[:])
+// DifferingMarks are the directives by which two marks differ.
+func DifferingMarks(a, b string) []string {
+	one, other := strings.Fields(a), strings.Fields(b)
+	var names []string
+	for _, mark := range slices.Concat(one, other) {
+		if name, _, _ := strings.Cut(mark, "="); !slices.Contains(one, mark) || !slices.Contains(other, mark) {
+			names = append(names, name)
+		}
+	}
+	slices.Sort(names)
+	return slices.Compact(names)
 }

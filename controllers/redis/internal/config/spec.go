@@ -9,8 +9,8 @@ import (
 	cachev1alpha1 "github.com/mainstay-operator/mainstay-operator/api/cache/v1alpha1"
 )
 
-// Spec is what a Redis asks for, with every default set. What decides, and what is written for the servers, goes by it
-// and not by the API object.
+// Spec is what a Redis asks for, as far as a decision or a file of its servers depends on it, with the defaults set. What
+// decides goes by it and not by the API object.
 type Spec struct {
 	Namespace, Name string
 

@@ -6,7 +6,6 @@ import (
 	"strings"
 	"time"
 
-	cachev1alpha1 "github.com/mainstay-operator/mainstay-operator/api/cache/v1alpha1"
 	commonv1 "github.com/mainstay-operator/mainstay-operator/api/common/v1"
 	"github.com/mainstay-operator/mainstay-operator/controllers/redis/internal/config"
 	"github.com/mainstay-operator/mainstay-operator/controllers/redis/internal/wire"
@@ -29,13 +28,6 @@ const (
 	// from it. Until it has passed, no pod is marked.
 	OldClientTime = 1500 * time.Millisecond
 )
-
-// Situation is what a decision is made from: what is asked for, what is on record, and what one pass saw.
-type Situation struct {
-	config.Spec
-	Status *cachev1alpha1.RedisStatus
-	World
-}
 
 // Plan decides what to do next. It is pure: the same situation gives the same step.
 func (s Situation) Plan() Step {

@@ -27,7 +27,7 @@ const (
 const recentIO = 2 * time.Second
 
 // LostMasterWait is how long a frozen set waits for a master that cannot be asked: without acknowledgements that
-// master stops taking writes after maxLag, which it checks once a second.
+// master stops taking writes after MaxLag, which it checks once a second.
 func (s Situation) LostMasterWait() time.Duration { return s.MaxLag + time.Second }
 
 // judgeMaster tells the state of the master of record, and why. A closed connection or a time-out is a reason to

@@ -6,14 +6,18 @@ import (
 	"slices"
 	"time"
 
-	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/resource"
 
 	"github.com/mainstay-operator/mainstay-operator/controllers/redis/internal/config"
 )
 
-// growth is how far the nodes' volumes are from storage.size.
-type growth struct {
+// ResizeRetry is the time between attempts to grow a volume that may not grow: nothing
+// tells the operator when the storage class comes to allow it.
+const ResizeRetry = 30 * time.Second
+
+// Growth is how far the nodes' volumes are from storage.size.
+type Growth struct {
 	ToRequest  []string // nodes whose claims ask for less
 	Undersized []string // nodes whose volumes are smaller, whatever their claims ask for
 	Message    string   // what the storage says of one of them
@@ -21,8 +25,8 @@ type growth struct {
 
 // VolumeGrowth looks at the volumes of the nodes that there must be. It leaves out one that is not bound, which
 // cannot grow yet.
-func (s Situation) VolumeGrowth() growth {
-	var g growth
+func (s Situation) VolumeGrowth() Growth {
+	var g Growth
 	for _, name := range slices.Sorted(maps.Keys(s.Volumes)) {
 		claim := s.Volumes[name].Claim
 		if config.Ordinal(name) >= max(s.Size, s.DesiredPods()) || claim == nil || claim.Status.Phase != corev1.ClaimBound {
@@ -49,18 +53,10 @@ func growthMessage(claim *corev1.PersistentVolumeClaim, before string) string {
 	return before
 }
 
-// MustRemakeSet reports whether to make a StatefulSet anew because its new nodes would get smaller volumes. That
-// waits until every claim asks for the new size and no pod is outdated: the pods then fit the new one just as
-// well.
-func (s Situation) MustRemakeSet(set *appsv1.StatefulSet) bool {
-	if s.IsHibernated() || s.Storage == nil || len(set.Spec.VolumeClaimTemplates) == 0 || !set.DeletionTimestamp.IsZero() {
-		return false
-	}
-	made := set.Spec.VolumeClaimTemplates[0].Spec.Resources.Requests[corev1.ResourceStorage]
-	return made.Cmp(s.Storage.Size) < 0 && len(s.VolumeGrowth().ToRequest) == 0 &&
+// HaveOutgrown reports whether to make a StatefulSet anew that was made for volumes of that size, because its new nodes
+// would get smaller ones than the spec asks for. That waits until every claim asks for the new size and no pod is
+// outdated: the pods then fit the new one just as well.
+func (s Situation) HaveOutgrown(made resource.Quantity) bool {
+	return !s.IsHibernated() && s.Storage != nil && made.Cmp(s.Storage.Size) < 0 && len(s.VolumeGrowth().ToRequest) == 0 &&
 		s.Count(func(m Member) bool { return m.Outdated || m.Deleting }) == 0
 }
-
-// ResizeRetry is the time between attempts to grow a volume that may not grow: nothing
-// tells the operator when the storage class comes to allow it.
-const ResizeRetry = 30 * time.Second

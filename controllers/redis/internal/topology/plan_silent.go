@@ -48,7 +48,7 @@ func (s Situation) untilUnreachable() time.Duration {
 	return min(time.Second, UnreachableLimit-silent[0].SilentFor)
 }
 
-// ExpelUnrecorded takes the stream from replicas that are not on record: they could confirm writes that no
+// expelUnrecorded takes the stream from replicas that are not on record: they could confirm writes that no
 // failover knows of. One is a replica that logged in under an earlier release at an address that no pod has by
 // now. The nodes of the step are addresses, for the log only.
 func (s Situation) expelUnrecorded(master Member) (Step, bool) {

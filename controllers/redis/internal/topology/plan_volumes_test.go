@@ -202,7 +202,7 @@ func TestStampIsReadAsWritten(t *testing.T) {
 			t.Errorf("got %+v, want %+v", got, want)
 		}
 	}
-	for _, none := range []map[string]string{nil, {AnnotationEpoch: "x", AnnotationRole: RoleMaster}, {AnnotationEpoch: "-3"}, {AnnotationEpoch: "99999999999999999999"}} {
+	for _, none := range []map[string]string{nil, {"mainstay-operator.io/epoch": "x", LabelRole: RoleMaster}, {"mainstay-operator.io/epoch": "-3"}, {"mainstay-operator.io/epoch": "99999999999999999999"}} {
 		if got := ReadStamp(none); got != (Stamp{}) {
 			t.Errorf("%v is read as %+v", none, got)
 		}

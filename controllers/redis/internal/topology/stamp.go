@@ -21,16 +21,16 @@ const (
 // Annotations of a volume's claim: what the data on it is worth. They outlive
 // pods and the object itself, and change with roles, never with traffic.
 const (
-	AnnotationEpoch  = "mainstay-operator.io/epoch"
+	annotationEpoch  = "mainstay-operator.io/epoch"
 	annotationReplID = "mainstay-operator.io/replid"
 	annotationInSync = string(GateInSync)
-	AnnotationRole   = LabelRole
+	annotationRole   = LabelRole
 )
 
 // Standing tells what a volume can be trusted to hold of its epoch: the higher, the more.
 type Standing int
 
-// What a volume can be trusted to hold of its epoch.
+// The standings, least first.
 const (
 	Behind  Standing = iota // it may lack what others have
 	Synced                  // of a replica that has reached the history and confirms its writes
@@ -52,12 +52,12 @@ type Volume struct {
 
 // ReadStamp reads the stamp of a claim. What cannot be read counts as unstamped.
 func ReadStamp(annotations map[string]string) Stamp {
-	epoch, err := strconv.ParseInt(annotations[AnnotationEpoch], 10, 64)
+	epoch, err := strconv.ParseInt(annotations[annotationEpoch], 10, 64)
 	s := Stamp{Epoch: epoch, ReplID: annotations[annotationReplID]}
 	switch {
 	case err != nil || s.Epoch <= 0:
 		return Stamp{}
-	case annotations[AnnotationRole] == RoleMaster:
+	case annotations[annotationRole] == RoleMaster:
 		s.Standing = Leading
 	case annotations[annotationInSync] == strconv.FormatBool(true):
 		s.Standing = Synced
@@ -72,9 +72,9 @@ func (s Stamp) Annotations() map[string]string {
 		role = RoleMaster
 	}
 	return map[string]string{
-		AnnotationEpoch:  strconv.FormatInt(s.Epoch, 10),
+		annotationEpoch:  strconv.FormatInt(s.Epoch, 10),
 		annotationReplID: s.ReplID,
-		AnnotationRole:   role,
+		annotationRole:   role,
 		annotationInSync: strconv.FormatBool(s.Standing != Behind),
 	}
 }

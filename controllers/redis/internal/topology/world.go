@@ -14,11 +14,11 @@ import (
 // World is what one pass saw, read once.
 type World struct {
 	Members []Member // pods, by ordinal
-	// volumes by node, also of nodes that are not there; none without storage.
+	// Volumes by node, also of nodes that are not there; none without storage.
 	Volumes map[string]Volume
 	// GrowthRefusal is why a volume may not grow, in the server's words.
 	GrowthRefusal string
-	// ghost is the recorded master when its pod object is gone: its process may still serve.
+	// Ghost is the recorded master when its pod object is gone: its process may still serve.
 	Ghost *Member
 	// FrozenFor is how long all replicas that answer have followed nobody.
 	FrozenFor time.Duration
@@ -27,7 +27,7 @@ type World struct {
 	CutOffFor time.Duration
 	// CertificateFile is the file of the published certificate; empty without TLS.
 	CertificateFile string
-	// settings are what servers start with.
+	// Settings are what servers start with.
 	Settings config.Settings
 	// SinceRouted is how long ago the Service was last pointed elsewhere.
 	SinceRouted time.Duration
@@ -57,6 +57,14 @@ type Member struct {
 	SettingsUnknown bool              // it may run with other settings than the spec has
 	RefusedSettings map[string]string // directives that it will not take, with its words
 	SnapshotTaken   bool              // it has taken the snapshot that it was asked for
+}
+
+// SentCommands is what this operator has told one process.
+type SentCommands struct {
+	OthersKilled bool // it was told to close the connections of all other operators
+	LoginSent    bool // it was told its login as a replica
+	// LinkedAt is when it was last linked to its master, or was told the login.
+	LinkedAt time.Time
 }
 
 // IsProcess reports whether this is the very process that was recorded, and answers.
@@ -119,15 +127,6 @@ func (w World) RecordedMaster(p cachev1alpha1.RedisProcess) Member {
 	return m
 }
 
-// ServingMaster gives the recorded master, and reports whether it serves.
-func (s Situation) ServingMaster() (Member, bool) {
-	if s.Status.Replication == nil {
-		return Member{}, false
-	}
-	m := s.RecordedMaster(s.Status.Replication.Master)
-	return m, m.IsProcess(s.Status.Replication.Master) && m.Master
-}
-
 // Where gives the members that the test holds for, in order.
 func (w World) Where(holds func(Member) bool) []Member {
 	var found []Member
@@ -155,21 +154,4 @@ func NamesOf(members []Member) []string {
 		list = append(list, m.Name)
 	}
 	return list
-}
-
-// SentCommands is what this operator has told one process.
-type SentCommands struct {
-	OthersKilled bool // it was told to close the connections of all other operators
-	LoginSent    bool // it was told its login as a replica
-	// LinkedAt is when it was last linked to its master, or was told the login.
-	LinkedAt time.Time
-}
-
-// MarksDelay returns for how long no pod may be marked yet, after clients were led to another master. It is 0 if
-// there was no master before, or if the same one is master again: then no route has changed.
-func (s Situation) MarksDelay() time.Duration {
-	if last := s.Status.LastFailover; last == nil || last.From == "" || last.From == last.To {
-		return 0
-	}
-	return max(0, OldClientTime-s.SinceRouted)
 }

@@ -30,8 +30,8 @@ const (
 	MaxPasswordBytes = 4096
 	// minRecheck bounds how soon a password that is about to expire is looked at again.
 	minRecheck = 50 * time.Millisecond
-	// CertificateReread is how soon a Secret that could not be read is tried again.
-	CertificateReread = 5 * time.Second
+	// SecretReread is how soon a Secret that could not be read is tried again.
+	SecretReread = 5 * time.Second
 
 	// AnnotationFrom on <name>-auth names the user's Secret that its password came from.
 	AnnotationFrom = "mainstay-operator.io/password-from"
@@ -155,7 +155,7 @@ func (c Credentials) OverlapEnd() time.Time {
 func (c Credentials) RecheckAfter(now time.Time) time.Duration {
 	var soonest time.Duration
 	if c.Unread {
-		soonest = CertificateReread
+		soonest = SecretReread
 	}
 	for _, r := range c.Retired {
 		if left := r.Until.Sub(now); !r.Until.IsZero() && (soonest == 0 || left < soonest) {

@@ -131,6 +131,10 @@ func TestMemoryGoesByThePodsOwnLimit(t *testing.T) {
 	if got := Resolve(r).LiveDirectives(1000)[MaxMemory] + " " + Resolve(r).LiveDirectives(0)[MaxMemory]; got != "750 1500" {
 		t.Error(got)
 	}
+	r.Spec.Resources.Limits = corev1.ResourceList{corev1.ResourceMemory: resource.MustParse("0")}
+	if got := Resolve(r).LiveDirectives(1000)[MaxMemory]; got != "0" {
+		t.Errorf("a limit of nothing is no limit: %s", got)
+	}
 	r.Spec.Resources.Limits = nil
 	if got := Resolve(r).LiveDirectives(1000)[MaxMemory]; got != "0" {
 		t.Errorf("a bound that nobody asked for: %s", got)

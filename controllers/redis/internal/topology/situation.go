@@ -1,0 +1,33 @@
+package topology
+
+import (
+	"time"
+
+	cachev1alpha1 "github.com/mainstay-operator/mainstay-operator/api/cache/v1alpha1"
+	"github.com/mainstay-operator/mainstay-operator/controllers/redis/internal/config"
+)
+
+// Situation is what a decision is made from: what is asked for, what is on record, and what one pass saw.
+type Situation struct {
+	config.Spec
+	Status *cachev1alpha1.RedisStatus
+	World
+}
+
+// ServingMaster gives the recorded master, and reports whether it serves.
+func (s Situation) ServingMaster() (Member, bool) {
+	if s.Status.Replication == nil {
+		return Member{}, false
+	}
+	m := s.RecordedMaster(s.Status.Replication.Master)
+	return m, m.IsProcess(s.Status.Replication.Master) && m.Master
+}
+
+// MarksDelay returns for how long no pod may be marked yet, after clients were led to another master. It is 0 if
+// there was no master before, or if the same one is master again: then no route has changed.
+func (s Situation) MarksDelay() time.Duration {
+	if last := s.Status.LastFailover; last == nil || last.From == "" || last.From == last.To {
+		return 0
+	}
+	return max(0, OldClientTime-s.SinceRouted)
+}
