@@ -142,7 +142,7 @@ func container(r *cachev1alpha1.Redis, c childInputs) *corev1ac.ContainerApplyCo
 func probeClient(spec config.Spec) string {
 	program := "timeout 2 " + spec.ClientProgram()
 	if spec.TLS {
-		program += " -spec " + config.SocketPath
+		program += " -s " + config.SocketPath
 	}
 	return program + " --no-auth-warning --user " + wire.Probe + " --pass - "
 }

@@ -23,7 +23,7 @@ func refuseShrinking(list *[]metav1.Condition, generation int64, spec config.Spe
 	}
 	made := set.Spec.VolumeClaimTemplates[0].Spec.Resources.Requests[corev1.ResourceStorage]
 	if made.Cmp(spec.Storage.Size) > 0 {
-		why := fmt.Sprintf("storage.size: volumes cannot shrink, and stay as they are: set it to %spec or more", made.String())
+		why := fmt.Sprintf("storage.size: volumes cannot shrink, and stay as they are: set it to %s or more", made.String())
 		conditions.SetProblem(list, nil, generation, &conditions.Problem{Reason: commonv1.ReasonInvalidSpec, Message: why, NeedsHuman: true})
 	}
 }

@@ -85,7 +85,7 @@ func specField(spec config.Spec, name string) string {
 	case name == "min-replicas-max-lag":
 		return "durability.maxLagSeconds"
 	case name == config.BaseDirectives:
-		return "the operator'spec own settings"
+		return "the operator's own settings"
 	}
 	return "config." + name
 }
