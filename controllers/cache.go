@@ -2,14 +2,14 @@ package controllers
 
 import (
 	"os"
+	"reflect"
 	"slices"
 	"strings"
 
 	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
-	networkingv1 "k8s.io/api/networking/v1"
-	policyv1 "k8s.io/api/policy/v1"
 	"k8s.io/apimachinery/pkg/api/meta"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/labels"
 	toolscache "k8s.io/client-go/tools/cache"
 	"sigs.k8s.io/controller-runtime/pkg/cache"
@@ -29,22 +29,21 @@ func NamespacesFromEnv() []string {
 // its identity, which is enough to refuse its name. No namespace means all.
 func CacheOptions(namespaces []string) cache.Options {
 	ours := cache.ByObject{Label: labels.SelectorFromSet(labels.Set{parts.LabelManagedBy: parts.ManagedBy})}
-	identityOnly := cache.ByObject{Transform: stripForeign}
 	options := cache.Options{
 		DefaultTransform: cache.TransformStripManagedFields(),
 		ByObject: map[client.Object]cache.ByObject{
 			&corev1.Pod{}:                   ours,
-			&corev1.Secret{}:                ours,
-			&corev1.ConfigMap{}:             ours,
 			&corev1.PersistentVolumeClaim{}: ours,
 			&appsv1.ReplicaSet{}:            ours,
-			&corev1.Service{}:               identityOnly,
-			&appsv1.Deployment{}:            identityOnly,
-			&appsv1.StatefulSet{}:           identityOnly,
-			&policyv1.PodDisruptionBudget{}: identityOnly,
-			&networkingv1.NetworkPolicy{}:   identityOnly,
-			&networkingv1.Ingress{}:         identityOnly,
 		},
+	}
+	for _, child := range Children() {
+		switch child.(type) {
+		case *corev1.Secret, *corev1.ConfigMap: // others have many of them
+			options.ByObject[child] = ours
+		default:
+			options.ByObject[child] = cache.ByObject{Transform: stripForeign}
+		}
 	}
 	for _, namespace := range slices.Compact(slices.Sorted(slices.Values(namespaces))) {
 		if options.DefaultNamespaces == nil {
@@ -68,21 +67,8 @@ func stripForeign(in any) (any, error) {
 	if obj.GetLabels()[parts.LabelManagedBy] == parts.ManagedBy {
 		return in, nil
 	}
-	var bare client.Object
-	switch in.(type) {
-	case *corev1.Service:
-		bare = &corev1.Service{}
-	case *appsv1.Deployment:
-		bare = &appsv1.Deployment{}
-	case *appsv1.StatefulSet:
-		bare = &appsv1.StatefulSet{}
-	case *policyv1.PodDisruptionBudget:
-		bare = &policyv1.PodDisruptionBudget{}
-	case *networkingv1.Ingress:
-		bare = &networkingv1.Ingress{}
-	case *networkingv1.NetworkPolicy:
-		bare = &networkingv1.NetworkPolicy{}
-	default:
+	bare, typed := reflect.New(reflect.TypeOf(in).Elem()).Interface().(client.Object)
+	if _, metadata := in.(*metav1.PartialObjectMetadata); !typed || metadata { // which is little more than the identity
 		return in, nil
 	}
 	bare.SetNamespace(obj.GetNamespace())

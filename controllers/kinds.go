@@ -3,6 +3,8 @@ package controllers
 import (
 	"errors"
 	"fmt"
+	"reflect"
+	"slices"
 
 	operatorsv2 "github.com/operator-framework/api/pkg/operators/v2"
 	"k8s.io/apimachinery/pkg/runtime"
@@ -37,6 +39,28 @@ var kinds = []kind{
 		return &redis.Reconciler{Converger: s.converger("redis"), Secrets: s.secrets, DefaultImages: map[cachev1alpha1.RedisFlavor]string{
 			cachev1alpha1.FlavorRedis: s.images.Redis, cachev1alpha1.FlavorValkey: s.images.Valkey}}
 	}},
+}
+
+// Objects returns an empty object of each kind, for what must know all of them.
+func Objects() []client.Object {
+	list := make([]client.Object, 0, len(kinds))
+	for _, k := range kinds {
+		list = append(list, k.object.DeepCopyObject().(client.Object))
+	}
+	return list
+}
+
+// Children returns an empty object of each type that any kind makes children of, by Converge.
+func Children() []client.Object {
+	var list []client.Object
+	for _, k := range kinds {
+		for _, child := range k.owned {
+			if !slices.ContainsFunc(list, func(known client.Object) bool { return reflect.TypeOf(known) == reflect.TypeOf(child) }) {
+				list = append(list, child.DeepCopyObject().(client.Object))
+			}
+		}
+	}
+	return list
 }
 
 // kind is one of them.

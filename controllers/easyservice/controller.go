@@ -42,8 +42,8 @@ var Owned = []client.Object{
 	&appsv1.Deployment{}, &corev1.Service{}, &policyv1.PodDisruptionBudget{}, &networkingv1.Ingress{}, &networkingv1.NetworkPolicy{},
 }
 
-// extended are the types of children that a cluster may lack.
-var extended = []schema.GroupVersionKind{
+// optionalTypes are the types of children that a cluster may lack.
+var optionalTypes = []schema.GroupVersionKind{
 	schema.FromAPIVersionAndKind(*httpRouteType.APIVersion, *httpRouteType.Kind),
 	schema.FromAPIVersionAndKind(*parts.ServiceMonitorType.APIVersion, *parts.ServiceMonitorType.Kind),
 }
@@ -123,7 +123,7 @@ func (r *Reconciler) takeSnapshot(ctx context.Context, e *appv1.EasyService) (sn
 
 // SetupWithManager starts the controller.
 func (r *Reconciler) SetupWithManager(mgr ctrl.Manager) error {
-	r.Owned, r.OptionalTypes, r.clock = Owned, extended, clock.RealClock{}
+	r.Owned, r.OptionalTypes, r.clock = Owned, optionalTypes, clock.RealClock{}
 	r.Finalize = func(_ context.Context, key types.NamespacedName) error {
 		r.memory.Forget(key)
 		return nil

@@ -41,8 +41,8 @@ var Owned = []ctrlclient.Object{
 	&appsv1.StatefulSet{}, &appsv1.Deployment{}, &corev1.Service{}, &corev1.ConfigMap{}, &corev1.Secret{}, &policyv1.PodDisruptionBudget{}, &networkingv1.NetworkPolicy{},
 }
 
-// extended are the types of children that a cluster may lack.
-var extended = []schema.GroupVersionKind{
+// optionalTypes are the types of children that a cluster may lack.
+var optionalTypes = []schema.GroupVersionKind{
 	schema.FromAPIVersionAndKind(*parts.ServiceMonitorType.APIVersion, *parts.ServiceMonitorType.Kind),
 }
 
@@ -142,7 +142,7 @@ func (r *Reconciler) exporterImage(m *cachev1alpha1.Memcached, running *appsv1.S
 
 // SetupWithManager starts the controller.
 func (r *Reconciler) SetupWithManager(mgr ctrl.Manager) error {
-	r.Owned, r.OptionalTypes = Owned, extended
+	r.Owned, r.OptionalTypes = Owned, optionalTypes
 	r.clock = clock.RealClock{}
 	r.Finalize = func(_ context.Context, key types.NamespacedName) error {
 		r.memory.Forget(key)

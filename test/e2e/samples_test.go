@@ -3,6 +3,7 @@ package e2e
 import (
 	"context"
 	"path/filepath"
+	"reflect"
 	"slices"
 	"time"
 
@@ -16,6 +17,7 @@ import (
 
 	cachev1alpha1 "github.com/mainstay-operator/mainstay-operator/api/cache/v1alpha1"
 	egov1 "github.com/mainstay-operator/mainstay-operator/api/ego/v1"
+	"github.com/mainstay-operator/mainstay-operator/controllers"
 	"github.com/mainstay-operator/mainstay-operator/test/builders"
 	"github.com/mainstay-operator/mainstay-operator/test/samples"
 )
@@ -147,7 +149,9 @@ func restored(owner client.Object, child metav1.PartialObjectMetadata) bool {
 	if owner.GetObjectKind().GroupVersionKind().Kind == "Activity" {
 		return false
 	}
-	return slices.Contains([]string{"Deployment", "StatefulSet", "Service", "ConfigMap", "PodDisruptionBudget", "NetworkPolicy", "Ingress"}, child.Kind)
+	return child.Kind != "Secret" && slices.ContainsFunc(controllers.Children(), func(known client.Object) bool {
+		return reflect.TypeOf(known).Elem().Name() == child.Kind
+	})
 }
 
 // eventuallyNew waits until another object bears the name of one that was deleted.

@@ -31,9 +31,9 @@ type Driver struct {
 	kubelet Kubelet
 }
 
-// Start drives all namespaces until ctx ends. The garbage collector knows the
-// kinds of the scheme whose group is one of ownerGroups, and all workloads.
-func Start(ctx context.Context, cluster *rest.Config, scheme *runtime.Scheme, kubelet Kubelet, ownerGroups ...string) error {
+// Start drives all namespaces until ctx ends. The garbage collector knows these owners and children, and those of
+// the workloads that are played.
+func Start(ctx context.Context, cluster *rest.Config, scheme *runtime.Scheme, kubelet Kubelet, owners, children []client.Object) error {
 	mgr, err := ctrl.NewManager(cluster, ctrl.Options{
 		Scheme:     scheme,
 		Metrics:    metricsserver.Options{BindAddress: "0"},
@@ -60,7 +60,7 @@ func Start(ctx context.Context, cluster *rest.Config, scheme *runtime.Scheme, ku
 			return fmt.Errorf("children: %w", err)
 		}
 	}
-	if err := d.collectGarbage(mgr, ownerGroups); err != nil {
+	if err := d.collectGarbage(mgr, owners, children); err != nil {
 		return fmt.Errorf("children: %w", err)
 	}
 	go func() { _ = mgr.Start(ctx) }() // ends with ctx; a test that misses it times out

@@ -6,8 +6,6 @@ import (
 
 	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
-	networkingv1 "k8s.io/api/networking/v1"
-	policyv1 "k8s.io/api/policy/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime/schema"
@@ -21,28 +19,12 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/reconcile"
 )
 
-// collected are the types that may have an owner.
-var collected = []client.Object{
-	&corev1.Pod{}, &corev1.Service{}, &corev1.ConfigMap{}, &corev1.Secret{}, &corev1.PersistentVolumeClaim{},
-	&appsv1.Deployment{}, &appsv1.ReplicaSet{}, &appsv1.StatefulSet{}, &policyv1.PodDisruptionBudget{},
-	&networkingv1.NetworkPolicy{}, &networkingv1.Ingress{},
-}
-
 // collectGarbage removes children whose controller is no more, be it that the
 // owner went or that the child came too late.
-func (d *Driver) collectGarbage(mgr ctrl.Manager, ownerGroups []string) error {
-	owners := []client.Object{&appsv1.StatefulSet{}, &appsv1.Deployment{}}
-	for gvk := range mgr.GetScheme().AllKnownTypes() {
-		made, err := mgr.GetScheme().New(gvk)
-		if err != nil {
-			return err
-		}
-		obj, isObject := made.(client.Object)
-		if isObject && slices.Contains(ownerGroups, gvk.Group) {
-			owners = append(owners, obj)
-		}
-	}
-	for _, kind := range collected {
+func (d *Driver) collectGarbage(mgr ctrl.Manager, owners, children []client.Object) error {
+	owners = append(slices.Clone(owners), &appsv1.StatefulSet{}, &appsv1.Deployment{})
+	children = append(slices.Clone(children), &corev1.Pod{}, &corev1.PersistentVolumeClaim{}, &appsv1.ReplicaSet{})
+	for _, kind := range children {
 		gvk, err := apiutil.GVKForObject(kind, mgr.GetScheme())
 		if err != nil {
 			return err

@@ -19,11 +19,10 @@ import (
 	utilyaml "k8s.io/apimachinery/pkg/util/yaml"
 	"k8s.io/client-go/rest"
 	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/client/apiutil"
 
-	appv1 "github.com/mainstay-operator/mainstay-operator/api/app/v1"
-	cachev1alpha1 "github.com/mainstay-operator/mainstay-operator/api/cache/v1alpha1"
 	commonv1 "github.com/mainstay-operator/mainstay-operator/api/common/v1"
-	egov1 "github.com/mainstay-operator/mainstay-operator/api/ego/v1"
+	"github.com/mainstay-operator/mainstay-operator/controllers"
 	"github.com/mainstay-operator/mainstay-operator/test/builders"
 	"github.com/mainstay-operator/mainstay-operator/test/fault"
 )
@@ -202,13 +201,15 @@ func toOperator(role client.ObjectKey) *rbacv1.RoleBinding {
 // clearAway what other specs have left: an operator of all namespaces would work on it.
 func clearAway(ctx context.Context) {
 	GinkgoHelper()
-	for _, list := range []client.ObjectList{&appv1.EasyServiceList{}, &cachev1alpha1.MemcachedList{}, &cachev1alpha1.RedisList{}, &egov1.ActivityList{}} {
-		Expect(admin.List(ctx, list)).To(Succeed())
-		left, err := runtime.DefaultUnstructuredConverter.ToUnstructured(list)
+	for _, object := range controllers.Objects() {
+		of, err := apiutil.GVKForObject(object, scheme)
 		Expect(err).NotTo(HaveOccurred())
-		_ = (&unstructured.UnstructuredList{Object: left}).EachListItem(func(item runtime.Object) error {
-			return client.IgnoreNotFound(admin.Delete(ctx, item.(client.Object)))
-		})
+		list := &unstructured.UnstructuredList{}
+		list.SetGroupVersionKind(of.GroupVersion().WithKind(of.Kind + "List"))
+		Expect(admin.List(ctx, list)).To(Succeed())
+		for i := range list.Items {
+			Expect(client.IgnoreNotFound(admin.Delete(ctx, &list.Items[i]))).To(Succeed())
+		}
 	}
 }
 

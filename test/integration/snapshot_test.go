@@ -12,24 +12,16 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/mainstay-operator/mainstay-operator/controllers"
 	. "github.com/onsi/ginkgo/v2"
 	. "github.com/onsi/gomega"
-	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
-	networkingv1 "k8s.io/api/networking/v1"
-	policyv1 "k8s.io/api/policy/v1"
 	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/client/apiutil"
 )
-
-// childTypes are all types of which a kind may make children.
-var childTypes = []client.Object{
-	&appsv1.Deployment{}, &appsv1.StatefulSet{}, &corev1.Service{}, &corev1.ConfigMap{}, &corev1.Secret{},
-	&policyv1.PodDisruptionBudget{}, &networkingv1.NetworkPolicy{}, &networkingv1.Ingress{},
-}
 
 // newNamespace gives a spec a place of its own, where pods must be Restricted
 // unless the level says otherwise.
@@ -52,7 +44,7 @@ func makeNamespace(ctx context.Context, level string) (string, error) {
 // childrenIn gives all children in a namespace, by "Kind/name".
 func childrenIn(ctx context.Context, namespace string) (map[string]*unstructured.Unstructured, error) {
 	found := map[string]*unstructured.Unstructured{}
-	for _, kind := range childTypes {
+	for _, kind := range controllers.Children() {
 		gvk, err := apiutil.GVKForObject(kind, scheme)
 		if err != nil {
 			return nil, err

@@ -28,9 +28,6 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/log/zap"
 	"sigs.k8s.io/yaml"
 
-	appv1 "github.com/mainstay-operator/mainstay-operator/api/app/v1"
-	cachev1alpha1 "github.com/mainstay-operator/mainstay-operator/api/cache/v1alpha1"
-	egov1 "github.com/mainstay-operator/mainstay-operator/api/ego/v1"
 	"github.com/mainstay-operator/mainstay-operator/controllers"
 	"github.com/mainstay-operator/mainstay-operator/test/fakekube"
 	"github.com/mainstay-operator/mainstay-operator/test/fault"
@@ -38,9 +35,6 @@ import (
 
 // root of the repository.
 const root = "../.."
-
-// groups whose objects own children.
-var groups = []string{appv1.GroupVersion.Group, cachev1alpha1.GroupVersion.Group, egov1.GroupVersion.Group}
 
 var (
 	scheme   = newScheme()
@@ -91,7 +85,7 @@ var _ = BeforeSuite(func(ctx SpecContext) {
 
 	driving, rest := context.WithCancel(context.Background())
 	DeferCleanup(rest)
-	Expect(fakekube.Start(driving, config, scheme, kubelet, groups...)).To(Succeed())
+	Expect(fakekube.Start(driving, config, scheme, kubelet, controllers.Objects(), controllers.Children())).To(Succeed())
 })
 
 // broken ends the name of an image that nobody can pull.
