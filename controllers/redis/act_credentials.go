@@ -27,7 +27,7 @@ func (r *Reconciler) doSetPasswords(ctx context.Context, redis *cachev1alpha1.Re
 // accepts it.
 func (r *Reconciler) publishPassword(redis *cachev1alpha1.Redis, f *fleet) {
 	r.memory.fillPasswords(redis, &f.World, f.credentials) // some may have learned it in this pass
-	if f.credentials.IsUnpublished() && f.Count(topology.Member.HasOldPasswords) == 0 {
+	if f.credentials.IsUnpublished() && f.Count(topology.Node.HasOldPasswords) == 0 {
 		f.credentials = f.credentials.Publish(redis.Status.Replication != nil)
 		r.memory.keepCredentials(redis, f.credentials)
 	}

@@ -84,7 +84,7 @@ func (r *Reconciler) doStepDown(ctx context.Context, redis *cachev1alpha1.Redis,
 	if err := f.masterServer(redis).Fence(ctx); err != nil {
 		return err
 	}
-	following := f.Where(func(m topology.Member) bool { return m.Answers() && !m.Master && !m.Fenced() })
+	following := f.Where(func(m topology.Node) bool { return m.Answers() && !m.Master && !m.Fenced() })
 	if err := forEach(topology.NamesOf(following), func(name string) error { return f.servers[name].Fence(ctx) }); err != nil {
 		return err
 	}
@@ -113,7 +113,7 @@ func (r *Reconciler) saveIntent(ctx context.Context, redis *cachev1alpha1.Redis,
 }
 
 // recordPromotion records the new master and the nodes that will follow it, then lets them follow.
-func (r *Reconciler) recordPromotion(ctx context.Context, redis *cachev1alpha1.Redis, f *fleet, candidate topology.Member) error {
+func (r *Reconciler) recordPromotion(ctx context.Context, redis *cachev1alpha1.Redis, f *fleet, candidate topology.Node) error {
 	redis.Status.LastFailover.PromotedAt = r.microNow()
 	followers := f.followers(candidate)
 	if err := noteMaster(ctx, redis, f, candidate, followers); err != nil {
@@ -131,8 +131,8 @@ func (r *Reconciler) recordPromotion(ctx context.Context, redis *cachev1alpha1.R
 }
 
 // followers returns the nodes that the candidate will have as replicas at once.
-func (f *fleet) followers(candidate topology.Member) []topology.Member {
-	return f.Where(func(m topology.Member) bool {
+func (f *fleet) followers(candidate topology.Node) []topology.Node {
+	return f.Where(func(m topology.Node) bool {
 		return m.Name != candidate.Name && m.Answers() && !m.Deleting && config.Ordinal(m.Name) < f.spec.Size
 	})
 }
@@ -171,7 +171,7 @@ func (r *Reconciler) doRecordMaster(ctx context.Context, redis *cachev1alpha1.Re
 // confirmed are with the followers in sync.
 func (r *Reconciler) adoptMaster(ctx context.Context, redis *cachev1alpha1.Redis, f *fleet, name string) error {
 	master, _ := f.Find(name)
-	followers := f.Where(func(m topology.Member) bool { return m.Follows(master.Address) })
+	followers := f.Where(func(m topology.Node) bool { return m.Follows(master.Address) })
 	if err := noteMaster(ctx, redis, f, master, followers); err != nil {
 		return err
 	}
@@ -204,7 +204,7 @@ func ensurePinned(ctx context.Context, server server, name string) (wire.View, e
 }
 
 // noteMaster puts into the status who is master, of which history, and who may confirm its writes. It saves nothing.
-func noteMaster(ctx context.Context, redis *cachev1alpha1.Redis, f *fleet, master topology.Member, followers []topology.Member) error {
+func noteMaster(ctx context.Context, redis *cachev1alpha1.Redis, f *fleet, master topology.Node, followers []topology.Node) error {
 	server := f.servers[master.Name]
 	now, err := ensurePinned(ctx, server, master.Name)
 	if err != nil {
@@ -237,7 +237,7 @@ func saveMaster(ctx context.Context, redis *cachev1alpha1.Redis, f *fleet, name 
 
 // effectiveMinReplicas returns the W that a master enforces from its promotion on. A new set
 // begins with the W of the spec.
-func effectiveMinReplicas(redis *cachev1alpha1.Redis, f *fleet, candidate topology.Member) int32 {
+func effectiveMinReplicas(redis *cachev1alpha1.Redis, f *fleet, candidate topology.Node) int32 {
 	rep := redis.Status.Replication
 	switch {
 	case rep == nil:

@@ -54,8 +54,8 @@ func (u *model) noting() (*fleet, *cachev1alpha1.Redis, *[]string) {
 		return u.answer(q, &p.read)
 	})
 	p.fleet.look(quiet)
-	for i := range p.fleet.Members {
-		p.fleet.Members[i].LoginSent = true
+	for i := range p.fleet.Nodes {
+		p.fleet.Nodes[i].LoginSent = true
 	}
 	return p.fleet, p.redis, &done
 }

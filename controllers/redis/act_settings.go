@@ -33,7 +33,7 @@ func (f *fleet) takeSettings(known config.Settings) {
 		return
 	}
 	f.Settings = f.spec.InitialSettings()
-	if running := f.Where(topology.Member.Answers); len(running) > 0 {
+	if running := f.Where(topology.Node.Answers); len(running) > 0 {
 		f.Settings.Live[config.AppendOnly] = config.YesNo(running[0].AOF)
 	}
 }
@@ -84,7 +84,7 @@ func (r *Reconciler) doSetPersistence(ctx context.Context, redis *cachev1alpha1.
 	})
 }
 
-func (r *Reconciler) setPersistenceOn(ctx context.Context, redis *cachev1alpha1.Redis, spec config.Spec, server server, m topology.Member) error {
+func (r *Reconciler) setPersistenceOn(ctx context.Context, redis *cachev1alpha1.Redis, spec config.Spec, server server, m topology.Node) error {
 	switch {
 	case spec.UsesAppendOnly() || !spec.UsesSnapshots() || m.SnapshotTaken:
 		return server.Configure(ctx, config.AppendOnly, config.YesNo(spec.UsesAppendOnly()))

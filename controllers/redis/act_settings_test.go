@@ -33,26 +33,26 @@ func (o *configRecorder) SaveSnapshot(context.Context) error {
 func TestAServerIsToldToPersistInSteps(t *testing.T) {
 	const none, rdb, aof = cachev1alpha1.RedisPersistNone, cachev1alpha1.RedisPersistRDB, cachev1alpha1.RedisPersistAOF
 	r, was := &Reconciler{}, fixture.WithVolumes(fixture.Healthy(2))
-	look := func(change func(*topology.Member)) *fleet {
+	look := func(change func(*topology.Node)) *fleet {
 		w := was.World
-		w.Members = slices.Clone(w.Members)
-		change(&w.Members[1])
+		w.Nodes = slices.Clone(w.Nodes)
+		change(&w.Nodes[1])
 		r.memory.fillSettings(was.Redis, config.Resolve(was.Redis), &w)
 		return &fleet{spec: config.Resolve(was.Redis), World: w, servers: map[string]server{}}
 	}
 	for _, c := range []struct {
 		reason string
 		mode   cachev1alpha1.RedisPersistenceMode
-		change func(*topology.Member)
+		change func(*topology.Node)
 		told   []string
 	}{
-		{"it appends at once", aof, func(m *topology.Member) { m.AOF = false }, []string{"appendonly yes"}},
-		{"with nothing to keep it stops at once", none, func(*topology.Member) {}, []string{"appendonly no"}},
-		{"another's snapshot is not ours", rdb, func(m *topology.Member) { m.Saving = true }, nil},
-		{"first a snapshot", rdb, func(m *topology.Member) { m.SavedAt = 5 }, []string{"save"}},
-		{"which is being taken", rdb, func(m *topology.Member) { m.SavedAt, m.Saving = 5, true }, nil},
-		{"and again where it was not", rdb, func(m *topology.Member) { m.SavedAt = 5 }, []string{"save"}},
-		{"then it stops", rdb, func(m *topology.Member) { m.SavedAt = 6 }, []string{"appendonly no"}},
+		{"it appends at once", aof, func(m *topology.Node) { m.AOF = false }, []string{"appendonly yes"}},
+		{"with nothing to keep it stops at once", none, func(*topology.Node) {}, []string{"appendonly no"}},
+		{"another's snapshot is not ours", rdb, func(m *topology.Node) { m.Saving = true }, nil},
+		{"first a snapshot", rdb, func(m *topology.Node) { m.SavedAt = 5 }, []string{"save"}},
+		{"which is being taken", rdb, func(m *topology.Node) { m.SavedAt, m.Saving = 5, true }, nil},
+		{"and again where it was not", rdb, func(m *topology.Node) { m.SavedAt = 5 }, []string{"save"}},
+		{"then it stops", rdb, func(m *topology.Node) { m.SavedAt = 6 }, []string{"appendonly no"}},
 	} {
 		was.Spec.Persistence = &cachev1alpha1.RedisPersistence{Mode: c.mode}
 		f, one := look(c.change), &configRecorder{}
@@ -61,7 +61,7 @@ func TestAServerIsToldToPersistInSteps(t *testing.T) {
 			t.Errorf("%s: told %q: %v", c.reason, one.commands, err)
 		}
 	}
-	f := look(func(*topology.Member) {})
+	f := look(func(*topology.Node) {})
 	f.servers["a-1"] = &configRecorder{fail: errors.New("no answer")}
 	if r.doSetPersistence(t.Context(), was.Redis, f, []string{"a-1"}) == nil {
 		t.Error("who does not answer has not refused")
@@ -71,8 +71,8 @@ func TestAServerIsToldToPersistInSteps(t *testing.T) {
 // A set whose Secret was lost begins with what its servers can find again.
 func TestSettingsThatAreLostAreThoseOfTheServers(t *testing.T) {
 	s := fixture.WithVolumes(fixture.Healthy(3))
-	for i := range s.Members {
-		s.Members[i].AOF = false
+	for i := range s.Nodes {
+		s.Nodes[i].AOF = false
 	}
 	f := &fleet{spec: config.Resolve(s.Redis), World: s.World}
 	if f.takeSettings(config.Settings{}); f.Settings.Live[config.AppendOnly] != "no" {

@@ -59,8 +59,8 @@ func TestDismiss(t *testing.T) {
 func TestBeginningAgainWithoutOneIsUnsafe(t *testing.T) {
 	s := fixture.Healthy(3)
 	fixture.RestartAll(s)
-	s.Members[0].Keys = 9
-	fixture.MakeSilent(&s.Members[1])
+	s.Nodes[0].Keys = 9
+	fixture.MakeSilent(&s.Nodes[1])
 	s.Annotations = map[string]string{cachev1alpha1.RedisAllowUnsafePromotion: "7"}
 	if got := s.Situation().Plan(); got.Do != topology.Promote || !got.Unsafe {
 		t.Errorf("got %s, unsafe %t", got, got.Unsafe)

@@ -60,7 +60,7 @@ func TestPublish(t *testing.T) {
 	if got := r.publishIdentity(s.Redis, f); got.ContentHash() == published.ContentHash() {
 		t.Error("all have loaded it, and the next one is held back")
 	}
-	fixture.MakeSilent(&f.Members[1])
+	fixture.MakeSilent(&f.Nodes[1])
 	if got := r.publishIdentity(s.Redis, f); got.ContentHash() != published.ContentHash() {
 		t.Error("one may not have loaded it, and another authority's is published")
 	}

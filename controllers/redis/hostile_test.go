@@ -52,16 +52,16 @@ func TestForgedReplicasAreNoSeries(t *testing.T) {
 // Nobody is connected to because a server names him.
 func TestOnlyPodsAndTheRecordAreAsked(t *testing.T) {
 	s := fixture.Healthy(3)
-	for i := range s.Members {
-		s.Members[i].MasterHost = "forged.example"
+	for i := range s.Nodes {
+		s.Nodes[i].MasterHost = "forged.example"
 		for n := range 64 {
-			s.Members[i].Attached = append(s.Members[i].Attached, fmt.Sprintf("10.9.9.%d", n))
+			s.Nodes[i].Attached = append(s.Nodes[i].Attached, fmt.Sprintf("10.9.9.%d", n))
 		}
 	}
-	s.Ghost = &topology.Member{Name: "a-0", Address: "10.0.0.9"}
+	s.Ghost = &topology.Node{Name: "a-0", Address: "10.0.0.9"}
 	f := &fleet{spec: config.Resolve(s.Redis), World: s.World}
 	own := map[string]bool{"10.0.0.9": true}
-	for _, m := range s.Members {
+	for _, m := range s.Nodes {
 		own[m.Address] = true
 	}
 	addresses := f.addresses()
@@ -86,7 +86,7 @@ func TestAPanicEndsNothingButItself(t *testing.T) {
 
 func TestWhatCannotBeReadIsTold(t *testing.T) {
 	s := fixture.Healthy(3)
-	s.Members[2].View = wire.View{Answer: wire.Silent, Unreadable: `run_id in INFO is "x", not 40 hexadecimal digits`}
+	s.Nodes[2].View = wire.View{Answer: wire.Silent, Unreadable: `run_id in INFO is "x", not 40 hexadecimal digits`}
 	list := s.Status.Conditions
 	setUnreadable(&list, s.Generation, s.World)
 	c := meta.FindStatusCondition(list, commonv1.ConditionDegraded)

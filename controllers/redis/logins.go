@@ -40,7 +40,7 @@ func (r *Reconciler) admitOnly(ctx context.Context, redis *cachev1alpha1.Redis, 
 		}
 		r.memory.noteCommand(redis, p.RunID, setLoginSent(r.clock.Now()))
 	}
-	for _, m := range f.Members { // who is refused now must be told again, should he count after all
+	for _, m := range f.Nodes { // who is refused now must be told again, should he count after all
 		if m.LoginSent && !slices.ContainsFunc(processes, m.IsProcess) {
 			r.memory.noteCommand(redis, m.RunID, func(c *topology.SentCommands) { c.LoginSent = false })
 		}

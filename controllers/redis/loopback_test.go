@@ -174,13 +174,13 @@ func (l *loopback) observe() *fleet {
 		return nil
 	}}
 	for _, n := range l.nodes {
-		f.Members = append(f.Members, topology.Member{Name: n.name, PodUID: n.uid, Address: n.address, WasSilent: l.r.memory.wasSilent(l.redis, n.address),
+		f.Nodes = append(f.Nodes, topology.Node{Name: n.name, PodUID: n.uid, Address: n.address, WasSilent: l.r.memory.wasSilent(l.redis, n.address),
 			ConfigMark: n.mark, Outdated: n.mark != f.spec.RestartMark(l.written)})
 		f.servers[n.name] = wire.Open(n.address, l.secrets.Operator, nil)
 	}
 	if rep := l.redis.Status.Replication; rep != nil && !slices.ContainsFunc(l.nodes, func(n *localServer) bool { return n.uid == rep.Master.PodUID }) {
 		p := rep.Master
-		f.Ghost = &topology.Member{Name: p.Name, PodUID: p.PodUID, Address: p.Address, WasSilent: l.r.memory.wasSilent(l.redis, p.Address)}
+		f.Ghost = &topology.Node{Name: p.Name, PodUID: p.PodUID, Address: p.Address, WasSilent: l.r.memory.wasSilent(l.redis, p.Address)}
 		f.ghostServer = wire.Open(p.Address, l.secrets.Operator, nil)
 	}
 	f.look(l.t.Context())

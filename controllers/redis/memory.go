@@ -75,8 +75,8 @@ func (known *objectMemory) Drop() {
 func (m *memory) trackFrozen(redis *cachev1alpha1.Redis, w topology.World, clock clock.PassiveClock) time.Duration {
 	known, unlock := m.lock(redis)
 	defer unlock()
-	answering := w.Count(func(m topology.Member) bool { return m.Answer == wire.Reached })
-	fenced := w.Count(func(m topology.Member) bool { return m.Fenced() })
+	answering := w.Count(func(m topology.Node) bool { return m.Answer == wire.Reached })
+	fenced := w.Count(func(m topology.Node) bool { return m.Fenced() })
 	return durationOf(&known.frozenSince, fenced > 0 && fenced >= answering, clock)
 }
 

@@ -18,7 +18,7 @@ func setLoginSent(now time.Time) func(*topology.SentCommands) {
 }
 
 // fillCommands fills in what the processes were told, and forgets those that are gone.
-func (m *memory) fillCommands(redis *cachev1alpha1.Redis, asked []*topology.Member, now time.Time) {
+func (m *memory) fillCommands(redis *cachev1alpha1.Redis, asked []*topology.Node, now time.Time) {
 	known, unlock := m.lock(redis)
 	defer unlock()
 	running := map[string]topology.SentCommands{}

@@ -43,8 +43,8 @@ func (m *memory) fillPasswords(redis *cachev1alpha1.Redis, w *topology.World, c 
 	known, unlock := m.lock(redis)
 	defer unlock()
 	running, want := map[string]passwordReply{}, c.Digest()
-	for i := range w.Members {
-		one := &w.Members[i]
+	for i := range w.Nodes {
+		one := &w.Nodes[i]
 		was, told := known.passwordReplies[one.RunID]
 		if told && one.Answer == wire.Reached {
 			running[one.RunID] = was
@@ -53,7 +53,7 @@ func (m *memory) fillPasswords(redis *cachev1alpha1.Redis, w *topology.World, c 
 		one.PasswordsUnknown = one.Answer == wire.Reached && (was.refused || was.digest != want)
 	}
 	known.passwordReplies = running
-	known.lockedOut = w.Count(topology.Member.IsLockedOut) > 0 && w.Count(func(m topology.Member) bool { return m.Answer == wire.Reached }) == 0
+	known.lockedOut = w.Count(topology.Node.IsLockedOut) > 0 && w.Count(func(m topology.Node) bool { return m.Answer == wire.Reached }) == 0
 }
 
 func (m *memory) notePasswords(redis *cachev1alpha1.Redis, runID string, k passwordReply) {

@@ -37,8 +37,8 @@ func (m *memory) fillSettings(redis *cachev1alpha1.Redis, spec config.Spec, w *t
 	defer unlock()
 	running := map[string]settingsReply{}
 	wanted := map[int64]map[string]string{} // by limit, which mostly is the same
-	for i := range w.Members {
-		one := &w.Members[i]
+	for i := range w.Nodes {
+		one := &w.Nodes[i]
 		was, told := known.settingsReplies[one.RunID]
 		if told && one.Answer == wire.Reached {
 			running[one.RunID] = was

@@ -16,7 +16,7 @@ import (
 // What a lost master may still have confirmed ends when the last of its replicas is frozen.
 func TestAFreezeCountsFromTheLastToBeFrozen(t *testing.T) {
 	s := fixture.Healthy(3)
-	fixture.MakeSilent(&s.Members[0])
+	fixture.MakeSilent(&s.Nodes[0])
 	fixture.FreezeAll(s, 90)
 	var m memory
 	now := testingclock.NewFakePassiveClock(present)
@@ -32,9 +32,9 @@ func TestAFreezeCountsFromTheLastToBeFrozen(t *testing.T) {
 	fixture.FreezeAll(s, 90, 95)
 	frozenFor(0)
 	frozenFor(time.Second)
-	fixture.MakeSilent(&s.Members[1])
+	fixture.MakeSilent(&s.Nodes[1])
 	frozenFor(2 * time.Second)
-	s.Members[1] = fixture.Running(1) // it was only not heard, and follows
+	s.Nodes[1] = fixture.Running(1) // it was only not heard, and follows
 	frozenFor(0)
 	fixture.FreezeAll(s, 90, 95)
 	frozenFor(0)
@@ -88,14 +88,14 @@ func TestALoginIsToldAgain(t *testing.T) {
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			r, redis, now := &Reconciler{}, &cachev1alpha1.Redis{}, modelClock.Now()
-			one := topology.Member{View: wire.View{Answer: wire.Reached, RunID: "run", LinkUp: c.linked, Syncing: c.syncing}}
+			one := topology.Node{View: wire.View{Answer: wire.Reached, RunID: "run", LinkUp: c.linked, Syncing: c.syncing}}
 			r.memory.noteCommand(redis, one.RunID, setLoginSent(now))
-			r.memory.fillCommands(redis, []*topology.Member{&one}, now.Add(c.after))
+			r.memory.fillCommands(redis, []*topology.Node{&one}, now.Add(c.after))
 			if one.LoginSent != c.told {
 				t.Errorf("told: %t", one.LoginSent)
 			}
 			if one.LinkUp = false; c.linked { // from the last time that it was seen linked
-				r.memory.fillCommands(redis, []*topology.Member{&one}, now.Add(c.after+1))
+				r.memory.fillCommands(redis, []*topology.Node{&one}, now.Add(c.after+1))
 				if !one.LoginSent {
 					t.Error("one that has just lost its link is told again at once")
 				}

@@ -305,12 +305,12 @@ func newModelPass(read reading, ask func(request) reply) *modelPass {
 	f := &fleet{spec: config.Resolve(p.redis), effects: p, servers: make(map[string]server, read.nodes), credentials: config.Credentials{Replication: "key"}}
 	p.fleet = f
 	for n, pod := range read.pods[:read.nodes] {
-		m := topology.Member{Name: nodeNames[n], PodUID: podUID(pod), Address: address(pod)}
-		f.Members = append(f.Members, m)
+		m := topology.Node{Name: nodeNames[n], PodUID: podUID(pod), Address: address(pod)}
+		f.Nodes = append(f.Nodes, m)
 		f.servers[m.Name] = modelServer{p, int8(n), pod} //nolint:gosec // a few
 	}
 	if rep := p.redis.Status.Replication; rep != nil && !slices.Contains(read.pods[:], read.record.recordedMaster.pod) {
-		f.Ghost = &topology.Member{Name: rep.Master.Name, PodUID: rep.Master.PodUID, Address: rep.Master.Address}
+		f.Ghost = &topology.Node{Name: rep.Master.Name, PodUID: rep.Master.PodUID, Address: rep.Master.Address}
 		f.ghostServer = modelServer{p, read.record.recordedMasterNode, read.record.recordedMaster.pod}
 	}
 	if read.storage {
@@ -345,8 +345,8 @@ func pass(read reading, known operatorMemory, ask func(request, *reading) reply)
 	f.takeSettings(config.Settings{})
 	r.fillFromMemory(p.redis, f)
 	f.SinceRouted = time.Hour
-	for i := range f.Members { // settings, passwords and logins have tests of their own
-		m := &f.Members[i]
+	for i := range f.Nodes { // settings, passwords and logins have tests of their own
+		m := &f.Nodes[i]
 		m.PasswordsUnknown, m.SettingsUnknown = false, false
 	}
 	next := f.situation(p.redis).Plan()
@@ -504,7 +504,7 @@ func (s modelServer) Follow(_ context.Context, to string, as wire.Login) error {
 // owner of a login is a process that was seen, or is on record.
 func (s modelServer) owner(login wire.Login) id {
 	var known []cachev1alpha1.RedisProcess
-	for _, m := range s.fleet.Members {
+	for _, m := range s.fleet.Nodes {
 		known = append(known, m.Process())
 	}
 	if rep := s.redis.Status.Replication; rep != nil {

@@ -99,17 +99,17 @@ func (r *Reconciler) observe(ctx context.Context, redis *cachev1alpha1.Redis, sp
 		f.CertificateFile = config.IdentityFiles(s.certificates.Published).Certificate
 	}
 	for i := range pods {
-		m := r.memberFromPod(&pods[i], set)
+		m := r.nodeFromPod(&pods[i], set)
 		m.WasSilent = r.memory.wasSilent(redis, m.Address)
-		f.Members = append(f.Members, m)
+		f.Nodes = append(f.Nodes, m)
 		if m.Address != "" {
 			f.servers[m.Name] = open(m.Address)
 		}
 	}
-	slices.SortFunc(f.Members, func(a, b topology.Member) int { return int(config.Ordinal(a.Name) - config.Ordinal(b.Name)) })
-	if rep := redis.Status.Replication; rep != nil && !slices.ContainsFunc(f.Members, func(m topology.Member) bool { return m.PodUID == rep.Master.PodUID }) {
+	slices.SortFunc(f.Nodes, func(a, b topology.Node) int { return int(config.Ordinal(a.Name) - config.Ordinal(b.Name)) })
+	if rep := redis.Status.Replication; rep != nil && !slices.ContainsFunc(f.Nodes, func(m topology.Node) bool { return m.PodUID == rep.Master.PodUID }) {
 		p := rep.Master
-		f.Ghost = &topology.Member{Name: p.Name, PodUID: p.PodUID, Address: p.Address, WasSilent: r.memory.wasSilent(redis, p.Address)}
+		f.Ghost = &topology.Node{Name: p.Name, PodUID: p.PodUID, Address: p.Address, WasSilent: r.memory.wasSilent(redis, p.Address)}
 		f.ghostServer = open(p.Address)
 	}
 	f.look(ctx)
@@ -166,20 +166,20 @@ func (f *fleet) look(ctx context.Context) {
 	f.runAll(ctx, all)
 }
 
-// serverOf returns the connection to that member.
-func (f *fleet) serverOf(m *topology.Member) server {
+// serverOf returns the connection to that node.
+func (f *fleet) serverOf(m *topology.Node) server {
 	if m == f.Ghost {
 		return f.ghostServer
 	}
 	return f.servers[m.Name]
 }
 
-// addressable returns the members, and the ghost, that have an address.
-func (f *fleet) addressable() []*topology.Member {
-	var list []*topology.Member
-	for i := range f.Members {
-		if f.Members[i].Address != "" {
-			list = append(list, &f.Members[i])
+// addressable returns the nodes, and the ghost, that have an address.
+func (f *fleet) addressable() []*topology.Node {
+	var list []*topology.Node
+	for i := range f.Nodes {
+		if f.Nodes[i].Address != "" {
+			list = append(list, &f.Nodes[i])
 		}
 	}
 	if f.Ghost != nil {
@@ -188,8 +188,8 @@ func (f *fleet) addressable() []*topology.Member {
 	return list
 }
 
-func (r *Reconciler) memberFromPod(pod *corev1.Pod, set *appsv1.StatefulSet) topology.Member {
-	m := topology.Member{
+func (r *Reconciler) nodeFromPod(pod *corev1.Pod, set *appsv1.StatefulSet) topology.Node {
+	m := topology.Node{
 		Name:       pod.Name,
 		PodUID:     pod.UID,
 		Address:    pod.Status.PodIP,

@@ -36,7 +36,7 @@ func TestWhatAPodProves(t *testing.T) {
 		pod := corev1.Pod{Status: corev1.PodStatus{ContainerStatuses: []corev1.ContainerStatus{c.status},
 			Conditions: []corev1.PodCondition{{Type: corev1.ContainersReady, Status: c.ready}, {Type: corev1.PodReady, Status: c.ready}}}}
 		r := &Reconciler{clock: clock.RealClock{}}
-		if got := r.memberFromPod(&pod, &appsv1.StatefulSet{}).Stopped; got != c.want {
+		if got := r.nodeFromPod(&pod, &appsv1.StatefulSet{}).Stopped; got != c.want {
 			t.Errorf("%s: stopped %t", c.reason, got)
 		}
 	}
@@ -60,7 +60,7 @@ func TestWhoIsArriving(t *testing.T) {
 		pod := corev1.Pod{ObjectMeta: metav1.ObjectMeta{CreationTimestamp: ago(c.age)}, Status: corev1.PodStatus{
 			Conditions: []corev1.PodCondition{{Type: corev1.PodReady, Status: c.ready, LastTransitionTime: ago(c.since)}}}}
 		r := &Reconciler{clock: clock.RealClock{}}
-		if got := r.memberFromPod(&pod, &appsv1.StatefulSet{}).EndpointChanging; got != c.want {
+		if got := r.nodeFromPod(&pod, &appsv1.StatefulSet{}).EndpointChanging; got != c.want {
 			t.Errorf("%s: arriving %t", c.reason, got)
 		}
 	}
@@ -71,7 +71,7 @@ func TestAMasterWhosePodIsGoneIsAGhost(t *testing.T) {
 	s := fixture.Healthy(1)
 	asked, end := context.WithCancel(t.Context())
 	end() // nobody is there to be asked
-	for uid, want := range map[types.UID]bool{s.Members[0].PodUID: false, "another": true} {
+	for uid, want := range map[types.UID]bool{s.Nodes[0].PodUID: false, "another": true} {
 		pod := corev1.Pod{ObjectMeta: metav1.ObjectMeta{Name: "a-0", UID: uid}}
 		r := &Reconciler{clock: clock.RealClock{}}
 		f := r.observe(asked, s.Redis, config.Resolve(s.Redis), []corev1.Pod{pod}, &appsv1.StatefulSet{}, secrets{}, scripted{})

@@ -86,7 +86,7 @@ func TestATakeOverThatFailsLeavesNothingBehind(t *testing.T) {
 	f, redis := newModel(1, 0, false).direct()
 	r, lost := &Reconciler{}, errors.New("the reply is lost")
 	r.Identity, redis.Status.HolderIdentity = "this", "another"
-	run := f.Members[0].RunID
+	run := f.Nodes[0].RunID
 	r.memory.noteCommand(redis, run, func(c *topology.SentCommands) { c.OthersKilled = true })
 	f.effects = scripted{onSave: func() error { return lost }}
 	if acted, err := r.actAsLeader(quiet, redis, f, topology.Step{Do: topology.Fence, Nodes: []string{"a-0"}}); acted || !errors.Is(err, lost) {

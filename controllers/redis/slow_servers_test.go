@@ -51,10 +51,10 @@ func (atOnce) runAll(ctx context.Context, all []func()) { (&apiEffects{}).runAll
 // hostileSet of so many servers, as a pass sees it.
 func hostileSet(nodes int, takes time.Duration) (*fleet, *cachev1alpha1.Redis) {
 	f, redis := recordedSet(1, false).direct()
-	f.effects, f.Members = atOnce{}, nil
+	f.effects, f.Nodes = atOnce{}, nil
 	for n := range nodes {
-		m := topology.Member{Name: fmt.Sprintf("a-%d", n), Address: fmt.Sprintf("192.0.2.%d", n)}
-		f.Members = append(f.Members, m)
+		m := topology.Node{Name: fmt.Sprintf("a-%d", n), Address: fmt.Sprintf("192.0.2.%d", n)}
+		f.Nodes = append(f.Nodes, m)
 		f.servers[m.Name] = slowServer{takes: takes}
 	}
 	return f, redis

@@ -30,7 +30,7 @@ func newStatus(r *cachev1alpha1.Redis, s topology.Situation, next topology.Step,
 	status.Binding = &cachev1alpha1.RedisBinding{Name: s.BindingName()}
 	master, serving := s.ServingMaster()
 	status.ReadyReplicas = 0
-	for _, m := range s.Members {
+	for _, m := range s.Nodes {
 		status.Nodes = append(status.Nodes, cachev1alpha1.RedisNode{
 			Name: m.Name, State: nodeState(m, master, serving), RunID: m.RunID, ReplID: m.ReplID, Version: m.Version})
 		if serving && (m.Name == master.Name || m.InSync(master)) && isPodReady(pods, m.Name) {
@@ -49,7 +49,7 @@ func setConditions(r *cachev1alpha1.Redis, status *cachev1alpha1.RedisStatus, s 
 		ObservedGeneration: set.Status.ObservedGeneration,
 		Desired:            s.RunningSize(),
 		MinReady:           1,
-		Updated:            int32(s.Count(func(m topology.Member) bool { return !m.Outdated })), //nolint:gosec // at most 9
+		Updated:            int32(s.Count(func(m topology.Node) bool { return !m.Outdated })), //nolint:gosec // at most 9
 		Ready:              status.ReadyReplicas,
 		Total:              set.Status.Replicas,
 		Failure:            conditions.FirstFailure(pods),
@@ -82,7 +82,7 @@ func setBlocked(list *[]metav1.Condition, generation int64, next topology.Step) 
 // omitUntilFirstReply removes a condition that is not true yet while no server answers, as it would tell of
 // none, and reports whether it did.
 func omitUntilFirstReply(list *[]metav1.Condition, conditionType string, w topology.World) bool {
-	if w.Count(topology.Member.Answers) > 0 || meta.IsStatusConditionTrue(*list, conditionType) {
+	if w.Count(topology.Node.Answers) > 0 || meta.IsStatusConditionTrue(*list, conditionType) {
 		return false
 	}
 	meta.RemoveStatusCondition(list, conditionType)
@@ -114,7 +114,7 @@ var failoverMessages = map[string]string{
 // setSplitBrain names the nodes that take writes beside each other. The wrong ones are fenced within the pass,
 // where there is a record of who is right.
 func setSplitBrain(list *[]metav1.Condition, generation int64, w topology.World, next topology.Step) {
-	masters := topology.NamesOf(w.Where(func(m topology.Member) bool { return m.Answers() && m.Master }))
+	masters := topology.NamesOf(w.Where(func(m topology.Node) bool { return m.Answers() && m.Master }))
 	if len(masters) < 2 {
 		conditions.Set(list, generation, commonv1.ConditionSplitBrain, false, commonv1.ReasonOneMaster, "no second node takes writes")
 		return
@@ -128,7 +128,7 @@ func setSplitBrain(list *[]metav1.Condition, generation int64, w topology.World,
 
 // setDiskErrors says which nodes cannot write down what they have. Such a master is switched over to a node that can.
 func setDiskErrors(list *[]metav1.Condition, generation int64, w topology.World) {
-	full := topology.NamesOf(w.Where(func(m topology.Member) bool { return m.Misconf }))
+	full := topology.NamesOf(w.Where(func(m topology.Node) bool { return m.Misconf }))
 	if len(full) == 0 {
 		return
 	}
@@ -139,7 +139,7 @@ func setDiskErrors(list *[]metav1.Condition, generation int64, w topology.World)
 // setUnreadable names the nodes whose answers make no sense. They count as silent.
 func setUnreadable(list *[]metav1.Condition, generation int64, w topology.World) {
 	var told []string
-	for _, m := range w.Members {
+	for _, m := range w.Nodes {
 		if m.Unreadable != "" {
 			told = append(told, m.Name+": "+m.Unreadable)
 		}
@@ -150,7 +150,7 @@ func setUnreadable(list *[]metav1.Condition, generation int64, w topology.World)
 	}
 }
 
-func nodeState(m, master topology.Member, serving bool) cachev1alpha1.RedisNodeState {
+func nodeState(m, master topology.Node, serving bool) cachev1alpha1.RedisNodeState {
 	switch {
 	case m.Answer != wire.Reached:
 		return cachev1alpha1.RedisUnreachable

@@ -29,7 +29,7 @@ func setCredentialsInSync(list *[]metav1.Condition, generation int64, s topology
 }
 
 func credentialsState(s topology.Situation, c config.Credentials) (reason, message string) {
-	locked, refusing := s.Where(topology.Member.IsLockedOut), s.Where(func(m topology.Member) bool { return m.RefusesPasswords })
+	locked, refusing := s.Where(topology.Node.IsLockedOut), s.Where(func(m topology.Node) bool { return m.RefusesPasswords })
 	_, serving := s.ServingMaster()
 	switch last := c.OverlapEnd(); {
 	case len(locked) > 0 && serving:
@@ -42,7 +42,7 @@ func credentialsState(s topology.Situation, c config.Credentials) (reason, messa
 	case len(refusing) > 0:
 		return commonv1.ReasonPasswordRefused, strings.Join(topology.NamesOf(refusing), ", ") +
 			" refuses to change its passwords; delete the pod, a replica's first: it starts with the current ones"
-	case c.IsUnpublished() || s.Count(topology.Member.HasOldPasswords) > 0:
+	case c.IsUnpublished() || s.Count(topology.Node.HasOldPasswords) > 0:
 		return commonv1.ReasonRotating, "the nodes are being told the passwords that the Secrets say"
 	case !last.IsZero():
 		return commonv1.ReasonPasswordsOverlap, "the password before is accepted too, until " + last.Format(time.RFC3339)
@@ -52,7 +52,7 @@ func credentialsState(s topology.Situation, c config.Credentials) (reason, messa
 
 // lockedOutMessage tells a human how to regain a set that serves and cannot be commanded. Nothing is deleted
 // here: what the processes hold in memory may be nowhere else.
-func lockedOutMessage(s topology.Situation, locked []topology.Member) string {
+func lockedOutMessage(s topology.Situation, locked []topology.Node) string {
 	out := fmt.Sprintf("%s does not know the operator's password: applications are served, and no failover is possible. "+
 		"Restore Secret %q as it was", strings.Join(topology.NamesOf(locked), ", "), s.SystemName())
 	if s.Persistence == cachev1alpha1.RedisPersistNone {

@@ -29,14 +29,14 @@ func TestCredentialsInSync(t *testing.T) {
 	}{
 		{"all is well", fixture.Started("p", ""), func(*fixture.Scene) {}, commonv1.ReasonPasswordsAccepted, "", true, false},
 		{"two are accepted", overlapping, func(*fixture.Scene) {}, commonv1.ReasonPasswordsOverlap, "2026-01-02T12:05:00Z", true, false},
-		{"a node is not told yet", fixture.Started("p", ""), func(s *fixture.Scene) { s.Members[1].PasswordsUnknown = true }, commonv1.ReasonRotating, "", false, false},
+		{"a node is not told yet", fixture.Started("p", ""), func(s *fixture.Scene) { s.Nodes[1].PasswordsUnknown = true }, commonv1.ReasonRotating, "", false, false},
 		{"applications are not", fixture.Started("p", "").ChooseLogin("s", "new", fixture.Drawn), func(*fixture.Scene) {}, commonv1.ReasonRotating, "", false, false},
-		{"a node refuses", fixture.Started("p", ""), func(s *fixture.Scene) { s.Members[1].PasswordsUnknown, s.Members[1].RefusesPasswords = true, true },
+		{"a node refuses", fixture.Started("p", ""), func(s *fixture.Scene) { s.Nodes[1].PasswordsUnknown, s.Nodes[1].RefusesPasswords = true, true },
 			commonv1.ReasonPasswordRefused, "a-1", false, true},
 		{"the user's Secret is lost", lost, func(*fixture.Scene) {}, commonv1.ReasonSecretUnusable, `auth.secretName: there is no Secret "s"`, false, true},
-		{"a replica is locked out", fixture.Started("p", ""), func(s *fixture.Scene) { fixture.AuthFailed(&s.Members[1]) }, commonv1.ReasonReadmitting, "a-1", false, false},
-		{"the master is", fixture.Started("p", ""), func(s *fixture.Scene) { fixture.AuthFailed(&s.Members[0]) }, commonv1.ReasonLockedOut, "it is in memory alone", false, true},
-		{"the master is, with a volume", fixture.Started("p", ""), func(s *fixture.Scene) { volumes(s); fixture.AuthFailed(&s.Members[0]) },
+		{"a replica is locked out", fixture.Started("p", ""), func(s *fixture.Scene) { fixture.AuthFailed(&s.Nodes[1]) }, commonv1.ReasonReadmitting, "a-1", false, false},
+		{"the master is", fixture.Started("p", ""), func(s *fixture.Scene) { fixture.AuthFailed(&s.Nodes[0]) }, commonv1.ReasonLockedOut, "it is in memory alone", false, true},
+		{"the master is, with a volume", fixture.Started("p", ""), func(s *fixture.Scene) { volumes(s); fixture.AuthFailed(&s.Nodes[0]) },
 			commonv1.ReasonLockedOut, "delete pod a-0, annotate this object with " + cachev1alpha1.RedisAllowUnsafePromotion + "=7", false, true},
 	} {
 		t.Run(c.name, func(t *testing.T) {
@@ -57,8 +57,8 @@ func TestCredentialsInSync(t *testing.T) {
 // started, whatever was amiss before; what was once True stays.
 func TestNothingIsInSyncBeforeAServerAnswers(t *testing.T) {
 	s := fixture.WithVolumes(fixture.Healthy(3))
-	for i := range s.Members {
-		fixture.MakeSilent(&s.Members[i])
+	for i := range s.Nodes {
+		fixture.MakeSilent(&s.Nodes[i])
 	}
 	for _, kind := range []string{commonv1.ConditionSettingsInSync, commonv1.ConditionCredentialsInSync} {
 		for before, want := range map[metav1.ConditionStatus]bool{"": false, metav1.ConditionFalse: false, metav1.ConditionTrue: true} {

@@ -50,7 +50,7 @@ func TestConditionsOfASleeper(t *testing.T) {
 	stand(commonv1.ConditionReady, metav1.ConditionFalse, commonv1.ReasonHibernating)
 	s.Status.Replication = nil
 	stand(commonv1.ConditionReady, metav1.ConditionFalse, commonv1.ReasonHibernating)
-	set.Status.Replicas, s.Members = 0, nil
+	set.Status.Replicas, s.Nodes = 0, nil
 	stand(commonv1.ConditionReady, metav1.ConditionTrue, commonv1.ReasonHibernated)
 	stand(commonv1.ConditionAvailable, metav1.ConditionFalse, commonv1.ReasonHibernated)
 	stand(commonv1.ConditionProgressing, metav1.ConditionFalse, commonv1.ReasonHibernated)

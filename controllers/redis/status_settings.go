@@ -31,7 +31,7 @@ func setSettingsInSync(list *[]metav1.Condition, generation int64, s topology.Si
 	case len(pending) > 0:
 		message := strings.Join(pending, ", ") + ": to be set on the running servers"
 		say(commonv1.ReasonApplyingSettings, message)
-		if s.Count(topology.Member.Answers) > 0 { // or there is more amiss
+		if s.Count(topology.Node.Answers) > 0 { // or there is more amiss
 			conditions.Set(list, generation, commonv1.ConditionReady, false, commonv1.ReasonRollingOut, message)
 			conditions.Set(list, generation, commonv1.ConditionProgressing, true, commonv1.ReasonRollingOut, message)
 		}
@@ -60,7 +60,7 @@ func unappliedFields(s topology.Situation) (pending, refused []string) {
 // unrolledFields are the fields that some pods were not made for, and those pods.
 func unrolledFields(s topology.Situation) (fields, pods []string) {
 	mark := s.RestartMark(s.Settings)
-	for _, m := range s.Members {
+	for _, m := range s.Nodes {
 		apart := config.DifferingMarks(m.ConfigMark, mark)
 		if len(apart) > 0 {
 			pods = append(pods, m.Name)

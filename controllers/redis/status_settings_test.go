@@ -21,16 +21,16 @@ func TestSettingsInSync(t *testing.T) {
 		ready  bool
 	}{
 		{"all is in step", func(*fixture.Scene) {}, "SettingsApplied: every server", true},
-		{"not known yet what a process was told", func(s *fixture.Scene) { s.Members[1].SettingsUnknown = true }, "SettingsApplied", true},
+		{"not known yet what a process was told", func(s *fixture.Scene) { s.Nodes[1].SettingsUnknown = true }, "SettingsApplied", true},
 		{"on its way", func(s *fixture.Scene) { s.Spec.Config = fixture.OneDirective("hz", "20") }, "ApplyingSettings: config.hz:", false},
 		{"persistence is", func(s *fixture.Scene) { s.Settings.Live[config.AppendOnly] = "no" }, "ApplyingSettings: persistence:", false},
 		{"waiting for pods", func(s *fixture.Scene) {
 			s.Spec.Config = fixture.OneDirective("databases", "5")
-			s.Members[1].ConfigMark = config.Resolve(s.Redis).RestartMark(s.Settings)
+			s.Nodes[1].ConfigMark = config.Resolve(s.Redis).RestartMark(s.Settings)
 		}, "RollingOut: config.databases: until their pods are made anew, a-0, a-2", false},
 		{"refused", func(s *fixture.Scene) {
 			s.Spec.Config = fixture.OneDirective("hz", "abc")
-			s.Members[1].RefusedSettings = map[string]string{"hz": "ERR no integer"}
+			s.Nodes[1].RefusedSettings = map[string]string{"hz": "ERR no integer"}
 		}, `InvalidSpec: config.hz: the servers refuse hz "abc": ERR no integer; the value before`, false},
 	} {
 		t.Run(c.reason, func(t *testing.T) {

@@ -22,19 +22,19 @@ func TestWhatNeedsAHumanIsNamed(t *testing.T) {
 		reason, kind, says string
 		given              func(*fixture.Scene)
 	}{
-		{"a second master", commonv1.ConditionSplitBrain, "a-0 and a-2 take writes", func(s *fixture.Scene) { s.Members[2].Master = true }},
+		{"a second master", commonv1.ConditionSplitBrain, "a-0 and a-2 take writes", func(s *fixture.Scene) { s.Nodes[2].Master = true }},
 		{"masters of which none is on record", commonv1.ConditionSplitBrain, "no record says which is right", func(s *fixture.Scene) {
-			s.Members[1].Master = true
+			s.Nodes[1].Master = true
 			s.Status.Replication = nil
 		}},
 		{"what awaits a decision, a full disk and too small a size or not", commonv1.ConditionDegraded, "annotate this object", func(s *fixture.Scene) {
-			fixture.Refused(&s.Members[0])
-			fixture.Frozen(&s.Members[1], 90)
-			fixture.MakeSilent(&s.Members[2])
-			s.Members[1].Misconf = true
+			fixture.Refused(&s.Nodes[0])
+			fixture.Frozen(&s.Nodes[1], 90)
+			fixture.MakeSilent(&s.Nodes[2])
+			s.Nodes[1].Misconf = true
 			s.Spec.Storage = &cachev1alpha1.RedisStorage{Size: resource.MustParse("1Gi")}
 		}},
-		{"a full disk", commonv1.ConditionDegraded, "a-1 cannot write to disk", func(s *fixture.Scene) { s.Members[1].Misconf = true }},
+		{"a full disk", commonv1.ConditionDegraded, "a-1 cannot write to disk", func(s *fixture.Scene) { s.Nodes[1].Misconf = true }},
 	} {
 		t.Run(c.reason, func(t *testing.T) {
 			s := fixture.Healthy(3)

@@ -15,7 +15,7 @@ func setCertificatesInSync(list *[]metav1.Condition, generation int64, s topolog
 	}
 	conditions.SetCertificatesInSync(list, generation, conditions.Certificates{
 		Field: tlsField, Problem: c.Problem, NoneValid: c.Published.IsEmpty(),
-		Lagging:      topology.NamesOf(s.Where(func(m topology.Member) bool { return !m.Answers() || s.HasOldCertificate(m) })),
+		Lagging:      topology.NamesOf(s.Where(func(m topology.Node) bool { return !m.Answers() || s.HasOldCertificate(m) })),
 		TrustPending: c.Published.ContentHash() != c.Wanted.ContentHash(),
 	})
 }

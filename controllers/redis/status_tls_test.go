@@ -26,7 +26,7 @@ func TestCertificatesInSync(t *testing.T) {
 		degraded bool
 	}{
 		{"all is well", config.Certificates{Published: published, Wanted: published}, func(*fixture.Scene) {}, "True CertificatesLoaded", "", false},
-		{"a node is late", config.Certificates{Published: published, Wanted: published}, func(s *fixture.Scene) { fixture.MakeSilent(&s.Members[1]) }, "False Reloading", "a-1", false},
+		{"a node is late", config.Certificates{Published: published, Wanted: published}, func(s *fixture.Scene) { fixture.MakeSilent(&s.Nodes[1]) }, "False Reloading", "a-1", false},
 		{"the next is about to be published", config.Certificates{Published: published, Wanted: renewed}, func(*fixture.Scene) {}, "False Reloading", "authority", false},
 		{"the Secret is of no use", config.Certificates{Published: published, Wanted: published, Problem: "there is no Secret"}, func(*fixture.Scene) {},
 			"False SecretUnusable", "tls.secretName: there is no Secret", true},

@@ -9,8 +9,8 @@ func (s Situation) QuorumMargin() (margin int, reason string) {
 	if !serving {
 		return -1, commonv1.ReasonNoMaster
 	}
-	candidates := s.Where(func(m Member) bool { return s.isMember(m) && m.InSync(master) })
-	never := s.Where(func(m Member) bool { return s.isMember(m) && m.Answers() && !m.hasHistory(s.Status.Replication) })
+	candidates := s.Where(func(m Node) bool { return s.isMember(m) && m.InSync(master) })
+	never := s.Where(func(m Node) bool { return s.isMember(m) && m.Answers() && !m.hasHistory(s.Status.Replication) })
 	all := len(s.Status.Replication.SyncSet) - len(never)
 	margin = len(candidates) + s.requiredConfirmations() - all - 1
 	switch {

@@ -17,14 +17,14 @@ func TestMargin(t *testing.T) {
 		want   int
 	}{
 		{"all are in sync: one more may go", 3, func(*Scene) {}, 0},
-		{"one is away and may hold what the other lacks", 3, func(s *Scene) { MakeSilent(&s.Members[2]) }, -1},
+		{"one is away and may hold what the other lacks", 3, func(s *Scene) { MakeSilent(&s.Nodes[2]) }, -1},
 		{"with W=2 any one of two has all", 3, func(s *Scene) {
 			s.Status.Replication.EffectiveMinReplicas = 2
 			s.Spec.Durability = &cachev1alpha1.RedisDurability{MinReplicasToWrite: ptr.To[int32](2)}
 		}, 1},
 		{"which the spec no longer asks for", 3, func(s *Scene) { s.Status.Replication.EffectiveMinReplicas = 2 }, 0},
 		{"nobody is in sync", 3, LinksDown, -1},
-		{"there is no master", 3, func(s *Scene) { MakeSilent(&s.Members[0]) }, -1},
+		{"there is no master", 3, func(s *Scene) { MakeSilent(&s.Nodes[0]) }, -1},
 	} {
 		s := Healthy(c.size)
 		c.given(s)

@@ -81,13 +81,13 @@ func (s Situation) untilLost() time.Duration {
 // reachesNobody reports whether the operator reaches no server at all: that tells something about its own way to
 // them, and nothing about them.
 func (s Situation) reachesNobody() bool {
-	silent := s.Where(func(m Member) bool { return m.Answer == wire.Silent && m.SilentFor >= s.SilenceLimit })
-	return len(silent) > 1 && len(silent) == len(s.Members) && s.Ghost == nil
+	silent := s.Where(func(m Node) bool { return m.Answer == wire.Silent && m.SilentFor >= s.SilenceLimit })
+	return len(silent) > 1 && len(silent) == len(s.Nodes) && s.Ghost == nil
 }
 
 // formSet makes the first master. Nodes that hold data have had one before.
 func (s Situation) formSet() Step {
-	masters := s.Where(func(m Member) bool { return m.Answer == wire.Reached && m.Master })
+	masters := s.Where(func(m Node) bool { return m.Answer == wire.Reached && m.Master })
 	switch len(masters) {
 	case 0:
 	case 1:
@@ -96,7 +96,7 @@ func (s Situation) formSet() Step {
 		return Step{Do: Block, Reason: commonv1.ReasonSeveralMasters, Message: fmt.Sprintf("%s are masters, and no record says which is right; compare their data, and delete the pods of all but one",
 			strings.Join(NamesOf(masters), " and "))}
 	}
-	if following := s.Where(func(m Member) bool { return m.Answers() && !m.Fenced() }); len(following) > 0 {
+	if following := s.Where(func(m Node) bool { return m.Answers() && !m.Fenced() }); len(following) > 0 {
 		return Step{Do: Fence, Nodes: NamesOf(following), Message: "there is no record of whom it follows"}
 	}
 	// A volume may hold data, so all must be heard; a pod without one is born empty.
@@ -107,7 +107,7 @@ func (s Situation) formSet() Step {
 	if next, ok := s.promoteFromVolumes(Step{Do: Promote, Reason: commonv1.ReasonRecovering}, missing); ok {
 		return next
 	}
-	fresh := s.Where(func(m Member) bool { return m.Answers() && !m.Deleting && s.isWanted(m) })
+	fresh := s.Where(func(m Node) bool { return m.Answers() && !m.Deleting && s.isWanted(m) })
 	if len(fresh) == 0 {
 		return Step{Do: Wait, Message: "waiting for a node that stays"}
 	}
@@ -115,12 +115,12 @@ func (s Situation) formSet() Step {
 }
 
 // maintain keeps a set with a serving master in shape: a checklist, most urgent first.
-func (s Situation) maintain(master Member) Step {
+func (s Situation) maintain(master Node) Step {
 	rep := s.Status.Replication
 	if rep.Epoch < max(s.Status.Epoch, s.MaxStampedEpoch()) || rep.ReplID != master.ReplID || !master.Pinned {
 		return Step{Do: RecordMaster, Nodes: []string{master.Name}, Message: "it serves"}
 	}
-	for _, decide := range []func(Member) (Step, bool){
+	for _, decide := range []func(Node) (Step, bool){
 		s.askAboutSuperseded,   // nothing is done for a master that the others may have gone on without
 		s.lowerMinReplicas,     // too high a W refuses writes
 		s.replaceCutOffMaster,  // so does a master that its replicas do not hear
@@ -146,7 +146,7 @@ func (s Situation) maintain(master Member) Step {
 			return next
 		}
 	}
-	if syncing := s.Where(func(m Member) bool { return m.Name != master.Name && s.isWanted(m) && !m.InSync(master) }); len(syncing) > 0 {
+	if syncing := s.Where(func(m Node) bool { return m.Name != master.Name && s.isWanted(m) && !m.InSync(master) }); len(syncing) > 0 {
 		return Step{Do: Wait, Message: "syncing: " + strings.Join(NamesOf(syncing), ", "), RequeueAfter: 2 * ShortRequeue}
 	}
 	if missing := s.unansweredNodes(); len(missing) > 0 {
@@ -156,7 +156,7 @@ func (s Situation) maintain(master Member) Step {
 }
 
 // disconnectOldClients closes the connections of clients that still hold on to the master before this one.
-func (s Situation) disconnectOldClients(master Member) (Step, bool) {
+func (s Situation) disconnectOldClients(master Node) (Step, bool) {
 	last := s.Status.LastFailover
 	if last == nil || last.RoutedAt == nil || s.SinceRouted > OldClientTime || last.From == master.Name {
 		return Step{}, false
@@ -167,11 +167,11 @@ func (s Situation) disconnectOldClients(master Member) (Step, bool) {
 
 // rollOutdated deletes the pod of one outdated replica, from the highest ordinal, while all others are well and
 // it has its data where its successor looks for it.
-func (s Situation) rollOutdated(master Member) (Step, bool) {
-	if len(s.unansweredNodes()) > 0 || !s.allOthers(master, func(m Member) bool { return m.InSync(master) && !m.Deleting }) {
+func (s Situation) rollOutdated(master Node) (Step, bool) {
+	if len(s.unansweredNodes()) > 0 || !s.allOthers(master, func(m Node) bool { return m.InSync(master) && !m.Deleting }) {
 		return Step{}, false
 	}
-	outdated := s.Where(func(m Member) bool {
+	outdated := s.Where(func(m Node) bool {
 		return m.Outdated && !m.Deleting && (m.Name != master.Name || s.Size == 1 && !s.Supervised)
 	})
 	if len(outdated) == 0 || !outdated[len(outdated)-1].persistsAs(s.Settings.Live[config.AppendOnly]) {
@@ -181,11 +181,11 @@ func (s Situation) rollOutdated(master Member) (Step, bool) {
 }
 
 // isWanted reports whether the size asks for that node.
-func (s Situation) isWanted(m Member) bool { return config.Ordinal(m.Name) < s.Size }
+func (s Situation) isWanted(m Node) bool { return config.Ordinal(m.Name) < s.Size }
 
 // allOthers reports whether the test holds for every wanted node but the master.
-func (s Situation) allOthers(master Member, holds func(Member) bool) bool {
-	return s.Count(func(m Member) bool { return m.Name != master.Name && s.isWanted(m) && !holds(m) }) == 0
+func (s Situation) allOthers(master Node, holds func(Node) bool) bool {
+	return s.Count(func(m Node) bool { return m.Name != master.Name && s.isWanted(m) && !holds(m) }) == 0
 }
 
 // unansweredNodes are the wanted nodes that do not answer, or still load their data.
@@ -197,8 +197,8 @@ func (s Situation) unansweredNodes() []string {
 }
 
 // usurpers are the masters beside the one of record.
-func (s Situation) usurpers() []Member {
-	return s.Where(func(m Member) bool {
+func (s Situation) usurpers() []Node {
+	return s.Where(func(m Node) bool {
 		return m.Answers() && m.Master && !m.IsProcess(s.Status.Replication.Master)
 	})
 }

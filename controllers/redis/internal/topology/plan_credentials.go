@@ -2,17 +2,17 @@ package topology
 
 // updatePasswords tells the Secrets' passwords to nodes that may not accept them yet: all of them when a
 // password changes, and each new process, which may have started from an older file.
-func (s Situation) updatePasswords(Member) (Step, bool) {
-	behind := s.Where(func(m Member) bool { return m.HasOldPasswords() && !m.RefusesPasswords })
+func (s Situation) updatePasswords(Node) (Step, bool) {
+	behind := s.Where(func(m Node) bool { return m.HasOldPasswords() && !m.RefusesPasswords })
 	return Step{Do: SetPasswords, Nodes: NamesOf(behind), Message: "it may accept other passwords than the Secrets say"}, len(behind) > 0
 }
 
 // restartLockedOut deletes the pod of a replica that does not know the operator's password: the new pod brings
 // the current file. It does so for one at a time and while all others are well, as in a roll, and never touches
 // the master, which serves its clients.
-func (s Situation) restartLockedOut(master Member) (Step, bool) {
-	locked := s.Where(func(m Member) bool { return m.IsLockedOut() && m.Name != master.Name })
-	well := s.allOthers(master, func(m Member) bool { return m.IsLockedOut() || m.InSync(master) && !m.Deleting })
+func (s Situation) restartLockedOut(master Node) (Step, bool) {
+	locked := s.Where(func(m Node) bool { return m.IsLockedOut() && m.Name != master.Name })
+	well := s.allOthers(master, func(m Node) bool { return m.IsLockedOut() || m.InSync(master) && !m.Deleting })
 	if len(locked) == 0 || !well {
 		return Step{}, false
 	}

@@ -20,27 +20,27 @@ const (
 //
 // Mastership does not go back and forth: each of these replicas has had the stream of this very master, and
 // before another master is replaced in the same way, as many must have reached it.
-func (s Situation) replaceCutOffMaster(master Member) (Step, bool) {
+func (s Situation) replaceCutOffMaster(master Node) (Step, bool) {
 	deaf := s.replicasCutOff(master)
 	if len(deaf) == 0 {
 		return Step{}, false
 	}
 	// The servers tell whole seconds: two may be little more than one, which is usual.
 	limit := max(s.SilenceLimit, recentIO+time.Second)
-	if s.CutOffFor < ReconnectTime || slices.ContainsFunc(deaf, func(m Member) bool { return m.LastIO < limit }) {
+	if s.CutOffFor < ReconnectTime || slices.ContainsFunc(deaf, func(m Node) bool { return m.LastIO < limit }) {
 		return Step{Do: Wait, Message: fmt.Sprintf("%s does not reach its replicas", master.Name), RequeueAfter: 4 * ShortRequeue}, true
 	}
-	next := slices.MaxFunc(deaf, func(a, b Member) int { return int(a.Offset - b.Offset) })
+	next := slices.MaxFunc(deaf, func(a, b Node) int { return int(a.Offset - b.Offset) })
 	return Step{Do: StepDown, Nodes: []string{next.Name}, Reason: commonv1.ReasonMasterCutOff,
 		Evidence: fmt.Sprintf("the operator reaches %s, and %d replicas have not heard it for %s", master.Name, len(deaf), limit)}, true
 }
 
 // replicasCutOff are the replicas that do not hear a master that needs them, if they can do without it: they
 // hold all that was confirmed, and whichever takes over has enough followers.
-func (s Situation) replicasCutOff(master Member) []Member {
+func (s Situation) replicasCutOff(master Node) []Node {
 	needed := int(s.Status.Replication.EffectiveMinReplicas)
-	deaf := s.Where(func(m Member) bool { return s.isMember(m) && m.isCutOffFrom(master) })
-	hearing := s.Count(func(m Member) bool { return s.isMember(m) && m.InSync(master) && m.LastIO < recentIO })
+	deaf := s.Where(func(m Node) bool { return s.isMember(m) && m.isCutOffFrom(master) })
+	hearing := s.Count(func(m Node) bool { return s.isMember(m) && m.InSync(master) && m.LastIO < recentIO })
 	if safe, _ := s.isSafe(deaf); hearing >= needed || len(deaf) <= needed || !safe {
 		return nil
 	}
@@ -49,7 +49,7 @@ func (s Situation) replicasCutOff(master Member) []Member {
 
 // isCutOffFrom reports whether a replica that had the master's stream hears it no more. One that waits for a
 // full copy, or is being sent it, has a way to the master.
-func (m Member) isCutOffFrom(master Member) bool {
+func (m Node) isCutOffFrom(master Node) bool {
 	return m.Answers() && m.Follows(master.Address) && m.ReplID == master.ReplID && !m.Deleting && m.LastIO >= recentIO &&
 		!m.Syncing && !slices.Contains(master.Copying, m.Address)
 }
@@ -67,12 +67,12 @@ func (s Situation) IsCutOff() bool {
 // candidatesBesideCutOff are the candidates other than a master that was fenced because its replicas did not
 // hear it, where nothing confirmed is lost without it. Until one of them is promoted, the record is of an
 // earlier epoch.
-func (s Situation) candidatesBesideCutOff(candidates []Member) []Member {
+func (s Situation) candidatesBesideCutOff(candidates []Node) []Node {
 	last, rep := s.Status.LastFailover, s.Status.Replication
 	if last == nil || last.Reason != commonv1.ReasonMasterCutOff || last.Epoch != s.Status.Epoch || rep.Epoch == s.Status.Epoch {
 		return nil
 	}
-	beside := slices.DeleteFunc(slices.Clone(candidates), func(m Member) bool { return m.IsProcess(rep.Master) })
+	beside := slices.DeleteFunc(slices.Clone(candidates), func(m Node) bool { return m.IsProcess(rep.Master) })
 	if safe, _ := s.isSafe(beside); !safe {
 		return nil
 	}

@@ -17,14 +17,14 @@ import (
 func cutOffFromMaster(s *Scene, since time.Duration, replicas ...int) {
 	s.CutOffFor = ReconnectTime
 	for _, i := range replicas {
-		s.Members[i].LastIO = since
+		s.Nodes[i].LastIO = since
 	}
 }
 
 // steppedDown is a set whose master was fenced for that, and the others after it.
 func steppedDown(s *Scene, offsets ...int64) {
-	Frozen(&s.Members[0], 100)
-	s.Members[0].Master = false
+	Frozen(&s.Nodes[0], 100)
+	s.Nodes[0].Master = false
 	FreezeAll(s, offsets...)
 	s.Status.Epoch, s.Status.TargetMaster = 8, "a-1"
 	s.Status.LastFailover = &cachev1alpha1.RedisFailover{Epoch: 8, From: "a-0", To: "a-1", Reason: commonv1.ReasonMasterCutOff}
@@ -38,7 +38,7 @@ func TestCutOffMaster(t *testing.T) {
 		do     Verb
 		nodes  []string
 	}{
-		{"it steps down for the replica that has most", 3, func(s *Scene) { cutOffFromMaster(s, 3*time.Second, 1, 2); s.Members[2].Offset = 101 }, StepDown, []string{"a-2"}},
+		{"it steps down for the replica that has most", 3, func(s *Scene) { cutOffFromMaster(s, 3*time.Second, 1, 2); s.Nodes[2].Offset = 101 }, StepDown, []string{"a-2"}},
 		{"also when the connections have ended", 3, func(s *Scene) { cutOffFromMaster(s, 3*time.Second, 1, 2); LinksDown(s) }, StepDown, []string{"a-1"}},
 		{"it is given its time", 3, func(s *Scene) { cutOffFromMaster(s, 3*time.Second, 1); cutOffFromMaster(s, 2500*time.Millisecond, 2) }, Wait, nil},
 		{"the time is the user's", 3, func(s *Scene) {
@@ -53,25 +53,25 @@ func TestCutOffMaster(t *testing.T) {
 		{"one that hears it is enough to confirm", 3, func(s *Scene) { cutOffFromMaster(s, time.Hour, 1) }, Idle, nil},
 		{"unless more are needed", 5, func(s *Scene) {
 			cutOffFromMaster(s, time.Hour, 1, 2, 3)
-			s.Status.Replication.EffectiveMinReplicas, s.Members[0].MinReplicas = 2, 2
+			s.Status.Replication.EffectiveMinReplicas, s.Nodes[0].MinReplicas = 2, 2
 			s.Spec.Durability = &cachev1alpha1.RedisDurability{MinReplicasToWrite: ptr.To[int32](2)}
 		}, StepDown, []string{"a-1"}},
 		{"where none is needed, it serves", 3, func(s *Scene) {
 			cutOffFromMaster(s, time.Hour, 1, 2)
-			s.Status.Replication.EffectiveMinReplicas, s.Members[0].MinReplicas = 0, 0
+			s.Status.Replication.EffectiveMinReplicas, s.Nodes[0].MinReplicas = 0, 0
 			s.Spec.Durability = &cachev1alpha1.RedisDurability{MinReplicasToWrite: ptr.To[int32](0)}
 		}, Idle, nil},
 		{"nobody would follow the only other", 2, func(s *Scene) { cutOffFromMaster(s, time.Hour, 1) }, Idle, nil},
 		{"a confirmed write may be with the one that cannot be asked", 5, func(s *Scene) {
 			cutOffFromMaster(s, time.Hour, 1, 2)
-			MakeSilent(&s.Members[3])
-			MakeSilent(&s.Members[4])
+			MakeSilent(&s.Nodes[3])
+			MakeSilent(&s.Nodes[4])
 		}, Wait, nil},
-		{"one that is sent its data has a way to it", 3, func(s *Scene) { cutOffFromMaster(s, time.Hour, 1, 2); LinksDown(s); s.Members[1].Syncing = true }, Wait, nil},
+		{"one that is sent its data has a way to it", 3, func(s *Scene) { cutOffFromMaster(s, time.Hour, 1, 2); LinksDown(s); s.Nodes[1].Syncing = true }, Wait, nil},
 		{"or waits for them to be written", 3, func(s *Scene) {
 			cutOffFromMaster(s, time.Hour, 1, 2)
 			LinksDown(s)
-			s.Members[0].Copying = []string{s.Members[1].Address, s.Members[2].Address}
+			s.Nodes[0].Copying = []string{s.Nodes[1].Address, s.Nodes[2].Address}
 		}, Wait, nil},
 		{"told to follow a moment ago, they are yet to come", 3, func(s *Scene) {
 			cutOffFromMaster(s, time.Hour, 1, 2)
@@ -84,14 +84,14 @@ func TestCutOffMaster(t *testing.T) {
 		{"not back to one that never had its stream", 3, func(s *Scene) {
 			cutOffFromMaster(s, time.Hour, 1, 2)
 			LinksDown(s)
-			s.Members[1].ReplID = "history-0"
+			s.Nodes[1].ReplID = "history-0"
 		}, Wait, nil},
 
 		{"fenced, it is not promoted back, though it has more", 3, func(s *Scene) { steppedDown(s, 90, 95) }, Promote, []string{"a-2"}},
 		{"unless only it has all", 5, func(s *Scene) {
 			steppedDown(s, 90, 95)
-			MakeSilent(&s.Members[3])
-			MakeSilent(&s.Members[4])
+			MakeSilent(&s.Nodes[3])
+			MakeSilent(&s.Nodes[4])
 		}, Promote, []string{"a-0"}},
 		{"nor when it was fenced for something else", 3, func(s *Scene) { steppedDown(s, 90, 95); s.Status.LastFailover.Reason = commonv1.ReasonMasterLost }, Promote, []string{"a-0"}},
 		{"nor for that before it became master", 3, func(s *Scene) { steppedDown(s, 90, 95); s.Status.LastFailover.Epoch = 7 }, Promote, []string{"a-0"}},

@@ -53,15 +53,15 @@ func (s Situation) judgeMaster() (masterState, string) {
 }
 
 // hearsOtherMaster reports whether a replica hears a server that may take writes.
-func (s Situation) hearsOtherMaster(replica Member) bool {
-	return replica.LinkUp && !replica.Fenced() && s.Count(func(m Member) bool { return m.Address == replica.MasterHost && m.Fenced() }) == 0
+func (s Situation) hearsOtherMaster(replica Node) bool {
+	return replica.LinkUp && !replica.Fenced() && s.Count(func(m Node) bool { return m.Address == replica.MasterHost && m.Fenced() }) == 0
 }
 
 // judgeAbsentMaster judges a master that does not answer; its replicas are the witnesses. One whose end is not
 // proven may live and serve: before it is replaced, they are frozen for so long that it stops taking writes.
-func (s Situation) judgeAbsentMaster(m Member) (masterState, string) {
+func (s Situation) judgeAbsentMaster(m Node) (masterState, string) {
 	silent := m.Answer == wire.Silent && !m.Stopped
-	hearing := s.Where(func(o Member) bool {
+	hearing := s.Where(func(o Node) bool {
 		return o.Follows(s.Status.Replication.Master.Address) && o.LinkUp && (!silent || o.LastIO <= recentIO)
 	})
 	switch {
@@ -82,7 +82,7 @@ func (s Situation) judgeAbsentMaster(m Member) (masterState, string) {
 // failover freezes the replicas, counts them, then promotes the one that has all. Freezing first makes what the
 // frozen hold final: nothing is confirmed behind our back.
 func (s Situation) failover(evidence string, mayServe bool) Step {
-	if following := s.Where(func(m Member) bool { return m.Answers() && !m.Master && !m.Fenced() }); len(following) > 0 {
+	if following := s.Where(func(m Node) bool { return m.Answers() && !m.Master && !m.Fenced() }); len(following) > 0 {
 		return Step{Do: Fence, Nodes: NamesOf(following), Message: evidence}
 	}
 	if limit := s.LostMasterWait(); mayServe && s.FrozenFor < limit {
@@ -109,13 +109,13 @@ func (s Situation) failover(evidence string, mayServe bool) Step {
 // candidates are the frozen processes, on record or not, that have all that was confirmed before the record's
 // history. Those of that history come first, the furthest of them first: within one history, whoever is further
 // lacks nothing that others have.
-func (s Situation) candidates() []Member {
+func (s Situation) candidates() []Node {
 	rep := s.Status.Replication
-	candidates := s.Where(func(m Member) bool {
+	candidates := s.Where(func(m Node) bool {
 		lived := m.Pinned || s.isMember(m) || m.IsProcess(rep.Master) // else its history may be only what its file says
 		return m.Answers() && m.Fenced() && lived && m.hasAllData(rep)
 	})
-	slices.SortStableFunc(candidates, func(a, b Member) int {
+	slices.SortStableFunc(candidates, func(a, b Node) int {
 		return cmp.Or(boolToInt(b.ReplID == rep.ReplID)-boolToInt(a.ReplID == rep.ReplID), cmp.Compare(b.Offset, a.Offset),
 			boolToInt(b.Name == s.Status.TargetMaster)-boolToInt(a.Name == s.Status.TargetMaster))
 	})
@@ -124,11 +124,11 @@ func (s Situation) candidates() []Member {
 
 // isSafe reports whether the candidates have every confirmed write, by R + W > N: any W members that confirmed a
 // write share one with the R frozen ones. The fenced master itself has every write.
-func (s Situation) isSafe(candidates []Member) (bool, string) {
+func (s Situation) isSafe(candidates []Node) (bool, string) {
 	rep := s.Status.Replication
 	frozen, all := 0, len(rep.SyncSet)
-	for _, m := range s.Members {
-		isCandidate := slices.ContainsFunc(candidates, func(h Member) bool { return h.Name == m.Name })
+	for _, m := range s.Nodes {
+		isCandidate := slices.ContainsFunc(candidates, func(h Node) bool { return h.Name == m.Name })
 		switch {
 		case m.IsProcess(rep.Master) && isCandidate:
 			return true, ""
@@ -181,6 +181,6 @@ func (s Situation) recoverSet(evidence string) Step {
 	if next, ok := s.promoteFromVolumes(begin, missing); ok {
 		return next
 	}
-	begin.Nodes, begin.Reason = []string{s.Where(Member.Answers)[0].Name}, commonv1.ReasonDatasetLost
+	begin.Nodes, begin.Reason = []string{s.Where(Node.Answers)[0].Name}, commonv1.ReasonDatasetLost
 	return begin
 }

@@ -58,5 +58,5 @@ func growthMessage(claim *corev1.PersistentVolumeClaim, before string) string {
 // outdated: the pods then fit the new one just as well.
 func (s Situation) HaveOutgrown(made resource.Quantity) bool {
 	return !s.IsHibernated() && s.Storage != nil && made.Cmp(s.Storage.Size) < 0 && len(s.VolumeGrowth().ToRequest) == 0 &&
-		s.Count(func(m Member) bool { return m.Outdated || m.Deleting }) == 0
+		s.Count(func(m Node) bool { return m.Outdated || m.Deleting }) == 0
 }

@@ -33,7 +33,7 @@ func TestGrowth(t *testing.T) {
 		{"not while a pod is outdated", func(s *Scene) {
 			Claims(s, "a-0", "2Gi", "2Gi")
 			Claims(s, "a-1", "2Gi", "2Gi")
-			s.Members[1].Outdated = true
+			s.Nodes[1].Outdated = true
 		}, nil, nil, false},
 	} {
 		t.Run(c.reason, func(t *testing.T) {

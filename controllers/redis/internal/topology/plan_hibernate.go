@@ -12,7 +12,7 @@ func (s Situation) IsHibernated() bool {
 func (s Situation) hibernateIfAsked() (Step, bool) {
 	p := s.Status.Replication.Master
 	master := s.RecordedMaster(p)
-	outdated := s.Where(func(m Member) bool { return m.Outdated })
+	outdated := s.Where(func(m Node) bool { return m.Outdated })
 	switch {
 	case !s.Hibernate || s.Ghost != nil || !master.IsProcess(p) || master.Loading || len(outdated) > 0 || master.Master && !s.isPersistenceApplied():
 		return Step{}, false
@@ -22,7 +22,7 @@ func (s Situation) hibernateIfAsked() (Step, bool) {
 	if next, ok := s.StampVolumes(master); ok { // or another volume would look newest
 		return next, true
 	}
-	lagging := s.Where(func(m Member) bool { return m.InSync(master) && m.Offset < master.Offset })
+	lagging := s.Where(func(m Node) bool { return m.InSync(master) && m.Offset < master.Offset })
 	if len(lagging) > 0 {
 		return Step{Do: Wait, Nodes: NamesOf(lagging), Message: "spec.hibernate is true: the last writes are on their way", RequeueAfter: ShortRequeue}, true
 	}

@@ -11,7 +11,7 @@ import (
 )
 
 func TestGoingToSleep(t *testing.T) {
-	fenced := func(s *Scene) { Frozen(&s.Members[0], 100); s.Members[0].Master = false }
+	fenced := func(s *Scene) { Frozen(&s.Nodes[0], 100); s.Nodes[0].Master = false }
 	for _, c := range []struct {
 		reason string
 		given  func(*Scene)
@@ -19,21 +19,21 @@ func TestGoingToSleep(t *testing.T) {
 		nodes  []string
 	}{
 		{"first the writes end", func(*Scene) {}, Fence, []string{"a-0"}},
-		{"then the last of them arrive", func(s *Scene) { fenced(s); s.Members[2].Offset = 99 }, Wait, []string{"a-2"}},
+		{"then the last of them arrive", func(s *Scene) { fenced(s); s.Nodes[2].Offset = 99 }, Wait, []string{"a-2"}},
 		{"then nobody is master", fenced, EndMastership, []string{"a-0"}},
 		{"one that does not hear the master is not waited for", func(s *Scene) {
 			fenced(s)
-			s.Members[2].Offset, s.Members[2].LinkUp = 99, false
+			s.Nodes[2].Offset, s.Nodes[2].LinkUp = 99, false
 		}, EndMastership, []string{"a-0"}},
-		{"one that does not answer neither", func(s *Scene) { fenced(s); MakeSilent(&s.Members[2]) }, EndMastership, []string{"a-0"}},
+		{"one that does not answer neither", func(s *Scene) { fenced(s); MakeSilent(&s.Nodes[2]) }, EndMastership, []string{"a-0"}},
 		{"never before the master's volume says so", func(s *Scene) { fenced(s); SetStamp(s, "a-0", 6, Synced) }, StampVolumes, []string{"a-0"}},
-		{"a lost master is replaced first", func(s *Scene) { Refused(&s.Members[0]); LinksDown(s) }, Fence, []string{"a-1", "a-2"}},
+		{"a lost master is replaced first", func(s *Scene) { Refused(&s.Nodes[0]); LinksDown(s) }, Fence, []string{"a-1", "a-2"}},
 		{"a pod that may not keep data as asked by now is replaced first", Outdated(2), DeletePod, []string{"a-2"}},
-		{"so is a way to keep data that servers have not come to yet", func(s *Scene) { s.Members[2].AOF = false }, SetPersistence, []string{"a-2"}},
+		{"so is a way to keep data that servers have not come to yet", func(s *Scene) { s.Nodes[2].AOF = false }, SetPersistence, []string{"a-2"}},
 		{"or that they would not start with", func(s *Scene) { s.Settings.Live[config.AppendOnly] = "no" }, Wait, nil},
-		{"or were not told", func(s *Scene) { s.Members[1].SettingsUnknown = true }, ApplySettings, []string{"a-1"}},
+		{"or were not told", func(s *Scene) { s.Nodes[1].SettingsUnknown = true }, ApplySettings, []string{"a-1"}},
 		{"a master without a pod hands over first", func(s *Scene) { Orphan(s) }, SwitchOver, []string{"a-1"}},
-		{"a second master is fenced first", func(s *Scene) { fenced(s); s.Members[1].Master = true }, Fence, []string{"a-1"}},
+		{"a second master is fenced first", func(s *Scene) { fenced(s); s.Nodes[1].Master = true }, Fence, []string{"a-1"}},
 		{"who sleeps is left alone", func(s *Scene) { s.Status.Replication = nil; SilentAll(s) }, Idle, nil},
 	} {
 		t.Run(c.reason, func(t *testing.T) {

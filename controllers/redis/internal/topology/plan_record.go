@@ -16,9 +16,9 @@ import (
 // adoptNewerMaster takes a master that is not on record for the right one when enough replicas follow it to
 // confirm writes. A replaced master has so many only after a promotion that a human forced: any other promotion
 // first freezes more than N - W of them (see isSafe), and no master lets in replicas that are not on its record.
-func (s Situation) adoptNewerMaster(usurpers []Member) (Step, bool) {
+func (s Situation) adoptNewerMaster(usurpers []Node) (Step, bool) {
 	master, serves := s.ServingMaster()
-	right := slices.DeleteFunc(slices.Clone(usurpers), func(m Member) bool { return !s.canConfirm(m) || s.wasReplaced(m) })
+	right := slices.DeleteFunc(slices.Clone(usurpers), func(m Node) bool { return !s.canConfirm(m) || s.wasReplaced(m) })
 	switch {
 	case len(right) == 0:
 		return Step{}, false
@@ -28,12 +28,12 @@ func (s Situation) adoptNewerMaster(usurpers []Member) (Step, bool) {
 	}
 	return Step{Do: Block, Reason: commonv1.ReasonSeveralMasters, RequeueAfter: 10 * ShortRequeue,
 		Message: fmt.Sprintf("nothing tells which of %s is the right master; make the others its replicas: REPLICAOF <its address> %d, as user %s with the password of that name in Secret %q",
-			strings.Join(NamesOf(s.Where(func(m Member) bool { return m.Answers() && m.Master })), ", "), wire.Port, wire.Operator, s.SystemName())}, true
+			strings.Join(NamesOf(s.Where(func(m Node) bool { return m.Answers() && m.Master })), ", "), wire.Port, wire.Operator, s.SystemName())}, true
 }
 
 // wasReplaced reports whether a master is known to be one that was replaced, however many
 // follow it: a human may have allowed a promotion without those that were with it.
-func (s Situation) wasReplaced(m Member) bool {
+func (s Situation) wasReplaced(m Node) bool {
 	rep := s.Status.Replication
 	if s.RecordedMaster(rep.Master).FormerReplID == m.ReplID || rep.FormerReplID == m.ReplID { // what the one of record went on from
 		return true
@@ -47,22 +47,22 @@ func (s Situation) wasReplaced(m Member) bool {
 }
 
 // canConfirm reports whether as many replicas follow that master as it needs to confirm a write.
-func (s Situation) canConfirm(master Member) bool {
-	return s.Count(func(m Member) bool { return m.InSync(master) }) >= int(max(1, master.MinReplicas))
+func (s Situation) canConfirm(master Node) bool {
+	return s.Count(func(m Node) bool { return m.InSync(master) }) >= int(max(1, master.MinReplicas))
 }
 
 // strayedProcesses are processes that live on with a history that is neither the record's nor an earlier one.
 // The record may be the older one, or somebody promoted them by hand.
-func (s Situation) strayedProcesses(candidates []Member) []Member {
+func (s Situation) strayedProcesses(candidates []Node) []Node {
 	known := s.knownHistories()
 	for _, m := range candidates {
 		known = append(known, m.ReplID, m.FormerReplID, s.Status.Replication.FormerReplID)
 	}
-	strayed := s.Where(func(m Member) bool {
-		beside := slices.ContainsFunc(candidates, func(h Member) bool { return h.FormerReplID != "" && h.FormerReplID == m.FormerReplID })
+	strayed := s.Where(func(m Node) bool {
+		beside := slices.ContainsFunc(candidates, func(h Node) bool { return h.FormerReplID != "" && h.FormerReplID == m.FormerReplID })
 		return m.Answers() && m.Pinned && !beside && !slices.Contains(known, m.ReplID)
 	})
-	slices.SortStableFunc(strayed, func(a, b Member) int { return cmp.Compare(b.Offset, a.Offset) })
+	slices.SortStableFunc(strayed, func(a, b Node) int { return cmp.Compare(b.Offset, a.Offset) })
 	return strayed
 }
 
@@ -81,7 +81,7 @@ func (s Situation) knownHistories() []string {
 
 // askAboutSuperseded asks a human about a master of record that serves while others went on without it, if they
 // are so many that another may have been promoted in its place, or if one of them has written since.
-func (s Situation) askAboutSuperseded(master Member) (Step, bool) {
+func (s Situation) askAboutSuperseded(master Node) (Step, bool) {
 	went, wrote := s.processesThatWentOn(master)
 	switch {
 	case len(went) == 0, !wrote && len(went) <= len(s.Status.Replication.SyncSet)-s.requiredConfirmations():
@@ -96,15 +96,15 @@ func (s Situation) askAboutSuperseded(master Member) (Step, bool) {
 
 // processesThatWentOn are the processes that live on with a history after the master's own, or with one that
 // no volume of the record's time knows, and whether any of them has written in it.
-func (s Situation) processesThatWentOn(master Member) (went []Member, wrote bool) {
+func (s Situation) processesThatWentOn(master Node) (went []Node, wrote bool) {
 	var later []string
-	for _, m := range s.Members {
+	for _, m := range s.Nodes {
 		if m.Answers() && m.Pinned && m.FormerReplID == master.ReplID && m.FormerReplID != "" {
 			later = append(later, m.ReplID)
 		}
 	}
 	known := append(s.knownHistories(), s.Status.Replication.FormerReplID, master.FormerReplID)
-	for _, m := range s.Where(func(m Member) bool { return m.Answers() && m.Pinned && m.Name != master.Name }) {
+	for _, m := range s.Where(func(m Node) bool { return m.Answers() && m.Pinned && m.Name != master.Name }) {
 		after := slices.Contains(later, m.ReplID)
 		unknown := len(s.Volumes) > 0 && !after && !slices.Contains(known, m.ReplID)
 		if after || unknown {
@@ -115,7 +115,7 @@ func (s Situation) processesThatWentOn(master Member) (went []Member, wrote bool
 }
 
 // askAboutStrayed asks a human which history to go on with: no offset tells which of two is the later.
-func (s Situation) askAboutStrayed(strayed []Member, evidence string) Step {
+func (s Situation) askAboutStrayed(strayed []Node, evidence string) Step {
 	if s.isUnsafeAllowed() {
 		return Step{Do: Promote, Nodes: []string{strayed[0].Name}, Reason: commonv1.ReasonRecordOutdated, Evidence: evidence, Unsafe: true}
 	}

@@ -14,15 +14,15 @@ import (
 
 // makeLaterMaster makes a member a master of a later history, with these replicas, that the record does not know.
 func makeLaterMaster(s *Scene, n int, followers ...int) {
-	m := &s.Members[n]
+	m := &s.Nodes[n]
 	m.Master, m.MasterHost, m.ReplID, m.FormerReplID, m.FormerOffset, m.MinReplicas = true, "", NextHistory, History, 100, 1
 	for _, f := range followers {
-		s.Members[f].MasterHost, s.Members[f].ReplID = m.Address, NextHistory
+		s.Nodes[f].MasterHost, s.Nodes[f].ReplID = m.Address, NextHistory
 	}
 }
 
 // wentOn is frozen with a history after the record's.
-func wentOn(m *Member) {
+func wentOn(m *Node) {
 	Frozen(m, 100)
 	m.ReplID, m.FormerReplID, m.FormerOffset = NextHistory, History, 90
 }
@@ -33,7 +33,7 @@ func unsafeAllowed(s *Scene) {
 
 // withMinReplicas sets W, of the record and of the spec.
 func withMinReplicas(s *Scene, record, spec int32) {
-	s.Status.Replication.EffectiveMinReplicas, s.Members[0].MinReplicas = record, record
+	s.Status.Replication.EffectiveMinReplicas, s.Nodes[0].MinReplicas = record, record
 	s.Spec.Durability = &cachev1alpha1.RedisDurability{MinReplicasToWrite: ptr.To(spec)}
 }
 
@@ -46,30 +46,30 @@ func TestRecordThatMayBeOutdated(t *testing.T) {
 		do     Verb
 		nodes  []string
 	}{
-		{"a master that can confirm writes is the right one", 3, func(s *Scene) { Refused(&s.Members[0]); makeLaterMaster(s, 1, 2) }, RecordMaster, []string{"a-1"}},
+		{"a master that can confirm writes is the right one", 3, func(s *Scene) { Refused(&s.Nodes[0]); makeLaterMaster(s, 1, 2) }, RecordMaster, []string{"a-1"}},
 		{"not one that is followed by too few", 3, func(s *Scene) {
-			Refused(&s.Members[0])
+			Refused(&s.Nodes[0])
 			makeLaterMaster(s, 1, 2)
-			s.Members[1].MinReplicas = 2
+			s.Nodes[1].MinReplicas = 2
 		}, Fence, []string{"a-1"}},
 		{"nor by nobody, though it asks for none", 3, func(s *Scene) {
-			Refused(&s.Members[0])
+			Refused(&s.Nodes[0])
 			makeLaterMaster(s, 1)
-			s.Members[1].MinReplicas, s.Members[2].LinkUp = 0, false
+			s.Nodes[1].MinReplicas, s.Nodes[2].LinkUp = 0, false
 		}, Fence, []string{"a-1"}},
 		{"nor while the one of record confirms writes, too", 5, func(s *Scene) { makeLaterMaster(s, 3, 4) }, Block, nil},
 		{"nor while that one needs nobody to confirm", 3, func(s *Scene) { withMinReplicas(s, 0, 0); makeLaterMaster(s, 1, 2) }, Block, nil},
 		{"but where it can confirm none", 3, func(s *Scene) { makeLaterMaster(s, 1, 2) }, RecordMaster, []string{"a-1"}},
 		{"not one that the master of record went on from, however many follow it", 5, func(s *Scene) {
 			makeLaterMaster(s, 1, 2)
-			s.Members[0].FormerReplID = NextHistory
+			s.Nodes[0].FormerReplID = NextHistory
 		}, Fence, []string{"a-1"}},
 		{"also while that one can confirm none", 3, func(s *Scene) {
 			makeLaterMaster(s, 1, 2)
-			s.Members[0].FormerReplID = NextHistory
+			s.Nodes[0].FormerReplID = NextHistory
 		}, Fence, []string{"a-1"}},
 		{"nor the one before the master of record, which does not answer now", 3, func(s *Scene) {
-			MakeSilent(&s.Members[0])
+			MakeSilent(&s.Nodes[0])
 			makeLaterMaster(s, 1, 2)
 			s.Status.Replication.FormerReplID = NextHistory
 		}, Fence, []string{"a-1"}},
@@ -77,62 +77,62 @@ func TestRecordThatMayBeOutdated(t *testing.T) {
 			makeLaterMaster(WithVolumes(s), 1, 2)
 			s.Volumes["a-1"] = Volume{Stamp: Stamp{6, NextHistory, Leading}}
 		}, Fence, []string{"a-1"}},
-		{"of two a human chooses", 5, func(s *Scene) { Refused(&s.Members[0]); makeLaterMaster(s, 1, 2); makeLaterMaster(s, 3, 4) }, Block, nil},
+		{"of two a human chooses", 5, func(s *Scene) { Refused(&s.Nodes[0]); makeLaterMaster(s, 1, 2); makeLaterMaster(s, 3, 4) }, Block, nil},
 
 		{"a dead master: of two histories a human chooses", 3, func(s *Scene) {
-			Refused(&s.Members[0])
+			Refused(&s.Nodes[0])
 			FreezeAll(s, 90, 95)
-			s.Members[2].ReplID = "elsewhere"
+			s.Nodes[2].ReplID = "elsewhere"
 		}, Block, nil},
 		{"as told", 3, func(s *Scene) {
-			Refused(&s.Members[0])
+			Refused(&s.Nodes[0])
 			FreezeAll(s, 90, 95)
-			s.Members[2].ReplID = "elsewhere"
+			s.Nodes[2].ReplID = "elsewhere"
 			unsafeAllowed(s)
 		}, Promote, []string{"a-2"}},
 		{"one that a volume was stamped with after the record's time is not known", 3, func(s *Scene) {
-			Refused(&WithVolumes(s).Members[0])
+			Refused(&WithVolumes(s).Nodes[0])
 			FreezeAll(s, 90, 95)
 			s.Volumes["a-2"] = Volume{Stamp: Stamp{8, "later", Synced}}
-			s.Members[2].ReplID = "later"
+			s.Nodes[2].ReplID = "later"
 		}, Block, nil},
 		{"a fenced master that went on with another history has not all", 3, func(s *Scene) {
 			FreezeAll(s, 90, 95)
-			s.Members[0].Master = false
-			wentOn(&s.Members[0])
+			s.Nodes[0].Master = false
+			wentOn(&s.Nodes[0])
 			s.Volumes = map[string]Volume{"a-0": {Stamp: Stamp{7, NextHistory, Leading}}} // no stranger
-			MakeSilent(&s.Members[1])
+			MakeSilent(&s.Nodes[1])
 		}, Block, nil},
 		{"beside a candidate, the one before the record's is the older", 3, func(s *Scene) {
-			Refused(&s.Members[0])
+			Refused(&s.Nodes[0])
 			FreezeAll(s, 90, 95)
 			s.Status.Replication.FormerReplID, s.Status.Replication.StartOffset = "before", 80
-			s.Members[2].ReplID = "before"
+			s.Nodes[2].ReplID = "before"
 			s.Status.Replication.SyncSet = s.Status.Replication.SyncSet[:1]
 		}, Promote, []string{"a-1"}},
 
 		{"a master that so many went on without that they may have elected another", 3, func(s *Scene) {
-			wentOn(&s.Members[1])
-			wentOn(&s.Members[2])
+			wentOn(&s.Nodes[1])
+			wentOn(&s.Nodes[2])
 		}, Block, nil},
 		{"is fenced where that is allowed", 3, func(s *Scene) {
-			wentOn(&s.Members[1])
-			wentOn(&s.Members[2])
+			wentOn(&s.Nodes[1])
+			wentOn(&s.Nodes[2])
 			unsafeAllowed(s)
 		}, Fence, []string{"a-0"}},
 		{"as many as could not have elected one, and wrote nothing, are attached", 3, func(s *Scene) {
-			wentOn(&s.Members[1])
-			s.Members[1].FormerOffset = s.Members[1].Offset
+			wentOn(&s.Nodes[1])
+			s.Nodes[1].FormerOffset = s.Nodes[1].Offset
 		}, AttachReplicas, []string{"a-1"}},
-		{"one that wrote since is not overwritten", 3, func(s *Scene) { wentOn(&s.Members[1]) }, Block, nil},
+		{"one that wrote since is not overwritten", 3, func(s *Scene) { wentOn(&s.Nodes[1]) }, Block, nil},
 		{"nor one with a history that no volume knows", 3, func(s *Scene) {
-			Frozen(&WithVolumes(s).Members[1], 100)
-			s.Members[1].ReplID = "two histories on"
+			Frozen(&WithVolumes(s).Nodes[1], 100)
+			s.Nodes[1].ReplID = "two histories on"
 		}, Block, nil},
 		{"one with a history that its volume was stamped with before is attached", 3, func(s *Scene) {
 			WithVolumes(s).Volumes["a-1"] = Volume{Stamp: Stamp{5, "before", Synced}}
-			Frozen(&s.Members[1], 100)
-			s.Members[1].ReplID = "before"
+			Frozen(&s.Nodes[1], 100)
+			s.Nodes[1].ReplID = "before"
 		}, AttachReplicas, []string{"a-1"}},
 	} {
 		t.Run(c.reason, func(t *testing.T) {
@@ -164,33 +164,33 @@ func TestCountingAfterTheMaster(t *testing.T) {
 		{"who had all when it began, and has not come to it yet, is one", func(s *Scene) {
 			FreezeAll(s, 90, 95)
 			s.Status.Replication.StartOffset, s.Status.Replication.FormerReplID = 95, "before"
-			s.Members[1].ReplID, s.Members[2].ReplID = "before", "before"
+			s.Nodes[1].ReplID, s.Nodes[2].ReplID = "before", "before"
 		}, Promote, []string{"a-2"}},
 		{"not when it had less, or more", func(s *Scene) {
 			FreezeAll(s, 90, 95)
 			s.Status.Replication.StartOffset, s.Status.Replication.FormerReplID = 94, "before"
-			s.Members[1].ReplID, s.Members[2].ReplID = "before", "before"
+			s.Nodes[1].ReplID, s.Nodes[2].ReplID = "before", "before"
 		}, Block, nil},
 		{"one that was promoted since may have confirmed one", func(s *Scene) {
 			FreezeAll(s, 90, 95)
-			wentOn(&s.Members[2])
+			wentOn(&s.Nodes[2])
 			s.Volumes = map[string]Volume{"a-2": {Stamp: Stamp{7, NextHistory, Leading}}} // no stranger
 		}, Block, nil},
 		{"a spec that asks for fewer than the record has may be gone by", func(s *Scene) {
 			FreezeAll(s, 90, 95)
-			MakeSilent(&s.Members[2])
+			MakeSilent(&s.Nodes[2])
 			withMinReplicas(s, 2, 1)
 		}, Block, nil},
 		{"one that asks for more is not in force yet", func(s *Scene) {
 			FreezeAll(s, 90, 95)
-			MakeSilent(&s.Members[2])
+			MakeSilent(&s.Nodes[2])
 			withMinReplicas(s, 1, 2)
 		}, Block, nil},
 	} {
 		t.Run(c.reason, func(t *testing.T) {
 			s := Healthy(3)
 			c.given(s)
-			Refused(&s.Members[0])
+			Refused(&s.Nodes[0])
 			if got := s.Situation().Plan(); got.Do != c.do || !slices.Equal(got.Nodes, c.nodes) {
 				t.Errorf("got %s (%s), want %s %v", got, got.Message, c.do, c.nodes)
 			}
@@ -205,13 +205,13 @@ func TestServingMaster(t *testing.T) {
 		do     Verb
 		nodes  []string
 	}{
-		{"a history that may yet change is made final and recorded", func(s *Scene) { s.Members[0].Pinned = false }, RecordMaster, []string{"a-0"}},
-		{"who has come to be in sync answers reads", func(s *Scene) { s.Members[1].ServesStale = false }, ServeStaleReads, []string{"a-1"}},
-		{"not before", func(s *Scene) { s.Members[1].ServesStale, s.Members[1].LinkUp = false, false }, Wait, nil},
+		{"a history that may yet change is made final and recorded", func(s *Scene) { s.Nodes[0].Pinned = false }, RecordMaster, []string{"a-0"}},
+		{"who has come to be in sync answers reads", func(s *Scene) { s.Nodes[1].ServesStale = false }, ServeStaleReads, []string{"a-1"}},
+		{"not before", func(s *Scene) { s.Nodes[1].ServesStale, s.Nodes[1].LinkUp = false, false }, Wait, nil},
 		{"who is not on record is attached before anything is handed over to him", func(s *Scene) {
-			s.Members[0].Deleting, s.Members[0].DeletingFor = true, time.Hour
+			s.Nodes[0].Deleting, s.Nodes[0].DeletingFor = true, time.Hour
 			ForgetMember(s, "a-1")
-			s.Members[2].LinkUp = false
+			s.Nodes[2].LinkUp = false
 		}, AttachReplicas, []string{"a-1"}},
 		{"volumes are stamped before anybody follows", func(s *Scene) {
 			SetStamp(WithVolumes(s), "a-0", 6, Synced)

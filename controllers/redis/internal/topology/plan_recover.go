@@ -54,8 +54,8 @@ func (s Situation) promoteFromVolumes(begin Step, missing []string) (Step, bool)
 
 // rankedByWorth are the nodes of the newest epoch that were in sync, and the others that hold
 // anything, the best of each first.
-func (s Situation) rankedByWorth(top Stamp) (newest, older []Member) {
-	for _, m := range s.Where(Member.Answers) {
+func (s Situation) rankedByWorth(top Stamp) (newest, older []Node) {
+	for _, m := range s.Where(Node.Answers) {
 		if is := s.stampOf(m.Name); is.Epoch == top.Epoch && is.isTrusted() == top.isTrusted() {
 			newest = append(newest, m)
 		} else if m.Keys > 0 {
@@ -70,7 +70,7 @@ func (s Situation) rankedByWorth(top Stamp) (newest, older []Member) {
 // newestStamp is the stamp of the best of the nodes.
 func (s Situation) newestStamp() Stamp {
 	var top Stamp
-	for _, name := range append(slices.Sorted(maps.Keys(s.Volumes)), NamesOf(s.Members)...) {
+	for _, name := range append(slices.Sorted(maps.Keys(s.Volumes)), NamesOf(s.Nodes)...) {
 		if is := s.stampOf(name); is.compare(top) > 0 {
 			top = is
 		}
@@ -80,7 +80,7 @@ func (s Situation) newestStamp() Stamp {
 
 // promoteFromOlder asks a human, or goes on as a human allowed, where the nodes that were in sync last hold
 // nothing, and another does.
-func (s Situation) promoteFromOlder(begin Step, newest, older []Member) Step {
+func (s Situation) promoteFromOlder(begin Step, newest, older []Node) Step {
 	if !s.isUnsafeAllowed() {
 		return s.askAboutEmptied(begin.Evidence, newest, older)
 	}
@@ -93,8 +93,8 @@ func (s Situation) promoteFromOlder(begin Step, newest, older []Member) Step {
 
 // sortByWorth sorts nodes: those that hold anything first, then by what their volumes are worth, by offset
 // within the same history, and by keys.
-func (s Situation) sortByWorth(nodes []Member) {
-	slices.SortStableFunc(nodes, func(a, b Member) int {
+func (s Situation) sortByWorth(nodes []Node) {
+	slices.SortStableFunc(nodes, func(a, b Node) int {
 		further := 0
 		if a.ReplID == b.ReplID {
 			further = cmp.Compare(b.Offset, a.Offset)
@@ -106,7 +106,7 @@ func (s Situation) sortByWorth(nodes []Member) {
 
 // askAboutEmptied asks a human whether the data set was emptied on purpose: the newest volumes hold nothing, as
 // after a lost disk, or after an application that deletes what it has done.
-func (s Situation) askAboutEmptied(evidence string, newest, older []Member) Step {
+func (s Situation) askAboutEmptied(evidence string, newest, older []Node) Step {
 	return Step{Do: Block, RequeueAfter: 10 * ShortRequeue, Message: explain(evidence, fmt.Sprintf(
 		"%s, in sync last, started with no key; %s, which was behind, with %d. %s; to go on with the data of the latter instead, annotate it with %s=%s, too",
 		strings.Join(NamesOf(newest), ", "), older[0].Name, older[0].Keys,

@@ -10,15 +10,15 @@ import (
 // updateSettings gives the spec's settings to nodes that may run with others: all when the spec changes, and
 // each new process, which may have started from an older file. Replicas come first: what they refuse, the master
 // is not asked to take.
-func (s Situation) updateSettings(master Member) (Step, bool) {
-	apart := s.masterLast(master, func(m Member) bool { return m.Answers() && m.SettingsUnknown })
+func (s Situation) updateSettings(master Node) (Step, bool) {
+	apart := s.masterLast(master, func(m Node) bool { return m.Answers() && m.SettingsUnknown })
 	return Step{Do: ApplySettings, Nodes: apart, Message: "it may run with other settings than the spec has"}, len(apart) > 0
 }
 
 // changePersistence changes how data survives a server's end, on the servers first: until all of them keep their
 // data in the new way, their file names the one before.
-func (s Situation) changePersistence(master Member) (Step, bool) {
-	apart := s.masterLast(master, func(m Member) bool { return m.Answers() && m.AOF != s.UsesAppendOnly() })
+func (s Situation) changePersistence(master Node) (Step, bool) {
+	apart := s.masterLast(master, func(m Node) bool { return m.Answers() && m.AOF != s.UsesAppendOnly() })
 	next := Step{Do: SetPersistence, Nodes: apart, Message: "persistence.mode is another", RequeueAfter: 10 * ShortRequeue}
 	if _, refused := s.RefusalOf(config.AppendOnly); refused { // its disk may be full, and need not stay so
 		next.RequeueAfter = ResizeRetry
@@ -27,7 +27,7 @@ func (s Situation) changePersistence(master Member) (Step, bool) {
 		return next, true
 	}
 	changing := s.Settings.Live[config.AppendOnly] != config.YesNo(s.UsesAppendOnly()) && len(s.unansweredNodes()) == 0
-	held := s.Count(func(m Member) bool { return m.Outdated && m.Rewriting }) > 0 // roll waits for it
+	held := s.Count(func(m Node) bool { return m.Outdated && m.Rewriting }) > 0 // roll waits for it
 	return Step{Do: Wait, Message: "append-only files are being written", RequeueAfter: 10 * ShortRequeue}, changing || held
 }
 
@@ -35,20 +35,20 @@ func (s Situation) changePersistence(master Member) (Step, bool) {
 func (s Situation) isPersistenceApplied() bool {
 	want := s.LiveDirectives(0)
 	return s.Settings.Live[config.AppendOnly] == want[config.AppendOnly] && s.Settings.Live[config.Snapshots] == want[config.Snapshots] &&
-		s.Count(func(m Member) bool {
+		s.Count(func(m Node) bool {
 			return m.Answers() && (m.SettingsUnknown || !m.persistsAs(want[config.AppendOnly]))
 		}) == 0
 }
 
 // persistsAs reports whether a server keeps its data in the file that it would start from with that value of
 // appendonly. One that is asked to end before that file is written does not end, and is killed at last.
-func (m Member) persistsAs(appends string) bool {
+func (m Node) persistsAs(appends string) bool {
 	return config.YesNo(m.AOF) == appends && !m.Rewriting
 }
 
 // masterLast gives the nodes that the test holds for, the master last.
-func (s Situation) masterLast(master Member, holds func(Member) bool) []string {
-	list := NamesOf(s.Where(func(m Member) bool { return m.Name != master.Name && holds(m) }))
+func (s Situation) masterLast(master Node, holds func(Node) bool) []string {
+	list := NamesOf(s.Where(func(m Node) bool { return m.Name != master.Name && holds(m) }))
 	if m, ok := s.Find(master.Name); ok && holds(m) {
 		list = append(list, m.Name)
 	}
@@ -58,7 +58,7 @@ func (s Situation) masterLast(master Member, holds func(Member) bool) []string {
 // NextSettings gives the settings that servers may start with by now. Until the first server of all has started,
 // there is only the spec to go by.
 func (s Situation) NextSettings() config.Settings {
-	asked := s.Where(Member.Answers)
+	asked := s.Where(Node.Answers)
 	if s.Status.Epoch == 0 && len(asked) == 0 {
 		return s.InitialSettings()
 	}
@@ -69,7 +69,7 @@ func (s Situation) NextSettings() config.Settings {
 			next.Resets[name]++
 		}
 	}
-	told := len(asked) > 0 && !slices.ContainsFunc(asked, func(m Member) bool { return m.SettingsUnknown })
+	told := len(asked) > 0 && !slices.ContainsFunc(asked, func(m Node) bool { return m.SettingsUnknown })
 	for name, value := range want {
 		_, refused := s.RefusalOf(name)
 		if name == config.AppendOnly && s.hasPersistenceChanged(value) || name != config.AppendOnly && told && !refused {
@@ -82,7 +82,7 @@ func (s Situation) NextSettings() config.Settings {
 // hasPersistenceChanged reports whether every node appends its writes to a file that has all the data, or
 // whether none does any more.
 func (s Situation) hasPersistenceChanged(value string) bool {
-	other := s.Where(func(m Member) bool {
+	other := s.Where(func(m Node) bool {
 		return !m.Answers() || !m.persistsAs(value) || m.AOF && !m.Rewritten
 	})
 	return len(other) == 0 && len(s.unansweredNodes()) == 0
@@ -90,7 +90,7 @@ func (s Situation) hasPersistenceChanged(value string) bool {
 
 // RefusalOf gives the words in which some server refuses a directive.
 func (w World) RefusalOf(name string) (string, bool) {
-	for _, m := range w.Members {
+	for _, m := range w.Nodes {
 		if words, is := m.RefusedSettings[name]; is {
 			return words, true
 		}

@@ -17,13 +17,13 @@ func TestSettingsPlan(t *testing.T) {
 	untuned := func(nodes ...int) func(*Scene) {
 		return func(s *Scene) {
 			for _, n := range nodes {
-				s.Members[n].SettingsUnknown = true
+				s.Nodes[n].SettingsUnknown = true
 			}
 		}
 	}
 	appends := func(s *Scene, yes bool, nodes ...int) {
 		for _, n := range nodes {
-			s.Members[n].AOF = yes
+			s.Nodes[n].AOF = yes
 		}
 	}
 	for _, c := range []struct {
@@ -34,16 +34,16 @@ func TestSettingsPlan(t *testing.T) {
 	}{
 		{"all is in step", func(*Scene) {}, Idle, nil},
 		{"whoever may run with others is told, the master last", untuned(0, 1, 2), ApplySettings, []string{"a-1", "a-2", "a-0"}},
-		{"not while it loads", func(s *Scene) { untuned(1)(s); s.Members[1].Loading = true }, Wait, nil},
+		{"not while it loads", func(s *Scene) { untuned(1)(s); s.Nodes[1].Loading = true }, Wait, nil},
 		{"before anything is rolled", func(s *Scene) { Outdated(0, 1, 2)(s); untuned(1)(s) }, ApplySettings, []string{"a-1"}},
-		{"never before the master's end is dealt with", func(s *Scene) { Refused(&s.Members[0]); LinksDown(s); untuned(1)(s) }, Fence, []string{"a-1", "a-2"}},
+		{"never before the master's end is dealt with", func(s *Scene) { Refused(&s.Nodes[0]); LinksDown(s); untuned(1)(s) }, Fence, []string{"a-1", "a-2"}},
 		{"servers change how they persist, the master last", to("RDB"), SetPersistence, []string{"a-1", "a-2", "a-0"}},
 		{"those that have not", func(s *Scene) { to("RDB")(s); appends(s, false, 0, 2) }, SetPersistence, []string{"a-1"}},
 		{"their file follows when all have", func(s *Scene) { to("RDB")(s); appends(s, false, 0, 1, 2) }, Wait, nil},
 		{"snapshots beside it are a setting like any other", to("Both"), Idle, nil},
 		{"who started from an older file is told again", func(s *Scene) { appends(s, false, 2) }, SetPersistence, []string{"a-2"}},
 		{"an outdated node that has its data elsewhere first", func(s *Scene) { Outdated(2)(s); appends(s, false, 2) }, SetPersistence, []string{"a-2"}},
-		{"or is writing it", func(s *Scene) { Outdated(2)(s); s.Members[2].Rewriting = true }, Wait, nil},
+		{"or is writing it", func(s *Scene) { Outdated(2)(s); s.Nodes[2].Rewriting = true }, Wait, nil},
 		{"then it is replaced", Outdated(2), DeletePod, []string{"a-2"}},
 	} {
 		t.Run(c.reason, func(t *testing.T) {
@@ -64,25 +64,25 @@ func TestTheFileFollowsTheServers(t *testing.T) {
 		resets      int
 	}{
 		{"what all took", func(*Scene) {}, "hz", "20", 0},
-		{"not before all that answer were told", func(s *Scene) { s.Members[1].SettingsUnknown = true }, "hz", "10", 0},
-		{"who does not answer is told when it does", func(s *Scene) { MakeSilent(&s.Members[1]) }, "hz", "20", 0},
+		{"not before all that answer were told", func(s *Scene) { s.Nodes[1].SettingsUnknown = true }, "hz", "10", 0},
+		{"who does not answer is told when it does", func(s *Scene) { MakeSilent(&s.Nodes[1]) }, "hz", "20", 0},
 		{"nobody answers", func(s *Scene) { SilentAll(s) }, "hz", "10", 0},
-		{"what one refuses is left as it was", func(s *Scene) { s.Members[1].RefusedSettings = map[string]string{"hz": "ERR"} }, "hz", "10", 0},
+		{"what one refuses is left as it was", func(s *Scene) { s.Nodes[1].RefusedSettings = map[string]string{"hz": "ERR"} }, "hz", "10", 0},
 		{"what was taken out is in no file", func(s *Scene) { s.Spec.Config = nil }, "hz", "", 1},
 		{"what was never in it takes no roll", func(s *Scene) { delete(s.Settings.Live, "hz"); s.Spec.Config = nil }, "hz", "", 0},
-		{"a file that lacks writes is not started from", func(s *Scene) { s.Settings.Live[config.AppendOnly], s.Members[1].Rewriting = "no", true }, config.AppendOnly, "no", 0},
-		{"nor one that was not written", func(s *Scene) { s.Settings.Live[config.AppendOnly], s.Members[1].Rewritten = "no", false }, config.AppendOnly, "no", 0},
-		{"nor while a node is missing", func(s *Scene) { s.Settings.Live[config.AppendOnly] = "no"; MakeSilent(&s.Members[1]) }, config.AppendOnly, "no", 0},
+		{"a file that lacks writes is not started from", func(s *Scene) { s.Settings.Live[config.AppendOnly], s.Nodes[1].Rewriting = "no", true }, config.AppendOnly, "no", 0},
+		{"nor one that was not written", func(s *Scene) { s.Settings.Live[config.AppendOnly], s.Nodes[1].Rewritten = "no", false }, config.AppendOnly, "no", 0},
+		{"nor while a node is missing", func(s *Scene) { s.Settings.Live[config.AppendOnly] = "no"; MakeSilent(&s.Nodes[1]) }, config.AppendOnly, "no", 0},
 		{"but once all have it", func(s *Scene) { s.Settings.Live[config.AppendOnly] = "no" }, config.AppendOnly, "yes", 0},
 		{"or none has", func(s *Scene) {
 			s.Spec.Persistence = &cachev1alpha1.RedisPersistence{Mode: cachev1alpha1.RedisPersistRDB}
-			for i := range s.Members {
-				s.Members[i].AOF = false
+			for i := range s.Nodes {
+				s.Nodes[i].AOF = false
 			}
 		}, config.AppendOnly, "no", 0},
 		{"one that still appends is another matter", func(s *Scene) {
 			s.Spec.Persistence = &cachev1alpha1.RedisPersistence{Mode: cachev1alpha1.RedisPersistRDB}
-			s.Members[1].AOF = false
+			s.Nodes[1].AOF = false
 		}, config.AppendOnly, "yes", 0},
 		{"before the first start it is the spec's", func(s *Scene) {
 			SilentAll(s)

@@ -14,7 +14,7 @@ const UnreachableLimit = time.Minute
 // evictUnreachable deletes the pod of a node that cannot be asked any more. A former master that was replaced
 // without proof of its end, and has not followed since, would answer its clients when it wakes: its pod's
 // deletion is the only fence that reaches it. Any other node gets a minute.
-func (s Situation) evictUnreachable(master Member) (Step, bool) {
+func (s Situation) evictUnreachable(master Node) (Step, bool) {
 	if last := s.Status.LastFailover; last != nil && last.From != master.Name {
 		old, _ := s.Find(last.From)
 		_, follows := s.memberNamed(old.Name)
@@ -22,7 +22,7 @@ func (s Situation) evictUnreachable(master Member) (Step, bool) {
 			return Step{Do: DeleteSilentPod, Nodes: []string{old.Name}, Message: "it was master and does not answer"}, true
 		}
 	}
-	for _, m := range s.Members {
+	for _, m := range s.Nodes {
 		seen := slices.Contains(master.Attached, m.Address) // alive, though not to us
 		if m.Name != master.Name && !seen && s.isSilentFor(m, UnreachableLimit) && s.othersInSync(master, m) {
 			return Step{Do: DeleteSilentPod, Nodes: []string{m.Name}, Message: "it has not answered for a minute"}, true
@@ -31,17 +31,17 @@ func (s Situation) evictUnreachable(master Member) (Step, bool) {
 	return Step{}, false
 }
 
-func (s Situation) isSilentFor(m Member, limit time.Duration) bool {
+func (s Situation) isSilentFor(m Node, limit time.Duration) bool {
 	return m.Answer == wire.Silent && m.Address != "" && !m.Stopped && !m.Deleting && m.SilentFor >= limit
 }
 
-func (s Situation) othersInSync(master, but Member) bool {
-	return s.allOthers(master, func(m Member) bool { return m.Name == but.Name || m.InSync(master) && !m.Deleting })
+func (s Situation) othersInSync(master, but Node) bool {
+	return s.allOthers(master, func(m Node) bool { return m.Name == but.Name || m.InSync(master) && !m.Deleting })
 }
 
 // untilUnreachable is how soon to look again whether a silent node is due for eviction, 0 when none is silent.
 func (s Situation) untilUnreachable() time.Duration {
-	silent := s.Where(func(m Member) bool { return s.isSilentFor(m, 0) && m.SilentFor < UnreachableLimit })
+	silent := s.Where(func(m Node) bool { return s.isSilentFor(m, 0) && m.SilentFor < UnreachableLimit })
 	if len(silent) == 0 {
 		return 0
 	}
@@ -51,10 +51,10 @@ func (s Situation) untilUnreachable() time.Duration {
 // expelUnrecorded takes the stream from replicas that are not on record: they could confirm writes that no
 // failover knows of. One is a replica that logged in under an earlier release at an address that no pod has by
 // now. The nodes of the step are addresses, for the log only.
-func (s Situation) expelUnrecorded(master Member) (Step, bool) {
+func (s Situation) expelUnrecorded(master Node) (Step, bool) {
 	var strangers []string
 	for _, address := range master.Attached {
-		if !slices.ContainsFunc(s.Members, func(m Member) bool { return m.Address == address }) {
+		if !slices.ContainsFunc(s.Nodes, func(m Node) bool { return m.Address == address }) {
 			strangers = append(strangers, address)
 		}
 	}

@@ -14,11 +14,11 @@ import (
 )
 
 // hang makes a server one that does not answer, and its replicas hear nothing of it.
-func hang(m *Member, s *Scene, since time.Duration) {
+func hang(m *Node, s *Scene, since time.Duration) {
 	MakeSilent(m)
 	m.SilentFor = since
-	for i := range s.Members {
-		s.Members[i].LastIO = since
+	for i := range s.Nodes {
+		s.Nodes[i].LastIO = since
 	}
 }
 
@@ -33,75 +33,75 @@ func TestSilence(t *testing.T) {
 		do     Verb
 		nodes  []string
 	}{
-		{"a master that hangs is given its time", 3, func(s *Scene) { hang(&s.Members[0], s, 2900*time.Millisecond) }, Wait, nil},
-		{"then the others are frozen", 3, func(s *Scene) { hang(&s.Members[0], s, 3*time.Second) }, Fence, []string{"a-1", "a-2"}},
+		{"a master that hangs is given its time", 3, func(s *Scene) { hang(&s.Nodes[0], s, 2900*time.Millisecond) }, Wait, nil},
+		{"then the others are frozen", 3, func(s *Scene) { hang(&s.Nodes[0], s, 3*time.Second) }, Fence, []string{"a-1", "a-2"}},
 		{"the time is the user's", 3, func(s *Scene) {
-			hang(&s.Members[0], s, 3*time.Second)
+			hang(&s.Nodes[0], s, 3*time.Second)
 			s.Spec.Failover = &cachev1alpha1.RedisFailureDetection{FailureThreshold: ptr.To[int32](10)}
 		}, Wait, nil},
 		{"not while one of them hears it: only we do not", 3, func(s *Scene) {
-			hang(&s.Members[0], s, time.Hour)
-			s.Members[2].LastIO = time.Second
+			hang(&s.Nodes[0], s, time.Hour)
+			s.Nodes[2].LastIO = time.Second
 		}, Wait, nil},
 		{"frozen, it is outlasted", 3, func(s *Scene) {
-			hang(&s.Members[0], s, time.Hour)
+			hang(&s.Nodes[0], s, time.Hour)
 			FreezeAll(s, 90, 95)
 			s.FrozenFor = 3900 * time.Millisecond
 		}, Wait, nil},
 		{"for the lag that its user allows", 3, func(s *Scene) {
-			hang(&s.Members[0], s, time.Hour)
+			hang(&s.Nodes[0], s, time.Hour)
 			FreezeAll(s, 90, 95)
 			s.FrozenFor = 4 * time.Second
 			s.Spec.Durability = &cachev1alpha1.RedisDurability{MaxLagSeconds: ptr.To[int32](10)}
 		}, Wait, nil},
 		{"then replaced", 3, func(s *Scene) {
-			hang(&s.Members[0], s, time.Hour)
+			hang(&s.Nodes[0], s, time.Hour)
 			FreezeAll(s, 90, 95)
 			s.FrozenFor = 4 * time.Second
 		}, Promote, []string{"a-2"}},
 		{"unless it answers the last question", 3, func(s *Scene) { FreezeAll(s, 90, 95); s.FrozenFor = 4 * time.Second }, AttachReplicas, []string{"a-1", "a-2"}},
 		{"nor with too few", 3, func(s *Scene) {
-			hang(&s.Members[0], s, time.Hour)
+			hang(&s.Nodes[0], s, time.Hour)
 			FreezeAll(s, 90, 95)
-			MakeSilent(&s.Members[2])
+			MakeSilent(&s.Nodes[2])
 			s.FrozenFor = 4 * time.Second
 		}, Block, nil},
-		{"one whose password is another is never taken for dead", 3, func(s *Scene) { hang(&s.Members[0], s, time.Hour); s.Members[0].Answer = 2 }, Wait, nil},
+		{"one whose password is another is never taken for dead", 3, func(s *Scene) { hang(&s.Nodes[0], s, time.Hour); s.Nodes[0].Answer = 2 }, Wait, nil},
 
 		{"a master that was replaced and hangs is deleted", 3, func(s *Scene) {
-			hang(&s.Members[2], s, 4*time.Second)
+			hang(&s.Nodes[2], s, 4*time.Second)
 			s.Status.Replication.SyncSet = s.Status.Replication.SyncSet[:1]
-			s.Status.LastFailover = &cachev1alpha1.RedisFailover{From: "a-2", FromPodUID: s.Members[2].PodUID, To: "a-0"}
+			s.Status.LastFailover = &cachev1alpha1.RedisFailover{From: "a-2", FromPodUID: s.Nodes[2].PodUID, To: "a-0"}
 			Detach(s, 2)
 		}, DeleteSilentPod, []string{"a-2"}},
 		{"one that follows since is a replica like any other", 3, func(s *Scene) {
-			hang(&s.Members[2], s, 4*time.Second)
-			s.Status.LastFailover = &cachev1alpha1.RedisFailover{From: "a-2", FromPodUID: s.Members[2].PodUID, To: "a-0"}
+			hang(&s.Nodes[2], s, 4*time.Second)
+			s.Status.LastFailover = &cachev1alpha1.RedisFailover{From: "a-2", FromPodUID: s.Nodes[2].PodUID, To: "a-0"}
 			Detach(s, 2)
 		}, Wait, nil},
 		{"and so is the pod that came after it", 3, func(s *Scene) {
-			hang(&s.Members[2], s, 4*time.Second)
+			hang(&s.Nodes[2], s, 4*time.Second)
 			s.Status.Replication.SyncSet = s.Status.Replication.SyncSet[:1]
 			s.Status.LastFailover = &cachev1alpha1.RedisFailover{From: "a-2", FromPodUID: "of-before", To: "a-0"}
 			Detach(s, 2)
 		}, Wait, nil},
-		{"a replica that hangs is waited for", 3, func(s *Scene) { hang(&s.Members[2], s, 50*time.Second); Detach(s, 2) }, Wait, nil},
-		{"a minute", 3, func(s *Scene) { MakeSilent(&s.Members[2]); s.Members[2].SilentFor = time.Minute; Detach(s, 2) }, DeleteSilentPod, []string{"a-2"}},
-		{"not while its master hears it", 3, func(s *Scene) { MakeSilent(&s.Members[2]); s.Members[2].SilentFor = time.Minute }, Wait, nil},
+		{"a replica that hangs is waited for", 3, func(s *Scene) { hang(&s.Nodes[2], s, 50*time.Second); Detach(s, 2) }, Wait, nil},
+		{"a minute", 3, func(s *Scene) { MakeSilent(&s.Nodes[2]); s.Nodes[2].SilentFor = time.Minute; Detach(s, 2) }, DeleteSilentPod, []string{"a-2"}},
+		{"not while its master hears it", 3, func(s *Scene) { MakeSilent(&s.Nodes[2]); s.Nodes[2].SilentFor = time.Minute }, Wait, nil},
 		{"nor while another is not well", 3, func(s *Scene) {
-			MakeSilent(&s.Members[2])
-			s.Members[2].SilentFor = time.Minute
+			MakeSilent(&s.Nodes[2])
+			s.Nodes[2].SilentFor = time.Minute
 			Detach(s, 2)
-			s.Members[1].LinkUp = false
+			s.Nodes[1].LinkUp = false
 		}, Wait, nil},
 
-		{"a process that nobody knows is refused", 3, func(s *Scene) { s.Members[0].Attached = append(s.Members[0].Attached, "10.9.9.9") }, ExpelUnrecorded, []string{"10.9.9.9"}},
+		{"a process that nobody knows is refused", 3, func(s *Scene) { s.Nodes[0].Attached = append(s.Nodes[0].Attached, "10.9.9.9") }, ExpelUnrecorded, []string{"10.9.9.9"}},
 
 		{"a human's wish", 3, wish("a-2"), SwitchOver, []string{"a-2"}},
 		{"that is fulfilled", 3, wish("a-0"), DismissRequest, []string{"a-0"}},
 		{"that cannot be", 3, wish("b-7"), DismissRequest, []string{"b-7"}},
-		{"that can be a moment later", 3, func(s *Scene) { wish("a-2")(s); s.Members[1].EndpointChanging = true }, Wait, nil},
-		{"that can soon be", 3, func(s *Scene) { wish("a-2")(s); s.Members[2].LinkUp = false }, Wait, nil},
+		{"that can be a moment later", 3, func(s *Scene) { wish("a-2")(s); s.Nodes[1].EndpointChanging = true }, Wait, nil},
+		{"that can soon be", 3, func(s *Scene) { wish("a-2")(s); s.Nodes[2].LinkUp = false }, Wait, nil},
 		{"nor does it touch the only node", 1, func(s *Scene) {
 			Outdated(0)(s)
 			s.Spec.Update = &cachev1alpha1.RedisUpdate{Strategy: cachev1alpha1.RedisSupervised}
@@ -128,7 +128,7 @@ func TestSilence(t *testing.T) {
 // A master that falls silent is not looked at later than it counts as lost.
 func TestSilenceIsTimed(t *testing.T) {
 	s := Healthy(3)
-	hang(&s.Members[0], s, 2900*time.Millisecond)
+	hang(&s.Nodes[0], s, 2900*time.Millisecond)
 	if got := s.Situation().Plan(); got.Do != Wait || got.RequeueAfter != 100*time.Millisecond {
 		t.Errorf("got %s, to look again after %s", got, got.RequeueAfter)
 	}
@@ -136,8 +136,8 @@ func TestSilenceIsTimed(t *testing.T) {
 
 func TestBlind(t *testing.T) {
 	s := Healthy(3)
-	for i := range s.Members {
-		hang(&s.Members[i], s, time.Hour)
+	for i := range s.Nodes {
+		hang(&s.Nodes[i], s, time.Hour)
 	}
 	if got := s.Situation().Plan(); got.Do != Block || got.Reason != commonv1.ReasonOperatorCannotReachPods {
 		t.Errorf("got %s %s", got, got.Reason)

@@ -10,7 +10,7 @@ import (
 )
 
 // switchoverIfNeeded replaces a master that must go, while it still serves.
-func (s Situation) switchoverIfNeeded(master Member) (Step, bool) {
+func (s Situation) switchoverIfNeeded(master Node) (Step, bool) {
 	if s.Ghost == nil && master.Deleting && master.DeletingFor < RouteSettleTime {
 		return Step{Do: Wait, Message: "the master's pod is going", RequeueAfter: RouteSettleTime - master.DeletingFor}, true
 	}
@@ -18,11 +18,11 @@ func (s Situation) switchoverIfNeeded(master Member) (Step, bool) {
 	if reason == "" && !s.isRouteSettling() {
 		reason = s.plannedReason(master)
 	}
-	candidates := s.Where(func(m Member) bool { return s.canLead(m, master) })
+	candidates := s.Where(func(m Node) bool { return s.canLead(m, master) })
 	if reason == "" || len(candidates) == 0 {
 		return Step{}, false // first somebody must be in sync
 	}
-	slices.SortStableFunc(candidates, func(a, b Member) int {
+	slices.SortStableFunc(candidates, func(a, b Node) int {
 		if a.Outdated != b.Outdated {
 			return boolToInt(a.Outdated) - boolToInt(b.Outdated)
 		}
@@ -32,7 +32,7 @@ func (s Situation) switchoverIfNeeded(master Member) (Step, bool) {
 }
 
 // urgentReason is why a master must be replaced without waiting for anything; empty if it need not be.
-func (s Situation) urgentReason(master Member) string {
+func (s Situation) urgentReason(master Node) string {
 	switch {
 	case s.Ghost != nil:
 		return commonv1.ReasonMasterPodDeleted
@@ -45,18 +45,18 @@ func (s Situation) urgentReason(master Member) string {
 }
 
 // plannedReason is why a master must be replaced that serves on until then; empty if it need not be.
-func (s Situation) plannedReason(master Member) string {
+func (s Situation) plannedReason(master Node) string {
 	switch {
 	case config.Ordinal(master.Name) >= s.Size:
 		return commonv1.ReasonScaledDown
-	case master.Outdated && !s.Supervised && len(s.unansweredNodes()) == 0 && s.allOthers(master, func(m Member) bool { return !m.Outdated }):
+	case master.Outdated && !s.Supervised && len(s.unansweredNodes()) == 0 && s.allOthers(master, func(m Node) bool { return !m.Outdated }):
 		return commonv1.ReasonMasterOutdated
 	}
 	return ""
 }
 
 // requestedSwitchover grants a human's request for another master once that node is in sync.
-func (s Situation) requestedSwitchover(master Member) (Step, bool) {
+func (s Situation) requestedSwitchover(master Node) (Step, bool) {
 	if s.SwitchoverTo == nil {
 		return Step{}, false
 	}
@@ -74,17 +74,17 @@ func (s Situation) requestedSwitchover(master Member) (Step, bool) {
 
 // waitForRoute waits for the route to settle before a switchover that can wait, once all else is done: then
 // clients need not wait.
-func (s Situation) waitForRoute(master Member) (Step, bool) {
+func (s Situation) waitForRoute(master Node) (Step, bool) {
 	return Step{Do: Wait, Message: "kube-proxy is taking in another change", RequeueAfter: 4 * ShortRequeue},
 		s.isRouteSettling() && (s.SwitchoverTo != nil || s.plannedReason(master) != "")
 }
 
 // isRouteSettling reports whether kube-proxy may delay a change of the route because of one that came just before.
 func (s Situation) isRouteSettling() bool {
-	return s.SinceRouted < RouteSettleTime || s.Count(func(m Member) bool { return m.EndpointChanging }) > 0
+	return s.SinceRouted < RouteSettleTime || s.Count(func(m Node) bool { return m.EndpointChanging }) > 0
 }
 
 // canLead reports whether a node could take over without losing a write.
-func (s Situation) canLead(m, master Member) bool {
+func (s Situation) canLead(m, master Node) bool {
 	return s.isMember(m) && s.isWanted(m) && !m.Deleting && !m.Misconf && m.InSync(master)
 }

@@ -9,7 +9,7 @@ import (
 
 // lowerMinReplicas lowers W (min-replicas-to-write) before anything else that needs it low, and mends it where
 // the master has another than the record.
-func (s Situation) lowerMinReplicas(master Member) (Step, bool) {
+func (s Situation) lowerMinReplicas(master Node) (Step, bool) {
 	effective := s.Status.Replication.EffectiveMinReplicas
 	want := min(effective, s.MinReplicas)
 	return Step{Do: SetMinReplicas, Nodes: []string{master.Name}, MinReplicas: want}, want < effective || master.MinReplicas != effective
@@ -17,9 +17,9 @@ func (s Situation) lowerMinReplicas(master Member) (Step, bool) {
 
 // raiseMinReplicas raises W once so many replicas follow, or growing would stop the writes, and only while none
 // that counts is behind, or it could not be recorded.
-func (s Situation) raiseMinReplicas(master Member) (Step, bool) {
+func (s Situation) raiseMinReplicas(master Node) (Step, bool) {
 	want := s.MinReplicas
-	following := s.Where(func(m Member) bool { return s.isMember(m) && m.InSync(master) })
+	following := s.Where(func(m Node) bool { return s.isMember(m) && m.InSync(master) })
 	return Step{Do: SetMinReplicas, Nodes: []string{master.Name}, MinReplicas: want},
 		want > s.Status.Replication.EffectiveMinReplicas && len(following) >= int(want) &&
 			len(following) == len(s.Status.Replication.SyncSet)
@@ -28,8 +28,8 @@ func (s Situation) raiseMinReplicas(master Member) (Step, bool) {
 // removeLostMembers removes members whose process is gone, by all appearances, or whose ordinal is: as long as
 // they count, they could hold what others lack. First the others must have all, and the master refuses those
 // that go, so that one which lives after all confirms nothing.
-func (s Situation) removeLostMembers(master Member) (Step, bool) {
-	var uncounted []Member
+func (s Situation) removeLostMembers(master Node) (Step, bool) {
+	var uncounted []Node
 	var gone []string
 	behind := false
 	for _, p := range s.Status.Replication.SyncSet {
@@ -59,8 +59,8 @@ func (s Situation) hasLeft(p cachev1alpha1.RedisProcess) bool {
 }
 
 // AttachReplicas attaches nodes that follow somebody else or nobody.
-func (s Situation) AttachReplicas(master Member) (Step, bool) {
-	astray := s.Where(func(m Member) bool {
+func (s Situation) AttachReplicas(master Node) (Step, bool) {
+	astray := s.Where(func(m Node) bool {
 		_, counted := s.memberNamed(m.Name)
 		return m.Name != master.Name && m.Answers() && s.isWanted(m) && !m.Deleting &&
 			(!counted || s.isMember(m) && (!m.Follows(master.Address) || !m.LinkUp && !m.LoginSent))
@@ -70,8 +70,8 @@ func (s Situation) AttachReplicas(master Member) (Step, bool) {
 
 // allowStaleReads lets nodes that have come to be in sync answer reads from then on also while they do not hear
 // their master. Before, a server answers nobody: it may have no data.
-func (s Situation) allowStaleReads(master Member) (Step, bool) {
-	closed := s.Where(func(m Member) bool { return m.Answers() && !m.ServesStale && (m.Master || m.InSync(master)) })
+func (s Situation) allowStaleReads(master Node) (Step, bool) {
+	closed := s.Where(func(m Node) bool { return m.Answers() && !m.ServesStale && (m.Master || m.InSync(master)) })
 	return Step{Do: ServeStaleReads, Nodes: NamesOf(closed), Message: "it has its data by now", RequeueAfter: ShortRequeue}, len(closed) > 0
 }
 
@@ -86,7 +86,7 @@ func (s Situation) memberNamed(name string) (cachev1alpha1.RedisProcess, bool) {
 }
 
 // isMember reports whether a node is in the sync set: the very process that was recorded as a member.
-func (s Situation) isMember(m Member) bool {
+func (s Situation) isMember(m Node) bool {
 	p, ok := s.memberNamed(m.Name)
 	return ok && m.IsProcess(p)
 }

@@ -23,98 +23,98 @@ func TestPlan(t *testing.T) {
 		{"nothing to do", 3, func(*Scene) {}, Idle, nil},
 
 		// The master is dead.
-		{"a refused master freezes first", 3, func(s *Scene) { Refused(&s.Members[0]); LinksDown(s) }, Fence, []string{"a-1", "a-2"}},
-		{"a restarted master freezes first", 3, func(s *Scene) { Fresh(&s.Members[0]); LinksDown(s) }, Fence, []string{"a-1", "a-2"}},
-		{"a terminated container freezes first", 3, func(s *Scene) { MakeSilent(&s.Members[0]); s.Members[0].Stopped = true; LinksDown(s) }, Fence, []string{"a-1", "a-2"}},
-		{"frozen, the highest offset is promoted", 3, func(s *Scene) { Refused(&s.Members[0]); FreezeAll(s, 90, 95) }, Promote, []string{"a-2"}},
+		{"a refused master freezes first", 3, func(s *Scene) { Refused(&s.Nodes[0]); LinksDown(s) }, Fence, []string{"a-1", "a-2"}},
+		{"a restarted master freezes first", 3, func(s *Scene) { Fresh(&s.Nodes[0]); LinksDown(s) }, Fence, []string{"a-1", "a-2"}},
+		{"a terminated container freezes first", 3, func(s *Scene) { MakeSilent(&s.Nodes[0]); s.Nodes[0].Stopped = true; LinksDown(s) }, Fence, []string{"a-1", "a-2"}},
+		{"frozen, the highest offset is promoted", 3, func(s *Scene) { Refused(&s.Nodes[0]); FreezeAll(s, 90, 95) }, Promote, []string{"a-2"}},
 		{"of equals the one that was intended goes on", 3, func(s *Scene) {
-			Refused(&s.Members[0])
+			Refused(&s.Nodes[0])
 			FreezeAll(s, 90, 90)
 			s.Status.TargetMaster, s.Status.Epoch = "a-2", 8
 		}, Promote, []string{"a-2"}},
-		{"a fenced master that has all is promoted back", 3, func(s *Scene) { Frozen(&s.Members[0], 100); s.Members[0].Master = false; FreezeAll(s, 90, 95) }, Promote, []string{"a-0"}},
+		{"a fenced master that has all is promoted back", 3, func(s *Scene) { Frozen(&s.Nodes[0], 100); s.Nodes[0].Master = false; FreezeAll(s, 90, 95) }, Promote, []string{"a-0"}},
 		{"a master that follows a fenced node freezes first", 3, func(s *Scene) {
-			m := &s.Members[0]
-			m.Master, m.MasterHost, m.LinkUp = false, s.Members[1].Address, true
-			Frozen(&s.Members[1], 100)
+			m := &s.Nodes[0]
+			m.Master, m.MasterHost, m.LinkUp = false, s.Nodes[1].Address, true
+			Frozen(&s.Nodes[1], 100)
 		}, Fence, []string{"a-0", "a-2"}},
 		{"a promotion that was begun and done is recorded", 3, func(s *Scene) {
-			Refused(&s.Members[0])
+			Refused(&s.Nodes[0])
 			FreezeAll(s, 90, 95)
 			s.Status.TargetMaster, s.Status.Epoch = "a-2", 8
-			s.Members[2].Master, s.Members[2].ReplID = true, NextHistory
+			s.Nodes[2].Master, s.Nodes[2].ReplID = true, NextHistory
 		}, RecordMaster, []string{"a-2"}},
 
 		// What looks dead and is not proven so.
-		{"a silent master", 3, func(s *Scene) { MakeSilent(&s.Members[0]); LinksDown(s) }, Wait, nil},
-		{"a refusal while a replica hears the master", 3, func(s *Scene) { Refused(&s.Members[0]); s.Members[1].LinkUp = false }, Wait, nil},
+		{"a silent master", 3, func(s *Scene) { MakeSilent(&s.Nodes[0]); LinksDown(s) }, Wait, nil},
+		{"a refusal while a replica hears the master", 3, func(s *Scene) { Refused(&s.Nodes[0]); s.Nodes[1].LinkUp = false }, Wait, nil},
 
 		// Who does not know the operator's password is alive.
-		{"a master that is locked out serves", 3, func(s *Scene) { AuthFailed(&s.Members[0]) }, Wait, nil},
-		{"also when nobody hears it", 3, func(s *Scene) { AuthFailed(&s.Members[0]); LinksDown(s) }, Wait, nil},
-		{"and when all others froze", 3, func(s *Scene) { AuthFailed(&s.Members[0]); FreezeAll(s, 90, 95); s.FrozenFor = time.Hour }, Wait, nil},
-		{"a locked out member may hold the latest writes", 3, func(s *Scene) { RestartAll(s); s.Members[0].Keys = 1; AuthFailed(&s.Members[2]) }, Block, nil},
+		{"a master that is locked out serves", 3, func(s *Scene) { AuthFailed(&s.Nodes[0]) }, Wait, nil},
+		{"also when nobody hears it", 3, func(s *Scene) { AuthFailed(&s.Nodes[0]); LinksDown(s) }, Wait, nil},
+		{"and when all others froze", 3, func(s *Scene) { AuthFailed(&s.Nodes[0]); FreezeAll(s, 90, 95); s.FrozenFor = time.Hour }, Wait, nil},
+		{"a locked out member may hold the latest writes", 3, func(s *Scene) { RestartAll(s); s.Nodes[0].Keys = 1; AuthFailed(&s.Nodes[2]) }, Block, nil},
 		{"unless told to go on without", 3, func(s *Scene) {
 			RestartAll(s)
-			s.Members[0].Keys = 1
-			AuthFailed(&s.Members[2])
+			s.Nodes[0].Keys = 1
+			AuthFailed(&s.Nodes[2])
 			s.Annotations = map[string]string{cachev1alpha1.RedisAllowUnsafePromotion: "7"}
 		}, Promote, []string{"a-0"}},
 		{"also where only a replica's volume is left", 3, func(s *Scene) {
 			RestartAll(s)
-			s.Members[1].Keys = 1
-			MakeSilent(&s.Members[0])
-			s.Members[0].SilentFor, s.FrozenFor = time.Hour, time.Hour
+			s.Nodes[1].Keys = 1
+			MakeSilent(&s.Nodes[0])
+			s.Nodes[0].SilentFor, s.FrozenFor = time.Hour, time.Hour
 			s.Annotations = map[string]string{cachev1alpha1.RedisAllowUnsafePromotion: "7"}
 		}, Promote, []string{"a-1"}},
-		{"a replica that is locked out is started anew", 3, func(s *Scene) { AuthFailed(&s.Members[1]) }, DeletePod, []string{"a-1"}},
-		{"of several one at a time", 3, func(s *Scene) { AuthFailed(&s.Members[1]); AuthFailed(&s.Members[2]) }, DeletePod, []string{"a-2"}},
-		{"not while another goes", 3, func(s *Scene) { AuthFailed(&s.Members[1]); AuthFailed(&s.Members[2]); s.Members[2].Deleting = true }, Wait, nil},
-		{"nor while another is behind", 3, func(s *Scene) { AuthFailed(&s.Members[1]); s.Members[2].LinkUp = false }, Wait, nil},
+		{"a replica that is locked out is started anew", 3, func(s *Scene) { AuthFailed(&s.Nodes[1]) }, DeletePod, []string{"a-1"}},
+		{"of several one at a time", 3, func(s *Scene) { AuthFailed(&s.Nodes[1]); AuthFailed(&s.Nodes[2]) }, DeletePod, []string{"a-2"}},
+		{"not while another goes", 3, func(s *Scene) { AuthFailed(&s.Nodes[1]); AuthFailed(&s.Nodes[2]); s.Nodes[2].Deleting = true }, Wait, nil},
+		{"nor while another is behind", 3, func(s *Scene) { AuthFailed(&s.Nodes[1]); s.Nodes[2].LinkUp = false }, Wait, nil},
 
 		// Passwords.
-		{"whoever may accept others is told", 3, func(s *Scene) { s.Members[0].PasswordsUnknown, s.Members[2].PasswordsUnknown = true, true }, SetPasswords, []string{"a-0", "a-2"}},
-		{"once, when it refuses", 3, func(s *Scene) { s.Members[2].PasswordsUnknown, s.Members[2].RefusesPasswords = true, true }, Idle, nil},
-		{"not while it loads", 3, func(s *Scene) { s.Members[2].PasswordsUnknown, s.Members[2].Loading = true, true }, Wait, nil},
-		{"never before the master's end is dealt with", 3, func(s *Scene) { Refused(&s.Members[0]); LinksDown(s); s.Members[2].PasswordsUnknown = true }, Fence, []string{"a-1", "a-2"}},
-		{"before anything is rolled", 3, func(s *Scene) { Outdated(0, 1, 2)(s); s.Members[1].PasswordsUnknown = true }, SetPasswords, []string{"a-1"}},
+		{"whoever may accept others is told", 3, func(s *Scene) { s.Nodes[0].PasswordsUnknown, s.Nodes[2].PasswordsUnknown = true, true }, SetPasswords, []string{"a-0", "a-2"}},
+		{"once, when it refuses", 3, func(s *Scene) { s.Nodes[2].PasswordsUnknown, s.Nodes[2].RefusesPasswords = true, true }, Idle, nil},
+		{"not while it loads", 3, func(s *Scene) { s.Nodes[2].PasswordsUnknown, s.Nodes[2].Loading = true, true }, Wait, nil},
+		{"never before the master's end is dealt with", 3, func(s *Scene) { Refused(&s.Nodes[0]); LinksDown(s); s.Nodes[2].PasswordsUnknown = true }, Fence, []string{"a-1", "a-2"}},
+		{"before anything is rolled", 3, func(s *Scene) { Outdated(0, 1, 2)(s); s.Nodes[1].PasswordsUnknown = true }, SetPasswords, []string{"a-1"}},
 
 		// R + W > N.
-		{"one of two frozen is too few for W=1", 3, func(s *Scene) { Refused(&s.Members[0]); FreezeAll(s, 90, 95); MakeSilent(&s.Members[2]) }, Block, nil},
+		{"one of two frozen is too few for W=1", 3, func(s *Scene) { Refused(&s.Nodes[0]); FreezeAll(s, 90, 95); MakeSilent(&s.Nodes[2]) }, Block, nil},
 		{"and enough for W=2", 3, func(s *Scene) {
-			Refused(&s.Members[0])
+			Refused(&s.Nodes[0])
 			FreezeAll(s, 90, 95)
-			MakeSilent(&s.Members[2])
+			MakeSilent(&s.Nodes[2])
 			s.Spec.Durability = &cachev1alpha1.RedisDurability{MinReplicasToWrite: ptr.To[int32](2)}
 			s.Status.Replication.EffectiveMinReplicas = 2
 		}, Promote, []string{"a-1"}},
-		{"a member back with a new run id does not unblock", 3, func(s *Scene) { Refused(&s.Members[0]); FreezeAll(s, 90, 95); Fresh(&s.Members[2]) }, Block, nil},
+		{"a member back with a new run id does not unblock", 3, func(s *Scene) { Refused(&s.Nodes[0]); FreezeAll(s, 90, 95); Fresh(&s.Nodes[2]) }, Block, nil},
 		{"one that never reached the history is not counted", 3, func(s *Scene) {
-			Refused(&s.Members[0])
+			Refused(&s.Nodes[0])
 			FreezeAll(s, 90, 0)
-			s.Members[2].ReplID, s.Members[2].Pinned = "random", false
+			s.Nodes[2].ReplID, s.Nodes[2].Pinned = "random", false
 		}, Promote, []string{"a-1"}},
 		{"the annotation goes on without", 3, func(s *Scene) {
-			Refused(&s.Members[0])
+			Refused(&s.Nodes[0])
 			FreezeAll(s, 90, 95)
-			MakeSilent(&s.Members[2])
+			MakeSilent(&s.Nodes[2])
 			s.Annotations = map[string]string{cachev1alpha1.RedisAllowUnsafePromotion: "7"}
 		}, Promote, []string{"a-1"}},
 		{"the annotation of an earlier epoch does not", 3, func(s *Scene) {
-			Refused(&s.Members[0])
+			Refused(&s.Nodes[0])
 			FreezeAll(s, 90, 95)
-			MakeSilent(&s.Members[2])
+			MakeSilent(&s.Nodes[2])
 			s.Annotations = map[string]string{cachev1alpha1.RedisAllowUnsafePromotion: "6"}
 		}, Block, nil},
 		{"a higher offset in another history is no candidate", 3, func(s *Scene) {
-			Refused(&s.Members[0])
+			Refused(&s.Nodes[0])
 			FreezeAll(s, 90, 1000)
-			s.Members[2].ReplID, s.Members[2].Pinned = "random", false
+			s.Nodes[2].ReplID, s.Nodes[2].Pinned = "random", false
 		}, Promote, []string{"a-1"}},
 		{"one that loads is no candidate", 3, func(s *Scene) {
-			Refused(&s.Members[0])
+			Refused(&s.Nodes[0])
 			FreezeAll(s, 90, 1000)
-			s.Members[2].Loading = true
+			s.Nodes[2].Loading = true
 		}, Block, nil},
 
 		// The master's pod object is gone.
@@ -141,77 +141,77 @@ func TestPlan(t *testing.T) {
 			again := Running(0)
 			again.PodUID, again.Address = "another", "10.0.0.9"
 			Fresh(&again)
-			s.Members = slices.Insert(s.Members, 0, again)
+			s.Nodes = slices.Insert(s.Nodes, 0, again)
 		}, Wait, nil},
 
 		// No process is left that ran with the history.
-		{"the last master, with its data", 3, func(s *Scene) { RestartAll(s); s.Members[0].Keys = 1 }, Promote, []string{"a-0"}},
-		{"empty, it does not wipe those with data", 3, func(s *Scene) { RestartAll(s); s.Members[2].Keys = 3 }, Promote, []string{"a-2"}},
+		{"the last master, with its data", 3, func(s *Scene) { RestartAll(s); s.Nodes[0].Keys = 1 }, Promote, []string{"a-0"}},
+		{"empty, it does not wipe those with data", 3, func(s *Scene) { RestartAll(s); s.Nodes[2].Keys = 3 }, Promote, []string{"a-2"}},
 		{"nobody has data, all are there", 3, func(s *Scene) { RestartAll(s) }, Promote, []string{"a-0"}},
-		{"nobody has data, one is missing", 3, func(s *Scene) { RestartAll(s); Refused(&s.Members[1]) }, Wait, nil},
-		{"the last master still loads", 3, func(s *Scene) { RestartAll(s); s.Members[0].Loading = true; s.Members[1].Keys = 9 }, Wait, nil},
-		{"one may still have it and is silent", 3, func(s *Scene) { RestartAll(s); s.Members[0].Keys = 9; MakeSilent(&s.Members[1]) }, Wait, nil},
+		{"nobody has data, one is missing", 3, func(s *Scene) { RestartAll(s); Refused(&s.Nodes[1]) }, Wait, nil},
+		{"the last master still loads", 3, func(s *Scene) { RestartAll(s); s.Nodes[0].Loading = true; s.Nodes[1].Keys = 9 }, Wait, nil},
+		{"one may still have it and is silent", 3, func(s *Scene) { RestartAll(s); s.Nodes[0].Keys = 9; MakeSilent(&s.Nodes[1]) }, Wait, nil},
 		{"for long, and a human is asked", 3, func(s *Scene) {
 			RestartAll(s)
-			s.Members[0].Keys = 9
-			MakeSilent(&s.Members[1])
-			s.Members[1].SilentFor = time.Hour
+			s.Nodes[0].Keys = 9
+			MakeSilent(&s.Nodes[1])
+			s.Nodes[1].SilentFor = time.Hour
 		}, Block, nil},
-		{"size 1 restarted", 1, func(s *Scene) { Fresh(&s.Members[0]); s.Members[0].Keys = 2 }, Promote, []string{"a-0"}},
+		{"size 1 restarted", 1, func(s *Scene) { Fresh(&s.Nodes[0]); s.Nodes[0].Keys = 2 }, Promote, []string{"a-0"}},
 
 		// The master serves.
-		{"a second master is fenced before anything else", 3, func(s *Scene) { s.Members[2].Master = true; Refused(&s.Members[1]) }, Fence, []string{"a-2"}},
-		{"a restarted replica leaves the sync set first", 3, func(s *Scene) { Fresh(&s.Members[1]); Detach(s, 1) }, RemoveMembers, []string{"a-1"}},
-		{"also while the master still feeds its process, which it will not let in again", 3, func(s *Scene) { Fresh(&s.Members[1]) }, RemoveMembers, []string{"a-1"}},
-		{"not while another has not all", 3, func(s *Scene) { Fresh(&s.Members[1]); Detach(s, 1); s.Members[2].LinkUp = false }, Wait, nil},
-		{"also while another is silent", 3, func(s *Scene) { Fresh(&s.Members[1]); Detach(s, 1); MakeSilent(&s.Members[2]) }, Wait, nil},
+		{"a second master is fenced before anything else", 3, func(s *Scene) { s.Nodes[2].Master = true; Refused(&s.Nodes[1]) }, Fence, []string{"a-2"}},
+		{"a restarted replica leaves the sync set first", 3, func(s *Scene) { Fresh(&s.Nodes[1]); Detach(s, 1) }, RemoveMembers, []string{"a-1"}},
+		{"also while the master still feeds its process, which it will not let in again", 3, func(s *Scene) { Fresh(&s.Nodes[1]) }, RemoveMembers, []string{"a-1"}},
+		{"not while another has not all", 3, func(s *Scene) { Fresh(&s.Nodes[1]); Detach(s, 1); s.Nodes[2].LinkUp = false }, Wait, nil},
+		{"also while another is silent", 3, func(s *Scene) { Fresh(&s.Nodes[1]); Detach(s, 1); MakeSilent(&s.Nodes[2]) }, Wait, nil},
 		{"but not for good", 3, func(s *Scene) {
-			Fresh(&s.Members[1])
+			Fresh(&s.Nodes[1])
 			Detach(s, 1)
-			MakeSilent(&s.Members[2])
-			s.Members[2].SilentFor = UnreachableLimit
+			MakeSilent(&s.Nodes[2])
+			s.Nodes[2].SilentFor = UnreachableLimit
 		}, RemoveMembers, []string{"a-1"}},
-		{"one that started anew before it followed is fenced, to be counted as it is", 3, func(s *Scene) { s.Members[1].RunID = "another" }, Fence, []string{"a-1"}},
-		{"or dropped, while it loads and cannot be told", 3, func(s *Scene) { s.Members[1].RunID, s.Members[1].Loading = "another", true }, RemoveMembers, []string{"a-1"}},
-		{"then it is attached anew", 3, func(s *Scene) { Fresh(&s.Members[1]); Detach(s, 1); ForgetMember(s, "a-1") }, AttachReplicas, []string{"a-1"}},
-		{"an old master that came back is attached", 3, func(s *Scene) { Frozen(&s.Members[1], 3); ForgetMember(s, "a-1"); Detach(s, 1) }, AttachReplicas, []string{"a-1"}},
+		{"one that started anew before it followed is fenced, to be counted as it is", 3, func(s *Scene) { s.Nodes[1].RunID = "another" }, Fence, []string{"a-1"}},
+		{"or dropped, while it loads and cannot be told", 3, func(s *Scene) { s.Nodes[1].RunID, s.Nodes[1].Loading = "another", true }, RemoveMembers, []string{"a-1"}},
+		{"then it is attached anew", 3, func(s *Scene) { Fresh(&s.Nodes[1]); Detach(s, 1); ForgetMember(s, "a-1") }, AttachReplicas, []string{"a-1"}},
+		{"an old master that came back is attached", 3, func(s *Scene) { Frozen(&s.Nodes[1], 3); ForgetMember(s, "a-1"); Detach(s, 1) }, AttachReplicas, []string{"a-1"}},
 		{"a frozen replica of a serving master is let go", 3, func(s *Scene) { FreezeAll(s, 90, 90) }, AttachReplicas, []string{"a-1", "a-2"}},
-		{"a replica of somebody else", 3, func(s *Scene) { s.Members[2].MasterHost = "10.9.9.9" }, AttachReplicas, []string{"a-2"}},
-		{"a new history is recorded", 3, func(s *Scene) { s.Members[0].ReplID = NextHistory }, RecordMaster, []string{"a-0"}},
-		{"syncing is waited for", 3, func(s *Scene) { s.Members[2].LinkUp = false }, Wait, nil},
-		{"W drifted", 3, func(s *Scene) { s.Members[0].MinReplicas = 0 }, SetMinReplicas, []string{"a-0"}},
+		{"a replica of somebody else", 3, func(s *Scene) { s.Nodes[2].MasterHost = "10.9.9.9" }, AttachReplicas, []string{"a-2"}},
+		{"a new history is recorded", 3, func(s *Scene) { s.Nodes[0].ReplID = NextHistory }, RecordMaster, []string{"a-0"}},
+		{"syncing is waited for", 3, func(s *Scene) { s.Nodes[2].LinkUp = false }, Wait, nil},
+		{"W drifted", 3, func(s *Scene) { s.Nodes[0].MinReplicas = 0 }, SetMinReplicas, []string{"a-0"}},
 
 		// Planned moves.
-		{"a pod that goes is given the time that kube-proxy needs", 3, func(s *Scene) { s.Members[0].Deleting = true }, Wait, nil},
-		{"then hands over", 3, func(s *Scene) { s.Members[0].Deleting, s.Members[0].DeletingFor = true, RouteSettleTime }, SwitchOver, []string{"a-1"}},
+		{"a pod that goes is given the time that kube-proxy needs", 3, func(s *Scene) { s.Nodes[0].Deleting = true }, Wait, nil},
+		{"then hands over", 3, func(s *Scene) { s.Nodes[0].Deleting, s.Nodes[0].DeletingFor = true, RouteSettleTime }, SwitchOver, []string{"a-1"}},
 		{"never to one that is not in sync", 3, func(s *Scene) {
-			s.Members[0].Deleting, s.Members[0].DeletingFor = true, RouteSettleTime
-			s.Members[1].LinkUp, s.Members[2].LinkUp = false, false
+			s.Nodes[0].Deleting, s.Nodes[0].DeletingFor = true, RouteSettleTime
+			s.Nodes[1].LinkUp, s.Nodes[2].LinkUp = false, false
 		}, Wait, nil},
-		{"a master that cannot write to its disk hands over", 3, func(s *Scene) { s.Members[0].Misconf = true }, SwitchOver, []string{"a-1"}},
-		{"to one that can", 3, func(s *Scene) { s.Members[0].Misconf, s.Members[1].Misconf = true, true }, SwitchOver, []string{"a-2"}},
-		{"or to nobody", 2, func(s *Scene) { s.Members[0].Misconf, s.Members[1].Misconf = true, true }, Idle, nil},
+		{"a master that cannot write to its disk hands over", 3, func(s *Scene) { s.Nodes[0].Misconf = true }, SwitchOver, []string{"a-1"}},
+		{"to one that can", 3, func(s *Scene) { s.Nodes[0].Misconf, s.Nodes[1].Misconf = true, true }, SwitchOver, []string{"a-2"}},
+		{"or to nobody", 2, func(s *Scene) { s.Nodes[0].Misconf, s.Nodes[1].Misconf = true, true }, Idle, nil},
 		{"scaling in moves the master first", 3, func(s *Scene) { MasterIs(s, 2); s.Spec.Size = ptr.To[int32](2) }, SwitchOver, []string{"a-0"}},
 		{"scaling in fences what is surplus", 3, func(s *Scene) { s.Spec.Size = ptr.To[int32](2) }, Fence, []string{"a-2"}},
-		{"then drops it", 3, func(s *Scene) { s.Spec.Size = ptr.To[int32](2); Frozen(&s.Members[2], 90); Detach(s, 2) }, RemoveMembers, []string{"a-2"}},
+		{"then drops it", 3, func(s *Scene) { s.Spec.Size = ptr.To[int32](2); Frozen(&s.Nodes[2], 90); Detach(s, 2) }, RemoveMembers, []string{"a-2"}},
 		{"to one node, W goes down before the last replica", 2, func(s *Scene) { s.Spec.Size = ptr.To[int32](1) }, SetMinReplicas, []string{"a-0"}},
 		{"growing from one raises W only with a replica", 2, func(s *Scene) {
-			s.Status.Replication.EffectiveMinReplicas, s.Members[0].MinReplicas = 0, 0
-			s.Members[1].LinkUp = false
+			s.Status.Replication.EffectiveMinReplicas, s.Nodes[0].MinReplicas = 0, 0
+			s.Nodes[1].LinkUp = false
 		}, Wait, nil},
-		{"and then does", 2, func(s *Scene) { s.Status.Replication.EffectiveMinReplicas, s.Members[0].MinReplicas = 0, 0 }, SetMinReplicas, []string{"a-0"}},
+		{"and then does", 2, func(s *Scene) { s.Status.Replication.EffectiveMinReplicas, s.Nodes[0].MinReplicas = 0, 0 }, SetMinReplicas, []string{"a-0"}},
 		{"no higher than all that count can follow", 4, func(s *Scene) {
 			s.Spec.Durability = &cachev1alpha1.RedisDurability{MinReplicasToWrite: ptr.To[int32](2)}
-			MakeSilent(&s.Members[3])
+			MakeSilent(&s.Nodes[3])
 		}, Wait, nil},
 		{"rolling begins at the highest ordinal", 3, Outdated(0, 1, 2), DeletePod, []string{"a-2"}},
 		{"goes on", 3, Outdated(0, 1), DeletePod, []string{"a-1"}},
 		{"moves the master", 3, Outdated(0), SwitchOver, []string{"a-1"}},
-		{"not while kube-proxy takes in a pod that came back", 3, func(s *Scene) { Outdated(0)(s); s.Members[2].EndpointChanging = true }, Wait, nil},
+		{"not while kube-proxy takes in a pod that came back", 3, func(s *Scene) { Outdated(0)(s); s.Nodes[2].EndpointChanging = true }, Wait, nil},
 		{"which is first attached", 3, func(s *Scene) {
 			Outdated(0)(s)
-			Fresh(&s.Members[2])
-			s.Members[2].EndpointChanging = true
+			Fresh(&s.Nodes[2])
+			s.Nodes[2].EndpointChanging = true
 			Detach(s, 2)
 		}, RemoveMembers, []string{"a-2"}},
 		{"or another route", 3, func(s *Scene) { Outdated(0)(s); s.SinceRouted = RouteSettleTime - 1 }, Wait, nil},
@@ -220,11 +220,11 @@ func TestPlan(t *testing.T) {
 			s.SinceRouted = OldClientTime
 			s.Status.LastFailover = &cachev1alpha1.RedisFailover{From: "a-1", To: "a-0", RoutedAt: &MicroNow}
 		}, DisconnectClients, []string{"a-1"}},
-		{"waits while one is away", 3, func(s *Scene) { Outdated(0, 1)(s); s.Members[2].LinkUp = false }, Wait, nil},
+		{"waits while one is away", 3, func(s *Scene) { Outdated(0, 1)(s); s.Nodes[2].LinkUp = false }, Wait, nil},
 		{"size 1 is replaced where it stands", 1, Outdated(0), DeletePod, []string{"a-0"}},
 		{"and is asked to go once", 1, func(s *Scene) {
 			Outdated(0)(s)
-			s.Members[0].Deleting, s.Members[0].DeletingFor = true, RouteSettleTime
+			s.Nodes[0].Deleting, s.Nodes[0].DeletingFor = true, RouteSettleTime
 		}, Idle, nil},
 		{"clients of the old master are sent away", 3, func(s *Scene) {
 			s.Status.LastFailover = &cachev1alpha1.RedisFailover{From: "a-2", To: "a-0"}
@@ -252,12 +252,12 @@ func TestForming(t *testing.T) {
 		nodes   []string
 	}{
 		{"nobody is there", false, func(s *Scene) { SilentAll(s) }, Wait, nil},
-		{"the first that is there", false, func(s *Scene) { MakeSilent(&s.Members[0]) }, Promote, []string{"a-1"}},
-		{"with volumes all are heard first", true, func(s *Scene) { MakeSilent(&s.Members[2]) }, Wait, nil},
+		{"the first that is there", false, func(s *Scene) { MakeSilent(&s.Nodes[0]) }, Promote, []string{"a-1"}},
+		{"with volumes all are heard first", true, func(s *Scene) { MakeSilent(&s.Nodes[2]) }, Wait, nil},
 		{"then the lowest", true, func(*Scene) {}, Promote, []string{"a-0"}},
-		{"data goes before ordinals", true, func(s *Scene) { s.Members[2].Keys = 4 }, Promote, []string{"a-2"}},
-		{"a master that lives is adopted", true, func(s *Scene) { s.Members[1].Master = true }, RecordMaster, []string{"a-1"}},
-		{"of two masters nobody knows which", true, func(s *Scene) { s.Members[1].Master, s.Members[2].Master = true, true }, Block, nil},
+		{"data goes before ordinals", true, func(s *Scene) { s.Nodes[2].Keys = 4 }, Promote, []string{"a-2"}},
+		{"a master that lives is adopted", true, func(s *Scene) { s.Nodes[1].Master = true }, RecordMaster, []string{"a-1"}},
+		{"of two masters nobody knows which", true, func(s *Scene) { s.Nodes[1].Master, s.Nodes[2].Master = true, true }, Block, nil},
 	} {
 		t.Run(c.reason, func(t *testing.T) {
 			s := Healthy(3)
@@ -265,8 +265,8 @@ func TestForming(t *testing.T) {
 			if c.storage {
 				s.Spec.Storage = &cachev1alpha1.RedisStorage{}
 			}
-			for i := range s.Members {
-				Fresh(&s.Members[i])
+			for i := range s.Nodes {
+				Fresh(&s.Nodes[i])
 			}
 			c.given(s)
 			if got := s.Situation().Plan(); got.Do != c.do || !slices.Equal(got.Nodes, c.nodes) {

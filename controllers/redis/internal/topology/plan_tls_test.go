@@ -19,12 +19,12 @@ func TestReload(t *testing.T) {
 	}{
 		{"all use what was published", func(*Scene) {}, Idle, "", true},
 		{"another was published", func(s *Scene) { s.CertificateFile = renewed }, LoadCertificates, "a-0,a-1,a-2", false},
-		{"one node has not loaded it yet", func(s *Scene) { s.Members[1].Certificate = renewed }, LoadCertificates, "a-1", false},
-		{"nobody knows about one that is silent", func(s *Scene) { MakeSilent(&s.Members[2]) }, Wait, "", false},
-		{"nor about one that loads its data", func(s *Scene) { s.Members[2].Loading = true }, Wait, "", false},
+		{"one node has not loaded it yet", func(s *Scene) { s.Nodes[1].Certificate = renewed }, LoadCertificates, "a-1", false},
+		{"nobody knows about one that is silent", func(s *Scene) { MakeSilent(&s.Nodes[2]) }, Wait, "", false},
+		{"nor about one that loads its data", func(s *Scene) { s.Nodes[2].Loading = true }, Wait, "", false},
 		{"a lost master is more urgent", func(s *Scene) {
 			s.CertificateFile = renewed
-			Refused(&s.Members[0])
+			Refused(&s.Nodes[0])
 			LinksDown(s)
 		}, Fence, "a-1,a-2", false},
 	} {

@@ -70,7 +70,7 @@ func (s Situation) volumesToStamp(holds func(Standing) bool) []string {
 
 // StampVolumes writes what must stand on the volumes before a write can be confirmed without it: that this one
 // is the master's, and that a node which is gone is behind.
-func (s Situation) StampVolumes(Member) (Step, bool) {
+func (s Situation) StampVolumes(Node) (Step, bool) {
 	list := s.volumesToStamp(func(due Standing) bool { return due != Synced })
 	return Step{Do: StampVolumes, Nodes: list}, len(list) > 0
 }

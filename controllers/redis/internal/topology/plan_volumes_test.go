@@ -17,9 +17,9 @@ import (
 func recreatedOnVolumes(size int32) *Scene {
 	s := WithVolumes(Healthy(size))
 	s.Status = cachev1alpha1.RedisStatus{}
-	for i := range s.Members {
-		Fresh(&s.Members[i])
-		s.Members[i].Keys = int64(10 * (i + 1)) // the less, the more they are worth
+	for i := range s.Nodes {
+		Fresh(&s.Nodes[i])
+		s.Nodes[i].Keys = int64(10 * (i + 1)) // the less, the more they are worth
 	}
 	return s
 }
@@ -39,14 +39,14 @@ func TestBeginningAgainOnVolumes(t *testing.T) {
 		nodes  []string
 		why    string
 	}{
-		{"the master of the last epoch, as soon as it is there", func(s *Scene) { MakeSilent(&s.Members[1]) }, Promote, []string{"a-0"}, "Recovering"},
+		{"the master of the last epoch, as soon as it is there", func(s *Scene) { MakeSilent(&s.Nodes[1]) }, Promote, []string{"a-0"}, "Recovering"},
 		{"whatever its ordinal", func(s *Scene) { SetStamp(s, "a-1", 8, Leading); SetStamp(s, "a-2", 8, Synced) }, Promote, []string{"a-1"}, "Recovering"},
-		{"it is waited for", func(s *Scene) { MakeSilent(&s.Members[0]) }, Wait, nil, "waiting for a-0"},
-		{"also while it loads", func(s *Scene) { s.Members[0].Loading = true }, Wait, nil, "waiting for a-0"},
-		{"and while its pod before this one is going", func(s *Scene) { s.Members[0].Deleting = true }, Wait, nil, "waiting for a-0"},
-		{"emptied, one that was in sync, once all are there", func(s *Scene) { s.Members[0].Keys = 0; SetStamp(s, "a-2", 7, Behind) }, Promote, []string{"a-1"}, "Recovering"},
-		{"not before", func(s *Scene) { s.Members[0].Keys = 0; MakeSilent(&s.Members[2]) }, Wait, nil, "waiting for a-2"},
-		{"its volume lost, one that was in sync", func(s *Scene) { delete(s.Volumes, "a-0"); s.Members[0].Keys = 99; SetStamp(s, "a-2", 7, Behind) }, Promote, []string{"a-1"}, "Recovering"},
+		{"it is waited for", func(s *Scene) { MakeSilent(&s.Nodes[0]) }, Wait, nil, "waiting for a-0"},
+		{"also while it loads", func(s *Scene) { s.Nodes[0].Loading = true }, Wait, nil, "waiting for a-0"},
+		{"and while its pod before this one is going", func(s *Scene) { s.Nodes[0].Deleting = true }, Wait, nil, "waiting for a-0"},
+		{"emptied, one that was in sync, once all are there", func(s *Scene) { s.Nodes[0].Keys = 0; SetStamp(s, "a-2", 7, Behind) }, Promote, []string{"a-1"}, "Recovering"},
+		{"not before", func(s *Scene) { s.Nodes[0].Keys = 0; MakeSilent(&s.Nodes[2]) }, Wait, nil, "waiting for a-2"},
+		{"its volume lost, one that was in sync", func(s *Scene) { delete(s.Volumes, "a-0"); s.Nodes[0].Keys = 99; SetStamp(s, "a-2", 7, Behind) }, Promote, []string{"a-1"}, "Recovering"},
 		{"of those in sync the one with most", func(s *Scene) { delete(s.Volumes, "a-0") }, Promote, []string{"a-2"}, "Recovering"},
 		{"an earlier epoch counts less than being behind", func(s *Scene) {
 			delete(s.Volumes, "a-0")
@@ -55,39 +55,39 @@ func TestBeginningAgainOnVolumes(t *testing.T) {
 		}, Promote, []string{"a-1"}, "Recovering"},
 		{"within one history the offset counts, not the keys", func(s *Scene) {
 			delete(s.Volumes, "a-0")
-			s.Members[1].ReplID, s.Members[2].ReplID, s.Members[1].Offset = History, History, 9
+			s.Nodes[1].ReplID, s.Nodes[2].ReplID, s.Nodes[1].Offset = History, History, 9
 		}, Promote, []string{"a-1"}, "Recovering"},
 		{"beyond the size too", func(s *Scene) { SetStamp(s, "a-4", 8, Leading) }, Wait, nil, "waiting for a-4"},
 		{"an empty set begins with its last master", func(s *Scene) {
 			SetStamp(s, "a-2", 8, Leading)
-			for i := range s.Members {
-				s.Members[i].Keys = 0
+			for i := range s.Nodes {
+				s.Nodes[i].Keys = 0
 			}
 		}, Promote, []string{"a-2"}, "Recovering"},
 		{"and is no new one while a volume is missing", func(s *Scene) {
-			for i := range s.Members {
-				s.Members[i].Keys = 0
+			for i := range s.Nodes {
+				s.Nodes[i].Keys = 0
 			}
-			MakeSilent(&s.Members[0])
+			MakeSilent(&s.Nodes[0])
 		}, Wait, nil, "waiting for a-0"},
 		{"an emptied master is not begun with while others may have all", func(s *Scene) {
-			for i := range s.Members {
-				s.Members[i].Keys = 0
+			for i := range s.Nodes {
+				s.Nodes[i].Keys = 0
 			}
-			MakeSilent(&s.Members[2])
+			MakeSilent(&s.Nodes[2])
 		}, Wait, nil, "waiting for a-2"},
 		{"who was behind is not begun with, though it alone holds keys", func(s *Scene) {
-			s.Members[0].Keys, s.Members[1].Keys = 0, 0
+			s.Nodes[0].Keys, s.Nodes[1].Keys = 0, 0
 			SetStamp(s, "a-2", 7, Behind)
 		}, Block, nil, emptiedWords("a-0, a-1", "a-2", 30)},
 		{"nor who was last in sync in an older epoch", func(s *Scene) {
-			s.Members[0].Keys = 0
+			s.Nodes[0].Keys = 0
 			SetStamp(s, "a-0", 8, Leading)
 		}, Block, nil, emptiedWords("a-0", "a-2", 30)},
 		{"volumes that were never used", func(s *Scene) {
-			for i := range s.Members {
-				s.Members[i].Keys = 0
-				s.Volumes[s.Members[i].Name] = Volume{}
+			for i := range s.Nodes {
+				s.Nodes[i].Keys = 0
+				s.Volumes[s.Nodes[i].Name] = Volume{}
 			}
 		}, Promote, []string{"a-0"}, "Forming"},
 	} {
@@ -114,7 +114,7 @@ func TestAHumanTellsWhetherEmptyIsRight(t *testing.T) {
 		t.Run(c.reason, func(t *testing.T) {
 			s := WithVolumes(Healthy(3))
 			RestartAll(s)
-			s.Members[2].Keys = 50
+			s.Nodes[2].Keys = 50
 			SetStamp(s, "a-2", 6, Synced)
 			unsafeAllowed(s)
 			if c.older != "" {
@@ -130,8 +130,8 @@ func TestAHumanTellsWhetherEmptyIsRight(t *testing.T) {
 func TestTotalRestartPrefersTheLaterOfStatusAndVolumes(t *testing.T) {
 	s := WithVolumes(Healthy(3))
 	RestartAll(s)
-	for i := range s.Members {
-		s.Members[i].Keys = 1
+	for i := range s.Nodes {
+		s.Nodes[i].Keys = 1
 	}
 	if got := s.Situation().Plan(); got.Do != Promote || got.Nodes[0] != "a-0" {
 		t.Errorf("by the status: %s", got)
@@ -169,26 +169,26 @@ func TestStampsThatAreDue(t *testing.T) {
 		first, vouched []string // stamped before anybody follows, and when all is calm
 	}{
 		{"nothing", func(*Scene) {}, nil, nil},
-		{"traffic", func(s *Scene) { s.Members[0].Offset += 1000 }, nil, nil},
-		{"a link that is down for a moment", func(s *Scene) { s.Members[1].LinkUp = false }, nil, nil},
-		{"a node that does not answer", func(s *Scene) { MakeSilent(&s.Members[1]) }, nil, nil},
-		{"a replica that was restarted", func(s *Scene) { Fresh(&s.Members[1]) }, []string{"a-1"}, nil},
+		{"traffic", func(s *Scene) { s.Nodes[0].Offset += 1000 }, nil, nil},
+		{"a link that is down for a moment", func(s *Scene) { s.Nodes[1].LinkUp = false }, nil, nil},
+		{"a node that does not answer", func(s *Scene) { MakeSilent(&s.Nodes[1]) }, nil, nil},
+		{"a replica that was restarted", func(s *Scene) { Fresh(&s.Nodes[1]) }, []string{"a-1"}, nil},
 		{"and has come to be in sync", func(s *Scene) { SetStamp(s, "a-1", 7, Behind) }, nil, []string{"a-1"}},
-		{"one that left the sync set", func(s *Scene) { ForgetMember(s, "a-1"); s.Members[1].LinkUp = false }, []string{"a-1"}, nil},
-		{"or has not yet", func(s *Scene) { SetStamp(s, "a-1", 7, Behind); s.Members[1].LinkUp = false }, nil, nil},
+		{"one that left the sync set", func(s *Scene) { ForgetMember(s, "a-1"); s.Nodes[1].LinkUp = false }, []string{"a-1"}, nil},
+		{"or has not yet", func(s *Scene) { SetStamp(s, "a-1", 7, Behind); s.Nodes[1].LinkUp = false }, nil, nil},
 		{"a new master", func(s *Scene) { SetStamp(s, "a-0", 6, Synced) }, []string{"a-0"}, nil},
 		{"a new history of the same epoch", func(s *Scene) {
-			s.Status.Replication.ReplID, s.Members[0].ReplID = NextHistory, NextHistory
-			s.Members[1].ReplID = NextHistory
+			s.Status.Replication.ReplID, s.Nodes[0].ReplID = NextHistory, NextHistory
+			s.Nodes[1].ReplID = NextHistory
 		}, []string{"a-0"}, []string{"a-1"}},
 		{"the master before, in sync again", func(s *Scene) { SetStamp(s, "a-1", 6, Leading) }, nil, []string{"a-1"}},
-		{"the master before, still away", func(s *Scene) { SetStamp(s, "a-1", 6, Leading); MakeSilent(&s.Members[1]) }, nil, nil},
+		{"the master before, still away", func(s *Scene) { SetStamp(s, "a-1", 6, Leading); MakeSilent(&s.Nodes[1]) }, nil, nil},
 		{"a volume whose node was scaled away", func(s *Scene) { SetStamp(s, "a-5", 6, Synced) }, nil, nil},
 	} {
 		t.Run(c.reason, func(t *testing.T) {
 			s := WithVolumes(Healthy(3))
 			c.given(s)
-			first, _ := s.Situation().StampVolumes(s.Members[0])
+			first, _ := s.Situation().StampVolumes(s.Nodes[0])
 			if later := s.Situation().VolumesInSync(); !slices.Equal(first.Nodes, c.first) || !slices.Equal(later, c.vouched) {
 				t.Errorf("got %v and %v, want %v and %v", first.Nodes, later, c.first, c.vouched)
 			}
@@ -217,11 +217,11 @@ func TestStampIsReadAsWritten(t *testing.T) {
 
 func TestWithoutStorageNothingIsStamped(t *testing.T) {
 	s := Healthy(3)
-	first, any := s.Situation().StampVolumes(s.Members[0])
+	first, any := s.Situation().StampVolumes(s.Nodes[0])
 	if later := s.Situation().VolumesInSync(); any || len(first.Nodes)+len(later) > 0 {
 		t.Errorf("got %v and %v", first.Nodes, later)
 	}
-	s.Members[0].View = wire.View{} // nor without a master
+	s.Nodes[0].View = wire.View{} // nor without a master
 	if later := s.Situation().VolumesInSync(); len(later) > 0 {
 		t.Errorf("got %v", later)
 	}

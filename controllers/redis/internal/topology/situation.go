@@ -15,9 +15,9 @@ type Situation struct {
 }
 
 // ServingMaster gives the recorded master, and reports whether it serves.
-func (s Situation) ServingMaster() (Member, bool) {
+func (s Situation) ServingMaster() (Node, bool) {
 	if s.Status.Replication == nil {
-		return Member{}, false
+		return Node{}, false
 	}
 	m := s.RecordedMaster(s.Status.Replication.Master)
 	return m, m.IsProcess(s.Status.Replication.Master) && m.Master

@@ -20,8 +20,8 @@ func (s Situation) DesiredPods() int32 {
 	holders := s.newestVolumes() // of a set that was, until there is a master again
 	if rep := s.Status.Replication; rep != nil {
 		holders = []string{rep.Master.Name}
-		for _, member := range rep.SyncSet {
-			holders = append(holders, member.Name)
+		for _, p := range rep.SyncSet {
+			holders = append(holders, p.Name)
 		}
 	}
 	count := s.Size

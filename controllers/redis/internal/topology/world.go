@@ -13,13 +13,13 @@ import (
 
 // World is what one pass saw, read once.
 type World struct {
-	Members []Member // pods, by ordinal
+	Nodes []Node // pods, by ordinal
 	// Volumes by node, also of nodes that are not there; none without storage.
 	Volumes map[string]Volume
 	// GrowthRefusal is why a volume may not grow, in the server's words.
 	GrowthRefusal string
 	// Ghost is the recorded master when its pod object is gone: its process may still serve.
-	Ghost *Member
+	Ghost *Node
 	// FrozenFor is how long all replicas that answer have followed nobody.
 	FrozenFor time.Duration
 	// CutOffFor is how long the master of record has been without the replicas that it needs, though
@@ -33,8 +33,8 @@ type World struct {
 	SinceRouted time.Duration
 }
 
-// Member is one pod and the server in it.
-type Member struct {
+// Node is one pod and the server in it.
+type Node struct {
 	Name    string
 	PodUID  types.UID
 	Address string
@@ -68,23 +68,23 @@ type SentCommands struct {
 }
 
 // IsProcess reports whether this is the very process that was recorded, and answers.
-func (m Member) IsProcess(p cachev1alpha1.RedisProcess) bool {
+func (m Node) IsProcess(p cachev1alpha1.RedisProcess) bool {
 	return m.Answer == wire.Reached && m.PodUID == p.PodUID && m.RunID == p.RunID
 }
 
 // Process is how the record names this process.
-func (m Member) Process() cachev1alpha1.RedisProcess {
+func (m Node) Process() cachev1alpha1.RedisProcess {
 	return cachev1alpha1.RedisProcess{Name: m.Name, PodUID: m.PodUID, Address: m.Address, RunID: m.RunID}
 }
 
 // InSync reports whether a node hears that master's stream and shares its history.
-func (m Member) InSync(master Member) bool {
+func (m Node) InSync(master Node) bool {
 	return m.Follows(master.Address) && m.LinkUp && !m.Loading && m.ReplID == master.ReplID
 }
 
 // hasHistory reports whether the process has ever had a write of the record's history: until
 // then it has confirmed none.
-func (m Member) hasHistory(rep *cachev1alpha1.RedisReplication) bool {
+func (m Node) hasHistory(rep *cachev1alpha1.RedisReplication) bool {
 	offset, has := m.OffsetIn(rep.ReplID)
 	return has && offset >= rep.StartOffset
 }
@@ -93,7 +93,7 @@ func (m Member) hasHistory(rep *cachev1alpha1.RedisReplication) bool {
 // last left the record: one that has less may lack what was confirmed before. One that has exactly what this
 // history began with, still under the former one, lacks only writes of this one; isSafe counts whether those can
 // be confirmed.
-func (m Member) hasAllData(rep *cachev1alpha1.RedisReplication) bool {
+func (m Node) hasAllData(rep *cachev1alpha1.RedisReplication) bool {
 	if m.ReplID == rep.ReplID {
 		return m.Offset >= rep.StartOffset
 	}
@@ -101,25 +101,25 @@ func (m Member) hasAllData(rep *cachev1alpha1.RedisReplication) bool {
 }
 
 // Answers reports whether a server can be told what to do.
-func (m Member) Answers() bool { return m.Answer == wire.Reached && !m.Loading }
+func (m Node) Answers() bool { return m.Answer == wire.Reached && !m.Loading }
 
 // IsLockedOut reports whether a server of ours does not know our password.
-func (m Member) IsLockedOut() bool { return m.Answer == wire.AuthFailed && !m.Stopped && !m.Deleting }
+func (m Node) IsLockedOut() bool { return m.Answer == wire.AuthFailed && !m.Stopped && !m.Deleting }
 
 // HasOldPasswords reports whether a server can be told which passwords to accept and was not.
-func (m Member) HasOldPasswords() bool { return m.Answers() && m.PasswordsUnknown }
+func (m Node) HasOldPasswords() bool { return m.Answers() && m.PasswordsUnknown }
 
-// Find returns the member of that name, and whether there is one.
-func (w World) Find(name string) (Member, bool) {
-	i := slices.IndexFunc(w.Members, func(m Member) bool { return m.Name == name })
+// Find returns the node of that name, and whether there is one.
+func (w World) Find(name string) (Node, bool) {
+	i := slices.IndexFunc(w.Nodes, func(m Node) bool { return m.Name == name })
 	if i < 0 {
-		return Member{Name: name}, false
+		return Node{Name: name}, false
 	}
-	return w.Members[i], true
+	return w.Nodes[i], true
 }
 
 // RecordedMaster finds the master of record: in its pod, or as a ghost without one.
-func (w World) RecordedMaster(p cachev1alpha1.RedisProcess) Member {
+func (w World) RecordedMaster(p cachev1alpha1.RedisProcess) Node {
 	if w.Ghost != nil && w.Ghost.PodUID == p.PodUID {
 		return *w.Ghost
 	}
@@ -127,10 +127,10 @@ func (w World) RecordedMaster(p cachev1alpha1.RedisProcess) Member {
 	return m
 }
 
-// Where gives the members that the test holds for, in order.
-func (w World) Where(holds func(Member) bool) []Member {
-	var found []Member
-	for _, m := range w.Members {
+// Where gives the nodes that the test holds for, in order.
+func (w World) Where(holds func(Node) bool) []Node {
+	var found []Node
+	for _, m := range w.Nodes {
 		if holds(m) {
 			found = append(found, m)
 		}
@@ -138,19 +138,19 @@ func (w World) Where(holds func(Member) bool) []Member {
 	return found
 }
 
-// Count counts the members that the test holds for.
-func (w World) Count(holds func(Member) bool) int {
+// Count counts the nodes that the test holds for.
+func (w World) Count(holds func(Node) bool) int {
 	n := 0
-	for _, m := range w.Members {
+	for _, m := range w.Nodes {
 		n += boolToInt(holds(m))
 	}
 	return n
 }
 
-// NamesOf are the names of these members, in their order.
-func NamesOf(members []Member) []string {
-	list := make([]string, 0, len(members))
-	for _, m := range members {
+// NamesOf are the names of these nodes, in their order.
+func NamesOf(nodes []Node) []string {
+	list := make([]string, 0, len(nodes))
+	for _, m := range nodes {
 		list = append(list, m.Name)
 	}
 	return list
