@@ -37,16 +37,16 @@ const (
 	stepJournal step = "journaling the attempt"
 	// stepCreate makes the pod, gated.
 	stepCreate step = "creating the pod"
-	// stepAdopt writes down the UID of the gated pod.
-	stepAdopt step = "journaling the pod's UID"
+	// stepJournalUID writes down the UID of the gated pod.
+	stepJournalUID step = "journaling the pod's UID"
 	// stepStart removes the gate of the journaled pod.
 	stepStart step = "removing the pod's gate"
 	// stepStop deletes the journaled pod of a run that is cancelled, or too late to start.
 	stepStop step = "stopping the pod"
 	// stepRecord writes down how the attempt ended.
 	stepRecord step = "recording the result"
-	// stepRefuse leaves alone a pod of this name that was not made by us, and reports it.
-	stepRefuse step = "refusing a pod of somebody else"
+	// stepRefuse leaves alone, and reports, a pod of the attempt's name that is not ours or has no gate.
+	stepRefuse step = "refusing a pod that is not ours or has no gate"
 )
 
 // nextStep decides what to do next. pod is the one that bears the current attempt's name, or nil.
@@ -58,7 +58,7 @@ func nextStep(a *egov1.Activity, pod *corev1.Pod, now time.Time) step {
 	case attempt == nil || attempt.Prosta.Finished():
 		return decideNextAttempt(a, now)
 	case attempt.PodUID == "":
-		return decideUnjournaled(a, pod, now)
+		return decideWithoutUID(a, pod, now)
 	case pod == nil || pod.UID != attempt.PodUID || commandEnded(pod):
 		return stepRecord
 	case !pod.DeletionTimestamp.IsZero():
@@ -83,8 +83,8 @@ func decideNextAttempt(a *egov1.Activity, now time.Time) step {
 	return stepJournal
 }
 
-// decideUnjournaled decides for an attempt whose pod may or may not have been made.
-func decideUnjournaled(a *egov1.Activity, pod *corev1.Pod, now time.Time) step {
+// decideWithoutUID decides for a journaled attempt whose pod's UID is not in the status: the pod may exist or not.
+func decideWithoutUID(a *egov1.Activity, pod *corev1.Pod, now time.Time) step {
 	switch {
 	case a.Spec.Cancel || startDeadlinePassed(a, now):
 		return stepRecord
@@ -95,7 +95,7 @@ func decideUnjournaled(a *egov1.Activity, pod *corev1.Pod, now time.Time) step {
 	case !metav1.IsControlledBy(pod, a) || !isGated(pod):
 		return stepRefuse
 	}
-	return stepAdopt
+	return stepJournalUID
 }
 
 // currentAttempt returns the last attempt, or nil before the first.
@@ -127,12 +127,12 @@ func neverBound(pod *corev1.Pod) bool {
 type verdict int
 
 const (
-	// verdictKeep is for the current attempt's pod, one that is not settled yet, or one that ends by itself.
+	// verdictKeep does nothing: the pod is the current attempt's, is not settled yet, or ends by itself.
 	verdictKeep verdict = iota
-	// verdictRelease is for a pod whose result is written down, or for which nobody is left to write it down.
+	// verdictRelease removes our finalizer: the result is written down, or nobody is left to write it.
 	verdictRelease
-	// verdictDiscard is for a pod that was made once too often, so that it can never be journaled and
-	// never start; or that somebody else's container keeps alive though the command's end is written down.
+	// verdictDiscard deletes the pod: it was made once too often and can never start, or somebody else's container keeps
+	// it alive though the command's end is written down.
 	verdictDiscard
 )
 
@@ -154,7 +154,7 @@ func verdictFor(a *egov1.Activity, pod *corev1.Pod) verdict {
 	switch {
 	case owner == nil || owner.UID != a.UID:
 		return verdictRelease // of a namesake that was deleted
-	case !cannotJournal(a, pod.Name) || !isGated(pod):
+	case canJournal(a, pod.Name) || !isGated(pod):
 		return verdictKeep
 	case !pod.DeletionTimestamp.IsZero():
 		return verdictRelease
@@ -174,14 +174,14 @@ func verdictAfterEnd(pod *corev1.Pod) verdict {
 	return verdictKeep
 }
 
-// cannotJournal reports whether no pod of that name can be journaled any more.
-func cannotJournal(a *egov1.Activity, name string) bool {
+// canJournal reports whether a pod of that name can still become the pod of an attempt.
+func canJournal(a *egov1.Activity, name string) bool {
 	for _, attempt := range a.Status.Attempts {
 		if attempt.PodName == name {
-			return attempt.PodUID != "" || attempt.Prosta.Finished()
+			return attempt.PodUID == "" && !attempt.Prosta.Finished()
 		}
 	}
-	return prosta(a).Finished()
+	return !prosta(a).Finished()
 }
 
 // needsNoCleanup reports whether the Activity as it was read already says that the pod is

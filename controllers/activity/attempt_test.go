@@ -96,7 +96,7 @@ func TestNextStep(t *testing.T) {
 		"new but cancelled":          {spec: cancelled, want: stepJournal},
 		"journaled":                  {attempts: []egov1.Attempt{pendingAttempt}, want: stepCreate},
 		"journaled, cancelled":       {spec: cancelled, attempts: []egov1.Attempt{pendingAttempt}, want: stepRecord},
-		"made":                       {attempts: []egov1.Attempt{pendingAttempt}, pod: edits(), want: stepAdopt},
+		"made":                       {attempts: []egov1.Attempt{pendingAttempt}, pod: edits(), want: stepJournalUID},
 		"made, cancelled":            {spec: cancelled, attempts: []egov1.Attempt{pendingAttempt}, pod: edits(), want: stepRecord},
 		"made by a stranger":         {attempts: []egov1.Attempt{pendingAttempt}, pod: edits(unowned), want: stepRefuse},
 		"made without a gate":        {attempts: []egov1.Attempt{pendingAttempt}, pod: edits(ungated), want: stepRefuse},
@@ -123,7 +123,7 @@ func TestNextStep(t *testing.T) {
 
 		"suspended, new":          {spec: suspended, want: stepWait},
 		"suspended, journaled":    {spec: suspended, attempts: []egov1.Attempt{pendingAttempt}, want: stepWait},
-		"suspended, made":         {spec: suspended, attempts: []egov1.Attempt{pendingAttempt}, pod: edits(), want: stepAdopt},
+		"suspended, made":         {spec: suspended, attempts: []egov1.Attempt{pendingAttempt}, pod: edits(), want: stepJournalUID},
 		"suspended, adopted":      {spec: suspended, attempts: []egov1.Attempt{adoptedAttempt}, pod: edits(), want: stepWait},
 		"suspended, runs":         {spec: suspended, attempts: []egov1.Attempt{runningAttempt}, pod: edits(onNode), want: stepWait},
 		"suspended, ended":        {spec: suspended, attempts: []egov1.Attempt{runningAttempt}, pod: edits(phase(corev1.PodFailed, "")), want: stepRecord},

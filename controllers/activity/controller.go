@@ -140,7 +140,7 @@ func (r *Reconciler) executeStep(ctx context.Context, todo step, a *egov1.Activi
 			return nil, err
 		}
 		return pod, nil
-	case stepAdopt:
+	case stepJournalUID:
 		currentAttempt(a).PodUID = pod.UID
 		return pod, save(ctx)
 	case stepStart:

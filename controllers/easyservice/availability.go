@@ -118,14 +118,14 @@ func deadlineExceededAt(e *appv1.EasyService, d *appsv1.Deployment) (time.Time, 
 // isRolloutStuck reports whether the Deployment controller has given up a rollout that does not begin only now.
 func isRolloutStuck(e *appv1.EasyService, d *appsv1.Deployment, r rolloutRequest, now metav1.Time) bool {
 	at, given := deadlineExceededAt(e, d)
-	begins := r.confirmed && (e.Status.LastRollout == nil || e.Status.LastRollout.Template != r.specHash)
+	begins := r.deploymentApplied && (e.Status.LastRollout == nil || e.Status.LastRollout.Template != r.specHash)
 	return given && !begins && !at.After(now.Time)
 }
 
 // isRolloutOverdue reports whether the rollout of what the Deployment holds is beyond its rolloutDeadline.
 func isRolloutOverdue(e *appv1.EasyService, d *appsv1.Deployment, r rolloutRequest, w snapshot) bool {
 	at, runs := rolloutDeadline(e, d, w.pods, w.now)
-	return runs && r.confirmed && r.appliedHash == r.specHash && r.specHash == e.Status.LastRollout.Template && !at.After(w.now.Time)
+	return runs && r.deploymentApplied && r.appliedHash == r.specHash && r.specHash == e.Status.LastRollout.Template && !at.After(w.now.Time)
 }
 
 // untilDeadline is how soon to look again at a rollout that runs; 0 is never.

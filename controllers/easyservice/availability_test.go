@@ -85,7 +85,7 @@ func TestWhatKeepsStoppingIsNeverReady(t *testing.T) {
 		if len(pod.Status.Conditions) > 0 {
 			d.Status.ReadyReplicas = 1
 		}
-		got := status(e, converge.Observed{"Deployment/a": d}, snapshot{pods: []corev1.Pod{pod}, now: secondsLater(100)}, rolloutRequest{specHash: "1", appliedHash: "1", confirmed: true})
+		got := status(e, converge.Observed{"Deployment/a": d}, snapshot{pods: []corev1.Pod{pod}, now: secondsLater(100)}, rolloutRequest{specHash: "1", appliedHash: "1", deploymentApplied: true})
 		for kind, want := range map[string]metav1.ConditionStatus{
 			commonv1.ConditionReady: metav1.ConditionFalse, commonv1.ConditionAvailable: metav1.ConditionFalse, commonv1.ConditionDegraded: metav1.ConditionTrue,
 		} {
@@ -110,7 +110,7 @@ func TestWhatKeepsStoppingIsNeverReady(t *testing.T) {
 func TestARolloutThatKeepsStoppingEnds(t *testing.T) {
 	e := newEasyService("a", appv1.EasyServiceSpec{Image: "a", Strategy: &appv1.Strategy{OnFailure: appv1.Rollback, ProgressDeadlineSeconds: ptr.To[int32](20)}})
 	e.Status.LastRollout = &appv1.Rollout{Template: "2", StartTime: testTime, Result: appv1.RolloutRunning}
-	asks := rolloutRequest{specHash: "2", appliedHash: "2", confirmed: true}
+	asks := rolloutRequest{specHash: "2", appliedHash: "2", deploymentApplied: true}
 	for reason, phase := range crashLoopPhases {
 		if w := (snapshot{pods: []corev1.Pod{phase(19)}, now: secondsLater(19)}); isRolloutOverdue(e, &appsv1.Deployment{}, asks, w) || untilDeadline(e, &appsv1.Deployment{}, w) != time.Second {
 			t.Errorf("%s: too early, or due in %s", reason, untilDeadline(e, &appsv1.Deployment{}, w))
@@ -151,7 +151,7 @@ func TestDeadline(t *testing.T) {
 		{reason: "completed", pods: []corev1.Pod{podAt(0, containerRuns)}, change: func(e *appv1.EasyService, _ *rolloutRequest) { e.Status.LastRollout.Result = appv1.RolloutCompleted }},
 		{reason: "the first look", pods: []corev1.Pod{podAt(0, containerRuns)}, change: func(e *appv1.EasyService, _ *rolloutRequest) { e.Status.LastRollout = nil }},
 	} {
-		e, r := newEasyService("a", appv1.EasyServiceSpec{Image: "a"}), rolloutRequest{specHash: "2", appliedHash: "2", confirmed: true}
+		e, r := newEasyService("a", appv1.EasyServiceSpec{Image: "a"}), rolloutRequest{specHash: "2", appliedHash: "2", deploymentApplied: true}
 		e.Status.LastRollout = &appv1.Rollout{Template: "2", StartTime: testTime, Result: appv1.RolloutRunning}
 		if c.change != nil {
 			c.change(e, &r)
@@ -174,10 +174,10 @@ func TestADeadlineIsOfWhatTheDeploymentHolds(t *testing.T) {
 	e.Status.LastRollout = &appv1.Rollout{Template: "2", StartTime: testTime, Result: appv1.RolloutRunning}
 	w := snapshot{pods: []corev1.Pod{podAt(0, containerBacksOff)}, now: secondsLater(600)}
 	for r, want := range map[rolloutRequest]bool{
-		{specHash: "2", appliedHash: "2", confirmed: true}: true,
-		{specHash: "2", appliedHash: "2"}:                  false,
-		{specHash: "2", appliedHash: "1", confirmed: true}: false,
-		{specHash: "3", appliedHash: "3", confirmed: true}: false,
+		{specHash: "2", appliedHash: "2", deploymentApplied: true}: true,
+		{specHash: "2", appliedHash: "2"}:                          false,
+		{specHash: "2", appliedHash: "1", deploymentApplied: true}: false,
+		{specHash: "3", appliedHash: "3", deploymentApplied: true}: false,
 	} {
 		if got := isRolloutOverdue(e, &appsv1.Deployment{}, r, w); got != want {
 			t.Errorf("%+v: %t", r, got)

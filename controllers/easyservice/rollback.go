@@ -36,12 +36,12 @@ func templateHash(template *corev1ac.PodTemplateSpecApplyConfiguration) string {
 	return hex.EncodeToString(sum[:8])
 }
 
-// templateToApply is the template that the Deployment gets: the spec's or, once that has been rolled back and until the
-// spec asks for another, that of the last completed rollout. Configuration that goes missing does not ask for another.
+// templateToApply returns the Deployment's template: the spec's or, if that was rolled back, that of the last completed
+// rollout until the spec asks for a third. Configuration that goes missing is no such request.
 func templateToApply(e *appv1.EasyService, specTemplate *corev1ac.PodTemplateSpecApplyConfiguration, missing bool, sets []appsv1.ReplicaSet) *corev1ac.PodTemplateSpecApplyConfiguration {
 	stable, last := findReplicaSet(sets, isNamed(e.Status.StableReplicaSet)), e.Status.LastRollout
 	rolledBack := isRolledBack(last, templateHash(specTemplate)) || missing && last != nil && last.Result == appv1.RolloutRolledBack
-	if stable == nil || !canRollBack(e) || !rolledBack {
+	if stable == nil || !rollsBackOnFailure(e) || !rolledBack {
 		return specTemplate
 	}
 	template := stable.Spec.Template.DeepCopy()
@@ -50,7 +50,8 @@ func templateToApply(e *appv1.EasyService, specTemplate *corev1ac.PodTemplateSpe
 	return parts.ToApplyConfig[corev1ac.PodTemplateSpecApplyConfiguration](template)
 }
 
-func canRollBack(e *appv1.EasyService) bool {
+// rollsBackOnFailure reports whether the spec asks for a rollback when a rollout fails.
+func rollsBackOnFailure(e *appv1.EasyService) bool {
 	return e.Spec.Strategy != nil && e.Spec.Strategy.OnFailure == appv1.Rollback
 }
 
@@ -60,9 +61,9 @@ func isRolledBack(last *appv1.Rollout, template string) bool {
 
 // rolloutRequest is what a pass asked of the Deployment, as hashes of templates.
 type rolloutRequest struct {
-	specHash    string // of the template that the spec asks for
-	appliedHash string // of the template applied to the Deployment
-	confirmed   bool   // the Deployment holds what was applied
+	specHash          string // of the template that the spec asks for
+	appliedHash       string // of the template applied to the Deployment
+	deploymentApplied bool   // this pass applied the Deployment
 }
 
 // rolloutOutcome is what was observed of the rollout.
@@ -74,11 +75,11 @@ type rolloutOutcome struct {
 	stableExists bool   // the ReplicaSet of the last completed rollout is there
 }
 
-// advanceRollout returns the new record of the rollouts. That the spec's template failed is recorded before anything is
-// done about it, and stays recorded until the spec asks for another.
+// advanceRollout returns the record of the latest rollout, and the stable ReplicaSet. One pass records that the spec's
+// template failed; the next rolls back.
 func advanceRollout(e *appv1.EasyService, r rolloutRequest, o rolloutOutcome, now metav1.Time) (last *appv1.Rollout, stable string) {
 	last, stable = e.Status.LastRollout.DeepCopy(), e.Status.StableReplicaSet
-	if !r.confirmed {
+	if !r.deploymentApplied {
 		return last, stable
 	}
 	running := appv1.Rollout{Template: r.specHash, Generation: e.Generation, StartTime: now, Result: appv1.RolloutRunning}
@@ -89,7 +90,7 @@ func advanceRollout(e *appv1.EasyService, r rolloutRequest, o rolloutOutcome, no
 	case r.appliedHash != r.specHash: // the stable one's
 	case o.done && last.Result == appv1.RolloutRunning:
 		last.Result, last.FinishTime = appv1.RolloutCompleted, &now
-	case o.stuck && last.Result == appv1.RolloutRunning && canRollBack(e) && o.stableExists && o.currentSet != stable:
+	case o.stuck && last.Result == appv1.RolloutRunning && rollsBackOnFailure(e) && o.stableExists && o.currentSet != stable:
 		last.Result, last.FinishTime = appv1.RolloutRolledBack, &now
 		last.Message = fmt.Sprintf("image %q: %s", e.Spec.Image, cmp.Or(o.failing, "its pods were not available within progressDeadlineSeconds"))
 	}
@@ -135,8 +136,8 @@ func findReplicaSet(sets []appsv1.ReplicaSet, fits func(*appsv1.ReplicaSet) bool
 	return nil
 }
 
-// runningImage is the ID of the image that ready pods of the template run, as the kubelet reports it.
-func runningImage(template corev1.PodTemplateSpec, pods []corev1.Pod) string {
+// runningImageID is the ID of the image that ready pods of the template run, as the kubelet reports it.
+func runningImageID(template corev1.PodTemplateSpec, pods []corev1.Pod) string {
 	for i := range pods {
 		for _, s := range pods[i].Status.ContainerStatuses {
 			fresh := conditions.IsPodReady(&pods[i]) && parts.RunningImage(pods[i].Spec.Containers, appName, "") == parts.RunningImage(template.Spec.Containers, appName, "")

@@ -21,7 +21,7 @@ func TestAdvanceRollout(t *testing.T) {
 		return &appv1.Rollout{Template: template, StartTime: began, Result: result, Message: "as it was"}
 	}
 	sure := func(asked, given string) rolloutRequest {
-		return rolloutRequest{specHash: asked, appliedHash: given, confirmed: true}
+		return rolloutRequest{specHash: asked, appliedHash: given, deploymentApplied: true}
 	}
 	stuckOn2 := rolloutOutcome{stuck: true, currentSet: "set-2", stableExists: true, failing: "no such image"}
 	for _, c := range []struct {
@@ -97,7 +97,7 @@ func TestAnOldVerdictRollsNothingBack(t *testing.T) {
 		return d
 	}
 	w := snapshot{replicaSets: []appsv1.ReplicaSet{set("a-1", "1"), set("a-2", "2"), set("a-0", "3")}}
-	asks := rolloutRequest{specHash: "0", appliedHash: "0", confirmed: true}
+	asks := rolloutRequest{specHash: "0", appliedHash: "0", deploymentApplied: true}
 	for _, c := range []struct {
 		reason  string
 		verdict int
@@ -132,7 +132,7 @@ func TestARollbackSaysWhy(t *testing.T) {
 	} {
 		e := newEasyService("a", appv1.EasyServiceSpec{Image: "app:2", Strategy: &appv1.Strategy{OnFailure: appv1.Rollback}})
 		e.Status.StableReplicaSet = "set-1"
-		last, _ := advanceRollout(e, rolloutRequest{specHash: "2", appliedHash: "2", confirmed: true}, rolloutOutcome{stuck: true, currentSet: "set-2", stableExists: true, failing: failing}, metav1.Time{})
+		last, _ := advanceRollout(e, rolloutRequest{specHash: "2", appliedHash: "2", deploymentApplied: true}, rolloutOutcome{stuck: true, currentSet: "set-2", stableExists: true, failing: failing}, metav1.Time{})
 		if last.Message != want {
 			t.Errorf("%q, not %q", last.Message, want)
 		}
@@ -210,10 +210,10 @@ func TestImageIsThatOfReadyPodsOfTheTemplate(t *testing.T) {
 	}
 	template := corev1.PodTemplateSpec{Spec: corev1.PodSpec{Containers: []corev1.Container{{Name: appName, Image: "app:2"}}}}
 	pods := []corev1.Pod{pod("app:1", "app@sha256:1", corev1.ConditionTrue), pod("app:2", "app@sha256:0", corev1.ConditionFalse)}
-	if got := runningImage(template, pods); got != "" {
+	if got := runningImageID(template, pods); got != "" {
 		t.Error(got)
 	}
-	if got := runningImage(template, append(pods, pod("app:2", "app@sha256:2", corev1.ConditionTrue))); got != "app@sha256:2" {
+	if got := runningImageID(template, append(pods, pod("app:2", "app@sha256:2", corev1.ConditionTrue))); got != "app@sha256:2" {
 		t.Error(got)
 	}
 }

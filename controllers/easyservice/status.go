@@ -30,7 +30,7 @@ func status(e *appv1.EasyService, observed converge.Observed, w snapshot, r roll
 		TerminatingReplicas: d.Status.TerminatingReplicas,
 		CollisionCount:      d.Status.CollisionCount,
 		Selector:            parts.SelectorString(appName, e.Name),
-		Image:               runningImage(d.Spec.Template, w.pods),
+		Image:               runningImageID(d.Spec.Template, w.pods),
 		Endpoints:           endpoints(service, listenerOf(d.Spec.Template.Spec.Containers), w.pods, ingressEndpoints(e, entry)...),
 		Conditions:          slices.Clone(e.Status.Conditions),
 	}

@@ -17,11 +17,10 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/log"
 )
 
-// Get returns the lease as soon as this process can do something about it. A process that has led gets it at
-// once, and so does every process while the lease has no holder. Otherwise Get waits until the holder has ended, or has
-// not renewed the lease in time, and returns the lease without a holder. The leader election then takes
-// it, under the resource version that was read last: if it has changed since, that fails. The leader
-// election alone would poll the lease, and knows nothing of the holder.
+// Get returns the lease as soon as this process may take or renew it: at once if it has led or nobody holds the lease;
+// else once the holder has ended or has not renewed in time, and then without a holder. The election writes under the
+// version that was read, so a lease that has changed since is not taken. client-go alone would poll, and cannot see a
+// holder's end.
 func (l *Lease) Get(ctx context.Context) (*resourcelock.LeaderElectionRecord, []byte, error) {
 	var free vacancy
 	for {
@@ -61,8 +60,8 @@ func (l *Lease) observe(now resourcelock.LeaderElectionRecord) {
 // vacancy is why a lease may be taken although it names a holder.
 type vacancy struct {
 	holder  string
-	ended   bool        // the holder has
-	renewed metav1.Time // otherwise: its last renewal, which has run out
+	ended   bool        // the kubelet has reported the holder's end
+	renewed metav1.Time // else the renewal that expired
 }
 
 // appliesTo reports whether the lease is still the one that was found vacant.
@@ -70,8 +69,8 @@ func (v vacancy) appliesTo(record resourcelock.LeaderElectionRecord) bool {
 	return v.holder == record.HolderIdentity && (v.ended || v.renewed.Equal(&record.RenewTime))
 }
 
-// awaitVacancy waits until the lease that was just read is vacant. If it changes hands meanwhile, the vacancy is
-// empty.
+// awaitVacancy waits until the observed lease may be taken, and says why. If the holder changes, the vacancy is empty and
+// the caller reads again.
 func (l *Lease) awaitVacancy(ctx context.Context) (vacancy, error) {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
@@ -108,8 +107,8 @@ func (l *Lease) timeLeft() time.Duration {
 	return max(l.times.LeaseDuration, time.Duration(l.observedRecord.LeaseDurationSeconds)*time.Second) - l.clock.Since(l.observedTime)
 }
 
-// waitRetryPeriod waits before the lease is read again, unless it was released: a watch may lag behind what was read
-// before, and tell of a former holder again and again.
+// waitRetryPeriod waits before the lease is read again, unless it was released: a watch may lag behind the last read, and
+// without this wait it would report a former holder over and over.
 func (l *Lease) waitRetryPeriod(ctx context.Context, now resourcelock.LeaderElectionRecord) error {
 	if now.HolderIdentity == "" {
 		return nil

@@ -55,8 +55,8 @@ func (v certificateProbe) isServing(version string) bool {
 	return v.version == version && v.problem == ""
 }
 
-// following is the probe after this one, by what loadCertificate returned.
-func (v certificateProbe) following(version string, now time.Time, err error) certificateProbe {
+// next returns the probe after this one; err is loadCertificate's.
+func (v certificateProbe) next(version string, now time.Time, err error) certificateProbe {
 	if err == nil {
 		return certificateProbe{version: version}
 	}
@@ -67,9 +67,8 @@ func (v certificateProbe) following(version string, now time.Time, err error) ce
 	return certificateProbe{version, probeProblem(err), wait, now.Add(wait)}
 }
 
-// refreshCertificates makes every ready node load the certificate. It returns the nodes that are not known to serve
-// it, and why, and how soon to look again; 0 is never. It does not ask a pod again that was seen to serve it, and
-// none that is not ready: an event tells when it is.
+// refreshCertificates makes every ready node load the certificate. It asks no node that is known to serve it. late names
+// the nodes that are not known to, and why. recheckAfter is 0 if only events matter.
 func (r *Reconciler) refreshCertificates(ctx context.Context, m *cachev1alpha1.Memcached, s secrets, pods []corev1.Pod) (late []string, recheckAfter time.Duration) {
 	if m.Spec.TLS == nil || s.certificate.IsEmpty() {
 		return nil, 0
@@ -85,13 +84,13 @@ func (r *Reconciler) refreshCertificates(ctx context.Context, m *cachev1alpha1.M
 		case !conditions.IsPodReady(pod), pod.Status.PodIP == "":
 			probes[i] = certificateProbe{version: version, problem: "is not ready"}
 		case r.IsLeader != nil && !r.IsLeader():
-			probes[i] = last.following(version, now, nodeProblem("has not been asked"))
+			probes[i] = last.next(version, now, nodeProblem("has not been asked"))
 		case last.version != version, !now.Before(last.nextAt):
 			group.Go(func() {
 				err := panics.Recover(ctx, "asking a memcached", func() error {
 					return loadCertificate(ctx, m, s, net.JoinHostPort(pod.Status.PodIP, strconv.Itoa(int(m.Spec.Port))), r.clock.Now)
 				})
-				probes[i] = last.following(version, now, err)
+				probes[i] = last.next(version, now, err)
 			})
 		}
 	}

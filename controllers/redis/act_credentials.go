@@ -18,7 +18,7 @@ func (r *Reconciler) doSetPasswords(ctx context.Context, redis *cachev1alpha1.Re
 		if err != nil && !wire.IsRefusal(err) {
 			return err
 		}
-		r.memory.notePasswords(redis, m.RunID, passwordReply{digest: f.credentials.Digest(), refused: err != nil})
+		r.memory.notePasswords(redis, m.RunID, passwordReply{digest: f.credentials.AcceptedDigest(), refused: err != nil})
 		return nil
 	})
 }

@@ -72,7 +72,7 @@ func (r *Reconciler) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.Resu
 func (r *Reconciler) reconcile(ctx context.Context, redis *cachev1alpha1.Redis, save converge.SaveStatus) (ctrl.Result, error) {
 	replaceFormerReason(redis.Status.LastFailover)
 	spec := config.Resolve(redis)
-	secrets, err := r.readSecrets(ctx, redis, spec) // first: without them no server can be spec
+	secrets, err := r.readSecrets(ctx, redis, spec) // first: without them no server can be asked
 	if err != nil {
 		return ctrl.Result{RequeueAfter: secrets.certificates.RecheckAfter}, err // which time may mend
 	}
@@ -85,7 +85,7 @@ func (r *Reconciler) reconcile(ctx context.Context, redis *cachev1alpha1.Redis, 
 		return ctrl.Result{}, err
 	}
 	outside := &apiEffects{Reconciler: r, redis: redis, set: set, saveStatus: save}
-	f := r.observe(ctx, redis, spec, pods, set, secrets, outside) // read once, into a value
+	f := r.observeNodes(ctx, redis, spec, pods, set, secrets, outside) // read once, into a value
 	defer f.close()
 	f.Volumes, outside.fleet = volumes, f
 	r.memory.watchServers(ctx, redis, spec.ProbeInterval, f.addresses(), f.certificates.TLSConfig, r.clock)

@@ -89,8 +89,8 @@ func (f *fleet) close() {
 	}
 }
 
-// observe looks at every pod and asks every server, all at once.
-func (r *Reconciler) observe(ctx context.Context, redis *cachev1alpha1.Redis, spec config.Spec, pods []corev1.Pod, set *appsv1.StatefulSet, s secrets, outside effects) *fleet {
+// observeNodes turns pods into nodes and asks all servers at once. The fleet holds the connections: close it.
+func (r *Reconciler) observeNodes(ctx context.Context, redis *cachev1alpha1.Redis, spec config.Spec, pods []corev1.Pod, set *appsv1.StatefulSet, s secrets, outside effects) *fleet {
 	f := &fleet{spec: spec, effects: outside, servers: map[string]server{}, credentials: s.credentials, certificates: s.certificates}
 	open := func(address string) server {
 		return wire.Open(address, s.credentials.Operator, s.certificates.TLSConfig)
@@ -118,7 +118,7 @@ func (r *Reconciler) observe(ctx context.Context, redis *cachev1alpha1.Redis, sp
 	return f
 }
 
-// fillFromMemory adds for how long what was just seen has been so, and what the servers were told.
+// fillFromMemory adds what only earlier passes know: how long each state has lasted, and what the servers were told.
 func (r *Reconciler) fillFromMemory(redis *cachev1alpha1.Redis, f *fleet) {
 	for _, m := range f.addressable() {
 		m.SilentFor = r.memory.trackSilence(redis, m.Address, m.Answer != wire.Silent, r.clock.Now())
@@ -134,7 +134,7 @@ func (r *Reconciler) fillFromMemory(redis *cachev1alpha1.Redis, f *fleet) {
 	}
 }
 
-// lookAgain connects anew and asks the servers that are there by now.
+// lookAgain connects to each server anew, perhaps to another process at the same address, and asks it.
 func (f *fleet) lookAgain(ctx context.Context) {
 	for _, m := range f.addressable() {
 		f.serverOf(m).Redial()
@@ -142,8 +142,7 @@ func (f *fleet) lookAgain(ctx context.Context) {
 	f.look(ctx)
 }
 
-// look asks the servers. The first answers are older than the last, so code that
-// compares offsets later asks again.
+// look asks all servers at once. Their answers are of different moments: code that compares offsets must ask again.
 func (f *fleet) look(ctx context.Context) {
 	ctx, done := context.WithTimeout(ctx, lookLimit)
 	defer done()
@@ -158,7 +157,7 @@ func (f *fleet) look(ctx context.Context) {
 				defer done()
 			}
 			m.View = wire.View{} // silent, should the look not end as it ought to
-			if !m.NotOurs {
+			if !m.OthersRemain {
 				m.View = s.Look(ctx)
 			}
 		})
@@ -174,7 +173,7 @@ func (f *fleet) serverOf(m *topology.Node) server {
 	return f.servers[m.Name]
 }
 
-// addressable returns the nodes, and the ghost, that have an address.
+// addressable returns the nodes that have an address, and the ghost.
 func (f *fleet) addressable() []*topology.Node {
 	var list []*topology.Node
 	for i := range f.Nodes {
@@ -207,9 +206,9 @@ func (r *Reconciler) nodeFromPod(pod *corev1.Pod, set *appsv1.StatefulSet) topol
 		switch {
 		case c.Type != corev1.PodReady:
 		case c.Status == corev1.ConditionTrue:
-			m.EndpointChanging = r.elapsedLessThan(c.LastTransitionTime.Time, topology.ReadySettleTime)
+			m.EndpointChanging = r.isWithin(c.LastTransitionTime.Time, topology.ReadySettleTime)
 		default:
-			m.EndpointChanging = r.elapsedLessThan(pod.CreationTimestamp.Time, topology.NewPodGrace)
+			m.EndpointChanging = r.isWithin(pod.CreationTimestamp.Time, topology.NewPodGrace)
 		}
 	}
 	for _, c := range pod.Spec.Containers {
@@ -225,9 +224,9 @@ func (r *Reconciler) nodeFromPod(pod *corev1.Pod, set *appsv1.StatefulSet) topol
 	return m
 }
 
-// elapsedLessThan reports whether then, by somebody else's clock, is less than limit away: a clock that is
-// ahead must not hold anything up for as long as it is ahead.
-func (r *Reconciler) elapsedLessThan(then time.Time, limit time.Duration) bool {
+// isWithin reports whether then is less than limit before or after now. It is by another machine's clock: one that is
+// ahead must hold nothing up for longer than limit.
+func (r *Reconciler) isWithin(then time.Time, limit time.Duration) bool {
 	age := r.clock.Since(then)
 	return -limit < age && age < limit
 }

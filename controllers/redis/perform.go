@@ -25,8 +25,10 @@ const actLimit = 3 * time.Second
 // election ends it.
 var errNotLeading = errors.New("the lease was not renewed in time: another may lead")
 
-// maxLooks bounds how often one pass may look again: three times after a fence, and once after it has taken over.
-const maxLooks = 4
+// maxRounds bounds the rounds of one pass. After a fence, and after others' connections were closed, the servers are looked
+// at again and a new round begins. Four are enough for a take-over, two fences and a promotion; the rest waits for the next
+// pass.
+const maxRounds = 4
 
 // commandLimit bounds all commands and further looks of one pass, so that a pass waits for its
 // servers for lookLimit + commandLimit = 4.8 s at most, however many they are and whatever
@@ -45,10 +47,10 @@ func (r *Reconciler) executeWithTimeout(ctx context.Context, redis *cachev1alpha
 // execute carries the step out, and returns the step that it came to. A fence, and closing the connections of other
 // operators, change only what the servers show: so they are looked at again and the next step is planned at once.
 func (r *Reconciler) execute(ctx context.Context, redis *cachev1alpha1.Redis, f *fleet, next topology.Step) (topology.Step, error) {
-	for range maxLooks {
+	for range maxRounds {
 		acted, err := r.actAsLeader(ctx, redis, f, next)
 		switch {
-		case errors.As(err, &behindError{}): // nothing was done that the next pass would not mend
+		case errors.As(err, &behindError{}): // a replica lags: the next pass tries again
 			return topology.Step{Do: topology.Wait, Message: fmt.Sprintf("%s: %s", next, err), RequeueAfter: 10 * topology.ShortRequeue}, nil
 		case err != nil:
 			return next, fmt.Errorf("%s: %w", next, err)
@@ -59,17 +61,17 @@ func (r *Reconciler) execute(ctx context.Context, redis *cachev1alpha1.Redis, f 
 				strings.Join(next.Nodes, ", "))
 		}
 		f.lookAgain(ctx)
-		if err := ctx.Err(); err != nil { // who was not heard then was not asked
+		if err := ctx.Err(); err != nil { // a server without an answer may not have been asked
 			return next, fmt.Errorf("%s: looking again: %w", next, err)
 		}
-		f.FrozenFor = r.memory.trackFrozen(redis, f.World, r.clock) // a freeze counts from now on
+		f.FrozenFor = r.memory.trackFrozen(redis, f.World, r.clock) // servers that were fenced just now count as frozen from this look on
 		next = f.situation(redis).Plan()
 	}
 	return topology.Step{Do: topology.Wait, Message: fmt.Sprintf("%s: the servers change all the time", next), RequeueAfter: topology.ShortRequeue}, nil
 }
 
 // actAsLeader acts within actLimit, and only while this process leads. acted is false if it only closed connections of
-// other operators: by these the servers may have changed since they were looked at.
+// other operators: these may have changed the servers since the look.
 func (r *Reconciler) actAsLeader(ctx context.Context, redis *cachev1alpha1.Redis, f *fleet, s topology.Step) (acted bool, err error) {
 	ctx, done := context.WithTimeout(ctx, actLimit) // first: it runs on while this process is stopped
 	defer done()
@@ -96,8 +98,8 @@ func (r *Reconciler) actAsLeader(ctx context.Context, redis *cachev1alpha1.Redis
 }
 
 // takeOver saves that this process is in charge of the object. A Redis server cannot tell which of two operators is in
-// charge, and one that was stopped, and wakes, cannot tell from its clocks for how long. Three rules hold it, whatever
-// the clocks say:
+// charge. Nor can an operator that was stopped: its clocks do not tell for how long. Three rules keep both from commanding,
+// whatever the clocks say:
 //
 //   - whoever dials asks the API server after that, and before it commands a server, whether the object is unchanged;
 //   - whoever takes over changes the object first, and then closes the connections of all others;
@@ -105,11 +107,11 @@ func (r *Reconciler) actAsLeader(ctx context.Context, redis *cachev1alpha1.Redis
 //
 // So an operator that was replaced asks too late, or what it has dialled is closed.
 func (r *Reconciler) takeOver(ctx context.Context, redis *cachev1alpha1.Redis, f *fleet) error {
-	if err := f.checkStamps(ctx); err != nil { // a cache that was just filled may be older
+	if err := f.checkStamps(ctx); err != nil { // a cache that was just filled may be older than the stamps
 		return err
 	}
-	// Before the save: its reply may be lost. What the servers were told does not count any more, as another has
-	// commanded them since.
+	// Before the save, which may succeed although its reply is lost. Another operator has commanded the servers since, so
+	// what they were told no longer counts.
 	r.memory.forgetServers(redis)
 	for _, m := range f.addressable() {
 		m.SentCommands = topology.SentCommands{}
@@ -128,7 +130,7 @@ func (r *Reconciler) takeOver(ctx context.Context, redis *cachev1alpha1.Redis, f
 
 // killOtherOperators closes the connections of every other operator at the servers where this one has not done so since
 // it took over: this ends what an operator that was replaced has begun there. Where it fails, the server counts as
-// silent for the rest of the pass, and the others are not held up. It reports whether there were such servers.
+// silent for the rest of the pass, and the others are not held up. It reports whether it tried at any server: then look again.
 func (r *Reconciler) killOtherOperators(ctx context.Context, redis *cachev1alpha1.Redis, f *fleet) (tried bool) {
 	for _, m := range f.addressable() {
 		if m.Answer != wire.Reached || m.OthersKilled {
@@ -137,7 +139,7 @@ func (r *Reconciler) killOtherOperators(ctx context.Context, redis *cachev1alpha
 		tried = true
 		if err := f.serverOf(m).KillOtherOperators(ctx); err != nil {
 			log.FromContext(ctx).Info("connections of other operators could not be closed; the server counts as silent", "node", m.Name, "error", err.Error())
-			m.NotOurs = true
+			m.OthersRemain = true
 			continue
 		}
 		r.memory.noteCommand(redis, m.RunID, func(k *topology.SentCommands) { k.OthersKilled = true })

@@ -31,7 +31,7 @@ func TestRecalledAtEveryStage(t *testing.T) {
 	for name, c := range map[string]config.Credentials{"wanted": wanted, "told": told, "counted": counted, "over": counted.DropExpired(fixture.Noon.Add(config.PasswordOverlap))} {
 		got := config.CredentialsIn(storedSecrets(c)).ChooseLogin("s", "new", fixture.Drawn)
 		if got.Operator != c.Operator || got.Replication != c.Replication || got.Published != c.Published || got.Wanted != c.Wanted ||
-			got.Digest() != c.Digest() || got.RetiredJSON() != c.RetiredJSON() {
+			got.AcceptedDigest() != c.AcceptedDigest() || got.RetiredJSON() != c.RetiredJSON() {
 			t.Errorf("%s: %+v, want %+v", name, got, c)
 		}
 	}

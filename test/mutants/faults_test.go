@@ -395,7 +395,7 @@ var acts = []mutant{
 		"redis.Status.HolderIdentity = former", "_ = former",
 		"TestATakeOverThatFailsLeavesNothingBehind"},
 	{"one that cannot be taken over is believed", "perform.go",
-		"m.NotOurs = true", "m.NotOurs = false",
+		"m.OthersRemain = true", "m.OthersRemain = false",
 		"TestOneThatCannotBeTakenOverHoldsNobodyUp"},
 	{"an operator that has just begun acts on an older cache", "perform.go",
 		"if err := f.checkStamps(ctx); err != nil {", "if err := f.checkStamps(ctx); err != nil && redis == nil {",

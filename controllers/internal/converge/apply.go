@@ -47,7 +47,8 @@ func Find[T client.Object](observed Observed, kind, name string) (T, bool) {
 func childKey(kind, name string) string { return kind + "/" + name }
 
 // Converge makes the children be as desired and removes owned ones that are no longer desired. It tries all of them
-// and joins the errors. It makes no workload before what its pods start with, which stands before it in the list.
+// and joins the errors. Secrets and ConfigMaps must stand before the workloads whose pods start with them: if one
+// fails, the workloads after it are left as they are.
 func (c *Converger) Converge(ctx context.Context, owner Object, children ...Child) (Observed, error) {
 	observed := Observed{}
 	errs := make([]error, 0, len(children)+1)
@@ -78,7 +79,8 @@ func (c *Converger) Observe(ctx context.Context, owner Object, children ...Child
 
 type applyFunc func(ctx context.Context, owner Object, want *unstructured.Unstructured, live client.Object) (client.Object, error)
 
-// reconcileChild looks one child up, refuses it when it is not ours, and applies it.
+// reconcileChild looks up one child, refuses it if it is not ours, applies it, and notes it in observed. With a nil apply it
+// only looks.
 func (c *Converger) reconcileChild(ctx context.Context, owner Object, child Child, observed Observed, apply applyFunc) error {
 	want, err := c.withOwnerAndHash(owner, child)
 	if err != nil {
@@ -167,7 +169,7 @@ func (c *Converger) apply(ctx context.Context, owner Object, want *unstructured.
 	ownerKey, key := client.ObjectKeyFromObject(owner), childKey(want.GetKind(), want.GetName())
 	if live != nil {
 		if !live.GetDeletionTimestamp().IsZero() {
-			return live, nil // its end brings us back
+			return live, nil // the event of its end brings the next pass
 		}
 		if done, err := c.upToDate(ownerKey, want, live); done || err != nil {
 			return live, err
@@ -186,8 +188,9 @@ func (c *Converger) apply(ctx context.Context, owner Object, want *unstructured.
 	return applied, nil
 }
 
-// upToDate reports whether a child needs no write: it holds what is desired, or will once the cache shows our last
-// write.
+// upToDate reports whether a child needs no write: it holds what is desired, or will once the cache shows our last write.
+// It raises live's generation to that of our last write, so that no status takes an older copy's observedGeneration for
+// current.
 func (c *Converger) upToDate(owner types.NamespacedName, want *unstructured.Unstructured, live client.Object) (bool, error) {
 	key := childKey(want.GetKind(), want.GetName())
 	last, stale := c.lastWrites.get(owner, key), c.lastWrites.isStale(owner, key, live)
@@ -195,7 +198,7 @@ func (c *Converger) upToDate(owner types.NamespacedName, want *unstructured.Unst
 	case last.hash == hashOf(want) && (stale || live.GetResourceVersion() == last.version):
 		live.SetGeneration(max(live.GetGeneration(), last.generation))
 		return true, nil
-	case stale: // what it held says nothing of what we have written since
+	case stale: // our last write had another hash: write again
 		return false, nil
 	}
 	return unchanged(want, live)

@@ -83,17 +83,18 @@ func (c Credentials) AcceptedDigests() []string {
 	return slices.Compact(list)
 }
 
-// Digest identifies all that is accepted: while it is the same, nothing need be told to servers.
-func (c Credentials) Digest() string { return Digest(strings.Join(c.AcceptedDigests(), " ")) }
+// AcceptedDigest is one digest over all accepted passwords. While it stays the same, servers need not be told anything.
+func (c Credentials) AcceptedDigest() string { return Digest(strings.Join(c.AcceptedDigests(), " ")) }
 
-// ChooseLogin chooses what the applications shall log in with: the user's password, what is known while that
-// cannot be had, else a generated one. It generates the system's passwords where they are missing.
-func (c Credentials) ChooseLogin(auth string, password string, generate func() string) Credentials {
+// ChooseLogin chooses the password that applications log in with: that of the user's Secret; the last one while the Secret
+// cannot be read; a generated one if the user names none. It generates the operator's and the replicas' passwords if they
+// are missing.
+func (c Credentials) ChooseLogin(secretName, password string, generate func() string) Credentials {
 	switch {
-	case auth == "" && (c.Wanted.Password == "" || c.Wanted.From != ""):
+	case secretName == "" && (c.Wanted.Password == "" || c.Wanted.From != ""):
 		c.Wanted = AppLogin{Password: generate()}
-	case auth != "" && password != "":
-		c.Wanted = AppLogin{Password: password, From: auth}
+	case secretName != "" && password != "":
+		c.Wanted = AppLogin{Password: password, From: secretName}
 	}
 	for _, one := range []*string{&c.Operator, &c.Replication} {
 		if *one == "" {
@@ -103,10 +104,10 @@ func (c Credentials) ChooseLogin(auth string, password string, generate func() s
 	return c
 }
 
-// Publish publishes the password that every node accepts by now, and retires the one before. Where there was no
-// master yet, nobody can be using another.
-func (c Credentials) Publish(used bool) Credentials {
-	if old := c.Published.Password; used && old != "" && old != c.Wanted.Password {
+// Publish makes the wanted password the published one; the caller has seen that every node accepts it. It retires the one
+// before, unless there was never a master: then nobody can be using it.
+func (c Credentials) Publish(hadMaster bool) Credentials {
+	if old := c.Published.Password; hadMaster && old != "" && old != c.Wanted.Password {
 		c.Retired = append(slices.Clone(c.Retired), retiredPassword{Digest: Digest(old)})
 	}
 	c.Published = c.Wanted
@@ -119,7 +120,7 @@ func (c Credentials) Publish(used bool) Credentials {
 // IsUnpublished reports whether <name>-auth does not say yet what is wanted.
 func (c Credentials) IsUnpublished() bool { return c.Wanted.Password != "" && c.Published != c.Wanted }
 
-// StartOverlap starts the overlap of what was retired; it returns false when nothing was.
+// StartOverlap sets when each retired password expires, once its successor is published. It reports whether it set any.
 func (c Credentials) StartOverlap(now time.Time) (Credentials, bool) {
 	waiting := func(r retiredPassword) bool { return r.Until.IsZero() }
 	if c.Published.Password == "" || !slices.ContainsFunc(c.Retired, waiting) {
@@ -165,19 +166,19 @@ func (c Credentials) RecheckAfter(now time.Time) time.Duration {
 	return soonest
 }
 
-// RetiredJSON is what <name>-system keeps of retired passwords, "" for nothing. Those whose overlap has not
-// started are left to the servers' file.
+// RetiredJSON is what <name>-system keeps of retired passwords whose overlap has started, "" for none. The others are in
+// users.acl alone.
 func (c Credentials) RetiredJSON() string {
-	counted := slices.DeleteFunc(slices.Clone(c.Retired), func(r retiredPassword) bool { return r.Until.IsZero() })
-	if len(counted) == 0 {
+	overlapping := slices.DeleteFunc(slices.Clone(c.Retired), func(r retiredPassword) bool { return r.Until.IsZero() })
+	if len(overlapping) == 0 {
 		return ""
 	}
-	text, _ := json.Marshal(counted) // of texts and times there is no error
+	text, _ := json.Marshal(overlapping) // of texts and times there is no error
 	return string(text)
 }
 
-// CredentialsIn are the credentials that our own Secrets hold. Each password of the system is in two of them:
-// where they differ, the servers' file knows the right one.
+// CredentialsIn reads the credentials from our own Secrets. The operator's and the replicas' passwords stand in both system
+// and files. If these differ, the one whose digest is in users.acl is right.
 func CredentialsIn(binding, system, files corev1.Secret) Credentials {
 	users := string(files.Data[UsersKey])
 	known := func(key string) string {
@@ -191,7 +192,7 @@ func CredentialsIn(binding, system, files corev1.Secret) Credentials {
 	c := Credentials{Operator: known(wire.Operator), Replication: known(wire.Replication)}
 	c.Published = AppLogin{Password: string(binding.Data[corev1.BasicAuthPasswordKey]), From: binding.Annotations[AnnotationFrom]}
 	c.Wanted = c.Published
-	_ = json.Unmarshal(system.Data[RetiredKey], &c.Retired) // what cannot be read is made anew from the servers' file
+	_ = json.Unmarshal(system.Data[RetiredKey], &c.Retired) // an unreadable list is rebuilt from users.acl below
 	c.Retired = slices.DeleteFunc(c.Retired, func(r retiredPassword) bool { return !sha256Hex.MatchString(r.Digest) })
 	for _, hash := range acceptedBy(users) {
 		if !slices.Contains(c.AcceptedDigests(), hash) {

@@ -51,13 +51,13 @@ func TestRotation(t *testing.T) {
 	if !c.IsUnpublished() || c.Published.Password != "old" {
 		t.Error("told before anybody accepts it")
 	}
-	before := c.Digest()
+	before := c.AcceptedDigest()
 	c = c.Publish(true)
 	accepts(t, c, "old", "new")
-	if c.IsUnpublished() || c.Digest() != before {
+	if c.IsUnpublished() || c.AcceptedDigest() != before {
 		t.Error("the nodes would be told twice")
 	}
-	if c.DropExpired(Noon.Add(time.Hour)).Digest() != before || c.RecheckAfter(Noon) != 0 || c.RetiredJSON() != "" {
+	if c.DropExpired(Noon.Add(time.Hour)).AcceptedDigest() != before || c.RecheckAfter(Noon) != 0 || c.RetiredJSON() != "" {
 		t.Error("the overlap counts before the new one is known to be written")
 	}
 	c, changed := c.StartOverlap(Noon)

@@ -29,7 +29,13 @@ const (
 	OldClientTime = 1500 * time.Millisecond
 )
 
-// Plan decides what to do next. It is pure: the same situation gives the same step.
+// Plan decides what to do next. It is pure: the same situation gives the same step. The order has reasons:
+//
+//   - a promotion that was made is recorded before anything is judged by the record;
+//   - the record may be older than what the servers do, so a newer master is adopted before any is fenced;
+//   - a second master takes writes that will be lost, so it is fenced before anything that can wait;
+//   - an operator that reaches nobody concludes nothing;
+//   - hibernation comes before the master is judged, as it fences the master itself.
 func (s Situation) Plan() Step {
 	rep := s.Status.Replication
 	switch {
@@ -127,7 +133,7 @@ func (s Situation) maintain(master Node) Step {
 		s.switchoverIfNeeded,   // a master that must go is replaced while it still serves
 		s.StampVolumes,         // the volumes say who is behind before a write is confirmed without those
 		s.removeLostMembers,    // who counts and is gone could hold what the others lack
-		s.AttachReplicas,       // from here on, the record is true
+		s.AttachReplicas,       // the rules below rely on a complete sync set
 		s.raiseMinReplicas,     // enough replicas must follow first
 		s.allowStaleReads,      // a node that is in sync by now has data to answer with
 		s.updatePasswords,      // what follows commands the nodes, and applications wait for their password
@@ -135,8 +141,8 @@ func (s Situation) maintain(master Node) Step {
 		s.disconnectOldClients, // after a change of the master, for a moment
 		s.requestedSwitchover,  // a human's request waits for the repairs above
 		s.evictUnreachable,     // deletes pods: one at a time, and while all others are well
-		s.restartLockedOut,     // the same
-		s.rollOutdated,         // the same, and for no repair
+		s.restartLockedOut,     // deletes pods: one at a time, and while all others are well
+		s.rollOutdated,         // deletes pods, and repairs nothing
 		s.updateCertificates,   // the kubelet may take a minute to bring the files: nothing waits behind it for long
 		s.expelUnrecorded,      // a replica that is not on record and still follows: an earlier release may have let it in
 		s.changePersistence,    // writes all data to disk, which can wait

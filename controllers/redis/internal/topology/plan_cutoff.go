@@ -9,23 +9,21 @@ import (
 )
 
 const (
-	// ReconnectTime is how long a replica gets to reach a master again: connecting takes some milliseconds, and
-	// it tries once a second. The servers' own count of seconds goes on from before they were told to follow.
+	// ReconnectTime is how long a master must be cut off before it is replaced: a replica that was just told to follow
+	// takes up to a second to connect. LastIO cannot tell, as it goes on from before that command.
 	ReconnectTime = time.Second
 )
 
-// replaceCutOffMaster replaces a master that serves nobody: so few replicas hear it that it refuses writes, and
-// others hold all that was confirmed. The operator still reaches it, so its end as a master is proven at once:
-// fenced, it takes no writes, and a failover chooses among the rest.
+// replaceCutOffMaster replaces a master that the operator reaches and that too few replicas hear: it refuses writes, and
+// the others hold every confirmed write. The fence is the proof of its end.
 //
-// Mastership does not go back and forth: each of these replicas has had the stream of this very master, and
-// before another master is replaced in the same way, as many must have reached it.
+// Two masters do not take turns: only replicas that have had the stream of this very master count.
 func (s Situation) replaceCutOffMaster(master Node) (Step, bool) {
-	deaf := s.replicasCutOff(master)
+	deaf := s.deafReplicas(master)
 	if len(deaf) == 0 {
 		return Step{}, false
 	}
-	// The servers tell whole seconds: two may be little more than one, which is usual.
+	// Servers count LastIO in whole seconds: 2 may be hardly more than 1, which is usual.
 	limit := max(s.SilenceLimit, recentIO+time.Second)
 	if s.CutOffFor < ReconnectTime || slices.ContainsFunc(deaf, func(m Node) bool { return m.LastIO < limit }) {
 		return Step{Do: Wait, Message: fmt.Sprintf("%s does not reach its replicas", master.Name), RequeueAfter: 4 * ShortRequeue}, true
@@ -35,11 +33,11 @@ func (s Situation) replaceCutOffMaster(master Node) (Step, bool) {
 		Evidence: fmt.Sprintf("the operator reaches %s, and %d replicas have not heard it for %s", master.Name, len(deaf), limit)}, true
 }
 
-// replicasCutOff are the replicas that do not hear a master that needs them, if they can do without it: they
-// hold all that was confirmed, and whichever takes over has enough followers.
-func (s Situation) replicasCutOff(master Node) []Node {
+// deafReplicas returns the replicas that no longer hear the master, if it is to be replaced: too few hear it to confirm a
+// write, and the deaf ones hold every confirmed write and are enough to go on. Otherwise it returns none.
+func (s Situation) deafReplicas(master Node) []Node {
 	needed := int(s.Status.Replication.EffectiveMinReplicas)
-	deaf := s.Where(func(m Node) bool { return s.isMember(m) && m.isCutOffFrom(master) })
+	deaf := s.Where(func(m Node) bool { return s.isMember(m) && m.isDeafTo(master) })
 	hearing := s.Count(func(m Node) bool { return s.isMember(m) && m.InSync(master) && m.LastIO < recentIO })
 	if safe, _ := s.isSafe(deaf); hearing >= needed || len(deaf) <= needed || !safe {
 		return nil
@@ -47,9 +45,9 @@ func (s Situation) replicasCutOff(master Node) []Node {
 	return deaf
 }
 
-// isCutOffFrom reports whether a replica that had the master's stream hears it no more. One that waits for a
-// full copy, or is being sent it, has a way to the master.
-func (m Node) isCutOffFrom(master Node) bool {
+// isDeafTo reports whether a replica that had the master's stream no longer hears it. One that waits for a full copy, or
+// is being sent one, still has a way to the master.
+func (m Node) isDeafTo(master Node) bool {
 	return m.Answers() && m.Follows(master.Address) && m.ReplID == master.ReplID && !m.Deleting && m.LastIO >= recentIO &&
 		!m.Syncing && !slices.Contains(master.Copying, m.Address)
 }
@@ -61,13 +59,13 @@ func (s Situation) IsCutOff() bool {
 		return false
 	}
 	master := s.RecordedMaster(rep.Master)
-	return master.IsProcess(rep.Master) && master.Master && len(s.replicasCutOff(master)) > 0
+	return master.IsProcess(rep.Master) && master.Master && len(s.deafReplicas(master)) > 0
 }
 
-// candidatesBesideCutOff are the candidates other than a master that was fenced because its replicas did not
-// hear it, where nothing confirmed is lost without it. Until one of them is promoted, the record is of an
-// earlier epoch.
-func (s Situation) candidatesBesideCutOff(candidates []Node) []Node {
+// candidatesWithoutCutOffMaster returns the candidates but the master of record, if that was fenced because its replicas
+// did not hear it, and if the rest hold every confirmed write. Once the promotion is recorded, the two epochs are equal,
+// and the rule ends.
+func (s Situation) candidatesWithoutCutOffMaster(candidates []Node) []Node {
 	last, rep := s.Status.LastFailover, s.Status.Replication
 	if last == nil || last.Reason != commonv1.ReasonMasterCutOff || last.Epoch != s.Status.Epoch || rep.Epoch == s.Status.Epoch {
 		return nil

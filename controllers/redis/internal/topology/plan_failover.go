@@ -89,7 +89,7 @@ func (s Situation) failover(evidence string, mayServe bool) Step {
 		return Step{Do: Wait, Message: evidence, RequeueAfter: min(limit-s.FrozenFor, 10*ShortRequeue)}
 	}
 	candidates, reason := s.candidates(), commonv1.ReasonMasterLost
-	if beside := s.candidatesBesideCutOff(candidates); len(beside) > 0 {
+	if beside := s.candidatesWithoutCutOffMaster(candidates); len(beside) > 0 {
 		candidates, reason = beside, commonv1.ReasonMasterCutOff
 	}
 	if strayed := s.strayedProcesses(candidates); len(strayed) > 0 {

@@ -11,8 +11,8 @@ import (
 	commonv1 "github.com/mainstay-operator/mainstay-operator/api/common/v1"
 )
 
-// stampOf tells what the data is worth that a node starts from, by its volume's stamp. Without storage the
-// record tells, which knows the nodes by name.
+// stampOf tells what the data that a node starts from is worth: by its volume's stamp or, without storage, by the record,
+// which knows the nodes by name.
 func (s Situation) stampOf(name string) Stamp {
 	rep := s.Status.Replication
 	if rep == nil || len(s.Volumes) > 0 {
@@ -42,7 +42,7 @@ func (s Situation) promoteFromVolumes(begin Step, missing []string) (Step, bool)
 		return Step{Do: Wait, Message: explain(begin.Evidence, fmt.Sprintf("waiting for %s, whose volume is of the newest epoch; to begin without it, and without what only it holds, delete its PersistentVolumeClaim", strings.Join(s.newestVolumes(), ", "))), RequeueAfter: 10 * ShortRequeue}, true
 	case holds:
 	case len(older) > 0:
-		return s.promoteFromOlder(begin, newest, older), true
+		return s.resolveEmptied(begin, newest, older), true
 	case len(newest) == 0 || top.Epoch == 0:
 		return Step{}, false
 	case s.Status.Replication != nil: // what there was, was nothing
@@ -52,8 +52,8 @@ func (s Situation) promoteFromVolumes(begin Step, missing []string) (Step, bool)
 	return begin, true
 }
 
-// rankedByWorth are the nodes of the newest epoch that were in sync, and the others that hold
-// anything, the best of each first.
+// rankedByWorth returns, the best first, the nodes whose stamp has the epoch and the trust of top, and the others that hold
+// a key.
 func (s Situation) rankedByWorth(top Stamp) (newest, older []Node) {
 	for _, m := range s.Where(Node.Answers) {
 		if is := s.stampOf(m.Name); is.Epoch == top.Epoch && is.isTrusted() == top.isTrusted() {
@@ -78,9 +78,9 @@ func (s Situation) newestStamp() Stamp {
 	return top
 }
 
-// promoteFromOlder asks a human, or goes on as a human allowed, where the nodes that were in sync last hold
-// nothing, and another does.
-func (s Situation) promoteFromOlder(begin Step, newest, older []Node) Step {
+// resolveEmptied handles a set whose nodes that were in sync last hold no key, while another does. It asks a human. Once
+// allowed, it promotes the best of the empty nodes, or the node with keys that the switchover annotation names.
+func (s Situation) resolveEmptied(begin Step, newest, older []Node) Step {
 	if !s.isUnsafeAllowed() {
 		return s.askAboutEmptied(begin.Evidence, newest, older)
 	}

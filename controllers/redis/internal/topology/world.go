@@ -42,7 +42,7 @@ type Node struct {
 
 	Stopped          bool          // its container is reported as terminated
 	WasSilent        bool          // it did not answer the last pass
-	NotOurs          bool          // other operators' connections to it could not be closed: it counts as silent for this pass
+	OthersRemain     bool          // other operators' connections to it could not be closed: it counts as silent for this pass
 	SilentFor        time.Duration // it has not answered for so long
 	Deleting         bool          // its pod is asked to go
 	DeletingFor      time.Duration // since then
