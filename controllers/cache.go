@@ -9,7 +9,6 @@ import (
 	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/meta"
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/labels"
 	toolscache "k8s.io/client-go/tools/cache"
 	"sigs.k8s.io/controller-runtime/pkg/cache"
@@ -67,10 +66,12 @@ func stripForeign(in any) (any, error) {
 	if obj.GetLabels()[parts.LabelManagedBy] == parts.ManagedBy {
 		return in, nil
 	}
-	bare, typed := reflect.New(reflect.TypeOf(in).Elem()).Interface().(client.Object)
-	if _, metadata := in.(*metav1.PartialObjectMetadata); !typed || metadata { // which is little more than the identity
+	kept, is := in.(client.Object)
+	if !is {
 		return in, nil
 	}
+	bare := reflect.New(reflect.TypeOf(in).Elem()).Interface().(client.Object) // of the same type, and empty
+	bare.GetObjectKind().SetGroupVersionKind(kept.GetObjectKind().GroupVersionKind())
 	bare.SetNamespace(obj.GetNamespace())
 	bare.SetName(obj.GetName())
 	bare.SetUID(obj.GetUID())

@@ -63,7 +63,7 @@ func isRolledBack(last *appv1.Rollout, template string) bool {
 type rolloutRequest struct {
 	specHash          string // of the template that the spec asks for
 	appliedHash       string // of the template applied to the Deployment
-	deploymentApplied bool   // this pass applied the Deployment
+	deploymentApplied bool   // this pass wrote the Deployment, or found it as desired
 }
 
 // rolloutOutcome is what was observed of the rollout.
@@ -76,7 +76,7 @@ type rolloutOutcome struct {
 }
 
 // advanceRollout returns the record of the latest rollout, and the stable ReplicaSet. One pass records that the spec's
-// template failed; the next rolls back.
+// template failed, the next rolls back, and it stays recorded until the spec asks for another template.
 func advanceRollout(e *appv1.EasyService, r rolloutRequest, o rolloutOutcome, now metav1.Time) (last *appv1.Rollout, stable string) {
 	last, stable = e.Status.LastRollout.DeepCopy(), e.Status.StableReplicaSet
 	if !r.deploymentApplied {
