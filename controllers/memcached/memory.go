@@ -16,6 +16,9 @@ type objectMemory struct {
 	published publishedSecrets
 }
 
+// Init makes the map that is written into; the others are replaced.
+func (known *objectMemory) Init() { known.contents = map[string]*converge.Content{} }
+
 // publishedSecrets is what our own Secrets say. They are read only once, so it stands when somebody writes into them.
 type publishedSecrets struct {
 	identity pki.Identity
@@ -29,9 +32,6 @@ type memory struct{ converge.Memory[objectMemory] }
 func (m *memory) contents(owner *cachev1alpha1.Memcached) map[string]*converge.Content {
 	known, unlock := m.Lock(owner)
 	defer unlock()
-	if known.contents == nil {
-		known.contents = map[string]*converge.Content{}
-	}
 	return known.contents
 }
 

@@ -118,7 +118,7 @@ func (r *Reconciler) latestClaim(ctx context.Context, redis *cachev1alpha1.Redis
 
 // newerWrite returns our own last write of a claim, if it is later than what the cache shows.
 func (m *memory) newerWrite(redis *cachev1alpha1.Redis, cached *corev1.PersistentVolumeClaim) (writtenClaim, bool) {
-	known, unlock := m.lockObject(redis)
+	known, unlock := m.Lock(redis)
 	defer unlock()
 	written, ours := known.writtenClaims[cached.Name]
 	if !ours {
@@ -133,7 +133,7 @@ func (m *memory) newerWrite(redis *cachev1alpha1.Redis, cached *corev1.Persisten
 }
 
 func (m *memory) noteWrite(redis *cachev1alpha1.Redis, claim writtenClaim) {
-	known, unlock := m.lockObject(redis)
+	known, unlock := m.Lock(redis)
 	defer unlock()
 	known.writtenClaims[claim.Name] = claim
 }

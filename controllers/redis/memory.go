@@ -53,15 +53,11 @@ type contact struct {
 	wasSilent bool      // it did not answer the last pass
 }
 
-// lockObject returns what is known of one object, for the caller alone until it calls unlock.
-func (m *memory) lockObject(redis *cachev1alpha1.Redis) (known *objectMemory, unlock func()) {
-	known, unlock = m.Lock(redis)
-	if known.watches == nil { // nothing is known yet
-		*known = objectMemory{secretContents: map[string]*converge.Content{}, passwordReplies: map[string]passwordReply{},
-			watches: map[string]serverWatch{}, contacts: map[string]contact{}, writtenClaims: map[string]writtenClaim{},
-			settingsReplies: map[string]settingsReply{}, commands: map[string]topology.SentCommands{}}
-	}
-	return known, unlock
+// Init makes the maps.
+func (known *objectMemory) Init() {
+	*known = objectMemory{secretContents: map[string]*converge.Content{}, passwordReplies: map[string]passwordReply{},
+		watches: map[string]serverWatch{}, contacts: map[string]contact{}, writtenClaims: map[string]writtenClaim{},
+		settingsReplies: map[string]settingsReply{}, commands: map[string]topology.SentCommands{}}
 }
 
 // Drop stops watching the servers of an object that is gone.
@@ -73,7 +69,7 @@ func (known *objectMemory) Drop() {
 
 // trackFrozen returns for how long every server that answers has been fenced.
 func (m *memory) trackFrozen(redis *cachev1alpha1.Redis, w topology.World, clock clock.PassiveClock) time.Duration {
-	known, unlock := m.lockObject(redis)
+	known, unlock := m.Lock(redis)
 	defer unlock()
 	answering := w.Count(func(m topology.Node) bool { return m.Answer == wire.Reached })
 	fenced := w.Count(func(m topology.Node) bool { return m.Fenced() })
@@ -82,7 +78,7 @@ func (m *memory) trackFrozen(redis *cachev1alpha1.Redis, w topology.World, clock
 
 // trackCutOff returns for how long the master has been cut off from its replicas; is says whether it is now.
 func (m *memory) trackCutOff(redis *cachev1alpha1.Redis, is bool, clock clock.PassiveClock) time.Duration {
-	known, unlock := m.lockObject(redis)
+	known, unlock := m.Lock(redis)
 	defer unlock()
 	return durationOf(&known.cutOffSince, is, clock)
 }
@@ -102,14 +98,14 @@ func durationOf(since *time.Time, is bool, clock clock.PassiveClock) time.Durati
 
 // noteFollow notes that a replica was told to follow: it is yet to reach its master.
 func (m *memory) noteFollow(redis *cachev1alpha1.Redis) {
-	known, unlock := m.lockObject(redis)
+	known, unlock := m.Lock(redis)
 	defer unlock()
 	known.cutOffSince = time.Time{}
 }
 
 // wasSilent reports whether the server at the address gave the last pass no answer.
 func (m *memory) wasSilent(redis *cachev1alpha1.Redis, address string) bool {
-	known, unlock := m.lockObject(redis)
+	known, unlock := m.Lock(redis)
 	defer unlock()
 	return known.contacts[address].wasSilent
 }
@@ -117,7 +113,7 @@ func (m *memory) wasSilent(redis *cachev1alpha1.Redis, address string) bool {
 // trackSilence notes whether a server answered, and returns for how long it has not
 // answered by now. A server that never did is silent since it was first asked.
 func (m *memory) trackSilence(redis *cachev1alpha1.Redis, address string, answered bool, now time.Time) time.Duration {
-	known, unlock := m.lockObject(redis)
+	known, unlock := m.Lock(redis)
 	defer unlock()
 	contacts := known.contacts
 	one, met := contacts[address]
@@ -159,7 +155,7 @@ func lagOfOwn(behind map[string]int64, asked map[string]contact) map[string]int6
 // watchServers watches exactly the servers at these addresses. A watch knows of a server's end long before
 // the API server does.
 func (m *memory) watchServers(ctx context.Context, redis *cachev1alpha1.Redis, interval time.Duration, addresses []string, secure *tls.Config, clock clock.PassiveClock) {
-	known, unlock := m.lockObject(redis)
+	known, unlock := m.Lock(redis)
 	defer unlock()
 	known.tlsConfig = secure
 	wanted := map[string]bool{}

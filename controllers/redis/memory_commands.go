@@ -19,7 +19,7 @@ func setLoginSent(now time.Time) func(*topology.SentCommands) {
 
 // fillCommands fills in what the processes were told, and forgets those that are gone.
 func (m *memory) fillCommands(redis *cachev1alpha1.Redis, asked []*topology.Node, now time.Time) {
-	known, unlock := m.lockObject(redis)
+	known, unlock := m.Lock(redis)
 	defer unlock()
 	running := map[string]topology.SentCommands{}
 	for _, one := range asked {
@@ -36,7 +36,7 @@ func (m *memory) fillCommands(redis *cachev1alpha1.Redis, asked []*topology.Node
 
 // noteCommand changes what is known of the commands that a process was sent.
 func (m *memory) noteCommand(redis *cachev1alpha1.Redis, runID string, change func(*topology.SentCommands)) {
-	known, unlock := m.lockObject(redis)
+	known, unlock := m.Lock(redis)
 	defer unlock()
 	c := known.commands[runID]
 	change(&c)
@@ -45,7 +45,7 @@ func (m *memory) noteCommand(redis *cachev1alpha1.Redis, runID string, change fu
 
 // forgetServers forgets what the servers were told and what they run with.
 func (m *memory) forgetServers(redis *cachev1alpha1.Redis) {
-	known, unlock := m.lockObject(redis)
+	known, unlock := m.Lock(redis)
 	defer unlock()
 	known.commands, known.passwordReplies, known.settingsReplies = map[string]topology.SentCommands{}, map[string]passwordReply{}, map[string]settingsReply{}
 }

@@ -10,7 +10,7 @@ import (
 
 // lastCredentials returns the passwords that are known, and whether every server that answered refused them.
 func (m *memory) lastCredentials(redis *cachev1alpha1.Redis) (last config.Credentials, is, lockedOut bool) {
-	known, unlock := m.lockObject(redis)
+	known, unlock := m.Lock(redis)
 	defer unlock()
 	if known.credentials == nil {
 		return last, false, false
@@ -19,14 +19,14 @@ func (m *memory) lastCredentials(redis *cachev1alpha1.Redis) (last config.Creden
 }
 
 func (m *memory) keepCredentials(redis *cachev1alpha1.Redis, c config.Credentials) {
-	known, unlock := m.lockObject(redis)
+	known, unlock := m.Lock(redis)
 	defer unlock()
 	known.credentials = &c
 }
 
 // secretContents returns the user's Secrets as they were read last, by name.
 func (m *memory) secretContents(redis *cachev1alpha1.Redis) map[string]*converge.Content {
-	known, unlock := m.lockObject(redis)
+	known, unlock := m.Lock(redis)
 	defer unlock()
 	return known.secretContents
 }
@@ -40,7 +40,7 @@ type passwordReply struct {
 // fillPasswords fills into the world which passwords its processes are known to accept, and notes
 // whether the operator is locked out by every server that answers.
 func (m *memory) fillPasswords(redis *cachev1alpha1.Redis, w *topology.World, c config.Credentials) {
-	known, unlock := m.lockObject(redis)
+	known, unlock := m.Lock(redis)
 	defer unlock()
 	running, want := map[string]passwordReply{}, c.AcceptedDigest()
 	for i := range w.Nodes {
@@ -57,7 +57,7 @@ func (m *memory) fillPasswords(redis *cachev1alpha1.Redis, w *topology.World, c 
 }
 
 func (m *memory) notePasswords(redis *cachev1alpha1.Redis, runID string, k passwordReply) {
-	known, unlock := m.lockObject(redis)
+	known, unlock := m.Lock(redis)
 	defer unlock()
 	known.passwordReplies[runID] = k
 }

@@ -19,21 +19,21 @@ type settingsReply struct {
 }
 
 func (m *memory) settings(redis *cachev1alpha1.Redis) (config.Settings, bool) {
-	known, unlock := m.lockObject(redis)
+	known, unlock := m.Lock(redis)
 	defer unlock()
 	s := known.settings
 	return s, s.Live != nil
 }
 
 func (m *memory) keepSettings(redis *cachev1alpha1.Redis, s config.Settings) {
-	known, unlock := m.lockObject(redis)
+	known, unlock := m.Lock(redis)
 	defer unlock()
 	known.settings = s
 }
 
 // fillSettings fills into the world what its processes are known to run with.
 func (m *memory) fillSettings(redis *cachev1alpha1.Redis, spec config.Spec, w *topology.World) {
-	known, unlock := m.lockObject(redis)
+	known, unlock := m.Lock(redis)
 	defer unlock()
 	running := map[string]settingsReply{}
 	wanted := map[int64]map[string]string{} // by limit, which mostly is the same
@@ -60,7 +60,7 @@ func (m *memory) fillSettings(redis *cachev1alpha1.Redis, spec config.Spec, w *t
 
 // noteSettings changes what is known of a process.
 func (m *memory) noteSettings(redis *cachev1alpha1.Redis, runID string, change func(*settingsReply)) {
-	known, unlock := m.lockObject(redis)
+	known, unlock := m.Lock(redis)
 	defer unlock()
 	replies := known.settingsReplies
 	t := replies[runID]

@@ -135,7 +135,7 @@ func TestALoginThatLeadsNowhereIsToldAgain(t *testing.T) {
 
 // of is what is known of one object, for a test that is alone with it.
 func (m *memory) of(redis *cachev1alpha1.Redis) *objectMemory {
-	known, unlock := m.lockObject(redis)
+	known, unlock := m.Lock(redis)
 	defer unlock()
 	return known
 }

@@ -11,13 +11,13 @@ import (
 
 // published returns the identity that our own Secret holds, if this process wrote it.
 func (m *memory) published(redis *cachev1alpha1.Redis) config.Identity {
-	known, unlock := m.lockObject(redis)
+	known, unlock := m.Lock(redis)
 	defer unlock()
 	return known.published
 }
 
 func (m *memory) notePublished(redis *cachev1alpha1.Redis, i config.Identity) {
-	known, unlock := m.lockObject(redis)
+	known, unlock := m.Lock(redis)
 	defer unlock()
 	known.published = i
 }

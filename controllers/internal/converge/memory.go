@@ -10,7 +10,8 @@ import (
 // Memory keeps what a kind knows of each of its objects and may forget at any time: it is empty after a restart. What is
 // known belongs to one UID: another object of the same name begins with nothing. The zero Memory is ready for use.
 //
-// A T that holds more than memory, such as goroutines, has a method Drop on *T, which is called when it is forgotten.
+// A T that cannot begin as its zero value has a method Init on *T. One that holds more than memory, such as goroutines, has
+// a method Drop on *T, which is called when it is forgotten.
 type Memory[T any] struct {
 	mu      sync.Mutex
 	objects map[types.NamespacedName]*remembered[T]
@@ -33,8 +34,12 @@ func (m *Memory[T]) Lock(owner client.Object) (known *T, unlock func()) {
 	if m.objects == nil {
 		m.objects = map[types.NamespacedName]*remembered[T]{}
 	}
-	m.objects[key] = &remembered[T]{uid: owner.GetUID()}
-	return &m.objects[key].value, m.mu.Unlock
+	first := &remembered[T]{uid: owner.GetUID()}
+	if needy, is := any(&first.value).(interface{ Init() }); is {
+		needy.Init()
+	}
+	m.objects[key] = first
+	return &first.value, m.mu.Unlock
 }
 
 // LockKnown does the same if anything is known of exactly that object. Else it returns nil, and unlock does nothing.
@@ -54,7 +59,7 @@ func (m *Memory[T]) Forget(key types.NamespacedName) {
 	m.drop(key)
 }
 
-// drop wants the lock held.
+// drop does nothing if nothing is known. It wants the lock held.
 func (m *Memory[T]) drop(key types.NamespacedName) {
 	last := m.objects[key]
 	if last == nil {

@@ -8,11 +8,13 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 )
 
-// counted counts how often it is dropped.
+// counted begins with 10, and adds up what is dropped.
 type counted struct {
 	value   int
 	dropped *int
 }
+
+func (c *counted) Init() { c.value = 10 }
 
 func (c *counted) Drop() {
 	if c.dropped != nil {
@@ -47,18 +49,18 @@ func TestWhatIsKnownIsOfOneObject(t *testing.T) {
 	expect("first", 0)
 	add(first, 1)
 	add(first, 1)
-	expect("first", 2)
+	expect("first", 12)
 	expect("second", 0)
 	add(second, 5)
-	expect("second", 5)
+	expect("second", 15)
 	expect("first", 0)
-	if dropped != 2 {
+	if dropped != 12 {
 		t.Errorf("%d was dropped, not what the first had", dropped)
 	}
 	m.Forget(key)
 	m.Forget(key)
 	expect("second", 0)
-	if dropped != 7 {
+	if dropped != 27 {
 		t.Errorf("%d was dropped, not what both had", dropped)
 	}
 }
