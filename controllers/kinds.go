@@ -32,11 +32,11 @@ var kinds = []kind{
 		return &activity.Reconciler{Converger: s.converger("activity"), Users: s.configMaps, DefaultImage: s.images.Activity, GuardImage: s.images.Operator}
 	}},
 	{&cachev1alpha1.Memcached{}, memcached.Owned, func(s shared) reconciler {
-		return &memcached.Reconciler{Converger: s.converger("memcached"), Secrets: s.secrets,
+		return &memcached.Reconciler{Converger: s.converger("memcached"), Secrets: converge.NewUserSecrets(s.secrets),
 			DefaultImage: s.images.Memcached, ExporterImage: s.images.MemcachedExporter}
 	}},
 	{&cachev1alpha1.Redis{}, redis.Owned, func(s shared) reconciler {
-		return &redis.Reconciler{Converger: s.converger("redis"), Secrets: s.secrets, DefaultImages: map[cachev1alpha1.RedisFlavor]string{
+		return &redis.Reconciler{Converger: s.converger("redis"), Secrets: converge.NewUserSecrets(s.secrets), DefaultImages: map[cachev1alpha1.RedisFlavor]string{
 			cachev1alpha1.FlavorRedis: s.images.Redis, cachev1alpha1.FlavorValkey: s.images.Valkey}}
 	}},
 }

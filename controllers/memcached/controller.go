@@ -54,7 +54,7 @@ type Reconciler struct {
 	// ExporterImage is the image that an exporter starts with when the object names none.
 	ExporterImage string
 	// Secrets reads the Secrets that users made.
-	Secrets converge.ContentReader
+	Secrets *converge.UserSecrets
 
 	clock  clock.PassiveClock
 	memory memory
@@ -146,6 +146,7 @@ func (r *Reconciler) SetupWithManager(mgr ctrl.Manager) error {
 	r.clock = clock.RealClock{}
 	r.Finalize = func(_ context.Context, key types.NamespacedName) error {
 		r.memory.Forget(key)
+		r.Secrets.Forget(key)
 		return nil
 	}
 	watched, err := r.Secrets.Watch(mgr, &cachev1alpha1.Memcached{}, &cachev1alpha1.MemcachedList{}, secretNames)

@@ -11,13 +11,9 @@ import (
 // objectMemory is what the operator knows of one object and may forget at any time: it then reads the Secrets and asks
 // the nodes again.
 type objectMemory struct {
-	contents  map[string]*converge.Content   // of the user's Secrets, by name
 	probes    map[types.UID]certificateProbe // the last of each pod, by its UID
 	published publishedSecrets
 }
-
-// Init makes the map that is written into; the others are replaced.
-func (known *objectMemory) Init() { known.contents = map[string]*converge.Content{} }
 
 // publishedSecrets is what our own Secrets say. They are read only once, so it stands when somebody writes into them.
 type publishedSecrets struct {
@@ -27,13 +23,6 @@ type publishedSecrets struct {
 
 // memory is what is known of all objects.
 type memory struct{ converge.Memory[objectMemory] }
-
-// contents returns the user's Secrets as they were read last, by name.
-func (m *memory) contents(owner *cachev1alpha1.Memcached) map[string]*converge.Content {
-	known, unlock := m.Lock(owner)
-	defer unlock()
-	return known.contents
-}
 
 func (m *memory) published(owner *cachev1alpha1.Memcached) publishedSecrets {
 	known, unlock := m.Lock(owner)

@@ -3,12 +3,9 @@ package memcached
 import (
 	"context"
 	"errors"
-	"fmt"
 	"time"
 
 	appsv1 "k8s.io/api/apps/v1"
-	corev1 "k8s.io/api/core/v1"
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	ctrlclient "sigs.k8s.io/controller-runtime/pkg/client"
 
 	cachev1alpha1 "github.com/mainstay-operator/mainstay-operator/api/cache/v1alpha1"
@@ -44,17 +41,22 @@ func (r *Reconciler) readSecrets(ctx context.Context, m *cachev1alpha1.Memcached
 
 // readPublished returns what the nodes were given before: as this process remembers, or as our own Secrets say.
 func (r *Reconciler) readPublished(ctx context.Context, m *cachev1alpha1.Memcached) (publishedSecrets, error) {
-	gave, errs := r.memory.published(m), []error{nil, nil}
-	var own map[string][]byte
+	gave := r.memory.published(m)
 	if m.Spec.TLS != nil && gave.identity.IsEmpty() {
-		own, errs[0] = r.ownSecret(ctx, m, certificatesName(m))
-		gave.identity = publishedIdentity(own)
+		own, err := r.OwnSecret(ctx, m, certificatesName(m))
+		if err != nil {
+			return gave, err
+		}
+		gave.identity = publishedIdentity(own.Data)
 	}
 	if m.Spec.Auth != nil && len(gave.users.lines) == 0 {
-		own, errs[1] = r.ownSecret(ctx, m, authName(m))
-		gave.users = publishedUsers(own)
+		own, err := r.OwnSecret(ctx, m, authName(m))
+		if err != nil {
+			return gave, err
+		}
+		gave.users = publishedUsers(own.Data)
 	}
-	return gave, errors.Join(errs...)
+	return gave, nil
 }
 
 // isIncomplete reports whether something is missing that nodes need to start.
@@ -75,7 +77,7 @@ func (r *Reconciler) readCertificate(ctx context.Context, m *cachev1alpha1.Memca
 	if m.Spec.TLS == nil {
 		return certificate{}, nil
 	}
-	data, err := r.userSecret(ctx, m, m.Spec.TLS.SecretName)
+	data, err := r.Secrets.Data(ctx, m, m.Spec.TLS.SecretName)
 	if err != nil {
 		return certificate{Identity: before}, err
 	}
@@ -96,7 +98,7 @@ func (r *Reconciler) readUsers(ctx context.Context, m *cachev1alpha1.Memcached, 
 	if m.Spec.Auth == nil {
 		return userRotation{}, nil
 	}
-	data, err := r.userSecret(ctx, m, m.Spec.Auth.SecretName)
+	data, err := r.Secrets.Data(ctx, m, m.Spec.Auth.SecretName)
 	if err != nil {
 		return u, err
 	}
@@ -108,24 +110,6 @@ func (r *Reconciler) readUsers(ctx context.Context, m *cachev1alpha1.Memcached, 
 		err = converge.Invalid(authField, "%s", u.problem)
 	}
 	return u, err
-}
-
-// userSecret returns the data of one of the user's Secrets; nil when it does not exist.
-func (r *Reconciler) userSecret(ctx context.Context, m *cachev1alpha1.Memcached, name string) (map[string][]byte, error) {
-	return r.Secrets.ReadThrough(ctx, ctrlclient.ObjectKey{Namespace: m.Namespace, Name: name}, r.memory.contents(m))
-}
-
-// ownSecret returns the data of one of our Secrets; nil for somebody else's, which Converge then refuses.
-func (r *Reconciler) ownSecret(ctx context.Context, m *cachev1alpha1.Memcached, name string) (map[string][]byte, error) {
-	var secret corev1.Secret
-	err := r.Get(ctx, ctrlclient.ObjectKey{Namespace: m.Namespace, Name: name}, &secret)
-	if ctrlclient.IgnoreNotFound(err) != nil {
-		return nil, fmt.Errorf("reading Secret %q: %w", name, err)
-	}
-	if !metav1.IsControlledBy(&secret, m) {
-		return nil, nil
-	}
-	return secret.Data, nil
 }
 
 // secretNames returns the names of the user's Secrets that an object refers to.

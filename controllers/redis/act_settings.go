@@ -5,8 +5,6 @@ import (
 	"maps"
 	"slices"
 
-	corev1 "k8s.io/api/core/v1"
-
 	cachev1alpha1 "github.com/mainstay-operator/mainstay-operator/api/cache/v1alpha1"
 	"github.com/mainstay-operator/mainstay-operator/controllers/redis/internal/config"
 	"github.com/mainstay-operator/mainstay-operator/controllers/redis/internal/topology"
@@ -19,8 +17,8 @@ func (r *Reconciler) readSettings(ctx context.Context, redis *cachev1alpha1.Redi
 	if s, known := r.memory.settings(redis); known {
 		return s, nil
 	}
-	var files corev1.Secret
-	if err := r.getOwnSecret(ctx, redis, spec.FilesName(), &files); err != nil {
+	files, err := r.OwnSecret(ctx, redis, spec.FilesName())
+	if err != nil {
 		return config.Settings{}, err
 	}
 	return config.SettingsIn(files.Data), nil

@@ -27,13 +27,13 @@ func (r *Reconciler) readCertificates(ctx context.Context, redis *cachev1alpha1.
 		return c, nil
 	}
 	if c.Published = r.memory.published(redis); c.Published.IsEmpty() {
-		var own corev1.Secret
-		if err := r.getOwnSecret(ctx, redis, spec.CertificatesName(), &own); err != nil {
+		own, err := r.OwnSecret(ctx, redis, spec.CertificatesName())
+		if err != nil {
 			return c, err
 		}
 		c.Published = config.PublishedIn(own.Data)
 	}
-	data, err := r.getUserSecret(ctx, redis, spec.TLSSecret)
+	data, err := r.Secrets.Data(ctx, redis, spec.TLSSecret)
 	switch {
 	case err == nil:
 		c.Wanted, c.Problem = spec.IdentityIn(data, r.clock.Now())

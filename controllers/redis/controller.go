@@ -58,7 +58,7 @@ type Reconciler struct {
 	// DefaultImages are the images, by flavor, with which an object that names none starts.
 	DefaultImages map[cachev1alpha1.RedisFlavor]string
 	// Secrets reads the Secrets that users made.
-	Secrets converge.ContentReader
+	Secrets *converge.UserSecrets
 
 	clock  clock.PassiveClock
 	memory memory
@@ -203,6 +203,7 @@ func (r *Reconciler) SetupWithManager(mgr ctrl.Manager) error {
 	r.memory.events = make(chan event.GenericEvent)
 	r.Finalize = func(_ context.Context, key types.NamespacedName) error {
 		r.memory.Forget(key)
+		r.Secrets.Forget(key)
 		forgetMetrics(key)
 		return nil
 	}

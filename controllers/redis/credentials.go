@@ -3,12 +3,7 @@ package redis
 import (
 	"context"
 	"crypto/rand"
-	"fmt"
 
-	corev1 "k8s.io/api/core/v1"
-	apierrors "k8s.io/apimachinery/pkg/api/errors"
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/log"
 
 	cachev1alpha1 "github.com/mainstay-operator/mainstay-operator/api/cache/v1alpha1"
@@ -60,51 +55,31 @@ func (r *Reconciler) knownCredentials(ctx context.Context, redis *cachev1alpha1.
 	if known && !lockedOut {
 		return c, nil
 	}
-	var held [3]corev1.Secret
-	for i, name := range []string{spec.BindingName(), spec.SystemName(), spec.FilesName()} {
-		if err := r.getOwnSecret(ctx, redis, name, &held[i]); err != nil {
-			return c, err
-		}
-	}
-	if known {
-		return c.RestoreFrom(held[1]), nil
-	}
-	return config.CredentialsIn(held[0], held[1], held[2]), nil
-}
-
-// getOwnSecret reads a Secret from the cache. If the cache lacks it and the object was
-// seen before, it asks the API server: a running set must not get new passwords
-// because somebody took a label off its Secret. A Secret that belongs to somebody
-// else counts as none, for Converge to refuse.
-func (r *Reconciler) getOwnSecret(ctx context.Context, redis *cachev1alpha1.Redis, name string, secret *corev1.Secret) error {
-	key := client.ObjectKey{Namespace: redis.Namespace, Name: name}
-	err := r.Get(ctx, key, secret)
-	if apierrors.IsNotFound(err) && redis.Status.ObservedGeneration > 0 {
-		err = r.APIReader.Get(ctx, key, secret)
-	}
+	system, err := r.OwnSecret(ctx, redis, spec.SystemName())
 	switch {
-	case apierrors.IsNotFound(err):
 	case err != nil:
-		return fmt.Errorf("reading Secret %q: %w", name, err)
-	case metav1.IsControlledBy(secret, redis):
-		return nil
+		return c, err
+	case known:
+		return c.RestoreFrom(*system), nil
 	}
-	*secret = corev1.Secret{}
-	return nil
+	binding, err := r.OwnSecret(ctx, redis, spec.BindingName())
+	if err != nil {
+		return c, err
+	}
+	files, err := r.OwnSecret(ctx, redis, spec.FilesName())
+	if err != nil {
+		return c, err
+	}
+	return config.CredentialsIn(*binding, *system, *files), nil
 }
 
 // userPassword returns the password in the user's Secret, or what is wrong with it. An
 // error means that the Secret could not be read.
 func (r *Reconciler) userPassword(ctx context.Context, redis *cachev1alpha1.Redis, name string) (password, problem string, err error) {
-	data, err := r.getUserSecret(ctx, redis, name)
+	data, err := r.Secrets.Data(ctx, redis, name)
 	if err != nil {
 		return "", "", err
 	}
 	password, problem = config.PasswordIn(name, data)
 	return password, problem, nil
-}
-
-// getUserSecret returns what a Secret of the user's holds; nil when there is none.
-func (r *Reconciler) getUserSecret(ctx context.Context, redis *cachev1alpha1.Redis, name string) (map[string][]byte, error) {
-	return r.Secrets.ReadThrough(ctx, client.ObjectKey{Namespace: redis.Namespace, Name: name}, r.memory.secretContents(redis))
 }

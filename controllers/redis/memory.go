@@ -28,12 +28,11 @@ type objectMemory struct {
 	frozenSince     time.Time
 	cutOffSince     time.Time
 	credentials     *config.Credentials
-	lockedOut       bool                         // every server that answered last refused our password
-	secretContents  map[string]*converge.Content // of the user's Secrets, by name
-	passwordReplies map[string]passwordReply     // by run id
-	watches         map[string]serverWatch       // by address
-	contacts        map[string]contact           // by address
-	writtenClaims   map[string]writtenClaim      // by name, while the cache may not show them
+	lockedOut       bool                     // every server that answered last refused our password
+	passwordReplies map[string]passwordReply // by run id
+	watches         map[string]serverWatch   // by address
+	contacts        map[string]contact       // by address
+	writtenClaims   map[string]writtenClaim  // by name, while the cache may not show them
 	published       config.Identity
 	settings        config.Settings
 	settingsReplies map[string]settingsReply         // by run id
@@ -55,7 +54,7 @@ type contact struct {
 
 // Init makes the maps.
 func (known *objectMemory) Init() {
-	*known = objectMemory{secretContents: map[string]*converge.Content{}, passwordReplies: map[string]passwordReply{},
+	*known = objectMemory{passwordReplies: map[string]passwordReply{},
 		watches: map[string]serverWatch{}, contacts: map[string]contact{}, writtenClaims: map[string]writtenClaim{},
 		settingsReplies: map[string]settingsReply{}, commands: map[string]topology.SentCommands{}}
 }

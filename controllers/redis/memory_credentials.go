@@ -2,7 +2,6 @@ package redis
 
 import (
 	cachev1alpha1 "github.com/mainstay-operator/mainstay-operator/api/cache/v1alpha1"
-	"github.com/mainstay-operator/mainstay-operator/controllers/internal/converge"
 	"github.com/mainstay-operator/mainstay-operator/controllers/redis/internal/config"
 	"github.com/mainstay-operator/mainstay-operator/controllers/redis/internal/topology"
 	"github.com/mainstay-operator/mainstay-operator/controllers/redis/internal/wire"
@@ -22,13 +21,6 @@ func (m *memory) keepCredentials(redis *cachev1alpha1.Redis, c config.Credential
 	known, unlock := m.Lock(redis)
 	defer unlock()
 	known.credentials = &c
-}
-
-// secretContents returns the user's Secrets as they were read last, by name.
-func (m *memory) secretContents(redis *cachev1alpha1.Redis) map[string]*converge.Content {
-	known, unlock := m.Lock(redis)
-	defer unlock()
-	return known.secretContents
 }
 
 // passwordReply is what a process answered when it was told which passwords to accept.

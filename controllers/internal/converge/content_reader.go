@@ -100,16 +100,6 @@ func (c ContentReader) ReadIfChanged(ctx context.Context, key client.ObjectKey, 
 	return content, nil
 }
 
-// ReadThrough is ReadIfChanged with known as the memory of one object, by name. known is for one pass at a time.
-func (c ContentReader) ReadThrough(ctx context.Context, key client.ObjectKey, known map[string]*Content) (map[string][]byte, error) {
-	content, err := c.ReadIfChanged(ctx, key, known[key.Name])
-	if err != nil {
-		return nil, err
-	}
-	known[key.Name] = content
-	return content.Data, nil
-}
-
 // Watch returns a source that wakes up the objects which name a Secret or ConfigMap that has changed. object and list
 // are empty ones of the kind; names returns what an object names.
 func (c ContentReader) Watch(mgr ctrl.Manager, object client.Object, list client.ObjectList, names func(client.Object) []string) (source.Source, error) {

@@ -1,0 +1,62 @@
+package converge
+
+import (
+	"context"
+	"fmt"
+
+	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+)
+
+// UserSecrets reads the Secrets that the objects of one kind name. It remembers what each held, so that a pass reads only
+// those that have changed.
+type UserSecrets struct {
+	ContentReader
+	read Memory[contentsByName]
+}
+
+// contentsByName is what one object's Secrets held when they were read last.
+type contentsByName map[string]*Content
+
+// Init makes the map.
+func (c *contentsByName) Init() { *c = contentsByName{} }
+
+// NewUserSecrets returns a reader that remembers nothing yet.
+func NewUserSecrets(reader ContentReader) *UserSecrets { return &UserSecrets{ContentReader: reader} }
+
+// Data returns what the user's Secret of that name holds, in the owner's namespace; nil when there is none.
+func (s *UserSecrets) Data(ctx context.Context, owner client.Object, name string) (map[string][]byte, error) {
+	known, unlock := s.read.Lock(owner)
+	contents := *known // for this pass alone: an object has one at a time
+	unlock()
+	content, err := s.ReadIfChanged(ctx, client.ObjectKey{Namespace: owner.GetNamespace(), Name: name}, contents[name])
+	if err != nil {
+		return nil, err
+	}
+	contents[name] = content
+	return content.Data, nil
+}
+
+// Forget drops what the Secrets of an object held that is gone.
+func (s *UserSecrets) Forget(owner types.NamespacedName) { s.read.Forget(owner) }
+
+// OwnSecret reads a Secret that we made for the owner; an empty one when there is none. One that belongs to somebody else
+// counts as none, for Converge to refuse. If the cache lacks it and the owner was reconciled before, the API server is asked:
+// what runs must not get new passwords because somebody took a label off the Secret.
+func (c *Converger) OwnSecret(ctx context.Context, owner Object, name string) (*corev1.Secret, error) {
+	key, secret := client.ObjectKey{Namespace: owner.GetNamespace(), Name: name}, &corev1.Secret{}
+	err := c.Get(ctx, key, secret)
+	if apierrors.IsNotFound(err) && len(*owner.GetConditions()) > 0 {
+		err = c.APIReader.Get(ctx, key, secret)
+	}
+	if client.IgnoreNotFound(err) != nil {
+		return nil, fmt.Errorf("reading Secret %q: %w", name, err)
+	}
+	if err != nil || !metav1.IsControlledBy(secret, owner) {
+		return &corev1.Secret{}, nil
+	}
+	return secret, nil
+}
