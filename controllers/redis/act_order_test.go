@@ -60,7 +60,7 @@ func (u *model) noting() (*fleet, *cachev1alpha1.Redis, *[]string) {
 	return p.fleet, p.redis, &done
 }
 
-// masterDies, and its replicas are frozen.
+// masterDies, and its replicas are fenced.
 func masterDies(u *model) {
 	u.kill(&u.procs[0])
 	for i := range u.procs {
@@ -146,7 +146,7 @@ func (l lastCommand) KillOtherOperators(ctx context.Context) error {
 	return l.server.KillOtherOperators(ctx)
 }
 
-// Who was led back to the old master is not frozen: beside it nobody is promoted.
+// Who was led back to the old master is not fenced: beside it nobody is promoted.
 func TestWhatOthersHaveLeftIsLookedAt(t *testing.T) {
 	u := recordedSet(3, true)
 	masterDies(u)

@@ -205,8 +205,8 @@ func (k *operatorMemory) age(u *model) {
 			k.servers[i].knowsLogin = 0
 		}
 	}
-	if k.frozen == justNow {
-		k.frozen = longAgo
+	if k.fenced == justNow {
+		k.fenced = longAgo
 	}
 	if k.cutOff == justNow {
 		k.cutOff = longAgo

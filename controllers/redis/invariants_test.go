@@ -69,7 +69,7 @@ func TestAMasterThatWakesInTimeStaysMaster(t *testing.T) {
 	l.write(0, 50)
 	old := l.master()
 	l.signal(old, syscall.SIGSTOP)
-	l.until("the others are frozen", func() bool { return l.pass() == topology.Fence })
+	l.until("the others are fenced", func() bool { return l.pass() == topology.Fence })
 	l.signal(old, syscall.SIGCONT)
 	l.heal()
 	if l.master() != old || l.redis.Status.Epoch != 1 {

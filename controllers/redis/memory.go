@@ -16,8 +16,8 @@ import (
 	"github.com/mainstay-operator/mainstay-operator/controllers/redis/internal/wire"
 )
 
-// memory is what the operator may forget at any time: after a restart a freeze
-// is waited out anew and the passwords are read from the Secrets.
+// memory is what the operator may forget at any time: after a restart a fenced set waits
+// for its whole time again, and the passwords are read from the Secrets.
 type memory struct {
 	converge.Memory[objectMemory]
 	// events wakes the controller up when a watched server changes.
@@ -25,7 +25,7 @@ type memory struct {
 }
 
 type objectMemory struct {
-	frozenSince     time.Time
+	fencedSince     time.Time
 	cutOffSince     time.Time
 	credentials     *config.Credentials
 	lockedOut       bool                     // every server that answered last refused our password
@@ -66,13 +66,13 @@ func (known *objectMemory) Drop() {
 	}
 }
 
-// trackFrozen returns for how long every server that answers has been fenced.
-func (m *memory) trackFrozen(redis *cachev1alpha1.Redis, w topology.World, clock clock.PassiveClock) time.Duration {
+// trackFenced returns for how long every server that answers has been fenced.
+func (m *memory) trackFenced(redis *cachev1alpha1.Redis, w topology.World, clock clock.PassiveClock) time.Duration {
 	known, unlock := m.Lock(redis)
 	defer unlock()
 	answering := w.Count(func(m topology.Node) bool { return m.Answer == wire.Reached })
 	fenced := w.Count(func(m topology.Node) bool { return m.Fenced() })
-	return durationOf(&known.frozenSince, fenced > 0 && fenced >= answering, clock)
+	return durationOf(&known.fencedSince, fenced > 0 && fenced >= answering, clock)
 }
 
 // trackCutOff returns for how long the master has been cut off from its replicas; is says whether it is now.

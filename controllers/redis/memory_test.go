@@ -13,31 +13,31 @@ import (
 	"github.com/mainstay-operator/mainstay-operator/controllers/redis/internal/wire"
 )
 
-// What a lost master may still have confirmed ends when the last of its replicas is frozen.
-func TestAFreezeCountsFromTheLastToBeFrozen(t *testing.T) {
+// What a lost master may still have confirmed ends when the last of its replicas is fenced.
+func TestFencedForCountsFromTheLastReplica(t *testing.T) {
 	s := fixture.Healthy(3)
 	fixture.MakeSilent(&s.Nodes[0])
-	fixture.FreezeAll(s, 90)
+	fixture.FenceReplicas(s, 90)
 	var m memory
 	now := testingclock.NewFakePassiveClock(present)
-	frozenFor := func(want time.Duration) {
+	fencedFor := func(want time.Duration) {
 		t.Helper()
-		if got := m.trackFrozen(s.Redis, s.World, now); got != want {
-			t.Errorf("frozen for %s, want %s", got, want)
+		if got := m.trackFenced(s.Redis, s.World, now); got != want {
+			t.Errorf("fenced for %s, want %s", got, want)
 		}
 		now.SetTime(now.Now().Add(time.Second))
 	}
-	frozenFor(0) // a-2 follows
-	frozenFor(0)
-	fixture.FreezeAll(s, 90, 95)
-	frozenFor(0)
-	frozenFor(time.Second)
+	fencedFor(0) // a-2 follows
+	fencedFor(0)
+	fixture.FenceReplicas(s, 90, 95)
+	fencedFor(0)
+	fencedFor(time.Second)
 	fixture.MakeSilent(&s.Nodes[1])
-	frozenFor(2 * time.Second)
+	fencedFor(2 * time.Second)
 	s.Nodes[1] = fixture.Running(1) // it was only not heard, and follows
-	frozenFor(0)
-	fixture.FreezeAll(s, 90, 95)
-	frozenFor(0)
+	fencedFor(0)
+	fixture.FenceReplicas(s, 90, 95)
+	fencedFor(0)
 }
 
 // Who was never heard may have answered until now.

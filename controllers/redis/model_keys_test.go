@@ -139,7 +139,7 @@ func (r *operatorMemory) forget(u *model) {
 
 func (k *keyWriter) recollection(r *operatorMemory) {
 	k.id(r.identity)
-	k.put(int8(r.frozen), int8(r.cutOff)) //nolint:gosec // a few
+	k.put(int8(r.fenced), int8(r.cutOff)) //nolint:gosec // a few
 	for _, one := range r.servers {
 		k.id(one.pod, one.othersKilled, one.knowsLogin)
 		k.put(int8(one.heard), flags(one.mute)) //nolint:gosec // a few

@@ -220,7 +220,7 @@ func (u *model) read() reading {
 type operatorMemory struct {
 	identity id
 	servers  [mostNodes + 1]serverMemory
-	frozen   age
+	fenced   age
 	cutOff   age
 }
 
@@ -368,7 +368,7 @@ func pass(read reading, known operatorMemory, ask func(request, *reading) reply)
 
 func (k operatorMemory) recall(r *Reconciler, redis *cachev1alpha1.Redis) {
 	known := r.memory.of(redis)
-	known.frozenSince, known.cutOffSince = k.frozen.time(), k.cutOff.time()
+	known.fencedSince, known.cutOffSince = k.fenced.time(), k.cutOff.time()
 	for _, one := range k.servers {
 		if one.pod != 0 {
 			known.contacts[address(one.pod)] = contact{lastReply: one.heard.time(), wasSilent: one.mute}
@@ -384,7 +384,7 @@ func (k operatorMemory) recall(r *Reconciler, redis *cachev1alpha1.Redis) {
 
 func operatorMemoryOf(r *Reconciler, redis *cachev1alpha1.Redis, read reading, f *fleet) operatorMemory {
 	known := r.memory.of(redis)
-	after := operatorMemory{identity: idIn(r.Identity), frozen: ageOf(known.frozenSince), cutOff: ageOf(known.cutOffSince)}
+	after := operatorMemory{identity: idIn(r.Identity), fenced: ageOf(known.fencedSince), cutOff: ageOf(known.cutOffSince)}
 	for i, pod := range append(slices.Clone(read.pods[:read.nodes]), read.record.recordedMaster.pod) {
 		if one, met := known.contacts[address(pod)]; met && !slices.ContainsFunc(after.servers[:], func(a serverMemory) bool { return a.pod == pod }) {
 			after.servers[i] = serverMemory{pod: pod, heard: ageOf(one.lastReply), mute: one.wasSilent}

@@ -126,7 +126,7 @@ func (r *Reconciler) fillFromMemory(redis *cachev1alpha1.Redis, f *fleet) {
 	r.memory.fillPasswords(redis, &f.World, f.credentials)
 	r.memory.fillSettings(redis, f.spec, &f.World)
 	r.memory.fillCommands(redis, f.addressable(), r.clock.Now())
-	f.FrozenFor = r.memory.trackFrozen(redis, f.World, r.clock)
+	f.FencedFor = r.memory.trackFenced(redis, f.World, r.clock)
 	f.CutOffFor = r.memory.trackCutOff(redis, f.situation(redis).IsCutOff(), r.clock)
 	f.SinceRouted = time.Hour // long ago
 	if last := redis.Status.LastFailover; last != nil && last.RoutedAt != nil {

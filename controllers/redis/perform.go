@@ -64,7 +64,7 @@ func (r *Reconciler) execute(ctx context.Context, redis *cachev1alpha1.Redis, f 
 		if err := ctx.Err(); err != nil { // a server without an answer may not have been asked
 			return next, fmt.Errorf("%s: looking again: %w", next, err)
 		}
-		f.FrozenFor = r.memory.trackFrozen(redis, f.World, r.clock) // servers that were fenced just now count as frozen from this look on
+		f.FencedFor = r.memory.trackFenced(redis, f.World, r.clock) // servers that were fenced just now count from this look on
 		next = f.situation(redis).Plan()
 	}
 	return topology.Step{Do: topology.Wait, Message: fmt.Sprintf("%s: the servers change all the time", next), RequeueAfter: topology.ShortRequeue}, nil

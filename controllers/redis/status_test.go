@@ -29,7 +29,7 @@ func TestWhatNeedsAHumanIsNamed(t *testing.T) {
 		}},
 		{"what awaits a decision, a full disk and too small a size or not", commonv1.ConditionDegraded, "annotate this object", func(s *fixture.Scene) {
 			fixture.Refused(&s.Nodes[0])
-			fixture.Frozen(&s.Nodes[1], 90)
+			fixture.FencedAt(&s.Nodes[1], 90)
 			fixture.MakeSilent(&s.Nodes[2])
 			s.Nodes[1].Misconf = true
 			s.Spec.Storage = &cachev1alpha1.RedisStorage{Size: resource.MustParse("1Gi")}

@@ -23,9 +23,9 @@ func cutOffFromMaster(s *Scene, since time.Duration, replicas ...int) {
 
 // steppedDown is a set whose master was fenced for that, and the others after it.
 func steppedDown(s *Scene, offsets ...int64) {
-	Frozen(&s.Nodes[0], 100)
+	FencedAt(&s.Nodes[0], 100)
 	s.Nodes[0].Master = false
-	FreezeAll(s, offsets...)
+	FenceReplicas(s, offsets...)
 	s.Status.Epoch, s.Status.TargetMaster = 8, "a-1"
 	s.Status.LastFailover = &cachev1alpha1.RedisFailover{Epoch: 8, From: "a-0", To: "a-1", Reason: commonv1.ReasonMasterCutOff}
 }

@@ -26,7 +26,7 @@ const (
 // hear it, though their connection may stand.
 const recentIO = 2 * time.Second
 
-// LostMasterWait is how long a frozen set waits for a master that cannot be asked: without acknowledgements that
+// LostMasterWait is how long a fenced set waits for a master that cannot be asked: without acknowledgements that
 // master stops taking writes after MaxLag, which it checks once a second.
 func (s Situation) LostMasterWait() time.Duration { return s.MaxLag + time.Second }
 
@@ -58,7 +58,7 @@ func (s Situation) hearsOtherMaster(replica Node) bool {
 }
 
 // judgeAbsentMaster judges a master that does not answer; its replicas are the witnesses. One whose end is not
-// proven may live and serve: before it is replaced, they are frozen for so long that it stops taking writes.
+// proven may live and serve: before it is replaced, they are fenced for so long that it stops taking writes.
 func (s Situation) judgeAbsentMaster(m Node) (masterState, string) {
 	silent := m.Answer == wire.Silent && !m.Stopped
 	hearing := s.Where(func(o Node) bool {
@@ -79,14 +79,14 @@ func (s Situation) judgeAbsentMaster(m Node) (masterState, string) {
 	return masterUnsure, m.Name + " does not answer"
 }
 
-// failover freezes the replicas, counts them, then promotes the one that has all. Freezing first makes what the
-// frozen hold final: nothing is confirmed behind our back.
+// failover fences the replicas, counts them, then promotes the one that has all. The fence comes first, as it makes final
+// what they hold: nothing is confirmed behind our back.
 func (s Situation) failover(evidence string, mayServe bool) Step {
 	if following := s.Where(func(m Node) bool { return m.Answers() && !m.Master && !m.Fenced() }); len(following) > 0 {
 		return Step{Do: Fence, Nodes: NamesOf(following), Message: evidence}
 	}
-	if limit := s.LostMasterWait(); mayServe && s.FrozenFor < limit {
-		return Step{Do: Wait, Message: evidence, RequeueAfter: min(limit-s.FrozenFor, 10*ShortRequeue)}
+	if limit := s.LostMasterWait(); mayServe && s.FencedFor < limit {
+		return Step{Do: Wait, Message: evidence, RequeueAfter: min(limit-s.FencedFor, 10*ShortRequeue)}
 	}
 	candidates, reason := s.candidates(), commonv1.ReasonMasterLost
 	if beside := s.candidatesWithoutCutOffMaster(candidates); len(beside) > 0 {
@@ -106,7 +106,7 @@ func (s Situation) failover(evidence string, mayServe bool) Step {
 	return Step{Do: Promote, Nodes: []string{candidates[0].Name}, Reason: reason, Evidence: evidence, Unsafe: !safe}
 }
 
-// candidates are the frozen processes, on record or not, that have all that was confirmed before the record's
+// candidates are the fenced processes, on record or not, that have all that was confirmed before the record's
 // history. Those of that history come first, the furthest of them first: within one history, whoever is further
 // lacks nothing that others have.
 func (s Situation) candidates() []Node {
@@ -123,10 +123,10 @@ func (s Situation) candidates() []Node {
 }
 
 // isSafe reports whether the candidates have every confirmed write, by R + W > N: any W members that confirmed a
-// write share one with the R frozen ones. The fenced master itself has every write.
+// write share one with the R fenced ones. The fenced master itself has every write.
 func (s Situation) isSafe(candidates []Node) (bool, string) {
 	rep := s.Status.Replication
-	frozen, all := 0, len(rep.SyncSet)
+	fenced, all := 0, len(rep.SyncSet)
 	for _, m := range s.Nodes {
 		isCandidate := slices.ContainsFunc(candidates, func(h Node) bool { return h.Name == m.Name })
 		switch {
@@ -134,13 +134,13 @@ func (s Situation) isSafe(candidates []Node) (bool, string) {
 			return true, ""
 		case !s.isMember(m):
 		case isCandidate:
-			frozen++
+			fenced++
 		case m.Answers() && !m.hasHistory(rep):
 			all-- // it confirmed nothing
 		}
 	}
 	w := s.requiredConfirmations()
-	return frozen+w > all, fmt.Sprintf("%d of %d replicas that may have confirmed the last writes are there, and %d are needed to be sure", frozen, all, all-w+1)
+	return fenced+w > all, fmt.Sprintf("%d of %d replicas that may have confirmed the last writes are there, and %d are needed to be sure", fenced, all, all-w+1)
 }
 
 // requiredConfirmations is how many members have every confirmed write. If the spec asks for fewer than the

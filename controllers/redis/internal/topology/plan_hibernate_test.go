@@ -11,7 +11,7 @@ import (
 )
 
 func TestGoingToSleep(t *testing.T) {
-	fenced := func(s *Scene) { Frozen(&s.Nodes[0], 100); s.Nodes[0].Master = false }
+	fenced := func(s *Scene) { FencedAt(&s.Nodes[0], 100); s.Nodes[0].Master = false }
 	for _, c := range []struct {
 		reason string
 		given  func(*Scene)

@@ -15,7 +15,7 @@ import (
 
 // adoptNewerMaster takes a master that is not on record for the right one when enough replicas follow it to
 // confirm writes. A replaced master has so many only after a promotion that a human forced: any other promotion
-// first freezes more than N - W of them (see isSafe), and no master lets in replicas that are not on its record.
+// first fences more than N - W of them (see isSafe), and no master lets in replicas that are not on its record.
 func (s Situation) adoptNewerMaster(usurpers []Node) (Step, bool) {
 	master, serves := s.ServingMaster()
 	right := slices.DeleteFunc(slices.Clone(usurpers), func(m Node) bool { return !s.canConfirm(m) || s.wasReplaced(m) })
@@ -85,7 +85,7 @@ func (s Situation) askAboutSuperseded(master Node) (Step, bool) {
 	went, wrote := s.processesThatWentOn(master)
 	switch {
 	case len(went) == 0, !wrote && len(went) <= len(s.Status.Replication.SyncSet)-s.requiredConfirmations():
-		return Step{}, false // too few: a failover freezes more than that (see isSafe)
+		return Step{}, false // too few: a failover fences more than that (see isSafe)
 	case s.isUnsafeAllowed():
 		return Step{Do: Fence, Nodes: []string{master.Name}, Message: "others went on without it"}, true
 	}

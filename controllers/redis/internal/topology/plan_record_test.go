@@ -21,9 +21,9 @@ func makeLaterMaster(s *Scene, n int, followers ...int) {
 	}
 }
 
-// wentOn is frozen with a history after the record's.
+// wentOn is fenced with a history after the record's.
 func wentOn(m *Node) {
-	Frozen(m, 100)
+	FencedAt(m, 100)
 	m.ReplID, m.FormerReplID, m.FormerOffset = NextHistory, History, 90
 }
 
@@ -81,23 +81,23 @@ func TestRecordThatMayBeOutdated(t *testing.T) {
 
 		{"a dead master: of two histories a human chooses", 3, func(s *Scene) {
 			Refused(&s.Nodes[0])
-			FreezeAll(s, 90, 95)
+			FenceReplicas(s, 90, 95)
 			s.Nodes[2].ReplID = "elsewhere"
 		}, Block, nil},
 		{"as told", 3, func(s *Scene) {
 			Refused(&s.Nodes[0])
-			FreezeAll(s, 90, 95)
+			FenceReplicas(s, 90, 95)
 			s.Nodes[2].ReplID = "elsewhere"
 			unsafeAllowed(s)
 		}, Promote, []string{"a-2"}},
 		{"one that a volume was stamped with after the record's time is not known", 3, func(s *Scene) {
 			Refused(&WithVolumes(s).Nodes[0])
-			FreezeAll(s, 90, 95)
+			FenceReplicas(s, 90, 95)
 			s.Volumes["a-2"] = Volume{Stamp: Stamp{8, "later", Synced}}
 			s.Nodes[2].ReplID = "later"
 		}, Block, nil},
 		{"a fenced master that went on with another history has not all", 3, func(s *Scene) {
-			FreezeAll(s, 90, 95)
+			FenceReplicas(s, 90, 95)
 			s.Nodes[0].Master = false
 			wentOn(&s.Nodes[0])
 			s.Volumes = map[string]Volume{"a-0": {Stamp: Stamp{7, NextHistory, Leading}}} // no stranger
@@ -105,7 +105,7 @@ func TestRecordThatMayBeOutdated(t *testing.T) {
 		}, Block, nil},
 		{"beside a candidate, the one before the record's is the older", 3, func(s *Scene) {
 			Refused(&s.Nodes[0])
-			FreezeAll(s, 90, 95)
+			FenceReplicas(s, 90, 95)
 			s.Status.Replication.FormerReplID, s.Status.Replication.StartOffset = "before", 80
 			s.Nodes[2].ReplID = "before"
 			s.Status.Replication.SyncSet = s.Status.Replication.SyncSet[:1]
@@ -126,12 +126,12 @@ func TestRecordThatMayBeOutdated(t *testing.T) {
 		}, AttachReplicas, []string{"a-1"}},
 		{"one that wrote since is not overwritten", 3, func(s *Scene) { wentOn(&s.Nodes[1]) }, Block, nil},
 		{"nor one with a history that no volume knows", 3, func(s *Scene) {
-			Frozen(&WithVolumes(s).Nodes[1], 100)
+			FencedAt(&WithVolumes(s).Nodes[1], 100)
 			s.Nodes[1].ReplID = "two histories on"
 		}, Block, nil},
 		{"one with a history that its volume was stamped with before is attached", 3, func(s *Scene) {
 			WithVolumes(s).Volumes["a-1"] = Volume{Stamp: Stamp{5, "before", Synced}}
-			Frozen(&s.Nodes[1], 100)
+			FencedAt(&s.Nodes[1], 100)
 			s.Nodes[1].ReplID = "before"
 		}, AttachReplicas, []string{"a-1"}},
 	} {
@@ -154,35 +154,35 @@ func TestCountingAfterTheMaster(t *testing.T) {
 		nodes  []string
 	}{
 		{"below the offset that the history began with is no candidate", func(s *Scene) {
-			FreezeAll(s, 90, 95)
+			FenceReplicas(s, 90, 95)
 			s.Status.Replication.StartOffset = 99
 		}, Wait, nil},
 		{"nor has it confirmed a write of it", func(s *Scene) {
-			FreezeAll(s, 90, 95)
+			FenceReplicas(s, 90, 95)
 			s.Status.Replication.StartOffset = 93
 		}, Promote, []string{"a-2"}},
 		{"who had all when it began, and has not come to it yet, is one", func(s *Scene) {
-			FreezeAll(s, 90, 95)
+			FenceReplicas(s, 90, 95)
 			s.Status.Replication.StartOffset, s.Status.Replication.FormerReplID = 95, "before"
 			s.Nodes[1].ReplID, s.Nodes[2].ReplID = "before", "before"
 		}, Promote, []string{"a-2"}},
 		{"not when it had less, or more", func(s *Scene) {
-			FreezeAll(s, 90, 95)
+			FenceReplicas(s, 90, 95)
 			s.Status.Replication.StartOffset, s.Status.Replication.FormerReplID = 94, "before"
 			s.Nodes[1].ReplID, s.Nodes[2].ReplID = "before", "before"
 		}, Block, nil},
 		{"one that was promoted since may have confirmed one", func(s *Scene) {
-			FreezeAll(s, 90, 95)
+			FenceReplicas(s, 90, 95)
 			wentOn(&s.Nodes[2])
 			s.Volumes = map[string]Volume{"a-2": {Stamp: Stamp{7, NextHistory, Leading}}} // no stranger
 		}, Block, nil},
 		{"a spec that asks for fewer than the record has may be gone by", func(s *Scene) {
-			FreezeAll(s, 90, 95)
+			FenceReplicas(s, 90, 95)
 			MakeSilent(&s.Nodes[2])
 			withMinReplicas(s, 2, 1)
 		}, Block, nil},
 		{"one that asks for more is not in force yet", func(s *Scene) {
-			FreezeAll(s, 90, 95)
+			FenceReplicas(s, 90, 95)
 			MakeSilent(&s.Nodes[2])
 			withMinReplicas(s, 1, 2)
 		}, Block, nil},
@@ -215,7 +215,7 @@ func TestServingMaster(t *testing.T) {
 		}, AttachReplicas, []string{"a-1"}},
 		{"volumes are stamped before anybody follows", func(s *Scene) {
 			SetStamp(WithVolumes(s), "a-0", 6, Synced)
-			FreezeAll(s, 90, 90)
+			FenceReplicas(s, 90, 90)
 		}, StampVolumes, []string{"a-0"}},
 	} {
 		t.Run(c.reason, func(t *testing.T) {

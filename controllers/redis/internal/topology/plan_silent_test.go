@@ -34,7 +34,7 @@ func TestSilence(t *testing.T) {
 		nodes  []string
 	}{
 		{"a master that hangs is given its time", 3, func(s *Scene) { hang(&s.Nodes[0], s, 2900*time.Millisecond) }, Wait, nil},
-		{"then the others are frozen", 3, func(s *Scene) { hang(&s.Nodes[0], s, 3*time.Second) }, Fence, []string{"a-1", "a-2"}},
+		{"then the others are fenced", 3, func(s *Scene) { hang(&s.Nodes[0], s, 3*time.Second) }, Fence, []string{"a-1", "a-2"}},
 		{"the time is the user's", 3, func(s *Scene) {
 			hang(&s.Nodes[0], s, 3*time.Second)
 			s.Spec.Failover = &cachev1alpha1.RedisFailureDetection{FailureThreshold: ptr.To[int32](10)}
@@ -43,28 +43,28 @@ func TestSilence(t *testing.T) {
 			hang(&s.Nodes[0], s, time.Hour)
 			s.Nodes[2].LastIO = time.Second
 		}, Wait, nil},
-		{"frozen, it is outlasted", 3, func(s *Scene) {
+		{"once all are fenced, it is outlasted", 3, func(s *Scene) {
 			hang(&s.Nodes[0], s, time.Hour)
-			FreezeAll(s, 90, 95)
-			s.FrozenFor = 3900 * time.Millisecond
+			FenceReplicas(s, 90, 95)
+			s.FencedFor = 3900 * time.Millisecond
 		}, Wait, nil},
 		{"for the lag that its user allows", 3, func(s *Scene) {
 			hang(&s.Nodes[0], s, time.Hour)
-			FreezeAll(s, 90, 95)
-			s.FrozenFor = 4 * time.Second
+			FenceReplicas(s, 90, 95)
+			s.FencedFor = 4 * time.Second
 			s.Spec.Durability = &cachev1alpha1.RedisDurability{MaxLagSeconds: ptr.To[int32](10)}
 		}, Wait, nil},
 		{"then replaced", 3, func(s *Scene) {
 			hang(&s.Nodes[0], s, time.Hour)
-			FreezeAll(s, 90, 95)
-			s.FrozenFor = 4 * time.Second
+			FenceReplicas(s, 90, 95)
+			s.FencedFor = 4 * time.Second
 		}, Promote, []string{"a-2"}},
-		{"unless it answers the last question", 3, func(s *Scene) { FreezeAll(s, 90, 95); s.FrozenFor = 4 * time.Second }, AttachReplicas, []string{"a-1", "a-2"}},
+		{"unless it answers the last question", 3, func(s *Scene) { FenceReplicas(s, 90, 95); s.FencedFor = 4 * time.Second }, AttachReplicas, []string{"a-1", "a-2"}},
 		{"nor with too few", 3, func(s *Scene) {
 			hang(&s.Nodes[0], s, time.Hour)
-			FreezeAll(s, 90, 95)
+			FenceReplicas(s, 90, 95)
 			MakeSilent(&s.Nodes[2])
-			s.FrozenFor = 4 * time.Second
+			s.FencedFor = 4 * time.Second
 		}, Block, nil},
 		{"one whose password is another is never taken for dead", 3, func(s *Scene) { hang(&s.Nodes[0], s, time.Hour); s.Nodes[0].Answer = 2 }, Wait, nil},
 

@@ -23,24 +23,24 @@ func TestPlan(t *testing.T) {
 		{"nothing to do", 3, func(*Scene) {}, Idle, nil},
 
 		// The master is dead.
-		{"a refused master freezes first", 3, func(s *Scene) { Refused(&s.Nodes[0]); LinksDown(s) }, Fence, []string{"a-1", "a-2"}},
-		{"a restarted master freezes first", 3, func(s *Scene) { Fresh(&s.Nodes[0]); LinksDown(s) }, Fence, []string{"a-1", "a-2"}},
-		{"a terminated container freezes first", 3, func(s *Scene) { MakeSilent(&s.Nodes[0]); s.Nodes[0].Stopped = true; LinksDown(s) }, Fence, []string{"a-1", "a-2"}},
-		{"frozen, the highest offset is promoted", 3, func(s *Scene) { Refused(&s.Nodes[0]); FreezeAll(s, 90, 95) }, Promote, []string{"a-2"}},
+		{"when a master refuses, its replicas are fenced first", 3, func(s *Scene) { Refused(&s.Nodes[0]); LinksDown(s) }, Fence, []string{"a-1", "a-2"}},
+		{"when a master restarts, its replicas are fenced first", 3, func(s *Scene) { Fresh(&s.Nodes[0]); LinksDown(s) }, Fence, []string{"a-1", "a-2"}},
+		{"when its container ends, its replicas are fenced first", 3, func(s *Scene) { MakeSilent(&s.Nodes[0]); s.Nodes[0].Stopped = true; LinksDown(s) }, Fence, []string{"a-1", "a-2"}},
+		{"of the fenced, the one with the highest offset is promoted", 3, func(s *Scene) { Refused(&s.Nodes[0]); FenceReplicas(s, 90, 95) }, Promote, []string{"a-2"}},
 		{"of equals the one that was intended goes on", 3, func(s *Scene) {
 			Refused(&s.Nodes[0])
-			FreezeAll(s, 90, 90)
+			FenceReplicas(s, 90, 90)
 			s.Status.TargetMaster, s.Status.Epoch = "a-2", 8
 		}, Promote, []string{"a-2"}},
-		{"a fenced master that has all is promoted back", 3, func(s *Scene) { Frozen(&s.Nodes[0], 100); s.Nodes[0].Master = false; FreezeAll(s, 90, 95) }, Promote, []string{"a-0"}},
-		{"a master that follows a fenced node freezes first", 3, func(s *Scene) {
+		{"a fenced master that has all is promoted back", 3, func(s *Scene) { FencedAt(&s.Nodes[0], 100); s.Nodes[0].Master = false; FenceReplicas(s, 90, 95) }, Promote, []string{"a-0"}},
+		{"when a master follows a fenced node, the others are fenced first", 3, func(s *Scene) {
 			m := &s.Nodes[0]
 			m.Master, m.MasterHost, m.LinkUp = false, s.Nodes[1].Address, true
-			Frozen(&s.Nodes[1], 100)
+			FencedAt(&s.Nodes[1], 100)
 		}, Fence, []string{"a-0", "a-2"}},
 		{"a promotion that was begun and done is recorded", 3, func(s *Scene) {
 			Refused(&s.Nodes[0])
-			FreezeAll(s, 90, 95)
+			FenceReplicas(s, 90, 95)
 			s.Status.TargetMaster, s.Status.Epoch = "a-2", 8
 			s.Nodes[2].Master, s.Nodes[2].ReplID = true, NextHistory
 		}, RecordMaster, []string{"a-2"}},
@@ -52,7 +52,7 @@ func TestPlan(t *testing.T) {
 		// Who does not know the operator's password is alive.
 		{"a master that is locked out serves", 3, func(s *Scene) { AuthFailed(&s.Nodes[0]) }, Wait, nil},
 		{"also when nobody hears it", 3, func(s *Scene) { AuthFailed(&s.Nodes[0]); LinksDown(s) }, Wait, nil},
-		{"and when all others froze", 3, func(s *Scene) { AuthFailed(&s.Nodes[0]); FreezeAll(s, 90, 95); s.FrozenFor = time.Hour }, Wait, nil},
+		{"and when all others are fenced", 3, func(s *Scene) { AuthFailed(&s.Nodes[0]); FenceReplicas(s, 90, 95); s.FencedFor = time.Hour }, Wait, nil},
 		{"a locked out member may hold the latest writes", 3, func(s *Scene) { RestartAll(s); s.Nodes[0].Keys = 1; AuthFailed(&s.Nodes[2]) }, Block, nil},
 		{"unless told to go on without", 3, func(s *Scene) {
 			RestartAll(s)
@@ -64,7 +64,7 @@ func TestPlan(t *testing.T) {
 			RestartAll(s)
 			s.Nodes[1].Keys = 1
 			MakeSilent(&s.Nodes[0])
-			s.Nodes[0].SilentFor, s.FrozenFor = time.Hour, time.Hour
+			s.Nodes[0].SilentFor, s.FencedFor = time.Hour, time.Hour
 			s.Annotations = map[string]string{cachev1alpha1.RedisAllowUnsafePromotion: "7"}
 		}, Promote, []string{"a-1"}},
 		{"a replica that is locked out is started anew", 3, func(s *Scene) { AuthFailed(&s.Nodes[1]) }, DeletePod, []string{"a-1"}},
@@ -80,60 +80,60 @@ func TestPlan(t *testing.T) {
 		{"before anything is rolled", 3, func(s *Scene) { Outdated(0, 1, 2)(s); s.Nodes[1].PasswordsUnknown = true }, SetPasswords, []string{"a-1"}},
 
 		// R + W > N.
-		{"one of two frozen is too few for W=1", 3, func(s *Scene) { Refused(&s.Nodes[0]); FreezeAll(s, 90, 95); MakeSilent(&s.Nodes[2]) }, Block, nil},
+		{"one of two fenced is too few for W=1", 3, func(s *Scene) { Refused(&s.Nodes[0]); FenceReplicas(s, 90, 95); MakeSilent(&s.Nodes[2]) }, Block, nil},
 		{"and enough for W=2", 3, func(s *Scene) {
 			Refused(&s.Nodes[0])
-			FreezeAll(s, 90, 95)
+			FenceReplicas(s, 90, 95)
 			MakeSilent(&s.Nodes[2])
 			s.Spec.Durability = &cachev1alpha1.RedisDurability{MinReplicasToWrite: ptr.To[int32](2)}
 			s.Status.Replication.EffectiveMinReplicas = 2
 		}, Promote, []string{"a-1"}},
-		{"a member back with a new run id does not unblock", 3, func(s *Scene) { Refused(&s.Nodes[0]); FreezeAll(s, 90, 95); Fresh(&s.Nodes[2]) }, Block, nil},
+		{"a member back with a new run id does not unblock", 3, func(s *Scene) { Refused(&s.Nodes[0]); FenceReplicas(s, 90, 95); Fresh(&s.Nodes[2]) }, Block, nil},
 		{"one that never reached the history is not counted", 3, func(s *Scene) {
 			Refused(&s.Nodes[0])
-			FreezeAll(s, 90, 0)
+			FenceReplicas(s, 90, 0)
 			s.Nodes[2].ReplID, s.Nodes[2].Pinned = "random", false
 		}, Promote, []string{"a-1"}},
 		{"the annotation goes on without", 3, func(s *Scene) {
 			Refused(&s.Nodes[0])
-			FreezeAll(s, 90, 95)
+			FenceReplicas(s, 90, 95)
 			MakeSilent(&s.Nodes[2])
 			s.Annotations = map[string]string{cachev1alpha1.RedisAllowUnsafePromotion: "7"}
 		}, Promote, []string{"a-1"}},
 		{"the annotation of an earlier epoch does not", 3, func(s *Scene) {
 			Refused(&s.Nodes[0])
-			FreezeAll(s, 90, 95)
+			FenceReplicas(s, 90, 95)
 			MakeSilent(&s.Nodes[2])
 			s.Annotations = map[string]string{cachev1alpha1.RedisAllowUnsafePromotion: "6"}
 		}, Block, nil},
 		{"a higher offset in another history is no candidate", 3, func(s *Scene) {
 			Refused(&s.Nodes[0])
-			FreezeAll(s, 90, 1000)
+			FenceReplicas(s, 90, 1000)
 			s.Nodes[2].ReplID, s.Nodes[2].Pinned = "random", false
 		}, Promote, []string{"a-1"}},
 		{"one that loads is no candidate", 3, func(s *Scene) {
 			Refused(&s.Nodes[0])
-			FreezeAll(s, 90, 1000)
+			FenceReplicas(s, 90, 1000)
 			s.Nodes[2].Loading = true
 		}, Block, nil},
 
 		// The master's pod object is gone.
 		{"a ghost that serves hands over", 3, func(s *Scene) { Orphan(s) }, SwitchOver, []string{"a-1"}},
-		{"a silent ghost freezes", 3, func(s *Scene) { MakeSilent(Orphan(s)); LinksDown(s) }, Fence, []string{"a-1", "a-2"}},
-		{"and is outlasted", 3, func(s *Scene) { FreezeAll(s, 90, 95); MakeSilent(Orphan(s)); s.FrozenFor = 4*time.Second - 1 }, Wait, nil},
-		{"then promotes", 3, func(s *Scene) { FreezeAll(s, 90, 95); MakeSilent(Orphan(s)); s.FrozenFor = 4 * time.Second }, Promote, []string{"a-2"}},
-		{"a ghost that answers again is served out", 3, func(s *Scene) { FreezeAll(s, 90, 95); Orphan(s); s.FrozenFor = 4 * time.Second }, AttachReplicas, []string{"a-1", "a-2"}},
+		{"when a ghost is silent, the replicas are fenced", 3, func(s *Scene) { MakeSilent(Orphan(s)); LinksDown(s) }, Fence, []string{"a-1", "a-2"}},
+		{"and is outlasted", 3, func(s *Scene) { FenceReplicas(s, 90, 95); MakeSilent(Orphan(s)); s.FencedFor = 4*time.Second - 1 }, Wait, nil},
+		{"then promotes", 3, func(s *Scene) { FenceReplicas(s, 90, 95); MakeSilent(Orphan(s)); s.FencedFor = 4 * time.Second }, Promote, []string{"a-2"}},
+		{"a ghost that answers again is served out", 3, func(s *Scene) { FenceReplicas(s, 90, 95); Orphan(s); s.FencedFor = 4 * time.Second }, AttachReplicas, []string{"a-1", "a-2"}},
 		{"a silent ghost that is heard is waited for", 3, func(s *Scene) { MakeSilent(Orphan(s)) }, Wait, nil},
-		{"a refusing ghost is not waited for", 3, func(s *Scene) { FreezeAll(s, 90, 95); Refused(Orphan(s)) }, Promote, []string{"a-2"}},
+		{"a refusing ghost is not waited for", 3, func(s *Scene) { FenceReplicas(s, 90, 95); Refused(Orphan(s)) }, Promote, []string{"a-2"}},
 		{"a stranger at the ghost's address may be the master itself, and is outlasted", 3, func(s *Scene) {
-			FreezeAll(s, 90, 95)
+			FenceReplicas(s, 90, 95)
 			AuthFailed(Orphan(s))
-			s.FrozenFor = s.Situation().LostMasterWait() - 1
+			s.FencedFor = s.Situation().LostMasterWait() - 1
 		}, Wait, nil},
 		{"then promotes", 3, func(s *Scene) {
-			FreezeAll(s, 90, 95)
+			FenceReplicas(s, 90, 95)
 			AuthFailed(Orphan(s))
-			s.FrozenFor = s.Situation().LostMasterWait()
+			s.FencedFor = s.Situation().LostMasterWait()
 		}, Promote, []string{"a-2"}},
 		{"one that replicas hear is the master", 3, func(s *Scene) { AuthFailed(Orphan(s)) }, Wait, nil},
 		{"a new pod of the master's name proves nothing", 3, func(s *Scene) {
@@ -174,8 +174,8 @@ func TestPlan(t *testing.T) {
 		{"one that started anew before it followed is fenced, to be counted as it is", 3, func(s *Scene) { s.Nodes[1].RunID = "another" }, Fence, []string{"a-1"}},
 		{"or dropped, while it loads and cannot be told", 3, func(s *Scene) { s.Nodes[1].RunID, s.Nodes[1].Loading = "another", true }, RemoveMembers, []string{"a-1"}},
 		{"then it is attached anew", 3, func(s *Scene) { Fresh(&s.Nodes[1]); Detach(s, 1); ForgetMember(s, "a-1") }, AttachReplicas, []string{"a-1"}},
-		{"an old master that came back is attached", 3, func(s *Scene) { Frozen(&s.Nodes[1], 3); ForgetMember(s, "a-1"); Detach(s, 1) }, AttachReplicas, []string{"a-1"}},
-		{"a frozen replica of a serving master is let go", 3, func(s *Scene) { FreezeAll(s, 90, 90) }, AttachReplicas, []string{"a-1", "a-2"}},
+		{"an old master that came back is attached", 3, func(s *Scene) { FencedAt(&s.Nodes[1], 3); ForgetMember(s, "a-1"); Detach(s, 1) }, AttachReplicas, []string{"a-1"}},
+		{"a fenced replica of a serving master is let go", 3, func(s *Scene) { FenceReplicas(s, 90, 90) }, AttachReplicas, []string{"a-1", "a-2"}},
 		{"a replica of somebody else", 3, func(s *Scene) { s.Nodes[2].MasterHost = "10.9.9.9" }, AttachReplicas, []string{"a-2"}},
 		{"a new history is recorded", 3, func(s *Scene) { s.Nodes[0].ReplID = NextHistory }, RecordMaster, []string{"a-0"}},
 		{"syncing is waited for", 3, func(s *Scene) { s.Nodes[2].LinkUp = false }, Wait, nil},
@@ -193,7 +193,7 @@ func TestPlan(t *testing.T) {
 		{"or to nobody", 2, func(s *Scene) { s.Nodes[0].Misconf, s.Nodes[1].Misconf = true, true }, Idle, nil},
 		{"scaling in moves the master first", 3, func(s *Scene) { MasterIs(s, 2); s.Spec.Size = ptr.To[int32](2) }, SwitchOver, []string{"a-0"}},
 		{"scaling in fences what is surplus", 3, func(s *Scene) { s.Spec.Size = ptr.To[int32](2) }, Fence, []string{"a-2"}},
-		{"then drops it", 3, func(s *Scene) { s.Spec.Size = ptr.To[int32](2); Frozen(&s.Nodes[2], 90); Detach(s, 2) }, RemoveMembers, []string{"a-2"}},
+		{"then drops it", 3, func(s *Scene) { s.Spec.Size = ptr.To[int32](2); FencedAt(&s.Nodes[2], 90); Detach(s, 2) }, RemoveMembers, []string{"a-2"}},
 		{"to one node, W goes down before the last replica", 2, func(s *Scene) { s.Spec.Size = ptr.To[int32](1) }, SetMinReplicas, []string{"a-0"}},
 		{"growing from one raises W only with a replica", 2, func(s *Scene) {
 			s.Status.Replication.EffectiveMinReplicas, s.Nodes[0].MinReplicas = 0, 0

@@ -20,8 +20,8 @@ type World struct {
 	GrowthRefusal string
 	// Ghost is the recorded master when its pod object is gone: its process may still serve.
 	Ghost *Node
-	// FrozenFor is how long all replicas that answer have followed nobody.
-	FrozenFor time.Duration
+	// FencedFor is how long all replicas that answer have followed nobody.
+	FencedFor time.Duration
 	// CutOffFor is how long the master of record has been without the replicas that it needs, though
 	// they follow it and can be asked.
 	CutOffFor time.Duration

@@ -116,7 +116,7 @@ func TestBornFenced(t *testing.T) {
 	}
 }
 
-func TestFreezeKeepsHistoryAndOffset(t *testing.T) {
+func TestFenceKeepsHistoryAndOffset(t *testing.T) {
 	master, replica := start(t), start(t)
 	must(t, master.Promote(t.Context(), 0))
 	replica.follow(t, master)
@@ -125,9 +125,9 @@ func TestFreezeKeepsHistoryAndOffset(t *testing.T) {
 	eventually(t, "the write arrives", func() bool { return replica.Look(t.Context()).Offset >= written.Offset })
 
 	must(t, replica.Fence(t.Context()))
-	frozen := replica.Look(t.Context())
-	if !frozen.Fenced() || frozen.ReplID != written.ReplID || frozen.Offset < written.Offset || frozen.Keys != 1 {
-		t.Fatalf("freezing lost its place: %+v after %+v", frozen, written)
+	fenced := replica.Look(t.Context())
+	if !fenced.Fenced() || fenced.ReplID != written.ReplID || fenced.Offset < written.Offset || fenced.Keys != 1 {
+		t.Fatalf("the fence lost its place: %+v after %+v", fenced, written)
 	}
 }
 

@@ -68,8 +68,8 @@ func TestAllOverTLS(t *testing.T) {
 	written := master.Look(t.Context())
 	eventually(t, "the write arrives", func() bool { return replica.Look(t.Context()).Offset >= written.Offset })
 	must(t, replica.Fence(t.Context()))
-	if frozen := replica.Look(t.Context()); !frozen.Fenced() || frozen.ReplID != written.ReplID || frozen.Keys != 1 {
-		t.Fatalf("freezing lost its place: %+v after %+v", frozen, written)
+	if fenced := replica.Look(t.Context()); !fenced.Fenced() || fenced.ReplID != written.ReplID || fenced.Keys != 1 {
+		t.Fatalf("the fence lost its place: %+v after %+v", fenced, written)
 	}
 }
 
