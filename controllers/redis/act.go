@@ -19,19 +19,19 @@ import (
 func (r *Reconciler) act(ctx context.Context, redis *cachev1alpha1.Redis, f *fleet, s topology.Step) error {
 	switch s.Do {
 	case topology.Fence:
-		return forEach(s.Nodes, func(name string) error { return f.servers[name].Fence(ctx) })
+		return forEach(s.NodeNames, func(name string) error { return f.servers[name].Fence(ctx) })
 	case topology.Promote, topology.SwitchOver, topology.StepDown:
 		return r.changeMaster(ctx, redis, f, s)
 	case topology.RecordMaster:
 		return r.doRecordMaster(ctx, redis, f, s)
 	case topology.AttachReplicas:
-		return r.doAttachReplicas(ctx, redis, f, s.Nodes)
+		return r.doAttachReplicas(ctx, redis, f, s.NodeNames)
 	case topology.RemoveMembers:
-		return r.doRemoveMembers(ctx, redis, f, s.Nodes)
+		return r.doRemoveMembers(ctx, redis, f, s.NodeNames)
 	case topology.SetMinReplicas:
 		return doSetMinReplicas(ctx, redis, f, s.MinReplicas)
 	case topology.DisconnectClients:
-		return forEach(s.Nodes, func(name string) error {
+		return forEach(s.NodeNames, func(name string) error {
 			return errors.Join(f.servers[name].KillClients(ctx), f.servers[name].Unpause(ctx))
 		})
 	case topology.EndMastership, topology.StampVolumes:
@@ -39,13 +39,13 @@ func (r *Reconciler) act(ctx context.Context, redis *cachev1alpha1.Redis, f *fle
 	case topology.SetPasswords, topology.ApplySettings, topology.SetPersistence, topology.LoadCertificates:
 		return r.adaptNodes(ctx, redis, f, s)
 	case topology.DeletePod:
-		return f.deletePod(ctx, s.Nodes[0])
+		return f.deletePod(ctx, s.NodeNames[0])
 	case topology.DeleteSilentPod:
-		return f.deletePod(ctx, s.Nodes[0], ctrlclient.GracePeriodSeconds(1))
+		return f.deletePod(ctx, s.NodeNames[0], ctrlclient.GracePeriodSeconds(1))
 	case topology.ExpelUnrecorded:
 		return r.admitOnly(ctx, redis, f, redis.Status.Replication.SyncSet)
 	case topology.ServeStaleReads:
-		return forEach(s.Nodes, func(name string) error { return f.servers[name].ServeStale(ctx) })
+		return forEach(s.NodeNames, func(name string) error { return f.servers[name].ServeStale(ctx) })
 	case topology.DismissRequest:
 		return r.removeSwitchoverRequest(ctx, redis, s)
 	default:
@@ -69,13 +69,13 @@ func (r *Reconciler) changeMaster(ctx context.Context, redis *cachev1alpha1.Redi
 func (r *Reconciler) adaptNodes(ctx context.Context, redis *cachev1alpha1.Redis, f *fleet, s topology.Step) error {
 	switch s.Do {
 	case topology.SetPasswords:
-		return r.doSetPasswords(ctx, redis, f, s.Nodes)
+		return r.doSetPasswords(ctx, redis, f, s.NodeNames)
 	case topology.ApplySettings:
-		return r.doApplySettings(ctx, redis, f, s.Nodes)
+		return r.doApplySettings(ctx, redis, f, s.NodeNames)
 	case topology.SetPersistence:
-		return r.doSetPersistence(ctx, redis, f, s.Nodes)
+		return r.doSetPersistence(ctx, redis, f, s.NodeNames)
 	default:
-		return r.doLoadCertificates(ctx, redis, f, s.Nodes)
+		return r.doLoadCertificates(ctx, redis, f, s.NodeNames)
 	}
 }
 

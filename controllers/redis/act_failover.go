@@ -20,7 +20,7 @@ func (r *Reconciler) doPromote(ctx context.Context, redis *cachev1alpha1.Redis, 
 	if err := r.saveIntent(ctx, redis, f, s); err != nil {
 		return err
 	}
-	return r.makeMaster(ctx, redis, f, s.Nodes[0])
+	return r.makeMaster(ctx, redis, f, s.NodeNames[0])
 }
 
 // makeMaster promotes a fenced node, and then records it as master.
@@ -43,7 +43,7 @@ func (r *Reconciler) makeMaster(ctx context.Context, redis *cachev1alpha1.Redis,
 // more writes and still feeds its replicas. If this fails half way, nobody is master, and the
 // next pass promotes a node that has all writes, as the old master does.
 func (r *Reconciler) doSwitchOver(ctx context.Context, redis *cachev1alpha1.Redis, f *fleet, s topology.Step) error {
-	candidate, _ := f.Find(s.Nodes[0])
+	candidate, _ := f.Find(s.NodeNames[0])
 	old, target := f.masterServer(redis), f.servers[candidate.Name]
 	// Fenced for one that lags far behind, nobody would take writes, and for nothing.
 	if _, err := barrier(ctx, redis, f, []cachev1alpha1.RedisProcess{candidate.Process()}); err != nil {
@@ -89,25 +89,25 @@ func (r *Reconciler) doStepDown(ctx context.Context, redis *cachev1alpha1.Redis,
 		return err
 	}
 	f.look(ctx) // by the same connections: nothing but execute dials again, and then asks for the record
-	if next := f.situation(redis).Plan(); next.Do != topology.Promote || next.Nodes[0] != s.Nodes[0] {
-		return fmt.Errorf("%s was to lead, and it would be %s (%s) now", s.Nodes[0], next, cmp.Or(next.Message, next.Reason))
+	if next := f.situation(redis).Plan(); next.Do != topology.Promote || next.NodeNames[0] != s.NodeNames[0] {
+		return fmt.Errorf("%s was to lead, and it would be %s (%s) now", s.NodeNames[0], next, cmp.Or(next.Message, next.Reason))
 	}
-	return r.makeMaster(ctx, redis, f, s.Nodes[0])
+	return r.makeMaster(ctx, redis, f, s.NodeNames[0])
 }
 
 // saveIntent saves who is to become master, under an epoch higher than any before.
 func (r *Reconciler) saveIntent(ctx context.Context, redis *cachev1alpha1.Redis, f *fleet, s topology.Step) error {
 	redis.Status.Epoch = max(redis.Status.Epoch, f.MaxStampedEpoch()) + 1
-	redis.Status.TargetMaster = s.Nodes[0]
+	redis.Status.TargetMaster = s.NodeNames[0]
 	redis.Status.LastFailover = &cachev1alpha1.RedisFailover{
-		Epoch: redis.Status.Epoch, From: redis.Status.Master, To: s.Nodes[0],
+		Epoch: redis.Status.Epoch, From: redis.Status.Master, To: s.NodeNames[0],
 		Reason: s.Reason, Evidence: s.Evidence, Unsafe: s.Unsafe, DetectedAt: *r.microNow(),
 	}
 	if rep := redis.Status.Replication; rep != nil {
 		redis.Status.LastFailover.FromPodUID = rep.Master.PodUID
 	}
 	if s.Do != topology.SwitchOver { // until then nobody takes writes
-		setNoMaster(redis, s.Nodes[0]+" is becoming master")
+		setNoMaster(redis, s.NodeNames[0]+" is becoming master")
 	}
 	return f.save(ctx)
 }
@@ -139,7 +139,7 @@ func (f *fleet) followers(candidate topology.Node) []topology.Node {
 
 // doRecordMaster records a node that is master already, with the nodes that follow it.
 func (r *Reconciler) doRecordMaster(ctx context.Context, redis *cachev1alpha1.Redis, f *fleet, s topology.Step) error {
-	name, next := s.Nodes[0], redis.DeepCopy() // what fails half way is not to be saved
+	name, next := s.NodeNames[0], redis.DeepCopy() // what fails half way is not to be saved
 	status := &next.Status
 	rep := status.Replication
 	if rep != nil && s.Reason == commonv1.ReasonRecordOutdated {

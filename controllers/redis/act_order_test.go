@@ -77,23 +77,23 @@ func TestOrderWithinAnAct(t *testing.T) {
 		step   topology.Step
 		want   []string
 	}{
-		{"promote", func(u *model) { masterDies(u); u.procs[1].pinned = false }, topology.Step{Do: topology.Promote, Nodes: []string{"a-1"}}, []string{
+		{"promote", func(u *model) { masterDies(u); u.procs[1].pinned = false }, topology.Step{Do: topology.Promote, NodeNames: []string{"a-1"}}, []string{
 			"save epoch 1, master 0, target 1, members 1 2, W 0", "admit at 1", "promote 1", "pin 1",
 			"stamp 1", "save epoch 1, master 1, target 1, members 2, W 0", "admit at 1 2", "attach 2"}},
-		{"promote after volumes of a later epoch", func(u *model) { masterDies(u); u.stamps[2].epoch = 9 }, topology.Step{Do: topology.Promote, Nodes: []string{"a-1"}}, []string{
+		{"promote after volumes of a later epoch", func(u *model) { masterDies(u); u.stamps[2].epoch = 9 }, topology.Step{Do: topology.Promote, NodeNames: []string{"a-1"}}, []string{
 			"save epoch 10, master 0, target 1, members 1 2, W 0", "admit at 1", "promote 1",
 			"stamp 1", "save epoch 10, master 1, target 1, members 2, W 0", "admit at 1 2", "attach 2"}},
-		{"hand over", func(*model) {}, topology.Step{Do: topology.SwitchOver, Nodes: []string{"a-1"}}, []string{
+		{"hand over", func(*model) {}, topology.Step{Do: topology.SwitchOver, NodeNames: []string{"a-1"}}, []string{
 			"save epoch 1, master 0, target 1, members 1 2, W 0", "admit at 1", "fence 0", "promote 1",
 			"stamp 1", "save epoch 1, master 1, target 1, members 0 2, W 0", "admit at 1 0 2", "attach 0", "attach 2"}},
-		{"record", func(u *model) { u.procs[0].pinned = false }, topology.Step{Do: topology.RecordMaster, Nodes: []string{"a-0"}}, []string{
+		{"record", func(u *model) { u.procs[0].pinned = false }, topology.Step{Do: topology.RecordMaster, NodeNames: []string{"a-0"}}, []string{
 			"pin 0", "stamp 0", "save epoch 1, master 0, target 0, members 1 2, W 0"}},
 		{"attach", func(u *model) {
 			u.record.members[2], u.procs[0].admits[2] = reference{}, 0
 			u.procs[2].follows, u.procs[2].linked = 0, false
-		}, topology.Step{Do: topology.AttachReplicas, Nodes: []string{"a-2"}}, []string{
+		}, topology.Step{Do: topology.AttachReplicas, NodeNames: []string{"a-2"}}, []string{
 			"save epoch 0, master 0, target 0, members 1 2, W 0", "admit at 0 1 2", "attach 2"}},
-		{"drop", func(u *model) { u.kill(&u.procs[2]) }, topology.Step{Do: topology.RemoveMembers, Nodes: []string{"a-2"}}, []string{
+		{"drop", func(u *model) { u.kill(&u.procs[2]) }, topology.Step{Do: topology.RemoveMembers, NodeNames: []string{"a-2"}}, []string{
 			"admit at 0 1", "save epoch 0, master 0, target 0, members 1, W 0"}},
 		{"lower W", func(u *model) { u.record.effective, u.procs[0].minReplicas = 1, 1 }, topology.Step{Do: topology.SetMinReplicas, MinReplicas: 0}, []string{
 			"save epoch 0, master 0, target 0, members 1 2, W 0", "set W of 0 to 0", "save epoch 0, master 0, target 0, members 1 2, W 0"}},
@@ -123,7 +123,7 @@ func TestAnOperatorTakesOverBeforeItsFirstCommand(t *testing.T) {
 	for _, m := range f.addressable() {
 		m.OthersKilled = true // before
 	}
-	usurper := topology.Step{Do: topology.Fence, Nodes: []string{"a-1"}}
+	usurper := topology.Step{Do: topology.Fence, NodeNames: []string{"a-1"}}
 	if _, err := r.execute(quiet, redis, f, usurper); err != nil {
 		t.Fatal(err)
 	}
@@ -153,7 +153,7 @@ func TestWhatOthersHaveLeftIsLookedAt(t *testing.T) {
 	f, redis, done := u.noting()
 	f.servers["a-2"] = lastCommand{f.servers["a-2"], func() { u.procs[2].follows = u.pods[0] }}
 	r := &Reconciler{clock: modelClock}
-	_, err := r.execute(quiet, redis, f, topology.Step{Do: topology.Promote, Nodes: []string{"a-1"}})
+	_, err := r.execute(quiet, redis, f, topology.Step{Do: topology.Promote, NodeNames: []string{"a-1"}})
 	if fenced, promoted := slices.Index(*done, "fence 2"), slices.Index(*done, "promote 1"); err != nil || fenced < 0 || promoted >= 0 && promoted < fenced {
 		t.Errorf("%v; did\n%s", err, strings.Join(*done, "\n"))
 	}
@@ -180,7 +180,7 @@ func TestAnActEndsBeforeAnotherLeads(t *testing.T) {
 	f.servers["a-1"] = one
 	gap := leadership.DefaultTimes.LeaseDuration - leadership.DefaultTimes.RenewDeadline // from when we may no longer act until another may
 	r := &Reconciler{clock: modelClock}
-	if _, err := r.actAsLeader(quiet, redis, f, topology.Step{Do: topology.Fence, Nodes: []string{"a-1"}}); err != nil || one.left <= 0 || one.left >= gap {
+	if _, err := r.actAsLeader(quiet, redis, f, topology.Step{Do: topology.Fence, NodeNames: []string{"a-1"}}); err != nil || one.left <= 0 || one.left >= gap {
 		t.Errorf("%v: a command may take %s", err, one.left)
 	}
 }
@@ -192,7 +192,7 @@ func TestNoPromotionOfWhoFollows(t *testing.T) {
 	u.procs[1].follows = u.pods[0]
 	f, redis := u.direct()
 	r := &Reconciler{clock: modelClock}
-	if err := r.act(quiet, redis, f, topology.Step{Do: topology.Promote, Nodes: []string{"a-1"}}); err == nil || u.procs[1].master {
+	if err := r.act(quiet, redis, f, topology.Step{Do: topology.Promote, NodeNames: []string{"a-1"}}); err == nil || u.procs[1].master {
 		t.Errorf("%v, master: %t", err, u.procs[1].master)
 	}
 }
@@ -203,7 +203,7 @@ func TestNobodyIsDroppedBeforeTheOthersHaveAll(t *testing.T) {
 	u.procs[1].data = "ab"
 	u.kill(&u.procs[2])
 	f, redis := u.direct()
-	if err := (&Reconciler{clock: modelClock}).act(quiet, redis, f, topology.Step{Do: topology.RemoveMembers, Nodes: []string{"a-2"}}); err == nil || u.record.members[2].pod == 0 {
+	if err := (&Reconciler{clock: modelClock}).act(quiet, redis, f, topology.Step{Do: topology.RemoveMembers, NodeNames: []string{"a-2"}}); err == nil || u.record.members[2].pod == 0 {
 		t.Errorf("%v, members %v", err, u.record.members)
 	}
 }
@@ -218,7 +218,7 @@ func TestWhatADroppedOneMayHaveConfirmedMustBeThere(t *testing.T) {
 				u.kill(&u.procs[config.Ordinal(name)])
 			}
 			f, redis := u.direct()
-			if err := (&Reconciler{clock: modelClock}).act(quiet, redis, f, topology.Step{Do: topology.RemoveMembers, Nodes: dropped}); err != nil || u.record.startOffset != 3 || u.record.former != 0 {
+			if err := (&Reconciler{clock: modelClock}).act(quiet, redis, f, topology.Step{Do: topology.RemoveMembers, NodeNames: dropped}); err != nil || u.record.startOffset != 3 || u.record.former != 0 {
 				t.Errorf("%v: a candidate needs %d of 3", err, u.record.startOffset)
 			}
 		})
@@ -231,7 +231,7 @@ func TestAMemberThatCannotBeAskedIsNotWaitedFor(t *testing.T) {
 	u.procs[1].hung, u.procs[1].data = true, "ab"
 	u.kill(&u.procs[2])
 	f, redis := u.direct()
-	if err := (&Reconciler{clock: modelClock}).act(quiet, redis, f, topology.Step{Do: topology.RemoveMembers, Nodes: []string{"a-2"}}); err != nil || u.record.members[1].pod == 0 || u.record.startOffset != 3 {
+	if err := (&Reconciler{clock: modelClock}).act(quiet, redis, f, topology.Step{Do: topology.RemoveMembers, NodeNames: []string{"a-2"}}); err != nil || u.record.members[1].pod == 0 || u.record.startOffset != 3 {
 		t.Errorf("%v: members %v, a candidate needs %d of 3", err, u.record.members, u.record.startOffset)
 	}
 }

@@ -24,7 +24,7 @@ func (pinnedMaster) Look(context.Context) wire.View {
 func TestEpochIsBeyondAllVolumes(t *testing.T) {
 	s := fixture.WithVolumes(fixture.Healthy(3))
 	fixture.SetStamp(s, "a-2", 9, topology.Leading)
-	if got := s.Situation().Plan(); got.Do != topology.RecordMaster || got.Nodes[0] != "a-0" {
+	if got := s.Situation().Plan(); got.Do != topology.RecordMaster || got.NodeNames[0] != "a-0" {
 		t.Fatalf("got %s", got)
 	}
 	var borne topology.Stamp
@@ -41,7 +41,7 @@ func TestEpochIsBeyondAllVolumes(t *testing.T) {
 	}}
 	f := &fleet{spec: config.Resolve(s.Redis), World: s.World, effects: told, servers: map[string]server{"a-0": pinnedMaster{}}}
 	r := &Reconciler{clock: clock.RealClock{}}
-	if err := r.doRecordMaster(t.Context(), s.Redis, f, topology.Step{Do: topology.RecordMaster, Nodes: []string{"a-0"}}); err != nil || s.Status.Epoch != 10 || s.Status.Replication.Epoch != 10 {
+	if err := r.doRecordMaster(t.Context(), s.Redis, f, topology.Step{Do: topology.RecordMaster, NodeNames: []string{"a-0"}}); err != nil || s.Status.Epoch != 10 || s.Status.Replication.Epoch != 10 {
 		t.Errorf("%v, epoch %d", err, s.Status.Epoch)
 	}
 }

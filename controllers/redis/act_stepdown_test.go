@@ -11,7 +11,7 @@ import (
 func stepDownFor(u *model, name string) error {
 	f, redis := u.direct()
 	r := &Reconciler{clock: modelClock}
-	return r.act(quiet, redis, f, topology.Step{Do: topology.StepDown, Nodes: []string{name}, Reason: commonv1.ReasonMasterCutOff})
+	return r.act(quiet, redis, f, topology.Step{Do: topology.StepDown, NodeNames: []string{name}, Reason: commonv1.ReasonMasterCutOff})
 }
 
 func TestStepDownIsOneChangeOfTheMaster(t *testing.T) {
@@ -39,7 +39,7 @@ func TestAStepDownDialsNobody(t *testing.T) {
 	p.fleet.look(quiet)
 	acting = true
 	r := &Reconciler{clock: modelClock}
-	if err := r.act(quiet, p.redis, p.fleet, topology.Step{Do: topology.StepDown, Nodes: []string{"a-2"}, Reason: commonv1.ReasonMasterCutOff}); err != nil || !u.procs[2].master {
+	if err := r.act(quiet, p.redis, p.fleet, topology.Step{Do: topology.StepDown, NodeNames: []string{"a-2"}, Reason: commonv1.ReasonMasterCutOff}); err != nil || !u.procs[2].master {
 		t.Errorf("%v, master: %t", err, u.procs[2].master)
 	}
 }

@@ -30,7 +30,7 @@ func recordedSet(nodes int8, storage bool) *model {
 	return u
 }
 
-var toReplica = topology.Step{Do: topology.SwitchOver, Nodes: []string{"a-1"}}
+var toReplica = topology.Step{Do: topology.SwitchOver, NodeNames: []string{"a-1"}}
 
 // Who lags behind the master, and who is far ahead in a history of its own, is no
 // candidate: the master serves on.

@@ -35,7 +35,7 @@ func TestDismiss(t *testing.T) {
 	}
 
 	seen := read()
-	refused := topology.Step{Do: topology.DismissRequest, Nodes: []string{seen.Annotations[cachev1alpha1.RedisSwitchover]}, Message: "there is no such pod"}
+	refused := topology.Step{Do: topology.DismissRequest, NodeNames: []string{seen.Annotations[cachev1alpha1.RedisSwitchover]}, Message: "there is no such pod"}
 	if err := r.removeSwitchoverRequest(t.Context(), seen, refused); err != nil {
 		t.Fatal(err)
 	}

@@ -71,7 +71,7 @@ func (r *Reconciler) patchClaim(ctx context.Context, redis *cachev1alpha1.Redis,
 // own who may lead.
 func stampOrEndMastership(ctx context.Context, redis *cachev1alpha1.Redis, f *fleet, s topology.Step) error {
 	if s.Do == topology.StampVolumes {
-		return writeStamps(ctx, redis, f, s.Nodes)
+		return writeStamps(ctx, redis, f, s.NodeNames)
 	}
 	redis.Status.Replication, redis.Status.TargetMaster = nil, redis.Status.Master
 	return f.save(ctx)

@@ -197,12 +197,12 @@ func (l *loopback) pass() topology.Verb {
 	l.last = next
 	switch next.Do {
 	case topology.DeleteSilentPod:
-		n := l.named(next.Nodes[0])
+		n := l.named(next.NodeNames[0])
 		l.kill(n)
 		l.start(n)
 		return next.Do
 	case topology.DeletePod:
-		l.replace(l.named(next.Nodes[0]))
+		l.replace(l.named(next.NodeNames[0]))
 		return next.Do
 	}
 	err := l.r.act(l.t.Context(), l.redis, f, next)

@@ -69,8 +69,8 @@ func TestWhoIsRefusedIsToldAgain(t *testing.T) {
 	f, redis = u.direct()
 	r.memory.fillCommands(redis, f.addressable(), modelClock.Now())
 	now := f.situation(redis)
-	if next, due := now.AttachReplicas(now.RecordedMaster(redis.Status.Replication.Master)); !due || !slices.Equal(next.Nodes, []string{set[1].Name}) {
-		t.Errorf("%s is refused, and %q are attached", set[1].Name, next.Nodes)
+	if next, due := now.AttachReplicas(now.RecordedMaster(redis.Status.Replication.Master)); !due || !slices.Equal(next.NodeNames, []string{set[1].Name}) {
+		t.Errorf("%s is refused, and %q are attached", set[1].Name, next.NodeNames)
 	}
 }
 

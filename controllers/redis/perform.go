@@ -58,7 +58,7 @@ func (r *Reconciler) execute(ctx context.Context, redis *cachev1alpha1.Redis, f 
 			return next, nil
 		case acted && next.Reason != "":
 			r.Events.Eventf(redis, nil, corev1.EventTypeWarning, next.Reason, "Fence", "%s took writes beside the master of record: fenced",
-				strings.Join(next.Nodes, ", "))
+				strings.Join(next.NodeNames, ", "))
 		}
 		f.lookAgain(ctx)
 		if err := ctx.Err(); err != nil { // a server without an answer may not have been asked
@@ -92,7 +92,7 @@ func (r *Reconciler) actAsLeader(ctx context.Context, redis *cachev1alpha1.Redis
 		}
 	}
 	if s.Changes() {
-		log.FromContext(ctx).Info("step", "do", s.Do, "nodes", s.Nodes, "reason", s.Reason, "message", s.Message, "evidence", s.Evidence)
+		log.FromContext(ctx).Info("step", "do", s.Do, "nodes", s.NodeNames, "reason", s.Reason, "message", s.Message, "evidence", s.Evidence)
 	}
 	return true, r.act(ctx, redis, f, s)
 }

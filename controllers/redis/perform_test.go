@@ -24,7 +24,7 @@ func TestWokenLeaderFencesNobody(t *testing.T) {
 	u := newModel(1, 0, false)
 	u.procs[0].master = true
 	f, redis := u.direct()
-	usurper := topology.Step{Do: topology.Fence, Nodes: []string{"a-0"}}
+	usurper := topology.Step{Do: topology.Fence, NodeNames: []string{"a-0"}}
 	leads := false
 	r := &Reconciler{}
 	r.IsLeader = func() bool { return leads }
@@ -43,7 +43,7 @@ func TestEveryActAsksForTheRecord(t *testing.T) {
 	u := newModel(1, 0, false)
 	u.procs[0].master = true
 	f, redis := u.direct()
-	usurper := topology.Step{Do: topology.Fence, Nodes: []string{"a-0"}}
+	usurper := topology.Step{Do: topology.Fence, NodeNames: []string{"a-0"}}
 	behind := errors.New("behind")
 	r := &Reconciler{}
 	f.effects = scripted{changed: behind, stamped: behind}
@@ -75,7 +75,7 @@ func TestNobodyTakesOverByOlderStamps(t *testing.T) {
 	r, behind := &Reconciler{}, errors.New("behind")
 	r.Identity = "another"
 	f.effects = scripted{stamped: behind, onSave: func() error { t.Error("it has taken over"); return nil }}
-	if acted, err := r.actAsLeader(quiet, redis, f, topology.Step{Do: topology.Fence, Nodes: []string{"a-0"}}); acted || !errors.Is(err, behind) {
+	if acted, err := r.actAsLeader(quiet, redis, f, topology.Step{Do: topology.Fence, NodeNames: []string{"a-0"}}); acted || !errors.Is(err, behind) {
 		t.Errorf("acted: %t, %v", acted, err)
 	}
 }
@@ -89,7 +89,7 @@ func TestATakeOverThatFailsLeavesNothingBehind(t *testing.T) {
 	run := f.Nodes[0].RunID
 	r.memory.noteCommand(redis, run, func(c *topology.SentCommands) { c.OthersKilled = true })
 	f.effects = scripted{onSave: func() error { return lost }}
-	if acted, err := r.actAsLeader(quiet, redis, f, topology.Step{Do: topology.Fence, Nodes: []string{"a-0"}}); acted || !errors.Is(err, lost) {
+	if acted, err := r.actAsLeader(quiet, redis, f, topology.Step{Do: topology.Fence, NodeNames: []string{"a-0"}}); acted || !errors.Is(err, lost) {
 		t.Errorf("acted: %t, %v", acted, err)
 	}
 	if redis.Status.HolderIdentity != "another" || r.memory.of(redis).commands[run].OthersKilled {
@@ -103,7 +103,7 @@ func TestATakeOverThatIsNotKeptIsTold(t *testing.T) {
 	r := &Reconciler{}
 	r.Identity = "this"
 	f.effects = scripted{onSave: func() error { redis.Status.HolderIdentity = ""; return nil }}
-	acted, err := r.actAsLeader(quiet, redis, f, topology.Step{Do: topology.Fence, Nodes: []string{"a-0"}})
+	acted, err := r.actAsLeader(quiet, redis, f, topology.Step{Do: topology.Fence, NodeNames: []string{"a-0"}})
 	if acted || err == nil || !strings.Contains(err.Error(), "CustomResourceDefinitions") {
 		t.Errorf("acted: %t, %v", acted, err)
 	}
@@ -123,7 +123,7 @@ func TestOneThatCannotBeTakenOverHoldsNobodyUp(t *testing.T) {
 	f.servers["a-2"] = refusesToKill{f.servers["a-2"]}
 	r := &Reconciler{clock: modelClock}
 	r.Events = silentEvents{}
-	if _, err := r.execute(quiet, redis, f, topology.Step{Do: topology.Promote, Nodes: []string{"a-1"}}); err != nil {
+	if _, err := r.execute(quiet, redis, f, topology.Step{Do: topology.Promote, NodeNames: []string{"a-1"}}); err != nil {
 		t.Fatal(err)
 	}
 	if silent, _ := f.Find("a-2"); silent.Answer != wire.Silent || !u.procs[1].master {

@@ -126,7 +126,7 @@ func TestNoMasterIsTakenUpWithWhoLags(t *testing.T) {
 	f, redis := u.direct()
 	before := redis.Status.DeepCopy()
 	r := &Reconciler{clock: modelClock}
-	taken := topology.Step{Do: topology.RecordMaster, Nodes: []string{"a-0"}, Reason: commonv1.ReasonRecordOutdated}
+	taken := topology.Step{Do: topology.RecordMaster, NodeNames: []string{"a-0"}, Reason: commonv1.ReasonRecordOutdated}
 	if err := r.act(t.Context(), redis, f, taken); !errors.As(err, &behindError{}) || !equality.Semantic.DeepEqual(before, &redis.Status) {
 		t.Errorf("%v: %+v", err, redis.Status)
 	}

@@ -92,7 +92,7 @@ func TestAPassIsBounded(t *testing.T) {
 		r := &Reconciler{clock: clock.RealClock{}}
 		r.Events = silentEvents{}
 		began := time.Now()
-		_, err := r.executeWithTimeout(t.Context(), redis, f, topology.Step{Do: topology.Fence, Nodes: []string{"a-0", "a-1"}})
+		_, err := r.executeWithTimeout(t.Context(), redis, f, topology.Step{Do: topology.Fence, NodeNames: []string{"a-0", "a-1"}})
 		if took := time.Since(began); took > commandLimit || !errors.Is(err, context.DeadlineExceeded) {
 			t.Errorf("%v after %s, want an end after %s", err, took, commandLimit)
 		}
@@ -107,7 +107,7 @@ func TestNothingIsPlannedByALookThatWasNotMade(t *testing.T) {
 		defer done()
 		r := &Reconciler{clock: clock.RealClock{}}
 		r.Events = silentEvents{}
-		next, err := r.execute(ctx, redis, f, topology.Step{Do: topology.Fence, Nodes: []string{"a-1"}})
+		next, err := r.execute(ctx, redis, f, topology.Step{Do: topology.Fence, NodeNames: []string{"a-1"}})
 		if err == nil || next.Do != topology.Fence {
 			t.Errorf("%s (%s): %v", next, next.Message, err)
 		}

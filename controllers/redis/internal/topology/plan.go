@@ -46,14 +46,14 @@ func (s Situation) Plan() Step {
 	}
 	target, _ := s.Find(s.Status.TargetMaster)
 	if rep.Epoch < s.Status.Epoch && target.Answer == wire.Reached && target.Master {
-		return Step{Do: RecordMaster, Nodes: []string{target.Name}, Message: "it was promoted"}
+		return Step{Do: RecordMaster, NodeNames: []string{target.Name}, Message: "it was promoted"}
 	}
 	usurpers := s.usurpers()
 	if next, ok := s.adoptNewerMaster(usurpers); ok {
 		return next
 	}
 	if len(usurpers) > 0 {
-		return Step{Do: Fence, Nodes: NamesOf(usurpers), Message: "only one may be master", Reason: commonv1.ReasonSeveralMasters}
+		return Step{Do: Fence, NodeNames: NamesOf(usurpers), Message: "only one may be master", Reason: commonv1.ReasonSeveralMasters}
 	}
 	if s.reachesNobody() {
 		return Step{Do: Block, Reason: commonv1.ReasonOperatorCannotReachPods,
@@ -97,13 +97,13 @@ func (s Situation) formSet() Step {
 	switch len(masters) {
 	case 0:
 	case 1:
-		return Step{Do: RecordMaster, Nodes: NamesOf(masters), Message: "it is the only master"}
+		return Step{Do: RecordMaster, NodeNames: NamesOf(masters), Message: "it is the only master"}
 	default:
 		return Step{Do: Block, Reason: commonv1.ReasonSeveralMasters, Message: fmt.Sprintf("%s are masters, and no record says which is right; compare their data, and delete the pods of all but one",
 			strings.Join(NamesOf(masters), " and "))}
 	}
 	if following := s.Where(func(m Node) bool { return m.Answers() && !m.Fenced() }); len(following) > 0 {
-		return Step{Do: Fence, Nodes: NamesOf(following), Message: "there is no record of whom it follows"}
+		return Step{Do: Fence, NodeNames: NamesOf(following), Message: "there is no record of whom it follows"}
 	}
 	// A volume may hold data, so all must be heard; a pod without one is born empty.
 	missing := s.nodesToHear()
@@ -117,14 +117,14 @@ func (s Situation) formSet() Step {
 	if len(fresh) == 0 {
 		return Step{Do: Wait, Message: "waiting for a node that stays"}
 	}
-	return Step{Do: Promote, Nodes: []string{fresh[0].Name}, Reason: commonv1.ReasonForming}
+	return Step{Do: Promote, NodeNames: []string{fresh[0].Name}, Reason: commonv1.ReasonForming}
 }
 
 // maintain keeps a set with a serving master in shape: a checklist, most urgent first.
 func (s Situation) maintain(master Node) Step {
 	rep := s.Status.Replication
 	if rep.Epoch < max(s.Status.Epoch, s.MaxStampedEpoch()) || rep.ReplID != master.ReplID || !master.Pinned {
-		return Step{Do: RecordMaster, Nodes: []string{master.Name}, Message: "it serves"}
+		return Step{Do: RecordMaster, NodeNames: []string{master.Name}, Message: "it serves"}
 	}
 	for _, decide := range []func(Node) (Step, bool){
 		s.askAboutSuperseded,   // nothing is done for a master that the others may have gone on without
@@ -168,7 +168,7 @@ func (s Situation) disconnectOldClients(master Node) (Step, bool) {
 		return Step{}, false
 	}
 	old, ok := s.Find(last.From)
-	return Step{Do: DisconnectClients, Nodes: []string{old.Name}, RequeueAfter: 4 * ShortRequeue}, ok && old.Answers()
+	return Step{Do: DisconnectClients, NodeNames: []string{old.Name}, RequeueAfter: 4 * ShortRequeue}, ok && old.Answers()
 }
 
 // rollOutdated deletes the pod of one outdated replica, from the highest ordinal, while all others are well and
@@ -183,7 +183,7 @@ func (s Situation) rollOutdated(master Node) (Step, bool) {
 	if len(outdated) == 0 || !outdated[len(outdated)-1].persistsAs(s.Settings.Live[config.AppendOnly]) {
 		return Step{}, false
 	}
-	return Step{Do: DeletePod, Nodes: []string{outdated[len(outdated)-1].Name}, Message: "its pod is outdated"}, true
+	return Step{Do: DeletePod, NodeNames: []string{outdated[len(outdated)-1].Name}, Message: "its pod is outdated"}, true
 }
 
 // isWanted reports whether the size asks for that node.

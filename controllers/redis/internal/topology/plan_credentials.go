@@ -4,7 +4,7 @@ package topology
 // password changes, and each new process, which may have started from an older file.
 func (s Situation) updatePasswords(Node) (Step, bool) {
 	behind := s.Where(func(m Node) bool { return m.HasOldPasswords() && !m.RefusesPasswords })
-	return Step{Do: SetPasswords, Nodes: NamesOf(behind), Message: "it may accept other passwords than the Secrets say"}, len(behind) > 0
+	return Step{Do: SetPasswords, NodeNames: NamesOf(behind), Message: "it may accept other passwords than the Secrets say"}, len(behind) > 0
 }
 
 // restartLockedOut deletes the pod of a replica that does not know the operator's password: the new pod brings
@@ -16,5 +16,5 @@ func (s Situation) restartLockedOut(master Node) (Step, bool) {
 	if len(locked) == 0 || !well {
 		return Step{}, false
 	}
-	return Step{Do: DeletePod, Nodes: []string{locked[len(locked)-1].Name}, Message: "it does not know the operator's password"}, true
+	return Step{Do: DeletePod, NodeNames: []string{locked[len(locked)-1].Name}, Message: "it does not know the operator's password"}, true
 }

@@ -29,7 +29,7 @@ func (s Situation) replaceCutOffMaster(master Node) (Step, bool) {
 		return Step{Do: Wait, Message: fmt.Sprintf("%s does not reach its replicas", master.Name), RequeueAfter: 4 * ShortRequeue}, true
 	}
 	next := slices.MaxFunc(deaf, func(a, b Node) int { return int(a.Offset - b.Offset) })
-	return Step{Do: StepDown, Nodes: []string{next.Name}, Reason: commonv1.ReasonMasterCutOff,
+	return Step{Do: StepDown, NodeNames: []string{next.Name}, Reason: commonv1.ReasonMasterCutOff,
 		Evidence: fmt.Sprintf("the operator reaches %s, and %d replicas have not heard it for %s", master.Name, len(deaf), limit)}, true
 }
 

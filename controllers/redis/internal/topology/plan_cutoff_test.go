@@ -103,7 +103,7 @@ func TestCutOffMaster(t *testing.T) {
 		t.Run(c.reason, func(t *testing.T) {
 			s := Healthy(c.size)
 			c.given(s)
-			if next := s.Situation().Plan(); next.Do != c.do || c.nodes != nil && !slices.Equal(next.Nodes, c.nodes) {
+			if next := s.Situation().Plan(); next.Do != c.do || c.nodes != nil && !slices.Equal(next.NodeNames, c.nodes) {
 				t.Errorf("%s (%s), not %s %v", next, next.Message, c.do, c.nodes)
 			}
 		})

@@ -83,7 +83,7 @@ func (s Situation) judgeAbsentMaster(m Node) (masterState, string) {
 // what they hold: nothing is confirmed behind our back.
 func (s Situation) failover(evidence string, mayServe bool) Step {
 	if following := s.Where(func(m Node) bool { return m.Answers() && !m.Master && !m.Fenced() }); len(following) > 0 {
-		return Step{Do: Fence, Nodes: NamesOf(following), Message: evidence}
+		return Step{Do: Fence, NodeNames: NamesOf(following), Message: evidence}
 	}
 	if limit := s.LostMasterWait(); mayServe && s.FencedFor < limit {
 		return Step{Do: Wait, Message: evidence, RequeueAfter: min(limit-s.FencedFor, 10*ShortRequeue)}
@@ -103,7 +103,7 @@ func (s Situation) failover(evidence string, mayServe bool) Step {
 		return Step{Do: Block, Message: fmt.Sprintf("%s; %s. %s",
 			evidence, count, s.howToAllow("Waiting for the missing nodes; to go on without what only they hold"))}
 	}
-	return Step{Do: Promote, Nodes: []string{candidates[0].Name}, Reason: reason, Evidence: evidence, Unsafe: !safe}
+	return Step{Do: Promote, NodeNames: []string{candidates[0].Name}, Reason: reason, Evidence: evidence, Unsafe: !safe}
 }
 
 // candidates are the fenced processes, on record or not, that have all that was confirmed before the record's
@@ -181,6 +181,6 @@ func (s Situation) recoverSet(evidence string) Step {
 	if next, ok := s.promoteFromVolumes(begin, missing); ok {
 		return next
 	}
-	begin.Nodes, begin.Reason = []string{s.Where(Node.Answers)[0].Name}, commonv1.ReasonDatasetLost
+	begin.NodeNames, begin.Reason = []string{s.Where(Node.Answers)[0].Name}, commonv1.ReasonDatasetLost
 	return begin
 }

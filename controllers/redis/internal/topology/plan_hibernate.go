@@ -17,14 +17,14 @@ func (s Situation) hibernateIfAsked() (Step, bool) {
 	case !s.Hibernate || s.Ghost != nil || !master.IsProcess(p) || master.Loading || len(outdated) > 0 || master.Master && !s.isPersistenceApplied():
 		return Step{}, false
 	case master.Master:
-		return Step{Do: Fence, Nodes: []string{master.Name}, Message: "spec.hibernate is true"}, true
+		return Step{Do: Fence, NodeNames: []string{master.Name}, Message: "spec.hibernate is true"}, true
 	}
 	if next, ok := s.StampVolumes(master); ok { // or another volume would look newest
 		return next, true
 	}
 	lagging := s.Where(func(m Node) bool { return m.InSync(master) && m.Offset < master.Offset })
 	if len(lagging) > 0 {
-		return Step{Do: Wait, Nodes: NamesOf(lagging), Message: "spec.hibernate is true: the last writes are on their way", RequeueAfter: ShortRequeue}, true
+		return Step{Do: Wait, NodeNames: NamesOf(lagging), Message: "spec.hibernate is true: the last writes are on their way", RequeueAfter: ShortRequeue}, true
 	}
-	return Step{Do: EndMastership, Nodes: []string{master.Name}, Message: "spec.hibernate is true"}, true
+	return Step{Do: EndMastership, NodeNames: []string{master.Name}, Message: "spec.hibernate is true"}, true
 }

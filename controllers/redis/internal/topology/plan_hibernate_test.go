@@ -40,7 +40,7 @@ func TestGoingToSleep(t *testing.T) {
 			s := WithVolumes(Healthy(3))
 			s.Spec.Hibernate = true
 			c.given(s)
-			if got := s.Situation().Plan(); got.Do != c.do || !slices.Equal(got.Nodes, c.nodes) {
+			if got := s.Situation().Plan(); got.Do != c.do || !slices.Equal(got.NodeNames, c.nodes) {
 				t.Errorf("got %s (%s), want %s %v", got, got.Message, c.do, c.nodes)
 			}
 		})

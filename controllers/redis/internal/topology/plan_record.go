@@ -23,7 +23,7 @@ func (s Situation) adoptNewerMaster(usurpers []Node) (Step, bool) {
 	case len(right) == 0:
 		return Step{}, false
 	case len(right) == 1 && (!serves || master.MinReplicas > 0 && !s.canConfirm(master)):
-		return Step{Do: RecordMaster, Nodes: NamesOf(right), Reason: commonv1.ReasonRecordOutdated,
+		return Step{Do: RecordMaster, NodeNames: NamesOf(right), Reason: commonv1.ReasonRecordOutdated,
 			Evidence: fmt.Sprintf("%s serves and is followed, %s of the record does not", right[0].Name, s.Status.Replication.Master.Name)}, true
 	}
 	return Step{Do: Block, Reason: commonv1.ReasonSeveralMasters, RequeueAfter: 10 * ShortRequeue,
@@ -87,7 +87,7 @@ func (s Situation) askAboutSuperseded(master Node) (Step, bool) {
 	case len(went) == 0, !wrote && len(went) <= len(s.Status.Replication.SyncSet)-s.requiredConfirmations():
 		return Step{}, false // too few: a failover fences more than that (see isSafe)
 	case s.isUnsafeAllowed():
-		return Step{Do: Fence, Nodes: []string{master.Name}, Message: "others went on without it"}, true
+		return Step{Do: Fence, NodeNames: []string{master.Name}, Message: "others went on without it"}, true
 	}
 	return Step{Do: Block, RequeueAfter: 10 * ShortRequeue, Message: fmt.Sprintf(
 		"%s serves, but %s went on with a history after its own, as after a restore of the API server. %s; to keep the data of %s instead, delete the pods of the others named here",
@@ -117,7 +117,7 @@ func (s Situation) processesThatWentOn(master Node) (went []Node, wrote bool) {
 // askAboutStrayed asks a human which history to go on with: no offset tells which of two is the later.
 func (s Situation) askAboutStrayed(strayed []Node, evidence string) Step {
 	if s.isUnsafeAllowed() {
-		return Step{Do: Promote, Nodes: []string{strayed[0].Name}, Reason: commonv1.ReasonRecordOutdated, Evidence: evidence, Unsafe: true}
+		return Step{Do: Promote, NodeNames: []string{strayed[0].Name}, Reason: commonv1.ReasonRecordOutdated, Evidence: evidence, Unsafe: true}
 	}
 	return Step{Do: Block, RequeueAfter: 10 * ShortRequeue, Message: fmt.Sprintf("%s; %s went on with a history that the record does not know, as after a restore of the API server. %s",
 		evidence, strings.Join(NamesOf(strayed), ", "), s.howToAllow("To go on with what "+strayed[0].Name+" has"))}

@@ -138,7 +138,7 @@ func TestRecordThatMayBeOutdated(t *testing.T) {
 		t.Run(c.reason, func(t *testing.T) {
 			s := Healthy(c.size)
 			c.given(s)
-			if got := s.Situation().Plan(); got.Do != c.do || !slices.Equal(got.Nodes, c.nodes) {
+			if got := s.Situation().Plan(); got.Do != c.do || !slices.Equal(got.NodeNames, c.nodes) {
 				t.Errorf("got %s (%s), want %s %v", got, got.Message, c.do, c.nodes)
 			}
 		})
@@ -191,7 +191,7 @@ func TestCountingAfterTheMaster(t *testing.T) {
 			s := Healthy(3)
 			c.given(s)
 			Refused(&s.Nodes[0])
-			if got := s.Situation().Plan(); got.Do != c.do || !slices.Equal(got.Nodes, c.nodes) {
+			if got := s.Situation().Plan(); got.Do != c.do || !slices.Equal(got.NodeNames, c.nodes) {
 				t.Errorf("got %s (%s), want %s %v", got, got.Message, c.do, c.nodes)
 			}
 		})
@@ -221,7 +221,7 @@ func TestServingMaster(t *testing.T) {
 		t.Run(c.reason, func(t *testing.T) {
 			s := Healthy(3)
 			c.given(s)
-			if got := s.Situation().Plan(); got.Do != c.do || !slices.Equal(got.Nodes, c.nodes) {
+			if got := s.Situation().Plan(); got.Do != c.do || !slices.Equal(got.NodeNames, c.nodes) {
 				t.Errorf("got %s (%s), want %s %v", got, got.Message, c.do, c.nodes)
 			}
 		})

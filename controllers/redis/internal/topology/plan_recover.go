@@ -48,7 +48,7 @@ func (s Situation) promoteFromVolumes(begin Step, missing []string) (Step, bool)
 	case s.Status.Replication != nil: // what there was, was nothing
 		begin.Reason = commonv1.ReasonDatasetLost
 	}
-	begin.Nodes = []string{newest[0].Name}
+	begin.NodeNames = []string{newest[0].Name}
 	return begin, true
 }
 
@@ -84,9 +84,9 @@ func (s Situation) resolveEmptied(begin Step, newest, older []Node) Step {
 	if !s.isUnsafeAllowed() {
 		return s.askAboutEmptied(begin.Evidence, newest, older)
 	}
-	begin.Nodes, begin.Unsafe = []string{newest[0].Name}, true
+	begin.NodeNames, begin.Unsafe = []string{newest[0].Name}, true
 	if s.SwitchoverTo != nil && slices.Contains(NamesOf(older), *s.SwitchoverTo) {
-		begin.Nodes = []string{*s.SwitchoverTo}
+		begin.NodeNames = []string{*s.SwitchoverTo}
 	}
 	return begin
 }

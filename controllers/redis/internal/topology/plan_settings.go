@@ -12,14 +12,14 @@ import (
 // is not asked to take.
 func (s Situation) updateSettings(master Node) (Step, bool) {
 	apart := s.masterLast(master, func(m Node) bool { return m.Answers() && m.SettingsUnknown })
-	return Step{Do: ApplySettings, Nodes: apart, Message: "it may run with other settings than the spec has"}, len(apart) > 0
+	return Step{Do: ApplySettings, NodeNames: apart, Message: "it may run with other settings than the spec has"}, len(apart) > 0
 }
 
 // changePersistence changes how data survives a server's end, on the servers first: until all of them keep their
 // data in the new way, their file names the one before.
 func (s Situation) changePersistence(master Node) (Step, bool) {
 	apart := s.masterLast(master, func(m Node) bool { return m.Answers() && m.AOF != s.UsesAppendOnly() })
-	next := Step{Do: SetPersistence, Nodes: apart, Message: "persistence.mode is another", RequeueAfter: 10 * ShortRequeue}
+	next := Step{Do: SetPersistence, NodeNames: apart, Message: "persistence.mode is another", RequeueAfter: 10 * ShortRequeue}
 	if _, refused := s.RefusalOf(config.AppendOnly); refused { // its disk may be full, and need not stay so
 		next.RequeueAfter = ResizeRetry
 	}

@@ -49,7 +49,7 @@ func TestSettingsPlan(t *testing.T) {
 		t.Run(c.reason, func(t *testing.T) {
 			s := WithVolumes(Healthy(3))
 			c.given(s)
-			if got := s.Situation().Plan(); got.Do != c.do || !slices.Equal(got.Nodes, c.nodes) || c.do == Wait && got.RequeueAfter == 0 {
+			if got := s.Situation().Plan(); got.Do != c.do || !slices.Equal(got.NodeNames, c.nodes) || c.do == Wait && got.RequeueAfter == 0 {
 				t.Errorf("got %s (%s), want %s %v", got, got.Message, c.do, c.nodes)
 			}
 		})

@@ -19,13 +19,13 @@ func (s Situation) evictUnreachable(master Node) (Step, bool) {
 		old, _ := s.Find(last.From)
 		_, follows := s.memberNamed(old.Name)
 		if old.PodUID == last.FromPodUID && !follows && s.isSilentFor(old, s.SilenceLimit) {
-			return Step{Do: DeleteSilentPod, Nodes: []string{old.Name}, Message: "it was master and does not answer"}, true
+			return Step{Do: DeleteSilentPod, NodeNames: []string{old.Name}, Message: "it was master and does not answer"}, true
 		}
 	}
 	for _, m := range s.Nodes {
 		seen := slices.Contains(master.Attached, m.Address) // alive, though not to us
 		if m.Name != master.Name && !seen && s.isSilentFor(m, UnreachableLimit) && s.othersInSync(master, m) {
-			return Step{Do: DeleteSilentPod, Nodes: []string{m.Name}, Message: "it has not answered for a minute"}, true
+			return Step{Do: DeleteSilentPod, NodeNames: []string{m.Name}, Message: "it has not answered for a minute"}, true
 		}
 	}
 	return Step{}, false
@@ -58,5 +58,5 @@ func (s Situation) expelUnrecorded(master Node) (Step, bool) {
 			strangers = append(strangers, address)
 		}
 	}
-	return Step{Do: ExpelUnrecorded, Nodes: strangers, Message: "only what is recorded may confirm writes", RequeueAfter: time.Second}, len(strangers) > 0
+	return Step{Do: ExpelUnrecorded, NodeNames: strangers, Message: "only what is recorded may confirm writes", RequeueAfter: time.Second}, len(strangers) > 0
 }

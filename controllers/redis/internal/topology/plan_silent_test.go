@@ -115,7 +115,7 @@ func TestSilence(t *testing.T) {
 			s := Healthy(c.size)
 			c.given(s)
 			got := s.Situation().Plan()
-			if got.Do != c.do || !slices.Equal(got.Nodes, c.nodes) {
+			if got.Do != c.do || !slices.Equal(got.NodeNames, c.nodes) {
 				t.Errorf("got %s (%s), want %s %v", got, got.Message, c.do, c.nodes)
 			}
 			if got.Do == Wait && got.RequeueAfter == 0 {

@@ -28,7 +28,7 @@ func (s Situation) switchoverIfNeeded(master Node) (Step, bool) {
 		}
 		return int(b.Offset - a.Offset)
 	})
-	return Step{Do: SwitchOver, Nodes: []string{candidates[0].Name}, Reason: reason}, true
+	return Step{Do: SwitchOver, NodeNames: []string{candidates[0].Name}, Reason: reason}, true
 }
 
 // urgentReason is why a master must be replaced without waiting for anything; empty if it need not be.
@@ -64,12 +64,12 @@ func (s Situation) requestedSwitchover(master Node) (Step, bool) {
 	m, exists := s.Find(name)
 	switch {
 	case name == master.Name:
-		return Step{Do: DismissRequest, Nodes: []string{name}}, true
+		return Step{Do: DismissRequest, NodeNames: []string{name}}, true
 	case !exists || !s.isWanted(m):
-		return Step{Do: DismissRequest, Nodes: []string{name},
+		return Step{Do: DismissRequest, NodeNames: []string{name},
 			Message: fmt.Sprintf("annotation %s: there is no pod %q to hand over to; name one of the pods in status.nodes", cachev1alpha1.RedisSwitchover, name)}, true
 	}
-	return Step{Do: SwitchOver, Nodes: []string{name}, Reason: commonv1.ReasonSwitchoverRequested}, s.canLead(m, master) && !s.isRouteSettling()
+	return Step{Do: SwitchOver, NodeNames: []string{name}, Reason: commonv1.ReasonSwitchoverRequested}, s.canLead(m, master) && !s.isRouteSettling()
 }
 
 // waitForRoute waits for the route to settle before a switchover that can wait, once all else is done: then

@@ -12,7 +12,7 @@ import (
 func (s Situation) lowerMinReplicas(master Node) (Step, bool) {
 	effective := s.Status.Replication.EffectiveMinReplicas
 	want := min(effective, s.MinReplicas)
-	return Step{Do: SetMinReplicas, Nodes: []string{master.Name}, MinReplicas: want}, want < effective || master.MinReplicas != effective
+	return Step{Do: SetMinReplicas, NodeNames: []string{master.Name}, MinReplicas: want}, want < effective || master.MinReplicas != effective
 }
 
 // raiseMinReplicas raises W once so many replicas follow, or growing would stop the writes, and only while none
@@ -20,7 +20,7 @@ func (s Situation) lowerMinReplicas(master Node) (Step, bool) {
 func (s Situation) raiseMinReplicas(master Node) (Step, bool) {
 	want := s.MinReplicas
 	following := s.Where(func(m Node) bool { return s.isMember(m) && m.InSync(master) })
-	return Step{Do: SetMinReplicas, Nodes: []string{master.Name}, MinReplicas: want},
+	return Step{Do: SetMinReplicas, NodeNames: []string{master.Name}, MinReplicas: want},
 		want > s.Status.Replication.EffectiveMinReplicas && len(following) >= int(want) &&
 			len(following) == len(s.Status.Replication.SyncSet)
 }
@@ -47,9 +47,9 @@ func (s Situation) removeLostMembers(master Node) (Step, bool) {
 		}
 	}
 	if len(uncounted) > 0 {
-		return Step{Do: Fence, Nodes: NamesOf(uncounted), Message: "only what is recorded may confirm writes"}, true
+		return Step{Do: Fence, NodeNames: NamesOf(uncounted), Message: "only what is recorded may confirm writes"}, true
 	}
-	return Step{Do: RemoveMembers, Nodes: gone}, len(gone) > 0 && !behind
+	return Step{Do: RemoveMembers, NodeNames: gone}, len(gone) > 0 && !behind
 }
 
 // hasLeft reports whether the process of record has ended or follows nobody for good.
@@ -65,14 +65,14 @@ func (s Situation) AttachReplicas(master Node) (Step, bool) {
 		return m.Name != master.Name && m.Answers() && s.isWanted(m) && !m.Deleting &&
 			(!counted || s.isMember(m) && (!m.Follows(master.Address) || !m.LinkUp && !m.LoginSent))
 	})
-	return Step{Do: AttachReplicas, Nodes: NamesOf(astray)}, len(astray) > 0
+	return Step{Do: AttachReplicas, NodeNames: NamesOf(astray)}, len(astray) > 0
 }
 
 // allowStaleReads lets nodes that have come to be in sync answer reads from then on also while they do not hear
 // their master. Before, a server answers nobody: it may have no data.
 func (s Situation) allowStaleReads(master Node) (Step, bool) {
 	closed := s.Where(func(m Node) bool { return m.Answers() && !m.ServesStale && (m.Master || m.InSync(master)) })
-	return Step{Do: ServeStaleReads, Nodes: NamesOf(closed), Message: "it has its data by now", RequeueAfter: ShortRequeue}, len(closed) > 0
+	return Step{Do: ServeStaleReads, NodeNames: NamesOf(closed), Message: "it has its data by now", RequeueAfter: ShortRequeue}, len(closed) > 0
 }
 
 // memberNamed gives the recorded process of that name that may confirm writes.

@@ -236,7 +236,7 @@ func TestPlan(t *testing.T) {
 			s := Healthy(c.size)
 			c.given(s)
 			got := s.Situation().Plan()
-			if got.Do != c.do || !slices.Equal(got.Nodes, c.nodes) {
+			if got.Do != c.do || !slices.Equal(got.NodeNames, c.nodes) {
 				t.Errorf("got %s (%s), want %s %v", got, got.Message, c.do, c.nodes)
 			}
 		})
@@ -269,7 +269,7 @@ func TestForming(t *testing.T) {
 				Fresh(&s.Nodes[i])
 			}
 			c.given(s)
-			if got := s.Situation().Plan(); got.Do != c.do || !slices.Equal(got.Nodes, c.nodes) {
+			if got := s.Situation().Plan(); got.Do != c.do || !slices.Equal(got.NodeNames, c.nodes) {
 				t.Errorf("got %s (%s), want %s %v", got, got.Message, c.do, c.nodes)
 			}
 		})

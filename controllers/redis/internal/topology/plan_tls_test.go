@@ -32,7 +32,7 @@ func TestReload(t *testing.T) {
 			s := Encrypted(published)
 			c.change(s)
 			next := s.Situation().Plan()
-			if next.Do != c.do || c.nodes != strings.Join(next.Nodes, ",") && c.nodes != "" {
+			if next.Do != c.do || c.nodes != strings.Join(next.NodeNames, ",") && c.nodes != "" {
 				t.Errorf("got %s, want %s %s", next, c.do, c.nodes)
 			}
 			if next.Do == LoadCertificates && (next.RequeueAfter != CertificateDelivery || next.Changes()) {

@@ -72,7 +72,7 @@ func (s Situation) volumesToStamp(holds func(Standing) bool) []string {
 // is the master's, and that a node which is gone is behind.
 func (s Situation) StampVolumes(Node) (Step, bool) {
 	list := s.volumesToStamp(func(due Standing) bool { return due != Synced })
-	return Step{Do: StampVolumes, Nodes: list}, len(list) > 0
+	return Step{Do: StampVolumes, NodeNames: list}, len(list) > 0
 }
 
 // VolumesInSync are the volumes that have come to be in sync and are not stamped so yet.

@@ -94,7 +94,7 @@ func TestBeginningAgainOnVolumes(t *testing.T) {
 		t.Run(c.reason, func(t *testing.T) {
 			s := recreatedOnVolumes(3)
 			c.given(s)
-			if got := s.Situation().Plan(); got.Do != c.do || !slices.Equal(got.Nodes, c.nodes) || cmp.Or(got.Message, got.Reason) != c.why {
+			if got := s.Situation().Plan(); got.Do != c.do || !slices.Equal(got.NodeNames, c.nodes) || cmp.Or(got.Message, got.Reason) != c.why {
 				t.Errorf("got %s (%s), want %s %v (%s)", got, got.Message, c.do, c.nodes, c.why)
 			}
 		})
@@ -120,7 +120,7 @@ func TestAHumanTellsWhetherEmptyIsRight(t *testing.T) {
 			if c.older != "" {
 				s.Annotations[cachev1alpha1.RedisSwitchover] = c.older
 			}
-			if got := s.Situation().Plan(); got.Do != Promote || !slices.Equal(got.Nodes, []string{c.node}) || !got.Unsafe {
+			if got := s.Situation().Plan(); got.Do != Promote || !slices.Equal(got.NodeNames, []string{c.node}) || !got.Unsafe {
 				t.Errorf("got %s (%s, unsafe: %t), want %s", got, got.Message, got.Unsafe, c.node)
 			}
 		})
@@ -133,11 +133,11 @@ func TestTotalRestartPrefersTheLaterOfStatusAndVolumes(t *testing.T) {
 	for i := range s.Nodes {
 		s.Nodes[i].Keys = 1
 	}
-	if got := s.Situation().Plan(); got.Do != Promote || got.Nodes[0] != "a-0" {
+	if got := s.Situation().Plan(); got.Do != Promote || got.NodeNames[0] != "a-0" {
 		t.Errorf("by the status: %s", got)
 	}
 	SetStamp(s, "a-2", 9, Leading)
-	if got := s.Situation().Plan(); got.Do != Promote || got.Nodes[0] != "a-2" {
+	if got := s.Situation().Plan(); got.Do != Promote || got.NodeNames[0] != "a-2" {
 		t.Errorf("by a later volume: %s", got)
 	}
 }
@@ -189,8 +189,8 @@ func TestStampsThatAreDue(t *testing.T) {
 			s := WithVolumes(Healthy(3))
 			c.given(s)
 			first, _ := s.Situation().StampVolumes(s.Nodes[0])
-			if later := s.Situation().VolumesInSync(); !slices.Equal(first.Nodes, c.first) || !slices.Equal(later, c.vouched) {
-				t.Errorf("got %v and %v, want %v and %v", first.Nodes, later, c.first, c.vouched)
+			if later := s.Situation().VolumesInSync(); !slices.Equal(first.NodeNames, c.first) || !slices.Equal(later, c.vouched) {
+				t.Errorf("got %v and %v, want %v and %v", first.NodeNames, later, c.first, c.vouched)
 			}
 		})
 	}
@@ -218,8 +218,8 @@ func TestStampIsReadAsWritten(t *testing.T) {
 func TestWithoutStorageNothingIsStamped(t *testing.T) {
 	s := Healthy(3)
 	first, any := s.Situation().StampVolumes(s.Nodes[0])
-	if later := s.Situation().VolumesInSync(); any || len(first.Nodes)+len(later) > 0 {
-		t.Errorf("got %v and %v", first.Nodes, later)
+	if later := s.Situation().VolumesInSync(); any || len(first.NodeNames)+len(later) > 0 {
+		t.Errorf("got %v and %v", first.NodeNames, later)
 	}
 	s.Nodes[0].View = wire.View{} // nor without a master
 	if later := s.Situation().VolumesInSync(); len(later) > 0 {

@@ -39,7 +39,7 @@ const (
 // Step is the one thing that a pass does.
 type Step struct {
 	Do           Verb
-	Nodes        []string      // acted on
+	NodeNames    []string      // acted on
 	Message      string        // told to people
 	Reason       string        // of the condition, event or change of the master that reports it
 	Evidence     string        // proof that the old master takes no writes
@@ -48,7 +48,7 @@ type Step struct {
 	RequeueAfter time.Duration // when to look again
 }
 
-func (s Step) String() string { return fmt.Sprintf("%s %s", s.Do, strings.Join(s.Nodes, ",")) }
+func (s Step) String() string { return fmt.Sprintf("%s %s", s.Do, strings.Join(s.NodeNames, ",")) }
 
 // Acts reports whether the step does anything outside of this process.
 func (s Step) Acts() bool { return s.Do != Idle && s.Do != Wait && s.Do != Block }
