@@ -320,7 +320,7 @@ func (o *operator) runUntilQuiet() {
 	o.cluster.t.Helper()
 	for quiet, rounds := 0, 0; quiet < 2; rounds++ {
 		if rounds > 100 {
-			o.cluster.t.Fatal("the world does not come to rest")
+			o.cluster.t.Fatal("the operator and the cluster do not come to rest")
 		}
 		before := o.cluster.resourceVersions()
 		o.sync()

@@ -123,13 +123,13 @@ func isRolloutStuck(e *appv1.EasyService, d *appsv1.Deployment, r rolloutRequest
 }
 
 // isRolloutOverdue reports whether the rollout of what the Deployment holds is beyond its rolloutDeadline.
-func isRolloutOverdue(e *appv1.EasyService, d *appsv1.Deployment, r rolloutRequest, w snapshot) bool {
+func isRolloutOverdue(e *appv1.EasyService, d *appsv1.Deployment, r rolloutRequest, w world) bool {
 	at, runs := rolloutDeadline(e, d, w.pods, w.now)
 	return runs && r.deploymentApplied && r.appliedHash == r.specHash && r.specHash == e.Status.LastRollout.Template && !at.After(w.now.Time)
 }
 
 // untilDeadline is how soon to look again at a rollout that runs; 0 is never.
-func untilDeadline(e *appv1.EasyService, d *appsv1.Deployment, w snapshot) time.Duration {
+func untilDeadline(e *appv1.EasyService, d *appsv1.Deployment, w world) time.Duration {
 	if at, given := deadlineExceededAt(e, d); given && at.After(w.now.Time) {
 		return at.Sub(w.now.Time) // no later than it ends otherwise
 	}

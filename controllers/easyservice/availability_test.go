@@ -85,7 +85,7 @@ func TestWhatKeepsStoppingIsNeverReady(t *testing.T) {
 		if len(pod.Status.Conditions) > 0 {
 			d.Status.ReadyReplicas = 1
 		}
-		got := status(e, converge.Observed{"Deployment/a": d}, snapshot{pods: []corev1.Pod{pod}, now: secondsLater(100)}, rolloutRequest{specHash: "1", appliedHash: "1", deploymentApplied: true})
+		got := status(e, converge.Observed{"Deployment/a": d}, world{pods: []corev1.Pod{pod}, now: secondsLater(100)}, rolloutRequest{specHash: "1", appliedHash: "1", deploymentApplied: true})
 		for kind, want := range map[string]metav1.ConditionStatus{
 			commonv1.ConditionReady: metav1.ConditionFalse, commonv1.ConditionAvailable: metav1.ConditionFalse, commonv1.ConditionDegraded: metav1.ConditionTrue,
 		} {
@@ -112,10 +112,10 @@ func TestARolloutThatKeepsStoppingEnds(t *testing.T) {
 	e.Status.LastRollout = &appv1.Rollout{Template: "2", StartTime: testTime, Result: appv1.RolloutRunning}
 	asks := rolloutRequest{specHash: "2", appliedHash: "2", deploymentApplied: true}
 	for reason, phase := range crashLoopPhases {
-		if w := (snapshot{pods: []corev1.Pod{phase(19)}, now: secondsLater(19)}); isRolloutOverdue(e, &appsv1.Deployment{}, asks, w) || untilDeadline(e, &appsv1.Deployment{}, w) != time.Second {
+		if w := (world{pods: []corev1.Pod{phase(19)}, now: secondsLater(19)}); isRolloutOverdue(e, &appsv1.Deployment{}, asks, w) || untilDeadline(e, &appsv1.Deployment{}, w) != time.Second {
 			t.Errorf("%s: too early, or due in %s", reason, untilDeadline(e, &appsv1.Deployment{}, w))
 		}
-		if w := (snapshot{pods: []corev1.Pod{phase(20)}, now: secondsLater(20)}); !isRolloutOverdue(e, &appsv1.Deployment{}, asks, w) || untilDeadline(e, &appsv1.Deployment{}, w) != 0 {
+		if w := (world{pods: []corev1.Pod{phase(20)}, now: secondsLater(20)}); !isRolloutOverdue(e, &appsv1.Deployment{}, asks, w) || untilDeadline(e, &appsv1.Deployment{}, w) != 0 {
 			t.Errorf("%s: it goes on, or is due in %s", reason, untilDeadline(e, &appsv1.Deployment{}, w))
 		}
 	}
@@ -157,11 +157,11 @@ func TestDeadline(t *testing.T) {
 			c.change(e, &r)
 		}
 		now := secondsLater(31)
-		if got := untilDeadline(e, &c.held, snapshot{pods: c.pods, now: now}); got != max(0, c.want-31*time.Second) {
+		if got := untilDeadline(e, &c.held, world{pods: c.pods, now: now}); got != max(0, c.want-31*time.Second) {
 			t.Errorf("%s: due in %s", c.reason, got)
 		}
 		at := func(when time.Duration) bool {
-			return isRolloutOverdue(e, &c.held, r, snapshot{pods: c.pods, now: metav1.NewTime(testTime.Add(when))})
+			return isRolloutOverdue(e, &c.held, r, world{pods: c.pods, now: metav1.NewTime(testTime.Add(when))})
 		}
 		if c.want > 0 && (at(c.want-time.Second) || !at(c.want)) || c.want == 0 && at(24*time.Hour) {
 			t.Errorf("%s: it does not end in time", c.reason)
@@ -172,7 +172,7 @@ func TestDeadline(t *testing.T) {
 func TestADeadlineIsOfWhatTheDeploymentHolds(t *testing.T) {
 	e := newEasyService("a", appv1.EasyServiceSpec{Image: "a"})
 	e.Status.LastRollout = &appv1.Rollout{Template: "2", StartTime: testTime, Result: appv1.RolloutRunning}
-	w := snapshot{pods: []corev1.Pod{podAt(0, containerBacksOff)}, now: secondsLater(600)}
+	w := world{pods: []corev1.Pod{podAt(0, containerBacksOff)}, now: secondsLater(600)}
 	for r, want := range map[rolloutRequest]bool{
 		{specHash: "2", appliedHash: "2", deploymentApplied: true}: true,
 		{specHash: "2", appliedHash: "2"}:                          false,

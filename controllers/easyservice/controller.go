@@ -64,7 +64,7 @@ func (r *Reconciler) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.Resu
 }
 
 func (r *Reconciler) reconcile(ctx context.Context, e *appv1.EasyService, _ converge.SaveStatus) (ctrl.Result, error) {
-	w, err := r.takeSnapshot(ctx, e) // first: what the cluster gave a port stays with it
+	w, err := r.readWorld(ctx, e) // first: what the cluster gave a port stays with it
 	if err != nil {
 		return ctrl.Result{}, err
 	}
@@ -89,8 +89,8 @@ func (r *Reconciler) reconcile(ctx context.Context, e *appv1.EasyService, _ conv
 	return ctrl.Result{RequeueAfter: untilDeadline(e, observedDeployment(e, observed), w)}, errors.Join(missing, accountErr, err)
 }
 
-// snapshot is what one pass observed, read once.
-type snapshot struct {
+// world is what one pass saw, read once.
+type world struct {
 	servicePorts     []corev1.ServicePort // ports of the Service as it stands
 	deploymentExists bool                 // there is a Deployment
 	runningConfig    string               // digest of what configRefs named when it was made
@@ -99,8 +99,8 @@ type snapshot struct {
 	now              metav1.Time
 }
 
-func (r *Reconciler) takeSnapshot(ctx context.Context, e *appv1.EasyService) (snapshot, error) {
-	w, key := snapshot{now: metav1.NewTime(r.clock.Now()).Rfc3339Copy()}, client.ObjectKeyFromObject(e)
+func (r *Reconciler) readWorld(ctx context.Context, e *appv1.EasyService) (world, error) {
+	w, key := world{now: metav1.NewTime(r.clock.Now()).Rfc3339Copy()}, client.ObjectKeyFromObject(e)
 	var service corev1.Service
 	if err := r.Get(ctx, key, &service); client.IgnoreNotFound(err) != nil {
 		return w, fmt.Errorf("reading the ports that the Service holds: %w", err)

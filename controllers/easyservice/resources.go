@@ -25,9 +25,9 @@ const (
 	probePeriodSeconds = 2
 )
 
-// desired returns all children, with the pods by the given template. From the snapshot it takes the node ports that the
+// desired returns all children, with the pods by the given template. From the world it takes the node ports that the
 // Service was given, and the sockets that the pods listen on.
-func desired(e *appv1.EasyService, podTemplate *corev1ac.PodTemplateSpecApplyConfiguration, w snapshot) []converge.Child {
+func desired(e *appv1.EasyService, podTemplate *corev1ac.PodTemplateSpecApplyConfiguration, w world) []converge.Child {
 	children, all := []converge.Child{deployment(e, podTemplate)}, listeners(podTemplate, w.pods)
 	if len(e.Spec.Ports) > 0 {
 		children = append(children, service(e, w.servicePorts, all))

@@ -43,7 +43,7 @@ func TestDesired(t *testing.T) {
 	} {
 		t.Run(e.Name, func(t *testing.T) {
 			var text strings.Builder
-			for _, child := range desired(e, template(e, ""), snapshot{}) {
+			for _, child := range desired(e, template(e, ""), world{}) {
 				encoded, err := yaml.Marshal(child)
 				if err != nil {
 					t.Fatal(err)
@@ -117,7 +117,7 @@ func fullSpec() appv1.EasyServiceSpec {
 func TestBudgetFromSizeTwoOn(t *testing.T) {
 	for size, want := range map[int32]int{0: 1, 1: 1, 2: 2} {
 		e := newEasyService("a", appv1.EasyServiceSpec{Size: &size, Image: "a"})
-		if got := len(desired(e, template(e, ""), snapshot{})); got != want {
+		if got := len(desired(e, template(e, ""), world{})); got != want {
 			t.Errorf("size %d makes %d children, not %d", size, got, want)
 		}
 	}

@@ -96,7 +96,7 @@ func TestAnOldVerdictRollsNothingBack(t *testing.T) {
 		d.Annotations = map[string]string{annotationRevision: "3"}
 		return d
 	}
-	w := snapshot{replicaSets: []appsv1.ReplicaSet{set("a-1", "1"), set("a-2", "2"), set("a-0", "3")}}
+	w := world{replicaSets: []appsv1.ReplicaSet{set("a-1", "1"), set("a-2", "2"), set("a-0", "3")}}
 	asks := rolloutRequest{specHash: "0", appliedHash: "0", deploymentApplied: true}
 	for _, c := range []struct {
 		reason  string

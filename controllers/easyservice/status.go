@@ -17,7 +17,7 @@ import (
 )
 
 // status returns the status that follows from what was observed.
-func status(e *appv1.EasyService, observed converge.Observed, w snapshot, r rolloutRequest) appv1.EasyServiceStatus {
+func status(e *appv1.EasyService, observed converge.Observed, w world, r rolloutRequest) appv1.EasyServiceStatus {
 	d := observedDeployment(e, observed)
 	service, _ := converge.Find[*corev1.Service](observed, "Service", e.Name)
 	entry, _ := converge.Find[*networkingv1.Ingress](observed, "Ingress", e.Name)
@@ -84,7 +84,7 @@ func maxUnavailable(d *appsv1.Deployment, want int32) int32 {
 }
 
 // failureReason is why a pod does not start or keep running, or why none can be made: a quota, say.
-func failureReason(e *appv1.EasyService, d *appsv1.Deployment, w snapshot) string {
+func failureReason(e *appv1.EasyService, d *appsv1.Deployment, w world) string {
 	if why := conditions.FirstFailureUntil(isAvailable(e, w.now), w.pods); why != "" {
 		return why
 	}

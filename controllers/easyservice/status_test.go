@@ -87,7 +87,7 @@ func TestConditions(t *testing.T) {
 			}
 			e := newEasyService("a", appv1.EasyServiceSpec{Size: ptr.To[int32](4)})
 			e.Status.LastRollout = &appv1.Rollout{StartTime: testTime, Result: appv1.RolloutRunning}
-			got := status(e, observed, snapshot{pods: c.pods, now: secondsLater(2)}, rolloutRequest{deploymentApplied: true})
+			got := status(e, observed, world{pods: c.pods, now: secondsLater(2)}, rolloutRequest{deploymentApplied: true})
 			letters := ""
 			for _, kind := range []string{commonv1.ConditionReady, commonv1.ConditionAvailable, commonv1.ConditionProgressing, commonv1.ConditionDegraded} {
 				letters += string(meta.FindStatusCondition(got.Conditions, kind).Status[0])

@@ -95,7 +95,7 @@ func TestTargets(t *testing.T) {
 				given = template(newEasyService("a", appv1.EasyServiceSpec{Ports: c.given}), "")
 			}
 			var targets, lets []string
-			for _, child := range desired(e, given, snapshot{pods: c.pods}) {
+			for _, child := range desired(e, given, world{pods: c.pods}) {
 				switch made := child.(type) {
 				case *corev1ac.ServiceApplyConfiguration:
 					for _, p := range made.Spec.Ports {

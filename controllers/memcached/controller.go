@@ -88,8 +88,8 @@ func (r *Reconciler) reconcile(ctx context.Context, m *cachev1alpha1.Memcached, 
 	if !m.Spec.Paused {
 		late, recheckAfter = r.refreshCertificates(ctx, m, s, pods)
 	}
-	current := r.takeSnapshot(m, observed, pods, proxies)
-	m.Status = status(m, current) // last, also after an error: it says what stands
+	w := r.worldOf(m, observed, pods, proxies)
+	m.Status = status(m, w) // last, also after an error: it says what stands
 	if m.Spec.Paused {
 		err = errors.Join(err, r.ReportPausedChanges(ctx, m, children...))
 	} else { // only then somebody looked
@@ -97,19 +97,19 @@ func (r *Reconciler) reconcile(ctx context.Context, m *cachev1alpha1.Memcached, 
 	}
 	credentialsInSync(m, s.users)
 	conditions.SetUpdateAvailable(&m.Status.Conditions, m.Generation, image, m.Spec.Image, r.DefaultImage)
-	return ctrl.Result{RequeueAfter: converge.Soonest(recheckAfter, s.certificate.recheckAfter, untilDeadline(m, current))}, errors.Join(secretsErr, err)
+	return ctrl.Result{RequeueAfter: converge.Soonest(recheckAfter, s.certificate.recheckAfter, untilDeadline(m, w))}, errors.Join(secretsErr, err)
 }
 
-// takeSnapshot collects what was observed in this pass.
-func (r *Reconciler) takeSnapshot(m *cachev1alpha1.Memcached, observed converge.Observed, pods, proxies []corev1.Pod) snapshot {
-	s := snapshot{set: &appsv1.StatefulSet{}, proxy: &appsv1.Deployment{}, pods: pods, proxies: proxies, now: r.clock.Now()}
+// worldOf collects what this pass saw.
+func (r *Reconciler) worldOf(m *cachev1alpha1.Memcached, observed converge.Observed, pods, proxies []corev1.Pod) world {
+	w := world{set: &appsv1.StatefulSet{}, proxy: &appsv1.Deployment{}, pods: pods, proxies: proxies, now: r.clock.Now()}
 	if set, found := converge.Find[*appsv1.StatefulSet](observed, "StatefulSet", m.Name); found {
-		s.set = set
+		w.set = set
 	}
 	if proxy, found := converge.Find[*appsv1.Deployment](observed, "Deployment", proxyName(m)); found {
-		s.proxy = proxy
+		w.proxy = proxy
 	}
-	return s
+	return w
 }
 
 // getStatefulSet returns the object's StatefulSet, empty when there is none or it is not ours.

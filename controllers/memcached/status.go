@@ -15,8 +15,8 @@ import (
 	"github.com/mainstay-operator/mainstay-operator/controllers/internal/parts"
 )
 
-// snapshot is what one pass observed; neither set nor proxy is nil.
-type snapshot struct {
+// world is what one pass saw; neither set nor proxy is nil.
+type world struct {
 	set     *appsv1.StatefulSet
 	proxy   *appsv1.Deployment
 	pods    []corev1.Pod // the nodes'
@@ -24,11 +24,11 @@ type snapshot struct {
 	now     time.Time
 }
 
-// status returns the status that follows from what was observed.
-func status(m *cachev1alpha1.Memcached, s snapshot) cachev1alpha1.MemcachedStatus {
-	set, late := s.set, isStuck(m, s)
+// status returns the status that follows from what a pass saw.
+func status(m *cachev1alpha1.Memcached, w world) cachev1alpha1.MemcachedStatus {
+	set, late := w.set, isStuck(m, w)
 	next := cachev1alpha1.MemcachedStatus{
-		Nodes:      readyPodNames(s.pods),
+		Nodes:      readyPodNames(w.pods),
 		Servers:    servers(m),
 		Selector:   parts.SelectorString(appName, m.Name),
 		Endpoint:   endpoint(m),
@@ -45,21 +45,21 @@ func status(m *cachev1alpha1.Memcached, s snapshot) cachev1alpha1.MemcachedStatu
 		Updated:            set.Status.UpdatedReplicas,
 		Ready:              set.Status.ReadyReplicas,
 		Total:              set.Status.Replicas,
-		Failure:            cmp.Or(conditions.FirstFailure(slices.Concat(s.pods, s.proxies)), conditions.ReplicaFailure(s.proxy)),
-		StartupWait:        pendingReason(s, late),
+		Failure:            cmp.Or(conditions.FirstFailure(slices.Concat(w.pods, w.proxies)), conditions.ReplicaFailure(w.proxy)),
+		StartupWait:        pendingReason(w, late),
 		DeadlineExceeded:   late,
-		Frontend:           proxyWorkload(m, s.proxy),
+		Frontend:           proxyWorkload(m, w.proxy),
 	})
 	conditions.SetPaused(&next.Conditions, m.Generation, m.Spec.Paused)
 	return next
 }
 
 // pendingReason says what the nodes wait for. Only the events of a StatefulSet say why it cannot make a pod.
-func pendingReason(s snapshot, late bool) string {
-	if why := conditions.FirstStartupWait(slices.Concat(s.pods, s.proxies)); why != "" || !late {
+func pendingReason(w world, late bool) string {
+	if why := conditions.FirstStartupWait(slices.Concat(w.pods, w.proxies)); why != "" || !late {
 		return why
 	}
-	return fmt.Sprintf("the events of StatefulSet %s and of the pods may say why", s.set.Name)
+	return fmt.Sprintf("the events of StatefulSet %s and of the pods may say why", w.set.Name)
 }
 
 // proxyWorkload is the proxy as the conditions see it; nil when there is none.

@@ -38,9 +38,9 @@ func progressingSince(m *cachev1alpha1.Memcached, now time.Time) time.Time {
 
 // deadlineAt is when there has been no progress for too long. Progress is a pod that is created, is deleted, or becomes
 // ready; the last counts from minReadySeconds later, since the rollout pauses for that long.
-func deadlineAt(m *cachev1alpha1.Memcached, s snapshot) time.Time {
-	moved := progressingSince(m, s.now)
-	for _, pod := range slices.Concat(s.pods, s.proxies) {
+func deadlineAt(m *cachev1alpha1.Memcached, w world) time.Time {
+	moved := progressingSince(m, w.now)
+	for _, pod := range slices.Concat(w.pods, w.proxies) {
 		at := pod.CreationTimestamp.Time
 		if serves, ready := conditions.ReadySince(&pod); ready {
 			at = serves.Add(time.Duration(minReadySeconds(m)) * time.Second)
@@ -56,15 +56,15 @@ func deadlineAt(m *cachev1alpha1.Memcached, s snapshot) time.Time {
 }
 
 // isStuck reports whether the deadline has passed, once the StatefulSet's controller has begun.
-func isStuck(m *cachev1alpha1.Memcached, s snapshot) bool {
-	begun := s.set.Generation > 0 && s.set.Status.ObservedGeneration == s.set.Generation
-	return begun && !deadlineAt(m, s).After(s.now)
+func isStuck(m *cachev1alpha1.Memcached, w world) bool {
+	begun := w.set.Generation > 0 && w.set.Status.ObservedGeneration == w.set.Generation
+	return begun && !deadlineAt(m, w).After(w.now)
 }
 
 // untilDeadline is how soon to look again, because the deadline passes then; 0 is never.
-func untilDeadline(m *cachev1alpha1.Memcached, s snapshot) time.Duration {
-	if s.set.Generation == 0 || !meta.IsStatusConditionTrue(m.Status.Conditions, commonv1.ConditionProgressing) {
+func untilDeadline(m *cachev1alpha1.Memcached, w world) time.Duration {
+	if w.set.Generation == 0 || !meta.IsStatusConditionTrue(m.Status.Conditions, commonv1.ConditionProgressing) {
 		return 0
 	}
-	return max(deadlineAt(m, s).Sub(s.now), 0)
+	return max(deadlineAt(m, w).Sub(w.now), 0)
 }

@@ -54,13 +54,13 @@ func TestWhatNeverComesNeedsAHuman(t *testing.T) {
 		t.Run(c.reason, func(t *testing.T) {
 			m := newMemcached(func(s *cachev1alpha1.MemcachedSpec) { s.Size = ptr.To[int32](2) })
 			m.Status.Conditions = []metav1.Condition{{Type: commonv1.ConditionProgressing, Status: metav1.ConditionTrue, LastTransitionTime: at(0)}}
-			s := snapshot{set: c.set, proxy: &appsv1.Deployment{}, pods: c.pods, now: at(c.minutes).Time}
-			m.Status = status(m, s)
+			w := world{set: c.set, proxy: &appsv1.Deployment{}, pods: c.pods, now: at(c.minutes).Time}
+			m.Status = status(m, w)
 			got := meta.FindStatusCondition(m.Status.Conditions, commonv1.ConditionDegraded)
 			if (got.Status == metav1.ConditionTrue) != (c.degraded != "") || !strings.Contains(got.Message, c.degraded) {
 				t.Errorf("Degraded is %s: %s", got.Status, got.Message)
 			}
-			if wake := untilDeadline(m, s); wake != c.wake {
+			if wake := untilDeadline(m, w); wake != c.wake {
 				t.Errorf("looks again in %s", wake)
 			}
 		})
@@ -98,7 +98,7 @@ func TestSinceWhenSomethingIsToCome(t *testing.T) {
 	} {
 		m := newMemcached(nil)
 		m.Generation, m.Status.Conditions = c.generation, c.before
-		if got := isStuck(m, snapshot{set: set, now: now}); got != c.stuck {
+		if got := isStuck(m, world{set: set, now: now}); got != c.stuck {
 			t.Errorf("%s: stuck is %t", c.reason, got)
 		}
 	}
@@ -109,7 +109,7 @@ func TestProxiesThatCannotBeMadeNeedAHuman(t *testing.T) {
 	refused := &appsv1.Deployment{ObjectMeta: metav1.ObjectMeta{Generation: 1}, Spec: appsv1.DeploymentSpec{Replicas: ptr.To[int32](2)}}
 	refused.Status.Conditions = []appsv1.DeploymentCondition{{
 		Type: appsv1.DeploymentReplicaFailure, Status: corev1.ConditionTrue, Message: "exceeded quota: small"}}
-	s := status(m, snapshot{set: &appsv1.StatefulSet{}, proxy: refused})
+	s := status(m, world{set: &appsv1.StatefulSet{}, proxy: refused})
 	got := meta.FindStatusCondition(s.Conditions, commonv1.ConditionDegraded)
 	if got.Status != metav1.ConditionTrue || got.Reason != commonv1.ReasonPodFailing || got.Message != "pods cannot be made: exceeded quota: small" {
 		t.Errorf("Degraded is %s (%s: %s)", got.Status, got.Reason, got.Message)

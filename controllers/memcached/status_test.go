@@ -15,8 +15,8 @@ import (
 	commonv1 "github.com/mainstay-operator/mainstay-operator/api/common/v1"
 )
 
-// emptySnapshot is a cluster in which none of the children exist.
-var emptySnapshot = snapshot{set: &appsv1.StatefulSet{}, proxy: &appsv1.Deployment{}}
+// emptyWorld is one in which none of the children exist.
+var emptyWorld = world{set: &appsv1.StatefulSet{}, proxy: &appsv1.Deployment{}}
 
 func TestStatus(t *testing.T) {
 	const old, fresh = "a-1", "a-2"
@@ -46,7 +46,7 @@ func TestStatus(t *testing.T) {
 	} {
 		t.Run(c.reason, func(t *testing.T) {
 			m := newMemcached(func(s *cachev1alpha1.MemcachedSpec) { s.Size = ptr.To[int32](2) })
-			s := status(m, snapshot{set: c.set, proxy: &appsv1.Deployment{}})
+			s := status(m, world{set: c.set, proxy: &appsv1.Deployment{}})
 			got := meta.FindStatusCondition(s.Conditions, commonv1.ConditionReady)
 			if string(got.Status)+" "+got.Reason != c.ready {
 				t.Errorf("Ready is %s (%s: %s)", got.Status, got.Reason, got.Message)
@@ -83,7 +83,7 @@ func TestTheProxyCountsWhereThereIsOne(t *testing.T) {
 	} {
 		t.Run(c.reason, func(t *testing.T) {
 			m := newMemcached(func(s *cachev1alpha1.MemcachedSpec) { s.Proxy = &cachev1alpha1.MemcachedProxy{Enabled: c.enabled} })
-			s := status(m, snapshot{set: out, proxy: c.proxy})
+			s := status(m, world{set: out, proxy: c.proxy})
 			if got := meta.IsStatusConditionTrue(s.Conditions, commonv1.ConditionReady); got != c.ready {
 				t.Errorf("Ready is %t: %v", got, s.Conditions)
 			}
@@ -114,12 +114,12 @@ func TestNodesAreTheReadyPodsSorted(t *testing.T) {
 
 func TestStatusTakesTheTimeOfAConditionOver(t *testing.T) {
 	m := newMemcached(nil)
-	m.Status = status(m, emptySnapshot)
+	m.Status = status(m, emptyWorld)
 	then := metav1.NewTime(time.Unix(1, 0))
 	for i := range m.Status.Conditions {
 		m.Status.Conditions[i].LastTransitionTime = then
 	}
-	for _, c := range status(m, emptySnapshot).Conditions {
+	for _, c := range status(m, emptyWorld).Conditions {
 		if c.LastTransitionTime != then {
 			t.Errorf("%s seems to have turned", c.Type)
 		}

@@ -21,7 +21,7 @@ import (
 const together = 8
 
 var _ = Describe("Crash:", func() {
-	forEachKind("ends in the same world wherever a call goes wrong", func(ctx SpecContext, k kind) {
+	forEachKind("ends in the same state wherever a call goes wrong", func(ctx SpecContext, k kind) {
 		golden, err := crash(ctx, k, "", fault.None)
 		Expect(err).NotTo(HaveOccurred())
 		Expect(golden.calls).NotTo(BeEmpty())
@@ -47,8 +47,8 @@ var _ = Describe("Crash:", func() {
 				switch {
 				case err != nil:
 					failures[i] = fmt.Errorf("%s at %q: %w", p.fault, p.call, err)
-				case ended.snapshot != golden.snapshot:
-					failures[i] = fmt.Errorf("%s at %q: another world: %s", p.fault, p.call, firstDifference(golden.snapshot, ended.snapshot))
+				case ended.state != golden.state:
+					failures[i] = fmt.Errorf("%s at %q: another end state: %s", p.fault, p.call, firstDifference(golden.state, ended.state))
 				}
 			})
 		}
@@ -59,7 +59,7 @@ var _ = Describe("Crash:", func() {
 })
 
 // faults that are tried at the n-th call: all in which something is lost, and of
-// the refusals, which leave the world alike, one in turn. LONG=1 tries all.
+// the refusals, which all leave the same state, one in turn. LONG=1 tries all.
 func faults(n int) []fault.Fault {
 	if os.Getenv("LONG") != "" {
 		return fault.All
@@ -68,8 +68,8 @@ func faults(n int) []fault.Fault {
 }
 
 type outcome struct {
-	calls    []string // identities of the writes, in order, each once
-	snapshot string
+	calls []string // identities of the writes, in order, each once
+	state string
 }
 
 // crash runs an object's life from nothing to rest with one fault at the first
@@ -121,9 +121,9 @@ func (o *operator) waitForOutcome(ctx context.Context, k kind, obj client.Object
 		if err := k.done(ctx, obj); err != nil {
 			return err
 		}
-		now, err := snapshotOf(ctx, obj)
+		now, err := stateOf(ctx, obj)
 		if err == nil && now != last {
-			err = fmt.Errorf("the world still changes: %s", firstDifference(last, now))
+			err = fmt.Errorf("the state still changes: %s", firstDifference(last, now))
 		}
 		last = now
 		return err
@@ -135,7 +135,7 @@ func (o *operator) waitForOutcome(ctx context.Context, k kind, obj client.Object
 			calls = append(calls, c.ID())
 		}
 	}
-	return outcome{calls: calls, snapshot: last}, err
+	return outcome{calls: calls, state: last}, err
 }
 
 // await is Eventually for code that runs beside the spec.

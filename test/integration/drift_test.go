@@ -21,7 +21,7 @@ var _ = Describe("Drift:", func() {
 		namespace := k.newNamespace(ctx)
 		o := operate(namespace)
 		obj := k.create(ctx, namespace)
-		before := restedWorld(ctx, o, k, obj)
+		before := stateAtRest(ctx, o, k, obj)
 		found, err := childrenIn(ctx, namespace)
 		Expect(err).NotTo(HaveOccurred())
 		for place, child := range found {
@@ -29,7 +29,7 @@ var _ = Describe("Drift:", func() {
 			Expect(admin.Delete(ctx, child)).To(Succeed())
 			Eventually(func() (types.UID, error) { return uidOf(ctx, child) }).ShouldNot(Equal(child.GetUID()))
 		}
-		Expect(firstDifference(before, restedWorld(ctx, o, k, obj))).To(Equal(same))
+		Expect(firstDifference(before, stateAtRest(ctx, o, k, obj))).To(Equal(same))
 	})
 
 	forEachKind("takes back every edit of a field that we own", func(ctx SpecContext, k kind) {
@@ -66,7 +66,7 @@ var _ = Describe("Drift:", func() {
 		namespace := k.newNamespace(ctx)
 		o := operate(namespace)
 		obj := k.create(ctx, namespace)
-		before := restedWorld(ctx, o, k, obj)
+		before := stateAtRest(ctx, o, k, obj)
 		found, err := childrenIn(ctx, namespace)
 		Expect(err).NotTo(HaveOccurred())
 		patches := map[string]string{
@@ -81,7 +81,7 @@ var _ = Describe("Drift:", func() {
 			}
 		}
 		Eventually(func() (string, error) {
-			after, err := snapshotOf(ctx, obj)
+			after, err := stateOf(ctx, obj)
 			return firstDifference(before, after), err
 		}).Should(Equal(same))
 	})

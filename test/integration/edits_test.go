@@ -31,7 +31,7 @@ var _ = Describe("Edits:", func() {
 			GinkgoHelper()
 			namespace := k.newNamespace(ctx)
 			o := operate(namespace)
-			return restedWorld(ctx, o, k, k.create(ctx, namespace, change...))
+			return stateAtRest(ctx, o, k, k.create(ctx, namespace, change...))
 		}
 		first, second := fresh(), fresh(k.edit)
 		Expect(first).NotTo(Equal(second))
@@ -40,22 +40,22 @@ var _ = Describe("Edits:", func() {
 		o := operate(namespace)
 		obj := k.create(ctx, namespace)
 		update(ctx, obj, k.edit)
-		Expect(firstDifference(second, restedWorld(ctx, o, k, obj))).To(Equal(same), "after v1, v2")
+		Expect(firstDifference(second, stateAtRest(ctx, o, k, obj))).To(Equal(same), "after v1, v2")
 		sample := k.sample()
 		update(ctx, obj, func(o client.Object) { setSpec(o, sample) })
-		Expect(firstDifference(first, restedWorld(ctx, o, k, obj))).To(Equal(same), "after v1, v2, v1")
+		Expect(firstDifference(first, stateAtRest(ctx, o, k, obj))).To(Equal(same), "after v1, v2, v1")
 	})
 
 	forEachKind("leaves no child when it is deleted, and begins anew under the same name", func(ctx SpecContext, k kind) {
 		namespace := k.newNamespace(ctx)
 		o := operate(namespace)
 		obj := k.create(ctx, namespace)
-		before := restedWorld(ctx, o, k, obj)
+		before := stateAtRest(ctx, o, k, obj)
 		Expect(admin.Delete(ctx, obj)).To(Succeed())
 		obj = k.sample()
 		obj.SetNamespace(namespace)
 		Eventually(func() error { return admin.Create(ctx, obj) }).Should(Succeed())
-		Expect(firstDifference(before, restedWorld(ctx, o, k, obj))).To(Equal(same))
+		Expect(firstDifference(before, stateAtRest(ctx, o, k, obj))).To(Equal(same))
 
 		Expect(admin.Delete(ctx, obj)).To(Succeed())
 		Eventually(func() map[string]string { return versions(ctx, namespace) }).Should(BeEmpty())
@@ -149,12 +149,12 @@ var _ = Describe("Edits:", func() {
 	})
 })
 
-// restedWorld is the world once it stands still.
-func restedWorld(ctx context.Context, o *operator, k kind, obj client.Object) string {
+// stateAtRest is the state of an object and its children once nothing changes any more.
+func stateAtRest(ctx context.Context, o *operator, k kind, obj client.Object) string {
 	GinkgoHelper()
 	ended, err := o.waitForOutcome(ctx, k, obj)
 	Expect(err).NotTo(HaveOccurred())
-	return ended.snapshot
+	return ended.state
 }
 
 // measured is what an autoscaler learns of an object: its scale, and the pods that it counts.

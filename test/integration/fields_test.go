@@ -48,7 +48,7 @@ var _ = Describe("Fields:", func() {
 				case apierrors.IsInvalid(err): // the rest cannot stand without it
 				case err != nil:
 					failures[i] = fmt.Errorf("without %s: %w", field, err)
-				case childrenOf(without.snapshot) == childrenOf(full.snapshot):
+				case childrenOf(without.state) == childrenOf(full.state):
 					failures[i] = fmt.Errorf("%s: with or without it, no child differs", field)
 				}
 			})
@@ -108,10 +108,10 @@ func specOf(obj client.Object) map[string]any {
 	return fields["spec"].(map[string]any)
 }
 
-// childrenOf is a world without its owner.
-func childrenOf(world string) string {
+// childrenOf is a state without the owner.
+func childrenOf(state string) string {
 	var places map[string]json.RawMessage
-	if err := json.Unmarshal([]byte(world), &places); err != nil {
+	if err := json.Unmarshal([]byte(state), &places); err != nil {
 		return err.Error()
 	}
 	delete(places, "owner")

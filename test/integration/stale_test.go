@@ -25,7 +25,7 @@ var _ = Describe("Stale caches:", func() {
 		namespace := k.newNamespace(ctx)
 		o := operate(namespace)
 		obj := k.create(ctx, namespace)
-		first := restedWorld(ctx, o, k, obj)
+		first := stateAtRest(ctx, o, k, obj)
 		waitForRest(o)
 
 		o.HoldWatches(held...)
@@ -50,7 +50,7 @@ var _ = Describe("Stale caches:", func() {
 			g.Expect(k.done(ctx, obj)).NotTo(Succeed())
 		}).Should(Succeed())
 		o.ReleaseWatches()
-		Expect(firstDifference(first, restedWorld(ctx, o, k, obj))).To(Equal(same))
+		Expect(firstDifference(first, stateAtRest(ctx, o, k, obj))).To(Equal(same))
 	})
 
 	forEachKind("do not make a stranger of our own new child", func(ctx SpecContext, k kind) {

@@ -75,8 +75,8 @@ func versions(ctx context.Context, namespace string) map[string]string {
 	return seen
 }
 
-// snapshotOf is an object and its children without what differs from run to run.
-func snapshotOf(ctx context.Context, obj client.Object) (string, error) {
+// stateOf is the text of an object and its children, without what differs from run to run.
+func stateOf(ctx context.Context, obj client.Object) (string, error) {
 	found, err := childrenIn(ctx, obj.GetNamespace())
 	if err != nil {
 		return "", err
@@ -87,16 +87,16 @@ func snapshotOf(ctx context.Context, obj client.Object) (string, error) {
 	}
 	found["owner"] = owner
 	lots := append(drawn(found), maskDigests(found)...)
-	world := map[string]any{}
+	state := map[string]any{}
 	for place, child := range found {
-		world[place] = normal(child.Object)
+		state[place] = normal(child.Object)
 	}
-	text, err := json.MarshalIndent(world, "", " ")
+	text, err := json.MarshalIndent(state, "", " ")
 	return strings.NewReplacer(append(lots, obj.GetNamespace(), "NAMESPACE")...).Replace(string(text)), err
 }
 
 // drawn gives each password drawn by lot, and its hash, the name of its key: so
-// two worlds are alike, and one whose Secrets do not fit together is not.
+// two states are alike, and one whose Secrets do not fit together is not.
 // Secrets are made readable on the way; certificates are each another.
 func drawn(found map[string]*unstructured.Unstructured) []string {
 	var replaced []string
