@@ -77,7 +77,7 @@ func (r *Reconciler) reconcile(ctx context.Context, e *appv1.EasyService, _ conv
 	accountErr := rejectManagerAccount(podTemplate.Spec, e.Namespace, r.Account)
 	apply, observeOnly := r.Converge, e.Spec.Paused || accountErr != nil || missing != nil && !w.deploymentExists
 	if observeOnly { // nothing begins before what it is configured with is there, nor as the manager
-		apply = r.Observe
+		apply = r.ReadChildren
 	}
 	children := desired(e, podTemplate, w)
 	observed, err := apply(ctx, e, children...)

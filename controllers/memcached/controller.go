@@ -74,7 +74,7 @@ func (r *Reconciler) reconcile(ctx context.Context, m *cachev1alpha1.Memcached, 
 	s, secretsErr := r.readSecrets(ctx, m, running)
 	apply := r.Converge
 	if m.Spec.Paused || s.isIncomplete(m) {
-		apply = r.Observe
+		apply = r.ReadChildren
 	}
 	children := desired(m, inputs{image, r.exporterImage(m, running), s.certificate.Identity, s.users.published, r.Account.Namespace})
 	observed, err := apply(ctx, m, children...)

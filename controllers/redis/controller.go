@@ -1,6 +1,6 @@
 // Package redis runs Redis objects: a master and replicas that lose no confirmed write.
 //
-// What happens on a master's death reads in five files: observe.go looks, plan.go and plan_failover.go of package topology
+// What happens on a master's death reads in five files: fleet.go looks, plan.go and plan_failover.go of package topology
 // decide, perform.go sees that only one operator acts, and act_failover.go acts. docs/architecture.md goes through them in
 // order.
 package redis
@@ -85,14 +85,14 @@ func (r *Reconciler) reconcile(ctx context.Context, redis *cachev1alpha1.Redis, 
 		return ctrl.Result{}, err
 	}
 	outside := &apiEffects{Reconciler: r, redis: redis, set: set, saveStatus: save}
-	f := r.observeNodes(ctx, redis, spec, pods, set, secrets, outside) // read once, into a value
+	f := r.openFleet(ctx, redis, spec, pods, set, secrets, outside) // read once, into a value
 	defer f.close()
 	f.Volumes, outside.fleet = volumes, f
 	r.memory.watchServers(ctx, redis, spec.ProbeInterval, f.addresses(), f.certificates.TLSConfig, r.clock)
 
 	next := f.situation(redis).Plan() // one decision, pure
 	if redis.Spec.Paused {
-		observed, err := r.Observe(ctx, redis, desiredChildren(redis, r.childInputs(redis, set, f))...)
+		observed, err := r.ReadChildren(ctx, redis, desiredChildren(redis, r.childInputs(redis, set, f))...)
 		result := r.updateStatus(redis, f, next, observed, pods)
 		r.takeAcceptedSettings(redis, f) // as it will be
 		return result, errors.Join(err, r.ReportPausedChanges(ctx, redis, desiredChildren(redis, r.childInputs(redis, set, f))...))

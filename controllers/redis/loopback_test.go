@@ -165,8 +165,8 @@ func (l *loopback) replica() *localServer {
 	return l.nodes[slices.IndexFunc(l.nodes, func(n *localServer) bool { return n != l.master() })]
 }
 
-// observe as a pass does.
-func (l *loopback) observe() *fleet {
+// openFleet does what a pass does.
+func (l *loopback) openFleet() *fleet {
 	f := &fleet{spec: config.Resolve(l.redis), servers: map[string]server{}, credentials: l.secrets}
 	f.Volumes = maps.Clone(l.volumes)
 	f.effects = scripted{onStamp: func(name string, is topology.Stamp) error {
@@ -191,7 +191,7 @@ func (l *loopback) observe() *fleet {
 
 // pass is one of the operator's.
 func (l *loopback) pass() topology.Verb {
-	f := l.observe()
+	f := l.openFleet()
 	defer f.close()
 	next := f.situation(l.redis).Plan()
 	l.last = next

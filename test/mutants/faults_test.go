@@ -471,10 +471,10 @@ var servers = []mutant{
 
 // What is seen of pods and servers.
 var observations = []mutant{
-	{"ContainersReady as liveness", "observe.go",
+	{"ContainersReady as liveness", "fleet.go",
 		"m.Stopped = c.State.Terminated != nil ||", "m.Stopped = !conditionTrue(pod, corev1.ContainersReady) || c.State.Terminated != nil ||",
 		"TestWhatAPodProves"},
-	{"a pod made anew is the master's", "observe.go",
+	{"a pod made anew is the master's", "fleet.go",
 		"return m.PodUID == rep.Master.PodUID })", "return m.Name == rep.Master.Name })",
 		"TestAMasterWhosePodIsGoneIsAGhost"},
 	{"a replica that only a server names is a series", "memory.go",

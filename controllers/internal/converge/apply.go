@@ -35,7 +35,7 @@ type Child interface {
 	GetName() *string
 }
 
-// Observed are the children as they stand after a pass, by kind and name.
+// Observed are children as they stand, by kind and name.
 type Observed map[string]client.Object
 
 // Find returns the observed child of that type and name, and whether there is one.
@@ -67,8 +67,8 @@ func (c *Converger) Converge(ctx context.Context, owner Object, children ...Chil
 	return observed, errors.Join(errs...)
 }
 
-// Observe reads the children and writes nothing: it is for a paused object.
-func (c *Converger) Observe(ctx context.Context, owner Object, children ...Child) (Observed, error) {
+// ReadChildren reads the children and writes nothing: it is for a paused object.
+func (c *Converger) ReadChildren(ctx context.Context, owner Object, children ...Child) (Observed, error) {
 	observed := Observed{}
 	errs := make([]error, 0, len(children))
 	for _, child := range children {

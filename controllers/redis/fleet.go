@@ -89,8 +89,8 @@ func (f *fleet) close() {
 	}
 }
 
-// observeNodes turns pods into nodes and asks all servers at once. The fleet holds the connections: close it.
-func (r *Reconciler) observeNodes(ctx context.Context, redis *cachev1alpha1.Redis, spec config.Spec, pods []corev1.Pod, set *appsv1.StatefulSet, s secrets, outside effects) *fleet {
+// openFleet turns pods into nodes, connects to their servers and asks all at once. Close the fleet: it holds the connections.
+func (r *Reconciler) openFleet(ctx context.Context, redis *cachev1alpha1.Redis, spec config.Spec, pods []corev1.Pod, set *appsv1.StatefulSet, s secrets, outside effects) *fleet {
 	f := &fleet{spec: spec, effects: outside, servers: map[string]server{}, credentials: s.credentials, certificates: s.certificates}
 	open := func(address string) server {
 		return wire.Open(address, s.credentials.Operator, s.certificates.TLSConfig)
