@@ -261,7 +261,7 @@ func TestDetermineEnd(t *testing.T) {
 		"evicted, seen to run":           {attempt: runningAttempt, pod: edits(phase(corev1.PodFailed, "Evicted")), prosta: egov1.Lost, reason: commonv1.ReasonNodeLost},
 		"out of the kubelet's sight":     {pod: edits(phase(corev1.PodFailed, ""), exited(137, reasonStatusUnknown, "")), prosta: egov1.Lost, reason: commonv1.ReasonNodeLost},
 		"started twice":                  {pod: edits(phase(corev1.PodFailed, ""), exited(guard.ExitRefused, "Error", guard.StartedBefore+"\n")), prosta: egov1.Lost, reason: commonv1.ReasonStartedTwice},
-		"guard could not write":          {pod: edits(phase(corev1.PodFailed, ""), exited(guard.ExitRefused, "Error", guard.MarkerNotWritten+"\n")), prosta: egov1.Failed, reason: commonv1.ReasonNotStarted, exit: ptr.To[int32](guard.ExitRefused)},
+		"guard could not write":          {pod: edits(phase(corev1.PodFailed, ""), exited(guard.ExitRefused, "Error", guard.StartFileNotWritten+"\n")), prosta: egov1.Failed, reason: commonv1.ReasonNotStarted, exit: ptr.To[int32](guard.ExitRefused)},
 
 		"no guard came":                  {attempt: guardedAttempt, pod: edits(phase(corev1.PodFailed, ""), unstarted, guardEnded(128, "StartError", "exec format error")), prosta: egov1.Failed, reason: commonv1.ReasonNotStarted},
 		"no guard came, evicted":         {attempt: guardedAttempt, pod: edits(phase(corev1.PodFailed, "Evicted"), unstarted, guardEnded(137, "Error", "")), prosta: egov1.Failed, reason: "Evicted"},

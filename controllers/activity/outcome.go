@@ -143,8 +143,8 @@ func failureEnd(pod *corev1.Pod, ran *corev1.ContainerStateTerminated) attemptEn
 	switch {
 	case guardRefused(ran, guard.StartedBefore):
 		return startedTwiceEnd
-	case guardRefused(ran, guard.MarkerNotWritten):
-		return attemptEnd{egov1.Failed, commonv1.ReasonNotStarted, "the command did not run: the guard against a second start could not write its marker"}
+	case guardRefused(ran, guard.StartFileNotWritten):
+		return attemptEnd{egov1.Failed, commonv1.ReasonNotStarted, "the command did not run: the guard against a second start could not write its start file"}
 	case pod.Status.Reason != "" && pod.Status.Reason != commonv1.ReasonDeadlineExceeded: // the kubelet's: Evicted, Terminated
 		return attemptEnd{egov1.Failed, pod.Status.Reason, cmp.Or(pod.Status.Message, fmt.Sprintf("exit code %d", ran.ExitCode))}
 	case !pod.DeletionTimestamp.IsZero():

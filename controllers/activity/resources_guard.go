@@ -15,14 +15,14 @@ import (
 // guardContainer is the name of the init container that puts the guard into the pod.
 const guardContainer = "guard"
 
-// guardScript makes the marker, which only one start can (set -C opens with O_EXCL),
+// guardScript makes the start file, which only one start can (set -C opens with O_EXCL),
 // and becomes the command. Any POSIX /bin/sh can run it.
 var guardScript = fmt.Sprintf(`if (set -C; : >%[1]s/%[2]s) 2>/dev/null; then exec "$@"; fi
 if [ -e %[1]s/%[2]s ]; then echo '%[3]s'; else echo '%[4]s'; fi >%[5]s
-exit %[6]d`, guard.Dir, guard.MarkerFile, guard.StartedBefore, guard.MarkerNotWritten, guard.TerminationLog, guard.ExitRefused)
+exit %[6]d`, guard.Dir, guard.StartFile, guard.StartedBefore, guard.StartFileNotWritten, guard.TerminationLog, guard.ExitRefused)
 
-// startMarkCheck goes before guardScript in pods that get a mark of their start. The marker is lost
-// with the node's disk, the mark is not: a node that begins anew finds it in the pod.
+// startMarkCheck goes before guardScript in pods that get a start mark. The start file is lost with
+// the node's disk, the mark is not: a node that begins anew finds it in the pod.
 var startMarkCheck = fmt.Sprintf(`if [ -n "$%[1]s" ]; then echo '%[2]s' >%[3]s; exit %[4]d; fi
 unset %[1]s
 `, guard.StartMarkEnv, guard.StartedBefore, guard.TerminationLog, guard.ExitRefused)

@@ -114,7 +114,7 @@ func (r *Reconciler) reconcile(ctx context.Context, redis *cachev1alpha1.Redis, 
 	if retired := r.startPasswordOverlap(redis, f); retired || next.Changes() {
 		return ctrl.Result{RequeueAfter: time.Millisecond}, nil // and look at what came of it
 	}
-	err = errors.Join(r.markPods(ctx, outdatedMarks(f.situation(redis), pods)), writeStamps(ctx, redis, f, f.situation(redis).VolumesInSync()),
+	err = errors.Join(r.writePodRoles(ctx, outdatedPodRoles(f.situation(redis), pods)), writeStamps(ctx, redis, f, f.situation(redis).VolumesInSync()),
 		r.growVolumes(ctx, redis, f, set))
 	return r.updateStatus(redis, f, next, outside.observed, pods), err
 }

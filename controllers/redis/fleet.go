@@ -189,11 +189,11 @@ func (f *fleet) addressable() []*topology.Node {
 
 func (r *Reconciler) nodeFromPod(pod *corev1.Pod, set *appsv1.StatefulSet) topology.Node {
 	m := topology.Node{
-		Name:       pod.Name,
-		PodUID:     pod.UID,
-		Address:    pod.Status.PodIP,
-		ConfigMark: pod.Annotations[annotationConfig],
-		Deleting:   !pod.DeletionTimestamp.IsZero(),
+		Name:            pod.Name,
+		PodUID:          pod.UID,
+		Address:         pod.Status.PodIP,
+		RestartSettings: pod.Annotations[annotationConfig],
+		Deleting:        !pod.DeletionTimestamp.IsZero(),
 		Outdated: set.Status.ObservedGeneration == set.Generation && set.Status.UpdateRevision != "" &&
 			pod.Labels[appsv1.ControllerRevisionHashLabelKey] != set.Status.UpdateRevision,
 	}

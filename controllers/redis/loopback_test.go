@@ -44,7 +44,7 @@ type loopback struct {
 type localServer struct {
 	name, address, dir string
 	uid                types.UID
-	mark               string // of the settings that its pod was made for
+	restartSettings    string // those that its pod was made for
 	command            *exec.Cmd
 }
 
@@ -108,12 +108,12 @@ func (l *loopback) mount(n *localServer) {
 		os.WriteFile(filepath.Join(n.dir, config.ConfKey), []byte(here.Replace(config.Resolve(l.redis).RedisConf(l.secrets, l.written))), 0o600)); err != nil {
 		l.t.Fatal(err)
 	}
-	n.mark = config.Resolve(l.redis).RestartMark(l.written)
+	n.restartSettings = config.Resolve(l.redis).RestartSettings(l.written)
 }
 
 func (l *loopback) start(n *localServer) {
 	l.t.Helper()
-	if n.mark == "" {
+	if n.restartSettings == "" {
 		l.mount(n)
 	}
 	n.command = exec.Command("redis-server", filepath.Join(n.dir, config.ConfKey), "--bind", n.address, "--bind-source-addr", n.address)
@@ -175,7 +175,7 @@ func (l *loopback) openFleet() *fleet {
 	}}
 	for _, n := range l.nodes {
 		f.Nodes = append(f.Nodes, topology.Node{Name: n.name, PodUID: n.uid, Address: n.address, WasSilent: l.r.memory.wasSilent(l.redis, n.address),
-			ConfigMark: n.mark, Outdated: n.mark != f.spec.RestartMark(l.written)})
+			RestartSettings: n.restartSettings, Outdated: n.restartSettings != f.spec.RestartSettings(l.written)})
 		f.servers[n.name] = wire.Open(n.address, l.secrets.Operator, nil)
 	}
 	if rep := l.redis.Status.Replication; rep != nil && !slices.ContainsFunc(l.nodes, func(n *localServer) bool { return n.uid == rep.Master.PodUID }) {

@@ -82,7 +82,7 @@ func desiredChildren(r *cachev1alpha1.Redis, c childInputs) []converge.Child {
 // statefulSet leaves it to the plan when pods restart (OnDelete): a master must be switched over first.
 func statefulSet(r *cachev1alpha1.Redis, c childInputs) *appsv1ac.StatefulSetApplyConfiguration {
 	template := parts.PodTemplate(appName, r.Name, r.Spec.PodOptions).
-		WithAnnotations(map[string]string{annotationConfig: c.spec.RestartMark(c.settings)})
+		WithAnnotations(map[string]string{annotationConfig: c.spec.RestartSettings(c.settings)})
 	if c.restartedAt != "" {
 		template.WithAnnotations(map[string]string{annotationRestart: c.restartedAt})
 	}

@@ -266,9 +266,9 @@ func (l *loopback) crash(prompt bool) {
 	}
 	l.r = &Reconciler{clock: clock.RealClock{}}
 	for _, n := range l.nodes {
-		if mark := n.mark; prompt {
+		if made := n.restartSettings; prompt {
 			l.mount(n)
-			n.mark = mark // its pod is the same
+			n.restartSettings = made // its pod is the same
 		}
 		l.start(n)
 	}

@@ -166,30 +166,30 @@ func nodeState(m, master topology.Node, serving bool) cachev1alpha1.RedisNodeSta
 	return cachev1alpha1.RedisSyncing
 }
 
-// podMark is what a pod shows of its node: the role that the replicas' Service
-// selects by, and whether its data is there.
-type podMark struct {
+// podRole is what a pod shows of its node: the role label, by which the replicas' Service
+// selects, and the readiness gate, which says whether the data is there.
+type podRole struct {
 	pod    *corev1.Pod
 	role   string
 	inSync bool
 }
 
-// outdatedMarks gives the marks that differ from what the pods show. There are none without a serving master,
+// outdatedPodRoles gives the roles that differ from what the pods show. It gives none without a serving master,
 // when a pod that is unready for a moment would leave its Service, and none right after a change of the route:
-// kube-proxy takes one change a second, and a mark would delay the route of the next failover. Nobody reads from
+// kube-proxy takes one change a second, and a new role would delay the route of the next failover. Nobody reads from
 // a node that was never in sync.
-func outdatedMarks(s topology.Situation, pods []corev1.Pod) []podMark {
+func outdatedPodRoles(s topology.Situation, pods []corev1.Pod) []podRole {
 	master, serving := s.ServingMaster()
-	if !serving || s.MarksDelay() > 0 {
+	if !serving || s.PodRolesDelay() > 0 {
 		return nil
 	}
-	var differing []podMark
+	var outdated []podRole
 	for i := range pods {
 		m, _ := s.Find(pods[i].Name)
 		if m.Answer != wire.Reached || m.PodUID != pods[i].UID || m.Deleting {
 			continue
 		}
-		want := podMark{pod: &pods[i], role: pods[i].Labels[topology.LabelRole], inSync: m.InSync(master)}
+		want := podRole{pod: &pods[i], role: pods[i].Labels[topology.LabelRole], inSync: m.InSync(master)}
 		switch {
 		case m.IsProcess(s.Status.Replication.Master):
 			want.role, want.inSync = topology.RoleMaster, true
@@ -199,10 +199,10 @@ func outdatedMarks(s topology.Situation, pods []corev1.Pod) []podMark {
 			continue // it is about to be in sync again
 		}
 		if pods[i].Labels[topology.LabelRole] != want.role || conditionTrue(&pods[i], topology.GateInSync) != want.inSync {
-			differing = append(differing, want)
+			outdated = append(outdated, want)
 		}
 	}
-	return differing
+	return outdated
 }
 
 func isPodReady(pods []corev1.Pod, name string) bool {

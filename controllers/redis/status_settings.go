@@ -59,9 +59,9 @@ func unappliedFields(s topology.Situation) (pending, refused []string) {
 
 // unrolledFields are the fields that some pods were not made for, and those pods.
 func unrolledFields(s topology.Situation) (fields, pods []string) {
-	mark := s.RestartMark(s.Settings)
+	accepted := s.RestartSettings(s.Settings)
 	for _, m := range s.Nodes {
-		apart := config.DifferingMarks(m.ConfigMark, mark)
+		apart := config.DifferingDirectives(m.RestartSettings, accepted)
 		if len(apart) > 0 {
 			pods = append(pods, m.Name)
 		}

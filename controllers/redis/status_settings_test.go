@@ -26,7 +26,7 @@ func TestSettingsInSync(t *testing.T) {
 		{"persistence is", func(s *fixture.Scene) { s.Settings.Live[config.AppendOnly] = "no" }, "ApplyingSettings: persistence:", false},
 		{"waiting for pods", func(s *fixture.Scene) {
 			s.Spec.Config = fixture.OneDirective("databases", "5")
-			s.Nodes[1].ConfigMark = config.Resolve(s.Redis).RestartMark(s.Settings)
+			s.Nodes[1].RestartSettings = config.Resolve(s.Redis).RestartSettings(s.Settings)
 		}, "RollingOut: config.databases: until their pods are made anew, a-0, a-2", false},
 		{"refused", func(s *fixture.Scene) {
 			s.Spec.Config = fixture.OneDirective("hz", "abc")

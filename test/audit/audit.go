@@ -34,30 +34,30 @@ func (r Request) GomegaString() string { return r.String() }
 // Log is the file that the API server appends to.
 type Log struct{ Path string }
 
-// Mark is a place in the log.
-type Mark int64
+// Position is a place in the log.
+type Position int64
 
 // Now is the log's present end.
-func (l Log) Now() (Mark, error) {
+func (l Log) Now() (Position, error) {
 	info, err := os.Stat(l.Path)
 	if err != nil {
 		return 0, fmt.Errorf("the audit log: %w", err)
 	}
-	return Mark(info.Size()), nil
+	return Position(info.Size()), nil
 }
 
-// Since gives the requests that were answered after a mark, and for a watch,
+// Since gives the requests that were answered after a position, and for a watch,
 // which may go on for long, those that were begun.
-func (l Log) Since(mark Mark) ([]Request, error) {
+func (l Log) Since(position Position) ([]Request, error) {
 	file, err := os.Open(l.Path)
 	if err != nil {
 		return nil, fmt.Errorf("the audit log: %w", err)
 	}
 	defer file.Close() //nolint:errcheck // it is only read
-	if info, err := file.Stat(); err != nil || info.Size() < int64(mark) {
-		return nil, fmt.Errorf("the audit log was rotated since it was marked: %w", err)
+	if info, err := file.Stat(); err != nil || info.Size() < int64(position) {
+		return nil, fmt.Errorf("the audit log was rotated since the position was taken: %w", err)
 	}
-	if _, err := file.Seek(int64(mark), io.SeekStart); err != nil {
+	if _, err := file.Seek(int64(position), io.SeekStart); err != nil {
 		return nil, err
 	}
 	content, err := io.ReadAll(file)

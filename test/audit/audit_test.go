@@ -33,13 +33,13 @@ func TestSince(t *testing.T) {
 		_ = file.Close()
 	}
 	write(get)
-	mark, err := log.Now()
+	position, err := log.Now()
 	if err != nil {
 		t.Fatal(err)
 	}
 	write(watchEnded + patch + watchBegun + get[:40])
 
-	requests, err := log.Since(mark)
+	requests, err := log.Since(position)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -57,7 +57,7 @@ func TestSince(t *testing.T) {
 	if err := os.Truncate(log.Path, 1); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := log.Since(mark); err == nil {
+	if _, err := log.Since(position); err == nil {
 		t.Error("a rotated log must be an error")
 	}
 }

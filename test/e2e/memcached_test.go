@@ -113,10 +113,10 @@ var _ = Describe("Memcached", func() {
 		after := podsOf(ctx, "memcached", "cache")
 		Expect(after).To(HaveLen(1))
 		Expect(after[0].UID).NotTo(Equal(before[0].UID), "the pods were replaced")
-		const mark = "kubectl.kubernetes.io/restartedAt"
+		const annotation = "kubectl.kubernetes.io/restartedAt"
 		Consistently(func() map[string]string { return nodes(ctx, m).Spec.Template.Annotations }).
 			WithContext(ctx).WithTimeout(3*time.Second).WithPolling(500*time.Millisecond).
-			Should(HaveKey(mark), "what kubectl wrote is not ours to take back")
+			Should(HaveKey(annotation), "what kubectl wrote is not ours to take back")
 	})
 
 	It("says why an image cannot be pulled, and heals with a better one", func(ctx SpecContext) {

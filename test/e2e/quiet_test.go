@@ -32,9 +32,9 @@ const (
 // auditLog is the API server's, on the cluster of hack/cluster.
 var auditLog = audit.Log{Path: filepath.Join(root, ".cluster", "log", "audit.log")}
 
-// operatorRequests are the requests since a mark that the deployed operator has
+// operatorRequests are the requests since a position that the deployed operator has
 // made and that a test is true for, as the API server has seen them.
-func operatorRequests(since audit.Mark, test func(audit.Request) bool) []audit.Request {
+func operatorRequests(since audit.Position, test func(audit.Request) bool) []audit.Request {
 	GinkgoHelper()
 	all, err := auditLog.Since(since)
 	Expect(err).NotTo(HaveOccurred())
@@ -59,18 +59,18 @@ var _ = Describe("The operator", Serial, Label(faults), func() {
 		makeThoseThatRead(ctx)
 		eventuallyArrived(ctx, applySamples(ctx))
 		eventuallyAlone(ctx, namespace)
-		since := func(mark audit.Mark, test func(audit.Request) bool) func() []audit.Request {
-			return func() []audit.Request { return operatorRequests(mark, test) }
+		since := func(position audit.Position, test func(audit.Request) bool) func() []audit.Request {
+			return func() []audit.Request { return operatorRequests(position, test) }
 		}
-		now := func() audit.Mark {
-			mark, err := auditLog.Now()
+		now := func() audit.Position {
+			position, err := auditLog.Now()
 			Expect(err).NotTo(HaveOccurred())
-			return mark
+			return position
 		}
 		By("coming to rest")
 		Eventually(func(g Gomega) {
-			mark := now()
-			g.Consistently(since(mark, busy)).WithTimeout(5 * time.Second).WithPolling(time.Second).Should(BeEmpty())
+			position := now()
+			g.Consistently(since(position, busy)).WithTimeout(5 * time.Second).WithPolling(time.Second).Should(BeEmpty())
 		}).WithContext(ctx).Should(Succeed())
 
 		By("resting, while an application writes")
@@ -81,18 +81,18 @@ var _ = Describe("The operator", Serial, Label(faults), func() {
 		Expect(w.Written()).To(BeNumerically(">", enoughWrites))
 
 		By("restarting the operator")
-		mark := now()
+		position := now()
 		restartOperator(ctx)
 		touched := func() []string {
 			var all []string
-			for _, r := range since(mark, meddling)() {
+			for _, r := range since(position, meddling)() {
 				all = append(all, fmt.Sprintf("%s %s/%s", r.Verb, r.Resource, r.Name))
 			}
 			return all
 		}
 		Eventually(touched).WithContext(ctx).Should(ConsistOf(readAnew))
 		Consistently(touched).WithContext(ctx).WithTimeout(waking).WithPolling(2 * time.Second).Should(ConsistOf(readAnew))
-		Expect(since(mark, func(r audit.Request) bool { return r.Verb == "watch" })()).NotTo(BeEmpty(), "it has begun to watch")
+		Expect(since(position, func(r audit.Request) bool { return r.Verb == "watch" })()).NotTo(BeEmpty(), "it has begun to watch")
 	})
 })
 

@@ -52,7 +52,7 @@ var (
 	namespace string
 	// began is where the audit log stood when the suite began, on hack/cluster; the first
 	// process alone knows.
-	began audit.Mark
+	began audit.Position
 )
 
 func TestE2E(t *testing.T) {

@@ -48,8 +48,8 @@ func (m *lastWrites) get(owner types.NamespacedName, child string) lastWrite {
 	return m.byOwner[owner][child]
 }
 
-// markSeen notes that the cache has our last write.
-func (m *lastWrites) markSeen(owner types.NamespacedName, child string) {
+// noteSeen notes that the cache has our last write.
+func (m *lastWrites) noteSeen(owner types.NamespacedName, child string) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	if k, known := m.byOwner[owner][child]; known {

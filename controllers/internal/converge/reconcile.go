@@ -80,7 +80,7 @@ func Reconcile[T Object](ctx context.Context, c *Converger, req ctrl.Request, ob
 	case c.lastWrites.isStale(req.NamespacedName, ownerItself, obj):
 		return c.reconcileStale(ctx, req.NamespacedName, obj)
 	}
-	c.lastWrites.markSeen(req.NamespacedName, ownerItself)
+	c.lastWrites.noteSeen(req.NamespacedName, ownerItself)
 
 	base := obj.DeepCopyObject().(T)
 	before := *base.GetConditions()

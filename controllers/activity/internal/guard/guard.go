@@ -12,12 +12,12 @@ import (
 )
 
 const (
-	// Dir holds the guard and its marker. It lives and dies with the pod.
+	// Dir holds the guard and its start file. It lives and dies with the pod.
 	Dir = "/run/mainstay"
 	// ProgramFile is the file there that InstallCommand makes: the guard itself.
 	ProgramFile = "guard"
-	// MarkerFile is the file there that only one start can make.
-	MarkerFile = "started"
+	// StartFile is the file there that only one start can make.
+	StartFile = "started"
 
 	// StartMarkEnv is the variable that is not empty once the pod's command was seen to run. The
 	// command does not see it.
@@ -33,8 +33,8 @@ const (
 	ExitRefused = 125
 	// StartedBefore is the termination message of a second start.
 	StartedBefore = "mainstay: started before"
-	// MarkerNotWritten is that of a first start that could not be told from a second.
-	MarkerNotWritten = "mainstay: cannot write " + Dir + "/" + MarkerFile
+	// StartFileNotWritten is that of a first start that could not be told from a second.
+	StartFileNotWritten = "mainstay: cannot write " + Dir + "/" + StartFile
 
 	// TerminationLog is where the kubelet reads why a container has ended.
 	TerminationLog = "/dev/termination-log"
@@ -64,7 +64,7 @@ func Main(args []string, log string) int {
 // install copies this program into dir, whole or not at all. It may run again in the same
 // pod, after the command: then it puts nothing there any more.
 func install(dir string) (code int, why string) {
-	if _, err := os.Lstat(dir + "/" + MarkerFile); err == nil {
+	if _, err := os.Lstat(dir + "/" + StartFile); err == nil {
 		return ExitRefused, StartedBefore
 	}
 	program := dir + "/" + ProgramFile
@@ -101,21 +101,21 @@ func copySelf(to string) error {
 
 // start becomes the command, and returns only when it cannot or must not.
 func start(dir string, command []string) (code int, why string) {
-	if os.Getenv(StartMarkEnv) != "" { // where the marker is not: the node has lost its disk
+	if os.Getenv(StartMarkEnv) != "" { // though there is no start file: the node has lost its disk
 		return ExitRefused, StartedBefore
 	}
 	if err := os.Unsetenv(StartMarkEnv); err != nil {
-		return ExitRefused, MarkerNotWritten
+		return ExitRefused, StartFileNotWritten
 	}
-	marker, err := os.OpenFile(dir+"/"+MarkerFile, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o666)
+	file, err := os.OpenFile(dir+"/"+StartFile, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o666)
 	switch {
 	case os.IsExist(err):
 		return ExitRefused, StartedBefore
 	case err != nil:
-		return ExitRefused, MarkerNotWritten
+		return ExitRefused, StartFileNotWritten
 	}
-	if err := marker.Close(); err != nil {
-		return ExitRefused, MarkerNotWritten
+	if err := file.Close(); err != nil {
+		return ExitRefused, StartFileNotWritten
 	}
 	return execCommand(command)
 }

@@ -103,7 +103,7 @@ func TestTheCommandIsStartedOnce(t *testing.T) {
 	}
 }
 
-// TestAMarkedPodStartsNothing has no marker, as if that were gone with the node's disk.
+// TestAMarkedPodStartsNothing has no start file, as if that were gone with the node's disk.
 func TestAMarkedPodStartsNothing(t *testing.T) {
 	p := newPod(t)
 	words := []string{guard.StartCommand, p.dir, "sh", "-c", "echo ${" + guard.StartMarkEnv + "-unset}"}
@@ -164,7 +164,7 @@ func TestWhatCannotBeStartedIsSaid(t *testing.T) {
 func TestTheGuardThatCannotGuardStartsNothing(t *testing.T) {
 	p := newPod(t)
 	missing := filepath.Join(p.dir, "missing")
-	if out, why, code := p.run(testProgram(t), guard.StartCommand, missing, "echo"); out != "" || why != guard.MarkerNotWritten || code != guard.ExitRefused {
+	if out, why, code := p.run(testProgram(t), guard.StartCommand, missing, "echo"); out != "" || why != guard.StartFileNotWritten || code != guard.ExitRefused {
 		t.Errorf("no folder: %q %q, exit code %d", out, why, code)
 	}
 	if _, why, code := p.run(testProgram(t), guard.InstallCommand, missing); !strings.Contains(why, missing) || code != guard.ExitRefused {

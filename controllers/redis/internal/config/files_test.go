@@ -86,7 +86,7 @@ func TestTheFileAtFirstHasNothingThatAServerCouldRefuse(t *testing.T) {
 	}
 }
 
-func TestMarkChangesWithWhatTakesNewPods(t *testing.T) {
+func TestRestartSettingsChangeWithWhatTakesNewPods(t *testing.T) {
 	plain := &cachev1alpha1.Redis{}
 	for _, c := range []struct {
 		reason string
@@ -106,7 +106,7 @@ func TestMarkChangesWithWhatTakesNewPods(t *testing.T) {
 	} {
 		r, s := plain.DeepCopy(), Resolve(plain).InitialSettings()
 		c.change(r, &s)
-		if got := DifferingMarks(Resolve(plain).RestartMark(Resolve(plain).InitialSettings()), Resolve(r).RestartMark(s)); !slices.Equal(got, c.apart) {
+		if got := DifferingDirectives(Resolve(plain).RestartSettings(Resolve(plain).InitialSettings()), Resolve(r).RestartSettings(s)); !slices.Equal(got, c.apart) {
 			t.Errorf("%s: %v", c.reason, got)
 		}
 	}

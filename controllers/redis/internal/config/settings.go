@@ -26,7 +26,7 @@ const (
 	Snapshots = "save"
 	// MaxMemory is the directive that bounds the data in memory.
 	MaxMemory = "maxmemory"
-	// BaseDirectives stands in a restart mark for the directives of every file, whatever the spec.
+	// BaseDirectives stands in the restart settings for the directives of every file, whatever the spec.
 	BaseDirectives = "base"
 )
 
@@ -158,26 +158,27 @@ func (s Spec) rollingDirectives() []directive {
 	return list
 }
 
-// RestartMark is borne by the pods: a different mark takes new pods, and its words tell what for. Every server
-// appends its writes before the mark says so, and still the pods are made anew: a kubelet brings the file in its
-// own time, and a server that starts from the one before would not read what it has appended.
-func (s Spec) RestartMark(accepted Settings) string {
-	marks := []string{BaseDirectives + "=" + Digest(render(s.fixedDirectives()))[:8], AppendOnly + "=" + accepted.Live[AppendOnly]}
+// RestartSettings are the settings that take effect only in a new pod, in one line. Each pod bears the line that it was
+// made for: another line takes new pods, and the words that differ tell what for. Every server appends its writes
+// before the line says so, and still the pods are made anew: a kubelet brings the file in its own time, and a server that
+// starts from the one before would not read what it has appended.
+func (s Spec) RestartSettings(accepted Settings) string {
+	settings := []string{BaseDirectives + "=" + Digest(render(s.fixedDirectives()))[:8], AppendOnly + "=" + accepted.Live[AppendOnly]}
 	for _, d := range s.rollingDirectives() {
-		marks = append(marks, d.name+"="+d.args[0])
+		settings = append(settings, d.name+"="+d.args[0])
 	}
 	for _, name := range slices.Sorted(maps.Keys(accepted.Resets)) {
-		marks = append(marks, fmt.Sprintf("%s=default.%d", name, accepted.Resets[name]))
+		settings = append(settings, fmt.Sprintf("%s=default.%d", name, accepted.Resets[name]))
 	}
-	return strings.Join(marks, " ")
+	return strings.Join(settings, " ")
 }
 
-// DifferingMarks are the directives by which two marks differ.
-func DifferingMarks(a, b string) []string {
+// DifferingDirectives are the directives by which two lines of RestartSettings differ.
+func DifferingDirectives(a, b string) []string {
 	one, other := strings.Fields(a), strings.Fields(b)
 	var names []string
-	for _, mark := range slices.Concat(one, other) {
-		if name, _, _ := strings.Cut(mark, "="); !slices.Contains(one, mark) || !slices.Contains(other, mark) {
+	for _, setting := range slices.Concat(one, other) {
+		if name, _, _ := strings.Cut(setting, "="); !slices.Contains(one, setting) || !slices.Contains(other, setting) {
 			names = append(names, name)
 		}
 	}

@@ -25,7 +25,7 @@ const (
 	// sooner is still to become so.
 	NewPodGrace = 10 * time.Second
 	// OldClientTime is how long clients that still reach an old master while the route changes are disconnected
-	// from it. Until it has passed, no pod is marked.
+	// from it. Until it has passed, no pod gets another role.
 	OldClientTime = 1500 * time.Millisecond
 )
 

@@ -23,9 +23,9 @@ func (s Situation) ServingMaster() (Node, bool) {
 	return m, m.IsProcess(s.Status.Replication.Master) && m.Master
 }
 
-// MarksDelay returns for how long no pod may be marked yet, after clients were led to another master. It is 0 if
+// PodRolesDelay returns for how long no pod may get another role yet, after clients were led to another master. It is 0 if
 // there was no master before, or if the same one is master again: then no route has changed.
-func (s Situation) MarksDelay() time.Duration {
+func (s Situation) PodRolesDelay() time.Duration {
 	if last := s.Status.LastFailover; last == nil || last.From == "" || last.From == last.To {
 		return 0
 	}

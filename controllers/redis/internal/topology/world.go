@@ -53,7 +53,7 @@ type Node struct {
 	SentCommands                   // what this operator has told it
 
 	MemoryLimit     int64             // memory that its container may have, 0 for none
-	ConfigMark      string            // mark of the settings that its pod was made for
+	RestartSettings string            // those that its pod was made for (config.Spec.RestartSettings)
 	SettingsUnknown bool              // it may run with other settings than the spec has
 	RefusedSettings map[string]string // directives that it will not take, with its words
 	SnapshotTaken   bool              // it has taken the snapshot that it was asked for

@@ -14,8 +14,8 @@ import (
 	"github.com/mainstay-operator/mainstay-operator/controllers/redis/internal/topology"
 )
 
-// marked are the pods of a scene, a-0 marked as the master and the others as in sync.
-func marked(s *fixture.Scene) []corev1.Pod {
+// podsWithRoles are the pods of a scene: a-0 shows the master, the others a replica in sync.
+func podsWithRoles(s *fixture.Scene) []corev1.Pod {
 	var list []corev1.Pod
 	for _, m := range s.Nodes {
 		pod := corev1.Pod{ObjectMeta: metav1.ObjectMeta{Name: m.Name, UID: m.PodUID, Labels: map[string]string{topology.LabelRole: topology.RoleReplica}}}
@@ -33,7 +33,7 @@ func moved(s *fixture.Scene, ago time.Duration) {
 	s.Status.LastFailover, s.SinceRouted = &cachev1alpha1.RedisFailover{From: "a-0", To: "a-1"}, ago
 }
 
-func TestMarks(t *testing.T) {
+func TestOutdatedPodRoles(t *testing.T) {
 	for _, c := range []struct {
 		reason string
 		given  func(*fixture.Scene)
@@ -47,9 +47,9 @@ func TestMarks(t *testing.T) {
 			moved(s, topology.OldClientTime-time.Millisecond)
 			s.Status.LastFailover.To = "a-0"
 		}, nil},
-		{"nor is the new master marked", func(s *fixture.Scene) { fixture.MasterIs(s, 2); moved(s, topology.OldClientTime-time.Millisecond) }, nil},
-		{"it is marked when the goodbyes are over", func(s *fixture.Scene) { fixture.MasterIs(s, 1); moved(s, topology.OldClientTime) }, []string{"a-0 replica true", "a-1 master true"}},
-		{"the first master is marked at once", func(s *fixture.Scene) { fixture.MasterIs(s, 1); moved(s, 0); s.Status.LastFailover.From = "" }, []string{"a-0 replica true", "a-1 master true"}},
+		{"nor does the new master get its role", func(s *fixture.Scene) { fixture.MasterIs(s, 2); moved(s, topology.OldClientTime-time.Millisecond) }, nil},
+		{"it does once old clients were disconnected for long enough", func(s *fixture.Scene) { fixture.MasterIs(s, 1); moved(s, topology.OldClientTime) }, []string{"a-0 replica true", "a-1 master true"}},
+		{"the first master does at once", func(s *fixture.Scene) { fixture.MasterIs(s, 1); moved(s, 0); s.Status.LastFailover.From = "" }, []string{"a-0 replica true", "a-1 master true"}},
 		{"one that is master again is, too", func(s *fixture.Scene) { fixture.MasterIs(s, 1); moved(s, 0); s.Status.LastFailover.To = "a-0" }, []string{"a-0 replica true", "a-1 master true"}},
 		{"without a master nothing is taken back", func(s *fixture.Scene) { fixture.MakeSilent(&s.Nodes[0]); s.Nodes[1].LinkUp = false }, nil},
 		{"who does not answer is left as it is", func(s *fixture.Scene) { fixture.MakeSilent(&s.Nodes[1]) }, nil},
@@ -58,10 +58,10 @@ func TestMarks(t *testing.T) {
 	} {
 		t.Run(c.reason, func(t *testing.T) {
 			s := fixture.Healthy(3)
-			pods := marked(s)
+			pods := podsWithRoles(s)
 			c.given(s)
 			var got []string
-			for _, m := range outdatedMarks(s.Situation(), pods) {
+			for _, m := range outdatedPodRoles(s.Situation(), pods) {
 				got = append(got, fmt.Sprint(m.pod.Name, " ", m.role, " ", m.inSync))
 			}
 			if !slices.Equal(got, c.want) {
@@ -71,15 +71,15 @@ func TestMarks(t *testing.T) {
 	}
 }
 
-// The pass that leads clients elsewhere marks no pod: kube-proxy would delay the route of the next failover.
-func TestNothingIsMarkedInThePassThatRoutes(t *testing.T) {
+// The pass that leads clients elsewhere writes no role on a pod: kube-proxy would delay the route of the next failover.
+func TestNoPodRoleIsWrittenInThePassThatRoutes(t *testing.T) {
 	u := recordedSet(3, false)
 	f, redis := u.direct()
 	f.SinceRouted = time.Hour
 	redis.Status.LastFailover = &cachev1alpha1.RedisFailover{From: "a-1", To: redis.Status.Master}
 	r := &Reconciler{clock: modelClock}
 	r.Events = silentEvents{}
-	if err := r.reportMasterChange(quiet, redis, f); err != nil || redis.Status.LastFailover.RoutedAt == nil || f.situation(redis).MarksDelay() == 0 {
+	if err := r.reportMasterChange(quiet, redis, f); err != nil || redis.Status.LastFailover.RoutedAt == nil || f.situation(redis).PodRolesDelay() == 0 {
 		t.Errorf("%v: routed at %v, %s ago", err, redis.Status.LastFailover.RoutedAt, f.SinceRouted)
 	}
 }

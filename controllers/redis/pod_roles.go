@@ -14,28 +14,28 @@ import (
 	"github.com/mainstay-operator/mainstay-operator/controllers/redis/internal/topology"
 )
 
-// markPods writes on the pods what their nodes are: the role first, then readiness, so
+// writePodRoles writes on the pods what their nodes are: the role label first, then the readiness gate, so
 // that no client reads from a node by a role that it does not have.
-func (r *Reconciler) markPods(ctx context.Context, differing []podMark) error {
+func (r *Reconciler) writePodRoles(ctx context.Context, outdated []podRole) error {
 	var errs []error
-	for _, m := range differing {
+	for _, m := range outdated {
 		next := m.pod.DeepCopy()
 		if next.Labels[topology.LabelRole] != m.role {
 			next.Labels[topology.LabelRole] = m.role
-			errs = append(errs, r.markError(r.Patch(ctx, next, ctrlclient.MergeFrom(m.pod), ctrlclient.FieldOwner(converge.FieldManager)), m.pod.Name))
+			errs = append(errs, r.podRoleError(r.Patch(ctx, next, ctrlclient.MergeFrom(m.pod), ctrlclient.FieldOwner(converge.FieldManager)), m.pod.Name))
 		}
 		if conditionTrue(m.pod, topology.GateInSync) != m.inSync {
 			base := next.DeepCopy()
 			setGate(next, m.inSync)
-			errs = append(errs, r.markError(r.Status().Patch(ctx, next, ctrlclient.StrategicMergeFrom(base), ctrlclient.FieldOwner(converge.FieldManager)), m.pod.Name))
+			errs = append(errs, r.podRoleError(r.Status().Patch(ctx, next, ctrlclient.StrategicMergeFrom(base), ctrlclient.FieldOwner(converge.FieldManager)), m.pod.Name))
 		}
 	}
 	return errors.Join(errs...)
 }
 
-func (r *Reconciler) markError(err error, name string) error {
+func (r *Reconciler) podRoleError(err error, name string) error {
 	if ctrlclient.IgnoreNotFound(err) != nil {
-		return fmt.Errorf("marking pod %q: %w", name, err)
+		return fmt.Errorf("writing the role of its node on pod %q: %w", name, err)
 	}
 	return nil
 }
