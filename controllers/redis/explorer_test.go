@@ -497,7 +497,7 @@ func (s *state) describe(e transition) string {
 }
 
 // A search is exhaustive unless it has a limit: then it ends at the depth where it has so many
-// states. Where a schedule is long, the search begins in the middle of it. LONG=1 searches further,
+// states. Where an interleaving is long, the search begins in the middle of it. LONG=1 searches further,
 // by the millions.
 func TestEveryOrderKeepsWhatIsConfirmed(t *testing.T) {
 	before := debug.SetGCPercent(400)

@@ -16,10 +16,10 @@ import (
 // The simulator takes one of the explorer's transitions after the other by chance: it comes further
 // from the beginning, and to larger sets.
 
-// schedules that are played; a million of them with LONG=1.
-const schedules = 20_000
+// interleavings that are played; a million of them with LONG=1.
+const interleavings = 20_000
 
-// walk is one schedule.
+// walk is one interleaving.
 type walk struct {
 	rand  *rand.Rand
 	state *state
@@ -69,7 +69,7 @@ func (w *walk) choose() transition {
 	}
 }
 
-// run a schedule of so many transitions, then end all trouble. Unless a human is asked for, all must
+// run an interleaving of so many transitions, then end all trouble. Unless a human is asked for, all must
 // be well again.
 func (w *walk) run(turns int) string {
 	for range turns {
@@ -152,7 +152,7 @@ func (u *model) hasHealthyMaster() bool {
 	return true
 }
 
-// describe tells a schedule in words.
+// describe tells an interleaving in words.
 func (w *walk) describe() string {
 	var words strings.Builder
 	s := w.first
@@ -167,7 +167,7 @@ func TestNoConfirmedWriteIsLost(t *testing.T) {
 	usual := debug.SetGCPercent(800) // all garbage is small and short-lived
 	t.Cleanup(func() { debug.SetGCPercent(usual) })
 	parts := uint64(runtime.GOMAXPROCS(0)) //nolint:gosec // a few
-	runs := uint64(schedules)
+	runs := uint64(interleavings)
 	switch {
 	case os.Getenv("LONG") != "":
 		runs = 1_000_000

@@ -6,15 +6,15 @@ import (
 	"testing"
 )
 
-// schedule lost confirmed writes, or told readers that there are none, before there were rules
+// interleaving lost confirmed writes, or told readers that there are none, before there were rules
 // that exclude it.
-type schedule struct {
+type interleaving struct {
 	name  string
 	rules []string // mutants that break each
 	start string   // of the explorer
 }
 
-var schedules = []schedule{
+var interleavings = []interleaving{
 	{"a disk wins over living replicas",
 		[]string{"a history that may change is recorded", "recorded before its history is final", "who went on with another history is passed over"},
 		"a first master whose replicas come"},
@@ -38,10 +38,10 @@ var schedules = []schedule{
 		"a replica that came back with an older snapshot"},
 }
 
-// The explorer finds each schedule again where its rules are broken.
-func TestEachScheduleIsFound(t *testing.T) {
+// The explorer finds each interleaving again where its rules are broken.
+func TestEachInterleavingIsFound(t *testing.T) {
 	program := build(t, ".")
-	for _, s := range schedules {
+	for _, s := range interleavings {
 		t.Run(s.name, func(t *testing.T) {
 			for _, rule := range s.rules {
 				if !slices.ContainsFunc(planted, func(m mutant) bool { return m.name == rule }) {

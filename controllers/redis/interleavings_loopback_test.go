@@ -14,7 +14,7 @@ import (
 	"github.com/mainstay-operator/mainstay-operator/controllers/redis/internal/topology"
 )
 
-// Schedules that lost confirmed writes, each with real servers.
+// Interleavings that lost confirmed writes, each with real servers.
 
 // appended is a set whose files have every write that a process made, however it ends.
 func appended(r *cachev1alpha1.Redis) {

@@ -13,7 +13,7 @@ import (
 	"github.com/mainstay-operator/mainstay-operator/controllers/redis/internal/topology"
 )
 
-// Schedules in which the record is older than what the servers do, with real servers.
+// Interleavings in which the record is older than what the servers do, with real servers.
 
 // The API server is restored from a backup that was taken before a failover.
 func TestARestoredRecordFencesNoMaster(t *testing.T) {
