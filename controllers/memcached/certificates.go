@@ -84,7 +84,7 @@ func (r *Reconciler) refreshCertificates(ctx context.Context, m *cachev1alpha1.M
 		case !conditions.IsPodReady(pod), pod.Status.PodIP == "":
 			probes[i] = certificateProbe{version: version, problem: "is not ready"}
 		case r.IsLeader != nil && !r.IsLeader():
-			probes[i] = last.next(version, now, nodeProblem("has not been asked"))
+			probes[i] = last.next(version, now, nodeProblem("was not asked, as this manager no longer leads; the next leader will ask it"))
 		case last.version != version, !now.Before(last.nextAt):
 			group.Go(func() {
 				err := panics.Recover(ctx, "asking a memcached", func() error {
@@ -133,7 +133,7 @@ func probeProblem(err error) string {
 	case errors.As(err, &handshake) && handshake.Op == "remote error":
 		return "refuses the operator's certificate"
 	}
-	return "no answer"
+	return "does not answer"
 }
 
 // loadCertificate makes a node load the certificate. It returns nil when the node serves this very one.
@@ -165,14 +165,14 @@ func loadCertificate(ctx context.Context, m *cachev1alpha1.Memcached, s secrets,
 	}
 	defer after.Close() //nolint:errcheck // all was seen
 	if !servesCertificate(after, i) {
-		return nodeProblem("the kubelet has not brought the certificate yet")
+		return nodeProblem("waits for the kubelet to bring the certificate")
 	}
 	return nil
 }
 
 func dialTLS(ctx context.Context, address string, config *tls.Config) (*tls.Conn, error) {
 	if _, err := netip.ParseAddrPort(address); err != nil { // a name could lead anywhere
-		return nil, nodeProblem("has no address")
+		return nil, nodeProblem("has no IP address")
 	}
 	conn, err := (&tls.Dialer{Config: config}).DialContext(ctx, "tcp", address)
 	if err != nil {
@@ -213,7 +213,7 @@ func reloadCertificates(ctx context.Context, conn net.Conn, users []string) erro
 		}
 		last = answer
 	}
-	return nodeProblem("it cannot be loaded: " + untrusted.Sanitize(last))
+	return nodeProblem("cannot load the certificate: " + untrusted.Sanitize(last))
 }
 
 // session sends commands that are answered by one line each.

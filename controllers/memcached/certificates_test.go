@@ -134,7 +134,7 @@ func TestLoad(t *testing.T) {
 	}{
 		{"serves it", &fakeNode{files: renewed}, nil, renewed, "", nil, 0, ""},
 		{"told", &fakeNode{files: old}, renewed, renewed, "", nil, 1, ""},
-		{"not brought yet", &fakeNode{files: old}, nil, renewed, "", nil, 1, "has not brought"},
+		{"not brought yet", &fakeNode{files: old}, nil, renewed, "", nil, 1, "waits for the kubelet"},
 		{"half of each is read, and the open connection saves it", &fakeNode{files: old, failingReloads: 2}, renewed, renewed, "", nil, 3, ""},
 		{"never whole", &fakeNode{files: old, failingReloads: 100}, renewed, renewed, "", nil, maxReloads, "key values mismatch"},
 		{"shows ours where it must", &fakeNode{files: old, clientAuth: tls.RequireAndVerifyClientCert, clientCAs: by.PEM()}, renewed, renewed,
@@ -178,7 +178,7 @@ func TestWhoDoesNotServeTheCertificateIsAskedLessAndLessOften(t *testing.T) {
 		t.Helper()
 		for range 3 { // whatever wakes the object up
 			late, recheckAfter := r.refreshCertificates(t.Context(), m, given, pods)
-			if got := strings.Join(late, ", "); got != "a-0 (shows a certificate that ca.crt does not vouch for), a-1 (no answer), a-2 (is not ready)" {
+			if got := strings.Join(late, ", "); got != "a-0 (shows a certificate that ca.crt does not vouch for), a-1 (does not answer), a-2 (is not ready)" {
 				t.Fatal(got)
 			}
 			if recheckAfter != want || another.connectionCount() != calls {
@@ -210,7 +210,7 @@ func TestNobodyWaitsForNodesThatAreNotReady(t *testing.T) {
 		due              time.Duration
 	}{
 		{"not ready", "", "a-0 (is not ready)", 0},
-		{"somewhere else", "127.0.0.9", "a-0 (no answer)", firstProbeBackoff},
+		{"somewhere else", "127.0.0.9", "a-0 (does not answer)", firstProbeBackoff},
 		{"not ready any more", "", "a-0 (is not ready)", 0},
 		{"ready again, and asked at once", "127.0.0.1", "", 0},
 		{"and never again", "", "", 0},
@@ -246,10 +246,10 @@ func TestWhyANodeIsNotKnownToServeTheCertificate(t *testing.T) {
 		}
 	}()
 	for want, address := range map[string]string{
-		"no answer":                                       "127.0.0.9:1",
-		"does not speak TLS":                              clear.Addr().String(),
-		"shows a certificate for another name":            startFakeNode(t, &fakeNode{files: by.Issue("b.n.svc")}).listener.Addr().String(),
-		"the kubelet has not brought the certificate yet": startFakeNode(t, &fakeNode{files: by.Issue(host)}).listener.Addr().String(),
+		"does not answer":                                "127.0.0.9:1",
+		"does not speak TLS":                             clear.Addr().String(),
+		"shows a certificate for another name":           startFakeNode(t, &fakeNode{files: by.Issue("b.n.svc")}).listener.Addr().String(),
+		"waits for the kubelet to bring the certificate": startFakeNode(t, &fakeNode{files: by.Issue(host)}).listener.Addr().String(),
 	} {
 		err := loadCertificate(t.Context(), newSecured(nil), secrets{certificate: certificate{Identity: identityOf(wanted)}}, address, time.Now)
 		if err == nil || probeProblem(err) != want {

@@ -25,16 +25,16 @@ func TestCommandsToAHostileNode(t *testing.T) {
 		sort hostile.Behavior
 		why  string
 	}{
-		{hostile.Length, "it cannot be loaded: x$9223372036854775800"},
-		{hostile.Line, "no answer"},
-		{hostile.Depth, "it cannot be loaded: *1"},
-		{hostile.Count, "it cannot be loaded: :1"},
-		{hostile.Encoding, "it cannot be loaded: ???"},
-		{hostile.Drip, "no answer"},
-		{hostile.Silence, "no answer"},
-		{hostile.Push, "it cannot be loaded: "},
-		{hostile.Replicas, "no answer"},
-		{hostile.Labels, "it cannot be loaded: "},
+		{hostile.Length, "cannot load the certificate: x$9223372036854775800"},
+		{hostile.Line, "does not answer"},
+		{hostile.Depth, "cannot load the certificate: *1"},
+		{hostile.Count, "cannot load the certificate: :1"},
+		{hostile.Encoding, "cannot load the certificate: ???"},
+		{hostile.Drip, "does not answer"},
+		{hostile.Silence, "does not answer"},
+		{hostile.Push, "cannot load the certificate: "},
+		{hostile.Replicas, "does not answer"},
+		{hostile.Labels, "cannot load the certificate: "},
 	} {
 		t.Run(string(c.sort), func(t *testing.T) {
 			t.Parallel()
@@ -71,7 +71,7 @@ func TestASilentNodeHoldsNothingUp(t *testing.T) {
 	r := &Reconciler{clock: clock.RealClock{}}
 	given := secrets{certificate: certificate{Identity: identityOf(authority.New("one").Issue(host))}}
 	late, recheckAfter := r.refreshCertificates(t.Context(), m, given, []corev1.Pod{podAt("a-0", node.Addr().String())})
-	if len(late) != 1 || recheckAfter != firstProbeBackoff || late[0] != "a-0 (no answer)" {
+	if len(late) != 1 || recheckAfter != firstProbeBackoff || late[0] != "a-0 (does not answer)" {
 		t.Errorf("%q, again in %s", late, recheckAfter)
 	}
 }
@@ -86,7 +86,7 @@ func checkPrintable(t *testing.T, text string) {
 
 func TestNoNameIsDialled(t *testing.T) {
 	for _, address := range []string{"localhost:11211", ":11211"} {
-		if _, err := dialTLS(t.Context(), address, &tls.Config{MinVersion: tls.VersionTLS12}); probeProblem(err) != "has no address" {
+		if _, err := dialTLS(t.Context(), address, &tls.Config{MinVersion: tls.VersionTLS12}); probeProblem(err) != "has no IP address" {
 			t.Errorf("%s: %v", address, err)
 		}
 	}

@@ -115,7 +115,7 @@ func (s Situation) formSet() Step {
 	}
 	fresh := s.Where(func(m Node) bool { return m.Answers() && !m.Deleting && s.isWanted(m) })
 	if len(fresh) == 0 {
-		return Step{Do: Wait, Message: "waiting for a node that stays"}
+		return Step{Do: Wait, Message: "every node that answers is being deleted, or is beyond spec.size; another must start first"}
 	}
 	return Step{Do: Promote, NodeNames: []string{fresh[0].Name}, Reason: commonv1.ReasonForming}
 }

@@ -37,9 +37,13 @@ func (s Situation) promoteFromVolumes(begin Step, missing []string) (Step, bool)
 	switch {
 	case holds && !newest[0].Deleting && s.stampOf(newest[0].Name).Standing == Leading:
 	case len(missing) > 0:
-		return Step{Do: Wait, Message: explain(begin.Evidence, "waiting for "+strings.Join(missing, ", ")), RequeueAfter: 4 * ShortRequeue}, true
+		return Step{Do: Wait, RequeueAfter: 4 * ShortRequeue, Message: explain(begin.Evidence, fmt.Sprintf(
+			"before a master is chosen, these nodes must start and load their data, which may be the newest: %s; if they do not, see the events and logs of their pods",
+			strings.Join(missing, ", ")))}, true
 	case len(newest) == 0 && len(older) > 0:
-		return Step{Do: Wait, Message: explain(begin.Evidence, fmt.Sprintf("waiting for %s, whose volume is of the newest epoch; to begin without it, and without what only it holds, delete its PersistentVolumeClaim", strings.Join(s.newestVolumes(), ", "))), RequeueAfter: 10 * ShortRequeue}, true
+		return Step{Do: Wait, RequeueAfter: 10 * ShortRequeue, Message: explain(begin.Evidence, fmt.Sprintf(
+			"the newest data is only on volumes whose nodes do not answer: %s; to begin with older data, and lose what only these volumes have, delete their PersistentVolumeClaims",
+			strings.Join(s.newestVolumes(), ", ")))}, true
 	case holds:
 	case len(older) > 0:
 		return s.resolveEmptied(begin, newest, older), true
@@ -108,9 +112,10 @@ func (s Situation) sortByWorth(nodes []Node) {
 // after a lost disk, or after an application that deletes what it has done.
 func (s Situation) askAboutEmptied(evidence string, newest, older []Node) Step {
 	return Step{Do: Block, RequeueAfter: 10 * ShortRequeue, Message: explain(evidence, fmt.Sprintf(
-		"%s, in sync last, started with no key; %s, which was behind, with %d. %s; to go on with the data of the latter instead, annotate it with %s=%s, too",
+		"the nodes with the newest data started without keys: %s; %s has %d keys, which may be out of date. "+
+			"%s: the set begins empty. If they were lost, annotate it with %s=%s as well: the set begins with the keys of %s",
 		strings.Join(NamesOf(newest), ", "), older[0].Name, older[0].Keys,
-		s.howToAllow("If it is right that there are no keys"), cachev1alpha1.RedisSwitchover, older[0].Name))}
+		s.howToAllow("If the keys were deleted on purpose"), cachev1alpha1.RedisSwitchover, older[0].Name, older[0].Name))}
 }
 
 // explain joins what is known of the master with what is waited for.

@@ -26,9 +26,16 @@ func recreatedOnVolumes(size int32) *Scene {
 
 // emptiedWords ask a human what is right.
 func emptiedWords(newest, older string, keys int) string {
-	return fmt.Sprintf("%s, in sync last, started with no key; %s, which was behind, with %d. "+
-		"If it is right that there are no keys, annotate this object with %s=0; to go on with the data of the latter instead, annotate it with %s=%s, too",
-		newest, older, keys, cachev1alpha1.RedisAllowUnsafePromotion, cachev1alpha1.RedisSwitchover, older)
+	return fmt.Sprintf("the nodes with the newest data started without keys: %s; %s has %d keys, which may be out of date. "+
+		"If the keys were deleted on purpose, annotate this object with %s=0: the set begins empty. "+
+		"If they were lost, annotate it with %s=%s as well: the set begins with the keys of %s",
+		newest, older, keys, cachev1alpha1.RedisAllowUnsafePromotion, cachev1alpha1.RedisSwitchover, older, older)
+}
+
+// missingWords say which nodes are waited for, and why.
+func missingWords(names string) string {
+	return "before a master is chosen, these nodes must start and load their data, which may be the newest: " + names +
+		"; if they do not, see the events and logs of their pods"
 }
 
 func TestBeginningAgainOnVolumes(t *testing.T) {
@@ -41,11 +48,11 @@ func TestBeginningAgainOnVolumes(t *testing.T) {
 	}{
 		{"the master of the last epoch, as soon as it is there", func(s *Scene) { MakeSilent(&s.Nodes[1]) }, Promote, []string{"a-0"}, "Recovering"},
 		{"whatever its ordinal", func(s *Scene) { SetStamp(s, "a-1", 8, Leading); SetStamp(s, "a-2", 8, Synced) }, Promote, []string{"a-1"}, "Recovering"},
-		{"it is waited for", func(s *Scene) { MakeSilent(&s.Nodes[0]) }, Wait, nil, "waiting for a-0"},
-		{"also while it loads", func(s *Scene) { s.Nodes[0].Loading = true }, Wait, nil, "waiting for a-0"},
-		{"and while its pod before this one is going", func(s *Scene) { s.Nodes[0].Deleting = true }, Wait, nil, "waiting for a-0"},
+		{"it is waited for", func(s *Scene) { MakeSilent(&s.Nodes[0]) }, Wait, nil, missingWords("a-0")},
+		{"also while it loads", func(s *Scene) { s.Nodes[0].Loading = true }, Wait, nil, missingWords("a-0")},
+		{"and while its pod before this one is going", func(s *Scene) { s.Nodes[0].Deleting = true }, Wait, nil, missingWords("a-0")},
 		{"emptied, one that was in sync, once all are there", func(s *Scene) { s.Nodes[0].Keys = 0; SetStamp(s, "a-2", 7, Behind) }, Promote, []string{"a-1"}, "Recovering"},
-		{"not before", func(s *Scene) { s.Nodes[0].Keys = 0; MakeSilent(&s.Nodes[2]) }, Wait, nil, "waiting for a-2"},
+		{"not before", func(s *Scene) { s.Nodes[0].Keys = 0; MakeSilent(&s.Nodes[2]) }, Wait, nil, missingWords("a-2")},
 		{"its volume lost, one that was in sync", func(s *Scene) { delete(s.Volumes, "a-0"); s.Nodes[0].Keys = 99; SetStamp(s, "a-2", 7, Behind) }, Promote, []string{"a-1"}, "Recovering"},
 		{"of those in sync the one with most", func(s *Scene) { delete(s.Volumes, "a-0") }, Promote, []string{"a-2"}, "Recovering"},
 		{"an earlier epoch counts less than being behind", func(s *Scene) {
@@ -57,7 +64,7 @@ func TestBeginningAgainOnVolumes(t *testing.T) {
 			delete(s.Volumes, "a-0")
 			s.Nodes[1].ReplID, s.Nodes[2].ReplID, s.Nodes[1].Offset = History, History, 9
 		}, Promote, []string{"a-1"}, "Recovering"},
-		{"beyond the size too", func(s *Scene) { SetStamp(s, "a-4", 8, Leading) }, Wait, nil, "waiting for a-4"},
+		{"beyond the size too", func(s *Scene) { SetStamp(s, "a-4", 8, Leading) }, Wait, nil, missingWords("a-4")},
 		{"an empty set begins with its last master", func(s *Scene) {
 			SetStamp(s, "a-2", 8, Leading)
 			for i := range s.Nodes {
@@ -69,13 +76,13 @@ func TestBeginningAgainOnVolumes(t *testing.T) {
 				s.Nodes[i].Keys = 0
 			}
 			MakeSilent(&s.Nodes[0])
-		}, Wait, nil, "waiting for a-0"},
+		}, Wait, nil, missingWords("a-0")},
 		{"an emptied master is not begun with while others may have all", func(s *Scene) {
 			for i := range s.Nodes {
 				s.Nodes[i].Keys = 0
 			}
 			MakeSilent(&s.Nodes[2])
-		}, Wait, nil, "waiting for a-2"},
+		}, Wait, nil, missingWords("a-2")},
 		{"who was behind is not begun with, though it alone holds keys", func(s *Scene) {
 			s.Nodes[0].Keys, s.Nodes[1].Keys = 0, 0
 			SetStamp(s, "a-2", 7, Behind)
