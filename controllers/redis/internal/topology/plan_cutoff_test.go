@@ -1,7 +1,6 @@
 package topology_test
 
 import (
-	"slices"
 	"testing"
 	"time"
 
@@ -31,13 +30,7 @@ func steppedDown(s *Scene, offsets ...int64) {
 }
 
 func TestCutOffMaster(t *testing.T) {
-	for _, c := range []struct {
-		reason string
-		size   int32
-		given  func(*Scene)
-		do     Verb
-		nodes  []string
-	}{
+	testPlan(t, healthy, []planRow{
 		{"it steps down for the replica that has most", 3, func(s *Scene) { cutOffFromMaster(s, 3*time.Second, 1, 2); s.Nodes[2].Offset = 101 }, StepDown, []string{"a-2"}},
 		{"also when the connections have ended", 3, func(s *Scene) { cutOffFromMaster(s, 3*time.Second, 1, 2); LinksDown(s) }, StepDown, []string{"a-1"}},
 		{"it is given its time", 3, func(s *Scene) { cutOffFromMaster(s, 3*time.Second, 1); cutOffFromMaster(s, 2500*time.Millisecond, 2) }, Wait, nil},
@@ -99,13 +92,5 @@ func TestCutOffMaster(t *testing.T) {
 			s.Status.Epoch, s.Status.TargetMaster = 8, "a-1"
 			s.Status.LastFailover = &cachev1alpha1.RedisFailover{Epoch: 8, From: "a-0", To: "a-1", Reason: commonv1.ReasonMasterCutOff}
 		}, RecordMaster, []string{"a-0"}},
-	} {
-		t.Run(c.reason, func(t *testing.T) {
-			s := Healthy(c.size)
-			c.given(s)
-			if next := s.Situation().Plan(); next.Do != c.do || c.nodes != nil && !slices.Equal(next.NodeNames, c.nodes) {
-				t.Errorf("%s (%s), not %s %v", next, next.Message, c.do, c.nodes)
-			}
-		})
-	}
+	})
 }

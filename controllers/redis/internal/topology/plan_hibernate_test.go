@@ -1,7 +1,6 @@
 package topology_test
 
 import (
-	"slices"
 	"testing"
 
 	cachev1alpha1 "github.com/mainstay-operator/mainstay-operator/api/cache/v1alpha1"
@@ -11,40 +10,32 @@ import (
 )
 
 func TestGoingToSleep(t *testing.T) {
+	hibernating := func(c planRow) *Scene {
+		s := WithVolumes(Healthy(c.size))
+		s.Spec.Hibernate = true
+		c.given(s)
+		return s
+	}
 	fenced := func(s *Scene) { FencedAt(&s.Nodes[0], 100); s.Nodes[0].Master = false }
-	for _, c := range []struct {
-		reason string
-		given  func(*Scene)
-		do     Verb
-		nodes  []string
-	}{
-		{"first the writes end", func(*Scene) {}, Fence, []string{"a-0"}},
-		{"then the last of them arrive", func(s *Scene) { fenced(s); s.Nodes[2].Offset = 99 }, Wait, []string{"a-2"}},
-		{"then nobody is master", fenced, EndMastership, []string{"a-0"}},
-		{"one that does not hear the master is not waited for", func(s *Scene) {
+	testPlan(t, hibernating, []planRow{
+		{"first the writes end", 3, func(*Scene) {}, Fence, []string{"a-0"}},
+		{"then the last of them arrive", 3, func(s *Scene) { fenced(s); s.Nodes[2].Offset = 99 }, Wait, []string{"a-2"}},
+		{"then nobody is master", 3, fenced, EndMastership, []string{"a-0"}},
+		{"one that does not hear the master is not waited for", 3, func(s *Scene) {
 			fenced(s)
 			s.Nodes[2].Offset, s.Nodes[2].LinkUp = 99, false
 		}, EndMastership, []string{"a-0"}},
-		{"one that does not answer neither", func(s *Scene) { fenced(s); MakeSilent(&s.Nodes[2]) }, EndMastership, []string{"a-0"}},
-		{"never before the master's volume says so", func(s *Scene) { fenced(s); SetStamp(s, "a-0", 6, Synced) }, StampVolumes, []string{"a-0"}},
-		{"a lost master is replaced first", func(s *Scene) { Refused(&s.Nodes[0]); LinksDown(s) }, Fence, []string{"a-1", "a-2"}},
-		{"a pod that may not keep data as asked by now is replaced first", Outdated(2), DeletePod, []string{"a-2"}},
-		{"so is a way to keep data that servers have not come to yet", func(s *Scene) { s.Nodes[2].AOF = false }, SetPersistence, []string{"a-2"}},
-		{"or that they would not start with", func(s *Scene) { s.Settings.Live[config.AppendOnly] = "no" }, Wait, nil},
-		{"or were not told", func(s *Scene) { s.Nodes[1].SettingsUnknown = true }, ApplySettings, []string{"a-1"}},
-		{"a master without a pod hands over first", func(s *Scene) { Orphan(s) }, SwitchOver, []string{"a-1"}},
-		{"a second master is fenced first", func(s *Scene) { fenced(s); s.Nodes[1].Master = true }, Fence, []string{"a-1"}},
-		{"who sleeps is left alone", func(s *Scene) { s.Status.Replication = nil; SilentAll(s) }, Idle, nil},
-	} {
-		t.Run(c.reason, func(t *testing.T) {
-			s := WithVolumes(Healthy(3))
-			s.Spec.Hibernate = true
-			c.given(s)
-			if got := s.Situation().Plan(); got.Do != c.do || !slices.Equal(got.NodeNames, c.nodes) {
-				t.Errorf("got %s (%s), want %s %v", got, got.Message, c.do, c.nodes)
-			}
-		})
-	}
+		{"one that does not answer neither", 3, func(s *Scene) { fenced(s); MakeSilent(&s.Nodes[2]) }, EndMastership, []string{"a-0"}},
+		{"never before the master's volume says so", 3, func(s *Scene) { fenced(s); SetStamp(s, "a-0", 6, Synced) }, StampVolumes, []string{"a-0"}},
+		{"a lost master is replaced first", 3, func(s *Scene) { Refused(&s.Nodes[0]); LinksDown(s) }, Fence, []string{"a-1", "a-2"}},
+		{"a pod that may not keep data as asked by now is replaced first", 3, Outdated(2), DeletePod, []string{"a-2"}},
+		{"so is a way to keep data that servers have not come to yet", 3, func(s *Scene) { s.Nodes[2].AOF = false }, SetPersistence, []string{"a-2"}},
+		{"or that they would not start with", 3, func(s *Scene) { s.Settings.Live[config.AppendOnly] = "no" }, Wait, nil},
+		{"or were not told", 3, func(s *Scene) { s.Nodes[1].SettingsUnknown = true }, ApplySettings, []string{"a-1"}},
+		{"a master without a pod hands over first", 3, func(s *Scene) { Orphan(s) }, SwitchOver, []string{"a-1"}},
+		{"a second master is fenced first", 3, func(s *Scene) { fenced(s); s.Nodes[1].Master = true }, Fence, []string{"a-1"}},
+		{"who sleeps is left alone", 3, func(s *Scene) { s.Status.Replication = nil; SilentAll(s) }, Idle, nil},
+	})
 }
 
 // A node beyond the size stays until nothing depends on it.

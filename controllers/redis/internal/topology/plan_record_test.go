@@ -1,7 +1,6 @@
 package topology_test
 
 import (
-	"slices"
 	"testing"
 	"time"
 
@@ -39,13 +38,7 @@ func withMinReplicas(s *Scene, record, spec int32) {
 
 // The record may be older than the servers, as after a restore of the API server.
 func TestRecordThatMayBeOutdated(t *testing.T) {
-	for _, c := range []struct {
-		reason string
-		size   int32
-		given  func(*Scene)
-		do     Verb
-		nodes  []string
-	}{
+	testPlan(t, healthy, []planRow{
 		{"a master that can confirm writes is the right one", 3, func(s *Scene) { Refused(&s.Nodes[0]); makeLaterMaster(s, 1, 2) }, RecordMaster, []string{"a-1"}},
 		{"not one that is followed by too few", 3, func(s *Scene) {
 			Refused(&s.Nodes[0])
@@ -134,96 +127,66 @@ func TestRecordThatMayBeOutdated(t *testing.T) {
 			FencedAt(&s.Nodes[1], 100)
 			s.Nodes[1].ReplID = "before"
 		}, AttachReplicas, []string{"a-1"}},
-	} {
-		t.Run(c.reason, func(t *testing.T) {
-			s := Healthy(c.size)
-			c.given(s)
-			if got := s.Situation().Plan(); got.Do != c.do || !slices.Equal(got.NodeNames, c.nodes) {
-				t.Errorf("got %s (%s), want %s %v", got, got.Message, c.do, c.nodes)
-			}
-		})
-	}
+	})
 }
 
 // Who counts, and how much has to be there, when the master is dead.
 func TestCountingAfterTheMaster(t *testing.T) {
-	for _, c := range []struct {
-		reason string
-		given  func(*Scene)
-		do     Verb
-		nodes  []string
-	}{
-		{"below the offset that the history began with is no candidate", func(s *Scene) {
+	masterRefuses := func(c planRow) *Scene {
+		s := healthy(c)
+		Refused(&s.Nodes[0])
+		return s
+	}
+	testPlan(t, masterRefuses, []planRow{
+		{"below the offset that the history began with is no candidate", 3, func(s *Scene) {
 			FenceReplicas(s, 90, 95)
 			s.Status.Replication.StartOffset = 99
 		}, Wait, nil},
-		{"nor has it confirmed a write of it", func(s *Scene) {
+		{"nor has it confirmed a write of it", 3, func(s *Scene) {
 			FenceReplicas(s, 90, 95)
 			s.Status.Replication.StartOffset = 93
 		}, Promote, []string{"a-2"}},
-		{"who had all when it began, and has not come to it yet, is one", func(s *Scene) {
+		{"who had all when it began, and has not come to it yet, is one", 3, func(s *Scene) {
 			FenceReplicas(s, 90, 95)
 			s.Status.Replication.StartOffset, s.Status.Replication.FormerReplID = 95, "before"
 			s.Nodes[1].ReplID, s.Nodes[2].ReplID = "before", "before"
 		}, Promote, []string{"a-2"}},
-		{"not when it had less, or more", func(s *Scene) {
+		{"not when it had less, or more", 3, func(s *Scene) {
 			FenceReplicas(s, 90, 95)
 			s.Status.Replication.StartOffset, s.Status.Replication.FormerReplID = 94, "before"
 			s.Nodes[1].ReplID, s.Nodes[2].ReplID = "before", "before"
 		}, Block, nil},
-		{"one that was promoted since may have confirmed one", func(s *Scene) {
+		{"one that was promoted since may have confirmed one", 3, func(s *Scene) {
 			FenceReplicas(s, 90, 95)
 			wentOn(&s.Nodes[2])
 			s.Volumes = map[string]Volume{"a-2": {Stamp: Stamp{7, NextHistory, Leading}}} // no stranger
 		}, Block, nil},
-		{"a spec that asks for fewer than the record has may be gone by", func(s *Scene) {
+		{"a spec that asks for fewer than the record has may be gone by", 3, func(s *Scene) {
 			FenceReplicas(s, 90, 95)
 			MakeSilent(&s.Nodes[2])
 			withMinReplicas(s, 2, 1)
 		}, Block, nil},
-		{"one that asks for more is not in force yet", func(s *Scene) {
+		{"one that asks for more is not in force yet", 3, func(s *Scene) {
 			FenceReplicas(s, 90, 95)
 			MakeSilent(&s.Nodes[2])
 			withMinReplicas(s, 1, 2)
 		}, Block, nil},
-	} {
-		t.Run(c.reason, func(t *testing.T) {
-			s := Healthy(3)
-			c.given(s)
-			Refused(&s.Nodes[0])
-			if got := s.Situation().Plan(); got.Do != c.do || !slices.Equal(got.NodeNames, c.nodes) {
-				t.Errorf("got %s (%s), want %s %v", got, got.Message, c.do, c.nodes)
-			}
-		})
-	}
+	})
 }
 
 func TestServingMaster(t *testing.T) {
-	for _, c := range []struct {
-		reason string
-		given  func(*Scene)
-		do     Verb
-		nodes  []string
-	}{
-		{"a history that may yet change is made final and recorded", func(s *Scene) { s.Nodes[0].Pinned = false }, RecordMaster, []string{"a-0"}},
-		{"who has come to be in sync answers reads", func(s *Scene) { s.Nodes[1].ServesStale = false }, ServeStaleReads, []string{"a-1"}},
-		{"not before", func(s *Scene) { s.Nodes[1].ServesStale, s.Nodes[1].LinkUp = false, false }, Wait, nil},
-		{"who is not on record is attached before anything is handed over to him", func(s *Scene) {
+	testPlan(t, healthy, []planRow{
+		{"a history that may yet change is made final and recorded", 3, func(s *Scene) { s.Nodes[0].Pinned = false }, RecordMaster, []string{"a-0"}},
+		{"who has come to be in sync answers reads", 3, func(s *Scene) { s.Nodes[1].ServesStale = false }, ServeStaleReads, []string{"a-1"}},
+		{"not before", 3, func(s *Scene) { s.Nodes[1].ServesStale, s.Nodes[1].LinkUp = false, false }, Wait, nil},
+		{"who is not on record is attached before anything is handed over to him", 3, func(s *Scene) {
 			s.Nodes[0].Deleting, s.Nodes[0].DeletingFor = true, time.Hour
 			ForgetMember(s, "a-1")
 			s.Nodes[2].LinkUp = false
 		}, AttachReplicas, []string{"a-1"}},
-		{"volumes are stamped before anybody follows", func(s *Scene) {
+		{"volumes are stamped before anybody follows", 3, func(s *Scene) {
 			SetStamp(WithVolumes(s), "a-0", 6, Synced)
 			FenceReplicas(s, 90, 90)
 		}, StampVolumes, []string{"a-0"}},
-	} {
-		t.Run(c.reason, func(t *testing.T) {
-			s := Healthy(3)
-			c.given(s)
-			if got := s.Situation().Plan(); got.Do != c.do || !slices.Equal(got.NodeNames, c.nodes) {
-				t.Errorf("got %s (%s), want %s %v", got, got.Message, c.do, c.nodes)
-			}
-		})
-	}
+	})
 }

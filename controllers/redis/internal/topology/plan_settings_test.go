@@ -1,7 +1,6 @@
 package topology_test
 
 import (
-	"slices"
 	"testing"
 
 	cachev1alpha1 "github.com/mainstay-operator/mainstay-operator/api/cache/v1alpha1"
@@ -11,6 +10,11 @@ import (
 )
 
 func TestSettingsPlan(t *testing.T) {
+	withVolumes := func(c planRow) *Scene {
+		s := WithVolumes(Healthy(c.size))
+		c.given(s)
+		return s
+	}
 	to := func(mode cachev1alpha1.RedisPersistenceMode) func(*Scene) {
 		return func(s *Scene) { s.Spec.Persistence = &cachev1alpha1.RedisPersistence{Mode: mode} }
 	}
@@ -26,34 +30,21 @@ func TestSettingsPlan(t *testing.T) {
 			s.Nodes[n].AOF = yes
 		}
 	}
-	for _, c := range []struct {
-		reason string
-		given  func(*Scene)
-		do     Verb
-		nodes  []string
-	}{
-		{"all is in step", func(*Scene) {}, Idle, nil},
-		{"whoever may run with others is told, the master last", untuned(0, 1, 2), ApplySettings, []string{"a-1", "a-2", "a-0"}},
-		{"not while it loads", func(s *Scene) { untuned(1)(s); s.Nodes[1].Loading = true }, Wait, nil},
-		{"before anything is rolled", func(s *Scene) { Outdated(0, 1, 2)(s); untuned(1)(s) }, ApplySettings, []string{"a-1"}},
-		{"never before the master's end is dealt with", func(s *Scene) { Refused(&s.Nodes[0]); LinksDown(s); untuned(1)(s) }, Fence, []string{"a-1", "a-2"}},
-		{"servers change how they persist, the master last", to("RDB"), SetPersistence, []string{"a-1", "a-2", "a-0"}},
-		{"those that have not", func(s *Scene) { to("RDB")(s); appends(s, false, 0, 2) }, SetPersistence, []string{"a-1"}},
-		{"their file follows when all have", func(s *Scene) { to("RDB")(s); appends(s, false, 0, 1, 2) }, Wait, nil},
-		{"snapshots beside it are a setting like any other", to("Both"), Idle, nil},
-		{"who started from an older file is told again", func(s *Scene) { appends(s, false, 2) }, SetPersistence, []string{"a-2"}},
-		{"an outdated node that has its data elsewhere first", func(s *Scene) { Outdated(2)(s); appends(s, false, 2) }, SetPersistence, []string{"a-2"}},
-		{"or is writing it", func(s *Scene) { Outdated(2)(s); s.Nodes[2].Rewriting = true }, Wait, nil},
-		{"then it is replaced", Outdated(2), DeletePod, []string{"a-2"}},
-	} {
-		t.Run(c.reason, func(t *testing.T) {
-			s := WithVolumes(Healthy(3))
-			c.given(s)
-			if got := s.Situation().Plan(); got.Do != c.do || !slices.Equal(got.NodeNames, c.nodes) || c.do == Wait && got.RequeueAfter == 0 {
-				t.Errorf("got %s (%s), want %s %v", got, got.Message, c.do, c.nodes)
-			}
-		})
-	}
+	testPlan(t, withVolumes, []planRow{
+		{"all is in step", 3, func(*Scene) {}, Idle, nil},
+		{"whoever may run with others is told, the master last", 3, untuned(0, 1, 2), ApplySettings, []string{"a-1", "a-2", "a-0"}},
+		{"not while it loads", 3, func(s *Scene) { untuned(1)(s); s.Nodes[1].Loading = true }, Wait, nil},
+		{"before anything is rolled", 3, func(s *Scene) { Outdated(0, 1, 2)(s); untuned(1)(s) }, ApplySettings, []string{"a-1"}},
+		{"never before the master's end is dealt with", 3, func(s *Scene) { Refused(&s.Nodes[0]); LinksDown(s); untuned(1)(s) }, Fence, []string{"a-1", "a-2"}},
+		{"servers change how they persist, the master last", 3, to("RDB"), SetPersistence, []string{"a-1", "a-2", "a-0"}},
+		{"those that have not", 3, func(s *Scene) { to("RDB")(s); appends(s, false, 0, 2) }, SetPersistence, []string{"a-1"}},
+		{"their file follows when all have", 3, func(s *Scene) { to("RDB")(s); appends(s, false, 0, 1, 2) }, Wait, nil},
+		{"snapshots beside it are a setting like any other", 3, to("Both"), Idle, nil},
+		{"who started from an older file is told again", 3, func(s *Scene) { appends(s, false, 2) }, SetPersistence, []string{"a-2"}},
+		{"an outdated node that has its data elsewhere first", 3, func(s *Scene) { Outdated(2)(s); appends(s, false, 2) }, SetPersistence, []string{"a-2"}},
+		{"or is writing it", 3, func(s *Scene) { Outdated(2)(s); s.Nodes[2].Rewriting = true }, Wait, nil},
+		{"then it is replaced", 3, Outdated(2), DeletePod, []string{"a-2"}},
+	})
 }
 
 func TestTheFileFollowsTheServers(t *testing.T) {

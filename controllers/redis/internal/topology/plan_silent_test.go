@@ -1,7 +1,6 @@
 package topology_test
 
 import (
-	"slices"
 	"testing"
 	"time"
 
@@ -26,13 +25,7 @@ func TestSilence(t *testing.T) {
 	wish := func(pod string) func(*Scene) {
 		return func(s *Scene) { s.Annotations = map[string]string{cachev1alpha1.RedisSwitchover: pod} }
 	}
-	for _, c := range []struct {
-		reason string
-		size   int32
-		given  func(*Scene)
-		do     Verb
-		nodes  []string
-	}{
+	testPlan(t, healthy, []planRow{
 		{"a master that hangs is given its time", 3, func(s *Scene) { hang(&s.Nodes[0], s, 2900*time.Millisecond) }, Wait, nil},
 		{"then the others are fenced", 3, func(s *Scene) { hang(&s.Nodes[0], s, 3*time.Second) }, Fence, []string{"a-1", "a-2"}},
 		{"the time is the user's", 3, func(s *Scene) {
@@ -110,19 +103,7 @@ func TestSilence(t *testing.T) {
 			Outdated(0)(s)
 			s.Spec.Update = &cachev1alpha1.RedisUpdate{Strategy: cachev1alpha1.RedisSupervised}
 		}, Idle, nil},
-	} {
-		t.Run(c.reason, func(t *testing.T) {
-			s := Healthy(c.size)
-			c.given(s)
-			got := s.Situation().Plan()
-			if got.Do != c.do || !slices.Equal(got.NodeNames, c.nodes) {
-				t.Errorf("got %s (%s), want %s %v", got, got.Message, c.do, c.nodes)
-			}
-			if got.Do == Wait && got.RequeueAfter == 0 {
-				t.Errorf("%s: nothing ends this wait", got.Message)
-			}
-		})
-	}
+	})
 }
 
 // A master that falls silent is not looked at later than it counts as lost.

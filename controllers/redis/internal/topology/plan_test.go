@@ -13,13 +13,7 @@ import (
 )
 
 func TestPlan(t *testing.T) {
-	for _, c := range []struct {
-		reason string
-		size   int32
-		given  func(*Scene)
-		do     Verb
-		nodes  []string
-	}{
+	testPlan(t, healthy, []planRow{
 		{"nothing to do", 3, func(*Scene) {}, Idle, nil},
 
 		// The master is dead.
@@ -231,16 +225,7 @@ func TestPlan(t *testing.T) {
 			s.Status.LastFailover.RoutedAt = ptr.To(MicroNow)
 			s.SinceRouted = OldClientTime
 		}, DisconnectClients, []string{"a-2"}},
-	} {
-		t.Run(c.reason, func(t *testing.T) {
-			s := Healthy(c.size)
-			c.given(s)
-			got := s.Situation().Plan()
-			if got.Do != c.do || !slices.Equal(got.NodeNames, c.nodes) {
-				t.Errorf("got %s (%s), want %s %v", got, got.Message, c.do, c.nodes)
-			}
-		})
-	}
+	})
 }
 
 func TestForming(t *testing.T) {
