@@ -192,7 +192,7 @@ var volumes = []mutant{
 		"counted && (m.IsProcess(p) || !s.hasLeft(p)):", "counted && p.Name == name:",
 		"TestStampsThatAreDue/a replica that was restarted"},
 	{"stamped after it is followed", "internal/topology/plan.go",
-		"\t\ts.StampVolumes,         // the volumes say who is behind before a write is confirmed without those\n", "",
+		"\t\ts.stampVolumes,         // the volumes say who is behind before a write is confirmed without those\n", "",
 		"TestServingMaster/volumes are stamped before anybody follows"},
 	{"asleep before the last write has arrived", "internal/topology/plan_hibernate.go",
 		"if len(lagging) > 0 {", "if len(lagging) > 99 {",

@@ -131,9 +131,9 @@ func (s Situation) maintain(master Node) Step {
 		s.lowerMinReplicas,     // too high a W refuses writes
 		s.replaceCutOffMaster,  // so does a master that its replicas do not hear
 		s.switchoverIfNeeded,   // a master that must go is replaced while it still serves
-		s.StampVolumes,         // the volumes say who is behind before a write is confirmed without those
+		s.stampVolumes,         // the volumes say who is behind before a write is confirmed without those
 		s.removeLostMembers,    // who counts and is gone could hold what the others lack
-		s.AttachReplicas,       // the rules below rely on a complete sync set
+		s.attachReplicas,       // the rules below rely on a complete sync set
 		s.raiseMinReplicas,     // enough replicas must follow first
 		s.allowStaleReads,      // a node that is in sync by now has data to answer with
 		s.updatePasswords,      // what follows commands the nodes, and applications wait for their password

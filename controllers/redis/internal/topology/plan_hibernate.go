@@ -19,7 +19,7 @@ func (s Situation) hibernateIfAsked() (Step, bool) {
 	case master.Master:
 		return Step{Do: Fence, NodeNames: []string{master.Name}, Message: "spec.hibernate is true"}, true
 	}
-	if next, ok := s.StampVolumes(master); ok { // or another volume would look newest
+	if next, ok := s.stampVolumes(master); ok { // or another volume would look newest
 		return next, true
 	}
 	lagging := s.Where(func(m Node) bool { return m.InSync(master) && m.Offset < master.Offset })

@@ -58,8 +58,8 @@ func (s Situation) hasLeft(p cachev1alpha1.RedisProcess) bool {
 	return m.PodUID != p.PodUID || m.Stopped || m.Answer == wire.Refused || m.Answer == wire.Reached
 }
 
-// AttachReplicas attaches nodes that follow somebody else or nobody.
-func (s Situation) AttachReplicas(master Node) (Step, bool) {
+// attachReplicas attaches nodes that follow somebody else or nobody.
+func (s Situation) attachReplicas(master Node) (Step, bool) {
 	astray := s.Where(func(m Node) bool {
 		_, counted := s.memberNamed(m.Name)
 		return m.Name != master.Name && m.Answers() && s.isWanted(m) && !m.Deleting &&

@@ -68,9 +68,9 @@ func (s Situation) volumesToStamp(holds func(Standing) bool) []string {
 	})
 }
 
-// StampVolumes writes what must stand on the volumes before a write can be confirmed without it: that this one
+// stampVolumes writes what must stand on the volumes before a write can be confirmed without it: that this one
 // is the master's, and that a node which is gone is behind.
-func (s Situation) StampVolumes(Node) (Step, bool) {
+func (s Situation) stampVolumes(Node) (Step, bool) {
 	list := s.volumesToStamp(func(due Standing) bool { return due != Synced })
 	return Step{Do: StampVolumes, NodeNames: list}, len(list) > 0
 }
