@@ -98,7 +98,7 @@ func TestNextStep(t *testing.T) {
 		"journaled, cancelled":       {spec: cancelled, attempts: []egov1.Attempt{pendingAttempt}, want: stepRecord},
 		"made":                       {attempts: []egov1.Attempt{pendingAttempt}, pod: edits(), want: stepJournalUID},
 		"made, cancelled":            {spec: cancelled, attempts: []egov1.Attempt{pendingAttempt}, pod: edits(), want: stepRecord},
-		"made by a stranger":         {attempts: []egov1.Attempt{pendingAttempt}, pod: edits(unowned), want: stepRefuse},
+		"a stranger of its name":     {attempts: []egov1.Attempt{pendingAttempt}, pod: edits(unowned), want: stepRefuse},
 		"made without a gate":        {attempts: []egov1.Attempt{pendingAttempt}, pod: edits(ungated), want: stepRefuse},
 		"adopted":                    {attempts: []egov1.Attempt{adoptedAttempt}, pod: edits(), want: stepStart},
 		"adopted, cancelled":         {spec: cancelled, attempts: []egov1.Attempt{adoptedAttempt}, pod: edits(), want: stepStop},

@@ -44,7 +44,7 @@ func TestUpdateStatus(t *testing.T) {
 		"cannot pull":      {attempts: []egov1.Attempt{adoptedAttempt}, pod: edits(onNode, pulls), want: egov1.Starting, conditions: "Progressing Degraded"},
 		"runs":             {attempts: []egov1.Attempt{adoptedAttempt}, pod: edits(onNode, runs), want: egov1.Running, conditions: "Progressing Degraded=False"},
 		"runs, older view": {attempts: []egov1.Attempt{runningAttempt}, pod: edits(onNode), want: egov1.Running, conditions: "Progressing Degraded=False"},
-		"a stranger's pod": {attempts: []egov1.Attempt{adoptedAttempt}, pod: edits(otherUID, onNode, runs), want: egov1.Pending, conditions: "Progressing Degraded=False"},
+		"a stranger":       {attempts: []egov1.Attempt{adoptedAttempt}, pod: edits(otherUID, onNode, runs), want: egov1.Pending, conditions: "Progressing Degraded=False"},
 		"failed, a retry":  {spec: retryOnce, attempts: []egov1.Attempt{failedAttempt}, want: egov1.Retrying, conditions: "Progressing Degraded=False"},
 		"retry has a node": {spec: retryOnce, attempts: []egov1.Attempt{failedAttempt, adoptedAttempt}, pod: edits(onNode), want: egov1.Retrying, conditions: "Progressing Degraded=False"},
 		"retry runs":       {spec: retryOnce, attempts: []egov1.Attempt{failedAttempt, adoptedAttempt}, pod: edits(onNode, runs), want: egov1.Running, conditions: "Progressing Degraded=False"},

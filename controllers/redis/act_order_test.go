@@ -185,7 +185,7 @@ func TestAnActEndsBeforeAnotherLeads(t *testing.T) {
 	}
 }
 
-// Who was led to another master since he was chosen may have taken over what that has.
+// Who was led to another master since he was chosen may have copied what that has.
 func TestNoPromotionOfWhoFollows(t *testing.T) {
 	u := recordedSet(2, false)
 	masterDies(u)

@@ -82,7 +82,7 @@ func (p writeBeforeFence) Fence(ctx context.Context) error {
 	return p.server.Fence(ctx)
 }
 
-// What the old master took before its fence is waited for, or nobody takes over.
+// What the old master took before its fence is waited for, or nobody is promoted.
 func TestNoHandOverBeforeTheLastWrite(t *testing.T) {
 	u, master, replica := pair()
 	f, redis := u.direct()

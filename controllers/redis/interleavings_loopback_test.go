@@ -159,7 +159,7 @@ func TestNobodyReadsFromAServerWithoutData(t *testing.T) {
 }
 
 // The operator reaches a master that its replicas have no way to. What they have confirmed is all
-// with them, and who takes over stays master when there is a way again.
+// with them, and who is promoted stays master when there is a way again.
 func TestACutOffMasterIsReplacedByAReplica(t *testing.T) {
 	l := newLoopback(t, 3)
 	l.write(0, 50)

@@ -63,7 +63,7 @@ func (l *loopback) loginsOf(nodes []*localServer) string {
 
 // A new operator touches nothing of a set that is well. With the first change of who follows,
 // each gets a login of its own, and the one that all had is closed.
-func TestASetOfTheFormerReleaseIsTakenOver(t *testing.T) {
+func TestASetOfTheFormerReleaseGetsItsLogins(t *testing.T) {
 	l := startLoopback(t, 3)
 	l.formedBefore()
 	l.write(0, 50)

@@ -133,7 +133,7 @@ func container(r *cachev1alpha1.Redis, c childInputs) *corev1ac.ContainerApplyCo
 			WithExec(execShell(probeClient(c.spec) + `ping | grep -q PONG`)).
 			WithPeriodSeconds(3).WithTimeoutSeconds(3).WithFailureThreshold(3)).
 		WithLifecycle(corev1ac.Lifecycle().WithPreStop(corev1ac.LifecycleHandler().WithExec(execShell(fmt.Sprintf(
-			// A master that is asked to go serves on until another has taken over.
+			// A master that is asked to go serves on until another is master.
 			`n=%d; while [ $n -gt 0 ] && [ "$(%srole | head -n 1)" = master ]; do sleep 0.2; n=$((n-1)); done`,
 			max(0, stopGrace(r)-shutdownSeconds)*5, probeClient(c.spec))))))
 }

@@ -61,12 +61,12 @@ type Reconciler struct {
 // Reconcile looks at all objects and tells OLM what has changed.
 func (r *Reconciler) Reconcile(ctx context.Context, _ ctrl.Request) (ctrl.Result, error) {
 	defer r.Tracker.Start("OperatorCondition " + r.Condition.String())()
-	steps, err := r.listSteps(ctx)
+	changes, err := r.listChanges(ctx)
 	if err != nil {
 		return ctrl.Result{}, err
 	}
 	now := r.Clock.Now()
-	r.holds = r.holds.update(steps, now)
+	r.holds = r.holds.update(changes, now)
 	holding, expired, nextExpiry := r.holds.split(now)
 	heldObjects.Set(float64(len(holding)))
 	next := newCondition(holding, expired, now)
@@ -88,19 +88,19 @@ func (r *Reconciler) Reconcile(ctx context.Context, _ ctrl.Request) (ctrl.Result
 	return ctrl.Result{RequeueAfter: nextExpiry}, nil
 }
 
-// listSteps returns the steps that objects are in, by object.
-func (r *Reconciler) listSteps(ctx context.Context) (map[string]string, error) {
+// listChanges returns the changes that are under way, by object.
+func (r *Reconciler) listChanges(ctx context.Context) (map[string]string, error) {
 	var list cachev1alpha1.RedisList
 	if err := r.List(ctx, &list, client.UnsafeDisableDeepCopy); err != nil { // they are only looked at
 		return nil, fmt.Errorf("listing Redis: %w", err)
 	}
-	steps := map[string]string{}
+	changes := map[string]string{}
 	for i := range list.Items {
-		if step := currentStep(&list.Items[i]); step != "" {
-			steps[fmt.Sprintf("Redis %s/%s", list.Items[i].Namespace, list.Items[i].Name)] = step
+		if change := changeUnderWay(&list.Items[i]); change != "" {
+			changes[fmt.Sprintf("Redis %s/%s", list.Items[i].Namespace, list.Items[i].Name)] = change
 		}
 	}
-	return steps, nil
+	return changes, nil
 }
 
 // report tells OLM, and returns false if OLM does not ask, which it logs once. That nothing holds is then tried again
@@ -135,7 +135,7 @@ func (r *Reconciler) writeCondition(ctx context.Context, next metav1.Condition) 
 }
 
 // SetupWithManager starts the controller. It runs in the leader alone: once at the start, then whenever an object
-// enters or leaves a step.
+// begins or ends a change that holds.
 func (r *Reconciler) SetupWithManager(mgr ctrl.Manager) error {
 	everything := func(context.Context, client.Object) []reconcile.Request {
 		return []reconcile.Request{{NamespacedName: r.Condition}}
@@ -145,19 +145,19 @@ func (r *Reconciler) SetupWithManager(mgr ctrl.Manager) error {
 		return nil
 	})
 	return ctrl.NewControllerManagedBy(mgr).Named("upgradeable").
-		Watches(&cachev1alpha1.Redis{}, handler.EnqueueRequestsFromMapFunc(everything), builder.WithPredicates(stepChanges())).
+		Watches(&cachev1alpha1.Redis{}, handler.EnqueueRequestsFromMapFunc(everything), builder.WithPredicates(holdChanges())).
 		WatchesRawSource(start).
 		WithOptions(converge.Options()).
 		Complete(r)
 }
 
-// stepChanges lets only those events through that may change the condition.
-func stepChanges() predicate.Predicate {
-	step := func(object client.Object) string { return currentStep(object.(*cachev1alpha1.Redis)) }
+// holdChanges lets only those events through that may change the condition.
+func holdChanges() predicate.Predicate {
+	change := func(object client.Object) string { return changeUnderWay(object.(*cachev1alpha1.Redis)) }
 	return predicate.Funcs{
-		CreateFunc:  func(e event.CreateEvent) bool { return step(e.Object) != "" },
-		UpdateFunc:  func(e event.UpdateEvent) bool { return (step(e.ObjectOld) == "") != (step(e.ObjectNew) == "") },
-		DeleteFunc:  func(e event.DeleteEvent) bool { return step(e.Object) != "" },
+		CreateFunc:  func(e event.CreateEvent) bool { return change(e.Object) != "" },
+		UpdateFunc:  func(e event.UpdateEvent) bool { return (change(e.ObjectOld) == "") != (change(e.ObjectNew) == "") },
+		DeleteFunc:  func(e event.DeleteEvent) bool { return change(e.Object) != "" },
 		GenericFunc: func(event.GenericEvent) bool { return false },
 	}
 }

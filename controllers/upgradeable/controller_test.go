@@ -227,16 +227,16 @@ func TestOtherFailuresAreTriedAgain(t *testing.T) {
 	}
 }
 
-func TestOnlyStepChangesWake(t *testing.T) {
-	p, ok, busy := stepChanges(), healthy(), failingOver("a")
+func TestOnlyHoldChangesWake(t *testing.T) {
+	p, ok, busy := holdChanges(), healthy(), failingOver("a")
 	for name, c := range map[string]struct{ got, want bool }{
 		"made":                {p.Create(event.CreateEvent{Object: busy}), true},
 		"found at rest":       {p.Create(event.CreateEvent{Object: ok}), false},
-		"enters a step":       {p.Update(event.UpdateEvent{ObjectOld: ok, ObjectNew: busy}), true},
+		"begins a change":     {p.Update(event.UpdateEvent{ObjectOld: ok, ObjectNew: busy}), true},
 		"leaves it":           {p.Update(event.UpdateEvent{ObjectOld: busy, ObjectNew: ok}), true},
 		"goes on to the next": {p.Update(event.UpdateEvent{ObjectOld: busy, ObjectNew: healthy(withNodeState(1, cachev1alpha1.RedisFenced))}), false},
 		"rests on":            {p.Update(event.UpdateEvent{ObjectOld: ok, ObjectNew: ok}), false},
-		"goes in a step":      {p.Delete(event.DeleteEvent{Object: busy}), true},
+		"goes in a change":    {p.Delete(event.DeleteEvent{Object: busy}), true},
 		"goes at rest":        {p.Delete(event.DeleteEvent{Object: ok}), false},
 	} {
 		if c.got != c.want {

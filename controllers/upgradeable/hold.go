@@ -21,21 +21,21 @@ const (
 	maxNamed = 5
 )
 
-// hold says since when an object has been in steps without a pause, and names the first of them: a message that
-// followed each step would cost one write for each.
+// hold says since when changes of an object have been under way without a pause, and names the first: a message that
+// followed each change would cost one write for each.
 type hold struct {
-	since time.Time
-	step  string
+	since  time.Time
+	change string
 }
 
 // holds are by object, such as "Redis shop/cart".
 type holds map[string]hold
 
-// update returns the holds for the steps that objects are in now. An object that was in one before keeps its hold.
-func (s holds) update(steps map[string]string, now time.Time) holds {
+// update returns the holds for the changes that are under way now. An object that had one before keeps it.
+func (s holds) update(changes map[string]string, now time.Time) holds {
 	next := holds{}
-	for object, step := range steps {
-		next[object] = hold{since: now, step: step}
+	for object, change := range changes {
+		next[object] = hold{since: now, change: change}
 		if before, ok := s[object]; ok {
 			next[object] = before
 		}
@@ -47,7 +47,7 @@ func (s holds) update(steps map[string]string, now time.Time) holds {
 // them, in order. nextExpiry is how long until the next one reaches maxHold; 0 means never.
 func (s holds) split(now time.Time) (holding, expired []string, nextExpiry time.Duration) {
 	for _, object := range slices.Sorted(maps.Keys(s)) {
-		text := fmt.Sprintf("%s (%s)", object, s[object].step)
+		text := fmt.Sprintf("%s (%s)", object, s[object].change)
 		left := s[object].since.Add(maxHold).Sub(now)
 		switch {
 		case left <= 0:

@@ -18,8 +18,8 @@ func TestHold(t *testing.T) {
 		many[fmt.Sprintf("Redis %s/%s%03d", strings.Repeat("n", 63), strings.Repeat("r", 45), n)] = changingMaster
 	}
 	type look struct {
-		at    time.Duration
-		steps map[string]string
+		at      time.Duration
+		changes map[string]string
 	}
 	none, a, b := map[string]string{}, map[string]string{"Redis ns/a": noMaster}, map[string]string{"Redis ns/b": scalingIn}
 	both := map[string]string{"Redis ns/a": joiningNodes, "Redis ns/b": scalingIn}
@@ -31,9 +31,9 @@ func TestHold(t *testing.T) {
 		silent []string
 		due    time.Duration
 	}{
-		"nothing is under way":        {looks: []look{{0, none}}, status: metav1.ConditionTrue, reason: commonv1.ReasonNothingUnderWay},
-		"something is":                {looks: []look{{0, a}}, status: metav1.ConditionFalse, reason: commonv1.ReasonChangeUnderWay, says: []string{"Redis ns/a (no master)", "10m0s"}, due: maxHold},
-		"a later step does not count": {looks: []look{{0, a}, {time.Minute, both}}, status: metav1.ConditionFalse, reason: commonv1.ReasonChangeUnderWay, says: []string{"Redis ns/a (no master), Redis ns/b (scaling in)"}, due: 9 * time.Minute},
+		"nothing is under way":          {looks: []look{{0, none}}, status: metav1.ConditionTrue, reason: commonv1.ReasonNothingUnderWay},
+		"something is":                  {looks: []look{{0, a}}, status: metav1.ConditionFalse, reason: commonv1.ReasonChangeUnderWay, says: []string{"Redis ns/a (no master)", "10m0s"}, due: maxHold},
+		"a later change does not count": {looks: []look{{0, a}, {time.Minute, both}}, status: metav1.ConditionFalse, reason: commonv1.ReasonChangeUnderWay, says: []string{"Redis ns/a (no master), Redis ns/b (scaling in)"}, due: 9 * time.Minute},
 		"it is about to last too long": {
 			looks: []look{{0, a}, {maxHold - time.Nanosecond, a}}, status: metav1.ConditionFalse, reason: commonv1.ReasonChangeUnderWay, due: time.Nanosecond},
 		"it lasts too long": {looks: []look{{0, a}, {maxHold, a}}, status: metav1.ConditionTrue, reason: commonv1.ReasonHeldLongEnough, says: []string{"Redis ns/a (no master)"}},
@@ -50,7 +50,7 @@ func TestHold(t *testing.T) {
 			var now time.Time
 			for _, l := range c.looks {
 				now = start.Add(l.at)
-				s = s.update(l.steps, now)
+				s = s.update(l.changes, now)
 			}
 			holding, beyond, due := s.split(now)
 			got := newCondition(holding, beyond, now)

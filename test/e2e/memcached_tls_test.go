@@ -48,8 +48,8 @@ var _ = Describe("Memcached over TLS", func() {
 		pair, err := tls.X509KeyPair(shown["tls.crt"], shown["tls.key"])
 		Expect(err).NotTo(HaveOccurred())
 		known.Certificates = []tls.Certificate{pair}
-		stranger := authority.New("another").Issue("a client")
-		other, err := tls.X509KeyPair(stranger["tls.crt"], stranger["tls.key"])
+		untrusted := authority.New("another").Issue("a client")
+		other, err := tls.X509KeyPair(untrusted["tls.crt"], untrusted["tls.key"])
 		Expect(err).NotTo(HaveOccurred())
 		foreign := trusting(by.PEM(), m.Name)
 		foreign.Certificates = []tls.Certificate{other}

@@ -140,8 +140,8 @@ func (o *operator) waitForOutcome(ctx context.Context, k kind, obj client.Object
 
 // await is Eventually for code that runs beside the spec.
 func await(ctx context.Context, check func() error) error {
-	const step = 50 * time.Millisecond
-	ticker := time.NewTicker(step)
+	const interval = 50 * time.Millisecond
+	ticker := time.NewTicker(interval)
 	defer ticker.Stop()
 	deadline := time.After(eventuallyTimeout)
 	for {

@@ -63,7 +63,7 @@ func (c *Converger) checkFormerPods(ctx context.Context, want *unstructured.Unst
 		pod := &pods.Items[i]
 		owner := metav1.GetControllerOfNoCopy(pod)
 		if owner == nil || owner.Kind != want.GetKind() || owner.Name != want.GetName() {
-			continue // whoever has no controller is taken over
+			continue // one without a controller is adopted
 		}
 		if going := pod.DeletionTimestamp; going == nil || (clock.RealClock{}).Since(going.Time) < terminationTimeout {
 			return &pendingError{fmt.Sprintf("pod %q of a deleted object of the same name has not ended yet", pod.Name)}

@@ -190,8 +190,8 @@ func (s Situation) rollOutdated(master Node) (Step, bool) {
 func (s Situation) isWanted(m Node) bool { return config.Ordinal(m.Name) < s.Size }
 
 // allOthers reports whether the test holds for every wanted node but the master.
-func (s Situation) allOthers(master Node, holds func(Node) bool) bool {
-	return s.Count(func(m Node) bool { return m.Name != master.Name && s.isWanted(m) && !holds(m) }) == 0
+func (s Situation) allOthers(master Node, matches func(Node) bool) bool {
+	return s.Count(func(m Node) bool { return m.Name != master.Name && s.isWanted(m) && !matches(m) }) == 0
 }
 
 // unansweredNodes are the wanted nodes that do not answer, or still load their data.

@@ -93,7 +93,7 @@ func TestRecordThatMayBeOutdated(t *testing.T) {
 			FenceReplicas(s, 90, 95)
 			s.Nodes[0].Master = false
 			wentOn(&s.Nodes[0])
-			s.Volumes = map[string]Volume{"a-0": {Stamp: Stamp{7, NextHistory, Leading}}} // no stranger
+			s.Volumes = map[string]Volume{"a-0": {Stamp: Stamp{7, NextHistory, Leading}}} // so the history is known
 			MakeSilent(&s.Nodes[1])
 		}, Block, nil},
 		{"beside a candidate, the one before the record's is the older", 3, func(s *Scene) {
@@ -159,7 +159,7 @@ func TestCountingAfterTheMaster(t *testing.T) {
 		{"one that was promoted since may have confirmed one", 3, func(s *Scene) {
 			FenceReplicas(s, 90, 95)
 			wentOn(&s.Nodes[2])
-			s.Volumes = map[string]Volume{"a-2": {Stamp: Stamp{7, NextHistory, Leading}}} // no stranger
+			s.Volumes = map[string]Volume{"a-2": {Stamp: Stamp{7, NextHistory, Leading}}} // so the history is known
 		}, Block, nil},
 		{"a spec that asks for fewer than the record has may be gone by", 3, func(s *Scene) {
 			FenceReplicas(s, 90, 95)

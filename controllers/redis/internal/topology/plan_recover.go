@@ -33,9 +33,9 @@ func (s Situation) stampOf(name string) Stamp {
 func (s Situation) promoteFromVolumes(begin Step, missing []string) (Step, bool) {
 	top := s.newestStamp()
 	newest, older := s.rankedByWorth(top)
-	holds := len(newest) > 0 && newest[0].Keys > 0
+	hasKeys := len(newest) > 0 && newest[0].Keys > 0
 	switch {
-	case holds && !newest[0].Deleting && s.stampOf(newest[0].Name).Standing == Leading:
+	case hasKeys && !newest[0].Deleting && s.stampOf(newest[0].Name).Standing == Leading:
 	case len(missing) > 0:
 		return Step{Do: Wait, RequeueAfter: 4 * ShortRequeue, Message: explain(begin.Evidence, fmt.Sprintf(
 			"before a master is chosen, these nodes must start and load their data, which may be the newest: %s; if they do not, see the events and logs of their pods",
@@ -44,7 +44,7 @@ func (s Situation) promoteFromVolumes(begin Step, missing []string) (Step, bool)
 		return Step{Do: Wait, RequeueAfter: 10 * ShortRequeue, Message: explain(begin.Evidence, fmt.Sprintf(
 			"the newest data is only on volumes whose nodes do not answer: %s; to begin with older data, and lose what only these volumes have, delete their PersistentVolumeClaims",
 			strings.Join(s.newestVolumes(), ", ")))}, true
-	case holds:
+	case hasKeys:
 	case len(older) > 0:
 		return s.resolveEmptied(begin, newest, older), true
 	case len(newest) == 0 || top.Epoch == 0:

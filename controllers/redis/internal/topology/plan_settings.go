@@ -47,9 +47,9 @@ func (m Node) persistsAs(appends string) bool {
 }
 
 // masterLast gives the nodes that the test holds for, the master last.
-func (s Situation) masterLast(master Node, holds func(Node) bool) []string {
-	list := NamesOf(s.Where(func(m Node) bool { return m.Name != master.Name && holds(m) }))
-	if m, ok := s.Find(master.Name); ok && holds(m) {
+func (s Situation) masterLast(master Node, matches func(Node) bool) []string {
+	list := NamesOf(s.Where(func(m Node) bool { return m.Name != master.Name && matches(m) }))
+	if m, ok := s.Find(master.Name); ok && matches(m) {
 		list = append(list, m.Name)
 	}
 	return list

@@ -52,11 +52,11 @@ func (s Situation) untilUnreachable() time.Duration {
 // failover knows of. One is a replica that logged in under an earlier release at an address that no pod has by
 // now. The nodes of the step are addresses, for the log only.
 func (s Situation) expelUnrecorded(master Node) (Step, bool) {
-	var strangers []string
+	var unrecorded []string
 	for _, address := range master.Attached {
 		if !slices.ContainsFunc(s.Nodes, func(m Node) bool { return m.Address == address }) {
-			strangers = append(strangers, address)
+			unrecorded = append(unrecorded, address)
 		}
 	}
-	return Step{Do: ExpelUnrecorded, NodeNames: strangers, Message: "only what is recorded may confirm writes", RequeueAfter: time.Second}, len(strangers) > 0
+	return Step{Do: ExpelUnrecorded, NodeNames: unrecorded, Message: "only what is recorded may confirm writes", RequeueAfter: time.Second}, len(unrecorded) > 0
 }

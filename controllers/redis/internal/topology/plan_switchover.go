@@ -84,7 +84,7 @@ func (s Situation) isRouteSettling() bool {
 	return s.SinceRouted < RouteSettleTime || s.Count(func(m Node) bool { return m.EndpointChanging }) > 0
 }
 
-// canLead reports whether a node could take over without losing a write.
+// canLead reports whether a node could become master without losing a write.
 func (s Situation) canLead(m, master Node) bool {
 	return s.isMember(m) && s.isWanted(m) && !m.Deleting && !m.Misconf && m.InSync(master)
 }

@@ -119,7 +119,7 @@ func TestPlan(t *testing.T) {
 		{"a ghost that answers again is served out", 3, func(s *Scene) { FenceReplicas(s, 90, 95); Orphan(s); s.FencedFor = 4 * time.Second }, AttachReplicas, []string{"a-1", "a-2"}},
 		{"a silent ghost that is heard is waited for", 3, func(s *Scene) { MakeSilent(Orphan(s)) }, Wait, nil},
 		{"a refusing ghost is not waited for", 3, func(s *Scene) { FenceReplicas(s, 90, 95); Refused(Orphan(s)) }, Promote, []string{"a-2"}},
-		{"a stranger at the ghost's address may be the master itself, and is outlasted", 3, func(s *Scene) {
+		{"who refuses our password at the ghost's address may be the master itself, and is outlasted", 3, func(s *Scene) {
 			FenceReplicas(s, 90, 95)
 			AuthFailed(Orphan(s))
 			s.FencedFor = s.Situation().LostMasterWait() - 1

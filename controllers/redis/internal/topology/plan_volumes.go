@@ -61,10 +61,10 @@ func (s Situation) DueStamp(name string) Stamp {
 }
 
 // volumesToStamp are the volumes that bear another stamp than is due, if the test holds for the standing that is due.
-func (s Situation) volumesToStamp(holds func(Standing) bool) []string {
+func (s Situation) volumesToStamp(matches func(Standing) bool) []string {
 	return slices.DeleteFunc(slices.Sorted(maps.Keys(s.Volumes)), func(name string) bool {
 		desired := s.DueStamp(name)
-		return desired == s.Volumes[name].Stamp || !holds(desired.Standing)
+		return desired == s.Volumes[name].Stamp || !matches(desired.Standing)
 	})
 }
 

@@ -128,10 +128,10 @@ func (w World) RecordedMaster(p cachev1alpha1.RedisProcess) Node {
 }
 
 // Where gives the nodes that the test holds for, in order.
-func (w World) Where(holds func(Node) bool) []Node {
+func (w World) Where(matches func(Node) bool) []Node {
 	var found []Node
 	for _, m := range w.Nodes {
-		if holds(m) {
+		if matches(m) {
 			found = append(found, m)
 		}
 	}
@@ -139,10 +139,10 @@ func (w World) Where(holds func(Node) bool) []Node {
 }
 
 // Count counts the nodes that the test holds for.
-func (w World) Count(holds func(Node) bool) int {
+func (w World) Count(matches func(Node) bool) int {
 	n := 0
 	for _, m := range w.Nodes {
-		n += boolToInt(holds(m))
+		n += boolToInt(matches(m))
 	}
 	return n
 }

@@ -157,9 +157,9 @@ func TestPromoteSetsMinReplicasFirst(t *testing.T) {
 
 func TestAnswers(t *testing.T) {
 	p := start(t)
-	stranger := open(p.hostport, "wrong", nil)
-	defer stranger.Close()
-	if got := stranger.Look(t.Context()).Answer; got != AuthFailed {
+	other := open(p.hostport, "wrong", nil)
+	defer other.Close()
+	if got := other.Look(t.Context()).Answer; got != AuthFailed {
 		t.Errorf("wrong password: %v", got)
 	}
 	must(t, p.command.Process.Kill())

@@ -85,11 +85,11 @@ func TestHandshakeThatFailsIsSilence(t *testing.T) {
 	for reason, config := range map[string]*tls.Config{
 		"another authority": showing(t, other), "no certificate": nobody, "another name": misnamed, "in the clear": nil,
 	} {
-		stranger := open(p.hostport, password, config)
-		if got := stranger.Look(t.Context()).Answer; got != Silent {
+		client := open(p.hostport, password, config)
+		if got := client.Look(t.Context()).Answer; got != Silent {
 			t.Errorf("%s: %v", reason, got)
 		}
-		stranger.Close()
+		client.Close()
 	}
 	must(t, p.command.Process.Kill())
 	_ = p.command.Wait()

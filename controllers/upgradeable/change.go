@@ -10,9 +10,9 @@ import (
 	commonv1 "github.com/mainstay-operator/mainstay-operator/api/common/v1"
 )
 
-// Steps that hold an upgrade: in each, only the operator can bring the object back to where it is safe without the
-// operator. Each is resumed after a crash. The hold avoids the time in between, and that a release which does not
-// start leaves the object in that step.
+// Changes that hold an upgrade: while one is under way, only the operator can bring the object back to where it is safe
+// without the operator. Each is resumed after a crash. The hold avoids the time in between, and that a release which does
+// not start leaves the change undone.
 const (
 	// noMaster means that nobody takes writes until the operator has made a master.
 	noMaster = "no master"
@@ -31,13 +31,13 @@ const (
 	replacingPods = "pods are being replaced"
 )
 
-// currentStep returns the step that a Redis is in by its status, or "" if it is in none.
+// changeUnderWay returns the change of a Redis that is under way by its status, or "" if there is none.
 //
-// The other kinds are never in one. The workload controllers of Kubernetes finish what has begun for Memcached and
-// EasyService. An Activity records each step of an attempt before it takes it, its command runs on without the
+// The other kinds have none. The workload controllers of Kubernetes finish what has begun for Memcached and
+// EasyService. An Activity records each step before it takes it, its command runs on without the
 // operator, and it may take hours. Nor does a change of passwords, certificates or settings count: the servers accept
 // both the old and the new until all have them.
-func currentStep(r *cachev1alpha1.Redis) string {
+func changeUnderWay(r *cachev1alpha1.Redis) string {
 	rep, last := r.Status.Replication, r.Status.LastFailover
 	switch {
 	case !r.DeletionTimestamp.IsZero() || r.Spec.Paused || needsHuman(r):
@@ -55,11 +55,11 @@ func currentStep(r *cachev1alpha1.Redis) string {
 	case hasCondition(r, commonv1.ConditionAvailable, metav1.ConditionFalse, commonv1.ReasonNoMaster):
 		return noMaster
 	}
-	return nodeStep(r)
+	return nodeChange(r)
 }
 
-// nodeStep returns the step that the nodes beside a serving master are in.
-func nodeStep(r *cachev1alpha1.Redis) string {
+// nodeChange returns the change of the nodes beside a serving master that is under way.
+func nodeChange(r *cachev1alpha1.Redis) string {
 	switch {
 	case degradedReason(r) != "":
 		return "" // it may wait for a human as long as it likes

@@ -6,8 +6,8 @@ import (
 )
 
 // An operator is stopped as it begins a pass. It wakes, finds a member to remove, and is stopped again. While it is,
-// another takes over, and then removes the other member, whose process lives on beside its new pod. Wherever the first one goes on, it must not have that process
-// admitted again: no failover would count what it confirms.
+// another takes over, and then removes the other member, whose process lives on beside its new pod. Wherever the first
+// one goes on, it must not have that process admitted again: no failover would count what it confirms.
 func TestWhoIsRemovedIsNotAdmittedAgain(t *testing.T) {
 	begun := func() *state {
 		s := newState(newModel(3, 1, false), budget{suspends: 1, writes: 1}, false)
