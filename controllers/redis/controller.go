@@ -1,8 +1,8 @@
 // Package redis runs Redis objects: a master and replicas that lose no confirmed write.
 //
-// What happens on a master's death reads in five files: fleet.go looks, plan.go and plan_failover.go of package topology
-// decide, perform.go sees that only one operator acts, and act_failover.go acts. docs/architecture.md goes through them in
-// order.
+// What happens when a master dies is in five files, to be read in this order: controller.go has the order of a pass; fleet.go
+// looks; internal/topology/plan_failover.go decides; perform.go sees that only one operator acts; act_failover.go acts.
+// docs/architecture.md, section 4, names their functions.
 package redis
 
 import (
