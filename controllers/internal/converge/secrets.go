@@ -52,11 +52,12 @@ func (c *Converger) OwnSecret(ctx context.Context, owner Object, name string) (*
 	if apierrors.IsNotFound(err) && len(*owner.GetConditions()) > 0 {
 		err = c.APIReader.Get(ctx, key, secret)
 	}
-	if client.IgnoreNotFound(err) != nil {
+	switch {
+	case apierrors.IsNotFound(err):
+	case err != nil:
 		return nil, fmt.Errorf("reading Secret %q: %w", name, err)
+	case metav1.IsControlledBy(secret, owner):
+		return secret, nil
 	}
-	if err != nil || !metav1.IsControlledBy(secret, owner) {
-		return &corev1.Secret{}, nil
-	}
-	return secret, nil
+	return &corev1.Secret{}, nil
 }
