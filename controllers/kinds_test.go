@@ -39,6 +39,13 @@ func TestEachKindIsInEveryList(t *testing.T) {
 					t.Errorf("%s lacks the line %q", path, line)
 				}
 			}
+			for _, page := range []string{"../README.md", "../SECURITY.md", "../docs/architecture.md", "../docs/conditions.md", "../docs/install-modes.md",
+				"../config/manifests/bases/mainstay-operator.clusterserviceversion.yaml"} {
+				if !strings.Contains(string(readFile(t, page)), gvk.Kind) {
+					t.Errorf("%s does not mention %s", page, gvk.Kind)
+				}
+			}
+			readFile(t, "../test/releases/objects/"+strings.ToLower(gvk.Kind)+"_full.yaml") // the next release is kept with it
 			if !slices.Contains(crd.Spec.Names.Categories, "mainstay") {
 				t.Error("kubectl get mainstay does not show it: add categories=mainstay to +kubebuilder:resource")
 			}

@@ -177,6 +177,28 @@ func TestRelatedImages(t *testing.T) {
 	}
 }
 
+// TestEachDefaultImageCanBeChosen: a disconnected cluster names its own copies of the images by these variables.
+func TestEachDefaultImageCanBeChosen(t *testing.T) {
+	for _, deployment := range csvOf(t, within(t, "bundle")).Spec.InstallStrategy.StrategySpec.DeploymentSpecs {
+		for _, container := range deployment.Spec.Template.Spec.Containers {
+			for _, variable := range container.Env {
+				if strings.HasPrefix(variable.Name, "RELATED_IMAGE_") {
+					t.Setenv(variable.Name, "chosen/"+variable.Name)
+				}
+			}
+		}
+	}
+	chosen := reflect.ValueOf(controllers.ImagesFromEnv())
+	seen := map[string]bool{}
+	for i := range chosen.NumField() {
+		image := chosen.Field(i).String()
+		if !strings.HasPrefix(image, "chosen/") || seen[image] {
+			t.Errorf("Images.%s is %s: it needs a RELATED_IMAGE_ variable of its own in config/manager/manager.yaml", chosen.Type().Field(i).Name, image)
+		}
+		seen[image] = true
+	}
+}
+
 func TestManagerImageIsTheAnnounced(t *testing.T) {
 	csv := csvOf(t, within(t, "bundle"))
 	for _, deployment := range csv.Spec.InstallStrategy.StrategySpec.DeploymentSpecs {

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"sync"
 	"time"
@@ -13,6 +14,7 @@ import (
 	. "github.com/onsi/gomega"
 	goredis "github.com/redis/go-redis/v9"
 	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/meta"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
@@ -38,17 +40,23 @@ type workloads struct {
 	stop      func()
 }
 
-// newWorkloads applies the samples, waits for them and begins to use them.
+// newWorkloads makes the samples of the kinds that the installed release knows, waits for them and begins to use them.
 func newWorkloads(ctx context.Context) *workloads {
 	GinkgoHelper()
 	root, err := cluster.Root()
 	Expect(err).NotTo(HaveOccurred())
-	folder := filepath.Join(root, "config", "samples")
-	objects, err := samples.Read(folder)
+	objects, err := samples.Read(filepath.Join(root, "config", "samples"))
 	Expect(err).NotTo(HaveOccurred())
+	objects = slices.DeleteFunc(objects, func(obj *unstructured.Unstructured) bool {
+		_, err := k8s.RESTMapper().RESTMapping(obj.GroupVersionKind().GroupKind(), obj.GroupVersionKind().Version)
+		Expect(meta.IsNoMatchError(err) || err == nil).To(BeTrue(), "%v", err)
+		return err != nil
+	})
 	w := &workloads{namespace: newNamespace(ctx), objects: objects, network: traffic.ByClusterIP(k8s), served: map[string]int{}, failed: map[string]error{}}
-	_, err = cluster.Kubectl(ctx, "apply", "--namespace", w.namespace, "-k", folder)
-	Expect(err).NotTo(HaveOccurred())
+	for _, obj := range w.objects {
+		obj.SetNamespace(w.namespace)
+		Expect(k8s.Create(ctx, obj)).To(Succeed())
+	}
 	Eventually(w.arrived).WithContext(ctx).Should(Succeed())
 
 	run, stop := context.WithCancel(context.WithoutCancel(ctx))
@@ -74,7 +82,6 @@ func newWorkloads(ctx context.Context) *workloads {
 func (w *workloads) arrived(ctx context.Context) error {
 	var faults []error
 	for _, obj := range w.objects {
-		obj.SetNamespace(w.namespace)
 		if err := k8s.Get(ctx, client.ObjectKeyFromObject(obj), obj); err != nil {
 			return err
 		}
