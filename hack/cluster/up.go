@@ -63,6 +63,9 @@ func prepareState(ctx context.Context, l layout) error {
 	if err := ensurePKI(ctx, l); err != nil {
 		return err
 	}
+	if err := forgetDiscovery(); err != nil {
+		return err
+	}
 	return writeSettings(ctx, l)
 }
 
