@@ -16,6 +16,7 @@ import (
 
 	appv1 "github.com/mainstay-operator/mainstay-operator/api/app/v1"
 	cachev1alpha1 "github.com/mainstay-operator/mainstay-operator/api/cache/v1alpha1"
+	databasev1alpha1 "github.com/mainstay-operator/mainstay-operator/api/database/v1alpha1"
 	egov1 "github.com/mainstay-operator/mainstay-operator/api/ego/v1"
 	"github.com/mainstay-operator/mainstay-operator/test/samples"
 	"github.com/mainstay-operator/mainstay-operator/test/traffic"
@@ -50,7 +51,7 @@ func (d *demo) checkSamples(ctx context.Context) error {
 		return err
 	}
 	proofs := map[string]func(context.Context, client.ObjectKey) (string, error){
-		"EasyService": p.web, "Memcached": p.cache, "Activity": p.command, "Redis": p.replication,
+		"EasyService": p.web, "Memcached": p.cache, "Activity": p.command, "Redis": p.replication, "EtcdCluster": p.keys,
 	}
 	for _, obj := range objects {
 		proof, known := proofs[obj.GetKind()]
@@ -183,6 +184,36 @@ func (p prover) replication(ctx context.Context, key client.ObjectKey) (string, 
 		return err
 	})
 	return fmt.Sprintf("wrote %s=%s on %s, read it from %s", proofKey, value, set.Status.Endpoint, set.Status.ReadEndpoint), err
+}
+
+// keys puts a key and gets it through the client Service.
+func (p prover) keys(ctx context.Context, key client.ObjectKey) (string, error) {
+	var cluster databasev1alpha1.EtcdCluster
+	if err := p.Get(ctx, key, &cluster); err != nil {
+		return "", err
+	}
+	to, err := endpoint(key, cluster.Status.Endpoint)
+	if err != nil {
+		return "", err
+	}
+	etcd, err := traffic.Etcd(p.services, to)
+	if err != nil {
+		return "", err
+	}
+	defer etcd.Close() //nolint:errcheck // the talk is over
+	value := time.Now().Format(time.RFC3339Nano)
+	put, err := etcd.Put(ctx, proofKey, value)
+	if err != nil {
+		return "", fmt.Errorf("putting a key: %w", err)
+	}
+	got, err := etcd.Get(ctx, proofKey)
+	if err != nil {
+		return "", fmt.Errorf("getting it: %w", err)
+	}
+	if len(got.Kvs) != 1 || string(got.Kvs[0].Value) != value {
+		return "", fmt.Errorf("got %v, not the %q that was put", got.Kvs, value)
+	}
+	return fmt.Sprintf("put and got %s=%s through %s, revision %d, leader %s", proofKey, value, cluster.Status.Endpoint, put.Header.Revision, cluster.Status.Leader), nil
 }
 
 // endpoint splits the host:port of a status; the host begins with the Service's name.

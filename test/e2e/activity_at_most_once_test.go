@@ -39,8 +39,7 @@ func storm() (runs, kills int, limit time.Duration) {
 var _ = Describe("Activity, once", Label(faults), func() {
 	_, _, limit := storm()
 
-	It("runs every command once for each attempt, and all, though the operator is killed again and again", Serial, func(ctx SpecContext) {
-		suspendOperator(ctx)
+	It("runs every command once for each attempt, and all, though the operator is killed again and again", Label(away), func(ctx SpecContext) {
 		manager, w := built(ctx), newWitness(ctx)
 		runs, kills, _ := storm()
 		for i := range runs {

@@ -61,8 +61,7 @@ var _ = Describe("Activity in an image without a shell", func() {
 		Expect(a.Status.StartTime).To(BeNil())
 	})
 
-	It("says that nothing ran when the guard does not get into the pod, and takes the shell's when it knows of no other", Serial, Label(faults), func(ctx SpecContext) {
-		suspendOperator(ctx)
+	It("says that nothing ran when the guard does not get into the pod, and takes the shell's when it knows of no other", Label(faults, away), func(ctx SpecContext) {
 		program := built(ctx)
 		given := func(name string) *egov1.Activity {
 			a := builders.Activity(name, "echo").Retries(1).With(func(s *egov1.ActivitySpec) { s.Args = []string{"hello"} }).Build()

@@ -109,8 +109,7 @@ var _ = Describe("Activity beside an injected container", func() {
 		Expect(w.says(ctx)).To(ConsistOf(b.Status.Attempts[0].PodName))
 	})
 
-	It("succeeded, and does not run again, though its pod timed out while no operator looked", Serial, Label(faults), func(ctx SpecContext) {
-		suspendOperator(ctx)
+	It("succeeded, and does not run again, though its pod timed out while no operator looked", longest, Label(faults, away), func(ctx SpecContext) {
 		injected, w, program := inject(ctx, goesOn), newWitness(ctx), built(ctx)
 		p := launch(ctx, program)
 		a := w.watching("unseen", "sleep 10").Retries(3).With(within(40 * time.Second)).With(injected).Build()

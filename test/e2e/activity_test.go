@@ -9,7 +9,6 @@ import (
 
 	. "github.com/onsi/ginkgo/v2"
 	. "github.com/onsi/gomega"
-	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
@@ -25,7 +24,6 @@ import (
 	egov1 "github.com/mainstay-operator/mainstay-operator/api/ego/v1"
 	"github.com/mainstay-operator/mainstay-operator/controllers"
 	"github.com/mainstay-operator/mainstay-operator/test/builders"
-	"github.com/mainstay-operator/mainstay-operator/test/cluster"
 	"github.com/mainstay-operator/mainstay-operator/test/fault"
 )
 
@@ -113,9 +111,7 @@ var _ = Describe("Activity", func() {
 		Eventually(func() []corev1.Pod { return podsOf(ctx, "activity", "short") }).WithContext(ctx).Should(BeEmpty())
 	})
 
-	Describe("at most once", Serial, Ordered, ContinueOnFailure, Label(faults), func() {
-		BeforeAll(suspendOperator)
-
+	Describe("at most once", Label(faults, away), func() {
 		DescribeTable("runs each attempt in one pod though every write of the operator", func(ctx SpecContext, strikes func() fault.Decide) {
 			started, decide := startedPods(ctx), strikes()
 			a := builders.Activity("struck", "echo ran; exit 3").Retries(1).Build()
@@ -164,19 +160,6 @@ func everyOther(f fault.Fault) fault.Decide {
 		}
 		return faultOnWrite(c, f)
 	}
-}
-
-// suspendOperator leaves the cluster to the spec's own operators, for its time.
-func suspendOperator(ctx SpecContext) {
-	manager := &appsv1.Deployment{ObjectMeta: metav1.ObjectMeta{Namespace: operatorNamespace, Name: cluster.OperatorDeployment}}
-	refresh(ctx, manager)
-	replicas := *manager.Spec.Replicas
-	edit(ctx, manager, func(d *appsv1.Deployment) { d.Spec.Replicas = ptr.To[int32](0) })
-	DeferCleanup(func(ctx context.Context) {
-		edit(ctx, manager, func(d *appsv1.Deployment) { d.Spec.Replicas = ptr.To(replicas) })
-		eventuallyOperatorLeads(ctx)
-	})
-	Eventually(cluster.Operators).WithContext(ctx).WithArguments(k8s).Should(BeEmpty())
 }
 
 // process is one process of the operator, bound to the spec's namespace.

@@ -7,10 +7,14 @@
 // Specs run in several processes at once, each spec in a namespace of its own. Serial are
 // those that take the operator, the node or the API server away from the others, that
 // count what is asked of the API server, or that claim what only a calm machine can hold.
+// Those labelled away have operators of their own, each for one namespace: make e2e runs
+// them after the others, side by side as well, while the deployed operator is away.
 package e2e
 
 import (
 	"context"
+	"fmt"
+	"slices"
 	"testing"
 	"time"
 
@@ -32,6 +36,8 @@ const (
 	// faults labels specs that need the cluster of hack/cluster: its audit log,
 	// its node's processes or network.
 	faults = "faults"
+	// away labels specs that run operators of their own, and none beside those.
+	away = "away"
 	// longest marks specs to begin with: nobody waits for one that was begun last.
 	longest = SpecPriority(1)
 	// eventuallyTimeout is how long a change may take to come about, images at hand, while other
@@ -53,13 +59,18 @@ var (
 	// began is where the audit log stood when the suite began, on hack/cluster; the first
 	// process alone knows.
 	began audit.Position
+	// back brings the deployed operator back, when the first process has taken it away.
+	back func() error
 )
 
 func TestE2E(t *testing.T) {
 	RegisterFailHandler(Fail)
 	suite, reporter := GinkgoConfiguration()
-	if !cluster.Local() && suite.LabelFilter == "" {
-		suite.LabelFilter = "!" + faults
+	if suite.LabelFilter == "" {
+		suite.LabelFilter = "!" + away
+	}
+	if !cluster.Local() {
+		suite.LabelFilter = fmt.Sprintf("(%s) && !%s", suite.LabelFilter, faults)
 	}
 	RunSpecs(t, "Mainstay Operator, end to end", suite, reporter)
 }
@@ -71,6 +82,12 @@ var _ = SynchronizedBeforeSuite(func(ctx SpecContext) {
 		var err error
 		began, err = auditLog.Now()
 		Expect(err).NotTo(HaveOccurred())
+	}
+	if GinkgoLabelFilter() == away {
+		var err error
+		back, err = cluster.Dismiss(ctx, k8s)
+		Expect(err).NotTo(HaveOccurred())
+		Eventually(cluster.Operators).WithContext(ctx).WithArguments(k8s).Should(BeEmpty())
 	}
 }, connect)
 
@@ -92,6 +109,9 @@ func connect(ctx SpecContext) {
 }
 
 var _ = BeforeEach(func(ctx SpecContext) {
+	if slices.Contains(CurrentSpecReport().Labels(), away) {
+		Expect(cluster.Operators(ctx, k8s)).To(BeEmpty(), "the deployed operator would do this spec's work: run ginkgo with --label-filter=%s", away)
+	}
 	fresh := &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{
 		GenerateName: "e2e-",
 		Labels: map[string]string{
@@ -112,6 +132,10 @@ var _ = BeforeEach(func(ctx SpecContext) {
 var _ = SynchronizedAfterSuite(func() {}, func(ctx SpecContext) {
 	if k8s == nil {
 		return
+	}
+	if back != nil {
+		Expect(back()).To(Succeed())
+		eventuallyOperatorLeads(ctx)
 	}
 	eventuallyAlone(ctx, "")
 	if cluster.Local() {

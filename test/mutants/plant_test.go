@@ -69,7 +69,7 @@ func build(t *testing.T, dir string) string {
 		t.Fatal(err)
 	}
 	program := filepath.Join(made, "program.test")
-	compile := exec.Command("go", "test", "-c", "-o", program, "-overlay", list, ".")
+	compile := exec.Command("go", "test", "-c", "-ldflags=-w", "-o", program, "-overlay", list, ".")
 	compile.Dir = folderOf(t, dir)
 	if output, err := compile.CombinedOutput(); err != nil {
 		t.Fatalf("%s with all mutants: %v\n%s", dir, err, output)

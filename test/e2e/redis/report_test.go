@@ -11,15 +11,10 @@ import (
 	. "github.com/onsi/ginkgo/v2"
 	. "github.com/onsi/gomega"
 	corev1 "k8s.io/api/core/v1"
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/mainstay-operator/mainstay-operator/test/fault"
 )
-
-// sitting is how many faults one set takes before the next is made: what it
-// holds is read back in seconds, and no watch grows old.
-const sitting = 20
 
 var (
 	long = os.Getenv("LONG") != ""
@@ -44,6 +39,7 @@ var _ = Describe("A Redis under a writer loses no confirmed write, never has two
 			row.Failed = false
 		}, SpecTimeout(4*time.Minute+time.Duration(f.runs)*(90*time.Second+f.lasts)))
 	}
+	AfterAll(discardShared)
 })
 
 var _ = ReportAfterSuite("the report", func(Report) {
@@ -60,7 +56,7 @@ var _ = ReportAfterSuite("the report", func(Report) {
 // injectAll runs one sitting of a fault, then counts what is lost.
 func injectAll(ctx context.Context, f faultRow, times int, row *fault.Row) {
 	GinkgoHelper()
-	s := newSet(ctx, f)
+	s, leave := shareSet(ctx, f, times)
 	DeferCleanup(func() {
 		if CurrentSpecReport().Failed() {
 			GinkgoWriter.Println("--- the servers, by their own words\n" + strings.Join(s.servers.Timeline(), "\n"))
@@ -78,7 +74,7 @@ func injectAll(ctx context.Context, f faultRow, times int, row *fault.Row) {
 		Expect(plain).To(BeEmpty(), "a planned move loses nothing, of %d writes", s.plain.Written())
 	}
 	Expect(s.servers.Emptied()).To(BeEmpty(), "nodes in sync lost all their keys")
-	Expect(k8s.Delete(ctx, &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: s.Namespace}})).To(Succeed())
+	Expect(leave(ctx)).To(Succeed())
 }
 
 // inject a fault once.

@@ -45,21 +45,33 @@ type set struct {
 	hasHostileServers bool         // by hostile servers
 }
 
-// newSet makes a Redis and lets the writing begin.
+// newSet makes a Redis of the spec's own and lets the writing begin.
 func newSet(ctx context.Context, f faultRow) *set {
 	GinkgoHelper()
-	namespace := newNamespace(ctx)
+	return begin(ctx, newRedis(ctx, newNamespace(ctx).Name, f), 0)
+}
+
+// newRedis makes a Redis for a row.
+func newRedis(ctx context.Context, namespace string, f faultRow) *cachev1alpha1.Redis {
+	GinkgoHelper()
 	made := builders.Redis("data").Size(max(3, f.size))
 	if f.storage {
 		made.Storage("64Mi").With(func(s *cachev1alpha1.RedisSpec) { s.Storage.Retention = cachev1alpha1.RedisDelete })
 	}
 	if f.small {
-		newSmallDisks(ctx, namespace.Name, int(max(3, f.size)))
-		made.With(func(s *cachev1alpha1.RedisSpec) { s.Storage.StorageClassName = &namespace.Name })
+		newSmallDisks(ctx, namespace, int(max(3, f.size)))
+		made.With(func(s *cachev1alpha1.RedisSpec) { s.Storage.StorageClassName = &namespace })
 	}
-	s := &set{Redis: made.Build()}
-	s.Namespace = namespace.Name
-	Expect(k8s.Create(ctx, s.Redis)).To(Succeed())
+	redis := made.Build()
+	redis.Namespace = namespace
+	Expect(k8s.Create(ctx, redis)).To(Succeed())
+	return redis
+}
+
+// begin to watch a Redis, and to write. Whoever wrote to it before had other keys, by their use of it.
+func begin(ctx context.Context, redis *cachev1alpha1.Redis, use int) *set {
+	GinkgoHelper()
+	s := &set{Redis: redis}
 	Eventually(s.robust).WithContext(ctx).WithArguments(int64(0)).Should(Succeed())
 
 	run, stop := context.WithCancel(context.WithoutCancel(ctx))
@@ -71,7 +83,8 @@ func newSet(ctx context.Context, f faultRow) *set {
 	s.servers, err = fault.WatchServers(run, clients, s.Namespace, s.Status.Selector, to)
 	Expect(err).NotTo(HaveOccurred())
 	s.follow = func() error { return errors.Join(s.endpoints.Follow(run), s.servers.Follow(run)) }
-	s.confirming, s.plain = fault.NewWriter("confirmed-", through), fault.NewPlainWriter("plain-", through)
+	s.confirming = fault.NewWriter(fmt.Sprintf("confirmed-%d-", use), through)
+	s.plain = fault.NewPlainWriter(fmt.Sprintf("plain-%d-", use), through)
 	var writing sync.WaitGroup
 	for _, w := range []*fault.Writer{s.confirming, s.plain} {
 		writing.Go(func() { w.Run(run) })

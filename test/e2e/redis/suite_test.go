@@ -49,16 +49,23 @@ var _ = BeforeSuite(func(ctx SpecContext) {
 	Eventually(cluster.Leads).WithContext(ctx).WithArguments(k8s).Should(Succeed())
 })
 
-// newNamespace is there until the spec has ended, or longer when it is removed before.
+// newNamespace is there until the spec has ended, or shorter when it is removed before.
 func newNamespace(ctx context.Context) *corev1.Namespace {
 	GinkgoHelper()
-	fresh := &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{GenerateName: "failover-"}}
-	Expect(k8s.Create(ctx, fresh)).To(Succeed())
+	fresh := createNamespace(ctx)
 	DeferCleanup(func(ctx context.Context) {
 		if spec := CurrentSpecReport(); spec.Failed() {
 			GinkgoWriter.Print(cluster.Diagnose(ctx, fresh.Name, spec.StartTime))
 		}
 		Expect(client.IgnoreNotFound(k8s.Delete(ctx, fresh))).To(Succeed())
 	})
+	return fresh
+}
+
+// createNamespace makes one that stays until somebody removes it.
+func createNamespace(ctx context.Context) *corev1.Namespace {
+	GinkgoHelper()
+	fresh := &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{GenerateName: "failover-"}}
+	Expect(k8s.Create(ctx, fresh)).To(Succeed())
 	return fresh
 }
