@@ -8,7 +8,6 @@ import (
 	"k8s.io/apimachinery/pkg/api/resource"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
-	"k8s.io/utils/ptr"
 	ctrlclient "sigs.k8s.io/controller-runtime/pkg/client"
 
 	cachev1alpha1 "github.com/mainstay-operator/mainstay-operator/api/cache/v1alpha1"
@@ -82,22 +81,5 @@ func TestPodsOnRecord(t *testing.T) {
 	r.Status.Replication = nil
 	if isOnRecord(r, "uid-a-0") {
 		t.Error("nothing is on record")
-	}
-}
-
-// One that is being deleted is not deleted again.
-func TestOnlyASetThatStandsIsMadeAnew(t *testing.T) {
-	set := &appsv1.StatefulSet{}
-	if size, stands := madeFor(set); stands {
-		t.Errorf("without volumes it was made for %s", size.String())
-	}
-	set.Spec.VolumeClaimTemplates = []corev1.PersistentVolumeClaim{{}}
-	set.Spec.VolumeClaimTemplates[0].Spec.Resources.Requests = fixture.StorageOf("1Gi")
-	if size, stands := madeFor(set); !stands || size.String() != "1Gi" {
-		t.Errorf("it was made for %s", size.String())
-	}
-	set.DeletionTimestamp = ptr.To(metav1.Now())
-	if _, stands := madeFor(set); stands {
-		t.Error("it would be deleted twice")
 	}
 }

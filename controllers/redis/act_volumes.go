@@ -3,22 +3,19 @@ package redis
 import (
 	"context"
 	"fmt"
-	"strings"
+	"maps"
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/apimachinery/pkg/util/resourceversion"
 	ctrlclient "sigs.k8s.io/controller-runtime/pkg/client"
 
 	cachev1alpha1 "github.com/mainstay-operator/mainstay-operator/api/cache/v1alpha1"
 	"github.com/mainstay-operator/mainstay-operator/controllers/internal/converge"
-	"github.com/mainstay-operator/mainstay-operator/controllers/internal/parts"
 	"github.com/mainstay-operator/mainstay-operator/controllers/redis/internal/config"
 	"github.com/mainstay-operator/mainstay-operator/controllers/redis/internal/topology"
 )
-
-// claimPrefix is what the StatefulSet puts before a pod's name to name its claim.
-const claimPrefix = dataVolume + "-"
 
 // listVolumes returns the nodes' volumes, by node, also of nodes that do not exist now.
 func (r *Reconciler) listVolumes(ctx context.Context, redis *cachev1alpha1.Redis, spec config.Spec) (map[string]topology.Volume, error) {
@@ -42,25 +39,14 @@ func listClaims(ctx context.Context, reader ctrlclient.Reader, spec config.Spec)
 	if spec.Storage == nil {
 		return nil, nil
 	}
-	var list corev1.PersistentVolumeClaimList
-	err := reader.List(ctx, &list, ctrlclient.InNamespace(spec.Namespace), ctrlclient.MatchingLabels(parts.Labels(appName, spec.Name)))
-	if err != nil {
-		return nil, fmt.Errorf("listing PersistentVolumeClaims: %w", err)
-	}
-	found := map[string]*corev1.PersistentVolumeClaim{}
-	for i := range list.Items {
-		node, isData := strings.CutPrefix(list.Items[i].Name, claimPrefix)
-		if isData && spec.IsNode(node) {
-			found[node] = &list.Items[i]
-		}
-	}
-	return found, nil
+	found, err := converge.ListClaims(ctx, reader, types.NamespacedName{Namespace: spec.Namespace, Name: spec.Name}, appName, dataVolume)
+	maps.DeleteFunc(found, func(node string, _ *corev1.PersistentVolumeClaim) bool { return !spec.IsNode(node) })
+	return found, err
 }
 
 // patchClaim writes next, and leaves the API server's answer in it.
 func (r *Reconciler) patchClaim(ctx context.Context, redis *cachev1alpha1.Redis, seen, next *corev1.PersistentVolumeClaim) error {
-	patch := ctrlclient.MergeFromWithOptions(seen, ctrlclient.MergeFromWithOptimisticLock{})
-	err := ctrlclient.IgnoreNotFound(r.Patch(ctx, next, patch, ctrlclient.FieldOwner(converge.FieldManager)))
+	err := r.PatchClaim(ctx, seen, next)
 	if err == nil {
 		r.memory.noteWrite(redis, writtenClaim{next, r.clock.Now()})
 	}

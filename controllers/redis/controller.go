@@ -16,7 +16,6 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	networkingv1 "k8s.io/api/networking/v1"
 	policyv1 "k8s.io/api/policy/v1"
-	"k8s.io/apimachinery/pkg/api/resource"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/utils/clock"
@@ -31,6 +30,7 @@ import (
 	"github.com/mainstay-operator/mainstay-operator/controllers/internal/conditions"
 	"github.com/mainstay-operator/mainstay-operator/controllers/internal/converge"
 	"github.com/mainstay-operator/mainstay-operator/controllers/internal/parts"
+	"github.com/mainstay-operator/mainstay-operator/controllers/internal/volumes"
 	"github.com/mainstay-operator/mainstay-operator/controllers/redis/internal/config"
 	"github.com/mainstay-operator/mainstay-operator/controllers/redis/internal/topology"
 )
@@ -80,14 +80,14 @@ func (r *Reconciler) reconcile(ctx context.Context, redis *cachev1alpha1.Redis, 
 	if err != nil {
 		return ctrl.Result{}, err
 	}
-	volumes, err := r.listVolumes(ctx, redis, spec)
+	nodeVolumes, err := r.listVolumes(ctx, redis, spec)
 	if err != nil {
 		return ctrl.Result{}, err
 	}
 	outside := &apiEffects{Reconciler: r, redis: redis, set: set, saveStatus: save}
 	f := r.openFleet(ctx, redis, spec, pods, set, secrets, outside) // read once, into a value
 	defer f.close()
-	f.Volumes, outside.fleet = volumes, f
+	f.Volumes, outside.fleet = nodeVolumes, f
 	r.memory.watchServers(ctx, redis, spec.ProbeInterval, f.addresses(), f.certificates.TLSConfig, r.clock)
 
 	next := f.situation(redis).Plan() // one decision, pure
@@ -129,12 +129,12 @@ func (r *Reconciler) updateStatus(redis *cachev1alpha1.Redis, f *fleet, next top
 	redis.Status = newStatus(redis, s, next, set, pods)
 	setMargin(s)
 	setCertificatesInSync(&redis.Status.Conditions, redis.Generation, s, f.certificates)
-	conditions.SetUpdateAvailable(&redis.Status.Conditions, redis.Generation, r.image(redis, s.Flavor, set), redis.Spec.Image, r.DefaultImages[s.Flavor])
+	conditions.SetUpdateAvailable(&redis.Status.Conditions, redis.Generation, r.image(redis, s.Flavor, set), redis.Spec.Image, r.DefaultImages[s.Flavor], conditions.BySettingImage)
 	setCredentialsInSync(&redis.Status.Conditions, redis.Generation, s, f.credentials)
 	setBlocked(&redis.Status.Conditions, redis.Generation, next)
 	requeues := []time.Duration{next.RequeueAfter, f.credentials.RecheckAfter(r.clock.Now()), f.certificates.RecheckAfter, max(0, topology.OldClientTime-f.SinceRouted)}
 	if f.GrowthRefusal != "" {
-		requeues = append(requeues, topology.ResizeRetry)
+		requeues = append(requeues, volumes.RetryAfter)
 	}
 	return ctrl.Result{RequeueAfter: converge.Soonest(requeues...)}
 }
@@ -163,7 +163,7 @@ func (r *Reconciler) getWorkload(ctx context.Context, redis *cachev1alpha1.Redis
 		}
 	}
 	if set.UID == "" && len(own) > 0 { // what its pods were made from, they still tell
-		set.Spec.Template = corev1.PodTemplateSpec{ObjectMeta: own[0].ObjectMeta, Spec: own[0].Spec}
+		set.Spec.Template = converge.TemplateOf(&own[0])
 	}
 	return set, own, err
 }
@@ -177,13 +177,8 @@ func isOnRecord(redis *cachev1alpha1.Redis, pod types.UID) bool {
 func (r *Reconciler) childInputs(redis *cachev1alpha1.Redis, set *appsv1.StatefulSet, f *fleet) childInputs {
 	c := childInputs{spec: f.spec, credentials: f.credentials, settings: f.Settings, image: r.image(redis, f.spec.Flavor, set), replicas: f.situation(redis).DesiredPods(), identity: r.publishIdentity(redis, f),
 		restartedAt: set.Spec.Template.Annotations[annotationRestart], operatorNamespace: r.Account.Namespace}
-	switch claims := set.Spec.VolumeClaimTemplates; {
-	case len(claims) > 0:
-		c.volumeSize = claims[0].Spec.Resources.Requests[corev1.ResourceStorage]
-	case f.spec.Storage != nil:
-		c.volumeSize = f.spec.Storage.Size
-	default:
-		c.volumeSize = resource.Quantity{}
+	if f.spec.Storage != nil {
+		c.volumeSize = volumes.SizeOfNew(set, f.spec.Storage.Size)
 	}
 	return c
 }

@@ -307,7 +307,8 @@ func (o origin) transitions() []transition {
 }
 
 // search is breadth first, one depth after the other, by as many workers as there are cores. It
-// keeps how each state was reached, not the states, which would fill the memory.
+// keeps how each state was reached, and of the states themselves those that are expanded soon: all
+// would fill the memory.
 type search struct {
 	mu        sync.Mutex
 	seen      map[uint64]struct{}
@@ -324,10 +325,14 @@ type worker struct {
 	path []found
 }
 
+// found is a state and its place; without the state where a depth has more than mostKept.
 type found struct {
 	state *state
 	place int32
 }
+
+// mostKept states of a depth that a worker has found, a few KB each.
+const mostKept = 1 << 14
 
 // explore all that may follow, and give the number of states and the depth.
 func (x *search) explore(first *state) (states, depth int) {
@@ -338,7 +343,7 @@ func (x *search) explore(first *state) (states, depth int) {
 		own.passes = newPassCache()
 		x.workers = append(x.workers, &worker{[]found{{own, 0}}})
 	}
-	frontier := []int32{0}
+	frontier := []found{{place: 0}}
 	for len(frontier) > 0 && x.violation == "" && (x.limit == 0 || len(x.origins) < x.limit) {
 		frontier = x.deepen(frontier)
 		depth++
@@ -346,13 +351,18 @@ func (x *search) explore(first *state) (states, depth int) {
 	return len(x.origins), depth
 }
 
-func (x *search) deepen(frontier []int32) []int32 {
-	parts, share := make([][]int32, len(x.workers)), (len(frontier)+len(x.workers)-1)/len(x.workers)
+func (x *search) deepen(frontier []found) []found {
+	parts, share := make([][]found, len(x.workers)), (len(frontier)+len(x.workers)-1)/len(x.workers)
 	var all sync.WaitGroup
 	for w, worker := range x.workers {
 		all.Go(func() {
 			for i := w * share; i < min(len(frontier), (w+1)*share) && x.violation == ""; i++ {
-				parts[w] = x.expand(worker.lead(x.path(frontier[i])), parts[w])
+				from := frontier[i]
+				if frontier[i].state = nil; from.state == nil {
+					from = worker.lead(x.path(from.place))
+				}
+				from.state.passes = worker.path[0].state.passes // whichever worker found it
+				parts[w] = x.expand(from, parts[w])
 			}
 		})
 	}
@@ -395,7 +405,7 @@ func (w *worker) lead(way []hop) found {
 	return w.path[len(w.path)-1]
 }
 
-func (x *search) expand(from found, next []int32) []int32 {
+func (x *search) expand(from found, next []found) []found {
 	for _, e := range from.state.transitions() {
 		s := from.state.successor(e)
 		o := origin{from: from.place, transition: e}
@@ -440,7 +450,7 @@ func (x *search) checkRest(from found) {
 }
 
 // addState adds a state, which is searched on unless it is known.
-func (x *search) addState(s *state, by origin, next []int32) []int32 {
+func (x *search) addState(s *state, by origin, next []found) []found {
 	key := s.key()
 	x.mu.Lock()
 	defer x.mu.Unlock()
@@ -453,7 +463,10 @@ func (x *search) addState(s *state, by origin, next []int32) []int32 {
 	if s.model.violation != "" && x.violation == "" {
 		x.violation, x.at = s.model.violation, place
 	}
-	return append(next, place)
+	if len(next) >= mostKept {
+		s = nil
+	}
+	return append(next, found{s, place})
 }
 
 // trace tells in words how a state was reached.

@@ -197,7 +197,7 @@ func TestUnchangedStamps(t *testing.T) {
 	redis.Namespace, redis.Name = "ns", "a"
 	newest := topology.Stamp{Epoch: 7, ReplID: "h"}
 	stored := &corev1.PersistentVolumeClaim{}
-	stored.Namespace, stored.Name, stored.UID, stored.Labels = "ns", claimPrefix+"a-0", "one", parts.Labels(appName, "a")
+	stored.Namespace, stored.Name, stored.UID, stored.Labels = "ns", dataVolume+"-a-0", "one", parts.Labels(appName, "a")
 	stored.Annotations = newest.Annotations()
 	live := fake.NewClientBuilder().WithScheme(scheme).WithObjects(redis, stored).Build()
 	recreated := stored.DeepCopy()

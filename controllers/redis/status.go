@@ -15,6 +15,7 @@ import (
 	commonv1 "github.com/mainstay-operator/mainstay-operator/api/common/v1"
 	"github.com/mainstay-operator/mainstay-operator/controllers/internal/conditions"
 	"github.com/mainstay-operator/mainstay-operator/controllers/internal/parts"
+	"github.com/mainstay-operator/mainstay-operator/controllers/internal/volumes"
 	"github.com/mainstay-operator/mainstay-operator/controllers/redis/internal/topology"
 	"github.com/mainstay-operator/mainstay-operator/controllers/redis/internal/wire"
 )
@@ -63,9 +64,11 @@ func setConditions(r *cachev1alpha1.Redis, status *cachev1alpha1.RedisStatus, s 
 	setSettingsInSync(list, generation, s)
 	setDiskErrors(list, generation, s.World)
 	setUnreadable(list, generation, s.World)
-	refuseShrinking(list, generation, s.Spec, set)
+	if s.Storage != nil {
+		volumes.RefuseShrinking(list, generation, s.Storage.Size, set)
+	}
 	setHibernating(list, generation, s, set)
-	setStorageResizing(list, generation, s)
+	volumes.SetResizing(list, generation, s.VolumeGrowth())
 	setSplitBrain(list, generation, s.World, next)
 	_, why := s.QuorumMargin()
 	conditions.Set(list, generation, commonv1.ConditionFailoverPossible, why == commonv1.ReasonReplicasInSync, why, failoverMessages[why])

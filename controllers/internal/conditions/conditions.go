@@ -131,6 +131,9 @@ func Transitions(before, after []metav1.Condition) []metav1.Condition {
 	return transitions
 }
 
+// BySettingImage is how to move to a default image, for SetUpdateAvailable.
+const BySettingImage = "set spec.image"
+
 // expectedReasons are the reasons that follow from what the user wants.
 var expectedReasons = []string{commonv1.ReasonScaledToZero, commonv1.ReasonRollingOut, commonv1.ReasonSpecPaused, commonv1.ReasonHibernating, commonv1.ReasonHibernated}
 
@@ -146,13 +149,13 @@ func IsWarning(c metav1.Condition) bool {
 	return false
 }
 
-// SetUpdateAvailable says whether the operator brings a newer default image than the one that runs. It says nothing
-// about an object that names its image.
-func SetUpdateAvailable(list *[]metav1.Condition, generation int64, running, chosen, byDefault string) {
+// SetUpdateAvailable says whether the operator brings a newer default image than the one that runs, and how to move to it. It
+// says nothing about an object that names its image.
+func SetUpdateAvailable(list *[]metav1.Condition, generation int64, running, chosen, byDefault, how string) {
 	switch {
 	case chosen == "" && running != byDefault:
 		Set(list, generation, commonv1.ConditionUpdateAvailable, true, commonv1.ReasonNewDefaultImage,
-			"the operator's default is now "+byDefault+"; set spec.image to move")
+			"the operator's default is now "+byDefault+"; "+how+" to move")
 	case meta.FindStatusCondition(*list, commonv1.ConditionUpdateAvailable) != nil:
 		Set(list, generation, commonv1.ConditionUpdateAvailable, false, commonv1.ReasonCurrentImage, "the image that runs is the one asked for")
 	}

@@ -283,9 +283,9 @@ func TestImageSaysWhenANewerDefaultWaits(t *testing.T) {
 		t.Run(c.reason, func(t *testing.T) {
 			var list []metav1.Condition
 			if c.before {
-				SetUpdateAvailable(&list, 1, "a:1", "", "a:2")
+				SetUpdateAvailable(&list, 1, "a:1", "", "a:2", BySettingImage)
 			}
-			SetUpdateAvailable(&list, 2, c.running, c.chosen, c.byDefault)
+			SetUpdateAvailable(&list, 2, c.running, c.chosen, c.byDefault, BySettingImage)
 			if c.is == "" {
 				if len(list) != 0 {
 					t.Errorf("got %v", list)

@@ -47,17 +47,27 @@ func (s *UserSecrets) Forget(owner types.NamespacedName) { s.read.Forget(owner) 
 // counts as none, for Converge to refuse. If the cache lacks it and the owner was reconciled before, the API server is asked:
 // what runs must not get new passwords because somebody took a label off the Secret.
 func (c *Converger) OwnSecret(ctx context.Context, owner Object, name string) (*corev1.Secret, error) {
-	key, secret := client.ObjectKey{Namespace: owner.GetNamespace(), Name: name}, &corev1.Secret{}
-	err := c.Get(ctx, key, secret)
+	secret, err := readOwnSecret(ctx, c, owner, name)
 	if apierrors.IsNotFound(err) && len(*owner.GetConditions()) > 0 {
-		err = c.APIReader.Get(ctx, key, secret)
+		return c.LiveOwnSecret(ctx, owner, name)
 	}
-	switch {
-	case apierrors.IsNotFound(err):
-	case err != nil:
-		return nil, fmt.Errorf("reading Secret %q: %w", name, err)
-	case metav1.IsControlledBy(secret, owner):
-		return secret, nil
+	return secret, client.IgnoreNotFound(err)
+}
+
+// LiveOwnSecret is OwnSecret without the cache, which may be older than the last write of a Secret of ours.
+func (c *Converger) LiveOwnSecret(ctx context.Context, owner Object, name string) (*corev1.Secret, error) {
+	secret, err := readOwnSecret(ctx, c.APIReader, owner, name)
+	return secret, client.IgnoreNotFound(err)
+}
+
+// readOwnSecret returns an empty Secret for one that is not the owner's, and with an error.
+func readOwnSecret(ctx context.Context, from client.Reader, owner Object, name string) (*corev1.Secret, error) {
+	secret := &corev1.Secret{}
+	if err := from.Get(ctx, client.ObjectKey{Namespace: owner.GetNamespace(), Name: name}, secret); err != nil {
+		return &corev1.Secret{}, fmt.Errorf("reading Secret %q: %w", name, err)
 	}
-	return &corev1.Secret{}, nil
+	if !metav1.IsControlledBy(secret, owner) {
+		return &corev1.Secret{}, nil
+	}
+	return secret, nil
 }

@@ -1,4 +1,5 @@
-// Package pki judges certificates and says whom they trust. It is pure.
+// Package pki judges certificates, says whom they trust, and issues those of servers that only know each other. It has no client
+// and no clock. It is pure, but for new keys and serial numbers, which are random.
 package pki
 
 import (

@@ -4,6 +4,7 @@ import (
 	"maps"
 	"slices"
 
+	"github.com/mainstay-operator/mainstay-operator/controllers/internal/volumes"
 	"github.com/mainstay-operator/mainstay-operator/controllers/redis/internal/config"
 )
 
@@ -21,7 +22,7 @@ func (s Situation) changePersistence(master Node) (Step, bool) {
 	apart := s.masterLast(master, func(m Node) bool { return m.Answers() && m.AOF != s.UsesAppendOnly() })
 	next := Step{Do: SetPersistence, NodeNames: apart, Message: "persistence.mode is another", RequeueAfter: 10 * ShortRequeue}
 	if _, refused := s.RefusalOf(config.AppendOnly); refused { // its disk may be full, and need not stay so
-		next.RequeueAfter = ResizeRetry
+		next.RequeueAfter = volumes.RetryAfter
 	}
 	if len(apart) > 0 {
 		return next, true
