@@ -6,9 +6,10 @@ COPY main.go ./
 COPY api/ api/
 COPY controllers/ controllers/
 RUN CGO_ENABLED=0 go build -trimpath -ldflags="-s -w" -o /manager . && \
-    CGO_ENABLED=0 go build -trimpath -ldflags="-s -w" -o /guard ./controllers/activity/guard
+    CGO_ENABLED=0 go build -trimpath -ldflags="-s -w" -o /guard ./controllers/activity/guard && \
+    CGO_ENABLED=0 go build -trimpath -ldflags="-s -w" -o /etcd-launcher ./controllers/etcd/launcher
 
 FROM gcr.io/distroless/static:nonroot
-COPY --from=build /manager /guard /
+COPY --from=build /manager /guard /etcd-launcher /
 USER 65532:65532
 ENTRYPOINT ["/manager"]

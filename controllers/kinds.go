@@ -15,9 +15,11 @@ import (
 	"github.com/mainstay-operator/mainstay-operator/api"
 	appv1 "github.com/mainstay-operator/mainstay-operator/api/app/v1"
 	cachev1alpha1 "github.com/mainstay-operator/mainstay-operator/api/cache/v1alpha1"
+	databasev1alpha1 "github.com/mainstay-operator/mainstay-operator/api/database/v1alpha1"
 	egov1 "github.com/mainstay-operator/mainstay-operator/api/ego/v1"
 	"github.com/mainstay-operator/mainstay-operator/controllers/activity"
 	"github.com/mainstay-operator/mainstay-operator/controllers/easyservice"
+	"github.com/mainstay-operator/mainstay-operator/controllers/etcd"
 	"github.com/mainstay-operator/mainstay-operator/controllers/internal/converge"
 	"github.com/mainstay-operator/mainstay-operator/controllers/memcached"
 	"github.com/mainstay-operator/mainstay-operator/controllers/redis"
@@ -38,6 +40,9 @@ var kinds = []kind{
 	{&cachev1alpha1.Redis{}, redis.Owned, func(s shared) reconciler {
 		return &redis.Reconciler{Converger: s.converger("redis"), Secrets: converge.NewUserSecrets(s.secrets), DefaultImages: map[cachev1alpha1.RedisFlavor]string{
 			cachev1alpha1.FlavorRedis: s.images.Redis, cachev1alpha1.FlavorValkey: s.images.Valkey}}
+	}},
+	{&databasev1alpha1.EtcdCluster{}, etcd.Owned, func(s shared) reconciler {
+		return &etcd.Reconciler{Converger: s.converger("etcd"), DefaultImages: s.images.Etcd[:], LauncherImage: s.images.Operator}
 	}},
 }
 

@@ -37,6 +37,8 @@ type Options struct {
 // Images are the operator's default operand images.
 type Images struct {
 	Memcached, MemcachedExporter, Redis, Valkey, Activity string
+	// Etcd are those of the newest patches of 3.5, 3.6 and 3.7, in this order. Other patches are other tags.
+	Etcd [3]string
 	// Operator is the operator's own image; empty when it is run by hand.
 	Operator string
 }
@@ -49,7 +51,12 @@ func ImagesFromEnv() Images {
 		Redis:             cmp.Or(os.Getenv("RELATED_IMAGE_REDIS"), "docker.io/library/redis:8.0"),
 		Valkey:            cmp.Or(os.Getenv("RELATED_IMAGE_VALKEY"), "docker.io/valkey/valkey:8.1"),
 		Activity:          cmp.Or(os.Getenv("RELATED_IMAGE_ACTIVITY"), "docker.io/library/busybox:1.37"),
-		Operator:          os.Getenv("RELATED_IMAGE_OPERATOR"),
+		Etcd: [3]string{
+			cmp.Or(os.Getenv("RELATED_IMAGE_ETCD_3_5"), "quay.io/coreos/etcd:v3.5.35"),
+			cmp.Or(os.Getenv("RELATED_IMAGE_ETCD_3_6"), "quay.io/coreos/etcd:v3.6.16"),
+			cmp.Or(os.Getenv("RELATED_IMAGE_ETCD_3_7"), "quay.io/coreos/etcd:v3.7.3"),
+		},
+		Operator: os.Getenv("RELATED_IMAGE_OPERATOR"),
 	}
 }
 

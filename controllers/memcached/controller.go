@@ -96,7 +96,7 @@ func (r *Reconciler) reconcile(ctx context.Context, m *cachev1alpha1.Memcached, 
 		certificatesInSync(m, s.certificate, late)
 	}
 	credentialsInSync(m, s.users)
-	conditions.SetUpdateAvailable(&m.Status.Conditions, m.Generation, image, m.Spec.Image, r.DefaultImage)
+	conditions.SetUpdateAvailable(&m.Status.Conditions, m.Generation, image, m.Spec.Image, r.DefaultImage, conditions.BySettingImage)
 	return ctrl.Result{RequeueAfter: converge.Soonest(recheckAfter, s.certificate.recheckAfter, untilDeadline(m, w))}, errors.Join(secretsErr, err)
 }
 

@@ -25,6 +25,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/source"
 
 	cachev1alpha1 "github.com/mainstay-operator/mainstay-operator/api/cache/v1alpha1"
+	databasev1alpha1 "github.com/mainstay-operator/mainstay-operator/api/database/v1alpha1"
 	"github.com/mainstay-operator/mainstay-operator/controllers/internal/converge"
 )
 
@@ -96,11 +97,34 @@ func (r *Reconciler) listChanges(ctx context.Context) (map[string]string, error)
 	}
 	changes := map[string]string{}
 	for i := range list.Items {
-		if change := changeUnderWay(&list.Items[i]); change != "" {
-			changes[fmt.Sprintf("Redis %s/%s", list.Items[i].Namespace, list.Items[i].Name)] = change
-		}
+		note(changes, "Redis", &list.Items[i])
+	}
+	var clusters databasev1alpha1.EtcdClusterList
+	if err := r.List(ctx, &clusters, client.UnsafeDisableDeepCopy); err != nil {
+		return nil, fmt.Errorf("listing EtcdClusters: %w", err)
+	}
+	for i := range clusters.Items {
+		note(changes, "EtcdCluster", &clusters.Items[i])
 	}
 	return changes, nil
+}
+
+// note adds the change of an object, if one is under way.
+func note(changes map[string]string, kind string, object client.Object) {
+	if change := changeOf(object); change != "" {
+		changes[fmt.Sprintf("%s %s/%s", kind, object.GetNamespace(), object.GetName())] = change
+	}
+}
+
+// changeOf returns the change of an object of any kind that is under way, or "" if there is none.
+func changeOf(object client.Object) string {
+	switch o := object.(type) {
+	case *cachev1alpha1.Redis:
+		return changeUnderWay(o)
+	case *databasev1alpha1.EtcdCluster:
+		return etcdChange(o)
+	}
+	return ""
 }
 
 // report tells OLM, and returns false if OLM does not ask, which it logs once. That nothing holds is then tried again
@@ -146,6 +170,7 @@ func (r *Reconciler) SetupWithManager(mgr ctrl.Manager) error {
 	})
 	return ctrl.NewControllerManagedBy(mgr).Named("upgradeable").
 		Watches(&cachev1alpha1.Redis{}, handler.EnqueueRequestsFromMapFunc(everything), builder.WithPredicates(holdChanges())).
+		Watches(&databasev1alpha1.EtcdCluster{}, handler.EnqueueRequestsFromMapFunc(everything), builder.WithPredicates(holdChanges())).
 		WatchesRawSource(start).
 		WithOptions(converge.Options()).
 		Complete(r)
@@ -153,11 +178,10 @@ func (r *Reconciler) SetupWithManager(mgr ctrl.Manager) error {
 
 // holdChanges lets only those events through that may change the condition.
 func holdChanges() predicate.Predicate {
-	change := func(object client.Object) string { return changeUnderWay(object.(*cachev1alpha1.Redis)) }
 	return predicate.Funcs{
-		CreateFunc:  func(e event.CreateEvent) bool { return change(e.Object) != "" },
-		UpdateFunc:  func(e event.UpdateEvent) bool { return (change(e.ObjectOld) == "") != (change(e.ObjectNew) == "") },
-		DeleteFunc:  func(e event.DeleteEvent) bool { return change(e.Object) != "" },
+		CreateFunc:  func(e event.CreateEvent) bool { return changeOf(e.Object) != "" },
+		UpdateFunc:  func(e event.UpdateEvent) bool { return (changeOf(e.ObjectOld) == "") != (changeOf(e.ObjectNew) == "") },
+		DeleteFunc:  func(e event.DeleteEvent) bool { return changeOf(e.Object) != "" },
 		GenericFunc: func(event.GenericEvent) bool { return false },
 	}
 }

@@ -24,6 +24,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/log"
 
 	cachev1alpha1 "github.com/mainstay-operator/mainstay-operator/api/cache/v1alpha1"
+	databasev1alpha1 "github.com/mainstay-operator/mainstay-operator/api/database/v1alpha1"
 )
 
 var csv = types.NamespacedName{Namespace: "operators", Name: "mainstay-operator.v0.1.0"}
@@ -42,7 +43,7 @@ type testEnv struct {
 func newTestEnv(t *testing.T) *testEnv {
 	t.Helper()
 	scheme := runtime.NewScheme()
-	for _, add := range []func(*runtime.Scheme) error{cachev1alpha1.AddToScheme, operatorsv2.AddToScheme} {
+	for _, add := range []func(*runtime.Scheme) error{cachev1alpha1.AddToScheme, databasev1alpha1.AddToScheme, operatorsv2.AddToScheme} {
 		if err := add(scheme); err != nil {
 			t.Fatal(err)
 		}
@@ -256,5 +257,17 @@ func TestFromEnv(t *testing.T) {
 	}
 	if got, err := FromEnv(csv.Namespace); err != nil || got != csv {
 		t.Errorf("got %v, %v", got, err)
+	}
+}
+
+func TestAnEtcdClusterIsReported(t *testing.T) {
+	p := newTestEnv(t)
+	if err := p.Create(p.ctx, formedEtcd(recoveringEtcd)); err != nil {
+		p.Fatal(err)
+	}
+	p.reconcileAfter(0)
+	p.expect(metav1.ConditionFalse, "EtcdCluster shop/e (it recovers from a lost majority)", 1, 1)
+	if !holdChanges().Update(event.UpdateEvent{ObjectOld: formedEtcd(recoveringEtcd), ObjectNew: formedEtcd()}) {
+		t.Error("the end of its recovery does not wake")
 	}
 }

@@ -32,17 +32,29 @@ var (
 		kubernetesBinary("kube-apiserver"), kubernetesBinary("kubectl"), kubernetesBinary("kube-controller-manager"),
 		kubernetesBinary("kube-scheduler"), kubernetesBinary("kubelet"), kubernetesBinary("kube-proxy"),
 	}
-	etcd = []binary{
-		{name: "etcd", module: "hack/tools/etcd", pkg: "go.etcd.io/etcd/server/v3", flags: "-s -w"},
-		{name: "etcdctl", module: "hack/tools/etcd", pkg: "go.etcd.io/etcd/etcdctl/v3", flags: "-s -w"},
-		{name: "etcdutl", module: "hack/tools/etcd", pkg: "go.etcd.io/etcd/etcdutl/v3", flags: "-s -w"},
-	}
+	etcd    = etcdBinaries("")
 	coredns = []binary{{name: "coredns", module: "hack/tools/coredns", pkg: "github.com/coredns/coredns", flags: "-s -w"}}
 	pause   = []binary{{name: "pause", module: ".", pkg: "./hack/cluster/pause", flags: "-s -w"}}
 )
 
 func kubernetesBinary(name string) binary {
 	return binary{name: name, module: "hack/tools/kubernetes", pkg: "k8s.io/kubernetes/cmd/" + name, flags: kubernetesFlags}
+}
+
+// etcdPrograms are what the project of etcd publishes, and their packages.
+var etcdPrograms = []struct{ name, pkg string }{
+	{"etcd", "go.etcd.io/etcd/server/v3"},
+	{"etcdctl", "go.etcd.io/etcd/etcdctl/v3"},
+	{"etcdutl", "go.etcd.io/etcd/etcdutl/v3"},
+}
+
+// etcdBinaries are these programs, built from the module with that suffix and named with it.
+func etcdBinaries(suffix string) []binary {
+	group := make([]binary, 0, len(etcdPrograms))
+	for _, program := range etcdPrograms {
+		group = append(group, binary{name: program.name + suffix, module: "hack/tools/etcd" + suffix, pkg: program.pkg, flags: "-s -w"})
+	}
+	return group
 }
 
 // buildAll builds everything that the cluster runs.

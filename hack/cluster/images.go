@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"context"
 	"embed"
-	"encoding/json"
 	"fmt"
 	"io/fs"
 	"os"
@@ -18,7 +17,7 @@ import (
 //go:embed images
 var imageFiles embed.FS
 
-// recipe is raised when the code here makes other images of the same input.
+// recipe is raised when the code makes other images of the same input.
 const recipe = "1"
 
 const usualPath = "PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"
@@ -77,8 +76,8 @@ func serverConfig(port, program, dir string) imageConfig {
 func set(key string) map[string]struct{} { return map[string]struct{}{key: {}} }
 
 // ensureImages imports the images that containerd does not have: the pause
-// image at every change of it, the samples from an archive in the cache,
-// which is made when it is not there.
+// image at every change of it, the samples from archives in the cache,
+// which are made when they are not there.
 func ensureImages(ctx context.Context, l layout) error {
 	pauseContent, err := binaryImage(pauseImage, "65535:65535", l.bin("pause"))
 	if err != nil {
@@ -91,24 +90,14 @@ func ensureImages(ctx context.Context, l layout) error {
 	if err != nil {
 		return err
 	}
-	digests, err := readDigests(archive)
-	if err != nil {
-		if err := makeSamples(ctx, l, archive); err != nil {
-			return err
-		}
-		if digests, err = readDigests(archive); err != nil {
-			return err
-		}
-	}
-	present, err := havingAll(ctx, digests)
-	if err != nil || present {
+	if _, err = ensureArchive(ctx, archive, func(ctx context.Context) error { return makeSamples(ctx, l, archive) }); err != nil {
 		return err
 	}
-	return importArchive(ctx, archive)
+	_, err = etcdReleases[len(etcdReleases)-1].ensure(ctx, l) // the sample's, whose programs run here anyway
+	return err
 }
 
-// samplesArchive is outside of the checkout, where others find it, too; its
-// name changes with all that it is made from.
+// samplesArchive has a name that changes with all that it is made from.
 func samplesArchive(l layout) (string, error) {
 	var all bytes.Buffer
 	fmt.Fprintln(&all, recipe, suite, packages, samples)
@@ -123,24 +112,7 @@ func samplesArchive(l layout) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	cache, err := os.UserCacheDir()
-	if err != nil {
-		cache = l.state("cache")
-	}
-	return filepath.Join(cache, "mainstay-cluster", "samples-"+strings.TrimPrefix(digestOf(all.Bytes()), "sha256:")[:16]+".tar"), nil
-}
-
-// readDigests reads what is written last beside a complete archive.
-func readDigests(archive string) (map[string]string, error) {
-	if _, err := os.Stat(archive); err != nil {
-		return nil, err
-	}
-	content, err := os.ReadFile(archive + ".json")
-	if err != nil {
-		return nil, err
-	}
-	digests := map[string]string{}
-	return digests, json.Unmarshal(content, &digests)
+	return cachedArchive(l, "samples", all.Bytes()), nil
 }
 
 func makeSamples(ctx context.Context, l layout, archive string) error {
@@ -152,17 +124,7 @@ func makeSamples(ctx context.Context, l layout, archive string) error {
 	if err != nil {
 		return err
 	}
-	if err := os.MkdirAll(filepath.Dir(archive), 0o755); err != nil {
-		return err
-	}
-	if err := writeArchiveFile(archive, images); err != nil {
-		return err
-	}
-	digests := map[string]string{}
-	for _, image := range images {
-		digests[image.Name] = image.digest()
-	}
-	if err := os.WriteFile(archive+".json", encode(digests), 0o644); err != nil {
+	if err := keepArchive(archive, images); err != nil {
 		return err
 	}
 	if err := os.Remove(l.state("rootfs.tar")); err != nil {

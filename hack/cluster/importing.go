@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 )
 
@@ -97,16 +98,19 @@ func (l layout) usable() error {
 	return nil
 }
 
-// binaryImage holds what images without a distribution hold: the binaries, the first
-// of which is started and all of which are found by their names, a user and a folder for temporary
-// files.
+// withoutDistribution is what images without a distribution hold beside their
+// binaries: users and a folder for temporary files.
+var withoutDistribution = []entry{
+	{name: "etc/", mode: 0o755},
+	{name: "etc/passwd", mode: 0o644, content: []byte("root:x:0:0:root:/root:/sbin/nologin\nnonroot:x:65532:65532:nonroot:/home/nonroot:/sbin/nologin\n")},
+	{name: "etc/group", mode: 0o644, content: []byte("root:x:0:\nnonroot:x:65532:\n")},
+	{name: "tmp/", mode: 0o1777},
+}
+
+// binaryImage holds binaries, the first of which is started and all of which are
+// found by their names.
 func binaryImage(name, user string, binaries ...string) (ociImage, error) {
-	entries := []entry{
-		{name: "etc/", mode: 0o755},
-		{name: "etc/passwd", mode: 0o644, content: []byte("root:x:0:0:root:/root:/sbin/nologin\nnonroot:x:65532:65532:nonroot:/home/nonroot:/sbin/nologin\n")},
-		{name: "etc/group", mode: 0o644, content: []byte("root:x:0:\nnonroot:x:65532:\n")},
-		{name: "tmp/", mode: 0o1777},
-	}
+	entries := slices.Clone(withoutDistribution)
 	for _, path := range binaries {
 		content, err := os.ReadFile(path)
 		if err != nil {

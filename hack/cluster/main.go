@@ -24,8 +24,9 @@ const usage = `usage: go run ./hack/cluster COMMAND
   kubeconfig                print the path of its kubeconfig
   load-image TAR...         import image archives (docker save or OCI layout)
   image --name N --binary B pack a static binary as an image and import it; further --binary lie beside it
-  exporter                  build and import memcached's exporter, which no sample needs
   archive --output F ...    the same into a file, or what a Dockerfile FROM scratch copies (--dockerfile)
+  exporter                  build and import memcached's exporter, which no sample needs
+  etcd-images [VERSION...]  build and import etcd's images: all, or those of versions such as 3.6 or 3.6.16
   registry                  serve images over TLS beside the cluster; prints its address and authority
   volumes                   keep the local volumes ready for use (up runs it as a part)
   snapshot FILE             write what etcd holds into a file
@@ -40,19 +41,20 @@ type command struct {
 }
 
 var commands = map[string]command{
-	"up":         {run: func(ctx context.Context, l layout, _ []string) error { return up(ctx, l) }, root: true},
-	"down":       {run: func(ctx context.Context, l layout, _ []string) error { return down(ctx, l) }, root: true},
-	"status":     {run: func(ctx context.Context, l layout, _ []string) error { return status(ctx, l) }, root: true},
-	"load-image": {run: loadArchives, root: true},
-	"image":      {run: loadImage, root: true},
-	"exporter":   {run: loadExporter, root: true},
-	"archive":    {run: archiveImage},
-	"registry":   {run: serveImages, root: true},
-	"volumes":    {run: func(ctx context.Context, l layout, _ []string) error { return keepVolumes(ctx, l) }, root: true},
-	"snapshot":   {run: snapshot, root: true},
-	"restore":    {run: restore, root: true},
-	"assets":     {run: assets},
-	"kubeconfig": {run: printKubeconfig},
+	"up":          {run: func(ctx context.Context, l layout, _ []string) error { return up(ctx, l) }, root: true},
+	"down":        {run: func(ctx context.Context, l layout, _ []string) error { return down(ctx, l) }, root: true},
+	"status":      {run: func(ctx context.Context, l layout, _ []string) error { return status(ctx, l) }, root: true},
+	"load-image":  {run: loadArchives, root: true},
+	"image":       {run: loadImage, root: true},
+	"exporter":    {run: loadExporter, root: true},
+	"etcd-images": {run: loadEtcd, root: true},
+	"archive":     {run: archiveImage},
+	"registry":    {run: serveImages, root: true},
+	"volumes":     {run: func(ctx context.Context, l layout, _ []string) error { return keepVolumes(ctx, l) }, root: true},
+	"snapshot":    {run: snapshot, root: true},
+	"restore":     {run: restore, root: true},
+	"assets":      {run: assets},
+	"kubeconfig":  {run: printKubeconfig},
 }
 
 func main() {

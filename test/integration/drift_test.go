@@ -42,6 +42,9 @@ var _ = Describe("Drift:", func() {
 		for _, place := range slices.Sorted(maps.Keys(found)) {
 			for _, edit := range owned(found[place]) {
 				at := fmt.Sprintf("%s %v", place, edit.path)
+				if slices.Contains(k.kept, at) {
+					continue
+				}
 				patch, err := json.Marshal([]map[string]any{{"op": "replace", "path": edit.pointer(), "value": edit.other}})
 				Expect(err).NotTo(HaveOccurred())
 				child := found[place].DeepCopy()

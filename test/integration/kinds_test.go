@@ -28,6 +28,8 @@ type kind struct {
 	// scaled is true when the kind has a scale subresource, from smallest on.
 	scaled   bool
 	smallest int32
+	// kept are fields of children in which an edit by others is kept, as "Kind/name [path]".
+	kept []string
 	// prerequisite is what a user makes before the object; nil for nothing.
 	prerequisite func(namespace string) client.Object
 	// asks is the identity of the one call by which each process reads it.

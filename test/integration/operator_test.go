@@ -74,6 +74,7 @@ var images = controllers.Images{
 	Redis:             "example.org/redis:8.0",
 	Valkey:            "example.org/valkey:8.1",
 	Activity:          "example.org/busybox:1.37",
+	Etcd:              [3]string{"example.org/etcd:v3.5.35", "example.org/etcd:v3.6.16", "example.org/etcd:v3.7.3"},
 	Operator:          ownImage,
 }
 

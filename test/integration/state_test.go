@@ -129,6 +129,7 @@ func maskDigests(found map[string]*unstructured.Unstructured) []string {
 	for _, child := range found {
 		for _, path := range [][]string{
 			{"spec", "template", "metadata", "annotations", "mainstay-operator.io/config"},
+			{"spec", "template", "metadata", "annotations", "mainstay-operator.io/etcd-peer-authorities"},
 			{"status", "lastRollout", "template"}, {"status", "stableReplicaSet"},
 		} {
 			if digest, _, _ := unstructured.NestedString(child.Object, path...); digest != "" {
@@ -158,7 +159,7 @@ var passing = []string{
 	"uid", "resourceVersion", "creationTimestamp", "generation", "observedGeneration", "managedFields", "ownerReferences",
 	"lastTransitionTime", "clusterIP", "clusterIPs", "nodePort", "healthCheckNodePort",
 	"currentRevision", "updateRevision", "mainstay-operator.io/applied", "deployment.kubernetes.io/revision",
-	"startTime", "finishTime",
+	"startTime", "finishTime", "dataID", "token",
 }
 
 func normal(value any) any {

@@ -3,6 +3,7 @@ package olm
 import (
 	"encoding/base64"
 	"encoding/json"
+	"fmt"
 	"os"
 	"path/filepath"
 	"reflect"
@@ -169,12 +170,28 @@ func TestRelatedImages(t *testing.T) {
 		related = append(related, image.Image)
 	}
 	t.Setenv("RELATED_IMAGE_OPERATOR", csv.Annotations["containerImage"]) // as the Deployment does
-	defaults := reflect.ValueOf(controllers.ImagesFromEnv())
-	for i := range defaults.NumField() {
-		if image := defaults.Field(i).String(); !slices.Contains(related, image) {
-			t.Errorf("%s, the default of %s, is not among the related images %v", image, defaults.Type().Field(i).Name, related)
+	for field, image := range defaultImages() {
+		if !slices.Contains(related, image) {
+			t.Errorf("%s, the default of %s, is not among the related images %v", image, field, related)
 		}
 	}
+}
+
+// defaultImages gives each default image of the operator, and its place in controllers.Images.
+func defaultImages() map[string]string {
+	found := map[string]string{}
+	images := reflect.ValueOf(controllers.ImagesFromEnv())
+	for i := range images.NumField() {
+		name, field := images.Type().Field(i).Name, images.Field(i)
+		if field.Kind() != reflect.Array {
+			found[name] = field.String()
+			continue
+		}
+		for j := range field.Len() {
+			found[fmt.Sprintf("%s[%d]", name, j)] = field.Index(j).String()
+		}
+	}
+	return found
 }
 
 // TestEachDefaultImageCanBeChosen: a disconnected cluster names its own copies of the images by these variables.
@@ -188,12 +205,10 @@ func TestEachDefaultImageCanBeChosen(t *testing.T) {
 			}
 		}
 	}
-	chosen := reflect.ValueOf(controllers.ImagesFromEnv())
 	seen := map[string]bool{}
-	for i := range chosen.NumField() {
-		image := chosen.Field(i).String()
+	for field, image := range defaultImages() {
 		if !strings.HasPrefix(image, "chosen/") || seen[image] {
-			t.Errorf("Images.%s is %s: it needs a RELATED_IMAGE_ variable of its own in config/manager/manager.yaml", chosen.Type().Field(i).Name, image)
+			t.Errorf("Images.%s is %s: it needs a RELATED_IMAGE_ variable of its own in config/manager/manager.yaml", field, image)
 		}
 		seen[image] = true
 	}

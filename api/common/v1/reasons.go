@@ -145,6 +145,32 @@ const (
 	ReasonSecretUnusable = "SecretUnusable"
 )
 
+// Reasons of EtcdCluster's conditions.
+const (
+	// ReasonQuorum : a majority of the voters is healthy.
+	ReasonQuorum = "Quorum"
+	// ReasonNoQuorum : no majority of the voters is known to be healthy: etcd takes no writes.
+	ReasonNoQuorum = "NoQuorum"
+	// ReasonUnknownMember : etcd lists members that the operator has not added.
+	ReasonUnknownMember = "UnknownMember"
+	// ReasonDataLost : a member has lost its data, and cannot be replaced now; the message says why.
+	ReasonDataLost = "DataLost"
+	// ReasonRestartBlocked : a pod must be made anew, and its data would go with it; the message says the way out.
+	ReasonRestartBlocked = "RestartBlocked"
+	// ReasonRecordLost : status.membership is gone, and the members' data is there.
+	ReasonRecordLost = "RecordLost"
+	// ReasonPeerSecretsLost : the Secrets by which the members trust each other are gone; the message says the way out.
+	ReasonPeerSecretsLost = "PeerSecretsLost"
+	// ReasonQuorumLost : a majority of the members has lost its data; the message says the way out.
+	ReasonQuorumLost = "QuorumLost"
+	// ReasonDataCorrupt : the data of members differs, and they cannot be replaced now; the message says why.
+	ReasonDataCorrupt = "DataCorrupt"
+	// ReasonNoSpace : the data exceeds the quota, and no writes are taken.
+	ReasonNoSpace = "NoSpace"
+	// ReasonUpgradeBlocked : the members cannot go to the version that the spec asks for; the message says why.
+	ReasonUpgradeBlocked = "UpgradeBlocked"
+)
+
 // Reasons for a change of a Redis master: status.lastFailover.reason, and a label of the metric. ReasonDiskError is one,
 // too.
 const (
@@ -180,6 +206,8 @@ const (
 	ReasonSwitchoverRefused = "SwitchoverRefused"
 	// ReasonCertificateLoaded : the nodes in the message use the certificate that was published.
 	ReasonCertificateLoaded = "CertificateLoaded"
+	// ReasonPeerCertificatesChanged : the members have new certificates to show to each other, or trust another authority.
+	ReasonPeerCertificatesChanged = "PeerCertificatesChanged"
 )
 
 // Reasons of OLM's condition Upgradeable.

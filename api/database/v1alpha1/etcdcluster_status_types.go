@@ -1,0 +1,228 @@
+package v1alpha1
+
+import (
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+)
+
+// EtcdMembership is the record of who is a member. It is saved before each change that it speaks of, so that an operator
+// that starts anew goes on where another one stopped.
+type EtcdMembership struct {
+	// token that keeps the members apart from those of every other cluster, when they meet for the first time.
+	Token string `json:"token"`
+
+	// clusterID of the cluster, in hexadecimal, as etcd reports it; empty until the members have met.
+	// +optional
+	ClusterID string `json:"clusterID,omitempty"`
+
+	// initialVersion is the version that the cluster was formed with.
+	// +optional
+	InitialVersion string `json:"initialVersion,omitempty"`
+
+	// readableFrom is an index of raft's log. Once every member has applied it, no log holds an entry any more that only
+	// etcd 3.5 and 3.6 can read. It is set before a cluster that was formed with 3.5 goes to 3.7.
+	// +optional
+	ReadableFrom int64 `json:"readableFrom,omitempty"`
+
+	// members on record, sorted by name.
+	// +listType=map
+	// +listMapKey=name
+	Members []EtcdRecordedMember `json:"members"`
+
+	// formerDataIDs are data directories of members that were removed: a new member drops them from its volume. The
+	// last 32 are kept.
+	// +optional
+	// +listType=atomic
+	FormerDataIDs []string `json:"formerDataIDs,omitempty"`
+
+	// change of the members that is under way; there is at most one.
+	// +optional
+	Change *EtcdMembershipChange `json:"change,omitempty"`
+}
+
+// EtcdRecordedMember is a member on record: its pod may start an etcd.
+type EtcdRecordedMember struct {
+	// name of the member and of its pod.
+	Name string `json:"name"`
+
+	// id of the member, in hexadecimal, as etcd reports it; empty until the members have met.
+	// +optional
+	ID string `json:"id,omitempty"`
+
+	// dataID names the member's data directory. A member that lost its data is another one, with another directory.
+	DataID string `json:"dataID"`
+
+	// claimUID is the UID of the PersistentVolumeClaim that has its data. Another claim, such as one that was restored from a
+	// snapshot, has not all that the member has confirmed.
+	// +optional
+	ClaimUID types.UID `json:"claimUID,omitempty"`
+
+	// startedBy is the UID of the only pod that may begin with an empty data directory; empty until it was told to.
+	// +optional
+	StartedBy types.UID `json:"startedBy,omitempty"`
+
+	// ran is true once the member was seen to run: its data must be there from then on.
+	// +optional
+	Ran bool `json:"ran,omitempty"`
+
+	// joined is true for a member that was added to a cluster which ran already.
+	// +optional
+	Joined bool `json:"joined,omitempty"`
+}
+
+// EtcdMembershipChange is one change of the members.
+type EtcdMembershipChange struct {
+	// type of the change.
+	Type EtcdChangeType `json:"type"`
+
+	// name of the member.
+	Name string `json:"name"`
+
+	// id of the member that is removed, in hexadecimal.
+	// +optional
+	ID string `json:"id,omitempty"`
+
+	// dataID of the member that is added.
+	// +optional
+	DataID string `json:"dataID,omitempty"`
+
+	// recovery names the recovery. The member makes itself a cluster of one just once for it, however often it restarts.
+	// +optional
+	Recovery string `json:"recovery,omitempty"`
+}
+
+// EtcdRecovery tells of the last recovery from the loss of a majority.
+type EtcdRecovery struct {
+	// time when it was begun.
+	Time metav1.Time `json:"time"`
+	// member whose data the cluster went on with.
+	Member string `json:"member"`
+	// revision of that data: writes after it are lost.
+	// +optional
+	Revision int64 `json:"revision,omitempty"`
+	// lost are the members that were given up. What their volumes hold is kept beside the data of the members that are made
+	// on them: it is in the folders whose names are not in status.membership.
+	// +listType=atomic
+	Lost []string `json:"lost"`
+}
+
+// EtcdChangeType is what a change does.
+// +kubebuilder:validation:Enum=Add;Remove;Recover
+type EtcdChangeType string
+
+const (
+	// EtcdAdd adds a member, as a learner.
+	EtcdAdd EtcdChangeType = "Add"
+	// EtcdRemove removes a member.
+	EtcdRemove EtcdChangeType = "Remove"
+	// EtcdRecover begins a cluster of one with the data of that member, because a majority has lost theirs.
+	EtcdRecover EtcdChangeType = "Recover"
+)
+
+// EtcdMemberRole is what a member is to the others.
+// +kubebuilder:validation:Enum=Leader;Voter;Learner
+type EtcdMemberRole string
+
+const (
+	// EtcdLeader leads the voters.
+	EtcdLeader EtcdMemberRole = "Leader"
+	// EtcdVoter counts for the majority.
+	EtcdVoter EtcdMemberRole = "Voter"
+	// EtcdLearner catches up and does not count for the majority yet.
+	EtcdLearner EtcdMemberRole = "Learner"
+)
+
+// EtcdMember is one member as last seen.
+type EtcdMember struct {
+	// name of the member and of its pod.
+	Name string `json:"name"`
+	// id of the member, in hexadecimal.
+	// +optional
+	ID string `json:"id,omitempty"`
+	// role of the member; empty while it does not answer.
+	// +optional
+	Role EtcdMemberRole `json:"role,omitempty"`
+	// version of the server.
+	// +optional
+	Version string `json:"version,omitempty"`
+	// healthy is true while it answers and knows the leader.
+	Healthy bool `json:"healthy"`
+	// alarms that it has raised: NOSPACE, CORRUPT.
+	// +optional
+	// +listType=set
+	Alarms []string `json:"alarms,omitempty"`
+}
+
+// EtcdClusterStatus says what was observed.
+type EtcdClusterStatus struct {
+	// observedGeneration is the generation of this object that the status speaks of.
+	// +optional
+	ObservedGeneration int64 `json:"observedGeneration,omitempty"`
+
+	// replicas that exist.
+	// +optional
+	Replicas int32 `json:"replicas"`
+
+	// readyReplicas are the voters that answer and know the leader.
+	// +optional
+	// +operator-sdk:csv:customresourcedefinitions:type=status,displayName="Healthy Voters"
+	ReadyReplicas int32 `json:"readyReplicas"`
+
+	// selector of the pods, for the scale subresource.
+	// +optional
+	Selector string `json:"selector,omitempty"`
+
+	// leader is the member that leads.
+	// +optional
+	// +operator-sdk:csv:customresourcedefinitions:type=status,xDescriptors={"urn:alm:descriptor:com.tectonic.ui:text"}
+	Leader string `json:"leader,omitempty"`
+
+	// version that all members run; empty while they differ.
+	// +optional
+	// +operator-sdk:csv:customresourcedefinitions:type=status
+	Version string `json:"version,omitempty"`
+
+	// clusterVersion is the minor version whose features all members use by agreement.
+	// +optional
+	ClusterVersion string `json:"clusterVersion,omitempty"`
+
+	// targetVersion is the exact version that the pods are made with: during an upgrade over several minor versions, the
+	// one of the minor version under way.
+	// +optional
+	TargetVersion string `json:"targetVersion,omitempty"`
+
+	// targetImage is the image that the pods are made with. It is set together with targetVersion.
+	// +optional
+	TargetImage string `json:"targetImage,omitempty"`
+
+	// endpoint for clients within the cluster, as host:port.
+	// +optional
+	// +operator-sdk:csv:customresourcedefinitions:type=status,xDescriptors={"urn:alm:descriptor:com.tectonic.ui:text"}
+	Endpoint string `json:"endpoint,omitempty"`
+
+	// members as last seen, sorted by name.
+	// +optional
+	// +listType=map
+	// +listMapKey=name
+	Members []EtcdMember `json:"members,omitempty"`
+
+	// compactedRevision is the last revision that was compacted because the quota was exceeded.
+	// +optional
+	CompactedRevision int64 `json:"compactedRevision,omitempty"`
+
+	// lastRecovery tells of the last recovery from the loss of a majority.
+	// +optional
+	LastRecovery *EtcdRecovery `json:"lastRecovery,omitempty"`
+
+	// membership is the record of who is a member.
+	// +optional
+	Membership *EtcdMembership `json:"membership,omitempty"`
+
+	// conditions of the object: Ready, Available, Progressing and Degraded; Paused, UpdateAvailable and StorageResizing once
+	// they have something to say. docs/conditions.md explains every reason.
+	// +optional
+	// +listType=map
+	// +listMapKey=type
+	// +operator-sdk:csv:customresourcedefinitions:type=status,xDescriptors={"urn:alm:descriptor:io.kubernetes.conditions"}
+	Conditions []metav1.Condition `json:"conditions,omitempty"`
+}

@@ -1,0 +1,220 @@
+package v1alpha1
+
+import (
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/resource"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	commonv1 "github.com/mainstay-operator/mainstay-operator/api/common/v1"
+)
+
+// EtcdAllowUnsafeRecovery is an annotation: set to the token that the status shows, it lets the cluster go on from the data of
+// one member although a majority has lost theirs. Confirmed writes may be lost by it.
+const EtcdAllowUnsafeRecovery = "mainstay-operator.io/allow-unsafe-recovery"
+
+// EtcdClusterSpec says which etcd is wanted.
+//
+// +kubebuilder:validation:XValidation:rule="!has(self.image) || has(self.version)",message="image needs version, which says what the image holds"
+// +kubebuilder:validation:XValidation:rule="has(self.storage) == has(oldSelf.storage)",message="storage cannot be added or dropped later; make a new EtcdCluster and move the data"
+// +kubebuilder:validation:XValidation:rule="!has(self.quota) || !has(self.storage) || quantity(string(self.quota)).compareTo(quantity(string(self.storage.size))) <= 0",message="quota cannot be more than storage.size: the volume would be full before etcd refuses writes"
+type EtcdClusterSpec struct {
+	// size is the number of members: 1, 3 or 5. An even number survives no more failures than the odd number below it.
+	// Members are added and removed one at a time; the others' pods stay. Default 3.
+	// +optional
+	// +kubebuilder:default=3
+	// +kubebuilder:validation:XValidation:rule="self in [1, 3, 5]",message="size must be 1, 3 or 5: an even number of members survives no more failures than one member less"
+	// +operator-sdk:csv:customresourcedefinitions:type=spec,displayName="Members",xDescriptors={"urn:alm:descriptor:com.tectonic.ui:podCount"}
+	Size *int32 `json:"size,omitempty"`
+
+	// version of etcd: an exact one such as "3.6.16", from 3.5.26 on, or a minor version such as "3.6", whose newest patch
+	// that the operator then knows is run. That patch stays: condition UpdateAvailable tells of a newer one, which is taken
+	// by naming it. Raising the version upgrades the members one at a time, through every minor version between. It cannot
+	// be of an earlier minor version than status.targetVersion. Default: the newest minor version when the object was made;
+	// it then stays.
+	// +optional
+	// +kubebuilder:validation:MaxLength=16
+	// +kubebuilder:validation:XValidation:rule="self.matches('^3[.](5|6|7)([.](0|[1-9][0-9]{0,2}))?$')",message="version must be a minor version from \"3.5\" to \"3.7\", or an exact one such as \"3.6.16\""
+	// +operator-sdk:csv:customresourcedefinitions:type=spec,xDescriptors={"urn:alm:descriptor:com.tectonic.ui:text"}
+	Version string `json:"version,omitempty"`
+
+	// image of the members, which must hold the version that the spec names. Default: the operator's for each version;
+	// it stays while the version does. With it, an upgrade goes one minor version at a time: change both fields together.
+	// No image goes to a second member once the first runs another minor version with it. A change takes new pods.
+	// +optional
+	// +kubebuilder:validation:MinLength=1
+	// +kubebuilder:validation:MaxLength=512
+	// +kubebuilder:validation:Pattern=`^[^\s]+$`
+	// +operator-sdk:csv:customresourcedefinitions:type=spec,xDescriptors={"urn:alm:descriptor:com.tectonic.ui:text","urn:alm:descriptor:com.tectonic.ui:advanced"}
+	Image string `json:"image,omitempty"`
+
+	// storage of each member. Default: none, and a member whose pod is replaced has lost its data: it is replaced by a
+	// new member, and the data of a majority that goes at once is lost. It cannot be added or dropped later.
+	// +optional
+	// +operator-sdk:csv:customresourcedefinitions:type=spec
+	Storage *EtcdStorage `json:"storage,omitempty"`
+
+	// quota is how much data a member stores before it refuses writes, from 16Mi to 8Gi, and no more than storage.size.
+	// Default: half of storage.size, at most 2Gi; without storage 2Gi. A change takes new pods.
+	// +optional
+	// +kubebuilder:validation:XValidation:rule="quantity(string(self)).compareTo(quantity('16Mi')) >= 0 && quantity(string(self)).compareTo(quantity('8Gi')) <= 0",message="quota is a quantity from 16Mi to 8Gi"
+	// +operator-sdk:csv:customresourcedefinitions:type=spec,displayName="Data Quota",xDescriptors={"urn:alm:descriptor:com.tectonic.ui:text"}
+	Quota *resource.Quantity `json:"quota,omitempty"`
+
+	// autoCompaction says when etcd drops old revisions. Default: none; clients compact, as kube-apiserver does. A change
+	// takes new pods.
+	// +optional
+	// +operator-sdk:csv:customresourcedefinitions:type=spec,xDescriptors={"urn:alm:descriptor:com.tectonic.ui:advanced"}
+	AutoCompaction *EtcdAutoCompaction `json:"autoCompaction,omitempty"`
+
+	// defrag says when members give free pages of their database back to the disk. Default: only to get below the quota.
+	// A change takes no new pods.
+	// +optional
+	// +operator-sdk:csv:customresourcedefinitions:type=spec,displayName="Defragmentation",xDescriptors={"urn:alm:descriptor:com.tectonic.ui:advanced"}
+	Defrag *EtcdDefrag `json:"defrag,omitempty"`
+
+	// resources of each member. A change takes new pods.
+	// +optional
+	// +operator-sdk:csv:customresourcedefinitions:type=spec,xDescriptors={"urn:alm:descriptor:com.tectonic.ui:resourceRequirements"}
+	Resources corev1.ResourceRequirements `json:"resources,omitempty"`
+
+	// networkPolicy says who may connect to the members, beside each other and the operator. Default: everybody. A change
+	// takes no new pods.
+	// +optional
+	// +operator-sdk:csv:customresourcedefinitions:type=spec,xDescriptors={"urn:alm:descriptor:com.tectonic.ui:advanced"}
+	NetworkPolicy *commonv1.NetworkPolicy `json:"networkPolicy,omitempty"`
+
+	// paused holds every write of the operator back, the replacement of members included. Deletion and status go on.
+	// +optional
+	// +operator-sdk:csv:customresourcedefinitions:type=spec,xDescriptors={"urn:alm:descriptor:com.tectonic.ui:booleanSwitch","urn:alm:descriptor:com.tectonic.ui:advanced"}
+	Paused bool `json:"paused,omitempty"`
+
+	commonv1.PodOptions `json:",inline"`
+}
+
+// EtcdStorage is a volume per member.
+// +kubebuilder:validation:XValidation:rule="has(self.storageClassName) == has(oldSelf.storageClassName) && (!has(self.storageClassName) || self.storageClassName == oldSelf.storageClassName)",message="storage.storageClassName cannot change"
+type EtcdStorage struct {
+	// size of each member's volume, from 64Mi on. It should be twice the quota and more: a defragmentation writes all data
+	// anew before it drops the old. It can grow, where the storage class allows it; what was refused can be taken back.
+	// A volume never shrinks.
+	// +kubebuilder:validation:XValidation:rule="quantity(string(self)).compareTo(quantity('64Mi')) >= 0",message="storage.size is a quantity from 64Mi on"
+	// +operator-sdk:csv:customresourcedefinitions:type=spec,displayName="Volume Size",xDescriptors={"urn:alm:descriptor:com.tectonic.ui:text"}
+	Size resource.Quantity `json:"size"`
+
+	// storageClassName of the volumes. Default: the cluster's default class.
+	// +optional
+	// +kubebuilder:validation:MinLength=1
+	// +kubebuilder:validation:MaxLength=253
+	// +operator-sdk:csv:customresourcedefinitions:type=spec,displayName="Storage Class",xDescriptors={"urn:alm:descriptor:io.kubernetes:StorageClass"}
+	StorageClassName *string `json:"storageClassName,omitempty"`
+
+	// retention of the volumes when this object is deleted. Default Retain. The volume of a member that is removed, because
+	// size is lower, holds nothing that can be used again; it is kept or deleted in the same way.
+	// +optional
+	// +kubebuilder:default=Retain
+	// +operator-sdk:csv:customresourcedefinitions:type=spec,displayName="Volume Retention",xDescriptors={"urn:alm:descriptor:com.tectonic.ui:select:Retain","urn:alm:descriptor:com.tectonic.ui:select:Delete"}
+	Retention EtcdRetention `json:"retention,omitempty"`
+}
+
+// EtcdRetention is what becomes of volumes that no member needs.
+// +kubebuilder:validation:Enum=Retain;Delete
+type EtcdRetention string
+
+const (
+	// EtcdRetain keeps them.
+	EtcdRetain EtcdRetention = "Retain"
+	// EtcdDelete deletes them.
+	EtcdDelete EtcdRetention = "Delete"
+)
+
+// EtcdDefrag says when members are defragmented: one at a time, the leader last, while nothing else is under way. A member
+// does not answer meanwhile.
+type EtcdDefrag struct {
+	// threshold is the share of free pages in a database of 16Mi or more, in percent, from which on it is defragmented.
+	// +kubebuilder:validation:Minimum=10
+	// +kubebuilder:validation:Maximum=95
+	// +operator-sdk:csv:customresourcedefinitions:type=spec,displayName="Free Pages in Percent",xDescriptors={"urn:alm:descriptor:com.tectonic.ui:number"}
+	Threshold int32 `json:"threshold"`
+}
+
+// EtcdAutoCompaction says when etcd drops old revisions.
+// +kubebuilder:validation:XValidation:rule="self.mode == 'Periodic' ? self.retention.matches('^[1-9][0-9]{0,4}(s|m|h)$') : self.retention.matches('^[1-9][0-9]{0,8}$')",message="autoCompaction.retention is a time such as 5m or 1h with mode Periodic, and a number such as 10000 with mode Revision"
+type EtcdAutoCompaction struct {
+	// mode: Periodic keeps the revisions of as long as retention says, Revision as many as retention says.
+	// +operator-sdk:csv:customresourcedefinitions:type=spec,xDescriptors={"urn:alm:descriptor:com.tectonic.ui:select:Periodic","urn:alm:descriptor:com.tectonic.ui:select:Revision"}
+	Mode EtcdCompactionMode `json:"mode"`
+
+	// retention: with Periodic a time such as 5m or 1h, with Revision a number such as 10000.
+	// +kubebuilder:validation:MinLength=1
+	// +kubebuilder:validation:MaxLength=16
+	Retention string `json:"retention"`
+}
+
+// EtcdCompactionMode is what counts how old a revision is.
+// +kubebuilder:validation:Enum=Periodic;Revision
+type EtcdCompactionMode string
+
+const (
+	// EtcdPeriodic counts time.
+	EtcdPeriodic EtcdCompactionMode = "Periodic"
+	// EtcdRevision counts revisions.
+	EtcdRevision EtcdCompactionMode = "Revision"
+)
+
+// The name is bounded so that "<name>-headless" is a valid Service name and a pod's controller-revision label fits.
+
+// EtcdCluster is an etcd that grows, heals and upgrades itself.
+// +kubebuilder:object:root=true
+// +kubebuilder:subresource:status
+// +kubebuilder:subresource:scale:specpath=.spec.size,statuspath=.status.replicas,selectorpath=.status.selector
+// +kubebuilder:resource:path=etcdclusters,shortName=etcd,categories=mainstay
+// +kubebuilder:printcolumn:name="Ready",type=string,JSONPath=`.status.conditions[?(@.type=="Ready")].status`
+// +kubebuilder:printcolumn:name="Size",type=integer,JSONPath=`.spec.size`
+// +kubebuilder:printcolumn:name="Healthy",type=integer,JSONPath=`.status.readyReplicas`
+// +kubebuilder:printcolumn:name="Leader",type=string,JSONPath=`.status.leader`
+// +kubebuilder:printcolumn:name="Version",type=string,JSONPath=`.status.version`
+// +kubebuilder:printcolumn:name="Endpoint",type=string,JSONPath=`.status.endpoint`
+// +kubebuilder:printcolumn:name="Reason",type=string,priority=1,JSONPath=`.status.conditions[?(@.type=="Ready")].message`
+// +kubebuilder:printcolumn:name="Age",type=date,JSONPath=`.metadata.creationTimestamp`
+// +kubebuilder:validation:XValidation:rule="size(self.metadata.name) <= 48 && self.metadata.name.matches('^[a-z]([-a-z0-9]*[a-z0-9])?$')",message="metadata.name becomes the name of Services: at most 48 characters, lower case letters, digits and '-', beginning with a letter"
+// +kubebuilder:validation:XValidation:rule="!has(self.spec.version) || !has(self.status) || !has(self.status.targetVersion) || self.spec.version.split('.')[1] >= self.status.targetVersion.split('.')[1]",fieldPath=".spec.version",message="version cannot be of an earlier minor version than status.targetVersion: etcd cannot read data that a later one has written; restore a backup into a new EtcdCluster"
+// +operator-sdk:csv:customresourcedefinitions:displayName="Etcd Cluster",resources={{Event,v1},{NetworkPolicy,v1},{PersistentVolumeClaim,v1},{Pod,v1},{PodDisruptionBudget,v1},{Secret,v1},{Service,v1},{StatefulSet,v1}}
+type EtcdCluster struct {
+	metav1.TypeMeta   `json:",inline"`
+	metav1.ObjectMeta `json:"metadata,omitempty"`
+
+	// +optional
+	// +kubebuilder:default={}
+	Spec EtcdClusterSpec `json:"spec,omitempty"`
+	// +optional
+	Status EtcdClusterStatus `json:"status,omitempty"`
+
+	commonv1.Reading `json:"-"`
+}
+
+// UnmarshalJSON reads what can be read: no object hides the others of its list.
+func (e *EtcdCluster) UnmarshalJSON(data []byte) error {
+	type plain EtcdCluster // has not this method
+	read, unreadable, err := commonv1.Read[plain](data)
+	*e = EtcdCluster(read)
+	e.Unreadable = unreadable
+	return err
+}
+
+// GetConditions gives the place where the conditions live.
+func (e *EtcdCluster) GetConditions() *[]metav1.Condition { return &e.Status.Conditions }
+
+// SetObservedGeneration notes the generation that the status speaks of.
+func (e *EtcdCluster) SetObservedGeneration(generation int64) {
+	e.Status.ObservedGeneration = generation
+}
+
+// EtcdClusterList is a list of EtcdClusters.
+// +kubebuilder:object:root=true
+type EtcdClusterList struct {
+	metav1.TypeMeta `json:",inline"`
+	metav1.ListMeta `json:"metadata,omitempty"`
+	Items           []EtcdCluster `json:"items"`
+}
+
+func init() { register(&EtcdCluster{}, &EtcdClusterList{}) }

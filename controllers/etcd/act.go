@@ -1,0 +1,168 @@
+package etcd
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"maps"
+	"slices"
+
+	"sigs.k8s.io/controller-runtime/pkg/log"
+
+	databasev1alpha1 "github.com/mainstay-operator/mainstay-operator/api/database/v1alpha1"
+	"github.com/mainstay-operator/mainstay-operator/controllers/etcd/internal/membership"
+	"github.com/mainstay-operator/mainstay-operator/controllers/etcd/internal/wire"
+)
+
+// execute performs one step, within actLimit and only while this process leads.
+func (r *Reconciler) execute(ctx context.Context, e *databasev1alpha1.EtcdCluster, f *fleet, s membership.Step) error {
+	ctx, done := context.WithTimeout(ctx, actLimit) // first: it runs on while this process is stopped
+	defer done()
+	if r.IsLeader != nil && !r.IsLeader() {
+		return errNotLeading
+	}
+	if s.Changes() || s.Do == membership.DeletePod {
+		log.FromContext(ctx).Info("step", "do", s.Do, "member", s.Member, "target", s.Target, "version", s.Version, "message", s.Message)
+	}
+	switch s.Do {
+	case membership.Idle, membership.Wait, membership.Block:
+		return nil
+	case membership.AddMember:
+		return f.doAdd(ctx, e, s)
+	case membership.RemoveMember:
+		return f.doRemove(ctx, e, s)
+	case membership.PromoteMember:
+		return f.doPromote(ctx, s)
+	case membership.MoveLeader:
+		m, _ := f.Find(s.Target)
+		return f.servers[s.Member].MoveLeader(ctx, m.Listed.ID)
+	case membership.DeletePod:
+		return f.deletePod(ctx, s.Member)
+	case membership.Compact, membership.Defragment, membership.Disarm, membership.WriteEntries:
+		return f.maintain(ctx, e, s)
+	default:
+		f.record(e, s, r.clock.Now())
+		return f.save(ctx)
+	}
+}
+
+// isWaiting reports whether an error only says that something must end by itself first.
+func isWaiting(err error) bool {
+	return errors.Is(err, wire.ErrLearnerBehind) || errors.Is(err, wire.ErrUnhealthy)
+}
+
+// doAdd saves what is about to be added, adds it, and saves its ID. Done again after it was cut short, it finds by the peer URL
+// what it had added.
+func (f *fleet) doAdd(ctx context.Context, e *databasev1alpha1.EtcdCluster, s membership.Step) error {
+	if e.Status.Membership.Change == nil {
+		e.Status.Membership.Change = &databasev1alpha1.EtcdMembershipChange{Type: databasev1alpha1.EtcdAdd, Name: s.Member, DataID: f.newID()}
+		if err := f.save(ctx); err != nil {
+			return err
+		}
+	}
+	server, err := f.anyVoter()
+	if err != nil {
+		return err
+	}
+	id, err := findOrAdd(ctx, server, f.spec.PeerURL(s.Member))
+	if err != nil {
+		return err
+	}
+	record := e.Status.Membership // as the save has left it
+	addMember(record, databasev1alpha1.EtcdRecordedMember{Name: s.Member, ID: membership.FormatID(id), DataID: record.Change.DataID, Joined: true})
+	record.Change = nil
+	return f.save(ctx)
+}
+
+// findOrAdd returns the ID of the member with that peer URL, which it adds as a learner if there is none.
+func findOrAdd(ctx context.Context, server server, peerURL string) (uint64, error) {
+	list, err := server.Members(ctx)
+	if err != nil {
+		return 0, err
+	}
+	if i := slices.IndexFunc(list, func(m membership.ListedMember) bool { return m.PeerURL == peerURL }); i >= 0 {
+		return list[i].ID, nil
+	}
+	return server.AddLearner(ctx, peerURL)
+}
+
+// doRemove saves which member is about to be removed, removes it by its ID, and saves that it is gone.
+func (f *fleet) doRemove(ctx context.Context, e *databasev1alpha1.EtcdCluster, s membership.Step) error {
+	if e.Status.Membership.Change == nil {
+		m, _ := f.Find(s.Member)
+		e.Status.Membership.Change = &databasev1alpha1.EtcdMembershipChange{Type: databasev1alpha1.EtcdRemove, Name: s.Member, ID: m.CurrentID()}
+		if err := f.save(ctx); err != nil {
+			return err
+		}
+	}
+	record := e.Status.Membership // as the save has left it
+	server, err := f.anyVoter()
+	if err != nil {
+		return err
+	}
+	id, err := membership.ParseID(record.Change.ID)
+	if err != nil {
+		return fmt.Errorf("status.membership.change.id: %w", err)
+	}
+	if err := server.Remove(ctx, id); err != nil {
+		return err
+	}
+	forget(record, s.Member)
+	record.Change = nil
+	return f.save(ctx)
+}
+
+func (f *fleet) doPromote(ctx context.Context, s membership.Step) error {
+	m, _ := f.Find(s.Member)
+	server, err := f.anyVoter()
+	if err != nil {
+		return err
+	}
+	if err := server.Promote(ctx, m.Listed.ID); err != nil {
+		return err
+	}
+	m.Record.Ran = true // it has caught up, so its data is there
+	return f.save(ctx)
+}
+
+// anyVoter returns a server that can change members: it passes requests on to the leader.
+func (f *fleet) anyVoter() (server, error) {
+	if leader, ok := f.Leader(); ok {
+		return f.servers[leader.Name], nil
+	}
+	for _, m := range f.Where(func(m membership.Member) bool { return m.IsVoter() && m.IsHealthy() }) {
+		return f.servers[m.Name], nil
+	}
+	return nil, errors.New("no voter answers")
+}
+
+// permitsToWrite are the permits of pods that have not been told yet how to start, by the pod's name. One whose server answers
+// has been told enough, as etcd goes by its log from then on; but the log must be there when its container restarts, so it is
+// told once more when the member was seen to run.
+func permitsToWrite(s membership.Situation) map[string]string {
+	permits := map[string]string{}
+	for _, m := range s.Members {
+		permit, told := s.Permit(m), m.Pod.Permit
+		if permit == "" || permit == told || m.Pod.Deleting {
+			continue
+		}
+		if told != "" && m.IsOfFormerMember() {
+			continue // it is deleted, or the record is older than what runs
+		}
+		if before, ok := membership.ParsePermit(told); !ok || !m.View.Answered || m.Record.Ran && !before.Ran {
+			permits[m.Name] = permit
+		}
+	}
+	return permits
+}
+
+// tellPods writes on each pod whether and how it may start.
+func (f *fleet) tellPods(ctx context.Context, e *databasev1alpha1.EtcdCluster) error {
+	permits := permitsToWrite(f.situation(e))
+	var errs []error
+	for _, name := range slices.Sorted(maps.Keys(permits)) {
+		m, _ := f.Find(name)
+		errs = append(errs, f.writePermit(ctx, name, permits[name], m.Pod.ClaimUID))
+	}
+	return errors.Join(errs...)
+}

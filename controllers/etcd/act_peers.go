@@ -1,0 +1,68 @@
+package etcd
+
+import (
+	"context"
+	"reflect"
+
+	corev1 "k8s.io/api/core/v1"
+
+	commonv1 "github.com/mainstay-operator/mainstay-operator/api/common/v1"
+	databasev1alpha1 "github.com/mainstay-operator/mainstay-operator/api/database/v1alpha1"
+	"github.com/mainstay-operator/mainstay-operator/controllers/etcd/internal/membership"
+	"github.com/mainstay-operator/mainstay-operator/controllers/internal/converge"
+)
+
+// peerCertificates returns those to publish now, with a word for people if they are others than before. What somebody edited is
+// taken back from memory; what somebody deleted is made anew. Before that the API server is asked: the cache may be older than the
+// last write of another operator, and another authority each time would never become everybody's.
+func (r *Reconciler) peerCertificates(ctx context.Context, e *databasev1alpha1.EtcdCluster, spec membership.Spec, pods []corev1.Pod) (next peerCertificates, change string, err error) {
+	members, now := trustOf(e.Status.Membership, pods), r.clock.Now()
+	cached, err := readPeers(ctx, e, r.OwnSecret)
+	if err != nil {
+		return cached, "", err
+	}
+	if next, change, err = cached.next(spec, members, now); err == nil && change == "" {
+		r.memory.notePeers(e, writtenPeers{cached, true})
+		return next, change, nil
+	}
+	if written, known := r.memory.peers(e); known && (err != nil || !written.shown || !cached.isMissing()) {
+		return written.next(spec, members, now)
+	}
+	if e.Status.Membership == nil { // nothing depends on them yet
+		return next, change, err
+	}
+	live, err := readPeers(ctx, e, r.LiveOwnSecret)
+	if err != nil {
+		return live, "", err
+	}
+	return live.next(spec, members, now)
+}
+
+// readSecret reads a Secret of ours.
+type readSecret func(ctx context.Context, owner converge.Object, name string) (*corev1.Secret, error)
+
+func readPeers(ctx context.Context, e *databasev1alpha1.EtcdCluster, read readSecret) (peerCertificates, error) {
+	authority, err := read(ctx, e, authorityName(e))
+	if err != nil {
+		return peerCertificates{}, err
+	}
+	peers, err := read(ctx, e, peersName(e))
+	if err != nil {
+		return peerCertificates{}, err
+	}
+	return peerCertificatesIn(authority.Data, peers.Data), nil
+}
+
+// reportPeers tells that the members' certificates were changed, and remembers them, once they are written.
+func (r *Reconciler) reportPeers(e *databasev1alpha1.EtcdCluster, observed converge.Observed, in inputs) {
+	if in.peersChange == "" {
+		return
+	}
+	authority, _ := converge.Find[*corev1.Secret](observed, "Secret", authorityName(e))
+	peers, _ := converge.Find[*corev1.Secret](observed, "Secret", peersName(e))
+	if authority == nil || peers == nil || !reflect.DeepEqual(peerCertificatesIn(authority.Data, peers.Data), in.peers) {
+		return
+	}
+	r.memory.notePeers(e, writtenPeers{in.peers, false})
+	r.Events.Eventf(e, nil, corev1.EventTypeNormal, commonv1.ReasonPeerCertificatesChanged, "Renew", "%s", in.peersChange)
+}

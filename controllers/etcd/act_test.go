@@ -1,0 +1,72 @@
+package etcd
+
+import (
+	"testing"
+
+	databasev1alpha1 "github.com/mainstay-operator/mainstay-operator/api/database/v1alpha1"
+	"github.com/mainstay-operator/mainstay-operator/controllers/etcd/internal/membership"
+)
+
+func TestPermitsToWrite(t *testing.T) {
+	for _, c := range []struct {
+		name    string
+		arrange func(one *databasev1alpha1.EtcdRecordedMember, m *membership.Member)
+		want    bool
+	}{
+		{"a pod that was told nothing", func(_ *databasev1alpha1.EtcdRecordedMember, m *membership.Member) { m.Pod.Permit = "" }, true},
+		{"a pod that was told", func(*databasev1alpha1.EtcdRecordedMember, *membership.Member) {}, false},
+		{"not one that is going", func(_ *databasev1alpha1.EtcdRecordedMember, m *membership.Member) {
+			m.Pod.Permit, m.Pod.Deleting = "", true
+		}, false},
+		{"one that must know more, while it is silent", func(one *databasev1alpha1.EtcdRecordedMember, _ *membership.Member) { one.Joined = true }, true},
+		{"not one that was told to be another, as the record may be older", func(one *databasev1alpha1.EtcdRecordedMember, _ *membership.Member) {
+			one.DataID = "older"
+		}, false},
+		{"not once its server answers", func(one *databasev1alpha1.EtcdRecordedMember, m *membership.Member) {
+			one.Joined, m.View.Answered = true, true
+		}, false},
+		{"but that its member has run", func(one *databasev1alpha1.EtcdRecordedMember, m *membership.Member) {
+			one.Ran, m.View.Answered = true, true
+		}, true},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			record := &databasev1alpha1.EtcdMembership{Members: []databasev1alpha1.EtcdRecordedMember{{Name: "a-0", DataID: "d", StartedBy: "p"}}}
+			s := membership.Situation{Status: &databasev1alpha1.EtcdClusterStatus{Membership: record}}
+			m := membership.Member{Name: "a-0", Record: &record.Members[0], Pod: membership.Pod{UID: "p"}}
+			m.Pod.Permit = s.Permit(m)
+			c.arrange(&record.Members[0], &m)
+			s.Members = []membership.Member{m}
+			if _, got := permitsToWrite(s)["a-0"]; got != c.want {
+				t.Errorf("it is told: %v", got)
+			}
+		})
+	}
+}
+
+func TestARecoverySavesWhatItGoesOnFrom(t *testing.T) {
+	m := lostMajority(3)
+	m.Status.Membership.Members[2].Ran, m.Status.CompactedRevision = false, 9
+	for range 30 { // a pass does one step, and the lost members must be seen to be
+		for i := range 2 {
+			if err := m.startServer(i); err != nil {
+				t.Fatal(err)
+			}
+		}
+		if _, err := allowRecovery(m); err != nil {
+			t.Fatal(err)
+		}
+		if _, err := pass(0, false)(m); err != nil {
+			t.Fatal(err)
+		}
+		if m.Status.LastRecovery != nil {
+			break
+		}
+	}
+	r, record := m.Status.LastRecovery, m.Status.Membership
+	if r == nil || r.Member != "a-2" || len(r.Lost) != 2 || r.Revision != int64(m.Volumes[2].Writes) || m.Status.CompactedRevision != 0 {
+		t.Errorf("got %+v", r)
+	}
+	if len(record.Members) != 1 || !record.Members[0].Ran || record.Change == nil || record.Change.Recovery == "" {
+		t.Errorf("got %+v", record)
+	}
+}

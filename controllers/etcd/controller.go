@@ -1,0 +1,254 @@
+// Package etcd reconciles EtcdClusters: types → resources → controller → status. What is done next is decided in
+// internal/membership; internal/wire speaks with the servers.
+package etcd
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"time"
+
+	appsv1 "k8s.io/api/apps/v1"
+	corev1 "k8s.io/api/core/v1"
+	networkingv1 "k8s.io/api/networking/v1"
+	policyv1 "k8s.io/api/policy/v1"
+	"k8s.io/apimachinery/pkg/api/resource"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/utils/clock"
+	"k8s.io/utils/ptr"
+	ctrl "sigs.k8s.io/controller-runtime"
+	ctrlclient "sigs.k8s.io/controller-runtime/pkg/client"
+
+	databasev1alpha1 "github.com/mainstay-operator/mainstay-operator/api/database/v1alpha1"
+	"github.com/mainstay-operator/mainstay-operator/controllers/etcd/internal/membership"
+	"github.com/mainstay-operator/mainstay-operator/controllers/internal/converge"
+	"github.com/mainstay-operator/mainstay-operator/controllers/internal/parts"
+	"github.com/mainstay-operator/mainstay-operator/controllers/internal/volumes"
+)
+
+// +kubebuilder:rbac:groups=database.mainstay-operator.io,resources=etcdclusters,verbs=get;list;watch
+// +kubebuilder:rbac:groups=database.mainstay-operator.io,resources=etcdclusters/status,verbs=get;patch
+// +kubebuilder:rbac:groups=database.mainstay-operator.io,resources=etcdclusters/finalizers,verbs=update
+// +kubebuilder:rbac:groups=apps,resources=statefulsets,verbs=get;list;watch;create;patch;delete
+// +kubebuilder:rbac:groups="",resources=services;secrets,verbs=get;list;watch;create;patch;delete
+// +kubebuilder:rbac:groups=policy,resources=poddisruptionbudgets,verbs=get;list;watch;create;patch;delete
+// +kubebuilder:rbac:groups=networking.k8s.io,resources=networkpolicies,verbs=get;list;watch;create;patch;delete
+// +kubebuilder:rbac:groups="",resources=pods,verbs=get;list;watch;patch;delete
+// +kubebuilder:rbac:groups="",resources=persistentvolumeclaims,verbs=get;list;watch;patch
+// +kubebuilder:rbac:groups=events.k8s.io,resources=events,verbs=create;patch
+
+// Owned are the types of children: watched, and pruned when no longer desired.
+var Owned = []ctrlclient.Object{
+	&appsv1.StatefulSet{}, &corev1.Service{}, &corev1.Secret{}, &policyv1.PodDisruptionBudget{}, &networkingv1.NetworkPolicy{},
+}
+
+// Reconciler reconciles EtcdClusters.
+type Reconciler struct {
+	converge.Converger
+	// DefaultImages are those of the newest patches that package membership knows, from the earliest minor version on.
+	DefaultImages []string
+	// LauncherImage has the program that starts etcd in a pod: the operator's own image.
+	LauncherImage string
+
+	clock  clock.PassiveClock
+	memory memory
+}
+
+const (
+	// restInterval is the time between two looks at a cluster at rest. A pod's end wakes the operator sooner; an alarm does not.
+	restInterval = 15 * time.Second
+	// actLimit bounds a step. It is shorter than the time from when a lease is too old to act under until another may begin (5 s).
+	actLimit = 3 * time.Second
+)
+
+// errNotLeading is the error of a process that was stopped and wakes, until the leader election ends it.
+var errNotLeading = errors.New("the lease was not renewed in time: another may lead")
+
+// Reconcile runs one pass over one EtcdCluster.
+func (r *Reconciler) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.Result, error) {
+	return converge.Reconcile(ctx, &r.Converger, req, &databasev1alpha1.EtcdCluster{}, r.reconcile)
+}
+
+func (r *Reconciler) reconcile(ctx context.Context, e *databasev1alpha1.EtcdCluster, save converge.SaveStatus) (ctrl.Result, error) {
+	spec := resolve(e, r.DefaultImages)
+	in, err := r.read(ctx, e, spec)
+	if err != nil {
+		return ctrl.Result{}, err
+	}
+	spec.Quota = quota(e, volumeSize(e, in.set)) // of the volumes that there are
+	outside := &apiEffects{Reconciler: r, etcd: e, pods: in.pods, saveStatus: save}
+	f := r.observe(ctx, e, spec, in, outside)
+	defer f.close()
+
+	next := f.situation(e).Plan() // one decision, pure
+	apply := r.Converge
+	var failed error // a step that a server refuses keeps neither the children nor the status from going on
+	switch {
+	case in.isTrustLost:
+		next, apply = trustLost(e), r.ReadChildren
+	case e.Spec.Paused || e.Status.Membership == nil && next.Do != membership.Form:
+		apply = r.ReadChildren
+	default:
+		if failed = r.execute(ctx, e, f, next); isWaiting(failed) {
+			next, failed = membership.Step{Do: membership.Wait, Message: failed.Error(), RequeueAfter: membership.ShortRequeue}, nil
+		} else if failed != nil {
+			failed = fmt.Errorf("%s: %w", next.Phrase(), failed)
+		}
+		if outside.unsaved || errors.Is(failed, errNotLeading) {
+			return ctrl.Result{}, failed // nothing may follow from what is not on record, or from a former leader's word
+		}
+	}
+	children := desiredChildren(e, r.childInputs(e, spec, in))
+	observed, err := apply(ctx, e, children...)
+	err = errors.Join(failed, err)
+	if !e.Spec.Paused {
+		r.reportPeers(e, observed, in)
+		err = errors.Join(err, f.tellPods(ctx, e))
+	}
+	growth, growthErr := r.growVolumes(ctx, e, f, next, in)
+	err = errors.Join(err, growthErr)
+	set, _ := converge.Find[*appsv1.StatefulSet](observed, "StatefulSet", e.Name)
+	result := r.updateStatus(e, f, next, workload{cmp.Or(set, &appsv1.StatefulSet{}), in.pods, growth})
+	if e.Spec.Paused { // after all else is reported
+		err = errors.Join(err, r.ReportPausedChanges(ctx, e, children...))
+	}
+	if err == nil && next.Changes() && !e.Spec.Paused {
+		return ctrl.Result{RequeueAfter: time.Millisecond}, nil // and look at what came of it
+	}
+	return result, err
+}
+
+// inputs are what the API server has of an object, by the caches.
+type inputs struct {
+	set    *appsv1.StatefulSet // empty when there is none or it is not ours
+	pods   []corev1.Pod
+	claims map[string]*corev1.PersistentVolumeClaim // by the pod's name
+	// peers are the certificates to publish now; peersChange says why they are others than before.
+	peers       peerCertificates
+	peersChange string
+	isTrustLost bool
+}
+
+func (r *Reconciler) read(ctx context.Context, e *databasev1alpha1.EtcdCluster, spec membership.Spec) (in inputs, err error) {
+	if in.set, err = r.getStatefulSet(ctx, e); err != nil {
+		return in, err
+	}
+	if in.pods, err = r.listPods(ctx, e, spec, in.set); err != nil {
+		return in, err
+	}
+	in.recallTemplate()
+	if in.claims, err = converge.ListClaims(ctx, r.Client, ctrlclient.ObjectKeyFromObject(e), appName, dataVolume); err != nil {
+		return in, err
+	}
+	in.peers, in.peersChange, err = r.peerCertificates(ctx, e, spec, in.pods)
+	if in.isTrustLost = errors.Is(err, errTrustLost); in.isTrustLost {
+		err = nil // it is reported
+	}
+	return in, err
+}
+
+// recallTemplate has the pods of a StatefulSet that is being made anew tell what it was made from.
+func (in *inputs) recallTemplate() {
+	if in.set.UID == "" && len(in.pods) > 0 {
+		in.set.Spec.Template = converge.TemplateOf(&in.pods[0])
+	}
+}
+
+// updateStatus sets the status: what was seen, what was just written, and what comes next.
+func (r *Reconciler) updateStatus(e *databasev1alpha1.EtcdCluster, f *fleet, next membership.Step, w workload) ctrl.Result {
+	now := r.clock.Now()
+	known := r.memory.noteLook(e, f.World, now)
+	if !known.isFleeting(f.World, now) {
+		e.Status = newStatus(e, f.situation(e), known.excuse(next, now), w)
+	}
+	return ctrl.Result{RequeueAfter: cmp.Or(next.RequeueAfter, restInterval)}
+}
+
+// resolve returns the spec with every default.
+func resolve(e *databasev1alpha1.EtcdCluster, defaultImages []string) membership.Spec {
+	spec := membership.Spec{Name: e.Name, Namespace: e.Namespace, Size: ptr.Deref(e.Spec.Size, 3), HasStorage: e.Spec.Storage != nil, Image: e.Spec.Image, DefaultImages: defaultImages,
+		Quota: quota(e, volumeSize(e, &appsv1.StatefulSet{})), AllowedRecovery: e.Annotations[databasev1alpha1.EtcdAllowUnsafeRecovery]}
+	if e.Spec.Defrag != nil {
+		spec.DefragThreshold = e.Spec.Defrag.Threshold
+	}
+	running, _ := membership.ParseVersion(e.Status.TargetVersion) // none is that of a new cluster
+	var err error
+	if spec.Wanted, err = membership.ResolveVersion(e.Spec.Version, running); err != nil {
+		spec.WantedError = err.Error()
+	}
+	return spec
+}
+
+// getStatefulSet returns the object's StatefulSet, empty when there is none or it is not ours.
+func (r *Reconciler) getStatefulSet(ctx context.Context, e *databasev1alpha1.EtcdCluster) (*appsv1.StatefulSet, error) {
+	set := &appsv1.StatefulSet{}
+	if err := r.Get(ctx, ctrlclient.ObjectKeyFromObject(e), set); ctrlclient.IgnoreNotFound(err) != nil {
+		return nil, fmt.Errorf("reading the StatefulSet: %w", err)
+	}
+	if !metav1.IsControlledBy(set, e) { // a former one's, or somebody else's
+		return &appsv1.StatefulSet{}, nil
+	}
+	r.RaiseGeneration(e, "StatefulSet", set) // else a pod of its new template looked outdated
+	return set, nil
+}
+
+// listPods returns the pods of the members: those of the StatefulSet, and those that one made anew is yet to take back. Others under
+// our labels are nobody's.
+func (r *Reconciler) listPods(ctx context.Context, e *databasev1alpha1.EtcdCluster, spec membership.Spec, set *appsv1.StatefulSet) ([]corev1.Pod, error) {
+	all, err := r.ListPods(ctx, e, appName)
+	var own []corev1.Pod
+	for _, pod := range all {
+		ordinal := membership.Ordinal(pod.Name)
+		if ordinal < 0 || pod.Name != spec.MemberName(ordinal) {
+			continue
+		}
+		if owner := metav1.GetControllerOf(&pod); owner == nil || owner.UID == set.UID || isOnRecord(e, &pod) {
+			own = append(own, pod)
+		}
+	}
+	return own, err
+}
+
+// isOnRecord reports whether a pod was told to start as the member that is on record under its name. Such a pod is the member's
+// whoever the cache says it belongs to.
+func isOnRecord(e *databasev1alpha1.EtcdCluster, pod *corev1.Pod) bool {
+	permit, told := membership.ParsePermit(pod.Annotations[annotationPermit])
+	return told && permit.Pod == string(pod.UID) && e.Status.Membership != nil &&
+		slices.ContainsFunc(e.Status.Membership.Members, func(one databasev1alpha1.EtcdRecordedMember) bool {
+			return one.Name == pod.Name && one.DataID == permit.Data
+		})
+}
+
+func (r *Reconciler) childInputs(e *databasev1alpha1.EtcdCluster, spec membership.Spec, in inputs) childInputs {
+	version, _ := membership.ParseVersion(e.Status.TargetVersion) // both are set when there is a record, and without one there are no pods
+	c := childInputs{spec: spec, image: e.Status.TargetImage, version: version, peers: in.peers, operatorNamespace: r.Account.Namespace,
+		launcherImage: parts.RunningImage(in.set.Spec.Template.Spec.InitContainers, "launcher", r.LauncherImage),
+		pods:          membership.Situation{Spec: spec, Status: &e.Status}.DesiredPods(),
+		restartedAt:   in.set.Spec.Template.Annotations[annotationRestart],
+		volumeSize:    volumeSize(e, in.set)}
+	if e.Status.Membership != nil {
+		c.initialVersion = e.Status.Membership.InitialVersion
+	}
+	return c
+}
+
+// volumeSize is the size of new members' volumes; 0 without storage.
+func volumeSize(e *databasev1alpha1.EtcdCluster, set *appsv1.StatefulSet) resource.Quantity {
+	if e.Spec.Storage == nil {
+		return resource.Quantity{}
+	}
+	return volumes.SizeOfNew(set, e.Spec.Storage.Size)
+}
+
+// SetupWithManager starts the controller.
+func (r *Reconciler) SetupWithManager(mgr ctrl.Manager) error {
+	r.Owned, r.clock = Owned, clock.RealClock{}
+	r.Finalize = func(_ context.Context, key types.NamespacedName) error {
+		r.memory.Forget(key)
+		return nil
+	}
+	return r.SetUpController(mgr, &databasev1alpha1.EtcdCluster{}, appName, converge.ProbingOptions(), r)
+}

@@ -1,0 +1,98 @@
+package etcd
+
+import (
+	"context"
+	"crypto/rand"
+	"fmt"
+	"strings"
+
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+	ctrlclient "sigs.k8s.io/controller-runtime/pkg/client"
+
+	databasev1alpha1 "github.com/mainstay-operator/mainstay-operator/api/database/v1alpha1"
+	"github.com/mainstay-operator/mainstay-operator/controllers/internal/converge"
+)
+
+// effects are what a step depends on besides the servers. A test that simulates these and the servers controls every decision
+// about the members.
+type effects interface {
+	// save writes the object's status, if nobody has changed the object since it was read, and leaves the server's answer in
+	// the object.
+	save(ctx context.Context) error
+	// deletePod deletes exactly the pod that was looked at.
+	deletePod(ctx context.Context, name string) error
+	// writePermit tells a pod that it may start, and how, if its volume is that of the claim that was looked at.
+	writePermit(ctx context.Context, name, permit string, claim types.UID) error
+	// newID names a data directory or a cluster as no other.
+	newID() string
+}
+
+// apiEffects has the effects on a real API server.
+type apiEffects struct {
+	*Reconciler
+	etcd       *databasev1alpha1.EtcdCluster
+	pods       []corev1.Pod
+	saveStatus converge.SaveStatus
+	unsaved    bool // the object holds what is not known to be on record
+}
+
+func (a *apiEffects) save(ctx context.Context) error {
+	err := a.saveStatus(ctx)
+	a.unsaved = err != nil
+	return err
+}
+
+func (*apiEffects) newID() string { return strings.ToLower(rand.Text()) }
+
+func (a *apiEffects) deletePod(ctx context.Context, name string) error {
+	for i := range a.pods {
+		if a.pods[i].Name == name {
+			pod := &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Namespace: a.etcd.Namespace, Name: name}}
+			err := ctrlclient.IgnoreNotFound(a.Delete(ctx, pod, ctrlclient.Preconditions{UID: &a.pods[i].UID}))
+			if err == nil {
+				a.memory.noteDeleted(a.etcd, a.pods[i].UID, a.clock.Now())
+			}
+			return err
+		}
+	}
+	return nil
+}
+
+func (a *apiEffects) writePermit(ctx context.Context, name, permit string, claim types.UID) error {
+	if err := a.checkClaim(ctx, name, claim); err != nil {
+		return err
+	}
+	for i := range a.pods {
+		if a.pods[i].Name != name {
+			continue
+		}
+		next := a.pods[i].DeepCopy()
+		if next.Annotations == nil {
+			next.Annotations = map[string]string{}
+		}
+		next.Annotations[annotationPermit] = permit
+		// The version in the patch keeps it from a pod that has come in its place.
+		err := a.Patch(ctx, next, ctrlclient.MergeFromWithOptions(&a.pods[i], ctrlclient.MergeFromWithOptimisticLock{}), ctrlclient.FieldOwner(converge.FieldManager))
+		if ctrlclient.IgnoreNotFound(err) != nil {
+			return fmt.Errorf("telling pod %q to start: %w", name, err)
+		}
+	}
+	return nil
+}
+
+// checkClaim asks the API server, as the cache may have the claim that was there before.
+func (a *apiEffects) checkClaim(ctx context.Context, pod string, want types.UID) error {
+	if a.etcd.Spec.Storage == nil {
+		return nil
+	}
+	claim, key := &corev1.PersistentVolumeClaim{}, ctrlclient.ObjectKey{Namespace: a.etcd.Namespace, Name: converge.ClaimName(dataVolume, pod)}
+	if err := a.APIReader.Get(ctx, key, claim); err != nil {
+		return fmt.Errorf("reading the claim of pod %q: %w", pod, err)
+	}
+	if claim.UID != want {
+		return fmt.Errorf("telling pod %q to start: the cache is behind at PersistentVolumeClaim %q", pod, claim.Name)
+	}
+	return nil
+}

@@ -1,0 +1,350 @@
+package etcd
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	clocktesting "k8s.io/utils/clock/testing"
+
+	databasev1alpha1 "github.com/mainstay-operator/mainstay-operator/api/database/v1alpha1"
+	"github.com/mainstay-operator/mainstay-operator/controllers/etcd/internal/membership"
+)
+
+// action is one event of the model. It reports whether it can happen, and which promise it breaks.
+type action struct {
+	name string
+	do   func(*model) (happens bool, err error)
+}
+
+// pass runs one pass of the operator: it reads, plans, and acts by the shipped code, until it is killed at a call.
+func pass(dieAt int, after bool) func(*model) (bool, error) {
+	return func(m *model) (bool, error) {
+		if dieAt > 0 {
+			if m.Crashes == 0 {
+				return false, nil
+			}
+			m.Crashes--
+		}
+		e := &databasev1alpha1.EtcdCluster{Status: *m.Status.DeepCopy()}
+		outside := &modelEffects{model: m, object: e, version: m.Version, dieAt: dieAt, after: after}
+		f := m.fleet(e, outside)
+		next := f.situation(e).Plan()
+		return runStep(m, e, f, outside, next)
+	}
+}
+
+// runStep acts, then does what follows in a pass: the StatefulSet's size, and the permits.
+func runStep(m *model, e *databasev1alpha1.EtcdCluster, f *fleet, outside *modelEffects, next membership.Step) (bool, error) {
+	err := (&Reconciler{clock: clocktesting.NewFakePassiveClock(time.Unix(0, 0))}).execute(context.Background(), e, f, next)
+	var violated broken
+	if errors.As(err, &violated) {
+		return true, violated
+	}
+	if err == nil || isWaiting(err) {
+		m.Replicas = f.situation(e).DesiredPods()
+		err = f.tellPods(context.Background(), e)
+	}
+	if outside.dieAt > 0 && !errors.Is(err, errCrashed) {
+		return false, nil // there was no such call
+	}
+	return true, nil
+}
+
+// fallAsleep stops the operator after it has planned; wake lets it act on what it saw then.
+func fallAsleep(m *model) (bool, error) {
+	if m.Crashes == 0 || m.Asleep != nil {
+		return false, nil
+	}
+	e := &databasev1alpha1.EtcdCluster{Status: *m.Status.DeepCopy()}
+	f := m.fleet(e, &modelEffects{model: m, object: e, version: m.Version})
+	next := f.situation(e).Plan()
+	if !next.Changes() && next.Do != membership.DeletePod {
+		return false, nil
+	}
+	m.Crashes--
+	m.Asleep = &sleeper{next, *e.Status.DeepCopy(), m.Version}
+	return true, nil
+}
+
+func wake(m *model) (bool, error) {
+	s := m.Asleep
+	if s == nil {
+		return false, nil
+	}
+	m.Asleep = nil
+	e := &databasev1alpha1.EtcdCluster{Status: *s.Status.DeepCopy()}
+	outside := &modelEffects{model: m, object: e, version: s.Version}
+	f := m.fleet(e, outside)
+	_, err := runStep(m, e, f, outside, s.Step)
+	return true, err
+}
+
+// allowRecovery has a human allow what the operator asks for, but not to begin without any data.
+func allowRecovery(m *model) (bool, error) {
+	if m.Humans == 0 {
+		return false, nil
+	}
+	e := &databasev1alpha1.EtcdCluster{Status: *m.Status.DeepCopy()}
+	f := m.fleet(e, &modelEffects{model: m, object: e, version: m.Version})
+	next := f.situation(e).Plan()
+	_, token, asked := strings.Cut(next.Message, databasev1alpha1.EtcdAllowUnsafeRecovery+"=")
+	if next.Do != membership.Block || !asked || token == m.Allowed || strings.Contains(next.Message, "without any data") {
+		return false, nil
+	}
+	m.Humans--
+	m.Allowed = token
+	return true, nil
+}
+
+// actions are all that can happen next.
+func actions() []action {
+	list := []action{{"pass", pass(0, false)}, {"write", func(m *model) (bool, error) { return m.Writes == 0 && m.write(), nil }},
+		{"stop the operator", fallAsleep}, {"wake the operator", wake}, {"a human allows a recovery", allowRecovery}}
+	for call := 1; call <= 3; call++ {
+		list = append(list, action{fmt.Sprintf("pass, killed before call %d", call), pass(call, false)},
+			action{fmt.Sprintf("pass, killed after call %d", call), pass(call, true)})
+	}
+	for i := range maxMembers {
+		list = append(list,
+			action{fmt.Sprintf("pod %d is made", i), func(m *model) (bool, error) {
+				if m.Pods[i].UID != "" || i >= int(m.Replicas) {
+					return false, nil
+				}
+				m.Pods[i].UID = fmt.Sprintf("p%d", m.newID())
+				return true, nil
+			}},
+			action{fmt.Sprintf("pod %d is taken away", i), func(m *model) (bool, error) {
+				if m.Pods[i].UID == "" || i < int(m.Replicas) {
+					return false, nil
+				}
+				m.removePod(i)
+				return true, nil
+			}},
+			action{fmt.Sprintf("server %d starts", i), func(m *model) (bool, error) {
+				if m.Pods[i].UID == "" || m.Pods[i].Runs || m.Pods[i].Permit == "" {
+					return false, nil
+				}
+				before := m.key()
+				err := m.startServer(i)
+				return m.key() != before, err
+			}},
+			action{fmt.Sprintf("server %d is killed after it was made a cluster of one, before that is noted", i), func(m *model) (bool, error) {
+				permit, _ := membership.ParsePermit(m.Pods[i].Permit)
+				if m.Faults == 0 || m.Pods[i].Runs || permit.Force == "" || permit.Data != m.Volumes[i].DataID {
+					return false, nil
+				}
+				m.Faults--
+				return true, m.force(i, permit.Force)
+			}},
+			fault(fmt.Sprintf("server %d is killed", i), i, func(m *model) { m.Pods[i].Runs = false }),
+			fault(fmt.Sprintf("pod %d is deleted", i), i, func(m *model) { m.removePod(i) }),
+			fault(fmt.Sprintf("volume %d is emptied, and its server killed", i), i, func(m *model) { m.Pods[i].Runs, m.Volumes[i] = false, modelData{} }),
+			fault(fmt.Sprintf("volume and pod %d are replaced", i), i, func(m *model) { m.removePod(i); m.Volumes[i] = modelData{}; m.Claims[i] = m.newID() }),
+			fault(fmt.Sprintf("volume %d is restored from a snapshot of before, with a new pod", i), i, func(m *model) {
+				m.removePod(i)
+				m.Volumes[i].Writes, m.Volumes[i].Old, m.Claims[i] = 0, true, m.newID()
+			}),
+		)
+	}
+	return list
+}
+
+// fault is an event that the number of faults bounds.
+func fault(name string, i int, do func(*model)) action {
+	return action{name, func(m *model) (bool, error) {
+		if m.Faults == 0 || m.Pods[i].UID == "" {
+			return false, nil
+		}
+		m.Faults--
+		do(m)
+		m.Held = min(m.Held, m.held()) // what no volume has is not lost by the operator
+		return true, nil
+	}}
+}
+
+// TestEveryOrderKeepsTheMajority searches all orders of events from a start, up to a number of states.
+func TestEveryOrderKeepsTheMajority(t *testing.T) {
+	for _, c := range []struct {
+		name            string
+		start           *model
+		faults, crashes int
+		limit           int
+	}{
+		{"three form a cluster, one crash", newModel(3, true), 0, 1, 60_000},
+		{"three form a cluster, one fault", newModel(3, true), 1, 0, 60_000},
+		{"a cluster of three, one fault and one crash", formed(3, 3, true), 1, 1, 60_000},
+		{"a cluster of three without storage, one fault and one crash", formed(3, 3, false), 1, 1, 60_000},
+		{"one becomes three, one crash", formed(1, 3, true), 0, 1, 60_000},
+		{"one becomes three, one fault", formed(1, 3, true), 1, 0, 60_000},
+		{"five become three, one crash", formed(5, 3, true), 0, 1, 60_000},
+		{"a majority is lost, one fault", lostMajority(3), 1, 0, 60_000},
+		{"a majority is lost, one crash", lostMajority(3), 0, 1, 60_000},
+		{"a majority of five is lost", lostMajority(5), 0, 0, 10_000},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			start := c.start.clone()
+			start.Faults, start.Crashes = c.faults, c.crashes
+			states, healed, err := explore(start, c.limit)
+			if err != nil {
+				t.Fatal(err)
+			}
+			t.Logf("%d states, %d of which were seen to heal", states, healed)
+		})
+	}
+}
+
+func TestALostMajorityComesBack(t *testing.T) {
+	for size, survivor := range map[int32]int{3: 2, 5: 4} {
+		m := lostMajority(size)
+		before := m.Volumes[survivor]
+		if err := m.settle(); err != nil {
+			t.Fatal(err)
+		}
+		if m.Recovered == "" || m.Held != before.Writes || m.held() != m.Writes || m.Volumes[survivor].ID != before.ID || m.Humans != 1 {
+			t.Errorf("got %s", m.key())
+		}
+	}
+}
+
+// formed returns a cluster of so many members at rest, whose size is then changed.
+func formed(members, size int32, storage bool) *model {
+	m := newModel(members, storage)
+	if err := m.settle(); err != nil {
+		panic(err)
+	}
+	m.write()
+	m.Size = size
+	return m
+}
+
+// lostMajority returns a cluster whose first members have lost their data. The first of those that are left lacks the last write.
+// A human looks twice.
+func lostMajority(size int32) *model {
+	m := formed(size, size, true)
+	lost := int(size/2 + 1)
+	m.Pods[lost].Runs = false
+	m.write()
+	m.Pods[lost].Runs, m.Humans = true, 2
+	for i := range lost {
+		m.Pods[i].Runs, m.Volumes[i] = false, modelData{}
+	}
+	return m
+}
+
+// settle lets everything happen that can, but faults, until the cluster is as large as it shall be and all members run. It
+// returns an error if it does not get there.
+func (m *model) settle() error {
+	m.Faults, m.Crashes = 0, 0
+	for range 60 {
+		for _, a := range actions() {
+			next := m.clone()
+			happened, err := a.do(next)
+			if err != nil {
+				return err
+			}
+			if happened {
+				*m = *next
+			}
+		}
+		if m.atRest() {
+			return nil
+		}
+	}
+	return broken("it does not come to rest: " + m.key())
+}
+
+// atRest reports whether as many voters run as there shall be, and all are on record.
+func (m *model) atRest() bool {
+	record := m.Status.Membership
+	if record == nil || record.ClusterID == "" || record.Change != nil || len(m.Raft) != int(m.Size) || len(record.Members) != int(m.Size) {
+		return false
+	}
+	for i, one := range m.Raft {
+		if one.Learner || !m.runs(ordinalOf(one.Name), one.ID) || m.raft(mustParseID(record.Members[i].ID)) == nil {
+			return false
+		}
+	}
+	return true
+}
+
+func mustParseID(text string) uint64 {
+	id, err := membership.ParseID(text)
+	if err != nil {
+		panic(err)
+	}
+	return id
+}
+
+// hasMajority reports whether a majority of the voters has its data, or none has met yet: only then does it heal by itself.
+func (m *model) hasMajority() bool {
+	voters, having := 0, 0
+	for _, one := range m.Raft {
+		if !one.Learner {
+			voters++
+			if m.holds(one) {
+				having++
+			}
+		}
+	}
+	return voters > 0 && having > voters/2
+}
+
+// canHeal reports whether nothing but time is needed, or a human who is there.
+func (m *model) canHeal() bool {
+	return m.hasMajority() || m.held() > 0 && (m.Humans > 0 || m.isRecovering())
+}
+
+// isRecovering reports whether a recovery is on record, from a member that has its data.
+func (m *model) isRecovering() bool {
+	record := m.Status.Membership
+	return record != nil && record.Change != nil && record.Change.Type == databasev1alpha1.EtcdRecover &&
+		slices.ContainsFunc(m.Raft, func(one modelMember) bool { return one.Name == record.Change.Name && m.holds(one) })
+}
+
+// everyNth state is let settle, as each takes a thousand times as long as a transition.
+const everyNth = 41
+
+// explore searches breadth first. The error tells the shortest order of events that breaks a promise, or after which the
+// cluster does not heal.
+func explore(start *model, limit int) (states, healed int, err error) {
+	type node struct {
+		m    *model
+		path []string
+	}
+	all, seen := actions(), map[string]bool{start.key(): true}
+	for queue := []node{{start, nil}}; len(queue) > 0 && len(seen) < limit; queue = queue[1:] {
+		for _, a := range all {
+			next := queue[0].m.clone()
+			happened, err := a.do(next)
+			if !happened {
+				continue
+			}
+			path := append(queue[0].path[:len(queue[0].path):len(queue[0].path)], a.name)
+			if err == nil {
+				err = next.check()
+			}
+			if err == nil && queue[0].m.keepsWrites() && !next.keepsWrites() && next.Faults == queue[0].m.Faults {
+				err = broken("no majority has what was confirmed, without any fault")
+			}
+			if err != nil {
+				return len(seen), healed, fmt.Errorf("%w:\n  %s\n%s", err, strings.Join(path, "\n  "), next.key())
+			}
+			if key := next.key(); !seen[key] {
+				seen[key] = true
+				queue = append(queue, node{next, path})
+				if len(seen)%everyNth == 0 && next.canHeal() {
+					if err := next.clone().settle(); err != nil {
+						return len(seen), healed, fmt.Errorf("%w\n  %s", err, strings.Join(path, "\n  "))
+					}
+					healed++
+				}
+			}
+		}
+	}
+	return len(seen), healed, nil
+}

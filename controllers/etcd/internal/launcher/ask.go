@@ -1,0 +1,39 @@
+package launcher
+
+import (
+	"crypto/tls"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"time"
+)
+
+const (
+	// askLimit bounds one question.
+	askLimit = time.Second
+	// answerLimit bounds an answer, in bytes. The longest are etcd's metrics, of some 200 KiB.
+	answerLimit = 4 << 20
+)
+
+// ask reads what a server has at a URL, by a connection of its own: the same server is seldom asked twice.
+func ask(url string, security *tls.Config) ([]byte, error) {
+	client := &http.Client{
+		Timeout:       askLimit,
+		Transport:     &http.Transport{TLSClientConfig: security, DisableKeepAlives: true},
+		CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }, // it is asked, and nobody else
+	}
+	response, err := client.Get(url)
+	if err != nil {
+		return nil, err
+	}
+	defer func() { _ = response.Body.Close() }()
+	if response.StatusCode != http.StatusOK {
+		return nil, fmt.Errorf("%s answers %s", url, response.Status)
+	}
+	body, err := io.ReadAll(io.LimitReader(response.Body, answerLimit+1))
+	if err == nil && len(body) > answerLimit {
+		err = errors.New(url + " answers too much")
+	}
+	return body, err
+}

@@ -1,0 +1,245 @@
+package launcher
+
+import (
+	"encoding/json"
+	"errors"
+	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"syscall"
+	"time"
+)
+
+const (
+	// ProgramFile is the name of the program, in the operator's image and where a pod finds it.
+	ProgramFile = "etcd-launcher"
+	// ProgramDir is where a pod finds the program. It lives and dies with the pod.
+	ProgramDir = "/run/mainstay"
+	// PermitDir has the permit.
+	PermitDir = "/run/mainstay-start"
+	// PermitFile is the file with the permit, from an annotation of the pod.
+	PermitFile = "permit"
+	// DataDir has one folder for each data directory.
+	DataDir = "/var/lib/etcd"
+	// PodUIDEnv is the variable with the pod's UID.
+	PodUIDEnv = "POD_UID"
+	// TerminationLog is where the kubelet reads why a container has ended.
+	TerminationLog = "/dev/termination-log"
+
+	// InstallCommand is the first argument that has Main copy the program into a folder.
+	InstallCommand = "install"
+	// StartCommand is the first argument that has Main become etcd.
+	StartCommand = "start"
+	// HandoverCommand is the first argument that has Main wait until the server of this pod does not lead.
+	HandoverCommand = "await-handover"
+
+	// ExitFailed is the exit code of a program that could not do what it was told.
+	ExitFailed = 125
+	// ExitDataLost is the exit code of a start that was to go on with data which is not there.
+	ExitDataLost = 124
+	// DataLost is the termination message of such a start, before the name of the data directory.
+	DataLost = "mainstay: the data is not there: "
+
+	// pollInterval is the time between two looks at the permit. The kubelet writes it within a second of a change.
+	pollInterval = 100 * time.Millisecond
+)
+
+// Paths are the places that a start reads and writes, as in the constants; a test has others.
+type Paths struct {
+	Permit, Data, Program, Log string
+	// Loopback is the address of a server that nobody is to reach.
+	Loopback string
+}
+
+// InPod are the places in a pod.
+var InPod = Paths{Permit: PermitDir + "/" + PermitFile, Data: DataDir, Program: ProgramDir, Log: TerminationLog, Loopback: "127.0.0.1"}
+
+// Main does what its arguments say: `install DIR` copies this program into a folder, and `start WORD...` waits until it may
+// start, then becomes etcd by these words and what the permit adds. `await-handover TIME` waits until the server of the same
+// pod does not lead, for no longer than a time such as 10s. It says on stderr and in the log why it has failed. It
+// returns the exit code, if it returns.
+func Main(args []string, at Paths) int {
+	err := errors.New("usage: " + ProgramFile + " install DIR | " + ProgramFile + " start WORD... | " + ProgramFile + " await-handover TIME")
+	switch {
+	case len(args) == 2 && args[0] == InstallCommand:
+		err = install(args[1])
+	case len(args) > 1 && args[0] == StartCommand:
+		err = start(args[1:], at)
+	case len(args) == 2 && args[0] == HandoverCommand:
+		var limit time.Duration
+		if limit, err = time.ParseDuration(args[1]); err == nil {
+			awaitHandover(metricsAddress, limit)
+		}
+	}
+	if err == nil {
+		return 0
+	}
+	code, message := ExitFailed, "mainstay: "+err.Error()
+	if lost := dataLostError(""); errors.As(err, &lost) {
+		code, message = ExitDataLost, DataLost+err.Error()
+	}
+	_, _ = io.WriteString(os.Stderr, message+"\n")
+	if log, err := os.OpenFile(at.Log, os.O_WRONLY|os.O_TRUNC, 0); err == nil {
+		_, _ = io.WriteString(log, message)
+		_ = log.Close()
+	}
+	return code
+}
+
+// dataLostError names the data directory that is not there.
+type dataLostError string
+
+func (e dataLostError) Error() string { return string(e) }
+
+// install copies this program into dir, whole or not at all.
+func install(dir string) error {
+	from, err := os.Open("/proc/self/exe")
+	if err != nil {
+		return err
+	}
+	defer func() { _ = from.Close() }()
+	program := dir + "/" + ProgramFile
+	to, err := os.OpenFile(program+".new", os.O_WRONLY|os.O_CREATE|os.O_TRUNC, 0o755)
+	if err != nil {
+		return err
+	}
+	_, err = io.Copy(to, from)
+	if err = errors.Join(err, to.Chmod(0o755), to.Close()); err != nil {
+		return err
+	}
+	return os.Rename(program+".new", program)
+}
+
+// start waits until the pod may start, and becomes etcd.
+func start(command []string, at Paths) error {
+	permit, err := awaitStart(command, at)
+	if err != nil {
+		return err
+	}
+	command = append(command, "--data-dir="+at.Data+"/"+permit.Data, "--initial-cluster-state="+permit.State,
+		"--initial-cluster-token="+permit.Token, "--initial-cluster="+strings.Join(permit.InitialCluster, ","))
+	if permit.Force != "" {
+		if err := forceOnce(command, permit, at); err != nil {
+			return err
+		}
+	}
+	return &fs.PathError{Op: "exec", Path: command[0], Err: syscall.Exec(command[0], command, os.Environ())}
+}
+
+// awaitStart waits for a permit that is for this pod, and sees that the data is what the permit says and, of a member that joins,
+// that the others wait for it. It reads the permit again each time, as the operator may have written another. It says on stderr
+// what it waits for, when that changes.
+func awaitStart(command []string, at Paths) (Permit, error) {
+	for said := ""; ; {
+		permit, err := awaitPermit(at.Permit, os.Getenv(PodUIDEnv))
+		if err == nil {
+			err = checkData(permit, at)
+		}
+		if err != nil {
+			return permit, err
+		}
+		err = mayJoin(command, permit, at)
+		if err == nil || errors.As(err, new(dataLostError)) {
+			return permit, err
+		}
+		if said != err.Error() {
+			said = err.Error()
+			_, _ = io.WriteString(os.Stderr, "mainstay: waiting to join: "+said+"\n")
+		}
+		time.Sleep(pollInterval) //nolint:forbidigo // the peers tell nobody what they learn
+	}
+}
+
+// awaitPermit reads the permit again and again, until it is for this pod.
+func awaitPermit(file, pod string) (Permit, error) {
+	for {
+		text, err := os.ReadFile(file)
+		if err != nil && !os.IsNotExist(err) {
+			return Permit{}, err
+		}
+		var permit Permit
+		if json.Unmarshal(text, &permit) == nil && permit.Pod == pod && pod != "" {
+			if permit.Data == "" || strings.ContainsAny(permit.Data, "/.") {
+				return Permit{}, errors.New("the permit names no data directory: " + permit.Data)
+			}
+			return permit, nil
+		}
+		time.Sleep(pollInterval) //nolint:forbidigo // the kubelet swaps a link: there is nothing simpler to wait for
+	}
+}
+
+// checkData returns a dataLostError if a member that began before does not find its data: its volume was replaced or emptied.
+// Beginning anew under its ID would break the promises that it made with that data. A fresh member gets an empty directory,
+// whose being there says from then on that the volume is the same; what former members have left is dropped.
+func checkData(permit Permit, at Paths) error {
+	directory, began := at.Data+"/"+permit.Data, at.Program+"/began-"+permit.Data // the latter in the pod, not on the volume
+	switch _, err := os.Stat(directory); {
+	case err == nil && !permit.Ran:
+		return os.WriteFile(began, nil, 0o600)
+	case err == nil:
+		if began, err := hasLog(directory); began || err != nil {
+			return err
+		}
+		return dataLostError(permit.Data)
+	case !os.IsNotExist(err):
+		return err
+	}
+	if _, err := os.Stat(began); err == nil || !permit.Fresh || permit.Ran {
+		return dataLostError(permit.Data)
+	}
+	for _, former := range permit.Drop {
+		if former == "" || strings.ContainsAny(former, "/.") {
+			continue // it is none of ours
+		}
+		if err := errors.Join(os.RemoveAll(at.Data+"/"+former), os.RemoveAll(forcedMarker(at.Data, former))); err != nil {
+			return err
+		}
+	}
+	if err := makeDurable(directory, at.Data); err != nil {
+		return err
+	}
+	return os.WriteFile(began, nil, 0o600)
+}
+
+// hasLog reports whether etcd would find a log in a data directory, by which it decides whether it goes on or begins
+// (server/storage/wal, Exist).
+func hasLog(directory string) (bool, error) {
+	entries, err := os.ReadDir(directory + "/member/wal")
+	if err != nil && !os.IsNotExist(err) {
+		return false, err
+	}
+	return slices.ContainsFunc(entries, func(e fs.DirEntry) bool { return filepath.Ext(e.Name()) == ".wal" }), nil
+}
+
+// makeDurable makes the directory, so that a power failure does not take it away.
+func makeDurable(directory, volume string) error {
+	if err := os.Mkdir(directory, 0o700); err != nil {
+		return err
+	}
+	return syncDir(volume)
+}
+
+// writeDurable writes the file, so that a power failure does not take it away.
+func writeDurable(name, text, volume string) error {
+	file, err := os.OpenFile(name, os.O_WRONLY|os.O_CREATE|os.O_TRUNC, 0o600)
+	if err != nil {
+		return err
+	}
+	_, err = io.WriteString(file, text)
+	if err = errors.Join(err, file.Sync(), file.Close()); err != nil {
+		return err
+	}
+	return syncDir(volume)
+}
+
+// syncDir has what was made in a directory survive a power failure.
+func syncDir(name string) error {
+	dir, err := os.Open(name)
+	if err != nil {
+		return err
+	}
+	return errors.Join(dir.Sync(), dir.Close())
+}

@@ -1,0 +1,33 @@
+// Package launcher starts a member's etcd only when, and on the data that, the operator allows. It is linked into a program that
+// is copied into each pod, so it imports as little as it can.
+package launcher
+
+// Permit is what the operator tells a pod when it may start; in JSON, as an annotation of the pod.
+type Permit struct {
+	// Pod is the UID of the pod that it is for: another pod of the same name must not follow it.
+	Pod string `json:"pod"`
+	// Data is the name of the data directory.
+	Data string `json:"data"`
+	// Fresh is true for the one pod that may begin with no data directory.
+	Fresh bool `json:"fresh,omitempty"`
+	// Ran is true once the member was seen to run: its log must be there.
+	Ran bool `json:"ran,omitempty"`
+	// MemberID is the ID, in hexadecimal, under which the others have added a member that joins them; empty for one that forms
+	// the cluster. It begins under no other.
+	MemberID string `json:"memberID,omitempty"`
+	// Force names the recovery by which the member becomes a cluster of one, without those that are lost; empty for none. It
+	// does so once for each.
+	Force string `json:"force,omitempty"`
+	// Drop are the directories of former members. Nothing else is dropped: what somebody else has left is not ours.
+	Drop []string `json:"drop,omitempty"`
+	// State, Token and InitialCluster become etcd's --initial-cluster-state, --initial-cluster-token and --initial-cluster.
+	State          string   `json:"state"`
+	Token          string   `json:"token"`
+	InitialCluster []string `json:"initialCluster"`
+}
+
+// Values of Permit.State.
+const (
+	StateNew      = "new"
+	StateExisting = "existing"
+)

@@ -1,0 +1,45 @@
+package membership
+
+import (
+	"encoding/json"
+
+	databasev1alpha1 "github.com/mainstay-operator/mainstay-operator/api/database/v1alpha1"
+	"github.com/mainstay-operator/mainstay-operator/controllers/etcd/internal/launcher"
+)
+
+// Permit is what a pod is told when it may start; empty while it may not. A pod that is not on record may not. Only the
+// one that the record names may begin with an empty data directory: any other finds the member's data, or does not start. What
+// is on another volume may be a copy of before, so nothing starts there, nor on one that is not known yet.
+func (s Situation) Permit(m Member) string {
+	if m.Record == nil || m.Record.StartedBy == "" || m.Pod.UID == "" || m.Record.ClaimUID != m.Pod.ClaimUID || !s.mayRecover(m) {
+		return ""
+	}
+	permit := launcher.Permit{
+		Pod: string(m.Pod.UID), Data: m.Record.DataID, Fresh: m.Record.StartedBy == m.Pod.UID, Ran: m.Record.Ran, Force: s.recovery(),
+		Drop: s.Status.Membership.FormerDataIDs, State: launcher.StateNew, Token: s.Status.Membership.Token,
+		InitialCluster: s.initialCluster(*m.Record),
+	}
+	if m.Record.Joined {
+		permit.State, permit.MemberID = launcher.StateExisting, m.Record.ID
+	}
+	text, _ := json.Marshal(permit) // of texts there is no error
+	return string(text)
+}
+
+// ParsePermit reads what Permit wrote.
+func ParsePermit(text string) (permit launcher.Permit, ok bool) {
+	err := json.Unmarshal([]byte(text), &permit)
+	return permit, err == nil && permit.Data != ""
+}
+
+// initialCluster lists the peers that a member begins with, as name=URL: those with which it forms the cluster, or those on
+// record when it joins, itself included.
+func (s Situation) initialCluster(of databasev1alpha1.EtcdRecordedMember) []string {
+	var peers []string
+	for _, one := range s.Status.Membership.Members {
+		if of.Joined || !one.Joined {
+			peers = append(peers, one.Name+"="+s.PeerURL(one.Name))
+		}
+	}
+	return peers
+}

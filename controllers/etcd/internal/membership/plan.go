@@ -1,0 +1,88 @@
+package membership
+
+import (
+	"fmt"
+	"strings"
+	"time"
+
+	commonv1 "github.com/mainstay-operator/mainstay-operator/api/common/v1"
+	databasev1alpha1 "github.com/mainstay-operator/mainstay-operator/api/database/v1alpha1"
+)
+
+const (
+	// ShortRequeue is how soon to look again at what is about to change.
+	ShortRequeue = 200 * time.Millisecond
+	// formingMembers is how many members begin a cluster. Later ones join as learners: three meet as fast as one, and a
+	// cluster of five then has a majority at any time.
+	formingMembers = 3
+)
+
+// Situation is what a decision is made from: what is asked for, what is on record, and what one pass saw.
+type Situation struct {
+	Spec
+	Status *databasev1alpha1.EtcdClusterStatus
+	World
+}
+
+// Plan decides what to do next. It is pure: the same situation gives the same step.
+func (s Situation) Plan() Step {
+	if s.Status.Membership == nil {
+		return s.formOrBlock()
+	}
+	for _, decide := range []func() (Step, bool){
+		s.adoptMembers,              // what runs and is listed is right, and the record may be older than that
+		s.deletePodsOfFormerMembers, // a pod that was told to start as a member of before must not go on
+		s.startMembers,              // whoever is on record must run before anything is asked of the cluster
+		s.formAnew,                  // nobody can form what nobody has the data of
+		s.followPatch,               // it may mend an image that no server runs with
+		s.restartFailing,            // a template that no server runs with must be mended before a majority is asked for
+		s.recordIDs,                 // from here on, members are known by their IDs
+		s.finishRecovery,            // of a majority that was lost: until it has ended, there is none
+		s.waitForQuorum,             // without a majority the members can be neither read nor changed
+		s.handLeadOn,                // a pod that is going hands the lead on while it still answers
+		s.blockOnUnknownMembers,     // members that somebody else added count for the majority: a human must decide
+		s.finishChange,              // one change at a time: the one under way comes first
+		s.forgetRemoved,             // somebody removed it by etcd's own means: a new one takes its place
+		s.removeUnrecorded,          // an operator that was stopped and woke may have added it: nobody is to rely on it
+		s.replaceLost,               // a member without its data is the only one that is replaced while it does not answer
+		s.replaceCorrupt,            // data that differs stops all writes
+		s.disarmFormer,              // so does the alarm of a member that is gone
+		s.removeUnwellSurplus,       // whoever is not wanted must hold up nothing
+		s.waitForMembers,            // nothing below is done while a member does not answer
+		s.promoteLearners,           // a learner adds nothing to the majority yet
+		s.freeSpace,                 // a quota that is exceeded stops all writes
+		s.removeSurplus,             // fewer members are sooner made anew
+		s.correctImage,              // an image that holds another version goes to no further member
+		s.rollOutdated,              // before new members come: these are made from the latest template already
+		s.addMissing,                // all members are well and alike
+		s.continueUpgrade,           // the next version only when all run this one and have agreed on it
+		s.defragment,                // a member does not answer meanwhile, so nothing else is to be under way
+	} {
+		if next, ok := decide(); ok {
+			return next
+		}
+	}
+	return Step{Do: Idle}
+}
+
+// waitForQuorum ends the plan while no majority can be asked.
+func (s Situation) waitForQuorum() (Step, bool) {
+	if s.Listed {
+		return Step{}, false
+	}
+	if next, ok := s.recoverMajority(); ok {
+		return next, true
+	}
+	well := s.Where(Member.IsHealthy)
+	return Step{Do: Block, Reason: commonv1.ReasonNoQuorum, RequeueAfter: time.Second, Message: fmt.Sprintf(
+		"%d of %d members answer and know a leader; without a majority etcd takes no writes", len(well), len(s.Status.Membership.Members))}, true
+}
+
+// waitForMembers ends the plan while a member on record is not well.
+func (s Situation) waitForMembers() (Step, bool) {
+	unwell := s.Where(func(m Member) bool { return m.Record != nil && !m.IsHealthy() })
+	if len(unwell) == 0 {
+		return Step{}, false
+	}
+	return Step{Do: Wait, Message: "waiting for " + strings.Join(NamesOf(unwell), ", "), RequeueAfter: ShortRequeue}, true
+}

@@ -1,0 +1,79 @@
+package membership
+
+import (
+	"fmt"
+	"strings"
+	"time"
+
+	commonv1 "github.com/mainstay-operator/mainstay-operator/api/common/v1"
+)
+
+// formOrBlock begins the first cluster of an object. Pods that were told to start are those of a cluster whose record is gone:
+// beginning another in its place would hide its data.
+func (s Situation) formOrBlock() Step {
+	if told := s.Where(func(m Member) bool { return m.Pod.Permit != "" }); len(told) > 0 {
+		return Step{Do: Block, Reason: commonv1.ReasonRecordLost, Message: fmt.Sprintf(
+			"status.membership is gone, and %s run with data: restore the object with its status, or delete it and make it anew, which begins without that data", strings.Join(NamesOf(told), ", "))}
+	}
+	return s.form()
+}
+
+// form begins a cluster.
+func (s Situation) form() Step {
+	if s.WantedError != "" {
+		return Step{Do: Block, Reason: commonv1.ReasonInvalidSpec, Message: "version: " + s.WantedError}
+	}
+	return Step{Do: Form, Version: s.Wanted.String(), Image: s.imageFor(s.Wanted)}
+}
+
+// formAnew begins a cluster once more that has not formed yet, if no member has data: that is so when their pods were
+// replaced before a server ran in them. Once the members have met, this never happens again.
+func (s Situation) formAnew() (Step, bool) {
+	if s.Status.Membership.ClusterID != "" || s.ClusterID != 0 {
+		return Step{}, false
+	}
+	for _, one := range s.Status.Membership.Members {
+		if m, _ := s.Find(one.Name); !s.hasLostData(m) {
+			return Step{}, false
+		}
+	}
+	return s.form(), true
+}
+
+// FormingMembers are the names of those who begin the cluster.
+func (s Situation) FormingMembers() []string {
+	var names []string
+	for ordinal := range min(s.Size, formingMembers) {
+		names = append(names, s.MemberName(ordinal))
+	}
+	return names
+}
+
+// startMembers lets the pod of a member begin that has none on record: it is the only one that may begin without data.
+func (s Situation) startMembers() (Step, bool) {
+	for _, m := range s.Members {
+		if m.Record != nil && m.Record.StartedBy == "" && m.Pod.UID != "" && !m.Pod.Deleting && (m.Pod.ClaimUID != "" || !s.HasStorage) {
+			return Step{Do: StartMember, Member: m.Name}, true
+		}
+	}
+	return Step{}, false
+}
+
+// recordIDs waits until the members have met for the first time. It also records who was seen to run.
+func (s Situation) recordIDs() (Step, bool) {
+	if s.Status.Membership.ClusterID != "" {
+		first := s.Where(func(m Member) bool {
+			return m.Record != nil && m.Listed != nil && !m.Record.Ran && m.View.Answered && !m.View.IsLearner
+		})
+		return Step{Do: RecordIDs}, len(first) > 0
+	}
+	if s.Listed && s.ClusterID != 0 && len(s.unlistedRecords()) == 0 {
+		return Step{Do: RecordIDs}, true
+	}
+	if lost := s.Where(s.hasLostData); len(lost) > 0 {
+		return Step{Do: Block, Reason: commonv1.ReasonDataLost, RequeueAfter: time.Second, Message: fmt.Sprintf(
+			"%s began, and was replaced before the cluster was seen to form; if the others do not form it, delete this object and make it anew",
+			strings.Join(NamesOf(lost), ", "))}, true
+	}
+	return Step{Do: Wait, Message: "waiting for the members to form the cluster", RequeueAfter: ShortRequeue}, true
+}

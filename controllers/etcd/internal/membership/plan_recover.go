@@ -1,0 +1,142 @@
+package membership
+
+import (
+	"cmp"
+	"crypto/sha256"
+	"encoding/hex"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	commonv1 "github.com/mainstay-operator/mainstay-operator/api/common/v1"
+	databasev1alpha1 "github.com/mainstay-operator/mainstay-operator/api/database/v1alpha1"
+)
+
+// recoverMajority goes on from the data of one member, or anew without any, when a majority of the members has lost theirs and a
+// human has allowed it. A member that does not answer is not lost: its pod may come back with its data. What a human allows is
+// bound to what was seen, by a token.
+func (s Situation) recoverMajority() (Step, bool) {
+	voters := s.Where(Member.countedOnRecord)
+	lost := s.Where(func(m Member) bool { return m.countedOnRecord() && s.hasLostData(m) })
+	if len(voters)-len(lost) > len(voters)/2 || s.Status.Membership.ClusterID == "" {
+		return Step{}, false
+	}
+	left := s.Where(func(m Member) bool { return m.Record != nil && !s.hasLostData(m) })
+	if len(left) > 0 && !s.HasStorage {
+		return Step{Do: Block, Reason: commonv1.ReasonQuorumLost, Message: fmt.Sprintf(
+			"%s have lost their data, and with it the majority. Without storage a restart would lose what %s has: save it with etcdctl snapshot save, and make a new EtcdCluster",
+			strings.Join(NamesOf(lost), ", "), strings.Join(NamesOf(left), ", "))}, true
+	}
+	if silent := slices.DeleteFunc(slices.Clone(left), func(m Member) bool { return m.View.Answered }); len(silent) > 0 {
+		return Step{Do: Block, Reason: commonv1.ReasonQuorumLost, RequeueAfter: time.Second, Message: fmt.Sprintf(
+			"%s have lost their data, and with it the majority; whose data is the latest is known once %s answers",
+			strings.Join(NamesOf(lost), ", "), strings.Join(NamesOf(silent), ", "))}, true
+	}
+	survivor, from := Member{}, "without any data"
+	if len(left) > 0 {
+		survivor = slices.MaxFunc(left, func(a, b Member) int { return compareLogs(a.View, b.View) })
+		if survivor.View.IsLearner {
+			return Step{Do: Block, Reason: commonv1.ReasonQuorumLost, Message: fmt.Sprintf(
+				"%s have lost their data, and with it the majority; %s has the latest data and is a learner, which etcd cannot make a cluster of: copy its member/snap/db, and restore that into a new EtcdCluster",
+				strings.Join(NamesOf(lost), ", "), survivor.Name)}, true
+		}
+		from = fmt.Sprintf("from the data of %s, revision %d", survivor.Name, survivor.View.Revision)
+	}
+	token := s.recoveryToken(lost, survivor)
+	if s.AllowedRecovery != token {
+		return Step{Do: Block, Reason: commonv1.ReasonQuorumLost, Message: fmt.Sprintf(
+			"%s have lost their data, and with it the majority. To go on %s, and lose confirmed writes that only they had, annotate this object with %s=%s",
+			strings.Join(NamesOf(lost), ", "), from, databasev1alpha1.EtcdAllowUnsafeRecovery, token)}, true
+	}
+	if survivor.Name == "" {
+		return s.form(), true
+	}
+	given := s.Where(func(m Member) bool { return m.Record != nil && m.Name != survivor.Name })
+	return Step{Do: Recover, Member: survivor.Name, Lost: NamesOf(given), Message: "a human has allowed it"}, true
+}
+
+// countedOnRecord reports whether a member on record counts for the majority: it formed the cluster, or was promoted.
+func (m Member) countedOnRecord() bool { return m.Record != nil && (m.Record.Ran || !m.Record.Joined) }
+
+// formIfAllowed begins a cluster without any data, because the member is lost from whose data the cluster was to go on.
+func (s Situation) formIfAllowed(survivor Member) Step {
+	token := s.recoveryToken([]Member{survivor}, Member{})
+	if s.AllowedRecovery == token {
+		return s.form()
+	}
+	return Step{Do: Block, Reason: commonv1.ReasonQuorumLost, Message: fmt.Sprintf(
+		"%s, from whose data the cluster was to go on, has lost it. To begin without any data, annotate this object with %s=%s",
+		survivor.Name, databasev1alpha1.EtcdAllowUnsafeRecovery, token)}
+}
+
+// compareLogs is positive if a knows of more committed entries. etcd tells neither the last entry of a member's log nor its term;
+// the term that it tells is the current one, which a member may have only heard of.
+func compareLogs(a, b View) int {
+	return cmp.Or(cmp.Compare(a.Index, b.Index), cmp.Compare(a.Term, b.Term))
+}
+
+// recoveryToken differs with what was seen: which members have lost their data, and what is left.
+func (s Situation) recoveryToken(lost []Member, survivor Member) string {
+	seen := []string{s.Status.Membership.ClusterID, survivor.Name, fmt.Sprint(survivor.View.Term, survivor.View.Index)}
+	for _, m := range lost {
+		seen = append(seen, m.Record.DataID)
+	}
+	sum := sha256.Sum256([]byte(strings.Join(seen, "\n")))
+	return hex.EncodeToString(sum[:])[:12]
+}
+
+// recovery names the recovery that is on record; empty if there is none.
+func (s Situation) recovery() string {
+	if c := s.Status.Membership.Change; c != nil && c.Type == databasev1alpha1.EtcdRecover {
+		return c.Recovery
+	}
+	return ""
+}
+
+// mayRecover reports whether the pod may be told to start, as far as a recovery goes that is on record. One that was told
+// anything but to take part in it may not, as its server may run with the members that are lost; nor may any while a server
+// of those that were given up may run beside it.
+func (s Situation) mayRecover(m Member) bool {
+	if s.recovery() == "" {
+		return true
+	}
+	return (m.Pod.Permit == "" || s.recovers(m)) && len(s.givenUp()) == 0
+}
+
+// recovers reports whether the pod was told to take part in the recovery that is on record.
+func (s Situation) recovers(m Member) bool {
+	told, _ := ParsePermit(m.Pod.Permit) // one that cannot be read tells nothing
+	return told.Force == s.recovery()
+}
+
+// givenUp are the members beside the one that a recovery goes on from, while their pods may run.
+func (s Situation) givenUp() []Member {
+	return s.Where(func(o Member) bool { return o.Name != s.Status.Membership.Change.Name && o.Pod.Permit != "" })
+}
+
+// finishRecovery goes on with a recovery that is on record. All pods of before are stopped. The next one of the member is told
+// to make it a cluster of one, which it does once before anybody is served, and then serves (package launcher).
+func (s Situation) finishRecovery() (Step, bool) {
+	if s.recovery() == "" {
+		return Step{}, false
+	}
+	name := s.Status.Membership.Change.Name
+	m, _ := s.Find(name)
+	if s.hasLostData(m) {
+		return s.formIfAllowed(m), true
+	}
+	former := s.givenUp()
+	if m.Pod.Permit != "" && !s.recovers(m) {
+		former = append(former, m)
+	}
+	for _, o := range former {
+		if !o.Pod.Deleting {
+			return Step{Do: DeletePod, Member: o.Name, Message: "it was told to run with members that are lost", RequeueAfter: ShortRequeue}, true
+		}
+	}
+	if len(former) == 0 && s.Listed && m.IsHealthy() {
+		return Step{Do: EndRecovery, Member: name}, true
+	}
+	return Step{Do: Wait, Message: "waiting for " + name + ", from whose data the cluster goes on", RequeueAfter: ShortRequeue}, true
+}

@@ -1,0 +1,147 @@
+package membership
+
+import (
+	"strings"
+	"testing"
+
+	databasev1alpha1 "github.com/mainstay-operator/mainstay-operator/api/database/v1alpha1"
+)
+
+// loseMajority leaves a-2 alone with its data, without a leader.
+func (s *scene) loseMajority() {
+	s.Listed = false
+	s.loseData(0)
+	s.loseData(1)
+	s.Members[2].View.Leader, s.Members[2].View.Revision = 0, 77
+}
+
+// allow sets the annotation to the token that the message asks for.
+func (s *scene) allow() {
+	message := s.Plan().Message
+	s.AllowedRecovery = message[strings.LastIndexByte(message, '=')+1:]
+}
+
+// recovering is the recovery "r" from a-2 on record, whose pod is a new one.
+func (s *scene) recovering() {
+	s.loseMajority()
+	s.Status.Membership.Change = &databasev1alpha1.EtcdMembershipChange{Type: databasev1alpha1.EtcdRecover, Name: "a-2", Recovery: "r"}
+	s.Status.Membership.Members = s.Status.Membership.Members[2:]
+	s.link()
+	s.Members[0].Pod, s.Members[1].Pod = Pod{}, Pod{}
+	s.replacePod(2)
+}
+
+// serveRecovered has the pod be told of that recovery, and serve.
+func (s *scene) serveRecovered() {
+	s.Members[2].Pod.Permit = s.Permit(s.Members[2])
+	s.Listed, s.Members[2].View = true, View{Answered: true, ID: 102, Leader: 102}
+}
+
+func TestRecovery(t *testing.T) {
+	for _, c := range []row{
+		{"E8: a human must allow it", (*scene).loseMajority, "Block ", "from the data of a-2, revision 77"},
+		{"E8: by the token of what was seen", func(s *scene) { s.loseMajority(); s.allow() }, "Recover a-2", "a human has allowed it"},
+		{"E8: not by a token of something else", func(s *scene) {
+			s.loseMajority()
+			s.allow()
+			s.Members[2].View.Index++
+		}, "Block ", "annotate this object"},
+		{"E8: unreachable is not lost", func(s *scene) { s.Listed = false; s.silence(0); s.silence(1) }, "Block ", "1 of 3 members answer"},
+		{"E8: nor is one that has no pod", func(s *scene) {
+			s.Listed = false
+			s.loseData(0)
+			s.silence(1)
+			s.Members[1].Pod = Pod{}
+		}, "Block ", "1 of 3 members answer"},
+		{"E8: a minority that is lost is replaced instead", func(s *scene) { s.loseData(0); s.lead(1) }, "RemoveMember a-0", ""},
+		{"E8: the survivor that is silent is waited for", func(s *scene) { s.loseMajority(); s.silence(2) }, "Block ", "known once a-2 answers"},
+		{"E8: the survivor with the latest log", func(s *scene) {
+			s.addVoter()
+			s.addVoter()
+			s.Size = 5
+			s.loseMajority()
+			s.loseData(3)
+			s.Members[4].View.Index, s.Members[4].View.Leader = 60, 0
+		}, "Block ", "from the data of a-4"},
+		{"E8: a term that it has only heard of makes no log later", func(s *scene) {
+			s.addVoter()
+			s.addVoter()
+			s.Size = 5
+			s.loseMajority()
+			s.loseData(3)
+			s.Members[4].View.Index, s.Members[4].View.Leader = 60, 0
+			s.Members[2].View.Term = 3
+		}, "Block ", "from the data of a-4"},
+		{"E8: a restart without storage would lose the last copy", func(s *scene) { s.HasStorage = false; s.loseMajority() }, "Block ", "save it with etcdctl snapshot save"},
+		{"E8: etcd makes no cluster of a learner", func(s *scene) { s.loseMajority(); s.Members[2].View.IsLearner = true }, "Block ", "is a learner"},
+		{"E8: a learner that is lost does not count", func(s *scene) {
+			s.addVoter()
+			s.Members[3].Record.Ran, s.Members[3].Record.Joined = false, true
+			s.Listed = false
+			s.loseData(3)
+			s.loseData(0)
+		}, "Block ", "2 of 4 members answer"},
+		{"E8: the survivor loses its data, too", func(s *scene) {
+			s.recovering()
+			s.Members[2].Pod.LostData = "d2"
+		}, "Block ", "has lost it. To begin without any data"},
+		{"E8: that takes another token", func(s *scene) {
+			s.loseMajority()
+			s.allow()
+			token := s.AllowedRecovery
+			s.recovering()
+			s.AllowedRecovery = token
+			s.Members[2].Pod.LostData = "d2"
+		}, "Block ", "has lost it. To begin without any data"},
+		{"E8: nobody has any data", func(s *scene) { s.loseMajority(); s.loseData(2) }, "Block ", "To go on without any data"},
+		{"E8: then it is formed anew", func(s *scene) { s.loseMajority(); s.loseData(2); s.allow() }, "Form ", ""},
+		{"E8: the pod of before is stopped", func(s *scene) { s.recovering(); s.Members[2].Pod.Permit = `{"data":"d2"}` }, "DeletePod a-2", "members that are lost"},
+		{"E8: also one that was told before the recovery was known", func(s *scene) {
+			s.recovering()
+			s.Members[2].Pod.Permit = `{"data":"d2","force":"before"}`
+		}, "DeletePod a-2", "members that are lost"},
+		{"E8: nothing that was given up runs beside it", func(s *scene) {
+			s.recovering()
+			s.Members[0].Pod, s.Members[0].View.Answered = Pod{UID: "x", Permit: "y"}, true
+		}, "DeletePod a-0", "members that are lost"},
+		{"E8: that takes its time", func(s *scene) {
+			s.recovering()
+			s.serveRecovered()
+			s.Members[0].Pod = Pod{UID: "x", Permit: "y", Deleting: true}
+		}, "Wait ", "waiting for a-2"},
+		{"E8: so does it to become a cluster of one", func(s *scene) {
+			s.recovering()
+			s.serveRecovered()
+			s.Listed = false
+			s.silence(2)
+		}, "Wait ", "waiting for a-2"},
+		{"E8: it serves", func(s *scene) { s.recovering(); s.serveRecovered() }, "EndRecovery a-2", ""},
+	} {
+		t.Run(c.name, c.test)
+	}
+}
+
+func TestPermitOfARecovery(t *testing.T) {
+	for _, c := range []struct {
+		name    string
+		arrange func(*scene)
+		want    string
+	}{
+		{"a new pod takes part in it", func(*scene) {}, `"ran":true,"force":"r"`},
+		{"it is told the same again", (*scene).serveRecovered, `"ran":true,"force":"r"`},
+		{"not one that runs with members that are lost", func(s *scene) { s.Members[2].Pod.Permit = `{"data":"d2"}` }, ""},
+		{"not one of an earlier recovery", func(s *scene) { s.Members[2].Pod.Permit = `{"data":"d2","force":"before"}` }, ""},
+		{"not while what was given up may run", func(s *scene) { s.Members[0].Pod = Pod{UID: "x", Permit: "y", Deleting: true} }, ""},
+		{"none once it has ended", func(s *scene) { s.Status.Membership.Change = nil }, `"ran":true,"state"`},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			s := newScene()
+			s.recovering()
+			c.arrange(s)
+			got := s.Permit(s.Members[2])
+			if !strings.Contains(got, c.want) || (got == "") != (c.want == "") {
+				t.Errorf("got %s", got)
+			}
+		})
+	}
+}

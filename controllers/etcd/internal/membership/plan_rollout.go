@@ -1,0 +1,96 @@
+package membership
+
+import (
+	"fmt"
+	"slices"
+
+	commonv1 "github.com/mainstay-operator/mainstay-operator/api/common/v1"
+)
+
+// restartFailing deletes an outdated pod whose container does not run: a later template may mend it. That takes nothing away
+// from the majority. Without storage a server that had run takes its data along, so such a pod is left to a human; and so is one
+// of a cluster that is forming, once any has begun: another pod in its place may not begin. While a pod of the latest template
+// fails, too, that template mends nothing, and no further pod gets it.
+func (s Situation) restartFailing() (Step, bool) {
+	isForming := s.Status.Membership.ClusterID == ""
+	unproven := s.Where(func(m Member) bool { return m.hasNoServer() && !m.Pod.Outdated })
+	if len(s.Where(func(m Member) bool { return m.Pod.Deleting })) > 0 || len(unproven) > 0 && !isForming {
+		return Step{}, false
+	}
+	begun := s.Where(func(m Member) bool { return m.Pod.HasRun })
+	if len(begun) > 0 && (!s.HasStorage || isForming) {
+		return Step{}, false
+	}
+	for _, m := range s.Members {
+		if m.hasNoServer() && m.Pod.Outdated && !m.Pod.Ready && !m.View.Answered {
+			return Step{Do: DeletePod, Member: m.Name, Message: "no server runs in it, and its pod is outdated", RequeueAfter: ShortRequeue}, true
+		}
+	}
+	return Step{}, false
+}
+
+// hasNoServer reports whether the pod of a member on record runs no server.
+func (m Member) hasNoServer() bool {
+	return m.Record != nil && m.Pod.UID != "" && (m.Pod.Stopped || !m.Pod.HasRun)
+}
+
+// moveLeaderFrom hands the lead to another voter, if that member has it.
+func (s Situation) moveLeaderFrom(m Member) (Step, bool) {
+	leader, _ := s.Leader()
+	if leader.Name != m.Name {
+		return Step{}, false
+	}
+	successors := s.Where(func(o Member) bool { return o.Name != m.Name && o.IsVoter() && o.IsHealthy() && !o.Pod.Deleting })
+	if len(successors) == 0 {
+		return Step{}, false
+	}
+	// The one that has most of the log, and of these one that stays.
+	successor := slices.MaxFunc(successors, func(a, b Member) int {
+		if stays := boolToInt(!a.Pod.Outdated) - boolToInt(!b.Pod.Outdated); stays != 0 {
+			return stays
+		}
+		return int(int64(a.View.Index) - int64(b.View.Index))
+	})
+	return Step{Do: MoveLeader, Member: m.Name, Target: successor.Name}, true
+}
+
+// rollOutdated deletes the pod of one outdated member, from the highest ordinal, the leader last. All members are well here.
+func (s Situation) rollOutdated() (Step, bool) {
+	if deleting := s.Where(func(m Member) bool { return m.Record != nil && m.Pod.Deleting }); len(deleting) > 0 {
+		return Step{Do: Wait, Message: "waiting for " + deleting[0].Name + " to be made anew", RequeueAfter: ShortRequeue}, true
+	}
+	outdated, voters := s.Where(func(m Member) bool { return m.Record != nil && m.Pod.Outdated }), len(s.Where(Member.IsVoter))
+	if len(outdated) == 0 || voters == 2 || voters < int(s.Size) && !s.HasStorage {
+		return Step{}, false // of two none can be spared: another comes first
+	}
+	if !s.HasStorage && voters == 1 {
+		return Step{Do: Block, Reason: commonv1.ReasonRestartBlocked, Message: fmt.Sprintf(
+			"%s must be made anew and is the only copy of the data, which would go with its pod: set size to 3, or make a new EtcdCluster with storage", outdated[0].Name)}, true
+	}
+	leader, _ := s.Leader()
+	last := outdated[len(outdated)-1]
+	if last.Name == leader.Name && len(outdated) > 1 {
+		last = outdated[len(outdated)-2]
+	}
+	if next, ok := s.moveLeaderFrom(last); ok {
+		return next, true
+	}
+	return Step{Do: DeletePod, Member: last.Name, Message: "its pod is outdated", RequeueAfter: ShortRequeue}, true
+}
+
+// handLeadOn moves the lead away from a pod that somebody deletes or drains, while it still answers.
+func (s Situation) handLeadOn() (Step, bool) {
+	leader, _ := s.Leader()
+	if !leader.Pod.Deleting {
+		return Step{}, false
+	}
+	return s.moveLeaderFrom(leader)
+}
+
+// boolToInt is 1 for true and 0 for false, to compare.
+func boolToInt(b bool) int {
+	if b {
+		return 1
+	}
+	return 0
+}

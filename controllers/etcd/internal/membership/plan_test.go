@@ -1,0 +1,392 @@
+package membership
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+
+	"k8s.io/apimachinery/pkg/types"
+
+	databasev1alpha1 "github.com/mainstay-operator/mainstay-operator/api/database/v1alpha1"
+)
+
+// scene is a situation that a row changes.
+type scene struct{ Situation }
+
+// newScene is a cluster of three with storage, at rest: a-0 leads.
+func newScene() *scene {
+	s := &scene{Situation{
+		Spec:   Spec{Name: "a", Namespace: "ns", Size: 3, HasStorage: true, Wanted: Version{6, 16}, DefaultImages: []string{"etcd:v3.5.35", "etcd:v3.6.16", "etcd:v3.7.3"}},
+		Status: &databasev1alpha1.EtcdClusterStatus{TargetVersion: "3.6.16", TargetImage: "etcd:v3.6.16", Membership: &databasev1alpha1.EtcdMembership{Token: "t", ClusterID: "c", InitialVersion: "3.6.16"}},
+		World:  World{Listed: true, ClusterID: 12},
+	}}
+	for range 3 {
+		s.addVoter()
+	}
+	return s
+}
+
+// addVoter adds a healthy member with the next ordinal.
+func (s *scene) addVoter() {
+	i := len(s.Members)
+	name, uid, id := fmt.Sprintf("a-%d", i), types.UID(fmt.Sprintf("pod-%d", i)), uint64(100+i)
+	s.Status.Membership.Members = append(s.Status.Membership.Members, databasev1alpha1.EtcdRecordedMember{
+		Name: name, ID: FormatID(id), DataID: fmt.Sprintf("d%d", i), StartedBy: uid, ClaimUID: claimOf(i), Ran: true})
+	s.Members = append(s.Members, Member{
+		Name:   name,
+		Listed: &ListedMember{ID: id, Name: name, PeerURL: s.PeerURL(name)},
+		Pod:    Pod{UID: uid, ClaimUID: claimOf(i), Address: "10.0.0.1", Image: "etcd:v3.6.16", Ready: true, HasRun: true},
+		View:   View{Answered: true, ID: id, ClusterID: 12, Leader: 100, Version: Version{6, 16}, ClusterVersion: "3.6", Term: 2, Index: 50},
+	})
+	s.link()
+	m := &s.Members[i]
+	m.Pod.Permit = s.Permit(*m)
+}
+
+// claimOf is the claim of that member's volume.
+func claimOf(i int) types.UID { return types.UID(fmt.Sprintf("claim-%d", i)) }
+
+// addLearner adds a member that is still to be promoted.
+func (s *scene) addLearner() {
+	s.addVoter()
+	m := &s.Members[len(s.Members)-1]
+	m.Listed.IsLearner, m.View.IsLearner, m.Record.Joined, m.Record.Ran = true, true, true, false
+}
+
+// link points the members at their records, as observing them does.
+func (s *scene) link() {
+	for i := range s.Members {
+		m := &s.Members[i]
+		m.Record = nil
+		for j := range s.Status.Membership.Members {
+			if one := &s.Status.Membership.Members[j]; one.Name == m.Name {
+				m.Record = one
+			}
+		}
+	}
+}
+
+// forget takes a member off the record and out of etcd's list. Its pod stays.
+func (s *scene) forget(i int) {
+	members := s.Status.Membership.Members
+	s.Status.Membership.Members = append(members[:i:i], members[i+1:]...)
+	s.link()
+	s.Members[i].Listed = nil
+}
+
+// silence makes a member not answer, and its pod not ready.
+func (s *scene) silence(i int) {
+	s.Members[i].View, s.Members[i].Pod.Ready = View{}, false
+}
+
+// outdate makes the pods of these members outdated.
+func (s *scene) outdate(ordinals ...int) {
+	for _, i := range ordinals {
+		s.Members[i].Pod.Outdated = true
+	}
+}
+
+// lead gives the lead to that member.
+func (s *scene) lead(i int) {
+	for j := range s.Members {
+		s.Members[j].View.Leader = uint64(100 + i)
+	}
+}
+
+// replacePod gives a member another pod, in which nothing has started.
+func (s *scene) replacePod(i int) {
+	s.silence(i)
+	s.Members[i].Pod = Pod{UID: types.UID(fmt.Sprintf("new-pod-%d", i)), ClaimUID: claimOf(i)}
+}
+
+// loseData has the new pod of a member report that its data is not there.
+func (s *scene) loseData(i int) {
+	s.replacePod(i)
+	s.Members[i].Pod.Permit = s.Permit(s.Members[i])
+	s.Members[i].Pod.LostData = s.Members[i].Record.DataID
+}
+
+// run sets the version that members run and have agreed on.
+func (s *scene) run(v Version, agreed string, ordinals ...int) {
+	for _, i := range ordinals {
+		s.Members[i].View.Version, s.Members[i].View.ClusterVersion = v, agreed
+	}
+}
+
+// fromOld makes it a cluster that was formed with 3.5 and is to go from 3.6 to 3.7.
+func (s *scene) fromOld(readableFrom int64) {
+	s.Wanted, s.Status.Membership.InitialVersion, s.Status.Membership.ReadableFrom = Version{7, 3}, "3.5.35", readableFrom
+	for i := range s.Members {
+		s.Members[i].View.Applied = 151
+	}
+}
+
+// row is a situation and what is planned in it.
+type row struct {
+	name    string
+	arrange func(*scene)
+	want    string // the step: what it does and its member
+	says    string // part of the message, the target, or the version and its image
+}
+
+func (c row) test(t *testing.T) {
+	s := newScene()
+	c.arrange(s)
+	got := s.Plan()
+	if got.String() != c.want || !strings.Contains(got.Message+got.Target+got.Version+" "+got.Image, c.says) {
+		t.Errorf("got %s: %s%s%s %s", got, got.Message, got.Target, got.Version, got.Image)
+	}
+	if got.Do == Wait && got.RequeueAfter == 0 {
+		t.Error("it has no end")
+	}
+	if got.Do == Block && got.Reason == "" {
+		t.Error("it has no reason")
+	}
+}
+
+func TestPlan(t *testing.T) {
+	for _, c := range []row{
+		{"at rest", func(*scene) {}, "Idle ", ""},
+		{"a new cluster is formed", func(s *scene) { s.Status.Membership, s.Members = nil, nil }, "Form ", "3.6.16"},
+		{"not with a version that it cannot run", func(s *scene) {
+			s.Status.Membership, s.Members, s.WantedError = nil, nil, "this release knows no etcd 3.9"
+		}, "Block ", "version: this release knows no etcd 3.9"},
+		{"not before its volume is known", func(s *scene) { s.Members[1].Record.StartedBy, s.Members[1].Pod.ClaimUID = "", "" }, "Idle ", ""},
+		{"who may begin is saved first", func(s *scene) { s.Members[1].Record.StartedBy = "" }, "StartMember a-1", ""},
+		{"not a pod that is going", func(s *scene) {
+			s.Members[1].Record.StartedBy, s.Members[1].Pod.Deleting = "", true
+			s.silence(1)
+		}, "Wait ", "waiting for a-1"},
+		{"the members have not met", func(s *scene) { s.Status.Membership.ClusterID, s.Listed = "", false }, "Wait ", "form the cluster"},
+		{"the members have met", func(s *scene) { s.Status.Membership.ClusterID = "" }, "RecordIDs ", ""},
+		{"a member on record is not listed yet", func(s *scene) { s.Status.Membership.ClusterID, s.Members[2].Listed = "", nil }, "Wait ", "form the cluster"},
+		{"who was seen to run is recorded", func(s *scene) { s.Members[2].Record.Ran = false }, "RecordIDs ", ""},
+		{"a cluster that nobody has data of is formed anew", func(s *scene) {
+			s.Status.Membership.ClusterID, s.Listed, s.ClusterID = "", false, 0
+			for i := range s.Members {
+				s.loseData(i)
+			}
+		}, "Form ", "3.6.16"},
+		{"not while one member has its data", func(s *scene) {
+			s.Status.Membership.ClusterID, s.Listed, s.ClusterID = "", false, 0
+			s.loseData(0)
+			s.loseData(1)
+		}, "Block ", "delete this object and make it anew"},
+		{"never once the members have met", func(s *scene) {
+			s.Listed, s.ClusterID = false, 0
+			for i := range s.Members {
+				s.loseData(i)
+			}
+		}, "Block ", "To go on without any data"},
+		{"no majority", func(s *scene) { s.Listed = false; s.silence(0); s.silence(1) }, "Block ", "1 of 3 members answer"},
+		{"a member that somebody else added", func(s *scene) { s.UnknownMembers = []ListedMember{{ID: 0xabc}} }, "Block ", "abc"},
+		{"E4: an addition that was cut short goes on", func(s *scene) {
+			s.Status.Membership.Change = &databasev1alpha1.EtcdMembershipChange{Type: databasev1alpha1.EtcdAdd, Name: "a-3"}
+		}, "AddMember a-3", ""},
+		{"E4: a removal that was cut short goes on", func(s *scene) {
+			s.Status.Membership.Change = &databasev1alpha1.EtcdMembershipChange{Type: databasev1alpha1.EtcdRemove, Name: "a-2"}
+		}, "RemoveMember a-2", ""},
+		{"a member that is listed and not on record", func(s *scene) {
+			listed := s.Members[2].Listed
+			s.forget(2)
+			s.Members[2].Listed, s.Members[2].Pod = listed, Pod{}
+		}, "RemoveMember a-2", "not on record"},
+		{"E1: nothing is changed while a member is silent", func(s *scene) { s.Size = 5; s.silence(2) }, "Wait ", "waiting for a-2"},
+		{"E1: a lost member is replaced while the others are well", func(s *scene) { s.loseData(2) }, "RemoveMember a-2", "lost its data"},
+		{"E1: also while another is silent, if a majority of the others is well", func(s *scene) {
+			s.addVoter()
+			s.addVoter()
+			s.Size = 5
+			s.loseData(2)
+			s.silence(0)
+			s.lead(1)
+		}, "RemoveMember a-2", "lost its data"},
+		{"E1: another volume has not what was confirmed", func(s *scene) { s.replacePod(2); s.Members[2].Pod.ClaimUID = "restored" }, "RemoveMember a-2", "lost its data"},
+		{"E1: two that are lost, one after the other", func(s *scene) { s.addVoter(); s.addVoter(); s.Size = 5; s.loseData(2); s.loseData(3) }, "RemoveMember a-2", "lost its data"},
+		{"E1: not without a majority of the others", func(s *scene) { s.loseData(2); s.silence(1) }, "Block ", "not healthy: a-1"},
+		{"E1: a change that etcd would refuse is withdrawn", func(s *scene) {
+			s.Status.Membership.Change = &databasev1alpha1.EtcdMembershipChange{Type: databasev1alpha1.EtcdAdd, Name: "a-3"}
+			s.silence(1)
+		}, "WithdrawChange a-3", "waiting for a-1"},
+		{"E1: also a removal", func(s *scene) {
+			s.Status.Membership.Change = &databasev1alpha1.EtcdMembershipChange{Type: databasev1alpha1.EtcdRemove, Name: "a-2", ID: FormatID(102)}
+			s.silence(1)
+		}, "WithdrawChange a-2", "waiting for a-1"},
+		{"E1: not one that is done", func(s *scene) {
+			s.Status.Membership.Change = &databasev1alpha1.EtcdMembershipChange{Type: databasev1alpha1.EtcdRemove, Name: "a-2", ID: "9"}
+			s.silence(1)
+		}, "RemoveMember a-2", ""},
+		{"a surplus member that does not run holds up nothing", func(s *scene) { s.addVoter(); s.silence(3) }, "RemoveMember a-3", "it does not run"},
+		{"nor do two", func(s *scene) { s.addVoter(); s.addVoter(); s.silence(3); s.silence(4) }, "RemoveMember a-4", "it does not run"},
+		{"it stays while no majority of the others is healthy", func(s *scene) { s.addVoter(); s.addVoter(); s.silence(2); s.silence(3); s.silence(4) },
+			"Wait ", "waiting for a-2, a-3, a-4"},
+		{"a record that is gone is not begun anew over data", func(s *scene) { s.Status.Membership = nil }, "Block ", "status.membership is gone"},
+		{"the only member", func(s *scene) { s.forget(2); s.forget(1); s.Members, s.Size = s.Members[:1], 1; s.loseData(0) }, "Block ", "a-0 has lost its data"},
+		{"E2: another pod goes on with the data", func(s *scene) { s.replacePod(2) }, "Wait ", "waiting for a-2"},
+		{"E2: without storage another pod has lost it", func(s *scene) { s.HasStorage = false; s.replacePod(2) }, "RemoveMember a-2", "lost its data"},
+		{"E2: without storage a pod that is away may come back", func(s *scene) { s.HasStorage = false; s.silence(2); s.Members[2].Pod = Pod{} }, "Wait ", "waiting for a-2"},
+		{"E2: what an earlier start lost is not this member's", func(s *scene) { s.silence(2); s.Members[2].Pod.LostData = "earlier" }, "Wait ", "waiting for a-2"},
+		{"E2: a member that answers has its data", func(s *scene) { s.Members[2].Pod.LostData = "d2" }, "Idle ", ""},
+		{"E2: a pod that was told to be a former member goes", func(s *scene) { s.Members[2].Record.DataID = "next"; s.silence(2) }, "DeletePod a-2", "no longer part"},
+		{"E2: also when there is no member in its place", func(s *scene) { s.forget(1); s.silence(1) }, "DeletePod a-1", "no longer part"},
+		{"E4: a silent one stays while etcd lists it: the record may be older", func(s *scene) {
+			s.Members[2].Record.DataID, s.Members[2].Record.ID = "older", "9"
+			s.silence(2)
+		}, "Wait ", "waiting for a-2"},
+		{"E4: and while etcd cannot be asked", func(s *scene) {
+			s.Members[2].Record.DataID, s.Listed = "older", false
+			s.silence(2)
+		}, "Block ", "2 of 3 members answer"},
+		{"E2: its server ends first", func(s *scene) { s.forget(1) }, "Wait ", "the former member of a-1 to end"},
+		{"E4: a member that somebody removed is forgotten", func(s *scene) { s.Members[2].Listed = nil; s.silence(2) }, "ForgetMember a-2", "no longer lists"},
+		{"E4: so is one in whose place another was added, which no pod starts as", func(s *scene) {
+			s.Members[2].Listed.ID, s.Members[2].Listed.Name = 9, ""
+			s.silence(2)
+		}, "ForgetMember a-2", "no longer lists"},
+		{"E4: not if that one has run, as the record may be older", func(s *scene) { s.Members[2].Listed.ID = 9; s.silence(2) }, "Wait ", "waiting for a-2"},
+		{"E4: a member that runs is right, and the record is older", func(s *scene) { s.Members[2].Record.DataID, s.Members[2].Record.ID = "older", "9" }, "AdoptMember a-2", "the record is older"},
+		{"E4: also one that the record does not know", func(s *scene) {
+			listed := s.Members[2].Listed
+			s.forget(2)
+			s.Members[2].Listed = listed
+		}, "AdoptMember a-2", ""},
+		{"E4: not one that etcd does not list", func(s *scene) { s.forget(1); s.Members[1].View.ID = 9 }, "Wait ", "the former member of a-1 to end"},
+		{"E3: a learner is promoted by the leader's word", func(s *scene) {
+			s.Members[2].Listed.IsLearner, s.Members[2].View.IsLearner = true, true
+		}, "PromoteMember a-2", ""},
+		{"E3: a learner that is silent is waited for", func(s *scene) { s.Members[2].Listed.IsLearner = true; s.silence(2) }, "Wait ", "waiting for a-2"},
+		{"more members", func(s *scene) { s.Size = 5 }, "AddMember a-3", ""},
+		{"a place between is filled first", func(s *scene) { s.Size = 5; s.forget(1); s.Members[1].Pod = Pod{}; s.silence(1) }, "AddMember a-1", ""},
+		{"fewer members, the highest first", func(s *scene) { s.addVoter(); s.addVoter() }, "RemoveMember a-4", "size is 3"},
+		{"E6: the leader is not removed", func(s *scene) { s.addVoter(); s.addVoter(); s.lead(4) }, "MoveLeader a-4", "a-0"},
+		{"an outdated pod, the highest first", func(s *scene) { s.outdate(0, 1, 2) }, "DeletePod a-2", "outdated"},
+		{"E6: the leader's pod last", func(s *scene) { s.outdate(0, 1, 2); s.lead(2) }, "DeletePod a-1", "outdated"},
+		{"E6: the lead moves before its pod goes", func(s *scene) { s.outdate(0) }, "MoveLeader a-0", "a-1"},
+		{"E6: to one that has most of the log", func(s *scene) { s.outdate(0); s.Members[2].View.Index = 60 }, "MoveLeader a-0", "a-2"},
+		{"E6: to one that stays rather", func(s *scene) { s.outdate(0, 1); s.lead(1); s.Members[0].View.Index = 60 }, "DeletePod a-0", "outdated"},
+		{"E6: also while another is silent", func(s *scene) { s.Members[0].Pod.Deleting = true; s.silence(2) }, "MoveLeader a-0", "a-1"},
+		{"E6: away from a pod that is going", func(s *scene) { s.Members[0].Pod.Deleting = true }, "MoveLeader a-0", "a-1"},
+		{"an outdated pod that fails goes at once", func(s *scene) { s.outdate(1); s.silence(1); s.Members[1].Pod.Stopped = true }, "DeletePod a-1", "no server runs"},
+		{"E5: not while one of the latest template fails, too", func(s *scene) {
+			s.outdate(1)
+			for _, i := range []int{1, 2} {
+				s.silence(i)
+				s.Members[i].Pod.Stopped = true
+			}
+		}, "Wait ", "waiting for a-1, a-2"},
+		{"E5: no pod goes while another is going", func(s *scene) { s.outdate(1); s.Members[2].Pod.Deleting = true }, "Wait ", "a-2 to be made anew"},
+		{"E5: no pod goes while a member is silent", func(s *scene) { s.outdate(1); s.silence(2) }, "Wait ", "waiting for a-2"},
+		{"the only member's pod goes: its volume stays", func(s *scene) {
+			s.forget(2)
+			s.forget(1)
+			s.Members, s.Size = s.Members[:1], 1
+			s.outdate(0)
+		}, "DeletePod a-0", "outdated"},
+		{"without storage a lost member is replaced before the next pod goes", func(s *scene) {
+			s.HasStorage = false
+			s.forget(2)
+			s.silence(2)
+			s.Members[2].Pod = Pod{}
+			s.outdate(0, 1)
+		}, "AddMember a-2", ""},
+		{"E5: of two voters no pod goes", func(s *scene) {
+			s.forget(2)
+			s.silence(2)
+			s.Members[2].Pod = Pod{}
+			s.outdate(0, 1)
+		}, "AddMember a-2", ""},
+		{"not without storage", func(s *scene) {
+			s.forget(2)
+			s.forget(1)
+			s.Members, s.Size, s.HasStorage = s.Members[:1], 1, false
+			s.outdate(0)
+		}, "Block ", "which would go with its pod"},
+		{"a template that no server runs with is mended", func(s *scene) { s.silence(2); s.outdate(2); s.Members[2].Pod.Stopped = true }, "DeletePod a-2", "no server runs in it"},
+		{"also without a majority", func(s *scene) {
+			s.Listed = false
+			s.silence(1)
+			s.silence(2)
+			s.outdate(1)
+			s.Members[1].Pod.Stopped = true
+		}, "DeletePod a-1", "no server runs in it"},
+		{"not one that the kubelet finds ready", func(s *scene) { s.silence(2); s.outdate(2); s.Members[2].Pod.Ready = true }, "Wait ", "waiting for a-2"},
+		{"not one whose container runs", func(s *scene) { s.silence(2); s.outdate(2) }, "Wait ", "waiting for a-2"},
+		{"not while another pod is going", func(s *scene) {
+			s.silence(2)
+			s.outdate(2)
+			s.Members[2].Pod.Stopped, s.Members[1].Pod.Deleting = true, true
+		}, "Wait ", "waiting for a-2"},
+		{"not one of a cluster that is forming, once any has begun", func(s *scene) {
+			s.Status.Membership.ClusterID, s.Listed = "", false
+			s.silence(2)
+			s.outdate(2)
+			s.Members[2].Pod.Stopped = true
+		}, "Wait ", "form the cluster"},
+		{"not one that takes its data along", func(s *scene) { s.HasStorage = false; s.silence(2); s.outdate(2); s.Members[2].Pod.Stopped = true }, "Wait ", "waiting for a-2"},
+		{"E7: the next version", func(s *scene) { s.Wanted = Version{7, 3} }, "SetVersion ", "3.7.3"},
+		{"E7: the logs of a cluster of 3.5 must be readable to 3.7", func(s *scene) { s.fromOld(0) }, "LimitLog ", ""},
+		{"E7: entries are written until every member has dropped the old ones", func(s *scene) { s.fromOld(151); s.Members[1].View.Applied = 150 }, "WriteEntries ", "before 3.7.3"},
+		{"E7: then comes the next version", func(s *scene) { s.fromOld(151) }, "SetVersion ", "3.7.3"},
+		{"E7: a cluster whose first version is not known may be of 3.5", func(s *scene) { s.fromOld(0); s.Status.Membership.InitialVersion = "" }, "LimitLog ", ""},
+		{"E7: 3.6 reads what 3.5 wrote", func(s *scene) {
+			s.Status.Membership.InitialVersion, s.Status.TargetVersion = "3.5.35", "3.5.35"
+			s.run(Version{5, 35}, "3.5", 0, 1, 2)
+		}, "SetVersion ", "3.6.16"},
+		{"E7: not while one runs the version before", func(s *scene) {
+			s.Wanted = Version{7, 3}
+			s.pull("etcd:v3.5.35", 1)
+			s.run(Version{5, 35}, "3.5", 1)
+		}, "Wait ", "waiting for a-1 to agree on version 3.6 before 3.7.3"},
+		{"E7: not while one has not agreed", func(s *scene) { s.Wanted = Version{7, 3}; s.run(Version{6, 16}, "3.5", 2) }, "Wait ", "waiting for a-2 to agree"},
+		{"E7: not while a pod is outdated", func(s *scene) { s.Wanted = Version{7, 3}; s.outdate(1) }, "DeletePod a-1", ""},
+		{"E7: never back", func(s *scene) { s.Wanted = Version{5, 35} }, "Block ", "restore a backup"},
+	} {
+		t.Run(c.name, c.test)
+	}
+}
+
+func TestReadableFrom(t *testing.T) {
+	s := newScene()
+	s.Members[2].View.Index = 70
+	if got := s.ReadableFrom(); got != 70+SnapshotCount+1 {
+		t.Errorf("got %d", got)
+	}
+}
+
+func TestPermit(t *testing.T) {
+	for _, c := range []struct {
+		name    string
+		arrange func(*scene)
+		want    string
+	}{
+		{"one that was recorded may begin", func(s *scene) { s.Members[1].Record.Ran = false }, `{"pod":"pod-1","data":"d1","fresh":true,"state":"new","token":"t","initialCluster":["a-0=https://a-0.a-headless.ns.svc:2380","a-1=https://a-1.a-headless.ns.svc:2380","a-2=https://a-2.a-headless.ns.svc:2380"]}`},
+		{"one that ran must find its log", func(*scene) {}, `{"pod":"pod-1","data":"d1","fresh":true,"ran":true,`},
+		{"another pod must find the data", func(s *scene) { s.replacePod(1) }, `{"pod":"new-pod-1","data":"d1","ran":true,`},
+		{"one that joins a cluster which runs", func(s *scene) { s.Members[1].Record.Joined = true }, `"memberID":"65","state":"existing"`},
+		{"one that is not on record may not start", func(s *scene) { s.forget(1) }, ""},
+		{"nor one that is not recorded to begin", func(s *scene) { s.Members[1].Record.StartedBy = "" }, ""},
+		{"nor one whose volume is another", func(s *scene) { s.Members[1].Pod.ClaimUID = "restored" }, ""},
+		{"nor one whose volume is not known yet", func(s *scene) { s.Members[1].Pod.ClaimUID = "" }, ""},
+		{"nor one without a pod", func(s *scene) { s.Members[1].Pod = Pod{} }, ""},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			s := newScene()
+			c.arrange(s)
+			got := s.Permit(s.Members[1])
+			if !strings.Contains(got, c.want) || (got == "") != (c.want == "") {
+				t.Errorf("got %s", got)
+			}
+		})
+	}
+}
+
+func TestAMemberThatFormsKnowsOnlyThoseThatForm(t *testing.T) {
+	s := newScene()
+	s.Members[2].Record.Joined = true
+	if first := s.Permit(s.Members[0]); strings.Contains(first, "a-2=") {
+		t.Errorf("it waits for one that comes later: %s", first)
+	}
+	if later := s.Permit(s.Members[2]); !strings.Contains(later, "a-0=") || !strings.Contains(later, "a-2=") {
+		t.Errorf("it does not know all: %s", later)
+	}
+}

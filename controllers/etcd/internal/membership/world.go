@@ -1,0 +1,204 @@
+package membership
+
+import (
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+
+	"k8s.io/apimachinery/pkg/types"
+
+	databasev1alpha1 "github.com/mainstay-operator/mainstay-operator/api/database/v1alpha1"
+)
+
+// Spec is what is asked for, with every default.
+type Spec struct {
+	Name, Namespace string
+	Size            int32
+	HasStorage      bool
+	Wanted          Version  // spec.version, exact
+	WantedError     string   // why spec.version cannot be carried out
+	Image           string   // spec.image, which serves one version alone
+	DefaultImages   []string // of the newest patches, from FirstMinor on
+	Quota           int64    // of data, in bytes
+	DefragThreshold int32    // share of free pages, in percent; 0 for none
+	AllowedRecovery string   // token of the recovery that a human has allowed
+}
+
+// World is what one pass saw, read once.
+type World struct {
+	Members []Member // by ordinal: on record, listed by etcd, or with a pod
+	// Listed reports whether etcd's own list of members was read, which takes a quorum.
+	Listed bool
+	// ClusterID of the members that answer; 0 if none does.
+	ClusterID uint64
+	// Alarms that are raised, of members and of those that are members no more.
+	Alarms []Alarm
+	// UnknownMembers are members in etcd's list whose peer URL is none of ours.
+	UnknownMembers []ListedMember
+}
+
+// Member is one place of the cluster: what the record says of it, what etcd says, and its pod.
+type Member struct {
+	Name   string
+	Record *databasev1alpha1.EtcdRecordedMember // nil if it is not on record
+	Listed *ListedMember                        // nil if etcd does not list it, or nobody could be asked
+	Pod    Pod
+	View   View
+}
+
+// ListedMember is a member in etcd's own list.
+type ListedMember struct {
+	ID        uint64
+	Name      string // empty until it has started
+	PeerURL   string
+	IsLearner bool
+}
+
+// Pod is the pod of a member; the zero Pod is none.
+type Pod struct {
+	UID      types.UID
+	Address  string
+	Image    string // that its server runs from
+	Permit   string // what it was told when it may start
+	LostData string // data directory with which it was told to go on, and which it has not found
+	Ready    bool   // the kubelet's probe finds that it answers reads, and is no learner
+	HasRun   bool   // its container has been started
+	Stopped  bool   // its container does not run now
+	Deleting bool
+	Outdated bool      // it is not of the StatefulSet's latest template
+	ClaimUID types.UID // of the claim of its volume; empty without storage
+}
+
+// Alarm is one that a member has raised.
+type Alarm struct {
+	ID   uint64 // of the member
+	Type string
+}
+
+// View is what a server says of itself; the zero View is of one that did not answer.
+type View struct {
+	Answered       bool
+	ID, ClusterID  uint64
+	Leader         uint64 // ID of the leader that it knows; 0 for none
+	IsLearner      bool
+	Version        Version
+	ClusterVersion string // minor version that it uses by agreement
+	Term, Index    uint64 // of raft: the last entry that it knows to be committed
+	Applied        uint64 // the last entry that it has applied
+	Revision       int64  // of the keys
+	HasAlarms      bool   // it knows of alarms, its own or others'
+	DBSize, DBUsed int64  // bytes of its database on disk, and those of them that hold data
+	Data           DataHash
+	Quota          int64 // of data, in bytes, that the server runs with; 0 if it does not tell
+	Alarms         []string
+}
+
+// IsHealthy reports whether a member answers and knows the leader.
+func (m Member) IsHealthy() bool {
+	return m.View.Answered && m.View.Leader != 0
+}
+
+// MayAnswer reports whether a view can be that of the member on record, or of one that the record does not have yet or any more.
+func (m Member) MayAnswer(view View, record *databasev1alpha1.EtcdMembership) bool {
+	if !view.Answered || record == nil {
+		return view.Answered
+	}
+	another := record.ClusterID != "" && record.ClusterID != FormatID(view.ClusterID)
+	former := m.Record == nil || m.IsOfFormerMember()
+	return !another && (former || m.Record.ID == "" || m.Record.ID == FormatID(view.ID))
+}
+
+// CurrentID is the member's ID on record, else in etcd's list, as FormatID writes it.
+func (m Member) CurrentID() string {
+	if m.Record != nil {
+		return m.Record.ID
+	}
+	return FormatID(m.Listed.ID)
+}
+
+// IsVoter reports whether etcd counts the member for its majority.
+func (m Member) IsVoter() bool { return m.Listed != nil && !m.Listed.IsLearner }
+
+// IsLearner reports whether the member is still to be promoted.
+func (m Member) IsLearner() bool { return m.Listed != nil && m.Listed.IsLearner }
+
+// IsLeader reports whether the member leads, by its own word.
+func (m Member) IsLeader() bool {
+	return m.View.Answered && m.View.ID != 0 && m.View.ID == m.View.Leader
+}
+
+// The names of etcd's alarms.
+const (
+	AlarmNoSpace = "NOSPACE"
+	AlarmCorrupt = "CORRUPT"
+)
+
+// FormatID writes an ID as etcdctl does.
+func FormatID(id uint64) string { return strconv.FormatUint(id, 16) }
+
+// ParseID reads what FormatID wrote.
+func ParseID(text string) (uint64, error) { return strconv.ParseUint(text, 16, 64) }
+
+// Ordinal is the number at the end of a member's name, -1 if there is none.
+func Ordinal(name string) int32 {
+	at := strings.LastIndexByte(name, '-')
+	n, err := strconv.ParseInt(name[at+1:], 10, 32)
+	if err != nil || at < 0 {
+		return -1
+	}
+	return int32(n)
+}
+
+// MemberName is the name of the member with that ordinal, and of its pod.
+func (s Spec) MemberName(ordinal int32) string { return fmt.Sprintf("%s-%d", s.Name, ordinal) }
+
+// HeadlessName is the name of the Service by which the members find each other.
+func (s Spec) HeadlessName() string { return s.Name + "-headless" }
+
+// Host is the name of the member's pod in DNS.
+func (s Spec) Host(member string) string {
+	return fmt.Sprintf("%s.%s.%s.svc", member, s.HeadlessName(), s.Namespace)
+}
+
+// PeerURL is where the other members reach that one.
+func (s Spec) PeerURL(member string) string { return "https://" + s.Host(member) + ":2380" }
+
+// Find returns the member of that name, and whether there is one.
+func (w World) Find(name string) (Member, bool) {
+	i := slices.IndexFunc(w.Members, func(m Member) bool { return m.Name == name })
+	if i < 0 {
+		return Member{Name: name}, false
+	}
+	return w.Members[i], true
+}
+
+// Where gives the members that the test holds for, in order.
+func (w World) Where(holds func(Member) bool) []Member {
+	var found []Member
+	for _, m := range w.Members {
+		if holds(m) {
+			found = append(found, m)
+		}
+	}
+	return found
+}
+
+// Leader returns the member that leads, and whether one does.
+func (w World) Leader() (Member, bool) {
+	leaders := w.Where(Member.IsLeader)
+	if len(leaders) == 0 {
+		return Member{}, false
+	}
+	// After a split, two may believe it: the later term is right.
+	return slices.MaxFunc(leaders, func(a, b Member) int { return int(int64(a.View.Term) - int64(b.View.Term)) }), true
+}
+
+// NamesOf are the names of these members, in their order.
+func NamesOf(members []Member) []string {
+	list := make([]string, 0, len(members))
+	for _, m := range members {
+		list = append(list, m.Name)
+	}
+	return list
+}

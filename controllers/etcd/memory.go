@@ -1,0 +1,85 @@
+package etcd
+
+import (
+	"maps"
+	"time"
+
+	"k8s.io/apimachinery/pkg/types"
+
+	databasev1alpha1 "github.com/mainstay-operator/mainstay-operator/api/database/v1alpha1"
+	"github.com/mainstay-operator/mainstay-operator/controllers/etcd/internal/membership"
+	"github.com/mainstay-operator/mainstay-operator/controllers/internal/converge"
+)
+
+// objectMemory is what the operator knows of one object and may forget at any time.
+type objectMemory struct {
+	peers *writtenPeers // nil if none were written or read yet
+	// deleted are the pods that were deleted shortly before, and when.
+	deleted map[types.UID]time.Time
+	looks   looks
+}
+
+// looks says when the servers were last seen.
+type looks struct {
+	full   time.Time // when all that run answered, and the list of members was read
+	listed time.Time // when the list was read, which takes a majority
+}
+
+// noteLook notes what a pass saw, and returns what is then known.
+func (m *memory) noteLook(e *databasev1alpha1.EtcdCluster, w membership.World, now time.Time) looks {
+	known, unlock := m.Lock(e)
+	defer unlock()
+	if w.Listed {
+		known.looks.listed = now
+		if !isPartial(w) {
+			known.looks.full = now
+		}
+	}
+	return known.looks
+}
+
+// memory is what is known of all objects.
+type memory struct{ converge.Memory[objectMemory] }
+
+// writtenPeers are the members' certificates as they were written, and whether the cache has shown them since.
+type writtenPeers struct {
+	peerCertificates
+	shown bool
+}
+
+// peers returns the certificates that stood last, and whether they are known.
+func (m *memory) peers(e *databasev1alpha1.EtcdCluster) (writtenPeers, bool) {
+	known, unlock := m.Lock(e)
+	defer unlock()
+	if known.peers == nil {
+		return writtenPeers{}, false
+	}
+	return *known.peers, true
+}
+
+func (m *memory) notePeers(e *databasev1alpha1.EtcdCluster, w writtenPeers) {
+	known, unlock := m.Lock(e)
+	defer unlock()
+	known.peers = &w
+}
+
+// deletionLag is how long the cache may show a pod as it was before the operator deleted it.
+const deletionLag = 30 * time.Second
+
+func (m *memory) noteDeleted(e *databasev1alpha1.EtcdCluster, pod types.UID, now time.Time) {
+	known, unlock := m.Lock(e)
+	defer unlock()
+	maps.DeleteFunc(known.deleted, func(_ types.UID, at time.Time) bool { return now.Sub(at) >= deletionLag })
+	if known.deleted == nil {
+		known.deleted = map[types.UID]time.Time{}
+	}
+	known.deleted[pod] = now
+}
+
+// wasDeleted reports whether the operator has deleted that pod, which the cache may not show yet.
+func (m *memory) wasDeleted(e *databasev1alpha1.EtcdCluster, pod types.UID, now time.Time) bool {
+	known, unlock := m.Lock(e)
+	defer unlock()
+	at, deleted := known.deleted[pod]
+	return deleted && now.Sub(at) < deletionLag
+}

@@ -1,0 +1,511 @@
+package etcd
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+
+	databasev1alpha1 "github.com/mainstay-operator/mainstay-operator/api/database/v1alpha1"
+	"github.com/mainstay-operator/mainstay-operator/controllers/etcd/internal/launcher"
+	"github.com/mainstay-operator/mainstay-operator/controllers/etcd/internal/membership"
+	"github.com/mainstay-operator/mainstay-operator/controllers/etcd/internal/wire"
+	"k8s.io/apimachinery/pkg/types"
+)
+
+// model is an etcd cluster with its pods, volumes and the object in the API server, small and exact. What raft guarantees is
+// taken for granted: a change of the members or a write is done at once, if a majority of the voters runs, and is then known to
+// all that run. What is searched for is an operator that takes the ground away from under these guarantees.
+type model struct {
+	Size    int32
+	Storage bool
+	Status  databasev1alpha1.EtcdClusterStatus
+	Version int // of the object: each save raises it
+	// Replicas of the StatefulSet.
+	Replicas int32
+	Pods     []modelPod // by ordinal; without a UID there is none
+	Volumes  []modelData
+	Claims   []int         // of the volumes, by ordinal
+	Raft     []modelMember // etcd's own list of members; none before they have met
+	Writes   int           // that were confirmed
+	IDs      int           // that were given to members, data directories and pods
+	Crashes  int           // of the operator that may yet come
+	Faults   int           // that may yet come
+	Humans   int           // who may yet allow a recovery
+	Allowed  string        // the token that one has allowed
+	// Recovered is the recovery after which a server served.
+	Recovered string
+	// Held is how many writes are never lost: those of the member that a recovery went on from.
+	Held int
+	// Asleep is an operator that was stopped after it had planned, and is yet to wake.
+	Asleep *sleeper
+}
+
+type modelPod struct {
+	UID     string
+	Permit  string // what it was told when it may start
+	Runs    bool
+	Lost    string // data directory that it has not found
+	Began   string // data directory with which it began, empty
+	Outdate bool
+}
+
+// modelData is what a volume holds: the directory of one member.
+type modelData struct {
+	DataID string
+	ID     uint64 // the member that the data is of; 0 before it has met the others
+	Writes int    // that it has
+	Old    bool   // a copy of before
+	Forced string // the last recovery in which it was made a cluster of one, if the launcher came to note it
+}
+
+type modelMember struct {
+	ID      uint64
+	Name    string
+	Learner bool
+	Started bool // it has told the others its name
+	// Voted is set once a majority was counted with it: its data must then be found again wherever it runs.
+	Voted bool
+}
+
+// sleeper is a pass that was stopped between its plan and its act.
+type sleeper struct {
+	Step    membership.Step
+	Status  databasev1alpha1.EtcdClusterStatus
+	Version int
+}
+
+// broken says which promise an order of events has broken.
+type broken string
+
+func (b broken) Error() string { return string(b) }
+
+func newModel(size int32, storage bool) *model {
+	return &model{Size: size, Storage: storage, Pods: make([]modelPod, maxMembers), Volumes: make([]modelData, maxMembers), Claims: make([]int, maxMembers)}
+}
+
+func (m *model) clone() *model {
+	next := *m
+	next.Status = *m.Status.DeepCopy()
+	next.Pods, next.Volumes, next.Claims, next.Raft = slices.Clone(m.Pods), slices.Clone(m.Volumes), slices.Clone(m.Claims), slices.Clone(m.Raft)
+	return &next
+}
+
+// key tells two models apart. UIDs and IDs are renamed by the order in which they appear, so that models which differ only in
+// these are the same.
+func (m *model) key() string {
+	text, _ := json.Marshal(m) // of numbers and texts there is no error
+	return string(text)
+}
+
+func (m *model) newID() int { m.IDs++; return m.IDs }
+
+func (m *model) spec() membership.Spec {
+	return membership.Spec{Name: "a", Namespace: "ns", Size: m.Size, HasStorage: m.Storage, AllowedRecovery: m.Allowed, Wanted: membership.Version{Minor: 6, Patch: 16}}
+}
+
+func (m *model) raft(id uint64) *modelMember {
+	for i := range m.Raft {
+		if m.Raft[i].ID == id {
+			return &m.Raft[i]
+		}
+	}
+	return nil
+}
+
+// runs reports whether a server runs at that ordinal which the others take for that member.
+func (m *model) runs(ordinal int, id uint64) bool {
+	return m.Pods[ordinal].Runs && m.Volumes[ordinal].ID == id
+}
+
+func ordinalOf(name string) int { return int(membership.Ordinal(name)) }
+
+// hasQuorum reports whether a majority of the voters runs.
+func (m *model) hasQuorum() bool {
+	voters, running := 0, 0
+	for _, one := range m.Raft {
+		if !one.Learner {
+			voters++
+			if m.runs(ordinalOf(one.Name), one.ID) {
+				running++
+			}
+		}
+	}
+	return voters > 0 && running > voters/2
+}
+
+// write confirms one write, if there is a majority: everybody who runs has it then, and who counts for the majority has voted.
+func (m *model) write() bool {
+	if !m.hasQuorum() {
+		return false
+	}
+	m.Writes++
+	for i := range m.Raft {
+		one := &m.Raft[i]
+		if m.runs(ordinalOf(one.Name), one.ID) {
+			m.Volumes[ordinalOf(one.Name)].Writes = m.Writes
+			one.Voted = one.Voted || !one.Learner
+		}
+	}
+	return true
+}
+
+// check returns which promise is broken.
+func (m *model) check() error {
+	for _, one := range m.Raft {
+		v := m.Volumes[ordinalOf(one.Name)]
+		if one.Voted && m.runs(ordinalOf(one.Name), one.ID) && v.Writes == 0 && m.Writes > 0 {
+			return broken(one.Name + " runs under an ID that has voted, without its data")
+		}
+	}
+	if m.held() < m.Held {
+		return broken("writes are lost that the member had from which the cluster went on")
+	}
+	learners := 0
+	for _, one := range m.Raft {
+		if one.Learner {
+			learners++
+		}
+	}
+	if learners > 1 {
+		return broken("two members are being added at once")
+	}
+	return nil
+}
+
+// startServer starts the server in a pod, as the launcher does: on the data that the permit allows.
+func (m *model) startServer(i int) error {
+	p, v := &m.Pods[i], &m.Volumes[i]
+	var permit launcher.Permit
+	if err := json.Unmarshal([]byte(p.Permit), &permit); err != nil {
+		return err
+	}
+	if permit.Pod != p.UID {
+		return nil
+	}
+	switch {
+	case v.DataID == permit.Data && (!permit.Ran || v.ID != 0):
+	case permit.Fresh && !permit.Ran && p.Began != permit.Data:
+		*v, p.Began = modelData{DataID: permit.Data}, permit.Data
+	default:
+		p.Lost = permit.Data
+		return nil
+	}
+	p.Runs, p.Lost = true, ""
+	if permit.Force != "" {
+		if err := m.force(i, permit.Force); err != nil {
+			return err
+		}
+		v.Forced, m.Recovered = permit.Force, permit.Force
+	}
+	if v.ID != 0 {
+		if one := m.raft(v.ID); one == nil { // it learns that it was removed, and ends
+			p.Runs = false
+		}
+		return nil
+	}
+	m.meet(i, permit)
+	return nil
+}
+
+// force makes the member with that volume a cluster of one, as a server does that nobody reaches, unless it was noted that this
+// recovery has done so.
+func (m *model) force(i int, recovery string) error {
+	v, name := m.Volumes[i], m.spec().MemberName(int32(i)) //nolint:gosec // at most 5
+	if v.Forced == recovery {
+		return nil
+	}
+	switch alone := len(m.Raft) == 1 && m.Raft[0].ID == v.ID; {
+	case m.Recovered == recovery:
+		return broken(name + " is made a cluster of one again, after it has served")
+	case alone:
+		return nil
+	case m.raft(v.ID) == nil || m.raft(v.ID).Learner:
+		return broken(name + " is made a cluster of one, and is no voter")
+	case m.hasMajority():
+		return broken(name + " is made a cluster of one, and a majority has its data")
+	}
+	for _, other := range m.Raft {
+		if other.ID != v.ID && m.runs(ordinalOf(other.Name), other.ID) {
+			return broken(name + " is made a cluster of one beside " + other.Name)
+		}
+	}
+	m.Raft = []modelMember{*m.raft(v.ID)}
+	m.Writes, m.Held = v.Writes, v.Writes
+	return nil
+}
+
+// held is how many writes some member has.
+func (m *model) held() int {
+	held := 0
+	for _, one := range m.Raft {
+		if m.holds(one) {
+			held = max(held, m.Volumes[ordinalOf(one.Name)].Writes)
+		}
+	}
+	return held
+}
+
+// holds reports whether a member's volume has what it voted with.
+func (m *model) holds(one modelMember) bool {
+	v := m.Volumes[ordinalOf(one.Name)]
+	return v.ID == one.ID && !v.Old
+}
+
+// keepsWrites reports whether a majority of the voters has all writes that were confirmed.
+func (m *model) keepsWrites() bool {
+	voters, having := 0, 0
+	for _, one := range m.Raft {
+		if !one.Learner {
+			voters++
+			if m.holds(one) && m.Volumes[ordinalOf(one.Name)].Writes == m.Writes {
+				having++
+			}
+		}
+	}
+	return having > voters/2
+}
+
+// meet gives a server that has begun its ID: when all that form the cluster are there, or when the others have added it.
+func (m *model) meet(i int, permit launcher.Permit) {
+	name := m.spec().MemberName(int32(i)) //nolint:gosec // at most 5
+	if permit.State == launcher.StateExisting {
+		for _, one := range m.Raft {
+			if one.Name == name && membership.FormatID(one.ID) == permit.MemberID && !one.Started && len(permit.InitialCluster) == len(m.Raft) {
+				m.Volumes[i].ID = one.ID
+				m.raft(one.ID).Started = true
+				return
+			}
+		}
+		m.Pods[i].Runs = false // it waits for the others to wait for it; etcd compares the list that it was told with theirs, and ends
+		return
+	}
+	if len(m.Raft) == 0 { // who forms is fixed by the permits: all get the same IDs from it
+		for _, peer := range permit.InitialCluster {
+			m.Raft = append(m.Raft, modelMember{ID: uint64(m.newID()), Name: strings.Split(peer, "=")[0]}) //nolint:gosec // small
+		}
+	}
+	for _, one := range m.Raft {
+		if one.Name == name {
+			m.Volumes[i].ID = one.ID
+			m.raft(one.ID).Started = true
+		}
+	}
+}
+
+var errCrashed = errors.New("the operator was killed")
+
+// modelEffects are a pass's effects on the model. The pass is killed at a call, before or after it is done.
+type modelEffects struct {
+	*model
+	object  *databasev1alpha1.EtcdCluster
+	version int // of the object that the pass has read
+	calls   int // so far
+	dieAt   int // the call that it does not survive; 0 for none
+	after   bool
+}
+
+// call does one call, unless the pass is killed at it.
+func (e *modelEffects) call(do func() error) error {
+	e.calls++
+	if e.calls == e.dieAt && !e.after {
+		return errCrashed
+	}
+	err := do()
+	if e.calls == e.dieAt {
+		return errCrashed
+	}
+	return err
+}
+
+func (e *modelEffects) save(context.Context) error {
+	return e.call(func() error {
+		if e.version != e.Version {
+			return errors.New("the object has changed")
+		}
+		e.Version++
+		e.version = e.Version
+		e.Status = *e.object.Status.DeepCopy()
+		e.object.Status = *e.Status.DeepCopy() // as the server's answer replaces what the pass held
+		return nil
+	})
+}
+
+func (e *modelEffects) newID() string { return fmt.Sprintf("i%d", e.model.newID()) }
+
+func (e *modelEffects) deletePod(_ context.Context, name string) error {
+	return e.call(func() error { e.removePod(ordinalOf(name)); return nil })
+}
+
+func (e *modelEffects) writePermit(_ context.Context, name, permit string, _ types.UID) error {
+	return e.call(func() error { e.Pods[ordinalOf(name)].Permit = permit; return nil })
+}
+
+// removePod takes a pod away, and without storage its data.
+func (m *model) removePod(i int) {
+	m.Pods[i] = modelPod{}
+	if !m.Storage {
+		m.Volumes[i] = modelData{}
+	}
+}
+
+// modelServer is the server of a pod.
+type modelServer struct {
+	*modelEffects
+	ordinal int
+}
+
+func (s *modelServer) Look(context.Context) membership.View {
+	m, v := s.model, s.Volumes[s.ordinal]
+	if !m.Pods[s.ordinal].Runs || v.ID == 0 {
+		return membership.View{}
+	}
+	view := membership.View{Answered: true, ID: v.ID, ClusterID: 1, Version: membership.Version{Minor: 6, Patch: 16}, ClusterVersion: "3.6", Index: uint64(v.Writes), Revision: int64(v.Writes)} //nolint:gosec // small
+	if one := m.raft(v.ID); one != nil {
+		view.IsLearner = one.Learner
+	}
+	if m.hasQuorum() {
+		view.Leader = m.leader()
+	}
+	return view
+}
+
+// leader is the first voter that runs.
+func (m *model) leader() uint64 {
+	for _, one := range m.Raft {
+		if !one.Learner && m.runs(ordinalOf(one.Name), one.ID) {
+			return one.ID
+		}
+	}
+	return 0
+}
+
+var errNoQuorum = errors.New("no majority")
+
+func (s *modelServer) Members(context.Context) ([]membership.ListedMember, error) {
+	if !s.hasQuorum() {
+		return nil, errNoQuorum
+	}
+	var list []membership.ListedMember
+	for _, one := range s.Raft {
+		listed := membership.ListedMember{ID: one.ID, PeerURL: s.spec().PeerURL(one.Name), IsLearner: one.Learner}
+		if one.Started {
+			listed.Name = one.Name
+		}
+		list = append(list, listed)
+	}
+	return list, nil
+}
+
+// change does a change of the members, which takes a majority.
+func (s *modelServer) change(do func() error) error {
+	return s.call(func() error {
+		if !s.write() {
+			return errNoQuorum
+		}
+		return do()
+	})
+}
+
+func (s *modelServer) AddLearner(_ context.Context, peerURL string) (id uint64, err error) {
+	err = s.change(func() error {
+		for ordinal := range int32(maxMembers) {
+			if name := s.spec().MemberName(ordinal); s.spec().PeerURL(name) == peerURL {
+				id = uint64(s.model.newID()) //nolint:gosec // small
+				s.Raft = append(s.Raft, modelMember{ID: id, Name: name, Learner: true})
+			}
+		}
+		return nil
+	})
+	return id, err
+}
+
+func (s *modelServer) Remove(_ context.Context, id uint64) error {
+	return s.change(func() error {
+		one := s.raft(id)
+		if one == nil {
+			return nil
+		}
+		others, running := 0, 0
+		for _, other := range s.Raft {
+			if other.ID != id && !other.Learner {
+				others++
+				if s.runs(ordinalOf(other.Name), other.ID) {
+					running++
+				}
+			}
+		}
+		if running <= others/2 {
+			return wire.ErrUnhealthy // as etcd does
+		}
+		if i := ordinalOf(one.Name); s.runs(i, id) {
+			s.Pods[i].Runs = false
+		}
+		s.Raft = slices.DeleteFunc(s.Raft, func(m modelMember) bool { return m.ID == id })
+		return nil
+	})
+}
+
+func (s *modelServer) Promote(_ context.Context, id uint64) error {
+	return s.change(func() error {
+		one := s.raft(id)
+		if one == nil || !one.Learner {
+			return nil
+		}
+		if !s.runs(ordinalOf(one.Name), id) {
+			return wire.ErrLearnerBehind
+		}
+		one.Learner = false
+		return nil
+	})
+}
+
+func (*modelServer) MoveLeader(context.Context, uint64) error { return nil } // who leads makes no difference to what is held
+
+func (*modelServer) WriteEntries(context.Context, int) error { return nil }
+
+func (*modelServer) Close() {}
+
+// fleet is what a pass sees now.
+func (m *model) fleet(e *databasev1alpha1.EtcdCluster, outside *modelEffects) *fleet {
+	f := &fleet{spec: m.spec(), effects: outside, servers: map[string]server{}}
+	record := e.Status.Membership
+	for ordinal := range maxMembers {
+		name, p := m.spec().MemberName(int32(ordinal)), m.Pods[ordinal] //nolint:gosec // at most 5
+		one := membership.Member{Name: name}
+		if record != nil {
+			for i := range record.Members {
+				if record.Members[i].Name == name {
+					one.Record = &record.Members[i]
+				}
+			}
+		}
+		if p.UID != "" {
+			one.Pod = membership.Pod{UID: types.UID(p.UID), Address: "10.0.0.1", Permit: p.Permit, LostData: p.Lost, Ready: p.Runs, HasRun: p.Runs, Outdated: p.Outdate}
+			if m.Storage {
+				one.Pod.ClaimUID = types.UID(fmt.Sprintf("claim-%d", m.Claims[ordinal]))
+			}
+			f.servers[name] = &modelServer{outside, ordinal}
+		}
+		if one.Record != nil || p.UID != "" || record != nil && record.Change != nil && record.Change.Name == name {
+			f.Members = append(f.Members, one)
+		}
+	}
+	f.look(context.Background(), record)
+	f.readList(context.Background())
+	return f
+}
+
+func (*modelServer) Alarms(context.Context) ([]membership.Alarm, error) { return nil, nil }
+
+func (*modelServer) Compact(context.Context, int64) error { return nil }
+
+func (*modelServer) Defragment(context.Context) error { return nil }
+
+func (*modelServer) Disarm(context.Context, membership.Alarm) error { return nil }
+
+func (*modelServer) HashData(context.Context) (membership.DataHash, error) {
+	return membership.DataHash{}, nil
+}

@@ -1,0 +1,237 @@
+package etcd
+
+import (
+	"cmp"
+	"context"
+	"maps"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+
+	appsv1 "k8s.io/api/apps/v1"
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/utils/ptr"
+	"sigs.k8s.io/controller-runtime/pkg/log"
+
+	databasev1alpha1 "github.com/mainstay-operator/mainstay-operator/api/database/v1alpha1"
+	"github.com/mainstay-operator/mainstay-operator/controllers/etcd/internal/launcher"
+	"github.com/mainstay-operator/mainstay-operator/controllers/etcd/internal/membership"
+	"github.com/mainstay-operator/mainstay-operator/controllers/etcd/internal/wire"
+	"github.com/mainstay-operator/mainstay-operator/controllers/internal/panics"
+	"github.com/mainstay-operator/mainstay-operator/controllers/internal/parts"
+)
+
+// lookLimit bounds a look at all servers of one object, which are asked at once, and the question for the list of members.
+const lookLimit = 800 * time.Millisecond
+
+// hashLimit bounds the comparison of data. A server reads all of it for that, some hundred MiB in a second, and takes no writes
+// meanwhile anyway.
+const hashLimit = 2500 * time.Millisecond
+
+// server is one etcd server, to look at and to change members by.
+type server interface {
+	Look(ctx context.Context) membership.View
+	Members(ctx context.Context) ([]membership.ListedMember, error)
+	Alarms(ctx context.Context) ([]membership.Alarm, error)
+	AddLearner(ctx context.Context, peerURL string) (uint64, error)
+	Remove(ctx context.Context, id uint64) error
+	Promote(ctx context.Context, id uint64) error
+	MoveLeader(ctx context.Context, to uint64) error
+	WriteEntries(ctx context.Context, count int) error
+	Compact(ctx context.Context, revision int64) error
+	Defragment(ctx context.Context) error
+	HashData(ctx context.Context) (membership.DataHash, error)
+	Disarm(ctx context.Context, alarm membership.Alarm) error
+	Close()
+}
+
+// fleet is the world together with the connections to its servers.
+type fleet struct {
+	spec membership.Spec
+	membership.World
+	effects
+	servers map[string]server // by the member's name
+}
+
+// situation is what the next decision is made from.
+func (f *fleet) situation(e *databasev1alpha1.EtcdCluster) membership.Situation {
+	return membership.Situation{Spec: f.spec, Status: &e.Status, World: f.World}
+}
+
+func (f *fleet) close() {
+	for _, s := range f.servers {
+		s.Close()
+	}
+}
+
+// observe joins what the record, the pods and the servers say. The fleet holds the connections: close it.
+func (r *Reconciler) observe(ctx context.Context, e *databasev1alpha1.EtcdCluster, spec membership.Spec, in inputs, outside effects) *fleet {
+	f := &fleet{spec: spec, effects: outside, servers: map[string]server{}}
+	byName := map[string]*membership.Member{}
+	member := func(name string) *membership.Member {
+		if byName[name] == nil {
+			byName[name] = &membership.Member{Name: name}
+		}
+		return byName[name]
+	}
+	if e.Status.Membership != nil {
+		for i := range e.Status.Membership.Members {
+			one := &e.Status.Membership.Members[i]
+			member(one.Name).Record = one
+		}
+		if change := e.Status.Membership.Change; change != nil {
+			member(change.Name) // etcd may list it already
+		}
+	}
+	for i := range in.pods {
+		pod := podOf(&in.pods[i], in.set)
+		pod.Deleting = pod.Deleting || r.memory.wasDeleted(e, pod.UID, r.clock.Now())
+		if claim := in.claims[in.pods[i].Name]; claim != nil {
+			pod.ClaimUID = claim.UID
+		}
+		member(in.pods[i].Name).Pod = pod
+		if pod.Address == "" || pod.Permit == "" {
+			continue // nothing was started in it
+		}
+		if server, err := wire.Open(pod.Address, nil); err == nil {
+			f.servers[in.pods[i].Name] = server
+		} else {
+			log.FromContext(ctx).Error(err, "opening a connection", "member", in.pods[i].Name)
+		}
+	}
+	for _, m := range byName {
+		f.Members = append(f.Members, *m)
+	}
+	f.sortMembers()
+	f.look(ctx, e.Status.Membership)
+	f.readList(ctx)
+	if f.HasCorruptAlarm() {
+		f.hashData(ctx)
+	}
+	return f
+}
+
+// podOf is what the plan needs to know of a pod.
+func podOf(pod *corev1.Pod, set *appsv1.StatefulSet) membership.Pod {
+	p := membership.Pod{
+		UID: pod.UID, Address: pod.Status.PodIP, Permit: pod.Annotations[annotationPermit], Deleting: !pod.DeletionTimestamp.IsZero(),
+		Outdated: set.Status.ObservedGeneration == set.Generation && set.Status.UpdateRevision != "" &&
+			pod.Labels[appsv1.ControllerRevisionHashLabelKey] != set.Status.UpdateRevision,
+		Ready: slices.ContainsFunc(pod.Status.Conditions, func(c corev1.PodCondition) bool {
+			return c.Type == corev1.PodReady && c.Status == corev1.ConditionTrue
+		}),
+	}
+	p.Image = parts.RunningImage(pod.Spec.Containers, appName, "")
+	for _, c := range pod.Status.ContainerStatuses {
+		if c.Name != appName {
+			continue
+		}
+		p.Stopped = c.State.Running == nil
+		p.HasRun = hasRun(c)
+		// The kubelet starts it again and again: until a server has started in it, its last end counts.
+		ended := cmp.Or(c.State.Terminated, c.LastTerminationState.Terminated)
+		if ended != nil && !ptr.Deref(c.Started, false) && ended.ExitCode == launcher.ExitDataLost {
+			p.LostData, _ = strings.CutPrefix(ended.Message, launcher.DataLost)
+		}
+	}
+	return p
+}
+
+// hasRun reports whether it is etcd's container, and was started.
+func hasRun(c corev1.ContainerStatus) bool {
+	return c.Name == appName && (c.State.Running != nil || c.RestartCount > 0 || c.State.Terminated != nil)
+}
+
+// look asks all servers at once what they say of themselves. What answers as somebody else has not answered: an address may
+// be another pod's by now.
+func (f *fleet) look(ctx context.Context, record *databasev1alpha1.EtcdMembership) {
+	f.askAll(ctx, lookLimit, func(ctx context.Context, m *membership.Member) {
+		if view := f.servers[m.Name].Look(ctx); m.MayAnswer(view, record) {
+			m.View = view
+		}
+	})
+}
+
+// hashData asks all servers at once what their data hashes to.
+func (f *fleet) hashData(ctx context.Context) {
+	f.askAll(ctx, hashLimit, func(ctx context.Context, m *membership.Member) {
+		hash, err := f.servers[m.Name].HashData(ctx)
+		if err != nil {
+			log.FromContext(ctx).Info("the data of a member cannot be compared", "member", m.Name, "error", err.Error())
+		}
+		m.View.Data = hash
+	})
+}
+
+// askAll asks all servers at once, within a time.
+func (f *fleet) askAll(ctx context.Context, limit time.Duration, ask func(context.Context, *membership.Member)) {
+	ctx, done := context.WithTimeout(ctx, limit)
+	defer done()
+	var running sync.WaitGroup
+	for i := range f.Members {
+		if m := &f.Members[i]; f.servers[m.Name] != nil {
+			running.Go(func() {
+				_ = panics.Recover(ctx, "asking an etcd server", func() error { // one that was not asked has not answered
+					ask(ctx, m)
+					return nil
+				})
+			})
+		}
+	}
+	running.Wait()
+}
+
+// readList asks a member that knows a leader for etcd's list of members, and joins it with the members.
+func (f *fleet) readList(ctx context.Context) {
+	ctx, done := context.WithTimeout(ctx, lookLimit)
+	defer done()
+	for _, m := range f.Where(func(m membership.Member) bool { return m.View.Answered && m.View.Leader != 0 && !m.View.IsLearner }) {
+		list, err := f.servers[m.Name].Members(ctx)
+		var alarms []membership.Alarm
+		if err == nil && m.View.HasAlarms {
+			alarms, err = f.servers[m.Name].Alarms(ctx)
+		}
+		if err != nil {
+			log.FromContext(ctx).V(1).Info("a member does not tell the list of members", "member", m.Name, "error", err.Error())
+			continue
+		}
+		f.Listed, f.ClusterID = true, m.View.ClusterID
+		f.join(list, alarms)
+		return
+	}
+}
+
+func (f *fleet) join(list []membership.ListedMember, alarms []membership.Alarm) {
+	f.Alarms = alarms
+	byURL := map[string]*membership.ListedMember{}
+	for i := range list {
+		byURL[list[i].PeerURL] = &list[i]
+	}
+	for i := range f.Members {
+		m := &f.Members[i]
+		if m.Listed = byURL[f.spec.PeerURL(m.Name)]; m.Listed != nil {
+			for _, a := range alarms {
+				if a.ID == m.Listed.ID {
+					m.View.Alarms = append(m.View.Alarms, a.Type)
+				}
+			}
+			delete(byURL, m.Listed.PeerURL)
+		}
+	}
+	for ordinal := range int32(maxMembers) { // a name of ours without a record and a pod
+		name := f.spec.MemberName(ordinal)
+		if one := byURL[f.spec.PeerURL(name)]; one != nil {
+			f.Members = append(f.Members, membership.Member{Name: name, Listed: one})
+			delete(byURL, one.PeerURL)
+		}
+	}
+	f.sortMembers()
+	for _, url := range slices.Sorted(maps.Keys(byURL)) {
+		f.UnknownMembers = append(f.UnknownMembers, *byURL[url])
+	}
+}
+
+func (f *fleet) sortMembers() {
+	slices.SortFunc(f.Members, func(a, b membership.Member) int { return int(membership.Ordinal(a.Name) - membership.Ordinal(b.Name)) })
+}

@@ -1,0 +1,45 @@
+package etcd
+
+import (
+	"testing"
+
+	appsv1 "k8s.io/api/apps/v1"
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/utils/ptr"
+
+	"github.com/mainstay-operator/mainstay-operator/controllers/etcd/internal/launcher"
+)
+
+func TestLostDataOfAPod(t *testing.T) {
+	ended := func(code int32, message string) corev1.ContainerState {
+		return corev1.ContainerState{Terminated: &corev1.ContainerStateTerminated{ExitCode: code, Message: message}}
+	}
+	lost, failed := ended(launcher.ExitDataLost, launcher.DataLost+"d1"), ended(1, "")
+	waiting := corev1.ContainerState{Waiting: &corev1.ContainerStateWaiting{Reason: "CrashLoopBackOff"}}
+	running := corev1.ContainerState{Running: &corev1.ContainerStateRunning{}}
+	for _, c := range []struct {
+		name    string
+		now     corev1.ContainerState
+		before  corev1.ContainerState
+		started bool
+		want    string
+	}{
+		{name: "it has just ended", now: lost, want: "d1"},
+		{name: "it waits to be started again", now: waiting, before: lost, want: "d1"},
+		{name: "it was started again and has not found it yet", now: running, before: lost, want: "d1"},
+		{name: "a server started since", now: running, before: lost, started: true},
+		{name: "a later start has found it", now: failed, before: lost},
+		{name: "it ended for another reason", now: waiting, before: failed},
+		{name: "it runs for the first time", now: running},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			pod := &corev1.Pod{Status: corev1.PodStatus{ContainerStatuses: []corev1.ContainerStatus{
+				{Name: "other", State: lost},
+				{Name: appName, State: c.now, LastTerminationState: c.before, Started: ptr.To(c.started)},
+			}}}
+			if got := podOf(pod, &appsv1.StatefulSet{}).LostData; got != c.want {
+				t.Errorf("lost: %q", got)
+			}
+		})
+	}
+}

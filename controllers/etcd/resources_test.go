@@ -1,0 +1,78 @@
+package etcd
+
+import (
+	"testing"
+
+	appsv1 "k8s.io/api/apps/v1"
+	"k8s.io/apimachinery/pkg/api/resource"
+	policyv1ac "k8s.io/client-go/applyconfigurations/policy/v1"
+
+	databasev1alpha1 "github.com/mainstay-operator/mainstay-operator/api/database/v1alpha1"
+	"github.com/mainstay-operator/mainstay-operator/test/builders"
+)
+
+func TestQuota(t *testing.T) {
+	for _, c := range []struct {
+		name   string
+		e      *databasev1alpha1.EtcdCluster
+		volume string
+		want   string
+	}{
+		{"without storage", builders.EtcdCluster("a").Build(), "0", "2Gi"},
+		{"as asked for without storage", builders.EtcdCluster("a").Quota("8Gi").Build(), "0", "8Gi"},
+		{"half of a small volume", builders.EtcdCluster("a").Storage("1Gi").Build(), "1Gi", "512Mi"},
+		{"of the smallest one, what etcd can still run with", builders.EtcdCluster("a").Storage("64Mi").Build(), "64Mi", "32Mi"},
+		{"of a large volume no more than etcd's own default", builders.EtcdCluster("a").Storage("100Gi").Build(), "100Gi", "2Gi"},
+		{"of a volume that has not grown yet", builders.EtcdCluster("a").Storage("4Gi").Build(), "1Gi", "512Mi"},
+		{"of a volume that cannot shrink", builders.EtcdCluster("a").Storage("64Mi").Build(), "1Gi", "512Mi"},
+		{"as asked for", builders.EtcdCluster("a").Storage("100Gi").Quota("8Gi").Build(), "100Gi", "8Gi"},
+		{"no more than a volume that has not grown yet", builders.EtcdCluster("a").Storage("100Gi").Quota("8Gi").Build(), "4Gi", "4Gi"},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			got, want := quota(c.e, resource.MustParse(c.volume)), resource.MustParse(c.want)
+			if got != want.Value() {
+				t.Errorf("got %d", got)
+			}
+		})
+	}
+}
+
+// A drain takes what the budget leaves, and of two voters each is needed.
+func TestTheBudgetSparesTwoVoters(t *testing.T) {
+	voter, learner := databasev1alpha1.EtcdRecordedMember{Ran: true, Joined: true}, databasev1alpha1.EtcdRecordedMember{Joined: true}
+	for _, c := range []struct {
+		name    string
+		members []databasev1alpha1.EtcdRecordedMember
+		want    int
+	}{
+		{"three voters", []databasev1alpha1.EtcdRecordedMember{voter, voter, {}}, 1},
+		{"two voters", []databasev1alpha1.EtcdRecordedMember{voter, voter}, 0},
+		{"a learner is none", []databasev1alpha1.EtcdRecordedMember{voter, voter, learner}, 0},
+		{"before there are any", nil, 0},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			e := builders.EtcdCluster("a").Size(3).Build()
+			e.Status.Membership = &databasev1alpha1.EtcdMembership{Members: c.members}
+			for _, child := range desiredChildren(e, childInputs{spec: resolve(e, nil)}) {
+				if budget, is := child.(*policyv1ac.PodDisruptionBudgetApplyConfiguration); is {
+					if got := budget.Spec.MaxUnavailable.IntValue(); got != c.want {
+						t.Errorf("%d may go", got)
+					}
+					return
+				}
+			}
+			t.Error("there is none")
+		})
+	}
+}
+
+func TestVolumesThatAreKept(t *testing.T) {
+	e := builders.EtcdCluster("a").Storage("1Gi").With(func(s *databasev1alpha1.EtcdClusterSpec) { s.Storage.Retention = databasev1alpha1.EtcdDelete }).Build()
+	if got := *retentionPolicy(e).WhenScaled; got != appsv1.DeletePersistentVolumeClaimRetentionPolicyType {
+		t.Errorf("fewer members: %s", got)
+	}
+	e.Status.LastRecovery = &databasev1alpha1.EtcdRecovery{}
+	if got := retentionPolicy(e); *got.WhenScaled != appsv1.RetainPersistentVolumeClaimRetentionPolicyType || *got.WhenDeleted != appsv1.DeletePersistentVolumeClaimRetentionPolicyType {
+		t.Errorf("after a recovery: %+v", got)
+	}
+}

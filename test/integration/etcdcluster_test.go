@@ -1,0 +1,124 @@
+package integration
+
+import (
+	"context"
+	"fmt"
+	"strings"
+
+	. "github.com/onsi/ginkgo/v2"
+	. "github.com/onsi/gomega"
+	appsv1 "k8s.io/api/apps/v1"
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/resource"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/utils/ptr"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	commonv1 "github.com/mainstay-operator/mainstay-operator/api/common/v1"
+	databasev1alpha1 "github.com/mainstay-operator/mainstay-operator/api/database/v1alpha1"
+	"github.com/mainstay-operator/mainstay-operator/test/builders"
+)
+
+// Its pods have no servers here, so it comes to rest before its members meet, and its size cannot change: e2e does that.
+var _ = register(kind{
+	name:       "EtcdCluster",
+	sampleFile: "database_v1alpha1_etcdcluster.yaml",
+	sample:     func() client.Object { return fullEtcdCluster() },
+	edit: func(obj client.Object) {
+		obj.(*databasev1alpha1.EtcdCluster).Spec = builders.EtcdCluster("").Size(1).Version("3.6").Storage("1Gi").With(func(s *databasev1alpha1.EtcdClusterSpec) {
+			s.Image, s.Storage.StorageClassName = "example.org/etcd:edited", ptr.To("fast")
+		}).Build().Spec
+	},
+	done: func(ctx context.Context, obj client.Object) error {
+		var set appsv1.StatefulSet
+		if err := admin.Get(ctx, client.ObjectKeyFromObject(obj), &set); err != nil {
+			return err
+		}
+		if set.Status.ReadyReplicas != *set.Spec.Replicas {
+			return fmt.Errorf("%d of %d pods are ready", set.Status.ReadyReplicas, *set.Spec.Replicas)
+		}
+		return checkCondition(ctx, obj, commonv1.ConditionReady, metav1.ConditionFalse, commonv1.ReasonReplicas)
+	},
+	kept:   []string{"StatefulSet/full [spec template spec initContainers 0 image]"}, // that of the operator which made the pods
+	paused: func(obj client.Object, paused bool) { obj.(*databasev1alpha1.EtcdCluster).Spec.Paused = paused },
+})
+
+// fullEtcdCluster sets every optional field but paused, none to its default.
+func fullEtcdCluster() *databasev1alpha1.EtcdCluster {
+	return builders.EtcdCluster("full").Size(1).Version("3.6").Storage("1Gi").Quota("1Gi").
+		With(func(s *databasev1alpha1.EtcdClusterSpec) {
+			s.Image = "example.org/etcd:full"
+			s.Storage.StorageClassName, s.Storage.Retention = ptr.To("fast"), databasev1alpha1.EtcdDelete
+			s.AutoCompaction = &databasev1alpha1.EtcdAutoCompaction{Mode: databasev1alpha1.EtcdRevision, Retention: "10000"}
+			s.Defrag = &databasev1alpha1.EtcdDefrag{Threshold: 50}
+			s.Resources = corev1.ResourceRequirements{Limits: corev1.ResourceList{corev1.ResourceMemory: resource.MustParse("1Gi")}}
+			s.NetworkPolicy = &commonv1.NetworkPolicy{}
+			s.PodOptions = fullPodOptions()
+		}).Build()
+}
+
+var _ = Describe("EtcdCluster", func() {
+	plain := func() *builders.EtcdClusterBuilder { return builders.EtcdCluster("a") }
+	with := func(change func(*databasev1alpha1.EtcdClusterSpec)) client.Object {
+		return plain().With(change).Build()
+	}
+
+	DescribeTable("is refused", func(obj client.Object, field string) { reject(obj, field) },
+		Entry("no member", plain().Size(0).Build(), "spec.size"),
+		Entry("an even number", plain().Size(2).Build(), "size must be 1, 3 or 5"),
+		Entry("too many members", plain().Size(7).Build(), "size must be 1, 3 or 5"),
+		Entry("a version that is none", plain().Version("latest").Build(), "version must be"),
+		Entry("a version of before", plain().Version("3.4").Build(), "version must be"),
+		Entry("a version of later", plain().Version("3.8").Build(), "version must be"),
+		Entry("a version with a v", plain().Version("v3.6.16").Build(), "version must be"),
+		Entry("an image with a space", with(func(s *databasev1alpha1.EtcdClusterSpec) { s.Image = "etcd latest" }), "spec.image"),
+		Entry("a tiny volume", plain().Storage("63Mi").Build(), "storage.size"),
+		Entry("a tiny quota", plain().Quota("15Mi").Build(), "quota is a quantity"),
+		Entry("a quota that etcd advises against", plain().Quota("9Gi").Build(), "quota is a quantity"),
+		Entry("a quota that the volume cannot hold", plain().Storage("1Gi").Quota("2Gi").Build(), "quota cannot be more than storage.size"),
+		Entry("an image of an unknown version", with(func(s *databasev1alpha1.EtcdClusterSpec) { s.Image = "etcd:mine" }), "image needs version"),
+		Entry("a compaction by words", with(func(s *databasev1alpha1.EtcdClusterSpec) {
+			s.AutoCompaction = &databasev1alpha1.EtcdAutoCompaction{Mode: databasev1alpha1.EtcdPeriodic, Retention: "a day"}
+		}), "autoCompaction.retention"),
+		Entry("a compaction of no mode", with(func(s *databasev1alpha1.EtcdClusterSpec) {
+			s.AutoCompaction = &databasev1alpha1.EtcdAutoCompaction{Mode: "Always", Retention: "1h"}
+		}), "spec.autoCompaction.mode"),
+		Entry("a threshold that is always reached", with(func(s *databasev1alpha1.EtcdClusterSpec) {
+			s.Defrag = &databasev1alpha1.EtcdDefrag{Threshold: 9}
+		}), "spec.defrag.threshold"),
+		Entry("a threshold beyond all pages", with(func(s *databasev1alpha1.EtcdClusterSpec) {
+			s.Defrag = &databasev1alpha1.EtcdDefrag{Threshold: 96}
+		}), "spec.defrag.threshold"),
+		Entry("a name that makes no Service", builders.EtcdCluster(strings.Repeat("a", 49)).Build(), "metadata.name"),
+	)
+
+	// running is one whose pods are made with that version, while the spec asks for another.
+	running := func(ctx context.Context, spec, target string) *databasev1alpha1.EtcdCluster {
+		GinkgoHelper()
+		obj := created(plain().Version(spec).Build()).(*databasev1alpha1.EtcdCluster)
+		obj.Status.TargetVersion = target
+		Expect(admin.Status().Update(ctx, obj)).To(Succeed())
+		return obj
+	}
+	DescribeTable("is refused a version", func(ctx SpecContext, spec, target, next string) {
+		obj := running(ctx, spec, target)
+		obj.Spec.Version = next
+		Expect(admin.Update(ctx, obj)).To(MatchError(ContainSubstring("spec.version: Invalid value")))
+	},
+		Entry("of before", "3.7", "3.7.3", "3.6"),
+		Entry("of before with its patch", "3.6.16", "3.6.16", "3.5.35"),
+		Entry("of before what an upgrade has come to", "3.7", "3.6.16", "3.5"),
+		Entry("of before the default", "", "3.7.3", "3.6"),
+	)
+
+	DescribeTable("takes another version", func(ctx SpecContext, spec, target, next string) {
+		obj := running(ctx, spec, target)
+		obj.Spec.Version = next
+		Expect(admin.Update(ctx, obj)).To(Succeed())
+	},
+		Entry("a patch of before", "3.6", "3.6.16", "3.6.15"),
+		Entry("that of an upgrade that has come no further", "3.7", "3.6.16", "3.6.15"),
+		Entry("the one of before, while nothing runs", "3.7", "", "3.6"),
+		Entry("none", "3.6", "3.6.16", ""),
+	)
+})
