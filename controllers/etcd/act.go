@@ -48,7 +48,7 @@ func (r *Reconciler) execute(ctx context.Context, e *databasev1alpha1.EtcdCluste
 
 // isWaiting reports whether an error only says that something must end by itself first.
 func isWaiting(err error) bool {
-	return errors.Is(err, wire.ErrLearnerBehind) || errors.Is(err, wire.ErrUnhealthy)
+	return errors.Is(err, wire.ErrLearnerBehind) || errors.Is(err, wire.ErrUnhealthy) || errors.Is(err, wire.ErrBusy)
 }
 
 // doAdd saves what is about to be added, adds it, and saves its ID. Done again after it was cut short, it finds by the peer URL

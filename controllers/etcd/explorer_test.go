@@ -21,6 +21,13 @@ type action struct {
 	do   func(*model) (happens bool, err error)
 }
 
+// happen does it, and what follows at once.
+func (a action) happen(m *model) (happens bool, err error) {
+	happens, err = a.do(m)
+	m.openToClients()
+	return happens, err
+}
+
 // pass runs one pass of the operator: it reads, plans, and acts by the shipped code, until it is killed at a call.
 func pass(dieAt int, after bool) func(*model) (bool, error) {
 	return func(m *model) (bool, error) {
@@ -243,7 +250,7 @@ func (m *model) settle() error {
 	for range 60 {
 		for _, a := range actions() {
 			next := m.clone()
-			happened, err := a.do(next)
+			happened, err := a.happen(next)
 			if err != nil {
 				return err
 			}
@@ -320,7 +327,7 @@ func explore(start *model, limit int) (states, healed int, err error) {
 	for queue := []node{{start, nil}}; len(queue) > 0 && len(seen) < limit; queue = queue[1:] {
 		for _, a := range all {
 			next := queue[0].m.clone()
-			happened, err := a.do(next)
+			happened, err := a.happen(next)
 			if !happened {
 				continue
 			}

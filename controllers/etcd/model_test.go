@@ -47,6 +47,7 @@ type modelPod struct {
 	UID     string
 	Permit  string // what it was told when it may start
 	Runs    bool
+	Serves  bool   // it answers clients: it has seen a majority since it runs
 	Lost    string // data directory that it has not found
 	Began   string // data directory with which it began, empty
 	Outdate bool
@@ -359,7 +360,7 @@ type modelServer struct {
 
 func (s *modelServer) Look(context.Context) membership.View {
 	m, v := s.model, s.Volumes[s.ordinal]
-	if !m.Pods[s.ordinal].Runs || v.ID == 0 {
+	if !m.Pods[s.ordinal].Serves || v.ID == 0 {
 		return membership.View{}
 	}
 	view := membership.View{Answered: true, ID: v.ID, ClusterID: 1, Version: membership.Version{Minor: 6, Patch: 16}, ClusterVersion: "3.6", Index: uint64(v.Writes), Revision: int64(v.Writes)} //nolint:gosec // small
@@ -370,6 +371,23 @@ func (s *modelServer) Look(context.Context) membership.View {
 		view.Leader = m.leader()
 	}
 	return view
+}
+
+// LookAtWaiting tells of the data that it runs with.
+func (s *modelServer) LookAtWaiting(context.Context) membership.View {
+	m, v := s.model, s.Volumes[s.ordinal]
+	if !m.Pods[s.ordinal].Runs || v.ID == 0 {
+		return membership.View{}
+	}
+	return membership.View{Waits: true, ID: v.ID, Index: uint64(v.Writes), Revision: int64(v.Writes)} //nolint:gosec // small
+}
+
+// openToClients has servers answer clients that see a majority.
+func (m *model) openToClients() {
+	for i := range m.Pods {
+		p, one := &m.Pods[i], m.raft(m.Volumes[i].ID)
+		p.Serves = p.Runs && (p.Serves || one != nil && m.hasQuorum())
+	}
 }
 
 // leader is the first voter that runs.
@@ -495,6 +513,9 @@ func (m *model) fleet(e *databasev1alpha1.EtcdCluster, outside *modelEffects) *f
 	}
 	f.look(context.Background(), record)
 	f.readList(context.Background())
+	if !f.Listed {
+		f.lookAtWaiting(context.Background(), record)
+	}
 	return f
 }
 

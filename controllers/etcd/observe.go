@@ -32,6 +32,7 @@ const hashLimit = 2500 * time.Millisecond
 // server is one etcd server, to look at and to change members by.
 type server interface {
 	Look(ctx context.Context) membership.View
+	LookAtWaiting(ctx context.Context) membership.View
 	Members(ctx context.Context) ([]membership.ListedMember, error)
 	Alarms(ctx context.Context) ([]membership.Alarm, error)
 	AddLearner(ctx context.Context, peerURL string) (uint64, error)
@@ -106,6 +107,9 @@ func (r *Reconciler) observe(ctx context.Context, e *databasev1alpha1.EtcdCluste
 	f.sortMembers()
 	f.look(ctx, e.Status.Membership)
 	f.readList(ctx)
+	if !f.Listed {
+		f.lookAtWaiting(ctx, e.Status.Membership)
+	}
 	if f.HasCorruptAlarm() {
 		f.hashData(ctx)
 	}
@@ -148,6 +152,18 @@ func hasRun(c corev1.ContainerStatus) bool {
 func (f *fleet) look(ctx context.Context, record *databasev1alpha1.EtcdMembership) {
 	f.askAll(ctx, lookLimit, func(ctx context.Context, m *membership.Member) {
 		if view := f.servers[m.Name].Look(ctx); m.MayAnswer(view, record) {
+			m.View = view
+		}
+	})
+}
+
+// lookAtWaiting asks the servers that did not answer what data they have, in case they wait for a majority that is lost.
+func (f *fleet) lookAtWaiting(ctx context.Context, record *databasev1alpha1.EtcdMembership) {
+	f.askAll(ctx, lookLimit, func(ctx context.Context, m *membership.Member) {
+		if m.View.Answered {
+			return
+		}
+		if view := f.servers[m.Name].LookAtWaiting(ctx); m.MayAnswer(view, record) {
 			m.View = view
 		}
 	})

@@ -156,8 +156,21 @@ func container(e *databasev1alpha1.EtcdCluster, c childInputs) *corev1ac.Contain
 			launcher.ProgramDir+"/"+launcher.ProgramFile, launcher.HandoverCommand, fmt.Sprintf("%ds", parts.PreStopSeconds(e.Spec.PodOptions)))))).
 		// A pod may wait for its start for as long as it takes, and a member without a majority is not restarted for it.
 		WithStartupProbe(probe("/livez").WithPeriodSeconds(1).WithTimeoutSeconds(5).WithFailureThreshold(1 << 30)).
-		WithLivenessProbe(probe("/livez").WithPeriodSeconds(10).WithTimeoutSeconds(10).WithFailureThreshold(6)).
+		WithLivenessProbe(probe("/livez").WithPeriodSeconds(livenessPeriod).WithTimeoutSeconds(livenessPeriod).WithFailureThreshold(livenessFailures(c.spec.Quota))).
 		WithReadinessProbe(probe("/readyz").WithPeriodSeconds(2).WithTimeoutSeconds(5).WithFailureThreshold(2))
+}
+
+const (
+	// livenessPeriod is the time between two probes, in seconds.
+	livenessPeriod = 10
+	// slowestDisk is how much a disk writes at least that etcd can live with, in bytes per second.
+	slowestDisk = 16 << 20
+)
+
+// livenessFailures is how often a server may fail its probe before it is restarted: for a minute, and for as long as a slow disk
+// takes to write all data anew, since a server that is being defragmented reads nothing.
+func livenessFailures(quota int64) int32 {
+	return int32(60/livenessPeriod + quota/(slowestDisk*livenessPeriod)) //nolint:gosec // a quota is some GiB
 }
 
 // arguments are etcd's, beside those of the permit: https://etcd.io/docs/v3.6/op-guide/configuration/
@@ -257,14 +270,17 @@ func servicePort(name string, number int32) *corev1ac.ServicePortApplyConfigurat
 
 // networkPolicy lets the members reach each other, and the operator look after them from the namespace that it runs in.
 func networkPolicy(e *databasev1alpha1.EtcdCluster, operator string) *networkingv1ac.NetworkPolicyApplyConfiguration {
-	needed := append([]*networkingv1ac.NetworkPolicyPeerApplyConfiguration{
-		networkingv1ac.NetworkPolicyPeer().WithPodSelector(parts.LabelSelector(appName, e.Name)),
-	}, parts.OperatorPeer(operator)...)
-	port := intstr.FromInt32(wire.ClientPort)
-	policy := parts.NetworkPolicy(appName, e.Name, e.Spec.NetworkPolicy, []networkingv1.NetworkPolicyPort{{Port: &port}}, needed...)
-	peers := intstr.FromInt32(wire.PeerPort)
-	policy.Spec.WithIngress(networkingv1ac.NetworkPolicyIngressRule().
-		WithFrom(networkingv1ac.NetworkPolicyPeer().WithPodSelector(parts.LabelSelector(appName, e.Name))).
-		WithPorts(networkingv1ac.NetworkPolicyPort().WithPort(peers)))
+	members, operators := networkingv1ac.NetworkPolicyPeer().WithPodSelector(parts.LabelSelector(appName, e.Name)), parts.OperatorPeer(operator)
+	client := intstr.FromInt32(wire.ClientPort)
+	policy := parts.NetworkPolicy(appName, e.Name, e.Spec.NetworkPolicy, []networkingv1.NetworkPolicyPort{{Port: &client}}, append(operators, members)...)
+	policy.Spec.WithIngress(admit(wire.PeerPort, members))
+	if len(operators) > 0 { // a rule without peers would be one for everybody
+		policy.Spec.WithIngress(admit(wire.MetricsPort, operators...)) // which tell what a member has that waits for a majority
+	}
 	return policy
+}
+
+// admit is the rule that lets these peers reach that port.
+func admit(port int32, peers ...*networkingv1ac.NetworkPolicyPeerApplyConfiguration) *networkingv1ac.NetworkPolicyIngressRuleApplyConfiguration {
+	return networkingv1ac.NetworkPolicyIngressRule().WithFrom(peers...).WithPorts(networkingv1ac.NetworkPolicyPort().WithPort(intstr.FromInt32(port)))
 }

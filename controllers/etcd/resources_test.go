@@ -1,12 +1,14 @@
 package etcd
 
 import (
+	"slices"
 	"testing"
 
 	appsv1 "k8s.io/api/apps/v1"
 	"k8s.io/apimachinery/pkg/api/resource"
 	policyv1ac "k8s.io/client-go/applyconfigurations/policy/v1"
 
+	commonv1 "github.com/mainstay-operator/mainstay-operator/api/common/v1"
 	databasev1alpha1 "github.com/mainstay-operator/mainstay-operator/api/database/v1alpha1"
 	"github.com/mainstay-operator/mainstay-operator/test/builders"
 )
@@ -37,6 +39,16 @@ func TestQuota(t *testing.T) {
 	}
 }
 
+// A defragmentation of all that the quota allows is not cut short.
+func TestHowLongAServerMayFailItsProbe(t *testing.T) {
+	for quota, want := range map[string]int32{"16Mi": 6, "2Gi": 18, "8Gi": 57} {
+		bytes := resource.MustParse(quota)
+		if got := livenessFailures(bytes.Value()); got != want {
+			t.Errorf("%s: %d times", quota, got)
+		}
+	}
+}
+
 // A drain takes what the budget leaves, and of two voters each is needed.
 func TestTheBudgetSparesTwoVoters(t *testing.T) {
 	voter, learner := databasev1alpha1.EtcdRecordedMember{Ran: true, Joined: true}, databasev1alpha1.EtcdRecordedMember{Joined: true}
@@ -63,6 +75,23 @@ func TestTheBudgetSparesTwoVoters(t *testing.T) {
 			}
 			t.Error("there is none")
 		})
+	}
+}
+
+// The operator reads from a member's metrics what it has when it waits for a majority. A rule without peers admits everybody.
+func TestWhoReachesWhichPort(t *testing.T) {
+	e := builders.EtcdCluster("a").With(func(s *databasev1alpha1.EtcdClusterSpec) { s.NetworkPolicy = &commonv1.NetworkPolicy{} }).Build()
+	for operator, ports := range map[string][]int32{"": {2379, 2380}, "mainstay-system": {2379, 2380, 2381}} {
+		var got []int32
+		for _, rule := range networkPolicy(e, operator).Spec.Ingress {
+			got = append(got, rule.Ports[0].Port.IntVal)
+			if len(rule.From) == 0 {
+				t.Errorf("with an operator in %q, everybody reaches %d", operator, rule.Ports[0].Port.IntVal)
+			}
+		}
+		if !slices.Equal(got, ports) {
+			t.Errorf("with an operator in %q: %v", operator, got)
+		}
 	}
 }
 

@@ -28,15 +28,15 @@ func (s Situation) recoverMajority() (Step, bool) {
 			"%s have lost their data, and with it the majority. Without storage a restart would lose what %s has: save it with etcdctl snapshot save, and make a new EtcdCluster",
 			strings.Join(NamesOf(lost), ", "), strings.Join(NamesOf(left), ", "))}, true
 	}
-	if silent := slices.DeleteFunc(slices.Clone(left), func(m Member) bool { return m.View.Answered }); len(silent) > 0 {
+	if silent := slices.DeleteFunc(slices.Clone(left), Member.tellsItsData); len(silent) > 0 {
 		return Step{Do: Block, Reason: commonv1.ReasonQuorumLost, RequeueAfter: time.Second, Message: fmt.Sprintf(
-			"%s have lost their data, and with it the majority; whose data is the latest is known once %s answers",
+			"%s have lost their data, and with it the majority; whose data is the latest is known once the pods of %s run",
 			strings.Join(NamesOf(lost), ", "), strings.Join(NamesOf(silent), ", "))}, true
 	}
 	survivor, from := Member{}, "without any data"
 	if len(left) > 0 {
 		survivor = slices.MaxFunc(left, func(a, b Member) int { return compareLogs(a.View, b.View) })
-		if survivor.View.IsLearner {
+		if survivor.View.IsLearner || survivor.View.Waits && !survivor.countedOnRecord() {
 			return Step{Do: Block, Reason: commonv1.ReasonQuorumLost, Message: fmt.Sprintf(
 				"%s have lost their data, and with it the majority; %s has the latest data and is a learner, which etcd cannot make a cluster of: copy its member/snap/db, and restore that into a new EtcdCluster",
 				strings.Join(NamesOf(lost), ", "), survivor.Name)}, true
@@ -56,6 +56,9 @@ func (s Situation) recoverMajority() (Step, bool) {
 	return Step{Do: Recover, Member: survivor.Name, Lost: NamesOf(given), Message: "a human has allowed it"}, true
 }
 
+// tellsItsData reports whether it is known up to where the member's data goes.
+func (m Member) tellsItsData() bool { return m.View.Answered || m.View.Waits }
+
 // countedOnRecord reports whether a member on record counts for the majority: it formed the cluster, or was promoted.
 func (m Member) countedOnRecord() bool { return m.Record != nil && (m.Record.Ran || !m.Record.Joined) }
 
@@ -71,14 +74,14 @@ func (s Situation) formIfAllowed(survivor Member) Step {
 }
 
 // compareLogs is positive if a knows of more committed entries. etcd tells neither the last entry of a member's log nor its term;
-// the term that it tells is the current one, which a member may have only heard of.
+// the term that it tells is the current one, which a member may have only heard of, and one that waits tells none.
 func compareLogs(a, b View) int {
 	return cmp.Or(cmp.Compare(a.Index, b.Index), cmp.Compare(a.Term, b.Term))
 }
 
 // recoveryToken differs with what was seen: which members have lost their data, and what is left.
 func (s Situation) recoveryToken(lost []Member, survivor Member) string {
-	seen := []string{s.Status.Membership.ClusterID, survivor.Name, fmt.Sprint(survivor.View.Term, survivor.View.Index)}
+	seen := []string{s.Status.Membership.ClusterID, survivor.Name, fmt.Sprint(survivor.View.Index, survivor.View.Revision)}
 	for _, m := range lost {
 		seen = append(seen, m.Record.DataID)
 	}

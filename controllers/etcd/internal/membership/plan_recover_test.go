@@ -15,6 +15,11 @@ func (s *scene) loseMajority() {
 	s.Members[2].View.Leader, s.Members[2].View.Revision = 0, 77
 }
 
+// hasWaited has a member's server tell its metrics alone, as it was started anew without a majority.
+func (s *scene) hasWaited(i int) {
+	s.Members[i].View = View{Waits: true, ID: s.Members[i].View.ID, Index: 70, Revision: 78}
+}
+
 // allow sets the annotation to the token that the message asks for.
 func (s *scene) allow() {
 	message := s.Plan().Message
@@ -54,7 +59,26 @@ func TestRecovery(t *testing.T) {
 			s.Members[1].Pod = Pod{}
 		}, "Block ", "1 of 3 members answer"},
 		{"E8: a minority that is lost is replaced instead", func(s *scene) { s.loseData(0); s.lead(1) }, "RemoveMember a-0", ""},
-		{"E8: the survivor that is silent is waited for", func(s *scene) { s.loseMajority(); s.silence(2) }, "Block ", "known once a-2 answers"},
+		{"E8: the survivor that is silent is waited for", func(s *scene) { s.loseMajority(); s.silence(2) }, "Block ", "known once the pods of a-2 run"},
+		{"E8: the survivor that waits for a majority tells what it has", func(s *scene) { s.loseMajority(); s.hasWaited(2) }, "Block ", "from the data of a-2, revision 78"},
+		{"E8: whose log is the latest, answered or not", func(s *scene) {
+			s.addVoter()
+			s.addVoter()
+			s.Size = 5
+			s.loseMajority()
+			s.loseData(3)
+			s.hasWaited(2)
+			s.Members[4].View.Index, s.Members[4].View.Leader = s.Members[2].View.Index-1, 0
+		}, "Block ", "from the data of a-2"},
+		{"E8: one that waits and was no voter on record", func(s *scene) {
+			s.loseMajority()
+			s.hasWaited(2)
+			s.Members[2].Record.Ran, s.Members[2].Record.Joined = false, true
+		}, "Block ", "is a learner"},
+		{"E8: one that has found its data after all", func(s *scene) {
+			s.loseMajority()
+			s.hasWaited(1)
+		}, "Block ", "0 of 3 members answer"},
 		{"E8: the survivor with the latest log", func(s *scene) {
 			s.addVoter()
 			s.addVoter()

@@ -45,7 +45,7 @@ func (s Situation) hasLostData(m Member) bool {
 	if m.Record == nil || m.Record.StartedBy == "" || m.View.Answered {
 		return false
 	}
-	return m.Pod.LostData == m.Record.DataID || m.hasAnotherClaim() || !s.HasStorage && m.Pod.UID != "" && m.Pod.UID != m.Record.StartedBy
+	return m.Pod.LostData == m.Record.DataID && !m.View.Waits || m.hasAnotherClaim() || !s.HasStorage && m.Pod.UID != "" && m.Pod.UID != m.Record.StartedBy
 }
 
 // hasAnotherClaim reports whether the volume of the pod is not the one that the member began on. What is on it may be a copy of

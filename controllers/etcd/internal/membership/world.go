@@ -79,6 +79,7 @@ type Alarm struct {
 // View is what a server says of itself; the zero View is of one that did not answer.
 type View struct {
 	Answered       bool
+	Waits          bool // it has not answered, as it has seen no majority since its start; only ID, Index and Revision are known
 	ID, ClusterID  uint64
 	Leader         uint64 // ID of the leader that it knows; 0 for none
 	IsLearner      bool
@@ -101,6 +102,9 @@ func (m Member) IsHealthy() bool {
 
 // MayAnswer reports whether a view can be that of the member on record, or of one that the record does not have yet or any more.
 func (m Member) MayAnswer(view View, record *databasev1alpha1.EtcdMembership) bool {
+	if view.Waits { // it tells no cluster, and the ID follows from the cluster
+		return m.Record != nil && !m.IsOfFormerMember() && m.Record.ID == FormatID(view.ID)
+	}
 	if !view.Answered || record == nil {
 		return view.Answered
 	}

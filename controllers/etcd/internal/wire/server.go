@@ -40,6 +40,8 @@ const (
 	maxMembers = 32
 	// dialTimeout is the time to connect to a server.
 	dialTimeout = 500 * time.Millisecond
+	// readTimeout is the time for one read of a key from the server's own data.
+	readTimeout = 500 * time.Millisecond
 )
 
 var (
@@ -47,13 +49,16 @@ var (
 	ErrLearnerBehind = errors.New("the learner has not caught up with the leader yet")
 	// ErrUnhealthy is the leader's refusal to change members while one does not answer it, or did not for a while.
 	ErrUnhealthy = errors.New("etcd refuses to change members until all of them have been connected for some seconds")
+	// ErrBusy says that a server does not read its data now: it is being defragmented, or its disk hangs.
+	ErrBusy = errors.New("the member does not read its data yet: a defragmentation goes on, or its disk hangs")
 )
 
 // Server is one etcd server.
 type Server struct {
-	client *clientv3.Client
-	http   *http.Client
-	url    string
+	client  *clientv3.Client
+	http    *http.Client
+	url     string
+	address string
 }
 
 // Open returns the server at an address. It connects when it is first asked. Close it.
@@ -75,7 +80,7 @@ func Open(address string, secure *tls.Config) (*Server, error) {
 	}
 	transport := &http.Transport{TLSClientConfig: secure, DisableKeepAlives: true, MaxResponseHeaderBytes: maxReply}
 	noRedirect := func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }
-	return &Server{client, &http.Client{Transport: transport, CheckRedirect: noRedirect}, url}, nil
+	return &Server{client, &http.Client{Transport: transport, CheckRedirect: noRedirect}, url, address}, nil
 }
 
 // Close ends the connection.
@@ -189,13 +194,24 @@ func (s *Server) Compact(ctx context.Context, revision int64) error {
 	return nil
 }
 
-// Defragment has the server give free pages back to the disk. It goes on when the time to wait for it is over, and the server
-// does not answer meanwhile.
+// Defragment has the server give free pages back to the disk. It goes on when the time to wait for it is over. The server reads
+// nothing meanwhile, and a second request would wait to do all of it once more: it is refused with ErrBusy.
 func (s *Server) Defragment(ctx context.Context) error {
+	if !s.reads(ctx) {
+		return ErrBusy
+	}
 	if _, err := s.client.Defragment(ctx, s.url); err != nil && !errors.Is(err, context.DeadlineExceeded) && ctx.Err() == nil {
 		return fmt.Errorf("defragmenting: %w", err)
 	}
 	return nil
+}
+
+// reads reports whether the server reads its own data. Its status tells nothing of that, as it is kept in memory.
+func (s *Server) reads(ctx context.Context) bool {
+	ctx, done := context.WithTimeout(ctx, readTimeout)
+	defer done()
+	_, err := s.client.Get(ctx, "any", clientv3.WithSerializable(), clientv3.WithCountOnly())
+	return err == nil
 }
 
 // AddLearner adds a member that does not count for the majority yet, and returns its ID.

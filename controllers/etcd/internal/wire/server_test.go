@@ -9,6 +9,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -18,8 +19,16 @@ import (
 	"github.com/mainstay-operator/mainstay-operator/controllers/etcd/internal/membership"
 )
 
-// startEtcd runs a real etcd of one member at an address of the loopback's network, on the ports of every member.
+// startEtcd runs a real etcd of one member at an address of the loopback's network, and waits until it leads.
 func startEtcd(t *testing.T, address string) *Server {
+	t.Helper()
+	s := runEtcd(t, address)
+	eventually(t, "it does not lead", func() bool { return s.Look(t.Context()).Leader != 0 })
+	return s
+}
+
+// runEtcd runs a real etcd at an address of the loopback's network, on the ports of every member, with these peers beside it.
+func runEtcd(t *testing.T, address string, peers ...string) *Server {
 	t.Helper()
 	program, err := filepath.Abs("../../../../.bin/etcd")
 	if err != nil {
@@ -30,7 +39,8 @@ func startEtcd(t *testing.T, address string) *Server {
 	}
 	client, peer := fmt.Sprintf("http://%s:%d", address, ClientPort), fmt.Sprintf("http://%s:%d", address, PeerPort)
 	etcd := exec.Command(program, "--name=a", "--data-dir="+t.TempDir(), "--log-level=error", "--listen-client-urls="+client, "--advertise-client-urls="+client,
-		"--listen-peer-urls="+peer, "--initial-advertise-peer-urls="+peer, "--initial-cluster=a="+peer)
+		"--listen-peer-urls="+peer, "--initial-advertise-peer-urls="+peer, "--listen-metrics-urls="+fmt.Sprintf("http://%s:%d", address, MetricsPort),
+		"--initial-cluster="+strings.Join(append(peers, "a="+peer), ","))
 	etcd.Stderr = os.Stderr
 	if err := etcd.Start(); err != nil {
 		t.Fatal(err)
@@ -39,18 +49,22 @@ func startEtcd(t *testing.T, address string) *Server {
 		_ = etcd.Process.Kill()
 		_ = etcd.Wait()
 	})
-	s := open(t, address)
+	return open(t, address)
+}
+
+// eventually waits until that is so.
+func eventually(t *testing.T, otherwise string, isSo func() bool) {
+	t.Helper()
 	deadline, tick := time.NewTimer(time.Minute), time.NewTicker(10*time.Millisecond)
 	defer deadline.Stop()
 	defer tick.Stop()
-	for s.Look(t.Context()).Leader == 0 {
+	for !isSo() {
 		select {
 		case <-deadline.C:
-			t.Fatal("it does not lead")
+			t.Fatal(otherwise)
 		case <-tick.C:
 		}
 	}
-	return s
 }
 
 func open(t *testing.T, address string) *Server {
@@ -72,8 +86,9 @@ func TestARealServer(t *testing.T) {
 	if err := s.WriteEntries(ctx, 10); err != nil {
 		t.Fatal(err)
 	}
-	if after := s.Look(ctx); after.Applied < first.Applied+10 || after.Revision != first.Revision {
-		t.Errorf("it applied %d entries, and the keys changed: %v", after.Applied-first.Applied, after.Revision != first.Revision)
+	eventually(t, "it has not applied 10 entries more", func() bool { return s.Look(ctx).Applied >= first.Applied+10 }) // it answers before it counts them
+	if after := s.Look(ctx); after.Revision != first.Revision {
+		t.Errorf("the keys changed: revision %d became %d", first.Revision, after.Revision)
 	}
 	former := changeMembers(t, s, first.ID)
 	maintain(t, s, former)
@@ -194,6 +209,38 @@ func TestServersThatLie(t *testing.T) {
 				t.Error("its members are believed")
 			}
 		})
+	}
+}
+
+// busy is a server that is being defragmented: it tells its status, and reads nothing.
+type busy struct {
+	pb.UnimplementedKVServer
+	pb.UnimplementedMaintenanceServer
+	asked atomic.Int32 // for a defragmentation
+}
+
+func (*busy) Range(ctx context.Context, _ *pb.RangeRequest) (*pb.RangeResponse, error) {
+	<-ctx.Done()
+	return nil, ctx.Err()
+}
+
+func (b *busy) Defragment(context.Context, *pb.DefragmentRequest) (*pb.DefragmentResponse, error) {
+	b.asked.Add(1)
+	return &pb.DefragmentResponse{}, nil
+}
+
+func TestADefragmentationIsNotAskedForTwice(t *testing.T) {
+	listener, err := net.Listen("tcp", fmt.Sprintf("127.77.2.2:%d", ClientPort))
+	if err != nil {
+		t.Fatal(err)
+	}
+	b, server := &busy{}, grpc.NewServer()
+	pb.RegisterKVServer(server, b)
+	pb.RegisterMaintenanceServer(server, b)
+	go func() { _ = server.Serve(listener) }()
+	t.Cleanup(server.Stop)
+	if err := open(t, "127.77.2.2").Defragment(t.Context()); !errors.Is(err, ErrBusy) || b.asked.Load() != 0 {
+		t.Errorf("%v, asked %d times", err, b.asked.Load())
 	}
 }
 
