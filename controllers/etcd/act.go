@@ -21,7 +21,7 @@ func (r *Reconciler) execute(ctx context.Context, e *databasev1alpha1.EtcdCluste
 	if r.IsLeader != nil && !r.IsLeader() {
 		return errNotLeading
 	}
-	if s.Changes() || s.Do == membership.DeletePod {
+	if s.Changes() || s.RemovesPod() {
 		log.FromContext(ctx).Info("step", "do", s.Do, "member", s.Member, "target", s.Target, "version", s.Version, "message", s.Message)
 	}
 	switch s.Do {
@@ -38,6 +38,8 @@ func (r *Reconciler) execute(ctx context.Context, e *databasev1alpha1.EtcdCluste
 		return f.servers[s.Member].MoveLeader(ctx, m.Listed.ID)
 	case membership.DeletePod:
 		return f.deletePod(ctx, s.Member)
+	case membership.EvictPod:
+		return f.evictPod(ctx, s.Member)
 	case membership.Compact, membership.Defragment, membership.Disarm, membership.WriteEntries:
 		return f.maintain(ctx, e, s)
 	default:
@@ -48,7 +50,7 @@ func (r *Reconciler) execute(ctx context.Context, e *databasev1alpha1.EtcdCluste
 
 // isWaiting reports whether an error only says that something must end by itself first.
 func isWaiting(err error) bool {
-	return errors.Is(err, wire.ErrLearnerBehind) || errors.Is(err, wire.ErrUnhealthy) || errors.Is(err, wire.ErrBusy)
+	return errors.Is(err, wire.ErrLearnerBehind) || errors.Is(err, wire.ErrUnhealthy) || errors.Is(err, wire.ErrBusy) || errors.Is(err, errNoneToSpare)
 }
 
 // doAdd saves what is about to be added, adds it, and saves its ID. Done again after it was cut short, it finds by the peer URL

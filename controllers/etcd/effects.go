@@ -3,10 +3,13 @@ package etcd
 import (
 	"context"
 	"crypto/rand"
+	"errors"
 	"fmt"
 	"strings"
 
 	corev1 "k8s.io/api/core/v1"
+	policyv1 "k8s.io/api/policy/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 	ctrlclient "sigs.k8s.io/controller-runtime/pkg/client"
@@ -23,6 +26,8 @@ type effects interface {
 	save(ctx context.Context) error
 	// deletePod deletes exactly the pod that was looked at.
 	deletePod(ctx context.Context, name string) error
+	// evictPod does the same if the budget has one to spare; else it returns errNoneToSpare.
+	evictPod(ctx context.Context, name string) error
 	// writePermit tells a pod that it may start, and how, if its volume is that of the claim that was looked at.
 	writePermit(ctx context.Context, name, permit string, claim types.UID) error
 	// newID names a data directory or a cluster as no other.
@@ -46,16 +51,36 @@ func (a *apiEffects) save(ctx context.Context) error {
 
 func (*apiEffects) newID() string { return strings.ToLower(rand.Text()) }
 
+// errNoneToSpare says that the budget spares no pod now: one is going already, or is not ready.
+var errNoneToSpare = errors.New("the PodDisruptionBudget spares no pod yet")
+
 func (a *apiEffects) deletePod(ctx context.Context, name string) error {
+	return a.removePod(name, func(pod *corev1.Pod, exactly metav1.Preconditions) error {
+		return a.Delete(ctx, pod, ctrlclient.Preconditions(exactly))
+	})
+}
+
+func (a *apiEffects) evictPod(ctx context.Context, name string) error {
+	return a.removePod(name, func(pod *corev1.Pod, exactly metav1.Preconditions) error {
+		err := a.SubResource("eviction").Create(ctx, pod, &policyv1.Eviction{DeleteOptions: &metav1.DeleteOptions{Preconditions: &exactly}})
+		if apierrors.IsTooManyRequests(err) { // as a drain is told
+			return errNoneToSpare
+		}
+		return err
+	})
+}
+
+// removePod removes exactly the pod that was looked at. One that is gone is no error.
+func (a *apiEffects) removePod(name string, remove func(*corev1.Pod, metav1.Preconditions) error) error {
 	for i := range a.pods {
-		if a.pods[i].Name == name {
-			pod := &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Namespace: a.etcd.Namespace, Name: name}}
-			err := ctrlclient.IgnoreNotFound(a.Delete(ctx, pod, ctrlclient.Preconditions{UID: &a.pods[i].UID}))
-			if err == nil {
-				a.memory.noteDeleted(a.etcd, a.pods[i].UID, a.clock.Now())
-			}
+		if a.pods[i].Name != name {
+			continue
+		}
+		pod := &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Namespace: a.etcd.Namespace, Name: name}}
+		if err := ctrlclient.IgnoreNotFound(remove(pod, metav1.Preconditions{UID: &a.pods[i].UID})); err != nil {
 			return err
 		}
+		a.memory.noteDeleted(a.etcd, a.pods[i].UID, a.clock.Now())
 	}
 	return nil
 }

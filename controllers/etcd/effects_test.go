@@ -4,6 +4,20 @@ import (
 	"context"
 	"errors"
 	"testing"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	policyv1 "k8s.io/api/policy/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+	clocktesting "k8s.io/utils/clock/testing"
+	ctrlclient "sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/client/fake"
+	"sigs.k8s.io/controller-runtime/pkg/client/interceptor"
+
+	"github.com/mainstay-operator/mainstay-operator/controllers/internal/converge"
+	"github.com/mainstay-operator/mainstay-operator/test/builders"
 )
 
 // A pass in which the record could not be saved must not go on: a pod would be told to start by what nobody will remember.
@@ -13,6 +27,33 @@ func TestWhatWasNotSavedIsKnown(t *testing.T) {
 	for _, err := range []error{nil, errors.New("conflict"), nil} {
 		if refusal = err; !errors.Is(a.save(t.Context()), err) || a.unsaved != (err != nil) {
 			t.Errorf("saved with %v: unsaved is %t", err, a.unsaved)
+		}
+	}
+}
+
+// What the budget does not spare stays, and is asked for again; what it spares is taken for gone before the cache says so.
+func TestAPodIsEvictedOnlyIfTheBudgetSparesIt(t *testing.T) {
+	for _, spares := range []bool{false, true} {
+		pod := corev1.Pod{ObjectMeta: metav1.ObjectMeta{Namespace: "default", Name: "a-2", UID: "p2"}}
+		asked := types.UID("")
+		api := fake.NewClientBuilder().WithObjects(&pod).WithInterceptorFuncs(interceptor.Funcs{SubResourceCreate: func(_ context.Context, _ ctrlclient.Client,
+			subresource string, of, eviction ctrlclient.Object, _ ...ctrlclient.SubResourceCreateOption) error {
+			asked = *eviction.(*policyv1.Eviction).DeleteOptions.Preconditions.UID
+			if subresource != "eviction" || of.GetName() != "a-2" {
+				t.Errorf("%s of %s", subresource, of.GetName())
+			}
+			if !spares {
+				return apierrors.NewTooManyRequests("the budget", 0)
+			}
+			return nil
+		}}).Build()
+		a := &apiEffects{Reconciler: &Reconciler{Converger: converge.Converger{Client: api}, clock: clocktesting.NewFakePassiveClock(time.Unix(0, 0))},
+			etcd: builders.EtcdCluster("a").Build(), pods: []corev1.Pod{pod}}
+		if err := a.evictPod(t.Context(), "a-2"); errors.Is(err, errNoneToSpare) == spares || isWaiting(err) == spares {
+			t.Errorf("the budget spares it: %t, and the answer is %v", spares, err)
+		}
+		if asked != "p2" || a.memory.wasDeleted(a.etcd, "p2", time.Unix(0, 0)) != spares {
+			t.Errorf("pod %q was asked for, and it is taken for gone: %t", asked, !spares)
 		}
 	}
 }

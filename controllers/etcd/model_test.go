@@ -33,6 +33,7 @@ type model struct {
 	IDs      int           // that were given to members, data directories and pods
 	Crashes  int           // of the operator that may yet come
 	Faults   int           // that may yet come
+	Drains   int           // of nodes that may yet come: each takes a pod, if the budget spares one
 	Humans   int           // who may yet allow a recovery
 	Allowed  string        // the token that one has allowed
 	// Recovered is the recovery after which a server served.
@@ -74,6 +75,7 @@ type modelMember struct {
 // sleeper is a pass that was stopped between its plan and its act.
 type sleeper struct {
 	Step    membership.Step
+	World   membership.World // that it saw
 	Status  databasev1alpha1.EtcdClusterStatus
 	Version int
 }
@@ -302,9 +304,10 @@ var errCrashed = errors.New("the operator was killed")
 type modelEffects struct {
 	*model
 	object  *databasev1alpha1.EtcdCluster
-	version int // of the object that the pass has read
-	calls   int // so far
-	dieAt   int // the call that it does not survive; 0 for none
+	version int               // of the object that the pass has read
+	seen    *membership.World // by a sleeper; nil for a pass that acts on what there is
+	calls   int               // so far
+	dieAt   int               // the call that it does not survive; 0 for none
 	after   bool
 }
 
@@ -337,11 +340,58 @@ func (e *modelEffects) save(context.Context) error {
 func (e *modelEffects) newID() string { return fmt.Sprintf("i%d", e.model.newID()) }
 
 func (e *modelEffects) deletePod(_ context.Context, name string) error {
-	return e.call(func() error { e.removePod(ordinalOf(name)); return nil })
+	return e.call(func() error { return e.removeExactly(ordinalOf(name)) })
+}
+
+// seenPod is the pod at that ordinal as a sleeper has seen it.
+func (e *modelEffects) seenPod(i int) membership.Pod {
+	one, _ := e.seen.Find(e.spec().MemberName(int32(i))) //nolint:gosec // at most 5
+	return one.Pod
+}
+
+// removeExactly removes the pod that was looked at, and no other that came in its place.
+func (e *modelEffects) removeExactly(i int) error {
+	if e.seen != nil && e.seenPod(i).UID != types.UID(e.Pods[i].UID) {
+		return errors.New("the pod is another")
+	}
+	e.removePod(i)
+	return nil
+}
+
+func (e *modelEffects) evictPod(_ context.Context, name string) error {
+	return e.call(func() error {
+		if !e.sparesPod() {
+			return errNoneToSpare
+		}
+		return e.removeExactly(ordinalOf(name))
+	})
+}
+
+// sparesPod reports whether the budget has a pod to spare: there are three voters or more, and all pods run.
+func (m *model) sparesPod() bool {
+	voters := 0
+	for _, one := range m.Status.Membership.Members {
+		if one.Ran || !one.Joined {
+			voters++
+		}
+	}
+	for i := range int(m.Replicas) {
+		if !m.Pods[i].Runs {
+			return false
+		}
+	}
+	return voters >= 3
 }
 
 func (e *modelEffects) writePermit(_ context.Context, name, permit string, _ types.UID) error {
-	return e.call(func() error { e.Pods[ordinalOf(name)].Permit = permit; return nil })
+	return e.call(func() error {
+		i := ordinalOf(name)
+		if p := e.Pods[i]; e.seen != nil && (e.seenPod(i).UID != types.UID(p.UID) || e.seenPod(i).Permit != p.Permit) {
+			return errors.New("the pod has changed")
+		}
+		e.Pods[i].Permit = permit
+		return nil
+	})
 }
 
 // removePod takes a pod away, and without storage its data.
@@ -403,7 +453,7 @@ func (m *model) leader() uint64 {
 var errNoQuorum = errors.New("no majority")
 
 func (s *modelServer) Members(context.Context) ([]membership.ListedMember, error) {
-	if !s.hasQuorum() {
+	if !s.Pods[s.ordinal].Serves || !s.hasQuorum() {
 		return nil, errNoQuorum
 	}
 	var list []membership.ListedMember
@@ -420,7 +470,7 @@ func (s *modelServer) Members(context.Context) ([]membership.ListedMember, error
 // change does a change of the members, which takes a majority.
 func (s *modelServer) change(do func() error) error {
 	return s.call(func() error {
-		if !s.write() {
+		if !s.Pods[s.ordinal].Serves || !s.write() {
 			return errNoQuorum
 		}
 		return do()
@@ -486,20 +536,25 @@ func (*modelServer) WriteEntries(context.Context, int) error { return nil }
 
 func (*modelServer) Close() {}
 
+// recordOf is what the status has of that member; nil if there is nothing.
+func recordOf(e *databasev1alpha1.EtcdCluster, name string) *databasev1alpha1.EtcdRecordedMember {
+	if e.Status.Membership != nil {
+		for i := range e.Status.Membership.Members {
+			if one := &e.Status.Membership.Members[i]; one.Name == name {
+				return one
+			}
+		}
+	}
+	return nil
+}
+
 // fleet is what a pass sees now.
 func (m *model) fleet(e *databasev1alpha1.EtcdCluster, outside *modelEffects) *fleet {
 	f := &fleet{spec: m.spec(), effects: outside, servers: map[string]server{}}
 	record := e.Status.Membership
 	for ordinal := range maxMembers {
 		name, p := m.spec().MemberName(int32(ordinal)), m.Pods[ordinal] //nolint:gosec // at most 5
-		one := membership.Member{Name: name}
-		if record != nil {
-			for i := range record.Members {
-				if record.Members[i].Name == name {
-					one.Record = &record.Members[i]
-				}
-			}
-		}
+		one := membership.Member{Name: name, Record: recordOf(e, name)}
 		if p.UID != "" {
 			one.Pod = membership.Pod{UID: types.UID(p.UID), Address: "10.0.0.1", Permit: p.Permit, LostData: p.Lost, Ready: p.Runs, HasRun: p.Runs, Outdated: p.Outdate}
 			if m.Storage {

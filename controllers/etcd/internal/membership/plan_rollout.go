@@ -54,7 +54,8 @@ func (s Situation) moveLeaderFrom(m Member) (Step, bool) {
 	return Step{Do: MoveLeader, Member: m.Name, Target: successor.Name}, true
 }
 
-// rollOutdated deletes the pod of one outdated member, from the highest ordinal, the leader last. All members are well here.
+// rollOutdated has the pod of one outdated member made anew, from the highest ordinal, the leader last. All members are well here.
+// Of three voters or more the budget spares one, whoever asks first; a single one it spares to nobody, so that pod is deleted.
 func (s Situation) rollOutdated() (Step, bool) {
 	if deleting := s.Where(func(m Member) bool { return m.Record != nil && m.Pod.Deleting }); len(deleting) > 0 {
 		return Step{Do: Wait, Message: "waiting for " + deleting[0].Name + " to be made anew", RequeueAfter: ShortRequeue}, true
@@ -75,7 +76,11 @@ func (s Situation) rollOutdated() (Step, bool) {
 	if next, ok := s.moveLeaderFrom(last); ok {
 		return next, true
 	}
-	return Step{Do: DeletePod, Member: last.Name, Message: "its pod is outdated", RequeueAfter: ShortRequeue}, true
+	remove := EvictPod
+	if voters == 1 {
+		remove = DeletePod
+	}
+	return Step{Do: remove, Member: last.Name, Message: "its pod is outdated", RequeueAfter: ShortRequeue}, true
 }
 
 // handLeadOn moves the lead away from a pod that somebody deletes or drains, while it still answers.

@@ -259,11 +259,11 @@ func TestPlan(t *testing.T) {
 		{"a place between is filled first", func(s *scene) { s.Size = 5; s.forget(1); s.Members[1].Pod = Pod{}; s.silence(1) }, "AddMember a-1", ""},
 		{"fewer members, the highest first", func(s *scene) { s.addVoter(); s.addVoter() }, "RemoveMember a-4", "size is 3"},
 		{"E6: the leader is not removed", func(s *scene) { s.addVoter(); s.addVoter(); s.lead(4) }, "MoveLeader a-4", "a-0"},
-		{"an outdated pod, the highest first", func(s *scene) { s.outdate(0, 1, 2) }, "DeletePod a-2", "outdated"},
-		{"E6: the leader's pod last", func(s *scene) { s.outdate(0, 1, 2); s.lead(2) }, "DeletePod a-1", "outdated"},
+		{"an outdated pod, the highest first", func(s *scene) { s.outdate(0, 1, 2) }, "EvictPod a-2", "outdated"},
+		{"E6: the leader's pod last", func(s *scene) { s.outdate(0, 1, 2); s.lead(2) }, "EvictPod a-1", "outdated"},
 		{"E6: the lead moves before its pod goes", func(s *scene) { s.outdate(0) }, "MoveLeader a-0", "a-1"},
 		{"E6: to one that has most of the log", func(s *scene) { s.outdate(0); s.Members[2].View.Index = 60 }, "MoveLeader a-0", "a-2"},
-		{"E6: to one that stays rather", func(s *scene) { s.outdate(0, 1); s.lead(1); s.Members[0].View.Index = 60 }, "DeletePod a-0", "outdated"},
+		{"E6: to one that stays rather", func(s *scene) { s.outdate(0, 1); s.lead(1); s.Members[0].View.Index = 60 }, "EvictPod a-0", "outdated"},
 		{"E6: also while another is silent", func(s *scene) { s.Members[0].Pod.Deleting = true; s.silence(2) }, "MoveLeader a-0", "a-1"},
 		{"E6: away from a pod that is going", func(s *scene) { s.Members[0].Pod.Deleting = true }, "MoveLeader a-0", "a-1"},
 		{"an outdated pod that fails goes at once", func(s *scene) { s.outdate(1); s.silence(1); s.Members[1].Pod.Stopped = true }, "DeletePod a-1", "no server runs"},
@@ -338,7 +338,7 @@ func TestPlan(t *testing.T) {
 			s.run(Version{5, 35}, "3.5", 1)
 		}, "Wait ", "waiting for a-1 to agree on version 3.6 before 3.7.3"},
 		{"E7: not while one has not agreed", func(s *scene) { s.Wanted = Version{7, 3}; s.run(Version{6, 16}, "3.5", 2) }, "Wait ", "waiting for a-2 to agree"},
-		{"E7: not while a pod is outdated", func(s *scene) { s.Wanted = Version{7, 3}; s.outdate(1) }, "DeletePod a-1", ""},
+		{"E7: not while a pod is outdated", func(s *scene) { s.Wanted = Version{7, 3}; s.outdate(1) }, "EvictPod a-1", ""},
 		{"E7: never back", func(s *scene) { s.Wanted = Version{5, 35} }, "Block ", "restore a backup"},
 	} {
 		t.Run(c.name, c.test)

@@ -83,7 +83,7 @@ func TestWhatPodsAreMadeWithIsChosen(t *testing.T) {
 			s.pull("before:5", 0, 1, 2)
 			s.run(Version{5, 35}, "3.5", 0, 1, 2)
 			s.outdate(0, 1, 2)
-		}, "DeletePod a-2", "outdated"},
+		}, "EvictPod a-2", "outdated"},
 	} {
 		t.Run(c.name, c.test)
 	}

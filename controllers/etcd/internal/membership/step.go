@@ -24,6 +24,7 @@ const (
 	PromoteMember  Verb = "PromoteMember"  // make a learner a voter, if the leader finds that it has caught up
 	MoveLeader     Verb = "MoveLeader"     // hand the lead to a voter
 	DeletePod      Verb = "DeletePod"      // delete a pod, so that it is made anew
+	EvictPod       Verb = "EvictPod"       // the same, if the budget has one to spare: others may drain a node at the same time
 	SetVersion     Verb = "SetVersion"     // save which version and image pods are made with from now on
 	Compact        Verb = "Compact"        // drop old revisions, and save that it was done
 	Defragment     Verb = "Defragment"     // have a member give free pages back to the disk
@@ -63,6 +64,7 @@ var phrases = map[Verb]string{
 	PromoteMember:  "making a voter of",
 	MoveLeader:     "moving the lead from",
 	DeletePod:      "deleting the pod of",
+	EvictPod:       "evicting the pod of",
 	SetVersion:     "making pods",
 	Compact:        "compacting old revisions at",
 	Defragment:     "defragmenting",
@@ -101,10 +103,13 @@ func (s Step) IsRollout() bool {
 	return true
 }
 
+// RemovesPod reports whether a pod goes by the step.
+func (s Step) RemovesPod() bool { return s.Do == DeletePod || s.Do == EvictPod }
+
 // Changes reports whether the step changes what is decided next, so that another pass is due at once.
 func (s Step) Changes() bool {
 	switch s.Do {
-	case Idle, Wait, Block, DeletePod:
+	case Idle, Wait, Block, DeletePod, EvictPod:
 		return false
 	}
 	return true
