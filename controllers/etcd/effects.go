@@ -28,7 +28,8 @@ type effects interface {
 	deletePod(ctx context.Context, name string) error
 	// evictPod does the same if the budget has one to spare; else it returns errNoneToSpare.
 	evictPod(ctx context.Context, name string) error
-	// writePermit tells a pod that it may start, and how, if its volume is that of the claim that was looked at.
+	// writePermit tells a pod that it may start, and how, if its volume is that of the claim that was looked at. The claim then
+	// tells that it has data.
 	writePermit(ctx context.Context, name, permit string, claim types.UID) error
 	// newID names a data directory or a cluster as no other.
 	newID() string
@@ -86,7 +87,7 @@ func (a *apiEffects) removePod(name string, remove func(*corev1.Pod, metav1.Prec
 }
 
 func (a *apiEffects) writePermit(ctx context.Context, name, permit string, claim types.UID) error {
-	if err := a.checkClaim(ctx, name, claim); err != nil {
+	if err := a.markClaim(ctx, name, claim); err != nil {
 		return err
 	}
 	for i := range a.pods {
@@ -107,8 +108,9 @@ func (a *apiEffects) writePermit(ctx context.Context, name, permit string, claim
 	return nil
 }
 
-// checkClaim asks the API server, as the cache may have the claim that was there before.
-func (a *apiEffects) checkClaim(ctx context.Context, pod string, want types.UID) error {
+// markClaim notes on the claim that a member begins on its volume. It asks the API server, as the cache may have the claim that was
+// there before.
+func (a *apiEffects) markClaim(ctx context.Context, pod string, want types.UID) error {
 	if a.etcd.Spec.Storage == nil {
 		return nil
 	}
@@ -119,5 +121,11 @@ func (a *apiEffects) checkClaim(ctx context.Context, pod string, want types.UID)
 	if claim.UID != want {
 		return fmt.Errorf("telling pod %q to start: the cache is behind at PersistentVolumeClaim %q", pod, claim.Name)
 	}
-	return nil
+	token := a.etcd.Status.Membership.Token
+	if claim.Annotations[annotationData] == token {
+		return nil
+	}
+	next := claim.DeepCopy()
+	metav1.SetMetaDataAnnotation(&next.ObjectMeta, annotationData, token)
+	return a.PatchClaim(ctx, claim, next)
 }

@@ -3,6 +3,7 @@ package etcd
 import (
 	"context"
 	"errors"
+	"slices"
 	"testing"
 	"time"
 
@@ -16,6 +17,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client/fake"
 	"sigs.k8s.io/controller-runtime/pkg/client/interceptor"
 
+	databasev1alpha1 "github.com/mainstay-operator/mainstay-operator/api/database/v1alpha1"
 	"github.com/mainstay-operator/mainstay-operator/controllers/internal/converge"
 	"github.com/mainstay-operator/mainstay-operator/test/builders"
 )
@@ -55,5 +57,28 @@ func TestAPodIsEvictedOnlyIfTheBudgetSparesIt(t *testing.T) {
 		if asked != "p2" || a.memory.wasDeleted(a.etcd, "p2", time.Unix(0, 0)) != spares {
 			t.Errorf("pod %q was asked for, and it is taken for gone: %t", asked, !spares)
 		}
+	}
+}
+
+// A claim tells that it has data before a member begins on it, and only the claim that was looked at.
+func TestAClaimTellsThatItHasData(t *testing.T) {
+	claim := corev1.PersistentVolumeClaim{ObjectMeta: metav1.ObjectMeta{Namespace: "default", Name: "data-a-0", UID: "c0"}}
+	api := fake.NewClientBuilder().WithObjects(&claim).Build()
+	e := builders.EtcdCluster("a").Storage("1Gi").Build()
+	e.Namespace = claim.Namespace
+	e.Status.Membership = &databasev1alpha1.EtcdMembership{Token: "t"}
+	a := &apiEffects{Reconciler: &Reconciler{Converger: converge.Converger{Client: api, APIReader: api}}, etcd: e}
+	has := func() []string {
+		t.Helper()
+		if err := api.Get(t.Context(), ctrlclient.ObjectKeyFromObject(&claim), &claim); err != nil {
+			t.Fatal(err)
+		}
+		return formerData(map[string]*corev1.PersistentVolumeClaim{"a-0": &claim})
+	}
+	if err := a.writePermit(t.Context(), "a-0", "permit", "former"); err == nil || len(has()) > 0 {
+		t.Errorf("another claim: %v, %v", err, has())
+	}
+	if err := a.writePermit(t.Context(), "a-0", "permit", "c0"); err != nil || !slices.Equal(has(), []string{"data-a-0"}) {
+		t.Errorf("%v, %v", err, has())
 	}
 }

@@ -85,11 +85,14 @@ func (r *Reconciler) observe(ctx context.Context, e *databasev1alpha1.EtcdCluste
 			member(change.Name) // etcd may list it already
 		}
 	}
+	if e.Status.Membership == nil {
+		f.FormerData = formerData(in.claims)
+	}
 	for i := range in.pods {
 		pod := podOf(&in.pods[i], in.set)
 		pod.Deleting = pod.Deleting || r.memory.wasDeleted(e, pod.UID, r.clock.Now())
 		if claim := in.claims[in.pods[i].Name]; claim != nil {
-			pod.ClaimUID = claim.UID
+			pod.ClaimUID, pod.ClaimGoes = claim.UID, !claim.DeletionTimestamp.IsZero()
 		}
 		member(in.pods[i].Name).Pod = pod
 		if pod.Address == "" || pod.Permit == "" {
@@ -114,6 +117,18 @@ func (r *Reconciler) observe(ctx context.Context, e *databasev1alpha1.EtcdCluste
 		f.hashData(ctx)
 	}
 	return f
+}
+
+// formerData are the names of the claims that a member has begun on.
+func formerData(claims map[string]*corev1.PersistentVolumeClaim) []string {
+	var names []string
+	for _, claim := range claims {
+		if claim.Annotations[annotationData] != "" {
+			names = append(names, claim.Name)
+		}
+	}
+	slices.Sort(names)
+	return names
 }
 
 // podOf is what the plan needs to know of a pod.

@@ -35,6 +35,8 @@ const (
 	dataVolume = "data"
 	// annotationPermit holds what a pod is told when it may start.
 	annotationPermit = "mainstay-operator.io/etcd-permit"
+	// annotationData is set on a claim before a member begins on its volume. It names the cluster, by the token of its record.
+	annotationData = "mainstay-operator.io/etcd-data"
 	// annotationRestart is what kubectl rollout restart writes.
 	annotationRestart = "kubectl.kubernetes.io/restartedAt"
 

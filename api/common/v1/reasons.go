@@ -157,7 +157,7 @@ const (
 	ReasonDataLost = "DataLost"
 	// ReasonRestartBlocked : a pod must be made anew, and its data would go with it; the message says the way out.
 	ReasonRestartBlocked = "RestartBlocked"
-	// ReasonRecordLost : status.membership is gone, and the members' data is there.
+	// ReasonRecordLost : status.membership is not there, and members' data is.
 	ReasonRecordLost = "RecordLost"
 	// ReasonPeerSecretsLost : the Secrets by which the members trust each other are gone; the message says the way out.
 	ReasonPeerSecretsLost = "PeerSecretsLost"

@@ -8,12 +8,17 @@ import (
 	commonv1 "github.com/mainstay-operator/mainstay-operator/api/common/v1"
 )
 
-// formOrBlock begins the first cluster of an object. Pods that were told to start are those of a cluster whose record is gone:
-// beginning another in its place would hide its data.
+// formOrBlock begins the first cluster of an object. Pods that were told to start are those of a cluster whose record is gone, and
+// claims keep what a deleted object had: beginning another in its place would hide its data.
 func (s Situation) formOrBlock() Step {
 	if told := s.Where(func(m Member) bool { return m.Pod.Permit != "" }); len(told) > 0 {
 		return Step{Do: Block, Reason: commonv1.ReasonRecordLost, Message: fmt.Sprintf(
-			"status.membership is gone, and %s run with data: restore the object with its status, or delete it and make it anew, which begins without that data", strings.Join(NamesOf(told), ", "))}
+			"status.membership is gone, and %s run with data: restore the object with its status, or delete it and its claims and make it anew, which begins without that data", strings.Join(NamesOf(told), ", "))}
+	}
+	if len(s.FormerData) > 0 {
+		return Step{Do: Block, Reason: commonv1.ReasonRecordLost, RequeueAfter: time.Second, Message: fmt.Sprintf(
+			"PersistentVolumeClaims %s have the data of a former EtcdCluster of this name: restore that object with its status; or delete the claims, which begins without that data",
+			strings.Join(s.FormerData, ", "))}
 	}
 	return s.form()
 }
@@ -49,10 +54,15 @@ func (s Situation) FormingMembers() []string {
 	return names
 }
 
-// startMembers lets the pod of a member begin that has none on record: it is the only one that may begin without data.
+// startMembers lets the pod of a member begin that has none on record: it is the only one that may begin without data. One whose
+// volume goes with it would begin for nothing: the next pod has another.
 func (s Situation) startMembers() (Step, bool) {
 	for _, m := range s.Members {
-		if m.Record != nil && m.Record.StartedBy == "" && m.Pod.UID != "" && !m.Pod.Deleting && (m.Pod.ClaimUID != "" || !s.HasStorage) {
+		switch {
+		case m.Record == nil || m.Record.StartedBy != "" || m.Pod.UID == "" || m.Pod.Deleting || m.Pod.ClaimUID == "" && s.HasStorage:
+		case m.Pod.ClaimGoes:
+			return Step{Do: DeletePod, Member: m.Name, Message: "its PersistentVolumeClaim is being deleted", RequeueAfter: ShortRequeue}, true
+		default:
 			return Step{Do: StartMember, Member: m.Name}, true
 		}
 	}

@@ -64,9 +64,14 @@ func (s Situation) rollOutdated() (Step, bool) {
 	if len(outdated) == 0 || voters == 2 || voters < int(s.Size) && !s.HasStorage {
 		return Step{}, false // of two none can be spared: another comes first
 	}
-	if !s.HasStorage && voters == 1 {
+	if voters == 1 && !s.HasStorage {
 		return Step{Do: Block, Reason: commonv1.ReasonRestartBlocked, Message: fmt.Sprintf(
 			"%s must be made anew and is the only copy of the data, which would go with its pod: set size to 3, or make a new EtcdCluster with storage", outdated[0].Name)}, true
+	}
+	if voters == 1 && outdated[0].Pod.ClaimGoes {
+		return Step{Do: Block, Reason: commonv1.ReasonRestartBlocked, Message: fmt.Sprintf(
+			"%s must be made anew and is the only copy of the data, which would go with its pod, as somebody has deleted its PersistentVolumeClaim: set size to 3",
+			outdated[0].Name)}, true
 	}
 	leader, _ := s.Leader()
 	last := outdated[len(outdated)-1]

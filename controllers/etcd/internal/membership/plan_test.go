@@ -221,6 +221,9 @@ func TestPlan(t *testing.T) {
 		{"it stays while no majority of the others is healthy", func(s *scene) { s.addVoter(); s.addVoter(); s.silence(2); s.silence(3); s.silence(4) },
 			"Wait ", "waiting for a-2, a-3, a-4"},
 		{"a record that is gone is not begun anew over data", func(s *scene) { s.Status.Membership = nil }, "Block ", "status.membership is gone"},
+		{"nor over what a former object has left", func(s *scene) {
+			s.Status.Membership, s.Members, s.FormerData = nil, nil, []string{"data-a-0"}
+		}, "Block ", "data-a-0 have the data of a former EtcdCluster"},
 		{"the only member", func(s *scene) { s.forget(2); s.forget(1); s.Members, s.Size = s.Members[:1], 1; s.loseData(0) }, "Block ", "a-0 has lost its data"},
 		{"E2: another pod goes on with the data", func(s *scene) { s.replacePod(2) }, "Wait ", "waiting for a-2"},
 		{"E2: without storage another pod has lost it", func(s *scene) { s.HasStorage = false; s.replacePod(2) }, "RemoveMember a-2", "lost its data"},
@@ -282,6 +285,18 @@ func TestPlan(t *testing.T) {
 			s.Members, s.Size = s.Members[:1], 1
 			s.outdate(0)
 		}, "DeletePod a-0", "outdated"},
+		{"the only member's pod stays if its volume would go with it", func(s *scene) {
+			s.forget(2)
+			s.forget(1)
+			s.Members, s.Size = s.Members[:1], 1
+			s.outdate(0)
+			s.Members[0].Pod.ClaimGoes = true
+		}, "Block ", "deleted its PersistentVolumeClaim"},
+		{"no member begins on a volume that goes", func(s *scene) {
+			s.Members[2].Record.StartedBy, s.Members[2].Record.Ran = "", false
+			s.Members[2].Pod.Permit, s.Members[2].Pod.ClaimGoes = "", true
+			s.silence(2)
+		}, "DeletePod a-2", "is being deleted"},
 		{"without storage a lost member is replaced before the next pod goes", func(s *scene) {
 			s.HasStorage = false
 			s.forget(2)

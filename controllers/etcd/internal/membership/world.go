@@ -34,6 +34,8 @@ type World struct {
 	ClusterID uint64
 	// Alarms that are raised, of members and of those that are members no more.
 	Alarms []Alarm
+	// FormerData are the claims in which a cluster of this name has left data that is not on record.
+	FormerData []string
 	// UnknownMembers are members in etcd's list whose peer URL is none of ours.
 	UnknownMembers []ListedMember
 }
@@ -68,6 +70,8 @@ type Pod struct {
 	Deleting bool
 	Outdated bool      // it is not of the StatefulSet's latest template
 	ClaimUID types.UID // of the claim of its volume; empty without storage
+	// ClaimGoes: the claim is deleted as soon as no pod uses it, and the data with it.
+	ClaimGoes bool
 }
 
 // Alarm is one that a member has raised.
