@@ -75,24 +75,26 @@ verify: generate manifests bundle fmt tidy lint ## Fail when anything generated,
 	  { echo "verify: commit what 'make generate manifests bundle fmt tidy' changes"; exit 1; }
 
 test: ## Run the unit and integration tests.
-	@command -v redis-server >/dev/null && command -v memcached >/dev/null || \
-	  { apt-get update -qq && RUNLEVEL=1 apt-get install -y -qq --no-install-recommends redis-server memcached; }
-	go run ./hack/cluster assets
 	@$(MAKE) -j2 --no-print-directory --output-sync=target test-units test-integration
 
 # Each waits now and then: together they keep two cores busy, and an API server takes
 # longer to start than where it is alone.
-.PHONY: test-units test-integration
-test-units:
+.PHONY: test-programs test-units test-integration
+test-programs:
+	@command -v redis-server >/dev/null && command -v memcached >/dev/null || \
+	  { apt-get update -qq && RUNLEVEL=1 apt-get install -y -qq --no-install-recommends redis-server memcached; }
+	go run ./hack/cluster assets
+
+test-units: test-programs
 	go test -timeout 20m $$(go list ./... | grep -v -e /test/e2e -e /test/integration -e /test/mutants -e /test/olm)
 
-test-integration:
+test-integration: test-programs
 	KUBEBUILDER_ASSETS=$(BIN) KUBEBUILDER_CONTROLPLANE_START_TIMEOUT=2m \
 	  go run github.com/onsi/ginkgo/v2/ginkgo -procs=2 -ldflags=-w --no-color --timeout=20m ./test/integration
 
 # Little in a test lives long: memory is cheaper than time, also for its API servers.
-test mutants: export GOGC := 400
-test mutants: export GOMEMLIMIT := 1GiB
+test-units test-integration mutants: export GOGC := 400
+test-units test-integration mutants: export GOMEMLIMIT := 1GiB
 
 mutants: ## Plant known faults into the controllers of Redis and EtcdCluster and the leader election: the named test must find each.
 	go test ./test/mutants -v -count=1 -timeout 10m
