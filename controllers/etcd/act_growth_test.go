@@ -89,7 +89,7 @@ func (*growing) pod(name string, set types.UID, data string) *corev1.Pod {
 	}
 	if data != "" {
 		permit, _ := json.Marshal(launcher.Permit{Pod: string(pod.UID), Data: data})
-		pod.Annotations = map[string]string{annotationPermit: string(permit), annotationRestart: "then"}
+		pod.Annotations = map[string]string{annotationPermit: string(permit), parts.AnnotationRestartedAt: "then"}
 	}
 	pod.Spec.InitContainers = []corev1.Container{{Name: "launcher", Image: "operator:old"}}
 	return pod

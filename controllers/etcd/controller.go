@@ -227,7 +227,7 @@ func (r *Reconciler) childInputs(e *databasev1alpha1.EtcdCluster, spec membershi
 	c := childInputs{spec: spec, image: e.Status.TargetImage, version: version, peers: in.peers, operatorNamespace: r.Account.Namespace,
 		launcherImage: parts.RunningImage(in.set.Spec.Template.Spec.InitContainers, "launcher", r.LauncherImage),
 		pods:          membership.Situation{Spec: spec, Status: &e.Status}.DesiredPods(),
-		restartedAt:   in.set.Spec.Template.Annotations[annotationRestart],
+		restartedAt:   in.set.Spec.Template.Annotations[parts.AnnotationRestartedAt],
 		volumeSize:    volumeSize(e, in.set)}
 	if e.Status.Membership != nil {
 		c.initialVersion = e.Status.Membership.InitialVersion

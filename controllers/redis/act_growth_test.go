@@ -18,7 +18,7 @@ import (
 
 func podMadeBy(set types.UID) *corev1.Pod {
 	pod := &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Namespace: "n", Name: "a-0", UID: "uid-a-0", Labels: parts.Labels(appName, "a"),
-		Annotations: map[string]string{annotationRestart: "then"}}}
+		Annotations: map[string]string{parts.AnnotationRestartedAt: "then"}}}
 	pod.Spec.Containers = []corev1.Container{{Name: appName, Image: "redis:old"}}
 	if set != "" {
 		owner := &appsv1.StatefulSet{ObjectMeta: metav1.ObjectMeta{Name: "a", UID: set}}
@@ -39,7 +39,7 @@ func TestPodsTellWhatAMissingStatefulSetWas(t *testing.T) {
 	if c.image != "redis:old" || c.restartedAt != "then" || c.volumeSize.String() != "2Gi" {
 		t.Errorf("%+v", c)
 	}
-	if got := statefulSet(redis, c).Spec.Template.Annotations[annotationRestart]; got != "then" {
+	if got := statefulSet(redis, c).Spec.Template.Annotations[parts.AnnotationRestartedAt]; got != "then" {
 		t.Errorf("restarted %q", got)
 	}
 }

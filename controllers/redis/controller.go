@@ -176,7 +176,7 @@ func isOnRecord(redis *cachev1alpha1.Redis, pod types.UID) bool {
 
 func (r *Reconciler) childInputs(redis *cachev1alpha1.Redis, set *appsv1.StatefulSet, f *fleet) childInputs {
 	c := childInputs{spec: f.spec, credentials: f.credentials, settings: f.Settings, image: r.image(redis, f.spec.Flavor, set), replicas: f.situation(redis).DesiredPods(), identity: r.publishIdentity(redis, f),
-		restartedAt: set.Spec.Template.Annotations[annotationRestart], operatorNamespace: r.Account.Namespace}
+		restartedAt: set.Spec.Template.Annotations[parts.AnnotationRestartedAt], operatorNamespace: r.Account.Namespace}
 	if f.spec.Storage != nil {
 		c.volumeSize = volumes.SizeOfNew(set, f.spec.Storage.Size)
 	}
