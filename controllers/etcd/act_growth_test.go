@@ -216,7 +216,7 @@ func TestPodsOfAStatefulSetMadeAnew(t *testing.T) {
 				objects = append(objects, g.set)
 			}
 			r := g.start(objects...)
-			set, err := r.getStatefulSet(t.Context(), g.e)
+			set, err := r.GetStatefulSet(t.Context(), g.e)
 			if err != nil {
 				t.Fatal(err)
 			}

@@ -133,7 +133,7 @@ type inputs struct {
 }
 
 func (r *Reconciler) read(ctx context.Context, e *databasev1alpha1.EtcdCluster, spec membership.Spec) (in inputs, err error) {
-	if in.set, err = r.getStatefulSet(ctx, e); err != nil {
+	if in.set, err = r.GetStatefulSet(ctx, e); err != nil {
 		return in, err
 	}
 	if in.pods, err = r.listPods(ctx, e, spec, in.set); err != nil {
@@ -180,19 +180,6 @@ func resolve(e *databasev1alpha1.EtcdCluster, defaultImages []string) membership
 		spec.WantedError = err.Error()
 	}
 	return spec
-}
-
-// getStatefulSet returns the object's StatefulSet, empty when there is none or it is not ours.
-func (r *Reconciler) getStatefulSet(ctx context.Context, e *databasev1alpha1.EtcdCluster) (*appsv1.StatefulSet, error) {
-	set := &appsv1.StatefulSet{}
-	if err := r.Get(ctx, ctrlclient.ObjectKeyFromObject(e), set); ctrlclient.IgnoreNotFound(err) != nil {
-		return nil, fmt.Errorf("reading the StatefulSet: %w", err)
-	}
-	if !metav1.IsControlledBy(set, e) { // a former one's, or somebody else's
-		return &appsv1.StatefulSet{}, nil
-	}
-	r.RaiseGeneration(e, "StatefulSet", set) // else a pod of its new template looked outdated
-	return set, nil
 }
 
 // listPods returns the pods of the members: those of the StatefulSet, and those that one made anew is yet to take back. Others under
