@@ -13,7 +13,8 @@ import (
 func (s Situation) formOrBlock() Step {
 	if told := s.Where(func(m Member) bool { return m.Pod.Permit != "" }); len(told) > 0 {
 		return Step{Do: Block, Reason: commonv1.ReasonRecordLost, Message: fmt.Sprintf(
-			"status.membership is gone, and %s run with data: restore the object with its status, or delete it and make it anew, which begins without that data", strings.Join(NamesOf(told), ", "))}
+			"status.membership is gone, and %s run with data: restore the object with its status, or delete it and make it anew, "+
+				"which begins without that data", strings.Join(NamesOf(told), ", "))}
 	}
 	return s.form()
 }

@@ -65,7 +65,8 @@ func (s Situation) rollOutdated() (Step, bool) {
 	}
 	if !s.HasStorage && voters == 1 {
 		return Step{Do: Block, Reason: commonv1.ReasonRestartBlocked, Message: fmt.Sprintf(
-			"%s must be made anew and is the only copy of the data, which would go with its pod: set size to 3, or make a new EtcdCluster with storage", outdated[0].Name)}, true
+			"%s must be made anew and is the only copy of the data, which would go with its pod: set size to 3, or make a new EtcdCluster "+
+				"with storage", outdated[0].Name)}, true
 	}
 	leader, _ := s.Leader()
 	last := outdated[len(outdated)-1]
