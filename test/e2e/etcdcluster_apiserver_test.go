@@ -47,7 +47,10 @@ var _ = Describe("EtcdCluster", func() {
 		watched.catchesUp(ctx, w)
 
 		By("killing the leader")
-		refresh(ctx, e)
+		Eventually(func(g Gomega) {
+			refresh(ctx, e)
+			g.Expect(e.Status.Leader).NotTo(BeEmpty())
+		}).WithContext(ctx).Should(Succeed())
 		leader := podNamed(ctx, e.Status.Leader)
 		Expect(fault.Kill(leader.UID, "etcd")).To(Succeed())
 		Eventually(func(g Gomega) {
