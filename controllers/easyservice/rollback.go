@@ -23,9 +23,6 @@ import (
 // (k8s.io/kubernetes/pkg/controller/deployment/util: RevisionAnnotation).
 const annotationRevision = "deployment.kubernetes.io/revision"
 
-// annotationRestartedAt is what kubectl rollout restart writes.
-const annotationRestartedAt = "kubectl.kubernetes.io/restartedAt"
-
 // templateHash returns the hash of a template, which identifies its rollout.
 func templateHash(template *corev1ac.PodTemplateSpecApplyConfiguration) string {
 	encoded, err := json.Marshal(template)
@@ -46,7 +43,7 @@ func templateToApply(e *appv1.EasyService, specTemplate *corev1ac.PodTemplateSpe
 	}
 	template := stable.Spec.Template.DeepCopy()
 	delete(template.Labels, appsv1.DefaultDeploymentUniqueLabelKey)
-	delete(template.Annotations, annotationRestartedAt) // whoever restarts it next is not to be taken back
+	delete(template.Annotations, parts.AnnotationRestartedAt) // whoever restarts it next is not to be taken back
 	return parts.ToApplyConfig[corev1ac.PodTemplateSpecApplyConfiguration](template)
 }
 

@@ -13,6 +13,7 @@ import (
 
 	appv1 "github.com/mainstay-operator/mainstay-operator/api/app/v1"
 	"github.com/mainstay-operator/mainstay-operator/controllers/internal/converge"
+	"github.com/mainstay-operator/mainstay-operator/controllers/internal/parts"
 )
 
 func TestAdvanceRollout(t *testing.T) {
@@ -152,7 +153,7 @@ func TestTemplateToApply(t *testing.T) {
 		t.Fatal(err)
 	}
 	set.Spec.Template.Labels[appsv1.DefaultDeploymentUniqueLabelKey] = "1"
-	set.Spec.Template.Annotations = map[string]string{annotationRestartedAt: "once"} // and the next restart stays, too
+	set.Spec.Template.Annotations = map[string]string{parts.AnnotationRestartedAt: "once"} // and the next restart stays, too
 	sets := []appsv1.ReplicaSet{{ObjectMeta: metav1.ObjectMeta{Name: "a-0"}}, set}
 
 	e.Spec.Image, e.Status.StableReplicaSet = "app:2", "a-1"

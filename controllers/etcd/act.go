@@ -71,7 +71,9 @@ func (f *fleet) doAdd(ctx context.Context, e *databasev1alpha1.EtcdCluster, s me
 		return err
 	}
 	record := e.Status.Membership // as the save has left it
-	addMember(record, databasev1alpha1.EtcdRecordedMember{Name: s.Member, ID: membership.FormatID(id), DataID: record.Change.DataID, Joined: true})
+	addMember(record, databasev1alpha1.EtcdRecordedMember{
+		Name: s.Member, ID: membership.FormatID(id), DataID: record.Change.DataID, Joined: true,
+	})
 	record.Change = nil
 	return f.save(ctx)
 }

@@ -13,7 +13,9 @@ import (
 
 // growVolumes enlarges the claims first, then the StatefulSet, so that a storage class that cannot grow leaves everything as it
 // is. It returns how far the volumes are.
-func (r *Reconciler) growVolumes(ctx context.Context, e *databasev1alpha1.EtcdCluster, f *fleet, next membership.Step, in inputs) (volumes.Growth, error) {
+func (r *Reconciler) growVolumes(
+	ctx context.Context, e *databasev1alpha1.EtcdCluster, f *fleet, next membership.Step, in inputs,
+) (volumes.Growth, error) {
 	growth := growthOf(e, in.claims)
 	if e.Spec.Paused || in.isTrustLost { // then no StatefulSet would be made in its place
 		return growth, nil

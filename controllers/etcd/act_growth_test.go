@@ -38,7 +38,9 @@ func storageOf(size string) corev1.ResourceList {
 
 // claimTemplates are those of a StatefulSet that was made for volumes of that size.
 func claimTemplates(size string) []corev1.PersistentVolumeClaim {
-	return []corev1.PersistentVolumeClaim{{Spec: corev1.PersistentVolumeClaimSpec{Resources: corev1.VolumeResourceRequirements{Requests: storageOf(size)}}}}
+	return []corev1.PersistentVolumeClaim{{Spec: corev1.PersistentVolumeClaimSpec{
+		Resources: corev1.VolumeResourceRequirements{Requests: storageOf(size)},
+	}}}
 }
 
 // growing is a cluster of two members whose storage.size was 1Gi and is 2Gi, with the claim of a member that is gone.
@@ -72,7 +74,9 @@ func newGrowing() *growing {
 		g.pods = append(g.pods, *g.pod(name, "set", "data-of-"+name))
 	}
 	for _, name := range []string{"a-0", "a-1", "a-2"} {
-		claim := &corev1.PersistentVolumeClaim{ObjectMeta: metav1.ObjectMeta{Namespace: "ns", Name: "data-" + name, UID: types.UID(name), Labels: parts.Labels(appName, "a")}}
+		claim := &corev1.PersistentVolumeClaim{ObjectMeta: metav1.ObjectMeta{
+			Namespace: "ns", Name: "data-" + name, UID: types.UID(name), Labels: parts.Labels(appName, "a"),
+		}}
 		claim.Spec.Resources.Requests = storageOf("1Gi")
 		claim.Status.Phase, claim.Status.Capacity = corev1.ClaimBound, storageOf("1Gi")
 		g.claims = append(g.claims, claim)
@@ -82,14 +86,16 @@ func newGrowing() *growing {
 
 // pod is one of that StatefulSet, or of none, that was told to start with that data, or nothing.
 func (*growing) pod(name string, set types.UID, data string) *corev1.Pod {
-	pod := &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Namespace: "ns", Name: name, UID: types.UID("uid-" + name), Labels: parts.Labels(appName, "a")}}
+	pod := &corev1.Pod{ObjectMeta: metav1.ObjectMeta{
+		Namespace: "ns", Name: name, UID: types.UID("uid-" + name), Labels: parts.Labels(appName, "a"),
+	}}
 	if set != "" {
 		owner := &appsv1.StatefulSet{ObjectMeta: metav1.ObjectMeta{Name: "a", UID: set}}
 		pod.OwnerReferences = []metav1.OwnerReference{*metav1.NewControllerRef(owner, appsv1.SchemeGroupVersion.WithKind("StatefulSet"))}
 	}
 	if data != "" {
 		permit, _ := json.Marshal(launcher.Permit{Pod: string(pod.UID), Data: data})
-		pod.Annotations = map[string]string{annotationPermit: string(permit), annotationRestart: "then"}
+		pod.Annotations = map[string]string{annotationPermit: string(permit), parts.AnnotationRestartedAt: "then"}
 	}
 	pod.Spec.InitContainers = []corev1.Container{{Name: "launcher", Image: "operator:old"}}
 	return pod
@@ -110,8 +116,10 @@ func (g *growing) start(objects ...ctrlclient.Object) *Reconciler {
 	known := runtime.NewScheme()
 	utilruntime.Must(clientgoscheme.AddToScheme(known))
 	utilruntime.Must(databasev1alpha1.AddToScheme(known))
-	server := fake.NewClientBuilder().WithScheme(known).WithObjects(objects...).WithStatusSubresource(g.e).WithInterceptorFuncs(interceptor.Funcs{
-		Patch: func(ctx context.Context, c ctrlclient.WithWatch, obj ctrlclient.Object, patch ctrlclient.Patch, options ...ctrlclient.PatchOption) error {
+	counting := interceptor.Funcs{
+		Patch: func(
+			ctx context.Context, c ctrlclient.WithWatch, obj ctrlclient.Object, patch ctrlclient.Patch, options ...ctrlclient.PatchOption,
+		) error {
 			g.writes++
 			if g.answer != nil {
 				return g.answer
@@ -120,14 +128,16 @@ func (g *growing) start(objects ...ctrlclient.Object) *Reconciler {
 		},
 		Delete: func(ctx context.Context, c ctrlclient.WithWatch, obj ctrlclient.Object, options ...ctrlclient.DeleteOption) error {
 			g.writes++
-			if o := (&ctrlclient.DeleteOptions{}).ApplyOptions(options); o.PropagationPolicy == nil || *o.PropagationPolicy != metav1.DeletePropagationOrphan {
+			o := (&ctrlclient.DeleteOptions{}).ApplyOptions(options)
+			if ptr.Deref(o.PropagationPolicy, "") != metav1.DeletePropagationOrphan {
 				return errors.New("the pods would go")
 			}
 			return c.Delete(ctx, obj, options...)
 		},
-	}).Build()
+	}
+	server := fake.NewClientBuilder().WithScheme(known).WithObjects(objects...).WithStatusSubresource(g.e)
 	r := &Reconciler{clock: clocktesting.NewFakePassiveClock(time.Unix(0, 0))}
-	r.Client = server
+	r.Client = server.WithInterceptorFuncs(counting).Build()
 	return r
 }
 
@@ -216,7 +226,7 @@ func TestPodsOfAStatefulSetMadeAnew(t *testing.T) {
 				objects = append(objects, g.set)
 			}
 			r := g.start(objects...)
-			set, err := r.getStatefulSet(t.Context(), g.e)
+			set, err := r.GetStatefulSet(t.Context(), g.e)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -233,7 +243,8 @@ func TestPassesMakeTheStatefulSetAnew(t *testing.T) {
 	g.grow("2Gi")
 	g.e.Status.TargetVersion, g.e.Status.TargetImage, g.e.Status.Membership.ClusterID = "3.6.16", "etcd:6", "c"
 	r := g.start(g.e, g.set, &g.pods[0], &g.pods[1])
-	r.LauncherImage, r.APIReader, r.Events, r.clock = "operator:new", r.Client, events.NewFakeRecorder(99), clocktesting.NewFakePassiveClock(peersStart)
+	r.LauncherImage, r.APIReader, r.Events = "operator:new", r.Client, events.NewFakeRecorder(99)
+	r.clock = clocktesting.NewFakePassiveClock(peersStart)
 	set := &appsv1.StatefulSet{}
 	pass := func() (stands bool) {
 		t.Helper()
@@ -247,7 +258,8 @@ func TestPassesMakeTheStatefulSetAnew(t *testing.T) {
 		t.Helper()
 		template := set.Spec.Template.Spec
 		got := set.Spec.VolumeClaimTemplates[0].Spec.Resources.Requests[corev1.ResourceStorage]
-		if got.String() != size || template.InitContainers[0].Image != launcher || !slices.Contains(template.Containers[0].Args, "--quota-backend-bytes="+quota) {
+		hasQuota := slices.Contains(template.Containers[0].Args, "--quota-backend-bytes="+quota)
+		if got.String() != size || template.InitContainers[0].Image != launcher || !hasQuota {
 			t.Fatalf("it is made for %s: %+v", got.String(), template)
 		}
 	}

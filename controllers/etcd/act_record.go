@@ -60,7 +60,8 @@ func (f *fleet) recordAsItRuns(record *databasev1alpha1.EtcdMembership, name str
 	permit, _ := membership.ParsePermit(m.Pod.Permit) // the plan has read it
 	record.Members = slices.DeleteFunc(record.Members, func(one databasev1alpha1.EtcdRecordedMember) bool { return one.Name == name })
 	addMember(record, databasev1alpha1.EtcdRecordedMember{
-		Name: name, ID: membership.FormatID(m.View.ID), DataID: permit.Data, StartedBy: m.Pod.UID, ClaimUID: m.Pod.ClaimUID, Ran: true, Joined: true,
+		Name: name, ID: membership.FormatID(m.View.ID), DataID: permit.Data,
+		StartedBy: m.Pod.UID, ClaimUID: m.Pod.ClaimUID, Ran: true, Joined: true,
 	})
 	if c := record.Change; c != nil && c.Name == name {
 		record.Change = nil

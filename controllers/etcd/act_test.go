@@ -18,7 +18,8 @@ func TestPermitsToWrite(t *testing.T) {
 		{"not one that is going", func(_ *databasev1alpha1.EtcdRecordedMember, m *membership.Member) {
 			m.Pod.Permit, m.Pod.Deleting = "", true
 		}, false},
-		{"one that must know more, while it is silent", func(one *databasev1alpha1.EtcdRecordedMember, _ *membership.Member) { one.Joined = true }, true},
+		{"one that must know more, while it is silent",
+			func(one *databasev1alpha1.EtcdRecordedMember, _ *membership.Member) { one.Joined = true }, true},
 		{"not one that was told to be another, as the record may be older", func(one *databasev1alpha1.EtcdRecordedMember, _ *membership.Member) {
 			one.DataID = "older"
 		}, false},

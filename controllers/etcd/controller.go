@@ -134,7 +134,7 @@ type inputs struct {
 }
 
 func (r *Reconciler) read(ctx context.Context, e *databasev1alpha1.EtcdCluster, spec membership.Spec) (in inputs, err error) {
-	if in.set, err = r.getStatefulSet(ctx, e); err != nil {
+	if in.set, err = r.GetStatefulSet(ctx, e); err != nil {
 		return in, err
 	}
 	if in.pods, err = r.listPods(ctx, e, spec, in.set); err != nil {
@@ -183,19 +183,6 @@ func resolve(e *databasev1alpha1.EtcdCluster, defaultImages []string) membership
 	return spec
 }
 
-// getStatefulSet returns the object's StatefulSet, empty when there is none or it is not ours.
-func (r *Reconciler) getStatefulSet(ctx context.Context, e *databasev1alpha1.EtcdCluster) (*appsv1.StatefulSet, error) {
-	set := &appsv1.StatefulSet{}
-	if err := r.Get(ctx, ctrlclient.ObjectKeyFromObject(e), set); ctrlclient.IgnoreNotFound(err) != nil {
-		return nil, fmt.Errorf("reading the StatefulSet: %w", err)
-	}
-	if !metav1.IsControlledBy(set, e) { // a former one's, or somebody else's
-		return &appsv1.StatefulSet{}, nil
-	}
-	r.RaiseGeneration(e, "StatefulSet", set) // else a pod of its new template looked outdated
-	return set, nil
-}
-
 // listPods returns the pods of the members: those of the StatefulSet, and those that one made anew is yet to take back. Others under
 // our labels are nobody's.
 func (r *Reconciler) listPods(ctx context.Context, e *databasev1alpha1.EtcdCluster, spec membership.Spec, set *appsv1.StatefulSet) ([]corev1.Pod, error) {
@@ -228,7 +215,7 @@ func (r *Reconciler) childInputs(e *databasev1alpha1.EtcdCluster, spec membershi
 	c := childInputs{spec: spec, image: e.Status.TargetImage, version: version, peers: in.peers, operatorNamespace: r.Account.Namespace,
 		launcherImage: parts.RunningImage(in.set.Spec.Template.Spec.InitContainers, "launcher", r.LauncherImage),
 		pods:          membership.Situation{Spec: spec, Status: &e.Status}.DesiredPods(),
-		restartedAt:   in.set.Spec.Template.Annotations[annotationRestart],
+		restartedAt:   in.set.Spec.Template.Annotations[parts.AnnotationRestartedAt],
 		volumeSize:    volumeSize(e, in.set)}
 	if e.Status.Membership != nil {
 		c.initialVersion = e.Status.Membership.InitialVersion

@@ -100,7 +100,8 @@ func (a *apiEffects) writePermit(ctx context.Context, name, permit string, claim
 		}
 		next.Annotations[annotationPermit] = permit
 		// The version in the patch keeps it from a pod that has come in its place.
-		err := a.Patch(ctx, next, ctrlclient.MergeFromWithOptions(&a.pods[i], ctrlclient.MergeFromWithOptimisticLock{}), ctrlclient.FieldOwner(converge.FieldManager))
+		patch := ctrlclient.MergeFromWithOptions(&a.pods[i], ctrlclient.MergeFromWithOptimisticLock{})
+		err := a.Patch(ctx, next, patch, ctrlclient.FieldOwner(converge.FieldManager))
 		if ctrlclient.IgnoreNotFound(err) != nil {
 			return fmt.Errorf("telling pod %q to start: %w", name, err)
 		}

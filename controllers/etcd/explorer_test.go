@@ -168,8 +168,10 @@ func actions() []action {
 			}},
 			fault(fmt.Sprintf("server %d is killed", i), i, func(m *model) { m.Pods[i].Runs = false }),
 			fault(fmt.Sprintf("pod %d is deleted", i), i, func(m *model) { m.removePod(i) }),
-			fault(fmt.Sprintf("volume %d is emptied, and its server killed", i), i, func(m *model) { m.Pods[i].Runs, m.Volumes[i] = false, modelData{} }),
-			fault(fmt.Sprintf("volume and pod %d are replaced", i), i, func(m *model) { m.removePod(i); m.Volumes[i] = modelData{}; m.Claims[i] = m.newID() }),
+			fault(fmt.Sprintf("volume %d is emptied, and its server killed", i), i,
+				func(m *model) { m.Pods[i].Runs, m.Volumes[i] = false, modelData{} }),
+			fault(fmt.Sprintf("volume and pod %d are replaced", i), i,
+				func(m *model) { m.removePod(i); m.Volumes[i] = modelData{}; m.Claims[i] = m.newID() }),
 			fault(fmt.Sprintf("volume %d is restored from a snapshot of before, with a new pod", i), i, func(m *model) {
 				m.removePod(i)
 				m.Volumes[i].Writes, m.Volumes[i].Old, m.Claims[i] = 0, true, m.newID()

@@ -86,13 +86,15 @@ type broken string
 func (b broken) Error() string { return string(b) }
 
 func newModel(size int32, storage bool) *model {
-	return &model{Size: size, Storage: storage, Pods: make([]modelPod, maxMembers), Volumes: make([]modelData, maxMembers), Claims: make([]int, maxMembers)}
+	return &model{Size: size, Storage: storage,
+		Pods: make([]modelPod, maxMembers), Volumes: make([]modelData, maxMembers), Claims: make([]int, maxMembers)}
 }
 
 func (m *model) clone() *model {
 	next := *m
 	next.Status = *m.Status.DeepCopy()
-	next.Pods, next.Volumes, next.Claims, next.Raft = slices.Clone(m.Pods), slices.Clone(m.Volumes), slices.Clone(m.Claims), slices.Clone(m.Raft)
+	next.Pods, next.Volumes = slices.Clone(m.Pods), slices.Clone(m.Volumes)
+	next.Claims, next.Raft = slices.Clone(m.Claims), slices.Clone(m.Raft)
 	return &next
 }
 
@@ -106,7 +108,8 @@ func (m *model) key() string {
 func (m *model) newID() int { m.IDs++; return m.IDs }
 
 func (m *model) spec() membership.Spec {
-	return membership.Spec{Name: "a", Namespace: "ns", Size: m.Size, HasStorage: m.Storage, AllowedRecovery: m.Allowed, Wanted: membership.Version{Minor: 6, Patch: 16}}
+	return membership.Spec{Name: "a", Namespace: "ns", Size: m.Size, HasStorage: m.Storage, AllowedRecovery: m.Allowed,
+		Wanted: membership.Version{Minor: 6, Patch: 16}}
 }
 
 func (m *model) raft(id uint64) *modelMember {
@@ -413,7 +416,8 @@ func (s *modelServer) Look(context.Context) membership.View {
 	if !m.Pods[s.ordinal].Serves || v.ID == 0 {
 		return membership.View{}
 	}
-	view := membership.View{Answered: true, ID: v.ID, ClusterID: 1, Version: membership.Version{Minor: 6, Patch: 16}, ClusterVersion: "3.6", Index: uint64(v.Writes), Revision: int64(v.Writes)} //nolint:gosec // small
+	view := membership.View{Answered: true, ID: v.ID, ClusterID: 1, Version: membership.Version{Minor: 6, Patch: 16}, ClusterVersion: "3.6",
+		Index: uint64(v.Writes), Revision: int64(v.Writes)} //nolint:gosec // small
 	if one := m.raft(v.ID); one != nil {
 		view.IsLearner = one.Learner
 	}
@@ -556,7 +560,8 @@ func (m *model) fleet(e *databasev1alpha1.EtcdCluster, outside *modelEffects) *f
 		name, p := m.spec().MemberName(int32(ordinal)), m.Pods[ordinal] //nolint:gosec // at most 5
 		one := membership.Member{Name: name, Record: recordOf(e, name)}
 		if p.UID != "" {
-			one.Pod = membership.Pod{UID: types.UID(p.UID), Address: "10.0.0.1", Permit: p.Permit, LostData: p.Lost, Ready: p.Runs, HasRun: p.Runs, Outdated: p.Outdate}
+			one.Pod = membership.Pod{UID: types.UID(p.UID), Address: "10.0.0.1", Permit: p.Permit, LostData: p.Lost,
+				Ready: p.Runs, HasRun: p.Runs, Outdated: p.Outdate}
 			if m.Storage {
 				one.Pod.ClaimUID = types.UID(fmt.Sprintf("claim-%d", m.Claims[ordinal]))
 			}

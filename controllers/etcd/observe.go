@@ -18,6 +18,7 @@ import (
 	"github.com/mainstay-operator/mainstay-operator/controllers/etcd/internal/launcher"
 	"github.com/mainstay-operator/mainstay-operator/controllers/etcd/internal/membership"
 	"github.com/mainstay-operator/mainstay-operator/controllers/etcd/internal/wire"
+	"github.com/mainstay-operator/mainstay-operator/controllers/internal/converge"
 	"github.com/mainstay-operator/mainstay-operator/controllers/internal/panics"
 	"github.com/mainstay-operator/mainstay-operator/controllers/internal/parts"
 )
@@ -135,8 +136,7 @@ func formerData(claims map[string]*corev1.PersistentVolumeClaim) []string {
 func podOf(pod *corev1.Pod, set *appsv1.StatefulSet) membership.Pod {
 	p := membership.Pod{
 		UID: pod.UID, Address: pod.Status.PodIP, Permit: pod.Annotations[annotationPermit], Deleting: !pod.DeletionTimestamp.IsZero(),
-		Outdated: set.Status.ObservedGeneration == set.Generation && set.Status.UpdateRevision != "" &&
-			pod.Labels[appsv1.ControllerRevisionHashLabelKey] != set.Status.UpdateRevision,
+		Outdated: converge.IsOutdated(pod, set),
 		Ready: slices.ContainsFunc(pod.Status.Conditions, func(c corev1.PodCondition) bool {
 			return c.Type == corev1.PodReady && c.Status == corev1.ConditionTrue
 		}),

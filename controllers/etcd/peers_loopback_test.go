@@ -28,8 +28,9 @@ func startPeer(t *testing.T, dir string) *exec.Cmd {
 		t.Fatal(err)
 	}
 	peer := fmt.Sprintf("https://%s:%d", peerAddress, wire.PeerPort)
-	args := []string{"--name=e-0", "--data-dir=" + t.TempDir(), "--log-level=error", "--listen-peer-urls=" + peer, "--initial-advertise-peer-urls=" + peer,
-		"--initial-cluster=e-0=" + peer, "--listen-client-urls=http://" + peerAddress + ":2379", "--advertise-client-urls=http://" + peerAddress + ":2379"}
+	args := []string{"--name=e-0", "--data-dir=" + t.TempDir(), "--log-level=error",
+		"--listen-peer-urls=" + peer, "--initial-advertise-peer-urls=" + peer, "--initial-cluster=e-0=" + peer,
+		"--listen-client-urls=http://" + peerAddress + ":2379", "--advertise-client-urls=http://" + peerAddress + ":2379"}
 	e := &databasev1alpha1.EtcdCluster{}
 	for _, one := range arguments(e, childInputs{spec: resolve(e, nil)}) {
 		if strings.HasPrefix(one, "--peer-") {
@@ -48,7 +49,8 @@ func startPeer(t *testing.T, dir string) *exec.Cmd {
 // shown connects as another member does with these certificates, and returns the certificate that the member shows.
 func shown(t *testing.T, as peerCertificates) (*x509.Certificate, error) {
 	t.Helper()
-	config, err := pki.Identity{Certificate: as.connecting, Key: as.clientKey, Authorities: as.trusted}.TLSConfig(peersSpec.Host("e-0"), time.Now)
+	identity := pki.Identity{Certificate: as.connecting, Key: as.clientKey, Authorities: as.trusted}
+	config, err := identity.TLSConfig(peersSpec.Host("e-0"), time.Now)
 	if err != nil {
 		t.Fatal(err)
 	}

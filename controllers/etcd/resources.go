@@ -37,8 +37,6 @@ const (
 	annotationPermit = "mainstay-operator.io/etcd-permit"
 	// annotationData is set on a claim before a member begins on its volume. It names the cluster, by the token of its record.
 	annotationData = "mainstay-operator.io/etcd-data"
-	// annotationRestart is what kubectl rollout restart writes.
-	annotationRestart = "kubectl.kubernetes.io/restartedAt"
 
 	// peersDir is where a pod finds the members' certificates.
 	peersDir = "/etc/etcd/peers"
@@ -95,10 +93,8 @@ func disruption(e *databasev1alpha1.EtcdCluster) *commonv1.Disruption {
 
 // statefulSet leaves it to the plan when pods restart (OnDelete): one at a time, and the leader is moved before.
 func statefulSet(e *databasev1alpha1.EtcdCluster, c childInputs) *appsv1ac.StatefulSetApplyConfiguration {
-	template := parts.PodTemplate(appName, e.Name, e.Spec.PodOptions).WithAnnotations(c.peers.trustAnnotation())
-	if c.restartedAt != "" {
-		template.WithAnnotations(map[string]string{annotationRestart: c.restartedAt})
-	}
+	template := parts.WithRestartedAt(parts.PodTemplate(appName, e.Name, e.Spec.PodOptions), c.restartedAt).
+		WithAnnotations(c.peers.trustAnnotation())
 	template.Spec.
 		WithSecurityContext(parts.RestrictedPod(etcdUID)).
 		WithInitContainers(launcherInstaller(e, c)).
@@ -118,7 +114,8 @@ func statefulSet(e *databasev1alpha1.EtcdCluster, c childInputs) *appsv1ac.State
 	if e.Spec.Storage == nil {
 		template.Spec.WithVolumes(corev1ac.Volume().WithName(dataVolume).WithEmptyDir(corev1ac.EmptyDirVolumeSource()))
 	} else {
-		spec.WithVolumeClaimTemplates(claimTemplate(e, c)).WithPersistentVolumeClaimRetentionPolicy(retentionPolicy(e))
+		claim := parts.ClaimTemplate(appName, e.Name, dataVolume, c.volumeSize, e.Spec.Storage.StorageClassName)
+		spec.WithVolumeClaimTemplates(claim).WithPersistentVolumeClaimRetentionPolicy(retentionPolicy(e))
 	}
 	return appsv1ac.StatefulSet(e.Name, "").WithLabels(parts.Labels(appName, e.Name)).WithSpec(spec)
 }
@@ -221,18 +218,6 @@ func quota(e *databasev1alpha1.EtcdCluster, volume resource.Quantity) int64 {
 		return min(maxDefaultQuota, volume.Value()/2)
 	}
 	return maxDefaultQuota
-}
-
-func claimTemplate(e *databasev1alpha1.EtcdCluster, c childInputs) *corev1ac.PersistentVolumeClaimApplyConfiguration {
-	spec := corev1ac.PersistentVolumeClaimSpec().
-		WithAccessModes(corev1.ReadWriteOnce).
-		WithResources(corev1ac.VolumeResourceRequirements().WithRequests(corev1.ResourceList{corev1.ResourceStorage: c.volumeSize}))
-	if class := e.Spec.Storage.StorageClassName; class != nil {
-		spec.WithStorageClassName(*class)
-	}
-	claim := corev1ac.PersistentVolumeClaim(dataVolume, "").WithLabels(parts.Labels(appName, e.Name)).WithSpec(spec)
-	claim.APIVersion, claim.Kind = nil, nil // the server does not keep them within another object
-	return claim
 }
 
 // retentionPolicy tells what becomes of volumes that no member needs.

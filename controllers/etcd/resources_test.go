@@ -96,12 +96,14 @@ func TestWhoReachesWhichPort(t *testing.T) {
 }
 
 func TestVolumesThatAreKept(t *testing.T) {
-	e := builders.EtcdCluster("a").Storage("1Gi").With(func(s *databasev1alpha1.EtcdClusterSpec) { s.Storage.Retention = databasev1alpha1.EtcdDelete }).Build()
+	e := builders.EtcdCluster("a").Storage("1Gi").Build()
+	e.Spec.Storage.Retention = databasev1alpha1.EtcdDelete
 	if got := *retentionPolicy(e).WhenScaled; got != appsv1.DeletePersistentVolumeClaimRetentionPolicyType {
 		t.Errorf("fewer members: %s", got)
 	}
 	e.Status.LastRecovery = &databasev1alpha1.EtcdRecovery{}
-	if got := retentionPolicy(e); *got.WhenScaled != appsv1.RetainPersistentVolumeClaimRetentionPolicyType || *got.WhenDeleted != appsv1.DeletePersistentVolumeClaimRetentionPolicyType {
+	const kept, deleted = appsv1.RetainPersistentVolumeClaimRetentionPolicyType, appsv1.DeletePersistentVolumeClaimRetentionPolicyType
+	if got := retentionPolicy(e); *got.WhenScaled != kept || *got.WhenDeleted != deleted {
 		t.Errorf("after a recovery: %+v", got)
 	}
 }

@@ -4,14 +4,12 @@ package memcached
 import (
 	"context"
 	"errors"
-	"fmt"
 	"time"
 
 	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
 	networkingv1 "k8s.io/api/networking/v1"
 	policyv1 "k8s.io/api/policy/v1"
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/utils/clock"
@@ -66,7 +64,7 @@ func (r *Reconciler) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.Resu
 }
 
 func (r *Reconciler) reconcile(ctx context.Context, m *cachev1alpha1.Memcached, _ converge.SaveStatus) (ctrl.Result, error) {
-	running, err := r.getStatefulSet(ctx, m) // first: what runs is kept over a new default
+	running, err := r.GetStatefulSet(ctx, m) // first: what runs is kept over a new default
 	if err != nil {
 		return ctrl.Result{}, err
 	}
@@ -110,18 +108,6 @@ func (r *Reconciler) worldOf(m *cachev1alpha1.Memcached, observed converge.Obser
 		w.proxy = proxy
 	}
 	return w
-}
-
-// getStatefulSet returns the object's StatefulSet, empty when there is none or it is not ours.
-func (r *Reconciler) getStatefulSet(ctx context.Context, m *cachev1alpha1.Memcached) (*appsv1.StatefulSet, error) {
-	set := &appsv1.StatefulSet{}
-	if err := r.Get(ctx, ctrlclient.ObjectKeyFromObject(m), set); ctrlclient.IgnoreNotFound(err) != nil {
-		return nil, fmt.Errorf("reading what runs: %w", err)
-	}
-	if !metav1.IsControlledBy(set, m) { // a former one's, or somebody else's
-		return &appsv1.StatefulSet{}, nil
-	}
-	return set, nil
 }
 
 // image is the spec's, else the one that runs, else the operator's default.

@@ -1,14 +1,21 @@
 package redis
 
 import (
+	"context"
+	"errors"
 	"testing"
 
 	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/resource"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/types"
+	clientgoscheme "k8s.io/client-go/kubernetes/scheme"
+	"k8s.io/utils/clock"
 	ctrlclient "sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/client/fake"
+	"sigs.k8s.io/controller-runtime/pkg/client/interceptor"
 
 	cachev1alpha1 "github.com/mainstay-operator/mainstay-operator/api/cache/v1alpha1"
 	"github.com/mainstay-operator/mainstay-operator/controllers/internal/parts"
@@ -18,7 +25,7 @@ import (
 
 func podMadeBy(set types.UID) *corev1.Pod {
 	pod := &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Namespace: "n", Name: "a-0", UID: "uid-a-0", Labels: parts.Labels(appName, "a"),
-		Annotations: map[string]string{annotationRestart: "then"}}}
+		Annotations: map[string]string{parts.AnnotationRestartedAt: "then"}}}
 	pod.Spec.Containers = []corev1.Container{{Name: appName, Image: "redis:old"}}
 	if set != "" {
 		owner := &appsv1.StatefulSet{ObjectMeta: metav1.ObjectMeta{Name: "a", UID: set}}
@@ -39,7 +46,7 @@ func TestPodsTellWhatAMissingStatefulSetWas(t *testing.T) {
 	if c.image != "redis:old" || c.restartedAt != "then" || c.volumeSize.String() != "2Gi" {
 		t.Errorf("%+v", c)
 	}
-	if got := statefulSet(redis, c).Spec.Template.Annotations[annotationRestart]; got != "then" {
+	if got := statefulSet(redis, c).Spec.Template.Annotations[parts.AnnotationRestartedAt]; got != "then" {
 		t.Errorf("restarted %q", got)
 	}
 }
@@ -81,5 +88,45 @@ func TestPodsOnRecord(t *testing.T) {
 	r.Status.Replication = nil
 	if isOnRecord(r, "uid-a-0") {
 		t.Error("nothing is on record")
+	}
+}
+
+// A pod of a new template may be there before the cache has the StatefulSet of that template. Its master would be switched over,
+// and the pod made anew, once more.
+func TestAnOlderCopyOfTheStatefulSetMakesNoPodOutdated(t *testing.T) {
+	known := runtime.NewScheme()
+	if err := errors.Join(clientgoscheme.AddToScheme(known), cachev1alpha1.AddToScheme(known)); err != nil {
+		t.Fatal(err)
+	}
+	redis := &cachev1alpha1.Redis{ObjectMeta: metav1.ObjectMeta{Namespace: "n", Name: "a", UID: "redis"}}
+	cached := &appsv1.StatefulSet{ObjectMeta: metav1.ObjectMeta{Namespace: "n", Name: "a", UID: "set", Generation: 1, OwnerReferences: []metav1.OwnerReference{
+		*metav1.NewControllerRef(redis, cachev1alpha1.GroupVersion.WithKind("Redis"))}}}
+	cached.Status = appsv1.StatefulSetStatus{ObservedGeneration: 1, UpdateRevision: "old"}
+	pod := podMadeBy("set")
+	pod.Labels[appsv1.ControllerRevisionHashLabelKey] = "new"
+	r := &Reconciler{clock: clock.RealClock{}}
+	r.Client = fake.NewClientBuilder().WithScheme(known).WithObjects(cached, pod).WithInterceptorFuncs(interceptor.Funcs{
+		Apply: func(_ context.Context, _ ctrlclient.WithWatch, answer runtime.ApplyConfiguration, _ ...ctrlclient.ApplyOption) error {
+			answer.(interface{ SetGeneration(int64) }).SetGeneration(2) // and the cache has not heard of it
+			return nil
+		},
+	}).Build()
+
+	isOutdated := func() bool {
+		t.Helper()
+		set, pods, err := r.getWorkload(t.Context(), redis, config.Resolve(redis))
+		if err != nil || len(pods) != 1 {
+			t.Fatal(err, pods)
+		}
+		return r.nodeFromPod(&pods[0], set).Outdated
+	}
+	if !isOutdated() {
+		t.Fatal("it is of another revision, and nothing was written since")
+	}
+	if _, err := r.Converge(t.Context(), redis, statefulSet(redis, childInputs{spec: config.Resolve(redis)})); err != nil {
+		t.Fatal(err)
+	}
+	if isOutdated() {
+		t.Error("it is outdated by what the cache had before our last write")
 	}
 }

@@ -8,7 +8,6 @@ package redis
 import (
 	"context"
 	"errors"
-	"fmt"
 	"slices"
 	"time"
 
@@ -143,12 +142,9 @@ func (r *Reconciler) microNow() *metav1.MicroTime { return ptr.To(metav1.NewMicr
 
 // getWorkload returns the StatefulSet, empty when there is none, and its pods.
 func (r *Reconciler) getWorkload(ctx context.Context, redis *cachev1alpha1.Redis, spec config.Spec) (*appsv1.StatefulSet, []corev1.Pod, error) {
-	set := &appsv1.StatefulSet{}
-	if err := r.Get(ctx, ctrlclient.ObjectKeyFromObject(redis), set); ctrlclient.IgnoreNotFound(err) != nil {
-		return nil, nil, fmt.Errorf("reading the StatefulSet: %w", err)
-	}
-	if !metav1.IsControlledBy(set, redis) { // a former one's, or somebody else's
-		set = &appsv1.StatefulSet{}
+	set, err := r.GetStatefulSet(ctx, redis)
+	if err != nil {
+		return nil, nil, err
 	}
 	all, err := r.ListPods(ctx, redis, appName)
 	var own []corev1.Pod
@@ -176,7 +172,7 @@ func isOnRecord(redis *cachev1alpha1.Redis, pod types.UID) bool {
 
 func (r *Reconciler) childInputs(redis *cachev1alpha1.Redis, set *appsv1.StatefulSet, f *fleet) childInputs {
 	c := childInputs{spec: f.spec, credentials: f.credentials, settings: f.Settings, image: r.image(redis, f.spec.Flavor, set), replicas: f.situation(redis).DesiredPods(), identity: r.publishIdentity(redis, f),
-		restartedAt: set.Spec.Template.Annotations[annotationRestart], operatorNamespace: r.Account.Namespace}
+		restartedAt: set.Spec.Template.Annotations[parts.AnnotationRestartedAt], operatorNamespace: r.Account.Namespace}
 	if f.spec.Storage != nil {
 		c.volumeSize = volumes.SizeOfNew(set, f.spec.Storage.Size)
 	}

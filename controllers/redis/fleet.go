@@ -9,6 +9,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 
 	cachev1alpha1 "github.com/mainstay-operator/mainstay-operator/api/cache/v1alpha1"
+	"github.com/mainstay-operator/mainstay-operator/controllers/internal/converge"
 	"github.com/mainstay-operator/mainstay-operator/controllers/redis/internal/config"
 	"github.com/mainstay-operator/mainstay-operator/controllers/redis/internal/topology"
 	"github.com/mainstay-operator/mainstay-operator/controllers/redis/internal/wire"
@@ -194,8 +195,7 @@ func (r *Reconciler) nodeFromPod(pod *corev1.Pod, set *appsv1.StatefulSet) topol
 		Address:         pod.Status.PodIP,
 		RestartSettings: pod.Annotations[annotationConfig],
 		Deleting:        !pod.DeletionTimestamp.IsZero(),
-		Outdated: set.Status.ObservedGeneration == set.Generation && set.Status.UpdateRevision != "" &&
-			pod.Labels[appsv1.ControllerRevisionHashLabelKey] != set.Status.UpdateRevision,
+		Outdated:        converge.IsOutdated(pod, set),
 	}
 	if m.Deleting {
 		// The timestamp is the end of the grace.

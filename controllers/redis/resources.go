@@ -33,8 +33,6 @@ const (
 	dataVolume = "data"
 	// annotationConfig rolls the pods when settings change that take effect only at a start.
 	annotationConfig = "mainstay-operator.io/config"
-	// annotationRestart is what kubectl rollout restart writes.
-	annotationRestart = "kubectl.kubernetes.io/restartedAt"
 
 	defaultGraceSeconds = 30
 	// shutdownSeconds is the part of the grace that is for the server's own end after the switchover.
@@ -81,11 +79,8 @@ func desiredChildren(r *cachev1alpha1.Redis, c childInputs) []converge.Child {
 
 // statefulSet leaves it to the plan when pods restart (OnDelete): a master must be switched over first.
 func statefulSet(r *cachev1alpha1.Redis, c childInputs) *appsv1ac.StatefulSetApplyConfiguration {
-	template := parts.PodTemplate(appName, r.Name, r.Spec.PodOptions).
+	template := parts.WithRestartedAt(parts.PodTemplate(appName, r.Name, r.Spec.PodOptions), c.restartedAt).
 		WithAnnotations(map[string]string{annotationConfig: c.spec.RestartSettings(c.settings)})
-	if c.restartedAt != "" {
-		template.WithAnnotations(map[string]string{annotationRestart: c.restartedAt})
-	}
 	template.Spec.
 		WithTerminationGracePeriodSeconds(stopGrace(r)).
 		WithReadinessGates(corev1ac.PodReadinessGate().WithConditionType(topology.GateInSync)).
@@ -106,7 +101,8 @@ func statefulSet(r *cachev1alpha1.Redis, c childInputs) *appsv1ac.StatefulSetApp
 	if c.spec.Storage == nil {
 		template.Spec.WithVolumes(corev1ac.Volume().WithName(dataVolume).WithEmptyDir(corev1ac.EmptyDirVolumeSource()))
 	} else {
-		spec.WithVolumeClaimTemplates(claimTemplate(c)).WithPersistentVolumeClaimRetentionPolicy(retentionPolicy(c.spec))
+		claim := parts.ClaimTemplate(appName, r.Name, dataVolume, c.volumeSize, c.spec.Storage.StorageClassName)
+		spec.WithVolumeClaimTemplates(claim).WithPersistentVolumeClaimRetentionPolicy(retentionPolicy(c.spec))
 	}
 	return appsv1ac.StatefulSet(r.Name, "").WithLabels(parts.Labels(appName, r.Name)).WithSpec(spec)
 }
@@ -149,18 +145,6 @@ func probeClient(spec config.Spec) string {
 
 func execShell(line string) *corev1ac.ExecActionApplyConfiguration {
 	return corev1ac.ExecAction().WithCommand("sh", "-c", line)
-}
-
-func claimTemplate(c childInputs) *corev1ac.PersistentVolumeClaimApplyConfiguration {
-	spec := corev1ac.PersistentVolumeClaimSpec().
-		WithAccessModes(corev1.ReadWriteOnce).
-		WithResources(corev1ac.VolumeResourceRequirements().WithRequests(corev1.ResourceList{corev1.ResourceStorage: c.volumeSize}))
-	if class := c.spec.Storage.StorageClassName; class != nil {
-		spec.WithStorageClassName(*class)
-	}
-	claim := corev1ac.PersistentVolumeClaim(dataVolume, "").WithLabels(parts.Labels(appName, c.spec.Name)).WithSpec(spec)
-	claim.APIVersion, claim.Kind = nil, nil // the server does not keep them within another object
-	return claim
 }
 
 // retentionPolicy tells what becomes of volumes that no node needs. A hibernated set needs all of them.

@@ -120,7 +120,7 @@ func note(changes map[string]string, kind string, object client.Object) {
 func changeOf(object client.Object) string {
 	switch o := object.(type) {
 	case *cachev1alpha1.Redis:
-		return changeUnderWay(o)
+		return redisChange(o)
 	case *databasev1alpha1.EtcdCluster:
 		return etcdChange(o)
 	}

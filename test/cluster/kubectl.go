@@ -49,6 +49,17 @@ func Provide(ctx context.Context, name string) error {
 	return command(ctx, name)
 }
 
+// Pack has the cluster of hack/cluster run a program of its own in pods, such as kube-apiserver: it gives the name of an image that
+// starts it.
+func Pack(ctx context.Context, program string) (image string, err error) {
+	root, err := Root()
+	if err != nil {
+		return "", err
+	}
+	image = "localhost/" + program + ":e2e"
+	return image, command(ctx, "image", "--name", image, "--binary", filepath.Join(root, ".bin", program))
+}
+
 // Snapshot writes what the etcd of hack/cluster holds into a file.
 func Snapshot(ctx context.Context, file string) error { return command(ctx, "snapshot", file) }
 

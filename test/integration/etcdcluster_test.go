@@ -73,6 +73,9 @@ var _ = Describe("EtcdCluster", func() {
 		Entry("a version with a v", plain().Version("v3.6.16").Build(), "version must be"),
 		Entry("an image with a space", with(func(s *databasev1alpha1.EtcdClusterSpec) { s.Image = "etcd latest" }), "spec.image"),
 		Entry("a tiny volume", plain().Storage("63Mi").Build(), "storage.size"),
+		Entry("an empty storage class", plain().Storage("1Gi").With(func(s *databasev1alpha1.EtcdClusterSpec) {
+			s.Storage.StorageClassName = ptr.To("")
+		}).Build(), "spec.storage.storageClassName"),
 		Entry("a tiny quota", plain().Quota("15Mi").Build(), "quota is a quantity"),
 		Entry("a quota that etcd advises against", plain().Quota("9Gi").Build(), "quota is a quantity"),
 		Entry("a quota that the volume cannot hold", plain().Storage("1Gi").Quota("2Gi").Build(), "quota cannot be more than storage.size"),
@@ -90,6 +93,61 @@ var _ = Describe("EtcdCluster", func() {
 			s.Defrag = &databasev1alpha1.EtcdDefrag{Threshold: 96}
 		}), "spec.defrag.threshold"),
 		Entry("a name that makes no Service", builders.EtcdCluster(strings.Repeat("a", 49)).Build(), "metadata.name"),
+	)
+
+	stored := func(class *string) *databasev1alpha1.EtcdCluster {
+		return plain().Storage("1Gi").With(func(s *databasev1alpha1.EtcdClusterSpec) { s.Storage.StorageClassName = class }).Build()
+	}
+	compacted := func(mode databasev1alpha1.EtcdCompactionMode, retention string) client.Object {
+		return with(func(s *databasev1alpha1.EtcdClusterSpec) {
+			s.AutoCompaction = &databasev1alpha1.EtcdAutoCompaction{Mode: mode, Retention: retention}
+		})
+	}
+	DescribeTable("is accepted at the edge", func(obj client.Object) { accept(obj) },
+		Entry("nothing said", plain().Build()),
+		Entry("size 1", plain().Size(1).Build()),
+		Entry("size 5", plain().Size(5).Build()),
+		Entry("the earliest minor version", plain().Version("3.5").Build()),
+		Entry("the latest minor version", plain().Version("3.7").Build()),
+		Entry("a patch of three digits", plain().Version("3.6.999").Build()),
+		Entry("image of 512", plain().Version("3.7").With(func(s *databasev1alpha1.EtcdClusterSpec) { s.Image = strings.Repeat("a", 512) }).Build()),
+		Entry("storage of 64Mi", plain().Storage("64Mi").Build()),
+		Entry("a storage class of 253", stored(ptr.To(strings.Repeat("a", 253)))),
+		Entry("quota of 16Mi", plain().Quota("16Mi").Build()),
+		Entry("quota of 8Gi", plain().Quota("8Gi").Build()),
+		Entry("quota as large as the volume", plain().Storage("1Gi").Quota("1Gi").Build()),
+		Entry("compaction by a time of five digits", compacted(databasev1alpha1.EtcdPeriodic, "99999s")),
+		Entry("compaction down to one revision", compacted(databasev1alpha1.EtcdRevision, "1")),
+		Entry("compaction by nine digits", compacted(databasev1alpha1.EtcdRevision, "999999999")),
+		Entry("a threshold of 10", with(func(s *databasev1alpha1.EtcdClusterSpec) { s.Defrag = &databasev1alpha1.EtcdDefrag{Threshold: 10} })),
+		Entry("a threshold of 95", with(func(s *databasev1alpha1.EtcdClusterSpec) { s.Defrag = &databasev1alpha1.EtcdDefrag{Threshold: 95} })),
+		Entry("a name of 48", builders.EtcdCluster(strings.Repeat("a", 48)).Build()),
+	)
+
+	DescribeTable("is refused a change", func(obj client.Object, change func(*databasev1alpha1.EtcdClusterSpec), field string) {
+		rejectUpdate(obj, func(obj client.Object) { change(&obj.(*databasev1alpha1.EtcdCluster).Spec) }, field)
+	},
+		Entry("storage that is dropped", plain().Storage("1Gi").Build(),
+			func(s *databasev1alpha1.EtcdClusterSpec) { s.Storage = nil }, "storage cannot be added or dropped"),
+		Entry("storage that is added", plain().Build(), func(s *databasev1alpha1.EtcdClusterSpec) {
+			s.Storage = &databasev1alpha1.EtcdStorage{Size: resource.MustParse("1Gi")}
+		}, "storage cannot be added or dropped"),
+		Entry("a storage class that is set", stored(nil),
+			func(s *databasev1alpha1.EtcdClusterSpec) { s.Storage.StorageClassName = ptr.To("fast") }, "storage.storageClassName cannot change"),
+		Entry("another storage class", stored(ptr.To("fast")),
+			func(s *databasev1alpha1.EtcdClusterSpec) { s.Storage.StorageClassName = ptr.To("slow") }, "storage.storageClassName cannot change"),
+		Entry("a storage class that is dropped", stored(ptr.To("fast")),
+			func(s *databasev1alpha1.EtcdClusterSpec) { s.Storage.StorageClassName = nil }, "storage.storageClassName cannot change"),
+	)
+
+	DescribeTable("takes a change", func(obj client.Object, change func(*databasev1alpha1.EtcdClusterSpec)) {
+		acceptUpdate(obj, func(obj client.Object) { change(&obj.(*databasev1alpha1.EtcdCluster).Spec) })
+	},
+		Entry("more storage", stored(ptr.To("fast")), func(s *databasev1alpha1.EtcdClusterSpec) { s.Storage.Size = resource.MustParse("2Gi") }),
+		Entry("less storage, as what was refused can be taken back", stored(nil), func(s *databasev1alpha1.EtcdClusterSpec) {
+			s.Storage.Size = resource.MustParse("64Mi")
+		}),
+		Entry("another retention", stored(nil), func(s *databasev1alpha1.EtcdClusterSpec) { s.Storage.Retention = databasev1alpha1.EtcdDelete }),
 	)
 
 	// running is one whose pods are made with that version, while the spec asks for another.

@@ -188,13 +188,6 @@ func (c *Converger) apply(ctx context.Context, owner Object, want *unstructured.
 	return applied, nil
 }
 
-// RaiseGeneration gives a child's copy from the cache the generation of our last write of it. Its status is then not taken for
-// current while the copy is older.
-func (c *Converger) RaiseGeneration(owner Object, kind string, child client.Object) {
-	last := c.lastWrites.get(client.ObjectKeyFromObject(owner), childKey(kind, child.GetName()))
-	child.SetGeneration(max(child.GetGeneration(), last.generation))
-}
-
 // upToDate reports whether a child needs no write: it holds what is desired, or will once the cache shows our last write.
 // It raises live's generation to that of our last write, so that no status takes an older copy's observedGeneration for
 // current.

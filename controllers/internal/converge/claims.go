@@ -6,10 +6,8 @@ import (
 	"fmt"
 	"strings"
 
-	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
@@ -64,19 +62,4 @@ func EnlargeClaims(claims map[string]*corev1.PersistentVolumeClaim, g volumes.Gr
 		}
 	}
 	return refusal, errors.Join(errs...)
-}
-
-// OrphanPods deletes the StatefulSet and leaves its pods running. The next pass makes it again, and it adopts them.
-func (c *Converger) OrphanPods(ctx context.Context, set *appsv1.StatefulSet) error {
-	err := c.Delete(ctx, set, client.Preconditions{UID: &set.UID, ResourceVersion: &set.ResourceVersion},
-		client.PropagationPolicy(metav1.DeletePropagationOrphan))
-	if client.IgnoreNotFound(err) != nil {
-		return fmt.Errorf("making the StatefulSet anew for larger volumes: %w", err)
-	}
-	return nil
-}
-
-// TemplateOf is what a StatefulSet that is being made anew was made from: its pods still tell.
-func TemplateOf(pod *corev1.Pod) corev1.PodTemplateSpec {
-	return corev1.PodTemplateSpec{ObjectMeta: pod.ObjectMeta, Spec: pod.Spec}
 }

@@ -43,7 +43,8 @@ func newPod(t *testing.T, permit Permit) string {
 	t.Helper()
 	dir := t.TempDir()
 	text, err := json.Marshal(permit)
-	if err = errors.Join(err, os.Mkdir(dir+"/data", 0o700), os.WriteFile(dir+"/permit", text, 0o600), os.WriteFile(dir+"/log", nil, 0o600)); err != nil {
+	err = errors.Join(err, os.Mkdir(dir+"/data", 0o700), os.WriteFile(dir+"/permit", text, 0o600), os.WriteFile(dir+"/log", nil, 0o600))
+	if err != nil {
 		t.Fatal(err)
 	}
 	return dir
@@ -58,11 +59,13 @@ func TestOnlyItsOwnDataStartsAMember(t *testing.T) {
 		lost   bool
 	}{
 		{name: "a fresh member begins", permit: Permit{Fresh: true}},
-		{name: "what a former member left is dropped", permit: Permit{Fresh: true, Drop: []string{"other"}}, volume: []string{"other/member/wal/0.wal"}},
+		{name: "what a former member left is dropped", permit: Permit{Fresh: true, Drop: []string{"other"}},
+			volume: []string{"other/member/wal/0.wal"}},
 		{name: "it begins again when etcd made no log yet", permit: Permit{Fresh: true}, volume: []string{"d"}, began: true},
 		{name: "another pod goes on where etcd made no log yet", permit: Permit{}, volume: []string{"d"}},
 		{name: "it goes on with its data", permit: Permit{Ran: true}, volume: []string{"d/member/wal/0.wal"}},
-		{name: "what somebody else left is kept", permit: Permit{Fresh: true, Drop: []string{"former", "..", ""}}, volume: []string{"other/member/wal/0.wal"}},
+		{name: "what somebody else left is kept", permit: Permit{Fresh: true, Drop: []string{"former", "..", ""}},
+			volume: []string{"other/member/wal/0.wal"}},
 		{name: "its volume was replaced", permit: Permit{}, lost: true},
 		{name: "its volume was emptied under the pod that began", permit: Permit{Fresh: true}, began: true, lost: true},
 		{name: "its log was deleted", permit: Permit{Fresh: true, Ran: true}, volume: []string{"d"}, lost: true},
@@ -82,7 +85,8 @@ func TestOnlyItsOwnDataStartsAMember(t *testing.T) {
 				t.Error("there is no data directory")
 			}
 			former, _ := filepath.Glob(dir + "/data/other")
-			if kept := len(former) > 0; kept != ((c.lost || len(c.permit.Drop) != 1) && len(c.volume) > 0 && c.volume[0] == "other/member/wal/0.wal") {
+			hadFormer := len(c.volume) > 0 && c.volume[0] == "other/member/wal/0.wal"
+			if kept := len(former) > 0; kept != (hadFormer && (c.lost || len(c.permit.Drop) != 1)) {
 				t.Errorf("the former member's data is kept: %v", kept)
 			}
 			if c.lost {
@@ -160,8 +164,10 @@ func TestFailures(t *testing.T) {
 		{"no words", nil, Permit{}, "mainstay: usage: "},
 		{"no command", []string{StartCommand}, Permit{}, "mainstay: usage: "},
 		{"no time", []string{HandoverCommand, "soon"}, Permit{}, "mainstay: time: invalid duration"},
-		{"a path out of the volume", []string{StartCommand, "/bin/echo"}, Permit{Pod: "p1", Data: "../x", Fresh: true}, "mainstay: the permit names no data directory: ../x"},
-		{"no such program", []string{StartCommand, "/nowhere/etcd"}, Permit{Pod: "p1", Data: "d", Fresh: true}, "mainstay: exec /nowhere/etcd: no such file"},
+		{"a path out of the volume", []string{StartCommand, "/bin/echo"}, Permit{Pod: "p1", Data: "../x", Fresh: true},
+			"mainstay: the permit names no data directory: ../x"},
+		{"no such program", []string{StartCommand, "/nowhere/etcd"}, Permit{Pod: "p1", Data: "d", Fresh: true},
+			"mainstay: exec /nowhere/etcd: no such file"},
 		{"no such folder", []string{InstallCommand, "/nowhere"}, Permit{}, "mainstay: open /nowhere/" + ProgramFile},
 	} {
 		t.Run(c.name, func(t *testing.T) {

@@ -66,7 +66,8 @@ func (s Situation) defragment() (Step, bool) {
 // handed the lead on.
 func (s Situation) defragmentOne(percent int32, atLeast int64) (Step, bool) {
 	fragmented := s.Where(func(m Member) bool {
-		return m.Record != nil && m.View.DBSize >= atLeast && m.View.DBSize > 0 && (m.View.DBSize-m.View.DBUsed)*100/m.View.DBSize >= int64(percent)
+		size := m.View.DBSize
+		return m.Record != nil && size >= atLeast && size > 0 && (size-m.View.DBUsed)*100/size >= int64(percent)
 	})
 	if len(fragmented) == 0 {
 		return Step{}, false

@@ -34,23 +34,28 @@ func (s *scene) haveQuota(quota int64) {
 
 func TestAlarms(t *testing.T) {
 	for _, c := range []row{
-		{"the alarm of a member that is gone is taken back", func(s *scene) { s.Alarms = []Alarm{{999, AlarmNoSpace}} }, "Disarm ", "its member is gone"},
-		{"E9: old revisions go first", func(s *scene) { s.exceed(1000, 900); s.Status.CompactedRevision = 6 }, "Compact a-0", "quota is exceeded"},
+		{"the alarm of a member that is gone is taken back", func(s *scene) { s.Alarms = []Alarm{{999, AlarmNoSpace}} },
+			"Disarm ", "its member is gone"},
+		{"E9: old revisions go first", func(s *scene) { s.exceed(1000, 900); s.Status.CompactedRevision = 6 },
+			"Compact a-0", "quota is exceeded"},
 		{"E9: then the free pages", func(s *scene) { s.exceed(1000, 400) }, "Defragment a-1", ""},
 		{"E10: one member at a time, the leader last", func(s *scene) { s.exceed(400, 400); s.fill(1000, 400, 0, 2) }, "Defragment a-2", ""},
 		{"E10: the leader after it has handed the lead on", func(s *scene) { s.exceed(400, 400); s.fill(1000, 400, 0) }, "MoveLeader a-0", "a-1"},
 		{"E9: then the alarm", func(s *scene) { s.exceed(400, 400) }, "Disarm ", "below the quota again"},
 		{"E9: too much data", func(s *scene) { s.exceed(1000, 980) }, "Block ", "a-0 holds 980 MiB of data, and the quota is 1000 MiB"},
-		{"E9: a larger quota counts when the servers have it", func(s *scene) { s.exceed(1000, 980); s.Quota = 2000 << 20; s.outdate(0, 1, 2); s.haveQuota(1000) },
+		{"E9: a larger quota counts when the servers have it",
+			func(s *scene) { s.exceed(1000, 980); s.Quota = 2000 << 20; s.outdate(0, 1, 2); s.haveQuota(1000) },
 			"EvictPod a-2", ""},
 		{"E9: also if they do not tell", func(s *scene) { s.exceed(1000, 980); s.Quota = 2000 << 20; s.outdate(2) }, "EvictPod a-2", ""},
-		{"E9: and ends the alarm then", func(s *scene) { s.exceed(1000, 980); s.Quota = 2000 << 20; s.haveQuota(2000) }, "Disarm ", "below the quota again"},
+		{"E9: and ends the alarm then", func(s *scene) { s.exceed(1000, 980); s.Quota = 2000 << 20; s.haveQuota(2000) },
+			"Disarm ", "below the quota again"},
 		{"E9: a new quota comes with new pods", func(s *scene) { s.exceed(1000, 980); s.outdate(2) }, "EvictPod a-2", ""},
 		{"E10: nothing is defragmented unless it is asked for", func(s *scene) { s.fill(100, 10, 0, 1, 2) }, "Idle ", ""},
 		{"E10: from the threshold on", func(s *scene) { s.DefragThreshold = 50; s.fill(100, 50, 1) }, "Defragment a-1", ""},
 		{"E10: not below the threshold", func(s *scene) { s.DefragThreshold = 50; s.fill(100, 51, 0, 1, 2) }, "Idle ", ""},
 		{"E10: not for a small database", func(s *scene) { s.DefragThreshold = 50; s.fill(15, 1, 0, 1, 2) }, "Idle ", ""},
-		{"E10: not while anything else is under way", func(s *scene) { s.DefragThreshold = 50; s.fill(100, 10, 1); s.outdate(2) }, "EvictPod a-2", ""},
+		{"E10: not while anything else is under way", func(s *scene) { s.DefragThreshold = 50; s.fill(100, 10, 1); s.outdate(2) },
+			"EvictPod a-2", ""},
 		{"E10: the only member", func(s *scene) {
 			s.forget(2)
 			s.forget(1)

@@ -43,11 +43,12 @@ func (s Situation) replaceCorrupt() (Step, bool) {
 	switch {
 	case len(unknown) > 0:
 		return Step{Do: Block, Reason: commonv1.ReasonDataCorrupt, RequeueAfter: 10 * time.Second, Message: fmt.Sprintf(
-			"the data of members differs, and no writes are taken; whose is right is known once %s can be compared with the others (etcdctl endpoint hashkv)",
-			strings.Join(NamesOf(unknown), ", "))}, true
+			"the data of members differs, and no writes are taken; whose is right is known once %s can be compared with the others "+
+				"(etcdctl endpoint hashkv)", strings.Join(NamesOf(unknown), ", "))}, true
 	case !agreed:
-		return Step{Do: Block, Reason: commonv1.ReasonDataCorrupt, RequeueAfter: 10 * time.Second, Message: "the data of members differs, and no majority " +
-			"of them agrees on what is right; no writes are taken, and nothing is changed: restore a snapshot of before into a new EtcdCluster"}, true
+		return Step{Do: Block, Reason: commonv1.ReasonDataCorrupt, RequeueAfter: 10 * time.Second, Message: "the data of members differs, and " +
+			"no majority of them agrees on what is right; no writes are taken, and nothing is changed: " +
+			"restore a snapshot of before into a new EtcdCluster"}, true
 	case len(different) == 0:
 		return Step{Do: Disarm, Alarm: s.Alarms[i], Message: "the data of all members is the same"}, true
 	}

@@ -13,12 +13,13 @@ import (
 func (s Situation) formOrBlock() Step {
 	if told := s.Where(func(m Member) bool { return m.Pod.Permit != "" }); len(told) > 0 {
 		return Step{Do: Block, Reason: commonv1.ReasonRecordLost, Message: fmt.Sprintf(
-			"status.membership is gone, and %s run with data: restore the object with its status, or delete it and its claims and make it anew, which begins without that data", strings.Join(NamesOf(told), ", "))}
+			"status.membership is gone, and %s run with data: restore the object with its status, or delete it and its claims and make it anew, "+
+				"which begins without that data", strings.Join(NamesOf(told), ", "))}
 	}
 	if len(s.FormerData) > 0 {
 		return Step{Do: Block, Reason: commonv1.ReasonRecordLost, RequeueAfter: time.Second, Message: fmt.Sprintf(
-			"PersistentVolumeClaims %s have the data of a former EtcdCluster of this name: restore that object with its status; or delete the claims, which begins without that data",
-			strings.Join(s.FormerData, ", "))}
+			"PersistentVolumeClaims %s have the data of a former EtcdCluster of this name: restore that object with its status; "+
+				"or delete the claims, which begins without that data", strings.Join(s.FormerData, ", "))}
 	}
 	return s.form()
 }

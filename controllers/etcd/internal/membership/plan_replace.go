@@ -23,7 +23,8 @@ func (s Situation) replaceLost() (Step, bool) {
 	unwell := slices.DeleteFunc(slices.Clone(others), Member.IsHealthy)
 	if len(others)-len(unwell) <= len(others)/2 {
 		return Step{Do: Block, Reason: commonv1.ReasonDataLost, RequeueAfter: time.Second, Message: fmt.Sprintf(
-			"%s has lost its data; it is replaced once a majority of the others is healthy (not healthy: %s)", m.Name, strings.Join(NamesOf(unwell), ", "))}, true
+			"%s has lost its data; it is replaced once a majority of the others is healthy (not healthy: %s)",
+			m.Name, strings.Join(NamesOf(unwell), ", "))}, true
 	}
 	return Step{Do: RemoveMember, Member: m.Name, Message: "it has lost its data"}, true
 }
@@ -37,7 +38,8 @@ func (s Situation) removeUnwellSurplus() (Step, bool) {
 	last := unwell[len(unwell)-1]
 	others := s.Where(func(o Member) bool { return o.IsVoter() && o.Name != last.Name })
 	healthy := slices.DeleteFunc(slices.Clone(others), func(o Member) bool { return !o.IsHealthy() })
-	return Step{Do: RemoveMember, Member: last.Name, Message: fmt.Sprintf("size is %d, and it does not run", s.Size)}, len(healthy) > len(others)/2
+	message := fmt.Sprintf("size is %d, and it does not run", s.Size)
+	return Step{Do: RemoveMember, Member: last.Name, Message: message}, len(healthy) > len(others)/2
 }
 
 // hasLostData reports whether the data that a member's vote stood on is gone.

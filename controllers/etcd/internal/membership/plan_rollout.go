@@ -66,7 +66,8 @@ func (s Situation) rollOutdated() (Step, bool) {
 	}
 	if voters == 1 && !s.HasStorage {
 		return Step{Do: Block, Reason: commonv1.ReasonRestartBlocked, Message: fmt.Sprintf(
-			"%s must be made anew and is the only copy of the data, which would go with its pod: set size to 3, or make a new EtcdCluster with storage", outdated[0].Name)}, true
+			"%s must be made anew and is the only copy of the data, which would go with its pod: set size to 3, or make a new EtcdCluster "+
+				"with storage", outdated[0].Name)}, true
 	}
 	if voters == 1 && outdated[0].Pod.ClaimGoes {
 		return Step{Do: Block, Reason: commonv1.ReasonRestartBlocked, Message: fmt.Sprintf(

@@ -16,9 +16,11 @@ type scene struct{ Situation }
 // newScene is a cluster of three with storage, at rest: a-0 leads.
 func newScene() *scene {
 	s := &scene{Situation{
-		Spec:   Spec{Name: "a", Namespace: "ns", Size: 3, HasStorage: true, Wanted: Version{6, 16}, DefaultImages: []string{"etcd:v3.5.35", "etcd:v3.6.16", "etcd:v3.7.3"}},
-		Status: &databasev1alpha1.EtcdClusterStatus{TargetVersion: "3.6.16", TargetImage: "etcd:v3.6.16", Membership: &databasev1alpha1.EtcdMembership{Token: "t", ClusterID: "c", InitialVersion: "3.6.16"}},
-		World:  World{Listed: true, ClusterID: 12},
+		Spec: Spec{Name: "a", Namespace: "ns", Size: 3, HasStorage: true, Wanted: Version{6, 16},
+			DefaultImages: []string{"etcd:v3.5.35", "etcd:v3.6.16", "etcd:v3.7.3"}},
+		Status: &databasev1alpha1.EtcdClusterStatus{TargetVersion: "3.6.16", TargetImage: "etcd:v3.6.16",
+			Membership: &databasev1alpha1.EtcdMembership{Token: "t", ClusterID: "c", InitialVersion: "3.6.16"}},
+		World: World{Listed: true, ClusterID: 12},
 	}}
 	for range 3 {
 		s.addVoter()
@@ -159,7 +161,8 @@ func TestPlan(t *testing.T) {
 		}, "Wait ", "waiting for a-1"},
 		{"the members have not met", func(s *scene) { s.Status.Membership.ClusterID, s.Listed = "", false }, "Wait ", "form the cluster"},
 		{"the members have met", func(s *scene) { s.Status.Membership.ClusterID = "" }, "RecordIDs ", ""},
-		{"a member on record is not listed yet", func(s *scene) { s.Status.Membership.ClusterID, s.Members[2].Listed = "", nil }, "Wait ", "form the cluster"},
+		{"a member on record is not listed yet", func(s *scene) { s.Status.Membership.ClusterID, s.Members[2].Listed = "", nil },
+			"Wait ", "form the cluster"},
 		{"who was seen to run is recorded", func(s *scene) { s.Members[2].Record.Ran = false }, "RecordIDs ", ""},
 		{"a cluster that nobody has data of is formed anew", func(s *scene) {
 			s.Status.Membership.ClusterID, s.Listed, s.ClusterID = "", false, 0
@@ -201,8 +204,10 @@ func TestPlan(t *testing.T) {
 			s.silence(0)
 			s.lead(1)
 		}, "RemoveMember a-2", "lost its data"},
-		{"E1: another volume has not what was confirmed", func(s *scene) { s.replacePod(2); s.Members[2].Pod.ClaimUID = "restored" }, "RemoveMember a-2", "lost its data"},
-		{"E1: two that are lost, one after the other", func(s *scene) { s.addVoter(); s.addVoter(); s.Size = 5; s.loseData(2); s.loseData(3) }, "RemoveMember a-2", "lost its data"},
+		{"E1: another volume has not what was confirmed", func(s *scene) { s.replacePod(2); s.Members[2].Pod.ClaimUID = "restored" },
+			"RemoveMember a-2", "lost its data"},
+		{"E1: two that are lost, one after the other", func(s *scene) { s.addVoter(); s.addVoter(); s.Size = 5; s.loseData(2); s.loseData(3) },
+			"RemoveMember a-2", "lost its data"},
 		{"E1: not without a majority of the others", func(s *scene) { s.loseData(2); s.silence(1) }, "Block ", "not healthy: a-1"},
 		{"E1: a change that etcd would refuse is withdrawn", func(s *scene) {
 			s.Status.Membership.Change = &databasev1alpha1.EtcdMembershipChange{Type: databasev1alpha1.EtcdAdd, Name: "a-3"}
@@ -216,21 +221,29 @@ func TestPlan(t *testing.T) {
 			s.Status.Membership.Change = &databasev1alpha1.EtcdMembershipChange{Type: databasev1alpha1.EtcdRemove, Name: "a-2", ID: "9"}
 			s.silence(1)
 		}, "RemoveMember a-2", ""},
-		{"a surplus member that does not run holds up nothing", func(s *scene) { s.addVoter(); s.silence(3) }, "RemoveMember a-3", "it does not run"},
+		{"a surplus member that does not run holds up nothing", func(s *scene) { s.addVoter(); s.silence(3) },
+			"RemoveMember a-3", "it does not run"},
 		{"nor do two", func(s *scene) { s.addVoter(); s.addVoter(); s.silence(3); s.silence(4) }, "RemoveMember a-4", "it does not run"},
-		{"it stays while no majority of the others is healthy", func(s *scene) { s.addVoter(); s.addVoter(); s.silence(2); s.silence(3); s.silence(4) },
+		{"it stays while no majority of the others is healthy",
+			func(s *scene) { s.addVoter(); s.addVoter(); s.silence(2); s.silence(3); s.silence(4) },
 			"Wait ", "waiting for a-2, a-3, a-4"},
-		{"a record that is gone is not begun anew over data", func(s *scene) { s.Status.Membership = nil }, "Block ", "status.membership is gone"},
+		{"a record that is gone is not begun anew over data", func(s *scene) { s.Status.Membership = nil },
+			"Block ", "status.membership is gone"},
 		{"nor over what a former object has left", func(s *scene) {
 			s.Status.Membership, s.Members, s.FormerData = nil, nil, []string{"data-a-0"}
 		}, "Block ", "data-a-0 have the data of a former EtcdCluster"},
-		{"the only member", func(s *scene) { s.forget(2); s.forget(1); s.Members, s.Size = s.Members[:1], 1; s.loseData(0) }, "Block ", "a-0 has lost its data"},
+		{"the only member", func(s *scene) { s.forget(2); s.forget(1); s.Members, s.Size = s.Members[:1], 1; s.loseData(0) },
+			"Block ", "a-0 has lost its data"},
 		{"E2: another pod goes on with the data", func(s *scene) { s.replacePod(2) }, "Wait ", "waiting for a-2"},
-		{"E2: without storage another pod has lost it", func(s *scene) { s.HasStorage = false; s.replacePod(2) }, "RemoveMember a-2", "lost its data"},
-		{"E2: without storage a pod that is away may come back", func(s *scene) { s.HasStorage = false; s.silence(2); s.Members[2].Pod = Pod{} }, "Wait ", "waiting for a-2"},
-		{"E2: what an earlier start lost is not this member's", func(s *scene) { s.silence(2); s.Members[2].Pod.LostData = "earlier" }, "Wait ", "waiting for a-2"},
+		{"E2: without storage another pod has lost it", func(s *scene) { s.HasStorage = false; s.replacePod(2) },
+			"RemoveMember a-2", "lost its data"},
+		{"E2: without storage a pod that is away may come back", func(s *scene) { s.HasStorage = false; s.silence(2); s.Members[2].Pod = Pod{} },
+			"Wait ", "waiting for a-2"},
+		{"E2: what an earlier start lost is not this member's", func(s *scene) { s.silence(2); s.Members[2].Pod.LostData = "earlier" },
+			"Wait ", "waiting for a-2"},
 		{"E2: a member that answers has its data", func(s *scene) { s.Members[2].Pod.LostData = "d2" }, "Idle ", ""},
-		{"E2: a pod that was told to be a former member goes", func(s *scene) { s.Members[2].Record.DataID = "next"; s.silence(2) }, "DeletePod a-2", "no longer part"},
+		{"E2: a pod that was told to be a former member goes", func(s *scene) { s.Members[2].Record.DataID = "next"; s.silence(2) },
+			"DeletePod a-2", "no longer part"},
 		{"E2: also when there is no member in its place", func(s *scene) { s.forget(1); s.silence(1) }, "DeletePod a-1", "no longer part"},
 		{"E4: a silent one stays while etcd lists it: the record may be older", func(s *scene) {
 			s.Members[2].Record.DataID, s.Members[2].Record.ID = "older", "9"
@@ -241,35 +254,43 @@ func TestPlan(t *testing.T) {
 			s.silence(2)
 		}, "Block ", "2 of 3 members answer"},
 		{"E2: its server ends first", func(s *scene) { s.forget(1) }, "Wait ", "the former member of a-1 to end"},
-		{"E4: a member that somebody removed is forgotten", func(s *scene) { s.Members[2].Listed = nil; s.silence(2) }, "ForgetMember a-2", "no longer lists"},
+		{"E4: a member that somebody removed is forgotten", func(s *scene) { s.Members[2].Listed = nil; s.silence(2) },
+			"ForgetMember a-2", "no longer lists"},
 		{"E4: so is one in whose place another was added, which no pod starts as", func(s *scene) {
 			s.Members[2].Listed.ID, s.Members[2].Listed.Name = 9, ""
 			s.silence(2)
 		}, "ForgetMember a-2", "no longer lists"},
-		{"E4: not if that one has run, as the record may be older", func(s *scene) { s.Members[2].Listed.ID = 9; s.silence(2) }, "Wait ", "waiting for a-2"},
-		{"E4: a member that runs is right, and the record is older", func(s *scene) { s.Members[2].Record.DataID, s.Members[2].Record.ID = "older", "9" }, "AdoptMember a-2", "the record is older"},
+		{"E4: not if that one has run, as the record may be older", func(s *scene) { s.Members[2].Listed.ID = 9; s.silence(2) },
+			"Wait ", "waiting for a-2"},
+		{"E4: a member that runs is right, and the record is older",
+			func(s *scene) { s.Members[2].Record.DataID, s.Members[2].Record.ID = "older", "9" }, "AdoptMember a-2", "the record is older"},
 		{"E4: also one that the record does not know", func(s *scene) {
 			listed := s.Members[2].Listed
 			s.forget(2)
 			s.Members[2].Listed = listed
 		}, "AdoptMember a-2", ""},
-		{"E4: not one that etcd does not list", func(s *scene) { s.forget(1); s.Members[1].View.ID = 9 }, "Wait ", "the former member of a-1 to end"},
+		{"E4: not one that etcd does not list", func(s *scene) { s.forget(1); s.Members[1].View.ID = 9 },
+			"Wait ", "the former member of a-1 to end"},
 		{"E3: a learner is promoted by the leader's word", func(s *scene) {
 			s.Members[2].Listed.IsLearner, s.Members[2].View.IsLearner = true, true
 		}, "PromoteMember a-2", ""},
-		{"E3: a learner that is silent is waited for", func(s *scene) { s.Members[2].Listed.IsLearner = true; s.silence(2) }, "Wait ", "waiting for a-2"},
+		{"E3: a learner that is silent is waited for", func(s *scene) { s.Members[2].Listed.IsLearner = true; s.silence(2) },
+			"Wait ", "waiting for a-2"},
 		{"more members", func(s *scene) { s.Size = 5 }, "AddMember a-3", ""},
-		{"a place between is filled first", func(s *scene) { s.Size = 5; s.forget(1); s.Members[1].Pod = Pod{}; s.silence(1) }, "AddMember a-1", ""},
+		{"a place between is filled first", func(s *scene) { s.Size = 5; s.forget(1); s.Members[1].Pod = Pod{}; s.silence(1) },
+			"AddMember a-1", ""},
 		{"fewer members, the highest first", func(s *scene) { s.addVoter(); s.addVoter() }, "RemoveMember a-4", "size is 3"},
 		{"E6: the leader is not removed", func(s *scene) { s.addVoter(); s.addVoter(); s.lead(4) }, "MoveLeader a-4", "a-0"},
 		{"an outdated pod, the highest first", func(s *scene) { s.outdate(0, 1, 2) }, "EvictPod a-2", "outdated"},
 		{"E6: the leader's pod last", func(s *scene) { s.outdate(0, 1, 2); s.lead(2) }, "EvictPod a-1", "outdated"},
 		{"E6: the lead moves before its pod goes", func(s *scene) { s.outdate(0) }, "MoveLeader a-0", "a-1"},
 		{"E6: to one that has most of the log", func(s *scene) { s.outdate(0); s.Members[2].View.Index = 60 }, "MoveLeader a-0", "a-2"},
-		{"E6: to one that stays rather", func(s *scene) { s.outdate(0, 1); s.lead(1); s.Members[0].View.Index = 60 }, "EvictPod a-0", "outdated"},
+		{"E6: to one that stays rather", func(s *scene) { s.outdate(0, 1); s.lead(1); s.Members[0].View.Index = 60 },
+			"EvictPod a-0", "outdated"},
 		{"E6: also while another is silent", func(s *scene) { s.Members[0].Pod.Deleting = true; s.silence(2) }, "MoveLeader a-0", "a-1"},
 		{"E6: away from a pod that is going", func(s *scene) { s.Members[0].Pod.Deleting = true }, "MoveLeader a-0", "a-1"},
-		{"an outdated pod that fails goes at once", func(s *scene) { s.outdate(1); s.silence(1); s.Members[1].Pod.Stopped = true }, "DeletePod a-1", "no server runs"},
+		{"an outdated pod that fails goes at once", func(s *scene) { s.outdate(1); s.silence(1); s.Members[1].Pod.Stopped = true },
+			"DeletePod a-1", "no server runs"},
 		{"E5: not while one of the latest template fails, too", func(s *scene) {
 			s.outdate(1)
 			for _, i := range []int{1, 2} {
@@ -277,7 +298,8 @@ func TestPlan(t *testing.T) {
 				s.Members[i].Pod.Stopped = true
 			}
 		}, "Wait ", "waiting for a-1, a-2"},
-		{"E5: no pod goes while another is going", func(s *scene) { s.outdate(1); s.Members[2].Pod.Deleting = true }, "Wait ", "a-2 to be made anew"},
+		{"E5: no pod goes while another is going", func(s *scene) { s.outdate(1); s.Members[2].Pod.Deleting = true },
+			"Wait ", "a-2 to be made anew"},
 		{"E5: no pod goes while a member is silent", func(s *scene) { s.outdate(1); s.silence(2) }, "Wait ", "waiting for a-2"},
 		{"the only member's pod goes: its volume stays", func(s *scene) {
 			s.forget(2)
@@ -316,7 +338,8 @@ func TestPlan(t *testing.T) {
 			s.Members, s.Size, s.HasStorage = s.Members[:1], 1, false
 			s.outdate(0)
 		}, "Block ", "which would go with its pod"},
-		{"a template that no server runs with is mended", func(s *scene) { s.silence(2); s.outdate(2); s.Members[2].Pod.Stopped = true }, "DeletePod a-2", "no server runs in it"},
+		{"a template that no server runs with is mended", func(s *scene) { s.silence(2); s.outdate(2); s.Members[2].Pod.Stopped = true },
+			"DeletePod a-2", "no server runs in it"},
 		{"also without a majority", func(s *scene) {
 			s.Listed = false
 			s.silence(1)
@@ -324,7 +347,8 @@ func TestPlan(t *testing.T) {
 			s.outdate(1)
 			s.Members[1].Pod.Stopped = true
 		}, "DeletePod a-1", "no server runs in it"},
-		{"not one that the kubelet finds ready", func(s *scene) { s.silence(2); s.outdate(2); s.Members[2].Pod.Ready = true }, "Wait ", "waiting for a-2"},
+		{"not one that the kubelet finds ready", func(s *scene) { s.silence(2); s.outdate(2); s.Members[2].Pod.Ready = true },
+			"Wait ", "waiting for a-2"},
 		{"not one whose container runs", func(s *scene) { s.silence(2); s.outdate(2) }, "Wait ", "waiting for a-2"},
 		{"not while another pod is going", func(s *scene) {
 			s.silence(2)
@@ -337,12 +361,15 @@ func TestPlan(t *testing.T) {
 			s.outdate(2)
 			s.Members[2].Pod.Stopped = true
 		}, "Wait ", "form the cluster"},
-		{"not one that takes its data along", func(s *scene) { s.HasStorage = false; s.silence(2); s.outdate(2); s.Members[2].Pod.Stopped = true }, "Wait ", "waiting for a-2"},
+		{"not one that takes its data along",
+			func(s *scene) { s.HasStorage = false; s.silence(2); s.outdate(2); s.Members[2].Pod.Stopped = true }, "Wait ", "waiting for a-2"},
 		{"E7: the next version", func(s *scene) { s.Wanted = Version{7, 3} }, "SetVersion ", "3.7.3"},
 		{"E7: the logs of a cluster of 3.5 must be readable to 3.7", func(s *scene) { s.fromOld(0) }, "LimitLog ", ""},
-		{"E7: entries are written until every member has dropped the old ones", func(s *scene) { s.fromOld(151); s.Members[1].View.Applied = 150 }, "WriteEntries ", "before 3.7.3"},
+		{"E7: entries are written until every member has dropped the old ones",
+			func(s *scene) { s.fromOld(151); s.Members[1].View.Applied = 150 }, "WriteEntries ", "before 3.7.3"},
 		{"E7: then comes the next version", func(s *scene) { s.fromOld(151) }, "SetVersion ", "3.7.3"},
-		{"E7: a cluster whose first version is not known may be of 3.5", func(s *scene) { s.fromOld(0); s.Status.Membership.InitialVersion = "" }, "LimitLog ", ""},
+		{"E7: a cluster whose first version is not known may be of 3.5", func(s *scene) { s.fromOld(0); s.Status.Membership.InitialVersion = "" },
+			"LimitLog ", ""},
 		{"E7: 3.6 reads what 3.5 wrote", func(s *scene) {
 			s.Status.Membership.InitialVersion, s.Status.TargetVersion = "3.5.35", "3.5.35"
 			s.run(Version{5, 35}, "3.5", 0, 1, 2)
@@ -352,7 +379,8 @@ func TestPlan(t *testing.T) {
 			s.pull("etcd:v3.5.35", 1)
 			s.run(Version{5, 35}, "3.5", 1)
 		}, "Wait ", "waiting for a-1 to agree on version 3.6 before 3.7.3"},
-		{"E7: not while one has not agreed", func(s *scene) { s.Wanted = Version{7, 3}; s.run(Version{6, 16}, "3.5", 2) }, "Wait ", "waiting for a-2 to agree"},
+		{"E7: not while one has not agreed", func(s *scene) { s.Wanted = Version{7, 3}; s.run(Version{6, 16}, "3.5", 2) },
+			"Wait ", "waiting for a-2 to agree"},
 		{"E7: not while a pod is outdated", func(s *scene) { s.Wanted = Version{7, 3}; s.outdate(1) }, "EvictPod a-1", ""},
 		{"E7: never back", func(s *scene) { s.Wanted = Version{5, 35} }, "Block ", "restore a backup"},
 	} {
@@ -374,7 +402,9 @@ func TestPermit(t *testing.T) {
 		arrange func(*scene)
 		want    string
 	}{
-		{"one that was recorded may begin", func(s *scene) { s.Members[1].Record.Ran = false }, `{"pod":"pod-1","data":"d1","fresh":true,"state":"new","token":"t","initialCluster":["a-0=https://a-0.a-headless.ns.svc:2380","a-1=https://a-1.a-headless.ns.svc:2380","a-2=https://a-2.a-headless.ns.svc:2380"]}`},
+		{"one that was recorded may begin", func(s *scene) { s.Members[1].Record.Ran = false },
+			`{"pod":"pod-1","data":"d1","fresh":true,"state":"new","token":"t","initialCluster":["a-0=https://a-0.a-headless.ns.svc:2380",` +
+				`"a-1=https://a-1.a-headless.ns.svc:2380","a-2=https://a-2.a-headless.ns.svc:2380"]}`},
 		{"one that ran must find its log", func(*scene) {}, `{"pod":"pod-1","data":"d1","fresh":true,"ran":true,`},
 		{"another pod must find the data", func(s *scene) { s.replacePod(1) }, `{"pod":"new-pod-1","data":"d1","ran":true,`},
 		{"one that joins a cluster which runs", func(s *scene) { s.Members[1].Record.Joined = true }, `"memberID":"65","state":"existing"`},

@@ -65,7 +65,8 @@ func (s Situation) continueUpgrade() (Step, bool) {
 			next, now, s.Wanted)}, true
 	}
 	if next == now && s.imageFor(next) == s.Status.TargetImage {
-		return Step{Do: Wait, RequeueAfter: ShortRequeue, Message: fmt.Sprintf("waiting for all members to run %s before %s", now, s.Wanted)}, true
+		message := fmt.Sprintf("waiting for all members to run %s before %s", now, s.Wanted)
+		return Step{Do: Wait, RequeueAfter: ShortRequeue, Message: message}, true
 	}
 	disagree := s.Where(func(m Member) bool {
 		another := m.View.Version.Minor != now.Minor && m.View.Version.Minor != next.Minor
@@ -105,8 +106,10 @@ func (s Situation) dropOldEntries(next Version) (Step, bool) {
 	if record.ReadableFrom == 0 {
 		return Step{Do: LimitLog}, true
 	}
-	behind := s.Where(func(m Member) bool { return m.Record != nil && m.View.Applied < uint64(record.ReadableFrom) }) //nolint:gosec // set from an index
-	return Step{Do: WriteEntries, Message: "old entries of the log are dropped before " + next.String(), RequeueAfter: ShortRequeue}, len(behind) > 0
+	readable := uint64(record.ReadableFrom) //nolint:gosec // set from an index
+	behind := s.Where(func(m Member) bool { return m.Record != nil && m.View.Applied < readable })
+	message := "old entries of the log are dropped before " + next.String()
+	return Step{Do: WriteEntries, Message: message, RequeueAfter: ShortRequeue}, len(behind) > 0
 }
 
 // ReadableFrom is the index from which on the next version can read the logs of all members.

@@ -34,7 +34,8 @@ func TestWhatPodsAreMadeWithIsChosen(t *testing.T) {
 			s.run(Version{6, 16}, "3.5", 1)
 		}, "Wait ", "waiting for a-1 to agree on version 3.6"},
 		{"then it is taken", func(s *scene) { s.own("mine:6"); s.Image, s.Wanted = "mine:7", Version{7, 3} }, "SetVersion ", "3.7.3 mine:7"},
-		{"an image of the same version is a plain roll", func(s *scene) { s.own("mine:6"); s.Image = "mine:6b" }, "SetVersion ", "3.6.16 mine:6b"},
+		{"an image of the same version is a plain roll", func(s *scene) { s.own("mine:6"); s.Image = "mine:6b" },
+			"SetVersion ", "3.6.16 mine:6b"},
 		{"also while no server runs with the one before", func(s *scene) {
 			s.own("wrong:6")
 			s.Image = "mine:6"
@@ -42,15 +43,19 @@ func TestWhatPodsAreMadeWithIsChosen(t *testing.T) {
 			s.Members[2].Pod.Stopped = true
 		}, "SetVersion ", "3.6.16 mine:6"},
 		{"a patch", func(s *scene) { s.Wanted = Version{6, 15} }, "SetVersion ", "3.6.15 etcd:v3.6.15"},
-		{"a release with another image of the same version moves nothing", func(s *scene) { s.DefaultImages[1] = "mirror/etcd:v3.6.16" }, "Idle ", ""},
+		{"a release with another image of the same version moves nothing", func(s *scene) { s.DefaultImages[1] = "mirror/etcd:v3.6.16" },
+			"Idle ", ""},
 		{"nor does an image that is dropped", func(s *scene) { s.own("mine:6"); s.Image = "" }, "Idle ", ""},
 		{"an image that is dropped gives way on the way to the next version", func(s *scene) {
 			s.own("mine:6")
 			s.Image, s.Wanted = "", Version{7, 3}
 		}, "SetVersion ", "3.7.3 etcd:v3.7.3"},
-		{"E7: a patch in between is the operator's", func(s *scene) { s.on(Version{5, 30}); s.Wanted = Version{7, 3} }, "SetVersion ", "3.6.16 etcd:v3.6.16"},
-		{"E7: a patch that is too old for the next version is raised", func(s *scene) { s.on(Version{6, 10}); s.Wanted = Version{7, 3} }, "SetVersion ", "3.6.16 etcd:v3.6.16"},
-		{"E7: and waited for", func(s *scene) { s.run(Version{6, 10}, "3.6", 2); s.Wanted = Version{7, 3} }, "Wait ", "waiting for all members to run 3.6.16"},
+		{"E7: a patch in between is the operator's", func(s *scene) { s.on(Version{5, 30}); s.Wanted = Version{7, 3} },
+			"SetVersion ", "3.6.16 etcd:v3.6.16"},
+		{"E7: a patch that is too old for the next version is raised", func(s *scene) { s.on(Version{6, 10}); s.Wanted = Version{7, 3} },
+			"SetVersion ", "3.6.16 etcd:v3.6.16"},
+		{"E7: and waited for", func(s *scene) { s.run(Version{6, 10}, "3.6", 2); s.Wanted = Version{7, 3} },
+			"Wait ", "waiting for all members to run 3.6.16"},
 		{"E7: what the image holds counts, not what its version says", func(s *scene) {
 			s.own("mine:6")
 			s.run(Version{6, 10}, "3.6", 0, 1, 2)

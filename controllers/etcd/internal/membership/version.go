@@ -151,7 +151,8 @@ func (s Situation) imageFor(v Version) string {
 func NextVersion(running, wanted Version) (Version, error) {
 	switch {
 	case wanted.Minor < running.Minor:
-		return running, fmt.Errorf("etcd %s cannot read data that %s has written; restore a backup into a new EtcdCluster", wanted.MinorString(), running.MinorString())
+		return running, fmt.Errorf("etcd %s cannot read data that %s has written; restore a backup into a new EtcdCluster",
+			wanted.MinorString(), running.MinorString())
 	case wanted.Minor == running.Minor:
 		return wanted, nil
 	case running.Compare(earliestBefore[running.Minor+1]) < 0:

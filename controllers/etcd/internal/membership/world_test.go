@@ -14,10 +14,13 @@ func TestMayAnswer(t *testing.T) {
 		{"another member: the address is another pod's by now", nil, View{Answered: true, ID: 102, ClusterID: 12}, false},
 		{"a member of another cluster", nil, View{Answered: true, ID: 101, ClusterID: 13}, false},
 		{"before it has an ID on record", func(s *scene) { s.Members[1].Record.ID = "" }, View{Answered: true, ID: 107, ClusterID: 12}, true},
-		{"before the cluster has met", func(s *scene) { s.Status.Membership.ClusterID, s.Members[1].Record.ID = "", "" }, View{Answered: true, ID: 107, ClusterID: 13}, true},
-		{"a record that is older than the member", func(s *scene) { s.Members[1].Record.DataID = "former" }, View{Answered: true, ID: 107, ClusterID: 12}, true},
+		{"before the cluster has met", func(s *scene) { s.Status.Membership.ClusterID, s.Members[1].Record.ID = "", "" },
+			View{Answered: true, ID: 107, ClusterID: 13}, true},
+		{"a record that is older than the member", func(s *scene) { s.Members[1].Record.DataID = "former" },
+			View{Answered: true, ID: 107, ClusterID: 12}, true},
 		{"a record that has no such member", func(s *scene) { s.Members[1].Record = nil }, View{Answered: true, ID: 107, ClusterID: 12}, true},
-		{"no record at all", func(s *scene) { s.Status.Membership = nil; s.Members[1].Record = nil }, View{Answered: true, ID: 107, ClusterID: 13}, true},
+		{"no record at all", func(s *scene) { s.Status.Membership = nil; s.Members[1].Record = nil },
+			View{Answered: true, ID: 107, ClusterID: 13}, true},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			s := newScene()

@@ -42,7 +42,7 @@ func withNodeState(n int, state cachev1alpha1.RedisNodeState) change {
 	return func(r *cachev1alpha1.Redis) { r.Status.Nodes[n].State = state }
 }
 
-func TestChangeUnderWay(t *testing.T) {
+func TestRedisChange(t *testing.T) {
 	asked := func(r *cachev1alpha1.Redis) { r.Spec.Hibernate = true }
 	nobody := func(r *cachev1alpha1.Redis) {
 		r.Status.Replication = nil
@@ -104,7 +104,7 @@ func TestChangeUnderWay(t *testing.T) {
 			withCondition(commonv1.ConditionCertificatesInSync, false, commonv1.ReasonReloading), withCondition(commonv1.ConditionSettingsInSync, false, commonv1.ReasonApplyingSettings)), ""},
 	} {
 		t.Run(name, func(t *testing.T) {
-			if got := changeUnderWay(c.of); got != c.want {
+			if got := redisChange(c.of); got != c.want {
 				t.Errorf("got %q, want %q", got, c.want)
 			}
 		})

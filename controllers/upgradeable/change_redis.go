@@ -8,12 +8,9 @@ import (
 
 	cachev1alpha1 "github.com/mainstay-operator/mainstay-operator/api/cache/v1alpha1"
 	commonv1 "github.com/mainstay-operator/mainstay-operator/api/common/v1"
-	databasev1alpha1 "github.com/mainstay-operator/mainstay-operator/api/database/v1alpha1"
 )
 
-// Changes that hold an upgrade: while one is under way, only the operator can bring the object back to where it is safe
-// without the operator. Each is resumed after a crash. The hold avoids the time in between, and that a release which does
-// not start leaves the change undone.
+// The changes of a Redis that hold an upgrade.
 const (
 	// noMaster means that nobody takes writes until the operator has made a master.
 	noMaster = "no master"
@@ -30,41 +27,11 @@ const (
 	joiningNodes = "nodes are joining"
 	// replacingPods means that some pods are of the old template and some of the new, and one is away.
 	replacingPods = "pods are being replaced"
-	// forming means that nobody takes writes until the operator has let the members begin.
-	forming = "it is forming"
-	// recovering means that nobody takes writes until the operator has begun a cluster of one.
-	recovering = "it recovers from a lost majority"
-	// changingMembers means that a member is added or removed, or does not count for the majority until it is promoted.
-	changingMembers = "members are changing"
 )
 
-// etcdChange returns the change of an EtcdCluster that is under way by its status, or "" if there is none. Beside these, a
-// majority serves without the operator: between two pods of a rollout, and between two minor versions.
-func etcdChange(e *databasev1alpha1.EtcdCluster) string {
-	record, degraded := e.Status.Membership, meta.IsStatusConditionTrue(e.Status.Conditions, commonv1.ConditionDegraded)
-	switch {
-	case !e.DeletionTimestamp.IsZero() || e.Spec.Paused || degraded:
-		return "" // the upgrade may be what is needed
-	case record != nil && record.Change != nil && record.Change.Type == databasev1alpha1.EtcdRecover:
-		return recovering
-	case record == nil || record.ClusterID == "":
-		return forming
-	case record.Change != nil || slices.ContainsFunc(e.Status.Members, isLearner):
-		return changingMembers
-	}
-	return ""
-}
-
-// isLearner reports whether a member waits to be promoted, which the operator alone does.
-func isLearner(m databasev1alpha1.EtcdMember) bool { return m.Role == databasev1alpha1.EtcdLearner }
-
-// changeUnderWay returns the change of a Redis that is under way by its status, or "" if there is none.
-//
-// An EtcdCluster has its own (etcdChange), and the other kinds have none. The workload controllers of Kubernetes finish what has begun for Memcached and
-// EasyService. An Activity records each step before it takes it, its command runs on without the
-// operator, and it may take hours. Nor does a change of passwords, certificates or settings count: the servers accept
-// both the old and the new until all have them.
-func changeUnderWay(r *cachev1alpha1.Redis) string {
+// redisChange returns the change of a Redis that is under way by its status, or "" if there is none. A change of passwords,
+// certificates or settings does not count: the servers accept both the old and the new until all have them.
+func redisChange(r *cachev1alpha1.Redis) string {
 	rep, last := r.Status.Replication, r.Status.LastFailover
 	switch {
 	case !r.DeletionTimestamp.IsZero() || r.Spec.Paused || needsHuman(r):
