@@ -156,8 +156,12 @@ func TestEtcdAsksForCertificatesOnlyWhereTheSpecDoes(t *testing.T) {
 			}
 			startSecured(t, e, dir)
 			awaitAnswer(t, e, i)
-			if answers, _ := asOperator(t, e, stranger); answers != welcome {
+			answers, usage := asOperator(t, e, stranger)
+			if answers != welcome {
 				t.Errorf("a client without a certificate of the authority is served: %v", answers)
+			}
+			if !usage.isOf(i, "") {
+				t.Error("what it shows is not known: an operator whose certificate has expired could never show another authority's")
 			}
 		})
 	}
