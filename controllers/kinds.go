@@ -42,7 +42,8 @@ var kinds = []kind{
 			cachev1alpha1.FlavorRedis: s.images.Redis, cachev1alpha1.FlavorValkey: s.images.Valkey}}
 	}},
 	{&databasev1alpha1.EtcdCluster{}, etcd.Owned, func(s shared) reconciler {
-		return &etcd.Reconciler{Converger: s.converger("etcd"), DefaultImages: s.images.Etcd[:], LauncherImage: s.images.Operator}
+		return &etcd.Reconciler{Converger: s.converger("etcd"), Secrets: converge.NewUserSecrets(s.secrets),
+			DefaultImages: s.images.Etcd[:], LauncherImage: s.images.Operator}
 	}},
 }
 

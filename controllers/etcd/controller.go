@@ -26,6 +26,7 @@ import (
 	"github.com/mainstay-operator/mainstay-operator/controllers/etcd/internal/membership"
 	"github.com/mainstay-operator/mainstay-operator/controllers/internal/converge"
 	"github.com/mainstay-operator/mainstay-operator/controllers/internal/parts"
+	"github.com/mainstay-operator/mainstay-operator/controllers/internal/pki"
 	"github.com/mainstay-operator/mainstay-operator/controllers/internal/volumes"
 )
 
@@ -51,6 +52,8 @@ type Reconciler struct {
 	converge.Converger
 	// DefaultImages are those of the newest patches that package membership knows, from the earliest minor version on.
 	DefaultImages []string
+	// Secrets reads the Secrets that users made.
+	Secrets *converge.UserSecrets
 	// LauncherImage has the program that starts etcd in a pod: the operator's own image.
 	LauncherImage string
 
@@ -77,7 +80,7 @@ func (r *Reconciler) reconcile(ctx context.Context, e *databasev1alpha1.EtcdClus
 	spec := resolve(e, r.DefaultImages)
 	in, err := r.read(ctx, e, spec)
 	if err != nil {
-		return ctrl.Result{}, err
+		return ctrl.Result{RequeueAfter: in.certificates.RecheckAfter}, err // which time may mend
 	}
 	spec.Quota = quota(e, volumeSize(e, in.set)) // of the volumes that there are
 	outside := &apiEffects{Reconciler: r, etcd: e, pods: in.pods, saveStatus: save}
@@ -102,8 +105,10 @@ func (r *Reconciler) reconcile(ctx context.Context, e *databasev1alpha1.EtcdClus
 			return ctrl.Result{}, failed // nothing may follow from what is not on record, or from a former leader's word
 		}
 	}
-	children := desiredChildren(e, r.childInputs(e, spec, in))
+	toMake := r.childInputs(e, f, in)
+	children := desiredChildren(e, toMake)
 	observed, err := apply(ctx, e, children...)
+	r.notePublished(e, observed, toMake.identity)
 	err = errors.Join(failed, err)
 	if !e.Spec.Paused {
 		r.reportPeers(e, observed, in)
@@ -112,7 +117,8 @@ func (r *Reconciler) reconcile(ctx context.Context, e *databasev1alpha1.EtcdClus
 	growth, growthErr := r.growVolumes(ctx, e, f, next, in)
 	err = errors.Join(err, growthErr)
 	set, _ := converge.Find[*appsv1.StatefulSet](observed, "StatefulSet", e.Name)
-	result := r.updateStatus(e, f, next, workload{cmp.Or(set, &appsv1.StatefulSet{}), in.pods, growth})
+	result := r.updateStatus(e, f, next, workload{cmp.Or(set, &appsv1.StatefulSet{}), in.pods, growth,
+		clientCertificates{in.certificates, f.lagging(e, in.certificates.Published)}})
 	if e.Spec.Paused { // after all else is reported
 		err = errors.Join(err, r.ReportPausedChanges(ctx, e, children...))
 	}
@@ -131,9 +137,14 @@ type inputs struct {
 	peers       peerCertificates
 	peersChange string
 	isTrustLost bool
+	// certificates are those that clients are shown, with tls.
+	certificates pki.Certificates
 }
 
 func (r *Reconciler) read(ctx context.Context, e *databasev1alpha1.EtcdCluster, spec membership.Spec) (in inputs, err error) {
+	if in.certificates, err = r.readCertificates(ctx, e, spec); err != nil { // first: without them no member can be asked
+		return in, err
+	}
 	if in.set, err = r.GetStatefulSet(ctx, e); err != nil {
 		return in, err
 	}
@@ -165,7 +176,7 @@ func (r *Reconciler) updateStatus(e *databasev1alpha1.EtcdCluster, f *fleet, nex
 	if !known.isFleeting(f.World, now) {
 		e.Status = newStatus(e, f.situation(e), known.excuse(next, now), w)
 	}
-	return ctrl.Result{RequeueAfter: cmp.Or(next.RequeueAfter, restInterval)}
+	return ctrl.Result{RequeueAfter: converge.Soonest(cmp.Or(next.RequeueAfter, restInterval), w.certificates.RecheckAfter)}
 }
 
 // resolve returns the spec with every default.
@@ -210,11 +221,12 @@ func isOnRecord(e *databasev1alpha1.EtcdCluster, pod *corev1.Pod) bool {
 		})
 }
 
-func (r *Reconciler) childInputs(e *databasev1alpha1.EtcdCluster, spec membership.Spec, in inputs) childInputs {
+func (r *Reconciler) childInputs(e *databasev1alpha1.EtcdCluster, f *fleet, in inputs) childInputs {
 	version, _ := membership.ParseVersion(e.Status.TargetVersion) // both are set when there is a record, and without one there are no pods
-	c := childInputs{spec: spec, image: e.Status.TargetImage, version: version, peers: in.peers, operatorNamespace: r.Account.Namespace,
+	c := childInputs{spec: f.spec, image: e.Status.TargetImage, version: version, operatorNamespace: r.Account.Namespace,
+		peers: in.peers, identity: f.nextIdentity(e, in.certificates, r.clock.Now()),
 		launcherImage: parts.RunningImage(in.set.Spec.Template.Spec.InitContainers, "launcher", r.LauncherImage),
-		pods:          membership.Situation{Spec: spec, Status: &e.Status}.DesiredPods(),
+		pods:          membership.Situation{Spec: f.spec, Status: &e.Status}.DesiredPods(),
 		restartedAt:   in.set.Spec.Template.Annotations[parts.AnnotationRestartedAt],
 		volumeSize:    volumeSize(e, in.set)}
 	if e.Status.Membership != nil {
@@ -236,7 +248,12 @@ func (r *Reconciler) SetupWithManager(mgr ctrl.Manager) error {
 	r.Owned, r.clock = Owned, clock.RealClock{}
 	r.Finalize = func(_ context.Context, key types.NamespacedName) error {
 		r.memory.Forget(key)
+		r.Secrets.Forget(key)
 		return nil
 	}
-	return r.SetUpController(mgr, &databasev1alpha1.EtcdCluster{}, appName, converge.ProbingOptions(), r)
+	secrets, err := r.Secrets.Watch(mgr, &databasev1alpha1.EtcdCluster{}, &databasev1alpha1.EtcdClusterList{}, secretNames)
+	if err != nil {
+		return err
+	}
+	return r.SetUpController(mgr, &databasev1alpha1.EtcdCluster{}, appName, converge.ProbingOptions(), r, secrets)
 }

@@ -9,11 +9,14 @@ import (
 	databasev1alpha1 "github.com/mainstay-operator/mainstay-operator/api/database/v1alpha1"
 	"github.com/mainstay-operator/mainstay-operator/controllers/etcd/internal/membership"
 	"github.com/mainstay-operator/mainstay-operator/controllers/internal/converge"
+	"github.com/mainstay-operator/mainstay-operator/controllers/internal/pki"
 )
 
 // objectMemory is what the operator knows of one object and may forget at any time.
 type objectMemory struct {
 	peers *writtenPeers // nil if none were written or read yet
+	// published is the certificate that our own Secret gives to the members, with tls; empty if none was written yet.
+	published pki.Identity
 	// deleted are the pods that were deleted shortly before, and when.
 	deleted map[types.UID]time.Time
 	looks   looks
@@ -61,6 +64,19 @@ func (m *memory) notePeers(e *databasev1alpha1.EtcdCluster, w writtenPeers) {
 	known, unlock := m.Lock(e)
 	defer unlock()
 	known.peers = &w
+}
+
+// published returns the certificate that the members were given last, if this process gave it.
+func (m *memory) published(e *databasev1alpha1.EtcdCluster) pki.Identity {
+	known, unlock := m.Lock(e)
+	defer unlock()
+	return known.published
+}
+
+func (m *memory) notePublished(e *databasev1alpha1.EtcdCluster, i pki.Identity) {
+	known, unlock := m.Lock(e)
+	defer unlock()
+	known.published = i
 }
 
 // deletionLag is how long the cache may show a pod as it was before the operator deleted it.

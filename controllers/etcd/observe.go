@@ -17,7 +17,6 @@ import (
 	databasev1alpha1 "github.com/mainstay-operator/mainstay-operator/api/database/v1alpha1"
 	"github.com/mainstay-operator/mainstay-operator/controllers/etcd/internal/launcher"
 	"github.com/mainstay-operator/mainstay-operator/controllers/etcd/internal/membership"
-	"github.com/mainstay-operator/mainstay-operator/controllers/etcd/internal/wire"
 	"github.com/mainstay-operator/mainstay-operator/controllers/internal/converge"
 	"github.com/mainstay-operator/mainstay-operator/controllers/internal/panics"
 	"github.com/mainstay-operator/mainstay-operator/controllers/internal/parts"
@@ -53,7 +52,8 @@ type fleet struct {
 	spec membership.Spec
 	membership.World
 	effects
-	servers map[string]server // by the member's name
+	servers map[string]server            // by the member's name
+	usage   map[string]*certificateUsage // likewise, with tls
 }
 
 // situation is what the next decision is made from.
@@ -69,7 +69,7 @@ func (f *fleet) close() {
 
 // observe joins what the record, the pods and the servers say. The fleet holds the connections: close it.
 func (r *Reconciler) observe(ctx context.Context, e *databasev1alpha1.EtcdCluster, spec membership.Spec, in inputs, outside effects) *fleet {
-	f := &fleet{spec: spec, effects: outside, servers: map[string]server{}}
+	f := &fleet{spec: spec, effects: outside, servers: map[string]server{}, usage: map[string]*certificateUsage{}}
 	byName := map[string]*membership.Member{}
 	member := func(name string) *membership.Member {
 		if byName[name] == nil {
@@ -99,7 +99,7 @@ func (r *Reconciler) observe(ctx context.Context, e *databasev1alpha1.EtcdCluste
 		if pod.Address == "" || pod.Permit == "" {
 			continue // nothing was started in it
 		}
-		if server, err := wire.Open(pod.Address, nil); err == nil {
+		if server, err := f.open(e, &in.pods[i], in.certificates.Published, r.clock.Now); err == nil {
 			f.servers[in.pods[i].Name] = server
 		} else {
 			log.FromContext(ctx).Error(err, "opening a connection", "member", in.pods[i].Name)

@@ -21,6 +21,7 @@ import (
 	"github.com/mainstay-operator/mainstay-operator/controllers/etcd/internal/wire"
 	"github.com/mainstay-operator/mainstay-operator/controllers/internal/converge"
 	"github.com/mainstay-operator/mainstay-operator/controllers/internal/parts"
+	"github.com/mainstay-operator/mainstay-operator/controllers/internal/pki"
 )
 
 const (
@@ -57,13 +58,21 @@ type childInputs struct {
 	pods                 int32
 	volumeSize           resource.Quantity // of new members: a StatefulSet cannot change it
 	peers                peerCertificates
-	restartedAt          string // when a human asked for new pods, to be kept as they wrote it
-	operatorNamespace    string // namespace of the manager; empty where it runs in no pod
+	identity             pki.Identity // that members show to clients, with tls
+	restartedAt          string       // when a human asked for new pods, to be kept as they wrote it
+	operatorNamespace    string       // namespace of the manager; empty where it runs in no pod
 }
 
 // desiredChildren are all children. What pods need to start comes before them.
 func desiredChildren(e *databasev1alpha1.EtcdCluster, c childInputs) []converge.Child {
-	children := []converge.Child{authoritySecret(e, c.peers), peersSecret(e, c.peers), headlessService(e, c.spec), clientService(e)}
+	children := []converge.Child{authoritySecret(e, c.peers), peersSecret(e, c.peers)}
+	if e.Spec.TLS != nil {
+		children = append(children, certificatesSecret(e, c.identity))
+	}
+	children = append(children, headlessService(e, c.spec), clientService(e))
+	if e.Status.Membership != nil {
+		children = append(children, bindingSecret(e, c))
+	}
 	if max(c.spec.Size, c.pods) >= 3 {
 		children = append(children, parts.DisruptionBudget(appName, e.Name, disruption(e), policyv1.IfHealthyBudget))
 	}
@@ -76,19 +85,24 @@ func desiredChildren(e *databasev1alpha1.EtcdCluster, c childInputs) []converge.
 
 // disruption is none while there are fewer than three voters: of two, each is needed.
 func disruption(e *databasev1alpha1.EtcdCluster) *commonv1.Disruption {
-	voters := 0
-	if e.Status.Membership != nil {
-		for _, m := range e.Status.Membership.Members {
-			if m.Ran || !m.Joined {
-				voters++
-			}
-		}
-	}
-	if voters >= 3 {
+	if len(votersOnRecord(e)) >= 3 {
 		return nil
 	}
 	none := intstr.FromInt32(0)
 	return &commonv1.Disruption{MaxUnavailable: &none}
+}
+
+// votersOnRecord are the names of the members on record that count for the majority.
+func votersOnRecord(e *databasev1alpha1.EtcdCluster) []string {
+	var names []string
+	if e.Status.Membership != nil {
+		for _, m := range e.Status.Membership.Members {
+			if m.Ran || !m.Joined {
+				names = append(names, m.Name)
+			}
+		}
+	}
+	return names
 }
 
 // statefulSet leaves it to the plan when pods restart (OnDelete): one at a time, and the leader is moved before.
@@ -104,6 +118,9 @@ func statefulSet(e *databasev1alpha1.EtcdCluster, c childInputs) *appsv1ac.State
 			corev1ac.Volume().WithName("permit").WithDownwardAPI(corev1ac.DownwardAPIVolumeSource().WithItems(corev1ac.DownwardAPIVolumeFile().
 				WithPath(launcher.PermitFile).WithFieldRef(corev1ac.ObjectFieldSelector().WithFieldPath("metadata.annotations['"+annotationPermit+"']")))),
 			corev1ac.Volume().WithName("peers").WithSecret(corev1ac.SecretVolumeSource().WithSecretName(peersName(e)).WithDefaultMode(0o440)))
+	if e.Spec.TLS != nil {
+		withCertificates(e, c.identity, template)
+	}
 	spec := appsv1ac.StatefulSetSpec().
 		WithReplicas(c.pods).
 		WithServiceName(c.spec.HeadlessName()).
@@ -178,8 +195,8 @@ func arguments(e *databasev1alpha1.EtcdCluster, c childInputs) []string {
 	args := []string{
 		"/usr/local/bin/etcd",
 		"--name=$(POD_NAME)",
-		fmt.Sprintf("--listen-client-urls=http://0.0.0.0:%d", wire.ClientPort),
-		fmt.Sprintf("--advertise-client-urls=http://%s:%d", host, wire.ClientPort),
+		fmt.Sprintf("--listen-client-urls=%s://0.0.0.0:%d", clientScheme(e), wire.ClientPort),
+		"--advertise-client-urls=" + clientURL(e, host),
 		fmt.Sprintf("--listen-peer-urls=https://0.0.0.0:%d", wire.PeerPort),
 		"--initial-advertise-peer-urls=" + c.spec.PeerURL("$(POD_NAME)"),
 		fmt.Sprintf("--listen-metrics-urls=http://0.0.0.0:%d", wire.MetricsPort),
@@ -191,6 +208,7 @@ func arguments(e *databasev1alpha1.EtcdCluster, c childInputs) []string {
 		"--peer-client-key-file=" + peersDir + "/client.key",
 		fmt.Sprintf("--quota-backend-bytes=%d", c.spec.Quota),
 	}
+	args = append(args, clientTLSArguments(e)...)
 	if initial, _ := membership.ParseVersion(c.initialVersion); c.version.Minor == 6 && initial.Minor < 6 {
 		args = append(args, fmt.Sprintf("--snapshot-count=%d", membership.SnapshotCount))
 	}

@@ -174,13 +174,9 @@ func (c peerCertificates) issue(spec membership.Spec, now time.Time) (peerCertif
 
 // trustAnnotation names the authorities that a pod made now trusts.
 func (c peerCertificates) trustAnnotation() map[string]string {
-	trusted, err := pki.ParseCertificates(c.trusted)
-	if err != nil || len(trusted) == 0 {
+	names := pki.Fingerprints(c.trusted)
+	if len(names) == 0 {
 		return nil
-	}
-	var names []string
-	for _, one := range trusted {
-		names = append(names, pki.Fingerprint(one))
 	}
 	return map[string]string{annotationTrusted: strings.Join(names, ",")}
 }

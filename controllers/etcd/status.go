@@ -52,6 +52,8 @@ type workload struct {
 	set    *appsv1.StatefulSet // empty if there is none
 	pods   []corev1.Pod
 	growth volumes.Growth // of their volumes
+	// certificates that clients are shown, with tls.
+	certificates clientCertificates
 }
 
 // newStatus is the status with what was observed. It leaves alone what a step has saved.
@@ -59,7 +61,11 @@ func newStatus(e *databasev1alpha1.EtcdCluster, s membership.Situation, next mem
 	status := *e.Status.DeepCopy()
 	status.Replicas = w.set.Status.Replicas
 	status.Selector = parts.SelectorString(appName, e.Name)
-	status.Endpoint = fmt.Sprintf("%s.%s.svc:%d", e.Name, e.Namespace, wire.ClientPort)
+	status.Endpoint = fmt.Sprintf("%s:%d", s.ServiceHost(), wire.ClientPort)
+	status.Binding = nil
+	if status.Membership != nil {
+		status.Binding = &databasev1alpha1.EtcdBinding{Name: bindingName(e)}
+	}
 	leader, _ := s.Leader()
 	status.Leader = leader.Name
 	status.Members, status.ReadyReplicas = []databasev1alpha1.EtcdMember{}, 0
@@ -127,6 +133,7 @@ func setConditions(e *databasev1alpha1.EtcdCluster, status *databasev1alpha1.Etc
 	if e.Spec.Storage != nil {
 		volumes.RefuseShrinking(list, generation, e.Spec.Storage.Size, w.set)
 	}
+	setCertificatesInSync(e, list, w.certificates)
 	setProgress(list, generation, next)
 	setBlocked(list, generation, next, failure)
 	setUpdateAvailable(e, list, s)

@@ -17,6 +17,7 @@ import (
 	commonv1 "github.com/mainstay-operator/mainstay-operator/api/common/v1"
 	databasev1alpha1 "github.com/mainstay-operator/mainstay-operator/api/database/v1alpha1"
 	"github.com/mainstay-operator/mainstay-operator/controllers/etcd/internal/membership"
+	"github.com/mainstay-operator/mainstay-operator/controllers/internal/pki"
 	"github.com/mainstay-operator/mainstay-operator/controllers/internal/volumes"
 )
 
@@ -29,6 +30,8 @@ type seen struct {
 	pods []corev1.Pod
 	// growth of the volumes.
 	growth volumes.Growth
+	// certificates that clients are shown.
+	certificates clientCertificates
 }
 
 // newSeen is a cluster of three at rest: a-0 leads.
@@ -63,13 +66,20 @@ func (s *seen) silence(ordinals ...int) {
 	}
 }
 
+// showCertificates has the cluster serve clients by TLS, and members lag behind.
+func (s *seen) showCertificates(lagging ...string) {
+	s.e.Spec.TLS = &databasev1alpha1.EtcdTLS{SecretName: "chosen"}
+	i := pki.Identity{Certificate: []byte("c")}
+	s.certificates = clientCertificates{pki.Certificates{Published: i, Wanted: i}, lagging}
+}
+
 func (s *seen) block(reason string) {
 	s.next = membership.Step{Do: membership.Block, Reason: reason, Message: "do this"}
 }
 
 func (s *seen) status() databasev1alpha1.EtcdClusterStatus {
 	spec := resolve(s.e, []string{"etcd:5", "etcd:6", "etcd:7"})
-	return newStatus(s.e, membership.Situation{Spec: spec, Status: &s.e.Status, World: s.w}, s.next, workload{s.set, s.pods, s.growth})
+	return newStatus(s.e, membership.Situation{Spec: spec, Status: &s.e.Status, World: s.w}, s.next, workload{s.set, s.pods, s.growth, s.certificates})
 }
 
 func TestConditions(t *testing.T) {
@@ -165,6 +175,22 @@ func TestConditions(t *testing.T) {
 			s.set.Spec.VolumeClaimTemplates = claimTemplates("2Gi")
 		}, map[string]string{degraded: "True InvalidSpec storage.size: volumes cannot shrink"}},
 		{"no volume was ever to grow", func(*seen) {}, map[string]string{commonv1.ConditionStorageResizing: ""}},
+		{"without tls there is no certificate", func(*seen) {}, map[string]string{commonv1.ConditionCertificatesInSync: ""}},
+		{"every member shows the certificate", func(s *seen) { s.showCertificates() }, map[string]string{
+			commonv1.ConditionCertificatesInSync: "True CertificatesLoaded", degraded: "False"}},
+		{"a member does not show it yet", func(s *seen) { s.showCertificates("a-1") }, map[string]string{
+			commonv1.ConditionCertificatesInSync: "False Reloading not known to use the certificate that was published last: a-1", ready: "True"}},
+		{"the Secret is of no use", func(s *seen) {
+			s.showCertificates()
+			s.certificates.Problem = "there is no Secret"
+		}, map[string]string{
+			commonv1.ConditionCertificatesInSync: "False SecretUnusable tls.secretName: there is no Secret; until it is mended the last good",
+			degraded:                             "True SecretUnusable tls.secretName: there is no Secret", available: "True"}},
+		{"the Secret is of no use, and a human must decide", func(s *seen) {
+			s.showCertificates()
+			s.certificates.Problem = "there is no Secret"
+			s.block(commonv1.ReasonUnknownMember)
+		}, map[string]string{degraded: "True UnknownMember do this"}},
 		{"nothing runs yet", func(s *seen) {
 			s.e.Status = databasev1alpha1.EtcdClusterStatus{}
 			s.w = membership.World{}

@@ -2,7 +2,6 @@ package memcached
 
 import (
 	"crypto/sha256"
-	"crypto/tls"
 	"encoding/hex"
 	"fmt"
 	"path"
@@ -40,20 +39,7 @@ func plaintextPort(m *cachev1alpha1.Memcached) int32 {
 
 // certificatesSecret is a copy of what the user's Secret says.
 func certificatesSecret(m *cachev1alpha1.Memcached, i pki.Identity) *corev1ac.SecretApplyConfiguration {
-	return secret(m, certificatesName(m), map[string][]byte{
-		corev1.TLSCertKey:       i.Certificate,
-		corev1.TLSPrivateKeyKey: i.Key,
-		pki.CACertKey:           i.Authorities,
-	})
-}
-
-// publishedIdentity parses the data that certificatesSecret wrote.
-func publishedIdentity(data map[string][]byte) pki.Identity {
-	found := pki.Identity{Certificate: data[corev1.TLSCertKey], Key: data[corev1.TLSPrivateKeyKey], Authorities: data[pki.CACertKey]}
-	if _, err := tls.X509KeyPair(found.Certificate, found.Key); err != nil {
-		return pki.Identity{} // there is none, or somebody wrote into it
-	}
-	return found
+	return secret(m, certificatesName(m), i.Data())
 }
 
 // tlsArguments makes spec.port speak TLS. The numbers are those of ssl_verify_mode.

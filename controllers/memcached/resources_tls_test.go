@@ -87,15 +87,3 @@ func servicePortTargets(service *corev1ac.ServiceApplyConfiguration) []string {
 	}
 	return list
 }
-
-func TestCertificatesAreReadAsWritten(t *testing.T) {
-	written := identityOf(authority.New("one").Issue(host))
-	data := certificatesSecret(newSecured(nil), written).Data
-	if read := publishedIdentity(data); encode(t, read) != encode(t, written) {
-		t.Errorf("got %v", read)
-	}
-	data["tls.key"] = []byte("words")
-	if !publishedIdentity(data).IsEmpty() || !publishedIdentity(nil).IsEmpty() {
-		t.Error("what is of no use is taken for a certificate")
-	}
-}

@@ -15,7 +15,7 @@ import (
 
 // These are fields of the spec, as messages name them.
 const (
-	tlsField  = "tls.secretName"
+	tlsField  = converge.TLSSecretField
 	authField = "auth.secretName"
 )
 
@@ -47,7 +47,7 @@ func (r *Reconciler) readPublished(ctx context.Context, m *cachev1alpha1.Memcach
 		if err != nil {
 			return gave, err
 		}
-		gave.identity = publishedIdentity(own.Data)
+		gave.identity = pki.PublishedIn(own.Data)
 	}
 	if m.Spec.Auth != nil && len(gave.users.lines) == 0 {
 		own, err := r.OwnSecret(ctx, m, authName(m))
@@ -82,7 +82,7 @@ func (r *Reconciler) readCertificate(ctx context.Context, m *cachev1alpha1.Memca
 		return certificate{Identity: before}, err
 	}
 	asClient := m.Spec.TLS.ClientAuth == cachev1alpha1.MemcachedClientAuthRequire
-	found, problem := pki.FromSecret(m.Spec.TLS.SecretName, data, serviceHost(m), asClient, r.clock.Now())
+	found, problem := pki.FromSecret(m.Spec.TLS.SecretName, data, []string{serviceHost(m)}, asClient, r.clock.Now())
 	switch {
 	case problem == "":
 		before = found

@@ -2,22 +2,14 @@ package redis
 
 import (
 	"context"
-	"fmt"
 	"strings"
 
 	corev1 "k8s.io/api/core/v1"
-	"sigs.k8s.io/controller-runtime/pkg/log"
 
 	cachev1alpha1 "github.com/mainstay-operator/mainstay-operator/api/cache/v1alpha1"
 	commonv1 "github.com/mainstay-operator/mainstay-operator/api/common/v1"
-	"github.com/mainstay-operator/mainstay-operator/controllers/internal/conditions"
-	"github.com/mainstay-operator/mainstay-operator/controllers/internal/converge"
-	"github.com/mainstay-operator/mainstay-operator/controllers/internal/pki"
 	"github.com/mainstay-operator/mainstay-operator/controllers/redis/internal/config"
 )
-
-// tlsField is the field of the spec, as messages name it.
-const tlsField = "tls.secretName"
 
 // readCertificates returns the certificate that the servers were given, and the one in the user's
 // Secret. If the user's is of no use, that is reported and holds up nothing but the first start.
@@ -33,33 +25,13 @@ func (r *Reconciler) readCertificates(ctx context.Context, redis *cachev1alpha1.
 		}
 		c.Published = config.PublishedIn(own.Data)
 	}
-	data, err := r.Secrets.Data(ctx, redis, spec.TLSSecret)
-	switch {
-	case err == nil:
-		c.Wanted, c.Problem = spec.IdentityIn(data, r.clock.Now())
-		c.RecheckAfter = pki.NextChange(data, r.clock.Now())
-	case c.Published.IsEmpty():
-		return c, fmt.Errorf("%s: %w", tlsField, err)
-	default: // what is known goes on
-		log.FromContext(ctx).Error(err, tlsField)
-		c.RecheckAfter = config.SecretReread
-	}
-	switch {
-	case c.Published.IsEmpty() && c.Problem != "":
-		return c, missingCertificateError(redis, c.Problem)
-	case c.Published.IsEmpty():
-		c.Published = c.Wanted
-	case c.Wanted.IsEmpty():
-		c.Wanted = c.Published
+	judge := func(data map[string][]byte) (config.Identity, string) { return spec.IdentityIn(data, r.clock.Now()) }
+	var err error
+	if c.Certificates, err = r.Secrets.Certificates(ctx, redis, spec.TLSSecret, c.Published, judge, r.clock.Now()); err != nil {
+		return c, err
 	}
 	c.TLSConfig, err = c.Published.TLSConfig(spec.ServiceHost(), r.clock.Now)
 	return c, err
-}
-
-// missingCertificateError reports what is wrong with the Secret of a Redis that never had a certificate.
-func missingCertificateError(redis *cachev1alpha1.Redis, problem string) error {
-	conditions.SetSecretUnusable(&redis.Status.Conditions, redis.Generation, commonv1.ConditionCertificatesInSync, tlsField, problem, "")
-	return converge.Invalid(tlsField, "%s", problem)
 }
 
 // publishIdentity returns the identity that the servers are to load: a renewed certificate at once, the

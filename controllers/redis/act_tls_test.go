@@ -10,6 +10,7 @@ import (
 	"k8s.io/utils/clock"
 
 	"github.com/mainstay-operator/mainstay-operator/controllers/internal/converge"
+	"github.com/mainstay-operator/mainstay-operator/controllers/internal/pki"
 	"github.com/mainstay-operator/mainstay-operator/controllers/redis/internal/config"
 	"github.com/mainstay-operator/mainstay-operator/controllers/redis/internal/fixture"
 	"github.com/mainstay-operator/mainstay-operator/controllers/redis/internal/wire"
@@ -34,7 +35,7 @@ func TestReloadTellsWhoHasIt(t *testing.T) {
 	recorder := events.NewFakeRecorder(3)
 	r := &Reconciler{Converger: converge.Converger{Events: recorder}}
 	has, waits, mute := &loader{delivered: true}, &loader{}, &loader{err: errors.New("i/o timeout")}
-	f := &fleet{servers: map[string]server{"a-0": has, "a-1": waits, "a-2": mute}, certificates: config.Certificates{Published: published}}
+	f := &fleet{servers: map[string]server{"a-0": has, "a-1": waits, "a-2": mute}, certificates: config.Certificates{Certificates: pki.Certificates{Published: published}}}
 
 	if err := r.doLoadCertificates(t.Context(), fixture.Sized(3), f, []string{"a-0", "a-1"}); err != nil {
 		t.Errorf("a kubelet that takes its time is no failure: %v", err)
@@ -56,7 +57,7 @@ func TestPublish(t *testing.T) {
 	published, renewed, moved := fixture.IdentityOf(fixture.Issue(by)), fixture.IdentityOf(fixture.Issue(by)), fixture.IdentityOf(fixture.Issue(other))
 	r := &Reconciler{clock: clock.RealClock{}}
 	s := fixture.Encrypted(config.IdentityFiles(published).Certificate)
-	f := &fleet{spec: config.Resolve(s.Redis), World: s.World, certificates: config.Certificates{Published: published, Wanted: moved}}
+	f := &fleet{spec: config.Resolve(s.Redis), World: s.World, certificates: config.Certificates{Certificates: pki.Certificates{Published: published, Wanted: moved}}}
 	if got := r.publishIdentity(s.Redis, f); got.ContentHash() == published.ContentHash() {
 		t.Error("all have loaded it, and the next one is held back")
 	}

@@ -4,6 +4,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/mainstay-operator/mainstay-operator/controllers/internal/conditions"
+	"github.com/mainstay-operator/mainstay-operator/controllers/internal/converge"
 	"github.com/mainstay-operator/mainstay-operator/controllers/redis/internal/config"
 	"github.com/mainstay-operator/mainstay-operator/controllers/redis/internal/topology"
 )
@@ -14,7 +15,7 @@ func setCertificatesInSync(list *[]metav1.Condition, generation int64, s topolog
 		return
 	}
 	conditions.SetCertificatesInSync(list, generation, conditions.Certificates{
-		Field: tlsField, Problem: c.Problem, NoneValid: c.Published.IsEmpty(),
+		Field: converge.TLSSecretField, Problem: c.Problem, NoneValid: c.Published.IsEmpty(),
 		Lagging:      topology.NamesOf(s.Where(func(m topology.Node) bool { return !m.Answers() || s.HasOldCertificate(m) })),
 		TrustPending: c.Published.ContentHash() != c.Wanted.ContentHash(),
 	})

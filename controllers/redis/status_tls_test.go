@@ -8,6 +8,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	commonv1 "github.com/mainstay-operator/mainstay-operator/api/common/v1"
+	"github.com/mainstay-operator/mainstay-operator/controllers/internal/pki"
 	"github.com/mainstay-operator/mainstay-operator/controllers/redis/internal/config"
 	"github.com/mainstay-operator/mainstay-operator/controllers/redis/internal/fixture"
 	"github.com/mainstay-operator/mainstay-operator/controllers/redis/internal/topology"
@@ -25,10 +26,10 @@ func TestCertificatesInSync(t *testing.T) {
 		says     string
 		degraded bool
 	}{
-		{"all is well", config.Certificates{Published: published, Wanted: published}, func(*fixture.Scene) {}, "True CertificatesLoaded", "", false},
-		{"a node is late", config.Certificates{Published: published, Wanted: published}, func(s *fixture.Scene) { fixture.MakeSilent(&s.Nodes[1]) }, "False Reloading", "a-1", false},
-		{"the next is about to be published", config.Certificates{Published: published, Wanted: renewed}, func(*fixture.Scene) {}, "False Reloading", "authority", false},
-		{"the Secret is of no use", config.Certificates{Published: published, Wanted: published, Problem: "there is no Secret"}, func(*fixture.Scene) {},
+		{"all is well", config.Certificates{Certificates: pki.Certificates{Published: published, Wanted: published}}, func(*fixture.Scene) {}, "True CertificatesLoaded", "", false},
+		{"a node is late", config.Certificates{Certificates: pki.Certificates{Published: published, Wanted: published}}, func(s *fixture.Scene) { fixture.MakeSilent(&s.Nodes[1]) }, "False Reloading", "a-1", false},
+		{"the next is about to be published", config.Certificates{Certificates: pki.Certificates{Published: published, Wanted: renewed}}, func(*fixture.Scene) {}, "False Reloading", "authority", false},
+		{"the Secret is of no use", config.Certificates{Certificates: pki.Certificates{Published: published, Wanted: published, Problem: "there is no Secret"}}, func(*fixture.Scene) {},
 			"False SecretUnusable", "tls.secretName: there is no Secret", true},
 	} {
 		t.Run(c.reason, func(t *testing.T) {

@@ -17,6 +17,7 @@ import (
 	goredis "github.com/redis/go-redis/v9"
 
 	cachev1alpha1 "github.com/mainstay-operator/mainstay-operator/api/cache/v1alpha1"
+	"github.com/mainstay-operator/mainstay-operator/controllers/internal/pki"
 	"github.com/mainstay-operator/mainstay-operator/controllers/redis/internal/config"
 	"github.com/mainstay-operator/mainstay-operator/controllers/redis/internal/fixture"
 	"github.com/mainstay-operator/mainstay-operator/controllers/redis/internal/wire"
@@ -140,7 +141,7 @@ func TestNobodyIsRefusedWhileTheAuthorityChanges(t *testing.T) {
 	w := writeTo(t, set[0], old)
 	steps := 0
 	for published.ContentHash() != wanted.ContentHash() {
-		published = config.Certificates{Published: published, Wanted: wanted}.NextIdentity(time.Now())
+		published = pki.Certificates{Published: published, Wanted: wanted}.NextIdentity(time.Now())
 		steps++
 		for _, p := range set {
 			if p.load(t, published) {

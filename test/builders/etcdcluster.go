@@ -40,6 +40,12 @@ func (f *EtcdClusterBuilder) Storage(size string) *EtcdClusterBuilder {
 	return f
 }
 
+// TLS takes the certificate that clients are shown from that Secret.
+func (f *EtcdClusterBuilder) TLS(secret string, auth databasev1alpha1.EtcdClientAuth) *EtcdClusterBuilder {
+	f.made.Spec.TLS = &databasev1alpha1.EtcdTLS{SecretName: secret, ClientAuth: auth}
+	return f
+}
+
 // Quota sets how much data a member stores.
 func (f *EtcdClusterBuilder) Quota(quota string) *EtcdClusterBuilder {
 	f.made.Spec.Quota = ptr.To(resource.MustParse(quota))

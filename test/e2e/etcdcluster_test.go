@@ -2,6 +2,7 @@ package e2e
 
 import (
 	"context"
+	"crypto/tls"
 	"fmt"
 	"strings"
 	"sync"
@@ -22,15 +23,19 @@ import (
 	"github.com/mainstay-operator/mainstay-operator/test/traffic"
 )
 
-// etcdData is where a member keeps its data.
-const etcdData = "/var/lib/etcd"
+const (
+	// etcdData is where a member keeps its data.
+	etcdData = "/var/lib/etcd"
+	// etcdPort is where members serve clients.
+	etcdPort = 2379
+)
 
 var _ = Describe("EtcdCluster", func() {
 	keeps := func(ctx context.Context, e *databasev1alpha1.EtcdCluster) *putter {
 		GinkgoHelper()
 		create(ctx, e)
 		eventuallyReady(ctx, e)
-		return putting(ctx, e)
+		return puttingBy(ctx, dialEtcd(e, nil))
 	}
 
 	It("keeps every key while it goes from 1 member to 3, 5, 3 and 1, and restarts", func(ctx SpecContext) {
@@ -139,7 +144,7 @@ var _ = Describe("EtcdCluster", func() {
 		e := builders.EtcdCluster("full").Size(1).Storage("256Mi").Quota("16Mi").Build()
 		create(ctx, e)
 		eventuallyReady(ctx, e)
-		etcd := dialEtcd(e)
+		etcd := dialEtcd(e, nil)
 		value := strings.Repeat("x", 1<<20)
 		Eventually(func(ctx context.Context) error {
 			_, err := etcd.Put(ctx, "one", value)
@@ -152,10 +157,10 @@ var _ = Describe("EtcdCluster", func() {
 	})
 })
 
-// dialEtcd gives a client of the Service.
-func dialEtcd(e *databasev1alpha1.EtcdCluster) *clientv3.Client {
+// dialEtcd gives a client of the Service, by TLS if secure is not nil.
+func dialEtcd(e *databasev1alpha1.EtcdCluster, secure *tls.Config) *clientv3.Client {
 	GinkgoHelper()
-	etcd, err := traffic.Etcd(network, traffic.Service{Namespace: e.Namespace, Name: e.Name, Port: 2379})
+	etcd, err := traffic.Etcd(network, traffic.Service{Namespace: e.Namespace, Name: e.Name, Port: etcdPort}, secure)
 	Expect(err).NotTo(HaveOccurred())
 	DeferCleanup(etcd.Close)
 	return etcd
@@ -170,10 +175,10 @@ type putter struct {
 	stop  func()
 }
 
-// putting begins to put keys, until the spec ends or stop is called.
-func putting(ctx context.Context, e *databasev1alpha1.EtcdCluster) *putter {
+// puttingBy begins to put keys by a client, until the spec ends or stop is called.
+func puttingBy(ctx context.Context, etcd *clientv3.Client) *putter {
 	GinkgoHelper()
-	w := &putter{etcd: dialEtcd(e)}
+	w := &putter{etcd: etcd}
 	run, stop := context.WithCancel(context.WithoutCancel(ctx))
 	var writing sync.WaitGroup
 	w.stop = sync.OnceFunc(func() { stop(); writing.Wait() })

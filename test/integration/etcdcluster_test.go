@@ -2,6 +2,7 @@ package integration
 
 import (
 	"context"
+	"crypto/x509"
 	"fmt"
 	"strings"
 
@@ -25,7 +26,7 @@ var _ = register(kind{
 	sampleFile: "database_v1alpha1_etcdcluster.yaml",
 	sample:     func() client.Object { return fullEtcdCluster() },
 	edit: func(obj client.Object) {
-		obj.(*databasev1alpha1.EtcdCluster).Spec = builders.EtcdCluster("").Size(1).Version("3.6").Storage("1Gi").With(func(s *databasev1alpha1.EtcdClusterSpec) {
+		obj.(*databasev1alpha1.EtcdCluster).Spec = builders.EtcdCluster("").Size(1).Version("3.6").Storage("1Gi").TLS("chosen", databasev1alpha1.EtcdClientAuthRequired).With(func(s *databasev1alpha1.EtcdClusterSpec) {
 			s.Image, s.Storage.StorageClassName = "example.org/etcd:edited", ptr.To("fast")
 		}).Build().Spec
 	},
@@ -41,11 +42,21 @@ var _ = register(kind{
 	},
 	kept:   []string{"StatefulSet/full [spec template spec initContainers 0 image]"}, // that of the operator which made the pods
 	paused: func(obj client.Object, paused bool) { obj.(*databasev1alpha1.EtcdCluster).Spec.Paused = paused },
+	prerequisite: func(namespace string) client.Object {
+		return &corev1.Secret{ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: "chosen"}, Data: issueForMembers("full", namespace)}
+	},
+	asks: "get secrets chosen",
 })
+
+// issueForMembers makes a certificate for the Service and the members of the EtcdCluster of that name.
+func issueForMembers(name, namespace string, edits ...func(*x509.Certificate)) map[string][]byte {
+	members := func(c *x509.Certificate) { c.DNSNames = append(c.DNSNames, "*."+name+"-headless."+namespace+".svc") }
+	return certifier.Issue(name+"."+namespace+".svc", append([]func(*x509.Certificate){members}, edits...)...)
+}
 
 // fullEtcdCluster sets every optional field but paused, none to its default.
 func fullEtcdCluster() *databasev1alpha1.EtcdCluster {
-	return builders.EtcdCluster("full").Size(1).Version("3.6").Storage("1Gi").Quota("1Gi").
+	return builders.EtcdCluster("full").Size(1).Version("3.6").Storage("1Gi").Quota("1Gi").TLS("chosen", databasev1alpha1.EtcdClientAuthRequired).
 		With(func(s *databasev1alpha1.EtcdClusterSpec) {
 			s.Image = "example.org/etcd:full"
 			s.Storage.StorageClassName, s.Storage.Retention = ptr.To("fast"), databasev1alpha1.EtcdDelete
@@ -92,6 +103,13 @@ var _ = Describe("EtcdCluster", func() {
 		Entry("a threshold beyond all pages", with(func(s *databasev1alpha1.EtcdClusterSpec) {
 			s.Defrag = &databasev1alpha1.EtcdDefrag{Threshold: 96}
 		}), "spec.defrag.threshold"),
+		Entry("tls without a Secret", plain().TLS("", "").Build(), "spec.tls.secretName"),
+		Entry("tls with a name too long", plain().TLS(strings.Repeat("a", 254), "").Build(), "spec.tls.secretName"),
+		Entry("tls with the operator's own certificate", plain().TLS("a-certificates", "").Build(), "tls.secretName names a Secret that the operator writes"),
+		Entry("tls with the members' certificate", plain().TLS("a-peers", "").Build(), "tls.secretName"),
+		Entry("tls with the members' authority", plain().TLS("a-authority", "").Build(), "tls.secretName"),
+		Entry("tls with the binding", plain().TLS("a-binding", "").Build(), "tls.secretName"),
+		Entry("a clientAuth that etcd has not", plain().TLS("chosen", "Optional").Build(), "spec.tls.clientAuth"),
 		Entry("a name that makes no Service", builders.EtcdCluster(strings.Repeat("a", 49)).Build(), "metadata.name"),
 	)
 
@@ -138,6 +156,13 @@ var _ = Describe("EtcdCluster", func() {
 			func(s *databasev1alpha1.EtcdClusterSpec) { s.Storage.StorageClassName = ptr.To("slow") }, "storage.storageClassName cannot change"),
 		Entry("a storage class that is dropped", stored(ptr.To("fast")),
 			func(s *databasev1alpha1.EtcdClusterSpec) { s.Storage.StorageClassName = nil }, "storage.storageClassName cannot change"),
+		Entry("tls that is added", plain().Build(), func(s *databasev1alpha1.EtcdClusterSpec) {
+			s.TLS = &databasev1alpha1.EtcdTLS{SecretName: "chosen"}
+		}, "tls cannot be added or dropped"),
+		Entry("tls that is dropped", plain().TLS("chosen", "").Build(), func(s *databasev1alpha1.EtcdClusterSpec) { s.TLS = nil }, "tls cannot be added or dropped"),
+		Entry("another clientAuth", plain().TLS("chosen", "").Build(), func(s *databasev1alpha1.EtcdClusterSpec) {
+			s.TLS.ClientAuth = databasev1alpha1.EtcdClientAuthRequired
+		}, "tls.clientAuth cannot change"),
 	)
 
 	DescribeTable("takes a change", func(obj client.Object, change func(*databasev1alpha1.EtcdClusterSpec)) {
@@ -149,6 +174,10 @@ var _ = Describe("EtcdCluster", func() {
 		}),
 		Entry("another retention", stored(nil), func(s *databasev1alpha1.EtcdClusterSpec) { s.Storage.Retention = databasev1alpha1.EtcdDelete }),
 	)
+
+	It("takes its certificate from another Secret", func() {
+		acceptUpdate(plain().TLS("chosen", "").Build(), func(obj client.Object) { obj.(*databasev1alpha1.EtcdCluster).Spec.TLS.SecretName = "other" })
+	})
 
 	// running is one whose pods are made with that version, while the spec asks for another.
 	running := func(ctx context.Context, spec, target string) *databasev1alpha1.EtcdCluster {

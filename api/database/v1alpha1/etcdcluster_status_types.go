@@ -200,6 +200,10 @@ type EtcdClusterStatus struct {
 	// +operator-sdk:csv:customresourcedefinitions:type=status,xDescriptors={"urn:alm:descriptor:com.tectonic.ui:text"}
 	Endpoint string `json:"endpoint,omitempty"`
 
+	// binding names the Secret that a client needs.
+	// +optional
+	Binding *EtcdBinding `json:"binding,omitempty"`
+
 	// members as last seen, sorted by name.
 	// +optional
 	// +listType=map
@@ -219,7 +223,7 @@ type EtcdClusterStatus struct {
 	Membership *EtcdMembership `json:"membership,omitempty"`
 
 	// conditions of the object: Ready, Available, Progressing and Degraded; Paused, UpdateAvailable and StorageResizing once
-	// they have something to say. docs/conditions.md explains every reason.
+	// they have something to say; CertificatesInSync with tls. docs/conditions.md explains every reason.
 	// +optional
 	// +listType=map
 	// +listMapKey=type

@@ -16,6 +16,7 @@ const EtcdAllowUnsafeRecovery = "mainstay-operator.io/allow-unsafe-recovery"
 //
 // +kubebuilder:validation:XValidation:rule="!has(self.image) || has(self.version)",message="image needs version, which says what the image holds"
 // +kubebuilder:validation:XValidation:rule="has(self.storage) == has(oldSelf.storage)",message="storage cannot be added or dropped later; make a new EtcdCluster and move the data"
+// +kubebuilder:validation:XValidation:rule="has(self.tls) == has(oldSelf.tls)",message="tls cannot be added or dropped later; make a new EtcdCluster and move the data"
 // +kubebuilder:validation:XValidation:rule="!has(self.quota) || !has(self.storage) || quantity(string(self.quota)).compareTo(quantity(string(self.storage.size))) <= 0",message="quota cannot be more than storage.size: the volume would be full before etcd refuses writes"
 type EtcdClusterSpec struct {
 	// size is the number of members: 1, 3 or 5. An even number survives no more failures than the odd number below it.
@@ -71,6 +72,12 @@ type EtcdClusterSpec struct {
 	// +optional
 	// +operator-sdk:csv:customresourcedefinitions:type=spec,displayName="Defragmentation",xDescriptors={"urn:alm:descriptor:com.tectonic.ui:advanced"}
 	Defrag *EtcdDefrag `json:"defrag,omitempty"`
+
+	// tls of clients. Default: none, their connections are in the clear. The members speak TLS with each other in any case. It
+	// cannot be added or dropped later.
+	// +optional
+	// +operator-sdk:csv:customresourcedefinitions:type=spec,displayName="TLS"
+	TLS *EtcdTLS `json:"tls,omitempty"`
 
 	// resources of each member. A change takes new pods.
 	// +optional
@@ -177,6 +184,7 @@ const (
 // +kubebuilder:printcolumn:name="Reason",type=string,priority=1,JSONPath=`.status.conditions[?(@.type=="Ready")].message`
 // +kubebuilder:printcolumn:name="Age",type=date,JSONPath=`.metadata.creationTimestamp`
 // +kubebuilder:validation:XValidation:rule="size(self.metadata.name) <= 48 && self.metadata.name.matches('^[a-z]([-a-z0-9]*[a-z0-9])?$')",message="metadata.name becomes the name of Services: at most 48 characters, lower case letters, digits and '-', beginning with a letter"
+// +kubebuilder:validation:XValidation:rule="!has(self.spec.tls) || !(self.spec.tls.secretName in [self.metadata.name + '-authority', self.metadata.name + '-peers', self.metadata.name + '-certificates', self.metadata.name + '-binding'])",message="tls.secretName names a Secret that the operator writes itself; choose another name"
 // +kubebuilder:validation:XValidation:rule="!has(self.spec.version) || !has(self.status) || !has(self.status.targetVersion) || self.spec.version.split('.')[1] >= self.status.targetVersion.split('.')[1]",fieldPath=".spec.version",message="version cannot be of an earlier minor version than status.targetVersion: etcd cannot read data that a later one has written; restore a backup into a new EtcdCluster"
 // +operator-sdk:csv:customresourcedefinitions:displayName="Etcd Cluster",resources={{Event,v1},{NetworkPolicy,v1},{PersistentVolumeClaim,v1},{Pod,v1},{PodDisruptionBudget,v1},{Secret,v1},{Service,v1},{StatefulSet,v1}}
 type EtcdCluster struct {

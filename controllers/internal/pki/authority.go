@@ -64,6 +64,16 @@ func Fingerprint(c *x509.Certificate) string {
 	return hex.EncodeToString(sum[:])[:16]
 }
 
+// Fingerprints are those of all certificates of a PEM text; none if it cannot be read.
+func Fingerprints(text []byte) []string {
+	var all []string
+	certificates, _ := ParseCertificates(text)
+	for _, one := range certificates {
+		all = append(all, Fingerprint(one))
+	}
+	return all
+}
+
 // Issue returns a certificate for servers of these names, or for clients if there is none, and its key. It is valid for a
 // year (leafLife). The error says that the authority cannot be read.
 func (a Authority) Issue(commonName string, hosts []string, now time.Time) (certificate, key []byte, err error) {

@@ -41,8 +41,8 @@ func (i Identity) ContentHash() string {
 }
 
 // FromSecret returns what a user's Secret of that name holds, or says what has to be mended. The certificate must name
-// the host, and with asClient it must be good for showing to servers, too.
-func FromSecret(name string, data map[string][]byte, host string, asClient bool, now time.Time) (Identity, string) {
+// each of the hosts, and with asClient it must be good for showing to servers, too.
+func FromSecret(name string, data map[string][]byte, hosts []string, asClient bool, now time.Time) (Identity, string) {
 	if data == nil {
 		return Identity{}, fmt.Sprintf("there is no Secret %q; create it with the keys %q, %q and %q",
 			name, corev1.TLSCertKey, corev1.TLSPrivateKeyKey, CACertKey)
@@ -53,7 +53,7 @@ func FromSecret(name string, data map[string][]byte, host string, asClient bool,
 		}
 	}
 	found := Identity{data[corev1.TLSCertKey], data[corev1.TLSPrivateKeyKey], data[CACertKey]}
-	if flaw := found.validate(host, asClient, now); flaw != "" {
+	if flaw := found.validate(hosts, asClient, now); flaw != "" {
 		return Identity{}, fmt.Sprintf("Secret %q: %s", name, flaw)
 	}
 	return found, ""
@@ -135,7 +135,7 @@ func (i Identity) TLSConfig(host string, clock func() time.Time) (*tls.Config, e
 }
 
 // validate returns why others would refuse a server that shows this identity, or "".
-func (i Identity) validate(host string, asClient bool, now time.Time) string {
+func (i Identity) validate(hosts []string, asClient bool, now time.Time) string {
 	if _, err := tls.X509KeyPair(i.Certificate, i.Key); err != nil {
 		return "tls.crt and tls.key are not a certificate and its key: " + err.Error()
 	}
@@ -146,13 +146,14 @@ func (i Identity) validate(host string, asClient bool, now time.Time) string {
 	if authorities, err := ParseCertificates(i.Authorities); err != nil || len(authorities) == 0 {
 		return "ca.crt holds something that is not a certificate, or nothing"
 	}
+	unnamed := slices.IndexFunc(hosts, func(host string) bool { return chain[0].VerifyHostname(host) != nil })
 	switch leaf := chain[0]; {
 	case now.After(leaf.NotAfter):
 		return "the certificate has expired on " + leaf.NotAfter.UTC().Format(time.RFC3339)
 	case now.Before(leaf.NotBefore):
 		return "the certificate is not valid before " + leaf.NotBefore.UTC().Format(time.RFC3339)
-	case leaf.VerifyHostname(host) != nil:
-		return "the certificate does not name " + host
+	case unnamed >= 0:
+		return "the certificate does not name " + hosts[unnamed]
 	case i.verify(chain, now, x509.ExtKeyUsageAny) != nil:
 		return "no authority in ca.crt vouches for the certificate in tls.crt"
 	case i.verify(chain, now, x509.ExtKeyUsageServerAuth) != nil:

@@ -55,7 +55,7 @@ func TestWhatASecretMustHold(t *testing.T) {
 		{"of any use", issue(by, func(c *x509.Certificate) { c.ExtKeyUsage = nil }), true, ""},
 	} {
 		t.Run(c.reason, func(t *testing.T) {
-			found, problem := FromSecret("chosen", c.data, host, c.client, now)
+			found, problem := FromSecret("chosen", c.data, []string{host}, c.client, now)
 			if !strings.Contains(problem, c.problem) || (problem == "") != (c.problem == "") || found.IsEmpty() != (problem != "") {
 				t.Errorf("got %q, want %q", problem, c.problem)
 			}
@@ -98,11 +98,27 @@ func TestNextChange(t *testing.T) {
 	}
 }
 
+func TestEachHostIsNamed(t *testing.T) {
+	now := time.Now()
+	data := issue(authority.New("one"), func(c *x509.Certificate) { c.DNSNames = append(c.DNSNames, "*.a-headless.ns.svc") })
+	for reason, c := range map[string]struct {
+		hosts []string
+		want  string
+	}{
+		"all":          {[]string{host, "a-0.a-headless.ns.svc", "a-1.a-headless.ns.svc"}, ""},
+		"but the last": {[]string{host, "a-0.a-headless.ns.svc", "a-0.b-headless.ns.svc"}, `Secret "chosen": the certificate does not name a-0.b-headless.ns.svc`},
+	} {
+		if _, problem := FromSecret("chosen", data, c.hosts, false, now); problem != c.want {
+			t.Errorf("%s: got %q", reason, problem)
+		}
+	}
+}
+
 // Otherwise, the renewal of an expired certificate could no longer be handed out.
 func TestAnExpiredCertificateIsStillSpokenWith(t *testing.T) {
 	old, renewed := issue(authority.New("one")), issue(authority.New("two"))
 	late := time.Now().Add(90 * time.Minute) // the certificates hold an hour, the authorities two
-	if _, problem := FromSecret("chosen", old, host, false, late); !strings.Contains(problem, "expired") {
+	if _, problem := FromSecret("chosen", old, []string{host}, false, late); !strings.Contains(problem, "expired") {
 		t.Errorf("got %q", problem)
 	}
 	if !identityOf(old).Trusts(identityOf(old), late) || identityOf(old).Trusts(identityOf(renewed), late) {

@@ -169,6 +169,9 @@ func (s Spec) Host(member string) string {
 	return fmt.Sprintf("%s.%s.%s.svc", member, s.HeadlessName(), s.Namespace)
 }
 
+// ServiceHost is the name by which clients reach any member that is ready.
+func (s Spec) ServiceHost() string { return fmt.Sprintf("%s.%s.svc", s.Name, s.Namespace) }
+
 // PeerURL is where the other members reach that one.
 func (s Spec) PeerURL(member string) string { return "https://" + s.Host(member) + ":2380" }
 
