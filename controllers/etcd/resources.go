@@ -80,6 +80,9 @@ func desiredChildren(e *databasev1alpha1.EtcdCluster, c childInputs) []converge.
 	if e.Spec.NetworkPolicy != nil {
 		children = append(children, networkPolicy(e, c.operatorNamespace))
 	}
+	if m := e.Spec.Metrics; m != nil {
+		children = append(children, parts.ServiceMonitor(appName, e.Name, &m.ServiceMonitor, metricsPort, "/metrics"))
+	}
 	return children
 }
 
@@ -276,8 +279,12 @@ func servicePort(name string, number int32) *corev1ac.ServicePortApplyConfigurat
 // networkPolicy lets the members reach each other, and the operator look after them from the namespace that it runs in.
 func networkPolicy(e *databasev1alpha1.EtcdCluster, operator string) *networkingv1ac.NetworkPolicyApplyConfiguration {
 	members, operators := networkingv1ac.NetworkPolicyPeer().WithPodSelector(parts.LabelSelector(appName, e.Name)), parts.OperatorPeer(operator)
-	client := intstr.FromInt32(wire.ClientPort)
-	policy := parts.NetworkPolicy(appName, e.Name, e.Spec.NetworkPolicy, []networkingv1.NetworkPolicyPort{{Port: &client}}, append(operators, members)...)
+	client, metrics := intstr.FromInt32(wire.ClientPort), intstr.FromInt32(wire.MetricsPort)
+	open := []networkingv1.NetworkPolicyPort{{Port: &client}}
+	if e.Spec.Metrics != nil {
+		open = append(open, networkingv1.NetworkPolicyPort{Port: &metrics})
+	}
+	policy := parts.NetworkPolicy(appName, e.Name, e.Spec.NetworkPolicy, open, append(operators, members)...)
 	policy.Spec.WithIngress(admit(wire.PeerPort, members))
 	if len(operators) > 0 { // a rule without peers would be one for everybody
 		policy.Spec.WithIngress(admit(wire.MetricsPort, operators...)) // which tell what a member has that waits for a majority

@@ -1,7 +1,7 @@
 package etcd
 
 import (
-	"slices"
+	"fmt"
 	"testing"
 
 	appsv1 "k8s.io/api/apps/v1"
@@ -81,16 +81,29 @@ func TestTheBudgetSparesTwoVoters(t *testing.T) {
 // The operator reads from a member's metrics what it has when it waits for a majority. A rule without peers admits everybody.
 func TestWhoReachesWhichPort(t *testing.T) {
 	e := builders.EtcdCluster("a").With(func(s *databasev1alpha1.EtcdClusterSpec) { s.NetworkPolicy = &commonv1.NetworkPolicy{} }).Build()
-	for operator, ports := range map[string][]int32{"": {2379, 2380}, "mainstay-system": {2379, 2380, 2381}} {
-		var got []int32
-		for _, rule := range networkPolicy(e, operator).Spec.Ingress {
-			got = append(got, rule.Ports[0].Port.IntVal)
+	for _, c := range []struct {
+		operator string
+		metrics  *databasev1alpha1.EtcdMetrics
+		want     string
+	}{
+		{"", nil, "[[2379] [2380]]"},
+		{"mainstay-system", nil, "[[2379] [2380] [2381]]"},
+		{"mainstay-system", &databasev1alpha1.EtcdMetrics{}, "[[2379 2381] [2380] [2381]]"},
+	} {
+		e.Spec.Metrics = c.metrics
+		var got [][]int32
+		for _, rule := range networkPolicy(e, c.operator).Spec.Ingress {
+			var ports []int32
+			for _, p := range rule.Ports {
+				ports = append(ports, p.Port.IntVal)
+			}
+			got = append(got, ports)
 			if len(rule.From) == 0 {
-				t.Errorf("with an operator in %q, everybody reaches %d", operator, rule.Ports[0].Port.IntVal)
+				t.Errorf("with an operator in %q, everybody reaches %v", c.operator, ports)
 			}
 		}
-		if !slices.Equal(got, ports) {
-			t.Errorf("with an operator in %q: %v", operator, got)
+		if fmt.Sprint(got) != c.want {
+			t.Errorf("with an operator in %q: %v", c.operator, got)
 		}
 	}
 }

@@ -79,6 +79,12 @@ type EtcdClusterSpec struct {
 	// +operator-sdk:csv:customresourcedefinitions:type=spec,displayName="TLS"
 	TLS *EtcdTLS `json:"tls,omitempty"`
 
+	// metrics that each member serves at port 2381 in any case, path /metrics; the Service <name>-headless offers them as port
+	// "metrics". A change takes no new pods.
+	// +optional
+	// +operator-sdk:csv:customresourcedefinitions:type=spec,xDescriptors={"urn:alm:descriptor:com.tectonic.ui:advanced"}
+	Metrics *EtcdMetrics `json:"metrics,omitempty"`
+
 	// resources of each member. A change takes new pods.
 	// +optional
 	// +operator-sdk:csv:customresourcedefinitions:type=spec,xDescriptors={"urn:alm:descriptor:com.tectonic.ui:resourceRequirements"}
@@ -144,6 +150,13 @@ type EtcdDefrag struct {
 	Threshold int32 `json:"threshold"`
 }
 
+// EtcdMetrics is how Prometheus learns of the members.
+type EtcdMetrics struct {
+	// serviceMonitor by which the Prometheus operator finds them. With networkPolicy, whom that admits reaches the metrics, too.
+	// +operator-sdk:csv:customresourcedefinitions:type=spec,displayName="Service Monitor",xDescriptors={"urn:alm:descriptor:com.tectonic.ui:advanced"}
+	ServiceMonitor commonv1.ServiceMonitor `json:"serviceMonitor"`
+}
+
 // EtcdAutoCompaction says when etcd drops old revisions.
 // +kubebuilder:validation:XValidation:rule="self.mode == 'Periodic' ? self.retention.matches('^[1-9][0-9]{0,4}(s|m|h)$') : self.retention.matches('^[1-9][0-9]{0,8}$')",message="autoCompaction.retention is a time such as 5m or 1h with mode Periodic, and a number such as 10000 with mode Revision"
 type EtcdAutoCompaction struct {
@@ -186,7 +199,7 @@ const (
 // +kubebuilder:validation:XValidation:rule="size(self.metadata.name) <= 48 && self.metadata.name.matches('^[a-z]([-a-z0-9]*[a-z0-9])?$')",message="metadata.name becomes the name of Services: at most 48 characters, lower case letters, digits and '-', beginning with a letter"
 // +kubebuilder:validation:XValidation:rule="!has(self.spec.tls) || !(self.spec.tls.secretName in [self.metadata.name + '-authority', self.metadata.name + '-peers', self.metadata.name + '-certificates', self.metadata.name + '-binding'])",message="tls.secretName names a Secret that the operator writes itself; choose another name"
 // +kubebuilder:validation:XValidation:rule="!has(self.spec.version) || !has(self.status) || !has(self.status.targetVersion) || self.spec.version.split('.')[1] >= self.status.targetVersion.split('.')[1]",fieldPath=".spec.version",message="version cannot be of an earlier minor version than status.targetVersion: etcd cannot read data that a later one has written; restore a backup into a new EtcdCluster"
-// +operator-sdk:csv:customresourcedefinitions:displayName="Etcd Cluster",resources={{Event,v1},{NetworkPolicy,v1},{PersistentVolumeClaim,v1},{Pod,v1},{PodDisruptionBudget,v1},{Secret,v1},{Service,v1},{StatefulSet,v1}}
+// +operator-sdk:csv:customresourcedefinitions:displayName="Etcd Cluster",resources={{Event,v1},{NetworkPolicy,v1},{PersistentVolumeClaim,v1},{Pod,v1},{PodDisruptionBudget,v1},{Secret,v1},{Service,v1},{ServiceMonitor,v1},{StatefulSet,v1}}
 type EtcdCluster struct {
 	metav1.TypeMeta   `json:",inline"`
 	metav1.ObjectMeta `json:"metadata,omitempty"`
