@@ -29,7 +29,8 @@ func secretNames(e ctrlclient.Object) []string {
 
 // readCertificates returns the certificate that the members were given for their clients, and the one in the user's Secret. If
 // the user's is of no use, that is reported and holds up nothing but the first start.
-func (r *Reconciler) readCertificates(ctx context.Context, e *databasev1alpha1.EtcdCluster, spec membership.Spec) (pki.Certificates, error) {
+func (r *Reconciler) readCertificates(ctx context.Context, e *databasev1alpha1.EtcdCluster,
+	spec membership.Spec) (pki.Certificates, error) {
 	if e.Spec.TLS == nil {
 		return pki.Certificates{}, nil
 	}

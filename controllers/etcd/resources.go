@@ -266,6 +266,10 @@ func headlessService(e *databasev1alpha1.EtcdCluster, spec membership.Spec) *cor
 	return service
 }
 
+func newSecret(e *databasev1alpha1.EtcdCluster, name string, data map[string][]byte) *corev1ac.SecretApplyConfiguration {
+	return corev1ac.Secret(name, "").WithLabels(parts.Labels(appName, e.Name)).WithType(corev1.SecretTypeOpaque).WithData(data)
+}
+
 func newService(e *databasev1alpha1.EtcdCluster, name string, ports ...*corev1ac.ServicePortApplyConfiguration) *corev1ac.ServiceApplyConfiguration {
 	return corev1ac.Service(name, "").
 		WithLabels(parts.Labels(appName, e.Name)).

@@ -4,12 +4,10 @@ import (
 	"strconv"
 	"strings"
 
-	corev1 "k8s.io/api/core/v1"
 	corev1ac "k8s.io/client-go/applyconfigurations/core/v1"
 
 	databasev1alpha1 "github.com/mainstay-operator/mainstay-operator/api/database/v1alpha1"
 	"github.com/mainstay-operator/mainstay-operator/controllers/etcd/internal/wire"
-	"github.com/mainstay-operator/mainstay-operator/controllers/internal/parts"
 	"github.com/mainstay-operator/mainstay-operator/controllers/internal/pki"
 )
 
@@ -28,5 +26,5 @@ func bindingSecret(e *databasev1alpha1.EtcdCluster, c childInputs) *corev1ac.Sec
 	if e.Spec.TLS != nil {
 		data["ssl"], data[pki.CACertKey] = []byte("true"), c.identity.Authorities
 	}
-	return corev1ac.Secret(bindingName(e), "").WithLabels(parts.Labels(appName, e.Name)).WithType(corev1.SecretTypeOpaque).WithData(data)
+	return newSecret(e, bindingName(e), data)
 }

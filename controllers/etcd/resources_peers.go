@@ -14,7 +14,6 @@ import (
 	commonv1 "github.com/mainstay-operator/mainstay-operator/api/common/v1"
 	databasev1alpha1 "github.com/mainstay-operator/mainstay-operator/api/database/v1alpha1"
 	"github.com/mainstay-operator/mainstay-operator/controllers/etcd/internal/membership"
-	"github.com/mainstay-operator/mainstay-operator/controllers/internal/parts"
 	"github.com/mainstay-operator/mainstay-operator/controllers/internal/pki"
 )
 
@@ -183,13 +182,12 @@ func (c peerCertificates) trustAnnotation() map[string]string {
 
 // authoritySecret keeps the authority's key. No pod mounts it.
 func authoritySecret(e *databasev1alpha1.EtcdCluster, c peerCertificates) *corev1ac.SecretApplyConfiguration {
-	return corev1ac.Secret(authorityName(e), "").WithLabels(parts.Labels(appName, e.Name)).WithType(corev1.SecretTypeOpaque).
-		WithData(map[string][]byte{pki.CACertKey: c.authority.Certificate, authorityKeyKey: c.authority.Key})
+	return newSecret(e, authorityName(e), map[string][]byte{pki.CACertKey: c.authority.Certificate, authorityKeyKey: c.authority.Key})
 }
 
 // peersSecret is mounted into each pod.
 func peersSecret(e *databasev1alpha1.EtcdCluster, c peerCertificates) *corev1ac.SecretApplyConfiguration {
-	return corev1ac.Secret(peersName(e), "").WithLabels(parts.Labels(appName, e.Name)).WithType(corev1.SecretTypeOpaque).WithData(c.peersData())
+	return newSecret(e, peersName(e), c.peersData())
 }
 
 func (c peerCertificates) peersData() map[string][]byte {

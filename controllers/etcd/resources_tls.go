@@ -12,7 +12,6 @@ import (
 	databasev1alpha1 "github.com/mainstay-operator/mainstay-operator/api/database/v1alpha1"
 	"github.com/mainstay-operator/mainstay-operator/controllers/etcd/internal/membership"
 	"github.com/mainstay-operator/mainstay-operator/controllers/etcd/internal/wire"
-	"github.com/mainstay-operator/mainstay-operator/controllers/internal/parts"
 	"github.com/mainstay-operator/mainstay-operator/controllers/internal/pki"
 )
 
@@ -74,7 +73,10 @@ func clientTLSArguments(e *databasev1alpha1.EtcdCluster) []string {
 	if e.Spec.TLS == nil {
 		return nil
 	}
-	args := []string{"--cert-file=" + certificatesDir + "/" + corev1.TLSCertKey, "--key-file=" + certificatesDir + "/" + corev1.TLSPrivateKeyKey}
+	args := []string{
+		"--cert-file=" + certificatesDir + "/" + corev1.TLSCertKey,
+		"--key-file=" + certificatesDir + "/" + corev1.TLSPrivateKeyKey,
+	}
 	if requiresCertificates(e) {
 		args = append(args, "--client-cert-auth", "--trusted-ca-file="+certificatesDir+"/"+pki.CACertKey)
 	}
@@ -84,7 +86,7 @@ func clientTLSArguments(e *databasev1alpha1.EtcdCluster) []string {
 // certificatesSecret is a copy of the user's Secret, made when that is found fit: what happens to the original stops no member
 // from starting.
 func certificatesSecret(e *databasev1alpha1.EtcdCluster, i pki.Identity) *corev1ac.SecretApplyConfiguration {
-	return corev1ac.Secret(certificatesName(e), "").WithLabels(parts.Labels(appName, e.Name)).WithType(corev1.SecretTypeOpaque).WithData(i.Data())
+	return newSecret(e, certificatesName(e), i.Data())
 }
 
 // withCertificates mounts the certificate into a pod, and rolls it when it is to take others' from clients.
@@ -94,5 +96,6 @@ func withCertificates(e *databasev1alpha1.EtcdCluster, i pki.Identity, template 
 	}
 	template.Spec.WithVolumes(corev1ac.Volume().WithName("certificates").WithSecret(corev1ac.SecretVolumeSource().
 		WithSecretName(certificatesName(e)).WithDefaultMode(0o440)))
-	template.Spec.Containers[0].WithVolumeMounts(corev1ac.VolumeMount().WithName("certificates").WithMountPath(certificatesDir).WithReadOnly(true))
+	template.Spec.Containers[0].WithVolumeMounts(
+		corev1ac.VolumeMount().WithName("certificates").WithMountPath(certificatesDir).WithReadOnly(true))
 }

@@ -22,7 +22,8 @@ import (
 // secured is EtcdCluster e in namespace ns with three members on record, with TLS.
 func secured(auth databasev1alpha1.EtcdClientAuth) *databasev1alpha1.EtcdCluster {
 	e := builders.EtcdCluster("e").In("ns").TLS("chosen", auth).Build()
-	e.Status.Membership = &databasev1alpha1.EtcdMembership{Members: []databasev1alpha1.EtcdRecordedMember{{Name: "e-0"}, {Name: "e-1"}, {Name: "e-2"}}}
+	members := []databasev1alpha1.EtcdRecordedMember{{Name: "e-0"}, {Name: "e-1"}, {Name: "e-2"}}
+	e.Status.Membership = &databasev1alpha1.EtcdMembership{Members: members}
 	return e
 }
 
@@ -60,7 +61,8 @@ func TestWhatACertificateMustBeFor(t *testing.T) {
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			e := secured(c.auth)
-			if _, problem := identityIn(e, resolve(e, nil), c.data, time.Now()); !strings.HasPrefix(problem, c.want) || (problem == "") != (c.want == "") {
+			_, problem := identityIn(e, resolve(e, nil), c.data, time.Now())
+			if !strings.HasPrefix(problem, c.want) || (problem == "") != (c.want == "") {
 				t.Errorf("got %q", problem)
 			}
 		})
@@ -149,7 +151,8 @@ func TestBinding(t *testing.T) {
 	i := pki.PublishedIn(issueFor(authority.New("one")))
 	e := secured(databasev1alpha1.EtcdClientAuthNone)
 	e.Status.Membership.Members[2].Joined = true // a learner, which refuses clients
-	want := map[string]string{"type": "etcd", "host": "e.ns.svc", "port": "2379", "uri": "https://e.ns.svc:2379", "ssl": "true", "ca.crt": string(i.Authorities),
+	want := map[string]string{"type": "etcd", "host": "e.ns.svc", "port": "2379", "uri": "https://e.ns.svc:2379",
+		"ssl": "true", "ca.crt": string(i.Authorities),
 		"endpoints": "https://e-0.e-headless.ns.svc:2379,https://e-1.e-headless.ns.svc:2379"}
 	got := map[string]string{}
 	for key, value := range childOf[*corev1ac.SecretApplyConfiguration](t, e, childInputs{spec: resolve(e, nil), identity: i}, "e-binding").Data {

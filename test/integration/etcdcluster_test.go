@@ -49,9 +49,10 @@ var _ = register(kind{
 })
 
 // issueForMembers makes a certificate for the Service and the members of the EtcdCluster of that name.
-func issueForMembers(name, namespace string, edits ...func(*x509.Certificate)) map[string][]byte {
-	members := func(c *x509.Certificate) { c.DNSNames = append(c.DNSNames, "*."+name+"-headless."+namespace+".svc") }
-	return certifier.Issue(name+"."+namespace+".svc", append([]func(*x509.Certificate){members}, edits...)...)
+func issueForMembers(name, namespace string) map[string][]byte {
+	return certifier.Issue(name+"."+namespace+".svc", func(c *x509.Certificate) {
+		c.DNSNames = append(c.DNSNames, "*."+name+"-headless."+namespace+".svc")
+	})
 }
 
 // fullEtcdCluster sets every optional field but paused, none to its default.

@@ -40,7 +40,9 @@ var _ = Describe("An EtcdCluster's certificate", func() {
 		give(ctx, namespace, certifier.Issue("a."+namespace+".svc"))
 		expectMessage(ctx, obj, commonv1.ConditionDegraded, `Secret "chosen": the certificate does not name a-0.a-headless.`+namespace+".svc")
 		give(ctx, namespace, issueForMembers("a", namespace))
-		Eventually(func() error { return admin.Get(ctx, client.ObjectKeyFromObject(obj), &appsv1.StatefulSet{}) }).WithContext(ctx).Should(Succeed())
+		Eventually(func() error {
+			return admin.Get(ctx, client.ObjectKeyFromObject(obj), &appsv1.StatefulSet{})
+		}).WithContext(ctx).Should(Succeed())
 	})
 
 	It("stays the last good one while the Secret is of no use", func(ctx SpecContext) {

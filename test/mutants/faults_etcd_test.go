@@ -147,3 +147,19 @@ var memberships = []mutant{
 		`filepath.Ext(e.Name()) == ".wal"`, `filepath.Ext(e.Name()) != ""`,
 		"TestOnlyItsOwnDataStartsAMember/what is left of its log is none to etcd"},
 }
+
+// Whose certificates members and their clients take.
+var clientCertificates = []mutant{
+	{"the next certificate before all show the last", "../etcd/act_tls.go",
+		"if e.Spec.TLS != nil && (c.IsRenewal() || len(f.lagging(e, c.Published)) == 0) {", "if e.Spec.TLS != nil {",
+		"TestClientsCertificatesChangeOver/by another authority, where no client shows a certificate"},
+	{"a member that has not started anew trusts another authority", "../etcd/act_tls.go",
+		" && u.authorities == authorities", "",
+		"TestClientsCertificatesChangeOver/by another authority, that both are trusted and then the new one"},
+	{"an authority where no client shows a certificate", "../etcd/resources_tls.go",
+		"if requiresCertificates(e) {", "if e.Spec.TLS != nil {",
+		"TestClientTLSArguments/clients show nothing"},
+	{"a certificate that names only the Service", "../etcd/resources_tls.go",
+		"for ordinal := range int32(maxMembers) {", "for ordinal := range int32(0) {",
+		"TestWhatACertificateMustBeFor/those that there are now"},
+}

@@ -38,7 +38,8 @@ func (s *UserSecrets) Certificates(ctx context.Context, owner Object, name strin
 	}
 	switch {
 	case published.IsEmpty() && c.Problem != "":
-		conditions.SetSecretUnusable(owner.GetConditions(), owner.GetGeneration(), commonv1.ConditionCertificatesInSync, TLSSecretField, c.Problem, "")
+		conditions.SetSecretUnusable(owner.GetConditions(), owner.GetGeneration(), commonv1.ConditionCertificatesInSync,
+			TLSSecretField, c.Problem, "")
 		return c, Invalid(TLSSecretField, "%s", c.Problem)
 	case published.IsEmpty():
 		c.Published = c.Wanted

@@ -113,8 +113,8 @@ func (i Identity) verify(chain []*x509.Certificate, now time.Time, use x509.ExtK
 	return err
 }
 
-// TLSConfig returns how the operator talks to the servers. It dials them by the addresses of their pods, and their
-// certificate must name the master's Service.
+// TLSConfig returns how the operator talks to a server. It dials servers by the addresses of their pods, and the certificate
+// must name the host.
 func (i Identity) TLSConfig(host string, clock func() time.Time) (*tls.Config, error) {
 	pair, err := tls.X509KeyPair(i.Certificate, i.Key)
 	if err != nil {

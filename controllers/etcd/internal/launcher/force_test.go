@@ -18,6 +18,8 @@ import (
 	"syscall"
 	"testing"
 	"time"
+
+	"github.com/mainstay-operator/mainstay-operator/test/authority"
 )
 
 // fakeEtcd is the first word that makes this process stand for etcd.
@@ -271,8 +273,16 @@ func TestARealClusterOfOne(t *testing.T) {
 	add("http://lost:2380", false) // and with it the majority
 	kill(launcher)
 
-	// A forced server, whose launcher is killed before it is done: nobody reaches it.
-	forced := exec.Command(e.words[0], forcedCommand(append(e.words[1:], "--data-dir="+dir+"/data/d"), loopback(2))...)
+	// A forced server, whose launcher is killed before it is done: nobody reaches it. It is one whose clients show certificates.
+	words := append(slices.Clone(e.words[1:]), "--data-dir="+dir+"/data/d", "--client-cert-auth")
+	for key, value := range authority.New("one").Issue("a.ns.svc") {
+		if err := os.WriteFile(dir+"/"+key, value, 0o600); err != nil {
+			t.Fatal(err)
+		}
+		flag := map[string]string{"tls.crt": "cert-file", "tls.key": "key-file", "ca.crt": "trusted-ca-file"}[key]
+		words = append(words, "--"+flag+"="+dir+"/"+key)
+	}
+	forced := exec.Command(e.words[0], forcedCommand(words, loopback(2))...)
 	if err := forced.Start(); err != nil {
 		t.Fatal(err)
 	}
