@@ -127,58 +127,63 @@ func actions() []action {
 			action{fmt.Sprintf("pass, killed after call %d", call), pass(call, true)})
 	}
 	for i := range maxMembers {
-		list = append(list,
-			action{fmt.Sprintf("pod %d is made", i), func(m *model) (bool, error) {
-				if m.Pods[i].UID != "" || i >= int(m.Replicas) {
-					return false, nil
-				}
-				m.Pods[i].UID = fmt.Sprintf("p%d", m.newID())
-				return true, nil
-			}},
-			action{fmt.Sprintf("pod %d is taken away", i), func(m *model) (bool, error) {
-				if m.Pods[i].UID == "" || i < int(m.Replicas) {
-					return false, nil
-				}
-				m.removePod(i)
-				return true, nil
-			}},
-			action{fmt.Sprintf("server %d starts", i), func(m *model) (bool, error) {
-				if m.Pods[i].UID == "" || m.Pods[i].Runs || m.Pods[i].Permit == "" {
-					return false, nil
-				}
-				before := m.key()
-				err := m.startServer(i)
-				return m.key() != before, err
-			}},
-			action{fmt.Sprintf("server %d is killed after it was made a cluster of one, before that is noted", i), func(m *model) (bool, error) {
-				permit, _ := membership.ParsePermit(m.Pods[i].Permit)
-				if m.Faults == 0 || m.Pods[i].Runs || permit.Force == "" || permit.Data != m.Volumes[i].DataID {
-					return false, nil
-				}
-				m.Faults--
-				return true, m.force(i, permit.Force)
-			}},
-			action{fmt.Sprintf("the node of pod %d is drained", i), func(m *model) (bool, error) {
-				if m.Drains == 0 || !m.Pods[i].Runs || !m.sparesPod() {
-					return false, nil
-				}
-				m.Drains--
-				m.removePod(i)
-				return true, nil
-			}},
-			fault(fmt.Sprintf("server %d is killed", i), i, func(m *model) { m.Pods[i].Runs = false }),
-			fault(fmt.Sprintf("pod %d is deleted", i), i, func(m *model) { m.removePod(i) }),
-			fault(fmt.Sprintf("volume %d is emptied, and its server killed", i), i,
-				func(m *model) { m.Pods[i].Runs, m.Volumes[i] = false, modelData{} }),
-			fault(fmt.Sprintf("volume and pod %d are replaced", i), i,
-				func(m *model) { m.removePod(i); m.Volumes[i] = modelData{}; m.Claims[i] = m.newID() }),
-			fault(fmt.Sprintf("volume %d is restored from a snapshot of before, with a new pod", i), i, func(m *model) {
-				m.removePod(i)
-				m.Volumes[i].Writes, m.Volumes[i].Old, m.Claims[i] = 0, true, m.newID()
-			}),
-		)
+		list = append(list, podActions(i)...)
 	}
 	return list
+}
+
+// podActions are those of the pod at one ordinal, its server and its volume.
+func podActions(i int) []action {
+	return []action{
+		{fmt.Sprintf("pod %d is made", i), func(m *model) (bool, error) {
+			if m.Pods[i].UID != "" || i >= int(m.Replicas) {
+				return false, nil
+			}
+			m.Pods[i].UID = fmt.Sprintf("p%d", m.newID())
+			return true, nil
+		}},
+		{fmt.Sprintf("pod %d is taken away", i), func(m *model) (bool, error) {
+			if m.Pods[i].UID == "" || i < int(m.Replicas) {
+				return false, nil
+			}
+			m.removePod(i)
+			return true, nil
+		}},
+		{fmt.Sprintf("server %d starts", i), func(m *model) (bool, error) {
+			if m.Pods[i].UID == "" || m.Pods[i].Runs || m.Pods[i].Permit == "" {
+				return false, nil
+			}
+			before := m.key()
+			err := m.startServer(i)
+			return m.key() != before, err
+		}},
+		{fmt.Sprintf("server %d is killed after it was made a cluster of one, before that is noted", i), func(m *model) (bool, error) {
+			permit, _ := membership.ParsePermit(m.Pods[i].Permit)
+			if m.Faults == 0 || m.Pods[i].Runs || permit.Force == "" || permit.Data != m.Volumes[i].DataID {
+				return false, nil
+			}
+			m.Faults--
+			return true, m.force(i, permit.Force)
+		}},
+		{fmt.Sprintf("the node of pod %d is drained", i), func(m *model) (bool, error) {
+			if m.Drains == 0 || !m.Pods[i].Runs || !m.sparesPod() {
+				return false, nil
+			}
+			m.Drains--
+			m.removePod(i)
+			return true, nil
+		}},
+		fault(fmt.Sprintf("server %d is killed", i), i, func(m *model) { m.Pods[i].Runs = false }),
+		fault(fmt.Sprintf("pod %d is deleted", i), i, func(m *model) { m.removePod(i) }),
+		fault(fmt.Sprintf("volume %d is emptied, and its server killed", i), i,
+			func(m *model) { m.Pods[i].Runs, m.Volumes[i] = false, modelData{} }),
+		fault(fmt.Sprintf("volume and pod %d are replaced", i), i,
+			func(m *model) { m.removePod(i); m.Volumes[i] = modelData{}; m.Claims[i] = m.newID() }),
+		fault(fmt.Sprintf("volume %d is restored from a snapshot of before, with a new pod", i), i, func(m *model) {
+			m.removePod(i)
+			m.Volumes[i].Writes, m.Volumes[i].Old, m.Claims[i] = 0, true, m.newID()
+		}),
+	}
 }
 
 // fault is an event that the number of faults bounds.
@@ -345,6 +350,17 @@ func (m *model) isRecovering() bool {
 		slices.ContainsFunc(m.Raft, func(one modelMember) bool { return one.Name == record.Change.Name && m.holds(one) })
 }
 
+// checkAfter returns which promise is broken, by the model itself or on the way from the one before.
+func (m *model) checkAfter(before *model) error {
+	switch isFault := m.Faults != before.Faults; {
+	case !isFault && before.keepsWrites() && !m.keepsWrites():
+		return broken("no majority has what was confirmed, without any fault")
+	case !isFault && before.hasQuorum() && !m.hasQuorum():
+		return broken("no majority runs, without any fault")
+	}
+	return m.check()
+}
+
 // everyNth state is let settle, as each takes a thousand times as long as a transition.
 const everyNth = 41
 
@@ -365,13 +381,7 @@ func explore(start *model, limit int) (states, healed int, err error) {
 			}
 			path := append(queue[0].path[:len(queue[0].path):len(queue[0].path)], a.name)
 			if err == nil {
-				err = next.check()
-			}
-			if err == nil && queue[0].m.keepsWrites() && !next.keepsWrites() && next.Faults == queue[0].m.Faults {
-				err = broken("no majority has what was confirmed, without any fault")
-			}
-			if err == nil && queue[0].m.hasQuorum() && !next.hasQuorum() && next.Faults == queue[0].m.Faults {
-				err = broken("no majority runs, without any fault")
+				err = next.checkAfter(queue[0].m)
 			}
 			if err != nil {
 				return len(seen), healed, fmt.Errorf("%w:\n  %s\n%s", err, strings.Join(path, "\n  "), next.key())
