@@ -77,7 +77,7 @@ func newStatus(e *databasev1alpha1.EtcdCluster, s membership.Situation, next mem
 			one.Version = m.View.Version.String()
 		}
 		status.Members = append(status.Members, one)
-		if m.IsVoter() && m.IsHealthy() {
+		if m.IsVoter() && m.IsHealthy() && m.Pod.Ready { // before the latter the Service does not lead to it
 			status.ReadyReplicas++
 		}
 	}
@@ -128,7 +128,7 @@ func setConditions(e *databasev1alpha1.EtcdCluster, status *databasev1alpha1.Etc
 		Failure:            failure,
 		StartupWait:        conditions.FirstStartupWait(w.pods),
 	})
-	setAvailable(list, generation, s, int(status.ReadyReplicas))
+	setAvailable(list, generation, s)
 	volumes.SetResizing(list, generation, w.growth)
 	if e.Spec.Storage != nil {
 		volumes.RefuseShrinking(list, generation, e.Spec.Storage.Size, w.set)
@@ -144,8 +144,9 @@ func setConditions(e *databasev1alpha1.EtcdCluster, status *databasev1alpha1.Etc
 }
 
 // setAvailable says whether reads and writes are served, which takes a majority, and no alarm.
-func setAvailable(list *[]metav1.Condition, generation int64, s membership.Situation, healthy int) {
+func setAvailable(list *[]metav1.Condition, generation int64, s membership.Situation) {
 	voters := len(s.Where(membership.Member.IsVoter))
+	healthy := len(s.Where(func(m membership.Member) bool { return m.Record != nil && m.IsVoter() && m.IsHealthy() }))
 	raised := func(kind string) bool {
 		return slices.ContainsFunc(s.Alarms, func(a membership.Alarm) bool { return a.Type == kind })
 	}

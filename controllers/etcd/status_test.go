@@ -96,6 +96,8 @@ func TestConditions(t *testing.T) {
 			s.next = membership.Step{Do: membership.Wait, Message: "waiting for a-2"}
 		}, map[string]string{
 			ready: "False Replicas 2 of 3 replicas ready; waiting for a-2", available: "True Quorum 2 of 3", progressing: "True Replicas 2 of 3 replicas ready; waiting for a-2"}},
+		{"the Service does not lead to a member yet", func(s *seen) { s.w.Members[2].Pod.Ready = false }, map[string]string{
+			ready: "False Replicas 2 of 3", available: "True Quorum 3 of 3"}},
 		{"a majority is silent", func(s *seen) { s.silence(1, 2) }, map[string]string{available: "False NoQuorum"}},
 		{"nobody lists the members", func(s *seen) {
 			for i := range s.w.Members {

@@ -163,7 +163,7 @@ type EtcdClusterStatus struct {
 	// +optional
 	Replicas int32 `json:"replicas"`
 
-	// readyReplicas are the voters that answer and know the leader.
+	// readyReplicas are the voters that answer, know the leader, and are reached by the Service.
 	// +optional
 	// +operator-sdk:csv:customresourcedefinitions:type=status,displayName="Healthy Voters"
 	ReadyReplicas int32 `json:"readyReplicas"`
