@@ -47,7 +47,7 @@ func within(timeout time.Duration) func(*egov1.ActivitySpec) {
 	}
 }
 
-var _ = Describe("Activity beside an injected container", func() {
+var _ = Describe("Activity beside an injected container", longest, func() {
 	DescribeTable("ends with its command and its exit code, and runs it no more often, with and without timeout and retries", func(ctx SpecContext, in fault.Injected) {
 		injected, w := inject(ctx, in), newWitness(ctx)
 		always := func(*egov1.ActivitySpec) {}
@@ -109,7 +109,7 @@ var _ = Describe("Activity beside an injected container", func() {
 		Expect(w.says(ctx)).To(ConsistOf(b.Status.Attempts[0].PodName))
 	})
 
-	It("succeeded, and does not run again, though its pod timed out while no operator looked", longest, Label(faults, away), func(ctx SpecContext) {
+	It("succeeded, and does not run again, though its pod timed out while no operator looked", Label(faults, away), func(ctx SpecContext) {
 		injected, w, program := inject(ctx, goesOn), newWitness(ctx), built(ctx)
 		p := launch(ctx, program)
 		a := w.watching("unseen", "sleep 10").Retries(3).With(within(40 * time.Second)).With(injected).Build()

@@ -20,7 +20,7 @@ import (
 	"github.com/mainstay-operator/mainstay-operator/test/traffic"
 )
 
-var _ = Describe("Memcached over TLS", func() {
+var _ = Describe("Memcached over TLS", longest, func() {
 	var by *authority.Authority
 	issue := func() map[string][]byte { return by.Issue("cache." + namespace + ".svc") }
 	// secured makes a cache with a certificate of ours.

@@ -18,7 +18,7 @@ import (
 	"github.com/mainstay-operator/mainstay-operator/test/traffic"
 )
 
-var _ = Describe("Redis over TLS", func() {
+var _ = Describe("Redis over TLS", longest, func() {
 	It("takes a renewed certificate up while an application writes, and restarts nobody", func(ctx SpecContext) {
 		by := authority.New("e2e")
 		issue := func() map[string][]byte {
