@@ -116,9 +116,11 @@ func startAPIServer(ctx context.Context, e *databasev1alpha1.EtcdCluster) (*core
 		members = append(members, fmt.Sprintf("http://%s.%s-headless.%s.svc:2379", m.Name, e.Name, e.Namespace))
 	}
 	pod := &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Name: host}, Spec: corev1.PodSpec{
-		RestartPolicy:                corev1.RestartPolicyNever,
-		AutomountServiceAccountToken: ptr.To(false),
-		Volumes:                      []corev1.Volume{{Name: "files", VolumeSource: corev1.VolumeSource{Secret: &corev1.SecretVolumeSource{SecretName: host}}}},
+		RestartPolicy:                 corev1.RestartPolicyNever,
+		AutomountServiceAccountToken:  ptr.To(false),
+		TerminationGracePeriodSeconds: ptr.To[int64](1), // at the end its etcd goes at the same time
+		Volumes: []corev1.Volume{{Name: "files", VolumeSource: corev1.VolumeSource{
+			Secret: &corev1.SecretVolumeSource{SecretName: host}}}},
 		Containers: []corev1.Container{{
 			Name: host, Image: image,
 			Args: []string{
