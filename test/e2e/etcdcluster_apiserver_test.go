@@ -33,7 +33,8 @@ import (
 )
 
 var _ = Describe("EtcdCluster", func() {
-	It("keeps the objects of a kube-apiserver, and its watches going, through a kill, a lost disk and an upgrade", Label(faults), func(ctx SpecContext) {
+	const name = "keeps the objects of a kube-apiserver, and its watches going, through a kill, a lost disk and an upgrade"
+	It(name, Label(faults), longest, func(ctx SpecContext) {
 		Expect(cluster.Provide(ctx, "etcd-images")).To(Succeed())
 		e := builders.EtcdCluster("store").Version("3.6").Storage("128Mi").Build()
 		create(ctx, e)
@@ -89,7 +90,7 @@ var _ = Describe("EtcdCluster", func() {
 		Eventually(watched.all).WithContext(ctx).Should(Equal(w.acked))
 		refresh(ctx, server)
 		Expect(server.Status.ContainerStatuses[0].State.Running).NotTo(BeNil(), "the kube-apiserver has ended")
-	}, longest)
+	})
 })
 
 // podNamed gives a pod of the spec's namespace.
