@@ -33,8 +33,8 @@ import (
 )
 
 var _ = Describe("EtcdCluster", func() {
-	const name = "keeps the objects of a kube-apiserver, and its watches going, through a kill, a lost disk and an upgrade"
-	It(name, Label(faults), longest, func(ctx SpecContext) {
+	const promise = "keeps the objects of a kube-apiserver, and its watches going, through a kill, a lost disk and an upgrade"
+	It(promise, Label(faults), longest, func(ctx SpecContext) {
 		Expect(cluster.Provide(ctx, "etcd-images")).To(Succeed())
 		e := builders.EtcdCluster("store").Version("3.6").Storage("128Mi").Build()
 		create(ctx, e)
