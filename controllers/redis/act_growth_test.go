@@ -99,8 +99,8 @@ func TestAnOlderCopyOfTheStatefulSetMakesNoPodOutdated(t *testing.T) {
 		t.Fatal(err)
 	}
 	redis := &cachev1alpha1.Redis{ObjectMeta: metav1.ObjectMeta{Namespace: "n", Name: "a", UID: "redis"}}
-	cached := &appsv1.StatefulSet{ObjectMeta: metav1.ObjectMeta{Namespace: "n", Name: "a", UID: "set", Generation: 1, OwnerReferences: []metav1.OwnerReference{
-		*metav1.NewControllerRef(redis, cachev1alpha1.GroupVersion.WithKind("Redis"))}}}
+	cached := &appsv1.StatefulSet{ObjectMeta: metav1.ObjectMeta{Namespace: "n", Name: "a", UID: "set", Generation: 1}}
+	cached.OwnerReferences = []metav1.OwnerReference{*metav1.NewControllerRef(redis, cachev1alpha1.GroupVersion.WithKind("Redis"))}
 	cached.Status = appsv1.StatefulSetStatus{ObservedGeneration: 1, UpdateRevision: "old"}
 	pod := podMadeBy("set")
 	pod.Labels[appsv1.ControllerRevisionHashLabelKey] = "new"

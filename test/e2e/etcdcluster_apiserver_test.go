@@ -33,7 +33,8 @@ import (
 )
 
 var _ = Describe("EtcdCluster", func() {
-	It("keeps the objects of a kube-apiserver, and its watches going, through a kill, a lost disk and an upgrade", Label(faults), func(ctx SpecContext) {
+	const promise = "keeps the objects of a kube-apiserver, and its watches going, through a kill, a lost disk and an upgrade"
+	It(promise, Label(faults), longest, func(ctx SpecContext) {
 		Expect(cluster.Provide(ctx, "etcd-images")).To(Succeed())
 		e := builders.EtcdCluster("store").Version("3.6").Storage("128Mi").Build()
 		create(ctx, e)
@@ -89,7 +90,7 @@ var _ = Describe("EtcdCluster", func() {
 		Eventually(watched.all).WithContext(ctx).Should(Equal(w.acked))
 		refresh(ctx, server)
 		Expect(server.Status.ContainerStatuses[0].State.Running).NotTo(BeNil(), "the kube-apiserver has ended")
-	}, longest)
+	})
 })
 
 // podNamed gives a pod of the spec's namespace.
@@ -116,9 +117,11 @@ func startAPIServer(ctx context.Context, e *databasev1alpha1.EtcdCluster) (*core
 		members = append(members, fmt.Sprintf("http://%s.%s-headless.%s.svc:2379", m.Name, e.Name, e.Namespace))
 	}
 	pod := &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Name: host}, Spec: corev1.PodSpec{
-		RestartPolicy:                corev1.RestartPolicyNever,
-		AutomountServiceAccountToken: ptr.To(false),
-		Volumes:                      []corev1.Volume{{Name: "files", VolumeSource: corev1.VolumeSource{Secret: &corev1.SecretVolumeSource{SecretName: host}}}},
+		RestartPolicy:                 corev1.RestartPolicyNever,
+		AutomountServiceAccountToken:  ptr.To(false),
+		TerminationGracePeriodSeconds: ptr.To[int64](1), // at the end its etcd goes at the same time
+		Volumes: []corev1.Volume{{Name: "files", VolumeSource: corev1.VolumeSource{
+			Secret: &corev1.SecretVolumeSource{SecretName: host}}}},
 		Containers: []corev1.Container{{
 			Name: host, Image: image,
 			Args: []string{

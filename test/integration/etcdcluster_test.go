@@ -129,7 +129,9 @@ var _ = Describe("EtcdCluster", func() {
 		Entry("the earliest minor version", plain().Version("3.5").Build()),
 		Entry("the latest minor version", plain().Version("3.7").Build()),
 		Entry("a patch of three digits", plain().Version("3.6.999").Build()),
-		Entry("image of 512", plain().Version("3.7").With(func(s *databasev1alpha1.EtcdClusterSpec) { s.Image = strings.Repeat("a", 512) }).Build()),
+		Entry("image of 512", plain().Version("3.7").With(func(s *databasev1alpha1.EtcdClusterSpec) {
+			s.Image = strings.Repeat("a", 512)
+		}).Build()),
 		Entry("storage of 64Mi", plain().Storage("64Mi").Build()),
 		Entry("a storage class of 253", stored(ptr.To(strings.Repeat("a", 253)))),
 		Entry("quota of 16Mi", plain().Quota("16Mi").Build()),

@@ -15,7 +15,8 @@ import (
 // setOf gives the cache's copy of a StatefulSet: its controller has seen this generation, and makes pods of the revision "new".
 func setOf(o *owner) *appsv1.StatefulSet {
 	set := &appsv1.StatefulSet{ObjectMeta: metav1.ObjectMeta{Namespace: o.Namespace, Name: o.Name, UID: "set", Generation: 2}}
-	set.OwnerReferences = []metav1.OwnerReference{*metav1.NewControllerRef(o, schema.GroupVersionKind{Group: "example.org", Version: "v1", Kind: "Owner"})}
+	kind := schema.GroupVersionKind{Group: "example.org", Version: "v1", Kind: "Owner"}
+	set.OwnerReferences = []metav1.OwnerReference{*metav1.NewControllerRef(o, kind)}
 	set.Status = appsv1.StatefulSetStatus{ObservedGeneration: 2, UpdateRevision: "new"}
 	return set
 }

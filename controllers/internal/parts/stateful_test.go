@@ -24,8 +24,8 @@ func TestRestartedAtIsKeptBesideTheUsersAnnotations(t *testing.T) {
 }
 
 func TestClaimTemplate(t *testing.T) {
-	const start = `{"metadata":{"name":"data","namespace":"","labels":{"app.kubernetes.io/instance":"r","app.kubernetes.io/managed-by":"mainstay-operator",` +
-		`"app.kubernetes.io/name":"redis"}},"spec":{"accessModes":["ReadWriteOnce"],"resources":{"requests":{"storage":"1Gi"}}`
+	const start = `{"metadata":{"name":"data","namespace":"","labels":{"app.kubernetes.io/instance":"r",` +
+		`"app.kubernetes.io/managed-by":"mainstay-operator","app.kubernetes.io/name":"redis"}},"spec":{"accessModes":["ReadWriteOnce"],"resources":{"requests":{"storage":"1Gi"}}`
 	for _, c := range []struct {
 		name  string
 		class *string
