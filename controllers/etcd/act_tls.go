@@ -92,12 +92,19 @@ func (u *certificateUsage) isOf(i pki.Identity, authorities string) bool {
 	return bytes.Equal(u.shown, leaf.Bytes) && u.authorities == authorities
 }
 
-// lagging are the members on record that are not known to use the published certificate.
+// lagging are the members on record that are not known to use the published certificate, those that the pass has just recorded
+// among them.
 func (f *fleet) lagging(e *databasev1alpha1.EtcdCluster, published pki.Identity) []string {
+	var names []string
 	authorities := clientAuthorities(e, published)
-	return membership.NamesOf(f.Where(func(m membership.Member) bool {
-		return m.Record != nil && !f.usage[m.Name].isOf(published, authorities)
-	}))
+	if e.Status.Membership != nil {
+		for _, m := range e.Status.Membership.Members {
+			if !f.usage[m.Name].isOf(published, authorities) {
+				names = append(names, m.Name)
+			}
+		}
+	}
+	return names
 }
 
 // nextIdentity returns the identity that the members are to show: a renewed certificate at once, the next step towards another
