@@ -80,7 +80,7 @@ func (b *bare) inject(ctx context.Context, f faultRow) (gap time.Duration, err e
 		return 0, err
 	}
 	b.writer.gap()
-	if _, _, err := f.happen(ctx, &scene{target: b.target, size: bareSize, members: members}); err != nil {
+	if _, err := f.happen(ctx, &scene{target: b.target, size: bareSize, members: members}); err != nil {
 		return 0, fmt.Errorf("the bare etcd: %w", err)
 	}
 	err = b.writer.goesOn(ctx, enoughWrites)

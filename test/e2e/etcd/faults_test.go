@@ -71,11 +71,11 @@ var plans = []plan{
 	}},
 }
 
-// happen injects the fault once, and waits until all members are healthy again. It returns them, and since when they are.
-func (f faultRow) happen(ctx context.Context, s *scene) (members map[string]member, since time.Time, err error) {
+// happen injects the fault once, and waits until all members are healthy again. It returns since when they are.
+func (f faultRow) happen(ctx context.Context, s *scene) (since time.Time, err error) {
 	mend, over, err := f.inject(ctx, s)
 	if err != nil {
-		return nil, since, fmt.Errorf("%s: %w", f.name, err)
+		return since, fmt.Errorf("%s: %w", f.name, err)
 	}
 	if mend != nil {
 		select {
@@ -83,17 +83,16 @@ func (f faultRow) happen(ctx context.Context, s *scene) (members map[string]memb
 		case <-time.After(f.lasts): // the fault lasts so long
 		}
 		if err := mend(); err != nil {
-			return nil, since, fmt.Errorf("%s: ending it: %w", f.name, err)
+			return since, fmt.Errorf("%s: ending it: %w", f.name, err)
 		}
 	}
 	if over == nil {
 		over = atOnce
 	}
-	members, since, err = s.heals(ctx, s.size, f.falls && mend == nil, over, stillness)
-	if err != nil {
+	if _, since, err = s.heals(ctx, s.size, f.falls && mend == nil, over, stillness); err != nil {
 		err = fmt.Errorf("%s: %w", f.name, err)
 	}
-	return members, since, err
+	return since, err
 }
 
 // leader is the member that leads.

@@ -103,7 +103,7 @@ func (h *history) inject(ctx context.Context, f faultRow) error {
 	h.clients.all.gap()
 	h.clients.service.gap()
 	struck := time.Now()
-	_, since, err := f.happen(ctx, &scene{target: h.target, size: clusterSize, members: members, cluster: h.cluster, keepLog: h.keepLog})
+	since, err := f.happen(ctx, &scene{target: h.target, size: clusterSize, members: members, cluster: h.cluster, keepLog: h.keepLog})
 	if err != nil {
 		return err
 	}
