@@ -175,10 +175,12 @@ func deleteFollower(ctx context.Context, s *scene) (mendFunc, overFunc, error) {
 	return nil, s.replaces(follower), k8s.Delete(ctx, &follower.pod)
 }
 
-// evictLeader asks as kubectl drain does.
+// evictLeader asks until it is allowed, as kubectl drain does.
 func evictLeader(ctx context.Context, s *scene) (mendFunc, overFunc, error) {
 	leader := s.leader()
-	return nil, s.replaces(leader), k8s.SubResource("eviction").Create(ctx, &leader.pod, &policyv1.Eviction{})
+	return nil, s.replaces(leader), poll(ctx, func(ctx context.Context) error {
+		return k8s.SubResource("eviction").Create(ctx, &leader.pod, &policyv1.Eviction{})
+	})
 }
 
 // restart all pods as kubectl rollout restart does.
