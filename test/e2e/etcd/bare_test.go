@@ -71,20 +71,22 @@ func newBare(t *testing.T) *bare {
 	return b
 }
 
-// inject breaks it as the fault does, and returns the longest gap.
-func (b *bare) inject(ctx context.Context, f faultRow) (gap time.Duration, err error) {
+// inject breaks it as the fault does.
+func (b *bare) inject(ctx context.Context, f faultRow) (run BareRun, err error) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	members, _, err := b.heals(ctx, bareSize, false, atOnce, 0)
 	if err != nil {
-		return 0, err
+		return run, err
 	}
 	b.writer.gap()
-	if _, err := f.happen(ctx, &scene{target: b.target, size: bareSize, members: members}); err != nil {
-		return 0, fmt.Errorf("the bare etcd: %w", err)
+	struck := time.Now()
+	since, err := f.happen(ctx, &scene{target: b.target, size: bareSize, members: members})
+	if err != nil {
+		return run, fmt.Errorf("the bare etcd: %w", err)
 	}
 	err = b.writer.goesOn(ctx, enoughWrites)
-	return b.writer.gap(), err
+	return BareRun{Gap: b.writer.gap(), Healthy: max(0, since.Sub(struck))}, err
 }
 
 // defaultImage is what the operator makes a new EtcdCluster of.

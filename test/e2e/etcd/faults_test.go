@@ -47,20 +47,20 @@ type plan struct {
 }
 
 var plans = []plan{
-	{name: "processes", faults: []faultRow{
+	{name: "processes and size", faults: []faultRow{
 		{name: "leader killed (kill -9)", bare: true, falls: true, inject: killLeader},
 		{name: "follower killed (kill -9)", bare: true, falls: true, inject: killFollower},
 		{name: "all members killed at once", bare: true, falls: true, inject: killAll},
 		{name: "leader hangs for 5 s", bare: true, lasts: 5 * time.Second, inject: hangLeader},
 		{name: "leader cut off from the others for 5 s", bare: true, lasts: 5 * time.Second, inject: cutLeaderOff},
 		{name: "leader's disk takes 40 writes a second for 5 s", bare: true, lasts: 5 * time.Second, inject: slowLeader},
+		{name: "size from 3 to 5 and back", inject: widenAndShrink},
 	}},
 	{name: "pods", faults: []faultRow{
 		{name: "leader's pod deleted", bare: true, inject: deleteLeader},
 		{name: "follower's pod deleted", bare: true, inject: deleteFollower},
 		{name: "leader's pod evicted", bare: true, inject: evictLeader},
 		{name: "rolling restart", bare: true, inject: restart},
-		{name: "size from 3 to 5 and back", inject: widenAndShrink},
 	}},
 	{name: "members", version: "3.6", faults: []faultRow{
 		{name: "version raised from 3.6 to 3.7", inject: raiseVersion},

@@ -2,6 +2,7 @@ package etcd
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"maps"
 	"os"
@@ -80,15 +81,15 @@ func newHistory(t *testing.T, p plan, bare *bare) *history {
 // run all faults, one after the other, and judge what the clients were told.
 func (h *history) run(ctx context.Context, t *testing.T, faults []faultRow) error {
 	for _, f := range faults {
-		if err := h.inject(ctx, f); err != nil {
+		if err := h.inject(ctx, t, f); err != nil {
 			return err
 		}
 	}
 	return h.conclude(ctx, t)
 }
 
-// inject a fault here, and then into the bare etcd.
-func (h *history) inject(ctx context.Context, f faultRow) error {
+// inject a fault here and, at the same time, into the bare etcd: both have the same load on the machine.
+func (h *history) inject(ctx context.Context, t *testing.T, f faultRow) (err error) {
 	if f.alone {
 		operating.Lock()
 		defer operating.Unlock()
@@ -102,6 +103,19 @@ func (h *history) inject(ctx context.Context, f faultRow) error {
 	}
 	h.clients.all.gap()
 	h.clients.service.gap()
+	var beside sync.WaitGroup
+	var bare BareRun
+	var bareFailed error
+	if f.bare {
+		beside.Go(func() { bare, bareFailed = h.bare.inject(ctx, f) })
+	}
+	defer func() { // it is not left harmed when this one fails
+		beside.Wait()
+		err = errors.Join(err, bareFailed)
+		if err == nil && f.bare {
+			h.record.Runs[len(h.record.Runs)-1].Bare = &bare
+		}
+	}()
 	struck := time.Now()
 	since, err := f.happen(ctx, &scene{target: h.target, size: clusterSize, members: members, cluster: h.cluster, keepLog: h.keepLog})
 	if err != nil {
@@ -116,13 +130,8 @@ func (h *history) inject(ctx context.Context, f faultRow) error {
 		}
 	}
 	run := Run{Fault: f.name, Gap: h.clients.all.gap(), ServiceGap: h.clients.service.gap(), Healthy: max(0, since.Sub(struck))}
-	if f.bare {
-		gap, err := h.bare.inject(ctx, f)
-		if err != nil {
-			return err
-		}
-		run.BareGap = &gap
-	}
+	t.Logf("%s, at %s: no write for %s, by the Service for %s; healthy after %s",
+		f.name, struck.Format(time.TimeOnly), run.Gap, run.ServiceGap, run.Healthy)
 	h.record.Runs = append(h.record.Runs, run)
 	return nil
 }

@@ -38,18 +38,23 @@ type History struct {
 type Run struct {
 	Fault string
 	// Gap is the longest time between two acknowledged writes of a client that knows all members, ServiceGap of one that has
-	// the Service alone, BareGap of one that knows all members of the bare etcd; nil where that is not broken in this way.
+	// the Service alone.
 	Gap, ServiceGap time.Duration
-	BareGap         *time.Duration
 	// Healthy is when there were three healthy voters, counted from the fault.
 	Healthy time.Duration
+	// Bare is the same of the bare etcd; nil where that is not broken in this way.
+	Bare *BareRun `json:",omitempty"`
 }
+
+// BareRun is what the fault was to a client that knows all members of the bare etcd.
+type BareRun struct{ Gap, Healthy time.Duration }
 
 // table shows the report as markdown, with the faults in the order of the plans.
 func (r Report) table() string {
 	var table strings.Builder
 	table.WriteString("| Fault | Runs | Longest write gap: median | maximum | bare etcd: median | maximum | Acknowledged writes lost | " +
-		"All four results Success | Three healthy voters after: median | maximum |\n|---|--:|--:|--:|--:|--:|--:|--:|--:|--:|\n")
+		"All four results Success | Three healthy voters after: median | maximum | bare etcd: median | maximum |\n" +
+		"|---|--:|--:|--:|--:|--:|--:|--:|--:|--:|--:|--:|\n")
 	for _, p := range plans {
 		for _, f := range p.faults {
 			r.row(&table, f.name)
@@ -74,7 +79,7 @@ func (r Report) table() string {
 
 // row of a fault, and one for the client that has the Service alone. What the judge says of a history holds for each fault in it.
 func (r Report) row(table *strings.Builder, name string) {
-	var gaps, service, bare, healthy []time.Duration
+	var gaps, service, healthy, bareGaps, bareHealthy []time.Duration
 	histories, judged, lost := 0, 0, 0
 	for _, h := range r.Histories {
 		if !slices.ContainsFunc(h.Runs, func(run Run) bool { return run.Fault == name }) {
@@ -89,16 +94,17 @@ func (r Report) row(table *strings.Builder, name string) {
 				continue
 			}
 			gaps, service, healthy = append(gaps, run.Gap), append(service, run.ServiceGap), append(healthy, run.Healthy)
-			if run.BareGap != nil {
-				bare = append(bare, *run.BareGap)
+			if run.Bare != nil {
+				bareGaps, bareHealthy = append(bareGaps, run.Bare.Gap), append(bareHealthy, run.Bare.Healthy)
 			}
 		}
 	}
 	if len(gaps) == 0 {
 		return
 	}
-	fmt.Fprintf(table, "| %s | %d | %s | %s | %d | %d of %d | %s |\n", name, len(gaps), columns(gaps), columns(bare), lost, judged, histories, columns(healthy))
-	fmt.Fprintf(table, "| – by the Service alone | %d | %s | – | – | | | | |\n", len(service), columns(service))
+	fmt.Fprintf(table, "| %s | %d | %s | %s | %d | %d of %d | %s | %s |\n",
+		name, len(gaps), columns(gaps), columns(bareGaps), lost, judged, histories, columns(healthy), columns(bareHealthy))
+	fmt.Fprintf(table, "| – by the Service alone | %d | %s | – | – | | | | | | |\n", len(service), columns(service))
 }
 
 // columns are median and maximum.
@@ -190,16 +196,16 @@ func TestReportsOfTheSameCodeAreAddedUp(t *testing.T) {
 }
 
 func TestTable(t *testing.T) {
-	name, bare := plans[0].faults[0].name, 2*time.Second
+	name, bare := plans[0].faults[0].name, &BareRun{Gap: 2 * time.Second, Healthy: 4 * time.Second}
 	run := func(gap time.Duration) Run {
-		return Run{Fault: name, Gap: gap, ServiceGap: 2 * gap, BareGap: &bare, Healthy: 10 * gap}
+		return Run{Fault: name, Gap: gap, ServiceGap: 2 * gap, Bare: bare, Healthy: 10 * gap}
 	}
 	got := Report{Histories: []History{
 		{Runs: []Run{run(time.Second)}, Acknowledged: 100, Judged: true},
 		{Runs: []Run{run(3 * time.Second), run(time.Second)}, Acknowledged: 50, Lost: 1, Failure: "one is lost"},
 	}}.table()
 	for _, want := range []string{
-		"| " + name + " | 3 | 1000 ms | 3000 ms | 2000 ms | 2000 ms | 1 | 1 of 2 | 10.0 s | 30.0 s |",
+		"| " + name + " | 3 | 1000 ms | 3000 ms | 2000 ms | 2000 ms | 1 | 1 of 2 | 10.0 s | 30.0 s | 4000 ms | 4000 ms |",
 		"| – by the Service alone | 3 | 2000 ms | 6000 ms |",
 		"3 faults in 2 histories, of which 1 were judged with all four results Success; 150 acknowledged writes, of which 1 were lost.",
 		"**failed**: one is lost",
