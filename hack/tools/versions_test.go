@@ -1,4 +1,4 @@
-// Package tools holds what must be true of all modules below it.
+// Package tools holds what must be true of all modules below it, and of the one that the report of EtcdCluster is.
 package tools
 
 import (
@@ -24,19 +24,24 @@ var exceptions = []exception{
 	{"etcd-3.6", "", "as etcd, each release of which is built with what it asks for"},
 	{"exporter", "github.com/prometheus/", "it needs packages that newer ones no longer have"},
 	{"golangci-lint", "", "it asks for newer ones, down to golang.org/x, and uses nothing of k8s.io"},
+	{"test/e2e/etcd", "go.etcd.io/etcd/", "etcd's judge is of the release that it judges"},
 	{"operator-sdk", "", "with newer k8s.io it writes other bundles: no creationTimestamp"},
 }
 
 // Go compiles a package once for all programs whose versions agree, of it and of all that it
-// imports. k8s.io alone takes minutes: all tools take the versions that the operator takes.
+// imports. k8s.io alone takes minutes: all tools and tests take the versions that the operator takes.
 func TestToolsTakeTheVersionsOfTheOperator(t *testing.T) {
 	files, err := filepath.Glob("*/go.mod")
 	if err != nil || len(files) == 0 {
 		t.Fatalf("no tools: %v", err)
 	}
-	used := map[exception]bool{}
+	modules := map[string]string{"test/e2e/etcd": "../../test/e2e/etcd/go.mod"}
 	for _, file := range files {
-		for _, fault := range otherVersions(filepath.Dir(file), read(t, "../../go.mod"), read(t, file), used) {
+		modules[filepath.Dir(file)] = file
+	}
+	used := map[exception]bool{}
+	for name, file := range modules {
+		for _, fault := range otherVersions(name, read(t, "../../go.mod"), read(t, file), used) {
 			t.Errorf("%s: go get that version there, or name the reason in exceptions", fault)
 		}
 	}
@@ -78,7 +83,7 @@ func otherVersions(tool string, operator, modules map[string]string, used map[ex
 		}
 		found := slices.IndexFunc(exceptions, func(e exception) bool { return e.tool == tool && strings.HasPrefix(module, e.path) })
 		if found < 0 {
-			faults = append(faults, "hack/tools/"+tool+" takes "+module+" "+version+", the operator "+want)
+			faults = append(faults, tool+" takes "+module+" "+version+", the operator "+want)
 			continue
 		}
 		used[exceptions[found]] = true

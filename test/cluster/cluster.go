@@ -15,6 +15,7 @@ import (
 	coordinationv1 "k8s.io/api/coordination/v1"
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/types"
 	clientgoscheme "k8s.io/client-go/kubernetes/scheme"
 	"k8s.io/client-go/rest"
 	"k8s.io/utils/ptr"
@@ -121,6 +122,21 @@ func Leader(ctx context.Context, c client.Client) (string, error) {
 	return pod, nil
 }
 
+// LeaderPod is the UID of the manager's pod that leads.
+func LeaderPod(ctx context.Context, c client.Client) (types.UID, error) {
+	leader, err := Leader(ctx, c)
+	if err != nil {
+		return "", err
+	}
+	pods, err := Operators(ctx, c)
+	for _, pod := range pods {
+		if pod.Name == leader {
+			return pod.UID, err
+		}
+	}
+	return "", errors.Join(err, fmt.Errorf("the leader %q does not run", leader))
+}
+
 // Leads is nil when all managers are ready and one of them leads.
 func Leads(ctx context.Context, c client.Client) error {
 	var manager appsv1.Deployment
@@ -131,15 +147,6 @@ func Leads(ctx context.Context, c client.Client) error {
 	if s.ObservedGeneration != manager.Generation || s.UpdatedReplicas != want || s.AvailableReplicas != want || s.Replicas != want {
 		return fmt.Errorf("not all %d managers are available: %+v", want, s)
 	}
-	leader, err := Leader(ctx, c)
-	if err != nil {
-		return err
-	}
-	pods, err := Operators(ctx, c)
-	for _, pod := range pods {
-		if pod.Name == leader {
-			return err
-		}
-	}
-	return errors.Join(err, fmt.Errorf("none of those that run leads, but %q", leader))
+	_, err := LeaderPod(ctx, c)
+	return err
 }

@@ -11,15 +11,15 @@ import (
 	"time"
 )
 
-// Root is the top of the checkout, from wherever below a test runs.
+// Root is the top of the checkout, from wherever below a test runs. A nested module has a go.mod, too, but no PROJECT.
 func Root() (string, error) {
 	dir, err := os.Getwd()
 	for err == nil {
-		if _, err := os.Stat(filepath.Join(dir, "go.mod")); err == nil {
+		if _, err := os.Stat(filepath.Join(dir, "PROJECT")); err == nil {
 			return dir, nil
 		}
 		if dir == filepath.Dir(dir) {
-			return "", fmt.Errorf("no go.mod in or above the working directory")
+			return "", fmt.Errorf("no PROJECT in or above the working directory")
 		}
 		dir = filepath.Dir(dir)
 	}
@@ -40,13 +40,13 @@ func Kubectl(ctx context.Context, args ...string) (string, error) {
 	return run(ctx, "", program, args...)
 }
 
-// Provide has the cluster of hack/cluster build what no sample needs, by the command
-// of that name. Any other cluster pulls its images.
-func Provide(ctx context.Context, name string) error {
+// Provide has the cluster of hack/cluster build what no sample needs, by one of its
+// commands. Any other cluster pulls its images.
+func Provide(ctx context.Context, args ...string) error {
 	if !Local() {
 		return nil
 	}
-	return command(ctx, name)
+	return command(ctx, args...)
 }
 
 // Pack has the cluster of hack/cluster run a program of its own in pods, such as kube-apiserver: it gives the name of an image that

@@ -1,13 +1,17 @@
 package fault
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"strconv"
+	"strings"
 	"syscall"
 
+	"golang.org/x/sys/unix"
 	"k8s.io/apimachinery/pkg/types"
 )
 
@@ -69,6 +73,88 @@ func FillDisk(pod types.UID, program, folder string, limit int64) (mend func() e
 		}
 	}
 	return mend, nil
+}
+
+// CopyDisk copies what a pod's program keeps in a folder to another one. It stops the program meanwhile, so that nothing is half
+// written; what was reserved and never written takes no room in the copy.
+func CopyDisk(ctx context.Context, pod types.UID, program, folder, to string) error {
+	mend, err := Hang(pod, program)
+	if err != nil {
+		return err
+	}
+	all, err := processes(pod, program)
+	if err == nil {
+		from := filepath.Join("/proc", strconv.Itoa(all[0]), "root", folder)
+		command := exec.CommandContext(ctx, "cp", "--recursive", "--sparse=always", from+"/.", to)
+		if output, failed := command.CombinedOutput(); failed != nil {
+			err = fmt.Errorf("copying %s: %w: %s", from, failed, output)
+		}
+	}
+	return errors.Join(err, mend())
+}
+
+// SlowDisk lets a pod's program write no more often than so many times a second to the disk that it keeps a folder on.
+func SlowDisk(pod types.UID, program, folder string, writes int) (mend func() error, err error) {
+	all, err := processes(pod, program)
+	if err != nil {
+		return nil, err
+	}
+	process := filepath.Join("/proc", strconv.Itoa(all[0]))
+	var file syscall.Stat_t
+	if err := syscall.Stat(filepath.Join(process, "root", folder), &file); err != nil {
+		return nil, err
+	}
+	disk, err := wholeDisk(fmt.Sprintf("%d:%d", unix.Major(file.Dev), unix.Minor(file.Dev)))
+	if err != nil {
+		return nil, err
+	}
+	groups, err := os.ReadFile(filepath.Join(process, "cgroup"))
+	if err != nil {
+		return nil, err
+	}
+	throttle, limit, unlimited, err := throttling(string(groups), disk, writes)
+	if err != nil {
+		return nil, err
+	}
+	// The group may be gone when it is mended, and its limit with it.
+	mend = func() error {
+		if err := os.WriteFile(throttle, []byte(unlimited), 0); !errors.Is(err, os.ErrNotExist) {
+			return err
+		}
+		return nil
+	}
+	return mend, os.WriteFile(throttle, []byte(limit), 0)
+}
+
+// wholeDisk is the number of the disk that a partition is of: limits are for whole disks.
+func wholeDisk(number string) (string, error) {
+	device := filepath.Join("/sys/dev/block", number)
+	if _, err := os.Stat(filepath.Join(device, "partition")); err == nil {
+		device = filepath.Join(device, "..")
+	}
+	disk, err := os.ReadFile(filepath.Join(device, "dev"))
+	return strings.TrimSpace(string(disk)), err
+}
+
+// throttling is the file that limits the writes of a process to a disk, and what to write to it. groups are those of the
+// process, as in https://man7.org/linux/man-pages/man7/cgroups.7.html.
+func throttling(groups, disk string, writes int) (file, limit, unlimited string, err error) {
+	for line := range strings.Lines(groups) {
+		number, rest, _ := strings.Cut(strings.TrimSpace(line), ":")
+		controllers, group, _ := strings.Cut(rest, ":")
+		switch {
+		case controllers == "blkio":
+			return filepath.Join("/sys/fs/cgroup/blkio", group, "blkio.throttle.write_iops_device"),
+				fmt.Sprintf("%s %d", disk, writes), disk + " 0", nil
+		case number == "0" && controllers == "":
+			file = filepath.Join("/sys/fs/cgroup", group, "io.max")
+			limit, unlimited = fmt.Sprintf("%s wiops=%d", disk, writes), disk+" wiops=max"
+		}
+	}
+	if file == "" {
+		err = errors.New("the process is in no group that could limit its writes")
+	}
+	return file, limit, unlimited, err
 }
 
 // damageDisk damages a folder of a program that is stopped before and killed after, so

@@ -77,12 +77,12 @@ func Table(rows []Row) string {
 			verdict = " – **failed**, not all runs count"
 		}
 		if len(out) >= enough {
-			p99 = formatDuration(percentile(out, 99))
+			p99 = FormatDuration(Percentile(out, 99))
 		}
 		fmt.Fprintf(&table, "| %s%s | %d | %d | %s | %s | %s | %d | %d | %d | %.1f s | %.1f s |\n",
-			row.Fault, verdict, len(row.Runs), row.Failovers(), formatDuration(percentile(out, 50)), p99, formatDuration(percentile(out, 100)),
+			row.Fault, verdict, len(row.Runs), row.Failovers(), FormatDuration(Percentile(out, 50)), p99, FormatDuration(Percentile(out, 100)),
 			row.ConfirmedLost, row.PlainLost, row.sum(func(r Run) int64 { return r.FullSyncs }),
-			percentile(back, 50).Seconds(), percentile(back, 100).Seconds())
+			Percentile(back, 50).Seconds(), Percentile(back, 100).Seconds())
 	}
 	table.WriteString("\n" + summary(rows) + "\n")
 	return table.String()
@@ -109,7 +109,7 @@ func StageTable(rows []Row) string {
 			continue
 		}
 		median := func(of func(Stages) time.Duration) string {
-			return formatDuration(percentile(row.sorted(func(r Run) time.Duration { return of(*r.Stages) }), 50))
+			return FormatDuration(Percentile(row.sorted(func(r Run) time.Duration { return of(*r.Stages) }), 50))
 		}
 		fmt.Fprintf(&table, "| %s | %s | %s | %s | %s |\n", row.Fault,
 			median(func(s Stages) time.Duration { return s.Noticed }), median(func(s Stages) time.Duration { return s.Promoted }),
@@ -118,15 +118,16 @@ func StageTable(rows []Row) string {
 	return table.String()
 }
 
-// percentile by nearest rank, of what is sorted.
-func percentile(sorted []time.Duration, p int) time.Duration {
+// Percentile is that one of what is sorted, by nearest rank; 0 of nothing.
+func Percentile(sorted []time.Duration, p int) time.Duration {
 	if len(sorted) == 0 {
 		return 0
 	}
 	return sorted[max(1, (len(sorted)*p+99)/100)-1]
 }
 
-func formatDuration(d time.Duration) string {
+// FormatDuration in milliseconds, and in seconds from ten on.
+func FormatDuration(d time.Duration) string {
 	if d.Abs() >= 10*time.Second {
 		return fmt.Sprintf("%.1f s", d.Seconds())
 	}

@@ -21,7 +21,7 @@ func TestPercentile(t *testing.T) {
 		{hundred[:2], 50, 1}, {hundred[:3], 50, 2}, {hundred[:3], 100, 3},
 		{hundred, 50, 50}, {hundred, 99, 99}, {hundred, 100, 100},
 	} {
-		if got := percentile(c.of, c.p); got != c.want {
+		if got := Percentile(c.of, c.p); got != c.want {
 			t.Errorf("p%d of %d: %d, want %d", c.p, len(c.of), got, c.want)
 		}
 	}

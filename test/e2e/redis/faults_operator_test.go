@@ -3,7 +3,6 @@ package redis
 import (
 	"context"
 	"errors"
-	"fmt"
 	"path/filepath"
 	"time"
 
@@ -18,7 +17,7 @@ import (
 
 // killWithLeader kills the operator's leader at another moment of the failover each time.
 func killWithLeader(ctx context.Context, _ *set, master corev1.Pod, n int) (func() error, error) {
-	leader, err := leading(ctx)
+	leader, err := cluster.LeaderPod(ctx, k8s)
 	if err != nil {
 		return nil, err
 	}
@@ -33,7 +32,7 @@ func killWithLeader(ctx context.Context, _ *set, master corev1.Pod, n int) (func
 // time. It wakes long after another has taken over, must do no harm, and ends: until it has, there is
 // nobody to follow the one that leads now.
 func killWhileLeaderSuspended(ctx context.Context, _ *set, master corev1.Pod, n int) (func() error, error) {
-	leader, err := leading(ctx)
+	leader, err := cluster.LeaderPod(ctx, k8s)
 	if err != nil {
 		return nil, err
 	}
@@ -91,21 +90,6 @@ func killRefused(ctx context.Context, s *set, master corev1.Pod, _ int) (func() 
 	}
 	stay(ctx, time.Second) // the API server learns of a webhook by a watch
 	return mend, fault.Kill(master.UID, program)
-}
-
-// leading is the pod of the operator that leads.
-func leading(ctx context.Context) (types.UID, error) {
-	leader, err := cluster.Leader(ctx, k8s)
-	if err != nil {
-		return "", err
-	}
-	managers, err := cluster.Operators(ctx, k8s)
-	for _, pod := range managers {
-		if pod.Name == leader {
-			return pod.UID, err
-		}
-	}
-	return "", errors.Join(err, fmt.Errorf("the leader %q does not run", leader))
 }
 
 // killWithoutOperator kills every server while applications write and no operator runs.
