@@ -3,6 +3,7 @@ package traffic
 import (
 	"context"
 	"crypto/tls"
+	"fmt"
 	"net"
 
 	clientv3 "go.etcd.io/etcd/client/v3"
@@ -10,14 +11,15 @@ import (
 	"google.golang.org/grpc"
 )
 
-// Etcd is a client of what a Service selects, by TLS if secure is not nil.
+// Etcd is a client of what a Service selects, by TLS if secure is not nil: the library has the server be who the endpoint names,
+// whatever the configuration says.
 func Etcd(network Network, to Service, secure *tls.Config) (*clientv3.Client, error) {
-	scheme := "http://"
+	endpoint := "http://" + to.String()
 	if secure != nil {
-		scheme = "https://"
+		endpoint = fmt.Sprintf("https://%s:%d", secure.ServerName, to.Port)
 	}
 	return clientv3.New(clientv3.Config{
-		Endpoints: []string{scheme + to.String()},
+		Endpoints: []string{endpoint},
 		TLS:       secure,
 		Logger:    zap.NewNop(), // failures are the caller's to tell
 		DialOptions: []grpc.DialOption{grpc.WithContextDialer(func(ctx context.Context, _ string) (net.Conn, error) {
