@@ -49,7 +49,7 @@ func TruncateFile(pod types.UID, program, pattern string, bytes int64) error {
 // FillDisk fills the disk that a pod's program keeps a folder on, which is no larger than
 // that many bytes: the program goes on and finds no room.
 func FillDisk(pod types.UID, program, folder string, limit int64) (mend func() error, err error) {
-	all, err := processes(pod, program)
+	all, err := Processes(pod, program)
 	if err != nil {
 		return nil, err
 	}
@@ -82,7 +82,7 @@ func CopyDisk(ctx context.Context, pod types.UID, program, folder, to string) er
 	if err != nil {
 		return err
 	}
-	all, err := processes(pod, program)
+	all, err := Processes(pod, program)
 	if err == nil {
 		from := filepath.Join("/proc", strconv.Itoa(all[0]), "root", folder)
 		command := exec.CommandContext(ctx, "cp", "--recursive", "--sparse=always", from+"/.", to)
@@ -95,7 +95,7 @@ func CopyDisk(ctx context.Context, pod types.UID, program, folder, to string) er
 
 // SlowDisk lets a pod's program write no more often than so many times a second to the disk that it keeps a folder on.
 func SlowDisk(pod types.UID, program, folder string, writes int) (mend func() error, err error) {
-	all, err := processes(pod, program)
+	all, err := Processes(pod, program)
 	if err != nil {
 		return nil, err
 	}
@@ -163,7 +163,7 @@ func damageDisk(pod types.UID, program, folder string, how func(folder string) e
 	if _, err := Hang(pod, program); err != nil {
 		return err
 	}
-	all, err := processes(pod, program)
+	all, err := Processes(pod, program)
 	if err == nil {
 		// What the program sees at its root, mounts included.
 		err = how(filepath.Join("/proc", strconv.Itoa(all[0]), "root", folder))

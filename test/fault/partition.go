@@ -26,7 +26,7 @@ const (
 // own, in its network namespace: they touch nobody else, go with it, and end by
 // themselves a minute after the time that they are asked for.
 func Partition(ctx context.Context, pod types.UID, program string, lasting time.Duration, peers ...string) (mend func() error, err error) {
-	all, err := processes(pod, program)
+	all, err := Processes(pod, program)
 	if err != nil {
 		return nil, err
 	}

@@ -42,7 +42,7 @@ func HangProcess(pid int) (mend func() error, err error) {
 var errNone = errors.New("no such process")
 
 func signal(pod types.UID, program string, s syscall.Signal) error {
-	all, err := processes(pod, program)
+	all, err := Processes(pod, program)
 	if err != nil {
 		return err
 	}
@@ -56,7 +56,7 @@ func signal(pod types.UID, program string, s syscall.Signal) error {
 
 // Resident is the memory, in bytes, that the processes of a pod hold which run a program of that name.
 func Resident(pod types.UID, program string) (int64, error) {
-	all, err := processes(pod, program)
+	all, err := Processes(pod, program)
 	if err != nil {
 		return 0, err
 	}
@@ -76,8 +76,9 @@ func Resident(pod types.UID, program string) (int64, error) {
 	return pages * int64(os.Getpagesize()), nil
 }
 
-// processes of a pod are known by their cgroup, which bears its UID.
-func processes(pod types.UID, program string) ([]int, error) {
+// Processes are those of a pod on this node that run a program of that name, by their numbers. They are known by their cgroup,
+// which bears the UID of the pod.
+func Processes(pod types.UID, program string) ([]int, error) {
 	names, err := filepath.Glob("/proc/[0-9]*/comm")
 	if err != nil {
 		return nil, err

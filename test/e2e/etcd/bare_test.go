@@ -31,11 +31,11 @@ const (
 // breaks it.
 type bare struct {
 	*target
-	mu     sync.Mutex
-	writer *writer
+	mu      sync.Mutex
+	clients *clients
 }
 
-// newBare makes one, and writes to it until the test has ended.
+// newBare makes one, and clients use it as they do an EtcdCluster, until the test has ended.
 func newBare(t *testing.T) *bare {
 	t.Helper()
 	b := &bare{target: &target{namespace: newNamespace(t), name: bareName}}
@@ -47,25 +47,17 @@ func newBare(t *testing.T) *bare {
 	if err := b.create(t.Context()); err != nil {
 		t.Fatal(err)
 	}
-	if _, _, err := b.heals(t.Context(), bareSize, false, atOnce, 0); err != nil {
+	if _, _, err := b.heals(t.Context(), bareSize, atOnce, 0); err != nil {
 		t.Fatal(err)
 	}
-	ids := identity.NewIDProvider()
-	set := client.NewSet(ids, time.Now())
-	dialled, err := set.NewClient(b.endpoints(bareSize))
+	set := client.NewSet(identity.NewIDProvider(), time.Now())
+	made, err := newClients(set, b.endpoints(bareSize), b.serviceEndpoint())
 	if err != nil {
 		t.Fatal(err)
 	}
-	b.writer = &writer{client: dialled, ids: ids, key: keyPrefix + "all", pause: writePause}
-	run, stop := context.WithCancel(t.Context())
-	var running sync.WaitGroup
-	running.Go(func() { b.writer.run(run) })
-	t.Cleanup(func() {
-		stop()
-		running.Wait()
-		set.Close()
-	})
-	if err := b.writer.goesOn(t.Context(), enoughWrites); err != nil {
+	b.clients = made
+	t.Cleanup(made.close)
+	if err := made.begin(t.Context()); err != nil {
 		t.Fatal(err)
 	}
 	return b
@@ -75,18 +67,18 @@ func newBare(t *testing.T) *bare {
 func (b *bare) inject(ctx context.Context, f faultRow) (run BareRun, err error) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	members, _, err := b.heals(ctx, bareSize, false, atOnce, 0)
+	members, _, err := b.heals(ctx, bareSize, atOnce, 0)
 	if err != nil {
 		return run, err
 	}
-	b.writer.gap()
+	b.clients.forgetGaps()
 	struck := time.Now()
 	since, err := f.happen(ctx, &scene{target: b.target, size: bareSize, members: members})
 	if err != nil {
 		return run, fmt.Errorf("the bare etcd: %w", err)
 	}
-	err = b.writer.goesOn(ctx, enoughWrites)
-	return BareRun{Gap: b.writer.gap(), Healthy: max(0, since.Sub(struck))}, err
+	err = b.clients.goOn(ctx)
+	return BareRun{Gap: b.clients.all.gap(), ServiceGap: b.clients.service.gap(), Healthy: max(0, since.Sub(struck))}, err
 }
 
 // defaultImage is what the operator makes a new EtcdCluster of.

@@ -24,6 +24,8 @@ const (
 	mixedLimit = time.Second
 	// leaseTTL in seconds is so long that none expires: the judge would not know why its keys are gone.
 	leaseTTL = 7200
+	// enoughWrites tell that writes go on.
+	enoughWrites = 20
 	// mixedClients is how many clients use the same keys.
 	mixedClients = 2
 )
@@ -285,7 +287,26 @@ func (c *clients) begin(ctx context.Context) error {
 		end()
 		watching.Wait()
 	})
-	return errors.Join(c.all.goesOn(ctx, 20), c.service.goesOn(ctx, 20))
+	return c.goOn(ctx)
+}
+
+// goOn waits until both writers have written on.
+func (c *clients) goOn(ctx context.Context) error {
+	return errors.Join(c.all.goesOn(ctx, enoughWrites), c.service.goesOn(ctx, enoughWrites))
+}
+
+// forgetGaps of both writers, those that have ended.
+func (c *clients) forgetGaps() {
+	c.all.gap()
+	c.service.gap()
+}
+
+// close all clients.
+func (c *clients) close() {
+	if c.stop != nil {
+		c.stop()
+	}
+	c.set.Close()
 }
 
 // end all requests with a write and a read that succeed, and return the revision of that write.

@@ -23,7 +23,6 @@ import (
 type faultRow struct {
 	name  string
 	bare  bool // is done to the bare etcd, too
-	falls bool // members are seen not to be healthy by it
 	alone bool // breaks what all clusters share
 	lasts time.Duration
 	// inject harms the etcd. It returns the way to end it, and what tells of healthy members that it is over; either may be nil.
@@ -48,9 +47,9 @@ type plan struct {
 
 var plans = []plan{
 	{name: "processes and size", faults: []faultRow{
-		{name: "leader killed (kill -9)", bare: true, falls: true, inject: killLeader},
-		{name: "follower killed (kill -9)", bare: true, falls: true, inject: killFollower},
-		{name: "all members killed at once", bare: true, falls: true, inject: killAll},
+		{name: "leader killed (kill -9)", bare: true, inject: killLeader},
+		{name: "follower killed (kill -9)", bare: true, inject: killFollower},
+		{name: "all members killed at once", bare: true, inject: killAll},
 		{name: "leader hangs for 5 s", bare: true, lasts: 5 * time.Second, inject: hangLeader},
 		{name: "leader cut off from the others for 5 s", bare: true, lasts: 5 * time.Second, inject: cutLeaderOff},
 		{name: "leader's disk takes 40 writes a second for 5 s", bare: true, lasts: 5 * time.Second, inject: slowLeader},
@@ -67,7 +66,7 @@ var plans = []plan{
 		{name: "follower's disk emptied", inject: emptyFollower},
 		{name: "leader's disk emptied", inject: emptyLeader},
 		{name: "follower's disk emptied, then the operator's leader killed", alone: true, inject: emptyFollowerAndKillOperator},
-		{name: "leader killed, the API server hangs for 4 s", alone: true, falls: true, lasts: 4 * time.Second, inject: killLeaderWithoutAPIServer},
+		{name: "leader killed, the API server hangs for 4 s", alone: true, lasts: 4 * time.Second, inject: killLeaderWithoutAPIServer},
 	}},
 }
 
@@ -89,7 +88,7 @@ func (f faultRow) happen(ctx context.Context, s *scene) (since time.Time, err er
 	if over == nil {
 		over = atOnce
 	}
-	if _, since, err = s.heals(ctx, s.size, f.falls && mend == nil, over, stillness); err != nil {
+	if _, since, err = s.heals(ctx, s.size, over, stillness); err != nil {
 		err = fmt.Errorf("%s: %w", f.name, err)
 	}
 	return since, err
@@ -129,21 +128,47 @@ type mendFunc = func() error
 
 type overFunc = func(map[string]member) bool
 
+// kill the servers of some members. It is over when others run in their place.
+func kill(members ...member) (over overFunc, err error) {
+	former := map[int]bool{}
+	for _, m := range members {
+		numbers, err := fault.Processes(m.pod.UID, program)
+		if err != nil {
+			return nil, err
+		}
+		for _, n := range numbers {
+			former[n] = true
+		}
+	}
+	for _, m := range members {
+		if err := fault.Kill(m.pod.UID, program); err != nil {
+			return nil, err
+		}
+	}
+	return func(map[string]member) bool {
+		for _, m := range members {
+			now, err := fault.Processes(m.pod.UID, program)
+			if err != nil || slices.ContainsFunc(now, func(n int) bool { return former[n] }) {
+				return false
+			}
+		}
+		return true
+	}, nil
+}
+
 func killLeader(_ context.Context, s *scene) (mendFunc, overFunc, error) {
-	return nil, nil, fault.Kill(s.leader().pod.UID, program)
+	over, err := kill(s.leader())
+	return nil, over, err
 }
 
 func killFollower(_ context.Context, s *scene) (mendFunc, overFunc, error) {
-	return nil, nil, fault.Kill(s.followers()[0].pod.UID, program)
+	over, err := kill(s.followers()[0])
+	return nil, over, err
 }
 
 func killAll(_ context.Context, s *scene) (mendFunc, overFunc, error) {
-	for _, m := range s.members {
-		if err := fault.Kill(m.pod.UID, program); err != nil {
-			return nil, nil, err
-		}
-	}
-	return nil, nil, nil
+	over, err := kill(slices.Collect(maps.Values(s.members))...)
+	return nil, over, err
 }
 
 func hangLeader(_ context.Context, s *scene) (mendFunc, overFunc, error) {
@@ -213,7 +238,7 @@ func widenAndShrink(ctx context.Context, s *scene) (mendFunc, overFunc, error) {
 		if err := s.edit(ctx, func(e *databasev1alpha1.EtcdClusterSpec) { e.Size = ptr.To(int32(size)) }); err != nil {
 			return nil, nil, err
 		}
-		if _, _, err := s.heals(ctx, size, false, atOnce, 0); err != nil {
+		if _, _, err := s.heals(ctx, size, atOnce, 0); err != nil {
 			return nil, nil, err
 		}
 	}
@@ -277,7 +302,7 @@ func emptyFollowerAndKillOperator(ctx context.Context, s *scene) (mendFunc, over
 }
 
 // killLeaderWithoutAPIServer kills while nothing can be written down.
-func killLeaderWithoutAPIServer(ctx context.Context, s *scene) (mendFunc, overFunc, error) {
+func killLeaderWithoutAPIServer(_ context.Context, s *scene) (mendFunc, overFunc, error) {
 	server, err := cluster.APIServer()
 	if err != nil {
 		return nil, nil, err
@@ -286,8 +311,9 @@ func killLeaderWithoutAPIServer(ctx context.Context, s *scene) (mendFunc, overFu
 	if err != nil {
 		return nil, nil, err
 	}
-	if _, _, err = killLeader(ctx, s); err != nil {
+	over, err := kill(s.leader())
+	if err != nil {
 		return nil, nil, errors.Join(err, mend())
 	}
-	return mend, nil, nil
+	return mend, over, nil
 }

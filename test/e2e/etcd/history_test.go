@@ -27,8 +27,6 @@ const (
 	volumeSize  = "128Mi"
 	// stillness after a fault, before the next: kube-proxy takes one change a second, and what is measured begins in calm.
 	stillness = 2 * time.Second
-	// enoughWrites tell that writes go on.
-	enoughWrites = 20
 )
 
 // operating is held by a fault while it lasts, and alone by one that breaks what all clusters share.
@@ -58,7 +56,7 @@ func newHistory(t *testing.T, p plan, bare *bare) *history {
 	if err := k8s.Create(t.Context(), h.cluster); err != nil {
 		t.Fatal(err)
 	}
-	if _, _, err := h.heals(t.Context(), clusterSize, false, atOnce, stillness); err != nil {
+	if _, _, err := h.heals(t.Context(), clusterSize, atOnce, stillness); err != nil {
 		t.Fatal(err)
 	}
 	made, err := newClients(client.NewSet(identity.NewIDProvider(), time.Now()), h.endpoints(clusterSize), h.serviceEndpoint())
@@ -66,12 +64,7 @@ func newHistory(t *testing.T, p plan, bare *bare) *history {
 		t.Fatal(err)
 	}
 	h.clients = made
-	t.Cleanup(func() {
-		if made.stop != nil {
-			made.stop()
-		}
-		made.set.Close()
-	})
+	t.Cleanup(made.close)
 	if err := made.begin(t.Context()); err != nil {
 		t.Fatal(err)
 	}
@@ -97,12 +90,11 @@ func (h *history) inject(ctx context.Context, t *testing.T, f faultRow) (err err
 		operating.RLock()
 		defer operating.RUnlock()
 	}
-	members, _, err := h.heals(ctx, clusterSize, false, atOnce, 0)
+	members, _, err := h.heals(ctx, clusterSize, atOnce, 0)
 	if err != nil {
 		return err
 	}
-	h.clients.all.gap()
-	h.clients.service.gap()
+	h.clients.forgetGaps()
 	var beside sync.WaitGroup
 	var bare BareRun
 	var bareFailed error
@@ -124,10 +116,8 @@ func (h *history) inject(ctx context.Context, t *testing.T, f faultRow) (err err
 	if err := poll(ctx, func(ctx context.Context) error { return cluster.Leads(ctx, k8s) }); err != nil {
 		return fmt.Errorf("after %s: the operator: %w", f.name, err)
 	}
-	for _, w := range []*writer{h.clients.all, h.clients.service} {
-		if err := w.goesOn(ctx, enoughWrites); err != nil {
-			return fmt.Errorf("after %s: %w", f.name, err)
-		}
+	if err := h.clients.goOn(ctx); err != nil {
+		return fmt.Errorf("after %s: %w", f.name, err)
 	}
 	run := Run{Fault: f.name, Gap: h.clients.all.gap(), ServiceGap: h.clients.service.gap(), Healthy: max(0, since.Sub(struck))}
 	t.Logf("%s, at %s: no write for %s, by the Service for %s; healthy after %s",
@@ -142,7 +132,7 @@ func (h *history) conclude(ctx context.Context, t *testing.T) error {
 	if err != nil {
 		return err
 	}
-	members, _, err := h.heals(ctx, clusterSize, false, atOnce, 0)
+	members, _, err := h.heals(ctx, clusterSize, atOnce, 0)
 	if err != nil {
 		return err
 	}

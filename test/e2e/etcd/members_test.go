@@ -163,16 +163,14 @@ func (t *target) close() error {
 }
 
 // heals waits until there are so many healthy voters of which over is true, and have been without a break for as long as hold
-// says. It returns the members and since when. If it falls, they must not be healthy at first.
-func (t *target) heals(ctx context.Context, size int, falls bool, over func(map[string]member) bool, hold time.Duration) (map[string]member, time.Time, error) {
+// says. It returns the members and since when.
+func (t *target) heals(ctx context.Context, size int, over func(map[string]member) bool, hold time.Duration) (map[string]member, time.Time, error) {
 	var members map[string]member
 	var since time.Time
 	err := poll(ctx, func(ctx context.Context) error {
 		seen, err := t.look(ctx, size)
-		if err == nil && (falls || !over(seen)) {
-			err = errors.New("nothing has happened yet")
-		} else if err != nil {
-			falls = false
+		if err == nil && !over(seen) {
+			err = errors.New("the fault is not over")
 		}
 		if err != nil {
 			since = time.Time{}

@@ -46,8 +46,8 @@ type Run struct {
 	Bare *BareRun `json:",omitempty"`
 }
 
-// BareRun is what the fault was to a client that knows all members of the bare etcd.
-type BareRun struct{ Gap, Healthy time.Duration }
+// BareRun is what the fault was to the same clients of the bare etcd.
+type BareRun struct{ Gap, ServiceGap, Healthy time.Duration }
 
 // table shows the report as markdown, with the faults in the order of the plans.
 func (r Report) table() string {
@@ -79,7 +79,7 @@ func (r Report) table() string {
 
 // row of a fault, and one for the client that has the Service alone. What the judge says of a history holds for each fault in it.
 func (r Report) row(table *strings.Builder, name string) {
-	var gaps, service, healthy, bareGaps, bareHealthy []time.Duration
+	var gaps, service, healthy, bareGaps, bareService, bareHealthy []time.Duration
 	histories, judged, lost := 0, 0, 0
 	for _, h := range r.Histories {
 		if !slices.ContainsFunc(h.Runs, func(run Run) bool { return run.Fault == name }) {
@@ -95,7 +95,8 @@ func (r Report) row(table *strings.Builder, name string) {
 			}
 			gaps, service, healthy = append(gaps, run.Gap), append(service, run.ServiceGap), append(healthy, run.Healthy)
 			if run.Bare != nil {
-				bareGaps, bareHealthy = append(bareGaps, run.Bare.Gap), append(bareHealthy, run.Bare.Healthy)
+				bareGaps, bareService = append(bareGaps, run.Bare.Gap), append(bareService, run.Bare.ServiceGap)
+				bareHealthy = append(bareHealthy, run.Bare.Healthy)
 			}
 		}
 	}
@@ -104,7 +105,7 @@ func (r Report) row(table *strings.Builder, name string) {
 	}
 	fmt.Fprintf(table, "| %s | %d | %s | %s | %d | %d of %d | %s | %s |\n",
 		name, len(gaps), columns(gaps), columns(bareGaps), lost, judged, histories, columns(healthy), columns(bareHealthy))
-	fmt.Fprintf(table, "| – by the Service alone | %d | %s | – | – | | | | | | |\n", len(service), columns(service))
+	fmt.Fprintf(table, "| – by the Service alone | %d | %s | %s | | | | | | |\n", len(service), columns(service), columns(bareService))
 }
 
 // columns are median and maximum.
@@ -196,7 +197,7 @@ func TestReportsOfTheSameCodeAreAddedUp(t *testing.T) {
 }
 
 func TestTable(t *testing.T) {
-	name, bare := plans[0].faults[0].name, &BareRun{Gap: 2 * time.Second, Healthy: 4 * time.Second}
+	name, bare := plans[0].faults[0].name, &BareRun{Gap: 2 * time.Second, ServiceGap: 5 * time.Second, Healthy: 4 * time.Second}
 	run := func(gap time.Duration) Run {
 		return Run{Fault: name, Gap: gap, ServiceGap: 2 * gap, Bare: bare, Healthy: 10 * gap}
 	}
@@ -206,7 +207,7 @@ func TestTable(t *testing.T) {
 	}}.table()
 	for _, want := range []string{
 		"| " + name + " | 3 | 1000 ms | 3000 ms | 2000 ms | 2000 ms | 1 | 1 of 2 | 10.0 s | 30.0 s | 4000 ms | 4000 ms |",
-		"| – by the Service alone | 3 | 2000 ms | 6000 ms |",
+		"| – by the Service alone | 3 | 2000 ms | 6000 ms | 5000 ms | 5000 ms | |",
 		"3 faults in 2 histories, of which 1 were judged with all four results Success; 150 acknowledged writes, of which 1 were lost.",
 		"**failed**: one is lost",
 	} {

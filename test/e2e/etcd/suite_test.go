@@ -51,9 +51,9 @@ func TestEtcdUnderFaults(t *testing.T) {
 	if err := cluster.Provide(t.Context(), "etcd-images", "3.6"); err != nil { // to raise the version of
 		t.Fatal(err)
 	}
-	bare := newBare(t)
 	for round := range times {
 		t.Run(fmt.Sprintf("round %d", round+1), func(t *testing.T) {
+			bare := newBare(t)
 			var adding sync.Mutex
 			for _, p := range plans {
 				p.faults = slices.DeleteFunc(slices.Clone(p.faults), func(f faultRow) bool { return !focus.MatchString(f.name) })
