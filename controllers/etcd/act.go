@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"maps"
 	"slices"
+	"time"
 
 	"sigs.k8s.io/controller-runtime/pkg/log"
 
@@ -51,6 +52,14 @@ func (r *Reconciler) execute(ctx context.Context, e *databasev1alpha1.EtcdCluste
 // isWaiting reports whether an error only says that something must end by itself first.
 func isWaiting(err error) bool {
 	return errors.Is(err, wire.ErrLearnerBehind) || errors.Is(err, wire.ErrUnhealthy) || errors.Is(err, wire.ErrBusy) || errors.Is(err, errNoneToSpare)
+}
+
+// waitTime is how soon to try again what must wait.
+func waitTime(err error) time.Duration {
+	if errors.Is(err, errNoneToSpare) { // until a pod is ready; nobody is asked in vain meanwhile, but the API server
+		return time.Second
+	}
+	return membership.ShortRequeue
 }
 
 // doAdd saves what is about to be added, adds it, and saves its ID. Done again after it was cut short, it finds by the peer URL

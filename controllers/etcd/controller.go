@@ -104,7 +104,7 @@ func (r *Reconciler) reconcile(ctx context.Context, e *databasev1alpha1.EtcdClus
 		apply = r.ReadChildren
 	default:
 		if failed = r.execute(ctx, e, f, next); isWaiting(failed) {
-			next, failed = membership.Step{Do: membership.Wait, Message: failed.Error(), RequeueAfter: membership.ShortRequeue}, nil
+			next, failed = membership.Step{Do: membership.Wait, Message: failed.Error(), RequeueAfter: waitTime(failed)}, nil
 		} else if failed != nil {
 			failed = fmt.Errorf("%s: %w", next.Phrase(), failed)
 		}

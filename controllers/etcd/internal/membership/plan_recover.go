@@ -22,7 +22,7 @@ func (s Situation) recoverMajority() (Step, bool) {
 	if len(voters)-len(lost) > len(voters)/2 || s.Status.Membership.ClusterID == "" {
 		return Step{}, false
 	}
-	left := s.Where(func(m Member) bool { return m.Record != nil && !s.hasLostData(m) })
+	left := s.Where(func(m Member) bool { return m.Record != nil && !s.hasLostData(m) && !m.hasNothingYet() })
 	if len(left) > 0 && !s.HasStorage {
 		return Step{Do: Block, Reason: commonv1.ReasonQuorumLost, Message: fmt.Sprintf(
 			"%s have lost their data, and with it the majority. Without storage a restart would lose what %s has: save it with etcdctl snapshot save, and make a new EtcdCluster",
@@ -43,7 +43,7 @@ func (s Situation) recoverMajority() (Step, bool) {
 		}
 		from = fmt.Sprintf("from the data of %s, revision %d", survivor.Name, survivor.View.Revision)
 	}
-	token := s.recoveryToken(lost, survivor)
+	token := s.recoveryToken(lost, left)
 	if s.AllowedRecovery != token {
 		return Step{Do: Block, Reason: commonv1.ReasonQuorumLost, Message: fmt.Sprintf(
 			"%s have lost their data, and with it the majority. To go on %s, and lose confirmed writes that only they had, annotate this object with %s=%s",
@@ -56,6 +56,13 @@ func (s Situation) recoverMajority() (Step, bool) {
 	return Step{Do: Recover, Member: survivor.Name, Lost: NamesOf(given), Message: "a human has allowed it"}, true
 }
 
+// hasNothingYet reports whether a member has never been a voter and has no entry of the log: it has not begun, or has not met the
+// leader.
+func (m Member) hasNothingYet() bool {
+	begun := m.Record.StartedBy != "" && (m.Record.StartedBy != m.Pod.UID || m.Pod.HasRun)
+	return !m.countedOnRecord() && !m.View.Answered && (!begun || m.View.Waits && m.View.Index == 0)
+}
+
 // tellsItsData reports whether it is known up to where the member's data goes.
 func (m Member) tellsItsData() bool { return m.View.Answered || m.View.Waits }
 
@@ -64,7 +71,7 @@ func (m Member) countedOnRecord() bool { return m.Record != nil && (m.Record.Ran
 
 // formIfAllowed begins a cluster without any data, because the member is lost from whose data the cluster was to go on.
 func (s Situation) formIfAllowed(survivor Member) Step {
-	token := s.recoveryToken([]Member{survivor}, Member{})
+	token := s.recoveryToken([]Member{survivor}, nil)
 	if s.AllowedRecovery == token {
 		return s.form()
 	}
@@ -79,9 +86,13 @@ func compareLogs(a, b View) int {
 	return cmp.Or(cmp.Compare(a.Index, b.Index), cmp.Compare(a.Term, b.Term))
 }
 
-// recoveryToken differs with what was seen: which members have lost their data, and what is left.
-func (s Situation) recoveryToken(lost []Member, survivor Member) string {
-	seen := []string{s.Status.Membership.ClusterID, survivor.Name, fmt.Sprint(survivor.View.Index, survivor.View.Revision)}
+// recoveryToken differs with what was seen: which members have lost their data, and what each of the others has. A server that has
+// just started may know of less than it did a moment later.
+func (s Situation) recoveryToken(lost, left []Member) string {
+	seen := []string{s.Status.Membership.ClusterID}
+	for _, m := range left {
+		seen = append(seen, m.Name, fmt.Sprint(m.View.Index, m.View.Revision))
+	}
 	for _, m := range lost {
 		seen = append(seen, m.Record.DataID)
 	}

@@ -75,6 +75,37 @@ func TestRecovery(t *testing.T) {
 			s.hasWaited(2)
 			s.Members[2].Record.Ran, s.Members[2].Record.Joined = false, true
 		}, "Block ", "is a learner"},
+		{"E8: a learner that has not begun is not waited for", func(s *scene) {
+			s.loseMajority()
+			s.addVoter()
+			s.Members[3].Record.Ran, s.Members[3].Record.Joined, s.Members[3].Record.StartedBy = false, true, ""
+			s.Members[3].Pod = Pod{}
+			s.silence(3)
+		}, "Block ", "from the data of a-2"},
+		{"E8: nor is one that has met no leader", func(s *scene) {
+			s.loseMajority()
+			s.addVoter()
+			s.Members[3].Record.Ran, s.Members[3].Record.Joined = false, true
+			s.Members[3].View = View{Waits: true, ID: s.Members[3].View.ID, Revision: 1}
+		}, "Block ", "from the data of a-2"},
+		{"E8: one that may have caught up is", func(s *scene) {
+			s.loseMajority()
+			s.addVoter()
+			s.Members[3].Record.Ran, s.Members[3].Record.Joined = false, true
+			s.Members[3].Pod.HasRun = true
+			s.silence(3)
+		}, "Block ", "known once the pods of a-3 run"},
+		{"E8: not by a token of when another knew of less", func(s *scene) {
+			s.addVoter()
+			s.addVoter()
+			s.Size = 5
+			s.loseMajority()
+			s.loseData(3)
+			s.Members[4].View.Index, s.Members[4].View.Leader = 60, 0
+			s.Members[2].View.Index = 10
+			s.allow()
+			s.Members[2].View.Index = 20
+		}, "Block ", "annotate this object"},
 		{"E8: one that has found its data after all", func(s *scene) {
 			s.loseMajority()
 			s.hasWaited(1)

@@ -61,8 +61,8 @@ func (s Situation) rollOutdated() (Step, bool) {
 		return Step{Do: Wait, Message: "waiting for " + deleting[0].Name + " to be made anew", RequeueAfter: ShortRequeue}, true
 	}
 	outdated, voters := s.Where(func(m Member) bool { return m.Record != nil && m.Pod.Outdated }), len(s.Where(Member.IsVoter))
-	if len(outdated) == 0 || voters == 2 || voters < int(s.Size) && !s.HasStorage {
-		return Step{}, false // of two none can be spared: another comes first
+	if len(outdated) == 0 || voters < int(s.Size) {
+		return Step{}, false // of two none can be spared, and the budget counts the pod of a place that is empty: others come first
 	}
 	if voters == 1 && !s.HasStorage {
 		return Step{Do: Block, Reason: commonv1.ReasonRestartBlocked, Message: fmt.Sprintf(
@@ -78,6 +78,9 @@ func (s Situation) rollOutdated() (Step, bool) {
 	last := outdated[len(outdated)-1]
 	if last.Name == leader.Name && len(outdated) > 1 {
 		last = outdated[len(outdated)-2]
+	}
+	if i := slices.IndexFunc(outdated, func(m Member) bool { return !m.Pod.Ready }); i >= 0 {
+		last = outdated[i] // while it is not ready, the budget spares no other
 	}
 	if next, ok := s.moveLeaderFrom(last); ok {
 		return next, true

@@ -283,6 +283,19 @@ func TestPlan(t *testing.T) {
 		{"E6: the leader is not removed", func(s *scene) { s.addVoter(); s.addVoter(); s.lead(4) }, "MoveLeader a-4", "a-0"},
 		{"an outdated pod, the highest first", func(s *scene) { s.outdate(0, 1, 2) }, "EvictPod a-2", "outdated"},
 		{"E6: the leader's pod last", func(s *scene) { s.outdate(0, 1, 2); s.lead(2) }, "EvictPod a-1", "outdated"},
+		{"one that is not ready goes first: the budget spares no other", func(s *scene) {
+			s.outdate(0, 1, 2)
+			s.Members[1].Pod.Ready = false
+		}, "EvictPod a-1", "outdated"},
+		{"an empty place is filled first: the budget counts its pod", func(s *scene) {
+			s.Size = 5
+			s.addVoter()
+			s.addVoter()
+			s.outdate(0, 1, 3, 4)
+			s.forget(2)
+			s.silence(2)
+			s.Members[2].Pod.Permit = ""
+		}, "AddMember a-2", ""},
 		{"E6: the lead moves before its pod goes", func(s *scene) { s.outdate(0) }, "MoveLeader a-0", "a-1"},
 		{"E6: to one that has most of the log", func(s *scene) { s.outdate(0); s.Members[2].View.Index = 60 }, "MoveLeader a-0", "a-2"},
 		{"E6: to one that stays rather", func(s *scene) { s.outdate(0, 1); s.lead(1); s.Members[0].View.Index = 60 },

@@ -107,7 +107,8 @@ func (m Member) IsHealthy() bool {
 // MayAnswer reports whether a view can be that of the member on record, or of one that the record does not have yet or any more.
 func (m Member) MayAnswer(view View, record *databasev1alpha1.EtcdMembership) bool {
 	if view.Waits { // it tells no cluster, and the ID follows from the cluster
-		return m.Record != nil && !m.IsOfFormerMember() && m.Record.ID == FormatID(view.ID)
+		known := m.Record != nil && !m.IsOfFormerMember() && m.Record.ID == FormatID(view.ID)
+		return known && (view.Index > 0 || !m.countedOnRecord()) // a voter has entries, and is yet to read them
 	}
 	if !view.Answered || record == nil {
 		return view.Answered

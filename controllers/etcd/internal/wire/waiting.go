@@ -27,7 +27,8 @@ const (
 )
 
 // LookAtWaiting asks a server that does not answer clients what data it has: etcd opens no port to them before it has seen a
-// majority once, but tells its metrics at once. The view is empty if it does not tell all that is needed.
+// majority once, but tells its metrics at once. The view is empty if it does not tell who it is and
+// its revision. Its Index is 0 before it has read an entry of its log.
 func (s *Server) LookAtWaiting(ctx context.Context) membership.View {
 	url := "http://" + net.JoinHostPort(s.address, fmt.Sprint(MetricsPort)) + "/metrics"
 	request, err := http.NewRequestWithContext(ctx, http.MethodGet, url, nil)
@@ -61,7 +62,7 @@ func waitingView(metrics io.Reader) membership.View {
 			view.Revision = int64(count(value))
 		}
 	}
-	if view.ID == 0 || view.Index == 0 || view.Revision == 0 {
+	if view.ID == 0 || view.Revision == 0 {
 		return membership.View{}
 	}
 	view.Waits = true
