@@ -217,6 +217,7 @@ func TestEveryOrderKeepsTheMajority(t *testing.T) {
 		{"a majority is lost, one fault", lostMajority(3), 1, 0, 60_000},
 		{"a majority is lost, one crash", lostMajority(3), 0, 1, 60_000},
 		{"a majority of five is lost", lostMajority(5), 0, 0, 10_000},
+		{"five are made anew, one of which has lost its volume", outdatedWithoutOne(), 0, 0, 5_000},
 		{"three are made anew while nodes are drained, one crash", outdated(3, true), 0, 1, 60_000},
 		{"three without storage are made anew while nodes are drained, one crash", outdated(3, false), 0, 1, 10_000},
 	} {
@@ -266,6 +267,14 @@ func outdated(size int32, storage bool) *model {
 	return m
 }
 
+// outdatedWithoutOne is one of five, of which one that is not the last has lost its volume.
+func outdatedWithoutOne() *model {
+	m := outdated(5, true)
+	m.Drains = 0
+	m.Pods[2].Runs, m.Volumes[2] = false, modelData{}
+	return m
+}
+
 // lostMajority returns a cluster whose first members have lost their data. The first of those that are left lacks the last write.
 // A human looks twice.
 func lostMajority(size int32) *model {
@@ -302,14 +311,14 @@ func (m *model) settle() error {
 	return broken("it does not come to rest: " + m.key())
 }
 
-// atRest reports whether as many voters run as there shall be, and all are on record.
+// atRest reports whether as many voters run as there shall be, of the latest template, and all are on record.
 func (m *model) atRest() bool {
 	record := m.Status.Membership
 	if record == nil || record.ClusterID == "" || record.Change != nil || len(m.Raft) != int(m.Size) || len(record.Members) != int(m.Size) {
 		return false
 	}
 	for i, one := range m.Raft {
-		if one.Learner || !m.runs(ordinalOf(one.Name), one.ID) || m.raft(mustParseID(record.Members[i].ID)) == nil {
+		if one.Learner || m.Pods[ordinalOf(one.Name)].Outdate || !m.runs(ordinalOf(one.Name), one.ID) || m.raft(mustParseID(record.Members[i].ID)) == nil {
 			return false
 		}
 	}

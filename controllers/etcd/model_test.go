@@ -29,6 +29,7 @@ type model struct {
 	Volumes  []modelData
 	Claims   []int         // of the volumes, by ordinal
 	Raft     []modelMember // etcd's own list of members; none before they have met
+	Lead     uint64        // the member to whom the lead was moved last
 	Writes   int           // that were confirmed
 	IDs      int           // that were given to members, data directories and pods
 	Crashes  int           // of the operator that may yet come
@@ -444,8 +445,11 @@ func (m *model) openToClients() {
 	}
 }
 
-// leader is the first voter that runs.
+// leader is the voter to whom the lead was moved last, while it runs; else the first one that runs.
 func (m *model) leader() uint64 {
+	if one := m.raft(m.Lead); one != nil && !one.Learner && m.runs(ordinalOf(one.Name), one.ID) {
+		return one.ID
+	}
 	for _, one := range m.Raft {
 		if !one.Learner && m.runs(ordinalOf(one.Name), one.ID) {
 			return one.ID
@@ -534,7 +538,15 @@ func (s *modelServer) Promote(_ context.Context, id uint64) error {
 	})
 }
 
-func (*modelServer) MoveLeader(context.Context, uint64) error { return nil } // who leads makes no difference to what is held
+func (s *modelServer) MoveLeader(_ context.Context, to uint64) error {
+	return s.call(func() error {
+		if !s.Pods[s.ordinal].Serves || !s.hasQuorum() {
+			return errNoQuorum
+		}
+		s.Lead = to
+		return nil
+	})
+}
 
 func (*modelServer) WriteEntries(context.Context, int) error { return nil }
 

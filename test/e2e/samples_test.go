@@ -78,6 +78,8 @@ var _ = Describe("Every kind", longest, func() {
 		for _, obj := range all {
 			eventuallyGone(ctx, obj)
 		}
+		// What an EtcdCluster has left is not hidden by the next one.
+		kubectl(ctx, "delete", "persistentvolumeclaims", "--selector=app.kubernetes.io/name=etcd")
 		again := applySamples(ctx)
 		eventuallyArrived(ctx, again)
 		for _, obj := range again {
