@@ -380,6 +380,9 @@ func explore(start *model, limit int) (states, healed int, err error) {
 		m    *model
 		path []string
 	}
+	if err := start.clone().settle(); err != nil {
+		return 0, 0, err
+	}
 	all, seen := actions(), map[string]bool{start.key(): true}
 	for queue := []node{{start, nil}}; len(queue) > 0 && len(seen) < limit; queue = queue[1:] {
 		for _, a := range all {
