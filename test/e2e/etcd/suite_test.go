@@ -40,7 +40,7 @@ func TestEtcdUnderFaults(t *testing.T) {
 	if err != nil {
 		t.Fatalf("FOCUS: %v", err)
 	}
-	done, err := loadReport(os.Getenv("REPORT"))
+	done, err := loadReport(os.Getenv("REPORT"), code())
 	if err != nil {
 		t.Fatal(err)
 	}
