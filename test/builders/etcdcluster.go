@@ -46,6 +46,12 @@ func (f *EtcdClusterBuilder) TLS(secret string, auth databasev1alpha1.EtcdClient
 	return f
 }
 
+// Auth takes the applications' password from that Secret.
+func (f *EtcdClusterBuilder) Auth(secret string) *EtcdClusterBuilder {
+	f.made.Spec.Auth = &databasev1alpha1.EtcdAuth{SecretName: secret}
+	return f
+}
+
 // Quota sets how much data a member stores.
 func (f *EtcdClusterBuilder) Quota(quota string) *EtcdClusterBuilder {
 	f.made.Spec.Quota = ptr.To(resource.MustParse(quota))

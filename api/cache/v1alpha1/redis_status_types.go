@@ -178,6 +178,10 @@ type RedisStatus struct {
 	// +optional
 	Replication *RedisReplication `json:"replication,omitempty"`
 
+	// restore is how far the loading of spec.bootstrap.backup is.
+	// +optional
+	Restore *RedisRestore `json:"restore,omitempty"`
+
 	// lastFailover records the last change of the master.
 	// +optional
 	// +operator-sdk:csv:customresourcedefinitions:type=status,displayName="Last Failover"

@@ -157,18 +157,56 @@ const (
 	ReasonDataLost = "DataLost"
 	// ReasonRestartBlocked : a pod must be made anew, and its data would go with it; the message says the way out.
 	ReasonRestartBlocked = "RestartBlocked"
+	// ReasonEvictionBlocked : PodDisruptionBudgets keep a pod from being made anew; the message names them, and the way out.
+	ReasonEvictionBlocked = "EvictionBlocked"
 	// ReasonRecordLost : status.membership is not there, and members' data is.
 	ReasonRecordLost = "RecordLost"
 	// ReasonPeerSecretsLost : the Secrets by which the members trust each other are gone; the message says the way out.
 	ReasonPeerSecretsLost = "PeerSecretsLost"
+	// ReasonClientCertificatesLost : the members' copy of the certificates for clients is gone, and members refuse those in the
+	// user's Secret; the message says the way out.
+	ReasonClientCertificatesLost = "ClientCertificatesLost"
 	// ReasonQuorumLost : a majority of the members has lost its data; the message says the way out.
 	ReasonQuorumLost = "QuorumLost"
 	// ReasonDataCorrupt : the data of members differs, and they cannot be replaced now; the message says why.
 	ReasonDataCorrupt = "DataCorrupt"
 	// ReasonNoSpace : the data exceeds the quota, and no writes are taken.
 	ReasonNoSpace = "NoSpace"
+	// ReasonBackupUnusable : the backup that an object is to begin with cannot be fetched or loaded; the message says why, in the
+	// store's or the server's words. It is tried again.
+	ReasonBackupUnusable = "BackupUnusable"
+	// ReasonDataExists : there is data where a backup was to be loaded; nothing is overwritten.
+	ReasonDataExists = "DataExists"
+	// ReasonRestoring : a backup is being loaded, or with an EtcdRestore the members of before are stopped for it.
+	ReasonRestoring = "Restoring"
+	// ReasonSuperseded : another EtcdRestore took the place of this one before any member ran with its backup.
+	ReasonSuperseded = "Superseded"
 	// ReasonUpgradeBlocked : the members cannot go to the version that the spec asks for; the message says why.
 	ReasonUpgradeBlocked = "UpgradeBlocked"
+)
+
+// Reasons of the conditions of EtcdBackup and RedisBackup, and of their events.
+const (
+	// ReasonBackupVerified : the latest backup that was due is in the store, and a server was started from it.
+	ReasonBackupVerified = "BackupVerified"
+	// ReasonBackupWritten : the latest backup that was due is in the store; verify is false.
+	ReasonBackupWritten = "BackupWritten"
+	// ReasonBackupFailed : no attempt at the latest backup that was due succeeded in time; the message says why.
+	ReasonBackupFailed = "BackupFailed"
+	// ReasonBackupMissed : the latest backup that was due never began; the message says why.
+	ReasonBackupMissed = "BackupMissed"
+	// ReasonBackupUnderWay : a backup is being made.
+	ReasonBackupUnderWay = "BackupUnderWay"
+	// ReasonBackupNotDue : no backup is due now.
+	ReasonBackupNotDue = "BackupNotDue"
+	// ReasonBackupRefused : the store or the server refuses, and somebody must mend that; the message has its words.
+	ReasonBackupRefused = "BackupRefused"
+	// ReasonSourceNotReady : a backup is due, and what is to be backed up is not there or not available.
+	ReasonSourceNotReady = "SourceNotReady"
+	// ReasonClockBehind : the clock is far behind what was due already.
+	ReasonClockBehind = "ClockBehind"
+	// ReasonNotDeleted : a backup was made, and the store did not delete what should go.
+	ReasonNotDeleted = "NotDeleted"
 )
 
 // Reasons for a change of a Redis master: status.lastFailover.reason, and a label of the metric. ReasonDiskError is one,
@@ -176,6 +214,9 @@ const (
 const (
 	// ReasonForming : the set had no master and no data yet.
 	ReasonForming = "Forming"
+	// ReasonRestored : a Redis had no master and no data yet, and began with the backup that the spec names; or the first member
+	// of an EtcdCluster runs with the backup of an EtcdRestore.
+	ReasonRestored = "Restored"
 	// ReasonMasterLost : the master is dead, was silent for too long, or was fenced by a change that did not end.
 	ReasonMasterLost = "MasterLost"
 	// ReasonMasterCutOff : the operator reached the master, and its replicas did not.

@@ -1,5 +1,16 @@
 package v1alpha1
 
+// EtcdAuth says where the applications' password comes from. etcd then serves nobody who has not logged in.
+type EtcdAuth struct {
+	// secretName of a Secret whose key "password" holds the applications' password, of at most 72 bytes. Applications read user
+	// and password from the Secret <name>-binding. A change of the password arrives there with another user, once etcd lets that
+	// one in; the user before is let in for 5 minutes more.
+	// +kubebuilder:validation:MinLength=1
+	// +kubebuilder:validation:MaxLength=253
+	// +operator-sdk:csv:customresourcedefinitions:type=spec,displayName="Password Secret",xDescriptors={"urn:alm:descriptor:io.kubernetes:Secret"}
+	SecretName string `json:"secretName"`
+}
+
 // EtcdTLS is how the connections of clients are kept from others' eyes. There is no port for clients without it.
 type EtcdTLS struct {
 	// secretName of a Secret with the keys tls.crt, tls.key and ca.crt, as cert-manager makes them. The certificate names
@@ -34,7 +45,7 @@ const (
 
 // EtcdBinding names the Secret that a client needs (servicebinding.io).
 type EtcdBinding struct {
-	// name of the Secret: type, host, port, uri, endpoints; with tls also ssl and ca.crt.
+	// name of the Secret: type, host, port, uri, endpoints; with tls also ssl and ca.crt; with auth username and password.
 	// +operator-sdk:csv:customresourcedefinitions:type=status,displayName="Client Secret",xDescriptors={"urn:alm:descriptor:io.kubernetes:Secret"}
 	Name string `json:"name"`
 }

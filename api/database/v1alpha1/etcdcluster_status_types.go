@@ -35,6 +35,10 @@ type EtcdMembership struct {
 	// +listType=atomic
 	FormerDataIDs []string `json:"formerDataIDs,omitempty"`
 
+	// restore is the backup that the first member begins with, until it was seen to run.
+	// +optional
+	Restore *EtcdMembershipRestore `json:"restore,omitempty"`
+
 	// change of the members that is under way; there is at most one.
 	// +optional
 	Change *EtcdMembershipChange `json:"change,omitempty"`
@@ -89,6 +93,25 @@ type EtcdMembershipChange struct {
 	// recovery names the recovery. The member makes itself a cluster of one just once for it, however often it restarts.
 	// +optional
 	Recovery string `json:"recovery,omitempty"`
+}
+
+// EtcdLogin is the record of who may log in.
+type EtcdLogin struct {
+	// required is true once etcd serves nobody who has not logged in, and none but the operator's users may do everything.
+	// +optional
+	Required bool `json:"required,omitempty"`
+
+	// user of the applications that the Secret <name>-binding was last seen to have.
+	// +optional
+	User string `json:"user,omitempty"`
+
+	// formerUser of the applications is let in until formerUntil.
+	// +optional
+	FormerUser string `json:"formerUser,omitempty"`
+
+	// formerUntil is 5 minutes after the Secret was seen to have another user.
+	// +optional
+	FormerUntil *metav1.Time `json:"formerUntil,omitempty"`
 }
 
 // EtcdRecovery tells of the last recovery from the loss of a majority.
@@ -218,12 +241,29 @@ type EtcdClusterStatus struct {
 	// +optional
 	LastRecovery *EtcdRecovery `json:"lastRecovery,omitempty"`
 
+	// lastRestore tells of the backup that the data came from.
+	// +optional
+	LastRestore *EtcdLastRestore `json:"lastRestore,omitempty"`
+
+	// login is the record of who may log in, with auth.
+	// +optional
+	Login *EtcdLogin `json:"login,omitempty"`
+
+	// nextRestore tells how far the EtcdRestore is that is to begin next.
+	// +optional
+	NextRestore *EtcdNextRestore `json:"nextRestore,omitempty"`
+
+	// begunRestores are the UIDs of the EtcdRestores that were begun: none begins twice. The last 32 are kept.
+	// +optional
+	// +listType=atomic
+	BegunRestores []types.UID `json:"begunRestores,omitempty"`
+
 	// membership is the record of who is a member.
 	// +optional
 	Membership *EtcdMembership `json:"membership,omitempty"`
 
 	// conditions of the object: Ready, Available, Progressing and Degraded; Paused, UpdateAvailable and StorageResizing once
-	// they have something to say; CertificatesInSync with tls. docs/conditions.md explains every reason.
+	// they have something to say; CertificatesInSync with tls; CredentialsInSync with auth. docs/conditions.md explains every reason.
 	// +optional
 	// +listType=map
 	// +listMapKey=type

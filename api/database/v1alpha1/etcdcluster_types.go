@@ -17,6 +17,8 @@ const EtcdAllowUnsafeRecovery = "mainstay-operator.io/allow-unsafe-recovery"
 // +kubebuilder:validation:XValidation:rule="!has(self.image) || has(self.version)",message="image needs version, which says what the image holds"
 // +kubebuilder:validation:XValidation:rule="has(self.storage) == has(oldSelf.storage)",message="storage cannot be added or dropped later; make a new EtcdCluster and move the data"
 // +kubebuilder:validation:XValidation:rule="has(self.tls) == has(oldSelf.tls)",message="tls cannot be added or dropped later; make a new EtcdCluster and move the data"
+// +kubebuilder:validation:XValidation:rule="has(self.bootstrap) == has(oldSelf.bootstrap) && (!has(self.bootstrap) || self.bootstrap == oldSelf.bootstrap)",message="bootstrap cannot change: it says what the cluster began with; make a new EtcdCluster"
+// +kubebuilder:validation:XValidation:rule="has(self.auth) == has(oldSelf.auth)",message="auth cannot be added or dropped later; make a new EtcdCluster and move the data"
 // +kubebuilder:validation:XValidation:rule="!has(self.quota) || !has(self.storage) || quantity(string(self.quota)).compareTo(quantity(string(self.storage.size))) <= 0",message="quota cannot be more than storage.size: the volume would be full before etcd refuses writes"
 type EtcdClusterSpec struct {
 	// size is the number of members: 1, 3 or 5. An even number survives no more failures than the odd number below it.
@@ -73,11 +75,22 @@ type EtcdClusterSpec struct {
 	// +operator-sdk:csv:customresourcedefinitions:type=spec,displayName="Defragmentation",xDescriptors={"urn:alm:descriptor:com.tectonic.ui:advanced"}
 	Defrag *EtcdDefrag `json:"defrag,omitempty"`
 
+	// bootstrap says what a new cluster begins with. Default: nothing. It cannot change.
+	// +optional
+	// +operator-sdk:csv:customresourcedefinitions:type=spec,xDescriptors={"urn:alm:descriptor:com.tectonic.ui:advanced"}
+	Bootstrap *EtcdBootstrap `json:"bootstrap,omitempty"`
+
 	// tls of clients. Default: none, their connections are in the clear. The members speak TLS with each other in any case. It
 	// cannot be added or dropped later.
 	// +optional
 	// +operator-sdk:csv:customresourcedefinitions:type=spec,displayName="TLS"
 	TLS *EtcdTLS `json:"tls,omitempty"`
+
+	// auth of clients. Default: none, whoever can connect can read, write and change members. It cannot be added or dropped
+	// later.
+	// +optional
+	// +operator-sdk:csv:customresourcedefinitions:type=spec,displayName="Authentication"
+	Auth *EtcdAuth `json:"auth,omitempty"`
 
 	// metrics that each member serves at port 2381 in any case, path /metrics; the Service <name>-headless offers them as port
 	// "metrics". A change takes no new pods.
@@ -197,7 +210,8 @@ const (
 // +kubebuilder:printcolumn:name="Reason",type=string,priority=1,JSONPath=`.status.conditions[?(@.type=="Ready")].message`
 // +kubebuilder:printcolumn:name="Age",type=date,JSONPath=`.metadata.creationTimestamp`
 // +kubebuilder:validation:XValidation:rule="size(self.metadata.name) <= 48 && self.metadata.name.matches('^[a-z]([-a-z0-9]*[a-z0-9])?$')",message="metadata.name becomes the name of Services: at most 48 characters, lower case letters, digits and '-', beginning with a letter"
-// +kubebuilder:validation:XValidation:rule="!has(self.spec.tls) || !(self.spec.tls.secretName in [self.metadata.name + '-authority', self.metadata.name + '-peers', self.metadata.name + '-certificates', self.metadata.name + '-binding'])",message="tls.secretName names a Secret that the operator writes itself; choose another name"
+// +kubebuilder:validation:XValidation:rule="!has(self.spec.tls) || !(self.spec.tls.secretName in [self.metadata.name + '-authority', self.metadata.name + '-peers', self.metadata.name + '-certificates', self.metadata.name + '-binding', self.metadata.name + '-system', self.metadata.name + '-tokens', self.metadata.name + '-backup'])",message="tls.secretName names a Secret that the operator writes itself; choose another name"
+// +kubebuilder:validation:XValidation:rule="!has(self.spec.auth) || !(self.spec.auth.secretName in [self.metadata.name + '-authority', self.metadata.name + '-peers', self.metadata.name + '-certificates', self.metadata.name + '-binding', self.metadata.name + '-system', self.metadata.name + '-tokens', self.metadata.name + '-backup'])",message="auth.secretName names a Secret that the operator writes itself; choose another name"
 // +kubebuilder:validation:XValidation:rule="!has(self.spec.version) || !has(self.status) || !has(self.status.targetVersion) || self.spec.version.split('.')[1] >= self.status.targetVersion.split('.')[1]",fieldPath=".spec.version",message="version cannot be of an earlier minor version than status.targetVersion: etcd cannot read data that a later one has written; restore a backup into a new EtcdCluster"
 // +operator-sdk:csv:customresourcedefinitions:displayName="Etcd Cluster",resources={{Event,v1},{NetworkPolicy,v1},{PersistentVolumeClaim,v1},{Pod,v1},{PodDisruptionBudget,v1},{Secret,v1},{Service,v1},{ServiceMonitor,v1},{StatefulSet,v1}}
 type EtcdCluster struct {

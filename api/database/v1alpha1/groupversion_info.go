@@ -1,4 +1,4 @@
-// Package v1alpha1 is the API of the database group: EtcdCluster.
+// Package v1alpha1 is the API of the database group: EtcdCluster, EtcdBackup and EtcdRestore.
 //
 // +kubebuilder:object:generate=true
 // +groupName=database.mainstay-operator.io

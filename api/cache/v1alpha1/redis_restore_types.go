@@ -1,0 +1,51 @@
+package v1alpha1
+
+import (
+	"k8s.io/apimachinery/pkg/types"
+
+	commonv1 "github.com/mainstay-operator/mainstay-operator/api/common/v1"
+)
+
+// RedisBootstrap is what a Redis without data begins with. It is read only until there is a first master: what is added, or
+// dropped, later has no effect.
+type RedisBootstrap struct {
+	// backup that the first master begins with. While it cannot be loaded there is no master. It cannot change; drop bootstrap to
+	// begin empty.
+	// +kubebuilder:validation:XValidation:rule="self == oldSelf",message="bootstrap.backup cannot change; make another Redis for another backup"
+	// +operator-sdk:csv:customresourcedefinitions:type=spec
+	Backup commonv1.BackupReference `json:"backup"`
+}
+
+// RedisRestorePhase is how far the loading of a backup is.
+// +kubebuilder:validation:Enum=Fetching;Loading;Completed
+type RedisRestorePhase string
+
+const (
+	// RedisRestoreFetching : the pod <name>-restore fetches the backup.
+	RedisRestoreFetching RedisRestorePhase = "Fetching"
+	// RedisRestoreLoading : a node loads it.
+	RedisRestoreLoading RedisRestorePhase = "Loading"
+	// RedisRestoreCompleted : there was a master since, and no backup is loaded any more.
+	RedisRestoreCompleted RedisRestorePhase = "Completed"
+)
+
+// RedisRestore is what the loading of a backup must know, saved before each step that it is needed for.
+type RedisRestore struct {
+	// phase of the loading.
+	Phase RedisRestorePhase `json:"phase"`
+	// item that was fetched, as the backup's status.items names it. No other is loaded from then on.
+	// +optional
+	Item string `json:"item,omitempty"`
+	// loader is the process that loads the backup. Only its data may be that of the backup.
+	// +optional
+	Loader *RedisProcess `json:"loader,omitempty"`
+	// replID of the history that the loader has once it has loaded all.
+	// +optional
+	ReplID string `json:"replID,omitempty"`
+	// failures of the pod <name>-restore so far.
+	// +optional
+	Failures int32 `json:"failures,omitempty"`
+	// failedPodUID is that of the last pod that was counted as a failure.
+	// +optional
+	FailedPodUID types.UID `json:"failedPodUID,omitempty"`
+}

@@ -1,0 +1,115 @@
+package v1alpha1
+
+import (
+	"time"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	commonv1 "github.com/mainstay-operator/mainstay-operator/api/common/v1"
+)
+
+// EtcdRestoreSpec says which backup takes the place of an EtcdCluster's data.
+//
+// +kubebuilder:validation:XValidation:rule="self == oldSelf",message="an EtcdRestore cannot change; make another one"
+type EtcdRestoreSpec struct {
+	// clusterName names the EtcdCluster, in the same namespace. It keeps its name, its Service and its certificates.
+	// +kubebuilder:validation:MinLength=1
+	// +kubebuilder:validation:MaxLength=48
+	// +operator-sdk:csv:customresourcedefinitions:type=spec,displayName="Etcd Cluster",xDescriptors={"urn:alm:descriptor:com.tectonic.ui:text"}
+	ClusterName string `json:"clusterName"`
+
+	// backup that takes the place of the data. It is fetched and checked before any member is stopped.
+	// +operator-sdk:csv:customresourcedefinitions:type=spec
+	Backup commonv1.BackupReference `json:"backup"`
+
+	// startingDeadline is how long after its creation the restore may begin, from 1m to 24h: nobody wants a restore that comes when
+	// it was forgotten. Default 1h.
+	// +optional
+	// +kubebuilder:validation:XValidation:rule="duration(self) >= duration('1m') && duration(self) <= duration('24h')",message="startingDeadline is a duration from 1m to 24h"
+	// +operator-sdk:csv:customresourcedefinitions:type=spec,xDescriptors={"urn:alm:descriptor:com.tectonic.ui:advanced"}
+	StartingDeadline *metav1.Duration `json:"startingDeadline,omitempty"`
+}
+
+// EtcdRestoreStatus says how far the restore is.
+type EtcdRestoreStatus struct {
+	// observedGeneration is the generation that this status speaks of.
+	// +optional
+	ObservedGeneration int64 `json:"observedGeneration,omitempty"`
+
+	// item is the backup that takes the place of the data, once the restore has begun.
+	// +optional
+	// +operator-sdk:csv:customresourcedefinitions:type=status,xDescriptors={"urn:alm:descriptor:com.tectonic.ui:text"}
+	Item string `json:"item,omitempty"`
+
+	// completionTime is when the first member ran with the backup.
+	// +optional
+	CompletionTime *metav1.Time `json:"completionTime,omitempty"`
+
+	// conditions: Progressing, and Complete or Failed in the end. One that has ended never runs again.
+	// +optional
+	// +listType=map
+	// +listMapKey=type
+	// +operator-sdk:csv:customresourcedefinitions:type=status,xDescriptors={"urn:alm:descriptor:io.kubernetes.conditions"}
+	Conditions []metav1.Condition `json:"conditions,omitempty"`
+}
+
+// EtcdRestore puts a backup in the place of an EtcdCluster's data, once.
+// +kubebuilder:object:root=true
+// +kubebuilder:subresource:status
+// +kubebuilder:resource:path=etcdrestores,categories=mainstay
+// +kubebuilder:printcolumn:name="Cluster",type=string,JSONPath=`.spec.clusterName`
+// +kubebuilder:printcolumn:name="Item",type=string,JSONPath=`.status.item`
+// +kubebuilder:printcolumn:name="Complete",type=string,JSONPath=`.status.conditions[?(@.type=="Complete")].status`
+// +kubebuilder:printcolumn:name="Failed",type=string,JSONPath=`.status.conditions[?(@.type=="Failed")].status`
+// +kubebuilder:printcolumn:name="Reason",type=string,priority=1,JSONPath=`.status.conditions[?(@.type=="Progressing")].message`
+// +kubebuilder:printcolumn:name="Age",type=date,JSONPath=`.metadata.creationTimestamp`
+// +kubebuilder:validation:XValidation:rule="size(self.metadata.name) <= 63",message="metadata.name has at most 63 characters"
+// +operator-sdk:csv:customresourcedefinitions:displayName="Etcd Restore",resources={{Event,v1},{Pod,v1}}
+type EtcdRestore struct {
+	metav1.TypeMeta   `json:",inline"`
+	metav1.ObjectMeta `json:"metadata,omitempty"`
+
+	Spec EtcdRestoreSpec `json:"spec"`
+	// +optional
+	Status EtcdRestoreStatus `json:"status,omitempty"`
+
+	commonv1.Reading `json:"-"`
+}
+
+// UnmarshalJSON reads what can be read: no object hides the others of its list.
+func (r *EtcdRestore) UnmarshalJSON(data []byte) error {
+	type plain EtcdRestore // has not this method
+	read, unreadable, err := commonv1.Read[plain](data)
+	*r = EtcdRestore(read)
+	r.Unreadable = unreadable
+	return err
+}
+
+// GetConditions gives the place where the conditions live.
+func (r *EtcdRestore) GetConditions() *[]metav1.Condition { return &r.Status.Conditions }
+
+// SetObservedGeneration notes the generation that the status speaks of.
+func (r *EtcdRestore) SetObservedGeneration(generation int64) {
+	r.Status.ObservedGeneration = generation
+}
+
+// EtcdRestoreList is a list of EtcdRestores.
+// +kubebuilder:object:root=true
+type EtcdRestoreList struct {
+	metav1.TypeMeta `json:",inline"`
+	metav1.ListMeta `json:"metadata,omitempty"`
+	Items           []EtcdRestore `json:"items"`
+}
+
+// defaultStartingDeadline is how long after its creation an EtcdRestore may begin that does not say.
+const defaultStartingDeadline = time.Hour
+
+// EtcdStartingDeadline is how long after its creation an EtcdRestore may begin.
+func EtcdStartingDeadline(r *EtcdRestore) time.Duration {
+	if d := r.Spec.StartingDeadline; d != nil {
+		return d.Duration
+	}
+	return defaultStartingDeadline
+}
+
+func init() { register(&EtcdRestore{}, &EtcdRestoreList{}) }
