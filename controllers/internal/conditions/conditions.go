@@ -135,7 +135,8 @@ func Transitions(before, after []metav1.Condition) []metav1.Condition {
 const BySettingImage = "set spec.image"
 
 // expectedReasons are the reasons that follow from what the user wants.
-var expectedReasons = []string{commonv1.ReasonScaledToZero, commonv1.ReasonRollingOut, commonv1.ReasonSpecPaused, commonv1.ReasonHibernating, commonv1.ReasonHibernated}
+var expectedReasons = []string{commonv1.ReasonScaledToZero, commonv1.ReasonRollingOut, commonv1.ReasonSpecPaused, commonv1.ReasonHibernating, commonv1.ReasonHibernated,
+	commonv1.ReasonBackupUnderWay, commonv1.ReasonSpecSuspended}
 
 // IsWarning reports whether the status of a condition is unwelcome, and not just an ordinary effect of a change that
 // the user asked for.

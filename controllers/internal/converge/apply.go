@@ -50,8 +50,14 @@ func childKey(kind, name string) string { return kind + "/" + name }
 // and joins the errors. Secrets and ConfigMaps must stand before the workloads whose pods start with them: if one
 // fails, the workloads after it are left as they are.
 func (c *Converger) Converge(ctx context.Context, owner Object, children ...Child) (Observed, error) {
+	observed, err := c.ApplyChildren(ctx, owner, children...)
+	return observed, errors.Join(err, c.prune(ctx, owner, children))
+}
+
+// ApplyChildren does the same and removes nothing: it is for what must stand before the others, whatever these are.
+func (c *Converger) ApplyChildren(ctx context.Context, owner Object, children ...Child) (Observed, error) {
 	observed := Observed{}
-	errs := make([]error, 0, len(children)+1)
+	errs := make([]error, 0, len(children))
 	apply := c.apply
 	for _, child := range children {
 		err := c.reconcileChild(ctx, owner, child, observed, apply)
@@ -63,7 +69,6 @@ func (c *Converger) Converge(ctx context.Context, owner Object, children ...Chil
 		}
 		errs = append(errs, err)
 	}
-	errs = append(errs, c.prune(ctx, owner, children))
 	return observed, errors.Join(errs...)
 }
 

@@ -20,6 +20,12 @@ func OperatorPeer(namespace string) []*networkingv1ac.NetworkPolicyPeerApplyConf
 		WithPodSelector(metav1ac.LabelSelector().WithMatchLabels(operatorLabels))}
 }
 
+// BackupPeer returns the pods that make backups, of the namespace: kind is the value of their label app.kubernetes.io/name.
+func BackupPeer(kind string) *networkingv1ac.NetworkPolicyPeerApplyConfiguration {
+	return networkingv1ac.NetworkPolicyPeer().WithPodSelector(metav1ac.LabelSelector().
+		WithMatchLabels(map[string]string{LabelName: kind, LabelManagedBy: ManagedBy}))
+}
+
 // NetworkPolicy admits the chosen peers, or else the pods of the namespace, and whoever the kind itself needs. ports
 // are those of the containers.
 func NetworkPolicy(kind, instance string, chosen *commonv1.NetworkPolicy, ports []networkingv1.NetworkPolicyPort,

@@ -89,6 +89,18 @@ func MergeAuthorities(a, b Identity) []byte {
 	return all.Bytes()
 }
 
+// SelectAuthorities returns those authorities that have one of these fingerprints.
+func SelectAuthorities(authorities []byte, fingerprints []string) []byte {
+	var selected bytes.Buffer
+	for _, block := range certificateBlocks(authorities) {
+		one, err := x509.ParseCertificate(block)
+		if err == nil && slices.Contains(fingerprints, Fingerprint(one)) {
+			_ = pem.Encode(&selected, &pem.Block{Type: "CERTIFICATE", Bytes: block}) // a buffer takes all
+		}
+	}
+	return selected.Bytes()
+}
+
 // Trusts reports whether an authority of this identity vouches for the other's certificate.
 func (i Identity) Trusts(other Identity, now time.Time) bool {
 	chain, err := ParseCertificates(other.Certificate)

@@ -1,0 +1,47 @@
+package backup
+
+import (
+	"time"
+)
+
+// Manifest describes one backup. It is written as JSON after the data, and read before it.
+type Manifest struct {
+	// Format of this manifest: 1. A runner refuses a later one.
+	Format int  `json:"format"`
+	Kind   Kind `json:"kind"`
+	// Item is the backup's name.
+	Item string `json:"item"`
+	// Time when the backup was begun.
+	Time time.Time `json:"time"`
+	// Size of the data in the store, in bytes, and its SHA-256 in hexadecimal.
+	Size   int64  `json:"size"`
+	SHA256 string `json:"sha256"`
+	// Compression of the data: "Gzip" or "None".
+	Compression string `json:"compression"`
+	// RawSize and RawSHA256 are those of the data before its compression.
+	RawSize   int64  `json:"rawSize"`
+	RawSHA256 string `json:"rawSHA256"`
+	// SourceUID is the UID of the EtcdCluster or Redis.
+	SourceUID string `json:"sourceUID"`
+	// ServerVersion that the data was read from, such as 3.6.16 or 8.0.1.
+	ServerVersion string `json:"serverVersion"`
+
+	// Revision of an etcd's keys in the data, and the ID of its cluster.
+	Revision  int64  `json:"revision,omitempty"`
+	ClusterID string `json:"clusterID,omitempty"`
+
+	// ReplicationID and Offset of a Redis at which the data was read.
+	ReplicationID string `json:"replicationID,omitempty"`
+	Offset        int64  `json:"offset,omitempty"`
+	// RDBVersion is the version of Redis' dump format, which an earlier server cannot load.
+	RDBVersion int `json:"rdbVersion,omitempty"`
+	// Keys in the dump, and those of them that have a time to live, as the dump itself counts them.
+	Keys    int64 `json:"keys,omitempty"`
+	Expires int64 `json:"expires,omitempty"`
+}
+
+// Format is the version of manifests that this release writes, and the latest that it reads.
+const Format = 1
+
+// MaxManifest bounds a manifest, in bytes.
+const MaxManifest = 16 << 10

@@ -1,0 +1,78 @@
+// Package backup holds what the operator, its runner and the restores agree on: how a backup is named and described in a store,
+// what a runner is told, and what it answers. It is pure.
+package backup
+
+import (
+	"crypto/sha256"
+	"encoding/hex"
+	"fmt"
+	"path"
+	"regexp"
+	"strings"
+	"time"
+)
+
+// A backup is three objects in one folder of the store. Their names are never used twice:
+//
+//	<prefix>/<namespace>/<name of the EtcdBackup or RedisBackup>/<item>.<etcd|redis>.data
+//	<prefix>/<namespace>/<name>/<item>.<etcd|redis>.json      manifest: written after the data; without it there is no backup
+//	<prefix>/<namespace>/<name>/<item>.<etcd|redis>.verified  empty: written once a server was started from the backup
+
+// Kind says what a backup is of.
+type Kind string
+
+// The kinds of data.
+const (
+	Etcd  Kind = "etcd"
+	Redis Kind = "redis"
+)
+
+// itemTime is how an item's name tells when it was begun.
+const itemTime = "20060102T150405Z"
+
+// The ends of the names of a backup's objects.
+const (
+	dataSuffix     = ".data"
+	manifestSuffix = ".json"
+	verifiedSuffix = ".verified"
+)
+
+var itemName = regexp.MustCompile(`^[0-9]{8}T[0-9]{6}Z-[0-9a-f]{8}$`)
+
+// Folder is where the backups of one object are, beneath the store's prefix.
+func Folder(namespace, name string) string { return path.Join(namespace, name) }
+
+// ItemName names one attempt at a backup: its time in UTC and eight digits that follow from the attempt.
+func ItemName(begun time.Time, owner string, scheduled time.Time, attempt int32) string {
+	sum := sha256.Sum256(fmt.Appendf(nil, "%s/%d/%d", owner, scheduled.Unix(), attempt))
+	return begun.UTC().Format(itemTime) + "-" + hex.EncodeToString(sum[:4])
+}
+
+// ItemTime reads from an item's name when it was begun.
+func ItemTime(item string) (time.Time, error) {
+	if !itemName.MatchString(item) {
+		return time.Time{}, fmt.Errorf("%q is not the name of a backup, such as 20060102T150405Z-89abcdef", item)
+	}
+	return time.Parse(itemTime, item[:len(itemTime)])
+}
+
+// DataName is the name of the item's data within its folder.
+func DataName(kind Kind, item string) string { return item + "." + string(kind) + dataSuffix }
+
+// ManifestName is the name of the item's manifest within its folder.
+func ManifestName(kind Kind, item string) string { return item + "." + string(kind) + manifestSuffix }
+
+// VerifiedName is the name of what says that the item was verified, within its folder.
+func VerifiedName(kind Kind, item string) string { return item + "." + string(kind) + verifiedSuffix }
+
+// ItemOf reads the item from the name of one of its objects within its folder; it is not ok for an object of another kind or
+// somebody else's.
+func ItemOf(kind Kind, object string) (item string, ok bool) {
+	for _, suffix := range []string{dataSuffix, manifestSuffix, verifiedSuffix} {
+		if item, ok = strings.CutSuffix(object, "."+string(kind)+suffix); ok {
+			_, err := ItemTime(item)
+			return item, err == nil
+		}
+	}
+	return "", false
+}

@@ -1,0 +1,26 @@
+package backup
+
+import commonv1 "github.com/mainstay-operator/mainstay-operator/api/common/v1"
+
+// Result is what a container of the runner leaves as its termination message, as JSON of at most MaxResult bytes.
+type Result struct {
+	// Error says what failed, in the words of the store or the server; empty if nothing did. A secret is never in it.
+	Error string `json:"error,omitempty"`
+	// Permanent: another attempt would fail in the same way, until a human changes something.
+	Permanent bool `json:"permanent,omitempty"`
+	// Item that was written, fetched or verified.
+	Item *commonv1.BackupItem `json:"item,omitempty"`
+	// RawSize of what was fetched, decompressed, in bytes. Only fetch has it.
+	RawSize int64 `json:"rawSize,omitempty"`
+	// Items are the newest in the folder, after retention, the newest first; as many as fit. Only finish has them.
+	Items []commonv1.BackupItem `json:"items,omitempty"`
+	// Warning says what was not deleted, and why: the backup itself is as it should be. A secret is never in it.
+	Warning string `json:"warning,omitempty"`
+	// Deleted counts the items that retention and the removal of former attempts have deleted.
+	Deleted int `json:"deleted,omitempty"`
+}
+
+// MaxResult bounds a Result, in bytes. Kubelet gives all containers of a pod 12 KiB together, and each no more than 4 KiB
+// (pkg/kubelet/container/runtime.go, MaxContainerTerminationMessageLength and MaxPodTerminationMessageLogLength): five have
+// 2457 bytes each.
+const MaxResult = 2 << 10

@@ -1,0 +1,112 @@
+package source
+
+import (
+	"crypto/rand"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+)
+
+// etcdServer is a member of a real etcd.
+type etcdServer struct {
+	process
+	endpoint string
+	*etcdMember
+}
+
+// startEtcd starts a cluster of so many members, and waits until each has a leader. Further words are for all of them.
+func startEtcd(t *testing.T, size int, words ...string) []etcdServer {
+	t.Helper()
+	var hosts, peers []string
+	for n := range size {
+		hosts = append(hosts, newAddress())
+		peers = append(peers, fmt.Sprintf("m%d=http://%s:2380", n, hosts[n]))
+	}
+	cluster := make([]etcdServer, size)
+	for n, host := range hosts {
+		peer := fmt.Sprintf("http://%s:2380", host)
+		own := []string{fmt.Sprint("--name=m", n), "--data-dir=" + t.TempDir(), "--log-level=error", "--listen-peer-urls=" + peer,
+			"--initial-advertise-peer-urls=" + peer, "--initial-cluster=" + strings.Join(peers, ","), "--unsafe-no-fsync",
+			"--heartbeat-interval=300", "--election-timeout=3000"} // a machine that is busy makes no other leader
+		if len(words) == 0 {
+			own = append(own, "--listen-client-urls=http://"+host+":2379", "--advertise-client-urls=http://"+host+":2379")
+		}
+		for _, word := range words {
+			own = append(own, strings.ReplaceAll(word, "HOST", host))
+		}
+		cluster[n] = etcdServer{process: startProcess(t, "etcd", own...), endpoint: host + ":2379"}
+	}
+	if len(words) == 0 {
+		for n := range cluster {
+			cluster[n].connect()
+		}
+	}
+	return cluster
+}
+
+// connect waits until the member has a leader.
+func (s *etcdServer) connect() {
+	s.t.Helper()
+	eventually(s.t, "it has a leader", func() bool {
+		m, err := openMember(s.t.Context(), s.endpoint, login{})
+		if err != nil {
+			return false
+		}
+		if !m.hasLeader {
+			m.close()
+			return false
+		}
+		s.etcdMember = m
+		return true
+	})
+	s.t.Cleanup(s.close)
+}
+
+// put writes so many keys of that size, which do not shrink.
+func (s *etcdServer) put(count, size int) {
+	s.t.Helper()
+	value := make([]byte, size)
+	_, _ = rand.Read(value)
+	for n := range count {
+		if _, err := s.client.Put(s.t.Context(), fmt.Sprint("key", n), string(value)); err != nil {
+			s.t.Fatal(err)
+		}
+	}
+}
+
+// leaderFirst returns the members, the leader before the others.
+func leaderFirst(t *testing.T, cluster []etcdServer) []etcdServer {
+	t.Helper()
+	for n := range cluster {
+		if err := cluster[n].look(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+		if cluster[n].isLeader {
+			cluster[0], cluster[n] = cluster[n], cluster[0]
+		}
+	}
+	if !cluster[0].isLeader {
+		t.Fatal("nobody leads")
+	}
+	return cluster
+}
+
+func endpointsOf(cluster []etcdServer) []string {
+	var all []string
+	for _, s := range cluster {
+		all = append(all, s.endpoint)
+	}
+	return all
+}
+
+func newFile(t *testing.T) *os.File {
+	t.Helper()
+	file, err := os.Create(filepath.Join(t.TempDir(), "data"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = file.Close() })
+	return file
+}

@@ -1,0 +1,108 @@
+package source
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"runtime/debug"
+	"time"
+
+	"go.etcd.io/bbolt"
+
+	"github.com/mainstay-operator/mainstay-operator/controllers/internal/backup/trailer"
+)
+
+var errNoProgress = fmt.Errorf("nothing has arrived for %s", progressTimeout)
+
+// snapshot copies the member's data into the file.
+func (m *etcdMember) snapshot(ctx context.Context, file *os.File) (Meta, error) {
+	ctx, end := context.WithCancelCause(ctx)
+	defer end(nil)
+	stalled := time.AfterFunc(progressTimeout, func() { end(errNoProgress) })
+	defer stalled.Stop()
+	answer, err := m.client.SnapshotWithVersion(ctx)
+	if err != nil {
+		return Meta{}, fmt.Errorf("asking for a snapshot: %w", causeOf(ctx, said(err)))
+	}
+	defer func() { _ = answer.Snapshot.Close() }()
+	progressing := readerFunc(func(p []byte) (int, error) {
+		n, err := answer.Snapshot.Read(p)
+		stalled.Reset(progressTimeout)
+		if err != nil && !errors.Is(err, io.EOF) {
+			err = causeOf(ctx, said(err))
+		}
+		return n, err
+	})
+	if err := copyChecked(file, progressing); err != nil {
+		return Meta{}, fmt.Errorf("reading the snapshot: %w", err)
+	}
+	revision, err := revisionIn(file.Name())
+	if err != nil {
+		return Meta{}, fmt.Errorf("reading the snapshot: %w", err)
+	}
+	return m.metaOf(answer, revision)
+}
+
+type readerFunc func(p []byte) (int, error)
+
+func (f readerFunc) Read(p []byte) (int, error) { return f(p) }
+
+// causeOf is why the context has ended, or else the error.
+func causeOf(ctx context.Context, err error) error {
+	if ended := context.Cause(ctx); ended != nil {
+		return ended
+	}
+	return err
+}
+
+// copyChecked copies a snapshot, whose last 32 bytes are the SHA-256 of all before, as etcd's server appends it.
+func copyChecked(to io.Writer, from io.Reader) error {
+	sum := sha256.New()
+	split := trailer.New(sum, sha256.Size)
+	if _, err := io.CopyBuffer(io.MultiWriter(to, split), from, make([]byte, readBuffer)); err != nil {
+		return err
+	}
+	if string(sum.Sum(nil)) != string(split.Last()) {
+		return errors.New("it was broken off, or damaged on the way: its SHA-256 is another")
+	}
+	return nil
+}
+
+// revisionSize is how long a revision is in etcd's data at least: eight bytes of its own, "_", and eight of its part.
+const revisionSize = 17
+
+// revisionIn returns the revision of the keys in a snapshot, as etcd reckons it when it starts from it (mvcc/kvstore.go, restore):
+// that of the last change, or the last that was compacted if that one dropped it.
+func revisionIn(path string) (revision int64, err error) {
+	// The file comes from a server: pages that lead nowhere are no reason to end.
+	defer debug.SetPanicOnFault(debug.SetPanicOnFault(true))
+	defer func() {
+		if cause := recover(); cause != nil {
+			err = errors.New("its pages are damaged")
+		}
+	}()
+	data, err := bbolt.Open(path, 0o400, &bbolt.Options{ReadOnly: true, Timeout: replyTimeout})
+	if err != nil {
+		return 0, fmt.Errorf("it is no data of etcd: %w", err)
+	}
+	defer func() { _ = data.Close() }()
+	err = data.View(func(tx *bbolt.Tx) error {
+		keys, meta := tx.Bucket([]byte("key")), tx.Bucket([]byte("meta"))
+		if keys == nil || meta == nil {
+			return errors.New("it has no keys of etcd")
+		}
+		revision = 1 // without any key
+		last, _ := keys.Cursor().Last()
+		for _, key := range [][]byte{last, meta.Get([]byte("finishedCompactRev")), meta.Get([]byte("scheduledCompactRev"))} {
+			if len(key) >= revisionSize {
+				revision = max(revision, int64(binary.BigEndian.Uint64(key))) //nolint:gosec // a negative one does not count
+			}
+		}
+		return nil
+	})
+	return revision, err
+}

@@ -1,0 +1,41 @@
+package source
+
+import (
+	"crypto/tls"
+	"errors"
+	"io/fs"
+
+	"github.com/mainstay-operator/mainstay-operator/controllers/internal/backup"
+)
+
+// login is how to get into a server.
+type login struct {
+	user, password string      // both empty without a login
+	secure         *tls.Config // nil in the clear
+}
+
+// loginOf returns the login whose files are in the directory.
+func loginOf(from backup.Source, dir string) (login, error) {
+	user, err := readWord(dir, "username")
+	if err != nil {
+		return login{}, err
+	}
+	password, err := readWord(dir, "password")
+	if err != nil {
+		return login{}, err
+	}
+	if user == "" || password == "" {
+		return login{}, permanent{errors.New("username or password of the source is empty")}
+	}
+	secure, err := tlsConfig(from, dir)
+	return login{user, password, secure}, err
+}
+
+// etcdLoginOf is loginOf for a server that may let in whoever connects: there is no username then.
+func etcdLoginOf(from backup.Source, dir string) (login, error) {
+	if _, err := readWord(dir, "username"); errors.Is(err, fs.ErrNotExist) {
+		secure, err := tlsConfig(from, dir)
+		return login{secure: secure}, err
+	}
+	return loginOf(from, dir)
+}

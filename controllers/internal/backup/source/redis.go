@@ -1,0 +1,128 @@
+package source
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"slices"
+	"time"
+
+	"github.com/mainstay-operator/mainstay-operator/controllers/internal/backup"
+	"github.com/mainstay-operator/mainstay-operator/controllers/internal/backup/rdb"
+)
+
+const (
+	// maxRedisNodes bounds the servers that are asked: a set has at most 9.
+	maxRedisNodes = 16
+	// catchUpLimit is how long replicas have to reach what the master had: those in sync take milliseconds.
+	catchUpLimit = time.Minute
+)
+
+// Redis writes a dump of a Redis to w. It is of a replica that has all that the master had when the backup began; of the master
+// only if no replica is connected to it. A dump is whole, or there is an error. Reading w slowly would make the server give up
+// the dump, so w should be a file.
+func Redis(ctx context.Context, from backup.Source, dir string, w io.Writer) (Meta, error) {
+	as, err := loginOf(from, dir)
+	if err != nil {
+		return Meta{}, err
+	}
+	ctx, end := context.WithCancel(ctx)
+	defer end() // closes all connections
+	nodes, err := openNodes(ctx, from.Endpoints, as)
+	if err != nil {
+		return Meta{}, err
+	}
+	chosen, barrier, err := chooseNode(ctx, nodes, catchUpLimit)
+	if err != nil {
+		return Meta{}, err
+	}
+	meta, err := chosen.dump(barrier, w, progressTimeout)
+	if err != nil && ctx.Err() != nil {
+		err = fmt.Errorf("%s: reading the dump: %w", chosen.endpoint, ctx.Err()) // which has closed the connection
+	}
+	return meta, err
+}
+
+// openNodes connects to all servers, and returns those that answer: there must be a master among them, and no other.
+func openNodes(ctx context.Context, endpoints []string, as login) (nodes []*redisNode, err error) {
+	if len(endpoints) > maxRedisNodes {
+		return nil, fmt.Errorf("%d servers are more than %d", len(endpoints), maxRedisNodes)
+	}
+	var failures []error
+	var master *redisNode
+	for _, endpoint := range endpoints {
+		n, err := openNode(ctx, endpoint, as)
+		if err != nil {
+			failures = append(failures, err)
+			continue
+		}
+		if n.said.isMaster && master != nil {
+			return nil, fmt.Errorf("%s and %s are both masters; a backup waits until one of them is not", master.endpoint, endpoint)
+		}
+		if n.said.isMaster {
+			master = n
+		}
+		nodes = append(nodes, n)
+	}
+	if master == nil {
+		return nil, fmt.Errorf("no server answers as a master: %w", errors.Join(append(failures, ctx.Err())...))
+	}
+	return nodes, nil
+}
+
+// chooseNode returns the server to read, and what the master had: the barrier. It waits for a replica that has all of that.
+func chooseNode(ctx context.Context, nodes []*redisNode, limit time.Duration) (chosen *redisNode, barrier replication, err error) {
+	master := nodes[slices.IndexFunc(nodes, func(n *redisNode) bool { return n.said.isMaster })]
+	barrier = master.said
+	replicas := slices.DeleteFunc(slices.Clone(nodes), func(n *redisNode) bool { return !n.said.follows(barrier) })
+	if len(replicas) == 0 {
+		return master, barrier, nil
+	}
+	ctx, done := context.WithTimeout(ctx, limit)
+	defer done()
+	tick := time.NewTicker(pollInterval)
+	defer tick.Stop()
+	for {
+		var failures []error
+		for _, r := range replicas {
+			err := r.look()
+			if err == nil && r.said.has(barrier) {
+				return r, barrier, nil
+			}
+			failures = append(failures, err)
+		}
+		select {
+		case <-ctx.Done():
+			return nil, replication{}, fmt.Errorf("no replica has reached offset %d of the master %s: %w",
+				barrier.offset, master.endpoint, errors.Join(append(failures, ctx.Err())...))
+		case <-tick.C:
+		}
+	}
+}
+
+// dump asks the server for all its data, as a replica does that wants nothing else, and writes it to w.
+func (n *redisNode) dump(barrier replication, w io.Writer, progress time.Duration) (Meta, error) {
+	n.conn.timeout = progress
+	meta := Meta{ServerVersion: n.said.version}
+	var err error
+	if meta.ReplicationID, meta.Offset, err = n.conn.beginSync(); err != nil {
+		return Meta{}, fmt.Errorf("%s: asking for a dump: %w", n.endpoint, err)
+	}
+	// A master begins another history with its first replica, and has all of its own data. A replica may follow another master by now,
+	// or give what it is giving to somebody else already.
+	if !n.said.isMaster && (meta.ReplicationID != barrier.id || meta.Offset < barrier.offset) {
+		return Meta{}, fmt.Errorf("%s: its dump begins at offset %d of %s, not after %d of %s: the master has changed meanwhile, "+
+			"or another dump was under way", n.endpoint, meta.Offset, meta.ReplicationID, barrier.offset, barrier.id)
+	}
+	content, err := n.conn.payload()
+	if err != nil {
+		return Meta{}, fmt.Errorf("%s: waiting for the dump: %w", n.endpoint, err)
+	}
+	is, err := rdb.Read(io.TeeReader(content, w))
+	if err != nil {
+		return Meta{}, fmt.Errorf("%s: reading the dump: %w", n.endpoint, err)
+	}
+	meta.RDBVersion, meta.Keys, meta.Expires = is.Version, is.Keys, is.Expires
+	return meta, nil
+}

@@ -1,0 +1,94 @@
+package backup
+
+import (
+	"time"
+
+	commonv1 "github.com/mainstay-operator/mainstay-operator/api/common/v1"
+)
+
+// Program is where the runner is in the operator's image. Command words follow it, then --task and a Task as JSON. A task holds
+// no secret: those are files.
+const Program = "/backup-runner"
+
+// The commands of the runner, each a container of a pod.
+const (
+	// CommandInstall copies the runner to ProgramDir, from where a container with a server's image starts it.
+	CommandInstall = "install"
+	// CommandBackup reads the source and writes data and manifest into the store. It first deletes what Task.Former names and is no
+	// backup, and at last the rest of it.
+	CommandBackup = "backup"
+	// CommandFetch reads an item back from the store into ScratchDir, decompressed, and checks both sums.
+	CommandFetch = "fetch"
+	// CommandServe hands what was fetched to members of an etcd, who show a certificate of PeersDir's authority (package serve).
+	CommandServe = "serve"
+	// CommandVerify runs in the server's image, without any secret: it starts a server from what was fetched and compares it with
+	// the manifest. It writes VerdictFile.
+	CommandVerify = "verify"
+	// CommandFinish marks the item as verified if VerdictFile says so, deletes what retention does not keep, and lists what is left.
+	CommandFinish = "finish"
+)
+
+// Directories and files in the runner's pods.
+const (
+	ScratchDir     = "/scratch"               // emptyDir that all containers share
+	StoreDir       = "/store"                 // the volume of a volume store
+	StoreSecretDir = "/etc/backup/store"      // accessKeyID, secretAccessKey, sessionToken
+	StoreCADir     = "/etc/backup/store-ca"   // ca.crt
+	SourceDir      = "/etc/backup/source"     // username, password; with tls ca.crt; tls.crt, tls.key where servers ask for them
+	PeersDir       = "/etc/backup/peers"      // of an EtcdCluster: ca.crt, tls.crt, tls.key by which its members know each other
+	ProgramDir     = "/backup-runner-program" // emptyDir with the runner
+	DataFile       = ScratchDir + "/data"     // what was fetched, decompressed
+	ManifestFile   = ScratchDir + "/manifest.json"
+	VerdictFile    = ScratchDir + "/verified"
+)
+
+// Where CommandServe hands out what was fetched: by TLS, with certificates on both sides.
+const (
+	ServePort    = 8443
+	ManifestPath = "/manifest" // ManifestFile
+	DataPath     = "/data"     // DataFile
+)
+
+// Task is what a runner is told.
+type Task struct {
+	Kind Kind `json:"kind"`
+	// Store as the object has it; its secrets are in StoreSecretDir and StoreCADir, a volume is at StoreDir.
+	Store commonv1.BackupStore `json:"store"`
+	// Folder within the store, as Folder gives it.
+	Folder string `json:"folder"`
+	// Item to write, or to read.
+	Item string `json:"item,omitempty"`
+	// Choose says which item to fetch where none is named, and whether a named one may be unverified. Without it, it may.
+	Choose *Choice `json:"choose,omitempty"`
+	// Time when the backup was begun.
+	Time time.Time `json:"time,omitzero"`
+	// Former are items of former attempts of the same run; what is there of them is deleted, unless it is verified.
+	Former []string `json:"former,omitempty"`
+	// Verify: the item is verified before it counts.
+	Verify      bool                       `json:"verify,omitempty"`
+	Compression commonv1.BackupCompression `json:"compression,omitempty"`
+	Retention   *commonv1.BackupRetention  `json:"retention,omitempty"`
+	Source      *Source                    `json:"source,omitempty"`
+	// MaxVersion is the version of the server that is to load the data; a backup that it cannot load is refused, by etcd's minor
+	// version or by the version of Redis' dump format. Empty: any.
+	MaxVersion string `json:"maxVersion,omitempty"`
+}
+
+// Choice chooses one item of a folder.
+type Choice struct {
+	// Before: the latest that was begun before; zero means the latest of all.
+	Before time.Time `json:"before,omitzero"`
+	// AllowUnverified takes one that was not verified, too.
+	AllowUnverified bool `json:"allowUnverified,omitempty"`
+}
+
+// Source is where a backup's data comes from.
+type Source struct {
+	UID string `json:"uid"`
+	// Endpoints are host:port of all servers, by names in DNS that are the object's own.
+	Endpoints []string `json:"endpoints"`
+	// TLS: connections use the files in SourceDir.
+	TLS bool `json:"tls,omitempty"`
+	// ServerName is a name that the certificates of all servers have; empty: the host of each endpoint.
+	ServerName string `json:"serverName,omitempty"`
+}

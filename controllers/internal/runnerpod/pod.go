@@ -1,0 +1,123 @@
+// Package runnerpod makes pods in which the backup runner works: in the namespace of the object that asks for it, restricted, with
+// the store's Secrets mounted as files. It is pure.
+package runnerpod
+
+import (
+	"encoding/json"
+	"fmt"
+	"strings"
+
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/resource"
+	corev1ac "k8s.io/client-go/applyconfigurations/core/v1"
+
+	commonv1 "github.com/mainstay-operator/mainstay-operator/api/common/v1"
+	"github.com/mainstay-operator/mainstay-operator/controllers/internal/backup"
+	"github.com/mainstay-operator/mainstay-operator/controllers/internal/parts"
+)
+
+const (
+	// UID that the runner's pods run as: any will do.
+	UID = 65532
+
+	// ScratchVolume is mounted at backup.ScratchDir.
+	ScratchVolume = "scratch"
+
+	programVolume = "program"
+	storeVolume   = "store"
+	storeSecret   = "store-secret"
+	storeCA       = "store-ca"
+
+	// memory is what a container of the runner may use. The runner itself stays below 64 MiB; the rest is the file cache's that
+	// the kernel counts.
+	memory = "96Mi"
+)
+
+// Runner returns a container of the operator's image that runs one command of the runner.
+func Runner(command, image string, task backup.Task) *corev1ac.ContainerApplyConfiguration {
+	return newContainer(command, image).
+		WithCommand(words(backup.Program, command, task)...).
+		WithResources(corev1ac.ResourceRequirements().
+			WithRequests(corev1.ResourceList{corev1.ResourceCPU: resource.MustParse("10m"), corev1.ResourceMemory: resource.MustParse("32Mi")}).
+			WithLimits(corev1.ResourceList{corev1.ResourceMemory: resource.MustParse(memory)}))
+}
+
+// Installer returns the container that puts the runner where a container with another image starts it.
+func Installer(image string) *corev1ac.ContainerApplyConfiguration {
+	return newContainer(backup.CommandInstall, image).
+		WithCommand(backup.Program, backup.CommandInstall, backup.ProgramDir).
+		WithVolumeMounts(corev1ac.VolumeMount().WithName(programVolume).WithMountPath(backup.ProgramDir))
+}
+
+// Installed returns a container of a server's image that runs one command of the runner, which an Installer has put there.
+func Installed(command, image string, task backup.Task, resources corev1.ResourceRequirements) *corev1ac.ContainerApplyConfiguration {
+	return newContainer(command, image).
+		WithCommand(words(backup.ProgramDir+backup.Program, command, task)...).
+		WithResources(parts.ToApplyConfig[corev1ac.ResourceRequirementsApplyConfiguration](resources)).
+		WithVolumeMounts(corev1ac.VolumeMount().WithName(programVolume).WithMountPath(backup.ProgramDir).WithReadOnly(true))
+}
+
+// newContainer returns one that may write into ScratchDir alone.
+func newContainer(name, image string) *corev1ac.ContainerApplyConfiguration {
+	return corev1ac.Container().WithName(name).WithImage(image).
+		WithSecurityContext(parts.RestrictedContainer()).
+		WithTerminationMessagePolicy(corev1.TerminationMessageReadFile).
+		WithVolumeMounts(corev1ac.VolumeMount().WithName(ScratchVolume).WithMountPath(backup.ScratchDir))
+}
+
+func words(program, command string, task backup.Task) []string {
+	text, err := json.Marshal(task)
+	if err != nil {
+		panic(fmt.Sprintf("a task is no JSON: %v", err)) // a bug: its types are fixed
+	}
+	// Kubelet would expand $(NAME).
+	return []string{program, command, "--task", strings.ReplaceAll(string(text), "$", `\u0024`)}
+}
+
+// WithStore mounts the store, and with it its Secrets, into a container.
+func WithStore(container *corev1ac.ContainerApplyConfiguration, store commonv1.BackupStore) *corev1ac.ContainerApplyConfiguration {
+	if v := store.Volume; v != nil {
+		return container.WithVolumeMounts(corev1ac.VolumeMount().WithName(storeVolume).WithMountPath(backup.StoreDir))
+	}
+	container.WithVolumeMounts(corev1ac.VolumeMount().WithName(storeSecret).WithMountPath(backup.StoreSecretDir).WithReadOnly(true))
+	if store.S3.CASecretName != "" {
+		container.WithVolumeMounts(corev1ac.VolumeMount().WithName(storeCA).WithMountPath(backup.StoreCADir).WithReadOnly(true))
+	}
+	return container
+}
+
+// Volumes are those of a pod with containers of this package.
+func Volumes(store commonv1.BackupStore) []*corev1ac.VolumeApplyConfiguration {
+	list := []*corev1ac.VolumeApplyConfiguration{
+		corev1ac.Volume().WithName(ScratchVolume).WithEmptyDir(corev1ac.EmptyDirVolumeSource()),
+		corev1ac.Volume().WithName(programVolume).WithEmptyDir(corev1ac.EmptyDirVolumeSource()),
+	}
+	if v := store.Volume; v != nil {
+		return append(list, corev1ac.Volume().WithName(storeVolume).WithPersistentVolumeClaim(
+			corev1ac.PersistentVolumeClaimVolumeSource().WithClaimName(v.ClaimName)))
+	}
+	list = append(list, SecretVolume(storeSecret, store.S3.SecretName, []string{"accessKeyID", "secretAccessKey"}, "sessionToken"))
+	if store.S3.CASecretName != "" {
+		list = append(list, SecretVolume(storeCA, store.S3.CASecretName, []string{"ca.crt"}))
+	}
+	return list
+}
+
+// SecretVolume has no more of a Secret than these keys. The pod waits for the needed ones; the others may be missing.
+func SecretVolume(volume, secret string, needed []string, others ...string) *corev1ac.VolumeApplyConfiguration {
+	sources := corev1ac.ProjectedVolumeSource().WithDefaultMode(0o440).WithSources(keysOf(secret, needed))
+	if len(others) > 0 {
+		optional := keysOf(secret, others)
+		optional.Secret.WithOptional(true)
+		sources.WithSources(optional)
+	}
+	return corev1ac.Volume().WithName(volume).WithProjected(sources)
+}
+
+func keysOf(secret string, keys []string) *corev1ac.VolumeProjectionApplyConfiguration {
+	projection := corev1ac.SecretProjection().WithName(secret)
+	for _, key := range keys {
+		projection.WithItems(corev1ac.KeyToPath().WithKey(key).WithPath(key))
+	}
+	return corev1ac.VolumeProjection().WithSecret(projection)
+}
