@@ -1,0 +1,144 @@
+package backup
+
+import (
+	"testing"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	commonv1 "github.com/mainstay-operator/mainstay-operator/api/common/v1"
+	databasev1alpha1 "github.com/mainstay-operator/mainstay-operator/api/database/v1alpha1"
+	"github.com/mainstay-operator/mainstay-operator/controllers/internal/backup"
+)
+
+func TestNextStep(t *testing.T) {
+	soon, late := testTime.Add(time.Minute), testTime.Add(defaultDeadline)
+	gated := func(pod *corev1.Pod) {
+		pod.Spec.SchedulingGates, pod.Spec.NodeName = []corev1.PodSchedulingGate{{Name: schedulingGate}}, ""
+	}
+	works := func(pod *corev1.Pod) {
+		pod.Status.InitContainerStatuses = []corev1.ContainerStatus{{Name: backup.CommandBackup, State: corev1.ContainerState{Running: &corev1.ContainerStateRunning{}}}}
+	}
+	due := func(b *databasev1alpha1.EtcdBackup) { b.Status.Next = timeAt(testTime) }
+	suspended := func(b *databasev1alpha1.EtcdBackup) { b.Spec.Suspend = true }
+	retrying := func(b *databasev1alpha1.EtcdBackup) {
+		b.Status.Run.Phase, b.Status.Run.FinishTime = commonv1.BackupRetrying, timeAt(testTime)
+	}
+	refused := func(b *databasev1alpha1.EtcdBackup) { b.Status.Run.Refused = true }
+	succeeded := func(b *databasev1alpha1.EtcdBackup) { b.Status.Run.Phase = commonv1.BackupSucceeded }
+	pod := func(change ...func(*corev1.Pod)) *corev1.Pod { return podOf(running("1"), "1", change...) }
+	sidecar := func(pod *corev1.Pod) {
+		ended(mainContainer, 0, "")(pod)
+		pod.Status.Phase = corev1.PodRunning
+	}
+	stranger := func(pod *corev1.Pod) { pod.OwnerReferences = nil }
+
+	for _, c := range []struct {
+		reason  string
+		b       *databasev1alpha1.EtcdBackup
+		pod     *corev1.Pod
+		unready bool
+		now     time.Time
+		want    step
+	}{
+		{"nothing is due", newBackup(), nil, false, soon, stepWait},
+		{"due later", newBackup(due), nil, false, testTime.Add(-time.Second), stepWait},
+		{"due", newBackup(due), nil, false, soon, stepBegin},
+		{"due, and no source", newBackup(due), nil, true, soon, stepWait},
+		{"due and suspended", newBackup(due, suspended), nil, false, soon, stepWait},
+		{"due after the last one", running("1", succeeded, due), nil, false, soon, stepBegin},
+
+		{"journaled", running(""), nil, false, soon, stepCreate},
+		{"journaled, and the source went", running(""), nil, true, soon, stepWait},
+		{"journaled, then suspended", running("", suspended), nil, false, soon, stepWait},
+		{"journaled, and too late", running(""), nil, false, late, stepRecord},
+		{"created", running(""), pod(gated), false, soon, stepJournalUID},
+		{"created and too late", running(""), pod(gated), false, late, stepRecord},
+		{"created, and being deleted", running(""), pod(gated, deleting), false, soon, stepWait},
+		{"a pod without gate has the name", running(""), pod(), false, soon, stepRefuse},
+		{"somebody else's pod has the name", running(""), pod(gated, stranger), false, soon, stepRefuse},
+
+		{"adopted", running("1"), pod(gated), false, soon, stepStart},
+		{"adopted, then suspended", running("1", suspended), pod(gated), false, soon, stepWait},
+		{"suspended for too long", running("1", suspended), pod(gated), false, late, stepStop},
+		{"waits for its node", running("1"), pod(), false, soon, stepWait},
+		{"waited too long", running("1"), pod(), false, late, stepStop},
+		{"stopped", running("1"), pod(deleting), false, testTime.Add(lostAfter), stepWait},
+		{"works", running("1"), pod(works), false, soon, stepWait},
+		{"works, however long", running("1"), pod(works), false, late.Add(9 * time.Hour), stepWait},
+		{"works, though suspended", running("1", suspended), pod(works), false, soon, stepWait},
+		{"is done", running("1"), pod(allWell), false, soon, stepRecord},
+		{"is done beside a container of somebody else's", running("1"), pod(sidecar), false, soon, stepRecord},
+		{"failed", running("1"), pod(ended(backup.CommandBackup, 1, "")), false, soon, stepRecord},
+		{"is gone", running("1"), nil, false, soon, stepRecord},
+		{"is another one now", running("1"), podOf(running("1"), "2"), false, soon, stepRecord},
+		{"deleted before it had a node", running("1"), pod(gated, deleting), false, soon, stepRecord},
+		{"deleted, and its node is silent", running("1"), pod(works, deleting), false, testTime.Add(lostAfter), stepWait},
+		{"deleted, and its node has been silent", running("1"), pod(works, deleting), false, testTime.Add(lostAfter + time.Second), stepRecord},
+
+		{"backs off", running("1", retrying), nil, false, testTime.Add(minBackoff - time.Second), stepWait},
+		{"has backed off", running("1", retrying), nil, false, testTime.Add(minBackoff), stepRetry},
+		{"refused: backs off for longer", running("1", retrying, refused), nil, false, testTime.Add(maxBackoff - time.Second), stepWait},
+		{"refused: has backed off", running("1", retrying, refused), nil, false, testTime.Add(maxBackoff), stepRetry},
+		{"has backed off, and no source", running("1", retrying), nil, true, soon, stepWait},
+		{"has backed off, and is suspended", running("1", retrying, suspended), nil, false, soon, stepWait},
+		{"no time is left", running("1", retrying), nil, false, late, stepGiveUp},
+		{"no time is left, and no source", running("1", retrying), nil, true, late, stepGiveUp},
+	} {
+		equal(t, c.reason, nextStep(c.b, c.pod, !c.unready, c.now), c.want)
+	}
+}
+
+func TestRetryTime(t *testing.T) {
+	for attempt, want := range map[int32]time.Duration{
+		-7: 10 * time.Second, 0: 10 * time.Second, 1: 10 * time.Second, 2: 20 * time.Second, 3: 40 * time.Second, 4: 80 * time.Second, 5: 160 * time.Second,
+		6: 5 * time.Minute, 7: 5 * time.Minute, 400: 5 * time.Minute,
+	} {
+		run := &commonv1.BackupRun{Attempt: attempt, FinishTime: timeAt(testTime)}
+		equal(t, "after attempt", retryTime(run).Sub(testTime), want)
+		run.Refused = true
+		equal(t, "refused", retryTime(run).Sub(testTime), maxBackoff)
+	}
+}
+
+func TestNeedsNoPod(t *testing.T) {
+	ended := func(b *databasev1alpha1.EtcdBackup) { b.Status.Run.Phase = commonv1.BackupRetrying }
+	pod := podOf(running("1"), "1")
+	for _, c := range []struct {
+		reason string
+		b      *databasev1alpha1.EtcdBackup
+		pod    *corev1.Pod
+		want   bool
+	}{
+		{"of the attempt under way", running("1"), pod, false},
+		{"of the attempt that is journaled", running(""), pod, false},
+		{"of an attempt that has ended", running("1", ended), pod, true},
+		{"made once too often", running("2"), pod, true},
+		{"of no attempt", newBackup(), pod, true},
+		{"being deleted", newBackup(), podOf(running("1"), "1", deleting), false},
+		{"somebody else's", newBackup(), &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Name: pod.Name}}, false},
+	} {
+		equal(t, c.reason, needsNoPod(c.b, c.pod), c.want)
+	}
+}
+
+func TestRequeueAfter(t *testing.T) {
+	for _, c := range []struct {
+		reason string
+		b      *databasev1alpha1.EtcdBackup
+		pod    *corev1.Pod
+		want   time.Duration
+	}{
+		{"nothing", newBackup(), nil, 0},
+		{"due later", newBackup(func(b *databasev1alpha1.EtcdBackup) { b.Status.Next = timeAt(testTime.Add(time.Hour)) }), nil, time.Hour},
+		{"waits for its source", newBackup(func(b *databasev1alpha1.EtcdBackup) { b.Status.Next = timeAt(testTime) }), nil, defaultDeadline},
+		{"runs", running("1"), nil, defaultDeadline},
+		{"backs off", running("1", func(b *databasev1alpha1.EtcdBackup) {
+			b.Status.Run.Phase, b.Status.Run.FinishTime = commonv1.BackupRetrying, timeAt(testTime)
+		}), nil, minBackoff},
+		{"is being deleted", running("1"), podOf(running("1"), "1", deleting), lostAfter + time.Second},
+	} {
+		equal(t, c.reason, requeueAfter(c.b, c.pod, testTime), c.want)
+	}
+}

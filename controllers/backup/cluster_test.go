@@ -1,0 +1,271 @@
+package backup
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	apiequality "k8s.io/apimachinery/pkg/api/equality"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/labels"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/runtime/serializer"
+	"k8s.io/apimachinery/pkg/types"
+	utilruntime "k8s.io/apimachinery/pkg/util/runtime"
+	testingclient "k8s.io/client-go/testing"
+	"k8s.io/client-go/tools/events"
+	clocktesting "k8s.io/utils/clock/testing"
+	ctrl "sigs.k8s.io/controller-runtime"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/client/fake"
+	"sigs.k8s.io/controller-runtime/pkg/client/interceptor"
+
+	databasev1alpha1 "github.com/mainstay-operator/mainstay-operator/api/database/v1alpha1"
+	"github.com/mainstay-operator/mainstay-operator/controllers/internal/converge"
+)
+
+var (
+	key = types.NamespacedName{Namespace: "ns", Name: "nightly"}
+
+	scheme = func() *runtime.Scheme {
+		s := runtime.NewScheme()
+		utilruntime.Must(corev1.AddToScheme(s))
+		utilruntime.Must(databasev1alpha1.AddToScheme(s))
+		return s
+	}()
+
+	errKilled     = errors.New("this operator was killed")
+	errAnswerLost = errors.New("the answer was lost")
+)
+
+// fakeCluster is an API server, a kubelet and a garbage collector; operators come and go. After every write it checks what must always
+// hold.
+type fakeCluster struct {
+	t      *testing.T
+	server client.WithWatch
+	// ends are how the pods of the attempts end, in the order in which they start; the last one is for all that follow, too.
+	ends []func(*corev1.Pod)
+	now  time.Time
+	// absent is true while there is nothing to back up.
+	absent bool
+
+	uids  int
+	ran   []string             // names of the pods that the kubelet has started, in order
+	bound map[string]types.UID // pod name → the one UID that ever lost its gate
+}
+
+func newFakeCluster(t *testing.T, ends ...func(*corev1.Pod)) *fakeCluster {
+	t.Helper()
+	w := &fakeCluster{t: t, ends: ends, now: testTime, bound: map[string]types.UID{}}
+	w.server = interceptor.NewClient(
+		fake.NewClientBuilder().WithScheme(scheme).WithStatusSubresource(&databasev1alpha1.EtcdBackup{}).
+			// the default tracker also keeps managed fields, at a hundred times the cost
+			WithObjectTracker(testingclient.NewObjectTracker(scheme, serializer.NewCodecFactory(scheme).UniversalDecoder())).
+			WithGlobalResourceVersionCounter().Build(),
+		interceptor.Funcs{Create: func(ctx context.Context, c client.WithWatch, obj client.Object, opts ...client.CreateOption) error {
+			w.uids++
+			obj.SetUID(types.UID(fmt.Sprintf("%06d-uid", w.uids)))
+			return c.Create(ctx, obj, opts...)
+		}})
+	return w
+}
+
+func (w *fakeCluster) must(err error) {
+	w.t.Helper()
+	if client.IgnoreNotFound(err) != nil {
+		w.t.Fatal(err)
+	}
+}
+
+// backup returns the object as the server has it; nil when it is gone.
+func (w *fakeCluster) backup() *databasev1alpha1.EtcdBackup {
+	var b databasev1alpha1.EtcdBackup
+	err := w.server.Get(context.Background(), key, &b)
+	w.must(err)
+	if err != nil {
+		return nil
+	}
+	return &b
+}
+
+func (w *fakeCluster) pods() []corev1.Pod {
+	var list corev1.PodList
+	w.must(w.server.List(context.Background(), &list, client.InNamespace(key.Namespace)))
+	return list.Items
+}
+
+// check sees that at most one pod of each attempt ever starts, that it is the one in the status, and that no two work at a time.
+func (w *fakeCluster) check() {
+	w.t.Helper()
+	working, b := 0, w.backup()
+	for _, p := range w.pods() {
+		if isGated(&p) {
+			continue
+		}
+		if one, known := w.bound[p.Name]; known && one != p.UID {
+			w.t.Errorf("%s was started twice", p.Name)
+		} else if !known && b != nil && (b.Status.Run == nil || b.Status.Run.PodUID != p.UID) {
+			w.t.Errorf("%s was started and is not in the status: %+v", p.Name, b.Status.Run)
+		}
+		w.bound[p.Name] = p.UID
+		if p.DeletionTimestamp.IsZero() && !hasEnded(&p) {
+			working++
+		}
+	}
+	if working > 1 {
+		w.t.Errorf("%d pods work at a time", working)
+	}
+}
+
+// kubelet starts and ends pods, each by one step, and collects orphans.
+func (w *fakeCluster) kubelet() {
+	w.t.Helper()
+	b := w.backup()
+	for _, p := range w.pods() {
+		owner := metav1.GetControllerOf(&p)
+		switch {
+		case owner != nil && (b == nil || b.UID != owner.UID):
+			w.must(w.server.Delete(context.Background(), &p))
+		case isGated(&p) || hasEnded(&p):
+		case p.Spec.NodeName == "":
+			p.Spec.NodeName = "node-1"
+			w.must(w.server.Update(context.Background(), &p))
+		default:
+			if !slices.Contains(w.ran, p.Name) {
+				w.ran = append(w.ran, p.Name)
+			}
+			before := p.DeepCopy()
+			w.ends[min(slices.Index(w.ran, p.Name), len(w.ends)-1)](&p)
+			if !apiequality.Semantic.DeepEqual(before, &p) {
+				w.must(w.server.Status().Update(context.Background(), &p))
+			}
+		}
+	}
+	w.check()
+}
+
+// operator is one process: a reconciler, its cache, and its connection to the server.
+type operator struct {
+	*Reconciler
+	cluster *fakeCluster
+	cache   *laggingCache
+	// intercept carries one call out; it may fail, lose the answer, or kill the operator.
+	intercept func(call string, do func() error) error
+}
+
+func (w *fakeCluster) operator() *operator {
+	o := &operator{cluster: w, intercept: func(_ string, do func() error) error { return do() }}
+	through := func(call string, do func() error) error {
+		return o.intercept(call, func() error {
+			err := do()
+			w.check()
+			return err
+		})
+	}
+	wire := interceptor.NewClient(w.server, interceptor.Funcs{
+		Get: func(ctx context.Context, c client.WithWatch, k client.ObjectKey, obj client.Object, opts ...client.GetOption) error {
+			return through(fmt.Sprintf("get %T", obj), func() error { return c.Get(ctx, k, obj, opts...) })
+		},
+		Create: func(ctx context.Context, c client.WithWatch, obj client.Object, opts ...client.CreateOption) error {
+			return through(fmt.Sprintf("create %T", obj), func() error { return c.Create(ctx, obj, opts...) })
+		},
+		Patch: func(ctx context.Context, c client.WithWatch, obj client.Object, p client.Patch, opts ...client.PatchOption) error {
+			return through(fmt.Sprintf("patch %T", obj), func() error { return c.Patch(ctx, obj, p, opts...) })
+		},
+		Delete: func(ctx context.Context, c client.WithWatch, obj client.Object, opts ...client.DeleteOption) error {
+			return through(fmt.Sprintf("delete %T", obj), func() error { return c.Delete(ctx, obj, opts...) })
+		},
+		SubResourcePatch: func(ctx context.Context, c client.Client, sub string, obj client.Object, p client.Patch, opts ...client.SubResourcePatchOption) error {
+			return through(fmt.Sprintf("patch %T/%s", obj, sub), func() error { return c.SubResource(sub).Patch(ctx, obj, p, opts...) })
+		},
+	})
+	o.cache = &laggingCache{Client: wire}
+	kind := Etcd()
+	kind.look = func(context.Context, client.Reader, types.NamespacedName) (source, string, error) {
+		if w.absent {
+			return source{}, "there is no cluster", nil
+		}
+		return testSource, "", nil
+	}
+	o.Reconciler = &Reconciler{
+		Converger: converge.Converger{Client: o.cache, APIReader: wire, Events: &events.FakeRecorder{}},
+		Kind:      kind, Clock: clocktesting.NewFakePassiveClock(w.now), Image: "operator:1",
+	}
+	o.sync()
+	return o
+}
+
+// sync lets the cache see the cluster as it is now.
+func (o *operator) sync() { o.cache.backup, o.cache.pods = o.cluster.backup(), o.cluster.pods() }
+
+func (o *operator) kill() { o.intercept = func(string, func() error) error { return errKilled } }
+
+func (o *operator) pass() (ctrl.Result, error) {
+	o.Clock = clocktesting.NewFakePassiveClock(o.cluster.now)
+	return o.Reconcile(context.Background(), ctrl.Request{NamespacedName: key})
+}
+
+// runUntil runs passes and kubelet until nothing moves any more; then it lets time go by, until that time.
+func (o *operator) runUntil(end time.Time) {
+	o.cluster.t.Helper()
+	for rounds := 0; ; rounds++ {
+		if rounds > 2000 {
+			o.cluster.t.Fatal("the operator and the cluster do not come to rest")
+		}
+		before := o.cluster.versions()
+		o.sync()
+		result, err := o.pass()
+		o.cluster.kubelet()
+		if o.cluster.versions() != before || err != nil && !errors.Is(err, errKilled) {
+			continue
+		}
+		if result.RequeueAfter <= 0 || o.cluster.now.Add(result.RequeueAfter).After(end) {
+			return
+		}
+		o.cluster.now = o.cluster.now.Add(result.RequeueAfter)
+	}
+}
+
+func (w *fakeCluster) versions() string {
+	var all []string
+	if b := w.backup(); b != nil {
+		all = append(all, b.ResourceVersion)
+	}
+	for _, p := range w.pods() {
+		all = append(all, p.Name, p.ResourceVersion)
+	}
+	return strings.Join(all, " ")
+}
+
+// laggingCache answers reads with what was last synced.
+type laggingCache struct {
+	client.Client
+	backup *databasev1alpha1.EtcdBackup
+	pods   []corev1.Pod
+}
+
+func (c *laggingCache) Get(_ context.Context, _ client.ObjectKey, obj client.Object, _ ...client.GetOption) error {
+	if c.backup == nil {
+		return apierrors.NewNotFound(schema.GroupResource{Resource: "etcdbackups"}, key.Name)
+	}
+	c.backup.DeepCopyInto(obj.(*databasev1alpha1.EtcdBackup))
+	return nil
+}
+
+func (c *laggingCache) List(_ context.Context, list client.ObjectList, opts ...client.ListOption) error {
+	var o client.ListOptions
+	o.ApplyOptions(opts)
+	for i := range c.pods {
+		if o.LabelSelector.Matches(labels.Set(c.pods[i].Labels)) {
+			list.(*corev1.PodList).Items = append(list.(*corev1.PodList).Items, *c.pods[i].DeepCopy())
+		}
+	}
+	return nil
+}

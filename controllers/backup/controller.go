@@ -1,0 +1,232 @@
+// Package backup makes backups of what other kinds hold: types → schedule, attempt → resources → outcome → status. One engine
+// is for every kind of backup; Kind is what differs between them. The manager touches no data and reads no store's Secret: a pod
+// does.
+package backup
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/utils/clock"
+	ctrl "sigs.k8s.io/controller-runtime"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	commonv1 "github.com/mainstay-operator/mainstay-operator/api/common/v1"
+	"github.com/mainstay-operator/mainstay-operator/controllers/internal/conditions"
+	"github.com/mainstay-operator/mainstay-operator/controllers/internal/converge"
+)
+
+// +kubebuilder:rbac:groups=database.mainstay-operator.io,resources=etcdbackups,verbs=get;list;watch
+// +kubebuilder:rbac:groups=database.mainstay-operator.io,resources=etcdbackups/status,verbs=get;patch
+// +kubebuilder:rbac:groups=database.mainstay-operator.io,resources=etcdbackups/finalizers,verbs=update
+// +kubebuilder:rbac:groups=database.mainstay-operator.io,resources=etcdclusters,verbs=get;list;watch
+// +kubebuilder:rbac:groups=cache.mainstay-operator.io,resources=redisbackups,verbs=get;list;watch
+// +kubebuilder:rbac:groups=cache.mainstay-operator.io,resources=redisbackups/status,verbs=get;patch
+// +kubebuilder:rbac:groups=cache.mainstay-operator.io,resources=redisbackups/finalizers,verbs=update
+// +kubebuilder:rbac:groups=cache.mainstay-operator.io,resources=redis,verbs=get;list;watch
+// +kubebuilder:rbac:groups=apps,resources=statefulsets,verbs=get;list;watch
+// +kubebuilder:rbac:groups="",resources=pods,verbs=get;list;watch;create;patch;delete
+// +kubebuilder:rbac:groups=events.k8s.io,resources=events,verbs=create;patch
+
+// Reconciler makes the backups of one kind.
+type Reconciler struct {
+	converge.Converger
+	Kind Kind
+	// Clock tells when a backup is due, and when a deadline or a backoff has run out.
+	Clock clock.PassiveClock
+	// Image is the operator's own, which holds the runner.
+	Image string
+}
+
+// Reconcile runs one pass over one object.
+func (r *Reconciler) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.Result, error) {
+	return converge.Reconcile(ctx, &r.Converger, req, r.Kind.newObject().(Object), r.reconcile)
+}
+
+// pass is one pass over one object.
+type pass struct {
+	*Reconciler
+	b        Object
+	save     converge.SaveStatus
+	schedule *schedule
+	now      time.Time // of the whole pass: what it finds too early is what it is woken for
+	from     source
+	why      string // what keeps a backup from beginning now
+	invalid  error  // what is wrong with the spec
+}
+
+func (r *Reconciler) reconcile(ctx context.Context, b Object, save converge.SaveStatus) (ctrl.Result, error) {
+	p := &pass{Reconciler: r, b: b, save: save, now: r.Clock.Now()}
+	pods, err := r.ListPods(ctx, b, r.Kind.appName)
+	if err != nil {
+		return ctrl.Result{}, err
+	}
+	p.from, p.why, err = r.Kind.look(ctx, r.Client, types.NamespacedName{Namespace: b.GetNamespace(), Name: b.GetSourceName()})
+	if err != nil {
+		return ctrl.Result{}, fmt.Errorf("reading what is to be backed up: %w", err)
+	}
+	missed := b.GetBackupStatus().Missed
+	p.readSchedule()
+	pod, err := p.advance(ctx, find(b, pods))
+	p.updateStatus(pod) // also after an error: it says what stands
+	if err == nil {
+		err = save(ctx)
+	}
+	if err == nil {
+		p.tell(missed)
+	}
+	err = errors.Join(err, r.cleanUp(ctx, b, replaceCached(pods, pod)), p.invalid)
+	return ctrl.Result{RequeueAfter: requeueAfter(b, pod, p.now)}, err
+}
+
+// readSchedule reads the schedule. One that cannot be read is never due; a run under way goes on.
+func (p *pass) readSchedule() {
+	var err error
+	var wrong *fieldError
+	if p.schedule, err = parseSchedule(p.b.GetBackupOptions()); errors.As(err, &wrong) {
+		p.invalid = converge.Invalid(wrong.field, "%s", wrong.Error())
+		p.b.GetBackupStatus().Next = nil
+	}
+}
+
+// updateStatus sets the conditions, as they are to be at the end of the pass: whatever is saved before must not turn them there and back.
+func (p *pass) updateStatus(pod *corev1.Pod) {
+	updateStatus(p.b, pod, p.why, p.now)
+	if p.invalid != nil {
+		conditions.SetProblem(p.b.GetConditions(), nil, p.b.GetGeneration(),
+			&conditions.Problem{Reason: commonv1.ReasonInvalidSpec, Message: p.invalid.Error(), NeedsHuman: true})
+	}
+}
+
+// advance takes one step after the other until nothing is left but to wait. The cache is enough to see that; a step itself is decided
+// on a live read.
+func (p *pass) advance(ctx context.Context, pod *corev1.Pod) (*corev1.Pod, error) {
+	for live := false; ; {
+		if !isUnderWay(p.b.GetBackupStatus().Run) {
+			p.keepTime()
+		}
+		todo := nextStep(p.b, pod, p.why == "", p.now)
+		var err error
+		switch {
+		case todo == stepWait:
+			p.keepTime()
+			return pod, nil
+		case todo == stepBegin || todo == stepRetry:
+			p.journal(todo)
+			pod, live, err = nil, false, p.save(ctx)
+		case todo == stepGiveUp:
+			recordFailure(p.b)
+			if err = p.save(ctx); err == nil {
+				p.reportRun()
+			}
+		case !live:
+			pod, err = p.getLivePod(ctx)
+			live = true
+		default:
+			pod, err = p.execute(ctx, todo, pod)
+		}
+		if err != nil {
+			return pod, fmt.Errorf("%s: %w", todo, err)
+		}
+	}
+}
+
+// keepTime notes what is due next, unless nobody can read when that is.
+func (p *pass) keepTime() {
+	if p.invalid == nil {
+		keepTime(p.b, p.schedule, p.now, p.why)
+	}
+}
+
+// journal writes the next attempt into the status, together with what is due after it.
+func (p *pass) journal(todo step) {
+	status := p.b.GetBackupStatus()
+	if todo == stepBegin {
+		due := status.Next.Time
+		status.Run = newRun(p.b, due, p.now, p.Image)
+		p.keepTime()
+	} else {
+		last := status.Run
+		status.Run = nextAttempt(p.b, last.ScheduledTime.Time, last.Attempt+1, p.now, p.Image)
+		status.Run.Message, status.Run.Refused = last.Message, last.Refused // until this one says otherwise
+	}
+	p.updateStatus(nil)
+}
+
+// execute takes one step on the pod as it was just read, and returns the pod after it.
+func (p *pass) execute(ctx context.Context, todo step, pod *corev1.Pod) (*corev1.Pod, error) {
+	run := p.b.GetBackupStatus().Run
+	switch todo {
+	case stepCreate:
+		return p.createPod(ctx)
+	case stepJournalUID:
+		run.PodUID = pod.UID
+		return pod, p.save(ctx)
+	case stepStart:
+		return pod, p.removeGate(ctx, pod)
+	case stepStop:
+		run.Message = lateMessage(p.b.GetBackupOptions(), pod)
+		if err := p.save(ctx); err != nil {
+			return pod, err
+		}
+		if err := p.deletePod(ctx, pod); err != nil {
+			return pod, err
+		}
+		return p.getLivePod(ctx)
+	case stepRecord:
+		recordOutcome(p.b, judge(run, pod, p.why), p.now)
+		p.updateStatus(pod)
+		if err := p.save(ctx); err != nil {
+			return pod, err
+		}
+		p.reportRun()
+		return pod, nil
+	case stepRefuse:
+		return nil, converge.NotOurs("Pod", pod)
+	case stepWait, stepBegin, stepRetry, stepGiveUp:
+	}
+	return pod, nil
+}
+
+// createPod makes the pod of the current attempt. What the API server says against it is kept for when it is too late.
+func (p *pass) createPod(ctx context.Context) (*corev1.Pod, error) {
+	pod := desiredPod(p.b, p.Kind, p.from)
+	if err := p.Create(ctx, pod, client.FieldOwner(converge.FieldManager)); err != nil {
+		p.b.GetBackupStatus().Run.Message = conditions.Truncate(err.Error(), maxNote)
+		return nil, err
+	}
+	return pod, nil
+}
+
+func (p *pass) removeGate(ctx context.Context, pod *corev1.Pod) error {
+	base := pod.DeepCopy()
+	pod.Spec.SchedulingGates = slices.DeleteFunc(pod.Spec.SchedulingGates, isOurGate)
+	patch := client.MergeFromWithOptions(base, client.MergeFromWithOptimisticLock{})
+	return client.IgnoreNotFound(p.Patch(ctx, pod, patch, client.FieldOwner(converge.FieldManager)))
+}
+
+// getLivePod reads the current attempt's pod live, and returns nil when there is none.
+func (p *pass) getLivePod(ctx context.Context) (*corev1.Pod, error) {
+	var pod corev1.Pod
+	key := types.NamespacedName{Namespace: p.b.GetNamespace(), Name: p.b.GetBackupStatus().Run.PodName}
+	if err := p.APIReader.Get(ctx, key, &pod); err != nil {
+		return nil, client.IgnoreNotFound(err)
+	}
+	return &pod, nil
+}
+
+// find returns the cached pod of the current attempt, or nil.
+func find(b Object, pods []corev1.Pod) *corev1.Pod {
+	run := b.GetBackupStatus().Run
+	for i := range pods {
+		if run != nil && run.PodName == pods[i].Name {
+			return &pods[i]
+		}
+	}
+	return nil
+}

@@ -1,0 +1,158 @@
+package backup
+
+import (
+	"fmt"
+	"time"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/utils/ptr"
+
+	commonv1 "github.com/mainstay-operator/mainstay-operator/api/common/v1"
+)
+
+// status.next is the next time that is due. It is saved together with what became of the one before, be it a run or a lapse, and is
+// always after that. So no time is due twice, neither after a crash nor when a clock goes back, and none is forgotten.
+
+// defaultDeadline is the default of spec.startingDeadline.
+const defaultDeadline = time.Hour
+
+// deadline is how late a backup may begin.
+func deadline(o *commonv1.BackupOptions) time.Duration {
+	if o.StartingDeadline == nil {
+		return defaultDeadline
+	}
+	return o.StartingDeadline.Duration
+}
+
+// lastEntry is the latest due time of which it is settled what becomes of it; zero if there is none.
+func lastEntry(status *commonv1.BackupStatus) time.Time {
+	var at time.Time
+	if status.Run != nil {
+		at = status.Run.ScheduledTime.Time
+	}
+	if status.Lapse != nil && status.Lapse.ScheduledTime.After(at) {
+		at = status.Lapse.ScheduledTime.Time
+	}
+	return at
+}
+
+// keepTime brings status.next up to date, and writes down what was missed. s is nil for a backup that is made once. why says what
+// keeps a backup from beginning, if anything does.
+func keepTime(b Object, s *schedule, now time.Time, why string) {
+	status, o := b.GetBackupStatus(), b.GetBackupOptions()
+	switch {
+	case s == nil && lastEntry(status).IsZero():
+		keepOnce(b, now, why)
+	case s == nil:
+		status.Next = nil
+	case o.Suspend:
+		status.Next = nil
+	default:
+		keepSchedule(b, s, now, why)
+	}
+}
+
+// keepOnce is for a backup that is made once: it is due when the object is made, or when it is resumed.
+func keepOnce(b Object, now time.Time, why string) {
+	status, o := b.GetBackupStatus(), b.GetBackupOptions()
+	switch {
+	case o.Suspend:
+		status.Next = nil
+	case status.Next == nil && status.ObservedGeneration == 0:
+		status.Next = timeAt(b.GetCreationTimestamp().Time)
+	case status.Next == nil:
+		status.Next = timeAt(now)
+	}
+	if status.Next != nil && isLate(o, status.Next.Time, now) {
+		noteMissed(status, status.Next.Time, 1, tooLate(o, why))
+		status.Next = nil
+	}
+}
+
+func keepSchedule(b Object, s *schedule, now time.Time, why string) {
+	status, o := b.GetBackupStatus(), b.GetBackupOptions()
+	settled := latest(lastEntry(status), b.GetCreationTimestamp().Time)
+	due := status.Next
+	if due == nil && status.ObservedGeneration == 0 { // nobody has looked yet
+		due = nextTime(s, settled)
+	}
+	if due == nil || due.After(now) || !due.After(settled) || !s.isDueAt(due.Time) { // the last: the schedule is another one now
+		status.Next = nextTime(s, latest(now, settled))
+		return
+	}
+	last, before, count := s.upTo(due.Time, now)
+	switch {
+	case isUnderWay(status.Run):
+		noteMissed(status, last, count, "the one before was still under way")
+	case isLate(o, last, now):
+		noteMissed(status, last, count, tooLate(o, why))
+	default:
+		if count > 1 {
+			noteMissed(status, before, count-1, "it had not begun when the next one was due"+because(why))
+		}
+		status.Next = timeAt(last)
+		return
+	}
+	status.Next = nextTime(s, latest(now, last))
+}
+
+// isDue reports whether a backup is to begin now. keepTime must have been called.
+func isDue(b Object, now time.Time) bool {
+	next := b.GetBackupStatus().Next
+	return next != nil && !next.After(now)
+}
+
+func isLate(o *commonv1.BackupOptions, due, now time.Time) bool {
+	return !now.Before(due.Add(deadline(o)))
+}
+
+func tooLate(o *commonv1.BackupOptions, why string) string {
+	if why == "" {
+		why = "no operator saw it in time"
+	}
+	return fmt.Sprintf("it had not begun within startingDeadline %s: %s", deadline(o), why)
+}
+
+func because(why string) string {
+	if why == "" {
+		return ""
+	}
+	return ": " + why
+}
+
+// noteMissed writes down that backups were missed, the last of them then.
+func noteMissed(status *commonv1.BackupStatus, due time.Time, count int64, why string) {
+	status.Missed += count
+	what := "the backup due at " + shortTime(due) + " was missed"
+	if count > 1 {
+		what = fmt.Sprintf("%d backups were missed, the last of them due at %s", count, shortTime(due))
+		if count >= maxCounted {
+			what = "at least " + what
+		}
+	}
+	status.Lapse = &commonv1.BackupLapse{ScheduledTime: *timeAt(due), Reason: commonv1.ReasonBackupMissed, Message: what + ": " + why}
+}
+
+// isBehind reports whether the clock is so far behind what was due already that it must have been wrong, then or now.
+func isBehind(status *commonv1.BackupStatus, now time.Time) bool {
+	return lastEntry(status).After(now.Add(defaultDeadline))
+}
+
+func nextTime(s *schedule, after time.Time) *metav1.Time {
+	if at := s.next(after); !at.IsZero() {
+		return timeAt(at)
+	}
+	return nil
+}
+
+// timeAt is a time as the API server keeps it, in whole seconds.
+func timeAt(t time.Time) *metav1.Time { return ptr.To(metav1.NewTime(t.UTC().Truncate(time.Second))) }
+
+func shortTime(t time.Time) string { return t.UTC().Format("2006-01-02 15:04 UTC") }
+
+func latest(a, b time.Time) time.Time {
+	if a.After(b) {
+		return a
+	}
+	return b
+}

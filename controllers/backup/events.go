@@ -1,0 +1,50 @@
+package backup
+
+import (
+	corev1 "k8s.io/api/core/v1"
+
+	commonv1 "github.com/mainstay-operator/mainstay-operator/api/common/v1"
+	"github.com/mainstay-operator/mainstay-operator/controllers/internal/conditions"
+)
+
+// A condition tells when something turns. Of backups each one is told, also the tenth in a row that failed.
+
+// action is what events say was done.
+const action = "Backup"
+
+// maxNote bounds the note of an event: the API server drops a longer one.
+const maxNote = 1024
+
+// reportRun tells how an attempt ended, and the run with it, once that is written down.
+func (p *pass) reportRun() {
+	status := p.b.GetBackupStatus()
+	run := status.Run
+	p.Kind.countAttempt(run)
+	switch run.Phase {
+	case commonv1.BackupSucceeded:
+		reason, what := commonv1.ReasonBackupWritten, "in the store"
+		if status.Last.Verified {
+			reason, what = commonv1.ReasonBackupVerified, "in the store, and a server was started from it"
+		}
+		p.emit(corev1.EventTypeNormal, reason, "backup "+run.Item+" is "+what)
+	case commonv1.BackupRetrying:
+		p.emit(corev1.EventTypeWarning, commonv1.ReasonRetrying, "backup "+run.Item+" failed, and another attempt follows: "+run.Message)
+	case commonv1.BackupFailed:
+		p.emit(corev1.EventTypeWarning, commonv1.ReasonBackupFailed, "backup "+run.Item+" failed, and no attempt follows: "+run.Message)
+	case commonv1.BackupRunning:
+	}
+}
+
+// tell tells what was missed in this pass, and how old the latest backups are, once that is written down.
+func (p *pass) tell(missedBefore int64) {
+	status := p.b.GetBackupStatus()
+	if n := status.Missed - missedBefore; n > 0 {
+		missedRuns.WithLabelValues(p.Kind.gvk.Kind).Add(float64(n))
+		p.emit(corev1.EventTypeWarning, commonv1.ReasonBackupMissed, status.Lapse.Message)
+	}
+	p.Kind.showLast(p.b)
+}
+
+func (p *pass) emit(kind, reason, note string) {
+	p.Events.Eventf(p.b, nil, kind, reason, action, "%s", conditions.Truncate(note, maxNote))
+}

@@ -1,0 +1,163 @@
+package runner
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+
+	"github.com/mainstay-operator/mainstay-operator/controllers/internal/backup"
+)
+
+// fetch reads an item back from the store to the scratch volume, as it was before it was compressed, and its manifest. It refuses
+// what differs from the manifest, and what the server that is to load it cannot load.
+func (e Environment) fetch(ctx context.Context, t task) (backup.Result, error) {
+	item, err := t.find(ctx)
+	if err != nil {
+		return backup.Result{}, err
+	}
+	m, err := t.readManifest(ctx, item)
+	if err != nil {
+		return backup.Result{}, err
+	}
+	if err := m.LoadableBy(t.MaxVersion); err != nil {
+		return backup.Result{}, err
+	}
+	verified, err := t.exists(ctx, t.verified(item))
+	if err != nil {
+		return backup.Result{}, err
+	}
+	if t.Choose != nil && !verified && !t.Choose.AllowUnverified {
+		return backup.Result{}, backup.Permanent(fmt.Errorf("no server was started from the backup %s: set allowUnverified to take it", item))
+	}
+	if err := writeFile(e.file(backup.DataFile), func(file *os.File) error { return t.readData(ctx, m, file) }); err != nil {
+		return backup.Result{}, err
+	}
+	err = writeFile(e.file(backup.ManifestFile), func(file *os.File) error { return json.NewEncoder(file).Encode(m) })
+	found := m.StatusItem(verified)
+	return backup.Result{Item: &found, RawSize: m.RawSize}, err
+}
+
+// find returns the item that the task names, or chooses one of the folder's.
+func (t task) find(ctx context.Context) (string, error) {
+	if t.Item != "" {
+		_, err := backup.ItemTime(t.Item)
+		return t.Item, backup.Permanent(err)
+	}
+	if t.Choose == nil {
+		return "", backup.Permanent(errors.New("the task neither names an item nor chooses one"))
+	}
+	items, err := backup.Items(t.Kind, t.store.List(ctx, t.Folder))
+	if err != nil {
+		return "", err
+	}
+	chosen, err := t.Choose.Of(items)
+	if err != nil {
+		return "", fmt.Errorf("%s: %w", t.Folder, err)
+	}
+	return chosen.Name, nil
+}
+
+// readManifest of an item. An item without one is no backup, and none will come of it.
+func (t task) readManifest(ctx context.Context, item string) (backup.Manifest, error) {
+	content, _, err := t.store.Get(ctx, t.manifest(item))
+	if errors.Is(err, fs.ErrNotExist) {
+		return backup.Manifest{}, backup.Permanent(fmt.Errorf("there is no backup %s/%s: it has no manifest in the store", t.Folder, item))
+	}
+	if err != nil {
+		return backup.Manifest{}, err
+	}
+	defer func() { _ = content.Close() }()
+	text, err := io.ReadAll(io.LimitReader(content, backup.MaxManifest+1))
+	switch {
+	case err != nil:
+		return backup.Manifest{}, err
+	case len(text) > backup.MaxManifest:
+		return backup.Manifest{}, backup.Permanent(fmt.Errorf("the manifest of %s has more than %d bytes", item, backup.MaxManifest))
+	}
+	return backup.ReadManifest(text, t.Kind, item)
+}
+
+// readData writes an item's data to w, and compares sizes and sums. It writes no more than the manifest says: a scratch volume may be
+// the node's own disk.
+func (t task) readData(ctx context.Context, m backup.Manifest, w io.Writer) error {
+	name := t.data(m.Item)
+	content, size, err := t.store.Get(ctx, name)
+	if errors.Is(err, fs.ErrNotExist) {
+		return t.lasting(fmt.Errorf("%s is not in the store, though its manifest is", name))
+	}
+	if err != nil {
+		return err
+	}
+	defer func() { _ = content.Close() }()
+	if size != m.Size {
+		return t.lasting(fmt.Errorf("%s has %d bytes in the store, and its manifest says %d", name, size, m.Size))
+	}
+	failing := &failingReader{from: untilDone{ctx, content}}
+	stored, raw := newSum(), newSum()
+	input := io.TeeReader(failing, stored)
+	err = unpack(io.MultiWriter(w, raw), input, m)
+	if err == nil {
+		_, err = io.Copy(io.Discard, io.LimitReader(input, m.Size)) // what follows the compressed data
+	}
+	switch {
+	case failing.err != nil: // the store's fault: another attempt may succeed
+		return failing.err
+	case errors.Is(err, errUnlike):
+		return t.lasting(fmt.Errorf("%s is corrupt: %w", name, err))
+	case err != nil:
+		return err
+	case stored.size != m.Size || stored.text() != m.SHA256:
+		return t.lasting(fmt.Errorf("%s is corrupt: its SHA-256 is %s, and its manifest says %s", name, stored.text(), m.SHA256))
+	case raw.size != m.RawSize || raw.text() != m.RawSHA256:
+		return t.lasting(fmt.Errorf("%s is corrupt: decompressed, its SHA-256 is %s, and its manifest says %s", name, raw.text(), m.RawSHA256))
+	}
+	return nil
+}
+
+// lasting marks what is wrong with an item's data: whoever restores it finds it again. A run that has just written it writes another.
+func (t task) lasting(err error) error {
+	if t.Verify {
+		return err
+	}
+	return backup.Permanent(err)
+}
+
+// errUnlike says that data is not what its manifest describes.
+var errUnlike = errors.New("it is not what its manifest describes")
+
+// unpack decompresses. What cannot be decompressed, or becomes longer than the manifest says, is errUnlike.
+func unpack(w io.Writer, stored io.Reader, m backup.Manifest) error {
+	content, err := decompressed(stored, m.Compression)
+	if err != nil {
+		return fmt.Errorf("%w: %w", errUnlike, err)
+	}
+	reader := &failingReader{from: io.LimitReader(content, m.RawSize+1)}
+	n, err := io.Copy(w, reader)
+	switch {
+	case reader.err != nil:
+		return fmt.Errorf("%w: %w", errUnlike, reader.err)
+	case err != nil:
+		return fmt.Errorf("writing to the scratch volume: %w", err)
+	case n > m.RawSize:
+		return fmt.Errorf("%w: it has more than %d bytes", errUnlike, m.RawSize)
+	}
+	return nil
+}
+
+// failingReader remembers why reading has failed.
+type failingReader struct {
+	from io.Reader
+	err  error
+}
+
+func (f *failingReader) Read(b []byte) (int, error) {
+	n, err := f.from.Read(b)
+	if err != nil && !errors.Is(err, io.EOF) {
+		f.err = err
+	}
+	return n, err
+}

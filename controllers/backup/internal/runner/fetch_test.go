@@ -1,0 +1,156 @@
+package runner
+
+import (
+	"bytes"
+	"compress/gzip"
+	"encoding/json"
+	"os"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/mainstay-operator/mainstay-operator/controllers/internal/backup"
+)
+
+// packed is content as it is stored.
+func packed(t *testing.T, content []byte) []byte {
+	t.Helper()
+	var b bytes.Buffer
+	zip := gzip.NewWriter(&b)
+	if _, err := zip.Write(content); err != nil {
+		t.Fatal(err)
+	}
+	if err := zip.Close(); err != nil {
+		t.Fatal(err)
+	}
+	return b.Bytes()
+}
+
+// What is not as its manifest says is refused by name, and no other attempt would find it otherwise.
+func TestFetchRefuses(t *testing.T) {
+	data, manifest := backup.DataName(backup.Etcd, item(20)), backup.ManifestName(backup.Etcd, item(20))
+	edit := func(change func(*backup.Manifest)) func(*pod) {
+		return func(p *pod) {
+			var m backup.Manifest
+			if err := json.Unmarshal(p.get(manifest), &m); err != nil {
+				p.t.Fatal(err)
+			}
+			change(&m)
+			text, err := json.Marshal(m)
+			if err != nil {
+				p.t.Fatal(err)
+			}
+			p.replace(manifest, text)
+		}
+	}
+	change := func(change func([]byte) []byte) func(*pod) {
+		return func(p *pod) { p.replace(data, change(p.get(data))) }
+	}
+	// sized also corrects what the manifest says of the stored data, as whoever forges it would.
+	sized := func(content func(*pod) []byte) func(*pod) {
+		return func(p *pod) {
+			stored := content(p)
+			p.replace(data, stored)
+			sum := newSum()
+			_, _ = sum.Write(stored)
+			edit(func(m *backup.Manifest) { m.Size, m.SHA256 = sum.size, sum.text() })(p)
+		}
+	}
+	for name, c := range map[string]struct {
+		harm func(*pod)
+		task func(*backup.Task)
+		want string
+	}{
+		"truncated":          {change(func(b []byte) []byte { return b[:len(b)-1] }), nil, data + " has "},
+		"longer":             {change(func(b []byte) []byte { return append(b, 0) }), nil, data + " has "},
+		"corrupted":          {change(func(b []byte) []byte { b[len(b)/2] ^= 1; return b }), nil, data + " is corrupt: "},
+		"not compressed":     {sized(func(p *pod) []byte { return p.content }), nil, data + " is corrupt: it is not what its manifest describes"},
+		"half a stream":      {sized(func(p *pod) []byte { return packed(p.t, p.content)[:50_000] }), nil, data + " is corrupt: "},
+		"another content":    {sized(func(p *pod) []byte { return packed(p.t, noise(99_999)) }), nil, data + " is corrupt: decompressed, "},
+		"one that explodes":  {sized(func(p *pod) []byte { return packed(p.t, make([]byte, 1<<20)) }), nil, "it has more than 100000 bytes"},
+		"data is missing":    {func(p *pod) { p.deleteObject(data) }, nil, data + " is not in the store, though its manifest is"},
+		"no manifest":        {func(p *pod) { p.deleteObject(manifest) }, nil, item(20) + ": it has no manifest in the store"},
+		"a later format":     {edit(func(m *backup.Manifest) { m.Format = 2 }), nil, "has format 2"},
+		"a foreign manifest": {edit(func(m *backup.Manifest) { m.Item = item(19) }), nil, "describes something else"},
+		"a huge manifest":    {func(p *pod) { p.replace(manifest, make([]byte, backup.MaxManifest+1)) }, nil, "has more than 16384 bytes"},
+		"a later version":    {nil, func(t *backup.Task) { t.MaxVersion = "3.5.35" }, "cannot be loaded by etcd 3.5.35"},
+		"not verified": {nil, func(t *backup.Task) { t.Choose = &backup.Choice{} },
+			"no server was started from the backup " + item(20) + ": set allowUnverified"},
+		"none was begun before": {nil, func(t *backup.Task) { t.Item, t.Choose = "", &backup.Choice{Before: today.Add(-time.Hour)} },
+			folder + ": there is no backup that was begun before"},
+		"no such item":         {nil, func(t *backup.Task) { t.Item = item(1) }, "there is no backup " + folder + "/" + item(1)},
+		"an item that is none": {nil, func(t *backup.Task) { t.Item = "../../secret" }, "is not the name of a backup"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			p := newPod(t)
+			p.succeed(p.task(20), backup.CommandBackup)
+			told := p.task(20)
+			told.Verify = false
+			if c.harm != nil {
+				c.harm(p)
+			}
+			if c.task != nil {
+				c.task(&told)
+			}
+			if result := p.run(backup.CommandFetch, told); !strings.Contains(result.Error, c.want) || !result.Permanent {
+				t.Errorf("%+v", result)
+			}
+			if _, err := os.Stat(p.file(backup.ManifestFile)); err == nil {
+				t.Error("there is a manifest for those who follow")
+			}
+		})
+	}
+}
+
+// What a run has just written, it can write again.
+func TestACorruptBackupIsMadeAgain(t *testing.T) {
+	p := newPod(t)
+	p.succeed(p.task(20), backup.CommandBackup)
+	p.replace(backup.DataName(backup.Etcd, item(20)), nil)
+	if result := p.run(backup.CommandFetch, p.task(20)); !strings.Contains(result.Error, "has 0 bytes in the store") || result.Permanent {
+		t.Errorf("%+v", result)
+	}
+}
+
+func (p *pod) deleteObject(name string) {
+	p.t.Helper()
+	if err := p.store.Delete(p.t.Context(), folder+"/"+name); err != nil {
+		p.t.Fatal(err)
+	}
+}
+
+func TestFetchChooses(t *testing.T) {
+	p := newPod(t)
+	for _, day := range []int{17, 18} {
+		p.succeed(p.task(day), all...)
+	}
+	p.succeed(p.task(19), backup.CommandBackup)
+	for name, c := range map[string]struct {
+		item   string
+		choice *backup.Choice
+		want   int
+	}{
+		"the latest verified":  {"", &backup.Choice{}, 18},
+		"the latest":           {"", &backup.Choice{AllowUnverified: true}, 19},
+		"before":               {"", &backup.Choice{Before: today.AddDate(0, 0, -2)}, 17},
+		"a verified one":       {item(17), &backup.Choice{}, 17},
+		"an unverified one":    {item(19), &backup.Choice{AllowUnverified: true}, 19},
+		"the one of this task": {item(19), nil, 19},
+	} {
+		t.Run(name, func(t *testing.T) {
+			told := backup.Task{Kind: backup.Etcd, Folder: folder, Item: c.item, Choose: c.choice, MaxVersion: "3.6.0"}
+			result := p.succeed(told, backup.CommandFetch)
+			if result.RawSize != int64(len(p.content)) {
+				t.Errorf("fetched %d bytes, not %d", result.RawSize, len(p.content))
+			}
+			if result.Item.Name != item(c.want) || result.Item.Verified != (c.want < 19) {
+				t.Errorf("%+v", result.Item)
+			}
+			content, err := os.ReadFile(p.file(backup.DataFile))
+			m, broken := p.fetched()
+			if err != nil || broken != nil || !bytes.Equal(content, p.content) || m.Item != item(c.want) {
+				t.Errorf("%d bytes of %s, %v, %v", len(content), m.Item, err, broken)
+			}
+		})
+	}
+}

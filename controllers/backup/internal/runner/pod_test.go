@@ -1,0 +1,193 @@
+package runner
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"io"
+	"math/rand/v2"
+	"os"
+	"path/filepath"
+	"slices"
+	"sync"
+	"testing"
+	"time"
+
+	clocktesting "k8s.io/utils/clock/testing"
+
+	commonv1 "github.com/mainstay-operator/mainstay-operator/api/common/v1"
+	"github.com/mainstay-operator/mainstay-operator/controllers/internal/backup"
+	"github.com/mainstay-operator/mainstay-operator/controllers/internal/backup/source"
+	"github.com/mainstay-operator/mainstay-operator/controllers/internal/backup/store"
+	"github.com/mainstay-operator/mainstay-operator/test/s3"
+)
+
+// started is the S3 server that all tests share.
+var started = sync.OnceValues(func() (*s3.Server, error) { return s3.Start("../../../../.bin/versitygw") })
+
+func TestMain(m *testing.M) {
+	if config := os.Getenv(childEnv); config != "" {
+		os.Exit(child(config))
+	}
+	code := m.Run()
+	if server, err := started(); err == nil {
+		server.Stop()
+	}
+	os.Exit(code)
+}
+
+const folder = "n/b"
+
+var today = time.Date(2026, 1, 20, 12, 0, 0, 0, time.UTC)
+
+// pod is a runner's, whose source and store are the test's.
+type pod struct {
+	t *testing.T
+	Environment
+	store store.Store
+	spec  commonv1.BackupStore
+	// content is what the source gives, and what a server was started from.
+	content, started []byte
+	// dumpError and verifyError are how the servers fail.
+	dumpError, verifyError error
+}
+
+func newPod(t *testing.T) *pod {
+	t.Helper()
+	dir := t.TempDir()
+	spec := commonv1.BackupStore{Volume: &commonv1.VolumeStore{ClaimName: "any"}}
+	return newPodOn(t, spec, store.Places{Volume: dir})
+}
+
+func newPodOn(t *testing.T, spec commonv1.BackupStore, places store.Places) *pod {
+	t.Helper()
+	opened, err := store.Open(spec, places)
+	if err != nil {
+		t.Fatal(err)
+	}
+	p := &pod{t: t, store: opened, spec: spec, content: noise(100_000)}
+	p.Environment = Environment{
+		open:    func(commonv1.BackupStore) (store.Store, error) { return p.store, nil },
+		servers: map[backup.Kind]server{backup.Etcd: {dump: p.dump, verify: p.check}},
+		clock:   clocktesting.NewFakePassiveClock(today.Add(time.Minute)),
+		scratch: t.TempDir(), terminationLog: filepath.Join(t.TempDir(), "termination-log"),
+	}
+	return p
+}
+
+func (p *pod) dump(_ context.Context, _ backup.Source, _ string, w *os.File) (source.Meta, error) {
+	if p.dumpError != nil {
+		_, _ = w.Write(p.content[:len(p.content)/2])
+		return source.Meta{}, p.dumpError
+	}
+	_, err := w.Write(p.content)
+	return source.Meta{Revision: 42, ClusterID: "abc", ServerVersion: "3.6.16"}, err
+}
+
+func (p *pod) check(_ context.Context, file, workDir string, _ backup.Manifest) error {
+	if p.verifyError != nil {
+		return p.verifyError
+	}
+	content, err := os.ReadFile(file)
+	p.started = content
+	return errors.Join(err, os.WriteFile(filepath.Join(workDir, "x"), nil, 0o600))
+}
+
+// item of that day of January.
+func item(day int) string {
+	return backup.ItemName(time.Date(2026, 1, day, 12, 0, 0, 0, time.UTC), "uid", today, 1)
+}
+
+// task of the run that writes the item of that day.
+func (p *pod) task(day int) backup.Task {
+	return backup.Task{Kind: backup.Etcd, Store: p.spec, Folder: folder, Item: item(day),
+		Time:   time.Date(2026, 1, day, 12, 0, 0, 0, time.UTC),
+		Verify: true, Compression: commonv1.CompressGzip, Source: &backup.Source{UID: "uid", Endpoints: []string{"e:2379"}}}
+}
+
+// run has a runner carry out a command as in a container, and returns what it leaves.
+func (p *pod) run(command string, told backup.Task) backup.Result {
+	p.t.Helper()
+	text, err := json.Marshal(told)
+	if err != nil {
+		p.t.Fatal(err)
+	}
+	code := Main([]string{command, "--task", string(text)}, p.Environment)
+	left, err := os.ReadFile(p.terminationLog)
+	var result backup.Result
+	if err := errors.Join(err, json.Unmarshal(left, &result)); err != nil {
+		p.t.Fatal(err)
+	}
+	if (code != 0) != (result.Error != "") || len(left) > backup.MaxResult {
+		p.t.Errorf("%s: exit code %d with %s", command, code, left)
+	}
+	return result
+}
+
+// succeed runs commands, each of which must.
+func (p *pod) succeed(told backup.Task, commands ...string) (last backup.Result) {
+	p.t.Helper()
+	for _, command := range commands {
+		if last = p.run(command, told); last.Error != "" {
+			p.t.Fatalf("%s: %+v", command, last)
+		}
+	}
+	return last
+}
+
+var all = []string{backup.CommandBackup, backup.CommandFetch, backup.CommandVerify, backup.CommandFinish}
+
+// objects in the store, without the folder's name.
+func (p *pod) objects() []string {
+	p.t.Helper()
+	var names []string
+	for name, err := range p.store.List(p.t.Context(), folder) {
+		if err != nil {
+			p.t.Fatal(err)
+		}
+		names = append(names, name)
+	}
+	slices.Sort(names)
+	return names
+}
+
+// verifiedItem are the objects of one that is whole.
+func verifiedItem(days ...int) (names []string) {
+	for _, day := range days {
+		names = append(names, backup.DataName(backup.Etcd, item(day)), backup.ManifestName(backup.Etcd, item(day)),
+			backup.VerifiedName(backup.Etcd, item(day)))
+	}
+	slices.Sort(names)
+	return names
+}
+
+func (p *pod) get(name string) []byte {
+	p.t.Helper()
+	content, _, err := p.store.Get(p.t.Context(), folder+"/"+name)
+	if err != nil {
+		p.t.Fatal(err)
+	}
+	defer func() { _ = content.Close() }()
+	text, err := io.ReadAll(content)
+	if err != nil {
+		p.t.Fatal(err)
+	}
+	return text
+}
+
+// replace puts another content in an object's place, as only a stranger would.
+func (p *pod) replace(name string, content []byte) {
+	p.t.Helper()
+	err := p.store.Delete(p.t.Context(), folder+"/"+name)
+	if err = errors.Join(err, p.store.Put(p.t.Context(), folder+"/"+name, bytes.NewReader(content))); err != nil {
+		p.t.Fatal(err)
+	}
+}
+
+// noise is content that cannot be compressed.
+func noise(size int) []byte {
+	content := make([]byte, size)
+	_, _ = rand.NewChaCha8([32]byte{1}).Read(content)
+	return content
+}

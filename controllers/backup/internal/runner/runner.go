@@ -1,0 +1,143 @@
+// Package runner carries out the commands of a backup's pod. Each streams: its memory does not grow with the data.
+package runner
+
+import (
+	"cmp"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"os/signal"
+	"path/filepath"
+	"syscall"
+	"time"
+
+	"k8s.io/utils/clock"
+
+	commonv1 "github.com/mainstay-operator/mainstay-operator/api/common/v1"
+	"github.com/mainstay-operator/mainstay-operator/controllers/internal/backup"
+	"github.com/mainstay-operator/mainstay-operator/controllers/internal/backup/serve"
+	"github.com/mainstay-operator/mainstay-operator/controllers/internal/backup/source"
+	"github.com/mainstay-operator/mainstay-operator/controllers/internal/backup/store"
+)
+
+// server is what a runner does with one kind of server.
+type server struct {
+	// dump writes the server's data to an empty file, and says what it is.
+	dump func(ctx context.Context, from backup.Source, credentials string, file *os.File) (source.Meta, error)
+	// verify starts a server from a file, and compares.
+	verify func(ctx context.Context, file, workDir string, m backup.Manifest) error
+}
+
+// Environment is what a runner finds around it.
+type Environment struct {
+	open    func(commonv1.BackupStore) (store.Store, error)
+	servers map[backup.Kind]server
+	clock   clock.PassiveClock
+
+	scratch, credentials, terminationLog string
+}
+
+// InPod is what the operator has put around a runner in its pod.
+func InPod() Environment {
+	return Environment{
+		open: func(spec commonv1.BackupStore) (store.Store, error) { return store.Open(spec, store.InPod) },
+		servers: map[backup.Kind]server{
+			backup.Etcd:  {dump: source.Etcd, verify: source.VerifyEtcd},
+			backup.Redis: {dump: dumpRedis, verify: source.VerifyRedis},
+		},
+		clock:   clock.RealClock{},
+		scratch: backup.ScratchDir, credentials: backup.SourceDir,
+		terminationLog: "/dev/termination-log",
+	}
+}
+
+func dumpRedis(ctx context.Context, from backup.Source, credentials string, file *os.File) (source.Meta, error) {
+	return source.Redis(ctx, from, credentials, file)
+}
+
+const (
+	usage = "usage: backup-runner install DIR | backup-runner backup|fetch|serve|verify|finish --task JSON"
+	// MemoryLimit has the garbage collector work harder before a container's limit is reached, in bytes.
+	MemoryLimit = 40 << 20
+	// cleanupTimeout bounds what is done after a pod was told to end: it has 30 s.
+	cleanupTimeout = 20 * time.Second
+)
+
+// Main does what its arguments say until it is told to end. It leaves a backup.Result as the termination message, and returns the
+// exit code.
+func Main(args []string, e Environment) int {
+	ctx, stop := signal.NotifyContext(context.Background(), syscall.SIGTERM, os.Interrupt)
+	defer stop()
+	result, err := e.run(ctx, args)
+	if ctx.Err() != nil && err != nil {
+		err = fmt.Errorf("the pod was told to end: %w", err)
+	}
+	if err != nil {
+		result.Error, result.Permanent = err.Error(), isPermanent(err) && ctx.Err() == nil
+		_, _ = io.WriteString(os.Stderr, "backup-runner: "+sanitize(result.Error)+"\n")
+	}
+	if err := leave(result, e.terminationLog); err != nil {
+		_, _ = io.WriteString(os.Stderr, "backup-runner: writing the termination message: "+err.Error()+"\n")
+	}
+	if result.Error != "" {
+		return 1
+	}
+	return 0
+}
+
+func isPermanent(err error) bool {
+	return backup.IsPermanent(err) || errors.Is(err, source.ErrPermanent)
+}
+
+// run carries out one command.
+func (e Environment) run(ctx context.Context, args []string) (backup.Result, error) {
+	if len(args) == 2 && args[0] == backup.CommandInstall {
+		return backup.Result{}, install(args[1])
+	}
+	commands := map[string]func(context.Context, task) (backup.Result, error){
+		backup.CommandBackup: e.backup, backup.CommandFetch: e.fetch, backup.CommandVerify: e.verify, backup.CommandFinish: e.finish,
+		backup.CommandServe: func(ctx context.Context, _ task) (backup.Result, error) {
+			return backup.Result{}, serve.Run(ctx, serve.InPod)
+		},
+	}
+	if len(args) != 3 || args[1] != "--task" || commands[args[0]] == nil {
+		return backup.Result{}, backup.Permanent(errors.New(usage))
+	}
+	var told backup.Task
+	if err := json.Unmarshal([]byte(args[2]), &told); err != nil {
+		return backup.Result{}, backup.Permanent(fmt.Errorf("the task is no JSON of ours: %w", err))
+	}
+	told.Compression = cmp.Or(told.Compression, commonv1.CompressGzip)
+	known, ok := e.servers[told.Kind]
+	if !ok {
+		return backup.Result{}, backup.Permanent(fmt.Errorf("the task is of kind %q, which is neither etcd nor redis", told.Kind))
+	}
+	t := task{Task: told, server: known}
+	if args[0] == backup.CommandVerify || args[0] == backup.CommandServe { // neither gets at the store
+		return commands[args[0]](ctx, t)
+	}
+	opened, err := e.open(told.Store)
+	if err != nil {
+		return backup.Result{}, err
+	}
+	t.store = opened
+	return commands[args[0]](ctx, t)
+}
+
+// task is what a command works on.
+type task struct {
+	backup.Task
+	server server
+	store  store.Store
+}
+
+// The names of an item's objects in the store.
+func (t task) data(item string) string     { return t.Folder + "/" + backup.DataName(t.Kind, item) }
+func (t task) manifest(item string) string { return t.Folder + "/" + backup.ManifestName(t.Kind, item) }
+func (t task) verified(item string) string { return t.Folder + "/" + backup.VerifiedName(t.Kind, item) }
+
+// file is one of those that the containers of a pod share, by the path that it has in a pod.
+func (e Environment) file(inPod string) string { return filepath.Join(e.scratch, filepath.Base(inPod)) }

@@ -1,0 +1,60 @@
+package backup
+
+import (
+	"context"
+
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/types"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	commonv1 "github.com/mainstay-operator/mainstay-operator/api/common/v1"
+	"github.com/mainstay-operator/mainstay-operator/controllers/internal/backup"
+	"github.com/mainstay-operator/mainstay-operator/controllers/internal/converge"
+)
+
+// Object is an object of a kind of backup.
+type Object interface {
+	converge.Object
+	// GetSourceName gives the name of what is backed up.
+	GetSourceName() string
+	GetBackupOptions() *commonv1.BackupOptions
+	GetBackupStatus() *commonv1.BackupStatus
+}
+
+// Kind is what differs between the kinds of backup.
+type Kind struct {
+	gvk schema.GroupVersionKind
+	// data that is backed up.
+	data backup.Kind
+	// appName is the value of app.kubernetes.io/name on the pods.
+	appName              string
+	newObject, newSource func() client.Object
+	newList              func() client.ObjectList
+	// look reads the source. why says what keeps a backup from beginning now, if anything does.
+	look func(ctx context.Context, reader client.Reader, key types.NamespacedName) (found source, why string, err error)
+}
+
+// source is where a backup's data comes from, and what it is verified with.
+type source struct {
+	uid types.UID
+	// endpoints are host:port of all servers.
+	endpoints []string
+	tls       bool
+	// serverName is a name that the certificates of all servers have; empty: the host of each endpoint.
+	serverName string
+	// secrets have what a reader needs.
+	secrets []secretKeys
+	// image and resources of a server.
+	image     string
+	resources corev1.ResourceRequirements
+}
+
+// secretKeys are the keys that are needed of one Secret.
+type secretKeys struct {
+	secret string
+	keys   []string
+}
+
+// loginKeys are those of a Secret with a user and a password.
+func loginKeys() []string { return []string{corev1.BasicAuthUsernameKey, corev1.BasicAuthPasswordKey} }

@@ -1,0 +1,162 @@
+package backup
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+	"strings"
+
+	corev1 "k8s.io/api/core/v1"
+
+	commonv1 "github.com/mainstay-operator/mainstay-operator/api/common/v1"
+	"github.com/mainstay-operator/mainstay-operator/controllers/internal/backup"
+	"github.com/mainstay-operator/mainstay-operator/controllers/internal/conditions"
+	"github.com/mainstay-operator/mainstay-operator/controllers/internal/untrusted"
+)
+
+const (
+	// notBegun begins the message of an attempt whose pod did not run in time.
+	notBegun = "it had not begun within startingDeadline"
+	// reasonStatusUnknown is the kubelet's reason for a container that it has lost sight of.
+	reasonStatusUnknown = "ContainerStatusUnknown"
+)
+
+// outcome is how an attempt ended.
+type outcome struct {
+	// failure says why it failed, in the words of whoever refused; empty if it did not.
+	failure string
+	// refused: another attempt would fail in the same way, until somebody changes something.
+	refused bool
+	// cleared: what former attempts have left is deleted.
+	cleared bool
+	// item that was written, where the attempt succeeded.
+	item commonv1.BackupItem
+	// items are the newest in the store, where the attempt succeeded.
+	items []commonv1.BackupItem
+	// warning says what could not be deleted.
+	warning string
+	deleted int
+}
+
+// judge says how the current attempt ended. pod is its pod as the API server has it now, or nil when that is gone or was never made;
+// why says what keeps a backup from beginning now.
+func judge(run *commonv1.BackupRun, pod *corev1.Pod, why string) outcome {
+	switch {
+	case run.PodUID == "":
+		return outcome{failure: "its pod could not be made in time" + because(cmp.Or(why, run.Message))}
+	case (pod == nil || pod.UID != run.PodUID) && strings.HasPrefix(run.Message, notBegun):
+		return outcome{failure: run.Message}
+	case pod == nil || pod.UID != run.PodUID:
+		return outcome{failure: fmt.Sprintf("pod %s is gone: it was deleted, or its node was lost, before its outcome was read", run.PodName)}
+	}
+	o := outcome{}
+	written, wrote := resultOf(pod, backup.CommandBackup)
+	if wrote && written.Error == "" && endedWell(pod, backup.CommandBackup) {
+		o.cleared, o.warning, o.deleted = written.Warning == "", written.Warning, written.Deleted
+	}
+	if endedWell(pod, mainContainer) {
+		return o.ofFinish(run, pod)
+	}
+	o.failure, o.refused = failureOf(run, pod)
+	return o
+}
+
+// ofFinish reads what the last container says, of an attempt in which all have ended well.
+func (o outcome) ofFinish(run *commonv1.BackupRun, pod *corev1.Pod) outcome {
+	finished, ok := resultOf(pod, mainContainer)
+	switch {
+	case !ok || finished.Error != "" || finished.Item == nil || finished.Item.Name != run.Item:
+		o.failure = "the runner ended well, and did not say that the backup is there" + because(finished.Error)
+		return o
+	case verifies(pod) && !finished.Item.Verified:
+		o.failure = "the runner ended well, and did not say that the backup is verified"
+		return o
+	}
+	o.item, o.deleted, o.warning = *finished.Item, o.deleted+finished.Deleted, cmp.Or(finished.Warning, o.warning)
+	o.items = fitItems(append([]commonv1.BackupItem{o.item}, finished.Items...))
+	return o
+}
+
+// failureOf says why the attempt failed: in the words of the kubelet, or of the first container that did.
+func failureOf(run *commonv1.BackupRun, pod *corev1.Pod) (why string, refused bool) {
+	if pod.Status.Reason != "" { // Evicted, Terminated, DeadlineExceeded
+		return untrusted.Sanitize(pod.Status.Reason + ": " + cmp.Or(pod.Status.Message, "the pod was ended")), false
+	}
+	container, ended := firstFailed(pod)
+	if ended != nil {
+		if result, ok := readResult(ended); ok && result.Error != "" {
+			return container + ": " + result.Error, result.Permanent
+		}
+	}
+	switch deleted := !pod.DeletionTimestamp.IsZero(); {
+	case deleted && !hasStarted(pod) && strings.HasPrefix(run.Message, notBegun):
+		return run.Message, false
+	case deleted && !hasStarted(pod):
+		return "the pod was deleted before it ran", false
+	case deleted && !hasEnded(pod):
+		return "the pod was given up: it was deleted, and its node does not say that it has ended", false
+	case deleted:
+		return "the pod was deleted while it ran", false
+	case ended == nil || ended.Reason == reasonStatusUnknown:
+		return "the pod ended, and its node does not know how", false
+	}
+	return fmt.Sprintf("%s: exit code %d (%s): %s", container, ended.ExitCode, untrusted.Sanitize(ended.Reason),
+		cmp.Or(untrusted.Sanitize(ended.Message), "it left no message")), false
+}
+
+// firstFailed returns the first of the runner's containers that has failed, and how; nil where none has.
+func firstFailed(pod *corev1.Pod) (string, *corev1.ContainerStateTerminated) {
+	for _, c := range [...]string{backup.CommandInstall, backup.CommandBackup, backup.CommandFetch, backup.CommandVerify, mainContainer} {
+		status, _ := findStatus(containerStatuses(pod), c)
+		if ended := status.State.Terminated; ended != nil && ended.ExitCode != 0 {
+			return c, ended
+		}
+	}
+	return "", nil
+}
+
+// lateMessage says why an attempt had not begun in time, in the words of the scheduler or the kubelet.
+func lateMessage(o *commonv1.BackupOptions, pod *corev1.Pod) string {
+	list := []corev1.Pod{*pod}
+	why := cmp.Or(conditions.FirstFailure(list), conditions.FirstStartupWait(list))
+	if o.Suspend && isGated(pod) {
+		why = suspendedMessage
+	}
+	return fmt.Sprintf("%s %s%s", notBegun, deadline(o), because(why))
+}
+
+func resultOf(pod *corev1.Pod, container string) (backup.Result, bool) {
+	status, _ := findStatus(containerStatuses(pod), container)
+	if status.State.Terminated == nil {
+		return backup.Result{}, false
+	}
+	return readResult(status.State.Terminated)
+}
+
+func endedWell(pod *corev1.Pod, container string) bool {
+	status, _ := findStatus(containerStatuses(pod), container)
+	return status.State.Terminated != nil && status.State.Terminated.ExitCode == 0
+}
+
+// verifies reports whether a server is started from the backup in this pod.
+func verifies(pod *corev1.Pod) bool {
+	for _, c := range pod.Spec.InitContainers {
+		if c.Name == backup.CommandVerify {
+			return true
+		}
+	}
+	return false
+}
+
+func containerStatuses(pod *corev1.Pod) []corev1.ContainerStatus {
+	return slices.Concat(pod.Status.InitContainerStatuses, pod.Status.ContainerStatuses)
+}
+
+func findStatus(list []corev1.ContainerStatus, container string) (corev1.ContainerStatus, bool) {
+	for _, s := range list {
+		if s.Name == container {
+			return s, true
+		}
+	}
+	return corev1.ContainerStatus{}, false
+}

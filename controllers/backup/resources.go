@@ -1,0 +1,119 @@
+package backup
+
+import (
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	corev1ac "k8s.io/client-go/applyconfigurations/core/v1"
+	"k8s.io/utils/ptr"
+
+	commonv1 "github.com/mainstay-operator/mainstay-operator/api/common/v1"
+	"github.com/mainstay-operator/mainstay-operator/controllers/internal/backup"
+	"github.com/mainstay-operator/mainstay-operator/controllers/internal/parts"
+	"github.com/mainstay-operator/mainstay-operator/controllers/internal/runnerpod"
+)
+
+const (
+	// schedulingGate keeps a pod from being scheduled until its UID is written down.
+	schedulingGate = "mainstay-operator.io/journaled"
+	// mainContainer is the last one to run.
+	mainContainer = backup.CommandFinish
+	// sourceVolume has what a reader of the source needs.
+	sourceVolume = "source"
+	// maxRunTime ends a pod that hangs. The runner itself ends when a store or a server makes no progress; a server that is
+	// started from a backup may load for hours.
+	maxRunTime = 24 * time.Hour
+)
+
+// podName returns the name of an attempt's pod. The digits of the backup's name keep the attempts apart, and the pods of a deleted object
+// from those of its namesake.
+func podName(b Object, item string) string { return b.GetName() + "-" + item[len(item)-8:] }
+
+// newRun returns the first attempt at the backup that is due then.
+func newRun(b Object, due, now time.Time, image string) *commonv1.BackupRun {
+	return nextAttempt(b, due, 1, now, image)
+}
+
+// nextAttempt returns an attempt. It deletes what earlier ones may have left.
+func nextAttempt(b Object, due time.Time, attempt int32, now time.Time, image string) *commonv1.BackupRun {
+	item := backup.ItemName(now, string(b.GetUID()), due, attempt)
+	return &commonv1.BackupRun{
+		ScheduledTime: *timeAt(due), Attempt: attempt, Item: item, Former: formerItems(b.GetBackupStatus().Run), PodName: podName(b, item),
+		Image: image, StartTime: *timeAt(now), Phase: commonv1.BackupRunning,
+	}
+}
+
+// maxFormer is how many names of former attempts are kept: that is their bound in api/common/v1.
+const maxFormer = 32
+
+// formerItems are the names under which the attempts up to that one may have left what is of no use.
+func formerItems(last *commonv1.BackupRun) []string {
+	switch {
+	case last == nil:
+		return nil
+	case last.Phase == commonv1.BackupSucceeded: // what it could not delete is still there
+		return last.Former
+	}
+	list := append(append([]string{}, last.Former...), last.Item)
+	return list[max(0, len(list)-maxFormer):]
+}
+
+// newTask returns what the runner is told of the current attempt.
+func newTask(b Object, data backup.Kind, from source) backup.Task {
+	o, run := b.GetBackupOptions(), b.GetBackupStatus().Run
+	return backup.Task{
+		Kind: data, Store: o.Store, Folder: backup.Folder(b.GetNamespace(), b.GetName()), Item: run.Item, Time: run.StartTime.UTC(),
+		Former: run.Former, Verify: ptr.Deref(o.Verify, true), Compression: o.Compression, Retention: o.Retention,
+		Source: &backup.Source{UID: string(from.uid), Endpoints: from.endpoints, TLS: from.tls, ServerName: from.serverName},
+	}
+}
+
+// desiredPod returns the pod of the current attempt, as it is created: gated.
+func desiredPod(b Object, kind Kind, from source) *corev1.Pod {
+	o, run := b.GetBackupOptions(), b.GetBackupStatus().Run
+	spec := parts.PodSpec(kind.appName, b.GetName(), commonv1.PodOptions{ImagePullSecrets: o.ImagePullSecrets, Scheduling: o.Scheduling}).
+		WithSchedulingGates(corev1ac.PodSchedulingGate().WithName(schedulingGate)).
+		WithRestartPolicy(corev1.RestartPolicyNever).
+		WithActiveDeadlineSeconds(int64(maxRunTime / time.Second)).
+		WithSecurityContext(parts.RestrictedPod(runnerpod.UID)).
+		WithVolumes(runnerpod.Volumes(o.Store)...)
+	addContainers(spec, newTask(b, kind.data, from), run.Image, from)
+	return &corev1.Pod{
+		ObjectMeta: metav1.ObjectMeta{
+			Name: run.PodName, Namespace: b.GetNamespace(), Labels: parts.Labels(kind.appName, b.GetName()),
+			OwnerReferences: []metav1.OwnerReference{*metav1.NewControllerRef(b, kind.gvk)},
+		},
+		Spec: *parts.ToApplyConfig[corev1.PodSpec](spec),
+	}
+}
+
+// addContainers adds them in the order in which they run. Each has no more of the task, and of the Secrets, than it needs.
+func addContainers(spec *corev1ac.PodSpecApplyConfiguration, task backup.Task, image string, from source) {
+	withStore := func(command string, told backup.Task) *corev1ac.ContainerApplyConfiguration {
+		return runnerpod.WithStore(runnerpod.Runner(command, image, told), task.Store)
+	}
+	read := withStore(backup.CommandBackup, task)
+	if len(from.secrets) > 0 {
+		read.WithVolumeMounts(corev1ac.VolumeMount().WithName(sourceVolume).WithMountPath(backup.SourceDir).WithReadOnly(true))
+		spec.WithVolumes(secretsVolume(from.secrets))
+	}
+	later := task
+	later.Source, later.Former = nil, nil
+	if task.Verify {
+		spec.WithInitContainers(runnerpod.Installer(image), read, withStore(backup.CommandFetch, later),
+			runnerpod.Installed(backup.CommandVerify, from.image, later, from.resources))
+	} else {
+		spec.WithInitContainers(read)
+	}
+	spec.WithContainers(withStore(mainContainer, later))
+}
+
+// secretsVolume has the keys of all these Secrets.
+func secretsVolume(secrets []secretKeys) *corev1ac.VolumeApplyConfiguration {
+	volume := runnerpod.SecretVolume(sourceVolume, secrets[0].secret, secrets[0].keys)
+	for _, s := range secrets[1:] {
+		volume.Projected.Sources = append(volume.Projected.Sources, runnerpod.SecretVolume(sourceVolume, s.secret, s.keys).Projected.Sources...)
+	}
+	return volume
+}

@@ -1,0 +1,70 @@
+package backup
+
+import (
+	"encoding/hex"
+	"encoding/json"
+	"slices"
+	"strings"
+
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	commonv1 "github.com/mainstay-operator/mainstay-operator/api/common/v1"
+	"github.com/mainstay-operator/mainstay-operator/controllers/internal/backup"
+	"github.com/mainstay-operator/mainstay-operator/controllers/internal/untrusted"
+)
+
+// A termination message is hostile input: whoever may write into the pod, or is the server whose words the runner repeats, may have
+// made it.
+
+const (
+	// maxItems is how many items a status has: that is their bound in api/common/v1.
+	maxItems = 20
+	// sha256Digits is the length of a SHA-256 in hexadecimal.
+	sha256Digits = 64
+	// maxVersion bounds the version of a server, in bytes.
+	maxVersion = 32
+)
+
+// readResult reads what a container of the runner has left; ok is false if that is no Result.
+func readResult(ended *corev1.ContainerStateTerminated) (result backup.Result, ok bool) {
+	if len(ended.Message) > backup.MaxResult || json.Unmarshal([]byte(ended.Message), &result) != nil {
+		return backup.Result{}, false
+	}
+	result.Error, result.Warning = untrusted.Sanitize(result.Error), untrusted.Sanitize(result.Warning)
+	if result.Item != nil {
+		item, fit := fitItem(*result.Item)
+		if !fit {
+			return backup.Result{}, false
+		}
+		result.Item = &item
+	}
+	result.Items = fitItems(result.Items)
+	result.Deleted = max(0, result.Deleted)
+	return result, true
+}
+
+// fitItem returns an item as a status may hold it; fit is false where there is no such.
+func fitItem(item commonv1.BackupItem) (_ commonv1.BackupItem, fit bool) {
+	begun, err := backup.ItemTime(item.Name)
+	_, notHex := hex.DecodeString(item.SHA256)
+	if err != nil || notHex != nil || len(item.SHA256) != sha256Digits || item.Size < 0 || item.Revision < 0 || item.Offset < 0 {
+		return commonv1.BackupItem{}, false
+	}
+	item.Time = metav1.NewTime(begun)
+	item.ServerVersion = untrusted.Sanitize(item.ServerVersion[:min(len(item.ServerVersion), maxVersion)])
+	return item, true
+}
+
+// fitItems drops what a status may not hold, and sorts the rest, the newest first.
+func fitItems(items []commonv1.BackupItem) []commonv1.BackupItem {
+	kept := make([]commonv1.BackupItem, 0, min(len(items), maxItems))
+	for _, item := range items {
+		known := slices.ContainsFunc(kept, func(k commonv1.BackupItem) bool { return k.Name == item.Name })
+		if fitting, fit := fitItem(item); fit && !known && len(kept) < maxItems {
+			kept = append(kept, fitting)
+		}
+	}
+	slices.SortStableFunc(kept, func(a, b commonv1.BackupItem) int { return strings.Compare(b.Name, a.Name) })
+	return kept
+}

@@ -1,0 +1,194 @@
+package backup
+
+import (
+	"fmt"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/meta"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/utils/ptr"
+
+	commonv1 "github.com/mainstay-operator/mainstay-operator/api/common/v1"
+	"github.com/mainstay-operator/mainstay-operator/controllers/internal/conditions"
+)
+
+// recordOutcome writes down how the current attempt ended.
+func recordOutcome(b Object, o outcome, now time.Time) {
+	status := b.GetBackupStatus()
+	run := status.Run
+	run.FinishTime, run.Message, run.Refused = timeAt(now), o.failure, o.refused
+	if o.cleared {
+		run.Former = nil
+	}
+	switch {
+	case o.failure == "":
+		run.Phase = commonv1.BackupSucceeded
+		recordItem(status, o)
+	case retryTime(run).Before(giveUpTime(b)):
+		run.Phase = commonv1.BackupRetrying
+	default:
+		recordFailure(b)
+	}
+}
+
+func recordItem(status *commonv1.BackupStatus, o outcome) {
+	status.Last, status.Items = ptr.To(o.item), o.items
+	if o.item.Verified {
+		status.LastVerified = ptr.To(o.item)
+	}
+	if lapse := status.Lapse; lapse != nil && lapse.ScheduledTime.Before(&status.Run.ScheduledTime) {
+		status.Lapse = nil
+	}
+	status.Run.Message = o.warning
+}
+
+// recordFailure writes down that no further attempt follows.
+func recordFailure(b Object) {
+	status := b.GetBackupStatus()
+	run := status.Run
+	run.Phase = commonv1.BackupFailed
+	if lapse := status.Lapse; lapse != nil && run.ScheduledTime.Before(&lapse.ScheduledTime) {
+		return // a later one was missed
+	}
+	status.Lapse = &commonv1.BackupLapse{
+		ScheduledTime: run.ScheduledTime, Reason: commonv1.ReasonBackupFailed,
+		Message: fmt.Sprintf("the backup due at %s failed, after %d attempts: %s", shortTime(run.ScheduledTime.Time), run.Attempt, run.Message),
+	}
+}
+
+// suspendedMessage says what a suspended backup waits for.
+const suspendedMessage = "spec.suspend is true: nothing begins until it is false"
+
+// updateStatus sets the conditions. pod is that of the current attempt, or nil; why says what keeps a backup from beginning now.
+func updateStatus(b Object, pod *corev1.Pod, why string, now time.Time) {
+	waits := why != "" && isDue(b, now) && !isUnderWay(b.GetBackupStatus().Run) && !b.GetBackupOptions().Suspend
+	if !waits {
+		why = ""
+	}
+	setReady(b, why)
+	setProgressing(b, pod, why)
+	setDegraded(b, pod, now)
+	setSuspended(b)
+	if b.GetBackupOptions().Schedule == "" {
+		setEnd(b)
+	}
+}
+
+func setReady(b Object, why string) {
+	status := b.GetBackupStatus()
+	set := func(ready bool, reason, message string) {
+		conditions.Set(&status.Conditions, b.GetGeneration(), commonv1.ConditionReady, ready, reason, message)
+	}
+	switch last := status.Last; {
+	case status.Lapse != nil:
+		set(false, status.Lapse.Reason, status.Lapse.Message)
+	case last != nil && last.Verified:
+		set(true, commonv1.ReasonBackupVerified, "backup "+last.Name+" is in the store, and a server was started from it")
+	case last != nil:
+		set(true, commonv1.ReasonBackupWritten, "backup "+last.Name+" is in the store; it was not verified, as verify was false")
+	case why != "":
+		set(false, commonv1.ReasonSourceNotReady, why)
+	case isUnderWay(status.Run):
+		set(false, commonv1.ReasonBackupUnderWay, "the first backup is being made")
+	case b.GetBackupOptions().Schedule != "":
+		set(true, commonv1.ReasonBackupNotDue, "no backup has been due yet")
+	case b.GetBackupOptions().Suspend:
+		set(false, commonv1.ReasonSpecSuspended, suspendedMessage)
+	default:
+		set(false, commonv1.ReasonBackupUnderWay, "the backup is about to begin")
+	}
+}
+
+func setProgressing(b Object, pod *corev1.Pod, why string) {
+	status := b.GetBackupStatus()
+	set := func(progressing bool, reason, message string) {
+		conditions.Set(&status.Conditions, b.GetGeneration(), commonv1.ConditionProgressing, progressing, reason, message)
+	}
+	switch run := status.Run; {
+	case why != "":
+		set(true, commonv1.ReasonSourceNotReady, why)
+	case isUnderWay(run) && run.Phase == commonv1.BackupRetrying:
+		set(true, commonv1.ReasonRetrying, fmt.Sprintf("attempt %d failed, and another one follows: %s", run.Attempt, run.Message))
+	case isUnderWay(run):
+		set(true, commonv1.ReasonBackupUnderWay, fmt.Sprintf("attempt %d: %s", run.Attempt, stage(run, pod)))
+	default:
+		set(false, commonv1.ReasonBackupNotDue, "no backup is under way")
+	}
+}
+
+// stage says how far an attempt is. Its words change only when the pod does.
+func stage(run *commonv1.BackupRun, pod *corev1.Pod) string {
+	if pod == nil || pod.UID != run.PodUID || isGated(pod) {
+		return "pod " + run.PodName + " is being made"
+	}
+	if wait := conditions.FirstStartupWait([]corev1.Pod{*pod}); wait != "" {
+		return wait
+	}
+	return "pod " + run.PodName + " works"
+}
+
+func setDegraded(b Object, pod *corev1.Pod, now time.Time) {
+	status := b.GetBackupStatus()
+	set := func(degraded bool, reason, message string) {
+		conditions.Set(&status.Conditions, b.GetGeneration(), commonv1.ConditionDegraded, degraded, reason, message)
+	}
+	run := status.Run
+	blocked := ""
+	if isUnderWay(run) && pod != nil && pod.UID == run.PodUID {
+		blocked = conditions.FirstFailure([]corev1.Pod{*pod})
+	}
+	switch {
+	case isUnderWay(run) && run.Refused:
+		set(true, commonv1.ReasonBackupRefused, run.Message)
+	case blocked != "":
+		set(true, commonv1.ReasonPodFailing, blocked)
+	case status.Lapse != nil:
+		set(true, status.Lapse.Reason, status.Lapse.Message)
+	case isBehind(status, now) && b.GetBackupOptions().Schedule != "":
+		set(true, commonv1.ReasonClockBehind, "the operator's clock is behind "+shortTime(lastEntry(status))+
+			", for when a backup was due already: none is due again before then. If the clock is right now, make another object")
+	case run != nil && run.Phase == commonv1.BackupSucceeded && run.Message != "":
+		set(true, commonv1.ReasonNotDeleted, "backup "+run.Item+" is in the store; "+run.Message)
+	default:
+		set(false, commonv1.ReasonAsExpected, "nothing needs a human")
+	}
+}
+
+// setSuspended sets the condition that says what spec.suspend has led to, once it was ever true.
+func setSuspended(b Object) {
+	status := b.GetBackupStatus()
+	set := func(suspended bool, reason, message string) {
+		conditions.Set(&status.Conditions, b.GetGeneration(), commonv1.ConditionSuspended, suspended, reason, message)
+	}
+	run := status.Run
+	switch suspend := b.GetBackupOptions().Suspend; {
+	case suspend && run != nil && run.Phase == commonv1.BackupRunning:
+		set(false, commonv1.ReasonAlreadyStarted, "spec.suspend came after the start: the attempt goes on, and no next one begins")
+	case suspend && !hasEndedForGood(b):
+		set(true, commonv1.ReasonSpecSuspended, suspendedMessage)
+	case meta.FindStatusCondition(status.Conditions, commonv1.ConditionSuspended) != nil:
+		set(false, commonv1.ReasonNotSuspended, "nothing is held back")
+	}
+}
+
+// hasEndedForGood reports whether a backup that is made once was made, or never will be.
+func hasEndedForGood(b Object) bool {
+	status := b.GetBackupStatus()
+	return b.GetBackupOptions().Schedule == "" && !isUnderWay(status.Run) && !lastEntry(status).IsZero()
+}
+
+// setEnd says how a backup ended that is made once.
+func setEnd(b Object) {
+	status := b.GetBackupStatus()
+	if !hasEndedForGood(b) {
+		return
+	}
+	if lapse := status.Lapse; lapse != nil {
+		conditions.Set(&status.Conditions, b.GetGeneration(), commonv1.ConditionFailed, true, lapse.Reason, lapse.Message)
+		return
+	}
+	ready := meta.FindStatusCondition(status.Conditions, commonv1.ConditionReady)
+	conditions.Set(&status.Conditions, b.GetGeneration(), commonv1.ConditionComplete,
+		ready.Status == metav1.ConditionTrue, ready.Reason, ready.Message)
+}

@@ -1,0 +1,58 @@
+package backup
+
+import (
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+
+	commonv1 "github.com/mainstay-operator/mainstay-operator/api/common/v1"
+)
+
+const (
+	// minBackoff is the time between the first failed attempt and the next, which doubles up to maxBackoff. It is maxBackoff at once
+	// where only a human can mend the cause.
+	minBackoff = 10 * time.Second
+	maxBackoff = 5 * time.Minute
+)
+
+// retryTime is when the next attempt may begin. It follows from the status alone, and so survives a restart of the operator.
+func retryTime(run *commonv1.BackupRun) time.Time {
+	backoff := maxBackoff
+	if doublings := run.Attempt - 1; !run.Refused && doublings < 5 { // 10 s * 2^5 is more than maxBackoff
+		backoff = minBackoff << max(0, doublings)
+	}
+	if run.FinishTime == nil { // somebody has written into the status
+		return run.StartTime.Add(backoff)
+	}
+	return run.FinishTime.Add(backoff)
+}
+
+// giveUpTime is from when on no attempt at the current run begins.
+func giveUpTime(b Object) time.Time {
+	return b.GetBackupStatus().Run.ScheduledTime.Add(deadline(b.GetBackupOptions()))
+}
+
+// requeueAfter returns how long it takes until time alone changes what there is to do; 0 for never.
+func requeueAfter(b Object, pod *corev1.Pod, now time.Time) time.Duration {
+	var soonest time.Duration
+	consider := func(at time.Time) {
+		if left := at.Sub(now); left > 0 && (soonest == 0 || left < soonest) {
+			soonest = left
+		}
+	}
+	status := b.GetBackupStatus()
+	if next := status.Next; next != nil {
+		consider(next.Time)
+		consider(next.Add(deadline(b.GetBackupOptions())))
+	}
+	if run := status.Run; isUnderWay(run) {
+		consider(giveUpTime(b))
+		if run.Phase == commonv1.BackupRetrying {
+			consider(retryTime(run))
+		}
+	}
+	if pod != nil && !pod.DeletionTimestamp.IsZero() {
+		consider(pod.DeletionTimestamp.Add(lostAfter + time.Second))
+	}
+	return soonest
+}

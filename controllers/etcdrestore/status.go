@@ -1,0 +1,81 @@
+package etcdrestore
+
+import (
+	"fmt"
+	"slices"
+	"time"
+
+	"k8s.io/apimachinery/pkg/api/meta"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	commonv1 "github.com/mainstay-operator/mainstay-operator/api/common/v1"
+	databasev1alpha1 "github.com/mainstay-operator/mainstay-operator/api/database/v1alpha1"
+	"github.com/mainstay-operator/mainstay-operator/controllers/internal/conditions"
+)
+
+// deadlineMargin keeps the deadline that is reported apart from that of who begins: it is later than the last moment at which the
+// EtcdCluster's controller may have saved that it begins.
+const deadlineMargin = 10 * time.Second
+
+// outcome is what is known of a restore.
+type outcome struct {
+	complete, failed bool
+	reason, message  string
+	item             string
+	completed        *metav1.Time
+	recheckAfter     time.Duration
+}
+
+// hasEnded reports whether the restore is complete or has failed.
+func hasEnded(r *databasev1alpha1.EtcdRestore) bool {
+	return meta.IsStatusConditionTrue(r.Status.Conditions, commonv1.ConditionComplete) || meta.IsStatusConditionTrue(r.Status.Conditions, commonv1.ConditionFailed)
+}
+
+// judge tells from the record of the EtcdCluster how far a restore is. What has begun is past its deadline at no time.
+func judge(r *databasev1alpha1.EtcdRestore, cluster *databasev1alpha1.EtcdCluster, now time.Time) outcome {
+	if cluster != nil {
+		switch record, last := cluster.Status.Membership, cluster.Status.LastRestore; {
+		case record != nil && record.Restore != nil && record.Restore.Request == r.UID:
+			return outcome{reason: commonv1.ReasonRestoring, item: record.Restore.Item,
+				message: "the cluster is being restored; see the conditions of EtcdCluster " + cluster.Name}
+		case last != nil && last.Request == r.UID:
+			return outcome{complete: true, reason: commonv1.ReasonRestored, item: last.Item, completed: &last.Time,
+				message: fmt.Sprintf("the first member runs with the backup, revision %d", last.Revision)}
+		case slices.Contains(cluster.Status.BegunRestores, r.UID):
+			return outcome{failed: true, reason: commonv1.ReasonSuperseded, item: r.Status.Item, message: "another EtcdRestore took its place before any member ran with the backup"}
+		}
+	}
+	left := r.CreationTimestamp.Add(databasev1alpha1.EtcdStartingDeadline(r) + deadlineMargin).Sub(now)
+	waits := waitsFor(r, cluster)
+	if left <= 0 {
+		return outcome{failed: true, reason: commonv1.ReasonStartDeadlineExceeded, message: "it had not begun when startingDeadline passed; the cluster was not touched: " + waits}
+	}
+	return outcome{reason: commonv1.ReasonWaiting, message: waits, recheckAfter: left}
+}
+
+// waitsFor says why a restore has not begun.
+func waitsFor(r *databasev1alpha1.EtcdRestore, cluster *databasev1alpha1.EtcdCluster) string {
+	switch {
+	case cluster == nil:
+		return fmt.Sprintf("clusterName: there is no EtcdCluster %q", r.Spec.ClusterName)
+	case cluster.Spec.Paused:
+		return fmt.Sprintf("EtcdCluster %q is paused", cluster.Name)
+	case cluster.Status.NextRestore != nil && cluster.Status.NextRestore.Request == r.UID:
+		return cluster.Status.NextRestore.Message
+	case cluster.Status.NextRestore != nil:
+		return "another EtcdRestore comes first"
+	}
+	return fmt.Sprintf("EtcdCluster %q is yet to look at it", cluster.Name)
+}
+
+func setStatus(r *databasev1alpha1.EtcdRestore, o outcome) {
+	list, generation := &r.Status.Conditions, r.Generation
+	r.Status.Item, r.Status.CompletionTime = o.item, o.completed
+	conditions.Set(list, generation, commonv1.ConditionProgressing, !o.complete && !o.failed, o.reason, o.message)
+	if o.complete {
+		conditions.Set(list, generation, commonv1.ConditionComplete, true, o.reason, o.message)
+	}
+	if o.failed {
+		conditions.Set(list, generation, commonv1.ConditionFailed, true, o.reason, o.message)
+	}
+}

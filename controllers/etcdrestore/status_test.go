@@ -1,0 +1,67 @@
+package etcdrestore
+
+import (
+	"strings"
+	"testing"
+	"time"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+
+	commonv1 "github.com/mainstay-operator/mainstay-operator/api/common/v1"
+	databasev1alpha1 "github.com/mainstay-operator/mainstay-operator/api/database/v1alpha1"
+	"github.com/mainstay-operator/mainstay-operator/test/builders"
+)
+
+func TestJudge(t *testing.T) {
+	for _, c := range []struct {
+		name    string
+		arrange func(*databasev1alpha1.EtcdCluster)
+		after   time.Duration // since its creation
+		reason  string
+		message string
+	}{
+		{"it waits for its backup", func(e *databasev1alpha1.EtcdCluster) {
+			e.Status.NextRestore = &databasev1alpha1.EtcdNextRestore{Request: "r", Message: "waiting for the backup to be fetched"}
+		}, 0, commonv1.ReasonWaiting, "waiting for the backup"},
+		{"it waits for another", func(e *databasev1alpha1.EtcdCluster) {
+			e.Status.NextRestore = &databasev1alpha1.EtcdNextRestore{Request: "other"}
+		}, 0, commonv1.ReasonWaiting, "another EtcdRestore comes first"},
+		{"it waits for a human", func(e *databasev1alpha1.EtcdCluster) { e.Spec.Paused = true }, 0, commonv1.ReasonWaiting, "is paused"},
+		{"it was not looked at", func(*databasev1alpha1.EtcdCluster) {}, 0, commonv1.ReasonWaiting, "is yet to look at it"},
+		{"until its deadline", func(*databasev1alpha1.EtcdCluster) {}, time.Hour + 9*time.Second, commonv1.ReasonWaiting, ""},
+		{"then it fails", func(*databasev1alpha1.EtcdCluster) {}, time.Hour + 10*time.Second, commonv1.ReasonStartDeadlineExceeded, "the cluster was not touched"},
+		{"what has begun has no deadline", func(e *databasev1alpha1.EtcdCluster) {
+			e.Status.Membership = &databasev1alpha1.EtcdMembership{Restore: &databasev1alpha1.EtcdMembershipRestore{Request: "r"}}
+		}, 48 * time.Hour, commonv1.ReasonRestoring, "is being restored"},
+		{"it is complete once a member runs", func(e *databasev1alpha1.EtcdCluster) {
+			e.Status.BegunRestores = []types.UID{"r"}
+			e.Status.LastRestore = &databasev1alpha1.EtcdLastRestore{Request: "r", EtcdRestoredBackup: databasev1alpha1.EtcdRestoredBackup{Revision: 7}}
+		}, 48 * time.Hour, commonv1.ReasonRestored, "revision 7"},
+		{"another took its place", func(e *databasev1alpha1.EtcdCluster) {
+			e.Status.BegunRestores = []types.UID{"r", "other"}
+		}, time.Minute, commonv1.ReasonSuperseded, "took its place"},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			e, begun := builders.EtcdCluster("a").Build(), time.Unix(1000, 0)
+			c.arrange(e)
+			r := &databasev1alpha1.EtcdRestore{ObjectMeta: metav1.ObjectMeta{UID: "r", CreationTimestamp: metav1.NewTime(begun)}}
+			r.Spec.ClusterName = "a"
+			got := judge(r, e, begun.Add(c.after))
+			if got.reason != c.reason || !strings.Contains(got.message, c.message) {
+				t.Errorf("got %+v", got)
+			}
+			if ends := got.complete || got.failed; ends == (got.recheckAfter > 0) && c.reason != commonv1.ReasonRestoring {
+				t.Errorf("it is looked at again after %s", got.recheckAfter)
+			}
+			if setStatus(r, got); hasEnded(r) != (got.complete || got.failed) {
+				t.Errorf("got %+v", r.Status)
+			}
+		})
+	}
+	r := &databasev1alpha1.EtcdRestore{}
+	r.Spec.ClusterName = "none"
+	if got := judge(r, nil, r.CreationTimestamp.Time); !strings.Contains(got.message, `clusterName: there is no EtcdCluster "none"`) {
+		t.Errorf("got %+v", got)
+	}
+}
