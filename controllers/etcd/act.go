@@ -41,17 +41,35 @@ func (r *Reconciler) execute(ctx context.Context, e *databasev1alpha1.EtcdCluste
 		return f.deletePod(ctx, s.Member)
 	case membership.EvictPod:
 		return f.evictPod(ctx, s.Member)
+	case membership.AddRole, membership.SetUser, membership.DropUser, membership.RequireLogin:
+		return f.changeAccess(ctx, e, s)
 	case membership.Compact, membership.Defragment, membership.Disarm, membership.WriteEntries:
 		return f.maintain(ctx, e, s)
+	case membership.FetchBackup, membership.DropBackup, membership.BeginRestore, membership.EndRestore:
+		return f.doRestore(ctx, e, s, r.clock.Now())
 	default:
 		f.record(e, s, r.clock.Now())
 		return f.save(ctx)
 	}
 }
 
+// outcome is what people are told of a step, and its error if it failed.
+func outcome(s membership.Step, err error) (membership.Step, error) {
+	var blocked *evictionBlockedError
+	switch {
+	case err == nil:
+		return s, nil
+	case isWaiting(err):
+		return membership.Step{Do: membership.Wait, Message: err.Error(), RequeueAfter: waitTime(err)}, nil
+	case errors.As(err, &blocked):
+		return blocked.step(), nil
+	}
+	return s, fmt.Errorf("%s: %w", s.Phrase(), err)
+}
+
 // isWaiting reports whether an error only says that something must end by itself first.
 func isWaiting(err error) bool {
-	return errors.Is(err, wire.ErrLearnerBehind) || errors.Is(err, wire.ErrUnhealthy) || errors.Is(err, wire.ErrBusy) || errors.Is(err, errNoneToSpare)
+	return errors.Is(err, wire.ErrLearnerBehind) || errors.Is(err, wire.ErrUnhealthy) || errors.Is(err, wire.ErrBusy) || errors.Is(err, errNoneToSpare) || errors.Is(err, errWithdrawn)
 }
 
 // waitTime is how soon to try again what must wait.
@@ -169,8 +187,21 @@ func permitsToWrite(s membership.Situation) map[string]string {
 	return permits
 }
 
+// relink has the members point to what is on record now: a step may have put another record in its place.
+func (f *fleet) relink(e *databasev1alpha1.EtcdCluster) {
+	for i := range f.Members {
+		f.Members[i].Record = nil
+		for j := 0; e.Status.Membership != nil && j < len(e.Status.Membership.Members); j++ {
+			if one := &e.Status.Membership.Members[j]; one.Name == f.Members[i].Name {
+				f.Members[i].Record = one
+			}
+		}
+	}
+}
+
 // tellPods writes on each pod whether and how it may start.
 func (f *fleet) tellPods(ctx context.Context, e *databasev1alpha1.EtcdCluster) error {
+	f.relink(e)
 	permits := permitsToWrite(f.situation(e))
 	var errs []error
 	for _, name := range slices.Sorted(maps.Keys(permits)) {

@@ -17,7 +17,7 @@ func (r *Reconciler) growVolumes(
 	ctx context.Context, e *databasev1alpha1.EtcdCluster, f *fleet, next membership.Step, in inputs,
 ) (volumes.Growth, error) {
 	growth := growthOf(e, in.claims)
-	if e.Spec.Paused || in.isTrustLost { // then no StatefulSet would be made in its place
+	if e.Spec.Paused || in.lost != nil { // then no StatefulSet would be made in its place
 		return growth, nil
 	}
 	refusal, err := converge.EnlargeClaims(in.claims, growth, func(seen, next *corev1.PersistentVolumeClaim) error {

@@ -175,7 +175,10 @@ func TestAPassEnlargesTheVolumes(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			in := inputs{set: g.set.DeepCopy(), pods: g.pods, claims: claims, isTrustLost: g.lost}
+			in := inputs{set: g.set.DeepCopy(), pods: g.pods, claims: claims}
+			if g.lost {
+				in.lost = trustLost(g.e)
+			}
 			f := r.observe(t.Context(), g.e, resolve(g.e, nil), in, nil)
 			if err := r.Get(t.Context(), ctrlclient.ObjectKeyFromObject(g.set), in.set); err != nil {
 				t.Fatal(err)

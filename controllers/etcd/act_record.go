@@ -30,6 +30,8 @@ func (f *fleet) record(e *databasev1alpha1.EtcdCluster, s membership.Step, now t
 		record.Change = nil
 	case membership.Recover:
 		f.recordRecovery(e, s, now)
+	case membership.RecordLogin:
+		f.recordLogin(e, now)
 	case membership.LimitLog:
 		record.ReadableFrom = f.situation(e).ReadableFrom()
 	case membership.SetVersion:
@@ -38,11 +40,16 @@ func (f *fleet) record(e *databasev1alpha1.EtcdCluster, s membership.Step, now t
 }
 
 func (f *fleet) recordForming(e *databasev1alpha1.EtcdCluster, s membership.Step) {
-	record := &databasev1alpha1.EtcdMembership{Token: f.newID(), InitialVersion: s.Version}
+	record := &databasev1alpha1.EtcdMembership{Token: f.newID(), InitialVersion: s.Version, Restore: s.Restore}
+	for _, name := range s.Lost { // whose places on their volumes are needed
+		m, _ := f.Find(name)
+		record.FormerDataIDs = append(record.FormerDataIDs, m.Record.DataID)
+	}
 	for _, name := range f.situation(e).FormingMembers() {
 		record.Members = append(record.Members, databasev1alpha1.EtcdRecordedMember{Name: name, DataID: f.newID()})
 	}
 	e.Status.Membership, e.Status.TargetVersion, e.Status.TargetImage, e.Status.CompactedRevision = record, s.Version, s.Image, 0
+	forgetAccess(e)
 }
 
 func (f *fleet) recordIDs(record *databasev1alpha1.EtcdMembership) {
@@ -91,9 +98,14 @@ func forget(record *databasev1alpha1.EtcdMembership, name string) {
 	if i < 0 {
 		return
 	}
-	record.FormerDataIDs = append(record.FormerDataIDs, record.Members[i].DataID)
-	record.FormerDataIDs = record.FormerDataIDs[max(0, len(record.FormerDataIDs)-maxFormer):]
+	noteFormer(record, record.Members[i].DataID)
 	record.Members = slices.Delete(slices.Clone(record.Members), i, i+1) // the world points into the list
+}
+
+// noteFormer remembers data directories that the next members on these volumes drop.
+func noteFormer(record *databasev1alpha1.EtcdMembership, dataIDs ...string) {
+	record.FormerDataIDs = append(record.FormerDataIDs, dataIDs...)
+	record.FormerDataIDs = record.FormerDataIDs[max(0, len(record.FormerDataIDs)-maxFormer):]
 }
 
 // addMember keeps the record sorted.

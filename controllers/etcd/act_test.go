@@ -1,6 +1,7 @@
 package etcd
 
 import (
+	"strings"
 	"testing"
 
 	databasev1alpha1 "github.com/mainstay-operator/mainstay-operator/api/database/v1alpha1"
@@ -44,6 +45,27 @@ func TestPermitsToWrite(t *testing.T) {
 	}
 }
 
+// A pass that has put another record in the place of the one that it had read tells no pod by the former one.
+func TestPodsAreToldByTheRecordThatStands(t *testing.T) {
+	m := replaced(1, true)
+	for range 5 { // until the restore is on record
+		for i := range m.Fetches {
+			m.Fetches[i].Has = true
+		}
+		m.Pods[0].Serves, m.Pods[0].Runs = false, false // so that it is told whatever is new
+		m.Status.Membership.Members[0].Ran = false
+		if _, err := pass(0, false)(m); err != nil {
+			t.Fatal(err)
+		}
+		if m.isReplacing() {
+			break
+		}
+	}
+	if !m.isReplacing() || strings.Contains(m.Pods[0].Permit, "restore") {
+		t.Errorf("the pod of before is told %s", m.Pods[0].Permit)
+	}
+}
+
 func TestARecoverySavesWhatItGoesOnFrom(t *testing.T) {
 	m := lostMajority(3)
 	m.Status.Membership.Members[2].Ran, m.Status.CompactedRevision = false, 9
@@ -64,7 +86,7 @@ func TestARecoverySavesWhatItGoesOnFrom(t *testing.T) {
 		}
 	}
 	r, record := m.Status.LastRecovery, m.Status.Membership
-	if r == nil || r.Member != "a-2" || len(r.Lost) != 2 || r.Revision != int64(m.Volumes[2].Writes) || m.Status.CompactedRevision != 0 {
+	if r == nil || r.Member != "a-2" || len(r.Lost) != 2 || r.Revision != int64(1+m.Volumes[2].Writes) || m.Status.CompactedRevision != 0 {
 		t.Errorf("got %+v", r)
 	}
 	if len(record.Members) != 1 || !record.Members[0].Ran || record.Change == nil || record.Change.Recovery == "" {

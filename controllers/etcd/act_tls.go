@@ -21,30 +21,36 @@ import (
 
 // secretNames returns the names of the user's Secrets that an object refers to.
 func secretNames(e ctrlclient.Object) []string {
+	var names []string
 	if over := e.(*databasev1alpha1.EtcdCluster).Spec.TLS; over != nil {
-		return []string{over.SecretName}
+		names = append(names, over.SecretName)
 	}
-	return nil
+	if auth := e.(*databasev1alpha1.EtcdCluster).Spec.Auth; auth != nil {
+		names = append(names, auth.SecretName)
+	}
+	return names
 }
 
 // readCertificates returns the certificate that the members were given for their clients, and the one in the user's Secret. If
-// the user's is of no use, that is reported and holds up nothing but the first start.
+// the user's is of no use, that is reported and holds up nothing but the first start. It also reports whether the members' is
+// known, by our own copy.
 func (r *Reconciler) readCertificates(ctx context.Context, e *databasev1alpha1.EtcdCluster,
-	spec membership.Spec) (pki.Certificates, error) {
+	spec membership.Spec) (c pki.Certificates, isCopied bool, err error) {
 	if e.Spec.TLS == nil {
-		return pki.Certificates{}, nil
+		return c, false, nil
 	}
 	published := r.memory.published(e)
 	if published.IsEmpty() {
 		own, err := r.OwnSecret(ctx, e, certificatesName(e))
 		if err != nil {
-			return pki.Certificates{}, err
+			return c, false, err
 		}
 		published = pki.PublishedIn(own.Data)
 	}
 	now := r.clock.Now()
 	judge := func(data map[string][]byte) (pki.Identity, string) { return identityIn(e, spec, data, now) }
-	return r.Secrets.Certificates(ctx, e, e.Spec.TLS.SecretName, published, judge, now)
+	c, err = r.Secrets.Certificates(ctx, e, e.Spec.TLS.SecretName, published, judge, now)
+	return c, !published.IsEmpty(), err
 }
 
 // certificateUsage is what is known of a member's certificates: what it shows, and whose it takes.
@@ -57,10 +63,12 @@ type certificateUsage struct {
 
 // open connects to the server of a pod that was told to start. It is asked by TLS if it serves clients by that: the certificate
 // must name the member, and what it shows is noted.
-func (f *fleet) open(e *databasev1alpha1.EtcdCluster, pod *corev1.Pod, published pki.Identity, clock func() time.Time) (server, error) {
+func (f *fleet) open(e *databasev1alpha1.EtcdCluster, pod *corev1.Pod, in inputs, clock func() time.Time) (server, error) {
+	login := in.logins.token(clock)
 	if e.Spec.TLS == nil {
-		return wire.Open(pod.Status.PodIP, nil)
+		return wire.Open(pod.Status.PodIP, nil, login)
 	}
+	published := in.certificates.Published
 	secure, err := published.TLSConfig(f.spec.Host(pod.Name), clock)
 	if err != nil {
 		return nil, err
@@ -72,7 +80,7 @@ func (f *fleet) open(e *databasev1alpha1.EtcdCluster, pod *corev1.Pod, published
 		return verify(state)
 	}
 	f.usage[pod.Name] = usage
-	return wire.Open(pod.Status.PodIP, secure)
+	return wire.Open(pod.Status.PodIP, secure, login)
 }
 
 func (u *certificateUsage) note(certificate []byte) {

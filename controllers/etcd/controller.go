@@ -6,7 +6,6 @@ import (
 	"cmp"
 	"context"
 	"errors"
-	"fmt"
 	"slices"
 	"time"
 
@@ -34,11 +33,12 @@ import (
 // +kubebuilder:rbac:groups=database.mainstay-operator.io,resources=etcdclusters,verbs=get;list;watch
 // +kubebuilder:rbac:groups=database.mainstay-operator.io,resources=etcdclusters/status,verbs=get;patch
 // +kubebuilder:rbac:groups=database.mainstay-operator.io,resources=etcdclusters/finalizers,verbs=update
+// +kubebuilder:rbac:groups=database.mainstay-operator.io,resources=etcdrestores,verbs=get;list;watch
 // +kubebuilder:rbac:groups=apps,resources=statefulsets,verbs=get;list;watch;create;patch;delete
 // +kubebuilder:rbac:groups="",resources=services;secrets,verbs=get;list;watch;create;patch;delete
 // +kubebuilder:rbac:groups=policy,resources=poddisruptionbudgets,verbs=get;list;watch;create;patch;delete
 // +kubebuilder:rbac:groups=networking.k8s.io,resources=networkpolicies,verbs=get;list;watch;create;patch;delete
-// +kubebuilder:rbac:groups="",resources=pods,verbs=get;list;watch;patch;delete
+// +kubebuilder:rbac:groups="",resources=pods,verbs=get;list;watch;create;patch;delete
 // +kubebuilder:rbac:groups="",resources=pods/eviction,verbs=create
 // +kubebuilder:rbac:groups="",resources=persistentvolumeclaims,verbs=get;list;watch;patch
 // +kubebuilder:rbac:groups=monitoring.coreos.com,resources=servicemonitors,verbs=get;list;watch;create;patch;delete
@@ -90,7 +90,7 @@ func (r *Reconciler) reconcile(ctx context.Context, e *databasev1alpha1.EtcdClus
 		return ctrl.Result{RequeueAfter: in.certificates.RecheckAfter}, err // which time may mend
 	}
 	spec.Quota = quota(e, volumeSize(e, in.set)) // of the volumes that there are
-	outside := &apiEffects{Reconciler: r, etcd: e, pods: in.pods, saveStatus: save}
+	outside := &apiEffects{Reconciler: r, etcd: e, pods: in.pods, fetches: in.fetches, requests: in.requests, saveStatus: save}
 	f := r.observe(ctx, e, spec, in, outside)
 	defer f.close()
 
@@ -98,22 +98,21 @@ func (r *Reconciler) reconcile(ctx context.Context, e *databasev1alpha1.EtcdClus
 	apply := r.Converge
 	var failed error // a step that a server refuses keeps neither the children nor the status from going on
 	switch {
-	case in.isTrustLost:
-		next, apply = trustLost(e), r.ReadChildren
-	case e.Spec.Paused || e.Status.Membership == nil && next.Do != membership.Form:
+	case in.lost != nil:
+		next, apply = *in.lost, r.ReadChildren
+	case changesNothing(e, next):
 		apply = r.ReadChildren
 	default:
-		if failed = r.execute(ctx, e, f, next); isWaiting(failed) {
-			next, failed = membership.Step{Do: membership.Wait, Message: failed.Error(), RequeueAfter: waitTime(failed)}, nil
-		} else if failed != nil {
-			failed = fmt.Errorf("%s: %w", next.Phrase(), failed)
-		}
+		next, failed = outcome(next, r.execute(ctx, e, f, next))
 		if outside.unsaved || errors.Is(failed, errNotLeading) {
 			return ctrl.Result{}, failed // nothing may follow from what is not on record, or from a former leader's word
 		}
 	}
 	toMake := r.childInputs(e, f, in)
 	children := desiredChildren(e, toMake)
+	if fetchesOnly(e, next) {
+		children, apply = fetchChildren(e, toMake), r.ApplyChildren // nothing is removed
+	}
 	observed, err := apply(ctx, e, children...)
 	r.notePublished(e, observed, toMake.identity)
 	err = errors.Join(failed, err)
@@ -124,8 +123,8 @@ func (r *Reconciler) reconcile(ctx context.Context, e *databasev1alpha1.EtcdClus
 	growth, growthErr := r.growVolumes(ctx, e, f, next, in)
 	err = errors.Join(err, growthErr)
 	set, _ := converge.Find[*appsv1.StatefulSet](observed, "StatefulSet", e.Name)
-	result := r.updateStatus(e, f, next, workload{cmp.Or(set, &appsv1.StatefulSet{}), in.pods, growth,
-		clientCertificates{in.certificates, f.lagging(e, in.certificates.Published)}})
+	result := r.updateStatus(e, f, next, workload{cmp.Or(set, &appsv1.StatefulSet{}), in.allPods(), growth,
+		clientCertificates{in.certificates, f.lagging(e, in.certificates.Published)}, in.logins})
 	if e.Spec.Paused { // after all else is reported
 		err = errors.Join(err, r.ReportPausedChanges(ctx, e, children...))
 	}
@@ -137,19 +136,28 @@ func (r *Reconciler) reconcile(ctx context.Context, e *databasev1alpha1.EtcdClus
 
 // inputs are what the API server has of an object, by the caches.
 type inputs struct {
-	set    *appsv1.StatefulSet // empty when there is none or it is not ours
-	pods   []corev1.Pod
-	claims map[string]*corev1.PersistentVolumeClaim // by the pod's name
+	set      *appsv1.StatefulSet // empty when there is none or it is not ours
+	pods     []corev1.Pod
+	fetches  []corev1.Pod                             // that have fetched backups
+	requests []databasev1alpha1.EtcdRestore           // of this cluster, the oldest first
+	claims   map[string]*corev1.PersistentVolumeClaim // by the pod's name
 	// peers are the certificates to publish now; peersChange says why they are others than before.
 	peers       peerCertificates
 	peersChange string
-	isTrustLost bool
+	// lost says what must be mended before anything is written; nil if there is nothing.
+	lost *membership.Step
 	// certificates are those that clients are shown, with tls.
 	certificates pki.Certificates
+	// logins are who may log in, with auth.
+	logins logins
 }
 
 func (r *Reconciler) read(ctx context.Context, e *databasev1alpha1.EtcdCluster, spec membership.Spec) (in inputs, err error) {
-	if in.certificates, err = r.readCertificates(ctx, e, spec); err != nil { // first: without them no member can be asked
+	var isCopied bool
+	if in.certificates, isCopied, err = r.readCertificates(ctx, e, spec); err != nil { // first: without them no member can be asked
+		return in, err
+	}
+	if in.logins, err = r.readLogins(ctx, e, spec); err != nil {
 		return in, err
 	}
 	if in.set, err = r.GetStatefulSet(ctx, e); err != nil {
@@ -159,12 +167,21 @@ func (r *Reconciler) read(ctx context.Context, e *databasev1alpha1.EtcdCluster, 
 		return in, err
 	}
 	in.recallTemplate()
+	if in.fetches, err = r.listFetchPods(ctx, e); err != nil {
+		return in, err
+	}
+	if in.requests, err = r.listRequests(ctx, e); err != nil {
+		return in, err
+	}
 	if in.claims, err = converge.ListClaims(ctx, r.Client, ctrlclient.ObjectKeyFromObject(e), appName, dataVolume); err != nil {
 		return in, err
 	}
+	if !isCopied {
+		in.lost = certificatesLost(e, in.pods, in.certificates.Published, r.clock.Now())
+	}
 	in.peers, in.peersChange, err = r.peerCertificates(ctx, e, spec, in.pods)
-	if in.isTrustLost = errors.Is(err, errTrustLost); in.isTrustLost {
-		err = nil // it is reported
+	if errors.Is(err, errTrustLost) {
+		in.lost, err = trustLost(e), nil // it is reported
 	}
 	return in, err
 }
@@ -180,16 +197,19 @@ func (in *inputs) recallTemplate() {
 func (r *Reconciler) updateStatus(e *databasev1alpha1.EtcdCluster, f *fleet, next membership.Step, w workload) ctrl.Result {
 	now := r.clock.Now()
 	known := r.memory.noteLook(e, f.World, now)
+	r.memory.noteAccess(e, f.World, now)
 	if !known.isFleeting(f.World, now) {
 		e.Status = newStatus(e, f.situation(e), known.excuse(next, now), w)
 	}
-	return ctrl.Result{RequeueAfter: converge.Soonest(cmp.Or(next.RequeueAfter, restInterval), w.certificates.RecheckAfter)}
+	return ctrl.Result{RequeueAfter: converge.Soonest(cmp.Or(next.RequeueAfter, restInterval), w.certificates.RecheckAfter,
+		w.logins.recheckAfter(f.situation(e).Login(), now))}
 }
 
 // resolve returns the spec with every default.
 func resolve(e *databasev1alpha1.EtcdCluster, defaultImages []string) membership.Spec {
 	spec := membership.Spec{Name: e.Name, Namespace: e.Namespace, Size: ptr.Deref(e.Spec.Size, 3), HasStorage: e.Spec.Storage != nil, Image: e.Spec.Image, DefaultImages: defaultImages,
-		Quota: quota(e, volumeSize(e, &appsv1.StatefulSet{})), AllowedRecovery: e.Annotations[databasev1alpha1.EtcdAllowUnsafeRecovery]}
+		RequiresLogin: e.Spec.Auth != nil, FromBackup: e.Spec.Bootstrap != nil, Quota: quota(e, volumeSize(e, &appsv1.StatefulSet{})),
+		AllowedRecovery: e.Annotations[databasev1alpha1.EtcdAllowUnsafeRecovery]}
 	if e.Spec.Defrag != nil {
 		spec.DefragThreshold = e.Spec.Defrag.Threshold
 	}
@@ -235,6 +255,7 @@ func (r *Reconciler) childInputs(e *databasev1alpha1.EtcdCluster, f *fleet, in i
 		launcherImage: parts.RunningImage(in.set.Spec.Template.Spec.InitContainers, "launcher", r.LauncherImage),
 		pods:          membership.Situation{Spec: f.spec, Status: &e.Status}.DesiredPods(),
 		restartedAt:   in.set.Spec.Template.Annotations[parts.AnnotationRestartedAt],
+		logins:        f.nextLogins(e, in.logins),
 		volumeSize:    volumeSize(e, in.set)}
 	if e.Status.Membership != nil {
 		c.initialVersion = e.Status.Membership.InitialVersion
@@ -262,5 +283,5 @@ func (r *Reconciler) SetupWithManager(mgr ctrl.Manager) error {
 	if err != nil {
 		return err
 	}
-	return r.SetUpController(mgr, &databasev1alpha1.EtcdCluster{}, appName, converge.ProbingOptions(), r, secrets)
+	return r.SetUpController(mgr, &databasev1alpha1.EtcdCluster{}, appName, converge.ProbingOptions(), r, secrets, watchFetchPods(mgr), watchRequests(mgr))
 }

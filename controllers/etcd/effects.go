@@ -3,18 +3,16 @@ package etcd
 import (
 	"context"
 	"crypto/rand"
-	"errors"
 	"fmt"
 	"strings"
 
 	corev1 "k8s.io/api/core/v1"
-	policyv1 "k8s.io/api/policy/v1"
-	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 	ctrlclient "sigs.k8s.io/controller-runtime/pkg/client"
 
 	databasev1alpha1 "github.com/mainstay-operator/mainstay-operator/api/database/v1alpha1"
+	"github.com/mainstay-operator/mainstay-operator/controllers/etcd/internal/membership"
 	"github.com/mainstay-operator/mainstay-operator/controllers/internal/converge"
 )
 
@@ -26,11 +24,17 @@ type effects interface {
 	save(ctx context.Context) error
 	// deletePod deletes exactly the pod that was looked at.
 	deletePod(ctx context.Context, name string) error
-	// evictPod does the same if the budget has one to spare; else it returns errNoneToSpare.
+	// evictPod does the same if the budget has one to spare; else it returns errNoneToSpare, or an evictionBlockedError.
 	evictPod(ctx context.Context, name string) error
 	// writePermit tells a pod that it may start, and how, if its volume is that of the claim that was looked at. The claim then
 	// tells that it has data.
 	writePermit(ctx context.Context, name, permit string, claim types.UID) error
+	// makeFetchPod makes the pod that fetches the backup which the cluster begins with. One of ours that is there is taken.
+	makeFetchPod(ctx context.Context, s membership.Situation, source types.UID) error
+	// deleteFetchPod deletes exactly the one that was looked at.
+	deleteFetchPod(ctx context.Context, pod types.UID) error
+	// confirmRequest returns errWithdrawn if an EtcdRestore may not begin any more. It asks the API server.
+	confirmRequest(ctx context.Context, request types.UID) error
 	// newID names a data directory or a cluster as no other.
 	newID() string
 }
@@ -40,6 +44,8 @@ type apiEffects struct {
 	*Reconciler
 	etcd       *databasev1alpha1.EtcdCluster
 	pods       []corev1.Pod
+	fetches    []corev1.Pod // of backups
+	requests   []databasev1alpha1.EtcdRestore
 	saveStatus converge.SaveStatus
 	unsaved    bool // the object holds what is not known to be on record
 }
@@ -52,22 +58,9 @@ func (a *apiEffects) save(ctx context.Context) error {
 
 func (*apiEffects) newID() string { return strings.ToLower(rand.Text()) }
 
-// errNoneToSpare says that the budget spares no pod now: one is going already, or is not ready.
-var errNoneToSpare = errors.New("the PodDisruptionBudget spares no pod yet")
-
 func (a *apiEffects) deletePod(ctx context.Context, name string) error {
 	return a.removePod(name, func(pod *corev1.Pod, exactly metav1.Preconditions) error {
 		return a.Delete(ctx, pod, ctrlclient.Preconditions(exactly))
-	})
-}
-
-func (a *apiEffects) evictPod(ctx context.Context, name string) error {
-	return a.removePod(name, func(pod *corev1.Pod, exactly metav1.Preconditions) error {
-		err := a.SubResource("eviction").Create(ctx, pod, &policyv1.Eviction{DeleteOptions: &metav1.DeleteOptions{Preconditions: &exactly}})
-		if apierrors.IsTooManyRequests(err) { // as a drain is told
-			return errNoneToSpare
-		}
-		return err
 	})
 }
 

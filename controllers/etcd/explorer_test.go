@@ -53,7 +53,9 @@ func runStep(m *model, e *databasev1alpha1.EtcdCluster, f *fleet, outside *model
 		return true, violated
 	}
 	if err == nil || isWaiting(err) {
-		m.Replicas = f.situation(e).DesiredPods()
+		if e.Status.Membership != nil { // without a record nothing but what the pod of a backup needs is made
+			m.Replicas = f.situation(e).DesiredPods()
+		}
 		err = f.tellPods(context.Background(), e)
 	}
 	if outside.dieAt > 0 && !errors.Is(err, errCrashed) {
@@ -70,7 +72,7 @@ func fallAsleep(m *model) (bool, error) {
 	e := &databasev1alpha1.EtcdCluster{Status: *m.Status.DeepCopy()}
 	f := m.fleet(e, &modelEffects{model: m, object: e, version: m.Version})
 	next := f.situation(e).Plan()
-	if !next.Changes() && !next.RemovesPod() {
+	if !next.Changes() && !next.RemovesPod() && next.Do != membership.FetchBackup && next.Do != membership.DropBackup {
 		return false, nil
 	}
 	m.Crashes--
@@ -110,7 +112,7 @@ func allowRecovery(m *model) (bool, error) {
 	f := m.fleet(e, &modelEffects{model: m, object: e, version: m.Version})
 	next := f.situation(e).Plan()
 	_, token, asked := strings.Cut(next.Message, databasev1alpha1.EtcdAllowUnsafeRecovery+"=")
-	if next.Do != membership.Block || !asked || token == m.Allowed || strings.Contains(next.Message, "without any data") {
+	if next.Do != membership.Block || !asked || token == m.Allowed || m.held() == 0 {
 		return false, nil
 	}
 	m.Humans--
@@ -120,7 +122,7 @@ func allowRecovery(m *model) (bool, error) {
 
 // actions are all that can happen next.
 func actions() []action {
-	list := []action{{"pass", pass(0, false)}, {"write", func(m *model) (bool, error) { return m.Writes == 0 && m.write(), nil }},
+	list := []action{{"pass", pass(0, false)}, {"write", func(m *model) (bool, error) { return m.Writes == m.Backup && m.write(), nil }},
 		{"stop the operator", fallAsleep}, {"wake the operator", wake}, {"a human allows a recovery", allowRecovery}}
 	for call := 1; call <= 3; call++ {
 		list = append(list, action{fmt.Sprintf("pass, killed before call %d", call), pass(call, false)},
@@ -129,7 +131,7 @@ func actions() []action {
 	for i := range maxMembers {
 		list = append(list, podActions(i)...)
 	}
-	return list
+	return append(list, backupActions()...)
 }
 
 // podActions are those of the pod at one ordinal, its server and its volume.
@@ -209,6 +211,7 @@ func TestEveryOrderKeepsTheMajority(t *testing.T) {
 	}{
 		{"three form a cluster, one crash", newModel(3, true), 0, 1, 60_000},
 		{"three form a cluster, one fault", newModel(3, true), 1, 0, 30_000},
+		{"two of three have lost their volumes before they were seen to form, one crash", lostWhileForming(), 0, 1, 1_500},
 		{"a cluster of three, one fault and one crash", formed(3, 3, true), 1, 1, 60_000},
 		{"a cluster of three without storage, one fault and one crash", formed(3, 3, false), 1, 1, 60_000},
 		{"one becomes three, one crash", formed(1, 3, true), 0, 1, 60_000},
@@ -218,6 +221,14 @@ func TestEveryOrderKeepsTheMajority(t *testing.T) {
 		{"a majority is lost, one crash", lostMajority(3), 0, 1, 60_000},
 		{"a majority of five is lost", lostMajority(5), 0, 0, 10_000},
 		{"five are made anew, one of which has lost its volume", outdatedWithoutOne(), 0, 0, 5_000},
+		{"one begins with a backup, one crash", newFromBackup(1, true), 0, 1, 20_000},
+		{"three begin with a backup, one fault", newFromBackup(3, true), 1, 0, 30_000},
+		{"one begins with a backup without storage, one fault and one crash", newFromBackup(1, false), 1, 1, 20_000},
+		{"a backup takes the place of one's data, one fault and one crash", replaced(1, true), 1, 1, 30_000},
+		{"a backup takes the place of three's data, one crash", replaced(3, true), 0, 1, 30_000},
+		{"a backup takes the place of three's data, one fault", replaced(3, true), 1, 0, 30_000},
+		{"a backup takes the place of data without storage, one crash", replaced(3, false), 0, 1, 20_000},
+		{"a backup takes the place of what a lost majority has left", replacedWithoutMajority(), 0, 1, 20_000},
 		{"three are made anew while nodes are drained, one crash", outdated(3, true), 0, 1, 60_000},
 		{"three without storage are made anew while nodes are drained, one crash", outdated(3, false), 0, 1, 10_000},
 	} {
@@ -289,6 +300,30 @@ func lostMajority(size int32) *model {
 	return m
 }
 
+// lostWhileForming returns a cluster whose members have met while the operator was away. Then two have lost their volumes.
+func lostWhileForming() *model {
+	m := newModel(3, true)
+	for range 4 { // Form, and one pass for each member that begins
+		if _, err := pass(0, false)(m); err != nil {
+			panic(err)
+		}
+		for i := range m.Replicas {
+			if m.Pods[i].UID == "" {
+				m.Pods[i].UID = fmt.Sprintf("p%d", m.newID())
+			}
+		}
+	}
+	for i := range m.Replicas {
+		if err := m.startServer(int(i)); err != nil {
+			panic(err)
+		}
+	}
+	for i := range 2 {
+		m.Pods[i].Runs, m.Volumes[i] = false, modelData{}
+	}
+	return m
+}
+
 // settle lets everything happen that can, but faults, until the cluster is as large as it shall be and all members run. It
 // returns an error if it does not get there.
 func (m *model) settle() error {
@@ -314,7 +349,7 @@ func (m *model) settle() error {
 // atRest reports whether as many voters run as there shall be, of the latest template, and all are on record.
 func (m *model) atRest() bool {
 	record := m.Status.Membership
-	if record == nil || record.ClusterID == "" || record.Change != nil || len(m.Raft) != int(m.Size) || len(record.Members) != int(m.Size) {
+	if record == nil || record.ClusterID == "" || record.Restore != nil || len(m.Fetches) > 0 || m.Request != "" || m.Writes < m.Backup || record.Change != nil || len(m.Raft) != int(m.Size) || len(record.Members) != int(m.Size) {
 		return false
 	}
 	for i, one := range m.Raft {
@@ -349,7 +384,9 @@ func (m *model) hasMajority() bool {
 
 // canHeal reports whether nothing but time is needed, or a human who is there.
 func (m *model) canHeal() bool {
-	return m.hasMajority() || m.held() > 0 && (m.Humans > 0 || m.isRecovering())
+	isAwake := m.Asleep == nil // one that wakes may record what it saw run, and what has lost its data since
+	isNotFormed := isAwake && m.Status.Membership != nil && m.Status.Membership.ClusterID == ""
+	return m.hasMajority() || isAwake && m.canRestore() || m.held() > 0 && (m.Humans > 0 || m.isRecovering()) || isNotFormed && m.held() == 0
 }
 
 // isRecovering reports whether a recovery is on record, from a member that has its data.
@@ -361,7 +398,7 @@ func (m *model) isRecovering() bool {
 
 // checkAfter returns which promise is broken, by the model itself or on the way from the one before.
 func (m *model) checkAfter(before *model) error {
-	switch isFault := m.Faults != before.Faults; {
+	switch isFault := m.Faults != before.Faults || m.isReplacing(); {
 	case !isFault && before.keepsWrites() && !m.keepsWrites():
 		return broken("no majority has what was confirmed, without any fault")
 	case !isFault && before.hasQuorum() && !m.hasQuorum():

@@ -20,6 +20,12 @@ type objectMemory struct {
 	// deleted are the pods that were deleted shortly before, and when.
 	deleted map[types.UID]time.Time
 	looks   looks
+	// logins as they were read or made last, with auth; access is when etcd was last seen to let in who may.
+	logins      logins
+	access      time.Time
+	isLockedOut bool
+	// refusals of the pod that was last to be evicted.
+	refusals refusals
 }
 
 // looks says when the servers were last seen.

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"strconv"
 	"strings"
 
 	databasev1alpha1 "github.com/mainstay-operator/mainstay-operator/api/database/v1alpha1"
@@ -29,6 +30,7 @@ type model struct {
 	Volumes  []modelData
 	Claims   []int         // of the volumes, by ordinal
 	Raft     []modelMember // etcd's own list of members; none before they have met
+	Token    string        // of the cluster that they form; one of before has no majority
 	Lead     uint64        // the member to whom the lead was moved last
 	Writes   int           // that were confirmed
 	IDs      int           // that were given to members, data directories and pods
@@ -41,6 +43,12 @@ type model struct {
 	Recovered string
 	// Held is how many writes are never lost: those of the member that a recovery went on from.
 	Held int
+	// Backup is how many writes the backup has that the cluster begins with; 0 if it begins with none. Fetch is its pod.
+	Backup    int
+	Bootstrap bool
+	Fetches   []modelFetch
+	// Request is an EtcdRestore that may begin; empty if there is none.
+	Request string
 	// Asleep is an operator that was stopped after it had planned, and is yet to wake.
 	Asleep *sleeper
 }
@@ -59,9 +67,13 @@ type modelPod struct {
 type modelData struct {
 	DataID string
 	ID     uint64 // the member that the data is of; 0 before it has met the others
+	Token  string // of the cluster that it is a member of
+	Formed bool   // its log begins with the members that form the cluster
 	Writes int    // that it has
 	Old    bool   // a copy of before
-	Forced string // the last recovery in which it was made a cluster of one, if the launcher came to note it
+	// Restored: the backup is in it, whole.
+	Restored bool
+	Forced   string // the last recovery in which it was made a cluster of one, if the launcher came to note it
 }
 
 type modelMember struct {
@@ -95,7 +107,7 @@ func (m *model) clone() *model {
 	next := *m
 	next.Status = *m.Status.DeepCopy()
 	next.Pods, next.Volumes = slices.Clone(m.Pods), slices.Clone(m.Volumes)
-	next.Claims, next.Raft = slices.Clone(m.Claims), slices.Clone(m.Raft)
+	next.Claims, next.Raft, next.Fetches = slices.Clone(m.Claims), slices.Clone(m.Raft), slices.Clone(m.Fetches)
 	return &next
 }
 
@@ -109,7 +121,7 @@ func (m *model) key() string {
 func (m *model) newID() int { m.IDs++; return m.IDs }
 
 func (m *model) spec() membership.Spec {
-	return membership.Spec{Name: "a", Namespace: "ns", Size: m.Size, HasStorage: m.Storage, AllowedRecovery: m.Allowed,
+	return membership.Spec{Name: "a", Namespace: "ns", Size: m.Size, HasStorage: m.Storage, AllowedRecovery: m.Allowed, FromBackup: m.Bootstrap,
 		Wanted: membership.Version{Minor: 6, Patch: 16}}
 }
 
@@ -192,13 +204,11 @@ func (m *model) startServer(i int) error {
 	if permit.Pod != p.UID {
 		return nil
 	}
-	switch {
-	case v.DataID == permit.Data && (!permit.Ran || v.ID != 0):
-	case permit.Fresh && !permit.Ran && p.Began != permit.Data:
-		*v, p.Began = modelData{DataID: permit.Data}, permit.Data
-	default:
-		p.Lost = permit.Data
-		return nil
+	if has, err := m.checkData(i, permit); !has || err != nil {
+		return err
+	}
+	if waits, err := m.restore(i, permit); waits || err != nil {
+		return err
 	}
 	p.Runs, p.Lost = true, ""
 	if permit.Force != "" {
@@ -208,13 +218,31 @@ func (m *model) startServer(i int) error {
 		v.Forced, m.Recovered = permit.Force, permit.Force
 	}
 	if v.ID != 0 {
-		if one := m.raft(v.ID); one == nil { // it learns that it was removed, and ends
+		if one := m.raft(v.ID); one == nil && v.Token == m.Token { // it learns that it was removed, and ends
 			p.Runs = false
 		}
 		return nil
 	}
 	m.meet(i, permit)
 	return nil
+}
+
+// checkData is the launcher's: it reports whether there is the data that the permit allows, and begins an empty directory where that is
+// allowed.
+func (m *model) checkData(i int, permit launcher.Permit) (bool, error) {
+	p, v := &m.Pods[i], &m.Volumes[i]
+	switch {
+	case v.DataID == permit.Data && (!permit.Ran || v.ID != 0):
+		return true, nil
+	case permit.Fresh && !permit.Ran && p.Began != permit.Data:
+		if err := m.checkDropped(i, permit); err != nil {
+			return false, err
+		}
+		*v, p.Began = modelData{DataID: permit.Data, Token: permit.Token}, permit.Data
+		return true, nil
+	}
+	p.Lost = permit.Data
+	return false, nil
 }
 
 // force makes the member with that volume a cluster of one, as a server does that nobody reaches, unless it was noted that this
@@ -289,6 +317,12 @@ func (m *model) meet(i int, permit launcher.Permit) {
 		m.Pods[i].Runs = false // it waits for the others to wait for it; etcd compares the list that it was told with theirs, and ends
 		return
 	}
+	if record := m.Status.Membership; permit.Token != m.Token && record != nil && permit.Token == record.Token { // nobody meets the former ones
+		m.Token, m.Raft, m.Writes = permit.Token, nil, m.Volumes[i].Writes // of a backup, if it began with one
+	}
+	if permit.Token != m.Token {
+		return
+	}
 	if len(m.Raft) == 0 { // who forms is fixed by the permits: all get the same IDs from it
 		for _, peer := range permit.InitialCluster {
 			m.Raft = append(m.Raft, modelMember{ID: uint64(m.newID()), Name: strings.Split(peer, "=")[0]}) //nolint:gosec // small
@@ -296,7 +330,7 @@ func (m *model) meet(i int, permit launcher.Permit) {
 	}
 	for _, one := range m.Raft {
 		if one.Name == name {
-			m.Volumes[i].ID = one.ID
+			m.Volumes[i].ID, m.Volumes[i].Formed = one.ID, true
 			m.raft(one.ID).Started = true
 		}
 	}
@@ -417,15 +451,34 @@ func (s *modelServer) Look(context.Context) membership.View {
 	if !m.Pods[s.ordinal].Serves || v.ID == 0 {
 		return membership.View{}
 	}
-	view := membership.View{Answered: true, ID: v.ID, ClusterID: 1, Version: membership.Version{Minor: 6, Patch: 16}, ClusterVersion: "3.6",
-		Index: uint64(v.Writes), Revision: int64(v.Writes)} //nolint:gosec // small
+	view := membership.View{Answered: true, ID: v.ID, ClusterID: clusterID(v.Token), Version: membership.Version{Minor: 6, Patch: 16}, ClusterVersion: "3.6",
+		Index: v.index(), Revision: int64(1 + v.Writes)}
 	if one := m.raft(v.ID); one != nil {
 		view.IsLearner = one.Learner
 	}
-	if m.hasQuorum() {
+	if m.hasQuorum() && v.Token == m.Token {
 		view.Leader = m.leader()
 	}
 	return view
+}
+
+// index is the last entry of the log. One that forms the cluster begins with the list of its members.
+func (v modelData) index() uint64 {
+	if v.Formed {
+		return uint64(maxMembers + v.Writes) //nolint:gosec // small
+	}
+	return uint64(v.Writes) //nolint:gosec // small
+}
+
+// clusterID of the cluster with that token, which newID has made.
+func clusterID(token string) uint64 {
+	id, _ := strconv.ParseUint(strings.TrimPrefix(token, "i"), 10, 64)
+	return id
+}
+
+// hears reports whether a server serves clients, and hears of a majority.
+func (s *modelServer) hears() bool {
+	return s.Pods[s.ordinal].Serves && s.Volumes[s.ordinal].Token == s.Token && s.hasQuorum()
 }
 
 // LookAtWaiting tells of the data that it runs with.
@@ -434,7 +487,7 @@ func (s *modelServer) LookAtWaiting(context.Context) membership.View {
 	if !m.Pods[s.ordinal].Runs || v.ID == 0 {
 		return membership.View{}
 	}
-	return membership.View{Waits: true, ID: v.ID, Index: uint64(v.Writes), Revision: int64(v.Writes)} //nolint:gosec // small
+	return membership.View{Waits: true, ID: v.ID, Index: v.index(), Revision: int64(1 + v.Writes)}
 }
 
 // openToClients has servers answer clients that see a majority.
@@ -461,7 +514,7 @@ func (m *model) leader() uint64 {
 var errNoQuorum = errors.New("no majority")
 
 func (s *modelServer) Members(context.Context) ([]membership.ListedMember, error) {
-	if !s.Pods[s.ordinal].Serves || !s.hasQuorum() {
+	if !s.hears() {
 		return nil, errNoQuorum
 	}
 	var list []membership.ListedMember
@@ -478,7 +531,7 @@ func (s *modelServer) Members(context.Context) ([]membership.ListedMember, error
 // change does a change of the members, which takes a majority.
 func (s *modelServer) change(do func() error) error {
 	return s.call(func() error {
-		if !s.Pods[s.ordinal].Serves || !s.write() {
+		if !s.hears() || !s.write() {
 			return errNoQuorum
 		}
 		return do()
@@ -540,7 +593,7 @@ func (s *modelServer) Promote(_ context.Context, id uint64) error {
 
 func (s *modelServer) MoveLeader(_ context.Context, to uint64) error {
 	return s.call(func() error {
-		if !s.Pods[s.ordinal].Serves || !s.hasQuorum() {
+		if !s.hears() {
 			return errNoQuorum
 		}
 		s.Lead = to
@@ -567,6 +620,7 @@ func recordOf(e *databasev1alpha1.EtcdCluster, name string) *databasev1alpha1.Et
 // fleet is what a pass sees now.
 func (m *model) fleet(e *databasev1alpha1.EtcdCluster, outside *modelEffects) *fleet {
 	f := &fleet{spec: m.spec(), effects: outside, servers: map[string]server{}}
+	m.lookAtRestores(e, f)
 	record := e.Status.Membership
 	for ordinal := range maxMembers {
 		name, p := m.spec().MemberName(int32(ordinal)), m.Pods[ordinal] //nolint:gosec // at most 5
@@ -598,6 +652,18 @@ func (*modelServer) Compact(context.Context, int64) error { return nil }
 func (*modelServer) Defragment(context.Context) error { return nil }
 
 func (*modelServer) Disarm(context.Context, membership.Alarm) error { return nil }
+
+func (*modelServer) LookAtAccess(context.Context, []wire.User, bool) (membership.Access, error) {
+	return membership.Access{}, nil
+}
+
+func (*modelServer) AddRole(context.Context) error { return nil }
+
+func (*modelServer) SetUser(context.Context, wire.User) error { return nil }
+
+func (*modelServer) DropUser(context.Context, string) error { return nil }
+
+func (*modelServer) RequireLogin(context.Context) error { return nil }
 
 func (*modelServer) HashData(context.Context) (membership.DataHash, error) {
 	return membership.DataHash{}, nil

@@ -17,6 +17,7 @@ import (
 	databasev1alpha1 "github.com/mainstay-operator/mainstay-operator/api/database/v1alpha1"
 	"github.com/mainstay-operator/mainstay-operator/controllers/etcd/internal/launcher"
 	"github.com/mainstay-operator/mainstay-operator/controllers/etcd/internal/membership"
+	"github.com/mainstay-operator/mainstay-operator/controllers/etcd/internal/wire"
 	"github.com/mainstay-operator/mainstay-operator/controllers/internal/converge"
 	"github.com/mainstay-operator/mainstay-operator/controllers/internal/panics"
 	"github.com/mainstay-operator/mainstay-operator/controllers/internal/parts"
@@ -43,6 +44,11 @@ type server interface {
 	Compact(ctx context.Context, revision int64) error
 	Defragment(ctx context.Context) error
 	HashData(ctx context.Context) (membership.DataHash, error)
+	LookAtAccess(ctx context.Context, users []wire.User, others bool) (membership.Access, error)
+	AddRole(ctx context.Context) error
+	SetUser(ctx context.Context, user wire.User) error
+	DropUser(ctx context.Context, name string) error
+	RequireLogin(ctx context.Context) error
 	Disarm(ctx context.Context, alarm membership.Alarm) error
 	Close()
 }
@@ -54,6 +60,8 @@ type fleet struct {
 	effects
 	servers map[string]server            // by the member's name
 	usage   map[string]*certificateUsage // likewise, with tls
+	logins  logins                       // with auth
+	wanted  login                        // of the applications, with auth, when the pass began
 }
 
 // situation is what the next decision is made from.
@@ -89,17 +97,19 @@ func (r *Reconciler) observe(ctx context.Context, e *databasev1alpha1.EtcdCluste
 	if e.Status.Membership == nil {
 		f.FormerData = formerData(in.claims)
 	}
+	r.observeRestores(e, f, in)
 	for i := range in.pods {
 		pod := podOf(&in.pods[i], in.set)
 		pod.Deleting = pod.Deleting || r.memory.wasDeleted(e, pod.UID, r.clock.Now())
 		if claim := in.claims[in.pods[i].Name]; claim != nil {
 			pod.ClaimUID, pod.ClaimGoes = claim.UID, !claim.DeletionTimestamp.IsZero()
+			pod.VolumeSize = claim.Status.Capacity.Storage().Value()
 		}
 		member(in.pods[i].Name).Pod = pod
 		if pod.Address == "" || pod.Permit == "" {
 			continue // nothing was started in it
 		}
-		if server, err := f.open(e, &in.pods[i], in.certificates.Published, r.clock.Now); err == nil {
+		if server, err := f.open(e, &in.pods[i], in, r.clock.Now); err == nil {
 			f.servers[in.pods[i].Name] = server
 		} else {
 			log.FromContext(ctx).Error(err, "opening a connection", "member", in.pods[i].Name)
@@ -116,6 +126,10 @@ func (r *Reconciler) observe(ctx context.Context, e *databasev1alpha1.EtcdCluste
 	}
 	if f.HasCorruptAlarm() {
 		f.hashData(ctx)
+	}
+	if f.spec.RequiresLogin {
+		f.logins = in.logins
+		f.lookAtAccess(ctx, e, r.clock.Now(), r.memory.accessSeen(e))
 	}
 	return f
 }
@@ -153,6 +167,7 @@ func podOf(pod *corev1.Pod, set *appsv1.StatefulSet) membership.Pod {
 		if ended != nil && !ptr.Deref(c.Started, false) && ended.ExitCode == launcher.ExitDataLost {
 			p.LostData, _ = strings.CutPrefix(ended.Message, launcher.DataLost)
 		}
+		p.Unusable = unusableBackup(c, ended)
 	}
 	return p
 }
@@ -166,16 +181,18 @@ func hasRun(c corev1.ContainerStatus) bool {
 // be another pod's by now.
 func (f *fleet) look(ctx context.Context, record *databasev1alpha1.EtcdMembership) {
 	f.askAll(ctx, lookLimit, func(ctx context.Context, m *membership.Member) {
-		if view := f.servers[m.Name].Look(ctx); m.MayAnswer(view, record) {
+		view := f.servers[m.Name].Look(ctx)
+		if m.MayAnswer(view, record) {
 			m.View = view
 		}
+		m.View.LockedOut = view.LockedOut
 	})
 }
 
 // lookAtWaiting asks the servers that did not answer what data they have, in case they wait for a majority that is lost.
 func (f *fleet) lookAtWaiting(ctx context.Context, record *databasev1alpha1.EtcdMembership) {
 	f.askAll(ctx, lookLimit, func(ctx context.Context, m *membership.Member) {
-		if m.View.Answered {
+		if m.View.Answered || m.View.LockedOut {
 			return
 		}
 		if view := f.servers[m.Name].LookAtWaiting(ctx); m.MayAnswer(view, record) {

@@ -59,6 +59,7 @@ type childInputs struct {
 	volumeSize           resource.Quantity // of new members: a StatefulSet cannot change it
 	peers                peerCertificates
 	identity             pki.Identity // that members show to clients, with tls
+	logins               logins       // with auth; published is what <name>-binding is to have
 	restartedAt          string       // when a human asked for new pods, to be kept as they wrote it
 	operatorNamespace    string       // namespace of the manager; empty where it runs in no pod
 }
@@ -70,7 +71,10 @@ func desiredChildren(e *databasev1alpha1.EtcdCluster, c childInputs) []converge.
 		children = append(children, certificatesSecret(e, c.identity))
 	}
 	children = append(children, headlessService(e, c.spec), clientService(e))
-	if e.Status.Membership != nil {
+	if e.Spec.Auth != nil {
+		children = append(children, systemSecret(e, c), tokensSecret(e, c), backupSecret(e, c))
+	}
+	if hasBinding(e, c.logins) {
 		children = append(children, bindingSecret(e, c))
 	}
 	if max(c.spec.Size, c.pods) >= 3 {
@@ -123,6 +127,9 @@ func statefulSet(e *databasev1alpha1.EtcdCluster, c childInputs) *appsv1ac.State
 			corev1ac.Volume().WithName("peers").WithSecret(corev1ac.SecretVolumeSource().WithSecretName(peersName(e)).WithDefaultMode(0o440)))
 	if e.Spec.TLS != nil {
 		withCertificates(e, c.identity, template)
+	}
+	if e.Spec.Auth != nil {
+		withTokenKey(e, c.logins, template)
 	}
 	spec := appsv1ac.StatefulSetSpec().
 		WithReplicas(c.pods).
@@ -211,7 +218,7 @@ func arguments(e *databasev1alpha1.EtcdCluster, c childInputs) []string {
 		"--peer-client-key-file=" + peersDir + "/client.key",
 		fmt.Sprintf("--quota-backend-bytes=%d", c.spec.Quota),
 	}
-	args = append(args, clientTLSArguments(e)...)
+	args = append(append(args, clientTLSArguments(e)...), authArguments(e)...)
 	if initial, _ := membership.ParseVersion(c.initialVersion); c.version.Minor == 6 && initial.Minor < 6 {
 		args = append(args, fmt.Sprintf("--snapshot-count=%d", membership.SnapshotCount))
 	}
@@ -248,7 +255,7 @@ func retentionPolicy(e *databasev1alpha1.EtcdCluster) *appsv1ac.StatefulSetPersi
 		kept = appsv1.DeletePersistentVolumeClaimRetentionPolicyType
 	}
 	scaled := kept
-	if e.Status.LastRecovery != nil { // what was given up is kept, as it may have what the survivor has not
+	if e.Status.LastRecovery != nil || e.Status.Membership != nil && e.Status.Membership.Restore != nil { // what was given up is kept, as it may have what the survivor has not
 		scaled = appsv1.RetainPersistentVolumeClaimRetentionPolicyType
 	}
 	return appsv1ac.StatefulSetPersistentVolumeClaimRetentionPolicy().WithWhenDeleted(kept).WithWhenScaled(scaled)
@@ -280,7 +287,8 @@ func servicePort(name string, number int32) *corev1ac.ServicePortApplyConfigurat
 	return corev1ac.ServicePort().WithName(name).WithProtocol(corev1.ProtocolTCP).WithPort(number).WithTargetPort(intstr.FromString(name))
 }
 
-// networkPolicy lets the members reach each other, and the operator look after them from the namespace that it runs in.
+// networkPolicy lets the members reach each other, backups be made, and the operator look after the members from the namespace that
+// it runs in.
 func networkPolicy(e *databasev1alpha1.EtcdCluster, operator string) *networkingv1ac.NetworkPolicyApplyConfiguration {
 	members, operators := networkingv1ac.NetworkPolicyPeer().WithPodSelector(parts.LabelSelector(appName, e.Name)), parts.OperatorPeer(operator)
 	client, metrics := intstr.FromInt32(wire.ClientPort), intstr.FromInt32(wire.MetricsPort)
@@ -288,7 +296,7 @@ func networkPolicy(e *databasev1alpha1.EtcdCluster, operator string) *networking
 	if e.Spec.Metrics != nil {
 		open = append(open, networkingv1.NetworkPolicyPort{Port: &metrics})
 	}
-	policy := parts.NetworkPolicy(appName, e.Name, e.Spec.NetworkPolicy, open, append(operators, members)...)
+	policy := parts.NetworkPolicy(appName, e.Name, e.Spec.NetworkPolicy, open, append(operators, members, parts.BackupPeer("etcdbackup"))...)
 	policy.Spec.WithIngress(admit(wire.PeerPort, members))
 	if len(operators) > 0 { // a rule without peers would be one for everybody
 		policy.Spec.WithIngress(admit(wire.MetricsPort, operators...)) // which tell what a member has that waits for a majority

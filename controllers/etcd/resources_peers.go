@@ -89,8 +89,8 @@ var errTrustLost = errors.New("the members trust only an authority that is gone"
 
 // trustLost says so to people. Others would cut each member off from those that have not started anew yet, and the certificates
 // that members have in their pods hold on: it is for a human to choose the time.
-func trustLost(e *databasev1alpha1.EtcdCluster) membership.Step {
-	return membership.Step{Do: membership.Block, Reason: commonv1.ReasonPeerSecretsLost, Message: fmt.Sprintf(
+func trustLost(e *databasev1alpha1.EtcdCluster) *membership.Step {
+	return &membership.Step{Do: membership.Block, Reason: commonv1.ReasonPeerSecretsLost, Message: fmt.Sprintf(
 		"the Secrets %q and %q, by which the members trust each other, are gone or damaged; the members go on, and none that ends comes "+
 			"back: restore either from a backup; else, with storage, delete what is left of both and all pods of the cluster, which takes no "+
 			"writes until they are back; without storage, save the data with etcdctl snapshot save, and make a new EtcdCluster",

@@ -54,6 +54,7 @@ type workload struct {
 	growth volumes.Growth // of their volumes
 	// certificates that clients are shown, with tls.
 	certificates clientCertificates
+	logins       logins // with auth
 }
 
 // newStatus is the status with what was observed. It leaves alone what a step has saved.
@@ -63,7 +64,7 @@ func newStatus(e *databasev1alpha1.EtcdCluster, s membership.Situation, next mem
 	status.Selector = parts.SelectorString(appName, e.Name)
 	status.Endpoint = fmt.Sprintf("%s:%d", s.ServiceHost(), wire.ClientPort)
 	status.Binding = nil
-	if status.Membership != nil {
+	if hasBinding(e, w.logins) {
 		status.Binding = &databasev1alpha1.EtcdBinding{Name: bindingName(e)}
 	}
 	leader, _ := s.Leader()
@@ -82,6 +83,7 @@ func newStatus(e *databasev1alpha1.EtcdCluster, s membership.Situation, next mem
 		}
 	}
 	status.Version, status.ClusterVersion = commonVersions(s)
+	status.NextRestore = s.NextRestore()
 	setConditions(e, &status, s, next, w)
 	return status
 }
@@ -134,7 +136,8 @@ func setConditions(e *databasev1alpha1.EtcdCluster, status *databasev1alpha1.Etc
 		volumes.RefuseShrinking(list, generation, e.Spec.Storage.Size, w.set)
 	}
 	setCertificatesInSync(e, list, w.certificates)
-	setProgress(list, generation, next)
+	setCredentialsInSync(e, list, s, next, w.logins)
+	setProgress(list, generation, next, s.RequiresLogin && !s.Login().Required)
 	setBlocked(list, generation, next, failure)
 	setUpdateAvailable(e, list, s)
 	if e.Spec.Paused && next.IsRollout() && next.Do != membership.Wait {
@@ -164,9 +167,9 @@ func setAvailable(list *[]metav1.Condition, generation int64, s membership.Situa
 }
 
 // setProgress says what is under way. What was asked for is not everywhere before that has ended, also where each pod for itself
-// is as it should be: between two minor versions, or before a learner is a voter.
-func setProgress(list *[]metav1.Condition, generation int64, next membership.Step) {
-	if !next.IsRollout() {
+// is as it should be: between two minor versions, before a learner is a voter, or while etcd is open that is to require a login.
+func setProgress(list *[]metav1.Condition, generation int64, next membership.Step, isOpen bool) {
+	if !next.IsRollout() && (!isOpen || next.Do == membership.Block) {
 		return
 	}
 	reason, message := commonv1.ReasonRollingOut, next.Phrase()

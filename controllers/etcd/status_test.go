@@ -32,6 +32,7 @@ type seen struct {
 	growth volumes.Growth
 	// certificates that clients are shown.
 	certificates clientCertificates
+	logins       logins
 }
 
 // newSeen is a cluster of three at rest: a-0 leads.
@@ -73,13 +74,20 @@ func (s *seen) showCertificates(lagging ...string) {
 	s.certificates = clientCertificates{pki.Certificates{Published: i, Wanted: i}, lagging}
 }
 
+// logIn has the cluster require a login, by a password that is published.
+func (s *seen) logIn() {
+	s.e.Spec.Auth = &databasev1alpha1.EtcdAuth{SecretName: "chosen"}
+	s.e.Status.Login = &databasev1alpha1.EtcdLogin{Required: true, User: "application-a"}
+	s.logins = logins{tokenKey: "k", published: login{"application-a", "p"}, chosen: "p"}
+}
+
 func (s *seen) block(reason string) {
 	s.next = membership.Step{Do: membership.Block, Reason: reason, Message: "do this"}
 }
 
 func (s *seen) status() databasev1alpha1.EtcdClusterStatus {
 	spec := resolve(s.e, []string{"etcd:5", "etcd:6", "etcd:7"})
-	return newStatus(s.e, membership.Situation{Spec: spec, Status: &s.e.Status, World: s.w}, s.next, workload{s.set, s.pods, s.growth, s.certificates})
+	return newStatus(s.e, membership.Situation{Spec: spec, Status: &s.e.Status, World: s.w}, s.next, workload{set: s.set, pods: s.pods, growth: s.growth, certificates: s.certificates, logins: s.logins})
 }
 
 func TestConditions(t *testing.T) {
@@ -193,6 +201,31 @@ func TestConditions(t *testing.T) {
 			s.certificates.Problem = "there is no Secret"
 			s.block(commonv1.ReasonUnknownMember)
 		}, map[string]string{degraded: "True UnknownMember do this"}},
+		{"without auth there is no password", func(*seen) {}, map[string]string{commonv1.ConditionCredentialsInSync: ""}},
+		{"the password is published", func(s *seen) { s.logIn() }, map[string]string{commonv1.ConditionCredentialsInSync: "True PasswordsAccepted", ready: "True"}},
+		{"etcd is still open to all", func(s *seen) {
+			s.logIn()
+			s.e.Status.Login, s.logins.published = nil, login{}
+			s.next = membership.Step{Do: membership.SetUser, User: "root"}
+		}, map[string]string{commonv1.ConditionCredentialsInSync: "False Rotating", ready: "False RollingOut letting in user root", progressing: "True RollingOut"}},
+		{"another password is under way", func(s *seen) { s.logIn(); s.logins.chosen = "next" }, map[string]string{
+			commonv1.ConditionCredentialsInSync: "False Rotating etcd is being told", ready: "True"}},
+		{"the user before is let in, too", func(s *seen) {
+			s.logIn()
+			s.e.Status.Login.FormerUser, s.e.Status.Login.FormerUntil = "application-b", &metav1.Time{Time: time.Unix(0, 0)}
+		}, map[string]string{commonv1.ConditionCredentialsInSync: "True PasswordsOverlap user application-b is let in, too, until 1970-01-01T00:00:00Z"}},
+		{"a further password waits for it", func(s *seen) {
+			s.logIn()
+			s.logins.chosen = "next"
+			s.e.Status.Login.FormerUser, s.e.Status.Login.FormerUntil = "application-b", &metav1.Time{Time: time.Unix(0, 0)}
+		}, map[string]string{commonv1.ConditionCredentialsInSync: "False Rotating the next password is taken when user application-b"}},
+		{"the password's Secret is of no use", func(s *seen) {
+			s.logIn()
+			s.logins.chosen, s.logins.problem = "", "there is no Secret"
+		}, map[string]string{commonv1.ConditionCredentialsInSync: "False SecretUnusable auth.secretName: there is no Secret; until it is mended the last password stays",
+			degraded: "True SecretUnusable auth.secretName"}},
+		{"the operator is locked out", func(s *seen) { s.logIn(); s.block(commonv1.ReasonLockedOut) }, map[string]string{
+			commonv1.ConditionCredentialsInSync: "False LockedOut do this", degraded: "True LockedOut do this"}},
 		{"nothing runs yet", func(s *seen) {
 			s.e.Status = databasev1alpha1.EtcdClusterStatus{}
 			s.w = membership.World{}

@@ -56,7 +56,7 @@ func asOperator(t *testing.T, e *databasev1alpha1.EtcdCluster, i pki.Identity) (
 	t.Helper()
 	f := &fleet{spec: resolve(e, nil), usage: map[string]*certificateUsage{}}
 	pod := &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Name: "e-0"}, Status: corev1.PodStatus{PodIP: securedAddress}}
-	server, err := f.open(e, pod, i, time.Now)
+	server, err := f.open(e, pod, inputs{certificates: pki.Certificates{Published: i}}, time.Now)
 	if err != nil {
 		t.Fatal(err)
 	}

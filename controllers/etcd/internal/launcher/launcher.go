@@ -1,6 +1,7 @@
 package launcher
 
 import (
+	"cmp"
 	"encoding/json"
 	"errors"
 	"io"
@@ -40,6 +41,10 @@ const (
 	ExitFailed = 125
 	// ExitDataLost is the exit code of a start that was to go on with data which is not there.
 	ExitDataLost = 124
+	// ExitUnusable is the exit code of a start that was to begin with a backup which cannot be restored.
+	ExitUnusable = 123
+	// Unusable is the termination message of such a start, before the reason.
+	Unusable = "mainstay: the backup cannot be restored: "
 	// DataLost is the termination message of such a start, before the name of the data directory.
 	DataLost = "mainstay: the data is not there: "
 
@@ -80,6 +85,8 @@ func Main(args []string, at Paths) int {
 	code, message := ExitFailed, "mainstay: "+err.Error()
 	if lost := dataLostError(""); errors.As(err, &lost) {
 		code, message = ExitDataLost, DataLost+err.Error()
+	} else if errors.As(err, new(unusableError)) {
+		code, message = ExitUnusable, Unusable+err.Error()
 	}
 	_, _ = io.WriteString(os.Stderr, message+"\n")
 	if log, err := os.OpenFile(at.Log, os.O_WRONLY|os.O_TRUNC, 0); err == nil {
@@ -129,10 +136,11 @@ func start(command []string, at Paths) error {
 	return &fs.PathError{Op: "exec", Path: command[0], Err: syscall.Exec(command[0], command, os.Environ())}
 }
 
-// awaitStart waits for a permit that is for this pod, and sees that the data is what the permit says and, of a member that joins,
-// that the others wait for it. It reads the permit again each time, as the operator may have written another. It says on stderr
+// awaitStart waits for a permit that is for this pod, and sees that the data is what the permit says, restored if it is to come from
+// a backup, and, of a member that joins, that the others wait for it. It reads the permit again each time, as the operator may have written another. It says on stderr
 // what it waits for, when that changes.
 func awaitStart(command []string, at Paths) (Permit, error) {
+	waits := patience{}
 	for said := ""; ; {
 		permit, err := awaitPermit(at.Permit, os.Getenv(PodUIDEnv))
 		if err == nil {
@@ -141,13 +149,18 @@ func awaitStart(command []string, at Paths) (Permit, error) {
 		if err != nil {
 			return permit, err
 		}
-		err = mayJoin(command, permit, at)
-		if err == nil || errors.As(err, new(dataLostError)) {
+		what := "waiting to join: "
+		if err = waits.bound(restoreOnce(command, permit, at)); err != nil {
+			what = "waiting for the backup: "
+		} else {
+			err = mayJoin(command, permit, at)
+		}
+		if err == nil || errors.As(err, new(dataLostError)) || errors.As(err, new(unusableError)) {
 			return permit, err
 		}
 		if said != err.Error() {
 			said = err.Error()
-			_, _ = io.WriteString(os.Stderr, "mainstay: waiting to join: "+said+"\n")
+			_, _ = io.WriteString(os.Stderr, "mainstay: "+what+said+"\n")
 		}
 		time.Sleep(pollInterval) //nolint:forbidigo // the peers tell nobody what they learn
 	}
@@ -173,35 +186,43 @@ func awaitPermit(file, pod string) (Permit, error) {
 
 // checkData returns a dataLostError if a member that began before does not find its data: its volume was replaced or emptied.
 // Beginning anew under its ID would break the promises that it made with that data. A fresh member gets an empty directory,
-// whose being there says from then on that the volume is the same; what former members have left is dropped.
+// whose being there says from then on that the volume is the same; what former members have left is dropped, also where it goes on.
 func checkData(permit Permit, at Paths) error {
 	directory, began := at.Data+"/"+permit.Data, at.Program+"/began-"+permit.Data // the latter in the pod, not on the volume
 	switch _, err := os.Stat(directory); {
 	case err == nil && !permit.Ran:
 		return os.WriteFile(began, nil, 0o600)
 	case err == nil:
-		if began, err := hasLog(directory); began || err != nil {
-			return err
+		if began, err := hasLog(directory); !began || err != nil {
+			return cmp.Or(err, error(dataLostError(permit.Data)))
 		}
-		return dataLostError(permit.Data)
+		return dropFormer(permit, at)
 	case !os.IsNotExist(err):
 		return err
 	}
 	if _, err := os.Stat(began); err == nil || !permit.Fresh || permit.Ran {
 		return dataLostError(permit.Data)
 	}
-	for _, former := range permit.Drop {
-		if former == "" || strings.ContainsAny(former, "/.") {
-			continue // it is none of ours
-		}
-		if err := errors.Join(os.RemoveAll(at.Data+"/"+former), os.RemoveAll(forcedMarker(at.Data, former))); err != nil {
-			return err
-		}
+	if err := dropFormer(permit, at); err != nil {
+		return err
 	}
 	if err := makeDurable(directory, at.Data); err != nil {
 		return err
 	}
 	return os.WriteFile(began, nil, 0o600)
+}
+
+// dropFormer drops what former members have left on the volume.
+func dropFormer(permit Permit, at Paths) error {
+	for _, former := range permit.Drop {
+		if former == "" || strings.ContainsAny(former, "/.") {
+			continue // it is none of ours
+		}
+		if err := errors.Join(os.RemoveAll(at.Data+"/"+former), os.RemoveAll(forcedMarker(at.Data, former)), os.RemoveAll(workDir(at.Data, former))); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // hasLog reports whether etcd would find a log in a data directory, by which it decides whether it goes on or begins
@@ -212,34 +233,4 @@ func hasLog(directory string) (bool, error) {
 		return false, err
 	}
 	return slices.ContainsFunc(entries, func(e fs.DirEntry) bool { return filepath.Ext(e.Name()) == ".wal" }), nil
-}
-
-// makeDurable makes the directory, so that a power failure does not take it away.
-func makeDurable(directory, volume string) error {
-	if err := os.Mkdir(directory, 0o700); err != nil {
-		return err
-	}
-	return syncDir(volume)
-}
-
-// writeDurable writes the file, so that a power failure does not take it away.
-func writeDurable(name, text, volume string) error {
-	file, err := os.OpenFile(name, os.O_WRONLY|os.O_CREATE|os.O_TRUNC, 0o600)
-	if err != nil {
-		return err
-	}
-	_, err = io.WriteString(file, text)
-	if err = errors.Join(err, file.Sync(), file.Close()); err != nil {
-		return err
-	}
-	return syncDir(volume)
-}
-
-// syncDir has what was made in a directory survive a power failure.
-func syncDir(name string) error {
-	dir, err := os.Open(name)
-	if err != nil {
-		return err
-	}
-	return errors.Join(dir.Sync(), dir.Close())
 }

@@ -32,7 +32,7 @@ func TestMain(m *testing.M) {
 	if dir := os.Getenv(asLauncher); dir != "" {
 		os.Exit(Main(os.Args[1:], pathsIn(dir)))
 	}
-	if err := os.Setenv(asNetwork, strconv.Itoa(1+os.Getpid()%250)); err != nil {
+	if err := os.Setenv(asNetwork, strconv.Itoa(3+os.Getpid()%250)); err != nil {
 		panic(err)
 	}
 	os.Exit(m.Run())

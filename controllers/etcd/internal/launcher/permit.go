@@ -18,12 +18,26 @@ type Permit struct {
 	// Force names the recovery by which the member becomes a cluster of one, without those that are lost; empty for none. It
 	// does so once for each.
 	Force string `json:"force,omitempty"`
+	// Restore is the backup that the member begins with, while it has no log; nil if it begins with none.
+	Restore *Restore `json:"restore,omitempty"`
 	// Drop are the directories of former members. Nothing else is dropped: what somebody else has left is not ours.
 	Drop []string `json:"drop,omitempty"`
 	// State, Token and InitialCluster become etcd's --initial-cluster-state, --initial-cluster-token and --initial-cluster.
 	State          string   `json:"state"`
 	Token          string   `json:"token"`
 	InitialCluster []string `json:"initialCluster"`
+}
+
+// Restore is a backup, and where it is.
+type Restore struct {
+	// URL of the pod that has fetched the backup, without a path; empty while there is none.
+	URL string `json:"url,omitempty"`
+	// Item is the name of the backup, and SHA256 the sum of its data in the store.
+	Item   string `json:"item"`
+	SHA256 string `json:"sha256"`
+	// RevisionBump is by how much the revisions are raised, and those of before marked as compacted, so that clients of before
+	// notice; 0 for a new cluster.
+	RevisionBump uint64 `json:"revisionBump,omitempty"`
 }
 
 // Values of Permit.State.

@@ -11,13 +11,13 @@ import (
 // one that the record names may begin with an empty data directory: any other finds the member's data, or does not start. What
 // is on another volume may be a copy of before, so nothing starts there, nor on one that is not known yet.
 func (s Situation) Permit(m Member) string {
-	if m.Record == nil || m.Record.StartedBy == "" || m.Pod.UID == "" || m.Record.ClaimUID != m.Pod.ClaimUID || !s.mayRecover(m) {
+	if m.Record == nil || m.Record.StartedBy == "" || m.Pod.UID == "" || m.Record.ClaimUID != m.Pod.ClaimUID || !s.mayRecover(m) || !s.mayBegin(m) {
 		return ""
 	}
 	permit := launcher.Permit{
 		Pod: string(m.Pod.UID), Data: m.Record.DataID, Fresh: m.Record.StartedBy == m.Pod.UID, Ran: m.Record.Ran, Force: s.recovery(),
 		Drop: s.Status.Membership.FormerDataIDs, State: launcher.StateNew, Token: s.Status.Membership.Token,
-		InitialCluster: s.initialCluster(*m.Record),
+		InitialCluster: s.initialCluster(*m.Record), Restore: s.restoreOf(m.Record),
 	}
 	if m.Record.Joined {
 		permit.State, permit.MemberID = launcher.StateExisting, m.Record.ID

@@ -30,15 +30,21 @@ func (s Situation) Plan() Step {
 		return s.formOrBlock()
 	}
 	for _, decide := range []func() (Step, bool){
+		s.stopFormer,                // a restore is on record: whoever runs with the data of before is no member any more
+		s.prepareRestore,            // it may be what is needed, whatever else is amiss
 		s.adoptMembers,              // what runs and is listed is right, and the record may be older than that
 		s.deletePodsOfFormerMembers, // a pod that was told to start as a member of before must not go on
 		s.startMembers,              // whoever is on record must run before anything is asked of the cluster
 		s.formAnew,                  // nobody can form what nobody has the data of
 		s.followPatch,               // it may mend an image that no server runs with
 		s.restartFailing,            // a template that no server runs with must be mended before a majority is asked for
+		s.serveBackup,               // without it the first member of a new cluster has nothing to begin with
 		s.recordIDs,                 // from here on, members are known by their IDs
 		s.finishRecovery,            // of a majority that was lost: until it has ended, there is none
+		s.blockWhileLockedOut,       // nor while they do not take the operator's token
 		s.waitForQuorum,             // without a majority the members can be neither read nor changed
+		s.endRestore,                // the first member has begun, and no other needs the backup
+		s.requireLogin,              // before anybody's data is there who must not be seen by all
 		s.handLeadOn,                // a pod that is going hands the lead on while it still answers
 		s.blockOnUnknownMembers,     // members that somebody else added count for the majority: a human must decide
 		s.finishChange,              // one change at a time: the one under way comes first

@@ -24,43 +24,36 @@ func (s Situation) formOrBlock() Step {
 	return s.form()
 }
 
-// form begins a cluster.
+// form begins a cluster, with the backup that the spec names if it names one.
 func (s Situation) form() Step {
 	if s.WantedError != "" {
 		return Step{Do: Block, Reason: commonv1.ReasonInvalidSpec, Message: "version: " + s.WantedError}
 	}
-	return Step{Do: Form, Version: s.Wanted.String(), Image: s.imageFor(s.Wanted)}
+	if next, ok := s.fetchBackup(); ok {
+		return next
+	}
+	return Step{Do: Form, Version: s.Wanted.String(), Image: s.imageFor(s.Wanted), Restore: s.toRestore()}
 }
 
-// formAnew begins a cluster once more that has not formed yet, if no member has data: that is so when their pods were
-// replaced before a server ran in them. Once the members have met, this never happens again.
-func (s Situation) formAnew() (Step, bool) {
-	if s.Status.Membership.ClusterID != "" || s.ClusterID != 0 {
-		return Step{}, false
-	}
-	for _, one := range s.Status.Membership.Members {
-		if m, _ := s.Find(one.Name); !s.hasLostData(m) {
-			return Step{}, false
-		}
-	}
-	return s.form(), true
-}
-
-// FormingMembers are the names of those who begin the cluster.
+// FormingMembers are the names of those who begin the cluster. One alone begins with a backup: the others get its data from that one.
 func (s Situation) FormingMembers() []string {
 	var names []string
-	for ordinal := range min(s.Size, formingMembers) {
+	count := min(s.Size, formingMembers)
+	if s.hasBackup() {
+		count = 1
+	}
+	for ordinal := range count {
 		names = append(names, s.MemberName(ordinal))
 	}
 	return names
 }
 
 // startMembers lets the pod of a member begin that has none on record: it is the only one that may begin without data. One whose
-// volume goes with it would begin for nothing: the next pod has another.
+// volume goes with it would begin for nothing: the next pod has another. Nor does one begin that was told to be another member.
 func (s Situation) startMembers() (Step, bool) {
 	for _, m := range s.Members {
 		switch {
-		case m.Record == nil || m.Record.StartedBy != "" || m.Pod.UID == "" || m.Pod.Deleting || m.Pod.ClaimUID == "" && s.HasStorage:
+		case m.Record == nil || m.Record.StartedBy != "" || m.Pod.UID == "" || m.Pod.Deleting || m.Pod.ClaimUID == "" && s.HasStorage, m.Pod.Permit != "" && m.IsOfFormerMember():
 		case m.Pod.ClaimGoes:
 			return Step{Do: DeletePod, Member: m.Name, Message: "its PersistentVolumeClaim is being deleted", RequeueAfter: ShortRequeue}, true
 		default:
@@ -81,10 +74,9 @@ func (s Situation) recordIDs() (Step, bool) {
 	if s.Listed && s.ClusterID != 0 && len(s.unlistedRecords()) == 0 {
 		return Step{Do: RecordIDs}, true
 	}
+	message := "waiting for the members to form the cluster"
 	if lost := s.Where(s.hasLostData); len(lost) > 0 {
-		return Step{Do: Block, Reason: commonv1.ReasonDataLost, RequeueAfter: time.Second, Message: fmt.Sprintf(
-			"%s began, and was replaced before the cluster was seen to form; if the others do not form it, delete this object and make it anew",
-			strings.Join(NamesOf(lost), ", "))}, true
+		message += "; " + strings.Join(NamesOf(lost), ", ") + " has lost its data, and is replaced then"
 	}
-	return Step{Do: Wait, Message: "waiting for the members to form the cluster", RequeueAfter: ShortRequeue}, true
+	return Step{Do: Wait, Message: message, RequeueAfter: ShortRequeue}, true
 }

@@ -33,7 +33,7 @@ func (s Situation) recoverMajority() (Step, bool) {
 			"%s have lost their data, and with it the majority; whose data is the latest is known once the pods of %s run",
 			strings.Join(NamesOf(lost), ", "), strings.Join(NamesOf(silent), ", "))}, true
 	}
-	survivor, from := Member{}, "without any data"
+	survivor, from := Member{}, s.withoutData()
 	if len(left) > 0 {
 		survivor = slices.MaxFunc(left, func(a, b Member) int { return compareLogs(a.View, b.View) })
 		if survivor.View.IsLearner || survivor.View.Waits && !survivor.countedOnRecord() {
@@ -76,8 +76,8 @@ func (s Situation) formIfAllowed(survivor Member) Step {
 		return s.form()
 	}
 	return Step{Do: Block, Reason: commonv1.ReasonQuorumLost, Message: fmt.Sprintf(
-		"%s, from whose data the cluster was to go on, has lost it. To begin without any data, annotate this object with %s=%s",
-		survivor.Name, databasev1alpha1.EtcdAllowUnsafeRecovery, token)}
+		"%s, from whose data the cluster was to go on, has lost it. To begin %s, annotate this object with %s=%s",
+		survivor.Name, s.withoutData(), databasev1alpha1.EtcdAllowUnsafeRecovery, token)}
 }
 
 // compareLogs is positive if a knows of more committed entries. etcd tells neither the last entry of a member's log nor its term;

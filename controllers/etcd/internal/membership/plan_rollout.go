@@ -10,9 +10,9 @@ import (
 // restartFailing deletes an outdated pod whose container does not run: a later template may mend it. That takes nothing away
 // from the majority. Without storage a server that had run takes its data along, so such a pod is left to a human; and so is one
 // of a cluster that is forming, once any has begun: another pod in its place may not begin. While a pod of the latest template
-// fails, too, that template mends nothing, and no further pod gets it.
+// fails, too, that template mends nothing, and no further pod gets it. A member that begins with a backup begins with it in any pod.
 func (s Situation) restartFailing() (Step, bool) {
-	isForming := s.Status.Membership.ClusterID == ""
+	isForming := s.Status.Membership.ClusterID == "" && s.restored() == nil
 	unproven := s.Where(func(m Member) bool { return m.hasNoServer() && !m.Pod.Outdated })
 	if len(s.Where(func(m Member) bool { return m.Pod.Deleting })) > 0 || len(unproven) > 0 && !isForming {
 		return Step{}, false

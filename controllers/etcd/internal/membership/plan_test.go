@@ -108,6 +108,17 @@ func (s *scene) loseData(i int) {
 	s.Members[i].Pod.LostData = s.Members[i].Record.DataID
 }
 
+// notFormed makes it a cluster that was not seen to form, of which some members have lost their data.
+func (s *scene) notFormed(lost ...int) {
+	s.Status.Membership.ClusterID, s.Listed, s.ClusterID = "", false, 0
+	for i := range s.Members {
+		s.Members[i].Listed = nil
+	}
+	for _, i := range lost {
+		s.loseData(i)
+	}
+}
+
 // run sets the version that members run and have agreed on.
 func (s *scene) run(v Version, agreed string, ordinals ...int) {
 	for _, i := range ordinals {
@@ -164,17 +175,29 @@ func TestPlan(t *testing.T) {
 		{"a member on record is not listed yet", func(s *scene) { s.Status.Membership.ClusterID, s.Members[2].Listed = "", nil },
 			"Wait ", "form the cluster"},
 		{"who was seen to run is recorded", func(s *scene) { s.Members[2].Record.Ran = false }, "RecordIDs ", ""},
-		{"a cluster that nobody has data of is formed anew", func(s *scene) {
-			s.Status.Membership.ClusterID, s.Listed, s.ClusterID = "", false, 0
-			for i := range s.Members {
-				s.loseData(i)
-			}
+		{"a cluster that nobody has data of is formed anew", func(s *scene) { s.notFormed(0, 1, 2) }, "Form ", "3.6.16"},
+		{"one of three that has lost its data is replaced when the others have formed it", func(s *scene) { s.notFormed(0) },
+			"Wait ", "form the cluster; a-0 has lost its data"},
+		{"also if who is left has no key", func(s *scene) { s.notFormed(0, 1); s.Members[2].View = View{Waits: true, Index: 3, Revision: 1} },
+			"Form ", "nobody has any data"},
+		{"or has not begun", func(s *scene) {
+			s.notFormed(0, 1)
+			s.silence(2)
+			s.Members[2].Record.StartedBy, s.Members[2].Pod = "", Pod{}
+		}, "Form ", "nobody has any data"},
+		{"not with a version that is not known", func(s *scene) { s.notFormed(0, 1, 2); s.WantedError = "it is not known" },
+			"Block ", "version: it is not known"},
+		{"not while who is left does not tell", func(s *scene) { s.notFormed(0, 1); s.silence(2) },
+			"Block ", "once the pods of a-2 run"},
+		{"E8: not over keys", func(s *scene) { s.notFormed(0, 1); s.Members[2].View = View{Waits: true, Index: 9, Revision: 2} },
+			"Block ", "a-2 has data, revision 2: copy its member/snap/db"},
+		{"E8: but by a human's word", func(s *scene) {
+			s.notFormed(0, 1)
+			s.Members[2].View = View{Waits: true, Index: 9, Revision: 2}
+			_, s.AllowedRecovery, _ = strings.Cut(s.Plan().Message, "=")
 		}, "Form ", "3.6.16"},
-		{"not while one member has its data", func(s *scene) {
-			s.Status.Membership.ClusterID, s.Listed, s.ClusterID = "", false, 0
-			s.loseData(0)
-			s.loseData(1)
-		}, "Block ", "delete this object and make it anew"},
+		{"a pod of before does not begin as the next member", func(s *scene) { s.notFormed(); s.Members[2].Record.StartedBy, s.Members[2].Record.DataID = "", "next" },
+			"Wait ", "form the cluster"},
 		{"never once the members have met", func(s *scene) {
 			s.Listed, s.ClusterID = false, 0
 			for i := range s.Members {

@@ -3,6 +3,10 @@ package membership
 import (
 	"fmt"
 	"time"
+
+	"k8s.io/apimachinery/pkg/types"
+
+	databasev1alpha1 "github.com/mainstay-operator/mainstay-operator/api/database/v1alpha1"
 )
 
 // Verb is what a step does.
@@ -31,22 +35,35 @@ const (
 	Disarm         Verb = "Disarm"         // take an alarm back
 	Recover        Verb = "Recover"        // save that the cluster goes on from the data of one member, and which are given up
 	EndRecovery    Verb = "EndRecovery"    // save that it does, as a cluster of one
+	FetchBackup    Verb = "FetchBackup"    // make the pod that fetches the backup which the cluster begins with
+	DropBackup     Verb = "DropBackup"     // delete that pod
+	BeginRestore   Verb = "BeginRestore"   // save that a backup takes the place of all data
+	EndRestore     Verb = "EndRestore"     // delete that pod, and save that the first member has begun with the backup
 	LimitLog       Verb = "LimitLog"       // save up to which entry the logs must be dropped before the next version reads them
+	AddRole        Verb = "AddRole"        // make the applications' role
+	SetUser        Verb = "SetUser"        // have etcd let a user in
+	DropUser       Verb = "DropUser"       // delete a user
+	RequireLogin   Verb = "RequireLogin"   // have etcd serve nobody who has not logged in
+	RecordLogin    Verb = "RecordLogin"    // save that it does, and which user of the applications is published
 	WriteEntries   Verb = "WriteEntries"   // write entries without effect, until every member has dropped those
 )
 
 // Step is the one thing that a pass does.
 type Step struct {
 	Do           Verb
-	Member       string        // acted on
-	Target       string        // who leads next, with MoveLeader
-	Version      string        // with Form and SetVersion
-	Image        string        // that holds this version
-	Alarm        Alarm         // with Disarm
-	Lost         []string      // members that are given up, with Recover
-	Message      string        // told to people
-	Reason       string        // of the condition that reports it, with Block
-	RequeueAfter time.Duration // when to look again
+	Member       string                                  // acted on
+	Target       string                                  // who leads next, with MoveLeader
+	User         string                                  // of etcd, with SetUser and DropUser
+	Version      string                                  // with Form and SetVersion
+	Image        string                                  // that holds this version
+	Alarm        Alarm                                   // with Disarm
+	Fetches      bool                                    // the backup is awaited that the cluster begins with: what its pod needs must be there
+	Restore      *databasev1alpha1.EtcdMembershipRestore // that the cluster begins with, with Form and BeginRestore; nil for none
+	Source       types.UID                               // the EtcdRestore whose backup is fetched; empty for spec.bootstrap
+	Lost         []string                                // members that are given up, with Recover; with Form, members of before that have no data
+	Message      string                                  // told to people
+	Reason       string                                  // of the condition that reports it, with Block
+	RequeueAfter time.Duration                           // when to look again
 }
 
 func (s Step) String() string { return fmt.Sprintf("%s %s", s.Do, s.Member) }
@@ -71,7 +88,16 @@ var phrases = map[Verb]string{
 	Disarm:         "taking an alarm back",
 	Recover:        "recovering from the data of",
 	EndRecovery:    "ending the recovery of",
+	FetchBackup:    "fetching the backup",
+	DropBackup:     "deleting the pod of the backup",
+	BeginRestore:   "beginning the restore",
+	EndRestore:     "ending the restore",
 	LimitLog:       "marking old entries of the logs",
+	AddRole:        "making",
+	SetUser:        "letting in user",
+	DropUser:       "deleting user",
+	RequireLogin:   "requiring a login",
+	RecordLogin:    "recording who may log in",
 	WriteEntries:   "writing entries to the logs",
 }
 
@@ -80,6 +106,9 @@ func (s Step) Phrase() string {
 	words := phrases[s.Do]
 	if s.Member != "" {
 		words += " " + s.Member
+	}
+	if s.User != "" {
+		words += " " + s.User
 	}
 	if s.Target != "" {
 		words += " to " + s.Target
@@ -94,10 +123,10 @@ func (s Step) Phrase() string {
 }
 
 // IsRollout reports whether what was asked for is not everywhere yet while this is the next step. Maintenance leaves that as it
-// is, and of Block a human is told.
+// is, as does another password, and of Block a human is told.
 func (s Step) IsRollout() bool {
 	switch s.Do {
-	case Idle, Block, MoveLeader, Compact, Defragment, Disarm:
+	case Idle, Block, MoveLeader, Compact, Defragment, Disarm, AddRole, SetUser, DropUser, RequireLogin, RecordLogin:
 		return false
 	}
 	return true
@@ -109,7 +138,7 @@ func (s Step) RemovesPod() bool { return s.Do == DeletePod || s.Do == EvictPod }
 // Changes reports whether the step changes what is decided next, so that another pass is due at once.
 func (s Step) Changes() bool {
 	switch s.Do {
-	case Idle, Wait, Block, DeletePod, EvictPod:
+	case Idle, Wait, Block, DeletePod, EvictPod, FetchBackup, DropBackup:
 		return false
 	}
 	return true

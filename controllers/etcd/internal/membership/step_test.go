@@ -24,7 +24,7 @@ func TestPhrase(t *testing.T) {
 
 func TestWhatDoesSomethingHasAPhrase(t *testing.T) {
 	for do := range phrases {
-		if s := (Step{Do: do}); !s.Changes() && !s.RemovesPod() {
+		if s := (Step{Do: do}); !s.Changes() && !s.RemovesPod() && do != FetchBackup && do != DropBackup { // which change nothing on record
 			t.Errorf("%s does nothing", do)
 		}
 	}

@@ -22,7 +22,9 @@ type Spec struct {
 	DefaultImages   []string // of the newest patches, from FirstMinor on
 	Quota           int64    // of data, in bytes
 	DefragThreshold int32    // share of free pages, in percent; 0 for none
+	RequiresLogin   bool     // with spec.auth
 	AllowedRecovery string   // token of the recovery that a human has allowed
+	FromBackup      bool     // a new cluster begins with a backup
 }
 
 // World is what one pass saw, read once.
@@ -36,6 +38,14 @@ type World struct {
 	Alarms []Alarm
 	// FormerData are the claims in which a cluster of this name has left data that is not on record.
 	FormerData []string
+	// Fetch is the pod of the backup that the cluster begins with, and Next that of the EtcdRestore that may begin. Strays are those
+	// that nobody needs any more.
+	Fetch, Next Fetch
+	Strays      []Fetch
+	// Request is the EtcdRestore that may begin; nil if there is none.
+	Request *Request
+	// Access is who may log in, with spec.auth.
+	Access Access
 	// UnknownMembers are members in etcd's list whose peer URL is none of ours.
 	UnknownMembers []ListedMember
 }
@@ -59,17 +69,19 @@ type ListedMember struct {
 
 // Pod is the pod of a member; the zero Pod is none.
 type Pod struct {
-	UID      types.UID
-	Address  string
-	Image    string // that its server runs from
-	Permit   string // what it was told when it may start
-	LostData string // data directory with which it was told to go on, and which it has not found
-	Ready    bool   // the kubelet's probe finds that it answers reads, and is no learner
-	HasRun   bool   // its container has been started
-	Stopped  bool   // its container does not run now
-	Deleting bool
-	Outdated bool      // it is not of the StatefulSet's latest template
-	ClaimUID types.UID // of the claim of its volume; empty without storage
+	UID        types.UID
+	Address    string
+	Image      string // that its server runs from
+	Permit     string // what it was told when it may start
+	LostData   string // data directory with which it was told to go on, and which it has not found
+	VolumeSize int64  // of its volume, in bytes; 0 if it is not known
+	Unusable   string // why it could not begin with the backup that it was told to
+	Ready      bool   // the kubelet's probe finds that it answers reads, and is no learner
+	HasRun     bool   // its container has been started
+	Stopped    bool   // its container does not run now
+	Deleting   bool
+	Outdated   bool      // it is not of the StatefulSet's latest template
+	ClaimUID   types.UID // of the claim of its volume; empty without storage
 	// ClaimGoes: the claim is deleted as soon as no pod uses it, and the data with it.
 	ClaimGoes bool
 }
@@ -84,6 +96,7 @@ type Alarm struct {
 type View struct {
 	Answered       bool
 	Waits          bool // it has not answered, as it has seen no majority since its start; only ID, Index and Revision are known
+	LockedOut      bool // it has not answered, as it does not take the operator's token
 	ID, ClusterID  uint64
 	Leader         uint64 // ID of the leader that it knows; 0 for none
 	IsLearner      bool
@@ -107,8 +120,8 @@ func (m Member) IsHealthy() bool {
 // MayAnswer reports whether a view can be that of the member on record, or of one that the record does not have yet or any more.
 func (m Member) MayAnswer(view View, record *databasev1alpha1.EtcdMembership) bool {
 	if view.Waits { // it tells no cluster, and the ID follows from the cluster
-		known := m.Record != nil && !m.IsOfFormerMember() && m.Record.ID == FormatID(view.ID)
-		return known && (view.Index > 0 || !m.countedOnRecord()) // a voter has entries, and is yet to read them
+		isNamed := m.Record != nil && (m.Record.ID == FormatID(view.ID) || m.Record.ID == "" && record.ClusterID == "")
+		return isNamed && !m.IsOfFormerMember() && (view.Index > 0 || !m.countedOnRecord()) // a voter has entries, and is yet to read them
 	}
 	if !view.Answered || record == nil {
 		return view.Answered
@@ -164,6 +177,9 @@ func (s Spec) MemberName(ordinal int32) string { return fmt.Sprintf("%s-%d", s.N
 
 // HeadlessName is the name of the Service by which the members find each other.
 func (s Spec) HeadlessName() string { return s.Name + "-headless" }
+
+// SystemName is the name of the Secret with the passwords that only the operator uses, and the key of its tokens.
+func (s Spec) SystemName() string { return s.Name + "-system" }
 
 // Host is the name of the member's pod in DNS.
 func (s Spec) Host(member string) string {

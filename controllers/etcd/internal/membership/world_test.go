@@ -19,6 +19,10 @@ func TestMayAnswer(t *testing.T) {
 		{"a record that is older than the member", func(s *scene) { s.Members[1].Record.DataID = "former" },
 			View{Answered: true, ID: 107, ClusterID: 12}, true},
 		{"a record that has no such member", func(s *scene) { s.Members[1].Record = nil }, View{Answered: true, ID: 107, ClusterID: 12}, true},
+		{"one that waits, before the cluster was seen to form", func(s *scene) { s.Status.Membership.ClusterID, s.Members[1].Record.ID = "", "" },
+			View{Waits: true, ID: 107, Index: 3, Revision: 1}, true},
+		{"not one that is to have an ID", func(s *scene) { s.Members[1].Record.ID = "" }, View{Waits: true, ID: 107, Index: 3, Revision: 1}, false},
+		{"nor one that is yet to read its log", nil, View{Waits: true, ID: 101, Revision: 1}, false},
 		{"no record at all", func(s *scene) { s.Status.Membership = nil; s.Members[1].Record = nil },
 			View{Answered: true, ID: 107, ClusterID: 13}, true},
 	} {

@@ -12,6 +12,7 @@ import (
 	"net/http"
 	"net/netip"
 	"regexp"
+	"slices"
 	"strings"
 	"time"
 
@@ -20,6 +21,7 @@ import (
 	clientv3 "go.etcd.io/etcd/client/v3"
 	"go.uber.org/zap"
 	"google.golang.org/grpc"
+	"google.golang.org/grpc/credentials"
 
 	"github.com/mainstay-operator/mainstay-operator/controllers/etcd/internal/membership"
 	"github.com/mainstay-operator/mainstay-operator/controllers/internal/untrusted"
@@ -40,6 +42,9 @@ const (
 	maxMembers = 32
 	// dialTimeout is the time to connect to a server.
 	dialTimeout = 500 * time.Millisecond
+	// maxRetries bounds how often the library asks again, 25 ms later each time. Where a token is refused it would do so a hundred
+	// times, and the time for a look would be over before it is known why.
+	maxRetries = 4
 	// readTimeout is the time for one read of a key from the server's own data.
 	readTimeout = 500 * time.Millisecond
 )
@@ -57,12 +62,14 @@ var (
 type Server struct {
 	client  *clientv3.Client
 	http    *http.Client
+	login   credentials.PerRPCCredentials // nil for none
 	url     string
 	address string
 }
 
-// Open returns the server at an address. It connects when it is first asked. Close it.
-func Open(address string, secure *tls.Config) (*Server, error) {
+// Open returns the server at an address. It connects when it is first asked, and shows what login has, of which nil is nothing.
+// Close it.
+func Open(address string, secure *tls.Config, login credentials.PerRPCCredentials) (*Server, error) {
 	if _, err := netip.ParseAddr(address); err != nil {
 		return nil, fmt.Errorf("%s is no address to connect to", untrusted.Quote(address))
 	}
@@ -71,16 +78,20 @@ func Open(address string, secure *tls.Config) (*Server, error) {
 		scheme = "https"
 	}
 	url := scheme + "://" + net.JoinHostPort(address, fmt.Sprint(ClientPort))
-	client, err := clientv3.New(clientv3.Config{
+	config := clientv3.Config{
 		Endpoints: []string{url}, TLS: secure, DialTimeout: dialTimeout, Logger: zap.NewNop(),
 		MaxCallRecvMsgSize: maxReply, DialOptions: []grpc.DialOption{grpc.WithNoProxy(), grpc.WithMaxHeaderListSize(maxReply)},
-	})
+	}
+	if login != nil {
+		config.DialOptions, config.MaxUnaryRetries = append(config.DialOptions, grpc.WithPerRPCCredentials(login)), maxRetries
+	}
+	client, err := clientv3.New(config)
 	if err != nil {
 		return nil, fmt.Errorf("opening a client: %w", err)
 	}
 	transport := &http.Transport{TLSClientConfig: secure, DisableKeepAlives: true, MaxResponseHeaderBytes: maxReply}
 	noRedirect := func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }
-	return &Server{client, &http.Client{Transport: transport, CheckRedirect: noRedirect}, url, address}, nil
+	return &Server{client, &http.Client{Transport: transport, CheckRedirect: noRedirect}, login, url, address}, nil
 }
 
 // Close ends the connection.
@@ -90,7 +101,7 @@ func (s *Server) Close() { _ = s.client.Close() }
 func (s *Server) Look(ctx context.Context) membership.View {
 	status, err := s.client.Status(ctx, s.url)
 	if err != nil || status.Header == nil {
-		return membership.View{}
+		return membership.View{LockedOut: errors.Is(translate(err), ErrLockedOut)}
 	}
 	version, _ := membership.ParseVersion(status.Version) // none is that of a server that is not etcd 3
 	return membership.View{
@@ -125,7 +136,7 @@ func (s *Server) clusterVersion(ctx context.Context) string {
 func (s *Server) Members(ctx context.Context) ([]membership.ListedMember, error) {
 	list, err := s.client.MemberList(ctx)
 	if err != nil {
-		return nil, fmt.Errorf("listing members: %w", err)
+		return nil, fmt.Errorf("listing members: %w", translate(err))
 	}
 	if len(list.Members) == 0 || len(list.Members) > maxMembers {
 		return nil, fmt.Errorf("listing members: %d are none that the operator can manage", len(list.Members))
@@ -160,58 +171,6 @@ func raised(alarms []*pb.AlarmMember) []membership.Alarm {
 		}
 	}
 	return all
-}
-
-// HashData returns what the keys and values of the server hash to, which takes as long as reading all of them.
-func (s *Server) HashData(ctx context.Context) (membership.DataHash, error) {
-	hashed, err := s.client.HashKV(ctx, s.url, 0)
-	if err != nil {
-		return membership.DataHash{}, fmt.Errorf("hashing the data: %w", err)
-	}
-	if hashed.Header == nil {
-		return membership.DataHash{}, errors.New("hashing the data: the reply has no revision")
-	}
-	return membership.DataHash{Revision: hashed.Header.Revision, CompactRevision: hashed.CompactRevision, Hash: hashed.Hash}, nil
-}
-
-// Disarm takes an alarm back.
-func (s *Server) Disarm(ctx context.Context, alarm membership.Alarm) error {
-	for kind, name := range alarmTypes {
-		if name == alarm.Type {
-			if _, err := s.client.AlarmDisarm(ctx, &clientv3.AlarmMember{MemberID: alarm.ID, Alarm: kind}); err != nil {
-				return fmt.Errorf("disarming %s: %w", alarm.Type, err)
-			}
-		}
-	}
-	return nil
-}
-
-// Compact drops the revisions before that one. One that is dropped already is no error.
-func (s *Server) Compact(ctx context.Context, revision int64) error {
-	if _, err := s.client.Compact(ctx, revision, clientv3.WithCompactPhysical()); err != nil && !errors.Is(err, rpctypes.ErrCompacted) {
-		return fmt.Errorf("compacting: %w", err)
-	}
-	return nil
-}
-
-// Defragment has the server give free pages back to the disk. It goes on when the time to wait for it is over. The server reads
-// nothing meanwhile, and a second request would wait to do all of it once more: it is refused with ErrBusy.
-func (s *Server) Defragment(ctx context.Context) error {
-	if !s.reads(ctx) {
-		return ErrBusy
-	}
-	if _, err := s.client.Defragment(ctx, s.url); err != nil && !errors.Is(err, context.DeadlineExceeded) && ctx.Err() == nil {
-		return fmt.Errorf("defragmenting: %w", err)
-	}
-	return nil
-}
-
-// reads reports whether the server reads its own data. Its status tells nothing of that, as it is kept in memory.
-func (s *Server) reads(ctx context.Context) bool {
-	ctx, done := context.WithTimeout(ctx, readTimeout)
-	defer done()
-	_, err := s.client.Get(ctx, "any", clientv3.WithSerializable(), clientv3.WithCountOnly())
-	return err == nil
 }
 
 // AddLearner adds a member that does not count for the majority yet, and returns its ID.
@@ -264,6 +223,9 @@ func (s *Server) WriteEntries(ctx context.Context, count int) error {
 	return nil
 }
 
+// refusals are etcd's answers to who has not logged in, or may not do it.
+var refusals = []error{rpctypes.ErrInvalidAuthToken, rpctypes.ErrUserEmpty, rpctypes.ErrUserNotFound, rpctypes.ErrPermissionDenied}
+
 // translate gives errors that are answered by waiting a name of their own.
 func translate(err error) error {
 	switch {
@@ -271,6 +233,8 @@ func translate(err error) error {
 		return ErrLearnerBehind
 	case errors.Is(err, rpctypes.ErrUnhealthy), errors.Is(err, rpctypes.ErrMemberNotEnoughStarted):
 		return ErrUnhealthy
+	case slices.ContainsFunc(refusals, func(refusal error) bool { return errors.Is(err, refusal) }):
+		return fmt.Errorf("%w: %w", ErrLockedOut, err)
 	}
 	return err
 }

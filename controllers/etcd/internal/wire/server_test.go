@@ -30,6 +30,13 @@ func startEtcd(t *testing.T, address string) *Server {
 // runEtcd runs a real etcd at an address of the loopback's network, on the ports of every member, with these peers beside it.
 func runEtcd(t *testing.T, address string, peers ...string) *Server {
 	t.Helper()
+	runEtcdWith(t, address, peers)
+	return open(t, address)
+}
+
+// runEtcdWith does so with more arguments.
+func runEtcdWith(t *testing.T, address string, peers []string, more ...string) {
+	t.Helper()
 	program, err := filepath.Abs("../../../../.bin/etcd")
 	if err != nil {
 		t.Fatal(err)
@@ -41,6 +48,7 @@ func runEtcd(t *testing.T, address string, peers ...string) *Server {
 	etcd := exec.Command(program, "--name=a", "--data-dir="+t.TempDir(), "--log-level=error", "--listen-client-urls="+client, "--advertise-client-urls="+client,
 		"--listen-peer-urls="+peer, "--initial-advertise-peer-urls="+peer, "--listen-metrics-urls="+fmt.Sprintf("http://%s:%d", address, MetricsPort),
 		"--initial-cluster="+strings.Join(append(peers, "a="+peer), ","))
+	etcd.Args = append(etcd.Args, more...)
 	etcd.Stderr = os.Stderr
 	if err := etcd.Start(); err != nil {
 		t.Fatal(err)
@@ -49,7 +57,6 @@ func runEtcd(t *testing.T, address string, peers ...string) *Server {
 		_ = etcd.Process.Kill()
 		_ = etcd.Wait()
 	})
-	return open(t, address)
 }
 
 // eventually waits until that is so.
@@ -69,7 +76,7 @@ func eventually(t *testing.T, otherwise string, isSo func() bool) {
 
 func open(t *testing.T, address string) *Server {
 	t.Helper()
-	s, err := Open(address, nil)
+	s, err := Open(address, nil, nil)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -143,7 +150,9 @@ func maintain(t *testing.T, s *Server, former uint64) {
 	if hash, err := s.HashData(ctx); err != nil || hash.Hash == 0 || hash.Revision != s.Look(ctx).Revision || hash.CompactRevision != hash.Revision {
 		t.Errorf("%+v, %v", hash, err)
 	}
-	if err := s.Defragment(ctx); err != nil {
+	var err error
+	eventually(t, "it is busy", func() bool { err = s.Defragment(ctx); return !errors.Is(err, ErrBusy) })
+	if err != nil {
 		t.Error(err)
 	}
 	if err := s.Disarm(ctx, membership.Alarm{ID: former, Type: membership.AlarmNoSpace}); err != nil {
@@ -153,7 +162,7 @@ func maintain(t *testing.T, s *Server, former uint64) {
 
 func TestNoNameIsDialled(t *testing.T) {
 	for _, address := range []string{"", "example.org", "10.0.0.1:2379", "10.0.0.1/x"} {
-		if _, err := Open(address, nil); err == nil {
+		if _, err := Open(address, nil, nil); err == nil {
 			t.Errorf("%q is taken", address)
 		}
 	}

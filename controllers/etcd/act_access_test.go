@@ -1,0 +1,44 @@
+package etcd
+
+import (
+	"context"
+	"testing"
+
+	"k8s.io/apimachinery/pkg/types"
+
+	databasev1alpha1 "github.com/mainstay-operator/mainstay-operator/api/database/v1alpha1"
+	"github.com/mainstay-operator/mainstay-operator/controllers/etcd/internal/membership"
+)
+
+// savedEffects has every save succeed.
+type savedEffects struct{ effects }
+
+func (savedEffects) confirmRequest(context.Context, types.UID) error { return nil }
+func (savedEffects) save(context.Context) error                      { return nil }
+func (savedEffects) newID() string                                   { return "id" }
+
+// Other data has other users, with other passwords: who may log in is looked at anew, intruders included.
+func TestOtherDataForgetsWhoMayLogIn(t *testing.T) {
+	restore := &databasev1alpha1.EtcdMembershipRestore{EtcdRestoredBackup: databasev1alpha1.EtcdRestoredBackup{Item: "i"}}
+	for name, begin := range map[string]func(*fleet, *databasev1alpha1.EtcdCluster) error{
+		"a backup takes its place": func(f *fleet, e *databasev1alpha1.EtcdCluster) error {
+			return f.doBeginRestore(t.Context(), e, membership.Step{Do: membership.BeginRestore, Source: "r", Restore: restore})
+		},
+		"it is formed anew": func(f *fleet, e *databasev1alpha1.EtcdCluster) error {
+			f.recordForming(e, membership.Step{Do: membership.Form, Version: "3.6.16"})
+			return nil
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			e := &databasev1alpha1.EtcdCluster{Status: databasev1alpha1.EtcdClusterStatus{Membership: &databasev1alpha1.EtcdMembership{},
+				Login: &databasev1alpha1.EtcdLogin{Required: true, User: "application-b"}}}
+			f := &fleet{spec: membership.Spec{Name: "a", Size: 1, RequiresLogin: true}, effects: savedEffects{}}
+			if err := begin(f, e); err != nil {
+				t.Fatal(err)
+			}
+			if e.Status.Login.Required || e.Status.Login.User != "application-b" {
+				t.Errorf("got %+v", e.Status.Login)
+			}
+		})
+	}
+}

@@ -1,0 +1,166 @@
+package etcd
+
+import (
+	"cmp"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/utils/ptr"
+	ctrl "sigs.k8s.io/controller-runtime"
+	ctrlclient "sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/source"
+
+	databasev1alpha1 "github.com/mainstay-operator/mainstay-operator/api/database/v1alpha1"
+	"github.com/mainstay-operator/mainstay-operator/controllers/etcd/internal/launcher"
+	"github.com/mainstay-operator/mainstay-operator/controllers/etcd/internal/membership"
+	"github.com/mainstay-operator/mainstay-operator/controllers/internal/backup"
+	"github.com/mainstay-operator/mainstay-operator/controllers/internal/converge"
+	"github.com/mainstay-operator/mainstay-operator/controllers/internal/untrusted"
+)
+
+// doEndRestore deletes the pod of the backup, and saves that the first member has begun with it. Killed between the two, it does
+// both again.
+func (f *fleet) doEndRestore(ctx context.Context, e *databasev1alpha1.EtcdCluster, now time.Time) error {
+	for _, left := range append([]membership.Fetch{f.Fetch}, f.Strays...) {
+		if err := f.deleteFetchPod(ctx, left.UID); err != nil {
+			return err
+		}
+	}
+	record := e.Status.Membership
+	if record.Restore == nil {
+		return nil
+	}
+	e.Status.LastRestore = &databasev1alpha1.EtcdLastRestore{Time: metav1.NewTime(now), EtcdRestoredBackup: record.Restore.EtcdRestoredBackup,
+		Request: record.Restore.Request, RevisionBump: record.Restore.RevisionBump}
+	noteFormer(record, record.Restore.KeptDataIDs...)
+	record.Restore = nil
+	return f.save(ctx)
+}
+
+// listFetchPods returns the pods of backups, from the cache, but for those that are not ours.
+func (r *Reconciler) listFetchPods(ctx context.Context, e *databasev1alpha1.EtcdCluster) ([]corev1.Pod, error) {
+	all, err := r.ListPods(ctx, e, fetchName)
+	return slices.DeleteFunc(all, func(pod corev1.Pod) bool { return !metav1.IsControlledBy(&pod, e) }), err
+}
+
+func (a *apiEffects) makeFetchPod(ctx context.Context, s membership.Situation, source types.UID) error {
+	from := referenceOf(a.etcd, s, source)
+	if from == nil {
+		return errWithdrawn
+	}
+	if a.LauncherImage == "" {
+		return errors.New("fetching the backup: the operator does not know its own image (RELATED_IMAGE_OPERATOR)")
+	}
+	pod := fetchPod(a.etcd, s, source, *from, a.LauncherImage)
+	err := a.Create(ctx, pod, ctrlclient.FieldOwner(converge.FieldManager))
+	if !apierrors.IsAlreadyExists(err) {
+		return err
+	}
+	live := &corev1.Pod{} // the cache has only pods with our labels, and may be behind
+	if err := a.APIReader.Get(ctx, ctrlclient.ObjectKeyFromObject(pod), live); err != nil {
+		return ctrlclient.IgnoreNotFound(err)
+	}
+	if !metav1.IsControlledBy(live, a.etcd) {
+		return converge.NotOurs("Pod", live)
+	}
+	return nil
+}
+
+func (a *apiEffects) deleteFetchPod(ctx context.Context, uid types.UID) error {
+	for i := range a.fetches {
+		if a.fetches[i].UID != uid {
+			continue
+		}
+		if err := a.Delete(ctx, &a.fetches[i], ctrlclient.Preconditions{UID: &uid}); ctrlclient.IgnoreNotFound(err) != nil {
+			return err
+		}
+		a.memory.noteDeleted(a.etcd, uid, a.clock.Now())
+	}
+	return nil
+}
+
+// fetchOf is what the plan needs to know of the pod of a backup.
+func (r *Reconciler) fetchOf(e *databasev1alpha1.EtcdCluster, pod *corev1.Pod) membership.Fetch {
+	f := fetchIn(pod)
+	f.Deleting = f.Deleting || r.memory.wasDeleted(e, pod.UID, r.clock.Now())
+	return f
+}
+
+// fetchIn reads it from the pod's status.
+func fetchIn(pod *corev1.Pod) membership.Fetch {
+	version, _ := membership.ParseVersion(pod.Annotations[annotationLoads]) // of one without, no version is the one
+	f := membership.Fetch{UID: pod.UID, For: types.UID(pod.Annotations[annotationSource]), Address: pod.Status.PodIP, Deleting: !pod.DeletionTimestamp.IsZero(), MaxMinor: version.Minor,
+		Ended: pod.Status.Phase == corev1.PodFailed || pod.Status.Phase == corev1.PodSucceeded}
+	for _, c := range pod.Status.InitContainerStatuses {
+		ended := cmp.Or(c.State.Terminated, c.LastTerminationState.Terminated)
+		if c.Name != backup.CommandFetch || ended == nil {
+			continue
+		}
+		result := resultOf(ended)
+		if f.Attempts = c.RestartCount + 1; c.State.Terminated != nil && ended.ExitCode == 0 {
+			f.Item, f.RawSize = result.item, result.rawSize
+		}
+		if f.Item == nil {
+			f.Error, f.Permanent = result.problem, result.permanent
+		}
+	}
+	return f
+}
+
+// fetchResult is what the runner has said of a fetch.
+type fetchResult struct {
+	item      *databasev1alpha1.EtcdRestoredBackup
+	rawSize   int64
+	problem   string
+	permanent bool
+}
+
+// resultOf reads what the runner left when it ended. What the store has put into it is bounded.
+func resultOf(ended *corev1.ContainerStateTerminated) fetchResult {
+	var result backup.Result
+	if err := json.Unmarshal([]byte(ended.Message), &result); err != nil {
+		return fetchResult{problem: fmt.Sprintf("its container ended with exit code %d (%s)", ended.ExitCode, ended.Reason)}
+	}
+	if result.Error != "" || result.Item == nil {
+		return fetchResult{problem: cmp.Or(untrusted.Sanitize(result.Error), "it was not told why"), permanent: result.Permanent}
+	}
+	item := result.Item
+	if _, err := backup.ItemTime(item.Name); err != nil {
+		return fetchResult{problem: untrusted.Sanitize(err.Error()), permanent: true}
+	}
+	return fetchResult{rawSize: max(0, result.RawSize), item: &databasev1alpha1.EtcdRestoredBackup{
+		Item: item.Name, SHA256: untrusted.Sanitize(item.SHA256), Revision: item.Revision, ServerVersion: untrusted.Sanitize(item.ServerVersion)}}
+}
+
+// unusableBackup says why a member could not begin with the backup that it was told to, until it has started.
+func unusableBackup(c corev1.ContainerStatus, ended *corev1.ContainerStateTerminated) string {
+	if ended == nil || ptr.Deref(c.Started, false) || ended.ExitCode != launcher.ExitUnusable {
+		return ""
+	}
+	return cmp.Or(untrusted.Sanitize(strings.TrimPrefix(ended.Message, launcher.Unusable)), "it does not say why")
+}
+
+// watchFetchPods has the pods of backups wake those who made them.
+func watchFetchPods(mgr ctrl.Manager) source.Source {
+	return source.Kind[ctrlclient.Object](mgr.GetCache(), &corev1.Pod{}, converge.EnqueueForInstance(fetchName))
+}
+
+// changesNothing reports whether the pass only reads: the object is paused, or there is no cluster and none is being formed.
+func changesNothing(e *databasev1alpha1.EtcdCluster, next membership.Step) bool {
+	return e.Spec.Paused || e.Status.Membership == nil && next.Do != membership.Form && !next.Fetches
+}
+
+// fetchesOnly reports whether nothing is to be there but what the pod of a backup needs: by what the pass has read there is no member
+// yet. It saves nothing, so it may have read what is older than another's write.
+func fetchesOnly(e *databasev1alpha1.EtcdCluster, next membership.Step) bool {
+	return e.Status.Membership == nil && next.Fetches && !e.Spec.Paused
+}

@@ -1,0 +1,179 @@
+package etcd
+
+import (
+	"context"
+	"errors"
+	"strings"
+	"testing"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	clocktesting "k8s.io/utils/clock/testing"
+	ctrlclient "sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/client/fake"
+
+	commonv1 "github.com/mainstay-operator/mainstay-operator/api/common/v1"
+	databasev1alpha1 "github.com/mainstay-operator/mainstay-operator/api/database/v1alpha1"
+	"github.com/mainstay-operator/mainstay-operator/controllers/etcd/internal/launcher"
+	"github.com/mainstay-operator/mainstay-operator/controllers/etcd/internal/membership"
+	"github.com/mainstay-operator/mainstay-operator/controllers/internal/converge"
+	"github.com/mainstay-operator/mainstay-operator/test/builders"
+)
+
+// fromBackup is an EtcdCluster that begins with a backup.
+func fromBackup() *databasev1alpha1.EtcdCluster {
+	e := builders.EtcdCluster("a").In("ns").With(func(s *databasev1alpha1.EtcdClusterSpec) {
+		s.Bootstrap = &databasev1alpha1.EtcdBootstrap{Backup: commonv1.BackupReference{Name: "nightly",
+			Store: commonv1.BackupStore{S3: &commonv1.S3Store{Bucket: "backups", SecretName: "store"}}}}
+	}).Build()
+	e.UID = "cluster"
+	return e
+}
+
+// recorded is a backup on record.
+func recorded(item string) *databasev1alpha1.EtcdMembershipRestore {
+	return &databasev1alpha1.EtcdMembershipRestore{EtcdRestoredBackup: databasev1alpha1.EtcdRestoredBackup{Item: item, Revision: 7}}
+}
+
+func situationOf(e *databasev1alpha1.EtcdCluster) membership.Situation {
+	return membership.Situation{Spec: resolve(e, []string{"etcd:v3.5.35", "etcd:v3.6.16", "etcd:v3.7.3"}), Status: &e.Status}
+}
+
+const (
+	fetchedItem   = `{"item":{"name":"20260102T150405Z-89abcdef","time":"2026-01-02T15:04:05Z","size":3,"sha256":"sum","revision":7,"serverVersion":"3.6.16"}}`
+	refusedBucket = `{"error":"NoSuchBucket: no bucket","permanent":true}`
+)
+
+// fetchEnded is the status of a fetch whose container has ended so.
+func fetchEnded(code int32, message string) corev1.ContainerStatus {
+	return corev1.ContainerStatus{Name: "fetch", State: corev1.ContainerState{
+		Terminated: &corev1.ContainerStateTerminated{ExitCode: code, Reason: "Completed", Message: message}}}
+}
+
+func TestWhatAFetchSays(t *testing.T) {
+	again := fetchEnded(1, refusedBucket)
+	again.LastTerminationState, again.State, again.RestartCount = again.State, corev1.ContainerState{Running: &corev1.ContainerStateRunning{}}, 3
+	for _, c := range []struct {
+		name   string
+		status corev1.ContainerStatus
+		want   membership.Fetch
+	}{
+		{"nothing yet", corev1.ContainerStatus{Name: "fetch"}, membership.Fetch{}},
+		{"the backup", fetchEnded(0, fetchedItem), membership.Fetch{Attempts: 1, Item: &databasev1alpha1.EtcdRestoredBackup{
+			Item: "20260102T150405Z-89abcdef", SHA256: "sum", Revision: 7, ServerVersion: "3.6.16"}}},
+		{"why it failed", fetchEnded(1, refusedBucket), membership.Fetch{Attempts: 1, Error: "NoSuchBucket: no bucket", Permanent: true}},
+		{"also while it is tried again", again, membership.Fetch{Attempts: 4, Error: "NoSuchBucket: no bucket", Permanent: true}},
+		{"no result", fetchEnded(137, "killed"), membership.Fetch{Attempts: 1, Error: "its container ended with exit code 137 (Completed)"}},
+		{"a result of nothing", fetchEnded(0, "{}"), membership.Fetch{Attempts: 1, Error: "it was not told why"}},
+		{"words that are no name", fetchEnded(0, `{"item":{"name":"../../x"}}`), membership.Fetch{Attempts: 1, Permanent: true,
+			Error: `"../../x" is not the name of a backup, such as 20060102T150405Z-89abcdef`}},
+		{"words that cannot be shown", fetchEnded(1, `{"error":"a\u0000b"}`), membership.Fetch{Attempts: 1, Error: "a?b"}},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			pod := &corev1.Pod{ObjectMeta: metav1.ObjectMeta{UID: "p", Annotations: map[string]string{annotationLoads: "3.6.16"}},
+				Status: corev1.PodStatus{PodIP: "10.0.0.9", InitContainerStatuses: []corev1.ContainerStatus{{Name: "install"}, c.status}}}
+			c.want.UID, c.want.Address, c.want.MaxMinor = "p", "10.0.0.9", 6
+			got := fetchIn(pod)
+			if item := got.Item; item != nil && c.want.Item != nil && *item == *c.want.Item {
+				got.Item, c.want.Item = nil, nil
+			}
+			if got != c.want {
+				t.Errorf("got %+v", got)
+			}
+		})
+	}
+}
+
+func TestAMemberTellsWhyItCannotBeginWithTheBackup(t *testing.T) {
+	started := true
+	ended := &corev1.ContainerStateTerminated{ExitCode: launcher.ExitUnusable, Message: launcher.Unusable + "no room"}
+	for _, c := range []struct {
+		name   string
+		status corev1.ContainerStatus
+		ended  *corev1.ContainerStateTerminated
+		want   string
+	}{
+		{"why", corev1.ContainerStatus{}, ended, "no room"},
+		{"nothing once it has started", corev1.ContainerStatus{Started: &started}, ended, ""},
+		{"nothing if it ended otherwise", corev1.ContainerStatus{}, &corev1.ContainerStateTerminated{ExitCode: launcher.ExitDataLost}, ""},
+		{"nothing if it has not ended", corev1.ContainerStatus{}, nil, ""},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			if got := unusableBackup(c.status, c.ended); got != c.want {
+				t.Errorf("got %q", got)
+			}
+		})
+	}
+}
+
+// fetchEffects are effects on a fake API server that has these pods.
+func fetchEffects(e *databasev1alpha1.EtcdCluster, pods ...ctrlclient.Object) (*apiEffects, ctrlclient.Client) {
+	api := fake.NewClientBuilder().WithObjects(pods...).Build()
+	return &apiEffects{Reconciler: &Reconciler{Converger: converge.Converger{Client: api, APIReader: api}, LauncherImage: "operator",
+		clock: clocktesting.NewFakePassiveClock(time.Unix(0, 0))}, etcd: e}, api
+}
+
+func TestThePodOfABackupIsMadeOnce(t *testing.T) {
+	e := fromBackup()
+	a, api := fetchEffects(e)
+	for range 2 { // the cache may not show it yet
+		if err := a.makeFetchPod(t.Context(), situationOf(e), ""); err != nil {
+			t.Fatal(err)
+		}
+	}
+	var pods corev1.PodList
+	if err := api.List(t.Context(), &pods); err != nil || len(pods.Items) != 1 || !metav1.IsControlledBy(&pods.Items[0], e) {
+		t.Errorf("got %v, %v", pods.Items, err)
+	}
+}
+
+func TestAStrangersPodIsRefused(t *testing.T) {
+	e := fromBackup()
+	a, _ := fetchEffects(e, &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Namespace: "ns", Name: "a-restore"}})
+	if err := a.makeFetchPod(t.Context(), situationOf(e), ""); err == nil || !strings.Contains(err.Error(), `Pod "a-restore" exists and belongs to somebody else`) {
+		t.Errorf("got %v", err)
+	}
+	if pods, err := a.listFetchPods(t.Context(), e); len(pods) > 0 || err != nil {
+		t.Errorf("it is taken for ours: %v, %v", pods, err)
+	}
+	a.LauncherImage = ""
+	if err := a.makeFetchPod(t.Context(), situationOf(e), ""); err == nil || !strings.Contains(err.Error(), "RELATED_IMAGE_OPERATOR") {
+		t.Errorf("got %v", err)
+	}
+}
+
+func TestARestoreEndsOnRecord(t *testing.T) {
+	e := fromBackup()
+	e.Status.Membership = &databasev1alpha1.EtcdMembership{Restore: recorded("i")}
+	a, api := fetchEffects(e)
+	if err := a.makeFetchPod(t.Context(), situationOf(e), ""); err != nil {
+		t.Fatal(err)
+	}
+	pods, err := a.listFetchPods(t.Context(), e)
+	if err != nil || len(pods) != 1 {
+		t.Fatal(pods, err)
+	}
+	pod := &pods[0]
+	pod.UID = "fetch" // as an API server would have given it
+	a.fetches = pods
+	var refusal error
+	a.saveStatus = func(context.Context) error { return refusal }
+	f := &fleet{effects: a, World: membership.World{Fetch: membership.Fetch{UID: "fetch"}}}
+	for _, refusal = range []error{errors.New("conflict"), nil} {
+		e.Status.Membership.Restore = recorded("i")
+		if err := f.doEndRestore(t.Context(), e, time.Unix(9, 0)); !errors.Is(err, refusal) {
+			t.Fatal(err)
+		}
+	}
+	last := e.Status.LastRestore
+	if e.Status.Membership.Restore != nil || last == nil || last.Item != "i" || last.Revision != 7 || last.Time.Unix() != 9 {
+		t.Errorf("got %+v, %+v", e.Status.Membership.Restore, last)
+	}
+	if err := api.Get(t.Context(), ctrlclient.ObjectKeyFromObject(pod), &corev1.Pod{}); ctrlclient.IgnoreNotFound(err) != nil || err == nil {
+		t.Errorf("its pod stays: %v", err)
+	}
+	if !a.fetchOf(e, pod).Deleting {
+		t.Error("the cache is believed, which still has it")
+	}
+}

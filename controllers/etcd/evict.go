@@ -1,0 +1,140 @@
+package etcd
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net/http"
+	"slices"
+	"strings"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	policyv1 "k8s.io/api/policy/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/labels"
+	"k8s.io/apimachinery/pkg/types"
+	ctrlclient "sigs.k8s.io/controller-runtime/pkg/client"
+
+	commonv1 "github.com/mainstay-operator/mainstay-operator/api/common/v1"
+	"github.com/mainstay-operator/mainstay-operator/controllers/etcd/internal/membership"
+)
+
+const (
+	// evictionPatience is how long a budget may refuse a pod before a human is called. All members are healthy then, so that the
+	// budget spares one as soon as Kubernetes has counted the pods that are ready, which takes seconds.
+	evictionPatience = time.Minute
+	// refusalGap is the time after which a refusal is none of the former row: the pod was not asked for meanwhile.
+	refusalGap = 30 * time.Second
+	// maxBudgets bounds how many budgets of a namespace are looked through.
+	maxBudgets = 500
+)
+
+// errNoneToSpare says that the budget spares no pod now: one is going already, or is not ready.
+var errNoneToSpare = errors.New("the PodDisruptionBudget spares no pod yet")
+
+// evictionBlockedError says that budgets keep a pod from being made anew, and that time alone does not end it.
+type evictionBlockedError struct{ text string }
+
+func (b *evictionBlockedError) Error() string { return b.text }
+
+// step says so to people.
+func (b *evictionBlockedError) step() membership.Step {
+	return membership.Step{Do: membership.Block, Reason: commonv1.ReasonEvictionBlocked, Message: b.text, RequeueAfter: refusalGap / 3}
+}
+
+func (a *apiEffects) evictPod(ctx context.Context, name string) error {
+	return a.removePod(name, func(pod *corev1.Pod, exactly metav1.Preconditions) error {
+		err := a.SubResource("eviction").Create(ctx, pod, &policyv1.Eviction{DeleteOptions: &metav1.DeleteOptions{Preconditions: &exactly}})
+		switch {
+		case apierrors.IsTooManyRequests(err): // as a drain is told
+			if a.memory.noteRefusal(a.etcd, *exactly.UID, a.clock.Now()) < evictionPatience {
+				return errNoneToSpare
+			}
+			return a.refusedForLong(ctx, name)
+		case isServerError(err):
+			return a.severalBudgets(ctx, name, err)
+		}
+		return err
+	})
+}
+
+// isServerError reports whether the API server says that it cannot do it. So it answers where several budgets choose a pod
+// (pkg/registry/core/pod/storage/eviction.go), and gives no reason that tells this from its own failures.
+func isServerError(err error) bool {
+	var answer apierrors.APIStatus
+	return errors.As(err, &answer) && answer.Status().Code == http.StatusInternalServerError
+}
+
+// severalBudgets says which budgets choose a pod that the API server does not evict; the server's own error if it is one at most.
+func (a *apiEffects) severalBudgets(ctx context.Context, pod string, refusal error) error {
+	names, err := a.budgetsOf(ctx, pod)
+	if err != nil {
+		return errors.Join(refusal, err)
+	}
+	if len(names) < 2 {
+		return refusal
+	}
+	others := slices.DeleteFunc(slices.Clone(names), func(name string) bool { return name == a.etcd.Name })
+	return &evictionBlockedError{fmt.Sprintf(
+		"PodDisruptionBudgets %s choose pod %s, and Kubernetes evicts no pod that more than one of them chooses, so it cannot be made anew: "+
+			"delete %s, or have them choose other pods; the operator's own, %s, keeps the majority",
+		strings.Join(names, ", "), pod, strings.Join(others, ", "), a.etcd.Name)}
+}
+
+// refusedForLong says which budget spares a pod for longer than it takes Kubernetes to count.
+func (a *apiEffects) refusedForLong(ctx context.Context, pod string) error {
+	names, err := a.budgetsOf(ctx, pod)
+	if err != nil {
+		return err
+	}
+	if len(names) == 0 { // it was deleted meanwhile
+		return errNoneToSpare
+	}
+	return &evictionBlockedError{fmt.Sprintf(
+		"PodDisruptionBudget %s has not spared pod %s for more than %s, so it cannot be made anew, although all members are healthy: "+
+			"kubectl describe poddisruptionbudget says which pods it counts; mend those that are not ready, and see that kube-controller-manager "+
+			"runs; or delete the pod",
+		strings.Join(names, ", "), pod, evictionPatience)}
+}
+
+// budgetsOf returns the names of the budgets that choose a pod, in order. It asks the API server, as the cache keeps no more than
+// the names of those that are not ours.
+func (a *apiEffects) budgetsOf(ctx context.Context, pod string) ([]string, error) {
+	var list policyv1.PodDisruptionBudgetList
+	if err := a.APIReader.List(ctx, &list, ctrlclient.InNamespace(a.etcd.Namespace), ctrlclient.Limit(maxBudgets)); err != nil {
+		return nil, fmt.Errorf("listing PodDisruptionBudgets: %w", err)
+	}
+	i := slices.IndexFunc(a.pods, func(p corev1.Pod) bool { return p.Name == pod })
+	if i < 0 {
+		return nil, fmt.Errorf("pod %q was not looked at", pod)
+	}
+	var names []string
+	for _, budget := range list.Items {
+		chooses, err := metav1.LabelSelectorAsSelector(budget.Spec.Selector)
+		if err == nil && chooses.Matches(labels.Set(a.pods[i].Labels)) {
+			names = append(names, budget.Name)
+		}
+	}
+	slices.Sort(names)
+	return names, nil
+}
+
+// refusals are those of one pod, again and again.
+type refusals struct {
+	pod         types.UID
+	first, last time.Time
+}
+
+// noteRefusal notes that a budget has refused a pod, and returns for how long it does.
+func (m *memory) noteRefusal(owner ctrlclient.Object, pod types.UID, now time.Time) time.Duration {
+	known, unlock := m.Lock(owner)
+	defer unlock()
+	r := &known.refusals
+	if r.pod != pod || now.Sub(r.last) > refusalGap {
+		*r = refusals{pod: pod, first: now}
+	}
+	r.last = now
+	return now.Sub(r.first)
+}

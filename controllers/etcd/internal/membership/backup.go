@@ -1,0 +1,151 @@
+package membership
+
+import (
+	"net"
+	"strconv"
+
+	"k8s.io/apimachinery/pkg/types"
+
+	commonv1 "github.com/mainstay-operator/mainstay-operator/api/common/v1"
+	databasev1alpha1 "github.com/mainstay-operator/mainstay-operator/api/database/v1alpha1"
+	"github.com/mainstay-operator/mainstay-operator/controllers/etcd/internal/launcher"
+	"github.com/mainstay-operator/mainstay-operator/controllers/internal/backup"
+)
+
+const (
+	// revisionBump is by how much revisions are raised at least when a backup takes the place of data: by more than anybody has written
+	// since what was last seen (https://etcd.io/docs/v3.6/op-guide/recovery/#restoring-with-revision-bump).
+	revisionBump = 1_000_000_000
+	// maxRevision bounds what a server may say of its revision: sums with it do not overflow.
+	maxRevision = 1 << 61
+)
+
+// Fetch is a pod that fetches a backup, and hands it to the member that begins with it; the zero Fetch is none.
+type Fetch struct {
+	UID      types.UID
+	For      types.UID // the EtcdRestore that asks for it; empty for spec.bootstrap
+	Address  string
+	Deleting bool
+	Ended    bool // it will never do anything any more
+	MaxMinor int  // of backups that it takes, the latest minor version
+	// Item is the backup that it has; nil until it has been fetched. RawSize is what it has decompressed, in bytes; 0 if not known.
+	Item    *databasev1alpha1.EtcdRestoredBackup
+	RawSize int64
+	// Error says why it could not be fetched, the last time.
+	Error string
+	// Permanent: a human must change something first.
+	Permanent bool
+	Attempts  int32 // that have failed
+}
+
+// Request is an EtcdRestore that may begin.
+type Request struct {
+	UID    types.UID
+	Backup commonv1.BackupReference
+}
+
+// serves reports whether the pod hands out that backup.
+func (f Fetch) serves(item string) bool {
+	return f.Item != nil && f.Item.Item == item && f.Address != "" && !f.Deleting && !f.Ended
+}
+
+// restored is the backup on record that the first member begins with; nil if there is none.
+func (s Situation) restored() *databasev1alpha1.EtcdMembershipRestore {
+	if s.Status.Membership == nil {
+		return nil
+	}
+	return s.Status.Membership.Restore
+}
+
+// Source is the EtcdRestore whose backup the first member begins with; empty for spec.bootstrap.
+func (s Situation) Source() types.UID {
+	if r := s.restored(); r != nil {
+		return r.Request
+	}
+	return ""
+}
+
+// hasBackup reports whether a cluster that is formed begins with a backup.
+func (s Situation) hasBackup() bool { return s.FromBackup || s.restored() != nil }
+
+// isOnRecord reports whether that is the source of the backup on record.
+func (s Situation) isOnRecord(source types.UID) bool {
+	return s.restored() != nil && s.Source() == source
+}
+
+// BackupToFetch is the name of the backup on record; empty while one is yet to be chosen.
+func (s Situation) BackupToFetch(source types.UID) string {
+	if s.isOnRecord(source) {
+		return s.restored().Item
+	}
+	return ""
+}
+
+// ReferenceOf is where that source has its backup, other than spec.bootstrap.
+func (s Situation) ReferenceOf(source types.UID) *commonv1.BackupReference {
+	switch {
+	case s.isOnRecord(source):
+		return s.restored().From
+	case s.Request != nil && s.Request.UID == source:
+		return &s.Request.Backup
+	}
+	return nil
+}
+
+// LoadingVersion is the version of the member that begins with the backup: of a new cluster the one asked for, else the one that
+// pods are made with.
+func (s Situation) LoadingVersion(source types.UID) Version {
+	if v, err := ParseVersion(s.Status.TargetVersion); err == nil && (source != "" || s.restored() != nil) {
+		return v
+	}
+	return s.Wanted
+}
+
+// beginsWithBackup reports whether a member is to begin with the backup on record. Once it has run it never does so again.
+func (s Situation) beginsWithBackup(one *databasev1alpha1.EtcdRecordedMember) bool {
+	return s.restored() != nil && one != nil && !one.Joined && !one.Ran
+}
+
+// awaitsFirst reports whether the first member is yet to answer, as the one that begins with the backup.
+func (s Situation) awaitsFirst() bool {
+	return len(s.Where(func(m Member) bool {
+		return s.beginsWithBackup(m.Record) && (!m.View.Answered || m.IsOfFormerMember())
+	})) > 0
+}
+
+// former are the members of before, while their pods may run, when a backup takes the place of their data.
+func (s Situation) former() []Member {
+	if s.Source() == "" || !s.awaitsFirst() {
+		return nil
+	}
+	return s.Where(func(m Member) bool { return m.Pod.Permit != "" && m.IsOfFormerMember() })
+}
+
+// mayBegin reports whether a member may be told to begin with the backup: not while one of before may run beside it.
+func (s Situation) mayBegin(m Member) bool {
+	return !s.beginsWithBackup(m.Record) || len(s.former()) == 0
+}
+
+// restoreOf tells the launcher of the backup that a member begins with; nil if it begins with none.
+func (s Situation) restoreOf(one *databasev1alpha1.EtcdRecordedMember) *launcher.Restore {
+	if !s.beginsWithBackup(one) {
+		return nil
+	}
+	r := &launcher.Restore{Item: s.restored().Item, SHA256: s.restored().SHA256}
+	r.RevisionBump = uint64(max(0, s.restored().RevisionBump)) //nolint:gosec // it is not negative
+	if s.Fetch.serves(r.Item) {
+		r.URL = "https://" + net.JoinHostPort(s.Fetch.Address, strconv.Itoa(backup.ServePort))
+	}
+	return r
+}
+
+// toRestore is what goes on record when a cluster is formed: what is there already, else what was fetched.
+func (s Situation) toRestore() *databasev1alpha1.EtcdMembershipRestore {
+	switch {
+	case s.restored() != nil:
+		return s.restored().DeepCopy()
+	case s.FromBackup:
+		return &databasev1alpha1.EtcdMembershipRestore{EtcdRestoredBackup: *s.Fetch.Item}
+	}
+	return nil
+}

@@ -1,0 +1,109 @@
+package membership
+
+import (
+	"fmt"
+	"slices"
+	"time"
+
+	"k8s.io/apimachinery/pkg/types"
+
+	commonv1 "github.com/mainstay-operator/mainstay-operator/api/common/v1"
+	databasev1alpha1 "github.com/mainstay-operator/mainstay-operator/api/database/v1alpha1"
+)
+
+// patientAttempts is how often the fetch of a backup may fail before a human is told: a store that does not answer once is no news.
+const patientAttempts = 2
+
+// fetchBackup has the backup fetched that a cluster begins with, and is not ok once it is there. No cluster is formed without it.
+func (s Situation) fetchBackup() (Step, bool) {
+	if !s.hasBackup() {
+		return Step{}, false
+	}
+	return s.fetch(s.Fetch, s.Source())
+}
+
+// fetch has the backup of a source fetched by that pod, and is not ok once it is there.
+func (s Situation) fetch(f Fetch, source types.UID) (Step, bool) {
+	switch {
+	case f.UID == "":
+		return Step{Do: FetchBackup, Source: source, Fetches: true, RequeueAfter: ShortRequeue}, true
+	case f.Deleting:
+		return s.awaitFetch("waiting for the former pod of the backup to end"), true
+	case f.Ended, f.MaxMinor != s.LoadingVersion(source).Minor, s.isOfAnotherBackup(f, source):
+		return Step{Do: DropBackup, Source: source, Fetches: true, Message: "it is made anew", RequeueAfter: ShortRequeue}, true
+	case f.Item != nil:
+		return s.judgeBackup(*f.Item, source)
+	case f.Permanent, f.Attempts > patientAttempts:
+		return s.unusable(source, "it cannot be fetched: "+f.Error), true
+	case f.Error != "":
+		return s.awaitFetch("the backup cannot be fetched yet: " + f.Error), true
+	}
+	return s.awaitFetch("waiting for the backup to be fetched"), true
+}
+
+func (s Situation) awaitFetch(message string) Step {
+	return Step{Do: Wait, Fetches: true, Message: message, RequeueAfter: time.Second}
+}
+
+// unusable calls a human: it is tried again all the same, as the store may be mended.
+func (s Situation) unusable(source types.UID, message string) Step {
+	field := "bootstrap.backup: "
+	if source != "" {
+		field = "backup of the EtcdRestore: "
+	}
+	return Step{Do: Block, Fetches: true, Reason: commonv1.ReasonBackupUnusable, Message: field + message, RequeueAfter: time.Second}
+}
+
+// isOfAnotherBackup reports whether the pod has another backup than the one on record, as one that was made before had chosen it.
+func (s Situation) isOfAnotherBackup(f Fetch, source types.UID) bool {
+	return s.BackupToFetch(source) != "" && f.Item != nil && f.Item.Item != s.BackupToFetch(source)
+}
+
+// judgeBackup refuses a backup that the members cannot load, or that is not the one on record. The pod has refused a later version,
+// too; but it was told of a version, and this is the one that counts.
+func (s Situation) judgeBackup(item databasev1alpha1.EtcdRestoredBackup, source types.UID) (Step, bool) {
+	from, err := ParseVersion(item.ServerVersion)
+	switch loading := s.LoadingVersion(source); {
+	case err != nil:
+		return s.unusable(source, fmt.Sprintf("%s does not tell its version: %s", item.Item, err)), true
+	case from.Minor > loading.Minor:
+		return s.unusable(source, fmt.Sprintf("%s is of etcd %s, which %s cannot load: set version to %q",
+			item.Item, from, loading, from.MinorString())), true
+	case s.isOnRecord(source) && s.restored().SHA256 != item.SHA256:
+		return s.unusable(source, item.Item+" has changed in the store since the restore was begun"), true
+	}
+	return Step{}, false
+}
+
+// serveBackup keeps the backup at hand until the first member has begun with it, and tells what keeps it from that.
+func (s Situation) serveBackup() (Step, bool) {
+	first := s.Where(func(m Member) bool { return s.beginsWithBackup(m.Record) && !m.View.Answered })
+	if len(first) == 0 {
+		return Step{}, false
+	}
+	if next, ok := s.fetchBackup(); ok {
+		return next, true
+	}
+	if m := first[0]; m.Pod.Unusable != "" {
+		return s.unusable(s.Source(), fmt.Sprintf("%s cannot begin with %s: %s", m.Name, s.restored().Item, m.Pod.Unusable)), true
+	}
+	return Step{Do: Wait, RequeueAfter: ShortRequeue, Message: fmt.Sprintf("waiting for %s to begin with backup %s", first[0].Name, s.restored().Item)}, true
+}
+
+// endRestore lets the pod of the backup go once the first member has begun with it and runs.
+func (s Situation) endRestore() (Step, bool) {
+	begins := slices.ContainsFunc(s.Status.Membership.Members, func(one databasev1alpha1.EtcdRecordedMember) bool { return s.beginsWithBackup(&one) })
+	left := s.restored() != nil || s.Fetch.UID != "" && !s.Fetch.Deleting || len(s.Strays) > 0
+	return Step{Do: EndRestore}, left && !begins
+}
+
+// withoutData says what a cluster begins with that goes on without any member's data.
+func (s Situation) withoutData() string {
+	switch {
+	case s.Source() != "":
+		return "with the backup of the EtcdRestore"
+	case s.FromBackup:
+		return "with the backup of spec.bootstrap"
+	}
+	return "without any data"
+}

@@ -1,0 +1,148 @@
+package membership
+
+import (
+	"strings"
+	"testing"
+
+	databasev1alpha1 "github.com/mainstay-operator/mainstay-operator/api/database/v1alpha1"
+)
+
+// beginFromBackup makes it a new cluster that begins with a backup, which has been fetched.
+func (s *scene) beginFromBackup() {
+	s.Status.Membership, s.Status.TargetVersion, s.Members, s.Listed, s.ClusterID, s.FromBackup = nil, "", nil, false, 0, true
+	s.Fetch = Fetch{UID: "fetch", Address: "10.0.0.9", MaxMinor: 6, Attempts: 1,
+		Item: &databasev1alpha1.EtcdRestoredBackup{Item: "20260102T150405Z-89abcdef", SHA256: "sum", Revision: 7, ServerVersion: "3.6.11"}}
+}
+
+// fail makes the fetch one that has failed so often.
+func (s *scene) failFetch(attempts int32, permanent bool) {
+	s.beginFromBackup()
+	s.Fetch.Item, s.Fetch.Error, s.Fetch.Attempts, s.Fetch.Permanent = nil, "NoSuchBucket: no bucket", attempts, permanent
+}
+
+// restoring makes a-0 a member that is told to begin with the backup, and has not answered.
+func (s *scene) restoring() {
+	item := *backupOf(s)
+	s.forget(2)
+	s.forget(1)
+	s.Members = s.Members[:1]
+	s.silence(0)
+	s.Members[0].Record.Ran, s.Members[0].Record.ID, s.Members[0].Listed = false, "", nil
+	s.Status.Membership.ClusterID, s.Status.Membership.Restore, s.Listed, s.ClusterID = "", &databasev1alpha1.EtcdMembershipRestore{EtcdRestoredBackup: item}, false, 0
+	s.Members[0].Pod.Permit = s.Permit(s.Members[0])
+}
+
+// backupOf puts the pod of a backup into the scene.
+func backupOf(s *scene) *databasev1alpha1.EtcdRestoredBackup {
+	other := newScene()
+	other.beginFromBackup()
+	s.FromBackup, s.Fetch = true, other.Fetch
+	return s.Fetch.Item
+}
+
+func TestPlanOfARestore(t *testing.T) {
+	for _, c := range []row{
+		{"E12: the backup is fetched first", func(s *scene) { s.beginFromBackup(); s.Fetch = Fetch{} }, "FetchBackup ", ""},
+		{"E12: not over what a former object has left", func(s *scene) { s.beginFromBackup(); s.FormerData = []string{"data-a-0"} },
+			"Block ", "data-a-0 have the data of a former EtcdCluster"},
+		{"E12: not while pods run with data", func(s *scene) {
+			s.Status.Membership, s.FromBackup = nil, true
+		}, "Block ", "status.membership is gone"},
+		{"E12: nor for a version that cannot be run", func(s *scene) { s.beginFromBackup(); s.WantedError = "no etcd 3.9" }, "Block ", "version: no etcd 3.9"},
+		{"E12: no cluster is formed before it is there", func(s *scene) { s.beginFromBackup(); s.Fetch.Item = nil }, "Wait ", "waiting for the backup"},
+		{"E12: then one member forms it", (*scene).beginFromBackup, "Form ", "3.6.16"},
+		{"E12: a store that fails once is asked again", func(s *scene) { s.failFetch(1, false) }, "Wait ", "NoSuchBucket: no bucket"},
+		{"E12: a human is told of one that goes on failing", func(s *scene) { s.failFetch(3, false) }, "Block ", "NoSuchBucket: no bucket"},
+		{"E12: and at once of what only a human mends", func(s *scene) { s.failFetch(1, true) }, "Block ", "NoSuchBucket: no bucket"},
+		{"E12: a later version is refused by name", func(s *scene) { s.beginFromBackup(); s.Fetch.Item.ServerVersion = "3.7.3" },
+			"Block ", `is of etcd 3.7.3, which 3.6.16 cannot load: set version to "3.7"`},
+		{"E12: an earlier one is taken", func(s *scene) { s.beginFromBackup(); s.Fetch.Item.ServerVersion = "3.5.35" }, "Form ", ""},
+		{"E12: one that does not tell its version is refused", func(s *scene) { s.beginFromBackup(); s.Fetch.Item.ServerVersion = "new" },
+			"Block ", "does not tell its version"},
+		{"E12: a pod that was told another version is made anew", func(s *scene) { s.beginFromBackup(); s.Fetch.MaxMinor = 5 }, "DropBackup ", ""},
+		{"E12: so is one that has ended", func(s *scene) { s.beginFromBackup(); s.Fetch.Ended = true }, "DropBackup ", ""},
+		{"E12: once it is gone", func(s *scene) { s.beginFromBackup(); s.Fetch.Deleting = true }, "Wait ", "the former pod"},
+		{"E12: the first member begins with it", (*scene).restoring, "Wait ", "waiting for a-0 to begin with backup 20260102T150405Z-89abcdef"},
+		{"E12: its pod is made anew if it is lost meanwhile", func(s *scene) { s.restoring(); s.Fetch = Fetch{} }, "FetchBackup ", ""},
+		{"E12: with the backup on record", func(s *scene) { s.restoring(); s.Fetch.Item.Item = "20270102T150405Z-89abcdef" }, "DropBackup ", ""},
+		{"E12: and with no other data", func(s *scene) { s.restoring(); s.Fetch.Item.SHA256 = "other" }, "Block ", "has changed in the store"},
+		{"E12: what keeps the member from it is told", func(s *scene) { s.restoring(); s.Members[0].Pod.Unusable = "no room" },
+			"Block ", "a-0 cannot begin with 20260102T150405Z-89abcdef: no room"},
+		{"E12: another image may mend that", func(s *scene) {
+			s.restoring()
+			s.Members[0].Pod.Unusable, s.Members[0].Pod.Stopped = "no etcdutl", true
+			s.outdate(0)
+		}, "DeletePod a-0", "no server runs in it"},
+		{"E12: if it loses its data before, it begins with the backup again", func(s *scene) { s.restoring(); s.loseData(0) }, "Form ", "3.6.16"},
+		{"E12: after the pod has fetched it again", func(s *scene) { s.restoring(); s.loseData(0); s.Fetch = Fetch{} }, "FetchBackup ", ""},
+		{"E12: a member that answers needs the backup no more", func(s *scene) {
+			s.restoring()
+			s.Fetch = Fetch{}
+			s.Listed, s.ClusterID = true, 12
+			s.Members[0].View = View{Answered: true, ID: 100, ClusterID: 12, Leader: 100}
+			s.Members[0].Listed = &ListedMember{ID: 100, Name: "a-0"}
+		}, "RecordIDs ", ""},
+		{"E12: its pod goes once the member runs", func(s *scene) {
+			s.Status.Membership.Restore = &databasev1alpha1.EtcdMembershipRestore{EtcdRestoredBackup: *backupOf(s)}
+		}, "EndRestore ", ""},
+		{"E12: also one that is left", func(s *scene) { backupOf(s) }, "EndRestore ", ""},
+		{"E12: once", func(s *scene) { backupOf(s); s.Fetch.Deleting = true }, "Idle ", ""},
+		{"E12: further members join", func(s *scene) {
+			s.FromBackup = true
+			s.forget(2)
+			s.forget(1)
+			s.Members = s.Members[:1]
+		}, "AddMember a-1", ""},
+		{"E12: data that was lost after the member ran is not replaced without a human", func(s *scene) {
+			s.FromBackup, s.Listed, s.ClusterID = true, false, 0
+			for i := range s.Members {
+				s.loseData(i)
+			}
+		}, "Block ", "To go on with the backup of spec.bootstrap, and lose confirmed writes"},
+		{"E12: who allows it gets the backup again", func(s *scene) {
+			s.FromBackup, s.Listed, s.ClusterID = true, false, 0
+			for i := range s.Members {
+				s.loseData(i)
+			}
+			s.allow()
+		}, "FetchBackup ", ""},
+	} {
+		t.Run(c.name, c.test)
+	}
+}
+
+func TestWhoBeginsWithABackup(t *testing.T) {
+	s := newScene()
+	s.beginFromBackup()
+	if names := s.FormingMembers(); len(names) != 1 || names[0] != "a-0" {
+		t.Errorf("%v begin", names)
+	}
+	if got := s.Plan(); got.Restore == nil || got.Restore.Item != s.Fetch.Item.Item {
+		t.Errorf("it forms with %v", got.Restore)
+	}
+}
+
+func TestPermitOfARestore(t *testing.T) {
+	const told = `"restore":{"url":"https://10.0.0.9:8443","item":"20260102T150405Z-89abcdef","sha256":"sum"}`
+	for _, c := range []struct {
+		name    string
+		arrange func(*scene)
+		want    string
+		not     string
+	}{
+		{"the first member is told where the backup is", func(*scene) {}, told, ""},
+		{"and begins with nothing while it is not there", func(s *scene) { s.Fetch = Fetch{} }, `"restore":{"item":`, "url"},
+		{"nor with another", func(s *scene) { s.Fetch.Item.Item = "other" }, `"restore":{"item":`, "url"},
+		{"one that has run never begins again", func(s *scene) { s.Members[0].Record.Ran = true }, `"ran":true`, "restore"},
+		{"one that joins gets its data from the others", func(s *scene) { s.Members[0].Record.Joined = true }, `"state":"existing"`, "restore"},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			s := newScene()
+			s.restoring()
+			c.arrange(s)
+			if got := s.Permit(s.Members[0]); !strings.Contains(got, c.want) || c.not != "" && strings.Contains(got, c.not) {
+				t.Errorf("got %s", got)
+			}
+		})
+	}
+}

@@ -1,0 +1,101 @@
+package membership
+
+import (
+	"fmt"
+	"strings"
+
+	databasev1alpha1 "github.com/mainstay-operator/mainstay-operator/api/database/v1alpha1"
+)
+
+// logSpace is what the log of a member takes on its volume at least, in bytes: a segment, and the next one.
+const logSpace = 2 * 64_000_000
+
+// firstBump is the first patch of 3.5 whose etcdutl raises revisions. Later minor versions do so from the start.
+var firstBump = Version{5, 35}
+
+// prepareRestore has the backup of an EtcdRestore fetched and checked while everything else goes on, and then begins: a backup that is
+// of no use touches nothing. It takes no quorum, as a restore may be what is needed.
+func (s Situation) prepareRestore() (Step, bool) {
+	if !s.mayPrepare() {
+		return Step{}, false
+	}
+	switch next, ok := s.awaitRequest(); {
+	case !ok:
+		return Step{Do: BeginRestore, Source: s.Request.UID, Message: "EtcdRestore asks for it", Restore: &databasev1alpha1.EtcdMembershipRestore{
+			EtcdRestoredBackup: *s.Next.Item, Request: s.Request.UID, From: &s.Request.Backup, RevisionBump: s.bumpOver(s.Next.Item.Revision)}}, true
+	case next.Do == FetchBackup, next.Do == DropBackup:
+		return next, true
+	}
+	return Step{}, false
+}
+
+// bumpOver is by how much the revisions of a backup are raised, so that none that a client may have seen comes again: also where
+// another backup took the place of the data before, and nobody answers now.
+func (s Situation) bumpOver(revision int64) int64 {
+	seen := int64(0)
+	for _, m := range s.Members {
+		seen = max(seen, m.View.Revision)
+	}
+	if last := s.Status.LastRestore; last != nil {
+		seen = max(seen, last.Revision+last.RevisionBump)
+	}
+	if begun := s.restored(); begun != nil {
+		seen = max(seen, begun.Revision+begun.RevisionBump)
+	}
+	return max(0, min(seen, maxRevision)-max(0, revision)) + revisionBump
+}
+
+// mayPrepare reports whether there is an EtcdRestore that may begin. A cluster that is forming for the first time does so first, and
+// so does one whose first member has begun with the backup of another.
+func (s Situation) mayPrepare() bool {
+	switch {
+	case s.Request == nil || s.Status.Membership == nil:
+		return false
+	case s.restored() == nil:
+		return s.Status.Membership.ClusterID != ""
+	}
+	return s.Source() != "" && s.Source() != s.Request.UID && s.awaitsFirst()
+}
+
+// awaitRequest is what an EtcdRestore waits for before it begins; it is not ok once nothing is.
+func (s Situation) awaitRequest() (Step, bool) {
+	if next, ok := s.fetch(s.Next, s.Request.UID); ok {
+		return next, true
+	}
+	if loading := s.LoadingVersion(s.Request.UID); loading.Compare(firstBump) < 0 {
+		return s.unusable(s.Request.UID, fmt.Sprintf("etcdutl %s cannot raise revisions: set version to %s or a later one first", loading, firstBump)), true
+	}
+	m, _ := s.Find(s.MemberName(0))
+	if needed := m.View.DBSize + 2*s.Next.RawSize + logSpace; m.Pod.VolumeSize > 0 && s.Next.RawSize > 0 && m.Pod.VolumeSize < needed {
+		return s.unusable(s.Request.UID, fmt.Sprintf("the volume of %s has %d bytes, and beside the data of before the restore needs %d: raise storage.size",
+			m.Name, m.Pod.VolumeSize, needed)), true
+	}
+	return Step{}, false
+}
+
+// NextRestore tells of the EtcdRestore that is to begin next; nil if there is none.
+func (s Situation) NextRestore() *databasev1alpha1.EtcdNextRestore {
+	if s.Request == nil || s.Source() == s.Request.UID && s.restored() != nil {
+		return nil
+	}
+	next := &databasev1alpha1.EtcdNextRestore{Request: s.Request.UID, Message: "it waits for the cluster to have formed, or for another restore"}
+	if s.mayPrepare() {
+		next.Message = "it is about to begin"
+		if step, ok := s.awaitRequest(); ok {
+			next.Message = step.Phrase()
+		}
+	}
+	return next
+}
+
+// stopFormer stops all members of before once a restore is on record: only then does the first begin with the backup. They are not
+// adopted, whatever they answer.
+func (s Situation) stopFormer() (Step, bool) {
+	former := s.former()
+	for _, m := range former {
+		if !m.Pod.Deleting {
+			return Step{Do: DeletePod, Member: m.Name, Message: "a backup takes the place of its data", RequeueAfter: ShortRequeue}, true
+		}
+	}
+	return Step{Do: Wait, Message: "waiting for " + strings.Join(NamesOf(former), ", ") + " to end before the restore", RequeueAfter: ShortRequeue}, len(former) > 0
+}

@@ -1,0 +1,179 @@
+package membership
+
+import (
+	"strings"
+	"testing"
+
+	"k8s.io/apimachinery/pkg/types"
+
+	databasev1alpha1 "github.com/mainstay-operator/mainstay-operator/api/database/v1alpha1"
+)
+
+// request has an EtcdRestore ask for a backup, which has been fetched.
+func (s *scene) request() {
+	other := newScene()
+	other.beginFromBackup()
+	s.Next, s.Request = other.Fetch, &Request{UID: "r"}
+	s.Next.For = "r"
+}
+
+// replacing has the restore on record, of an EtcdRestore, while the members of before run.
+func (s *scene) replacing() {
+	const source = types.UID("r")
+	s.request()
+	s.Fetch, s.Next, s.Request = s.Next, Fetch{}, nil
+	s.Fetch.For = source
+	s.Status.Membership = &databasev1alpha1.EtcdMembership{Token: "next",
+		Members: []databasev1alpha1.EtcdRecordedMember{{Name: "a-0", DataID: "restored"}},
+		Restore: &databasev1alpha1.EtcdMembershipRestore{EtcdRestoredBackup: *s.Fetch.Item, Request: source, RevisionBump: revisionBump, KeptDataIDs: []string{"d0", "d1", "d2"}}}
+	s.link()
+}
+
+// stopped has all members of before gone, and the first begin.
+func (s *scene) stopped() {
+	s.replacing()
+	s.Members = s.Members[:1]
+	s.replacePod(0)
+	s.Members[0].Listed, s.Listed, s.ClusterID = nil, false, 0
+	s.Members[0].Record.StartedBy, s.Members[0].Record.ClaimUID = s.Members[0].Pod.UID, s.Members[0].Pod.ClaimUID
+}
+
+func TestPlanOfARestoreInPlace(t *testing.T) {
+	for _, c := range []row{
+		{"E12: the backup is fetched before anything is stopped", func(s *scene) { s.request(); s.Next = Fetch{} }, "FetchBackup ", ""},
+		{"E12: everything else goes on meanwhile", func(s *scene) { s.request(); s.Next.Item = nil; s.Size = 5 }, "AddMember a-3", ""},
+		{"E12: also if it cannot be fetched", func(s *scene) {
+			s.request()
+			s.Next.Item, s.Next.Error, s.Next.Permanent = nil, "NoSuchBucket", true
+		}, "Idle ", ""},
+		{"E12: also if it is of a later version", func(s *scene) { s.request(); s.Next.Item.ServerVersion = "3.7.3" }, "Idle ", ""},
+		{"E12: nor may the volume be too small", func(s *scene) {
+			s.request()
+			s.Next.RawSize, s.Members[0].Pod.VolumeSize = 500<<20, 1<<30
+		}, "Idle ", ""},
+		{"E12: one that is large enough will do", func(s *scene) {
+			s.request()
+			s.Next.RawSize, s.Members[0].Pod.VolumeSize = 400<<20, 1<<30
+		}, "BeginRestore ", ""},
+		{"E12: nor an etcdutl that cannot raise revisions", func(s *scene) {
+			s.request()
+			s.Status.TargetVersion, s.Wanted, s.Next.MaxMinor, s.Next.Item.ServerVersion = "3.5.34", Version{5, 34}, 5, "3.5.30"
+			s.Status.TargetImage, s.Image = "etcd:v3.5.34", "etcd:v3.5.34"
+			s.run(Version{5, 34}, "3.5", 0, 1, 2)
+			s.pull("etcd:v3.5.34", 0, 1, 2)
+		}, "Idle ", ""},
+		{"E12: then it begins", (*scene).request, "BeginRestore ", ""},
+		{"E12: without a majority, too", func(s *scene) { s.request(); s.loseMajority() }, "BeginRestore ", ""},
+		{"E12: not while a cluster is forming", func(s *scene) {
+			s.request()
+			s.Status.Membership.ClusterID, s.Listed = "", false
+		}, "Wait ", "form the cluster"},
+		{"E12: the members of before are stopped first, whatever they answer", func(s *scene) { s.replacing() }, "DeletePod a-0", "takes the place"},
+		{"E12: all of them", func(s *scene) {
+			s.replacing()
+			s.Members[0].Pod.Deleting = true
+		}, "DeletePod a-1", "takes the place"},
+		{"E12: nothing begins before they have ended", func(s *scene) {
+			s.replacing()
+			for i := range s.Members {
+				s.Members[i].Pod.Deleting = true
+			}
+		}, "Wait ", "waiting for a-0, a-1, a-2 to end"},
+		{"E12: then the first begins with the backup", (*scene).stopped, "Wait ", "waiting for a-0 to begin with backup"},
+		{"E12: without data it is formed with the backup again, never empty", func(s *scene) {
+			s.stopped()
+			s.loseData(0)
+		}, "Form ", ""},
+		{"E12: a later EtcdRestore takes its place while nothing runs", func(s *scene) {
+			fetched := newScene()
+			fetched.request()
+			s.stopped()
+			s.Next, s.Request = fetched.Next, &Request{UID: "later"}
+			s.Next.For = "later"
+		}, "BeginRestore ", ""},
+		{"E12: not once the first member answers", func(s *scene) {
+			fetched := newScene()
+			fetched.request()
+			s.stopped()
+			s.Next, s.Request = fetched.Next, &Request{UID: "later"}
+			s.Members[0].Pod.Permit = s.Permit(s.Members[0])
+			s.Listed, s.ClusterID = true, 12
+			s.Members[0].View = View{Answered: true, ID: 100, ClusterID: 12, Leader: 100}
+			s.Members[0].Listed = &ListedMember{ID: 100, Name: "a-0"}
+		}, "RecordIDs ", ""},
+		{"E12: pods that nobody needs go", func(s *scene) { s.Strays = []Fetch{{UID: "left"}} }, "EndRestore ", ""},
+	} {
+		t.Run(c.name, c.test)
+	}
+}
+
+func TestPermitOfARestoreInPlace(t *testing.T) {
+	s := newScene()
+	s.stopped()
+	if got := s.Permit(s.Members[0]); !strings.Contains(got, `"sha256":"sum","revisionBump":1000000000}`) {
+		t.Errorf("revisions are not raised: %s", got)
+	}
+	s = newScene()
+	s.replacing()
+	s.Members[0].Record.StartedBy, s.Members[0].Record.ClaimUID = s.Members[0].Pod.UID, s.Members[0].Pod.ClaimUID
+	if got := s.Permit(s.Members[0]); got != "" {
+		t.Errorf("the first may begin beside those of before: %s", got)
+	}
+}
+
+// No revision that a client may have seen comes again, however often a backup takes the place of the data.
+func TestRevisionsNeverGoBack(t *testing.T) {
+	last := func(revision, bump int64) *databasev1alpha1.EtcdLastRestore {
+		return &databasev1alpha1.EtcdLastRestore{EtcdRestoredBackup: databasev1alpha1.EtcdRestoredBackup{Revision: revision}, RevisionBump: bump}
+	}
+	for _, c := range []struct {
+		name     string
+		arrange  func(*scene)
+		revision int64
+		beyond   int64
+	}{
+		{"nobody answers", func(s *scene) { s.Members[0].View, s.Members[1].View, s.Members[2].View = View{}, View{}, View{} }, 900, 900},
+		{"members are ahead of the backup", func(s *scene) { s.Members[1].View.Revision = 5_000_000_000 }, 900, 5_000_000_000},
+		{"an earlier backup after another one", func(s *scene) { s.Status.LastRestore = last(900, revisionBump) }, 800, revisionBump + 900},
+		{"that one goes on", func(s *scene) {
+			s.Status.LastRestore, s.Members[0].View.Revision = last(900, revisionBump), revisionBump+5000
+		}, 800, revisionBump + 5000},
+		{"one begun is replaced", func(s *scene) { s.stopped(); s.restored().Revision = 900 }, 800, revisionBump + 900},
+		{"a server lies", func(s *scene) { s.Members[0].View.Revision = 1<<63 - 1 }, 900, maxRevision},
+		{"a store lies", func(*scene) {}, -1 << 63, 0},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			s := newScene()
+			c.arrange(s)
+			if got := max(0, c.revision) + s.bumpOver(c.revision); got < c.beyond+revisionBump {
+				t.Errorf("the data begins at revision %d, and %d was seen", got, c.beyond)
+			}
+		})
+	}
+}
+
+func TestWhatAnEtcdRestoreWaitsFor(t *testing.T) {
+	for _, c := range []struct {
+		name    string
+		arrange func(*scene)
+		want    string
+	}{
+		{"its backup", func(s *scene) { s.request(); s.Next = Fetch{} }, "fetching the backup"},
+		{"a store", func(s *scene) { s.request(); s.Next.Item, s.Next.Error, s.Next.Permanent = nil, "NoSuchBucket", true },
+			"backup of the EtcdRestore: it cannot be fetched: NoSuchBucket"},
+		{"a larger volume", func(s *scene) { s.request(); s.Next.RawSize, s.Members[0].Pod.VolumeSize = 1<<30, 1<<30 }, "raise storage.size"},
+		{"nothing", (*scene).request, "it is about to begin"},
+		{"the cluster", func(s *scene) { s.request(); s.Status.Membership.ClusterID = "" }, "it waits for the cluster to have formed"},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			s := newScene()
+			c.arrange(s)
+			if got := s.NextRestore(); got == nil || got.Request != "r" || !strings.Contains(got.Message, c.want) {
+				t.Errorf("got %+v", got)
+			}
+		})
+	}
+	if got := newScene().NextRestore(); got != nil {
+		t.Errorf("got %+v", got)
+	}
+}

@@ -1,0 +1,194 @@
+package etcd
+
+import (
+	"context"
+	"fmt"
+	"slices"
+
+	"k8s.io/apimachinery/pkg/types"
+
+	databasev1alpha1 "github.com/mainstay-operator/mainstay-operator/api/database/v1alpha1"
+	"github.com/mainstay-operator/mainstay-operator/controllers/etcd/internal/launcher"
+	"github.com/mainstay-operator/mainstay-operator/controllers/etcd/internal/membership"
+)
+
+// modelFetch is a pod of a backup.
+type modelFetch struct {
+	UID string
+	For string // the EtcdRestore that asks for it; empty for spec.bootstrap
+	Has bool   // it has fetched the backup
+}
+
+// newFromBackup is a cluster that begins with a backup.
+func newFromBackup(size int32, storage bool) *model {
+	m := newModel(size, storage)
+	m.Backup, m.Bootstrap = 1, true
+	return m
+}
+
+// replaced is a cluster at rest, in the place of whose data an EtcdRestore puts a backup.
+func replaced(size int32, storage bool) *model {
+	m := formed(size, size, storage)
+	m.write()
+	m.Request, m.Backup = "r", 1
+	return m
+}
+
+// replacedWithoutMajority is one whose majority has lost its data.
+func replacedWithoutMajority() *model {
+	m := lostMajority(3)
+	m.Request, m.Backup, m.Humans = "r", 1, 0
+	return m
+}
+
+// look is what a pass sees of the pod. Its address is as unique as it.
+func (f modelFetch) look() membership.Fetch {
+	seen := membership.Fetch{UID: types.UID(f.UID), For: types.UID(f.For), Address: f.UID, MaxMinor: 6}
+	if f.Has {
+		seen.Item = &databasev1alpha1.EtcdRestoredBackup{Item: "item", SHA256: "sum", ServerVersion: "3.6.16"}
+	}
+	return seen
+}
+
+// lookAtRestores is what a pass sees of EtcdRestores and of the pods of backups.
+func (m *model) lookAtRestores(e *databasev1alpha1.EtcdCluster, f *fleet) {
+	if m.Request != "" && !slices.Contains(e.Status.BegunRestores, types.UID(m.Request)) {
+		f.Request = &membership.Request{UID: types.UID(m.Request)}
+	}
+	current := f.situation(e).Source()
+	for _, one := range m.Fetches {
+		switch pod := one.look(); {
+		case pod.For == current:
+			f.Fetch = pod
+		case f.Request != nil && pod.For == f.Request.UID:
+			f.Next = pod
+		default:
+			f.Strays = append(f.Strays, pod)
+		}
+	}
+}
+
+// isReplacing reports whether a restore is on record: it stops the members of before, and what they had is given up.
+func (m *model) isReplacing() bool {
+	record := m.Status.Membership
+	return record != nil && record.Restore != nil && record.Restore.Request != ""
+}
+
+// restore has a member that is to begin with the backup get it from the pod that its permit names, as the launcher does. It waits
+// while that pod is not there.
+func (m *model) restore(i int, permit launcher.Permit) (waits bool, err error) {
+	v := &m.Volumes[i]
+	switch {
+	case v.ID != 0 || v.Restored:
+		return false, nil
+	case permit.Restore == nil && m.Backup > 0 && permit.State == launcher.StateNew:
+		return true, broken("a member begins without the backup")
+	case permit.Restore == nil:
+		return false, nil
+	case !slices.ContainsFunc(m.Fetches, func(f modelFetch) bool { return f.Has && permit.Restore.URL == "https://"+f.UID+":8443" }):
+		return true, nil
+	case m.held() > 0 && (permit.Token == m.Token || permit.Restore.RevisionBump == 0):
+		return true, broken("a backup is restored, and there is data")
+	}
+	if m.Token != permit.Token && m.anotherRuns(i) {
+		return true, broken("a backup is restored beside a member of before")
+	}
+	if permit.Token != m.Token { // a cluster of its own
+		m.Raft, m.Token, m.Held = nil, permit.Token, 0
+	}
+	v.Restored, v.Writes, m.Writes = true, m.Backup, m.Backup
+	return false, nil
+}
+
+// anotherRuns reports whether a server other than that one runs.
+func (m *model) anotherRuns(i int) bool {
+	for j := range m.Pods {
+		if j != i && m.Pods[j].Runs {
+			return true
+		}
+	}
+	return false
+}
+
+// canRestore reports whether the first member is yet to begin with the backup.
+func (m *model) canRestore() bool {
+	return m.Backup > 0 && len(m.Raft) == 0 || m.isReplacing() && !m.Status.Membership.Members[0].Ran
+}
+
+// backupActions are those of the pods of backups, and of a member that begins with one.
+func backupActions() []action {
+	var list []action
+	for i := range 2 {
+		list = append(list, action{fmt.Sprintf("pod %d of a backup has fetched it", i), func(m *model) (bool, error) {
+			if i >= len(m.Fetches) || m.Fetches[i].Has {
+				return false, nil
+			}
+			m.Fetches[i].Has = true
+			return true, nil
+		}}, action{fmt.Sprintf("pod %d of a backup is lost", i), func(m *model) (bool, error) {
+			if m.Faults == 0 || i >= len(m.Fetches) {
+				return false, nil
+			}
+			m.Faults--
+			m.Fetches = slices.Delete(m.Fetches, i, i+1)
+			return true, nil
+		}})
+	}
+	return append(list, action{"server 0 is killed after the backup was restored, before it starts", killAfterRestore},
+		action{"the EtcdRestore is told that it has ended", tellRequest})
+}
+
+func killAfterRestore(m *model) (bool, error) {
+	permit, told := membership.ParsePermit(m.Pods[0].Permit)
+	if m.Faults == 0 || !told || m.Pods[0].Runs || m.Volumes[0].Restored || permit.Data != m.Volumes[0].DataID || permit.Pod != m.Pods[0].UID {
+		return false, nil
+	}
+	waits, err := m.restore(0, permit)
+	if waits || !m.Volumes[0].Restored {
+		return err != nil, err
+	}
+	m.Faults--
+	return true, err
+}
+
+func tellRequest(m *model) (bool, error) {
+	if m.Request == "" || m.Status.LastRestore == nil || m.Status.LastRestore.Request != types.UID(m.Request) {
+		return false, nil
+	}
+	m.Request = ""
+	return true, nil
+}
+
+func (e *modelEffects) makeFetchPod(_ context.Context, _ membership.Situation, source types.UID) error {
+	return e.call(func() error {
+		if !slices.ContainsFunc(e.Fetches, func(f modelFetch) bool { return f.For == string(source) }) {
+			e.Fetches = append(e.Fetches, modelFetch{UID: fmt.Sprintf("f%d", e.model.newID()), For: string(source)})
+		}
+		return nil
+	})
+}
+
+func (e *modelEffects) deleteFetchPod(_ context.Context, pod types.UID) error {
+	return e.call(func() error {
+		e.Fetches = slices.DeleteFunc(e.Fetches, func(f modelFetch) bool { return f.UID == string(pod) })
+		return nil
+	})
+}
+
+// confirmRequest asks what is on record now, as the API server would tell.
+func (e *modelEffects) confirmRequest(_ context.Context, request types.UID) error {
+	return e.call(func() error {
+		if e.Request != string(request) {
+			return errWithdrawn
+		}
+		return nil
+	})
+}
+
+// checkDropped returns an error if the data of the members that the backup takes the place of goes before that is restored.
+func (m *model) checkDropped(i int, permit launcher.Permit) error {
+	if id := m.Volumes[i].DataID; m.isReplacing() && slices.Contains(m.Status.Membership.Restore.KeptDataIDs, id) && slices.Contains(permit.Drop, id) {
+		return broken("the data of before goes before the backup is restored")
+	}
+	return nil
+}

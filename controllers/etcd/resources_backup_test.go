@@ -1,0 +1,97 @@
+package etcd
+
+import (
+	"encoding/json"
+	"strings"
+	"testing"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	databasev1alpha1 "github.com/mainstay-operator/mainstay-operator/api/database/v1alpha1"
+	"github.com/mainstay-operator/mainstay-operator/controllers/internal/backup"
+	"github.com/mainstay-operator/mainstay-operator/controllers/internal/parts"
+)
+
+// taskOf is what a container of the runner is told.
+func taskOf(t *testing.T, c corev1.Container) backup.Task {
+	t.Helper()
+	var task backup.Task
+	if err := json.Unmarshal([]byte(c.Command[len(c.Command)-1]), &task); err != nil {
+		t.Fatal(err)
+	}
+	return task
+}
+
+func TestWhatIsFetched(t *testing.T) {
+	before := metav1.NewTime(time.Date(2026, 1, 2, 0, 0, 0, 0, time.UTC))
+	for _, c := range []struct {
+		name    string
+		arrange func(*databasev1alpha1.EtcdCluster)
+		want    backup.Task
+	}{
+		{"the latest that is verified", func(*databasev1alpha1.EtcdCluster) {}, backup.Task{Folder: "ns/nightly", Choose: &backup.Choice{}, MaxVersion: "3.7.3"}},
+		{"that of another namespace, before a time, verified or not", func(e *databasev1alpha1.EtcdCluster) {
+			from := &e.Spec.Bootstrap.Backup
+			from.Namespace, from.Before, from.AllowUnverified = "other", &before, true
+		}, backup.Task{Folder: "other/nightly", Choose: &backup.Choice{Before: before.Time, AllowUnverified: true}, MaxVersion: "3.7.3"}},
+		{"the one that is named", func(e *databasev1alpha1.EtcdCluster) { e.Spec.Bootstrap.Backup.Item = "named" },
+			backup.Task{Folder: "ns/nightly", Item: "named", Choose: &backup.Choice{}, MaxVersion: "3.7.3"}},
+		{"the one on record, for the version that is to load it", func(e *databasev1alpha1.EtcdCluster) {
+			e.Status.TargetVersion = "3.6.16"
+			e.Status.Membership = &databasev1alpha1.EtcdMembership{Restore: recorded("recorded")}
+		}, backup.Task{Folder: "ns/nightly", Item: "recorded", Choose: &backup.Choice{}, MaxVersion: "3.6.16"}},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			e := fromBackup()
+			c.arrange(e)
+			got := taskOf(t, fetchPod(e, situationOf(e), "", e.Spec.Bootstrap.Backup, "operator").Spec.InitContainers[0])
+			if got.Store.S3 == nil || got.Store.S3.Bucket != "backups" || got.Kind != backup.Etcd {
+				t.Errorf("from %+v", got)
+			}
+			got.Store, got.Kind = c.want.Store, c.want.Kind
+			if gotText, wantText := asJSON(t, got), asJSON(t, c.want); gotText != wantText {
+				t.Errorf("got %s", gotText)
+			}
+		})
+	}
+}
+
+func asJSON(t *testing.T, value any) string {
+	t.Helper()
+	text, err := json.Marshal(value)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return string(text)
+}
+
+// The members' Service and budget must not select the pod, nor may what serves members get at the store.
+func TestThePodOfABackup(t *testing.T) {
+	e := fromBackup()
+	e.Spec.Tolerations = []corev1.Toleration{{Key: "etcd", Operator: corev1.TolerationOpExists}}
+	pod := fetchPod(e, situationOf(e), "", e.Spec.Bootstrap.Backup, "operator")
+	if pod.Name != "a-restore" || pod.Labels[parts.LabelName] == appName || pod.Labels[parts.LabelInstance] != "a" || len(pod.Spec.Tolerations) != 1 {
+		t.Errorf("got %v", pod.ObjectMeta)
+	}
+	if pod.Spec.RestartPolicy != "" && pod.Spec.RestartPolicy != corev1.RestartPolicyAlways {
+		t.Errorf("it is tried %s", pod.Spec.RestartPolicy)
+	}
+	mounts := func(c corev1.Container) string {
+		var names []string
+		for _, m := range c.VolumeMounts {
+			names = append(names, m.Name)
+		}
+		return strings.Join(names, " ")
+	}
+	if got := mounts(pod.Spec.InitContainers[0]); got != "scratch store-secret" {
+		t.Errorf("the fetch has %s", got)
+	}
+	if got := mounts(pod.Spec.Containers[0]); got != "scratch peers" {
+		t.Errorf("the server has %s", got)
+	}
+	if words := pod.Spec.Containers[0].Command; words[0] != backup.Program || words[1] != backup.CommandServe {
+		t.Errorf("it runs %v", words)
+	}
+}
