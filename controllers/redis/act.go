@@ -38,12 +38,14 @@ func (r *Reconciler) act(ctx context.Context, redis *cachev1alpha1.Redis, f *fle
 		return stampOrEndMastership(ctx, redis, f, s)
 	case topology.SetPasswords, topology.ApplySettings, topology.SetPersistence, topology.LoadCertificates:
 		return r.adaptNodes(ctx, redis, f, s)
+	case topology.StartRestore, topology.LoadBackup, topology.EndRestore:
+		return r.restore(ctx, redis, f, s)
 	case topology.DeletePod:
 		return f.deletePod(ctx, s.NodeNames[0])
 	case topology.DeleteSilentPod:
 		return f.deletePod(ctx, s.NodeNames[0], ctrlclient.GracePeriodSeconds(1))
 	case topology.ExpelUnrecorded:
-		return r.admitOnly(ctx, redis, f, redis.Status.Replication.SyncSet)
+		return r.doExpelUnrecorded(ctx, redis, f)
 	case topology.ServeStaleReads:
 		return forEach(s.NodeNames, func(name string) error { return f.servers[name].ServeStale(ctx) })
 	case topology.DismissRequest:

@@ -4,17 +4,22 @@ import (
 	"context"
 
 	cachev1alpha1 "github.com/mainstay-operator/mainstay-operator/api/cache/v1alpha1"
+	"github.com/mainstay-operator/mainstay-operator/controllers/internal/backup"
 	"github.com/mainstay-operator/mainstay-operator/controllers/redis/internal/config"
 	"github.com/mainstay-operator/mainstay-operator/controllers/redis/internal/topology"
 	"github.com/mainstay-operator/mainstay-operator/controllers/redis/internal/wire"
 )
 
-// doSetPasswords makes nodes accept the passwords in the Secrets and no others. A node that
-// refuses is remembered: it would refuse again.
+// doSetPasswords makes nodes accept the passwords in the Secrets and no others, and know the user of the backups, whom a process
+// that an earlier release started does not. A node that refuses is remembered: it would refuse again.
 func (r *Reconciler) doSetPasswords(ctx context.Context, redis *cachev1alpha1.Redis, f *fleet, nodes []string) error {
 	return forEach(nodes, func(name string) error {
 		m, _ := f.Find(name)
-		err := f.servers[name].SetPasswords(ctx, config.Application, f.credentials.AcceptedDigests()...)
+		server := f.servers[name]
+		err := server.SetPasswords(ctx, config.Application, f.credentials.AcceptedDigests()...)
+		if err == nil {
+			err = server.DefineUser(ctx, backup.RedisUser, config.Digest(f.credentials.Backup), config.BackupRights...)
+		}
 		if err != nil && !wire.IsRefusal(err) {
 			return err
 		}

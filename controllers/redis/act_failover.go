@@ -222,6 +222,9 @@ func noteMaster(ctx context.Context, redis *cachev1alpha1.Redis, f *fleet, maste
 		Epoch: redis.Status.Epoch, ReplID: now.ReplID, StartOffset: now.Offset, FormerReplID: former, Master: master.Process(),
 		SyncSet: sortByName(set), EffectiveMinReplicas: now.MinReplicas,
 	}
+	if redis.Status.Restore != nil { // no backup is loaded over what this master takes
+		redis.Status.Restore.Phase, redis.Status.Restore.Loader = cachev1alpha1.RedisRestoreCompleted, nil
+	}
 	return nil
 }
 

@@ -41,7 +41,7 @@ import (
 // +kubebuilder:rbac:groups="",resources=services;secrets,verbs=get;list;watch;create;patch;delete
 // +kubebuilder:rbac:groups=policy,resources=poddisruptionbudgets,verbs=get;list;watch;create;patch;delete
 // +kubebuilder:rbac:groups=networking.k8s.io,resources=networkpolicies,verbs=get;list;watch;create;patch;delete
-// +kubebuilder:rbac:groups="",resources=pods,verbs=get;list;watch;patch;delete
+// +kubebuilder:rbac:groups="",resources=pods,verbs=get;list;watch;create;patch;delete
 // +kubebuilder:rbac:groups="",resources=pods/status,verbs=patch
 // +kubebuilder:rbac:groups="",resources=persistentvolumeclaims,verbs=get;list;watch;patch
 // +kubebuilder:rbac:groups=events.k8s.io,resources=events,verbs=create;patch
@@ -56,6 +56,8 @@ type Reconciler struct {
 	converge.Converger
 	// DefaultImages are the images, by flavor, with which an object that names none starts.
 	DefaultImages map[cachev1alpha1.RedisFlavor]string
+	// OperatorImage has the program that fetches a backup.
+	OperatorImage string
 	// Secrets reads the Secrets that users made.
 	Secrets *converge.UserSecrets
 
@@ -83,8 +85,12 @@ func (r *Reconciler) reconcile(ctx context.Context, redis *cachev1alpha1.Redis, 
 	if err != nil {
 		return ctrl.Result{}, err
 	}
+	source, err := r.getSource(ctx, redis, spec)
+	if err != nil {
+		return ctrl.Result{}, err
+	}
 	outside := &apiEffects{Reconciler: r, redis: redis, set: set, saveStatus: save}
-	f := r.openFleet(ctx, redis, spec, pods, set, secrets, outside) // read once, into a value
+	f := r.openFleet(ctx, redis, spec, pods, source, set, secrets, outside) // read once, into a value
 	defer f.close()
 	f.Volumes, outside.fleet = nodeVolumes, f
 	r.memory.watchServers(ctx, redis, spec.ProbeInterval, f.addresses(), f.certificates.TLSConfig, r.clock)
@@ -204,6 +210,7 @@ func (r *Reconciler) SetupWithManager(mgr ctrl.Manager) error {
 	}
 	b := ctrl.NewControllerManagedBy(mgr).For(&cachev1alpha1.Redis{}).
 		Watches(&corev1.Pod{}, converge.EnqueueForInstance(appName)).
+		Watches(&corev1.Pod{}, converge.EnqueueForInstance(restoreAppName)).
 		Watches(&corev1.PersistentVolumeClaim{}, converge.EnqueueForInstance(appName)).
 		WatchesRawSource(secrets).
 		WatchesRawSource(source.Channel(r.memory.events, &handler.EnqueueRequestForObject{}))

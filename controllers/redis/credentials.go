@@ -10,11 +10,12 @@ import (
 	commonv1 "github.com/mainstay-operator/mainstay-operator/api/common/v1"
 	"github.com/mainstay-operator/mainstay-operator/controllers/internal/conditions"
 	"github.com/mainstay-operator/mainstay-operator/controllers/internal/converge"
+	"github.com/mainstay-operator/mainstay-operator/controllers/internal/passwords"
 	"github.com/mainstay-operator/mainstay-operator/controllers/redis/internal/config"
 )
 
 // authField is the field of the spec, as messages name it.
-const authField = "auth.secretName"
+const authField = passwords.SecretField
 
 // readCredentials returns the credentials that this process knows, else those in our own Secrets,
 // else random ones; with the applications' password that the user chose. If the user's Secret

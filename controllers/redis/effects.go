@@ -35,6 +35,9 @@ type effects interface {
 	writeStamp(ctx context.Context, node string, s topology.Stamp) error
 	// deletePod deletes exactly the pod that was looked at.
 	deletePod(ctx context.Context, name string, options ...ctrlclient.DeleteOption) error
+	// createSource makes the pod that serves the backup, unless it is there; deleteSource deletes exactly the one that was looked at.
+	createSource(ctx context.Context) error
+	deleteSource(ctx context.Context) error
 	// route points the Service at the master of record. led reports whether it does, also beside an
 	// error, which then concerns another child.
 	route(ctx context.Context) (led bool, err error)

@@ -16,6 +16,7 @@ type scripted struct {
 	stamped  error // since they were read
 	onStamp  func(node string, s topology.Stamp) error
 	onRemove func(name string)
+	onSource func(wanted bool) // the pod that serves a backup is made, or deleted
 }
 
 func (e scripted) save(context.Context) error {
@@ -39,6 +40,17 @@ func (e scripted) writeStamp(_ context.Context, node string, s topology.Stamp) e
 func (e scripted) deletePod(_ context.Context, name string, _ ...ctrlclient.DeleteOption) error {
 	if e.onRemove != nil {
 		e.onRemove(name)
+	}
+	return nil
+}
+
+func (e scripted) createSource(context.Context) error { return e.setSource(true) }
+
+func (e scripted) deleteSource(context.Context) error { return e.setSource(false) }
+
+func (e scripted) setSource(wanted bool) error {
+	if e.onSource != nil {
+		e.onSource(wanted)
 	}
 	return nil
 }

@@ -503,7 +503,7 @@ func (s *state) describe(e transition) string {
 		return text
 	case cutOff, healed:
 		return fmt.Sprintf("%s %d and %d", actionWords[e.action], e.a, e.b)
-	case elapsed, lowered, backedUp, restored, beginPass, beginStale, crashed, suspended:
+	case elapsed, lowered, backedUp, restored, sourceEnded, beginPass, beginStale, crashed, suspended:
 		return actionWords[e.action]
 	}
 	return fmt.Sprintf("%s node %d", actionWords[e.action], u.procs[e.a].node)
@@ -539,6 +539,16 @@ func TestEveryOrderKeepsWhatIsConfirmed(t *testing.T) {
 		{"a master that hangs, and an operator that is stopped", hungMaster, budget{suspends: 1}, 200_000, false},
 		{"a W that was lowered", loweredW, budget{faults: 2, writes: 1}, 50_000, false},
 		{"a replica that came back with an older snapshot", cameBack, budget{faults: 1, crashes: 1}, 50_000, false},
+
+		{"a backup that is to be loaded", bootstrapped(true), budget{faults: 1, crashes: 1}, 20_000, false},
+		{"a backup that is being loaded", loading(true), budget{faults: 2, crashes: 1, writes: 1}, 20_000, false},
+		{"a backup that is being loaded, without volumes", loading(false), budget{faults: 2, crashes: 1, writes: 1}, 20_000, false},
+		{"a backup that is being loaded, and an operator that is stopped", loading(true), budget{faults: 1, suspends: 1, writes: 1}, 20_000, false},
+		{"a loaded backup that the API server's backup does not know", putBack(true, bootstrapped), budget{faults: 2, crashes: 1}, 10_000, false},
+		{"a loaded backup that was being loaded by the API server's backup", putBack(true, loading), budget{faults: 2, crashes: 1}, 10_000, false},
+		{"the same, without volumes", putBack(false, loading), budget{faults: 2, crashes: 1}, 10_000, false},
+		{"data where a backup is to be loaded", holdingData(0), budget{faults: 1, crashes: 1}, 0, false},
+		{"data at another node", holdingData(2), budget{faults: 1, crashes: 1}, 0, false},
 
 		{"two faults and one crash", usual(1, true), budget{faults: 2, crashes: 1, writes: 1}, 0, true},
 		{"one fault and a stopped operator", usual(1, true), budget{faults: 1, suspends: 1, writes: 1}, 20_000_000, true},

@@ -30,6 +30,8 @@ type server interface {
 	KillClients(ctx context.Context) error
 	KillOtherOperators(ctx context.Context) error
 	SetPasswords(ctx context.Context, user string, digests ...string) error
+	DefineUser(ctx context.Context, user, digest string, rights ...string) error
+	KillUser(ctx context.Context, user string) error
 	LoadCertificate(ctx context.Context, files wire.TLSFiles) (bool, error)
 	Configure(ctx context.Context, directive, value string) error
 	SaveSnapshot(ctx context.Context) error
@@ -54,6 +56,7 @@ type fleet struct {
 	effects
 	servers      map[string]server  // by pod name
 	ghostServer  server             // of the recorded master, when its pod is gone
+	sourceServer server             // that serves a backup
 	credentials  config.Credentials // with which the servers are asked
 	certificates config.Certificates
 }
@@ -85,13 +88,16 @@ func (f *fleet) close() {
 	for _, s := range f.servers {
 		s.Close()
 	}
-	if f.ghostServer != nil {
-		f.ghostServer.Close()
+	for _, s := range []server{f.ghostServer, f.sourceServer} {
+		if s != nil {
+			s.Close()
+		}
 	}
 }
 
 // openFleet turns pods into nodes, connects to their servers and asks all at once. Close the fleet: it holds the connections.
-func (r *Reconciler) openFleet(ctx context.Context, redis *cachev1alpha1.Redis, spec config.Spec, pods []corev1.Pod, set *appsv1.StatefulSet, s secrets, outside effects) *fleet {
+func (r *Reconciler) openFleet(ctx context.Context, redis *cachev1alpha1.Redis, spec config.Spec, pods []corev1.Pod, source *topology.Source,
+	set *appsv1.StatefulSet, s secrets, outside effects) *fleet {
 	f := &fleet{spec: spec, effects: outside, servers: map[string]server{}, credentials: s.credentials, certificates: s.certificates}
 	open := func(address string) server {
 		return wire.Open(address, s.credentials.Operator, s.certificates.TLSConfig)
@@ -112,6 +118,10 @@ func (r *Reconciler) openFleet(ctx context.Context, redis *cachev1alpha1.Redis, 
 		p := rep.Master
 		f.Ghost = &topology.Node{Name: p.Name, PodUID: p.PodUID, Address: p.Address, WasSilent: r.memory.wasSilent(redis, p.Address)}
 		f.ghostServer = open(p.Address)
+	}
+	if f.Source = source; source != nil {
+		source.WasSilent = r.memory.wasSilent(redis, source.Address)
+		f.sourceServer = open(source.Address)
 	}
 	f.look(ctx)
 	f.takeSettings(s.settings)
@@ -168,13 +178,16 @@ func (f *fleet) look(ctx context.Context) {
 
 // serverOf returns the connection to that node.
 func (f *fleet) serverOf(m *topology.Node) server {
-	if m == f.Ghost {
+	switch {
+	case m == f.Ghost:
 		return f.ghostServer
+	case f.Source != nil && m == &f.Source.Node:
+		return f.sourceServer
 	}
 	return f.servers[m.Name]
 }
 
-// addressable returns the nodes that have an address, and the ghost.
+// addressable returns the nodes that have an address, the ghost, and what a backup is loaded from.
 func (f *fleet) addressable() []*topology.Node {
 	var list []*topology.Node
 	for i := range f.Nodes {
@@ -184,6 +197,9 @@ func (f *fleet) addressable() []*topology.Node {
 	}
 	if f.Ghost != nil {
 		list = append(list, f.Ghost)
+	}
+	if f.Source != nil && f.Source.Address != "" {
+		list = append(list, &f.Source.Node)
 	}
 	return list
 }

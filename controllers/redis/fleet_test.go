@@ -74,7 +74,7 @@ func TestAMasterWhosePodIsGoneIsAGhost(t *testing.T) {
 	for uid, want := range map[types.UID]bool{s.Nodes[0].PodUID: false, "another": true} {
 		pod := corev1.Pod{ObjectMeta: metav1.ObjectMeta{Name: "a-0", UID: uid}}
 		r := &Reconciler{clock: clock.RealClock{}}
-		f := r.openFleet(asked, s.Redis, config.Resolve(s.Redis), []corev1.Pod{pod}, &appsv1.StatefulSet{}, secrets{}, scripted{})
+		f := r.openFleet(asked, s.Redis, config.Resolve(s.Redis), []corev1.Pod{pod}, nil, &appsv1.StatefulSet{}, secrets{}, scripted{})
 		if got := f.Ghost != nil; got != want || got && f.Ghost.PodUID != s.Status.Replication.Master.PodUID {
 			t.Errorf("a pod %s: ghost %+v", uid, f.Ghost)
 		}

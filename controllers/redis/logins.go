@@ -2,10 +2,12 @@ package redis
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"slices"
 
 	cachev1alpha1 "github.com/mainstay-operator/mainstay-operator/api/cache/v1alpha1"
+	"github.com/mainstay-operator/mainstay-operator/controllers/internal/backup"
 	"github.com/mainstay-operator/mainstay-operator/controllers/redis/internal/config"
 	"github.com/mainstay-operator/mainstay-operator/controllers/redis/internal/topology"
 	"github.com/mainstay-operator/mainstay-operator/controllers/redis/internal/wire"
@@ -21,6 +23,12 @@ func (f *fleet) follow(ctx context.Context, p cachev1alpha1.RedisProcess, addres
 		return fmt.Errorf("%s has no address", p.Name)
 	}
 	return f.servers[p.Name].Follow(ctx, address, f.credentials.LoginOf(p))
+}
+
+// doExpelUnrecorded has the master disconnect every replica that is not on record, also one that logged in as a backup does: of a
+// backup that is well, the next attempt will do.
+func (r *Reconciler) doExpelUnrecorded(ctx context.Context, redis *cachev1alpha1.Redis, f *fleet) error {
+	return errors.Join(r.admitOnly(ctx, redis, f, redis.Status.Replication.SyncSet), f.masterServer(redis).KillUser(ctx, backup.RedisUser))
 }
 
 // admitOnly makes the master admit exactly these processes. Those that follow it are told

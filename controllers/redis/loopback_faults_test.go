@@ -34,18 +34,18 @@ func impatient(r *cachev1alpha1.Redis) {
 // succeed the operator by one that knows only what was saved.
 func (l *loopback) succeed() { l.r = &Reconciler{clock: clock.RealClock{}} }
 
-// backup is what the API server holds, beside the spec.
-type backup struct {
+// savedState is what the API server holds, beside the spec.
+type savedState struct {
 	status  cachev1alpha1.RedisStatus
 	volumes map[string]topology.Volume
 }
 
-func (l *loopback) backup() backup {
-	return backup{*l.redis.Status.DeepCopy(), maps.Clone(l.volumes)}
+func (l *loopback) backup() savedState {
+	return savedState{*l.redis.Status.DeepCopy(), maps.Clone(l.volumes)}
 }
 
 // restore the API server from a backup, and start the operator anew.
-func (l *loopback) restore(b backup) {
+func (l *loopback) restore(b savedState) {
 	l.redis.Status, l.volumes = *b.status.DeepCopy(), maps.Clone(b.volumes)
 	l.succeed()
 }

@@ -36,6 +36,8 @@ type loopback struct {
 	nodes   []*localServer
 	last    topology.Step              // of the operator's
 	volumes map[string]topology.Volume // by node, what the operator has stamped; none without storage
+	dump    string                     // file of the backup to begin with
+	source  *localServer               // that serves it
 	network string
 	used    int // addresses of the network
 }
@@ -69,7 +71,7 @@ func startLoopback(t *testing.T, size int32, with ...func(*cachev1alpha1.Redis))
 	t.Helper()
 	t.Parallel()
 	l := &loopback{t: t, network: network(), volumes: map[string]topology.Volume{}, r: &Reconciler{clock: clock.RealClock{}}, redis: &cachev1alpha1.Redis{},
-		secrets: config.Credentials{Operator: "operator", Replication: "replication", Wanted: config.AppLogin{Password: "app"}, Published: config.AppLogin{Password: "app"}}}
+		secrets: config.Credentials{Operator: "operator", Replication: "replication", Backup: "backup", Wanted: config.AppLogin{Password: "app"}, Published: config.AppLogin{Password: "app"}}}
 	l.redis.Name, l.redis.UID, l.redis.Spec.Size = "a", "a", ptr.To(size)
 	for _, change := range with {
 		change(l.redis)
@@ -169,7 +171,7 @@ func (l *loopback) replica() *localServer {
 func (l *loopback) openFleet() *fleet {
 	f := &fleet{spec: config.Resolve(l.redis), servers: map[string]server{}, credentials: l.secrets}
 	f.Volumes = maps.Clone(l.volumes)
-	f.effects = scripted{onStamp: func(name string, is topology.Stamp) error {
+	f.effects = scripted{onSource: l.setSource, onStamp: func(name string, is topology.Stamp) error {
 		l.volumes[name], f.Volumes[name] = topology.Volume{Stamp: is}, topology.Volume{Stamp: is}
 		return nil
 	}}
@@ -183,6 +185,7 @@ func (l *loopback) openFleet() *fleet {
 		f.Ghost = &topology.Node{Name: p.Name, PodUID: p.PodUID, Address: p.Address, WasSilent: l.r.memory.wasSilent(l.redis, p.Address)}
 		f.ghostServer = wire.Open(p.Address, l.secrets.Operator, nil)
 	}
+	l.addSource(f)
 	f.look(l.t.Context())
 	l.r.fillFromMemory(l.redis, f)
 	f.takeSettings(l.written)
@@ -223,7 +226,7 @@ func (l *loopback) pass() topology.Verb {
 // until passes have made it true.
 func (l *loopback) until(what string, holds func() bool) {
 	l.t.Helper()
-	limit := time.NewTimer(20 * time.Second)
+	limit := time.NewTimer(time.Minute)
 	defer limit.Stop()
 	tick := time.NewTicker(5 * time.Millisecond)
 	defer tick.Stop()

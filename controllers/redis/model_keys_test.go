@@ -25,6 +25,12 @@ func (s *state) key() uint64 {
 			k.id(p.held.admits[:u.nodes]...)
 		}
 	}
+	if k.id(u.source.pod); u.source.pod != 0 {
+		k.put(flags(u.source.alive, u.source.pinned))
+		k.id(u.source.run, u.source.history)
+		k.id(u.source.admits[:u.nodes]...)
+	}
+	k.put(flags(u.restored))
 	k.record(&u.record, u.nodes)
 	k.labels(u.stamps[:u.nodes])
 	k.put(u.service, u.writes, flags(u.backedUp), s.left.faults, s.left.crashes, s.left.suspends)
@@ -97,8 +103,8 @@ func flags(set ...bool) int8 {
 }
 
 func (k *keyWriter) record(r *savedRecord, nodes int8) {
-	k.put(r.size, r.w, r.epoch, r.target, r.master, r.recordEpoch, r.startOffset, r.recordedMasterNode, r.effective, r.from, r.to, r.cutOff, flags(r.sleep, r.hasReplication, r.changed, r.routed))
-	k.id(r.holder, r.history, r.former, r.recordedMaster.pod, r.recordedMaster.run, r.fromPod)
+	k.put(r.size, r.w, r.epoch, r.target, r.master, r.recordEpoch, r.startOffset, r.recordedMasterNode, r.effective, r.from, r.to, r.cutOff, flags(r.sleep, r.hasReplication, r.changed, r.routed, r.bootstrap), r.restore)
+	k.id(r.holder, r.history, r.former, r.recordedMaster.pod, r.recordedMaster.run, r.fromPod, r.loader.pod, r.loader.run, r.restoreHistory)
 	for _, m := range r.members[:nodes] {
 		k.id(m.pod, m.run)
 	}
@@ -160,6 +166,8 @@ func (k *keyWriter) read(r *reading, nodes int8) {
 	k.record(&r.record, nodes)
 	k.labels(r.stamps[:nodes])
 	k.id(r.pods[:nodes]...)
+	k.id(r.source)
+	k.put(flags(r.sourceEnded))
 }
 
 func (k *keyWriter) reply(r *reply) {

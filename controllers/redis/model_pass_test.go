@@ -40,10 +40,13 @@ const (
 	stampEffect
 	removeEffect
 	routeEffect
+	createSourceEffect
+	deleteSourceEffect
 )
 
 var effectNames = [...]string{"looks at", "fences", "leads to its master", "promotes", "pins the history of", "chooses who may follow",
-	"sets W of", "ends others at", "has reads answered by", "saves the record", "asks for the record", "asks for the stamps", "stamps the volume of", "removes the pod of", "routes clients to"}
+	"sets W of", "ends others at", "has reads answered by", "saves the record", "asks for the record", "asks for the stamps", "stamps the volume of", "removes the pod of", "routes clients to", "has a backup served, beside",
+	"ends the pod that serves a backup, beside"}
 
 // modelCommand is a command to a server.
 type modelCommand struct {
@@ -111,6 +114,10 @@ func (u *model) answer(q request, read *reading) reply {
 		}
 	case routeEffect:
 		u.service = q.node
+	case createSourceEffect:
+		u.createSource()
+	case deleteSourceEffect:
+		u.deleteSource(q.pod)
 	default:
 		return u.reply(q)
 	}
@@ -142,6 +149,7 @@ func (u *model) reply(q request) reply {
 // save the record, unless somebody has changed it since it was read.
 func (u *model) save(next savedRecord, read *reading) bool {
 	next.size, next.w, next.sleep, next.version = read.record.size, read.record.w, read.record.sleep, read.record.version
+	next.bootstrap = read.record.bootstrap
 	if next == read.record { // nothing is written
 		return read.record.version == u.record.version
 	}
@@ -209,17 +217,20 @@ type reading struct {
 	record  savedRecord
 	pods    [mostNodes]id
 	stamps  [mostNodes]modelStamp
+
+	source      id // pod that serves a backup
+	sourceEnded bool
 }
 
 func (u *model) read() reading {
-	return reading{u.storage, u.nodes, u.record, u.pods, u.stamps}
+	return reading{u.storage, u.nodes, u.record, u.pods, u.stamps, u.source.pod, u.source.pod != 0 && !u.source.alive}
 }
 
 // operatorMemory is what an operator keeps from pass to pass, in classes of time: a moment ago,
 // or longer than anything is waited for.
 type operatorMemory struct {
 	identity id
-	servers  [mostNodes + 1]serverMemory
+	servers  [mostNodes + 2]serverMemory
 	fenced   age
 	cutOff   age
 }
@@ -255,6 +266,9 @@ func (a age) time() time.Time {
 	}
 	return time.Time{}
 }
+
+// maxAge is longer than anything is waited for.
+const maxAge = time.Hour
 
 func ageOf(t time.Time) age {
 	switch {
@@ -312,6 +326,9 @@ func newModelPass(read reading, ask func(request) reply) *modelPass {
 	if rep := p.redis.Status.Replication; rep != nil && !slices.Contains(read.pods[:], read.record.recordedMaster.pod) {
 		f.Ghost = &topology.Node{Name: rep.Master.Name, PodUID: rep.Master.PodUID, Address: rep.Master.Address}
 		f.ghostServer = modelServer{p, read.record.recordedMasterNode, read.record.recordedMaster.pod}
+	}
+	if f.Source = sourceOf(read); f.Source != nil {
+		f.sourceServer = modelServer{p, operatorSide, read.source}
 	}
 	if read.storage {
 		f.Volumes = map[string]topology.Volume{}
@@ -385,7 +402,7 @@ func (k operatorMemory) recall(r *Reconciler, redis *cachev1alpha1.Redis) {
 func operatorMemoryOf(r *Reconciler, redis *cachev1alpha1.Redis, read reading, f *fleet) operatorMemory {
 	known := r.memory.of(redis)
 	after := operatorMemory{identity: idIn(r.Identity), fenced: ageOf(known.fencedSince), cutOff: ageOf(known.cutOffSince)}
-	for i, pod := range append(slices.Clone(read.pods[:read.nodes]), read.record.recordedMaster.pod) {
+	for i, pod := range append(slices.Clone(read.pods[:read.nodes]), read.record.recordedMaster.pod, read.source) {
 		if one, met := known.contacts[address(pod)]; met && !slices.ContainsFunc(after.servers[:], func(a serverMemory) bool { return a.pod == pod }) {
 			after.servers[i] = serverMemory{pod: pod, heard: ageOf(one.lastReply), mute: one.wasSilent}
 			for _, m := range f.addressable() {
@@ -431,6 +448,14 @@ func (p *modelPass) writeStamp(_ context.Context, name string, s topology.Stamp)
 func (p *modelPass) deletePod(_ context.Context, name string, _ ...ctrlclient.DeleteOption) error {
 	n := int8(config.Ordinal(name)) //nolint:gosec // a few
 	return p.send(request{modelCommand: modelCommand{effect: removeEffect}, node: n, pod: p.read.pods[n]})
+}
+
+func (p *modelPass) createSource(context.Context) error {
+	return p.send(request{modelCommand: modelCommand{effect: createSourceEffect}})
+}
+
+func (p *modelPass) deleteSource(context.Context) error {
+	return p.send(request{modelCommand: modelCommand{effect: deleteSourceEffect}, pod: p.read.source})
 }
 
 func (p *modelPass) route(context.Context) (led bool, err error) {
@@ -545,6 +570,8 @@ func (modelServer) Unpause(context.Context) error                               
 func (modelServer) KillClients(context.Context) error                            { return nil }
 func (modelServer) SaveSnapshot(context.Context) error                           { return nil }
 func (modelServer) SetPasswords(context.Context, string, ...string) error        { return nil }
+func (modelServer) DefineUser(context.Context, string, string, ...string) error  { return nil }
+func (modelServer) KillUser(context.Context, string) error                       { return nil }
 func (modelServer) Configure(context.Context, string, string) error              { return nil }
 func (modelServer) LoadCertificate(context.Context, wire.TLSFiles) (bool, error) { return true, nil }
 func (s modelServer) Redial()                                                    { s.connectionTo(s.pod).redial = true }

@@ -83,6 +83,10 @@ func (r savedRecord) object(storage bool) *cachev1alpha1.Redis {
 	if storage {
 		o.Spec.Storage = &cachev1alpha1.RedisStorage{}
 	}
+	if r.bootstrap {
+		o.Spec.Bootstrap = &cachev1alpha1.RedisBootstrap{}
+	}
+	o.Status.Restore = r.restoreStatus()
 	o.Status.Epoch, o.Status.Master, o.Status.TargetMaster = int64(r.epoch), nodeNamed(r.master), nodeNamed(r.target)
 	o.Status.HolderIdentity = operatorName(r.holder)
 	if r.changed {
@@ -110,7 +114,7 @@ func (r savedRecord) object(storage bool) *cachev1alpha1.Redis {
 
 // recordOf is the model's form of an object, with the version that was read.
 func recordOf(o *cachev1alpha1.Redis, read savedRecord) savedRecord {
-	r := savedRecord{version: read.version, size: read.size, w: read.w, sleep: read.sleep,
+	r := savedRecord{version: read.version, size: read.size, w: read.w, sleep: read.sleep, bootstrap: read.bootstrap,
 		holder: idIn(o.Status.HolderIdentity), epoch: int8(o.Status.Epoch), target: nodeOf(o.Status.TargetMaster), master: nodeOf(o.Status.Master), from: -1, to: -1} //nolint:gosec // a few
 	if last := o.Status.LastFailover; last != nil {
 		r.changed, r.from, r.to, r.routed = true, nodeOf(last.From), nodeOf(last.To), last.RoutedAt != nil
@@ -121,6 +125,7 @@ func recordOf(o *cachev1alpha1.Redis, read savedRecord) savedRecord {
 			r.fromPod = idIn(string(last.FromPodUID))
 		}
 	}
+	r.noteRestore(o.Status.Restore)
 	rep := o.Status.Replication
 	if rep == nil {
 		return r

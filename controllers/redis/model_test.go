@@ -64,6 +64,11 @@ type savedRecord struct {
 	holder                id   // the operator in charge
 	epoch, target, master int8 // target and master are nodes, -1 for none
 
+	bootstrap      bool // of the spec: there is a backup to begin with
+	restore        int8 // phase of its loading: none, fetching, loading, completed
+	loader         reference
+	restoreHistory id
+
 	hasReplication     bool // is there a replication part?
 	recordEpoch        int8
 	history            id
@@ -96,14 +101,16 @@ type model struct {
 	pods    [mostNodes]id // by node
 	record  savedRecord
 	stamps  [mostNodes]modelStamp
-	service int8   // node that clients are led to
-	cuts    uint32 // pairs that cannot reach each other
+	service int8    // node that clients are led to
+	cuts    uint32  // pairs that cannot reach each other
+	source  process // that serves a backup, while it has a pod
 
 	backup       savedRecord // of the API server, with its stamps
 	backupStamps [mostNodes]modelStamp
 	backedUp     bool
 
 	ids       id
+	restored  bool   // there was a master with the backup's data
 	writes    int8   // that were made
 	confirmed string // operations that WAIT has confirmed
 	violation string // of a promise, in words
@@ -137,6 +144,9 @@ func (u *model) processOf(pod id) *process {
 		if pod != 0 && u.procs[i].pod == pod {
 			return &u.procs[i]
 		}
+	}
+	if pod != 0 && u.source.pod == pod {
+		return &u.source
 	}
 	return nil
 }
@@ -346,6 +356,7 @@ func (u *model) promoted(p *process, forced bool) {
 	if u.record.target >= 0 && u.record.target != p.node {
 		return
 	}
+	u.beganWithBackup(p)
 	var kept strings.Builder
 	for _, operation := range u.confirmed {
 		if strings.ContainsRune(p.data, operation) {

@@ -23,9 +23,10 @@ const (
 	elapsed // more time than anything is waited for
 	lowered // W, in the spec
 	backedUp
-	restored   // the API server, from that
-	hibernated // or the opposite
-	recreated  // the object, under its name and over its volumes
+	restored    // the API server, from that
+	sourceEnded // the server that serves a backup
+	hibernated  // or the opposite
+	recreated   // the object, under its name and over its volumes
 	beginPass
 	beginStale // on what the API server's cache had as the last pass began
 	stepPass
@@ -38,6 +39,7 @@ const (
 var actionWords = [...]string{"", "an application writes at", "an application deletes all keys at", "hears its master:", "starts:", "starts, and its file lost its last operation:",
 	"starts on an older snapshot of its history:", "starts with an empty disk:", "dies:", "loses its pod by force, and lives on:", "ends without a pod:", "hangs:", "goes on after hanging:", "cut off from each other:",
 	"reach each other again:", "time goes by", "the spec's W is lowered to 1", "the API server is backed up", "the API server is restored from its backup",
+	"the server of the backup ends",
 	"spec.hibernate changes", "the object is made anew over its volumes",
 	"the operator begins a pass", "the operator begins a pass on what it read for the last one", "the operator", "the API server refuses this:", "the operator gets no reply to this:", "the operator dies", "the operator is stopped, and another takes over"}
 
@@ -50,7 +52,7 @@ type transition struct {
 // fault reports whether the transition is charged to the faults.
 func (t transition) fault() bool {
 	switch t.action {
-	case startedTruncated, startedOnSnapshot, startedEmpty, died, deletedByForce, stalled, cutOff, lowered, restored, writeRefused, replyLost:
+	case startedTruncated, startedOnSnapshot, startedEmpty, died, deletedByForce, stalled, cutOff, lowered, restored, sourceEnded, writeRefused, replyLost:
 		return true
 	}
 	return false
@@ -145,6 +147,9 @@ func (u *model) userTransitions(b budget, add func(action, int8, int8)) {
 	if b.faults > 0 && u.record.w > 1 {
 		add(lowered, 0, 0)
 	}
+	if b.faults > 0 && u.source.alive {
+		add(sourceEnded, 0, 0)
+	}
 	if b.faults > 0 && u.backedUp && u.backup != u.record {
 		add(restored, 0, 0)
 	}
@@ -214,6 +219,8 @@ var otherTransitions = map[action]func(*model, transition){
 	recreated:  func(u *model, _ transition) { u.recreate() },
 	backedUp:   func(u *model, _ transition) { u.backup, u.backupStamps, u.backedUp = u.record, u.stamps, true },
 	restored:   func(u *model, _ transition) { u.restore() },
+
+	sourceEnded: func(u *model, _ transition) { u.endSource() },
 }
 
 // restore the API server's part from its backup, under versions that are new.
@@ -228,7 +235,7 @@ func (u *model) asleep() bool { return u.record.sleep && !u.record.hasReplicatio
 // recreate the object: its pods go, and new ones come to the volumes.
 func (u *model) recreate() {
 	version := u.record.version
-	u.record = savedRecord{version: version + 1, size: u.record.size, w: u.record.w, target: -1, master: -1, from: -1, to: -1}
+	u.record = savedRecord{version: version + 1, size: u.record.size, w: u.record.w, bootstrap: u.record.bootstrap, target: -1, master: -1, from: -1, to: -1}
 	for n := range u.nodes {
 		for i := len(u.procs) - 1; i >= 0; i-- {
 			if p := &u.procs[i]; p.node == n && p.alive {
@@ -268,6 +275,8 @@ func (u *model) isIndependent(t transition, q request) bool {
 	switch t.action {
 	case cutOff, healed:
 		return t.a != x.node && t.b != x.node
+	case sourceEnded:
+		return x != &u.source && x.follows != u.source.pod && q.to != u.source.pod
 	}
 	p := &u.procs[t.a]
 	return p.node != x.node && p.follows != x.pod && x.follows != p.pod && p.pod != q.to

@@ -17,8 +17,11 @@ func TestANetworkPolicyLetsTheNodesAndTheOperatorIn(t *testing.T) {
 	r := fixture.Sized(3)
 	r.Spec.NetworkPolicy = &commonv1.NetworkPolicy{}
 	from := networkPolicy(r, "operators").Spec.Ingress[0].From
-	if len(from) != 3 {
-		t.Fatalf("nodes, operator and namespace: %d peers", len(from))
+	if len(from) != 4 {
+		t.Fatalf("nodes, operator, backups and namespace: %d peers", len(from))
+	}
+	if backups := from[2]; backups.NamespaceSelector != nil || backups.PodSelector.MatchLabels["app.kubernetes.io/name"] != "redisbackup" {
+		t.Errorf("those that make backups: %v", backups)
 	}
 	if nodes := from[0]; nodes.NamespaceSelector != nil || nodes.PodSelector.MatchLabels["app.kubernetes.io/instance"] != "a" {
 		t.Errorf("the set's own: %v", nodes)
@@ -44,7 +47,7 @@ func TestANetworkPolicyLetsTheNodesAndTheOperatorIn(t *testing.T) {
 	if !maps.Equal(labels, operator.PodSelector.MatchLabels) {
 		t.Errorf("the operator bears %v, and %v is let in", labels, operator.PodSelector.MatchLabels)
 	}
-	if outside := networkPolicy(r, "").Spec.Ingress[0].From; len(outside) != 2 {
-		t.Errorf("an operator that is no pod has a rule: %d peers, not nodes and namespace", len(outside))
+	if outside := networkPolicy(r, "").Spec.Ingress[0].From; len(outside) != 3 {
+		t.Errorf("an operator that is no pod has a rule: %d peers, not nodes, backups and namespace", len(outside))
 	}
 }

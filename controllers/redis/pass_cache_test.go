@@ -72,7 +72,7 @@ func (c *passCache) place(o *operator, nodes int8) (*cachedPass, uint64) {
 // rename all that a played pass names.
 func (p *passResult) rename(as func(*id)) {
 	q := &p.next
-	all := []*id{&q.pod, &q.run, &q.to, &q.login, &q.record.holder, &q.record.history, &q.record.former, &q.record.recordedMaster.pod, &q.record.recordedMaster.run, &q.record.fromPod, &q.label.history, &p.memory.identity}
+	all := []*id{&q.pod, &q.run, &q.to, &q.login, &q.record.holder, &q.record.history, &q.record.former, &q.record.recordedMaster.pod, &q.record.recordedMaster.run, &q.record.fromPod, &q.record.loader.pod, &q.record.loader.run, &q.record.restoreHistory, &q.label.history, &p.memory.identity}
 	for i := range mostNodes {
 		all = append(all, &q.admits[i], &q.record.members[i].pod, &q.record.members[i].run)
 	}

@@ -8,6 +8,7 @@ import (
 // changeMessages say to people why the master changed, by the reason.
 var changeMessages = map[string]string{
 	commonv1.ReasonForming:             "the set had no master yet",
+	commonv1.ReasonRestored:            "the set began with the backup that spec.bootstrap names",
 	commonv1.ReasonMasterLost:          "the master before is lost",
 	commonv1.ReasonMasterCutOff:        "the replicas of the master before did not hear it",
 	commonv1.ReasonRecovering:          "no server had run since the master before ended, and this volume holds the latest data",

@@ -63,7 +63,7 @@ func desiredChildren(r *cachev1alpha1.Redis, c childInputs) []converge.Child {
 	if c.spec.TLS {
 		children = append(children, certificatesSecret(r, c))
 	}
-	children = append(children, systemSecret(r, c), filesSecret(r, c))
+	children = append(children, systemSecret(r, c), filesSecret(r, c), backupSecret(r, c))
 	if c.credentials.Published.Password != "" {
 		children = append(children, bindingSecret(r, c))
 	}

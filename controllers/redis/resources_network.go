@@ -55,12 +55,12 @@ func newService(r *cachev1alpha1.Redis, name string, selector map[string]string)
 				WithTargetPort(intstr.FromString(portName))))
 }
 
-// networkPolicy lets the nodes follow each other, and the operator look after them from
-// the namespace that it runs in.
+// networkPolicy lets the nodes follow each other, backups be made, and the operator look after the nodes from the
+// namespace that it runs in.
 func networkPolicy(r *cachev1alpha1.Redis, operator string) *networkingv1ac.NetworkPolicyApplyConfiguration {
 	needed := append([]*networkingv1ac.NetworkPolicyPeerApplyConfiguration{
 		networkingv1ac.NetworkPolicyPeer().WithPodSelector(parts.LabelSelector(appName, r.Name)),
-	}, parts.OperatorPeer(operator)...)
+	}, append(parts.OperatorPeer(operator), parts.BackupPeer("redisbackup"))...)
 	return parts.NetworkPolicy(appName, r.Name, r.Spec.NetworkPolicy,
 		[]networkingv1.NetworkPolicyPort{{Port: ptr.To(intstr.FromInt32(wire.Port))}}, needed...)
 }

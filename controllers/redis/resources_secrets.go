@@ -9,6 +9,7 @@ import (
 	corev1ac "k8s.io/client-go/applyconfigurations/core/v1"
 
 	cachev1alpha1 "github.com/mainstay-operator/mainstay-operator/api/cache/v1alpha1"
+	"github.com/mainstay-operator/mainstay-operator/controllers/internal/backup"
 	"github.com/mainstay-operator/mainstay-operator/controllers/internal/parts"
 	"github.com/mainstay-operator/mainstay-operator/controllers/internal/pki"
 	"github.com/mainstay-operator/mainstay-operator/controllers/redis/internal/config"
@@ -20,17 +21,26 @@ import (
 func filesSecret(r *cachev1alpha1.Redis, c childInputs) *corev1ac.SecretApplyConfiguration {
 	return newSecret(r, c.spec.FilesName(), corev1.SecretTypeOpaque, map[string]string{
 		config.ConfKey: c.spec.RedisConf(c.credentials, c.settings), config.UsersKey: config.UsersACL(c.credentials), config.SettingsKey: c.settings.Text(),
-		wire.Operator: c.credentials.Operator, wire.Replication: c.credentials.Replication})
+		wire.Operator: c.credentials.Operator, wire.Replication: c.credentials.Replication, backup.RedisUser: c.credentials.Backup})
 }
 
 // systemSecret holds the passwords that only the operator and the servers use, and until when former passwords
 // of the applications are accepted.
 func systemSecret(r *cachev1alpha1.Redis, c childInputs) *corev1ac.SecretApplyConfiguration {
-	values := map[string]string{wire.Operator: c.credentials.Operator, wire.Replication: c.credentials.Replication}
+	values := map[string]string{wire.Operator: c.credentials.Operator, wire.Replication: c.credentials.Replication, backup.RedisUser: c.credentials.Backup}
 	if text := c.credentials.RetiredJSON(); text != "" {
 		values[config.RetiredKey] = text
 	}
 	return newSecret(r, c.spec.SystemName(), corev1.SecretTypeOpaque, values)
+}
+
+// backupSecret holds what a backup needs to log in to the servers.
+func backupSecret(r *cachev1alpha1.Redis, c childInputs) *corev1ac.SecretApplyConfiguration {
+	values := map[string]string{corev1.BasicAuthUsernameKey: backup.RedisUser, corev1.BasicAuthPasswordKey: c.credentials.Backup}
+	if c.spec.TLS {
+		values[pki.CACertKey] = string(c.identity.Authorities)
+	}
+	return newSecret(r, backup.RedisSecretName(r.Name), corev1.SecretTypeBasicAuth, values)
 }
 
 // bindingSecret holds what an application needs, https://servicebinding.io/spec/core/1.1.0/#provisioned-service.

@@ -30,7 +30,7 @@ func TestRecalledAtEveryStage(t *testing.T) {
 	counted, _ := told.StartOverlap(fixture.Noon)
 	for name, c := range map[string]config.Credentials{"wanted": wanted, "told": told, "counted": counted, "over": counted.DropExpired(fixture.Noon.Add(config.PasswordOverlap))} {
 		got := config.CredentialsIn(storedSecrets(c)).ChooseLogin("s", "new", fixture.Drawn)
-		if got.Operator != c.Operator || got.Replication != c.Replication || got.Published != c.Published || got.Wanted != c.Wanted ||
+		if got.Operator != c.Operator || got.Replication != c.Replication || got.Backup != c.Backup || got.Published != c.Published || got.Wanted != c.Wanted ||
 			got.AcceptedDigest() != c.AcceptedDigest() || got.RetiredJSON() != c.RetiredJSON() {
 			t.Errorf("%s: %+v, want %+v", name, got, c)
 		}
@@ -41,25 +41,25 @@ func TestRecalledFromWhatIsLeft(t *testing.T) {
 	counted, _ := fixture.Started("old", "s").ChooseLogin("s", "new", fixture.Drawn).Publish(true).StartOverlap(fixture.Noon)
 	b, s, f := storedSecrets(counted)
 	lost := corev1.Secret{}
-	forged := corev1.Secret{Data: map[string][]byte{"_operator": []byte("forged"), "_replication": []byte("forged"),
+	forged := corev1.Secret{Data: map[string][]byte{"_operator": []byte("forged"), "_replication": []byte("forged"), "_backup": []byte("forged"),
 		config.RetiredKey: []byte(`[{"digest":"x\nuser evil on nopass +@all"}]`)}}
 	for _, c := range []struct {
 		reason                 string
 		binding, system, files corev1.Secret
-		operator, told         string
+		operator, backup, told string
 		accepted               []string
 	}{
-		{"all", b, s, f, "op", "new", []string{"old", "new"}},
-		{"the system's is lost", b, lost, f, "op", "new", []string{"old", "new"}},
-		{"the system's is forged", b, forged, f, "op", "new", []string{"old", "new"}},
-		{"the files are lost", b, s, lost, "op", "new", []string{"old", "new"}},
-		{"the applications' is lost: the nodes still accept it", lost, s, f, "op", "", []string{"old", "new"}},
-		{"both of the operator's are lost", b, lost, lost, "", "new", []string{"new"}},
-		{"all are lost", lost, lost, lost, "", "", nil},
+		{"all", b, s, f, "op", "dump", "new", []string{"old", "new"}},
+		{"the system's is lost", b, lost, f, "op", "dump", "new", []string{"old", "new"}},
+		{"the system's is forged", b, forged, f, "op", "dump", "new", []string{"old", "new"}},
+		{"the files are lost", b, s, lost, "op", "dump", "new", []string{"old", "new"}},
+		{"the applications' is lost: the nodes still accept it", lost, s, f, "op", "dump", "", []string{"old", "new"}},
+		{"both of the operator's are lost", b, lost, lost, "", "", "new", []string{"new"}},
+		{"all are lost", lost, lost, lost, "", "", "", nil},
 	} {
 		t.Run(c.reason, func(t *testing.T) {
 			got := config.CredentialsIn(c.binding, c.system, c.files)
-			if got.Operator != c.operator || got.Published.Password != c.told {
+			if got.Operator != c.operator || got.Backup != c.backup || got.Published.Password != c.told {
 				t.Errorf("got %+v", got)
 			}
 			if !slices.Equal(got.AcceptedDigests(), fixture.DigestsOf(c.accepted...)) {

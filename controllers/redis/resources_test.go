@@ -39,7 +39,7 @@ func TestDesired(t *testing.T) {
 		{"one node may go at any time", withMaster(fixture.Sized(1), "a-0"), []string{"Service/a"}},
 	} {
 		t.Run(c.reason, func(t *testing.T) {
-			want := append([]string{"Secret/a-auth", "Secret/a-files", "Secret/a-system", "Service/a-headless", "Service/a-replicas", "StatefulSet/a"}, c.more...)
+			want := append([]string{"Secret/a-auth", "Secret/a-backup", "Secret/a-files", "Secret/a-system", "Service/a-headless", "Service/a-replicas", "StatefulSet/a"}, c.more...)
 			slices.Sort(want)
 			if got := childNames(c.redis); !slices.Equal(got, want) {
 				t.Errorf("got %v, want %v", got, want)

@@ -67,6 +67,7 @@ func setConditions(r *cachev1alpha1.Redis, status *cachev1alpha1.RedisStatus, s 
 	if s.Storage != nil {
 		volumes.RefuseShrinking(list, generation, s.Storage.Size, set)
 	}
+	setRestoring(list, generation, s, next)
 	setHibernating(list, generation, s, set)
 	volumes.SetResizing(list, generation, s.VolumeGrowth())
 	setSplitBrain(list, generation, s.World, next)

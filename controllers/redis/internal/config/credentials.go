@@ -3,25 +3,21 @@ package config
 import (
 	"cmp"
 	"encoding/json"
-	"fmt"
 	"regexp"
 	"slices"
 	"strings"
 	"time"
-	"unicode"
 
 	corev1 "k8s.io/api/core/v1"
 
+	"github.com/mainstay-operator/mainstay-operator/controllers/internal/backup"
+	"github.com/mainstay-operator/mainstay-operator/controllers/internal/passwords"
 	"github.com/mainstay-operator/mainstay-operator/controllers/redis/internal/wire"
 )
 
 const (
 	// PasswordOverlap is how long a password is accepted beside the one that replaced it.
-	// Kubelet brings a changed Secret into mounted files within its sync period,
-	// 1 min, and the delay of its cache,
-	// https://kubernetes.io/docs/concepts/configuration/secret/#using-secrets-as-files-from-a-pod;
-	// the rest is for applications that look at the file now and then.
-	PasswordOverlap = 5 * time.Minute
+	PasswordOverlap = passwords.Overlap
 	// MaxRetired bounds the passwords that are accepted beside the current one,
 	// should somebody change it all the time: the oldest goes first.
 	MaxRetired = 8
@@ -31,7 +27,7 @@ const (
 	// minRecheck bounds how soon a password that is about to expire is looked at again.
 	minRecheck = 50 * time.Millisecond
 	// SecretReread is how soon a Secret that could not be read is tried again.
-	SecretReread = 5 * time.Second
+	SecretReread = passwords.SecretReread
 
 	// AnnotationFrom on <name>-auth names the user's Secret that its password came from.
 	AnnotationFrom = "mainstay-operator.io/password-from"
@@ -46,7 +42,7 @@ var sha256Hex = regexp.MustCompile(`^[0-9a-f]{64}$`)
 // every node, then published in <name>-auth; the one that was published before it is retired and accepted a
 // while longer.
 type Credentials struct {
-	Operator, Replication string
+	Operator, Replication, Backup string
 
 	Wanted    AppLogin
 	Published AppLogin // "" while <name>-auth is lost and not yet written again
@@ -83,12 +79,15 @@ func (c Credentials) AcceptedDigests() []string {
 	return slices.Compact(list)
 }
 
-// AcceptedDigest is one digest over all accepted passwords. While it stays the same, servers need not be told anything.
-func (c Credentials) AcceptedDigest() string { return Digest(strings.Join(c.AcceptedDigests(), " ")) }
+// AcceptedDigest is one digest over all accepted passwords, those of applications and that of backups. While it stays the same,
+// servers need not be told anything.
+func (c Credentials) AcceptedDigest() string {
+	return Digest(strings.Join(append(c.AcceptedDigests(), Digest(c.Backup)), " "))
+}
 
 // ChooseLogin chooses the password that applications log in with: that of the user's Secret; the last one while the Secret
-// cannot be read; a generated one if the user names none. It generates the operator's and the replicas' passwords if they
-// are missing.
+// cannot be read; a generated one if the user names none. It generates the passwords of the operator, the
+// replicas and the backups if they are missing.
 func (c Credentials) ChooseLogin(secretName, password string, generate func() string) Credentials {
 	switch {
 	case secretName == "" && (c.Wanted.Password == "" || c.Wanted.From != ""):
@@ -96,7 +95,7 @@ func (c Credentials) ChooseLogin(secretName, password string, generate func() st
 	case secretName != "" && password != "":
 		c.Wanted = AppLogin{Password: password, From: secretName}
 	}
-	for _, one := range []*string{&c.Operator, &c.Replication} {
+	for _, one := range []*string{&c.Operator, &c.Replication, &c.Backup} {
 		if *one == "" {
 			*one = generate()
 		}
@@ -177,8 +176,8 @@ func (c Credentials) RetiredJSON() string {
 	return string(text)
 }
 
-// CredentialsIn reads the credentials from our own Secrets. The operator's and the replicas' passwords stand in both system
-// and files. If these differ, the one whose digest is in users.acl is right.
+// CredentialsIn reads the credentials from our own Secrets. The passwords of the operator, the replicas and the backups stand in
+// both system and files. If these differ, the one whose digest is in users.acl is right.
 func CredentialsIn(binding, system, files corev1.Secret) Credentials {
 	users := string(files.Data[UsersKey])
 	known := func(key string) string {
@@ -189,7 +188,7 @@ func CredentialsIn(binding, system, files corev1.Secret) Credentials {
 		}
 		return cmp.Or(string(system.Data[key]), string(files.Data[key]))
 	}
-	c := Credentials{Operator: known(wire.Operator), Replication: known(wire.Replication)}
+	c := Credentials{Operator: known(wire.Operator), Replication: known(wire.Replication), Backup: known(backup.RedisUser)}
 	c.Published = AppLogin{Password: string(binding.Data[corev1.BasicAuthPasswordKey]), From: binding.Annotations[AnnotationFrom]}
 	c.Wanted = c.Published
 	_ = json.Unmarshal(system.Data[RetiredKey], &c.Retired) // an unreadable list is rebuilt from users.acl below
@@ -206,6 +205,7 @@ func CredentialsIn(binding, system, files corev1.Secret) Credentials {
 func (c Credentials) RestoreFrom(system corev1.Secret) Credentials {
 	c.Operator = cmp.Or(string(system.Data[wire.Operator]), c.Operator)
 	c.Replication = cmp.Or(string(system.Data[wire.Replication]), c.Replication)
+	c.Backup = cmp.Or(string(system.Data[backup.RedisUser]), c.Backup)
 	return c
 }
 
@@ -228,18 +228,5 @@ func acceptedBy(users string) []string {
 
 // PasswordIn returns the password, or tells people what they have to mend.
 func PasswordIn(name string, data map[string][]byte) (password, problem string) {
-	password = string(data[corev1.BasicAuthPasswordKey])
-	switch {
-	case data == nil:
-		problem = fmt.Sprintf("there is no Secret %q; create it with a key \"password\"", name)
-	case password == "":
-		problem = fmt.Sprintf("Secret %q has no key \"password\", or an empty one", name)
-	case strings.ContainsFunc(password, unicode.IsControl):
-		problem = fmt.Sprintf("key \"password\" of Secret %q holds a control character, such as the newline that echo adds; use echo -n", name)
-	case len(password) > MaxPasswordBytes:
-		problem = fmt.Sprintf("key \"password\" of Secret %q is longer than %d bytes", name, MaxPasswordBytes)
-	default:
-		return password, ""
-	}
-	return "", problem
+	return passwords.FromSecret(name, data, MaxPasswordBytes)
 }

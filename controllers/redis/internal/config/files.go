@@ -8,6 +8,7 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/mainstay-operator/mainstay-operator/controllers/internal/backup"
 	"github.com/mainstay-operator/mainstay-operator/controllers/redis/internal/wire"
 )
 
@@ -93,6 +94,10 @@ func Quote(arg string) string {
 	return quoted.String()
 }
 
+// BackupRights are the rights of a backup on a server, in the words of the users' file: to ask what the server is, and to read all
+// data as a dump. PSYNC is allowed for a history that no server has: with the server's own, its FAILOVER makes a replica master.
+var BackupRights = []string{"-@all", "+ping", "+info", "+role", "+replconf", "+psync|?"}
+
 // UsersACL is the server's user file. Applications may do everything but change
 // roles, users and the server; https://redis.io/docs/latest/operate/oss_and_stack/management/security/acl/.
 func UsersACL(c Credentials) string {
@@ -100,7 +105,8 @@ func UsersACL(c Credentials) string {
 		"user " + wire.Operator + " on #" + Digest(c.Operator) + " -@all +ping +info +role +replicaof +multi +exec +discard" +
 		" +config|get +config|set +bgsave +client|kill +client|pause +client|unpause +acl|setuser\n" +
 		"user " + wire.Probe + " on nopass -@all +ping +role\n" +
-		"user " + wire.Replication + " on #" + Digest(c.Replication) + " -@all +ping +psync +replconf\n"
+		"user " + wire.Replication + " on #" + Digest(c.Replication) + " -@all +ping +psync +replconf\n" +
+		"user " + backup.RedisUser + " on #" + Digest(c.Backup) + " " + strings.Join(BackupRights, " ") + "\n"
 }
 
 func aclHashes(digests []string) string {

@@ -114,13 +114,13 @@ func TestRestartSettingsChangeWithWhatTakesNewPods(t *testing.T) {
 
 func TestUsersHoldNoPassword(t *testing.T) {
 	file := UsersACL(Passwords)
-	for _, secret := range []string{Passwords.Published.Password, Passwords.Operator, Passwords.Replication} {
+	for _, secret := range []string{Passwords.Published.Password, Passwords.Operator, Passwords.Replication, Passwords.Backup} {
 		if strings.Contains(file, secret) {
 			t.Errorf("%q is in the clear", secret)
 		}
 	}
-	if lines := strings.Split(strings.TrimSpace(file), "\n"); len(lines) != 4 || slices.ContainsFunc(lines, func(l string) bool { return !strings.HasPrefix(l, "user ") }) {
-		t.Errorf("want four users, got\n%s", file)
+	if lines := strings.Split(strings.TrimSpace(file), "\n"); len(lines) != 5 || slices.ContainsFunc(lines, func(l string) bool { return !strings.HasPrefix(l, "user ") }) {
+		t.Errorf("want five users, got\n%s", file)
 	}
 }
 

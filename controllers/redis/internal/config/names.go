@@ -28,6 +28,9 @@ func (s Spec) BindingName() string { return s.Name + "-auth" }
 // CertificatesName is the Secret with the certificates that the servers use.
 func (s Spec) CertificatesName() string { return s.Name + "-certificates" }
 
+// RestoreName is the pod that loads a backup.
+func (s Spec) RestoreName() string { return s.Name + "-restore" }
+
 // ServiceHost is the name by which applications reach the master.
 func (s Spec) ServiceHost() string { return fmt.Sprintf("%s.%s.svc", s.Name, s.Namespace) }
 

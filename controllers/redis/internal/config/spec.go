@@ -7,6 +7,7 @@ import (
 	"k8s.io/utils/ptr"
 
 	cachev1alpha1 "github.com/mainstay-operator/mainstay-operator/api/cache/v1alpha1"
+	commonv1 "github.com/mainstay-operator/mainstay-operator/api/common/v1"
 )
 
 // Spec is what a Redis asks for, as far as a decision or a file of its servers depends on it, with the defaults set. What
@@ -49,7 +50,9 @@ type Spec struct {
 
 	// Supervised leaves the master's pod to a human when its template changes.
 	Supervised bool
-	Hibernate  bool
+	// Bootstrap is the backup that a set without data begins with; nil for none.
+	Bootstrap *commonv1.BackupReference
+	Hibernate bool
 	// SwitchoverTo is the node that a human asks to make master; nil for none.
 	SwitchoverTo *string
 	// UnsafePromotionEpoch is the epoch, in digits, in which a human allows a promotion that may lose writes.
@@ -90,6 +93,9 @@ func Resolve(r *cachev1alpha1.Redis) Spec {
 	s.setPersistence(ptr.Deref(given.Persistence, cachev1alpha1.RedisPersistence{}))
 	if given.Auth != nil {
 		s.AuthSecret = given.Auth.SecretName
+	}
+	if given.Bootstrap != nil {
+		s.Bootstrap = &given.Bootstrap.Backup
 	}
 	if given.TLS != nil {
 		s.TLS, s.TLSSecret, s.ClientAuth = true, given.TLS.SecretName, cmp.Or(given.TLS.ClientAuth, cachev1alpha1.RedisClientAuthNone)

@@ -40,6 +40,9 @@ func (s Situation) Plan() Step {
 	rep := s.Status.Replication
 	switch {
 	case s.IsHibernated():
+		if next, ok := s.endRestore(Node{}); ok {
+			return next
+		}
 		return Step{Do: Idle}
 	case rep == nil:
 		return s.formSet()
@@ -102,6 +105,9 @@ func (s Situation) formSet() Step {
 		return Step{Do: Block, Reason: commonv1.ReasonSeveralMasters, Message: fmt.Sprintf("%s are masters, and no record says which is right; compare their data, and delete the pods of all but one",
 			strings.Join(NamesOf(masters), " and "))}
 	}
+	if s.IsRestoring() {
+		return s.restore()
+	}
 	if following := s.Where(func(m Node) bool { return m.Answers() && !m.Fenced() }); len(following) > 0 {
 		return Step{Do: Fence, NodeNames: NamesOf(following), Message: "there is no record of whom it follows"}
 	}
@@ -146,6 +152,7 @@ func (s Situation) maintain(master Node) Step {
 		s.updateCertificates,   // the kubelet may take a minute to bring the files: nothing waits behind it for long
 		s.expelUnrecorded,      // a replica that is not on record and still follows: an earlier release may have let it in
 		s.changePersistence,    // writes all data to disk, which can wait
+		s.endRestore,           // it only takes memory
 		s.waitForRoute,         // what is left can wait until kube-proxy has taken in the last change
 	} {
 		if next, ok := decide(master); ok {

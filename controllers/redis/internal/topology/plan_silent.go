@@ -50,11 +50,13 @@ func (s Situation) untilUnreachable() time.Duration {
 
 // expelUnrecorded takes the stream from replicas that are not on record: they could confirm writes that no
 // failover knows of. One is a replica that logged in under an earlier release at an address that no pod has by
-// now. The nodes of the step are addresses, for the log only.
+// now. One that is still being sent all data confirms nothing yet, and a backup never is more than that: it says
+// REPLCONF rdb-only (replicaPutOnline of Redis' replication.c). The nodes of the step are addresses, for the log only.
 func (s Situation) expelUnrecorded(master Node) (Step, bool) {
 	var unrecorded []string
 	for _, address := range master.Attached {
-		if !slices.ContainsFunc(s.Nodes, func(m Node) bool { return m.Address == address }) {
+		ours := slices.ContainsFunc(s.Nodes, func(m Node) bool { return m.Address == address })
+		if !ours && !slices.Contains(master.Copying, address) {
 			unrecorded = append(unrecorded, address)
 		}
 	}

@@ -90,6 +90,10 @@ func TestSilence(t *testing.T) {
 
 		{"a process that nobody knows is refused", 3, func(s *Scene) { s.Nodes[0].Attached = append(s.Nodes[0].Attached, "10.9.9.9") }, ExpelUnrecorded, []string{"10.9.9.9"}},
 
+		{"one that is being sent all data, as a backup is, is not", 3, func(s *Scene) {
+			s.Nodes[0].Attached, s.Nodes[0].Copying = append(s.Nodes[0].Attached, "10.9.9.9"), []string{"10.9.9.9"}
+		}, Idle, nil},
+
 		{"a human's wish", 3, wish("a-2"), SwitchOver, []string{"a-2"}},
 		{"that is fulfilled", 3, wish("a-0"), DismissRequest, []string{"a-0"}},
 		{"that cannot be", 3, wish("b-7"), DismissRequest, []string{"b-7"}},

@@ -20,6 +20,8 @@ type World struct {
 	GrowthRefusal string
 	// Ghost is the recorded master when its pod object is gone: its process may still serve.
 	Ghost *Node
+	// Source is what a backup is loaded from; nil while it has no pod.
+	Source *Source
 	// FencedFor is how long all replicas that answer have followed nobody.
 	FencedFor time.Duration
 	// CutOffFor is how long the master of record has been without the replicas that it needs, though

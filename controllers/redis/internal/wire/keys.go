@@ -51,6 +51,24 @@ func (s *Server) SetPasswords(ctx context.Context, user string, digests ...strin
 	return nil
 }
 
+// DefineUser makes a user of one password, by its SHA-256 digest, with exactly these rights. Neither the password nor its digest is
+// in the error.
+func (s *Server) DefineUser(ctx context.Context, user, digest string, rights ...string) error {
+	words := []any{"ACL", "SETUSER", user, "reset", "on", "#" + digest}
+	for _, right := range rights {
+		words = append(words, right)
+	}
+	if err := s.client.Do(ctx, words...).Err(); err != nil {
+		return fmt.Errorf("defining user %s: %w", user, withoutSecrets(err))
+	}
+	return nil
+}
+
+// KillUser closes all connections of a user.
+func (s *Server) KillUser(ctx context.Context, user string) error {
+	return s.do(ctx, "CLIENT", "KILL", "USER", user)
+}
+
 // withoutSecrets returns an error without the server's words, which may repeat what it was told.
 func withoutSecrets(err error) error {
 	var reply redis.Error

@@ -1,0 +1,30 @@
+package config
+
+import (
+	"path"
+
+	"github.com/mainstay-operator/mainstay-operator/controllers/internal/backup"
+)
+
+// RestoreCommand starts the server from which a backup is loaded: a master that nobody can write to. It reads the dump that was
+// fetched, and lets the users in that the nodes let in.
+func (s Spec) RestoreCommand() []string {
+	command := []string{s.ServerProgram()}
+	list := append([]directive{{"bind", []string{"*", "-::*"}}}, s.listenDirectives()...)
+	list = append(append(list, s.rollingDirectives()...), []directive{
+		{"protected-mode", []string{"no"}},
+		{"aclfile", []string{FilesDir + "/" + UsersKey}},
+		{"dir", []string{path.Dir(backup.DataFile)}},
+		{"dbfilename", []string{path.Base(backup.DataFile)}},
+		{AppendOnly, []string{"no"}},
+		{Snapshots, []string{""}},
+		{"repl-diskless-sync", []string{"yes"}},
+		{"repl-diskless-sync-delay", []string{"0"}},
+		{"repl-ping-replica-period", []string{"1"}},
+		{"min-replicas-to-write", []string{"9"}}, // one replica follows
+	}...)
+	for _, d := range list {
+		command = append(append(command, "--"+d.name), d.args...)
+	}
+	return command
+}

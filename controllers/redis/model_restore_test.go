@@ -1,0 +1,149 @@
+package redis
+
+import (
+	"strings"
+	"testing"
+
+	cachev1alpha1 "github.com/mainstay-operator/mainstay-operator/api/cache/v1alpha1"
+	"github.com/mainstay-operator/mainstay-operator/controllers/redis/internal/topology"
+)
+
+// The loading of a backup in the model: a process beside the nodes serves it, where the operator is.
+
+// backedUpWrite is what the backup holds.
+const backedUpWrite = "R"
+
+// createSource makes the pod that serves the backup.
+func (u *model) createSource() {
+	if u.source.pod == 0 {
+		u.source = process{node: operatorSide, pod: u.next(), run: u.next(), alive: true, master: true, history: u.next(), data: backedUpWrite, start: 1}
+	}
+}
+
+// deleteSource deletes the pod that serves the backup, if it is that one.
+func (u *model) deleteSource(pod id) {
+	if u.source.pod == pod {
+		u.endSource()
+		u.source = process{}
+	}
+}
+
+// endSource ends the server in it.
+func (u *model) endSource() {
+	u.unlink(&u.source)
+	u.source.alive = false
+}
+
+// beganWithBackup checks the first master of a set that is to begin with a backup: it has that, and from then on nothing else has.
+func (u *model) beganWithBackup(p *process) {
+	switch {
+	case !u.record.bootstrap || u.restored:
+	case !strings.Contains(p.data, backedUpWrite):
+		u.violate("node %d was promoted without the backup", p.node)
+	default:
+		u.restored, u.confirmed = true, u.confirmed+backedUpWrite
+	}
+}
+
+// sourceOf is how a pass sees the pod that serves the backup.
+func sourceOf(read reading) *topology.Source {
+	if read.source == 0 || read.record.restore == 0 {
+		return nil
+	}
+	s := &topology.Source{Node: topology.Node{Name: "a-restore", PodUID: podUID(read.source), Address: address(read.source)}, Item: "item"}
+	if read.sourceEnded {
+		s.Failure, s.SinceFailure = "it ended", maxAge
+	}
+	return s
+}
+
+var restorePhases = [...]cachev1alpha1.RedisRestorePhase{"", cachev1alpha1.RedisRestoreFetching, cachev1alpha1.RedisRestoreLoading, cachev1alpha1.RedisRestoreCompleted}
+
+// restoreStatus is the shipped form of how far the loading is.
+func (r savedRecord) restoreStatus() *cachev1alpha1.RedisRestore {
+	if r.restore == 0 {
+		return nil
+	}
+	s := &cachev1alpha1.RedisRestore{Phase: restorePhases[r.restore], ReplID: historyName(r.restoreHistory)}
+	if r.loader.pod != 0 {
+		p := r.loader.process(0)
+		s.Loader = &p
+	}
+	return s
+}
+
+// noteRestore is the model's form of it.
+func (r *savedRecord) noteRestore(s *cachev1alpha1.RedisRestore) {
+	if s == nil {
+		return
+	}
+	for i, phase := range restorePhases {
+		if phase == s.Phase {
+			r.restore = int8(i) //nolint:gosec // a few
+		}
+	}
+	if s.ReplID != "" {
+		r.restoreHistory = idIn(s.ReplID)
+	}
+	if s.Loader != nil {
+		r.loader = referenceTo(*s.Loader)
+	}
+}
+
+// bootstrapped are servers that have just started, and a new object that names a backup.
+func bootstrapped(storage bool) func(*testing.T) *model {
+	return func(*testing.T) *model {
+		u := newModel(3, 1, storage)
+		u.record.bootstrap = true
+		return u
+	}
+}
+
+// loading is a set whose loader is on record and follows the source.
+func loading(storage bool) func(*testing.T) *model {
+	return func(t *testing.T) *model {
+		u := bootstrapped(storage)(t)
+		known := operatorMemory{identity: u.next()}
+		for range 8 {
+			if u.record.restore == 2 && u.procs[0].follows != 0 {
+				return u
+			}
+			_, known, _ = pass(u.read(), known, u.answer)
+		}
+		t.Fatalf("nothing is loaded: %+v", u.record)
+		return nil
+	}
+}
+
+// putBack is a set that was restored and has written since. The API server's backup is of the middle of that, or before it.
+func putBack(storage bool, begin func(bool) func(*testing.T) *model) func(*testing.T) *model {
+	return func(t *testing.T) *model {
+		u := begin(storage)(t)
+		u.applyAll(transition{action: backedUp})
+		if u.runPasses() != topology.Idle {
+			t.Fatal("it is not formed")
+		}
+		u.applyAll(transition{action: wrote}, transition{action: caughtUp, a: 1}, transition{action: caughtUp, a: 2})
+		return u
+	}
+}
+
+// holdingData are servers of which one has confirmed data, and a new object that names a backup.
+func holdingData(node int8) func(*testing.T) *model {
+	return func(t *testing.T) *model {
+		u := bootstrapped(true)(t)
+		u.procs[node].data, u.confirmed = "d", "d"
+		u.kill(&u.procs[node])
+		return u
+	}
+}
+
+// A set begins with its backup, and the pod that served it goes.
+func TestTheModelBeginsWithItsBackup(t *testing.T) {
+	for _, storage := range []bool{true, false} {
+		u := bootstrapped(storage)(t)
+		if did := u.runPasses(); did != topology.Idle || !u.restored || u.source.pod != 0 || u.record.restore != 3 || u.violation != "" {
+			t.Errorf("%s, %+v, %s", did, u.record, u.violation)
+		}
+	}
+}

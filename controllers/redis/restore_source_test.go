@@ -1,0 +1,93 @@
+package redis
+
+import (
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	cachev1alpha1 "github.com/mainstay-operator/mainstay-operator/api/cache/v1alpha1"
+	commonv1 "github.com/mainstay-operator/mainstay-operator/api/common/v1"
+	"github.com/mainstay-operator/mainstay-operator/controllers/internal/backup"
+	"github.com/mainstay-operator/mainstay-operator/controllers/redis/internal/config"
+	"github.com/mainstay-operator/mainstay-operator/controllers/redis/internal/fixture"
+)
+
+// ended is the status of a container that ended a minute ago.
+func ended(name string, code int32, message string) corev1.ContainerStatus {
+	return corev1.ContainerStatus{Name: name, State: corev1.ContainerState{Terminated: &corev1.ContainerStateTerminated{
+		ExitCode: code, Reason: "Error", Message: message, FinishedAt: metav1.NewTime(present.Add(-time.Minute))}}}
+}
+
+func TestSourceFromPod(t *testing.T) {
+	const item = `{"item":{"name":"20260102T120000Z-89abcdef","time":null,"size":1,"sha256":"x"}}`
+	for _, c := range []struct {
+		reason        string
+		init, main    []corev1.ContainerStatus
+		phase         corev1.PodPhase
+		item, failure string
+	}{
+		{"it fetches", nil, nil, corev1.PodPending, "", ""},
+		{"it serves", []corev1.ContainerStatus{ended("fetch", 0, item)}, nil, corev1.PodRunning, "20260102T120000Z-89abcdef", ""},
+		{"the store refuses", []corev1.ContainerStatus{ended("fetch", 1, `{"error":"NoSuchBucket: no\u0007 such bucket"}`)}, nil, corev1.PodFailed, "", "NoSuchBucket: no? such bucket"},
+		{"the runner says nothing", []corev1.ContainerStatus{ended("fetch", 2, "")}, nil, corev1.PodFailed, "", "container fetch ended with code 2 (Error)"},
+		{"nothing that can be read", []corev1.ContainerStatus{ended("fetch", 0, "{")}, nil, corev1.PodRunning, "", ""},
+		{"a name that is none", []corev1.ContainerStatus{ended("fetch", 0, `{"item":{"name":"../../x"}}`)}, nil, corev1.PodRunning, "", ""},
+		{"more than a runner says", []corev1.ContainerStatus{ended("fetch", 1, `{"error":"`+strings.Repeat("x", 3000)+`"}`)}, nil, corev1.PodFailed, "", "container fetch ended"},
+		{"the server does not take it", []corev1.ContainerStatus{ended("fetch", 0, item)}, []corev1.ContainerStatus{ended("serve", 1, "Can't handle RDB format version 99")},
+			corev1.PodFailed, "20260102T120000Z-89abcdef", "Can't handle RDB format version 99"},
+		{"a container of somebody else ends", []corev1.ContainerStatus{ended("istio-init", 0, "")}, nil, corev1.PodPending, "", ""},
+		{"it was evicted", nil, nil, corev1.PodFailed, "", "the pod a-restore has ended"},
+	} {
+		t.Run(c.reason, func(t *testing.T) {
+			pod := &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Name: "a-restore", CreationTimestamp: metav1.NewTime(present.Add(-time.Minute))},
+				Status: corev1.PodStatus{Phase: c.phase, InitContainerStatuses: c.init, ContainerStatuses: c.main}}
+			got := (&Reconciler{clock: modelClock}).sourceFromPod(pod)
+			if got.Item != c.item || !strings.Contains(got.Failure, c.failure) || (got.Failure == "") != (c.failure == "") {
+				t.Errorf("got %q, %q", got.Item, got.Failure)
+			}
+			if got.Failure != "" && got.SinceFailure != time.Minute {
+				t.Errorf("since %s", got.SinceFailure)
+			}
+		})
+	}
+}
+
+// The store's Secrets are with the container that talks to the store, the users with the server, and neither with both.
+func TestRestorePod(t *testing.T) {
+	r := fixture.Secured(cachev1alpha1.RedisClientAuthRequired)
+	r.Spec.Bootstrap = &cachev1alpha1.RedisBootstrap{Backup: commonv1.BackupReference{
+		Name: "nightly", Store: commonv1.BackupStore{S3: &commonv1.S3Store{Bucket: "b", SecretName: "keys"}}}}
+	pod := restorePod(r, config.Resolve(r), "redis:8", "operator:1", "8.0.2")
+	mountsOf := func(c corev1.Container) []string {
+		var list []string
+		for _, m := range c.VolumeMounts {
+			list = append(list, m.MountPath)
+		}
+		slices.Sort(list)
+		return list
+	}
+	fetch, serve := pod.Spec.InitContainers[0], pod.Spec.Containers[0]
+	if got := mountsOf(fetch); fetch.Image != "operator:1" || !slices.Equal(got, []string{backup.StoreSecretDir, backup.ScratchDir}) {
+		t.Errorf("%s has %v", fetch.Image, got)
+	}
+	if got := mountsOf(serve); serve.Image != "redis:8" || !slices.Equal(got, []string{config.FilesDir, config.CertificatesDir, config.SocketDir, backup.ScratchDir}) {
+		t.Errorf("%s has %v", serve.Image, got)
+	}
+	if pod.Spec.RestartPolicy != corev1.RestartPolicyNever || *pod.Spec.AutomountServiceAccountToken || len(pod.Spec.Containers) != 1 || len(serve.Env)+len(fetch.Env) > 0 {
+		t.Errorf("%+v", pod.Spec)
+	}
+	task := strings.Join(fetch.Command, " ")
+	for _, want := range []string{`"folder":"ns/nightly"`, `"maxVersion":"8.0.2"`, `"choose":{}`} {
+		if !strings.Contains(task, want) {
+			t.Errorf("%s is not in %s", want, task)
+		}
+	}
+	r.Status.Restore = &cachev1alpha1.RedisRestore{Item: "20260102T120000Z-89abcdef"}
+	if again := fetchTask(r, config.Resolve(r), ""); again.Item != r.Status.Restore.Item || again.Choose == nil {
+		t.Errorf("another may be fetched: %+v", again)
+	}
+}
