@@ -67,9 +67,9 @@ func buildAll(ctx context.Context, l layout) error {
 	return nil
 }
 
-// assets builds what an envtest needs, which asks for no privileges.
+// assets builds what an envtest needs, and etcdutl for tests of restores. It asks for no privileges.
 func assets(ctx context.Context, l layout, _ []string) error {
-	for _, group := range [][]binary{etcd[:1], kubernetes[:2]} {
+	for _, group := range [][]binary{{etcd[0], etcd[2]}, kubernetes[:2]} {
 		if err := build(ctx, l, group); err != nil {
 			return err
 		}

@@ -196,7 +196,7 @@ func (p prover) keys(ctx context.Context, key client.ObjectKey) (string, error) 
 	if err != nil {
 		return "", err
 	}
-	etcd, err := traffic.Etcd(p.services, to, nil)
+	etcd, err := traffic.Etcd(p.services, to, nil, "", "")
 	if err != nil {
 		return "", err
 	}

@@ -17,13 +17,17 @@ type exception struct{ tool, path, reason string }
 var exceptions = []exception{
 	{"codegen", "golang.org/x/", "controller-gen asks for newer ones"},
 	{"coredns", "github.com/prometheus/", "CoreDNS asks for newer ones"},
+	{"coredns", "github.com/klauspost/", "CoreDNS asks for a newer compress, and with an older cpuid it is built already"},
+	{"coredns", "github.com/tinylib/msgp", "CoreDNS asks for a newer one"},
 	{"coredns", "go.uber.org/zap", "CoreDNS asks for a newer one"},
 	{"coredns", "google.golang.org/", "CoreDNS asks for a newer gRPC"},
+	{"crdify", "github.com/klauspost/cpuid/", "nothing that takes minutes stands on it"},
 	{"etcd", "", "etcd asks for newer ones, down to golang.org/x, and uses nothing of k8s.io that is large"},
 	{"etcd-3.5", "", "as etcd, each release of which is built with what it asks for"},
 	{"etcd-3.6", "", "as etcd, each release of which is built with what it asks for"},
 	{"exporter", "github.com/prometheus/", "it needs packages that newer ones no longer have"},
 	{"golangci-lint", "", "it asks for newer ones, down to golang.org/x, and uses nothing of k8s.io"},
+	{"versitygw", "", "it asks for newer ones, down to golang.org/x, and uses nothing of k8s.io"},
 	{"test/e2e/etcd", "go.etcd.io/etcd/", "etcd's judge is of the release that it judges"},
 	{"operator-sdk", "", "with newer k8s.io it writes other bundles: no creationTimestamp"},
 }
