@@ -4,6 +4,7 @@ import (
 	"context"
 	"crypto/tls"
 	"fmt"
+	"slices"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -160,7 +161,7 @@ var _ = Describe("EtcdCluster", func() {
 // dialEtcd gives a client of the Service, by TLS if secure is not nil.
 func dialEtcd(e *databasev1alpha1.EtcdCluster, secure *tls.Config) *clientv3.Client {
 	GinkgoHelper()
-	etcd, err := traffic.Etcd(network, traffic.Service{Namespace: e.Namespace, Name: e.Name, Port: etcdPort}, secure)
+	etcd, err := traffic.Etcd(network, traffic.Service{Namespace: e.Namespace, Name: e.Name, Port: etcdPort}, secure, "", "")
 	Expect(err).NotTo(HaveOccurred())
 	DeferCleanup(etcd.Close)
 	return etcd
@@ -171,6 +172,7 @@ type putter struct {
 	etcd  *clientv3.Client
 	acked atomic.Int64
 	mu    sync.Mutex
+	tried []string
 	keys  []string
 	stop  func()
 }
@@ -186,6 +188,9 @@ func puttingBy(ctx context.Context, etcd *clientv3.Client) *putter {
 	writing.Go(func() {
 		for i := 0; run.Err() == nil; i++ {
 			key := fmt.Sprintf("key-%06d", i)
+			w.mu.Lock()
+			w.tried = append(w.tried, key)
+			w.mu.Unlock()
 			attempt, done := context.WithTimeout(run, time.Second)
 			_, err := w.etcd.Put(attempt, key, key)
 			done()
@@ -205,6 +210,20 @@ func puttingBy(ctx context.Context, etcd *clientv3.Client) *putter {
 func (w *putter) goesOn(ctx context.Context) {
 	GinkgoHelper()
 	Eventually(w.acked.Load).WithContext(ctx).Should(BeNumerically(">", w.acked.Load()+20))
+}
+
+// confirmed are the keys that were acknowledged so far.
+func (w *putter) confirmed() []string {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	return slices.Clone(w.keys)
+}
+
+// attempted are the keys that were sent so far, acknowledged or not.
+func (w *putter) attempted() []string {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	return slices.Clone(w.tried)
 }
 
 // lastKey is the last one that was acknowledged.

@@ -20,8 +20,8 @@ import (
 )
 
 const (
-	// resting is how long the operator is watched doing nothing.
-	resting = time.Minute
+	// resting is how long the operator is watched doing nothing: twice the longest time between two looks of a kind, and more.
+	resting = 40 * time.Second
 	// waking is how long a new leader is watched reading what there is: it has
 	// looked at every object once long before.
 	waking = 20 * time.Second

@@ -40,6 +40,7 @@ type Writer struct {
 	confirms bool
 
 	mu       sync.Mutex
+	tried    int
 	written  []int
 	outage   Gap
 	last     time.Time
@@ -71,6 +72,7 @@ func (w *Writer) Run(ctx context.Context) {
 	tick := time.NewTicker(writePause)
 	defer tick.Stop()
 	for n := 0; ctx.Err() == nil; n++ {
+		w.begin(n)
 		if err := w.write(ctx, client, n); err != nil {
 			w.note(err)
 			_ = client.Close()
@@ -103,6 +105,12 @@ func (w *Writer) write(ctx context.Context, client *redis.Client, n int) error {
 	return err
 }
 
+func (w *Writer) begin(n int) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.tried = n + 1
+}
+
 func (w *Writer) succeed(n int) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -129,6 +137,28 @@ func (w *Writer) Written() int {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	return len(w.written)
+}
+
+// Keys are those whose writes have succeeded so far.
+func (w *Writer) Keys() []string {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	keys := make([]string, 0, len(w.written))
+	for _, n := range w.written {
+		keys = append(keys, w.key(n))
+	}
+	return keys
+}
+
+// Attempted are the keys that were sent so far, whatever came of it.
+func (w *Writer) Attempted() []string {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	keys := make([]string, 0, w.tried)
+	for n := range w.tried {
+		keys = append(keys, w.key(n))
+	}
+	return keys
 }
 
 // Outage is the longest gap that has ended since it was last asked for.

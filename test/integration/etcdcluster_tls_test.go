@@ -2,6 +2,7 @@ package integration
 
 import (
 	"context"
+	"crypto/x509"
 
 	. "github.com/onsi/ginkgo/v2"
 	. "github.com/onsi/gomega"
@@ -20,6 +21,7 @@ var _ = Describe("An EtcdCluster's certificate", func() {
 	var (
 		namespace string
 		obj       *databasev1alpha1.EtcdCluster
+		running   *operator
 	)
 	valueIn := func(ctx context.Context, secret, key string) string {
 		found := &corev1.Secret{}
@@ -31,7 +33,7 @@ var _ = Describe("An EtcdCluster's certificate", func() {
 	published := func(ctx context.Context) string { return valueIn(ctx, "a-certificates", "tls.crt") }
 	BeforeEach(func(ctx SpecContext) {
 		namespace = kind{level: "restricted"}.newNamespace(ctx)
-		operate(namespace)
+		running = operate(namespace)
 		obj = builders.EtcdCluster("a").In(namespace).Size(1).TLS("chosen", databasev1alpha1.EtcdClientAuthRequired).Build()
 	})
 
@@ -74,5 +76,27 @@ var _ = Describe("An EtcdCluster's certificate", func() {
 		give(ctx, namespace, renewed)
 		expectMessage(ctx, obj, commonv1.ConditionDegraded, "False")
 		Eventually(published).WithContext(ctx).Should(Equal(string(renewed["tls.crt"])))
+	})
+
+	It("is not replaced by another authority's when ours is lost, and the operator is started anew", func(ctx SpecContext) {
+		good := issueForMembers("a", namespace)
+		give(ctx, namespace, good)
+		Expect(admin.Create(ctx, obj)).To(Succeed())
+		Eventually(func(g Gomega) {
+			var pod corev1.Pod
+			g.Expect(admin.Get(ctx, client.ObjectKey{Namespace: namespace, Name: "a-0"}, &pod)).To(Succeed())
+			g.Expect(pod.Status.ContainerStatuses).To(ContainElement(HaveField("State.Running", Not(BeNil()))))
+		}).WithContext(ctx).Should(Succeed())
+		running.stop()
+		Expect(admin.Delete(ctx, &corev1.Secret{ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: "a-certificates"}})).To(Succeed())
+		give(ctx, namespace, authority.New("other").Issue("a."+namespace+".svc", func(c *x509.Certificate) {
+			c.DNSNames = append(c.DNSNames, "*.a-headless."+namespace+".svc")
+		}))
+
+		operate(namespace)
+		expectMessage(ctx, obj, commonv1.ConditionDegraded, "True ClientCertificatesLost")
+		Expect(published(ctx)).To(ContainSubstring("not found"))
+		give(ctx, namespace, good)
+		Eventually(published).WithContext(ctx).Should(Equal(string(good["tls.crt"])))
 	})
 })

@@ -22,7 +22,7 @@ import (
 
 // unseen are fields whose effect no child shows, or one of a type that the suite's API
 // server lacks, or that cannot stand beside others; specs of their own prove them.
-var unseen = []string{"failover", "paused", "hibernate", "update", "gateway", "metrics", "proxy", "defrag"}
+var unseen = []string{"failover", "paused", "hibernate", "update", "gateway", "metrics", "proxy", "defrag", "bootstrap"}
 
 var _ = Describe("Fields:", func() {
 	forEachKind("each changes a child or cannot be left out", func(ctx SpecContext, k kind) {

@@ -188,10 +188,11 @@ var _ = Describe("Redis' passwords", func() {
 				g.Expect(now.Data).To(Equal(before.Data))
 			}).Should(Succeed())
 		}
-		auth, system, files := secret(ctx, "a-auth"), secret(ctx, "a-system"), secret(ctx, "a-files")
+		auth, system, files, dumps := secret(ctx, "a-auth"), secret(ctx, "a-system"), secret(ctx, "a-files"), secret(ctx, "a-backup")
 		By("all while the operator runs")
-		lose("a-auth", "a-system", "a-files")
+		lose("a-auth", "a-system", "a-files", "a-backup")
 		same(auth)
+		same(dumps)
 		same(system)
 		same(files)
 

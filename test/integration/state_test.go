@@ -100,6 +100,7 @@ func stateOf(ctx context.Context, obj client.Object) (string, error) {
 // Secrets are made readable on the way; certificates are each another.
 func drawn(found map[string]*unstructured.Unstructured) []string {
 	var replaced []string
+	names := map[string]string{}
 	for _, child := range found {
 		if child.GetKind() != "Secret" {
 			continue
@@ -114,11 +115,14 @@ func drawn(found map[string]*unstructured.Unstructured) []string {
 			if key == "version" {
 				replaced = append(replaced, string(value), "VERSION")
 			}
-			if lot.Match(value) {
-				replaced = append(replaced, string(value), key, fmt.Sprintf("%x", sha256.Sum256(value)), key+"'s hash")
+			if name, met := names[string(value)]; lot.Match(value) && (!met || key < name) { // one may be in several Secrets
+				names[string(value)] = key
 			}
 		}
 		_ = unstructured.SetNestedStringMap(child.Object, data, "data") // as it was read
+	}
+	for value, name := range names {
+		replaced = append(replaced, value, name, fmt.Sprintf("%x", sha256.Sum256([]byte(value))), name+"'s hash")
 	}
 	return replaced
 }
@@ -130,6 +134,7 @@ func maskDigests(found map[string]*unstructured.Unstructured) []string {
 		for _, path := range [][]string{
 			{"spec", "template", "metadata", "annotations", "mainstay-operator.io/config"},
 			{"spec", "template", "metadata", "annotations", "mainstay-operator.io/etcd-peer-authorities"},
+			{"spec", "template", "metadata", "annotations", "mainstay-operator.io/etcd-token-key"},
 			{"status", "lastRollout", "template"}, {"status", "stableReplicaSet"},
 		} {
 			if digest, _, _ := unstructured.NestedString(child.Object, path...); digest != "" {
@@ -140,8 +145,8 @@ func maskDigests(found map[string]*unstructured.Unstructured) []string {
 	return replaced
 }
 
-// lot is what rand.Text draws.
-var lot = regexp.MustCompile(`^[A-Z2-7]{26}$`)
+// lot is what rand.Text draws, once or twice.
+var lot = regexp.MustCompile(`^([A-Z2-7]{26}){1,2}$`)
 
 // live reads an object anew, whatever its kind.
 func live(ctx context.Context, obj client.Object) (*unstructured.Unstructured, error) {

@@ -124,7 +124,10 @@ type Program struct{ Name, Source string }
 
 // Programs of the operator's image, the first of them the one that is started. The
 // Dockerfile and the Makefile's release build the same.
-var Programs = []Program{{"manager", "."}, {"guard", "controllers/activity/guard"}, {"etcd-launcher", "controllers/etcd/launcher"}}
+var Programs = []Program{
+	{"manager", "."}, {"guard", "controllers/activity/guard"}, {"etcd-launcher", "controllers/etcd/launcher"},
+	{"backup-runner", "controllers/backup/runner"},
+}
 
 // EnvArgs are what env(1) builds it with from the source, into a folder. Without the
 // commit in it, the same source makes the same binary.

@@ -13,6 +13,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/mainstay-operator/mainstay-operator/test/cluster"
 )
@@ -95,8 +96,28 @@ func (r Registry) PushArchive(ctx context.Context, name, archive string) (string
 	return r.run(ctx, "crane", "push", layout, r.Address+"/"+name)
 }
 
+const (
+	// pushLimit is for one run of a program, which takes seconds: crane was once seen to hang in an upload for minutes.
+	pushLimit = time.Minute
+	// pushTries of what did not end in time. Each does the same again.
+	pushTries = 3
+)
+
 // run a program and give what it prints.
-func (r Registry) run(ctx context.Context, name string, args ...string) (string, error) {
+func (r Registry) run(ctx context.Context, name string, args ...string) (said string, err error) {
+	for range pushTries {
+		limited, done := context.WithTimeout(ctx, pushLimit)
+		said, err = r.runOnce(limited, name, args...)
+		late := limited.Err() != nil
+		done()
+		if !late {
+			break
+		}
+	}
+	return said, err
+}
+
+func (r Registry) runOnce(ctx context.Context, name string, args ...string) (string, error) {
 	var said, complained bytes.Buffer
 	command := exec.CommandContext(ctx, name, args...)
 	command.Dir, command.Stdout, command.Stderr = r.root, &said, &complained

@@ -12,8 +12,8 @@ import (
 )
 
 // Etcd is a client of what a Service selects, by TLS if secure is not nil: the library has the server be who the endpoint names,
-// whatever the configuration says.
-func Etcd(network Network, to Service, secure *tls.Config) (*clientv3.Client, error) {
+// whatever the configuration says. It logs in as that user; an empty one does not.
+func Etcd(network Network, to Service, secure *tls.Config, user, password string) (*clientv3.Client, error) {
 	endpoint := "http://" + to.String()
 	if secure != nil {
 		endpoint = fmt.Sprintf("https://%s:%d", secure.ServerName, to.Port)
@@ -21,6 +21,8 @@ func Etcd(network Network, to Service, secure *tls.Config) (*clientv3.Client, er
 	return clientv3.New(clientv3.Config{
 		Endpoints: []string{endpoint},
 		TLS:       secure,
+		Username:  user,
+		Password:  password,
 		Logger:    zap.NewNop(), // failures are the caller's to tell
 		DialOptions: []grpc.DialOption{grpc.WithContextDialer(func(ctx context.Context, _ string) (net.Conn, error) {
 			return network.Dial(ctx, to)

@@ -279,20 +279,18 @@ func emptyLeader(ctx context.Context, s *scene) (mendFunc, overFunc, error) {
 
 // emptyFollowerAndKillOperator kills the operator's leader once it has written down that it replaces the member.
 func emptyFollowerAndKillOperator(ctx context.Context, s *scene) (mendFunc, overFunc, error) {
-	over, err := s.empty(ctx, s.followers()[0])
+	if err := k8s.Get(ctx, client.ObjectKeyFromObject(s.cluster), s.cluster); err != nil {
+		return nil, nil, err
+	}
+	follower := s.followers()[0]
+	over, err := s.empty(ctx, follower)
 	if err != nil {
 		return nil, nil, err
 	}
-	if err := poll(ctx, func(ctx context.Context) error {
-		if err := k8s.Get(ctx, client.ObjectKeyFromObject(s.cluster), s.cluster); err != nil {
-			return err
-		}
-		if s.cluster.Status.Membership.Change == nil {
-			return errors.New("no member is replaced")
-		}
-		return nil
+	if err := awaitStatus(ctx, s.cluster, func(status *databasev1alpha1.EtcdClusterStatus) bool {
+		return status.Membership != nil && status.Membership.Change != nil && status.Membership.Change.Name == follower.pod.Name
 	}); err != nil {
-		return nil, nil, err
+		return nil, nil, fmt.Errorf("no change of %s is on record: %w", follower.pod.Name, err)
 	}
 	operator, err := cluster.LeaderPod(ctx, k8s)
 	if err != nil {

@@ -31,7 +31,7 @@ import (
 const rounds = 10
 
 // k8s is an administrator's client, without a cache.
-var k8s client.Client
+var k8s client.WithWatch
 
 // TestEtcdUnderFaults prints the report.
 func TestEtcdUnderFaults(t *testing.T) {
@@ -95,11 +95,13 @@ func connect(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	_, c, err := cluster.Connect(t.Context())
+	config, c, err := cluster.Connect(t.Context())
 	if err != nil {
 		t.Fatal(err)
 	}
-	k8s = c
+	if k8s, err = client.NewWithWatch(config, client.Options{Scheme: c.Scheme()}); err != nil {
+		t.Fatal(err)
+	}
 	if err := poll(t.Context(), func(ctx context.Context) error { return cluster.Leads(ctx, k8s) }); err != nil {
 		t.Fatal(err)
 	}
