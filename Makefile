@@ -85,7 +85,7 @@ test: ## Run the unit and integration tests.
 # Each waits now and then: together they keep two cores busy, and an API server takes
 # longer to start than where it is alone.
 .PHONY: test-programs test-units test-integration
-test-programs:
+test-programs: $(BIN)/versitygw
 	@command -v redis-server >/dev/null && command -v memcached >/dev/null || \
 	  { apt-get update -qq && RUNLEVEL=1 apt-get install -y -qq --no-install-recommends redis-server memcached; }
 	go run ./hack/cluster assets
@@ -95,7 +95,7 @@ test-units: test-programs
 
 test-integration: test-programs
 	KUBEBUILDER_ASSETS=$(BIN) KUBEBUILDER_CONTROLPLANE_START_TIMEOUT=2m \
-	  go run github.com/onsi/ginkgo/v2/ginkgo -procs=2 -ldflags=-w --no-color --timeout=20m ./test/integration
+	  go run github.com/onsi/ginkgo/v2/ginkgo -procs=3 -ldflags=-w --no-color --timeout=20m ./test/integration
 
 # Little in a test lives long: memory is cheaper than time, also for its API servers.
 test-units test-integration mutants: export GOGC := 400
@@ -106,7 +106,7 @@ mutants: ## Plant known faults into the controllers of Redis and EtcdCluster and
 
 # Specs that have operators of their own come after the others: the deployed one is away then.
 E2E = go run github.com/onsi/ginkgo/v2/ginkgo --procs=4 --ldflags=-w -v --no-color --timeout=30m $(1) ./test/e2e
-e2e: cluster-up deploy ## Run the end-to-end tests on real pods.
+e2e: cluster-up deploy $(BIN)/versitygw ## Run the end-to-end tests on real pods.
 	$(call E2E)
 	$(call E2E,--label-filter=away)
 
@@ -220,7 +220,8 @@ release: bundle $(BIN)/opm ## Make VERSION's images, bundle, catalog, install.ya
 	go build -trimpath -buildvcs=false -ldflags="-s -w" -o $(DIST)/build/manager .
 	go build -trimpath -buildvcs=false -ldflags="-s -w" -o $(DIST)/build/guard ./controllers/activity/guard
 	go build -trimpath -buildvcs=false -ldflags="-s -w" -o $(DIST)/build/etcd-launcher ./controllers/etcd/launcher
-	$(call ARCHIVE,mainstay-operator) --binary $(DIST)/build/manager --binary $(DIST)/build/guard --binary $(DIST)/build/etcd-launcher
+	go build -trimpath -buildvcs=false -ldflags="-s -w" -o $(DIST)/build/backup-runner ./controllers/backup/runner
+	$(call ARCHIVE,mainstay-operator) --binary $(DIST)/build/manager --binary $(DIST)/build/guard --binary $(DIST)/build/etcd-launcher --binary $(DIST)/build/backup-runner
 	$(call ARCHIVE,mainstay-operator-bundle) --dockerfile bundle.Dockerfile
 	rm -r $(DIST)/build
 	cd bundle && tar --sort=name --mtime=@0 --mode=u=rwX,go=rX --owner=0 --group=0 --numeric-owner -cf $(DIST)/bundle-v$(VERSION).tar .
@@ -238,6 +239,8 @@ $(BIN)/golangci-lint: hack/tools/golangci-lint/go.mod
 stamped := $(foreach v,Version GitVersion ImageVersion,-X github.com/operator-framework/operator-sdk/internal/version.$(v)=v1.42.2)
 $(BIN)/operator-sdk: hack/tools/operator-sdk/go.mod
 	$(call tool,operator-sdk,$(BIN)/operator-sdk $(BIN)/scorecard-test,-tags containers_image_openpgp,$(stamped))
+$(BIN)/versitygw: hack/tools/versitygw/go.mod hack/tools/versitygw/main.go
+	$(call tool,versitygw,$(BIN)/versitygw)
 $(BIN)/crdify: hack/tools/crdify/go.mod
 	$(call tool,crdify,$(BIN)/crdify)
 $(OLM) &: hack/tools/olm/go.mod

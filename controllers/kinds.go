@@ -18,8 +18,10 @@ import (
 	databasev1alpha1 "github.com/mainstay-operator/mainstay-operator/api/database/v1alpha1"
 	egov1 "github.com/mainstay-operator/mainstay-operator/api/ego/v1"
 	"github.com/mainstay-operator/mainstay-operator/controllers/activity"
+	"github.com/mainstay-operator/mainstay-operator/controllers/backup"
 	"github.com/mainstay-operator/mainstay-operator/controllers/easyservice"
 	"github.com/mainstay-operator/mainstay-operator/controllers/etcd"
+	"github.com/mainstay-operator/mainstay-operator/controllers/etcdrestore"
 	"github.com/mainstay-operator/mainstay-operator/controllers/internal/converge"
 	"github.com/mainstay-operator/mainstay-operator/controllers/memcached"
 	"github.com/mainstay-operator/mainstay-operator/controllers/redis"
@@ -39,11 +41,20 @@ var kinds = []kind{
 	}},
 	{&cachev1alpha1.Redis{}, redis.Owned, func(s shared) reconciler {
 		return &redis.Reconciler{Converger: s.converger("redis"), Secrets: converge.NewUserSecrets(s.secrets), DefaultImages: map[cachev1alpha1.RedisFlavor]string{
-			cachev1alpha1.FlavorRedis: s.images.Redis, cachev1alpha1.FlavorValkey: s.images.Valkey}}
+			cachev1alpha1.FlavorRedis: s.images.Redis, cachev1alpha1.FlavorValkey: s.images.Valkey}, OperatorImage: s.images.Operator}
 	}},
 	{&databasev1alpha1.EtcdCluster{}, etcd.Owned, func(s shared) reconciler {
 		return &etcd.Reconciler{Converger: s.converger("etcd"), Secrets: converge.NewUserSecrets(s.secrets),
 			DefaultImages: s.images.Etcd[:], LauncherImage: s.images.Operator}
+	}},
+	{&databasev1alpha1.EtcdBackup{}, nil, func(s shared) reconciler {
+		return &backup.Reconciler{Converger: s.converger("etcdbackup"), Kind: backup.Etcd(), Image: s.images.Operator}
+	}},
+	{&cachev1alpha1.RedisBackup{}, nil, func(s shared) reconciler {
+		return &backup.Reconciler{Converger: s.converger("redisbackup"), Kind: backup.Redis(), Image: s.images.Operator}
+	}},
+	{&databasev1alpha1.EtcdRestore{}, nil, func(s shared) reconciler {
+		return &etcdrestore.Reconciler{Converger: s.converger("etcdrestore")}
 	}},
 }
 
