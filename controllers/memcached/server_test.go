@@ -59,7 +59,7 @@ func startsAndServes(t *testing.T, m *cachev1alpha1.Memcached) (serves bool, wor
 	}()
 	tick := time.NewTicker(10 * time.Millisecond)
 	defer tick.Stop()
-	for deadline := time.After(10 * time.Second); ; {
+	for deadline := time.After(time.Minute); ; {
 		select {
 		case <-ended:
 			return false, fmt.Sprintf("%s: %s", command.ProcessState, said.String())

@@ -58,7 +58,7 @@ func (l *loopback) write(from, to int) {
 			}
 			l.pass()
 		}
-		if copies, err := c.Wait(l.t.Context(), 1, 5*time.Second).Result(); err != nil || copies < 1 {
+		if copies, err := c.Wait(l.t.Context(), 1, time.Minute).Result(); err != nil || copies < 1 {
 			l.t.Fatal(copies, err)
 		}
 	}
@@ -180,7 +180,7 @@ func (l *loopback) deleteKeys(n int) {
 			l.t.Fatal(err)
 		}
 	}
-	if copies, err := c.Wait(l.t.Context(), 1, 5*time.Second).Result(); err != nil || copies < 1 {
+	if copies, err := c.Wait(l.t.Context(), 1, time.Minute).Result(); err != nil || copies < 1 {
 		l.t.Fatal(copies, err)
 	}
 }

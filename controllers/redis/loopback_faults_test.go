@@ -111,7 +111,7 @@ func (l *loopback) lag(nodes ...*localServer) {
 	l.t.Helper()
 	l.suspend(nodes...)
 	c := l.client(l.master())
-	c.Options().ReadTimeout, c.Options().WriteTimeout = 10*time.Second, 10*time.Second
+	c.Options().ReadTimeout, c.Options().WriteTimeout = time.Minute, time.Minute
 	if err := c.Set(l.t.Context(), "filler", strings.Repeat("x", 32<<20), 0).Err(); err != nil {
 		l.t.Fatal(err)
 	}

@@ -105,7 +105,7 @@ func (p *pod) client(t *testing.T, shown config.Identity, user, password string)
 
 func awaits(t *testing.T, what string, holds func() bool) {
 	t.Helper()
-	deadline, tick := time.NewTimer(20*time.Second), time.NewTicker(5*time.Millisecond)
+	deadline, tick := time.NewTimer(time.Minute), time.NewTicker(5*time.Millisecond)
 	defer deadline.Stop()
 	defer tick.Stop()
 	for !holds() {

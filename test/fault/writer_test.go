@@ -41,7 +41,7 @@ func server(t *testing.T) (dial func() *redis.Client) {
 
 func until(t *testing.T, what string, holds func() bool) {
 	t.Helper()
-	deadline := time.After(10 * time.Second)
+	deadline := time.After(time.Minute)
 	for !holds() {
 		select {
 		case <-time.After(5 * time.Millisecond):

@@ -51,7 +51,7 @@ func TestMemcached(t *testing.T) {
 		"get odd":        "ERROR\r\n",
 		"stats settings": "STAT maxbytes 67108864\r\nSTAT tcpport 11211\r\nEND\r\n",
 	}))
-	ctx, cancel := context.WithTimeout(t.Context(), 5*time.Second)
+	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 	defer cancel()
 	cache, err := DialMemcached(ctx, network, somewhere)
 	if err != nil {

@@ -53,7 +53,7 @@ func runFakeEtcd(dir string, words []string) int {
 	select {
 	case <-asked:
 		_, _ = fmt.Fprintln(calls, "told to end")
-	case <-time.After(20 * time.Second):
+	case <-time.After(time.Minute):
 		fmt.Println("it has outlived its launcher")
 	}
 	return 0

@@ -179,7 +179,11 @@ func TestAContextEndsADump(t *testing.T) {
 		_, err := Redis(ctx, sourceOf(master.endpoint), backupLogin(t), written)
 		failed <- err
 	}()
-	<-written.begun
+	select {
+	case <-written.begun:
+	case err := <-failed:
+		t.Fatalf("nothing was written: %v", err)
+	}
 	end()
 	if err := <-failed; !errors.Is(err, context.Canceled) {
 		t.Errorf("got %v", err)

@@ -77,7 +77,7 @@ func launch(t *testing.T, secure *tls.Config, args ...string) *process {
 
 func eventually(t *testing.T, what string, holds func() bool) {
 	t.Helper()
-	deadline := time.NewTimer(10 * time.Second)
+	deadline := time.NewTimer(time.Minute)
 	defer deadline.Stop()
 	tick := time.NewTicker(5 * time.Millisecond)
 	defer tick.Stop()
@@ -241,7 +241,7 @@ func TestSendAwayEndsApplicationsOnly(t *testing.T) {
 		conn, err := net.Dial("tcp", p.hostport)
 		must(t, err)
 		t.Cleanup(func() { _ = conn.Close() })
-		must(t, conn.SetDeadline(time.Now().Add(10*time.Second))) // or who is not sent away is waited for
+		must(t, conn.SetDeadline(time.Now().Add(time.Minute))) // or who is not sent away is waited for
 		_, err = conn.Write([]byte(greeting))
 		must(t, err)
 		_, err = bufio.NewReader(conn).ReadString('\n')
@@ -315,7 +315,7 @@ func TestWatchBearsWithWhoeverAnswers(t *testing.T) {
 				_ = conn.Close()
 			}
 		}()
-		if got, _ := watchConnection(t.Context(), listener.Addr().String(), time.Second, WatchHandler{OnReply: func(map[string]int64) {}, OnChange: func() {}}); got != want {
+		if got, _ := watchConnection(t.Context(), listener.Addr().String(), time.Minute, WatchHandler{OnReply: func(map[string]int64) {}, OnChange: func() {}}); got != want {
 			t.Errorf("%q: %t", answer, got)
 		}
 		_ = listener.Close()
