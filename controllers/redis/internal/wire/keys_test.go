@@ -5,6 +5,7 @@ import (
 	"encoding/hex"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/redis/go-redis/v9"
 )
@@ -17,7 +18,7 @@ func sha(text string) string {
 // as logs in as a user, over one connection that stays open until the test ends.
 func (p *process) as(t *testing.T, user, password string) (*redis.Conn, error) {
 	t.Helper()
-	client := redis.NewClient(&redis.Options{Addr: p.hostport, Username: user, Password: password, Protocol: 2, MaxRetries: -1, DisableIdentity: true})
+	client := redis.NewClient(&redis.Options{Addr: p.hostport, Username: user, Password: password, Protocol: 2, MaxRetries: -1, DisableIdentity: true, ReadTimeout: time.Minute})
 	t.Cleanup(func() { _ = client.Close() })
 	conn := client.Conn()
 	t.Cleanup(func() { _ = conn.Close() })
@@ -47,9 +48,9 @@ func TestAccept(t *testing.T) {
 func TestARefusalTellsNoPassword(t *testing.T) {
 	p := start(t)
 	must(t, p.do(t.Context(), "ACL", "SETUSER", "weak", "on", ">weak", "+ping"))
-	weak := open(p.hostport, "", nil)
+	weak := openWithin(p.hostport, "", nil, time.Minute)
 	defer weak.Close()
-	weak.client = redis.NewClient(&redis.Options{Addr: p.hostport, Username: "weak", Password: "weak", Protocol: 2, MaxRetries: -1, DisableIdentity: true})
+	weak.client = redis.NewClient(&redis.Options{Addr: p.hostport, Username: "weak", Password: "weak", Protocol: 2, MaxRetries: -1, DisableIdentity: true, ReadTimeout: time.Minute})
 	for what, err := range map[string]error{
 		"no such digest": p.SetPasswords(t.Context(), "default", "my-password"),
 		"no right":       weak.SetPasswords(t.Context(), "default", sha("my-password")),

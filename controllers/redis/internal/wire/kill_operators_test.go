@@ -36,7 +36,7 @@ func TestALostConnectionIsNotMadeAnew(t *testing.T) {
 	if seen := p.Look(t.Context()); seen.ServesStale {
 		must(t, p.Configure(t.Context(), serveStale, "no"))
 	}
-	other := open(p.hostport, password, nil)
+	other := openWithin(p.hostport, password, nil, time.Minute)
 	defer other.Close()
 	must(t, other.KillOtherOperators(t.Context()))
 	_ = p.ServeStale(t.Context()) // by now the loss is known

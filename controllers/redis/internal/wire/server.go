@@ -73,9 +73,14 @@ func Open(address, password string, secure *tls.Config) *Server {
 }
 
 func open(hostport, password string, secure *tls.Config) *Server {
+	return openWithin(hostport, password, secure, replyTimeout)
+}
+
+// openWithin returns a Server each of whose replies, a TLS handshake's among them, may take replyLimit.
+func openWithin(hostport, password string, secure *tls.Config, replyLimit time.Duration) *Server {
 	timeout := dialTimeout
 	if secure != nil {
-		timeout += replyTimeout
+		timeout += replyLimit
 	}
 	dial := func(ctx context.Context) (net.Conn, error) {
 		conn, err := dialTwice(ctx, hostport)
@@ -87,7 +92,7 @@ func open(hostport, password string, secure *tls.Config) *Server {
 		}
 		return &limitedConn{Conn: conn}, nil
 	}
-	s := newServer(dial, password, timeout, replyTimeout)
+	s := newServer(dial, password, timeout, replyLimit)
 	s.usesTLS = secure != nil
 	return s
 }

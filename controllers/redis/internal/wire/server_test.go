@@ -70,7 +70,8 @@ func launch(t *testing.T, secure *tls.Config, args ...string) *process {
 		conn, err := net.Dial("tcp", hostport)
 		return err == nil && conn.Close() == nil
 	})
-	p := &process{Server: open(hostport, password, secure), hostport: hostport, command: command}
+	// A Server never dials again by itself: on a busy machine one late reply would end the test.
+	p := &process{Server: openWithin(hostport, password, secure, time.Minute), hostport: hostport, command: command}
 	t.Cleanup(p.Close)
 	return p
 }
@@ -157,7 +158,7 @@ func TestPromoteSetsMinReplicasFirst(t *testing.T) {
 
 func TestAnswers(t *testing.T) {
 	p := start(t)
-	other := open(p.hostport, "wrong", nil)
+	other := openWithin(p.hostport, "wrong", nil, time.Minute)
 	defer other.Close()
 	if got := other.Look(t.Context()).Answer; got != AuthFailed {
 		t.Errorf("wrong password: %v", got)
@@ -167,7 +168,7 @@ func TestAnswers(t *testing.T) {
 	if got := p.Look(t.Context()).Answer; got == Reached {
 		t.Errorf("killed, first look: %v", got)
 	}
-	fresh := open(p.hostport, password, nil)
+	fresh := openWithin(p.hostport, password, nil, time.Minute)
 	defer fresh.Close()
 	if got := fresh.Look(t.Context()).Answer; got != Refused {
 		t.Errorf("killed, fresh look: %v", got)
@@ -272,7 +273,9 @@ func TestWatchTellsOfSilence(t *testing.T) {
 	must(t, p.command.Process.Signal(syscall.SIGSTOP))
 	<-news // it is silent
 	before := heard.Load()
-	if view := p.Look(t.Context()); view.Answer != Silent {
+	impatient := open(p.hostport, password, nil)
+	defer impatient.Close()
+	if view := impatient.Look(t.Context()); view.Answer != Silent {
 		t.Errorf("a stopped server: %v", view.Answer)
 	}
 	if heard.Load() != before {

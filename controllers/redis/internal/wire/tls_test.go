@@ -93,7 +93,7 @@ func TestHandshakeThatFailsIsSilence(t *testing.T) {
 	}
 	must(t, p.command.Process.Kill())
 	_ = p.command.Wait()
-	fresh := open(p.hostport, password, showing(t, secret))
+	fresh := openWithin(p.hostport, password, showing(t, secret), time.Minute)
 	defer fresh.Close()
 	if got := fresh.Look(t.Context()).Answer; got != Refused {
 		t.Errorf("killed: %v", got)
