@@ -13,6 +13,7 @@ import (
 
 	appv1 "github.com/mainstay-operator/mainstay-operator/api/app/v1"
 	cachev1alpha1 "github.com/mainstay-operator/mainstay-operator/api/cache/v1alpha1"
+	databasev1alpha1 "github.com/mainstay-operator/mainstay-operator/api/database/v1alpha1"
 	commonv1 "github.com/mainstay-operator/mainstay-operator/api/common/v1"
 	"github.com/mainstay-operator/mainstay-operator/test/audit"
 	"github.com/mainstay-operator/mainstay-operator/test/authority"
@@ -68,6 +69,10 @@ var _ = Describe("The operator", Serial, Label(faults), func() {
 			return position
 		}
 		By("coming to rest")
+		members := &databasev1alpha1.EtcdCluster{ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: "sample-etcd"}}
+		refresh(ctx, members)
+		Eventually(func() string { refresh(ctx, members); return members.Status.ClusterVersion }).WithContext(ctx).
+			Should(Equal(members.Spec.Version), "new members agree on a version a while after they are ready")
 		Eventually(func(g Gomega) {
 			position := now()
 			g.Consistently(since(position, busy)).WithTimeout(5 * time.Second).WithPolling(time.Second).Should(BeEmpty())

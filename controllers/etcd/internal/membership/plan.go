@@ -68,7 +68,17 @@ func (s Situation) Plan() Step {
 			return next
 		}
 	}
-	return Step{Do: Idle}
+	return s.rest()
+}
+
+// rest is the step when there is nothing to do. Members that were just started agree on a version within seconds, as their leader asks
+// for it every few, and nothing tells the operator: until then it looks again soon.
+func (s Situation) rest() Step {
+	next := Step{Do: Idle}
+	if len(s.Where(func(m Member) bool { return m.Record != nil && m.View.ClusterVersion != m.View.Version.MinorString() })) > 0 {
+		next.RequeueAfter = time.Second
+	}
+	return next
 }
 
 // waitForQuorum ends the plan while no majority can be asked.

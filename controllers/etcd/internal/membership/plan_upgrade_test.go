@@ -3,6 +3,7 @@ package membership
 import (
 	"fmt"
 	"testing"
+	"time"
 )
 
 // own gives the cluster an image of the user's, which its members run.
@@ -112,5 +113,18 @@ func TestDefaultImage(t *testing.T) {
 				t.Errorf("got %q", got)
 			}
 		})
+	}
+}
+
+func TestLooksAgainSoonUntilMembersAgreeOnTheirVersion(t *testing.T) {
+	s := newScene()
+	if next := s.Plan(); next.Do != Idle || next.RequeueAfter != 0 {
+		t.Errorf("they have agreed: %+v", next)
+	}
+	for _, agreed := range []string{"", "3.0", "3.5"} {
+		s.run(Version{6, 16}, agreed, 2)
+		if next := s.Plan(); next.Do != Idle || next.RequeueAfter != time.Second {
+			t.Errorf("one knows %q: %+v", agreed, next)
+		}
 	}
 }
