@@ -15,7 +15,7 @@ func TestKillOtherOperatorsEndsThem(t *testing.T) {
 	other, err := net.Dial("tcp", p.hostport)
 	must(t, err)
 	defer func() { _ = other.Close() }()
-	must(t, other.SetDeadline(time.Now().Add(time.Minute))) // or one that is not ended is waited for
+	must(t, other.SetDeadline(time.Now().Add(20*time.Second))) // or one that is not ended is waited for
 	_, err = other.Write([]byte("AUTH _operator " + password + "\r\n"))
 	must(t, err)
 	replies := bufio.NewReader(other)

@@ -242,7 +242,7 @@ func TestSendAwayEndsApplicationsOnly(t *testing.T) {
 		conn, err := net.Dial("tcp", p.hostport)
 		must(t, err)
 		t.Cleanup(func() { _ = conn.Close() })
-		must(t, conn.SetDeadline(time.Now().Add(time.Minute))) // or who is not sent away is waited for
+		must(t, conn.SetDeadline(time.Now().Add(20*time.Second))) // or who is not sent away is waited for
 		_, err = conn.Write([]byte(greeting))
 		must(t, err)
 		_, err = bufio.NewReader(conn).ReadString('\n')
