@@ -45,6 +45,8 @@ func (r *Reconciler) execute(ctx context.Context, e *databasev1alpha1.EtcdCluste
 		return f.changeAccess(ctx, e, s)
 	case membership.Compact, membership.Defragment, membership.Disarm, membership.WriteEntries:
 		return f.maintain(ctx, e, s)
+	case membership.SetVersion, membership.MakeBackup, membership.DeleteBackup:
+		return f.doUpgrade(ctx, e, s)
 	case membership.FetchBackup, membership.DropBackup, membership.BeginRestore, membership.EndRestore:
 		return f.doRestore(ctx, e, s, r.clock.Now())
 	default:
@@ -69,7 +71,8 @@ func outcome(s membership.Step, err error) (membership.Step, error) {
 
 // isWaiting reports whether an error only says that something must end by itself first.
 func isWaiting(err error) bool {
-	return errors.Is(err, wire.ErrLearnerBehind) || errors.Is(err, wire.ErrUnhealthy) || errors.Is(err, wire.ErrBusy) || errors.Is(err, errNoneToSpare) || errors.Is(err, errWithdrawn)
+	return errors.Is(err, wire.ErrLearnerBehind) || errors.Is(err, wire.ErrUnhealthy) || errors.Is(err, wire.ErrBusy) || errors.Is(err, errNoneToSpare) ||
+		errors.Is(err, errWithdrawn) || errors.Is(err, errNotBackedUp)
 }
 
 // waitTime is how soon to try again what must wait.

@@ -34,8 +34,6 @@ func (f *fleet) record(e *databasev1alpha1.EtcdCluster, s membership.Step, now t
 		f.recordLogin(e, now)
 	case membership.LimitLog:
 		record.ReadableFrom = f.situation(e).ReadableFrom()
-	case membership.SetVersion:
-		e.Status.TargetVersion, e.Status.TargetImage = s.Version, s.Image
 	}
 }
 

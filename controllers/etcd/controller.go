@@ -34,6 +34,7 @@ import (
 // +kubebuilder:rbac:groups=database.mainstay-operator.io,resources=etcdclusters/status,verbs=get;patch
 // +kubebuilder:rbac:groups=database.mainstay-operator.io,resources=etcdclusters/finalizers,verbs=update
 // +kubebuilder:rbac:groups=database.mainstay-operator.io,resources=etcdrestores,verbs=get;list;watch
+// +kubebuilder:rbac:groups=database.mainstay-operator.io,resources=etcdbackups,verbs=get;list;watch;create;delete
 // +kubebuilder:rbac:groups=apps,resources=statefulsets,verbs=get;list;watch;create;patch;delete
 // +kubebuilder:rbac:groups="",resources=services;secrets,verbs=get;list;watch;create;patch;delete
 // +kubebuilder:rbac:groups=policy,resources=poddisruptionbudgets,verbs=get;list;watch;create;patch;delete
@@ -90,7 +91,7 @@ func (r *Reconciler) reconcile(ctx context.Context, e *databasev1alpha1.EtcdClus
 		return ctrl.Result{RequeueAfter: in.certificates.RecheckAfter}, err // which time may mend
 	}
 	spec.Quota = quota(e, volumeSize(e, in.set)) // of the volumes that there are
-	outside := &apiEffects{Reconciler: r, etcd: e, pods: in.pods, fetches: in.fetches, requests: in.requests, saveStatus: save}
+	outside := &apiEffects{Reconciler: r, etcd: e, pods: in.pods, fetches: in.fetches, requests: in.requests, backups: in.backups, saveStatus: save}
 	f := r.observe(ctx, e, spec, in, outside)
 	defer f.close()
 
@@ -140,6 +141,7 @@ type inputs struct {
 	pods     []corev1.Pod
 	fetches  []corev1.Pod                             // that have fetched backups
 	requests []databasev1alpha1.EtcdRestore           // of this cluster, the oldest first
+	backups  []databasev1alpha1.EtcdBackup            // in the namespace, by name
 	claims   map[string]*corev1.PersistentVolumeClaim // by the pod's name
 	// peers are the certificates to publish now; peersChange says why they are others than before.
 	peers       peerCertificates
@@ -171,6 +173,9 @@ func (r *Reconciler) read(ctx context.Context, e *databasev1alpha1.EtcdCluster, 
 		return in, err
 	}
 	if in.requests, err = r.listRequests(ctx, e); err != nil {
+		return in, err
+	}
+	if in.backups, err = listBackups(ctx, r.Client, e.Namespace); err != nil {
 		return in, err
 	}
 	if in.claims, err = converge.ListClaims(ctx, r.Client, ctrlclient.ObjectKeyFromObject(e), appName, dataVolume); err != nil {
@@ -283,5 +288,5 @@ func (r *Reconciler) SetupWithManager(mgr ctrl.Manager) error {
 	if err != nil {
 		return err
 	}
-	return r.SetUpController(mgr, &databasev1alpha1.EtcdCluster{}, appName, converge.ProbingOptions(), r, secrets, watchFetchPods(mgr), watchRequests(mgr))
+	return r.SetUpController(mgr, &databasev1alpha1.EtcdCluster{}, appName, converge.ProbingOptions(), r, secrets, watchFetchPods(mgr), watchRequests(mgr), watchBackups(mgr))
 }

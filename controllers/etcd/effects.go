@@ -35,6 +35,12 @@ type effects interface {
 	deleteFetchPod(ctx context.Context, pod types.UID) error
 	// confirmRequest returns errWithdrawn if an EtcdRestore may not begin any more. It asks the API server.
 	confirmRequest(ctx context.Context, request types.UID) error
+	// readBackups asks the API server for the EtcdBackups in the namespace.
+	readBackups(ctx context.Context) ([]membership.Backup, error)
+	// makeBackup makes an EtcdBackup without a schedule, into the store of another. One of ours that is there is taken.
+	makeBackup(ctx context.Context, name, like string) error
+	// deleteBackup deletes exactly the EtcdBackup that was looked at.
+	deleteBackup(ctx context.Context, name string) error
 	// newID names a data directory or a cluster as no other.
 	newID() string
 }
@@ -46,6 +52,7 @@ type apiEffects struct {
 	pods       []corev1.Pod
 	fetches    []corev1.Pod // of backups
 	requests   []databasev1alpha1.EtcdRestore
+	backups    []databasev1alpha1.EtcdBackup // in the namespace
 	saveStatus converge.SaveStatus
 	unsaved    bool // the object holds what is not known to be on record
 }

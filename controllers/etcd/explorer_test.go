@@ -55,6 +55,7 @@ func runStep(m *model, e *databasev1alpha1.EtcdCluster, f *fleet, outside *model
 	if err == nil || isWaiting(err) {
 		if e.Status.Membership != nil { // without a record nothing but what the pod of a backup needs is made
 			m.Replicas = f.situation(e).DesiredPods()
+			m.Template = minorOf(e.Status.TargetVersion)
 		}
 		err = f.tellPods(context.Background(), e)
 	}
@@ -72,7 +73,7 @@ func fallAsleep(m *model) (bool, error) {
 	e := &databasev1alpha1.EtcdCluster{Status: *m.Status.DeepCopy()}
 	f := m.fleet(e, &modelEffects{model: m, object: e, version: m.Version})
 	next := f.situation(e).Plan()
-	if !next.Changes() && !next.RemovesPod() && next.Do != membership.FetchBackup && next.Do != membership.DropBackup {
+	if !next.Changes() && !next.RemovesPod() && !slices.Contains(changesBackups, next.Do) {
 		return false, nil
 	}
 	m.Crashes--
@@ -131,7 +132,7 @@ func actions() []action {
 	for i := range maxMembers {
 		list = append(list, podActions(i)...)
 	}
-	return append(list, backupActions()...)
+	return append(append(list, backupActions()...), upgradeActions()...)
 }
 
 // podActions are those of the pod at one ordinal, its server and its volume.
@@ -141,7 +142,7 @@ func podActions(i int) []action {
 			if m.Pods[i].UID != "" || i >= int(m.Replicas) {
 				return false, nil
 			}
-			m.Pods[i].UID = fmt.Sprintf("p%d", m.newID())
+			m.Pods[i].UID, m.Pods[i].Minor = fmt.Sprintf("p%d", m.newID()), m.Template
 			return true, nil
 		}},
 		{fmt.Sprintf("pod %d is taken away", i), func(m *model) (bool, error) {
@@ -229,6 +230,8 @@ func TestEveryOrderKeepsTheMajority(t *testing.T) {
 		{"a backup takes the place of three's data, one fault", replaced(3, true), 1, 0, 30_000},
 		{"a backup takes the place of data without storage, one crash", replaced(3, false), 0, 1, 20_000},
 		{"a backup takes the place of what a lost majority has left", replacedWithoutMajority(), 0, 1, 20_000},
+		{"three go to the next minor version after a backup, one crash", upgrading(3), 0, 1, 10_000},
+		{"three go to the next minor version after a backup, one fault", upgrading(3), 1, 0, 10_000},
 		{"three are made anew while nodes are drained, one crash", outdated(3, true), 0, 1, 60_000},
 		{"three without storage are made anew while nodes are drained, one crash", outdated(3, false), 0, 1, 10_000},
 	} {
@@ -349,7 +352,7 @@ func (m *model) settle() error {
 // atRest reports whether as many voters run as there shall be, of the latest template, and all are on record.
 func (m *model) atRest() bool {
 	record := m.Status.Membership
-	if record == nil || record.ClusterID == "" || record.Restore != nil || len(m.Fetches) > 0 || m.Request != "" || m.Writes < m.Backup || record.Change != nil || len(m.Raft) != int(m.Size) || len(record.Members) != int(m.Size) {
+	if record == nil || record.ClusterID == "" || record.Restore != nil || len(m.Fetches) > 0 || !m.isUpgraded() || m.Request != "" || m.Writes < m.Backup || record.Change != nil || len(m.Raft) != int(m.Size) || len(record.Members) != int(m.Size) {
 		return false
 	}
 	for i, one := range m.Raft {

@@ -49,6 +49,12 @@ type model struct {
 	Fetches   []modelFetch
 	// Request is an EtcdRestore that may begin; empty if there is none.
 	Request string
+	// Minor versions, counted from 3.6 on: the one that is wanted, that of the StatefulSet's template, and the one that the members
+	// have agreed on.
+	Wanted, Template, Agreed int
+	// Scheduled: there is a backup by a schedule. Upgrade is the one before the upgrade, and BackedUp reports whether one was complete.
+	Scheduled, BackedUp bool
+	Upgrade             modelBackup
 	// Asleep is an operator that was stopped after it had planned, and is yet to wake.
 	Asleep *sleeper
 }
@@ -61,6 +67,7 @@ type modelPod struct {
 	Lost    string // data directory that it has not found
 	Began   string // data directory with which it began, empty
 	Outdate bool
+	Minor   int // that its server runs
 }
 
 // modelData is what a volume holds: the directory of one member.
@@ -122,7 +129,7 @@ func (m *model) newID() int { m.IDs++; return m.IDs }
 
 func (m *model) spec() membership.Spec {
 	return membership.Spec{Name: "a", Namespace: "ns", Size: m.Size, HasStorage: m.Storage, AllowedRecovery: m.Allowed, FromBackup: m.Bootstrap,
-		Wanted: membership.Version{Minor: 6, Patch: 16}}
+		Wanted: modelVersions[m.Wanted], DefaultImages: modelImages}
 }
 
 func (m *model) raft(id uint64) *modelMember {
@@ -181,6 +188,9 @@ func (m *model) check() error {
 	}
 	if m.held() < m.Held {
 		return broken("writes are lost that the member had from which the cluster went on")
+	}
+	if err := m.checkBackedUp(); err != nil {
+		return err
 	}
 	learners := 0
 	for _, one := range m.Raft {
@@ -451,8 +461,9 @@ func (s *modelServer) Look(context.Context) membership.View {
 	if !m.Pods[s.ordinal].Serves || v.ID == 0 {
 		return membership.View{}
 	}
-	view := membership.View{Answered: true, ID: v.ID, ClusterID: clusterID(v.Token), Version: membership.Version{Minor: 6, Patch: 16}, ClusterVersion: "3.6",
-		Index: v.index(), Revision: int64(1 + v.Writes)}
+	view := membership.View{Answered: true, ID: v.ID, ClusterID: clusterID(v.Token), Version: modelVersions[m.Pods[s.ordinal].Minor],
+		ClusterVersion: modelVersions[m.Agreed].MinorString(),
+		Index:          v.index(), Revision: int64(1 + v.Writes)}
 	if one := m.raft(v.ID); one != nil {
 		view.IsLearner = one.Learner
 	}
@@ -496,6 +507,7 @@ func (m *model) openToClients() {
 		p, one := &m.Pods[i], m.raft(m.Volumes[i].ID)
 		p.Serves = p.Runs && (p.Serves || one != nil && m.hasQuorum())
 	}
+	m.agree()
 }
 
 // leader is the voter to whom the lead was moved last, while it runs; else the first one that runs.
@@ -621,13 +633,14 @@ func recordOf(e *databasev1alpha1.EtcdCluster, name string) *databasev1alpha1.Et
 func (m *model) fleet(e *databasev1alpha1.EtcdCluster, outside *modelEffects) *fleet {
 	f := &fleet{spec: m.spec(), effects: outside, servers: map[string]server{}}
 	m.lookAtRestores(e, f)
+	f.Backups = m.lookAtBackups()
 	record := e.Status.Membership
 	for ordinal := range maxMembers {
 		name, p := m.spec().MemberName(int32(ordinal)), m.Pods[ordinal] //nolint:gosec // at most 5
 		one := membership.Member{Name: name, Record: recordOf(e, name)}
 		if p.UID != "" {
 			one.Pod = membership.Pod{UID: types.UID(p.UID), Address: "10.0.0.1", Permit: p.Permit, LostData: p.Lost,
-				Ready: p.Runs, HasRun: p.Runs, Outdated: p.Outdate}
+				Ready: p.Runs, HasRun: p.Runs, Outdated: p.Outdate || p.Minor != m.Template, Image: modelImages[1+p.Minor]}
 			if m.Storage {
 				one.Pod.ClaimUID = types.UID(fmt.Sprintf("claim-%d", m.Claims[ordinal]))
 			}

@@ -98,6 +98,7 @@ func (r *Reconciler) observe(ctx context.Context, e *databasev1alpha1.EtcdCluste
 		f.FormerData = formerData(in.claims)
 	}
 	r.observeRestores(e, f, in)
+	f.Backups = r.backupsOf(e, in.backups)
 	for i := range in.pods {
 		pod := podOf(&in.pods[i], in.set)
 		pod.Deleting = pod.Deleting || r.memory.wasDeleted(e, pod.UID, r.clock.Now())

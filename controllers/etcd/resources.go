@@ -36,7 +36,8 @@ const (
 	dataVolume = "data"
 	// annotationPermit holds what a pod is told when it may start.
 	annotationPermit = "mainstay-operator.io/etcd-permit"
-	// annotationData is set on a claim before a member begins on its volume. It names the cluster, by the token of its record.
+	// annotationData is set on a claim before a member begins on its volume, and on an EtcdBackup that is made before an upgrade. It
+	// names the cluster, by the token of its record.
 	annotationData = "mainstay-operator.io/etcd-data"
 
 	// peersDir is where a pod finds the members' certificates.

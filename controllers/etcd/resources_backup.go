@@ -40,6 +40,20 @@ func fetchPodName(e *databasev1alpha1.EtcdCluster, source types.UID) string {
 	return e.Name + "-restore-" + hex.EncodeToString(sum[:4])
 }
 
+// upgradeBackup is made before an upgrade, once, into the store of one by a schedule. Nothing of it is deleted there.
+func upgradeBackup(e *databasev1alpha1.EtcdCluster, name string, like commonv1.BackupOptions) *databasev1alpha1.EtcdBackup {
+	options := *like.DeepCopy()
+	options.Schedule, options.TimeZone, options.StartingDeadline, options.Retention, options.Suspend = "", "", nil, nil, false
+	return &databasev1alpha1.EtcdBackup{
+		ObjectMeta: metav1.ObjectMeta{
+			Name: name, Namespace: e.Namespace, Labels: parts.Labels(appName, e.Name),
+			Annotations:     map[string]string{annotationData: e.Status.Membership.Token},
+			OwnerReferences: []metav1.OwnerReference{*metav1.NewControllerRef(e, databasev1alpha1.GroupVersion.WithKind("EtcdCluster"))},
+		},
+		Spec: databasev1alpha1.EtcdBackupSpec{ClusterName: e.Name, BackupOptions: options},
+	}
+}
+
 // referenceOf is where that source has its backup.
 func referenceOf(e *databasev1alpha1.EtcdCluster, s membership.Situation, source types.UID) *commonv1.BackupReference {
 	if source == "" && e.Spec.Bootstrap != nil {

@@ -181,7 +181,8 @@ const (
 	ReasonRestoring = "Restoring"
 	// ReasonSuperseded : another EtcdRestore took the place of this one before any member ran with its backup.
 	ReasonSuperseded = "Superseded"
-	// ReasonUpgradeBlocked : the members cannot go to the version that the spec asks for; the message says why.
+	// ReasonUpgradeBlocked : the members cannot go to the version that the spec asks for, or the backup before it is not made; the
+	// message says why.
 	ReasonUpgradeBlocked = "UpgradeBlocked"
 )
 

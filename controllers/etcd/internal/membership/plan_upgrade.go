@@ -79,6 +79,9 @@ func (s Situation) continueUpgrade() (Step, bool) {
 	if drop, ok := s.dropOldEntries(next); ok {
 		return drop, true
 	}
+	if backup, ok := s.AwaitBackup(next); ok {
+		return backup, true
+	}
 	return s.setVersion(next, s.imageFor(next)), true
 }
 

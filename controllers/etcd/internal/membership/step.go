@@ -39,6 +39,8 @@ const (
 	DropBackup     Verb = "DropBackup"     // delete that pod
 	BeginRestore   Verb = "BeginRestore"   // save that a backup takes the place of all data
 	EndRestore     Verb = "EndRestore"     // delete that pod, and save that the first member has begun with the backup
+	MakeBackup     Verb = "MakeBackup"     // make the EtcdBackup that must be complete before the next minor version
+	DeleteBackup   Verb = "DeleteBackup"   // delete the EtcdBackup that was made before an upgrade
 	LimitLog       Verb = "LimitLog"       // save up to which entry the logs must be dropped before the next version reads them
 	AddRole        Verb = "AddRole"        // make the applications' role
 	SetUser        Verb = "SetUser"        // have etcd let a user in
@@ -60,6 +62,8 @@ type Step struct {
 	Fetches      bool                                    // the backup is awaited that the cluster begins with: what its pod needs must be there
 	Restore      *databasev1alpha1.EtcdMembershipRestore // that the cluster begins with, with Form and BeginRestore; nil for none
 	Source       types.UID                               // the EtcdRestore whose backup is fetched; empty for spec.bootstrap
+	Backup       string                                  // the EtcdBackup that is made or deleted
+	Like         string                                  // the EtcdBackup that says where to and how, with MakeBackup
 	Lost         []string                                // members that are given up, with Recover; with Form, members of before that have no data
 	Message      string                                  // told to people
 	Reason       string                                  // of the condition that reports it, with Block
@@ -92,6 +96,8 @@ var phrases = map[Verb]string{
 	DropBackup:     "deleting the pod of the backup",
 	BeginRestore:   "beginning the restore",
 	EndRestore:     "ending the restore",
+	MakeBackup:     "making EtcdBackup",
+	DeleteBackup:   "deleting EtcdBackup",
 	LimitLog:       "marking old entries of the logs",
 	AddRole:        "making",
 	SetUser:        "letting in user",
@@ -106,6 +112,9 @@ func (s Step) Phrase() string {
 	words := phrases[s.Do]
 	if s.Member != "" {
 		words += " " + s.Member
+	}
+	if s.Backup != "" {
+		words += fmt.Sprintf(" %q", s.Backup)
 	}
 	if s.User != "" {
 		words += " " + s.User
@@ -126,7 +135,7 @@ func (s Step) Phrase() string {
 // is, as does another password, and of Block a human is told.
 func (s Step) IsRollout() bool {
 	switch s.Do {
-	case Idle, Block, MoveLeader, Compact, Defragment, Disarm, AddRole, SetUser, DropUser, RequireLogin, RecordLogin:
+	case Idle, Block, MoveLeader, Compact, Defragment, Disarm, DeleteBackup, AddRole, SetUser, DropUser, RequireLogin, RecordLogin:
 		return false
 	}
 	return true
@@ -138,7 +147,7 @@ func (s Step) RemovesPod() bool { return s.Do == DeletePod || s.Do == EvictPod }
 // Changes reports whether the step changes what is decided next, so that another pass is due at once.
 func (s Step) Changes() bool {
 	switch s.Do {
-	case Idle, Wait, Block, DeletePod, EvictPod, FetchBackup, DropBackup:
+	case Idle, Wait, Block, DeletePod, EvictPod, FetchBackup, DropBackup, MakeBackup, DeleteBackup:
 		return false
 	}
 	return true

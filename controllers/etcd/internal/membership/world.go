@@ -44,6 +44,8 @@ type World struct {
 	Strays      []Fetch
 	// Request is the EtcdRestore that may begin; nil if there is none.
 	Request *Request
+	// Backups are the EtcdBackups in the cluster's namespace, by name.
+	Backups []Backup
 	// Access is who may log in, with spec.auth.
 	Access Access
 	// UnknownMembers are members in etcd's list whose peer URL is none of ours.

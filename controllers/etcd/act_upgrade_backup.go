@@ -1,0 +1,145 @@
+package etcd
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/api/meta"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+	ctrl "sigs.k8s.io/controller-runtime"
+	ctrlclient "sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/handler"
+	"sigs.k8s.io/controller-runtime/pkg/reconcile"
+	"sigs.k8s.io/controller-runtime/pkg/source"
+
+	commonv1 "github.com/mainstay-operator/mainstay-operator/api/common/v1"
+	databasev1alpha1 "github.com/mainstay-operator/mainstay-operator/api/database/v1alpha1"
+	"github.com/mainstay-operator/mainstay-operator/controllers/etcd/internal/membership"
+	"github.com/mainstay-operator/mainstay-operator/controllers/internal/converge"
+)
+
+// errNotBackedUp says that the cache was behind: the next minor version must wait for a backup.
+var errNotBackedUp = errors.New("a backup comes first")
+
+// doUpgrade performs the steps of an upgrade.
+func (f *fleet) doUpgrade(ctx context.Context, e *databasev1alpha1.EtcdCluster, s membership.Step) error {
+	switch s.Do {
+	case membership.MakeBackup:
+		return f.makeBackup(ctx, s.Backup, s.Like)
+	case membership.DeleteBackup:
+		return f.deleteBackup(ctx, s.Backup)
+	default:
+		return f.doSetVersion(ctx, e, s)
+	}
+}
+
+// doSetVersion saves which version pods are made with. Before it leaves a minor version it asks the API server about backups: one by
+// a schedule that was made just before the edit of the version must not be overlooked.
+func (f *fleet) doSetVersion(ctx context.Context, e *databasev1alpha1.EtcdCluster, s membership.Step) error {
+	next, err := membership.ParseVersion(s.Version)
+	if err != nil {
+		return err
+	}
+	if live := f.situation(e); live.LeavesMinor(next) {
+		if live.Backups, err = f.readBackups(ctx); err != nil {
+			return err
+		}
+		if first, ok := live.AwaitBackup(next); ok {
+			return fmt.Errorf("%w: %s", errNotBackedUp, first.Phrase())
+		}
+	}
+	e.Status.TargetVersion, e.Status.TargetImage = s.Version, s.Image
+	return f.save(ctx)
+}
+
+func (a *apiEffects) readBackups(ctx context.Context) ([]membership.Backup, error) {
+	list, err := listBackups(ctx, a.APIReader, a.etcd.Namespace)
+	return a.backupsOf(a.etcd, list), err
+}
+
+// makeBackup takes over all that says where to and how, and nothing that says when, or what is kept.
+func (a *apiEffects) makeBackup(ctx context.Context, name, like string) error {
+	i := slices.IndexFunc(a.backups, func(b databasev1alpha1.EtcdBackup) bool { return b.Name == like })
+	b := upgradeBackup(a.etcd, name, a.backups[i].Spec.BackupOptions)
+	err := a.Create(ctx, b, ctrlclient.FieldOwner(converge.FieldManager))
+	if !apierrors.IsAlreadyExists(err) {
+		return err
+	}
+	live := &databasev1alpha1.EtcdBackup{} // the cache may be behind
+	if err := a.APIReader.Get(ctx, ctrlclient.ObjectKeyFromObject(b), live); err != nil {
+		return ctrlclient.IgnoreNotFound(err)
+	}
+	if !metav1.IsControlledBy(live, a.etcd) {
+		return converge.NotOurs("EtcdBackup", live)
+	}
+	return nil
+}
+
+func (a *apiEffects) deleteBackup(ctx context.Context, name string) error {
+	for i := range a.backups {
+		if a.backups[i].Name != name {
+			continue
+		}
+		uid := a.backups[i].UID
+		if err := a.Delete(ctx, &a.backups[i], ctrlclient.Preconditions{UID: &uid}); ctrlclient.IgnoreNotFound(err) != nil {
+			return err
+		}
+		a.memory.noteDeleted(a.etcd, uid, a.clock.Now())
+	}
+	return nil
+}
+
+// backupsOf is what the plan needs to know of these EtcdBackups.
+func (r *Reconciler) backupsOf(e *databasev1alpha1.EtcdCluster, list []databasev1alpha1.EtcdBackup) []membership.Backup {
+	all := make([]membership.Backup, 0, len(list))
+	for i := range list {
+		b := backupOf(e, &list[i])
+		b.Deleting = b.Deleting || r.memory.wasDeleted(e, b.UID, r.clock.Now())
+		all = append(all, b)
+	}
+	return all
+}
+
+// backupOf reads it from the object.
+func backupOf(e *databasev1alpha1.EtcdCluster, b *databasev1alpha1.EtcdBackup) membership.Backup {
+	seen := membership.Backup{UID: b.UID, Name: b.Name, Own: metav1.IsControlledBy(b, e), Token: b.Annotations[annotationData],
+		Deleting: !b.DeletionTimestamp.IsZero(), Complete: meta.IsStatusConditionTrue(b.Status.Conditions, commonv1.ConditionComplete)}
+	seen.Scheduled = b.Spec.ClusterName == e.Name && b.Spec.Schedule != "" && !b.Spec.Suspend && !seen.Deleting
+	for _, c := range b.Status.Conditions {
+		switch {
+		case c.Status != metav1.ConditionTrue:
+		case c.Type == commonv1.ConditionDegraded: // also while it is tried again, and once it has failed
+			seen.Problem = c.Message
+		case c.Type == commonv1.ConditionProgressing, c.Type == commonv1.ConditionSuspended:
+			seen.Progress = c.Message
+		}
+	}
+	if seen.Progress == "" {
+		seen.Progress = "it is about to begin"
+	}
+	return seen
+}
+
+// listBackups returns the EtcdBackups of a namespace, by name.
+func listBackups(ctx context.Context, reader ctrlclient.Reader, namespace string) ([]databasev1alpha1.EtcdBackup, error) {
+	var list databasev1alpha1.EtcdBackupList
+	if err := reader.List(ctx, &list, ctrlclient.InNamespace(namespace)); err != nil {
+		return nil, fmt.Errorf("listing EtcdBackups: %w", err)
+	}
+	slices.SortFunc(list.Items, func(a, b databasev1alpha1.EtcdBackup) int { return strings.Compare(a.Name, b.Name) })
+	return list.Items, nil
+}
+
+// watchBackups has EtcdBackups wake their clusters.
+func watchBackups(mgr ctrl.Manager) source.Source {
+	return source.Kind[ctrlclient.Object](mgr.GetCache(), &databasev1alpha1.EtcdBackup{}, handler.EnqueueRequestsFromMapFunc(
+		func(_ context.Context, obj ctrlclient.Object) []reconcile.Request {
+			name := obj.(*databasev1alpha1.EtcdBackup).Spec.ClusterName
+			return []reconcile.Request{{NamespacedName: types.NamespacedName{Namespace: obj.GetNamespace(), Name: name}}}
+		}))
+}

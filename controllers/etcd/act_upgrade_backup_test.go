@@ -1,0 +1,180 @@
+package etcd
+
+import (
+	"context"
+	"errors"
+	"reflect"
+	"strings"
+	"testing"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/types"
+	clocktesting "k8s.io/utils/clock/testing"
+	"k8s.io/utils/ptr"
+	ctrlclient "sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/client/fake"
+	"sigs.k8s.io/controller-runtime/pkg/client/interceptor"
+
+	commonv1 "github.com/mainstay-operator/mainstay-operator/api/common/v1"
+	databasev1alpha1 "github.com/mainstay-operator/mainstay-operator/api/database/v1alpha1"
+	"github.com/mainstay-operator/mainstay-operator/controllers/etcd/internal/membership"
+	"github.com/mainstay-operator/mainstay-operator/controllers/internal/converge"
+	"github.com/mainstay-operator/mainstay-operator/test/builders"
+)
+
+// nightly backs the cluster a up by a schedule.
+func nightly() *databasev1alpha1.EtcdBackup {
+	b := builders.EtcdBackup("nightly", "a", builders.Volume("backups")).In("ns").With(func(s *databasev1alpha1.EtcdBackupSpec) {
+		s.Schedule, s.TimeZone, s.StartingDeadline = "@daily", "Europe/Berlin", &metav1.Duration{Duration: time.Minute}
+		s.Retention = &commonv1.BackupRetention{KeepLast: ptr.To[int32](1)}
+		s.Verify, s.Compression = ptr.To(false), commonv1.CompressNone
+		s.ImagePullSecrets = []corev1.LocalObjectReference{{Name: "pull"}}
+	}).Build()
+	b.UID = "nightly"
+	return b
+}
+
+// upgradeEffects are effects on a fake API server that has these EtcdBackups, and whose cache has none yet.
+func upgradeEffects(t *testing.T, list ...*databasev1alpha1.EtcdBackup) (*apiEffects, ctrlclient.Client) {
+	t.Helper()
+	known := runtime.NewScheme()
+	if err := databasev1alpha1.AddToScheme(known); err != nil {
+		t.Fatal(err)
+	}
+	server := fake.NewClientBuilder().WithScheme(known)
+	for _, b := range list {
+		server = server.WithObjects(b)
+	}
+	api := server.Build()
+	e := builders.EtcdCluster("a").In("ns").Build()
+	e.UID, e.Status.TargetVersion = "cluster", "3.6.16"
+	e.Status.Membership = &databasev1alpha1.EtcdMembership{Token: "t"}
+	r := &Reconciler{Converger: converge.Converger{Client: api, APIReader: api}, clock: clocktesting.NewFakePassiveClock(time.Unix(0, 0))}
+	return &apiEffects{Reconciler: r, etcd: e, saveStatus: func(context.Context) error { return nil }}, api
+}
+
+// look has the cache catch up.
+func (a *apiEffects) look(t *testing.T) []membership.Backup {
+	t.Helper()
+	var err error
+	if a.backups, err = listBackups(t.Context(), a.Client, "ns"); err != nil {
+		t.Fatal(err)
+	}
+	return a.backupsOf(a.etcd, a.backups)
+}
+
+func TestTheBackupBeforeAnUpgradeIsMadeOnce(t *testing.T) {
+	a, _ := upgradeEffects(t, nightly())
+	a.look(t)
+	for range 2 { // the cache may not show it yet
+		if err := a.makeBackup(t.Context(), "a-before-3-7", "nightly"); err != nil {
+			t.Fatal(err)
+		}
+	}
+	seen := a.look(t)
+	if len(seen) != 2 || !seen[0].Own || seen[0].Token != "t" || seen[0].Scheduled || !seen[1].Scheduled || seen[1].Own {
+		t.Errorf("got %+v", seen)
+	}
+	want := nightly().Spec
+	want.Schedule, want.TimeZone, want.StartingDeadline, want.Retention = "", "", nil, nil
+	if got := a.backups[0].Spec; !reflect.DeepEqual(got, want) {
+		t.Errorf("got %+v", got)
+	}
+}
+
+func TestAStrangersBackupIsRefused(t *testing.T) {
+	a, _ := upgradeEffects(t, nightly(), builders.EtcdBackup("a-before-3-7", "a", builders.Volume("backups")).In("ns").Build())
+	a.backups = []databasev1alpha1.EtcdBackup{*nightly()}
+	err := a.makeBackup(t.Context(), "a-before-3-7", "nightly")
+	if err == nil || !strings.Contains(err.Error(), `EtcdBackup "a-before-3-7" exists and belongs to somebody else`) {
+		t.Errorf("got %v", err)
+	}
+}
+
+func TestTheBackupBeforeAnUpgradeIsDeletedExactly(t *testing.T) {
+	a, api := upgradeEffects(t, nightly())
+	var named *types.UID
+	a.Client = interceptor.NewClient(api.(ctrlclient.WithWatch), interceptor.Funcs{
+		Delete: func(ctx context.Context, api ctrlclient.WithWatch, b ctrlclient.Object, options ...ctrlclient.DeleteOption) error {
+			named = (&ctrlclient.DeleteOptions{}).ApplyOptions(options).Preconditions.UID
+			return api.Delete(ctx, b)
+		}})
+	a.look(t)
+	for range 2 { // it is gone the second time
+		if err := a.deleteBackup(t.Context(), "nightly"); err != nil || *named != "nightly" {
+			t.Error(err, *named)
+		}
+	}
+	if !a.backupsOf(a.etcd, a.backups)[0].Deleting {
+		t.Error("the cache is believed, which still has it")
+	}
+	if left := a.look(t); len(left) > 0 {
+		t.Errorf("it stays: %+v", left)
+	}
+}
+
+func TestWhatABackupSays(t *testing.T) {
+	is := func(conditionType, message string) metav1.Condition {
+		return metav1.Condition{Type: conditionType, Status: metav1.ConditionTrue, Message: message}
+	}
+	for _, c := range []struct {
+		name   string
+		change func(*databasev1alpha1.EtcdBackup)
+		want   membership.Backup
+	}{
+		{"by a schedule", func(*databasev1alpha1.EtcdBackup) {}, membership.Backup{Scheduled: true}},
+		{"not while it is suspended", func(b *databasev1alpha1.EtcdBackup) { b.Spec.Suspend = true }, membership.Backup{}},
+		{"not while it goes", func(b *databasev1alpha1.EtcdBackup) { b.DeletionTimestamp = &metav1.Time{Time: time.Unix(1, 0)} },
+			membership.Backup{Deleting: true}},
+		{"not of another cluster", func(b *databasev1alpha1.EtcdBackup) { b.Spec.ClusterName = "b" }, membership.Backup{}},
+		{"made once", func(b *databasev1alpha1.EtcdBackup) { b.Spec.Schedule = "" }, membership.Backup{}},
+		{"under way", func(b *databasev1alpha1.EtcdBackup) {
+			b.Status.Conditions = []metav1.Condition{is(commonv1.ConditionProgressing, "attempt 1")}
+		}, membership.Backup{Scheduled: true, Progress: "attempt 1"}},
+		{"refused, and tried again", func(b *databasev1alpha1.EtcdBackup) {
+			b.Status.Conditions = []metav1.Condition{is(commonv1.ConditionProgressing, "attempt 2"), is(commonv1.ConditionDegraded, "AccessDenied")}
+		}, membership.Backup{Scheduled: true, Progress: "attempt 2", Problem: "AccessDenied"}},
+		{"complete", func(b *databasev1alpha1.EtcdBackup) {
+			b.Status.Conditions = []metav1.Condition{is(commonv1.ConditionComplete, "")}
+		}, membership.Backup{Scheduled: true, Complete: true}},
+		{"not complete, as one that has failed", func(b *databasev1alpha1.EtcdBackup) {
+			b.Status.Conditions = []metav1.Condition{{Type: commonv1.ConditionComplete, Status: metav1.ConditionFalse},
+				is(commonv1.ConditionFailed, "AccessDenied"), is(commonv1.ConditionDegraded, "AccessDenied")}
+		}, membership.Backup{Scheduled: true, Problem: "AccessDenied"}},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			b := nightly()
+			c.change(b)
+			if c.want.UID, c.want.Name = "nightly", "nightly"; c.want.Progress == "" {
+				c.want.Progress = "it is about to begin"
+			}
+			if got := backupOf(builders.EtcdCluster("a").In("ns").Build(), b); got != c.want {
+				t.Errorf("got %+v", got)
+			}
+		})
+	}
+}
+
+// A backup by a schedule that was made right before the edit of the version may not be in the cache yet.
+func TestTheAPIServerIsAskedForBackupsBeforeAMinorVersion(t *testing.T) {
+	setVersion := func(a *apiEffects, version string) error {
+		f := &fleet{effects: a, spec: membership.Spec{Name: "a", Namespace: "ns"}}
+		return f.doSetVersion(t.Context(), a.etcd, membership.Step{Do: membership.SetVersion, Version: version, Image: "image"})
+	}
+	a, _ := upgradeEffects(t, nightly())
+	if err := setVersion(a, "3.7.3"); !errors.Is(err, errNotBackedUp) || !isWaiting(err) || a.etcd.Status.TargetVersion != "3.6.16" {
+		t.Errorf("without a backup: %v, %s", err, a.etcd.Status.TargetVersion)
+	}
+	if err := setVersion(a, "3.6.15"); err != nil || a.etcd.Status.TargetVersion != "3.6.15" || a.etcd.Status.TargetImage != "image" {
+		t.Errorf("a patch: %v, %s", err, a.etcd.Status.TargetVersion)
+	}
+	made := upgradeBackup(a.etcd, "a-before-3-7", nightly().Spec.BackupOptions)
+	made.Status.Conditions = []metav1.Condition{{Type: commonv1.ConditionComplete, Status: metav1.ConditionTrue}}
+	b, _ := upgradeEffects(t, nightly(), made)
+	if err := setVersion(b, "3.7.3"); err != nil || b.etcd.Status.TargetVersion != "3.7.3" {
+		t.Errorf("with a backup: %v, %s", err, b.etcd.Status.TargetVersion)
+	}
+}

@@ -1,0 +1,157 @@
+package etcd
+
+import (
+	"context"
+	"fmt"
+
+	"k8s.io/apimachinery/pkg/types"
+
+	"github.com/mainstay-operator/mainstay-operator/controllers/etcd/internal/membership"
+)
+
+// modelBackup is the EtcdBackup that is made before an upgrade; without a UID there is none.
+type modelBackup struct {
+	UID, Name, Token string
+	Complete, Failed bool
+}
+
+// The minor versions of the model, and their images as the operator has them, from 3.5 on.
+var (
+	modelVersions = []membership.Version{{Minor: 6, Patch: 16}, {Minor: 7, Patch: 3}}
+	modelImages   = []string{"etcd:5", "etcd:6", "etcd:7"}
+)
+
+// changesBackups are the steps that make and delete what has to do with backups.
+var changesBackups = []membership.Verb{membership.FetchBackup, membership.DropBackup, membership.MakeBackup, membership.DeleteBackup}
+
+// upgrading is a cluster at rest that is backed up by a schedule, and is to go to the next minor version.
+func upgrading(size int32) *model {
+	m := formed(size, size, true)
+	m.Scheduled, m.Wanted = true, 1
+	return m
+}
+
+// minorOf counts a version's minor version from 3.6 on.
+func minorOf(text string) int {
+	v, err := membership.ParseVersion(text)
+	if err != nil {
+		return 0
+	}
+	return v.Minor - modelVersions[0].Minor
+}
+
+// agree has the members use a later version once all of them run it, as etcd does.
+func (m *model) agree() {
+	least := m.Wanted
+	for _, one := range m.Raft {
+		if i := ordinalOf(one.Name); m.runs(i, one.ID) {
+			least = min(least, m.Pods[i].Minor)
+		} else {
+			return
+		}
+	}
+	if len(m.Raft) > 0 {
+		m.Agreed = max(m.Agreed, least)
+	}
+}
+
+// checkBackedUp returns an error if a member runs the next minor version, and there is no way back.
+func (m *model) checkBackedUp() error {
+	for i, p := range m.Pods {
+		if m.Scheduled && !m.BackedUp && p.Runs && p.Minor > 0 {
+			return broken(fmt.Sprintf("pod %d runs the next minor version before a backup is complete", i))
+		}
+	}
+	return nil
+}
+
+// isUpgraded reports whether all members run the version that is wanted, and nothing of the upgrade is left.
+func (m *model) isUpgraded() bool {
+	for _, one := range m.Raft {
+		if m.Pods[ordinalOf(one.Name)].Minor != m.Wanted {
+			return false
+		}
+	}
+	return m.Agreed == m.Wanted && m.Upgrade.UID == ""
+}
+
+// lookAtBackups is what a pass sees of EtcdBackups.
+func (m *model) lookAtBackups() []membership.Backup {
+	var list []membership.Backup
+	if one := m.Upgrade; one.UID != "" {
+		seen := membership.Backup{UID: types.UID(one.UID), Name: one.Name, Own: true, Token: one.Token, Complete: one.Complete}
+		if one.Failed {
+			seen.Problem = "the store refuses"
+		}
+		list = append(list, seen)
+	}
+	if m.Scheduled {
+		list = append(list, membership.Backup{UID: "nightly", Name: "nightly", Scheduled: true})
+	}
+	return list
+}
+
+// upgradeActions are those of the backup before an upgrade. It takes as long as all that happens before it ends.
+func upgradeActions() []action {
+	isUnderWay := func(m *model) bool { return m.Upgrade.UID != "" && !m.Upgrade.Complete && !m.Upgrade.Failed }
+	return []action{
+		{"the backup before the upgrade is complete", func(m *model) (bool, error) {
+			if !isUnderWay(m) || !m.hasQuorum() {
+				return false, nil
+			}
+			m.Upgrade.Complete, m.BackedUp = true, true
+			return true, nil
+		}},
+		{"the backup before the upgrade fails", func(m *model) (bool, error) {
+			if !isUnderWay(m) || m.Faults == 0 {
+				return false, nil
+			}
+			m.Faults--
+			m.Upgrade.Failed = true
+			return true, nil
+		}},
+		{"a human deletes the backup that has failed", func(m *model) (bool, error) {
+			if !m.Upgrade.Failed {
+				return false, nil
+			}
+			m.Upgrade = modelBackup{}
+			return true, nil
+		}},
+	}
+}
+
+func (e *modelEffects) readBackups(context.Context) (list []membership.Backup, err error) {
+	err = e.call(func() error {
+		list = e.lookAtBackups()
+		return nil
+	})
+	return list, err
+}
+
+func (e *modelEffects) makeBackup(_ context.Context, name, _ string) error {
+	return e.call(func() error {
+		if e.Upgrade.UID == "" {
+			e.Upgrade = modelBackup{UID: fmt.Sprintf("b%d", e.model.newID()), Name: name, Token: e.object.Status.Membership.Token}
+		}
+		return nil
+	})
+}
+
+func (e *modelEffects) deleteBackup(_ context.Context, name string) error {
+	return e.call(func() error {
+		for _, one := range e.lookedAt() {
+			if one.Name == name && string(one.UID) == e.Upgrade.UID {
+				e.Upgrade = modelBackup{}
+			}
+		}
+		return nil
+	})
+}
+
+// lookedAt are the EtcdBackups that the pass has seen.
+func (e *modelEffects) lookedAt() []membership.Backup {
+	if e.seen != nil {
+		return e.seen.Backups
+	}
+	return e.lookAtBackups()
+}
