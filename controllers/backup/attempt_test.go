@@ -133,12 +133,13 @@ func TestRequeueAfter(t *testing.T) {
 		{"nothing", newBackup(), nil, 0},
 		{"due later", newBackup(func(b *databasev1alpha1.EtcdBackup) { b.Status.Next = timeAt(testTime.Add(time.Hour)) }), nil, time.Hour},
 		{"waits for its source", newBackup(func(b *databasev1alpha1.EtcdBackup) { b.Status.Next = timeAt(testTime) }), nil, defaultDeadline},
+		{"becomes too old", newBackup(hourly), nil, 1*time.Hour + 55*time.Minute + 55*time.Second}, // at 05:00:00
 		{"runs", running("1"), nil, defaultDeadline},
 		{"backs off", running("1", func(b *databasev1alpha1.EtcdBackup) {
 			b.Status.Run.Phase, b.Status.Run.FinishTime = commonv1.BackupRetrying, timeAt(testTime)
 		}), nil, minBackoff},
 		{"is being deleted", running("1"), podOf(running("1"), "1", deleting), lostAfter + time.Second},
 	} {
-		equal(t, c.reason, requeueAfter(c.b, c.pod, testTime), c.want)
+		equal(t, c.reason, requeueAfter(c.b, mustParse(t, c.b.Spec.Schedule, ""), c.pod, testTime), c.want)
 	}
 }

@@ -81,7 +81,7 @@ func (r *Reconciler) reconcile(ctx context.Context, b Object, save converge.Save
 		p.tell(missed)
 	}
 	err = errors.Join(err, r.cleanUp(ctx, b, replaceCached(pods, pod)), p.invalid)
-	return ctrl.Result{RequeueAfter: requeueAfter(b, pod, p.now)}, err
+	return ctrl.Result{RequeueAfter: requeueAfter(b, p.schedule, pod, p.now)}, err
 }
 
 // readSchedule reads the schedule. One that cannot be read is never due; a run under way goes on.
@@ -96,7 +96,7 @@ func (p *pass) readSchedule() {
 
 // updateStatus sets the conditions, as they are to be at the end of the pass: whatever is saved before must not turn them there and back.
 func (p *pass) updateStatus(pod *corev1.Pod) {
-	updateStatus(p.b, pod, p.why, p.now)
+	updateStatus(p.b, p.schedule, pod, p.why, p.now)
 	if p.invalid != nil {
 		conditions.SetProblem(p.b.GetConditions(), nil, p.b.GetGeneration(),
 			&conditions.Problem{Reason: commonv1.ReasonInvalidSpec, Message: p.invalid.Error(), NeedsHuman: true})

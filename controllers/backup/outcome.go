@@ -68,12 +68,12 @@ func (o outcome) ofFinish(run *commonv1.BackupRun, pod *corev1.Pod) outcome {
 	case !ok || finished.Error != "" || finished.Item == nil || finished.Item.Name != run.Item:
 		o.failure = "the runner ended well, and did not say that the backup is there" + because(finished.Error)
 		return o
-	case verifies(pod) && !finished.Item.Verified:
+	case startsServer(pod) && !finished.Item.Verified:
 		o.failure = "the runner ended well, and did not say that the backup is verified"
 		return o
 	}
 	o.item, o.deleted, o.warning = *finished.Item, o.deleted+finished.Deleted, cmp.Or(finished.Warning, o.warning)
-	o.items = fitItems(append([]commonv1.BackupItem{o.item}, finished.Items...))
+	o.items = backup.FitItems(append([]commonv1.BackupItem{o.item}, finished.Items...))
 	return o
 }
 
@@ -84,7 +84,7 @@ func failureOf(run *commonv1.BackupRun, pod *corev1.Pod) (why string, refused bo
 	}
 	container, ended := firstFailed(pod)
 	if ended != nil {
-		if result, ok := readResult(ended); ok && result.Error != "" {
+		if result, ok := backup.ReadResult(ended.Message); ok && result.Error != "" {
 			return container + ": " + result.Error, result.Permanent
 		}
 	}
@@ -130,7 +130,7 @@ func resultOf(pod *corev1.Pod, container string) (backup.Result, bool) {
 	if status.State.Terminated == nil {
 		return backup.Result{}, false
 	}
-	return readResult(status.State.Terminated)
+	return backup.ReadResult(status.State.Terminated.Message)
 }
 
 func endedWell(pod *corev1.Pod, container string) bool {
@@ -138,8 +138,8 @@ func endedWell(pod *corev1.Pod, container string) bool {
 	return status.State.Terminated != nil && status.State.Terminated.ExitCode == 0
 }
 
-// verifies reports whether a server is started from the backup in this pod.
-func verifies(pod *corev1.Pod) bool {
+// startsServer reports whether a server is started from the backup in this pod.
+func startsServer(pod *corev1.Pod) bool {
 	for _, c := range pod.Spec.InitContainers {
 		if c.Name == backup.CommandVerify {
 			return true

@@ -130,7 +130,7 @@ func TestHostileMessages(t *testing.T) {
 			t.Errorf("%s: %+v", c.reason, got)
 			continue
 		}
-		if c.items > 0 && (!got.item.Time.Equal(timeAt(testTime)) || len(got.item.ServerVersion) > maxVersion || strings.Contains(got.item.ServerVersion, "\x00")) {
+		if c.items > 0 && (!got.item.Time.Equal(timeAt(testTime)) || len(got.item.ServerVersion) > 40 || strings.Contains(got.item.ServerVersion, "\x00")) {
 			t.Errorf("%s: %+v", c.reason, got.item)
 		}
 	}

@@ -6,7 +6,6 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	corev1ac "k8s.io/client-go/applyconfigurations/core/v1"
-	"k8s.io/utils/ptr"
 
 	commonv1 "github.com/mainstay-operator/mainstay-operator/api/common/v1"
 	"github.com/mainstay-operator/mainstay-operator/controllers/internal/backup"
@@ -64,7 +63,7 @@ func newTask(b Object, data backup.Kind, from source) backup.Task {
 	o, run := b.GetBackupOptions(), b.GetBackupStatus().Run
 	return backup.Task{
 		Kind: data, Store: o.Store, Folder: backup.Folder(b.GetNamespace(), b.GetName()), Item: run.Item, Time: run.StartTime.UTC(),
-		Former: run.Former, Verify: ptr.Deref(o.Verify, true), Compression: o.Compression, Retention: o.Retention,
+		Former: run.Former, Verify: verifies(b), Compression: o.Compression, Retention: o.Retention,
 		Source: &backup.Source{UID: string(from.uid), Endpoints: from.endpoints, TLS: from.tls, ServerName: from.serverName},
 	}
 }

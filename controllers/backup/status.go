@@ -60,15 +60,15 @@ func recordFailure(b Object) {
 // suspendedMessage says what a suspended backup waits for.
 const suspendedMessage = "spec.suspend is true: nothing begins until it is false"
 
-// updateStatus sets the conditions. pod is that of the current attempt, or nil; why says what keeps a backup from beginning now.
-func updateStatus(b Object, pod *corev1.Pod, why string, now time.Time) {
+// updateStatus sets the conditions. s is nil for a backup without a schedule that can be read; pod is that of the current attempt, or nil; why says what keeps a backup from beginning now.
+func updateStatus(b Object, s *schedule, pod *corev1.Pod, why string, now time.Time) {
 	waits := why != "" && isDue(b, now) && !isUnderWay(b.GetBackupStatus().Run) && !b.GetBackupOptions().Suspend
 	if !waits {
 		why = ""
 	}
 	setReady(b, why)
 	setProgressing(b, pod, why)
-	setDegraded(b, pod, now)
+	setDegraded(b, s, pod, why, now)
 	setSuspended(b)
 	if b.GetBackupOptions().Schedule == "" {
 		setEnd(b)
@@ -128,7 +128,7 @@ func stage(run *commonv1.BackupRun, pod *corev1.Pod) string {
 	return "pod " + run.PodName + " works"
 }
 
-func setDegraded(b Object, pod *corev1.Pod, now time.Time) {
+func setDegraded(b Object, s *schedule, pod *corev1.Pod, why string, now time.Time) {
 	status := b.GetBackupStatus()
 	set := func(degraded bool, reason, message string) {
 		conditions.Set(&status.Conditions, b.GetGeneration(), commonv1.ConditionDegraded, degraded, reason, message)
@@ -148,6 +148,8 @@ func setDegraded(b Object, pod *corev1.Pod, now time.Time) {
 	case isBehind(status, now) && b.GetBackupOptions().Schedule != "":
 		set(true, commonv1.ReasonClockBehind, "the operator's clock is behind "+shortTime(lastEntry(status))+
 			", for when a backup was due already: none is due again before then. If the clock is right now, make another object")
+	case isTooOld(b, s, now):
+		set(true, commonv1.ReasonBackupTooOld, tooOldMessage(b, why))
 	case run != nil && run.Phase == commonv1.BackupSucceeded && run.Message != "":
 		set(true, commonv1.ReasonNotDeleted, "backup "+run.Item+" is in the store; "+run.Message)
 	default:

@@ -7,6 +7,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/utils/ptr"
 
 	commonv1 "github.com/mainstay-operator/mainstay-operator/api/common/v1"
 	databasev1alpha1 "github.com/mainstay-operator/mainstay-operator/api/database/v1alpha1"
@@ -19,11 +20,17 @@ func TestConditions(t *testing.T) {
 		return func(b *databasev1alpha1.EtcdBackup) { b.Status.Run.Phase = phase }
 	}
 	last := func(item commonv1.BackupItem) change {
-		return func(b *databasev1alpha1.EtcdBackup) { b.Status.Last = &item }
+		return func(b *databasev1alpha1.EtcdBackup) {
+			item.Time = *timeAt(testTime.Add(2 * time.Hour))
+			if b.Status.Last = &item; item.Verified {
+				b.Status.LastVerified = &item
+			}
+		}
 	}
 	lapsed := func(b *databasev1alpha1.EtcdBackup) {
 		b.Status.Lapse = &commonv1.BackupLapse{ScheduledTime: *timeAt(testTime), Reason: commonv1.ReasonBackupFailed, Message: "no"}
 	}
+	unverified := func(b *databasev1alpha1.EtcdBackup) { b.Spec.Verify = ptr.To(false) }
 	suspended := func(b *databasev1alpha1.EtcdBackup) { b.Spec.Suspend = true }
 	due := func(b *databasev1alpha1.EtcdBackup) { b.Status.Next = timeAt(testTime) }
 	refused := func(b *databasev1alpha1.EtcdBackup) {
@@ -69,10 +76,24 @@ func TestConditions(t *testing.T) {
 		{"suspended, by schedule", newBackup(hourly, suspended), nil, "", testTime, map[string]string{"Suspended": yes + "SpecSuspended", "Ready": yes + "BackupNotDue"}},
 		{"suspended too late", running("1", suspended), nil, "", testTime, map[string]string{"Suspended": no + "AlreadyStarted"}},
 		{"suspended after its end", running("1", suspended, phase(commonv1.BackupSucceeded), last(verified)), nil, "", testTime, map[string]string{"Suspended": ""}},
+		{"one was due since the object was made", newBackup(hourly), nil, "", testTime.Add(time.Hour), map[string]string{"Degraded": no + "AsExpected"}},
+		{"two were", newBackup(hourly), nil, "", testTime.Add(2 * time.Hour), map[string]string{"Degraded": yes + "BackupTooOld"}},
+		{"two were, and nobody asks for more", newBackup(), nil, "", testTime.Add(2 * time.Hour), map[string]string{"Degraded": no + "AsExpected"}},
+		{"one was due since the newest", newBackup(hourly, last(verified)), nil, "", testTime.Add(3 * time.Hour), map[string]string{"Degraded": no + "AsExpected"}},
+		{"two were due since the newest", newBackup(hourly, last(verified)), nil, "", testTime.Add(4 * time.Hour), map[string]string{"Degraded": yes + "BackupTooOld"}},
+		{"the newest is not verified", newBackup(hourly, last(written)), nil, "", testTime.Add(3 * time.Hour), map[string]string{"Degraded": yes + "BackupTooOld"}},
+		{"the newest need not be verified", newBackup(hourly, last(written), unverified), nil, "", testTime.Add(3 * time.Hour), map[string]string{"Degraded": no + "AsExpected"}},
+		{"suspension was forgotten", newBackup(hourly, suspended, last(verified)), nil, "", testTime.Add(4 * time.Hour),
+			map[string]string{"Ready": yes + "BackupVerified", "Degraded": yes + "BackupTooOld"}},
+		{"what was due failed", newBackup(hourly, lapsed), nil, "", testTime.Add(4 * time.Hour), map[string]string{"Degraded": yes + "BackupFailed"}},
 		{"the clock went back", running("1", hourly, phase(commonv1.BackupSucceeded), last(verified)), nil, "", testTime.Add(-2 * time.Hour),
 			map[string]string{"Ready": yes + "BackupVerified", "Degraded": yes + "ClockBehind"}},
 	} {
-		updateStatus(c.b, c.pod, c.why, c.now)
+		s, err := parseSchedule(c.b.GetBackupOptions())
+		if err != nil {
+			t.Fatal(err)
+		}
+		updateStatus(c.b, s, c.pod, c.why, c.now)
 		for kind, want := range c.want {
 			got := ""
 			if found := meta.FindStatusCondition(c.b.Status.Conditions, kind); found != nil {
@@ -82,9 +103,9 @@ func TestConditions(t *testing.T) {
 		}
 	}
 	b := newBackup(suspended)
-	updateStatus(b, nil, "", testTime)
+	updateStatus(b, nil, nil, "", testTime)
 	b.Spec.Suspend = false
-	updateStatus(b, nil, "", testTime)
+	updateStatus(b, nil, nil, "", testTime)
 	if c := meta.FindStatusCondition(b.Status.Conditions, commonv1.ConditionSuspended); c.Status != metav1.ConditionFalse || c.Reason != commonv1.ReasonNotSuspended {
 		t.Errorf("%+v", c)
 	}

@@ -33,13 +33,14 @@ func giveUpTime(b Object) time.Time {
 }
 
 // requeueAfter returns how long it takes until time alone changes what there is to do; 0 for never.
-func requeueAfter(b Object, pod *corev1.Pod, now time.Time) time.Duration {
+func requeueAfter(b Object, s *schedule, pod *corev1.Pod, now time.Time) time.Duration {
 	var soonest time.Duration
 	consider := func(at time.Time) {
 		if left := at.Sub(now); left > 0 && (soonest == 0 || left < soonest) {
 			soonest = left
 		}
 	}
+	consider(tooOldTime(b, s))
 	status := b.GetBackupStatus()
 	if next := status.Next; next != nil {
 		consider(next.Time)

@@ -3,7 +3,6 @@ package etcd
 import (
 	"cmp"
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"slices"
@@ -19,6 +18,7 @@ import (
 	ctrlclient "sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/source"
 
+	commonv1 "github.com/mainstay-operator/mainstay-operator/api/common/v1"
 	databasev1alpha1 "github.com/mainstay-operator/mainstay-operator/api/database/v1alpha1"
 	"github.com/mainstay-operator/mainstay-operator/controllers/etcd/internal/launcher"
 	"github.com/mainstay-operator/mainstay-operator/controllers/etcd/internal/membership"
@@ -105,40 +105,22 @@ func fetchIn(pod *corev1.Pod) membership.Fetch {
 		if c.Name != backup.CommandFetch || ended == nil {
 			continue
 		}
-		result := resultOf(ended)
-		if f.Attempts = c.RestartCount + 1; c.State.Terminated != nil && ended.ExitCode == 0 {
-			f.Item, f.RawSize = result.item, result.rawSize
+		result, ok := backup.ReadResult(ended.Message)
+		if f.Attempts = c.RestartCount + 1; ok && c.State.Terminated != nil && ended.ExitCode == 0 && result.Item != nil {
+			f.Item, f.RawSize = restoredItem(result.Item), result.RawSize
+			continue
 		}
-		if f.Item == nil {
-			f.Error, f.Permanent = result.problem, result.permanent
+		f.Error, f.Permanent = result.Error, result.Permanent
+		if f.Error == "" {
+			f.Error = fmt.Sprintf("its container ended with exit code %d (%s)", ended.ExitCode, untrusted.Sanitize(ended.Reason))
 		}
 	}
 	return f
 }
 
-// fetchResult is what the runner has said of a fetch.
-type fetchResult struct {
-	item      *databasev1alpha1.EtcdRestoredBackup
-	rawSize   int64
-	problem   string
-	permanent bool
-}
-
-// resultOf reads what the runner left when it ended. What the store has put into it is bounded.
-func resultOf(ended *corev1.ContainerStateTerminated) fetchResult {
-	var result backup.Result
-	if err := json.Unmarshal([]byte(ended.Message), &result); err != nil {
-		return fetchResult{problem: fmt.Sprintf("its container ended with exit code %d (%s)", ended.ExitCode, ended.Reason)}
-	}
-	if result.Error != "" || result.Item == nil {
-		return fetchResult{problem: cmp.Or(untrusted.Sanitize(result.Error), "it was not told why"), permanent: result.Permanent}
-	}
-	item := result.Item
-	if _, err := backup.ItemTime(item.Name); err != nil {
-		return fetchResult{problem: untrusted.Sanitize(err.Error()), permanent: true}
-	}
-	return fetchResult{rawSize: max(0, result.RawSize), item: &databasev1alpha1.EtcdRestoredBackup{
-		Item: item.Name, SHA256: untrusted.Sanitize(item.SHA256), Revision: item.Revision, ServerVersion: untrusted.Sanitize(item.ServerVersion)}}
+// restoredItem is what the status says of the backup that was fetched.
+func restoredItem(item *commonv1.BackupItem) *databasev1alpha1.EtcdRestoredBackup {
+	return &databasev1alpha1.EtcdRestoredBackup{Item: item.Name, SHA256: item.SHA256, Revision: item.Revision, ServerVersion: item.ServerVersion}
 }
 
 // unusableBackup says why a member could not begin with the backup that it was told to, until it has started.

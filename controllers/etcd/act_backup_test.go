@@ -41,7 +41,8 @@ func situationOf(e *databasev1alpha1.EtcdCluster) membership.Situation {
 }
 
 const (
-	fetchedItem   = `{"item":{"name":"20260102T150405Z-89abcdef","time":"2026-01-02T15:04:05Z","size":3,"sha256":"sum","revision":7,"serverVersion":"3.6.16"}}`
+	fetchedSum    = "0123456789abcdef0123456789abcdef0123456789abcdef0123456789abcdef"
+	fetchedItem   = `{"item":{"name":"20260102T150405Z-89abcdef","size":3,"sha256":"` + fetchedSum + `","revision":7,"serverVersion":"3.6.16"}}`
 	refusedBucket = `{"error":"NoSuchBucket: no bucket","permanent":true}`
 )
 
@@ -61,13 +62,13 @@ func TestWhatAFetchSays(t *testing.T) {
 	}{
 		{"nothing yet", corev1.ContainerStatus{Name: "fetch"}, membership.Fetch{}},
 		{"the backup", fetchEnded(0, fetchedItem), membership.Fetch{Attempts: 1, Item: &databasev1alpha1.EtcdRestoredBackup{
-			Item: "20260102T150405Z-89abcdef", SHA256: "sum", Revision: 7, ServerVersion: "3.6.16"}}},
+			Item: "20260102T150405Z-89abcdef", SHA256: fetchedSum, Revision: 7, ServerVersion: "3.6.16"}}},
 		{"why it failed", fetchEnded(1, refusedBucket), membership.Fetch{Attempts: 1, Error: "NoSuchBucket: no bucket", Permanent: true}},
 		{"also while it is tried again", again, membership.Fetch{Attempts: 4, Error: "NoSuchBucket: no bucket", Permanent: true}},
 		{"no result", fetchEnded(137, "killed"), membership.Fetch{Attempts: 1, Error: "its container ended with exit code 137 (Completed)"}},
-		{"a result of nothing", fetchEnded(0, "{}"), membership.Fetch{Attempts: 1, Error: "it was not told why"}},
-		{"words that are no name", fetchEnded(0, `{"item":{"name":"../../x"}}`), membership.Fetch{Attempts: 1, Permanent: true,
-			Error: `"../../x" is not the name of a backup, such as 20060102T150405Z-89abcdef`}},
+		{"a result of nothing", fetchEnded(0, "{}"), membership.Fetch{Attempts: 1, Error: "its container ended with exit code 0 (Completed)"}},
+		{"words that are no name", fetchEnded(0, `{"item":{"name":"../../x"}}`), membership.Fetch{Attempts: 1,
+			Error: "its container ended with exit code 0 (Completed)"}},
 		{"words that cannot be shown", fetchEnded(1, `{"error":"a\u0000b"}`), membership.Fetch{Attempts: 1, Error: "a?b"}},
 	} {
 		t.Run(c.name, func(t *testing.T) {

@@ -2,7 +2,6 @@ package redis
 
 import (
 	"context"
-	"encoding/json"
 	"fmt"
 
 	corev1 "k8s.io/api/core/v1"
@@ -48,7 +47,9 @@ func (r *Reconciler) sourceFromPod(pod *corev1.Pod) *topology.Source {
 			continue
 		}
 		if c.Name == backup.CommandFetch && t.ExitCode == 0 {
-			source.Item = resultOf(t.Message).item()
+			if result, ok := backup.ReadResult(t.Message); ok && result.Item != nil {
+				source.Item = result.Item.Name
+			}
 			continue
 		}
 		source.Failure, source.SinceFailure = describeEnd(c.Name, t), max(0, r.clock.Since(t.FinishedAt.Time))
@@ -63,35 +64,12 @@ func (r *Reconciler) sourceFromPod(pod *corev1.Pod) *topology.Source {
 // describeEnd tells why a container has ended, in its own words.
 func describeEnd(container string, t *corev1.ContainerStateTerminated) string {
 	if container == backup.CommandFetch {
-		if why := resultOf(t.Message).Error; why != "" {
-			return untrusted.Sanitize(why)
+		if result, ok := backup.ReadResult(t.Message); ok && result.Error != "" {
+			return result.Error
 		}
 		return fmt.Sprintf("container %s ended with code %d (%s)", container, t.ExitCode, untrusted.Sanitize(t.Reason))
 	}
 	return fmt.Sprintf("the server that reads it ended with code %d (%s): %s", t.ExitCode, untrusted.Sanitize(t.Reason), untrusted.Sanitize(t.Message))
-}
-
-// fetched is what the runner has left.
-type fetched backup.Result
-
-// resultOf reads what the runner has left; what cannot be read is nothing.
-func resultOf(message string) fetched {
-	var result fetched
-	if len(message) > backup.MaxResult || json.Unmarshal([]byte(message), &result) != nil {
-		return fetched{}
-	}
-	return result
-}
-
-// item is the name of the backup that was fetched; empty if there is none.
-func (f fetched) item() string {
-	if f.Item == nil {
-		return ""
-	}
-	if _, err := backup.ItemTime(f.Item.Name); err != nil {
-		return ""
-	}
-	return f.Item.Name
 }
 
 func (c *apiEffects) createSource(ctx context.Context) error {

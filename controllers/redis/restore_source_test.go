@@ -23,7 +23,7 @@ func ended(name string, code int32, message string) corev1.ContainerStatus {
 }
 
 func TestSourceFromPod(t *testing.T) {
-	const item = `{"item":{"name":"20260102T120000Z-89abcdef","time":null,"size":1,"sha256":"x"}}`
+	item := `{"item":{"name":"20260102T120000Z-89abcdef","size":1,"sha256":"` + strings.Repeat("a", 64) + `"}}`
 	for _, c := range []struct {
 		reason        string
 		init, main    []corev1.ContainerStatus

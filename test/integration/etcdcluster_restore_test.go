@@ -19,6 +19,9 @@ import (
 	"github.com/mainstay-operator/mainstay-operator/test/builders"
 )
 
+// dataSum is the SHA-256 of a backup's data.
+const dataSum = "0123456789abcdef0123456789abcdef0123456789abcdef0123456789abcdef"
+
 var _ = Describe("EtcdCluster from a backup", func() {
 	const item = "20260102T150405Z-89abcdef"
 	from := func() *databasev1alpha1.EtcdBootstrap {
@@ -64,19 +67,19 @@ var _ = Describe("EtcdCluster from a backup", func() {
 		Expect(admin.Create(ctx, obj)).To(Succeed())
 		fetched(ctx, obj, 1, `{"error":"NoSuchBucket: the bucket does not exist","permanent":true}`)
 		expectMessage(ctx, obj, commonv1.ConditionDegraded, "True BackupUnusable: bootstrap.backup: it cannot be fetched: NoSuchBucket")
-		fetched(ctx, obj, 0, `{"item":{"name":"`+item+`","time":"2026-01-02T15:04:05Z","size":3,"sha256":"sum","serverVersion":"3.7.3"}}`)
+		fetched(ctx, obj, 0, `{"item":{"name":"`+item+`","size":3,"sha256":"`+dataSum+`","serverVersion":"3.7.3"}}`)
 		expectMessage(ctx, obj, commonv1.ConditionDegraded, "True BackupUnusable: bootstrap.backup: "+item+" is of etcd 3.7.3")
 		var sets appsv1.StatefulSetList
 		Expect(admin.List(ctx, &sets, client.InNamespace(namespace))).To(Succeed())
 		Expect(sets.Items).To(BeEmpty())
 
-		fetched(ctx, obj, 0, `{"item":{"name":"`+item+`","time":"2026-01-02T15:04:05Z","size":3,"sha256":"sum","serverVersion":"3.6.11"}}`)
+		fetched(ctx, obj, 0, `{"item":{"name":"`+item+`","size":3,"sha256":"`+dataSum+`","serverVersion":"3.6.11"}}`)
 		expectMessage(ctx, obj, commonv1.ConditionReady, "waiting for a-0 to begin with backup "+item)
 		first := &corev1.Pod{}
 		Eventually(func(g Gomega) {
 			g.Expect(admin.Get(ctx, client.ObjectKey{Namespace: namespace, Name: "a-0"}, first)).To(Succeed())
 			g.Expect(first.Annotations["mainstay-operator.io/etcd-permit"]).To(
-				ContainSubstring(`"restore":{"url":"https://127.88.0.9:8443","item":"` + item + `","sha256":"sum"}`))
+				ContainSubstring(`"restore":{"url":"https://127.88.0.9:8443","item":"` + item + `","sha256":"` + dataSum + `"}`))
 		}).WithContext(ctx).Should(Succeed())
 		Expect(admin.List(ctx, &sets, client.InNamespace(namespace))).To(Succeed())
 		Expect(sets.Items).To(HaveLen(1))
@@ -120,8 +123,8 @@ var _ = Describe("EtcdCluster from a backup", func() {
 		expectMessage(ctx, asked, commonv1.ConditionProgressing, "True Waiting: backup of the EtcdRestore: it cannot be fetched: AccessDenied")
 		Expect(pod().UID).To(Equal(before), "a backup that cannot be fetched touches nothing")
 
-		fetched(ctx, named(namespace, source), 0, `{"item":{"name":"`+item+`","time":"2026-01-02T15:04:05Z","size":3,"sha256":"sum","serverVersion":"3.6.11"}}`)
-		Eventually(permit).WithContext(ctx).Should(ContainSubstring(`"item":"` + item + `","sha256":"sum","revisionBump":1000000000}`))
+		fetched(ctx, named(namespace, source), 0, `{"item":{"name":"`+item+`","size":3,"sha256":"`+dataSum+`","serverVersion":"3.6.11"}}`)
+		Eventually(permit).WithContext(ctx).Should(ContainSubstring(`"item":"` + item + `","sha256":"` + dataSum + `","revisionBump":1000000000}`))
 		Expect(pod().UID).NotTo(Equal(before))
 		expectMessage(ctx, asked, commonv1.ConditionProgressing, "True Restoring")
 	})

@@ -93,7 +93,7 @@ var _ = Describe("A Redis that begins with a backup", func() {
 		}).WithTimeout(time.Minute).Should(Succeed())
 		Expect(again.Spec.Containers[0].Command[0]).To(Equal("redis-server"))
 		address := playSource(ctx, again, namespace)
-		report(ctx, string(again.UID), corev1.PodRunning, 0, `{"item":{"name":"`+item+`"}}`, address)
+		report(ctx, string(again.UID), corev1.PodRunning, 0, `{"item":{"name":"`+item+`","sha256":"`+dataSum+`"}}`, address)
 		Eventually(checkCondition).WithArguments(ctx, obj, commonv1.ConditionAvailable, metav1.ConditionTrue).Should(Succeed())
 		Expect(admin.Get(ctx, client.ObjectKeyFromObject(obj), obj)).To(Succeed())
 		Expect(obj.Status.LastFailover.Reason).To(Equal(commonv1.ReasonRestored))

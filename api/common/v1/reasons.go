@@ -202,6 +202,8 @@ const (
 	ReasonBackupNotDue = "BackupNotDue"
 	// ReasonBackupRefused : the store or the server refuses, and somebody must mend that; the message has its words.
 	ReasonBackupRefused = "BackupRefused"
+	// ReasonBackupTooOld : two backups were due since the newest one was begun, and nothing else says why there is none.
+	ReasonBackupTooOld = "BackupTooOld"
 	// ReasonSourceNotReady : a backup is due, and what is to be backed up is not there or not available.
 	ReasonSourceNotReady = "SourceNotReady"
 	// ReasonClockBehind : the clock is far behind what was due already.

@@ -21,13 +21,16 @@ func TestChoice(t *testing.T) {
 		"before":                       {Choice{Before: day(3)}, "vvvv", 2, ""},
 		"before a time between":        {Choice{Before: day(3).Add(time.Second)}, "vvvv", 3, ""},
 		"before, verified":             {Choice{Before: day(3)}, "vcvv", 1, ""},
+		"of a clock that is ahead":     {Choice{}, "vv.......v", 2, ""},
+		"of just now":                  {Choice{}, "vvvvvvvvv", 9, ""},
+		"all from after now":           {Choice{}, ".........vv", 0, "there is no backup, but 2 from after now, 2026-01-09T00:00:00Z: name one"},
 		"nothing is there":             {Choice{}, "", 0, "there is no backup: check store, namespace and name"},
 		"nothing is verified":          {Choice{}, "cc", 0, "there is no verified backup, but 2 that no server"},
 		"nothing was begun before":     {Choice{Before: day(1)}, "vv", 0, "there is no backup that was begun before 2026-01-01T00:00:00Z"},
 		"nothing verified was, either": {Choice{Before: day(2)}, "cv", 0, "there is no verified backup that was begun before 2026-01-02"},
 	} {
 		t.Run(name, func(t *testing.T) {
-			got, err := c.choice.Of(history(c.history))
+			got, err := c.choice.Of(history(c.history), day(9))
 			if c.err != "" {
 				if err == nil || !strings.HasPrefix(err.Error(), c.err) || !IsPermanent(err) {
 					t.Errorf("%+v, %v", got, err)

@@ -8,6 +8,7 @@ import (
 	"io"
 	"io/fs"
 	"os"
+	"time"
 
 	"github.com/mainstay-operator/mainstay-operator/controllers/internal/backup"
 )
@@ -15,7 +16,7 @@ import (
 // fetch reads an item back from the store to the scratch volume, as it was before it was compressed, and its manifest. It refuses
 // what differs from the manifest, and what the server that is to load it cannot load.
 func (e Environment) fetch(ctx context.Context, t task) (backup.Result, error) {
-	item, err := t.find(ctx)
+	item, err := t.find(ctx, e.clock.Now())
 	if err != nil {
 		return backup.Result{}, err
 	}
@@ -42,7 +43,7 @@ func (e Environment) fetch(ctx context.Context, t task) (backup.Result, error) {
 }
 
 // find returns the item that the task names, or chooses one of the folder's.
-func (t task) find(ctx context.Context) (string, error) {
+func (t task) find(ctx context.Context, now time.Time) (string, error) {
 	if t.Item != "" {
 		_, err := backup.ItemTime(t.Item)
 		return t.Item, backup.Permanent(err)
@@ -54,7 +55,7 @@ func (t task) find(ctx context.Context) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	chosen, err := t.Choose.Of(items)
+	chosen, err := t.Choose.Of(items, now)
 	if err != nil {
 		return "", fmt.Errorf("%s: %w", t.Folder, err)
 	}

@@ -32,7 +32,7 @@ func (e Environment) finish(ctx context.Context, t task) (backup.Result, error) 
 		result.Warning = told(err)
 		return result, nil
 	}
-	left, err := t.retain(ctx, items, e.clock.Now(), &result)
+	left, err := t.retain(ctx, items, m.SourceUID, e.clock.Now(), &result)
 	result.Warning = told(err)
 	for _, item := range left {
 		if !t.describe(ctx, item, &result) {
@@ -59,14 +59,21 @@ func (e Environment) markVerified(ctx context.Context, t task) error {
 	return err
 }
 
-// retain deletes what retention does not keep, and returns what is left.
-func (t task) retain(ctx context.Context, items []backup.Item, now time.Time, result *backup.Result) (left []backup.Item, err error) {
+// retain deletes what retention does not keep, and returns what is left. source is the UID of what was backed up now.
+func (t task) retain(
+	ctx context.Context, items []backup.Item, source string, now time.Time, result *backup.Result,
+) (left []backup.Item, err error) {
 	if t.Time.Before(now) {
 		now = t.Time
 	}
 	gone := map[string]bool{}
 	for _, item := range backup.Expired(items, t.Retention, t.Verify, now) {
-		if item.Name == t.Item {
+		var spared bool
+		if spared, err = t.spares(ctx, items, item, source); err != nil {
+			err = fmt.Errorf("reading what retention does not keep: %w", err)
+			break
+		}
+		if spared || item.Name == t.Item {
 			continue
 		}
 		gone[item.Name] = true // even if it fails half-way: its manifest goes first
@@ -82,6 +89,39 @@ func (t task) retain(ctx context.Context, items []backup.Item, now time.Time, re
 		}
 	}
 	return left, err
+}
+
+// spares reports whether an item is the last of a former source: one of the same name, which is gone. What took its place may be
+// empty, and its backups must not push out the last one with data.
+func (t task) spares(ctx context.Context, items []backup.Item, item backup.Item, source string) (bool, error) {
+	counts := func(item backup.Item) bool { return item.Complete && (item.Verified || !t.Verify) }
+	if !counts(item) {
+		return false, nil
+	}
+	own, err := t.sourceOf(ctx, item)
+	if err != nil || own == "" || own == source {
+		return false, err
+	}
+	var next backup.Item
+	for _, newer := range items { // from the newest on
+		if newer.Name == item.Name {
+			break
+		}
+		if counts(newer) {
+			next = newer
+		}
+	}
+	following, err := t.sourceOf(ctx, next)
+	return following != own, err
+}
+
+// sourceOf returns the UID of what an item was made of. It is empty if the item's manifest cannot be read, and never will be.
+func (t task) sourceOf(ctx context.Context, item backup.Item) (string, error) {
+	m, err := t.readManifest(ctx, item.Name)
+	if backup.IsPermanent(err) {
+		return "", nil
+	}
+	return m.SourceUID, err
 }
 
 // maxItems is how many a status has.

@@ -6,11 +6,9 @@ import (
 	"slices"
 	"strings"
 
-	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	commonv1 "github.com/mainstay-operator/mainstay-operator/api/common/v1"
-	"github.com/mainstay-operator/mainstay-operator/controllers/internal/backup"
 	"github.com/mainstay-operator/mainstay-operator/controllers/internal/untrusted"
 )
 
@@ -26,27 +24,28 @@ const (
 	maxVersion = 32
 )
 
-// readResult reads what a container of the runner has left; ok is false if that is no Result.
-func readResult(ended *corev1.ContainerStateTerminated) (result backup.Result, ok bool) {
-	if len(ended.Message) > backup.MaxResult || json.Unmarshal([]byte(ended.Message), &result) != nil {
-		return backup.Result{}, false
+// ReadResult reads the termination message of a container of the runner; ok is false if it is no Result. What it returns may be
+// shown, and fits into a status.
+func ReadResult(message string) (result Result, ok bool) {
+	if len(message) > MaxResult || json.Unmarshal([]byte(message), &result) != nil {
+		return Result{}, false
 	}
 	result.Error, result.Warning = untrusted.Sanitize(result.Error), untrusted.Sanitize(result.Warning)
 	if result.Item != nil {
 		item, fit := fitItem(*result.Item)
 		if !fit {
-			return backup.Result{}, false
+			return Result{}, false
 		}
 		result.Item = &item
 	}
-	result.Items = fitItems(result.Items)
-	result.Deleted = max(0, result.Deleted)
+	result.Items = FitItems(result.Items)
+	result.Deleted, result.RawSize = max(0, result.Deleted), max(0, result.RawSize)
 	return result, true
 }
 
 // fitItem returns an item as a status may hold it; fit is false where there is no such.
 func fitItem(item commonv1.BackupItem) (_ commonv1.BackupItem, fit bool) {
-	begun, err := backup.ItemTime(item.Name)
+	begun, err := ItemTime(item.Name)
 	_, notHex := hex.DecodeString(item.SHA256)
 	if err != nil || notHex != nil || len(item.SHA256) != sha256Digits || item.Size < 0 || item.Revision < 0 || item.Offset < 0 {
 		return commonv1.BackupItem{}, false
@@ -56,8 +55,8 @@ func fitItem(item commonv1.BackupItem) (_ commonv1.BackupItem, fit bool) {
 	return item, true
 }
 
-// fitItems drops what a status may not hold, and sorts the rest, the newest first.
-func fitItems(items []commonv1.BackupItem) []commonv1.BackupItem {
+// FitItems drops what a status may not hold, and sorts the rest, the newest first.
+func FitItems(items []commonv1.BackupItem) []commonv1.BackupItem {
 	kept := make([]commonv1.BackupItem, 0, min(len(items), maxItems))
 	for _, item := range items {
 		known := slices.ContainsFunc(kept, func(k commonv1.BackupItem) bool { return k.Name == item.Name })

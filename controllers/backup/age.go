@@ -1,0 +1,62 @@
+package backup
+
+import (
+	"time"
+
+	"k8s.io/utils/ptr"
+
+	commonv1 "github.com/mainstay-operator/mainstay-operator/api/common/v1"
+)
+
+// verifies reports whether only verified backups count.
+func verifies(b Object) bool { return ptr.Deref(b.GetBackupOptions().Verify, true) }
+
+// newest is the newest backup that counts: with verify, the newest verified one. It is nil if there is none.
+func newest(b Object) *commonv1.BackupItem {
+	if verifies(b) {
+		return b.GetBackupStatus().LastVerified
+	}
+	return b.GetBackupStatus().Last
+}
+
+// tooOldTime is the second time that is due by the schedule after the newest backup was begun. The first may be late, up to the
+// second; from then on somebody should look. It is zero if there is no such time.
+func tooOldTime(b Object, s *schedule) time.Time {
+	if s == nil {
+		return time.Time{}
+	}
+	since := b.GetCreationTimestamp().Time
+	if item := newest(b); item != nil {
+		since = item.Time.Time
+	}
+	first := s.next(since)
+	if first.IsZero() {
+		return time.Time{}
+	}
+	return s.next(first)
+}
+
+func isTooOld(b Object, s *schedule, now time.Time) bool {
+	at := tooOldTime(b, s)
+	return !at.IsZero() && !now.Before(at)
+}
+
+// tooOldMessage says how old the newest backup is, and what holds the next one back. why says what it waits for, if it waits.
+func tooOldMessage(b Object, why string) string {
+	kind := "backup"
+	if verifies(b) {
+		kind = "verified backup"
+	}
+	message := "there is no " + kind + " yet, and two were due since the object was made"
+	if item := newest(b); item != nil {
+		message = "the newest " + kind + " is of " + shortTime(item.Time.Time) + ", and two were due since then"
+	}
+	run := b.GetBackupStatus().Run
+	switch {
+	case b.GetBackupOptions().Suspend:
+		return message + ": spec.suspend is true"
+	case why == "" && isUnderWay(run):
+		return message + because(run.Message)
+	}
+	return message + because(why)
+}
