@@ -4,19 +4,15 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"net"
 	"net/http"
-	"strconv"
 	"strings"
 	"time"
 
-	"github.com/redis/go-redis/v9"
 	corev1 "k8s.io/api/core/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	appv1 "github.com/mainstay-operator/mainstay-operator/api/app/v1"
 	cachev1alpha1 "github.com/mainstay-operator/mainstay-operator/api/cache/v1alpha1"
-	databasev1alpha1 "github.com/mainstay-operator/mainstay-operator/api/database/v1alpha1"
 	egov1 "github.com/mainstay-operator/mainstay-operator/api/ego/v1"
 	"github.com/mainstay-operator/mainstay-operator/test/samples"
 	"github.com/mainstay-operator/mainstay-operator/test/traffic"
@@ -30,15 +26,6 @@ const (
 
 	proofKey = "mainstay-demo"
 )
-
-// prover talks to what the samples have become.
-type prover struct {
-	client.Client
-	// services reaches a Service's own address, nodes its node port, and way is
-	// how the latter is done.
-	services, nodes traffic.Network
-	way             string
-}
 
 // checkSamples shows one line for each sample: real traffic to real processes.
 func (d *demo) checkSamples(ctx context.Context) error {
@@ -71,19 +58,6 @@ func (d *demo) checkSamples(ctx context.Context) error {
 		done(began, "%-11s  %-16s %s", obj.GetKind(), obj.GetName(), words)
 	}
 	return nil
-}
-
-// prover uses the way into the cluster that there is from this machine.
-func (d *demo) prover() (prover, error) {
-	c, config, err := d.connect()
-	if err != nil {
-		return prover{}, err
-	}
-	if d.local {
-		return prover{c, traffic.ByClusterIP(c), traffic.ByNodePort(c), "node port"}, nil
-	}
-	forwarded, err := traffic.Forwarded(config)
-	return prover{c, forwarded, forwarded, "port-forward"}, err
 }
 
 // web asks for the root page, through the node port where there is one.
@@ -147,27 +121,16 @@ func (p prover) command(ctx context.Context, key client.ObjectKey) (string, erro
 
 // replication writes on the master and reads from the replicas.
 func (p prover) replication(ctx context.Context, key client.ObjectKey) (string, error) {
-	var set cachev1alpha1.Redis
-	if err := p.Get(ctx, key, &set); err != nil {
+	set, connect, err := p.dialRedis(ctx, key)
+	if err != nil {
 		return "", err
 	}
-	if set.Status.Binding == nil {
-		return "", errors.New("it has no credentials yet")
-	}
-	var login corev1.Secret
-	if err := p.Get(ctx, client.ObjectKey{Namespace: key.Namespace, Name: set.Status.Binding.Name}, &login); err != nil {
-		return "", err
-	}
-	connect := func(address string) (*redis.Client, error) {
-		to, err := endpoint(key, address)
-		return traffic.Redis(p.services, to, string(login.Data["username"]), string(login.Data["password"])), err
-	}
-	master, err := connect(set.Status.Endpoint)
+	master, err := connect(set.Endpoint)
 	if err != nil {
 		return "", err
 	}
 	defer master.Close() //nolint:errcheck // the talk is over
-	replicas, err := connect(set.Status.ReadEndpoint)
+	replicas, err := connect(set.ReadEndpoint)
 	if err != nil {
 		return "", err
 	}
@@ -183,20 +146,12 @@ func (p prover) replication(ctx context.Context, key client.ObjectKey) (string, 
 		}
 		return err
 	})
-	return fmt.Sprintf("wrote %s=%s on %s, read it from %s", proofKey, value, set.Status.Endpoint, set.Status.ReadEndpoint), err
+	return fmt.Sprintf("wrote %s=%s on %s, read it from %s", proofKey, value, set.Endpoint, set.ReadEndpoint), err
 }
 
 // keys puts a key and gets it through the client Service.
 func (p prover) keys(ctx context.Context, key client.ObjectKey) (string, error) {
-	var cluster databasev1alpha1.EtcdCluster
-	if err := p.Get(ctx, key, &cluster); err != nil {
-		return "", err
-	}
-	to, err := endpoint(key, cluster.Status.Endpoint)
-	if err != nil {
-		return "", err
-	}
-	etcd, err := traffic.Etcd(p.services, to, nil, "", "")
+	cluster, etcd, err := p.dialEtcd(ctx, key)
 	if err != nil {
 		return "", err
 	}
@@ -213,16 +168,5 @@ func (p prover) keys(ctx context.Context, key client.ObjectKey) (string, error) 
 	if len(got.Kvs) != 1 || string(got.Kvs[0].Value) != value {
 		return "", fmt.Errorf("got %v, not the %q that was put", got.Kvs, value)
 	}
-	return fmt.Sprintf("put and got %s=%s through %s, revision %d, leader %s", proofKey, value, cluster.Status.Endpoint, put.Header.Revision, cluster.Status.Leader), nil
-}
-
-// endpoint splits the host:port of a status; the host begins with the Service's name.
-func endpoint(key client.ObjectKey, address string) (traffic.Service, error) {
-	host, text, err := net.SplitHostPort(address)
-	if err != nil {
-		return traffic.Service{}, fmt.Errorf("status.endpoint: %w", err)
-	}
-	port, err := strconv.ParseInt(text, 10, 32)
-	name, _, _ := strings.Cut(host, ".")
-	return traffic.Service{Namespace: key.Namespace, Name: name, Port: int32(port)}, err
+	return fmt.Sprintf("put and got %s=%s through %s, revision %d, leader %s", proofKey, value, cluster.Endpoint, put.Header.Revision, cluster.Leader), nil
 }

@@ -57,6 +57,29 @@ func TestEndpoint(t *testing.T) {
 	}
 }
 
+// Only the value of before the backup will do, and no wait makes it of another.
+func TestWhatIsRestoredHoldsWhatWasBackedUp(t *testing.T) {
+	for name, test := range map[string]struct {
+		read string
+		fine bool
+	}{
+		"the value of before": {"before", true}, "a later value": {"after", false}, "nothing": {"", false},
+	} {
+		t.Run(name, func(t *testing.T) {
+			asked := 0
+			r := restored{kind: "Redis", name: "again", read: func(context.Context, client.ObjectKey) (string, error) {
+				if asked++; asked == 1 {
+					return "", errors.New("connection refused")
+				}
+				return test.read, nil
+			}}
+			if err := r.holds(t.Context(), "before"); (err == nil) != test.fine || asked != 2 {
+				t.Errorf("asked %d times: %v", asked, err)
+			}
+		})
+	}
+}
+
 func TestFailureNamesStepCauseAndLog(t *testing.T) {
 	cause := errors.New("no such image")
 	later := false

@@ -17,10 +17,10 @@ import (
 
 const usage = `usage: go run ./hack/demo [COMMAND]
 
-  (none)      make a cluster, deploy the operator, apply the samples, prove that they run
+  (none)      make a cluster, deploy the operator, apply the samples, prove that they run and that backups bring data back
   deploy      build and deploy the operator on a cluster that is up
   olm-up      run Operator Lifecycle Manager on the local cluster
-  olm         have it install the operator from a catalog, apply the samples, prove that they run
+  olm         have it install the operator from a catalog, apply the samples, prove the same
   run-bundle  run the bundle by operator-sdk, have its scorecard judge it, and clean up
   undeploy    remove the operator's objects, then the operator
   down        remove the demo: the whole local cluster, or what it put on an existing one
@@ -48,6 +48,7 @@ func run(ctx context.Context, args []string) error {
 	operator := step{"operator", d.deploy, d.operatorLogs}
 	samples := step{"samples", d.applySamples, d.operatorLogs}
 	proof := step{"proof", d.checkSamples, d.operatorLogs}
+	restore := step{"backup and restore", d.checkRestore, d.operatorLogs}
 	olm := step{"OLM", d.olmUp, d.olmLogs}
 	subscribed := step{"operator from the catalog", d.subscribe, d.olmLogs}
 	bundle := step{"operator-sdk run bundle", d.runBundle, d.olmLogs}
@@ -56,7 +57,7 @@ func run(ctx context.Context, args []string) error {
 
 	switch command := strings.Join(args, " "); {
 	case command == "":
-		if err := runSteps(ctx, clusterUp, operator, samples, proof); err != nil {
+		if err := runSteps(ctx, clusterUp, operator, samples, proof, restore); err != nil {
 			return err
 		}
 		return d.printSummary(ctx)
@@ -65,7 +66,7 @@ func run(ctx context.Context, args []string) error {
 	case command == "olm-up":
 		return runSteps(ctx, clusterUp, olm)
 	case command == "olm":
-		return runSteps(ctx, clusterUp, olm, subscribed, samples, proof)
+		return runSteps(ctx, clusterUp, olm, subscribed, samples, proof, restore)
 	case command == "run-bundle":
 		return runSteps(ctx, clusterUp, olm, bundle)
 	case command == "undeploy":

@@ -36,6 +36,11 @@ func (d *demo) applySamples(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
+	return follow(ctx, c, began, objects)
+}
+
+// follow tells of each object once it is what its spec asks for, and ends when all are.
+func follow(ctx context.Context, c client.Client, began time.Time, objects []*unstructured.Unstructured) error {
 	pending := objects
 	return poll(ctx, samplesLimit, func(ctx context.Context) error {
 		var left []*unstructured.Unstructured

@@ -3,6 +3,7 @@
 package samples
 
 import (
+	"cmp"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -57,20 +58,24 @@ const (
 )
 
 // PhaseOf tells an object's phase, and the words for it: for what runs, its
-// condition Ready of this very generation; for what runs once, its process state.
+// condition Ready of this very generation; for what runs once, its process
+// state, or whether it is complete.
 func PhaseOf(obj *unstructured.Unstructured) (Phase, string) {
 	conditions := conditions(obj)
 	prosta, _, _ := unstructured.NestedString(obj.Object, "status", "prosta")
 	switch {
 	case meta.IsStatusConditionTrue(conditions, commonv1.ConditionFailed):
-		return Failed, prosta + ": " + meta.FindStatusCondition(conditions, commonv1.ConditionFailed).Message
+		return Failed, cmp.Or(prosta, commonv1.ConditionFailed) + ": " + meta.FindStatusCondition(conditions, commonv1.ConditionFailed).Message
 	case meta.IsStatusConditionTrue(conditions, commonv1.ConditionComplete):
-		return Ready, prosta
+		return Ready, cmp.Or(prosta, commonv1.ConditionComplete)
 	case prosta != "":
 		return Pending, prosta
 	}
 	ready := meta.FindStatusCondition(conditions, commonv1.ConditionReady)
+	progressing := meta.FindStatusCondition(conditions, commonv1.ConditionProgressing)
 	switch {
+	case ready == nil && progressing != nil: // of what is never ready, but complete in the end
+		return Pending, fmt.Sprintf("%s: %s", progressing.Reason, progressing.Message)
 	case ready == nil || ready.ObservedGeneration != obj.GetGeneration():
 		return Pending, "not looked at yet"
 	case ready.Status == metav1.ConditionTrue:

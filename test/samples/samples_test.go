@@ -50,6 +50,18 @@ func TestProgress(t *testing.T) {
 			object: "{metadata: {generation: 1}, status: {prosta: Succeeded, conditions: [{type: Complete, status: 'True'}]}}",
 			fate:   Ready, words: "Succeeded",
 		},
+		"a restore under way": {
+			object: "{metadata: {generation: 1}, status: {conditions: [{type: Progressing, status: 'True', reason: Waiting, message: for the backup}]}}",
+			fate:   Pending, words: "Waiting: for the backup",
+		},
+		"a backup that is made": {
+			object: "{metadata: {generation: 1}, status: {conditions: [{type: Ready, status: 'True', observedGeneration: 1}, {type: Complete, status: 'True'}]}}",
+			fate:   Ready, words: "Complete",
+		},
+		"a backup that is not made": {
+			object: "{metadata: {generation: 1}, status: {conditions: [{type: Failed, status: 'True', message: no such bucket}]}}",
+			fate:   Failed, words: "Failed: no such bucket",
+		},
 		"has failed": {
 			object: "{metadata: {generation: 1}, status: {prosta: TimedOut, conditions: [{type: Failed, status: 'True', message: after 10s}]}}",
 			fate:   Failed, words: "TimedOut: after 10s",
