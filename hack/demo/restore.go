@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"strings"
 	"time"
 
 	"github.com/redis/go-redis/v9"
@@ -34,6 +35,15 @@ const (
 	restoreKey = "mainstay-demo-restore"
 )
 
+// restoreKinds are those of what this step makes. They are not named by their category: kubectl may remember one without the newest.
+var restoreKinds = []string{
+	"etcdrestores.database.mainstay-operator.io", "etcdclusters.database.mainstay-operator.io", "redis.cache.mainstay-operator.io",
+	"etcdbackups.database.mainstay-operator.io", "redisbackups.cache.mainstay-operator.io", claims,
+}
+
+// claims are what the backups are on.
+const claims = "persistentvolumeclaims"
+
 // restored is an object made from a backup of a sample, and how one key of either is written and read.
 type restored struct {
 	kind, sample, name string
@@ -49,7 +59,7 @@ func (d *demo) checkRestore(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	if err := d.removeRestored(ctx); err != nil {
+	if err := d.removeRestored(ctx, restoreKinds...); err != nil {
 		return err
 	}
 	ofEtcd := commonv1.BackupReference{Name: etcdBackup, Store: builders.Volume(etcdBackup)}
@@ -89,7 +99,7 @@ func (d *demo) checkRestore(ctx context.Context) error {
 	if err := keys.holds(ctx, before); err != nil {
 		return err
 	}
-	return d.removeRestored(ctx)
+	return d.removeRestored(ctx, restoreKinds...)
 }
 
 func newClaim(name string) *corev1.PersistentVolumeClaim {
@@ -234,10 +244,10 @@ func (p prover) dialMaster(ctx context.Context, key client.ObjectKey) (*redis.Cl
 	return connect(set.Endpoint)
 }
 
-// removeRestored removes all that this step makes.
-func (d *demo) removeRestored(ctx context.Context) error {
+// removeRestored removes what this step has made of those kinds.
+func (d *demo) removeRestored(ctx context.Context, kinds ...string) error {
 	began := time.Now()
-	removed, err := d.output(ctx, "", "kubectl", "delete", "mainstay,persistentvolumeclaims",
+	removed, err := d.output(ctx, "", "kubectl", "delete", strings.Join(kinds, ","),
 		"--namespace="+samplesNamespace, "--selector="+restoreLabel, "--timeout="+removalLimit.String())
 	if err == nil && removed != "" {
 		done(began, "the backups and what was made from them are removed")

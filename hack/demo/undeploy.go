@@ -31,7 +31,7 @@ func (d *demo) undeploy(ctx context.Context) error {
 		if err := d.released(ctx); err != nil {
 			return err
 		}
-		if err := d.removeRestored(ctx); err != nil { // the claims of a run that failed
+		if err := d.removeRestored(ctx, claims); err != nil { // of a run that failed
 			return err
 		}
 		done(began, "objects of all kinds removed")
