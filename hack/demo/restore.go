@@ -7,7 +7,6 @@ import (
 	"strings"
 	"time"
 
-	"github.com/redis/go-redis/v9"
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/resource"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -31,8 +30,8 @@ const (
 
 	// restoreLabel is on all that this step makes: it is removed in the end, and what a failed run has left before the next one.
 	restoreLabel = "mainstay-operator.io/demo-restore"
-
-	restoreKey = "mainstay-demo-restore"
+	// claims are what the backups are on.
+	claims = "persistentvolumeclaims"
 )
 
 // restoreKinds are those of what this step makes. They are not named by their category: kubectl may remember one without the newest.
@@ -40,9 +39,6 @@ var restoreKinds = []string{
 	"etcdrestores.database.mainstay-operator.io", "etcdclusters.database.mainstay-operator.io", "redis.cache.mainstay-operator.io",
 	"etcdbackups.database.mainstay-operator.io", "redisbackups.cache.mainstay-operator.io", claims,
 }
-
-// claims are what the backups are on.
-const claims = "persistentvolumeclaims"
 
 // restored is an object made from a backup of a sample, and how one key of either is written and read.
 type restored struct {
@@ -77,7 +73,7 @@ func (d *demo) checkRestore(ctx context.Context) error {
 			newClaim(redisBackup), builders.RedisBackup(redisBackup, redisSample, ofRedis.Store).Build()}},
 		{after, []client.Object{newEtcd(ofEtcd), newRedis(ofRedis)}},
 	} {
-		if err := errors.Join(keys.writeTo(ctx, etcdSample, s.written), cache.writeTo(ctx, redisSample, s.written)); err != nil {
+		if err := errors.Join(keys.writeTo(ctx, keys.sample, s.written), cache.writeTo(ctx, cache.sample, s.written)); err != nil {
 			return err
 		}
 		if err := p.createAndFollow(ctx, s.objects...); err != nil {
@@ -89,7 +85,7 @@ func (d *demo) checkRestore(ctx context.Context) error {
 			return err
 		}
 	}
-	if err := keys.writeTo(ctx, etcdRestored, after); err != nil {
+	if err := keys.writeTo(ctx, keys.name, after); err != nil {
 		return err
 	}
 	if err := p.createAndFollow(ctx, &databasev1alpha1.EtcdRestore{ObjectMeta: metav1.ObjectMeta{Name: etcdBackup},
@@ -160,10 +156,11 @@ func (r restored) writeTo(ctx context.Context, name, value string) error {
 	return nil
 }
 
-// holds shows that the key has the value that the backup has. Another one does not get better by waiting.
+// holds shows that the key has the value that the backup has. Another one does not get better by waiting; no answer may, as the
+// server has just begun.
 func (r restored) holds(ctx context.Context, value string) error {
 	began := time.Now()
-	err := poll(ctx, proofLimit, func(ctx context.Context) error {
+	err := poll(ctx, samplesLimit, func(ctx context.Context) error {
 		attempt, cancel := context.WithTimeout(ctx, talkLimit)
 		defer cancel()
 		read, err := r.read(attempt, client.ObjectKey{Namespace: samplesNamespace, Name: r.name})
@@ -177,71 +174,6 @@ func (r restored) holds(ctx context.Context, value string) error {
 	}
 	done(began, "%-11s  %-16s %s=%q, as %s had it", r.kind, r.name, restoreKey, value, r.sample)
 	return nil
-}
-
-func (p prover) putKey(ctx context.Context, key client.ObjectKey, value string) error {
-	_, etcd, err := p.dialEtcd(ctx, key)
-	if err != nil {
-		return err
-	}
-	defer etcd.Close() //nolint:errcheck // the talk is over
-	_, err = etcd.Put(ctx, restoreKey, value)
-	return err
-}
-
-// getKey is empty where there is no such key.
-func (p prover) getKey(ctx context.Context, key client.ObjectKey) (string, error) {
-	_, etcd, err := p.dialEtcd(ctx, key)
-	if err != nil {
-		return "", err
-	}
-	defer etcd.Close() //nolint:errcheck // the talk is over
-	got, err := etcd.Get(ctx, restoreKey)
-	if err != nil || len(got.Kvs) == 0 {
-		return "", err
-	}
-	return string(got.Kvs[0].Value), nil
-}
-
-// setKey has a replica confirm the write: what is confirmed is in the next backup.
-func (p prover) setKey(ctx context.Context, key client.ObjectKey, value string) error {
-	master, err := p.dialMaster(ctx, key)
-	if err != nil {
-		return err
-	}
-	defer master.Close() //nolint:errcheck // the talk is over
-	one := master.Conn() // WAIT speaks of the writes of its own connection
-	defer one.Close()    //nolint:errcheck // the talk is over
-	if err := one.Set(ctx, restoreKey, value, 0).Err(); err != nil {
-		return err
-	}
-	confirmed, err := one.Wait(ctx, 1, talkLimit/2).Result()
-	if err == nil && confirmed == 0 {
-		err = errors.New("no replica confirms the write")
-	}
-	return err
-}
-
-// readKey is empty where there is no such key.
-func (p prover) readKey(ctx context.Context, key client.ObjectKey) (string, error) {
-	master, err := p.dialMaster(ctx, key)
-	if err != nil {
-		return "", err
-	}
-	defer master.Close() //nolint:errcheck // the talk is over
-	value, err := master.Get(ctx, restoreKey).Result()
-	if errors.Is(err, redis.Nil) {
-		err = nil
-	}
-	return value, err
-}
-
-func (p prover) dialMaster(ctx context.Context, key client.ObjectKey) (*redis.Client, error) {
-	set, connect, err := p.dialRedis(ctx, key)
-	if err != nil {
-		return nil, err
-	}
-	return connect(set.Endpoint)
 }
 
 // removeRestored removes what this step has made of those kinds.
