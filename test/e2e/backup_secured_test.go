@@ -1,30 +1,83 @@
 package e2e
 
 import (
+	"context"
 	"crypto/x509"
 
 	. "github.com/onsi/ginkgo/v2"
 	. "github.com/onsi/gomega"
+	clientv3 "go.etcd.io/etcd/client/v3"
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	cachev1alpha1 "github.com/mainstay-operator/mainstay-operator/api/cache/v1alpha1"
 	commonv1 "github.com/mainstay-operator/mainstay-operator/api/common/v1"
+	databasev1alpha1 "github.com/mainstay-operator/mainstay-operator/api/database/v1alpha1"
 	"github.com/mainstay-operator/mainstay-operator/test/authority"
 	"github.com/mainstay-operator/mainstay-operator/test/builders"
+	"github.com/mainstay-operator/mainstay-operator/test/cluster"
+	"github.com/mainstay-operator/mainstay-operator/test/traffic"
 )
 
-var _ = Describe("A Valkey that speaks TLS alone", func() {
-	It("is backed up, and a new one of another authority begins with the backup", func(ctx SpecContext) {
+// certify makes a Secret with a certificate of an authority of its own, for the Service of that name and another one.
+func certify(ctx context.Context, name, other string) *corev1.Secret {
+	GinkgoHelper()
+	made := &corev1.Secret{ObjectMeta: metav1.ObjectMeta{Name: name + "-tls"}}
+	made.Data = authority.New(name).Issue(name+"."+namespace+".svc", func(c *x509.Certificate) {
+		c.DNSNames = append(c.DNSNames, other+"."+namespace+".svc")
+	})
+	create(ctx, made)
+	return made
+}
+
+var _ = Describe("What is behind certificates is backed up, and a new one of another authority begins with it:", func() {
+	It("an etcd 3.5 that asks for a login, and one of 3.6", Label(faults), func(ctx SpecContext) {
+		Expect(cluster.Provide(ctx, "etcd-images")).To(Succeed())
+		claim(ctx, "backups")
+		store := builders.Volume("backups")
+		secure := func(name, version string) *builders.EtcdClusterBuilder {
+			create(ctx, &corev1.Secret{ObjectMeta: metav1.ObjectMeta{Name: name + "-password"}, StringData: map[string]string{"password": "of " + name}})
+			certificate := certify(ctx, name, "*."+name+"-headless")
+			return builders.EtcdCluster(name).Version(version).Size(1).Auth(name+"-password").TLS(certificate.Name, databasev1alpha1.EtcdClientAuthRequired)
+		}
+		dial := func(name string) *clientv3.Client {
+			binding, certificate := secretOf(ctx, name+"-binding").Data, secretOf(ctx, name+"-tls").Data
+			var etcd *clientv3.Client
+			Eventually(func() (err error) { // kube-proxy takes up to a second to open the Service
+				etcd, err = traffic.Etcd(network, traffic.Service{Namespace: namespace, Name: name, Port: etcdPort},
+					showing(certificate["ca.crt"], name, certificate), string(binding["username"]), string(binding["password"]))
+				return err
+			}).WithContext(ctx).Should(Succeed())
+			DeferCleanup(etcd.Close)
+			return etcd
+		}
+		e := secure("keys", "3.5").Build()
+		create(ctx, e)
+		eventuallyReady(ctx, e)
+		eventually(ctx, e, commonv1.ConditionCredentialsInSync, metav1.ConditionTrue)
+		w := puttingBy(ctx, dial(e.Name))
+		confirmed := w.confirmed()
+		b := builders.EtcdBackup("nightly", e.Name, store).Build()
+		create(ctx, b)
+		eventually(ctx, b, commonv1.ConditionComplete, metav1.ConditionTrue)
+		Expect(b.Status.LastVerified).To(HaveValue(HaveField("ServerVersion", HavePrefix("3.5."))))
+
+		again := secure("again", "3.6").With(func(s *databasev1alpha1.EtcdClusterSpec) {
+			s.Bootstrap = &databasev1alpha1.EtcdBootstrap{Backup: commonv1.BackupReference{Store: store, Name: b.Name}}
+		}).Build()
+		create(ctx, again)
+		eventuallyReady(ctx, again)
+		eventually(ctx, again, commonv1.ConditionCredentialsInSync, metav1.ConditionTrue)
+		restored := etcdKeys(ctx, dial(again.Name))
+		Expect(missing(confirmed, restored)).To(BeEmpty(), "of %d confirmed before the backup", len(confirmed))
+		Expect(missing(restored, w.attempted())).To(BeEmpty(), "nobody wrote it")
+	})
+
+	It("a Valkey", func(ctx SpecContext) {
 		claim(ctx, "backups")
 		store := builders.Volume("backups")
 		secure := func(name string) *builders.RedisBuilder {
-			certificate := &corev1.Secret{ObjectMeta: metav1.ObjectMeta{Name: name + "-tls"}}
-			certificate.Data = authority.New(name).Issue(name+"."+namespace+".svc", func(c *x509.Certificate) {
-				c.DNSNames = append(c.DNSNames, name+"-replicas."+namespace+".svc")
-			})
-			create(ctx, certificate)
-			return builders.Redis(name).Valkey().TLS(certificate.Name, "")
+			return builders.Redis(name).Valkey().TLS(certify(ctx, name, name+"-replicas").Name, "")
 		}
 		r := secure("data").Size(2).Build()
 		create(ctx, r)
