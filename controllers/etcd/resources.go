@@ -1,8 +1,6 @@
 package etcd
 
 import (
-	"fmt"
-
 	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
 	policyv1 "k8s.io/api/policy/v1"
@@ -10,15 +8,11 @@ import (
 	"k8s.io/apimachinery/pkg/util/intstr"
 	appsv1ac "k8s.io/client-go/applyconfigurations/apps/v1"
 	corev1ac "k8s.io/client-go/applyconfigurations/core/v1"
-	networkingv1ac "k8s.io/client-go/applyconfigurations/networking/v1"
-
-	networkingv1 "k8s.io/api/networking/v1"
 
 	commonv1 "github.com/mainstay-operator/mainstay-operator/api/common/v1"
 	databasev1alpha1 "github.com/mainstay-operator/mainstay-operator/api/database/v1alpha1"
 	"github.com/mainstay-operator/mainstay-operator/controllers/etcd/internal/launcher"
 	"github.com/mainstay-operator/mainstay-operator/controllers/etcd/internal/membership"
-	"github.com/mainstay-operator/mainstay-operator/controllers/etcd/internal/wire"
 	"github.com/mainstay-operator/mainstay-operator/controllers/internal/converge"
 	"github.com/mainstay-operator/mainstay-operator/controllers/internal/parts"
 	"github.com/mainstay-operator/mainstay-operator/controllers/internal/pki"
@@ -148,107 +142,6 @@ func statefulSet(e *databasev1alpha1.EtcdCluster, c childInputs) *appsv1ac.State
 	return appsv1ac.StatefulSet(e.Name, "").WithLabels(parts.Labels(appName, e.Name)).WithSpec(spec)
 }
 
-// launcherInstaller copies the program into the pod that starts etcd when the operator allows it.
-func launcherInstaller(e *databasev1alpha1.EtcdCluster, c childInputs) *corev1ac.ContainerApplyConfiguration {
-	return parts.Container("launcher", c.launcherImage, e.Spec.PodOptions).
-		WithCommand("/"+launcher.ProgramFile, launcher.InstallCommand, launcher.ProgramDir).
-		WithSecurityContext(parts.RestrictedContainer()).
-		WithVolumeMounts(corev1ac.VolumeMount().WithName("program").WithMountPath(launcher.ProgramDir))
-}
-
-func container(e *databasev1alpha1.EtcdCluster, c childInputs) *corev1ac.ContainerApplyConfiguration {
-	field := func(name, path string) *corev1ac.EnvVarApplyConfiguration {
-		return corev1ac.EnvVar().WithName(name).WithValueFrom(corev1ac.EnvVarSource().WithFieldRef(corev1ac.ObjectFieldSelector().WithFieldPath(path)))
-	}
-	port := func(name string, number int32) *corev1ac.ContainerPortApplyConfiguration {
-		return corev1ac.ContainerPort().WithName(name).WithContainerPort(number).WithProtocol(corev1.ProtocolTCP)
-	}
-	probe := func(path string) *corev1ac.ProbeApplyConfiguration {
-		return corev1ac.Probe().WithHTTPGet(corev1ac.HTTPGetAction().WithPath(path).WithPort(intstr.FromString(metricsPort)).WithScheme(corev1.URISchemeHTTP))
-	}
-	return parts.Container(appName, c.image, e.Spec.PodOptions).
-		WithCommand(launcher.ProgramDir+"/"+launcher.ProgramFile, launcher.StartCommand).
-		WithArgs(arguments(e, c)...).
-		WithEnv(field("POD_NAME", "metadata.name"), field(launcher.PodUIDEnv, "metadata.uid")).
-		WithPorts(port(clientPort, wire.ClientPort), port(peerPort, wire.PeerPort), port(metricsPort, wire.MetricsPort)).
-		WithResources(parts.ToApplyConfig[corev1ac.ResourceRequirementsApplyConfiguration](e.Spec.Resources)).
-		WithSecurityContext(parts.RestrictedContainer()).
-		WithVolumeMounts(
-			corev1ac.VolumeMount().WithName(dataVolume).WithMountPath(launcher.DataDir),
-			corev1ac.VolumeMount().WithName("program").WithMountPath(launcher.ProgramDir),
-			corev1ac.VolumeMount().WithName("permit").WithMountPath(launcher.PermitDir).WithReadOnly(true),
-			corev1ac.VolumeMount().WithName("peers").WithMountPath(peersDir).WithReadOnly(true)).
-		// A leader that is asked to go serves on until another leads.
-		WithLifecycle(corev1ac.Lifecycle().WithPreStop(corev1ac.LifecycleHandler().WithExec(corev1ac.ExecAction().WithCommand(
-			launcher.ProgramDir+"/"+launcher.ProgramFile, launcher.HandoverCommand, fmt.Sprintf("%ds", parts.PreStopSeconds(e.Spec.PodOptions)))))).
-		// A pod may wait for its start for as long as it takes, and a member without a majority is not restarted for it.
-		WithStartupProbe(probe("/livez").WithPeriodSeconds(1).WithTimeoutSeconds(5).WithFailureThreshold(1 << 30)).
-		WithLivenessProbe(probe("/livez").WithPeriodSeconds(livenessPeriod).WithTimeoutSeconds(livenessPeriod).WithFailureThreshold(livenessFailures(c.spec.Quota))).
-		WithReadinessProbe(probe("/readyz").WithPeriodSeconds(2).WithTimeoutSeconds(5).WithFailureThreshold(2))
-}
-
-const (
-	// livenessPeriod is the time between two probes, in seconds.
-	livenessPeriod = 10
-	// slowestDisk is how much a disk writes at least that etcd can live with, in bytes per second.
-	slowestDisk = 16 << 20
-)
-
-// livenessFailures is how often a server may fail its probe before it is restarted: for a minute, and for as long as a slow disk
-// takes to write all data anew, since a server that is being defragmented reads nothing.
-func livenessFailures(quota int64) int32 {
-	return int32(60/livenessPeriod + quota/(slowestDisk*livenessPeriod)) //nolint:gosec // a quota is some GiB
-}
-
-// arguments are etcd's, beside those of the permit: https://etcd.io/docs/v3.6/op-guide/configuration/
-func arguments(e *databasev1alpha1.EtcdCluster, c childInputs) []string {
-	host := c.spec.Host("$(POD_NAME)")
-	args := []string{
-		"/usr/local/bin/etcd",
-		"--name=$(POD_NAME)",
-		fmt.Sprintf("--listen-client-urls=%s://0.0.0.0:%d", clientScheme(e), wire.ClientPort),
-		"--advertise-client-urls=" + clientURL(e, host),
-		fmt.Sprintf("--listen-peer-urls=https://0.0.0.0:%d", wire.PeerPort),
-		"--initial-advertise-peer-urls=" + c.spec.PeerURL("$(POD_NAME)"),
-		fmt.Sprintf("--listen-metrics-urls=http://0.0.0.0:%d", wire.MetricsPort),
-		"--peer-client-cert-auth",
-		"--peer-trusted-ca-file=" + peersDir + "/ca.crt",
-		"--peer-cert-file=" + peersDir + "/" + corev1.TLSCertKey,
-		"--peer-key-file=" + peersDir + "/" + corev1.TLSPrivateKeyKey,
-		"--peer-client-cert-file=" + peersDir + "/client.crt",
-		"--peer-client-key-file=" + peersDir + "/client.key",
-		fmt.Sprintf("--quota-backend-bytes=%d", c.spec.Quota),
-	}
-	args = append(append(args, clientTLSArguments(e)...), authArguments(e)...)
-	if initial, _ := membership.ParseVersion(c.initialVersion); c.version.Minor == 6 && initial.Minor < 6 {
-		args = append(args, fmt.Sprintf("--snapshot-count=%d", membership.SnapshotCount))
-	}
-	if c.version.Minor == 5 {
-		args = append(args, "--experimental-compact-hash-check-enabled=true", "--experimental-corrupt-check-time="+corruptCheckTime)
-	} else {
-		args = append(args, "--feature-gates=CompactHashCheck=true", "--corrupt-check-time="+corruptCheckTime)
-	}
-	if a := e.Spec.AutoCompaction; a != nil {
-		mode := map[databasev1alpha1.EtcdCompactionMode]string{databasev1alpha1.EtcdPeriodic: "periodic", databasev1alpha1.EtcdRevision: "revision"}[a.Mode]
-		args = append(args, "--auto-compaction-mode="+mode, "--auto-compaction-retention="+a.Retention)
-	}
-	return args
-}
-
-// quota leaves room on a volume of that size for a defragmentation, which writes all data anew before it drops the old. One that
-// was asked for together with a larger volume waits for it.
-func quota(e *databasev1alpha1.EtcdCluster, volume resource.Quantity) int64 {
-	switch asked := e.Spec.Quota; {
-	case asked != nil && e.Spec.Storage != nil:
-		return min(asked.Value(), volume.Value())
-	case asked != nil:
-		return asked.Value()
-	case e.Spec.Storage != nil:
-		return min(maxDefaultQuota, volume.Value()/2)
-	}
-	return maxDefaultQuota
-}
-
 // retentionPolicy tells what becomes of volumes that no member needs.
 func retentionPolicy(e *databasev1alpha1.EtcdCluster) *appsv1ac.StatefulSetPersistentVolumeClaimRetentionPolicyApplyConfiguration {
 	kept := appsv1.RetainPersistentVolumeClaimRetentionPolicyType
@@ -262,50 +155,6 @@ func retentionPolicy(e *databasev1alpha1.EtcdCluster) *appsv1ac.StatefulSetPersi
 	return appsv1ac.StatefulSetPersistentVolumeClaimRetentionPolicy().WithWhenDeleted(kept).WithWhenScaled(scaled)
 }
 
-// clientService leads to the members that are ready: voters that see a majority.
-func clientService(e *databasev1alpha1.EtcdCluster) *corev1ac.ServiceApplyConfiguration {
-	return newService(e, e.Name, servicePort(clientPort, wire.ClientPort))
-}
-
-// headlessService names the members, ready or not: they must find each other before they are.
-func headlessService(e *databasev1alpha1.EtcdCluster, spec membership.Spec) *corev1ac.ServiceApplyConfiguration {
-	service := newService(e, spec.HeadlessName(), servicePort(clientPort, wire.ClientPort), servicePort(peerPort, wire.PeerPort), servicePort(metricsPort, wire.MetricsPort))
-	service.Spec.WithClusterIP(corev1.ClusterIPNone).WithPublishNotReadyAddresses(true)
-	return service
-}
-
 func newSecret(e *databasev1alpha1.EtcdCluster, name string, data map[string][]byte) *corev1ac.SecretApplyConfiguration {
 	return corev1ac.Secret(name, "").WithLabels(parts.Labels(appName, e.Name)).WithType(corev1.SecretTypeOpaque).WithData(data)
-}
-
-func newService(e *databasev1alpha1.EtcdCluster, name string, ports ...*corev1ac.ServicePortApplyConfiguration) *corev1ac.ServiceApplyConfiguration {
-	return corev1ac.Service(name, "").
-		WithLabels(parts.Labels(appName, e.Name)).
-		WithSpec(corev1ac.ServiceSpec().WithSelector(parts.SelectorLabels(appName, e.Name)).WithPorts(ports...))
-}
-
-func servicePort(name string, number int32) *corev1ac.ServicePortApplyConfiguration {
-	return corev1ac.ServicePort().WithName(name).WithProtocol(corev1.ProtocolTCP).WithPort(number).WithTargetPort(intstr.FromString(name))
-}
-
-// networkPolicy lets the members reach each other, backups be made, and the operator look after the members from the namespace that
-// it runs in.
-func networkPolicy(e *databasev1alpha1.EtcdCluster, operator string) *networkingv1ac.NetworkPolicyApplyConfiguration {
-	members, operators := networkingv1ac.NetworkPolicyPeer().WithPodSelector(parts.LabelSelector(appName, e.Name)), parts.OperatorPeer(operator)
-	client, metrics := intstr.FromInt32(wire.ClientPort), intstr.FromInt32(wire.MetricsPort)
-	open := []networkingv1.NetworkPolicyPort{{Port: &client}}
-	if e.Spec.Metrics != nil {
-		open = append(open, networkingv1.NetworkPolicyPort{Port: &metrics})
-	}
-	policy := parts.NetworkPolicy(appName, e.Name, e.Spec.NetworkPolicy, open, append(operators, members, parts.BackupPeer("etcdbackup"))...)
-	policy.Spec.WithIngress(admit(wire.PeerPort, members))
-	if len(operators) > 0 { // a rule without peers would be one for everybody
-		policy.Spec.WithIngress(admit(wire.MetricsPort, operators...)) // which tell what a member has that waits for a majority
-	}
-	return policy
-}
-
-// admit is the rule that lets these peers reach that port.
-func admit(port int32, peers ...*networkingv1ac.NetworkPolicyPeerApplyConfiguration) *networkingv1ac.NetworkPolicyIngressRuleApplyConfiguration {
-	return networkingv1ac.NetworkPolicyIngressRule().WithFrom(peers...).WithPorts(networkingv1ac.NetworkPolicyPort().WithPort(intstr.FromInt32(port)))
 }

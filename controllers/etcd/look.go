@@ -1,0 +1,122 @@
+package etcd
+
+import (
+	"context"
+	"maps"
+	"slices"
+	"sync"
+	"time"
+
+	"sigs.k8s.io/controller-runtime/pkg/log"
+
+	databasev1alpha1 "github.com/mainstay-operator/mainstay-operator/api/database/v1alpha1"
+	"github.com/mainstay-operator/mainstay-operator/controllers/etcd/internal/membership"
+	"github.com/mainstay-operator/mainstay-operator/controllers/internal/panics"
+)
+
+// look asks all servers at once what they say of themselves. What answers as somebody else has not answered: an address may
+// be another pod's by now.
+func (f *fleet) look(ctx context.Context, record *databasev1alpha1.EtcdMembership) {
+	f.askAll(ctx, lookLimit, func(ctx context.Context, m *membership.Member) {
+		view := f.servers[m.Name].Look(ctx)
+		if m.MayAnswer(view, record) {
+			m.View = view
+		}
+		m.View.LockedOut = view.LockedOut
+	})
+}
+
+// lookAtWaiting asks the servers that did not answer what data they have, in case they wait for a majority that is lost.
+func (f *fleet) lookAtWaiting(ctx context.Context, record *databasev1alpha1.EtcdMembership) {
+	f.askAll(ctx, lookLimit, func(ctx context.Context, m *membership.Member) {
+		if m.View.Answered || m.View.LockedOut {
+			return
+		}
+		if view := f.servers[m.Name].LookAtWaiting(ctx); m.MayAnswer(view, record) {
+			m.View = view
+		}
+	})
+}
+
+// hashData asks all servers at once what their data hashes to.
+func (f *fleet) hashData(ctx context.Context) {
+	f.askAll(ctx, hashLimit, func(ctx context.Context, m *membership.Member) {
+		hash, err := f.servers[m.Name].HashData(ctx)
+		if err != nil {
+			log.FromContext(ctx).Info("the data of a member cannot be compared", "member", m.Name, "error", err.Error())
+		}
+		m.View.Data = hash
+	})
+}
+
+// askAll asks all servers at once, within a time.
+func (f *fleet) askAll(ctx context.Context, limit time.Duration, ask func(context.Context, *membership.Member)) {
+	ctx, done := context.WithTimeout(ctx, limit)
+	defer done()
+	var running sync.WaitGroup
+	for i := range f.Members {
+		if m := &f.Members[i]; f.servers[m.Name] != nil {
+			running.Go(func() {
+				_ = panics.Recover(ctx, "asking an etcd server", func() error { // one that was not asked has not answered
+					ask(ctx, m)
+					return nil
+				})
+			})
+		}
+	}
+	running.Wait()
+}
+
+// readList asks a member that knows a leader for etcd's list of members, and joins it with the members.
+func (f *fleet) readList(ctx context.Context) {
+	ctx, done := context.WithTimeout(ctx, lookLimit)
+	defer done()
+	for _, m := range f.Where(func(m membership.Member) bool { return m.View.Answered && m.View.Leader != 0 && !m.View.IsLearner }) {
+		list, err := f.servers[m.Name].Members(ctx)
+		var alarms []membership.Alarm
+		if err == nil && m.View.HasAlarms {
+			alarms, err = f.servers[m.Name].Alarms(ctx)
+		}
+		if err != nil {
+			log.FromContext(ctx).V(1).Info("a member does not tell the list of members", "member", m.Name, "error", err.Error())
+			continue
+		}
+		f.Listed, f.ClusterID = true, m.View.ClusterID
+		f.join(list, alarms)
+		return
+	}
+}
+
+func (f *fleet) join(list []membership.ListedMember, alarms []membership.Alarm) {
+	f.Alarms = alarms
+	byURL := map[string]*membership.ListedMember{}
+	for i := range list {
+		byURL[list[i].PeerURL] = &list[i]
+	}
+	for i := range f.Members {
+		m := &f.Members[i]
+		if m.Listed = byURL[f.spec.PeerURL(m.Name)]; m.Listed != nil {
+			for _, a := range alarms {
+				if a.ID == m.Listed.ID {
+					m.View.Alarms = append(m.View.Alarms, a.Type)
+				}
+			}
+			delete(byURL, m.Listed.PeerURL)
+		}
+	}
+	for ordinal := range int32(maxMembers) { // a name of ours without a record and a pod
+		name := f.spec.MemberName(ordinal)
+		if one := byURL[f.spec.PeerURL(name)]; one != nil {
+			f.Members = append(f.Members, membership.Member{Name: name, Listed: one})
+			delete(byURL, one.PeerURL)
+		}
+	}
+	f.sortMembers()
+	for _, url := range slices.Sorted(maps.Keys(byURL)) {
+		f.UnknownMembers = append(f.UnknownMembers, *byURL[url])
+	}
+}
+
+func (f *fleet) sortMembers() {
+	slices.SortFunc(f.Members, func(a, b membership.Member) int { return int(membership.Ordinal(a.Name) - membership.Ordinal(b.Name)) })
+}
