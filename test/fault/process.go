@@ -16,6 +16,35 @@ import (
 // of that name.
 func Kill(pod types.UID, program string) error { return signal(pod, program, syscall.SIGKILL) }
 
+// KillCommand sends SIGKILL to the processes of a pod on this node that run a program of that name with that first argument.
+func KillCommand(pod types.UID, program, command string) error {
+	all, err := Processes(pod, program)
+	if err != nil {
+		return err
+	}
+	killed := false
+	for _, pid := range all {
+		words, err := arguments(pid)
+		if err != nil || len(words) < 2 || words[1] != command {
+			continue // gone meanwhile, or another
+		}
+		if err := syscall.Kill(pid, syscall.SIGKILL); err != nil {
+			return fmt.Errorf("killing %d: %w", pid, err)
+		}
+		killed = true
+	}
+	if !killed {
+		return fmt.Errorf("pod %s runs no %s %s on this node: %w", pod, program, command, errNone)
+	}
+	return nil
+}
+
+// arguments are the words that a process was started with, the program's name first.
+func arguments(pid int) ([]string, error) {
+	text, err := os.ReadFile(fmt.Sprintf("/proc/%d/cmdline", pid))
+	return strings.Split(string(text), "\x00"), err
+}
+
 // Hang stops these processes: they live, hold their connections and answer
 // nothing. They go on where they were when it is mended, if they are there still.
 func Hang(pod types.UID, program string) (mend func() error, err error) {
