@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"net/http"
+	"net/url"
 
 	"github.com/minio/minio-go/v7"
 	"github.com/minio/minio-go/v7/pkg/credentials"
@@ -28,6 +29,22 @@ type bucket struct {
 	*minio.Client
 	endpoint string
 	store    commonv1.BackupStore
+	// address of the pod itself and transport to it; node that it runs on.
+	address   *url.URL
+	transport http.RoundTripper
+	node      string
+}
+
+// unfinished uploads in the bucket, by the names of their objects.
+func (b bucket) unfinished(ctx context.Context) []string {
+	GinkgoHelper()
+	found, err := minio.Core{Client: b.Client}.ListMultipartUploads(ctx, s3.Bucket, "", "", "", "", 0)
+	Expect(err).NotTo(HaveOccurred())
+	var list []string
+	for _, upload := range found.Uploads {
+		list = append(list, upload.Key)
+	}
+	return list
 }
 
 // startS3 runs an S3 server that has one bucket. Secured, it speaks TLS by an authority of its own. The Secrets that the store names
@@ -60,7 +77,7 @@ func startS3(ctx context.Context, secured bool) bucket {
 		}},
 	}}
 	b := bucket{store: commonv1.BackupStore{S3: &commonv1.S3Store{Bucket: s3.Bucket, SecretName: "s3-keys"}}}
-	transport := &http.Transport{}
+	transport := &http.Transport{DisableCompression: true}
 	scheme := "http"
 	if secured {
 		scheme, b.store.S3.CASecretName = "https", "s3-tls"
@@ -82,7 +99,9 @@ func startS3(ctx context.Context, secured bool) bucket {
 		g.Expect(pod.Status.ContainerStatuses).To(ContainElement(HaveField("Ready", true)))
 	}).WithContext(ctx).Should(Succeed())
 
-	b.Client, err = minio.New(fmt.Sprintf("%s:%d", pod.Status.PodIP, s3Port), &minio.Options{
+	b.address = &url.URL{Scheme: scheme, Host: fmt.Sprintf("%s:%d", pod.Status.PodIP, s3Port)}
+	b.transport, b.node = transport, pod.Status.HostIP
+	b.Client, err = minio.New(b.address.Host, &minio.Options{
 		Creds: credentials.NewStaticV4(s3.AccessKeyID, s3.SecretAccessKey, ""), Secure: secured, Transport: transport, Region: "us-east-1"})
 	Expect(err).NotTo(HaveOccurred())
 	Eventually(func(ctx context.Context) error {

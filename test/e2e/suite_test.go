@@ -112,6 +112,12 @@ var _ = BeforeEach(func(ctx SpecContext) {
 	if slices.Contains(CurrentSpecReport().Labels(), away) {
 		Expect(cluster.Operators(ctx, k8s)).To(BeEmpty(), "the deployed operator would do this spec's work: run ginkgo with --label-filter=%s", away)
 	}
+	namespace = newNamespace(ctx)
+})
+
+// newNamespace gives one that is removed after the spec, or after all specs of an Ordered container if its BeforeAll makes it.
+func newNamespace(ctx context.Context) string {
+	GinkgoHelper()
 	fresh := &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{
 		GenerateName: "e2e-",
 		Labels: map[string]string{
@@ -121,11 +127,11 @@ var _ = BeforeEach(func(ctx SpecContext) {
 		},
 	}}
 	Expect(k8s.Create(ctx, fresh)).To(Succeed())
-	namespace = fresh.Name
 	DeferCleanup(func(ctx context.Context) {
 		Expect(client.IgnoreNotFound(k8s.Delete(ctx, fresh))).To(Succeed())
 	})
-})
+	return fresh.Name
+}
 
 // That every namespace goes away is a promise of its own, and so is that the
 // shipped rights suffice.
