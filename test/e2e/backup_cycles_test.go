@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"os"
 	"slices"
+	"strconv"
 	"strings"
 	"time"
 
@@ -23,12 +24,27 @@ import (
 	"github.com/mainstay-operator/mainstay-operator/test/builders"
 )
 
-// cycles of backup, loss of everything but the store, and restore, for each kind.
+// cycles of backup, loss of everything but the store, and restore, for each kind: as many as CYCLES says.
 func cycles() int {
-	if os.Getenv("LONG") != "" {
+	GinkgoHelper()
+	text := os.Getenv("CYCLES")
+	switch {
+	case text != "":
+		n, err := strconv.Atoi(text)
+		Expect(err).NotTo(HaveOccurred(), "CYCLES")
+		Expect(n).To(BeNumerically(">", 0), "CYCLES")
+		return n
+	case os.Getenv("LONG") != "":
 		return 50
 	}
-	return 1
+	return 5
+}
+
+// reportCycle tells what a cycle took. At little data s/GiB is mostly what pods take to start.
+func reportCycle(cycle int, confirmed []string, item *commonv1.BackupItem, backup, restore time.Duration) {
+	AddReportEntry(fmt.Sprintf("cycle %d of %d: %d keys confirmed before the backup; %d bytes in the store; backup %.1f s (%.0f s/GiB), "+
+		"restored and healthy after %.1f s (%.0f s/GiB)", cycle+1, cycles(), len(confirmed), item.Size,
+		backup.Seconds(), secondsPerGiB(backup, item.Size), restore.Seconds(), secondsPerGiB(restore, item.Size)))
 }
 
 // What is restored has every write that was confirmed before the backup began, and none that was never made.
@@ -53,22 +69,24 @@ var _ = Describe("From nothing but the store", longest, func() {
 			confirmed := w.confirmed()
 			b := &databasev1alpha1.EtcdBackup{ObjectMeta: metav1.ObjectMeta{Name: name},
 				Spec: databasev1alpha1.EtcdBackupSpec{ClusterName: e.Name, BackupOptions: commonv1.BackupOptions{Store: store}}}
+			begun := time.Now()
 			create(ctx, b)
 			eventually(ctx, b, commonv1.ConditionComplete, metav1.ConditionTrue)
+			took := time.Since(begun)
 			Expect(b.Status.LastVerified).NotTo(BeNil())
+			made := *b.Status.LastVerified
 			w.goesOn(ctx)
 			w.stop()
 			wipe(ctx, e, b)
 			attempted = append(attempted, w.attempted()...)
 
-			begun := time.Now()
+			begun = time.Now()
 			e = builders.EtcdCluster(fmt.Sprintf("keys-%d", cycle+1)).Storage("128Mi").With(func(s *databasev1alpha1.EtcdClusterSpec) {
 				s.Bootstrap = &databasev1alpha1.EtcdBootstrap{Backup: commonv1.BackupReference{Store: store, Name: name}}
 			}).Build()
 			create(ctx, e)
 			eventuallyReady(ctx, e)
-			AddReportEntry(fmt.Sprintf("cycle %d: %d keys confirmed before the backup, restored and healthy after %s",
-				cycle, len(confirmed), time.Since(begun).Round(time.Second)))
+			reportCycle(cycle, confirmed, &made, took, time.Since(begun))
 			restored := etcdKeys(ctx, dialEtcd(e, nil))
 			Expect(missing(confirmed, restored)).To(BeEmpty(), "of %d confirmed before the backup", len(confirmed))
 			Expect(missing(restored, attempted)).To(BeEmpty(), "nobody wrote it")
@@ -87,22 +105,24 @@ var _ = Describe("From nothing but the store", longest, func() {
 			confirmed := w.Keys()
 			b := &cachev1alpha1.RedisBackup{ObjectMeta: metav1.ObjectMeta{Name: name},
 				Spec: cachev1alpha1.RedisBackupSpec{RedisName: r.Name, BackupOptions: commonv1.BackupOptions{Store: store}}}
+			begun := time.Now()
 			create(ctx, b)
 			eventually(ctx, b, commonv1.ConditionComplete, metav1.ConditionTrue)
+			took := time.Since(begun)
 			Expect(b.Status.LastVerified).NotTo(BeNil())
+			made := *b.Status.LastVerified
 			before := w.Written()
 			Eventually(w.Written).WithContext(ctx).Should(BeNumerically(">", before+20), "%v", w.Failures())
 			wipe(ctx, r, b)
 			attempted = append(attempted, w.Attempted()...)
 
-			begun := time.Now()
+			begun = time.Now()
 			r = builders.Redis(fmt.Sprintf("data-%d", cycle+1)).Storage("64Mi").With(func(s *cachev1alpha1.RedisSpec) {
 				s.Bootstrap = &cachev1alpha1.RedisBootstrap{Backup: commonv1.BackupReference{Store: store, Name: name}}
 			}).Build()
 			create(ctx, r)
 			eventuallyReady(ctx, r)
-			AddReportEntry(fmt.Sprintf("cycle %d: %d keys confirmed before the backup, restored and healthy after %s",
-				cycle, len(confirmed), time.Since(begun).Round(time.Second)))
+			reportCycle(cycle, confirmed, &made, took, time.Since(begun))
 			restored := redisKeys(ctx, redisClient(ctx, r, r.Name))
 			Expect(missing(confirmed, restored)).To(BeEmpty(), "of %d confirmed before the backup", len(confirmed))
 			Expect(missing(restored, attempted)).To(BeEmpty(), "nobody wrote it")

@@ -1,0 +1,146 @@
+package e2e
+
+import (
+	"context"
+	"fmt"
+	"maps"
+	"os"
+	"slices"
+	"strings"
+	"text/tabwriter"
+	"time"
+
+	. "github.com/onsi/ginkgo/v2"
+	. "github.com/onsi/gomega"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	commonv1 "github.com/mainstay-operator/mainstay-operator/api/common/v1"
+	"github.com/mainstay-operator/mainstay-operator/test/builders"
+	"github.com/mainstay-operator/mainstay-operator/test/fault"
+)
+
+const (
+	// loadRounds of writes without a backup and with one, in turn.
+	loadRounds = 3
+	// runnerLimit is what the runner may hold in memory, in bytes, however large the data is.
+	runnerLimit = 64 << 20
+)
+
+// loadScale is how large the data is, in bytes; how many writes there are in a round without a backup; and how long a backup may
+// take.
+func loadScale() (data int64, quiet int, limit time.Duration) {
+	if os.Getenv("LONG") != "" {
+		return 1 << 30, 60 * paceOfWrites, time.Hour
+	}
+	return 24 << 20, 2 * paceOfWrites, eventuallyTimeout
+}
+
+// secondsPerGiB is how long so many bytes take, as if a GiB took as many times longer.
+func secondsPerGiB(took time.Duration, size int64) float64 {
+	return took.Seconds() * (1 << 30) / float64(size)
+}
+
+// It holds nothing about times: the report is for people. With LONG=1 run it alone, on a calm machine.
+var _ = Describe("Backups of much data", Label(faults), longest, func() {
+	// measure backs the source up under a paced writer.
+	measure := func(ctx context.Context, kind string, b bucket, write func(ctx context.Context, n int) error) {
+		GinkgoHelper()
+		size, quiet, limit := loadScale()
+		watching, enough := context.WithCancel(ctx)
+		defer enough()
+		peaks := fault.WatchPeaks(watching, runnerProgram, `"folder":"`+namespace+"/")
+		w := pacing(ctx, write)
+		report := newLoadReport()
+		for round := range loadRounds {
+			w.take()
+			Eventually(w.count).WithContext(ctx).Should(BeNumerically(">=", quiet), "%v", w.failed())
+			report.add(round, w.take(), 0, 0)
+
+			made := newBackup(kind, fmt.Sprint("round-", round), "source", commonv1.BackupOptions{Store: b.store})
+			begun := time.Now()
+			create(ctx, made)
+			Eventually(func(g Gomega) {
+				refresh(ctx, made)
+				g.Expect(condition(made, commonv1.ConditionComplete).Status).To(Equal(metav1.ConditionTrue), "%+v", made.GetBackupStatus().Run)
+			}).WithContext(ctx).WithTimeout(limit).Should(Succeed())
+			took, times := time.Since(begun), w.take()
+			Expect(times).NotTo(BeEmpty(), "nobody could write during the backup")
+			Expect(made.GetBackupStatus().LastVerified.Size).To(BeNumerically(">", size), "the data can be compressed, or is not there")
+			report.add(round, times, took, size)
+		}
+		Expect(w.failed()).To(BeEmpty())
+		report.addPeaks(peaks.Bytes())
+		AddReportEntry(fmt.Sprintf("%s, %d MiB that cannot be compressed, %d writes/s asked for", kind, size>>20, paceOfWrites), report.String())
+		// One part of an upload is held in memory.
+		Expect(peaks.Bytes()).To(And(HaveKeyWithValue("backup", BeNumerically(">", 8<<20)), HaveKey("fetch"), HaveKey("verify")))
+		Expect(peaks.Bytes()).To(HaveEach(BeNumerically("<=", runnerLimit)))
+	}
+
+	It("of an EtcdCluster are made while it is written to, in little memory", func(ctx SpecContext) {
+		size, _, _ := loadScale()
+		source := builders.EtcdCluster("source").Storage("256Mi")
+		if size > 64<<20 {
+			source.Storage("9Gi").Quota("4Gi")
+		}
+		b, e := startS3(ctx, false), source.Build()
+		create(ctx, e)
+		eventuallyReady(ctx, e)
+		etcd := dialEtcd(e, nil)
+		fillEtcd(ctx, etcd, size)
+		measure(ctx, "etcd", b, func(ctx context.Context, n int) error {
+			_, err := etcd.Put(ctx, fmt.Sprint("small-", n%1000), fmt.Sprint(n))
+			return err
+		})
+	})
+
+	It("of a Redis are made while it is written to, in little memory", func(ctx SpecContext) {
+		size, _, _ := loadScale()
+		b, r := startS3(ctx, false), builders.Redis("source").Size(2).Build()
+		create(ctx, r)
+		eventuallyReady(ctx, r)
+		client := redisClient(ctx, r, r.Name).WithTimeout(pacedLimit)
+		fillRedis(ctx, client, size)
+		measure(ctx, "redis", b, func(ctx context.Context, n int) error {
+			return client.Set(ctx, fmt.Sprint("small-", n%1000), n, 0).Err()
+		})
+	})
+})
+
+// loadReport is a table of what writers noticed.
+type loadReport struct {
+	text strings.Builder
+	rows *tabwriter.Writer
+}
+
+func newLoadReport() *loadReport {
+	r := &loadReport{}
+	r.rows = tabwriter.NewWriter(&r.text, 0, 0, 2, ' ', 0)
+	_, _ = fmt.Fprintln(r.rows, "round\tbackup\twrites\tp50\tp99\tmax\ts\ts/GiB")
+	return r
+}
+
+// add what a round's writes took, and the backup, if there was one.
+func (r *loadReport) add(round int, times []time.Duration, took time.Duration, size int64) {
+	backup, seconds, each := "none", "", ""
+	if took > 0 {
+		backup, seconds, each = "under way", fmt.Sprintf("%.1f", took.Seconds()), fmt.Sprintf("%.1f", secondsPerGiB(took, size))
+	}
+	_, _ = fmt.Fprintf(r.rows, "%d\t%s\t%d\t%s\t%s\t%s\t%s\t%s\n", round+1, backup, len(times), rounded(quantile(times, 0.5)),
+		rounded(quantile(times, 0.99)), rounded(times[len(times)-1]), seconds, each)
+}
+
+// addPeaks of the runner's memory, by step.
+func (r *loadReport) addPeaks(peaks map[string]int64) {
+	_, _ = fmt.Fprint(r.rows, "most memory of the runner:")
+	for _, step := range slices.Sorted(maps.Keys(peaks)) {
+		_, _ = fmt.Fprintf(r.rows, " %s %.1f MiB;", step, float64(peaks[step])/(1<<20))
+	}
+	_, _ = fmt.Fprintln(r.rows)
+}
+
+func (r *loadReport) String() string {
+	_ = r.rows.Flush() // into memory
+	return "\n" + r.text.String()
+}
+
+func rounded(d time.Duration) time.Duration { return d.Round(100 * time.Microsecond) }

@@ -1,0 +1,105 @@
+package e2e
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"sync"
+	"time"
+
+	. "github.com/onsi/ginkgo/v2"
+)
+
+const (
+	// paceOfWrites is how many a paced writer begins each second.
+	paceOfWrites = 200
+	// pacedWriters write at once: one that waits holds no other back.
+	pacedWriters = 16
+	// pacedLimit of one write.
+	pacedLimit = time.Minute
+)
+
+// paced writes at a pace, whatever the answers, until the spec ends.
+type paced struct {
+	mu       sync.Mutex
+	times    []time.Duration
+	failures []string
+}
+
+// pacing begins to write.
+func pacing(ctx context.Context, write func(ctx context.Context, n int) error) *paced {
+	w, due := &paced{}, make(chan time.Time)
+	run, stop := context.WithCancel(context.WithoutCancel(ctx))
+	var writing sync.WaitGroup
+	DeferCleanup(func() { stop(); writing.Wait() })
+	for worker := range pacedWriters {
+		writing.Go(func() {
+			for n := worker; ; n += pacedWriters {
+				select {
+				case <-run.Done():
+					return
+				case at := <-due:
+					w.one(run, at, func(ctx context.Context) error { return write(ctx, n) })
+				}
+			}
+		})
+	}
+	writing.Go(func() {
+		for at := time.Now(); ; at = at.Add(time.Second / paceOfWrites) {
+			select {
+			case <-run.Done():
+				return
+			case <-time.After(time.Until(at)):
+			}
+			select {
+			case <-run.Done():
+				return
+			case due <- at: // late ones make up for it: how long they waited counts
+			}
+		}
+	})
+	return w
+}
+
+func (w *paced) one(ctx context.Context, due time.Time, write func(context.Context) error) {
+	limited, done := context.WithTimeout(ctx, pacedLimit)
+	defer done()
+	err := write(limited)
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	switch {
+	case err == nil:
+		w.times = append(w.times, time.Since(due))
+	case ctx.Err() == nil: // or the spec has ended
+		w.failures = append(w.failures, fmt.Sprintf("%s: %v", time.Now().Format(time.StampMilli), err))
+	}
+}
+
+// count is how many were written since take.
+func (w *paced) count() int {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	return len(w.times)
+}
+
+// failed are the writes that were, since the beginning.
+func (w *paced) failed() []string {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	return slices.Clone(w.failures)
+}
+
+// take gives how long each write since the last take took, from when it was due, sorted.
+func (w *paced) take() []time.Duration {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	taken := w.times
+	w.times = nil
+	slices.Sort(taken)
+	return taken
+}
+
+// quantile of sorted durations, of which there is one at least.
+func quantile(sorted []time.Duration, q float64) time.Duration {
+	return sorted[min(len(sorted)-1, int(q*float64(len(sorted))))]
+}

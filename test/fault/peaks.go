@@ -1,0 +1,87 @@
+package fault
+
+import (
+	"context"
+	"fmt"
+	"maps"
+	"os"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"sync"
+	"time"
+)
+
+// peaksPause between two looks at all processes.
+const peaksPause = 50 * time.Millisecond
+
+// Peaks are the most memory that processes of this node have held.
+type Peaks struct {
+	program, text string
+
+	mu sync.Mutex
+	of map[string]int64
+}
+
+// WatchPeaks looks, until ctx ends, at the processes that run a program of that name, in whatever pod, and have that text in their
+// arguments. What a process holds for the first time just before it ends is not seen.
+func WatchPeaks(ctx context.Context, program, text string) *Peaks {
+	p := &Peaks{program: program, text: text, of: map[string]int64{}}
+	go func() {
+		tick := time.NewTicker(peaksPause)
+		defer tick.Stop()
+		for ctx.Err() == nil {
+			p.look()
+			select {
+			case <-ctx.Done():
+			case <-tick.C:
+			}
+		}
+	}()
+	return p
+}
+
+// Bytes that were resident at most, by the first argument of the processes.
+func (p *Peaks) Bytes() map[string]int64 {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return maps.Clone(p.of)
+}
+
+func (p *Peaks) look() {
+	names, _ := filepath.Glob("/proc/[0-9]*/comm") // the pattern is a good one
+	for _, name := range names {
+		comm, err := os.ReadFile(name)
+		if err != nil || strings.TrimSpace(string(comm)) != p.program {
+			continue // gone meanwhile, or another
+		}
+		pid, err := strconv.Atoi(filepath.Base(filepath.Dir(name)))
+		if err != nil {
+			continue // no process
+		}
+		words, err := arguments(pid)
+		if err != nil || len(words) < 2 || !strings.Contains(strings.Join(words[1:], " "), p.text) {
+			continue
+		}
+		status, err := os.ReadFile(fmt.Sprintf("/proc/%d/status", pid))
+		peak := peakIn(string(status))
+		if err != nil || peak == 0 {
+			continue // it has just ended
+		}
+		p.mu.Lock()
+		p.of[words[1]] = max(p.of[words[1]], peak)
+		p.mu.Unlock()
+	}
+}
+
+// peakIn reads what https://man7.org/linux/man-pages/man5/proc_pid_status.5.html calls the high-water mark; a process that has
+// ended has none.
+func peakIn(status string) int64 {
+	for line := range strings.Lines(status) {
+		var kibibytes int64
+		if _, err := fmt.Sscanf(line, "VmHWM: %d kB", &kibibytes); err == nil {
+			return kibibytes << 10
+		}
+	}
+	return 0
+}
