@@ -75,8 +75,9 @@ func (f *fleet) fetchOfSource(source types.UID) membership.Fetch {
 // observeRestores tells which EtcdRestore may begin, and what the pods of backups are for.
 func (r *Reconciler) observeRestores(e *databasev1alpha1.EtcdCluster, f *fleet, in inputs) {
 	current := f.situation(e).Source()
+	waits := slices.ContainsFunc(in.requests, func(one databasev1alpha1.EtcdRestore) bool { return isUntold(e, &one) })
 	for i := range in.requests {
-		if one := &in.requests[i]; f.Request == nil && mayBegin(e, one, r.clock.Now()) {
+		if one := &in.requests[i]; f.Request == nil && !waits && mayBegin(e, one, r.clock.Now()) {
 			f.Request = &membership.Request{UID: one.UID, Backup: one.Spec.Backup}
 		}
 	}
@@ -95,10 +96,20 @@ func (r *Reconciler) observeRestores(e *databasev1alpha1.EtcdCluster, f *fleet, 
 // deadlineMargin keeps the deadline of who begins apart from that of who says that it has passed: it is longer than an act takes.
 const deadlineMargin = 10 * time.Second
 
+// isUntold reports whether an EtcdRestore was carried out last and is yet to be told so. The next one would take its place in the
+// status, from which it is told.
+func isUntold(e *databasev1alpha1.EtcdCluster, r *databasev1alpha1.EtcdRestore) bool {
+	last := e.Status.LastRestore
+	return last != nil && last.Request == r.UID && r.DeletionTimestamp.IsZero() && r.GetUnreadable() == "" && !hasEnded(r)
+}
+
+func hasEnded(r *databasev1alpha1.EtcdRestore) bool {
+	return meta.IsStatusConditionTrue(r.Status.Conditions, commonv1.ConditionComplete) || meta.IsStatusConditionTrue(r.Status.Conditions, commonv1.ConditionFailed)
+}
+
 // mayBegin reports whether an EtcdRestore has neither begun nor ended, and is in time.
 func mayBegin(e *databasev1alpha1.EtcdCluster, r *databasev1alpha1.EtcdRestore, now time.Time) bool {
-	ended := meta.IsStatusConditionTrue(r.Status.Conditions, commonv1.ConditionComplete) || meta.IsStatusConditionTrue(r.Status.Conditions, commonv1.ConditionFailed)
-	return r.DeletionTimestamp.IsZero() && !ended && r.GetUnreadable() == "" && !slices.Contains(e.Status.BegunRestores, r.UID) &&
+	return r.DeletionTimestamp.IsZero() && !hasEnded(r) && r.GetUnreadable() == "" && !slices.Contains(e.Status.BegunRestores, r.UID) &&
 		now.Before(r.CreationTimestamp.Add(databasev1alpha1.EtcdStartingDeadline(r)-deadlineMargin))
 }
 
