@@ -8,10 +8,10 @@ import (
 	commonv1 "github.com/mainstay-operator/mainstay-operator/api/common/v1"
 )
 
-// verifies reports whether only verified backups count.
+// verifies reports whether each backup is to be verified.
 func verifies(b Object) bool { return ptr.Deref(b.GetBackupOptions().Verify, true) }
 
-// newest is the newest backup that counts: with verify, the newest verified one. It is nil if there is none.
+// newest is the newest backup, or with verify the newest verified one. It is nil if there is none.
 func newest(b Object) *commonv1.BackupItem {
 	if verifies(b) {
 		return b.GetBackupStatus().LastVerified
@@ -47,9 +47,9 @@ func tooOldMessage(b Object, why string) string {
 	if verifies(b) {
 		kind = "verified backup"
 	}
-	message := "there is no " + kind + " yet, and two were due since the object was made"
+	message := "there is no " + kind + " yet, and two were due by schedule since the object was made"
 	if item := newest(b); item != nil {
-		message = "the newest " + kind + " is of " + shortTime(item.Time.Time) + ", and two were due since then"
+		message = "the newest " + kind + " is of " + shortTime(item.Time.Time) + ", and two were due by schedule since then"
 	}
 	run := b.GetBackupStatus().Run
 	switch {

@@ -60,7 +60,8 @@ func recordFailure(b Object) {
 // suspendedMessage says what a suspended backup waits for.
 const suspendedMessage = "spec.suspend is true: nothing begins until it is false"
 
-// updateStatus sets the conditions. s is nil for a backup without a schedule that can be read; pod is that of the current attempt, or nil; why says what keeps a backup from beginning now.
+// updateStatus sets the conditions. s is nil for a backup without a schedule that can be read; pod is that of the current attempt, or
+// nil; why says what keeps a backup from beginning now.
 func updateStatus(b Object, s *schedule, pod *corev1.Pod, why string, now time.Time) {
 	waits := why != "" && isDue(b, now) && !isUnderWay(b.GetBackupStatus().Run) && !b.GetBackupOptions().Suspend
 	if !waits {

@@ -117,7 +117,8 @@ type BackupOptions struct {
 	// +operator-sdk:csv:customresourcedefinitions:type=spec,xDescriptors={"urn:alm:descriptor:com.tectonic.ui:advanced"}
 	StartingDeadline *metav1.Duration `json:"startingDeadline,omitempty"`
 
-	// retention says which backups are deleted from the store. Default: none.
+	// retention says which backups are deleted from the store. The last verified one never is, nor the last one of each of the
+	// last three objects of the same name that were backed up before. Default: none.
 	// +optional
 	// +operator-sdk:csv:customresourcedefinitions:type=spec
 	Retention *BackupRetention `json:"retention,omitempty"`
@@ -159,7 +160,8 @@ const (
 	CompressNone BackupCompression = "None"
 )
 
-// BackupRetention says which backups are kept; one that either field keeps is kept. The last verified one is never deleted.
+// BackupRetention says which backups are kept; one that either field keeps is kept. The last verified one is never deleted, nor the
+// last one of each of the last three objects of the same name that were backed up before.
 // +kubebuilder:validation:XValidation:rule="has(self.keepLast) || has(self.keepFor)",message="retention needs keepLast or keepFor"
 type BackupRetention struct {
 	// keepLast keeps so many of the newest backups; where backups are verified, so many of the newest verified ones.

@@ -22,14 +22,27 @@ func ReadManifest(text []byte, kind Kind, item string) (Manifest, error) {
 			item, m.Format, Format))
 	case m.Format < 1 || m.Kind != kind || m.Item != item:
 		return Manifest{}, Permanent(fmt.Errorf("what is stored as the manifest of the %s backup %s describes something else", kind, item))
-	case m.Size < 0 || m.RawSize < 0:
-		return Manifest{}, Permanent(fmt.Errorf("the manifest of %s has a size below zero", item))
+	case m.Size < 0 || m.RawSize < 0 || m.Revision < 0 || m.Offset < 0:
+		return Manifest{}, Permanent(fmt.Errorf("the manifest of %s has a size, a revision or an offset below zero", item))
+	case !isSHA256(m.SHA256):
+		return Manifest{}, Permanent(fmt.Errorf("the manifest of %s has no SHA-256 of its data", item))
 	}
 	switch commonv1.BackupCompression(m.Compression) {
 	case commonv1.CompressGzip, commonv1.CompressNone:
 		return m, nil
 	}
 	return Manifest{}, Permanent(fmt.Errorf("the manifest of %s has another compression than Gzip and None", item))
+}
+
+// SourceUID reads the UID of what was backed up from a manifest of any format; it is empty for what is no manifest.
+func SourceUID(manifest []byte) string {
+	var m struct {
+		SourceUID string `json:"sourceUID"`
+	}
+	if json.Unmarshal(manifest, &m) != nil {
+		return ""
+	}
+	return m.SourceUID
 }
 
 // StatusItem is what a status says of the backup.

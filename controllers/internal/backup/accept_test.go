@@ -9,7 +9,7 @@ import (
 const anItem = "20260101T000000Z-00000001"
 
 func TestReadManifest(t *testing.T) {
-	right := Manifest{Format: Format, Kind: Etcd, Item: anItem, Compression: "Gzip"}
+	right := Manifest{Format: Format, Kind: Etcd, Item: anItem, Compression: "Gzip", SHA256: strings.Repeat("a", sha256Digits)}
 	edited := func(edit func(*Manifest)) string {
 		m := right
 		edit(&m)
@@ -17,15 +17,17 @@ func TestReadManifest(t *testing.T) {
 		return string(text)
 	}
 	for name, c := range map[string]struct{ text, err string }{
-		"right":              {edited(func(*Manifest) {}), ""},
-		"of a later release": {edited(func(m *Manifest) { m.Format++ }), "has format 2, and this release reads up to 1: use a later release"},
-		"no format":          {"{}", "describes something else"},
-		"no JSON":            {"<html>", "is no JSON of ours"},
-		"nothing":            {"", "is no JSON of ours"},
-		"another kind":       {edited(func(m *Manifest) { m.Kind = Redis }), "describes something else"},
-		"another item":       {edited(func(m *Manifest) { m.Item = "20260101T000000Z-00000002" }), "describes something else"},
-		"another packing":    {edited(func(m *Manifest) { m.Compression = "Zstd" }), "has another compression than Gzip and None"},
-		"below zero":         {edited(func(m *Manifest) { m.RawSize = -1 }), "has a size below zero"},
+		"right":                 {edited(func(*Manifest) {}), ""},
+		"of a later release":    {edited(func(m *Manifest) { m.Format++ }), "has format 2, and this release reads up to 1: use a later release"},
+		"no format":             {"{}", "describes something else"},
+		"no JSON":               {"<html>", "is no JSON of ours"},
+		"nothing":               {"", "is no JSON of ours"},
+		"another kind":          {edited(func(m *Manifest) { m.Kind = Redis }), "describes something else"},
+		"another item":          {edited(func(m *Manifest) { m.Item = "20260101T000000Z-00000002" }), "describes something else"},
+		"another packing":       {edited(func(m *Manifest) { m.Compression = "Zstd" }), "has another compression than Gzip and None"},
+		"below zero":            {edited(func(m *Manifest) { m.RawSize = -1 }), "has a size, a revision or an offset below zero"},
+		"a revision below zero": {edited(func(m *Manifest) { m.Revision = -1 }), "has a size, a revision or an offset below zero"},
+		"no sum":                {edited(func(m *Manifest) { m.SHA256 = "sum" }), "has no SHA-256 of its data"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			got, err := ReadManifest([]byte(c.text), Etcd, anItem)

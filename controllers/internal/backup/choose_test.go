@@ -21,9 +21,9 @@ func TestChoice(t *testing.T) {
 		"before":                       {Choice{Before: day(3)}, "vvvv", 2, ""},
 		"before a time between":        {Choice{Before: day(3).Add(time.Second)}, "vvvv", 3, ""},
 		"before, verified":             {Choice{Before: day(3)}, "vcvv", 1, ""},
-		"of a clock that is ahead":     {Choice{}, "vv.......v", 2, ""},
 		"of just now":                  {Choice{}, "vvvvvvvvv", 9, ""},
-		"all from after now":           {Choice{}, ".........vv", 0, "there is no backup, but 2 from after now, 2026-01-09T00:00:00Z: name one"},
+		"before what is after now":     {Choice{Before: day(9)}, "vv.......v", 2, ""},
+		"unverified after now":         {Choice{}, "vv.......c", 2, ""},
 		"nothing is there":             {Choice{}, "", 0, "there is no backup: check store, namespace and name"},
 		"nothing is verified":          {Choice{}, "cc", 0, "there is no verified backup, but 2 that no server"},
 		"nothing was begun before":     {Choice{Before: day(1)}, "vv", 0, "there is no backup that was begun before 2026-01-01T00:00:00Z"},
@@ -41,5 +41,17 @@ func TestChoice(t *testing.T) {
 				t.Errorf("%+v, %v", got, err)
 			}
 		})
+	}
+}
+
+// A wrong clock is no reason to restore less than there is.
+func TestTheLatestIsAfterNow(t *testing.T) {
+	now := time.Date(2026, 1, 9, 0, 0, 0, 0, time.UTC)
+	_, err := Choice{}.Of(history("vv.......v"), now)
+	if err == nil || !strings.HasPrefix(err.Error(), "the latest backup is 20260110T000000Z-") || IsPermanent(err) {
+		t.Error(err)
+	}
+	if _, err := (Choice{}).Of(history("vv.......v"), now.AddDate(0, 0, 1).Add(-clockSkew)); err != nil {
+		t.Error(err)
 	}
 }

@@ -46,8 +46,7 @@ func ReadResult(message string) (result Result, ok bool) {
 // fitItem returns an item as a status may hold it; fit is false where there is no such.
 func fitItem(item commonv1.BackupItem) (_ commonv1.BackupItem, fit bool) {
 	begun, err := ItemTime(item.Name)
-	_, notHex := hex.DecodeString(item.SHA256)
-	if err != nil || notHex != nil || len(item.SHA256) != sha256Digits || item.Size < 0 || item.Revision < 0 || item.Offset < 0 {
+	if err != nil || !isSHA256(item.SHA256) || item.Size < 0 || item.Revision < 0 || item.Offset < 0 {
 		return commonv1.BackupItem{}, false
 	}
 	item.Time = metav1.NewTime(begun)
@@ -66,4 +65,9 @@ func FitItems(items []commonv1.BackupItem) []commonv1.BackupItem {
 	}
 	slices.SortStableFunc(kept, func(a, b commonv1.BackupItem) int { return strings.Compare(b.Name, a.Name) })
 	return kept
+}
+
+func isSHA256(text string) bool {
+	_, err := hex.DecodeString(text)
+	return err == nil && len(text) == sha256Digits
 }

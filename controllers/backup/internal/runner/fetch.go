@@ -64,22 +64,28 @@ func (t task) find(ctx context.Context, now time.Time) (string, error) {
 
 // readManifest of an item. An item without one is no backup, and none will come of it.
 func (t task) readManifest(ctx context.Context, item string) (backup.Manifest, error) {
-	content, _, err := t.store.Get(ctx, t.manifest(item))
+	text, err := t.manifestText(ctx, item)
 	if errors.Is(err, fs.ErrNotExist) {
 		return backup.Manifest{}, backup.Permanent(fmt.Errorf("there is no backup %s/%s: it has no manifest in the store", t.Folder, item))
 	}
 	if err != nil {
 		return backup.Manifest{}, err
 	}
+	return backup.ReadManifest(text, t.Kind, item)
+}
+
+// manifestText is what is stored as the manifest of an item.
+func (t task) manifestText(ctx context.Context, item string) ([]byte, error) {
+	content, _, err := t.store.Get(ctx, t.manifest(item))
+	if err != nil {
+		return nil, err
+	}
 	defer func() { _ = content.Close() }()
 	text, err := io.ReadAll(io.LimitReader(content, backup.MaxManifest+1))
-	switch {
-	case err != nil:
-		return backup.Manifest{}, err
-	case len(text) > backup.MaxManifest:
-		return backup.Manifest{}, backup.Permanent(fmt.Errorf("the manifest of %s has more than %d bytes", item, backup.MaxManifest))
+	if err == nil && len(text) > backup.MaxManifest {
+		err = backup.Permanent(fmt.Errorf("the manifest of %s has more than %d bytes", item, backup.MaxManifest))
 	}
-	return backup.ReadManifest(text, t.Kind, item)
+	return text, err
 }
 
 // readData writes an item's data to w, and compares sizes and sums. It writes no more than the manifest says: a scratch volume may be

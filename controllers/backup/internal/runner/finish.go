@@ -67,18 +67,16 @@ func (t task) retain(
 		now = t.Time
 	}
 	gone := map[string]bool{}
-	for _, item := range backup.Expired(items, t.Retention, t.Verify, now) {
-		var spared bool
-		if spared, err = t.spares(ctx, items, item, source); err != nil {
-			err = fmt.Errorf("reading what retention does not keep: %w", err)
-			break
-		}
-		if spared || item.Name == t.Item {
+	expired := backup.Expired(items, t.Retention, t.Verify, now)
+	f := former{task: t, items: items, source: source, known: map[string]string{}}
+	spared, err := f.lasts(ctx, expired)
+	for _, item := range expired {
+		if spared[item.Name] || item.Name == t.Item {
 			continue
 		}
 		gone[item.Name] = true // even if it fails half-way: its manifest goes first
-		if err = t.delete(ctx, item.Name); err != nil {
-			err = fmt.Errorf("deleting what retention does not keep: %w", err)
+		if failed := t.delete(ctx, item.Name); failed != nil {
+			err = errors.Join(err, fmt.Errorf("deleting what retention does not keep: %w", failed))
 			break
 		}
 		result.Deleted++
@@ -89,39 +87,6 @@ func (t task) retain(
 		}
 	}
 	return left, err
-}
-
-// spares reports whether an item is the last of a former source: one of the same name, which is gone. What took its place may be
-// empty, and its backups must not push out the last one with data.
-func (t task) spares(ctx context.Context, items []backup.Item, item backup.Item, source string) (bool, error) {
-	counts := func(item backup.Item) bool { return item.Complete && (item.Verified || !t.Verify) }
-	if !counts(item) {
-		return false, nil
-	}
-	own, err := t.sourceOf(ctx, item)
-	if err != nil || own == "" || own == source {
-		return false, err
-	}
-	var next backup.Item
-	for _, newer := range items { // from the newest on
-		if newer.Name == item.Name {
-			break
-		}
-		if counts(newer) {
-			next = newer
-		}
-	}
-	following, err := t.sourceOf(ctx, next)
-	return following != own, err
-}
-
-// sourceOf returns the UID of what an item was made of. It is empty if the item's manifest cannot be read, and never will be.
-func (t task) sourceOf(ctx context.Context, item backup.Item) (string, error) {
-	m, err := t.readManifest(ctx, item.Name)
-	if backup.IsPermanent(err) {
-		return "", nil
-	}
-	return m.SourceUID, err
 }
 
 // maxItems is how many a status has.

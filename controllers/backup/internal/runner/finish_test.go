@@ -41,30 +41,6 @@ func TestTheEarlierClockCounts(t *testing.T) {
 	}
 }
 
-// Where what was backed up is lost and made anew, its new backups do not push out the last one of what was there before.
-func TestTheLastOfAFormerSourceStays(t *testing.T) {
-	p := newPod(t)
-	write := func(day int, uid string) {
-		told := p.task(day)
-		told.Source.UID = uid
-		told.Retention = &commonv1.BackupRetention{KeepLast: ptr.To[int32](2)}
-		p.succeed(told, all...)
-	}
-	for day, uid := range []string{"first", "first", "first", "second", "third", "third", "third", "third"} {
-		write(day+1, uid)
-	}
-	if got, want := p.objects(), verifiedItem(3, 4, 7, 8); !slices.Equal(got, want) {
-		t.Errorf("%q", got)
-	}
-	told := p.task(9)
-	told.Verify, told.Source.UID, told.Retention = false, "fourth", &commonv1.BackupRetention{KeepLast: ptr.To[int32](1)}
-	p.succeed(told, backup.CommandBackup, backup.CommandFinish)
-	want := append(verifiedItem(3, 4, 8), backup.DataName(backup.Etcd, item(9)), backup.ManifestName(backup.Etcd, item(9)))
-	if got := p.objects(); !slices.Equal(got, want) {
-		t.Errorf("without verify: %q", got)
-	}
-}
-
 // As many of the newest items are listed as fit.
 func TestFinishListsTheNewest(t *testing.T) {
 	p := newPod(t)
