@@ -105,13 +105,16 @@ func fetchIn(pod *corev1.Pod) membership.Fetch {
 		if c.Name != backup.CommandFetch || ended == nil {
 			continue
 		}
-		result, ok := backup.ReadResult(ended.Message)
-		if f.Attempts = c.RestartCount + 1; ok && c.State.Terminated != nil && ended.ExitCode == 0 && result.Item != nil {
+		f.Attempts = c.RestartCount + 1
+		switch result, _ := backup.ReadResult(ended.Message); {
+		case ended.ExitCode == 0 && c.State.Terminated == nil: // it runs again, as the pod's sandbox was lost
+		case ended.ExitCode == 0 && result.Item != nil:
 			f.Item, f.RawSize = restoredItem(result.Item), result.RawSize
-			continue
-		}
-		f.Error, f.Permanent = result.Error, result.Permanent
-		if f.Error == "" {
+		case ended.ExitCode == 0:
+			f.Error, f.Permanent = "it was fetched, and its manifest has what cannot be", true
+		case result.Error != "":
+			f.Error, f.Permanent = result.Error, result.Permanent
+		default:
 			f.Error = fmt.Sprintf("its container ended with exit code %d (%s)", ended.ExitCode, untrusted.Sanitize(ended.Reason))
 		}
 	}

@@ -55,6 +55,8 @@ func fetchEnded(code int32, message string) corev1.ContainerStatus {
 func TestWhatAFetchSays(t *testing.T) {
 	again := fetchEnded(1, refusedBucket)
 	again.LastTerminationState, again.State, again.RestartCount = again.State, corev1.ContainerState{Running: &corev1.ContainerStateRunning{}}, 3
+	lost := fetchEnded(0, fetchedItem)
+	lost.LastTerminationState, lost.State, lost.RestartCount = lost.State, corev1.ContainerState{Running: &corev1.ContainerStateRunning{}}, 1
 	for _, c := range []struct {
 		name   string
 		status corev1.ContainerStatus
@@ -66,9 +68,10 @@ func TestWhatAFetchSays(t *testing.T) {
 		{"why it failed", fetchEnded(1, refusedBucket), membership.Fetch{Attempts: 1, Error: "NoSuchBucket: no bucket", Permanent: true}},
 		{"also while it is tried again", again, membership.Fetch{Attempts: 4, Error: "NoSuchBucket: no bucket", Permanent: true}},
 		{"no result", fetchEnded(137, "killed"), membership.Fetch{Attempts: 1, Error: "its container ended with exit code 137 (Completed)"}},
-		{"a result of nothing", fetchEnded(0, "{}"), membership.Fetch{Attempts: 1, Error: "its container ended with exit code 0 (Completed)"}},
-		{"words that are no name", fetchEnded(0, `{"item":{"name":"../../x"}}`), membership.Fetch{Attempts: 1,
-			Error: "its container ended with exit code 0 (Completed)"}},
+		{"a result of nothing", fetchEnded(0, "{}"), membership.Fetch{Attempts: 1, Permanent: true, Error: "it was fetched, and its manifest has what cannot be"}},
+		{"it is fetched once more", lost, membership.Fetch{Attempts: 2}},
+		{"words that are no name", fetchEnded(0, `{"item":{"name":"../../x"}}`), membership.Fetch{Attempts: 1, Permanent: true,
+			Error: "it was fetched, and its manifest has what cannot be"}},
 		{"words that cannot be shown", fetchEnded(1, `{"error":"a\u0000b"}`), membership.Fetch{Attempts: 1, Error: "a?b"}},
 	} {
 		t.Run(c.name, func(t *testing.T) {

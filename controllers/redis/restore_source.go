@@ -47,10 +47,10 @@ func (r *Reconciler) sourceFromPod(pod *corev1.Pod) *topology.Source {
 			continue
 		}
 		if c.Name == backup.CommandFetch && t.ExitCode == 0 {
-			if result, ok := backup.ReadResult(t.Message); ok && result.Item != nil {
+			if result, _ := backup.ReadResult(t.Message); result.Item != nil {
 				source.Item = result.Item.Name
+				continue
 			}
-			continue
 		}
 		source.Failure, source.SinceFailure = describeEnd(c.Name, t), max(0, r.clock.Since(t.FinishedAt.Time))
 	}
@@ -64,8 +64,11 @@ func (r *Reconciler) sourceFromPod(pod *corev1.Pod) *topology.Source {
 // describeEnd tells why a container has ended, in its own words.
 func describeEnd(container string, t *corev1.ContainerStateTerminated) string {
 	if container == backup.CommandFetch {
-		if result, ok := backup.ReadResult(t.Message); ok && result.Error != "" {
+		switch result, _ := backup.ReadResult(t.Message); {
+		case result.Error != "":
 			return result.Error
+		case t.ExitCode == 0:
+			return "the backup was fetched, and its manifest has what cannot be"
 		}
 		return fmt.Sprintf("container %s ended with code %d (%s)", container, t.ExitCode, untrusted.Sanitize(t.Reason))
 	}
