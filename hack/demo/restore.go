@@ -180,7 +180,7 @@ func (r restored) holds(ctx context.Context, value string) error {
 func (d *demo) removeRestored(ctx context.Context, kinds ...string) error {
 	began := time.Now()
 	removed, err := d.output(ctx, "", "kubectl", "delete", strings.Join(kinds, ","),
-		"--namespace="+samplesNamespace, "--selector="+restoreLabel, "--timeout="+removalLimit.String())
+		"--namespace="+samplesNamespace, "--selector="+restoreLabel, "--output=name", "--timeout="+removalLimit.String())
 	if err == nil && removed != "" {
 		done(began, "the backups and what was made from them are removed")
 	}
