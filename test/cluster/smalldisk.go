@@ -34,13 +34,15 @@ func SmallDisk(
 		return "", nil, errors.Join(err, os.Remove(folder))
 	}
 	volume := smallVolume(class, folder, nodes.Items[0].Labels[corev1.LabelHostname])
-	remove = func(ctx context.Context) error {
-		err := client.IgnoreNotFound(c.Delete(ctx, volume))
-		_, failed := run(ctx, "", "umount", "--lazy", folder) // its pods are on their way out
-		return errors.Join(err, failed, os.Remove(folder))
+	unmount := func(ctx context.Context) error {
+		_, err := run(context.WithoutCancel(ctx), "", "umount", "--lazy", folder) // its pods are on their way out
+		return errors.Join(err, os.Remove(folder))
 	}
 	if err := c.Create(ctx, volume); err != nil {
-		return "", nil, errors.Join(err, remove(ctx))
+		return "", nil, errors.Join(err, unmount(ctx))
+	}
+	remove = func(ctx context.Context) error {
+		return errors.Join(client.IgnoreNotFound(c.Delete(ctx, volume)), unmount(ctx))
 	}
 	return folder, remove, nil
 }

@@ -62,11 +62,11 @@ var _ = Describe("From nothing but the store", longest, func() {
 		e := builders.EtcdCluster("keys-0").Storage("128Mi").Build()
 		create(ctx, e)
 		eventuallyReady(ctx, e)
-		var attempted []string // in all cycles: what one restores the next one backs up
+		var confirmed, attempted []string // in all cycles: what one restores the next one backs up
 		for cycle := range cycles() {
-			w := puttingBy(ctx, dialEtcd(e, nil))
+			w := puttingUnder(ctx, dialEtcd(e, nil), fmt.Sprintf("cycle-%d-", cycle))
 			name := fmt.Sprintf("nightly-%d", cycle)
-			confirmed := w.confirmed()
+			confirmed = append(confirmed, w.confirmed()...)
 			b := &databasev1alpha1.EtcdBackup{ObjectMeta: metav1.ObjectMeta{Name: name},
 				Spec: databasev1alpha1.EtcdBackupSpec{ClusterName: e.Name, BackupOptions: commonv1.BackupOptions{Store: store}}}
 			begun := time.Now()
@@ -98,11 +98,11 @@ var _ = Describe("From nothing but the store", longest, func() {
 		r := builders.Redis("data-0").Storage("64Mi").Build()
 		create(ctx, r)
 		eventuallyReady(ctx, r)
-		var attempted []string // in all cycles: what one restores the next one backs up
+		var confirmed, attempted []string // in all cycles: what one restores the next one backs up
 		for cycle := range cycles() {
-			w := writing(ctx, r)
+			w := writingUnder(ctx, r, fmt.Sprintf("cycle-%d-", cycle))
 			name := fmt.Sprintf("nightly-%d", cycle)
-			confirmed := w.Keys()
+			confirmed = append(confirmed, w.Keys()...)
 			b := &cachev1alpha1.RedisBackup{ObjectMeta: metav1.ObjectMeta{Name: name},
 				Spec: cachev1alpha1.RedisBackupSpec{RedisName: r.Name, BackupOptions: commonv1.BackupOptions{Store: store}}}
 			begun := time.Now()

@@ -86,8 +86,10 @@ var _ = Describe("A backup is whole whatever befalls the servers meanwhile", Lab
 		eventuallyReady(ctx, r)
 		w := writing(ctx, r)
 		var all []backup
+		confirmed := map[string][]string{} // before each backup began
 		backUpDuring := func(name string, happens func()) {
 			GinkgoHelper()
+			confirmed[name] = w.Keys()
 			all = append(all, during(ctx, g, newBackup("redis", name, r.Name, commonv1.BackupOptions{Store: g.store}), happens))
 			eventuallyReady(ctx, r)
 		}
@@ -108,6 +110,15 @@ var _ = Describe("A backup is whole whatever befalls the servers meanwhile", Lab
 		before := w.Written()
 		Eventually(w.Written).WithContext(ctx).Should(BeNumerically(">", before+20), "%v", w.Failures())
 		Expect(w.Lost(ctx)).To(BeEmpty())
+		for name, keys := range confirmed {
+			again := builders.Redis("of-" + name).Size(1).With(func(s *cachev1alpha1.RedisSpec) {
+				s.Bootstrap = &cachev1alpha1.RedisBootstrap{Backup: commonv1.BackupReference{Store: g.store, Name: name}}
+			}).Build()
+			create(ctx, again)
+			eventuallyReady(ctx, again)
+			restored := redisKeys(ctx, redisClient(ctx, again, again.Name))
+			Expect(missing(keys, restored)).To(BeEmpty(), "of %d confirmed before the backup %q", len(keys), name)
+		}
 		Expect(b.names(ctx)).To(Equal(objectsOfAll("redis", all...)))
 		Expect(b.unfinished(ctx)).To(BeEmpty())
 	})

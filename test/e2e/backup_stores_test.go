@@ -7,6 +7,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"sync"
 	"time"
 
 	. "github.com/onsi/ginkgo/v2"
@@ -130,7 +131,9 @@ var _ = Describe("A backup to a store", Label(faults), longest, Ordered, Continu
 				}
 				return err
 			}).WithContext(ctx).Should(MatchError(ContainSubstring("refused")))
-			return badStore{store: b.store, words: "connection refused", mend: func() { lead("s3") },
+			mend := sync.OnceFunc(func() { lead("s3") })
+			DeferCleanup(mend) // other rows use the Service, too
+			return badStore{store: b.store, words: "connection refused", mend: mend,
 				files: func() []string { return inBucket(ctx, name) }}
 		}),
 		Entry("that is full, on S3", "full", func(ctx context.Context, name string) badStore {

@@ -169,25 +169,32 @@ func dialEtcd(e *databasev1alpha1.EtcdCluster, secure *tls.Config) *clientv3.Cli
 
 // putter puts one key after the other, and remembers those that were acknowledged.
 type putter struct {
-	etcd  *clientv3.Client
-	acked atomic.Int64
-	mu    sync.Mutex
-	tried []string
-	keys  []string
-	stop  func()
+	etcd   *clientv3.Client
+	prefix string
+	acked  atomic.Int64
+	mu     sync.Mutex
+	tried  []string
+	keys   []string
+	stop   func()
 }
 
 // puttingBy begins to put keys by a client, until the spec ends or stop is called.
 func puttingBy(ctx context.Context, etcd *clientv3.Client) *putter {
 	GinkgoHelper()
-	w := &putter{etcd: etcd}
+	return puttingUnder(ctx, etcd, "key-")
+}
+
+// puttingUnder does so with keys of that prefix.
+func puttingUnder(ctx context.Context, etcd *clientv3.Client, prefix string) *putter {
+	GinkgoHelper()
+	w := &putter{etcd: etcd, prefix: prefix}
 	run, stop := context.WithCancel(context.WithoutCancel(ctx))
 	var writing sync.WaitGroup
 	w.stop = sync.OnceFunc(func() { stop(); writing.Wait() })
 	DeferCleanup(w.stop)
 	writing.Go(func() {
 		for i := 0; run.Err() == nil; i++ {
-			key := fmt.Sprintf("key-%06d", i)
+			key := fmt.Sprintf("%s%06d", prefix, i)
 			w.mu.Lock()
 			w.tried = append(w.tried, key)
 			w.mu.Unlock()
@@ -239,7 +246,7 @@ func (w *putter) hasLostNothing(ctx context.Context) {
 	w.stop()
 	var kept map[string]bool
 	Eventually(func(ctx context.Context) error {
-		reply, err := w.etcd.Get(ctx, "key-", clientv3.WithPrefix(), clientv3.WithKeysOnly())
+		reply, err := w.etcd.Get(ctx, w.prefix, clientv3.WithPrefix(), clientv3.WithKeysOnly())
 		kept = map[string]bool{}
 		if err == nil {
 			for _, kv := range reply.Kvs {

@@ -15,8 +15,8 @@ const (
 	paceOfWrites = 200
 	// pacedWriters write at once: one that waits holds no other back.
 	pacedWriters = 16
-	// pacedLimit of one write.
-	pacedLimit = time.Minute
+	// pacedLimit of one write, which is tried again after pacedRetry.
+	pacedLimit, pacedRetry = time.Minute, 100 * time.Millisecond
 )
 
 // paced writes at a pace, whatever the answers, until the spec ends.
@@ -65,6 +65,13 @@ func (w *paced) one(ctx context.Context, due time.Time, write func(context.Conte
 	limited, done := context.WithTimeout(ctx, pacedLimit)
 	defer done()
 	err := write(limited)
+	for err != nil && limited.Err() == nil { // as an application does: what it waits counts
+		select {
+		case <-limited.Done():
+		case <-time.After(pacedRetry):
+			err = write(limited)
+		}
+	}
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	switch {

@@ -44,11 +44,17 @@ var _ = Describe("Redis", func() {
 // writing is an application that writes through the Service until the spec ends.
 func writing(ctx context.Context, r *cachev1alpha1.Redis) *fault.Writer {
 	GinkgoHelper()
+	return writingUnder(ctx, r, "key-")
+}
+
+// writingUnder does so with keys of that prefix.
+func writingUnder(ctx context.Context, r *cachev1alpha1.Redis, prefix string) *fault.Writer {
+	GinkgoHelper()
 	// kube-proxy takes up to a second to open the Service.
 	first := redisClient(ctx, r, r.Name)
 	Eventually(func() error { return first.Ping(ctx).Err() }).WithContext(ctx).Should(Succeed())
 	run, stop := context.WithCancel(context.WithoutCancel(ctx))
-	w, done := fault.NewWriter("key-", redisClients(ctx, r, r.Name)), make(chan struct{})
+	w, done := fault.NewWriter(prefix, redisClients(ctx, r, r.Name)), make(chan struct{})
 	go func() { defer close(done); defer GinkgoRecover(); w.Run(run) }()
 	DeferCleanup(func() { stop(); <-done })
 	Eventually(w.Written).WithContext(ctx).Should(BeNumerically(">", 50), "%v", w.Failures())

@@ -42,7 +42,7 @@ func (m moment) is(answer *http.Response, folder string) bool {
 		strings.Contains(asked.URL.Path, "/"+folder+"/") && strings.HasSuffix(asked.URL.Path, m.suffix)
 }
 
-// hold is an answer that is kept back.
+// hold is an answer that is kept back, also where the runner asks once more, as it does when it hears nothing for two minutes.
 type hold struct {
 	moment
 	folder string
@@ -51,6 +51,7 @@ type hold struct {
 	// pass has the answer go on.
 	pass func()
 
+	reach  func()
 	passed chan struct{}
 }
 
@@ -105,9 +106,10 @@ func openGate(b bucket) *gate {
 	return g
 }
 
-// hold keeps back the first such answer to the runner of that backup.
+// hold keeps back such an answer to the runner of that backup.
 func (g *gate) hold(backup string, m moment) *hold {
 	h := &hold{moment: m, folder: namespace + "/" + backup, reached: make(chan struct{}), passed: make(chan struct{})}
+	h.reach = sync.OnceFunc(func() { close(h.reached) })
 	h.pass = sync.OnceFunc(func() { close(h.passed) })
 	g.mu.Lock()
 	defer g.mu.Unlock()
@@ -117,24 +119,15 @@ func (g *gate) hold(backup string, m moment) *hold {
 
 func (g *gate) keepBack(answer *http.Response) {
 	g.mu.Lock()
-	i := slices.IndexFunc(g.holds, func(h *hold) bool { return h.is(answer, h.folder) && !h.isReached() })
+	i := slices.IndexFunc(g.holds, func(h *hold) bool { return h.is(answer, h.folder) })
 	if i < 0 {
 		g.mu.Unlock()
 		return
 	}
 	h := g.holds[i]
-	close(h.reached)
 	g.mu.Unlock()
+	h.reach()
 	<-h.passed
-}
-
-func (h *hold) isReached() bool {
-	select {
-	case <-h.reached:
-		return true
-	default:
-		return false
-	}
 }
 
 // fill has the store refuse all further parts of an upload in that folder, as a full MinIO does, until it is mended.
