@@ -95,11 +95,18 @@ func (s Situation) waitForQuorum() (Step, bool) {
 		"%d of %d members answer and know a leader; without a majority etcd takes no writes", len(well), len(s.Status.Membership.Members))}, true
 }
 
-// waitForMembers ends the plan while a member on record is not well.
+// waitForMembers ends the plan while a member on record is not well, or has not heard of the leader: two of three that have no
+// connection yet are no majority without the third.
 func (s Situation) waitForMembers() (Step, bool) {
 	unwell := s.Where(func(m Member) bool { return m.Record != nil && !m.IsHealthy() })
-	if len(unwell) == 0 {
+	if len(unwell) > 0 {
+		return Step{Do: Wait, Message: "waiting for " + strings.Join(NamesOf(unwell), ", "), RequeueAfter: ShortRequeue}, true
+	}
+	leader, known := s.Leader()
+	apart := s.Where(func(m Member) bool { return m.Record != nil && m.View.Leader != leader.View.ID })
+	if !known || len(apart) == 0 {
 		return Step{}, false
 	}
-	return Step{Do: Wait, Message: "waiting for " + strings.Join(NamesOf(unwell), ", "), RequeueAfter: ShortRequeue}, true
+	return Step{Do: Wait, RequeueAfter: ShortRequeue,
+		Message: fmt.Sprintf("waiting for %s to follow %s, which leads", strings.Join(NamesOf(apart), ", "), leader.Name)}, true
 }

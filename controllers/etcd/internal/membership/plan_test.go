@@ -306,6 +306,8 @@ func TestPlan(t *testing.T) {
 		{"E6: the leader is not removed", func(s *scene) { s.addVoter(); s.addVoter(); s.lead(4) }, "MoveLeader a-4", "a-0"},
 		{"an outdated pod, the highest first", func(s *scene) { s.outdate(0, 1, 2) }, "EvictPod a-2", "outdated"},
 		{"E6: the leader's pod last", func(s *scene) { s.outdate(0, 1, 2); s.lead(2) }, "EvictPod a-1", "outdated"},
+		{"E6: not before the others follow the new leader", func(s *scene) { s.outdate(0); s.lead(2); s.Members[1].View.Leader = 100 },
+			"Wait ", "waiting for a-1 to follow a-2, which leads"},
 		{"one that is not ready goes first: the budget spares no other", func(s *scene) {
 			s.outdate(0, 1, 2)
 			s.Members[1].Pod.Ready = false
