@@ -137,7 +137,7 @@ func LeaderPod(ctx context.Context, c client.Client) (types.UID, error) {
 	return "", errors.Join(err, fmt.Errorf("the leader %q does not run", leader))
 }
 
-// Leads is nil when all managers are ready and one of them leads.
+// Leads is nil when all managers are ready, none is on its way out, and one of them leads.
 func Leads(ctx context.Context, c client.Client) error {
 	var manager appsv1.Deployment
 	if err := c.Get(ctx, client.ObjectKey{Namespace: OperatorNamespace, Name: OperatorDeployment}, &manager); err != nil {
@@ -147,6 +147,15 @@ func Leads(ctx context.Context, c client.Client) error {
 	if s.ObservedGeneration != manager.Generation || s.UpdatedReplicas != want || s.AvailableReplicas != want || s.Replicas != want {
 		return fmt.Errorf("not all %d managers are available: %+v", want, s)
 	}
-	_, err := LeaderPod(ctx, c)
+	pods, err := Operators(ctx, c)
+	if err != nil {
+		return err
+	}
+	for _, pod := range pods { // the Deployment's status may be older
+		if pod.DeletionTimestamp != nil {
+			return fmt.Errorf("pod %s is on its way out", pod.Name)
+		}
+	}
+	_, err = LeaderPod(ctx, c)
 	return err
 }

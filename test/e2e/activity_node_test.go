@@ -1,11 +1,14 @@
 package e2e
 
 import (
+	"context"
 	"sync"
 
 	. "github.com/onsi/ginkgo/v2"
 	. "github.com/onsi/gomega"
+	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	commonv1 "github.com/mainstay-operator/mainstay-operator/api/common/v1"
 	egov1 "github.com/mainstay-operator/mainstay-operator/api/ego/v1"
@@ -25,7 +28,8 @@ var _ = Describe("Activity, its node silent,", Serial, Label(faults), func() {
 		mend, err := fault.HangProcess(kubelet)
 		Expect(err).NotTo(HaveOccurred())
 		mend = sync.OnceValue(mend)
-		DeferCleanup(eventuallyOperatorLeads) // its pods were given up with the node
+		DeferCleanup(eventuallyOperatorLeads) // its pods may be given up for as long as the node has taints
+		DeferCleanup(eventuallyUntainted, client.ObjectKey{Name: podsOf(ctx, "activity", "far")[0].Spec.NodeName})
 		DeferCleanup(func() { Expect(mend()).To(Succeed()) })
 
 		silent := eventually(ctx, a, commonv1.ConditionNodeReachable, metav1.ConditionFalse)
@@ -40,3 +44,13 @@ var _ = Describe("Activity, its node silent,", Serial, Label(faults), func() {
 		Expect(started()).To(ConsistOf(a.Status.Attempts[0].PodUID))
 	})
 })
+
+// eventuallyUntainted waits until nothing of a node's silence is left: its taints go some seconds after it is heard of again.
+func eventuallyUntainted(ctx context.Context, node client.ObjectKey) {
+	GinkgoHelper()
+	Eventually(func(g Gomega) {
+		var found corev1.Node
+		g.Expect(k8s.Get(ctx, node, &found)).To(Succeed())
+		g.Expect(found.Spec.Taints).To(BeEmpty())
+	}).WithContext(ctx).Should(Succeed())
+}
