@@ -36,7 +36,7 @@ var memberships = []mutant{
 		"len(told) > 0 {", "len(told) > 9 {",
 		"TestPlan/a record that is gone is not begun anew over data"},
 	{"members change while one is silent", "../etcd/internal/membership/plan.go",
-		"unwell := s.Where(func(m Member) bool { return m.Record != nil && !m.IsHealthy() })\n\tif len(unwell) == 0 {", "unwell := s.Where(func(m Member) bool { return m.Record != nil && !m.IsHealthy() && m.View.Answered })\n\tif len(unwell) == 0 {",
+		"return Step{Do: Wait, Message: \"waiting for \" + strings.Join(NamesOf(unwell), \", \"), RequeueAfter: ShortRequeue}, true", "return Step{}, false",
 		"TestPlan/E1: nothing is changed while a member is silent"},
 	{"a change that was cut short is forgotten", "../etcd/internal/membership/plan_replace.go",
 		"if c == nil {\n\t\treturn Step{}, false", "if c == nil || c.Name != \"\" {\n\t\treturn Step{}, false",
