@@ -111,7 +111,7 @@ func fetchIn(pod *corev1.Pod) membership.Fetch {
 		case ended.ExitCode == 0 && result.Item != nil:
 			f.Item, f.RawSize = restoredItem(result.Item), result.RawSize
 		case ended.ExitCode == 0:
-			f.Error, f.Permanent = "it was fetched, and its manifest has what cannot be", true
+			f.Error, f.Permanent = "it was fetched, but its manifest says what cannot be true: choose another backup", true
 		case result.Error != "":
 			f.Error, f.Permanent = result.Error, result.Permanent
 		default:

@@ -68,10 +68,10 @@ func TestWhatAFetchSays(t *testing.T) {
 		{"why it failed", fetchEnded(1, refusedBucket), membership.Fetch{Attempts: 1, Error: "NoSuchBucket: no bucket", Permanent: true}},
 		{"also while it is tried again", again, membership.Fetch{Attempts: 4, Error: "NoSuchBucket: no bucket", Permanent: true}},
 		{"no result", fetchEnded(137, "killed"), membership.Fetch{Attempts: 1, Error: "its container ended with exit code 137 (Completed)"}},
-		{"a result of nothing", fetchEnded(0, "{}"), membership.Fetch{Attempts: 1, Permanent: true, Error: "it was fetched, and its manifest has what cannot be"}},
+		{"a result of nothing", fetchEnded(0, "{}"), membership.Fetch{Attempts: 1, Permanent: true, Error: "it was fetched, but its manifest says what cannot be true: choose another backup"}},
 		{"it is fetched once more", lost, membership.Fetch{Attempts: 2}},
 		{"words that are no name", fetchEnded(0, `{"item":{"name":"../../x"}}`), membership.Fetch{Attempts: 1, Permanent: true,
-			Error: "it was fetched, and its manifest has what cannot be"}},
+			Error: "it was fetched, but its manifest says what cannot be true: choose another backup"}},
 		{"words that cannot be shown", fetchEnded(1, `{"error":"a\u0000b"}`), membership.Fetch{Attempts: 1, Error: "a?b"}},
 	} {
 		t.Run(c.name, func(t *testing.T) {

@@ -8,7 +8,6 @@ import (
 	"strings"
 	"time"
 
-	"k8s.io/apimachinery/pkg/api/meta"
 	"k8s.io/apimachinery/pkg/types"
 	ctrl "sigs.k8s.io/controller-runtime"
 	ctrlclient "sigs.k8s.io/controller-runtime/pkg/client"
@@ -16,7 +15,6 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/reconcile"
 	"sigs.k8s.io/controller-runtime/pkg/source"
 
-	commonv1 "github.com/mainstay-operator/mainstay-operator/api/common/v1"
 	databasev1alpha1 "github.com/mainstay-operator/mainstay-operator/api/database/v1alpha1"
 	"github.com/mainstay-operator/mainstay-operator/controllers/etcd/internal/membership"
 )
@@ -100,16 +98,12 @@ const deadlineMargin = 10 * time.Second
 // status, from which it is told.
 func isUntold(e *databasev1alpha1.EtcdCluster, r *databasev1alpha1.EtcdRestore) bool {
 	last := e.Status.LastRestore
-	return last != nil && last.Request == r.UID && r.DeletionTimestamp.IsZero() && r.GetUnreadable() == "" && !hasEnded(r)
-}
-
-func hasEnded(r *databasev1alpha1.EtcdRestore) bool {
-	return meta.IsStatusConditionTrue(r.Status.Conditions, commonv1.ConditionComplete) || meta.IsStatusConditionTrue(r.Status.Conditions, commonv1.ConditionFailed)
+	return last != nil && last.Request == r.UID && r.DeletionTimestamp.IsZero() && r.GetUnreadable() == "" && !databasev1alpha1.EtcdRestoreEnded(r)
 }
 
 // mayBegin reports whether an EtcdRestore has neither begun nor ended, and is in time.
 func mayBegin(e *databasev1alpha1.EtcdCluster, r *databasev1alpha1.EtcdRestore, now time.Time) bool {
-	return r.DeletionTimestamp.IsZero() && !hasEnded(r) && r.GetUnreadable() == "" && !slices.Contains(e.Status.BegunRestores, r.UID) &&
+	return r.DeletionTimestamp.IsZero() && !databasev1alpha1.EtcdRestoreEnded(r) && r.GetUnreadable() == "" && !slices.Contains(e.Status.BegunRestores, r.UID) &&
 		now.Before(r.CreationTimestamp.Add(databasev1alpha1.EtcdStartingDeadline(r)-deadlineMargin))
 }
 

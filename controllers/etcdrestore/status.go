@@ -5,7 +5,6 @@ import (
 	"slices"
 	"time"
 
-	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	commonv1 "github.com/mainstay-operator/mainstay-operator/api/common/v1"
@@ -24,11 +23,6 @@ type outcome struct {
 	item             string
 	completed        *metav1.Time
 	recheckAfter     time.Duration
-}
-
-// hasEnded reports whether the restore is complete or has failed.
-func hasEnded(r *databasev1alpha1.EtcdRestore) bool {
-	return meta.IsStatusConditionTrue(r.Status.Conditions, commonv1.ConditionComplete) || meta.IsStatusConditionTrue(r.Status.Conditions, commonv1.ConditionFailed)
 }
 
 // judge tells from the record of the EtcdCluster how far a restore is. What has begun is past its deadline at no time.

@@ -68,7 +68,7 @@ func describeEnd(container string, t *corev1.ContainerStateTerminated) string {
 		case result.Error != "":
 			return result.Error
 		case t.ExitCode == 0:
-			return "the backup was fetched, and its manifest has what cannot be"
+			return "the backup was fetched, but its manifest says what cannot be true: choose another backup"
 		}
 		return fmt.Sprintf("container %s ended with code %d (%s)", container, t.ExitCode, untrusted.Sanitize(t.Reason))
 	}

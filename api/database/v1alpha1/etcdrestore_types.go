@@ -3,6 +3,7 @@ package v1alpha1
 import (
 	"time"
 
+	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	commonv1 "github.com/mainstay-operator/mainstay-operator/api/common/v1"
@@ -110,6 +111,11 @@ func EtcdStartingDeadline(r *EtcdRestore) time.Duration {
 		return d.Duration
 	}
 	return defaultStartingDeadline
+}
+
+// EtcdRestoreEnded reports whether an EtcdRestore is complete or has failed: it never runs again.
+func EtcdRestoreEnded(r *EtcdRestore) bool {
+	return meta.IsStatusConditionTrue(r.Status.Conditions, commonv1.ConditionComplete) || meta.IsStatusConditionTrue(r.Status.Conditions, commonv1.ConditionFailed)
 }
 
 func init() { register(&EtcdRestore{}, &EtcdRestoreList{}) }
