@@ -75,7 +75,7 @@ func decideRetry(b Object, ready bool, now time.Time) step {
 	switch run := b.GetBackupStatus().Run; {
 	case !now.Before(giveUpTime(b)):
 		return stepGiveUp
-	case ready && !b.GetBackupOptions().Suspend && !now.Before(retryTime(run)):
+	case ready && !b.GetBackupOptions().Suspend && !now.Before(retryTime(run, now)):
 		return stepRetry
 	}
 	return stepWait

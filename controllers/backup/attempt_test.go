@@ -81,6 +81,7 @@ func TestNextStep(t *testing.T) {
 		{"has backed off", running("1", retrying), nil, false, testTime.Add(minBackoff), stepRetry},
 		{"refused: backs off for longer", running("1", retrying, refused), nil, false, testTime.Add(maxBackoff - time.Second), stepWait},
 		{"refused: has backed off", running("1", retrying, refused), nil, false, testTime.Add(maxBackoff), stepRetry},
+		{"the clock went back while it backs off", running("1", retrying), nil, false, testTime.Add(-2 * time.Hour), stepRetry},
 		{"has backed off, and no source", running("1", retrying), nil, true, soon, stepWait},
 		{"has backed off, and is suspended", running("1", retrying, suspended), nil, false, soon, stepWait},
 		{"no time is left", running("1", retrying), nil, false, late, stepGiveUp},
@@ -96,9 +97,9 @@ func TestRetryTime(t *testing.T) {
 		6: 5 * time.Minute, 7: 5 * time.Minute, 400: 5 * time.Minute,
 	} {
 		run := &commonv1.BackupRun{Attempt: attempt, FinishTime: timeAt(testTime)}
-		equal(t, "after attempt", retryTime(run).Sub(testTime), want)
+		equal(t, "after attempt", retryTime(run, testTime).Sub(testTime), want)
 		run.Refused = true
-		equal(t, "refused", retryTime(run).Sub(testTime), maxBackoff)
+		equal(t, "refused", retryTime(run, testTime).Sub(testTime), maxBackoff)
 	}
 }
 

@@ -133,10 +133,18 @@ func noteMissed(status *commonv1.BackupStatus, due time.Time, count int64, why s
 	status.Lapse = &commonv1.BackupLapse{ScheduledTime: *timeAt(due), Reason: commonv1.ReasonBackupMissed, Message: what + ": " + why}
 }
 
-// isBehind reports whether the clock is so far behind what was due already that it must have been wrong, then or now.
-func isBehind(status *commonv1.BackupStatus, now time.Time) bool {
-	return lastEntry(status).After(now.Add(defaultDeadline))
+// alreadyDue is the latest time at which a backup was due by the clock of then: that of a schedule, or when an object without one was
+// made. It is zero if there is none.
+func alreadyDue(b Object) time.Time {
+	status := b.GetBackupStatus()
+	if b.GetBackupOptions().Schedule == "" {
+		return ptr.Deref(status.Next, metav1.Time{}).Time
+	}
+	return lastEntry(status)
 }
+
+// isBehind reports whether the clock is so far behind what was due already that it must have been wrong, then or now.
+func isBehind(b Object, now time.Time) bool { return alreadyDue(b).After(now.Add(defaultDeadline)) }
 
 func nextTime(s *schedule, after time.Time) *metav1.Time {
 	if at := s.next(after); !at.IsZero() {

@@ -25,7 +25,7 @@ func recordOutcome(b Object, o outcome, now time.Time) {
 	case o.failure == "":
 		run.Phase = commonv1.BackupSucceeded
 		recordItem(status, o)
-	case retryTime(run).Before(giveUpTime(b)):
+	case retryTime(run, now).Before(giveUpTime(b)):
 		run.Phase = commonv1.BackupRetrying
 	default:
 		recordFailure(b)
@@ -146,8 +146,8 @@ func setDegraded(b Object, s *schedule, pod *corev1.Pod, why string, now time.Ti
 		set(true, commonv1.ReasonPodFailing, blocked)
 	case status.Lapse != nil:
 		set(true, status.Lapse.Reason, status.Lapse.Message)
-	case isBehind(status, now) && b.GetBackupOptions().Schedule != "":
-		set(true, commonv1.ReasonClockBehind, "the operator's clock is behind "+shortTime(lastEntry(status))+
+	case isBehind(b, now):
+		set(true, commonv1.ReasonClockBehind, "the operator's clock is behind "+shortTime(alreadyDue(b))+
 			", for when a backup was due already: none is due again before then. If the clock is right now, make another object")
 	case isTooOld(b, s, now):
 		set(true, commonv1.ReasonBackupTooOld, tooOldMessage(b, why))

@@ -88,6 +88,8 @@ func TestConditions(t *testing.T) {
 		{"what was due failed", newBackup(hourly, lapsed), nil, "", testTime.Add(4 * time.Hour), map[string]string{"Degraded": yes + "BackupFailed"}},
 		{"the clock went back", running("1", hourly, phase(commonv1.BackupSucceeded), last(verified)), nil, "", testTime.Add(-2 * time.Hour),
 			map[string]string{"Ready": yes + "BackupVerified", "Degraded": yes + "ClockBehind"}},
+		{"the clock is behind the API server's, which said when the object was made", newBackup(due), nil, "", testTime.Add(-2 * time.Hour),
+			map[string]string{"Ready": no + "BackupUnderWay", "Degraded": yes + "ClockBehind"}},
 	} {
 		s, err := parseSchedule(c.b.GetBackupOptions())
 		if err != nil {

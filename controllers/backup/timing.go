@@ -15,16 +15,21 @@ const (
 	maxBackoff = 5 * time.Minute
 )
 
-// retryTime is when the next attempt may begin. It follows from the status alone, and so survives a restart of the operator.
-func retryTime(run *commonv1.BackupRun) time.Time {
+// retryTime is when the next attempt may begin. It follows from the status alone, and so survives a restart of the operator. An attempt
+// that ended later than now did so before the clock went back: the next one waits no longer for that.
+func retryTime(run *commonv1.BackupRun, now time.Time) time.Time {
 	backoff := maxBackoff
 	if doublings := run.Attempt - 1; !run.Refused && doublings < 5 { // 10 s * 2^5 is more than maxBackoff
 		backoff = minBackoff << max(0, doublings)
 	}
-	if run.FinishTime == nil { // somebody has written into the status
-		return run.StartTime.Add(backoff)
+	ended := run.StartTime.Time // if somebody has written into the status
+	if run.FinishTime != nil {
+		ended = run.FinishTime.Time
 	}
-	return run.FinishTime.Add(backoff)
+	if ended.After(now) {
+		return now
+	}
+	return ended.Add(backoff)
 }
 
 // giveUpTime is from when on no attempt at the current run begins.
@@ -49,7 +54,7 @@ func requeueAfter(b Object, s *schedule, pod *corev1.Pod, now time.Time) time.Du
 	if run := status.Run; isUnderWay(run) {
 		consider(giveUpTime(b))
 		if run.Phase == commonv1.BackupRetrying {
-			consider(retryTime(run))
+			consider(retryTime(run, now))
 		}
 	}
 	if pod != nil && !pod.DeletionTimestamp.IsZero() {
