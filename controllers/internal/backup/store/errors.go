@@ -76,9 +76,9 @@ func words(err error) string {
 	}
 	switch {
 	case errors.Is(err, syscall.ENOSPC):
-		return "the volume is full: enlarge it, or keep fewer backups"
+		return "the volume is full: enlarge it, or delete backups from it"
 	case errors.Is(err, syscall.EDQUOT):
-		return "the quota of the volume is used up: raise it, or keep fewer backups"
+		return "the quota of the volume is used up: raise it, or delete backups from it"
 	case errors.Is(err, syscall.EROFS):
 		return "the volume is read-only"
 	}
@@ -98,7 +98,7 @@ var lastingCodes = map[string]bool{
 }
 
 // lasting reports whether another attempt would fail in the same way, until a human changes something. A full volume is none: what
-// fills it may go, and retention frees it.
+// fills it may be of others, and go.
 func lasting(err error) bool {
 	if response, ok := errors.AsType[minio.ErrorResponse](err); ok {
 		return lastingCodes[response.Code]
