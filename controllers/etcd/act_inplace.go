@@ -45,11 +45,16 @@ func (f *fleet) doBeginRestore(ctx context.Context, e *databasev1alpha1.EtcdClus
 		return err
 	}
 	before, restore := e.Status.Membership, s.Restore.DeepCopy()
-	if former := before.Restore; former != nil {
-		restore.KeptDataIDs = append(restore.KeptDataIDs, former.KeptDataIDs...)
-	}
+	present := make([]string, 0, len(before.Members))
 	for _, one := range before.Members {
-		restore.KeptDataIDs = append(restore.KeptDataIDs, one.DataID)
+		present = append(present, one.DataID)
+	}
+	if superseded := before.Restore; superseded != nil {
+		// Its first member never ran. What that has left is dropped at once, or the volume would have no room for this one.
+		restore.KeptDataIDs = superseded.KeptDataIDs
+		noteFormer(before, present...)
+	} else {
+		restore.KeptDataIDs = present
 	}
 	e.Status.Membership = &databasev1alpha1.EtcdMembership{
 		Token: f.newID(), InitialVersion: e.Status.TargetVersion, FormerDataIDs: before.FormerDataIDs, Restore: restore,
@@ -101,9 +106,11 @@ func isUntold(e *databasev1alpha1.EtcdCluster, r *databasev1alpha1.EtcdRestore) 
 	return last != nil && last.Request == r.UID && r.DeletionTimestamp.IsZero() && r.GetUnreadable() == "" && !databasev1alpha1.EtcdRestoreEnded(r)
 }
 
-// mayBegin reports whether an EtcdRestore has neither begun nor ended, and is in time.
+// mayBegin reports whether an EtcdRestore has neither begun nor ended, and is in time. One whose status names a backup has begun, if
+// not on this EtcdCluster then on a former one of its name.
 func mayBegin(e *databasev1alpha1.EtcdCluster, r *databasev1alpha1.EtcdRestore, now time.Time) bool {
-	return r.DeletionTimestamp.IsZero() && !databasev1alpha1.EtcdRestoreEnded(r) && r.GetUnreadable() == "" && !slices.Contains(e.Status.BegunRestores, r.UID) &&
+	return r.DeletionTimestamp.IsZero() && !databasev1alpha1.EtcdRestoreEnded(r) && r.GetUnreadable() == "" &&
+		r.Status.Item == "" && !slices.Contains(e.Status.BegunRestores, r.UID) &&
 		now.Before(r.CreationTimestamp.Add(databasev1alpha1.EtcdStartingDeadline(r)-deadlineMargin))
 }
 

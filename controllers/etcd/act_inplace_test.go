@@ -1,6 +1,7 @@
 package etcd
 
 import (
+	"fmt"
 	"testing"
 	"time"
 
@@ -11,8 +12,35 @@ import (
 
 	commonv1 "github.com/mainstay-operator/mainstay-operator/api/common/v1"
 	databasev1alpha1 "github.com/mainstay-operator/mainstay-operator/api/database/v1alpha1"
+	"github.com/mainstay-operator/mainstay-operator/controllers/etcd/internal/membership"
 	"github.com/mainstay-operator/mainstay-operator/test/builders"
 )
+
+// What a superseded restore has left would take the room of the next one.
+func TestASupersededRestoreLeavesNothingOnTheVolume(t *testing.T) {
+	e := builders.EtcdCluster("a").Build()
+	e.Status.Membership = &databasev1alpha1.EtcdMembership{FormerDataIDs: []string{"d9"}, Members: []databasev1alpha1.EtcdRecordedMember{
+		{Name: "a-0", DataID: "d0"}, {Name: "a-1", DataID: "d1"},
+	}}
+	f := &fleet{spec: membership.Spec{Name: "a", Size: 2}, effects: savedEffects{}}
+	for _, c := range []struct {
+		request       types.UID
+		dropped, kept string
+	}{
+		{"first", "[d9]", "[d0 d1]"},
+		{"second", "[d9 id]", "[d0 d1]"}, // id: what the first member of the restore before would have had
+		{"third", "[d9 id id]", "[d0 d1]"},
+	} {
+		restore := &databasev1alpha1.EtcdMembershipRestore{Request: c.request}
+		if err := f.doBeginRestore(t.Context(), e, membership.Step{Do: membership.BeginRestore, Source: c.request, Restore: restore}); err != nil {
+			t.Fatal(err)
+		}
+		record := e.Status.Membership
+		if dropped, kept := fmt.Sprint(record.FormerDataIDs), fmt.Sprint(record.Restore.KeptDataIDs); dropped != c.dropped || kept != c.kept {
+			t.Errorf("%s: the first member drops %s and keeps %s", c.request, dropped, kept)
+		}
+	}
+}
 
 func TestWhichRestoreMayBegin(t *testing.T) {
 	now := time.Unix(1_000_000, 0)
@@ -43,6 +71,7 @@ func TestWhichRestoreMayBegin(t *testing.T) {
 		{"the last one is gone", list{asked("next"), asked("after")}, "next"},
 		{"another one has failed", list{asked("other", told(commonv1.ConditionFailed)), asked("next")}, "next"},
 		{"it has begun before", list{asked("begun"), asked("next")}, "next"},
+		{"it has begun on a former EtcdCluster of the name", list{asked("item", func(r *databasev1alpha1.EtcdRestore) { r.Status.Item = "20260102T150405Z-89abcdef" }), asked("next")}, "next"},
 		{"it is too late", list{asked("late", old), asked("next")}, "next"},
 	} {
 		e := builders.EtcdCluster("a").Build()

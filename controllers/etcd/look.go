@@ -5,6 +5,7 @@ import (
 	"maps"
 	"slices"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"sigs.k8s.io/controller-runtime/pkg/log"
@@ -17,13 +18,18 @@ import (
 // look asks all servers at once what they say of themselves. What answers as somebody else has not answered: an address may
 // be another pod's by now.
 func (f *fleet) look(ctx context.Context, record *databasev1alpha1.EtcdMembership) {
+	var other atomic.Uint64
 	f.askAll(ctx, lookLimit, func(ctx context.Context, m *membership.Member) {
 		view := f.servers[m.Name].Look(ctx)
 		if m.MayAnswer(view, record) {
 			m.View = view
 		}
 		m.View.LockedOut = view.LockedOut
+		if membership.IsOfAnotherCluster(view, record) {
+			other.Store(view.ClusterID)
+		}
 	})
+	f.OtherClusterID = other.Load()
 }
 
 // lookAtWaiting asks the servers that did not answer what data they have, in case they wait for a majority that is lost.

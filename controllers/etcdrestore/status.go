@@ -39,6 +39,10 @@ func judge(r *databasev1alpha1.EtcdRestore, cluster *databasev1alpha1.EtcdCluste
 			return outcome{failed: true, reason: commonv1.ReasonSuperseded, item: r.Status.Item, message: "another EtcdRestore took its place before any member ran with the backup"}
 		}
 	}
+	if r.Status.Item != "" {
+		return outcome{failed: true, reason: commonv1.ReasonRecordLost, item: r.Status.Item, message: fmt.Sprintf(
+			"the EtcdCluster %q that it had begun on is gone, or its status was put back: create another EtcdRestore if the backup is still to be restored", r.Spec.ClusterName)}
+	}
 	left := r.CreationTimestamp.Add(databasev1alpha1.EtcdStartingDeadline(r) + deadlineMargin).Sub(now)
 	waits := waitsFor(r, cluster)
 	if left <= 0 {

@@ -59,6 +59,12 @@ func TestJudge(t *testing.T) {
 			}
 		})
 	}
+	begun := &databasev1alpha1.EtcdRestore{Status: databasev1alpha1.EtcdRestoreStatus{Item: "item"}}
+	for name, e := range map[string]*databasev1alpha1.EtcdCluster{"its cluster is gone": nil, "another has the name": builders.EtcdCluster("a").Build()} {
+		if got := judge(begun, e, begun.CreationTimestamp.Time); !got.failed || got.reason != commonv1.ReasonRecordLost || got.item != "item" {
+			t.Errorf("it has begun, and %s: got %+v", name, got)
+		}
+	}
 	r := &databasev1alpha1.EtcdRestore{}
 	r.Spec.ClusterName = "none"
 	if got := judge(r, nil, r.CreationTimestamp.Time); !strings.Contains(got.message, `clusterName: there is no EtcdCluster "none"`) {

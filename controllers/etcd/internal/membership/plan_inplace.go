@@ -7,8 +7,10 @@ import (
 	databasev1alpha1 "github.com/mainstay-operator/mainstay-operator/api/database/v1alpha1"
 )
 
-// logSpace is what the log of a member takes on its volume at least, in bytes: a segment, and the next one.
-const logSpace = 2 * 64_000_000
+// logSpace is what logs take on a volume, in bytes: those of the present member, which keeps five segments of 64 MB (DefaultMaxWALs
+// in etcd's server/embed/config.go) and reserves the next one, and the first of the restored one. A volume without that room is too
+// small for any etcd that has run for a while.
+const logSpace = 7 * 64_000_000
 
 // firstBump is the first patch of 3.5 whose etcdutl raises revisions. Later minor versions do so from the start.
 var firstBump = Version{5, 35}
@@ -65,10 +67,26 @@ func (s Situation) awaitRequest() (Step, bool) {
 	if loading := s.LoadingVersion(s.Request.UID); loading.Compare(firstBump) < 0 {
 		return s.unusable(s.Request.UID, fmt.Sprintf("etcdutl %s cannot raise revisions: set version to %s or a later one first", loading, firstBump)), true
 	}
-	m, _ := s.Find(s.MemberName(0))
-	if needed := m.View.DBSize + 2*s.Next.RawSize + logSpace; m.Pod.VolumeSize > 0 && s.Next.RawSize > 0 && m.Pod.VolumeSize < needed {
+	return s.awaitRoom()
+}
+
+// awaitRoom refuses a backup that the volume of the first member has no room for. While that member does not answer, nobody knows: it
+// is waited for, but not without a majority, as a restore may be the only way on.
+func (s Situation) awaitRoom() (Step, bool) {
+	if !s.HasStorage || s.Next.RawSize == 0 {
+		return Step{}, false
+	}
+	first, _ := s.Find(s.MemberName(0))
+	if s.Listed && (!first.View.Answered || first.Pod.VolumeSize == 0) {
+		return s.awaitFetch(fmt.Sprintf("waiting for %s to answer, as it is not known whether its volume has room for the restore", first.Name)), true
+	}
+	data := int64(0) // that of the first may have been lost, and is on its way back
+	for _, m := range s.Members {
+		data = max(data, m.View.DBSize)
+	}
+	if needed := data + 2*s.Next.RawSize + logSpace; first.Pod.VolumeSize > 0 && first.Pod.VolumeSize < needed {
 		return s.unusable(s.Request.UID, fmt.Sprintf("the volume of %s has %d bytes, and beside the data of before the restore needs %d: raise storage.size",
-			m.Name, m.Pod.VolumeSize, needed)), true
+			first.Name, first.Pod.VolumeSize, needed)), true
 	}
 	return Step{}, false
 }

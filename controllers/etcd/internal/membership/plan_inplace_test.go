@@ -53,7 +53,24 @@ func TestPlanOfARestoreInPlace(t *testing.T) {
 		}, "Idle ", ""},
 		{"E12: one that is large enough will do", func(s *scene) {
 			s.request()
-			s.Next.RawSize, s.Members[0].Pod.VolumeSize = 400<<20, 1<<30
+			s.Next.RawSize, s.Members[0].Pod.VolumeSize = 280<<20, 1<<30
+		}, "BeginRestore ", ""},
+		{"E12: one that the logs of the present member fill is too small", func(s *scene) {
+			s.request()
+			s.Next.RawSize, s.Members[0].Pod.VolumeSize = 300<<20, 1<<30
+		}, "Idle ", ""},
+		{"E12: the first member may have lost its data, which comes back", func(s *scene) {
+			s.request()
+			s.Next.RawSize, s.Members[0].Pod.VolumeSize, s.Members[2].View.DBSize = 280<<20, 1<<30, 100<<20
+		}, "Idle ", ""},
+		{"E12: a first member that does not answer is waited for: nobody knows what room it has", func(s *scene) {
+			s.request()
+			s.Next.RawSize, s.Members[0].Pod.VolumeSize, s.Members[0].View = 1<<20, 1<<30, View{}
+		}, "Wait ", "waiting for a-0"},
+		{"E12: not without a majority", func(s *scene) {
+			s.request()
+			s.Next.RawSize, s.Members[0].Pod.VolumeSize = 1<<20, 1<<30
+			s.loseMajority()
 		}, "BeginRestore ", ""},
 		{"E12: nor an etcdutl that cannot raise revisions", func(s *scene) {
 			s.request()

@@ -52,6 +52,12 @@ func TestRecovery(t *testing.T) {
 			s.Members[2].View.Index++
 		}, "Block ", "annotate this object"},
 		{"E8: unreachable is not lost", func(s *scene) { s.Listed = false; s.silence(0); s.silence(1) }, "Block ", "1 of 3 members answer"},
+		{"the status is older than an EtcdRestore", func(s *scene) {
+			s.Listed, s.OtherClusterID = false, 0xabc
+			s.silence(0)
+			s.silence(1)
+			s.silence(2)
+		}, "Block ", "members of cluster abc, and status.membership is of c"},
 		{"E8: nor is one that has no pod", func(s *scene) {
 			s.Listed = false
 			s.loseData(0)

@@ -34,6 +34,8 @@ type World struct {
 	Listed bool
 	// ClusterID of the members that answer; 0 if none does.
 	ClusterID uint64
+	// OtherClusterID is that of a server in a member's pod that is of another cluster than the one on record; 0 if there is none.
+	OtherClusterID uint64
 	// Alarms that are raised, of members and of those that are members no more.
 	Alarms []Alarm
 	// FormerData are the claims in which a cluster of this name has left data that is not on record.
@@ -128,9 +130,13 @@ func (m Member) MayAnswer(view View, record *databasev1alpha1.EtcdMembership) bo
 	if !view.Answered || record == nil {
 		return view.Answered
 	}
-	another := record.ClusterID != "" && record.ClusterID != FormatID(view.ClusterID)
 	former := m.Record == nil || m.IsOfFormerMember()
-	return !another && (former || m.Record.ID == "" || m.Record.ID == FormatID(view.ID))
+	return !IsOfAnotherCluster(view, record) && (former || m.Record.ID == "" || m.Record.ID == FormatID(view.ID))
+}
+
+// IsOfAnotherCluster reports whether a server answers as one of another cluster than the one on record.
+func IsOfAnotherCluster(view View, record *databasev1alpha1.EtcdMembership) bool {
+	return view.Answered && record != nil && record.ClusterID != "" && record.ClusterID != FormatID(view.ClusterID)
 }
 
 // CurrentID is the member's ID on record, else in etcd's list, as FormatID writes it.
