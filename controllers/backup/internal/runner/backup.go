@@ -109,6 +109,16 @@ func (t task) delete(ctx context.Context, item string) error {
 	return nil
 }
 
+// abort removes what a killed attempt has left of objects that it had not finished.
+func (t task) abort(ctx context.Context, item string) error {
+	for _, name := range []string{t.manifest(item), t.verified(item), t.data(item)} {
+		if err := t.store.Abort(ctx, name); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
 // deleteFormer removes what former attempts of the same run have left, unless it is verified. A whole backup goes only when another
 // one is written.
 func (t task) deleteFormer(ctx context.Context, written bool) error {
@@ -117,12 +127,16 @@ func (t task) deleteFormer(ctx context.Context, written bool) error {
 		if _, err := backup.ItemTime(item); err != nil || item == t.Item {
 			continue
 		}
-		keep, err := t.exists(ctx, t.verified(item))
+		err := t.abort(ctx, item)
+		keep := true
+		if err == nil {
+			keep, err = t.exists(ctx, t.verified(item))
+		}
 		if err == nil && !keep && !written {
 			keep, err = t.exists(ctx, t.manifest(item))
 		}
 		if err == nil && !keep {
-			err = errors.Join(t.store.Abort(ctx, t.data(item)), t.delete(ctx, item))
+			err = t.delete(ctx, item)
 		}
 		if err != nil {
 			failed = append(failed, fmt.Errorf("removing what a former attempt has left: %w", err))

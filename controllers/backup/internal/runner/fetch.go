@@ -37,6 +37,11 @@ func (e Environment) fetch(ctx context.Context, t task) (backup.Result, error) {
 	if err := writeFile(e.file(backup.DataFile), func(file *os.File) error { return t.readData(ctx, m, file) }); err != nil {
 		return backup.Result{}, err
 	}
+	if t.Choose != nil { // for a restore: it stops servers, and one that is foreign is of no use to them. Else verify looks at it
+		if err := t.server.check(e.file(backup.DataFile), m); err != nil {
+			return backup.Result{}, backup.Permanent(fmt.Errorf("%s is no backup: %w", t.data(item), err))
+		}
+	}
 	err = writeFile(e.file(backup.ManifestFile), func(file *os.File) error { return json.NewEncoder(file).Encode(m) })
 	found := m.StatusItem(verified)
 	return backup.Result{Item: &found, RawSize: m.RawSize}, err

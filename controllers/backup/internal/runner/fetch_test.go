@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"compress/gzip"
 	"encoding/json"
+	"errors"
 	"os"
 	"strings"
 	"testing"
@@ -99,6 +100,21 @@ func TestFetchRefuses(t *testing.T) {
 				t.Error("there is a manifest for those who follow")
 			}
 		})
+	}
+}
+
+// What has sums of its own may still be no backup: a restore stops servers for it.
+func TestFetchForARestoreRefusesWhatIsNoBackup(t *testing.T) {
+	p := newPod(t)
+	p.succeed(p.task(20), backup.CommandBackup)
+	p.checkError = errors.New("it is no data of etcd")
+	told := backup.Task{Kind: backup.Etcd, Folder: folder, Choose: &backup.Choice{AllowUnverified: true}}
+	want := folder + "/" + backup.DataName(backup.Etcd, item(20)) + " is no backup: it is no data of etcd"
+	if result := p.run(backup.CommandFetch, told); result.Error != want || !result.Permanent {
+		t.Errorf("%+v", result)
+	}
+	if _, err := os.Stat(p.file(backup.ManifestFile)); err == nil {
+		t.Error("there is a manifest for those who follow")
 	}
 }
 

@@ -104,6 +104,28 @@ func TestAKilledBackupIsWholeOrNone(t *testing.T) {
 	})
 }
 
+// A process that is killed while it writes an object leaves a part of it.
+func TestPartsOfObjectsAreRemovedByTheNextAttempt(t *testing.T) {
+	for name, verified := range map[string]bool{"of an attempt that is verified": true, "of one that is not": false} {
+		t.Run(name, func(t *testing.T) {
+			p := newPod(t)
+			p.succeed(p.task(19), backup.CommandBackup)
+			if verified {
+				p.succeed(p.task(19), all[1:]...)
+			}
+			for _, object := range verifiedItem(19) {
+				p.leavePart(object)
+			}
+			next := p.task(20)
+			next.Former = []string{item(19)}
+			p.succeed(next, all...)
+			if parts := p.parts(); len(parts) > 0 {
+				t.Errorf("%q are left", parts)
+			}
+		})
+	}
+}
+
 // Killed wherever, finish leaves a verified backup to restore; and the next one deletes what retention does not keep.
 func TestAKilledFinishLosesNoVerifiedBackup(t *testing.T) {
 	atEachCall(t, func(t *testing.T, at int, carriedOut bool) bool {

@@ -49,8 +49,10 @@ type pod struct {
 	spec  commonv1.BackupStore
 	// content is what the source gives, and what a server was started from.
 	content, started []byte
-	// dumpError and verifyError are how the servers fail.
-	dumpError, verifyError error
+	// dumpError, checkError and verifyError are how the servers and what reads their data fail.
+	dumpError, checkError, verifyError error
+	// volume of a store that is one.
+	volume string
 }
 
 func newPod(t *testing.T) *pod {
@@ -66,10 +68,10 @@ func newPodOn(t *testing.T, spec commonv1.BackupStore, places store.Places) *pod
 	if err != nil {
 		t.Fatal(err)
 	}
-	p := &pod{t: t, store: opened, spec: spec, content: noise(100_000)}
+	p := &pod{t: t, store: opened, spec: spec, content: noise(100_000), volume: places.Volume}
 	p.Environment = Environment{
 		open:    func(commonv1.BackupStore) (store.Store, error) { return p.store, nil },
-		servers: map[backup.Kind]server{backup.Etcd: {dump: p.dump, verify: p.check}},
+		servers: map[backup.Kind]server{backup.Etcd: {dump: p.dump, check: p.inspect, verify: p.check}},
 		clock:   clocktesting.NewFakePassiveClock(today.Add(time.Minute)),
 		scratch: t.TempDir(), terminationLog: filepath.Join(t.TempDir(), "termination-log"),
 	}
@@ -84,6 +86,8 @@ func (p *pod) dump(_ context.Context, _ backup.Source, _ string, w *os.File) (so
 	_, err := w.Write(p.content)
 	return source.Meta{Revision: 42, ClusterID: "abc", ServerVersion: "3.6.16"}, err
 }
+
+func (p *pod) inspect(string, backup.Manifest) error { return p.checkError }
 
 func (p *pod) check(_ context.Context, file, workDir string, _ backup.Manifest) error {
 	if p.verifyError != nil {
@@ -150,6 +154,24 @@ func (p *pod) objects() []string {
 	}
 	slices.Sort(names)
 	return names
+}
+
+// leavePart of an object on the volume, as a process does that is killed while it writes.
+func (p *pod) leavePart(object string) {
+	p.t.Helper()
+	if err := os.WriteFile(filepath.Join(p.volume, folder, "."+object+".partial"), []byte("part"), 0o600); err != nil {
+		p.t.Fatal(err)
+	}
+}
+
+// parts of objects on the volume.
+func (p *pod) parts() []string {
+	p.t.Helper()
+	parts, err := filepath.Glob(filepath.Join(p.volume, folder, ".*"))
+	if err != nil {
+		p.t.Fatal(err)
+	}
+	return parts
 }
 
 // verifiedItem are the objects of one that is whole.

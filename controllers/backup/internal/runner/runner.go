@@ -27,6 +27,8 @@ import (
 type server struct {
 	// dump writes the server's data to an empty file, and says what it is.
 	dump func(ctx context.Context, from backup.Source, credentials string, file *os.File) (source.Meta, error)
+	// check reads a file, and compares what it holds with the manifest.
+	check func(file string, m backup.Manifest) error
 	// verify starts a server from a file, and compares.
 	verify func(ctx context.Context, file, workDir string, m backup.Manifest) error
 }
@@ -45,8 +47,8 @@ func InPod() Environment {
 	return Environment{
 		open: func(spec commonv1.BackupStore) (store.Store, error) { return store.Open(spec, store.InPod) },
 		servers: map[backup.Kind]server{
-			backup.Etcd:  {dump: source.Etcd, verify: source.VerifyEtcd},
-			backup.Redis: {dump: dumpRedis, verify: source.VerifyRedis},
+			backup.Etcd:  {dump: source.Etcd, check: source.CheckEtcd, verify: source.VerifyEtcd},
+			backup.Redis: {dump: dumpRedis, check: source.CheckRedis, verify: source.VerifyRedis},
 		},
 		clock:   clock.RealClock{},
 		scratch: backup.ScratchDir, credentials: backup.SourceDir,

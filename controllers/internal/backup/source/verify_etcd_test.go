@@ -17,6 +17,9 @@ func refuseBroken(t *testing.T, path string, meta Meta) {
 	}
 	damaged := append([]byte(nil), whole...)
 	damaged[len(damaged)/2] ^= 1
+	if err := CheckEtcd(path, manifestOf(meta)); err != nil {
+		t.Error(err)
+	}
 	later := manifestOf(meta)
 	later.Revision++
 	for _, c := range []struct {
@@ -33,6 +36,9 @@ func refuseBroken(t *testing.T, path string, meta Meta) {
 	} {
 		if err := VerifyEtcd(t.Context(), writeDump(t, c.snapshot), shortDir(t), c.manifest); err == nil || !strings.Contains(err.Error(), c.want) {
 			t.Errorf("%s: %v", c.name, err)
+		}
+		if err := CheckEtcd(writeDump(t, c.snapshot), c.manifest); err == nil {
+			t.Errorf("one is taken for a backup that is %s", c.name)
 		}
 	}
 }

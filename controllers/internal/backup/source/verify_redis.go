@@ -34,13 +34,9 @@ func VerifyRedis(ctx context.Context, dataFile, workDir string, m backup.Manifes
 	if err != nil {
 		return err
 	}
-	is, err := readDump(dataFile)
+	is, err := readDump(dataFile, m)
 	if err != nil {
 		return err
-	}
-	if is.Keys != m.Keys || is.Expires != m.Expires {
-		return fmt.Errorf("the dump has %d keys, %d of them with a time to live, but its manifest says %d and %d",
-			is.Keys, is.Expires, m.Keys, m.Expires)
 	}
 	socket := filepath.Join(workDir, "socket")
 	server, err := startServer(workDir, program, redisArguments(dataFile, socket, is)...)
@@ -61,13 +57,25 @@ func findProgram(names ...string) (string, error) {
 	return "", permanent{fmt.Errorf("the image has none of the programs %q on its path", names)}
 }
 
-func readDump(path string) (rdb.Dump, error) {
+// CheckRedis reads a dump: it is whole, and has as many keys as the manifest says.
+func CheckRedis(dataFile string, m backup.Manifest) error {
+	_, err := readDump(dataFile, m)
+	return err
+}
+
+// readDump reads a dump that is as its manifest says.
+func readDump(path string, m backup.Manifest) (rdb.Dump, error) {
 	file, err := os.Open(path)
 	if err != nil {
 		return rdb.Dump{}, err
 	}
 	defer func() { _ = file.Close() }()
-	return rdb.Read(file)
+	is, err := rdb.Read(file)
+	if err == nil && (is.Keys != m.Keys || is.Expires != m.Expires) {
+		err = fmt.Errorf("the dump has %d keys, %d of them with a time to live, but its manifest says %d and %d",
+			is.Keys, is.Expires, m.Keys, m.Expires)
+	}
+	return is, err
 }
 
 // redisArguments have a server load the dump, write nothing, and be reached by a socket alone.

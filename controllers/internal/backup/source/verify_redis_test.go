@@ -56,6 +56,18 @@ func TestADumpIsStartedFrom(t *testing.T) {
 			}
 		})
 	}
+	for name, c := range map[string]struct {
+		dump  []byte
+		keys  int64
+		taken bool
+	}{
+		"whole": {dump, 102, true}, "cut off": {dump[:len(dump)/2], 102, false}, "damaged": {damaged, 102, false}, "empty": {nil, 0, false},
+		"with less than the manifest says": {dump, 103, false},
+	} {
+		if err := CheckRedis(writeDump(t, c.dump), backup.Manifest{Keys: c.keys, Expires: 51}); (err == nil) != c.taken {
+			t.Errorf("one that is %s: %v", name, err)
+		}
+	}
 	ended, end := context.WithCancel(t.Context())
 	end()
 	if err := VerifyRedis(ended, file, shortDir(t), manifestOf(meta)); !errors.Is(err, context.Canceled) {
