@@ -38,6 +38,8 @@ type Kind struct {
 // source is where a backup's data comes from, and what it is verified with.
 type source struct {
 	uid types.UID
+	// clusterID of an etcd, in hexadecimal.
+	clusterID string
 	// endpoints are host:port of all servers.
 	endpoints []string
 	tls       bool

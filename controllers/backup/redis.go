@@ -70,7 +70,7 @@ func redisSource(r *cachev1alpha1.Redis, set *appsv1.StatefulSet) (source, strin
 	for _, n := range r.Status.Nodes {
 		found.endpoints = append(found.endpoints, endpoint(n.Name, r.Name, r.Namespace, redisPort))
 	}
-	login := secretKeys{r.Name + "-backup", loginKeys()}
+	login := secretKeys{r.Name + "-backup", append(loginKeys(), backup.SourceUIDKey)}
 	if found.tls {
 		login.keys = append(login.keys, pki.CACertKey)
 		found.serverName = fmt.Sprintf("%s.%s.svc", r.Name, r.Namespace) // of the Service: certificates need not name single pods

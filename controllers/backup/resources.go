@@ -64,7 +64,7 @@ func newTask(b Object, data backup.Kind, from source) backup.Task {
 	return backup.Task{
 		Kind: data, Store: o.Store, Folder: backup.Folder(b.GetNamespace(), b.GetName()), Item: run.Item, Time: run.StartTime.UTC(),
 		Former: run.Former, Verify: verifies(b), Compression: o.Compression, Retention: o.Retention,
-		Source: &backup.Source{UID: string(from.uid), Endpoints: from.endpoints, TLS: from.tls, ServerName: from.serverName},
+		Source: &backup.Source{UID: string(from.uid), ClusterID: from.clusterID, Endpoints: from.endpoints, TLS: from.tls, ServerName: from.serverName},
 	}
 }
 

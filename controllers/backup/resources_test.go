@@ -82,7 +82,7 @@ func TestTheTasks(t *testing.T) {
 	b, pod := fullPod()
 	task := taskOf(t, pod.Spec.InitContainers[1])
 	want := backup.Task{Kind: backup.Etcd, Store: b.Spec.Store, Folder: "ns/nightly", Item: b.Status.Run.Item, Time: testTime, Former: []string{testItem},
-		Verify: true, Retention: b.Spec.Retention, Source: &backup.Source{UID: "source-uid", Endpoints: testSource.endpoints, TLS: true}}
+		Verify: true, Retention: b.Spec.Retention, Source: &backup.Source{UID: "source-uid", ClusterID: "abc", Endpoints: testSource.endpoints, TLS: true}}
 	if !reflect.DeepEqual(task, want) {
 		t.Errorf("got %+v, want %+v", task, want)
 	}
@@ -150,7 +150,7 @@ func TestNamesOfAttempts(t *testing.T) {
 func TestEtcdSource(t *testing.T) {
 	healthy := func(e *databasev1alpha1.EtcdCluster) {
 		e.Status.TargetImage = "etcd:1"
-		e.Status.Membership = &databasev1alpha1.EtcdMembership{Members: []databasev1alpha1.EtcdRecordedMember{{Name: "data-2"}, {Name: "data-0"}}}
+		e.Status.Membership = &databasev1alpha1.EtcdMembership{ClusterID: "abc", Members: []databasev1alpha1.EtcdRecordedMember{{Name: "data-2"}, {Name: "data-0"}}}
 		e.Status.Conditions = []metav1.Condition{{Type: commonv1.ConditionAvailable, Status: metav1.ConditionTrue}}
 	}
 	for _, c := range []struct {
@@ -173,7 +173,7 @@ func TestEtcdSource(t *testing.T) {
 		if why != c.says && (c.says == "" || !strings.Contains(why, c.says)) {
 			t.Errorf("%s: %q", c.reason, why)
 		}
-		want := source{uid: "u", endpoints: []string{"data-0.data-headless.ns.svc:2379", "data-2.data-headless.ns.svc:2379"}, tls: true, image: "etcd:1",
+		want := source{uid: "u", clusterID: "abc", endpoints: []string{"data-0.data-headless.ns.svc:2379", "data-2.data-headless.ns.svc:2379"}, tls: true, image: "etcd:1",
 			secrets: []secretKeys{{"data-certificates", []string{"ca.crt", "tls.crt", "tls.key"}}}}
 		if c.says == "" && !reflect.DeepEqual(found, want) {
 			t.Errorf("%s: %+v", c.reason, found)
@@ -197,10 +197,10 @@ func TestSecretsOfAnEtcdSource(t *testing.T) {
 		e := &databasev1alpha1.EtcdCluster{ObjectMeta: metav1.ObjectMeta{Namespace: "ns", Name: "data"}}
 		e.Spec.TLS, e.Spec.Auth = c.tls, c.auth
 		e.Status.TargetImage = "etcd:1"
-		e.Status.Membership = &databasev1alpha1.EtcdMembership{Members: []databasev1alpha1.EtcdRecordedMember{{Name: "data-0"}}}
+		e.Status.Membership = &databasev1alpha1.EtcdMembership{ClusterID: "abc", Members: []databasev1alpha1.EtcdRecordedMember{{Name: "data-0"}}}
 		e.Status.Conditions = []metav1.Condition{{Type: commonv1.ConditionAvailable, Status: metav1.ConditionTrue}}
 		found, why := etcdSource(e)
-		if why != "" || !reflect.DeepEqual(found.secrets, c.want) || found.serverName != "" {
+		if why != "" || !reflect.DeepEqual(found.secrets, c.want) || found.serverName != "" || found.clusterID != "abc" {
 			t.Errorf("got %+v, %q, want %+v", found, why, c.want)
 		}
 	}
@@ -229,7 +229,7 @@ func TestRedisSource(t *testing.T) {
 
 	found, why := redisSource(r, set)
 	want := source{uid: "u", endpoints: []string{"cart-0.cart-headless.ns.svc:6379", "cart-1.cart-headless.ns.svc:6379"}, image: "redis:1",
-		secrets: []secretKeys{{"cart-backup", []string{"username", "password"}}}}
+		secrets: []secretKeys{{"cart-backup", []string{"username", "password", "uid"}}}}
 	if why != "" || !reflect.DeepEqual(found, want) {
 		t.Errorf("%q %+v", why, found)
 	}
@@ -237,7 +237,7 @@ func TestRedisSource(t *testing.T) {
 	found, _ = redisSource(r, set)
 	equal(t, "name of servers", found.serverName, "cart.ns.svc")
 	volume := secretsVolume(found.secrets)
-	if len(volume.Projected.Sources) != 2 || *volume.Projected.Sources[1].Secret.Name != "cart-certificates" || len(volume.Projected.Sources[0].Secret.Items) != 3 {
+	if len(volume.Projected.Sources) != 2 || *volume.Projected.Sources[1].Secret.Name != "cart-certificates" || len(volume.Projected.Sources[0].Secret.Items) != 4 {
 		t.Errorf("%+v", volume.Projected)
 	}
 	if _, why := redisSource(r, &appsv1.StatefulSet{}); !strings.Contains(why, "no nodes yet") {

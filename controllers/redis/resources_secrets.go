@@ -36,7 +36,8 @@ func systemSecret(r *cachev1alpha1.Redis, c childInputs) *corev1ac.SecretApplyCo
 
 // backupSecret holds what a backup needs to log in to the servers.
 func backupSecret(r *cachev1alpha1.Redis, c childInputs) *corev1ac.SecretApplyConfiguration {
-	values := map[string]string{corev1.BasicAuthUsernameKey: backup.RedisUser, corev1.BasicAuthPasswordKey: c.credentials.Backup}
+	values := map[string]string{corev1.BasicAuthUsernameKey: backup.RedisUser, corev1.BasicAuthPasswordKey: c.credentials.Backup,
+		backup.SourceUIDKey: string(r.UID)}
 	if c.spec.TLS {
 		values[pki.CACertKey] = string(c.identity.Authorities)
 	}

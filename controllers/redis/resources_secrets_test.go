@@ -24,6 +24,15 @@ func storedSecrets(c config.Credentials) (binding, system, files corev1.Secret) 
 	return as(bindingSecret(r, inputs)), as(systemSecret(r, inputs)), as(filesSecret(r, inputs))
 }
 
+// A backup finds here whose servers it reads.
+func TestTheSecretOfBackupsNamesItsRedis(t *testing.T) {
+	r := &cachev1alpha1.Redis{}
+	r.UID = "one"
+	if s := backupSecret(r, childInputs{spec: config.Resolve(r), credentials: fixture.Started("old", "s")}); string(s.Data["uid"]) != "one" {
+		t.Errorf("got %v", s.Data)
+	}
+}
+
 func TestRecalledAtEveryStage(t *testing.T) {
 	wanted := fixture.Started("old", "s").ChooseLogin("s", "new", fixture.Drawn)
 	told := wanted.Publish(true)

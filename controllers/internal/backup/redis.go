@@ -4,6 +4,10 @@ package backup
 // a dump; it can neither read one key nor change any.
 const RedisUser = "_backup"
 
-// RedisSecretName is the Secret of a Redis with what the runner finds in SourceDir: the keys username and password, and ca.crt with
-// tls.
+// SourceUIDKey is the key in the Secret of a Redis that has the UID of that Redis. A pod that waits for its start while the Redis is
+// deleted and another one is made under its name finds the other's.
+const SourceUIDKey = "uid"
+
+// RedisSecretName is the Secret of a Redis with what the runner finds in SourceDir: the keys username, password and uid, and ca.crt
+// with tls.
 func RedisSecretName(redis string) string { return redis + "-backup" }

@@ -84,7 +84,10 @@ type Choice struct {
 
 // Source is where a backup's data comes from.
 type Source struct {
+	// UID of the EtcdCluster or Redis. A Redis proves it by the file SourceUIDKey in SourceDir.
 	UID string `json:"uid"`
+	// ClusterID of an etcd, in hexadecimal: servers of another one are not read. Empty: any.
+	ClusterID string `json:"clusterID,omitempty"`
 	// Endpoints are host:port of all servers, by names in DNS that are the object's own.
 	Endpoints []string `json:"endpoints"`
 	// TLS: connections use the files in SourceDir.

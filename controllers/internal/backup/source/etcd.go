@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"os"
-	"strconv"
 	"strings"
 	"time"
 
@@ -27,17 +26,21 @@ const (
 // Etcd writes a snapshot of an etcd, with its checksum behind it, into an empty file. It is of a follower that has all that was
 // committed when the backup began; of the leader only if no follower is in sync. A snapshot is whole, or there is an error.
 func Etcd(ctx context.Context, from backup.Source, dir string, file *os.File) (Meta, error) {
-	meta, err := readEtcd(ctx, from, dir, file)
+	as, err := etcdLoginOf(from, dir)
+	if err != nil {
+		return Meta{}, err
+	}
+	meta, err := readEtcd(ctx, from, as, file)
 	if err != nil && ctx.Err() != nil {
 		err = fmt.Errorf("reading etcd: %w", ctx.Err())
 	}
-	return meta, err
+	return meta, as.redact(err)
 }
 
-func readEtcd(ctx context.Context, from backup.Source, dir string, file *os.File) (Meta, error) {
+func readEtcd(ctx context.Context, from backup.Source, as login, file *os.File) (Meta, error) {
 	ctx, end := context.WithCancel(ctx)
 	defer end()
-	members, err := openMembers(ctx, from, dir)
+	members, err := openMembers(ctx, from, as)
 	defer closeMembers(members)
 	if err != nil {
 		return Meta{}, err
@@ -61,13 +64,9 @@ func readEtcd(ctx context.Context, from backup.Source, dir string, file *os.File
 }
 
 // openMembers connects to all servers, and returns those that answer, all of one cluster.
-func openMembers(ctx context.Context, from backup.Source, dir string) (members []*etcdMember, err error) {
+func openMembers(ctx context.Context, from backup.Source, as login) (members []*etcdMember, err error) {
 	if len(from.Endpoints) > maxMembers {
 		return nil, fmt.Errorf("%d servers are more than %d", len(from.Endpoints), maxMembers)
-	}
-	as, err := etcdLoginOf(from, dir)
-	if err != nil {
-		return nil, err
 	}
 	var failures []error
 	for _, endpoint := range from.Endpoints {
@@ -76,8 +75,12 @@ func openMembers(ctx context.Context, from backup.Source, dir string) (members [
 			failures = append(failures, err)
 			continue
 		}
-		if members = append(members, m); m.cluster != members[0].cluster {
+		switch members = append(members, m); {
+		case m.cluster != members[0].cluster:
 			return members, fmt.Errorf("%s and %s are members of different clusters", members[0].endpoint, endpoint)
+		case from.ClusterID != "" && m.clusterID() != from.ClusterID:
+			return members, fmt.Errorf("%s is a member of cluster %s, and the backup was begun for %s: the EtcdCluster was replaced or restored meanwhile",
+				endpoint, m.clusterID(), from.ClusterID)
 		}
 	}
 	if len(members) == 0 {
@@ -167,7 +170,7 @@ func (m *etcdMember) metaOf(answer *clientv3.SnapshotResponse, revision int64) (
 	if err := checkVersion(version); err != nil {
 		return Meta{}, err
 	}
-	return Meta{ServerVersion: version, Revision: revision, ClusterID: strconv.FormatUint(m.cluster, 16)}, nil
+	return Meta{ServerVersion: version, Revision: revision, ClusterID: m.clusterID()}, nil
 }
 
 // said repeats an error of a server, or of the connection to it.

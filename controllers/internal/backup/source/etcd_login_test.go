@@ -77,7 +77,7 @@ func TestLoginsThatEtcdRefuses(t *testing.T) {
 func TestALoginThatHasEndedIsFollowedByAnother(t *testing.T) {
 	t.Parallel()
 	server := startGuardedEtcd(t)
-	members, err := openMembers(t.Context(), sourceOf(server.endpoint), etcdLogin(t, "secret"))
+	members, err := openMembers(t.Context(), sourceOf(server.endpoint), login{user: "backup", password: "secret"})
 	defer closeMembers(members)
 	if err != nil {
 		t.Fatal(err)

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"net"
+	"strconv"
 	"strings"
 
 	clientv3 "go.etcd.io/etcd/client/v3"
@@ -82,6 +83,9 @@ func failFastStream(ctx context.Context, is *grpc.StreamDesc, connection *grpc.C
 ) (grpc.ClientStream, error) {
 	return open(ctx, is, connection, method, append(options, grpc.WaitForReady(false))...)
 }
+
+// clusterID is the ID of its cluster, as etcdctl writes it.
+func (m *etcdMember) clusterID() string { return strconv.FormatUint(m.cluster, 16) }
 
 func (m *etcdMember) close() { _ = m.client.Close() }
 

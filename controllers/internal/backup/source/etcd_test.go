@@ -30,7 +30,7 @@ func TestASnapshotIsOfAFollowerAndIsStartedFrom(t *testing.T) {
 	if _, err := leader.client.Put(t.Context(), "leased", "value", clientv3.WithLease(lease.ID)); err != nil {
 		t.Fatal(err)
 	}
-	members, err := openMembers(t.Context(), sourceOf(endpointsOf(cluster)...), "")
+	members, err := openMembers(t.Context(), sourceOf(endpointsOf(cluster)...), login{})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -77,8 +77,18 @@ func TestASnapshotOfAMemberAlone(t *testing.T) {
 		}
 		return meta
 	}
-	if meta := snapshot(); meta.Revision != 1 {
+	meta := snapshot()
+	if meta.Revision != 1 {
 		t.Errorf("without a key it tells %+v", meta)
+	}
+	from := sourceOf(alone.endpoint)
+	from.ClusterID = meta.ClusterID
+	if _, err := Etcd(t.Context(), from, "", newFile(t)); err != nil {
+		t.Error(err)
+	}
+	from.ClusterID = "abc" // of an EtcdCluster that was there under the same name
+	if _, err := Etcd(t.Context(), from, "", newFile(t)); err == nil || !strings.Contains(err.Error(), "the backup was begun for abc") {
+		t.Errorf("another cluster is read: %v", err)
 	}
 	alone.put(3, 10)
 	if _, err := alone.client.Delete(t.Context(), "key2"); err != nil {

@@ -3,6 +3,7 @@ package source
 import (
 	"bufio"
 	"bytes"
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -29,6 +30,7 @@ func infoOf(role, id, link string, offset int64) string {
 
 // fakeRedis is a server of a test's own words.
 type fakeRedis struct {
+	auth  string // what it says to AUTH, if it is not "+OK"
 	info  func() string
 	psync string // what it says to PSYNC, and then no more
 	holds bool   // and it leaves the connection open
@@ -59,7 +61,9 @@ func (f fakeRedis) serve(connection net.Conn) {
 	for lines := bufio.NewScanner(connection); lines.Scan(); {
 		reply := ""
 		switch lines.Text() {
-		case "AUTH", "REPLCONF":
+		case "AUTH":
+			reply = cmp.Or(f.auth, "+OK\r\n")
+		case "REPLCONF":
 			reply = "+OK\r\n"
 		case "INFO":
 			reply = f.info()
@@ -167,6 +171,24 @@ func TestWhatHostileServersTellOfThemselves(t *testing.T) {
 				t.Errorf("got %v", err)
 			}
 		})
+	}
+}
+
+// Redis repeats a command that it does not know, with its arguments.
+func TestAPasswordIsInNoError(t *testing.T) {
+	t.Parallel()
+	for name, f := range map[string]fakeRedis{
+		"at the login": {auth: "-ERR unknown command 'AUTH', with args beginning with: '_backup' 'secret'\r\n"},
+		"later":        {info: func() string { return "-ERR you have said secret\r\n" }},
+		"with a code":  {auth: "-WRONGPASS secret is wrong\r\n"},
+	} {
+		_, err := Redis(t.Context(), sourceOf(f.start(t)), backupLogin(t), io.Discard)
+		if err == nil || strings.Contains(err.Error(), "secret") || !strings.Contains(err.Error(), "...") {
+			t.Errorf("%s: got %v", name, err)
+		}
+		if errors.Is(err, ErrPermanent) != strings.HasPrefix(f.auth, "-WRONGPASS") {
+			t.Errorf("%s: another attempt is of use, or is not: %v", name, err)
+		}
 	}
 }
 

@@ -4,6 +4,7 @@ import (
 	"crypto/tls"
 	"errors"
 	"io/fs"
+	"strings"
 
 	"github.com/mainstay-operator/mainstay-operator/controllers/internal/backup"
 )
@@ -12,6 +13,18 @@ import (
 type login struct {
 	user, password string      // both empty without a login
 	secure         *tls.Config // nil in the clear
+}
+
+// redact takes the password out of an error: servers repeat a command that they do not know. What marks the error is kept.
+func (l login) redact(err error) error {
+	if err == nil || l.password == "" || !strings.Contains(err.Error(), l.password) {
+		return err
+	}
+	redacted := errors.New(strings.ReplaceAll(err.Error(), l.password, "..."))
+	if errors.Is(err, ErrPermanent) {
+		return permanent{redacted}
+	}
+	return redacted
 }
 
 // loginOf returns the login whose files are in the directory.

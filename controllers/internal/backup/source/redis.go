@@ -10,6 +10,7 @@ import (
 
 	"github.com/mainstay-operator/mainstay-operator/controllers/internal/backup"
 	"github.com/mainstay-operator/mainstay-operator/controllers/internal/backup/rdb"
+	"github.com/mainstay-operator/mainstay-operator/controllers/internal/untrusted"
 )
 
 const (
@@ -27,6 +28,14 @@ func Redis(ctx context.Context, from backup.Source, dir string, w io.Writer) (Me
 	if err != nil {
 		return Meta{}, err
 	}
+	if err := checkSourceUID(from, dir); err != nil {
+		return Meta{}, err
+	}
+	meta, err := readRedis(ctx, from, as, w)
+	return meta, as.redact(err)
+}
+
+func readRedis(ctx context.Context, from backup.Source, as login, w io.Writer) (Meta, error) {
 	ctx, end := context.WithCancel(ctx)
 	defer end() // closes all connections
 	nodes, err := openNodes(ctx, from.Endpoints, as)
@@ -42,6 +51,16 @@ func Redis(ctx context.Context, from backup.Source, dir string, w io.Writer) (Me
 		err = fmt.Errorf("%s: reading the dump: %w", chosen.endpoint, ctx.Err()) // which has closed the connection
 	}
 	return meta, err
+}
+
+// checkSourceUID refuses another Redis than the one that the backup was begun for. Their servers have the same names.
+func checkSourceUID(from backup.Source, dir string) error {
+	uid, err := readWord(dir, backup.SourceUIDKey)
+	if err == nil && uid != from.UID {
+		err = fmt.Errorf("the Redis has the UID %s, and the backup was begun for %s: it was deleted and made again meanwhile",
+			untrusted.Quote(uid), from.UID)
+	}
+	return err
 }
 
 // openNodes connects to all servers, and returns those that answer: there must be a master among them, and no other.

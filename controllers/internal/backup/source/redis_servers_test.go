@@ -88,7 +88,7 @@ func (s redisServer) syncs() string {
 
 func backupLogin(t *testing.T) string {
 	t.Helper()
-	return writeFiles(t, map[string]string{"username": "_backup\n", "password": "secret"})
+	return writeFiles(t, map[string]string{"username": "_backup\n", "password": "secret", "uid": "uid"})
 }
 
 // dumpTo writes a dump into a new file, and returns its name.

@@ -104,7 +104,7 @@ func TestADumpOverTLS(t *testing.T) {
 	master.fill(10, 100)
 	from := backup.Source{Endpoints: []string{master.endpoint}, TLS: true, ServerName: "a.ns.svc"}
 	files := one.Issue("client")
-	files["username"], files["password"] = []byte("_backup"), []byte("secret")
+	files["username"], files["password"], files["uid"] = []byte("_backup"), []byte("secret"), nil
 	if meta, err := Redis(t.Context(), from, writeFiles(t, files), io.Discard); err != nil || meta.Keys != 10 {
 		t.Errorf("got %+v, %v", meta, err)
 	}
@@ -199,16 +199,18 @@ func TestSourcesThatCannotBeRead(t *testing.T) {
 		name      string
 		endpoints []string
 		password  string
+		uid       string
 		want      string
 		permanent bool
 	}{
-		{"two masters", []string{one.endpoint, other.endpoint}, "secret", "are both masters", false},
-		{"no master", []string{silent, replica.endpoint}, "secret", "no server answers as a master: " + silent, false},
-		{"a password that is refused", []string{one.endpoint}, "another", "WRONGPASS", true},
-		{"too many servers", make([]string, maxRedisNodes+1), "secret", "17 servers are more than 16", false},
+		{"two masters", []string{one.endpoint, other.endpoint}, "secret", "uid", "are both masters", false},
+		{"no master", []string{silent, replica.endpoint}, "secret", "uid", "no server answers as a master: " + silent, false},
+		{"a password that is refused", []string{one.endpoint}, "another", "uid", "WRONGPASS", true},
+		{"another Redis of the name", []string{one.endpoint}, "secret", "next", `has the UID "next", and the backup was begun for uid`, false},
+		{"too many servers", make([]string, maxRedisNodes+1), "secret", "uid", "17 servers are more than 16", false},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			dir := writeFiles(t, map[string]string{"username": "_backup", "password": c.password})
+			dir := writeFiles(t, map[string]string{"username": "_backup", "password": c.password, "uid": c.uid})
 			_, err := Redis(t.Context(), sourceOf(c.endpoints...), dir, io.Discard)
 			if err == nil || !strings.Contains(err.Error(), c.want) || errors.Is(err, ErrPermanent) != c.permanent {
 				t.Errorf("got %v, permanent %t", err, errors.Is(err, ErrPermanent))

@@ -151,4 +151,6 @@ func (l *link) pass(from, to net.Conn) {
 	}
 }
 
-func sourceOf(endpoints ...string) backup.Source { return backup.Source{Endpoints: endpoints} }
+func sourceOf(endpoints ...string) backup.Source {
+	return backup.Source{UID: "uid", Endpoints: endpoints}
+}
