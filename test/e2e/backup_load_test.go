@@ -14,7 +14,9 @@ import (
 	. "github.com/onsi/gomega"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
+	cachev1alpha1 "github.com/mainstay-operator/mainstay-operator/api/cache/v1alpha1"
 	commonv1 "github.com/mainstay-operator/mainstay-operator/api/common/v1"
+	databasev1alpha1 "github.com/mainstay-operator/mainstay-operator/api/database/v1alpha1"
 	"github.com/mainstay-operator/mainstay-operator/test/builders"
 	"github.com/mainstay-operator/mainstay-operator/test/fault"
 )
@@ -42,8 +44,8 @@ func secondsPerGiB(took time.Duration, size int64) float64 {
 
 // It holds nothing about times: the report is for people. With LONG=1 run it alone, on a calm machine.
 var _ = Describe("Backups of much data", Label(faults), longest, func() {
-	// measure backs the source up under a paced writer.
-	measure := func(ctx context.Context, kind string, b bucket, write func(ctx context.Context, n int) error) {
+	// measure backs the source up under a paced writer. With much data it then has another object begin with the last backup.
+	measure := func(ctx context.Context, kind string, b bucket, write func(ctx context.Context, n int) error, again func(commonv1.BackupReference) object) {
 		GinkgoHelper()
 		size, quiet, limit := loadScale()
 		watching, enough := context.WithCancel(ctx)
@@ -69,6 +71,12 @@ var _ = Describe("Backups of much data", Label(faults), longest, func() {
 			report.add(round, times, took, size)
 		}
 		Expect(w.failed()).To(BeEmpty())
+		if size >= 1<<30 {
+			begun, restored := time.Now(), again(commonv1.BackupReference{Store: b.store, Name: fmt.Sprint("round-", loadRounds-1)})
+			create(ctx, restored)
+			eventuallyReady(ctx, restored)
+			report.addRestore(time.Since(begun), size)
+		}
 		report.addPeaks(peaks.Bytes())
 		AddReportEntry(fmt.Sprintf("%s, %d MiB that cannot be compressed, %d writes/s asked for", kind, size>>20, paceOfWrites), report.String())
 		// One part of an upload is held in memory.
@@ -90,6 +98,10 @@ var _ = Describe("Backups of much data", Label(faults), longest, func() {
 		measure(ctx, "etcd", b, func(ctx context.Context, n int) error {
 			_, err := etcd.Put(ctx, fmt.Sprint("small-", n%1000), fmt.Sprint(n))
 			return err
+		}, func(from commonv1.BackupReference) object {
+			return builders.EtcdCluster("again").Size(1).Storage("9Gi").Quota("4Gi").With(func(s *databasev1alpha1.EtcdClusterSpec) {
+				s.Bootstrap = &databasev1alpha1.EtcdBootstrap{Backup: from}
+			}).Build()
 		})
 	})
 
@@ -102,6 +114,10 @@ var _ = Describe("Backups of much data", Label(faults), longest, func() {
 		fillRedis(ctx, client, size)
 		measure(ctx, "redis", b, func(ctx context.Context, n int) error {
 			return client.Set(ctx, fmt.Sprint("small-", n%1000), n, 0).Err()
+		}, func(from commonv1.BackupReference) object {
+			return builders.Redis("again").Size(1).With(func(s *cachev1alpha1.RedisSpec) {
+				s.Bootstrap = &cachev1alpha1.RedisBootstrap{Backup: from}
+			}).Build()
 		})
 	})
 })
@@ -127,6 +143,11 @@ func (r *loadReport) add(round int, times []time.Duration, took time.Duration, s
 	}
 	_, _ = fmt.Fprintf(r.rows, "%d\t%s\t%d\t%s\t%s\t%s\t%s\t%s\n", round+1, backup, len(times), rounded(quantile(times, 0.5)),
 		rounded(quantile(times, 0.99)), rounded(times[len(times)-1]), seconds, each)
+}
+
+// addRestore tells how long it took until an object that begins with the backup was ready.
+func (r *loadReport) addRestore(took time.Duration, size int64) {
+	_, _ = fmt.Fprintf(r.rows, "restore\tread\t\t\t\t\t%.1f\t%.1f\n", took.Seconds(), secondsPerGiB(took, size))
 }
 
 // addPeaks of the runner's memory, by step.

@@ -29,7 +29,7 @@ var _ = Describe("A backup is whole whatever befalls the servers meanwhile", Lab
 		return made
 	}
 
-	It("of an EtcdCluster: its leader is killed, a member is replaced, it grows", func(ctx SpecContext) {
+	It("of an EtcdCluster: its leader is killed, a member is replaced, it grows and shrinks", func(ctx SpecContext) {
 		b := startS3(ctx, false)
 		g := openGate(b)
 		e := builders.EtcdCluster("keys").Storage("128Mi").Build()
@@ -72,13 +72,21 @@ var _ = Describe("A backup is whole whatever befalls the servers meanwhile", Lab
 		})
 		eventuallyReady(ctx, e)
 		Expect(e.Status.ReadyReplicas).To(BeEquivalentTo(5))
+		backUpDuring("shrunk", func() {
+			edit(ctx, e, func(e *databasev1alpha1.EtcdCluster) { e.Spec.Size = ptr.To[int32](3) })
+			Eventually(func(g Gomega) {
+				refresh(ctx, e)
+				g.Expect(len(e.Status.Membership.Members)).To(BeNumerically("<", 5))
+			}).WithContext(ctx).Should(Succeed())
+		})
+		eventuallyReady(ctx, e)
 
 		w.hasLostNothing(ctx)
 		Expect(b.names(ctx)).To(Equal(objectsOfAll("etcd", all...)))
 		Expect(b.unfinished(ctx)).To(BeEmpty())
 	})
 
-	It("of a Redis: its master is killed, and moves", func(ctx SpecContext) {
+	It("of a Redis: its master is killed, and moves, it shrinks, and is deleted", func(ctx SpecContext) {
 		b := startS3(ctx, false)
 		g := openGate(b)
 		r := builders.Redis("data").Build()
@@ -106,6 +114,10 @@ var _ = Describe("A backup is whole whatever befalls the servers meanwhile", Lab
 			edit(ctx, r, func(r *cachev1alpha1.Redis) { r.Annotations = map[string]string{cachev1alpha1.RedisSwitchover: target} })
 		})
 		Eventually(func() string { refresh(ctx, r); return r.Status.Master }).WithContext(ctx).Should(Equal(target))
+		backUpDuring("shrunk", func() {
+			edit(ctx, r, func(r *cachev1alpha1.Redis) { r.Spec.Size = ptr.To[int32](2) })
+			Eventually(podsOf).WithArguments(ctx, "redis", r.Name).WithContext(ctx).Should(HaveLen(2))
+		})
 
 		before := w.Written()
 		Eventually(w.Written).WithContext(ctx).Should(BeNumerically(">", before+20), "%v", w.Failures())
@@ -119,6 +131,21 @@ var _ = Describe("A backup is whole whatever befalls the servers meanwhile", Lab
 			restored := redisKeys(ctx, redisClient(ctx, again, again.Name))
 			Expect(missing(keys, restored)).To(BeEmpty(), "of %d confirmed before the backup %q", len(keys), name)
 		}
+
+		orphaned := newBackup("redis", "orphaned", r.Name, commonv1.BackupOptions{Store: g.store})
+		h := g.hold(orphaned.GetName(), beforeReading)
+		create(ctx, orphaned)
+		h.waits(ctx)
+		Expect(k8s.Delete(ctx, r)).To(Succeed())
+		Eventually(podsOf).WithArguments(ctx, "redis", r.Name).WithContext(ctx).Should(BeEmpty())
+		h.pass()
+		Eventually(func(g Gomega) {
+			refresh(ctx, orphaned)
+			progressing := condition(orphaned, commonv1.ConditionProgressing)
+			g.Expect(progressing.Reason).To(Equal(commonv1.ReasonRetrying), progressing.Message)
+			g.Expect(progressing.Message).To(ContainSubstring("no server answers as a master"))
+		}).WithContext(ctx).Should(Succeed())
+
 		Expect(b.names(ctx)).To(Equal(objectsOfAll("redis", all...)))
 		Expect(b.unfinished(ctx)).To(BeEmpty())
 	})
