@@ -105,37 +105,37 @@ var _ = Describe("Backups", Label(faults), func() {
 		Expect(b.names(ctx)).To(BeEmpty())
 	})
 
-	It("are made each minute onto a volume, and only the last one is kept", func(ctx SpecContext) {
+	It("are made each minute onto a volume by two schedules at once, and only the last one of each is kept", func(ctx SpecContext) {
 		claim(ctx, "backups")
 		e := builders.EtcdCluster("keys").Size(1).Build()
-		r := builders.Redis("cart").Size(1).Build()
+		r := builders.Redis("cart").Size(2).Build()
 		create(ctx, e)
 		create(ctx, r)
 		eventuallyReady(ctx, e)
 		eventuallyReady(ctx, r)
 		kept := commonv1.BackupRetention{KeepLast: ptr.To[int32](1)}
-		ofEtcd := builders.EtcdBackup("minutely", "keys", builders.Volume("backups")).With(func(s *databasev1alpha1.EtcdBackupSpec) {
-			s.Schedule, s.Retention = "* * * * *", &kept
-		}).Build()
-		ofRedis := builders.RedisBackup("minutely", "cart", builders.Volume("backups")).With(func(s *cachev1alpha1.RedisBackupSpec) {
-			s.Schedule, s.Retention = "* * * * *", &kept
-		}).Build()
-		create(ctx, ofEtcd)
-		create(ctx, ofRedis)
-		for _, b := range []struct {
-			object
-			status *commonv1.BackupStatus
-		}{{ofEtcd, &ofEtcd.Status}, {ofRedis, &ofRedis.Status}} {
-			first := ""
+		var all []backup
+		for _, name := range []string{"minutely", "minutely-too"} {
+			all = append(all, builders.EtcdBackup(name, "keys", builders.Volume("backups")).With(func(s *databasev1alpha1.EtcdBackupSpec) {
+				s.Schedule, s.Retention = "* * * * *", &kept
+			}).Build(), builders.RedisBackup(name, "cart", builders.Volume("backups")).With(func(s *cachev1alpha1.RedisBackupSpec) {
+				s.Schedule, s.Retention = "* * * * *", &kept
+			}).Build())
+		}
+		for _, b := range all {
+			create(ctx, b)
+		}
+		for _, b := range all {
+			status, first := b.GetBackupStatus(), ""
 			Eventually(func(g Gomega) {
-				refresh(ctx, b.object)
-				g.Expect(b.status.LastVerified).NotTo(BeNil(), "conditions: %+v", b.status.Conditions)
-				first = b.status.LastVerified.Name
+				refresh(ctx, b)
+				g.Expect(status.LastVerified).NotTo(BeNil(), "conditions: %+v", status.Conditions)
+				first = status.LastVerified.Name
 			}).WithContext(ctx).Should(Succeed())
 			Eventually(func(g Gomega) {
-				refresh(ctx, b.object)
-				g.Expect(b.status.LastVerified.Name).NotTo(Equal(first), "conditions: %+v", b.status.Conditions)
-				g.Expect(b.status.Items).To(ConsistOf(*b.status.LastVerified))
+				refresh(ctx, b)
+				g.Expect(status.LastVerified.Name).NotTo(Equal(first), "conditions: %+v", status.Conditions)
+				g.Expect(status.Items).To(ConsistOf(*status.LastVerified))
 			}).WithContext(ctx).Should(Succeed())
 		}
 	}, longest)
