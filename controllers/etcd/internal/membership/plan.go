@@ -94,7 +94,7 @@ func (s Situation) waitForQuorum() (Step, bool) {
 	message := fmt.Sprintf("%d of %d members answer and know a leader; without a majority etcd takes no writes", len(well), len(s.Status.Membership.Members))
 	if s.OtherClusterID != 0 {
 		message = fmt.Sprintf("servers answer as members of cluster %s, and status.membership is of %s: the status is older than an EtcdRestore. "+
-			"Delete no pod; back up what these servers have, and make an EtcdRestore of that", FormatID(s.OtherClusterID), s.Status.Membership.ClusterID)
+			"Delete no pod; save what these servers have by etcdctl snapshot save, and restore the latest backup by another EtcdRestore", FormatID(s.OtherClusterID), s.Status.Membership.ClusterID)
 	}
 	return Step{Do: Block, Reason: commonv1.ReasonNoQuorum, RequeueAfter: time.Second, Message: message}, true
 }
