@@ -5,6 +5,7 @@ import (
 	"slices"
 	"time"
 
+	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	commonv1 "github.com/mainstay-operator/mainstay-operator/api/common/v1"
@@ -68,6 +69,9 @@ func waitsFor(r *databasev1alpha1.EtcdRestore, cluster *databasev1alpha1.EtcdClu
 
 func setStatus(r *databasev1alpha1.EtcdRestore, o outcome) {
 	list, generation := &r.Status.Conditions, r.Generation
+	for _, failedPass := range []string{commonv1.ConditionReady, commonv1.ConditionDegraded} {
+		meta.RemoveStatusCondition(list, failedPass)
+	}
 	r.Status.Item, r.Status.CompletionTime = o.item, o.completed
 	conditions.Set(list, generation, commonv1.ConditionProgressing, !o.complete && !o.failed, o.reason, o.message)
 	if o.complete {

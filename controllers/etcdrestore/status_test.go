@@ -5,11 +5,13 @@ import (
 	"testing"
 	"time"
 
+	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 
 	commonv1 "github.com/mainstay-operator/mainstay-operator/api/common/v1"
 	databasev1alpha1 "github.com/mainstay-operator/mainstay-operator/api/database/v1alpha1"
+	"github.com/mainstay-operator/mainstay-operator/controllers/internal/conditions"
 	"github.com/mainstay-operator/mainstay-operator/test/builders"
 )
 
@@ -54,8 +56,14 @@ func TestJudge(t *testing.T) {
 			if ends := got.complete || got.failed; ends == (got.recheckAfter > 0) && c.reason != commonv1.ReasonRestoring {
 				t.Errorf("it is looked at again after %s", got.recheckAfter)
 			}
+			conditions.SetProblem(r.GetConditions(), nil, 1, &conditions.Problem{Reason: commonv1.ReasonRefusedByServer, NeedsHuman: true}) // of a pass before
 			if setStatus(r, got); databasev1alpha1.EtcdRestoreEnded(r) != (got.complete || got.failed) {
 				t.Errorf("got %+v", r.Status)
+			}
+			for _, failedPass := range []string{commonv1.ConditionReady, commonv1.ConditionDegraded} {
+				if meta.FindStatusCondition(r.Status.Conditions, failedPass) != nil {
+					t.Errorf("%s is still there", failedPass)
+				}
 			}
 		})
 	}
