@@ -170,7 +170,7 @@ func (p *pass) execute(ctx context.Context, todo step, pod *corev1.Pod) (*corev1
 	case stepStart:
 		return pod, p.removeGate(ctx, pod)
 	case stepStop:
-		run.Message = lateMessage(p.b.GetBackupOptions(), pod)
+		run.Stopped, run.Message = true, lateMessage(p.b.GetBackupOptions(), pod)
 		if err := p.save(ctx); err != nil {
 			return pod, err
 		}

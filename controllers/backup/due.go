@@ -1,6 +1,7 @@
 package backup
 
 import (
+	"cmp"
 	"fmt"
 	"time"
 
@@ -64,7 +65,7 @@ func keepOnce(b Object, now time.Time, why string) {
 		status.Next = timeAt(now)
 	}
 	if status.Next != nil && isLate(o, status.Next.Time, now) {
-		noteMissed(status, status.Next.Time, 1, tooLate(o, why))
+		noteMissed(status, status.Next.Time, 1, missedMessage(o, why))
 		status.Next = nil
 	}
 }
@@ -85,7 +86,7 @@ func keepSchedule(b Object, s *schedule, now time.Time, why string) {
 	case isUnderWay(status.Run):
 		noteMissed(status, last, count, "the one before was still under way")
 	case isLate(o, last, now):
-		noteMissed(status, last, count, tooLate(o, why))
+		noteMissed(status, last, count, missedMessage(o, why))
 	default:
 		if count > 1 {
 			noteMissed(status, before, count-1, "it had not begun when the next one was due"+because(why))
@@ -106,11 +107,14 @@ func isLate(o *commonv1.BackupOptions, due, now time.Time) bool {
 	return !now.Before(due.Add(deadline(o)))
 }
 
+// tooLate says that a backup, or an attempt at it, had not begun in time, and why.
 func tooLate(o *commonv1.BackupOptions, why string) string {
-	if why == "" {
-		why = "no operator saw it in time"
-	}
-	return fmt.Sprintf("it had not begun within startingDeadline %s: %s", deadline(o), why)
+	return fmt.Sprintf("it had not begun within startingDeadline %s%s", deadline(o), because(why))
+}
+
+// missedMessage says why a backup was missed: the source could not be read, or else nobody looked.
+func missedMessage(o *commonv1.BackupOptions, why string) string {
+	return tooLate(o, cmp.Or(why, "the operator did not run at that time"))
 }
 
 func because(why string) string {

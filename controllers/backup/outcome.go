@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"fmt"
 	"slices"
-	"strings"
 
 	corev1 "k8s.io/api/core/v1"
 
@@ -14,12 +13,8 @@ import (
 	"github.com/mainstay-operator/mainstay-operator/controllers/internal/untrusted"
 )
 
-const (
-	// notBegun begins the message of an attempt whose pod did not run in time.
-	notBegun = "it had not begun within startingDeadline"
-	// reasonStatusUnknown is the kubelet's reason for a container that it has lost sight of.
-	reasonStatusUnknown = "ContainerStatusUnknown"
-)
+// reasonStatusUnknown is the kubelet's reason for a container that it has lost sight of.
+const reasonStatusUnknown = "ContainerStatusUnknown"
 
 // outcome is how an attempt ended.
 type outcome struct {
@@ -44,7 +39,7 @@ func judge(run *commonv1.BackupRun, pod *corev1.Pod, why string) outcome {
 	switch {
 	case run.PodUID == "":
 		return outcome{failure: "its pod could not be made in time" + because(cmp.Or(why, run.Message))}
-	case (pod == nil || pod.UID != run.PodUID) && strings.HasPrefix(run.Message, notBegun):
+	case (pod == nil || pod.UID != run.PodUID) && run.Stopped:
 		return outcome{failure: run.Message}
 	case pod == nil || pod.UID != run.PodUID:
 		return outcome{failure: fmt.Sprintf("pod %s is gone: it was deleted, or its node was lost, before its outcome was read", run.PodName)}
@@ -89,7 +84,7 @@ func failureOf(run *commonv1.BackupRun, pod *corev1.Pod) (why string, refused bo
 		}
 	}
 	switch deleted := !pod.DeletionTimestamp.IsZero(); {
-	case deleted && !hasStarted(pod) && strings.HasPrefix(run.Message, notBegun):
+	case deleted && !hasStarted(pod) && run.Stopped:
 		return run.Message, false
 	case deleted && !hasStarted(pod):
 		return "the pod was deleted before it ran", false
@@ -122,7 +117,7 @@ func lateMessage(o *commonv1.BackupOptions, pod *corev1.Pod) string {
 	if o.Suspend && isGated(pod) {
 		why = suspendedMessage
 	}
-	return fmt.Sprintf("%s %s%s", notBegun, deadline(o), because(why))
+	return tooLate(o, why)
 }
 
 func resultOf(pod *corev1.Pod, container string) (backup.Result, bool) {

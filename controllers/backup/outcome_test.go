@@ -60,6 +60,7 @@ func TestJudge(t *testing.T) {
 		}, says: "its node does not say"},
 		{reason: "nobody knows", pod: failed, says: "does not know how"},
 		{reason: "stopped, as it was too late", b: running("1", func(b *databasev1alpha1.EtcdBackup) {
+			b.Status.Run.Stopped = true
 			b.Status.Run.Message = lateMessage(&b.Spec.BackupOptions, podOf(b, "1", func(pod *corev1.Pod) {
 				pod.Status.Conditions = []corev1.PodCondition{{Type: corev1.PodScheduled, Status: corev1.ConditionFalse, Reason: corev1.PodReasonUnschedulable, Message: "no node"}}
 			}))

@@ -112,6 +112,9 @@ type BackupRun struct {
 	// refused: the latest attempt that has ended would fail again in the same way, until somebody changes something.
 	// +optional
 	Refused bool `json:"refused,omitempty"`
+	// stopped: the pod was deleted because it had not started within startingDeadline.
+	// +optional
+	Stopped bool `json:"stopped,omitempty"`
 }
 
 // BackupLapse is a backup that was due and was not made.
