@@ -52,7 +52,7 @@ func (r *Reconciler) listFetchPods(ctx context.Context, e *databasev1alpha1.Etcd
 	return slices.DeleteFunc(all, func(pod corev1.Pod) bool { return !metav1.IsControlledBy(&pod, e) }), err
 }
 
-func (a *apiEffects) makeFetchPod(ctx context.Context, s membership.Situation, source types.UID) error {
+func (a *apiEffects) createFetchPod(ctx context.Context, s membership.Situation, source types.UID) error {
 	from := referenceOf(a.etcd, s, source)
 	if from == nil {
 		return errWithdrawn

@@ -122,7 +122,7 @@ func TestThePodOfABackupIsMadeOnce(t *testing.T) {
 	e := fromBackup()
 	a, api := fetchEffects(e)
 	for range 2 { // the cache may not show it yet
-		if err := a.makeFetchPod(t.Context(), situationOf(e), ""); err != nil {
+		if err := a.createFetchPod(t.Context(), situationOf(e), ""); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -135,14 +135,14 @@ func TestThePodOfABackupIsMadeOnce(t *testing.T) {
 func TestAStrangersPodIsRefused(t *testing.T) {
 	e := fromBackup()
 	a, _ := fetchEffects(e, &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Namespace: "ns", Name: "a-restore"}})
-	if err := a.makeFetchPod(t.Context(), situationOf(e), ""); err == nil || !strings.Contains(err.Error(), `Pod "a-restore" exists and belongs to somebody else`) {
+	if err := a.createFetchPod(t.Context(), situationOf(e), ""); err == nil || !strings.Contains(err.Error(), `Pod "a-restore" exists and belongs to somebody else`) {
 		t.Errorf("got %v", err)
 	}
 	if pods, err := a.listFetchPods(t.Context(), e); len(pods) > 0 || err != nil {
 		t.Errorf("it is taken for ours: %v, %v", pods, err)
 	}
 	a.LauncherImage = ""
-	if err := a.makeFetchPod(t.Context(), situationOf(e), ""); err == nil || !strings.Contains(err.Error(), "RELATED_IMAGE_OPERATOR") {
+	if err := a.createFetchPod(t.Context(), situationOf(e), ""); err == nil || !strings.Contains(err.Error(), "RELATED_IMAGE_OPERATOR") {
 		t.Errorf("got %v", err)
 	}
 }
@@ -151,7 +151,7 @@ func TestARestoreEndsOnRecord(t *testing.T) {
 	e := fromBackup()
 	e.Status.Membership = &databasev1alpha1.EtcdMembership{Restore: recorded("i")}
 	a, api := fetchEffects(e)
-	if err := a.makeFetchPod(t.Context(), situationOf(e), ""); err != nil {
+	if err := a.createFetchPod(t.Context(), situationOf(e), ""); err != nil {
 		t.Fatal(err)
 	}
 	pods, err := a.listFetchPods(t.Context(), e)

@@ -28,9 +28,9 @@ var errWithdrawn = errors.New("the EtcdRestore is gone, has ended, or is too lat
 // doRestore performs the steps by which a backup becomes the data.
 func (f *fleet) doRestore(ctx context.Context, e *databasev1alpha1.EtcdCluster, s membership.Step, now time.Time) error {
 	switch s.Do {
-	case membership.FetchBackup:
-		return f.makeFetchPod(ctx, f.situation(e), s.Source)
-	case membership.DropBackup:
+	case membership.CreateFetchPod:
+		return f.createFetchPod(ctx, f.situation(e), s.Source)
+	case membership.DeleteFetchPod:
 		return f.deleteFetchPod(ctx, f.fetchOfSource(s.Source).UID)
 	case membership.BeginRestore:
 		return f.doBeginRestore(ctx, e, s)

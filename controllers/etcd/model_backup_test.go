@@ -159,7 +159,7 @@ func tellRequest(m *model) (bool, error) {
 	return true, nil
 }
 
-func (e *modelEffects) makeFetchPod(_ context.Context, _ membership.Situation, source types.UID) error {
+func (e *modelEffects) createFetchPod(_ context.Context, _ membership.Situation, source types.UID) error {
 	return e.call(func() error {
 		if !slices.ContainsFunc(e.Fetches, func(f modelFetch) bool { return f.For == string(source) }) {
 			e.Fetches = append(e.Fetches, modelFetch{UID: fmt.Sprintf("f%d", e.model.newID()), For: string(source)})

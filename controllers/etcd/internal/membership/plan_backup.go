@@ -26,11 +26,11 @@ func (s Situation) fetchBackup() (Step, bool) {
 func (s Situation) fetch(f Fetch, source types.UID) (Step, bool) {
 	switch {
 	case f.UID == "":
-		return Step{Do: FetchBackup, Source: source, Fetches: true, RequeueAfter: ShortRequeue}, true
+		return Step{Do: CreateFetchPod, Source: source, Fetches: true, RequeueAfter: ShortRequeue}, true
 	case f.Deleting:
 		return s.awaitFetch("waiting for the former pod of the backup to end"), true
 	case f.Ended, f.MaxMinor != s.LoadingVersion(source).Minor, s.isOfAnotherBackup(f, source):
-		return Step{Do: DropBackup, Source: source, Fetches: true, Message: "it is made anew", RequeueAfter: ShortRequeue}, true
+		return Step{Do: DeleteFetchPod, Source: source, Fetches: true, Message: "it is made anew", RequeueAfter: ShortRequeue}, true
 	case f.Item != nil:
 		return s.judgeBackup(*f.Item, source)
 	case f.Permanent, f.Attempts > patientAttempts:

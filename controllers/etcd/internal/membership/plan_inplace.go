@@ -23,7 +23,7 @@ func (s Situation) prepareRestore() (Step, bool) {
 	case !ok:
 		return Step{Do: BeginRestore, Source: s.Request.UID, Message: "EtcdRestore asks for it", Restore: &databasev1alpha1.EtcdMembershipRestore{
 			EtcdRestoredBackup: *s.Next.Item, Request: s.Request.UID, From: &s.Request.Backup, RevisionBump: s.bumpOver(s.Next.Item.Revision)}}, true
-	case next.Do == FetchBackup, next.Do == DropBackup:
+	case next.Do == CreateFetchPod, next.Do == DeleteFetchPod:
 		return next, true
 	}
 	return Step{}, false

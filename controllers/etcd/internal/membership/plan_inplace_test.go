@@ -40,7 +40,7 @@ func (s *scene) stopped() {
 
 func TestPlanOfARestoreInPlace(t *testing.T) {
 	for _, c := range []row{
-		{"E12: the backup is fetched before anything is stopped", func(s *scene) { s.request(); s.Next = Fetch{} }, "FetchBackup ", ""},
+		{"E12: the backup is fetched before anything is stopped", func(s *scene) { s.request(); s.Next = Fetch{} }, "CreateFetchPod ", ""},
 		{"E12: everything else goes on meanwhile", func(s *scene) { s.request(); s.Next.Item = nil; s.Size = 5 }, "AddMember a-3", ""},
 		{"E12: also if it cannot be fetched", func(s *scene) {
 			s.request()
