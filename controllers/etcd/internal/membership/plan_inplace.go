@@ -63,12 +63,13 @@ func (s Situation) awaitRequest() (Step, bool) {
 		return next, true
 	}
 	if loading := s.LoadingVersion(s.Request.UID); loading.Compare(firstBump) < 0 {
-		return s.unusable(s.Request.UID, fmt.Sprintf("etcdutl %s cannot raise revisions: set version to %s or a later one first", loading, firstBump)), true
+		return s.unusable(s.Request.UID, fmt.Sprintf(
+			"etcdutl %s cannot raise revisions, which a restore in place needs: set spec.version of the EtcdCluster to %s or later", loading, firstBump)), true
 	}
 	m, _ := s.Find(s.MemberName(0))
 	if needed := m.View.DBSize + 2*s.Next.RawSize + logSpace; m.Pod.VolumeSize > 0 && s.Next.RawSize > 0 && m.Pod.VolumeSize < needed {
-		return s.unusable(s.Request.UID, fmt.Sprintf("the volume of %s has %d bytes, and beside the data of before the restore needs %d: raise storage.size",
-			m.Name, m.Pod.VolumeSize, needed)), true
+		return s.unusable(s.Request.UID, fmt.Sprintf("the volume of %s has %d bytes and needs %d, because the present data stays until the restore "+
+			"succeeds: raise spec.storage.size of the EtcdCluster", m.Name, m.Pod.VolumeSize, needed)), true
 	}
 	return Step{}, false
 }
@@ -78,12 +79,15 @@ func (s Situation) NextRestore() *databasev1alpha1.EtcdNextRestore {
 	if s.Request == nil || s.Source() == s.Request.UID && s.restored() != nil {
 		return nil
 	}
-	next := &databasev1alpha1.EtcdNextRestore{Request: s.Request.UID, Message: "it waits for the cluster to have formed, or for another restore"}
-	if s.mayPrepare() {
+	next := &databasev1alpha1.EtcdNextRestore{Request: s.Request.UID, Message: "waiting for the cluster to form"}
+	switch {
+	case s.mayPrepare():
 		next.Message = "it is about to begin"
 		if step, ok := s.awaitRequest(); ok {
 			next.Message = step.Phrase()
 		}
+	case s.Source() != "":
+		next.Message = "waiting for the restore under way to end"
 	}
 	return next
 }

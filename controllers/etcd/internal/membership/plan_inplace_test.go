@@ -160,10 +160,14 @@ func TestWhatAnEtcdRestoreWaitsFor(t *testing.T) {
 	}{
 		{"its backup", func(s *scene) { s.request(); s.Next = Fetch{} }, "fetching the backup"},
 		{"a store", func(s *scene) { s.request(); s.Next.Item, s.Next.Error, s.Next.Permanent = nil, "NoSuchBucket", true },
-			"backup of the EtcdRestore: it cannot be fetched: NoSuchBucket"},
-		{"a larger volume", func(s *scene) { s.request(); s.Next.RawSize, s.Members[0].Pod.VolumeSize = 1<<30, 1<<30 }, "raise storage.size"},
+			"backup of the EtcdRestore: the backup cannot be fetched: NoSuchBucket"},
+		{"a larger volume", func(s *scene) { s.request(); s.Next.RawSize, s.Members[0].Pod.VolumeSize = 1<<30, 1<<30 }, "raise spec.storage.size of the EtcdCluster"},
 		{"nothing", (*scene).request, "it is about to begin"},
-		{"the cluster", func(s *scene) { s.request(); s.Status.Membership.ClusterID = "" }, "it waits for the cluster to have formed"},
+		{"the cluster", func(s *scene) { s.request(); s.Status.Membership.ClusterID = "" }, "waiting for the cluster to form"},
+		{"another restore", func(s *scene) {
+			s.request()
+			s.Status.Membership.Restore = &databasev1alpha1.EtcdMembershipRestore{Request: "other"}
+		}, "waiting for the restore under way to end"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			s := newScene()
