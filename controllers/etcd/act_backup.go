@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"context"
 	"errors"
-	"fmt"
 	"slices"
 	"strings"
 	"time"
@@ -106,16 +105,12 @@ func fetchIn(pod *corev1.Pod) membership.Fetch {
 			continue
 		}
 		f.Attempts = c.RestartCount + 1
-		switch result, _ := backup.ReadResult(ended.Message); {
+		switch result := backup.ReadFetch(*ended); {
 		case ended.ExitCode == 0 && c.State.Terminated == nil: // it runs again, as the pod's sandbox was lost
-		case ended.ExitCode == 0 && result.Item != nil:
+		case result.Item != nil:
 			f.Item, f.RawSize = restoredItem(result.Item), result.RawSize
-		case ended.ExitCode == 0:
-			f.Error, f.Permanent = "it was fetched, but its manifest says what cannot be true: choose another backup", true
-		case result.Error != "":
-			f.Error, f.Permanent = result.Error, result.Permanent
 		default:
-			f.Error = fmt.Sprintf("its container ended with exit code %d (%s)", ended.ExitCode, untrusted.Sanitize(ended.Reason))
+			f.Error, f.Permanent = result.Error, result.Permanent
 		}
 	}
 	return f
