@@ -32,7 +32,7 @@ func (e Environment) fetch(ctx context.Context, t task) (backup.Result, error) {
 		return backup.Result{}, err
 	}
 	if t.Choose != nil && !verified && !t.Choose.AllowUnverified {
-		return backup.Result{}, backup.Permanent(fmt.Errorf("no server was started from the backup %s: set allowUnverified to take it", item))
+		return backup.Result{}, backup.Permanent(fmt.Errorf("the backup %s was never verified: set allowUnverified to use it", item))
 	}
 	if err := writeFile(e.file(backup.DataFile), func(file *os.File) error { return t.readData(ctx, m, file) }); err != nil {
 		return backup.Result{}, err

@@ -75,7 +75,7 @@ func TestFetchRefuses(t *testing.T) {
 		"a huge manifest":    {func(p *pod) { p.replace(manifest, make([]byte, backup.MaxManifest+1)) }, nil, "has more than 16384 bytes"},
 		"a later version":    {nil, func(t *backup.Task) { t.MaxVersion = "3.5.35" }, "cannot be loaded by etcd 3.5.35"},
 		"not verified": {nil, func(t *backup.Task) { t.Choose = &backup.Choice{} },
-			"no server was started from the backup " + item(20) + ": set allowUnverified"},
+			"the backup " + item(20) + " was never verified: set allowUnverified"},
 		"none was begun before": {nil, func(t *backup.Task) { t.Item, t.Choose = "", &backup.Choice{Before: today.Add(-time.Hour)} },
 			folder + ": there is no backup that was begun before"},
 		"no such item":         {nil, func(t *backup.Task) { t.Item = item(1) }, "there is no backup " + folder + "/" + item(1)},
