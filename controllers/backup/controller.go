@@ -153,7 +153,7 @@ func (p *pass) journal(todo step) {
 	} else {
 		last := status.Run
 		status.Run = nextAttempt(p.b, last.ScheduledTime.Time, last.Attempt+1, p.now, p.Image)
-		status.Run.Message, status.Run.Refused = last.Message, last.Refused // until this one says otherwise
+		status.Run.Message, status.Run.Permanent = last.Message, last.Permanent // until this one says otherwise
 	}
 	p.updateStatus(nil)
 }

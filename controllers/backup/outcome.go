@@ -20,8 +20,8 @@ const reasonStatusUnknown = "ContainerStatusUnknown"
 type outcome struct {
 	// failure says why it failed, in the words of whoever refused; empty if it did not.
 	failure string
-	// refused: another attempt would fail in the same way, until somebody changes something.
-	refused bool
+	// permanent: another attempt would fail in the same way, until somebody changes something.
+	permanent bool
 	// cleared: what former attempts have left is deleted.
 	cleared bool
 	// item that was written, where the attempt succeeded.
@@ -52,7 +52,7 @@ func judge(run *commonv1.BackupRun, pod *corev1.Pod, why string) outcome {
 	if endedWell(pod, mainContainer) {
 		return o.ofFinish(run, pod)
 	}
-	o.failure, o.refused = failureOf(run, pod)
+	o.failure, o.permanent = failureOf(run, pod)
 	return o
 }
 
@@ -73,7 +73,7 @@ func (o outcome) ofFinish(run *commonv1.BackupRun, pod *corev1.Pod) outcome {
 }
 
 // failureOf says why the attempt failed: in the words of the kubelet, or of the first container that did.
-func failureOf(run *commonv1.BackupRun, pod *corev1.Pod) (why string, refused bool) {
+func failureOf(run *commonv1.BackupRun, pod *corev1.Pod) (why string, permanent bool) {
 	if pod.Status.Reason != "" { // Evicted, Terminated, DeadlineExceeded
 		return untrusted.Sanitize(pod.Status.Reason + ": " + cmp.Or(pod.Status.Message, "the pod was ended")), false
 	}

@@ -26,14 +26,14 @@ func TestJudge(t *testing.T) {
 	}
 	failed := func(pod *corev1.Pod) { pod.Status.Phase = corev1.PodFailed }
 	for _, c := range []struct {
-		reason  string
-		b       *databasev1alpha1.EtcdBackup
-		pod     func(*corev1.Pod)
-		more    func(*corev1.Pod)
-		gone    bool
-		says    string // "": success
-		refused bool
-		cleared bool
+		reason    string
+		b         *databasev1alpha1.EtcdBackup
+		pod       func(*corev1.Pod)
+		more      func(*corev1.Pod)
+		gone      bool
+		says      string // "": success
+		permanent bool
+		cleared   bool
 	}{
 		{reason: "all well", pod: allWell, cleared: true},
 		{reason: "all well, but what former attempts left is not deleted", pod: func(pod *corev1.Pod) {
@@ -44,7 +44,7 @@ func TestJudge(t *testing.T) {
 		{reason: "gone", gone: true, says: "is gone"},
 		{reason: "never made", b: running(""), gone: true, says: "could not be made in time"},
 		{reason: "the store refuses", pod: ended(backup.CommandBackup, 1, says(backup.Result{Error: "NoSuchBucket: b", Permanent: true})),
-			says: "backup: NoSuchBucket: b", refused: true},
+			says: "backup: NoSuchBucket: b", permanent: true},
 		{reason: "the store stumbles", pod: ended(backup.CommandBackup, 1, says(backup.Result{Error: "500 SlowDown"})), says: "backup: 500 SlowDown"},
 		{reason: "cannot be loaded", pod: written, more: ended(backup.CommandVerify, 1, says(backup.Result{Error: "3 keys of 4"})), says: "verify: 3 keys of 4", cleared: true},
 		{reason: "out of memory", pod: written, more: func(pod *corev1.Pod) {
@@ -70,7 +70,7 @@ func TestJudge(t *testing.T) {
 		{reason: "finish speaks of another item", pod: written, more: finished(backup.Result{Item: itemNamed(testItem, true)}), says: "did not say that the backup is there", cleared: true},
 		{reason: "finish did not verify", pod: written, more: finished(backup.Result{Item: itemNamed(item, false)}), says: "did not say that the backup is verified", cleared: true},
 		{reason: "finish has an error and ends well", pod: written, more: finished(backup.Result{Item: itemNamed(item, true), Error: "odd"}), says: "odd", cleared: true},
-		{reason: "finish fails", pod: written, more: ended(mainContainer, 1, says(backup.Result{Error: "AccessDenied", Permanent: true})), says: "finish: AccessDenied", refused: true, cleared: true},
+		{reason: "finish fails", pod: written, more: ended(mainContainer, 1, says(backup.Result{Error: "AccessDenied", Permanent: true})), says: "finish: AccessDenied", permanent: true, cleared: true},
 	} {
 		b := c.b
 		if b == nil {
@@ -84,7 +84,7 @@ func TestJudge(t *testing.T) {
 			}
 		}
 		got := judge(b.Status.Run, pod, "")
-		if c.says == "" != (got.failure == "") || !strings.Contains(got.failure, c.says) || got.refused != c.refused || got.cleared != c.cleared {
+		if c.says == "" != (got.failure == "") || !strings.Contains(got.failure, c.says) || got.permanent != c.permanent || got.cleared != c.cleared {
 			t.Errorf("%s: %+v", c.reason, got)
 		}
 		if c.says == "" && (got.item.Name != item || len(got.items) != 1) {
@@ -161,7 +161,7 @@ func TestRecordOutcome(t *testing.T) {
 		{"a failure", outcome{failure: "no"}, nil, testTime, commonv1.BackupRetrying, "", 1},
 		{"a failure after others are deleted", outcome{failure: "no", cleared: true}, earlier, testTime, commonv1.BackupRetrying, "earlier", 0},
 		{"the last failure", outcome{failure: "no"}, nil, testTime.Add(defaultDeadline - time.Second), commonv1.BackupFailed, "failed, after 1 attempts: no", 1},
-		{"refused, and no time is left", outcome{failure: "no", refused: true}, earlier, testTime.Add(defaultDeadline - maxBackoff), commonv1.BackupFailed, "failed, after 1 attempts: no", 1},
+		{"refused, and no time is left", outcome{failure: "no", permanent: true}, earlier, testTime.Add(defaultDeadline - maxBackoff), commonv1.BackupFailed, "failed, after 1 attempts: no", 1},
 		{"the last failure, and a later one was missed", outcome{failure: "no"}, later, testTime.Add(defaultDeadline), commonv1.BackupFailed, "later", 1},
 	} {
 		b := running("1")

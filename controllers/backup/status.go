@@ -17,7 +17,7 @@ import (
 func recordOutcome(b Object, o outcome, now time.Time) {
 	status := b.GetBackupStatus()
 	run := status.Run
-	run.FinishTime, run.Message, run.Refused = timeAt(now), o.failure, o.refused
+	run.FinishTime, run.Message, run.Permanent = timeAt(now), o.failure, o.permanent
 	if o.cleared {
 		run.Former = nil
 	}
@@ -140,7 +140,7 @@ func setDegraded(b Object, s *schedule, pod *corev1.Pod, why string, now time.Ti
 		blocked = conditions.FirstFailure([]corev1.Pod{*pod})
 	}
 	switch {
-	case isUnderWay(run) && run.Refused:
+	case isUnderWay(run) && run.Permanent:
 		set(true, commonv1.ReasonBackupRefused, run.Message)
 	case blocked != "":
 		set(true, commonv1.ReasonPodFailing, blocked)

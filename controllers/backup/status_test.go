@@ -33,8 +33,8 @@ func TestConditions(t *testing.T) {
 	unverified := func(b *databasev1alpha1.EtcdBackup) { b.Spec.Verify = ptr.To(false) }
 	suspended := func(b *databasev1alpha1.EtcdBackup) { b.Spec.Suspend = true }
 	due := func(b *databasev1alpha1.EtcdBackup) { b.Status.Next = timeAt(testTime) }
-	refused := func(b *databasev1alpha1.EtcdBackup) {
-		b.Status.Run.Refused, b.Status.Run.Message = true, "NoSuchBucket"
+	permanent := func(b *databasev1alpha1.EtcdBackup) {
+		b.Status.Run.Permanent, b.Status.Run.Message = true, "NoSuchBucket"
 	}
 	warned := func(b *databasev1alpha1.EtcdBackup) { b.Status.Run.Message = "AccessDenied" }
 	blocked := podOf(running("1"), "1", func(pod *corev1.Pod) {
@@ -59,9 +59,9 @@ func TestConditions(t *testing.T) {
 		{"the second", running("1", hourly, last(verified)), nil, "", testTime, map[string]string{"Ready": yes + "BackupVerified", "Progressing": yes + "BackupUnderWay"}},
 		{"is tried again", running("1", phase(commonv1.BackupRetrying)), nil, "", testTime,
 			map[string]string{"Ready": no + "BackupUnderWay", "Progressing": yes + "Retrying", "Degraded": no + "AsExpected", "Failed": ""}},
-		{"is tried again after a refusal", running("1", refused, phase(commonv1.BackupRetrying)), nil, "", testTime,
+		{"is tried again after a refusal", running("1", permanent, phase(commonv1.BackupRetrying)), nil, "", testTime,
 			map[string]string{"Progressing": yes + "Retrying", "Degraded": yes + "BackupRefused"}},
-		{"the attempt after a refusal", running("1", refused), nil, "", testTime, map[string]string{"Progressing": yes + "BackupUnderWay", "Degraded": yes + "BackupRefused"}},
+		{"the attempt after a refusal", running("1", permanent), nil, "", testTime, map[string]string{"Progressing": yes + "BackupUnderWay", "Degraded": yes + "BackupRefused"}},
 		{"has no node", running("1"), blocked, "", testTime, map[string]string{"Degraded": yes + "PodFailing"}},
 		{"verified", running("1", phase(commonv1.BackupSucceeded), last(verified)), nil, "", testTime,
 			map[string]string{"Ready": yes + "BackupVerified", "Complete": yes + "BackupVerified", "Progressing": no + "BackupNotDue", "Failed": ""}},

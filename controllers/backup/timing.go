@@ -18,7 +18,7 @@ const (
 // retryTime is when the next attempt may begin. It follows from the status alone, and so survives a restart of the operator.
 func retryTime(run *commonv1.BackupRun) time.Time {
 	backoff := maxBackoff
-	if doublings := run.Attempt - 1; !run.Refused && doublings < 5 { // 10 s * 2^5 is more than maxBackoff
+	if doublings := run.Attempt - 1; !run.Permanent && doublings < 5 { // 10 s * 2^5 is more than maxBackoff
 		backoff = minBackoff << max(0, doublings)
 	}
 	if run.FinishTime == nil { // somebody has written into the status

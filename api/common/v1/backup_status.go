@@ -109,9 +109,9 @@ type BackupRun struct {
 	// message says how the latest attempt that has ended did so, in the store's or the server's words.
 	// +optional
 	Message string `json:"message,omitempty"`
-	// refused: the latest attempt that has ended would fail again in the same way, until somebody changes something.
+	// permanent: the latest attempt that has ended would fail again in the same way, until somebody changes something.
 	// +optional
-	Refused bool `json:"refused,omitempty"`
+	Permanent bool `json:"permanent,omitempty"`
 	// stopped: the pod was deleted because it had not started within startingDeadline.
 	// +optional
 	Stopped bool `json:"stopped,omitempty"`

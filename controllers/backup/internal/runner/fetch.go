@@ -94,14 +94,14 @@ func (t task) readData(ctx context.Context, m backup.Manifest, w io.Writer) erro
 	name := t.data(m.Item)
 	content, size, err := t.store.Get(ctx, name)
 	if errors.Is(err, fs.ErrNotExist) {
-		return t.lasting(fmt.Errorf("%s is not in the store, though its manifest is", name))
+		return t.permanentUnlessVerifying(fmt.Errorf("%s is not in the store, though its manifest is", name))
 	}
 	if err != nil {
 		return err
 	}
 	defer func() { _ = content.Close() }()
 	if size != m.Size {
-		return t.lasting(fmt.Errorf("%s has %d bytes in the store, and its manifest says %d", name, size, m.Size))
+		return t.permanentUnlessVerifying(fmt.Errorf("%s has %d bytes in the store, and its manifest says %d", name, size, m.Size))
 	}
 	failing := &failingReader{from: untilDone{ctx, content}}
 	stored, raw := newSum(), newSum()
@@ -114,19 +114,22 @@ func (t task) readData(ctx context.Context, m backup.Manifest, w io.Writer) erro
 	case failing.err != nil: // the store's fault: another attempt may succeed
 		return failing.err
 	case errors.Is(err, errUnlike):
-		return t.lasting(fmt.Errorf("%s is corrupt: %w", name, err))
+		return t.permanentUnlessVerifying(fmt.Errorf("%s is corrupt: %w", name, err))
 	case err != nil:
 		return err
 	case stored.size != m.Size || stored.text() != m.SHA256:
-		return t.lasting(fmt.Errorf("%s is corrupt: its SHA-256 is %s, and its manifest says %s", name, stored.text(), m.SHA256))
+		return t.permanentUnlessVerifying(fmt.Errorf("%s is corrupt: its SHA-256 is %s, and its manifest says %s",
+			name, stored.text(), m.SHA256))
 	case raw.size != m.RawSize || raw.text() != m.RawSHA256:
-		return t.lasting(fmt.Errorf("%s is corrupt: decompressed, its SHA-256 is %s, and its manifest says %s", name, raw.text(), m.RawSHA256))
+		return t.permanentUnlessVerifying(fmt.Errorf("%s is corrupt: decompressed, its SHA-256 is %s, and its manifest says %s",
+			name, raw.text(), m.RawSHA256))
 	}
 	return nil
 }
 
-// lasting marks what is wrong with an item's data: whoever restores it finds it again. A run that has just written it writes another.
-func (t task) lasting(err error) error {
+// permanentUnlessVerifying marks what is wrong with an item's data: whoever restores it finds it again. A run that has just written it
+// writes another.
+func (t task) permanentUnlessVerifying(err error) error {
 	if t.Verify {
 		return err
 	}

@@ -76,7 +76,7 @@ func Main(args []string, e Environment) int {
 		err = fmt.Errorf("the pod was told to end: %w", err)
 	}
 	if err != nil {
-		result.Error, result.Permanent = err.Error(), isPermanent(err) && ctx.Err() == nil
+		result.Error, result.Permanent = err.Error(), backup.IsPermanent(err) && ctx.Err() == nil
 		_, _ = io.WriteString(os.Stderr, "backup-runner: "+sanitize(result.Error)+"\n")
 	}
 	if err := leave(result, e.terminationLog); err != nil {
@@ -86,10 +86,6 @@ func Main(args []string, e Environment) int {
 		return 1
 	}
 	return 0
-}
-
-func isPermanent(err error) bool {
-	return backup.IsPermanent(err) || errors.Is(err, source.ErrPermanent)
 }
 
 // run carries out one command.

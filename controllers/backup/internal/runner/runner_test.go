@@ -14,7 +14,6 @@ import (
 
 	commonv1 "github.com/mainstay-operator/mainstay-operator/api/common/v1"
 	"github.com/mainstay-operator/mainstay-operator/controllers/internal/backup"
-	"github.com/mainstay-operator/mainstay-operator/controllers/internal/backup/source"
 	"github.com/mainstay-operator/mainstay-operator/controllers/internal/backup/store"
 )
 
@@ -79,7 +78,7 @@ func TestASourceThatFails(t *testing.T) {
 	for name, c := range map[string]struct {
 		err       error
 		permanent bool
-	}{"for now": {errors.New("the link broke"), false}, "for good": {errors.Join(source.ErrPermanent, errors.New("the link broke")), true}} {
+	}{"for now": {errors.New("the link broke"), false}, "for good": {backup.Permanent(errors.New("the link broke")), true}} {
 		t.Run(name, func(t *testing.T) {
 			p := newPod(t)
 			p.dumpError = c.err

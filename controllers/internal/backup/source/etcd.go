@@ -176,10 +176,10 @@ func said(err error) error {
 	repeated := errors.New(untrusted.Sanitize(words))
 	switch {
 	case errors.Is(rpctypes.Error(err), rpctypes.ErrAuthFailed): // another password is needed
-		return permanent{repeated}
+		return backup.Permanent(repeated)
 	// gRPC tells why a handshake failed in words alone.
 	case strings.Contains(words, "failed to verify certificate: "), strings.Contains(words, "remote error: tls: "):
-		return permanent{repeated}
+		return backup.Permanent(repeated)
 	}
 	return repeated
 }

@@ -25,7 +25,7 @@ func loginOf(from backup.Source, dir string) (login, error) {
 		return login{}, err
 	}
 	if user == "" || password == "" {
-		return login{}, permanent{errors.New("username or password of the source is empty")}
+		return login{}, backup.Permanent(errors.New("username or password of the source is empty"))
 	}
 	secure, err := tlsConfig(from, dir)
 	return login{user, password, secure}, err

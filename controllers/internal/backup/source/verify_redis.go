@@ -58,7 +58,7 @@ func findProgram(names ...string) (string, error) {
 			return at, nil
 		}
 	}
-	return "", permanent{fmt.Errorf("the image has none of the programs %q on its path", names)}
+	return "", backup.Permanent(fmt.Errorf("the image has none of the programs %q on its path", names))
 }
 
 func readDump(path string) (rdb.Dump, error) {

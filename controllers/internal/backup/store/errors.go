@@ -52,7 +52,7 @@ func failed(doing string, err error, secrets ...string) error {
 			told.cause = fs.ErrNotExist
 		}
 	}
-	if lasting(err) || backup.IsPermanent(err) {
+	if isPermanent(err) || backup.IsPermanent(err) {
 		return backup.Permanent(told)
 	}
 	return told
@@ -88,20 +88,20 @@ func words(err error) string {
 	return err.Error()
 }
 
-// lastingCodes are answers of S3 that only a human mends
+// permanentCodes are answers of S3 that only a human can fix
 // (https://docs.aws.amazon.com/AmazonS3/latest/API/ErrorResponses.html), and what versitygw says in place of InvalidAccessKeyId.
-var lastingCodes = map[string]bool{
+var permanentCodes = map[string]bool{
 	"AccessDenied": true, "AccountProblem": true, "AllAccessDisabled": true, "AuthorizationHeaderMalformed": true,
 	"EntityTooLarge": true, "InvalidAccessKeyId": true, "InvalidBucketName": true, "InvalidSecurity": true, "InvalidToken": true,
 	"MethodNotAllowed": true, "NoSuchBucket": true, "NotSignedUp": true, "PermanentRedirect": true, "SignatureDoesNotMatch": true,
 	"XAdminUserNotFound": true,
 }
 
-// lasting reports whether another attempt would fail in the same way, until a human changes something. A full volume is none: what
-// fills it may go, and retention frees it.
-func lasting(err error) bool {
+// isPermanent reports whether another attempt would fail in the same way, until a human changes something. That of a full volume is
+// not: what fills it may go, and retention frees it.
+func isPermanent(err error) bool {
 	if response, ok := errors.AsType[minio.ErrorResponse](err); ok {
-		return lastingCodes[response.Code]
+		return permanentCodes[response.Code]
 	}
 	if _, ok := errors.AsType[*tls.CertificateVerificationError](err); ok {
 		return true
