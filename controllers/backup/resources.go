@@ -89,8 +89,8 @@ func desiredPod(b Object, kind Kind, from source) *corev1.Pod {
 
 // addContainers adds them in the order in which they run. Each has no more of the task, and of the Secrets, than it needs.
 func addContainers(spec *corev1ac.PodSpecApplyConfiguration, task backup.Task, image string, from source) {
-	withStore := func(command string, told backup.Task) *corev1ac.ContainerApplyConfiguration {
-		return runnerpod.WithStore(runnerpod.Runner(command, image, told), task.Store)
+	withStore := func(command string, t backup.Task) *corev1ac.ContainerApplyConfiguration {
+		return runnerpod.WithStore(runnerpod.Runner(command, image, t), task.Store)
 	}
 	read := withStore(backup.CommandBackup, task)
 	if len(from.secrets) > 0 {

@@ -26,7 +26,7 @@ func (e Environment) backup(ctx context.Context, t task) (backup.Result, error) 
 	if err := t.refuseExisting(ctx); err != nil {
 		return result, err
 	}
-	result.Warning = told(t.deleteFormer(ctx, false))
+	result.Warning = warningOf(t.deleteFormer(ctx, false))
 	m := backup.Manifest{Format: backup.Format, Kind: t.Kind, Item: t.Item, Time: t.Time.UTC(), Compression: string(t.Compression),
 		SourceUID: t.Source.UID}
 	spool := e.file(spoolFile)
@@ -37,7 +37,7 @@ func (e Environment) backup(ctx context.Context, t task) (backup.Result, error) 
 	if err := t.write(ctx, spool, &m); err != nil {
 		return result, errors.Join(err, t.discard(ctx))
 	}
-	result.Warning = told(t.deleteFormer(ctx, true))
+	result.Warning = warningOf(t.deleteFormer(ctx, true))
 	item := m.StatusItem(false)
 	result.Item = &item
 	return result, nil
@@ -139,8 +139,8 @@ func (t task) exists(ctx context.Context, name string) (bool, error) {
 	return err == nil, err
 }
 
-// told is what an error says that spoils nothing.
-func told(err error) string {
+// warningOf words an error that does not spoil the backup; empty for none.
+func warningOf(err error) string {
 	if err == nil {
 		return ""
 	}

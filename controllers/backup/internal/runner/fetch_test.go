@@ -84,15 +84,15 @@ func TestFetchRefuses(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			p := newPod(t)
 			p.succeed(p.task(20), backup.CommandBackup)
-			told := p.task(20)
-			told.Verify = false
+			task := p.task(20)
+			task.Verify = false
 			if c.harm != nil {
 				c.harm(p)
 			}
 			if c.task != nil {
-				c.task(&told)
+				c.task(&task)
 			}
-			if result := p.run(backup.CommandFetch, told); !strings.Contains(result.Error, c.want) || !result.Permanent {
+			if result := p.run(backup.CommandFetch, task); !strings.Contains(result.Error, c.want) || !result.Permanent {
 				t.Errorf("%+v", result)
 			}
 			if _, err := os.Stat(p.file(backup.ManifestFile)); err == nil {
@@ -138,8 +138,8 @@ func TestFetchChooses(t *testing.T) {
 		"the one of this task": {item(19), nil, 19},
 	} {
 		t.Run(name, func(t *testing.T) {
-			told := backup.Task{Kind: backup.Etcd, Folder: folder, Item: c.item, Choose: c.choice, MaxVersion: "3.6.0"}
-			result := p.succeed(told, backup.CommandFetch)
+			task := backup.Task{Kind: backup.Etcd, Folder: folder, Item: c.item, Choose: c.choice, MaxVersion: "3.6.0"}
+			result := p.succeed(task, backup.CommandFetch)
 			if result.RawSize != int64(len(p.content)) {
 				t.Errorf("fetched %d bytes, not %d", result.RawSize, len(p.content))
 			}

@@ -29,11 +29,11 @@ func (e Environment) finish(ctx context.Context, t task) (backup.Result, error) 
 	result.Item = &item
 	items, err := backup.Items(t.Kind, t.store.List(ctx, t.Folder))
 	if err != nil {
-		result.Warning = told(err)
+		result.Warning = warningOf(err)
 		return result, nil
 	}
 	left, err := t.retain(ctx, items, m.SourceUID, e.clock.Now(), &result)
-	result.Warning = told(err)
+	result.Warning = warningOf(err)
 	for _, item := range left {
 		if !t.describe(ctx, item, &result) {
 			break

@@ -111,12 +111,12 @@ func TestAKilledFinishLosesNoVerifiedBackup(t *testing.T) {
 		p.succeed(p.task(18), all...)
 		p.succeed(p.task(19), all...)
 		p.succeed(p.task(20), all[:3]...)
-		told := p.task(20)
-		told.Retention = &commonv1.BackupRetention{KeepLast: ptr.To[int32](1)}
+		task := p.task(20)
+		task.Retention = &commonv1.BackupRetention{KeepLast: ptr.To[int32](1)}
 		alive := p.store
 		dying := &mortal{Store: alive, killAt: at, carriedOut: carriedOut}
 		p.store = dying
-		p.run(backup.CommandFinish, told)
+		p.run(backup.CommandFinish, task)
 		p.store = alive
 		p.succeed(backup.Task{Kind: backup.Etcd, Folder: folder, Choose: &backup.Choice{}}, backup.CommandFetch)
 		for _, day := range []int{18, 19, 20} { // what looks like a backup is one
@@ -125,7 +125,7 @@ func TestAKilledFinishLosesNoVerifiedBackup(t *testing.T) {
 			}
 		}
 		p.succeed(p.task(20), backup.CommandFetch, backup.CommandVerify)
-		p.succeed(told, backup.CommandFinish)
+		p.succeed(task, backup.CommandFinish)
 		for _, name := range p.objects() {
 			if !strings.HasPrefix(name, item(20)) && strings.HasSuffix(name, ".json") {
 				t.Errorf("killed at call %d: %s is left", at, name)
@@ -211,13 +211,13 @@ func TestWhatCannotBeDeletedIsAWarning(t *testing.T) {
 		}
 		return nil
 	}}
-	told := p.task(20)
-	told.Former, told.Retention = []string{item(19)}, &commonv1.BackupRetention{KeepLast: ptr.To[int32](1)}
-	result := p.succeed(told, backup.CommandBackup)
+	task := p.task(20)
+	task.Former, task.Retention = []string{item(19)}, &commonv1.BackupRetention{KeepLast: ptr.To[int32](1)}
+	result := p.succeed(task, backup.CommandBackup)
 	if !strings.Contains(result.Warning, "removing what a former attempt has left: AccessDenied") {
 		t.Errorf("%+v", result)
 	}
-	result = p.succeed(told, all[1:]...)
+	result = p.succeed(task, all[1:]...)
 	if !strings.Contains(result.Warning, "deleting what retention does not keep: AccessDenied") || !result.Item.Verified ||
 		result.Deleted != 0 {
 		t.Errorf("%+v", result)

@@ -107,9 +107,9 @@ func (p *pod) task(day int) backup.Task {
 }
 
 // run has a runner carry out a command as in a container, and returns what it leaves.
-func (p *pod) run(command string, told backup.Task) backup.Result {
+func (p *pod) run(command string, task backup.Task) backup.Result {
 	p.t.Helper()
-	text, err := json.Marshal(told)
+	text, err := json.Marshal(task)
 	if err != nil {
 		p.t.Fatal(err)
 	}
@@ -126,10 +126,10 @@ func (p *pod) run(command string, told backup.Task) backup.Result {
 }
 
 // succeed runs commands, each of which must.
-func (p *pod) succeed(told backup.Task, commands ...string) (last backup.Result) {
+func (p *pod) succeed(task backup.Task, commands ...string) (last backup.Result) {
 	p.t.Helper()
 	for _, command := range commands {
-		if last = p.run(command, told); last.Error != "" {
+		if last = p.run(command, task); last.Error != "" {
 			p.t.Fatalf("%s: %+v", command, last)
 		}
 	}

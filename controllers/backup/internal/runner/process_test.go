@@ -76,13 +76,13 @@ func child(text string) int {
 }
 
 // newChild is a runner that carries out a command.
-func newChild(t *testing.T, config childConfig, command string, told backup.Task) *exec.Cmd {
+func newChild(t *testing.T, config childConfig, command string, task backup.Task) *exec.Cmd {
 	t.Helper()
 	text, err := json.Marshal(config)
 	if err != nil {
 		t.Fatal(err)
 	}
-	args, err := json.Marshal(told)
+	args, err := json.Marshal(task)
 	if err != nil {
 		t.Fatal(err)
 	}

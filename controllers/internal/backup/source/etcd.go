@@ -170,8 +170,8 @@ func (m *etcdMember) metaOf(answer *clientv3.SnapshotResponse, revision int64) (
 	return Meta{ServerVersion: version, Revision: revision, ClusterID: strconv.FormatUint(m.cluster, 16)}, nil
 }
 
-// said repeats an error of a server, or of the connection to it.
-func said(err error) error {
+// serverError repeats an error of a server, or of the connection to it.
+func serverError(err error) error {
 	words := status.Convert(err).Message()
 	repeated := errors.New(untrusted.Sanitize(words))
 	switch {

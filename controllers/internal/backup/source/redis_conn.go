@@ -68,11 +68,11 @@ func startTLS(ctx context.Context, plain net.Conn, endpoint string, config *tls.
 	if err := connection.HandshakeContext(ctx); err != nil {
 		_ = plain.Close()
 		// The words repeat what the server's certificate says.
-		said := fmt.Errorf("speaking TLS: %s", untrusted.Sanitize(err.Error()))
+		reason := fmt.Errorf("speaking TLS: %s", untrusted.Sanitize(err.Error()))
 		if isUntrusted(err) {
-			return nil, backup.Permanent(said)
+			return nil, backup.Permanent(reason)
 		}
-		return nil, said
+		return nil, reason
 	}
 	return connection, nil
 }

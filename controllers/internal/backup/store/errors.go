@@ -36,7 +36,7 @@ func (e *Error) Unwrap() error { return e.cause }
 // failed tells an error of a store, and marks it if another attempt would meet it again. Secrets are taken out of the words, which
 // may repeat what the store was sent.
 func failed(doing string, err error, secrets ...string) error {
-	if _, told := errors.AsType[*Error](err); err == nil || told {
+	if _, alreadyWrapped := errors.AsType[*Error](err); err == nil || alreadyWrapped {
 		return err
 	}
 	text := words(err)
@@ -45,17 +45,17 @@ func failed(doing string, err error, secrets ...string) error {
 			text = strings.ReplaceAll(text, secret, "...")
 		}
 	}
-	told := &Error{Doing: doing, Words: untrusted.Sanitize(text), cause: err}
+	wrapped := &Error{Doing: doing, Words: untrusted.Sanitize(text), cause: err}
 	if response, ok := errors.AsType[minio.ErrorResponse](err); ok {
-		told.cause = nil // its words may have a secret
+		wrapped.cause = nil // its words may have a secret
 		if response.Code == minio.NoSuchKey {
-			told.cause = fs.ErrNotExist
+			wrapped.cause = fs.ErrNotExist
 		}
 	}
 	if isPermanent(err) || backup.IsPermanent(err) {
-		return backup.Permanent(told)
+		return backup.Permanent(wrapped)
 	}
-	return told
+	return wrapped
 }
 
 // alreadyThere refuses to write an object again.
