@@ -55,8 +55,8 @@ type pass struct {
 	save     converge.SaveStatus
 	schedule *schedule
 	now      time.Time // of the whole pass: what it finds too early is what it is woken for
-	from     source
-	why      string // what keeps a backup from beginning now
+	source   source
+	notReady string // why the source cannot be read now; empty if it can
 	invalid  error  // what is wrong with the spec
 }
 
@@ -66,7 +66,7 @@ func (r *Reconciler) reconcile(ctx context.Context, b Object, save converge.Save
 	if err != nil {
 		return ctrl.Result{}, err
 	}
-	p.from, p.why, err = r.Kind.look(ctx, r.Client, types.NamespacedName{Namespace: b.GetNamespace(), Name: b.GetSourceName()})
+	p.source, p.notReady, err = r.Kind.look(ctx, r.Client, types.NamespacedName{Namespace: b.GetNamespace(), Name: b.GetSourceName()})
 	if err != nil {
 		return ctrl.Result{}, fmt.Errorf("reading what is to be backed up: %w", err)
 	}
@@ -96,7 +96,7 @@ func (p *pass) readSchedule() {
 
 // updateStatus sets the conditions, as they are to be at the end of the pass: whatever is saved before must not turn them there and back.
 func (p *pass) updateStatus(pod *corev1.Pod) {
-	updateStatus(p.b, p.schedule, pod, p.why, p.now)
+	updateStatus(p.b, p.schedule, pod, p.notReady, p.now)
 	if p.invalid != nil {
 		conditions.SetProblem(p.b.GetConditions(), nil, p.b.GetGeneration(),
 			&conditions.Problem{Reason: commonv1.ReasonInvalidSpec, Message: p.invalid.Error(), NeedsHuman: true})
@@ -110,7 +110,7 @@ func (p *pass) advance(ctx context.Context, pod *corev1.Pod) (*corev1.Pod, error
 		if !isUnderWay(p.b.GetBackupStatus().Run) {
 			p.keepTime()
 		}
-		todo := nextStep(p.b, pod, p.why == "", p.now)
+		todo := nextStep(p.b, pod, p.notReady == "", p.now)
 		var err error
 		switch {
 		case todo == stepWait:
@@ -139,7 +139,7 @@ func (p *pass) advance(ctx context.Context, pod *corev1.Pod) (*corev1.Pod, error
 // keepTime notes what is due next, unless nobody can read when that is.
 func (p *pass) keepTime() {
 	if p.invalid == nil {
-		keepTime(p.b, p.schedule, p.now, p.why)
+		keepTime(p.b, p.schedule, p.now, p.notReady)
 	}
 }
 
@@ -179,7 +179,7 @@ func (p *pass) execute(ctx context.Context, todo step, pod *corev1.Pod) (*corev1
 		}
 		return p.getLivePod(ctx)
 	case stepRecord:
-		recordOutcome(p.b, judge(run, pod, p.why), p.now)
+		recordOutcome(p.b, judge(run, pod, p.notReady), p.now)
 		p.updateStatus(pod)
 		if err := p.save(ctx); err != nil {
 			return pod, err
@@ -195,7 +195,7 @@ func (p *pass) execute(ctx context.Context, todo step, pod *corev1.Pod) (*corev1
 
 // createPod makes the pod of the current attempt. What the API server says against it is kept for when it is too late.
 func (p *pass) createPod(ctx context.Context) (*corev1.Pod, error) {
-	pod := desiredPod(p.b, p.Kind, p.from)
+	pod := desiredPod(p.b, p.Kind, p.source)
 	if err := p.Create(ctx, pod, client.FieldOwner(converge.FieldManager)); err != nil {
 		p.b.GetBackupStatus().Run.Message = conditions.Truncate(err.Error(), maxNote)
 		return nil, err

@@ -37,24 +37,24 @@ func lastEntry(status *commonv1.BackupStatus) time.Time {
 	return at
 }
 
-// keepTime brings status.next up to date, and writes down what was missed. s is nil for a backup that is made once. why says what
-// keeps a backup from beginning, if anything does.
-func keepTime(b Object, s *schedule, now time.Time, why string) {
+// keepTime brings status.next up to date, and writes down what was missed. s is nil for a backup that is made once. notReady says why
+// the source cannot be read now; it is empty if it can.
+func keepTime(b Object, s *schedule, now time.Time, notReady string) {
 	status, o := b.GetBackupStatus(), b.GetBackupOptions()
 	switch {
 	case s == nil && lastEntry(status).IsZero():
-		keepOnce(b, now, why)
+		keepOnce(b, now, notReady)
 	case s == nil:
 		status.Next = nil
 	case o.Suspend:
 		status.Next = nil
 	default:
-		keepSchedule(b, s, now, why)
+		keepSchedule(b, s, now, notReady)
 	}
 }
 
 // keepOnce is for a backup that is made once: it is due when the object is made, or when it is resumed.
-func keepOnce(b Object, now time.Time, why string) {
+func keepOnce(b Object, now time.Time, notReady string) {
 	status, o := b.GetBackupStatus(), b.GetBackupOptions()
 	switch {
 	case o.Suspend:
@@ -65,12 +65,12 @@ func keepOnce(b Object, now time.Time, why string) {
 		status.Next = timeAt(now)
 	}
 	if status.Next != nil && isLate(o, status.Next.Time, now) {
-		noteMissed(status, status.Next.Time, 1, missedMessage(o, why))
+		noteMissed(status, status.Next.Time, 1, missedMessage(o, notReady))
 		status.Next = nil
 	}
 }
 
-func keepSchedule(b Object, s *schedule, now time.Time, why string) {
+func keepSchedule(b Object, s *schedule, now time.Time, notReady string) {
 	status, o := b.GetBackupStatus(), b.GetBackupOptions()
 	settled := latest(lastEntry(status), b.GetCreationTimestamp().Time)
 	due := status.Next
@@ -86,10 +86,10 @@ func keepSchedule(b Object, s *schedule, now time.Time, why string) {
 	case isUnderWay(status.Run):
 		noteMissed(status, last, count, "the one before was still under way")
 	case isLate(o, last, now):
-		noteMissed(status, last, count, missedMessage(o, why))
+		noteMissed(status, last, count, missedMessage(o, notReady))
 	default:
 		if count > 1 {
-			noteMissed(status, before, count-1, "it had not begun when the next one was due"+because(why))
+			noteMissed(status, before, count-1, "it had not begun when the next one was due"+because(notReady))
 		}
 		status.Next = timeAt(last)
 		return
@@ -113,8 +113,8 @@ func tooLate(o *commonv1.BackupOptions, why string) string {
 }
 
 // missedMessage says why a backup was missed: the source could not be read, or else nobody looked.
-func missedMessage(o *commonv1.BackupOptions, why string) string {
-	return tooLate(o, cmp.Or(why, "the operator did not run at that time"))
+func missedMessage(o *commonv1.BackupOptions, notReady string) string {
+	return tooLate(o, cmp.Or(notReady, "the operator did not run at that time"))
 }
 
 func because(why string) string {

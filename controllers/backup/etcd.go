@@ -38,8 +38,8 @@ func lookAtEtcd(ctx context.Context, reader client.Reader, key types.NamespacedN
 	if err := reader.Get(ctx, key, &e); err != nil {
 		return source{}, missing("EtcdCluster", key.Name, err), client.IgnoreNotFound(err)
 	}
-	found, why := etcdSource(&e)
-	return found, why, nil
+	found, notReady := etcdSource(&e)
+	return found, notReady, nil
 }
 
 // etcdSource names all members: the runner finds out which one is to be read.

@@ -31,8 +31,8 @@ type Kind struct {
 	appName              string
 	newObject, newSource func() client.Object
 	newList              func() client.ObjectList
-	// look reads the source. why says what keeps a backup from beginning now, if anything does.
-	look func(ctx context.Context, reader client.Reader, key types.NamespacedName) (found source, why string, err error)
+	// look reads the source. notReady says why it cannot be read now; it is empty if it can.
+	look func(ctx context.Context, reader client.Reader, key types.NamespacedName) (found source, notReady string, err error)
 }
 
 // source is where a backup's data comes from, and what it is verified with.

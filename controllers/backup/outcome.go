@@ -34,11 +34,11 @@ type outcome struct {
 }
 
 // judge says how the current attempt ended. pod is its pod as the API server has it now, or nil when that is gone or was never made;
-// why says what keeps a backup from beginning now.
-func judge(run *commonv1.BackupRun, pod *corev1.Pod, why string) outcome {
+// notReady says why the source cannot be read now; it is empty if it can.
+func judge(run *commonv1.BackupRun, pod *corev1.Pod, notReady string) outcome {
 	switch {
 	case run.PodUID == "":
-		return outcome{failure: "its pod could not be made in time" + because(cmp.Or(why, run.Message))}
+		return outcome{failure: "its pod could not be made in time" + because(cmp.Or(notReady, run.Message))}
 	case (pod == nil || pod.UID != run.PodUID) && run.Stopped:
 		return outcome{failure: run.Message}
 	case pod == nil || pod.UID != run.PodUID:

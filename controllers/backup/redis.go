@@ -47,8 +47,8 @@ func lookAtRedis(ctx context.Context, reader client.Reader, key types.Namespaced
 	if err := reader.Get(ctx, key, &set); client.IgnoreNotFound(err) != nil {
 		return source{}, "", err
 	}
-	found, why := redisSource(&r, &set)
-	return found, why, nil
+	found, notReady := redisSource(&r, &set)
+	return found, notReady, nil
 }
 
 // redisSource names all nodes: the runner finds out which one is to be read. set is that of the Redis; it is empty if there is none.

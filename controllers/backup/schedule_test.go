@@ -216,20 +216,20 @@ func TestKeepTime(t *testing.T) {
 		return &commonv1.BackupRun{ScheduledTime: metav1.NewTime(at(t, scheduled)), Phase: commonv1.BackupRunning}
 	}
 	for _, c := range []struct {
-		reason  string
-		s       *schedule
-		status  commonv1.BackupStatus
-		suspend bool
-		now     string
-		why     string
-		next    string
-		missed  int64
-		says    string
+		reason   string
+		s        *schedule
+		status   commonv1.BackupStatus
+		suspend  bool
+		now      string
+		notReady string
+		next     string
+		missed   int64
+		says     string
 	}{
 		{reason: "made", s: hourly, now: "2026-01-01T10:31:00Z", next: "2026-01-01T11:00:00Z"},
 		{reason: "nobody had looked when the first one was due", s: hourly, now: "2026-01-01T11:20:00Z", next: "2026-01-01T11:00:00Z"},
-		{reason: "waits for its source", s: hourly, now: "2026-01-01T11:20:00Z", why: "no cluster", next: "2026-01-01T11:00:00Z"},
-		{reason: "waits for too long, and another one is due", s: hourly, now: "2026-01-01T12:00:00Z", why: "no cluster", next: "2026-01-01T12:00:00Z", missed: 1, says: "no cluster"},
+		{reason: "waits for its source", s: hourly, now: "2026-01-01T11:20:00Z", notReady: "no cluster", next: "2026-01-01T11:00:00Z"},
+		{reason: "waits for too long, and another one is due", s: hourly, now: "2026-01-01T12:00:00Z", notReady: "no cluster", next: "2026-01-01T12:00:00Z", missed: 1, says: "no cluster"},
 		{reason: "after days without operator", s: hourly, now: "2026-01-03T10:50:00Z", next: "2026-01-03T10:00:00Z", missed: 47, says: "47 backups were missed"},
 		{reason: "suspended", s: hourly, suspend: true, now: "2026-01-01T11:20:00Z"},
 		{reason: "resumed: what was left out is not missed", s: hourly, status: commonv1.BackupStatus{ObservedGeneration: 1}, now: "2026-01-01T12:20:00Z", next: "2026-01-01T13:00:00Z"},
@@ -242,7 +242,7 @@ func TestKeepTime(t *testing.T) {
 
 		{reason: "once", now: "2026-01-01T10:31:00Z", next: "2026-01-01T10:30:00Z"},
 		{reason: "once, too late", now: "2026-01-01T11:30:00Z", missed: 1, says: "the operator did not run at that time"},
-		{reason: "once, and its source never came", now: "2026-01-01T11:30:00Z", why: "no cluster", missed: 1, says: "no cluster"},
+		{reason: "once, and its source never came", now: "2026-01-01T11:30:00Z", notReady: "no cluster", missed: 1, says: "no cluster"},
 		{reason: "once, suspended", suspend: true, now: "2026-01-01T11:30:00Z"},
 		{reason: "once, resumed", status: commonv1.BackupStatus{ObservedGeneration: 1}, now: "2026-01-01T15:30:00Z", next: "2026-01-01T15:30:00Z"},
 		{reason: "once, begun", status: commonv1.BackupStatus{ObservedGeneration: 1, Run: running("2026-01-01T10:30:00Z")}, now: "2026-01-01T15:30:00Z"},
@@ -250,7 +250,7 @@ func TestKeepTime(t *testing.T) {
 		b := &databasev1alpha1.EtcdBackup{Status: c.status}
 		b.CreationTimestamp, b.Spec.Suspend = metav1.NewTime(created), c.suspend
 		for range 2 { // the second time changes nothing
-			keepTime(b, c.s, at(t, c.now), c.why)
+			keepTime(b, c.s, at(t, c.now), c.notReady)
 			got := ""
 			if b.Status.Next != nil {
 				got = b.Status.Next.UTC().Format(time.RFC3339)

@@ -61,22 +61,22 @@ func recordFailure(b Object) {
 const suspendedMessage = "spec.suspend is true: nothing begins until it is false"
 
 // updateStatus sets the conditions. s is nil for a backup without a schedule that can be read; pod is that of the current attempt, or
-// nil; why says what keeps a backup from beginning now.
-func updateStatus(b Object, s *schedule, pod *corev1.Pod, why string, now time.Time) {
-	waits := why != "" && isDue(b, now) && !isUnderWay(b.GetBackupStatus().Run) && !b.GetBackupOptions().Suspend
+// nil; notReady says why the source cannot be read now, and is empty if it can.
+func updateStatus(b Object, s *schedule, pod *corev1.Pod, notReady string, now time.Time) {
+	waits := notReady != "" && isDue(b, now) && !isUnderWay(b.GetBackupStatus().Run) && !b.GetBackupOptions().Suspend
 	if !waits {
-		why = ""
+		notReady = ""
 	}
-	setReady(b, why)
-	setProgressing(b, pod, why)
-	setDegraded(b, s, pod, why, now)
+	setReady(b, notReady)
+	setProgressing(b, pod, notReady)
+	setDegraded(b, s, pod, notReady, now)
 	setSuspended(b)
 	if b.GetBackupOptions().Schedule == "" {
 		setEnd(b)
 	}
 }
 
-func setReady(b Object, why string) {
+func setReady(b Object, notReady string) {
 	status := b.GetBackupStatus()
 	set := func(ready bool, reason, message string) {
 		conditions.Set(&status.Conditions, b.GetGeneration(), commonv1.ConditionReady, ready, reason, message)
@@ -88,8 +88,8 @@ func setReady(b Object, why string) {
 		set(true, commonv1.ReasonBackupVerified, "backup "+last.Name+" is in the store, and a server was started from it")
 	case last != nil:
 		set(true, commonv1.ReasonBackupWritten, "backup "+last.Name+" is in the store; it was not verified, as verify was false")
-	case why != "":
-		set(false, commonv1.ReasonSourceNotReady, why)
+	case notReady != "":
+		set(false, commonv1.ReasonSourceNotReady, notReady)
 	case isUnderWay(status.Run):
 		set(false, commonv1.ReasonBackupUnderWay, "the first backup is being made")
 	case b.GetBackupOptions().Schedule != "":
@@ -101,14 +101,14 @@ func setReady(b Object, why string) {
 	}
 }
 
-func setProgressing(b Object, pod *corev1.Pod, why string) {
+func setProgressing(b Object, pod *corev1.Pod, notReady string) {
 	status := b.GetBackupStatus()
 	set := func(progressing bool, reason, message string) {
 		conditions.Set(&status.Conditions, b.GetGeneration(), commonv1.ConditionProgressing, progressing, reason, message)
 	}
 	switch run := status.Run; {
-	case why != "":
-		set(true, commonv1.ReasonSourceNotReady, why)
+	case notReady != "":
+		set(true, commonv1.ReasonSourceNotReady, notReady)
 	case isUnderWay(run) && run.Phase == commonv1.BackupRetrying:
 		set(true, commonv1.ReasonRetrying, fmt.Sprintf("attempt %d failed, and another one follows: %s", run.Attempt, run.Message))
 	case isUnderWay(run):
@@ -129,7 +129,7 @@ func stage(run *commonv1.BackupRun, pod *corev1.Pod) string {
 	return "pod " + run.PodName + " works"
 }
 
-func setDegraded(b Object, s *schedule, pod *corev1.Pod, why string, now time.Time) {
+func setDegraded(b Object, s *schedule, pod *corev1.Pod, notReady string, now time.Time) {
 	status := b.GetBackupStatus()
 	set := func(degraded bool, reason, message string) {
 		conditions.Set(&status.Conditions, b.GetGeneration(), commonv1.ConditionDegraded, degraded, reason, message)
@@ -150,7 +150,7 @@ func setDegraded(b Object, s *schedule, pod *corev1.Pod, why string, now time.Ti
 		set(true, commonv1.ReasonClockBehind, "the operator's clock is behind "+shortTime(lastEntry(status))+
 			", for when a backup was due already: none is due again before then. If the clock is right now, make another object")
 	case isTooOld(b, s, now):
-		set(true, commonv1.ReasonBackupTooOld, tooOldMessage(b, why))
+		set(true, commonv1.ReasonBackupTooOld, tooOldMessage(b, notReady))
 	case run != nil && run.Phase == commonv1.BackupSucceeded && run.Message != "":
 		set(true, commonv1.ReasonNotDeleted, "backup "+run.Item+" is in the store; "+run.Message)
 	default:

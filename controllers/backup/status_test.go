@@ -42,12 +42,12 @@ func TestConditions(t *testing.T) {
 	})
 	const yes, no = "True ", "False "
 	for _, c := range []struct {
-		reason string
-		b      *databasev1alpha1.EtcdBackup
-		pod    *corev1.Pod
-		why    string
-		now    time.Time
-		want   map[string]string // of a condition that is not here nothing is expected; "": there is none
+		reason   string
+		b        *databasev1alpha1.EtcdBackup
+		pod      *corev1.Pod
+		notReady string
+		now      time.Time
+		want     map[string]string // of a condition that is not here nothing is expected; "": there is none
 	}{
 		{"a schedule, and nothing was due", newBackup(hourly), nil, "", testTime,
 			map[string]string{"Ready": yes + "BackupNotDue", "Progressing": no + "BackupNotDue", "Degraded": no + "AsExpected", "Complete": "", "Suspended": ""}},
@@ -93,7 +93,7 @@ func TestConditions(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		updateStatus(c.b, s, c.pod, c.why, c.now)
+		updateStatus(c.b, s, c.pod, c.notReady, c.now)
 		for kind, want := range c.want {
 			got := ""
 			if found := meta.FindStatusCondition(c.b.Status.Conditions, kind); found != nil {
