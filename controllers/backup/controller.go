@@ -66,7 +66,7 @@ func (r *Reconciler) reconcile(ctx context.Context, b Object, save converge.Save
 	if err != nil {
 		return ctrl.Result{}, err
 	}
-	p.source, p.notReady, err = r.Kind.look(ctx, r.Client, types.NamespacedName{Namespace: b.GetNamespace(), Name: b.GetSourceName()})
+	p.source, p.notReady, err = r.Kind.readSource(ctx, r.Client, types.NamespacedName{Namespace: b.GetNamespace(), Name: b.GetSourceName()})
 	if err != nil {
 		return ctrl.Result{}, fmt.Errorf("reading what is to be backed up: %w", err)
 	}

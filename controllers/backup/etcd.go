@@ -23,17 +23,17 @@ const etcdPort = 2379
 // Etcd is the kind EtcdBackup.
 func Etcd() Kind {
 	return Kind{
-		gvk:       databasev1alpha1.GroupVersion.WithKind("EtcdBackup"),
-		data:      backup.Etcd,
-		appName:   "etcdbackup",
-		newObject: func() client.Object { return &databasev1alpha1.EtcdBackup{} },
-		newSource: func() client.Object { return &databasev1alpha1.EtcdCluster{} },
-		newList:   func() client.ObjectList { return &databasev1alpha1.EtcdBackupList{} },
-		look:      lookAtEtcd,
+		gvk:        databasev1alpha1.GroupVersion.WithKind("EtcdBackup"),
+		data:       backup.Etcd,
+		appName:    "etcdbackup",
+		newObject:  func() client.Object { return &databasev1alpha1.EtcdBackup{} },
+		newSource:  func() client.Object { return &databasev1alpha1.EtcdCluster{} },
+		newList:    func() client.ObjectList { return &databasev1alpha1.EtcdBackupList{} },
+		readSource: readEtcdSource,
 	}
 }
 
-func lookAtEtcd(ctx context.Context, reader client.Reader, key types.NamespacedName) (source, string, error) {
+func readEtcdSource(ctx context.Context, reader client.Reader, key types.NamespacedName) (source, string, error) {
 	var e databasev1alpha1.EtcdCluster
 	if err := reader.Get(ctx, key, &e); err != nil {
 		return source{}, missing("EtcdCluster", key.Name, err), client.IgnoreNotFound(err)

@@ -31,8 +31,8 @@ type Kind struct {
 	appName              string
 	newObject, newSource func() client.Object
 	newList              func() client.ObjectList
-	// look reads the source. notReady says why it cannot be read now; it is empty if it can.
-	look func(ctx context.Context, reader client.Reader, key types.NamespacedName) (found source, notReady string, err error)
+	// readSource reads the source. notReady says why it cannot be read now; it is empty if it can.
+	readSource func(ctx context.Context, reader client.Reader, key types.NamespacedName) (found source, notReady string, err error)
 }
 
 // source is where a backup's data comes from, and what it is verified with.

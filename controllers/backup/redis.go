@@ -28,17 +28,17 @@ const (
 // Redis is the kind RedisBackup.
 func Redis() Kind {
 	return Kind{
-		gvk:       cachev1alpha1.GroupVersion.WithKind("RedisBackup"),
-		data:      backup.Redis,
-		appName:   "redisbackup",
-		newObject: func() client.Object { return &cachev1alpha1.RedisBackup{} },
-		newSource: func() client.Object { return &cachev1alpha1.Redis{} },
-		newList:   func() client.ObjectList { return &cachev1alpha1.RedisBackupList{} },
-		look:      lookAtRedis,
+		gvk:        cachev1alpha1.GroupVersion.WithKind("RedisBackup"),
+		data:       backup.Redis,
+		appName:    "redisbackup",
+		newObject:  func() client.Object { return &cachev1alpha1.RedisBackup{} },
+		newSource:  func() client.Object { return &cachev1alpha1.Redis{} },
+		newList:    func() client.ObjectList { return &cachev1alpha1.RedisBackupList{} },
+		readSource: readRedisSource,
 	}
 }
 
-func lookAtRedis(ctx context.Context, reader client.Reader, key types.NamespacedName) (source, string, error) {
+func readRedisSource(ctx context.Context, reader client.Reader, key types.NamespacedName) (source, string, error) {
 	var r cachev1alpha1.Redis
 	if err := reader.Get(ctx, key, &r); err != nil {
 		return source{}, missing("Redis", key.Name, err), client.IgnoreNotFound(err)
