@@ -24,7 +24,7 @@ const etcdPort = 2379
 func Etcd() Kind {
 	return Kind{
 		gvk:        databasev1alpha1.GroupVersion.WithKind("EtcdBackup"),
-		data:       backup.Etcd,
+		server:     backup.Etcd,
 		appName:    "etcdbackup",
 		newObject:  func() client.Object { return &databasev1alpha1.EtcdBackup{} },
 		newSource:  func() client.Object { return &databasev1alpha1.EtcdCluster{} },

@@ -25,8 +25,8 @@ type Object interface {
 // Kind is what differs between the kinds of backup.
 type Kind struct {
 	gvk schema.GroupVersionKind
-	// data that is backed up.
-	data backup.Kind
+	// server whose data is backed up.
+	server backup.ServerKind
 	// appName is the value of app.kubernetes.io/name on the pods.
 	appName              string
 	newObject, newSource func() client.Object

@@ -29,7 +29,7 @@ const (
 func Redis() Kind {
 	return Kind{
 		gvk:        cachev1alpha1.GroupVersion.WithKind("RedisBackup"),
-		data:       backup.Redis,
+		server:     backup.Redis,
 		appName:    "redisbackup",
 		newObject:  func() client.Object { return &cachev1alpha1.RedisBackup{} },
 		newSource:  func() client.Object { return &cachev1alpha1.Redis{} },

@@ -59,10 +59,10 @@ func formerItems(last *commonv1.BackupRun) []string {
 }
 
 // newTask returns what the runner is told of the current attempt.
-func newTask(b Object, data backup.Kind, from source) backup.Task {
+func newTask(b Object, server backup.ServerKind, from source) backup.Task {
 	o, run := b.GetBackupOptions(), b.GetBackupStatus().Run
 	return backup.Task{
-		Kind: data, Store: o.Store, Folder: backup.Folder(b.GetNamespace(), b.GetName()), Item: run.Item, Time: run.StartTime.UTC(),
+		Kind: server, Store: o.Store, Folder: backup.Folder(b.GetNamespace(), b.GetName()), Item: run.Item, Time: run.StartTime.UTC(),
 		Former: run.Former, Verify: verifies(b), Compression: o.Compression, Retention: o.Retention,
 		Source: &backup.Source{UID: string(from.uid), Endpoints: from.endpoints, TLS: from.tls, ServerName: from.serverName},
 	}
@@ -77,7 +77,7 @@ func desiredPod(b Object, kind Kind, from source) *corev1.Pod {
 		WithActiveDeadlineSeconds(int64(maxRunTime / time.Second)).
 		WithSecurityContext(parts.RestrictedPod(runnerpod.UID)).
 		WithVolumes(runnerpod.Volumes(o.Store)...)
-	addContainers(spec, newTask(b, kind.data, from), run.Image, from)
+	addContainers(spec, newTask(b, kind.server, from), run.Image, from)
 	return &corev1.Pod{
 		ObjectMeta: metav1.ObjectMeta{
 			Name: run.PodName, Namespace: b.GetNamespace(), Labels: parts.Labels(kind.appName, b.GetName()),

@@ -51,7 +51,7 @@ const (
 
 // Task is what a runner is told.
 type Task struct {
-	Kind Kind `json:"kind"`
+	Kind ServerKind `json:"kind"`
 	// Store as the object has it; its secrets are in StoreSecretDir and StoreCADir, a volume is at StoreDir.
 	Store commonv1.BackupStore `json:"store"`
 	// Folder within the store, as Folder gives it.

@@ -69,7 +69,7 @@ func newPodOn(t *testing.T, spec commonv1.BackupStore, places store.Places) *pod
 	p := &pod{t: t, store: opened, spec: spec, content: noise(100_000)}
 	p.Environment = Environment{
 		open:    func(commonv1.BackupStore) (store.Store, error) { return p.store, nil },
-		servers: map[backup.Kind]server{backup.Etcd: {dump: p.dump, verify: p.check}},
+		servers: map[backup.ServerKind]server{backup.Etcd: {dump: p.dump, verify: p.check}},
 		clock:   clocktesting.NewFakePassiveClock(today.Add(time.Minute)),
 		scratch: t.TempDir(), terminationLog: filepath.Join(t.TempDir(), "termination-log"),
 	}

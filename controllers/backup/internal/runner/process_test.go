@@ -62,7 +62,7 @@ func child(text string) int {
 	debug.SetMemoryLimit(MemoryLimit)
 	code := Main(os.Args[1:], Environment{
 		open:    func(spec commonv1.BackupStore) (store.Store, error) { return store.Open(spec, config.Places) },
-		servers: map[backup.Kind]server{backup.Etcd: {dump: config.dump}},
+		servers: map[backup.ServerKind]server{backup.Etcd: {dump: config.dump}},
 		clock:   clock.RealClock{}, scratch: config.Dir, terminationLog: filepath.Join(config.Dir, "termination-log"),
 	})
 	status, err := os.ReadFile("/proc/self/status")

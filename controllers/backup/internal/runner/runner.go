@@ -34,7 +34,7 @@ type server struct {
 // Environment is what a runner finds around it.
 type Environment struct {
 	open    func(commonv1.BackupStore) (store.Store, error)
-	servers map[backup.Kind]server
+	servers map[backup.ServerKind]server
 	clock   clock.PassiveClock
 
 	scratch, credentials, terminationLog string
@@ -44,7 +44,7 @@ type Environment struct {
 func InPod() Environment {
 	return Environment{
 		open: func(spec commonv1.BackupStore) (store.Store, error) { return store.Open(spec, store.InPod) },
-		servers: map[backup.Kind]server{
+		servers: map[backup.ServerKind]server{
 			backup.Etcd:  {dump: source.Etcd, verify: source.VerifyEtcd},
 			backup.Redis: {dump: dumpRedis, verify: source.VerifyRedis},
 		},
