@@ -183,7 +183,7 @@ func TestEachWriteHasAName(t *testing.T) {
 		ended(backup.CommandBackup, 0, says(backup.Result{Item: itemNamed(testItem, false)}))(pod)
 		ended(backup.CommandVerify, 1, "")(pod)
 	}
-	former := map[string][]string{}
+	leftovers := map[string][]string{}
 	b := newBackup()
 	w.must(w.server.Create(context.Background(), b))
 	o := w.operator()
@@ -193,13 +193,13 @@ func TestEachWriteHasAName(t *testing.T) {
 		w.kubelet()
 		if run := w.backup().Status.Run; run != nil && !slices.Contains(items, run.Item) {
 			items = append(items, run.Item)
-			former[run.Item] = run.Former
+			leftovers[run.Item] = run.Leftovers
 		}
 		w.now = w.now.Add(min(result.RequeueAfter, time.Minute))
 	}
-	if len(items) != 4 || len(former[items[0]]) != 0 || !slices.Equal(former[items[1]], items[:1]) || !slices.Equal(former[items[2]], items[:2]) ||
-		!slices.Equal(former[items[3]], items[2:3]) {
-		t.Errorf("%v: %v", items, former)
+	if len(items) != 4 || len(leftovers[items[0]]) != 0 || !slices.Equal(leftovers[items[1]], items[:1]) || !slices.Equal(leftovers[items[2]], items[:2]) ||
+		!slices.Equal(leftovers[items[3]], items[2:3]) {
+		t.Errorf("%v: %v", items, leftovers)
 	}
 }
 

@@ -22,7 +22,7 @@ type outcome struct {
 	failure string
 	// permanent: another attempt would fail in the same way, until somebody changes something.
 	permanent bool
-	// cleared: what former attempts have left is deleted.
+	// cleared: what earlier attempts have left is deleted.
 	cleared bool
 	// item that was written, where the attempt succeeded.
 	item commonv1.BackupItem

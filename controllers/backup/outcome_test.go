@@ -36,7 +36,7 @@ func TestJudge(t *testing.T) {
 		cleared   bool
 	}{
 		{reason: "all well", pod: allWell, cleared: true},
-		{reason: "all well, but what former attempts left is not deleted", pod: func(pod *corev1.Pod) {
+		{reason: "all well, but what earlier attempts left is not deleted", pod: func(pod *corev1.Pod) {
 			allWell(pod)
 			pod.Status.InitContainerStatuses[1].State.Terminated.Message = says(backup.Result{Item: itemNamed(item, false), Warning: "AccessDenied"})
 		}},
@@ -147,13 +147,13 @@ func TestRecordOutcome(t *testing.T) {
 	earlier := &commonv1.BackupLapse{ScheduledTime: *timeAt(testTime.Add(-time.Hour)), Reason: commonv1.ReasonBackupFailed, Message: "earlier"}
 	later := &commonv1.BackupLapse{ScheduledTime: *timeAt(testTime.Add(time.Hour)), Reason: commonv1.ReasonBackupMissed, Message: "later"}
 	for _, c := range []struct {
-		reason string
-		o      outcome
-		lapse  *commonv1.BackupLapse
-		now    time.Time
-		phase  commonv1.BackupPhase
-		says   string // in the lapse; "": none
-		former int
+		reason    string
+		o         outcome
+		lapse     *commonv1.BackupLapse
+		now       time.Time
+		phase     commonv1.BackupPhase
+		says      string // in the lapse; "": none
+		leftovers int
 	}{
 		{"success", outcome{item: good, items: []commonv1.BackupItem{good}, cleared: true}, nil, testTime, commonv1.BackupSucceeded, "", 0},
 		{"success after a failure", outcome{item: good, cleared: true}, earlier, testTime, commonv1.BackupSucceeded, "", 0},
@@ -165,10 +165,10 @@ func TestRecordOutcome(t *testing.T) {
 		{"the last failure, and a later one was missed", outcome{failure: "no"}, later, testTime.Add(defaultDeadline), commonv1.BackupFailed, "later", 1},
 	} {
 		b := running("1")
-		b.Status.Run.Former, b.Status.Lapse = []string{testItem}, c.lapse.DeepCopy()
+		b.Status.Run.Leftovers, b.Status.Lapse = []string{testItem}, c.lapse.DeepCopy()
 		recordOutcome(b, c.o, c.now)
 		equal(t, c.reason, b.Status.Run.Phase, c.phase)
-		equal(t, c.reason, len(b.Status.Run.Former), c.former)
+		equal(t, c.reason, len(b.Status.Run.Leftovers), c.leftovers)
 		if lapse := b.Status.Lapse; (lapse == nil) != (c.says == "") || lapse != nil && !strings.Contains(lapse.Message, c.says) {
 			t.Errorf("%s: %+v", c.reason, lapse)
 		}

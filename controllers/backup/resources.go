@@ -38,24 +38,24 @@ func newRun(b Object, due, now time.Time, image string) *commonv1.BackupRun {
 func nextAttempt(b Object, due time.Time, attempt int32, now time.Time, image string) *commonv1.BackupRun {
 	item := backup.ItemName(now, string(b.GetUID()), due, attempt)
 	return &commonv1.BackupRun{
-		ScheduledTime: *timeAt(due), Attempt: attempt, Item: item, Former: formerItems(b.GetBackupStatus().Run), PodName: podName(b, item),
+		ScheduledTime: *timeAt(due), Attempt: attempt, Item: item, Leftovers: leftoverItems(b.GetBackupStatus().Run), PodName: podName(b, item),
 		Image: image, StartTime: *timeAt(now), Phase: commonv1.BackupRunning,
 	}
 }
 
-// maxFormer is how many names of former attempts are kept: that is their bound in api/common/v1.
-const maxFormer = 32
+// maxLeftovers is how many names of earlier attempts are kept: that is their bound in api/common/v1.
+const maxLeftovers = 32
 
-// formerItems are the names under which the attempts up to that one may have left what is of no use.
-func formerItems(last *commonv1.BackupRun) []string {
+// leftoverItems are the names under which the attempts up to that one may have left what is of no use.
+func leftoverItems(last *commonv1.BackupRun) []string {
 	switch {
 	case last == nil:
 		return nil
 	case last.Phase == commonv1.BackupSucceeded: // what it could not delete is still there
-		return last.Former
+		return last.Leftovers
 	}
-	list := append(append([]string{}, last.Former...), last.Item)
-	return list[max(0, len(list)-maxFormer):]
+	list := append(append([]string{}, last.Leftovers...), last.Item)
+	return list[max(0, len(list)-maxLeftovers):]
 }
 
 // newTask returns what the runner is told of the current attempt.
@@ -63,7 +63,7 @@ func newTask(b Object, server backup.ServerKind, from source) backup.Task {
 	o, run := b.GetBackupOptions(), b.GetBackupStatus().Run
 	return backup.Task{
 		Kind: server, Store: o.Store, Folder: backup.Folder(b.GetNamespace(), b.GetName()), Item: run.Item, Time: run.StartTime.UTC(),
-		Former: run.Former, Verify: verifies(b), Compression: o.Compression, Retention: o.Retention,
+		Leftovers: run.Leftovers, Verify: verifies(b), Compression: o.Compression, Retention: o.Retention,
 		Source: &backup.Source{UID: string(from.uid), Endpoints: from.endpoints, TLS: from.tls, ServerName: from.serverName},
 	}
 }
@@ -98,7 +98,7 @@ func addContainers(spec *corev1ac.PodSpecApplyConfiguration, task backup.Task, i
 		spec.WithVolumes(secretsVolume(from.secrets))
 	}
 	later := task
-	later.Source, later.Former = nil, nil
+	later.Source, later.Leftovers = nil, nil
 	if task.Verify {
 		spec.WithInitContainers(runnerpod.Installer(image), read, withStore(backup.CommandFetch, later),
 			runnerpod.Installed(backup.CommandVerify, from.image, later, from.resources))

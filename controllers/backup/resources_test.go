@@ -43,7 +43,7 @@ func taskOf(t *testing.T, c corev1.Container) backup.Task {
 func fullPod() (*databasev1alpha1.EtcdBackup, *corev1.Pod) {
 	b := running("", func(b *databasev1alpha1.EtcdBackup) {
 		b.Spec.Retention = &commonv1.BackupRetention{KeepLast: ptr.To[int32](3)}
-		b.Status.Run.Former = []string{testItem}
+		b.Status.Run.Leftovers = []string{testItem}
 		b.Spec.NodeSelector = map[string]string{"disk": "large"}
 	})
 	from := testSource
@@ -81,12 +81,12 @@ func TestTheContainers(t *testing.T) {
 func TestTheTasks(t *testing.T) {
 	b, pod := fullPod()
 	task := taskOf(t, pod.Spec.InitContainers[1])
-	want := backup.Task{Kind: backup.Etcd, Store: b.Spec.Store, Folder: "ns/nightly", Item: b.Status.Run.Item, Time: testTime, Former: []string{testItem},
+	want := backup.Task{Kind: backup.Etcd, Store: b.Spec.Store, Folder: "ns/nightly", Item: b.Status.Run.Item, Time: testTime, Leftovers: []string{testItem},
 		Verify: true, Retention: b.Spec.Retention, Source: &backup.Source{UID: "source-uid", Endpoints: testSource.endpoints, TLS: true}}
 	if !reflect.DeepEqual(task, want) {
 		t.Errorf("got %+v, want %+v", task, want)
 	}
-	want.Source, want.Former = nil, nil
+	want.Source, want.Leftovers = nil, nil
 	if later := taskOf(t, pod.Spec.Containers[0]); !reflect.DeepEqual(later, want) {
 		t.Errorf("got %+v, want %+v", later, want)
 	}
@@ -133,17 +133,17 @@ func TestNamesOfAttempts(t *testing.T) {
 				t.Fatal(name, b.Status.Run.Item)
 			}
 			seen[b.Status.Run.PodName], seen[b.Status.Run.Item] = true, true
-			if len(b.Status.Run.Former) > maxFormer {
-				t.Fatal(b.Status.Run.Former)
+			if len(b.Status.Run.Leftovers) > maxLeftovers {
+				t.Fatal(b.Status.Run.Leftovers)
 			}
 		}
 	}
-	if n := len(b.Status.Run.Former); n != maxFormer {
+	if n := len(b.Status.Run.Leftovers); n != maxLeftovers {
 		t.Error(n)
 	}
-	b.Status.Run.Phase, b.Status.Run.Former = commonv1.BackupSucceeded, []string{testItem}
-	if next := nextAttempt(b, testTime, 1, testTime, ""); !slices.Equal(next.Former, []string{testItem}) {
-		t.Errorf("what a run that succeeded could not delete is forgotten: %v", next.Former)
+	b.Status.Run.Phase, b.Status.Run.Leftovers = commonv1.BackupSucceeded, []string{testItem}
+	if next := nextAttempt(b, testTime, 1, testTime, ""); !slices.Equal(next.Leftovers, []string{testItem}) {
+		t.Errorf("what a run that succeeded could not delete is forgotten: %v", next.Leftovers)
 	}
 }
 

@@ -19,7 +19,7 @@ func recordOutcome(b Object, o outcome, now time.Time) {
 	run := status.Run
 	run.FinishTime, run.Message, run.Permanent = timeAt(now), o.failure, o.permanent
 	if o.cleared {
-		run.Former = nil
+		run.Leftovers = nil
 	}
 	switch {
 	case o.failure == "":

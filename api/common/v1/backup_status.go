@@ -86,12 +86,11 @@ type BackupRun struct {
 	Attempt int32 `json:"attempt"`
 	// item is the name under which this attempt writes; no other attempt has the same.
 	Item string `json:"item"`
-	// former are names under which former attempts, of former runs too, may have left data that is of no use. This
-	// attempt deletes it.
+	// leftovers are names of earlier attempts whose leftovers this attempt deletes.
 	// +optional
 	// +listType=atomic
 	// +kubebuilder:validation:MaxItems=32
-	Former []string `json:"former,omitempty"`
+	Leftovers []string `json:"leftovers,omitempty"`
 	// podName of this attempt, which is made at most once.
 	PodName string `json:"podName"`
 	// podUID of this attempt's pod, once it was seen.

@@ -145,8 +145,8 @@ func (in *BackupRetention) DeepCopy() *BackupRetention {
 func (in *BackupRun) DeepCopyInto(out *BackupRun) {
 	*out = *in
 	in.ScheduledTime.DeepCopyInto(&out.ScheduledTime)
-	if in.Former != nil {
-		in, out := &in.Former, &out.Former
+	if in.Leftovers != nil {
+		in, out := &in.Leftovers, &out.Leftovers
 		*out = make([]string, len(*in))
 		copy(*out, *in)
 	}

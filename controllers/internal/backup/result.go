@@ -16,7 +16,7 @@ type Result struct {
 	Items []commonv1.BackupItem `json:"items,omitempty"`
 	// Warning says what was not deleted, and why: the backup itself is as it should be. A secret is never in it.
 	Warning string `json:"warning,omitempty"`
-	// Deleted counts the items that retention and the removal of former attempts have deleted.
+	// Deleted counts the items that retention and the removal of leftovers have deleted.
 	Deleted int `json:"deleted,omitempty"`
 }
 

@@ -26,7 +26,7 @@ func (e Environment) backup(ctx context.Context, t task) (backup.Result, error) 
 	if err := t.refuseExisting(ctx); err != nil {
 		return result, err
 	}
-	result.Warning = warningOf(t.deleteFormer(ctx, false))
+	result.Warning = warningOf(t.deleteLeftovers(ctx, false))
 	m := backup.Manifest{Format: backup.Format, Kind: t.Kind, Item: t.Item, Time: t.Time.UTC(), Compression: string(t.Compression),
 		SourceUID: t.Source.UID}
 	spool := e.file(spoolFile)
@@ -37,7 +37,7 @@ func (e Environment) backup(ctx context.Context, t task) (backup.Result, error) 
 	if err := t.write(ctx, spool, &m); err != nil {
 		return result, errors.Join(err, t.discard(ctx))
 	}
-	result.Warning = warningOf(t.deleteFormer(ctx, true))
+	result.Warning = warningOf(t.deleteLeftovers(ctx, true))
 	item := m.StatusItem(false)
 	result.Item = &item
 	return result, nil
@@ -109,11 +109,11 @@ func (t task) delete(ctx context.Context, item string) error {
 	return nil
 }
 
-// deleteFormer removes what former attempts of the same run have left, unless it is verified. A whole backup goes only when another
+// deleteLeftovers removes what earlier attempts have left, unless it is verified. A whole backup goes only when another
 // one is written.
-func (t task) deleteFormer(ctx context.Context, written bool) error {
+func (t task) deleteLeftovers(ctx context.Context, written bool) error {
 	var failed []error
-	for _, item := range t.Former {
+	for _, item := range t.Leftovers {
 		if _, err := backup.ItemTime(item); err != nil || item == t.Item {
 			continue
 		}
@@ -125,7 +125,7 @@ func (t task) deleteFormer(ctx context.Context, written bool) error {
 			err = errors.Join(t.store.Abort(ctx, t.data(item)), t.delete(ctx, item))
 		}
 		if err != nil {
-			failed = append(failed, fmt.Errorf("removing what a former attempt has left: %w", err))
+			failed = append(failed, fmt.Errorf("removing what an earlier attempt has left: %w", err))
 		}
 	}
 	return errors.Join(failed...)

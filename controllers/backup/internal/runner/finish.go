@@ -68,8 +68,8 @@ func (t task) retain(
 	}
 	gone := map[string]bool{}
 	expired := backup.Expired(items, t.Retention, t.Verify, now)
-	f := former{task: t, items: items, source: source, known: map[string]string{}}
-	spared, err := f.lasts(ctx, expired)
+	h := sourceHistory{task: t, items: items, source: source, known: map[string]string{}}
+	spared, err := h.lastOfReplacedSources(ctx, expired)
 	for _, item := range expired {
 		if spared[item.Name] || item.Name == t.Item {
 			continue

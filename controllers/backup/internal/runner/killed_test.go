@@ -95,7 +95,7 @@ func TestAKilledBackupIsWholeOrNone(t *testing.T) {
 			p.succeed(p.task(19), backup.CommandFetch)
 		}
 		next := p.task(20)
-		next.Former = []string{item(19)}
+		next.Leftovers = []string{item(19)}
 		p.succeed(next, all...)
 		if got := p.objects(); !slices.Equal(got, verifiedItem(20)) {
 			t.Errorf("killed at call %d: %q is left", at, got)
@@ -212,9 +212,9 @@ func TestWhatCannotBeDeletedIsAWarning(t *testing.T) {
 		return nil
 	}}
 	task := p.task(20)
-	task.Former, task.Retention = []string{item(19)}, &commonv1.BackupRetention{KeepLast: ptr.To[int32](1)}
+	task.Leftovers, task.Retention = []string{item(19)}, &commonv1.BackupRetention{KeepLast: ptr.To[int32](1)}
 	result := p.succeed(task, backup.CommandBackup)
-	if !strings.Contains(result.Warning, "removing what a former attempt has left: AccessDenied") {
+	if !strings.Contains(result.Warning, "removing what an earlier attempt has left: AccessDenied") {
 		t.Errorf("%+v", result)
 	}
 	result = p.succeed(task, all[1:]...)

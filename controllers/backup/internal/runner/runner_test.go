@@ -129,7 +129,7 @@ func TestUnverifiedAttemptsDoNotPileUp(t *testing.T) {
 	p.succeed(task, backup.CommandBackup)
 	for day := 19; day < 21; day++ {
 		next := p.task(day)
-		next.Former = append(task.Former, task.Item)
+		next.Leftovers = append(task.Leftovers, task.Item)
 		p.dumpError = errors.New("the link broke")
 		p.run(backup.CommandBackup, next)
 		if got := p.objects(); !slices.Equal(got, verifiedItem(day - 1)[:2]) {
@@ -148,7 +148,7 @@ func TestAFormerAttemptThatIsVerifiedStays(t *testing.T) {
 	p := newPod(t)
 	p.succeed(p.task(19), all...)
 	next := p.task(20)
-	next.Former = []string{item(19), "../../x", item(20)}
+	next.Leftovers = []string{item(19), "../../x", item(20)}
 	p.succeed(next, all...)
 	if got := p.objects(); !slices.Equal(got, verifiedItem(19, 20)) {
 		t.Errorf("%q", got)
