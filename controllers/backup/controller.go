@@ -108,13 +108,13 @@ func (p *pass) updateStatus(pod *corev1.Pod) {
 func (p *pass) advance(ctx context.Context, pod *corev1.Pod) (*corev1.Pod, error) {
 	for live := false; ; {
 		if !isUnderWay(p.b.GetBackupStatus().Run) {
-			p.keepTime()
+			p.updateNext()
 		}
 		todo := nextStep(p.b, pod, p.notReady == "", p.now)
 		var err error
 		switch {
 		case todo == stepWait:
-			p.keepTime()
+			p.updateNext()
 			return pod, nil
 		case todo == stepBegin || todo == stepRetry:
 			p.journal(todo)
@@ -136,10 +136,10 @@ func (p *pass) advance(ctx context.Context, pod *corev1.Pod) (*corev1.Pod, error
 	}
 }
 
-// keepTime notes what is due next, unless nobody can read when that is.
-func (p *pass) keepTime() {
+// updateNext notes what is due next, unless nobody can read when that is.
+func (p *pass) updateNext() {
 	if p.invalid == nil {
-		keepTime(p.b, p.schedule, p.now, p.notReady)
+		updateNext(p.b, p.schedule, p.now, p.notReady)
 	}
 }
 
@@ -149,7 +149,7 @@ func (p *pass) journal(todo step) {
 	if todo == stepBegin {
 		due := status.Next.Time
 		status.Run = newRun(p.b, due, p.now, p.Image)
-		p.keepTime()
+		p.updateNext()
 	} else {
 		last := status.Run
 		status.Run = nextAttempt(p.b, last.ScheduledTime.Time, last.Attempt+1, p.now, p.Image)

@@ -25,8 +25,8 @@ func deadline(o *commonv1.BackupOptions) time.Duration {
 	return o.StartingDeadline.Duration
 }
 
-// lastEntry is the latest due time of which it is settled what becomes of it; zero if there is none.
-func lastEntry(status *commonv1.BackupStatus) time.Time {
+// lastSettled is the latest due time that has become a run or a failure; zero if there is none.
+func lastSettled(status *commonv1.BackupStatus) time.Time {
 	var at time.Time
 	if status.Run != nil {
 		at = status.Run.ScheduledTime.Time
@@ -37,24 +37,24 @@ func lastEntry(status *commonv1.BackupStatus) time.Time {
 	return at
 }
 
-// keepTime brings status.next up to date, and writes down what was missed. s is nil for a backup that is made once. notReady says why
+// updateNext brings status.next up to date, and writes down what was missed. s is nil for a backup that is made once. notReady says why
 // the source cannot be read now; it is empty if it can.
-func keepTime(b Object, s *schedule, now time.Time, notReady string) {
+func updateNext(b Object, s *schedule, now time.Time, notReady string) {
 	status, o := b.GetBackupStatus(), b.GetBackupOptions()
 	switch {
-	case s == nil && lastEntry(status).IsZero():
-		keepOnce(b, now, notReady)
+	case s == nil && lastSettled(status).IsZero():
+		updateNextOnce(b, now, notReady)
 	case s == nil:
 		status.Next = nil
 	case o.Suspend:
 		status.Next = nil
 	default:
-		keepSchedule(b, s, now, notReady)
+		updateNextBySchedule(b, s, now, notReady)
 	}
 }
 
-// keepOnce is for a backup that is made once: it is due when the object is made, or when it is resumed.
-func keepOnce(b Object, now time.Time, notReady string) {
+// updateNextOnce is for a backup that is made once: it is due when the object is made, or when it is resumed.
+func updateNextOnce(b Object, now time.Time, notReady string) {
 	status, o := b.GetBackupStatus(), b.GetBackupOptions()
 	switch {
 	case o.Suspend:
@@ -65,39 +65,39 @@ func keepOnce(b Object, now time.Time, notReady string) {
 		status.Next = timeAt(now)
 	}
 	if status.Next != nil && isLate(o, status.Next.Time, now) {
-		noteMissed(status, status.Next.Time, 1, missedMessage(o, notReady))
+		recordMissed(status, status.Next.Time, 1, missedMessage(o, notReady))
 		status.Next = nil
 	}
 }
 
-func keepSchedule(b Object, s *schedule, now time.Time, notReady string) {
+func updateNextBySchedule(b Object, s *schedule, now time.Time, notReady string) {
 	status, o := b.GetBackupStatus(), b.GetBackupOptions()
-	settled := latest(lastEntry(status), b.GetCreationTimestamp().Time)
+	settled := later(lastSettled(status), b.GetCreationTimestamp().Time)
 	due := status.Next
 	if due == nil && status.ObservedGeneration == 0 { // nobody has looked yet
 		due = nextTime(s, settled)
 	}
 	if due == nil || due.After(now) || !due.After(settled) || !s.isDueAt(due.Time) { // the last: the schedule is another one now
-		status.Next = nextTime(s, latest(now, settled))
+		status.Next = nextTime(s, later(now, settled))
 		return
 	}
-	last, before, count := s.upTo(due.Time, now)
+	last, before, count := s.dueUntil(due.Time, now)
 	switch {
 	case isUnderWay(status.Run):
-		noteMissed(status, last, count, "the one before was still under way")
+		recordMissed(status, last, count, "the one before was still under way")
 	case isLate(o, last, now):
-		noteMissed(status, last, count, missedMessage(o, notReady))
+		recordMissed(status, last, count, missedMessage(o, notReady))
 	default:
 		if count > 1 {
-			noteMissed(status, before, count-1, "it had not begun when the next one was due"+because(notReady))
+			recordMissed(status, before, count-1, "it had not begun when the next one was due"+because(notReady))
 		}
 		status.Next = timeAt(last)
 		return
 	}
-	status.Next = nextTime(s, latest(now, last))
+	status.Next = nextTime(s, later(now, last))
 }
 
-// isDue reports whether a backup is to begin now. keepTime must have been called.
+// isDue reports whether a backup is to begin now. updateNext must have been called.
 func isDue(b Object, now time.Time) bool {
 	next := b.GetBackupStatus().Next
 	return next != nil && !next.After(now)
@@ -124,8 +124,8 @@ func because(why string) string {
 	return ": " + why
 }
 
-// noteMissed writes down that backups were missed, the last of them then.
-func noteMissed(status *commonv1.BackupStatus, due time.Time, count int64, why string) {
+// recordMissed writes down that backups were missed, the last of them then.
+func recordMissed(status *commonv1.BackupStatus, due time.Time, count int64, why string) {
 	status.Missed += count
 	what := "the backup due at " + shortTime(due) + " was missed"
 	if count > 1 {
@@ -139,7 +139,7 @@ func noteMissed(status *commonv1.BackupStatus, due time.Time, count int64, why s
 
 // isBehind reports whether the clock is so far behind what was due already that it must have been wrong, then or now.
 func isBehind(status *commonv1.BackupStatus, now time.Time) bool {
-	return lastEntry(status).After(now.Add(defaultDeadline))
+	return lastSettled(status).After(now.Add(defaultDeadline))
 }
 
 func nextTime(s *schedule, after time.Time) *metav1.Time {
@@ -154,7 +154,7 @@ func timeAt(t time.Time) *metav1.Time { return ptr.To(metav1.NewTime(t.UTC().Tru
 
 func shortTime(t time.Time) string { return t.UTC().Format("2006-01-02 15:04 UTC") }
 
-func latest(a, b time.Time) time.Time {
+func later(a, b time.Time) time.Time {
 	if a.After(b) {
 		return a
 	}

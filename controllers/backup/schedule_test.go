@@ -120,13 +120,13 @@ func TestUpTo(t *testing.T) {
 		{"more than are counted", first.Add(48 * time.Hour), first.Add(48 * time.Hour), maxCounted},
 		{"a year", first.AddDate(1, 0, 0), first.AddDate(1, 0, 0), maxCounted},
 	} {
-		latest, before, count := minutes.upTo(first, c.now)
+		latest, before, count := minutes.dueUntil(first, c.now)
 		if !latest.Equal(c.latest) || count != c.count || count > 1 && !before.Equal(latest.Add(-time.Minute)) {
 			t.Errorf("%s: %s after %s, %d", c.reason, latest, before, count)
 		}
 	}
 	monthly := mustParse(t, "@monthly", "")
-	if latest, before, count := monthly.upTo(first, first.AddDate(0, 3, 5)); count != 4 || !latest.Equal(first.AddDate(0, 3, 0)) || !before.Equal(first.AddDate(0, 2, 0)) {
+	if latest, before, count := monthly.dueUntil(first, first.AddDate(0, 3, 5)); count != 4 || !latest.Equal(first.AddDate(0, 3, 0)) || !before.Equal(first.AddDate(0, 2, 0)) {
 		t.Error(latest, before, count)
 	}
 }
@@ -161,16 +161,16 @@ func playClock(t *testing.T, random *rand.Rand, s *schedule, seed int64) {
 		default:
 			now = now.Add(time.Duration(random.Intn(2*3600)) * time.Second)
 		}
-		furthest = latest(furthest, now)
+		furthest = later(furthest, now)
 		b := saved.DeepCopy()
 		if isUnderWay(b.Status.Run) && random.Intn(2) == 0 {
 			b.Status.Run.Phase = commonv1.BackupSucceeded
 		}
-		keepTime(b, s, now, "")
+		updateNext(b, s, now, "")
 		if !isUnderWay(b.Status.Run) && isDue(b, now) {
 			due := b.Status.Next.Time
 			b.Status.Run = newRun(b, due, now, "")
-			keepTime(b, s, now, "")
+			updateNext(b, s, now, "")
 			if isLate(&b.Spec.BackupOptions, due, now) || due.After(now) {
 				t.Fatalf("seed %d: %s begins at %s", seed, due, now)
 			}
@@ -193,7 +193,7 @@ func playClock(t *testing.T, random *rand.Rand, s *schedule, seed int64) {
 // checkAllAreSettled counts: what was due up to the last one that is settled has begun or was missed.
 func checkAllAreSettled(t *testing.T, s *schedule, b *databasev1alpha1.EtcdBackup, begun int, furthest time.Time, seed int64) {
 	t.Helper()
-	settled := latest(lastEntry(&b.Status), b.CreationTimestamp.Time)
+	settled := later(lastSettled(&b.Status), b.CreationTimestamp.Time)
 	var due int64
 	for when := s.next(b.CreationTimestamp.Time); !when.IsZero() && !when.After(settled); when = s.next(when) {
 		due++
@@ -204,12 +204,12 @@ func checkAllAreSettled(t *testing.T, s *schedule, b *databasev1alpha1.EtcdBacku
 			t.Errorf("seed %d: %d were due up to %s, and %d have begun and %d were missed", seed, due, settled, begun, b.Status.Missed)
 		}
 	}
-	if next := b.Status.Next; next == nil || !next.After(settled) || next.After(s.next(latest(furthest, settled))) {
+	if next := b.Status.Next; next == nil || !next.After(settled) || next.After(s.next(later(furthest, settled))) {
 		t.Errorf("seed %d: after %s comes %v", seed, settled, next)
 	}
 }
 
-func TestKeepTime(t *testing.T) {
+func TestUpdateNext(t *testing.T) {
 	created := at(t, "2026-01-01T10:30:00Z")
 	hourly := mustParse(t, "0 * * * *", "")
 	running := func(scheduled string) *commonv1.BackupRun {
@@ -250,7 +250,7 @@ func TestKeepTime(t *testing.T) {
 		b := &databasev1alpha1.EtcdBackup{Status: c.status}
 		b.CreationTimestamp, b.Spec.Suspend = metav1.NewTime(created), c.suspend
 		for range 2 { // the second time changes nothing
-			keepTime(b, c.s, at(t, c.now), c.notReady)
+			updateNext(b, c.s, at(t, c.now), c.notReady)
 			got := ""
 			if b.Status.Next != nil {
 				got = b.Status.Next.UTC().Format(time.RFC3339)

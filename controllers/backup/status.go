@@ -147,7 +147,7 @@ func setDegraded(b Object, s *schedule, pod *corev1.Pod, notReady string, now ti
 	case status.Lapse != nil:
 		set(true, status.Lapse.Reason, status.Lapse.Message)
 	case isBehind(status, now) && b.GetBackupOptions().Schedule != "":
-		set(true, commonv1.ReasonClockBehind, "the operator's clock is behind "+shortTime(lastEntry(status))+
+		set(true, commonv1.ReasonClockBehind, "the operator's clock is behind "+shortTime(lastSettled(status))+
 			", for when a backup was due already: none is due again before then. If the clock is right now, make another object")
 	case isTooOld(b, s, now):
 		set(true, commonv1.ReasonBackupTooOld, tooOldMessage(b, notReady))
@@ -178,7 +178,7 @@ func setSuspended(b Object) {
 // hasEndedForGood reports whether a backup that is made once was made, or never will be.
 func hasEndedForGood(b Object) bool {
 	status := b.GetBackupStatus()
-	return b.GetBackupOptions().Schedule == "" && !isUnderWay(status.Run) && !lastEntry(status).IsZero()
+	return b.GetBackupOptions().Schedule == "" && !isUnderWay(status.Run) && !lastSettled(status).IsZero()
 }
 
 // setEnd says how a backup ended that is made once.
