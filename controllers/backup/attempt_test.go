@@ -119,7 +119,7 @@ func TestNeedsNoPod(t *testing.T) {
 		{"being deleted", newBackup(), podOf(running("1"), "1", deleting), false},
 		{"somebody else's", newBackup(), &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Name: pod.Name}}, false},
 	} {
-		equal(t, c.reason, needsNoPod(c.b, c.pod), c.want)
+		equal(t, c.reason, isObsolete(c.b, c.pod), c.want)
 	}
 }
 

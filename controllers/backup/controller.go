@@ -72,13 +72,13 @@ func (r *Reconciler) reconcile(ctx context.Context, b Object, save converge.Save
 	}
 	missed := b.GetBackupStatus().Missed
 	p.readSchedule()
-	pod, err := p.advance(ctx, find(b, pods))
+	pod, err := p.advance(ctx, currentPod(b, pods))
 	p.updateStatus(pod) // also after an error: it says what stands
 	if err == nil {
 		err = save(ctx)
 	}
 	if err == nil {
-		p.tell(missed)
+		p.reportMissed(missed)
 	}
 	err = errors.Join(err, r.cleanUp(ctx, b, replaceCached(pods, pod)), p.invalid)
 	return ctrl.Result{RequeueAfter: requeueAfter(b, p.schedule, pod, p.now)}, err
@@ -220,8 +220,8 @@ func (p *pass) getLivePod(ctx context.Context) (*corev1.Pod, error) {
 	return &pod, nil
 }
 
-// find returns the cached pod of the current attempt, or nil.
-func find(b Object, pods []corev1.Pod) *corev1.Pod {
+// currentPod returns the cached pod of the current attempt, or nil.
+func currentPod(b Object, pods []corev1.Pod) *corev1.Pod {
 	run := b.GetBackupStatus().Run
 	for i := range pods {
 		if run != nil && run.PodName == pods[i].Name {

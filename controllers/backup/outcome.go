@@ -50,14 +50,14 @@ func judge(run *commonv1.BackupRun, pod *corev1.Pod, notReady string) outcome {
 		o.cleared, o.warning, o.deleted = written.Warning == "", written.Warning, written.Deleted
 	}
 	if endedWell(pod, mainContainer) {
-		return o.ofFinish(run, pod)
+		return o.readFinish(run, pod)
 	}
 	o.failure, o.permanent = failureOf(run, pod)
 	return o
 }
 
-// ofFinish reads what the last container says, of an attempt in which all have ended well.
-func (o outcome) ofFinish(run *commonv1.BackupRun, pod *corev1.Pod) outcome {
+// readFinish reads what the last container says, of an attempt in which all have ended well.
+func (o outcome) readFinish(run *commonv1.BackupRun, pod *corev1.Pod) outcome {
 	finished, ok := resultOf(pod, mainContainer)
 	switch {
 	case !ok || finished.Error != "" || finished.Item == nil || finished.Item.Name != run.Item:

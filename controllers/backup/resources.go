@@ -101,7 +101,7 @@ func addContainers(spec *corev1ac.PodSpecApplyConfiguration, task backup.Task, i
 	later.Source, later.Leftovers = nil, nil
 	if task.Verify {
 		spec.WithInitContainers(runnerpod.Installer(image), read, withStore(backup.CommandFetch, later),
-			runnerpod.Installed(backup.CommandVerify, from.image, later, from.resources))
+			runnerpod.ServerImageRunner(backup.CommandVerify, from.image, later, from.resources))
 	} else {
 		spec.WithInitContainers(read)
 	}

@@ -72,7 +72,7 @@ func updateStatus(b Object, s *schedule, pod *corev1.Pod, notReady string, now t
 	setDegraded(b, s, pod, notReady, now)
 	setSuspended(b)
 	if b.GetBackupOptions().Schedule == "" {
-		setEnd(b)
+		setCompleteOrFailed(b)
 	}
 }
 
@@ -112,14 +112,14 @@ func setProgressing(b Object, pod *corev1.Pod, notReady string) {
 	case isUnderWay(run) && run.Phase == commonv1.BackupRetrying:
 		set(true, commonv1.ReasonRetrying, fmt.Sprintf("attempt %d failed, and another one follows: %s", run.Attempt, run.Message))
 	case isUnderWay(run):
-		set(true, commonv1.ReasonBackupUnderWay, fmt.Sprintf("attempt %d: %s", run.Attempt, stage(run, pod)))
+		set(true, commonv1.ReasonBackupUnderWay, fmt.Sprintf("attempt %d: %s", run.Attempt, podProgress(run, pod)))
 	default:
 		set(false, commonv1.ReasonBackupNotDue, "no backup is under way")
 	}
 }
 
-// stage says how far an attempt is. Its words change only when the pod does.
-func stage(run *commonv1.BackupRun, pod *corev1.Pod) string {
+// podProgress says how far an attempt is. Its words change only when the pod does.
+func podProgress(run *commonv1.BackupRun, pod *corev1.Pod) string {
 	if pod == nil || pod.UID != run.PodUID || isGated(pod) {
 		return "pod " + run.PodName + " is being made"
 	}
@@ -181,8 +181,8 @@ func hasEndedForGood(b Object) bool {
 	return b.GetBackupOptions().Schedule == "" && !isUnderWay(status.Run) && !lastSettled(status).IsZero()
 }
 
-// setEnd says how a backup ended that is made once.
-func setEnd(b Object) {
+// setCompleteOrFailed says how a backup ended that is made once.
+func setCompleteOrFailed(b Object) {
 	status := b.GetBackupStatus()
 	if !hasEndedForGood(b) {
 		return

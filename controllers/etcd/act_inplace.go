@@ -73,9 +73,9 @@ func (f *fleet) fetchOfSource(source types.UID) membership.Fetch {
 // observeRestores tells which EtcdRestore may begin, and what the pods of backups are for.
 func (r *Reconciler) observeRestores(e *databasev1alpha1.EtcdCluster, f *fleet, in inputs) {
 	current := f.situation(e).Source()
-	waits := slices.ContainsFunc(in.requests, func(one databasev1alpha1.EtcdRestore) bool { return isUntold(e, &one) })
+	waits := slices.ContainsFunc(in.requests, func(one databasev1alpha1.EtcdRestore) bool { return awaitsItsReport(e, &one) })
 	for i := range in.requests {
-		if one := &in.requests[i]; f.Request == nil && !waits && mayBegin(e, one, r.clock.Now()) {
+		if one := &in.requests[i]; f.Request == nil && !waits && canBegin(e, one, r.clock.Now()) {
 			f.Request = &membership.Request{UID: one.UID, Backup: one.Spec.Backup}
 		}
 	}
@@ -94,15 +94,15 @@ func (r *Reconciler) observeRestores(e *databasev1alpha1.EtcdCluster, f *fleet, 
 // deadlineMargin keeps the deadline of who begins apart from that of who says that it has passed: it is longer than an act takes.
 const deadlineMargin = 10 * time.Second
 
-// isUntold reports whether an EtcdRestore was carried out last and is yet to be told so. The next one would take its place in the
+// awaitsItsReport reports whether an EtcdRestore was carried out last and is yet to be told so. The next one would take its place in the
 // status, from which it is told.
-func isUntold(e *databasev1alpha1.EtcdCluster, r *databasev1alpha1.EtcdRestore) bool {
+func awaitsItsReport(e *databasev1alpha1.EtcdCluster, r *databasev1alpha1.EtcdRestore) bool {
 	last := e.Status.LastRestore
 	return last != nil && last.Request == r.UID && r.DeletionTimestamp.IsZero() && r.GetUnreadable() == "" && !databasev1alpha1.EtcdRestoreEnded(r)
 }
 
-// mayBegin reports whether an EtcdRestore has neither begun nor ended, and is in time.
-func mayBegin(e *databasev1alpha1.EtcdCluster, r *databasev1alpha1.EtcdRestore, now time.Time) bool {
+// canBegin reports whether an EtcdRestore has neither begun nor ended, and is in time.
+func canBegin(e *databasev1alpha1.EtcdCluster, r *databasev1alpha1.EtcdRestore, now time.Time) bool {
 	return r.DeletionTimestamp.IsZero() && !databasev1alpha1.EtcdRestoreEnded(r) && r.GetUnreadable() == "" && !slices.Contains(e.Status.BegunRestores, r.UID) &&
 		now.Before(r.CreationTimestamp.Add(databasev1alpha1.EtcdStartingDeadline(r)-deadlineMargin))
 }
@@ -118,7 +118,7 @@ func (a *apiEffects) confirmRequest(ctx context.Context, request types.UID) erro
 		if ctrlclient.IgnoreNotFound(err) != nil {
 			return fmt.Errorf("reading the EtcdRestore: %w", err)
 		}
-		if err == nil && live.UID == request && live.Spec.ClusterName == a.etcd.Name && mayBegin(a.etcd, live, a.clock.Now()) {
+		if err == nil && live.UID == request && live.Spec.ClusterName == a.etcd.Name && canBegin(a.etcd, live, a.clock.Now()) {
 			return nil
 		}
 	}

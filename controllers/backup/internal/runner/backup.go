@@ -29,7 +29,7 @@ func (e Environment) backup(ctx context.Context, t task) (backup.Result, error) 
 	result.Warning = warningOf(t.deleteLeftovers(ctx, false))
 	m := backup.Manifest{Format: backup.Format, Kind: t.Kind, Item: t.Item, Time: t.Time.UTC(), Compression: string(t.Compression),
 		SourceUID: t.Source.UID}
-	spool := e.file(spoolFile)
+	spool := e.scratchFile(spoolFile)
 	defer func() { _ = os.Remove(spool) }() // what is fetched needs its space
 	if err := e.spool(ctx, t, spool, &m); err != nil {
 		return result, fmt.Errorf("reading the data of the source: %w", err)
@@ -83,7 +83,7 @@ func (t task) write(ctx context.Context, spool string, m *backup.Manifest) error
 	if err := errors.Join(err, content.Close()); err != nil {
 		return err
 	}
-	m.Size, m.SHA256, m.RawSize, m.RawSHA256 = stored.size, stored.text(), raw.size, raw.text()
+	m.Size, m.SHA256, m.RawSize, m.RawSHA256 = stored.size, stored.hex(), raw.size, raw.hex()
 	text, err := json.Marshal(m)
 	if err != nil {
 		return err

@@ -34,10 +34,10 @@ func (e Environment) fetch(ctx context.Context, t task) (backup.Result, error) {
 	if t.Choose != nil && !verified && !t.Choose.AllowUnverified {
 		return backup.Result{}, backup.Permanent(fmt.Errorf("the backup %s was never verified: set allowUnverified to use it", item))
 	}
-	if err := writeFile(e.file(backup.DataFile), func(file *os.File) error { return t.readData(ctx, m, file) }); err != nil {
+	if err := writeFile(e.scratchFile(backup.DataFile), func(file *os.File) error { return t.readData(ctx, m, file) }); err != nil {
 		return backup.Result{}, err
 	}
-	err = writeFile(e.file(backup.ManifestFile), func(file *os.File) error { return json.NewEncoder(file).Encode(m) })
+	err = writeFile(e.scratchFile(backup.ManifestFile), func(file *os.File) error { return json.NewEncoder(file).Encode(m) })
 	found := m.StatusItem(verified)
 	return backup.Result{Item: &found, RawSize: m.RawSize}, err
 }
@@ -113,16 +113,16 @@ func (t task) readData(ctx context.Context, m backup.Manifest, w io.Writer) erro
 	switch {
 	case failing.err != nil: // the store's fault: another attempt may succeed
 		return failing.err
-	case errors.Is(err, errUnlike):
+	case errors.Is(err, errManifestMismatch):
 		return t.permanentUnlessVerifying(fmt.Errorf("%s is corrupt: %w", name, err))
 	case err != nil:
 		return err
-	case stored.size != m.Size || stored.text() != m.SHA256:
+	case stored.size != m.Size || stored.hex() != m.SHA256:
 		return t.permanentUnlessVerifying(fmt.Errorf("%s is corrupt: its SHA-256 is %s, and its manifest says %s",
-			name, stored.text(), m.SHA256))
-	case raw.size != m.RawSize || raw.text() != m.RawSHA256:
+			name, stored.hex(), m.SHA256))
+	case raw.size != m.RawSize || raw.hex() != m.RawSHA256:
 		return t.permanentUnlessVerifying(fmt.Errorf("%s is corrupt: decompressed, its SHA-256 is %s, and its manifest says %s",
-			name, raw.text(), m.RawSHA256))
+			name, raw.hex(), m.RawSHA256))
 	}
 	return nil
 }
@@ -136,24 +136,24 @@ func (t task) permanentUnlessVerifying(err error) error {
 	return backup.Permanent(err)
 }
 
-// errUnlike says that data is not what its manifest describes.
-var errUnlike = errors.New("it is not what its manifest describes")
+// errManifestMismatch says that data is not what its manifest describes.
+var errManifestMismatch = errors.New("it is not what its manifest describes")
 
-// unpack decompresses. What cannot be decompressed, or becomes longer than the manifest says, is errUnlike.
+// unpack decompresses. What cannot be decompressed, or becomes longer than the manifest says, is errManifestMismatch.
 func unpack(w io.Writer, stored io.Reader, m backup.Manifest) error {
 	content, err := decompressed(stored, m.Compression)
 	if err != nil {
-		return fmt.Errorf("%w: %w", errUnlike, err)
+		return fmt.Errorf("%w: %w", errManifestMismatch, err)
 	}
 	reader := &failingReader{from: io.LimitReader(content, m.RawSize+1)}
 	n, err := io.Copy(w, reader)
 	switch {
 	case reader.err != nil:
-		return fmt.Errorf("%w: %w", errUnlike, reader.err)
+		return fmt.Errorf("%w: %w", errManifestMismatch, reader.err)
 	case err != nil:
 		return fmt.Errorf("writing to the scratch volume: %w", err)
 	case n > m.RawSize:
-		return fmt.Errorf("%w: it has more than %d bytes", errUnlike, m.RawSize)
+		return fmt.Errorf("%w: it has more than %d bytes", errManifestMismatch, m.RawSize)
 	}
 	return nil
 }

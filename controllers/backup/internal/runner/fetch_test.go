@@ -53,7 +53,7 @@ func TestFetchRefuses(t *testing.T) {
 			p.replace(data, stored)
 			sum := newSum()
 			_, _ = sum.Write(stored)
-			edit(func(m *backup.Manifest) { m.Size, m.SHA256 = sum.size, sum.text() })(p)
+			edit(func(m *backup.Manifest) { m.Size, m.SHA256 = sum.size, sum.hex() })(p)
 		}
 	}
 	for name, c := range map[string]struct {
@@ -95,7 +95,7 @@ func TestFetchRefuses(t *testing.T) {
 			if result := p.run(backup.CommandFetch, task); !strings.Contains(result.Error, c.want) || !result.Permanent {
 				t.Errorf("%+v", result)
 			}
-			if _, err := os.Stat(p.file(backup.ManifestFile)); err == nil {
+			if _, err := os.Stat(p.scratchFile(backup.ManifestFile)); err == nil {
 				t.Error("there is a manifest for those who follow")
 			}
 		})
@@ -146,7 +146,7 @@ func TestFetchChooses(t *testing.T) {
 			if result.Item.Name != item(c.want) || result.Item.Verified != (c.want < 19) {
 				t.Errorf("%+v", result.Item)
 			}
-			content, err := os.ReadFile(p.file(backup.DataFile))
+			content, err := os.ReadFile(p.scratchFile(backup.DataFile))
 			m, broken := p.fetched()
 			if err != nil || broken != nil || !bytes.Equal(content, p.content) || m.Item != item(c.want) {
 				t.Errorf("%d bytes of %s, %v, %v", len(content), m.Item, err, broken)

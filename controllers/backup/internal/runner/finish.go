@@ -45,7 +45,7 @@ func (e Environment) finish(ctx context.Context, t task) (backup.Result, error) 
 // markVerified writes the verified mark if verify has left its verdict. A mark that is there already is from a try whose answer was
 // lost.
 func (e Environment) markVerified(ctx context.Context, t task) error {
-	verdict, err := readSmall(e.file(backup.VerdictFile))
+	verdict, err := readSmall(e.scratchFile(backup.VerdictFile))
 	if err != nil {
 		return fmt.Errorf("reading the verdict: %w", err)
 	}
