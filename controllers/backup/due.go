@@ -11,7 +11,7 @@ import (
 	commonv1 "github.com/mainstay-operator/mainstay-operator/api/common/v1"
 )
 
-// status.next is the next time that is due. It is saved together with what became of the one before, be it a run or a lapse, and is
+// status.next is the next time that is due. It is saved together with what became of the one before, be it a run or a failure, and is
 // always after that. So no time is due twice, neither after a crash nor when a clock goes back, and none is forgotten.
 
 // defaultDeadline is the default of spec.startingDeadline.
@@ -31,8 +31,8 @@ func lastSettled(status *commonv1.BackupStatus) time.Time {
 	if status.Run != nil {
 		at = status.Run.ScheduledTime.Time
 	}
-	if status.Lapse != nil && status.Lapse.ScheduledTime.After(at) {
-		at = status.Lapse.ScheduledTime.Time
+	if status.LastFailure != nil && status.LastFailure.ScheduledTime.After(at) {
+		at = status.LastFailure.ScheduledTime.Time
 	}
 	return at
 }
@@ -134,7 +134,7 @@ func recordMissed(status *commonv1.BackupStatus, due time.Time, count int64, why
 			what = "at least " + what
 		}
 	}
-	status.Lapse = &commonv1.BackupLapse{ScheduledTime: *timeAt(due), Reason: commonv1.ReasonBackupMissed, Message: what + ": " + why}
+	status.LastFailure = &commonv1.BackupFailure{ScheduledTime: *timeAt(due), Reason: commonv1.ReasonBackupMissed, Message: what + ": " + why}
 }
 
 // isBehind reports whether the clock is so far behind what was due already that it must have been wrong, then or now.

@@ -40,7 +40,7 @@ func (p *pass) reportMissed(missedBefore int64) {
 	status := p.b.GetBackupStatus()
 	if n := status.Missed - missedBefore; n > 0 {
 		missedRuns.WithLabelValues(p.Kind.gvk.Kind).Add(float64(n))
-		p.emit(corev1.EventTypeWarning, commonv1.ReasonBackupMissed, status.Lapse.Message)
+		p.emit(corev1.EventTypeWarning, commonv1.ReasonBackupMissed, status.LastFailure.Message)
 	}
 	p.Kind.exportLastSuccess(p.b)
 }

@@ -144,15 +144,15 @@ func TestHostileMessages(t *testing.T) {
 
 func TestRecordOutcome(t *testing.T) {
 	good := *itemNamed(testItem, true)
-	earlier := &commonv1.BackupLapse{ScheduledTime: *timeAt(testTime.Add(-time.Hour)), Reason: commonv1.ReasonBackupFailed, Message: "earlier"}
-	later := &commonv1.BackupLapse{ScheduledTime: *timeAt(testTime.Add(time.Hour)), Reason: commonv1.ReasonBackupMissed, Message: "later"}
+	earlier := &commonv1.BackupFailure{ScheduledTime: *timeAt(testTime.Add(-time.Hour)), Reason: commonv1.ReasonBackupFailed, Message: "earlier"}
+	later := &commonv1.BackupFailure{ScheduledTime: *timeAt(testTime.Add(time.Hour)), Reason: commonv1.ReasonBackupMissed, Message: "later"}
 	for _, c := range []struct {
 		reason    string
 		o         outcome
-		lapse     *commonv1.BackupLapse
+		failure   *commonv1.BackupFailure
 		now       time.Time
 		phase     commonv1.BackupPhase
-		says      string // in the lapse; "": none
+		says      string // in the failure; "": none
 		leftovers int
 	}{
 		{"success", outcome{item: good, items: []commonv1.BackupItem{good}, cleared: true}, nil, testTime, commonv1.BackupSucceeded, "", 0},
@@ -165,12 +165,12 @@ func TestRecordOutcome(t *testing.T) {
 		{"the last failure, and a later one was missed", outcome{failure: "no"}, later, testTime.Add(defaultDeadline), commonv1.BackupFailed, "later", 1},
 	} {
 		b := running("1")
-		b.Status.Run.Leftovers, b.Status.Lapse = []string{testItem}, c.lapse.DeepCopy()
+		b.Status.Run.Leftovers, b.Status.LastFailure = []string{testItem}, c.failure.DeepCopy()
 		recordOutcome(b, c.o, c.now)
 		equal(t, c.reason, b.Status.Run.Phase, c.phase)
 		equal(t, c.reason, len(b.Status.Run.Leftovers), c.leftovers)
-		if lapse := b.Status.Lapse; (lapse == nil) != (c.says == "") || lapse != nil && !strings.Contains(lapse.Message, c.says) {
-			t.Errorf("%s: %+v", c.reason, lapse)
+		if failure := b.Status.LastFailure; (failure == nil) != (c.says == "") || failure != nil && !strings.Contains(failure.Message, c.says) {
+			t.Errorf("%s: %+v", c.reason, failure)
 		}
 		equal(t, c.reason, b.Status.LastVerified != nil, c.phase == commonv1.BackupSucceeded)
 	}

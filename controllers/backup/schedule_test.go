@@ -258,8 +258,8 @@ func TestUpdateNext(t *testing.T) {
 			if got != c.next || b.Status.Missed != c.missed {
 				t.Errorf("%s: next %q, want %q; missed %d, want %d", c.reason, got, c.next, b.Status.Missed, c.missed)
 			}
-			if lapse := b.Status.Lapse; (lapse != nil) != (c.missed > 0) || lapse != nil && !strings.Contains(lapse.Message, c.says) {
-				t.Errorf("%s: %+v", c.reason, lapse)
+			if failure := b.Status.LastFailure; (failure != nil) != (c.missed > 0) || failure != nil && !strings.Contains(failure.Message, c.says) {
+				t.Errorf("%s: %+v", c.reason, failure)
 			}
 		}
 	}

@@ -37,8 +37,8 @@ func recordItem(status *commonv1.BackupStatus, o outcome) {
 	if o.item.Verified {
 		status.LastVerified = ptr.To(o.item)
 	}
-	if lapse := status.Lapse; lapse != nil && lapse.ScheduledTime.Before(&status.Run.ScheduledTime) {
-		status.Lapse = nil
+	if failure := status.LastFailure; failure != nil && failure.ScheduledTime.Before(&status.Run.ScheduledTime) {
+		status.LastFailure = nil
 	}
 	status.Run.Message = o.warning
 }
@@ -48,10 +48,10 @@ func recordFailure(b Object) {
 	status := b.GetBackupStatus()
 	run := status.Run
 	run.Phase = commonv1.BackupFailed
-	if lapse := status.Lapse; lapse != nil && run.ScheduledTime.Before(&lapse.ScheduledTime) {
+	if failure := status.LastFailure; failure != nil && run.ScheduledTime.Before(&failure.ScheduledTime) {
 		return // a later one was missed
 	}
-	status.Lapse = &commonv1.BackupLapse{
+	status.LastFailure = &commonv1.BackupFailure{
 		ScheduledTime: run.ScheduledTime, Reason: commonv1.ReasonBackupFailed,
 		Message: fmt.Sprintf("the backup due at %s failed, after %d attempts: %s", shortTime(run.ScheduledTime.Time), run.Attempt, run.Message),
 	}
@@ -82,8 +82,8 @@ func setReady(b Object, notReady string) {
 		conditions.Set(&status.Conditions, b.GetGeneration(), commonv1.ConditionReady, ready, reason, message)
 	}
 	switch last := status.Last; {
-	case status.Lapse != nil:
-		set(false, status.Lapse.Reason, status.Lapse.Message)
+	case status.LastFailure != nil:
+		set(false, status.LastFailure.Reason, status.LastFailure.Message)
 	case last != nil && last.Verified:
 		set(true, commonv1.ReasonBackupVerified, "backup "+last.Name+" is in the store, and a server was started from it")
 	case last != nil:
@@ -144,8 +144,8 @@ func setDegraded(b Object, s *schedule, pod *corev1.Pod, notReady string, now ti
 		set(true, commonv1.ReasonBackupRefused, run.Message)
 	case blocked != "":
 		set(true, commonv1.ReasonPodFailing, blocked)
-	case status.Lapse != nil:
-		set(true, status.Lapse.Reason, status.Lapse.Message)
+	case status.LastFailure != nil:
+		set(true, status.LastFailure.Reason, status.LastFailure.Message)
 	case isBehind(status, now) && b.GetBackupOptions().Schedule != "":
 		set(true, commonv1.ReasonClockBehind, "the operator's clock is behind "+shortTime(lastSettled(status))+
 			", for when a backup was due already: none is due again before then. If the clock is right now, make another object")
@@ -187,8 +187,8 @@ func setCompleteOrFailed(b Object) {
 	if !hasEndedForGood(b) {
 		return
 	}
-	if lapse := status.Lapse; lapse != nil {
-		conditions.Set(&status.Conditions, b.GetGeneration(), commonv1.ConditionFailed, true, lapse.Reason, lapse.Message)
+	if failure := status.LastFailure; failure != nil {
+		conditions.Set(&status.Conditions, b.GetGeneration(), commonv1.ConditionFailed, true, failure.Reason, failure.Message)
 		return
 	}
 	ready := meta.FindStatusCondition(status.Conditions, commonv1.ConditionReady)

@@ -27,8 +27,8 @@ func TestConditions(t *testing.T) {
 			}
 		}
 	}
-	lapsed := func(b *databasev1alpha1.EtcdBackup) {
-		b.Status.Lapse = &commonv1.BackupLapse{ScheduledTime: *timeAt(testTime), Reason: commonv1.ReasonBackupFailed, Message: "no"}
+	failed := func(b *databasev1alpha1.EtcdBackup) {
+		b.Status.LastFailure = &commonv1.BackupFailure{ScheduledTime: *timeAt(testTime), Reason: commonv1.ReasonBackupFailed, Message: "no"}
 	}
 	unverified := func(b *databasev1alpha1.EtcdBackup) { b.Spec.Verify = ptr.To(false) }
 	suspended := func(b *databasev1alpha1.EtcdBackup) { b.Spec.Suspend = true }
@@ -68,9 +68,9 @@ func TestConditions(t *testing.T) {
 		{"written", running("1", phase(commonv1.BackupSucceeded), last(written)), nil, "", testTime, map[string]string{"Complete": yes + "BackupWritten"}},
 		{"verified, and not all was deleted", running("1", warned, phase(commonv1.BackupSucceeded), last(verified)), nil, "", testTime,
 			map[string]string{"Ready": yes + "BackupVerified", "Degraded": yes + "NotDeleted"}},
-		{"failed", running("1", phase(commonv1.BackupFailed), lapsed), nil, "", testTime,
+		{"failed", running("1", phase(commonv1.BackupFailed), failed), nil, "", testTime,
 			map[string]string{"Ready": no + "BackupFailed", "Degraded": yes + "BackupFailed", "Failed": yes + "BackupFailed", "Complete": ""}},
-		{"failed, by schedule", running("1", hourly, phase(commonv1.BackupFailed), lapsed, last(verified)), nil, "", testTime,
+		{"failed, by schedule", running("1", hourly, phase(commonv1.BackupFailed), failed, last(verified)), nil, "", testTime,
 			map[string]string{"Ready": no + "BackupFailed", "Failed": ""}},
 		{"suspended", newBackup(suspended), nil, "", testTime, map[string]string{"Suspended": yes + "SpecSuspended", "Ready": no + "SpecSuspended"}},
 		{"suspended, by schedule", newBackup(hourly, suspended), nil, "", testTime, map[string]string{"Suspended": yes + "SpecSuspended", "Ready": yes + "BackupNotDue"}},
@@ -85,7 +85,7 @@ func TestConditions(t *testing.T) {
 		{"the newest need not be verified", newBackup(hourly, last(written), unverified), nil, "", testTime.Add(3 * time.Hour), map[string]string{"Degraded": no + "AsExpected"}},
 		{"suspension was forgotten", newBackup(hourly, suspended, last(verified)), nil, "", testTime.Add(4 * time.Hour),
 			map[string]string{"Ready": yes + "BackupVerified", "Degraded": yes + "BackupTooOld"}},
-		{"what was due failed", newBackup(hourly, lapsed), nil, "", testTime.Add(4 * time.Hour), map[string]string{"Degraded": yes + "BackupFailed"}},
+		{"what was due failed", newBackup(hourly, failed), nil, "", testTime.Add(4 * time.Hour), map[string]string{"Degraded": yes + "BackupFailed"}},
 		{"the clock went back", running("1", hourly, phase(commonv1.BackupSucceeded), last(verified)), nil, "", testTime.Add(-2 * time.Hour),
 			map[string]string{"Ready": yes + "BackupVerified", "Degraded": yes + "ClockBehind"}},
 	} {

@@ -39,7 +39,7 @@ func (f *fleet) doEndRestore(ctx context.Context, e *databasev1alpha1.EtcdCluste
 		return nil
 	}
 	e.Status.LastRestore = &databasev1alpha1.EtcdLastRestore{Time: metav1.NewTime(now), EtcdRestoredBackup: record.Restore.EtcdRestoredBackup,
-		Request: record.Restore.Request, RevisionBump: record.Restore.RevisionBump}
+		RestoreUID: record.Restore.RestoreUID, RevisionBump: record.Restore.RevisionBump}
 	noteFormer(record, record.Restore.KeptDataIDs...)
 	record.Restore = nil
 	return f.save(ctx)

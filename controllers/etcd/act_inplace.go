@@ -57,8 +57,8 @@ func (f *fleet) doBeginRestore(ctx context.Context, e *databasev1alpha1.EtcdClus
 	}
 	e.Status.CompactedRevision = 0 // of other data
 	forgetAccess(e)
-	e.Status.BegunRestores = append(e.Status.BegunRestores, s.Source)
-	e.Status.BegunRestores = e.Status.BegunRestores[max(0, len(e.Status.BegunRestores)-maxBegun):]
+	e.Status.BegunRestoreUIDs = append(e.Status.BegunRestoreUIDs, s.Source)
+	e.Status.BegunRestoreUIDs = e.Status.BegunRestoreUIDs[max(0, len(e.Status.BegunRestoreUIDs)-maxBegun):]
 	return f.save(ctx)
 }
 
@@ -98,12 +98,12 @@ const deadlineMargin = 10 * time.Second
 // status, from which it is told.
 func awaitsItsReport(e *databasev1alpha1.EtcdCluster, r *databasev1alpha1.EtcdRestore) bool {
 	last := e.Status.LastRestore
-	return last != nil && last.Request == r.UID && r.DeletionTimestamp.IsZero() && r.GetUnreadable() == "" && !databasev1alpha1.EtcdRestoreEnded(r)
+	return last != nil && last.RestoreUID == r.UID && r.DeletionTimestamp.IsZero() && r.GetUnreadable() == "" && !databasev1alpha1.EtcdRestoreEnded(r)
 }
 
 // canBegin reports whether an EtcdRestore has neither begun nor ended, and is in time.
 func canBegin(e *databasev1alpha1.EtcdCluster, r *databasev1alpha1.EtcdRestore, now time.Time) bool {
-	return r.DeletionTimestamp.IsZero() && !databasev1alpha1.EtcdRestoreEnded(r) && r.GetUnreadable() == "" && !slices.Contains(e.Status.BegunRestores, r.UID) &&
+	return r.DeletionTimestamp.IsZero() && !databasev1alpha1.EtcdRestoreEnded(r) && r.GetUnreadable() == "" && !slices.Contains(e.Status.BegunRestoreUIDs, r.UID) &&
 		now.Before(r.CreationTimestamp.Add(databasev1alpha1.EtcdStartingDeadline(r)-deadlineMargin))
 }
 

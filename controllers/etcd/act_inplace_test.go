@@ -46,8 +46,8 @@ func TestWhichRestoreMayBegin(t *testing.T) {
 		{"it is too late", list{asked("late", old), asked("next")}, "next"},
 	} {
 		e := builders.EtcdCluster("a").Build()
-		e.Status.LastRestore = &databasev1alpha1.EtcdLastRestore{Request: "last"}
-		e.Status.BegunRestores = []types.UID{"last", "begun"}
+		e.Status.LastRestore = &databasev1alpha1.EtcdLastRestore{RestoreUID: "last"}
+		e.Status.BegunRestoreUIDs = []types.UID{"last", "begun"}
 		r, f, got := &Reconciler{clock: clocktesting.NewFakePassiveClock(now)}, &fleet{}, types.UID("")
 		r.observeRestores(e, f, inputs{requests: c.asked})
 		if f.Request != nil {

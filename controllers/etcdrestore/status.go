@@ -29,13 +29,13 @@ type outcome struct {
 func judge(r *databasev1alpha1.EtcdRestore, cluster *databasev1alpha1.EtcdCluster, now time.Time) outcome {
 	if cluster != nil {
 		switch record, last := cluster.Status.Membership, cluster.Status.LastRestore; {
-		case record != nil && record.Restore != nil && record.Restore.Request == r.UID:
+		case record != nil && record.Restore != nil && record.Restore.RestoreUID == r.UID:
 			return outcome{reason: commonv1.ReasonRestoring, item: record.Restore.Item,
 				message: fmt.Sprintf("EtcdCluster %q is being restored: its conditions show the progress", cluster.Name)}
-		case last != nil && last.Request == r.UID:
+		case last != nil && last.RestoreUID == r.UID:
 			return outcome{complete: true, reason: commonv1.ReasonRestored, item: last.Item, completed: &last.Time,
 				message: fmt.Sprintf("the first member serves the data of the backup (revision %d); the other members join it", last.Revision)}
-		case slices.Contains(cluster.Status.BegunRestores, r.UID):
+		case slices.Contains(cluster.Status.BegunRestoreUIDs, r.UID):
 			return outcome{failed: true, reason: commonv1.ReasonSuperseded, item: r.Status.Item,
 				message: "a later EtcdRestore replaced this one before any member had started from its backup"}
 		}
@@ -57,7 +57,7 @@ func waitsFor(r *databasev1alpha1.EtcdRestore, cluster *databasev1alpha1.EtcdClu
 		return fmt.Sprintf("clusterName: EtcdCluster %q does not exist in this namespace", r.Spec.ClusterName)
 	case cluster.Spec.Paused:
 		return fmt.Sprintf("EtcdCluster %q is paused", cluster.Name)
-	case cluster.Status.NextRestore != nil && cluster.Status.NextRestore.Request == r.UID:
+	case cluster.Status.NextRestore != nil && cluster.Status.NextRestore.RestoreUID == r.UID:
 		return cluster.Status.NextRestore.Message
 	case cluster.Status.NextRestore != nil:
 		return fmt.Sprintf("waiting for an earlier EtcdRestore of EtcdCluster %q to begin or end", cluster.Name)

@@ -22,24 +22,24 @@ func TestJudge(t *testing.T) {
 		message string
 	}{
 		{"it waits for its backup", func(e *databasev1alpha1.EtcdCluster) {
-			e.Status.NextRestore = &databasev1alpha1.EtcdNextRestore{Request: "r", Message: "waiting for the backup to be fetched"}
+			e.Status.NextRestore = &databasev1alpha1.EtcdNextRestore{RestoreUID: "r", Message: "waiting for the backup to be fetched"}
 		}, 0, commonv1.ReasonWaiting, "waiting for the backup"},
 		{"it waits for another", func(e *databasev1alpha1.EtcdCluster) {
-			e.Status.NextRestore = &databasev1alpha1.EtcdNextRestore{Request: "other"}
+			e.Status.NextRestore = &databasev1alpha1.EtcdNextRestore{RestoreUID: "other"}
 		}, 0, commonv1.ReasonWaiting, "waiting for an earlier EtcdRestore"},
 		{"it waits for a human", func(e *databasev1alpha1.EtcdCluster) { e.Spec.Paused = true }, 0, commonv1.ReasonWaiting, "is paused"},
 		{"it was not looked at", func(*databasev1alpha1.EtcdCluster) {}, 0, commonv1.ReasonWaiting, "has not processed it yet"},
 		{"until its deadline", func(*databasev1alpha1.EtcdCluster) {}, time.Hour + 9*time.Second, commonv1.ReasonWaiting, ""},
 		{"then it fails", func(*databasev1alpha1.EtcdCluster) {}, time.Hour + 10*time.Second, commonv1.ReasonStartDeadlineExceeded, "not begun within startingDeadline (1h0m0s), so the cluster was not changed"},
 		{"what has begun has no deadline", func(e *databasev1alpha1.EtcdCluster) {
-			e.Status.Membership = &databasev1alpha1.EtcdMembership{Restore: &databasev1alpha1.EtcdMembershipRestore{Request: "r"}}
+			e.Status.Membership = &databasev1alpha1.EtcdMembership{Restore: &databasev1alpha1.EtcdMembershipRestore{RestoreUID: "r"}}
 		}, 48 * time.Hour, commonv1.ReasonRestoring, "is being restored"},
 		{"it is complete once a member runs", func(e *databasev1alpha1.EtcdCluster) {
-			e.Status.BegunRestores = []types.UID{"r"}
-			e.Status.LastRestore = &databasev1alpha1.EtcdLastRestore{Request: "r", EtcdRestoredBackup: databasev1alpha1.EtcdRestoredBackup{Revision: 7}}
+			e.Status.BegunRestoreUIDs = []types.UID{"r"}
+			e.Status.LastRestore = &databasev1alpha1.EtcdLastRestore{RestoreUID: "r", EtcdRestoredBackup: databasev1alpha1.EtcdRestoredBackup{Revision: 7}}
 		}, 48 * time.Hour, commonv1.ReasonRestored, "(revision 7)"},
 		{"another took its place", func(e *databasev1alpha1.EtcdCluster) {
-			e.Status.BegunRestores = []types.UID{"r", "other"}
+			e.Status.BegunRestoreUIDs = []types.UID{"r", "other"}
 		}, time.Minute, commonv1.ReasonSuperseded, "a later EtcdRestore replaced this one"},
 	} {
 		t.Run(c.name, func(t *testing.T) {

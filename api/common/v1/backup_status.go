@@ -31,9 +31,9 @@ type BackupStatus struct {
 	// +operator-sdk:csv:customresourcedefinitions:type=status,displayName="Next Backup",xDescriptors={"urn:alm:descriptor:com.tectonic.ui:text"}
 	Next *metav1.Time `json:"next,omitempty"`
 
-	// lapse is the latest backup that was due and was not made, until a later one is.
+	// lastFailure is the latest backup that was due but not made; cleared when a later one succeeds.
 	// +optional
-	Lapse *BackupLapse `json:"lapse,omitempty"`
+	LastFailure *BackupFailure `json:"lastFailure,omitempty"`
 
 	// missed counts the backups that were due and never begun.
 	// +optional
@@ -116,8 +116,8 @@ type BackupRun struct {
 	Stopped bool `json:"stopped,omitempty"`
 }
 
-// BackupLapse is a backup that was due and was not made.
-type BackupLapse struct {
+// BackupFailure is a backup that was due but not made.
+type BackupFailure struct {
 	// scheduledTime is when it was due.
 	ScheduledTime metav1.Time `json:"scheduledTime"`
 	// reason: BackupMissed if it never began, BackupFailed if no attempt succeeded.

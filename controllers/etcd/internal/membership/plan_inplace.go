@@ -22,7 +22,7 @@ func (s Situation) prepareRestore() (Step, bool) {
 	switch next, ok := s.awaitRequest(); {
 	case !ok:
 		return Step{Do: BeginRestore, Source: s.Request.UID, Message: "EtcdRestore asks for it", Restore: &databasev1alpha1.EtcdMembershipRestore{
-			EtcdRestoredBackup: *s.Next.Item, Request: s.Request.UID, From: &s.Request.Backup, RevisionBump: s.bumpOver(s.Next.Item.Revision)}}, true
+			EtcdRestoredBackup: *s.Next.Item, RestoreUID: s.Request.UID, From: &s.Request.Backup, RevisionBump: s.bumpOver(s.Next.Item.Revision)}}, true
 	case next.Do == CreateFetchPod, next.Do == DeleteFetchPod:
 		return next, true
 	}
@@ -79,7 +79,7 @@ func (s Situation) NextRestore() *databasev1alpha1.EtcdNextRestore {
 	if s.Request == nil || s.Source() == s.Request.UID && s.restored() != nil {
 		return nil
 	}
-	next := &databasev1alpha1.EtcdNextRestore{Request: s.Request.UID, Message: "waiting for the cluster to form"}
+	next := &databasev1alpha1.EtcdNextRestore{RestoreUID: s.Request.UID, Message: "waiting for the cluster to form"}
 	switch {
 	case s.mayPrepare():
 		next.Message = "it is about to begin"

@@ -25,7 +25,7 @@ func (s *scene) replacing() {
 	s.Fetch.For = source
 	s.Status.Membership = &databasev1alpha1.EtcdMembership{Token: "next",
 		Members: []databasev1alpha1.EtcdRecordedMember{{Name: "a-0", DataID: "restored"}},
-		Restore: &databasev1alpha1.EtcdMembershipRestore{EtcdRestoredBackup: *s.Fetch.Item, Request: source, RevisionBump: revisionBump, KeptDataIDs: []string{"d0", "d1", "d2"}}}
+		Restore: &databasev1alpha1.EtcdMembershipRestore{EtcdRestoredBackup: *s.Fetch.Item, RestoreUID: source, RevisionBump: revisionBump, KeptDataIDs: []string{"d0", "d1", "d2"}}}
 	s.link()
 }
 
@@ -166,13 +166,13 @@ func TestWhatAnEtcdRestoreWaitsFor(t *testing.T) {
 		{"the cluster", func(s *scene) { s.request(); s.Status.Membership.ClusterID = "" }, "waiting for the cluster to form"},
 		{"another restore", func(s *scene) {
 			s.request()
-			s.Status.Membership.Restore = &databasev1alpha1.EtcdMembershipRestore{Request: "other"}
+			s.Status.Membership.Restore = &databasev1alpha1.EtcdMembershipRestore{RestoreUID: "other"}
 		}, "waiting for the restore under way to end"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			s := newScene()
 			c.arrange(s)
-			if got := s.NextRestore(); got == nil || got.Request != "r" || !strings.Contains(got.Message, c.want) {
+			if got := s.NextRestore(); got == nil || got.RestoreUID != "r" || !strings.Contains(got.Message, c.want) {
 				t.Errorf("got %+v", got)
 			}
 		})
