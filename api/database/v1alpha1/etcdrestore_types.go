@@ -13,9 +13,10 @@ import (
 //
 // +kubebuilder:validation:XValidation:rule="self == oldSelf",message="an EtcdRestore cannot change; make another one"
 type EtcdRestoreSpec struct {
-	// clusterName names the EtcdCluster, in the same namespace. It keeps its name, its Service and its certificates.
+	// clusterName names the EtcdCluster, in the same namespace. The cluster keeps its name, Service and certificates.
 	// +kubebuilder:validation:MinLength=1
 	// +kubebuilder:validation:MaxLength=48
+	// +kubebuilder:validation:Pattern=`^[a-z]([-a-z0-9]*[a-z0-9])?$`
 	// +operator-sdk:csv:customresourcedefinitions:type=spec,displayName="Etcd Cluster",xDescriptors={"urn:alm:descriptor:com.tectonic.ui:text"}
 	ClusterName string `json:"clusterName"`
 
@@ -23,9 +24,12 @@ type EtcdRestoreSpec struct {
 	// +operator-sdk:csv:customresourcedefinitions:type=spec
 	Backup commonv1.BackupReference `json:"backup"`
 
-	// startingDeadline is how long after its creation the restore may begin, from 1m to 24h: nobody wants a restore that comes when
-	// it was forgotten. Default 1h.
+	// startingDeadline is how long after its creation the restore may begin, from 1m to 24h. A restore that has not begun by then
+	// fails, so that a forgotten one never runs. Default 1h.
 	// +optional
+	// +kubebuilder:validation:Type=string
+	// +kubebuilder:validation:MaxLength=32
+	// +kubebuilder:validation:Pattern=`^([0-9]{1,9}[hms])+$`
 	// +kubebuilder:validation:XValidation:rule="duration(self) >= duration('1m') && duration(self) <= duration('24h')",message="startingDeadline is a duration from 1m to 24h"
 	// +operator-sdk:csv:customresourcedefinitions:type=spec,xDescriptors={"urn:alm:descriptor:com.tectonic.ui:advanced"}
 	StartingDeadline *metav1.Duration `json:"startingDeadline,omitempty"`
