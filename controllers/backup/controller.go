@@ -147,8 +147,7 @@ func (p *pass) updateNext() {
 func (p *pass) journal(todo step) {
 	status := p.b.GetBackupStatus()
 	if todo == stepBegin {
-		due := status.Next.Time
-		status.Run = newRun(p.b, due, p.now, p.Image)
+		status.Run = nextAttempt(p.b, status.Next.Time, 1, p.now, p.Image)
 		p.updateNext()
 	} else {
 		last := status.Run

@@ -30,7 +30,6 @@ type outcome struct {
 	items []commonv1.BackupItem
 	// warning says what could not be deleted.
 	warning string
-	deleted int
 }
 
 // judge says how the current attempt ended. pod is its pod as the API server has it now, or nil when that is gone or was never made;
@@ -47,7 +46,7 @@ func judge(run *commonv1.BackupRun, pod *corev1.Pod, notReady string) outcome {
 	o := outcome{}
 	written, wrote := resultOf(pod, backup.CommandBackup)
 	if wrote && written.Error == "" && endedWell(pod, backup.CommandBackup) {
-		o.cleared, o.warning, o.deleted = written.Warning == "", written.Warning, written.Deleted
+		o.cleared, o.warning = written.Warning == "", written.Warning
 	}
 	if endedWell(pod, mainContainer) {
 		return o.readFinish(run, pod)
@@ -67,7 +66,7 @@ func (o outcome) readFinish(run *commonv1.BackupRun, pod *corev1.Pod) outcome {
 		o.failure = "the runner ended well, and did not say that the backup is verified"
 		return o
 	}
-	o.item, o.deleted, o.warning = *finished.Item, o.deleted+finished.Deleted, cmp.Or(finished.Warning, o.warning)
+	o.item, o.warning = *finished.Item, cmp.Or(finished.Warning, o.warning)
 	o.items = backup.FitItems(append([]commonv1.BackupItem{o.item}, finished.Items...))
 	return o
 }

@@ -17,7 +17,7 @@ func TestJudge(t *testing.T) {
 	unverified := func(b *databasev1alpha1.EtcdBackup) { b.Spec.Verify = ptr.To(false) }
 	run := running("1").Status.Run
 	item := run.Item
-	written := ended(backup.CommandBackup, 0, says(backup.Result{Item: itemNamed(item, false), Deleted: 1}))
+	written := ended(backup.CommandBackup, 0, says(backup.Result{Item: itemNamed(item, false)}))
 	finished := func(result backup.Result) func(*corev1.Pod) { return ended(mainContainer, 0, says(result)) }
 	kubelet := func(reason, message string) func(*corev1.Pod) {
 		return func(pod *corev1.Pod) {

@@ -29,12 +29,7 @@ const (
 // from those of its namesake.
 func podName(b Object, item string) string { return b.GetName() + "-" + item[len(item)-8:] }
 
-// newRun returns the first attempt at the backup that is due then.
-func newRun(b Object, due, now time.Time, image string) *commonv1.BackupRun {
-	return nextAttempt(b, due, 1, now, image)
-}
-
-// nextAttempt returns an attempt. It deletes what earlier ones may have left.
+// nextAttempt returns an attempt at the backup that was due then; attempts count from 1. It deletes what earlier ones may have left.
 func nextAttempt(b Object, due time.Time, attempt int32, now time.Time, image string) *commonv1.BackupRun {
 	item := backup.ItemName(now, string(b.GetUID()), due, attempt)
 	return &commonv1.BackupRun{

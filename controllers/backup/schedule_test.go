@@ -169,7 +169,7 @@ func playClock(t *testing.T, random *rand.Rand, s *schedule, seed int64) {
 		updateNext(b, s, now, "")
 		if !isUnderWay(b.Status.Run) && isDue(b, now) {
 			due := b.Status.Next.Time
-			b.Status.Run = newRun(b, due, now, "")
+			b.Status.Run = nextAttempt(b, due, 1, now, "")
 			updateNext(b, s, now, "")
 			if isLate(&b.Spec.BackupOptions, due, now) || due.After(now) {
 				t.Fatalf("seed %d: %s begins at %s", seed, due, now)

@@ -41,7 +41,7 @@ func ReadResult(message string) (result Result, ok bool) {
 		result.Item = &item
 	}
 	result.Items = FitItems(result.Items)
-	result.Deleted, result.RawSize = max(0, result.Deleted), max(0, result.RawSize)
+	result.RawSize = max(0, result.RawSize)
 	return result, true
 }
 

@@ -79,7 +79,6 @@ func (t task) retain(
 			err = errors.Join(err, fmt.Errorf("deleting what retention does not keep: %w", failed))
 			break
 		}
-		result.Deleted++
 	}
 	for _, item := range items {
 		if item.Complete && !gone[item.Name] {
@@ -100,7 +99,7 @@ func (t task) describe(ctx context.Context, item backup.Item, result *backup.Res
 		return ctx.Err() == nil
 	}
 	more := append(result.Items[:len(result.Items):len(result.Items)], m.StatusItem(item.Verified))
-	text, err := json.Marshal(backup.Result{Item: result.Item, Items: more, Warning: sanitize(result.Warning), Deleted: result.Deleted})
+	text, err := json.Marshal(backup.Result{Item: result.Item, Items: more, Warning: sanitize(result.Warning)})
 	if err != nil || len(text) > backup.MaxResult {
 		return false
 	}

@@ -8,7 +8,6 @@ import (
 	"io/fs"
 	"net"
 	"net/url"
-	"os"
 	"strings"
 	"syscall"
 	"time"
@@ -122,6 +121,3 @@ const (
 	// cleanupTimeout bounds the removal of what was written, which a pod that is told to end still does: it has 30 s.
 	cleanupTimeout = 15 * time.Second
 )
-
-// noSuchFile reports whether an object of a volume is missing.
-func noSuchFile(err error) bool { return errors.Is(err, os.ErrNotExist) }
