@@ -91,20 +91,17 @@ func (r *Reconciler) observeRestores(e *databasev1alpha1.EtcdCluster, f *fleet, 
 	}
 }
 
-// deadlineMargin keeps the deadline of who begins apart from that of who says that it has passed: it is longer than an act takes.
-const deadlineMargin = 10 * time.Second
-
 // awaitsItsReport reports whether an EtcdRestore was carried out last and is yet to be told so. The next one would take its place in the
 // status, from which it is told.
 func awaitsItsReport(e *databasev1alpha1.EtcdCluster, r *databasev1alpha1.EtcdRestore) bool {
 	last := e.Status.LastRestore
-	return last != nil && last.RestoreUID == r.UID && r.DeletionTimestamp.IsZero() && r.GetUnreadable() == "" && !databasev1alpha1.EtcdRestoreEnded(r)
+	return last != nil && last.RestoreUID == r.UID && r.DeletionTimestamp.IsZero() && r.GetUnreadable() == "" && !r.HasEnded()
 }
 
 // canBegin reports whether an EtcdRestore has neither begun nor ended, and is in time.
 func canBegin(e *databasev1alpha1.EtcdCluster, r *databasev1alpha1.EtcdRestore, now time.Time) bool {
-	return r.DeletionTimestamp.IsZero() && !databasev1alpha1.EtcdRestoreEnded(r) && r.GetUnreadable() == "" && !slices.Contains(e.Status.BegunRestoreUIDs, r.UID) &&
-		now.Before(r.CreationTimestamp.Add(databasev1alpha1.EtcdStartingDeadline(r)-deadlineMargin))
+	return r.DeletionTimestamp.IsZero() && !r.HasEnded() && r.GetUnreadable() == "" && !slices.Contains(e.Status.BegunRestoreUIDs, r.UID) &&
+		now.Before(r.BeginsBefore())
 }
 
 // confirmRequest asks the API server, as the cache may be behind.

@@ -12,10 +12,6 @@ import (
 	"github.com/mainstay-operator/mainstay-operator/controllers/internal/conditions"
 )
 
-// deadlineMargin keeps the deadline that is reported apart from that of who begins: it is later than the last moment at which the
-// EtcdCluster's controller may have saved that it begins.
-const deadlineMargin = 10 * time.Second
-
 // outcome is what is known of a restore.
 type outcome struct {
 	complete, failed bool
@@ -40,12 +36,12 @@ func judge(r *databasev1alpha1.EtcdRestore, cluster *databasev1alpha1.EtcdCluste
 				message: "a later EtcdRestore replaced this one before any member had started from its backup"}
 		}
 	}
-	left := r.CreationTimestamp.Add(databasev1alpha1.EtcdStartingDeadline(r) + deadlineMargin).Sub(now)
+	left := r.FailsAfter().Sub(now)
 	waits := waitsFor(r, cluster)
 	if left <= 0 {
 		return outcome{failed: true, reason: commonv1.ReasonStartDeadlineExceeded, message: fmt.Sprintf(
 			"not begun within startingDeadline (%s), so the cluster was not changed: %s. Fix that, then create another EtcdRestore",
-			databasev1alpha1.EtcdStartingDeadline(r), waits)}
+			r.StartingDeadline(), waits)}
 	}
 	return outcome{reason: commonv1.ReasonWaiting, message: waits, recheckAfter: left}
 }

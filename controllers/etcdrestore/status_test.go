@@ -54,7 +54,7 @@ func TestJudge(t *testing.T) {
 			if ends := got.complete || got.failed; ends == (got.recheckAfter > 0) && c.reason != commonv1.ReasonRestoring {
 				t.Errorf("it is looked at again after %s", got.recheckAfter)
 			}
-			if setStatus(r, got); databasev1alpha1.EtcdRestoreEnded(r) != (got.complete || got.failed) {
+			if setStatus(r, got); r.HasEnded() != (got.complete || got.failed) {
 				t.Errorf("got %+v", r.Status)
 			}
 		})

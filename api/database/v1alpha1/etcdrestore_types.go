@@ -106,19 +106,34 @@ type EtcdRestoreList struct {
 	Items           []EtcdRestore `json:"items"`
 }
 
-// defaultStartingDeadline is how long after its creation an EtcdRestore may begin that does not say.
-const defaultStartingDeadline = time.Hour
+const (
+	// defaultStartingDeadline is the default of spec.startingDeadline.
+	defaultStartingDeadline = time.Hour
+	// deadlineMargin is longer than the EtcdCluster's controller takes from its look at the clock to the saved record.
+	deadlineMargin = 10 * time.Second
+)
 
-// EtcdStartingDeadline is how long after its creation an EtcdRestore may begin.
-func EtcdStartingDeadline(r *EtcdRestore) time.Duration {
+// StartingDeadline is how long after its creation the restore may begin.
+func (r *EtcdRestore) StartingDeadline() time.Duration {
 	if d := r.Spec.StartingDeadline; d != nil {
 		return d.Duration
 	}
 	return defaultStartingDeadline
 }
 
-// EtcdRestoreEnded reports whether an EtcdRestore is complete or has failed: it never runs again.
-func EtcdRestoreEnded(r *EtcdRestore) bool {
+// BeginsBefore is the time from which on the EtcdCluster's controller does not begin the restore any more.
+func (r *EtcdRestore) BeginsBefore() time.Time {
+	return r.CreationTimestamp.Add(r.StartingDeadline() - deadlineMargin)
+}
+
+// FailsAfter is the time from which on a restore that has not begun has failed. It is later than BeginsBefore, as what was begun just
+// before that is saved a little later.
+func (r *EtcdRestore) FailsAfter() time.Time {
+	return r.CreationTimestamp.Add(r.StartingDeadline() + deadlineMargin)
+}
+
+// HasEnded reports whether the restore is complete or has failed: it never runs again.
+func (r *EtcdRestore) HasEnded() bool {
 	return meta.IsStatusConditionTrue(r.Status.Conditions, commonv1.ConditionComplete) || meta.IsStatusConditionTrue(r.Status.Conditions, commonv1.ConditionFailed)
 }
 
