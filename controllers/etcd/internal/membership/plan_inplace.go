@@ -5,10 +5,12 @@ import (
 	"strings"
 
 	databasev1alpha1 "github.com/mainstay-operator/mainstay-operator/api/database/v1alpha1"
+	"github.com/mainstay-operator/mainstay-operator/controllers/etcd/internal/launcher"
 )
 
-// logSpace is what the log of a member takes on its volume at least, in bytes: a segment, and the next one.
-const logSpace = 2 * 64_000_000
+// logSpace is what the log of a running member takes on its volume at least, in bytes: twice what it takes from its start, as etcd
+// reserves the next segment before the first is full.
+const logSpace = 2 * launcher.LogSpace
 
 // firstBump is the first patch of 3.5 whose etcdutl raises revisions. Later minor versions do so from the start.
 var firstBump = Version{5, 35}
