@@ -59,10 +59,10 @@ func etcdSource(e *databasev1alpha1.EtcdCluster) (source, string) {
 	}
 	slices.Sort(found.endpoints)
 	if found.tls {
-		found.secrets = []secretKeys{{e.Name + "-certificates", []string{pki.CACertKey, corev1.TLSCertKey, corev1.TLSPrivateKeyKey}}}
+		found.secrets = []secretKeys{{backup.CertificatesName(e.Name), []string{pki.CACertKey, corev1.TLSCertKey, corev1.TLSPrivateKeyKey}}}
 	}
 	if e.Spec.Auth != nil {
-		found.secrets = append(found.secrets, secretKeys{e.Name + "-backup", loginKeys()})
+		found.secrets = append(found.secrets, secretKeys{backup.EtcdSecretName(e.Name), loginKeys()})
 	}
 	return found, ""
 }

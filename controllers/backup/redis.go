@@ -70,14 +70,14 @@ func redisSource(r *cachev1alpha1.Redis, set *appsv1.StatefulSet) (source, strin
 	for _, n := range r.Status.Nodes {
 		found.endpoints = append(found.endpoints, endpoint(n.Name, r.Name, r.Namespace, redisPort))
 	}
-	login := secretKeys{r.Name + "-backup", loginKeys()}
+	login := secretKeys{backup.RedisSecretName(r.Name), loginKeys()}
 	if found.tls {
 		login.keys = append(login.keys, pki.CACertKey)
 		found.serverName = fmt.Sprintf("%s.%s.svc", r.Name, r.Namespace) // of the Service: certificates need not name single pods
 	}
 	found.secrets = []secretKeys{login}
 	if found.tls && r.Spec.TLS.ClientAuth == cachev1alpha1.RedisClientAuthRequired { // a server then talks only to who shows one
-		found.secrets = append(found.secrets, secretKeys{r.Name + "-certificates", []string{corev1.TLSCertKey, corev1.TLSPrivateKeyKey}})
+		found.secrets = append(found.secrets, secretKeys{backup.CertificatesName(r.Name), []string{corev1.TLSCertKey, corev1.TLSPrivateKeyKey}})
 	}
 	return found, ""
 }
