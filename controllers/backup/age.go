@@ -41,8 +41,9 @@ func isTooOld(b Object, s *schedule, now time.Time) bool {
 	return !at.IsZero() && !now.Before(at)
 }
 
-// tooOldMessage says how old the newest backup is, and what holds the next one back. why says what it waits for, if it waits.
-func tooOldMessage(b Object, why string) string {
+// tooOldMessage says how old the newest backup is, and what holds the next one back. notReady says why the source cannot be read now, if
+// a backup waits for it.
+func tooOldMessage(b Object, notReady string) string {
 	kind := "backup"
 	if verifies(b) {
 		kind = "verified backup"
@@ -55,8 +56,8 @@ func tooOldMessage(b Object, why string) string {
 	switch {
 	case b.GetBackupOptions().Suspend:
 		return message + ": spec.suspend is true"
-	case why == "" && isUnderWay(run):
+	case notReady == "" && isUnderWay(run):
 		return message + because(run.Message)
 	}
-	return message + because(why)
+	return message + because(notReady)
 }

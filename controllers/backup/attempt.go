@@ -140,9 +140,9 @@ func isOverdue(b Object, pod *corev1.Pod, now time.Time) bool {
 	return !now.Before(giveUpTime(b)) && !hasStarted(pod)
 }
 
-// needsNoPod reports whether the pod is of no use: its attempt has ended, or is none of the object's. b must be the object as it stands
+// isObsolete reports whether the pod is of no use: its attempt has ended, or is none of the object's. b must be the object as it stands
 // at the API server: by a stale one, the pod of an attempt that it does not know would be condemned.
-func needsNoPod(b Object, pod *corev1.Pod) bool {
+func isObsolete(b Object, pod *corev1.Pod) bool {
 	run := b.GetBackupStatus().Run
 	if !metav1.IsControlledBy(pod, b) || !pod.DeletionTimestamp.IsZero() {
 		return false

@@ -25,7 +25,7 @@ func TestNextStep(t *testing.T) {
 	retrying := func(b *databasev1alpha1.EtcdBackup) {
 		b.Status.Run.Phase, b.Status.Run.FinishTime = commonv1.BackupRetrying, timeAt(testTime)
 	}
-	refused := func(b *databasev1alpha1.EtcdBackup) { b.Status.Run.Refused = true }
+	permanent := func(b *databasev1alpha1.EtcdBackup) { b.Status.Run.Permanent = true }
 	succeeded := func(b *databasev1alpha1.EtcdBackup) { b.Status.Run.Phase = commonv1.BackupSucceeded }
 	pod := func(change ...func(*corev1.Pod)) *corev1.Pod { return podOf(running("1"), "1", change...) }
 	sidecar := func(pod *corev1.Pod) {
@@ -79,8 +79,8 @@ func TestNextStep(t *testing.T) {
 
 		{"backs off", running("1", retrying), nil, false, testTime.Add(minBackoff - time.Second), stepWait},
 		{"has backed off", running("1", retrying), nil, false, testTime.Add(minBackoff), stepRetry},
-		{"refused: backs off for longer", running("1", retrying, refused), nil, false, testTime.Add(maxBackoff - time.Second), stepWait},
-		{"refused: has backed off", running("1", retrying, refused), nil, false, testTime.Add(maxBackoff), stepRetry},
+		{"refused: backs off for longer", running("1", retrying, permanent), nil, false, testTime.Add(maxBackoff - time.Second), stepWait},
+		{"refused: has backed off", running("1", retrying, permanent), nil, false, testTime.Add(maxBackoff), stepRetry},
 		{"the clock went back while it backs off", running("1", retrying), nil, false, testTime.Add(-2 * time.Hour), stepRetry},
 		{"has backed off, and no source", running("1", retrying), nil, true, soon, stepWait},
 		{"has backed off, and is suspended", running("1", retrying, suspended), nil, false, soon, stepWait},
@@ -98,7 +98,7 @@ func TestRetryTime(t *testing.T) {
 	} {
 		run := &commonv1.BackupRun{Attempt: attempt, FinishTime: timeAt(testTime)}
 		equal(t, "after attempt", retryTime(run, testTime).Sub(testTime), want)
-		run.Refused = true
+		run.Permanent = true
 		equal(t, "refused", retryTime(run, testTime).Sub(testTime), maxBackoff)
 	}
 }
@@ -120,7 +120,7 @@ func TestNeedsNoPod(t *testing.T) {
 		{"being deleted", newBackup(), podOf(running("1"), "1", deleting), false},
 		{"somebody else's", newBackup(), &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Name: pod.Name}}, false},
 	} {
-		equal(t, c.reason, needsNoPod(c.b, c.pod), c.want)
+		equal(t, c.reason, isObsolete(c.b, c.pod), c.want)
 	}
 }
 

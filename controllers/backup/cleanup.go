@@ -15,7 +15,7 @@ import (
 func (r *Reconciler) cleanUp(ctx context.Context, b Object, pods []corev1.Pod) error {
 	var live Object
 	for i := range pods {
-		if !needsNoPod(b, &pods[i]) {
+		if !isObsolete(b, &pods[i]) {
 			continue
 		}
 		if live == nil {
@@ -24,7 +24,7 @@ func (r *Reconciler) cleanUp(ctx context.Context, b Object, pods []corev1.Pod) e
 				return client.IgnoreNotFound(err)
 			}
 		}
-		if !needsNoPod(live, &pods[i]) {
+		if !isObsolete(live, &pods[i]) {
 			continue
 		}
 		if err := r.deletePod(ctx, &pods[i]); err != nil {

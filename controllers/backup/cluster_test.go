@@ -188,7 +188,7 @@ func (w *fakeCluster) operator() *operator {
 	})
 	o.cache = &laggingCache{Client: wire}
 	kind := Etcd()
-	kind.look = func(context.Context, client.Reader, types.NamespacedName) (source, string, error) {
+	kind.readSource = func(context.Context, client.Reader, types.NamespacedName) (source, string, error) {
 		if w.absent {
 			return source{}, "there is no cluster", nil
 		}

@@ -55,8 +55,8 @@ type pass struct {
 	save     converge.SaveStatus
 	schedule *schedule
 	now      time.Time // of the whole pass: what it finds too early is what it is woken for
-	from     source
-	why      string // what keeps a backup from beginning now
+	source   source
+	notReady string // why the source cannot be read now; empty if it can
 	invalid  error  // what is wrong with the spec
 }
 
@@ -66,19 +66,19 @@ func (r *Reconciler) reconcile(ctx context.Context, b Object, save converge.Save
 	if err != nil {
 		return ctrl.Result{}, err
 	}
-	p.from, p.why, err = r.Kind.look(ctx, r.Client, types.NamespacedName{Namespace: b.GetNamespace(), Name: b.GetSourceName()})
+	p.source, p.notReady, err = r.Kind.readSource(ctx, r.Client, types.NamespacedName{Namespace: b.GetNamespace(), Name: b.GetSourceName()})
 	if err != nil {
 		return ctrl.Result{}, fmt.Errorf("reading what is to be backed up: %w", err)
 	}
 	missed := b.GetBackupStatus().Missed
 	p.readSchedule()
-	pod, err := p.advance(ctx, find(b, pods))
+	pod, err := p.advance(ctx, currentPod(b, pods))
 	p.updateStatus(pod) // also after an error: it says what stands
 	if err == nil {
 		err = save(ctx)
 	}
 	if err == nil {
-		p.tell(missed)
+		p.reportMissed(missed)
 	}
 	err = errors.Join(err, r.cleanUp(ctx, b, replaceCached(pods, pod)), p.invalid)
 	return ctrl.Result{RequeueAfter: requeueAfter(b, p.schedule, pod, p.now)}, err
@@ -96,7 +96,7 @@ func (p *pass) readSchedule() {
 
 // updateStatus sets the conditions, as they are to be at the end of the pass: whatever is saved before must not turn them there and back.
 func (p *pass) updateStatus(pod *corev1.Pod) {
-	updateStatus(p.b, p.schedule, pod, p.why, p.now)
+	updateStatus(p.b, p.schedule, pod, p.notReady, p.now)
 	if p.invalid != nil {
 		conditions.SetProblem(p.b.GetConditions(), nil, p.b.GetGeneration(),
 			&conditions.Problem{Reason: commonv1.ReasonInvalidSpec, Message: p.invalid.Error(), NeedsHuman: true})
@@ -108,13 +108,13 @@ func (p *pass) updateStatus(pod *corev1.Pod) {
 func (p *pass) advance(ctx context.Context, pod *corev1.Pod) (*corev1.Pod, error) {
 	for live := false; ; {
 		if !isUnderWay(p.b.GetBackupStatus().Run) {
-			p.keepTime()
+			p.updateNext()
 		}
-		todo := nextStep(p.b, pod, p.why == "", p.now)
+		todo := nextStep(p.b, pod, p.notReady == "", p.now)
 		var err error
 		switch {
 		case todo == stepWait:
-			p.keepTime()
+			p.updateNext()
 			return pod, nil
 		case todo == stepBegin || todo == stepRetry:
 			p.journal(todo)
@@ -136,10 +136,10 @@ func (p *pass) advance(ctx context.Context, pod *corev1.Pod) (*corev1.Pod, error
 	}
 }
 
-// keepTime notes what is due next, unless nobody can read when that is.
-func (p *pass) keepTime() {
+// updateNext notes what is due next, unless nobody can read when that is.
+func (p *pass) updateNext() {
 	if p.invalid == nil {
-		keepTime(p.b, p.schedule, p.now, p.why)
+		updateNext(p.b, p.schedule, p.now, p.notReady)
 	}
 }
 
@@ -147,13 +147,12 @@ func (p *pass) keepTime() {
 func (p *pass) journal(todo step) {
 	status := p.b.GetBackupStatus()
 	if todo == stepBegin {
-		due := status.Next.Time
-		status.Run = newRun(p.b, due, p.now, p.Image)
-		p.keepTime()
+		status.Run = nextAttempt(p.b, status.Next.Time, 1, p.now, p.Image)
+		p.updateNext()
 	} else {
 		last := status.Run
 		status.Run = nextAttempt(p.b, last.ScheduledTime.Time, last.Attempt+1, p.now, p.Image)
-		status.Run.Message, status.Run.Refused = last.Message, last.Refused // until this one says otherwise
+		status.Run.Message, status.Run.Permanent = last.Message, last.Permanent // until this one says otherwise
 	}
 	p.updateStatus(nil)
 }
@@ -170,7 +169,7 @@ func (p *pass) execute(ctx context.Context, todo step, pod *corev1.Pod) (*corev1
 	case stepStart:
 		return pod, p.removeGate(ctx, pod)
 	case stepStop:
-		run.Message = lateMessage(p.b.GetBackupOptions(), pod)
+		run.Stopped, run.Message = true, lateMessage(p.b.GetBackupOptions(), pod)
 		if err := p.save(ctx); err != nil {
 			return pod, err
 		}
@@ -179,7 +178,7 @@ func (p *pass) execute(ctx context.Context, todo step, pod *corev1.Pod) (*corev1
 		}
 		return p.getLivePod(ctx)
 	case stepRecord:
-		recordOutcome(p.b, judge(run, pod, p.why), p.now)
+		recordOutcome(p.b, judge(run, pod, p.notReady), p.now)
 		p.updateStatus(pod)
 		if err := p.save(ctx); err != nil {
 			return pod, err
@@ -195,7 +194,7 @@ func (p *pass) execute(ctx context.Context, todo step, pod *corev1.Pod) (*corev1
 
 // createPod makes the pod of the current attempt. What the API server says against it is kept for when it is too late.
 func (p *pass) createPod(ctx context.Context) (*corev1.Pod, error) {
-	pod := desiredPod(p.b, p.Kind, p.from)
+	pod := desiredPod(p.b, p.Kind, p.source)
 	if err := p.Create(ctx, pod, client.FieldOwner(converge.FieldManager)); err != nil {
 		p.b.GetBackupStatus().Run.Message = conditions.Truncate(err.Error(), maxNote)
 		return nil, err
@@ -220,8 +219,8 @@ func (p *pass) getLivePod(ctx context.Context) (*corev1.Pod, error) {
 	return &pod, nil
 }
 
-// find returns the cached pod of the current attempt, or nil.
-func find(b Object, pods []corev1.Pod) *corev1.Pod {
+// currentPod returns the cached pod of the current attempt, or nil.
+func currentPod(b Object, pods []corev1.Pod) *corev1.Pod {
 	run := b.GetBackupStatus().Run
 	for i := range pods {
 		if run != nil && run.PodName == pods[i].Name {

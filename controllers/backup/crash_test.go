@@ -68,7 +68,7 @@ var scenarios = map[string]scenario{
 	"once":            {ends: []func(*corev1.Pod){allWell}, phase: commonv1.BackupSucceeded, attempts: 1, condition: "Complete", reason: "BackupVerified"},
 	"a retry":         {ends: []func(*corev1.Pod){storeStumbles, allWell}, phase: commonv1.BackupSucceeded, attempts: 2, condition: "Ready", reason: "BackupVerified"},
 	"refused":         {change: quickly, ends: []func(*corev1.Pod){storeRefuses}, phase: commonv1.BackupFailed, attempts: 2, condition: "Failed", reason: "BackupFailed", message: "NoSuchBucket"},
-	"never starts":    {ends: []func(*corev1.Pod){neverStarts}, phase: commonv1.BackupFailed, attempts: 1, condition: "Degraded", reason: "BackupFailed", message: notBegun},
+	"never starts":    {ends: []func(*corev1.Pod){neverStarts}, phase: commonv1.BackupFailed, attempts: 1, condition: "Degraded", reason: "BackupFailed", message: "it had not begun within startingDeadline"},
 	"nothing to read": {absent: true, missed: 1, condition: "Failed", reason: "BackupMissed", message: "there is no cluster"},
 	"nothing to read at first": {absent: true, intervene: func(w *fakeCluster) { w.absent = false }, ends: []func(*corev1.Pod){allWell},
 		phase: commonv1.BackupSucceeded, attempts: 1, condition: "Complete", reason: "BackupVerified"},
@@ -183,7 +183,7 @@ func TestEachWriteHasAName(t *testing.T) {
 		ended(backup.CommandBackup, 0, says(backup.Result{Item: itemNamed(testItem, false)}))(pod)
 		ended(backup.CommandVerify, 1, "")(pod)
 	}
-	former := map[string][]string{}
+	leftovers := map[string][]string{}
 	b := newBackup()
 	w.must(w.server.Create(context.Background(), b))
 	o := w.operator()
@@ -193,13 +193,13 @@ func TestEachWriteHasAName(t *testing.T) {
 		w.kubelet()
 		if run := w.backup().Status.Run; run != nil && !slices.Contains(items, run.Item) {
 			items = append(items, run.Item)
-			former[run.Item] = run.Former
+			leftovers[run.Item] = run.Leftovers
 		}
 		w.now = w.now.Add(min(result.RequeueAfter, time.Minute))
 	}
-	if len(items) != 4 || len(former[items[0]]) != 0 || !slices.Equal(former[items[1]], items[:1]) || !slices.Equal(former[items[2]], items[:2]) ||
-		!slices.Equal(former[items[3]], items[2:3]) {
-		t.Errorf("%v: %v", items, former)
+	if len(items) != 4 || len(leftovers[items[0]]) != 0 || !slices.Equal(leftovers[items[1]], items[:1]) || !slices.Equal(leftovers[items[2]], items[:2]) ||
+		!slices.Equal(leftovers[items[3]], items[2:3]) {
+		t.Errorf("%v: %v", items, leftovers)
 	}
 }
 

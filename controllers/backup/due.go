@@ -1,6 +1,7 @@
 package backup
 
 import (
+	"cmp"
 	"fmt"
 	"time"
 
@@ -10,7 +11,7 @@ import (
 	commonv1 "github.com/mainstay-operator/mainstay-operator/api/common/v1"
 )
 
-// status.next is the next time that is due. It is saved together with what became of the one before, be it a run or a lapse, and is
+// status.next is the next time that is due. It is saved together with what became of the one before, be it a run or a failure, and is
 // always after that. So no time is due twice, neither after a crash nor when a clock goes back, and none is forgotten.
 
 // defaultDeadline is the default of spec.startingDeadline.
@@ -24,36 +25,36 @@ func deadline(o *commonv1.BackupOptions) time.Duration {
 	return o.StartingDeadline.Duration
 }
 
-// lastEntry is the latest due time of which it is settled what becomes of it; zero if there is none.
-func lastEntry(status *commonv1.BackupStatus) time.Time {
+// lastSettled is the latest due time that has become a run or a failure; zero if there is none.
+func lastSettled(status *commonv1.BackupStatus) time.Time {
 	var at time.Time
 	if status.Run != nil {
 		at = status.Run.ScheduledTime.Time
 	}
-	if status.Lapse != nil && status.Lapse.ScheduledTime.After(at) {
-		at = status.Lapse.ScheduledTime.Time
+	if status.LastFailure != nil && status.LastFailure.ScheduledTime.After(at) {
+		at = status.LastFailure.ScheduledTime.Time
 	}
 	return at
 }
 
-// keepTime brings status.next up to date, and writes down what was missed. s is nil for a backup that is made once. why says what
-// keeps a backup from beginning, if anything does.
-func keepTime(b Object, s *schedule, now time.Time, why string) {
+// updateNext brings status.next up to date, and writes down what was missed. s is nil for a backup that is made once. notReady says why
+// the source cannot be read now; it is empty if it can.
+func updateNext(b Object, s *schedule, now time.Time, notReady string) {
 	status, o := b.GetBackupStatus(), b.GetBackupOptions()
 	switch {
-	case s == nil && lastEntry(status).IsZero():
-		keepOnce(b, now, why)
+	case s == nil && lastSettled(status).IsZero():
+		updateNextOnce(b, now, notReady)
 	case s == nil:
 		status.Next = nil
 	case o.Suspend:
 		status.Next = nil
 	default:
-		keepSchedule(b, s, now, why)
+		updateNextBySchedule(b, s, now, notReady)
 	}
 }
 
-// keepOnce is for a backup that is made once: it is due when the object is made, or when it is resumed.
-func keepOnce(b Object, now time.Time, why string) {
+// updateNextOnce is for a backup that is made once: it is due when the object is made, or when it is resumed.
+func updateNextOnce(b Object, now time.Time, notReady string) {
 	status, o := b.GetBackupStatus(), b.GetBackupOptions()
 	switch {
 	case o.Suspend:
@@ -64,39 +65,39 @@ func keepOnce(b Object, now time.Time, why string) {
 		status.Next = timeAt(now)
 	}
 	if status.Next != nil && isLate(o, status.Next.Time, now) {
-		noteMissed(status, status.Next.Time, 1, tooLate(o, why))
+		recordMissed(status, status.Next.Time, 1, missedMessage(o, notReady))
 		status.Next = nil
 	}
 }
 
-func keepSchedule(b Object, s *schedule, now time.Time, why string) {
+func updateNextBySchedule(b Object, s *schedule, now time.Time, notReady string) {
 	status, o := b.GetBackupStatus(), b.GetBackupOptions()
-	settled := latest(lastEntry(status), b.GetCreationTimestamp().Time)
+	settled := later(lastSettled(status), b.GetCreationTimestamp().Time)
 	due := status.Next
 	if due == nil && status.ObservedGeneration == 0 { // nobody has looked yet
 		due = nextTime(s, settled)
 	}
 	if due == nil || due.After(now) || !due.After(settled) || !s.isDueAt(due.Time) { // the last: the schedule is another one now
-		status.Next = nextTime(s, latest(now, settled))
+		status.Next = nextTime(s, later(now, settled))
 		return
 	}
-	last, before, count := s.upTo(due.Time, now)
+	last, before, count := s.dueUntil(due.Time, now)
 	switch {
 	case isUnderWay(status.Run):
-		noteMissed(status, last, count, "the one before was still under way")
+		recordMissed(status, last, count, "the one before was still under way")
 	case isLate(o, last, now):
-		noteMissed(status, last, count, tooLate(o, why))
+		recordMissed(status, last, count, missedMessage(o, notReady))
 	default:
 		if count > 1 {
-			noteMissed(status, before, count-1, "it had not begun when the next one was due"+because(why))
+			recordMissed(status, before, count-1, "it had not begun when the next one was due"+because(notReady))
 		}
 		status.Next = timeAt(last)
 		return
 	}
-	status.Next = nextTime(s, latest(now, last))
+	status.Next = nextTime(s, later(now, last))
 }
 
-// isDue reports whether a backup is to begin now. keepTime must have been called.
+// isDue reports whether a backup is to begin now. updateNext must have been called.
 func isDue(b Object, now time.Time) bool {
 	next := b.GetBackupStatus().Next
 	return next != nil && !next.After(now)
@@ -106,11 +107,14 @@ func isLate(o *commonv1.BackupOptions, due, now time.Time) bool {
 	return !now.Before(due.Add(deadline(o)))
 }
 
+// tooLate says that a backup, or an attempt at it, had not begun in time, and why.
 func tooLate(o *commonv1.BackupOptions, why string) string {
-	if why == "" {
-		why = "no operator saw it in time"
-	}
-	return fmt.Sprintf("it had not begun within startingDeadline %s: %s", deadline(o), why)
+	return fmt.Sprintf("it had not begun within startingDeadline %s%s", deadline(o), because(why))
+}
+
+// missedMessage says why a backup was missed: the source could not be read, or else nobody looked.
+func missedMessage(o *commonv1.BackupOptions, notReady string) string {
+	return tooLate(o, cmp.Or(notReady, "the operator did not run at that time"))
 }
 
 func because(why string) string {
@@ -120,8 +124,8 @@ func because(why string) string {
 	return ": " + why
 }
 
-// noteMissed writes down that backups were missed, the last of them then.
-func noteMissed(status *commonv1.BackupStatus, due time.Time, count int64, why string) {
+// recordMissed writes down that backups were missed, the last of them then.
+func recordMissed(status *commonv1.BackupStatus, due time.Time, count int64, why string) {
 	status.Missed += count
 	what := "the backup due at " + shortTime(due) + " was missed"
 	if count > 1 {
@@ -130,7 +134,7 @@ func noteMissed(status *commonv1.BackupStatus, due time.Time, count int64, why s
 			what = "at least " + what
 		}
 	}
-	status.Lapse = &commonv1.BackupLapse{ScheduledTime: *timeAt(due), Reason: commonv1.ReasonBackupMissed, Message: what + ": " + why}
+	status.LastFailure = &commonv1.BackupFailure{ScheduledTime: *timeAt(due), Reason: commonv1.ReasonBackupMissed, Message: what + ": " + why}
 }
 
 // alreadyDue is the latest time at which a backup was due by the clock of then: that of a schedule, or when an object without one was
@@ -140,7 +144,7 @@ func alreadyDue(b Object) time.Time {
 	if b.GetBackupOptions().Schedule == "" {
 		return ptr.Deref(status.Next, metav1.Time{}).Time
 	}
-	return lastEntry(status)
+	return lastSettled(status)
 }
 
 // isBehind reports whether the clock is so far behind what was due already that it must have been wrong, then or now.
@@ -158,7 +162,7 @@ func timeAt(t time.Time) *metav1.Time { return ptr.To(metav1.NewTime(t.UTC().Tru
 
 func shortTime(t time.Time) string { return t.UTC().Format("2006-01-02 15:04 UTC") }
 
-func latest(a, b time.Time) time.Time {
+func later(a, b time.Time) time.Time {
 	if a.After(b) {
 		return a
 	}

@@ -23,23 +23,23 @@ const etcdPort = 2379
 // Etcd is the kind EtcdBackup.
 func Etcd() Kind {
 	return Kind{
-		gvk:       databasev1alpha1.GroupVersion.WithKind("EtcdBackup"),
-		data:      backup.Etcd,
-		appName:   "etcdbackup",
-		newObject: func() client.Object { return &databasev1alpha1.EtcdBackup{} },
-		newSource: func() client.Object { return &databasev1alpha1.EtcdCluster{} },
-		newList:   func() client.ObjectList { return &databasev1alpha1.EtcdBackupList{} },
-		look:      lookAtEtcd,
+		gvk:        databasev1alpha1.GroupVersion.WithKind("EtcdBackup"),
+		server:     backup.Etcd,
+		appName:    "etcdbackup",
+		newObject:  func() client.Object { return &databasev1alpha1.EtcdBackup{} },
+		newSource:  func() client.Object { return &databasev1alpha1.EtcdCluster{} },
+		newList:    func() client.ObjectList { return &databasev1alpha1.EtcdBackupList{} },
+		readSource: readEtcdSource,
 	}
 }
 
-func lookAtEtcd(ctx context.Context, reader client.Reader, key types.NamespacedName) (source, string, error) {
+func readEtcdSource(ctx context.Context, reader client.Reader, key types.NamespacedName) (source, string, error) {
 	var e databasev1alpha1.EtcdCluster
 	if err := reader.Get(ctx, key, &e); err != nil {
 		return source{}, missing("EtcdCluster", key.Name, err), client.IgnoreNotFound(err)
 	}
-	found, why := etcdSource(&e)
-	return found, why, nil
+	found, notReady := etcdSource(&e)
+	return found, notReady, nil
 }
 
 // etcdSource names all members: the runner finds out which one is to be read.
@@ -59,10 +59,10 @@ func etcdSource(e *databasev1alpha1.EtcdCluster) (source, string) {
 	}
 	slices.Sort(found.endpoints)
 	if found.tls {
-		found.secrets = []secretKeys{{e.Name + "-certificates", []string{pki.CACertKey, corev1.TLSCertKey, corev1.TLSPrivateKeyKey}}}
+		found.secrets = []secretKeys{{backup.CertificatesName(e.Name), []string{pki.CACertKey, corev1.TLSCertKey, corev1.TLSPrivateKeyKey}}}
 	}
 	if e.Spec.Auth != nil {
-		found.secrets = append(found.secrets, secretKeys{e.Name + "-backup", loginKeys()})
+		found.secrets = append(found.secrets, secretKeys{backup.EtcdSecretName(e.Name), loginKeys()})
 	}
 	return found, ""
 }

@@ -35,14 +35,14 @@ func (p *pass) reportRun() {
 	}
 }
 
-// tell tells what was missed in this pass, and how old the latest backups are, once that is written down.
-func (p *pass) tell(missedBefore int64) {
+// reportMissed tells what was missed in this pass, and how old the latest backups are, once that is written down.
+func (p *pass) reportMissed(missedBefore int64) {
 	status := p.b.GetBackupStatus()
 	if n := status.Missed - missedBefore; n > 0 {
 		missedRuns.WithLabelValues(p.Kind.gvk.Kind).Add(float64(n))
-		p.emit(corev1.EventTypeWarning, commonv1.ReasonBackupMissed, status.Lapse.Message)
+		p.emit(corev1.EventTypeWarning, commonv1.ReasonBackupMissed, status.LastFailure.Message)
 	}
-	p.Kind.showLast(p.b)
+	p.Kind.exportLastSuccess(p.b)
 }
 
 func (p *pass) emit(kind, reason, note string) {

@@ -43,7 +43,7 @@ func newBackup(change ...func(*databasev1alpha1.EtcdBackup)) *databasev1alpha1.E
 // running returns an object with an attempt under way, whose pod has that UID.
 func running(uid string, change ...func(*databasev1alpha1.EtcdBackup)) *databasev1alpha1.EtcdBackup {
 	return newBackup(append([]func(*databasev1alpha1.EtcdBackup){func(b *databasev1alpha1.EtcdBackup) {
-		b.Status.Run = newRun(b, testTime, testTime, "operator:1")
+		b.Status.Run = nextAttempt(b, testTime, 1, testTime, "operator:1")
 		b.Status.Run.PodUID = podUID(uid)
 	}}, change...)...)
 }

@@ -25,14 +25,14 @@ type Object interface {
 // Kind is what differs between the kinds of backup.
 type Kind struct {
 	gvk schema.GroupVersionKind
-	// data that is backed up.
-	data backup.Kind
+	// server whose data is backed up.
+	server backup.ServerKind
 	// appName is the value of app.kubernetes.io/name on the pods.
 	appName              string
 	newObject, newSource func() client.Object
 	newList              func() client.ObjectList
-	// look reads the source. why says what keeps a backup from beginning now, if anything does.
-	look func(ctx context.Context, reader client.Reader, key types.NamespacedName) (found source, why string, err error)
+	// readSource reads the source. notReady says why it cannot be read now; it is empty if it can.
+	readSource func(ctx context.Context, reader client.Reader, key types.NamespacedName) (found source, notReady string, err error)
 }
 
 // source is where a backup's data comes from, and what it is verified with.

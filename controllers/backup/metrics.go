@@ -55,8 +55,8 @@ func (k Kind) countAttempt(run *commonv1.BackupRun) {
 	}
 }
 
-// showLast shows how old the latest backups of an object are.
-func (k Kind) showLast(b Object) {
+// exportLastSuccess exports how old the latest backups of an object are.
+func (k Kind) exportLastSuccess(b Object) {
 	for verified, item := range map[string]*commonv1.BackupItem{"false": b.GetBackupStatus().Last, "true": b.GetBackupStatus().LastVerified} {
 		if item != nil {
 			lastSuccess.WithLabelValues(k.gvk.Kind, b.GetNamespace(), b.GetName(), verified).Set(float64(item.Time.Unix()))

@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"fmt"
 	"slices"
-	"strings"
 
 	corev1 "k8s.io/api/core/v1"
 
@@ -14,20 +13,16 @@ import (
 	"github.com/mainstay-operator/mainstay-operator/controllers/internal/untrusted"
 )
 
-const (
-	// notBegun begins the message of an attempt whose pod did not run in time.
-	notBegun = "it had not begun within startingDeadline"
-	// reasonStatusUnknown is the kubelet's reason for a container that it has lost sight of.
-	reasonStatusUnknown = "ContainerStatusUnknown"
-)
+// reasonStatusUnknown is the kubelet's reason for a container that it has lost sight of.
+const reasonStatusUnknown = "ContainerStatusUnknown"
 
 // outcome is how an attempt ended.
 type outcome struct {
 	// failure says why it failed, in the words of whoever refused; empty if it did not.
 	failure string
-	// refused: another attempt would fail in the same way, until somebody changes something.
-	refused bool
-	// cleared: what former attempts have left is deleted.
+	// permanent: another attempt would fail in the same way, until somebody changes something.
+	permanent bool
+	// cleared: what earlier attempts have left is deleted.
 	cleared bool
 	// item that was written, where the attempt succeeded.
 	item commonv1.BackupItem
@@ -35,16 +30,15 @@ type outcome struct {
 	items []commonv1.BackupItem
 	// warning says what could not be deleted.
 	warning string
-	deleted int
 }
 
 // judge says how the current attempt ended. pod is its pod as the API server has it now, or nil when that is gone or was never made;
-// why says what keeps a backup from beginning now.
-func judge(run *commonv1.BackupRun, pod *corev1.Pod, why string) outcome {
+// notReady says why the source cannot be read now; it is empty if it can.
+func judge(run *commonv1.BackupRun, pod *corev1.Pod, notReady string) outcome {
 	switch {
 	case run.PodUID == "":
-		return outcome{failure: "its pod could not be made in time" + because(cmp.Or(why, run.Message))}
-	case (pod == nil || pod.UID != run.PodUID) && strings.HasPrefix(run.Message, notBegun):
+		return outcome{failure: "its pod could not be made in time" + because(cmp.Or(notReady, run.Message))}
+	case (pod == nil || pod.UID != run.PodUID) && run.Stopped:
 		return outcome{failure: run.Message}
 	case pod == nil || pod.UID != run.PodUID:
 		return outcome{failure: fmt.Sprintf("pod %s is gone: it was deleted, or its node was lost, before its outcome was read", run.PodName)}
@@ -52,17 +46,17 @@ func judge(run *commonv1.BackupRun, pod *corev1.Pod, why string) outcome {
 	o := outcome{}
 	written, wrote := resultOf(pod, backup.CommandBackup)
 	if wrote && written.Error == "" && endedWell(pod, backup.CommandBackup) {
-		o.cleared, o.warning, o.deleted = written.Warning == "", written.Warning, written.Deleted
+		o.cleared, o.warning = written.Warning == "", written.Warning
 	}
 	if endedWell(pod, mainContainer) {
-		return o.ofFinish(run, pod)
+		return o.readFinish(run, pod)
 	}
-	o.failure, o.refused = failureOf(run, pod)
+	o.failure, o.permanent = failureOf(run, pod)
 	return o
 }
 
-// ofFinish reads what the last container says, of an attempt in which all have ended well.
-func (o outcome) ofFinish(run *commonv1.BackupRun, pod *corev1.Pod) outcome {
+// readFinish reads what the last container says, of an attempt in which all have ended well.
+func (o outcome) readFinish(run *commonv1.BackupRun, pod *corev1.Pod) outcome {
 	finished, ok := resultOf(pod, mainContainer)
 	switch {
 	case !ok || finished.Error != "" || finished.Item == nil || finished.Item.Name != run.Item:
@@ -72,13 +66,13 @@ func (o outcome) ofFinish(run *commonv1.BackupRun, pod *corev1.Pod) outcome {
 		o.failure = "the runner ended well, and did not say that the backup is verified"
 		return o
 	}
-	o.item, o.deleted, o.warning = *finished.Item, o.deleted+finished.Deleted, cmp.Or(finished.Warning, o.warning)
+	o.item, o.warning = *finished.Item, cmp.Or(finished.Warning, o.warning)
 	o.items = backup.FitItems(append([]commonv1.BackupItem{o.item}, finished.Items...))
 	return o
 }
 
 // failureOf says why the attempt failed: in the words of the kubelet, or of the first container that did.
-func failureOf(run *commonv1.BackupRun, pod *corev1.Pod) (why string, refused bool) {
+func failureOf(run *commonv1.BackupRun, pod *corev1.Pod) (why string, permanent bool) {
 	if pod.Status.Reason != "" { // Evicted, Terminated, DeadlineExceeded
 		return untrusted.Sanitize(pod.Status.Reason + ": " + cmp.Or(pod.Status.Message, "the pod was ended")), false
 	}
@@ -89,7 +83,7 @@ func failureOf(run *commonv1.BackupRun, pod *corev1.Pod) (why string, refused bo
 		}
 	}
 	switch deleted := !pod.DeletionTimestamp.IsZero(); {
-	case deleted && !hasStarted(pod) && strings.HasPrefix(run.Message, notBegun):
+	case deleted && !hasStarted(pod) && run.Stopped:
 		return run.Message, false
 	case deleted && !hasStarted(pod):
 		return "the pod was deleted before it ran", false
@@ -122,7 +116,7 @@ func lateMessage(o *commonv1.BackupOptions, pod *corev1.Pod) string {
 	if o.Suspend && isGated(pod) {
 		why = suspendedMessage
 	}
-	return fmt.Sprintf("%s %s%s", notBegun, deadline(o), because(why))
+	return tooLate(o, why)
 }
 
 func resultOf(pod *corev1.Pod, container string) (backup.Result, bool) {

@@ -17,7 +17,7 @@ func TestJudge(t *testing.T) {
 	unverified := func(b *databasev1alpha1.EtcdBackup) { b.Spec.Verify = ptr.To(false) }
 	run := running("1").Status.Run
 	item := run.Item
-	written := ended(backup.CommandBackup, 0, says(backup.Result{Item: itemNamed(item, false), Deleted: 1}))
+	written := ended(backup.CommandBackup, 0, says(backup.Result{Item: itemNamed(item, false)}))
 	finished := func(result backup.Result) func(*corev1.Pod) { return ended(mainContainer, 0, says(result)) }
 	kubelet := func(reason, message string) func(*corev1.Pod) {
 		return func(pod *corev1.Pod) {
@@ -26,17 +26,17 @@ func TestJudge(t *testing.T) {
 	}
 	failed := func(pod *corev1.Pod) { pod.Status.Phase = corev1.PodFailed }
 	for _, c := range []struct {
-		reason  string
-		b       *databasev1alpha1.EtcdBackup
-		pod     func(*corev1.Pod)
-		more    func(*corev1.Pod)
-		gone    bool
-		says    string // "": success
-		refused bool
-		cleared bool
+		reason    string
+		b         *databasev1alpha1.EtcdBackup
+		pod       func(*corev1.Pod)
+		more      func(*corev1.Pod)
+		gone      bool
+		says      string // "": success
+		permanent bool
+		cleared   bool
 	}{
 		{reason: "all well", pod: allWell, cleared: true},
-		{reason: "all well, but what former attempts left is not deleted", pod: func(pod *corev1.Pod) {
+		{reason: "all well, but what earlier attempts left is not deleted", pod: func(pod *corev1.Pod) {
 			allWell(pod)
 			pod.Status.InitContainerStatuses[1].State.Terminated.Message = says(backup.Result{Item: itemNamed(item, false), Warning: "AccessDenied"})
 		}},
@@ -44,7 +44,7 @@ func TestJudge(t *testing.T) {
 		{reason: "gone", gone: true, says: "is gone"},
 		{reason: "never made", b: running(""), gone: true, says: "could not be made in time"},
 		{reason: "the store refuses", pod: ended(backup.CommandBackup, 1, says(backup.Result{Error: "NoSuchBucket: b", Permanent: true})),
-			says: "backup: NoSuchBucket: b", refused: true},
+			says: "backup: NoSuchBucket: b", permanent: true},
 		{reason: "the store stumbles", pod: ended(backup.CommandBackup, 1, says(backup.Result{Error: "500 SlowDown"})), says: "backup: 500 SlowDown"},
 		{reason: "cannot be loaded", pod: written, more: ended(backup.CommandVerify, 1, says(backup.Result{Error: "3 keys of 4"})), says: "verify: 3 keys of 4", cleared: true},
 		{reason: "out of memory", pod: written, more: func(pod *corev1.Pod) {
@@ -60,6 +60,7 @@ func TestJudge(t *testing.T) {
 		}, says: "its node does not say"},
 		{reason: "nobody knows", pod: failed, says: "does not know how"},
 		{reason: "stopped, as it was too late", b: running("1", func(b *databasev1alpha1.EtcdBackup) {
+			b.Status.Run.Stopped = true
 			b.Status.Run.Message = lateMessage(&b.Spec.BackupOptions, podOf(b, "1", func(pod *corev1.Pod) {
 				pod.Status.Conditions = []corev1.PodCondition{{Type: corev1.PodScheduled, Status: corev1.ConditionFalse, Reason: corev1.PodReasonUnschedulable, Message: "no node"}}
 			}))
@@ -69,7 +70,7 @@ func TestJudge(t *testing.T) {
 		{reason: "finish speaks of another item", pod: written, more: finished(backup.Result{Item: itemNamed(testItem, true)}), says: "did not say that the backup is there", cleared: true},
 		{reason: "finish did not verify", pod: written, more: finished(backup.Result{Item: itemNamed(item, false)}), says: "did not say that the backup is verified", cleared: true},
 		{reason: "finish has an error and ends well", pod: written, more: finished(backup.Result{Item: itemNamed(item, true), Error: "odd"}), says: "odd", cleared: true},
-		{reason: "finish fails", pod: written, more: ended(mainContainer, 1, says(backup.Result{Error: "AccessDenied", Permanent: true})), says: "finish: AccessDenied", refused: true, cleared: true},
+		{reason: "finish fails", pod: written, more: ended(mainContainer, 1, says(backup.Result{Error: "AccessDenied", Permanent: true})), says: "finish: AccessDenied", permanent: true, cleared: true},
 	} {
 		b := c.b
 		if b == nil {
@@ -83,7 +84,7 @@ func TestJudge(t *testing.T) {
 			}
 		}
 		got := judge(b.Status.Run, pod, "")
-		if c.says == "" != (got.failure == "") || !strings.Contains(got.failure, c.says) || got.refused != c.refused || got.cleared != c.cleared {
+		if c.says == "" != (got.failure == "") || !strings.Contains(got.failure, c.says) || got.permanent != c.permanent || got.cleared != c.cleared {
 			t.Errorf("%s: %+v", c.reason, got)
 		}
 		if c.says == "" && (got.item.Name != item || len(got.items) != 1) {
@@ -143,16 +144,16 @@ func TestHostileMessages(t *testing.T) {
 
 func TestRecordOutcome(t *testing.T) {
 	good := *itemNamed(testItem, true)
-	earlier := &commonv1.BackupLapse{ScheduledTime: *timeAt(testTime.Add(-time.Hour)), Reason: commonv1.ReasonBackupFailed, Message: "earlier"}
-	later := &commonv1.BackupLapse{ScheduledTime: *timeAt(testTime.Add(time.Hour)), Reason: commonv1.ReasonBackupMissed, Message: "later"}
+	earlier := &commonv1.BackupFailure{ScheduledTime: *timeAt(testTime.Add(-time.Hour)), Reason: commonv1.ReasonBackupFailed, Message: "earlier"}
+	later := &commonv1.BackupFailure{ScheduledTime: *timeAt(testTime.Add(time.Hour)), Reason: commonv1.ReasonBackupMissed, Message: "later"}
 	for _, c := range []struct {
-		reason string
-		o      outcome
-		lapse  *commonv1.BackupLapse
-		now    time.Time
-		phase  commonv1.BackupPhase
-		says   string // in the lapse; "": none
-		former int
+		reason    string
+		o         outcome
+		failure   *commonv1.BackupFailure
+		now       time.Time
+		phase     commonv1.BackupPhase
+		says      string // in the failure; "": none
+		leftovers int
 	}{
 		{"success", outcome{item: good, items: []commonv1.BackupItem{good}, cleared: true}, nil, testTime, commonv1.BackupSucceeded, "", 0},
 		{"success after a failure", outcome{item: good, cleared: true}, earlier, testTime, commonv1.BackupSucceeded, "", 0},
@@ -160,16 +161,16 @@ func TestRecordOutcome(t *testing.T) {
 		{"a failure", outcome{failure: "no"}, nil, testTime, commonv1.BackupRetrying, "", 1},
 		{"a failure after others are deleted", outcome{failure: "no", cleared: true}, earlier, testTime, commonv1.BackupRetrying, "earlier", 0},
 		{"the last failure", outcome{failure: "no"}, nil, testTime.Add(defaultDeadline - time.Second), commonv1.BackupFailed, "failed, after 1 attempts: no", 1},
-		{"refused, and no time is left", outcome{failure: "no", refused: true}, earlier, testTime.Add(defaultDeadline - maxBackoff), commonv1.BackupFailed, "failed, after 1 attempts: no", 1},
+		{"refused, and no time is left", outcome{failure: "no", permanent: true}, earlier, testTime.Add(defaultDeadline - maxBackoff), commonv1.BackupFailed, "failed, after 1 attempts: no", 1},
 		{"the last failure, and a later one was missed", outcome{failure: "no"}, later, testTime.Add(defaultDeadline), commonv1.BackupFailed, "later", 1},
 	} {
 		b := running("1")
-		b.Status.Run.Former, b.Status.Lapse = []string{testItem}, c.lapse.DeepCopy()
+		b.Status.Run.Leftovers, b.Status.LastFailure = []string{testItem}, c.failure.DeepCopy()
 		recordOutcome(b, c.o, c.now)
 		equal(t, c.reason, b.Status.Run.Phase, c.phase)
-		equal(t, c.reason, len(b.Status.Run.Former), c.former)
-		if lapse := b.Status.Lapse; (lapse == nil) != (c.says == "") || lapse != nil && !strings.Contains(lapse.Message, c.says) {
-			t.Errorf("%s: %+v", c.reason, lapse)
+		equal(t, c.reason, len(b.Status.Run.Leftovers), c.leftovers)
+		if failure := b.Status.LastFailure; (failure == nil) != (c.says == "") || failure != nil && !strings.Contains(failure.Message, c.says) {
+			t.Errorf("%s: %+v", c.reason, failure)
 		}
 		equal(t, c.reason, b.Status.LastVerified != nil, c.phase == commonv1.BackupSucceeded)
 	}

@@ -28,17 +28,17 @@ const (
 // Redis is the kind RedisBackup.
 func Redis() Kind {
 	return Kind{
-		gvk:       cachev1alpha1.GroupVersion.WithKind("RedisBackup"),
-		data:      backup.Redis,
-		appName:   "redisbackup",
-		newObject: func() client.Object { return &cachev1alpha1.RedisBackup{} },
-		newSource: func() client.Object { return &cachev1alpha1.Redis{} },
-		newList:   func() client.ObjectList { return &cachev1alpha1.RedisBackupList{} },
-		look:      lookAtRedis,
+		gvk:        cachev1alpha1.GroupVersion.WithKind("RedisBackup"),
+		server:     backup.Redis,
+		appName:    "redisbackup",
+		newObject:  func() client.Object { return &cachev1alpha1.RedisBackup{} },
+		newSource:  func() client.Object { return &cachev1alpha1.Redis{} },
+		newList:    func() client.ObjectList { return &cachev1alpha1.RedisBackupList{} },
+		readSource: readRedisSource,
 	}
 }
 
-func lookAtRedis(ctx context.Context, reader client.Reader, key types.NamespacedName) (source, string, error) {
+func readRedisSource(ctx context.Context, reader client.Reader, key types.NamespacedName) (source, string, error) {
 	var r cachev1alpha1.Redis
 	if err := reader.Get(ctx, key, &r); err != nil {
 		return source{}, missing("Redis", key.Name, err), client.IgnoreNotFound(err)
@@ -47,8 +47,8 @@ func lookAtRedis(ctx context.Context, reader client.Reader, key types.Namespaced
 	if err := reader.Get(ctx, key, &set); client.IgnoreNotFound(err) != nil {
 		return source{}, "", err
 	}
-	found, why := redisSource(&r, &set)
-	return found, why, nil
+	found, notReady := redisSource(&r, &set)
+	return found, notReady, nil
 }
 
 // redisSource names all nodes: the runner finds out which one is to be read. set is that of the Redis; it is empty if there is none.
@@ -70,14 +70,14 @@ func redisSource(r *cachev1alpha1.Redis, set *appsv1.StatefulSet) (source, strin
 	for _, n := range r.Status.Nodes {
 		found.endpoints = append(found.endpoints, endpoint(n.Name, r.Name, r.Namespace, redisPort))
 	}
-	login := secretKeys{r.Name + "-backup", append(loginKeys(), backup.SourceUIDKey)}
+	login := secretKeys{backup.RedisSecretName(r.Name), append(loginKeys(), backup.SourceUIDKey)}
 	if found.tls {
 		login.keys = append(login.keys, pki.CACertKey)
 		found.serverName = fmt.Sprintf("%s.%s.svc", r.Name, r.Namespace) // of the Service: certificates need not name single pods
 	}
 	found.secrets = []secretKeys{login}
 	if found.tls && r.Spec.TLS.ClientAuth == cachev1alpha1.RedisClientAuthRequired { // a server then talks only to who shows one
-		found.secrets = append(found.secrets, secretKeys{r.Name + "-certificates", []string{corev1.TLSCertKey, corev1.TLSPrivateKeyKey}})
+		found.secrets = append(found.secrets, secretKeys{backup.CertificatesName(r.Name), []string{corev1.TLSCertKey, corev1.TLSPrivateKeyKey}})
 	}
 	return found, ""
 }

@@ -29,41 +29,36 @@ const (
 // from those of its namesake.
 func podName(b Object, item string) string { return b.GetName() + "-" + item[len(item)-8:] }
 
-// newRun returns the first attempt at the backup that is due then.
-func newRun(b Object, due, now time.Time, image string) *commonv1.BackupRun {
-	return nextAttempt(b, due, 1, now, image)
-}
-
-// nextAttempt returns an attempt. It deletes what earlier ones may have left.
+// nextAttempt returns an attempt at the backup that was due then; attempts count from 1. It deletes what earlier ones may have left.
 func nextAttempt(b Object, due time.Time, attempt int32, now time.Time, image string) *commonv1.BackupRun {
 	item := backup.ItemName(now, string(b.GetUID()), due, attempt)
 	return &commonv1.BackupRun{
-		ScheduledTime: *timeAt(due), Attempt: attempt, Item: item, Former: formerItems(b.GetBackupStatus().Run), PodName: podName(b, item),
+		ScheduledTime: *timeAt(due), Attempt: attempt, Item: item, Leftovers: leftoverItems(b.GetBackupStatus().Run), PodName: podName(b, item),
 		Image: image, StartTime: *timeAt(now), Phase: commonv1.BackupRunning,
 	}
 }
 
-// maxFormer is how many names of former attempts are kept: that is their bound in api/common/v1.
-const maxFormer = 32
+// maxLeftovers is how many names of earlier attempts are kept: that is their bound in api/common/v1.
+const maxLeftovers = 32
 
-// formerItems are the names under which the attempts up to that one may have left what is of no use.
-func formerItems(last *commonv1.BackupRun) []string {
+// leftoverItems are the names under which the attempts up to that one may have left what is of no use.
+func leftoverItems(last *commonv1.BackupRun) []string {
 	switch {
 	case last == nil:
 		return nil
 	case last.Phase == commonv1.BackupSucceeded: // what it could not delete is still there
-		return last.Former
+		return last.Leftovers
 	}
-	list := append(append([]string{}, last.Former...), last.Item)
-	return list[max(0, len(list)-maxFormer):]
+	list := append(append([]string{}, last.Leftovers...), last.Item)
+	return list[max(0, len(list)-maxLeftovers):]
 }
 
 // newTask returns what the runner is told of the current attempt.
-func newTask(b Object, data backup.Kind, from source) backup.Task {
+func newTask(b Object, server backup.ServerKind, from source) backup.Task {
 	o, run := b.GetBackupOptions(), b.GetBackupStatus().Run
 	return backup.Task{
-		Kind: data, Store: o.Store, Folder: backup.Folder(b.GetNamespace(), b.GetName()), Item: run.Item, Time: run.StartTime.UTC(),
-		Former: run.Former, Verify: verifies(b), Compression: o.Compression, Retention: o.Retention,
+		Kind: server, Store: o.Store, Folder: backup.Folder(b.GetNamespace(), b.GetName()), Item: run.Item, Time: run.StartTime.UTC(),
+		Leftovers: run.Leftovers, Verify: verifies(b), Compression: o.Compression, Retention: o.Retention,
 		Source: &backup.Source{UID: string(from.uid), ClusterID: from.clusterID, Endpoints: from.endpoints, TLS: from.tls, ServerName: from.serverName},
 	}
 }
@@ -77,7 +72,7 @@ func desiredPod(b Object, kind Kind, from source) *corev1.Pod {
 		WithActiveDeadlineSeconds(int64(maxRunTime / time.Second)).
 		WithSecurityContext(parts.RestrictedPod(runnerpod.UID)).
 		WithVolumes(runnerpod.Volumes(o.Store)...)
-	addContainers(spec, newTask(b, kind.data, from), run.Image, from)
+	addContainers(spec, newTask(b, kind.server, from), run.Image, from)
 	return &corev1.Pod{
 		ObjectMeta: metav1.ObjectMeta{
 			Name: run.PodName, Namespace: b.GetNamespace(), Labels: parts.Labels(kind.appName, b.GetName()),
@@ -89,8 +84,8 @@ func desiredPod(b Object, kind Kind, from source) *corev1.Pod {
 
 // addContainers adds them in the order in which they run. Each has no more of the task, and of the Secrets, than it needs.
 func addContainers(spec *corev1ac.PodSpecApplyConfiguration, task backup.Task, image string, from source) {
-	withStore := func(command string, told backup.Task) *corev1ac.ContainerApplyConfiguration {
-		return runnerpod.WithStore(runnerpod.Runner(command, image, told), task.Store)
+	withStore := func(command string, t backup.Task) *corev1ac.ContainerApplyConfiguration {
+		return runnerpod.WithStore(runnerpod.Runner(command, image, t), task.Store)
 	}
 	read := withStore(backup.CommandBackup, task)
 	if len(from.secrets) > 0 {
@@ -98,10 +93,10 @@ func addContainers(spec *corev1ac.PodSpecApplyConfiguration, task backup.Task, i
 		spec.WithVolumes(secretsVolume(from.secrets))
 	}
 	later := task
-	later.Source, later.Former = nil, nil
+	later.Source, later.Leftovers = nil, nil
 	if task.Verify {
 		spec.WithInitContainers(runnerpod.Installer(image), read, withStore(backup.CommandFetch, later),
-			runnerpod.Installed(backup.CommandVerify, from.image, later, from.resources))
+			runnerpod.ServerImageRunner(backup.CommandVerify, from.image, later, from.resources))
 	} else {
 		spec.WithInitContainers(read)
 	}

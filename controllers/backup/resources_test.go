@@ -43,7 +43,7 @@ func taskOf(t *testing.T, c corev1.Container) backup.Task {
 func fullPod() (*databasev1alpha1.EtcdBackup, *corev1.Pod) {
 	b := running("", func(b *databasev1alpha1.EtcdBackup) {
 		b.Spec.Retention = &commonv1.BackupRetention{KeepLast: ptr.To[int32](3)}
-		b.Status.Run.Former = []string{testItem}
+		b.Status.Run.Leftovers = []string{testItem}
 		b.Spec.NodeSelector = map[string]string{"disk": "large"}
 	})
 	from := testSource
@@ -81,12 +81,12 @@ func TestTheContainers(t *testing.T) {
 func TestTheTasks(t *testing.T) {
 	b, pod := fullPod()
 	task := taskOf(t, pod.Spec.InitContainers[1])
-	want := backup.Task{Kind: backup.Etcd, Store: b.Spec.Store, Folder: "ns/nightly", Item: b.Status.Run.Item, Time: testTime, Former: []string{testItem},
+	want := backup.Task{Kind: backup.Etcd, Store: b.Spec.Store, Folder: "ns/nightly", Item: b.Status.Run.Item, Time: testTime, Leftovers: []string{testItem},
 		Verify: true, Retention: b.Spec.Retention, Source: &backup.Source{UID: "source-uid", ClusterID: "abc", Endpoints: testSource.endpoints, TLS: true}}
 	if !reflect.DeepEqual(task, want) {
 		t.Errorf("got %+v, want %+v", task, want)
 	}
-	want.Source, want.Former = nil, nil
+	want.Source, want.Leftovers = nil, nil
 	if later := taskOf(t, pod.Spec.Containers[0]); !reflect.DeepEqual(later, want) {
 		t.Errorf("got %+v, want %+v", later, want)
 	}
@@ -133,17 +133,17 @@ func TestNamesOfAttempts(t *testing.T) {
 				t.Fatal(name, b.Status.Run.Item)
 			}
 			seen[b.Status.Run.PodName], seen[b.Status.Run.Item] = true, true
-			if len(b.Status.Run.Former) > maxFormer {
-				t.Fatal(b.Status.Run.Former)
+			if len(b.Status.Run.Leftovers) > maxLeftovers {
+				t.Fatal(b.Status.Run.Leftovers)
 			}
 		}
 	}
-	if n := len(b.Status.Run.Former); n != maxFormer {
+	if n := len(b.Status.Run.Leftovers); n != maxLeftovers {
 		t.Error(n)
 	}
-	b.Status.Run.Phase, b.Status.Run.Former = commonv1.BackupSucceeded, []string{testItem}
-	if next := nextAttempt(b, testTime, 1, testTime, ""); !slices.Equal(next.Former, []string{testItem}) {
-		t.Errorf("what a run that succeeded could not delete is forgotten: %v", next.Former)
+	b.Status.Run.Phase, b.Status.Run.Leftovers = commonv1.BackupSucceeded, []string{testItem}
+	if next := nextAttempt(b, testTime, 1, testTime, ""); !slices.Equal(next.Leftovers, []string{testItem}) {
+		t.Errorf("what a run that succeeded could not delete is forgotten: %v", next.Leftovers)
 	}
 }
 
@@ -169,9 +169,9 @@ func TestEtcdSource(t *testing.T) {
 		e.Spec.TLS = &databasev1alpha1.EtcdTLS{SecretName: "chosen"}
 		healthy(e)
 		c.change(e)
-		found, why := etcdSource(e)
-		if why != c.says && (c.says == "" || !strings.Contains(why, c.says)) {
-			t.Errorf("%s: %q", c.reason, why)
+		found, notReady := etcdSource(e)
+		if notReady != c.says && (c.says == "" || !strings.Contains(notReady, c.says)) {
+			t.Errorf("%s: %q", c.reason, notReady)
 		}
 		want := source{uid: "u", clusterID: "abc", endpoints: []string{"data-0.data-headless.ns.svc:2379", "data-2.data-headless.ns.svc:2379"}, tls: true, image: "etcd:1",
 			secrets: []secretKeys{{"data-certificates", []string{"ca.crt", "tls.crt", "tls.key"}}}}
@@ -199,9 +199,9 @@ func TestSecretsOfAnEtcdSource(t *testing.T) {
 		e.Status.TargetImage = "etcd:1"
 		e.Status.Membership = &databasev1alpha1.EtcdMembership{ClusterID: "abc", Members: []databasev1alpha1.EtcdRecordedMember{{Name: "data-0"}}}
 		e.Status.Conditions = []metav1.Condition{{Type: commonv1.ConditionAvailable, Status: metav1.ConditionTrue}}
-		found, why := etcdSource(e)
-		if why != "" || !reflect.DeepEqual(found.secrets, c.want) || found.serverName != "" || found.clusterID != "abc" {
-			t.Errorf("got %+v, %q, want %+v", found, why, c.want)
+		found, notReady := etcdSource(e)
+		if notReady != "" || !reflect.DeepEqual(found.secrets, c.want) || found.serverName != "" || found.clusterID != "abc" {
+			t.Errorf("got %+v, %q, want %+v", found, notReady, c.want)
 		}
 	}
 }
@@ -227,11 +227,11 @@ func TestRedisSource(t *testing.T) {
 	set := &appsv1.StatefulSet{ObjectMeta: metav1.ObjectMeta{OwnerReferences: []metav1.OwnerReference{*metav1.NewControllerRef(r, cachev1alpha1.GroupVersion.WithKind("Redis"))}}}
 	set.Spec.Template.Spec.Containers = []corev1.Container{{Name: "redis", Image: "redis:1"}}
 
-	found, why := redisSource(r, set)
+	found, notReady := redisSource(r, set)
 	want := source{uid: "u", endpoints: []string{"cart-0.cart-headless.ns.svc:6379", "cart-1.cart-headless.ns.svc:6379"}, image: "redis:1",
 		secrets: []secretKeys{{"cart-backup", []string{"username", "password", "uid"}}}}
-	if why != "" || !reflect.DeepEqual(found, want) {
-		t.Errorf("%q %+v", why, found)
+	if notReady != "" || !reflect.DeepEqual(found, want) {
+		t.Errorf("%q %+v", notReady, found)
 	}
 	r.Spec.TLS = &cachev1alpha1.RedisTLS{SecretName: "chosen", ClientAuth: cachev1alpha1.RedisClientAuthRequired}
 	found, _ = redisSource(r, set)
@@ -240,11 +240,11 @@ func TestRedisSource(t *testing.T) {
 	if len(volume.Projected.Sources) != 2 || *volume.Projected.Sources[1].Secret.Name != "cart-certificates" || len(volume.Projected.Sources[0].Secret.Items) != 4 {
 		t.Errorf("%+v", volume.Projected)
 	}
-	if _, why := redisSource(r, &appsv1.StatefulSet{}); !strings.Contains(why, "no nodes yet") {
-		t.Error(why)
+	if _, notReady := redisSource(r, &appsv1.StatefulSet{}); !strings.Contains(notReady, "no nodes yet") {
+		t.Error(notReady)
 	}
 	r.Status.Conditions[0].Status = metav1.ConditionFalse
-	if _, why := redisSource(r, set); !strings.Contains(why, "is not available") {
-		t.Error(why)
+	if _, notReady := redisSource(r, set); !strings.Contains(notReady, "is not available") {
+		t.Error(notReady)
 	}
 }

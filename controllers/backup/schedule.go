@@ -110,9 +110,8 @@ const (
 	maxDeadline = 24 * time.Hour
 )
 
-// upTo returns the latest due time up to now, the one before it, and how many there are, from first on, which is one of them. More than
-// maxCounted count as that.
-func (s *schedule) upTo(first, now time.Time) (latest, before time.Time, count int64) {
+// dueUntil returns the last due time not after now, the one before it, and their number from first on, counted up to maxCounted.
+func (s *schedule) dueUntil(first, now time.Time) (latest, before time.Time, count int64) {
 	latest, count = first, 1
 	advance := func(next time.Time) bool {
 		if next.IsZero() || next.After(now) {

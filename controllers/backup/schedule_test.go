@@ -120,13 +120,13 @@ func TestUpTo(t *testing.T) {
 		{"more than are counted", first.Add(48 * time.Hour), first.Add(48 * time.Hour), maxCounted},
 		{"a year", first.AddDate(1, 0, 0), first.AddDate(1, 0, 0), maxCounted},
 	} {
-		latest, before, count := minutes.upTo(first, c.now)
+		latest, before, count := minutes.dueUntil(first, c.now)
 		if !latest.Equal(c.latest) || count != c.count || count > 1 && !before.Equal(latest.Add(-time.Minute)) {
 			t.Errorf("%s: %s after %s, %d", c.reason, latest, before, count)
 		}
 	}
 	monthly := mustParse(t, "@monthly", "")
-	if latest, before, count := monthly.upTo(first, first.AddDate(0, 3, 5)); count != 4 || !latest.Equal(first.AddDate(0, 3, 0)) || !before.Equal(first.AddDate(0, 2, 0)) {
+	if latest, before, count := monthly.dueUntil(first, first.AddDate(0, 3, 5)); count != 4 || !latest.Equal(first.AddDate(0, 3, 0)) || !before.Equal(first.AddDate(0, 2, 0)) {
 		t.Error(latest, before, count)
 	}
 }
@@ -161,16 +161,16 @@ func playClock(t *testing.T, random *rand.Rand, s *schedule, seed int64) {
 		default:
 			now = now.Add(time.Duration(random.Intn(2*3600)) * time.Second)
 		}
-		furthest = latest(furthest, now)
+		furthest = later(furthest, now)
 		b := saved.DeepCopy()
 		if isUnderWay(b.Status.Run) && random.Intn(2) == 0 {
 			b.Status.Run.Phase = commonv1.BackupSucceeded
 		}
-		keepTime(b, s, now, "")
+		updateNext(b, s, now, "")
 		if !isUnderWay(b.Status.Run) && isDue(b, now) {
 			due := b.Status.Next.Time
-			b.Status.Run = newRun(b, due, now, "")
-			keepTime(b, s, now, "")
+			b.Status.Run = nextAttempt(b, due, 1, now, "")
+			updateNext(b, s, now, "")
 			if isLate(&b.Spec.BackupOptions, due, now) || due.After(now) {
 				t.Fatalf("seed %d: %s begins at %s", seed, due, now)
 			}
@@ -193,7 +193,7 @@ func playClock(t *testing.T, random *rand.Rand, s *schedule, seed int64) {
 // checkAllAreSettled counts: what was due up to the last one that is settled has begun or was missed.
 func checkAllAreSettled(t *testing.T, s *schedule, b *databasev1alpha1.EtcdBackup, begun int, furthest time.Time, seed int64) {
 	t.Helper()
-	settled := latest(lastEntry(&b.Status), b.CreationTimestamp.Time)
+	settled := later(lastSettled(&b.Status), b.CreationTimestamp.Time)
 	var due int64
 	for when := s.next(b.CreationTimestamp.Time); !when.IsZero() && !when.After(settled); when = s.next(when) {
 		due++
@@ -204,32 +204,32 @@ func checkAllAreSettled(t *testing.T, s *schedule, b *databasev1alpha1.EtcdBacku
 			t.Errorf("seed %d: %d were due up to %s, and %d have begun and %d were missed", seed, due, settled, begun, b.Status.Missed)
 		}
 	}
-	if next := b.Status.Next; next == nil || !next.After(settled) || next.After(s.next(latest(furthest, settled))) {
+	if next := b.Status.Next; next == nil || !next.After(settled) || next.After(s.next(later(furthest, settled))) {
 		t.Errorf("seed %d: after %s comes %v", seed, settled, next)
 	}
 }
 
-func TestKeepTime(t *testing.T) {
+func TestUpdateNext(t *testing.T) {
 	created := at(t, "2026-01-01T10:30:00Z")
 	hourly := mustParse(t, "0 * * * *", "")
 	running := func(scheduled string) *commonv1.BackupRun {
 		return &commonv1.BackupRun{ScheduledTime: metav1.NewTime(at(t, scheduled)), Phase: commonv1.BackupRunning}
 	}
 	for _, c := range []struct {
-		reason  string
-		s       *schedule
-		status  commonv1.BackupStatus
-		suspend bool
-		now     string
-		why     string
-		next    string
-		missed  int64
-		says    string
+		reason   string
+		s        *schedule
+		status   commonv1.BackupStatus
+		suspend  bool
+		now      string
+		notReady string
+		next     string
+		missed   int64
+		says     string
 	}{
 		{reason: "made", s: hourly, now: "2026-01-01T10:31:00Z", next: "2026-01-01T11:00:00Z"},
 		{reason: "nobody had looked when the first one was due", s: hourly, now: "2026-01-01T11:20:00Z", next: "2026-01-01T11:00:00Z"},
-		{reason: "waits for its source", s: hourly, now: "2026-01-01T11:20:00Z", why: "no cluster", next: "2026-01-01T11:00:00Z"},
-		{reason: "waits for too long, and another one is due", s: hourly, now: "2026-01-01T12:00:00Z", why: "no cluster", next: "2026-01-01T12:00:00Z", missed: 1, says: "no cluster"},
+		{reason: "waits for its source", s: hourly, now: "2026-01-01T11:20:00Z", notReady: "no cluster", next: "2026-01-01T11:00:00Z"},
+		{reason: "waits for too long, and another one is due", s: hourly, now: "2026-01-01T12:00:00Z", notReady: "no cluster", next: "2026-01-01T12:00:00Z", missed: 1, says: "no cluster"},
 		{reason: "after days without operator", s: hourly, now: "2026-01-03T10:50:00Z", next: "2026-01-03T10:00:00Z", missed: 47, says: "47 backups were missed"},
 		{reason: "suspended", s: hourly, suspend: true, now: "2026-01-01T11:20:00Z"},
 		{reason: "resumed: what was left out is not missed", s: hourly, status: commonv1.BackupStatus{ObservedGeneration: 1}, now: "2026-01-01T12:20:00Z", next: "2026-01-01T13:00:00Z"},
@@ -241,8 +241,8 @@ func TestKeepTime(t *testing.T) {
 			now: "2026-01-01T11:20:00Z", next: "2026-01-01T14:00:00Z"},
 
 		{reason: "once", now: "2026-01-01T10:31:00Z", next: "2026-01-01T10:30:00Z"},
-		{reason: "once, too late", now: "2026-01-01T11:30:00Z", missed: 1, says: "no operator saw it in time"},
-		{reason: "once, and its source never came", now: "2026-01-01T11:30:00Z", why: "no cluster", missed: 1, says: "no cluster"},
+		{reason: "once, too late", now: "2026-01-01T11:30:00Z", missed: 1, says: "the operator did not run at that time"},
+		{reason: "once, and its source never came", now: "2026-01-01T11:30:00Z", notReady: "no cluster", missed: 1, says: "no cluster"},
 		{reason: "once, suspended", suspend: true, now: "2026-01-01T11:30:00Z"},
 		{reason: "once, resumed", status: commonv1.BackupStatus{ObservedGeneration: 1}, now: "2026-01-01T15:30:00Z", next: "2026-01-01T15:30:00Z"},
 		{reason: "once, begun", status: commonv1.BackupStatus{ObservedGeneration: 1, Run: running("2026-01-01T10:30:00Z")}, now: "2026-01-01T15:30:00Z"},
@@ -250,7 +250,7 @@ func TestKeepTime(t *testing.T) {
 		b := &databasev1alpha1.EtcdBackup{Status: c.status}
 		b.CreationTimestamp, b.Spec.Suspend = metav1.NewTime(created), c.suspend
 		for range 2 { // the second time changes nothing
-			keepTime(b, c.s, at(t, c.now), c.why)
+			updateNext(b, c.s, at(t, c.now), c.notReady)
 			got := ""
 			if b.Status.Next != nil {
 				got = b.Status.Next.UTC().Format(time.RFC3339)
@@ -258,8 +258,8 @@ func TestKeepTime(t *testing.T) {
 			if got != c.next || b.Status.Missed != c.missed {
 				t.Errorf("%s: next %q, want %q; missed %d, want %d", c.reason, got, c.next, b.Status.Missed, c.missed)
 			}
-			if lapse := b.Status.Lapse; (lapse != nil) != (c.missed > 0) || lapse != nil && !strings.Contains(lapse.Message, c.says) {
-				t.Errorf("%s: %+v", c.reason, lapse)
+			if failure := b.Status.LastFailure; (failure != nil) != (c.missed > 0) || failure != nil && !strings.Contains(failure.Message, c.says) {
+				t.Errorf("%s: %+v", c.reason, failure)
 			}
 		}
 	}

@@ -17,9 +17,9 @@ import (
 func recordOutcome(b Object, o outcome, now time.Time) {
 	status := b.GetBackupStatus()
 	run := status.Run
-	run.FinishTime, run.Message, run.Refused = timeAt(now), o.failure, o.refused
+	run.FinishTime, run.Message, run.Permanent = timeAt(now), o.failure, o.permanent
 	if o.cleared {
-		run.Former = nil
+		run.Leftovers = nil
 	}
 	switch {
 	case o.failure == "":
@@ -37,8 +37,8 @@ func recordItem(status *commonv1.BackupStatus, o outcome) {
 	if o.item.Verified {
 		status.LastVerified = ptr.To(o.item)
 	}
-	if lapse := status.Lapse; lapse != nil && lapse.ScheduledTime.Before(&status.Run.ScheduledTime) {
-		status.Lapse = nil
+	if failure := status.LastFailure; failure != nil && failure.ScheduledTime.Before(&status.Run.ScheduledTime) {
+		status.LastFailure = nil
 	}
 	status.Run.Message = o.warning
 }
@@ -48,10 +48,10 @@ func recordFailure(b Object) {
 	status := b.GetBackupStatus()
 	run := status.Run
 	run.Phase = commonv1.BackupFailed
-	if lapse := status.Lapse; lapse != nil && run.ScheduledTime.Before(&lapse.ScheduledTime) {
+	if failure := status.LastFailure; failure != nil && run.ScheduledTime.Before(&failure.ScheduledTime) {
 		return // a later one was missed
 	}
-	status.Lapse = &commonv1.BackupLapse{
+	status.LastFailure = &commonv1.BackupFailure{
 		ScheduledTime: run.ScheduledTime, Reason: commonv1.ReasonBackupFailed,
 		Message: fmt.Sprintf("the backup due at %s failed, after %d attempts: %s", shortTime(run.ScheduledTime.Time), run.Attempt, run.Message),
 	}
@@ -61,35 +61,35 @@ func recordFailure(b Object) {
 const suspendedMessage = "spec.suspend is true: nothing begins until it is false"
 
 // updateStatus sets the conditions. s is nil for a backup without a schedule that can be read; pod is that of the current attempt, or
-// nil; why says what keeps a backup from beginning now.
-func updateStatus(b Object, s *schedule, pod *corev1.Pod, why string, now time.Time) {
-	waits := why != "" && isDue(b, now) && !isUnderWay(b.GetBackupStatus().Run) && !b.GetBackupOptions().Suspend
+// nil; notReady says why the source cannot be read now, and is empty if it can.
+func updateStatus(b Object, s *schedule, pod *corev1.Pod, notReady string, now time.Time) {
+	waits := notReady != "" && isDue(b, now) && !isUnderWay(b.GetBackupStatus().Run) && !b.GetBackupOptions().Suspend
 	if !waits {
-		why = ""
+		notReady = ""
 	}
-	setReady(b, why)
-	setProgressing(b, pod, why)
-	setDegraded(b, s, pod, why, now)
+	setReady(b, notReady)
+	setProgressing(b, pod, notReady)
+	setDegraded(b, s, pod, notReady, now)
 	setSuspended(b)
 	if b.GetBackupOptions().Schedule == "" {
-		setEnd(b)
+		setCompleteOrFailed(b)
 	}
 }
 
-func setReady(b Object, why string) {
+func setReady(b Object, notReady string) {
 	status := b.GetBackupStatus()
 	set := func(ready bool, reason, message string) {
 		conditions.Set(&status.Conditions, b.GetGeneration(), commonv1.ConditionReady, ready, reason, message)
 	}
 	switch last := status.Last; {
-	case status.Lapse != nil:
-		set(false, status.Lapse.Reason, status.Lapse.Message)
+	case status.LastFailure != nil:
+		set(false, status.LastFailure.Reason, status.LastFailure.Message)
 	case last != nil && last.Verified:
 		set(true, commonv1.ReasonBackupVerified, "backup "+last.Name+" is in the store, and a server was started from it")
 	case last != nil:
 		set(true, commonv1.ReasonBackupWritten, "backup "+last.Name+" is in the store; it was not verified, as verify was false")
-	case why != "":
-		set(false, commonv1.ReasonSourceNotReady, why)
+	case notReady != "":
+		set(false, commonv1.ReasonSourceNotReady, notReady)
 	case isUnderWay(status.Run):
 		set(false, commonv1.ReasonBackupUnderWay, "the first backup is being made")
 	case b.GetBackupOptions().Schedule != "":
@@ -101,25 +101,25 @@ func setReady(b Object, why string) {
 	}
 }
 
-func setProgressing(b Object, pod *corev1.Pod, why string) {
+func setProgressing(b Object, pod *corev1.Pod, notReady string) {
 	status := b.GetBackupStatus()
 	set := func(progressing bool, reason, message string) {
 		conditions.Set(&status.Conditions, b.GetGeneration(), commonv1.ConditionProgressing, progressing, reason, message)
 	}
 	switch run := status.Run; {
-	case why != "":
-		set(true, commonv1.ReasonSourceNotReady, why)
+	case notReady != "":
+		set(true, commonv1.ReasonSourceNotReady, notReady)
 	case isUnderWay(run) && run.Phase == commonv1.BackupRetrying:
 		set(true, commonv1.ReasonRetrying, fmt.Sprintf("attempt %d failed, and another one follows: %s", run.Attempt, run.Message))
 	case isUnderWay(run):
-		set(true, commonv1.ReasonBackupUnderWay, fmt.Sprintf("attempt %d: %s", run.Attempt, stage(run, pod)))
+		set(true, commonv1.ReasonBackupUnderWay, fmt.Sprintf("attempt %d: %s", run.Attempt, podProgress(run, pod)))
 	default:
 		set(false, commonv1.ReasonBackupNotDue, "no backup is under way")
 	}
 }
 
-// stage says how far an attempt is. Its words change only when the pod does.
-func stage(run *commonv1.BackupRun, pod *corev1.Pod) string {
+// podProgress says how far an attempt is. Its words change only when the pod does.
+func podProgress(run *commonv1.BackupRun, pod *corev1.Pod) string {
 	if pod == nil || pod.UID != run.PodUID || isGated(pod) {
 		return "pod " + run.PodName + " is being made"
 	}
@@ -129,7 +129,7 @@ func stage(run *commonv1.BackupRun, pod *corev1.Pod) string {
 	return "pod " + run.PodName + " works"
 }
 
-func setDegraded(b Object, s *schedule, pod *corev1.Pod, why string, now time.Time) {
+func setDegraded(b Object, s *schedule, pod *corev1.Pod, notReady string, now time.Time) {
 	status := b.GetBackupStatus()
 	set := func(degraded bool, reason, message string) {
 		conditions.Set(&status.Conditions, b.GetGeneration(), commonv1.ConditionDegraded, degraded, reason, message)
@@ -140,17 +140,18 @@ func setDegraded(b Object, s *schedule, pod *corev1.Pod, why string, now time.Ti
 		blocked = conditions.FirstFailure([]corev1.Pod{*pod})
 	}
 	switch {
-	case isUnderWay(run) && run.Refused:
+	case isUnderWay(run) && run.Permanent:
 		set(true, commonv1.ReasonBackupRefused, run.Message)
 	case blocked != "":
 		set(true, commonv1.ReasonPodFailing, blocked)
-	case status.Lapse != nil:
-		set(true, status.Lapse.Reason, status.Lapse.Message)
+	case status.LastFailure != nil:
+		set(true, status.LastFailure.Reason, status.LastFailure.Message)
 	case isBehind(b, now):
 		set(true, commonv1.ReasonClockBehind, "the operator's clock is behind "+shortTime(alreadyDue(b))+
-			", for when a backup was due already: none is due again before then. If the clock is right now, make another object")
+			", when a backup was already due: it is wrong now, or was ahead then. No backup begins before that time. Set the clock right; if it is right, "+
+			"create another object with the same store")
 	case isTooOld(b, s, now):
-		set(true, commonv1.ReasonBackupTooOld, tooOldMessage(b, why))
+		set(true, commonv1.ReasonBackupTooOld, tooOldMessage(b, notReady))
 	case run != nil && run.Phase == commonv1.BackupSucceeded && run.Message != "":
 		set(true, commonv1.ReasonNotDeleted, "backup "+run.Item+" is in the store; "+run.Message)
 	default:
@@ -178,17 +179,17 @@ func setSuspended(b Object) {
 // hasEndedForGood reports whether a backup that is made once was made, or never will be.
 func hasEndedForGood(b Object) bool {
 	status := b.GetBackupStatus()
-	return b.GetBackupOptions().Schedule == "" && !isUnderWay(status.Run) && !lastEntry(status).IsZero()
+	return b.GetBackupOptions().Schedule == "" && !isUnderWay(status.Run) && !lastSettled(status).IsZero()
 }
 
-// setEnd says how a backup ended that is made once.
-func setEnd(b Object) {
+// setCompleteOrFailed says how a backup ended that is made once.
+func setCompleteOrFailed(b Object) {
 	status := b.GetBackupStatus()
 	if !hasEndedForGood(b) {
 		return
 	}
-	if lapse := status.Lapse; lapse != nil {
-		conditions.Set(&status.Conditions, b.GetGeneration(), commonv1.ConditionFailed, true, lapse.Reason, lapse.Message)
+	if failure := status.LastFailure; failure != nil {
+		conditions.Set(&status.Conditions, b.GetGeneration(), commonv1.ConditionFailed, true, failure.Reason, failure.Message)
 		return
 	}
 	ready := meta.FindStatusCondition(status.Conditions, commonv1.ConditionReady)

@@ -27,14 +27,14 @@ func TestConditions(t *testing.T) {
 			}
 		}
 	}
-	lapsed := func(b *databasev1alpha1.EtcdBackup) {
-		b.Status.Lapse = &commonv1.BackupLapse{ScheduledTime: *timeAt(testTime), Reason: commonv1.ReasonBackupFailed, Message: "no"}
+	failed := func(b *databasev1alpha1.EtcdBackup) {
+		b.Status.LastFailure = &commonv1.BackupFailure{ScheduledTime: *timeAt(testTime), Reason: commonv1.ReasonBackupFailed, Message: "no"}
 	}
 	unverified := func(b *databasev1alpha1.EtcdBackup) { b.Spec.Verify = ptr.To(false) }
 	suspended := func(b *databasev1alpha1.EtcdBackup) { b.Spec.Suspend = true }
 	due := func(b *databasev1alpha1.EtcdBackup) { b.Status.Next = timeAt(testTime) }
-	refused := func(b *databasev1alpha1.EtcdBackup) {
-		b.Status.Run.Refused, b.Status.Run.Message = true, "NoSuchBucket"
+	permanent := func(b *databasev1alpha1.EtcdBackup) {
+		b.Status.Run.Permanent, b.Status.Run.Message = true, "NoSuchBucket"
 	}
 	warned := func(b *databasev1alpha1.EtcdBackup) { b.Status.Run.Message = "AccessDenied" }
 	blocked := podOf(running("1"), "1", func(pod *corev1.Pod) {
@@ -42,12 +42,12 @@ func TestConditions(t *testing.T) {
 	})
 	const yes, no = "True ", "False "
 	for _, c := range []struct {
-		reason string
-		b      *databasev1alpha1.EtcdBackup
-		pod    *corev1.Pod
-		why    string
-		now    time.Time
-		want   map[string]string // of a condition that is not here nothing is expected; "": there is none
+		reason   string
+		b        *databasev1alpha1.EtcdBackup
+		pod      *corev1.Pod
+		notReady string
+		now      time.Time
+		want     map[string]string // of a condition that is not here nothing is expected; "": there is none
 	}{
 		{"a schedule, and nothing was due", newBackup(hourly), nil, "", testTime,
 			map[string]string{"Ready": yes + "BackupNotDue", "Progressing": no + "BackupNotDue", "Degraded": no + "AsExpected", "Complete": "", "Suspended": ""}},
@@ -59,18 +59,18 @@ func TestConditions(t *testing.T) {
 		{"the second", running("1", hourly, last(verified)), nil, "", testTime, map[string]string{"Ready": yes + "BackupVerified", "Progressing": yes + "BackupUnderWay"}},
 		{"is tried again", running("1", phase(commonv1.BackupRetrying)), nil, "", testTime,
 			map[string]string{"Ready": no + "BackupUnderWay", "Progressing": yes + "Retrying", "Degraded": no + "AsExpected", "Failed": ""}},
-		{"is tried again after a refusal", running("1", refused, phase(commonv1.BackupRetrying)), nil, "", testTime,
+		{"is tried again after a refusal", running("1", permanent, phase(commonv1.BackupRetrying)), nil, "", testTime,
 			map[string]string{"Progressing": yes + "Retrying", "Degraded": yes + "BackupRefused"}},
-		{"the attempt after a refusal", running("1", refused), nil, "", testTime, map[string]string{"Progressing": yes + "BackupUnderWay", "Degraded": yes + "BackupRefused"}},
+		{"the attempt after a refusal", running("1", permanent), nil, "", testTime, map[string]string{"Progressing": yes + "BackupUnderWay", "Degraded": yes + "BackupRefused"}},
 		{"has no node", running("1"), blocked, "", testTime, map[string]string{"Degraded": yes + "PodFailing"}},
 		{"verified", running("1", phase(commonv1.BackupSucceeded), last(verified)), nil, "", testTime,
 			map[string]string{"Ready": yes + "BackupVerified", "Complete": yes + "BackupVerified", "Progressing": no + "BackupNotDue", "Failed": ""}},
 		{"written", running("1", phase(commonv1.BackupSucceeded), last(written)), nil, "", testTime, map[string]string{"Complete": yes + "BackupWritten"}},
 		{"verified, and not all was deleted", running("1", warned, phase(commonv1.BackupSucceeded), last(verified)), nil, "", testTime,
 			map[string]string{"Ready": yes + "BackupVerified", "Degraded": yes + "NotDeleted"}},
-		{"failed", running("1", phase(commonv1.BackupFailed), lapsed), nil, "", testTime,
+		{"failed", running("1", phase(commonv1.BackupFailed), failed), nil, "", testTime,
 			map[string]string{"Ready": no + "BackupFailed", "Degraded": yes + "BackupFailed", "Failed": yes + "BackupFailed", "Complete": ""}},
-		{"failed, by schedule", running("1", hourly, phase(commonv1.BackupFailed), lapsed, last(verified)), nil, "", testTime,
+		{"failed, by schedule", running("1", hourly, phase(commonv1.BackupFailed), failed, last(verified)), nil, "", testTime,
 			map[string]string{"Ready": no + "BackupFailed", "Failed": ""}},
 		{"suspended", newBackup(suspended), nil, "", testTime, map[string]string{"Suspended": yes + "SpecSuspended", "Ready": no + "SpecSuspended"}},
 		{"suspended, by schedule", newBackup(hourly, suspended), nil, "", testTime, map[string]string{"Suspended": yes + "SpecSuspended", "Ready": yes + "BackupNotDue"}},
@@ -85,7 +85,7 @@ func TestConditions(t *testing.T) {
 		{"the newest need not be verified", newBackup(hourly, last(written), unverified), nil, "", testTime.Add(3 * time.Hour), map[string]string{"Degraded": no + "AsExpected"}},
 		{"suspension was forgotten", newBackup(hourly, suspended, last(verified)), nil, "", testTime.Add(4 * time.Hour),
 			map[string]string{"Ready": yes + "BackupVerified", "Degraded": yes + "BackupTooOld"}},
-		{"what was due failed", newBackup(hourly, lapsed), nil, "", testTime.Add(4 * time.Hour), map[string]string{"Degraded": yes + "BackupFailed"}},
+		{"what was due failed", newBackup(hourly, failed), nil, "", testTime.Add(4 * time.Hour), map[string]string{"Degraded": yes + "BackupFailed"}},
 		{"the clock went back", running("1", hourly, phase(commonv1.BackupSucceeded), last(verified)), nil, "", testTime.Add(-2 * time.Hour),
 			map[string]string{"Ready": yes + "BackupVerified", "Degraded": yes + "ClockBehind"}},
 		{"the clock is behind the API server's, which said when the object was made", newBackup(due), nil, "", testTime.Add(-2 * time.Hour),
@@ -95,7 +95,7 @@ func TestConditions(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		updateStatus(c.b, s, c.pod, c.why, c.now)
+		updateStatus(c.b, s, c.pod, c.notReady, c.now)
 		for kind, want := range c.want {
 			got := ""
 			if found := meta.FindStatusCondition(c.b.Status.Conditions, kind); found != nil {

@@ -19,7 +19,7 @@ const (
 // that ended later than now did so before the clock went back: the next one waits no longer for that.
 func retryTime(run *commonv1.BackupRun, now time.Time) time.Time {
 	backoff := maxBackoff
-	if doublings := run.Attempt - 1; !run.Refused && doublings < 5 { // 10 s * 2^5 is more than maxBackoff
+	if doublings := run.Attempt - 1; !run.Permanent && doublings < 5 { // 10 s * 2^5 is more than maxBackoff
 		backoff = minBackoff << max(0, doublings)
 	}
 	ended := run.StartTime.Time // if somebody has written into the status

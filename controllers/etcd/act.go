@@ -45,9 +45,9 @@ func (r *Reconciler) execute(ctx context.Context, e *databasev1alpha1.EtcdCluste
 		return f.changeAccess(ctx, e, s)
 	case membership.Compact, membership.Defragment, membership.Disarm, membership.WriteEntries:
 		return f.maintain(ctx, e, s)
-	case membership.SetVersion, membership.MakeBackup, membership.DeleteBackup:
+	case membership.SetVersion, membership.CreateUpgradeBackup, membership.DeleteUpgradeBackup:
 		return f.doUpgrade(ctx, e, s)
-	case membership.FetchBackup, membership.DropBackup, membership.BeginRestore, membership.EndRestore:
+	case membership.CreateFetchPod, membership.DeleteFetchPod, membership.BeginRestore, membership.EndRestore:
 		return f.doRestore(ctx, e, s, r.clock.Now())
 	default:
 		f.record(e, s, r.clock.Now())

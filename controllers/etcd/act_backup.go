@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"context"
 	"errors"
-	"fmt"
 	"slices"
 	"strings"
 	"time"
@@ -40,7 +39,7 @@ func (f *fleet) doEndRestore(ctx context.Context, e *databasev1alpha1.EtcdCluste
 		return nil
 	}
 	e.Status.LastRestore = &databasev1alpha1.EtcdLastRestore{Time: metav1.NewTime(now), EtcdRestoredBackup: record.Restore.EtcdRestoredBackup,
-		Request: record.Restore.Request, RevisionBump: record.Restore.RevisionBump}
+		RestoreUID: record.Restore.RestoreUID, RevisionBump: record.Restore.RevisionBump}
 	noteFormer(record, record.Restore.KeptDataIDs...)
 	record.Restore = nil
 	return f.save(ctx)
@@ -52,7 +51,7 @@ func (r *Reconciler) listFetchPods(ctx context.Context, e *databasev1alpha1.Etcd
 	return slices.DeleteFunc(all, func(pod corev1.Pod) bool { return !metav1.IsControlledBy(&pod, e) }), err
 }
 
-func (a *apiEffects) makeFetchPod(ctx context.Context, s membership.Situation, source types.UID) error {
+func (a *apiEffects) createFetchPod(ctx context.Context, s membership.Situation, source types.UID) error {
 	from := referenceOf(a.etcd, s, source)
 	if from == nil {
 		return errWithdrawn
@@ -106,16 +105,12 @@ func fetchIn(pod *corev1.Pod) membership.Fetch {
 			continue
 		}
 		f.Attempts = c.RestartCount + 1
-		switch result, _ := backup.ReadResult(ended.Message); {
+		switch result := backup.ReadFetch(*ended); {
 		case ended.ExitCode == 0 && c.State.Terminated == nil: // it runs again, as the pod's sandbox was lost
-		case ended.ExitCode == 0 && result.Item != nil:
+		case result.Item != nil:
 			f.Item, f.RawSize = restoredItem(result.Item), result.RawSize
-		case ended.ExitCode == 0:
-			f.Error, f.Permanent = "it was fetched, but its manifest says what cannot be true: choose another backup", true
-		case result.Error != "":
-			f.Error, f.Permanent = result.Error, result.Permanent
 		default:
-			f.Error = fmt.Sprintf("its container ended with exit code %d (%s)", ended.ExitCode, untrusted.Sanitize(ended.Reason))
+			f.Error, f.Permanent = result.Error, result.Permanent
 		}
 	}
 	return f

@@ -67,11 +67,11 @@ func TestWhatAFetchSays(t *testing.T) {
 			Item: "20260102T150405Z-89abcdef", SHA256: fetchedSum, Revision: 7, ServerVersion: "3.6.16"}}},
 		{"why it failed", fetchEnded(1, refusedBucket), membership.Fetch{Attempts: 1, Error: "NoSuchBucket: no bucket", Permanent: true}},
 		{"also while it is tried again", again, membership.Fetch{Attempts: 4, Error: "NoSuchBucket: no bucket", Permanent: true}},
-		{"no result", fetchEnded(137, "killed"), membership.Fetch{Attempts: 1, Error: "its container ended with exit code 137 (Completed)"}},
-		{"a result of nothing", fetchEnded(0, "{}"), membership.Fetch{Attempts: 1, Permanent: true, Error: "it was fetched, but its manifest says what cannot be true: choose another backup"}},
+		{"no result", fetchEnded(137, "killed"), membership.Fetch{Attempts: 1, Error: "container fetch ended with exit code 137 (Completed)"}},
+		{"a result of nothing", fetchEnded(0, "{}"), membership.Fetch{Attempts: 1, Permanent: true, Error: "its manifest has an impossible name, size, revision, offset or SHA-256: choose another backup"}},
 		{"it is fetched once more", lost, membership.Fetch{Attempts: 2}},
 		{"words that are no name", fetchEnded(0, `{"item":{"name":"../../x"}}`), membership.Fetch{Attempts: 1, Permanent: true,
-			Error: "it was fetched, but its manifest says what cannot be true: choose another backup"}},
+			Error: "its manifest has an impossible name, size, revision, offset or SHA-256: choose another backup"}},
 		{"words that cannot be shown", fetchEnded(1, `{"error":"a\u0000b"}`), membership.Fetch{Attempts: 1, Error: "a?b"}},
 	} {
 		t.Run(c.name, func(t *testing.T) {
@@ -122,7 +122,7 @@ func TestThePodOfABackupIsMadeOnce(t *testing.T) {
 	e := fromBackup()
 	a, api := fetchEffects(e)
 	for range 2 { // the cache may not show it yet
-		if err := a.makeFetchPod(t.Context(), situationOf(e), ""); err != nil {
+		if err := a.createFetchPod(t.Context(), situationOf(e), ""); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -135,14 +135,14 @@ func TestThePodOfABackupIsMadeOnce(t *testing.T) {
 func TestAStrangersPodIsRefused(t *testing.T) {
 	e := fromBackup()
 	a, _ := fetchEffects(e, &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Namespace: "ns", Name: "a-restore"}})
-	if err := a.makeFetchPod(t.Context(), situationOf(e), ""); err == nil || !strings.Contains(err.Error(), `Pod "a-restore" exists and belongs to somebody else`) {
+	if err := a.createFetchPod(t.Context(), situationOf(e), ""); err == nil || !strings.Contains(err.Error(), `Pod "a-restore" exists and belongs to somebody else`) {
 		t.Errorf("got %v", err)
 	}
 	if pods, err := a.listFetchPods(t.Context(), e); len(pods) > 0 || err != nil {
 		t.Errorf("it is taken for ours: %v, %v", pods, err)
 	}
 	a.LauncherImage = ""
-	if err := a.makeFetchPod(t.Context(), situationOf(e), ""); err == nil || !strings.Contains(err.Error(), "RELATED_IMAGE_OPERATOR") {
+	if err := a.createFetchPod(t.Context(), situationOf(e), ""); err == nil || !strings.Contains(err.Error(), "RELATED_IMAGE_OPERATOR") {
 		t.Errorf("got %v", err)
 	}
 }
@@ -151,7 +151,7 @@ func TestARestoreEndsOnRecord(t *testing.T) {
 	e := fromBackup()
 	e.Status.Membership = &databasev1alpha1.EtcdMembership{Restore: recorded("i")}
 	a, api := fetchEffects(e)
-	if err := a.makeFetchPod(t.Context(), situationOf(e), ""); err != nil {
+	if err := a.createFetchPod(t.Context(), situationOf(e), ""); err != nil {
 		t.Fatal(err)
 	}
 	pods, err := a.listFetchPods(t.Context(), e)

@@ -28,9 +28,9 @@ var errWithdrawn = errors.New("the EtcdRestore is gone, has ended, or is too lat
 // doRestore performs the steps by which a backup becomes the data.
 func (f *fleet) doRestore(ctx context.Context, e *databasev1alpha1.EtcdCluster, s membership.Step, now time.Time) error {
 	switch s.Do {
-	case membership.FetchBackup:
-		return f.makeFetchPod(ctx, f.situation(e), s.Source)
-	case membership.DropBackup:
+	case membership.CreateFetchPod:
+		return f.createFetchPod(ctx, f.situation(e), s.Source)
+	case membership.DeleteFetchPod:
 		return f.deleteFetchPod(ctx, f.fetchOfSource(s.Source).UID)
 	case membership.BeginRestore:
 		return f.doBeginRestore(ctx, e, s)
@@ -62,8 +62,8 @@ func (f *fleet) doBeginRestore(ctx context.Context, e *databasev1alpha1.EtcdClus
 	}
 	e.Status.CompactedRevision = 0 // of other data
 	forgetAccess(e)
-	e.Status.BegunRestores = append(e.Status.BegunRestores, s.Source)
-	e.Status.BegunRestores = e.Status.BegunRestores[max(0, len(e.Status.BegunRestores)-maxBegun):]
+	e.Status.BegunRestoreUIDs = append(e.Status.BegunRestoreUIDs, s.Source)
+	e.Status.BegunRestoreUIDs = e.Status.BegunRestoreUIDs[max(0, len(e.Status.BegunRestoreUIDs)-maxBegun):]
 	return f.save(ctx)
 }
 
@@ -78,9 +78,9 @@ func (f *fleet) fetchOfSource(source types.UID) membership.Fetch {
 // observeRestores tells which EtcdRestore may begin, and what the pods of backups are for.
 func (r *Reconciler) observeRestores(e *databasev1alpha1.EtcdCluster, f *fleet, in inputs) {
 	current := f.situation(e).Source()
-	waits := slices.ContainsFunc(in.requests, func(one databasev1alpha1.EtcdRestore) bool { return isUntold(e, &one) })
+	waits := slices.ContainsFunc(in.requests, func(one databasev1alpha1.EtcdRestore) bool { return awaitsItsReport(e, &one) })
 	for i := range in.requests {
-		if one := &in.requests[i]; f.Request == nil && !waits && mayBegin(e, one, r.clock.Now()) {
+		if one := &in.requests[i]; f.Request == nil && !waits && canBegin(e, one, r.clock.Now()) {
 			f.Request = &membership.Request{UID: one.UID, Backup: one.Spec.Backup}
 		}
 	}
@@ -96,22 +96,19 @@ func (r *Reconciler) observeRestores(e *databasev1alpha1.EtcdCluster, f *fleet, 
 	}
 }
 
-// deadlineMargin keeps the deadline of who begins apart from that of who says that it has passed: it is longer than an act takes.
-const deadlineMargin = 10 * time.Second
-
-// isUntold reports whether an EtcdRestore was carried out last and is yet to be told so. The next one would take its place in the
+// awaitsItsReport reports whether an EtcdRestore was carried out last and is yet to be told so. The next one would take its place in the
 // status, from which it is told.
-func isUntold(e *databasev1alpha1.EtcdCluster, r *databasev1alpha1.EtcdRestore) bool {
+func awaitsItsReport(e *databasev1alpha1.EtcdCluster, r *databasev1alpha1.EtcdRestore) bool {
 	last := e.Status.LastRestore
-	return last != nil && last.Request == r.UID && r.DeletionTimestamp.IsZero() && r.GetUnreadable() == "" && !databasev1alpha1.EtcdRestoreEnded(r)
+	return last != nil && last.RestoreUID == r.UID && r.DeletionTimestamp.IsZero() && r.GetUnreadable() == "" && !r.HasEnded()
 }
 
-// mayBegin reports whether an EtcdRestore has neither begun nor ended, and is in time. One whose status names a backup has begun, if
+// canBegin reports whether an EtcdRestore has neither begun nor ended, and is in time. One whose status names a backup has begun, if
 // not on this EtcdCluster then on a former one of its name.
-func mayBegin(e *databasev1alpha1.EtcdCluster, r *databasev1alpha1.EtcdRestore, now time.Time) bool {
-	return r.DeletionTimestamp.IsZero() && !databasev1alpha1.EtcdRestoreEnded(r) && r.GetUnreadable() == "" &&
-		r.Status.Item == "" && !slices.Contains(e.Status.BegunRestores, r.UID) &&
-		now.Before(r.CreationTimestamp.Add(databasev1alpha1.EtcdStartingDeadline(r)-deadlineMargin))
+func canBegin(e *databasev1alpha1.EtcdCluster, r *databasev1alpha1.EtcdRestore, now time.Time) bool {
+	return r.DeletionTimestamp.IsZero() && !r.HasEnded() && r.GetUnreadable() == "" &&
+		r.Status.Item == "" && !slices.Contains(e.Status.BegunRestoreUIDs, r.UID) &&
+		now.Before(r.BeginsBefore())
 }
 
 // confirmRequest asks the API server, as the cache may be behind.
@@ -125,7 +122,7 @@ func (a *apiEffects) confirmRequest(ctx context.Context, request types.UID) erro
 		if ctrlclient.IgnoreNotFound(err) != nil {
 			return fmt.Errorf("reading the EtcdRestore: %w", err)
 		}
-		if err == nil && live.UID == request && live.Spec.ClusterName == a.etcd.Name && mayBegin(a.etcd, live, a.clock.Now()) {
+		if err == nil && live.UID == request && live.Spec.ClusterName == a.etcd.Name && canBegin(a.etcd, live, a.clock.Now()) {
 			return nil
 		}
 	}

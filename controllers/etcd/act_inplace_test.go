@@ -31,7 +31,7 @@ func TestASupersededRestoreLeavesNothingOnTheVolume(t *testing.T) {
 		{"second", "[d9 id]", "[d0 d1]"}, // id: what the first member of the restore before would have had
 		{"third", "[d9 id id]", "[d0 d1]"},
 	} {
-		restore := &databasev1alpha1.EtcdMembershipRestore{Request: c.request}
+		restore := &databasev1alpha1.EtcdMembershipRestore{RestoreUID: c.request}
 		if err := f.doBeginRestore(t.Context(), e, membership.Step{Do: membership.BeginRestore, Source: c.request, Restore: restore}); err != nil {
 			t.Fatal(err)
 		}
@@ -75,8 +75,8 @@ func TestWhichRestoreMayBegin(t *testing.T) {
 		{"it is too late", list{asked("late", old), asked("next")}, "next"},
 	} {
 		e := builders.EtcdCluster("a").Build()
-		e.Status.LastRestore = &databasev1alpha1.EtcdLastRestore{Request: "last"}
-		e.Status.BegunRestores = []types.UID{"last", "begun"}
+		e.Status.LastRestore = &databasev1alpha1.EtcdLastRestore{RestoreUID: "last"}
+		e.Status.BegunRestoreUIDs = []types.UID{"last", "begun"}
 		r, f, got := &Reconciler{clock: clocktesting.NewFakePassiveClock(now)}, &fleet{}, types.UID("")
 		r.observeRestores(e, f, inputs{requests: c.asked})
 		if f.Request != nil {

@@ -29,10 +29,10 @@ var errNotBackedUp = errors.New("a backup comes first")
 // doUpgrade performs the steps of an upgrade.
 func (f *fleet) doUpgrade(ctx context.Context, e *databasev1alpha1.EtcdCluster, s membership.Step) error {
 	switch s.Do {
-	case membership.MakeBackup:
-		return f.makeBackup(ctx, s.Backup, s.Like)
-	case membership.DeleteBackup:
-		return f.deleteBackup(ctx, s.Backup)
+	case membership.CreateUpgradeBackup:
+		return f.createUpgradeBackup(ctx, s.Backup, s.Like)
+	case membership.DeleteUpgradeBackup:
+		return f.deleteUpgradeBackup(ctx, s.Backup)
 	default:
 		return f.doSetVersion(ctx, e, s)
 	}
@@ -62,8 +62,8 @@ func (a *apiEffects) readBackups(ctx context.Context) ([]membership.Backup, erro
 	return a.backupsOf(a.etcd, list), err
 }
 
-// makeBackup takes over all that says where to and how, and nothing that says when, or what is kept.
-func (a *apiEffects) makeBackup(ctx context.Context, name, like string) error {
+// createUpgradeBackup takes over all that says where to and how, and nothing that says when, or what is kept.
+func (a *apiEffects) createUpgradeBackup(ctx context.Context, name, like string) error {
 	i := slices.IndexFunc(a.backups, func(b databasev1alpha1.EtcdBackup) bool { return b.Name == like })
 	b := upgradeBackup(a.etcd, name, a.backups[i].Spec.BackupOptions)
 	err := a.Create(ctx, b, ctrlclient.FieldOwner(converge.FieldManager))
@@ -80,7 +80,7 @@ func (a *apiEffects) makeBackup(ctx context.Context, name, like string) error {
 	return nil
 }
 
-func (a *apiEffects) deleteBackup(ctx context.Context, name string) error {
+func (a *apiEffects) deleteUpgradeBackup(ctx context.Context, name string) error {
 	for i := range a.backups {
 		if a.backups[i].Name != name {
 			continue

@@ -70,7 +70,7 @@ func TestTheBackupBeforeAnUpgradeIsMadeOnce(t *testing.T) {
 	a, _ := upgradeEffects(t, nightly())
 	a.look(t)
 	for range 2 { // the cache may not show it yet
-		if err := a.makeBackup(t.Context(), "a-before-3-7", "nightly"); err != nil {
+		if err := a.createUpgradeBackup(t.Context(), "a-before-3-7", "nightly"); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -88,7 +88,7 @@ func TestTheBackupBeforeAnUpgradeIsMadeOnce(t *testing.T) {
 func TestAStrangersBackupIsRefused(t *testing.T) {
 	a, _ := upgradeEffects(t, nightly(), builders.EtcdBackup("a-before-3-7", "a", builders.Volume("backups")).In("ns").Build())
 	a.backups = []databasev1alpha1.EtcdBackup{*nightly()}
-	err := a.makeBackup(t.Context(), "a-before-3-7", "nightly")
+	err := a.createUpgradeBackup(t.Context(), "a-before-3-7", "nightly")
 	if err == nil || !strings.Contains(err.Error(), `EtcdBackup "a-before-3-7" exists and belongs to somebody else`) {
 		t.Errorf("got %v", err)
 	}
@@ -104,7 +104,7 @@ func TestTheBackupBeforeAnUpgradeIsDeletedExactly(t *testing.T) {
 		}})
 	a.look(t)
 	for range 2 { // it is gone the second time
-		if err := a.deleteBackup(t.Context(), "nightly"); err != nil || *named != "nightly" {
+		if err := a.deleteUpgradeBackup(t.Context(), "nightly"); err != nil || *named != "nightly" {
 			t.Error(err, *named)
 		}
 	}

@@ -29,18 +29,18 @@ type effects interface {
 	// writePermit tells a pod that it may start, and how, if its volume is that of the claim that was looked at. The claim then
 	// tells that it has data.
 	writePermit(ctx context.Context, name, permit string, claim types.UID) error
-	// makeFetchPod makes the pod that fetches the backup which the cluster begins with. One of ours that is there is taken.
-	makeFetchPod(ctx context.Context, s membership.Situation, source types.UID) error
+	// createFetchPod makes the pod that fetches the backup which the cluster begins with. One of ours that is there is taken.
+	createFetchPod(ctx context.Context, s membership.Situation, source types.UID) error
 	// deleteFetchPod deletes exactly the one that was looked at.
 	deleteFetchPod(ctx context.Context, pod types.UID) error
 	// confirmRequest returns errWithdrawn if an EtcdRestore may not begin any more. It asks the API server.
 	confirmRequest(ctx context.Context, request types.UID) error
 	// readBackups asks the API server for the EtcdBackups in the namespace.
 	readBackups(ctx context.Context) ([]membership.Backup, error)
-	// makeBackup makes an EtcdBackup without a schedule, into the store of another. One of ours that is there is taken.
-	makeBackup(ctx context.Context, name, like string) error
-	// deleteBackup deletes exactly the EtcdBackup that was looked at.
-	deleteBackup(ctx context.Context, name string) error
+	// createUpgradeBackup makes an EtcdBackup without a schedule, into the store of another. One of ours that is there is taken.
+	createUpgradeBackup(ctx context.Context, name, like string) error
+	// deleteUpgradeBackup deletes exactly the EtcdBackup that was looked at.
+	deleteUpgradeBackup(ctx context.Context, name string) error
 	// newID names a data directory or a cluster as no other.
 	newID() string
 }

@@ -52,7 +52,7 @@ func (f modelFetch) look() membership.Fetch {
 
 // lookAtRestores is what a pass sees of EtcdRestores and of the pods of backups.
 func (m *model) lookAtRestores(e *databasev1alpha1.EtcdCluster, f *fleet) {
-	if m.Request != "" && !slices.Contains(e.Status.BegunRestores, types.UID(m.Request)) {
+	if m.Request != "" && !slices.Contains(e.Status.BegunRestoreUIDs, types.UID(m.Request)) {
 		f.Request = &membership.Request{UID: types.UID(m.Request)}
 	}
 	current := f.situation(e).Source()
@@ -71,7 +71,7 @@ func (m *model) lookAtRestores(e *databasev1alpha1.EtcdCluster, f *fleet) {
 // isReplacing reports whether a restore is on record: it stops the members of before, and what they had is given up.
 func (m *model) isReplacing() bool {
 	record := m.Status.Membership
-	return record != nil && record.Restore != nil && record.Restore.Request != ""
+	return record != nil && record.Restore != nil && record.Restore.RestoreUID != ""
 }
 
 // restore has a member that is to begin with the backup get it from the pod that its permit names, as the launcher does. It waits
@@ -152,14 +152,14 @@ func killAfterRestore(m *model) (bool, error) {
 }
 
 func tellRequest(m *model) (bool, error) {
-	if m.Request == "" || m.Status.LastRestore == nil || m.Status.LastRestore.Request != types.UID(m.Request) {
+	if m.Request == "" || m.Status.LastRestore == nil || m.Status.LastRestore.RestoreUID != types.UID(m.Request) {
 		return false, nil
 	}
 	m.Request = ""
 	return true, nil
 }
 
-func (e *modelEffects) makeFetchPod(_ context.Context, _ membership.Situation, source types.UID) error {
+func (e *modelEffects) createFetchPod(_ context.Context, _ membership.Situation, source types.UID) error {
 	return e.call(func() error {
 		if !slices.ContainsFunc(e.Fetches, func(f modelFetch) bool { return f.For == string(source) }) {
 			e.Fetches = append(e.Fetches, modelFetch{UID: fmt.Sprintf("f%d", e.model.newID()), For: string(source)})

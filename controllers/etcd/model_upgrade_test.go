@@ -22,7 +22,7 @@ var (
 )
 
 // changesBackups are the steps that make and delete what has to do with backups.
-var changesBackups = []membership.Verb{membership.FetchBackup, membership.DropBackup, membership.MakeBackup, membership.DeleteBackup}
+var changesBackups = []membership.Verb{membership.CreateFetchPod, membership.DeleteFetchPod, membership.CreateUpgradeBackup, membership.DeleteUpgradeBackup}
 
 // upgrading is a cluster at rest that is backed up by a schedule, and is to go to the next minor version.
 func upgrading(size int32) *model {
@@ -128,7 +128,7 @@ func (e *modelEffects) readBackups(context.Context) (list []membership.Backup, e
 	return list, err
 }
 
-func (e *modelEffects) makeBackup(_ context.Context, name, _ string) error {
+func (e *modelEffects) createUpgradeBackup(_ context.Context, name, _ string) error {
 	return e.call(func() error {
 		if e.Upgrade.UID == "" {
 			e.Upgrade = modelBackup{UID: fmt.Sprintf("b%d", e.model.newID()), Name: name, Token: e.object.Status.Membership.Token}
@@ -137,7 +137,7 @@ func (e *modelEffects) makeBackup(_ context.Context, name, _ string) error {
 	})
 }
 
-func (e *modelEffects) deleteBackup(_ context.Context, name string) error {
+func (e *modelEffects) deleteUpgradeBackup(_ context.Context, name string) error {
 	return e.call(func() error {
 		for _, one := range e.lookedAt() {
 			if one.Name == name && string(one.UID) == e.Upgrade.UID {

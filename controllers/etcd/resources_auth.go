@@ -9,6 +9,7 @@ import (
 
 	databasev1alpha1 "github.com/mainstay-operator/mainstay-operator/api/database/v1alpha1"
 	"github.com/mainstay-operator/mainstay-operator/controllers/etcd/internal/wire"
+	"github.com/mainstay-operator/mainstay-operator/controllers/internal/backup"
 	"github.com/mainstay-operator/mainstay-operator/controllers/internal/etcdtoken"
 )
 
@@ -25,7 +26,7 @@ const (
 
 func tokensName(e *databasev1alpha1.EtcdCluster) string { return e.Name + "-tokens" }
 
-func backupName(e *databasev1alpha1.EtcdCluster) string { return e.Name + "-backup" }
+func backupName(e *databasev1alpha1.EtcdCluster) string { return backup.EtcdSecretName(e.Name) }
 
 // systemSecret has what only the operator uses, and root's password for a human.
 func systemSecret(e *databasev1alpha1.EtcdCluster, c childInputs) *corev1ac.SecretApplyConfiguration {

@@ -12,6 +12,7 @@ import (
 	databasev1alpha1 "github.com/mainstay-operator/mainstay-operator/api/database/v1alpha1"
 	"github.com/mainstay-operator/mainstay-operator/controllers/etcd/internal/membership"
 	"github.com/mainstay-operator/mainstay-operator/controllers/etcd/internal/wire"
+	"github.com/mainstay-operator/mainstay-operator/controllers/internal/backup"
 	"github.com/mainstay-operator/mainstay-operator/controllers/internal/pki"
 )
 
@@ -23,7 +24,7 @@ const (
 	annotationClientAuthorities = "mainstay-operator.io/etcd-client-authorities"
 )
 
-func certificatesName(e *databasev1alpha1.EtcdCluster) string { return e.Name + "-certificates" }
+func certificatesName(e *databasev1alpha1.EtcdCluster) string { return backup.CertificatesName(e.Name) }
 
 // requiresCertificates reports whether each client shows a certificate.
 func requiresCertificates(e *databasev1alpha1.EtcdCluster) bool {

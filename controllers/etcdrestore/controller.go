@@ -40,7 +40,7 @@ func (r *Reconciler) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.Resu
 }
 
 func (r *Reconciler) reconcile(ctx context.Context, restore *databasev1alpha1.EtcdRestore, _ converge.SaveStatus) (ctrl.Result, error) {
-	if databasev1alpha1.EtcdRestoreEnded(restore) {
+	if restore.HasEnded() {
 		return ctrl.Result{}, nil // it never runs again
 	}
 	now := r.clock.Now()
@@ -87,7 +87,7 @@ func (r *Reconciler) restoresOf(ctx context.Context, cluster ctrlclient.Object) 
 	}
 	var requests []reconcile.Request
 	for i := range list.Items {
-		if one := &list.Items[i]; one.Spec.ClusterName == cluster.GetName() && !databasev1alpha1.EtcdRestoreEnded(one) {
+		if one := &list.Items[i]; one.Spec.ClusterName == cluster.GetName() && !one.HasEnded() {
 			requests = append(requests, reconcile.Request{NamespacedName: ctrlclient.ObjectKeyFromObject(one)})
 		}
 	}

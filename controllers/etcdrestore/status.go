@@ -13,10 +13,6 @@ import (
 	"github.com/mainstay-operator/mainstay-operator/controllers/internal/conditions"
 )
 
-// deadlineMargin keeps the deadline that is reported apart from that of who begins: it is later than the last moment at which the
-// EtcdCluster's controller may have saved that it begins.
-const deadlineMargin = 10 * time.Second
-
 // outcome is what is known of a restore.
 type outcome struct {
 	complete, failed bool
@@ -30,24 +26,27 @@ type outcome struct {
 func judge(r *databasev1alpha1.EtcdRestore, cluster *databasev1alpha1.EtcdCluster, now time.Time) outcome {
 	if cluster != nil {
 		switch record, last := cluster.Status.Membership, cluster.Status.LastRestore; {
-		case record != nil && record.Restore != nil && record.Restore.Request == r.UID:
+		case record != nil && record.Restore != nil && record.Restore.RestoreUID == r.UID:
 			return outcome{reason: commonv1.ReasonRestoring, item: record.Restore.Item,
-				message: "the cluster is being restored; see the conditions of EtcdCluster " + cluster.Name}
-		case last != nil && last.Request == r.UID:
+				message: fmt.Sprintf("EtcdCluster %q is being restored: its conditions show the progress", cluster.Name)}
+		case last != nil && last.RestoreUID == r.UID:
 			return outcome{complete: true, reason: commonv1.ReasonRestored, item: last.Item, completed: &last.Time,
-				message: fmt.Sprintf("the first member runs with the backup, revision %d", last.Revision)}
-		case slices.Contains(cluster.Status.BegunRestores, r.UID):
-			return outcome{failed: true, reason: commonv1.ReasonSuperseded, item: r.Status.Item, message: "another EtcdRestore took its place before any member ran with the backup"}
+				message: fmt.Sprintf("the first member serves the data of the backup (revision %d); the other members join it", last.Revision)}
+		case slices.Contains(cluster.Status.BegunRestoreUIDs, r.UID):
+			return outcome{failed: true, reason: commonv1.ReasonSuperseded, item: r.Status.Item,
+				message: "a later EtcdRestore replaced this one before any member had started from its backup"}
 		}
 	}
 	if r.Status.Item != "" {
 		return outcome{failed: true, reason: commonv1.ReasonRecordLost, item: r.Status.Item, message: fmt.Sprintf(
 			"the EtcdCluster %q that it had begun on is gone, or its status was put back: create another EtcdRestore if the backup is still to be restored", r.Spec.ClusterName)}
 	}
-	left := r.CreationTimestamp.Add(databasev1alpha1.EtcdStartingDeadline(r) + deadlineMargin).Sub(now)
+	left := r.FailsAfter().Sub(now)
 	waits := waitsFor(r, cluster)
 	if left <= 0 {
-		return outcome{failed: true, reason: commonv1.ReasonStartDeadlineExceeded, message: "it had not begun when startingDeadline passed; the cluster was not touched: " + waits}
+		return outcome{failed: true, reason: commonv1.ReasonStartDeadlineExceeded, message: fmt.Sprintf(
+			"not begun within startingDeadline (%s), so the cluster was not changed: %s. Fix that, then create another EtcdRestore",
+			r.StartingDeadline(), waits)}
 	}
 	return outcome{reason: commonv1.ReasonWaiting, message: waits, recheckAfter: left}
 }
@@ -56,15 +55,15 @@ func judge(r *databasev1alpha1.EtcdRestore, cluster *databasev1alpha1.EtcdCluste
 func waitsFor(r *databasev1alpha1.EtcdRestore, cluster *databasev1alpha1.EtcdCluster) string {
 	switch {
 	case cluster == nil:
-		return fmt.Sprintf("clusterName: there is no EtcdCluster %q", r.Spec.ClusterName)
+		return fmt.Sprintf("clusterName: EtcdCluster %q does not exist in this namespace", r.Spec.ClusterName)
 	case cluster.Spec.Paused:
 		return fmt.Sprintf("EtcdCluster %q is paused", cluster.Name)
-	case cluster.Status.NextRestore != nil && cluster.Status.NextRestore.Request == r.UID:
+	case cluster.Status.NextRestore != nil && cluster.Status.NextRestore.RestoreUID == r.UID:
 		return cluster.Status.NextRestore.Message
 	case cluster.Status.NextRestore != nil:
-		return "another EtcdRestore comes first"
+		return fmt.Sprintf("waiting for an earlier EtcdRestore of EtcdCluster %q to begin or end", cluster.Name)
 	}
-	return fmt.Sprintf("EtcdCluster %q is yet to look at it", cluster.Name)
+	return fmt.Sprintf("the operator has not processed it yet; if this stays, see the conditions of EtcdCluster %q", cluster.Name)
 }
 
 func setStatus(r *databasev1alpha1.EtcdRestore, o outcome) {

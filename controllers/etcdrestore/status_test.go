@@ -24,25 +24,25 @@ func TestJudge(t *testing.T) {
 		message string
 	}{
 		{"it waits for its backup", func(e *databasev1alpha1.EtcdCluster) {
-			e.Status.NextRestore = &databasev1alpha1.EtcdNextRestore{Request: "r", Message: "waiting for the backup to be fetched"}
+			e.Status.NextRestore = &databasev1alpha1.EtcdNextRestore{RestoreUID: "r", Message: "waiting for the backup to be fetched"}
 		}, 0, commonv1.ReasonWaiting, "waiting for the backup"},
 		{"it waits for another", func(e *databasev1alpha1.EtcdCluster) {
-			e.Status.NextRestore = &databasev1alpha1.EtcdNextRestore{Request: "other"}
-		}, 0, commonv1.ReasonWaiting, "another EtcdRestore comes first"},
+			e.Status.NextRestore = &databasev1alpha1.EtcdNextRestore{RestoreUID: "other"}
+		}, 0, commonv1.ReasonWaiting, "waiting for an earlier EtcdRestore"},
 		{"it waits for a human", func(e *databasev1alpha1.EtcdCluster) { e.Spec.Paused = true }, 0, commonv1.ReasonWaiting, "is paused"},
-		{"it was not looked at", func(*databasev1alpha1.EtcdCluster) {}, 0, commonv1.ReasonWaiting, "is yet to look at it"},
+		{"it was not looked at", func(*databasev1alpha1.EtcdCluster) {}, 0, commonv1.ReasonWaiting, "has not processed it yet"},
 		{"until its deadline", func(*databasev1alpha1.EtcdCluster) {}, time.Hour + 9*time.Second, commonv1.ReasonWaiting, ""},
-		{"then it fails", func(*databasev1alpha1.EtcdCluster) {}, time.Hour + 10*time.Second, commonv1.ReasonStartDeadlineExceeded, "the cluster was not touched"},
+		{"then it fails", func(*databasev1alpha1.EtcdCluster) {}, time.Hour + 10*time.Second, commonv1.ReasonStartDeadlineExceeded, "not begun within startingDeadline (1h0m0s), so the cluster was not changed"},
 		{"what has begun has no deadline", func(e *databasev1alpha1.EtcdCluster) {
-			e.Status.Membership = &databasev1alpha1.EtcdMembership{Restore: &databasev1alpha1.EtcdMembershipRestore{Request: "r"}}
+			e.Status.Membership = &databasev1alpha1.EtcdMembership{Restore: &databasev1alpha1.EtcdMembershipRestore{RestoreUID: "r"}}
 		}, 48 * time.Hour, commonv1.ReasonRestoring, "is being restored"},
 		{"it is complete once a member runs", func(e *databasev1alpha1.EtcdCluster) {
-			e.Status.BegunRestores = []types.UID{"r"}
-			e.Status.LastRestore = &databasev1alpha1.EtcdLastRestore{Request: "r", EtcdRestoredBackup: databasev1alpha1.EtcdRestoredBackup{Revision: 7}}
-		}, 48 * time.Hour, commonv1.ReasonRestored, "revision 7"},
+			e.Status.BegunRestoreUIDs = []types.UID{"r"}
+			e.Status.LastRestore = &databasev1alpha1.EtcdLastRestore{RestoreUID: "r", EtcdRestoredBackup: databasev1alpha1.EtcdRestoredBackup{Revision: 7}}
+		}, 48 * time.Hour, commonv1.ReasonRestored, "(revision 7)"},
 		{"another took its place", func(e *databasev1alpha1.EtcdCluster) {
-			e.Status.BegunRestores = []types.UID{"r", "other"}
-		}, time.Minute, commonv1.ReasonSuperseded, "took its place"},
+			e.Status.BegunRestoreUIDs = []types.UID{"r", "other"}
+		}, time.Minute, commonv1.ReasonSuperseded, "a later EtcdRestore replaced this one"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			e, begun := builders.EtcdCluster("a").Build(), time.Unix(1000, 0)
@@ -57,7 +57,7 @@ func TestJudge(t *testing.T) {
 				t.Errorf("it is looked at again after %s", got.recheckAfter)
 			}
 			conditions.SetProblem(r.GetConditions(), nil, 1, &conditions.Problem{Reason: commonv1.ReasonRefusedByServer, NeedsHuman: true}) // of a pass before
-			if setStatus(r, got); databasev1alpha1.EtcdRestoreEnded(r) != (got.complete || got.failed) {
+			if setStatus(r, got); r.HasEnded() != (got.complete || got.failed) {
 				t.Errorf("got %+v", r.Status)
 			}
 			for _, failedPass := range []string{commonv1.ConditionReady, commonv1.ConditionDegraded} {
@@ -75,7 +75,7 @@ func TestJudge(t *testing.T) {
 	}
 	r := &databasev1alpha1.EtcdRestore{}
 	r.Spec.ClusterName = "none"
-	if got := judge(r, nil, r.CreationTimestamp.Time); !strings.Contains(got.message, `clusterName: there is no EtcdCluster "none"`) {
+	if got := judge(r, nil, r.CreationTimestamp.Time); !strings.Contains(got.message, `clusterName: EtcdCluster "none" does not exist`) {
 		t.Errorf("got %+v", got)
 	}
 }

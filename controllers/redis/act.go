@@ -38,7 +38,7 @@ func (r *Reconciler) act(ctx context.Context, redis *cachev1alpha1.Redis, f *fle
 		return stampOrEndMastership(ctx, redis, f, s)
 	case topology.SetPasswords, topology.ApplySettings, topology.SetPersistence, topology.LoadCertificates:
 		return r.adaptNodes(ctx, redis, f, s)
-	case topology.StartRestore, topology.LoadBackup, topology.EndRestore:
+	case topology.CreateRestorePod, topology.LoadBackup, topology.DeleteRestorePod:
 		return r.restore(ctx, redis, f, s)
 	case topology.DeletePod:
 		return f.deletePod(ctx, s.NodeNames[0])

@@ -13,17 +13,17 @@ import (
 // restore carries out a step of the loading of a backup.
 func (r *Reconciler) restore(ctx context.Context, redis *cachev1alpha1.Redis, f *fleet, s topology.Step) error {
 	switch s.Do {
-	case topology.StartRestore:
-		return doStartRestore(ctx, redis, f)
+	case topology.CreateRestorePod:
+		return doCreateRestorePod(ctx, redis, f)
 	case topology.LoadBackup:
 		return r.doLoadBackup(ctx, redis, f, s.NodeNames[0])
 	default:
-		return doEndRestore(ctx, redis, f)
+		return doDeleteRestorePod(ctx, redis, f)
 	}
 }
 
-// doStartRestore saves that a backup is to be loaded, then makes the pod that fetches it.
-func doStartRestore(ctx context.Context, redis *cachev1alpha1.Redis, f *fleet) error {
+// doCreateRestorePod saves that a backup is to be loaded, then makes the pod that fetches it.
+func doCreateRestorePod(ctx context.Context, redis *cachev1alpha1.Redis, f *fleet) error {
 	if redis.Status.Restore == nil {
 		redis.Status.Restore = &cachev1alpha1.RedisRestore{}
 	}
@@ -67,8 +67,8 @@ func (r *Reconciler) doLoadBackup(ctx context.Context, redis *cachev1alpha1.Redi
 	return nil
 }
 
-// doEndRestore deletes the pod that serves the backup. One that failed is counted, once.
-func doEndRestore(ctx context.Context, redis *cachev1alpha1.Redis, f *fleet) error {
+// doDeleteRestorePod deletes the pod that serves the backup. One that failed is counted, once.
+func doDeleteRestorePod(ctx context.Context, redis *cachev1alpha1.Redis, f *fleet) error {
 	restore := redis.Status.Restore
 	if restore != nil && f.Source.Failure != "" && restore.FailedPodUID != f.Source.PodUID {
 		restore.Failures, restore.FailedPodUID = restore.Failures+1, f.Source.PodUID

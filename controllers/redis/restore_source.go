@@ -46,8 +46,8 @@ func (r *Reconciler) sourceFromPod(pod *corev1.Pod) *topology.Source {
 		if t == nil || c.Name != backup.CommandFetch && c.Name != restoreContainer { // others are none of ours, and may end
 			continue
 		}
-		if c.Name == backup.CommandFetch && t.ExitCode == 0 {
-			if result, _ := backup.ReadResult(t.Message); result.Item != nil {
+		if c.Name == backup.CommandFetch {
+			if result := backup.ReadFetch(*t); result.Item != nil {
 				source.Item = result.Item.Name
 				continue
 			}
@@ -64,13 +64,7 @@ func (r *Reconciler) sourceFromPod(pod *corev1.Pod) *topology.Source {
 // describeEnd tells why a container has ended, in its own words.
 func describeEnd(container string, t *corev1.ContainerStateTerminated) string {
 	if container == backup.CommandFetch {
-		switch result, _ := backup.ReadResult(t.Message); {
-		case result.Error != "":
-			return result.Error
-		case t.ExitCode == 0:
-			return "the backup was fetched, but its manifest says what cannot be true: choose another backup"
-		}
-		return fmt.Sprintf("container %s ended with code %d (%s)", container, t.ExitCode, untrusted.Sanitize(t.Reason))
+		return backup.ReadFetch(*t).Error
 	}
 	return fmt.Sprintf("the server that reads it ended with code %d (%s): %s", t.ExitCode, untrusted.Sanitize(t.Reason), untrusted.Sanitize(t.Message))
 }

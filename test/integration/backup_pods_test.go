@@ -21,7 +21,7 @@ import (
 // runnerTask is what a container of a backup's pod is told, as far as specs look at it.
 type runnerTask struct {
 	Kind, Item string
-	Former     []string
+	Leftovers  []string
 	Verify     bool
 	Source     *struct{ Endpoints []string }
 }

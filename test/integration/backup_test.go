@@ -220,7 +220,7 @@ var _ = Describe("Backup", func() {
 		Eventually(update).Should(Succeed())
 		second := startedPod(ctx, b)
 		Expect(second.Name).NotTo(Equal(first.Name))
-		Expect(taskIn(second, "backup").Former).To(ConsistOf(taskIn(first, "backup").Item))
+		Expect(taskIn(second, "backup").Leftovers).To(ConsistOf(taskIn(first, "backup").Item))
 		Expect(checkCondition(ctx, b, commonv1.ConditionDegraded, metav1.ConditionTrue, commonv1.ReasonBackupRefused)).To(Succeed(), "until the attempt says otherwise")
 		finish(ctx, second)
 		Eventually(checkCondition).WithArguments(ctx, b, commonv1.ConditionDegraded, metav1.ConditionFalse).Should(Succeed())
@@ -264,7 +264,7 @@ var _ = Describe("Backup", func() {
 		Expect(admin.Create(ctx, b)).To(Succeed())
 		second := startedPod(ctx, b)
 		Expect(second.Name).NotTo(Equal(first.Name))
-		Expect(taskIn(second, "backup").Former).To(BeEmpty())
+		Expect(taskIn(second, "backup").Leftovers).To(BeEmpty())
 	})
 })
 

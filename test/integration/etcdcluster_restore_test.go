@@ -66,7 +66,7 @@ var _ = Describe("EtcdCluster from a backup", func() {
 		obj := restored("a", namespace)
 		Expect(admin.Create(ctx, obj)).To(Succeed())
 		fetched(ctx, obj, 1, `{"error":"NoSuchBucket: the bucket does not exist","permanent":true}`)
-		expectMessage(ctx, obj, commonv1.ConditionDegraded, "True BackupUnusable: bootstrap.backup: it cannot be fetched: NoSuchBucket")
+		expectMessage(ctx, obj, commonv1.ConditionDegraded, "True BackupUnusable: bootstrap.backup: the backup cannot be fetched: NoSuchBucket")
 		fetched(ctx, obj, 0, `{"item":{"name":"`+item+`","size":3,"sha256":"`+dataSum+`","serverVersion":"3.7.3"}}`)
 		expectMessage(ctx, obj, commonv1.ConditionDegraded, "True BackupUnusable: bootstrap.backup: "+item+" is of etcd 3.7.3")
 		var sets appsv1.StatefulSetList
@@ -120,7 +120,7 @@ var _ = Describe("EtcdCluster from a backup", func() {
 			source = pods.Items[0].Name
 		}).WithContext(ctx).Should(Succeed())
 		fetched(ctx, named(namespace, source), 1, `{"error":"AccessDenied: no","permanent":true}`)
-		expectMessage(ctx, asked, commonv1.ConditionProgressing, "True Waiting: backup of the EtcdRestore: it cannot be fetched: AccessDenied")
+		expectMessage(ctx, asked, commonv1.ConditionProgressing, "True Waiting: backup of the EtcdRestore: the backup cannot be fetched: AccessDenied")
 		Expect(pod().UID).To(Equal(before), "a backup that cannot be fetched touches nothing")
 
 		fetched(ctx, named(namespace, source), 0, `{"item":{"name":"`+item+`","size":3,"sha256":"`+dataSum+`","serverVersion":"3.6.11"}}`)

@@ -123,7 +123,7 @@ type BackupOptions struct {
 	// +operator-sdk:csv:customresourcedefinitions:type=spec
 	Retention *BackupRetention `json:"retention,omitempty"`
 
-	// suspend holds back what has not begun. What becomes due by a schedule meanwhile is left out, and not missed.
+	// suspend keeps new attempts from beginning. Scheduled times that pass meanwhile are skipped and do not count as missed.
 	// +optional
 	// +operator-sdk:csv:customresourcedefinitions:type=spec,xDescriptors={"urn:alm:descriptor:com.tectonic.ui:booleanSwitch"}
 	Suspend bool `json:"suspend,omitempty"`

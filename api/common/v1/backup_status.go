@@ -31,9 +31,9 @@ type BackupStatus struct {
 	// +operator-sdk:csv:customresourcedefinitions:type=status,displayName="Next Backup",xDescriptors={"urn:alm:descriptor:com.tectonic.ui:text"}
 	Next *metav1.Time `json:"next,omitempty"`
 
-	// lapse is the latest backup that was due and was not made, until a later one is.
+	// lastFailure is the latest backup that was due but not made; cleared when a later one succeeds.
 	// +optional
-	Lapse *BackupLapse `json:"lapse,omitempty"`
+	LastFailure *BackupFailure `json:"lastFailure,omitempty"`
 
 	// missed counts the backups that were due and never begun.
 	// +optional
@@ -86,12 +86,11 @@ type BackupRun struct {
 	Attempt int32 `json:"attempt"`
 	// item is the name under which this attempt writes; no other attempt has the same.
 	Item string `json:"item"`
-	// former are names under which former attempts, of former runs too, may have left data that is of no use. This
-	// attempt deletes it.
+	// leftovers are names of earlier attempts whose leftovers this attempt deletes.
 	// +optional
 	// +listType=atomic
 	// +kubebuilder:validation:MaxItems=32
-	Former []string `json:"former,omitempty"`
+	Leftovers []string `json:"leftovers,omitempty"`
 	// podName of this attempt, which is made at most once.
 	PodName string `json:"podName"`
 	// podUID of this attempt's pod, once it was seen.
@@ -109,13 +108,16 @@ type BackupRun struct {
 	// message says how the latest attempt that has ended did so, in the store's or the server's words.
 	// +optional
 	Message string `json:"message,omitempty"`
-	// refused: the latest attempt that has ended would fail again in the same way, until somebody changes something.
+	// permanent: the latest attempt that has ended would fail again in the same way, until somebody changes something.
 	// +optional
-	Refused bool `json:"refused,omitempty"`
+	Permanent bool `json:"permanent,omitempty"`
+	// stopped: the pod was deleted because it had not started within startingDeadline.
+	// +optional
+	Stopped bool `json:"stopped,omitempty"`
 }
 
-// BackupLapse is a backup that was due and was not made.
-type BackupLapse struct {
+// BackupFailure is a backup that was due but not made.
+type BackupFailure struct {
 	// scheduledTime is when it was due.
 	ScheduledTime metav1.Time `json:"scheduledTime"`
 	// reason: BackupMissed if it never began, BackupFailed if no attempt succeeded.

@@ -30,7 +30,7 @@ type EtcdBackupSpec struct {
 // +kubebuilder:printcolumn:name="Last",type=date,JSONPath=`.status.last.time`
 // +kubebuilder:printcolumn:name="Verified",type=date,JSONPath=`.status.lastVerified.time`
 // +kubebuilder:printcolumn:name="Next",type=string,JSONPath=`.status.next`
-// +kubebuilder:printcolumn:name="Reason",type=string,priority=1,JSONPath=`.status.conditions[?(@.type=="Ready")].message`
+// +kubebuilder:printcolumn:name="Message",type=string,priority=1,JSONPath=`.status.conditions[?(@.type=="Ready")].message`
 // +kubebuilder:printcolumn:name="Age",type=date,JSONPath=`.metadata.creationTimestamp`
 // +kubebuilder:validation:XValidation:rule="size(self.metadata.name) <= 52 && self.metadata.name.matches('^[a-z0-9]([-a-z0-9]*[a-z0-9])?$')",message="metadata.name becomes part of a pod's name: at most 52 characters, lower case letters, digits and '-'"
 // +operator-sdk:csv:customresourcedefinitions:displayName="Etcd Backup",resources={{Event,v1},{Pod,v1}}

@@ -33,9 +33,9 @@ type EtcdRestoredBackup struct {
 type EtcdMembershipRestore struct {
 	EtcdRestoredBackup `json:",inline"`
 
-	// request is the UID of the EtcdRestore that asked for it; empty for spec.bootstrap.
+	// restoreUID is the UID of the EtcdRestore that asked for it; empty for spec.bootstrap.
 	// +optional
-	Request types.UID `json:"request,omitempty"`
+	RestoreUID types.UID `json:"restoreUID,omitempty"`
 	// from is where the backup of that EtcdRestore is.
 	// +optional
 	From *commonv1.BackupReference `json:"from,omitempty"`
@@ -50,8 +50,8 @@ type EtcdMembershipRestore struct {
 
 // EtcdNextRestore tells how far an EtcdRestore is that has not begun.
 type EtcdNextRestore struct {
-	// request is its UID.
-	Request types.UID `json:"request"`
+	// restoreUID is its UID.
+	RestoreUID types.UID `json:"restoreUID"`
 	// message says what it waits for.
 	Message string `json:"message"`
 }
@@ -63,9 +63,9 @@ type EtcdLastRestore struct {
 
 	EtcdRestoredBackup `json:",inline"`
 
-	// request is the UID of the EtcdRestore that asked for it; empty for spec.bootstrap.
+	// restoreUID is the UID of the EtcdRestore that asked for it; empty for spec.bootstrap.
 	// +optional
-	Request types.UID `json:"request,omitempty"`
+	RestoreUID types.UID `json:"restoreUID,omitempty"`
 	// revisionBump is by how much the revisions were raised.
 	// +optional
 	RevisionBump int64 `json:"revisionBump,omitempty"`

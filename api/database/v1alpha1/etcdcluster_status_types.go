@@ -253,10 +253,10 @@ type EtcdClusterStatus struct {
 	// +optional
 	NextRestore *EtcdNextRestore `json:"nextRestore,omitempty"`
 
-	// begunRestores are the UIDs of the EtcdRestores that were begun: none begins twice. The last 32 are kept.
+	// begunRestoreUIDs are the UIDs of the EtcdRestores that were begun: none begins twice. The last 32 are kept.
 	// +optional
 	// +listType=atomic
-	BegunRestores []types.UID `json:"begunRestores,omitempty"`
+	BegunRestoreUIDs []types.UID `json:"begunRestoreUIDs,omitempty"`
 
 	// membership is the record of who is a member.
 	// +optional

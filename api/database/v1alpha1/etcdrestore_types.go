@@ -13,9 +13,10 @@ import (
 //
 // +kubebuilder:validation:XValidation:rule="self == oldSelf",message="an EtcdRestore cannot change; make another one"
 type EtcdRestoreSpec struct {
-	// clusterName names the EtcdCluster, in the same namespace. It keeps its name, its Service and its certificates.
+	// clusterName names the EtcdCluster, in the same namespace. The cluster keeps its name, Service and certificates.
 	// +kubebuilder:validation:MinLength=1
 	// +kubebuilder:validation:MaxLength=48
+	// +kubebuilder:validation:Pattern=`^[a-z]([-a-z0-9]*[a-z0-9])?$`
 	// +operator-sdk:csv:customresourcedefinitions:type=spec,displayName="Etcd Cluster",xDescriptors={"urn:alm:descriptor:com.tectonic.ui:text"}
 	ClusterName string `json:"clusterName"`
 
@@ -23,9 +24,12 @@ type EtcdRestoreSpec struct {
 	// +operator-sdk:csv:customresourcedefinitions:type=spec
 	Backup commonv1.BackupReference `json:"backup"`
 
-	// startingDeadline is how long after its creation the restore may begin, from 1m to 24h: nobody wants a restore that comes when
-	// it was forgotten. Default 1h.
+	// startingDeadline is how long after its creation the restore may begin, from 1m to 24h. A restore that has not begun by then
+	// fails, so that a forgotten one never runs. Default 1h.
 	// +optional
+	// +kubebuilder:validation:Type=string
+	// +kubebuilder:validation:MaxLength=32
+	// +kubebuilder:validation:Pattern=`^([0-9]{1,9}[hms])+$`
 	// +kubebuilder:validation:XValidation:rule="duration(self) >= duration('1m') && duration(self) <= duration('24h')",message="startingDeadline is a duration from 1m to 24h"
 	// +operator-sdk:csv:customresourcedefinitions:type=spec,xDescriptors={"urn:alm:descriptor:com.tectonic.ui:advanced"}
 	StartingDeadline *metav1.Duration `json:"startingDeadline,omitempty"`
@@ -62,7 +66,7 @@ type EtcdRestoreStatus struct {
 // +kubebuilder:printcolumn:name="Item",type=string,JSONPath=`.status.item`
 // +kubebuilder:printcolumn:name="Complete",type=string,JSONPath=`.status.conditions[?(@.type=="Complete")].status`
 // +kubebuilder:printcolumn:name="Failed",type=string,JSONPath=`.status.conditions[?(@.type=="Failed")].status`
-// +kubebuilder:printcolumn:name="Reason",type=string,priority=1,JSONPath=`.status.conditions[?(@.type=="Progressing")].message`
+// +kubebuilder:printcolumn:name="Message",type=string,priority=1,JSONPath=`.status.conditions[?(@.type=="Progressing")].message`
 // +kubebuilder:printcolumn:name="Age",type=date,JSONPath=`.metadata.creationTimestamp`
 // +kubebuilder:validation:XValidation:rule="size(self.metadata.name) <= 63",message="metadata.name has at most 63 characters"
 // +operator-sdk:csv:customresourcedefinitions:displayName="Etcd Restore",resources={{Event,v1},{Pod,v1}}
@@ -102,19 +106,34 @@ type EtcdRestoreList struct {
 	Items           []EtcdRestore `json:"items"`
 }
 
-// defaultStartingDeadline is how long after its creation an EtcdRestore may begin that does not say.
-const defaultStartingDeadline = time.Hour
+const (
+	// defaultStartingDeadline is the default of spec.startingDeadline.
+	defaultStartingDeadline = time.Hour
+	// deadlineMargin is longer than the EtcdCluster's controller takes from its look at the clock to the saved record.
+	deadlineMargin = 10 * time.Second
+)
 
-// EtcdStartingDeadline is how long after its creation an EtcdRestore may begin.
-func EtcdStartingDeadline(r *EtcdRestore) time.Duration {
+// StartingDeadline is how long after its creation the restore may begin.
+func (r *EtcdRestore) StartingDeadline() time.Duration {
 	if d := r.Spec.StartingDeadline; d != nil {
 		return d.Duration
 	}
 	return defaultStartingDeadline
 }
 
-// EtcdRestoreEnded reports whether an EtcdRestore is complete or has failed: it never runs again.
-func EtcdRestoreEnded(r *EtcdRestore) bool {
+// BeginsBefore is the time from which on the EtcdCluster's controller does not begin the restore any more.
+func (r *EtcdRestore) BeginsBefore() time.Time {
+	return r.CreationTimestamp.Add(r.StartingDeadline() - deadlineMargin)
+}
+
+// FailsAfter is the time from which on a restore that has not begun has failed. It is later than BeginsBefore, as what was begun just
+// before that is saved a little later.
+func (r *EtcdRestore) FailsAfter() time.Time {
+	return r.CreationTimestamp.Add(r.StartingDeadline() + deadlineMargin)
+}
+
+// HasEnded reports whether the restore is complete or has failed: it never runs again.
+func (r *EtcdRestore) HasEnded() bool {
 	return meta.IsStatusConditionTrue(r.Status.Conditions, commonv1.ConditionComplete) || meta.IsStatusConditionTrue(r.Status.Conditions, commonv1.ConditionFailed)
 }
 

@@ -326,8 +326,8 @@ func (in *EtcdClusterStatus) DeepCopyInto(out *EtcdClusterStatus) {
 		*out = new(EtcdNextRestore)
 		**out = **in
 	}
-	if in.BegunRestores != nil {
-		in, out := &in.BegunRestores, &out.BegunRestores
+	if in.BegunRestoreUIDs != nil {
+		in, out := &in.BegunRestoreUIDs, &out.BegunRestoreUIDs
 		*out = make([]types.UID, len(*in))
 		copy(*out, *in)
 	}

@@ -11,7 +11,7 @@ import (
 
 // ReadManifest reads the manifest of an item. It refuses one of a later release, and one that describes another item: its error is
 // permanent.
-func ReadManifest(text []byte, kind Kind, item string) (Manifest, error) {
+func ReadManifest(text []byte, kind ServerKind, item string) (Manifest, error) {
 	var m Manifest
 	if err := json.Unmarshal(text, &m); err != nil {
 		return Manifest{}, Permanent(fmt.Errorf("the manifest of %s is no JSON of ours: %w", item, err))

@@ -43,7 +43,7 @@ func TestReadManifest(t *testing.T) {
 
 func TestLoadableBy(t *testing.T) {
 	for name, c := range map[string]struct {
-		kind    Kind
+		kind    ServerKind
 		from    string
 		dump    int
 		version string

@@ -17,8 +17,8 @@ func (c Choice) Of(items []Item, now time.Time) (Item, error) {
 		switch {
 		case !item.Complete || !c.Before.IsZero() && !item.Time.Before(c.Before):
 		case (item.Verified || c.AllowUnverified) && item.Time.After(now.Add(clockSkew)):
-			return Item{}, fmt.Errorf("the latest backup is %s, and now is %s: if that one is right, name it as item; if not, choose one by before",
-				item.Name, now.UTC().Format(time.RFC3339))
+			return Item{}, fmt.Errorf("the latest backup %s is dated after the present time %s: a clock was or is wrong, or somebody forged its name. "+
+				"If you trust it, set item to its name; otherwise set before", item.Name, now.UTC().Format(time.RFC3339))
 		case item.Verified || c.AllowUnverified:
 			return item, nil
 		default:
@@ -30,8 +30,8 @@ func (c Choice) Of(items []Item, now time.Time) (Item, error) {
 		begun = " that was begun before " + c.Before.UTC().Format(time.RFC3339)
 	}
 	if unverified > 0 {
-		return Item{}, Permanent(fmt.Errorf("there is no verified backup%s, but %d that no server was started from: "+
-			"set allowUnverified to take one of them", begun, unverified))
+		return Item{}, Permanent(fmt.Errorf("there is no verified backup%s, only %d unverified ones: set allowUnverified to use one of them",
+			begun, unverified))
 	}
 	return Item{}, Permanent(fmt.Errorf("there is no backup%s: check store, namespace and name", begun))
 }

@@ -25,7 +25,7 @@ func TestChoice(t *testing.T) {
 		"before what is after now":     {Choice{Before: day(9)}, "vv.......v", 2, ""},
 		"unverified after now":         {Choice{}, "vv.......c", 2, ""},
 		"nothing is there":             {Choice{}, "", 0, "there is no backup: check store, namespace and name"},
-		"nothing is verified":          {Choice{}, "cc", 0, "there is no verified backup, but 2 that no server"},
+		"nothing is verified":          {Choice{}, "cc", 0, "there is no verified backup, only 2 unverified ones"},
 		"nothing was begun before":     {Choice{Before: day(1)}, "vv", 0, "there is no backup that was begun before 2026-01-01T00:00:00Z"},
 		"nothing verified was, either": {Choice{Before: day(2)}, "cv", 0, "there is no verified backup that was begun before 2026-01-02"},
 	} {
@@ -48,7 +48,7 @@ func TestChoice(t *testing.T) {
 func TestTheLatestIsAfterNow(t *testing.T) {
 	now := time.Date(2026, 1, 9, 0, 0, 0, 0, time.UTC)
 	_, err := Choice{}.Of(history("vv.......v"), now)
-	if err == nil || !strings.HasPrefix(err.Error(), "the latest backup is 20260110T000000Z-") || IsPermanent(err) {
+	if err == nil || !strings.HasPrefix(err.Error(), "the latest backup 20260110T000000Z-") || IsPermanent(err) {
 		t.Error(err)
 	}
 	if _, err := (Choice{}).Of(history("vv.......v"), now.AddDate(0, 0, 1).Add(-clockSkew)); err != nil {

@@ -18,7 +18,7 @@ type Item struct {
 }
 
 // Items reads the listing of a folder, the newest item first. Objects of another kind and somebody else's are left out.
-func Items(kind Kind, objects iter.Seq2[string, error]) ([]Item, error) {
+func Items(kind ServerKind, objects iter.Seq2[string, error]) ([]Item, error) {
 	found := map[string]*Item{}
 	for object, err := range objects {
 		if err != nil {

@@ -7,8 +7,8 @@ import (
 // Manifest describes one backup. It is written as JSON after the data, and read before it.
 type Manifest struct {
 	// Format of this manifest: 1. A runner refuses a later one.
-	Format int  `json:"format"`
-	Kind   Kind `json:"kind"`
+	Format int        `json:"format"`
+	Kind   ServerKind `json:"kind"`
 	// Item is the backup's name.
 	Item string `json:"item"`
 	// Time when the backup was begun.

@@ -18,13 +18,13 @@ import (
 //	<prefix>/<namespace>/<name>/<item>.<etcd|redis>.json      manifest: written after the data; without it there is no backup
 //	<prefix>/<namespace>/<name>/<item>.<etcd|redis>.verified  empty: written once a server was started from the backup
 
-// Kind says what a backup is of.
-type Kind string
+// ServerKind says which kind of server a backup is of.
+type ServerKind string
 
-// The kinds of data.
+// The kinds of servers.
 const (
-	Etcd  Kind = "etcd"
-	Redis Kind = "redis"
+	Etcd  ServerKind = "etcd"
+	Redis ServerKind = "redis"
 )
 
 // itemTime is how an item's name tells when it was begun.
@@ -57,17 +57,21 @@ func ItemTime(item string) (time.Time, error) {
 }
 
 // DataName is the name of the item's data within its folder.
-func DataName(kind Kind, item string) string { return item + "." + string(kind) + dataSuffix }
+func DataName(kind ServerKind, item string) string { return item + "." + string(kind) + dataSuffix }
 
 // ManifestName is the name of the item's manifest within its folder.
-func ManifestName(kind Kind, item string) string { return item + "." + string(kind) + manifestSuffix }
+func ManifestName(kind ServerKind, item string) string {
+	return item + "." + string(kind) + manifestSuffix
+}
 
 // VerifiedName is the name of what says that the item was verified, within its folder.
-func VerifiedName(kind Kind, item string) string { return item + "." + string(kind) + verifiedSuffix }
+func VerifiedName(kind ServerKind, item string) string {
+	return item + "." + string(kind) + verifiedSuffix
+}
 
 // ItemOf reads the item from the name of one of its objects within its folder; it is not ok for an object of another kind or
 // somebody else's.
-func ItemOf(kind Kind, object string) (item string, ok bool) {
+func ItemOf(kind ServerKind, object string) (item string, ok bool) {
 	for _, suffix := range []string{dataSuffix, manifestSuffix, verifiedSuffix} {
 		if item, ok = strings.CutSuffix(object, "."+string(kind)+suffix); ok {
 			_, err := ItemTime(item)

@@ -3,9 +3,11 @@ package backup
 import (
 	"encoding/hex"
 	"encoding/json"
+	"fmt"
 	"slices"
 	"strings"
 
+	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	commonv1 "github.com/mainstay-operator/mainstay-operator/api/common/v1"
@@ -39,8 +41,22 @@ func ReadResult(message string) (result Result, ok bool) {
 		result.Item = &item
 	}
 	result.Items = FitItems(result.Items)
-	result.Deleted, result.RawSize = max(0, result.Deleted), max(0, result.RawSize)
+	result.RawSize = max(0, result.RawSize)
 	return result, true
+}
+
+// ReadFetch judges how a container of CommandFetch ended: either Item is there, or Error says why it is not.
+func ReadFetch(ended corev1.ContainerStateTerminated) Result {
+	result, _ := ReadResult(ended.Message)
+	switch {
+	case ended.ExitCode == 0 && result.Item != nil:
+		return Result{Item: result.Item, RawSize: result.RawSize}
+	case ended.ExitCode == 0:
+		return Result{Permanent: true, Error: "its manifest has an impossible name, size, revision, offset or SHA-256: choose another backup"}
+	case result.Error != "":
+		return Result{Permanent: result.Permanent, Error: result.Error}
+	}
+	return Result{Error: fmt.Sprintf("container %s ended with exit code %d (%s)", CommandFetch, ended.ExitCode, untrusted.Sanitize(ended.Reason))}
 }
 
 // fitItem returns an item as a status may hold it; fit is false where there is no such.

@@ -11,3 +11,10 @@ const SourceUIDKey = "uid"
 // RedisSecretName is the Secret of a Redis with what the runner finds in SourceDir: the keys username, password and uid, and ca.crt
 // with tls.
 func RedisSecretName(redis string) string { return redis + "-backup" }
+
+// EtcdSecretName is the Secret of an EtcdCluster with auth that has the runner's login: the keys username and password.
+func EtcdSecretName(cluster string) string { return cluster + "-backup" }
+
+// CertificatesName is the Secret of an EtcdCluster or a Redis with tls that has the certificate which its servers show, and which the
+// runner shows to them.
+func CertificatesName(source string) string { return source + "-certificates" }

@@ -16,8 +16,6 @@ type Result struct {
 	Items []commonv1.BackupItem `json:"items,omitempty"`
 	// Warning says what was not deleted, and why: the backup itself is as it should be. A secret is never in it.
 	Warning string `json:"warning,omitempty"`
-	// Deleted counts the items that retention and the removal of former attempts have deleted.
-	Deleted int `json:"deleted,omitempty"`
 }
 
 // MaxResult bounds a Result, in bytes. Kubelet gives all containers of a pod 12 KiB together, and each no more than 4 KiB

@@ -14,7 +14,7 @@ const Program = "/backup-runner"
 const (
 	// CommandInstall copies the runner to ProgramDir, from where a container with a server's image starts it.
 	CommandInstall = "install"
-	// CommandBackup reads the source and writes data and manifest into the store. It first deletes what Task.Former names and is no
+	// CommandBackup reads the source and writes data and manifest into the store. It first deletes what Task.Leftovers names and is no
 	// backup, and at last the rest of it.
 	CommandBackup = "backup"
 	// CommandFetch reads an item back from the store into ScratchDir, decompressed, and checks both sums.
@@ -51,7 +51,7 @@ const (
 
 // Task is what a runner is told.
 type Task struct {
-	Kind Kind `json:"kind"`
+	Kind ServerKind `json:"kind"`
 	// Store as the object has it; its secrets are in StoreSecretDir and StoreCADir, a volume is at StoreDir.
 	Store commonv1.BackupStore `json:"store"`
 	// Folder within the store, as Folder gives it.
@@ -62,8 +62,8 @@ type Task struct {
 	Choose *Choice `json:"choose,omitempty"`
 	// Time when the backup was begun.
 	Time time.Time `json:"time,omitzero"`
-	// Former are items of former attempts of the same run; what is there of them is deleted, unless it is verified.
-	Former []string `json:"former,omitempty"`
+	// Leftovers are items of earlier attempts; what is there of them is deleted, unless it is verified.
+	Leftovers []string `json:"leftovers,omitempty"`
 	// Verify: the item is verified before it counts.
 	Verify      bool                       `json:"verify,omitempty"`
 	Compression commonv1.BackupCompression `json:"compression,omitempty"`

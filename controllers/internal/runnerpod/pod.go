@@ -36,7 +36,7 @@ const (
 // Runner returns a container of the operator's image that runs one command of the runner.
 func Runner(command, image string, task backup.Task) *corev1ac.ContainerApplyConfiguration {
 	return newContainer(command, image).
-		WithCommand(words(backup.Program, command, task)...).
+		WithCommand(commandLine(backup.Program, command, task)...).
 		WithResources(corev1ac.ResourceRequirements().
 			WithRequests(corev1.ResourceList{corev1.ResourceCPU: resource.MustParse("10m"), corev1.ResourceMemory: resource.MustParse("32Mi")}).
 			WithLimits(corev1.ResourceList{corev1.ResourceMemory: resource.MustParse(memory)}))
@@ -49,10 +49,10 @@ func Installer(image string) *corev1ac.ContainerApplyConfiguration {
 		WithVolumeMounts(corev1ac.VolumeMount().WithName(programVolume).WithMountPath(backup.ProgramDir))
 }
 
-// Installed returns a container of a server's image that runs one command of the runner, which an Installer has put there.
-func Installed(command, image string, task backup.Task, resources corev1.ResourceRequirements) *corev1ac.ContainerApplyConfiguration {
+// ServerImageRunner returns a container of a server's image that runs one command of the runner, which an Installer has put there.
+func ServerImageRunner(command, image string, task backup.Task, resources corev1.ResourceRequirements) *corev1ac.ContainerApplyConfiguration {
 	return newContainer(command, image).
-		WithCommand(words(backup.ProgramDir+backup.Program, command, task)...).
+		WithCommand(commandLine(backup.ProgramDir+backup.Program, command, task)...).
 		WithResources(parts.ToApplyConfig[corev1ac.ResourceRequirementsApplyConfiguration](resources)).
 		WithVolumeMounts(corev1ac.VolumeMount().WithName(programVolume).WithMountPath(backup.ProgramDir).WithReadOnly(true))
 }
@@ -65,7 +65,7 @@ func newContainer(name, image string) *corev1ac.ContainerApplyConfiguration {
 		WithVolumeMounts(corev1ac.VolumeMount().WithName(ScratchVolume).WithMountPath(backup.ScratchDir))
 }
 
-func words(program, command string, task backup.Task) []string {
+func commandLine(program, command string, task backup.Task) []string {
 	text, err := json.Marshal(task)
 	if err != nil {
 		panic(fmt.Sprintf("a task is no JSON: %v", err)) // a bug: its types are fixed

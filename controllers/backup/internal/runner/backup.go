@@ -26,10 +26,10 @@ func (e Environment) backup(ctx context.Context, t task) (backup.Result, error) 
 	if err := t.refuseExisting(ctx); err != nil {
 		return result, err
 	}
-	result.Warning = told(t.deleteFormer(ctx, false))
+	result.Warning = warningOf(t.deleteLeftovers(ctx, false))
 	m := backup.Manifest{Format: backup.Format, Kind: t.Kind, Item: t.Item, Time: t.Time.UTC(), Compression: string(t.Compression),
 		SourceUID: t.Source.UID}
-	spool := e.file(spoolFile)
+	spool := e.scratchFile(spoolFile)
 	defer func() { _ = os.Remove(spool) }() // what is fetched needs its space
 	if err := e.spool(ctx, t, spool, &m); err != nil {
 		return result, fmt.Errorf("reading the data of the source: %w", err)
@@ -37,7 +37,7 @@ func (e Environment) backup(ctx context.Context, t task) (backup.Result, error) 
 	if err := t.write(ctx, spool, &m); err != nil {
 		return result, errors.Join(err, t.discard(ctx))
 	}
-	result.Warning = told(t.deleteFormer(ctx, true))
+	result.Warning = warningOf(t.deleteLeftovers(ctx, true))
 	item := m.StatusItem(false)
 	result.Item = &item
 	return result, nil
@@ -83,7 +83,7 @@ func (t task) write(ctx context.Context, spool string, m *backup.Manifest) error
 	if err := errors.Join(err, content.Close()); err != nil {
 		return err
 	}
-	m.Size, m.SHA256, m.RawSize, m.RawSHA256 = stored.size, stored.text(), raw.size, raw.text()
+	m.Size, m.SHA256, m.RawSize, m.RawSHA256 = stored.size, stored.hex(), raw.size, raw.hex()
 	text, err := json.Marshal(m)
 	if err != nil {
 		return err
@@ -119,11 +119,11 @@ func (t task) abort(ctx context.Context, item string) error {
 	return nil
 }
 
-// deleteFormer removes what former attempts of the same run have left, unless it is verified. A whole backup goes only when another
+// deleteLeftovers removes what earlier attempts have left, unless it is verified. A whole backup goes only when another
 // one is written.
-func (t task) deleteFormer(ctx context.Context, written bool) error {
+func (t task) deleteLeftovers(ctx context.Context, written bool) error {
 	var failed []error
-	for _, item := range t.Former {
+	for _, item := range t.Leftovers {
 		if _, err := backup.ItemTime(item); err != nil || item == t.Item {
 			continue
 		}
@@ -139,7 +139,7 @@ func (t task) deleteFormer(ctx context.Context, written bool) error {
 			err = t.delete(ctx, item)
 		}
 		if err != nil {
-			failed = append(failed, fmt.Errorf("removing what a former attempt has left: %w", err))
+			failed = append(failed, fmt.Errorf("removing what an earlier attempt has left: %w", err))
 		}
 	}
 	return errors.Join(failed...)
@@ -153,8 +153,8 @@ func (t task) exists(ctx context.Context, name string) (bool, error) {
 	return err == nil, err
 }
 
-// told is what an error says that spoils nothing.
-func told(err error) string {
+// warningOf words an error that does not spoil the backup; empty for none.
+func warningOf(err error) string {
 	if err == nil {
 		return ""
 	}

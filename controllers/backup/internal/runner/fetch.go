@@ -32,17 +32,17 @@ func (e Environment) fetch(ctx context.Context, t task) (backup.Result, error) {
 		return backup.Result{}, err
 	}
 	if t.Choose != nil && !verified && !t.Choose.AllowUnverified {
-		return backup.Result{}, backup.Permanent(fmt.Errorf("no server was started from the backup %s: set allowUnverified to take it", item))
+		return backup.Result{}, backup.Permanent(fmt.Errorf("the backup %s was never verified: set allowUnverified to use it", item))
 	}
-	if err := writeFile(e.file(backup.DataFile), func(file *os.File) error { return t.readData(ctx, m, file) }); err != nil {
+	if err := writeFile(e.scratchFile(backup.DataFile), func(file *os.File) error { return t.readData(ctx, m, file) }); err != nil {
 		return backup.Result{}, err
 	}
 	if t.Choose != nil { // for a restore: it stops servers, and one that is foreign is of no use to them. Else verify looks at it
-		if err := t.server.check(e.file(backup.DataFile), m); err != nil {
+		if err := t.server.check(e.scratchFile(backup.DataFile), m); err != nil {
 			return backup.Result{}, backup.Permanent(fmt.Errorf("%s is no backup: %w", t.data(item), err))
 		}
 	}
-	err = writeFile(e.file(backup.ManifestFile), func(file *os.File) error { return json.NewEncoder(file).Encode(m) })
+	err = writeFile(e.scratchFile(backup.ManifestFile), func(file *os.File) error { return json.NewEncoder(file).Encode(m) })
 	found := m.StatusItem(verified)
 	return backup.Result{Item: &found, RawSize: m.RawSize}, err
 }
@@ -99,14 +99,14 @@ func (t task) readData(ctx context.Context, m backup.Manifest, w io.Writer) erro
 	name := t.data(m.Item)
 	content, size, err := t.store.Get(ctx, name)
 	if errors.Is(err, fs.ErrNotExist) {
-		return t.lasting(fmt.Errorf("%s is not in the store, though its manifest is", name))
+		return t.permanentUnlessVerifying(fmt.Errorf("%s is not in the store, though its manifest is", name))
 	}
 	if err != nil {
 		return err
 	}
 	defer func() { _ = content.Close() }()
 	if size != m.Size {
-		return t.lasting(fmt.Errorf("%s has %d bytes in the store, and its manifest says %d", name, size, m.Size))
+		return t.permanentUnlessVerifying(fmt.Errorf("%s has %d bytes in the store, and its manifest says %d", name, size, m.Size))
 	}
 	failing := &failingReader{from: untilDone{ctx, content}}
 	stored, raw := newSum(), newSum()
@@ -118,44 +118,47 @@ func (t task) readData(ctx context.Context, m backup.Manifest, w io.Writer) erro
 	switch {
 	case failing.err != nil: // the store's fault: another attempt may succeed
 		return failing.err
-	case errors.Is(err, errUnlike):
-		return t.lasting(fmt.Errorf("%s is corrupt: %w", name, err))
+	case errors.Is(err, errManifestMismatch):
+		return t.permanentUnlessVerifying(fmt.Errorf("%s is corrupt: %w", name, err))
 	case err != nil:
 		return err
-	case stored.size != m.Size || stored.text() != m.SHA256:
-		return t.lasting(fmt.Errorf("%s is corrupt: its SHA-256 is %s, and its manifest says %s", name, stored.text(), m.SHA256))
-	case raw.size != m.RawSize || raw.text() != m.RawSHA256:
-		return t.lasting(fmt.Errorf("%s is corrupt: decompressed, its SHA-256 is %s, and its manifest says %s", name, raw.text(), m.RawSHA256))
+	case stored.size != m.Size || stored.hex() != m.SHA256:
+		return t.permanentUnlessVerifying(fmt.Errorf("%s is corrupt: its SHA-256 is %s, and its manifest says %s",
+			name, stored.hex(), m.SHA256))
+	case raw.size != m.RawSize || raw.hex() != m.RawSHA256:
+		return t.permanentUnlessVerifying(fmt.Errorf("%s is corrupt: decompressed, its SHA-256 is %s, and its manifest says %s",
+			name, raw.hex(), m.RawSHA256))
 	}
 	return nil
 }
 
-// lasting marks what is wrong with an item's data: whoever restores it finds it again. A run that has just written it writes another.
-func (t task) lasting(err error) error {
+// permanentUnlessVerifying marks what is wrong with an item's data: whoever restores it finds it again. A run that has just written it
+// writes another.
+func (t task) permanentUnlessVerifying(err error) error {
 	if t.Verify {
 		return err
 	}
 	return backup.Permanent(err)
 }
 
-// errUnlike says that data is not what its manifest describes.
-var errUnlike = errors.New("it is not what its manifest describes")
+// errManifestMismatch says that data is not what its manifest describes.
+var errManifestMismatch = errors.New("it is not what its manifest describes")
 
-// unpack decompresses. What cannot be decompressed, or becomes longer than the manifest says, is errUnlike.
+// unpack decompresses. What cannot be decompressed, or becomes longer than the manifest says, is errManifestMismatch.
 func unpack(w io.Writer, stored io.Reader, m backup.Manifest) error {
 	content, err := decompressed(stored, m.Compression)
 	if err != nil {
-		return fmt.Errorf("%w: %w", errUnlike, err)
+		return fmt.Errorf("%w: %w", errManifestMismatch, err)
 	}
 	reader := &failingReader{from: io.LimitReader(content, m.RawSize+1)}
 	n, err := io.Copy(w, reader)
 	switch {
 	case reader.err != nil:
-		return fmt.Errorf("%w: %w", errUnlike, reader.err)
+		return fmt.Errorf("%w: %w", errManifestMismatch, reader.err)
 	case err != nil:
 		return fmt.Errorf("writing to the scratch volume: %w", err)
 	case n > m.RawSize:
-		return fmt.Errorf("%w: it has more than %d bytes", errUnlike, m.RawSize)
+		return fmt.Errorf("%w: it has more than %d bytes", errManifestMismatch, m.RawSize)
 	}
 	return nil
 }

@@ -54,7 +54,7 @@ func TestFetchRefuses(t *testing.T) {
 			p.replace(data, stored)
 			sum := newSum()
 			_, _ = sum.Write(stored)
-			edit(func(m *backup.Manifest) { m.Size, m.SHA256 = sum.size, sum.text() })(p)
+			edit(func(m *backup.Manifest) { m.Size, m.SHA256 = sum.size, sum.hex() })(p)
 		}
 	}
 	for name, c := range map[string]struct {
@@ -76,7 +76,7 @@ func TestFetchRefuses(t *testing.T) {
 		"a huge manifest":    {func(p *pod) { p.replace(manifest, make([]byte, backup.MaxManifest+1)) }, nil, "has more than 16384 bytes"},
 		"a later version":    {nil, func(t *backup.Task) { t.MaxVersion = "3.5.35" }, "cannot be loaded by etcd 3.5.35"},
 		"not verified": {nil, func(t *backup.Task) { t.Choose = &backup.Choice{} },
-			"no server was started from the backup " + item(20) + ": set allowUnverified"},
+			"the backup " + item(20) + " was never verified: set allowUnverified"},
 		"none was begun before": {nil, func(t *backup.Task) { t.Item, t.Choose = "", &backup.Choice{Before: today.Add(-time.Hour)} },
 			folder + ": there is no backup that was begun before"},
 		"no such item":         {nil, func(t *backup.Task) { t.Item = item(1) }, "there is no backup " + folder + "/" + item(1)},
@@ -85,18 +85,18 @@ func TestFetchRefuses(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			p := newPod(t)
 			p.succeed(p.task(20), backup.CommandBackup)
-			told := p.task(20)
-			told.Verify = false
+			task := p.task(20)
+			task.Verify = false
 			if c.harm != nil {
 				c.harm(p)
 			}
 			if c.task != nil {
-				c.task(&told)
+				c.task(&task)
 			}
-			if result := p.run(backup.CommandFetch, told); !strings.Contains(result.Error, c.want) || !result.Permanent {
+			if result := p.run(backup.CommandFetch, task); !strings.Contains(result.Error, c.want) || !result.Permanent {
 				t.Errorf("%+v", result)
 			}
-			if _, err := os.Stat(p.file(backup.ManifestFile)); err == nil {
+			if _, err := os.Stat(p.scratchFile(backup.ManifestFile)); err == nil {
 				t.Error("there is a manifest for those who follow")
 			}
 		})
@@ -113,7 +113,7 @@ func TestFetchForARestoreRefusesWhatIsNoBackup(t *testing.T) {
 	if result := p.run(backup.CommandFetch, told); result.Error != want || !result.Permanent {
 		t.Errorf("%+v", result)
 	}
-	if _, err := os.Stat(p.file(backup.ManifestFile)); err == nil {
+	if _, err := os.Stat(p.scratchFile(backup.ManifestFile)); err == nil {
 		t.Error("there is a manifest for those who follow")
 	}
 }
@@ -154,15 +154,15 @@ func TestFetchChooses(t *testing.T) {
 		"the one of this task": {item(19), nil, 19},
 	} {
 		t.Run(name, func(t *testing.T) {
-			told := backup.Task{Kind: backup.Etcd, Folder: folder, Item: c.item, Choose: c.choice, MaxVersion: "3.6.0"}
-			result := p.succeed(told, backup.CommandFetch)
+			task := backup.Task{Kind: backup.Etcd, Folder: folder, Item: c.item, Choose: c.choice, MaxVersion: "3.6.0"}
+			result := p.succeed(task, backup.CommandFetch)
 			if result.RawSize != int64(len(p.content)) {
 				t.Errorf("fetched %d bytes, not %d", result.RawSize, len(p.content))
 			}
 			if result.Item.Name != item(c.want) || result.Item.Verified != (c.want < 19) {
 				t.Errorf("%+v", result.Item)
 			}
-			content, err := os.ReadFile(p.file(backup.DataFile))
+			content, err := os.ReadFile(p.scratchFile(backup.DataFile))
 			m, broken := p.fetched()
 			if err != nil || broken != nil || !bytes.Equal(content, p.content) || m.Item != item(c.want) {
 				t.Errorf("%d bytes of %s, %v, %v", len(content), m.Item, err, broken)

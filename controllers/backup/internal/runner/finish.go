@@ -29,11 +29,11 @@ func (e Environment) finish(ctx context.Context, t task) (backup.Result, error) 
 	result.Item = &item
 	items, err := backup.Items(t.Kind, t.store.List(ctx, t.Folder))
 	if err != nil {
-		result.Warning = told(err)
+		result.Warning = warningOf(err)
 		return result, nil
 	}
 	left, err := t.retain(ctx, items, m.SourceUID, e.clock.Now(), &result)
-	result.Warning = told(err)
+	result.Warning = warningOf(err)
 	for _, item := range left {
 		if !t.describe(ctx, item, &result) {
 			break
@@ -45,7 +45,7 @@ func (e Environment) finish(ctx context.Context, t task) (backup.Result, error) 
 // markVerified writes the verified mark if verify has left its verdict. A mark that is there already is from a try whose answer was
 // lost.
 func (e Environment) markVerified(ctx context.Context, t task) error {
-	verdict, err := readSmall(e.file(backup.VerdictFile))
+	verdict, err := readSmall(e.scratchFile(backup.VerdictFile))
 	if err != nil {
 		return fmt.Errorf("reading the verdict: %w", err)
 	}
@@ -68,8 +68,8 @@ func (t task) retain(
 	}
 	gone := map[string]bool{}
 	expired := backup.Expired(items, t.Retention, t.Verify, now)
-	f := former{task: t, items: items, source: source, known: map[string]string{}}
-	spared, err := f.lasts(ctx, expired)
+	h := sourceHistory{task: t, items: items, source: source, known: map[string]string{}}
+	spared, err := h.lastOfReplacedSources(ctx, expired)
 	for _, item := range expired {
 		if spared[item.Name] || item.Name == t.Item {
 			continue
@@ -79,7 +79,6 @@ func (t task) retain(
 			err = errors.Join(err, fmt.Errorf("deleting what retention does not keep: %w", failed))
 			break
 		}
-		result.Deleted++
 	}
 	for _, item := range items {
 		if item.Complete && !gone[item.Name] {
@@ -100,7 +99,7 @@ func (t task) describe(ctx context.Context, item backup.Item, result *backup.Res
 		return ctx.Err() == nil
 	}
 	more := append(result.Items[:len(result.Items):len(result.Items)], m.StatusItem(item.Verified))
-	text, err := json.Marshal(backup.Result{Item: result.Item, Items: more, Warning: sanitize(result.Warning), Deleted: result.Deleted})
+	text, err := json.Marshal(backup.Result{Item: result.Item, Items: more, Warning: sanitize(result.Warning)})
 	if err != nil || len(text) > backup.MaxResult {
 		return false
 	}

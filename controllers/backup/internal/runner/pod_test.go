@@ -71,7 +71,7 @@ func newPodOn(t *testing.T, spec commonv1.BackupStore, places store.Places) *pod
 	p := &pod{t: t, store: opened, spec: spec, content: noise(100_000), volume: places.Volume}
 	p.Environment = Environment{
 		open:    func(commonv1.BackupStore) (store.Store, error) { return p.store, nil },
-		servers: map[backup.Kind]server{backup.Etcd: {dump: p.dump, check: p.inspect, verify: p.check}},
+		servers: map[backup.ServerKind]server{backup.Etcd: {dump: p.dump, check: p.inspect, verify: p.check}},
 		clock:   clocktesting.NewFakePassiveClock(today.Add(time.Minute)),
 		scratch: t.TempDir(), terminationLog: filepath.Join(t.TempDir(), "termination-log"),
 	}
@@ -111,9 +111,9 @@ func (p *pod) task(day int) backup.Task {
 }
 
 // run has a runner carry out a command as in a container, and returns what it leaves.
-func (p *pod) run(command string, told backup.Task) backup.Result {
+func (p *pod) run(command string, task backup.Task) backup.Result {
 	p.t.Helper()
-	text, err := json.Marshal(told)
+	text, err := json.Marshal(task)
 	if err != nil {
 		p.t.Fatal(err)
 	}
@@ -130,10 +130,10 @@ func (p *pod) run(command string, told backup.Task) backup.Result {
 }
 
 // succeed runs commands, each of which must.
-func (p *pod) succeed(told backup.Task, commands ...string) (last backup.Result) {
+func (p *pod) succeed(task backup.Task, commands ...string) (last backup.Result) {
 	p.t.Helper()
 	for _, command := range commands {
-		if last = p.run(command, told); last.Error != "" {
+		if last = p.run(command, task); last.Error != "" {
 			p.t.Fatalf("%s: %+v", command, last)
 		}
 	}

@@ -62,7 +62,7 @@ func child(text string) int {
 	debug.SetMemoryLimit(MemoryLimit)
 	code := Main(os.Args[1:], Environment{
 		open:    func(spec commonv1.BackupStore) (store.Store, error) { return store.Open(spec, config.Places) },
-		servers: map[backup.Kind]server{backup.Etcd: {dump: config.dump}},
+		servers: map[backup.ServerKind]server{backup.Etcd: {dump: config.dump}},
 		clock:   clock.RealClock{}, scratch: config.Dir, terminationLog: filepath.Join(config.Dir, "termination-log"),
 	})
 	status, err := os.ReadFile("/proc/self/status")
@@ -76,13 +76,13 @@ func child(text string) int {
 }
 
 // newChild is a runner that carries out a command.
-func newChild(t *testing.T, config childConfig, command string, told backup.Task) *exec.Cmd {
+func newChild(t *testing.T, config childConfig, command string, task backup.Task) *exec.Cmd {
 	t.Helper()
 	text, err := json.Marshal(config)
 	if err != nil {
 		t.Fatal(err)
 	}
-	args, err := json.Marshal(told)
+	args, err := json.Marshal(task)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -36,7 +36,7 @@ type server struct {
 // Environment is what a runner finds around it.
 type Environment struct {
 	open    func(commonv1.BackupStore) (store.Store, error)
-	servers map[backup.Kind]server
+	servers map[backup.ServerKind]server
 	clock   clock.PassiveClock
 
 	scratch, credentials, terminationLog string
@@ -46,7 +46,7 @@ type Environment struct {
 func InPod() Environment {
 	return Environment{
 		open: func(spec commonv1.BackupStore) (store.Store, error) { return store.Open(spec, store.InPod) },
-		servers: map[backup.Kind]server{
+		servers: map[backup.ServerKind]server{
 			backup.Etcd:  {dump: source.Etcd, check: source.CheckEtcd, verify: source.VerifyEtcd},
 			backup.Redis: {dump: dumpRedis, check: source.CheckRedis, verify: source.VerifyRedis},
 		},
@@ -78,7 +78,7 @@ func Main(args []string, e Environment) int {
 		err = fmt.Errorf("the pod was told to end: %w", err)
 	}
 	if err != nil {
-		result.Error, result.Permanent = err.Error(), isPermanent(err) && ctx.Err() == nil
+		result.Error, result.Permanent = err.Error(), backup.IsPermanent(err) && ctx.Err() == nil
 		_, _ = io.WriteString(os.Stderr, "backup-runner: "+sanitize(result.Error)+"\n")
 	}
 	if err := leave(result, e.terminationLog); err != nil {
@@ -90,8 +90,22 @@ func Main(args []string, e Environment) int {
 	return 0
 }
 
-func isPermanent(err error) bool {
-	return backup.IsPermanent(err) || errors.Is(err, source.ErrPermanent)
+// command is what the runner does with a task.
+type command struct {
+	run        func(context.Context, task) (backup.Result, error)
+	needsStore bool
+}
+
+func (e Environment) commands() map[string]command {
+	return map[string]command{
+		backup.CommandBackup: {run: e.backup, needsStore: true},
+		backup.CommandFetch:  {run: e.fetch, needsStore: true},
+		backup.CommandVerify: {run: e.verify},
+		backup.CommandFinish: {run: e.finish, needsStore: true},
+		backup.CommandServe: {run: func(ctx context.Context, _ task) (backup.Result, error) {
+			return backup.Result{}, serve.Run(ctx, serve.InPod)
+		}},
+	}
 }
 
 // run carries out one command.
@@ -99,34 +113,38 @@ func (e Environment) run(ctx context.Context, args []string) (backup.Result, err
 	if len(args) == 2 && args[0] == backup.CommandInstall {
 		return backup.Result{}, install(args[1])
 	}
-	commands := map[string]func(context.Context, task) (backup.Result, error){
-		backup.CommandBackup: e.backup, backup.CommandFetch: e.fetch, backup.CommandVerify: e.verify, backup.CommandFinish: e.finish,
-		backup.CommandServe: func(ctx context.Context, _ task) (backup.Result, error) {
-			return backup.Result{}, serve.Run(ctx, serve.InPod)
-		},
-	}
-	if len(args) != 3 || args[1] != "--task" || commands[args[0]] == nil {
+	if len(args) != 3 || args[1] != "--task" {
 		return backup.Result{}, backup.Permanent(errors.New(usage))
 	}
-	var told backup.Task
-	if err := json.Unmarshal([]byte(args[2]), &told); err != nil {
-		return backup.Result{}, backup.Permanent(fmt.Errorf("the task is no JSON of ours: %w", err))
-	}
-	told.Compression = cmp.Or(told.Compression, commonv1.CompressGzip)
-	known, ok := e.servers[told.Kind]
+	known, ok := e.commands()[args[0]]
 	if !ok {
-		return backup.Result{}, backup.Permanent(fmt.Errorf("the task is of kind %q, which is neither etcd nor redis", told.Kind))
+		return backup.Result{}, backup.Permanent(errors.New(usage))
 	}
-	t := task{Task: told, server: known}
-	if args[0] == backup.CommandVerify || args[0] == backup.CommandServe { // neither gets at the store
-		return commands[args[0]](ctx, t)
-	}
-	opened, err := e.open(told.Store)
+	t, err := e.readTask(args[2])
 	if err != nil {
 		return backup.Result{}, err
 	}
-	t.store = opened
-	return commands[args[0]](ctx, t)
+	if known.needsStore {
+		if t.store, err = e.open(t.Store); err != nil {
+			return backup.Result{}, err
+		}
+	}
+	return known.run(ctx, t)
+}
+
+// readTask reads the value of --task. Its store is not open yet.
+func (e Environment) readTask(text string) (task, error) {
+	var t task
+	if err := json.Unmarshal([]byte(text), &t.Task); err != nil {
+		return task{}, backup.Permanent(fmt.Errorf("--task is not a valid task: %w", err))
+	}
+	t.Compression = cmp.Or(t.Compression, commonv1.CompressGzip)
+	known, ok := e.servers[t.Kind]
+	if !ok {
+		return task{}, backup.Permanent(fmt.Errorf("the task is of kind %q, which is neither etcd nor redis", t.Kind))
+	}
+	t.server = known
+	return t, nil
 }
 
 // task is what a command works on.
@@ -141,5 +159,7 @@ func (t task) data(item string) string     { return t.Folder + "/" + backup.Data
 func (t task) manifest(item string) string { return t.Folder + "/" + backup.ManifestName(t.Kind, item) }
 func (t task) verified(item string) string { return t.Folder + "/" + backup.VerifiedName(t.Kind, item) }
 
-// file is one of those that the containers of a pod share, by the path that it has in a pod.
-func (e Environment) file(inPod string) string { return filepath.Join(e.scratch, filepath.Base(inPod)) }
+// scratchFile is one of those that the containers of a pod share, by the path that it has in a pod.
+func (e Environment) scratchFile(inPod string) string {
+	return filepath.Join(e.scratch, filepath.Base(inPod))
+}

@@ -14,7 +14,6 @@ import (
 
 	commonv1 "github.com/mainstay-operator/mainstay-operator/api/common/v1"
 	"github.com/mainstay-operator/mainstay-operator/controllers/internal/backup"
-	"github.com/mainstay-operator/mainstay-operator/controllers/internal/backup/source"
 	"github.com/mainstay-operator/mainstay-operator/controllers/internal/backup/store"
 )
 
@@ -32,9 +31,9 @@ func TestABackupFromStartToEnd(t *testing.T) {
 		for _, compression := range []commonv1.BackupCompression{commonv1.CompressGzip, commonv1.CompressNone} {
 			t.Run(name+string(compression), func(t *testing.T) {
 				p := make(t)
-				told := p.task(20)
-				told.Compression = compression
-				result := p.succeed(told, all...)
+				task := p.task(20)
+				task.Compression = compression
+				result := p.succeed(task, all...)
 				if !bytes.Equal(p.started, p.content) {
 					t.Errorf("a server was started from %d bytes that are not the source's", len(p.started))
 				}
@@ -46,7 +45,7 @@ func TestABackupFromStartToEnd(t *testing.T) {
 				want := commonv1.BackupItem{Name: item(20), Size: int64(len(data)), SHA256: hex.EncodeToString(sum[:]), Revision: 42,
 					ServerVersion: "3.6.16", Verified: true}
 				want.Time = result.Item.Time
-				if *result.Item != want || !want.Time.Time.Equal(told.Time) || len(result.Items) != 1 || result.Items[0].Name != item(20) {
+				if *result.Item != want || !want.Time.Time.Equal(task.Time) || len(result.Items) != 1 || result.Items[0].Name != item(20) {
 					t.Errorf("%+v", result)
 				}
 				var m backup.Manifest
@@ -79,7 +78,7 @@ func TestASourceThatFails(t *testing.T) {
 	for name, c := range map[string]struct {
 		err       error
 		permanent bool
-	}{"for now": {errors.New("the link broke"), false}, "for good": {errors.Join(source.ErrPermanent, errors.New("the link broke")), true}} {
+	}{"for now": {errors.New("the link broke"), false}, "for good": {backup.Permanent(errors.New("the link broke")), true}} {
 		t.Run(name, func(t *testing.T) {
 			p := newPod(t)
 			p.dumpError = c.err
@@ -126,11 +125,11 @@ func TestABackupThatIsNotVerified(t *testing.T) {
 // The next attempt takes the whole, but unverified backup of the one before away, once it has written its own.
 func TestUnverifiedAttemptsDoNotPileUp(t *testing.T) {
 	p := newPod(t)
-	told := p.task(18)
-	p.succeed(told, backup.CommandBackup)
+	task := p.task(18)
+	p.succeed(task, backup.CommandBackup)
 	for day := 19; day < 21; day++ {
 		next := p.task(day)
-		next.Former = append(told.Former, told.Item)
+		next.Leftovers = append(task.Leftovers, task.Item)
 		p.dumpError = errors.New("the link broke")
 		p.run(backup.CommandBackup, next)
 		if got := p.objects(); !slices.Equal(got, verifiedItem(day - 1)[:2]) {
@@ -141,7 +140,7 @@ func TestUnverifiedAttemptsDoNotPileUp(t *testing.T) {
 		if got := p.objects(); !slices.Equal(got, verifiedItem(day)[:2]) {
 			t.Errorf("%q", got)
 		}
-		told = next
+		task = next
 	}
 }
 
@@ -149,7 +148,7 @@ func TestAFormerAttemptThatIsVerifiedStays(t *testing.T) {
 	p := newPod(t)
 	p.succeed(p.task(19), all...)
 	next := p.task(20)
-	next.Former = []string{item(19), "../../x", item(20)}
+	next.Leftovers = []string{item(19), "../../x", item(20)}
 	p.succeed(next, all...)
 	if got := p.objects(); !slices.Equal(got, verifiedItem(19, 20)) {
 		t.Errorf("%q", got)

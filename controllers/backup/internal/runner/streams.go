@@ -27,8 +27,8 @@ func (s *sum) Write(b []byte) (int, error) {
 	return s.hash.Write(b)
 }
 
-// text is the SHA-256 in hexadecimal.
-func (s *sum) text() string { return hex.EncodeToString(s.hash.Sum(nil)) }
+// hex is the SHA-256 in hexadecimal.
+func (s *sum) hex() string { return hex.EncodeToString(s.hash.Sum(nil)) }
 
 // compressed gives what is read as it is stored, and the sum of that, which is complete at the end. Whoever does not read to the end
 // must close it.

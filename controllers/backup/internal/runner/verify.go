@@ -23,17 +23,17 @@ func (e Environment) verify(ctx context.Context, t task) (backup.Result, error) 
 	if m.Item != t.Item || m.Kind != t.Kind {
 		return backup.Result{}, fmt.Errorf("the backup %s was fetched, and %s is to be verified", m.Item, t.Item)
 	}
-	dir := e.file(workDir)
+	dir := e.scratchFile(workDir)
 	if err := errors.Join(os.RemoveAll(dir), os.Mkdir(dir, 0o700)); err != nil {
 		return backup.Result{}, fmt.Errorf("clearing the scratch volume: %w", err)
 	}
-	err = t.server.verify(ctx, e.file(backup.DataFile), dir, m)
+	err = t.server.verify(ctx, e.scratchFile(backup.DataFile), dir, m)
 	err = errors.Join(err, os.RemoveAll(dir))
 	if err != nil {
 		return backup.Result{}, fmt.Errorf("verifying the backup %s: %w", m.Item, err)
 	}
 	item := m.StatusItem(true)
-	return backup.Result{Item: &item}, writeFile(e.file(backup.VerdictFile), func(file *os.File) error {
+	return backup.Result{Item: &item}, writeFile(e.scratchFile(backup.VerdictFile), func(file *os.File) error {
 		_, err := file.WriteString(m.Item)
 		return err
 	})
@@ -41,7 +41,7 @@ func (e Environment) verify(ctx context.Context, t task) (backup.Result, error) 
 
 // fetched reads the manifest that fetch has left.
 func (e Environment) fetched() (backup.Manifest, error) {
-	text, err := readSmall(e.file(backup.ManifestFile))
+	text, err := readSmall(e.scratchFile(backup.ManifestFile))
 	if err != nil {
 		return backup.Manifest{}, fmt.Errorf("reading what was fetched: %w", err)
 	}

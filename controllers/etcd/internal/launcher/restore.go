@@ -14,8 +14,8 @@ import (
 const (
 	// restoreRetryLimit is for how long a backup is asked for in vain before the container ends, which tells the operator why.
 	restoreRetryLimit = time.Minute
-	// logSpace is what the log of a member takes on its volume from its start, in bytes (server/storage/wal, SegmentSizeBytes).
-	logSpace = 64_000_000
+	// LogSpace is what the log of a member takes on its volume from its start, in bytes (server/storage/wal, SegmentSizeBytes).
+	LogSpace = 64_000_000
 )
 
 // unusableError says why the backup cannot be restored here, until something else is changed.
@@ -87,7 +87,7 @@ func checkRoom(directory string, size int64) error {
 	if err := syscall.Statfs(directory, &volume); err != nil {
 		return &fs.PathError{Op: "statfs", Path: directory, Err: err}
 	}
-	free, needed := int64(volume.Bavail)*volume.Bsize, 2*size+logSpace //nolint:gosec // a volume is far below 2^63 bytes
+	free, needed := int64(volume.Bavail)*volume.Bsize, 2*size+LogSpace //nolint:gosec // a volume is far below 2^63 bytes
 	if size < 0 || free < needed {
 		return unusableError{fmt.Errorf("the volume has %d bytes free, and the restore of a backup of %d bytes needs %d", free, size, needed)}
 	}

@@ -60,7 +60,7 @@ func (s Situation) restored() *databasev1alpha1.EtcdMembershipRestore {
 // Source is the EtcdRestore whose backup the first member begins with; empty for spec.bootstrap.
 func (s Situation) Source() types.UID {
 	if r := s.restored(); r != nil {
-		return r.Request
+		return r.RestoreUID
 	}
 	return ""
 }

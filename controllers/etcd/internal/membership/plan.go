@@ -62,7 +62,7 @@ func (s Situation) Plan() Step {
 		s.rollOutdated,              // before new members come: these are made from the latest template already
 		s.addMissing,                // all members are well and alike
 		s.continueUpgrade,           // the next version only when all run this one and have agreed on it
-		s.dropUpgradeBackups,        // and none is asked for: the next upgrade has a backup of its own
+		s.deleteUpgradeBackups,      // and none is asked for: the next upgrade has a backup of its own
 		s.defragment,                // a member does not answer meanwhile, so nothing else is to be under way
 	} {
 		if next, ok := decide(); ok {

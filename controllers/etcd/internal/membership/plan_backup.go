@@ -26,15 +26,15 @@ func (s Situation) fetchBackup() (Step, bool) {
 func (s Situation) fetch(f Fetch, source types.UID) (Step, bool) {
 	switch {
 	case f.UID == "":
-		return Step{Do: FetchBackup, Source: source, Fetches: true, RequeueAfter: ShortRequeue}, true
+		return Step{Do: CreateFetchPod, Source: source, Fetches: true, RequeueAfter: ShortRequeue}, true
 	case f.Deleting:
 		return s.awaitFetch("waiting for the former pod of the backup to end"), true
 	case f.Ended, f.MaxMinor != s.LoadingVersion(source).Minor, s.isOfAnotherBackup(f, source):
-		return Step{Do: DropBackup, Source: source, Fetches: true, Message: "it is made anew", RequeueAfter: ShortRequeue}, true
+		return Step{Do: DeleteFetchPod, Source: source, Fetches: true, Message: "it is made anew", RequeueAfter: ShortRequeue}, true
 	case f.Item != nil:
 		return s.judgeBackup(*f.Item, source)
 	case f.Permanent, f.Attempts > patientAttempts:
-		return s.unusable(source, "it cannot be fetched: "+f.Error), true
+		return s.unusable(source, "the backup cannot be fetched: "+f.Error), true
 	case f.Error != "":
 		return s.awaitFetch("the backup cannot be fetched yet: " + f.Error), true
 	}
@@ -65,9 +65,9 @@ func (s Situation) judgeBackup(item databasev1alpha1.EtcdRestoredBackup, source 
 	from, err := ParseVersion(item.ServerVersion)
 	switch loading := s.LoadingVersion(source); {
 	case err != nil:
-		return s.unusable(source, fmt.Sprintf("%s does not tell its version: %s", item.Item, err)), true
+		return s.unusable(source, fmt.Sprintf("%s: its manifest has no etcd version (%s): choose another backup", item.Item, err)), true
 	case from.Minor > loading.Minor:
-		return s.unusable(source, fmt.Sprintf("%s is of etcd %s, which %s cannot load: set version to %q",
+		return s.unusable(source, fmt.Sprintf("%s is of etcd %s, which %s cannot load: set spec.version of the EtcdCluster to %q",
 			item.Item, from, loading, from.MinorString())), true
 	case s.isOnRecord(source) && s.restored().SHA256 != item.SHA256:
 		return s.unusable(source, item.Item+" has changed in the store since the restore was begun"), true

@@ -42,7 +42,7 @@ func backupOf(s *scene) *databasev1alpha1.EtcdRestoredBackup {
 
 func TestPlanOfARestore(t *testing.T) {
 	for _, c := range []row{
-		{"E12: the backup is fetched first", func(s *scene) { s.beginFromBackup(); s.Fetch = Fetch{} }, "FetchBackup ", ""},
+		{"E12: the backup is fetched first", func(s *scene) { s.beginFromBackup(); s.Fetch = Fetch{} }, "CreateFetchPod ", ""},
 		{"E12: not over what a former object has left", func(s *scene) { s.beginFromBackup(); s.FormerData = []string{"data-a-0"} },
 			"Block ", "data-a-0 have the data of a former EtcdCluster"},
 		{"E12: not while pods run with data", func(s *scene) {
@@ -55,16 +55,16 @@ func TestPlanOfARestore(t *testing.T) {
 		{"E12: a human is told of one that goes on failing", func(s *scene) { s.failFetch(3, false) }, "Block ", "NoSuchBucket: no bucket"},
 		{"E12: and at once of what only a human mends", func(s *scene) { s.failFetch(1, true) }, "Block ", "NoSuchBucket: no bucket"},
 		{"E12: a later version is refused by name", func(s *scene) { s.beginFromBackup(); s.Fetch.Item.ServerVersion = "3.7.3" },
-			"Block ", `is of etcd 3.7.3, which 3.6.16 cannot load: set version to "3.7"`},
+			"Block ", `is of etcd 3.7.3, which 3.6.16 cannot load: set spec.version of the EtcdCluster to "3.7"`},
 		{"E12: an earlier one is taken", func(s *scene) { s.beginFromBackup(); s.Fetch.Item.ServerVersion = "3.5.35" }, "Form ", ""},
-		{"E12: one that does not tell its version is refused", func(s *scene) { s.beginFromBackup(); s.Fetch.Item.ServerVersion = "new" },
-			"Block ", "does not tell its version"},
-		{"E12: a pod that was told another version is made anew", func(s *scene) { s.beginFromBackup(); s.Fetch.MaxMinor = 5 }, "DropBackup ", ""},
-		{"E12: so is one that has ended", func(s *scene) { s.beginFromBackup(); s.Fetch.Ended = true }, "DropBackup ", ""},
+		{"E12: one whose manifest has no version is refused", func(s *scene) { s.beginFromBackup(); s.Fetch.Item.ServerVersion = "new" },
+			"Block ", "its manifest has no etcd version"},
+		{"E12: a pod that was told another version is made anew", func(s *scene) { s.beginFromBackup(); s.Fetch.MaxMinor = 5 }, "DeleteFetchPod ", ""},
+		{"E12: so is one that has ended", func(s *scene) { s.beginFromBackup(); s.Fetch.Ended = true }, "DeleteFetchPod ", ""},
 		{"E12: once it is gone", func(s *scene) { s.beginFromBackup(); s.Fetch.Deleting = true }, "Wait ", "the former pod"},
 		{"E12: the first member begins with it", (*scene).restoring, "Wait ", "waiting for a-0 to begin with backup 20260102T150405Z-89abcdef"},
-		{"E12: its pod is made anew if it is lost meanwhile", func(s *scene) { s.restoring(); s.Fetch = Fetch{} }, "FetchBackup ", ""},
-		{"E12: with the backup on record", func(s *scene) { s.restoring(); s.Fetch.Item.Item = "20270102T150405Z-89abcdef" }, "DropBackup ", ""},
+		{"E12: its pod is made anew if it is lost meanwhile", func(s *scene) { s.restoring(); s.Fetch = Fetch{} }, "CreateFetchPod ", ""},
+		{"E12: with the backup on record", func(s *scene) { s.restoring(); s.Fetch.Item.Item = "20270102T150405Z-89abcdef" }, "DeleteFetchPod ", ""},
 		{"E12: and with no other data", func(s *scene) { s.restoring(); s.Fetch.Item.SHA256 = "other" }, "Block ", "has changed in the store"},
 		{"E12: what keeps the member from it is told", func(s *scene) { s.restoring(); s.Members[0].Pod.Unusable = "no room" },
 			"Block ", "a-0 cannot begin with 20260102T150405Z-89abcdef: no room"},
@@ -74,7 +74,7 @@ func TestPlanOfARestore(t *testing.T) {
 			s.outdate(0)
 		}, "DeletePod a-0", "no server runs in it"},
 		{"E12: if it loses its data before, it begins with the backup again", func(s *scene) { s.restoring(); s.loseData(0) }, "Form ", "3.6.16"},
-		{"E12: after the pod has fetched it again", func(s *scene) { s.restoring(); s.loseData(0); s.Fetch = Fetch{} }, "FetchBackup ", ""},
+		{"E12: after the pod has fetched it again", func(s *scene) { s.restoring(); s.loseData(0); s.Fetch = Fetch{} }, "CreateFetchPod ", ""},
 		{"E12: a member that answers needs the backup no more", func(s *scene) {
 			s.restoring()
 			s.Fetch = Fetch{}
@@ -105,7 +105,7 @@ func TestPlanOfARestore(t *testing.T) {
 				s.loseData(i)
 			}
 			s.allow()
-		}, "FetchBackup ", ""},
+		}, "CreateFetchPod ", ""},
 	} {
 		t.Run(c.name, c.test)
 	}

@@ -5,12 +5,13 @@ import (
 	"strings"
 
 	databasev1alpha1 "github.com/mainstay-operator/mainstay-operator/api/database/v1alpha1"
+	"github.com/mainstay-operator/mainstay-operator/controllers/etcd/internal/launcher"
 )
 
 // logSpace is what logs take on a volume, in bytes: those of the present member, which keeps five segments of 64 MB (DefaultMaxWALs
 // in etcd's server/embed/config.go) and reserves the next one, and the first of the restored one. A volume without that room is too
 // small for any etcd that has run for a while.
-const logSpace = 7 * 64_000_000
+const logSpace = 7 * launcher.LogSpace
 
 // firstBump is the first patch of 3.5 whose etcdutl raises revisions. Later minor versions do so from the start.
 var firstBump = Version{5, 35}
@@ -24,8 +25,8 @@ func (s Situation) prepareRestore() (Step, bool) {
 	switch next, ok := s.awaitRequest(); {
 	case !ok:
 		return Step{Do: BeginRestore, Source: s.Request.UID, Message: "EtcdRestore asks for it", Restore: &databasev1alpha1.EtcdMembershipRestore{
-			EtcdRestoredBackup: *s.Next.Item, Request: s.Request.UID, From: &s.Request.Backup, RevisionBump: s.bumpOver(s.Next.Item.Revision)}}, true
-	case next.Do == FetchBackup, next.Do == DropBackup:
+			EtcdRestoredBackup: *s.Next.Item, RestoreUID: s.Request.UID, From: &s.Request.Backup, RevisionBump: s.bumpOver(s.Next.Item.Revision)}}, true
+	case next.Do == CreateFetchPod, next.Do == DeleteFetchPod:
 		return next, true
 	}
 	return Step{}, false
@@ -65,7 +66,8 @@ func (s Situation) awaitRequest() (Step, bool) {
 		return next, true
 	}
 	if loading := s.LoadingVersion(s.Request.UID); loading.Compare(firstBump) < 0 {
-		return s.unusable(s.Request.UID, fmt.Sprintf("etcdutl %s cannot raise revisions: set version to %s or a later one first", loading, firstBump)), true
+		return s.unusable(s.Request.UID, fmt.Sprintf(
+			"etcdutl %s cannot raise revisions, which a restore in place needs: set spec.version of the EtcdCluster to %s or later", loading, firstBump)), true
 	}
 	return s.awaitRoom()
 }
@@ -85,7 +87,8 @@ func (s Situation) awaitRoom() (Step, bool) {
 		data = max(data, m.View.DBSize)
 	}
 	if needed := data + 2*s.Next.RawSize + logSpace; first.Pod.VolumeSize > 0 && first.Pod.VolumeSize < needed {
-		return s.unusable(s.Request.UID, fmt.Sprintf("the volume of %s has %d bytes, and beside the data of before the restore needs %d: raise storage.size",
+		return s.unusable(s.Request.UID, fmt.Sprintf("the volume of %s has %d bytes and needs %d, because the present data stays until the restore "+
+			"succeeds: raise spec.storage.size of the EtcdCluster",
 			first.Name, first.Pod.VolumeSize, needed)), true
 	}
 	return Step{}, false
@@ -96,12 +99,15 @@ func (s Situation) NextRestore() *databasev1alpha1.EtcdNextRestore {
 	if s.Request == nil || s.Source() == s.Request.UID && s.restored() != nil {
 		return nil
 	}
-	next := &databasev1alpha1.EtcdNextRestore{Request: s.Request.UID, Message: "it waits for the cluster to have formed, or for another restore"}
-	if s.mayPrepare() {
+	next := &databasev1alpha1.EtcdNextRestore{RestoreUID: s.Request.UID, Message: "waiting for the cluster to form"}
+	switch {
+	case s.mayPrepare():
 		next.Message = "it is about to begin"
 		if step, ok := s.awaitRequest(); ok {
 			next.Message = step.Phrase()
 		}
+	case s.Source() != "":
+		next.Message = "waiting for the restore under way to end"
 	}
 	return next
 }

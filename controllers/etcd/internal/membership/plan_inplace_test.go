@@ -25,7 +25,7 @@ func (s *scene) replacing() {
 	s.Fetch.For = source
 	s.Status.Membership = &databasev1alpha1.EtcdMembership{Token: "next",
 		Members: []databasev1alpha1.EtcdRecordedMember{{Name: "a-0", DataID: "restored"}},
-		Restore: &databasev1alpha1.EtcdMembershipRestore{EtcdRestoredBackup: *s.Fetch.Item, Request: source, RevisionBump: revisionBump, KeptDataIDs: []string{"d0", "d1", "d2"}}}
+		Restore: &databasev1alpha1.EtcdMembershipRestore{EtcdRestoredBackup: *s.Fetch.Item, RestoreUID: source, RevisionBump: revisionBump, KeptDataIDs: []string{"d0", "d1", "d2"}}}
 	s.link()
 }
 
@@ -40,7 +40,7 @@ func (s *scene) stopped() {
 
 func TestPlanOfARestoreInPlace(t *testing.T) {
 	for _, c := range []row{
-		{"E12: the backup is fetched before anything is stopped", func(s *scene) { s.request(); s.Next = Fetch{} }, "FetchBackup ", ""},
+		{"E12: the backup is fetched before anything is stopped", func(s *scene) { s.request(); s.Next = Fetch{} }, "CreateFetchPod ", ""},
 		{"E12: everything else goes on meanwhile", func(s *scene) { s.request(); s.Next.Item = nil; s.Size = 5 }, "AddMember a-3", ""},
 		{"E12: also if it cannot be fetched", func(s *scene) {
 			s.request()
@@ -177,15 +177,19 @@ func TestWhatAnEtcdRestoreWaitsFor(t *testing.T) {
 	}{
 		{"its backup", func(s *scene) { s.request(); s.Next = Fetch{} }, "fetching the backup"},
 		{"a store", func(s *scene) { s.request(); s.Next.Item, s.Next.Error, s.Next.Permanent = nil, "NoSuchBucket", true },
-			"backup of the EtcdRestore: it cannot be fetched: NoSuchBucket"},
-		{"a larger volume", func(s *scene) { s.request(); s.Next.RawSize, s.Members[0].Pod.VolumeSize = 1<<30, 1<<30 }, "raise storage.size"},
+			"backup of the EtcdRestore: the backup cannot be fetched: NoSuchBucket"},
+		{"a larger volume", func(s *scene) { s.request(); s.Next.RawSize, s.Members[0].Pod.VolumeSize = 1<<30, 1<<30 }, "raise spec.storage.size of the EtcdCluster"},
 		{"nothing", (*scene).request, "it is about to begin"},
-		{"the cluster", func(s *scene) { s.request(); s.Status.Membership.ClusterID = "" }, "it waits for the cluster to have formed"},
+		{"the cluster", func(s *scene) { s.request(); s.Status.Membership.ClusterID = "" }, "waiting for the cluster to form"},
+		{"another restore", func(s *scene) {
+			s.request()
+			s.Status.Membership.Restore = &databasev1alpha1.EtcdMembershipRestore{RestoreUID: "other"}
+		}, "waiting for the restore under way to end"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			s := newScene()
 			c.arrange(s)
-			if got := s.NextRestore(); got == nil || got.Request != "r" || !strings.Contains(got.Message, c.want) {
+			if got := s.NextRestore(); got == nil || got.RestoreUID != "r" || !strings.Contains(got.Message, c.want) {
 				t.Errorf("got %+v", got)
 			}
 		})

@@ -60,7 +60,7 @@ func (s Situation) AwaitBackup(next Version) (Step, bool) {
 	i := slices.IndexFunc(s.Backups, func(b Backup) bool { return b.Name == name })
 	if i < 0 {
 		message := fmt.Sprintf("etcd cannot go back from %s", next)
-		return Step{Do: MakeBackup, Backup: name, Like: like, Message: message, RequeueAfter: ShortRequeue}, true
+		return Step{Do: CreateUpgradeBackup, Backup: name, Like: like, Message: message, RequeueAfter: ShortRequeue}, true
 	}
 	switch b := s.Backups[i]; {
 	case !b.Own:
@@ -70,7 +70,7 @@ func (s Situation) AwaitBackup(next Version) (Step, bool) {
 	case b.Deleting:
 		return Step{Do: Wait, RequeueAfter: time.Second, Message: fmt.Sprintf("waiting for EtcdBackup %q of before to go", name)}, true
 	case b.Token != s.Status.Membership.Token:
-		return s.dropBackup(b, "it has other data than the cluster has now"), true
+		return s.deleteUpgradeBackup(b, "it has other data than the cluster has now"), true
 	case b.Complete:
 		return Step{}, false
 	case b.Problem != "":
@@ -83,17 +83,17 @@ func (s Situation) AwaitBackup(next Version) (Step, bool) {
 	}
 }
 
-// dropUpgradeBackups deletes the EtcdBackups that were made before upgrades once none is asked for any more: the next one is to have
+// deleteUpgradeBackups deletes the EtcdBackups that were made before upgrades once none is asked for any more: the next one is to have
 // a backup of its own. What is in the store stays.
-func (s Situation) dropUpgradeBackups() (Step, bool) {
+func (s Situation) deleteUpgradeBackups() (Step, bool) {
 	for _, b := range s.Backups {
 		if b.Own && !b.Deleting {
-			return s.dropBackup(b, "no upgrade is under way"), true
+			return s.deleteUpgradeBackup(b, "no upgrade is under way"), true
 		}
 	}
 	return Step{}, false
 }
 
-func (Situation) dropBackup(b Backup, why string) Step {
-	return Step{Do: DeleteBackup, Backup: b.Name, Message: why, RequeueAfter: ShortRequeue}
+func (Situation) deleteUpgradeBackup(b Backup, why string) Step {
+	return Step{Do: DeleteUpgradeBackup, Backup: b.Name, Message: why, RequeueAfter: ShortRequeue}
 }

@@ -27,8 +27,8 @@ func TestTheBackupBeforeAnUpgrade(t *testing.T) {
 	}
 	complete := func(_ *scene, b *Backup) { b.Complete, b.Progress = true, "" }
 	for _, c := range []row{
-		{"E13: it is made before the next minor version", func(s *scene) { s.schedule() }, "MakeBackup ", "etcd cannot go back from 3.7.3"},
-		{"E13: before each of them", func(s *scene) { s.schedule(); s.on(Version{5, 35}) }, "MakeBackup ", "etcd cannot go back from 3.6.16"},
+		{"E13: it is made before the next minor version", func(s *scene) { s.schedule() }, "CreateUpgradeBackup ", "etcd cannot go back from 3.7.3"},
+		{"E13: before each of them", func(s *scene) { s.schedule(); s.on(Version{5, 35}) }, "CreateUpgradeBackup ", "etcd cannot go back from 3.6.16"},
 		{"not without a schedule", func(s *scene) { s.schedule(); s.Backups = nil }, "SetVersion ", "3.7.3"},
 		{"not into the store of what was made once, or is another's", func(s *scene) { s.schedule(); s.Backups[0].Scheduled = false },
 			"SetVersion ", "3.7.3"},
@@ -65,14 +65,14 @@ func TestTheBackupBeforeAnUpgrade(t *testing.T) {
 		{"E13: a stranger's of its name is not taken for it", ofUpgrade(func(s *scene, b *Backup) { complete(s, b); b.Own = false }), "Block ",
 			`EtcdBackup "a-before-3-7" has the name`},
 		{"E13: nor one of the data before a restore", ofUpgrade(func(s *scene, b *Backup) { complete(s, b); b.Token = "former" }),
-			"DeleteBackup ", "other data"},
+			"DeleteUpgradeBackup ", "other data"},
 		{"E13: nor one that goes", ofUpgrade(func(s *scene, b *Backup) { complete(s, b); b.Deleting = true }), "Wait ", "of before to go"},
 		{"it is deleted when its upgrade is done", ofUpgrade(func(s *scene, b *Backup) { complete(s, b); s.on(Version{7, 3}) }),
-			"DeleteBackup ", "no upgrade"},
+			"DeleteUpgradeBackup ", "no upgrade"},
 		{"E13: and when that is asked for no more: the next has one of its own", ofUpgrade(func(s *scene, b *Backup) {
 			complete(s, b)
 			s.Wanted = Version{6, 16}
-		}), "DeleteBackup ", "no upgrade"},
+		}), "DeleteUpgradeBackup ", "no upgrade"},
 		{"not while its upgrade is under way", ofUpgrade(func(s *scene, b *Backup) {
 			complete(s, b)
 			s.Status.TargetVersion, s.Status.TargetImage = "3.7.3", "etcd:v3.7.3"

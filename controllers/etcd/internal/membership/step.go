@@ -14,40 +14,40 @@ type Verb string
 
 // What a step can do.
 const (
-	Idle           Verb = "Idle"           // nothing to do
-	Wait           Verb = "Wait"           // let what is under way go on
-	Block          Verb = "Block"          // ask a human
-	Form           Verb = "Form"           // save who forms the cluster
-	StartMember    Verb = "StartMember"    // save which pod begins with an empty data directory
-	RecordIDs      Verb = "RecordIDs"      // save the IDs that the members gave themselves when they met, and who was seen to run
-	AdoptMember    Verb = "AdoptMember"    // save a member as it runs
-	WithdrawChange Verb = "WithdrawChange" // save that a change of the members is not to be made
-	ForgetMember   Verb = "ForgetMember"   // save that a member is one no more
-	AddMember      Verb = "AddMember"      // save the intent, add a learner, save its ID
-	RemoveMember   Verb = "RemoveMember"   // save the intent, remove the member, save that it is gone
-	PromoteMember  Verb = "PromoteMember"  // make a learner a voter, if the leader finds that it has caught up
-	MoveLeader     Verb = "MoveLeader"     // hand the lead to a voter
-	DeletePod      Verb = "DeletePod"      // delete a pod, so that it is made anew
-	EvictPod       Verb = "EvictPod"       // the same, if the budget has one to spare: others may drain a node at the same time
-	SetVersion     Verb = "SetVersion"     // save which version and image pods are made with from now on
-	Compact        Verb = "Compact"        // drop old revisions, and save that it was done
-	Defragment     Verb = "Defragment"     // have a member give free pages back to the disk
-	Disarm         Verb = "Disarm"         // take an alarm back
-	Recover        Verb = "Recover"        // save that the cluster goes on from the data of one member, and which are given up
-	EndRecovery    Verb = "EndRecovery"    // save that it does, as a cluster of one
-	FetchBackup    Verb = "FetchBackup"    // make the pod that fetches the backup which the cluster begins with
-	DropBackup     Verb = "DropBackup"     // delete that pod
-	BeginRestore   Verb = "BeginRestore"   // save that a backup takes the place of all data
-	EndRestore     Verb = "EndRestore"     // delete that pod, and save that the first member has begun with the backup
-	MakeBackup     Verb = "MakeBackup"     // make the EtcdBackup that must be complete before the next minor version
-	DeleteBackup   Verb = "DeleteBackup"   // delete the EtcdBackup that was made before an upgrade
-	LimitLog       Verb = "LimitLog"       // save up to which entry the logs must be dropped before the next version reads them
-	AddRole        Verb = "AddRole"        // make the applications' role
-	SetUser        Verb = "SetUser"        // have etcd let a user in
-	DropUser       Verb = "DropUser"       // delete a user
-	RequireLogin   Verb = "RequireLogin"   // have etcd serve nobody who has not logged in
-	RecordLogin    Verb = "RecordLogin"    // save that it does, and which user of the applications is published
-	WriteEntries   Verb = "WriteEntries"   // write entries without effect, until every member has dropped those
+	Idle                Verb = "Idle"                // nothing to do
+	Wait                Verb = "Wait"                // let what is under way go on
+	Block               Verb = "Block"               // ask a human
+	Form                Verb = "Form"                // save who forms the cluster
+	StartMember         Verb = "StartMember"         // save which pod begins with an empty data directory
+	RecordIDs           Verb = "RecordIDs"           // save the IDs that the members gave themselves when they met, and who was seen to run
+	AdoptMember         Verb = "AdoptMember"         // save a member as it runs
+	WithdrawChange      Verb = "WithdrawChange"      // save that a change of the members is not to be made
+	ForgetMember        Verb = "ForgetMember"        // save that a member is one no more
+	AddMember           Verb = "AddMember"           // save the intent, add a learner, save its ID
+	RemoveMember        Verb = "RemoveMember"        // save the intent, remove the member, save that it is gone
+	PromoteMember       Verb = "PromoteMember"       // make a learner a voter, if the leader finds that it has caught up
+	MoveLeader          Verb = "MoveLeader"          // hand the lead to a voter
+	DeletePod           Verb = "DeletePod"           // delete a pod, so that it is made anew
+	EvictPod            Verb = "EvictPod"            // the same, if the budget has one to spare: others may drain a node at the same time
+	SetVersion          Verb = "SetVersion"          // save which version and image pods are made with from now on
+	Compact             Verb = "Compact"             // drop old revisions, and save that it was done
+	Defragment          Verb = "Defragment"          // have a member give free pages back to the disk
+	Disarm              Verb = "Disarm"              // take an alarm back
+	Recover             Verb = "Recover"             // save that the cluster goes on from the data of one member, and which are given up
+	EndRecovery         Verb = "EndRecovery"         // save that it does, as a cluster of one
+	CreateFetchPod      Verb = "CreateFetchPod"      // make the pod that fetches the backup which the cluster begins with
+	DeleteFetchPod      Verb = "DeleteFetchPod"      // delete that pod
+	BeginRestore        Verb = "BeginRestore"        // save that a backup takes the place of all data
+	EndRestore          Verb = "EndRestore"          // delete that pod, and save that the first member has begun with the backup
+	CreateUpgradeBackup Verb = "CreateUpgradeBackup" // make the EtcdBackup that must be complete before the next minor version
+	DeleteUpgradeBackup Verb = "DeleteUpgradeBackup" // delete the EtcdBackup that was made before an upgrade
+	LimitLog            Verb = "LimitLog"            // save up to which entry the logs must be dropped before the next version reads them
+	AddRole             Verb = "AddRole"             // make the applications' role
+	SetUser             Verb = "SetUser"             // have etcd let a user in
+	DropUser            Verb = "DropUser"            // delete a user
+	RequireLogin        Verb = "RequireLogin"        // have etcd serve nobody who has not logged in
+	RecordLogin         Verb = "RecordLogin"         // save that it does, and which user of the applications is published
+	WriteEntries        Verb = "WriteEntries"        // write entries without effect, until every member has dropped those
 )
 
 // Step is the one thing that a pass does.
@@ -63,7 +63,7 @@ type Step struct {
 	Restore      *databasev1alpha1.EtcdMembershipRestore // that the cluster begins with, with Form and BeginRestore; nil for none
 	Source       types.UID                               // the EtcdRestore whose backup is fetched; empty for spec.bootstrap
 	Backup       string                                  // the EtcdBackup that is made or deleted
-	Like         string                                  // the EtcdBackup that says where to and how, with MakeBackup
+	Like         string                                  // the EtcdBackup that says where to and how, with CreateUpgradeBackup
 	Lost         []string                                // members that are given up, with Recover; with Form, members of before that have no data
 	Message      string                                  // told to people
 	Reason       string                                  // of the condition that reports it, with Block
@@ -74,37 +74,37 @@ func (s Step) String() string { return fmt.Sprintf("%s %s", s.Do, s.Member) }
 
 // phrases say to people what the steps do, before the member. Idle, Wait and Block do nothing.
 var phrases = map[Verb]string{
-	Form:           "forming the cluster",
-	StartMember:    "starting",
-	RecordIDs:      "recording the members' IDs",
-	AdoptMember:    "recording",
-	WithdrawChange: "withdrawing the change of",
-	ForgetMember:   "taking off the record",
-	AddMember:      "adding",
-	RemoveMember:   "removing",
-	PromoteMember:  "making a voter of",
-	MoveLeader:     "moving the lead from",
-	DeletePod:      "deleting the pod of",
-	EvictPod:       "evicting the pod of",
-	SetVersion:     "making pods",
-	Compact:        "compacting old revisions at",
-	Defragment:     "defragmenting",
-	Disarm:         "taking an alarm back",
-	Recover:        "recovering from the data of",
-	EndRecovery:    "ending the recovery of",
-	FetchBackup:    "fetching the backup",
-	DropBackup:     "deleting the pod of the backup",
-	BeginRestore:   "beginning the restore",
-	EndRestore:     "ending the restore",
-	MakeBackup:     "making EtcdBackup",
-	DeleteBackup:   "deleting EtcdBackup",
-	LimitLog:       "marking old entries of the logs",
-	AddRole:        "making",
-	SetUser:        "letting in user",
-	DropUser:       "deleting user",
-	RequireLogin:   "requiring a login",
-	RecordLogin:    "recording who may log in",
-	WriteEntries:   "writing entries to the logs",
+	Form:                "forming the cluster",
+	StartMember:         "starting",
+	RecordIDs:           "recording the members' IDs",
+	AdoptMember:         "recording",
+	WithdrawChange:      "withdrawing the change of",
+	ForgetMember:        "taking off the record",
+	AddMember:           "adding",
+	RemoveMember:        "removing",
+	PromoteMember:       "making a voter of",
+	MoveLeader:          "moving the lead from",
+	DeletePod:           "deleting the pod of",
+	EvictPod:            "evicting the pod of",
+	SetVersion:          "making pods",
+	Compact:             "compacting old revisions at",
+	Defragment:          "defragmenting",
+	Disarm:              "taking an alarm back",
+	Recover:             "recovering from the data of",
+	EndRecovery:         "ending the recovery of",
+	CreateFetchPod:      "fetching the backup",
+	DeleteFetchPod:      "deleting the pod of the backup",
+	BeginRestore:        "beginning the restore",
+	EndRestore:          "ending the restore",
+	CreateUpgradeBackup: "making EtcdBackup",
+	DeleteUpgradeBackup: "deleting EtcdBackup",
+	LimitLog:            "marking old entries of the logs",
+	AddRole:             "making",
+	SetUser:             "letting in user",
+	DropUser:            "deleting user",
+	RequireLogin:        "requiring a login",
+	RecordLogin:         "recording who may log in",
+	WriteEntries:        "writing entries to the logs",
 }
 
 // Phrase says to people what the step does, or waits for, and why.
@@ -135,7 +135,7 @@ func (s Step) Phrase() string {
 // is, as does another password, and of Block a human is told.
 func (s Step) IsRollout() bool {
 	switch s.Do {
-	case Idle, Block, MoveLeader, Compact, Defragment, Disarm, DeleteBackup, AddRole, SetUser, DropUser, RequireLogin, RecordLogin:
+	case Idle, Block, MoveLeader, Compact, Defragment, Disarm, DeleteUpgradeBackup, AddRole, SetUser, DropUser, RequireLogin, RecordLogin:
 		return false
 	}
 	return true
@@ -147,7 +147,7 @@ func (s Step) RemovesPod() bool { return s.Do == DeletePod || s.Do == EvictPod }
 // Changes reports whether the step changes what is decided next, so that another pass is due at once.
 func (s Step) Changes() bool {
 	switch s.Do {
-	case Idle, Wait, Block, DeletePod, EvictPod, FetchBackup, DropBackup, MakeBackup, DeleteBackup:
+	case Idle, Wait, Block, DeletePod, EvictPod, CreateFetchPod, DeleteFetchPod, CreateUpgradeBackup, DeleteUpgradeBackup:
 		return false
 	}
 	return true

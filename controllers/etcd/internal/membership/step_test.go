@@ -16,7 +16,7 @@ func TestPhrase(t *testing.T) {
 		{Step{Do: RemoveMember, Member: "a-3", Message: "size is 3"}, "removing a-3: size is 3"},
 		{Step{Do: MoveLeader, Member: "a-0", Target: "a-1"}, "moving the lead from a-0 to a-1"},
 		{Step{Do: SetVersion, Version: "3.7.3", Image: "etcd:v3.7.3"}, "making pods with version 3.7.3 (etcd:v3.7.3)"},
-		{Step{Do: MakeBackup, Backup: "a-before-3-7", Message: "etcd cannot go back from 3.7.3"},
+		{Step{Do: CreateUpgradeBackup, Backup: "a-before-3-7", Message: "etcd cannot go back from 3.7.3"},
 			`making EtcdBackup "a-before-3-7": etcd cannot go back from 3.7.3`},
 	} {
 		t.Run(c.step.String(), func(t *testing.T) {
@@ -29,7 +29,7 @@ func TestPhrase(t *testing.T) {
 
 func TestWhatDoesSomethingHasAPhrase(t *testing.T) {
 	for do := range phrases {
-		if s := (Step{Do: do}); !s.Changes() && !s.RemovesPod() && !slices.Contains([]Verb{FetchBackup, DropBackup, MakeBackup, DeleteBackup}, do) { // which change nothing on record
+		if s := (Step{Do: do}); !s.Changes() && !s.RemovesPod() && !slices.Contains([]Verb{CreateFetchPod, DeleteFetchPod, CreateUpgradeBackup, DeleteUpgradeBackup}, do) { // which change nothing on record
 			t.Errorf("%s does nothing", do)
 		}
 	}

@@ -21,8 +21,6 @@ type Dump struct {
 	// Version of the format, which an earlier server cannot load: 10 is of Redis 7.0, 11 of 7.2 and Valkey 8, 12 of Redis 7.4
 	// and 8.0, 80 of Valkey 9.
 	Version int
-	// ServerVersion that wrote it, as far as the dump tells.
-	ServerVersion string
 	// Keys in it, and those of them that have a time to live, or Uncounted.
 	Keys, Expires int64
 	// Databases is the number of databases that a server must have to load it, or Uncounted.
@@ -34,8 +32,6 @@ const (
 	bufferSize = 64 << 10
 	// minVersion is the first version with a checksum, of Redis 2.6.
 	minVersion = 5
-	// maxText bounds what is kept of a text in a dump, in bytes.
-	maxText = 64
 )
 
 var (
@@ -113,9 +109,8 @@ func (r *reader) content(dump *Dump) {
 			r.end()
 			return
 		case opAux:
-			if name, value := r.text(), r.text(); name == "redis-ver" || name == "valkey-ver" {
-				dump.ServerVersion = value
-			}
+			r.string() // a name
+			r.string() // and what the server says by it, such as its version
 		case opDatabase:
 			number := r.length()
 			dump.Databases = max(dump.Databases, int64(min(number, 1<<31)+1)) //nolint:gosec // of 32 bits

@@ -60,7 +60,7 @@ func TestAKeyOfEveryTypeIsCounted(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			dump, err := Read(iotest.OneByteReader(strings.NewReader(withKey(value))))
-			if want := (Dump{Version: 12, ServerVersion: "7.4.10", Keys: 1, Databases: 1}); err != nil || dump != want {
+			if want := (Dump{Version: 12, Keys: 1, Databases: 1}); err != nil || dump != want {
 				t.Errorf("got %+v, %v", dump, err)
 			}
 		})
@@ -74,15 +74,15 @@ func TestWhatADumpTellsOfItself(t *testing.T) {
 	}{
 		{"nothing in it", sealed("REDIS0010\xff"), Dump{Version: 10}},
 		{"no checksum", "REDIS0011\xff\x00\x00\x00\x00\x00\x00\x00\x00", Dump{Version: 11}},
-		{"of Valkey", sealed("VALKEY080\xfa\x0avalkey-ver\x059.0.0\xff"), Dump{Version: 80, ServerVersion: "9.0.0"}},
+		{"of Valkey", sealed("VALKEY080\xfa\x0avalkey-ver\x059.0.0\xff"), Dump{Version: 80}},
 		{"keys of two databases, with times to live", sealed("REDIS0011" +
 			"\xf5\x03lib" + "\xf7\x81moduleid\x02\x01\x00" + "\xfa\x05ctime\xc2\x01\x02\x03\x04" + "\xfa\x04bits\xc0\x40" +
 			"\xfe\x00\xfb\x02\x01\xf4\x01\x01\x01" + "\xfc12345678\xf9\x05\x00\x01a\x01b" + "\xf8\x40\xff\x00\x01b\x01b" +
 			"\xfe\x0f\xfb\x01\x01" + "\xfd1234\x00\x01a\x01b" + "\xff"), Dump{Version: 11, Keys: 3, Expires: 2, Databases: 16}},
-		{"a type of a later server", withKey("\x7fwhatever"), Dump{Version: 12, ServerVersion: "7.4.10", Keys: Uncounted, Expires: Uncounted, Databases: Uncounted}},
-		{"an opcode of a later server", withKey("\xf3whatever"), Dump{Version: 12, ServerVersion: "7.4.10", Keys: Uncounted, Expires: Uncounted, Databases: Uncounted}},
+		{"a type of a later server", withKey("\x7fwhatever"), Dump{Version: 12, Keys: Uncounted, Expires: Uncounted, Databases: Uncounted}},
+		{"an opcode of a later server", withKey("\xf3whatever"), Dump{Version: 12, Keys: Uncounted, Expires: Uncounted, Databases: Uncounted}},
 		{"a type that is another of Valkey's", sealed("VALKEY080\x16\x01k\x00\xff"), Dump{Version: 80, Keys: Uncounted, Expires: Uncounted, Databases: Uncounted}},
-		{"a text that is too long to keep", sealed("REDIS0011\xfa\x09redis-ver\x40\x46" + strings.Repeat("9", 70) + "\xff"), Dump{Version: 11}},
+		{"a long text", sealed("REDIS0011\xfa\x09redis-ver\x40\x46" + strings.Repeat("9", 70) + "\xff"), Dump{Version: 11}},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			if got, err := Read(strings.NewReader(c.dump)); err != nil || got != c.want {

@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"io"
 	"math"
-	"strconv"
 )
 
 // reader reads the parts that a dump consists of. The first error stays, and nothing is read after it.
@@ -57,8 +56,8 @@ func (r *reader) skip(n uint64) {
 	}
 }
 
-// number reads a number of so many bytes.
-func (r *reader) number(size int, order binary.ByteOrder) uint64 {
+// number reads a number of four or eight bytes, the highest first.
+func (r *reader) number(size int) uint64 {
 	if r.err != nil {
 		return 0
 	}
@@ -68,15 +67,10 @@ func (r *reader) number(size int, order binary.ByteOrder) uint64 {
 		return 0
 	}
 	var n uint64
-	switch size {
-	case 1:
-		n = uint64(at[0])
-	case 2:
-		n = uint64(order.Uint16(at))
-	case 4:
-		n = uint64(order.Uint32(at))
-	default:
-		n = order.Uint64(at)
+	if size == 4 {
+		n = uint64(binary.BigEndian.Uint32(at))
+	} else {
+		n = binary.BigEndian.Uint64(at)
 	}
 	r.skip(uint64(size)) //nolint:gosec // one of the above
 	return n
@@ -100,9 +94,9 @@ func (r *reader) lengthOrEncoding() (n uint64, encoded bool) {
 	case first>>6 == length14Bits:
 		return uint64(first&0x3f)<<8 | uint64(r.byte()), false
 	case first == length32Bits:
-		return r.number(4, binary.BigEndian), false
+		return r.number(4), false
 	case first == length64Bits:
-		return r.number(8, binary.BigEndian), false
+		return r.number(8), false
 	case first>>6 == encodedBits:
 		return uint64(first & 0x3f), true
 	}
@@ -133,9 +127,7 @@ func (r *reader) each(skipElement func()) {
 
 // Encodings of strings (RDB_ENC_* in rdb.h): numbers, and compressed ones.
 const (
-	encodedInt8  = 0
-	encodedInt16 = 1
-	encodedInt32 = 2
+	encodedInt32 = 2 // that of n has 1<<n bytes
 	encodedLZF   = 3
 )
 
@@ -154,32 +146,4 @@ func (r *reader) string() {
 	default:
 		r.fail(fmt.Errorf("the dump has a string of the unknown encoding %d", n))
 	}
-}
-
-// text reads a short string; one that is long, or compressed, is skipped.
-func (r *reader) text() string {
-	n, encoded := r.lengthOrEncoding()
-	switch {
-	case !encoded && n <= maxText:
-		text := make([]byte, n)
-		if _, err := io.ReadFull(r.buffer, text); err != nil {
-			r.stop(err)
-		}
-		return string(text)
-	case !encoded:
-		r.skip(n)
-	case n == encodedInt8:
-		return strconv.Itoa(int(int8(r.number(1, binary.LittleEndian)))) //nolint:gosec // of 8 bits
-	case n == encodedInt16:
-		return strconv.Itoa(int(int16(r.number(2, binary.LittleEndian)))) //nolint:gosec // of 16 bits
-	case n == encodedInt32:
-		return strconv.Itoa(int(int32(r.number(4, binary.LittleEndian)))) //nolint:gosec // of 32 bits
-	case n == encodedLZF:
-		compressed := r.length()
-		r.length()
-		r.skip(compressed)
-	default:
-		r.fail(fmt.Errorf("the dump has a string of the unknown encoding %d", n))
-	}
-	return ""
 }

@@ -173,16 +173,16 @@ func (m *etcdMember) metaOf(answer *clientv3.SnapshotResponse, revision int64) (
 	return Meta{ServerVersion: version, Revision: revision, ClusterID: m.clusterID()}, nil
 }
 
-// said repeats an error of a server, or of the connection to it.
-func said(err error) error {
+// serverError repeats an error of a server, or of the connection to it.
+func serverError(err error) error {
 	words := status.Convert(err).Message()
 	repeated := errors.New(untrusted.Sanitize(words))
 	switch {
 	case errors.Is(rpctypes.Error(err), rpctypes.ErrAuthFailed): // another password is needed
-		return permanent{repeated}
+		return backup.Permanent(repeated)
 	// gRPC tells why a handshake failed in words alone.
 	case strings.Contains(words, "failed to verify certificate: "), strings.Contains(words, "remote error: tls: "):
-		return permanent{repeated}
+		return backup.Permanent(repeated)
 	}
 	return repeated
 }

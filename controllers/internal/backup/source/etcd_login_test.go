@@ -1,10 +1,10 @@
 package source
 
 import (
-	"errors"
 	"strings"
 	"testing"
 
+	"github.com/mainstay-operator/mainstay-operator/controllers/internal/backup"
 	"github.com/mainstay-operator/mainstay-operator/controllers/internal/etcdtoken"
 )
 
@@ -59,7 +59,7 @@ func TestLoginsThatEtcdRefuses(t *testing.T) {
 	server, gone := startGuardedEtcd(t), newAddress()+":2379"
 	for _, c := range []struct {
 		name, endpoint, dir, want string
-		isPermanent               bool
+		permanent                 bool
 	}{
 		{"another password", server.endpoint, etcdLogin(t, "guessed"), "logging in: etcdserver: authentication failed", true},
 		{"an empty password", server.endpoint, etcdLogin(t, ""), "username or password of the source is empty", true},
@@ -67,7 +67,7 @@ func TestLoginsThatEtcdRefuses(t *testing.T) {
 		{"one at a server that is gone", gone, etcdLogin(t, "secret"), "logging in: connection error", false},
 	} {
 		_, err := Etcd(t.Context(), sourceOf(c.endpoint), c.dir, newFile(t))
-		if err == nil || !strings.Contains(err.Error(), c.want) || errors.Is(err, ErrPermanent) != c.isPermanent || strings.Contains(err.Error(), "guessed") {
+		if err == nil || !strings.Contains(err.Error(), c.want) || backup.IsPermanent(err) != c.permanent || strings.Contains(err.Error(), "guessed") {
 			t.Errorf("%s: got %v", c.name, err)
 		}
 	}

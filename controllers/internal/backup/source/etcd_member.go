@@ -65,7 +65,7 @@ func newEtcdClient(ctx context.Context, url string, as login, more ...grpc.DialO
 			grpc.WithChainUnaryInterceptor(failFast), grpc.WithChainStreamInterceptor(failFastStream)}, more...),
 	})
 	if err != nil && as.user != "" {
-		return nil, fmt.Errorf("logging in: %w", said(err))
+		return nil, fmt.Errorf("logging in: %w", serverError(err))
 	}
 	return client, err
 }
@@ -95,7 +95,7 @@ func (m *etcdMember) look(ctx context.Context) error {
 	defer done()
 	status, err := m.client.Status(ctx, m.client.Endpoints()[0])
 	if err != nil {
-		return said(err)
+		return serverError(err)
 	}
 	if status.Header == nil {
 		return errors.New("its status names no member")
@@ -129,7 +129,7 @@ func (m *etcdMember) readCommitted(ctx context.Context) (int64, error) {
 	defer done()
 	read, err := m.client.Get(ctx, "any", clientv3.WithCountOnly())
 	if err != nil {
-		return 0, fmt.Errorf("%s: %w", m.endpoint, said(err))
+		return 0, fmt.Errorf("%s: %w", m.endpoint, serverError(err))
 	}
 	if read.Header == nil || read.Header.Revision < 1 {
 		return 0, fmt.Errorf("%s: its reply has no revision", m.endpoint)

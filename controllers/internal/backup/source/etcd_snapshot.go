@@ -26,14 +26,14 @@ func (m *etcdMember) snapshot(ctx context.Context, file *os.File) (Meta, error) 
 	defer stalled.Stop()
 	answer, err := m.client.SnapshotWithVersion(ctx)
 	if err != nil {
-		return Meta{}, fmt.Errorf("asking for a snapshot: %w", causeOf(ctx, said(err)))
+		return Meta{}, fmt.Errorf("asking for a snapshot: %w", causeOf(ctx, serverError(err)))
 	}
 	defer func() { _ = answer.Snapshot.Close() }()
 	progressing := readerFunc(func(p []byte) (int, error) {
 		n, err := answer.Snapshot.Read(p)
 		stalled.Reset(progressTimeout)
 		if err != nil && !errors.Is(err, io.EOF) {
-			err = causeOf(ctx, said(err))
+			err = causeOf(ctx, serverError(err))
 		}
 		return n, err
 	})

@@ -2,7 +2,6 @@ package source
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"io"
 	"os"
@@ -165,7 +164,7 @@ func TestASnapshotOverTLS(t *testing.T) {
 		"of another authority": {"a.ns.svc", authority.New("two").Issue("a.ns.svc")},
 	} {
 		from.ServerName = with.server
-		if _, err := Etcd(t.Context(), from, writeFiles(t, with.files), newFile(t)); !errors.Is(err, ErrPermanent) || !strings.Contains(err.Error(), "certificate") {
+		if _, err := Etcd(t.Context(), from, writeFiles(t, with.files), newFile(t)); !backup.IsPermanent(err) || !strings.Contains(err.Error(), "certificate") {
 			t.Errorf("a server %s is read: %v", name, err)
 		}
 	}
@@ -243,7 +242,7 @@ func TestASnapshotIsChecked(t *testing.T) {
 	if err := checkRoom(dir, 1<<62); err == nil || !strings.Contains(err.Error(), "MiB left") {
 		t.Errorf("there is room for all: %v", err)
 	}
-	if _, err := findProgram("no-such-program"); !errors.Is(err, ErrPermanent) {
+	if _, err := findProgram("no-such-program"); !backup.IsPermanent(err) {
 		t.Errorf("a program is found: %v", err)
 	}
 }

@@ -13,6 +13,8 @@ import (
 	"sync/atomic"
 	"testing"
 	"time"
+
+	"github.com/mainstay-operator/mainstay-operator/controllers/internal/backup"
 )
 
 const (
@@ -186,7 +188,7 @@ func TestAPasswordIsInNoError(t *testing.T) {
 		if err == nil || strings.Contains(err.Error(), "secret") || !strings.Contains(err.Error(), "...") {
 			t.Errorf("%s: got %v", name, err)
 		}
-		if errors.Is(err, ErrPermanent) != strings.HasPrefix(f.auth, "-WRONGPASS") {
+		if backup.IsPermanent(err) != strings.HasPrefix(f.auth, "-WRONGPASS") {
 			t.Errorf("%s: another attempt is of use, or is not: %v", name, err)
 		}
 	}
@@ -220,7 +222,7 @@ func TestAReplicaThatLagsIsWaitedFor(t *testing.T) {
 
 func TestAReplicaThatNeverCatchesUp(t *testing.T) {
 	t.Parallel()
-	master := &redisNode{endpoint: "a:6379", said: replication{isMaster: true, id: anID, offset: 100}}
+	master := &redisNode{endpoint: "a:6379", replication: replication{isMaster: true, id: anID, offset: 100}}
 	at := fakeRedis{info: func() string { return infoOf("slave", anID, "up", 99) }}.start(t)
 	replica, err := openNode(t.Context(), at, login{})
 	if err != nil {
@@ -240,7 +242,7 @@ func TestAServerThatFallsSilentDuringTheDump(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer n.conn.close()
-	if _, err := n.dump(n.said, io.Discard, 100*time.Millisecond); err == nil || !strings.Contains(err.Error(), "nothing has arrived for 100ms") {
+	if _, err := n.dump(n.replication, io.Discard, 100*time.Millisecond); err == nil || !strings.Contains(err.Error(), "nothing has arrived for 100ms") {
 		t.Errorf("got %v", err)
 	}
 }

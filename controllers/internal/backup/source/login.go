@@ -21,8 +21,8 @@ func (l login) redact(err error) error {
 		return err
 	}
 	redacted := errors.New(strings.ReplaceAll(err.Error(), l.password, "..."))
-	if errors.Is(err, ErrPermanent) {
-		return permanent{redacted}
+	if backup.IsPermanent(err) {
+		return backup.Permanent(redacted)
 	}
 	return redacted
 }
@@ -38,7 +38,7 @@ func loginOf(from backup.Source, dir string) (login, error) {
 		return login{}, err
 	}
 	if user == "" || password == "" {
-		return login{}, permanent{errors.New("username or password of the source is empty")}
+		return login{}, backup.Permanent(errors.New("username or password of the source is empty"))
 	}
 	secure, err := tlsConfig(from, dir)
 	return login{user, password, secure}, err

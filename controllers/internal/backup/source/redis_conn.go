@@ -15,6 +15,7 @@ import (
 
 	"k8s.io/utils/clock"
 
+	"github.com/mainstay-operator/mainstay-operator/controllers/internal/backup"
 	"github.com/mainstay-operator/mainstay-operator/controllers/internal/untrusted"
 )
 
@@ -67,11 +68,11 @@ func startTLS(ctx context.Context, plain net.Conn, endpoint string, config *tls.
 	if err := connection.HandshakeContext(ctx); err != nil {
 		_ = plain.Close()
 		// The words repeat what the server's certificate says.
-		said := fmt.Errorf("speaking TLS: %s", untrusted.Sanitize(err.Error()))
+		reason := fmt.Errorf("speaking TLS: %s", untrusted.Sanitize(err.Error()))
 		if isUntrusted(err) {
-			return nil, permanent{said}
+			return nil, backup.Permanent(reason)
 		}
-		return nil, said
+		return nil, reason
 	}
 	return connection, nil
 }
@@ -132,7 +133,7 @@ func unexpected(line, expected string) error {
 	case !ok:
 		return fmt.Errorf("the server says %s, not %s", untrusted.Quote(line), expected)
 	case strings.HasPrefix(refusal, "WRONGPASS"), strings.HasPrefix(refusal, "NOAUTH"):
-		return permanent{errors.New(untrusted.Sanitize(refusal))}
+		return backup.Permanent(errors.New(untrusted.Sanitize(refusal)))
 	}
 	return errors.New(untrusted.Sanitize(refusal))
 }

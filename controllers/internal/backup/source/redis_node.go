@@ -15,9 +15,9 @@ var replicationIDPattern = regexp.MustCompile(`^[0-9a-f]{40}$`)
 
 // redisNode is a server that answers.
 type redisNode struct {
-	endpoint string
-	conn     *redisConn
-	said     replication
+	endpoint    string
+	conn        *redisConn
+	replication replication
 }
 
 // replication is what a server says of its role.
@@ -47,7 +47,7 @@ func openNode(ctx context.Context, endpoint string, as login) (*redisNode, error
 func (n *redisNode) look() error {
 	fields, err := n.conn.info()
 	if err == nil {
-		n.said, err = parseReplication(fields)
+		n.replication, err = parseReplication(fields)
 	}
 	if err != nil {
 		return fmt.Errorf("%s: %w", n.endpoint, err)

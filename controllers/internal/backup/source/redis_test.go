@@ -109,15 +109,15 @@ func TestADumpOverTLS(t *testing.T) {
 		t.Errorf("got %+v, %v", meta, err)
 	}
 	from.ServerName = "b.ns.svc"
-	if _, err := Redis(t.Context(), from, writeFiles(t, files), io.Discard); !errors.Is(err, ErrPermanent) {
+	if _, err := Redis(t.Context(), from, writeFiles(t, files), io.Discard); !backup.IsPermanent(err) {
 		t.Errorf("a server of another name is read: %v", err)
 	}
 	from.ServerName, files["ca.crt"] = "a.ns.svc", authority.New("two").PEM()
-	if _, err := Redis(t.Context(), from, writeFiles(t, files), io.Discard); !errors.Is(err, ErrPermanent) {
+	if _, err := Redis(t.Context(), from, writeFiles(t, files), io.Discard); !backup.IsPermanent(err) {
 		t.Errorf("a server of another authority is read: %v", err)
 	}
 	files["ca.crt"] = []byte("none")
-	if _, err := Redis(t.Context(), from, writeFiles(t, files), io.Discard); !errors.Is(err, ErrPermanent) {
+	if _, err := Redis(t.Context(), from, writeFiles(t, files), io.Discard); !backup.IsPermanent(err) {
 		t.Errorf("without an authority: %v", err)
 	}
 }
@@ -212,8 +212,8 @@ func TestSourcesThatCannotBeRead(t *testing.T) {
 		t.Run(c.name, func(t *testing.T) {
 			dir := writeFiles(t, map[string]string{"username": "_backup", "password": c.password, "uid": c.uid})
 			_, err := Redis(t.Context(), sourceOf(c.endpoints...), dir, io.Discard)
-			if err == nil || !strings.Contains(err.Error(), c.want) || errors.Is(err, ErrPermanent) != c.permanent {
-				t.Errorf("got %v, permanent %t", err, errors.Is(err, ErrPermanent))
+			if err == nil || !strings.Contains(err.Error(), c.want) || backup.IsPermanent(err) != c.permanent {
+				t.Errorf("got %v, permanent %t", err, backup.IsPermanent(err))
 			}
 			if err != nil && strings.Contains(err.Error(), c.password) {
 				t.Errorf("the error has the password: %v", err)

@@ -3,7 +3,6 @@
 package source
 
 import (
-	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -11,6 +10,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/mainstay-operator/mainstay-operator/controllers/internal/backup"
 	"github.com/mainstay-operator/mainstay-operator/controllers/internal/untrusted"
 )
 
@@ -30,15 +30,6 @@ type Meta struct {
 	// Keys in the dump, and those of them with a time to live; rdb.Uncounted if the dump has values of an unknown layout.
 	Keys, Expires int64
 }
-
-// ErrPermanent marks an error that another attempt meets again, until a human changes something.
-var ErrPermanent = errors.New("this does not pass by itself")
-
-// permanent marks an error as one, and keeps its words.
-type permanent struct{ error }
-
-func (p permanent) Unwrap() error        { return p.error }
-func (p permanent) Is(target error) bool { return target == ErrPermanent }
 
 const (
 	// dialTimeout is the time to connect to a server, and for TLS.
@@ -67,7 +58,7 @@ func checkVersion(version string) error {
 func readSecret(dir, name string) ([]byte, error) {
 	at := filepath.Join(dir, name)
 	if is, err := os.Stat(at); err == nil && is.Size() > maxSecret {
-		return nil, permanent{fmt.Errorf("%s of the source has more than %d bytes", name, maxSecret)}
+		return nil, backup.Permanent(fmt.Errorf("%s of the source has more than %d bytes", name, maxSecret))
 	}
 	content, err := os.ReadFile(at)
 	if err != nil {

@@ -21,7 +21,7 @@ func tlsConfig(from backup.Source, dir string) (*tls.Config, error) {
 	}
 	config := &tls.Config{MinVersion: tls.VersionTLS12, RootCAs: x509.NewCertPool()}
 	if !config.RootCAs.AppendCertsFromPEM(authorities) {
-		return nil, permanent{errors.New("ca.crt of the source has no certificate")}
+		return nil, backup.Permanent(errors.New("ca.crt of the source has no certificate"))
 	}
 	if from.ServerName != "" {
 		// gRPC would have the certificate name the address that it has dialled.
@@ -41,7 +41,7 @@ func tlsConfig(from backup.Source, dir string) (*tls.Config, error) {
 	}
 	pair, err := tls.X509KeyPair(certificate, key)
 	if err != nil {
-		return nil, permanent{fmt.Errorf("tls.crt and tls.key of the source: %w", err)}
+		return nil, backup.Permanent(fmt.Errorf("tls.crt and tls.key of the source: %w", err))
 	}
 	config.Certificates = []tls.Certificate{pair}
 	return config, nil

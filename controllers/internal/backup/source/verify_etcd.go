@@ -153,7 +153,7 @@ func (s *scratchServer) checkKeys(ctx context.Context, client *clientv3.Client, 
 	hashed, err := client.HashKV(ctx, client.Endpoints()[0], revision)
 	switch {
 	case err != nil:
-		return fmt.Errorf("the server cannot read the keys at revision %d: %w: %s", revision, said(err), s.printed)
+		return fmt.Errorf("the server cannot read the keys at revision %d: %w: %s", revision, serverError(err), s.printed)
 	case hashed.Header == nil || hashed.Header.Revision < revision:
 		return fmt.Errorf("the server has restored less than revision %d", revision)
 	}

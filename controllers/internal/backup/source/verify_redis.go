@@ -54,7 +54,7 @@ func findProgram(names ...string) (string, error) {
 			return at, nil
 		}
 	}
-	return "", permanent{fmt.Errorf("the image has none of the programs %q on its path", names)}
+	return "", backup.Permanent(fmt.Errorf("the image has none of the programs %q on its path", names))
 }
 
 // CheckRedis reads a dump: it is whole, and has as many keys as the manifest says.

@@ -8,7 +8,6 @@ import (
 	"io/fs"
 	"net"
 	"net/url"
-	"os"
 	"strings"
 	"syscall"
 	"time"
@@ -36,7 +35,7 @@ func (e *Error) Unwrap() error { return e.cause }
 // failed tells an error of a store, and marks it if another attempt would meet it again. Secrets are taken out of the words, which
 // may repeat what the store was sent.
 func failed(doing string, err error, secrets ...string) error {
-	if _, told := errors.AsType[*Error](err); err == nil || told {
+	if _, alreadyWrapped := errors.AsType[*Error](err); err == nil || alreadyWrapped {
 		return err
 	}
 	text := words(err)
@@ -45,17 +44,17 @@ func failed(doing string, err error, secrets ...string) error {
 			text = strings.ReplaceAll(text, secret, "...")
 		}
 	}
-	told := &Error{Doing: doing, Words: untrusted.Sanitize(text), cause: err}
+	wrapped := &Error{Doing: doing, Words: untrusted.Sanitize(text), cause: err}
 	if response, ok := errors.AsType[minio.ErrorResponse](err); ok {
-		told.cause = nil // its words may have a secret
+		wrapped.cause = nil // its words may have a secret
 		if response.Code == minio.NoSuchKey {
-			told.cause = fs.ErrNotExist
+			wrapped.cause = fs.ErrNotExist
 		}
 	}
-	if lasting(err) || backup.IsPermanent(err) {
-		return backup.Permanent(told)
+	if isPermanent(err) || backup.IsPermanent(err) {
+		return backup.Permanent(wrapped)
 	}
-	return told
+	return wrapped
 }
 
 // alreadyThere refuses to write an object again.
@@ -88,20 +87,20 @@ func words(err error) string {
 	return err.Error()
 }
 
-// lastingCodes are answers of S3 that only a human mends
+// permanentCodes are answers of S3 that only a human can fix
 // (https://docs.aws.amazon.com/AmazonS3/latest/API/ErrorResponses.html), and what versitygw says in place of InvalidAccessKeyId.
-var lastingCodes = map[string]bool{
+var permanentCodes = map[string]bool{
 	"AccessDenied": true, "AccountProblem": true, "AllAccessDisabled": true, "AuthorizationHeaderMalformed": true,
 	"EntityTooLarge": true, "InvalidAccessKeyId": true, "InvalidBucketName": true, "InvalidSecurity": true, "InvalidToken": true,
 	"MethodNotAllowed": true, "NoSuchBucket": true, "NotSignedUp": true, "PermanentRedirect": true, "SignatureDoesNotMatch": true,
 	"XAdminUserNotFound": true,
 }
 
-// lasting reports whether another attempt would fail in the same way, until a human changes something. A full volume is none: what
+// isPermanent reports whether another attempt would fail in the same way, until a human changes something. A full volume is none: what
 // fills it may be of others, and go.
-func lasting(err error) bool {
+func isPermanent(err error) bool {
 	if response, ok := errors.AsType[minio.ErrorResponse](err); ok {
-		return lastingCodes[response.Code]
+		return permanentCodes[response.Code]
 	}
 	if _, ok := errors.AsType[*tls.CertificateVerificationError](err); ok {
 		return true
@@ -122,6 +121,3 @@ const (
 	// cleanupTimeout bounds the removal of what was written, which a pod that is told to end still does: it has 30 s.
 	cleanupTimeout = 15 * time.Second
 )
-
-// noSuchFile reports whether an object of a volume is missing.
-func noSuchFile(err error) bool { return errors.Is(err, os.ErrNotExist) }

@@ -108,11 +108,11 @@ func (s *s3Store) Stat(ctx context.Context, name string) (int64, error) {
 	}
 	info, err := s.client.StatObject(ctx, s.bucket, s.key(name), minio.StatObjectOptions{})
 	if err != nil { // an answer to HEAD has no words, and does not tell a missing bucket from a missing object
-		content, _, _, told := s.client.GetObject(ctx, s.bucket, s.key(name), minio.GetObjectOptions{})
-		if told == nil {
-			told = errors.Join(err, content.Close())
+		content, _, _, reason := s.client.GetObject(ctx, s.bucket, s.key(name), minio.GetObjectOptions{})
+		if reason == nil {
+			reason = errors.Join(err, content.Close())
 		}
-		err = told
+		err = reason
 	}
 	return info.Size, s.failed("looking for", name, err)
 }

@@ -4,8 +4,10 @@ import (
 	"context"
 	"crypto/tls"
 	"crypto/x509"
+	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"net"
 	"net/http"
 	"os"
@@ -93,8 +95,8 @@ func (k keys) RetrieveWithCredContext(*credentials.CredContext) (credentials.Val
 		text, err := readSmall(filepath.Join(k.dir, name))
 		needed := i < 2
 		switch {
-		case noSuchFile(err) && !needed:
-		case noSuchFile(err) || err == nil && text == "":
+		case errors.Is(err, fs.ErrNotExist) && !needed:
+		case errors.Is(err, fs.ErrNotExist) || err == nil && text == "":
 			return credentials.Value{}, backup.Permanent(fmt.Errorf("the Secret of the store has no %s", name))
 		case err != nil:
 			return credentials.Value{}, fmt.Errorf("reading %s of the store's Secret: %w", name, err)

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"io"
+	"io/fs"
 	"iter"
 	"os"
 	"path"
@@ -85,7 +86,7 @@ func (v *volumeStore) List(ctx context.Context, folder string) iter.Seq2[string,
 			return
 		}
 		opened, err := v.root.Open(folder)
-		if noSuchFile(err) {
+		if errors.Is(err, fs.ErrNotExist) {
 			return
 		}
 		if err != nil {
@@ -131,7 +132,7 @@ func (v *volumeStore) Abort(_ context.Context, name string) error {
 
 func (v *volumeStore) remove(name string) error {
 	err := v.root.Remove(name)
-	if noSuchFile(err) {
+	if errors.Is(err, fs.ErrNotExist) {
 		return nil
 	}
 	if err == nil {

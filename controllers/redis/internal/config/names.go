@@ -5,6 +5,8 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+
+	"github.com/mainstay-operator/mainstay-operator/controllers/internal/backup"
 )
 
 // maxSize is the largest size that the API allows.
@@ -26,7 +28,7 @@ func (s Spec) SystemName() string { return s.Name + "-system" }
 func (s Spec) BindingName() string { return s.Name + "-auth" }
 
 // CertificatesName is the Secret with the certificates that the servers use.
-func (s Spec) CertificatesName() string { return s.Name + "-certificates" }
+func (s Spec) CertificatesName() string { return backup.CertificatesName(s.Name) }
 
 // RestoreName is the pod that loads a backup.
 func (s Spec) RestoreName() string { return s.Name + "-restore" }

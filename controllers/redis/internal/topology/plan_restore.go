@@ -128,13 +128,13 @@ func (s Situation) load(loader Node) Step {
 	source := s.Source
 	switch {
 	case source == nil:
-		return Step{Do: StartRestore, Message: "spec.bootstrap.backup"}
+		return Step{Do: CreateRestorePod, Message: "spec.bootstrap.backup"}
 	case source.Deleting:
 		return s.awaitRestore("the former pod " + source.Name + " is to end first")
 	case source.Failure != "":
 		return s.retryRestore(source)
 	case source.Answer == wire.AuthFailed:
-		return Step{Do: EndRestore, NodeNames: []string{source.Name}, Message: "it does not know the operator's password", RequeueAfter: time.Second}
+		return Step{Do: DeleteRestorePod, NodeNames: []string{source.Name}, Message: "it does not know the operator's password", RequeueAfter: time.Second}
 	case source.Answer != wire.Reached || source.Loading || !source.Master:
 		return s.awaitRestore("pod " + source.Name + " fetches the backup" + prefixed(": ", source.Wait))
 	case loader.Keys == 0 && (!s.isCopying(loader) || s.Status.Restore.ReplID != source.ReplID || !loader.LinkUp && !loader.Syncing && !loader.LoginSent):
@@ -155,7 +155,7 @@ func (s Situation) retryRestore(source *Source) Step {
 		return Step{Do: Block, Reason: commonv1.ReasonBackupUnusable, RequeueAfter: left, Message: fmt.Sprintf(
 			"spec.bootstrap.backup cannot be loaded: %s; it is tried again, and until then there is no master", source.Failure)}
 	}
-	return Step{Do: EndRestore, NodeNames: []string{source.Name}, Message: source.Failure, RequeueAfter: time.Second}
+	return Step{Do: DeleteRestorePod, NodeNames: []string{source.Name}, Message: source.Failure, RequeueAfter: time.Second}
 }
 
 func (s Situation) awaitRestore(why string) Step {
@@ -167,7 +167,7 @@ func (s Situation) endRestore(Node) (Step, bool) {
 	if s.Source == nil || s.Source.Deleting {
 		return Step{}, false
 	}
-	return Step{Do: EndRestore, NodeNames: []string{s.Source.Name}, Message: "no backup is loaded any more", RequeueAfter: time.Second}, true
+	return Step{Do: DeleteRestorePod, NodeNames: []string{s.Source.Name}, Message: "no backup is loaded any more", RequeueAfter: time.Second}, true
 }
 
 // prefixed puts a prefix before a text, unless that is empty.

@@ -62,7 +62,7 @@ func restart(s *Scene) {
 
 func TestPlanOfARestore(t *testing.T) {
 	testPlan(t, toBegin, []planRow{
-		{"the backup is fetched", 3, func(*Scene) {}, StartRestore, nil},
+		{"the backup is fetched", 3, func(*Scene) {}, CreateRestorePod, nil},
 		{"not before all have said that they have no data", 3, func(s *Scene) { MakeSilent(&s.Nodes[2]) }, Wait, nil},
 		{"the first node loads it", 3, serve, LoadBackup, []string{"a-0"}},
 		{"not while it is being fetched", 3, and(serve, func(s *Scene) { s.Source.View = wire.View{} }), Wait, nil},
@@ -89,7 +89,7 @@ func TestPlanOfARestore(t *testing.T) {
 		{"a master is taken for the right one", 3, func(s *Scene) { s.Nodes[1].Master, s.Nodes[1].MasterHost = true, "" }, RecordMaster, []string{"a-1"}},
 
 		{"a backup that cannot be used is told", 3, and(serve, func(s *Scene) { s.Source.Failure = "no such bucket" }), Block, nil},
-		{"and tried again", 3, and(serve, func(s *Scene) { s.Source.Failure, s.Source.SinceFailure = "no such bucket", time.Minute }), EndRestore, []string{"a-restore"}},
+		{"and tried again", 3, and(serve, func(s *Scene) { s.Source.Failure, s.Source.SinceFailure = "no such bucket", time.Minute }), DeleteRestorePod, []string{"a-restore"}},
 		{"but not as soon as the first time", 3, and(serve, func(s *Scene) {
 			s.Source.Failure, s.Source.SinceFailure, s.Status.Restore.Failures = "no such bucket", time.Minute, 9
 		}), Block, nil},
@@ -115,10 +115,10 @@ func TestReasonsOfARestore(t *testing.T) {
 // The pod that served it is of no use once there is a master, or while nothing is to run.
 func TestThePodThatServedABackupGoes(t *testing.T) {
 	testPlan(t, healthy, []planRow{
-		{"once there is a master", 3, func(s *Scene) { s.Source = &Source{Node: Node{Name: "a-restore"}} }, EndRestore, []string{"a-restore"}},
+		{"once there is a master", 3, func(s *Scene) { s.Source = &Source{Node: Node{Name: "a-restore"}} }, DeleteRestorePod, []string{"a-restore"}},
 		{"it is going", 3, func(s *Scene) { s.Source = &Source{Node: Node{Name: "a-restore", Deleting: true}} }, Idle, nil},
 		{"asleep", 3, func(s *Scene) {
 			s.Spec.Hibernate, s.Status.Replication, s.Source = true, nil, &Source{Node: Node{Name: "a-restore"}}
-		}, EndRestore, []string{"a-restore"}},
+		}, DeleteRestorePod, []string{"a-restore"}},
 	})
 }

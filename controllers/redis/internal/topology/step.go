@@ -34,9 +34,9 @@ const (
 	DismissRequest    Verb = "DismissRequest"    // take off an annotation that is done with
 	EndMastership     Verb = "EndMastership"     // save that nobody is master any more
 	StampVolumes      Verb = "StampVolumes"      // write on volumes what they are worth
-	StartRestore      Verb = "StartRestore"      // save that a backup is loaded, make the pod that fetches and serves it
+	CreateRestorePod  Verb = "CreateRestorePod"  // save that a backup is loaded, make the pod that fetches and serves it
 	LoadBackup        Verb = "LoadBackup"        // save which node loads the backup, have it copy from the pod that serves it
-	EndRestore        Verb = "EndRestore"        // delete the pod that served the backup, or failed to
+	DeleteRestorePod  Verb = "DeleteRestorePod"  // delete the pod that served the backup, or failed to
 )
 
 // Step is the one thing that a pass does.
@@ -71,7 +71,7 @@ func (s Step) NeedsCharge() bool {
 func (s Step) Changes() bool {
 	switch s.Do {
 	case Idle, Wait, Block, DisconnectClients, ServeStaleReads, SetPersistence, LoadCertificates, DeletePod, DeleteSilentPod, ExpelUnrecorded,
-		StartRestore, EndRestore:
+		CreateRestorePod, DeleteRestorePod:
 		return false
 	}
 	return true

@@ -39,16 +39,16 @@ func TestTheLastOfAFormerSourceStays(t *testing.T) {
 			p, result := newPod(t), backup.Result{}
 			days := strings.Fields(c.history)
 			for i, word := range days {
-				told := p.task(i + 1)
-				told.Source.UID, told.Verify = strings.TrimRight(word, "-!?"), !strings.Contains(word, "-")
+				task := p.task(i + 1)
+				task.Source.UID, task.Verify = strings.TrimRight(word, "-!?"), !strings.Contains(word, "-")
 				if i == len(days)-1 {
-					told.Retention = &commonv1.BackupRetention{KeepLast: ptr.To(c.keep)}
+					task.Retention = &commonv1.BackupRetention{KeepLast: ptr.To(c.keep)}
 				}
 				commands := all
-				if !told.Verify {
+				if !task.Verify {
 					commands = []string{backup.CommandBackup, backup.CommandFinish}
 				}
-				result = p.succeed(told, commands...)
+				result = p.succeed(task, commands...)
 				manifest := backup.ManifestName(backup.Etcd, item(i+1))
 				switch word[len(word)-1] {
 				case '!':
