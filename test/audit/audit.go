@@ -2,8 +2,10 @@
 package audit
 
 import (
+	"bufio"
 	"bytes"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
 	"os"
@@ -13,7 +15,7 @@ import (
 
 // Request is one call of the API, as the server has seen it.
 type Request struct {
-	User, Verb      string
+	Verb            string
 	Group, Resource string
 	Namespace, Name string
 	Code            int
@@ -46,25 +48,21 @@ func (l Log) Now() (Position, error) {
 	return Position(info.Size()), nil
 }
 
-// Since gives the requests that were answered after a position, and for a watch,
-// which may go on for long, those that were begun.
-func (l Log) Since(position Position) ([]Request, error) {
+// By gives the requests of a user that were answered after a position, and for a watch, which may go on for long, those that were
+// begun. The log of an hour has a million requests, most of them others': those are passed over unread.
+func (l Log) By(user string, since Position) ([]Request, error) {
 	file, err := os.Open(l.Path)
 	if err != nil {
 		return nil, fmt.Errorf("the audit log: %w", err)
 	}
 	defer file.Close() //nolint:errcheck // it is only read
-	if info, err := file.Stat(); err != nil || info.Size() < int64(position) {
+	if info, err := file.Stat(); err != nil || info.Size() < int64(since) {
 		return nil, fmt.Errorf("the audit log was rotated since the position was taken: %w", err)
 	}
-	if _, err := file.Seek(int64(position), io.SeekStart); err != nil {
+	if _, err := file.Seek(int64(since), io.SeekStart); err != nil {
 		return nil, err
 	}
-	content, err := io.ReadAll(file)
-	if err != nil {
-		return nil, err
-	}
-	return parse(content)
+	return parse(file, user)
 }
 
 // event is as much of audit.k8s.io/v1 Event as is looked at.
@@ -91,11 +89,22 @@ type event struct {
 }
 
 // parse leaves an unfinished last line out: it is being written.
-func parse(content []byte) ([]Request, error) {
+func parse(log io.Reader, user string) ([]Request, error) {
+	name, err := json.Marshal(user)
+	if err != nil {
+		return nil, err
+	}
 	var requests []Request
-	for line := range bytes.Lines(content) {
-		if !bytes.HasSuffix(line, []byte("\n")) {
-			break
+	theirs := append([]byte(`"username":`), name...)
+	for lines := bufio.NewReaderSize(log, 1<<20); ; {
+		line, err := lines.ReadBytes('\n')
+		switch {
+		case errors.Is(err, io.EOF):
+			return requests, nil
+		case err != nil:
+			return nil, err
+		case !bytes.Contains(line, theirs):
+			continue
 		}
 		var e event
 		if err := json.Unmarshal(line, &e); err != nil {
@@ -103,17 +112,16 @@ func parse(content []byte) ([]Request, error) {
 		}
 		begun := e.Stage == "ResponseStarted" && e.Verb == "watch"
 		ended := e.Stage != "ResponseStarted" && e.Verb != "watch"
-		if !begun && !ended {
+		if !begun && !ended || e.User.Username != user {
 			continue
 		}
 		requests = append(requests, Request{
-			User: e.User.Username, Verb: e.Verb, Group: e.Object.Group, Resource: resource(e.Object.Resource, e.Object.Subresource),
+			Verb: e.Verb, Group: e.Object.Group, Resource: resource(e.Object.Resource, e.Object.Subresource),
 			Namespace: e.Object.Namespace, Name: e.Object.Name,
 			Forbidden: e.Annotations["authorization.k8s.io/decision"] == "forbid",
 			Code:      e.Response.Code, At: e.Received, URI: e.RequestURI, userAgent: e.UserAgent,
 		})
 	}
-	return requests, nil
 }
 
 func resource(name, sub string) string { return strings.TrimSuffix(name+"/"+sub, "/") }

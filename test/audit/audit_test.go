@@ -3,6 +3,7 @@ package audit
 import (
 	"os"
 	"path/filepath"
+	"strings"
 	"testing"
 )
 
@@ -12,11 +13,13 @@ const (
 		`"responseStatus":{"code":200},"requestReceivedTimestamp":"2026-01-02T03:04:05.678901Z"}` + "\n"
 	patch = `{"stage":"ResponseComplete","verb":"patch","requestURI":"/x","user":{"username":"operator"},` +
 		`"objectRef":{"resource":"redis","subresource":"status","namespace":"shop","name":"a"},"responseStatus":{"code":409},"annotations":{"authorization.k8s.io/decision":"forbid"}}` + "\n"
-	watchBegun = `{"stage":"ResponseStarted","verb":"watch","requestURI":"/api/v1/pods?watch=true","user":{"username":"operator"},"objectRef":{"resource":"pods"}}` + "\n"
-	watchEnded = `{"stage":"ResponseComplete","verb":"watch","requestURI":"/api/v1/pods?watch=true","user":{"username":"operator"},"objectRef":{"resource":"pods"}}` + "\n"
+	others       = `{"stage":"ResponseComplete","verb":"get","requestURI":"/x","user":{"username":"operator-2"}}` + "\n"
+	impersonated = `{"stage":"ResponseComplete","verb":"get","requestURI":"/x","user":{"username":"somebody"},"impersonatedUser":{"username":"operator"}}` + "\n"
+	watchBegun   = `{"stage":"ResponseStarted","verb":"watch","requestURI":"/api/v1/pods?watch=true","user":{"username":"operator"},"objectRef":{"resource":"pods"}}` + "\n"
+	watchEnded   = `{"stage":"ResponseComplete","verb":"watch","requestURI":"/api/v1/pods?watch=true","user":{"username":"operator"},"objectRef":{"resource":"pods"}}` + "\n"
 )
 
-func TestSince(t *testing.T) {
+func TestBy(t *testing.T) {
 	log := Log{Path: filepath.Join(t.TempDir(), "audit.log")}
 	if _, err := log.Now(); err == nil {
 		t.Error("a missing log must be an error, not silence")
@@ -37,9 +40,9 @@ func TestSince(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	write(watchEnded + patch + watchBegun + get[:40])
+	write(watchEnded + patch + others + impersonated + watchBegun + get[:40])
 
-	requests, err := log.Since(position)
+	requests, err := log.By("operator", position)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -57,13 +60,13 @@ func TestSince(t *testing.T) {
 	if err := os.Truncate(log.Path, 1); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := log.Since(position); err == nil {
+	if _, err := log.By("operator", position); err == nil {
 		t.Error("a rotated log must be an error")
 	}
 }
 
 func TestRequestString(t *testing.T) {
-	requests, err := parse([]byte(get))
+	requests, err := parse(strings.NewReader(get), "operator")
 	if err != nil || len(requests) != 1 {
 		t.Fatal(requests, err)
 	}

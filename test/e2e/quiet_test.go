@@ -37,9 +37,9 @@ var auditLog = audit.Log{Path: filepath.Join(root, ".cluster", "log", "audit.log
 // made and that a test is true for, as the API server has seen them.
 func operatorRequests(since audit.Position, test func(audit.Request) bool) []audit.Request {
 	GinkgoHelper()
-	all, err := auditLog.Since(since)
+	all, err := auditLog.By(operatorUser, since)
 	Expect(err).NotTo(HaveOccurred())
-	return audit.Matching(all, func(r audit.Request) bool { return r.User == operatorUser && test(r) })
+	return audit.Matching(all, test)
 }
 
 // busy is any request but a lease's and a watch that is opened again.
