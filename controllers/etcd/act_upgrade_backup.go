@@ -24,7 +24,7 @@ import (
 )
 
 // errNotBackedUp says that the cache was behind: the next minor version must wait for a backup.
-var errNotBackedUp = errors.New("a backup comes first")
+var errNotBackedUp = errors.New("an upgrade backup must be complete first")
 
 // doUpgrade performs the steps of an upgrade.
 func (f *fleet) doUpgrade(ctx context.Context, e *databasev1alpha1.EtcdCluster, s membership.Step) error {

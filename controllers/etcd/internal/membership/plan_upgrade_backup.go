@@ -68,9 +68,9 @@ func (s Situation) AwaitBackup(next Version) (Step, bool) {
 			"EtcdBackup %q has the name of the backup that is to be made before %s, and was not made for it: delete it, or suspend or "+
 				"delete EtcdBackup %q to upgrade without a backup", name, next, like)}, true
 	case b.Deleting:
-		return Step{Do: Wait, RequeueAfter: time.Second, Message: fmt.Sprintf("waiting for EtcdBackup %q of before to go", name)}, true
+		return Step{Do: Wait, RequeueAfter: time.Second, Message: fmt.Sprintf("waiting for the previous EtcdBackup %q to be deleted", name)}, true
 	case b.Token != s.Status.Membership.Token:
-		return s.deleteUpgradeBackup(b, "it has other data than the cluster has now"), true
+		return s.deleteUpgradeBackup(b, "it was made before a restore replaced the data"), true
 	case b.Complete:
 		return Step{}, false
 	case b.Problem != "":

@@ -65,8 +65,8 @@ func TestTheBackupBeforeAnUpgrade(t *testing.T) {
 		{"E13: a stranger's of its name is not taken for it", ofUpgrade(func(s *scene, b *Backup) { complete(s, b); b.Own = false }), "Block ",
 			`EtcdBackup "a-before-3-7" has the name`},
 		{"E13: nor one of the data before a restore", ofUpgrade(func(s *scene, b *Backup) { complete(s, b); b.Token = "former" }),
-			"DeleteUpgradeBackup ", "other data"},
-		{"E13: nor one that goes", ofUpgrade(func(s *scene, b *Backup) { complete(s, b); b.Deleting = true }), "Wait ", "of before to go"},
+			"DeleteUpgradeBackup ", "before a restore replaced the data"},
+		{"E13: nor one that goes", ofUpgrade(func(s *scene, b *Backup) { complete(s, b); b.Deleting = true }), "Wait ", "the previous EtcdBackup"},
 		{"it is deleted when its upgrade is done", ofUpgrade(func(s *scene, b *Backup) { complete(s, b); s.on(Version{7, 3}) }),
 			"DeleteUpgradeBackup ", "no upgrade"},
 		{"E13: and when that is asked for no more: the next has one of its own", ofUpgrade(func(s *scene, b *Backup) {

@@ -54,14 +54,15 @@ func openS3(spec commonv1.S3Store, places Places, progress time.Duration) (*s3St
 	if region == "" {
 		region = defaultRegion
 	}
+	login := keys{name: spec.SecretName, dir: places.Secret}
 	client, err := minio.NewCore(address.Host, &minio.Options{
-		Creds: credentials.New(keys{places.Secret}), Secure: address.Scheme == "https", Region: region, BucketLookup: lookup,
+		Creds: credentials.New(login), Secure: address.Scheme == "https", Region: region, BucketLookup: lookup,
 		Transport: newTransport(trusted, progress), MaxRetries: maxTries,
 	})
 	if err != nil {
 		return nil, backup.Permanent(fmt.Errorf("store.s3: %w", err))
 	}
-	return &s3Store{client: client, bucket: spec.Bucket, prefix: spec.Prefix, keys: keys{places.Secret}}, nil
+	return &s3Store{client: client, bucket: spec.Bucket, prefix: spec.Prefix, keys: login}, nil
 }
 
 // key is the name in the bucket.
