@@ -68,13 +68,13 @@ func (s *scratchServer) wait(ctx context.Context) error {
 	case <-s.ended:
 	}
 	if !s.command.ProcessState.Success() {
-		return s.failed()
+		return s.exitError()
 	}
 	return nil
 }
 
-// failed tells how the server has ended, in its last words.
-func (s *scratchServer) failed() error {
+// exitError tells how the server has ended, in its last words.
+func (s *scratchServer) exitError() error {
 	return fmt.Errorf("%s has ended, %s: %s", s.command.Args[0], s.command.ProcessState, s.printed)
 }
 
@@ -91,7 +91,7 @@ func (s *scratchServer) await(ctx context.Context, isReady func(context.Context)
 		case <-ctx.Done():
 			return fmt.Errorf("%s has not served from the data in time: %w", s.command.Args[0], ctx.Err())
 		case <-s.ended:
-			return s.failed()
+			return s.exitError()
 		case <-tick.C:
 		}
 	}
