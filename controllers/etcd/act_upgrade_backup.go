@@ -7,7 +7,6 @@ import (
 	"slices"
 	"strings"
 
-	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
@@ -20,7 +19,6 @@ import (
 	commonv1 "github.com/mainstay-operator/mainstay-operator/api/common/v1"
 	databasev1alpha1 "github.com/mainstay-operator/mainstay-operator/api/database/v1alpha1"
 	"github.com/mainstay-operator/mainstay-operator/controllers/etcd/internal/membership"
-	"github.com/mainstay-operator/mainstay-operator/controllers/internal/converge"
 )
 
 // errNotBackedUp says that the cache was behind: the next minor version must wait for a backup.
@@ -66,18 +64,7 @@ func (a *apiEffects) readBackups(ctx context.Context) ([]membership.Backup, erro
 func (a *apiEffects) createUpgradeBackup(ctx context.Context, name, like string) error {
 	i := slices.IndexFunc(a.backups, func(b databasev1alpha1.EtcdBackup) bool { return b.Name == like })
 	b := upgradeBackup(a.etcd, name, a.backups[i].Spec.BackupOptions)
-	err := a.Create(ctx, b, ctrlclient.FieldOwner(converge.FieldManager))
-	if !apierrors.IsAlreadyExists(err) {
-		return err
-	}
-	live := &databasev1alpha1.EtcdBackup{} // the cache may be behind
-	if err := a.APIReader.Get(ctx, ctrlclient.ObjectKeyFromObject(b), live); err != nil {
-		return ctrlclient.IgnoreNotFound(err)
-	}
-	if !metav1.IsControlledBy(live, a.etcd) {
-		return converge.NotOurs("EtcdBackup", live)
-	}
-	return nil
+	return a.CreateOnce(ctx, "EtcdBackup", a.etcd, b, &databasev1alpha1.EtcdBackup{})
 }
 
 func (a *apiEffects) deleteUpgradeBackup(ctx context.Context, name string) error {
