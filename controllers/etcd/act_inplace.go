@@ -138,11 +138,10 @@ func (r *Reconciler) listRequests(ctx context.Context, e *databasev1alpha1.EtcdC
 	return own, nil
 }
 
-// watchRequests has EtcdRestores wake their clusters.
-func watchRequests(mgr ctrl.Manager) source.Source {
-	return source.Kind[ctrlclient.Object](mgr.GetCache(), &databasev1alpha1.EtcdRestore{}, handler.EnqueueRequestsFromMapFunc(
+// watchReferrers has objects of a kind wake the clusters that they name.
+func watchReferrers(mgr ctrl.Manager, kind ctrlclient.Object, clusterOf func(ctrlclient.Object) string) source.Source {
+	return source.Kind[ctrlclient.Object](mgr.GetCache(), kind, handler.EnqueueRequestsFromMapFunc(
 		func(_ context.Context, obj ctrlclient.Object) []reconcile.Request {
-			name := obj.(*databasev1alpha1.EtcdRestore).Spec.ClusterName
-			return []reconcile.Request{{NamespacedName: types.NamespacedName{Namespace: obj.GetNamespace(), Name: name}}}
+			return []reconcile.Request{{NamespacedName: types.NamespacedName{Namespace: obj.GetNamespace(), Name: clusterOf(obj)}}}
 		}))
 }

@@ -9,12 +9,7 @@ import (
 
 	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/types"
-	ctrl "sigs.k8s.io/controller-runtime"
 	ctrlclient "sigs.k8s.io/controller-runtime/pkg/client"
-	"sigs.k8s.io/controller-runtime/pkg/handler"
-	"sigs.k8s.io/controller-runtime/pkg/reconcile"
-	"sigs.k8s.io/controller-runtime/pkg/source"
 
 	commonv1 "github.com/mainstay-operator/mainstay-operator/api/common/v1"
 	databasev1alpha1 "github.com/mainstay-operator/mainstay-operator/api/database/v1alpha1"
@@ -120,13 +115,4 @@ func listBackups(ctx context.Context, reader ctrlclient.Reader, namespace string
 	}
 	slices.SortFunc(list.Items, func(a, b databasev1alpha1.EtcdBackup) int { return strings.Compare(a.Name, b.Name) })
 	return list.Items, nil
-}
-
-// watchBackups has EtcdBackups wake their clusters.
-func watchBackups(mgr ctrl.Manager) source.Source {
-	return source.Kind[ctrlclient.Object](mgr.GetCache(), &databasev1alpha1.EtcdBackup{}, handler.EnqueueRequestsFromMapFunc(
-		func(_ context.Context, obj ctrlclient.Object) []reconcile.Request {
-			name := obj.(*databasev1alpha1.EtcdBackup).Spec.ClusterName
-			return []reconcile.Request{{NamespacedName: types.NamespacedName{Namespace: obj.GetNamespace(), Name: name}}}
-		}))
 }
