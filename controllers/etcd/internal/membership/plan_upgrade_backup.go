@@ -23,7 +23,7 @@ type Backup struct {
 	Token string
 	// Complete: the backup is in its store.
 	Complete bool
-	// Problem says what a human must mend; empty if there is nothing. Progress says how far it is.
+	// Problem says what a human must fix; empty if there is nothing. Progress says how far it is.
 	Problem, Progress string
 	Deleting          bool
 }
@@ -75,7 +75,7 @@ func (s Situation) AwaitBackup(next Version) (Step, bool) {
 		return Step{}, false
 	case b.Problem != "":
 		return Step{Do: Block, Reason: commonv1.ReasonUpgradeBlocked, Message: fmt.Sprintf(
-			"EtcdBackup %q must be complete before %s, as etcd cannot go back: %s. Mend that and delete EtcdBackup %q, which is then made anew; "+
+			"EtcdBackup %q must be complete before %s, as etcd cannot go back: %s. Fix that and delete EtcdBackup %q, which is then recreated; "+
 				"or suspend or delete EtcdBackup %q to upgrade without a backup", name, next, b.Problem, name, like)}, true
 	default: // its end wakes the cluster
 		message := fmt.Sprintf("waiting for EtcdBackup %q before %s: %s", name, next, b.Progress)

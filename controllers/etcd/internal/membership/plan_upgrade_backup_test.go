@@ -55,7 +55,7 @@ func TestTheBackupBeforeAnUpgrade(t *testing.T) {
 		{"E13: also if something else is amiss with it", ofUpgrade(func(s *scene, b *Backup) { complete(s, b); b.Problem = "NotDeleted" }),
 			"SetVersion ", "3.7.3"},
 		{"E13: not if it fails", ofUpgrade(func(_ *scene, b *Backup) { b.Problem = "AccessDenied" }),
-			"Block ", "AccessDenied. Mend that and delete"},
+			"Block ", "AccessDenied. Fix that and delete"},
 		{"members are looked after when it has failed", ofUpgrade(func(s *scene, b *Backup) { b.Problem = "AccessDenied"; s.loseData(1) }),
 			"RemoveMember a-1", ""},
 		{"without the schedule one that fails is none", ofUpgrade(func(s *scene, b *Backup) {

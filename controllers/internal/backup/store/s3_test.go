@@ -29,7 +29,7 @@ func folder(t *testing.T, files map[string]string) string {
 	return dir
 }
 
-// What a human must mend is told in the server's words, and is permanent.
+// What a human must fix has the server's error message, and is permanent.
 func TestWhatOnlyAHumanMends(t *testing.T) {
 	server := s3Server(t)
 	right := map[string]string{"accessKeyID": s3.AccessKeyID, "secretAccessKey": s3.SecretAccessKey}

@@ -31,7 +31,7 @@ type Source struct {
 const (
 	// firstRestoreRetry is how long a failed pod is left before another is made. It doubles with each failure.
 	firstRestoreRetry = 10 * time.Second
-	// maxRestoreRetry bounds that time: whoever has mended a Secret does not wait longer.
+	// maxRestoreRetry bounds that time: whoever has fixed a Secret does not wait longer.
 	maxRestoreRetry = 2 * time.Minute
 )
 
@@ -143,7 +143,7 @@ func (s Situation) load(loader Node) Step {
 	return s.awaitRestore(loader.Name + " loads the backup " + s.Status.Restore.Item)
 }
 
-// retryRestore tells why the backup could not be used, and makes another pod a while later: somebody may have mended the store, its
+// retryRestore tells why the backup could not be used, and makes another pod a while later: somebody may have fixed the store, its
 // Secret, or the network.
 func (s Situation) retryRestore(source *Source) Step {
 	failures := int32(0)
