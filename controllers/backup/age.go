@@ -48,9 +48,9 @@ func tooOldMessage(b Object, notReady string) string {
 	if verifies(b) {
 		kind = "verified backup"
 	}
-	message := "there is no " + kind + " yet, and two were due by schedule since the object was made"
+	message := "no " + kind + " exists yet, though two were due since this object was created"
 	if item := newest(b); item != nil {
-		message = "the newest " + kind + " is of " + shortTime(item.Time.Time) + ", and two were due by schedule since then"
+		message = "the newest " + kind + " is from " + shortTime(item.Time.Time) + ", and two were due since then"
 	}
 	run := b.GetBackupStatus().Run
 	switch {

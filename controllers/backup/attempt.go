@@ -93,7 +93,7 @@ func decideWithoutUID(b Object, pod *corev1.Pod, ready bool, now time.Time) step
 	case !metav1.IsControlledBy(pod, b) || !isGated(pod):
 		return stepRefuse
 	case !pod.DeletionTimestamp.IsZero():
-		return stepWait // and made anew: it can never start
+		return stepWait // and it is recreated: it can never start
 	}
 	return stepJournalUID
 }
@@ -140,8 +140,8 @@ func isOverdue(b Object, pod *corev1.Pod, now time.Time) bool {
 	return !now.Before(giveUpTime(b)) && !hasStarted(pod)
 }
 
-// isObsolete reports whether the pod is of no use: its attempt has ended, or is none of the object's. b must be the object as it stands
-// at the API server: by a stale one, the pod of an attempt that it does not know would be condemned.
+// isObsolete reports whether the pod can be deleted: its attempt has ended, or it belongs to none. Pass the live object: a stale one does
+// not know the latest attempt.
 func isObsolete(b Object, pod *corev1.Pod) bool {
 	run := b.GetBackupStatus().Run
 	if !metav1.IsControlledBy(pod, b) || !pod.DeletionTimestamp.IsZero() {

@@ -54,7 +54,7 @@ type pass struct {
 	b        Object
 	save     converge.SaveStatus
 	schedule *schedule
-	now      time.Time // of the whole pass: what it finds too early is what it is woken for
+	now      time.Time // taken once per pass, so that the requeue time fits what the pass decided
 	source   source
 	notReady string // why the source cannot be read now; empty if it can
 	invalid  error  // what is wrong with the spec

@@ -7,7 +7,7 @@ import (
 	"github.com/mainstay-operator/mainstay-operator/controllers/internal/conditions"
 )
 
-// A condition tells when something turns. Of backups each one is told, also the tenth in a row that failed.
+// A condition changes only when the state does. Events report every backup, also the tenth failure in a row.
 
 // action is what events say was done.
 const action = "Backup"

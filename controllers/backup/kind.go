@@ -43,7 +43,7 @@ type source struct {
 	// endpoints are host:port of all servers.
 	endpoints []string
 	tls       bool
-	// serverName is a name that the certificates of all servers have; empty: the host of each endpoint.
+	// serverName is a name in every server's certificate; empty means the host of each endpoint.
 	serverName string
 	// secrets have what a reader needs.
 	secrets []secretKeys

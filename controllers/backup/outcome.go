@@ -37,7 +37,7 @@ type outcome struct {
 func judge(run *commonv1.BackupRun, pod *corev1.Pod, notReady string) outcome {
 	switch {
 	case run.PodUID == "":
-		return outcome{failure: "its pod could not be made in time" + because(cmp.Or(notReady, run.Message))}
+		return outcome{failure: "its pod could not be created in time" + because(cmp.Or(notReady, run.Message))}
 	case (pod == nil || pod.UID != run.PodUID) && run.Stopped:
 		return outcome{failure: run.Message}
 	case pod == nil || pod.UID != run.PodUID:
@@ -60,10 +60,10 @@ func (o outcome) readFinish(run *commonv1.BackupRun, pod *corev1.Pod) outcome {
 	finished, ok := resultOf(pod, mainContainer)
 	switch {
 	case !ok || finished.Error != "" || finished.Item == nil || finished.Item.Name != run.Item:
-		o.failure = "the runner ended well, and did not say that the backup is there" + because(finished.Error)
+		o.failure = "the runner succeeded but did not report the backup: see the log of the pod's containers" + because(finished.Error)
 		return o
 	case startsServer(pod) && !finished.Item.Verified:
-		o.failure = "the runner ended well, and did not say that the backup is verified"
+		o.failure = "the runner succeeded but did not report it as verified"
 		return o
 	}
 	o.item, o.warning = *finished.Item, cmp.Or(finished.Warning, o.warning)
@@ -88,14 +88,14 @@ func failureOf(run *commonv1.BackupRun, pod *corev1.Pod) (why string, permanent 
 	case deleted && !hasStarted(pod):
 		return "the pod was deleted before it ran", false
 	case deleted && !hasEnded(pod):
-		return "the pod was given up: it was deleted, and its node does not say that it has ended", false
+		return "the pod was deleted, and its node has not confirmed that it stopped: the attempt counts as failed", false
 	case deleted:
 		return "the pod was deleted while it ran", false
 	case ended == nil || ended.Reason == reasonStatusUnknown:
-		return "the pod ended, and its node does not know how", false
+		return "the pod ended, and the kubelet does not know how", false
 	}
 	return fmt.Sprintf("%s: exit code %d (%s): %s", container, ended.ExitCode, untrusted.Sanitize(ended.Reason),
-		cmp.Or(untrusted.Sanitize(ended.Message), "it left no message")), false
+		cmp.Or(untrusted.Sanitize(ended.Message), "no message")), false
 }
 
 // firstFailed returns the first of the runner's containers that has failed, and how; nil where none has.

@@ -42,7 +42,7 @@ func TestJudge(t *testing.T) {
 		}},
 		{reason: "not verified, as asked for", b: running("1", unverified), pod: allWell, cleared: true},
 		{reason: "gone", gone: true, says: "is gone"},
-		{reason: "never made", b: running(""), gone: true, says: "could not be made in time"},
+		{reason: "never made", b: running(""), gone: true, says: "could not be created in time"},
 		{reason: "the store refuses", pod: ended(backup.CommandBackup, 1, says(backup.Result{Error: "NoSuchBucket: b", Permanent: true})),
 			says: "backup: NoSuchBucket: b", permanent: true},
 		{reason: "the store stumbles", pod: ended(backup.CommandBackup, 1, says(backup.Result{Error: "500 SlowDown"})), says: "backup: 500 SlowDown"},
@@ -50,15 +50,15 @@ func TestJudge(t *testing.T) {
 		{reason: "out of memory", pod: written, more: func(pod *corev1.Pod) {
 			ended(backup.CommandVerify, 137, "")(pod)
 			pod.Status.InitContainerStatuses[1].State.Terminated.Reason = "OOMKilled"
-		}, says: "verify: exit code 137 (OOMKilled): it left no message", cleared: true},
+		}, says: "verify: exit code 137 (OOMKilled): no message", cleared: true},
 		{reason: "a panic", pod: ended(backup.CommandBackup, 2, "panic: nil\ngoroutine 1"), says: "backup: exit code 2 (Error): panic: nil?goroutine 1"},
 		{reason: "evicted", pod: ended(backup.CommandBackup, 1, says(backup.Result{Error: "signal"})), more: kubelet("Evicted", "no disk"), says: "Evicted: no disk"},
 		{reason: "deleted while it ran", pod: ended(backup.CommandBackup, 143, ""), more: deleting, says: "deleted while it ran"},
 		{reason: "deleted before it ran", pod: deleting, says: "deleted before it ran"},
 		{reason: "lost with its node", pod: deleting, more: func(pod *corev1.Pod) {
 			pod.Status.ContainerStatuses = []corev1.ContainerStatus{{Name: "beside", State: corev1.ContainerState{Running: &corev1.ContainerStateRunning{}}}}
-		}, says: "its node does not say"},
-		{reason: "nobody knows", pod: failed, says: "does not know how"},
+		}, says: "its node has not confirmed"},
+		{reason: "nobody knows", pod: failed, says: "the kubelet does not know how"},
 		{reason: "stopped, as it was too late", b: running("1", func(b *databasev1alpha1.EtcdBackup) {
 			b.Status.Run.Stopped = true
 			b.Status.Run.Message = lateMessage(&b.Spec.BackupOptions, podOf(b, "1", func(pod *corev1.Pod) {
@@ -66,9 +66,9 @@ func TestJudge(t *testing.T) {
 			}))
 		}), pod: deleting, says: "within startingDeadline 1h0m0s: pod nightly-" + item[17:] + ": cannot be scheduled: no node"},
 
-		{reason: "finish says nothing", pod: written, more: ended(mainContainer, 0, ""), says: "did not say that the backup is there", cleared: true},
-		{reason: "finish speaks of another item", pod: written, more: finished(backup.Result{Item: itemNamed(testItem, true)}), says: "did not say that the backup is there", cleared: true},
-		{reason: "finish did not verify", pod: written, more: finished(backup.Result{Item: itemNamed(item, false)}), says: "did not say that the backup is verified", cleared: true},
+		{reason: "finish says nothing", pod: written, more: ended(mainContainer, 0, ""), says: "did not report the backup", cleared: true},
+		{reason: "finish speaks of another item", pod: written, more: finished(backup.Result{Item: itemNamed(testItem, true)}), says: "did not report the backup", cleared: true},
+		{reason: "finish did not verify", pod: written, more: finished(backup.Result{Item: itemNamed(item, false)}), says: "did not report it as verified", cleared: true},
 		{reason: "finish has an error and ends well", pod: written, more: finished(backup.Result{Item: itemNamed(item, true), Error: "odd"}), says: "odd", cleared: true},
 		{reason: "finish fails", pod: written, more: ended(mainContainer, 1, says(backup.Result{Error: "AccessDenied", Permanent: true})), says: "finish: AccessDenied", permanent: true, cleared: true},
 	} {
@@ -160,8 +160,8 @@ func TestRecordOutcome(t *testing.T) {
 		{"success, and a later one was missed", outcome{item: good, cleared: true}, later, testTime, commonv1.BackupSucceeded, "later", 0},
 		{"a failure", outcome{failure: "no"}, nil, testTime, commonv1.BackupRetrying, "", 1},
 		{"a failure after others are deleted", outcome{failure: "no", cleared: true}, earlier, testTime, commonv1.BackupRetrying, "earlier", 0},
-		{"the last failure", outcome{failure: "no"}, nil, testTime.Add(defaultDeadline - time.Second), commonv1.BackupFailed, "failed, after 1 attempts: no", 1},
-		{"refused, and no time is left", outcome{failure: "no", permanent: true}, earlier, testTime.Add(defaultDeadline - maxBackoff), commonv1.BackupFailed, "failed, after 1 attempts: no", 1},
+		{"the last failure", outcome{failure: "no"}, nil, testTime.Add(defaultDeadline - time.Second), commonv1.BackupFailed, "failed after 1 attempt(s): no", 1},
+		{"refused, and no time is left", outcome{failure: "no", permanent: true}, earlier, testTime.Add(defaultDeadline - maxBackoff), commonv1.BackupFailed, "failed after 1 attempt(s): no", 1},
 		{"the last failure, and a later one was missed", outcome{failure: "no"}, later, testTime.Add(defaultDeadline), commonv1.BackupFailed, "later", 1},
 	} {
 		b := running("1")

@@ -25,8 +25,7 @@ const (
 	maxRunTime = 24 * time.Hour
 )
 
-// podName returns the name of an attempt's pod. The digits of the backup's name keep the attempts apart, and the pods of a deleted object
-// from those of its namesake.
+// podName returns the name of an attempt's pod. The last 8 digits of the item's name differ with the attempt and the object's UID.
 func podName(b Object, item string) string { return b.GetName() + "-" + item[len(item)-8:] }
 
 // nextAttempt returns an attempt at the backup that was due then; attempts count from 1. It deletes what earlier ones may have left.
@@ -41,7 +40,7 @@ func nextAttempt(b Object, due time.Time, attempt int32, now time.Time, image st
 // maxLeftovers is how many names of earlier attempts are kept: that is their bound in api/common/v1.
 const maxLeftovers = 32
 
-// leftoverItems are the names under which the attempts up to that one may have left what is of no use.
+// leftoverItems are the names under which the attempts up to that one may have left something to delete.
 func leftoverItems(last *commonv1.BackupRun) []string {
 	switch {
 	case last == nil:

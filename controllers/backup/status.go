@@ -53,12 +53,12 @@ func recordFailure(b Object) {
 	}
 	status.LastFailure = &commonv1.BackupFailure{
 		ScheduledTime: run.ScheduledTime, Reason: commonv1.ReasonBackupFailed,
-		Message: fmt.Sprintf("the backup due at %s failed, after %d attempts: %s", shortTime(run.ScheduledTime.Time), run.Attempt, run.Message),
+		Message: fmt.Sprintf("the backup due at %s failed after %d attempt(s): %s", shortTime(run.ScheduledTime.Time), run.Attempt, run.Message),
 	}
 }
 
 // suspendedMessage says what a suspended backup waits for.
-const suspendedMessage = "spec.suspend is true: nothing begins until it is false"
+const suspendedMessage = "spec.suspend is true: no attempt begins until it is false"
 
 // updateStatus sets the conditions. s is nil for a backup without a schedule that can be read; pod is that of the current attempt, or
 // nil; notReady says why the source cannot be read now, and is empty if it can.
@@ -121,12 +121,12 @@ func setProgressing(b Object, pod *corev1.Pod, notReady string) {
 // podProgress says how far an attempt is. Its words change only when the pod does.
 func podProgress(run *commonv1.BackupRun, pod *corev1.Pod) string {
 	if pod == nil || pod.UID != run.PodUID || isGated(pod) {
-		return "pod " + run.PodName + " is being made"
+		return "pod " + run.PodName + " is being created"
 	}
 	if wait := conditions.FirstStartupWait([]corev1.Pod{*pod}); wait != "" {
 		return wait
 	}
-	return "pod " + run.PodName + " works"
+	return "pod " + run.PodName + " is running"
 }
 
 func setDegraded(b Object, s *schedule, pod *corev1.Pod, notReady string, now time.Time) {
@@ -148,8 +148,8 @@ func setDegraded(b Object, s *schedule, pod *corev1.Pod, notReady string, now ti
 		set(true, status.LastFailure.Reason, status.LastFailure.Message)
 	case isBehind(b, now):
 		set(true, commonv1.ReasonClockBehind, "the operator's clock is behind "+shortTime(alreadyDue(b))+
-			", when a backup was already due: it is wrong now, or was ahead then. No backup begins before that time. Set the clock right; if it is right, "+
-			"create another object with the same store")
+			", when a backup was already due: it is wrong now, or was ahead then. No backup begins before that time. "+
+			"Set the clock right; if it is right, create another object with the same store")
 	case isTooOld(b, s, now):
 		set(true, commonv1.ReasonBackupTooOld, tooOldMessage(b, notReady))
 	case run != nil && run.Phase == commonv1.BackupSucceeded && run.Message != "":
@@ -168,7 +168,7 @@ func setSuspended(b Object) {
 	run := status.Run
 	switch suspend := b.GetBackupOptions().Suspend; {
 	case suspend && run != nil && run.Phase == commonv1.BackupRunning:
-		set(false, commonv1.ReasonAlreadyStarted, "spec.suspend came after the start: the attempt goes on, and no next one begins")
+		set(false, commonv1.ReasonAlreadyStarted, "spec.suspend was set after this attempt had started: it continues, and no other begins")
 	case suspend && !hasEndedForGood(b):
 		set(true, commonv1.ReasonSpecSuspended, suspendedMessage)
 	case meta.FindStatusCondition(status.Conditions, commonv1.ConditionSuspended) != nil:

@@ -10,7 +10,7 @@ import (
 
 const (
 	// minBackoff is the time between the first failed attempt and the next, which doubles up to maxBackoff. It is maxBackoff at once
-	// where only a human can mend the cause.
+	// where only a human can fix the cause.
 	minBackoff = 10 * time.Second
 	maxBackoff = 5 * time.Minute
 )

@@ -9,7 +9,6 @@ import (
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
-	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/utils/ptr"
@@ -60,18 +59,7 @@ func (a *apiEffects) createFetchPod(ctx context.Context, s membership.Situation,
 		return errors.New("fetching the backup: the operator does not know its own image (RELATED_IMAGE_OPERATOR)")
 	}
 	pod := fetchPod(a.etcd, s, source, *from, a.LauncherImage)
-	err := a.Create(ctx, pod, ctrlclient.FieldOwner(converge.FieldManager))
-	if !apierrors.IsAlreadyExists(err) {
-		return err
-	}
-	live := &corev1.Pod{} // the cache has only pods with our labels, and may be behind
-	if err := a.APIReader.Get(ctx, ctrlclient.ObjectKeyFromObject(pod), live); err != nil {
-		return ctrlclient.IgnoreNotFound(err)
-	}
-	if !metav1.IsControlledBy(live, a.etcd) {
-		return converge.NotOurs("Pod", live)
-	}
-	return nil
+	return a.CreateOnce(ctx, "Pod", a.etcd, pod, &corev1.Pod{})
 }
 
 func (a *apiEffects) deleteFetchPod(ctx context.Context, uid types.UID) error {

@@ -39,7 +39,7 @@ func (f *fleet) doRestore(ctx context.Context, e *databasev1alpha1.EtcdCluster, 
 	}
 }
 
-// doBeginRestore saves that a backup takes the place of all data. Nothing was stopped before, and nobody of before is a member after it.
+// doBeginRestore records that a backup replaces all data. Nothing has been stopped yet; from here on no former member counts.
 func (f *fleet) doBeginRestore(ctx context.Context, e *databasev1alpha1.EtcdCluster, s membership.Step) error {
 	if err := f.confirmRequest(ctx, s.Source); err != nil {
 		return err
@@ -96,7 +96,7 @@ func (r *Reconciler) observeRestores(e *databasev1alpha1.EtcdCluster, f *fleet, 
 	}
 }
 
-// awaitsItsReport reports whether an EtcdRestore was carried out last and is yet to be told so. The next one would take its place in the
+// awaitsItsReport reports whether an EtcdRestore was carried out last and has not been told so yet. The next one would take its place in the
 // status, from which it is told.
 func awaitsItsReport(e *databasev1alpha1.EtcdCluster, r *databasev1alpha1.EtcdRestore) bool {
 	last := e.Status.LastRestore
@@ -145,11 +145,10 @@ func (r *Reconciler) listRequests(ctx context.Context, e *databasev1alpha1.EtcdC
 	return own, nil
 }
 
-// watchRequests has EtcdRestores wake their clusters.
-func watchRequests(mgr ctrl.Manager) source.Source {
-	return source.Kind[ctrlclient.Object](mgr.GetCache(), &databasev1alpha1.EtcdRestore{}, handler.EnqueueRequestsFromMapFunc(
+// watchReferrers has objects of a kind wake the clusters that they name.
+func watchReferrers(mgr ctrl.Manager, kind ctrlclient.Object, clusterOf func(ctrlclient.Object) string) source.Source {
+	return source.Kind[ctrlclient.Object](mgr.GetCache(), kind, handler.EnqueueRequestsFromMapFunc(
 		func(_ context.Context, obj ctrlclient.Object) []reconcile.Request {
-			name := obj.(*databasev1alpha1.EtcdRestore).Spec.ClusterName
-			return []reconcile.Request{{NamespacedName: types.NamespacedName{Namespace: obj.GetNamespace(), Name: name}}}
+			return []reconcile.Request{{NamespacedName: types.NamespacedName{Namespace: obj.GetNamespace(), Name: clusterOf(obj)}}}
 		}))
 }

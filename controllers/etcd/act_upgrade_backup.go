@@ -7,24 +7,17 @@ import (
 	"slices"
 	"strings"
 
-	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/types"
-	ctrl "sigs.k8s.io/controller-runtime"
 	ctrlclient "sigs.k8s.io/controller-runtime/pkg/client"
-	"sigs.k8s.io/controller-runtime/pkg/handler"
-	"sigs.k8s.io/controller-runtime/pkg/reconcile"
-	"sigs.k8s.io/controller-runtime/pkg/source"
 
 	commonv1 "github.com/mainstay-operator/mainstay-operator/api/common/v1"
 	databasev1alpha1 "github.com/mainstay-operator/mainstay-operator/api/database/v1alpha1"
 	"github.com/mainstay-operator/mainstay-operator/controllers/etcd/internal/membership"
-	"github.com/mainstay-operator/mainstay-operator/controllers/internal/converge"
 )
 
 // errNotBackedUp says that the cache was behind: the next minor version must wait for a backup.
-var errNotBackedUp = errors.New("a backup comes first")
+var errNotBackedUp = errors.New("an upgrade backup must be complete first")
 
 // doUpgrade performs the steps of an upgrade.
 func (f *fleet) doUpgrade(ctx context.Context, e *databasev1alpha1.EtcdCluster, s membership.Step) error {
@@ -66,18 +59,7 @@ func (a *apiEffects) readBackups(ctx context.Context) ([]membership.Backup, erro
 func (a *apiEffects) createUpgradeBackup(ctx context.Context, name, like string) error {
 	i := slices.IndexFunc(a.backups, func(b databasev1alpha1.EtcdBackup) bool { return b.Name == like })
 	b := upgradeBackup(a.etcd, name, a.backups[i].Spec.BackupOptions)
-	err := a.Create(ctx, b, ctrlclient.FieldOwner(converge.FieldManager))
-	if !apierrors.IsAlreadyExists(err) {
-		return err
-	}
-	live := &databasev1alpha1.EtcdBackup{} // the cache may be behind
-	if err := a.APIReader.Get(ctx, ctrlclient.ObjectKeyFromObject(b), live); err != nil {
-		return ctrlclient.IgnoreNotFound(err)
-	}
-	if !metav1.IsControlledBy(live, a.etcd) {
-		return converge.NotOurs("EtcdBackup", live)
-	}
-	return nil
+	return a.CreateOnce(ctx, "EtcdBackup", a.etcd, b, &databasev1alpha1.EtcdBackup{})
 }
 
 func (a *apiEffects) deleteUpgradeBackup(ctx context.Context, name string) error {
@@ -133,13 +115,4 @@ func listBackups(ctx context.Context, reader ctrlclient.Reader, namespace string
 	}
 	slices.SortFunc(list.Items, func(a, b databasev1alpha1.EtcdBackup) int { return strings.Compare(a.Name, b.Name) })
 	return list.Items, nil
-}
-
-// watchBackups has EtcdBackups wake their clusters.
-func watchBackups(mgr ctrl.Manager) source.Source {
-	return source.Kind[ctrlclient.Object](mgr.GetCache(), &databasev1alpha1.EtcdBackup{}, handler.EnqueueRequestsFromMapFunc(
-		func(_ context.Context, obj ctrlclient.Object) []reconcile.Request {
-			name := obj.(*databasev1alpha1.EtcdBackup).Spec.ClusterName
-			return []reconcile.Request{{NamespacedName: types.NamespacedName{Namespace: obj.GetNamespace(), Name: name}}}
-		}))
 }

@@ -153,5 +153,11 @@ func (r *Reconciler) SetupWithManager(mgr ctrl.Manager) error {
 	if err != nil {
 		return err
 	}
-	return r.SetUpController(mgr, &databasev1alpha1.EtcdCluster{}, appName, converge.ProbingOptions(), r, secrets, watchFetchPods(mgr), watchRequests(mgr), watchBackups(mgr))
+	restores := watchReferrers(mgr, &databasev1alpha1.EtcdRestore{}, func(obj ctrlclient.Object) string {
+		return obj.(*databasev1alpha1.EtcdRestore).Spec.ClusterName
+	})
+	backups := watchReferrers(mgr, &databasev1alpha1.EtcdBackup{}, func(obj ctrlclient.Object) string {
+		return obj.(*databasev1alpha1.EtcdBackup).Spec.ClusterName
+	})
+	return r.SetUpController(mgr, &databasev1alpha1.EtcdCluster{}, appName, converge.ProbingOptions(), r, secrets, watchFetchPods(mgr), restores, backups)
 }

@@ -1,7 +1,6 @@
 package etcd
 
 import (
-	"cmp"
 	"crypto/sha256"
 	"encoding/hex"
 	"slices"
@@ -69,7 +68,7 @@ func fetchChildren(e *databasev1alpha1.EtcdCluster, c childInputs) []converge.Ch
 
 // fetchPod fetches the backup, then hands it to members. The kubelet starts it again for as long as that fails.
 func fetchPod(e *databasev1alpha1.EtcdCluster, s membership.Situation, source types.UID, from commonv1.BackupReference, image string) *corev1.Pod {
-	task := fetchTask(e, s, source, from)
+	task := backup.FetchTask(backup.Etcd, from, e.Namespace, s.BackupToFetch(source), s.LoadingVersion(source).String())
 	options := commonv1.PodOptions{Scheduling: e.Spec.Scheduling, ImagePullSecrets: e.Spec.ImagePullSecrets}
 	options.TopologySpreadConstraints = nil // it is alone
 	spec := parts.PodSpec(fetchName, e.Name, options).
@@ -88,16 +87,6 @@ func fetchPod(e *databasev1alpha1.EtcdCluster, s membership.Situation, source ty
 		},
 		Spec: *parts.ToApplyConfig[corev1.PodSpec](spec),
 	}
-}
-
-// fetchTask names the backup on record, if there is one: another pod must not choose another.
-func fetchTask(e *databasev1alpha1.EtcdCluster, s membership.Situation, source types.UID, from commonv1.BackupReference) backup.Task {
-	choice := &backup.Choice{AllowUnverified: from.AllowUnverified} // also of one that is named
-	if from.Before != nil {
-		choice.Before = from.Before.Time
-	}
-	return backup.Task{Kind: backup.Etcd, Store: from.Store, Folder: backup.Folder(cmp.Or(from.Namespace, e.Namespace), from.Name),
-		Item: cmp.Or(s.BackupToFetch(source), from.Item), Choose: choice, MaxVersion: s.LoadingVersion(source).String()}
 }
 
 // allPods are those of the members and of backups.

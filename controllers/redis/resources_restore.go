@@ -5,7 +5,6 @@ import (
 	corev1ac "k8s.io/client-go/applyconfigurations/core/v1"
 
 	cachev1alpha1 "github.com/mainstay-operator/mainstay-operator/api/cache/v1alpha1"
-	commonv1 "github.com/mainstay-operator/mainstay-operator/api/common/v1"
 	"github.com/mainstay-operator/mainstay-operator/controllers/internal/backup"
 	"github.com/mainstay-operator/mainstay-operator/controllers/internal/parts"
 	"github.com/mainstay-operator/mainstay-operator/controllers/internal/runnerpod"
@@ -52,22 +51,9 @@ func restorePod(r *cachev1alpha1.Redis, spec config.Spec, image, operatorImage, 
 
 // fetchTask says which backup is fetched: the one that was fetched before, if there was one.
 func fetchTask(r *cachev1alpha1.Redis, spec config.Spec, version string) backup.Task {
-	from := spec.Bootstrap
-	namespace := from.Namespace
-	if namespace == "" {
-		namespace = spec.Namespace
+	fetched := ""
+	if record := r.Status.Restore; record != nil {
+		fetched = record.Item
 	}
-	task := backup.Task{Kind: backup.Redis, Store: from.Store, Folder: backup.Folder(namespace, from.Name), Item: from.Item, Choose: choiceOf(from), MaxVersion: version}
-	if record := r.Status.Restore; record != nil && record.Item != "" {
-		task.Item = record.Item
-	}
-	return task
-}
-
-func choiceOf(from *commonv1.BackupReference) *backup.Choice {
-	choice := &backup.Choice{AllowUnverified: from.AllowUnverified}
-	if from.Before != nil {
-		choice.Before = from.Before.Time
-	}
-	return choice
+	return backup.FetchTask(backup.Redis, *spec.Bootstrap, spec.Namespace, fetched, version)
 }

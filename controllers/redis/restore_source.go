@@ -13,7 +13,6 @@ import (
 	cachev1alpha1 "github.com/mainstay-operator/mainstay-operator/api/cache/v1alpha1"
 	"github.com/mainstay-operator/mainstay-operator/controllers/internal/backup"
 	"github.com/mainstay-operator/mainstay-operator/controllers/internal/conditions"
-	"github.com/mainstay-operator/mainstay-operator/controllers/internal/converge"
 	"github.com/mainstay-operator/mainstay-operator/controllers/internal/untrusted"
 	"github.com/mainstay-operator/mainstay-operator/controllers/redis/internal/config"
 	"github.com/mainstay-operator/mainstay-operator/controllers/redis/internal/topology"
@@ -75,18 +74,7 @@ func (c *apiEffects) createSource(ctx context.Context) error {
 	if err := ctrl.SetControllerReference(c.redis, pod, c.Scheme()); err != nil {
 		return err
 	}
-	err := c.Create(ctx, pod, ctrlclient.FieldOwner(converge.FieldManager))
-	if !apierrors.IsAlreadyExists(err) {
-		return err
-	}
-	var live corev1.Pod
-	if err := c.APIReader.Get(ctx, ctrlclient.ObjectKeyFromObject(pod), &live); err != nil {
-		return ctrlclient.IgnoreNotFound(err) // gone by now: the next pass makes it
-	}
-	if !metav1.IsControlledBy(&live, c.redis) {
-		return converge.NotOurs("Pod", &live)
-	}
-	return nil // the cache is behind
+	return c.CreateOnce(ctx, "Pod", c.redis, pod, &corev1.Pod{})
 }
 
 func (c *apiEffects) deleteSource(ctx context.Context) error {

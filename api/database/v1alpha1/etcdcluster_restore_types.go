@@ -39,10 +39,10 @@ type EtcdMembershipRestore struct {
 	// from is where the backup of that EtcdRestore is.
 	// +optional
 	From *commonv1.BackupReference `json:"from,omitempty"`
-	// revisionBump is by how much the revisions are raised: beyond all that clients of before may have seen. 0 for spec.bootstrap.
+	// revisionBump is by how much the revisions are raised: beyond all that clients may have seen before. 0 for spec.bootstrap.
 	// +optional
 	RevisionBump int64 `json:"revisionBump,omitempty"`
-	// keptDataIDs are the data directories of before. They are kept until the first member runs with the backup.
+	// keptDataIDs are the former data directories. They are kept until the first member runs with the backup.
 	// +optional
 	// +listType=atomic
 	KeptDataIDs []string `json:"keptDataIDs,omitempty"`

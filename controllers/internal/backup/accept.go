@@ -7,6 +7,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	commonv1 "github.com/mainstay-operator/mainstay-operator/api/common/v1"
+	"github.com/mainstay-operator/mainstay-operator/controllers/internal/untrusted"
 )
 
 // ReadManifest reads the manifest of an item. It refuses one of a later release, and one that describes another item: its error is
@@ -14,14 +15,14 @@ import (
 func ReadManifest(text []byte, kind ServerKind, item string) (Manifest, error) {
 	var m Manifest
 	if err := json.Unmarshal(text, &m); err != nil {
-		return Manifest{}, Permanent(fmt.Errorf("the manifest of %s is no JSON of ours: %w", item, err))
+		return Manifest{}, Permanent(fmt.Errorf("the manifest of %s is not valid JSON: %w", item, err))
 	}
 	switch {
 	case m.Format > Format:
 		return Manifest{}, Permanent(fmt.Errorf("the manifest of %s has format %d, and this release reads up to %d: use a later release",
 			item, m.Format, Format))
 	case m.Format < 1 || m.Kind != kind || m.Item != item:
-		return Manifest{}, Permanent(fmt.Errorf("what is stored as the manifest of the %s backup %s describes something else", kind, item))
+		return Manifest{}, Permanent(fmt.Errorf("the manifest of the %s backup %s belongs to another backup", kind, item))
 	case m.Size < 0 || m.RawSize < 0 || m.Revision < 0 || m.Offset < 0:
 		return Manifest{}, Permanent(fmt.Errorf("the manifest of %s has a size, a revision or an offset below zero", item))
 	case !isSHA256(m.SHA256):
@@ -31,7 +32,7 @@ func ReadManifest(text []byte, kind ServerKind, item string) (Manifest, error) {
 	case commonv1.CompressGzip, commonv1.CompressNone:
 		return m, nil
 	}
-	return Manifest{}, Permanent(fmt.Errorf("the manifest of %s has another compression than Gzip and None", item))
+	return Manifest{}, Permanent(fmt.Errorf("the manifest of %s has the unknown compression %q", item, untrusted.Sanitize(m.Compression)))
 }
 
 // SourceUID reads the UID of what was backed up from a manifest of any format; it is empty for what is no manifest.
@@ -65,7 +66,7 @@ func (m Manifest) LoadableBy(version string) error {
 	}
 	fromMajor, fromMinor, known := minorVersion(m.ServerVersion)
 	if !known || isLater(fromMajor, fromMinor, major, minor) {
-		return Permanent(fmt.Errorf("the backup %s is of etcd %q, and data of a later minor version cannot be loaded by etcd %s",
+		return Permanent(fmt.Errorf("the backup %s is from etcd %q, which etcd %s cannot load: it takes no data of a later minor version",
 			m.Item, m.ServerVersion, version))
 	}
 	return nil

@@ -18,8 +18,8 @@ import (
 // made it.
 
 const (
-	// maxItems is how many items a status has: that is their bound in api/common/v1.
-	maxItems = 20
+	// MaxItems is how many items a status has: that is their bound in api/common/v1.
+	MaxItems = 20
 	// sha256Digits is the length of a SHA-256 in hexadecimal.
 	sha256Digits = 64
 	// maxVersion bounds the version of a server, in bytes.
@@ -72,10 +72,10 @@ func fitItem(item commonv1.BackupItem) (_ commonv1.BackupItem, fit bool) {
 
 // FitItems drops what a status may not hold, and sorts the rest, the newest first.
 func FitItems(items []commonv1.BackupItem) []commonv1.BackupItem {
-	kept := make([]commonv1.BackupItem, 0, min(len(items), maxItems))
+	kept := make([]commonv1.BackupItem, 0, min(len(items), MaxItems))
 	for _, item := range items {
 		known := slices.ContainsFunc(kept, func(k commonv1.BackupItem) bool { return k.Name == item.Name })
-		if fitting, fit := fitItem(item); fit && !known && len(kept) < maxItems {
+		if fitting, fit := fitItem(item); fit && !known && len(kept) < MaxItems {
 			kept = append(kept, fitting)
 		}
 	}

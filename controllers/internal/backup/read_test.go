@@ -23,7 +23,7 @@ func FuzzReadResult(f *testing.F) {
 		if !ok && (result.Item != nil || result.Error != "" || len(result.Items) > 0) {
 			t.Errorf("what is no result says %+v", result)
 		}
-		if result.RawSize < 0 || len(result.Items) > maxItems || !utf8.ValidString(result.Error+result.Warning) {
+		if result.RawSize < 0 || len(result.Items) > MaxItems || !utf8.ValidString(result.Error+result.Warning) {
 			t.Errorf("%+v", result)
 		}
 		items := result.Items

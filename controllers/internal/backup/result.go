@@ -4,7 +4,7 @@ import commonv1 "github.com/mainstay-operator/mainstay-operator/api/common/v1"
 
 // Result is what a container of the runner leaves as its termination message, as JSON of at most MaxResult bytes.
 type Result struct {
-	// Error says what failed, in the words of the store or the server; empty if nothing did. A secret is never in it.
+	// Error is the store's or the server's error message; empty if nothing did. A secret is never in it.
 	Error string `json:"error,omitempty"`
 	// Permanent: another attempt would fail in the same way, until a human changes something.
 	Permanent bool `json:"permanent,omitempty"`

@@ -1,6 +1,7 @@
 package backup
 
 import (
+	"cmp"
 	"time"
 
 	commonv1 "github.com/mainstay-operator/mainstay-operator/api/common/v1"
@@ -94,4 +95,15 @@ type Source struct {
 	TLS bool `json:"tls,omitempty"`
 	// ServerName is a name that the certificates of all servers have; empty: the host of each endpoint.
 	ServerName string `json:"serverName,omitempty"`
+}
+
+// FetchTask has the backup of a reference fetched, for a server of that version. namespace is that of the object which has the
+// reference. fetched is the item that it was told of before, if any: another pod must not choose another.
+func FetchTask(kind ServerKind, from commonv1.BackupReference, namespace, fetched, version string) Task {
+	choice := &Choice{AllowUnverified: from.AllowUnverified} // also of one that is named
+	if from.Before != nil {
+		choice.Before = from.Before.Time
+	}
+	return Task{Kind: kind, Store: from.Store, Folder: Folder(cmp.Or(from.Namespace, namespace), from.Name),
+		Item: cmp.Or(fetched, from.Item), Choose: choice, MaxVersion: version}
 }

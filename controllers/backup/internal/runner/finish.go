@@ -88,9 +88,6 @@ func (t task) retain(
 	return left, err
 }
 
-// maxItems is how many a status has.
-const maxItems = 20
-
 // describe adds an item to the result, and reports whether there may be room for another one. One whose manifest cannot be read is
 // left out.
 func (t task) describe(ctx context.Context, item backup.Item, result *backup.Result) bool {
@@ -104,5 +101,5 @@ func (t task) describe(ctx context.Context, item backup.Item, result *backup.Res
 		return false
 	}
 	result.Items = more
-	return len(result.Items) < maxItems
+	return len(result.Items) < backup.MaxItems
 }

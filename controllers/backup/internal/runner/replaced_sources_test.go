@@ -13,7 +13,7 @@ import (
 	"github.com/mainstay-operator/mainstay-operator/controllers/internal/backup"
 )
 
-// Where what was backed up is lost and made anew, its new backups do not push out the last one of what was there before.
+// Where what was backed up is lost and recreated, its new backups do not push out the last one of what was there before.
 func TestTheLastOfAFormerSourceStays(t *testing.T) {
 	for name, c := range map[string]struct {
 		// history has a word for each day: the UID of the source, with "-" of a backup that is not verified, and "!" if its manifest

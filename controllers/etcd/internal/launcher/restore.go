@@ -24,7 +24,7 @@ type unusableError struct{ error }
 func (e unusableError) Unwrap() error { return e.error }
 
 // errNotFetched is no failure: the operator tells itself what keeps it from fetching the backup.
-var errNotFetched = errors.New("the operator is yet to fetch it")
+var errNotFetched = errors.New("the operator has not fetched it yet")
 
 // workDir is where a backup is restored, beside the data directory that it is then moved to. What is left there of a restore that
 // was cut short is dropped.

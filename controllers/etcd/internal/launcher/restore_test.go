@@ -88,7 +88,7 @@ func TestAMemberBeginsWithTheBackup(t *testing.T) {
 		{"an image without etcdutl", "", func(_ *fetched, _ *Permit, volume string) { _ = os.RemoveAll(volume + "/../bin") }, "no such file", true},
 		{"a volume without room", whole, func(f *fetched, _ *Permit, _ string) { f.manifest.RawSize = 1 << 60 }, "bytes free, and the restore", true},
 		{"a manifest of no size", whole, func(f *fetched, _ *Permit, _ string) { f.manifest.RawSize = -1 }, "bytes free, and the restore", true},
-		{"not before the operator has fetched it", whole, func(_ *fetched, p *Permit, _ string) { p.Restore.URL = "" }, "yet to fetch it", false},
+		{"not before the operator has fetched it", whole, func(_ *fetched, p *Permit, _ string) { p.Restore.URL = "" }, "has not fetched it yet", false},
 		{"the pod of the backup is away", whole, func(_ *fetched, p *Permit, _ string) { p.Restore.URL = "http://127.0.0.1:1" }, "connection refused", false},
 		{"it has another backup", whole, func(f *fetched, _ *Permit, _ string) { f.manifest.Item = "other" }, `has "other"`, false},
 		{"it has another of that name", whole, func(f *fetched, _ *Permit, _ string) { f.manifest.SHA256 = "other" }, "and the permit names", false},

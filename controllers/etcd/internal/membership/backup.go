@@ -20,7 +20,7 @@ const (
 	maxRevision = 1 << 61
 )
 
-// Fetch is a pod that fetches a backup, and hands it to the member that begins with it; the zero Fetch is none.
+// Fetch is a pod that fetches a backup and serves it to the first member. The zero value means there is none.
 type Fetch struct {
 	UID      types.UID
 	For      types.UID // the EtcdRestore that asks for it; empty for spec.bootstrap
@@ -73,7 +73,7 @@ func (s Situation) isOnRecord(source types.UID) bool {
 	return s.restored() != nil && s.Source() == source
 }
 
-// BackupToFetch is the name of the backup on record; empty while one is yet to be chosen.
+// BackupToFetch is the name of the backup on record; empty while none has been chosen yet.
 func (s Situation) BackupToFetch(source types.UID) string {
 	if s.isOnRecord(source) {
 		return s.restored().Item
@@ -106,14 +106,14 @@ func (s Situation) beginsWithBackup(one *databasev1alpha1.EtcdRecordedMember) bo
 	return s.restored() != nil && one != nil && !one.Joined && !one.Ran
 }
 
-// awaitsFirst reports whether the first member is yet to answer, as the one that begins with the backup.
+// awaitsFirst reports whether the first member has not answered yet as the one that begins with the backup.
 func (s Situation) awaitsFirst() bool {
 	return len(s.Where(func(m Member) bool {
 		return s.beginsWithBackup(m.Record) && (!m.View.Answered || m.IsOfFormerMember())
 	})) > 0
 }
 
-// former are the members of before, while their pods may run, when a backup takes the place of their data.
+// former are the former members, while their pods may run, when a backup takes the place of their data.
 func (s Situation) former() []Member {
 	if s.Source() == "" || !s.awaitsFirst() {
 		return nil
@@ -121,7 +121,7 @@ func (s Situation) former() []Member {
 	return s.Where(func(m Member) bool { return m.Pod.Permit != "" && m.IsOfFormerMember() })
 }
 
-// mayBegin reports whether a member may be told to begin with the backup: not while one of before may run beside it.
+// mayBegin reports whether a member may be told to begin with the backup: not while a former one may run beside it.
 func (s Situation) mayBegin(m Member) bool {
 	return !s.beginsWithBackup(m.Record) || len(s.former()) == 0
 }

@@ -30,7 +30,7 @@ func (s Situation) fetch(f Fetch, source types.UID) (Step, bool) {
 	case f.Deleting:
 		return s.awaitFetch("waiting for the former pod of the backup to end"), true
 	case f.Ended, f.MaxMinor != s.LoadingVersion(source).Minor, s.isOfAnotherBackup(f, source):
-		return Step{Do: DeleteFetchPod, Source: source, Fetches: true, Message: "it is made anew", RequeueAfter: ShortRequeue}, true
+		return Step{Do: DeleteFetchPod, Source: source, Fetches: true, Message: "it is recreated", RequeueAfter: ShortRequeue}, true
 	case f.Item != nil:
 		return s.judgeBackup(*f.Item, source)
 	case f.Permanent, f.Attempts > patientAttempts:
@@ -45,7 +45,7 @@ func (s Situation) awaitFetch(message string) Step {
 	return Step{Do: Wait, Fetches: true, Message: message, RequeueAfter: time.Second}
 }
 
-// unusable calls a human: it is tried again all the same, as the store may be mended.
+// unusable calls a human: it is tried again all the same, as the store may be fixed.
 func (s Situation) unusable(source types.UID, message string) Step {
 	field := "bootstrap.backup: "
 	if source != "" {

@@ -112,7 +112,7 @@ func (s Situation) NextRestore() *databasev1alpha1.EtcdNextRestore {
 	return next
 }
 
-// stopFormer stops all members of before once a restore is on record: only then does the first begin with the backup. They are not
+// stopFormer stops all former members once a restore is on record: only then does the first begin with the backup. They are not
 // adopted, whatever they answer.
 func (s Situation) stopFormer() (Step, bool) {
 	former := s.former()

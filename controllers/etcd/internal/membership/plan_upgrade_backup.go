@@ -23,7 +23,7 @@ type Backup struct {
 	Token string
 	// Complete: the backup is in its store.
 	Complete bool
-	// Problem says what a human must mend; empty if there is nothing. Progress says how far it is.
+	// Problem says what a human must fix; empty if there is nothing. Progress says how far it is.
 	Problem, Progress string
 	Deleting          bool
 }
@@ -68,14 +68,14 @@ func (s Situation) AwaitBackup(next Version) (Step, bool) {
 			"EtcdBackup %q has the name of the backup that is to be made before %s, and was not made for it: delete it, or suspend or "+
 				"delete EtcdBackup %q to upgrade without a backup", name, next, like)}, true
 	case b.Deleting:
-		return Step{Do: Wait, RequeueAfter: time.Second, Message: fmt.Sprintf("waiting for EtcdBackup %q of before to go", name)}, true
+		return Step{Do: Wait, RequeueAfter: time.Second, Message: fmt.Sprintf("waiting for the previous EtcdBackup %q to be deleted", name)}, true
 	case b.Token != s.Status.Membership.Token:
-		return s.deleteUpgradeBackup(b, "it has other data than the cluster has now"), true
+		return s.deleteUpgradeBackup(b, "it was made before a restore replaced the data"), true
 	case b.Complete:
 		return Step{}, false
 	case b.Problem != "":
 		return Step{Do: Block, Reason: commonv1.ReasonUpgradeBlocked, Message: fmt.Sprintf(
-			"EtcdBackup %q must be complete before %s, as etcd cannot go back: %s. Mend that and delete EtcdBackup %q, which is then made anew; "+
+			"EtcdBackup %q must be complete before %s, as etcd cannot go back: %s. Fix that and delete EtcdBackup %q, which is then recreated; "+
 				"or suspend or delete EtcdBackup %q to upgrade without a backup", name, next, b.Problem, name, like)}, true
 	default: // its end wakes the cluster
 		message := fmt.Sprintf("waiting for EtcdBackup %q before %s: %s", name, next, b.Progress)

@@ -55,7 +55,7 @@ func TestTheBackupBeforeAnUpgrade(t *testing.T) {
 		{"E13: also if something else is amiss with it", ofUpgrade(func(s *scene, b *Backup) { complete(s, b); b.Problem = "NotDeleted" }),
 			"SetVersion ", "3.7.3"},
 		{"E13: not if it fails", ofUpgrade(func(_ *scene, b *Backup) { b.Problem = "AccessDenied" }),
-			"Block ", "AccessDenied. Mend that and delete"},
+			"Block ", "AccessDenied. Fix that and delete"},
 		{"members are looked after when it has failed", ofUpgrade(func(s *scene, b *Backup) { b.Problem = "AccessDenied"; s.loseData(1) }),
 			"RemoveMember a-1", ""},
 		{"without the schedule one that fails is none", ofUpgrade(func(s *scene, b *Backup) {
@@ -65,8 +65,8 @@ func TestTheBackupBeforeAnUpgrade(t *testing.T) {
 		{"E13: a stranger's of its name is not taken for it", ofUpgrade(func(s *scene, b *Backup) { complete(s, b); b.Own = false }), "Block ",
 			`EtcdBackup "a-before-3-7" has the name`},
 		{"E13: nor one of the data before a restore", ofUpgrade(func(s *scene, b *Backup) { complete(s, b); b.Token = "former" }),
-			"DeleteUpgradeBackup ", "other data"},
-		{"E13: nor one that goes", ofUpgrade(func(s *scene, b *Backup) { complete(s, b); b.Deleting = true }), "Wait ", "of before to go"},
+			"DeleteUpgradeBackup ", "before a restore replaced the data"},
+		{"E13: nor one that goes", ofUpgrade(func(s *scene, b *Backup) { complete(s, b); b.Deleting = true }), "Wait ", "the previous EtcdBackup"},
 		{"it is deleted when its upgrade is done", ofUpgrade(func(s *scene, b *Backup) { complete(s, b); s.on(Version{7, 3}) }),
 			"DeleteUpgradeBackup ", "no upgrade"},
 		{"E13: and when that is asked for no more: the next has one of its own", ofUpgrade(func(s *scene, b *Backup) {

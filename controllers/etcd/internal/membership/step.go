@@ -27,7 +27,7 @@ const (
 	RemoveMember        Verb = "RemoveMember"        // save the intent, remove the member, save that it is gone
 	PromoteMember       Verb = "PromoteMember"       // make a learner a voter, if the leader finds that it has caught up
 	MoveLeader          Verb = "MoveLeader"          // hand the lead to a voter
-	DeletePod           Verb = "DeletePod"           // delete a pod, so that it is made anew
+	DeletePod           Verb = "DeletePod"           // delete a pod, so that it is recreated
 	EvictPod            Verb = "EvictPod"            // the same, if the budget has one to spare: others may drain a node at the same time
 	SetVersion          Verb = "SetVersion"          // save which version and image pods are made with from now on
 	Compact             Verb = "Compact"             // drop old revisions, and save that it was done
@@ -64,7 +64,7 @@ type Step struct {
 	Source       types.UID                               // the EtcdRestore whose backup is fetched; empty for spec.bootstrap
 	Backup       string                                  // the EtcdBackup that is made or deleted
 	Like         string                                  // the EtcdBackup that says where to and how, with CreateUpgradeBackup
-	Lost         []string                                // members that are given up, with Recover; with Form, members of before that have no data
+	Lost         []string                                // members that are given up, with Recover; with Form, former members that have no data
 	Message      string                                  // told to people
 	Reason       string                                  // of the condition that reports it, with Block
 	RequeueAfter time.Duration                           // when to look again

@@ -71,7 +71,7 @@ func Read(from io.Reader) (Dump, error) {
 func (r *reader) version() int {
 	var magic [9]byte
 	if _, err := io.ReadFull(r.buffer, magic[:]); err != nil {
-		r.stop(err)
+		r.failStream(err)
 		return 0
 	}
 	digits, isRedis := strings.CutPrefix(string(magic[:]), "REDIS")
@@ -80,7 +80,7 @@ func (r *reader) version() int {
 	}
 	version, err := strconv.ParseUint(digits, 10, 16)
 	if err != nil || version < minVersion {
-		r.fail(fmt.Errorf("%s is not how a dump begins", untrusted.Quote(string(magic[:]))))
+		r.failFormat(fmt.Errorf("%s is not how a dump begins", untrusted.Quote(string(magic[:]))))
 	}
 	return int(version) //nolint:gosec // of 16 bits
 }
@@ -143,7 +143,7 @@ func (r *reader) content(dump *Dump) {
 // key skips a key and its value.
 func (r *reader) key(valueType byte) {
 	if valueType >= firstNoValue {
-		r.fail(errUnknown)
+		r.failFormat(errUnknown)
 		return
 	}
 	r.string()
@@ -154,6 +154,6 @@ func (r *reader) key(valueType byte) {
 func (r *reader) end() {
 	r.skip(checksumSize)
 	if _, err := r.buffer.Peek(1); r.err == nil && err == nil {
-		r.fail(errBehind)
+		r.failFormat(errBehind)
 	}
 }

@@ -18,20 +18,20 @@ type reader struct {
 	unreadable bool
 }
 
-// fail notes an error in what the dump says.
-func (r *reader) fail(err error) {
+// failFormat notes an error in what the dump says.
+func (r *reader) failFormat(err error) {
 	if r.err == nil {
 		r.err = err
 	}
 }
 
-// stop notes an error of the stream, which may just be over.
-func (r *reader) stop(err error) {
+// failStream notes an error of the stream, which may just be over.
+func (r *reader) failStream(err error) {
 	if errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF) {
 		err = errTruncated
 	}
 	r.unreadable = true
-	r.fail(err)
+	r.failFormat(err)
 }
 
 func (r *reader) byte() byte {
@@ -40,7 +40,7 @@ func (r *reader) byte() byte {
 	}
 	b, err := r.buffer.ReadByte()
 	if err != nil {
-		r.stop(err)
+		r.failStream(err)
 	}
 	return b
 }
@@ -50,7 +50,7 @@ func (r *reader) skip(n uint64) {
 	for n > 0 && r.err == nil {
 		part := min(n, math.MaxInt32)
 		if _, err := r.buffer.Discard(int(part)); err != nil { //nolint:gosec // of 31 bits
-			r.stop(err)
+			r.failStream(err)
 		}
 		n -= part
 	}
@@ -63,7 +63,7 @@ func (r *reader) number(size int) uint64 {
 	}
 	at, err := r.buffer.Peek(size)
 	if err != nil {
-		r.stop(err)
+		r.failStream(err)
 		return 0
 	}
 	var n uint64
@@ -100,14 +100,14 @@ func (r *reader) lengthOrEncoding() (n uint64, encoded bool) {
 	case first>>6 == encodedBits:
 		return uint64(first & 0x3f), true
 	}
-	r.fail(fmt.Errorf("the dump has a length that begins with %#x", first))
+	r.failFormat(fmt.Errorf("the dump has a length that begins with %#x", first))
 	return 0, false
 }
 
 func (r *reader) length() uint64 {
 	n, encoded := r.lengthOrEncoding()
 	if encoded {
-		r.fail(fmt.Errorf("the dump has an encoding, %d, where a length belongs", n))
+		r.failFormat(fmt.Errorf("the dump has an encoding, %d, where a length belongs", n))
 	}
 	return n
 }
@@ -144,6 +144,6 @@ func (r *reader) string() {
 	case n <= encodedInt32:
 		r.skip(1 << n)
 	default:
-		r.fail(fmt.Errorf("the dump has a string of the unknown encoding %d", n))
+		r.failFormat(fmt.Errorf("the dump has a string of the unknown encoding %d", n))
 	}
 }

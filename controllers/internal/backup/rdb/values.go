@@ -34,7 +34,7 @@ const firstRedisType = typeHashExpiresRC
 // value skips a value.
 func (r *reader) value(valueType byte) {
 	if r.isValkey && valueType >= firstRedisType {
-		r.fail(errUnknown)
+		r.failFormat(errUnknown)
 		return
 	}
 	switch valueType {
@@ -65,7 +65,7 @@ func (r *reader) value(valueType byte) {
 		r.length() // the module's ID
 		r.moduleValue()
 	default:
-		r.fail(errUnknown)
+		r.failFormat(errUnknown)
 	}
 }
 
@@ -101,7 +101,7 @@ func (r *reader) moduleValue() {
 		case moduleString:
 			r.string()
 		default:
-			r.fail(errUnknown)
+			r.failFormat(errUnknown)
 		}
 	}
 }

@@ -239,7 +239,7 @@ func TestASnapshotIsChecked(t *testing.T) {
 			t.Errorf("%s has revision %d", name, revision)
 		}
 	}
-	if err := checkRoom(dir, 1<<62); err == nil || !strings.Contains(err.Error(), "MiB left") {
+	if err := checkRoom(dir, 1<<62); err == nil || !strings.Contains(err.Error(), "MiB free") {
 		t.Errorf("there is room for all: %v", err)
 	}
 	if _, err := findProgram("no-such-program"); !backup.IsPermanent(err) {

@@ -163,7 +163,7 @@ func TestWhatHostileServersTellOfThemselves(t *testing.T) {
 		{"another role", infoOf("sentinel", anID, "", 1), `role in INFO is "sentinel"`},
 		{"an offset that is none", strings.ReplaceAll(aMaster(), ":100", ":1e3"), `master_repl_offset in INFO is "1e3"`},
 		{"a history that is none", strings.ReplaceAll(aMaster(), anID, strings.Repeat("z", 40)), "not 40 hexadecimal digits"},
-		{"a version that is none", strings.ReplaceAll(aMaster(), "8.1.1", "<b>ad"), `its version is "<b>ad"`},
+		{"a version that is none", strings.ReplaceAll(aMaster(), "8.1.1", "<b>ad"), `reports the version "<b>ad"`},
 		{"that it loads", strings.ReplaceAll(aMaster(), "loading:0", "loading:1"), "it is still loading its data"},
 	} {
 		t.Run(c.name, func(t *testing.T) {

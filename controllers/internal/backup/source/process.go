@@ -68,13 +68,13 @@ func (s *scratchServer) wait(ctx context.Context) error {
 	case <-s.ended:
 	}
 	if !s.command.ProcessState.Success() {
-		return s.failed()
+		return s.exitError()
 	}
 	return nil
 }
 
-// failed tells how the server has ended, in its last words.
-func (s *scratchServer) failed() error {
+// exitError tells how the server has ended, in its last words.
+func (s *scratchServer) exitError() error {
 	return fmt.Errorf("%s has ended, %s: %s", s.command.Args[0], s.command.ProcessState, s.printed)
 }
 
@@ -91,7 +91,7 @@ func (s *scratchServer) await(ctx context.Context, isReady func(context.Context)
 		case <-ctx.Done():
 			return fmt.Errorf("%s has not served from the data in time: %w", s.command.Args[0], ctx.Err())
 		case <-s.ended:
-			return s.failed()
+			return s.exitError()
 		case <-tick.C:
 		}
 	}
@@ -139,7 +139,7 @@ func checkRoom(dir string, needed int64) error {
 		return fmt.Errorf("looking for room in %s: %w", dir, err)
 	}
 	if free := int64(is.Bavail) * is.Bsize; free < needed { //nolint:gosec // of a disk
-		return fmt.Errorf("starting from the data needs %d MiB in %s, which has %d MiB left", needed>>20, dir, free>>20)
+		return fmt.Errorf("verifying needs %d MiB in %s, which has %d MiB free: free disk space on the node, or schedule the pods elsewhere", needed>>20, dir, free>>20)
 	}
 	return nil
 }

@@ -77,7 +77,7 @@ func openNodes(ctx context.Context, endpoints []string, as login) (nodes []*redi
 			continue
 		}
 		if n.replication.isMaster && master != nil {
-			return nil, fmt.Errorf("%s and %s are both masters; a backup waits until one of them is not", master.endpoint, endpoint)
+			return nil, fmt.Errorf("%s and %s are both masters: the backup is retried once there is one", master.endpoint, endpoint)
 		}
 		if n.replication.isMaster {
 			master = n

@@ -49,7 +49,7 @@ var versionPattern = regexp.MustCompile(`^[0-9]{1,5}\.[0-9]{1,5}\.[0-9]{1,5}[0-9
 // checkVersion returns an error for what is no version of a server.
 func checkVersion(version string) error {
 	if !versionPattern.MatchString(version) {
-		return fmt.Errorf("the server says that its version is %s, which is none", untrusted.Quote(version))
+		return fmt.Errorf("the server reports the version %s, which is not a version", untrusted.Quote(version))
 	}
 	return nil
 }

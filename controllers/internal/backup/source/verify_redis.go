@@ -110,7 +110,7 @@ func (s *scratchServer) checkLoaded(ctx context.Context, socket string, want int
 	}
 	empty := skippedEmpty(s.printed.all())
 	if want != rdb.Uncounted && loaded+expired+empty != want {
-		return fmt.Errorf("the server has loaded %d keys, and dropped %d that were over and %d that were empty, but the dump has %d",
+		return fmt.Errorf("the server has loaded %d keys, and dropped %d that had expired and %d that were empty, but the dump has %d",
 			loaded, expired, empty, want)
 	}
 	return nil

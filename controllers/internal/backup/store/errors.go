@@ -20,31 +20,31 @@ import (
 
 // Error is what a store has refused or failed to do.
 type Error struct {
-	// Doing says what was tried, such as "writing n/b/item.etcd.data".
-	Doing string
+	// Action says what was tried, such as "writing n/b/item.etcd.data".
+	Action string
 	// Words are the store's own, bounded and on one line. A secret is never in them.
 	Words string
 	cause error
 }
 
-func (e *Error) Error() string { return e.Doing + ": " + e.Words }
+func (e *Error) Error() string { return e.Action + ": " + e.Words }
 
 // Unwrap returns fs.ErrExist, fs.ErrNotExist or what else is known of the cause.
 func (e *Error) Unwrap() error { return e.cause }
 
-// failed tells an error of a store, and marks it if another attempt would meet it again. Secrets are taken out of the words, which
+// wrapError tells an error of a store, and marks it if another attempt would meet it again. Secrets are taken out of the words, which
 // may repeat what the store was sent.
-func failed(doing string, err error, secrets ...string) error {
+func wrapError(action string, err error, secrets ...string) error {
 	if _, alreadyWrapped := errors.AsType[*Error](err); err == nil || alreadyWrapped {
 		return err
 	}
-	text := words(err)
+	text := describe(err)
 	for _, secret := range secrets {
 		if secret != "" {
 			text = strings.ReplaceAll(text, secret, "...")
 		}
 	}
-	wrapped := &Error{Doing: doing, Words: untrusted.Sanitize(text), cause: err}
+	wrapped := &Error{Action: action, Words: untrusted.Sanitize(text), cause: err}
 	if response, ok := errors.AsType[minio.ErrorResponse](err); ok {
 		wrapped.cause = nil // its words may have a secret
 		if response.Code == minio.NoSuchKey {
@@ -59,11 +59,11 @@ func failed(doing string, err error, secrets ...string) error {
 
 // alreadyThere refuses to write an object again.
 func alreadyThere(name string) error {
-	return &Error{Doing: "writing " + name, Words: "it is there already, and a backup is never overwritten", cause: fs.ErrExist}
+	return &Error{Action: "writing " + name, Words: "it is there already, and a backup is never overwritten", cause: fs.ErrExist}
 }
 
-// words says what an error means to whoever has made the store.
-func words(err error) string {
+// describe says what an error means to whoever has made the store.
+func describe(err error) string {
 	if response, ok := errors.AsType[minio.ErrorResponse](err); ok {
 		return response.Code + ": " + response.Error()
 	}
@@ -82,7 +82,7 @@ func words(err error) string {
 		return "the volume is read-only"
 	}
 	if inner, ok := errors.AsType[*fs.PathError](err); ok {
-		return inner.Err.Error() // without the path, which Doing has
+		return inner.Err.Error() // without the path, which Action has
 	}
 	return err.Error()
 }

@@ -54,24 +54,25 @@ func openS3(spec commonv1.S3Store, places Places, progress time.Duration) (*s3St
 	if region == "" {
 		region = defaultRegion
 	}
+	login := keys{name: spec.SecretName, dir: places.Secret}
 	client, err := minio.NewCore(address.Host, &minio.Options{
-		Creds: credentials.New(keys{places.Secret}), Secure: address.Scheme == "https", Region: region, BucketLookup: lookup,
+		Creds: credentials.New(login), Secure: address.Scheme == "https", Region: region, BucketLookup: lookup,
 		Transport: newTransport(trusted, progress), MaxRetries: maxTries,
 	})
 	if err != nil {
 		return nil, backup.Permanent(fmt.Errorf("store.s3: %w", err))
 	}
-	return &s3Store{client: client, bucket: spec.Bucket, prefix: spec.Prefix, keys: keys{places.Secret}}, nil
+	return &s3Store{client: client, bucket: spec.Bucket, prefix: spec.Prefix, keys: login}, nil
 }
 
 // key is the name in the bucket.
 func (s *s3Store) key(name string) string { return path.Join(s.prefix, name) }
 
-func (s *s3Store) failed(doing, name string, err error) error {
+func (s *s3Store) wrapError(action, name string, err error) error {
 	if err == nil {
 		return nil
 	}
-	return failed(doing+" "+name+" in bucket "+s.bucket, err, s.keys.secrets()...)
+	return wrapError(action+" "+name+" in bucket "+s.bucket, err, s.keys.secrets()...)
 }
 
 func (s *s3Store) Get(ctx context.Context, name string) (io.ReadCloser, int64, error) {
@@ -80,7 +81,7 @@ func (s *s3Store) Get(ctx context.Context, name string) (io.ReadCloser, int64, e
 	}
 	content, info, _, err := s.client.GetObject(ctx, s.bucket, s.key(name), minio.GetObjectOptions{})
 	if err != nil {
-		return nil, 0, s.failed("reading", name, err)
+		return nil, 0, s.wrapError("reading", name, err)
 	}
 	return &s3Content{content: content, store: s, name: name}, info.Size, nil
 }
@@ -95,7 +96,7 @@ type s3Content struct {
 func (c *s3Content) Read(b []byte) (int, error) {
 	n, err := c.content.Read(b)
 	if err != nil && !errors.Is(err, io.EOF) {
-		err = c.store.failed("reading", c.name, err)
+		err = c.store.wrapError("reading", c.name, err)
 	}
 	return n, err
 }
@@ -114,7 +115,7 @@ func (s *s3Store) Stat(ctx context.Context, name string) (int64, error) {
 		}
 		err = reason
 	}
-	return info.Size, s.failed("looking for", name, err)
+	return info.Size, s.wrapError("looking for", name, err)
 }
 
 func (s *s3Store) List(ctx context.Context, folder string) iter.Seq2[string, error] {
@@ -124,7 +125,7 @@ func (s *s3Store) List(ctx context.Context, folder string) iter.Seq2[string, err
 		prefix := s.key(folder) + "/"
 		for object := range s.client.ListObjectsIter(ctx, s.bucket, minio.ListObjectsOptions{Prefix: prefix}) {
 			if object.Err != nil {
-				yield("", s.failed("listing", folder, object.Err))
+				yield("", s.wrapError("listing", folder, object.Err))
 				return
 			}
 			name, within := strings.CutPrefix(object.Key, prefix)
@@ -136,7 +137,7 @@ func (s *s3Store) List(ctx context.Context, folder string) iter.Seq2[string, err
 			}
 		}
 		if err := ctx.Err(); err != nil { // the client says nothing then
-			yield("", s.failed("listing", folder, err))
+			yield("", s.wrapError("listing", folder, err))
 		}
 	}, folder)
 }
@@ -145,7 +146,7 @@ func (s *s3Store) Delete(ctx context.Context, name string) error {
 	if err := checkName(name); err != nil {
 		return err
 	}
-	err := s.failed("deleting", name, s.client.RemoveObject(ctx, s.bucket, s.key(name), minio.RemoveObjectOptions{}))
+	err := s.wrapError("deleting", name, s.client.RemoveObject(ctx, s.bucket, s.key(name), minio.RemoveObjectOptions{}))
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil
 	}
@@ -162,7 +163,7 @@ func (s *s3Store) Abort(ctx context.Context, name string) error {
 	key := s.key(name)
 	found, err := s.client.ListMultipartUploads(ctx, s.bucket, key, "", "", "", maxUploads)
 	if err != nil {
-		return s.failed("looking for unfinished uploads of", name, err)
+		return s.wrapError("looking for unfinished uploads of", name, err)
 	}
 	for _, upload := range found.Uploads {
 		if upload.Key != key { // another name that begins with this one
@@ -170,7 +171,7 @@ func (s *s3Store) Abort(ctx context.Context, name string) error {
 		}
 		err := s.client.AbortMultipartUpload(ctx, s.bucket, key, upload.UploadID)
 		if err != nil && minio.ToErrorResponse(err).Code != minio.NoSuchUpload {
-			return s.failed("aborting an unfinished upload of", name, err)
+			return s.wrapError("aborting an unfinished upload of", name, err)
 		}
 	}
 	return nil

@@ -85,8 +85,8 @@ func (s smallAnswers) RoundTrip(request *http.Request) (*http.Response, error) {
 	return answer, nil
 }
 
-// keys are the credentials in a folder of files, read at each use: a Secret may change while a backup is written.
-type keys struct{ dir string }
+// keys are the credentials in a folder of files, read at each use: the Secret of that name may change while a backup is written.
+type keys struct{ name, dir string }
 
 // RetrieveWithCredContext reads the files.
 func (k keys) RetrieveWithCredContext(*credentials.CredContext) (credentials.Value, error) {
@@ -97,9 +97,9 @@ func (k keys) RetrieveWithCredContext(*credentials.CredContext) (credentials.Val
 		switch {
 		case errors.Is(err, fs.ErrNotExist) && !needed:
 		case errors.Is(err, fs.ErrNotExist) || err == nil && text == "":
-			return credentials.Value{}, backup.Permanent(fmt.Errorf("the Secret of the store has no %s", name))
+			return credentials.Value{}, backup.Permanent(fmt.Errorf("store.s3.secretName: Secret %q has no key %s", k.name, name))
 		case err != nil:
-			return credentials.Value{}, fmt.Errorf("reading %s of the store's Secret: %w", name, err)
+			return credentials.Value{}, fmt.Errorf("store.s3.secretName: reading key %s of Secret %q: %w", name, k.name, err)
 		}
 		texts[i] = text
 	}
@@ -129,11 +129,11 @@ func authorities(spec commonv1.S3Store, dir string) (*x509.CertPool, error) {
 	}
 	text, err := readSmall(filepath.Join(dir, "ca.crt"))
 	if err != nil {
-		return nil, fmt.Errorf("reading ca.crt of the Secret %s: %w", spec.CASecretName, err)
+		return nil, fmt.Errorf("store.s3.caSecretName: reading ca.crt of Secret %q: %w", spec.CASecretName, err)
 	}
 	pool := x509.NewCertPool()
 	if !pool.AppendCertsFromPEM([]byte(text)) {
-		return nil, backup.Permanent(fmt.Errorf("caSecretName: ca.crt of the Secret %s has no certificate", spec.CASecretName))
+		return nil, backup.Permanent(fmt.Errorf("store.s3.caSecretName: ca.crt of Secret %q has no certificate", spec.CASecretName))
 	}
 	return pool, nil
 }

@@ -29,7 +29,7 @@ func folder(t *testing.T, files map[string]string) string {
 	return dir
 }
 
-// What a human must mend is told in the server's words, and is permanent.
+// What a human must fix has the server's error message, and is permanent.
 func TestWhatOnlyAHumanMends(t *testing.T) {
 	server := s3Server(t)
 	right := map[string]string{"accessKeyID": s3.AccessKeyID, "secretAccessKey": s3.SecretAccessKey}
@@ -43,10 +43,10 @@ func TestWhatOnlyAHumanMends(t *testing.T) {
 			want: "SignatureDoesNotMatch: "},
 		"another access key": {secret: map[string]string{"accessKeyID": "nobody", "secretAccessKey": s3.SecretAccessKey},
 			want: "No user exists with the provided access key ID"},
-		"no secret key":     {secret: map[string]string{"accessKeyID": s3.AccessKeyID}, want: "the Secret of the store has no secretAccessKey"},
+		"no secret key":     {secret: map[string]string{"accessKeyID": s3.AccessKeyID}, want: "has no key secretAccessKey"},
 		"no bucket":         {edit: func(s *commonv1.S3Store) { s.Bucket = "missing" }, want: "NoSuchBucket: "},
 		"another authority": {ca: string(authority.New("other").PEM()), want: "certificate signed by unknown authority"},
-		"no certificate":    {ca: "none", want: "caSecretName: ca.crt of the Secret any has no certificate"},
+		"no certificate":    {ca: "none", want: `store.s3.caSecretName: ca.crt of Secret "any" has no certificate`},
 		"plain HTTP": {edit: func(s *commonv1.S3Store) { s.Endpoint = plainServer(t) },
 			want: "server gave HTTP response to HTTPS client"},
 	} {

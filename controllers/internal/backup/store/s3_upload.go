@@ -40,7 +40,7 @@ func (s *s3Store) Put(ctx context.Context, name string, content io.Reader) error
 		md5, sha256 := sums(part)
 		_, err := s.client.PutObject(ctx, s.bucket, s.key(name), bytes.NewReader(part), int64(len(part)), md5, sha256,
 			minio.PutObjectOptions{DisableContentSha256: true})
-		return s.failed("writing", name, err)
+		return s.wrapError("writing", name, err)
 	}
 	u := &upload{s3Store: s, name: name, buffer: buffer}
 	return u.run(ctx, part, content)
@@ -83,7 +83,7 @@ type upload struct {
 func (u *upload) run(ctx context.Context, first []byte, rest io.Reader) (err error) {
 	u.id, err = u.client.NewMultipartUpload(ctx, u.bucket, u.key(u.name), minio.PutObjectOptions{})
 	if err != nil {
-		return u.failed("writing", u.name, err)
+		return u.wrapError("writing", u.name, err)
 	}
 	defer func() {
 		if err == nil {
@@ -92,7 +92,7 @@ func (u *upload) run(ctx context.Context, first []byte, rest io.Reader) (err err
 		cleanup, done := context.WithTimeout(context.WithoutCancel(ctx), cleanupTimeout)
 		defer done()
 		aborted := u.client.AbortMultipartUpload(cleanup, u.bucket, u.key(u.name), u.id)
-		err = errors.Join(err, u.failed("aborting the upload of", u.name, aborted))
+		err = errors.Join(err, u.wrapError("aborting the upload of", u.name, aborted))
 	}()
 	for part, last := first, false; ; {
 		if err := u.send(ctx, part); err != nil {
@@ -120,7 +120,7 @@ func (u *upload) send(ctx context.Context, part []byte) error {
 	sent, err := u.client.PutObjectPart(ctx, u.bucket, u.key(u.name), u.id, number, bytes.NewReader(part), int64(len(part)),
 		minio.PutObjectPartOptions{Md5Base64: md5, Sha256Hex: sha256, DisableContentSha256: true})
 	if err != nil {
-		return u.failed("writing", u.name, err)
+		return u.wrapError("writing", u.name, err)
 	}
 	u.sent = append(u.sent, minio.CompletePart{PartNumber: number, ETag: sent.ETag})
 	u.size += int64(len(part))
@@ -135,5 +135,5 @@ func (u *upload) complete(ctx context.Context) error {
 			return nil
 		}
 	}
-	return u.failed("writing", u.name, err)
+	return u.wrapError("writing", u.name, err)
 }

@@ -24,7 +24,7 @@ const (
 func openVolume(dir, folder string) (*volumeStore, error) {
 	volume, err := os.OpenRoot(dir)
 	if err != nil {
-		return nil, failed("opening the volume", err)
+		return nil, wrapError("opening the volume", err)
 	}
 	if folder == "" {
 		return &volumeStore{volume}, nil
@@ -34,11 +34,11 @@ func openVolume(dir, folder string) (*volumeStore, error) {
 		return nil, err
 	}
 	if err := volume.MkdirAll(folder, folderMode); err != nil {
-		return nil, failed("making "+folder+" on the volume", err)
+		return nil, wrapError("making "+folder+" on the volume", err)
 	}
 	root, err := volume.OpenRoot(folder)
 	if err != nil {
-		return nil, failed("opening "+folder+" on the volume", err)
+		return nil, wrapError("opening "+folder+" on the volume", err)
 	}
 	return &volumeStore{root}, nil
 }
@@ -53,14 +53,14 @@ func (v *volumeStore) Get(_ context.Context, name string) (io.ReadCloser, int64,
 	// Without O_NONBLOCK, to open a named pipe takes until somebody writes to it.
 	file, err := v.root.OpenFile(name, os.O_RDONLY|syscall.O_NONBLOCK, 0)
 	if err != nil {
-		return nil, 0, failed("reading "+name, err)
+		return nil, 0, wrapError("reading "+name, err)
 	}
 	info, err := file.Stat()
 	if err == nil && !info.Mode().IsRegular() {
 		err = errNoFile
 	}
 	if err != nil {
-		return nil, 0, errors.Join(failed("reading "+name, err), file.Close())
+		return nil, 0, errors.Join(wrapError("reading "+name, err), file.Close())
 	}
 	return file, info.Size(), nil
 }
@@ -71,7 +71,7 @@ func (v *volumeStore) Stat(_ context.Context, name string) (int64, error) {
 	}
 	info, err := v.root.Lstat(name)
 	if err != nil {
-		return 0, failed("looking for "+name, err)
+		return 0, wrapError("looking for "+name, err)
 	}
 	return info.Size(), nil
 }
@@ -90,7 +90,7 @@ func (v *volumeStore) List(ctx context.Context, folder string) iter.Seq2[string,
 			return
 		}
 		if err != nil {
-			yield("", failed("listing "+folder, err))
+			yield("", wrapError("listing "+folder, err))
 			return
 		}
 		defer func() { _ = opened.Close() }()
@@ -109,7 +109,7 @@ func (v *volumeStore) List(ctx context.Context, folder string) iter.Seq2[string,
 				return
 			}
 			if err = errors.Join(err, ctx.Err()); err != nil {
-				yield("", failed("listing "+folder, err))
+				yield("", wrapError("listing "+folder, err))
 				return
 			}
 		}
@@ -138,7 +138,7 @@ func (v *volumeStore) remove(name string) error {
 	if err == nil {
 		err = v.sync(path.Dir(name))
 	}
-	return failed("deleting "+name, err)
+	return wrapError("deleting "+name, err)
 }
 
 // sync has a folder's names survive a crash of the machine.

@@ -95,7 +95,7 @@ func TestWhatAVolumeRefuses(t *testing.T) {
 		"file in path": {syscall.ENOTDIR, "not a directory", true},
 	} {
 		t.Run(name, func(t *testing.T) {
-			err := failed("writing x", &fs.PathError{Op: "write", Path: ".x.partial", Err: c.err})
+			err := wrapError("writing x", &fs.PathError{Op: "write", Path: ".x.partial", Err: c.err})
 			if backup.IsPermanent(err) != c.permanent || !strings.Contains(err.Error(), "writing x: "+c.want) || !errors.Is(err, c.err) {
 				t.Errorf("permanent %v: %v", backup.IsPermanent(err), err)
 			}

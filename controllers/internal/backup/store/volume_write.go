@@ -34,14 +34,14 @@ func (v *volumeStore) Put(ctx context.Context, name string, content io.Reader) e
 		return err
 	}
 	if err := v.makeFolder(path.Dir(name)); err != nil {
-		return failed("making the folder of "+name, err)
+		return wrapError("making the folder of "+name, err)
 	}
 	source := &contentReader{ctx: ctx, from: content}
 	made, err := v.write(partial(name), source)
 	if err == nil {
 		err = v.publish(name)
 	}
-	err = failed("writing "+name, err)
+	err = wrapError("writing "+name, err)
 	if source.err != nil {
 		err = source.err
 	}

@@ -31,7 +31,7 @@ type Source struct {
 const (
 	// firstRestoreRetry is how long a failed pod is left before another is made. It doubles with each failure.
 	firstRestoreRetry = 10 * time.Second
-	// maxRestoreRetry bounds that time: whoever has mended a Secret does not wait longer.
+	// maxRestoreRetry bounds that time: whoever has fixed a Secret does not wait longer.
 	maxRestoreRetry = 2 * time.Minute
 )
 
@@ -88,7 +88,7 @@ func (s Situation) restore() Step {
 	case loader.Loading && s.isCopying(loader):
 		return s.awaitRestore(loader.Name + " loads the backup")
 	case len(missing) > 0:
-		return s.awaitRestore("these nodes must start before a backup is loaded, as they may have data: " + strings.Join(missing, ", "))
+		return s.awaitRestore("waiting for " + strings.Join(missing, ", ") + " to start: they may have data")
 	case s.hasLoaded(loader) && !s.keepsItsData(loader):
 		return s.awaitRestore(loader.Name + " writes what it has loaded to its disk")
 	case s.hasLoaded(loader):
@@ -113,8 +113,8 @@ func (s Situation) refuseToOverwrite() (Step, bool) {
 		return Step{}, false
 	}
 	return Step{Do: Block, Reason: commonv1.ReasonDataExists, RequeueAfter: 10 * ShortRequeue, Message: fmt.Sprintf(
-		"spec.bootstrap.backup: there is data already, or was, at %s, and a backup is loaded only where there is none. To go on with that data, drop spec.bootstrap; "+
-			"to replace it by the backup, delete this Redis with its PersistentVolumeClaims and make it anew", strings.Join(where, ", "))}, true
+		"spec.bootstrap.backup is not loaded: %s has data, or had it, and a backup never overwrites data. To keep that data, remove spec.bootstrap; "+
+			"to replace it, delete this Redis with its PersistentVolumeClaims and create it again", strings.Join(where, ", "))}, true
 }
 
 // isCopying reports whether the node is the process on record and follows the pod that serves the backup: a copy that was cut
@@ -130,7 +130,7 @@ func (s Situation) load(loader Node) Step {
 	case source == nil:
 		return Step{Do: CreateRestorePod, Message: "spec.bootstrap.backup"}
 	case source.Deleting:
-		return s.awaitRestore("the former pod " + source.Name + " is to end first")
+		return s.awaitRestore("waiting for the previous restore pod " + source.Name + " to end")
 	case source.Failure != "":
 		return s.retryRestore(source)
 	case source.Answer == wire.AuthFailed:
@@ -143,7 +143,7 @@ func (s Situation) load(loader Node) Step {
 	return s.awaitRestore(loader.Name + " loads the backup " + s.Status.Restore.Item)
 }
 
-// retryRestore tells why the backup could not be used, and makes another pod a while later: somebody may have mended the store, its
+// retryRestore tells why the backup could not be used, and makes another pod a while later: somebody may have fixed the store, its
 // Secret, or the network.
 func (s Situation) retryRestore(source *Source) Step {
 	failures := int32(0)
