@@ -234,6 +234,13 @@ func TestClustersThatCannotBeRead(t *testing.T) {
 	}
 }
 
+func TestAFollowerThatLagsIsWaitedFor(t *testing.T) {
+	t.Parallel()
+	alone := startEtcd(t, 1)[0]
+	alone.put(1, 10)
+	alone.readAfterWrite(startLaggingMember(t, alone))
+}
+
 // readAfterWrite writes to the member, and has a backup read it or one of the others, which must have that.
 func (s *etcdServer) readAfterWrite(others ...string) {
 	s.t.Helper()
