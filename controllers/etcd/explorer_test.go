@@ -232,6 +232,7 @@ func TestEveryOrderKeepsTheMajority(t *testing.T) {
 		{"a backup takes the place of what a lost majority has left", replacedWithoutMajority(), 0, 1, 20_000},
 		{"three go to the next minor version after a backup, one crash", upgrading(3), 0, 1, 10_000},
 		{"three go to the next minor version after a backup, one fault", upgrading(3), 1, 0, 10_000},
+		{"three of which one is behind go to the next minor version after a backup, one crash", upgradingWithOneBehind(), 0, 1, 8_000},
 		{"three are made anew while nodes are drained, one crash", outdated(3, true), 0, 1, 60_000},
 		{"three without storage are made anew while nodes are drained, one crash", outdated(3, false), 0, 1, 10_000},
 	} {

@@ -13,6 +13,11 @@ import (
 type modelBackup struct {
 	UID, Name, Token string
 	Complete, Failed bool
+	// Began: its pod runs. Must is how many writes were acknowledged by then.
+	Began bool
+	Must  int
+	// Barrier is how many were committed, by a linearizable read after that; -1 before it.
+	Barrier int
 }
 
 // The minor versions of the model, and their images as the operator has them, from 3.5 on.
@@ -91,19 +96,21 @@ func (m *model) lookAtBackups() []membership.Backup {
 	return list
 }
 
+// isBackupUnderWay reports whether the backup before the upgrade is neither complete nor has failed.
+func (m *model) isBackupUnderWay() bool {
+	return m.Upgrade.UID != "" && !m.Upgrade.Complete && !m.Upgrade.Failed
+}
+
 // upgradeActions are those of the backup before an upgrade. It takes as long as all that happens before it ends.
 func upgradeActions() []action {
-	isUnderWay := func(m *model) bool { return m.Upgrade.UID != "" && !m.Upgrade.Complete && !m.Upgrade.Failed }
-	return []action{
-		{"the backup before the upgrade is complete", func(m *model) (bool, error) {
-			if !isUnderWay(m) || !m.hasQuorum() {
-				return false, nil
-			}
-			m.Upgrade.Complete, m.BackedUp = true, true
-			return true, nil
+	list := []action{
+		{"the backup before the upgrade begins", beginBackup},
+		{"a write while the backup before the upgrade is made", func(m *model) (bool, error) {
+			return m.isBackupUnderWay() && m.Upgrade.Began && m.Writes == m.Upgrade.Must && m.write(), nil
 		}},
+		{"the backup before the upgrade learns what is committed", learnCommitted},
 		{"the backup before the upgrade fails", func(m *model) (bool, error) {
-			if !isUnderWay(m) || m.Faults == 0 {
+			if !m.isBackupUnderWay() || m.Faults == 0 {
 				return false, nil
 			}
 			m.Faults--
@@ -118,6 +125,68 @@ func upgradeActions() []action {
 			return true, nil
 		}},
 	}
+	for i := range maxMembers {
+		list = append(list, action{fmt.Sprintf("the backup before the upgrade reads member %d", i), readMember(i)},
+			action{fmt.Sprintf("member %d hears what it lacks", i), func(m *model) (bool, error) {
+				if !m.lags(i) {
+					return false, nil
+				}
+				m.Volumes[i].Writes = m.Writes
+				return true, nil
+			}})
+	}
+	return list
+}
+
+func beginBackup(m *model) (bool, error) {
+	if !m.isBackupUnderWay() || m.Upgrade.Began {
+		return false, nil
+	}
+	m.Upgrade.Began, m.Upgrade.Must, m.Upgrade.Barrier = true, m.Writes, -1
+	return true, nil
+}
+
+// learnCommitted is a linearizable read, which takes a majority.
+func learnCommitted(m *model) (bool, error) {
+	if !m.isBackupUnderWay() || !m.Upgrade.Began || m.Upgrade.Barrier >= 0 || !m.hasQuorum() {
+		return false, nil
+	}
+	m.Upgrade.Barrier = m.Writes
+	return true, nil
+}
+
+// readMember has the backup read a member that has what was committed.
+func readMember(i int) func(*model) (bool, error) {
+	return func(m *model) (bool, error) {
+		if !m.isBackupUnderWay() || !m.Upgrade.Began || m.Upgrade.Barrier < 0 || !m.isFitToRead(i) || m.Volumes[i].Writes < m.Upgrade.Barrier {
+			return false, nil
+		}
+		if m.Volumes[i].Writes < m.Upgrade.Must {
+			return true, broken(fmt.Sprintf("the backup before the upgrade is of member %d, which lacks what was acknowledged before", i))
+		}
+		m.Upgrade.Complete, m.BackedUp = true, true
+		return true, nil
+	}
+}
+
+// isFitToRead reports whether a backup may read a member: a voter that knows of a leader.
+func (m *model) isFitToRead(i int) bool {
+	one := m.raft(m.Volumes[i].ID)
+	return one != nil && !one.Learner && m.runs(i, one.ID) && m.Pods[i].Serves && m.hasQuorum()
+}
+
+// lags reports whether a voter of a cluster that is backed up runs without the last write.
+func (m *model) lags(i int) bool {
+	return m.Scheduled && m.isFitToRead(i) && m.holds(*m.raft(m.Volumes[i].ID)) && m.Volumes[i].Writes < m.Writes
+}
+
+// upgradingWithOneBehind is one of three, whose last member lacks the last write.
+func upgradingWithOneBehind() *model {
+	m := upgrading(3)
+	m.Pods[2].Runs = false
+	m.write()
+	m.Pods[2].Runs = true
+	return m
 }
 
 func (e *modelEffects) readBackups(context.Context) (list []membership.Backup, err error) {

@@ -2,10 +2,12 @@ package etcd
 
 import (
 	"fmt"
+	"slices"
 	"testing"
 
 	appsv1 "k8s.io/api/apps/v1"
 	"k8s.io/apimachinery/pkg/api/resource"
+	networkingv1ac "k8s.io/client-go/applyconfigurations/networking/v1"
 	policyv1ac "k8s.io/client-go/applyconfigurations/policy/v1"
 
 	commonv1 "github.com/mainstay-operator/mainstay-operator/api/common/v1"
@@ -100,6 +102,12 @@ func TestWhoReachesWhichPort(t *testing.T) {
 			got = append(got, ports)
 			if len(rule.From) == 0 {
 				t.Errorf("with an operator in %q, everybody reaches %v", c.operator, ports)
+			}
+			backups := slices.ContainsFunc(rule.From, func(p networkingv1ac.NetworkPolicyPeerApplyConfiguration) bool {
+				return p.NamespaceSelector == nil && p.PodSelector != nil && p.PodSelector.MatchLabels["app.kubernetes.io/name"] == "etcdbackup"
+			})
+			if backups != slices.Contains(ports, 2379) {
+				t.Errorf("with an operator in %q, backups reach %v: %t", c.operator, ports, backups)
 			}
 		}
 		if fmt.Sprint(got) != c.want {

@@ -5,6 +5,9 @@ import (
 	"errors"
 	"fmt"
 	"net"
+	"os"
+	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -12,6 +15,7 @@ import (
 	"github.com/redis/go-redis/v9"
 
 	"github.com/mainstay-operator/mainstay-operator/controllers/internal/backup"
+	"github.com/mainstay-operator/mainstay-operator/controllers/internal/backup/source"
 	"github.com/mainstay-operator/mainstay-operator/controllers/redis/internal/topology"
 	"github.com/mainstay-operator/mainstay-operator/controllers/redis/internal/wire"
 )
@@ -73,6 +77,100 @@ func TestABackupIsNeitherCountedNorExpelled(t *testing.T) {
 	if fed() != 1 {
 		t.Errorf("%d are fed", fed())
 	}
+}
+
+// A backup by the shipped reader leaves a managed set as it was: the only node itself, or a replica, is read while the operator
+// looks. The first that asks a master for a dump has it begin a new history, also as a backup (syncCommand of Redis'
+// replication.c); the operator has its masters do that before they are on record, so that the ID on record stays.
+func TestABackupLeavesASetAsItWas(t *testing.T) {
+	for replicas := range int32(2) {
+		t.Run(fmt.Sprint(replicas+1), func(t *testing.T) {
+			l := newLoopback(t, replicas+1, patient)
+			l.until("its replica counts", func() bool { return replicas == 0 || l.number(l.master(), "min_slaves_good_slaves") == 1 })
+			application := l.client(l.master())
+			application.Options().ReadTimeout = time.Minute // nobody is waited for here
+			for n := range 50 {
+				if err := application.Set(t.Context(), fmt.Sprint(n), n, 0).Err(); err != nil {
+					t.Fatal(err)
+				}
+			}
+			l.caughtUp()
+			before := l.standing()
+			for range 2 {
+				looks := firstWrite(l.rest)
+				meta, err := source.Redis(t.Context(), backup.Source{UID: "a", Endpoints: l.endpoints()}, l.backupLogin(), &looks)
+				if err != nil || meta.Keys != 50 || meta.ReplicationID != l.redis.Status.Replication.ReplID {
+					t.Fatalf("%+v of the history %s: %v", meta, l.redis.Status.Replication.ReplID, err)
+				}
+				l.rest()
+				l.until("the servers have seen that it has ended", func() bool { return l.number(l.master(), "connected_slaves") == int(replicas) })
+			}
+			if after := l.standing(); after != before {
+				t.Errorf("before: %s\nafter: %s", before, after)
+			}
+		})
+	}
+}
+
+// rest passes until the plan was idle five times. Whom it has not heard on a busy machine it looks at again, and tells again what
+// that may not know; it does nothing else.
+func (l *loopback) rest() {
+	l.t.Helper()
+	again := []topology.Verb{topology.Idle, topology.Wait, topology.SetPasswords, topology.ApplySettings, topology.ServeStaleReads}
+	for range 5 {
+		l.until("the plan is idle", func() bool {
+			did := l.pass()
+			if !slices.Contains(again, did) {
+				l.t.Errorf("%s (%s)", did, l.last.Message)
+			}
+			return did == topology.Idle
+		})
+	}
+}
+
+// standing is who is master of what history in what epoch, by the servers and by the record, and how many confirm writes.
+func (l *loopback) standing() string {
+	l.t.Helper()
+	all := fmt.Sprint(l.redis.Status.Epoch, l.redis.Status.Master, *l.redis.Status.Replication)
+	for _, n := range l.nodes {
+		all += fmt.Sprint(" ", n.name, l.info(n, "role"), l.info(n, "master_replid"), l.info(n, "master_replid2"))
+	}
+	if len(l.nodes) > 1 {
+		all += fmt.Sprint(" good: ", l.number(l.master(), "min_slaves_good_slaves"))
+	}
+	return all
+}
+
+// firstWrite is what is done when the first part of a dump arrives.
+type firstWrite func()
+
+func (f *firstWrite) Write(p []byte) (int, error) {
+	if do := *f; do != nil {
+		*f = nil
+		do()
+	}
+	return len(p), nil
+}
+
+// endpoints of all servers, as a backup is told them.
+func (l *loopback) endpoints() []string {
+	var all []string
+	for _, n := range l.nodes {
+		all = append(all, net.JoinHostPort(n.address, fmt.Sprint(wire.Port)))
+	}
+	return all
+}
+
+// backupLogin is the directory with the Secret that a backup's pod mounts.
+func (l *loopback) backupLogin() string {
+	l.t.Helper()
+	dir := l.t.TempDir()
+	for name, word := range map[string]string{"username": backup.RedisUser, "password": l.secrets.Backup, backup.SourceUIDKey: "a"} {
+		if err := os.WriteFile(filepath.Join(dir, name), []byte(word), 0o600); err != nil {
+			l.t.Fatal(err)
+		}
+	}
+	return dir
 }
 
 // With the password of the backups somebody may attach as a replica that goes on to listen.

@@ -503,8 +503,11 @@ func (s *state) describe(e transition) string {
 		return text
 	case cutOff, healed:
 		return fmt.Sprintf("%s %d and %d", actionWords[e.action], e.a, e.b)
-	case elapsed, lowered, backedUp, restored, sourceEnded, beginPass, beginStale, crashed, suspended:
+	case elapsed, lowered, backedUp, restored, sourceEnded, beginPass, beginStale, crashed, suspended, readerBegan, readerEnded:
 		return actionWords[e.action]
+	}
+	if e.action == readerAsked || e.action == readerChose || e.action == readerRead {
+		return fmt.Sprintf("%s node %d", actionWords[e.action], e.a)
 	}
 	return fmt.Sprintf("%s node %d", actionWords[e.action], u.procs[e.a].node)
 }
@@ -549,6 +552,13 @@ func TestEveryOrderKeepsWhatIsConfirmed(t *testing.T) {
 		{"the same, without volumes", putBack(false, loading), budget{faults: 2, crashes: 1}, 10_000, false},
 		{"data where a backup is to be loaded", holdingData(0), budget{faults: 1, crashes: 1}, 0, false},
 		{"data at another node", holdingData(2), budget{faults: 1, crashes: 1}, 0, false},
+
+		{"a backup of a set at rest is read", atRest(3, 1), budget{readers: 2, writes: 2}, 0, false},
+		{"a backup of the only node is read", atRest(1, 0), budget{crashes: 1, readers: 2, writes: 2}, 0, false},
+		{"a backup is read beside a replica that is behind, one fault", oneBehind, budget{faults: 1, readers: 1, writes: 2}, 50_000, false},
+		{"a backup is read of a master whose replica comes back", replicaAway, budget{crashes: 1, readers: 1, writes: 2}, 20_000, false},
+		{"a backup of a set that is being formed is read", cold, budget{readers: 1, writes: 1}, 20_000, false},
+		{"a backup of a set whose master hangs is read", hungMaster, budget{faults: 1, readers: 1, writes: 2}, 50_000, false},
 
 		{"two faults and one crash", usual(1, true), budget{faults: 2, crashes: 1, writes: 1}, 0, true},
 		{"one fault and a stopped operator", usual(1, true), budget{faults: 1, suspends: 1, writes: 1}, 20_000_000, true},

@@ -31,6 +31,7 @@ func (s *state) key() uint64 {
 		k.id(u.source.admits[:u.nodes]...)
 	}
 	k.put(flags(u.restored))
+	k.reader(&u.reader, u.nodes, s.left.readers-u.readers)
 	k.record(&u.record, u.nodes)
 	k.labels(u.stamps[:u.nodes])
 	k.put(u.service, u.writes, flags(u.backedUp), s.left.faults, s.left.crashes, s.left.suspends)
@@ -176,5 +177,7 @@ func (k *keyWriter) reply(r *reply) {
 	if v.run != 0 {
 		k.id(v.run, v.follows, v.history, v.former)
 		k.id(v.attached[:]...)
+		k.id(v.reader)
+		k.put(flags(v.listens))
 	}
 }

@@ -13,6 +13,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/log"
 
 	cachev1alpha1 "github.com/mainstay-operator/mainstay-operator/api/cache/v1alpha1"
+	"github.com/mainstay-operator/mainstay-operator/controllers/internal/backup"
 	"github.com/mainstay-operator/mainstay-operator/controllers/redis/internal/config"
 	"github.com/mainstay-operator/mainstay-operator/controllers/redis/internal/topology"
 	"github.com/mainstay-operator/mainstay-operator/controllers/redis/internal/wire"
@@ -34,6 +35,7 @@ const (
 	minEffect
 	killOthersEffect
 	serveEffect
+	expelEffect
 	saveEffect
 	unchangedEffect
 	stampsUnchangedEffect
@@ -45,7 +47,7 @@ const (
 )
 
 var effectNames = [...]string{"looks at", "fences", "leads to its master", "promotes", "pins the history of", "chooses who may follow",
-	"sets W of", "ends others at", "has reads answered by", "saves the record", "asks for the record", "asks for the stamps", "stamps the volume of", "removes the pod of", "routes clients to", "has a backup served, beside",
+	"sets W of", "ends others at", "has reads answered by", "ends whoever is logged in as a backup at", "saves the record", "asks for the record", "asks for the stamps", "stamps the volume of", "removes the pod of", "routes clients to", "has a backup served, beside",
 	"ends the pod that serves a backup, beside"}
 
 // modelCommand is a command to a server.
@@ -84,6 +86,8 @@ type modelView struct {
 	keys            int16
 	minReplicas     int8
 	attached        [mostNodes + 1]id
+	reader          id   // a backup that is attached
+	listens         bool // after its dump, as a replica does
 }
 
 // reply to a request.
@@ -159,6 +163,7 @@ func (u *model) save(next savedRecord, read *reading) bool {
 	if next.epoch < u.record.epoch || next.hasReplication && u.record.hasReplication && next.recordEpoch < u.record.recordEpoch {
 		u.violate("the epoch fell from %d to %d", u.record.epoch, next.epoch)
 	}
+	u.checkRests(next)
 	next.version++
 	if p := u.processOf(next.recordedMaster.pod); next.recordedMaster != u.record.recordedMaster && p != nil && p.alive && p.run == next.recordedMaster.run {
 		u.promoted(p, false)
@@ -198,6 +203,8 @@ func (u *model) execute(p *process, q modelCommand) {
 	case serveEffect:
 		p.servesStale = true
 		u.answersReads(p)
+	case expelEffect:
+		u.expelReader(p, q.to)
 	}
 }
 
@@ -206,6 +213,9 @@ func (u *model) see(p *process) modelView {
 		former: p.former, formerAt: p.formerAt, offset: p.offset(), keys: int16(p.keys()), minReplicas: p.minReplicas} //nolint:gosec // a few
 	for i, f := range u.attachedReplicas(p) {
 		s.attached[i] = f.pod
+	}
+	if u.reader.from == (reference{p.pod, p.run}) {
+		s.reader, s.listens = u.reader.pod, readerListens()
 	}
 	return s
 }
@@ -285,6 +295,7 @@ type modelPass struct {
 	ask         func(request) reply
 	read        reading
 	forced      bool
+	expelled    []string // addresses
 	redis       *cachev1alpha1.Redis
 	fleet       *fleet
 	connections []connection
@@ -368,6 +379,9 @@ func pass(read reading, known operatorMemory, ask func(request, *reading) reply)
 	}
 	next := f.situation(p.redis).Plan()
 	p.forced = next.Unsafe
+	if next.Do == topology.ExpelUnrecorded {
+		p.expelled = next.NodeNames
+	}
 	next, err := r.execute(quiet, p.redis, f, next)
 	if err == nil {
 		if _, err = f.route(quiet); err == nil {
@@ -517,6 +531,12 @@ func (s modelServer) Look(context.Context) wire.View {
 			v.Attached = append(v.Attached, address(pod))
 		}
 	}
+	if seen.reader != 0 { // state=wait_bgsave, then send_bulk
+		v.Attached = append(v.Attached, address(seen.reader))
+		if !seen.listens {
+			v.Copying = append(v.Copying, address(seen.reader))
+		}
+	}
 	return v
 }
 
@@ -564,6 +584,18 @@ func (s modelServer) SetMinReplicas(_ context.Context, w int32) error {
 func (s modelServer) KillOtherOperators(context.Context) error {
 	return s.command(killOthersEffect, nil)
 }
+
+// KillUser tells whom the plan wants to end; a backup that is well may end with that.
+func (s modelServer) KillUser(_ context.Context, user string) error {
+	if user != backup.RedisUser {
+		return nil
+	}
+	return s.command(expelEffect, func(q *request) {
+		for _, one := range s.expelled {
+			q.to = max(q.to, idIn(one)) // the latest: a reader comes after the nodes
+		}
+	})
+}
 func (s modelServer) ServeStale(context.Context) error                           { return s.command(serveEffect, nil) }
 func (modelServer) Pause(context.Context, time.Duration) error                   { return nil }
 func (modelServer) Unpause(context.Context) error                                { return nil }
@@ -571,7 +603,6 @@ func (modelServer) KillClients(context.Context) error                           
 func (modelServer) SaveSnapshot(context.Context) error                           { return nil }
 func (modelServer) SetPasswords(context.Context, string, ...string) error        { return nil }
 func (modelServer) DefineUser(context.Context, string, string, ...string) error  { return nil }
-func (modelServer) KillUser(context.Context, string) error                       { return nil }
 func (modelServer) Configure(context.Context, string, string) error              { return nil }
 func (modelServer) LoadCertificate(context.Context, wire.TLSFiles) (bool, error) { return true, nil }
 func (s modelServer) Redial()                                                    { s.connectionTo(s.pod).redial = true }

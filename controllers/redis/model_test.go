@@ -104,6 +104,8 @@ type model struct {
 	service int8    // node that clients are led to
 	cuts    uint32  // pairs that cannot reach each other
 	source  process // that serves a backup, while it has a pod
+	reader  reader  // that makes one
+	rests   bool    // nothing is done to the set that its record could tell
 
 	backup       savedRecord // of the API server, with its stamps
 	backupStamps [mostNodes]modelStamp
@@ -112,6 +114,7 @@ type model struct {
 	ids       id
 	restored  bool   // there was a master with the backup's data
 	writes    int8   // that were made
+	readers   int8   // that have begun
 	confirmed string // operations that WAIT has confirmed
 	violation string // of a promise, in words
 }
@@ -166,6 +169,7 @@ func (u *model) unlink(p *process) {
 	for _, f := range u.attachedReplicas(p) {
 		f.linked = false
 	}
+	u.dropReader(p)
 }
 
 func (u *model) violate(format string, args ...any) {
@@ -333,6 +337,7 @@ func (u *model) confirm(m *process) {
 		for _, f := range heard {
 			having += boolToInt(!f.hung && strings.ContainsRune(f.data, operation))
 		}
+		u.checkReaderCounts(m, operation, having, needed)
 		if having >= needed && !strings.ContainsRune(u.confirmed, operation) {
 			u.confirmed += string(operation)
 			u.oneConfirms(m, needed)

@@ -27,6 +27,11 @@ const (
 	sourceEnded // the server that serves a backup
 	hibernated  // or the opposite
 	recreated   // the object, under its name and over its volumes
+	readerBegan
+	readerAsked // a server for its role
+	readerChose // a server that has what the master had
+	readerRead  // the data of that
+	readerEnded
 	beginPass
 	beginStale // on what the API server's cache had as the last pass began
 	stepPass
@@ -41,6 +46,7 @@ var actionWords = [...]string{"", "an application writes at", "an application de
 	"reach each other again:", "time goes by", "the spec's W is lowered to 1", "the API server is backed up", "the API server is restored from its backup",
 	"the server of the backup ends",
 	"spec.hibernate changes", "the object is made anew over its volumes",
+	"a backup begins", "the backup asks", "the backup waits for and chooses", "the backup reads", "the backup has read all, and ends",
 	"the operator begins a pass", "the operator begins a pass on what it read for the last one", "the operator", "the API server refuses this:", "the operator gets no reply to this:", "the operator dies", "the operator is stopped, and another takes over"}
 
 // transition is one thing that may happen next.
@@ -61,6 +67,7 @@ func (t transition) fault() bool {
 // budget is how much may happen.
 type budget struct {
 	faults, crashes, suspends, stale, writes int8
+	readers                                  int8 // backups
 	drains, owner                            bool // an application may delete all keys; the object may be hibernated, or made anew
 }
 
@@ -79,6 +86,7 @@ func (u *model) enabledTransitions(b budget) []transition {
 	}
 	u.partitionTransitions(b, add)
 	u.userTransitions(b, add)
+	u.readerTransitions(b, add)
 	return list
 }
 
@@ -221,6 +229,12 @@ var otherTransitions = map[action]func(*model, transition){
 	restored:   func(u *model, _ transition) { u.restore() },
 
 	sourceEnded: func(u *model, _ transition) { u.endSource() },
+
+	readerBegan: func(u *model, _ transition) { u.beginReader() },
+	readerAsked: func(u *model, t transition) { u.askForReader(t.a) },
+	readerChose: func(u *model, t transition) { u.reader.chosen = t.a },
+	readerRead:  func(u *model, _ transition) { u.readForReader() },
+	readerEnded: func(u *model, _ transition) { u.reader = reader{} },
 }
 
 // restore the API server's part from its backup, under versions that are new.
@@ -277,7 +291,13 @@ func (u *model) isIndependent(t transition, q request) bool {
 		return t.a != x.node && t.b != x.node
 	case sourceEnded:
 		return x != &u.source && x.follows != u.source.pod && q.to != u.source.pod
+	case readerBegan, readerAsked, readerChose, readerRead, readerEnded:
+		return u.isReaderIndependent(t, q, x)
 	}
-	p := &u.procs[t.a]
+	return isApart(&u.procs[t.a], x, q)
+}
+
+// isApart reports whether a process has nothing to do with a command to another.
+func isApart(p, x *process, q request) bool {
 	return p.node != x.node && p.follows != x.pod && x.follows != p.pod && p.pod != q.to
 }

@@ -15,7 +15,7 @@ var memberships = []mutant{
 		" || m.Record.ClaimUID != m.Pod.ClaimUID", "",
 		"TestPermit/nor one whose volume is another"},
 	{"whatever answers at the address is the member", "../etcd/internal/membership/world.go",
-		"return !another && (former ||", "return !another || (former ||",
+		"return !IsOfAnotherCluster(view, record) && (former ||", "return !IsOfAnotherCluster(view, record) || (former ||",
 		"TestMayAnswer/a member of another cluster"},
 	{"a lost volume is no loss", "../etcd/internal/membership/plan_replace.go",
 		"m.Pod.LostData == m.Record.DataID && !m.View.Waits ||", "",

@@ -36,6 +36,18 @@ var interleavings = []interleaving{
 	{"a replica comes back with an older file",
 		[]string{"dropped, and what it may have confirmed is not asked of a candidate"},
 		"a replica that came back with an older snapshot"},
+	{"a backup lacks what was confirmed when it began",
+		[]string{"a dump is of a replica that lags", "a dump that begins too early is taken"},
+		"a backup of a set at rest is read"},
+	{"a backup changes the history on record",
+		[]string{"a history that may change is recorded", "recorded before its history is final"},
+		"a backup of a set that is being formed is read"},
+	{"a backup confirms writes",
+		[]string{"a dump is asked for as a replica does", "who is not on record may stay"},
+		"a backup is read of a master whose replica comes back"},
+	{"a backup is taken for a replica",
+		[]string{"whoever is copied to is expelled"},
+		"a backup is read of a master whose replica comes back"},
 }
 
 // The explorer finds each interleaving again where its rules are broken.

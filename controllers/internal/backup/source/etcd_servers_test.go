@@ -1,12 +1,20 @@
 package source
 
 import (
+	"context"
 	"crypto/rand"
+	"errors"
 	"fmt"
+	"io"
+	"net"
 	"os"
 	"path/filepath"
 	"strings"
+	"sync/atomic"
 	"testing"
+
+	"go.etcd.io/etcd/api/v3/etcdserverpb"
+	"google.golang.org/grpc"
 )
 
 // etcdServer is a member of a real etcd.
@@ -91,6 +99,57 @@ func leaderFirst(t *testing.T, cluster []etcdServer) []etcdServer {
 		t.Fatal("nobody leads")
 	}
 	return cluster
+}
+
+// laggingMember is a follower of a real member, in its words: for its first answers it lacks the last revision.
+type laggingMember struct {
+	etcdserverpb.UnimplementedMaintenanceServer
+	leader  etcdServer
+	answers atomic.Int64
+}
+
+// answersBehind are how many answers of a laggingMember are of before: those to the first look, and to two more.
+const answersBehind = 3
+
+func startLaggingMember(t *testing.T, leader etcdServer) string {
+	t.Helper()
+	listener, err := net.Listen("tcp", newAddress()+":2379")
+	if err != nil {
+		t.Fatal(err)
+	}
+	server := grpc.NewServer()
+	etcdserverpb.RegisterMaintenanceServer(server, &laggingMember{leader: leader})
+	go func() { _ = server.Serve(listener) }()
+	t.Cleanup(server.Stop)
+	return listener.Addr().String()
+}
+
+func (l *laggingMember) Status(ctx context.Context, _ *etcdserverpb.StatusRequest) (*etcdserverpb.StatusResponse, error) {
+	answer, err := l.leader.client.Status(ctx, l.leader.endpoint)
+	if err != nil {
+		return nil, err
+	}
+	answer.Header.MemberId++ // which does not lead
+	if l.answers.Add(1) <= answersBehind {
+		answer.Header.Revision--
+	}
+	return (*etcdserverpb.StatusResponse)(answer), nil
+}
+
+func (l *laggingMember) Snapshot(_ *etcdserverpb.SnapshotRequest, to etcdserverpb.Maintenance_SnapshotServer) error {
+	if l.answers.Load() <= answersBehind {
+		return errors.New("one that lags is read")
+	}
+	answer, err := l.leader.client.SnapshotWithVersion(to.Context())
+	if err != nil {
+		return err
+	}
+	defer func() { _ = answer.Snapshot.Close() }()
+	all, err := io.ReadAll(answer.Snapshot)
+	if err != nil {
+		return err
+	}
+	return to.Send(&etcdserverpb.SnapshotResponse{Blob: all, Version: answer.Version})
 }
 
 func endpointsOf(cluster []etcdServer) []string {

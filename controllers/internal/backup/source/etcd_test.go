@@ -214,6 +214,12 @@ func TestClustersThatCannotBeRead(t *testing.T) {
 	if _, err := chooseMember(t.Context(), members, revision+1, time.Nanosecond); err == nil || !strings.Contains(err.Error(), fmt.Sprint("has not reached revision ", revision+1)) {
 		t.Errorf("got %v", err)
 	}
+	// A follower that stops is passed over, and one that goes on is not read before it has what was written meanwhile.
+	stopped := cluster[1]
+	stopped.signal(syscall.SIGSTOP)
+	cluster[0].readAfterWrite(cluster[2].endpoint, stopped.endpoint)
+	stopped.signal(syscall.SIGCONT)
+	cluster[0].readAfterWrite(stopped.endpoint)
 	// Without a majority nothing is read.
 	cluster[1].kill()
 	cluster[2].kill()
@@ -224,6 +230,25 @@ func TestClustersThatCannotBeRead(t *testing.T) {
 	}
 	if _, err := Etcd(t.Context(), sourceOf(cluster[1].endpoint), "", newFile(t)); err == nil || !strings.Contains(err.Error(), "no server answers") {
 		t.Errorf("without a server: %v", err)
+	}
+}
+
+func TestAFollowerThatLagsIsWaitedFor(t *testing.T) {
+	t.Parallel()
+	alone := startEtcd(t, 1)[0]
+	alone.put(1, 10)
+	alone.readAfterWrite(startLaggingMember(t, alone))
+}
+
+// readAfterWrite writes to the member, and has a backup read it or one of the others, which must have that.
+func (s *etcdServer) readAfterWrite(others ...string) {
+	s.t.Helper()
+	written, err := s.client.Put(s.t.Context(), "written", "value")
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	if meta, err := Etcd(s.t.Context(), sourceOf(append(others, s.endpoint)...), "", newFile(s.t)); err != nil || meta.Revision < written.Header.Revision {
+		s.t.Errorf("got %+v, %v, and %d was written before", meta, err, written.Header.Revision)
 	}
 }
 

@@ -34,8 +34,9 @@ func infoOf(role, id, link string, offset int64) string {
 type fakeRedis struct {
 	auth  string // what it says to AUTH, if it is not "+OK"
 	info  func() string
-	psync string // what it says to PSYNC, and then no more
-	holds bool   // and it leaves the connection open
+	psync string      // what it says to PSYNC, and then no more
+	holds bool        // and it leaves the connection open
+	heard chan string // what it was told over a connection, once that has ended; nil if nobody asks
 }
 
 // start returns where the server is.
@@ -60,8 +61,17 @@ func (f fakeRedis) start(t *testing.T) string {
 }
 
 func (f fakeRedis) serve(connection net.Conn) {
+	var heard []string
+	defer func() {
+		if f.heard != nil {
+			f.heard <- strings.Join(heard, " ")
+		}
+	}()
 	for lines := bufio.NewScanner(connection); lines.Scan(); {
 		reply := ""
+		if !strings.HasPrefix(lines.Text(), "$") { // not a word's length
+			heard = append(heard, lines.Text())
+		}
 		switch lines.Text() {
 		case "AUTH":
 			reply = cmp.Or(f.auth, "+OK\r\n")
@@ -127,6 +137,45 @@ func TestDumpsThatHostileServersGive(t *testing.T) {
 			}
 			if want := (Meta{ServerVersion: "8.1.1", ReplicationID: anID, Offset: 100, RDBVersion: 11}); err != nil || meta != want || got.String() != aDump {
 				t.Errorf("got %+v, %v and the dump %q", meta, err, got.String())
+			}
+		})
+	}
+}
+
+// A server that is told more, or nothing of rdb-only, takes the connection for a replica: it would confirm writes.
+func TestWhatABackupSays(t *testing.T) {
+	t.Parallel()
+	const login, info = "*3 AUTH _backup secret ", "*1 INFO "
+	const dump = "*3 REPLCONF rdb-only 1 *5 REPLCONF capa eof capa psync2 *3 PSYNC ? -1"
+	// Once it has given its dump, it asks for an acknowledgement as of a replica, and leaves the connection open.
+	given := fmt.Sprintf("\n+FULLRESYNC %s 100\r\n\n$%d\r\n%s*3\r\n$8\r\nREPLCONF\r\n$6\r\nGETACK\r\n$1\r\n*\r\n", anID, len(aDump), aDump)
+	aReplica := func() string { return infoOf("slave", anID, "up", 100) }
+	for _, c := range []struct {
+		name            string
+		hasReplica      bool
+		master, replica string // what each is told
+	}{
+		{"a master alone", false, login + info + dump, ""},
+		{"a master and a replica", true, login + info, login + info + info + dump},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			t.Parallel()
+			toMaster, toReplica := make(chan string, 1), make(chan string, 1)
+			all := []string{fakeRedis{info: aMaster, psync: given, holds: true, heard: toMaster}.start(t)}
+			if c.hasReplica {
+				all = append(all, fakeRedis{info: aReplica, psync: given, holds: true, heard: toReplica}.start(t))
+			}
+			if _, err := Redis(t.Context(), sourceOf(all...), backupLogin(t), io.Discard); err != nil {
+				t.Fatal(err)
+			}
+			if got := strings.TrimSpace(<-toMaster); got != strings.TrimSpace(c.master) {
+				t.Errorf("the master is told %q", got)
+			}
+			if !c.hasReplica {
+				return
+			}
+			if got := <-toReplica; got != c.replica {
+				t.Errorf("the replica is told %q", got)
 			}
 		})
 	}
@@ -222,7 +271,7 @@ func TestAReplicaThatLagsIsWaitedFor(t *testing.T) {
 
 func TestAReplicaThatNeverCatchesUp(t *testing.T) {
 	t.Parallel()
-	master := &redisNode{endpoint: "a:6379", replication: replication{isMaster: true, id: anID, offset: 100}}
+	master := &redisNode{endpoint: "a:6379", replication: Replication{IsMaster: true, ID: anID, Offset: 100}}
 	at := fakeRedis{info: func() string { return infoOf("slave", anID, "up", 99) }}.start(t)
 	replica, err := openNode(t.Context(), at, login{})
 	if err != nil {

@@ -76,10 +76,10 @@ func openNodes(ctx context.Context, endpoints []string, as login) (nodes []*redi
 			failures = append(failures, err)
 			continue
 		}
-		if n.replication.isMaster && master != nil {
+		if n.replication.IsMaster && master != nil {
 			return nil, fmt.Errorf("%s and %s are both masters: the backup is retried once there is one", master.endpoint, endpoint)
 		}
-		if n.replication.isMaster {
+		if n.replication.IsMaster {
 			master = n
 		}
 		nodes = append(nodes, n)
@@ -91,10 +91,10 @@ func openNodes(ctx context.Context, endpoints []string, as login) (nodes []*redi
 }
 
 // chooseNode returns the server to read, and what the master had: the barrier. It waits for a replica that has all of that.
-func chooseNode(ctx context.Context, nodes []*redisNode, limit time.Duration) (chosen *redisNode, barrier replication, err error) {
-	master := nodes[slices.IndexFunc(nodes, func(n *redisNode) bool { return n.replication.isMaster })]
+func chooseNode(ctx context.Context, nodes []*redisNode, limit time.Duration) (chosen *redisNode, barrier Replication, err error) {
+	master := nodes[slices.IndexFunc(nodes, func(n *redisNode) bool { return n.replication.IsMaster })]
 	barrier = master.replication
-	replicas := slices.DeleteFunc(slices.Clone(nodes), func(n *redisNode) bool { return !n.replication.follows(barrier) })
+	replicas := slices.DeleteFunc(slices.Clone(nodes), func(n *redisNode) bool { return !n.replication.Follows(barrier) })
 	if len(replicas) == 0 {
 		return master, barrier, nil
 	}
@@ -106,33 +106,31 @@ func chooseNode(ctx context.Context, nodes []*redisNode, limit time.Duration) (c
 		var failures []error
 		for _, r := range replicas {
 			err := r.look()
-			if err == nil && r.replication.has(barrier) {
+			if err == nil && r.replication.Has(barrier) {
 				return r, barrier, nil
 			}
 			failures = append(failures, err)
 		}
 		select {
 		case <-ctx.Done():
-			return nil, replication{}, fmt.Errorf("no replica has reached offset %d of the master %s: %w",
-				barrier.offset, master.endpoint, errors.Join(append(failures, ctx.Err())...))
+			return nil, Replication{}, fmt.Errorf("no replica has reached offset %d of the master %s: %w",
+				barrier.Offset, master.endpoint, errors.Join(append(failures, ctx.Err())...))
 		case <-tick.C:
 		}
 	}
 }
 
 // dump asks the server for all its data, as a replica does that wants nothing else, and writes it to w.
-func (n *redisNode) dump(barrier replication, w io.Writer, progress time.Duration) (Meta, error) {
+func (n *redisNode) dump(barrier Replication, w io.Writer, progress time.Duration) (Meta, error) {
 	n.conn.timeout = progress
 	meta := Meta{ServerVersion: n.replication.version}
 	var err error
 	if meta.ReplicationID, meta.Offset, err = n.conn.beginSync(); err != nil {
 		return Meta{}, fmt.Errorf("%s: asking for a dump: %w", n.endpoint, err)
 	}
-	// A master begins another history with its first replica, and has all of its own data. A replica may follow another master by now,
-	// or give what it is giving to somebody else already.
-	if !n.replication.isMaster && (meta.ReplicationID != barrier.id || meta.Offset < barrier.offset) {
+	if !n.replication.MayGive(meta.ReplicationID, meta.Offset, barrier) {
 		return Meta{}, fmt.Errorf("%s: its dump begins at offset %d of %s, not after %d of %s: the master has changed meanwhile, "+
-			"or another dump was under way", n.endpoint, meta.Offset, meta.ReplicationID, barrier.offset, barrier.id)
+			"or another dump was under way", n.endpoint, meta.Offset, meta.ReplicationID, barrier.Offset, barrier.ID)
 	}
 	content, err := n.conn.payload()
 	if err != nil {

@@ -17,15 +17,15 @@ var replicationIDPattern = regexp.MustCompile(`^[0-9a-f]{40}$`)
 type redisNode struct {
 	endpoint    string
 	conn        *redisConn
-	replication replication
+	replication Replication
 }
 
-// replication is what a server says of its role.
-type replication struct {
-	isMaster bool
-	linked   bool // a replica that hears its master
-	id       string
-	offset   int64
+// Replication is what a server says of its role.
+type Replication struct {
+	IsMaster bool
+	Linked   bool   // a replica that hears its master
+	ID       string // of the history
+	Offset   int64  // in that
 	version  string
 }
 
@@ -56,35 +56,42 @@ func (n *redisNode) look() error {
 }
 
 // parseReplication reads the reply to INFO, https://redis.io/docs/latest/commands/info/.
-func parseReplication(fields map[string]string) (replication, error) {
-	r := replication{isMaster: fields["role"] == "master", id: fields["master_replid"], version: fields["redis_version"]}
+func parseReplication(fields map[string]string) (Replication, error) {
+	r := Replication{IsMaster: fields["role"] == "master", ID: fields["master_replid"], version: fields["redis_version"]}
 	if own := fields["valkey_version"]; own != "" {
 		r.version = own // the other is the Redis that it is compatible with
 	}
 	offset := "slave_repl_offset"
-	if r.isMaster {
+	if r.IsMaster {
 		offset = "master_repl_offset"
 	}
 	var err error
-	if r.offset, err = strconv.ParseInt(fields[offset], 10, 64); err != nil || r.offset < 0 {
-		return replication{}, fmt.Errorf("%s in INFO is %s, not a number", offset, untrusted.Quote(fields[offset]))
+	if r.Offset, err = strconv.ParseInt(fields[offset], 10, 64); err != nil || r.Offset < 0 {
+		return Replication{}, fmt.Errorf("%s in INFO is %s, not a number", offset, untrusted.Quote(fields[offset]))
 	}
 	switch {
 	case fields["loading"] != "0":
-		return replication{}, errors.New("it is still loading its data")
-	case !r.isMaster && fields["role"] != "slave":
-		return replication{}, fmt.Errorf("role in INFO is %s, neither master nor slave", untrusted.Quote(fields["role"]))
-	case !replicationIDPattern.MatchString(r.id):
-		return replication{}, fmt.Errorf("master_replid in INFO is %s, not 40 hexadecimal digits", untrusted.Quote(r.id))
+		return Replication{}, errors.New("it is still loading its data")
+	case !r.IsMaster && fields["role"] != "slave":
+		return Replication{}, fmt.Errorf("role in INFO is %s, neither master nor slave", untrusted.Quote(fields["role"]))
+	case !replicationIDPattern.MatchString(r.ID):
+		return Replication{}, fmt.Errorf("master_replid in INFO is %s, not 40 hexadecimal digits", untrusted.Quote(r.ID))
 	}
-	r.linked = !r.isMaster && fields["master_link_status"] == "up"
+	r.Linked = !r.IsMaster && fields["master_link_status"] == "up"
 	return r, checkVersion(r.version)
 }
 
-// follows reports whether the replica hears a master of that history.
-func (r replication) follows(master replication) bool { return r.linked && r.id == master.id }
+// Follows reports whether the replica hears a master of that history.
+func (r Replication) Follows(master Replication) bool { return r.Linked && r.ID == master.ID }
 
-// has reports whether the replica has all that the master had.
-func (r replication) has(master replication) bool {
-	return r.follows(master) && r.offset >= master.offset
+// Has reports whether the replica has all that the master had.
+func (r Replication) Has(master Replication) bool {
+	return r.Follows(master) && r.Offset >= master.Offset
+}
+
+// MayGive reports whether a dump that the server begins at that offset of that history has all that the master had. A master begins
+// another history with its first replica, and has all of its own data. A replica may follow another master by now, or give what it is
+// giving to somebody else already.
+func (r Replication) MayGive(id string, offset int64, master Replication) bool {
+	return r.IsMaster || id == master.ID && offset >= master.Offset
 }

@@ -77,12 +77,20 @@ func (s redisServer) fill(count, size int) {
 }
 
 // syncs counts the full copies that the server has given.
-func (s redisServer) syncs() string {
-	for line := range strings.Lines(s.do("INFO", "stats")) {
-		if count, ok := strings.CutPrefix(strings.TrimSpace(line), "sync_full:"); ok {
-			return count
+func (s redisServer) syncs() string { return s.field("sync_full") }
+
+// history is the server's replication ID.
+func (s redisServer) history() string { return s.field("master_replid") }
+
+// field of INFO.
+func (s redisServer) field(name string) string {
+	s.t.Helper()
+	for line := range strings.Lines(s.do("INFO")) {
+		if value, ok := strings.CutPrefix(strings.TrimSpace(line), name+":"); ok {
+			return value
 		}
 	}
+	s.t.Fatalf("INFO has no %s", name)
 	return ""
 }
 

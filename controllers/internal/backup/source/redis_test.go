@@ -74,13 +74,19 @@ func TestADumpUnderAWriterHasWhatWasWrittenBefore(t *testing.T) {
 	}
 }
 
+// A master that was never followed begins a new history with whoever asks for a dump first, and keeps that (syncCommand of Redis'
+// replication.c). The operator has its masters do so before it puts them on record.
 func TestAMasterAloneIsReadItself(t *testing.T) {
 	t.Parallel()
 	for _, mode := range []string{"yes", "no"} { // with a mark behind, and with its length before
 		master := startRedis(t, "--repl-diskless-sync", mode, "--repl-backlog-ttl", "0")
 		master.fill(10, 100)
-		for range 2 { // the first begins a new history
+		for n := range 2 {
+			before := master.history()
 			file, meta := dumpTo(t, master.endpoint)
+			if after := master.history(); meta.ReplicationID != after || (before == after) != (n > 0) {
+				t.Errorf("dump %d is of the history %s; that of the master was %s, and is %s", n, meta.ReplicationID, before, after)
+			}
 			if meta.Keys != 10 || meta.Expires != 5 {
 				t.Errorf("it tells %+v", meta)
 			}

@@ -66,6 +66,14 @@ func (p process) kill() {
 	_ = p.Wait()
 }
 
+// signal the process, which the test has started.
+func (p process) signal(s os.Signal) {
+	p.t.Helper()
+	if err := p.Process.Signal(s); err != nil {
+		p.t.Fatal(err)
+	}
+}
+
 // eventually waits until that is so.
 func eventually(t *testing.T, what string, isSo func() bool) {
 	t.Helper()

@@ -1,6 +1,7 @@
 package source
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"os"
@@ -33,7 +34,7 @@ func TestADumpIsStartedFrom(t *testing.T) {
 		t.Fatal(err)
 	}
 	damaged := append([]byte(nil), dump...)
-	damaged[len(damaged)/2] ^= 1
+	damaged[bytes.Index(damaged, []byte("expiring"))] ^= 1 // in a name: a length that is another breaks off the dump
 	for _, c := range []struct {
 		name     string
 		dump     []byte
