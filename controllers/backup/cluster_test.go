@@ -20,7 +20,6 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 	utilruntime "k8s.io/apimachinery/pkg/util/runtime"
 	testingclient "k8s.io/client-go/testing"
-	"k8s.io/client-go/tools/events"
 	clocktesting "k8s.io/utils/clock/testing"
 	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/client"
@@ -57,6 +56,7 @@ type fakeCluster struct {
 	absent bool
 
 	uids  int
+	told  []string             // the events, in order: type, reason, action and note of each
 	ran   []string             // names of the pods that the kubelet has started, in order
 	bound map[string]types.UID // pod name → the one UID that ever lost its gate
 }
@@ -151,6 +151,11 @@ func (w *fakeCluster) kubelet() {
 	w.check()
 }
 
+// Eventf is how operators tell of something.
+func (w *fakeCluster) Eventf(_, _ runtime.Object, kind, reason, action, note string, args ...any) {
+	w.told = append(w.told, kind+" "+reason+" "+action+": "+fmt.Sprintf(note, args...))
+}
+
 // operator is one process: a reconciler, its cache, and its connection to the server.
 type operator struct {
 	*Reconciler
@@ -195,7 +200,7 @@ func (w *fakeCluster) operator() *operator {
 		return testSource, "", nil
 	}
 	o.Reconciler = &Reconciler{
-		Converger: converge.Converger{Client: o.cache, APIReader: wire, Events: &events.FakeRecorder{}},
+		Converger: converge.Converger{Client: o.cache, APIReader: wire, Events: w},
 		Kind:      kind, Clock: clocktesting.NewFakePassiveClock(w.now), Image: "operator:1",
 	}
 	o.sync()
