@@ -15,8 +15,9 @@ type Call struct {
 	Resource    string // with its subresource: memcacheds/status
 	Namespace   string
 	Name        string
-	Code        int  // HTTP status of the answer; 0 when there was none
-	Invented    bool // the answer is the Transport's, not the server's
+	Selector    string // of labels, where many are asked for
+	Code        int    // HTTP status of the answer; 0 when there was none
+	Invented    bool   // the answer is the Transport's, not the server's
 	ContentType string
 }
 
@@ -125,7 +126,7 @@ func (w *Transport) Forget() {
 
 // identify reads a call off /api/v1/... and /apis/<group>/<version>/... paths.
 func identify(request *http.Request) Call {
-	call := Call{ContentType: request.Header.Get("Content-Type")}
+	call := Call{ContentType: request.Header.Get("Content-Type"), Selector: request.URL.Query().Get("labelSelector")}
 	parts := strings.Split(strings.Trim(request.URL.Path, "/"), "/")
 	switch {
 	case parts[0] == "api" && len(parts) > 2:

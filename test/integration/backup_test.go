@@ -173,6 +173,9 @@ var _ = Describe("Backup", func() {
 		o := operate(namespace)
 		b := etcdBackup()
 		b.Namespace = namespace
+		login := b.Spec.Store.S3.SecretName
+		Expect(admin.Create(ctx, &corev1.Secret{ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: login},
+			StringData: map[string]string{"accessKeyID": "key", "secretAccessKey": "hidden"}})).To(Succeed())
 		Expect(admin.Create(ctx, b)).To(Succeed())
 		Eventually(checkCondition).WithArguments(ctx, b, commonv1.ConditionProgressing, metav1.ConditionTrue, commonv1.ReasonSourceNotReady).Should(Succeed())
 		waitForRest(o)
@@ -193,6 +196,10 @@ var _ = Describe("Backup", func() {
 			g.Expect(told.Items).To(ContainElement(And(HaveField("Reason", commonv1.ReasonBackupVerified), HaveField("Regarding.Kind", "EtcdBackup"))))
 		}).Should(Succeed())
 		waitForRest(o)
+		// The manager knows the store's Secret by its name alone. Of Secrets it lists those that it has made.
+		Expect(o.Calls(func(c fault.Call) bool { return c.Resource == "secrets" && c.Name == login })).To(BeEmpty())
+		Expect(o.Calls(func(c fault.Call) bool { return c.Resource == "secrets" && c.Name == "" && !c.Writes() })).To(And(Not(BeEmpty()),
+			HaveEach(HaveField("Selector", "app.kubernetes.io/managed-by=mainstay-operator"))))
 	})
 
 	It("says what the store says, tries again, and deletes what was left", func(ctx SpecContext) {
