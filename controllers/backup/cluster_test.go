@@ -56,9 +56,10 @@ type fakeCluster struct {
 	absent bool
 
 	uids  int
-	told  []string             // the events, in order: type, reason, action and note of each
-	ran   []string             // names of the pods that the kubelet has started, in order
-	bound map[string]types.UID // pod name → the one UID that ever lost its gate
+	seen  *databasev1alpha1.EtcdBackup // the object at the last check
+	told  []string                     // the events, in order: type, reason, action and note of each
+	ran   []string                     // names of the pods that the kubelet has started, in order
+	bound map[string]types.UID         // pod name → the one UID that ever lost its gate
 }
 
 func newFakeCluster(t *testing.T, ends ...func(*corev1.Pod)) *fakeCluster {
@@ -105,8 +106,9 @@ func (w *fakeCluster) pods() []corev1.Pod {
 func (w *fakeCluster) check() {
 	w.t.Helper()
 	working, b := 0, w.backup()
+	w.seen = b
 	for _, p := range w.pods() {
-		if isGated(&p) {
+		if isGated(&p) || b != nil && !metav1.IsControlledBy(&p, b) { // the garbage collector deletes those of a former object
 			continue
 		}
 		if one, known := w.bound[p.Name]; known && one != p.UID {
