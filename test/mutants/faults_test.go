@@ -3,7 +3,7 @@ package mutants
 import "slices"
 
 // planted are the mutants, by the rule that they break.
-var planted = slices.Concat(candidates, verdicts, records, volumes, acts, changes, servers, observations, elections, memberships, clientCertificates)
+var planted = slices.Concat(candidates, verdicts, records, volumes, acts, changes, servers, observations, elections, memberships, clientCertificates, backups)
 
 // Who becomes master after one that is dead.
 var candidates = []mutant{
