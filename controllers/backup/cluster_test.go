@@ -20,7 +20,6 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 	utilruntime "k8s.io/apimachinery/pkg/util/runtime"
 	testingclient "k8s.io/client-go/testing"
-	"k8s.io/client-go/tools/events"
 	clocktesting "k8s.io/utils/clock/testing"
 	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/client"
@@ -57,8 +56,10 @@ type fakeCluster struct {
 	absent bool
 
 	uids  int
-	ran   []string             // names of the pods that the kubelet has started, in order
-	bound map[string]types.UID // pod name → the one UID that ever lost its gate
+	seen  *databasev1alpha1.EtcdBackup // the object at the last check
+	told  []string                     // the events, in order: type, reason, action and note of each
+	ran   []string                     // names of the pods that the kubelet has started, in order
+	bound map[string]types.UID         // pod name → the one UID that ever lost its gate
 }
 
 func newFakeCluster(t *testing.T, ends ...func(*corev1.Pod)) *fakeCluster {
@@ -105,8 +106,9 @@ func (w *fakeCluster) pods() []corev1.Pod {
 func (w *fakeCluster) check() {
 	w.t.Helper()
 	working, b := 0, w.backup()
+	w.seen = b
 	for _, p := range w.pods() {
-		if isGated(&p) {
+		if isGated(&p) || b != nil && !metav1.IsControlledBy(&p, b) { // the garbage collector deletes those of a former object
 			continue
 		}
 		if one, known := w.bound[p.Name]; known && one != p.UID {
@@ -149,6 +151,11 @@ func (w *fakeCluster) kubelet() {
 		}
 	}
 	w.check()
+}
+
+// Eventf is how operators tell of something.
+func (w *fakeCluster) Eventf(_, _ runtime.Object, kind, reason, action, note string, args ...any) {
+	w.told = append(w.told, kind+" "+reason+" "+action+": "+fmt.Sprintf(note, args...))
 }
 
 // operator is one process: a reconciler, its cache, and its connection to the server.
@@ -195,7 +202,7 @@ func (w *fakeCluster) operator() *operator {
 		return testSource, "", nil
 	}
 	o.Reconciler = &Reconciler{
-		Converger: converge.Converger{Client: o.cache, APIReader: wire, Events: &events.FakeRecorder{}},
+		Converger: converge.Converger{Client: o.cache, APIReader: wire, Events: w},
 		Kind:      kind, Clock: clocktesting.NewFakePassiveClock(w.now), Image: "operator:1",
 	}
 	o.sync()

@@ -92,7 +92,13 @@ var scenarios = map[string]scenario{
 // run plays the scenario; the nth call of the operator meets the fault. It returns which call that was, or "" when there were not so many.
 func (s scenario) run(t *testing.T, nth int, fault func(*operator, func() error) error) string {
 	t.Helper()
-	w := newFakeCluster(t, s.ends...)
+	_, met := s.play(t, nth, fault)
+	return met
+}
+
+func (s scenario) play(t *testing.T, nth int, fault func(*operator, func() error) error) (w *fakeCluster, met string) {
+	t.Helper()
+	w = newFakeCluster(t, s.ends...)
 	w.absent = s.absent
 	b := newBackup()
 	if s.change != nil {
@@ -100,7 +106,7 @@ func (s scenario) run(t *testing.T, nth int, fault func(*operator, func() error)
 	}
 	w.must(w.server.Create(context.Background(), b))
 	end := testTime.Add(max(s.lasts, 2*time.Hour))
-	met, count := "", 0
+	count := 0
 	for pass := range 10 {
 		if pass == 5 && s.intervene != nil {
 			s.intervene(w)
@@ -118,7 +124,8 @@ func (s scenario) run(t *testing.T, nth int, fault func(*operator, func() error)
 	}
 	w.operator().runUntil(end)
 	s.check(w)
-	return met
+	w.checkNothingIsToldTwice()
+	return w, met
 }
 
 func (s scenario) check(w *fakeCluster) {

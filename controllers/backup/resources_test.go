@@ -45,6 +45,7 @@ func fullPod() (*databasev1alpha1.EtcdBackup, *corev1.Pod) {
 		b.Spec.Retention = &commonv1.BackupRetention{KeepLast: ptr.To[int32](3)}
 		b.Status.Run.Leftovers = []string{testItem}
 		b.Spec.NodeSelector = map[string]string{"disk": "large"}
+		b.Spec.ImagePullSecrets = []corev1.LocalObjectReference{{Name: "pull"}}
 	})
 	from := testSource
 	from.resources.Limits = corev1.ResourceList{corev1.ResourceMemory: resource.MustParse("1Gi")}
@@ -96,7 +97,7 @@ func TestThePod(t *testing.T) {
 	b, pod := fullPod()
 	s := pod.Spec
 	if ptr.Deref(s.AutomountServiceAccountToken, true) || s.RestartPolicy != corev1.RestartPolicyNever || *s.SecurityContext.RunAsUser != 65532 ||
-		s.NodeSelector["disk"] != "large" || *s.ActiveDeadlineSeconds != 24*3600 || !isGated(pod) || !metav1.IsControlledBy(pod, b) {
+		s.NodeSelector["disk"] != "large" || !slices.Equal(s.ImagePullSecrets, b.Spec.ImagePullSecrets) || *s.ActiveDeadlineSeconds != 24*3600 || !isGated(pod) || !metav1.IsControlledBy(pod, b) {
 		t.Errorf("%+v", pod)
 	}
 	equal(t, "name", pod.Name, "nightly-"+b.Status.Run.Item[17:])

@@ -2,6 +2,7 @@ package etcd
 
 import (
 	"encoding/json"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -71,9 +72,18 @@ func asJSON(t *testing.T, value any) string {
 func TestThePodOfABackup(t *testing.T) {
 	e := fromBackup()
 	e.Spec.Tolerations = []corev1.Toleration{{Key: "etcd", Operator: corev1.TolerationOpExists}}
+	e.Spec.ImagePullSecrets = []corev1.LocalObjectReference{{Name: "pull"}}
 	pod := fetchPod(e, situationOf(e), "", e.Spec.Bootstrap.Backup, "operator")
 	if pod.Name != "a-restore" || pod.Labels[parts.LabelName] == appName || pod.Labels[parts.LabelInstance] != "a" || len(pod.Spec.Tolerations) != 1 {
 		t.Errorf("got %v", pod.ObjectMeta)
+	}
+	if !slices.Equal(pod.Spec.ImagePullSecrets, e.Spec.ImagePullSecrets) {
+		t.Errorf("its images are pulled with %v", pod.Spec.ImagePullSecrets)
+	}
+	for _, c := range slices.Concat(pod.Spec.InitContainers, pod.Spec.Containers) { // Secrets are files alone
+		if len(c.Env)+len(c.EnvFrom) > 0 {
+			t.Errorf("%s has %v, %v", c.Name, c.Env, c.EnvFrom)
+		}
 	}
 	if pod.Spec.RestartPolicy != "" && pod.Spec.RestartPolicy != corev1.RestartPolicyAlways {
 		t.Errorf("it is tried %s", pod.Spec.RestartPolicy)

@@ -5,6 +5,7 @@ import (
 	"os"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"strings"
 	"testing"
 )
@@ -12,14 +13,17 @@ import (
 var (
 	namedTest = regexp.MustCompile(`\bTest[A-Z]\w+`)
 	namedPath = regexp.MustCompile("`((?:api|bundle|config|controllers|docs|hack|test)/[\\w./-]+)`")
-	namedLink = regexp.MustCompile(`\]\(([^)#:\s]+)(?:#[^)]*)?\)`)
+	// namedSpecs are one or more names of specs in quotes, over the ends of lines.
+	namedSpecs = regexp.MustCompile(`\be2e(?:,?\s+"[^"]+")+`)
+	inQuotes   = regexp.MustCompile(`"[^"]+"`)
+	namedLink  = regexp.MustCompile(`\]\(([^)#:\s]+)(?:#[^)]*)?\)`)
 )
 
 // A page that names what is no longer there misleads whoever follows it.
 func TestWhatThePagesNameIsThere(t *testing.T) {
 	base := root(t)
-	tests := testsOf(t, base)
-	pages, names := pagesOf(t, base), 0
+	tests, specs := testsOf(t, base), specsOf(t, base)
+	pages, names, quoted := pagesOf(t, base), 0, 0
 	for _, name := range pages {
 		t.Run(name, func(t *testing.T) {
 			content, err := os.ReadFile(filepath.Join(base, name))
@@ -31,6 +35,13 @@ func TestWhatThePagesNameIsThere(t *testing.T) {
 				names++
 				if !tests[found] {
 					t.Errorf("there is no test %s", found)
+				}
+			}
+			for _, found := range specsNamedIn(text) {
+				names++
+				quoted++
+				if !specs[found] {
+					t.Errorf("test/e2e has no spec %s", found)
 				}
 			}
 			for _, found := range namedPath.FindAllStringSubmatch(text, -1) {
@@ -47,9 +58,49 @@ func TestWhatThePagesNameIsThere(t *testing.T) {
 			}
 		})
 	}
-	if len(pages) == 0 || names == 0 || len(tests) == 0 {
-		t.Errorf("%d pages name %d things, of %d tests", len(pages), names, len(tests))
+	if len(pages) == 0 || names == 0 || len(tests) == 0 || quoted == 0 {
+		t.Errorf("%d pages name %d things, of %d tests, and quote %d specs", len(pages), names, len(tests), quoted)
 	}
+}
+
+func TestSpecsThatAPageNames(t *testing.T) {
+	text := "e2e \"one\n  and more\", \"two\" | \"no name\" e2e, that is, \"none\"; e2e\n\"three\""
+	if got := specsNamedIn(text); !slices.Equal(got, []string{`"one and more"`, `"two"`, `"three"`}) {
+		t.Errorf("%q", got)
+	}
+}
+
+// specsNamedIn are the names of specs, in quotes, that a page quotes as e2e "...".
+func specsNamedIn(text string) []string {
+	var names []string
+	for _, found := range namedSpecs.FindAllString(text, -1) {
+		for _, name := range inQuotes.FindAllString(found, -1) {
+			names = append(names, strings.Join(strings.Fields(name), " "))
+		}
+	}
+	return names
+}
+
+// specsOf returns the names of all specs of test/e2e and the folders in it, in quotes.
+func specsOf(t *testing.T, base string) map[string]bool {
+	t.Helper()
+	declared, specs := regexp.MustCompile(`\b(?:(?:It|Entry|DescribeTable)\(|const promise = )("[^"\n]+")`), map[string]bool{}
+	for _, pattern := range []string{"test/e2e/*_test.go", "test/e2e/*/*_test.go"} {
+		files, err := filepath.Glob(filepath.Join(base, pattern))
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, file := range files {
+			content, err := os.ReadFile(file)
+			if err != nil {
+				t.Fatal(err)
+			}
+			for _, found := range declared.FindAllStringSubmatch(string(content), -1) {
+				specs[found[1]] = true
+			}
+		}
+	}
+	return specs
 }
 
 // testsOf returns the names of all tests.

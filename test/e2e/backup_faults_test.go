@@ -108,6 +108,7 @@ var _ = Describe("A backup under way", Label(faults), func() {
 				"verify": g.hold("verify", whileFetching), "finish": g.hold("finish", whileMarking),
 			}
 			given := g.hold("given-up", whileUploading)
+			secrets := newCanary(ctx, kind, "source")
 			var all []backup
 			begin := func(name string) backup {
 				made := newBackup(kind, name, "source", commonv1.BackupOptions{Store: g.store})
@@ -125,6 +126,9 @@ var _ = Describe("A backup under way", Label(faults), func() {
 				step := made.GetName()
 				began[step].waits(ctx)
 				runner := podsOf(ctx, kind+"backup", step)[0]
+				if step == "backup" || step == "fetch" {
+					secrets.lookAt(ctx, runner, step)
+				}
 				if step == "verify" { // which asks nothing of the store
 					began[step].pass()
 				}
@@ -145,6 +149,8 @@ var _ = Describe("A backup under way", Label(faults), func() {
 			Expect(b.unfinished(ctx)).To(BeEmpty())
 			// The first attempt at this one had marked its backup as verified.
 			Expect(all[3].GetBackupStatus().Items).To(HaveLen(2))
+			secrets.lookAfterwards(ctx)
+			secrets.areNowhere(ctx)
 		},
 		Entry("of an EtcdCluster", longest, "etcd", func(ctx context.Context) {
 			e := builders.EtcdCluster("source").Size(1).Build()

@@ -15,8 +15,10 @@ type Call struct {
 	Resource    string // with its subresource: memcacheds/status
 	Namespace   string
 	Name        string
-	Code        int  // HTTP status of the answer; 0 when there was none
-	Invented    bool // the answer is the Transport's, not the server's
+	Selector    string // of labels, where many are asked for
+	Bare        bool   // metadata alone is asked for
+	Code        int    // HTTP status of the answer; 0 when there was none
+	Invented    bool   // the answer is the Transport's, not the server's
 	ContentType string
 }
 
@@ -125,7 +127,8 @@ func (w *Transport) Forget() {
 
 // identify reads a call off /api/v1/... and /apis/<group>/<version>/... paths.
 func identify(request *http.Request) Call {
-	call := Call{ContentType: request.Header.Get("Content-Type")}
+	call := Call{ContentType: request.Header.Get("Content-Type"), Selector: request.URL.Query().Get("labelSelector"),
+		Bare: strings.Contains(request.Header.Get("Accept"), "as=PartialObjectMetadata")}
 	parts := strings.Split(strings.Trim(request.URL.Path, "/"), "/")
 	switch {
 	case parts[0] == "api" && len(parts) > 2:

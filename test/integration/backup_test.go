@@ -170,9 +170,18 @@ var _ = Describe("Backup", func() {
 
 	It("waits for its cluster, makes a backup, and tells of it", func(ctx SpecContext) {
 		namespace := newNamespace(ctx)
-		o := operate(namespace)
+		var secrets []fault.Call // all about Secrets, from the operator's start on
+		o := install{namespaces: []string{namespace}, images: images, decide: func(c fault.Call) fault.Fault {
+			if c.Resource == "secrets" {
+				secrets = append(secrets, c)
+			}
+			return fault.None
+		}}.operate()
 		b := etcdBackup()
 		b.Namespace = namespace
+		login := b.Spec.Store.S3.SecretName
+		Expect(admin.Create(ctx, &corev1.Secret{ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: login},
+			StringData: map[string]string{"accessKeyID": "key", "secretAccessKey": "hidden"}})).To(Succeed())
 		Expect(admin.Create(ctx, b)).To(Succeed())
 		Eventually(checkCondition).WithArguments(ctx, b, commonv1.ConditionProgressing, metav1.ConditionTrue, commonv1.ReasonSourceNotReady).Should(Succeed())
 		waitForRest(o)
@@ -193,6 +202,12 @@ var _ = Describe("Backup", func() {
 			g.Expect(told.Items).To(ContainElement(And(HaveField("Reason", commonv1.ReasonBackupVerified), HaveField("Regarding.Kind", "EtcdBackup"))))
 		}).Should(Succeed())
 		waitForRest(o)
+		// The manager knows the store's Secret by its name alone. Of all Secrets it reads the metadata, and the data of those that it has made.
+		o.Between(func() {
+			Expect(secrets).NotTo(Or(BeEmpty(), ContainElement(HaveField("Name", login))))
+			Expect(secrets).To(HaveEach(Or(HaveField("Name", Not(BeEmpty())), HaveField("Bare", true),
+				HaveField("Selector", "app.kubernetes.io/managed-by=mainstay-operator"))))
+		})
 	})
 
 	It("says what the store says, tries again, and deletes what was left", func(ctx SpecContext) {

@@ -1,5 +1,5 @@
-// Package mutants plants known faults into the Redis controller and the leader election, one at a time:
-// the test that stands for the rule must find each.
+// Package mutants plants known faults into the controllers of Redis, EtcdCluster and backups and the leader election, one at a
+// time: the test that stands for the rule must find each.
 package mutants
 
 import (

@@ -79,6 +79,13 @@ func TestEveryOLMInstallsTheBundle(t *testing.T) {
 	}
 }
 
+// OperatorHub shows the level, which docs/architecture.md argues for.
+func TestTheCapabilityLevel(t *testing.T) {
+	if level := csvOf(t, within(t, "bundle")).Annotations["capabilities"]; level != "Full Lifecycle" {
+		t.Errorf("the bundle says %q", level)
+	}
+}
+
 func TestScorecardSuggestsNothing(t *testing.T) {
 	if err := Scorecard(within(t, "bundle")); err != nil {
 		t.Error(err)

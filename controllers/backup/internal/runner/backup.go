@@ -45,7 +45,7 @@ func (e Environment) backup(ctx context.Context, t task) (backup.Result, error) 
 
 // refuseExisting keeps an item from being written twice. Another attempt has another name.
 func (t task) refuseExisting(ctx context.Context) error {
-	for _, name := range []string{t.manifest(t.Item), t.data(t.Item), t.verified(t.Item)} {
+	for _, name := range t.objects(t.Item) {
 		switch _, err := t.store.Stat(ctx, name); {
 		case err == nil:
 			return fmt.Errorf("%s is in the store already, and a backup is never overwritten", name)
@@ -101,7 +101,7 @@ func (t task) discard(ctx context.Context) error {
 
 // delete removes an item, first what makes it one.
 func (t task) delete(ctx context.Context, item string) error {
-	for _, name := range []string{t.manifest(item), t.verified(item), t.data(item)} {
+	for _, name := range t.objects(item) {
 		if err := t.store.Delete(ctx, name); err != nil {
 			return err
 		}
@@ -111,7 +111,7 @@ func (t task) delete(ctx context.Context, item string) error {
 
 // abort removes what a killed attempt has left of objects that it had not finished.
 func (t task) abort(ctx context.Context, item string) error {
-	for _, name := range []string{t.manifest(item), t.verified(item), t.data(item)} {
+	for _, name := range t.objects(item) {
 		if err := t.store.Abort(ctx, name); err != nil {
 			return err
 		}

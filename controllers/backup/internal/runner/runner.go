@@ -159,6 +159,11 @@ func (t task) data(item string) string     { return t.Folder + "/" + backup.Data
 func (t task) manifest(item string) string { return t.Folder + "/" + backup.ManifestName(t.Kind, item) }
 func (t task) verified(item string) string { return t.Folder + "/" + backup.VerifiedName(t.Kind, item) }
 
+// objects are all three, first what makes it one.
+func (t task) objects(item string) []string {
+	return []string{t.manifest(item), t.verified(item), t.data(item)}
+}
+
 // scratchFile is one of those that the containers of a pod share, by the path that it has in a pod.
 func (e Environment) scratchFile(inPod string) string {
 	return filepath.Join(e.scratch, filepath.Base(inPod))
