@@ -40,6 +40,8 @@ type source struct {
 	uid types.UID
 	// clusterID of an etcd, in hexadecimal.
 	clusterID string
+	// replicationID of a Redis.
+	replicationID string
 	// endpoints are host:port of all servers.
 	endpoints []string
 	tls       bool

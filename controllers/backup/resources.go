@@ -58,7 +58,8 @@ func newTask(b Object, server backup.ServerKind, from source) backup.Task {
 	return backup.Task{
 		Kind: server, Store: o.Store, Folder: backup.Folder(b.GetNamespace(), b.GetName()), Item: run.Item, Time: run.StartTime.UTC(),
 		Leftovers: run.Leftovers, Verify: verifies(b), Compression: o.Compression, Retention: o.Retention,
-		Source: &backup.Source{UID: string(from.uid), ClusterID: from.clusterID, Endpoints: from.endpoints, TLS: from.tls, ServerName: from.serverName},
+		Source: &backup.Source{UID: string(from.uid), ClusterID: from.clusterID, ReplicationID: from.replicationID,
+			Endpoints: from.endpoints, TLS: from.tls, ServerName: from.serverName},
 	}
 }
 

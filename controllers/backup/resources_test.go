@@ -224,12 +224,13 @@ func TestTheNameOfServersInATask(t *testing.T) {
 func TestRedisSource(t *testing.T) {
 	r := &cachev1alpha1.Redis{ObjectMeta: metav1.ObjectMeta{Namespace: "ns", Name: "cart", UID: "u"}}
 	r.Status.Nodes = []cachev1alpha1.RedisNode{{Name: "cart-0"}, {Name: "cart-1"}}
+	r.Status.Epoch, r.Status.Replication = 2, &cachev1alpha1.RedisReplication{Epoch: 2, ReplID: "history"}
 	r.Status.Conditions = []metav1.Condition{{Type: commonv1.ConditionAvailable, Status: metav1.ConditionTrue}}
 	set := &appsv1.StatefulSet{ObjectMeta: metav1.ObjectMeta{OwnerReferences: []metav1.OwnerReference{*metav1.NewControllerRef(r, cachev1alpha1.GroupVersion.WithKind("Redis"))}}}
 	set.Spec.Template.Spec.Containers = []corev1.Container{{Name: "redis", Image: "redis:1"}}
 
 	found, notReady := redisSource(r, set)
-	want := source{uid: "u", endpoints: []string{"cart-0.cart-headless.ns.svc:6379", "cart-1.cart-headless.ns.svc:6379"}, image: "redis:1",
+	want := source{uid: "u", replicationID: "history", endpoints: []string{"cart-0.cart-headless.ns.svc:6379", "cart-1.cart-headless.ns.svc:6379"}, image: "redis:1",
 		secrets: []secretKeys{{"cart-backup", []string{"username", "password", "uid"}}}}
 	if notReady != "" || !reflect.DeepEqual(found, want) {
 		t.Errorf("%q %+v", notReady, found)
@@ -242,6 +243,10 @@ func TestRedisSource(t *testing.T) {
 		t.Errorf("%+v", volume.Projected)
 	}
 	if _, notReady := redisSource(r, &appsv1.StatefulSet{}); !strings.Contains(notReady, "no nodes yet") {
+		t.Error(notReady)
+	}
+	r.Status.Epoch = 3
+	if _, notReady := redisSource(r, set); !strings.Contains(notReady, "is changing its master") {
 		t.Error(notReady)
 	}
 	r.Status.Conditions[0].Status = metav1.ConditionFalse

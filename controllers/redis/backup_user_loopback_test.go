@@ -4,11 +4,13 @@ import (
 	"bufio"
 	"errors"
 	"fmt"
+	"io"
 	"net"
 	"os"
 	"path/filepath"
 	"slices"
 	"strings"
+	"syscall"
 	"testing"
 	"time"
 
@@ -245,5 +247,24 @@ func TestServersOfTheFormerReleaseLearnTheBackupsUser(t *testing.T) {
 	l.until("they are told of another password", func() bool { return l.pass() == topology.SetPasswords })
 	if err := l.backupUser(l.master()).Ping(t.Context()).Err(); err != nil {
 		t.Error(err)
+	}
+}
+
+// A master that was replaced while it hung does not know. It is not read when it goes on, though the next one has died and cannot say so.
+func TestABackupReadsNoMasterThatWasReplaced(t *testing.T) {
+	l := newLoopback(t, 3)
+	l.write(0, 5)
+	old := l.master()
+	l.signal(old, syscall.SIGSTOP)
+	l.until("another is master", func() bool { l.pass(); return l.master() != old })
+	l.kill(l.master())
+	l.signal(old, syscall.SIGCONT)
+	from := backup.Source{UID: "a", Endpoints: l.endpoints(), ReplicationID: l.redis.Status.Replication.ReplID}
+	if meta, err := source.Redis(t.Context(), from, l.backupLogin(), io.Discard); err == nil || !strings.Contains(err.Error(), "the master has changed since") {
+		t.Errorf("got %+v, %v", meta, err)
+	}
+	from.ReplicationID = "" // which would have been read
+	if _, err := source.Redis(t.Context(), from, l.backupLogin(), io.Discard); err != nil {
+		t.Errorf("nothing keeps the former master from being read, so the test shows nothing: %v", err)
 	}
 }

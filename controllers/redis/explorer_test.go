@@ -559,6 +559,7 @@ func TestEveryOrderKeepsWhatIsConfirmed(t *testing.T) {
 		{"a backup is read of a master whose replica comes back", replicaAway, budget{crashes: 1, readers: 1, writes: 2}, 20_000, false},
 		{"a backup of a set that is being formed is read", cold, budget{readers: 1, writes: 1}, 20_000, false},
 		{"a backup of a set whose master hangs is read", hungMaster, budget{faults: 1, readers: 1, writes: 2}, 50_000, false},
+		{"a backup of a set whose former master wakes", deposed, budget{faults: 1, readers: 1, writes: 2}, 20_000, false},
 
 		{"two faults and one crash", usual(1, true), budget{faults: 2, crashes: 1, writes: 1}, 0, true},
 		{"one fault and a stopped operator", usual(1, true), budget{faults: 1, suspends: 1, writes: 1}, 20_000_000, true},

@@ -28,6 +28,7 @@ type reader struct {
 	chosen  int8      // node, -1 for none
 	from    reference // process that feeds it
 	must    string    // operations that were confirmed when it began
+	history id        // on record when it began
 	data    string    // that it acknowledges
 }
 
@@ -79,7 +80,7 @@ func (u *model) readerTransitions(b budget, add func(action, int8, int8)) {
 
 func (u *model) beginReader() {
 	u.readers++
-	u.reader = reader{pod: u.next(), chosen: -1, must: u.confirmed}
+	u.reader = reader{pod: u.next(), chosen: -1, must: u.confirmed, history: u.record.history}
 }
 
 // askForReader asks a server for its role. Once all were asked, there must be one master; that is read if nobody follows it.
@@ -98,7 +99,7 @@ func (u *model) askForReader(node int8) {
 	}
 	follows := func(one roleReply) bool { return one.run != 0 && one.said().Follows(r.barrier.said()) }
 	switch {
-	case masters != 1:
+	case masters != 1 || !r.barrier.said().IsOf(historyName(r.history)):
 		*r = reader{}
 	case slices.ContainsFunc(r.said[:u.nodes], follows):
 		r.chosen = -1
@@ -203,13 +204,27 @@ func replicaAway(t *testing.T) *model {
 	return u
 }
 
+// deposed is a master that hangs and was replaced. The next one has confirmed a write since.
+func deposed(t *testing.T) *model {
+	u := hungMaster(t)
+	known := operatorMemory{identity: u.next()}
+	for range 20 {
+		if u.record.recordedMasterNode != 0 {
+			break
+		}
+		_, _ = u.runPass(&known)
+	}
+	u.applyAll(transition{action: wrote, a: u.record.recordedMasterNode}, transition{action: caughtUp, a: 3 - u.record.recordedMasterNode})
+	return u
+}
+
 // reader writes down a backup, and how many may yet come.
 func (k *keyWriter) reader(r *reader, nodes, more int8) {
 	k.put(more)
 	if k.id(r.pod); r.pod == 0 {
 		return
 	}
-	k.id(r.from.pod, r.from.run)
+	k.id(r.from.pod, r.from.run, r.history)
 	k.put(r.asked, r.chosen)
 	k.text(r.must)
 	k.text(r.data)

@@ -83,6 +83,7 @@ func standingRedis(ctx context.Context, namespace string) {
 			return err
 		}
 		r.Status.Conditions, r.Status.Nodes = available, []cachev1alpha1.RedisNode{{Name: "cart-0", State: cachev1alpha1.RedisMaster}}
+		r.Status.Replication = &cachev1alpha1.RedisReplication{ReplID: "history", SyncSet: []cachev1alpha1.RedisProcess{}}
 		return admin.Status().Update(ctx, r)
 	}).Should(Succeed())
 }

@@ -89,6 +89,8 @@ type Source struct {
 	UID string `json:"uid"`
 	// ClusterID of an etcd, in hexadecimal: servers of another one are not read. Empty: any.
 	ClusterID string `json:"clusterID,omitempty"`
+	// ReplicationID of a Redis' history: a master of another is not read. Empty: any.
+	ReplicationID string `json:"replicationID,omitempty"`
 	// Endpoints are host:port of all servers, by names in DNS that are the object's own.
 	Endpoints []string `json:"endpoints"`
 	// TLS: connections use the files in SourceDir.

@@ -38,7 +38,7 @@ func Redis(ctx context.Context, from backup.Source, dir string, w io.Writer) (Me
 func readRedis(ctx context.Context, from backup.Source, as login, w io.Writer) (Meta, error) {
 	ctx, end := context.WithCancel(ctx)
 	defer end() // closes all connections
-	nodes, err := openNodes(ctx, from.Endpoints, as)
+	nodes, err := openNodes(ctx, from, as)
 	if err != nil {
 		return Meta{}, err
 	}
@@ -63,14 +63,16 @@ func checkSourceUID(from backup.Source, dir string) error {
 	return err
 }
 
-// openNodes connects to all servers, and returns those that answer: there must be a master among them, and no other.
-func openNodes(ctx context.Context, endpoints []string, as login) (nodes []*redisNode, err error) {
-	if len(endpoints) > maxRedisNodes {
-		return nil, fmt.Errorf("%d servers are more than %d", len(endpoints), maxRedisNodes)
+// openNodes connects to all servers, and returns those that answer: there must be a master among them, and no other. One that was
+// replaced while it hung may be a master still, as long as nobody has told it; the next one may have died meanwhile. It is known by
+// its history.
+func openNodes(ctx context.Context, from backup.Source, as login) (nodes []*redisNode, err error) {
+	if len(from.Endpoints) > maxRedisNodes {
+		return nil, fmt.Errorf("%d servers are more than %d", len(from.Endpoints), maxRedisNodes)
 	}
 	var failures []error
 	var master *redisNode
-	for _, endpoint := range endpoints {
+	for _, endpoint := range from.Endpoints {
 		n, err := openNode(ctx, endpoint, as)
 		if err != nil {
 			failures = append(failures, err)
@@ -86,6 +88,10 @@ func openNodes(ctx context.Context, endpoints []string, as login) (nodes []*redi
 	}
 	if master == nil {
 		return nil, fmt.Errorf("no server answers as a master: %w", errors.Join(append(failures, ctx.Err())...))
+	}
+	if !master.replication.IsOf(from.ReplicationID) {
+		return nil, fmt.Errorf("the master %s has the replication ID %s, and the backup was begun for that of %s: the master has changed since",
+			master.endpoint, master.replication.ID, from.ReplicationID)
 	}
 	return nodes, nil
 }

@@ -81,6 +81,9 @@ func parseReplication(fields map[string]string) (Replication, error) {
 	return r, checkVersion(r.version)
 }
 
+// IsOf reports whether it is of that history; of any, if that is empty.
+func (r Replication) IsOf(history string) bool { return history == "" || r.ID == history }
+
 // Follows reports whether the replica hears a master of that history.
 func (r Replication) Follows(master Replication) bool { return r.Linked && r.ID == master.ID }
 
