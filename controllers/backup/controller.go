@@ -183,6 +183,7 @@ func (p *pass) execute(ctx context.Context, todo step, pod *corev1.Pod) (*corev1
 		if err := p.save(ctx); err != nil {
 			return pod, err
 		}
+		p.Kind.countAttempt(run)
 		p.reportRun()
 		return pod, nil
 	case stepRefuse:

@@ -15,11 +15,11 @@ const action = "Backup"
 // maxNote bounds the note of an event: the API server drops a longer one.
 const maxNote = 1024
 
-// reportRun tells how an attempt ended, and the run with it, once that is written down.
+// reportRun tells how a run goes on or has ended, once that is written down.
 func (p *pass) reportRun() {
 	status := p.b.GetBackupStatus()
 	run := status.Run
-	p.Kind.countAttempt(run)
+	p.Kind.countRun(run)
 	switch run.Phase {
 	case commonv1.BackupSucceeded:
 		reason, what := commonv1.ReasonBackupWritten, "in the store"

@@ -41,11 +41,15 @@ func init() {
 	metrics.Registry.MustRegister(finishedRuns, failedAttempts, missedRuns, runDurations, lastSuccess)
 }
 
-// countAttempt counts an attempt, and the run if it has ended with that. Call it once the outcome is written down.
+// countAttempt counts an attempt that has ended. Call it once the outcome is written down.
 func (k Kind) countAttempt(run *commonv1.BackupRun) {
 	if run.Phase != commonv1.BackupSucceeded {
 		failedAttempts.WithLabelValues(k.gvk.Kind).Inc()
 	}
+}
+
+// countRun counts a run if it has ended, with an attempt or without another one. Call it once that is written down.
+func (k Kind) countRun(run *commonv1.BackupRun) {
 	if run.Phase == commonv1.BackupRetrying {
 		return
 	}

@@ -127,3 +127,18 @@ func TestMetricsOfWhatIsGone(t *testing.T) {
 		}
 	}
 }
+
+// No attempt follows the last one, as there is nothing to read any more.
+func TestAnAttemptIsCountedOnce(t *testing.T) {
+	resetMetrics()
+	w := newFakeCluster(t, storeStumbles)
+	w.must(w.server.Create(context.Background(), newBackup()))
+	o := w.operator()
+	o.runUntil(w.now)
+	w.absent = true
+	o.runUntil(testTime.Add(2 * defaultDeadline))
+	want := map[string]float64{"runs_total{kind=EtcdBackup,phase=Failed}": 1, "failed_attempts_total{kind=EtcdBackup}": 1}
+	if got := shown(t); !maps.Equal(got, want) {
+		t.Errorf("got %v, want %v", got, want)
+	}
+}

@@ -269,6 +269,18 @@ func TestAReplicaThatLagsIsWaitedFor(t *testing.T) {
 	}
 }
 
+func TestAMasterOfAnotherHistoryIsNotRead(t *testing.T) {
+	t.Parallel()
+	master := fakeRedis{info: aMaster, psync: fmt.Sprintf("+FULLRESYNC %s 100\r\n$%d\r\n%s", anID, len(aDump), aDump)}.start(t)
+	for history, isRead := range map[string]bool{anID: true, "": true, anotherID: false} {
+		from := sourceOf(master)
+		from.ReplicationID = history
+		if _, err := Redis(t.Context(), from, backupLogin(t), io.Discard); (err == nil) != isRead || !isRead && !strings.Contains(err.Error(), "the master has changed since") {
+			t.Errorf("begun for %q: %v", history, err)
+		}
+	}
+}
+
 func TestAReplicaThatNeverCatchesUp(t *testing.T) {
 	t.Parallel()
 	master := &redisNode{endpoint: "a:6379", replication: Replication{IsMaster: true, ID: anID, Offset: 100}}
