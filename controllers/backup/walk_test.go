@@ -26,6 +26,7 @@ import (
 	databasev1alpha1 "github.com/mainstay-operator/mainstay-operator/api/database/v1alpha1"
 	"github.com/mainstay-operator/mainstay-operator/controllers/backup/internal/runner"
 	"github.com/mainstay-operator/mainstay-operator/controllers/internal/backup"
+	dumps "github.com/mainstay-operator/mainstay-operator/controllers/internal/backup/source"
 	"github.com/mainstay-operator/mainstay-operator/controllers/internal/backup/store"
 )
 
@@ -250,14 +251,13 @@ func (k *walk) sortedRunners() (list []*runningPod) {
 func (k *walk) take() {
 	k.t.Helper()
 	switch n := k.random.IntN(100); {
+	case n < 8: // the one that was stopped, and thinks that it leads
+		k.operators[1].step()
 	case n < 46:
-		o := k.operators[0]
-		if n < 8 { // the one that was stopped, and thinks that it leads
-			o = k.operators[1]
-		} else if k.random.IntN(3) > 0 {
-			o.sync()
+		if k.random.IntN(3) > 0 {
+			k.operators[0].sync()
 		}
-		o.step()
+		k.operators[0].step()
 	case n < 58:
 		k.kubelet()
 	case n < 86:
@@ -267,11 +267,7 @@ func (k *walk) take() {
 			}
 		}
 	case n < 91:
-		far := []time.Duration{10 * time.Second, time.Minute, 10 * time.Minute, time.Hour, 12 * time.Hour}
-		k.now = k.now.Add(far[k.random.IntN(len(far))])
-		if b := k.seen; k.random.IntN(3) == 0 && b != nil && b.Status.Next != nil && b.Status.Next.After(k.now) {
-			k.now = b.Status.Next.Time
-		}
+		k.passTime()
 	case n < 93:
 		k.now = k.now.Add(-time.Duration(k.random.IntN(8*3600)) * time.Second)
 		k.note("the clock goes back")
@@ -280,6 +276,15 @@ func (k *walk) take() {
 		k.note("the operator is stopped, and the other one goes on")
 	case k.faults > 0 && k.goWrong():
 		k.faults--
+	}
+}
+
+// passTime has some time pass, or all that is left until the next backup is due.
+func (k *walk) passTime() {
+	far := []time.Duration{10 * time.Second, time.Minute, 10 * time.Minute, time.Hour, 12 * time.Hour}
+	k.now = k.now.Add(far[k.random.IntN(len(far))])
+	if b := k.seen; k.random.IntN(3) == 0 && b != nil && b.Status.Next != nil && b.Status.Next.After(k.now) {
+		k.now = b.Status.Next.Time
 	}
 }
 
@@ -329,7 +334,7 @@ func (k *walk) advance(pod *corev1.Pod) {
 	if r == nil {
 		r = &runningPod{uid: pod.UID, container: -1, process: &process{ended: true}}
 		k.runners[pod.UID] = r
-		r.env = runner.Rehearsal(&turnedStore{k.store, k, r}, walkClock{k}, k.t.TempDir(), "data of pod "+string(pod.UID))
+		r.env = k.environment(&turnedStore{k.store, k, r}, "data of pod "+string(pod.UID))
 	}
 	for {
 		for k.calm && !r.ended {
@@ -367,10 +372,36 @@ func (k *walk) begin(r *runningPod, c corev1.Container) {
 	k.owners[task.Item] = k.owner
 	k.note("%s of %s begins", c.Name, task.Item)
 	r.process = startProcess(func(*process) {
-		if message, code := r.env.Rehearse(k.t.Context(), c.Command[1:]); r.code != killedCode {
+		if message, code := k.run(r.env, c.Command[1:]); r.code != killedCode {
 			r.message, r.code = message, code
 		}
 	})
+}
+
+// environment of the runner in one pod: that store, and servers that give that content and start from any.
+func (k *walk) environment(opened store.Store, content string) runner.Environment {
+	return runner.Environment{
+		Open: func(commonv1.BackupStore) (store.Store, error) { return opened, nil },
+		Servers: map[backup.ServerKind]runner.Server{backup.Etcd: {
+			Dump: func(_ context.Context, _ backup.Source, _ string, file *os.File) (dumps.Meta, error) {
+				_, err := file.WriteString(content)
+				return dumps.Meta{Revision: 1, ServerVersion: "3.6.16"}, err
+			},
+			Check:  func(string, backup.Manifest) error { return nil },
+			Verify: func(context.Context, string, string, backup.Manifest) error { return nil },
+		}},
+		Clock: walkClock{k}, Scratch: k.t.TempDir(), TerminationLog: filepath.Join(k.t.TempDir(), "termination-log"),
+	}
+}
+
+// run a runner to its end, and return its termination message and exit code.
+func (k *walk) run(env runner.Environment, args []string) (string, int) {
+	code := runner.Main(args, env)
+	message, err := os.ReadFile(env.TerminationLog)
+	if err != nil {
+		k.t.Error(err)
+	}
+	return string(message), code
 }
 
 // walkClock is that of all nodes.
@@ -562,7 +593,7 @@ func (k *walk) fetch(item string) {
 		k.t.Fatal(err)
 	}
 	asked := []string{backup.CommandFetch, "--task", string(text)}
-	if message, code := runner.Rehearsal(k.store, walkClock{k}, k.t.TempDir(), "").Rehearse(k.t.Context(), asked); code != 0 {
+	if message, code := k.run(k.environment(k.store, ""), asked); code != 0 {
 		k.t.Errorf("%s cannot be fetched: %s", item, message)
 	}
 }

@@ -59,7 +59,7 @@ func (t task) refuseExisting(ctx context.Context) error {
 // spool reads the source into a file, and notes in the manifest what it is.
 func (e Environment) spool(ctx context.Context, t task, file string, m *backup.Manifest) error {
 	return writeFile(file, func(file *os.File) error {
-		meta, err := t.server.dump(ctx, *t.Source, e.credentials, file)
+		meta, err := t.server.Dump(ctx, *t.Source, e.Credentials, file)
 		if err != nil {
 			return err
 		}

@@ -16,7 +16,7 @@ import (
 // fetch reads an item back from the store to the scratch volume, as it was before it was compressed, and its manifest. It refuses
 // what differs from the manifest, and what the server that is to load it cannot load.
 func (e Environment) fetch(ctx context.Context, t task) (backup.Result, error) {
-	item, err := t.find(ctx, e.clock.Now())
+	item, err := t.find(ctx, e.Clock.Now())
 	if err != nil {
 		return backup.Result{}, err
 	}
@@ -38,7 +38,7 @@ func (e Environment) fetch(ctx context.Context, t task) (backup.Result, error) {
 		return backup.Result{}, err
 	}
 	if t.Choose != nil { // for a restore: it stops servers, and one that is foreign is of no use to them. Else verify looks at it
-		if err := t.server.check(e.scratchFile(backup.DataFile), m); err != nil {
+		if err := t.server.Check(e.scratchFile(backup.DataFile), m); err != nil {
 			return backup.Result{}, backup.Permanent(fmt.Errorf("%s is no backup: %w", t.data(item), err))
 		}
 	}

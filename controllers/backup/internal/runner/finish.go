@@ -32,7 +32,7 @@ func (e Environment) finish(ctx context.Context, t task) (backup.Result, error) 
 		result.Warning = warningOf(err)
 		return result, nil
 	}
-	left, err := t.retain(ctx, items, m.SourceUID, e.clock.Now(), &result)
+	left, err := t.retain(ctx, items, m.SourceUID, e.Clock.Now())
 	result.Warning = warningOf(err)
 	for _, item := range left {
 		if !t.describe(ctx, item, &result) {
@@ -60,9 +60,7 @@ func (e Environment) markVerified(ctx context.Context, t task) error {
 }
 
 // retain deletes what retention does not keep, and returns what is left. source is the UID of what was backed up now.
-func (t task) retain(
-	ctx context.Context, items []backup.Item, source string, now time.Time, result *backup.Result,
-) (left []backup.Item, err error) {
+func (t task) retain(ctx context.Context, items []backup.Item, source string, now time.Time) (left []backup.Item, err error) {
 	if t.Time.Before(now) {
 		now = t.Time
 	}

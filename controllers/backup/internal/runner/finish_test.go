@@ -32,7 +32,7 @@ func TestFinishKeepsWhatRetentionSays(t *testing.T) {
 func TestTheEarlierClockCounts(t *testing.T) {
 	p := newPod(t)
 	p.succeed(p.task(19), all...)
-	p.clock = fixed(today.AddDate(1, 0, 0))
+	p.Clock = fixed(today.AddDate(1, 0, 0))
 	task := p.task(20)
 	task.Retention = &commonv1.BackupRetention{KeepFor: keepFor(48)}
 	p.succeed(task, all...)

@@ -70,10 +70,10 @@ func newPodOn(t *testing.T, spec commonv1.BackupStore, places store.Places) *pod
 	}
 	p := &pod{t: t, store: opened, spec: spec, content: noise(100_000), volume: places.Volume}
 	p.Environment = Environment{
-		open:    func(commonv1.BackupStore) (store.Store, error) { return p.store, nil },
-		servers: map[backup.ServerKind]server{backup.Etcd: {dump: p.dump, check: p.inspect, verify: p.check}},
-		clock:   clocktesting.NewFakePassiveClock(today.Add(time.Minute)),
-		scratch: t.TempDir(), terminationLog: filepath.Join(t.TempDir(), "termination-log"),
+		Open:    func(commonv1.BackupStore) (store.Store, error) { return p.store, nil },
+		Servers: map[backup.ServerKind]Server{backup.Etcd: {Dump: p.dump, Check: p.inspect, Verify: p.check}},
+		Clock:   clocktesting.NewFakePassiveClock(today.Add(time.Minute)),
+		Scratch: t.TempDir(), TerminationLog: filepath.Join(t.TempDir(), "termination-log"),
 	}
 	return p
 }
@@ -118,7 +118,7 @@ func (p *pod) run(command string, task backup.Task) backup.Result {
 		p.t.Fatal(err)
 	}
 	code := Main([]string{command, "--task", string(text)}, p.Environment)
-	left, err := os.ReadFile(p.terminationLog)
+	left, err := os.ReadFile(p.TerminationLog)
 	var result backup.Result
 	if err := errors.Join(err, json.Unmarshal(left, &result)); err != nil {
 		p.t.Fatal(err)

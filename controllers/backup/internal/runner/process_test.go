@@ -61,9 +61,9 @@ func child(text string) int {
 	}
 	debug.SetMemoryLimit(MemoryLimit)
 	code := Main(os.Args[1:], Environment{
-		open:    func(spec commonv1.BackupStore) (store.Store, error) { return store.Open(spec, config.Places) },
-		servers: map[backup.ServerKind]server{backup.Etcd: {dump: config.dump}},
-		clock:   clock.RealClock{}, scratch: config.Dir, terminationLog: filepath.Join(config.Dir, "termination-log"),
+		Open:    func(spec commonv1.BackupStore) (store.Store, error) { return store.Open(spec, config.Places) },
+		Servers: map[backup.ServerKind]Server{backup.Etcd: {Dump: config.dump}},
+		Clock:   clock.RealClock{}, Scratch: config.Dir, TerminationLog: filepath.Join(config.Dir, "termination-log"),
 	})
 	status, err := os.ReadFile("/proc/self/status")
 	if err == nil {

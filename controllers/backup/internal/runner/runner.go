@@ -23,36 +23,38 @@ import (
 	"github.com/mainstay-operator/mainstay-operator/controllers/internal/backup/store"
 )
 
-// server is what a runner does with one kind of server.
-type server struct {
-	// dump writes the server's data to an empty file, and says what it is.
-	dump func(ctx context.Context, from backup.Source, credentials string, file *os.File) (source.Meta, error)
-	// check reads a file, and compares what it holds with the manifest.
-	check func(file string, m backup.Manifest) error
-	// verify starts a server from a file, and compares.
-	verify func(ctx context.Context, file, workDir string, m backup.Manifest) error
+// Server is what a runner does with one kind of server.
+type Server struct {
+	// Dump writes the server's data to an empty file, and says what it is.
+	Dump func(ctx context.Context, from backup.Source, credentials string, file *os.File) (source.Meta, error)
+	// Check reads a file, and compares what it holds with the manifest.
+	Check func(file string, m backup.Manifest) error
+	// Verify starts a server from a file, and compares.
+	Verify func(ctx context.Context, file, workDir string, m backup.Manifest) error
 }
 
 // Environment is what a runner finds around it.
 type Environment struct {
-	open    func(commonv1.BackupStore) (store.Store, error)
-	servers map[backup.ServerKind]server
-	clock   clock.PassiveClock
-
-	scratch, credentials, terminationLog string
+	Open    func(commonv1.BackupStore) (store.Store, error)
+	Servers map[backup.ServerKind]Server
+	Clock   clock.PassiveClock
+	// Scratch is the folder that the containers of a pod share; Credentials has the files of the source's Secrets.
+	Scratch, Credentials string
+	// TerminationLog is the file that gets the termination message.
+	TerminationLog string
 }
 
 // InPod is what the operator has put around a runner in its pod.
 func InPod() Environment {
 	return Environment{
-		open: func(spec commonv1.BackupStore) (store.Store, error) { return store.Open(spec, store.InPod) },
-		servers: map[backup.ServerKind]server{
-			backup.Etcd:  {dump: source.Etcd, check: source.CheckEtcd, verify: source.VerifyEtcd},
-			backup.Redis: {dump: dumpRedis, check: source.CheckRedis, verify: source.VerifyRedis},
+		Open: func(spec commonv1.BackupStore) (store.Store, error) { return store.Open(spec, store.InPod) },
+		Servers: map[backup.ServerKind]Server{
+			backup.Etcd:  {Dump: source.Etcd, Check: source.CheckEtcd, Verify: source.VerifyEtcd},
+			backup.Redis: {Dump: dumpRedis, Check: source.CheckRedis, Verify: source.VerifyRedis},
 		},
-		clock:   clock.RealClock{},
-		scratch: backup.ScratchDir, credentials: backup.SourceDir,
-		terminationLog: "/dev/termination-log",
+		Clock:   clock.RealClock{},
+		Scratch: backup.ScratchDir, Credentials: backup.SourceDir,
+		TerminationLog: "/dev/termination-log",
 	}
 }
 
@@ -81,7 +83,7 @@ func Main(args []string, e Environment) int {
 		result.Error, result.Permanent = err.Error(), backup.IsPermanent(err) && ctx.Err() == nil
 		_, _ = io.WriteString(os.Stderr, "backup-runner: "+sanitize(result.Error)+"\n")
 	}
-	if err := leave(result, e.terminationLog); err != nil {
+	if err := leave(result, e.TerminationLog); err != nil {
 		_, _ = io.WriteString(os.Stderr, "backup-runner: writing the termination message: "+err.Error()+"\n")
 	}
 	if result.Error != "" {
@@ -125,7 +127,7 @@ func (e Environment) run(ctx context.Context, args []string) (backup.Result, err
 		return backup.Result{}, err
 	}
 	if known.needsStore {
-		if t.store, err = e.open(t.Store); err != nil {
+		if t.store, err = e.Open(t.Store); err != nil {
 			return backup.Result{}, err
 		}
 	}
@@ -139,7 +141,7 @@ func (e Environment) readTask(text string) (task, error) {
 		return task{}, backup.Permanent(fmt.Errorf("--task is not a valid task: %w", err))
 	}
 	t.Compression = cmp.Or(t.Compression, commonv1.CompressGzip)
-	known, ok := e.servers[t.Kind]
+	known, ok := e.Servers[t.Kind]
 	if !ok {
 		return task{}, backup.Permanent(fmt.Errorf("the task is of kind %q, which is neither etcd nor redis", t.Kind))
 	}
@@ -150,7 +152,7 @@ func (e Environment) readTask(text string) (task, error) {
 // task is what a command works on.
 type task struct {
 	backup.Task
-	server server
+	server Server
 	store  store.Store
 }
 
@@ -166,5 +168,5 @@ func (t task) objects(item string) []string {
 
 // scratchFile is one of those that the containers of a pod share, by the path that it has in a pod.
 func (e Environment) scratchFile(inPod string) string {
-	return filepath.Join(e.scratch, filepath.Base(inPod))
+	return filepath.Join(e.Scratch, filepath.Base(inPod))
 }

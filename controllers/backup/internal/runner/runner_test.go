@@ -97,7 +97,7 @@ func TestASourceThatFails(t *testing.T) {
 // scratch lists the files on the scratch volume.
 func scratch(t *testing.T, p *pod) (names []string) {
 	t.Helper()
-	entries, err := os.ReadDir(p.scratch)
+	entries, err := os.ReadDir(p.Scratch)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -205,7 +205,7 @@ func TestWhatIsNoCommand(t *testing.T) {
 			if code := Main(args, p.Environment); code != 1 {
 				t.Errorf("exit code %d", code)
 			}
-			if left, err := os.ReadFile(p.terminationLog); err != nil || !strings.Contains(string(left), `"permanent":true`) {
+			if left, err := os.ReadFile(p.TerminationLog); err != nil || !strings.Contains(string(left), `"permanent":true`) {
 				t.Errorf("%s, %v", left, err)
 			}
 		})

@@ -27,7 +27,7 @@ func (e Environment) verify(ctx context.Context, t task) (backup.Result, error) 
 	if err := errors.Join(os.RemoveAll(dir), os.Mkdir(dir, 0o700)); err != nil {
 		return backup.Result{}, fmt.Errorf("clearing the scratch volume: %w", err)
 	}
-	err = t.server.verify(ctx, e.scratchFile(backup.DataFile), dir, m)
+	err = t.server.Verify(ctx, e.scratchFile(backup.DataFile), dir, m)
 	err = errors.Join(err, os.RemoveAll(dir))
 	if err != nil {
 		return backup.Result{}, fmt.Errorf("verifying the backup %s: %w", m.Item, err)
