@@ -95,14 +95,14 @@ test-units: test-programs
 
 test-integration: test-programs
 	KUBEBUILDER_ASSETS=$(BIN) KUBEBUILDER_CONTROLPLANE_START_TIMEOUT=2m \
-	  go run github.com/onsi/ginkgo/v2/ginkgo -procs=3 -ldflags=-w --no-color --timeout=20m ./test/integration
+	  go run github.com/onsi/ginkgo/v2/ginkgo -procs=4 -ldflags=-w --no-color --timeout=20m ./test/integration
 
 # Little in a test lives long: memory is cheaper than time, also for its API servers.
 test-units test-integration mutants: export GOGC := 400
 test-units test-integration mutants: export GOMEMLIMIT := 1GiB
 
-mutants: ## Plant known faults into the controllers of Redis and EtcdCluster and the leader election: the named test must find each.
-	go test ./test/mutants -v -count=1 -timeout 10m
+mutants: ## Plant known faults into Redis, EtcdCluster, backups and the leader election: the named test must find each.
+	go test ./test/mutants -v -count=1 -timeout 20m
 
 # Specs that have operators of their own come after the others: the deployed one is away then.
 E2E = go run github.com/onsi/ginkgo/v2/ginkgo --procs=4 --ldflags=-w -v --no-color --timeout=30m $(1) ./test/e2e

@@ -114,7 +114,7 @@ func tooLate(o *commonv1.BackupOptions, why string) string {
 
 // missedMessage says why a backup was missed: the source could not be read, or else nobody looked.
 func missedMessage(o *commonv1.BackupOptions, notReady string) string {
-	return tooLate(o, cmp.Or(notReady, "the operator did not run at that time"))
+	return tooLate(o, cmp.Or(notReady, "the operator did not begin it in time: it did not run, or could not write"))
 }
 
 func because(why string) string {

@@ -60,10 +60,10 @@ func (o outcome) readFinish(run *commonv1.BackupRun, pod *corev1.Pod) outcome {
 	finished, ok := resultOf(pod, mainContainer)
 	switch {
 	case !ok || finished.Error != "" || finished.Item == nil || finished.Item.Name != run.Item:
-		o.failure = "the runner succeeded but did not report the backup: see the log of the pod's containers" + because(finished.Error)
+		o.failure = "the runner succeeded but did not report the backup: is the operator's image its own release?" + because(finished.Error)
 		return o
 	case startsServer(pod) && !finished.Item.Verified:
-		o.failure = "the runner succeeded but did not report it as verified"
+		o.failure = "the runner succeeded but did not report the backup as verified: is the operator's image its own release?"
 		return o
 	}
 	o.item, o.warning = *finished.Item, cmp.Or(finished.Warning, o.warning)

@@ -68,7 +68,7 @@ func TestJudge(t *testing.T) {
 
 		{reason: "finish says nothing", pod: written, more: ended(mainContainer, 0, ""), says: "did not report the backup", cleared: true},
 		{reason: "finish speaks of another item", pod: written, more: finished(backup.Result{Item: itemNamed(testItem, true)}), says: "did not report the backup", cleared: true},
-		{reason: "finish did not verify", pod: written, more: finished(backup.Result{Item: itemNamed(item, false)}), says: "did not report it as verified", cleared: true},
+		{reason: "finish did not verify", pod: written, more: finished(backup.Result{Item: itemNamed(item, false)}), says: "did not report the backup as verified", cleared: true},
 		{reason: "finish has an error and ends well", pod: written, more: finished(backup.Result{Item: itemNamed(item, true), Error: "odd"}), says: "odd", cleared: true},
 		{reason: "finish fails", pod: written, more: ended(mainContainer, 1, says(backup.Result{Error: "AccessDenied", Permanent: true})), says: "finish: AccessDenied", permanent: true, cleared: true},
 	} {

@@ -65,8 +65,8 @@ func redisSource(r *cachev1alpha1.Redis, set *appsv1.StatefulSet) (source, strin
 		return source{}, what + "has no nodes yet"
 	case !meta.IsStatusConditionTrue(r.Status.Conditions, commonv1.ConditionAvailable):
 		return source{}, what + unavailable(r.Status.Conditions)
-	case r.Status.Replication == nil || r.Status.Replication.Epoch < r.Status.Epoch:
-		return source{}, what + "is changing its master"
+	case r.Status.Replication == nil:
+		return source{}, what + "has no master on record yet"
 	}
 	found := source{uid: r.UID, replicationID: r.Status.Replication.ReplID, tls: r.Spec.TLS != nil, image: image, resources: r.Spec.Resources}
 	for _, n := range r.Status.Nodes {

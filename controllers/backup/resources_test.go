@@ -161,6 +161,7 @@ func TestEtcdSource(t *testing.T) {
 	}{
 		{"healthy", func(*databasev1alpha1.EtcdCluster) {}, ""},
 		{"new", func(e *databasev1alpha1.EtcdCluster) { e.Status = databasev1alpha1.EtcdClusterStatus{} }, `EtcdCluster "data" has no members yet`},
+		{"being restored in place", func(e *databasev1alpha1.EtcdCluster) { e.Status.Membership.ClusterID = "" }, "has no members yet"},
 		{"without a majority", func(e *databasev1alpha1.EtcdCluster) {
 			e.Status.Conditions[0].Status, e.Status.Conditions[0].Message = metav1.ConditionFalse, "1 of 3 voters"
 		}, "is not available: 1 of 3 voters"},
@@ -245,8 +246,13 @@ func TestRedisSource(t *testing.T) {
 	if _, notReady := redisSource(r, &appsv1.StatefulSet{}); !strings.Contains(notReady, "no nodes yet") {
 		t.Error(notReady)
 	}
-	r.Status.Epoch = 3
-	if _, notReady := redisSource(r, set); !strings.Contains(notReady, "is changing its master") {
+	r.Status.Epoch = 3 // a switchover that was held back: the master on record serves
+	if _, notReady := redisSource(r, set); notReady != "" {
+		t.Error(notReady)
+	}
+	unrecorded := r.DeepCopy()
+	unrecorded.Status.Replication = nil
+	if _, notReady := redisSource(unrecorded, set); !strings.Contains(notReady, "no master on record") {
 		t.Error(notReady)
 	}
 	r.Status.Conditions[0].Status = metav1.ConditionFalse

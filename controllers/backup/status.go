@@ -148,7 +148,7 @@ func setDegraded(b Object, s *schedule, pod *corev1.Pod, notReady string, now ti
 		set(true, status.LastFailure.Reason, status.LastFailure.Message)
 	case isBehind(b, now):
 		set(true, commonv1.ReasonClockBehind, "the operator's clock is behind "+shortTime(alreadyDue(b))+
-			", when a backup was already due: it is wrong now, or was ahead then. No backup begins before that time. "+
+			", when a backup was already due: it is wrong now, or was ahead then. No other backup is due before that time. "+
 			"Set the clock right; if it is right, create another object with the same store")
 	case isTooOld(b, s, now):
 		set(true, commonv1.ReasonBackupTooOld, tooOldMessage(b, notReady))

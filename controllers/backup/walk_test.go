@@ -57,10 +57,10 @@ type process struct {
 func startProcess(main func(p *process)) *process {
 	p := &process{resume: make(chan bool), paused: make(chan struct{})}
 	go func() {
+		defer close(p.paused) // also if the test fails within
 		if p.turn() {
 			main(p)
 		}
-		close(p.paused)
 	}()
 	p.await()
 	return p

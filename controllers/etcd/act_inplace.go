@@ -45,16 +45,11 @@ func (f *fleet) doBeginRestore(ctx context.Context, e *databasev1alpha1.EtcdClus
 		return err
 	}
 	before, restore := e.Status.Membership, s.Restore.DeepCopy()
-	present := make([]string, 0, len(before.Members))
-	for _, one := range before.Members {
-		present = append(present, one.DataID)
+	if superseded := before.Restore; superseded != nil { // whose first member may have run, and nobody has seen it
+		restore.KeptDataIDs = append(restore.KeptDataIDs, superseded.KeptDataIDs...)
 	}
-	if superseded := before.Restore; superseded != nil {
-		// Its first member never ran. What that has left is dropped at once, or the volume would have no room for this one.
-		restore.KeptDataIDs = superseded.KeptDataIDs
-		noteFormer(before, present...)
-	} else {
-		restore.KeptDataIDs = present
+	for _, one := range before.Members {
+		restore.KeptDataIDs = append(restore.KeptDataIDs, one.DataID)
 	}
 	e.Status.Membership = &databasev1alpha1.EtcdMembership{
 		Token: f.newID(), InitialVersion: e.Status.TargetVersion, FormerDataIDs: before.FormerDataIDs, Restore: restore,

@@ -16,8 +16,8 @@ import (
 	"github.com/mainstay-operator/mainstay-operator/test/builders"
 )
 
-// What a superseded restore has left would take the room of the next one.
-func TestASupersededRestoreLeavesNothingOnTheVolume(t *testing.T) {
+// The first member of a restore that is superseded may have run, and nobody has seen it: what it has is kept as all else is.
+func TestASupersededRestoreKeepsItsData(t *testing.T) {
 	e := builders.EtcdCluster("a").Build()
 	e.Status.Membership = &databasev1alpha1.EtcdMembership{FormerDataIDs: []string{"d9"}, Members: []databasev1alpha1.EtcdRecordedMember{
 		{Name: "a-0", DataID: "d0"}, {Name: "a-1", DataID: "d1"},
@@ -28,8 +28,8 @@ func TestASupersededRestoreLeavesNothingOnTheVolume(t *testing.T) {
 		dropped, kept string
 	}{
 		{"first", "[d9]", "[d0 d1]"},
-		{"second", "[d9 id]", "[d0 d1]"}, // id: what the first member of the restore before would have had
-		{"third", "[d9 id id]", "[d0 d1]"},
+		{"second", "[d9]", "[d0 d1 id]"}, // id: what the first member of the restore before has
+		{"third", "[d9]", "[d0 d1 id id]"},
 	} {
 		restore := &databasev1alpha1.EtcdMembershipRestore{RestoreUID: c.request}
 		if err := f.doBeginRestore(t.Context(), e, membership.Step{Do: membership.BeginRestore, Source: c.request, Restore: restore}); err != nil {

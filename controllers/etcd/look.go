@@ -5,7 +5,6 @@ import (
 	"maps"
 	"slices"
 	"sync"
-	"sync/atomic"
 	"time"
 
 	"sigs.k8s.io/controller-runtime/pkg/log"
@@ -18,7 +17,7 @@ import (
 // look asks all servers at once what they say of themselves. What answers as somebody else has not answered: an address may
 // be another pod's by now.
 func (f *fleet) look(ctx context.Context, record *databasev1alpha1.EtcdMembership) {
-	var other atomic.Uint64
+	var mu sync.Mutex
 	f.askAll(ctx, lookLimit, func(ctx context.Context, m *membership.Member) {
 		view := f.servers[m.Name].Look(ctx)
 		if m.MayAnswer(view, record) {
@@ -26,10 +25,13 @@ func (f *fleet) look(ctx context.Context, record *databasev1alpha1.EtcdMembershi
 		}
 		m.View.LockedOut = view.LockedOut
 		if membership.IsOfAnotherCluster(view, record) {
-			other.Store(view.ClusterID)
+			mu.Lock()
+			defer mu.Unlock()
+			if !f.Other.Answered || view.Revision > f.Other.Revision {
+				f.Other = view
+			}
 		}
 	})
-	f.OtherClusterID = other.Load()
 }
 
 // lookAtWaiting asks the servers that did not answer what data they have, in case they wait for a majority that is lost.

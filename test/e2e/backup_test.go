@@ -243,11 +243,12 @@ var _ = Describe("Backups", Label(faults), func() {
 		eventuallyReady(ctx, e)
 		eventuallyReady(ctx, r)
 		kept := commonv1.BackupRetention{KeepLast: ptr.To[int32](1)}
-		var all []backup
+		minutely := builders.EtcdBackup("minutely", "keys", builders.Volume("backups")).With(func(s *databasev1alpha1.EtcdBackupSpec) {
+			s.Schedule, s.Retention = "* * * * *", &kept
+		}).Build()
+		all := []backup{minutely}
 		for _, name := range []string{"minutely", "minutely-too"} {
-			all = append(all, builders.EtcdBackup(name, "keys", builders.Volume("backups")).With(func(s *databasev1alpha1.EtcdBackupSpec) {
-				s.Schedule, s.Retention = "* * * * *", &kept
-			}).Build(), builders.RedisBackup(name, "cart", builders.Volume("backups")).With(func(s *cachev1alpha1.RedisBackupSpec) {
+			all = append(all, builders.RedisBackup(name, "cart", builders.Volume("backups")).With(func(s *cachev1alpha1.RedisBackupSpec) {
 				s.Schedule, s.Retention = "* * * * *", &kept
 			}).Build())
 		}

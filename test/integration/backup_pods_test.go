@@ -61,7 +61,7 @@ func standingEtcd(ctx context.Context, namespace string) {
 			return err
 		}
 		e.Status.TargetImage, e.Status.Conditions = "example.org/etcd:1", available
-		e.Status.Membership = &databasev1alpha1.EtcdMembership{Token: "t", Members: []databasev1alpha1.EtcdRecordedMember{{Name: "data-0", DataID: "d"}}}
+		e.Status.Membership = &databasev1alpha1.EtcdMembership{Token: "t", ClusterID: "c", Members: []databasev1alpha1.EtcdRecordedMember{{Name: "data-0", DataID: "d"}}}
 		return admin.Status().Update(ctx, e)
 	}).Should(Succeed())
 }

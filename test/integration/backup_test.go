@@ -52,6 +52,16 @@ func retention(r commonv1.BackupRetention) client.Object {
 	return etcdBackup(func(s *databasev1alpha1.EtcdBackupSpec) { s.Retention = &r })
 }
 
+// restoreOf an EtcdCluster, by a deadline if there is one.
+func restoreOf(cluster string, deadline ...time.Duration) *databasev1alpha1.EtcdRestore {
+	r := &databasev1alpha1.EtcdRestore{ObjectMeta: metav1.ObjectMeta{Name: "r"}, Spec: databasev1alpha1.EtcdRestoreSpec{ClusterName: cluster,
+		Backup: commonv1.BackupReference{Store: builders.Bucket("backups"), Name: "nightly"}}}
+	for _, d := range deadline {
+		r.Spec.StartingDeadline = &metav1.Duration{Duration: d}
+	}
+	return r
+}
+
 // fullBackup sets every optional field.
 func fullBackup() *databasev1alpha1.EtcdBackup {
 	return etcdBackup(func(s *databasev1alpha1.EtcdBackupSpec) {
@@ -90,6 +100,11 @@ var _ = Describe("Backup", func() {
 		Entry("retention of nothing", retention(commonv1.BackupRetention{}), "retention needs keepLast or keepFor"),
 		Entry("retention of none", retention(commonv1.BackupRetention{KeepLast: ptr.To[int32](0)}), "spec.retention.keepLast"),
 		Entry("retention for seconds", retention(commonv1.BackupRetention{KeepFor: &metav1.Duration{Duration: time.Second}}), "retention.keepFor"),
+		Entry("a restore of no cluster", restoreOf(""), "spec.clusterName"),
+		Entry("a restore of a cluster in capitals", restoreOf("Data"), "spec.clusterName"),
+		Entry("a restore with a short deadline", restoreOf("data", 59*time.Second), "startingDeadline"),
+		Entry("a restore with a long deadline", restoreOf("data", 24*time.Hour+time.Second), "startingDeadline"),
+		Entry("a restore with a negative deadline", restoreOf("data", -time.Hour), "spec.startingDeadline"),
 		Entry("another compression", etcdBackup(func(s *databasev1alpha1.EtcdBackupSpec) { s.Compression = "Zstd" }), "spec.compression"),
 		Entry("a name too long for its pods", builders.EtcdBackup(strings.Repeat("a", 53), "data", builders.Bucket("b-1")).Build(), "metadata.name"),
 		Entry("a name with a dot", builders.RedisBackup("a.b", "cart", builders.Bucket("b-1")).Build(), "metadata.name"),
@@ -97,6 +112,7 @@ var _ = Describe("Backup", func() {
 
 	DescribeTable("is accepted at the edge", func(obj client.Object) { accept(obj) },
 		Entry("every field", fullBackup()),
+		Entry("a restore", restoreOf("data", 24*time.Hour)),
 		Entry("a name of 52", builders.RedisBackup(strings.Repeat("a", 52), "cart", builders.Volume("claim")).Build()),
 		Entry("a volume's folder", byVolume("a/b")),
 		Entry("a deadline of a minute", deadlineOf(time.Minute)),

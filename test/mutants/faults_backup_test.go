@@ -28,7 +28,7 @@ var backups = []mutant{
 		"case err == nil:", "case err == nil && name == \"\":",
 		"TestAnItemIsNotWrittenTwice/.json"},
 	{"an upload of before is left", "../backup/internal/runner/backup.go",
-		"err := t.abort(ctx, item)", "var err error",
+		"aborted := t.abort(ctx, item)", "var aborted error",
 		"TestPartsOfObjectsAreRemovedByTheNextAttempt"},
 	{"the verdict on any item will do", "../backup/internal/runner/finish.go",
 		"string(verdict) != t.Item {", "len(verdict) == 0 {",

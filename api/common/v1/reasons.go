@@ -159,7 +159,7 @@ const (
 	ReasonRestartBlocked = "RestartBlocked"
 	// ReasonEvictionBlocked : PodDisruptionBudgets keep a pod from being made anew; the message names them, and the way out.
 	ReasonEvictionBlocked = "EvictionBlocked"
-	// ReasonRecordLost : status.membership is not there, and members' data is.
+	// ReasonRecordLost : status.membership is not there, and members' data is; or, of an EtcdRestore, nothing is on record of what it began.
 	ReasonRecordLost = "RecordLost"
 	// ReasonPeerSecretsLost : the Secrets by which the members trust each other are gone; the message says the way out.
 	ReasonPeerSecretsLost = "PeerSecretsLost"

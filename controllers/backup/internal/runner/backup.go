@@ -127,17 +127,15 @@ func (t task) deleteLeftovers(ctx context.Context, written bool) error {
 		if _, err := backup.ItemTime(item); err != nil || item == t.Item {
 			continue
 		}
-		err := t.abort(ctx, item)
-		keep := true
-		if err == nil {
-			keep, err = t.exists(ctx, t.verified(item))
-		}
+		aborted := t.abort(ctx, item)
+		keep, err := t.exists(ctx, t.verified(item))
 		if err == nil && !keep && !written {
 			keep, err = t.exists(ctx, t.manifest(item))
 		}
 		if err == nil && !keep {
 			err = t.delete(ctx, item)
 		}
+		err = errors.Join(aborted, err)
 		if err != nil {
 			failed = append(failed, fmt.Errorf("removing what an earlier attempt has left: %w", err))
 		}

@@ -38,8 +38,8 @@ func (e Environment) fetch(ctx context.Context, t task) (backup.Result, error) {
 		return backup.Result{}, err
 	}
 	if t.Choose != nil { // for a restore: it stops servers, and one that is foreign is of no use to them. Else verify looks at it
-		if err := t.server.Check(e.scratchFile(backup.DataFile), m); err != nil {
-			return backup.Result{}, backup.Permanent(fmt.Errorf("%s is no backup: %w", t.data(item), err))
+		if err := t.check(e.scratchFile(backup.DataFile), m); err != nil {
+			return backup.Result{}, err
 		}
 	}
 	err = writeFile(e.scratchFile(backup.ManifestFile), func(file *os.File) error { return json.NewEncoder(file).Encode(m) })
@@ -130,6 +130,18 @@ func (t task) readData(ctx context.Context, m backup.Manifest, w io.Writer) erro
 			name, raw.hex(), m.RawSHA256))
 	}
 	return nil
+}
+
+// check refuses what was fetched and is no backup, for good. A disk that cannot be read says nothing about it.
+func (t task) check(file string, m backup.Manifest) error {
+	err := t.server.Check(file, m)
+	switch _, unreadable := errors.AsType[*fs.PathError](err); {
+	case err == nil:
+		return nil
+	case unreadable:
+		return fmt.Errorf("reading what was fetched: %w", err)
+	}
+	return backup.Permanent(fmt.Errorf("%s is no backup: %w", t.data(m.Item), err))
 }
 
 // permanentUnlessVerifying marks what is wrong with an item's data: whoever restores it finds it again. A run that has just written it

@@ -5,8 +5,10 @@ import (
 	"compress/gzip"
 	"encoding/json"
 	"errors"
+	"io/fs"
 	"os"
 	"strings"
+	"syscall"
 	"testing"
 	"time"
 
@@ -115,6 +117,10 @@ func TestFetchForARestoreRefusesWhatIsNoBackup(t *testing.T) {
 	}
 	if _, err := os.Stat(p.scratchFile(backup.ManifestFile)); err == nil {
 		t.Error("there is a manifest for those who follow")
+	}
+	p.checkError = &fs.PathError{Op: "read", Path: "/scratch/data", Err: syscall.EIO}
+	if result := p.run(backup.CommandFetch, told); !strings.Contains(result.Error, "input/output error") || result.Permanent {
+		t.Errorf("a disk that fails: %+v", result)
 	}
 }
 

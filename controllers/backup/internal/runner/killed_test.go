@@ -221,6 +221,27 @@ func TestABackupThatIsToldToEndLeavesNothing(t *testing.T) {
 	}
 }
 
+// A store may refuse to list uploads: what may be deleted is, all the same.
+func TestLeftoversAreDeletedThoughUploadsCannotBeListed(t *testing.T) {
+	p := newPod(t)
+	p.replace(backup.DataName(backup.Etcd, item(19)), []byte("left by a killed attempt"))
+	p.store = unlisted{p.store}
+	told := p.task(20)
+	told.Leftovers = []string{item(19)}
+	if result := p.succeed(told, backup.CommandBackup); !strings.Contains(result.Warning, "AccessDenied") {
+		t.Errorf("%+v", result)
+	}
+	p.succeed(told, all[1:]...)
+	if got := p.objects(); !slices.Equal(got, verifiedItem(20)) {
+		t.Errorf("%q", got)
+	}
+}
+
+// unlisted refuses to abort uploads, as a store does whose uploads may not be listed.
+type unlisted struct{ store.Store }
+
+func (unlisted) Abort(context.Context, string) error { return errors.New("AccessDenied") }
+
 // What cannot be deleted is told, and does not have the whole backup made again.
 func TestWhatCannotBeDeletedIsAWarning(t *testing.T) {
 	p := newPod(t)

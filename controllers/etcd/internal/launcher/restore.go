@@ -42,7 +42,7 @@ func restoreOnce(command []string, permit Permit, at Paths) error {
 	if permit.Restore.URL == "" {
 		return errNotFetched
 	}
-	if err := errors.Join(os.RemoveAll(work), os.Mkdir(work, 0o700)); err != nil {
+	if err := errors.Join(dropUnfinished(at.Data), os.Mkdir(work, 0o700)); err != nil {
 		return unusableError{err}
 	}
 	if err := download(command, *permit.Restore, work); err != nil {
@@ -56,6 +56,16 @@ func restoreOnce(command []string, permit Permit, at Paths) error {
 		return unusableError{err}
 	}
 	return os.RemoveAll(work)
+}
+
+// dropUnfinished drops what restores have left that did not come to their end, this one's and those that it supersedes: it would
+// take the room that this one needs.
+func dropUnfinished(volume string) error {
+	left, err := filepath.Glob(workDir(volume, "*"))
+	for _, work := range left {
+		err = errors.Join(err, os.RemoveAll(work))
+	}
+	return err
 }
 
 // dropWork drops what a restore has left that was killed after its end.

@@ -125,6 +125,10 @@ func TestABackupIsRestoredOnce(t *testing.T) {
 	dir, permit, command := beginning(t, f.serve(t))
 	installFakeEtcdutl(t, dir, `echo > "$to/member/wal/0.wal"`)
 	permit.Restore.RevisionBump = 1000
+	superseded := dir + "/data/restoring-earlier" // of a restore that was cut short
+	if err := errors.Join(os.Mkdir(superseded, 0o700), os.Mkdir(dir+"/data/earlier", 0o700)); err != nil {
+		t.Fatal(err)
+	}
 	for range 2 {
 		if err := restoreOnce(command, permit, pathsIn(dir)); err != nil {
 			t.Fatal(err)
@@ -135,6 +139,12 @@ func TestABackupIsRestoredOnce(t *testing.T) {
 		"--initial-cluster-token=t --initial-cluster=a=http://own --bump-revision=1000 --mark-compacted\n", dir+"/data/restoring-d")
 	if string(calls) != want || err != nil || f.asked.Load() != 1 {
 		t.Errorf("it ran %q, and asked %d times, %v", calls, f.asked.Load(), err)
+	}
+	if _, err := os.Stat(superseded); !os.IsNotExist(err) {
+		t.Errorf("what an earlier restore left takes the room of this one: %v", err)
+	}
+	if _, err := os.Stat(dir + "/data/earlier"); err != nil {
+		t.Errorf("other data goes with it: %v", err)
 	}
 	if err := os.Mkdir(dir+"/data/restoring-d", 0o700); err != nil {
 		t.Fatal(err)

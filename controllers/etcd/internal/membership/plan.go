@@ -92,9 +92,10 @@ func (s Situation) waitForQuorum() (Step, bool) {
 	}
 	well := s.Where(Member.IsHealthy)
 	message := fmt.Sprintf("%d of %d members answer and know a leader; without a majority etcd takes no writes", len(well), len(s.Status.Membership.Members))
-	if s.OtherClusterID != 0 {
-		message = fmt.Sprintf("servers answer as members of cluster %s, and status.membership is of %s: the status is older than an EtcdRestore. "+
-			"Delete no pod; save what these servers have by etcdctl snapshot save, and restore the latest backup by another EtcdRestore", FormatID(s.OtherClusterID), s.Status.Membership.ClusterID)
+	if answered := s.Where(func(m Member) bool { return m.View.Answered || m.View.Waits }); s.Other.Answered && len(answered) == 0 {
+		message = fmt.Sprintf("a server answers as a member of cluster %s, and none of cluster %s, which status.membership names: the status may be older "+
+			"than an EtcdRestore. If so, delete no pod; save what the members have by etcdctl snapshot save, and restore the latest backup by another EtcdRestore",
+			FormatID(s.Other.ClusterID), s.Status.Membership.ClusterID)
 	}
 	return Step{Do: Block, Reason: commonv1.ReasonNoQuorum, RequeueAfter: time.Second, Message: message}, true
 }

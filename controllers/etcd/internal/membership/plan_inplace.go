@@ -8,10 +8,13 @@ import (
 	"github.com/mainstay-operator/mainstay-operator/controllers/etcd/internal/launcher"
 )
 
-// logSpace is what logs take on a volume, in bytes: those of the present member, which keeps five segments of 64 MB (DefaultMaxWALs
-// in etcd's server/embed/config.go) and reserves the next one, and the first of the restored one. A volume without that room is too
-// small for any etcd that has run for a while.
-const logSpace = 7 * launcher.LogSpace
+// Logs on a volume, in bytes: those of the present member, which keeps five segments (DefaultMaxWALs in etcd's
+// server/embed/config.go) and reserves the next one, and the first of the restored one. A volume that is smaller than fullLogs says
+// nothing about them, as etcd runs on it: there it is the segment that a member begins with, and the restored one's.
+const (
+	fullLogs  = 7 * launcher.LogSpace
+	leastLogs = 2 * launcher.LogSpace
+)
 
 // firstBump is the first patch of 3.5 whose etcdutl raises revisions. Later minor versions do so from the start.
 var firstBump = Version{5, 35}
@@ -35,7 +38,7 @@ func (s Situation) prepareRestore() (Step, bool) {
 // bumpOver is by how much the revisions of a backup are raised, so that none that a client may have seen comes again: also where
 // another backup took the place of the data before, and nobody answers now.
 func (s Situation) bumpOver(revision int64) int64 {
-	seen := int64(0)
+	seen := s.Other.Revision
 	for _, m := range s.Members {
 		seen = max(seen, m.View.Revision)
 	}
@@ -79,17 +82,25 @@ func (s Situation) awaitRoom() (Step, bool) {
 		return Step{}, false
 	}
 	first, _ := s.Find(s.MemberName(0))
-	if s.Listed && (!first.View.Answered || first.Pod.VolumeSize == 0) {
+	volume := first.Pod.VolumeSize
+	switch {
+	case s.Listed && volume == 0:
+		return s.awaitFetch(fmt.Sprintf("waiting for the size of the volume of %s to be known", first.Name)), true
+	case s.Listed && !first.View.Answered && !first.Pod.Stopped: // one that ends again and again is mended by the restore
 		return s.awaitFetch(fmt.Sprintf("waiting for %s to answer, as it is not known whether its volume has room for the restore", first.Name)), true
 	}
-	data := int64(0) // that of the first may have been lost, and is on its way back
-	for _, m := range s.Members {
+	data := s.Other.DBSize
+	for _, m := range s.Members { // that of the first may have been lost, and is on its way back
 		data = max(data, m.View.DBSize)
 	}
-	if needed := data + 2*s.Next.RawSize + logSpace; first.Pod.VolumeSize > 0 && first.Pod.VolumeSize < needed {
+	logs := int64(fullLogs)
+	if volume < fullLogs {
+		logs = leastLogs
+	}
+	if needed := data + 2*s.Next.RawSize + logs; volume > 0 && volume < needed {
 		return s.unusable(s.Request.UID, fmt.Sprintf("the volume of %s has %d bytes and needs %d, because the present data stays until the restore "+
 			"succeeds: raise spec.storage.size of the EtcdCluster",
-			first.Name, first.Pod.VolumeSize, needed)), true
+			first.Name, volume, needed)), true
 	}
 	return Step{}, false
 }

@@ -67,6 +67,18 @@ func TestPlanOfARestoreInPlace(t *testing.T) {
 			s.request()
 			s.Next.RawSize, s.Members[0].Pod.VolumeSize, s.Members[0].View = 1<<20, 1<<30, View{}
 		}, "Wait ", "waiting for a-0"},
+		{"E12: nor is one whose container ends again and again: the restore mends it", func(s *scene) {
+			s.request()
+			s.Next.RawSize, s.Members[0].Pod.VolumeSize, s.Members[0].View, s.Members[0].Pod.Stopped = 1<<20, 1<<30, View{}, true
+		}, "BeginRestore ", ""},
+		{"E12: what servers of another cluster have takes room, too", func(s *scene) {
+			s.request()
+			s.Next.RawSize, s.Members[0].Pod.VolumeSize, s.Other = 280<<20, 1<<30, View{Answered: true, DBSize: 100 << 20}
+		}, "Idle ", ""},
+		{"E12: a volume that is smaller than full logs has none", func(s *scene) {
+			s.request()
+			s.Next.RawSize, s.Members[0].Pod.VolumeSize = 1<<20, 130<<20
+		}, "BeginRestore ", ""},
 		{"E12: not without a majority", func(s *scene) {
 			s.request()
 			s.Next.RawSize, s.Members[0].Pod.VolumeSize = 1<<20, 1<<30
@@ -151,6 +163,10 @@ func TestRevisionsNeverGoBack(t *testing.T) {
 	}{
 		{"nobody answers", func(s *scene) { s.Members[0].View, s.Members[1].View, s.Members[2].View = View{}, View{}, View{} }, 900, 900},
 		{"members are ahead of the backup", func(s *scene) { s.Members[1].View.Revision = 5_000_000_000 }, 900, 5_000_000_000},
+		{"the status is older than what runs", func(s *scene) {
+			s.Members[0].View, s.Members[1].View, s.Members[2].View = View{}, View{}, View{}
+			s.Other = View{Answered: true, Revision: 5_000_000_000}
+		}, 900, 5_000_000_000},
 		{"an earlier backup after another one", func(s *scene) { s.Status.LastRestore = last(900, revisionBump) }, 800, revisionBump + 900},
 		{"that one goes on", func(s *scene) {
 			s.Status.LastRestore, s.Members[0].View.Revision = last(900, revisionBump), revisionBump+5000

@@ -53,11 +53,16 @@ func TestRecovery(t *testing.T) {
 		}, "Block ", "annotate this object"},
 		{"E8: unreachable is not lost", func(s *scene) { s.Listed = false; s.silence(0); s.silence(1) }, "Block ", "1 of 3 members answer"},
 		{"the status is older than an EtcdRestore", func(s *scene) {
-			s.Listed, s.OtherClusterID = false, 0xabc
+			s.Listed, s.Other = false, View{Answered: true, ClusterID: 0xabc}
 			s.silence(0)
 			s.silence(1)
 			s.silence(2)
-		}, "Block ", "members of cluster abc, and status.membership is of c"},
+		}, "Block ", "a member of cluster abc, and none of cluster c"},
+		{"a stranger at one address says nothing of the status", func(s *scene) {
+			s.Listed, s.Other = false, View{Answered: true, ClusterID: 0xabc}
+			s.silence(0)
+			s.silence(1)
+		}, "Block ", "1 of 3 members answer"},
 		{"E8: nor is one that has no pod", func(s *scene) {
 			s.Listed = false
 			s.loseData(0)

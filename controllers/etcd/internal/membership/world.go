@@ -34,8 +34,9 @@ type World struct {
 	Listed bool
 	// ClusterID of the members that answer; 0 if none does.
 	ClusterID uint64
-	// OtherClusterID is that of a server in a member's pod that is of another cluster than the one on record; 0 if there is none.
-	OtherClusterID uint64
+	// Other is what a server in a member's pod says of itself that is of another cluster than the one on record, of several the one
+	// with the latest revision; the zero View if there is none.
+	Other View
 	// Alarms that are raised, of members and of those that are members no more.
 	Alarms []Alarm
 	// FormerData are the claims in which a cluster of this name has left data that is not on record.
