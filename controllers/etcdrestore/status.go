@@ -34,7 +34,7 @@ func judge(r *databasev1alpha1.EtcdRestore, cluster *databasev1alpha1.EtcdCluste
 				message: fmt.Sprintf("the first member serves the data of the backup (revision %d); the other members join it", last.Revision)}
 		case slices.Contains(cluster.Status.BegunRestoreUIDs, r.UID):
 			return outcome{failed: true, reason: commonv1.ReasonSuperseded, item: r.Status.Item,
-				message: "a later EtcdRestore replaced this one before any member had started from its backup"}
+				message: "a later EtcdRestore replaced this one before any member was seen to run with its backup"}
 		}
 	}
 	if r.Status.Item != "" {
