@@ -10,5 +10,5 @@ import (
 // TestAnUpgradeRollsNothing has each release keep its EtcdRestores, so that the next one's CRD is checked against them. There is no
 // workload to compare: the EtcdCluster has the pods.
 func TestAnUpgradeRollsNothing(t *testing.T) {
-	releases.Workloads(t, "EtcdRestore", func(*databasev1alpha1.EtcdRestore) any { return nil })
+	releases.Workloads[databasev1alpha1.EtcdRestore](t, "EtcdRestore", nil)
 }
