@@ -10,6 +10,7 @@ import (
 	"testing"
 
 	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
+	"k8s.io/apiextensions-apiserver/pkg/apiserver/validation"
 	apiruntime "k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/util/validation/field"
@@ -241,4 +242,65 @@ func TestReadingACostlyQuantity(t *testing.T) {
 			}
 		}
 	})
+}
+
+// TestACostlyQuantityStopsNoUpgrade: before OLM v0 puts a CRD in place of another, it checks every stored object against the
+// new one, without its rules (validateExistingCRs in its catalog operator). It must find nothing that the CRD of an earlier
+// release did not find.
+func TestACostlyQuantityStopsNoUpgrade(t *testing.T) {
+	root, err := cluster.Root()
+	if err != nil {
+		t.Fatal(err)
+	}
+	folders, err := Kept(root)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, folder := range folders {
+		files, err := filepath.Glob(filepath.Join(folder, "bundle/manifests/*.yaml"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, file := range files {
+			before, err := ReadCRD(file)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if before.Kind != "CustomResourceDefinition" {
+				continue
+			}
+			now, err := ReadCRD(filepath.Join(root, "config/crd/bases", filepath.Base(file)))
+			if err != nil {
+				t.Fatal(err)
+			}
+			for _, version := range before.Spec.Versions {
+				t.Run(filepath.Base(folder)+" "+before.Spec.Names.Kind, func(t *testing.T) { requireNothingNew(t, before, now, version) })
+			}
+		}
+	}
+}
+
+func requireNothingNew(t *testing.T, before, now *apiextensionsv1.CustomResourceDefinition, version apiextensionsv1.CustomResourceDefinitionVersion) {
+	was, err := SchemaOf(before, version.Name)
+	if err != nil {
+		t.Fatal(err)
+	}
+	is, err := SchemaOf(now, version.Name)
+	if err != nil {
+		t.Fatal(err)
+	}
+	hostile := map[string][]spot{
+		strings.Repeat("a", 200_000): texts(*version.Schema.OpenAPIV3Schema),
+		strings.Repeat("1", 33):      quantities(*version.Schema.OpenAPIV3Schema),
+		"1e-2000000000":              quantities(*version.Schema.OpenAPIV3Schema),
+	}
+	for text, spots := range hostile {
+		for _, spot := range spots {
+			obj := with(nil, spot.path, text)
+			had, has := validation.ValidateCustomResource(nil, obj, was.validator), validation.ValidateCustomResource(nil, obj, is.validator)
+			if len(has) > len(had) {
+				t.Errorf("%s: with %.20s an object cannot be upgraded: %v", spot, text, has)
+			}
+		}
+	}
 }
