@@ -75,6 +75,14 @@ func (f *fleet) masterServer(r *cachev1alpha1.Redis) server {
 	return f.servers[p.Name]
 }
 
+// masterAddress returns the address of the master of record, "" if there is none.
+func (f *fleet) masterAddress(r *cachev1alpha1.Redis) string {
+	if rep := r.Status.Replication; rep != nil {
+		return f.RecordedMaster(rep.Master).Address
+	}
+	return ""
+}
+
 // addresses returns those of all servers that could be asked.
 func (f *fleet) addresses() []string {
 	var list []string
@@ -132,13 +140,17 @@ func (r *Reconciler) openFleet(ctx context.Context, redis *cachev1alpha1.Redis, 
 // fillFromMemory adds what only earlier passes know: how long each state has lasted, and what the servers were told.
 func (r *Reconciler) fillFromMemory(redis *cachev1alpha1.Redis, f *fleet) {
 	for _, m := range f.addressable() {
-		m.SilentFor = r.memory.trackSilence(redis, m.Address, m.Answer != wire.Silent, r.clock.Now())
+		now := r.clock.Now()
+		if m.BusySince = r.memory.trackAbsence(redis, m.Address, m.View, now); !m.BusySince.IsZero() {
+			m.BusyFor = now.Sub(m.BusySince)
+		}
+		m.SilentFor = r.memory.trackSilence(redis, m.Address, m.Answer != wire.Silent, now)
 	}
 	r.memory.fillPasswords(redis, &f.World, f.credentials)
 	r.memory.fillSettings(redis, f.spec, &f.World)
 	r.memory.fillCommands(redis, f.addressable(), r.clock.Now())
 	f.FencedFor = r.memory.trackFenced(redis, f.World, r.clock)
-	f.CutOffFor = r.memory.trackCutOff(redis, f.situation(redis).IsCutOff(), r.clock)
+	f.CutOffFor = r.memory.trackCutOff(redis, f.masterAddress(redis), f.situation(redis).IsCutOff(), r.clock)
 	f.SinceRouted = time.Hour // long ago
 	if last := redis.Status.LastFailover; last != nil && last.RoutedAt != nil {
 		f.SinceRouted = r.clock.Since(last.RoutedAt.Time).Abs() // it may have been another's clock

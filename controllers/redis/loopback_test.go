@@ -187,8 +187,8 @@ func (l *loopback) openFleet() *fleet {
 	}
 	l.addSource(f)
 	f.look(l.t.Context())
-	l.r.fillFromMemory(l.redis, f)
 	f.takeSettings(l.written)
+	l.r.fillFromMemory(l.redis, f)
 	return f
 }
 

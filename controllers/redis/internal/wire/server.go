@@ -9,7 +9,6 @@ import (
 	"fmt"
 	"net"
 	"strconv"
-	"strings"
 	"sync/atomic"
 	"syscall"
 	"time"
@@ -29,8 +28,6 @@ const (
 	// serveStale is the directive that lets a replica answer reads, and PING, while it
 	// does not hear its master.
 	serveStale = "replica-serve-stale-data"
-	// misconfPrefix begins the refusal of a server that cannot write to its disk.
-	misconfPrefix = "MISCONF"
 
 	// dialTimeout is short: on a cluster's network an answer takes a millisecond,
 	// and a pass must not stand still for one silent node.
@@ -61,6 +58,8 @@ type Server struct {
 	connect func() *redis.Client
 	// dial makes the client's connection, and the one by which Pin attaches.
 	dial func(ctx context.Context) (net.Conn, error)
+	// loggedIn reports whether the server has accepted our login on the client's connection.
+	loggedIn *atomic.Bool
 }
 
 // errConnectionLost is the error of a command that another process could receive by now.
@@ -99,8 +98,10 @@ func openWithin(hostport, password string, secure *tls.Config, replyLimit time.D
 
 // newServer returns a Server whose connection dial makes. dial may take timeout, and each reply replyLimit.
 func newServer(dial func(ctx context.Context) (net.Conn, error), password string, timeout, replyLimit time.Duration) *Server {
+	loggedIn := &atomic.Bool{}
 	connect := func() *redis.Client {
 		var dialled atomic.Bool
+		loggedIn.Store(false)
 		return redis.NewClient(&redis.Options{
 			Username:                 Operator,
 			Password:                 password,
@@ -123,9 +124,13 @@ func newServer(dial func(ctx context.Context) (net.Conn, error), password string
 				}
 				return dial(ctx)
 			},
+			OnConnect: func(context.Context, *redis.Conn) error { // after the login
+				loggedIn.Store(true)
+				return nil
+			},
 		})
 	}
-	return &Server{client: connect(), connect: connect, dial: dial}
+	return &Server{client: connect(), connect: connect, dial: dial, loggedIn: loggedIn}
 }
 
 // Redial makes the next command connect anew, perhaps to another process.
@@ -145,48 +150,6 @@ func dialTwice(ctx context.Context, address string) (net.Conn, error) {
 		conn, err = dialAddress(ctx, dialer, address)
 	}
 	return conn, err
-}
-
-// Look asks the server what it is. An error is part of the answer.
-func (s *Server) Look(ctx context.Context) View {
-	info, err := s.client.Info(ctx).Result()
-	switch {
-	case err == nil:
-	case errors.Is(err, syscall.ECONNREFUSED):
-		return View{Answer: Refused}
-	case strings.HasPrefix(err.Error(), "WRONGPASS"), strings.HasPrefix(err.Error(), "NOAUTH"):
-		return View{Answer: AuthFailed}
-	default:
-		return View{Answer: Silent, Unreadable: unreadableReason(err)}
-	}
-	view, err := parse(info)
-	if err != nil {
-		return View{Answer: Silent, Unreadable: unreadableReason(err)}
-	}
-	s.queryDetails(ctx, &view)
-	if ctx.Err() != nil { // half an answer is none
-		return View{Answer: Silent}
-	}
-	return view
-}
-
-// queryDetails asks for what INFO does not tell.
-func (s *Server) queryDetails(ctx context.Context, view *View) {
-	// The one command that refuses as a write does, of whatever role the server is.
-	if err := s.client.Ping(ctx).Err(); err != nil {
-		view.Misconf = strings.HasPrefix(err.Error(), misconfPrefix)
-	}
-	if values, err := s.client.ConfigGet(ctx, minReplicas).Result(); err == nil {
-		view.MinReplicas = int32(parseNumber(values[minReplicas])) //nolint:gosec // a small number
-	}
-	if values, err := s.client.ConfigGet(ctx, serveStale).Result(); err == nil {
-		view.ServesStale = values[serveStale] == "yes"
-	}
-	if s.usesTLS {
-		if values, err := s.client.ConfigGet(ctx, certificateDirective).Result(); err == nil {
-			view.Certificate = values[certificateDirective]
-		}
-	}
 }
 
 // Fence makes the server follow nobody. It keeps its data, its history and its
