@@ -123,6 +123,13 @@ func hungMaster(t *testing.T) *model {
 	return u
 }
 
+// busyMaster is a master that a script keeps busy for longer than anything is waited for.
+func busyMaster(t *testing.T) *model {
+	u := formed(t, 3, 1, true)
+	u.applyAll(transition{action: wrote}, transition{action: caughtUp, a: 1}, transition{action: wrote}, transition{action: scriptBegan}, transition{action: elapsed})
+	return u
+}
+
 // loweredW is a set of two confirmations, of which its owner has asked for one only just now.
 func loweredW(t *testing.T) *model {
 	u := formed(t, 3, 2, true)

@@ -24,6 +24,7 @@ type process struct {
 	pod, run id
 
 	alive, hung  bool
+	busy         bool // with a script, and answers nothing but BUSY
 	master       bool
 	follows      id   // pod of its master, 0 when it is fenced
 	login        id   // process that it logs in there as
@@ -49,6 +50,9 @@ var bornServing = !strings.Contains(config.Spec{}.RedisConf(config.Credentials{}
 const emptied = "-"
 
 func (p *process) offset() int8 { return int8(len(p.data)) - p.start } //nolint:gosec // a few
+
+// isStuck reports whether a process neither hears its replicas nor its master.
+func (p *process) isStuck() bool { return p.hung || p.busy }
 
 func (p *process) keys() int { return len(p.data) - 1 - strings.LastIndex(p.data, emptied) }
 
@@ -327,7 +331,7 @@ func (u *model) holders(operation rune, counts func(*process) bool) int {
 
 // confirm what enough replicas of a master have, as WAIT does.
 func (u *model) confirm(m *process) {
-	if !m.master || m.hung {
+	if !m.master || m.isStuck() {
 		return
 	}
 	heard := u.attachedReplicas(m)
