@@ -38,6 +38,8 @@ type objectMemory struct {
 	settingsReplies map[string]settingsReply         // by run id
 	tlsConfig       *tls.Config                      // for the watches
 	commands        map[string]topology.SentCommands // by run id
+
+	masterConnection masterConnection // none with TLS
 }
 
 // serverWatch is the running watch of one server.
@@ -66,6 +68,9 @@ func (known *objectMemory) Init() {
 func (known *objectMemory) Drop() {
 	for _, one := range known.watches {
 		one.stop()
+	}
+	if known.masterConnection.server != nil {
+		known.masterConnection.server.Close()
 	}
 }
 

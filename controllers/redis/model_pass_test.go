@@ -244,10 +244,11 @@ type reading struct {
 
 	source      id // pod that serves a backup
 	sourceEnded bool
+	asksNoGhost bool
 }
 
 func (u *model) read() reading {
-	return reading{u.storage, u.nodes, u.record, u.pods, u.stamps, u.source.pod, u.source.pod != 0 && !u.source.alive}
+	return reading{u.storage, u.nodes, u.record, u.pods, u.stamps, u.source.pod, u.source.pod != 0 && !u.source.alive, u.asksNoGhost}
 }
 
 // operatorMemory is what an operator keeps from pass to pass, in classes of time: a moment ago,
@@ -350,7 +351,10 @@ func newModelPass(read reading, ask func(request) reply) *modelPass {
 	}
 	if rep := p.redis.Status.Replication; rep != nil && !slices.Contains(read.pods[:], read.record.recordedMaster.pod) {
 		f.Ghost = &topology.Node{Name: rep.Master.Name, PodUID: rep.Master.PodUID, Address: rep.Master.Address}
-		f.ghostServer = modelServer{p, read.record.recordedMasterNode, read.record.recordedMaster.pod}
+		ghost := modelServer{p, read.record.recordedMasterNode, read.record.recordedMaster.pod}
+		if f.ghostServer, f.Ghost.Unasked = ghost, read.asksNoGhost; read.asksNoGhost {
+			f.ghostServer = knockedServer{ghost}
+		}
 	}
 	if f.Source = sourceOf(read); f.Source != nil {
 		f.sourceServer = modelServer{p, operatorSide, read.source}
@@ -557,6 +561,16 @@ func (s modelServer) Look(context.Context) wire.View {
 		}
 	}
 	return v
+}
+
+// knockedServer tells only whether it refuses.
+type knockedServer struct{ modelServer }
+
+func (s knockedServer) Look(ctx context.Context) wire.View {
+	if v := s.modelServer.Look(ctx); v.Answer == wire.Refused {
+		return v
+	}
+	return wire.View{}
 }
 
 func (s modelServer) Fence(context.Context) error { return s.command(fenceEffect, nil) }

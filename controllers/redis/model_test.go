@@ -109,7 +109,10 @@ type model struct {
 	cuts    uint32  // pairs that cannot reach each other
 	source  process // that serves a backup, while it has a pod
 	reader  reader  // that makes one
-	rests   bool    // nothing is done to the set that its record could tell
+	// asksNoGhost says that the operator has no connection left to a master without a pod. Otherwise it has one for as long
+	// as that lives.
+	asksNoGhost bool
+	rests       bool // nothing is done to the set that its record could tell
 
 	backup       savedRecord // of the API server, with its stamps
 	backupStamps [mostNodes]modelStamp

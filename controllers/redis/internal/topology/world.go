@@ -44,6 +44,7 @@ type Node struct {
 
 	Stopped          bool          // its container is reported as terminated
 	WasSilent        bool          // it did not answer the last pass
+	Unasked          bool          // no pod has its address any more, and no connection to it is left: nothing is sent there
 	OthersRemain     bool          // other operators' connections to it could not be closed: it counts as silent for this pass
 	SilentFor        time.Duration // it has not answered for so long
 	BusySince        time.Time     // it has answered nothing but BUSY since; zero if it does not

@@ -32,6 +32,8 @@ const (
 	// dialTimeout is short: on a cluster's network an answer takes a millisecond,
 	// and a pass must not stand still for one silent node.
 	dialTimeout = 300 * time.Millisecond
+	// confirmTimeout leaves time for an API server that is slow. It answers within a few milliseconds.
+	confirmTimeout = 400 * time.Millisecond
 	// replyTimeout leaves time for a server that is busy with one slow command.
 	replyTimeout = 500 * time.Millisecond
 
@@ -65,11 +67,23 @@ type Server struct {
 // errConnectionLost is the error of a command that another process could receive by now.
 var errConnectionLost = errors.New("not sent: there is no connection any more to the process that was looked at")
 
+// Confirm reports, by its error, whose server a connection that was just made leads to. Until it has returned nil, nothing is
+// sent over the connection.
+type Confirm func(ctx context.Context) error
+
 // Open prepares a connection, over TLS when secure is not nil; the first
-// command makes it.
-func Open(address, password string, secure *tls.Config) *Server {
-	return open(net.JoinHostPort(address, strconv.Itoa(Port)), password, secure)
+// command makes it. Each connection is confirmed before the password is sent, if confirm is not nil.
+func Open(address, password string, secure *tls.Config, confirm Confirm) *Server {
+	return openConfirmed(net.JoinHostPort(address, strconv.Itoa(Port)), password, secure, replyTimeout, confirm)
 }
+
+// Knock prepares connections that send nothing: a look tells only whether the address refuses.
+func Knock(address string) *Server {
+	return Open(address, "", nil, func(context.Context) error { return errNoPod })
+}
+
+// errNoPod is the error of a login at an address that no pod of ours has.
+var errNoPod = errors.New("no login is sent: no pod has this address")
 
 func open(hostport, password string, secure *tls.Config) *Server {
 	return openWithin(hostport, password, secure, replyTimeout)
@@ -77,14 +91,27 @@ func open(hostport, password string, secure *tls.Config) *Server {
 
 // openWithin returns a Server each of whose replies, a TLS handshake's among them, may take replyLimit.
 func openWithin(hostport, password string, secure *tls.Config, replyLimit time.Duration) *Server {
+	return openConfirmed(hostport, password, secure, replyLimit, nil)
+}
+
+func openConfirmed(hostport, password string, secure *tls.Config, replyLimit time.Duration, confirm Confirm) *Server {
 	timeout := dialTimeout
 	if secure != nil {
 		timeout += replyLimit
+	}
+	if confirm != nil {
+		timeout += confirmTimeout
 	}
 	dial := func(ctx context.Context) (net.Conn, error) {
 		conn, err := dialTwice(ctx, hostport)
 		if err != nil {
 			return nil, err
+		}
+		if confirm != nil { // after the dial: whoever has the address later does not have this connection
+			if err := confirm(ctx); err != nil {
+				_ = conn.Close()
+				return nil, err
+			}
 		}
 		if conn, err = wrapTLS(ctx, conn, secure); err != nil {
 			return nil, err
@@ -111,6 +138,7 @@ func newServer(dial func(ctx context.Context) (net.Conn, error), password string
 			ReadBufferSize:           bufferSize,
 			WriteBufferSize:          bufferSize,
 			MaxRetries:               -1,
+			ConnMaxIdleTime:          -1, // one to a master is kept from pass to pass
 			DialerRetries:            1,
 			DialTimeout:              timeout,
 			ReadTimeout:              replyLimit,
