@@ -98,9 +98,15 @@ func TestCRDsFitTheLastRelease(t *testing.T) {
 	}
 }
 
-func TestObjectsOfTheLastReleaseAreTaken(t *testing.T) {
-	if err := StoredObjects(last(t), within(t, "bundle")); err != nil {
-		t.Error(err)
+func TestObjectsOfEveryReleaseAreAccepted(t *testing.T) {
+	folders, err := releases.Kept(within(t, ""))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, folder := range folders {
+		if err := StoredObjects(folder, within(t, "bundle")); err != nil {
+			t.Errorf("%s: %v", filepath.Base(folder), err)
+		}
 	}
 }
 
