@@ -45,7 +45,7 @@ type outputTail struct {
 	text string
 	// truncated is true when there was more before it.
 	truncated bool
-	// complete says whether it is the end; nil where the guard could not report what was printed.
+	// complete says whether it is the end; nil where that is not known.
 	complete *bool
 }
 
@@ -89,8 +89,11 @@ func tailOf(stream io.Reader, limit int, report guard.Report) (outputTail, error
 				lines++
 			}
 			tail := cutTail(kept, limit, dropped, lines > maxTailLines)
-			if report.Output != nil {
-				tail.complete = ptr.To(report.Output.IsIn(kept, !dropped && lines <= maxTailLines))
+			if report.Output == nil {
+				return tail, nil
+			}
+			if complete, known := report.Output.IsIn(kept, !dropped && lines <= maxTailLines); known {
+				tail.complete = &complete
 			}
 			return tail, nil
 		case err != nil:

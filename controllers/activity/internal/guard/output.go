@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"errors"
 	"os"
+	"sync/atomic"
 	"syscall"
 	"time"
 	"unsafe"
@@ -14,7 +15,9 @@ type stream struct {
 	from   *os.File
 	pipe   int // that from reads
 	to     int
+	total  *atomic.Int64 // bytes of both streams
 	bytes  int64
+	last   int64 // total, when this one printed last
 	end    []byte
 	copied chan struct{} // closed at the end of copy
 }
@@ -23,7 +26,7 @@ type stream struct {
 const copyBuffer = 64 << 10
 
 // newStream makes a pipe for the command to print to, and returns its other end.
-func newStream(to int) (s *stream, commandEnd int, err error) {
+func newStream(to int, total *atomic.Int64) (s *stream, commandEnd int, err error) {
 	var ends [2]int
 	if err := syscall.Pipe2(ends[:], syscall.O_CLOEXEC); err != nil {
 		return nil, 0, err
@@ -31,7 +34,7 @@ func newStream(to int) (s *stream, commandEnd int, err error) {
 	if err := syscall.SetNonblock(ends[0], true); err != nil { // then a deadline interrupts a read
 		return nil, 0, err
 	}
-	return &stream{from: os.NewFile(uintptr(ends[0]), "output"), pipe: ends[0], to: to, copied: make(chan struct{})}, ends[1], nil
+	return &stream{from: os.NewFile(uintptr(ends[0]), "output"), pipe: ends[0], to: to, total: total, copied: make(chan struct{})}, ends[1], nil
 }
 
 // copy copies until nobody can print any more, or nobody reads any more; then the command gets SIGPIPE, as it would
@@ -80,6 +83,7 @@ func (s *stream) remember(text []byte) {
 	const keep = 4 * sampleSize
 	text = bytes.ReplaceAll(text, []byte{'\r'}, nil)
 	s.bytes += int64(len(text))
+	s.last = s.total.Add(int64(len(text)))
 	s.end = append(s.end, text[max(0, len(text)-keep):]...)
 	s.end = append([]byte(nil), s.end[max(0, len(s.end)-keep):]...)
 }
@@ -87,7 +91,7 @@ func (s *stream) remember(text []byte) {
 func (s *stream) report() Stream {
 	lastBytes := func(text []byte) Sample { return sampleOf(text[max(0, len(text)-sampleSize):]) }
 	line := bytes.TrimRight(s.end, "\n")
-	return Stream{Bytes: s.bytes, End: lastBytes(s.end), Line: lastBytes(line[bytes.LastIndexByte(line, '\n')+1:])}
+	return Stream{Bytes: s.bytes, Since: s.total.Load() - s.last, End: lastBytes(s.end), Line: lastBytes(line[bytes.LastIndexByte(line, '\n')+1:])}
 }
 
 // pending returns how many bytes of a pipe nobody has read yet; 0 for what is no pipe.

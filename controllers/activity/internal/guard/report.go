@@ -31,6 +31,8 @@ type Output struct{ Stdout, Stderr Stream }
 type Stream struct {
 	// Bytes is how many bytes were printed.
 	Bytes int64
+	// Since is how many bytes the other stream printed after this one's last.
+	Since int64
 	// End is a sample of the last 64 bytes at most.
 	End Sample
 	// Line is a sample of the last 64 bytes at most of the last line that is not empty.
@@ -59,19 +61,29 @@ func (s Sample) isIn(text []byte) bool {
 	return false
 }
 
-// IsIn reports whether a text, the end of a log that has both streams, has the end of all that was printed. whole is
-// true when the log begins with the text. It may have more: others write to the log, too.
-func (o Output) IsIn(text []byte, whole bool) bool {
+// IsIn reports whether a text, the end of a log that has both streams, has the end of all that was printed; known is
+// false if the text cannot tell. whole is true when the log begins with the text. It may have more: others write to
+// the log, too.
+func (o Output) IsIn(text []byte, whole bool) (complete, known bool) {
 	text = bytes.ReplaceAll(text, []byte{'\r'}, nil)
 	switch {
 	case whole:
-		return int64(len(text)) >= o.Stdout.Bytes+o.Stderr.Bytes
+		return int64(len(text)) >= o.Stdout.Bytes+o.Stderr.Bytes, true
 	case o.Stderr.Bytes == 0:
-		return o.Stdout.End.isIn(text)
+		return o.Stdout.End.isIn(text), true
 	case o.Stdout.Bytes == 0:
-		return o.Stderr.End.isIn(text)
+		return o.Stderr.End.isIn(text), true
 	}
-	return o.Stdout.Line.isIn(text) && o.Stderr.Line.isIn(text) // the log has them line by line
+	// The log has both line by line, in an order of its own.
+	switch stdout, stderr := o.Stdout.Line.isIn(text), o.Stderr.Line.isIn(text); {
+	case stdout && stderr:
+		return true, true
+	case stdout:
+		return true, o.Stderr.Since >= int64(len(text))
+	case stderr:
+		return true, o.Stdout.Since >= int64(len(text))
+	}
+	return false, true
 }
 
 // String returns the report as one line.
@@ -79,7 +91,7 @@ func (r Report) String() string {
 	numbers := []int64{r.Ended, r.OOMKills}
 	if r.Output != nil {
 		for _, s := range []Stream{r.Output.Stdout, r.Output.Stderr} {
-			numbers = append(numbers, s.Bytes, int64(s.End.Size), int64(s.End.Sum), int64(s.Line.Size), int64(s.Line.Sum)) //nolint:gosec // bits
+			numbers = append(numbers, s.Bytes, s.Since, int64(s.End.Size), int64(s.End.Sum), int64(s.Line.Size), int64(s.Line.Sum)) //nolint:gosec // bits
 		}
 	}
 	words := make([]string, 0, len(numbers))
@@ -104,7 +116,7 @@ func SplitMessage(message string) (rest string, r Report, ok bool) {
 		}
 		numbers = append(numbers, n)
 	}
-	const base, perStream = 2, 5
+	const base, perStream = 2, 6
 	switch len(numbers) {
 	case base:
 		r = Report{Ended: numbers[0], OOMKills: numbers[1]}
@@ -118,9 +130,9 @@ func SplitMessage(message string) (rest string, r Report, ok bool) {
 }
 
 func parseStream(n []int64) Stream {
-	const count, end, line = 0, 1, 3
+	const count, since, end, line = 0, 1, 2, 4
 	sample := func(at int) Sample {
 		return Sample{Size: int(min(max(n[at], 0), sampleSize)), Sum: uint64(n[at+1])} //nolint:gosec // bits
 	}
-	return Stream{Bytes: n[count], End: sample(end), Line: sample(line)}
+	return Stream{Bytes: n[count], Since: n[since], End: sample(end), Line: sample(line)}
 }

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"os"
 	"os/signal"
+	"sync/atomic"
 	"syscall"
 	"time"
 )
@@ -13,11 +14,12 @@ import (
 func runCommand(command, env []string, log string, reportsOutput bool) (code int, why string) {
 	signals := make(chan os.Signal, 64)
 	signal.Notify(signals, passedSignals()...) // before the start: none is lost
-	stdout, outEnd, err := newStream(syscall.Stdout)
+	var total atomic.Int64
+	stdout, outEnd, err := newStream(syscall.Stdout, &total)
 	if err != nil {
 		return ExitRefused, "mainstay: cannot make a pipe: " + err.Error()
 	}
-	stderr, errEnd, err := newStream(syscall.Stderr)
+	stderr, errEnd, err := newStream(syscall.Stderr, &total)
 	if err != nil {
 		return ExitRefused, "mainstay: cannot make a pipe: " + err.Error()
 	}

@@ -45,10 +45,10 @@ func TestTheReportStandsForWhatWasPrinted(t *testing.T) {
 				t.Fatalf("exit code %d, %+v", code, report.Output)
 			}
 			log := []byte(out[max(0, len(out)-3000):])
-			if !report.Output.IsIn(log, c.whole) {
+			if complete, known := report.Output.IsIn(log, c.whole); !complete || !known {
 				t.Error("its own output is not the end of it")
 			}
-			if len(out) > 0 && report.Output.IsIn(log[:len(log)-1], c.whole) {
+			if complete, known := report.Output.IsIn(log[:max(0, len(log)-1)], c.whole); len(out) > 0 && complete || !known {
 				t.Error("the output without its last byte passes for the end of it")
 			}
 		})
@@ -56,14 +56,26 @@ func TestTheReportStandsForWhatWasPrinted(t *testing.T) {
 }
 
 func TestBothStreamsAreReported(t *testing.T) {
-	_, report, _ := newPod(t).start("sh", "-c", "yes out | head -n 3000; yes err | head -n 3000 >&2; echo last; echo worst >&2")
-	whole := "out\nerr\nlast\nerr\nworst\n" // as a log has them: line by line, in some order
-	for log, want := range map[string]bool{
-		whole: true, "err\nworst\nout\nlast\n": true, strings.ReplaceAll(whole, "worst", ""): false, strings.ReplaceAll(whole, "last", ""): false,
+	_, mixed, _ := newPod(t).start("sh", "-c", "yes out | head -n 3000; yes err | head -n 3000 >&2; echo last; echo worst >&2")
+	_, early, _ := newPod(t).start("sh", "-c", "echo early >&2; sleep 0.1; yes out | head -n 3000; echo last")
+	for name, c := range map[string]struct {
+		report          guard.Report
+		log             string // as logs have them: line by line, in some order
+		complete, known bool
+	}{
+		"both ends":                         {mixed, "out\nerr\nlast\nerr\nworst\n", true, true},
+		"both ends, in another order":       {mixed, "err\nworst\nout\nlast\n", true, true},
+		"no end":                            {mixed, "out\nerr\n", false, true},
+		"one end, of two that came last":    {mixed, "out\nerr\nlast\nerr\n", true, false},
+		"one end, as the other came early":  {early, "out\nout\nlast\n", true, true},
+		"only the end of what came early":   {early, "early\nout\n", true, false},
+		"no end, though another came early": {early, "out\nout\n", false, true},
 	} {
-		if got := report.Output.IsIn([]byte(log), false); got != want {
-			t.Errorf("%q: complete is %t", log, got)
-		}
+		t.Run(name, func(t *testing.T) {
+			if complete, known := c.report.Output.IsIn([]byte(c.log), false); complete != c.complete && c.known || known != c.known {
+				t.Errorf("complete %t, known %t", complete, known)
+			}
+		})
 	}
 }
 
