@@ -3,6 +3,7 @@ package guard
 import (
 	"os"
 	"path/filepath"
+	"sync/atomic"
 	"testing"
 	"time"
 )
@@ -42,6 +43,17 @@ func TestTheGuardStaysUntilTheOutputWasRead(t *testing.T) {
 				t.Errorf("the guard stayed for %s, not %s", took, c.atLeast)
 			}
 		})
+	}
+}
+
+func TestAStreamKnowsWhatTheOtherPrintedSince(t *testing.T) {
+	var total atomic.Int64
+	a, b := stream{total: &total}, stream{total: &total}
+	a.remember([]byte("12345"))
+	b.remember([]byte("123\r\n"))
+	b.remember([]byte("12"))
+	if a, b := a.report(), b.report(); a.Since != 6 || b.Since != 0 || a.Bytes != 5 || b.Bytes != 6 {
+		t.Errorf("got %+v and %+v", a, b)
 	}
 }
 
