@@ -46,9 +46,10 @@ func (p pod) write(name, content string, mode os.FileMode) string {
 	return file
 }
 
-func (p pod) read(name string) string {
+// message returns the termination message.
+func (p pod) message() string {
 	p.t.Helper()
-	content, err := os.ReadFile(filepath.Join(p.dir, name))
+	content, err := os.ReadFile(filepath.Join(p.dir, "termination-log"))
 	if err != nil {
 		p.t.Fatal(err)
 	}
@@ -69,7 +70,7 @@ func (p pod) run(program string, words ...string) (out, why string, code int) {
 	} else if err != nil {
 		p.t.Fatal(err)
 	}
-	why, _, ran := guard.SplitMessage(p.read("termination-log"))
+	why, _, ran := guard.SplitMessage(p.message())
 	if !ran && why != strings.TrimSpace(stderr.String()) {
 		p.t.Errorf("it said %q, and wrote %q", stderr.String(), why)
 	}

@@ -65,7 +65,7 @@ func (s *stream) pass(text []byte) bool {
 	for len(text) > 0 {
 		n, err := syscall.Write(s.to, text)
 		switch {
-		case err == syscall.EINTR: //nolint:errorlint // a bare errno
+		case err == syscall.EINTR:
 		case err != nil:
 			return false
 		default:

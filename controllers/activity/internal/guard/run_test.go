@@ -18,9 +18,9 @@ func (p pod) start(words ...string) (out string, report guard.Report, code int) 
 		p.t.Fatal(err)
 	}
 	out, _, code = p.run(testProgram(p.t), append([]string{guard.StartCommand, p.dir}, words...)...)
-	_, report, reported := guard.SplitMessage(p.read("termination-log"))
+	_, report, reported := guard.SplitMessage(p.message())
 	if !reported {
-		p.t.Fatalf("no report on %q in %q", words, p.read("termination-log"))
+		p.t.Fatalf("no report on %q in %q", words, p.message())
 	}
 	return out, report, code
 }
@@ -85,7 +85,7 @@ func TestAReportSurvivesTheMessage(t *testing.T) {
 	p := newPod(t)
 	script := `printf 'the command says' >` + filepath.Join(p.dir, "termination-log") + `; echo x; exit 3`
 	_, report, code := p.start("sh", "-c", script)
-	rest, again, ok := guard.SplitMessage(p.read("termination-log"))
+	rest, again, ok := guard.SplitMessage(p.message())
 	if code != 3 || !ok || rest != "the command says" || again.String() != report.String() {
 		t.Errorf("exit code %d, %q, %+v", code, rest, again)
 	}
