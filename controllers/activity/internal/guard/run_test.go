@@ -57,6 +57,7 @@ func TestTheReportStandsForWhatWasPrinted(t *testing.T) {
 
 func TestBothStreamsAreReported(t *testing.T) {
 	_, mixed, _ := newPod(t).start("sh", "-c", "yes out | head -n 3000; yes err | head -n 3000 >&2; echo last; echo worst >&2")
+	mixed.Output.Stdout.Since, mixed.Output.Stderr.Since = 0, 0 // which of the two came last is chance
 	early := mixed
 	early.Output = &guard.Output{Stdout: mixed.Output.Stdout, Stderr: mixed.Output.Stderr}
 	early.Output.Stderr.Since = 1 << 20
