@@ -7,12 +7,14 @@ import (
 	"crypto/x509"
 	"errors"
 	"fmt"
+	"math"
 	"net"
 	"net/http"
 	"os"
 	"time"
 
 	"github.com/mainstay-operator/mainstay-operator/controllers/internal/backup"
+	"github.com/mainstay-operator/mainstay-operator/controllers/internal/backup/scratch"
 )
 
 const (
@@ -92,7 +94,7 @@ func (o Options) handler() http.Handler {
 // sendFile answers with a file, by no more memory than a connection has.
 func sendFile(name string) http.HandlerFunc {
 	return func(w http.ResponseWriter, r *http.Request) {
-		file, err := os.Open(name)
+		file, err := scratch.Open(name, math.MaxInt64)
 		if err != nil {
 			http.Error(w, "the backup is not there", http.StatusNotFound)
 			return
