@@ -62,7 +62,7 @@ func (o outcome) readFinish(run *commonv1.BackupRun, pod *corev1.Pod) outcome {
 	case !ok || finished.Error != "" || finished.Item == nil || finished.Item.Name != run.Item:
 		o.failure = "the runner succeeded but did not report the backup: is the operator's image its own release?" + because(finished.Error)
 		return o
-	case startsServer(pod) && !(finished.Item.Verified && hasVerified(run, pod)):
+	case startsServer(pod) && (!finished.Item.Verified || !hasVerified(run, pod)):
 		o.failure = "the runner succeeded but did not report the backup as verified: is the operator's image its own release?"
 		return o
 	}

@@ -64,7 +64,7 @@ func (v *volumeStore) Get(_ context.Context, name string) (io.ReadCloser, int64,
 		return nil, 0, wrapError("reading "+name, err)
 	}
 	info, err := file.Stat()
-	if err == nil && !(info.Mode().IsRegular() && os.SameFile(info, named)) {
+	if err == nil && (!info.Mode().IsRegular() || !os.SameFile(info, named)) {
 		err = errNoFile
 	}
 	if err != nil {
