@@ -100,8 +100,11 @@ func allWell(pod *corev1.Pod) {
 	}
 	for _, c := range pod.Spec.InitContainers {
 		message := ""
-		if c.Name == backup.CommandBackup {
+		switch c.Name {
+		case backup.CommandBackup:
 			message = says(backup.Result{Item: itemNamed(task.Item, false)})
+		case backup.CommandVerify:
+			message = says(backup.Result{Item: itemNamed(task.Item, true)})
 		}
 		ended(c.Name, 0, message)(pod)
 	}

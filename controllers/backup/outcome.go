@@ -62,7 +62,7 @@ func (o outcome) readFinish(run *commonv1.BackupRun, pod *corev1.Pod) outcome {
 	case !ok || finished.Error != "" || finished.Item == nil || finished.Item.Name != run.Item:
 		o.failure = "the runner succeeded but did not report the backup: is the operator's image its own release?" + because(finished.Error)
 		return o
-	case startsServer(pod) && !finished.Item.Verified:
+	case startsServer(pod) && (!finished.Item.Verified || !hasVerified(run, pod)):
 		o.failure = "the runner succeeded but did not report the backup as verified: is the operator's image its own release?"
 		return o
 	}
@@ -130,6 +130,14 @@ func resultOf(pod *corev1.Pod, container string) (backup.Result, bool) {
 func endedWell(pod *corev1.Pod, container string) bool {
 	status, _ := findStatus(containerStatuses(pod), container)
 	return status.State.Terminated != nil && status.State.Terminated.ExitCode == 0
+}
+
+// hasVerified reports whether verify itself says that a server was started from the backup. finish has it from the order of the
+// containers alone.
+func hasVerified(run *commonv1.BackupRun, pod *corev1.Pod) bool {
+	verified, ok := resultOf(pod, backup.CommandVerify)
+	return ok && endedWell(pod, backup.CommandVerify) && verified.Error == "" &&
+		verified.Item != nil && verified.Item.Verified && verified.Item.Name == run.Item
 }
 
 // startsServer reports whether a server is started from the backup in this pod.

@@ -69,6 +69,18 @@ func TestJudge(t *testing.T) {
 		{reason: "finish says nothing", pod: written, more: ended(mainContainer, 0, ""), says: "did not report the backup", cleared: true},
 		{reason: "finish speaks of another item", pod: written, more: finished(backup.Result{Item: itemNamed(testItem, true)}), says: "did not report the backup", cleared: true},
 		{reason: "finish did not verify", pod: written, more: finished(backup.Result{Item: itemNamed(item, false)}), says: "did not report the backup as verified", cleared: true},
+		{reason: "verify says nothing", pod: written, more: func(pod *corev1.Pod) {
+			ended(backup.CommandVerify, 0, "")(pod)
+			finished(backup.Result{Item: itemNamed(item, true)})(pod)
+		}, says: "did not report the backup as verified", cleared: true},
+		{reason: "verify speaks of another item", pod: written, more: func(pod *corev1.Pod) {
+			ended(backup.CommandVerify, 0, says(backup.Result{Item: itemNamed(testItem, true)}))(pod)
+			finished(backup.Result{Item: itemNamed(item, true)})(pod)
+		}, says: "did not report the backup as verified", cleared: true},
+		{reason: "verify did not end well, and finish ran", pod: written, more: func(pod *corev1.Pod) {
+			ended(backup.CommandVerify, 1, says(backup.Result{Item: itemNamed(item, true)}))(pod)
+			finished(backup.Result{Item: itemNamed(item, true)})(pod)
+		}, says: "did not report the backup as verified", cleared: true},
 		{reason: "finish has an error and ends well", pod: written, more: finished(backup.Result{Item: itemNamed(item, true), Error: "odd"}), says: "odd", cleared: true},
 		{reason: "finish fails", pod: written, more: ended(mainContainer, 1, says(backup.Result{Error: "AccessDenied", Permanent: true})), says: "finish: AccessDenied", permanent: true, cleared: true},
 	} {
@@ -125,7 +137,8 @@ func TestHostileMessages(t *testing.T) {
 		{"another time than its name's", says(with(func(i *commonv1.BackupItem) { i.Time = *timeAt(testTime.AddDate(9, 0, 0)) })), 1},
 		{"a long version", says(with(func(i *commonv1.BackupItem) { i.ServerVersion = strings.Repeat("9\x00", 90) })), 1},
 	} {
-		pod := podOf(running("1"), "1", ended(mainContainer, 0, c.message))
+		pod := podOf(running("1"), "1", ended(backup.CommandVerify, 0, says(backup.Result{Item: &good})))
+		ended(mainContainer, 0, c.message)(pod)
 		got := judge(run, pod, "")
 		if (c.items == 0) != (got.failure != "") || len(got.items) != c.items {
 			t.Errorf("%s: %+v", c.reason, got)

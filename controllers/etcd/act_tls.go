@@ -5,7 +5,6 @@ import (
 	"context"
 	"crypto/tls"
 	"encoding/pem"
-	"reflect"
 	"sync"
 	"time"
 
@@ -127,7 +126,7 @@ func (f *fleet) nextIdentity(e *databasev1alpha1.EtcdCluster, c pki.Certificates
 // notePublished remembers the identity that our own Secret has, once it is written.
 func (r *Reconciler) notePublished(e *databasev1alpha1.EtcdCluster, observed converge.Observed, i pki.Identity) {
 	own, found := converge.Find[*corev1.Secret](observed, "Secret", certificatesName(e))
-	if found && reflect.DeepEqual(pki.PublishedIn(own.Data), i) {
+	if found && i.IsIn(own.Data) {
 		r.memory.notePublished(e, i)
 	}
 }

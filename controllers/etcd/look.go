@@ -40,7 +40,11 @@ func (f *fleet) lookAtWaiting(ctx context.Context, record *databasev1alpha1.Etcd
 		if m.View.Answered || m.View.LockedOut {
 			return
 		}
-		if view := f.servers[m.Name].LookAtWaiting(ctx); m.MayAnswer(view, record) {
+		view, err := f.servers[m.Name].LookAtWaiting(ctx)
+		if err != nil {
+			log.FromContext(ctx).Info("the metrics of a member cannot be read", "member", m.Name, "error", err.Error())
+		}
+		if m.MayAnswer(view, record) {
 			m.View = view
 		}
 	})

@@ -493,12 +493,12 @@ func (s *modelServer) hears() bool {
 }
 
 // LookAtWaiting tells of the data that it runs with.
-func (s *modelServer) LookAtWaiting(context.Context) membership.View {
+func (s *modelServer) LookAtWaiting(context.Context) (membership.View, error) {
 	m, v := s.model, s.Volumes[s.ordinal]
 	if !m.Pods[s.ordinal].Runs || v.ID == 0 {
-		return membership.View{}
+		return membership.View{}, nil
 	}
-	return membership.View{Waits: true, ID: v.ID, Index: v.index(), Revision: int64(1 + v.Writes)}
+	return membership.View{Waits: true, ID: v.ID, Index: v.index(), Revision: int64(1 + v.Writes)}, nil
 }
 
 // openToClients has servers answer clients that see a majority.

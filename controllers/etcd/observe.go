@@ -30,7 +30,7 @@ const hashLimit = 2500 * time.Millisecond
 // server is one etcd server, to look at and to change members by.
 type server interface {
 	Look(ctx context.Context) membership.View
-	LookAtWaiting(ctx context.Context) membership.View
+	LookAtWaiting(ctx context.Context) (membership.View, error)
 	Members(ctx context.Context) ([]membership.ListedMember, error)
 	Alarms(ctx context.Context) ([]membership.Alarm, error)
 	AddLearner(ctx context.Context, peerURL string) (uint64, error)

@@ -15,6 +15,7 @@ import (
 	databasev1alpha1 "github.com/mainstay-operator/mainstay-operator/api/database/v1alpha1"
 	"github.com/mainstay-operator/mainstay-operator/controllers/etcd/internal/membership"
 	"github.com/mainstay-operator/mainstay-operator/controllers/internal/pki"
+	"github.com/mainstay-operator/mainstay-operator/controllers/internal/pki/measured"
 )
 
 const (
@@ -146,7 +147,7 @@ func renewAuthority(authority pki.Authority, spec membership.Spec, now time.Time
 // leaf returns the certificate that members show, and the authorities that they are to trust. It is nil if others would refuse it.
 // Both certificates are of one time and one authority.
 func (c peerCertificates) leaf() (leaf *x509.Certificate, trusted []*x509.Certificate) {
-	trusted, err := pki.ParseCertificates(c.trusted)
+	trusted, err := measured.Bundle(c.trusted)
 	server, connecting := pki.ParsePair(c.server, c.serverKey), pki.ParsePair(c.connecting, c.clientKey)
 	vouches := func(one *x509.Certificate) bool {
 		return server.CheckSignatureFrom(one) == nil && connecting.CheckSignatureFrom(one) == nil

@@ -30,6 +30,7 @@ import (
 	"github.com/mainstay-operator/mainstay-operator/controllers/internal/converge"
 	"github.com/mainstay-operator/mainstay-operator/controllers/internal/parts"
 	"github.com/mainstay-operator/mainstay-operator/controllers/internal/pki"
+	"github.com/mainstay-operator/mainstay-operator/controllers/internal/pki/measured"
 )
 
 const (
@@ -68,7 +69,7 @@ func nameCertificates(c, old peerCertificates) certificates {
 	if one := c.authority.Parse(); one != nil {
 		named.authority = name(one)
 	}
-	trusted, _ := pki.ParseCertificates(c.trusted)
+	trusted, _ := measured.Bundle(c.trusted)
 	for _, one := range trusted {
 		named.trusted += name(one)
 		if leaf, _ := c.leaf(); leaf != nil && leaf.CheckSignatureFrom(one) == nil {
@@ -273,7 +274,7 @@ func TestMembersTrustEachOtherAtAllTimes(t *testing.T) {
 	if len(s.authorities) < 3 || s.changes < 15 {
 		t.Errorf("%d authorities and %d changes are too few for a test", len(s.authorities), s.changes)
 	}
-	if trusted, _ := pki.ParseCertificates(s.published.trusted); len(trusted) != 1 {
+	if trusted, _ := measured.Bundle(s.published.trusted); len(trusted) != 1 {
 		t.Errorf("%d authorities are trusted in the end", len(trusted))
 	}
 }

@@ -77,19 +77,21 @@ func (r *Reconciler) readCertificate(ctx context.Context, m *cachev1alpha1.Memca
 	if m.Spec.TLS == nil {
 		return certificate{}, nil
 	}
-	data, err := r.Secrets.Data(ctx, m, m.Spec.TLS.SecretName)
+	now := r.clock.Now()
+	found, problem, recheckAfter, err := r.Secrets.Judge(ctx, m, m.Spec.TLS.SecretName, func(data map[string][]byte) (pki.Identity, string) {
+		asClient := m.Spec.TLS.ClientAuth == cachev1alpha1.MemcachedClientAuthRequire
+		return pki.FromSecret(m.Spec.TLS.SecretName, data, []string{serviceHost(m)}, asClient, now)
+	}, now)
 	if err != nil {
 		return certificate{Identity: before}, err
 	}
-	asClient := m.Spec.TLS.ClientAuth == cachev1alpha1.MemcachedClientAuthRequire
-	found, problem := pki.FromSecret(m.Spec.TLS.SecretName, data, []string{serviceHost(m)}, asClient, r.clock.Now())
 	switch {
 	case problem == "":
 		before = found
 	case before.IsEmpty():
 		err = converge.Invalid(tlsField, "%s", problem)
 	}
-	return certificate{before, problem, pki.NextChange(data, r.clock.Now())}, err
+	return certificate{before, problem, recheckAfter}, err
 }
 
 // readUsers returns the users of the user's Secret, and those before while a node may know no others.

@@ -136,7 +136,11 @@ func end(ctx context.Context, pod *corev1.Pod, container string, code int32, res
 			if c.Name == container {
 				break
 			}
-			pod.Status.InitContainerStatuses = append(pod.Status.InitContainerStatuses, ended(c.Name, 0, `{}`))
+			left := `{}`
+			if c.Name == "verify" { // its verdict is on the item that finish reports
+				left = string(message)
+			}
+			pod.Status.InitContainerStatuses = append(pod.Status.InitContainerStatuses, ended(c.Name, 0, left))
 		}
 		if container == "finish" {
 			pod.Status.ContainerStatuses = []corev1.ContainerStatus{ended(container, code, string(message))}

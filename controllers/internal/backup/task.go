@@ -23,9 +23,10 @@ const (
 	// CommandServe hands what was fetched to members of an etcd, who show a certificate of PeersDir's authority (package serve).
 	CommandServe = "serve"
 	// CommandVerify runs in the server's image, without any secret: it starts a server from what was fetched and compares it with
-	// the manifest. It writes VerdictFile.
+	// the manifest. Its exit code is the verdict.
 	CommandVerify = "verify"
-	// CommandFinish marks the item as verified if VerdictFile says so, deletes what retention does not keep, and lists what is left.
+	// CommandFinish marks the item as verified if that was asked for, deletes what retention does not keep, and lists what is left. It
+	// runs only after CommandVerify has succeeded.
 	CommandFinish = "finish"
 )
 
@@ -40,7 +41,6 @@ const (
 	ProgramDir     = "/backup-runner-program" // emptyDir with the runner
 	DataFile       = ScratchDir + "/data"     // what was fetched, decompressed
 	ManifestFile   = ScratchDir + "/manifest.json"
-	VerdictFile    = ScratchDir + "/verified"
 )
 
 // Where CommandServe hands out what was fetched: by TLS, with certificates on both sides.

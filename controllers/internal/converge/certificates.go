@@ -25,11 +25,10 @@ const (
 func (s *UserSecrets) Certificates(ctx context.Context, owner Object, name string, published pki.Identity,
 	judge func(data map[string][]byte) (found pki.Identity, problem string), now time.Time) (pki.Certificates, error) {
 	c := pki.Certificates{Published: published}
-	data, err := s.Data(ctx, owner, name)
+	var err error
+	c.Wanted, c.Problem, c.RecheckAfter, err = s.Judge(ctx, owner, name, judge, now)
 	switch {
 	case err == nil:
-		c.Wanted, c.Problem = judge(data)
-		c.RecheckAfter = pki.NextChange(data, now)
 	case published.IsEmpty():
 		return c, fmt.Errorf("%s: %w", TLSSecretField, err)
 	default: // what is known goes on

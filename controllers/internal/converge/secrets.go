@@ -15,7 +15,8 @@ import (
 // those that have changed.
 type UserSecrets struct {
 	ContentReader
-	read Memory[contentsByName]
+	read   Memory[contentsByName]
+	judged Memory[verdict]
 }
 
 // contentsByName is what one object's Secrets held when they were read last.
@@ -29,6 +30,14 @@ func NewUserSecrets(reader ContentReader) *UserSecrets { return &UserSecrets{Con
 
 // Data returns what the user's Secret of that name holds, in the owner's namespace; nil when there is none.
 func (s *UserSecrets) Data(ctx context.Context, owner client.Object, name string) (map[string][]byte, error) {
+	content, err := s.content(ctx, owner, name)
+	if err != nil {
+		return nil, err
+	}
+	return content.Data, nil
+}
+
+func (s *UserSecrets) content(ctx context.Context, owner client.Object, name string) (*Content, error) {
 	known, unlock := s.read.Lock(owner)
 	contents := *known // for this pass alone: an object has one at a time
 	unlock()
@@ -37,11 +46,14 @@ func (s *UserSecrets) Data(ctx context.Context, owner client.Object, name string
 		return nil, err
 	}
 	contents[name] = content
-	return content.Data, nil
+	return content, nil
 }
 
 // Forget drops what the Secrets of an object held that is gone.
-func (s *UserSecrets) Forget(owner types.NamespacedName) { s.read.Forget(owner) }
+func (s *UserSecrets) Forget(owner types.NamespacedName) {
+	s.read.Forget(owner)
+	s.judged.Forget(owner)
+}
 
 // OwnSecret reads a Secret that we made for the owner; an empty one when there is none. One that belongs to somebody else
 // counts as none, for Converge to refuse. If the cache lacks it and the owner was reconciled before, the API server is asked:

@@ -5,7 +5,6 @@ import (
 	"crypto/elliptic"
 	"crypto/rand"
 	"crypto/sha256"
-	"crypto/tls"
 	"crypto/x509"
 	"crypto/x509/pkix"
 	"encoding/hex"
@@ -14,6 +13,8 @@ import (
 	"fmt"
 	"math/big"
 	"time"
+
+	"github.com/mainstay-operator/mainstay-operator/controllers/internal/pki/measured"
 )
 
 const (
@@ -46,7 +47,7 @@ func (a Authority) Parse() *x509.Certificate { return ParsePair(a.Certificate, a
 
 // ParsePair returns the certificate that the key belongs to; nil if either is missing, or is another's.
 func ParsePair(certificate, key []byte) *x509.Certificate {
-	pair, err := tls.X509KeyPair(certificate, key)
+	pair, err := measured.KeyPair(certificate, key)
 	if err != nil {
 		return nil
 	}
@@ -67,7 +68,7 @@ func Fingerprint(c *x509.Certificate) string {
 // Fingerprints are those of all certificates of a PEM text; none if it cannot be read.
 func Fingerprints(text []byte) []string {
 	var all []string
-	certificates, _ := ParseCertificates(text)
+	certificates, _ := measured.Bundle(text)
 	for _, one := range certificates {
 		all = append(all, Fingerprint(one))
 	}
@@ -77,20 +78,19 @@ func Fingerprints(text []byte) []string {
 // Issue returns a certificate for servers of these names, or for clients if there is none, and its key. It is valid for a
 // year (leafLife). The error says that the authority cannot be read.
 func (a Authority) Issue(commonName string, hosts []string, now time.Time) (certificate, key []byte, err error) {
-	block, _ := pem.Decode(a.Key)
-	parents, err := ParseCertificates(a.Certificate)
-	if block == nil || err != nil || len(parents) == 0 {
-		return nil, nil, errors.Join(errors.New("the authority cannot be read"), err)
-	}
-	parentKey, err := x509.ParseECPrivateKey(block.Bytes)
+	own, err := measured.KeyPair(a.Certificate, a.Key)
 	if err != nil {
-		return nil, nil, fmt.Errorf("reading the authority's key: %w", err)
+		return nil, nil, fmt.Errorf("reading the authority: %w", err)
+	}
+	ownKey, is := own.PrivateKey.(*ecdsa.PrivateKey)
+	if !is {
+		return nil, nil, errors.New("the authority's key is not one of ECDSA")
 	}
 	template := &x509.Certificate{
 		Subject: pkix.Name{CommonName: commonName}, DNSNames: hosts, NotBefore: now.Add(-clockSkew), NotAfter: now.Add(leafLife),
 		KeyUsage: x509.KeyUsageDigitalSignature, ExtKeyUsage: []x509.ExtKeyUsage{x509.ExtKeyUsageServerAuth, x509.ExtKeyUsageClientAuth},
 	}
-	return sign(template, parents[0], parentKey)
+	return sign(template, own.Leaf, ownKey)
 }
 
 // sign makes a key and the certificate for it, by itself if there is no parent.

@@ -2,10 +2,12 @@ package pki
 
 import (
 	"bytes"
-	"crypto/tls"
+	"reflect"
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
+
+	"github.com/mainstay-operator/mainstay-operator/controllers/internal/pki/measured"
 )
 
 // Certificates are those of one object whose certificate is in a Secret of the user's.
@@ -22,6 +24,8 @@ type Certificates struct {
 // change over one by one, and none refuses another.
 func (c Certificates) NextIdentity(now time.Time) Identity {
 	switch {
+	case reflect.DeepEqual(c.Published, c.Wanted): // as at rest: nothing is parsed
+		return c.Wanted
 	case !c.Published.Trusts(c.Wanted, now):
 		return Identity{Certificate: c.Published.Certificate, Key: c.Published.Key, Authorities: MergeAuthorities(c.Published, c.Wanted)}
 	case !c.Wanted.Trusts(c.Published, now):
@@ -34,9 +38,9 @@ func (c Certificates) NextIdentity(now time.Time) Identity {
 // to learn to trust another. A server that does not answer holds nothing up then, least of
 // all until the certificate expires by which the operator would have to reach it.
 func (c Certificates) IsRenewal() bool {
-	before, err := ParseCertificates(c.Published.Certificate)
-	after, alsoErr := ParseCertificates(c.Wanted.Certificate)
-	return err == nil && alsoErr == nil && len(before) > 0 && len(after) > 0 &&
+	before, err := measured.Chain(c.Published.Certificate)
+	after, alsoErr := measured.Chain(c.Wanted.Certificate)
+	return err == nil && alsoErr == nil &&
 		bytes.Equal(c.Published.Authorities, c.Wanted.Authorities) && bytes.Equal(before[0].RawIssuer, after[0].RawIssuer)
 }
 
@@ -45,10 +49,16 @@ func (i Identity) Data() map[string][]byte {
 	return map[string][]byte{corev1.TLSCertKey: i.Certificate, corev1.TLSPrivateKeyKey: i.Key, CACertKey: i.Authorities}
 }
 
+// IsIn reports whether Data would write what is there already. It parses nothing.
+func (i Identity) IsIn(data map[string][]byte) bool {
+	return bytes.Equal(data[corev1.TLSCertKey], i.Certificate) && bytes.Equal(data[corev1.TLSPrivateKeyKey], i.Key) &&
+		bytes.Equal(data[CACertKey], i.Authorities)
+}
+
 // PublishedIn reads what Data has written. It is empty if there is none, or somebody wrote into it.
 func PublishedIn(data map[string][]byte) Identity {
 	found := Identity{Certificate: data[corev1.TLSCertKey], Key: data[corev1.TLSPrivateKeyKey], Authorities: data[CACertKey]}
-	if _, err := tls.X509KeyPair(found.Certificate, found.Key); err != nil {
+	if _, err := measured.KeyPair(found.Certificate, found.Key); err != nil {
 		return Identity{}
 	}
 	return found

@@ -15,6 +15,9 @@ import (
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
+
+	"github.com/mainstay-operator/mainstay-operator/controllers/internal/pki/measured"
+	"github.com/mainstay-operator/mainstay-operator/controllers/internal/untrusted"
 )
 
 const (
@@ -64,7 +67,7 @@ func FromSecret(name string, data map[string][]byte, hosts []string, asClient bo
 func NextChange(data map[string][]byte, now time.Time) time.Duration {
 	var next time.Duration
 	for _, key := range []string{corev1.TLSCertKey, CACertKey} {
-		chain, _ := ParseCertificates(data[key]) // which no time makes good, when it cannot be read
+		chain, _ := measured.Bundle(data[key]) // which no time makes good, when it cannot be read
 		for _, one := range chain {
 			for _, turn := range []time.Time{one.NotBefore, one.NotAfter} {
 				if left := turn.Add(validityMargin).Sub(now); left > 0 && (next == 0 || left < next) {
@@ -79,10 +82,10 @@ func NextChange(data map[string][]byte, now time.Time) time.Duration {
 // MergeAuthorities returns the authorities that vouch for either identity, each once.
 func MergeAuthorities(a, b Identity) []byte {
 	var all bytes.Buffer
-	var seen [][]byte
-	for _, block := range certificateBlocks(append(append(bytes.Clone(a.Authorities), '\n'), b.Authorities...)) {
-		if !slices.ContainsFunc(seen, func(one []byte) bool { return bytes.Equal(one, block) }) {
-			seen = append(seen, block)
+	seen := map[string]bool{}
+	for _, block := range measured.Blocks(append(append(bytes.Clone(a.Authorities), '\n'), b.Authorities...)) {
+		if !seen[string(block)] {
+			seen[string(block)] = true
 			_ = pem.Encode(&all, &pem.Block{Type: "CERTIFICATE", Bytes: block}) // a buffer takes all
 		}
 	}
@@ -92,10 +95,10 @@ func MergeAuthorities(a, b Identity) []byte {
 // SelectAuthorities returns those authorities that have one of these fingerprints.
 func SelectAuthorities(authorities []byte, fingerprints []string) []byte {
 	var selected bytes.Buffer
-	for _, block := range certificateBlocks(authorities) {
-		one, err := x509.ParseCertificate(block)
-		if err == nil && slices.Contains(fingerprints, Fingerprint(one)) {
-			_ = pem.Encode(&selected, &pem.Block{Type: "CERTIFICATE", Bytes: block}) // a buffer takes all
+	all, _ := measured.Bundle(authorities) // none of what cannot be read
+	for _, one := range all {
+		if slices.Contains(fingerprints, Fingerprint(one)) {
+			_ = pem.Encode(&selected, &pem.Block{Type: "CERTIFICATE", Bytes: one.Raw}) // a buffer takes all
 		}
 	}
 	return selected.Bytes()
@@ -103,32 +106,35 @@ func SelectAuthorities(authorities []byte, fingerprints []string) []byte {
 
 // Trusts reports whether an authority of this identity vouches for the other's certificate.
 func (i Identity) Trusts(other Identity, now time.Time) bool {
-	chain, err := ParseCertificates(other.Certificate)
+	chain, err := measured.Chain(other.Certificate)
 	return err == nil && i.verify(chain, now, x509.ExtKeyUsageAny) == nil
 }
 
 // verify returns an error for a chain that no authority vouches for. It accepts an expired certificate: a user who
 // renews it too late must still be able to hand the new one out.
 func (i Identity) verify(chain []*x509.Certificate, now time.Time, use x509.ExtKeyUsage) error {
-	if len(chain) == 0 {
-		return errors.New("no certificate")
+	if len(chain) == 0 || len(chain) > measured.MaxCertificates {
+		return fmt.Errorf("%d certificates instead of 1 to %d", len(chain), measured.MaxCertificates)
 	}
-	roots, between := x509.NewCertPool(), x509.NewCertPool()
-	roots.AppendCertsFromPEM(i.Authorities)
+	roots, err := measured.Pool(i.Authorities)
+	if err != nil {
+		return fmt.Errorf("ca.crt: %w", err)
+	}
+	between := x509.NewCertPool()
 	for _, c := range chain[1:] {
 		between.AddCert(c)
 	}
 	if now.After(chain[0].NotAfter) {
 		now = chain[0].NotAfter
 	}
-	_, err := chain[0].Verify(x509.VerifyOptions{Roots: roots, Intermediates: between, CurrentTime: now, KeyUsages: []x509.ExtKeyUsage{use}})
+	_, err = chain[0].Verify(x509.VerifyOptions{Roots: roots, Intermediates: between, CurrentTime: now, KeyUsages: []x509.ExtKeyUsage{use}})
 	return err
 }
 
 // TLSConfig returns how the operator talks to a server. It dials servers by the addresses of their pods, and the certificate
 // must name the host.
 func (i Identity) TLSConfig(host string, clock func() time.Time) (*tls.Config, error) {
-	pair, err := tls.X509KeyPair(i.Certificate, i.Key)
+	pair, err := measured.KeyPair(i.Certificate, i.Key)
 	if err != nil {
 		return nil, err
 	}
@@ -148,15 +154,22 @@ func (i Identity) TLSConfig(host string, clock func() time.Time) (*tls.Config, e
 
 // validate returns why others would refuse a server that shows this identity, or "".
 func (i Identity) validate(hosts []string, asClient bool, now time.Time) string {
-	if _, err := tls.X509KeyPair(i.Certificate, i.Key); err != nil {
-		return "tls.crt and tls.key are not a certificate and its key: " + err.Error()
+	_, err := measured.KeyPair(i.Certificate, i.Key)
+	switch {
+	case errors.Is(err, measured.ErrRefused):
+		return untrusted.Sanitize(err.Error())
+	case err != nil:
+		return "tls.crt and tls.key are not a certificate and its key: " + untrusted.Sanitize(err.Error())
 	}
-	chain, err := ParseCertificates(i.Certificate)
-	if err != nil {
-		return "tls.crt: " + err.Error()
-	}
-	if authorities, err := ParseCertificates(i.Authorities); err != nil || len(authorities) == 0 {
+	switch _, err := measured.Chain(i.Authorities); {
+	case errors.Is(err, measured.ErrRefused):
+		return "ca.crt: " + untrusted.Sanitize(err.Error())
+	case err != nil:
 		return "ca.crt holds something that is not a certificate, or nothing"
+	}
+	chain, err := measured.Chain(i.Certificate)
+	if err != nil {
+		return "tls.crt: " + untrusted.Sanitize(err.Error())
 	}
 	unnamed := slices.IndexFunc(hosts, func(host string) bool { return chain[0].VerifyHostname(host) != nil })
 	switch leaf := chain[0]; {
@@ -174,28 +187,4 @@ func (i Identity) validate(hosts []string, asClient bool, now time.Time) string 
 		return "the certificate is not for clients, as tls.clientAuth asks for: its extended key usage lacks client authentication"
 	}
 	return ""
-}
-
-// ParseCertificates reads all certificates of a PEM text.
-func ParseCertificates(text []byte) ([]*x509.Certificate, error) {
-	var all []*x509.Certificate
-	for _, block := range certificateBlocks(text) {
-		one, err := x509.ParseCertificate(block)
-		if err != nil {
-			return nil, err
-		}
-		all = append(all, one)
-	}
-	return all, nil
-}
-
-// certificateBlocks returns the certificates of a PEM text.
-func certificateBlocks(text []byte) [][]byte {
-	var all [][]byte
-	for block, rest := pem.Decode(text); block != nil; block, rest = pem.Decode(rest) {
-		if block.Type == "CERTIFICATE" {
-			all = append(all, block.Bytes)
-		}
-	}
-	return all
 }

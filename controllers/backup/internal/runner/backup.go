@@ -8,9 +8,11 @@ import (
 	"fmt"
 	"io"
 	"io/fs"
+	"math"
 	"os"
 
 	"github.com/mainstay-operator/mainstay-operator/controllers/internal/backup"
+	"github.com/mainstay-operator/mainstay-operator/controllers/internal/backup/scratch"
 )
 
 // spoolFile on the scratch volume gets the data as fast as the server sends it. A store may be slow, and a server ends a link to
@@ -72,7 +74,7 @@ func (e Environment) spool(ctx context.Context, t task, file string, m *backup.M
 
 // write puts the spooled data and then its manifest into the store.
 func (t task) write(ctx context.Context, spool string, m *backup.Manifest) error {
-	file, err := os.Open(spool)
+	file, err := scratch.Open(spool, math.MaxInt64)
 	if err != nil {
 		return err
 	}

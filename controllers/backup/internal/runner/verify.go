@@ -5,19 +5,24 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"io"
 	"os"
 
 	"github.com/mainstay-operator/mainstay-operator/controllers/internal/backup"
+	"github.com/mainstay-operator/mainstay-operator/controllers/internal/backup/scratch"
 )
 
 // workDir on the scratch volume is where a server runs that is started to verify a backup.
 const workDir = "verify"
 
-// verify starts a server from what was fetched. If it is as the manifest says, it leaves the verdict for finish.
+// verify starts a server from what was fetched. Its verdict is its exit code, by which the kubelet starts finish or does not, and
+// its result, which the operator reads.
 func (e Environment) verify(ctx context.Context, t task) (backup.Result, error) {
 	m, err := e.fetched()
 	if err != nil {
+		return backup.Result{}, err
+	}
+	data := e.scratchFile(backup.DataFile)
+	if err := refuseReplaced(data, m.RawSize); err != nil {
 		return backup.Result{}, err
 	}
 	if m.Item != t.Item || m.Kind != t.Kind {
@@ -27,34 +32,34 @@ func (e Environment) verify(ctx context.Context, t task) (backup.Result, error) 
 	if err := errors.Join(os.RemoveAll(dir), os.Mkdir(dir, 0o700)); err != nil {
 		return backup.Result{}, fmt.Errorf("clearing the scratch volume: %w", err)
 	}
-	err = t.server.Verify(ctx, e.scratchFile(backup.DataFile), dir, m)
+	err = t.server.Verify(ctx, data, dir, m)
 	err = errors.Join(err, os.RemoveAll(dir))
 	if err != nil {
 		return backup.Result{}, fmt.Errorf("verifying the backup %s: %w", m.Item, err)
 	}
 	item := m.StatusItem(true)
-	return backup.Result{Item: &item}, writeFile(e.scratchFile(backup.VerdictFile), func(file *os.File) error {
-		_, err := file.WriteString(m.Item)
-		return err
-	})
+	return backup.Result{Item: &item}, nil
+}
+
+// refuseReplaced returns an error if another container has put something else in the place of the fetched data.
+func refuseReplaced(data string, size int64) error {
+	file, err := scratch.Open(data, size)
+	if err != nil {
+		return fmt.Errorf("reading what was fetched: %w", err)
+	}
+	return file.Close()
 }
 
 // fetched reads the manifest that fetch has left.
 func (e Environment) fetched() (backup.Manifest, error) {
-	text, err := readSmall(e.scratchFile(backup.ManifestFile))
+	text, err := scratch.Read(e.scratchFile(backup.ManifestFile), backup.MaxManifest)
 	if err != nil {
 		return backup.Manifest{}, fmt.Errorf("reading what was fetched: %w", err)
 	}
 	var m backup.Manifest
-	return m, json.Unmarshal(text, &m)
-}
-
-// readSmall reads a file that others may have written.
-func readSmall(name string) ([]byte, error) {
-	file, err := os.Open(name)
-	if err != nil {
-		return nil, err
+	err = json.Unmarshal(text, &m)
+	if _, named := backup.ItemTime(m.Item); err != nil || named != nil { // these errors would repeat what is there
+		return backup.Manifest{}, fmt.Errorf("reading what was fetched: %s is no manifest", backup.ManifestFile)
 	}
-	defer func() { _ = file.Close() }()
-	return io.ReadAll(io.LimitReader(file, backup.MaxManifest))
+	return m, nil
 }

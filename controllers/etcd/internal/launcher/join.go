@@ -2,7 +2,6 @@ package launcher
 
 import (
 	"crypto/tls"
-	"crypto/x509"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -11,6 +10,8 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+
+	"github.com/mainstay-operator/mainstay-operator/controllers/internal/pki/measured"
 )
 
 // mayJoin returns nil if a member that joins and has no log yet may begin. etcd would take whatever ID its peers have for its
@@ -98,12 +99,22 @@ func peerSecurity(command []string, url string) (*tls.Config, error) {
 	if err != nil {
 		return nil, err
 	}
-	own, err := tls.LoadX509KeyPair(wordOf(command, "peer-client-cert-file"), wordOf(command, "peer-client-key-file"))
+	trusted, err := measured.Pool(authority)
+	if err != nil {
+		return nil, fmt.Errorf("the authorities of the peers: %w", err)
+	}
+	certificate, err := os.ReadFile(wordOf(command, "peer-client-cert-file"))
 	if err != nil {
 		return nil, err
 	}
-	trusted := x509.NewCertPool()
-	trusted.AppendCertsFromPEM(authority)
+	key, err := os.ReadFile(wordOf(command, "peer-client-key-file"))
+	if err != nil {
+		return nil, err
+	}
+	own, err := measured.KeyPair(certificate, key)
+	if err != nil {
+		return nil, err
+	}
 	return &tls.Config{RootCAs: trusted, Certificates: []tls.Certificate{own}, MinVersion: tls.VersionTLS12}, nil
 }
 

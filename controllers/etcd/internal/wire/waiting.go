@@ -3,6 +3,7 @@ package wire
 import (
 	"bufio"
 	"context"
+	"errors"
 	"fmt"
 	"io"
 	"net"
@@ -13,8 +14,12 @@ import (
 	"github.com/mainstay-operator/mainstay-operator/controllers/etcd/internal/membership"
 )
 
-// maxMetrics bounds what is read of a server's metrics, in bytes. etcd's own are some 200 KiB.
-const maxMetrics = 4 << 20
+// maxMetrics and maxMetricLines bound what is read of a server's metrics, in bytes and lines. etcd 3.6 has 172 KiB in 1756 lines.
+// Bytes alone do not bound the work: a line costs more than its length.
+const (
+	maxMetrics     = 1 << 20
+	maxMetricLines = 10_000
+)
 
 // The metrics that tell what a server has, by their names in server/etcdserver/metrics.go and server/storage/mvcc/metrics.go. The
 // first names it in a label. The next two are the last entry that it knows to be committed, and the last that it has applied:
@@ -28,26 +33,31 @@ const (
 
 // LookAtWaiting asks a server that does not answer clients what data it has: etcd opens no port to them before it has seen a
 // majority once, but tells its metrics at once. The view is empty if it does not tell who it is and
-// its revision. Its Index is 0 before it has read an entry of its log.
-func (s *Server) LookAtWaiting(ctx context.Context) membership.View {
+// its revision. Its Index is 0 before it has read an entry of its log. The error says that its metrics are longer than etcd's are;
+// a server that does not answer is none.
+func (s *Server) LookAtWaiting(ctx context.Context) (membership.View, error) {
 	url := "http://" + net.JoinHostPort(s.address, fmt.Sprint(MetricsPort)) + "/metrics"
 	request, err := http.NewRequestWithContext(ctx, http.MethodGet, url, nil)
 	if err != nil {
-		return membership.View{}
+		return membership.View{}, err
 	}
 	reply, err := s.http.Do(request)
 	if err != nil {
-		return membership.View{}
+		return membership.View{}, nil
 	}
 	defer func() { _ = reply.Body.Close() }()
-	return waitingView(io.LimitReader(reply.Body, maxMetrics))
+	return waitingView(reply.Body)
 }
 
 // waitingView reads it from metrics in Prometheus' text format.
-func waitingView(metrics io.Reader) membership.View {
+func waitingView(metrics io.Reader) (membership.View, error) {
 	var view membership.View
-	lines := bufio.NewScanner(metrics) // one that is longer than its 64 KiB ends it
+	limited := &io.LimitedReader{R: metrics, N: maxMetrics + 1}
+	lines, read := bufio.NewScanner(limited), 0
 	for lines.Scan() {
+		if read++; read > maxMetricLines {
+			return membership.View{}, fmt.Errorf("the server's metrics have more than %d lines", maxMetricLines)
+		}
 		series, value, _ := strings.Cut(lines.Text(), " ")
 		name, label, _ := strings.Cut(series, "{")
 		switch name {
@@ -62,11 +72,19 @@ func waitingView(metrics io.Reader) membership.View {
 			view.Revision = int64(count(value))
 		}
 	}
+	switch err := lines.Err(); {
+	case errors.Is(err, bufio.ErrTooLong):
+		return membership.View{}, fmt.Errorf("the server's metrics have a line of more than %d bytes", bufio.MaxScanTokenSize)
+	case limited.N <= 0:
+		return membership.View{}, fmt.Errorf("the server's metrics have more than %d bytes", maxMetrics)
+	case err != nil: // the link broke, or the time was over
+		return membership.View{}, nil
+	}
 	if view.ID == 0 || view.Revision == 0 {
-		return membership.View{}
+		return membership.View{}, nil
 	}
 	view.Waits = true
-	return view
+	return view, nil
 }
 
 // maxCount is the largest number that a metric's value holds exactly.

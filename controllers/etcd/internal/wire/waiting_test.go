@@ -1,6 +1,7 @@
 package wire
 
 import (
+	"bufio"
 	"context"
 	"reflect"
 	"strings"
@@ -13,7 +14,10 @@ func TestARealServerWithoutAMajority(t *testing.T) {
 	s := runEtcd(t, "127.77.0.3", "b=http://127.77.0.4:2380")
 	var view membership.View
 	eventually(t, "it does not tell what it has", func() bool {
-		view = s.LookAtWaiting(t.Context())
+		var err error
+		if view, err = s.LookAtWaiting(t.Context()); err != nil {
+			t.Fatal(err)
+		}
 		return view.Waits && view.Index > 0
 	})
 	if view.ID == 0 || view.Index != 2 || view.Revision != 1 { // its log names two members, and there are no keys
@@ -49,13 +53,61 @@ etcd_debugging_mvcc_current_revision 77
 		{"an index below zero", strings.Replace(all, "1.2345678e+07", "-1", 1), unread},
 		{"an index beyond what a metric can tell", strings.Replace(all, "1.2345678e+07", "1e300", 1), unread},
 		{"an ID that is none", strings.Replace(all, "8e9e05c52164694d", "8e9e05c52164694d8e9e05c52164694d", 1), membership.View{}},
-		{"a line without end before it", strings.Repeat("x", 1<<20) + "\n" + all, membership.View{}},
 		{"nothing", "", membership.View{}},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			if got := waitingView(strings.NewReader(c.text)); !reflect.DeepEqual(got, c.want) {
-				t.Errorf("got %+v", got)
+			if got, err := waitingView(strings.NewReader(c.text)); !reflect.DeepEqual(got, c.want) || err != nil {
+				t.Errorf("got %+v, %v", got, err)
 			}
 		})
+	}
+}
+
+// flood gives a text over and over, and counts what is read of it.
+type flood struct {
+	text string
+	read int
+}
+
+func (f *flood) Read(b []byte) (int, error) {
+	n := 0
+	for n < len(b) {
+		n += copy(b[n:], f.text[(f.read+n)%len(f.text):])
+	}
+	f.read += n
+	return n, nil
+}
+
+// What a server sends costs no more than its bound, in bytes and in lines: it may be any program.
+func TestMetricsAreBounded(t *testing.T) {
+	for name, c := range map[string]struct {
+		text, says string
+		most       int // bytes that are read
+	}{
+		"newlines":                  {"\n", "more than 10000 lines", maxMetricLines + bufio.MaxScanTokenSize},
+		"short lines":               {"a 1\n", "more than 10000 lines", 4*maxMetricLines + bufio.MaxScanTokenSize},
+		"metrics that are asked of": {metricApplied + " 1\n", "more than 10000 lines", 40*maxMetricLines + bufio.MaxScanTokenSize},
+		"long lines":                {strings.Repeat("x", 1<<15) + "\n", "more than 1048576 bytes", maxMetrics + 1},
+		"a line without an end":     {"x", "a line of more than 65536 bytes", 2 * bufio.MaxScanTokenSize},
+	} {
+		t.Run(name, func(t *testing.T) {
+			stream := &flood{text: c.text}
+			view, err := waitingView(stream)
+			if !reflect.DeepEqual(view, membership.View{}) || err == nil || !strings.Contains(err.Error(), c.says) {
+				t.Errorf("%+v, %v", view, err)
+			}
+			if stream.read > c.most {
+				t.Errorf("it has read %d bytes, and %d are allowed", stream.read, c.most)
+			}
+		})
+	}
+}
+
+// An etcd with many more series than one has today is still read.
+func TestMetricsMayGrow(t *testing.T) {
+	metrics := strings.Repeat("grpc_server_handled_total{grpc_code=\"OK\",grpc_service=\"etcdserverpb.KV\",grpc_type=\"unary\"} 0\n", 9_000) +
+		metricID + `{server_id="1"} 1` + "\n" + metricRevision + " 7\n"
+	if view, err := waitingView(strings.NewReader(metrics)); view.ID != 1 || view.Revision != 7 || err != nil {
+		t.Errorf("%+v, %v", view, err)
 	}
 }

@@ -4,15 +4,18 @@ package serve
 import (
 	"context"
 	"crypto/tls"
-	"crypto/x509"
 	"errors"
 	"fmt"
+	"math"
 	"net"
 	"net/http"
 	"os"
+	"path/filepath"
 	"time"
 
 	"github.com/mainstay-operator/mainstay-operator/controllers/internal/backup"
+	"github.com/mainstay-operator/mainstay-operator/controllers/internal/backup/scratch"
+	"github.com/mainstay-operator/mainstay-operator/controllers/internal/pki/measured"
 )
 
 const (
@@ -67,17 +70,20 @@ func (o Options) serve(ctx context.Context, listener net.Listener) error {
 
 // security is read anew at each handshake, as the certificates are renewed while it runs.
 func (o Options) security(*tls.ClientHelloInfo) (*tls.Config, error) {
-	own, err := tls.LoadX509KeyPair(o.Peers+"/tls.crt", o.Peers+"/tls.key")
+	var texts [3][]byte
+	for i, name := range []string{"ca.crt", "tls.crt", "tls.key"} {
+		var err error
+		if texts[i], err = os.ReadFile(filepath.Join(o.Peers, name)); err != nil {
+			return nil, err
+		}
+	}
+	trusted, err := measured.Pool(texts[0])
+	if err != nil {
+		return nil, fmt.Errorf("ca.crt: %w", err)
+	}
+	own, err := measured.KeyPair(texts[1], texts[2])
 	if err != nil {
 		return nil, err
-	}
-	authorities, err := os.ReadFile(o.Peers + "/ca.crt")
-	if err != nil {
-		return nil, err
-	}
-	trusted := x509.NewCertPool()
-	if !trusted.AppendCertsFromPEM(authorities) {
-		return nil, errors.New("ca.crt has no certificate")
 	}
 	return &tls.Config{MinVersion: tls.VersionTLS12, Certificates: []tls.Certificate{own}, ClientCAs: trusted, ClientAuth: tls.RequireAndVerifyClientCert}, nil
 }
@@ -92,7 +98,7 @@ func (o Options) handler() http.Handler {
 // sendFile answers with a file, by no more memory than a connection has.
 func sendFile(name string) http.HandlerFunc {
 	return func(w http.ResponseWriter, r *http.Request) {
-		file, err := os.Open(name)
+		file, err := scratch.Open(name, math.MaxInt64)
 		if err != nil {
 			http.Error(w, "the backup is not there", http.StatusNotFound)
 			return

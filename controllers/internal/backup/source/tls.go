@@ -8,6 +8,7 @@ import (
 	"io/fs"
 
 	"github.com/mainstay-operator/mainstay-operator/controllers/internal/backup"
+	"github.com/mainstay-operator/mainstay-operator/controllers/internal/pki/measured"
 )
 
 // tlsConfig returns how to speak TLS by the files in the directory; nil without TLS.
@@ -19,14 +20,15 @@ func tlsConfig(from backup.Source, dir string) (*tls.Config, error) {
 	if err != nil {
 		return nil, err
 	}
-	config := &tls.Config{MinVersion: tls.VersionTLS12, RootCAs: x509.NewCertPool()}
-	if !config.RootCAs.AppendCertsFromPEM(authorities) {
-		return nil, backup.Permanent(errors.New("ca.crt of the source has no certificate"))
+	roots, err := measured.Pool(authorities)
+	if err != nil {
+		return nil, backup.Permanent(fmt.Errorf("ca.crt of the source: %w", err))
 	}
+	config := &tls.Config{MinVersion: tls.VersionTLS12, RootCAs: roots}
 	if from.ServerName != "" {
 		// gRPC would have the certificate name the address that it has dialled.
 		config.InsecureSkipVerify = true //nolint:gosec // VerifyConnection does it
-		config.VerifyConnection = verifyName(from.ServerName, config.RootCAs)
+		config.VerifyConnection = verifyName(from.ServerName, roots)
 	}
 	certificate, err := readSecret(dir, "tls.crt")
 	if errors.Is(err, fs.ErrNotExist) {
@@ -39,7 +41,7 @@ func tlsConfig(from backup.Source, dir string) (*tls.Config, error) {
 	if err != nil {
 		return nil, err
 	}
-	pair, err := tls.X509KeyPair(certificate, key)
+	pair, err := measured.KeyPair(certificate, key)
 	if err != nil {
 		return nil, backup.Permanent(fmt.Errorf("tls.crt and tls.key of the source: %w", err))
 	}

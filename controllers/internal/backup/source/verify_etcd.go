@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"math"
 	"os"
 	"path/filepath"
 	"runtime"
@@ -16,6 +17,7 @@ import (
 	"k8s.io/utils/clock"
 
 	"github.com/mainstay-operator/mainstay-operator/controllers/internal/backup"
+	"github.com/mainstay-operator/mainstay-operator/controllers/internal/backup/scratch"
 	"github.com/mainstay-operator/mainstay-operator/controllers/internal/etcdtoken"
 )
 
@@ -41,7 +43,7 @@ func VerifyEtcd(ctx context.Context, dataFile, workDir string, m backup.Manifest
 	defer runtime.UnlockOSThread()
 	ctx, done := context.WithTimeout(ctx, startLimit)
 	defer done()
-	is, err := os.Stat(dataFile)
+	is, err := os.Lstat(dataFile)
 	if err != nil {
 		return err
 	}
@@ -60,7 +62,7 @@ func VerifyEtcd(ctx context.Context, dataFile, workDir string, m backup.Manifest
 
 // CheckEtcd reads a snapshot: it is whole, has keys of etcd, and is of the manifest's revision.
 func CheckEtcd(dataFile string, m backup.Manifest) error {
-	file, err := os.Open(dataFile)
+	file, err := scratch.Open(dataFile, math.MaxInt64)
 	if err != nil {
 		return err
 	}

@@ -5,8 +5,8 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"math"
 	"net"
-	"os"
 	"os/exec"
 	"path/filepath"
 	"regexp"
@@ -15,6 +15,7 @@ import (
 
 	"github.com/mainstay-operator/mainstay-operator/controllers/internal/backup"
 	"github.com/mainstay-operator/mainstay-operator/controllers/internal/backup/rdb"
+	"github.com/mainstay-operator/mainstay-operator/controllers/internal/backup/scratch"
 )
 
 // redisPrograms are the servers of the images, of which one has one.
@@ -65,7 +66,7 @@ func CheckRedis(dataFile string, m backup.Manifest) error {
 
 // readDump reads a dump that is as its manifest says.
 func readDump(path string, m backup.Manifest) (rdb.Dump, error) {
-	file, err := os.Open(path)
+	file, err := scratch.Open(path, math.MaxInt64)
 	if err != nil {
 		return rdb.Dump{}, err
 	}

@@ -20,6 +20,7 @@ import (
 
 	commonv1 "github.com/mainstay-operator/mainstay-operator/api/common/v1"
 	"github.com/mainstay-operator/mainstay-operator/controllers/internal/backup"
+	"github.com/mainstay-operator/mainstay-operator/controllers/internal/pki/measured"
 )
 
 // maxAnswer bounds an answer in bytes that is not an object's content. A page of 1000 names of 1024 bytes is the longest.
@@ -131,9 +132,9 @@ func authorities(spec commonv1.S3Store, dir string) (*x509.CertPool, error) {
 	if err != nil {
 		return nil, fmt.Errorf("store.s3.caSecretName: reading ca.crt of Secret %q: %w", spec.CASecretName, err)
 	}
-	pool := x509.NewCertPool()
-	if !pool.AppendCertsFromPEM([]byte(text)) {
-		return nil, backup.Permanent(fmt.Errorf("store.s3.caSecretName: ca.crt of Secret %q has no certificate", spec.CASecretName))
+	pool, err := measured.Pool([]byte(text))
+	if err != nil {
+		return nil, backup.Permanent(fmt.Errorf("store.s3.caSecretName: ca.crt of Secret %q: %w", spec.CASecretName, err))
 	}
 	return pool, nil
 }

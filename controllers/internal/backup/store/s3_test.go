@@ -46,7 +46,7 @@ func TestWhatOnlyAHumanMends(t *testing.T) {
 		"no secret key":     {secret: map[string]string{"accessKeyID": s3.AccessKeyID}, want: "has no key secretAccessKey"},
 		"no bucket":         {edit: func(s *commonv1.S3Store) { s.Bucket = "missing" }, want: "NoSuchBucket: "},
 		"another authority": {ca: string(authority.New("other").PEM()), want: "certificate signed by unknown authority"},
-		"no certificate":    {ca: "none", want: `store.s3.caSecretName: ca.crt of Secret "any" has no certificate`},
+		"no certificate":    {ca: "none", want: `store.s3.caSecretName: ca.crt of Secret "any": it has no certificate`},
 		"plain HTTP": {edit: func(s *commonv1.S3Store) { s.Endpoint = plainServer(t) },
 			want: "server gave HTTP response to HTTPS client"},
 	} {

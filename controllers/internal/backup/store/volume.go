@@ -50,13 +50,21 @@ func (v *volumeStore) Get(_ context.Context, name string) (io.ReadCloser, int64,
 	if err := checkName(name); err != nil {
 		return nil, 0, err
 	}
-	// Without O_NONBLOCK, to open a named pipe takes until somebody writes to it.
+	// A link is none of our objects, even one that stays on the volume: os.Root would follow it.
+	named, err := v.root.Lstat(name)
+	if err == nil && !named.Mode().IsRegular() {
+		err = errNoFile
+	}
+	if err != nil {
+		return nil, 0, wrapError("reading "+name, err)
+	}
+	// Somebody may replace it now. Without O_NONBLOCK, to open a named pipe takes until somebody writes to it.
 	file, err := v.root.OpenFile(name, os.O_RDONLY|syscall.O_NONBLOCK, 0)
 	if err != nil {
 		return nil, 0, wrapError("reading "+name, err)
 	}
 	info, err := file.Stat()
-	if err == nil && !info.Mode().IsRegular() {
+	if err == nil && (!info.Mode().IsRegular() || !os.SameFile(info, named)) {
 		err = errNoFile
 	}
 	if err != nil {

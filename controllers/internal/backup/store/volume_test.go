@@ -49,14 +49,16 @@ func TestLinksLeadNowhere(t *testing.T) {
 
 func TestWhatIsNoFileIsNotRead(t *testing.T) {
 	dir := t.TempDir()
-	if err := errors.Join(syscall.Mkfifo(filepath.Join(dir, "pipe"), 0o600), os.Mkdir(filepath.Join(dir, "folder"), 0o700)); err != nil {
+	if err := errors.Join(syscall.Mkfifo(filepath.Join(dir, "pipe"), 0o600), os.Mkdir(filepath.Join(dir, "folder"), 0o700),
+		os.WriteFile(filepath.Join(dir, "file"), []byte("of another namespace"), 0o600), os.Symlink("file", filepath.Join(dir, "link")),
+		os.Symlink("link", filepath.Join(dir, "links")), os.Symlink("pipe", filepath.Join(dir, "link-to-pipe"))); err != nil {
 		t.Fatal(err)
 	}
 	s, err := openTestVolume(t, dir, "")
 	if err != nil {
 		t.Fatal(err)
 	}
-	for _, name := range []string{"pipe", "folder"} {
+	for _, name := range []string{"pipe", "folder", "link", "links", "link-to-pipe"} {
 		if _, _, err := s.Get(t.Context(), name); err == nil {
 			t.Errorf("%s was read", name)
 		}

@@ -1,11 +1,11 @@
 package config
 
 import (
-	"crypto/tls"
 	"path"
 	"strconv"
 
 	cachev1alpha1 "github.com/mainstay-operator/mainstay-operator/api/cache/v1alpha1"
+	"github.com/mainstay-operator/mainstay-operator/controllers/internal/pki/measured"
 	"github.com/mainstay-operator/mainstay-operator/controllers/redis/internal/wire"
 )
 
@@ -79,7 +79,7 @@ func IdentityData(i Identity) map[string]string {
 func PublishedIn(data map[string][]byte) Identity {
 	at := string(data[versionKey])
 	found := Identity{Certificate: data[at+".crt"], Key: data[at+".key"], Authorities: data[at+"-ca.crt"]}
-	if _, err := tls.X509KeyPair(found.Certificate, found.Key); err != nil || found.ContentHash() != at {
+	if _, err := measured.KeyPair(found.Certificate, found.Key); err != nil || found.ContentHash() != at {
 		return Identity{} // there is none, or somebody wrote into it
 	}
 	return found
