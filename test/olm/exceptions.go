@@ -8,12 +8,13 @@ import (
 )
 
 // Restrictions of released fields that CompareCRDs permits, because without them one object can stop the manager or the API
-// server for everybody. All are rules: OLM v0 does not check stored objects against them before an upgrade, and the API
-// server does not apply them to what an update leaves as it is. OLM v1 refuses such an upgrade as crdify does, unless its
-// ClusterExtension says otherwise: docs/install-modes.md tells how.
+// server for everybody, or silently does not do what it says. All are rules: OLM v0 does not check stored objects against
+// them before an upgrade, and the API server does not apply them to what an update leaves as it is. OLM v1 refuses such an
+// upgrade as crdify does, unless its ClusterExtension says otherwise: docs/install-modes.md tells how.
 const (
 	costlyQuantity = "computing a quantity such as 1e-2000000000 takes minutes"
 	longText       = "a text that is longer than anything useful can be megabytes in caches, children and logs"
+	shellNames     = "/bin/sh silently drops variables of such names; the rule is for new objects alone"
 )
 
 // permittedRules are rules that a released field may come to have, each with the reason.
@@ -26,6 +27,8 @@ var permittedRules = map[string]string{
 	"size(self) == 0 || size(self) == 1 && 'storage' in self":                                                             costlyQuantity,
 	"!('storage' in self) || self['storage'] >= 0 || size(self['storage']) <= 32":                                         costlyQuantity,
 	"!('storage' in self) || self['storage'] == 0 || double(self['storage']) > 0.0 || size(self['storage']) <= 5 || self['storage'].charAt(size(self['storage']) - 1) > '9'": costlyQuantity,
+
+	"oldSelf.hasValue() || has(self.args) || !has(self.envs) || self.envs.all(e, e.matches('^[A-Za-z_][A-Za-z0-9_]*='))": shellNames,
 
 	"self.all(s, !has(s.name) || size(s.name) <= 253)":                                  longText,
 	"self.all(k, size(k) <= 317 && size(self[k]) <= 63)":                                longText,
