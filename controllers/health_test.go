@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/go-logr/logr/funcr"
+	"k8s.io/apimachinery/pkg/types"
 	clocktesting "k8s.io/utils/clock/testing"
 
 	"github.com/mainstay-operator/mainstay-operator/controllers/internal/converge"
@@ -19,7 +20,7 @@ func TestAStuckPassFailsTheProbeAndIsLoggedOnce(t *testing.T) {
 	clock := clocktesting.NewFakePassiveClock(time.Now())
 	passes := &converge.ReconcileTracker{Clock: clock}
 	check := livenessCheck(passes, log)
-	end := passes.Start("shop/a")
+	pass := passes.Start(t.Context(), "Redis", types.NamespacedName{Namespace: "shop", Name: "a"})
 	if err := check(nil); err != nil {
 		t.Errorf("a pass that has just begun: %v", err)
 	}
@@ -32,7 +33,7 @@ func TestAStuckPassFailsTheProbeAndIsLoggedOnce(t *testing.T) {
 	if len(logged) != 1 || !strings.Contains(logged[0], "shop/a") || !strings.Contains(logged[0], "TestAStuckPassFailsTheProbeAndIsLoggedOnce") {
 		t.Errorf("want the object and the stacks once, got %q", logged)
 	}
-	end()
+	pass.End()
 	if err := check(nil); err != nil {
 		t.Errorf("it has ended: %v", err)
 	}

@@ -70,6 +70,10 @@ func SetupAll(ctx context.Context, mgr ctrl.Manager, o Options) error {
 	if err := addHealthChecks(ctx, mgr, o.Namespaces, tracker); err != nil {
 		return err
 	}
+	stuck, err := newStuckWatcher(mgr, o.Account.Namespace, tracker)
+	if err != nil {
+		return err
+	}
 	var owned []client.Object
 	for _, k := range kinds {
 		owned = append(owned, k.owned...)
@@ -88,7 +92,7 @@ func SetupAll(ctx context.Context, mgr ctrl.Manager, o Options) error {
 	converger := func(name string) converge.Converger {
 		return converge.Converger{
 			Client: mgr.GetClient(), APIReader: mgr.GetAPIReader(), OptionalAPIs: optionalAPIs,
-			IsLeader: o.IsLeader, Identity: o.Identity, Account: o.Account, Tracker: tracker, Events: mgr.GetEventRecorder(name),
+			IsLeader: o.IsLeader, Identity: o.Identity, Account: o.Account, Tracker: tracker, Stuck: stuck, Events: mgr.GetEventRecorder(name),
 		}
 	}
 	all := shared{converger, converge.NewSecretReader(metadata, mgr.GetAPIReader()), converge.NewConfigMapReader(metadata, mgr.GetAPIReader()), o.Images}

@@ -245,6 +245,6 @@ func (r *Reconciler) SetupWithManager(mgr ctrl.Manager) error {
 		For(&egov1.Activity{}).
 		Watches(&corev1.Pod{}, converge.EnqueueForInstance(appName)).
 		WatchesRawSource(users).
-		WithOptions(converge.Options()).
+		WithOptions(r.Options(&egov1.Activity{})).
 		Complete(r)
 }

@@ -26,7 +26,7 @@ func (r *Reconciler) SetupWithManager(mgr ctrl.Manager) error {
 		For(r.Kind.newObject()).
 		Watches(&corev1.Pod{}, converge.EnqueueForInstance(r.Kind.appName)).
 		Watches(r.Kind.newSource(), handler.EnqueueRequestsFromMapFunc(r.backupsOf)).
-		WithOptions(converge.Options()).
+		WithOptions(r.Options(r.Kind.newObject().(Object))).
 		Complete(r)
 }
 

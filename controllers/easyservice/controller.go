@@ -140,5 +140,5 @@ func (r *Reconciler) SetupWithManager(mgr ctrl.Manager) error {
 		return err
 	}
 	sets := source.Kind(mgr.GetCache(), client.Object(&appsv1.ReplicaSet{}), converge.EnqueueForInstance(appName))
-	return r.SetUpController(mgr, &appv1.EasyService{}, appName, converge.Options(), r, secrets, configMaps, sets)
+	return r.SetUpController(mgr, &appv1.EasyService{}, appName, r.Options(&appv1.EasyService{}), r, secrets, configMaps, sets)
 }

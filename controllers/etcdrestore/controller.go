@@ -76,7 +76,7 @@ func getCluster(ctx context.Context, reader ctrlclient.Reader, restore *database
 func (r *Reconciler) SetupWithManager(mgr ctrl.Manager) error {
 	r.clock = clock.RealClock{}
 	clusters := source.Kind[ctrlclient.Object](mgr.GetCache(), &databasev1alpha1.EtcdCluster{}, handler.EnqueueRequestsFromMapFunc(r.restoresOf))
-	return r.SetUpController(mgr, &databasev1alpha1.EtcdRestore{}, appName, converge.Options(), r, clusters)
+	return r.SetUpController(mgr, &databasev1alpha1.EtcdRestore{}, appName, r.Options(&databasev1alpha1.EtcdRestore{}), r, clusters)
 }
 
 // restoresOf are the EtcdRestores of a cluster that have not ended.

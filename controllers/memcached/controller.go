@@ -139,6 +139,6 @@ func (r *Reconciler) SetupWithManager(mgr ctrl.Manager) error {
 	if err != nil {
 		return err
 	}
-	return r.SetUpController(mgr, &cachev1alpha1.Memcached{}, appName, converge.ProbingOptions(), r, watched,
+	return r.SetUpController(mgr, &cachev1alpha1.Memcached{}, appName, r.ProbingOptions(&cachev1alpha1.Memcached{}), r, watched,
 		source.Kind[ctrlclient.Object](mgr.GetCache(), &corev1.Pod{}, converge.EnqueueForInstance(proxyAppName)))
 }

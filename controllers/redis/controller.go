@@ -213,9 +213,10 @@ func (r *Reconciler) SetupWithManager(mgr ctrl.Manager) error {
 		Watches(&corev1.Pod{}, converge.EnqueueForInstance(restoreAppName)).
 		Watches(&corev1.PersistentVolumeClaim{}, converge.EnqueueForInstance(appName)).
 		WatchesRawSource(secrets).
+		WatchesRawSource(source.Func(r.memory.noteLeading)).
 		WatchesRawSource(source.Channel(r.memory.events, &handler.EnqueueRequestForObject{}))
 	for _, child := range Owned {
 		b.Owns(child)
 	}
-	return b.WithOptions(converge.ProbingOptions()).Complete(r)
+	return b.WithOptions(r.ProbingOptions(&cachev1alpha1.Redis{})).Complete(r)
 }

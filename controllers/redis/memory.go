@@ -6,8 +6,11 @@ import (
 	"time"
 
 	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/client-go/util/workqueue"
 	"k8s.io/utils/clock"
 	"sigs.k8s.io/controller-runtime/pkg/event"
+	"sigs.k8s.io/controller-runtime/pkg/log"
+	"sigs.k8s.io/controller-runtime/pkg/reconcile"
 
 	cachev1alpha1 "github.com/mainstay-operator/mainstay-operator/api/cache/v1alpha1"
 	"github.com/mainstay-operator/mainstay-operator/controllers/internal/converge"
@@ -22,6 +25,16 @@ type memory struct {
 	converge.Memory[objectMemory]
 	// events wakes the controller up when a watched server changes.
 	events chan event.GenericEvent
+	// leading ends when this process no longer leads. A pass's own context ends with that pass, and the watches that it
+	// starts must not.
+	leading context.Context
+}
+
+// noteLeading is a source of the controller. It has no events: it notes the context that the sources get, before the
+// first pass.
+func (m *memory) noteLeading(ctx context.Context, _ workqueue.TypedRateLimitingInterface[reconcile.Request]) error {
+	m.leading = ctx
+	return nil
 }
 
 type objectMemory struct {
@@ -215,7 +228,7 @@ func (m *memory) watchServers(ctx context.Context, redis *cachev1alpha1.Redis, i
 }
 
 func (m *memory) startWatch(ctx context.Context, redis *cachev1alpha1.Redis, interval time.Duration, address string, clock clock.PassiveClock) context.CancelFunc {
-	ctx, stop := context.WithCancel(ctx)
+	ctx, stop := context.WithCancel(log.IntoContext(m.leading, log.FromContext(ctx)))
 	who := &cachev1alpha1.Redis{}
 	who.Namespace, who.Name = redis.Namespace, redis.Name
 	key, uid := types.NamespacedName{Namespace: redis.Namespace, Name: redis.Name}, redis.UID

@@ -61,7 +61,7 @@ type Reconciler struct {
 
 // Reconcile looks at all objects and tells OLM what has changed.
 func (r *Reconciler) Reconcile(ctx context.Context, _ ctrl.Request) (ctrl.Result, error) {
-	defer r.Tracker.Start("OperatorCondition " + r.Condition.String())()
+	defer r.Tracker.Start(ctx, "OperatorCondition", r.Condition).End()
 	changes, err := r.listChanges(ctx)
 	if err != nil {
 		return ctrl.Result{}, err

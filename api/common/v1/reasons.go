@@ -29,6 +29,9 @@ const (
 	ReasonNameConflict = "NameConflict"
 	// ReasonRefusedByServer : the API server refuses a child; the message carries its words.
 	ReasonRefusedByServer = "RefusedByServer"
+	// ReasonReconcileStuck : several times in a row a reconciliation of the object did not end, and ended the operator; it
+	// is not reconciled for now.
+	ReasonReconcileStuck = "ReconcileStuck"
 	// ReasonRetrying : a call failed and is tried again.
 	ReasonRetrying = "Retrying"
 	// ReasonAPIMissing : a child is of a type that the cluster lacks; the message names

@@ -39,17 +39,25 @@ const (
 	probingWorkers = 32
 )
 
-// Options returns the options of a kind's controller.
-func Options() controller.Options { return options(defaultWorkers) }
+// Options returns the options of a controller that is no kind's.
+func Options() controller.Options { return options(defaultWorkers, stuckOfKind{}) }
+
+// Options returns the options of the controller of the object's kind.
+func (c *Converger) Options(object Object) controller.Options {
+	return options(defaultWorkers, stuckOfKind{c.Stuck, kindOf(object)})
+}
 
 // ProbingOptions returns those of a kind whose passes wait for servers.
-func ProbingOptions() controller.Options { return options(probingWorkers) }
+func (c *Converger) ProbingOptions(object Object) controller.Options {
+	return options(probingWorkers, stuckOfKind{c.Stuck, kindOf(object)})
+}
 
-func options(workers int) controller.Options {
+func options(workers int, stuck stuckOfKind) controller.Options {
 	return controller.Options{
 		MaxConcurrentReconciles: workers,
 		RateLimiter:             workqueue.NewTypedItemExponentialFailureRateLimiter[reconcile.Request](minBackoff, maxBackoff),
-		NewQueue:                newFairQueue(workers),
+		NewQueue:                newFairQueue(workers, stuck),
+		ReconciliationTimeout:   passTimeout,
 	}
 }
 

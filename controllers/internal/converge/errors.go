@@ -76,6 +76,7 @@ func toProblem(err error) *conditions.Problem {
 	var wrong *invalidError
 	var foreign *notOursError
 	var absent *missingAPIError
+	var held *heldError
 	switch {
 	case err == nil, allErrors(err, isConflictOrTerminating):
 		return nil
@@ -85,6 +86,8 @@ func toProblem(err error) *conditions.Problem {
 		return &conditions.Problem{Reason: commonv1.ReasonNameConflict, Message: foreign.text, NeedsHuman: true}
 	case errors.As(err, &absent):
 		return &conditions.Problem{Reason: commonv1.ReasonAPIMissing, Message: absent.text, NeedsHuman: true}
+	case errors.As(err, &held):
+		return &conditions.Problem{Reason: commonv1.ReasonReconcileStuck, Message: held.text, NeedsHuman: true}
 	case apierrors.IsInvalid(err), apierrors.IsForbidden(err), apierrors.IsBadRequest(err), strings.Contains(err.Error(), typedPatchRefusal):
 		return &conditions.Problem{Reason: commonv1.ReasonRefusedByServer, Message: err.Error(), NeedsHuman: true}
 	case allErrors(err, isWaiting):
@@ -108,8 +111,8 @@ func toResult(result ctrl.Result, err error) (ctrl.Result, error) {
 		return ctrl.Result{RequeueAfter: missingAPIRecheck}, nil
 	case allErrors(err, isWaiting):
 		return ctrl.Result{RequeueAfter: pendingRequeue}, nil
-	case allErrors(err, isInvalid) && result.RequeueAfter > 0:
-		return result, nil // time may end the mistake, too
+	case allErrors(err, isInvalidOrHeld) && result.RequeueAfter > 0:
+		return result, nil // time may end it, too
 	case allErrors(err, isInvalid):
 		return ctrl.Result{}, reconcile.TerminalError(err)
 	default:
@@ -133,6 +136,11 @@ func isWaiting(err error) bool {
 func isInvalid(err error) bool {
 	var wrong *invalidError
 	return errors.As(err, &wrong)
+}
+
+func isInvalidOrHeld(err error) bool {
+	var held *heldError
+	return isInvalid(err) || errors.As(err, &held)
 }
 
 // allErrors reports whether the test holds for each of the errors joined into err.

@@ -2,12 +2,12 @@ package converge
 
 import (
 	"maps"
-	"slices"
 	"sync"
 	"time"
 
 	"k8s.io/client-go/util/workqueue"
 	"k8s.io/utils/clock"
+	"k8s.io/utils/ptr"
 	"sigs.k8s.io/controller-runtime/pkg/controller/priorityqueue"
 	"sigs.k8s.io/controller-runtime/pkg/reconcile"
 )
@@ -24,56 +24,59 @@ const (
 )
 
 // fairQueue divides a controller's workers between the namespaces. It holds what the queue below has found ready, and
-// gives it to the workers by two rules:
+// gives it to the workers by three rules:
 //
 //   - A namespace has fewer workers than are free: dynamic thresholds, as switches divide a buffer between their
 //     ports, https://doi.org/10.1109/90.664262. One that wants all has half of them; k that do have 1/(k+1) each;
 //     and as much is always left for the others.
 //   - Of the namespaces that wait, the one with the fewest workers is next, and among equals the one that was
 //     served, or came, longest ago.
+//   - The objects that StuckObjects names are last: one at a time has a worker, while no namespace may have it.
 //
 // No object is served faster than objectRate, so that one that never comes to rest does not use up the processor and
 // the API server instead of the workers.
+//
+// All namespaces share the lock, so what is done under it costs O(log n) for n objects that wait. The queue below
+// walks past each object that is here and was added again, each time that it looks for the next one. So an event of
+// an object that waits here ends here.
 //
 // To the metrics of the queue below, an object that waits here is being worked on.
 type fairQueue struct {
 	priorityqueue.PriorityQueue[reconcile.Request]
 	clock clock.PassiveClock
+	stuck stuckOfKind
 
 	mu          sync.Mutex
 	changed     *sync.Cond
 	freeWorkers int                             // workers that no object has
 	tenants     map[string]*tenant              // by namespace: with workers, or waiting for some
+	waiting     orderedHeap[*tenant]            // those of tenants that wait
+	stuckTenant *tenant                         // of the objects that StuckObjects names; in neither of the two
+	turns       map[reconcile.Request]*turn     // the objects that wait or have a worker
+	waitingLen  int                             // how many of turns wait
 	turnsTaken  int                             // taken so far
+	arrivals    int                             // turns that have come so far
 	nextAllowed map[reconcile.Request]time.Time // when objectRate will have allowed all passes so far
 	shutdown    bool
 }
 
-// tenant is a namespace that wants workers.
-type tenant struct {
-	busyWorkers int // workers that its objects have
-	lastTurn    int // number of the turn at which it was last served, or came
-	waiting     []turn
-}
-
-// turn is an object that waits to be reconciled, with its priority.
-type turn struct {
-	reconcile.Request
-	priority int
-}
-
 // newFairQueue returns what makes the queue of a controller with that many workers.
-func newFairQueue(workers int) func(string, workqueue.TypedRateLimiter[reconcile.Request]) workqueue.TypedRateLimitingInterface[reconcile.Request] {
+func newFairQueue(workers int, stuck stuckOfKind) func(string, workqueue.TypedRateLimiter[reconcile.Request]) workqueue.TypedRateLimitingInterface[reconcile.Request] {
 	return func(name string, limiter workqueue.TypedRateLimiter[reconcile.Request]) workqueue.TypedRateLimitingInterface[reconcile.Request] {
+		stuck.read()
 		below := priorityqueue.New(name, func(o *priorityqueue.Opts[reconcile.Request]) { o.RateLimiter = limiter })
-		q := newFairQueueOver(below, workers, clock.RealClock{})
+		q := newFairQueueOver(below, workers, stuck, clock.RealClock{})
 		go q.moveReady()
 		return q
 	}
 }
 
-func newFairQueueOver(below priorityqueue.PriorityQueue[reconcile.Request], workers int, clock clock.PassiveClock) *fairQueue {
-	q := &fairQueue{PriorityQueue: below, clock: clock, freeWorkers: workers, tenants: map[string]*tenant{}, nextAllowed: map[reconcile.Request]time.Time{}}
+func newFairQueueOver(below priorityqueue.PriorityQueue[reconcile.Request], workers int, stuck stuckOfKind, clock clock.PassiveClock) *fairQueue {
+	q := &fairQueue{
+		PriorityQueue: below, clock: clock, stuck: stuck, freeWorkers: workers,
+		tenants: map[string]*tenant{}, waiting: orderedHeap[*tenant]{before: (*tenant).before}, stuckTenant: newTenant(),
+		turns: map[reconcile.Request]*turn{}, nextAllowed: map[reconcile.Request]time.Time{},
+	}
 	q.changed = sync.NewCond(&q.mu)
 	return q
 }
@@ -82,15 +85,15 @@ func newFairQueueOver(below priorityqueue.PriorityQueue[reconcile.Request], work
 func (q *fairQueue) moveReady() {
 	for {
 		object, priority, shutdown := q.PriorityQueue.GetWithPriority()
-		switch early := q.throttleDelay(object); {
+		switch early := max(q.throttleDelay(object), q.stuck.delay(object.NamespacedName)); {
 		case shutdown:
 			q.wakeForShutdown()
 			return
 		case early > 0:
-			q.AddWithOpts(priorityqueue.AddOpts{After: early, Priority: &priority}, object)
+			q.PriorityQueue.AddWithOpts(priorityqueue.AddOpts{After: early, Priority: &priority}, object)
 			q.PriorityQueue.Done(object)
 		default:
-			q.enqueue(turn{object, priority})
+			q.enqueue(object, priority)
 		}
 	}
 }
@@ -102,21 +105,86 @@ func (q *fairQueue) throttleDelay(object reconcile.Request) time.Duration {
 	return q.nextAllowed[object].Add(-objectBurst * time.Second / objectRate).Sub(q.clock.Now())
 }
 
-func (q *fairQueue) enqueue(t turn) {
+func (q *fairQueue) enqueue(object reconcile.Request, priority int) {
+	stuck := q.stuck.contains(object.NamespacedName)
 	q.mu.Lock()
 	defer q.mu.Unlock()
-	of := q.tenants[t.Namespace]
+	of := q.stuckTenant
+	if !stuck {
+		of = q.tenantOf(object.Namespace)
+	}
+	q.arrivals++
+	t := &turn{Request: object, of: of, priority: priority, arrival: q.arrivals}
+	q.turns[object] = t
+	q.waitingLen++
+	of.waiting.add(t)
+	q.moveTenant(of)
+	q.changed.Signal()
+}
+
+func (q *fairQueue) tenantOf(namespace string) *tenant {
+	of := q.tenants[namespace]
 	if of == nil {
 		q.turnsTaken++
-		of = &tenant{lastTurn: q.turnsTaken}
-		q.tenants[t.Namespace] = of
+		of = newTenant()
+		of.lastTurn = q.turnsTaken
+		q.tenants[namespace] = of
 	}
-	after := slices.IndexFunc(of.waiting, func(other turn) bool { return other.priority < t.priority })
-	if after < 0 {
-		after = len(of.waiting)
+	return of
+}
+
+// moveTenant puts a tenant that has changed to its place among those that wait, if it does.
+func (q *fairQueue) moveTenant(t *tenant) {
+	switch waits := t.waiting.Len() > 0; {
+	case t == q.stuckTenant:
+	case waits && q.waiting.contains(t):
+		q.waiting.move(t)
+	case waits:
+		q.waiting.add(t)
+	case q.waiting.contains(t):
+		q.waiting.remove(t)
 	}
-	of.waiting = slices.Insert(of.waiting, after, t)
-	q.changed.Signal()
+}
+
+// Add adds an object; see AddWithOpts.
+func (q *fairQueue) Add(object reconcile.Request) { q.AddWithOpts(priorityqueue.AddOpts{}, object) }
+
+// AddAfter adds an object once that time has passed; see AddWithOpts.
+func (q *fairQueue) AddAfter(object reconcile.Request, after time.Duration) {
+	q.AddWithOpts(priorityqueue.AddOpts{After: after}, object)
+}
+
+// AddRateLimited adds an object once the rate limiter allows it; see AddWithOpts.
+func (q *fairQueue) AddRateLimited(object reconcile.Request) {
+	q.AddWithOpts(priorityqueue.AddOpts{RateLimited: true}, object)
+}
+
+// AddWithOpts adds the objects to the queue below. The turn of an object that waits here already comes after this
+// call, so it needs no other; it may be raised to a higher priority.
+func (q *fairQueue) AddWithOpts(o priorityqueue.AddOpts, objects ...reconcile.Request) {
+	var others []reconcile.Request
+	for _, object := range objects {
+		if !q.waits(object, ptr.Deref(o.Priority, 0)) {
+			others = append(others, object)
+		}
+	}
+	q.PriorityQueue.AddWithOpts(o, others...)
+}
+
+// waits reports whether the object waits here, and gives its turn that priority if that is higher.
+func (q *fairQueue) waits(object reconcile.Request, priority int) bool {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	t := q.turns[object]
+	if t == nil || !t.of.waiting.contains(t) {
+		return false
+	}
+	if priority > t.priority { // and it is the last of its equals, as in the queue below
+		q.arrivals++
+		t.priority, t.arrival = priority, q.arrivals
+		t.of.waiting.move(t)
+	}
+	return true
 }
 
 // GetWithPriority waits for an object that may have a worker.
@@ -125,9 +193,9 @@ func (q *fairQueue) GetWithPriority() (reconcile.Request, int, bool) {
 	defer q.mu.Unlock()
 	for !q.shutdown {
 		if of := q.nextTenant(); of != nil {
-			t := of.waiting[0]
-			of.waiting = slices.Delete(of.waiting, 0, 1)
-			q.assignWorker(t, of)
+			t := of.waiting.first()
+			of.waiting.remove(t)
+			q.assignWorker(t)
 			if q.nextTenant() != nil { // another worker can be spent, too
 				q.changed.Signal()
 			}
@@ -144,30 +212,28 @@ func (q *fairQueue) Get() (reconcile.Request, bool) {
 	return object, shutdown
 }
 
-// nextTenant returns the tenant to be given a worker, nil for none.
+// nextTenant returns the tenant to be given a worker, nil for none. Of those that wait, the first has the fewest
+// workers: if it has too many, all others do.
 func (q *fairQueue) nextTenant() *tenant {
-	var next *tenant
-	for _, t := range q.tenants {
-		if len(t.waiting) > 0 && t.busyWorkers < q.freeWorkers && (next == nil || t.before(next)) {
-			next = t
+	if q.waiting.Len() > 0 {
+		if first := q.waiting.first(); first.busyWorkers < q.freeWorkers {
+			return first
 		}
 	}
-	return next
-}
-
-func (t *tenant) before(other *tenant) bool {
-	if t.busyWorkers != other.busyWorkers {
-		return t.busyWorkers < other.busyWorkers
+	if last := q.stuckTenant; last.waiting.Len() > 0 && last.busyWorkers == 0 && q.freeWorkers > 0 {
+		return last
 	}
-	return t.lastTurn < other.lastTurn
+	return nil
 }
 
-func (q *fairQueue) assignWorker(t turn, of *tenant) {
+func (q *fairQueue) assignWorker(t *turn) {
 	now := q.clock.Now()
 	q.freeWorkers--
-	of.busyWorkers++
+	q.waitingLen--
 	q.turnsTaken++
-	of.lastTurn = q.turnsTaken
+	t.of.busyWorkers++
+	t.of.lastTurn = q.turnsTaken
+	q.moveTenant(t.of)
 	if due := q.nextAllowed[t.Request]; due.After(now) {
 		q.nextAllowed[t.Request] = due.Add(time.Second / objectRate)
 	} else {
@@ -180,13 +246,19 @@ func (q *fairQueue) assignWorker(t turn, of *tenant) {
 
 // Done gives the object's worker back.
 func (q *fairQueue) Done(object reconcile.Request) {
+	q.freeWorker(object)
 	q.PriorityQueue.Done(object)
+}
+
+func (q *fairQueue) freeWorker(object reconcile.Request) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
-	of := q.tenants[object.Namespace]
+	of := q.turns[object].of
+	delete(q.turns, object)
 	q.freeWorkers++
 	of.busyWorkers--
-	if of.busyWorkers == 0 && len(of.waiting) == 0 {
+	q.moveTenant(of)
+	if of != q.stuckTenant && of.busyWorkers == 0 && of.waiting.Len() == 0 {
 		delete(q.tenants, object.Namespace)
 	}
 	q.changed.Signal()
@@ -194,13 +266,10 @@ func (q *fairQueue) Done(object reconcile.Request) {
 
 // Len returns how many objects wait for a worker.
 func (q *fairQueue) Len() int {
-	waiting := q.PriorityQueue.Len()
+	below := q.PriorityQueue.Len()
 	q.mu.Lock()
 	defer q.mu.Unlock()
-	for _, t := range q.tenants {
-		waiting += len(t.waiting)
-	}
-	return waiting
+	return below + q.waitingLen
 }
 
 func (q *fairQueue) wakeForShutdown() {

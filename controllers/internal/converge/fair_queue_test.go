@@ -2,7 +2,9 @@ package converge
 
 import (
 	"fmt"
+	"math/bits"
 	"slices"
+	"strconv"
 	"strings"
 	"testing"
 	"testing/synctest"
@@ -30,13 +32,13 @@ func newTestQueue(t *testing.T, workers int) *testQueue {
 	t.Helper()
 	below := priorityqueue.New[reconcile.Request]("")
 	t.Cleanup(below.ShutDown)
-	return &testQueue{fairQueue: newFairQueueOver(below, workers, clock.RealClock{})}
+	return &testQueue{fairQueue: newFairQueueOver(below, workers, stuckOfKind{}, clock.RealClock{})}
 }
 
 func (h *testQueue) addMany(n int, namespace string) {
 	for range n {
 		h.added++
-		h.enqueue(turn{Request: newRequest(namespace, fmt.Sprint(h.added))})
+		h.enqueue(newRequest(namespace, fmt.Sprint(h.added)), 0)
 	}
 }
 
@@ -116,7 +118,7 @@ func TestWithinANamespaceUrgentObjectsAreFirst(t *testing.T) {
 		name     string
 		priority int
 	}{{"first seen", -100}, {"also seen", -100}, {"changed", 0}, {"also changed", 0}} {
-		h.enqueue(turn{newRequest("a", one.name), one.priority})
+		h.enqueue(newRequest("a", one.name), one.priority)
 	}
 	var got []string
 	for _, one := range h.assignAll() {
@@ -144,7 +146,7 @@ func withQueue(t *testing.T, test func(t *testing.T, q *fairQueue)) {
 	t.Helper()
 	synctest.Test(t, func(t *testing.T) {
 		limiter := workqueue.NewTypedItemExponentialFailureRateLimiter[reconcile.Request](minBackoff, maxBackoff)
-		q := newFairQueue(4)("", limiter).(*fairQueue)
+		q := newFairQueue(4, stuckOfKind{})("", limiter).(*fairQueue)
 		test(t, q)
 		q.ShutDown()
 	})
@@ -231,5 +233,133 @@ func TestShutDownEndsWhoWaits(t *testing.T) {
 	})
 	if !<-ended {
 		t.Error("it was given an object")
+	}
+}
+
+// countComparisons counts those of the tenants, and those of the objects of one namespace.
+func (h *testQueue) countComparisons(namespace string) *int {
+	count := new(int)
+	h.waiting.before = func(a, b *tenant) bool { *count++; return a.before(b) }
+	h.tenantOf(namespace).waiting.before = func(a, b *turn) bool { *count++; return a.before(b) }
+	return count
+}
+
+// All namespaces share the lock. Under it, an object costs a number of comparisons that grows with the logarithm of how
+// many wait, however many one namespace has, and however many namespaces there are.
+func TestAnObjectCostsFewComparisons(t *testing.T) {
+	const many = 100_000
+	for name, namespaceOf := range map[string]func(int) string{
+		"many objects of one namespace": func(int) string { return "0" },
+		"one object of many namespaces": strconv.Itoa,
+	} {
+		t.Run(name, func(t *testing.T) {
+			h := newTestQueue(t, 8)
+			count := h.countComparisons("0")
+			check := func(what string, operations int) {
+				t.Helper()
+				// Two heaps; each compares at most two children with each other and with what sinks, on each of its levels.
+				if limit := operations * 2 * 2 * bits.Len(many); *count > limit {
+					t.Errorf("%d %s cost %d comparisons, want at most %d", operations, what, *count, limit)
+				}
+				*count = 0
+			}
+			for i := range many {
+				h.enqueue(newRequest(namespaceOf(i), strconv.Itoa(i)), i%3-100) // in the worst of orders, too
+			}
+			check("objects that come", many)
+			for i := range many {
+				h.Add(newRequest(namespaceOf(i), strconv.Itoa(i)))
+			}
+			check("events of objects that wait", many)
+			for range many {
+				object, _, _ := h.GetWithPriority()
+				h.Done(object)
+			}
+			check("objects that are served", 2*many)
+			if h.Len() != 0 || len(h.tenants)+len(h.turns)+h.waiting.Len() != 0 {
+				t.Errorf("%d objects, %d namespaces and %d turns are left", h.Len(), len(h.tenants), len(h.turns))
+			}
+		})
+	}
+}
+
+// The queue below walks past every object that it may not hand out, each time that it looks for one.
+func TestAnEventOfAnObjectThatWaitsEndsHere(t *testing.T) {
+	h := newTestQueue(t, 8)
+	for _, name := range []string{"first", "second", "third"} {
+		h.enqueue(newRequest("a", name), -100)
+	}
+	h.Add(newRequest("a", "second"))
+	h.AddAfter(newRequest("a", "third"), time.Hour)
+	h.AddRateLimited(newRequest("a", "second"))
+	if below := h.PriorityQueue.Len(); below != 0 || h.Len() != 3 {
+		t.Errorf("%d objects are below, and %d wait", below, h.Len())
+	}
+	var got []string
+	for range 3 {
+		object, _, _ := h.GetWithPriority()
+		got = append(got, object.Name)
+	}
+	if want := []string{"second", "third", "first"}; !slices.Equal(got, want) {
+		t.Errorf("an event raises an object that was merely seen: got %q, want %q", got, want)
+	}
+	h.Add(newRequest("a", "first"))
+	if below := h.PriorityQueue.Len(); below != 1 {
+		t.Error("an event during the pass is lost")
+	}
+}
+
+// newStuckQueue makes a queue that knows these objects of a kind as stuck.
+func newStuckQueue(t *testing.T, workers int, objects ...StuckObject) *testQueue {
+	t.Helper()
+	h := newTestQueue(t, workers)
+	h.stuck = stuckOfKind{newStuckRegister(t, clock.RealClock{}, objects...), "Redis"}
+	return h
+}
+
+func TestStuckObjectsAreLastAndOneAtATime(t *testing.T) {
+	now := time.Now()
+	h := newStuckQueue(t, 8, StuckObject{Kind: "Redis", Namespace: "a", Name: "1", LastSeen: now}, StuckObject{Kind: "Redis", Namespace: "a", Name: "2", LastSeen: now},
+		StuckObject{Kind: "Memcached", Namespace: "a", Name: "3", LastSeen: now})
+	h.addMany(4, "a")
+	h.addMany(1, "b")
+	names := func(of []reconcile.Request) (names []string) {
+		for _, one := range of {
+			names = append(names, one.Name)
+		}
+		return names
+	}
+	got := h.assignAll()
+	if want := []string{"3", "5", "4", "1"}; !slices.Equal(names(got), want) {
+		t.Errorf("got %q, want %q: a Memcached of that name is no stuck Redis", names(got), want)
+	}
+	h.Done(got[0])
+	h.addMany(1, "a")
+	if got := names(h.assignAll()); !slices.Equal(got, []string{"6"}) {
+		t.Errorf("got %q: a second one has a worker", got)
+	}
+	h.Done(got[3])
+	if got := names(h.assignAll()); !slices.Equal(got, []string{"2"}) {
+		t.Errorf("got %q, want the other one once the first has ended", got)
+	}
+}
+
+func BenchmarkFairQueue(b *testing.B) {
+	for _, waiting := range []int{100, 10_000, 100_000} {
+		b.Run(fmt.Sprintf("%d objects wait", waiting), func(b *testing.B) {
+			below := priorityqueue.New[reconcile.Request]("")
+			defer below.ShutDown()
+			q := newFairQueueOver(below, 8, stuckOfKind{}, clock.RealClock{})
+			objects := make([]reconcile.Request, waiting+1)
+			for i := range objects {
+				objects[i] = newRequest("a", strconv.Itoa(i))
+				q.enqueue(objects[i], 0)
+			}
+			for b.Loop() {
+				object, _ := q.Get()
+				q.Done(object)
+				q.enqueue(object, 0)
+			}
+		})
 	}
 }

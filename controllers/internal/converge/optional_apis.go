@@ -41,6 +41,7 @@ type OptionalAPIs struct {
 type discovery struct {
 	checkedAt time.Time
 	present   bool
+	err       error // of a question without an answer
 }
 
 // missingAPIError means that the cluster lacks a type. Somebody must install it.
@@ -53,23 +54,27 @@ func isMissingAPI(err error) bool {
 	return errors.As(err, &one)
 }
 
-// isPresent reports whether the cluster has the type. With refresh, it looks again once what it knows has grown old.
+// isPresent reports whether the cluster has the type. With refresh, it looks again once what it knows has grown old. The
+// mapper knows no context, and one question may take a minute: so that the passes that wait for the lock meanwhile do not
+// each wait for one more, they get the same answer, an error too.
 func (x *OptionalAPIs) isPresent(gvk schema.GroupVersionKind, refresh bool) (bool, error) {
 	x.mu.Lock()
 	defer x.mu.Unlock()
 	d := x.known[gvk]
-	if d != nil && (d.present || !refresh || x.Clock.Since(d.checkedAt) < missingAPIRecheck) {
-		return d.present, nil
+	if d != nil && (d.present || !refresh && d.err == nil || x.Clock.Since(d.checkedAt) < missingAPIRecheck) {
+		return d.present, d.err
 	}
 	_, err := x.Mapper.RESTMapping(gvk.GroupKind(), gvk.Version)
+	d = &discovery{present: err == nil}
 	if err != nil && !meta.IsNoMatchError(err) {
-		return false, fmt.Errorf("looking for the type %s: %w", gvk.Kind, err)
+		d.err = fmt.Errorf("looking for the type %s: %w", gvk.Kind, err)
 	}
+	d.checkedAt = x.Clock.Now() // after the question: it may have taken longer than an answer is good for
 	if x.known == nil {
 		x.known = map[schema.GroupVersionKind]*discovery{}
 	}
-	x.known[gvk] = &discovery{checkedAt: x.Clock.Now(), present: err == nil}
-	return err == nil, nil
+	x.known[gvk] = d
+	return d.present, d.err
 }
 
 // ensureWatched returns nil when children of the type can be read. The first time, it starts to watch them.

@@ -3,6 +3,7 @@ package converge
 import (
 	"context"
 	"fmt"
+	"reflect"
 
 	apiequality "k8s.io/apimachinery/pkg/api/equality"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
@@ -52,6 +53,8 @@ type Converger struct {
 	Account types.NamespacedName
 	// Tracker notes the passes while they run; nil where nobody asks for them.
 	Tracker *ReconcileTracker
+	// Stuck knows the objects of which earlier processes could not end a pass; nil where nobody notes them.
+	Stuck *StuckRegister
 	// Owned are the types of children; Converge prunes children of these types that are no longer desired.
 	Owned []client.Object
 	// OptionalTypes are the types of children that a cluster may lack; OptionalAPIs looks for them.
@@ -67,7 +70,9 @@ type Converger struct {
 
 // Reconcile runs one pass; see the package's contract.
 func Reconcile[T Object](ctx context.Context, c *Converger, req ctrl.Request, obj T, reconcile ReconcileFunc[T]) (ctrl.Result, error) {
-	defer c.Tracker.Start(fmt.Sprintf("%T %s", obj, req))()
+	kind := kindOf(obj)
+	pass := c.Tracker.Start(ctx, kind, req.NamespacedName)
+	defer pass.End()
 	err := c.Get(ctx, req.NamespacedName, obj)
 	switch {
 	case apierrors.IsNotFound(err):
@@ -81,6 +86,7 @@ func Reconcile[T Object](ctx context.Context, c *Converger, req ctrl.Request, ob
 		return c.reconcileStale(ctx, req.NamespacedName, obj)
 	}
 	c.lastWrites.noteSeen(req.NamespacedName, ownerItself)
+	pass.setObject(obj)
 
 	base := obj.DeepCopyObject().(T)
 	before := *base.GetConditions()
@@ -100,7 +106,11 @@ func Reconcile[T Object](ctx context.Context, c *Converger, req ctrl.Request, ob
 		return nil
 	}
 
-	result, err := runIfReadable(ctx, obj, save, reconcile)
+	held, err := c.Stuck.checkHeld(kind, obj)
+	result := ctrl.Result{RequeueAfter: held}
+	if err == nil {
+		result, err = runIfReadable(ctx, obj, save, reconcile)
+	}
 	obj.SetObservedGeneration(obj.GetGeneration())
 	conditions.SetProblem(obj.GetConditions(), before, obj.GetGeneration(), toProblem(err))
 	if saveErr := save(ctx); saveErr != nil && err == nil {
@@ -108,6 +118,9 @@ func Reconcile[T Object](ctx context.Context, c *Converger, req ctrl.Request, ob
 	}
 	return toResult(result, err)
 }
+
+// kindOf returns the kind of an object of ours: its type has that name.
+func kindOf(obj Object) string { return reflect.TypeOf(obj).Elem().Name() }
 
 // runIfReadable runs the reconcile function, unless a part of the object could not be read: then it does nothing.
 func runIfReadable[T Object](ctx context.Context, obj T, save SaveStatus, reconcile ReconcileFunc[T]) (ctrl.Result, error) {

@@ -1,0 +1,132 @@
+package converge
+
+import (
+	"context"
+	"fmt"
+	"sync"
+	"time"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/utils/clock"
+	ctrl "sigs.k8s.io/controller-runtime"
+)
+
+const (
+	// othersFirst is for how long after a process has begun to lead its stuck objects wait. Reconciling all objects once
+	// takes some ten seconds for a thousand.
+	othersFirst = time.Minute
+
+	// registerReadLimit bounds how long the start of the controllers waits for the register.
+	registerReadLimit = 10 * time.Second
+)
+
+// StuckRegister knows the objects because of which earlier leaders had to be restarted: those are last, and one that did
+// so twice is not reconciled until it has expired or its spec is changed. It does not learn what this process notes: that
+// is for the next one. A nil register knows none.
+type StuckRegister struct {
+	// Read returns what earlier leaders have noted.
+	Read func(context.Context) ([]StuckObject, error)
+	// Clock tells what has expired.
+	Clock clock.PassiveClock
+
+	once     sync.Once
+	mu       sync.Mutex
+	readAt   time.Time // when this process first tried to read
+	complete bool
+	objects  []StuckObject
+}
+
+// ReadOnce reads the register, if no try has succeeded yet.
+func (r *StuckRegister) ReadOnce(ctx context.Context) error {
+	if r == nil || r.isComplete() {
+		return nil
+	}
+	objects, err := r.Read(ctx)
+	if err != nil {
+		return fmt.Errorf("reading which objects no reconciliation ended of: %w", err)
+	}
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.objects, r.complete = objects, true
+	return nil
+}
+
+func (r *StuckRegister) isComplete() bool {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return r.complete
+}
+
+// find returns the object of that name, if it is remembered.
+func (r *StuckRegister) find(kind string, key types.NamespacedName) (StuckObject, bool) {
+	if r == nil {
+		return StuckObject{}, false
+	}
+	now := r.Clock.Now()
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	for _, one := range r.objects {
+		if one.isNamed(StuckObject{Kind: kind, Namespace: key.Namespace, Name: key.Name}) {
+			return one, now.Before(one.expiresAt())
+		}
+	}
+	return StuckObject{}, false
+}
+
+// stuckOfKind is the register for the queue of one kind.
+type stuckOfKind struct {
+	*StuckRegister
+	kind string
+}
+
+// read reads the register before the queue has its first object. If that fails, it goes on without: all objects are
+// served alike until ReadOnce succeeds.
+func (s stuckOfKind) read() {
+	if s.StuckRegister == nil {
+		return
+	}
+	s.once.Do(func() {
+		s.mu.Lock()
+		s.readAt = s.Clock.Now()
+		s.mu.Unlock()
+		ctx, done := context.WithTimeout(context.Background(), registerReadLimit)
+		defer done()
+		if err := s.ReadOnce(ctx); err != nil {
+			ctrl.Log.WithName("stuck").Error(err, "it is read again later")
+		}
+	})
+}
+
+// contains reports whether the object is last.
+func (s stuckOfKind) contains(key types.NamespacedName) bool {
+	_, known := s.find(s.kind, key)
+	return known
+}
+
+// delay returns for how long all other objects come before this one.
+func (s stuckOfKind) delay(key types.NamespacedName) time.Duration {
+	if !s.contains(key) {
+		return 0
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.readAt.Add(othersFirst).Sub(s.Clock.Now())
+}
+
+// heldError means that an object is not reconciled for now.
+type heldError struct{ text string }
+
+func (h *heldError) Error() string { return h.text }
+
+// checkHeld returns an error while the object is not to be reconciled, and for how long that will be.
+func (r *StuckRegister) checkHeld(kind string, obj metav1.Object) (time.Duration, error) {
+	known, is := r.find(kind, types.NamespacedName{Namespace: obj.GetNamespace(), Name: obj.GetName()})
+	if !is || !known.isHeld(obj.GetUID(), obj.GetGeneration()) {
+		return 0, nil
+	}
+	return known.expiresAt().Sub(r.Clock.Now()), &heldError{fmt.Sprintf(
+		"this object is not reconciled until %s, or until its spec is changed: %d times in a row its reconciliation did not end, and the operator was "+
+			"restarted. What runs keeps running. Check what is special in the spec, and in the Secrets and ConfigMaps that it names, and report it as a "+
+			"bug of the operator", known.expiresAt().UTC().Format(time.RFC3339), known.Restarts)}
+}

@@ -1,0 +1,40 @@
+package converge
+
+import "sigs.k8s.io/controller-runtime/pkg/reconcile"
+
+// tenant is a namespace that wants workers.
+type tenant struct {
+	busyWorkers int // workers that its objects have
+	lastTurn    int // number of the turn at which it was last served, or came
+	waiting     orderedHeap[*turn]
+	heapIndex   int
+}
+
+func (t *tenant) index() *int { return &t.heapIndex }
+
+func newTenant() *tenant { return &tenant{waiting: orderedHeap[*turn]{before: (*turn).before}} }
+
+func (t *tenant) before(other *tenant) bool {
+	if t.busyWorkers != other.busyWorkers {
+		return t.busyWorkers < other.busyWorkers
+	}
+	return t.lastTurn < other.lastTurn
+}
+
+// turn is an object that waits to be reconciled or has a worker.
+type turn struct {
+	reconcile.Request
+	of        *tenant
+	priority  int
+	arrival   int // number of the arrival
+	heapIndex int
+}
+
+func (t *turn) index() *int { return &t.heapIndex }
+
+func (t *turn) before(other *turn) bool {
+	if t.priority != other.priority {
+		return t.priority > other.priority
+	}
+	return t.arrival < other.arrival
+}

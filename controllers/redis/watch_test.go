@@ -1,0 +1,49 @@
+package redis
+
+import (
+	"context"
+	"net"
+	"testing"
+	"time"
+
+	"k8s.io/utils/clock"
+	"sigs.k8s.io/controller-runtime/pkg/event"
+
+	cachev1alpha1 "github.com/mainstay-operator/mainstay-operator/api/cache/v1alpha1"
+)
+
+// The context of a pass ends with the pass. A watch goes on until the process no longer leads, or the object is gone.
+func TestAWatchOutlivesThePassThatStartedIt(t *testing.T) {
+	const address = "127.83.19.4" // of this host alone, as all of 127.0.0.0/8, and nobody else's
+	listener, err := net.Listen("tcp", address+":6379")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = listener.Close() }()
+	accept := func() net.Conn {
+		t.Helper()
+		conn, err := listener.Accept() // the test's own deadline ends it
+		if err != nil {
+			t.Fatal(err)
+		}
+		return conn
+	}
+	leading, stopLeading := context.WithCancel(t.Context())
+	pass, endPass := context.WithCancel(leading)
+	m := &memory{events: make(chan event.GenericEvent, 100)}
+	if err := m.noteLeading(leading, nil); err != nil {
+		t.Fatal(err)
+	}
+	redis := &cachev1alpha1.Redis{}
+	redis.UID = "1"
+	m.watchServers(pass, redis, time.Minute, []string{address}, nil, clock.RealClock{})
+	first := accept()
+	endPass()
+	_ = first.Close()
+	second := accept() // so it is watched still
+	stopLeading()
+	for buffer := make([]byte, 1024); err == nil; { // what it asks, and the end
+		_, err = second.Read(buffer)
+	}
+	_ = second.Close()
+}
