@@ -384,6 +384,6 @@ func (c *laggingCache) List(_ context.Context, list client.ObjectList, opts ...c
 // podNameOutput is the output of every pod: its name.
 type podNameOutput struct{}
 
-func (podNameOutput) Tail(_ context.Context, pod *corev1.Pod, _ int) (tail string, truncated bool, err error) {
-	return pod.Name, false, nil
+func (podNameOutput) Tail(_ context.Context, pod *corev1.Pod, _ int) (outputTail, error) {
+	return outputTail{text: pod.Name}, nil
 }

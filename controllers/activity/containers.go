@@ -39,6 +39,30 @@ func commandTermination(status corev1.ContainerStatus) *corev1.ContainerStateTer
 	return status.State.Terminated
 }
 
+// reportOf returns the guard's report on how the command ended; one that says nothing if there is none.
+func reportOf(t *corev1.ContainerStateTerminated) guard.Report {
+	if t != nil {
+		if _, report, ok := guard.SplitMessage(t.Message); ok {
+			return report
+		}
+	}
+	return guard.Report{OOMKills: -1}
+}
+
+// messageOf returns what the command wrote as its termination message, if it did.
+func messageOf(t *corev1.ContainerStateTerminated) string {
+	message, _, _ := guard.SplitMessage(t.Message)
+	return message
+}
+
+// finishedAt returns when the command ended. Its container may have ended later, when all output was read.
+func finishedAt(t *corev1.ContainerStateTerminated) metav1.Time {
+	if ended := metav1.Unix(reportOf(t).Ended, 0); ended.After(t.StartedAt.Time) && ended.Before(&t.FinishedAt) {
+		return ended
+	}
+	return t.FinishedAt
+}
+
 // wasObserved reports whether the kubelet saw the container end.
 func wasObserved(t *corev1.ContainerStateTerminated) bool {
 	return t != nil && t.Reason != reasonStatusUnknown && t.Reason != reasonRestartingAll
@@ -126,7 +150,7 @@ func timedOut(pod *corev1.Pod, ran *corev1.ContainerStateTerminated) bool {
 		return stopped
 	}
 	at := pod.Status.StartTime.Add(time.Duration(*pod.Spec.ActiveDeadlineSeconds) * time.Second)
-	return (stopped || !podEnded(pod)) && !ran.FinishedAt.Time.Before(at)
+	return (stopped || !podEnded(pod)) && !finishedAt(ran).Time.Before(at)
 }
 
 // guardRefused reports whether the guard did not start the command, for that reason.

@@ -14,6 +14,7 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 	corev1client "k8s.io/client-go/kubernetes/typed/core/v1"
 	"k8s.io/utils/clock"
+	"k8s.io/utils/ptr"
 	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
@@ -40,7 +41,7 @@ type Reconciler struct {
 	Users converge.ContentReader
 	// DefaultImage is what an object that names no image starts with.
 	DefaultImage string
-	// GuardImage holds the guard, as /guard, for commands with args; when it is empty, their image's shell guards them.
+	// GuardImage holds the guard, as /guard; when it is empty, the shell of the command's image guards it.
 	GuardImage string
 }
 
@@ -76,7 +77,7 @@ func (r *Reconciler) reconcile(ctx context.Context, a *egov1.Activity, save conv
 	if err := r.cleanUpPods(ctx, client.ObjectKeyFromObject(a), cleanupCandidates(a, replaceCached(pods, pod))); err != nil {
 		return ctrl.Result{}, err
 	}
-	return r.expireOrRequeue(ctx, a, now, save)
+	return r.expireOrRequeue(ctx, a, pod, now, save)
 }
 
 // advance takes one step after the other until nothing is left but to wait. The cache
@@ -97,6 +98,9 @@ func (r *Reconciler) advance(ctx context.Context, a *egov1.Activity, pod *corev1
 			live = true
 		default:
 			pod, err = r.executeStep(ctx, todo, a, pod, now, save)
+			if err == nil && todo == stepRecord && !currentAttempt(a).Prosta.Finished() {
+				return pod, nil // put off
+			}
 		}
 		if err != nil {
 			return pod, fmt.Errorf("%s: %w", todo, err)
@@ -119,11 +123,8 @@ func (r *Reconciler) journalAttempt(ctx context.Context, a *egov1.Activity, now 
 		}
 	}
 	number := int32(len(a.Status.Attempts)) + 1
-	attempt := egov1.Attempt{Number: number, PodName: podName(a, number), StartMarked: true, Prosta: egov1.Pending}
-	if len(a.Spec.Args) > 0 {
-		attempt.GuardImage = r.GuardImage
-	}
-	a.Status.Attempts = append(a.Status.Attempts, attempt)
+	a.Status.Attempts = append(a.Status.Attempts, egov1.Attempt{
+		Number: number, PodName: podName(a, number), GuardImage: r.GuardImage, StartMarked: true, Prosta: egov1.Pending})
 	updateStatus(a, nil)
 	return nil
 }
@@ -153,7 +154,9 @@ func (r *Reconciler) executeStep(ctx context.Context, todo step, a *egov1.Activi
 		}
 		return r.getLivePod(ctx, a)
 	case stepRecord:
-		r.recordResult(ctx, a, pod, now)
+		if !r.recordResult(ctx, a, pod, now) {
+			return pod, nil
+		}
 		if err := save(ctx); err != nil {
 			return pod, err
 		}
@@ -166,23 +169,37 @@ func (r *Reconciler) executeStep(ctx context.Context, todo step, a *egov1.Activi
 	return pod, nil
 }
 
-// recordResult writes into the status how the attempt ended, and what it printed.
-func (r *Reconciler) recordResult(ctx context.Context, a *egov1.Activity, pod *corev1.Pod, now time.Time) {
+// recordResult writes into the status how the attempt ended, and what it printed. It reports false, and writes nothing,
+// while the node's log may still get the end of the output.
+func (r *Reconciler) recordResult(ctx context.Context, a *egov1.Activity, pod *corev1.Pod, now time.Time) bool {
+	var tail outputTail
+	var err error
+	before := currentAttempt(a).DeepCopy()
 	setResult(a, pod, metav1.NewTime(now))
-	a.Status.OutputTail, a.Status.OutputTruncated = "", false
 	if currentAttempt(a).ExitCode != nil && tailLimit(a) > 0 {
-		var err error
-		a.Status.OutputTail, a.Status.OutputTruncated, err = r.Output.Tail(ctx, pod, tailLimit(a))
-		if err != nil { // the result must not wait for a node that does not answer
-			currentAttempt(a).Message += "; " + err.Error()
+		tail, err = r.Output.Tail(ctx, pod, tailLimit(a))
+		if err == nil && tail.mayGrow(pod, now) {
+			*currentAttempt(a) = *before
+			return false
 		}
 	}
+	a.Status.OutputTail, a.Status.OutputTruncated, a.Status.OutputComplete = tail.text, tail.truncated, tail.complete
+	switch attempt := currentAttempt(a); {
+	case err != nil: // the result must not wait for a node that does not answer
+		attempt.Message += "; " + err.Error()
+	case !ptr.Deref(tail.complete, true):
+		attempt.Message += "; " + outputLost
+	}
 	updateStatus(a, pod)
+	return true
 }
 
 // expireOrRequeue deletes a finished Activity whose ttl has run out, and otherwise asks to be
 // woken when time alone will have changed what there is to do.
-func (r *Reconciler) expireOrRequeue(ctx context.Context, a *egov1.Activity, now time.Time, save converge.SaveStatus) (ctrl.Result, error) {
+func (r *Reconciler) expireOrRequeue(ctx context.Context, a *egov1.Activity, pod *corev1.Pod, now time.Time, save converge.SaveStatus) (ctrl.Result, error) {
+	if nextStep(a, pod, now) == stepRecord { // put off for the sake of the output
+		return ctrl.Result{RequeueAfter: outputRetry}, nil
+	}
 	if at, ok := expiry(a); !ok || now.Before(at) {
 		return ctrl.Result{RequeueAfter: requeueAfter(a, now)}, nil
 	}

@@ -43,9 +43,10 @@ func setResult(a *egov1.Activity, pod *corev1.Pod, now metav1.Time) {
 		if at := startedAt(ran); at != nil {
 			attempt.StartTime = at
 		}
-		if !ran.FinishedAt.IsZero() {
-			attempt.FinishTime = ran.FinishedAt.DeepCopy()
+		if at := finishedAt(ran); !at.IsZero() {
+			attempt.FinishTime = &at
 		}
+		attempt.Message += killedNote(pod, ran)
 	}
 	// A node's clock may be ahead of ours, and retries and ttl go by this time.
 	if attempt.FinishTime == nil || now.Before(attempt.FinishTime) {
@@ -150,9 +151,38 @@ func failureEnd(pod *corev1.Pod, ran *corev1.ContainerStateTerminated) attemptEn
 	case !pod.DeletionTimestamp.IsZero():
 		return attemptEnd{egov1.Failed, commonv1.ReasonPodDeleted, fmt.Sprintf("the pod was deleted while the command ran; exit code %d", ran.ExitCode)}
 	case ran.Reason == "" || ran.Reason == "Error":
-		return attemptEnd{egov1.Failed, commonv1.ReasonExited, cmp.Or(ran.Message, fmt.Sprintf("the command ended with exit code %d", ran.ExitCode))}
+		return attemptEnd{egov1.Failed, commonv1.ReasonExited, cmp.Or(messageOf(ran), fmt.Sprintf("the command ended with exit code %d", ran.ExitCode))}
 	}
-	return attemptEnd{egov1.Failed, ran.Reason, cmp.Or(ran.Message, fmt.Sprintf("exit code %d", ran.ExitCode))}
+	return attemptEnd{egov1.Failed, ran.Reason, cmp.Or(messageOf(ran), fmt.Sprintf("exit code %d", ran.ExitCode))}
+}
+
+// outputLost is what the message of an attempt says where the node's log lacks the end of what the command printed.
+const outputLost = "the end of the output is lost: the runtime of the node did not write it to the log; outputTail ends before it"
+
+// reasonOOMKilled is the kubelet's reason for a container in which the kernel killed a process for want of memory.
+const reasonOOMKilled = "OOMKilled"
+
+// killedNote says that the kernel killed processes of the command, which may have ended well all the same. It is empty
+// where none was, and where the attempt's reason says it.
+func killedNote(pod *corev1.Pod, ran *corev1.ContainerStateTerminated) string {
+	const allWithIt = 137
+	kills := reportOf(ran).OOMKills
+	if kills <= 0 && (ran.Reason != reasonOOMKilled || ran.ExitCode == allWithIt) {
+		return ""
+	}
+	what := "processes"
+	switch {
+	case kills == 1:
+		what = "1 process"
+	case kills > 1:
+		what = fmt.Sprintf("%d processes", kills)
+	}
+	for _, c := range pod.Spec.Containers {
+		if limit, ok := c.Resources.Limits[corev1.ResourceMemory]; ok && c.Name == appName {
+			return fmt.Sprintf("; the kernel killed %s of the command for want of memory, of which the container may have %s: give it more, or let the command use less", what, limit.String())
+		}
+	}
+	return fmt.Sprintf("; the kernel killed %s of the command for want of memory on the node", what)
 }
 
 // startedTwiceEnd is the end of an attempt whose container was started again, though nobody saw its first start end.
@@ -164,7 +194,7 @@ var startedTwiceEnd = attemptEnd{egov1.Lost, commonv1.ReasonStartedTwice,
 func initFailureEnd(attempt *egov1.Attempt, pod *corev1.Pod, name string, failed *corev1.ContainerStateTerminated) attemptEnd {
 	what := "init container " + name + ", which somebody added to the pod,"
 	if name == guardContainer {
-		what = fmt.Sprintf("container %s, which brings what args need from the operator's image %s,", name, attempt.GuardImage)
+		what = fmt.Sprintf("container %s, which brings the guard that starts the command from the operator's image %s,", name, attempt.GuardImage)
 	}
 	switch {
 	case name == guardContainer && guardRefused(failed, guard.StartedBefore) || attempt.StartTime != nil:

@@ -14,6 +14,7 @@ import (
 	"k8s.io/utils/ptr"
 
 	egov1 "github.com/mainstay-operator/mainstay-operator/api/ego/v1"
+	"github.com/mainstay-operator/mainstay-operator/controllers/activity/internal/guard"
 )
 
 const (
@@ -21,6 +22,13 @@ const (
 	defaultTailBytes = 4096
 	// maxTailLines bounds what is read for the tail: the kubelet stores at most 16 KiB a line.
 	maxTailLines = 1000
+	// proofBytes is how much is read at least, so that a short tail is proven, too.
+	proofBytes = 8 << 10
+	// outputPatience is for how long after its end a command's log may still lack the end of what it printed: the runtime
+	// may not have written all. After that it never comes.
+	outputPatience = 5 * time.Second
+	// outputRetry is how long the operator waits before it reads such a log again.
+	outputRetry = time.Second
 	// outputTimeout is how long a node may take to hand the output over. Beyond
 	// it the result counts more than the output.
 	outputTimeout = 5 * time.Second
@@ -28,55 +36,94 @@ const (
 
 // Output reads what a pod printed.
 type Output interface {
-	// Tail returns at most limit bytes of the end, and whether there was more.
-	Tail(ctx context.Context, pod *corev1.Pod, limit int) (tail string, truncated bool, err error)
+	// Tail returns the end of it, at most limit bytes.
+	Tail(ctx context.Context, pod *corev1.Pod, limit int) (outputTail, error)
+}
+
+// outputTail is the end of what a command printed.
+type outputTail struct {
+	text string
+	// truncated is true when there was more before it.
+	truncated bool
+	// complete says whether it is the end; nil where that is not known.
+	complete *bool
+}
+
+// mayGrow reports whether the node's log lacks the end, and may have it soon.
+func (t outputTail) mayGrow(pod *corev1.Pod, now time.Time) bool {
+	ran := commandStatus(pod).State.Terminated
+	return ran != nil && t.complete != nil && !*t.complete && now.Sub(ran.FinishedAt.Time).Abs() < outputPatience
 }
 
 // podLogs reads the output as the kubelet keeps it.
 type podLogs struct{ pods corev1client.PodsGetter }
 
-func (l podLogs) Tail(ctx context.Context, pod *corev1.Pod, limit int) (tail string, truncated bool, err error) {
+func (l podLogs) Tail(ctx context.Context, pod *corev1.Pod, limit int) (outputTail, error) {
 	ctx, cancel := context.WithTimeout(ctx, outputTimeout)
 	defer cancel()
 	stream, err := l.pods.Pods(pod.Namespace).GetLogs(pod.Name, &corev1.PodLogOptions{
 		Container: appName, TailLines: ptr.To[int64](maxTailLines + 1), // one more tells that there were more
 	}).Stream(ctx)
 	if err != nil {
-		return "", false, fmt.Errorf("reading the output: %w", err)
+		return outputTail{}, fmt.Errorf("reading the output: %w", err)
 	}
 	defer func() { _ = stream.Close() }()
-	return lastBytes(stream, limit)
+	return tailOf(stream, limit, reportOf(commandTermination(commandStatus(pod))))
 }
 
-// lastBytes returns the end of a stream, cut to whole characters and to maxTailLines. It
-// needs only constant memory.
-func lastBytes(stream io.Reader, limit int) (tail string, truncated bool, err error) {
+// tailOf returns the end of a stream, cut to whole characters and to maxTailLines, and what the guard's report says
+// of it. It needs only constant memory.
+func tailOf(stream io.Reader, limit int, report guard.Report) (outputTail, error) {
 	var kept []byte
+	dropped, lines, keep := false, 0, max(limit, proofBytes)
 	chunk := make([]byte, 32<<10)
-	for lines := 0; ; {
+	for {
 		n, err := stream.Read(chunk)
 		lines += bytes.Count(chunk[:n], []byte{'\n'})
 		kept = append(kept, chunk[:n]...)
-		over := max(0, len(kept)-limit)
-		kept, truncated = kept[over:], truncated || over > 0
+		over := max(0, len(kept)-keep)
+		kept, dropped = kept[over:], dropped || over > 0
 		switch {
 		case err == io.EOF:
 			if len(kept) > 0 && kept[len(kept)-1] != '\n' { // the last line has no end
 				lines++
 			}
-			if lines > maxTailLines && !truncated {
-				_, kept, _ = bytes.Cut(kept, []byte{'\n'})
-				truncated = true
+			tail := cutTail(kept, limit, dropped, lines > maxTailLines)
+			if report.Output == nil {
+				return tail, nil
 			}
-			for len(kept) > 0 && !utf8.RuneStart(kept[0]) {
-				kept = kept[1:]
+			if complete, known := report.Output.IsIn(kept, !dropped && lines <= maxTailLines); known {
+				tail.complete = &complete
 			}
-			text := strings.ToValidUTF8(string(kept), "?") // no longer than what it replaces
-			return strings.ReplaceAll(text, "\x00", "?"), truncated, nil
+			return tail, nil
 		case err != nil:
-			return "", false, fmt.Errorf("reading the output: %w", err)
+			return outputTail{}, fmt.Errorf("reading the output: %w", err)
 		}
 	}
+}
+
+// cutTail cuts the end of what was read to the limit. If that cuts nothing off, and there is a line too many, the first
+// goes. It cuts no character in two, also where the log ends within one.
+func cutTail(kept []byte, limit int, truncated, lineTooMany bool) outputTail {
+	over := max(0, len(kept)-limit)
+	kept, truncated = kept[over:], truncated || over > 0
+	if lineTooMany && !truncated {
+		_, kept, _ = bytes.Cut(kept, []byte{'\n'})
+		truncated = true
+	}
+	for len(kept) > 0 && !utf8.RuneStart(kept[0]) {
+		kept = kept[1:]
+	}
+	for start := len(kept) - 1; start >= max(0, len(kept)-utf8.UTFMax); start-- {
+		if utf8.RuneStart(kept[start]) {
+			if !utf8.FullRune(kept[start:]) {
+				kept = kept[:start]
+			}
+			break
+		}
+	}
+	text := strings.ToValidUTF8(string(kept), "?") // no longer than what it replaces
+	return outputTail{text: strings.ReplaceAll(text, "\x00", "?"), truncated: truncated}
 }
 
 // tailLimit returns how many bytes of output are kept.

@@ -81,10 +81,7 @@ func container(a *egov1.Activity, attempt egov1.Attempt) *corev1ac.ContainerAppl
 		name, value, _ := strings.Cut(env, "=")
 		c.WithEnv(corev1ac.EnvVar().WithName(name).WithValue(escapeDollars(value)))
 	}
-	if attempt.StartMarked { // last, and so stronger than one of the same name
-		c.WithEnv(startMarkEnv())
-	}
-	return c
+	return c.WithEnv(guardEnv(a, attempt)...)
 }
 
 // containerSecurity returns a security context that meets spec.security.

@@ -33,6 +33,26 @@ func startMarkEnv() *corev1ac.EnvVarApplyConfiguration {
 		WithFieldRef(corev1ac.ObjectFieldSelector().WithFieldPath("metadata.annotations['" + annotationStartMark + "']")))
 }
 
+// homeCheck goes before guardScript where startMarkCheck does: a HOME that the user has not set, and that is not
+// writable, becomes a folder of the pod's own.
+var homeCheck = fmt.Sprintf(`if [ "$%[1]s" = '%[2]s' ] && ! { [ -d "$HOME" ] && [ -w "$HOME" ]; }; then
+  if mkdir -p -m 700 %[3]s/%[4]s 2>/dev/null; then HOME=%[3]s/%[4]s; export HOME; fi
+fi
+unset %[1]s
+`, guard.ChosenHomeEnv, guard.NoChosenHome, guard.Dir, guard.HomeFolder)
+
+// guardEnv returns the variables that are for the guard. They come last, and so win over the user's of the same name.
+func guardEnv(a *egov1.Activity, attempt egov1.Attempt) []*corev1ac.EnvVarApplyConfiguration {
+	var all []*corev1ac.EnvVarApplyConfiguration
+	if attempt.StartMarked { // the kubelet puts in the HOME of envs or envFrom
+		all = append(all, corev1ac.EnvVar().WithName(guard.ChosenHomeEnv).WithValue(guard.NoChosenHome), startMarkEnv())
+	}
+	if attempt.GuardImage != "" && tailLimit(a) == 0 {
+		all = append(all, corev1ac.EnvVar().WithName(guard.DiscardOutputEnv).WithValue("true"))
+	}
+	return all
+}
+
 // withoutStartMark returns the user's annotations without the mark: no pod is created with one.
 func withoutStartMark(annotations map[string]string) map[string]string {
 	rest := maps.Clone(annotations)
@@ -45,7 +65,7 @@ func withoutStartMark(annotations map[string]string) map[string]string {
 func guardCommand(attempt egov1.Attempt) []string {
 	switch {
 	case attempt.GuardImage == "" && attempt.StartMarked:
-		return []string{"/bin/sh", "-c", escapeDollars(startMarkCheck + guardScript), "mainstay"}
+		return []string{"/bin/sh", "-c", escapeDollars(startMarkCheck + homeCheck + guardScript), "mainstay"}
 	case attempt.GuardImage == "":
 		return []string{"/bin/sh", "-c", escapeDollars(guardScript), "mainstay"}
 	}

@@ -11,6 +11,7 @@ import (
 	"testing"
 
 	corev1 "k8s.io/api/core/v1"
+	"k8s.io/utils/ptr"
 
 	commonv1 "github.com/mainstay-operator/mainstay-operator/api/common/v1"
 	egov1 "github.com/mainstay-operator/mainstay-operator/api/ego/v1"
@@ -76,6 +77,39 @@ func TestTheMarkReachesTheGuard(t *testing.T) {
 	}
 }
 
+// TestTheGuardLearnsWhatTheUserChose checks what the guard alone gets to know, and when.
+func TestTheGuardLearnsWhatTheUserChose(t *testing.T) {
+	marked := adoptedAttempt
+	marked.StartMarked = true
+	brought := guardedAttempt
+	brought.StartMarked = true
+	none := &egov1.Output{TailBytes: ptr.To[int32](0)}
+	for name, c := range map[string]struct {
+		attempt egov1.Attempt
+		output  *egov1.Output
+		want    string
+	}{
+		"of the last release": {adoptedAttempt, none, "HOME"},
+		"the shell's":         {marked, none, "HOME MAINSTAY_HOME MAINSTAY_STARTED"},
+		"the operator's":      {brought, nil, "HOME MAINSTAY_HOME MAINSTAY_STARTED"},
+		"with output dropped": {brought, none, "HOME MAINSTAY_HOME MAINSTAY_STARTED MAINSTAY_DISCARD_OUTPUT"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			a := activityWith(egov1.ActivitySpec{Envs: []string{"HOME=/srv"}, Output: c.output}, c.attempt)
+			var names []string
+			for _, e := range desiredPod(a, c.attempt).Spec.Containers[0].Env {
+				names = append(names, e.Name)
+				if e.Name == guard.ChosenHomeEnv && e.Value != "$(HOME)" { // the kubelet puts /srv there
+					t.Errorf("it gets %q", e.Value)
+				}
+			}
+			if got := strings.Join(names, " "); got != c.want {
+				t.Errorf("got %s, not %s", got, c.want)
+			}
+		})
+	}
+}
+
 // TestGuard starts the same container twice, with every shell that this machine has.
 func TestGuard(t *testing.T) {
 	for _, shell := range [][]string{{"sh"}, {"dash"}, {"bash", "--posix"}, {"bash"}, {"busybox", "sh"}} {
@@ -85,11 +119,12 @@ func TestGuard(t *testing.T) {
 		t.Run(strings.Join(shell, " "), func(t *testing.T) {
 			dir := t.TempDir()
 			message := filepath.Join(dir, "message")
-			script := strings.NewReplacer(guard.Dir, dir, guard.TerminationLog, message).Replace(startMarkCheck + guardScript)
+			script := strings.NewReplacer(guard.Dir, dir, guard.TerminationLog, message).Replace(startMarkCheck + homeCheck + guardScript)
+			home, chosen := dir, guard.NoChosenHome
 			run := func(mark string) (string, int) {
-				words := append(slices.Clone(shell[1:]), "-c", script, "mainstay", "sh", "-c", `printf "%s|" "$@" "${MAINSTAY_STARTED-unset}"`, "sh", "a b", "$HOME", "")
+				words := append(slices.Clone(shell[1:]), "-c", script, "mainstay", "sh", "-c", `printf "%s|" "$@" "${MAINSTAY_STARTED-unset}" "$HOME${MAINSTAY_HOME-}"`, "sh", "a b", "$HOME", "")
 				command := exec.Command(shell[0], words...) //nolint:gosec // the words are above
-				command.Env = append(os.Environ(), guard.StartMarkEnv+"="+mark)
+				command.Env = append(os.Environ(), guard.StartMarkEnv+"="+mark, "HOME="+home, guard.ChosenHomeEnv+"="+chosen)
 				out, err := command.CombinedOutput()
 				var exit *exec.ExitError
 				if errors.As(err, &exit) {
@@ -111,10 +146,22 @@ func TestGuard(t *testing.T) {
 				}
 			}
 			refused("test://1") // on a node that lost its disk
-			if out, code := run(""); out != "a b|$HOME||unset|" || code != 0 {
+			if out, code := run(""); out != "a b|$HOME||unset|"+dir+"|" || code != 0 {
 				t.Errorf("first start: %q, exit code %d", out, code)
 			}
 			refused("")
+			for _, c := range [][3]string{
+				{"/no/such", guard.NoChosenHome, filepath.Join(dir, guard.HomeFolder)}, {"", guard.NoChosenHome, filepath.Join(dir, guard.HomeFolder)},
+				{"/no/such", "/no/such", "/no/such"}, {"/no/such", "", "/no/such"},
+			} {
+				home, chosen = c[0], c[1]
+				if err := os.Remove(filepath.Join(dir, guard.StartFile)); err != nil {
+					t.Fatal(err)
+				}
+				if out, code := run(""); out != "a b|$HOME||unset|"+c[2]+"|" || code != 0 {
+					t.Errorf("home %q, chosen %q: %q, exit code %d", home, chosen, out, code)
+				}
+			}
 		})
 	}
 }

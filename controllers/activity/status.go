@@ -82,7 +82,7 @@ func blockedReason(pod *corev1.Pod) string {
 	why := withoutPodName(pod, conditions.FirstFailure)
 	unpulled := strings.Contains(why, "cannot be pulled") || strings.Contains(why, "ErrImageNeverPull")
 	if unpulled && strings.HasPrefix(why, "container "+guardContainer+": ") {
-		why += "; it brings what args need from the operator's own image: imagePullSecrets and imagePullPolicy must suit that, too"
+		why += "; it brings the guard that starts the command from the operator's own image: imagePullSecrets and imagePullPolicy must suit that, too"
 	}
 	return why
 }

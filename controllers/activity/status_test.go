@@ -12,6 +12,7 @@ import (
 
 	commonv1 "github.com/mainstay-operator/mainstay-operator/api/common/v1"
 	egov1 "github.com/mainstay-operator/mainstay-operator/api/ego/v1"
+	"github.com/mainstay-operator/mainstay-operator/controllers/activity/internal/guard"
 )
 
 func TestUpdateStatus(t *testing.T) {
@@ -200,6 +201,7 @@ func TestLastBytes(t *testing.T) {
 		"long":        {strings.Repeat("x", 100000) + "end", 3, "end", true},
 		"cut in a ü":  {"aüb", 2, "b", true},
 		"whole ü":     {"aüb", 3, "üb", true},
+		"ends in a ü": {"aü\xc3", 10, "aü", false},
 		"not UTF-8":   {"a\xffb", 10, "a?b", false},
 		"zero byte":   {"a\x00b", 10, "a?b", false},
 		"bytes alone": {"\x80\x80", 10, "", false},
@@ -208,9 +210,9 @@ func TestLastBytes(t *testing.T) {
 		"one more":    {"first\n" + thousand, 4096, thousand, true},
 	} {
 		t.Run(name, func(t *testing.T) {
-			got, truncated, err := lastBytes(iotest.OneByteReader(strings.NewReader(c.in)), c.limit)
-			if err != nil || got != c.want || truncated != c.truncated {
-				t.Errorf("got %q, %t, %v", got, truncated, err)
+			got, err := tailOf(iotest.OneByteReader(strings.NewReader(c.in)), c.limit, guard.Report{})
+			if err != nil || got.text != c.want || got.truncated != c.truncated || got.complete != nil {
+				t.Errorf("got %+v, %v", got, err)
 			}
 		})
 	}

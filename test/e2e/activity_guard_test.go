@@ -72,7 +72,7 @@ var _ = Describe("Activity in an image without a shell", func() {
 		unguarded := given("unguarded")
 		Expect(eventually(ctx, unguarded, commonv1.ConditionFailed, metav1.ConditionTrue).Reason).To(Equal(commonv1.ReasonNotStarted))
 		Expect(unguarded.Status.Attempts).To(HaveLen(2))
-		Expect(unguarded.Status.Attempts).To(HaveEach(And(HaveField("Message", And(ContainSubstring("args"), ContainSubstring(sandboxImage))), HaveField("ExitCode", BeNil()))))
+		Expect(unguarded.Status.Attempts).To(HaveEach(And(HaveField("Message", And(ContainSubstring("brings the guard"), ContainSubstring(sandboxImage))), HaveField("ExitCode", BeNil()))))
 		Expect(unguarded.Status.StartTime).To(BeNil())
 		p.kill()
 

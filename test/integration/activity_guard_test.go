@@ -15,7 +15,7 @@ import (
 )
 
 var _ = Describe("Activity's guard", func() {
-	It("comes from the operator's image for args, says what keeps it away, and leaves a command that did not run to be retried", func(ctx SpecContext) {
+	It("comes from the operator's image, says what keeps it away, and leaves a command that did not run to be retried", func(ctx SpecContext) {
 		namespace := newNamespace(ctx)
 		operate(namespace)
 		a := builders.Activity("a", "tool").In(namespace).Retries(1).With(func(s *egov1.ActivitySpec) {
@@ -45,19 +45,21 @@ var _ = Describe("Activity's guard", func() {
 		first := a.Status.Attempts[0]
 		Expect(first.Prosta).To(Equal(egov1.Failed))
 		Expect(first.Reason).To(Equal(commonv1.ReasonNotStarted))
-		Expect(first.Message).To(And(ContainSubstring("did not run"), ContainSubstring("args"), ContainSubstring("no space")))
+		Expect(first.Message).To(And(ContainSubstring("did not run"), ContainSubstring("brings the guard"), ContainSubstring("no space")))
 		Expect(first.ExitCode).To(BeNil())
 		Expect(a.Status.Attempts).To(HaveEach(HaveField("GuardImage", ownImage)))
 	})
 
-	It("is the shell where a shell reads the command", func(ctx SpecContext) {
+	It("is the operator's also where a shell reads the command", func(ctx SpecContext) {
 		namespace := newNamespace(ctx)
 		operate(namespace)
 		a := builders.Activity("a", "true").In(namespace).Build()
 		Expect(admin.Create(ctx, a)).To(Succeed())
-		Expect(runs(ctx, a, 1).Spec.InitContainers).To(BeEmpty())
+		pod := runs(ctx, a, 1)
+		Expect(pod.Spec.InitContainers).To(HaveExactElements(HaveField("Image", ownImage)))
+		Expect(pod.Spec.Containers[0].Args).To(HaveExactElements("/bin/sh", "-c", "true"))
 		Expect(admin.Get(ctx, client.ObjectKeyFromObject(a), a)).To(Succeed())
-		Expect(a.Status.Attempts).To(HaveEach(HaveField("GuardImage", BeEmpty())))
+		Expect(a.Status.Attempts).To(HaveEach(HaveField("GuardImage", ownImage)))
 	})
 })
 

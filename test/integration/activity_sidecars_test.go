@@ -30,7 +30,7 @@ var _ = Describe("Activity beside an injected container", func() {
 		}).Build()
 		Expect(admin.Create(ctx, a)).To(Succeed())
 		pod := runs(ctx, a, 1)
-		Expect(len(pod.Spec.Containers) + len(pod.Spec.InitContainers)).To(Equal(2))
+		Expect(len(pod.Spec.Containers)+len(pod.Spec.InitContainers)).To(Equal(3), "the command, its guard and the other")
 		return a, pod
 	}
 	now := func() corev1.ContainerState {

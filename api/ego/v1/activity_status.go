@@ -90,9 +90,9 @@ type Attempt struct {
 	// +optional
 	PodUID types.UID `json:"podUID,omitempty"`
 
-	// guardImage brings the program that keeps a command with args from being started
-	// twice. It is written down before the pod is made. Empty: the shell of the
-	// command's own image does it.
+	// guardImage brings the program that keeps the command from being started twice, and
+	// reports what it printed. It is written down before the pod is made. Empty: the
+	// shell of the command's own image guards it, and reports nothing.
 	// +optional
 	GuardImage string `json:"guardImage,omitempty"`
 
@@ -144,6 +144,12 @@ type ActivityStatus struct {
 	// outputTruncated is true when the attempt printed more than outputTail keeps.
 	// +optional
 	OutputTruncated bool `json:"outputTruncated,omitempty"`
+
+	// outputComplete says whether outputTail is the end of what the last attempt printed. False: the
+	// runtime of the node lost the end, and outputTail ends before it. Not set: it is not
+	// known, or nothing is kept.
+	// +optional
+	OutputComplete *bool `json:"outputComplete,omitempty"`
 
 	// attempts in their order, the last one last.
 	// +optional

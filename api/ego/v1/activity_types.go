@@ -20,6 +20,7 @@ import (
 // +kubebuilder:validation:XValidation:rule="self.retries == oldSelf.retries && self.security == oldSelf.security && has(self.host) == has(oldSelf.host) && (!has(self.host) || self.host == oldSelf.host) && has(self.execuser) == has(oldSelf.execuser) && (!has(self.execuser) || self.execuser == oldSelf.execuser) && has(self.execcwd) == has(oldSelf.execcwd) && (!has(self.execcwd) || self.execcwd == oldSelf.execcwd) && has(self.timeout) == has(oldSelf.timeout) && (!has(self.timeout) || self.timeout == oldSelf.timeout)",message="only suspend, startDeadline, cancel and ttlSecondsAfterFinished can be changed, not host, execuser, execcwd, timeout, retries or security: an Activity is the record of one run; make a new one"
 // +kubebuilder:validation:XValidation:rule="has(self.imagePullPolicy) == has(oldSelf.imagePullPolicy) && (!has(self.imagePullPolicy) || self.imagePullPolicy == oldSelf.imagePullPolicy) && has(self.imagePullSecrets) == has(oldSelf.imagePullSecrets) && (!has(self.imagePullSecrets) || self.imagePullSecrets == oldSelf.imagePullSecrets) && has(self.podLabels) == has(oldSelf.podLabels) && (!has(self.podLabels) || self.podLabels == oldSelf.podLabels) && has(self.podAnnotations) == has(oldSelf.podAnnotations) && (!has(self.podAnnotations) || self.podAnnotations == oldSelf.podAnnotations) && has(self.terminationGracePeriodSeconds) == has(oldSelf.terminationGracePeriodSeconds) && (!has(self.terminationGracePeriodSeconds) || self.terminationGracePeriodSeconds == oldSelf.terminationGracePeriodSeconds)",message="only suspend, startDeadline, cancel and ttlSecondsAfterFinished can be changed, not imagePullPolicy, imagePullSecrets, podLabels, podAnnotations or terminationGracePeriodSeconds: an Activity is the record of one run; make a new one"
 // +kubebuilder:validation:XValidation:rule="has(self.nodeSelector) == has(oldSelf.nodeSelector) && (!has(self.nodeSelector) || self.nodeSelector == oldSelf.nodeSelector) && has(self.tolerations) == has(oldSelf.tolerations) && (!has(self.tolerations) || self.tolerations == oldSelf.tolerations) && has(self.affinity) == has(oldSelf.affinity) && (!has(self.affinity) || self.affinity == oldSelf.affinity) && has(self.topologySpreadConstraints) == has(oldSelf.topologySpreadConstraints) && (!has(self.topologySpreadConstraints) || self.topologySpreadConstraints == oldSelf.topologySpreadConstraints) && has(self.priorityClassName) == has(oldSelf.priorityClassName) && (!has(self.priorityClassName) || self.priorityClassName == oldSelf.priorityClassName)",message="only suspend, startDeadline, cancel and ttlSecondsAfterFinished can be changed, not nodeSelector, tolerations, affinity, topologySpreadConstraints or priorityClassName: an Activity is the record of one run; make a new one"
+// +kubebuilder:validation:XValidation:rule="oldSelf.hasValue() || has(self.args) || !has(self.envs) || self.envs.all(e, e.matches('^[A-Za-z_][A-Za-z0-9_]*='))",optionalOldSelf=true,fieldPath=".envs",messageExpression="self.envs.filter(e, !e.matches('^[A-Za-z_][A-Za-z0-9_]*='))[0].split('=', 2)[0] + ' is a name of more than letters, digits and _: /bin/sh, which reads a command without args, drops such variables. Rename it, or give args'",message="/bin/sh, which reads a command without args, drops variables whose names have more than letters, digits and _: rename them, or give args"
 type ActivitySpec struct {
 	// command is a shell line, run by the image's /bin/sh. With args it is the
 	// program alone, found through PATH, and no shell reads it.
@@ -29,8 +30,7 @@ type ActivitySpec struct {
 	// +operator-sdk:csv:customresourcedefinitions:type=spec,xDescriptors={"urn:alm:descriptor:com.tectonic.ui:text"}
 	Command string `json:"command"`
 
-	// args of command, passed as they stand. The image needs no shell then: a program
-	// from the operator's own image guards against a second start.
+	// args of command, passed as they stand. The image needs no shell then.
 	// +optional
 	// +listType=atomic
 	// +kubebuilder:validation:MinItems=1
@@ -79,7 +79,8 @@ type ActivitySpec struct {
 	ExecCwd string `json:"execcwd,omitempty"`
 
 	// envs of the command, each NAME=value, split at the first "=". Values are
-	// taken as they stand. A name may occur once.
+	// taken as they stand. A name may occur once. Without args, a NAME has only letters,
+	// digits and _, as /bin/sh drops others.
 	// +optional
 	// +listType=atomic
 	// +kubebuilder:validation:MaxItems=64
@@ -96,6 +97,7 @@ type ActivitySpec struct {
 	// +kubebuilder:validation:MaxItems=16
 	// +kubebuilder:validation:items:XValidation:rule="has(self.configMapRef) != has(self.secretRef)",message="envFrom: an item has either configMapRef or secretRef"
 	// +kubebuilder:validation:XValidation:rule="self == oldSelf",message="envFrom cannot be changed: an Activity is the record of one run; make a new one"
+	// +kubebuilder:validation:XValidation:rule="self.all(e, (!has(e.prefix) || size(e.prefix) <= 131072) && (!has(e.configMapRef) || !has(e.configMapRef.name) || size(e.configMapRef.name) <= 253) && (!has(e.secretRef) || !has(e.secretRef.name) || size(e.secretRef.name) <= 253))",message="envFrom: a name has at most 253 characters, a prefix at most 131072"
 	// +operator-sdk:csv:customresourcedefinitions:type=spec,displayName="Environment From"
 	EnvFrom []corev1.EnvFromSource `json:"envFrom,omitempty"`
 

@@ -150,6 +150,11 @@ func (in *ActivityStatus) DeepCopyInto(out *ActivityStatus) {
 		*out = new(metav1.Duration)
 		**out = **in
 	}
+	if in.OutputComplete != nil {
+		in, out := &in.OutputComplete, &out.OutputComplete
+		*out = new(bool)
+		**out = **in
+	}
 	if in.Attempts != nil {
 		in, out := &in.Attempts, &out.Attempts
 		*out = make([]Attempt, len(*in))

@@ -1,12 +1,12 @@
-// Package guard keeps a pod from running its command twice where the image need not
-// have a shell. It is linked into a program that is copied for each pod, so it imports
-// as little as it can.
+// Package guard keeps a pod from running its command twice, and reports what only a process
+// beside the command can know: what was printed, and whom the kernel killed. It is linked into a
+// program that is copied for each pod, so it imports as little as it can.
 package guard
 
 import (
-	"errors"
 	"io"
 	"os"
+	"slices"
 	"strings"
 	"syscall"
 )
@@ -22,6 +22,16 @@ const (
 	// StartMarkEnv is the variable that is not empty once the pod's command was seen to run. The
 	// command does not see it.
 	StartMarkEnv = "MAINSTAY_STARTED"
+
+	// ChosenHomeEnv is the variable that holds the HOME that the user has set. The command does not see it.
+	ChosenHomeEnv = "MAINSTAY_HOME"
+	// NoChosenHome is its value where the user has set none: the kubelet leaves a reference to no variable as it is.
+	NoChosenHome = "$(HOME)"
+	// HomeFolder is the folder in Dir that is HOME where the image gives the user none that is writable.
+	HomeFolder = "home"
+	// DiscardOutputEnv is the variable that is not empty when no output is kept: then not even a checksum of it is
+	// reported. The command does not see it.
+	DiscardOutputEnv = "MAINSTAY_DISCARD_OUTPUT"
 
 	// InstallCommand is the first argument that has Main install the program.
 	InstallCommand = "install"
@@ -41,17 +51,19 @@ const (
 )
 
 // Main does what its arguments say: `install DIR` copies this program into a folder, and
-// `start DIR WORD...` becomes the command of these words, once for each folder. It says
-// on stderr and in log why it has failed. It returns the exit code, if it returns.
+// `start DIR WORD...` runs the command of these words, once for each folder, and appends to log
+// a Report on how it went. It says on stderr and in log why it has failed. It returns the exit code.
 func Main(args []string, log string) int {
 	code, why := ExitRefused, "mainstay: usage: guard install DIR | guard start DIR WORD..."
 	switch {
 	case len(args) == 2 && args[0] == InstallCommand:
 		code, why = install(args[1])
 	case len(args) > 2 && args[0] == StartCommand:
-		code, why = start(args[1], args[2:])
+		if code, why = start(args[1], args[2:], log); why == "" {
+			return code // of the command, which has said what there is to say
+		}
 	}
-	if code != 0 {
+	if why != "" {
 		_, _ = io.WriteString(os.Stderr, why+"\n")
 		if file, err := os.OpenFile(log, os.O_WRONLY|os.O_TRUNC, 0); err == nil {
 			_, _ = io.WriteString(file, why)
@@ -99,13 +111,10 @@ func copySelf(to string) error {
 	return err
 }
 
-// start becomes the command, and returns only when it cannot or must not.
-func start(dir string, command []string) (code int, why string) {
+// start runs the command once for each folder, and returns its exit code. why is what keeps it from running.
+func start(dir string, command []string, log string) (code int, why string) {
 	if os.Getenv(StartMarkEnv) != "" { // though there is no start file: the node has lost its disk
 		return ExitRefused, StartedBefore
-	}
-	if err := os.Unsetenv(StartMarkEnv); err != nil {
-		return ExitRefused, StartFileNotWritten
 	}
 	file, err := os.OpenFile(dir+"/"+StartFile, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o666)
 	switch {
@@ -117,50 +126,32 @@ func start(dir string, command []string) (code int, why string) {
 	if err := file.Close(); err != nil {
 		return ExitRefused, StartFileNotWritten
 	}
-	return execCommand(command)
+	return runCommand(command, commandEnv(dir), log, os.Getenv(DiscardOutputEnv) == "")
 }
 
-const (
-	// exitNotExecutable and exitNotFound are a shell's exit codes for a command that it did not start.
-	exitNotExecutable = 126
-	exitNotFound      = 127
-)
-
-// execCommand becomes the command, and looks for its first word in every folder of PATH, as a shell does.
-func execCommand(command []string) (code int, why string) {
-	word, path := command[0], os.Getenv("PATH")
-	code, why = exitNotFound, word+" is in no folder of PATH, "+path
-	files := []string{word}
-	if strings.Contains(word, "/") {
-		why = "the image has no " + word
-	} else {
-		files = candidatePaths(strings.Split(path, ":"), word)
+// commandEnv returns the variables that the command sees: all but the guard's own, and a HOME that it can write to.
+func commandEnv(dir string) []string {
+	chosen, told := os.LookupEnv(ChosenHomeEnv)
+	for _, name := range []string{StartMarkEnv, ChosenHomeEnv} {
+		_ = os.Unsetenv(name) // fails for no such name
 	}
-	for _, file := range files {
-		err := syscall.Exec(file, command, os.Environ())
-		_, missing := os.Stat(file)
-		absent := errors.Is(err, syscall.ENOENT) || errors.Is(err, syscall.ENOTDIR)
-		switch {
-		case absent && missing != nil:
-		case errors.Is(err, syscall.EACCES): // there may be another in a later folder
-			code, why = exitNotExecutable, file+": "+err.Error()
-		case absent:
-			return exitNotExecutable, "mainstay: command: the image lacks the interpreter or loader of " + file
-		default:
-			return exitNotExecutable, "mainstay: command: " + file + ": " + err.Error()
-		}
+	if home := dir + "/" + HomeFolder; told && chosen == NoChosenHome && !isWritableDir(os.Getenv("HOME")) && makeHome(home) == nil {
+		_ = os.Setenv("HOME", home)
 	}
-	return code, "mainstay: command: " + why
+	return slices.DeleteFunc(os.Environ(), func(e string) bool { return strings.HasPrefix(e, DiscardOutputEnv+"=") })
 }
 
-// candidatePaths returns the file's path in each folder; an empty folder is the working directory.
-func candidatePaths(folders []string, file string) []string {
-	files := make([]string, 0, len(folders))
-	for _, folder := range folders {
-		if folder == "" {
-			folder = "."
-		}
-		files = append(files, folder+"/"+file)
+// isWritableDir reports whether this process may create files there. access(2) also knows a read-only file system.
+func isWritableDir(path string) bool {
+	const write, search = 2, 1
+	info, err := os.Stat(path)
+	return err == nil && info.IsDir() && syscall.Access(path, write|search) == nil
+}
+
+// makeHome makes a folder for this user alone.
+func makeHome(path string) error {
+	if err := os.Mkdir(path, 0o700); err != nil && !os.IsExist(err) {
+		return err
 	}
-	return files
+	return nil
 }

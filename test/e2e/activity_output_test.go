@@ -1,0 +1,67 @@
+package e2e
+
+import (
+	"fmt"
+	"unicode/utf8"
+
+	. "github.com/onsi/ginkgo/v2"
+	. "github.com/onsi/gomega"
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/resource"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	commonv1 "github.com/mainstay-operator/mainstay-operator/api/common/v1"
+	egov1 "github.com/mainstay-operator/mainstay-operator/api/ego/v1"
+	"github.com/mainstay-operator/mainstay-operator/test/builders"
+)
+
+var _ = Describe("Activity", func() {
+	// The containerd of Debian 12 discards what it has not read when a container ends.
+	It("keeps the end of a long output, also of many commands at once", func(ctx SpecContext) {
+		all := []*egov1.Activity{}
+		for i := range 15 {
+			a := builders.Activity(fmt.Sprintf("long-output-%d", i), "yes é | head -n 200000; printf END").Build()
+			create(ctx, a)
+			all = append(all, a)
+		}
+		for _, a := range all {
+			eventually(ctx, a, commonv1.ConditionComplete, metav1.ConditionTrue)
+			Expect(a.Status.OutputTail).To(HaveSuffix("é\né\nEND"), a.Name)
+			Expect(utf8.ValidString(a.Status.OutputTail)).To(BeTrue())
+			Expect(a.Status.OutputTruncated).To(BeTrue())
+			Expect(a.Status.OutputComplete).To(HaveValue(BeTrue()), a.Name)
+		}
+	})
+
+	It("gives the command a writable home, unless it is told which", func(ctx SpecContext) {
+		const command = `echo "$HOME"; touch "$HOME/x" && echo writable`
+		program := builders.Activity("program", "sh").With(func(s *egov1.ActivitySpec) { s.Args = []string{"-c", command} }).Build()
+		line := builders.Activity("line", command).Build()
+		told := builders.Activity("told", "echo $HOME").With(func(s *egov1.ActivitySpec) { s.Envs = []string{"HOME=/nowhere"} }).Build()
+		for _, a := range []*egov1.Activity{program, line, told} {
+			create(ctx, a)
+		}
+		for a, want := range map[*egov1.Activity]string{program: "/run/mainstay/home\nwritable\n", line: "/run/mainstay/home\nwritable\n", told: "/nowhere\n"} {
+			eventually(ctx, a, commonv1.ConditionComplete, metav1.ConditionTrue)
+			Expect(a.Status.OutputTail).To(Equal(want), a.Name)
+		}
+	})
+
+	It("reports that the kernel killed a child of the command", func(ctx SpecContext) {
+		Expect(k8s.Create(ctx, &corev1.LimitRange{
+			ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: "little-memory"},
+			Spec: corev1.LimitRangeSpec{Limits: []corev1.LimitRangeItem{{Type: corev1.LimitTypeContainer,
+				Default: corev1.ResourceList{corev1.ResourceMemory: resource.MustParse("48Mi")}}}},
+		})).To(Succeed())
+		a := builders.Activity("child-killed", "dd if=/dev/zero of=/dev/null bs=300M count=1; echo \"the child ended with $?\"").Build()
+		create(ctx, a)
+		Eventually(func() bool { return prosta(ctx, a).Finished() }).WithContext(ctx).Should(BeTrue())
+		if a.Status.Reason == "OOMKilled" { // with cgroup v2 the kubelet has the kernel kill the whole container
+			Expect(a.Status.ExitCode).To(HaveValue(BeEquivalentTo(137)))
+			return
+		}
+		Expect(condition(a, commonv1.ConditionComplete).Message).To(And(
+			ContainSubstring("killed 1 process"), ContainSubstring("want of memory"), ContainSubstring("48Mi")), "%+v", a.Status)
+		Expect(a.Status.OutputTail).To(ContainSubstring("the child ended with 137"))
+	})
+})
