@@ -53,7 +53,7 @@ func (r *Reconciler) doLoadBackup(ctx context.Context, redis *cachev1alpha1.Redi
 	if err := f.save(ctx); err != nil {
 		return err
 	}
-	login := f.credentials.LoginOf(process)
+	login := f.credentials.LoginOf(process, served.RunID)
 	if err := source.Admit(ctx, config.LoginUsers(), []wire.Login{login}); err != nil {
 		return err
 	}

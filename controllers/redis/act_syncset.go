@@ -37,7 +37,7 @@ func (r *Reconciler) admitAndFollow(ctx context.Context, redis *cachev1alpha1.Re
 		if !slices.Contains(nodes, p.Name) {
 			continue
 		}
-		if err := f.follow(ctx, p, rep.Master.Address); err != nil {
+		if err := f.follow(ctx, p, rep.Master); err != nil {
 			errs = append(errs, fmt.Errorf("%s: %w", p.Name, err))
 			continue
 		}

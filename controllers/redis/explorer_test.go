@@ -151,7 +151,6 @@ func (s *state) successor(e transition) *state {
 	c.left.faults -= int8(boolToInt(e.fault()))
 	c.left.crashes -= int8(boolToInt(e.action == crashed))
 	c.left.suspends -= int8(boolToInt(e.action == suspended))
-	c.left.scripts -= int8(boolToInt(e.action == scriptBegan))
 	switch e.action {
 	case beginPass, beginStale:
 		read := c.model.read()

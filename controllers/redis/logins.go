@@ -17,12 +17,12 @@ import (
 // sync set, each by a login of its own, and nobody else. So a process can leave the record
 // once the master refuses its login, whatever becomes of the process.
 
-// follow makes a process on record follow the master at that address.
-func (f *fleet) follow(ctx context.Context, p cachev1alpha1.RedisProcess, address string) error {
+// follow makes a process on record follow the master of record.
+func (f *fleet) follow(ctx context.Context, p, master cachev1alpha1.RedisProcess) error {
 	if f.servers[p.Name] == nil {
 		return fmt.Errorf("%s has no address", p.Name)
 	}
-	return f.servers[p.Name].Follow(ctx, address, f.credentials.LoginOf(p))
+	return f.servers[p.Name].Follow(ctx, master.Address, f.credentials.LoginOf(p, master.RunID))
 }
 
 // doExpelUnrecorded has the master disconnect every replica that is not on record, also one that logged in as a backup does: of a
@@ -38,12 +38,12 @@ func (r *Reconciler) admitOnly(ctx context.Context, redis *cachev1alpha1.Redis, 
 	master := redis.Status.Replication.Master
 	logins := make([]wire.Login, 0, len(processes))
 	for _, p := range processes {
-		logins = append(logins, f.credentials.LoginOf(p))
+		logins = append(logins, f.credentials.LoginOf(p, master.RunID))
 		m, _ := f.Find(p.Name)
 		if !m.IsProcess(p) || m.LoginSent || !m.Follows(master.Address) {
 			continue
 		}
-		if err := f.follow(ctx, p, master.Address); err != nil {
+		if err := f.follow(ctx, p, master); err != nil {
 			return fmt.Errorf("%s: %w", p.Name, err)
 		}
 		r.memory.noteCommand(redis, p.RunID, setLoginSent(r.clock.Now()))

@@ -34,7 +34,7 @@ func (s *state) key() uint64 {
 	k.reader(&u.reader, u.nodes, s.left.readers-u.readers)
 	k.record(&u.record, u.nodes)
 	k.labels(u.stamps[:u.nodes])
-	k.put(u.service, u.writes, flags(u.backedUp), s.left.faults, s.left.crashes, s.left.suspends, s.left.scripts)
+	k.put(u.service, u.writes, flags(u.backedUp), s.left.faults, s.left.crashes, s.left.suspends)
 	if u.backedUp && s.left.faults > 0 { // else nobody comes back to it
 		k.record(&u.backup, u.nodes)
 		k.labels(u.backupStamps[:u.nodes])

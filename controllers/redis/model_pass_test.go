@@ -588,8 +588,15 @@ func (s modelServer) owner(login wire.Login) id {
 	if rep := s.redis.Status.Replication; rep != nil {
 		known = append(known, rep.SyncSet...)
 	}
+	masters := known
+	if rep := s.redis.Status.Replication; rep != nil {
+		masters = append(slices.Clone(known), rep.Master)
+	}
+	if s.fleet.Source != nil {
+		masters = append(slices.Clone(masters), s.fleet.Source.Process())
+	}
 	for _, p := range known {
-		if s.fleet.credentials.LoginOf(p) == login {
+		if slices.ContainsFunc(masters, func(m cachev1alpha1.RedisProcess) bool { return s.fleet.credentials.LoginOf(p, m.RunID) == login }) {
 			return idIn(p.RunID)
 		}
 	}

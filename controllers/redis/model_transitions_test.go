@@ -70,7 +70,6 @@ func (t transition) fault() bool {
 type budget struct {
 	faults, crashes, suspends, stale, writes int8
 	readers                                  int8 // backups
-	scripts                                  int8 // that keep a server busy
 	drains, owner                            bool // an application may delete all keys; the object may be hibernated, or made anew
 }
 
@@ -109,9 +108,6 @@ func (u *model) ownTransitions(p *process, at int8, b budget, add func(action, i
 	case p.master || m == nil || !m.alive || m.isStuck() || !u.canReach(p.node, m.node):
 	case p.linked && len(p.data) < len(m.data), !p.linked && p.isAdmitted(m):
 		add(caughtUp, at, 0)
-	}
-	if b.scripts > 0 && !p.isStuck() {
-		add(scriptBegan, at, 0)
 	}
 	if u.pods[p.node] != p.pod {
 		add(ghostEnded, at, 0)

@@ -434,7 +434,7 @@ var acts = []mutant{
 		"c.LoginSent = false", "c.LoginSent = true",
 		"TestWhoIsRefusedIsToldAgain"},
 	{"a login that another process has, too", "internal/config/login_users.go",
-		"sum.Write([]byte(p.RunID))", "sum.Write([]byte(p.Name))",
+		"sum.Write([]byte(p.RunID + ", "sum.Write([]byte(p.Name + ",
 		"TestALoginIsOfOneProcess"},
 }
 

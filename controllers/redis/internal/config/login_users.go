@@ -25,10 +25,11 @@ func LoginUsers() []string {
 	return users
 }
 
-// LoginOf returns the login of one process. Its password is derived from the run id, so that the next process of
-// the same pod does not have it.
-func (c Credentials) LoginOf(p cachev1alpha1.RedisProcess) wire.Login {
+// LoginOf returns the login of one process at the master of that run id. Its password is derived from both run ids: the next
+// process of the same pod does not have it, and whoever gets the address of a lost master hears none that another master
+// accepts.
+func (c Credentials) LoginOf(p cachev1alpha1.RedisProcess, masterRunID string) wire.Login {
 	sum := hmac.New(sha256.New, []byte(c.Replication))
-	_, _ = sum.Write([]byte(p.RunID)) // never fails
+	_, _ = sum.Write([]byte(p.RunID + " " + masterRunID)) // never fails
 	return wire.Login{User: loginUser(p.Name), Password: hex.EncodeToString(sum.Sum(nil))}
 }

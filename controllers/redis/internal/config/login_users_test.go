@@ -12,7 +12,15 @@ func TestALoginIsOfOneProcess(t *testing.T) {
 	c, p := Credentials{Replication: "key"}, Running(1).Process()
 	again := p
 	again.RunID += "'"
-	if c.LoginOf(p).User != c.LoginOf(again).User || c.LoginOf(p).Password == c.LoginOf(again).Password {
-		t.Errorf("%+v and %+v", c.LoginOf(p), c.LoginOf(again))
+	if one, other := c.LoginOf(p, "m"), c.LoginOf(again, "m"); one.User != other.User || one.Password == other.Password {
+		t.Errorf("%+v and %+v", one, other)
+	}
+}
+
+// What a replica sends to the address of a lost master opens no other.
+func TestALoginIsForOneMaster(t *testing.T) {
+	c, p := Credentials{Replication: "key"}, Running(1).Process()
+	if one, other := c.LoginOf(p, "m"), c.LoginOf(p, "n"); one.User != other.User || one.Password == other.Password {
+		t.Errorf("%+v and %+v", one, other)
 	}
 }
