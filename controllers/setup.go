@@ -77,10 +77,6 @@ func SetupAll(ctx context.Context, mgr ctrl.Manager, o Options) error {
 	if err := converge.IndexOwners(ctx, mgr.GetFieldIndexer(), mgr.GetScheme(), owned...); err != nil {
 		return err
 	}
-	metadata, err := newMetadataCache(ctx, mgr, o.Namespaces)
-	if err != nil {
-		return err
-	}
 	optionalAPIs, err := newOptionalAPIs(mgr, o.Namespaces)
 	if err != nil {
 		return err
@@ -91,7 +87,7 @@ func SetupAll(ctx context.Context, mgr ctrl.Manager, o Options) error {
 			IsLeader: o.IsLeader, Identity: o.Identity, Account: o.Account, Tracker: tracker, Events: mgr.GetEventRecorder(name),
 		}
 	}
-	all := shared{converger, converge.NewSecretReader(metadata, mgr.GetAPIReader()), converge.NewConfigMapReader(metadata, mgr.GetAPIReader()), o.Images}
+	all := shared{converger, converge.NewSecretReader(mgr.GetCache(), mgr.GetAPIReader()), converge.NewConfigMapReader(mgr.GetCache(), mgr.GetAPIReader()), o.Images}
 	for _, k := range kinds {
 		if err := k.newReconciler(all).SetupWithManager(mgr); err != nil {
 			return fmt.Errorf("setting up %T: %w", k.object, err)

@@ -215,7 +215,7 @@ func (r *Reconciler) SetupWithManager(mgr ctrl.Manager) error {
 		WatchesRawSource(secrets).
 		WatchesRawSource(source.Channel(r.memory.events, &handler.EnqueueRequestForObject{}))
 	for _, child := range Owned {
-		b.Owns(child)
+		b.Owns(converge.AsCached(child))
 	}
 	return b.WithOptions(converge.ProbingOptions()).Complete(r)
 }

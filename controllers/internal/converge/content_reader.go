@@ -19,18 +19,6 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/source"
 )
 
-// SecretMetadata returns empty metadata of a Secret, to be filled.
-func SecretMetadata() *metav1.PartialObjectMetadata { return metadataOf("Secret") }
-
-// ConfigMapMetadata returns empty metadata of a ConfigMap, to be filled.
-func ConfigMapMetadata() *metav1.PartialObjectMetadata { return metadataOf("ConfigMap") }
-
-func metadataOf(kind string) *metav1.PartialObjectMetadata {
-	empty := &metav1.PartialObjectMetadata{}
-	empty.SetGroupVersionKind(corev1.SchemeGroupVersion.WithKind(kind))
-	return empty
-}
-
 // ContentReader reads Secrets or ConfigMaps that users made: it watches their versions, and reads the content live and
 // only when it has changed.
 type ContentReader struct {
