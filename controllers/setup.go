@@ -83,7 +83,7 @@ func SetupAll(ctx context.Context, mgr ctrl.Manager, o Options) error {
 	}
 	converger := func(name string) converge.Converger {
 		return converge.Converger{
-			Client: mgr.GetClient(), APIReader: mgr.GetAPIReader(), OptionalAPIs: optionalAPIs,
+			Client: converge.WithTrimmedRead(mgr.GetClient(), mgr.GetAPIReader()), APIReader: mgr.GetAPIReader(), OptionalAPIs: optionalAPIs,
 			IsLeader: o.IsLeader, Identity: o.Identity, Account: o.Account, Tracker: tracker, Events: mgr.GetEventRecorder(name),
 		}
 	}

@@ -156,6 +156,9 @@ func (c *Converger) getChild(ctx context.Context, child Child, want *unstructure
 	if err := reader.Get(ctx, client.ObjectKeyFromObject(want), live); err != nil {
 		return nil, client.IgnoreNotFound(err)
 	}
+	if err := readTrimmed(ctx, c.APIReader, live); err != nil {
+		return nil, client.IgnoreNotFound(err)
+	}
 	return live, nil
 }
 
