@@ -56,6 +56,14 @@ type Content struct {
 	resourceVersion string // that the cache knew when the content was read
 }
 
+// size is the length of all keys and values in bytes.
+func (c *Content) size() (size int) {
+	for key, value := range c.Data {
+		size += len(key) + len(value)
+	}
+	return size
+}
+
 // WithoutValues returns the content without the values, for a caller that remembers only their digest.
 func (c *Content) WithoutValues() *Content {
 	bare := &Content{resourceVersion: c.resourceVersion}

@@ -15,6 +15,7 @@ import (
 	corev1ac "k8s.io/client-go/applyconfigurations/core/v1"
 	clientgoscheme "k8s.io/client-go/kubernetes/scheme"
 	"k8s.io/utils/ptr"
+	"sigs.k8s.io/controller-runtime/pkg/cache"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/client/fake"
 	"sigs.k8s.io/controller-runtime/pkg/client/interceptor"
@@ -159,6 +160,41 @@ func TestForgedOwnerReferencesCauseNoRead(t *testing.T) {
 	}
 	slices.Sort(w.writes)
 	w.expect(t, "ours", strings.Join(removed, ","))
+}
+
+// Nobody fills the memory by naming one Secret after another, nor with a large one.
+func TestWhatIsRememberedOfUsersSecretsIsBounded(t *testing.T) {
+	w := newContentWorld(t)
+	users := NewUserSecrets(NewSecretReader(cacheOf{Client: w.server}, w.server))
+	read := func(name string) {
+		t.Helper()
+		if _, err := users.Data(t.Context(), w.owner, name); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for range 2 {
+		read("ours")
+	}
+	w.expect(t, "ours", "")
+	for i := range 20 {
+		read(fmt.Sprintf("another-%d", i))
+	}
+	known, unlock := users.read.Lock(w.owner)
+	if len(*known) > maxNames {
+		t.Errorf("%d are remembered", len(*known))
+	}
+	unlock()
+	w.edit(t, func(s *corev1.Secret) { s.Data["large"] = make([]byte, maxRemembered) })
+	for range 2 {
+		read("ours")
+	}
+	w.expect(t, "ours,ours", "")
+}
+
+// cacheOf is a client that passes for a cache.
+type cacheOf struct {
+	client.Client
+	cache.Informers
 }
 
 // A Secret that is larger than any of ours is not kept in memory.

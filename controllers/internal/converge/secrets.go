@@ -28,7 +28,11 @@ func (c *contentsByName) Init() { *c = contentsByName{} }
 // NewUserSecrets returns a reader that remembers nothing yet.
 func NewUserSecrets(reader ContentReader) *UserSecrets { return &UserSecrets{ContentReader: reader} }
 
-// Data returns what the user's Secret of that name holds, in the owner's namespace; nil when there is none.
+// maxNames is how many names of a user's Secrets are remembered of one object: twice as many as a spec has.
+const maxNames = 4
+
+// Data returns what the user's Secret of that name holds, in the owner's namespace; nil when there is none. One of more than
+// maxRemembered bytes is not remembered: so many objects that name one large Secret do not fill the memory with it.
 func (s *UserSecrets) Data(ctx context.Context, owner client.Object, name string) (map[string][]byte, error) {
 	known, unlock := s.read.Lock(owner)
 	contents := *known // for this pass alone: an object has one at a time
@@ -37,7 +41,13 @@ func (s *UserSecrets) Data(ctx context.Context, owner client.Object, name string
 	if err != nil {
 		return nil, err
 	}
-	contents[name] = content
+	if _, known := contents[name]; !known && len(contents) >= maxNames {
+		clear(contents) // the spec has had other names
+	}
+	delete(contents, name)
+	if content.size() <= maxRemembered {
+		contents[name] = content
+	}
 	return content.Data, nil
 }
 
@@ -89,8 +99,8 @@ func ifControlled(secret *corev1.Secret, owner Object) *corev1.Secret {
 	return secret
 }
 
-// maxRemembered bounds, in bytes, a Secret whose content is remembered. Ours are smaller, unless the user's certificate
-// chain is very long; a larger one is read again whenever it is asked for.
+// maxRemembered bounds, in bytes, a Secret whose content is remembered. Passwords and certificates are smaller, unless a chain
+// is very long; a larger one is read again whenever it is asked for.
 const maxRemembered = 64 << 10
 
 // ownSecrets remembers those Secrets of ours that OwnSecret was asked for, as they were read or written last.
