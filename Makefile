@@ -2,7 +2,7 @@
 
 VERSION  ?= 0.2.0
 # The release that VERSION replaces. What it consisted of is kept under test/olm.
-PREVIOUS ?= 0.1.0
+PREVIOUS ?= 0.2.0-rc.1
 IMG      ?= ghcr.io/mainstay-operator/mainstay-operator:v$(VERSION)
 
 # CLUSTER=local is the one that hack/cluster makes on this machine;
@@ -57,6 +57,7 @@ generate: $(BIN)/controller-gen $(BIN)/crd-ref-docs ## Generate deep copies and 
 manifests: $(BIN)/controller-gen ## Generate CRDs and the manager's role.
 	controller-gen crd rbac:roleName=manager-role paths=./api/... paths=./controllers/... \
 	  output:crd:artifacts:config=config/crd/bases output:rbac:artifacts:config=config/rbac
+	go run ./hack/crdbounds config/crd/bases
 
 fmt: ## Format the code.
 	gofmt -w $$(git ls-files '*.go')

@@ -1,0 +1,25 @@
+package backup
+
+import (
+	"testing"
+
+	"k8s.io/apimachinery/pkg/types"
+
+	cachev1alpha1 "github.com/mainstay-operator/mainstay-operator/api/cache/v1alpha1"
+	databasev1alpha1 "github.com/mainstay-operator/mainstay-operator/api/database/v1alpha1"
+	"github.com/mainstay-operator/mainstay-operator/test/releases"
+)
+
+// TestAnUpgradeRollsNothing checks that a pod that the last release journaled and this one makes is the same. A pod that runs is
+// never replaced anyway.
+func TestAnUpgradeRollsNothing(t *testing.T) {
+	releases.Workloads(t, "EtcdBackup", func(b *databasev1alpha1.EtcdBackup) any { return firstPod(b, Etcd()) })
+	releases.Workloads(t, "RedisBackup", func(b *cachev1alpha1.RedisBackup) any { return firstPod(b, Redis()) })
+}
+
+// firstPod returns the pod of the first attempt.
+func firstPod(b Object, kind Kind) any {
+	b.SetUID(types.UID("backup-uid"))
+	b.GetBackupStatus().Run = nextAttempt(b, testTime, 1, testTime, "operator:1")
+	return desiredPod(b, kind, testSource)
+}
