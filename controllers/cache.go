@@ -2,15 +2,12 @@ package controllers
 
 import (
 	"os"
-	"reflect"
 	"slices"
 	"strings"
 
 	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
-	"k8s.io/apimachinery/pkg/api/meta"
 	"k8s.io/apimachinery/pkg/labels"
-	toolscache "k8s.io/client-go/tools/cache"
 	"sigs.k8s.io/controller-runtime/pkg/cache"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
@@ -23,13 +20,15 @@ func NamespacesFromEnv() []string {
 	return strings.FieldsFunc(os.Getenv("WATCH_NAMESPACE"), func(r rune) bool { return r == ',' || r == ' ' })
 }
 
-// CacheOptions bounds what the manager keeps in memory. Of pods, Secrets, ConfigMaps, volume claims and ReplicaSets it
-// keeps only those that the operator made. Of the other types of children, it keeps no more of a foreign object than
-// its identity, which is enough to refuse its name. No namespace means all.
+// CacheOptions bounds what the manager keeps in memory. Of pods, volume claims and ReplicaSets it keeps only those that have
+// the operator's label, which anybody can set; strip bounds each object. No namespace means all.
 func CacheOptions(namespaces []string) cache.Options {
 	ours := cache.ByObject{Label: labels.SelectorFromSet(labels.Set{parts.LabelManagedBy: parts.ManagedBy})}
 	options := cache.Options{
-		DefaultTransform: cache.TransformStripManagedFields(),
+		DefaultTransform: strip,
+		NewInformer:      newInformer,
+		// A read must not start to watch a type: of Secrets, that would be with all their content.
+		ReaderFailOnMissingInformer: true,
 		ByObject: map[client.Object]cache.ByObject{
 			&corev1.Pod{}:                   ours,
 			&corev1.PersistentVolumeClaim{}: ours,
@@ -37,12 +36,7 @@ func CacheOptions(namespaces []string) cache.Options {
 		},
 	}
 	for _, child := range Children() {
-		switch child.(type) {
-		case *corev1.Secret, *corev1.ConfigMap: // others have many of them
-			options.ByObject[child] = ours
-		default:
-			options.ByObject[child] = cache.ByObject{Transform: stripForeign}
-		}
+		options.ByObject[child] = cache.ByObject{}
 	}
 	for _, namespace := range slices.Compact(slices.Sorted(slices.Values(namespaces))) {
 		if options.DefaultNamespaces == nil {
@@ -51,31 +45,4 @@ func CacheOptions(namespaces []string) cache.Options {
 		options.DefaultNamespaces[namespace] = cache.Config{}
 	}
 	return options
-}
-
-// stripForeign removes everything but the identity from an object that is not ours.
-func stripForeign(in any) (any, error) {
-	if _, gone := in.(toolscache.DeletedFinalStateUnknown); gone {
-		return in, nil
-	}
-	obj, err := meta.Accessor(in)
-	if err != nil {
-		return in, nil //nolint:nilerr // not an object: nothing to strip
-	}
-	obj.SetManagedFields(nil)
-	if obj.GetLabels()[parts.LabelManagedBy] == parts.ManagedBy {
-		return in, nil
-	}
-	kept, is := in.(client.Object)
-	if !is {
-		return in, nil
-	}
-	bare := reflect.New(reflect.TypeOf(in).Elem()).Interface().(client.Object) // of the same type, and empty
-	bare.GetObjectKind().SetGroupVersionKind(kept.GetObjectKind().GroupVersionKind())
-	bare.SetNamespace(obj.GetNamespace())
-	bare.SetName(obj.GetName())
-	bare.SetUID(obj.GetUID())
-	bare.SetResourceVersion(obj.GetResourceVersion())
-	bare.SetOwnerReferences(obj.GetOwnerReferences())
-	return bare, nil
 }

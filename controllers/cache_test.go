@@ -3,14 +3,22 @@ package controllers
 import (
 	"fmt"
 	"maps"
+	"reflect"
 	"slices"
+	"strings"
 	"testing"
 
+	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/equality"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/types"
 	toolscache "k8s.io/client-go/tools/cache"
+	"k8s.io/utils/ptr"
+	"sigs.k8s.io/controller-runtime/pkg/client"
 
+	"github.com/mainstay-operator/mainstay-operator/controllers/internal/converge"
 	"github.com/mainstay-operator/mainstay-operator/controllers/internal/parts"
 )
 
@@ -39,47 +47,166 @@ func TestForeignChildrenAreStripped(t *testing.T) {
 		s := &corev1.Service{Spec: corev1.ServiceSpec{ClusterIP: "10.96.0.9"}}
 		s.Namespace, s.Name, s.UID, s.ResourceVersion = "ns", "a", "uid", "7"
 		s.Labels = map[string]string{parts.LabelManagedBy: managedBy}
-		s.OwnerReferences = []metav1.OwnerReference{{UID: "owner"}}
+		s.OwnerReferences = []metav1.OwnerReference{{UID: "other"}, {UID: "owner", Controller: ptr.To(true)}}
 		return s
 	}
-	strip := func(in any) any {
-		t.Helper()
-		out, err := stripForeign(in)
-		if err != nil {
-			t.Fatal(err)
-		}
-		return out
-	}
-	if ours := strip(made(parts.ManagedBy)).(*corev1.Service); ours.Spec.ClusterIP == "" {
+	if ours := stripped(t, made(parts.ManagedBy)); ours.Spec.ClusterIP == "" || len(ours.OwnerReferences) != 2 {
 		t.Error("what is ours is stripped")
 	}
 	bare := &corev1.Service{}
 	bare.Namespace, bare.Name, bare.UID, bare.ResourceVersion = "ns", "a", "uid", "7"
-	bare.OwnerReferences = []metav1.OwnerReference{{UID: "owner"}}
-	if got := strip(made("Helm")); !equality.Semantic.DeepEqual(got, bare) {
-		t.Errorf("got %+v", got)
-	}
-	metadata := &metav1.PartialObjectMetadata{}
-	metadata.SetGroupVersionKind(corev1.SchemeGroupVersion.WithKind("Service"))
-	metadata.Name = "a"
-	if got := strip(metadata); !equality.Semantic.DeepEqual(got, metadata) {
+	bare.OwnerReferences = []metav1.OwnerReference{{UID: "owner", Controller: ptr.To(true)}}
+	if got := stripped(t, made("Helm")); !equality.Semantic.DeepEqual(got, bare) {
 		t.Errorf("got %+v", got)
 	}
 	gone := toolscache.DeletedFinalStateUnknown{Key: "ns/a"}
-	if got := strip(gone); got != any(gone) {
-		t.Errorf("got %+v", got)
+	if got, err := strip(gone); err != nil || got != any(gone) {
+		t.Errorf("got %+v, %v", got, err)
 	}
 }
 
-// A type of child that a kind comes to make is bounded like the others.
-func TestTheCacheBoundsEveryTypeOfChild(t *testing.T) {
-	bounded := map[string]bool{}
-	for object, by := range CacheOptions(nil).ByObject {
-		bounded[fmt.Sprintf("%T", object)] = by.Label != nil || by.Transform != nil
+// stripped returns the object as the cache keeps it.
+func stripped[T client.Object](t *testing.T, obj T) T {
+	t.Helper()
+	once, err := strip(obj.DeepCopyObject())
+	if err != nil {
+		t.Fatal(err)
+	}
+	twice, err := strip(once.(client.Object).DeepCopyObject())
+	if err != nil || !equality.Semantic.DeepEqual(once, twice) {
+		t.Errorf("stripped twice it is another: %+v, %v", twice, err)
+	}
+	return once.(T)
+}
+
+// Of metadata there is what Converge reads, whoever wrote the rest of it.
+func TestMetadataIsStripped(t *testing.T) {
+	long := strings.Repeat("x", maxName+1)
+	large := converge.SecretMetadata()
+	large.Namespace, large.Name, large.UID, large.ResourceVersion = "ns", "a", "uid", "7"
+	large.Labels = map[string]string{parts.LabelManagedBy: parts.ManagedBy}
+	large.Annotations = map[string]string{converge.AppliedAnnotation: "hash", "note": long}
+	large.Finalizers = []string{long}
+	large.ManagedFields = []metav1.ManagedFieldsEntry{{Manager: long}}
+	large.OwnerReferences = []metav1.OwnerReference{{UID: "other"}, {UID: "owner", Name: "a", Controller: ptr.To(true)}}
+
+	want := converge.SecretMetadata()
+	want.Namespace, want.Name, want.UID, want.ResourceVersion = "ns", "a", "uid", "7"
+	want.Annotations = map[string]string{converge.AppliedAnnotation: "hash"}
+	want.OwnerReferences = []metav1.OwnerReference{{UID: "owner", Name: "a", Controller: ptr.To(true)}}
+	if got := stripped(t, large); !equality.Semantic.DeepEqual(got, want) {
+		t.Errorf("got %+v", got)
+	}
+	for field, change := range map[string]func(*metav1.OwnerReference){
+		"apiVersion": func(o *metav1.OwnerReference) { o.APIVersion = strings.Repeat("x", maxAPIVersion+1) },
+		"kind":       func(o *metav1.OwnerReference) { o.Kind = long },
+		"name":       func(o *metav1.OwnerReference) { o.Name = long },
+		"uid":        func(o *metav1.OwnerReference) { o.UID = types.UID(long) },
+	} {
+		forged := large.DeepCopy()
+		change(&forged.OwnerReferences[1])
+		if got := stripped(t, forged); got.OwnerReferences != nil {
+			t.Errorf("a reference with a long %s is kept", field)
+		}
+	}
+}
+
+// Whatever an object of each type holds, what is kept of it is bounded.
+func TestWhatTheCacheKeepsOfAnObjectIsBounded(t *testing.T) {
+	all := append(Children(), &corev1.Pod{}, &corev1.PersistentVolumeClaim{}, &appsv1.ReplicaSet{}, &unstructured.Unstructured{Object: map[string]any{}})
+	for _, empty := range all {
+		t.Run(fmt.Sprintf("%T", empty), func(t *testing.T) {
+			large := converge.AsCached(empty)
+			large.SetName("a")
+			large.SetLabels(map[string]string{parts.LabelManagedBy: parts.ManagedBy, parts.LabelName: "redis", parts.LabelInstance: "a"})
+			large.SetFinalizers([]string{ownPrefix + strings.Repeat("x", 1<<20)})
+			large.SetOwnerReferences([]metav1.OwnerReference{{UID: "owner", Controller: ptr.To(true)}})
+			large.SetAnnotations(map[string]string{ownPrefix + "a": strings.Repeat("x", 1<<20), converge.AppliedAnnotation: "hash"})
+			got := stripped(t, large)
+			if size := encodedSize(got); size > 1<<10 {
+				t.Errorf("%d bytes are kept", size)
+			}
+			if _, bare := got.(*metav1.PartialObjectMetadata); !bare && (!converge.IsTrimmed(got) || got.GetLabels()[parts.LabelInstance] != "a") {
+				t.Errorf("nobody can tell that it is trimmed, or whose it is: %v", got)
+			}
+			if !metav1.IsControlledBy(got, &metav1.ObjectMeta{UID: "owner"}) || got.GetAnnotations()[converge.AppliedAnnotation] != "hash" {
+				t.Error("what Converge needs is gone")
+			}
+		})
+	}
+}
+
+// A field of a pod that comes to be read must come to be kept: this lists those that are.
+func TestWhatTheCacheKeepsOfAPod(t *testing.T) {
+	pod := &corev1.Pod{}
+	fill(reflect.ValueOf(&pod.Spec).Elem(), 4)
+	pod.Labels = map[string]string{parts.LabelManagedBy: parts.ManagedBy}
+	pod.Annotations = map[string]string{ownPrefix + "started": "1", parts.AnnotationRestartedAt: "now", "example.org/note": "long"}
+	pod.Status.PodIP = "10.0.0.1"
+	got := stripped(t, pod)
+	if want := (map[string]string{ownPrefix + "started": "1", parts.AnnotationRestartedAt: "now"}); !maps.Equal(got.Annotations, want) {
+		t.Errorf("annotations: %v", got.Annotations)
+	}
+	if got.Status.PodIP == "" {
+		t.Error("the status is gone")
+	}
+	if have, want := setFields(got.Spec), []string{"ActiveDeadlineSeconds", "Containers", "InitContainers", "NodeName", "SchedulingGates"}; !slices.Equal(have, want) {
+		t.Errorf("of the spec: %q", have)
+	}
+	for _, c := range slices.Concat(got.Spec.Containers, got.Spec.InitContainers) {
+		if have, want := setFields(c), []string{"Image", "Name", "Ports", "ReadinessProbe", "Resources", "RestartPolicy", "StartupProbe"}; !slices.Equal(have, want) {
+			t.Errorf("of a container: %q", have)
+		}
+	}
+}
+
+// fill sets every field, down to a depth.
+func fill(v reflect.Value, depth int) {
+	switch {
+	case !v.CanSet() || depth == 0:
+	case v.Kind() == reflect.Pointer:
+		v.Set(reflect.New(v.Type().Elem()))
+		fill(v.Elem(), depth)
+	case v.Kind() == reflect.Slice:
+		v.Set(reflect.MakeSlice(v.Type(), 1, 1))
+		fill(v.Index(0), depth)
+	case v.Kind() == reflect.Map:
+		v.Set(reflect.MakeMap(v.Type()))
+	case v.Kind() == reflect.Struct:
+		for i := range v.NumField() {
+			fill(v.Field(i), depth-1)
+		}
+	case v.Kind() == reflect.String:
+		v.SetString("x")
+	case v.Kind() == reflect.Bool:
+		v.SetBool(true)
+	case v.CanInt():
+		v.SetInt(1)
+	}
+}
+
+// setFields are the names of the struct's fields that are not zero, sorted.
+func setFields(of any) []string {
+	var names []string
+	v := reflect.ValueOf(of)
+	for i := range v.NumField() {
+		if !v.Field(i).IsZero() {
+			names = append(names, v.Type().Field(i).Name)
+		}
+	}
+	slices.Sort(names)
+	return names
+}
+
+// A type of child that a kind comes to make is watched like the others.
+func TestTheCacheKnowsEveryTypeOfChild(t *testing.T) {
+	known := map[string]bool{}
+	for object := range CacheOptions(nil).ByObject {
+		known[fmt.Sprintf("%T", object)] = true
 	}
 	for _, child := range Children() {
-		if !bounded[fmt.Sprintf("%T", child)] {
-			t.Errorf("the manager would keep other people's objects of type %T whole", child)
+		if !known[fmt.Sprintf("%T", child)] {
+			t.Errorf("objects of type %T are not watched before this process leads", child)
 		}
 	}
 }

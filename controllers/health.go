@@ -28,6 +28,7 @@ func addHealthChecks(ctx context.Context, mgr ctrl.Manager, namespaces []string,
 		watched = append(watched, k.object)
 	}
 	for _, object := range watched {
+		object = converge.AsCached(object)
 		// An informer that is requested now is full before this process leads.
 		if _, err := mgr.GetCache().GetInformer(ctx, object, cache.BlockUntilSynced(false)); err != nil {
 			return fmt.Errorf("watching %T: %w", object, err)

@@ -18,7 +18,7 @@ import (
 // selects by label, and refuses one that the cluster lacks.
 func newOptionalAPIs(mgr ctrl.Manager, namespaces []string) (*converge.OptionalAPIs, error) {
 	options := CacheOptions(namespaces)
-	options.ByObject = nil
+	options.ByObject, options.ReaderFailOnMissingInformer = nil, false
 	options.DefaultLabelSelector = labels.SelectorFromSet(labels.Set{parts.LabelManagedBy: parts.ManagedBy})
 	options.Scheme, options.Mapper, options.HTTPClient = mgr.GetScheme(), mgr.GetRESTMapper(), mgr.GetHTTPClient()
 	made, err := cache.New(mgr.GetConfig(), options)
@@ -31,6 +31,12 @@ func newOptionalAPIs(mgr ctrl.Manager, namespaces []string) (*converge.OptionalA
 // optionalSyncTimeout bounds the wait for types that a cluster may lack. One that cannot be listed, because a right is
 // missing or its conversion fails, must not keep the operator from its work.
 const optionalSyncTimeout = 10 * time.Second
+
+// managedCache is a cache that the manager runs and fills before any controller starts.
+type managedCache struct{ cache.Cache }
+
+// GetCache makes the manager treat it as a cache.
+func (f managedCache) GetCache() cache.Cache { return f.Cache }
 
 // lenientCache is a cache that nobody waits for longer than optionalSyncTimeout.
 type lenientCache struct{ cache.Cache }

@@ -81,21 +81,17 @@ func SetupAll(ctx context.Context, mgr ctrl.Manager, o Options) error {
 	if err := converge.IndexOwners(ctx, mgr.GetFieldIndexer(), mgr.GetScheme(), owned...); err != nil {
 		return err
 	}
-	metadata, err := newMetadataCache(ctx, mgr, o.Namespaces)
-	if err != nil {
-		return err
-	}
 	optionalAPIs, err := newOptionalAPIs(mgr, o.Namespaces)
 	if err != nil {
 		return err
 	}
 	converger := func(name string) converge.Converger {
 		return converge.Converger{
-			Client: mgr.GetClient(), APIReader: mgr.GetAPIReader(), OptionalAPIs: optionalAPIs,
+			Client: converge.WithTrimmedRead(mgr.GetClient(), mgr.GetAPIReader()), APIReader: mgr.GetAPIReader(), OptionalAPIs: optionalAPIs,
 			IsLeader: o.IsLeader, Identity: o.Identity, Account: o.Account, Tracker: tracker, Stuck: stuck, Events: mgr.GetEventRecorder(name),
 		}
 	}
-	all := shared{converger, converge.NewSecretReader(metadata, mgr.GetAPIReader()), converge.NewConfigMapReader(metadata, mgr.GetAPIReader()), o.Images}
+	all := shared{converger, converge.NewSecretReader(mgr.GetCache(), mgr.GetAPIReader()), converge.NewConfigMapReader(mgr.GetCache(), mgr.GetAPIReader()), o.Images}
 	for _, k := range kinds {
 		if err := k.newReconciler(all).SetupWithManager(mgr); err != nil {
 			return fmt.Errorf("setting up %T: %w", k.object, err)

@@ -116,6 +116,15 @@ func (r *Reconciler) readWorld(ctx context.Context, e *appv1.EasyService) (world
 		return w, fmt.Errorf("listing the ReplicaSets: %w", err)
 	}
 	w.replicaSets = sets.Items
+	for i := range w.replicaSets { // what is rolled back to is needed whole
+		set := &w.replicaSets[i]
+		if set.Name != e.Status.StableReplicaSet || !converge.IsTrimmed(set) {
+			continue
+		}
+		if err := r.Get(ctx, client.ObjectKeyFromObject(set), set); err != nil {
+			return w, fmt.Errorf("reading the ReplicaSet of the last completed rollout: %w", err)
+		}
+	}
 	var err error
 	w.pods, err = r.ListPods(ctx, e, appName)
 	return w, err

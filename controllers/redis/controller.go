@@ -216,7 +216,7 @@ func (r *Reconciler) SetupWithManager(mgr ctrl.Manager) error {
 		WatchesRawSource(source.Func(r.memory.noteLeading)).
 		WatchesRawSource(source.Channel(r.memory.events, &handler.EnqueueRequestForObject{}))
 	for _, child := range Owned {
-		b.Owns(child)
+		b.Owns(converge.AsCached(child))
 	}
 	return b.WithOptions(r.ProbingOptions(&cachev1alpha1.Redis{})).Complete(r)
 }

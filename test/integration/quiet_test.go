@@ -18,25 +18,28 @@ import (
 )
 
 var _ = Describe("Quiet:", func() {
-	forEachKind("sends nothing at rest, however often it is woken, and nothing after a restart", func(ctx SpecContext, k kind) {
+	forEachKind("writes nothing at rest, however often it is woken, nor after a restart, and reads each content once for each version", func(ctx SpecContext, k kind) {
 		namespace := k.newNamespace(ctx)
 		o := operate(namespace)
 		obj := k.create(ctx, namespace)
 		waitForRest(o)
 
-		for pass := range 5 {
+		const touches = 5
+		for pass := range touches {
 			before := passes(k)
 			touch(ctx, obj, pass)
 			Eventually(passes).WithArguments(k).Should(BeNumerically(">", before))
 		}
-		Consistently(o.Calls).WithArguments(work).Should(BeEmpty())
+		Consistently(o.Calls).WithArguments(workBesideContent).Should(BeEmpty())
+		Expect(mostContentReads(o)).To(BeNumerically("<=", touches))
 		at := versions(ctx, namespace)
 
 		o.stop()
 		before := passes(k)
 		restarted := operate(namespace)
 		Eventually(passes).WithArguments(k).Should(BeNumerically(">", before))
-		Consistently(restarted.Calls).WithArguments(k.work).Should(BeEmpty())
+		Consistently(restarted.Calls).WithArguments(func(c fault.Call) bool { return workBesideContent(c) && k.work(c) }).Should(BeEmpty())
+		Expect(mostContentReads(restarted)).To(BeNumerically("<=", 1))
 		Expect(versions(ctx, namespace)).To(Equal(at))
 	})
 
@@ -56,6 +59,24 @@ var _ = Describe("Quiet:", func() {
 		Expect(o.Calls(func(c fault.Call) bool { return c.Verb == "get" && k.work(c) })).To(BeEmpty())
 	})
 })
+
+// mostContentReads is how often the Secret or ConfigMap was read whole that was read most often.
+func mostContentReads(o *operator) (most int) {
+	reads := map[string]int{}
+	for _, c := range o.Calls(isContentRead) {
+		reads[c.ID()]++
+		most = max(most, reads[c.ID()])
+	}
+	return most
+}
+
+// isContentRead reports whether the call reads one Secret or ConfigMap whole.
+func isContentRead(c fault.Call) bool {
+	return c.Verb == "get" && !c.Bare && (c.Resource == "secrets" || c.Resource == "configmaps")
+}
+
+// workBesideContent is all work but reading what the caches leave out.
+func workBesideContent(c fault.Call) bool { return work(c) && !isContentRead(c) }
 
 // waitForRest waits until the operator has nothing more to do, and forgets its calls.
 func waitForRest(o *operator) {

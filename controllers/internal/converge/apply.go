@@ -13,7 +13,6 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
-	"k8s.io/apimachinery/pkg/types"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/client/apiutil"
 )
@@ -35,7 +34,8 @@ type Child interface {
 	GetName() *string
 }
 
-// Observed are children as they stand, by kind and name.
+// Observed are children as they stand, by kind and name. Of a Secret or ConfigMap that this pass had no need to read or
+// write, it is the metadata alone, and Find finds none of its type.
 type Observed map[string]client.Object
 
 // Find returns the observed child of that type and name, and whether there is one.
@@ -152,7 +152,11 @@ func (c *Converger) getChild(ctx context.Context, child Child, want *unstructure
 	if err != nil {
 		return nil, err
 	}
+	live = AsCached(live)
 	if err := reader.Get(ctx, client.ObjectKeyFromObject(want), live); err != nil {
+		return nil, client.IgnoreNotFound(err)
+	}
+	if err := readTrimmed(ctx, c.APIReader, live); err != nil {
 		return nil, client.IgnoreNotFound(err)
 	}
 	return live, nil
@@ -176,8 +180,9 @@ func (c *Converger) apply(ctx context.Context, owner Object, want *unstructured.
 		if !live.GetDeletionTimestamp().IsZero() {
 			return live, nil // the event of its end brings the next pass
 		}
-		if done, err := c.upToDate(ownerKey, want, live); done || err != nil {
-			return live, err
+		known, done, err := c.upToDate(ctx, owner, want, live)
+		if done || err != nil {
+			return known, err
 		}
 	}
 	if live == nil && want.GetKind() == "StatefulSet" {
@@ -190,23 +195,36 @@ func (c *Converger) apply(ctx context.Context, owner Object, want *unstructured.
 		return nil, err
 	}
 	c.lastWrites.record(ownerKey, key, lastWrite{version: applied.GetResourceVersion(), hash: hashOf(want), generation: applied.GetGeneration()})
+	c.secrets.note(owner, applied)
 	return applied, nil
 }
 
 // upToDate reports whether a child needs no write: it holds what is desired, or will once the cache shows our last write.
-// It raises live's generation to that of our last write, so that no status takes an older copy's observedGeneration for
-// current.
-func (c *Converger) upToDate(owner types.NamespacedName, want *unstructured.Unstructured, live client.Object) (bool, error) {
-	key := childKey(want.GetKind(), want.GetName())
-	last, stale := c.lastWrites.get(owner, key), c.lastWrites.isStale(owner, key, live)
+// It returns the child with its content if that had to be read to know. It raises the child's generation to that of our
+// last write, so that no status takes an older copy's observedGeneration for current.
+func (c *Converger) upToDate(ctx context.Context, owner Object, want *unstructured.Unstructured, live client.Object) (known client.Object, done bool, err error) {
+	ownerKey, key := client.ObjectKeyFromObject(owner), childKey(want.GetKind(), want.GetName())
+	last, stale := c.lastWrites.get(ownerKey, key), c.lastWrites.isStale(ownerKey, key, live)
 	switch {
 	case last.hash == hashOf(want) && (stale || live.GetResourceVersion() == last.version):
 		live.SetGeneration(max(live.GetGeneration(), last.generation))
-		return true, nil
-	case stale: // our last write had another hash: write again
-		return false, nil
+		return live, true, nil
+	case stale, live.GetAnnotations()[AppliedAnnotation] != hashOf(want): // of another hash: write again
+		return live, false, nil
 	}
-	return unchanged(want, live)
+	if _, bare := live.(*metav1.PartialObjectMetadata); !bare {
+		done, err := unchanged(want, live)
+		return live, done, err
+	}
+	whole, err := c.readWhole(ctx, owner, live)
+	if err != nil {
+		return live, false, err
+	}
+	done, err = unchanged(want, whole)
+	if done { // until somebody writes it, its content is not read again
+		c.lastWrites.record(ownerKey, key, lastWrite{version: whole.GetResourceVersion(), hash: hashOf(want), generation: whole.GetGeneration()})
+	}
+	return whole, done, err
 }
 
 func hashOf(want *unstructured.Unstructured) string { return want.GetAnnotations()[AppliedAnnotation] }

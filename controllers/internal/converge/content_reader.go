@@ -19,18 +19,6 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/source"
 )
 
-// SecretMetadata returns empty metadata of a Secret, to be filled.
-func SecretMetadata() *metav1.PartialObjectMetadata { return metadataOf("Secret") }
-
-// ConfigMapMetadata returns empty metadata of a ConfigMap, to be filled.
-func ConfigMapMetadata() *metav1.PartialObjectMetadata { return metadataOf("ConfigMap") }
-
-func metadataOf(kind string) *metav1.PartialObjectMetadata {
-	empty := &metav1.PartialObjectMetadata{}
-	empty.SetGroupVersionKind(corev1.SchemeGroupVersion.WithKind(kind))
-	return empty
-}
-
 // ContentReader reads Secrets or ConfigMaps that users made: it watches their versions, and reads the content live and
 // only when it has changed.
 type ContentReader struct {
@@ -66,6 +54,14 @@ func NewConfigMapReader(versions cache.Cache, live client.Reader) ContentReader 
 type Content struct {
 	Data            map[string][]byte
 	resourceVersion string // that the cache knew when the content was read
+}
+
+// size is the length of all keys and values in bytes.
+func (c *Content) size() (size int) {
+	for key, value := range c.Data {
+		size += len(key) + len(value)
+	}
+	return size
 }
 
 // WithoutValues returns the content without the values, for a caller that remembers only their digest.

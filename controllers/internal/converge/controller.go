@@ -66,7 +66,7 @@ func options(workers int, stuck stuckOfKind) controller.Options {
 func (c *Converger) SetUpController(mgr ctrl.Manager, object Object, kind string, o controller.Options, r reconcile.Reconciler, more ...source.Source) error {
 	b := ctrl.NewControllerManagedBy(mgr).For(object).Watches(&corev1.Pod{}, EnqueueForInstance(kind))
 	for _, child := range c.Owned {
-		b.Owns(child)
+		b.Owns(AsCached(child))
 	}
 	for _, s := range more {
 		b.WatchesRawSource(s)

@@ -16,10 +16,10 @@ import (
 func (c *Converger) ReportPausedChanges(ctx context.Context, owner Object, children ...Child) error {
 	undesired, err := c.undesiredChildren(ctx, owner, childKeys(children))
 	changes := slices.Collect(maps.Keys(undesired))
-	collect := func(_ context.Context, owner Object, want *unstructured.Unstructured, live client.Object) (client.Object, error) {
+	collect := func(ctx context.Context, owner Object, want *unstructured.Unstructured, live client.Object) (client.Object, error) {
 		if live != nil && live.GetDeletionTimestamp().IsZero() {
-			if done, err := c.upToDate(client.ObjectKeyFromObject(owner), want, live); done || err != nil {
-				return live, err
+			if known, done, err := c.upToDate(ctx, owner, want, live); done || err != nil {
+				return known, err
 			}
 		}
 		changes = append(changes, childKey(want.GetKind(), want.GetName()))

@@ -5,10 +5,12 @@ import (
 	"errors"
 	"fmt"
 	"maps"
+	"strings"
 
 	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/utils/ptr"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/client/apiutil"
@@ -29,7 +31,7 @@ func IndexOwners(ctx context.Context, indexer client.FieldIndexer, scheme *runti
 			continue
 		}
 		seen[gvk.String()] = true
-		if err := indexer.IndexField(ctx, kind, ownerIndex, controllerUID); err != nil {
+		if err := indexer.IndexField(ctx, AsCached(kind), ownerIndex, controllerUID); err != nil {
 			return fmt.Errorf("indexing owners of %s: %w", gvk.Kind, err)
 		}
 	}
@@ -97,11 +99,10 @@ func (c *Converger) listOwned(ctx context.Context, owner Object, kind client.Obj
 	if err != nil {
 		return nil, err
 	}
-	made, err := c.Scheme().New(gvk.GroupVersion().WithKind(gvk.Kind + "List"))
+	list, err := c.newList(gvk)
 	if err != nil {
 		return nil, err
 	}
-	list := made.(client.ObjectList)
 	if err := c.ListControlled(ctx, owner, list); err != nil {
 		return nil, err
 	}
@@ -111,6 +112,21 @@ func (c *Converger) listOwned(ctx context.Context, owner Object, kind client.Obj
 		children = append(children, item.(client.Object))
 	}
 	return children, err
+}
+
+// newList returns an empty list of the form in which the cache has the type.
+func (c *Converger) newList(gvk schema.GroupVersionKind) (client.ObjectList, error) {
+	gvk.Kind += "List"
+	if isPodConfig(strings.TrimSuffix(gvk.Kind, "List")) {
+		list := &metav1.PartialObjectMetadataList{}
+		list.SetGroupVersionKind(gvk)
+		return list, nil
+	}
+	made, err := c.Scheme().New(gvk)
+	if err != nil {
+		return nil, fmt.Errorf("kind %s is not in the scheme: %w", gvk.Kind, err)
+	}
+	return made.(client.ObjectList), nil
 }
 
 // deleteChild deletes exactly the object that was looked at, or nothing, and only once: the cache may still show it

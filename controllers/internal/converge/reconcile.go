@@ -65,6 +65,7 @@ type Converger struct {
 	Finalize func(ctx context.Context, key types.NamespacedName) error
 
 	lastWrites lastWrites
+	secrets    ownSecrets
 	watchers   watchers
 }
 
@@ -76,7 +77,7 @@ func Reconcile[T Object](ctx context.Context, c *Converger, req ctrl.Request, ob
 	err := c.Get(ctx, req.NamespacedName, obj)
 	switch {
 	case apierrors.IsNotFound(err):
-		c.lastWrites.forget(req.NamespacedName)
+		c.forget(req.NamespacedName)
 		return c.runFinalize(ctx, req.NamespacedName)
 	case err != nil:
 		return ctrl.Result{}, fmt.Errorf("reading the object: %w", err)
@@ -149,8 +150,14 @@ func (c *Converger) reconcileStale(ctx context.Context, key types.NamespacedName
 	if !c.lastWrites.isStale(key, ownerItself, found) {
 		return ctrl.Result{}, nil
 	}
-	c.lastWrites.forget(key)
+	c.forget(key)
 	return ctrl.Result{RequeueAfter: conflictRequeue}, nil
+}
+
+// forget drops what is known of an object's last writes.
+func (c *Converger) forget(key types.NamespacedName) {
+	c.lastWrites.forget(key)
+	c.secrets.objects.Forget(key)
 }
 
 func (c *Converger) runFinalize(ctx context.Context, key types.NamespacedName) (ctrl.Result, error) {

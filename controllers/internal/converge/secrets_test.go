@@ -27,7 +27,7 @@ func TestOwnSecret(t *testing.T) {
 		found        bool
 	}{
 		{name: "there is none", reconciled: true},
-		{name: "ours", cached: secretOf("owner"), found: true},
+		{name: "ours", cached: secretOf("owner"), live: secretOf("owner"), found: true},
 		{name: "somebody else's", cached: secretOf("other"), reconciled: true},
 		{name: "a former owner's of this name, live", live: secretOf("other"), reconciled: true},
 		{name: "its label was taken off: the cache lacks it", live: secretOf("owner"), reconciled: true, found: true},
