@@ -9,6 +9,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/resource"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	corev1ac "k8s.io/client-go/applyconfigurations/core/v1"
 	"k8s.io/utils/ptr"
 	ctrlclient "sigs.k8s.io/controller-runtime/pkg/client"
 
@@ -138,6 +139,11 @@ func (r *Reconciler) childInputs(e *databasev1alpha1.EtcdCluster, f *fleet, in i
 	if e.Status.Membership != nil {
 		c.initialVersion = e.Status.Membership.InitialVersion
 	}
+	c.defaults = converge.ChooseDefaults(in.set.Spec.Template, in.pods, func(d parts.Defaults) *corev1ac.PodTemplateSpecApplyConfiguration {
+		with := c
+		with.defaults = d
+		return statefulSet(e, with).Spec.Template
+	})
 	return c
 }
 

@@ -43,7 +43,7 @@ func TestWhatNeedsAHumanIsNamed(t *testing.T) {
 			set.Spec.VolumeClaimTemplates[0].Spec.Resources.Requests = fixture.StorageOf("2Gi")
 			told := func() (bool, string) {
 				next := s.Situation().Plan()
-				list := newStatus(s.Redis, s.Situation(), next, set, nil).Conditions
+				list := newStatus(s.Redis, s.Situation(), next, workload{set: set}).Conditions
 				setBlocked(&list, s.Generation, next)
 				got := meta.FindStatusCondition(list, c.kind)
 				return got.Status == "True", got.Message

@@ -62,6 +62,7 @@ type Converger struct {
 	Finalize func(ctx context.Context, key types.NamespacedName) error
 
 	lastWrites lastWrites
+	refusals   Memory[podRefusal]
 	watchers   watchers
 }
 
@@ -72,6 +73,7 @@ func Reconcile[T Object](ctx context.Context, c *Converger, req ctrl.Request, ob
 	switch {
 	case apierrors.IsNotFound(err):
 		c.lastWrites.forget(req.NamespacedName)
+		c.refusals.Forget(req.NamespacedName)
 		return c.runFinalize(ctx, req.NamespacedName)
 	case err != nil:
 		return ctrl.Result{}, fmt.Errorf("reading the object: %w", err)

@@ -1,0 +1,39 @@
+package conditions
+
+import (
+	"strings"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+
+	"github.com/mainstay-operator/mainstay-operator/controllers/internal/untrusted"
+)
+
+// maxRefusal is how many bytes are quoted of why a pod is refused. A quota of four resources takes some 400.
+const maxRefusal = 1024
+
+// AsksForLimits reports whether a pod was refused because a quota of its namespace wants resources that a container does not name
+// (k8s.io/kubernetes/pkg/quota/v1/evaluator/core: podComputeQuotaResources).
+func AsksForLimits(err error) bool {
+	return apierrors.IsForbidden(err) && asksForResources(err.Error())
+}
+
+func asksForResources(words string) bool { return strings.Contains(words, "must specify") }
+
+// RefusalMessage says that pods cannot be created, why in the words of the API server, and what to do. field is where the spec has
+// the pods' resources.
+func RefusalMessage(words, field string) string {
+	return "pods cannot be created: " + untrusted.SanitizeTo(words, maxRefusal) + refusalAdvice(words, field)
+}
+
+// refusalAdvice says what to do about a quota or a LimitRange; about others only their authors know.
+func refusalAdvice(words, field string) string {
+	switch {
+	case asksForResources(words):
+		return ". Set requests and limits of cpu and memory in " + field
+	case strings.Contains(words, "exceeded quota"):
+		return ". Raise the ResourceQuota, or ask for less in " + field
+	case strings.Contains(words, "usage per Container") || strings.Contains(words, "usage per Pod"):
+		return ". The LimitRange of the namespace allows other values: change it, or " + field
+	}
+	return ""
+}
