@@ -2,7 +2,7 @@
 
 VERSION  ?= 0.2.0
 # The release that VERSION replaces. What it consisted of is kept under test/olm.
-PREVIOUS ?= 0.1.0
+PREVIOUS ?= 0.2.0-rc.1
 IMG      ?= ghcr.io/mainstay-operator/mainstay-operator:v$(VERSION)
 
 # CLUSTER=local is the one that hack/cluster makes on this machine;
