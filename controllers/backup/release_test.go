@@ -8,6 +8,7 @@ import (
 
 	cachev1alpha1 "github.com/mainstay-operator/mainstay-operator/api/cache/v1alpha1"
 	databasev1alpha1 "github.com/mainstay-operator/mainstay-operator/api/database/v1alpha1"
+	"github.com/mainstay-operator/mainstay-operator/controllers/internal/backup"
 	"github.com/mainstay-operator/mainstay-operator/test/releases"
 )
 
@@ -25,8 +26,20 @@ func firstPod(b Object, kind Kind) any {
 	pod := desiredPod(b, kind, testSource)
 	for _, containers := range [][]corev1.Container{pod.Spec.InitContainers, pod.Spec.Containers} {
 		for i := range containers {
-			containers[i].Resources = corev1.ResourceRequirements{}
+			setFormerResources(&containers[i])
 		}
 	}
 	return pod
+}
+
+// setFormerResources gives a container those of 0.2.0-rc.1.
+func setFormerResources(c *corev1.Container) {
+	switch c.Name {
+	case backup.CommandInstall:
+		c.Resources = corev1.ResourceRequirements{}
+	case backup.CommandVerify:
+		c.Resources = testSource.resources
+	default:
+		delete(c.Resources.Limits, corev1.ResourceCPU)
+	}
 }

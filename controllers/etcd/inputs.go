@@ -139,12 +139,15 @@ func (r *Reconciler) childInputs(e *databasev1alpha1.EtcdCluster, f *fleet, in i
 	if e.Status.Membership != nil {
 		c.initialVersion = e.Status.Membership.InitialVersion
 	}
-	c.defaults = converge.ChooseDefaults(in.set.Spec.Template, in.pods, func(d parts.Defaults) *corev1ac.PodTemplateSpecApplyConfiguration {
-		with := c
-		with.defaults = d
-		return statefulSet(e, with).Spec.Template
-	})
+	c.defaults = chooseDefaults(e, c, in.set.Spec.Template, in.pods)
 	return c
+}
+
+func chooseDefaults(e *databasev1alpha1.EtcdCluster, c childInputs, live corev1.PodTemplateSpec, pods []corev1.Pod) parts.Defaults {
+	return converge.ChooseDefaults(live, pods, func(d parts.Defaults) *corev1ac.PodTemplateSpecApplyConfiguration {
+		c.defaults = d
+		return statefulSet(e, c).Spec.Template
+	})
 }
 
 // volumeSize is the size of new members' volumes; 0 without storage.

@@ -186,12 +186,15 @@ func (r *Reconciler) childInputs(redis *cachev1alpha1.Redis, set *appsv1.Statefu
 	if f.spec.Storage != nil {
 		c.volumeSize = volumes.SizeOfNew(set, f.spec.Storage.Size)
 	}
-	c.defaults = converge.ChooseDefaults(set.Spec.Template, pods, func(d parts.Defaults) *corev1ac.PodTemplateSpecApplyConfiguration {
-		with := c
-		with.defaults = d
-		return statefulSet(redis, with).Spec.Template
-	})
+	c.defaults = chooseDefaults(redis, c, set.Spec.Template, pods)
 	return c
+}
+
+func chooseDefaults(redis *cachev1alpha1.Redis, c childInputs, live corev1.PodTemplateSpec, pods []corev1.Pod) parts.Defaults {
+	return converge.ChooseDefaults(live, pods, func(d parts.Defaults) *corev1ac.PodTemplateSpecApplyConfiguration {
+		c.defaults = d
+		return statefulSet(redis, c).Spec.Template
+	})
 }
 
 // image returns the spec's image, else the one that runs, else the operator's default.

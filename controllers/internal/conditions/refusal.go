@@ -22,11 +22,12 @@ func asksForResources(words string) bool { return strings.Contains(words, "must 
 // RefusalMessage says that pods cannot be created, why in the words of the API server, and what to do. field is where the spec has
 // the pods' resources.
 func RefusalMessage(words, field string) string {
-	return "pods cannot be created: " + untrusted.SanitizeTo(words, maxRefusal) + refusalAdvice(words, field)
+	return "pods cannot be created: " + untrusted.SanitizeTo(words, maxRefusal) + RefusalAdvice(words, field)
 }
 
-// refusalAdvice says what to do about a quota or a LimitRange; about others only their authors know.
-func refusalAdvice(words, field string) string {
+// RefusalAdvice says what to do about a pod that a quota or a LimitRange refuses, to be added to the API server's words; "" for others,
+// about which only their authors know. field is where the spec has the pod's resources.
+func RefusalAdvice(words, field string) string {
 	switch {
 	case asksForResources(words):
 		return ". Set requests and limits of cpu and memory in " + field
