@@ -57,6 +57,7 @@ generate: $(BIN)/controller-gen $(BIN)/crd-ref-docs ## Generate deep copies and 
 manifests: $(BIN)/controller-gen ## Generate CRDs and the manager's role.
 	controller-gen crd rbac:roleName=manager-role paths=./api/... paths=./controllers/... \
 	  output:crd:artifacts:config=config/crd/bases output:rbac:artifacts:config=config/rbac
+	go run ./hack/crdbounds config/crd/bases
 
 fmt: ## Format the code.
 	gofmt -w $$(git ls-files '*.go')

@@ -27,13 +27,13 @@ func (r *Reconciler) readSettings(ctx context.Context, redis *cachev1alpha1.Redi
 // takeSettings starts from the known settings, else from how the servers run: what they
 // save now, they must find again after a restart.
 func (f *fleet) takeSettings(known config.Settings) {
-	if f.Settings = known; known.Live != nil {
-		return
+	if f.Settings = known; known.Live == nil {
+		f.Settings = f.spec.InitialSettings()
+		if running := f.Where(topology.Node.Answers); len(running) > 0 {
+			f.Settings.Live[config.AppendOnly] = config.YesNo(running[0].AOF)
+		}
 	}
-	f.Settings = f.spec.InitialSettings()
-	if running := f.Where(topology.Node.Answers); len(running) > 0 {
-		f.Settings.Live[config.AppendOnly] = config.YesNo(running[0].AOF)
-	}
+	f.spec = f.spec.AllowingFor(f.Settings)
 }
 
 // takeAcceptedSettings adds the settings that the servers have accepted, also in this pass.

@@ -75,13 +75,13 @@ func TestWhoWasToldToFollowIsYetToReachItsMaster(t *testing.T) {
 	f, redis := recordedSet(3, false).direct()
 	r := &Reconciler{clock: modelClock}
 	r.memory.of(redis).cutOffSince = present.Add(-time.Hour)
-	if got := r.memory.trackCutOff(redis, true, modelClock); got != time.Hour {
+	if got := r.memory.trackCutOff(redis, "", true, modelClock); got != time.Hour {
 		t.Fatalf("cut off for %s", got)
 	}
 	if err := r.admitAndFollow(quiet, redis, f, []string{"a-1"}); err != nil {
 		t.Fatal(err)
 	}
-	if got := r.memory.trackCutOff(redis, true, modelClock); got != 0 {
+	if got := r.memory.trackCutOff(redis, "", true, modelClock); got != 0 {
 		t.Errorf("cut off for %s", got)
 	}
 }

@@ -92,7 +92,7 @@ func (r *Reconciler) reconcile(ctx context.Context, redis *cachev1alpha1.Redis, 
 	}
 	outside := &apiEffects{Reconciler: r, redis: redis, set: set, pods: pods, saveStatus: save}
 	f := r.openFleet(ctx, redis, spec, pods, source, set, secrets, outside) // read once, into a value
-	defer f.close()
+	defer func() { r.closeFleet(redis, f) }()
 	f.Volumes, outside.fleet = nodeVolumes, f
 	r.memory.watchServers(ctx, redis, spec.ProbeInterval, f.addresses(), f.certificates.TLSConfig, r.clock)
 

@@ -151,6 +151,7 @@ func (s *state) successor(e transition) *state {
 	c.left.faults -= int8(boolToInt(e.fault()))
 	c.left.crashes -= int8(boolToInt(e.action == crashed))
 	c.left.suspends -= int8(boolToInt(e.action == suspended))
+	c.left.scripts -= int8(boolToInt(e.action == scriptBegan))
 	switch e.action {
 	case beginPass, beginStale:
 		read := c.model.read()
@@ -540,6 +541,8 @@ func TestEveryOrderKeepsWhatIsConfirmed(t *testing.T) {
 		{"a replica without a pod", orphaned, budget{faults: 1, writes: 1}, 50_000, false},
 		{"a master that its replicas do not hear", cutOffMaster, budget{faults: 1, crashes: 1}, 50_000, false},
 		{"a master that hangs, and an operator that is stopped", hungMaster, budget{suspends: 1}, 200_000, false},
+		{"a master without a pod, which cannot be asked", ghostMaster, budget{faults: 1, crashes: 1, writes: 3}, 20_000, false},
+		{"a script that keeps the master busy for long, and one fault", busyMaster, budget{faults: 1, crashes: 1}, 20_000, false},
 		{"a W that was lowered", loweredW, budget{faults: 2, writes: 1}, 50_000, false},
 		{"a replica that came back with an older snapshot", cameBack, budget{faults: 1, crashes: 1}, 50_000, false},
 

@@ -2,6 +2,7 @@ package redis
 
 import (
 	"context"
+	"maps"
 	"slices"
 	"time"
 
@@ -56,6 +57,8 @@ type fleet struct {
 	effects
 	servers      map[string]server  // by pod name
 	ghostServer  server             // of the recorded master, when its pod is gone
+	ghostKept    bool               // by the connection of an earlier pass, as no new one may be made
+	keeps        server             // that the next pass may need
 	sourceServer server             // that serves a backup
 	credentials  config.Credentials // with which the servers are asked
 	certificates config.Certificates
@@ -75,6 +78,14 @@ func (f *fleet) masterServer(r *cachev1alpha1.Redis) server {
 	return f.servers[p.Name]
 }
 
+// masterAddress returns the address of the master of record, "" if there is none.
+func (f *fleet) masterAddress(r *cachev1alpha1.Redis) string {
+	if rep := r.Status.Replication; rep != nil {
+		return f.RecordedMaster(rep.Master).Address
+	}
+	return ""
+}
+
 // addresses returns those of all servers that could be asked.
 func (f *fleet) addresses() []string {
 	var list []string
@@ -85,11 +96,8 @@ func (f *fleet) addresses() []string {
 }
 
 func (f *fleet) close() {
-	for _, s := range f.servers {
-		s.Close()
-	}
-	for _, s := range []server{f.ghostServer, f.sourceServer} {
-		if s != nil {
+	for _, s := range append(slices.Collect(maps.Values(f.servers)), f.ghostServer, f.sourceServer) {
+		if s != nil && s != f.keeps {
 			s.Close()
 		}
 	}
@@ -99,8 +107,8 @@ func (f *fleet) close() {
 func (r *Reconciler) openFleet(ctx context.Context, redis *cachev1alpha1.Redis, spec config.Spec, pods []corev1.Pod, source *topology.Source,
 	set *appsv1.StatefulSet, s secrets, outside effects) *fleet {
 	f := &fleet{spec: spec, effects: outside, servers: map[string]server{}, credentials: s.credentials, certificates: s.certificates}
-	open := func(address string) server {
-		return wire.Open(address, s.credentials.Operator, s.certificates.TLSConfig)
+	open := func(address string, confirm wire.Confirm) server {
+		return wire.Open(address, s.credentials.Operator, s.certificates.TLSConfig, confirm)
 	}
 	if spec.TLS {
 		f.CertificateFile = config.IdentityFiles(s.certificates.Published).Certificate
@@ -110,18 +118,22 @@ func (r *Reconciler) openFleet(ctx context.Context, redis *cachev1alpha1.Redis, 
 		m.WasSilent = r.memory.wasSilent(redis, m.Address)
 		f.Nodes = append(f.Nodes, m)
 		if m.Address != "" {
-			f.servers[m.Name] = open(m.Address)
+			f.servers[m.Name] = open(m.Address, r.confirmNode(redis, set, m))
 		}
 	}
 	slices.SortFunc(f.Nodes, func(a, b topology.Node) int { return int(config.Ordinal(a.Name) - config.Ordinal(b.Name)) })
+	kept := r.memory.takeMasterConnection(redis)
 	if rep := redis.Status.Replication; rep != nil && !slices.ContainsFunc(f.Nodes, func(m topology.Node) bool { return m.PodUID == rep.Master.PodUID }) {
 		p := rep.Master
 		f.Ghost = &topology.Node{Name: p.Name, PodUID: p.PodUID, Address: p.Address, WasSilent: r.memory.wasSilent(redis, p.Address)}
-		f.ghostServer = open(p.Address)
+		f.ghostServer = f.openGhost(kept, func() server { return open(p.Address, nil) })
+	}
+	if kept.server != nil && !f.ghostKept {
+		kept.server.Close()
 	}
 	if f.Source = source; source != nil {
 		source.WasSilent = r.memory.wasSilent(redis, source.Address)
-		f.sourceServer = open(source.Address)
+		f.sourceServer = open(source.Address, r.confirmSource(redis, source.Node))
 	}
 	f.look(ctx)
 	f.takeSettings(s.settings)
@@ -132,13 +144,17 @@ func (r *Reconciler) openFleet(ctx context.Context, redis *cachev1alpha1.Redis, 
 // fillFromMemory adds what only earlier passes know: how long each state has lasted, and what the servers were told.
 func (r *Reconciler) fillFromMemory(redis *cachev1alpha1.Redis, f *fleet) {
 	for _, m := range f.addressable() {
-		m.SilentFor = r.memory.trackSilence(redis, m.Address, m.Answer != wire.Silent, r.clock.Now())
+		now := r.clock.Now()
+		if m.BusySince = r.memory.trackAbsence(redis, m.Address, m.View, now); !m.BusySince.IsZero() {
+			m.BusyFor = now.Sub(m.BusySince)
+		}
+		m.SilentFor = r.memory.trackSilence(redis, m.Address, m.Answer != wire.Silent, now)
 	}
 	r.memory.fillPasswords(redis, &f.World, f.credentials)
 	r.memory.fillSettings(redis, f.spec, &f.World)
 	r.memory.fillCommands(redis, f.addressable(), r.clock.Now())
 	f.FencedFor = r.memory.trackFenced(redis, f.World, r.clock)
-	f.CutOffFor = r.memory.trackCutOff(redis, f.situation(redis).IsCutOff(), r.clock)
+	f.CutOffFor = r.memory.trackCutOff(redis, f.masterAddress(redis), f.situation(redis).IsCutOff(), r.clock)
 	f.SinceRouted = time.Hour // long ago
 	if last := redis.Status.LastFailover; last != nil && last.RoutedAt != nil {
 		f.SinceRouted = r.clock.Since(last.RoutedAt.Time).Abs() // it may have been another's clock
@@ -148,7 +164,9 @@ func (r *Reconciler) fillFromMemory(redis *cachev1alpha1.Redis, f *fleet) {
 // lookAgain connects to each server anew, perhaps to another process at the same address, and asks it.
 func (f *fleet) lookAgain(ctx context.Context) {
 	for _, m := range f.addressable() {
-		f.serverOf(m).Redial()
+		if m != f.Ghost || !f.ghostKept {
+			f.serverOf(m).Redial()
+		}
 	}
 	f.look(ctx)
 }

@@ -201,7 +201,7 @@ func (l *loopback) filed() {
 func (l *loopback) answering() {
 	l.t.Helper()
 	for _, n := range l.nodes {
-		s := wire.Open(n.address, l.secrets.Operator, nil)
+		s := wire.Open(n.address, l.secrets.Operator, nil, nil)
 		defer s.Close()
 		l.until(n.name+" answers", func() bool {
 			s.Redial()

@@ -178,17 +178,17 @@ func (l *loopback) openFleet() *fleet {
 	for _, n := range l.nodes {
 		f.Nodes = append(f.Nodes, topology.Node{Name: n.name, PodUID: n.uid, Address: n.address, WasSilent: l.r.memory.wasSilent(l.redis, n.address),
 			RestartSettings: n.restartSettings, Outdated: n.restartSettings != f.spec.RestartSettings(l.written)})
-		f.servers[n.name] = wire.Open(n.address, l.secrets.Operator, nil)
+		f.servers[n.name] = wire.Open(n.address, l.secrets.Operator, nil, nil)
 	}
 	if rep := l.redis.Status.Replication; rep != nil && !slices.ContainsFunc(l.nodes, func(n *localServer) bool { return n.uid == rep.Master.PodUID }) {
 		p := rep.Master
 		f.Ghost = &topology.Node{Name: p.Name, PodUID: p.PodUID, Address: p.Address, WasSilent: l.r.memory.wasSilent(l.redis, p.Address)}
-		f.ghostServer = wire.Open(p.Address, l.secrets.Operator, nil)
+		f.ghostServer = wire.Open(p.Address, l.secrets.Operator, nil, nil)
 	}
 	l.addSource(f)
 	f.look(l.t.Context())
-	l.r.fillFromMemory(l.redis, f)
 	f.takeSettings(l.written)
+	l.r.fillFromMemory(l.redis, f)
 	return f
 }
 

@@ -38,6 +38,8 @@ type objectMemory struct {
 	settingsReplies map[string]settingsReply         // by run id
 	tlsConfig       *tls.Config                      // for the watches
 	commands        map[string]topology.SentCommands // by run id
+
+	masterConnection masterConnection // none with TLS
 }
 
 // serverWatch is the running watch of one server.
@@ -50,6 +52,9 @@ type serverWatch struct {
 type contact struct {
 	lastReply time.Time // when it last answered a watch or a pass
 	wasSilent bool      // it did not answer the last pass
+	busySince time.Time // it has answered nothing but BUSY since; zero if it does not
+	// awayAt is when a pass last got no answer, or an error; zero if none did.
+	awayAt time.Time
 }
 
 // Init makes the maps.
@@ -64,6 +69,9 @@ func (known *objectMemory) Drop() {
 	for _, one := range known.watches {
 		one.stop()
 	}
+	if known.masterConnection.server != nil {
+		known.masterConnection.server.Close()
+	}
 }
 
 // trackFenced returns for how long every server that answers has been fenced.
@@ -75,10 +83,14 @@ func (m *memory) trackFenced(redis *cachev1alpha1.Redis, w topology.World, clock
 	return durationOf(&known.fencedSince, fenced > 0 && fenced >= answering, clock)
 }
 
-// trackCutOff returns for how long the master has been cut off from its replicas; is says whether it is now.
-func (m *memory) trackCutOff(redis *cachev1alpha1.Redis, is bool, clock clock.PassiveClock) time.Duration {
+// trackCutOff returns for how long the master at the address has been cut off from its replicas; is says whether it is now.
+// A master that was hung or busy until a moment ago has not pinged them yet.
+func (m *memory) trackCutOff(redis *cachev1alpha1.Redis, master string, is bool, clock clock.PassiveClock) time.Duration {
 	known, unlock := m.Lock(redis)
 	defer unlock()
+	if away := known.contacts[master].awayAt; !away.IsZero() && clock.Since(away) < topology.ReconnectTime {
+		is = false
+	}
 	return durationOf(&known.cutOffSince, is, clock)
 }
 
@@ -122,6 +134,30 @@ func (m *memory) trackSilence(redis *cachev1alpha1.Redis, address string, answer
 	one.wasSilent = !answered
 	contacts[address] = one
 	return now.Sub(one.lastReply)
+}
+
+// trackAbsence notes whether the server at the address gave a full answer, and returns since when it has been busy: it last
+// answered otherwise then, or it was met then. It must be called before trackSilence, which notes the present answer.
+func (m *memory) trackAbsence(redis *cachev1alpha1.Redis, address string, v wire.View, now time.Time) (busySince time.Time) {
+	known, unlock := m.Lock(redis)
+	defer unlock()
+	one, met := known.contacts[address]
+	if v.Answer != wire.Reached {
+		one.awayAt = now
+	}
+	switch {
+	case v.ErrorCode != wire.Busy:
+		one.busySince = time.Time{}
+	case one.busySince.IsZero() && met:
+		one.busySince = one.lastReply
+	case one.busySince.IsZero():
+		one.busySince = now
+	}
+	if !met {
+		one.lastReply = now
+	}
+	known.contacts[address] = one
+	return one.busySince
 }
 
 // noteReply notes that the server has answered a watch. An object that was forgotten stays so.

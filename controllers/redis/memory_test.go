@@ -54,6 +54,47 @@ func TestSilenceCountsFromTheFirstQuestion(t *testing.T) {
 	}
 }
 
+// A server is busy since it last answered otherwise, until it does again; one that was never met, since it was.
+func TestSinceWhenAServerIsBusy(t *testing.T) {
+	r, m, start := &cachev1alpha1.Redis{}, memory{}, present
+	busy, reached := wire.View{Answer: wire.ErrorReply, ErrorCode: wire.Busy}, wire.View{Answer: wire.Reached}
+	for _, c := range []struct {
+		at   time.Duration
+		view wire.View
+		want time.Time
+	}{
+		{0, reached, time.Time{}},
+		{3 * time.Second, wire.View{Answer: wire.Silent}, time.Time{}},
+		{5 * time.Second, busy, start},
+		{9 * time.Second, busy, start},
+		{10 * time.Second, reached, time.Time{}},
+		{20 * time.Second, busy, start.Add(10 * time.Second)},
+		{21 * time.Second, wire.View{Answer: wire.ErrorReply, ErrorCode: "NOPERM"}, time.Time{}},
+	} {
+		now := start.Add(c.at)
+		if got := m.trackAbsence(r, "10.0.0.1", c.view, now); !got.Equal(c.want) {
+			t.Errorf("after %s: busy since %s, want %s", c.at, got, c.want)
+		}
+		m.trackSilence(r, "10.0.0.1", c.view.Answer != wire.Silent, now)
+	}
+	if got := m.trackAbsence(r, "10.0.0.2", busy, start); !got.Equal(start) {
+		t.Errorf("met busy: since %s", got)
+	}
+}
+
+// A master that was busy has pinged no replica meanwhile. It is given a moment to do so before it counts as cut off.
+func TestAMasterThatWasAwayIsNotCutOffAtOnce(t *testing.T) {
+	r, m, now := &cachev1alpha1.Redis{}, memory{}, testingclock.NewFakePassiveClock(present)
+	m.trackAbsence(r, "10.0.0.1", wire.View{Answer: wire.ErrorReply, ErrorCode: wire.Busy}, now.Now())
+	for _, want := range []time.Duration{0, 0, 500 * time.Millisecond} { // ReconnectTime is a second
+		now.SetTime(now.Now().Add(500 * time.Millisecond))
+		m.trackAbsence(r, "10.0.0.1", wire.View{Answer: wire.Reached}, now.Now())
+		if got := m.trackCutOff(r, "10.0.0.1", true, now); got != want {
+			t.Errorf("cut off for %s, want %s", got, want)
+		}
+	}
+}
+
 // A process that the master was told to refuse, and that is on record still, is let in again.
 func TestWhoIsRefusedIsToldAgain(t *testing.T) {
 	u, r := formed(t, 3, 1, true), &Reconciler{clock: modelClock}

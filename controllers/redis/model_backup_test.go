@@ -48,7 +48,7 @@ func (r roleReply) said() source.Replication {
 // roleOf asks the server in a node's pod. A backup reaches every server that answers anybody.
 func (u *model) roleOf(node int8) roleReply {
 	p := u.processOf(u.pods[node])
-	if p == nil || !p.alive || p.hung {
+	if p == nil || !p.alive || p.isStuck() {
 		return roleReply{}
 	}
 	return roleReply{run: p.run, master: p.master, linked: p.linked, history: p.history, offset: p.offset()}
@@ -65,7 +65,7 @@ func (u *model) readerTransitions(b budget, add func(action, int8, int8)) {
 	case r.asked < u.nodes:
 		add(readerAsked, r.asked, 0)
 	case r.chosen >= 0:
-		if p := u.processOf(u.pods[r.chosen]); p == nil || !p.hung { // else it is waited for
+		if p := u.processOf(u.pods[r.chosen]); p == nil || !p.isStuck() { // else it is waited for
 			add(readerRead, r.chosen, 0)
 		}
 	default:

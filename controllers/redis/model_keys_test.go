@@ -15,7 +15,7 @@ func (s *state) key() uint64 {
 	}
 	for i := range u.procs {
 		p := &u.procs[i]
-		k.put(p.node, p.formerAt, p.start, p.minReplicas, flags(p.alive, p.hung, p.master, p.linked, p.pinned, p.damaged, p.servesStale, p.longUnlinked))
+		k.put(p.node, p.formerAt, p.start, p.minReplicas, flags(p.alive, p.hung, p.master, p.linked, p.pinned, p.damaged, p.servesStale, p.longUnlinked), flags(p.busy))
 		k.id(p.pod, p.run, p.follows, p.login, p.history, p.former)
 		k.id(p.admits[:u.nodes]...)
 		k.text(p.data)
@@ -34,7 +34,7 @@ func (s *state) key() uint64 {
 	k.reader(&u.reader, u.nodes, s.left.readers-u.readers)
 	k.record(&u.record, u.nodes)
 	k.labels(u.stamps[:u.nodes])
-	k.put(u.service, u.writes, flags(u.backedUp), s.left.faults, s.left.crashes, s.left.suspends)
+	k.put(u.service, u.writes, flags(u.backedUp), s.left.faults, s.left.crashes, s.left.suspends, s.left.scripts)
 	if u.backedUp && s.left.faults > 0 { // else nobody comes back to it
 		k.record(&u.backup, u.nodes)
 		k.labels(u.backupStamps[:u.nodes])

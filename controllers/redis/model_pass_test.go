@@ -67,6 +67,7 @@ type request struct {
 	pod    id   // of the server
 	run    id   // that its connection leads to, 0 before the first look
 	redial bool // look over a new one
+	ofBusy bool // it replaces a master that was seen to be busy, or the pod of a server that was
 	record savedRecord
 	label  modelStamp
 }
@@ -113,6 +114,7 @@ func (u *model) answer(q request, read *reading) reply {
 		}
 		u.stamps[q.node], read.stamps[q.node] = q.label, q.label
 	case removeEffect:
+		u.spareBusy(q)
 		if u.pods[q.node] == q.pod {
 			u.replace(q.node, false)
 		}
@@ -141,13 +143,25 @@ func (u *model) reply(q request) reply {
 			p.held = q.modelCommand
 		}
 		return reply{failed: true}
+	case p.busy && q.effect == lookEffect:
+		return reply{sight: modelView{answer: wire.ErrorReply, run: p.run}}
+	case p.busy:
+		return reply{failed: true}
 	case q.effect == lookEffect:
 		return reply{sight: u.see(p)}
 	case q.effect == promoteEffect:
+		u.spareBusy(q)
 		u.promoted(p, q.forced)
 	}
 	u.execute(p, q.modelCommand)
 	return reply{}
+}
+
+// spareBusy records a violation if a pass replaces what it has seen to be busy.
+func (u *model) spareBusy(q request) {
+	if q.ofBusy {
+		u.violate("node %d %s although a server was seen to be busy", q.node, effectNames[q.effect])
+	}
 }
 
 // save the record, unless somebody has changed it since it was read.
@@ -230,10 +244,11 @@ type reading struct {
 
 	source      id // pod that serves a backup
 	sourceEnded bool
+	asksNoGhost bool
 }
 
 func (u *model) read() reading {
-	return reading{u.storage, u.nodes, u.record, u.pods, u.stamps, u.source.pod, u.source.pod != 0 && !u.source.alive}
+	return reading{u.storage, u.nodes, u.record, u.pods, u.stamps, u.source.pod, u.source.pod != 0 && !u.source.alive, u.asksNoGhost}
 }
 
 // operatorMemory is what an operator keeps from pass to pass, in classes of time: a moment ago,
@@ -336,7 +351,10 @@ func newModelPass(read reading, ask func(request) reply) *modelPass {
 	}
 	if rep := p.redis.Status.Replication; rep != nil && !slices.Contains(read.pods[:], read.record.recordedMaster.pod) {
 		f.Ghost = &topology.Node{Name: rep.Master.Name, PodUID: rep.Master.PodUID, Address: rep.Master.Address}
-		f.ghostServer = modelServer{p, read.record.recordedMasterNode, read.record.recordedMaster.pod}
+		ghost := modelServer{p, read.record.recordedMasterNode, read.record.recordedMaster.pod}
+		if f.ghostServer, f.Ghost.Unasked = ghost, read.asksNoGhost; read.asksNoGhost {
+			f.ghostServer = knockedServer{ghost}
+		}
 	}
 	if f.Source = sourceOf(read); f.Source != nil {
 		f.sourceServer = modelServer{p, operatorSide, read.source}
@@ -461,7 +479,8 @@ func (p *modelPass) writeStamp(_ context.Context, name string, s topology.Stamp)
 
 func (p *modelPass) deletePod(_ context.Context, name string, _ ...ctrlclient.DeleteOption) error {
 	n := int8(config.Ordinal(name)) //nolint:gosec // a few
-	return p.send(request{modelCommand: modelCommand{effect: removeEffect}, node: n, pod: p.read.pods[n]})
+	m, _ := p.fleet.Find(name)
+	return p.send(request{modelCommand: modelCommand{effect: removeEffect}, node: n, pod: p.read.pods[n], ofBusy: m.IsBusy()})
 }
 
 func (p *modelPass) createSource(context.Context) error {
@@ -510,7 +529,11 @@ func (s modelServer) Look(context.Context) wire.View {
 	if over.redial {
 		over.run, over.redial = seen.run, false
 	}
-	if seen.answer != wire.Reached {
+	switch seen.answer {
+	case wire.Reached:
+	case wire.ErrorReply:
+		return wire.View{Answer: seen.answer, ErrorCode: wire.Busy}
+	default:
 		return wire.View{Answer: seen.answer}
 	}
 	keeps := s.fleet.spec.UsesAppendOnly()
@@ -540,6 +563,16 @@ func (s modelServer) Look(context.Context) wire.View {
 	return v
 }
 
+// knockedServer tells only whether it refuses.
+type knockedServer struct{ modelServer }
+
+func (s knockedServer) Look(ctx context.Context) wire.View {
+	if v := s.modelServer.Look(ctx); v.Answer == wire.Refused {
+		return v
+	}
+	return wire.View{}
+}
+
 func (s modelServer) Fence(context.Context) error { return s.command(fenceEffect, nil) }
 
 func (s modelServer) Follow(_ context.Context, to string, as wire.Login) error {
@@ -564,7 +597,12 @@ func (s modelServer) owner(login wire.Login) id {
 }
 
 func (s modelServer) Promote(_ context.Context, w int32) error {
-	return s.command(promoteEffect, func(q *request) { q.w = int8(w) }) //nolint:gosec // a few
+	return s.command(promoteEffect, func(q *request) {
+		q.w = int8(w) //nolint:gosec // a few
+		if rep := s.redis.Status.Replication; rep != nil && s.fleet.Ghost == nil {
+			q.ofBusy = s.fleet.RecordedMaster(rep.Master).IsBusy()
+		}
+	})
 }
 
 func (s modelServer) Pin(context.Context) error { return s.command(pinEffect, nil) }

@@ -123,6 +123,21 @@ func hungMaster(t *testing.T) *model {
 	return u
 }
 
+// busyMaster is a master that a script keeps busy for longer than anything is waited for.
+func busyMaster(t *testing.T) *model {
+	u := formed(t, 3, 1, true)
+	u.applyAll(transition{action: wrote}, transition{action: caughtUp, a: 1}, transition{action: wrote}, transition{action: scriptBegan}, transition{action: elapsed})
+	return u
+}
+
+// ghostMaster is a master whose pod was deleted by force. It lives on, and the operator has no connection left to it.
+func ghostMaster(t *testing.T) *model {
+	u := formed(t, 3, 1, true)
+	u.asksNoGhost = true
+	u.applyAll(transition{action: wrote}, transition{action: caughtUp, a: 1}, transition{action: deletedByForce})
+	return u
+}
+
 // loweredW is a set of two confirmations, of which its owner has asked for one only just now.
 func loweredW(t *testing.T) *model {
 	u := formed(t, 3, 2, true)

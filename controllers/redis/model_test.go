@@ -24,6 +24,7 @@ type process struct {
 	pod, run id
 
 	alive, hung  bool
+	busy         bool // with a script, and answers nothing but BUSY
 	master       bool
 	follows      id   // pod of its master, 0 when it is fenced
 	login        id   // process that it logs in there as
@@ -49,6 +50,9 @@ var bornServing = !strings.Contains(config.Spec{}.RedisConf(config.Credentials{}
 const emptied = "-"
 
 func (p *process) offset() int8 { return int8(len(p.data)) - p.start } //nolint:gosec // a few
+
+// isStuck reports whether a process neither hears its replicas nor its master.
+func (p *process) isStuck() bool { return p.hung || p.busy }
 
 func (p *process) keys() int { return len(p.data) - 1 - strings.LastIndex(p.data, emptied) }
 
@@ -105,7 +109,10 @@ type model struct {
 	cuts    uint32  // pairs that cannot reach each other
 	source  process // that serves a backup, while it has a pod
 	reader  reader  // that makes one
-	rests   bool    // nothing is done to the set that its record could tell
+	// asksNoGhost says that the operator has no connection left to a master without a pod. Otherwise it has one for as long
+	// as that lives.
+	asksNoGhost bool
+	rests       bool // nothing is done to the set that its record could tell
 
 	backup       savedRecord // of the API server, with its stamps
 	backupStamps [mostNodes]modelStamp
@@ -327,7 +334,7 @@ func (u *model) holders(operation rune, counts func(*process) bool) int {
 
 // confirm what enough replicas of a master have, as WAIT does.
 func (u *model) confirm(m *process) {
-	if !m.master || m.hung {
+	if !m.master || m.isStuck() {
 		return
 	}
 	heard := u.attachedReplicas(m)

@@ -18,6 +18,8 @@ const (
 	ghostEnded     // a process without a pod
 	stalled
 	woke
+	scriptBegan // that keeps a server busy
+	scriptEnded
 	cutOff  // two sides from each other
 	healed  // so that they reach each other again
 	elapsed // more time than anything is waited for
@@ -42,7 +44,7 @@ const (
 )
 
 var actionWords = [...]string{"", "an application writes at", "an application deletes all keys at", "hears its master:", "starts:", "starts, and its file lost its last operation:",
-	"starts on an older snapshot of its history:", "starts with an empty disk:", "dies:", "loses its pod by force, and lives on:", "ends without a pod:", "hangs:", "goes on after hanging:", "cut off from each other:",
+	"starts on an older snapshot of its history:", "starts with an empty disk:", "dies:", "loses its pod by force, and lives on:", "ends without a pod:", "hangs:", "goes on after hanging:", "becomes busy with a script:", "has done with its script:", "cut off from each other:",
 	"reach each other again:", "time goes by", "the spec's W is lowered to 1", "the API server is backed up", "the API server is restored from its backup",
 	"the server of the backup ends",
 	"spec.hibernate changes", "the object is made anew over its volumes",
@@ -68,6 +70,7 @@ func (t transition) fault() bool {
 type budget struct {
 	faults, crashes, suspends, stale, writes int8
 	readers                                  int8 // backups
+	scripts                                  int8 // that keep a server busy
 	drains, owner                            bool // an application may delete all keys; the object may be hibernated, or made anew
 }
 
@@ -96,14 +99,19 @@ func (u *model) ownTransitions(p *process, at int8, b budget, add func(action, i
 	switch {
 	case p.hung:
 		add(woke, at, 0)
+	case p.busy:
+		add(scriptEnded, at, 0)
 	case p.master && u.writes < b.writes:
 		add(wrote, at, 0)
 		if b.drains && p.keys() > 0 {
 			add(keysDeleted, at, 0)
 		}
-	case p.master || m == nil || !m.alive || m.hung || !u.canReach(p.node, m.node):
+	case p.master || m == nil || !m.alive || m.isStuck() || !u.canReach(p.node, m.node):
 	case p.linked && len(p.data) < len(m.data), !p.linked && p.isAdmitted(m):
 		add(caughtUp, at, 0)
+	}
+	if b.scripts > 0 && !p.isStuck() {
+		add(scriptBegan, at, 0)
 	}
 	if u.pods[p.node] != p.pod {
 		add(ghostEnded, at, 0)
@@ -124,7 +132,7 @@ func (u *model) faultTransitions(p *process, at int8, b budget, add func(action,
 	if u.pods[p.node] == p.pod {
 		add(deletedByForce, at, 0)
 	}
-	if !p.hung {
+	if !p.isStuck() {
 		add(stalled, at, 0)
 	}
 }
@@ -207,6 +215,8 @@ var processTransitions = map[action]func(*model, *process){
 	deletedByForce: func(u *model, p *process) { u.replace(p.node, true) },
 	stalled:        func(_ *model, p *process) { p.hung = true },
 	woke:           (*model).wake,
+	scriptBegan:    func(_ *model, p *process) { p.busy = true },
+	scriptEnded:    func(_ *model, p *process) { p.busy = false },
 }
 
 // wake a process that hung: it does what it was told meanwhile, by whomever.
@@ -267,7 +277,7 @@ func (u *model) elapse() {
 		p := &u.procs[i]
 		m := u.processOf(p.follows)
 		p.longUnlinked = p.longUnlinked || p.alive && m != nil && m.alive && !m.hung && !u.canReach(p.node, m.node)
-		if p.linked && (p.hung || m == nil || m.hung || !u.canReach(p.node, m.node)) {
+		if p.linked && (p.isStuck() || m == nil || m.isStuck() || !u.canReach(p.node, m.node)) {
 			p.linked = false
 		}
 	}

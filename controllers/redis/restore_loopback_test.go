@@ -69,7 +69,7 @@ func (l *loopback) addSource(f *fleet) {
 		return
 	}
 	f.Source = &topology.Source{Item: "item", Node: topology.Node{Name: l.source.name, PodUID: l.source.uid, Address: l.source.address}}
-	f.sourceServer = wire.Open(l.source.address, l.secrets.Operator, nil)
+	f.sourceServer = wire.Open(l.source.address, l.secrets.Operator, nil, nil)
 }
 
 // dumpOf is a file that a server of its own has written, with so many keys.

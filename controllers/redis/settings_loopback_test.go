@@ -249,7 +249,7 @@ func (l *loopback) advance(stages int) {
 func (l *loopback) snapshot() {
 	l.t.Helper()
 	for _, n := range l.nodes {
-		s := wire.Open(n.address, l.secrets.Operator, nil)
+		s := wire.Open(n.address, l.secrets.Operator, nil, nil)
 		defer s.Close()
 		l.until("it takes a snapshot", func() bool { return s.SaveSnapshot(l.t.Context()) == nil })
 		l.until("the snapshot is there", func() bool { return l.info(n, "rdb_bgsave_in_progress") == "0" })

@@ -126,7 +126,7 @@ func (u *model) runToRest(known operatorMemory) (topology.Step, *model) {
 func (u *model) mend() {
 	for i := len(u.procs) - 1; i >= 0; i-- {
 		p := &u.procs[i]
-		if p.hung {
+		if p.busy = false; p.hung {
 			u.wake(p)
 		}
 		switch {

@@ -52,7 +52,6 @@ func newStatus(r *cachev1alpha1.Redis, s topology.Situation, next topology.Step,
 
 func setConditions(r *cachev1alpha1.Redis, status *cachev1alpha1.RedisStatus, s topology.Situation, next topology.Step, w workload) {
 	set, pods := w.set, w.pods
-	master, serving := s.ServingMaster()
 	list, generation := &status.Conditions, r.Generation
 	conditions.SetFromWorkload(list, generation, conditions.Workload{
 		Generation:         set.Generation,
@@ -65,11 +64,7 @@ func setConditions(r *cachev1alpha1.Redis, status *cachev1alpha1.RedisStatus, s 
 		Failure:            cmp.Or(conditions.FirstFailure(pods), w.refusal),
 		StartupWait:        conditions.FirstStartupWait(pods),
 	})
-	if serving {
-		conditions.Set(list, generation, commonv1.ConditionAvailable, true, commonv1.ReasonMasterServes, master.Name+" takes writes")
-	} else {
-		conditions.Set(list, generation, commonv1.ConditionAvailable, false, commonv1.ReasonNoMaster, noMasterMessage(next))
-	}
+	setAvailable(list, generation, s, next)
 	setSettingsInSync(list, generation, s)
 	setDiskErrors(list, generation, s.World)
 	setUnreadable(list, generation, s.World)
@@ -100,14 +95,6 @@ func omitUntilFirstReply(list *[]metav1.Condition, conditionType string, w topol
 	}
 	meta.RemoveStatusCondition(list, conditionType)
 	return true
-}
-
-// noMasterMessage says what is waited for.
-func noMasterMessage(next topology.Step) string {
-	if next.Do == topology.Wait && next.Message != "" {
-		return "no node is known to take writes: " + next.Message
-	}
-	return "no node is known to take writes"
 }
 
 // setNoMaster sets the conditions between two masters.
@@ -165,6 +152,8 @@ func setUnreadable(list *[]metav1.Condition, generation int64, w topology.World)
 
 func nodeState(m, master topology.Node, serving bool) cachev1alpha1.RedisNodeState {
 	switch {
+	case m.IsBusy():
+		return cachev1alpha1.RedisBusy
 	case m.Answer != wire.Reached:
 		return cachev1alpha1.RedisUnreachable
 	case m.Loading:

@@ -3,11 +3,13 @@ package redis
 import (
 	"strings"
 	"testing"
+	"time"
 
 	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/meta"
 	"k8s.io/apimachinery/pkg/api/resource"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	cachev1alpha1 "github.com/mainstay-operator/mainstay-operator/api/cache/v1alpha1"
 	commonv1 "github.com/mainstay-operator/mainstay-operator/api/common/v1"
@@ -15,6 +17,7 @@ import (
 	"github.com/mainstay-operator/mainstay-operator/controllers/redis/internal/config"
 	"github.com/mainstay-operator/mainstay-operator/controllers/redis/internal/fixture"
 	"github.com/mainstay-operator/mainstay-operator/controllers/redis/internal/topology"
+	"github.com/mainstay-operator/mainstay-operator/controllers/redis/internal/wire"
 )
 
 func TestWhatNeedsAHumanIsNamed(t *testing.T) {
@@ -56,6 +59,34 @@ func TestWhatNeedsAHumanIsNamed(t *testing.T) {
 				t.Errorf("%t: %s", is, message)
 			}
 		})
+	}
+}
+
+// What a script does to the master is said once: the message is the same for as long as it lasts.
+func TestABusyMasterIsTold(t *testing.T) {
+	s := fixture.Healthy(3)
+	fixture.MakeErroring(&s.Nodes[0], wire.Busy)
+	s.Nodes[0].BusySince = fixture.Noon
+	told := func(after time.Duration) metav1.Condition {
+		s.Nodes[0].BusyFor = after
+		next := s.Situation().Plan()
+		status := newStatus(s.Redis, s.Situation(), next, &appsv1.StatefulSet{}, nil)
+		if got := status.Nodes[0].State; got != cachev1alpha1.RedisBusy {
+			t.Errorf("the node is %s", got)
+		}
+		return *meta.FindStatusCondition(status.Conditions, commonv1.ConditionAvailable)
+	}
+	first, later := told(time.Second), told(time.Hour)
+	if first.Status != metav1.ConditionFalse || first.Reason != commonv1.ReasonMasterBusy {
+		t.Errorf("got %s %s", first.Status, first.Reason)
+	}
+	for _, words := range []string{"a-0", "2026-01-02T12:00:00Z", "SCRIPT KILL", "FUNCTION KILL", "SHUTDOWN NOSAVE", "delete the pod a-0"} {
+		if !strings.Contains(first.Message, words) {
+			t.Errorf("the message lacks %q: %s", words, first.Message)
+		}
+	}
+	if first.Message != later.Message {
+		t.Errorf("the message has changed to %s", later.Message)
 	}
 }
 

@@ -90,7 +90,7 @@ func (p *pod) open(t *testing.T, shown config.Identity) *wire.Server {
 	if err != nil {
 		t.Fatal(err)
 	}
-	return wire.Open(p.address, fixture.Passwords.Operator, config)
+	return wire.Open(p.address, fixture.Passwords.Operator, config, nil)
 }
 
 func (p *pod) client(t *testing.T, shown config.Identity, user, password string) *goredis.Client {

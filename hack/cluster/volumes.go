@@ -13,7 +13,7 @@ import (
 // Local volumes are made in advance: kubelet has no provisioner for them.
 // fsGroup works on them, which it does not on hostPath volumes.
 const (
-	smallVolumes = 32 // of 1Gi
+	smallVolumes = 48 // of 1Gi
 	largeVolumes = 4  // of 10Gi
 	volumesPath  = "/api/v1/persistentvolumes"
 )

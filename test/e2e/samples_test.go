@@ -22,17 +22,23 @@ import (
 	"github.com/mainstay-operator/mainstay-operator/test/samples"
 )
 
-// samplesDir holds the very files that users apply.
-var samplesDir = filepath.Join(root, "config", "samples")
+// samplesDir holds the very files that users apply, and backupsDir those that back the samples up.
+var (
+	samplesDir = filepath.Join(root, "config", "samples")
+	backupsDir = filepath.Join(samplesDir, "backups")
+)
 
 // What holds for every kind, shown with its sample.
 var _ = Describe("Every kind", longest, func() {
 	It("does nothing when what is there is applied again", func(ctx SpecContext) {
 		all := applySamples(ctx)
 		eventuallyArrived(ctx, all)
+		all = append(all, applyFolder(ctx, backupsDir)...)
+		eventuallyArrived(ctx, all)
 		Eventually(func(g Gomega) {
 			before := versions(ctx, all)
 			applySamples(ctx)
+			applyFolder(ctx, backupsDir)
 			g.Expect(versions(ctx, all)).To(Equal(before))
 		}).WithContext(ctx).Should(Succeed())
 	})
@@ -78,8 +84,8 @@ var _ = Describe("Every kind", longest, func() {
 		for _, obj := range all {
 			eventuallyGone(ctx, obj)
 		}
-		// What an EtcdCluster has left is not hidden by the next one.
-		kubectl(ctx, "delete", "persistentvolumeclaims", "--selector=app.kubernetes.io/name=etcd")
+		// The data of the former objects would be that of the next ones.
+		kubectl(ctx, "delete", "persistentvolumeclaims", "--selector=app.kubernetes.io/name in (etcd, redis)")
 		again := applySamples(ctx)
 		eventuallyArrived(ctx, again)
 		for _, obj := range again {
@@ -90,13 +96,14 @@ var _ = Describe("Every kind", longest, func() {
 		}
 	})
 
-	It("leaves nothing behind when it is deleted, but the volumes of an EtcdCluster", func(ctx SpecContext) {
+	It("leaves nothing behind when it is deleted, but volumes", func(ctx SpecContext) {
 		all := applySamples(ctx)
 		eventuallyArrived(ctx, all)
 		Expect(everything(ctx)).NotTo(BeEmpty())
 		kubectl(ctx, "delete", "-k", samplesDir)
 		Eventually(func() []string { return names(everything(ctx)) }).WithContext(ctx).WithPolling(2 * time.Second).Should(ConsistOf(
-			"PersistentVolumeClaim/data-sample-etcd-0", "PersistentVolumeClaim/data-sample-etcd-1", "PersistentVolumeClaim/data-sample-etcd-2"))
+			"PersistentVolumeClaim/data-sample-etcd-0", "PersistentVolumeClaim/data-sample-etcd-1", "PersistentVolumeClaim/data-sample-etcd-2",
+			"PersistentVolumeClaim/data-sample-redis-0", "PersistentVolumeClaim/data-sample-redis-1", "PersistentVolumeClaim/data-sample-redis-2"))
 	})
 
 	It("does not hold its namespace, with commands unfinished", func(ctx SpecContext) {
@@ -112,9 +119,16 @@ var _ = Describe("Every kind", longest, func() {
 // applySamples applies config/samples as a user does, and gives its objects.
 func applySamples(ctx context.Context) []*unstructured.Unstructured {
 	GinkgoHelper()
-	kubectl(ctx, "apply", "-k", samplesDir)
-	all, err := samples.Read(samplesDir)
+	return applyFolder(ctx, samplesDir)
+}
+
+// applyFolder applies a folder of samples as a user does, and gives its objects but the claims.
+func applyFolder(ctx context.Context, dir string) []*unstructured.Unstructured {
+	GinkgoHelper()
+	kubectl(ctx, "apply", "-k", dir)
+	all, err := samples.Read(dir)
 	Expect(err).NotTo(HaveOccurred())
+	all = slices.DeleteFunc(all, func(obj *unstructured.Unstructured) bool { return obj.GetKind() == "PersistentVolumeClaim" })
 	for _, obj := range all {
 		obj.SetNamespace(namespace)
 		refresh(ctx, obj)

@@ -4,6 +4,7 @@ import (
 	_ "embed"
 	"errors"
 	"fmt"
+	"io/fs"
 	"os"
 	"path/filepath"
 
@@ -21,43 +22,55 @@ var crdifyRules []byte
 // CompareCRDs tells what in the CRDs of a bundle could break objects of the
 // release before, or clients that know its schema.
 func CompareCRDs(last, bundle string) error {
-	rules, err := os.CreateTemp("", "crdify-*.yaml")
+	_, err := compareCRDs(last, bundle)
+	return err
+}
+
+// compareCRDs also counts which permitted restrictions the bundle has.
+func compareCRDs(last, bundle string) (map[string]int, error) {
+	folder, err := os.MkdirTemp("", "crdify-*")
 	if err != nil {
-		return err
+		return nil, err
 	}
-	defer func() { _ = os.Remove(rules.Name()) }()
-	_, err = rules.Write(crdifyRules)
-	if err := errors.Join(err, rules.Close()); err != nil {
-		return err
+	defer func() { _ = os.RemoveAll(folder) }()
+	rules := filepath.Join(folder, "rules.yaml")
+	if err := os.WriteFile(rules, crdifyRules, 0o600); err != nil {
+		return nil, err
 	}
 	files, err := filepath.Glob(filepath.Join(last, manifestsDir, "*.yaml"))
 	if err != nil {
-		return err
+		return nil, err
 	}
 	var faults []error
-	compared := 0
+	compared, used := 0, map[string]int{}
 	for _, file := range files {
 		crd, err := releases.ReadCRD(file)
 		if err != nil {
-			return err
+			return nil, err
 		}
 		if crd.Kind != "CustomResourceDefinition" {
 			continue
 		}
 		compared++
-		now := filepath.Join(bundle, manifestsDir, filepath.Base(file))
-		if _, err := os.Stat(now); err != nil {
+		now, err := releases.ReadCRD(filepath.Join(bundle, manifestsDir, filepath.Base(file)))
+		if errors.Is(err, fs.ErrNotExist) {
 			faults = append(faults, fmt.Errorf("CRD %s is gone: %w", crd.Name, err))
 			continue
+		} else if err != nil {
+			return nil, err
 		}
-		if _, err := tool("crdify", "--config", rules.Name(), "file://"+file, "file://"+now); err != nil {
+		relaxed := filepath.Join(folder, filepath.Base(file))
+		if err := writeYAML(relaxed, withoutPermitted(crd, now, used)); err != nil {
+			return nil, err
+		}
+		if _, err := tool("crdify", "--config", rules, "file://"+file, "file://"+relaxed); err != nil {
 			faults = append(faults, fmt.Errorf("CRD %s: %w", crd.Name, err))
 		}
 	}
 	if compared == 0 {
 		faults = append(faults, fmt.Errorf("%s holds no CRD", last))
 	}
-	return errors.Join(faults...)
+	return used, errors.Join(faults...)
 }
 
 // StoredObjects tells which objects of the release before the CRDs of a bundle

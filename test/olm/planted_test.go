@@ -168,6 +168,10 @@ func TestACRDThatBreaksStoredObjectsIsFound(t *testing.T) {
 		"allowed enum values removed":        field("imagePullPolicy", "enum", []any{"Never"}),
 		"pattern changed":                    field("image", "pattern", "^docker.io/"),
 		"unhandled changes":                  field("podLabels", "x-kubernetes-validations", []any{map[string]any{"rule": "true"}}),
+		// As exceptions.go permits it, but shorter.
+		"size(self[k]) <= 62": field("podLabels", "x-kubernetes-validations", []any{map[string]any{"rule": "self.all(k, size(k) <= 317 && size(self[k]) <= 62)"}}),
+		"9Mi": field("memory", "x-kubernetes-validations", []any{map[string]any{
+			"rule": "!string(self).matches('[eE].{4}|.{33}') && quantity(string(self)).compareTo(quantity('9Mi')) >= 0"}}),
 	} {
 		t.Run(words, func(t *testing.T) {
 			bundle := planted(t, memcachedCRD, func(crd map[string]any) {

@@ -72,6 +72,7 @@ type Exposure struct {
 	// annotations of the Service. The operator's own win.
 	// +optional
 	// +kubebuilder:validation:MaxProperties=32
+	// +kubebuilder:validation:XValidation:rule="self.all(k, size(k) <= 317 && size(self[k]) <= 262144)",message="service.annotations: a key has at most 317 characters, its value at most 262144"
 	Annotations map[string]string `json:"annotations,omitempty"`
 
 	// externalTrafficPolicy: Local keeps the client's address and answers only on

@@ -16,9 +16,9 @@ import (
 
 // MemcachedSpec says which cache is wanted.
 //
-// +kubebuilder:validation:XValidation:rule="!has(self.memory) || !has(self.resources) || !has(self.resources.limits) || !('memory' in self.resources.limits) || quantity(string(self.resources.limits['memory'])).asApproximateFloat() + 0.5 >= double(int(quantity(string(self.memory)).asApproximateFloat() + 0.5) * 7 / 6 + 67108864 + (has(self.connections) ? self.connections : 1024) * 32768)",message="resources.limits.memory must be at least memory and a sixth of it, plus 64Mi, plus 32Ki for each of connections, or the kernel kills the cache when it fills up; raise it, or leave it out to have it computed"
-// +kubebuilder:validation:XValidation:rule="!has(self.memory) || !has(self.maxItemSize) || quantity(string(self.maxItemSize)).add(quantity(string(self.maxItemSize))).compareTo(quantity(string(self.memory))) <= 0",message="maxItemSize must be at most half of memory, or memcached does not start; raise memory or lower maxItemSize"
-// +kubebuilder:validation:XValidation:rule="!has(self.maxItemSize) || !has(self.options) || quantity(string(self.maxItemSize)).compareTo(quantity('1Mi')) >= 0 || !self.options.exists(o, o.startsWith('no_modern'))",message="maxItemSize must be at least 1Mi with no_modern in options, or memcached does not start; raise it or take no_modern out"
+// +kubebuilder:validation:XValidation:rule="!has(self.memory) || !has(self.resources) || !has(self.resources.limits) || !('memory' in self.resources.limits) || string(self.memory).matches('[eE].{4}|.{33}') || string(self.resources.limits['memory']).matches('[eE].{4}|.{33}') || quantity(string(self.resources.limits['memory'])).asApproximateFloat() + 0.5 >= double(int(quantity(string(self.memory)).asApproximateFloat() + 0.5) * 7 / 6 + 67108864 + (has(self.connections) ? self.connections : 1024) * 32768)",message="resources.limits.memory must be at least memory and a sixth of it, plus 64Mi, plus 32Ki for each of connections, or the kernel kills the cache when it fills up; raise it, or leave it out to have it computed"
+// +kubebuilder:validation:XValidation:rule="!has(self.memory) || !has(self.maxItemSize) || string(self.memory).matches('[eE].{4}|.{33}') || string(self.maxItemSize).matches('[eE].{4}|.{33}') || quantity(string(self.maxItemSize)).add(quantity(string(self.maxItemSize))).compareTo(quantity(string(self.memory))) <= 0",message="maxItemSize must be at most half of memory, or memcached does not start; raise memory or lower maxItemSize"
+// +kubebuilder:validation:XValidation:rule="!has(self.maxItemSize) || !has(self.options) || string(self.maxItemSize).matches('[eE].{4}|.{33}') || quantity(string(self.maxItemSize)).compareTo(quantity('1Mi')) >= 0 || !self.options.exists(o, o.startsWith('no_modern'))",message="maxItemSize must be at least 1Mi with no_modern in options, or memcached does not start; raise it or take no_modern out"
 // +kubebuilder:validation:XValidation:rule="!has(self.tls) || self.tls.mode != 'Optional' || self.tls.plaintextPort != (has(self.port) ? self.port : 11211)",message="tls.plaintextPort must not be port, which speaks TLS"
 // +kubebuilder:validation:XValidation:rule="!has(self.proxy) || !self.proxy.enabled || !has(self.tls) && !has(self.auth)",message="proxy.enabled: memcached's proxy can neither verify the nodes' certificates nor log in to them; leave tls and auth out, or let the clients know all nodes by status.servers"
 // +kubebuilder:validation:XValidation:rule="!has(self.metrics) || !self.metrics.enabled || !has(self.auth)",message="metrics.enabled: the exporter cannot log in to nodes with auth; leave one of them out"
@@ -43,7 +43,7 @@ type MemcachedSpec struct {
 	// memory for items on each node (memcached -m), from 8Mi on. Default 64Mi.
 	// +optional
 	// +kubebuilder:default="64Mi"
-	// +kubebuilder:validation:XValidation:rule="quantity(string(self)).compareTo(quantity('8Mi')) >= 0 && quantity(string(self)).compareTo(quantity('1Ti')) <= 0",message="memory is a quantity from 8Mi to 1Ti"
+	// +kubebuilder:validation:XValidation:rule="!string(self).matches('[eE].{4}|.{33}') && quantity(string(self)).compareTo(quantity('8Mi')) >= 0 && quantity(string(self)).compareTo(quantity('1Ti')) <= 0",message="memory is a quantity from 8Mi to 1Ti"
 	// +operator-sdk:csv:customresourcedefinitions:type=spec,displayName="Memory for Items",xDescriptors={"urn:alm:descriptor:com.tectonic.ui:text"}
 	Memory *resource.Quantity `json:"memory,omitempty"`
 
@@ -51,8 +51,8 @@ type MemcachedSpec struct {
 	// to half of memory. Default 1Mi.
 	// +optional
 	// +kubebuilder:default="1Mi"
-	// +kubebuilder:validation:XValidation:rule="quantity(string(self)).compareTo(quantity('512Ki')) >= 0 && quantity(string(self)).compareTo(quantity('512Mi')) <= 0",message="maxItemSize is a quantity from 512Ki to 512Mi"
-	// +kubebuilder:validation:XValidation:rule="quantity(string(self)).compareTo(quantity('512Mi')) > 0 || int(quantity(string(self)).asApproximateFloat() + 0.5) % 524288 == 0",message="maxItemSize must be a multiple of 512Ki (as 512Ki, 1Mi or 1536Ki), or memcached does not start"
+	// +kubebuilder:validation:XValidation:rule="!string(self).matches('[eE].{4}|.{33}') && quantity(string(self)).compareTo(quantity('512Ki')) >= 0 && quantity(string(self)).compareTo(quantity('512Mi')) <= 0",message="maxItemSize is a quantity from 512Ki to 512Mi"
+	// +kubebuilder:validation:XValidation:rule="string(self).matches('[eE].{4}|.{33}') || quantity(string(self)).compareTo(quantity('512Mi')) > 0 || int(quantity(string(self)).asApproximateFloat() + 0.5) % 524288 == 0",message="maxItemSize must be a multiple of 512Ki (as 512Ki, 1Mi or 1536Ki), or memcached does not start"
 	// +operator-sdk:csv:customresourcedefinitions:type=spec,displayName="Largest Item",xDescriptors={"urn:alm:descriptor:com.tectonic.ui:text"}
 	MaxItemSize *resource.Quantity `json:"maxItemSize,omitempty"`
 

@@ -64,5 +64,6 @@ type RedisService struct {
 	// annotations of both Services. The operator's own win.
 	// +optional
 	// +kubebuilder:validation:MaxProperties=32
+	// +kubebuilder:validation:XValidation:rule="self.all(k, size(k) <= 317 && size(self[k]) <= 262144)",message="service.annotations: a key has at most 317 characters, its value at most 262144"
 	Annotations map[string]string `json:"annotations,omitempty"`
 }

@@ -45,7 +45,9 @@ type RedisFailureDetection struct {
 	ProbeIntervalMillis *int32 `json:"probeIntervalMillis,omitempty"`
 
 	// failureThreshold is how many questions in a row a master leaves unanswered
-	// before it is taken for lost. A server whose end is proven is never waited for. Default 3.
+	// before it is taken for lost. Default 3. It is given no less than a script may keep it silent:
+	// config.busy-reply-threshold (5000 ms by default, and up to a minute), one probe interval and one second.
+	// A server whose end is proven is never waited for.
 	// +optional
 	// +kubebuilder:validation:Minimum=1
 	// +kubebuilder:validation:Maximum=20

@@ -6,7 +6,7 @@ import (
 )
 
 // RedisNodeState is what a node is up to.
-// +kubebuilder:validation:Enum=Fenced;Syncing;InSync;Master;Loading;Unreachable
+// +kubebuilder:validation:Enum=Fenced;Syncing;InSync;Master;Loading;Busy;Unreachable
 type RedisNodeState string
 
 const (
@@ -20,6 +20,8 @@ const (
 	RedisMaster RedisNodeState = "Master"
 	// RedisLoading : reads its data from disk.
 	RedisLoading RedisNodeState = "Loading"
+	// RedisBusy : a script, a function or a module keeps it from answering anything but BUSY.
+	RedisBusy RedisNodeState = "Busy"
 	// RedisUnreachable : did not answer.
 	RedisUnreachable RedisNodeState = "Unreachable"
 )

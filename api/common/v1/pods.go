@@ -16,11 +16,13 @@ type PodOptions struct {
 	// +optional
 	// +listType=atomic
 	// +kubebuilder:validation:MaxItems=16
+	// +kubebuilder:validation:XValidation:rule="self.all(s, !has(s.name) || size(s.name) <= 253)",message="imagePullSecrets: a name has at most 253 characters"
 	ImagePullSecrets []corev1.LocalObjectReference `json:"imagePullSecrets,omitempty"`
 
 	// podLabels are added to the pods. The operator's own labels win.
 	// +optional
 	// +kubebuilder:validation:MaxProperties=32
+	// +kubebuilder:validation:XValidation:rule="self.all(k, size(k) <= 317 && size(self[k]) <= 63)",message="podLabels: a key has at most 317 characters, its value at most 63"
 	PodLabels map[string]string `json:"podLabels,omitempty"`
 
 	// podAnnotations are added to the pods. The operator's own annotations win. The API
@@ -28,6 +30,7 @@ type PodOptions struct {
 	// +optional
 	// +kubebuilder:validation:MaxProperties=32
 	// +kubebuilder:validation:XValidation:rule="self.all(k, !k.startsWith('container.apparmor.security.beta.kubernetes.io/'))",message="podAnnotations cannot choose an AppArmor profile (container.apparmor.security.beta.kubernetes.io): the pods run with the node's default"
+	// +kubebuilder:validation:XValidation:rule="self.all(k, size(k) <= 317 && size(self[k]) <= 262144)",message="podAnnotations: a key has at most 317 characters, its value at most 262144"
 	PodAnnotations map[string]string `json:"podAnnotations,omitempty"`
 
 	// terminationGracePeriodSeconds a pod has between SIGTERM and SIGKILL. Default 30.
@@ -44,12 +47,14 @@ type Scheduling struct {
 	// nodeSelector: labels that a node must bear.
 	// +optional
 	// +kubebuilder:validation:MaxProperties=32
+	// +kubebuilder:validation:XValidation:rule="self.all(k, size(k) <= 317 && size(self[k]) <= 63)",message="nodeSelector: a key has at most 317 characters, its value at most 63"
 	NodeSelector map[string]string `json:"nodeSelector,omitempty"`
 
 	// tolerations of node taints.
 	// +optional
 	// +listType=atomic
 	// +kubebuilder:validation:MaxItems=32
+	// +kubebuilder:validation:XValidation:rule="self.all(t, (!has(t.key) || size(t.key) <= 317) && (!has(t.value) || size(t.value) <= 63) && (!has(t.operator) || size(t.operator) <= 63) && (!has(t.effect) || size(t.effect) <= 63))",message="tolerations: a key has at most 317 characters, each other text at most 63"
 	Tolerations []corev1.Toleration `json:"tolerations,omitempty"`
 
 	// affinity to nodes and pods.

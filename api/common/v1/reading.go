@@ -2,7 +2,9 @@ package v1
 
 import (
 	"encoding/json"
+	"errors"
 	"maps"
+	"reflect"
 	"slices"
 	"strings"
 )
@@ -17,10 +19,12 @@ type Reading struct {
 func (r Reading) GetUnreadable() string { return r.Unreadable }
 
 // Read decodes an object, without those fields of its spec and status that no Go value
-// can hold. A schema admits such values, as a quantity of 1e1.5 or a number beyond 32
-// bits, and one object with one would keep whoever lists the kind from all the others.
+// can hold, or whose value costs more than its length. A schema admits such values, as a
+// quantity of 1e1.5 or a number beyond 32 bits, and an older one also 1e-2000000000. One
+// object with one would keep whoever lists the kind from all the others.
+// The JSON is the API server's, which writes each key once.
 func Read[T any](data []byte) (object T, unreadable string, err error) {
-	if json.Unmarshal(data, &object) == nil {
+	if unmarshal(data, &object) == nil {
 		return object, "", nil
 	}
 	var parts map[string]json.RawMessage
@@ -43,14 +47,30 @@ func Read[T any](data []byte) (object T, unreadable string, err error) {
 	}
 	slices.Sort(left)
 	var rest T
-	err = json.Unmarshal(encoded(parts), &rest)
+	err = unmarshal(encoded(parts), &rest)
 	return rest, strings.Join(left, "; "), err
 }
 
 // readable is nil for a field that an object of nothing else can be read with.
 func readable[T any](part, name string, value json.RawMessage) error {
 	var alone T
-	return json.Unmarshal(encoded(map[string]map[string]json.RawMessage{part: {name: value}}), &alone)
+	err := unmarshal(encoded(map[string]map[string]json.RawMessage{part: {name: value}}), &alone)
+	if costly := (costlyError{}); errors.As(err, &costly) {
+		return costlyError{path: costly.path[2:]} // the part and the name are known
+	}
+	return err
+}
+
+// unmarshal is json.Unmarshal at a cost in proportion to the length of the JSON.
+func unmarshal[T any](data []byte, object *T) error {
+	path, err := findCostly(reflect.TypeFor[T](), data)
+	switch {
+	case err != nil:
+		return err
+	case path != nil:
+		return costlyError{path: path}
+	}
+	return json.Unmarshal(data, object)
 }
 
 func encoded(value any) json.RawMessage {

@@ -89,6 +89,9 @@ const (
 const (
 	// ReasonMasterServes : the message names the node that takes writes.
 	ReasonMasterServes = "MasterServes"
+	// ReasonMasterBusy : a script or function keeps the master from answering anything but BUSY. The message says since when,
+	// and how to end it.
+	ReasonMasterBusy = "MasterBusy"
 	// ReasonNoMaster : no node is known to take writes.
 	ReasonNoMaster = "NoMaster"
 	// ReasonOneMaster : no second node takes writes.

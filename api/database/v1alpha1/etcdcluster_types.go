@@ -19,7 +19,7 @@ const EtcdAllowUnsafeRecovery = "mainstay-operator.io/allow-unsafe-recovery"
 // +kubebuilder:validation:XValidation:rule="has(self.tls) == has(oldSelf.tls)",message="tls cannot be added or dropped later; make a new EtcdCluster and move the data"
 // +kubebuilder:validation:XValidation:rule="has(self.bootstrap) == has(oldSelf.bootstrap) && (!has(self.bootstrap) || self.bootstrap == oldSelf.bootstrap)",message="bootstrap cannot change: it says what the cluster began with; make a new EtcdCluster"
 // +kubebuilder:validation:XValidation:rule="has(self.auth) == has(oldSelf.auth)",message="auth cannot be added or dropped later; make a new EtcdCluster and move the data"
-// +kubebuilder:validation:XValidation:rule="!has(self.quota) || !has(self.storage) || quantity(string(self.quota)).compareTo(quantity(string(self.storage.size))) <= 0",message="quota cannot be more than storage.size: the volume would be full before etcd refuses writes"
+// +kubebuilder:validation:XValidation:rule="!has(self.quota) || !has(self.storage) || string(self.quota).matches('[eE].{4}|.{33}') || string(self.storage.size).matches('[eE].{4}|.{33}') || quantity(string(self.quota)).compareTo(quantity(string(self.storage.size))) <= 0",message="quota cannot be more than storage.size: the volume would be full before etcd refuses writes"
 type EtcdClusterSpec struct {
 	// size is the number of members: 1, 3 or 5. An even number survives no more failures than the odd number below it.
 	// Members are added and removed one at a time; the others' pods stay. Default 3.
@@ -59,7 +59,7 @@ type EtcdClusterSpec struct {
 	// quota is how much data a member stores before it refuses writes, from 16Mi to 8Gi, and no more than storage.size.
 	// Default: half of storage.size, at most 2Gi; without storage 2Gi. A change takes new pods.
 	// +optional
-	// +kubebuilder:validation:XValidation:rule="quantity(string(self)).compareTo(quantity('16Mi')) >= 0 && quantity(string(self)).compareTo(quantity('8Gi')) <= 0",message="quota is a quantity from 16Mi to 8Gi"
+	// +kubebuilder:validation:XValidation:rule="!string(self).matches('[eE].{4}|.{33}') && quantity(string(self)).compareTo(quantity('16Mi')) >= 0 && quantity(string(self)).compareTo(quantity('8Gi')) <= 0",message="quota is a quantity from 16Mi to 8Gi"
 	// +operator-sdk:csv:customresourcedefinitions:type=spec,displayName="Data Quota",xDescriptors={"urn:alm:descriptor:com.tectonic.ui:text"}
 	Quota *resource.Quantity `json:"quota,omitempty"`
 
@@ -123,7 +123,7 @@ type EtcdStorage struct {
 	// size of each member's volume, from 64Mi on. It should be twice the quota and more: a defragmentation writes all data
 	// anew before it drops the old. It can grow, where the storage class allows it; what was refused can be taken back.
 	// A volume never shrinks.
-	// +kubebuilder:validation:XValidation:rule="quantity(string(self)).compareTo(quantity('64Mi')) >= 0",message="storage.size is a quantity from 64Mi on"
+	// +kubebuilder:validation:XValidation:rule="!string(self).matches('[eE].{4}|.{33}') && quantity(string(self)).compareTo(quantity('64Mi')) >= 0",message="storage.size is a quantity from 64Mi on"
 	// +operator-sdk:csv:customresourcedefinitions:type=spec,displayName="Volume Size",xDescriptors={"urn:alm:descriptor:com.tectonic.ui:text"}
 	Size resource.Quantity `json:"size"`
 

@@ -96,6 +96,7 @@ type ActivitySpec struct {
 	// +kubebuilder:validation:MaxItems=16
 	// +kubebuilder:validation:items:XValidation:rule="has(self.configMapRef) != has(self.secretRef)",message="envFrom: an item has either configMapRef or secretRef"
 	// +kubebuilder:validation:XValidation:rule="self == oldSelf",message="envFrom cannot be changed: an Activity is the record of one run; make a new one"
+	// +kubebuilder:validation:XValidation:rule="self.all(e, (!has(e.prefix) || size(e.prefix) <= 131072) && (!has(e.configMapRef) || !has(e.configMapRef.name) || size(e.configMapRef.name) <= 253) && (!has(e.secretRef) || !has(e.secretRef.name) || size(e.secretRef.name) <= 253))",message="envFrom: a name has at most 253 characters, a prefix at most 131072"
 	// +operator-sdk:csv:customresourcedefinitions:type=spec,displayName="Environment From"
 	EnvFrom []corev1.EnvFromSource `json:"envFrom,omitempty"`
 

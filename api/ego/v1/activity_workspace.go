@@ -16,7 +16,7 @@ type Workspace struct {
 	// size of an empty volume, which goes with the pod. A command that writes more is
 	// stopped: Failed, Evicted.
 	// +optional
-	// +kubebuilder:validation:XValidation:rule="quantity(string(self)).isGreaterThan(quantity('0'))",message="workspace.size must be above 0"
+	// +kubebuilder:validation:XValidation:rule="!string(self).matches('[eE].{4}|.{33}') && quantity(string(self)).isGreaterThan(quantity('0'))",message="workspace.size must be above 0"
 	Size *resource.Quantity `json:"size,omitempty"`
 
 	// path where the volume is mounted. Default /workspace.

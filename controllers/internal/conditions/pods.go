@@ -37,8 +37,9 @@ func IsActive(pod *corev1.Pod) bool {
 func HasCrashLooped(pod *corev1.Pod) bool { return crashLoopMessage(pod) != "" }
 
 // FirstFailure says what keeps the first failing pod, in the given order, from starting. The words do not change while
-// the cause stays, so that a kubelet that backs off and tries again causes no status write.
-func FirstFailure(pods []corev1.Pod) string { return firstMessage(pods, failureOf) }
+// the cause stays, so that a kubelet that backs off and tries again causes no status write: a container that keeps stopping fails
+// until its pod is ready, also while it runs once more.
+func FirstFailure(pods []corev1.Pod) string { return FirstFailureUntil(IsPodReady, pods) }
 
 // FirstFailureUntil is like FirstFailure, but a pod that keeps stopping fails until it is proven, even while it runs
 // once more.

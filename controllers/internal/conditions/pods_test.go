@@ -21,6 +21,13 @@ func TestFirstFailure(t *testing.T) {
 		s.ContainerStatuses[0].LastTerminationState.Terminated = &corev1.ContainerStateTerminated{ExitCode: 128, Reason: reason, Message: message}
 		return s
 	}
+	again := func(ready corev1.ConditionStatus) corev1.PodStatus {
+		s := crashes.DeepCopy()
+		s.Conditions = []corev1.PodCondition{{Type: corev1.PodReady, Status: ready, LastTransitionTime: metav1.Unix(60, 0)}}
+		s.ContainerStatuses[0].RestartCount = 2
+		s.ContainerStatuses[0].State = corev1.ContainerState{Running: &corev1.ContainerStateRunning{StartedAt: metav1.Unix(120, 0)}}
+		return *s
+	}
 	initializes := corev1.PodStatus{InitContainerStatuses: waits("CreateContainerConfigError", "no secret").ContainerStatuses}
 	for _, c := range []struct {
 		reason string
@@ -38,6 +45,8 @@ func TestFirstFailure(t *testing.T) {
 		{"pulls in vain and waits: the same words", waits("ImagePullBackOff", `Back-off pulling image "i:1": ErrImagePull: not found`),
 			`pod a: container c: image "i:1" cannot be pulled: not found`},
 		{"keeps stopping", crashes, "pod a: container c: keeps stopping: exit code 3 (Error)"},
+		{"kept stopping and runs once more: the same words", again(corev1.ConditionFalse), "pod a: container c: keeps stopping: exit code 3 (Error)"},
+		{"kept stopping and is ready again", again(corev1.ConditionTrue), ""},
 		{"cannot begin: the runtime's first line, without what changes each time", ended("StartError", "no \"x\" in /run/"+strings.Repeat("0a", 32)+"/rootfs\nmore"),
 			`pod a: container c: keeps stopping: exit code 128 (StartError): no "x" in /run/…/rootfs`},
 		{"cannot begin: a long line", ended("StartError", strings.Repeat("é", 300)), "pod a: container c: keeps stopping: exit code 128 (StartError): " + strings.Repeat("é", 256)},

@@ -2,6 +2,7 @@
 package volumes
 
 import (
+	"cmp"
 	"fmt"
 	"maps"
 	"slices"
@@ -33,10 +34,10 @@ func GrowthOf(claims map[string]*corev1.PersistentVolumeClaim, size resource.Qua
 		if claim == nil || claim.Status.Phase != corev1.ClaimBound {
 			continue
 		}
-		if asked := claim.Spec.Resources.Requests[corev1.ResourceStorage]; asked.Cmp(size) < 0 {
+		if asked := claim.Spec.Resources.Requests[corev1.ResourceStorage]; compare(asked, size) < 0 {
 			g.ToRequest = append(g.ToRequest, pod)
 		}
-		if has := claim.Status.Capacity[corev1.ResourceStorage]; has.Cmp(size) < 0 {
+		if has := claim.Status.Capacity[corev1.ResourceStorage]; compare(has, size) < 0 {
 			g.Undersized = append(g.Undersized, pod)
 			g.Message = growthMessage(claim, g.Message)
 		}
@@ -57,7 +58,7 @@ func growthMessage(claim *corev1.PersistentVolumeClaim, before string) string {
 // HaveOutgrown reports whether every claim asks for more than a StatefulSet that was made for volumes of that size gives to new
 // pods.
 func (g Growth) HaveOutgrown(made resource.Quantity) bool {
-	return made.Cmp(g.Size) < 0 && len(g.ToRequest) == 0
+	return compare(made, g.Size) < 0 && len(g.ToRequest) == 0
 }
 
 // MadeFor returns the size of the volumes that a StatefulSet was made for, and whether it is there and has any.
@@ -79,4 +80,14 @@ func SizeOfNew(set *appsv1.StatefulSet, asked resource.Quantity) resource.Quanti
 
 func sizeIn(set *appsv1.StatefulSet) resource.Quantity {
 	return set.Spec.VolumeClaimTemplates[0].Spec.Resources.Requests[corev1.ResourceStorage]
+}
+
+// compare is like Quantity.Cmp, at a cost that has a bound. A user can have a claim ask for 1e9999999: the API server takes it,
+// and Cmp computes it.
+func compare(a, b resource.Quantity) int {
+	const most = 1 << 63 // bytes, more than any volume has
+	if x, y := a.AsApproximateFloat64(), b.AsApproximateFloat64(); max(x, y) > most {
+		return cmp.Compare(x, y)
+	}
+	return a.Cmp(b)
 }

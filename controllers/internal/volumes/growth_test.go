@@ -1,6 +1,7 @@
 package volumes
 
 import (
+	"runtime"
 	"slices"
 	"testing"
 
@@ -151,6 +152,32 @@ func TestSizeOfNew(t *testing.T) {
 	for want, set := range map[string]*appsv1.StatefulSet{"1Gi": setOf("1Gi"), "2Gi": {}} {
 		if got := SizeOfNew(set, asked); got.String() != want {
 			t.Errorf("got %s, not %s", got.String(), want)
+		}
+	}
+}
+
+// A claim can ask for a number of two million digits. Comparing sizes must not compute it: counted in bytes.
+func TestSizesAreComparedWithoutComputingThem(t *testing.T) {
+	const huge = "1e2000000"
+	var before, after runtime.MemStats
+	runtime.ReadMemStats(&before)
+	g := GrowthOf(map[string]*corev1.PersistentVolumeClaim{"a-0": claim("a-0", huge, "1Gi")}, resource.MustParse("2Gi"))
+	var list []metav1.Condition
+	RefuseShrinking(&list, 1, resource.MustParse("2Gi"), setOf(huge))
+	outgrown := g.HaveOutgrown(resource.MustParse(huge))
+	runtime.ReadMemStats(&after)
+	if allocated := after.TotalAlloc - before.TotalAlloc; allocated > 64<<10 {
+		t.Errorf("%d bytes were allocated", allocated)
+	}
+	if len(g.ToRequest) != 0 || len(g.Undersized) != 1 || outgrown || len(list) == 0 {
+		t.Errorf("%+v, outgrown: %t, %v", g, outgrown, list)
+	}
+	for _, c := range []struct {
+		a, b string
+		want int
+	}{{"1.5Gi", "1536Mi", 0}, {"1Gi", "1G", 1}, {huge, "1Gi", 1}, {"1Gi", huge, -1}, {huge, huge, 0}, {"9223372036854775807", "9223372036854775806", 1}} {
+		if is := compare(resource.MustParse(c.a), resource.MustParse(c.b)); is != c.want {
+			t.Errorf("%s and %s: %d", c.a, c.b, is)
 		}
 	}
 }

@@ -16,7 +16,7 @@ import (
 // RefuseShrinking says that the spec asks for less than the StatefulSet's volumes have: only growth that was refused can be taken
 // back.
 func RefuseShrinking(list *[]metav1.Condition, generation int64, asked resource.Quantity, set *appsv1.StatefulSet) {
-	if made := SizeOfNew(set, asked); made.Cmp(asked) > 0 {
+	if made := SizeOfNew(set, asked); compare(made, asked) > 0 {
 		why := fmt.Sprintf("storage.size: volumes cannot shrink, and stay as they are: set it to %s or more", made.String())
 		conditions.SetProblem(list, nil, generation, &conditions.Problem{Reason: commonv1.ReasonInvalidSpec, Message: why, NeedsHuman: true})
 	}

@@ -13,6 +13,7 @@ import (
 	. "github.com/onsi/ginkgo/v2"
 	. "github.com/onsi/gomega"
 	goredis "github.com/redis/go-redis/v9"
+	clientv3 "go.etcd.io/etcd/client/v3"
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/meta"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
@@ -70,9 +71,13 @@ func newWorkloads(ctx context.Context) *workloads {
 	using.Go(func() { w.writer.Run(run) })
 	using.Go(func() { w.use(run, "web", w.get) })
 	using.Go(func() { w.use(run, "sample-cache", w.cache()) })
+	etcd, err := traffic.Etcd(w.network, traffic.Service{Namespace: w.namespace, Name: "sample-etcd", Port: 2379}, nil, "", "")
+	Expect(err).NotTo(HaveOccurred())
+	DeferCleanup(etcd.Close)
+	using.Go(func() { w.use(run, "sample-etcd", put(etcd)) })
 	Eventually(func(g Gomega) { // whatever is new is known to all of kube-proxy
 		g.Expect(w.counts()).To(HaveEach(BeNumerically(">", 10)))
-		g.Expect(w.counts()).To(HaveLen(3))
+		g.Expect(w.counts()).To(HaveLen(4))
 	}).WithContext(ctx).Should(Succeed())
 	w.forgive()
 	return w
@@ -149,10 +154,22 @@ func (w *workloads) cache() func(context.Context, int) error {
 	}
 }
 
+// put a value, which etcd acknowledges once a majority has it.
+func put(etcd *clientv3.Client) func(context.Context, int) error {
+	return func(ctx context.Context, n int) error {
+		_, err := etcd.Put(ctx, strconv.Itoa(n%100), "value")
+		return err
+	}
+}
+
 func (w *workloads) counts() map[string]int {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	return map[string]int{"web": w.served["web"], "sample-cache": w.served["sample-cache"], "redis": w.writer.Written()}
+	counts := map[string]int{"redis": w.writer.Written()}
+	for _, name := range []string{"web", "sample-cache", "sample-etcd"} {
+		counts[name] = w.served[name]
+	}
+	return counts
 }
 
 // forgive what failed before everything had begun to serve.

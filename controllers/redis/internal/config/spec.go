@@ -26,7 +26,9 @@ type Spec struct {
 	MaxLag time.Duration
 	// ProbeInterval is the time between two questions to a server.
 	ProbeInterval time.Duration
-	// SilenceLimit is how long a master may be silent before it is taken for lost.
+	// DeafLimit is how long replicas may hear nothing of a master that answers the operator.
+	DeafLimit time.Duration
+	// SilenceLimit is how long a master may be silent before it is taken for lost: no less than a script may keep it silent.
 	SilenceLimit time.Duration
 
 	Persistence cachev1alpha1.RedisPersistenceMode
@@ -111,7 +113,8 @@ func (s *Spec) setDurability(given cachev1alpha1.RedisDurability) {
 
 func (s *Spec) setFailureDetection(given cachev1alpha1.RedisFailureDetection) {
 	s.ProbeInterval = time.Duration(ptr.Deref(given.ProbeIntervalMillis, defaultProbeMillis)) * time.Millisecond
-	s.SilenceLimit = time.Duration(ptr.Deref(given.FailureThreshold, defaultThreshold)) * s.ProbeInterval
+	s.DeafLimit = time.Duration(ptr.Deref(given.FailureThreshold, defaultThreshold)) * s.ProbeInterval
+	s.SilenceLimit = max(s.DeafLimit, s.longestScriptSilence(string(s.Directives[BusyReplyThreshold])))
 }
 
 func (s *Spec) setPersistence(given cachev1alpha1.RedisPersistence) {

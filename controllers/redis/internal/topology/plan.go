@@ -105,6 +105,9 @@ func (s Situation) formSet() Step {
 		return Step{Do: Block, Reason: commonv1.ReasonSeveralMasters, Message: fmt.Sprintf("%s are masters, and no record says which is right; compare their data, and delete the pods of all but one",
 			strings.Join(NamesOf(masters), " and "))}
 	}
+	if erroring := s.erroringNodes(); len(erroring) > 0 {
+		return waitForErroring(erroring)
+	}
 	if s.IsRestoring() {
 		return s.restore()
 	}

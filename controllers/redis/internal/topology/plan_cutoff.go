@@ -24,7 +24,7 @@ func (s Situation) replaceCutOffMaster(master Node) (Step, bool) {
 		return Step{}, false
 	}
 	// Servers count LastIO in whole seconds: 2 may be hardly more than 1, which is usual.
-	limit := max(s.SilenceLimit, recentIO+time.Second)
+	limit := max(s.DeafLimit, recentIO+time.Second)
 	if s.CutOffFor < ReconnectTime || slices.ContainsFunc(deaf, func(m Node) bool { return m.LastIO < limit }) {
 		return Step{Do: Wait, Message: fmt.Sprintf("%s does not reach its replicas", master.Name), RequeueAfter: 4 * ShortRequeue}, true
 	}

@@ -46,6 +46,8 @@ func (s Situation) judgeMaster() (masterState, string) {
 		return masterDead, "the master was restarted: its run id is another"
 	case s.Ghost != nil && m.Answer == wire.Reached:
 		return masterDead, "somebody else answers at the master's address"
+	case s.isErroringMaster():
+		return s.judgeErroringMaster(m)
 	case m.Stopped || s.Ghost != nil || m.Answer == wire.Refused || m.Answer == wire.Silent:
 		return s.judgeAbsentMaster(m)
 	}
@@ -65,7 +67,7 @@ func (s Situation) judgeAbsentMaster(m Node) (masterState, string) {
 		return o.Follows(s.Status.Replication.Master.Address) && o.LinkUp && (!silent || o.LastIO <= recentIO)
 	})
 	switch {
-	case len(hearing) > 0:
+	case len(hearing) > 0 && !m.Unasked: // or nobody would ever know: no Service leads to it any more
 		return masterUnsure, fmt.Sprintf("%s does not answer but %s hears it", m.Name, hearing[0].Name)
 	case m.Stopped:
 		return masterDead, "the master's container is reported as terminated"
@@ -91,6 +93,8 @@ func (s Situation) failover(evidence string, mayServe bool) Step {
 	candidates, reason := s.candidates(), commonv1.ReasonMasterLost
 	if beside := s.candidatesWithoutCutOffMaster(candidates); len(beside) > 0 {
 		candidates, reason = beside, commonv1.ReasonMasterCutOff
+	} else if s.isErroringMaster() {
+		reason = commonv1.ReasonSwitchoverRequested
 	}
 	if strayed := s.strayedProcesses(candidates); len(strayed) > 0 {
 		return s.askAboutStrayed(strayed, evidence)
@@ -117,7 +121,8 @@ func (s Situation) candidates() []Node {
 	})
 	slices.SortStableFunc(candidates, func(a, b Node) int {
 		return cmp.Or(boolToInt(b.ReplID == rep.ReplID)-boolToInt(a.ReplID == rep.ReplID), cmp.Compare(b.Offset, a.Offset),
-			boolToInt(b.Name == s.Status.TargetMaster)-boolToInt(a.Name == s.Status.TargetMaster))
+			boolToInt(b.Name == s.Status.TargetMaster)-boolToInt(a.Name == s.Status.TargetMaster),
+			boolToInt(s.isAskedFor(b))-boolToInt(s.isAskedFor(a)))
 	})
 	return candidates
 }
@@ -165,7 +170,7 @@ func (s Situation) recoverSet(evidence string) Step {
 	begin, missing := Step{Do: Promote, Reason: commonv1.ReasonRecovering, Evidence: evidence}, s.unansweredNodes()
 	for _, p := range append([]cachev1alpha1.RedisProcess{rep.Master}, rep.SyncSet...) {
 		m, ok := s.Find(p.Name)
-		if !ok || m.PodUID != p.PodUID || m.Stopped || m.Answer != wire.Silent && m.Answer != wire.AuthFailed {
+		if !ok || m.PodUID != p.PodUID || m.Stopped || m.Answer == wire.Refused || m.Answer == wire.Reached {
 			continue
 		}
 		if !s.isUnsafeAllowed() && m.Answer == wire.Silent && m.SilentFor < s.SilenceLimit {

@@ -1,6 +1,7 @@
 package topology
 
 import (
+	"fmt"
 	"slices"
 	"time"
 
@@ -24,12 +25,15 @@ func (s Situation) evictUnreachable(master Node) (Step, bool) {
 	}
 	for _, m := range s.Nodes {
 		seen := slices.Contains(master.Attached, m.Address) // alive, though not to us
-		if m.Name != master.Name && !seen && s.isSilentFor(m, UnreachableLimit) && s.othersInSync(master, m) {
-			return Step{Do: DeleteSilentPod, NodeNames: []string{m.Name}, Message: "it has not answered for a minute"}, true
+		if m.Name != master.Name && !seen && s.isSilentFor(m, s.unreachableLimit()) && s.othersInSync(master, m) {
+			return Step{Do: DeleteSilentPod, NodeNames: []string{m.Name}, Message: fmt.Sprintf("it has not answered for %s", s.unreachableLimit())}, true
 		}
 	}
 	return Step{}, false
 }
+
+// unreachableLimit is the UnreachableLimit, or longer if a script may keep a replica silent for longer.
+func (s Situation) unreachableLimit() time.Duration { return max(UnreachableLimit, s.SilenceLimit) }
 
 func (s Situation) isSilentFor(m Node, limit time.Duration) bool {
 	return m.Answer == wire.Silent && m.Address != "" && !m.Stopped && !m.Deleting && m.SilentFor >= limit
@@ -41,11 +45,12 @@ func (s Situation) othersInSync(master, but Node) bool {
 
 // untilUnreachable is how soon to look again whether a silent node is due for eviction, 0 when none is silent.
 func (s Situation) untilUnreachable() time.Duration {
-	silent := s.Where(func(m Node) bool { return s.isSilentFor(m, 0) && m.SilentFor < UnreachableLimit })
+	limit := s.unreachableLimit()
+	silent := s.Where(func(m Node) bool { return s.isSilentFor(m, 0) && m.SilentFor < limit })
 	if len(silent) == 0 {
 		return 0
 	}
-	return min(time.Second, UnreachableLimit-silent[0].SilentFor)
+	return min(time.Second, limit-silent[0].SilentFor)
 }
 
 // expelUnrecorded takes the stream from replicas that are not on record: they could confirm writes that no

@@ -8,6 +8,7 @@ import (
 
 	cachev1alpha1 "github.com/mainstay-operator/mainstay-operator/api/cache/v1alpha1"
 	commonv1 "github.com/mainstay-operator/mainstay-operator/api/common/v1"
+	"github.com/mainstay-operator/mainstay-operator/controllers/redis/internal/config"
 	. "github.com/mainstay-operator/mainstay-operator/controllers/redis/internal/fixture"
 	. "github.com/mainstay-operator/mainstay-operator/controllers/redis/internal/topology"
 )
@@ -26,12 +27,28 @@ func TestSilence(t *testing.T) {
 		return func(s *Scene) { s.Annotations = map[string]string{cachev1alpha1.RedisSwitchover: pod} }
 	}
 	testPlan(t, healthy, []planRow{
-		{"a master that hangs is given its time", 3, func(s *Scene) { hang(&s.Nodes[0], s, 2900*time.Millisecond) }, Wait, nil},
-		{"then the others are fenced", 3, func(s *Scene) { hang(&s.Nodes[0], s, 3*time.Second) }, Fence, []string{"a-1", "a-2"}},
+		{"a master that hangs is given its time", 3, func(s *Scene) { hang(&s.Nodes[0], s, 6900*time.Millisecond) }, Wait, nil},
+		{"then the others are fenced", 3, func(s *Scene) { hang(&s.Nodes[0], s, 7*time.Second) }, Fence, []string{"a-1", "a-2"}},
 		{"the time is the user's", 3, func(s *Scene) {
-			hang(&s.Nodes[0], s, 3*time.Second)
+			hang(&s.Nodes[0], s, 7*time.Second)
 			s.Spec.Failover = &cachev1alpha1.RedisFailureDetection{FailureThreshold: ptr.To[int32](10)}
 		}, Wait, nil},
+		{"where a script is answered for sooner, the others are fenced sooner", 3, func(s *Scene) {
+			hang(&s.Nodes[0], s, 3*time.Second)
+			s.Spec.Config = OneDirective(config.BusyReplyThreshold, "1000")
+		}, Fence, []string{"a-1", "a-2"}},
+		{"a master is given as long as a script may keep it silent", 3, func(s *Scene) {
+			hang(&s.Nodes[0], s, 20*time.Second)
+			s.Spec.Config = OneDirective(config.BusyReplyThreshold, "20000")
+		}, Wait, nil},
+		{"and a minute where no script is answered for", 3, func(s *Scene) {
+			hang(&s.Nodes[0], s, time.Minute)
+			s.Spec.Config = OneDirective(config.BusyReplyThreshold, "0")
+		}, Wait, nil},
+		{"but not longer", 3, func(s *Scene) {
+			hang(&s.Nodes[0], s, 62*time.Second)
+			s.Spec.Config = OneDirective(config.BusyReplyThreshold, "3600000")
+		}, Fence, []string{"a-1", "a-2"}},
 		{"not while one of them hears it: only we do not", 3, func(s *Scene) {
 			hang(&s.Nodes[0], s, time.Hour)
 			s.Nodes[2].LastIO = time.Second
@@ -62,18 +79,18 @@ func TestSilence(t *testing.T) {
 		{"one whose password is another is never taken for dead", 3, func(s *Scene) { hang(&s.Nodes[0], s, time.Hour); s.Nodes[0].Answer = 2 }, Wait, nil},
 
 		{"a master that was replaced and hangs is deleted", 3, func(s *Scene) {
-			hang(&s.Nodes[2], s, 4*time.Second)
+			hang(&s.Nodes[2], s, 7*time.Second)
 			s.Status.Replication.SyncSet = s.Status.Replication.SyncSet[:1]
 			s.Status.LastFailover = &cachev1alpha1.RedisFailover{From: "a-2", FromPodUID: s.Nodes[2].PodUID, To: "a-0"}
 			Detach(s, 2)
 		}, DeleteSilentPod, []string{"a-2"}},
 		{"one that follows since is a replica like any other", 3, func(s *Scene) {
-			hang(&s.Nodes[2], s, 4*time.Second)
+			hang(&s.Nodes[2], s, 7*time.Second)
 			s.Status.LastFailover = &cachev1alpha1.RedisFailover{From: "a-2", FromPodUID: s.Nodes[2].PodUID, To: "a-0"}
 			Detach(s, 2)
 		}, Wait, nil},
 		{"and so is the pod that came after it", 3, func(s *Scene) {
-			hang(&s.Nodes[2], s, 4*time.Second)
+			hang(&s.Nodes[2], s, 7*time.Second)
 			s.Status.Replication.SyncSet = s.Status.Replication.SyncSet[:1]
 			s.Status.LastFailover = &cachev1alpha1.RedisFailover{From: "a-2", FromPodUID: "of-before", To: "a-0"}
 			Detach(s, 2)
@@ -113,7 +130,7 @@ func TestSilence(t *testing.T) {
 // A master that falls silent is not looked at later than it counts as lost.
 func TestSilenceIsTimed(t *testing.T) {
 	s := Healthy(3)
-	hang(&s.Nodes[0], s, 2900*time.Millisecond)
+	hang(&s.Nodes[0], s, 6900*time.Millisecond)
 	if got := s.Situation().Plan(); got.Do != Wait || got.RequeueAfter != 100*time.Millisecond {
 		t.Errorf("got %s, to look again after %s", got, got.RequeueAfter)
 	}

@@ -72,6 +72,9 @@ func (s Situation) requestedSwitchover(master Node) (Step, bool) {
 	return Step{Do: SwitchOver, NodeNames: []string{name}, Reason: commonv1.ReasonSwitchoverRequested}, s.canLead(m, master) && !s.isRouteSettling()
 }
 
+// isAskedFor reports whether a human asks for that node as the master.
+func (s Situation) isAskedFor(m Node) bool { return s.SwitchoverTo != nil && m.Name == *s.SwitchoverTo }
+
 // waitForRoute waits for the route to settle before a switchover that can wait, once all else is done: then
 // clients need not wait.
 func (s Situation) waitForRoute(master Node) (Step, bool) {

@@ -41,7 +41,7 @@ func (s Situation) removeLostMembers(master Node) (Step, bool) {
 			uncounted = append(uncounted, m)
 		case s.hasLeft(p):
 			gone = append(gone, p.Name)
-		case s.isSilentFor(m, UnreachableLimit): // it counts on, and is not waited for
+		case s.isSilentFor(m, s.unreachableLimit()): // it counts on, and is not waited for
 		default:
 			behind = true
 		}

@@ -118,6 +118,12 @@ func TestPlan(t *testing.T) {
 		{"then promotes", 3, func(s *Scene) { FenceReplicas(s, 90, 95); MakeSilent(Orphan(s)); s.FencedFor = 4 * time.Second }, Promote, []string{"a-2"}},
 		{"a ghost that answers again is served out", 3, func(s *Scene) { FenceReplicas(s, 90, 95); Orphan(s); s.FencedFor = 4 * time.Second }, AttachReplicas, []string{"a-1", "a-2"}},
 		{"a silent ghost that is heard is waited for", 3, func(s *Scene) { MakeSilent(Orphan(s)) }, Wait, nil},
+		{"a ghost that cannot be asked is not, although it is heard", 3, func(s *Scene) { MakeSilent(Orphan(s)); s.Ghost.Unasked = true }, Fence, []string{"a-1", "a-2"}},
+		{"a ghost that cannot be asked may still serve when the others are fenced", 3, func(s *Scene) {
+			FenceReplicas(s, 90, 95)
+			MakeSilent(Orphan(s))
+			s.Ghost.Unasked, s.FencedFor = true, 4*time.Second-1
+		}, Wait, nil},
 		{"a refusing ghost is not waited for", 3, func(s *Scene) { FenceReplicas(s, 90, 95); Refused(Orphan(s)) }, Promote, []string{"a-2"}},
 		{"who refuses our password at the ghost's address may be the master itself, and is outlasted", 3, func(s *Scene) {
 			FenceReplicas(s, 90, 95)

@@ -44,8 +44,11 @@ type Node struct {
 
 	Stopped          bool          // its container is reported as terminated
 	WasSilent        bool          // it did not answer the last pass
+	Unasked          bool          // no pod has its address any more, and no connection to it is left: nothing is sent there
 	OthersRemain     bool          // other operators' connections to it could not be closed: it counts as silent for this pass
 	SilentFor        time.Duration // it has not answered for so long
+	BusySince        time.Time     // it has answered nothing but BUSY since; zero if it does not
+	BusyFor          time.Duration // the same, as a duration
 	Deleting         bool          // its pod is asked to go
 	DeletingFor      time.Duration // since then
 	EndpointChanging bool          // its pod became ready a moment ago or is about to, which keeps kube-proxy busy
@@ -107,6 +110,9 @@ func (m Node) Answers() bool { return m.Answer == wire.Reached && !m.Loading }
 
 // IsLockedOut reports whether a server of ours does not know our password.
 func (m Node) IsLockedOut() bool { return m.Answer == wire.AuthFailed && !m.Stopped && !m.Deleting }
+
+// IsBusy reports whether a server is kept from answering by a script, a function or a module.
+func (m Node) IsBusy() bool { return m.Answer == wire.ErrorReply && m.ErrorCode == wire.Busy }
 
 // HasOldPasswords reports whether a server can be told which passwords to accept and was not.
 func (m Node) HasOldPasswords() bool { return m.Answers() && m.PasswordsUnknown }

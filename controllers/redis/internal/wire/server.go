@@ -9,7 +9,6 @@ import (
 	"fmt"
 	"net"
 	"strconv"
-	"strings"
 	"sync/atomic"
 	"syscall"
 	"time"
@@ -29,12 +28,12 @@ const (
 	// serveStale is the directive that lets a replica answer reads, and PING, while it
 	// does not hear its master.
 	serveStale = "replica-serve-stale-data"
-	// misconfPrefix begins the refusal of a server that cannot write to its disk.
-	misconfPrefix = "MISCONF"
 
 	// dialTimeout is short: on a cluster's network an answer takes a millisecond,
 	// and a pass must not stand still for one silent node.
 	dialTimeout = 300 * time.Millisecond
+	// confirmTimeout leaves time for an API server that is slow. It answers within a few milliseconds.
+	confirmTimeout = 400 * time.Millisecond
 	// replyTimeout leaves time for a server that is busy with one slow command.
 	replyTimeout = 500 * time.Millisecond
 
@@ -61,16 +60,30 @@ type Server struct {
 	connect func() *redis.Client
 	// dial makes the client's connection, and the one by which Pin attaches.
 	dial func(ctx context.Context) (net.Conn, error)
+	// loggedIn reports whether the server has accepted our login on the client's connection.
+	loggedIn *atomic.Bool
 }
 
 // errConnectionLost is the error of a command that another process could receive by now.
 var errConnectionLost = errors.New("not sent: there is no connection any more to the process that was looked at")
 
+// Confirm reports, by its error, whose server a connection that was just made leads to. Until it has returned nil, nothing is
+// sent over the connection.
+type Confirm func(ctx context.Context) error
+
 // Open prepares a connection, over TLS when secure is not nil; the first
-// command makes it.
-func Open(address, password string, secure *tls.Config) *Server {
-	return open(net.JoinHostPort(address, strconv.Itoa(Port)), password, secure)
+// command makes it. Each connection is confirmed before the password is sent, if confirm is not nil.
+func Open(address, password string, secure *tls.Config, confirm Confirm) *Server {
+	return openConfirmed(net.JoinHostPort(address, strconv.Itoa(Port)), password, secure, replyTimeout, confirm)
 }
+
+// Knock prepares connections that send nothing: a look tells only whether the address refuses.
+func Knock(address string) *Server {
+	return Open(address, "", nil, func(context.Context) error { return errNoPod })
+}
+
+// errNoPod is the error of a login at an address that no pod of ours has.
+var errNoPod = errors.New("no login is sent: no pod has this address")
 
 func open(hostport, password string, secure *tls.Config) *Server {
 	return openWithin(hostport, password, secure, replyTimeout)
@@ -78,14 +91,27 @@ func open(hostport, password string, secure *tls.Config) *Server {
 
 // openWithin returns a Server each of whose replies, a TLS handshake's among them, may take replyLimit.
 func openWithin(hostport, password string, secure *tls.Config, replyLimit time.Duration) *Server {
+	return openConfirmed(hostport, password, secure, replyLimit, nil)
+}
+
+func openConfirmed(hostport, password string, secure *tls.Config, replyLimit time.Duration, confirm Confirm) *Server {
 	timeout := dialTimeout
 	if secure != nil {
 		timeout += replyLimit
+	}
+	if confirm != nil {
+		timeout += confirmTimeout
 	}
 	dial := func(ctx context.Context) (net.Conn, error) {
 		conn, err := dialTwice(ctx, hostport)
 		if err != nil {
 			return nil, err
+		}
+		if confirm != nil { // after the dial: whoever has the address later does not have this connection
+			if err := confirm(ctx); err != nil {
+				_ = conn.Close()
+				return nil, err
+			}
 		}
 		if conn, err = wrapTLS(ctx, conn, secure); err != nil {
 			return nil, err
@@ -99,8 +125,10 @@ func openWithin(hostport, password string, secure *tls.Config, replyLimit time.D
 
 // newServer returns a Server whose connection dial makes. dial may take timeout, and each reply replyLimit.
 func newServer(dial func(ctx context.Context) (net.Conn, error), password string, timeout, replyLimit time.Duration) *Server {
+	loggedIn := &atomic.Bool{}
 	connect := func() *redis.Client {
 		var dialled atomic.Bool
+		loggedIn.Store(false)
 		return redis.NewClient(&redis.Options{
 			Username:                 Operator,
 			Password:                 password,
@@ -110,6 +138,7 @@ func newServer(dial func(ctx context.Context) (net.Conn, error), password string
 			ReadBufferSize:           bufferSize,
 			WriteBufferSize:          bufferSize,
 			MaxRetries:               -1,
+			ConnMaxIdleTime:          -1, // one to a master is kept from pass to pass
 			DialerRetries:            1,
 			DialTimeout:              timeout,
 			ReadTimeout:              replyLimit,
@@ -123,9 +152,13 @@ func newServer(dial func(ctx context.Context) (net.Conn, error), password string
 				}
 				return dial(ctx)
 			},
+			OnConnect: func(context.Context, *redis.Conn) error { // after the login
+				loggedIn.Store(true)
+				return nil
+			},
 		})
 	}
-	return &Server{client: connect(), connect: connect, dial: dial}
+	return &Server{client: connect(), connect: connect, dial: dial, loggedIn: loggedIn}
 }
 
 // Redial makes the next command connect anew, perhaps to another process.
@@ -145,48 +178,6 @@ func dialTwice(ctx context.Context, address string) (net.Conn, error) {
 		conn, err = dialAddress(ctx, dialer, address)
 	}
 	return conn, err
-}
-
-// Look asks the server what it is. An error is part of the answer.
-func (s *Server) Look(ctx context.Context) View {
-	info, err := s.client.Info(ctx).Result()
-	switch {
-	case err == nil:
-	case errors.Is(err, syscall.ECONNREFUSED):
-		return View{Answer: Refused}
-	case strings.HasPrefix(err.Error(), "WRONGPASS"), strings.HasPrefix(err.Error(), "NOAUTH"):
-		return View{Answer: AuthFailed}
-	default:
-		return View{Answer: Silent, Unreadable: unreadableReason(err)}
-	}
-	view, err := parse(info)
-	if err != nil {
-		return View{Answer: Silent, Unreadable: unreadableReason(err)}
-	}
-	s.queryDetails(ctx, &view)
-	if ctx.Err() != nil { // half an answer is none
-		return View{Answer: Silent}
-	}
-	return view
-}
-
-// queryDetails asks for what INFO does not tell.
-func (s *Server) queryDetails(ctx context.Context, view *View) {
-	// The one command that refuses as a write does, of whatever role the server is.
-	if err := s.client.Ping(ctx).Err(); err != nil {
-		view.Misconf = strings.HasPrefix(err.Error(), misconfPrefix)
-	}
-	if values, err := s.client.ConfigGet(ctx, minReplicas).Result(); err == nil {
-		view.MinReplicas = int32(parseNumber(values[minReplicas])) //nolint:gosec // a small number
-	}
-	if values, err := s.client.ConfigGet(ctx, serveStale).Result(); err == nil {
-		view.ServesStale = values[serveStale] == "yes"
-	}
-	if s.usesTLS {
-		if values, err := s.client.ConfigGet(ctx, certificateDirective).Result(); err == nil {
-			view.Certificate = values[certificateDirective]
-		}
-	}
 }
 
 // Fence makes the server follow nobody. It keeps its data, its history and its

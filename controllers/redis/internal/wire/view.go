@@ -14,7 +14,14 @@ const (
 	AuthFailed
 	// Reached means that the server answered.
 	Reached
+	// ErrorReply means that a server which accepted our login answers with an error, such as BUSY: it lives, and
+	// nothing more is known of it. View.ErrorCode is its first word.
+	ErrorReply
 )
+
+// Busy is the code with which a server answers every command, but for a few, while a script, a function or a module's
+// command runs for longer than busy-reply-threshold (isInsideYieldingLongCommand in Redis' server.c).
+const Busy = "BUSY"
 
 // FenceHost is the master that a fenced server is given: itself, which refuses. So it follows nobody.
 const FenceHost = "127.0.0.1"
@@ -24,6 +31,8 @@ type View struct {
 	Answer Answer
 	// Unreadable is why an answer cannot be read, which then counts as none; "" when it can.
 	Unreadable string
+	// ErrorCode is the code of an ErrorReply; "" for any other answer.
+	ErrorCode string
 
 	RunID   string // of the process
 	Version string

@@ -111,19 +111,8 @@ func watchConnection(ctx context.Context, hostport string, interval time.Duratio
 func (w connection) pollRole(interval time.Duration, handler WatchHandler) error {
 	acknowledged := newAcknowledgements(interval)
 	for last := ""; ; {
-		words, err := w.ask("ROLE")
-		if err == nil {
-			err = checkRole(words)
-		}
+		state, err := w.queryState(acknowledged, handler)
 		if err != nil {
-			return err
-		}
-		handler.OnReply(replicaLag(words))
-		state := describeRole(words) + acknowledged.update(words)
-		var refused replyError
-		if _, err := w.ask("PING"); errors.As(err, &refused) { // as it would a write
-			state += ", " + refused.code()
-		} else if err != nil {
 			return err
 		}
 		if state != last {
@@ -138,6 +127,30 @@ func (w connection) pollRole(interval time.Duration, handler WatchHandler) error
 			return err // it ended
 		}
 	}
+}
+
+// queryState asks the server for its role, and whether it would refuse a write. A server that is busy with a script answers
+// neither, and is not left for that: its connection shows when the script ends.
+func (w connection) queryState(acknowledged *acknowledgements, handler WatchHandler) (string, error) {
+	var refused replyError
+	words, err := w.ask("ROLE")
+	switch {
+	case errors.As(err, &refused) && refused.code() == Busy:
+		return Busy, nil
+	case err != nil:
+		return "", err
+	}
+	if err := checkRole(words); err != nil {
+		return "", err
+	}
+	handler.OnReply(replicaLag(words))
+	state := describeRole(words) + acknowledged.update(words)
+	if _, err := w.ask("PING"); errors.As(err, &refused) { // as it would a write
+		return state + ", " + refused.code(), nil
+	} else if err != nil {
+		return "", err
+	}
+	return state, nil
 }
 
 // handshake speaks TLS over the connection, if the servers do.

@@ -1,0 +1,100 @@
+package redis
+
+import (
+	"context"
+	"fmt"
+	"slices"
+
+	appsv1 "k8s.io/api/apps/v1"
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+	ctrlclient "sigs.k8s.io/controller-runtime/pkg/client"
+
+	cachev1alpha1 "github.com/mainstay-operator/mainstay-operator/api/cache/v1alpha1"
+	"github.com/mainstay-operator/mainstay-operator/controllers/redis/internal/topology"
+	"github.com/mainstay-operator/mainstay-operator/controllers/redis/internal/wire"
+)
+
+// A password is sent only to an address that the API server, asked live, gives to a pod of ours: an address may belong to
+// somebody else's pod by now. So each new connection is confirmed before the login. A pass at rest makes none, as there is none.
+
+// confirmNode returns what confirms a connection to a node: its pod has the address, and is ours.
+func (r *Reconciler) confirmNode(redis *cachev1alpha1.Redis, set *appsv1.StatefulSet, m topology.Node) wire.Confirm {
+	return r.confirmPod(redis.Namespace, m, func(pod *corev1.Pod) bool {
+		owner := metav1.GetControllerOf(pod) // none while a StatefulSet that was recreated takes its pods back
+		return owner != nil && owner.UID == set.UID || isOnRecord(redis, pod.UID)
+	})
+}
+
+// confirmSource is the same for the pod that serves a backup.
+func (r *Reconciler) confirmSource(redis *cachev1alpha1.Redis, m topology.Node) wire.Confirm {
+	return r.confirmPod(redis.Namespace, m, func(pod *corev1.Pod) bool { return metav1.IsControlledBy(pod, redis) })
+}
+
+func (r *Reconciler) confirmPod(namespace string, m topology.Node, isOurs func(*corev1.Pod) bool) wire.Confirm {
+	return func(ctx context.Context) error {
+		pod := &corev1.Pod{}
+		if err := r.APIReader.Get(ctx, ctrlclient.ObjectKey{Namespace: namespace, Name: m.Name}, pod); err != nil {
+			return fmt.Errorf("confirming the address of pod %q: %w", m.Name, err)
+		}
+		if pod.UID != m.PodUID || !holdsAddress(pod, m.Address) || !isOurs(pod) {
+			return fmt.Errorf("address %s is not, or no longer, that of pod %q", m.Address, m.Name)
+		}
+		return nil
+	}
+}
+
+// holdsAddress reports whether a pod has the address: one that has ended does not, though its status still names it.
+func holdsAddress(pod *corev1.Pod, address string) bool {
+	ended := pod.Status.Phase == corev1.PodSucceeded || pod.Status.Phase == corev1.PodFailed
+	return !ended && (pod.Status.PodIP == address || slices.ContainsFunc(pod.Status.PodIPs, func(ip corev1.PodIP) bool { return ip.IP == address }))
+}
+
+// masterConnection is the connection to the master of record, kept from the last pass: it leads to that process for as long as
+// it lasts, whoever gets the address. So a master whose pod is deleted by force can still hand over.
+type masterConnection struct {
+	podUID types.UID
+	server server
+}
+
+// takeMasterConnection takes the connection that was kept.
+func (m *memory) takeMasterConnection(redis *cachev1alpha1.Redis) masterConnection {
+	known, unlock := m.Lock(redis)
+	defer unlock()
+	kept := known.masterConnection
+	known.masterConnection = masterConnection{}
+	return kept
+}
+
+func (m *memory) keepMasterConnection(redis *cachev1alpha1.Redis, c masterConnection) {
+	known, unlock := m.Lock(redis)
+	defer unlock()
+	known.masterConnection = c
+}
+
+// openGhost returns the connection to the master of record whose pod is gone, and notes whether it can be asked: by the
+// connection that was kept, or by a new one if TLS proves whose server it is before the login.
+func (f *fleet) openGhost(kept masterConnection, open func() server) server {
+	switch {
+	case f.spec.TLS:
+		return open()
+	case kept.server != nil && kept.podUID == f.Ghost.PodUID:
+		f.ghostKept = true
+		return kept.server
+	}
+	f.Ghost.Unasked = true
+	return wire.Knock(f.Ghost.Address)
+}
+
+// closeFleet closes all connections but that to the master of record, which is kept if it answers.
+func (r *Reconciler) closeFleet(redis *cachev1alpha1.Redis, f *fleet) {
+	if rep := redis.Status.Replication; rep != nil && !f.spec.TLS {
+		m, s := f.RecordedMaster(rep.Master), f.masterServer(redis)
+		if s != nil && m.PodUID == rep.Master.PodUID && m.IsProcess(rep.Master) && (f.Ghost == nil || f.ghostKept) {
+			r.memory.keepMasterConnection(redis, masterConnection{m.PodUID, s})
+			f.keeps = s
+		}
+	}
+	f.close()
+}

@@ -1,0 +1,158 @@
+package redis
+
+import (
+	"io"
+	"net"
+	"slices"
+	"strconv"
+	"testing"
+
+	appsv1 "k8s.io/api/apps/v1"
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/utils/clock"
+	"k8s.io/utils/ptr"
+	"sigs.k8s.io/controller-runtime/pkg/client/fake"
+
+	cachev1alpha1 "github.com/mainstay-operator/mainstay-operator/api/cache/v1alpha1"
+	"github.com/mainstay-operator/mainstay-operator/controllers/redis/internal/config"
+	"github.com/mainstay-operator/mainstay-operator/controllers/redis/internal/fixture"
+	"github.com/mainstay-operator/mainstay-operator/controllers/redis/internal/topology"
+	"github.com/mainstay-operator/mainstay-operator/controllers/redis/internal/wire"
+)
+
+// setOfPods is the StatefulSet that controls the pods of these tests.
+var setOfPods = &appsv1.StatefulSet{ObjectMeta: metav1.ObjectMeta{Name: "a", UID: "set"}}
+
+// podOf is the pod of a node, as the API server has it.
+func podOf(m topology.Node) *corev1.Pod {
+	return &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Namespace: "ns", Name: m.Name, UID: m.PodUID,
+		OwnerReferences: []metav1.OwnerReference{{APIVersion: "apps/v1", Kind: "StatefulSet", Name: "a", UID: setOfPods.UID, Controller: ptr.To(true)}}},
+		Status: corev1.PodStatus{Phase: corev1.PodRunning, PodIP: m.Address, PodIPs: []corev1.PodIP{{IP: m.Address}}}}
+}
+
+func TestWhichAddressIsConfirmed(t *testing.T) {
+	node := topology.Node{Name: "a-3", PodUID: "uid-a-3", Address: "10.0.0.3"}
+	for _, c := range []struct {
+		reason string
+		live   func(*corev1.Pod) // nil for no pod
+		want   bool
+	}{
+		{"the pod has the address", func(*corev1.Pod) {}, true},
+		{"it is a second address of the pod", func(p *corev1.Pod) {
+			p.Status.PodIP, p.Status.PodIPs = "fd00::3", []corev1.PodIP{{IP: "fd00::3"}, {IP: "10.0.0.3"}}
+		}, true},
+		{"the pod is going", func(p *corev1.Pod) { p.Finalizers, p.DeletionTimestamp = []string{"a/b"}, ptr.To(metav1.Now()) }, true},
+		{"there is no pod", nil, false},
+		{"the pod was recreated", func(p *corev1.Pod) { p.UID = "another" }, false},
+		{"the pod has another address", func(p *corev1.Pod) { p.Status.PodIP, p.Status.PodIPs = "10.0.0.9", nil }, false},
+		{"the pod has ended, and its address is free", func(p *corev1.Pod) { p.Status.Phase = corev1.PodFailed }, false},
+		{"another StatefulSet controls the pod", func(p *corev1.Pod) { p.OwnerReferences[0].UID = "another" }, false},
+		{"nothing controls the pod, which is not on record", func(p *corev1.Pod) { p.OwnerReferences = nil }, false},
+		{"nothing controls the pod, which is on record", func(p *corev1.Pod) { p.OwnerReferences, p.Labels = nil, map[string]string{"on": "record"} }, true},
+	} {
+		t.Run(c.reason, func(t *testing.T) {
+			s, live := fixture.Healthy(3), fake.NewClientBuilder()
+			s.Namespace = "ns"
+			if c.live != nil {
+				pod := podOf(node)
+				if c.live(pod); pod.Labels["on"] == "record" {
+					s.Status.Replication.SyncSet = append(s.Status.Replication.SyncSet, cachev1alpha1.RedisProcess{Name: node.Name, PodUID: node.PodUID})
+				}
+				live = live.WithObjects(pod)
+			}
+			r := &Reconciler{}
+			r.APIReader = live.Build()
+			if err := r.confirmNode(s.Redis, setOfPods, node)(t.Context()); (err == nil) != c.want {
+				t.Errorf("got %v", err)
+			}
+		})
+	}
+}
+
+// openPods opens the fleet of these nodes, whose pods the cache and the API server have.
+func openPods(t *testing.T, r *Reconciler, redis *cachev1alpha1.Redis, nodes []topology.Node, password string) *fleet {
+	t.Helper()
+	var pods []corev1.Pod
+	live := fake.NewClientBuilder()
+	for _, m := range nodes {
+		pods, live = append(pods, *podOf(m)), live.WithObjects(podOf(m))
+	}
+	r.APIReader = live.Build()
+	return r.openFleet(t.Context(), redis, config.Resolve(redis), pods, nil, setOfPods, secrets{credentials: config.Credentials{Operator: password}}, scripted{})
+}
+
+// A master's pod is gone, and a pod of somebody else gets its address.
+func TestAStrangerAtTheMastersAddressHearsNothing(t *testing.T) {
+	address := network() + ".9"
+	listener, err := net.Listen("tcp", net.JoinHostPort(address, strconv.Itoa(wire.Port)))
+	if err != nil {
+		t.Fatal(err)
+	}
+	heard := make(chan string, 1)
+	go func() {
+		conn, err := listener.Accept()
+		if err != nil {
+			return
+		}
+		buffer := make([]byte, 4<<10)
+		n, _ := io.ReadAtLeast(conn, buffer, 1)
+		_ = conn.Close()
+		heard <- string(buffer[:n])
+	}()
+	t.Cleanup(func() { _ = listener.Close() })
+	s := fixture.Healthy(1)
+	s.Namespace, s.Status.Replication.Master.Address = "ns", address
+	f := openPods(t, &Reconciler{clock: clock.RealClock{}}, s.Redis, nil, "secret")
+	defer f.close()
+	if f.Ghost == nil || !f.Ghost.Unasked || f.Ghost.Answer != wire.Silent {
+		t.Errorf("the ghost is %+v", f.Ghost)
+	}
+	if got := <-heard; got != "" {
+		t.Errorf("it heard %q", got)
+	}
+}
+
+// A master whose pod was deleted by force hands over by the connection that was made while the pod was there. Another operator
+// has none.
+func TestAGhostIsAskedByTheConnectionThatIsLeft(t *testing.T) {
+	l := newLoopback(t, 3)
+	l.redis.Namespace = "ns"
+	var nodes []topology.Node
+	for _, n := range l.nodes {
+		nodes = append(nodes, topology.Node{Name: n.name, PodUID: n.uid, Address: n.address})
+	}
+	first := l.openFleet()
+	master := first.RecordedMaster(l.redis.Status.Replication.Master)
+	first.close()
+	r := &Reconciler{clock: clock.RealClock{}}
+	f := openPods(t, r, l.redis, nodes, l.secrets.Operator)
+	if _, serving := f.situation(l.redis).ServingMaster(); !serving {
+		t.Fatalf("the master is %+v", f.RecordedMaster(l.redis.Status.Replication.Master))
+	}
+	r.closeFleet(l.redis, f)
+	rest := slices.DeleteFunc(slices.Clone(nodes), func(m topology.Node) bool { return m.Name == master.Name })
+	for pass := range 2 {
+		f = openPods(t, r, l.redis, rest, l.secrets.Operator)
+		for look := range 2 {
+			if f.Ghost == nil || f.Ghost.Unasked || !f.Ghost.Master {
+				t.Errorf("pass %d, look %d: the ghost is %+v", pass, look, f.Ghost)
+			}
+			f.lookAgain(t.Context())
+		}
+		r.closeFleet(l.redis, f)
+	}
+	other := openPods(t, &Reconciler{clock: clock.RealClock{}}, l.redis, rest, l.secrets.Operator)
+	defer other.close()
+	if !other.Ghost.Unasked || other.Ghost.Answer != wire.Silent {
+		t.Errorf("another operator's ghost is %+v", other.Ghost)
+	}
+	l.kill(l.master())
+	f = openPods(t, r, l.redis, rest, l.secrets.Operator) // the kept connection has ended
+	r.closeFleet(l.redis, f)
+	f = openPods(t, r, l.redis, rest, l.secrets.Operator)
+	defer r.closeFleet(l.redis, f)
+	if !f.Ghost.Unasked || f.Ghost.Answer != wire.Refused {
+		t.Errorf("after its end the ghost is %+v", f.Ghost)
+	}
+}

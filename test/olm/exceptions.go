@@ -1,0 +1,93 @@
+package olm
+
+import (
+	"regexp"
+	"slices"
+
+	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
+)
+
+// Restrictions of released fields that CompareCRDs permits, because without them one object can stop the manager or the API
+// server for everybody. All are rules: OLM v0 does not check stored objects against them before an upgrade, and the API
+// server does not apply them to what an update leaves as it is. OLM v1 refuses such an upgrade as crdify does, unless its
+// ClusterExtension says otherwise: docs/install-modes.md tells how.
+const (
+	costlyQuantity = "computing a quantity such as 1e-2000000000 takes minutes"
+	longText       = "a text that is longer than anything useful can be megabytes in caches, children and logs"
+)
+
+// permittedRules are rules that a released field may come to have, each with the reason.
+var permittedRules = map[string]string{
+	"self.all(k, self[k] >= 0 || size(self[k]) <= 32)":                                                                    costlyQuantity,
+	"self.all(k, self[k] == 0 || double(self[k]) > 0.0 || size(self[k]) <= 5 || self[k].charAt(size(self[k]) - 1) > '9')": costlyQuantity,
+	"self >= 0 || size(self) <= 32":                                                                                       costlyQuantity,
+	"self == 0 || double(self) > 0.0 || size(self) <= 5 || self.charAt(size(self) - 1) > '9'":                             costlyQuantity,
+	"self >= 0 || size(self) <= 5":                                                                                        costlyQuantity,
+	"size(self) == 0 || size(self) == 1 && 'storage' in self":                                                             costlyQuantity,
+	"!('storage' in self) || self['storage'] >= 0 || size(self['storage']) <= 32":                                         costlyQuantity,
+	"!('storage' in self) || self['storage'] == 0 || double(self['storage']) > 0.0 || size(self['storage']) <= 5 || self['storage'].charAt(size(self['storage']) - 1) > '9'": costlyQuantity,
+
+	"self.all(s, !has(s.name) || size(s.name) <= 253)":                                  longText,
+	"self.all(k, size(k) <= 317 && size(self[k]) <= 63)":                                longText,
+	"self.all(k, size(k) <= 317 && size(self[k]) <= 262144)":                            longText,
+	"self.all(a, size(a) <= 131072)":                                                    longText,
+	"self.all(e, size(e.name) <= 131072 && (!has(e.value) || size(e.value) <= 131072))": longText,
+	"self.all(t, (!has(t.key) || size(t.key) <= 317) && (!has(t.value) || size(t.value) <= 63) && (!has(t.operator) || size(t.operator) <= 63) && (!has(t.effect) || size(t.effect) <= 63))":                                                 longText,
+	"self.all(e, (!has(e.prefix) || size(e.prefix) <= 131072) && (!has(e.configMapRef) || !has(e.configMapRef.name) || size(e.configMapRef.name) <= 253) && (!has(e.secretRef) || !has(e.secretRef.name) || size(e.secretRef.name) <= 253))": longText,
+}
+
+// guard is what a released rule may come to ask of a text before it calls quantity(): costlyQuantity.
+var guard = regexp.MustCompile(`!?string\([^()]+\)\.matches\('\[eE\]\.\{4\}\|\.\{33\}'\) (&&|\|\|) `)
+
+// permittedProperties is the number by which the API server can estimate the cost of a rule on a map of quantities. No map
+// in etcd is as large.
+const permittedProperties = 262144
+
+// withoutPermitted takes the permitted restrictions out of a CRD, as far as the last release has their fields. It counts
+// how often it took each.
+func withoutPermitted(last, now *apiextensionsv1.CustomResourceDefinition, used map[string]int) *apiextensionsv1.CustomResourceDefinition {
+	now = now.DeepCopy()
+	for _, before := range last.Spec.Versions {
+		for _, after := range now.Spec.Versions {
+			if before.Name == after.Name {
+				relax(before.Schema.OpenAPIV3Schema, after.Schema.OpenAPIV3Schema, used)
+			}
+		}
+	}
+	return now
+}
+
+func relax(before, after *apiextensionsv1.JSONSchemaProps, used map[string]int) {
+	had := func(rule string) bool {
+		return slices.ContainsFunc(before.XValidations, func(r apiextensionsv1.ValidationRule) bool { return r.Rule == rule })
+	}
+	var rules apiextensionsv1.ValidationRules
+	for _, rule := range after.XValidations {
+		switch bare := guard.ReplaceAllString(rule.Rule, ""); {
+		case had(rule.Rule):
+		case permittedRules[rule.Rule] != "":
+			used[rule.Rule]++
+			continue
+		case had(bare):
+			used[guard.String()]++
+			rule.Rule = bare
+		}
+		rules = append(rules, rule)
+	}
+	after.XValidations = rules
+	if before.MaxProperties == nil && after.MaxProperties != nil && *after.MaxProperties == permittedProperties {
+		after.MaxProperties = nil
+	}
+	for name, property := range after.Properties {
+		if was, ok := before.Properties[name]; ok {
+			relax(&was, &property, used)
+			after.Properties[name] = property
+		}
+	}
+	if before.Items != nil && after.Items != nil {
+		relax(before.Items.Schema, after.Items.Schema, used)
+	}
+	if before.AdditionalProperties != nil && after.AdditionalProperties != nil && before.AdditionalProperties.Schema != nil && after.AdditionalProperties.Schema != nil {
+		relax(before.AdditionalProperties.Schema, after.AdditionalProperties.Schema, used)
+	}
+}
