@@ -70,7 +70,7 @@ func TestABusyMasterIsTold(t *testing.T) {
 	told := func(after time.Duration) metav1.Condition {
 		s.Nodes[0].BusyFor = after
 		next := s.Situation().Plan()
-		status := newStatus(s.Redis, s.Situation(), next, &appsv1.StatefulSet{}, nil)
+		status := newStatus(s.Redis, s.Situation(), next, workload{set: &appsv1.StatefulSet{}})
 		if got := status.Nodes[0].State; got != cachev1alpha1.RedisBusy {
 			t.Errorf("the node is %s", got)
 		}
