@@ -19,6 +19,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	egov1 "github.com/mainstay-operator/mainstay-operator/api/ego/v1"
+	"github.com/mainstay-operator/mainstay-operator/controllers/internal/conditions"
 	"github.com/mainstay-operator/mainstay-operator/controllers/internal/converge"
 )
 
@@ -137,7 +138,13 @@ func (r *Reconciler) executeStep(ctx context.Context, todo step, a *egov1.Activi
 			return nil, err
 		}
 		pod = desiredPod(a, *currentAttempt(a))
-		if err := r.Create(ctx, pod, client.FieldOwner(converge.FieldManager)); err != nil {
+		err := r.Create(ctx, pod, client.FieldOwner(converge.FieldManager))
+		if conditions.AsksForLimits(err) {
+			pod = desiredPod(a, *currentAttempt(a))
+			addLimits(pod)
+			err = r.Create(ctx, pod, client.FieldOwner(converge.FieldManager))
+		}
+		if err != nil {
 			return nil, err
 		}
 		return pod, nil

@@ -68,7 +68,7 @@ func desiredPod(a *egov1.Activity, attempt egov1.Attempt) *corev1.Pod {
 func restricted(a *egov1.Activity) bool { return a.Spec.Security != commonv1.SecurityBaseline }
 
 func container(a *egov1.Activity, attempt egov1.Attempt) *corev1ac.ContainerApplyConfiguration {
-	c := parts.Container(appName, a.Status.Image, a.Spec.PodOptions).
+	c := parts.WithResources(parts.Container(appName, a.Status.Image, a.Spec.PodOptions), parts.FillResources(a.Spec.Resources, defaultRequests)).
 		WithCommand(guardCommand(attempt)...).
 		WithArgs(userCommand(a)...).
 		WithSecurityContext(containerSecurity(a)).
@@ -82,6 +82,17 @@ func container(a *egov1.Activity, attempt egov1.Attempt) *corev1ac.ContainerAppl
 		c.WithEnv(corev1ac.EnvVar().WithName(name).WithValue(escapeDollars(value)))
 	}
 	return c.WithEnv(guardEnv(a, attempt)...)
+}
+
+// defaultRequests are for a command whose Activity names no resources. How much one takes is not known, so nothing limits it.
+var defaultRequests = parts.Resources("10m", "16Mi", "", "")
+
+// addLimits gives the command those limits that its Activity does not name: a quota of its namespace asks for them.
+func addLimits(pod *corev1.Pod) {
+	for i := range pod.Spec.Containers {
+		c := &pod.Spec.Containers[i]
+		c.Resources = parts.FillResources(c.Resources, parts.Resources("", "", "1", "512Mi"))
+	}
 }
 
 // containerSecurity returns a security context that meets spec.security.

@@ -78,7 +78,7 @@ func guardInstaller(a *egov1.Activity, attempt egov1.Attempt) []*corev1ac.Contai
 		return nil
 	}
 	return []*corev1ac.ContainerApplyConfiguration{
-		parts.Container(guardContainer, attempt.GuardImage, a.Spec.PodOptions).
+		parts.WithResources(parts.Container(guardContainer, attempt.GuardImage, a.Spec.PodOptions), parts.HelperResources()).
 			WithCommand("/"+guard.ProgramFile, guard.InstallCommand, guard.Dir).
 			WithSecurityContext(containerSecurity(a)).
 			WithVolumeMounts(mount("guard", guard.Dir)),

@@ -16,6 +16,7 @@ import (
 	commonv1 "github.com/mainstay-operator/mainstay-operator/api/common/v1"
 	egov1 "github.com/mainstay-operator/mainstay-operator/api/ego/v1"
 	"github.com/mainstay-operator/mainstay-operator/controllers/activity/internal/guard"
+	"github.com/mainstay-operator/mainstay-operator/controllers/internal/parts"
 )
 
 // guardedAttempt is an attempt whose guard comes from the operator's image.
@@ -40,7 +41,7 @@ func TestTheGuardIsBroughtAlong(t *testing.T) {
 		if mounts(init) != guard.Dir || init.Env != nil || init.EnvFrom != nil || init.WorkingDir != "" {
 			t.Errorf("%s: it sees what is the command's: %+v", level, init)
 		}
-		if !reflect.DeepEqual(init.SecurityContext, c.SecurityContext) || !reflect.DeepEqual(init.Resources, c.Resources) || init.ImagePullPolicy != corev1.PullAlways {
+		if !reflect.DeepEqual(init.SecurityContext, c.SecurityContext) || !reflect.DeepEqual(init.Resources, parts.HelperResources()) || init.ImagePullPolicy != corev1.PullAlways {
 			t.Errorf("%s: it is held to other rules: %+v", level, init)
 		}
 	}

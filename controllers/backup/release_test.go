@@ -3,15 +3,17 @@ package backup
 import (
 	"testing"
 
+	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/types"
 
 	cachev1alpha1 "github.com/mainstay-operator/mainstay-operator/api/cache/v1alpha1"
 	databasev1alpha1 "github.com/mainstay-operator/mainstay-operator/api/database/v1alpha1"
+	"github.com/mainstay-operator/mainstay-operator/controllers/internal/backup"
 	"github.com/mainstay-operator/mainstay-operator/test/releases"
 )
 
-// TestAnUpgradeRollsNothing checks that a pod that the last release journaled and this one makes is the same. A pod that runs is
-// never replaced anyway.
+// TestAnUpgradeRollsNothing checks that a pod that the last release journaled and this one makes is the same, but for its
+// resources: those of this release are for each pod that is created from now on. A pod that exists is never replaced.
 func TestAnUpgradeRollsNothing(t *testing.T) {
 	releases.Workloads(t, "EtcdBackup", func(b *databasev1alpha1.EtcdBackup) any { return firstPod(b, Etcd()) })
 	releases.Workloads(t, "RedisBackup", func(b *cachev1alpha1.RedisBackup) any { return firstPod(b, Redis()) })
@@ -21,5 +23,23 @@ func TestAnUpgradeRollsNothing(t *testing.T) {
 func firstPod(b Object, kind Kind) any {
 	b.SetUID(types.UID("backup-uid"))
 	b.GetBackupStatus().Run = nextAttempt(b, testTime, 1, testTime, "operator:1")
-	return desiredPod(b, kind, testSource)
+	pod := desiredPod(b, kind, testSource)
+	for _, containers := range [][]corev1.Container{pod.Spec.InitContainers, pod.Spec.Containers} {
+		for i := range containers {
+			setFormerResources(&containers[i])
+		}
+	}
+	return pod
+}
+
+// setFormerResources gives a container those of 0.2.0-rc.1.
+func setFormerResources(c *corev1.Container) {
+	switch c.Name {
+	case backup.CommandInstall:
+		c.Resources = corev1.ResourceRequirements{}
+	case backup.CommandVerify:
+		c.Resources = testSource.resources
+	default:
+		delete(c.Resources.Limits, corev1.ResourceCPU)
+	}
 }

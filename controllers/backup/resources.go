@@ -72,7 +72,7 @@ func desiredPod(b Object, kind Kind, from source) *corev1.Pod {
 		WithActiveDeadlineSeconds(int64(maxRunTime / time.Second)).
 		WithSecurityContext(parts.RestrictedPod(runnerpod.UID)).
 		WithVolumes(runnerpod.Volumes(o.Store)...)
-	addContainers(spec, newTask(b, kind.server, from), run.Image, from)
+	addContainers(spec, newTask(b, kind.server, from), run.Image, from, o.Resources)
 	return &corev1.Pod{
 		ObjectMeta: metav1.ObjectMeta{
 			Name: run.PodName, Namespace: b.GetNamespace(), Labels: parts.Labels(kind.appName, b.GetName()),
@@ -83,9 +83,9 @@ func desiredPod(b Object, kind Kind, from source) *corev1.Pod {
 }
 
 // addContainers adds them in the order in which they run. Each has no more of the task, and of the Secrets, than it needs.
-func addContainers(spec *corev1ac.PodSpecApplyConfiguration, task backup.Task, image string, from source) {
+func addContainers(spec *corev1ac.PodSpecApplyConfiguration, task backup.Task, image string, from source, given corev1.ResourceRequirements) {
 	withStore := func(command string, t backup.Task) *corev1ac.ContainerApplyConfiguration {
-		return runnerpod.WithStore(runnerpod.Runner(command, image, t), task.Store)
+		return runnerpod.WithStore(runnerpod.Runner(command, image, t, given), task.Store)
 	}
 	read := withStore(backup.CommandBackup, task)
 	if len(from.secrets) > 0 {
@@ -95,12 +95,18 @@ func addContainers(spec *corev1ac.PodSpecApplyConfiguration, task backup.Task, i
 	later := task
 	later.Source, later.Leftovers = nil, nil
 	if task.Verify {
-		spec.WithInitContainers(runnerpod.Installer(image), read, withStore(backup.CommandFetch, later),
-			runnerpod.ServerImageRunner(backup.CommandVerify, from.image, later, from.resources))
+		spec.WithInitContainers(runnerpod.Installer(image, given), read, withStore(backup.CommandFetch, later),
+			runnerpod.ServerImageRunner(backup.CommandVerify, from.image, later, verifyResources(from, given)))
 	} else {
 		spec.WithInitContainers(read)
 	}
 	spec.WithContainers(withStore(mainContainer, later))
+}
+
+// verifyResources are those of the servers that are backed up, and where these have none, those of the backup; last, what an empty
+// server needs.
+func verifyResources(from source, given corev1.ResourceRequirements) corev1.ResourceRequirements {
+	return parts.FillResources(parts.FillResources(from.resources, given), parts.Resources("10m", "64Mi", "", ""))
 }
 
 // secretsVolume has the keys of all these Secrets.

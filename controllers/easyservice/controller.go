@@ -72,7 +72,7 @@ func (r *Reconciler) reconcile(ctx context.Context, e *appv1.EasyService, _ conv
 	if err != nil {
 		return ctrl.Result{}, err
 	}
-	specTemplate := template(e, config)
+	specTemplate := withDefaults(e, template(e, config), chooseDefaults(e, config, w))
 	podTemplate := templateToApply(e, specTemplate, missing != nil, w.replicaSets)
 	accountErr := rejectManagerAccount(podTemplate.Spec, e.Namespace, r.Account)
 	apply, observeOnly := r.Converge, e.Spec.Paused || accountErr != nil || missing != nil && !w.deploymentExists
@@ -91,10 +91,11 @@ func (r *Reconciler) reconcile(ctx context.Context, e *appv1.EasyService, _ conv
 
 // world is what one pass saw, read once.
 type world struct {
-	servicePorts     []corev1.ServicePort // ports of the Service as it stands
-	deploymentExists bool                 // there is a Deployment
-	runningConfig    string               // digest of what configRefs named when it was made
-	replicaSets      []appsv1.ReplicaSet  // of the Deployment
+	servicePorts     []corev1.ServicePort   // ports of the Service as it stands
+	deploymentExists bool                   // there is a Deployment
+	runningConfig    string                 // digest of what configRefs named when it was made
+	running          corev1.PodTemplateSpec // template of the Deployment
+	replicaSets      []appsv1.ReplicaSet    // of the Deployment
 	pods             []corev1.Pod
 	now              metav1.Time
 }
@@ -110,6 +111,7 @@ func (r *Reconciler) readWorld(ctx context.Context, e *appv1.EasyService) (world
 	if err := r.Get(ctx, key, &deployment); client.IgnoreNotFound(err) != nil {
 		return w, fmt.Errorf("reading what the Deployment was made with: %w", err)
 	}
+	w.running = deployment.Spec.Template
 	w.deploymentExists, w.runningConfig = deployment.UID != "", deployment.Spec.Template.Annotations[annotationConfig]
 	var sets appsv1.ReplicaSetList
 	if err := r.ListControlled(ctx, &deployment, &sets); err != nil {

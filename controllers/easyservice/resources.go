@@ -78,6 +78,16 @@ func template(e *appv1.EasyService, config string) *corev1ac.PodTemplateSpecAppl
 }
 
 // setStrategy sets what the user chose for rollouts; the API server sets the rest.
+// withDefaults adds the current defaults to a template, unless the former ones are to stay. Where the spec names no resources, those of
+// a small server are requested; how much one needs at most is not known, so a limit is the user's to set.
+func withDefaults(e *appv1.EasyService, made *corev1ac.PodTemplateSpecApplyConfiguration, d parts.Defaults) *corev1ac.PodTemplateSpecApplyConfiguration {
+	if d == parts.FormerDefaults {
+		return made
+	}
+	parts.WithResources(&made.Spec.Containers[0], parts.FillResources(e.Spec.Resources, parts.Resources("10m", "16Mi", "", "")))
+	return parts.MarkDefaults(made, d)
+}
+
 func setStrategy(spec *appsv1ac.DeploymentSpecApplyConfiguration, s *appv1.Strategy) {
 	if s.MaxSurge != nil || s.MaxUnavailable != nil {
 		spec.Strategy.WithRollingUpdate(&appsv1ac.RollingUpdateDeploymentApplyConfiguration{

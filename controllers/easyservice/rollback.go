@@ -16,6 +16,7 @@ import (
 	appv1 "github.com/mainstay-operator/mainstay-operator/api/app/v1"
 	commonv1 "github.com/mainstay-operator/mainstay-operator/api/common/v1"
 	"github.com/mainstay-operator/mainstay-operator/controllers/internal/conditions"
+	"github.com/mainstay-operator/mainstay-operator/controllers/internal/converge"
 	"github.com/mainstay-operator/mainstay-operator/controllers/internal/parts"
 )
 
@@ -31,6 +32,18 @@ func templateHash(template *corev1ac.PodTemplateSpecApplyConfiguration) string {
 	}
 	sum := sha256.Sum256(encoded)
 	return hex.EncodeToString(sum[:8])
+}
+
+// chooseDefaults returns the defaults that the spec's template is to be made with. One that was rolled back stays as it was: with
+// others it would look like another one, and be tried again.
+func chooseDefaults(e *appv1.EasyService, config string, w world) parts.Defaults {
+	former := template(e, config)
+	if isRolledBack(e.Status.LastRollout, templateHash(former)) {
+		return parts.FormerDefaults
+	}
+	return converge.ChooseDefaults(w.running, w.pods, func(d parts.Defaults) *corev1ac.PodTemplateSpecApplyConfiguration {
+		return withDefaults(e, former, d)
+	})
 }
 
 // templateToApply returns the Deployment's template: the spec's or, if that was rolled back, that of the last completed

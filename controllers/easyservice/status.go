@@ -88,7 +88,7 @@ func failureReason(e *appv1.EasyService, d *appsv1.Deployment, w world) string {
 	if why := conditions.FirstFailureUntil(isAvailable(e, w.now), w.pods); why != "" {
 		return why
 	}
-	return conditions.ReplicaFailure(d)
+	return conditions.ReplicaFailure(d, "spec.resources")
 }
 
 func findCondition(d *appsv1.Deployment, conditionType appsv1.DeploymentConditionType) appsv1.DeploymentCondition {

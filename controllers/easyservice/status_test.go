@@ -63,7 +63,7 @@ func TestConditions(t *testing.T) {
 		},
 		"a quota": {
 			deployment: deployed(0, withCondition(appsv1.DeploymentReplicaFailure, corev1.ConditionTrue, "FailedCreate", "exceeded quota")),
-			want:       "FFTT", degraded: "pods cannot be made: exceeded quota",
+			want:       "FFTT", degraded: "pods cannot be created: exceeded quota. Raise the ResourceQuota, or ask for less in spec.resources",
 		},
 		"beyond its deadline": {
 			deployment: deployed(1, withCondition(appsv1.DeploymentProgressing, corev1.ConditionFalse, reasonDeadlineExceeded, "")),

@@ -117,9 +117,13 @@ func (r *Reconciler) reconcile(ctx context.Context, e *databasev1alpha1.EtcdClus
 	}
 	growth, growthErr := r.growVolumes(ctx, e, f, next, in)
 	err = errors.Join(err, growthErr)
-	set, _ := converge.Find[*appsv1.StatefulSet](observed, "StatefulSet", e.Name)
-	result := r.updateStatus(e, f, next, workload{cmp.Or(set, &appsv1.StatefulSet{}), in.allPods(), growth,
-		clientCertificates{in.certificates, f.lagging(e, in.certificates.Published)}, in.logins})
+	found, _ := converge.Find[*appsv1.StatefulSet](observed, "StatefulSet", e.Name)
+	set := cmp.Or(found, &appsv1.StatefulSet{})
+	recheckPods, checkErr := r.checkPods(ctx, e, set, in.pods)
+	err = errors.Join(err, checkErr)
+	result := r.updateStatus(e, f, next, workload{set, in.allPods(), growth,
+		clientCertificates{in.certificates, f.lagging(e, in.certificates.Published)}, in.logins, r.PodRefusal(e)})
+	result.RequeueAfter = converge.Soonest(result.RequeueAfter, recheckPods)
 	if e.Spec.Paused { // after all else is reported
 		err = errors.Join(err, r.ReportPausedChanges(ctx, e, children...))
 	}
@@ -127,6 +131,14 @@ func (r *Reconciler) reconcile(ctx context.Context, e *databasev1alpha1.EtcdClus
 		return ctrl.Result{RequeueAfter: time.Millisecond}, nil // and look at what came of it
 	}
 	return result, err
+}
+
+// checkPods finds out why members' pods are missing, unless spec.paused holds back what it may write.
+func (r *Reconciler) checkPods(ctx context.Context, e *databasev1alpha1.EtcdCluster, set *appsv1.StatefulSet, pods []corev1.Pod) (time.Duration, error) {
+	if e.Spec.Paused {
+		return 0, nil
+	}
+	return r.CheckPods(ctx, e, set, pods, r.clock.Now())
 }
 
 // updateStatus sets the status: what was seen, what was just written, and what comes next.

@@ -9,6 +9,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/resource"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	corev1ac "k8s.io/client-go/applyconfigurations/core/v1"
 	"k8s.io/utils/ptr"
 	ctrlclient "sigs.k8s.io/controller-runtime/pkg/client"
 
@@ -138,7 +139,15 @@ func (r *Reconciler) childInputs(e *databasev1alpha1.EtcdCluster, f *fleet, in i
 	if e.Status.Membership != nil {
 		c.initialVersion = e.Status.Membership.InitialVersion
 	}
+	c.defaults = chooseDefaults(e, c, in.set.Spec.Template, in.pods)
 	return c
+}
+
+func chooseDefaults(e *databasev1alpha1.EtcdCluster, c childInputs, live corev1.PodTemplateSpec, pods []corev1.Pod) parts.Defaults {
+	return converge.ChooseDefaults(live, pods, func(d parts.Defaults) *corev1ac.PodTemplateSpecApplyConfiguration {
+		c.defaults = d
+		return statefulSet(e, c).Spec.Template
+	})
 }
 
 // volumeSize is the size of new members' volumes; 0 without storage.

@@ -48,6 +48,7 @@ const (
 type childInputs struct {
 	spec                 membership.Spec
 	image, launcherImage string
+	defaults             parts.Defaults
 	version              membership.Version // that pods are made with
 	initialVersion       string             // that the cluster was formed with
 	pods                 int32
@@ -111,6 +112,7 @@ func votersOnRecord(e *databasev1alpha1.EtcdCluster) []string {
 func statefulSet(e *databasev1alpha1.EtcdCluster, c childInputs) *appsv1ac.StatefulSetApplyConfiguration {
 	template := parts.WithRestartedAt(parts.PodTemplate(appName, e.Name, e.Spec.PodOptions), c.restartedAt).
 		WithAnnotations(c.peers.trustAnnotation())
+	parts.MarkDefaults(template, c.defaults)
 	template.Spec.
 		WithSecurityContext(parts.RestrictedPod(etcdUID)).
 		WithInitContainers(launcherInstaller(e, c)).

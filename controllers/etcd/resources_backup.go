@@ -73,8 +73,8 @@ func fetchPod(e *databasev1alpha1.EtcdCluster, s membership.Situation, source ty
 	options.TopologySpreadConstraints = nil // it is alone
 	spec := parts.PodSpec(fetchName, e.Name, options).
 		WithSecurityContext(parts.RestrictedPod(runnerpod.UID)).
-		WithInitContainers(runnerpod.WithStore(runnerpod.Runner(backup.CommandFetch, image, task), from.Store)).
-		WithContainers(runnerpod.Runner(backup.CommandServe, image, task).
+		WithInitContainers(runnerpod.WithStore(runnerpod.Runner(backup.CommandFetch, image, task, corev1.ResourceRequirements{}), from.Store)).
+		WithContainers(runnerpod.Runner(backup.CommandServe, image, task, corev1.ResourceRequirements{}).
 			WithPorts(corev1ac.ContainerPort().WithName("backup").WithContainerPort(backup.ServePort).WithProtocol(corev1.ProtocolTCP)).
 			WithVolumeMounts(corev1ac.VolumeMount().WithName(peersVolume).WithMountPath(backup.PeersDir).WithReadOnly(true))).
 		WithVolumes(runnerpod.Volumes(from.Store)...).

@@ -17,10 +17,23 @@ import (
 
 // launcherInstaller copies the program into the pod that starts etcd when the operator allows it.
 func launcherInstaller(e *databasev1alpha1.EtcdCluster, c childInputs) *corev1ac.ContainerApplyConfiguration {
-	return parts.Container("launcher", c.launcherImage, e.Spec.PodOptions).
+	installer := parts.Container("launcher", c.launcherImage, e.Spec.PodOptions).
 		WithCommand("/"+launcher.ProgramFile, launcher.InstallCommand, launcher.ProgramDir).
 		WithSecurityContext(parts.RestrictedContainer()).
 		WithVolumeMounts(corev1ac.VolumeMount().WithName("program").WithMountPath(launcher.ProgramDir))
+	if c.defaults == parts.FormerDefaults {
+		return installer
+	}
+	return parts.WithResources(installer, parts.HelperResources())
+}
+
+// resources returns those of the spec. Where it names none, an idle member's are requested: how much memory one needs at most depends
+// on its data and its clients, so a limit is the user's to set.
+func resources(e *databasev1alpha1.EtcdCluster, d parts.Defaults) corev1.ResourceRequirements {
+	if d == parts.FormerDefaults {
+		return e.Spec.Resources
+	}
+	return parts.FillResources(e.Spec.Resources, parts.Resources("50m", "64Mi", "", ""))
 }
 
 func container(e *databasev1alpha1.EtcdCluster, c childInputs) *corev1ac.ContainerApplyConfiguration {
@@ -38,7 +51,7 @@ func container(e *databasev1alpha1.EtcdCluster, c childInputs) *corev1ac.Contain
 		WithArgs(arguments(e, c)...).
 		WithEnv(field("POD_NAME", "metadata.name"), field(launcher.PodUIDEnv, "metadata.uid")).
 		WithPorts(port(clientPort, wire.ClientPort), port(peerPort, wire.PeerPort), port(metricsPort, wire.MetricsPort)).
-		WithResources(parts.ToApplyConfig[corev1ac.ResourceRequirementsApplyConfiguration](e.Spec.Resources)).
+		WithResources(parts.ToApplyConfig[corev1ac.ResourceRequirementsApplyConfiguration](resources(e, c.defaults))).
 		WithSecurityContext(parts.RestrictedContainer()).
 		WithVolumeMounts(
 			corev1ac.VolumeMount().WithName(dataVolume).WithMountPath(launcher.DataDir),

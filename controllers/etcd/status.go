@@ -1,6 +1,7 @@
 package etcd
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"time"
@@ -55,6 +56,7 @@ type workload struct {
 	// certificates that clients are shown, with tls.
 	certificates clientCertificates
 	logins       logins // with auth
+	refusal      string // why members' pods are refused; empty if they are not
 }
 
 // newStatus is the status with what was observed. It leaves alone what a step has saved.
@@ -118,7 +120,7 @@ func commonVersions(s membership.Situation) (running, agreed string) {
 }
 
 func setConditions(e *databasev1alpha1.EtcdCluster, status *databasev1alpha1.EtcdClusterStatus, s membership.Situation, next membership.Step, w workload) {
-	list, generation, failure := &status.Conditions, e.Generation, conditions.FirstFailure(w.pods)
+	list, generation, failure := &status.Conditions, e.Generation, cmp.Or(conditions.FirstFailure(w.pods), w.refusal)
 	conditions.SetFromWorkload(list, generation, conditions.Workload{
 		Generation:         w.set.Generation,
 		ObservedGeneration: w.set.Status.ObservedGeneration,

@@ -4,6 +4,7 @@ package memcached
 import (
 	"context"
 	"errors"
+	"fmt"
 	"time"
 
 	appsv1 "k8s.io/api/apps/v1"
@@ -12,6 +13,7 @@ import (
 	policyv1 "k8s.io/api/policy/v1"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/types"
+	corev1ac "k8s.io/client-go/applyconfigurations/core/v1"
 	"k8s.io/utils/clock"
 	ctrl "sigs.k8s.io/controller-runtime"
 	ctrlclient "sigs.k8s.io/controller-runtime/pkg/client"
@@ -31,7 +33,7 @@ import (
 // +kubebuilder:rbac:groups=policy,resources=poddisruptionbudgets,verbs=get;list;watch;create;patch;delete
 // +kubebuilder:rbac:groups=networking.k8s.io,resources=networkpolicies,verbs=get;list;watch;create;patch;delete
 // +kubebuilder:rbac:groups=monitoring.coreos.com,resources=servicemonitors,verbs=get;list;watch;create;patch;delete
-// +kubebuilder:rbac:groups="",resources=pods,verbs=get;list;watch
+// +kubebuilder:rbac:groups="",resources=pods,verbs=get;list;watch;create
 // +kubebuilder:rbac:groups=events.k8s.io,resources=events,verbs=create;patch
 
 // Owned are the types of children: watched, and pruned when no longer desired.
@@ -74,19 +76,28 @@ func (r *Reconciler) reconcile(ctx context.Context, m *cachev1alpha1.Memcached, 
 	if m.Spec.Paused || s.isIncomplete(m) {
 		apply = r.ReadChildren
 	}
-	children := desired(m, inputs{image, r.exporterImage(m, running), s.certificate.Identity, s.users.published, r.Account.Namespace})
-	observed, err := apply(ctx, m, children...)
 	pods, podsErr := r.ListPods(ctx, m, appName)
 	proxies, proxiesErr := r.ListPods(ctx, m, proxyAppName)
-	if err := errors.Join(podsErr, proxiesErr); err != nil {
+	proxy, proxyErr := r.getProxy(ctx, m)
+	if err := errors.Join(podsErr, proxiesErr, proxyErr); err != nil {
 		return ctrl.Result{}, err
 	}
+	children := desired(m, chooseDefaults(m, inputs{image: image, exporter: r.exporterImage(m, running), identity: s.certificate.Identity,
+		users: s.users.published, operatorNamespace: r.Account.Namespace}, running, proxy, pods, proxies))
+	observed, err := apply(ctx, m, children...)
 	var late []string
 	var recheckAfter time.Duration
 	if !m.Spec.Paused {
 		late, recheckAfter = r.refreshCertificates(ctx, m, s, pods)
 	}
 	w := r.worldOf(m, observed, pods, proxies)
+	var recheckPods time.Duration
+	if !m.Spec.Paused {
+		var checkErr error
+		recheckPods, checkErr = r.CheckPods(ctx, m, w.set, pods, w.now)
+		err = errors.Join(err, checkErr)
+	}
+	w.refusal = r.PodRefusal(m)
 	m.Status = status(m, w) // last, also after an error: it says what stands
 	if m.Spec.Paused {
 		err = errors.Join(err, r.ReportPausedChanges(ctx, m, children...))
@@ -95,7 +106,7 @@ func (r *Reconciler) reconcile(ctx context.Context, m *cachev1alpha1.Memcached, 
 	}
 	credentialsInSync(m, s.users)
 	conditions.SetUpdateAvailable(&m.Status.Conditions, m.Generation, image, m.Spec.Image, r.DefaultImage, conditions.BySettingImage)
-	return ctrl.Result{RequeueAfter: converge.Soonest(recheckAfter, s.certificate.recheckAfter, untilDeadline(m, w))}, errors.Join(secretsErr, err)
+	return ctrl.Result{RequeueAfter: converge.Soonest(recheckAfter, recheckPods, s.certificate.recheckAfter, untilDeadline(m, w))}, errors.Join(secretsErr, err)
 }
 
 // worldOf collects what this pass saw.
@@ -108,6 +119,31 @@ func (r *Reconciler) worldOf(m *cachev1alpha1.Memcached, observed converge.Obser
 		w.proxy = proxy
 	}
 	return w
+}
+
+// getProxy returns the proxy's Deployment, from the cache; empty when there is none.
+func (r *Reconciler) getProxy(ctx context.Context, m *cachev1alpha1.Memcached) (*appsv1.Deployment, error) {
+	proxy := &appsv1.Deployment{}
+	if err := r.Get(ctx, types.NamespacedName{Namespace: m.Namespace, Name: proxyName(m)}, proxy); ctrlclient.IgnoreNotFound(err) != nil {
+		return nil, fmt.Errorf("reading the proxy: %w", err)
+	}
+	return proxy, nil
+}
+
+// chooseDefaults returns the inputs with the defaults that each pod template is to be made with.
+func chooseDefaults(m *cachev1alpha1.Memcached, c inputs, set *appsv1.StatefulSet, proxy *appsv1.Deployment, pods, proxies []corev1.Pod) inputs {
+	build := c
+	c.defaults = converge.ChooseDefaults(set.Spec.Template, pods, func(d parts.Defaults) *corev1ac.PodTemplateSpecApplyConfiguration {
+		build.defaults = d
+		return nodeStatefulSet(m, build).Spec.Template
+	})
+	if hasProxy(m) {
+		c.proxyDefaults = converge.ChooseDefaults(proxy.Spec.Template, proxies, func(d parts.Defaults) *corev1ac.PodTemplateSpecApplyConfiguration {
+			build.proxyDefaults = d
+			return proxyDeployment(m, build).Spec.Template
+		})
+	}
+	return c
 }
 
 // image is the spec's, else the one that runs, else the operator's default.

@@ -52,11 +52,13 @@ const (
 
 // inputs is what the children depend on beside the spec.
 type inputs struct {
-	image             string       // the one that runs is kept when the spec names none
-	exporter          string       // the exporter's image, with metrics
-	identity          pki.Identity // of the nodes, with TLS
-	users             userList     // that the nodes know, with auth
-	operatorNamespace string       // empty where the manager does not run in a pod
+	image             string         // the one that runs is kept when the spec names none
+	exporter          string         // the exporter's image, with metrics
+	identity          pki.Identity   // of the nodes, with TLS
+	users             userList       // that the nodes know, with auth
+	operatorNamespace string         // empty where the manager does not run in a pod
+	defaults          parts.Defaults // of the nodes' pods
+	proxyDefaults     parts.Defaults
 }
 
 // desired returns all children. What pods need to start comes before them.
@@ -73,7 +75,7 @@ func desired(m *cachev1alpha1.Memcached, c inputs) []converge.Child {
 		children = append(children, budget(m))
 	}
 	if hasProxy(m) {
-		children = append(children, proxyChildren(m, c.image)...)
+		children = append(children, proxyChildren(m, c)...)
 	}
 	if m.Spec.NetworkPolicy != nil {
 		children = append(children, networkPolicies(m, c.operatorNamespace)...)
@@ -115,10 +117,10 @@ func endpoint(m *cachev1alpha1.Memcached) string {
 // nodeStatefulSet runs the nodes. It is a StatefulSet, so that a node keeps its name when its pod is replaced and the
 // hash ring of the clients stays.
 func nodeStatefulSet(m *cachev1alpha1.Memcached, c inputs) *appsv1ac.StatefulSetApplyConfiguration {
-	template := parts.PodTemplate(appName, m.Name, m.Spec.PodOptions)
+	template := parts.MarkDefaults(parts.PodTemplate(appName, m.Name, m.Spec.PodOptions), c.defaults)
 	template.Spec.
 		WithSecurityContext(parts.RestrictedPod(runAsUID)).
-		WithContainers(nodeContainer(m, c.image))
+		WithContainers(nodeContainer(m, c))
 	if m.Spec.TLS != nil {
 		withTLS(m, c.identity, template)
 	}
@@ -126,7 +128,7 @@ func nodeStatefulSet(m *cachev1alpha1.Memcached, c inputs) *appsv1ac.StatefulSet
 		withUsers(m, c.users, template)
 	}
 	if hasMetrics(m) {
-		withExporter(m, c.exporter, template)
+		withExporter(m, c, template)
 	}
 	return appsv1ac.StatefulSet(m.Name, "").
 		WithLabels(parts.Labels(appName, m.Name)).
@@ -147,9 +149,9 @@ func minReadySeconds(m *cachev1alpha1.Memcached) int32 {
 	return ptr.Deref(m.Spec.Rollout.MinReadySeconds, defaultMinReadySeconds)
 }
 
-func nodeContainer(m *cachev1alpha1.Memcached, image string) *corev1ac.ContainerApplyConfiguration {
-	return parts.WithPreStopSleep(memcachedContainer(m, image, arguments(m)), parts.PreStopSeconds(m.Spec.PodOptions)).
-		WithResources(parts.ToApplyConfig[corev1ac.ResourceRequirementsApplyConfiguration](resources(m)))
+func nodeContainer(m *cachev1alpha1.Memcached, c inputs) *corev1ac.ContainerApplyConfiguration {
+	return parts.WithPreStopSleep(memcachedContainer(m, c.image, arguments(m)), parts.PreStopSeconds(m.Spec.PodOptions)).
+		WithResources(parts.ToApplyConfig[corev1ac.ResourceRequirementsApplyConfiguration](resources(m, c.defaults)))
 }
 
 // memcachedContainer runs memcached on spec.port, as a node or as the proxy.
@@ -191,8 +193,11 @@ func arguments(m *cachev1alpha1.Memcached) []string {
 }
 
 // resources returns the user's resources, with a computed memory limit where there is none.
-func resources(m *cachev1alpha1.Memcached) corev1.ResourceRequirements {
+func resources(m *cachev1alpha1.Memcached, d parts.Defaults) corev1.ResourceRequirements {
 	r := *m.Spec.Resources.DeepCopy()
+	if d != parts.FormerDefaults {
+		r = parts.FillResources(r, cpuDefaults(m))
+	}
 	if _, set := r.Limits[corev1.ResourceMemory]; !set {
 		if r.Limits == nil {
 			r.Limits = corev1.ResourceList{}
@@ -200,6 +205,15 @@ func resources(m *cachev1alpha1.Memcached) corev1.ResourceRequirements {
 		r.Limits[corev1.ResourceMemory] = *resource.NewQuantity(memoryNeeded(m), resource.BinarySI)
 	}
 	return r
+}
+
+// cpuDefaults are an idle server's request, and as much as one can use: a CPU for each thread that serves, and one for those that
+// accept connections and tidy up (thread.c, items.c).
+func cpuDefaults(m *cachev1alpha1.Memcached) corev1.ResourceRequirements {
+	return corev1.ResourceRequirements{
+		Requests: corev1.ResourceList{corev1.ResourceCPU: resource.MustParse("10m")},
+		Limits:   corev1.ResourceList{corev1.ResourceCPU: *resource.NewQuantity(int64(m.Spec.Threads)+1, resource.DecimalSI)},
+	}
 }
 
 // memoryNeeded is the memory, in bytes, that a full node takes, rounded up to whole Mi. The schema computes the same

@@ -28,16 +28,18 @@ func hasMetrics(m *cachev1alpha1.Memcached) bool {
 }
 
 // withExporter adds the metrics exporter to a node's pod. It connects to the node as applications do.
-func withExporter(m *cachev1alpha1.Memcached, image string, template *corev1ac.PodTemplateSpecApplyConfiguration) {
+func withExporter(m *cachev1alpha1.Memcached, c inputs, template *corev1ac.PodTemplateSpecApplyConfiguration) {
 	args := []string{
 		fmt.Sprintf("--memcached.address=localhost:%d", m.Spec.Port),
 		fmt.Sprintf("--web.listen-address=:%d", exporterPort),
 		"--web.telemetry-path=" + metricsPath,
 	}
-	container := parts.Container(exporter, image, m.Spec.PodOptions).
+	resources := corev1.ResourceRequirements{Limits: corev1.ResourceList{corev1.ResourceMemory: *resource.NewQuantity(exporterMemory, resource.BinarySI)}}
+	if c.defaults != parts.FormerDefaults {
+		resources = parts.FillResources(resources, parts.Resources("10m", "", "200m", "")) // a scrape takes some milliseconds
+	}
+	container := parts.WithResources(parts.Container(exporter, c.exporter, m.Spec.PodOptions), resources).
 		WithPorts(containerPort(metricsName, exporterPort)).
-		WithResources(corev1ac.ResourceRequirements().WithLimits(corev1.ResourceList{
-			corev1.ResourceMemory: *resource.NewQuantity(exporterMemory, resource.BinarySI)})).
 		WithSecurityContext(parts.RestrictedContainer())
 	if m.Spec.TLS != nil {
 		args = append(args, "--memcached.tls.enable", "--memcached.tls.server-name="+serviceHost(m),

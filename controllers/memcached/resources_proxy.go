@@ -47,11 +47,11 @@ func proxySize(m *cachev1alpha1.Memcached) int32 {
 }
 
 // proxyChildren are all children of the proxy. What its pods need to start comes first.
-func proxyChildren(m *cachev1alpha1.Memcached, image string) []converge.Child {
+func proxyChildren(m *cachev1alpha1.Memcached, c inputs) []converge.Child {
 	labels, selector := parts.Labels(proxyAppName, m.Name), parts.SelectorLabels(proxyAppName, m.Name)
 	children := []converge.Child{
 		corev1ac.ConfigMap(proxyName(m), "").WithLabels(labels).WithData(map[string]string{routesKey: proxyRoutes(m)}),
-		proxyDeployment(m, image),
+		proxyDeployment(m, c),
 		corev1ac.Service(proxyName(m), "").WithLabels(labels).WithSpec(corev1ac.ServiceSpec().
 			WithSelector(selector).WithPorts(servicePort(portName, m.Spec.Port))),
 	}
@@ -77,14 +77,14 @@ func proxyRoutes(m *cachev1alpha1.Memcached) string {
 	return text.String()
 }
 
-func proxyDeployment(m *cachev1alpha1.Memcached, image string) *appsv1ac.DeploymentApplyConfiguration {
+func proxyDeployment(m *cachev1alpha1.Memcached, c inputs) *appsv1ac.DeploymentApplyConfiguration {
 	sum := sha256.Sum256([]byte(proxyRoutes(m)))
-	template := parts.PodTemplate(proxyAppName, m.Name, m.Spec.PodOptions).
+	template := parts.MarkDefaults(parts.PodTemplate(proxyAppName, m.Name, m.Spec.PodOptions), c.proxyDefaults).
 		WithAnnotations(map[string]string{annotationRoutes: hex.EncodeToString(sum[:8])})
 	template.Spec.
 		WithSecurityContext(parts.RestrictedPod(runAsUID)).
 		WithVolumes(corev1ac.Volume().WithName("routes").WithConfigMap(corev1ac.ConfigMapVolumeSource().WithName(proxyName(m)))).
-		WithContainers(proxyContainer(m, image))
+		WithContainers(proxyContainer(m, c))
 	return appsv1ac.Deployment(proxyName(m), "").
 		WithLabels(parts.Labels(proxyAppName, m.Name)).
 		WithSpec(appsv1ac.DeploymentSpec().
@@ -97,12 +97,22 @@ func proxyDeployment(m *cachev1alpha1.Memcached, image string) *appsv1ac.Deploym
 			WithTemplate(template))
 }
 
-func proxyContainer(m *cachev1alpha1.Memcached, image string) *corev1ac.ContainerApplyConfiguration {
+func proxyContainer(m *cachev1alpha1.Memcached, c inputs) *corev1ac.ContainerApplyConfiguration {
 	args := slices.Concat(limitArguments(m), []string{"-o", "proxy_config=routelib,proxy_arg=" + path.Join(proxyDir, routesKey)})
-	needed := memoryOverhead + int64(m.Spec.Connections)*memoryPerConnection + maxItemsInFlight*quantityBytes(m.Spec.MaxItemSize, defaultMaxItem)
-	return parts.WithPreStopSleep(memcachedContainer(m, image, args), parts.PreStopSeconds(m.Spec.PodOptions)).
+	return parts.WithPreStopSleep(memcachedContainer(m, c.image, args), parts.PreStopSeconds(m.Spec.PodOptions)).
 		WithVolumeMounts(corev1ac.VolumeMount().WithName("routes").WithMountPath(proxyDir).WithReadOnly(true)).
-		WithResources(corev1ac.ResourceRequirements().
-			WithRequests(corev1.ResourceList{corev1.ResourceMemory: *resource.NewQuantity(memoryOverhead, resource.BinarySI)}).
-			WithLimits(corev1.ResourceList{corev1.ResourceMemory: *resource.NewQuantity(needed, resource.BinarySI)}))
+		WithResources(parts.ToApplyConfig[corev1ac.ResourceRequirementsApplyConfiguration](proxyResources(m, c.proxyDefaults)))
+}
+
+// proxyResources returns those of the spec, and where it says nothing, as much as the proxy needs.
+func proxyResources(m *cachev1alpha1.Memcached, d parts.Defaults) corev1.ResourceRequirements {
+	needed := memoryOverhead + int64(m.Spec.Connections)*memoryPerConnection + maxItemsInFlight*quantityBytes(m.Spec.MaxItemSize, defaultMaxItem)
+	r := parts.FillResources(m.Spec.Proxy.Resources, corev1.ResourceRequirements{
+		Requests: corev1.ResourceList{corev1.ResourceMemory: *resource.NewQuantity(memoryOverhead, resource.BinarySI)},
+		Limits:   corev1.ResourceList{corev1.ResourceMemory: *resource.NewQuantity(needed, resource.BinarySI)},
+	})
+	if d != parts.FormerDefaults {
+		r = parts.FillResources(r, cpuDefaults(m))
+	}
+	return r
 }

@@ -53,12 +53,12 @@ routes{ default = route_direct{ child = "nodes" } }
 		t.Error(got)
 	}
 	template := func(size int32) string {
-		return encode(t, proxyDeployment(behindProxy(size, nil), image).Spec.Template)
+		return encode(t, proxyDeployment(behindProxy(size, nil), minimalInputs).Spec.Template)
 	}
 	if template(2) == template(3) {
 		t.Error("the proxy does not learn of another node")
 	}
-	if got := *proxyDeployment(behindProxy(0, nil), image).Spec.Replicas; got != 0 {
+	if got := *proxyDeployment(behindProxy(0, nil), minimalInputs).Spec.Replicas; got != 0 {
 		t.Errorf("%d of it lead nowhere", got)
 	}
 }
@@ -66,7 +66,7 @@ routes{ default = route_direct{ child = "nodes" } }
 // If the nodes' Service led to a proxy, or a proxy counted as a node, requests would go in circles.
 func TestNodesAndProxyAreNotTakenForOneAnother(t *testing.T) {
 	m := behindProxy(2, nil)
-	pod := proxyDeployment(m, image).Spec.Template.Labels
+	pod := proxyDeployment(m, minimalInputs).Spec.Template.Labels
 	for key, value := range clientService(m).Spec.Selector {
 		if pod[key] != value {
 			return
@@ -76,7 +76,7 @@ func TestNodesAndProxyAreNotTakenForOneAnother(t *testing.T) {
 }
 
 func TestTheProxyRunsMemcached(t *testing.T) {
-	container := proxyDeployment(behindProxy(2, nil), image).Spec.Template.Spec.Containers[0]
+	container := proxyDeployment(behindProxy(2, nil), minimalInputs).Spec.Template.Spec.Containers[0]
 	if got := strings.Join(container.Args, " "); got != "-m 64 -I 1048576 -c 1024 -t 4 -p 11211 -o proxy_config=routelib,proxy_arg=/etc/memcached-proxy/routes.lua" {
 		t.Error(got)
 	}

@@ -11,6 +11,7 @@ import (
 	"k8s.io/utils/ptr"
 
 	cachev1alpha1 "github.com/mainstay-operator/mainstay-operator/api/cache/v1alpha1"
+	"github.com/mainstay-operator/mainstay-operator/controllers/internal/parts"
 	"github.com/mainstay-operator/mainstay-operator/test/builders"
 )
 
@@ -88,7 +89,7 @@ func TestResources(t *testing.T) {
 		t.Run(c.reason, func(t *testing.T) {
 			m := newMemcached(c.change)
 			before := m.DeepCopy()
-			r := resources(m)
+			r := resources(m, parts.FormerDefaults)
 			if got := r.Limits.Memory(); got.Cmp(resource.MustParse(c.memory)) != 0 {
 				t.Errorf("got %s", got)
 			}

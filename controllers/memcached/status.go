@@ -21,6 +21,7 @@ type world struct {
 	proxy   *appsv1.Deployment
 	pods    []corev1.Pod // the nodes'
 	proxies []corev1.Pod
+	refusal string // why nodes' pods are refused; empty if they are not
 	now     time.Time
 }
 
@@ -45,7 +46,7 @@ func status(m *cachev1alpha1.Memcached, w world) cachev1alpha1.MemcachedStatus {
 		Updated:            set.Status.UpdatedReplicas,
 		Ready:              set.Status.ReadyReplicas,
 		Total:              set.Status.Replicas,
-		Failure:            cmp.Or(conditions.FirstFailure(slices.Concat(w.pods, w.proxies)), conditions.ReplicaFailure(w.proxy)),
+		Failure:            cmp.Or(conditions.FirstFailure(slices.Concat(w.pods, w.proxies)), w.refusal, conditions.ReplicaFailure(w.proxy, "spec.proxy.resources")),
 		StartupWait:        pendingReason(w, late),
 		DeadlineExceeded:   late,
 		Frontend:           proxyWorkload(m, w.proxy),
@@ -54,7 +55,7 @@ func status(m *cachev1alpha1.Memcached, w world) cachev1alpha1.MemcachedStatus {
 	return next
 }
 
-// pendingReason says what the nodes wait for. Only the events of a StatefulSet say why it cannot make a pod.
+// pendingReason says what the nodes wait for.
 func pendingReason(w world, late bool) string {
 	if why := conditions.FirstStartupWait(slices.Concat(w.pods, w.proxies)); why != "" || !late {
 		return why

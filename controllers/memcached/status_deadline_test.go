@@ -111,7 +111,7 @@ func TestProxiesThatCannotBeMadeNeedAHuman(t *testing.T) {
 		Type: appsv1.DeploymentReplicaFailure, Status: corev1.ConditionTrue, Message: "exceeded quota: small"}}
 	s := status(m, world{set: &appsv1.StatefulSet{}, proxy: refused})
 	got := meta.FindStatusCondition(s.Conditions, commonv1.ConditionDegraded)
-	if got.Status != metav1.ConditionTrue || got.Reason != commonv1.ReasonPodFailing || got.Message != "pods cannot be made: exceeded quota: small" {
+	if got.Status != metav1.ConditionTrue || got.Reason != commonv1.ReasonPodFailing || got.Message != "pods cannot be created: exceeded quota: small. Raise the ResourceQuota, or ask for less in spec.proxy.resources" {
 		t.Errorf("Degraded is %s (%s: %s)", got.Status, got.Reason, got.Message)
 	}
 }

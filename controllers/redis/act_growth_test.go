@@ -42,7 +42,7 @@ func TestPodsTellWhatAMissingStatefulSetWas(t *testing.T) {
 		t.Fatal(err, pods)
 	}
 	redis.Spec.Storage.Size = resource.MustParse("2Gi")
-	c := r.childInputs(redis, set, &fleet{spec: config.Resolve(redis)})
+	c := r.childInputs(redis, set, nil, &fleet{spec: config.Resolve(redis)})
 	if c.image != "redis:old" || c.restartedAt != "then" || c.volumeSize.String() != "2Gi" {
 		t.Errorf("%+v", c)
 	}

@@ -17,6 +17,7 @@ import (
 	policyv1 "k8s.io/api/policy/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
+	corev1ac "k8s.io/client-go/applyconfigurations/core/v1"
 	"k8s.io/utils/clock"
 	"k8s.io/utils/ptr"
 	ctrl "sigs.k8s.io/controller-runtime"
@@ -89,7 +90,7 @@ func (r *Reconciler) reconcile(ctx context.Context, redis *cachev1alpha1.Redis, 
 	if err != nil {
 		return ctrl.Result{}, err
 	}
-	outside := &apiEffects{Reconciler: r, redis: redis, set: set, saveStatus: save}
+	outside := &apiEffects{Reconciler: r, redis: redis, set: set, pods: pods, saveStatus: save}
 	f := r.openFleet(ctx, redis, spec, pods, source, set, secrets, outside) // read once, into a value
 	defer func() { r.closeFleet(redis, f) }()
 	f.Volumes, outside.fleet = nodeVolumes, f
@@ -97,10 +98,10 @@ func (r *Reconciler) reconcile(ctx context.Context, redis *cachev1alpha1.Redis, 
 
 	next := f.situation(redis).Plan() // one decision, pure
 	if redis.Spec.Paused {
-		observed, err := r.ReadChildren(ctx, redis, desiredChildren(redis, r.childInputs(redis, set, f))...)
+		observed, err := r.ReadChildren(ctx, redis, desiredChildren(redis, r.childInputs(redis, set, pods, f))...)
 		result := r.updateStatus(redis, f, next, observed, pods)
 		r.takeAcceptedSettings(redis, f) // as it will be
-		return result, errors.Join(err, r.ReportPausedChanges(ctx, redis, desiredChildren(redis, r.childInputs(redis, set, f))...))
+		return result, errors.Join(err, r.ReportPausedChanges(ctx, redis, desiredChildren(redis, r.childInputs(redis, set, pods, f))...))
 	}
 	if next, err = r.executeWithTimeout(ctx, redis, f, next); err != nil {
 		return ctrl.Result{}, err
@@ -121,7 +122,10 @@ func (r *Reconciler) reconcile(ctx context.Context, redis *cachev1alpha1.Redis, 
 	}
 	err = errors.Join(r.writePodRoles(ctx, outdatedPodRoles(f.situation(redis), pods)), writeStamps(ctx, redis, f, f.situation(redis).VolumesInSync()),
 		r.growVolumes(ctx, redis, f, set))
-	return r.updateStatus(redis, f, next, outside.observed, pods), err
+	recheckPods, checkErr := r.CheckPods(ctx, redis, set, pods, r.clock.Now())
+	result := r.updateStatus(redis, f, next, outside.observed, pods)
+	result.RequeueAfter = converge.Soonest(result.RequeueAfter, recheckPods)
+	return result, errors.Join(err, checkErr)
 }
 
 // updateStatus sets the status: what was seen, what was just written, and what comes next.
@@ -131,7 +135,7 @@ func (r *Reconciler) updateStatus(redis *cachev1alpha1.Redis, f *fleet, next top
 		set = &appsv1.StatefulSet{}
 	}
 	s := f.situation(redis)
-	redis.Status = newStatus(redis, s, next, set, pods)
+	redis.Status = newStatus(redis, s, next, workload{set, pods, r.PodRefusal(redis)})
 	setMargin(s)
 	setCertificatesInSync(&redis.Status.Conditions, redis.Generation, s, f.certificates)
 	conditions.SetUpdateAvailable(&redis.Status.Conditions, redis.Generation, r.image(redis, s.Flavor, set), redis.Spec.Image, r.DefaultImages[s.Flavor], conditions.BySettingImage)
@@ -176,13 +180,21 @@ func isOnRecord(redis *cachev1alpha1.Redis, pod types.UID) bool {
 		slices.ContainsFunc(rep.SyncSet, func(p cachev1alpha1.RedisProcess) bool { return p.PodUID == pod }))
 }
 
-func (r *Reconciler) childInputs(redis *cachev1alpha1.Redis, set *appsv1.StatefulSet, f *fleet) childInputs {
+func (r *Reconciler) childInputs(redis *cachev1alpha1.Redis, set *appsv1.StatefulSet, pods []corev1.Pod, f *fleet) childInputs {
 	c := childInputs{spec: f.spec, credentials: f.credentials, settings: f.Settings, image: r.image(redis, f.spec.Flavor, set), replicas: f.situation(redis).DesiredPods(), identity: r.publishIdentity(redis, f),
 		restartedAt: set.Spec.Template.Annotations[parts.AnnotationRestartedAt], operatorNamespace: r.Account.Namespace}
 	if f.spec.Storage != nil {
 		c.volumeSize = volumes.SizeOfNew(set, f.spec.Storage.Size)
 	}
+	c.defaults = chooseDefaults(redis, c, set.Spec.Template, pods)
 	return c
+}
+
+func chooseDefaults(redis *cachev1alpha1.Redis, c childInputs, live corev1.PodTemplateSpec, pods []corev1.Pod) parts.Defaults {
+	return converge.ChooseDefaults(live, pods, func(d parts.Defaults) *corev1ac.PodTemplateSpecApplyConfiguration {
+		c.defaults = d
+		return statefulSet(redis, c).Spec.Template
+	})
 }
 
 // image returns the spec's image, else the one that runs, else the operator's default.

@@ -56,6 +56,7 @@ type apiEffects struct {
 	redis      *cachev1alpha1.Redis
 	fleet      *fleet
 	set        *appsv1.StatefulSet
+	pods       []corev1.Pod
 	saveStatus converge.SaveStatus
 	// observed are the children, as route left them.
 	observed converge.Observed
@@ -146,7 +147,7 @@ func (*apiEffects) awaitRetry(ctx context.Context) error {
 // route writes the Service together with all other children. If the API server refuses one of them,
 // the Service is still pointed at the master.
 func (c *apiEffects) route(ctx context.Context) (led bool, err error) {
-	c.observed, err = c.Converge(ctx, c.redis, desiredChildren(c.redis, c.childInputs(c.redis, c.set, c.fleet))...)
+	c.observed, err = c.Converge(ctx, c.redis, desiredChildren(c.redis, c.childInputs(c.redis, c.set, c.pods, c.fleet))...)
 	if err == nil {
 		return true, nil
 	}

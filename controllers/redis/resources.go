@@ -45,6 +45,7 @@ type childInputs struct {
 	credentials       config.Credentials
 	settings          config.Settings
 	image             string
+	defaults          parts.Defaults
 	volumeSize        resource.Quantity // of new nodes: a StatefulSet cannot change it
 	replicas          int32
 	identity          config.Identity // of the servers, with TLS
@@ -81,6 +82,7 @@ func desiredChildren(r *cachev1alpha1.Redis, c childInputs) []converge.Child {
 func statefulSet(r *cachev1alpha1.Redis, c childInputs) *appsv1ac.StatefulSetApplyConfiguration {
 	template := parts.WithRestartedAt(parts.PodTemplate(appName, r.Name, r.Spec.PodOptions), c.restartedAt).
 		WithAnnotations(map[string]string{annotationConfig: c.spec.RestartSettings(c.settings)})
+	parts.MarkDefaults(template, c.defaults)
 	template.Spec.
 		WithTerminationGracePeriodSeconds(stopGrace(r)).
 		WithReadinessGates(corev1ac.PodReadinessGate().WithConditionType(topology.GateInSync)).
@@ -120,7 +122,7 @@ func container(r *cachev1alpha1.Redis, c childInputs) *corev1ac.ContainerApplyCo
 		WithCommand(c.spec.ServerProgram(), config.FilesDir+"/"+config.ConfKey).
 		WithWorkingDir(config.DataDir).
 		WithPorts(corev1ac.ContainerPort().WithName(portName).WithContainerPort(wire.Port).WithProtocol(corev1.ProtocolTCP)).
-		WithResources(parts.ToApplyConfig[corev1ac.ResourceRequirementsApplyConfiguration](r.Spec.Resources)).
+		WithResources(parts.ToApplyConfig[corev1ac.ResourceRequirementsApplyConfiguration](resources(r, c.defaults))).
 		WithSecurityContext(parts.RestrictedContainer()).
 		WithVolumeMounts(
 			corev1ac.VolumeMount().WithName("files").WithMountPath(config.FilesDir).WithReadOnly(true),
@@ -132,6 +134,15 @@ func container(r *cachev1alpha1.Redis, c childInputs) *corev1ac.ContainerApplyCo
 			// A master that is asked to go serves on until another is master.
 			`n=%d; while [ $n -gt 0 ] && [ "$(%srole | head -n 1)" = master ]; do sleep 0.2; n=$((n-1)); done`,
 			max(0, stopGrace(r)-shutdownSeconds)*5, probeClient(c.spec))))))
+}
+
+// resources returns those of the spec. Where it names none, an empty server's are requested: how much memory one needs at most depends
+// on its data, so a limit is the user's to set. maxmemory follows that limit.
+func resources(r *cachev1alpha1.Redis, d parts.Defaults) corev1.ResourceRequirements {
+	if d == parts.FormerDefaults {
+		return r.Spec.Resources
+	}
+	return parts.FillResources(r.Spec.Resources, parts.Resources("20m", "32Mi", "", ""))
 }
 
 // probeClient is the command of a client that logs in as the user that has no password and may only ask.

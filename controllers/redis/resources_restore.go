@@ -27,7 +27,7 @@ func restorePod(r *cachev1alpha1.Redis, spec config.Spec, image, operatorImage, 
 	server := parts.Container(restoreContainer, image, options).
 		WithCommand(spec.RestoreCommand()...).
 		WithWorkingDir(backup.ScratchDir).
-		WithResources(parts.ToApplyConfig[corev1ac.ResourceRequirementsApplyConfiguration](r.Spec.Resources)).
+		WithResources(parts.ToApplyConfig[corev1ac.ResourceRequirementsApplyConfiguration](resources(r, parts.CurrentDefaults))).
 		WithSecurityContext(parts.RestrictedContainer()).
 		WithTerminationMessagePolicy(corev1.TerminationMessageFallbackToLogsOnError).
 		WithVolumeMounts(
@@ -36,7 +36,7 @@ func restorePod(r *cachev1alpha1.Redis, spec config.Spec, image, operatorImage, 
 	pod := parts.PodSpec(restoreAppName, r.Name, options).
 		WithRestartPolicy(corev1.RestartPolicyNever).
 		WithSecurityContext(parts.RestrictedPod(redisUID)).
-		WithInitContainers(runnerpod.WithStore(runnerpod.Runner(backup.CommandFetch, operatorImage, fetchTask(r, spec, version)), store)).
+		WithInitContainers(runnerpod.WithStore(runnerpod.Runner(backup.CommandFetch, operatorImage, fetchTask(r, spec, version), corev1.ResourceRequirements{}), store)).
 		WithContainers(server).
 		WithVolumes(runnerpod.Volumes(store)...).
 		WithVolumes(corev1ac.Volume().WithName("files").WithSecret(corev1ac.SecretVolumeSource().

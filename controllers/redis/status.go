@@ -20,8 +20,16 @@ import (
 	"github.com/mainstay-operator/mainstay-operator/controllers/redis/internal/wire"
 )
 
+// workload is what Kubernetes has of the nodes.
+type workload struct {
+	set     *appsv1.StatefulSet // empty if there is none
+	pods    []corev1.Pod
+	refusal string // why pods are refused; empty if they are not
+}
+
 // newStatus is the status with what was observed. It leaves alone what act has saved.
-func newStatus(r *cachev1alpha1.Redis, s topology.Situation, next topology.Step, set *appsv1.StatefulSet, pods []corev1.Pod) cachev1alpha1.RedisStatus {
+func newStatus(r *cachev1alpha1.Redis, s topology.Situation, next topology.Step, w workload) cachev1alpha1.RedisStatus {
+	set, pods := w.set, w.pods
 	status := *r.Status.DeepCopy()
 	status.Nodes = []cachev1alpha1.RedisNode{}
 	status.Replicas = set.Status.Replicas
@@ -38,11 +46,12 @@ func newStatus(r *cachev1alpha1.Redis, s topology.Situation, next topology.Step,
 			status.ReadyReplicas++
 		}
 	}
-	setConditions(r, &status, s, next, set, pods)
+	setConditions(r, &status, s, next, w)
 	return status
 }
 
-func setConditions(r *cachev1alpha1.Redis, status *cachev1alpha1.RedisStatus, s topology.Situation, next topology.Step, set *appsv1.StatefulSet, pods []corev1.Pod) {
+func setConditions(r *cachev1alpha1.Redis, status *cachev1alpha1.RedisStatus, s topology.Situation, next topology.Step, w workload) {
+	set, pods := w.set, w.pods
 	list, generation := &status.Conditions, r.Generation
 	conditions.SetFromWorkload(list, generation, conditions.Workload{
 		Generation:         set.Generation,
@@ -52,7 +61,7 @@ func setConditions(r *cachev1alpha1.Redis, status *cachev1alpha1.RedisStatus, s 
 		Updated:            int32(s.Count(func(m topology.Node) bool { return !m.Outdated })), //nolint:gosec // at most 9
 		Ready:              status.ReadyReplicas,
 		Total:              set.Status.Replicas,
-		Failure:            conditions.FirstFailure(pods),
+		Failure:            cmp.Or(conditions.FirstFailure(pods), w.refusal),
 		StartupWait:        conditions.FirstStartupWait(pods),
 	})
 	setAvailable(list, generation, s, next)

@@ -58,5 +58,5 @@ func TestConditionsOfASleeper(t *testing.T) {
 }
 
 func hibernationStatus(s *fixture.Scene, set *appsv1.StatefulSet) cachev1alpha1.RedisStatus {
-	return newStatus(s.Redis, s.Situation(), topology.Step{Do: topology.Idle}, set, nil)
+	return newStatus(s.Redis, s.Situation(), topology.Step{Do: topology.Idle}, workload{set: set})
 }

@@ -38,7 +38,7 @@ func TestSettingsInSync(t *testing.T) {
 			c.given(s)
 			set := &appsv1.StatefulSet{}
 			set.Generation, set.Status.ObservedGeneration, set.Status.Replicas = 2, 2, 3
-			list := newStatus(s.Redis, s.Situation(), topology.Step{Do: topology.Idle}, set, nil).Conditions
+			list := newStatus(s.Redis, s.Situation(), topology.Step{Do: topology.Idle}, workload{set: set}).Conditions
 			got := meta.FindStatusCondition(list, commonv1.ConditionSettingsInSync)
 			if got == nil || !strings.HasPrefix(got.Reason+": "+got.Message, c.says) || (got.Status == "True") != c.ready {
 				t.Errorf("%+v, want %s", got, c.says)

@@ -46,7 +46,7 @@ func TestWhatNeedsAHumanIsNamed(t *testing.T) {
 			set.Spec.VolumeClaimTemplates[0].Spec.Resources.Requests = fixture.StorageOf("2Gi")
 			told := func() (bool, string) {
 				next := s.Situation().Plan()
-				list := newStatus(s.Redis, s.Situation(), next, set, nil).Conditions
+				list := newStatus(s.Redis, s.Situation(), next, workload{set: set}).Conditions
 				setBlocked(&list, s.Generation, next)
 				got := meta.FindStatusCondition(list, c.kind)
 				return got.Status == "True", got.Message
@@ -70,7 +70,7 @@ func TestABusyMasterIsTold(t *testing.T) {
 	told := func(after time.Duration) metav1.Condition {
 		s.Nodes[0].BusyFor = after
 		next := s.Situation().Plan()
-		status := newStatus(s.Redis, s.Situation(), next, &appsv1.StatefulSet{}, nil)
+		status := newStatus(s.Redis, s.Situation(), next, workload{set: &appsv1.StatefulSet{}})
 		if got := status.Nodes[0].State; got != cachev1alpha1.RedisBusy {
 			t.Errorf("the node is %s", got)
 		}

@@ -6,6 +6,7 @@ import (
 	"crypto/sha256"
 	"encoding/hex"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"time"
 
@@ -51,10 +52,7 @@ func (d *Driver) statefulSet(ctx context.Context, req ctrl.Request) (ctrl.Result
 		label: appsv1.StatefulSetRevisionLabel, prefix: set.Name + "-",
 		name: func(_ string, ordinal int32) string { return fmt.Sprintf("%s-%d", set.Name, ordinal) },
 	}
-	seen, err := d.run(ctx, w)
-	if err != nil {
-		return ctrl.Result{}, err
-	}
+	seen, runErr := d.run(ctx, w) // what was seen is reported in any case
 	revision := w.revision()
 	before := set.DeepCopy()
 	set.Status = appsv1.StatefulSetStatus{
@@ -64,7 +62,7 @@ func (d *Driver) statefulSet(ctx context.Context, req ctrl.Request) (ctrl.Result
 		CurrentRevision: revision, UpdateRevision: revision,
 		CollisionCount: set.Status.CollisionCount, Conditions: set.Status.Conditions,
 	}
-	return ctrl.Result{}, d.saveStatus(ctx, &set, before)
+	return ctrl.Result{}, errors.Join(runErr, d.saveStatus(ctx, &set, before))
 }
 
 func (d *Driver) deployment(ctx context.Context, req ctrl.Request) (ctrl.Result, error) {

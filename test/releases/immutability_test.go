@@ -31,6 +31,8 @@ var mutableActivityFields = map[string]func(before, after any) bool{
 	// It bounds the wait for the start and says nothing about what runs. Who waits may
 	// come to have more time, or less.
 	"startDeadline": anyChange,
+	// It says what the next attempt's pod may take, and nothing about what runs. An attempt that a quota refuses needs others.
+	"resources": anyChange,
 	// It holds back what has not started yet. Who suspends a run means to resume it.
 	"suspend": anyChange,
 	// How long the record is kept. What it says stays the same.
@@ -65,6 +67,7 @@ var activityValues = map[string][]string{
 	"podLabels":        {`{a: "1"}`, `{a: "2"}`, `{b: "1"}`},
 
 	"priorityClassName":             {`a`, `b`},
+	"resources":                     {`{requests: {cpu: "1"}}`, `{requests: {cpu: "2"}}`},
 	"retries":                       {`1`, `2`},
 	"retryPolicy":                   {`{causes: [Failed]}`, `{causes: [TimedOut]}`, `{causes: [Failed], backoff: 1s}`, `{causes: [Failed], exitCodes: {failOn: [64]}}`},
 	"security":                      {`Restricted`, `Baseline`},

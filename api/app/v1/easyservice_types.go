@@ -156,7 +156,7 @@ type EasyServiceSpec struct {
 	// +operator-sdk:csv:customresourcedefinitions:type=spec,xDescriptors={"urn:alm:descriptor:com.tectonic.ui:advanced"}
 	Probes *Probes `json:"probes,omitempty"`
 
-	// resources of each pod.
+	// resources of each pod. Default: requests of 10m CPU and 16Mi, and no limits.
 	// +optional
 	// +operator-sdk:csv:customresourcedefinitions:type=spec,xDescriptors={"urn:alm:descriptor:com.tectonic.ui:resourceRequirements"}
 	Resources corev1.ResourceRequirements `json:"resources,omitzero"`

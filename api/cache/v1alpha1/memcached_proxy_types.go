@@ -1,6 +1,8 @@
 package v1alpha1
 
 import (
+	corev1 "k8s.io/api/core/v1"
+
 	commonv1 "github.com/mainstay-operator/mainstay-operator/api/common/v1"
 )
 
@@ -22,6 +24,12 @@ type MemcachedProxy struct {
 	// +kubebuilder:validation:Maximum=64
 	// +operator-sdk:csv:customresourcedefinitions:type=spec,displayName="Proxy Pods",xDescriptors={"urn:alm:descriptor:com.tectonic.ui:podCount"}
 	Replicas *int32 `json:"replicas,omitempty"`
+
+	// resources of each pod of the proxy. Default: requests of 10m CPU and 64Mi; limits of a CPU for each of threads and one more,
+	// and of 64Mi, 32Ki for each of connections and 64 of the largest items.
+	// +optional
+	// +operator-sdk:csv:customresourcedefinitions:type=spec,displayName="Proxy Resources",xDescriptors={"urn:alm:descriptor:com.tectonic.ui:resourceRequirements"}
+	Resources corev1.ResourceRequirements `json:"resources,omitzero"`
 }
 
 // MemcachedMetrics is how Prometheus learns of the nodes.

@@ -101,7 +101,8 @@ type MemcachedSpec struct {
 	Options []string `json:"options,omitempty"`
 
 	// resources of each node. Default: a memory limit of memory, a sixth of it (for the
-	// hash table of the smallest items), 64Mi and 32Ki for each of connections.
+	// hash table of the smallest items), 64Mi and 32Ki for each of connections; a CPU request of
+	// 10m, and a CPU limit of one for each of threads and one more.
 	// +optional
 	// +operator-sdk:csv:customresourcedefinitions:type=spec,xDescriptors={"urn:alm:descriptor:com.tectonic.ui:resourceRequirements"}
 	Resources corev1.ResourceRequirements `json:"resources,omitempty"`

@@ -100,7 +100,7 @@ type RedisSpec struct {
 	// +operator-sdk:csv:customresourcedefinitions:type=spec,displayName="Directives"
 	Config map[string]RedisConfigValue `json:"config,omitempty"`
 
-	// resources of each node.
+	// resources of each node. Default: requests of 20m CPU and 32Mi, and no limits.
 	// +optional
 	// +operator-sdk:csv:customresourcedefinitions:type=spec,xDescriptors={"urn:alm:descriptor:com.tectonic.ui:resourceRequirements"}
 	Resources corev1.ResourceRequirements `json:"resources,omitempty"`

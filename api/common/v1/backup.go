@@ -147,6 +147,13 @@ type BackupOptions struct {
 	// +kubebuilder:validation:XValidation:rule="self.all(s, !has(s.name) || size(s.name) <= 253)",message="imagePullSecrets: a name has at most 253 characters"
 	ImagePullSecrets []corev1.LocalObjectReference `json:"imagePullSecrets,omitempty"`
 
+	// resources of each container of the pod that makes the backup. The one that starts a server from it has those of what is
+	// backed up, and these only where that names none. Default: requests of 10m CPU and 32Mi, limits of 1 CPU and 96Mi. Below 96Mi the
+	// kernel may end it.
+	// +optional
+	// +operator-sdk:csv:customresourcedefinitions:type=spec,xDescriptors={"urn:alm:descriptor:com.tectonic.ui:resourceRequirements"}
+	Resources corev1.ResourceRequirements `json:"resources,omitzero"`
+
 	Scheduling `json:",inline"`
 }
 

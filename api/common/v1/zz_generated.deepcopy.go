@@ -83,6 +83,7 @@ func (in *BackupOptions) DeepCopyInto(out *BackupOptions) {
 		*out = make([]corev1.LocalObjectReference, len(*in))
 		copy(*out, *in)
 	}
+	in.Resources.DeepCopyInto(&out.Resources)
 	in.Scheduling.DeepCopyInto(&out.Scheduling)
 }
 

@@ -98,7 +98,7 @@ type EtcdClusterSpec struct {
 	// +operator-sdk:csv:customresourcedefinitions:type=spec,xDescriptors={"urn:alm:descriptor:com.tectonic.ui:advanced"}
 	Metrics *EtcdMetrics `json:"metrics,omitempty"`
 
-	// resources of each member. A change takes new pods.
+	// resources of each member. A change takes new pods. Default: requests of 50m CPU and 64Mi, and no limits.
 	// +optional
 	// +operator-sdk:csv:customresourcedefinitions:type=spec,xDescriptors={"urn:alm:descriptor:com.tectonic.ui:resourceRequirements"}
 	Resources corev1.ResourceRequirements `json:"resources,omitempty"`

@@ -107,6 +107,7 @@ func (in *ActivitySpec) DeepCopyInto(out *ActivitySpec) {
 		}
 	}
 	in.Workspace.DeepCopyInto(&out.Workspace)
+	in.Resources.DeepCopyInto(&out.Resources)
 	if in.Timeout != nil {
 		in, out := &in.Timeout, &out.Timeout
 		*out = new(metav1.Duration)

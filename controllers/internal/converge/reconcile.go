@@ -66,6 +66,7 @@ type Converger struct {
 
 	lastWrites lastWrites
 	secrets    ownSecrets
+	refusals   Memory[podRefusal]
 	watchers   watchers
 }
 
@@ -158,6 +159,7 @@ func (c *Converger) reconcileStale(ctx context.Context, key types.NamespacedName
 func (c *Converger) forget(key types.NamespacedName) {
 	c.lastWrites.forget(key)
 	c.secrets.objects.Forget(key)
+	c.refusals.Forget(key)
 }
 
 func (c *Converger) runFinalize(ctx context.Context, key types.NamespacedName) (ctrl.Result, error) {

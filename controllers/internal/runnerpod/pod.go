@@ -8,7 +8,6 @@ import (
 	"strings"
 
 	corev1 "k8s.io/api/core/v1"
-	"k8s.io/apimachinery/pkg/api/resource"
 	corev1ac "k8s.io/client-go/applyconfigurations/core/v1"
 
 	commonv1 "github.com/mainstay-operator/mainstay-operator/api/common/v1"
@@ -27,33 +26,32 @@ const (
 	storeVolume   = "store"
 	storeSecret   = "store-secret"
 	storeCA       = "store-ca"
-
-	// memory is what a container of the runner may use. The runner itself stays below 64 MiB; the rest is the file cache's that
-	// the kernel counts.
-	memory = "96Mi"
 )
 
-// Runner returns a container of the operator's image that runs one command of the runner.
-func Runner(command, image string, task backup.Task) *corev1ac.ContainerApplyConfiguration {
-	return newContainer(command, image).
-		WithCommand(commandLine(backup.Program, command, task)...).
-		WithResources(corev1ac.ResourceRequirements().
-			WithRequests(corev1.ResourceList{corev1.ResourceCPU: resource.MustParse("10m"), corev1.ResourceMemory: resource.MustParse("32Mi")}).
-			WithLimits(corev1.ResourceList{corev1.ResourceMemory: resource.MustParse(memory)}))
+// Resources returns those of a container of the runner, where its user does not say. The runner itself stays below 64 MiB; the rest of
+// its memory is the file cache's that the kernel counts. It computes checksums, and compresses, in one goroutine: more than one CPU
+// would be of little use.
+func Resources(given corev1.ResourceRequirements) corev1.ResourceRequirements {
+	return parts.FillResources(given, parts.Resources("10m", "32Mi", "1", "96Mi"))
+}
+
+// Runner returns a container of the operator's image that runs one command of the runner. The resources are those that its user gave.
+func Runner(command, image string, task backup.Task, given corev1.ResourceRequirements) *corev1ac.ContainerApplyConfiguration {
+	return parts.WithResources(newContainer(command, image), Resources(given)).
+		WithCommand(commandLine(backup.Program, command, task)...)
 }
 
 // Installer returns the container that puts the runner where a container with another image starts it.
-func Installer(image string) *corev1ac.ContainerApplyConfiguration {
-	return newContainer(backup.CommandInstall, image).
+func Installer(image string, given corev1.ResourceRequirements) *corev1ac.ContainerApplyConfiguration {
+	return parts.WithResources(newContainer(backup.CommandInstall, image), Resources(given)).
 		WithCommand(backup.Program, backup.CommandInstall, backup.ProgramDir).
 		WithVolumeMounts(corev1ac.VolumeMount().WithName(programVolume).WithMountPath(backup.ProgramDir))
 }
 
 // ServerImageRunner returns a container of a server's image that runs one command of the runner, which an Installer has put there.
 func ServerImageRunner(command, image string, task backup.Task, resources corev1.ResourceRequirements) *corev1ac.ContainerApplyConfiguration {
-	return newContainer(command, image).
+	return parts.WithResources(newContainer(command, image), resources).
 		WithCommand(commandLine(backup.ProgramDir+backup.Program, command, task)...).
-		WithResources(parts.ToApplyConfig[corev1ac.ResourceRequirementsApplyConfiguration](resources)).
 		WithVolumeMounts(corev1ac.VolumeMount().WithName(programVolume).WithMountPath(backup.ProgramDir).WithReadOnly(true))
 }
 

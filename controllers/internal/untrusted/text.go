@@ -22,13 +22,16 @@ func Quote(value string) string { return strconv.QuoteToASCII(truncate(value, ma
 
 // Sanitize repeats what a server says, cut to 256 bytes, on one line. It replaces a character that cannot be printed,
 // or is not UTF-8, by "?".
-func Sanitize(text string) string {
+func Sanitize(text string) string { return SanitizeTo(text, maxSanitized) }
+
+// SanitizeTo does the same, cut to so many bytes.
+func SanitizeTo(text string, most int) string {
 	return strings.Map(func(r rune) rune {
 		if r == utf8.RuneError || !unicode.IsPrint(r) {
 			return '?'
 		}
 		return r
-	}, truncate(strings.TrimSpace(text), maxSanitized))
+	}, truncate(strings.TrimSpace(text), most))
 }
 
 func truncate(text string, most int) string {

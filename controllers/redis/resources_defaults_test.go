@@ -1,0 +1,42 @@
+package redis
+
+import (
+	"cmp"
+	"testing"
+
+	corev1 "k8s.io/api/core/v1"
+
+	cachev1alpha1 "github.com/mainstay-operator/mainstay-operator/api/cache/v1alpha1"
+	"github.com/mainstay-operator/mainstay-operator/controllers/internal/parts"
+	"github.com/mainstay-operator/mainstay-operator/controllers/redis/internal/config"
+	"github.com/mainstay-operator/mainstay-operator/controllers/redis/internal/fixture"
+	"github.com/mainstay-operator/mainstay-operator/test/releases"
+)
+
+// keptInputs are those that the releases are kept with.
+func keptInputs(r *cachev1alpha1.Redis) childInputs {
+	c := childInputs{
+		spec: config.Resolve(r), credentials: fixture.Passwords, settings: config.Settings{Live: config.Resolve(r).LiveDirectives(0)}, replicas: config.Resolve(r).Size,
+		image: cmp.Or(r.Spec.Image, "redis:x"), // what runs is kept
+	}
+	if r.Spec.Storage != nil {
+		c.volumeSize = r.Spec.Storage.Size
+	}
+	return c
+}
+
+func TestNewDefaultsRollNothing(t *testing.T) {
+	releases.Defaults(t, "Redis", func(r *cachev1alpha1.Redis) { r.Spec.PodLabels = map[string]string{"changed": "1"} },
+		func(r *cachev1alpha1.Redis, live corev1.PodTemplateSpec, pods []corev1.Pod) bool {
+			return chooseDefaults(r, keptInputs(r), live, pods) == parts.CurrentDefaults
+		})
+}
+
+func TestEachContainerHasResources(t *testing.T) {
+	none := func(string) bool { return false } // how much data a server is to hold is the user's to say
+	releases.Resources(t, "Redis", none, func(r *cachev1alpha1.Redis) corev1.PodSpec {
+		c := keptInputs(r)
+		c.defaults = parts.CurrentDefaults
+		return parts.ToApplyConfig[corev1.PodTemplateSpec](statefulSet(r, c).Spec.Template).Spec
+	})
+}
