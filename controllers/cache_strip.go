@@ -134,7 +134,7 @@ func keepWhatIsReadOfContainers(all []corev1.Container) []corev1.Container {
 	for i := range all {
 		c := &all[i]
 		kept = append(kept, corev1.Container{Name: c.Name, Image: c.Image, Ports: c.Ports, Resources: c.Resources, RestartPolicy: c.RestartPolicy,
-			StartupProbe: c.StartupProbe, ReadinessProbe: c.ReadinessProbe})
+			TerminationMessagePolicy: c.TerminationMessagePolicy, StartupProbe: c.StartupProbe, ReadinessProbe: c.ReadinessProbe})
 	}
 	return kept
 }

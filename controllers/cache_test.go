@@ -154,7 +154,7 @@ func TestWhatTheCacheKeepsOfAPod(t *testing.T) {
 		t.Errorf("of the spec: %q", have)
 	}
 	for _, c := range slices.Concat(got.Spec.Containers, got.Spec.InitContainers) {
-		if have, want := setFields(c), []string{"Image", "Name", "Ports", "ReadinessProbe", "Resources", "RestartPolicy", "StartupProbe"}; !slices.Equal(have, want) {
+		if have, want := setFields(c), []string{"Image", "Name", "Ports", "ReadinessProbe", "Resources", "RestartPolicy", "StartupProbe", "TerminationMessagePolicy"}; !slices.Equal(have, want) {
 			t.Errorf("of a container: %q", have)
 		}
 	}

@@ -150,37 +150,51 @@ func minReadySeconds(m *cachev1alpha1.Memcached) int32 {
 }
 
 func nodeContainer(m *cachev1alpha1.Memcached, c inputs) *corev1ac.ContainerApplyConfiguration {
-	return parts.WithPreStopSleep(memcachedContainer(m, c.image, arguments(m)), parts.PreStopSeconds(m.Spec.PodOptions)).
+	return parts.WithPreStopSleep(memcachedContainer(m, c.image, arguments(m, c.defaults), c.defaults), parts.PreStopSeconds(m.Spec.PodOptions)).
 		WithResources(parts.ToApplyConfig[corev1ac.ResourceRequirementsApplyConfiguration](resources(m, c.defaults)))
 }
 
 // memcachedContainer runs memcached on spec.port, as a node or as the proxy.
-func memcachedContainer(m *cachev1alpha1.Memcached, image string, args []string) *corev1ac.ContainerApplyConfiguration {
+func memcachedContainer(m *cachev1alpha1.Memcached, image string, args []string, d parts.Defaults) *corev1ac.ContainerApplyConfiguration {
 	alive := func() *corev1ac.ProbeApplyConfiguration {
 		return corev1ac.Probe().WithTCPSocket(corev1ac.TCPSocketAction().WithPort(intstr.FromString(portName)))
 	}
-	return parts.Container(appName, image, m.Spec.PodOptions).
+	container := parts.Container(appName, image, m.Spec.PodOptions).
 		WithCommand("memcached").
 		WithArgs(args...).
 		WithPorts(containerPort(portName, m.Spec.Port)).
 		WithSecurityContext(parts.RestrictedContainer()).
 		WithReadinessProbe(alive().WithPeriodSeconds(2)).
 		WithLivenessProbe(alive().WithPeriodSeconds(10).WithFailureThreshold(6))
+	if d != parts.FormerDefaults { // the kubelet reports what it said last, if it fails: memcached logs no secret
+		container.WithTerminationMessagePolicy(corev1.TerminationMessageFallbackToLogsOnError)
+	}
+	return container
+}
+
+// descriptors is the value of -c. memcached takes it for the limit of all its file descriptors (memcached.c: RLIMIT_NOFILE), of
+// which it needs 5 for each thread and 3 for itself, or it exits (counted with 1.6.18). Eight for each thread and 32 leave room for
+// other versions, so that a node accepts as many connections as the spec says.
+func descriptors(m *cachev1alpha1.Memcached, d parts.Defaults) int32 {
+	if d == parts.FormerDefaults {
+		return m.Spec.Connections
+	}
+	return m.Spec.Connections + 8*m.Spec.Threads + 32
 }
 
 // limitArguments keeps flag and value apart: memcached 1.6.38 refuses -m=64.
-func limitArguments(m *cachev1alpha1.Memcached) []string {
+func limitArguments(m *cachev1alpha1.Memcached, d parts.Defaults) []string {
 	return []string{
 		"-m", strconv.FormatInt(quantityBytes(m.Spec.Memory, defaultMemory)>>20, 10),
 		"-I", strconv.FormatInt(quantityBytes(m.Spec.MaxItemSize, defaultMaxItem), 10),
-		"-c", strconv.Itoa(int(m.Spec.Connections)),
+		"-c", strconv.Itoa(int(descriptors(m, d))),
 		"-t", strconv.Itoa(int(m.Spec.Threads)),
 		"-p", strconv.Itoa(int(m.Spec.Port)),
 	}
 }
 
-func arguments(m *cachev1alpha1.Memcached) []string {
-	args := limitArguments(m)
+func arguments(m *cachev1alpha1.Memcached, d parts.Defaults) []string {
+	args := limitArguments(m, d)
 	if m.Spec.Verbosity > 0 {
 		args = append(args, "-"+strings.Repeat("v", int(m.Spec.Verbosity)))
 	}

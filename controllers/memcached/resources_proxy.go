@@ -98,8 +98,8 @@ func proxyDeployment(m *cachev1alpha1.Memcached, c inputs) *appsv1ac.DeploymentA
 }
 
 func proxyContainer(m *cachev1alpha1.Memcached, c inputs) *corev1ac.ContainerApplyConfiguration {
-	args := slices.Concat(limitArguments(m), []string{"-o", "proxy_config=routelib,proxy_arg=" + path.Join(proxyDir, routesKey)})
-	return parts.WithPreStopSleep(memcachedContainer(m, c.image, args), parts.PreStopSeconds(m.Spec.PodOptions)).
+	args := slices.Concat(limitArguments(m, c.proxyDefaults), []string{"-o", "proxy_config=routelib,proxy_arg=" + path.Join(proxyDir, routesKey)})
+	return parts.WithPreStopSleep(memcachedContainer(m, c.image, args, c.proxyDefaults), parts.PreStopSeconds(m.Spec.PodOptions)).
 		WithVolumeMounts(corev1ac.VolumeMount().WithName("routes").WithMountPath(proxyDir).WithReadOnly(true)).
 		WithResources(parts.ToApplyConfig[corev1ac.ResourceRequirementsApplyConfiguration](proxyResources(m, c.proxyDefaults)))
 }

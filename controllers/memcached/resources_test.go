@@ -61,7 +61,7 @@ func TestArguments(t *testing.T) {
 		}, "-m 64 -I 1048576 -c 1024 -t 4 -p 11211 -Z -o " + files + ",ssl_verify_mode=2"},
 	} {
 		t.Run(c.reason, func(t *testing.T) {
-			if got := strings.Join(arguments(newMemcached(c.change)), " "); got != c.args {
+			if got := strings.Join(arguments(newMemcached(c.change), parts.FormerDefaults), " "); got != c.args {
 				t.Errorf("got %s", got)
 			}
 		})

@@ -61,17 +61,18 @@ func withoutPermitted(last, now *apiextensionsv1.CustomResourceDefinition, used 
 }
 
 func relax(before, after *apiextensionsv1.JSONSchemaProps, used map[string]int) {
-	had := func(rule string) bool {
-		return slices.ContainsFunc(before.XValidations, func(r apiextensionsv1.ValidationRule) bool { return r.Rule == rule })
+	former := func(rule string) int {
+		return slices.IndexFunc(before.XValidations, func(r apiextensionsv1.ValidationRule) bool { return r.Rule == rule })
 	}
 	var rules apiextensionsv1.ValidationRules
 	for _, rule := range after.XValidations {
 		switch bare := guard.ReplaceAllString(rule.Rule, ""); {
-		case had(rule.Rule):
+		case former(rule.Rule) >= 0: // its words may change
+			rule.Message = before.XValidations[former(rule.Rule)].Message
 		case permittedRules[rule.Rule] != "":
 			used[rule.Rule]++
 			continue
-		case had(bare):
+		case former(bare) >= 0:
 			used[guard.String()]++
 			rule.Rule = bare
 		}

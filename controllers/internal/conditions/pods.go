@@ -9,6 +9,11 @@ import (
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/meta"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	commonv1 "github.com/mainstay-operator/mainstay-operator/api/common/v1"
+	"github.com/mainstay-operator/mainstay-operator/controllers/internal/untrusted"
 )
 
 // IsPodReady reports whether a pod is ready and not being deleted.
@@ -73,7 +78,7 @@ func failureOf(pod *corev1.Pod) string {
 		}
 	}
 	for _, s := range containerStatuses(pod) {
-		if why := waitingMessage(s); why != "" {
+		if why := waitingMessage(pod, s); why != "" {
 			return fmt.Sprintf("container %s: %s", s.Name, why)
 		}
 	}
@@ -94,7 +99,7 @@ func crashLoopMessage(pod *corev1.Pod) string {
 	for _, s := range pod.Status.ContainerStatuses {
 		last := cmp.Or(s.State.Terminated, s.LastTerminationState.Terminated)
 		if last != nil && s.RestartCount >= crashLoopRestarts && !lostReadiness(pod, s.State.Running) {
-			return fmt.Sprintf("container %s: %s", s.Name, exitMessage(last))
+			return fmt.Sprintf("container %s: %s", s.Name, exitMessage(pod, s.Name, last))
 		}
 	}
 	return ""
@@ -107,12 +112,40 @@ func lostReadiness(pod *corev1.Pod, run *corev1.ContainerStateRunning) bool {
 	})
 }
 
-func exitMessage(last *corev1.ContainerStateTerminated) string {
-	return fmt.Sprintf("keeps stopping: exit code %d (%s)%s", last.ExitCode, last.Reason, startErrorMessage(last))
+func exitMessage(pod *corev1.Pod, container string, last *corev1.ContainerStateTerminated) string {
+	return fmt.Sprintf("keeps stopping: exit code %d (%s)%s%s", last.ExitCode, last.Reason, startErrorMessage(last), lastWords(pod, container, last))
+}
+
+// lastWordsPrefix begins the part of a message that may differ each time a container stops.
+const lastWordsPrefix = "; it last said: "
+
+// lastWords quotes the last line that a container logged before it failed. The kubelet reports it of those whose log may be shown:
+// their kind sets the policy.
+func lastWords(pod *corev1.Pod, container string, last *corev1.ContainerStateTerminated) string {
+	text := strings.TrimSpace(last.Message)
+	c, _ := findContainer(pod, container)
+	if text == "" || startErrorMessage(last) != "" || c.TerminationMessagePolicy != corev1.TerminationMessageFallbackToLogsOnError {
+		return ""
+	}
+	return lastWordsPrefix + untrusted.Sanitize(text[strings.LastIndexByte(text, '\n')+1:])
+}
+
+// keepLastWords returns the message of Degraded, if the new one differs from it in nothing but what a container last said: a log
+// has the time in each line.
+func keepLastWords(list []metav1.Condition, next string) string {
+	degraded := meta.FindStatusCondition(list, commonv1.ConditionDegraded)
+	if degraded == nil {
+		return next
+	}
+	former, _, quotes := strings.Cut(degraded.Message, lastWordsPrefix)
+	if cause, _, quoted := strings.Cut(next, lastWordsPrefix); quoted && quotes && former == cause {
+		return degraded.Message
+	}
+	return next
 }
 
 // waitingMessage names the cause, not the phase of the kubelet's back-off.
-func waitingMessage(s corev1.ContainerStatus) string {
+func waitingMessage(pod *corev1.Pod, s corev1.ContainerStatus) string {
 	if s.State.Waiting == nil {
 		return ""
 	}
@@ -126,7 +159,7 @@ func waitingMessage(s corev1.ContainerStatus) string {
 		return fmt.Sprintf("%s: %s", reason, text)
 	case "CrashLoopBackOff":
 		if last := s.LastTerminationState.Terminated; last != nil {
-			return exitMessage(last)
+			return exitMessage(pod, s.Name, last)
 		}
 		return "keeps stopping"
 	}

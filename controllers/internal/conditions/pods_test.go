@@ -5,7 +5,10 @@ import (
 	"testing"
 
 	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	commonv1 "github.com/mainstay-operator/mainstay-operator/api/common/v1"
 )
 
 func TestFirstFailure(t *testing.T) {
@@ -64,6 +67,37 @@ func TestFirstFailure(t *testing.T) {
 				t.Errorf("a pod that is going says %q", got)
 			}
 		})
+	}
+}
+
+// The kubelet reports the end of a log where the container's policy says so: those are a server's last words, and stay while it stops
+// for the same cause.
+func TestLastWords(t *testing.T) {
+	const cause = "pod a: container c: keeps stopping: exit code 1 (Error)"
+	stopped := func(policy corev1.TerminationMessagePolicy, said string) []corev1.Pod {
+		return []corev1.Pod{{ObjectMeta: metav1.ObjectMeta{Name: "a"},
+			Spec: corev1.PodSpec{Containers: []corev1.Container{{Name: "c", TerminationMessagePolicy: policy}}},
+			Status: corev1.PodStatus{ContainerStatuses: []corev1.ContainerStatus{{
+				Name: "c", State: corev1.ContainerState{Waiting: &corev1.ContainerStateWaiting{Reason: "CrashLoopBackOff"}},
+				LastTerminationState: corev1.ContainerState{Terminated: &corev1.ContainerStateTerminated{ExitCode: 1, Reason: "Error", Message: said}},
+			}}}}}
+	}
+	fallback := corev1.TerminationMessageFallbackToLogsOnError
+	if got := FirstFailure(stopped(corev1.TerminationMessageReadFile, "12:00 no\n")); got != cause {
+		t.Errorf("a log that is nobody's business: %q", got)
+	}
+	if got := FirstFailure(stopped(fallback, "")); got != cause {
+		t.Errorf("it said nothing: %q", got)
+	}
+	var list []metav1.Condition
+	for _, c := range []struct{ said, says string }{
+		{"12:00 starting\n12:00 too many open files\x1b\n", cause + "; it last said: 12:00 too many open files?"},
+		{"12:01 starting\n12:01 too many open files\n", cause + "; it last said: 12:00 too many open files?"},
+	} {
+		SetFromWorkload(&list, 1, Workload{Generation: 1, ObservedGeneration: 1, Desired: 1, Failure: FirstFailure(stopped(fallback, c.said))})
+		if got := meta.FindStatusCondition(list, commonv1.ConditionDegraded).Message; got != c.says {
+			t.Errorf("%q: says %q", c.said, got)
+		}
 	}
 }
 

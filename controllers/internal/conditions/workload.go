@@ -86,7 +86,7 @@ func SetFromWorkload(list *[]metav1.Condition, generation int64, w Workload) {
 
 	switch {
 	case w.Failure != "" && !done:
-		Set(list, generation, commonv1.ConditionDegraded, true, commonv1.ReasonPodFailing, w.Failure)
+		Set(list, generation, commonv1.ConditionDegraded, true, commonv1.ReasonPodFailing, keepLastWords(*list, w.Failure))
 	case w.DeadlineExceeded && !done:
 		Set(list, generation, commonv1.ConditionDegraded, true, commonv1.ReasonProgressDeadlineExceeded, message)
 	default:

@@ -72,15 +72,13 @@ func waitingView(metrics io.Reader) (membership.View, error) {
 			view.Revision = int64(count(value))
 		}
 	}
-	switch err := lines.Err(); {
-	case errors.Is(err, bufio.ErrTooLong):
+	switch {
+	case errors.Is(lines.Err(), bufio.ErrTooLong):
 		return membership.View{}, fmt.Errorf("the server's metrics have a line of more than %d bytes", bufio.MaxScanTokenSize)
 	case limited.N <= 0:
 		return membership.View{}, fmt.Errorf("the server's metrics have more than %d bytes", maxMetrics)
-	case err != nil: // the link broke, or the time was over
-		return membership.View{}, nil
 	}
-	if view.ID == 0 || view.Revision == 0 {
+	if lines.Err() != nil || view.ID == 0 || view.Revision == 0 { // the link broke, the time was over, or it is another server
 		return membership.View{}, nil
 	}
 	view.Waits = true
