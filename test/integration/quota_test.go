@@ -14,6 +14,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	commonv1 "github.com/mainstay-operator/mainstay-operator/api/common/v1"
+	"github.com/mainstay-operator/mainstay-operator/test/fault"
 )
 
 var _ = Describe("Quota:", func() {
@@ -23,7 +24,7 @@ var _ = Describe("Quota:", func() {
 		}
 		namespace := k.newNamespace(ctx)
 		quota := noPods(ctx, namespace)
-		operate(namespace)
+		operateUnderQuota(namespace)
 		obj := k.sample()
 		obj.SetNamespace(namespace)
 		Expect(admin.Create(ctx, obj)).To(Succeed())
@@ -33,6 +34,17 @@ var _ = Describe("Quota:", func() {
 		Eventually(degradedMessage).WithArguments(ctx, obj).Should(BeEmpty())
 	})
 })
+
+// operateUnderQuota is operate where the quota, not the role, forbids pods.
+func operateUnderQuota(namespace string) {
+	GinkgoHelper()
+	o, err := install{namespaces: []string{namespace}, images: images}.launch()
+	Expect(err).NotTo(HaveOccurred())
+	DeferCleanup(func() {
+		o.stop()
+		Expect(o.Calls(func(c fault.Call) bool { return forbidden(c) && c.Resource != "pods" })).To(BeEmpty(), "the role lacks a right")
+	})
+}
 
 // noPods makes a quota that lets no pod in. No controller runs here that would write its status.
 func noPods(ctx context.Context, namespace string) *corev1.ResourceQuota {
