@@ -51,14 +51,14 @@ func TestTheMemoryThatFillingTheCachesTakes(t *testing.T) {
 	}{
 		{"500 Secrets of 1 MiB, streamed", "secrets", 500, 0, true, 20},
 		{"500 Secrets of 1 MiB, listed", "secrets", 500, 0, false, 20},
-		{"40 Secrets with 1 MiB of metadata, streamed", "secrets", 40, 40, true, 40},
-		{"40 pods of 1 MiB, streamed", "pods", 40, 0, true, 40},
+		{"120 Secrets with 1 MiB of metadata, streamed", "secrets", 120, 120, true, 60},
+		{"120 pods of 1 MiB, streamed", "pods", 120, 0, true, 60},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			server := httptest.NewServer(hoard{c.count, c.large, c.streams})
 			defer server.Close()
 			run := exec.CommandContext(t.Context(), os.Args[0], "-test.run=^TestTheMemoryThatFillingTheCachesTakes$", "-test.v")
-			run.Env = append(os.Environ(), memoryServer+"="+server.URL, memoryResource+"="+c.resource)
+			run.Env = append(os.Environ(), memoryServer+"="+server.URL, memoryResource+"="+c.resource, "GOGC=100") // as in the manager, not in its tests
 			out, err := run.CombinedOutput()
 			if err != nil {
 				t.Fatalf("%v\n%s", err, out)

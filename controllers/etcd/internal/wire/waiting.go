@@ -79,7 +79,7 @@ func waitingView(metrics io.Reader) (membership.View, error) {
 		return membership.View{}, fmt.Errorf("the server's metrics have more than %d bytes", maxMetrics)
 	}
 	if lines.Err() != nil || view.ID == 0 || view.Revision == 0 { // the link broke, the time was over, or it is another server
-		return membership.View{}, nil
+		return membership.View{}, nil //nolint:nilerr // such a server is not known to wait
 	}
 	view.Waits = true
 	return view, nil
