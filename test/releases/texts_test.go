@@ -21,6 +21,7 @@ var unboundedTexts = map[string]string{
 	"spec.volumes":                   "Kubernetes' own type, of some 130 texts",
 	"spec.volumeMounts":              "Kubernetes' own type; it names volumes",
 	"spec.resources.claims":          "Kubernetes' own type, which the operator does not read",
+	"spec.proxy.resources.claims":    "as resources.claims",
 	"spec.envs[].valueFrom":          "Kubernetes' own type: references to objects and fields",
 }
 
