@@ -26,9 +26,9 @@ var _ = Describe("A namespace with a quota of requests and limits", func() {
 			Requests: corev1.ResourceList{corev1.ResourceCPU: resource.MustParse("20m"), corev1.ResourceMemory: resource.MustParse("64Mi")},
 			Limits:   corev1.ResourceList{corev1.ResourceCPU: resource.MustParse("500m"), corev1.ResourceMemory: resource.MustParse("192Mi")},
 		}
-		members := builders.EtcdCluster("quota").Size(1).With(func(s *databasev1alpha1.EtcdClusterSpec) { s.Resources = given }).Build()
-		run := &egov1.Activity{ObjectMeta: metav1.ObjectMeta{Name: "quota"}, Spec: egov1.ActivitySpec{Command: "echo ran"}}
-		cache := builders.Memcached("quota").Size(1).Memory("16Mi").With(func(s *cachev1alpha1.MemcachedSpec) {
+		members := builders.EtcdCluster("members").Size(1).With(func(s *databasev1alpha1.EtcdClusterSpec) { s.Resources = given }).Build()
+		run := &egov1.Activity{ObjectMeta: metav1.ObjectMeta{Name: "run"}, Spec: egov1.ActivitySpec{Command: "echo ran"}}
+		cache := builders.Memcached("nodes").Size(1).Memory("16Mi").With(func(s *cachev1alpha1.MemcachedSpec) {
 			s.Resources, s.Proxy = given, &cachev1alpha1.MemcachedProxy{Enabled: true}
 		}).Build()
 		refused := builders.EtcdCluster("refused").Size(1).Build() // names none
