@@ -65,10 +65,10 @@ func readAnew(ctx context.Context) []string {
 	return all
 }
 
-// meddling is a request about one object outside of the operator's own
-// namespace: what it takes to fill caches is not.
+// meddling is a request about one object of the spec's: what it takes to fill caches is not. What others have left in other namespaces
+// has Secrets of its own, which a new leader reads, and may have been drained a moment ago.
 func meddling(r audit.Request) bool {
-	return busy(r) && r.Verb != "list" && r.Namespace != "" && r.Namespace != operatorNamespace && !confirms(r)
+	return busy(r) && r.Verb != "list" && r.Namespace == namespace && !confirms(r)
 }
 
 // confirms reports whether the operator asks whose an address is, as it does whenever it connects to a server of the Redis: how often a
