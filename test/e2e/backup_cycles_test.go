@@ -37,7 +37,7 @@ func cycles() int {
 	case os.Getenv("LONG") != "":
 		return 50
 	}
-	return 5
+	return 3
 }
 
 // reportCycle tells what a cycle took: at so little data, what its pods take to start.
