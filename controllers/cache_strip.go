@@ -27,7 +27,7 @@ const (
 // ownPrefix begins the names of the operator's own annotations.
 const ownPrefix = "mainstay-operator.io/"
 
-// strip removes from an object what nobody reads, before the cache keeps it. What it returns is bounded, but for objects of
+// strip removes from an object what no kind reads, before the cache keeps it. What it returns is bounded, but for objects of
 // the operator's own kinds, which their schema bounds. Stripping twice is stripping once.
 func strip(in any) (any, error) {
 	obj, is := in.(client.Object)
@@ -67,7 +67,7 @@ func encodedSize(obj client.Object) int {
 	return len(encoded)
 }
 
-// trim returns what lists need of an object that is too large to be kept. Whoever gets it by its name reads the rest live.
+// trim returns what lists need of an object that is too large to be kept. A Get by its name reads the rest live (converge.WithTrimmedRead).
 func trim(obj client.Object) client.Object {
 	kept := identity(obj, converge.AppliedAnnotation, "deployment.kubernetes.io/revision")
 	labels := map[string]string{}

@@ -18,16 +18,16 @@ import (
 )
 
 const (
-	// stuckName is the ConfigMap, in the manager's namespace, in which a leader that must be restarted leaves the objects
-	// because of which. stuckKey is its only key. config/rbac/leader_election.yaml gives the right to it.
+	// stuckName is the ConfigMap, in the manager's namespace, in which a leader that must be restarted notes the objects
+	// that caused it. stuckKey is its only key. config/rbac/leader_election.yaml gives the right to it.
 	stuckName = "mainstay-operator.io-stuck"
 	stuckKey  = "objects"
 
 	// stuckInterval is how often the leader looks for passes that do not end.
 	stuckInterval = 10 * time.Second
 
-	// stuckLimit bounds one try to note them.
-	stuckLimit = 5 * time.Second
+	// noteTimeout bounds one try to note them.
+	noteTimeout = 5 * time.Second
 )
 
 // stuckStore keeps the objects over which a pass did not end, outside of the process.
@@ -55,7 +55,7 @@ func (s stuckStore) get(ctx context.Context) (*corev1.ConfigMap, []converge.Stuc
 	}
 	objects, err := converge.ParseStuck(kept.Data[stuckKey])
 	if err != nil {
-		s.log.Error(err, "the ConfigMap cannot be parsed: no object in it is remembered", "namespace", s.namespace, "name", stuckName)
+		s.log.Error(err, "the ConfigMap of stuck objects cannot be parsed and is ignored; delete it, or the next note replaces it", "namespace", s.namespace, "name", stuckName)
 	}
 	return kept, objects, nil
 }
@@ -99,7 +99,7 @@ func newStuckWatcher(mgr ctrl.Manager, namespace string, tracker *converge.Recon
 	register := &converge.StuckRegister{Read: store.read, Clock: clock.RealClock{}}
 	watcher := &stuckWatcher{tracker, register, store, clock.RealClock{}}
 	if err := mgr.Add(watcher); err != nil {
-		return nil, fmt.Errorf("adding what notes stuck objects: %w", err)
+		return nil, fmt.Errorf("adding the watcher of stuck objects: %w", err)
 	}
 	return register, nil
 }
@@ -117,7 +117,7 @@ func (w *stuckWatcher) Start(ctx context.Context) error {
 			return nil
 		case <-ticker.C():
 			if err := w.look(ctx); err != nil {
-				w.store.log.Error(err, "it is tried again", "after", stuckInterval.String())
+				w.store.log.Error(err, "the list of stuck objects could not be read or written; it is tried again", "after", stuckInterval.String())
 			}
 		}
 	}
@@ -125,13 +125,13 @@ func (w *stuckWatcher) Start(ctx context.Context) error {
 
 // look also reads the register, should that have failed when the controllers started.
 func (w *stuckWatcher) look(ctx context.Context) error {
-	ctx, done := context.WithTimeout(ctx, stuckLimit)
+	ctx, done := context.WithTimeout(ctx, noteTimeout)
 	defer done()
 	report := w.tracker.ReportUnending(func(objects []converge.StuckObject) error {
 		if err := w.store.add(ctx, objects); err != nil {
 			return fmt.Errorf("noting %v for the next leader: %w", objects, err)
 		}
-		w.store.log.Info("no end of their reconciliation: they are noted for the next leader, which reconciles them last", "objects", fmt.Sprint(objects))
+		w.store.log.Info("the reconciliation of these objects does not end: they are noted for the next leader, which reconciles them last", "objects", fmt.Sprint(objects))
 		return nil
 	})
 	return errors.Join(report, w.register.ReadOnce(ctx))

@@ -159,11 +159,11 @@ func failureEnd(pod *corev1.Pod, ran *corev1.ContainerStateTerminated) attemptEn
 // outputLost is what the message of an attempt says where the node's log lacks the end of what the command printed.
 const outputLost = "the end of the output is lost: the runtime of the node did not write it to the log; outputTail ends before it"
 
-// reasonOOMKilled is the kubelet's reason for a container in which the kernel killed a process for want of memory.
+// reasonOOMKilled is the kubelet's reason for a container in which the kernel killed a process because memory was short.
 const reasonOOMKilled = "OOMKilled"
 
-// killedNote says that the kernel killed processes of the command, which may have ended well all the same. It is empty
-// where none was, and where the attempt's reason says it.
+// killedNote says that the kernel killed processes of the command, which may still have succeeded. It is empty where no
+// process was killed, and where the attempt's reason says it.
 func killedNote(pod *corev1.Pod, ran *corev1.ContainerStateTerminated) string {
 	const allWithIt = 137
 	kills := reportOf(ran).OOMKills
@@ -179,10 +179,10 @@ func killedNote(pod *corev1.Pod, ran *corev1.ContainerStateTerminated) string {
 	}
 	for _, c := range pod.Spec.Containers {
 		if limit, ok := c.Resources.Limits[corev1.ResourceMemory]; ok && c.Name == appName {
-			return fmt.Sprintf("; the kernel killed %s of the command for want of memory, of which the container may have %s: give it more, or let the command use less", what, limit.String())
+			return fmt.Sprintf("; the kernel killed %s of the command because the container needed more than its memory limit of %s: raise resources.limits.memory, or let the command use less", what, limit.String())
 		}
 	}
-	return fmt.Sprintf("; the kernel killed %s of the command for want of memory on the node", what)
+	return fmt.Sprintf("; the kernel killed %s of the command because the node was short of memory: set resources.requests.memory to what the command needs", what)
 }
 
 // startedTwiceEnd is the end of an attempt whose container was started again, though nobody saw its first start end.

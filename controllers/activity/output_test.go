@@ -123,8 +123,8 @@ func TestKilledChildrenAreReported(t *testing.T) {
 	}{
 		"none":                             {0, "Completed", guard.Report{}.String(), limited, "exit code 0", "kernel"},
 		"not known":                        {0, "Completed", "", limited, "exit code 0", "kernel"},
-		"one":                              {0, "Completed", guard.Report{OOMKills: 1}.String(), limited, "killed 1 process of the command for want of memory, of which the container may have 48Mi", "report"},
-		"two, without a limit":             {0, "Completed", guard.Report{OOMKills: 2}.String(), free, "killed 2 processes of the command for want of memory on the node", "report"},
+		"one":                              {0, "Completed", guard.Report{OOMKills: 1}.String(), limited, "killed 1 process of the command because the container needed more than its memory limit of 48Mi", "report"},
+		"two, without a limit":             {0, "Completed", guard.Report{OOMKills: 2}.String(), free, "killed 2 processes of the command because the node was short of memory", "report"},
 		"one, and the command fails":       {3, "Error", guard.Report{OOMKills: 1}.String(), limited, "exit code 3; the kernel killed 1 process", "report"},
 		"as the runtime says":              {0, "OOMKilled", "", limited, "exit code 0; the kernel killed processes", "report"},
 		"the command itself":               {137, "OOMKilled", "", limited, "exit code 137", "kernel"},

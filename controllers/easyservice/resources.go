@@ -77,7 +77,6 @@ func template(e *appv1.EasyService, config string) *corev1ac.PodTemplateSpecAppl
 	return made
 }
 
-// setStrategy sets what the user chose for rollouts; the API server sets the rest.
 // withDefaults adds the current defaults to a template, unless the former ones are to stay. Where the spec names no resources, those of
 // a small server are requested; how much one needs at most is not known, so a limit is the user's to set.
 func withDefaults(e *appv1.EasyService, made *corev1ac.PodTemplateSpecApplyConfiguration, d parts.Defaults) *corev1ac.PodTemplateSpecApplyConfiguration {
@@ -88,6 +87,7 @@ func withDefaults(e *appv1.EasyService, made *corev1ac.PodTemplateSpecApplyConfi
 	return parts.MarkDefaults(made, d)
 }
 
+// setStrategy sets what the user chose for rollouts; the API server sets the rest.
 func setStrategy(spec *appsv1ac.DeploymentSpecApplyConfiguration, s *appv1.Strategy) {
 	if s.MaxSurge != nil || s.MaxUnavailable != nil {
 		spec.Strategy.WithRollingUpdate(&appsv1ac.RollingUpdateDeploymentApplyConfiguration{

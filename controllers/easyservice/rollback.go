@@ -34,8 +34,8 @@ func templateHash(template *corev1ac.PodTemplateSpecApplyConfiguration) string {
 	return hex.EncodeToString(sum[:8])
 }
 
-// chooseDefaults returns the defaults that the spec's template is to be made with. One that was rolled back stays as it was: with
-// others it would look like another one, and be tried again.
+// chooseDefaults returns the defaults that the spec's template is to be made with. One that was rolled back keeps the former
+// defaults: with others it would count as another template, and be tried again.
 func chooseDefaults(e *appv1.EasyService, config string, w world) parts.Defaults {
 	former := template(e, config)
 	if isRolledBack(e.Status.LastRollout, templateHash(former)) {

@@ -16,8 +16,8 @@ import (
 	"github.com/mainstay-operator/mainstay-operator/controllers/redis/internal/wire"
 )
 
-// A password is sent only to an address that the API server, asked live, gives to a pod of ours: an address may belong to
-// somebody else's pod by now. So each new connection is confirmed before the login. A pass at rest makes none, as there is none.
+// A password is sent only to an address that the API server, asked live, gives to a pod of ours: another tenant's
+// pod may have the address by now. So each new connection is confirmed before the login. A pass at rest makes none, as there is none.
 
 // confirmNode returns what confirms a connection to a node: its pod has the address, and is ours.
 func (r *Reconciler) confirmNode(redis *cachev1alpha1.Redis, set *appsv1.StatefulSet, m topology.Node) wire.Confirm {
@@ -52,7 +52,7 @@ func holdsAddress(pod *corev1.Pod, address string) bool {
 }
 
 // masterConnection is the connection to the master of record, kept from the last pass: it leads to that process for as long as
-// it lasts, whoever gets the address. So a master whose pod is deleted by force can still hand over.
+// it lasts, even if another pod gets the address. So a master whose pod is deleted by force can still hand over.
 type masterConnection struct {
 	podUID types.UID
 	server server

@@ -57,7 +57,7 @@ type fleet struct {
 	effects
 	servers      map[string]server  // by pod name
 	ghostServer  server             // of the recorded master, when its pod is gone
-	ghostKept    bool               // by the connection of an earlier pass, as no new one may be made
+	ghostKept    bool               // the ghost is asked over the connection of an earlier pass, because no new one may be made
 	keeps        server             // that the next pass may need
 	sourceServer server             // that serves a backup
 	credentials  config.Credentials // with which the servers are asked

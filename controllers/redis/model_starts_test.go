@@ -126,7 +126,7 @@ func hungMaster(t *testing.T) *model {
 // busyMaster is a master that a script keeps busy for longer than anything is waited for.
 func busyMaster(t *testing.T) *model {
 	u := formed(t, 3, 1, true)
-	u.applyAll(transition{action: wrote}, transition{action: caughtUp, a: 1}, transition{action: wrote}, transition{action: scriptBegan}, transition{action: elapsed})
+	u.applyAll(transition{action: wrote}, transition{action: caughtUp, a: 1}, transition{action: wrote}, transition{action: scriptStarted}, transition{action: elapsed})
 	return u
 }
 

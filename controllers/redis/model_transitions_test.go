@@ -18,7 +18,7 @@ const (
 	ghostEnded     // a process without a pod
 	stalled
 	woke
-	scriptBegan // that keeps a server busy
+	scriptStarted // that keeps a server busy
 	scriptEnded
 	cutOff  // two sides from each other
 	healed  // so that they reach each other again
@@ -211,7 +211,7 @@ var processTransitions = map[action]func(*model, *process){
 	deletedByForce: func(u *model, p *process) { u.replace(p.node, true) },
 	stalled:        func(_ *model, p *process) { p.hung = true },
 	woke:           (*model).wake,
-	scriptBegan:    func(_ *model, p *process) { p.busy = true },
+	scriptStarted:  func(_ *model, p *process) { p.busy = true },
 	scriptEnded:    func(_ *model, p *process) { p.busy = false },
 }
 

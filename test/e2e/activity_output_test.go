@@ -61,7 +61,7 @@ var _ = Describe("Activity", func() {
 			return
 		}
 		Expect(condition(a, commonv1.ConditionComplete).Message).To(And(
-			ContainSubstring("killed 1 process"), ContainSubstring("want of memory"), ContainSubstring("48Mi")), "%+v", a.Status)
+			ContainSubstring("killed 1 process"), ContainSubstring("memory limit"), ContainSubstring("48Mi")), "%+v", a.Status)
 		Expect(a.Status.OutputTail).To(ContainSubstring("the child ended with 137"))
 	})
 })

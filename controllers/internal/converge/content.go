@@ -25,7 +25,7 @@ func metadataOf(kind string) *metav1.PartialObjectMetadata {
 }
 
 // AsCached returns an empty object of the form in which the cache has the type: of Secrets and ConfigMaps the metadata
-// alone. Labels and owner references do not say whose they are, because everybody can set them.
+// alone. Labels and owner references do not prove whose they are, because anybody can set them.
 func AsCached(object client.Object) client.Object {
 	switch object.(type) {
 	case *corev1.Secret:

@@ -31,14 +31,14 @@ const (
 //     and as much is always left for the others.
 //   - Of the namespaces that wait, the one with the fewest workers is next, and among equals the one that was
 //     served, or came, longest ago.
-//   - The objects that StuckObjects names are last: one at a time has a worker, while no namespace may have it.
+//   - The objects that the StuckRegister names are last: one at a time gets a worker, when no other object can have it.
 //
 // No object is served faster than objectRate, so that one that never comes to rest does not use up the processor and
 // the API server instead of the workers.
 //
 // All namespaces share the lock, so what is done under it costs O(log n) for n objects that wait. The queue below
 // walks past each object that is here and was added again, each time that it looks for the next one. So an event of
-// an object that waits here ends here.
+// an object that waits here is not passed on.
 //
 // To the metrics of the queue below, an object that waits here is being worked on.
 type fairQueue struct {
@@ -51,7 +51,7 @@ type fairQueue struct {
 	freeWorkers int                             // workers that no object has
 	tenants     map[string]*tenant              // by namespace: with workers, or waiting for some
 	waiting     orderedHeap[*tenant]            // those of tenants that wait
-	stuckTenant *tenant                         // of the objects that StuckObjects names; in neither of the two
+	stuckTenant *tenant                         // of the objects that the StuckRegister names; in neither of the two
 	turns       map[reconcile.Request]*turn     // the objects that wait or have a worker
 	waitingLen  int                             // how many of turns wait
 	turnsTaken  int                             // taken so far

@@ -30,7 +30,7 @@ const (
 
 // podRefusal is what is known of a StatefulSet that lacks pods.
 type podRefusal struct {
-	since      time.Time     // when a pod was first missed; zero if none is
+	since      time.Time     // when a pod was first missed; zero if no pod is missing
 	asked      time.Time     // when the API server was last asked; zero if it was not
 	wait       time.Duration // from then until it is asked again
 	generation int64         // of the StatefulSet that it was asked about
@@ -90,8 +90,8 @@ func (c *Converger) CheckPods(ctx context.Context, owner Object, set *appsv1.Sta
 	return recheck, nil
 }
 
-// askForPod returns why the API server refuses a pod. If it does not say, as it cannot be reached or a webhook admits no dry runs, what
-// was known before stands.
+// askForPod returns why the API server refuses a pod. If it does not say, because it cannot be reached or a webhook admits no dry runs,
+// it returns what was known before.
 func (c *Converger) askForPod(ctx context.Context, pod *corev1.Pod, known string) string {
 	ctx, cancel := context.WithTimeout(ctx, refusalTimeout)
 	defer cancel()

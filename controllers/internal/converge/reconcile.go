@@ -53,7 +53,7 @@ type Converger struct {
 	Account types.NamespacedName
 	// Tracker notes the passes while they run; nil where nobody asks for them.
 	Tracker *ReconcileTracker
-	// Stuck knows the objects of which earlier processes could not end a pass; nil where nobody notes them.
+	// Stuck has the objects because of which earlier processes were restarted; nil if they are not noted.
 	Stuck *StuckRegister
 	// Owned are the types of children; Converge prunes children of these types that are no longer desired.
 	Owned []client.Object

@@ -33,7 +33,7 @@ func NewUserSecrets(reader ContentReader) *UserSecrets { return &UserSecrets{Con
 const maxNames = 4
 
 // Data returns what the user's Secret of that name holds, in the owner's namespace; nil when there is none. One of more than
-// maxRemembered bytes is not remembered: so many objects that name one large Secret do not fill the memory with it.
+// maxRemembered bytes is not remembered: otherwise many objects that name one large Secret would fill the memory with it.
 func (s *UserSecrets) Data(ctx context.Context, owner client.Object, name string) (map[string][]byte, error) {
 	content, err := s.content(ctx, owner, name)
 	if err != nil {

@@ -13,7 +13,7 @@ import (
 )
 
 const (
-	// othersFirst is for how long after a process has begun to lead its stuck objects wait. Reconciling all objects once
+	// othersFirst is how long the stuck objects wait after a process starts to lead. Reconciling all objects once
 	// takes some ten seconds for a thousand.
 	othersFirst = time.Minute
 
@@ -21,13 +21,13 @@ const (
 	registerReadLimit = 10 * time.Second
 )
 
-// StuckRegister knows the objects because of which earlier leaders had to be restarted: those are last, and one that did
-// so twice is not reconciled until it has expired or its spec is changed. It does not learn what this process notes: that
-// is for the next one. A nil register knows none.
+// StuckRegister has the objects because of which earlier leaders had to be restarted. They are reconciled last. One that
+// caused two restarts in a row is not reconciled until its note has expired or its spec is changed. What this process
+// notes is for the next one, and is not added here. A nil register has no objects.
 type StuckRegister struct {
 	// Read returns what earlier leaders have noted.
 	Read func(context.Context) ([]StuckObject, error)
-	// Clock tells what has expired.
+	// Clock decides what has expired.
 	Clock clock.PassiveClock
 
 	once     sync.Once
@@ -44,7 +44,7 @@ func (r *StuckRegister) ReadOnce(ctx context.Context) error {
 	}
 	objects, err := r.Read(ctx)
 	if err != nil {
-		return fmt.Errorf("reading which objects no reconciliation ended of: %w", err)
+		return fmt.Errorf("reading the list of stuck objects: %w", err)
 	}
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -80,8 +80,8 @@ type stuckOfKind struct {
 	kind string
 }
 
-// read reads the register before the queue has its first object. If that fails, it goes on without: all objects are
-// served alike until ReadOnce succeeds.
+// read reads the register before the queue has its first object. If that fails, all objects are served
+// alike until ReadOnce succeeds.
 func (s stuckOfKind) read() {
 	if s.StuckRegister == nil {
 		return
@@ -93,7 +93,7 @@ func (s stuckOfKind) read() {
 		ctx, done := context.WithTimeout(context.Background(), registerReadLimit)
 		defer done()
 		if err := s.ReadOnce(ctx); err != nil {
-			ctrl.Log.WithName("stuck").Error(err, "it is read again later")
+			ctrl.Log.WithName("stuck").Error(err, "no object is reconciled last until this list can be read; it is read again later")
 		}
 	})
 }
@@ -104,7 +104,7 @@ func (s stuckOfKind) contains(key types.NamespacedName) bool {
 	return known
 }
 
-// delay returns for how long all other objects come before this one.
+// delay returns how long this object still waits, so that all others are reconciled first.
 func (s stuckOfKind) delay(key types.NamespacedName) time.Duration {
 	if !s.contains(key) {
 		return 0

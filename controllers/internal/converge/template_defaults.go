@@ -11,8 +11,8 @@ import (
 	"github.com/mainstay-operator/mainstay-operator/controllers/internal/parts"
 )
 
-// ChooseDefaults returns the defaults that a workload's pod template is to be made with, so that an operator that brings other ones
-// replaces no pod. live is the template as it is, empty where there is no workload; pods are those of the workload; build makes the
+// ChooseDefaults returns the defaults that a workload's pod template is to be made with, so that an operator that brings new
+// defaults replaces no pod. live is the template as it is, empty where there is no workload; pods are those of the workload; build makes the
 // template. The current ones are for a new workload, for one of which no pod has run yet, and for one that gets another template
 // anyway: then pods are replaced in any case. A template that was made with them keeps them.
 //

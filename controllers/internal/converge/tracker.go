@@ -14,13 +14,13 @@ import (
 const (
 	// passTimeout ends the context of a pass. What a pass waits for takes no longer: a user's server has seconds, and the
 	// API server ends each request after a minute at most (kube-apiserver: --request-timeout), webhooks included, and a
-	// pass makes some ten requests one after the other. So a pass that waits for an API server ends by then, and what
-	// goes on computes.
+	// pass makes some ten requests one after the other. So a pass that waits for an API server ends by then, and
+	// one that continues computes.
 	passTimeout = 10 * time.Minute
 
 	// unendingAfter is how long a pass must have run for its object to be noted, for the next leader: long enough after
 	// the end of its context for what waits without one, the discovery of types, which takes a minute or two. It is noted
-	// before stuckAfter, as the process ends then.
+	// before stuckAfter, because the process ends then.
 	unendingAfter = 14 * time.Minute
 
 	// unendingSightings is how often the pass must have been seen beyond that, one after the other. All passes of a
@@ -41,13 +41,13 @@ type ReconcileTracker struct {
 	running map[*TrackedPass]struct{}
 }
 
-// TrackedPass is a pass that runs now; nil where nobody asks for them.
+// TrackedPass is a pass that runs now; nil without a tracker.
 type TrackedPass struct {
 	tracker   *ReconcileTracker
 	ctx       context.Context // whether it has ended says whether the pass should
 	object    StuckObject     // what the pass is over
 	started   time.Time
-	sightings int // how often it was seen to go on too long
+	sightings int // how often it was seen to run for too long
 	noted     bool
 }
 

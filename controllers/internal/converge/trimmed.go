@@ -7,8 +7,8 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 )
 
-// TrimmedAnnotation is on those objects of the cache of which it has only the identity, because they are too large. Nobody
-// writes it; who forges it has an object read live.
+// TrimmedAnnotation is on those objects of the cache of which it has only the identity, because they are too large. The
+// operator never writes it to the API server. If somebody else does, the object is read live.
 const TrimmedAnnotation = "mainstay-operator.io/trimmed"
 
 // IsTrimmed reports whether the cache has only the identity of the object.

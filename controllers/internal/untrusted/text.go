@@ -24,7 +24,7 @@ func Quote(value string) string { return strconv.QuoteToASCII(truncate(value, ma
 // or is not UTF-8, by "?".
 func Sanitize(text string) string { return SanitizeTo(text, maxSanitized) }
 
-// SanitizeTo does the same, cut to so many bytes.
+// SanitizeTo is Sanitize with at most that many bytes.
 func SanitizeTo(text string, most int) string {
 	return strings.Map(func(r rune) rune {
 		if r == utf8.RuneError || !unicode.IsPrint(r) {

@@ -82,8 +82,8 @@ func sizeIn(set *appsv1.StatefulSet) resource.Quantity {
 	return set.Spec.VolumeClaimTemplates[0].Spec.Resources.Requests[corev1.ResourceStorage]
 }
 
-// compare is like Quantity.Cmp, at a cost that has a bound. A user can have a claim ask for 1e9999999: the API server takes it,
-// and Cmp computes it.
+// compare is like Quantity.Cmp, at a cost that has a bound. A user can make a claim request 1e9999999: the API server accepts it,
+// and Cmp would compute it.
 func compare(a, b resource.Quantity) int {
 	const most = 1 << 63 // bytes, more than any volume has
 	if x, y := a.AsApproximateFloat64(), b.AsApproximateFloat64(); max(x, y) > most {

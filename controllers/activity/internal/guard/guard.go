@@ -1,5 +1,5 @@
 // Package guard keeps a pod from running its command twice, and reports what only a process
-// beside the command can know: what was printed, and whom the kernel killed. It is linked into a
+// in the same container can know: what was printed, and how many processes the kernel killed. It is linked into a
 // program that is copied for each pod, so it imports as little as it can.
 package guard
 
@@ -131,11 +131,11 @@ func start(dir string, command []string, log string) (code int, why string) {
 
 // commandEnv returns the variables that the command sees: all but the guard's own, and a HOME that it can write to.
 func commandEnv(dir string) []string {
-	chosen, told := os.LookupEnv(ChosenHomeEnv)
+	chosen, isSet := os.LookupEnv(ChosenHomeEnv)
 	for _, name := range []string{StartMarkEnv, ChosenHomeEnv} {
 		_ = os.Unsetenv(name) // fails for no such name
 	}
-	if home := dir + "/" + HomeFolder; told && chosen == NoChosenHome && !isWritableDir(os.Getenv("HOME")) && makeHome(home) == nil {
+	if home := dir + "/" + HomeFolder; isSet && chosen == NoChosenHome && !isWritableDir(os.Getenv("HOME")) && makeHome(home) == nil {
 		_ = os.Setenv("HOME", home)
 	}
 	return slices.DeleteFunc(os.Environ(), func(e string) bool { return strings.HasPrefix(e, DiscardOutputEnv+"=") })

@@ -9,7 +9,7 @@ import (
 // oomFiles have the count of the container's own control group, as the container sees it: cgroup v2, then v1.
 var oomFiles = []string{"/sys/fs/cgroup/memory.events", "/sys/fs/cgroup/memory/memory.oom_control"}
 
-// oomKills returns how many processes of the container the kernel has killed for want of memory, or -1 if that is
+// oomKills returns how many processes of the container the kernel has killed because memory was short, or -1 if that is
 // not known.
 func oomKills() int64 {
 	for _, path := range oomFiles {

@@ -37,8 +37,8 @@ func newStream(to int, total *atomic.Int64) (s *stream, commandEnd int, err erro
 	return &stream{from: os.NewFile(uintptr(ends[0]), "output"), pipe: ends[0], to: to, total: total, copied: make(chan struct{})}, ends[1], nil
 }
 
-// copy copies until nobody can print any more, or nobody reads any more; then the command gets SIGPIPE, as it would
-// without a guard. Once the command has ended it copies what is in the pipe, whoever holds the pipe open.
+// copy copies until no process can print any more, or the runtime reads no more; then the command gets SIGPIPE, as it
+// would without a guard. Once the command has ended it copies what is in the pipe, even if another process holds it open.
 func (s *stream) copy() {
 	defer close(s.copied)
 	defer func() { _ = s.from.Close() }()
@@ -59,7 +59,7 @@ func (s *stream) copy() {
 	}
 }
 
-// pass prints a text, and reports whether anybody reads it.
+// pass prints a text, and reports whether all of it was written.
 func (s *stream) pass(text []byte) bool {
 	s.remember(text)
 	for len(text) > 0 {
@@ -94,7 +94,7 @@ func (s *stream) report() Stream {
 	return Stream{Bytes: s.bytes, Since: s.total.Load() - s.last, End: lastBytes(s.end), Line: lastBytes(line[bytes.LastIndexByte(line, '\n')+1:])}
 }
 
-// pending returns how many bytes of a pipe nobody has read yet; 0 for what is no pipe.
+// pending returns how many bytes of a pipe are unread; 0 for a file that is no pipe.
 func pending(file int) int {
 	const fionread = 0x541b
 	var n int32
@@ -117,7 +117,7 @@ const (
 	drainMargin = 20 * time.Millisecond
 )
 
-// drain waits until the container's output was read, as far as the guard can know. wait reports whether it may go on.
+// drain waits until the container's output was read, to the guard's knowledge. wait reports whether drain may continue.
 func drain(now func() time.Time, unread func() int, wait func(time.Duration) bool) {
 	begin := now()
 	for unread() > 0 && now().Sub(begin) < drainLimit {

@@ -18,7 +18,7 @@ type Report struct {
 	// Ended is when the command ended, in seconds since 1970, by the node's clock. The guard ends later when the
 	// runtime is slow to take the output.
 	Ended int64
-	// OOMKills is how many processes the kernel killed in the container for want of memory, or -1 if that is not known.
+	// OOMKills is how many processes the kernel killed in the container because memory was short, or -1 if that is not known.
 	OOMKills int64
 	// Output says what was printed; nil if that is not reported.
 	Output *Output
@@ -39,7 +39,7 @@ type Stream struct {
 	Line Sample
 }
 
-// Sample stands for a text that it does not disclose: how long it is, and its FNV-1a sum.
+// Sample identifies a text without disclosing it: its length and its FNV-1a sum.
 type Sample struct {
 	Size int
 	Sum  uint64
@@ -74,7 +74,7 @@ func (o Output) IsIn(text []byte, whole bool) (complete, known bool) {
 	case o.Stdout.Bytes == 0:
 		return o.Stderr.End.isIn(text), true
 	}
-	// The log has both line by line, in an order of its own.
+	// The log has the lines of both, in the runtime's order.
 	switch stdout, stderr := o.Stdout.Line.isIn(text), o.Stderr.Line.isIn(text); {
 	case stdout && stderr:
 		return true, true

@@ -9,11 +9,11 @@ import (
 	"time"
 )
 
-// runCommand runs the command as a child: it passes signals on, buries orphans, and appends a report to log. It
+// runCommand runs the command as a child: it passes signals on, reaps orphans, and appends a report to log. It
 // returns the command's exit code, 128 + n after signal n, or why the command did not start.
 func runCommand(command, env []string, log string, reportsOutput bool) (code int, why string) {
 	signals := make(chan os.Signal, 64)
-	signal.Notify(signals, passedSignals()...) // before the start: none is lost
+	signal.Notify(signals, passedSignals()...) // before the start, so that no signal is lost
 	var total atomic.Int64
 	stdout, outEnd, err := newStream(syscall.Stdout, &total)
 	if err != nil {
@@ -79,7 +79,7 @@ func passSignals(pid int, signals <-chan os.Signal, ended <-chan syscall.WaitSta
 	}
 }
 
-// reapUntil buries every child until the command has ended: the first process of a container is the parent of orphans.
+// reapUntil reaps every child until the command has ended: the first process of a container is the parent of orphans.
 func reapUntil(pid int) syscall.WaitStatus {
 	for {
 		var status syscall.WaitStatus

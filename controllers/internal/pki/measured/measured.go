@@ -1,5 +1,5 @@
-// Package measured parses certificates and keys that users give. It measures each before it computes with it: what Go does with a
-// key grows with the cube of its length, and somebody else may be waiting. All other packages parse them by this one. It is pure.
+// Package measured parses certificates and keys that users give. It measures each before it computes with it: the time that Go
+// needs for a key grows with the cube of its length, while other tenants wait. All other packages use this one to parse them. It is pure.
 package measured
 
 import (
@@ -58,7 +58,7 @@ func Chain(text []byte) ([]*x509.Certificate, error) {
 	case len(blocks) == 0:
 		return nil, errors.New("it has no certificate in PEM")
 	case len(blocks) > MaxCertificates:
-		return nil, refusef("it has %d certificates, and at most %d are used: leave out those that nobody needs", len(blocks), MaxCertificates)
+		return nil, refusef("it has %d certificates, and at most %d are used: leave out those that are not needed", len(blocks), MaxCertificates)
 	}
 	return parseAll(blocks)
 }

@@ -26,8 +26,8 @@ func LoginUsers() []string {
 }
 
 // LoginOf returns the login of one process at the master of that run id. Its password is derived from both run ids: the next
-// process of the same pod does not have it, and whoever gets the address of a lost master hears none that another master
-// accepts.
+// process of the same pod does not have it, and another pod that gets the address of a lost master gets no password that
+// another master accepts.
 func (c Credentials) LoginOf(p cachev1alpha1.RedisProcess, masterRunID string) wire.Login {
 	sum := hmac.New(sha256.New, []byte(c.Replication))
 	_, _ = sum.Write([]byte(p.RunID + " " + masterRunID)) // never fails

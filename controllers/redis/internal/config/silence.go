@@ -6,15 +6,15 @@ import (
 )
 
 const (
-	// BusyReplyThreshold is the directive that says for how many milliseconds a script keeps a server from answering anybody.
+	// BusyReplyThreshold is the directive that says for how many milliseconds a script keeps a server from answering any client.
 	// After them it answers BUSY.
 	BusyReplyThreshold = "busy-reply-threshold"
 	// defaultBusyReply is its default in Redis 7 and 8 and in Valkey (config.c).
 	defaultBusyReply = 5 * time.Second
-	// MaxBusyReply bounds the part of a higher threshold that is waited for; of 0 also, with which a server answers nobody
-	// until the script ends. Else a server that hangs would be replaced only after as long as the user allows a script.
+	// MaxBusyReply is how much of a higher threshold is waited for, and of 0, with which a server answers no client until the
+	// script ends. Otherwise a server that hangs would be replaced only after as long as the user allows a script.
 	MaxBusyReply = time.Minute
-	// busyReplyMargin is for the way of the answer BUSY to the operator: a connection that was given up is made again every
+	// busyReplyMargin is the time until the answer BUSY reaches the operator: a connection that was given up is retried every
 	// 0.1 s (redialInterval of package wire). The last answer before the script may be a ProbeInterval older than the script.
 	busyReplyMargin = time.Second
 )

@@ -26,7 +26,7 @@ func (s Situation) judgeErroringMaster(m Node) (masterState, string) {
 }
 
 // canReplaceBusy reports whether a human asks for another master, and whether that one and enough others hold all that was
-// confirmed: or the set would be left without a master.
+// confirmed. Otherwise the set would be left without a master.
 func (s Situation) canReplaceBusy() bool {
 	if s.SwitchoverTo == nil {
 		return false
@@ -54,10 +54,10 @@ func (s Situation) erroringNodes() []Node {
 
 // waitForErroring waits for servers that live and cannot be asked what they hold.
 func waitForErroring(nodes []Node) Step {
-	told := make([]string, 0, len(nodes))
+	described := make([]string, 0, len(nodes))
 	for _, m := range nodes {
-		told = append(told, fmt.Sprintf("%s (%s)", m.Name, m.ErrorCode))
+		described = append(described, fmt.Sprintf("%s (%s)", m.Name, m.ErrorCode))
 	}
 	return Step{Do: Wait, RequeueAfter: 10 * ShortRequeue,
-		Message: "these nodes live and answer with an error only, so they may be master or have the newest data: " + strings.Join(told, ", ")}
+		Message: "these nodes live and answer with an error only, so they may be master or have the newest data: " + strings.Join(described, ", ")}
 }

@@ -67,7 +67,7 @@ func (s Situation) judgeAbsentMaster(m Node) (masterState, string) {
 		return o.Follows(s.Status.Replication.Master.Address) && o.LinkUp && (!silent || o.LastIO <= recentIO)
 	})
 	switch {
-	case len(hearing) > 0 && !m.Unasked: // or nobody would ever know: no Service leads to it any more
+	case len(hearing) > 0 && !m.Unasked: // otherwise it would never be replaced: no Service leads to it any more
 		return masterUnsure, fmt.Sprintf("%s does not answer but %s hears it", m.Name, hearing[0].Name)
 	case m.Stopped:
 		return masterDead, "the master's container is reported as terminated"

@@ -13,8 +13,8 @@ import (
 // misconf is the code of a server that cannot write to its disk.
 const misconf = "MISCONF"
 
-// signsOfLife are the codes of errors that only a server which runs gives: each tells of the state of its data, or of the
-// rights of the user that has logged in.
+// signsOfLife are the codes of errors that only a running server returns: each is about the state of its data, or about
+// the rights of the user that has logged in.
 var signsOfLife = []string{Busy, "LOADING", "MASTERDOWN", misconf, "NOPERM", "OOM"}
 
 // Look asks the server what it is. An error is part of the answer.
@@ -44,8 +44,8 @@ func (s *Server) Look(ctx context.Context) View {
 	return view
 }
 
-// queryDetails asks for what INFO does not tell. It fails if the server does not answer, or only that it is busy: a script
-// may begin between any two questions.
+// queryDetails asks for what INFO does not show. It fails if the server does not answer, or answers BUSY: a script may
+// start between any two questions.
 func (s *Server) queryDetails(ctx context.Context, view *View) error {
 	// The one command that refuses as a write does, of whatever role the server is.
 	err := s.client.Ping(ctx).Err()
@@ -68,7 +68,7 @@ func (s *Server) queryDetails(ctx context.Context, view *View) error {
 	return err
 }
 
-// queryDirective returns the value of a directive, "" if the server refuses to tell.
+// queryDirective returns the value of a directive, "" if the server refuses to show it.
 func (s *Server) queryDirective(ctx context.Context, name string) (string, error) {
 	values, err := s.client.ConfigGet(ctx, name).Result()
 	if endsLook(err) {

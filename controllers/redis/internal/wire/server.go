@@ -77,7 +77,7 @@ func Open(address, password string, secure *tls.Config, confirm Confirm) *Server
 	return openConfirmed(net.JoinHostPort(address, strconv.Itoa(Port)), password, secure, replyTimeout, confirm)
 }
 
-// Knock prepares connections that send nothing: a look tells only whether the address refuses.
+// Knock prepares connections that send nothing: a look shows only whether the address refuses.
 func Knock(address string) *Server {
 	return Open(address, "", nil, func(context.Context) error { return errNoPod })
 }
@@ -107,7 +107,7 @@ func openConfirmed(hostport, password string, secure *tls.Config, replyLimit tim
 		if err != nil {
 			return nil, err
 		}
-		if confirm != nil { // after the dial: whoever has the address later does not have this connection
+		if confirm != nil { // after the dial: a pod that gets the address later does not get this connection
 			if err := confirm(ctx); err != nil {
 				_ = conn.Close()
 				return nil, err
