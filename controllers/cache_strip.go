@@ -41,7 +41,7 @@ func strip(in any) (any, error) {
 	case isOwnKind(obj):
 		return obj, nil
 	case obj.GetLabels()[parts.LabelManagedBy] != parts.ManagedBy:
-		return identity(obj), nil // enough to refuse its name
+		return stripForeign(obj), nil
 	}
 	if pod, is := obj.(*corev1.Pod); is {
 		keepWhatIsReadOfPods(pod)
@@ -50,6 +50,21 @@ func strip(in any) (any, error) {
 		return obj, nil
 	}
 	return trim(obj), nil
+}
+
+// stripForeign returns what is kept of an object without our label: enough to refuse its name. One that a kind of ours controls
+// has lost its label, or is forged. What runs is then read live, or its template would be made from nothing and replace all pods.
+func stripForeign(obj client.Object) client.Object {
+	kept := identity(obj)
+	if ref := metav1.GetControllerOf(kept); ref != nil && isOwnGroup(ref.APIVersion) {
+		kept.SetAnnotations(map[string]string{converge.TrimmedAnnotation: "true"})
+	}
+	return kept
+}
+
+func isOwnGroup(apiVersion string) bool {
+	group, _, _ := strings.Cut(apiVersion, "/")
+	return strings.HasSuffix(group, "."+strings.TrimSuffix(ownPrefix, "/"))
 }
 
 func isBare(obj client.Object) bool { _, is := obj.(*metav1.PartialObjectMetadata); return is }

@@ -65,6 +65,22 @@ func TestForeignChildrenAreStripped(t *testing.T) {
 	}
 }
 
+// A workload of ours that has lost the label is read live by its name: its template says what runs, and a template that is made
+// from nothing replaces all pods.
+func TestAChildThatHasLostItsLabelIsReadWhole(t *testing.T) {
+	set := &appsv1.StatefulSet{}
+	set.Namespace, set.Name, set.UID = "ns", "a", "uid"
+	set.Labels = map[string]string{parts.LabelManagedBy: "Helm"}
+	set.OwnerReferences = []metav1.OwnerReference{{APIVersion: "cache.mainstay-operator.io/v1alpha1", Kind: "Redis", Name: "a", UID: "owner", Controller: ptr.To(true)}}
+	if got := stripped(t, set); !converge.IsTrimmed(got) {
+		t.Errorf("nobody reads the rest of it: %+v", got)
+	}
+	set.OwnerReferences[0].APIVersion = "example.org/v1"
+	if got := stripped(t, set); converge.IsTrimmed(got) {
+		t.Errorf("it is nobody's of ours, and is read live: %+v", got)
+	}
+}
+
 // stripped returns the object as the cache keeps it.
 func stripped[T client.Object](t *testing.T, obj T) T {
 	t.Helper()
