@@ -5,6 +5,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
 
 	. "github.com/onsi/ginkgo/v2"
@@ -73,10 +74,16 @@ func broken() string {
 	return manager
 }
 
-// offer the releases in a catalog, the oldest first, as a user subscribes to it.
+// offer the releases in a catalog, the oldest first and after those that it replaces, as a user subscribes to it.
 func offer(ctx context.Context, releases ...olm.Release) {
 	GinkgoHelper()
-	bundles := make([]string, 0, len(releases))
+	root, err := cluster.Root()
+	Expect(err).NotTo(HaveOccurred())
+	all, err := olm.Bundles(root)
+	Expect(err).NotTo(HaveOccurred())
+	first := slices.Index(all, releases[0].Bundle)
+	Expect(first).To(BeNumerically(">=", 0), "%s is not kept", releases[0].Name)
+	bundles := slices.Clone(all[:first])
 	for _, r := range releases {
 		bundles = append(bundles, r.Bundle)
 	}
