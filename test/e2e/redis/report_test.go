@@ -2,8 +2,10 @@ package redis
 
 import (
 	"context"
+	"encoding/json"
 	"fmt"
 	"os"
+	"slices"
 	"strings"
 	"sync"
 	"time"
@@ -16,13 +18,12 @@ import (
 	"github.com/mainstay-operator/mainstay-operator/test/fault"
 )
 
-var (
-	long = os.Getenv("LONG") != ""
-	// reportRows are the rows of the report, so far.
-	reportRows []fault.Row
-)
+// rowEntry names what a spec adds to ginkgo's report: its row. Specs run in several processes.
+const rowEntry = "row of the report"
 
-var _ = Describe("A Redis under a writer loses no confirmed write, never has two endpoints, and is whole again:", Ordered, ContinueOnFailure, func() {
+var long = os.Getenv("LONG") != ""
+
+var _ = Describe("A Redis under a writer loses no confirmed write, never has two endpoints, and is whole again:", func() {
 	for _, f := range faultRows {
 		if long {
 			f.runs, f.lasts = f.long, max(f.lasts, f.lastsLong)
@@ -30,28 +31,60 @@ var _ = Describe("A Redis under a writer loses no confirmed write, never has two
 		if f.lasts > 0 {
 			f.name = fmt.Sprintf("%s for %.0f s", f.name, f.lasts.Seconds())
 		}
-		It(f.name, func(ctx SpecContext) {
-			reportRows = append(reportRows, fault.Row{Fault: f.name, Failed: true})
-			row := &reportRows[len(reportRows)-1]
+		limit := SpecTimeout(4*time.Minute + time.Duration(f.runs)*(90*time.Second+f.lasts))
+		args := []any{limit, func(ctx SpecContext) {
+			row := &fault.Row{Fault: f.name, Failed: true}
+			AddReportEntry(rowEntry, row, ReportEntryVisibilityNever)
 			for done := 0; done < f.runs; done += sitting {
 				injectAll(ctx, f, min(sitting, f.runs-done), row)
 			}
 			row.Failed = false
-		}, SpecTimeout(4*time.Minute+time.Duration(f.runs)*(90*time.Second+f.lasts)))
+		}}
+		if f.everywhere {
+			args = append(args, Serial)
+		}
+		It(f.name, args...)
 	}
-	AfterAll(discardShared)
 })
 
-var _ = ReportAfterSuite("the report", func(Report) {
-	if len(reportRows) == 0 {
+var _ = ReportAfterSuite("the report", func(report Report) {
+	rows, err := rowsOf(report)
+	Expect(err).NotTo(HaveOccurred())
+	if len(rows) == 0 {
 		return
 	}
-	text := fault.Table(reportRows) + "\n" + fault.StageTable(reportRows)
+	text := fault.Table(rows) + "\n" + fault.StageTable(rows)
 	fmt.Printf("\n%s\n", text)
 	if file := os.Getenv("REPORT"); file != "" {
 		Expect(os.WriteFile(file, []byte(text), 0o644)).To(Succeed()) //nolint:gosec // for everybody to read
 	}
 })
+
+// rowsOf returns the rows of all processes, in the order of faultRows.
+func rowsOf(report Report) ([]fault.Row, error) {
+	var rows []fault.Row
+	for _, spec := range report.SpecReports {
+		for _, entry := range spec.ReportEntries {
+			if entry.Name != rowEntry {
+				continue
+			}
+			text, err := json.Marshal(entry.GetRawValue())
+			if err != nil {
+				return nil, err
+			}
+			var row fault.Row
+			if err := json.Unmarshal(text, &row); err != nil {
+				return nil, err
+			}
+			rows = append(rows, row)
+		}
+	}
+	order := func(row fault.Row) int {
+		return slices.IndexFunc(faultRows, func(f faultRow) bool { return row.Fault == f.name || strings.HasPrefix(row.Fault, f.name+" for ") })
+	}
+	slices.SortStableFunc(rows, func(a, b fault.Row) int { return order(a) - order(b) })
+	return rows, nil
+}
 
 // injectAll runs one sitting of a fault, then counts what is lost.
 func injectAll(ctx context.Context, f faultRow, times int, row *fault.Row) {
