@@ -113,7 +113,7 @@ e2e: cluster-up deploy $(BIN)/versitygw ## Run the end-to-end tests on real pods
 
 failover-report: cluster-up deploy ## Break Redis in every way and tell what users notice (LONG=1 REPORT=file FOCUS=rows).
 	LONG=$(LONG) REPORT=$(abspath $(REPORT)) \
-	  go run github.com/onsi/ginkgo/v2/ginkgo --procs=$(if $(LONG),1 --timeout=4h,2 --timeout=15m) --ldflags=-w -v --no-color $(if $(FOCUS),--focus "$(FOCUS)") ./test/e2e/redis
+	  go run github.com/onsi/ginkgo/v2/ginkgo --procs=$(if $(LONG),1 --timeout=4h,3 --timeout=15m) --ldflags=-w -v --no-color $(if $(FOCUS),--focus "$(FOCUS)") ./test/e2e/redis
 
 etcd-report: cluster-up deploy ## Break EtcdCluster in every way beside a bare etcd, and have etcd's own model judge (LONG=1 REPORT=file FOCUS=faults).
 	@# A long report is of a calm machine: one plan at a time.

@@ -5,7 +5,7 @@
 // hack/cluster makes it. With LONG set there are hundreds of faults instead of
 // some; REPORT names a file for the report.
 //
-// Specs run in two processes, each with its sets, but for those that break what all sets share.
+// Specs run in three processes, each with its sets, but for those that break what all sets share.
 // Figures to quote come from a long report, which has one process: nothing else happens meanwhile.
 package redis
 
