@@ -90,14 +90,12 @@ var _ = Describe("Every kind", longest, Ordered, func() {
 			}
 		}
 	})
-})
 
-var _ = Describe("Every kind", func() {
 	It("does not hold its namespace, with commands unfinished", func(ctx SpecContext) {
-		applySamples(ctx) // and does not wait: all are on their way
 		long := builders.Activity("long", "sleep 600").
 			With(func(s *egov1.ActivitySpec) { s.TerminationGracePeriodSeconds = ptr.To[int64](2) }).Build()
 		create(ctx, long)
+		applyFolder(ctx, backupsDir) // and does not wait: what runs once is on its way
 		Eventually(prosta).WithArguments(ctx, long).Should(Equal(egov1.Running))
 		kubectl(ctx, "delete", "namespace", namespace, "--timeout="+eventuallyTimeout.String())
 	})
