@@ -95,6 +95,7 @@ type world struct {
 	deploymentExists bool                   // there is a Deployment
 	runningConfig    string                 // digest of what configRefs named when it was made
 	running          corev1.PodTemplateSpec // template of the Deployment
+	noPods           bool                   // it is known why the Deployment has none
 	replicaSets      []appsv1.ReplicaSet    // of the Deployment
 	pods             []corev1.Pod
 	now              metav1.Time
@@ -129,6 +130,7 @@ func (r *Reconciler) readWorld(ctx context.Context, e *appv1.EasyService) (world
 	}
 	var err error
 	w.pods, err = r.ListPods(ctx, e, appName)
+	w.noPods = converge.DeploymentWorkload(&deployment, w.pods).NoPods
 	return w, err
 }
 

@@ -13,8 +13,8 @@ import (
 
 func TestNewDefaultsRollNothing(t *testing.T) {
 	releases.Defaults(t, "EasyService", func(e *appv1.EasyService) { e.Spec.PodLabels = map[string]string{"changed": "1"} },
-		func(e *appv1.EasyService, live corev1.PodTemplateSpec, pods []corev1.Pod) bool {
-			return chooseDefaults(e, "", world{running: live, pods: pods}) == parts.CurrentDefaults
+		func(e *appv1.EasyService, live corev1.PodTemplateSpec, pods []corev1.Pod, noPods bool) bool {
+			return chooseDefaults(e, "", world{running: live, pods: pods, noPods: noPods}) == parts.CurrentDefaults
 		})
 }
 

@@ -41,7 +41,7 @@ func chooseDefaults(e *appv1.EasyService, config string, w world) parts.Defaults
 	if isRolledBack(e.Status.LastRollout, templateHash(former)) {
 		return parts.FormerDefaults
 	}
-	return converge.ChooseDefaults(w.running, w.pods, func(d parts.Defaults) *corev1ac.PodTemplateSpecApplyConfiguration {
+	return converge.ChooseDefaults(converge.Workload{Template: w.running, Pods: w.pods, NoPods: w.noPods}, func(d parts.Defaults) *corev1ac.PodTemplateSpecApplyConfiguration {
 		return withDefaults(e, former, d)
 	})
 }

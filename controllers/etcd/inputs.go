@@ -139,12 +139,12 @@ func (r *Reconciler) childInputs(e *databasev1alpha1.EtcdCluster, f *fleet, in i
 	if e.Status.Membership != nil {
 		c.initialVersion = e.Status.Membership.InitialVersion
 	}
-	c.defaults = chooseDefaults(e, c, in.set.Spec.Template, in.pods)
+	c.defaults = chooseDefaults(e, c, converge.StatefulSetWorkload(in.set, in.pods, r.PodRefusal(e)))
 	return c
 }
 
-func chooseDefaults(e *databasev1alpha1.EtcdCluster, c childInputs, live corev1.PodTemplateSpec, pods []corev1.Pod) parts.Defaults {
-	return converge.ChooseDefaults(live, pods, func(d parts.Defaults) *corev1ac.PodTemplateSpecApplyConfiguration {
+func chooseDefaults(e *databasev1alpha1.EtcdCluster, c childInputs, live converge.Workload) parts.Defaults {
+	return converge.ChooseDefaults(live, func(d parts.Defaults) *corev1ac.PodTemplateSpecApplyConfiguration {
 		c.defaults = d
 		return statefulSet(e, c).Spec.Template
 	})

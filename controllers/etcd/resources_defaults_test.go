@@ -7,6 +7,7 @@ import (
 
 	databasev1alpha1 "github.com/mainstay-operator/mainstay-operator/api/database/v1alpha1"
 	"github.com/mainstay-operator/mainstay-operator/controllers/etcd/internal/membership"
+	"github.com/mainstay-operator/mainstay-operator/controllers/internal/converge"
 	"github.com/mainstay-operator/mainstay-operator/controllers/internal/parts"
 	"github.com/mainstay-operator/mainstay-operator/test/releases"
 )
@@ -20,8 +21,8 @@ func keptInputs(e *databasev1alpha1.EtcdCluster) childInputs {
 
 func TestNewDefaultsRollNothing(t *testing.T) {
 	releases.Defaults(t, "EtcdCluster", func(e *databasev1alpha1.EtcdCluster) { e.Spec.PodLabels = map[string]string{"changed": "1"} },
-		func(e *databasev1alpha1.EtcdCluster, live corev1.PodTemplateSpec, pods []corev1.Pod) bool {
-			return chooseDefaults(e, keptInputs(e), live, pods) == parts.CurrentDefaults
+		func(e *databasev1alpha1.EtcdCluster, live corev1.PodTemplateSpec, pods []corev1.Pod, noPods bool) bool {
+			return chooseDefaults(e, keptInputs(e), converge.Workload{Template: live, Pods: pods, NoPods: noPods}) == parts.CurrentDefaults
 		})
 }
 

@@ -83,7 +83,8 @@ func (r *Reconciler) reconcile(ctx context.Context, m *cachev1alpha1.Memcached, 
 		return ctrl.Result{}, err
 	}
 	children := desired(m, chooseDefaults(m, inputs{image: image, exporter: r.exporterImage(m, running), identity: s.certificate.Identity,
-		users: s.users.published, operatorNamespace: r.Account.Namespace}, running, proxy, pods, proxies))
+		users: s.users.published, operatorNamespace: r.Account.Namespace},
+		converge.StatefulSetWorkload(running, pods, r.PodRefusal(m)), converge.DeploymentWorkload(proxy, proxies)))
 	observed, err := apply(ctx, m, children...)
 	var late []string
 	var recheckAfter time.Duration
@@ -131,14 +132,14 @@ func (r *Reconciler) getProxy(ctx context.Context, m *cachev1alpha1.Memcached) (
 }
 
 // chooseDefaults returns the inputs with the defaults that each pod template is to be made with.
-func chooseDefaults(m *cachev1alpha1.Memcached, c inputs, set *appsv1.StatefulSet, proxy *appsv1.Deployment, pods, proxies []corev1.Pod) inputs {
+func chooseDefaults(m *cachev1alpha1.Memcached, c inputs, nodes, proxy converge.Workload) inputs {
 	build := c
-	c.defaults = converge.ChooseDefaults(set.Spec.Template, pods, func(d parts.Defaults) *corev1ac.PodTemplateSpecApplyConfiguration {
+	c.defaults = converge.ChooseDefaults(nodes, func(d parts.Defaults) *corev1ac.PodTemplateSpecApplyConfiguration {
 		build.defaults = d
 		return nodeStatefulSet(m, build).Spec.Template
 	})
 	if hasProxy(m) {
-		c.proxyDefaults = converge.ChooseDefaults(proxy.Spec.Template, proxies, func(d parts.Defaults) *corev1ac.PodTemplateSpecApplyConfiguration {
+		c.proxyDefaults = converge.ChooseDefaults(proxy, func(d parts.Defaults) *corev1ac.PodTemplateSpecApplyConfiguration {
 			build.proxyDefaults = d
 			return proxyDeployment(m, build).Spec.Template
 		})

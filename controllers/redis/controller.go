@@ -186,12 +186,12 @@ func (r *Reconciler) childInputs(redis *cachev1alpha1.Redis, set *appsv1.Statefu
 	if f.spec.Storage != nil {
 		c.volumeSize = volumes.SizeOfNew(set, f.spec.Storage.Size)
 	}
-	c.defaults = chooseDefaults(redis, c, set.Spec.Template, pods)
+	c.defaults = chooseDefaults(redis, c, converge.StatefulSetWorkload(set, pods, r.PodRefusal(redis)))
 	return c
 }
 
-func chooseDefaults(redis *cachev1alpha1.Redis, c childInputs, live corev1.PodTemplateSpec, pods []corev1.Pod) parts.Defaults {
-	return converge.ChooseDefaults(live, pods, func(d parts.Defaults) *corev1ac.PodTemplateSpecApplyConfiguration {
+func chooseDefaults(redis *cachev1alpha1.Redis, c childInputs, live converge.Workload) parts.Defaults {
+	return converge.ChooseDefaults(live, func(d parts.Defaults) *corev1ac.PodTemplateSpecApplyConfiguration {
 		c.defaults = d
 		return statefulSet(redis, c).Spec.Template
 	})

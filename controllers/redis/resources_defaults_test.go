@@ -7,6 +7,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 
 	cachev1alpha1 "github.com/mainstay-operator/mainstay-operator/api/cache/v1alpha1"
+	"github.com/mainstay-operator/mainstay-operator/controllers/internal/converge"
 	"github.com/mainstay-operator/mainstay-operator/controllers/internal/parts"
 	"github.com/mainstay-operator/mainstay-operator/controllers/redis/internal/config"
 	"github.com/mainstay-operator/mainstay-operator/controllers/redis/internal/fixture"
@@ -27,8 +28,8 @@ func keptInputs(r *cachev1alpha1.Redis) childInputs {
 
 func TestNewDefaultsRollNothing(t *testing.T) {
 	releases.Defaults(t, "Redis", func(r *cachev1alpha1.Redis) { r.Spec.PodLabels = map[string]string{"changed": "1"} },
-		func(r *cachev1alpha1.Redis, live corev1.PodTemplateSpec, pods []corev1.Pod) bool {
-			return chooseDefaults(r, keptInputs(r), live, pods) == parts.CurrentDefaults
+		func(r *cachev1alpha1.Redis, live corev1.PodTemplateSpec, pods []corev1.Pod, noPods bool) bool {
+			return chooseDefaults(r, keptInputs(r), converge.Workload{Template: live, Pods: pods, NoPods: noPods}) == parts.CurrentDefaults
 		})
 }
 

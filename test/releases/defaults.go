@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"sigs.k8s.io/yaml"
 
 	"github.com/mainstay-operator/mainstay-operator/test/cluster"
@@ -17,9 +18,9 @@ import (
 const resourcesSince = "v0.2.0-rc.1"
 
 // Defaults checks which objects get new defaults of a pod template, with those objects and workloads that 0.2.0-rc.1 is kept with.
-// current reports whether an object gets the new ones, whose workload has the template live, and these pods. change gives an object
-// another pod template.
-func Defaults[T any](t *testing.T, kind string, change func(*T), current func(obj *T, live corev1.PodTemplateSpec, pods []corev1.Pod) bool) {
+// current reports whether an object gets the new ones, whose workload has the template live, and these pods; noPods says that it is
+// known why there are none. change gives an object another pod template.
+func Defaults[T any](t *testing.T, kind string, change func(*T), current func(obj *T, live corev1.PodTemplateSpec, pods []corev1.Pod, noPods bool) bool) {
 	t.Helper()
 	root, err := cluster.Root()
 	if err != nil {
@@ -32,6 +33,7 @@ func Defaults[T any](t *testing.T, kind string, change func(*T), current func(ob
 	running := []corev1.Pod{{Status: corev1.PodStatus{ContainerStatuses: []corev1.ContainerStatus{{State: corev1.ContainerState{Running: &corev1.ContainerStateRunning{}}}}}}}
 	pending := []corev1.Pod{{Status: corev1.PodStatus{Phase: corev1.PodPending, ContainerStatuses: []corev1.ContainerStatus{{
 		State: corev1.ContainerState{Waiting: &corev1.ContainerStateWaiting{Reason: "ErrImagePull"}}}}}}}
+	trimmed := []corev1.Pod{{ObjectMeta: metav1.ObjectMeta{Annotations: map[string]string{"mainstay-operator.io/trimmed": "true"}}}}
 	for _, file := range files {
 		var workload struct {
 			Spec struct{ Template corev1.PodTemplateSpec }
@@ -47,13 +49,17 @@ func Defaults[T any](t *testing.T, kind string, change func(*T), current func(ob
 			changed bool
 			live    corev1.PodTemplateSpec
 			pods    []corev1.Pod
+			noPods  bool
 			want    bool
 		}{
-			{"an upgrade brings running pods no new defaults", false, workload.Spec.Template, running, false},
-			{"nor does it while a workload is recreated around its pods", false, *ofPod, running, false},
-			{"a new object gets them", false, corev1.PodTemplateSpec{}, nil, true},
-			{"pods that never ran get them", false, workload.Spec.Template, pending, true},
-			{"the user's next change of the template brings them", true, workload.Spec.Template, running, true},
+			{"an upgrade brings running pods no new defaults", false, workload.Spec.Template, running, false, false},
+			{"an upgrade brings none while a workload is recreated around its pods", false, *ofPod, running, false, false},
+			{"an upgrade brings none while the only pod is away for a moment", false, workload.Spec.Template, nil, false, false},
+			{"a workload whose pods are refused, or that is scaled to 0, gets them", false, workload.Spec.Template, nil, true, true},
+			{"a new object gets them", false, corev1.PodTemplateSpec{}, nil, false, true},
+			{"pods that never ran get them", false, workload.Spec.Template, pending, false, true},
+			{"a pod of which only a part is known may have run", false, workload.Spec.Template, trimmed, false, false},
+			{"the user's next change of the template brings them", true, workload.Spec.Template, running, false, true},
 		} {
 			t.Run(strings.TrimSuffix(filepath.Base(file), ".yaml")+"/"+c.name, func(t *testing.T) {
 				var obj T
@@ -63,7 +69,7 @@ func Defaults[T any](t *testing.T, kind string, change func(*T), current func(ob
 				if c.changed {
 					change(&obj)
 				}
-				if got := current(&obj, c.live, c.pods); got != c.want {
+				if got := current(&obj, c.live, c.pods, c.noPods); got != c.want {
 					t.Errorf("it gets the new defaults: %t", got)
 				}
 			})
