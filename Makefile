@@ -117,7 +117,7 @@ failover-report: cluster-up deploy ## Break Redis in every way and tell what use
 
 etcd-report: cluster-up deploy ## Break EtcdCluster in every way beside a bare etcd, and have etcd's own model judge (LONG=1 REPORT=file FOCUS=faults).
 	@# A long report is of a calm machine: one plan at a time.
-	cd $(ETCD_REPORT) && LONG=$(LONG) REPORT=$(abspath $(REPORT)) FOCUS="$(FOCUS)" go test . -v -count=1 -parallel $(if $(LONG),1,5) -timeout $(if $(LONG),4h,15m)
+	cd $(ETCD_REPORT) && LONG=$(LONG) REPORT=$(abspath $(REPORT)) FOCUS="$(FOCUS)" go test . -v -count=1 -parallel $(if $(LONG),1,3) -timeout $(if $(LONG),4h,15m)
 
 build: ## Build the manager.
 	go build -trimpath -ldflags="-s -w" -o $(BIN)/manager .

@@ -43,11 +43,15 @@ func strip(in any) (any, error) {
 	case obj.GetLabels()[parts.LabelManagedBy] != parts.ManagedBy:
 		return stripForeign(obj), nil
 	}
-	if pod, is := obj.(*corev1.Pod); is {
+	pod, isPod := obj.(*corev1.Pod)
+	if isPod {
 		keepWhatIsReadOfPods(pod)
 	}
-	if encodedSize(obj) <= maxKept {
+	switch {
+	case encodedSize(obj) <= maxKept:
 		return obj, nil
+	case isPod:
+		return trimPod(pod), nil
 	}
 	return trim(obj), nil
 }
@@ -128,28 +132,4 @@ func controllerOf(obj metav1.Object) []metav1.OwnerReference {
 		return nil
 	}
 	return []metav1.OwnerReference{*ref}
-}
-
-// keepWhatIsReadOfPods removes all that no kind reads of a pod: most of it is what we put there ourselves.
-func keepWhatIsReadOfPods(pod *corev1.Pod) {
-	for key := range pod.Annotations {
-		if !strings.HasPrefix(key, ownPrefix) && key != parts.AnnotationRestartedAt {
-			delete(pod.Annotations, key)
-		}
-	}
-	s := &pod.Spec
-	pod.Spec = corev1.PodSpec{
-		NodeName: s.NodeName, ActiveDeadlineSeconds: s.ActiveDeadlineSeconds, SchedulingGates: s.SchedulingGates,
-		Containers: keepWhatIsReadOfContainers(s.Containers), InitContainers: keepWhatIsReadOfContainers(s.InitContainers),
-	}
-}
-
-func keepWhatIsReadOfContainers(all []corev1.Container) []corev1.Container {
-	var kept []corev1.Container
-	for i := range all {
-		c := &all[i]
-		kept = append(kept, corev1.Container{Name: c.Name, Image: c.Image, Ports: c.Ports, Resources: c.Resources, RestartPolicy: c.RestartPolicy,
-			TerminationMessagePolicy: c.TerminationMessagePolicy, StartupProbe: c.StartupProbe, ReadinessProbe: c.ReadinessProbe})
-	}
-	return kept
 }

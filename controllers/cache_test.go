@@ -176,6 +176,117 @@ func TestWhatTheCacheKeepsOfAPod(t *testing.T) {
 	}
 }
 
+// A pod that is too large keeps what decides over its data: without its revision, its finalizer and what its containers did it would
+// look like one that is outdated and never ran, and be replaced.
+func TestAPodThatIsTooLargeKeepsWhatDecidesOverIt(t *testing.T) {
+	small := func() *corev1.Pod {
+		pod := &corev1.Pod{}
+		pod.Namespace, pod.Name, pod.UID, pod.ResourceVersion = "ns", "a-0", "uid", "7"
+		pod.CreationTimestamp = metav1.Unix(1, 0)
+		pod.Labels = map[string]string{parts.LabelManagedBy: parts.ManagedBy, parts.LabelName: "redis", parts.LabelInstance: "a",
+			appsv1.ControllerRevisionHashLabelKey: "revision", ownPrefix + "role": "master"}
+		pod.Finalizers = []string{ownPrefix + "activity"}
+		pod.OwnerReferences = []metav1.OwnerReference{{APIVersion: "apps/v1", Kind: "StatefulSet", Name: "a", UID: "owner", Controller: ptr.To(true)}}
+		pod.Annotations = map[string]string{ownPrefix + "permit": "1 2 3"}
+		pod.Spec = corev1.PodSpec{NodeName: "node", SchedulingGates: []corev1.PodSchedulingGate{{Name: ownPrefix + "gate"}},
+			InitContainers: []corev1.Container{{Name: "init", Image: "init:1"}},
+			Containers:     []corev1.Container{{Name: "redis", Image: "redis:1", Ports: []corev1.ContainerPort{{Name: "redis", ContainerPort: 6379}}}}}
+		pod.Status = corev1.PodStatus{Phase: corev1.PodRunning, PodIP: "10.0.0.1", HostIP: "10.0.0.9", Reason: "Evicted",
+			Conditions:            []corev1.PodCondition{{Type: corev1.PodConditionType(ownPrefix + "in-sync"), Status: corev1.ConditionTrue}, {Type: corev1.PodReady, Status: corev1.ConditionTrue}},
+			InitContainerStatuses: []corev1.ContainerStatus{{Name: "init", State: corev1.ContainerState{Terminated: &corev1.ContainerStateTerminated{ExitCode: 3}}}},
+			ContainerStatuses: []corev1.ContainerStatus{{Name: "redis", RestartCount: 2, ContainerID: "id", State: corev1.ContainerState{
+				Terminated: &corev1.ContainerStateTerminated{ExitCode: 7, Message: "the end"}}}}}
+		return pod
+	}
+	want := stripped(t, small())
+	want.Annotations[converge.TrimmedAnnotation] = "true"
+	for name, inflate := range map[string]func(*corev1.Pod){
+		"an annotation of ours": func(p *corev1.Pod) { p.Annotations[ownPrefix+"note"] = strings.Repeat("x", 1<<20) },
+		"labels":                func(p *corev1.Pod) { p.Labels["x"] = strings.Repeat("x", 1<<20) },
+		"finalizers":            func(p *corev1.Pod) { p.Finalizers = append(p.Finalizers, strings.Repeat("x", 1<<20)) },
+		"owners": func(p *corev1.Pod) {
+			p.OwnerReferences = append(p.OwnerReferences, make([]metav1.OwnerReference, 10000)...)
+		},
+		"conditions of others": func(p *corev1.Pod) {
+			foreign := slices.Repeat([]corev1.PodCondition{{Type: "example.org/a", Message: strings.Repeat("x", 100)}}, 1000)
+			p.Status.Conditions = append(foreign, p.Status.Conditions...)
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			pod := small()
+			inflate(pod)
+			got := stripped(t, pod)
+			if size := encodedSize(got); size > maxKept {
+				t.Errorf("%d bytes are kept", size)
+			}
+			got.Status.Conditions = slices.DeleteFunc(got.Status.Conditions, func(c corev1.PodCondition) bool { return c.Type == "example.org/a" })
+			if !equality.Semantic.DeepEqual(got, want) {
+				t.Errorf("got  %+v\nwant %+v", got, want)
+			}
+		})
+	}
+}
+
+// Whatever others write into each part of a pod, what is kept is bounded, and the end of a message is.
+func TestWhatIsKeptOfAPodIsBounded(t *testing.T) {
+	pod := &corev1.Pod{}
+	long := strings.Repeat("x", 10<<10)
+	fillLong(reflect.ValueOf(pod).Elem(), 9, long)
+	pod.Labels = map[string]string{parts.LabelManagedBy: parts.ManagedBy}
+	pod.Annotations = map[string]string{}
+	for i := range 100 {
+		pod.Annotations[fmt.Sprint(ownPrefix, i)] = strings.Repeat("x", 500)
+		pod.Finalizers = append(pod.Finalizers, fmt.Sprint(ownPrefix, strings.Repeat("x", 200), i))
+	}
+	for i := range pod.Spec.Containers { // the API server bounds names
+		pod.Spec.Containers[i].Name, pod.Status.ContainerStatuses[i].Name = fmt.Sprint("c", i), fmt.Sprint("c", i)
+		pod.Spec.InitContainers[i].Name, pod.Status.InitContainerStatuses[i].Name = fmt.Sprint("i", i), fmt.Sprint("i", i)
+	}
+	pod.Spec.NodeName, pod.Namespace, pod.Name, pod.UID, pod.ResourceVersion, pod.OwnerReferences = "node", "ns", "a", "uid", "7", nil
+	pod.TypeMeta, pod.Status.Phase, pod.Status.QOSClass = metav1.TypeMeta{}, corev1.PodRunning, corev1.PodQOSBurstable
+	for i := range pod.Status.Conditions {
+		pod.Status.Conditions[i].Status = corev1.ConditionTrue
+	}
+	pod.Spec.SchedulingGates = slices.Repeat([]corev1.PodSchedulingGate{{Name: strings.Repeat("x", 300)}}, 1000)
+	first := pod.Status.InitContainerStatuses[0].State.Waiting
+	first.Message = long + "the end"
+	for _, all := range [][]corev1.Container{pod.Spec.Containers, pod.Spec.InitContainers} {
+		for i := range all {
+			all[i].RestartPolicy, all[i].TerminationMessagePolicy = nil, "File" // the API server knows all values of these
+			all[i].Ports = slices.Repeat([]corev1.ContainerPort{{Name: "p", Protocol: "TCP"}}, 1000)
+		}
+	}
+	got := stripped(t, pod)
+	if size := encodedSize(got); size > 2*maxKept { // a container of this one is waiting, running and terminated at once
+		t.Errorf("%d bytes are kept", size)
+	}
+	if !strings.HasSuffix(got.Status.InitContainerStatuses[0].State.Waiting.Message, "the end") {
+		t.Error("the end of the first message is gone")
+	}
+}
+
+// fillLong sets every text to a long one, and gives every list many items.
+func fillLong(v reflect.Value, depth int, long string) {
+	switch {
+	case !v.CanSet() || depth == 0:
+	case v.Kind() == reflect.Pointer:
+		v.Set(reflect.New(v.Type().Elem()))
+		fillLong(v.Elem(), depth, long)
+	case v.Kind() == reflect.Slice && v.Type().Elem().Kind() != reflect.Uint8:
+		const many = 12
+		v.Set(reflect.MakeSlice(v.Type(), many, many))
+		for i := range many {
+			fillLong(v.Index(i), depth-1, long)
+		}
+	case v.Kind() == reflect.Struct:
+		for i := range v.NumField() {
+			fillLong(v.Field(i), depth-1, long)
+		}
+	case v.Kind() == reflect.String:
+		v.SetString(long)
+	}
+}
+
 // fill sets every field, down to a depth.
 func fill(v reflect.Value, depth int) {
 	switch {

@@ -124,6 +124,12 @@ func replaceCached(pods []corev1.Pod, live *corev1.Pod) []corev1.Pod {
 
 // patchPod patches exactly the object that was looked at, or nothing.
 func (r *Reconciler) patchPod(ctx context.Context, pod *corev1.Pod, edit func(*corev1.Pod)) error {
+	if converge.IsTrimmed(pod) { // a patch of a list replaces all of it
+		uid := pod.UID
+		if err := r.APIReader.Get(ctx, client.ObjectKeyFromObject(pod), pod); err != nil || pod.UID != uid {
+			return client.IgnoreNotFound(err)
+		}
+	}
 	base := pod.DeepCopy()
 	edit(pod)
 	patch := client.MergeFromWithOptions(base, client.MergeFromWithOptimisticLock{})
