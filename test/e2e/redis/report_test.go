@@ -23,21 +23,18 @@ var (
 )
 
 var _ = Describe("A Redis under a writer loses no confirmed write, never has two endpoints, and is whole again:", Ordered, ContinueOnFailure, func() {
+	It("master killed (kill -9), first alone, then beside a tenant that attacks the operator", func(ctx SpecContext) {
+		usual, attacked := scaled(usualKill), scaled(attackedKill)
+		before := report(ctx, usual)
+		tenant := newTenant(ctx)
+		tenant.attack(ctx)
+		during := report(ctx, attacked)
+		tenant.hasHarmedNobody(ctx, before, during)
+	}, SpecTimeout(5*time.Minute+time.Duration(scaled(usualKill).runs+scaled(attackedKill).runs)*timeForFault))
 	for _, f := range faultRows {
-		if long {
-			f.runs, f.lasts = f.long, max(f.lasts, f.lastsLong)
-		}
-		if f.lasts > 0 {
-			f.name = fmt.Sprintf("%s for %.0f s", f.name, f.lasts.Seconds())
-		}
-		It(f.name, func(ctx SpecContext) {
-			reportRows = append(reportRows, fault.Row{Fault: f.name, Failed: true})
-			row := &reportRows[len(reportRows)-1]
-			for done := 0; done < f.runs; done += sitting {
-				injectAll(ctx, f, min(sitting, f.runs-done), row)
-			}
-			row.Failed = false
-		}, SpecTimeout(4*time.Minute+time.Duration(f.runs)*(90*time.Second+f.lasts)))
+		f = scaled(f)
+		It(f.name, func(ctx SpecContext) { report(ctx, f) },
+			SpecTimeout(4*time.Minute+time.Duration(f.runs)*(timeForFault+f.lasts)))
 	}
 	AfterAll(discardShared)
 })
@@ -52,6 +49,32 @@ var _ = ReportAfterSuite("the report", func(Report) {
 		Expect(os.WriteFile(file, []byte(text), 0o644)).To(Succeed()) //nolint:gosec // for everybody to read
 	}
 })
+
+// timeForFault is what one may take at most, and the set after it.
+const timeForFault = 90 * time.Second
+
+// scaled is a row as this report has it: a short one or a long one.
+func scaled(f faultRow) faultRow {
+	if long {
+		f.runs, f.lasts = f.long, max(f.lasts, f.lastsLong)
+	}
+	if f.lasts > 0 {
+		f.name = fmt.Sprintf("%s for %.0f s", f.name, f.lasts.Seconds())
+	}
+	return f
+}
+
+// report injects a fault as often as its row says, and adds the row to the report.
+func report(ctx context.Context, f faultRow) fault.Row {
+	GinkgoHelper()
+	reportRows = append(reportRows, fault.Row{Fault: f.name, Failed: true})
+	row := &reportRows[len(reportRows)-1]
+	for done := 0; done < f.runs; done += sitting {
+		injectAll(ctx, f, min(sitting, f.runs-done), row)
+	}
+	row.Failed = false
+	return *row
+}
 
 // injectAll runs one sitting of a fault, then counts what is lost.
 func injectAll(ctx context.Context, f faultRow, times int, row *fault.Row) {
