@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"os"
 	"os/exec"
+	"slices"
 	"strings"
 	"syscall"
 	"time"
@@ -68,7 +69,7 @@ func (p part) start(l layout, config string) error {
 	}
 	defer closeQuietly(log)
 	cmd := exec.Command(p.argv[0], p.argv[1:]...)
-	cmd.Dir, cmd.Stdout, cmd.Stderr, cmd.Env = l.Root, log, log, environment()
+	cmd.Dir, cmd.Stdout, cmd.Stderr, cmd.Env = l.Root, log, log, partEnvironment(os.Environ())
 	cmd.SysProcAttr = &syscall.SysProcAttr{Setsid: true}
 	if err := cmd.Start(); err != nil {
 		return err
@@ -79,6 +80,15 @@ func (p part) start(l layout, config string) error {
 		return err
 	}
 	return os.WriteFile(pidFile(p.name), []byte(started.String()), 0o644)
+}
+
+// partEnvironment is that of a part: what limits the memory of tests, whose shell may start the cluster, is none of its business. An
+// API server at such a limit collects garbage without end.
+func partEnvironment(ours []string) []string {
+	return slices.DeleteFunc(slices.Clone(ours), func(setting string) bool {
+		name, _, _ := strings.Cut(setting, "=")
+		return name == "GOGC" || name == "GOMEMLIMIT" || name == "GOMAXPROCS"
+	})
 }
 
 // failed says what the part's own log says.

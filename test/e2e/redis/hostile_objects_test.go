@@ -143,17 +143,21 @@ func (t *tenant) secret(name string, size int, data map[string][]byte) *corev1.S
 	return made
 }
 
-// fillCaches with large Secrets that bear the operator's label. Every third says that the tenant's Redis controls it.
+// isForged reports whether the large Secret of that number says that the tenant's Redis controls it.
+func isForged(n int) bool { return n%3 == 0 }
+
+func largeName(n int) string { return fmt.Sprint("large-", n) }
+
+// fillCaches with large Secrets that bear the operator's label.
 func (t *tenant) fillCaches(ctx context.Context) {
 	GinkgoHelper()
-	owner := &cachev1alpha1.Redis{}
-	Expect(t.may.Get(ctx, client.ObjectKey{Namespace: t.namespace, Name: "source"}, owner)).To(Succeed())
+	Expect(t.may.Get(ctx, client.ObjectKeyFromObject(t.source), t.source)).To(Succeed())
 	var all sync.WaitGroup
 	failures := make([]error, writers)
 	for writer := range writers {
 		all.Go(func() {
 			for n := writer; n < largeSecrets; n += writers {
-				failures[writer] = errors.Join(failures[writer], t.may.Create(ctx, t.largeSecret(n, owner)))
+				failures[writer] = errors.Join(failures[writer], t.may.Create(ctx, t.largeSecret(n)))
 			}
 		})
 	}
@@ -161,18 +165,22 @@ func (t *tenant) fillCaches(ctx context.Context) {
 	Expect(errors.Join(failures...)).To(Succeed())
 }
 
-func (t *tenant) largeSecret(n int, owner client.Object) *corev1.Secret {
-	made := t.secret(fmt.Sprint("large-", n), 1<<20, nil)
+func (t *tenant) largeSecret(n int) *corev1.Secret {
+	made := t.secret(largeName(n), 1<<20, nil)
 	made.Labels = map[string]string{"app.kubernetes.io/managed-by": "mainstay-operator", attackLabel: "large"}
-	if n%3 == 0 {
-		made.OwnerReferences = []metav1.OwnerReference{*metav1.NewControllerRef(owner, cachev1alpha1.GroupVersion.WithKind("Redis"))}
+	if isForged(n) {
+		made.OwnerReferences = []metav1.OwnerReference{*metav1.NewControllerRef(t.source, cachev1alpha1.GroupVersion.WithKind("Redis"))}
 	}
 	return made
 }
 
-// touchLargeSecret changes one of them, which all who watch Secrets are sent.
-func (t *tenant) touchLargeSecret(ctx context.Context) error {
-	return t.may.Patch(ctx, t.secret(fmt.Sprint("large-", t.rounds%largeSecrets), 0, nil), client.RawPatch(types.MergePatchType,
+// changeLargeSecret changes one of them, which all who watch Secrets are sent.
+func (t *tenant) changeLargeSecret(ctx context.Context) error {
+	n := t.rounds % largeSecrets
+	if isForged(n) { // which the operator has deleted, as a child that its owner does not need
+		return client.IgnoreAlreadyExists(t.may.Create(ctx, t.largeSecret(n)))
+	}
+	return t.may.Patch(ctx, t.secret(largeName(n), 0, nil), client.RawPatch(types.MergePatchType,
 		fmt.Appendf(nil, `{"metadata":{"annotations":{"example.org/round":"%d"}}}`, t.rounds)))
 }
 
@@ -180,9 +188,9 @@ func (t *tenant) touchLargeSecret(ctx context.Context) error {
 func (t *tenant) startHostileBackup(ctx context.Context) {
 	GinkgoHelper()
 	Expect(loadImage(ctx, verifierImage, "./test/hostile/verifier", "--base", "docker.io/library/redis:8.0")).To(Succeed())
-	source := builders.Redis("source").Size(1).Image(verifierImage).Build()
-	source.Namespace = t.namespace
-	Expect(t.may.Create(ctx, source)).To(Succeed())
+	t.source = builders.Redis("source").Size(1).Image(verifierImage).Build()
+	t.source.Namespace = t.namespace
+	Expect(t.may.Create(ctx, t.source)).To(Succeed())
 	Expect(t.may.Create(ctx, &corev1.PersistentVolumeClaim{ObjectMeta: metav1.ObjectMeta{Namespace: t.namespace, Name: "backups"},
 		Spec: corev1.PersistentVolumeClaimSpec{AccessModes: []corev1.PersistentVolumeAccessMode{corev1.ReadWriteOnce},
 			Resources: corev1.VolumeResourceRequirements{Requests: corev1.ResourceList{corev1.ResourceStorage: resource.MustParse("64Mi")}}}})).To(Succeed())

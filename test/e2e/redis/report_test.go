@@ -23,14 +23,8 @@ var (
 )
 
 var _ = Describe("A Redis under a writer loses no confirmed write, never has two endpoints, and is whole again:", Ordered, ContinueOnFailure, func() {
-	It("master killed (kill -9), first alone, then beside a tenant that attacks the operator", func(ctx SpecContext) {
-		usual, attacked := scaled(usualKill), scaled(attackedKill)
-		before := report(ctx, usual)
-		tenant := newTenant(ctx)
-		tenant.attack(ctx)
-		during := report(ctx, attacked)
-		tenant.hasHarmedNobody(ctx, before, during)
-	}, SpecTimeout(5*time.Minute+time.Duration(scaled(usualKill).runs+scaled(attackedKill).runs)*timeForFault))
+	It("master killed (kill -9), first alone, then beside a tenant that attacks the operator", withstandTenant,
+		SpecTimeout(attackTries*(4*time.Minute+time.Duration(scaled(usualKill).runs+scaled(attackedKill).runs)*timeForFault)))
 	for _, f := range faultRows {
 		f = scaled(f)
 		It(f.name, func(ctx SpecContext) { report(ctx, f) },
