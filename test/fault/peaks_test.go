@@ -55,7 +55,6 @@ func TestPeakIsForgotten(t *testing.T) {
 		t.Errorf("%v: from %d to %d bytes, with %d more in use", err, low, high, len(ballast))
 	}
 	runtime.KeepAlive(ballast)
-	ballast = nil
 	debug.FreeOSMemory()
 	if err := forgetPeakOf(os.Getpid()); err != nil {
 		t.Fatal(err)
