@@ -99,8 +99,8 @@ test-integration: test-programs
 	  go run github.com/onsi/ginkgo/v2/ginkgo -procs=4 -ldflags=-w --no-color --timeout=20m ./test/integration
 
 # Little in a test lives long: memory is cheaper than time, also for its API servers.
-test-units test-integration mutants: export GOGC := 400
-test-units test-integration mutants: export GOMEMLIMIT := 1GiB
+test-units test-integration mutants e2e failover-report: export GOGC := 400
+test-units test-integration mutants e2e failover-report: export GOMEMLIMIT := 1GiB
 
 mutants: ## Plant known faults into Redis, EtcdCluster, backups and the leader election: the named test must find each.
 	go test ./test/mutants -v -count=1 -timeout 20m
@@ -113,11 +113,11 @@ e2e: cluster-up deploy $(BIN)/versitygw ## Run the end-to-end tests on real pods
 
 failover-report: cluster-up deploy ## Break Redis in every way and tell what users notice (LONG=1 REPORT=file FOCUS=rows).
 	LONG=$(LONG) REPORT=$(abspath $(REPORT)) \
-	  go test ./test/e2e/redis -v -count=1 -timeout $(if $(LONG),4h -ginkgo.timeout=4h,15m) -ginkgo.no-color $(if $(FOCUS),-ginkgo.focus "$(FOCUS)")
+	  go run github.com/onsi/ginkgo/v2/ginkgo --procs=$(if $(LONG),1 --timeout=4h,3 --timeout=15m) --ldflags=-w -v --no-color $(if $(FOCUS),--focus "$(FOCUS)") ./test/e2e/redis
 
 etcd-report: cluster-up deploy ## Break EtcdCluster in every way beside a bare etcd, and have etcd's own model judge (LONG=1 REPORT=file FOCUS=faults).
 	@# A long report is of a calm machine: one plan at a time.
-	cd $(ETCD_REPORT) && LONG=$(LONG) REPORT=$(abspath $(REPORT)) FOCUS="$(FOCUS)" go test . -v -count=1 -parallel $(if $(LONG),1,3) -timeout $(if $(LONG),4h,15m)
+	cd $(ETCD_REPORT) && LONG=$(LONG) REPORT=$(abspath $(REPORT)) FOCUS="$(FOCUS)" go test . -v -count=1 -parallel $(if $(LONG),1,5) -timeout $(if $(LONG),4h,15m)
 
 build: ## Build the manager.
 	go build -trimpath -ldflags="-s -w" -o $(BIN)/manager .

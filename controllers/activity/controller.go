@@ -177,7 +177,7 @@ func (r *Reconciler) executeStep(ctx context.Context, todo step, a *egov1.Activi
 }
 
 // recordResult writes into the status how the attempt ended, and what it printed. It reports false, and writes nothing,
-// while the node's log may still get the end of the output.
+// while a later read of the node's log may bring the end of the output.
 func (r *Reconciler) recordResult(ctx context.Context, a *egov1.Activity, pod *corev1.Pod, now time.Time) bool {
 	var tail outputTail
 	var err error
@@ -185,14 +185,14 @@ func (r *Reconciler) recordResult(ctx context.Context, a *egov1.Activity, pod *c
 	setResult(a, pod, metav1.NewTime(now))
 	if currentAttempt(a).ExitCode != nil && tailLimit(a) > 0 {
 		tail, err = r.Output.Tail(ctx, pod, tailLimit(a))
-		if err == nil && tail.mayGrow(pod, now) {
+		if readAgain(tail, err, pod, now) {
 			*currentAttempt(a) = *before
 			return false
 		}
 	}
 	a.Status.OutputTail, a.Status.OutputTruncated, a.Status.OutputComplete = tail.text, tail.truncated, tail.complete
 	switch attempt := currentAttempt(a); {
-	case err != nil: // the result must not wait for a node that does not answer
+	case err != nil: // the result must not wait for ever
 		attempt.Message += "; " + err.Error()
 	case !ptr.Deref(tail.complete, true):
 		attempt.Message += "; " + outputLost

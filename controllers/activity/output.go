@@ -3,6 +3,7 @@ package activity
 import (
 	"bytes"
 	"context"
+	"errors"
 	"fmt"
 	"io"
 	"strings"
@@ -10,6 +11,7 @@ import (
 	"unicode/utf8"
 
 	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	corev1client "k8s.io/client-go/kubernetes/typed/core/v1"
 	"k8s.io/utils/ptr"
 
@@ -27,10 +29,11 @@ const (
 	// outputPatience is for how long after its end a command's log may still lack the end of what it printed: the runtime
 	// may not have written all. After that it never comes.
 	outputPatience = 5 * time.Second
+	// busyPatience is for how long after its end a command's result waits for a node that is too busy to hand over the log.
+	busyPatience = 30 * time.Second
 	// outputRetry is how long the operator waits before it reads such a log again.
 	outputRetry = time.Second
-	// outputTimeout is how long a node may take to hand the output over. Beyond
-	// it the result counts more than the output.
+	// outputTimeout is how long a node may take to hand the output over, each time.
 	outputTimeout = 5 * time.Second
 )
 
@@ -49,10 +52,19 @@ type outputTail struct {
 	complete *bool
 }
 
-// mayGrow reports whether the node's log lacks the end, and may have it soon.
-func (t outputTail) mayGrow(pod *corev1.Pod, now time.Time) bool {
+// readAgain reports whether a later read of the node's log may bring more: it lacks the end, or the node is too busy to
+// hand it over.
+func readAgain(tail outputTail, err error, pod *corev1.Pod, now time.Time) bool {
 	ran := commandStatus(pod).State.Terminated
-	return ran != nil && t.complete != nil && !*t.complete && now.Sub(ran.FinishedAt.Time).Abs() < outputPatience
+	if ran == nil {
+		return false
+	}
+	since := now.Sub(ran.FinishedAt.Time).Abs() // by two clocks
+	if err != nil {
+		return since < busyPatience && (errors.Is(err, context.DeadlineExceeded) || apierrors.IsServerTimeout(err) ||
+			apierrors.IsTimeout(err) || apierrors.IsTooManyRequests(err) || apierrors.IsInternalError(err))
+	}
+	return tail.complete != nil && !*tail.complete && since < outputPatience
 }
 
 // podLogs reads the output as the kubelet keeps it.

@@ -2,6 +2,7 @@ package activity
 
 import (
 	"context"
+	"fmt"
 	"hash/fnv"
 	"strings"
 	"testing"
@@ -9,6 +10,7 @@ import (
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/api/resource"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/utils/ptr"
@@ -62,26 +64,45 @@ func TestALogIsComparedWithWhatWasPrinted(t *testing.T) {
 	}
 }
 
-// lateOutput is a log that lacks its end until it was read so often.
-type lateOutput struct{ reads, completeAfter int }
+// lateOutput is a log that lacks its end, or cannot be read, until it was read so often.
+type lateOutput struct {
+	reads, goodAfter int
+	err              error
+}
 
 func (o *lateOutput) Tail(context.Context, *corev1.Pod, int) (outputTail, error) {
 	o.reads++
-	return outputTail{text: "text", complete: ptr.To(o.reads > o.completeAfter)}, nil
+	if o.err != nil && o.reads <= o.goodAfter {
+		return outputTail{}, fmt.Errorf("reading the output: %w", o.err)
+	}
+	return outputTail{text: "text", complete: ptr.To(o.reads > o.goodAfter)}, nil
 }
 
-// TestTheEndOfALogIsAwaited checks that a log that lacks its end is read again, at intervals and not for ever.
+// TestTheEndOfALogIsAwaited checks that a log that lacks its end, or that a busy node does not hand over, is read again, at
+// intervals and not for ever.
 func TestTheEndOfALogIsAwaited(t *testing.T) {
 	const never = 1000
-	for name, c := range map[string]struct{ completeAfter, wantReads int }{
-		"complete at once": {0, 1}, "complete after two reads": {2, 3}, "never complete": {never, 6},
+	busy := apierrors.NewServerTimeout(corev1.Resource("pods"), "get", 1)
+	for name, c := range map[string]struct {
+		goodAfter, wantReads int
+		err                  error
+		wantMessage          string
+	}{
+		"complete at once":             {0, 1, nil, ""},
+		"complete after two reads":     {2, 3, nil, ""},
+		"never complete":               {never, 6, nil, outputLost},
+		"read after the node was busy": {7, 8, busy, ""},
+		"read after a node's silence":  {2, 3, context.DeadlineExceeded, ""},
+		"the node is always busy":      {never, 31, busy, "reading the output"},
+		"there is no log":              {never, 1, apierrors.NewNotFound(corev1.Resource("pods"), "gone"), "reading the output"},
+		"nobody may read it":           {never, 1, apierrors.NewForbidden(corev1.Resource("pods"), "a", nil), "reading the output"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			w := newFakeCluster(t, 0)
 			w.submit(egov1.ActivitySpec{})
-			output := &lateOutput{completeAfter: c.completeAfter}
+			output := &lateOutput{goodAfter: c.goodAfter, err: c.err}
 			var a *egov1.Activity
-			for range 40 {
+			for range 60 {
 				o := w.operator() // a new process each time: what it waits for is not in its memory
 				o.Output = output
 				before := w.resourceVersions()
@@ -100,10 +121,10 @@ func TestTheEndOfALogIsAwaited(t *testing.T) {
 				}
 				w.kubelet()
 			}
-			if output.reads != c.wantReads || a.Status.Prosta != egov1.Succeeded || !ptr.Deref(a.Status.OutputComplete, false) != (c.completeAfter == never) {
+			if output.reads != c.wantReads || a.Status.Prosta != egov1.Succeeded || ptr.Deref(a.Status.OutputComplete, false) != (c.wantMessage == "") {
 				t.Errorf("%d reads, %+v", output.reads, a.Status)
 			}
-			if lost := strings.Contains(a.Status.Message, outputLost); lost != (c.completeAfter == never) {
+			if !strings.Contains(a.Status.Message, c.wantMessage) || c.wantMessage == "" && strings.Contains(a.Status.Message, "output") {
 				t.Errorf("it says %q", a.Status.Message)
 			}
 		})

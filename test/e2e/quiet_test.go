@@ -17,6 +17,7 @@ import (
 	cachev1alpha1 "github.com/mainstay-operator/mainstay-operator/api/cache/v1alpha1"
 	commonv1 "github.com/mainstay-operator/mainstay-operator/api/common/v1"
 	databasev1alpha1 "github.com/mainstay-operator/mainstay-operator/api/database/v1alpha1"
+	egov1 "github.com/mainstay-operator/mainstay-operator/api/ego/v1"
 	"github.com/mainstay-operator/mainstay-operator/test/audit"
 	"github.com/mainstay-operator/mainstay-operator/test/authority"
 	"github.com/mainstay-operator/mainstay-operator/test/builders"
@@ -78,9 +79,15 @@ func confirms(r audit.Request) bool {
 }
 
 var _ = Describe("The operator", Serial, Label(faults), func() {
-	It("asks nothing of the API server at rest, and touches nothing after a restart", func(ctx SpecContext) {
+	It("gets each kind there though its leader is killed, asks nothing of the API server at rest, and touches nothing after a restart", func(ctx SpecContext) {
+		all := applySamples(ctx)
+		killLeader(ctx)
 		makeThoseThatRead(ctx)
-		eventuallyArrived(ctx, applySamples(ctx))
+		eventuallyArrived(ctx, all)
+		var ran egov1.ActivityList
+		Expect(k8s.List(ctx, &ran, client.InNamespace(namespace))).To(Succeed())
+		Expect(ran.Items).To(HaveEach(HaveField("Status.Attempts", HaveLen(1))), "a command runs once")
+		eventuallyOperatorLeads(ctx)
 		eventuallyAlone(ctx, namespace)
 		since := func(position audit.Position, test func(audit.Request) bool) func() []audit.Request {
 			return func() []audit.Request { return operatorRequests(position, test) }

@@ -28,34 +28,29 @@ var (
 	backupsDir = filepath.Join(samplesDir, "backups")
 )
 
-// What holds for every kind, shown with its sample.
-var _ = Describe("Every kind", longest, func() {
+// What holds for every kind, shown with its sample: one after the other, since each begins with what the one before has left.
+var _ = Describe("Every kind", longest, Ordered, func() {
+	var shared string
+	var all []*unstructured.Unstructured
+	former := map[types.UID]bool{}
+	BeforeAll(func(ctx SpecContext) { shared = newNamespace(ctx) })
+	BeforeEach(func() { namespace = shared })
+
 	It("does nothing when what is there is applied again", func(ctx SpecContext) {
-		all := applySamples(ctx)
+		all = applySamples(ctx)
 		eventuallyArrived(ctx, all)
-		all = append(all, applyFolder(ctx, backupsDir)...)
-		eventuallyArrived(ctx, all)
+		withBackups := append(slices.Clone(all), applyFolder(ctx, backupsDir)...)
+		eventuallyArrived(ctx, withBackups)
 		Eventually(func(g Gomega) {
-			before := versions(ctx, all)
+			before := versions(ctx, withBackups)
 			applySamples(ctx)
 			applyFolder(ctx, backupsDir)
-			g.Expect(versions(ctx, all)).To(Equal(before))
+			g.Expect(versions(ctx, withBackups)).To(Equal(before))
 		}).WithContext(ctx).Should(Succeed())
-	})
-
-	It("gets there although its operator is killed in the middle", Serial, func(ctx SpecContext) {
-		all := applySamples(ctx)
-		killLeader(ctx)
-		eventuallyArrived(ctx, all)
-		var ran egov1.ActivityList
-		Expect(k8s.List(ctx, &ran, client.InNamespace(namespace))).To(Succeed())
-		Expect(ran.Items).To(HaveEach(HaveField("Status.Attempts", HaveLen(1))), "a command runs once")
-		eventuallyOperatorLeads(ctx)
+		kubectl(ctx, "delete", "-k", backupsDir)
 	})
 
 	It("brings back a child that was deleted", func(ctx SpecContext) {
-		all := applySamples(ctx)
-		eventuallyArrived(ctx, all)
 		for _, owner := range all {
 			for _, child := range children(ctx, owner) {
 				if !restored(owner, child) {
@@ -69,21 +64,21 @@ var _ = Describe("Every kind", longest, func() {
 		eventuallyArrived(ctx, all)
 	})
 
-	It("starts afresh when it is deleted and made again under the same name", func(ctx SpecContext) {
-		all := applySamples(ctx)
-		eventuallyArrived(ctx, all)
-		// Whose last pod is not the first of the next: it takes its grace, nobody is left
-		// to take over from it.
-		kubectl(ctx, "annotate", "redis/sample-redis", cachev1alpha1.RedisSwitchover+"=sample-redis-1")
-		Eventually(kubectl).WithArguments(ctx, "get", "redis/sample-redis", "-o", "jsonpath={.status.master}").Should(Equal("sample-redis-1"))
-		former := map[types.UID]bool{}
+	It("leaves nothing behind when it is deleted, but volumes", func(ctx SpecContext) {
 		for _, obj := range all {
 			former[obj.GetUID()] = true
 		}
-		kubectl(ctx, "delete", "-k", samplesDir, "--wait=false")
-		for _, obj := range all {
-			eventuallyGone(ctx, obj)
-		}
+		// Then the last pod is not the first of the next: it takes its grace, since no node is left to take over from it.
+		kubectl(ctx, "annotate", "redis/sample-redis", cachev1alpha1.RedisSwitchover+"=sample-redis-1")
+		Eventually(kubectl).WithArguments(ctx, "get", "redis/sample-redis", "-o", "jsonpath={.status.master}").Should(Equal("sample-redis-1"))
+		Expect(everything(ctx)).NotTo(BeEmpty())
+		kubectl(ctx, "delete", "-k", samplesDir)
+		Eventually(func() []string { return names(everything(ctx)) }).WithContext(ctx).WithPolling(2 * time.Second).Should(ConsistOf(
+			"PersistentVolumeClaim/data-sample-etcd-0", "PersistentVolumeClaim/data-sample-etcd-1", "PersistentVolumeClaim/data-sample-etcd-2",
+			"PersistentVolumeClaim/data-sample-redis-0", "PersistentVolumeClaim/data-sample-redis-1", "PersistentVolumeClaim/data-sample-redis-2"))
+	})
+
+	It("starts afresh when it is made again under the same name", func(ctx SpecContext) {
 		// The data of the former objects would be that of the next ones.
 		kubectl(ctx, "delete", "persistentvolumeclaims", "--selector=app.kubernetes.io/name in (etcd, redis)")
 		again := applySamples(ctx)
@@ -96,21 +91,11 @@ var _ = Describe("Every kind", longest, func() {
 		}
 	})
 
-	It("leaves nothing behind when it is deleted, but volumes", func(ctx SpecContext) {
-		all := applySamples(ctx)
-		eventuallyArrived(ctx, all)
-		Expect(everything(ctx)).NotTo(BeEmpty())
-		kubectl(ctx, "delete", "-k", samplesDir)
-		Eventually(func() []string { return names(everything(ctx)) }).WithContext(ctx).WithPolling(2 * time.Second).Should(ConsistOf(
-			"PersistentVolumeClaim/data-sample-etcd-0", "PersistentVolumeClaim/data-sample-etcd-1", "PersistentVolumeClaim/data-sample-etcd-2",
-			"PersistentVolumeClaim/data-sample-redis-0", "PersistentVolumeClaim/data-sample-redis-1", "PersistentVolumeClaim/data-sample-redis-2"))
-	})
-
 	It("does not hold its namespace, with commands unfinished", func(ctx SpecContext) {
-		applySamples(ctx) // and does not wait: all are on their way
 		long := builders.Activity("long", "sleep 600").
 			With(func(s *egov1.ActivitySpec) { s.TerminationGracePeriodSeconds = ptr.To[int64](2) }).Build()
 		create(ctx, long)
+		applyFolder(ctx, backupsDir) // and does not wait: what runs once is on its way
 		Eventually(prosta).WithArguments(ctx, long).Should(Equal(egov1.Running))
 		kubectl(ctx, "delete", "namespace", namespace, "--timeout="+eventuallyTimeout.String())
 	})

@@ -46,11 +46,13 @@ type plan struct {
 }
 
 var plans = []plan{
-	{name: "processes and size", faults: []faultRow{
+	{name: "processes", faults: []faultRow{
 		{name: "leader killed (kill -9)", bare: true, inject: killLeader},
 		{name: "follower killed (kill -9)", bare: true, inject: killFollower},
 		{name: "all members killed at once", bare: true, inject: killAll},
 		{name: "leader hangs for 5 s", bare: true, lasts: 5 * time.Second, inject: hangLeader},
+	}},
+	{name: "network, disk and size", faults: []faultRow{
 		{name: "leader cut off from the others for 5 s", bare: true, lasts: 5 * time.Second, inject: cutLeaderOff},
 		{name: "leader's disk takes 40 writes a second for 5 s", bare: true, lasts: 5 * time.Second, inject: slowLeader},
 		{name: "size from 3 to 5 and back", inject: widenAndShrink},
@@ -65,6 +67,8 @@ var plans = []plan{
 		{name: "version raised from 3.6 to 3.7", inject: raiseVersion},
 		{name: "follower's disk emptied", inject: emptyFollower},
 		{name: "leader's disk emptied", inject: emptyLeader},
+	}},
+	{name: "control plane", faults: []faultRow{
 		{name: "follower's disk emptied, then the operator's leader killed", alone: true, inject: emptyFollowerAndKillOperator},
 		{name: "leader killed, the API server hangs for 4 s", alone: true, lasts: 4 * time.Second, inject: killLeaderWithoutAPIServer},
 	}},

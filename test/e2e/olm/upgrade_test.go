@@ -17,8 +17,8 @@ import (
 	"github.com/mainstay-operator/mainstay-operator/test/olm"
 )
 
-// watchTime is how long the workloads are watched after a change of the operator.
-const watchTime = 10 * time.Second
+// watchTime is how long the workloads are watched after a change of the operator: a new leader looks at each object at once.
+const watchTime = 5 * time.Second
 
 var _ = Describe("OLM", Ordered, func() {
 	var (

@@ -147,7 +147,7 @@ func withstandTenant(ctx SpecContext) {
 }
 
 // hasHarmedNoManager ends the attack, which must have taken place, and reports what it did to clients of another namespace.
-func (t *tenant) hasHarmedNoManager(ctx context.Context, before, during fault.Row) {
+func (t *tenant) hasHarmedNoManager(ctx context.Context, before, during *fault.Row) {
 	GinkgoHelper()
 	t.stop()
 	Expect(t.managersRun(ctx)).To(Succeed())

@@ -2,8 +2,10 @@ package redis
 
 import (
 	"context"
+	"encoding/json"
 	"fmt"
 	"os"
+	"slices"
 	"strings"
 	"sync"
 	"time"
@@ -16,28 +18,31 @@ import (
 	"github.com/mainstay-operator/mainstay-operator/test/fault"
 )
 
-var (
-	long = os.Getenv("LONG") != ""
-	// reportRows are the rows of the report, so far.
-	reportRows []fault.Row
-)
+// rowEntry names what a spec adds to ginkgo's report: its row. Specs run in several processes.
+const rowEntry = "row of the report"
 
-var _ = Describe("A Redis under a writer loses no confirmed write, never has two endpoints, and is whole again:", Ordered, ContinueOnFailure, func() {
-	It("master killed (kill -9), first alone, then beside a tenant that attacks the operator", withstandTenant,
-		SpecTimeout(attackTries*(4*time.Minute+time.Duration(scaled(usualKill).runs+scaled(attackedKill).runs)*timeForFault)))
+var long = os.Getenv("LONG") != ""
+
+var _ = Describe("A Redis under a writer loses no confirmed write, never has two endpoints, and is whole again:", func() {
+	It("master killed (kill -9), first alone, then beside a tenant that attacks the operator", Serial,
+		SpecTimeout(attackTries*(4*time.Minute+time.Duration(scaled(usualKill).runs+scaled(attackedKill).runs)*timeForFault)), withstandTenant)
 	for _, f := range faultRows {
 		f = scaled(f)
-		It(f.name, func(ctx SpecContext) { report(ctx, f) },
-			SpecTimeout(4*time.Minute+time.Duration(f.runs)*(timeForFault+f.lasts)))
+		args := []any{SpecTimeout(4*time.Minute + time.Duration(f.runs)*(timeForFault+f.lasts)), func(ctx SpecContext) { report(ctx, f) }}
+		if f.everywhere {
+			args = append(args, Serial)
+		}
+		It(f.name, args...)
 	}
-	AfterAll(discardShared)
 })
 
-var _ = ReportAfterSuite("the report", func(Report) {
-	if len(reportRows) == 0 {
+var _ = ReportAfterSuite("the report", func(report Report) {
+	rows, err := rowsOf(report)
+	Expect(err).NotTo(HaveOccurred())
+	if len(rows) == 0 {
 		return
 	}
-	text := fault.Table(reportRows) + "\n" + fault.StageTable(reportRows)
+	text := fault.Table(rows) + "\n" + fault.StageTable(rows)
 	fmt.Printf("\n%s\n", text)
 	if file := os.Getenv("REPORT"); file != "" {
 		Expect(os.WriteFile(file, []byte(text), 0o644)).To(Succeed()) //nolint:gosec // for everybody to read
@@ -59,15 +64,41 @@ func scaled(f faultRow) faultRow {
 }
 
 // report injects a fault as often as its row says, and adds the row to the report.
-func report(ctx context.Context, f faultRow) fault.Row {
+func report(ctx context.Context, f faultRow) *fault.Row {
 	GinkgoHelper()
-	reportRows = append(reportRows, fault.Row{Fault: f.name, Failed: true})
-	row := &reportRows[len(reportRows)-1]
+	row := &fault.Row{Fault: f.name, Failed: true}
+	AddReportEntry(rowEntry, row, ReportEntryVisibilityNever)
 	for done := 0; done < f.runs; done += sitting {
 		injectAll(ctx, f, min(sitting, f.runs-done), row)
 	}
 	row.Failed = false
-	return *row
+	return row
+}
+
+// rowsOf returns the rows of all processes, in the order of faultRows.
+func rowsOf(report Report) ([]fault.Row, error) {
+	var rows []fault.Row
+	for _, spec := range report.SpecReports {
+		for _, entry := range spec.ReportEntries {
+			if entry.Name != rowEntry {
+				continue
+			}
+			text, err := json.Marshal(entry.GetRawValue())
+			if err != nil {
+				return nil, err
+			}
+			var row fault.Row
+			if err := json.Unmarshal(text, &row); err != nil {
+				return nil, err
+			}
+			rows = append(rows, row)
+		}
+	}
+	order := func(row fault.Row) int {
+		return slices.IndexFunc(faultRows, func(f faultRow) bool { return row.Fault == f.name || strings.HasPrefix(row.Fault, f.name+" for ") })
+	}
+	slices.SortStableFunc(rows, func(a, b fault.Row) int { return order(a) - order(b) })
+	return rows, nil
 }
 
 // injectAll runs one sitting of a fault, then counts what is lost.

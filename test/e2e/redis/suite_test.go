@@ -4,6 +4,9 @@
 // It needs KUBECONFIG, a deployed operator, and a node that is this machine, as
 // hack/cluster makes it. With LONG set there are hundreds of faults instead of
 // some; REPORT names a file for the report.
+//
+// Specs run in three processes, each with its sets, but for those that break what all sets share.
+// Figures to quote come from a long report, which has one process: nothing else happens meanwhile.
 package redis
 
 import (
@@ -48,6 +51,8 @@ var _ = BeforeSuite(func(ctx SpecContext) {
 	Expect(err).NotTo(HaveOccurred())
 	Eventually(cluster.Leads).WithContext(ctx).WithArguments(k8s).Should(Succeed())
 })
+
+var _ = AfterSuite(func(ctx SpecContext) { discardShared(ctx) })
 
 // newNamespace is there until the spec has ended, or shorter when it is removed before.
 func newNamespace(ctx context.Context) *corev1.Namespace {
