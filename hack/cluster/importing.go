@@ -30,12 +30,17 @@ func loadArchives(ctx context.Context, l layout, archives []string) error {
 
 // loadImage packs an image and imports it.
 func loadImage(ctx context.Context, l layout, args []string) error {
-	image, _, err := packedImage("image", args)
+	image, packed, err := packedImage("image", args)
 	if err != nil {
 		return err
 	}
 	if err := l.usable(); err != nil {
 		return err
+	}
+	if packed.base != "" {
+		if image, err = stackedImage(ctx, packed.base, image.Name, packed.binaries...); err != nil {
+			return err
+		}
 	}
 	if err := importImages(ctx, l, []ociImage{image}); err != nil {
 		return err
@@ -46,45 +51,51 @@ func loadImage(ctx context.Context, l layout, args []string) error {
 
 // archiveImage packs an image into a file.
 func archiveImage(_ context.Context, _ layout, args []string) error {
-	image, output, err := packedImage("archive", args)
+	image, packed, err := packedImage("archive", args)
 	if err != nil {
 		return err
 	}
-	if output == "" {
-		return errors.New("archive needs --output")
+	if packed.output == "" || packed.base != "" {
+		return errors.New("archive needs --output, and has no --base")
 	}
-	if err := writeArchiveFile(output, []ociImage{image}); err != nil {
+	if err := writeArchiveFile(packed.output, []ociImage{image}); err != nil {
 		return err
 	}
 	fmt.Println(image.Name, image.digest())
 	return nil
 }
 
+// packing is what the flags of a command say besides the image.
+type packing struct {
+	output, base string
+	binaries     []string
+}
+
 // packedImage is what the flags of a command describe.
-func packedImage(command string, args []string) (image ociImage, output string, err error) {
+func packedImage(command string, args []string) (image ociImage, p packing, err error) {
 	flags := flag.NewFlagSet(command, flag.ContinueOnError)
 	name := flags.String("name", "", "full name of the image, with registry and tag")
-	var binaries []string
 	flags.Func("binary", "static binary that becomes its entry point; further ones lie beside it", func(path string) error {
-		binaries = append(binaries, path)
+		p.binaries = append(p.binaries, path)
 		return nil
 	})
+	flags.StringVar(&p.base, "base", "", "image of the cluster whose programs the binaries precede on the path; the rest stays as it is")
 	dockerfile := flags.String("dockerfile", "", "or a Dockerfile that begins FROM scratch, labels and copies")
 	from := flags.String("context", "", "folder that the Dockerfile copies from (default its own)")
 	user := flags.String("user", "65532:65532", "user and group that the binary runs as")
-	flags.StringVar(&output, "output", "", "archive to write")
+	flags.StringVar(&p.output, "output", "", "archive to write")
 	if err := flags.Parse(args); err != nil {
-		return ociImage{}, "", err
+		return ociImage{}, packing{}, err
 	}
 	switch {
-	case *name == "" || (len(binaries) == 0) == (*dockerfile == ""):
-		return ociImage{}, "", fmt.Errorf("%s needs --name, and --binary or --dockerfile", command)
-	case len(binaries) > 0:
-		image, err = binaryImage(*name, *user, binaries...)
+	case *name == "" || (len(p.binaries) == 0) == (*dockerfile == ""):
+		return ociImage{}, packing{}, fmt.Errorf("%s needs --name, and --binary or --dockerfile", command)
+	case len(p.binaries) > 0:
+		image, err = binaryImage(*name, *user, p.binaries...)
 	default:
 		image, err = scratchImage(*name, *dockerfile, cmp.Or(*from, filepath.Dir(*dockerfile)))
 	}
-	return image, output, err
+	return image, p, err
 }
 
 // usable fails when our containerd does not run.
@@ -110,20 +121,28 @@ var withoutDistribution = []entry{
 // binaryImage holds binaries, the first of which is started and all of which are
 // found by their names.
 func binaryImage(name, user string, binaries ...string) (ociImage, error) {
-	entries := slices.Clone(withoutDistribution)
-	for _, path := range binaries {
-		content, err := os.ReadFile(path)
-		if err != nil {
-			return ociImage{}, err
-		}
-		entries = append(entries, entry{name: filepath.Base(path), mode: 0o755, content: content})
+	programs, err := programEntries("", binaries)
+	if err != nil {
+		return ociImage{}, err
 	}
-	own, err := entriesLayer(entries)
+	own, err := entriesLayer(append(slices.Clone(withoutDistribution), programs...))
 	return ociImage{
 		Name:   name,
 		Config: imageConfig{User: user, Env: []string{usualPath + ":/"}, Entrypoint: []string{"/" + filepath.Base(binaries[0])}, WorkingDir: "/"},
 		Layers: []layer{own},
 	}, err
+}
+
+// programEntries are binaries in a folder of the image.
+func programEntries(folder string, binaries []string) (entries []entry, err error) {
+	for _, path := range binaries {
+		content, err := os.ReadFile(path)
+		if err != nil {
+			return nil, err
+		}
+		entries = append(entries, entry{name: folder + filepath.Base(path), mode: 0o755, content: content})
+	}
+	return entries, nil
 }
 
 // importImages imports what containerd does not have with the same digest.
@@ -176,12 +195,7 @@ func havingAll(ctx context.Context, digests map[string]string) (bool, error) {
 	if err != nil {
 		return false, err
 	}
-	have := map[string]string{}
-	for line := range strings.Lines(listed) {
-		if fields := strings.Fields(line); len(fields) > 2 {
-			have[fields[0]] = fields[2]
-		}
-	}
+	have := digestsIn(listed)
 	for name, digest := range digests {
 		if have[name] != digest {
 			return false, nil

@@ -36,6 +36,7 @@ type imageConfig struct {
 type layer struct {
 	file    string
 	content []byte
+	present bool // in containerd already: an archive leaves it out
 	digest  string
 	size    int64
 }
@@ -149,7 +150,7 @@ type blobWriter struct {
 }
 
 func (b *blobWriter) blob(l layer) error {
-	if b.written[l.digest] {
+	if l.present || b.written[l.digest] {
 		return nil
 	}
 	b.written[l.digest] = true

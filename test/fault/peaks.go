@@ -2,6 +2,7 @@ package fault
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"maps"
 	"os"
@@ -10,6 +11,8 @@ import (
 	"strings"
 	"sync"
 	"time"
+
+	"k8s.io/apimachinery/pkg/types"
 )
 
 // peaksPause between two looks at all processes.
@@ -63,8 +66,7 @@ func (p *Peaks) look() {
 		if err != nil || len(words) < 2 || !strings.Contains(strings.Join(words[1:], " "), p.text) {
 			continue
 		}
-		status, err := os.ReadFile(fmt.Sprintf("/proc/%d/status", pid))
-		peak := peakIn(string(status))
+		peak, err := peakOf(pid)
 		if err != nil || peak == 0 {
 			continue // it has just ended
 		}
@@ -84,4 +86,41 @@ func peakIn(status string) int64 {
 		}
 	}
 	return 0
+}
+
+// ForgetPeaks makes the kernel forget the most memory that the programs of that name have held so far in a pod of this node.
+func ForgetPeaks(pod types.UID, program string) error {
+	all, err := Processes(pod, program)
+	for _, pid := range all {
+		err = errors.Join(err, forgetPeakOf(pid))
+	}
+	return err
+}
+
+// forgetPeakOf a process, as https://man7.org/linux/man-pages/man5/proc_pid_clear_refs.5.html says.
+func forgetPeakOf(pid int) error {
+	return os.WriteFile(fmt.Sprintf("/proc/%d/clear_refs", pid), []byte("5"), 0o200)
+}
+
+// Peak is the most memory, in bytes, that the programs of that name have held in a pod of this node since they were started or
+// ForgetPeaks was called. The kernel measures it: no moment is missed.
+func Peak(pod types.UID, program string) (int64, error) {
+	all, err := Processes(pod, program)
+	if err != nil {
+		return 0, err
+	}
+	var sum int64
+	for _, pid := range all {
+		peak, err := peakOf(pid)
+		if err != nil {
+			return 0, err
+		}
+		sum += peak
+	}
+	return sum, nil
+}
+
+func peakOf(pid int) (int64, error) {
+	status, err := os.ReadFile(fmt.Sprintf("/proc/%d/status", pid))
+	return peakIn(string(status)), err
 }

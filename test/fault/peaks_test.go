@@ -3,6 +3,8 @@ package fault
 import (
 	"context"
 	"os"
+	"runtime"
+	"runtime/debug"
 	"strings"
 	"testing"
 	"time"
@@ -33,5 +35,31 @@ func TestWatchPeaks(t *testing.T) {
 	})
 	if err != nil {
 		t.Errorf("%v: this process is not seen: %v", err, p.Bytes())
+	}
+}
+
+func TestPeakIsForgotten(t *testing.T) {
+	if err := forgetPeakOf(os.Getpid()); err != nil {
+		t.Fatal(err)
+	}
+	low, err := peakOf(os.Getpid())
+	if err != nil {
+		t.Fatal(err)
+	}
+	ballast := make([]byte, 64<<20)
+	for i := range ballast {
+		ballast[i] = byte(i)
+	}
+	high, err := peakOf(os.Getpid())
+	if err != nil || high < low+(32<<20) {
+		t.Errorf("%v: from %d to %d bytes, with %d more in use", err, low, high, len(ballast))
+	}
+	runtime.KeepAlive(ballast)
+	debug.FreeOSMemory()
+	if err := forgetPeakOf(os.Getpid()); err != nil {
+		t.Fatal(err)
+	}
+	if now, err := peakOf(os.Getpid()); err != nil || now > high-(32<<20) {
+		t.Errorf("%v: still %d of %d bytes", err, now, high)
 	}
 }

@@ -46,6 +46,11 @@ type Row struct {
 // Failovers of all runs.
 func (r Row) Failovers() int64 { return r.sum(func(run Run) int64 { return run.Failovers }) }
 
+// Median is how long it took in the median until writes were confirmed again.
+func (r Row) Median() time.Duration {
+	return Percentile(r.sorted(func(run Run) time.Duration { return run.Unavailable }), 50)
+}
+
 func (r Row) sum(of func(Run) int64) int64 {
 	sum := int64(0)
 	for _, run := range r.Runs {

@@ -32,7 +32,7 @@ func addHostileServers(ctx context.Context, s *set) error {
 		return nil
 	}
 	s.hasHostileServers = true
-	if err := loadHostile(ctx); err != nil {
+	if err := loadImage(ctx, hostileImage, "./test/hostile/server"); err != nil {
 		return err
 	}
 	before, err := managers(ctx)
@@ -73,16 +73,16 @@ func addHostileServers(ctx context.Context, s *set) error {
 	return nil
 }
 
-// loadHostile builds the image of the hostile servers, which run as redis-server.
-func loadHostile(ctx context.Context) error {
+// loadImage builds a program that runs as redis-server, and an image of it.
+func loadImage(ctx context.Context, name, source string, flags ...string) error {
 	root, err := cluster.Root()
 	if err != nil {
 		return err
 	}
 	binary := filepath.Join(GinkgoT().TempDir(), program)
 	for _, args := range [][]string{
-		{"build", "-o", binary, "./test/hostile/server"},
-		{"run", "./hack/cluster", "image", "--name", hostileImage, "--binary", binary},
+		{"build", "-o", binary, source},
+		append([]string{"run", "./hack/cluster", "image", "--name", name, "--binary", binary}, flags...),
 	} {
 		command := exec.CommandContext(ctx, "go", args...)
 		command.Dir, command.Env = root, append(os.Environ(), "CGO_ENABLED=0")

@@ -24,22 +24,11 @@ const rowEntry = "row of the report"
 var long = os.Getenv("LONG") != ""
 
 var _ = Describe("A Redis under a writer loses no confirmed write, never has two endpoints, and is whole again:", func() {
+	It("master killed (kill -9), first alone, then beside a tenant that attacks the operator", Serial,
+		SpecTimeout(attackTries*(4*time.Minute+time.Duration(scaled(usualKill).runs+scaled(attackedKill).runs)*timeForFault)), withstandTenant)
 	for _, f := range faultRows {
-		if long {
-			f.runs, f.lasts = f.long, max(f.lasts, f.lastsLong)
-		}
-		if f.lasts > 0 {
-			f.name = fmt.Sprintf("%s for %.0f s", f.name, f.lasts.Seconds())
-		}
-		limit := SpecTimeout(4*time.Minute + time.Duration(f.runs)*(90*time.Second+f.lasts))
-		args := []any{limit, func(ctx SpecContext) {
-			row := &fault.Row{Fault: f.name, Failed: true}
-			AddReportEntry(rowEntry, row, ReportEntryVisibilityNever)
-			for done := 0; done < f.runs; done += sitting {
-				injectAll(ctx, f, min(sitting, f.runs-done), row)
-			}
-			row.Failed = false
-		}}
+		f = scaled(f)
+		args := []any{SpecTimeout(4*time.Minute + time.Duration(f.runs)*(timeForFault+f.lasts)), func(ctx SpecContext) { report(ctx, f) }}
 		if f.everywhere {
 			args = append(args, Serial)
 		}
@@ -59,6 +48,32 @@ var _ = ReportAfterSuite("the report", func(report Report) {
 		Expect(os.WriteFile(file, []byte(text), 0o644)).To(Succeed()) //nolint:gosec // for everybody to read
 	}
 })
+
+// timeForFault is what one may take at most, and the set after it.
+const timeForFault = 90 * time.Second
+
+// scaled is a row as this report has it: a short one or a long one.
+func scaled(f faultRow) faultRow {
+	if long {
+		f.runs, f.lasts = f.long, max(f.lasts, f.lastsLong)
+	}
+	if f.lasts > 0 {
+		f.name = fmt.Sprintf("%s for %.0f s", f.name, f.lasts.Seconds())
+	}
+	return f
+}
+
+// report injects a fault as often as its row says, and adds the row to the report.
+func report(ctx context.Context, f faultRow) *fault.Row {
+	GinkgoHelper()
+	row := &fault.Row{Fault: f.name, Failed: true}
+	AddReportEntry(rowEntry, row, ReportEntryVisibilityNever)
+	for done := 0; done < f.runs; done += sitting {
+		injectAll(ctx, f, min(sitting, f.runs-done), row)
+	}
+	row.Failed = false
+	return row
+}
 
 // rowsOf returns the rows of all processes, in the order of faultRows.
 func rowsOf(report Report) ([]fault.Row, error) {

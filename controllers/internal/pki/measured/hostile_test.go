@@ -14,6 +14,8 @@ import (
 	"slices"
 	"testing"
 	"time"
+
+	attacks "github.com/mainstay-operator/mainstay-operator/test/hostile"
 )
 
 // hostile is a Secret of type kubernetes.io/tls that costs more than its length, or is none.
@@ -33,35 +35,6 @@ func must[T any](made T, err error) T {
 
 func inPEM(kind string, der []byte) []byte {
 	return pem.EncodeToMemory(&pem.Block{Type: kind, Bytes: der})
-}
-
-// number is an odd one of so many bits. Nobody finds out whether it is a prime without computing.
-func number(bits int) *big.Int {
-	digits := bytes.Repeat([]byte{0xe5}, (bits+7)/8)
-	return new(big.Int).SetBit(new(big.Int).Rsh(new(big.Int).SetBytes(digits), uint(len(digits)*8-bits)), bits-1, 1)
-}
-
-// rsaFields are the numbers of an RSAPrivateKey of that length, which is even: they fit each other, but p and q are no primes, which
-// nobody checks. It has as many as are given: 6 are without the CRT values.
-func rsaFields(bits, fields int) []any {
-	one, two := big.NewInt(1), big.NewInt(2)
-	for p := number(bits / 2); ; p.Add(p, two) {
-		q := new(big.Int).Add(p, two)
-		d := new(big.Int).ModInverse(big.NewInt(65537), new(big.Int).Mul(new(big.Int).Sub(p, one), new(big.Int).Sub(q, one)))
-		if d != nil { // 65537 divides neither p-1 nor q-1
-			return []any{0, new(big.Int).Mul(p, q), 65537, d, p, q, p, q, p}[:fields]
-		}
-	}
-}
-
-func pkcs1(fields ...any) []byte { return must(asn1.Marshal(asSequence(fields))) }
-
-func asSequence(fields []any) asn1.RawValue {
-	var content []byte
-	for _, f := range fields {
-		content = append(content, must(asn1.Marshal(f))...)
-	}
-	return asn1.RawValue{Class: asn1.ClassUniversal, Tag: asn1.TagSequence, IsCompound: true, Bytes: content}
 }
 
 func pkcs8(kind asn1.ObjectIdentifier, key []byte) []byte {
@@ -96,34 +69,34 @@ func hostileIdentities(t testing.TB) []hostile {
 	zero := big.NewInt(0)
 	other := asn1.ObjectIdentifier{1, 2, 840, 10040, 4, 1} // DSA
 	return []hostile{
-		key("a real key without its CRT values", pkcs1(realFields...), "tls.key: its RSA key lacks the CRT values"),
-		key("a real key with CRT values that are zero", pkcs1(append(slices.Clone(realFields), zero, zero, zero)...), "lacks the CRT values"),
-		key("a real key with two of three CRT values", pkcs1(append(slices.Clone(realFields), number(1024), number(1024))...), "lacks the CRT values"),
-		key("a key of 8192 bits without CRT values", pkcs1(rsaFields(8192, 6)...), "lacks the CRT values"),
-		key("a key of 40000 bits without CRT values", pkcs1(rsaFields(40_000, 6)...), "tls.key: it has an RSA key of 40000 bits"),
-		key("a key of 40000 bits with CRT values", pkcs1(rsaFields(40_000, 9)...), "an RSA key of 40000 bits, and at most 8192"),
-		key("a key of 8194 bits", pkcs1(rsaFields(8194, 9)...), "an RSA key of 8194 bits"),
-		key("a short modulus with long primes", pkcs1(0, number(2048), 65537, number(2048), number(150_000), number(150_000), number(9), number(9), number(9)), "longer than its modulus"),
-		key("a short modulus with a long private exponent", pkcs1(0, number(2048), 65537, number(300_000), number(1024), number(1024), number(9), number(9), number(9)), "longer than its modulus"),
-		key("a short modulus with a long public exponent", pkcs1(0, number(2048), number(300_000), number(2048), number(1024), number(1024), number(9), number(9), number(9)), "longer than its modulus"),
-		key("a key of many primes", pkcs1(append(append([]any{1}, rsaFields(8192, 9)[1:]...), asSequence([]any{asSequence([]any{number(99), number(99), number(99)})}))...), "more than two primes"),
-		key("more fields than any key has", pkcs1(slices.Repeat([]any{number(8)}, 10_000)...), "no private key in the form"),
-		key("numbers that are none", pkcs1(0, "a", "b", "c", "d", "e", "f", "g", "h"), "no private key in the form"),
-		key("a sequence of nothing", pkcs1(), "no private key in the form"),
+		key("a real key without its CRT values", attacks.PKCS1(realFields...), "tls.key: its RSA key lacks the CRT values"),
+		key("a real key with CRT values that are zero", attacks.PKCS1(append(slices.Clone(realFields), zero, zero, zero)...), "lacks the CRT values"),
+		key("a real key with two of three CRT values", attacks.PKCS1(append(slices.Clone(realFields), attacks.Number(1024), attacks.Number(1024))...), "lacks the CRT values"),
+		key("a key of 8192 bits without CRT values", attacks.PKCS1(attacks.RSANumbers(8192, attacks.WithoutCRT)...), "lacks the CRT values"),
+		key("a key of 40000 bits without CRT values", attacks.PKCS1(attacks.RSANumbers(40_000, attacks.WithoutCRT)...), "tls.key: it has an RSA key of 40000 bits"),
+		key("a key of 40000 bits with CRT values", attacks.PKCS1(attacks.RSANumbers(40_000, 9)...), "an RSA key of 40000 bits, and at most 8192"),
+		key("a key of 8194 bits", attacks.PKCS1(attacks.RSANumbers(8194, 9)...), "an RSA key of 8194 bits"),
+		key("a short modulus with long primes", attacks.PKCS1(0, attacks.Number(2048), 65537, attacks.Number(2048), attacks.Number(150_000), attacks.Number(150_000), attacks.Number(9), attacks.Number(9), attacks.Number(9)), "longer than its modulus"),
+		key("a short modulus with a long private exponent", attacks.PKCS1(0, attacks.Number(2048), 65537, attacks.Number(300_000), attacks.Number(1024), attacks.Number(1024), attacks.Number(9), attacks.Number(9), attacks.Number(9)), "longer than its modulus"),
+		key("a short modulus with a long public exponent", attacks.PKCS1(0, attacks.Number(2048), attacks.Number(300_000), attacks.Number(2048), attacks.Number(1024), attacks.Number(1024), attacks.Number(9), attacks.Number(9), attacks.Number(9)), "longer than its modulus"),
+		key("a key of many primes", attacks.PKCS1(append(append([]any{1}, attacks.RSANumbers(8192, 9)[1:]...), attacks.Sequence([]any{attacks.Sequence([]any{attacks.Number(99), attacks.Number(99), attacks.Number(99)})}))...), "more than two primes"),
+		key("more fields than any key has", attacks.PKCS1(slices.Repeat([]any{attacks.Number(8)}, 10_000)...), "no private key in the form"),
+		key("numbers that are none", attacks.PKCS1(0, "a", "b", "c", "d", "e", "f", "g", "h"), "no private key in the form"),
+		key("a sequence of nothing", attacks.PKCS1(), "no private key in the form"),
 		key("no sequence", []byte{4, 0}, "no private key in the form"),
 		key("a length beyond the end", []byte{0x30, 0x84, 0x7f, 0xff, 0xff, 0xff}, "no private key in the form"),
 		key("nested sequences", bytes.Repeat([]byte{0x30, 0x80}, 20_000), "no private key in the form"),
-		{"PKCS #8 around a long key", good, inPEM("PRIVATE KEY", pkcs8(oidRSA, pkcs1(rsaFields(40_000, 6)...))), "an RSA key of 40000 bits", true},
-		{"PKCS #8 around a key without CRT values", good, inPEM("PRIVATE KEY", pkcs8(oidRSA, pkcs1(realFields...))), "lacks the CRT values", true},
+		{"PKCS #8 around a long key", good, inPEM("PRIVATE KEY", pkcs8(oidRSA, attacks.PKCS1(attacks.RSANumbers(40_000, attacks.WithoutCRT)...))), "an RSA key of 40000 bits", true},
+		{"PKCS #8 around a key without CRT values", good, inPEM("PRIVATE KEY", pkcs8(oidRSA, attacks.PKCS1(realFields...))), "lacks the CRT values", true},
 		{"PKCS #8 around nothing", good, inPEM("PRIVATE KEY", pkcs8(oidRSA, nil)), "no private key in the form", true},
 		{"PKCS #8 around a key that TLS does not use", good, inPEM("PRIVATE KEY", pkcs8(other, nil)), "of a kind that TLS does not use", true},
-		{"a long key behind what is none", good, append(inPEM("EC PARAMETERS", []byte{6, 0}), inPEM("ANY PRIVATE KEY", pkcs1(rsaFields(40_000, 6)...))...), "an RSA key of 40000 bits", true},
+		{"a long key behind what is none", good, append(inPEM("EC PARAMETERS", []byte{6, 0}), inPEM("ANY PRIVATE KEY", attacks.PKCS1(attacks.RSANumbers(40_000, attacks.WithoutCRT)...))...), "an RSA key of 40000 bits", true},
 		{"a key in 65 KiB of words", good, append(bytes.Repeat([]byte("words\n"), 11_000), readFixture(t, "rsa-pkcs8.key")...), "tls.key: it has 67", true},
 		{"an encrypted key", good, inPEM("ENCRYPTED PRIVATE KEY", []byte("secret")), "tls.key: its private key is encrypted", false},
 		{"no key", good, good, "tls.key: it has no private key", false},
-		{"a curve's number of 45 KB", good, inPEM("EC PRIVATE KEY", pkcs1(1, make([]byte, 45_000))), "failed to parse private key", false},
-		{"a certificate of a long key", certificate(&rsa.PublicKey{N: number(300_000), E: 65537}), readFixture(t, "rsa-pkcs8.key"), "tls.crt: it has an RSA key of 300000 bits", true},
-		{"an authority with a long key", append(slices.Clone(good), certificate(&rsa.PublicKey{N: number(16_384), E: 1<<31 - 1})...), readFixture(t, "rsa-pkcs8.key"), "an RSA key of 16384 bits", true},
+		{"a curve's number of 45 KB", good, inPEM("EC PRIVATE KEY", attacks.PKCS1(1, make([]byte, 45_000))), "failed to parse private key", false},
+		{"a certificate of a long key", certificate(&rsa.PublicKey{N: attacks.Number(300_000), E: 65537}), readFixture(t, "rsa-pkcs8.key"), "tls.crt: it has an RSA key of 300000 bits", true},
+		{"an authority with a long key", append(slices.Clone(good), certificate(&rsa.PublicKey{N: attacks.Number(16_384), E: 1<<31 - 1})...), readFixture(t, "rsa-pkcs8.key"), "an RSA key of 16384 bits", true},
 		{"17 certificates", bytes.Repeat(good, 17), readFixture(t, "rsa-pkcs8.key"), "tls.crt: it has 17 certificates, and at most 16", true},
 		{"1000 certificates that are none", bytes.Repeat(inPEM("CERTIFICATE", nil), 1000), readFixture(t, "rsa-pkcs8.key"), "1000 certificates", true},
 		{"a certificate with 3000 names", certificate(nil, func(c *x509.Certificate) {

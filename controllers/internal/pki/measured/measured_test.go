@@ -16,6 +16,8 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	attacks "github.com/mainstay-operator/mainstay-operator/test/hostile"
 )
 
 func readFixture(t testing.TB, name string) []byte {
@@ -94,7 +96,7 @@ func TestEachFormOfKeyThatGoWritesIsTaken(t *testing.T) {
 }
 
 func TestAuthoritiesOfABundle(t *testing.T) {
-	good, long := readFixture(t, "rsa-pkcs8.crt"), certificate(&rsa.PublicKey{N: number(8193), E: 65537})
+	good, long := readFixture(t, "rsa-pkcs8.crt"), certificate(&rsa.PublicKey{N: attacks.Number(8193), E: 65537})
 	for name, c := range map[string]struct {
 		text         []byte
 		pool, bundle string // "" for no error
