@@ -107,6 +107,7 @@ func (r *Reconciler) reconcile(ctx context.Context, redis *cachev1alpha1.Redis, 
 		return ctrl.Result{}, err
 	}
 	r.publishPassword(redis, f)
+	rotated := r.rotatePasswords(redis, f)
 	r.takeAcceptedSettings(redis, f)
 	r.memory.keepSettings(redis, f.Settings)
 	// The children come after the act: the Service follows the master of record.
@@ -117,7 +118,7 @@ func (r *Reconciler) reconcile(ctx context.Context, redis *cachev1alpha1.Redis, 
 	if err != nil {
 		return r.updateStatus(redis, f, next, outside.observed, pods), err
 	}
-	if retired := r.startPasswordOverlap(redis, f); retired || next.Changes() {
+	if retired := r.startPasswordOverlap(redis, f); retired || rotated || next.Changes() {
 		return ctrl.Result{RequeueAfter: time.Millisecond}, nil // and look at what came of it
 	}
 	err = errors.Join(r.writePodRoles(ctx, outdatedPodRoles(f.situation(redis), pods)), writeStamps(ctx, redis, f, f.situation(redis).VolumesInSync()),

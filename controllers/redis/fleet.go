@@ -31,7 +31,7 @@ type server interface {
 	KillClients(ctx context.Context) error
 	KillOtherOperators(ctx context.Context) error
 	SetPasswords(ctx context.Context, user string, digests ...string) error
-	DefineUser(ctx context.Context, user, digest string, rights ...string) error
+	DefineUser(ctx context.Context, user string, digests []string, rights ...string) error
 	KillUser(ctx context.Context, user string) error
 	LoadCertificate(ctx context.Context, files wire.TLSFiles) (bool, error)
 	Configure(ctx context.Context, directive, value string) error

@@ -34,6 +34,7 @@ type passwordReply struct {
 func (m *memory) fillPasswords(redis *cachev1alpha1.Redis, w *topology.World, c config.Credentials) {
 	known, unlock := m.Lock(redis)
 	defer unlock()
+	w.RenewingLogins = c.Rotation.Former
 	running, want := map[string]passwordReply{}, c.AcceptedDigest()
 	for i := range w.Nodes {
 		one := &w.Nodes[i]

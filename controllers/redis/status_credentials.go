@@ -44,10 +44,28 @@ func credentialsState(s topology.Situation, c config.Credentials) (reason, messa
 			" refuses to change its passwords; delete the pod, a replica's first: it starts with the current ones"
 	case c.IsUnpublished() || s.Count(topology.Node.HasOldPasswords) > 0:
 		return commonv1.ReasonRotating, "the nodes are being told the passwords that the Secrets say"
+	case c.Rotation.IsUnderWay():
+		return commonv1.ReasonRotating, rotationMessage(s, c.Rotation)
 	case !last.IsZero():
 		return commonv1.ReasonPasswordsOverlap, "the password before is accepted too, until " + last.Format(time.RFC3339)
 	}
 	return commonv1.ReasonPasswordsAccepted, "every node that answers accepts what the Secrets say"
+}
+
+// rotationMessage says at which stage the rotation of the operator's own passwords is, and what it waits for.
+func rotationMessage(s topology.Situation, r config.Rotation) string {
+	until := r.Until.Format(time.RFC3339)
+	switch {
+	case r.Until.IsZero():
+		return "the new passwords of the operator, the replicas and the backups are being written to the Secrets"
+	case r.Former:
+		return "the operator, the replicas and the backups use new passwords; the former ones are accepted until " + until
+	}
+	message := "every node accepts new passwords of the operator, the replicas and the backups, which are used from " + until + " on"
+	if behind := s.NodesBehind(); len(behind) > 0 {
+		message += ", once these nodes answer and accept them: " + strings.Join(behind, ", ")
+	}
+	return message
 }
 
 // lockedOutMessage tells a human how to regain a set that serves and cannot be commanded. Nothing is deleted

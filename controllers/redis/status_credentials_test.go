@@ -16,6 +16,9 @@ import (
 func TestCredentialsInSync(t *testing.T) {
 	volumes := func(s *fixture.Scene) { s.Spec.Storage = &cachev1alpha1.RedisStorage{} }
 	overlapping, _ := fixture.Started("old", "").ChooseLogin("s", "new", fixture.Drawn).Publish(true).StartOverlap(fixture.Noon)
+	rotating, _ := fixture.Started("p", "").StartRotation("now", fixture.Drawn).StartOverlap(fixture.Noon)
+	ending, _ := rotating.UseNext(fixture.Noon.Add(config.FilesOverlap))
+	ending, _ = ending.StartOverlap(fixture.Noon)
 	lost := fixture.Started("p", "s")
 	lost.Problem = `there is no Secret "s"`
 	for _, c := range []struct {
@@ -31,6 +34,9 @@ func TestCredentialsInSync(t *testing.T) {
 		{"two are accepted", overlapping, func(*fixture.Scene) {}, commonv1.ReasonPasswordsOverlap, "2026-01-02T12:05:00Z", true, false},
 		{"a node is not told yet", fixture.Started("p", ""), func(s *fixture.Scene) { s.Nodes[1].PasswordsUnknown = true }, commonv1.ReasonRotating, "", false, false},
 		{"applications are not", fixture.Started("p", "").ChooseLogin("s", "new", fixture.Drawn), func(*fixture.Scene) {}, commonv1.ReasonRotating, "", false, false},
+		{"the operator's passwords are rotated", rotating, func(*fixture.Scene) {}, commonv1.ReasonRotating, "used from 2026-01-02T12:02:00Z on", false, false},
+		{"a rotation waits for a node", rotating, func(s *fixture.Scene) { fixture.MakeSilent(&s.Nodes[2]) }, commonv1.ReasonRotating, "once these nodes answer and accept them: a-2", false, false},
+		{"the former ones of the operator are still accepted", ending, func(*fixture.Scene) {}, commonv1.ReasonRotating, "accepted until 2026-01-02T12:01:00Z", false, false},
 		{"a node refuses", fixture.Started("p", ""), func(s *fixture.Scene) { s.Nodes[1].PasswordsUnknown, s.Nodes[1].RefusesPasswords = true, true },
 			commonv1.ReasonPasswordRefused, "a-1", false, true},
 		{"the user's Secret is lost", lost, func(*fixture.Scene) {}, commonv1.ReasonSecretUnusable, `auth.secretName: there is no Secret "s"`, false, true},

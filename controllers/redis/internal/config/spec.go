@@ -59,6 +59,8 @@ type Spec struct {
 	SwitchoverTo *string
 	// UnsafePromotionEpoch is the epoch, in digits, in which a human allows a promotion that may lose writes.
 	UnsafePromotionEpoch string
+	// RotationRequest is the value by which a human asks for other passwords of the operator; "" for none.
+	RotationRequest string
 }
 
 const (
@@ -86,6 +88,7 @@ func Resolve(r *cachev1alpha1.Redis) Spec {
 		Hibernate:     given.Hibernate,
 
 		UnsafePromotionEpoch: r.Annotations[cachev1alpha1.RedisAllowUnsafePromotion],
+		RotationRequest:      r.Annotations[cachev1alpha1.RedisRotatePasswords],
 	}
 	if node, asked := r.Annotations[cachev1alpha1.RedisSwitchover]; asked {
 		s.SwitchoverTo = &node

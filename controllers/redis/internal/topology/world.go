@@ -31,6 +31,8 @@ type World struct {
 	CertificateFile string
 	// Settings are what servers start with.
 	Settings config.Settings
+	// RenewingLogins says that replicas need another login at their master, as the password that it is derived from has changed.
+	RenewingLogins bool
 	// SinceRouted is how long ago the Service was last pointed elsewhere.
 	SinceRouted time.Duration
 }
