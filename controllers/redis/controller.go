@@ -6,6 +6,7 @@
 package redis
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"slices"
@@ -136,6 +137,9 @@ func (r *Reconciler) updateStatus(redis *cachev1alpha1.Redis, f *fleet, next top
 		set = &appsv1.StatefulSet{}
 	}
 	s := f.situation(redis)
+	if s.IsUnconfirmed() && next.Do != topology.Block { // what the status says of the servers that were not asked still holds
+		return ctrl.Result{RequeueAfter: cmp.Or(next.RequeueAfter, time.Second)}
+	}
 	redis.Status = newStatus(redis, s, next, workload{set, pods, r.PodRefusal(redis)})
 	setMargin(s)
 	setCertificatesInSync(&redis.Status.Conditions, redis.Generation, s, f.certificates)

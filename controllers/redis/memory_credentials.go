@@ -1,6 +1,8 @@
 package redis
 
 import (
+	"slices"
+
 	cachev1alpha1 "github.com/mainstay-operator/mainstay-operator/api/cache/v1alpha1"
 	"github.com/mainstay-operator/mainstay-operator/controllers/redis/internal/config"
 	"github.com/mainstay-operator/mainstay-operator/controllers/redis/internal/topology"
@@ -42,6 +44,7 @@ func (m *memory) fillPasswords(redis *cachev1alpha1.Redis, w *topology.World, c 
 		if told && one.Answer == wire.Reached {
 			running[one.RunID] = was
 		}
+		one.PasswordsUnsent = !told && slices.ContainsFunc(redis.Status.Nodes, func(n cachev1alpha1.RedisNode) bool { return n.RunID != "" && n.RunID == one.RunID })
 		one.RefusesPasswords = was.refused && was.digest == want
 		one.PasswordsUnknown = one.Answer == wire.Reached && (was.refused || was.digest != want)
 	}

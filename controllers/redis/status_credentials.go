@@ -5,6 +5,7 @@ import (
 	"strings"
 	"time"
 
+	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	cachev1alpha1 "github.com/mainstay-operator/mainstay-operator/api/cache/v1alpha1"
@@ -21,11 +22,21 @@ func setCredentialsInSync(list *[]metav1.Condition, generation int64, s topology
 	if reason == commonv1.ReasonPasswordsAccepted && omitUntilFirstReply(list, commonv1.ConditionCredentialsInSync, s.World) {
 		return
 	}
+	if reason == commonv1.ReasonRotating && isOnlyUnsent(s, c) && meta.IsStatusConditionTrue(*list, commonv1.ConditionCredentialsInSync) {
+		return
+	}
 	inSync := reason == commonv1.ReasonPasswordsAccepted || reason == commonv1.ReasonPasswordsOverlap
 	conditions.Set(list, generation, commonv1.ConditionCredentialsInSync, inSync, reason, message)
 	if !inSync && reason != commonv1.ReasonRotating && reason != commonv1.ReasonReadmitting {
 		conditions.Set(list, generation, commonv1.ConditionDegraded, true, reason, message)
 	}
+}
+
+// isOnlyUnsent reports whether nothing changes, and the nodes only have yet to be told the same passwords by an operator that has
+// just started: what its predecessor said of them holds.
+func isOnlyUnsent(s topology.Situation, c config.Credentials) bool {
+	return !c.IsUnpublished() && !c.Rotation.IsUnderWay() &&
+		s.Count(func(m topology.Node) bool { return m.HasOldPasswords() && !m.PasswordsUnsent }) == 0
 }
 
 func credentialsState(s topology.Situation, c config.Credentials) (reason, message string) {

@@ -97,7 +97,7 @@ var verdicts = []mutant{
 		"	return masterUnsure, evidence", "	return masterLost, evidence",
 		"TestBusy/a master that is busy with a script stays"},
 	{"a switchover does not wait for a script", "internal/topology/plan_busy.go",
-		"m.BusyFor >= BusySwitchoverWait && ", "",
+		"m.ErroringFor >= ErroringSwitchoverWait && ", "",
 		"TestBusy/a human who asks for another master waits for the script"},
 	{"a busy master is replaced with too few replicas", "internal/topology/plan_busy.go",
 		"return safe && ", "return safe || ",

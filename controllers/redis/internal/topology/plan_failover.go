@@ -48,6 +48,8 @@ func (s Situation) judgeMaster() (masterState, string) {
 		return masterDead, "somebody else answers at the master's address"
 	case s.isErroringMaster():
 		return s.judgeErroringMaster(m)
+	case m.IsUnconfirmed() && !m.Stopped:
+		return masterUnsure, unconfirmedMessage([]Node{m})
 	case m.Stopped || s.Ghost != nil || m.Answer == wire.Refused || m.Answer == wire.Silent:
 		return s.judgeAbsentMaster(m)
 	}
@@ -103,6 +105,9 @@ func (s Situation) failover(evidence string, mayServe bool) Step {
 		return s.recoverSet(evidence)
 	}
 	safe, count := s.isSafe(candidates)
+	if unconfirmed := s.Where(Node.IsUnconfirmed); !safe && len(unconfirmed) > 0 {
+		return waitForConfirmation(unconfirmed)
+	}
 	if !safe && !s.isUnsafeAllowed() {
 		return Step{Do: Block, Message: fmt.Sprintf("%s; %s. %s",
 			evidence, count, s.howToAllow("Waiting for the missing nodes; to go on without what only they hold"))}
@@ -167,6 +172,9 @@ func (s Situation) isUnsafeAllowed() bool {
 // ran with the master's history.
 func (s Situation) recoverSet(evidence string) Step {
 	rep := s.Status.Replication
+	if unconfirmed := s.Where(Node.IsUnconfirmed); len(unconfirmed) > 0 {
+		return waitForConfirmation(unconfirmed)
+	}
 	begin, missing := Step{Do: Promote, Reason: commonv1.ReasonRecovering, Evidence: evidence}, s.unansweredNodes()
 	for _, p := range append([]cachev1alpha1.RedisProcess{rep.Master}, rep.SyncSet...) {
 		m, ok := s.Find(p.Name)
