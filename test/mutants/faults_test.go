@@ -514,7 +514,7 @@ var observations = []mutant{
 		"fenced > 0 && fenced >= answering", "fenced > 0 && answering > 0",
 		"TestFencedForCountsFromTheLastReplica"},
 	{"who was never heard has been silent for ever", "memory.go",
-		"if answered || !met {", "if answered || !met && answered {",
+		"if !met || answer != wire.Silent && answer", "if met && answer != wire.Silent && answer",
 		"TestSilenceCountsFromTheFirstQuestion"},
 	{"who does not know our password is gone", "internal/wire/look.go",
 		"return View{Answer: AuthFailed}", "return View{Answer: Refused}",
