@@ -108,13 +108,13 @@ func TestTheStatusOutlastsASlowAPIServer(t *testing.T) {
 	f := &fleet{spec: config.Resolve(s.Redis), World: s.World, credentials: fixture.Started("p", "")}
 	r := &Reconciler{clock: clock.RealClock{}}
 	r.updateStatus(s.Redis, f, topology.Step{Do: topology.Idle}, converge.Observed{}, nil)
-	before := s.Redis.Status.DeepCopy()
+	before := s.Status.DeepCopy()
 	f.Nodes[0].View = wire.View{Answer: wire.Unconfirmed}
 	if result := r.updateStatus(s.Redis, f, f.situation(s.Redis).Plan(), converge.Observed{}, nil); result.RequeueAfter == 0 {
 		t.Error("nobody looks again")
 	}
-	if !reflect.DeepEqual(&s.Redis.Status, before) {
-		t.Errorf("got %+v, want %+v", s.Redis.Status, before)
+	if !reflect.DeepEqual(&s.Status, before) {
+		t.Errorf("got %+v, want %+v", s.Status, before)
 	}
 }
 

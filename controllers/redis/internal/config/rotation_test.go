@@ -18,38 +18,55 @@ func drops(c Credentials, after time.Duration) bool {
 	return dropped
 }
 
-func TestTheStagesOfARotation(t *testing.T) {
-	first := rotating()
-	if first.Operator != "op" || !slices.Equal(first.OperatorDigests(), DigestsOf("op", "drawn")) || !slices.Equal(first.BackupDigests(), DigestsOf("dump", "drawn")) {
-		t.Errorf("at first both are accepted, and the former are used: %+v", first)
+// counted are the same once the Secrets have them: the end of the stage is known.
+func counted(t *testing.T, c Credentials) Credentials {
+	t.Helper()
+	c, changed := c.StartOverlap(Noon)
+	if _, again := c.StartOverlap(Noon); !changed || again {
+		t.Errorf("the stage is counted once: %+v", c.Rotation)
 	}
-	if _, used := first.UseNext(Noon.Add(24 * FilesOverlap)); used || first.RecheckAfter(Noon) != 0 {
+	return c
+}
+
+func uses(c Credentials, after time.Duration) bool {
+	_, used := c.UseNext(Noon.Add(after))
+	return used
+}
+
+func TestTheFirstStageOfARotation(t *testing.T) {
+	c := rotating()
+	if c.Operator != "op" || !slices.Equal(c.OperatorDigests(), DigestsOf("op", "drawn")) || !slices.Equal(c.BackupDigests(), DigestsOf("dump", "drawn")) {
+		t.Errorf("at first both are accepted, and the former are used: %+v", c)
+	}
+	if uses(c, 24*FilesOverlap) || c.RecheckAfter(Noon) != 0 {
 		t.Error("the next are used before they are known to be in the Secrets")
 	}
-	first, changed := first.StartOverlap(Noon)
-	if _, again := first.StartOverlap(Noon); !changed || again || first.RecheckAfter(Noon) != FilesOverlap {
-		t.Errorf("the stage is counted once: %+v", first.Rotation)
+	if c = counted(t, c); c.RecheckAfter(Noon) != FilesOverlap || uses(c, FilesOverlap-1) || drops(c, 24*FilesOverlap) {
+		t.Error("the next are used before kubelets have the files, or the former are dropped")
 	}
-	if _, used := first.UseNext(Noon.Add(FilesOverlap - 1)); used {
-		t.Error("the next are used before kubelets have the files")
+	if busy := c.StartRotation("later", Drawn); busy.Rotation != c.Rotation {
+		t.Error("one rotation begins before another has ended")
 	}
-	second, used := first.UseNext(Noon.Add(FilesOverlap))
-	if !used || second.Operator != "drawn" || second.Replication != "drawn" || second.Backup != "drawn" || second.AcceptedDigest() != first.AcceptedDigest() {
-		t.Errorf("then the next are used, and servers need not be told again: %+v", second)
+}
+
+func TestTheSecondStageOfARotation(t *testing.T) {
+	first := counted(t, rotating())
+	c, used := first.UseNext(Noon.Add(FilesOverlap))
+	if !used || c.Operator != "drawn" || c.Replication != "drawn" || c.Backup != "drawn" || c.AcceptedDigest() != first.AcceptedDigest() {
+		t.Errorf("the next are used, and servers need not be told again: %+v", c)
 	}
-	if _, again := second.UseNext(Noon.Add(24 * FilesOverlap)); again || drops(second, 24*FilesOverlap) {
+	if uses(c, 24*FilesOverlap) || drops(c, 24*FilesOverlap) {
 		t.Error("the former are dropped before the next are known to be in the Secrets")
 	}
-	second, _ = second.StartOverlap(Noon)
-	third, _ := second.DropFormer(Noon.Add(FormerOverlap))
-	if drops(second, FormerOverlap-1) || !slices.Equal(third.OperatorDigests(), DigestsOf("drawn")) || !third.Rotation.HasRotated() || third.RecheckAfter(Noon) != 0 {
-		t.Errorf("the former are dropped after a while: %+v", third)
+	if c = counted(t, c); drops(c, FormerOverlap-1) {
+		t.Error("the former are dropped too soon")
 	}
-	if third.StartRotation("now", Drawn).Rotation.IsUnderWay() || !third.StartRotation("later", Drawn).Rotation.IsUnderWay() {
+	c, _ = c.DropFormer(Noon.Add(FormerOverlap))
+	if !slices.Equal(c.OperatorDigests(), DigestsOf("drawn")) || !c.Rotation.HasRotated() || c.RecheckAfter(Noon) != 0 {
+		t.Errorf("the former are dropped: %+v", c)
+	}
+	if c.StartRotation("now", Drawn).Rotation.IsUnderWay() || !c.StartRotation("later", Drawn).Rotation.IsUnderWay() {
 		t.Error("only another value asks again")
-	}
-	if busy := first.StartRotation("later", Drawn); busy.Rotation != first.Rotation {
-		t.Error("one rotation begins before another has ended")
 	}
 }
 

@@ -48,12 +48,15 @@ func (s Situation) judgeMaster() (masterState, string) {
 		return masterDead, "somebody else answers at the master's address"
 	case s.isErroringMaster():
 		return s.judgeErroringMaster(m)
-	case m.IsUnconfirmed() && !m.Stopped:
-		return masterUnsure, unconfirmedMessage([]Node{m})
-	case m.Stopped || s.Ghost != nil || m.Answer == wire.Refused || m.Answer == wire.Silent:
+	case s.isAbsent(m):
 		return s.judgeAbsentMaster(m)
 	}
 	return masterUnsure, p.Name + " does not know the operator's password"
+}
+
+// isAbsent reports whether a master gave no answer.
+func (s Situation) isAbsent(m Node) bool {
+	return m.Stopped || s.Ghost != nil || m.Answer == wire.Refused || m.Answer == wire.Silent || m.IsUnconfirmed()
 }
 
 // hearsOtherMaster reports whether a replica hears a server that may take writes.
@@ -71,6 +74,8 @@ func (s Situation) judgeAbsentMaster(m Node) (masterState, string) {
 	switch {
 	case len(hearing) > 0 && !m.Unasked: // otherwise it would never be replaced: no Service leads to it any more
 		return masterUnsure, fmt.Sprintf("%s does not answer but %s hears it", m.Name, hearing[0].Name)
+	case m.IsUnconfirmed() && !m.Stopped:
+		return masterUnsure, unconfirmedMessage([]Node{m})
 	case m.Stopped:
 		return masterDead, "the master's container is reported as terminated"
 	case m.Answer == wire.Refused:
