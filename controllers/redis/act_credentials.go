@@ -16,16 +16,53 @@ func (r *Reconciler) doSetPasswords(ctx context.Context, redis *cachev1alpha1.Re
 	return forEach(nodes, func(name string) error {
 		m, _ := f.Find(name)
 		server := f.servers[name]
-		err := server.SetPasswords(ctx, config.Application, f.credentials.AcceptedDigests()...)
-		if err == nil {
-			err = server.DefineUser(ctx, backup.RedisUser, config.Digest(f.credentials.Backup), config.BackupRights...)
-		}
+		err := setPasswords(ctx, server, f.credentials)
 		if err != nil && !wire.IsRefusal(err) {
 			return err
 		}
 		r.memory.notePasswords(redis, m.RunID, passwordReply{digest: f.credentials.AcceptedDigest(), refused: err != nil})
 		return nil
 	})
+}
+
+// setPasswords makes a server accept exactly these passwords. Once a rotation has ended, no connection of the operator's user that
+// was made with a former password stays, and nobody logs in with the replicas' common one: each has a login of its own.
+func setPasswords(ctx context.Context, s server, c config.Credentials) error {
+	commands := []func() error{
+		func() error { return s.SetPasswords(ctx, wire.Operator, c.OperatorDigests()...) },
+		func() error { return s.SetPasswords(ctx, config.Application, c.AcceptedDigests()...) },
+		func() error { return s.DefineUser(ctx, backup.RedisUser, c.BackupDigests(), config.BackupRights...) },
+	}
+	if c.Rotation.HasRotated() {
+		commands = append(commands,
+			func() error { return s.SetPasswords(ctx, wire.Replication) },
+			func() error { return s.KillOtherOperators(ctx) })
+	}
+	for _, send := range commands {
+		if err := send(); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// rotatePasswords begins the next stage of a rotation that is due: the next passwords are used once every server accepts them,
+// and the former ones are dropped once every replica on record has a login that is derived from the next one. It reports whether
+// a stage has begun: another pass is due once it is in the Secrets.
+func (r *Reconciler) rotatePasswords(redis *cachev1alpha1.Redis, f *fleet) bool {
+	s, now := f.situation(redis), r.clock.Now()
+	used, dropped := false, false
+	if s.EveryNodeAccepts() {
+		f.credentials, used = f.credentials.UseNext(now)
+	}
+	if s.LoginsSent() {
+		f.credentials, dropped = f.credentials.DropFormer(now)
+	}
+	if used {
+		r.memory.forgetLogins(redis)
+	}
+	r.memory.keepCredentials(redis, f.credentials)
+	return used || dropped
 }
 
 // publishPassword gives the applications the wanted password, once every node that answers

@@ -2,11 +2,13 @@ package redis
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"slices"
 
 	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 	ctrlclient "sigs.k8s.io/controller-runtime/pkg/client"
@@ -36,6 +38,9 @@ func (r *Reconciler) confirmPod(namespace string, m topology.Node, isOurs func(*
 	return func(ctx context.Context) error {
 		pod := &corev1.Pod{}
 		if err := r.APIReader.Get(ctx, ctrlclient.ObjectKey{Namespace: namespace, Name: m.Name}, pod); err != nil {
+			if !apierrors.IsNotFound(err) {
+				err = errors.Join(wire.ErrNotFoundOut, err)
+			}
 			return fmt.Errorf("confirming the address of pod %q: %w", m.Name, err)
 		}
 		if pod.UID != m.PodUID || !holdsAddress(pod, m.Address) || !isOurs(pod) {

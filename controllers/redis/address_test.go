@@ -1,20 +1,27 @@
 package redis
 
 import (
+	"context"
+	"errors"
 	"io"
 	"net"
+	"reflect"
 	"slices"
 	"strconv"
 	"testing"
 
 	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/utils/clock"
 	"k8s.io/utils/ptr"
+	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/client/fake"
+	"sigs.k8s.io/controller-runtime/pkg/client/interceptor"
 
 	cachev1alpha1 "github.com/mainstay-operator/mainstay-operator/api/cache/v1alpha1"
+	"github.com/mainstay-operator/mainstay-operator/controllers/internal/converge"
 	"github.com/mainstay-operator/mainstay-operator/controllers/redis/internal/config"
 	"github.com/mainstay-operator/mainstay-operator/controllers/redis/internal/fixture"
 	"github.com/mainstay-operator/mainstay-operator/controllers/redis/internal/topology"
@@ -67,6 +74,47 @@ func TestWhichAddressIsConfirmed(t *testing.T) {
 				t.Errorf("got %v", err)
 			}
 		})
+	}
+}
+
+// Only an API server that says so proves that an address is somebody else's.
+func TestAnAddressThatCannotBeConfirmed(t *testing.T) {
+	node := topology.Node{Name: "a-3", PodUID: "uid-a-3", Address: "10.0.0.3"}
+	for reason, c := range map[string]struct {
+		failure error
+		unknown bool
+	}{
+		"the API server is slow":   {context.DeadlineExceeded, true},
+		"the API server is busy":   {apierrors.NewTooManyRequests("later", 1), true},
+		"there is no such pod":     {apierrors.NewNotFound(corev1.Resource("pods"), node.Name), false},
+		"another pod of that name": {nil, false},
+	} {
+		t.Run(reason, func(t *testing.T) {
+			s, r := fixture.Healthy(3), &Reconciler{}
+			r.APIReader = interceptor.NewClient(fake.NewClientBuilder().Build(), interceptor.Funcs{
+				Get: func(context.Context, client.WithWatch, client.ObjectKey, client.Object, ...client.GetOption) error {
+					return c.failure
+				}})
+			if err := r.confirmNode(s.Redis, setOfPods, node)(t.Context()); err == nil || errors.Is(err, wire.ErrNotFoundOut) != c.unknown {
+				t.Errorf("got %v", err)
+			}
+		})
+	}
+}
+
+// While the API server does not confirm addresses in time, the servers are not asked, and the status stays as it is.
+func TestTheStatusOutlastsASlowAPIServer(t *testing.T) {
+	s := fixture.Healthy(3)
+	f := &fleet{spec: config.Resolve(s.Redis), World: s.World, credentials: fixture.Started("p", "")}
+	r := &Reconciler{clock: clock.RealClock{}}
+	r.updateStatus(s.Redis, f, topology.Step{Do: topology.Idle}, converge.Observed{}, nil)
+	before := s.Status.DeepCopy()
+	f.Nodes[0].View = wire.View{Answer: wire.Unconfirmed}
+	if result := r.updateStatus(s.Redis, f, f.situation(s.Redis).Plan(), converge.Observed{}, nil); result.RequeueAfter == 0 {
+		t.Error("nobody looks again")
+	}
+	if !reflect.DeepEqual(&s.Status, before) {
+		t.Errorf("got %+v, want %+v", s.Status, before)
 	}
 }
 

@@ -6,6 +6,7 @@
 package redis
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"slices"
@@ -107,6 +108,7 @@ func (r *Reconciler) reconcile(ctx context.Context, redis *cachev1alpha1.Redis, 
 		return ctrl.Result{}, err
 	}
 	r.publishPassword(redis, f)
+	rotated := r.rotatePasswords(redis, f)
 	r.takeAcceptedSettings(redis, f)
 	r.memory.keepSettings(redis, f.Settings)
 	// The children come after the act: the Service follows the master of record.
@@ -117,7 +119,7 @@ func (r *Reconciler) reconcile(ctx context.Context, redis *cachev1alpha1.Redis, 
 	if err != nil {
 		return r.updateStatus(redis, f, next, outside.observed, pods), err
 	}
-	if retired := r.startPasswordOverlap(redis, f); retired || next.Changes() {
+	if retired := r.startPasswordOverlap(redis, f); retired || rotated || next.Changes() {
 		return ctrl.Result{RequeueAfter: time.Millisecond}, nil // and look at what came of it
 	}
 	err = errors.Join(r.writePodRoles(ctx, outdatedPodRoles(f.situation(redis), pods)), writeStamps(ctx, redis, f, f.situation(redis).VolumesInSync()),
@@ -135,6 +137,9 @@ func (r *Reconciler) updateStatus(redis *cachev1alpha1.Redis, f *fleet, next top
 		set = &appsv1.StatefulSet{}
 	}
 	s := f.situation(redis)
+	if s.IsUnconfirmed() && next.Do != topology.Block { // what the status says of the servers that were not asked still holds
+		return ctrl.Result{RequeueAfter: cmp.Or(next.RequeueAfter, time.Second)}
+	}
 	redis.Status = newStatus(redis, s, next, workload{set, pods, r.PodRefusal(redis)})
 	setMargin(s)
 	setCertificatesInSync(&redis.Status.Conditions, redis.Generation, s, f.certificates)

@@ -29,7 +29,7 @@ func (r *Reconciler) readCredentials(ctx context.Context, redis *cachev1alpha1.R
 	if spec.AuthSecret != "" {
 		password, problem, err = r.userPassword(ctx, redis, spec.AuthSecret)
 	}
-	c = c.ChooseLogin(spec.AuthSecret, password, rand.Text).DropExpired(r.clock.Now())
+	c = c.StartRotation(spec.RotationRequest, rand.Text).ChooseLogin(spec.AuthSecret, password, rand.Text).DropExpired(r.clock.Now())
 	c.Problem, c.Unread = problem, err != nil
 	switch {
 	case len(c.AcceptedDigests()) == 0 && err != nil:

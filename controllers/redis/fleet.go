@@ -31,7 +31,7 @@ type server interface {
 	KillClients(ctx context.Context) error
 	KillOtherOperators(ctx context.Context) error
 	SetPasswords(ctx context.Context, user string, digests ...string) error
-	DefineUser(ctx context.Context, user, digest string, rights ...string) error
+	DefineUser(ctx context.Context, user string, digests []string, rights ...string) error
 	KillUser(ctx context.Context, user string) error
 	LoadCertificate(ctx context.Context, files wire.TLSFiles) (bool, error)
 	Configure(ctx context.Context, directive, value string) error
@@ -41,10 +41,9 @@ type server interface {
 }
 
 const (
-	// lookLimit bounds a look at the servers of one object, which are asked all at once: the time
-	// to connect to one and for one slow command, see package wire. Each reply has a
+	// lookLimit bounds a look at the servers of one object, which are asked all at once. Each reply has a
 	// time-out of its own, which a server that is slow at every reply would use up many times.
-	lookLimit = 800 * time.Millisecond
+	lookLimit = wire.LookLimit
 	// silentServerTimeout bounds a look at a server that did not answer the last pass: one
 	// that is back answers within a millisecond, and a pass must not stand still.
 	silentServerTimeout = 200 * time.Millisecond
@@ -145,10 +144,10 @@ func (r *Reconciler) openFleet(ctx context.Context, redis *cachev1alpha1.Redis, 
 func (r *Reconciler) fillFromMemory(redis *cachev1alpha1.Redis, f *fleet) {
 	for _, m := range f.addressable() {
 		now := r.clock.Now()
-		if m.BusySince = r.memory.trackAbsence(redis, m.Address, m.View, now); !m.BusySince.IsZero() {
-			m.BusyFor = now.Sub(m.BusySince)
+		if m.ErroringSince = r.memory.trackAbsence(redis, m.Address, m.View, now); !m.ErroringSince.IsZero() {
+			m.ErroringFor = now.Sub(m.ErroringSince)
 		}
-		m.SilentFor = r.memory.trackSilence(redis, m.Address, m.Answer != wire.Silent, now)
+		m.SilentFor = r.memory.trackSilence(redis, m.Address, m.Answer, now)
 	}
 	r.memory.fillPasswords(redis, &f.World, f.credentials)
 	r.memory.fillSettings(redis, f.spec, &f.World)
@@ -247,7 +246,7 @@ func (r *Reconciler) nodeFromPod(pod *corev1.Pod, set *appsv1.StatefulSet) topol
 	}
 	for _, c := range pod.Spec.Containers {
 		if c.Name == appName {
-			m.MemoryLimit = c.Resources.Limits.Memory().Value()
+			m.MemoryLimit = config.Bytes(c.Resources.Limits.Memory())
 		}
 	}
 	for _, c := range pod.Status.ContainerStatuses {

@@ -29,7 +29,7 @@ func TestForgedReplicasAreNoSeries(t *testing.T) {
 	now := clock.RealClock{}.Now()
 	before := testutil.CollectAndCount(lagGauge)
 	for _, address := range []string{"10.0.0.1", "10.0.0.2"} {
-		m.trackSilence(r, address, true, now)
+		m.trackSilence(r, address, wire.Reached, now)
 	}
 	behind := map[string]int64{"10.0.0.2": 7, "\xff\xfe": 1}
 	for i := range 10_000 {

@@ -215,6 +215,9 @@ func (l *loopback) pass() topology.Verb {
 	if err != nil {
 		l.t.Log(next, err)
 	}
+	l.r.memory.fillPasswords(l.redis, &f.World, f.credentials)
+	l.r.rotatePasswords(l.redis, f)
+	l.secrets = f.credentials
 	l.r.takeAcceptedSettings(l.redis, f)
 	l.written = f.Settings
 	if last := l.redis.Status.LastFailover; last != nil && last.RoutedAt == nil && last.To == l.redis.Status.Master {

@@ -63,9 +63,9 @@ type serverWatch struct {
 
 // contact is what is known of how one server answers.
 type contact struct {
-	lastReply time.Time // when it last answered a watch or a pass
-	wasSilent bool      // it did not answer the last pass
-	busySince time.Time // it has answered nothing but BUSY since; zero if it does not
+	lastReply     time.Time // when it last answered a watch or a pass
+	wasSilent     bool      // it did not answer the last pass
+	erroringSince time.Time // it has answered with errors only, such as BUSY, since; zero if it does not
 	// awayAt is when a pass last got no answer, or an error; zero if none did.
 	awayAt time.Time
 }
@@ -134,24 +134,25 @@ func (m *memory) wasSilent(redis *cachev1alpha1.Redis, address string) bool {
 	return known.contacts[address].wasSilent
 }
 
-// trackSilence notes whether a server answered, and returns for how long it has not
-// answered by now. A server that never did is silent since it was first asked.
-func (m *memory) trackSilence(redis *cachev1alpha1.Redis, address string, answered bool, now time.Time) time.Duration {
+// trackSilence notes how a server answered, and returns for how long it has not
+// answered by now. A server that never did is silent since it was first asked. One that was not asked, because its address was
+// not confirmed, has neither answered nor been silent: only its watch can know more.
+func (m *memory) trackSilence(redis *cachev1alpha1.Redis, address string, answer wire.Answer, now time.Time) time.Duration {
 	known, unlock := m.Lock(redis)
 	defer unlock()
 	contacts := known.contacts
 	one, met := contacts[address]
-	if answered || !met {
+	if !met || answer != wire.Silent && answer != wire.Unconfirmed {
 		one.lastReply = now
 	}
-	one.wasSilent = !answered
+	one.wasSilent = answer == wire.Silent
 	contacts[address] = one
 	return now.Sub(one.lastReply)
 }
 
-// trackAbsence notes whether the server at the address gave a full answer, and returns since when it has been busy: it last
-// answered otherwise then, or it was met then. It must be called before trackSilence, which notes the present answer.
-func (m *memory) trackAbsence(redis *cachev1alpha1.Redis, address string, v wire.View, now time.Time) (busySince time.Time) {
+// trackAbsence notes whether the server at the address gave a full answer, and returns since when it has answered with errors
+// only: it last answered otherwise then, or it was met then. It must be called before trackSilence, which notes the present answer.
+func (m *memory) trackAbsence(redis *cachev1alpha1.Redis, address string, v wire.View, now time.Time) (erroringSince time.Time) {
 	known, unlock := m.Lock(redis)
 	defer unlock()
 	one, met := known.contacts[address]
@@ -159,18 +160,19 @@ func (m *memory) trackAbsence(redis *cachev1alpha1.Redis, address string, v wire
 		one.awayAt = now
 	}
 	switch {
-	case v.ErrorCode != wire.Busy:
-		one.busySince = time.Time{}
-	case one.busySince.IsZero() && met:
-		one.busySince = one.lastReply
-	case one.busySince.IsZero():
-		one.busySince = now
+	case v.Answer == wire.Unconfirmed: // it was not asked
+	case v.Answer != wire.ErrorReply:
+		one.erroringSince = time.Time{}
+	case one.erroringSince.IsZero() && met:
+		one.erroringSince = one.lastReply
+	case one.erroringSince.IsZero():
+		one.erroringSince = now
 	}
 	if !met {
 		one.lastReply = now
 	}
 	known.contacts[address] = one
-	return one.busySince
+	return one.erroringSince
 }
 
 // noteReply notes that the server has answered a watch. An object that was forgotten stays so.

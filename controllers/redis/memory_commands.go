@@ -43,6 +43,16 @@ func (m *memory) noteCommand(redis *cachev1alpha1.Redis, runID string, change fu
 	known.commands[runID] = c
 }
 
+// forgetLogins forgets which logins the replicas were told: they are derived from another password now.
+func (m *memory) forgetLogins(redis *cachev1alpha1.Redis) {
+	known, unlock := m.Lock(redis)
+	defer unlock()
+	for runID, c := range known.commands {
+		c.LoginSent = false
+		known.commands[runID] = c
+	}
+}
+
 // forgetServers forgets what the servers were told and what they run with.
 func (m *memory) forgetServers(redis *cachev1alpha1.Redis) {
 	known, unlock := m.Lock(redis)

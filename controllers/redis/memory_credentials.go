@@ -1,6 +1,8 @@
 package redis
 
 import (
+	"slices"
+
 	cachev1alpha1 "github.com/mainstay-operator/mainstay-operator/api/cache/v1alpha1"
 	"github.com/mainstay-operator/mainstay-operator/controllers/redis/internal/config"
 	"github.com/mainstay-operator/mainstay-operator/controllers/redis/internal/topology"
@@ -34,6 +36,7 @@ type passwordReply struct {
 func (m *memory) fillPasswords(redis *cachev1alpha1.Redis, w *topology.World, c config.Credentials) {
 	known, unlock := m.Lock(redis)
 	defer unlock()
+	w.RenewingLogins = c.Rotation.Former
 	running, want := map[string]passwordReply{}, c.AcceptedDigest()
 	for i := range w.Nodes {
 		one := &w.Nodes[i]
@@ -41,6 +44,7 @@ func (m *memory) fillPasswords(redis *cachev1alpha1.Redis, w *topology.World, c 
 		if told && one.Answer == wire.Reached {
 			running[one.RunID] = was
 		}
+		one.PasswordsUnsent = !told && slices.ContainsFunc(redis.Status.Nodes, func(n cachev1alpha1.RedisNode) bool { return n.RunID != "" && n.RunID == one.RunID })
 		one.RefusesPasswords = was.refused && was.digest == want
 		one.PasswordsUnknown = one.Answer == wire.Reached && (was.refused || was.digest != want)
 	}

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	testingclock "k8s.io/utils/clock/testing"
+	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	cachev1alpha1 "github.com/mainstay-operator/mainstay-operator/api/cache/v1alpha1"
 	"github.com/mainstay-operator/mainstay-operator/controllers/redis/internal/fixture"
@@ -44,17 +45,34 @@ func TestFencedForCountsFromTheLastReplica(t *testing.T) {
 func TestSilenceCountsFromTheFirstQuestion(t *testing.T) {
 	r, m, then := &cachev1alpha1.Redis{}, memory{}, present
 	for _, want := range []time.Duration{0, time.Second, 2 * time.Second} {
-		if got := m.trackSilence(r, "10.0.0.1", false, then); got != want {
+		if got := m.trackSilence(r, "10.0.0.1", wire.Silent, then); got != want {
 			t.Errorf("silent for %s, want %s", got, want)
 		}
 		then = then.Add(time.Second)
 	}
-	if got := m.trackSilence(r, "10.0.0.1", true, then); got != 0 {
+	if got := m.trackSilence(r, "10.0.0.1", wire.Reached, then); got != 0 {
 		t.Errorf("silent for %s when it answers", got)
 	}
 }
 
-// A server is busy since it last answered otherwise, until it does again; one that was never met, since it was.
+// A server that was not asked is as silent as it was: what it was asked before, and its watch, still count. It is given the whole
+// time of the next look.
+func TestAServerThatWasNotAskedIsAsSilentAsBefore(t *testing.T) {
+	r, m, start := &cachev1alpha1.Redis{}, memory{}, present
+	m.trackSilence(r, "10.0.0.1", wire.Reached, start)
+	if got := m.trackSilence(r, "10.0.0.1", wire.Unconfirmed, start.Add(5*time.Second)); got != 5*time.Second || m.wasSilent(r, "10.0.0.1") {
+		t.Errorf("silent for %s", got)
+	}
+	m.noteReply(client.ObjectKeyFromObject(r), r.UID, "10.0.0.1", nil, start.Add(6*time.Second))
+	if got := m.trackSilence(r, "10.0.0.1", wire.Unconfirmed, start.Add(7*time.Second)); got != time.Second {
+		t.Errorf("silent for %s since its watch heard it", got)
+	}
+	if got := m.trackSilence(r, "10.0.0.1", wire.Silent, start.Add(16*time.Second)); got != 10*time.Second {
+		t.Errorf("silent for %s once it was asked", got)
+	}
+}
+
+// A server answers with errors only since it last answered otherwise, until it does again; one that was never met, since it was.
 func TestSinceWhenAServerIsBusy(t *testing.T) {
 	r, m, start := &cachev1alpha1.Redis{}, memory{}, present
 	busy, reached := wire.View{Answer: wire.ErrorReply, ErrorCode: wire.Busy}, wire.View{Answer: wire.Reached}
@@ -69,13 +87,15 @@ func TestSinceWhenAServerIsBusy(t *testing.T) {
 		{9 * time.Second, busy, start},
 		{10 * time.Second, reached, time.Time{}},
 		{20 * time.Second, busy, start.Add(10 * time.Second)},
-		{21 * time.Second, wire.View{Answer: wire.ErrorReply, ErrorCode: "NOPERM"}, time.Time{}},
+		{21 * time.Second, wire.View{Answer: wire.ErrorReply, ErrorCode: "NOPERM"}, start.Add(10 * time.Second)},
+		{22 * time.Second, wire.View{Answer: wire.Unconfirmed}, start.Add(10 * time.Second)}, // it was not asked
+		{23 * time.Second, reached, time.Time{}},
 	} {
 		now := start.Add(c.at)
 		if got := m.trackAbsence(r, "10.0.0.1", c.view, now); !got.Equal(c.want) {
 			t.Errorf("after %s: busy since %s, want %s", c.at, got, c.want)
 		}
-		m.trackSilence(r, "10.0.0.1", c.view.Answer != wire.Silent, now)
+		m.trackSilence(r, "10.0.0.1", c.view.Answer, now)
 	}
 	if got := m.trackAbsence(r, "10.0.0.2", busy, start); !got.Equal(start) {
 		t.Errorf("met busy: since %s", got)

@@ -14,6 +14,7 @@ import (
 	commonv1 "github.com/mainstay-operator/mainstay-operator/api/common/v1"
 	"github.com/mainstay-operator/mainstay-operator/controllers/redis/internal/config"
 	"github.com/mainstay-operator/mainstay-operator/controllers/redis/internal/topology"
+	"github.com/mainstay-operator/mainstay-operator/controllers/redis/internal/wire"
 )
 
 func TestMetricsGoWithTheirObject(t *testing.T) {
@@ -27,8 +28,8 @@ func TestMetricsGoWithTheirObject(t *testing.T) {
 
 	countFailover(r)
 	setMargin(topology.Situation{Spec: config.Resolve(r), Status: &r.Status})
-	m.trackSilence(r, "10.0.0.1", true, clock.RealClock{}.Now())
-	m.trackSilence(r, "10.0.0.2", true, clock.RealClock{}.Now())
+	m.trackSilence(r, "10.0.0.1", wire.Reached, clock.RealClock{}.Now())
+	m.trackSilence(r, "10.0.0.2", wire.Reached, clock.RealClock{}.Now())
 	m.noteReply(key, r.UID, "10.0.0.1", map[string]int64{"10.0.0.2": 7}, time.Now())
 	if got := testutil.ToFloat64(lagGauge.WithLabelValues("ns", "metrics", "10.0.0.2")); got != 7 {
 		t.Errorf("lag %v", got)

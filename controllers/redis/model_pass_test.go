@@ -641,14 +641,14 @@ func (s modelServer) KillUser(_ context.Context, user string) error {
 		}
 	})
 }
-func (s modelServer) ServeStale(context.Context) error                           { return s.command(serveEffect, nil) }
-func (modelServer) Pause(context.Context, time.Duration) error                   { return nil }
-func (modelServer) Unpause(context.Context) error                                { return nil }
-func (modelServer) KillClients(context.Context) error                            { return nil }
-func (modelServer) SaveSnapshot(context.Context) error                           { return nil }
-func (modelServer) SetPasswords(context.Context, string, ...string) error        { return nil }
-func (modelServer) DefineUser(context.Context, string, string, ...string) error  { return nil }
-func (modelServer) Configure(context.Context, string, string) error              { return nil }
-func (modelServer) LoadCertificate(context.Context, wire.TLSFiles) (bool, error) { return true, nil }
-func (s modelServer) Redial()                                                    { s.connectionTo(s.pod).redial = true }
-func (modelServer) Close()                                                       {}
+func (s modelServer) ServeStale(context.Context) error                            { return s.command(serveEffect, nil) }
+func (modelServer) Pause(context.Context, time.Duration) error                    { return nil }
+func (modelServer) Unpause(context.Context) error                                 { return nil }
+func (modelServer) KillClients(context.Context) error                             { return nil }
+func (modelServer) SaveSnapshot(context.Context) error                            { return nil }
+func (modelServer) SetPasswords(context.Context, string, ...string) error         { return nil }
+func (modelServer) DefineUser(context.Context, string, []string, ...string) error { return nil }
+func (modelServer) Configure(context.Context, string, string) error               { return nil }
+func (modelServer) LoadCertificate(context.Context, wire.TLSFiles) (bool, error)  { return true, nil }
+func (s modelServer) Redial()                                                     { s.connectionTo(s.pod).redial = true }
+func (modelServer) Close()                                                        {}

@@ -31,7 +31,7 @@ var errNotLeading = errors.New("the lease was not renewed in time: another may l
 const maxRounds = 4
 
 // commandLimit bounds all commands and further looks of one pass, so that a pass waits for its
-// servers for lookLimit + commandLimit = 4.8 s at most, however many they are and whatever
+// servers for lookLimit + commandLimit = 5.8 s at most, however many they are and whatever
 // they do. Without it, three fences and the act after them could take four times actLimit.
 // A failover that fences first takes some 0.1 s; one that does not end in time goes on in the
 // next pass from where it stands.

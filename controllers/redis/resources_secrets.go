@@ -31,6 +31,9 @@ func systemSecret(r *cachev1alpha1.Redis, c childInputs) *corev1ac.SecretApplyCo
 	if text := c.credentials.RetiredJSON(); text != "" {
 		values[config.RetiredKey] = text
 	}
+	if text := c.credentials.RotationJSON(); text != "" {
+		values[config.RotationKey] = text
+	}
 	return newSecret(r, c.spec.SystemName(), corev1.SecretTypeOpaque, values)
 }
 

@@ -46,6 +46,32 @@ func TestRecalledAtEveryStage(t *testing.T) {
 	}
 }
 
+// An operator that dies between two writes of a rotation leaves the next one passwords that every server accepts.
+func TestARotationIsRecalledAtEveryStage(t *testing.T) {
+	first := fixture.Started("app", "").StartRotation("now", fixture.Drawn)
+	counted, _ := first.StartOverlap(fixture.Noon)
+	used, _ := counted.UseNext(fixture.Noon.Add(config.FilesOverlap))
+	ending, _ := used.StartOverlap(fixture.Noon)
+	over, _ := ending.DropFormer(fixture.Noon.Add(config.FormerOverlap))
+	stages := []config.Credentials{fixture.Started("app", ""), first, counted, used, ending, over}
+	for i, now := range stages {
+		binding, system, files := storedSecrets(now)
+		if got := config.CredentialsIn(binding, system, files); got.Operator != now.Operator || got.Replication != now.Replication || got.Backup != now.Backup || got.Rotation != now.Rotation {
+			t.Errorf("stage %d: %+v, want %+v", i, got, now)
+		}
+		if i == 0 {
+			continue
+		}
+		before := stages[i-1]
+		_, formerSystem, formerFiles := storedSecrets(before)
+		for half, got := range map[string]config.Credentials{"files": config.CredentialsIn(binding, formerSystem, files), "system": config.CredentialsIn(binding, system, formerFiles)} {
+			if !slices.Contains(before.OperatorDigests(), config.Digest(got.Operator)) {
+				t.Errorf("stage %d, of which only the Secret %s is written: the operator logs in with %q, which no server accepts", i, half, got.Operator)
+			}
+		}
+	}
+}
+
 func TestRecalledFromWhatIsLeft(t *testing.T) {
 	counted, _ := fixture.Started("old", "s").ChooseLogin("s", "new", fixture.Drawn).Publish(true).StartOverlap(fixture.Noon)
 	b, s, f := storedSecrets(counted)

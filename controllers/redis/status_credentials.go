@@ -5,6 +5,7 @@ import (
 	"strings"
 	"time"
 
+	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	cachev1alpha1 "github.com/mainstay-operator/mainstay-operator/api/cache/v1alpha1"
@@ -21,11 +22,21 @@ func setCredentialsInSync(list *[]metav1.Condition, generation int64, s topology
 	if reason == commonv1.ReasonPasswordsAccepted && omitUntilFirstReply(list, commonv1.ConditionCredentialsInSync, s.World) {
 		return
 	}
+	if reason == commonv1.ReasonRotating && isOnlyUnsent(s, c) && meta.IsStatusConditionTrue(*list, commonv1.ConditionCredentialsInSync) {
+		return
+	}
 	inSync := reason == commonv1.ReasonPasswordsAccepted || reason == commonv1.ReasonPasswordsOverlap
 	conditions.Set(list, generation, commonv1.ConditionCredentialsInSync, inSync, reason, message)
 	if !inSync && reason != commonv1.ReasonRotating && reason != commonv1.ReasonReadmitting {
 		conditions.Set(list, generation, commonv1.ConditionDegraded, true, reason, message)
 	}
+}
+
+// isOnlyUnsent reports whether nothing changes, and the nodes only have yet to be told the same passwords by an operator that has
+// just started: what its predecessor said of them holds.
+func isOnlyUnsent(s topology.Situation, c config.Credentials) bool {
+	return !c.IsUnpublished() && !c.Rotation.IsUnderWay() &&
+		s.Count(func(m topology.Node) bool { return m.HasOldPasswords() && !m.PasswordsUnsent }) == 0
 }
 
 func credentialsState(s topology.Situation, c config.Credentials) (reason, message string) {
@@ -44,10 +55,28 @@ func credentialsState(s topology.Situation, c config.Credentials) (reason, messa
 			" refuses to change its passwords; delete the pod, a replica's first: it starts with the current ones"
 	case c.IsUnpublished() || s.Count(topology.Node.HasOldPasswords) > 0:
 		return commonv1.ReasonRotating, "the nodes are being told the passwords that the Secrets say"
+	case c.Rotation.IsUnderWay():
+		return commonv1.ReasonRotating, rotationMessage(s, c.Rotation)
 	case !last.IsZero():
 		return commonv1.ReasonPasswordsOverlap, "the password before is accepted too, until " + last.Format(time.RFC3339)
 	}
 	return commonv1.ReasonPasswordsAccepted, "every node that answers accepts what the Secrets say"
+}
+
+// rotationMessage says at which stage the rotation of the operator's own passwords is, and what it waits for.
+func rotationMessage(s topology.Situation, r config.Rotation) string {
+	until := r.Until.Format(time.RFC3339)
+	switch {
+	case r.Until.IsZero():
+		return "the new passwords of the operator, the replicas and the backups are being written to the Secrets"
+	case r.Former:
+		return "the operator, the replicas and the backups use new passwords; the former ones are accepted until " + until
+	}
+	message := "every node accepts new passwords of the operator, the replicas and the backups, which are used from " + until + " on"
+	if behind := s.NodesBehind(); len(behind) > 0 {
+		message += ", once these nodes answer and accept them: " + strings.Join(behind, ", ")
+	}
+	return message
 }
 
 // lockedOutMessage tells a human how to regain a set that serves and cannot be commanded. Nothing is deleted

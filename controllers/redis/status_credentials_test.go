@@ -16,6 +16,9 @@ import (
 func TestCredentialsInSync(t *testing.T) {
 	volumes := func(s *fixture.Scene) { s.Spec.Storage = &cachev1alpha1.RedisStorage{} }
 	overlapping, _ := fixture.Started("old", "").ChooseLogin("s", "new", fixture.Drawn).Publish(true).StartOverlap(fixture.Noon)
+	rotating, _ := fixture.Started("p", "").StartRotation("now", fixture.Drawn).StartOverlap(fixture.Noon)
+	ending, _ := rotating.UseNext(fixture.Noon.Add(config.FilesOverlap))
+	ending, _ = ending.StartOverlap(fixture.Noon)
 	lost := fixture.Started("p", "s")
 	lost.Problem = `there is no Secret "s"`
 	for _, c := range []struct {
@@ -31,6 +34,9 @@ func TestCredentialsInSync(t *testing.T) {
 		{"two are accepted", overlapping, func(*fixture.Scene) {}, commonv1.ReasonPasswordsOverlap, "2026-01-02T12:05:00Z", true, false},
 		{"a node is not told yet", fixture.Started("p", ""), func(s *fixture.Scene) { s.Nodes[1].PasswordsUnknown = true }, commonv1.ReasonRotating, "", false, false},
 		{"applications are not", fixture.Started("p", "").ChooseLogin("s", "new", fixture.Drawn), func(*fixture.Scene) {}, commonv1.ReasonRotating, "", false, false},
+		{"the operator's passwords are rotated", rotating, func(*fixture.Scene) {}, commonv1.ReasonRotating, "used from 2026-01-02T12:02:00Z on", false, false},
+		{"a rotation waits for a node", rotating, func(s *fixture.Scene) { fixture.MakeSilent(&s.Nodes[2]) }, commonv1.ReasonRotating, "once these nodes answer and accept them: a-2", false, false},
+		{"the former ones of the operator are still accepted", ending, func(*fixture.Scene) {}, commonv1.ReasonRotating, "accepted until 2026-01-02T12:01:00Z", false, false},
 		{"a node refuses", fixture.Started("p", ""), func(s *fixture.Scene) { s.Nodes[1].PasswordsUnknown, s.Nodes[1].RefusesPasswords = true, true },
 			commonv1.ReasonPasswordRefused, "a-1", false, true},
 		{"the user's Secret is lost", lost, func(*fixture.Scene) {}, commonv1.ReasonSecretUnusable, `auth.secretName: there is no Secret "s"`, false, true},
@@ -50,6 +56,55 @@ func TestCredentialsInSync(t *testing.T) {
 				t.Errorf("got %+v", list)
 			}
 		})
+	}
+}
+
+// An operator that has just started tells the nodes once more what they accept. That changes no condition of an object at rest.
+func TestARestartedOperatorChangesNoCondition(t *testing.T) {
+	for _, c := range []struct {
+		name   string
+		before metav1.ConditionStatus
+		keys   config.Credentials
+		unsent bool
+		want   metav1.ConditionStatus
+	}{
+		{"all was well", metav1.ConditionTrue, fixture.Started("p", ""), true, metav1.ConditionTrue},
+		{"something was not", metav1.ConditionFalse, fixture.Started("p", ""), true, metav1.ConditionFalse},
+		{"the password has changed since", metav1.ConditionTrue, fixture.Started("p", "").ChooseLogin("s", "new", fixture.Drawn), true, metav1.ConditionFalse},
+		{"a rotation is under way", metav1.ConditionTrue, fixture.Started("p", "").StartRotation("now", fixture.Drawn), true, metav1.ConditionFalse},
+		{"this operator told the nodes other passwords", metav1.ConditionTrue, fixture.Started("p", ""), false, metav1.ConditionFalse},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			s := fixture.Healthy(3)
+			s.Nodes[1].PasswordsUnknown, s.Nodes[1].PasswordsUnsent = true, c.unsent
+			before := metav1.Condition{Type: commonv1.ConditionCredentialsInSync, Status: c.before, Reason: commonv1.ReasonPasswordsAccepted, Message: "before"}
+			list := []metav1.Condition{before}
+			setCredentialsInSync(&list, s.Generation+1, s.Situation(), c.keys)
+			if got := list[0]; got.Status != c.want || (got == before) != (c.want == metav1.ConditionTrue) {
+				t.Errorf("got %+v", got)
+			}
+		})
+	}
+}
+
+// What an earlier operator knew of a process is known by the status alone: a process that the status does not have is new.
+func TestWhichProcessesAnEarlierOperatorKnew(t *testing.T) {
+	s, m := fixture.Healthy(3), memory{}
+	s.Status.Nodes = []cachev1alpha1.RedisNode{{Name: "a-0", RunID: s.Nodes[0].RunID}, {Name: "a-1", RunID: "former"}, {Name: "a-2"}}
+	c := fixture.Started("p", "")
+	unsent := func() (list [3]bool) {
+		m.fillPasswords(s.Redis, &s.World, c)
+		for i, node := range s.Nodes {
+			list[i] = node.PasswordsUnsent
+		}
+		return list
+	}
+	if got := unsent(); got != [3]bool{true, false, false} {
+		t.Errorf("got %v", got)
+	}
+	m.notePasswords(s.Redis, s.Nodes[0].RunID, passwordReply{digest: "of others"})
+	if got := unsent(); got != [3]bool{} {
+		t.Errorf("told others, and got %v", got)
 	}
 }
 

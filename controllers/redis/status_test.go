@@ -66,9 +66,9 @@ func TestWhatNeedsAHumanIsNamed(t *testing.T) {
 func TestABusyMasterIsTold(t *testing.T) {
 	s := fixture.Healthy(3)
 	fixture.MakeErroring(&s.Nodes[0], wire.Busy)
-	s.Nodes[0].BusySince = fixture.Noon
+	s.Nodes[0].ErroringSince = fixture.Noon
 	told := func(after time.Duration) metav1.Condition {
-		s.Nodes[0].BusyFor = after
+		s.Nodes[0].ErroringFor = after
 		next := s.Situation().Plan()
 		status := newStatus(s.Redis, s.Situation(), next, workload{set: &appsv1.StatefulSet{}})
 		if got := status.Nodes[0].State; got != cachev1alpha1.RedisBusy {

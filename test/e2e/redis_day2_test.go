@@ -2,6 +2,7 @@ package e2e
 
 import (
 	"context"
+	"time"
 
 	. "github.com/onsi/ginkgo/v2"
 	. "github.com/onsi/gomega"
@@ -13,10 +14,12 @@ import (
 	cachev1alpha1 "github.com/mainstay-operator/mainstay-operator/api/cache/v1alpha1"
 	commonv1 "github.com/mainstay-operator/mainstay-operator/api/common/v1"
 	"github.com/mainstay-operator/mainstay-operator/test/builders"
+	"github.com/mainstay-operator/mainstay-operator/test/cluster"
+	"github.com/mainstay-operator/mainstay-operator/test/traffic"
 )
 
 var _ = Describe("Redis, day after day", func() {
-	It("changes the applications' password while one writes, and restarts nobody", func(ctx SpecContext) {
+	It("changes the applications' password, then its own, while one writes, and restarts nobody", func(ctx SpecContext) {
 		chosen := &corev1.Secret{ObjectMeta: metav1.ObjectMeta{Name: "chosen"}, Data: map[string][]byte{"password": []byte("one")}}
 		create(ctx, chosen)
 		r := builders.Redis("data").With(func(s *cachev1alpha1.RedisSpec) { s.Auth = &cachev1alpha1.RedisAuth{SecretName: chosen.Name} }).Build()
@@ -31,7 +34,30 @@ var _ = Describe("Redis, day after day", func() {
 		written := w.Written()
 		Eventually(w.Written).WithContext(ctx).Should(BeNumerically(">", written+50))
 		Expect(refusals(w)).To(BeEmpty())
+
+		if !cluster.Local() { // no pod can be spoken with alone
+			return
+		}
+		By("the operator's own passwords")
+		former, epoch := ownPasswords(ctx, r), r.Status.Epoch
+		Expect(loginsRefused(ctx, r, former)).To(BeEmpty())
+		edit(ctx, r, func(r *cachev1alpha1.Redis) {
+			metav1.SetMetaDataAnnotation(&r.ObjectMeta, cachev1alpha1.RedisRotatePasswords, "once")
+		})
+		said := eventually(ctx, r, commonv1.ConditionCredentialsInSync, metav1.ConditionFalse)
+		Expect(said.Reason).To(Equal(commonv1.ReasonRotating))
+		const rotation = 3 * time.Minute
+		Eventually(func() metav1.Condition {
+			refresh(ctx, r)
+			return condition(r, commonv1.ConditionCredentialsInSync)
+		}).WithContext(ctx).WithTimeout(rotation + 2*time.Minute).WithPolling(time.Second).Should(HaveField("Status", metav1.ConditionTrue))
+		Expect(loginsRefused(ctx, r, former)).To(HaveLen(2*len(before)), "the former passwords, on each pod")
+		Expect(loginsRefused(ctx, r, ownPasswords(ctx, r))).To(BeEmpty())
+		written = w.Written()
+		Eventually(w.Written).WithContext(ctx).Should(BeNumerically(">", written+50))
+		Expect(refusals(w)).To(BeEmpty())
 		Expect(podUIDs(ctx, "redis", r.Name)).To(Equal(before))
+		Expect(r.Status.Epoch).To(Equal(epoch), "nobody else became master")
 	})
 
 	It("sleeps, and wakes with its data", func(ctx SpecContext) {
@@ -73,6 +99,37 @@ var _ = Describe("Redis, day after day", func() {
 func onVolumes() *cachev1alpha1.Redis {
 	return builders.Redis("data").Storage("64Mi").
 		With(func(s *cachev1alpha1.RedisSpec) { s.Storage.Retention = cachev1alpha1.RedisDelete }).Build()
+}
+
+// ownPasswords are those of the operator and of the backups, by user.
+func ownPasswords(ctx context.Context, r *cachev1alpha1.Redis) map[string]string {
+	GinkgoHelper()
+	var system corev1.Secret
+	Expect(k8s.Get(ctx, client.ObjectKey{Namespace: r.Namespace, Name: r.Name + "-system"}, &system)).To(Succeed())
+	list := map[string]string{}
+	for _, user := range []string{"_operator", "_backup"} {
+		Expect(system.Data).To(HaveKeyWithValue(user, Not(BeEmpty())))
+		list[user] = string(system.Data[user])
+	}
+	return list
+}
+
+// loginsRefused are the logins that servers refuse for their passwords, by pod and user.
+func loginsRefused(ctx context.Context, r *cachev1alpha1.Redis, passwords map[string]string) []string {
+	GinkgoHelper()
+	var refused []string
+	for _, pod := range podsOf(ctx, "redis", r.Name) {
+		for user, password := range passwords {
+			c := traffic.Redis(traffic.At(pod.Status.PodIP), traffic.Service{Port: redisPort}, user, password)
+			err := c.Ping(ctx).Err()
+			Expect(c.Close()).To(Succeed())
+			if err != nil {
+				Expect(err).To(MatchError(ContainSubstring("WRONGPASS")), pod.Name)
+				refused = append(refused, pod.Name+" "+user)
+			}
+		}
+	}
+	return refused
 }
 
 // bindingPassword is the password that applications read.

@@ -134,6 +134,35 @@ var _ = Describe("Redis' passwords", func() {
 		nowhere(ctx, obj, first, second)
 	})
 
+	It("of the operator itself are replaced when a human asks, by one operator after the other", func(ctx SpecContext) {
+		former := string(secret(ctx, "a-system").Data["_operator"])
+		Expect(admin.Get(ctx, client.ObjectKeyFromObject(obj), obj)).To(Succeed())
+		asked := obj.DeepCopy()
+		metav1.SetMetaDataAnnotation(&asked.ObjectMeta, cachev1alpha1.RedisRotatePasswords, "once")
+		Expect(admin.Patch(ctx, asked, client.MergeFrom(obj))).To(Succeed())
+		for _, stage := range []string{"used from", "accepted until"} {
+			says(ctx, commonv1.ReasonRotating, stage)
+			o.stop()
+			system := secret(ctx, "a-system")
+			var rotation map[string]any
+			Expect(json.Unmarshal(system.Data["rotation"], &rotation)).To(Succeed())
+			rotation["until"] = time.Now().Add(-time.Second)
+			system.Data["rotation"], _ = json.Marshal(rotation)
+			Expect(admin.Update(ctx, system)).To(Succeed())
+			for name, s := range servers {
+				Expect(s.login("_operator", former)).To(Succeed(), name)
+			}
+			o = operate(namespace)
+		}
+		serves(ctx, commonv1.ReasonPasswordsAccepted)
+		for name, s := range servers {
+			Expect(s.login("_operator", former)).To(MatchError(ContainSubstring("WRONGPASS")), name)
+			Expect(s.login("_operator", string(secret(ctx, "a-system").Data["_operator"]))).To(Succeed(), name)
+		}
+		waitForRest(o)
+		nowhere(ctx, obj, former, string(secret(ctx, "a-system").Data["_operator"]))
+	})
+
 	It("stay when the user's Secret is lost or malformed, over a restart and a failover", func(ctx SpecContext) {
 		Expect(admin.Delete(ctx, secret(ctx, "chosen"))).To(Succeed())
 		says(ctx, commonv1.ReasonSecretUnusable, "auth.secretName", `"chosen"`, `"password"`)

@@ -15,6 +15,10 @@ const RedisAllowUnsafePromotion = "mainstay-operator.io/allow-unsafe-promotion"
 // taken off once that pod is master, or when it never can be.
 const RedisSwitchover = "mainstay-operator.io/switchover"
 
+// RedisRotatePasswords is an annotation: each value that it did not have before, such as the time, makes the operator
+// replace its own passwords, those of the replicas and that of the backups. The applications' password stays.
+const RedisRotatePasswords = "mainstay-operator.io/rotate-passwords"
+
 // RedisSpec says which Redis is wanted: one master and size-1 replicas.
 //
 // +kubebuilder:validation:XValidation:rule="!has(self.durability) || !has(self.durability.minReplicasToWrite) || self.durability.minReplicasToWrite < self.size",message="durability.minReplicasToWrite must be smaller than size: the master does not count"

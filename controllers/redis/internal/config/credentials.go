@@ -43,6 +43,8 @@ var sha256Hex = regexp.MustCompile(`^[0-9a-f]{64}$`)
 // while longer.
 type Credentials struct {
 	Operator, Replication, Backup string
+	// Rotation is the last change of these three that a human asked for.
+	Rotation Rotation
 
 	Wanted    AppLogin
 	Published AppLogin // "" while <name>-auth is lost and not yet written again
@@ -79,10 +81,10 @@ func (c Credentials) AcceptedDigests() []string {
 	return slices.Compact(list)
 }
 
-// AcceptedDigest is one digest over all accepted passwords, those of applications and that of backups. While it stays the same,
-// servers need not be told anything.
+// AcceptedDigest is one digest over all accepted passwords of all users. While it stays the same, servers need not be told
+// anything.
 func (c Credentials) AcceptedDigest() string {
-	return Digest(strings.Join(append(c.AcceptedDigests(), Digest(c.Backup)), " "))
+	return Digest(strings.Join(slices.Concat(c.AcceptedDigests(), c.OperatorDigests(), c.BackupDigests()), " "))
 }
 
 // ChooseLogin chooses the password that applications log in with: that of the user's Secret; the last one while the Secret
@@ -119,11 +121,14 @@ func (c Credentials) Publish(hadMaster bool) Credentials {
 // IsUnpublished reports whether <name>-auth does not say yet what is wanted.
 func (c Credentials) IsUnpublished() bool { return c.Wanted.Password != "" && c.Published != c.Wanted }
 
-// StartOverlap sets when each retired password expires, once its successor is published. It reports whether it set any.
+// StartOverlap sets when each retired password expires, once its successor is published, and when the stage of a rotation ends.
+// It reports whether it set any.
 func (c Credentials) StartOverlap(now time.Time) (Credentials, bool) {
+	var staged bool
+	c.Rotation, staged = c.Rotation.startStage(now)
 	waiting := func(r retiredPassword) bool { return r.Until.IsZero() }
 	if c.Published.Password == "" || !slices.ContainsFunc(c.Retired, waiting) {
-		return c, false
+		return c, staged
 	}
 	c.Retired = slices.Clone(c.Retired)
 	for i := range c.Retired {
@@ -162,6 +167,9 @@ func (c Credentials) RecheckAfter(now time.Time) time.Duration {
 			soonest = max(left, minRecheck)
 		}
 	}
+	if after := c.Rotation.recheckAfter(now); after > 0 && (soonest == 0 || after < soonest) {
+		soonest = after
+	}
 	return soonest
 }
 
@@ -188,7 +196,8 @@ func CredentialsIn(binding, system, files corev1.Secret) Credentials {
 		}
 		return cmp.Or(string(system.Data[key]), string(files.Data[key]))
 	}
-	c := Credentials{Operator: known(wire.Operator), Replication: known(wire.Replication), Backup: known(backup.RedisUser)}
+	c := Credentials{Operator: known(wire.Operator), Replication: known(wire.Replication), Backup: known(backup.RedisUser),
+		Rotation: rotationIn(system.Data[RotationKey])}
 	c.Published = AppLogin{Password: string(binding.Data[corev1.BasicAuthPasswordKey]), From: binding.Annotations[AnnotationFrom]}
 	c.Wanted = c.Published
 	_ = json.Unmarshal(system.Data[RetiredKey], &c.Retired) // an unreadable list is rebuilt from users.acl below

@@ -102,11 +102,11 @@ var BackupRights = []string{"-@all", "+ping", "+info", "+role", "+replconf", "+p
 // roles, users and the server; https://redis.io/docs/latest/operate/oss_and_stack/management/security/acl/.
 func UsersACL(c Credentials) string {
 	return "user " + Application + " on " + aclHashes(c.AcceptedDigests()) + " ~* &* +@all -@admin\n" +
-		"user " + wire.Operator + " on #" + Digest(c.Operator) + " -@all +ping +info +role +replicaof +multi +exec +discard" +
+		"user " + wire.Operator + " on " + aclHashes(c.OperatorDigests()) + " -@all +ping +info +role +replicaof +multi +exec +discard" +
 		" +config|get +config|set +bgsave +client|kill +client|pause +client|unpause +acl|setuser\n" +
 		"user " + wire.Probe + " on nopass -@all +ping +role\n" +
 		"user " + wire.Replication + " on #" + Digest(c.Replication) + " -@all +ping +psync +replconf\n" +
-		"user " + backup.RedisUser + " on #" + Digest(c.Backup) + " " + strings.Join(BackupRights, " ") + "\n"
+		"user " + backup.RedisUser + " on " + aclHashes(c.BackupDigests()) + " " + strings.Join(BackupRights, " ") + "\n"
 }
 
 func aclHashes(digests []string) string {

@@ -2,8 +2,10 @@ package config
 
 import (
 	"cmp"
+	"math"
 	"time"
 
+	"k8s.io/apimachinery/pkg/api/resource"
 	"k8s.io/utils/ptr"
 
 	cachev1alpha1 "github.com/mainstay-operator/mainstay-operator/api/cache/v1alpha1"
@@ -59,6 +61,8 @@ type Spec struct {
 	SwitchoverTo *string
 	// UnsafePromotionEpoch is the epoch, in digits, in which a human allows a promotion that may lose writes.
 	UnsafePromotionEpoch string
+	// RotationRequest is the value by which a human asks for other passwords of the operator; "" for none.
+	RotationRequest string
 }
 
 const (
@@ -70,6 +74,14 @@ const (
 	defaultMemoryPercent = 75
 )
 
+// Bytes returns a quantity in bytes, and at most what a number of 64 bits holds: of more than that, Value returns 0 or anything.
+func Bytes(q *resource.Quantity) int64 {
+	if q.CmpInt64(math.MaxInt64) >= 0 {
+		return math.MaxInt64
+	}
+	return q.Value()
+}
+
 // Resolve sets the defaults, as the API documents them.
 func Resolve(r *cachev1alpha1.Redis) Spec {
 	given := &r.Spec
@@ -78,7 +90,7 @@ func Resolve(r *cachev1alpha1.Redis) Spec {
 		Flavor:        cmp.Or(given.Flavor, cachev1alpha1.FlavorRedis),
 		Size:          ptr.Deref(given.Size, defaultSize),
 		Directives:    given.Config,
-		MemoryLimit:   given.Resources.Limits.Memory().Value(),
+		MemoryLimit:   Bytes(given.Resources.Limits.Memory()),
 		MemoryPercent: int64(ptr.Deref(given.MaxMemoryPercent, defaultMemoryPercent)),
 		Storage:       given.Storage,
 		AppendFsync:   "everysec",
@@ -86,6 +98,7 @@ func Resolve(r *cachev1alpha1.Redis) Spec {
 		Hibernate:     given.Hibernate,
 
 		UnsafePromotionEpoch: r.Annotations[cachev1alpha1.RedisAllowUnsafePromotion],
+		RotationRequest:      r.Annotations[cachev1alpha1.RedisRotatePasswords],
 	}
 	if node, asked := r.Annotations[cachev1alpha1.RedisSwitchover]; asked {
 		s.SwitchoverTo = &node

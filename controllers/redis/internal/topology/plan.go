@@ -108,6 +108,9 @@ func (s Situation) formSet() Step {
 	if erroring := s.erroringNodes(); len(erroring) > 0 {
 		return waitForErroring(erroring)
 	}
+	if unconfirmed := s.Where(Node.IsUnconfirmed); len(unconfirmed) > 0 {
+		return waitForConfirmation(unconfirmed)
+	}
 	if s.IsRestoring() {
 		return s.restore()
 	}

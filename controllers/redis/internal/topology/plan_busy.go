@@ -10,24 +10,24 @@ import (
 	"github.com/mainstay-operator/mainstay-operator/controllers/redis/internal/wire"
 )
 
-// BusySwitchoverWait is how long a switchover that a human has asked for waits for a master that is busy with a script: as
-// long as a pod has by default to end when it is deleted. Then the master is replaced as one that hangs, and what the script
-// does is lost.
-const BusySwitchoverWait = 30 * time.Second
+// ErroringSwitchoverWait is how long a switchover that a human has asked for waits for a master that answers with an error only,
+// such as one that is busy with a script: as long as a pod has by default to end when it is deleted. Then the master is replaced
+// as one that hangs, and what the script does is lost.
+const ErroringSwitchoverWait = 30 * time.Second
 
 // judgeErroringMaster judges a master that answers the operator with an error only. It lives, so it stays, however long that
 // lasts and whether its replicas hear it or not: a server that is busy pings none of them.
 func (s Situation) judgeErroringMaster(m Node) (masterState, string) {
 	evidence := fmt.Sprintf("%s lives and answers %s", m.Name, m.ErrorCode)
-	if m.IsBusy() && m.BusyFor >= BusySwitchoverWait && s.canReplaceBusy() {
-		return masterLost, fmt.Sprintf("%s for %s, and annotation %s asks for %s", evidence, BusySwitchoverWait, cachev1alpha1.RedisSwitchover, *s.SwitchoverTo)
+	if m.ErroringFor >= ErroringSwitchoverWait && s.canReplaceErroring() {
+		return masterLost, fmt.Sprintf("%s for %s, and annotation %s asks for %s", evidence, ErroringSwitchoverWait, cachev1alpha1.RedisSwitchover, *s.SwitchoverTo)
 	}
 	return masterUnsure, evidence
 }
 
-// canReplaceBusy reports whether a human asks for another master, and whether that one and enough others hold all that was
+// canReplaceErroring reports whether a human asks for another master, and whether that one and enough others hold all that was
 // confirmed. Otherwise the set would be left without a master.
-func (s Situation) canReplaceBusy() bool {
+func (s Situation) canReplaceErroring() bool {
 	if s.SwitchoverTo == nil {
 		return false
 	}

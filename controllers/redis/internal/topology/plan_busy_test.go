@@ -14,7 +14,7 @@ import (
 // keepBusy makes a server one that a script has kept busy for so long. Its replicas hear nothing of it.
 func keepBusy(m *Node, s *Scene, since time.Duration) {
 	MakeErroring(m, wire.Busy)
-	m.BusyFor = since
+	m.ErroringFor = since
 	for i := range s.Nodes {
 		s.Nodes[i].LastIO, s.Nodes[i].LinkUp = since, since < 15*time.Second // repl-timeout
 	}
@@ -64,16 +64,16 @@ func TestBusy(t *testing.T) {
 			MakeErroring(&s.Nodes[1], wire.Busy)
 		}, Wait, nil},
 
-		{"a human who asks for another master waits for the script", 3, func(s *Scene) { keepBusy(&s.Nodes[0], s, BusySwitchoverWait-1); ask(s, "a-1") }, Wait, nil},
-		{"but not for longer than the limit", 3, func(s *Scene) { keepBusy(&s.Nodes[0], s, BusySwitchoverWait); ask(s, "a-1") }, Fence, []string{"a-1", "a-2"}},
+		{"a human who asks for another master waits for the script", 3, func(s *Scene) { keepBusy(&s.Nodes[0], s, ErroringSwitchoverWait-1); ask(s, "a-1") }, Wait, nil},
+		{"but not for longer than the limit", 3, func(s *Scene) { keepBusy(&s.Nodes[0], s, ErroringSwitchoverWait); ask(s, "a-1") }, Fence, []string{"a-1", "a-2"}},
 		{"a busy master that is replaced is waited for once the others are fenced", 3, func(s *Scene) {
-			keepBusy(&s.Nodes[0], s, BusySwitchoverWait)
+			keepBusy(&s.Nodes[0], s, ErroringSwitchoverWait)
 			ask(s, "a-1")
 			FenceReplicas(s, 95, 95)
 			s.FencedFor = 4*time.Second - 1
 		}, Wait, nil},
 		{"then the node that a human asked for is promoted", 3, func(s *Scene) {
-			keepBusy(&s.Nodes[0], s, BusySwitchoverWait)
+			keepBusy(&s.Nodes[0], s, ErroringSwitchoverWait)
 			ask(s, "a-2")
 			FenceReplicas(s, 95, 95)
 			s.FencedFor = 4 * time.Second
@@ -90,14 +90,26 @@ func TestBusy(t *testing.T) {
 		rows = append(rows, planRow{"a master that answers " + code + " stays", 3, func(s *Scene) {
 			hang(&s.Nodes[0], s, time.Hour)
 			MakeErroring(&s.Nodes[0], code)
-		}, Wait, nil})
+		}, Wait, nil}, planRow{"a human who asks for another master waits for one that answers " + code, 3, func(s *Scene) {
+			keepBusy(&s.Nodes[0], s, ErroringSwitchoverWait-1)
+			MakeErroring(&s.Nodes[0], code)
+			ask(s, "a-1")
+		}, Wait, nil}, planRow{"but not for longer than the limit, also if it answers " + code, 3, func(s *Scene) {
+			keepBusy(&s.Nodes[0], s, ErroringSwitchoverWait)
+			MakeErroring(&s.Nodes[0], code)
+			ask(s, "a-1")
+		}, Fence, []string{"a-1", "a-2"}}, planRow{"once the pod is gone, a server that answers " + code + " there proves nothing", 3, func(s *Scene) {
+			keepBusy(&s.Nodes[0], s, time.Minute)
+			MakeErroring(&s.Nodes[0], code)
+			Orphan(s)
+		}, Fence, []string{"a-1", "a-2"}})
 	}
 	testPlan(t, healthy, rows)
 }
 
 func TestASwitchoverFromABusyMasterIsRecordedAsAsked(t *testing.T) {
 	s := Healthy(3)
-	keepBusy(&s.Nodes[0], s, BusySwitchoverWait)
+	keepBusy(&s.Nodes[0], s, ErroringSwitchoverWait)
 	ask(s, "a-2")
 	FenceReplicas(s, 95, 95)
 	s.FencedFor = 4 * time.Second

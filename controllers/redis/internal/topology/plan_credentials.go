@@ -1,5 +1,7 @@
 package topology
 
+import "github.com/mainstay-operator/mainstay-operator/controllers/redis/internal/wire"
+
 // updatePasswords tells the Secrets' passwords to nodes that may not accept them yet: all of them when a
 // password changes, and each new process, which may have started from an older file.
 func (s Situation) updatePasswords(Node) (Step, bool) {
@@ -17,4 +19,35 @@ func (s Situation) restartLockedOut(master Node) (Step, bool) {
 		return Step{}, false
 	}
 	return Step{Do: DeletePod, NodeNames: []string{locked[len(locked)-1].Name}, Message: "it does not know the operator's password"}, true
+}
+
+// EveryNodeAccepts reports whether every server that there is or should be accepts the passwords that the Secrets say. One that
+// cannot be asked may accept older ones alone.
+func (s Situation) EveryNodeAccepts() bool {
+	return s.Ghost == nil && s.Source == nil && len(s.unansweredNodes()) == 0 &&
+		s.Count(func(m Node) bool { return m.Answer != wire.Reached || m.PasswordsUnknown }) == 0
+}
+
+// LoginsSent reports whether every replica on record was given its login at the master that serves.
+func (s Situation) LoginsSent() bool {
+	if _, serving := s.ServingMaster(); !serving {
+		return false
+	}
+	for _, p := range s.Status.Replication.SyncSet {
+		if m, _ := s.Find(p.Name); !m.IsProcess(p) || !m.LoginSent {
+			return false
+		}
+	}
+	return true
+}
+
+// NodesBehind are the nodes that a rotation waits for: they do not answer, or may not accept the next passwords yet.
+func (s Situation) NodesBehind() []string {
+	behind := s.unansweredNodes()
+	for _, m := range s.Nodes {
+		if m.Answers() && m.PasswordsUnknown {
+			behind = append(behind, m.Name)
+		}
+	}
+	return behind
 }

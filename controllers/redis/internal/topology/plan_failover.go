@@ -48,10 +48,15 @@ func (s Situation) judgeMaster() (masterState, string) {
 		return masterDead, "somebody else answers at the master's address"
 	case s.isErroringMaster():
 		return s.judgeErroringMaster(m)
-	case m.Stopped || s.Ghost != nil || m.Answer == wire.Refused || m.Answer == wire.Silent:
+	case s.isAbsent(m):
 		return s.judgeAbsentMaster(m)
 	}
 	return masterUnsure, p.Name + " does not know the operator's password"
+}
+
+// isAbsent reports whether a master gave no answer.
+func (s Situation) isAbsent(m Node) bool {
+	return m.Stopped || s.Ghost != nil || m.Answer == wire.Refused || m.Answer == wire.Silent || m.IsUnconfirmed()
 }
 
 // hearsOtherMaster reports whether a replica hears a server that may take writes.
@@ -69,6 +74,8 @@ func (s Situation) judgeAbsentMaster(m Node) (masterState, string) {
 	switch {
 	case len(hearing) > 0 && !m.Unasked: // otherwise it would never be replaced: no Service leads to it any more
 		return masterUnsure, fmt.Sprintf("%s does not answer but %s hears it", m.Name, hearing[0].Name)
+	case m.IsUnconfirmed() && !m.Stopped:
+		return masterUnsure, unconfirmedMessage([]Node{m})
 	case m.Stopped:
 		return masterDead, "the master's container is reported as terminated"
 	case m.Answer == wire.Refused:
@@ -103,6 +110,9 @@ func (s Situation) failover(evidence string, mayServe bool) Step {
 		return s.recoverSet(evidence)
 	}
 	safe, count := s.isSafe(candidates)
+	if unconfirmed := s.Where(Node.IsUnconfirmed); !safe && len(unconfirmed) > 0 {
+		return waitForConfirmation(unconfirmed)
+	}
 	if !safe && !s.isUnsafeAllowed() {
 		return Step{Do: Block, Message: fmt.Sprintf("%s; %s. %s",
 			evidence, count, s.howToAllow("Waiting for the missing nodes; to go on without what only they hold"))}
@@ -167,6 +177,9 @@ func (s Situation) isUnsafeAllowed() bool {
 // ran with the master's history.
 func (s Situation) recoverSet(evidence string) Step {
 	rep := s.Status.Replication
+	if unconfirmed := s.Where(Node.IsUnconfirmed); len(unconfirmed) > 0 {
+		return waitForConfirmation(unconfirmed)
+	}
 	begin, missing := Step{Do: Promote, Reason: commonv1.ReasonRecovering, Evidence: evidence}, s.unansweredNodes()
 	for _, p := range append([]cachev1alpha1.RedisProcess{rep.Master}, rep.SyncSet...) {
 		m, ok := s.Find(p.Name)

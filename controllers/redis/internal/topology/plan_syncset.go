@@ -58,12 +58,13 @@ func (s Situation) hasLeft(p cachev1alpha1.RedisProcess) bool {
 	return m.PodUID != p.PodUID || m.Stopped || m.Answer == wire.Refused || m.Answer == wire.Reached
 }
 
-// attachReplicas attaches nodes that follow somebody else or nobody.
+// attachReplicas attaches nodes that follow somebody else or nobody, and gives a new login to those that need one: a server that
+// already follows that master keeps its connection.
 func (s Situation) attachReplicas(master Node) (Step, bool) {
 	astray := s.Where(func(m Node) bool {
 		_, counted := s.memberNamed(m.Name)
 		return m.Name != master.Name && m.Answers() && s.isWanted(m) && !m.Deleting &&
-			(!counted || s.isMember(m) && (!m.Follows(master.Address) || !m.LinkUp && !m.LoginSent))
+			(!counted || s.isMember(m) && (!m.Follows(master.Address) || !m.LoginSent && (s.RenewingLogins || !m.LinkUp)))
 	})
 	return Step{Do: AttachReplicas, NodeNames: NamesOf(astray)}, len(astray) > 0
 }

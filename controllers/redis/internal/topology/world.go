@@ -31,6 +31,8 @@ type World struct {
 	CertificateFile string
 	// Settings are what servers start with.
 	Settings config.Settings
+	// RenewingLogins says that replicas need another login at their master, as the password that it is derived from has changed.
+	RenewingLogins bool
 	// SinceRouted is how long ago the Service was last pointed elsewhere.
 	SinceRouted time.Duration
 }
@@ -47,13 +49,14 @@ type Node struct {
 	Unasked          bool          // no pod has its address any more, and no connection to it is left: nothing is sent there
 	OthersRemain     bool          // other operators' connections to it could not be closed: it counts as silent for this pass
 	SilentFor        time.Duration // it has not answered for so long
-	BusySince        time.Time     // it has answered nothing but BUSY since; zero if it does not
-	BusyFor          time.Duration // the same, as a duration
+	ErroringSince    time.Time     // it has answered with errors only, such as BUSY, since; zero if it does not
+	ErroringFor      time.Duration // the same, as a duration
 	Deleting         bool          // its pod is asked to go
 	DeletingFor      time.Duration // since then
 	EndpointChanging bool          // its pod became ready a moment ago or is about to, which keeps kube-proxy busy
 	Outdated         bool          // its pod is not of the StatefulSet's latest template
 	PasswordsUnknown bool          // it may not accept yet what the Secrets say
+	PasswordsUnsent  bool          // nor has this operator told it any, though it has run since before this operator
 	RefusesPasswords bool          // it was told to, and refuses
 	SentCommands                   // what this operator has told it
 
@@ -113,6 +116,9 @@ func (m Node) IsLockedOut() bool { return m.Answer == wire.AuthFailed && !m.Stop
 
 // IsBusy reports whether a server is kept from answering by a script, a function or a module.
 func (m Node) IsBusy() bool { return m.Answer == wire.ErrorReply && m.ErrorCode == wire.Busy }
+
+// IsUnconfirmed reports whether a server could not be asked because the API server did not confirm its address in time.
+func (m Node) IsUnconfirmed() bool { return m.Answer == wire.Unconfirmed }
 
 // HasOldPasswords reports whether a server can be told which passwords to accept and was not.
 func (m Node) HasOldPasswords() bool { return m.Answers() && m.PasswordsUnknown }

@@ -3,6 +3,7 @@ package wire
 import (
 	"context"
 	"errors"
+	"fmt"
 	"io"
 	"net"
 	"strings"
@@ -82,5 +83,49 @@ func TestAKnockSendsNothing(t *testing.T) {
 	must(t, listener.Close())
 	if got := knock(); got != Refused {
 		t.Errorf("nobody listens: %v", got)
+	}
+}
+
+// An API server that does not say in time whose address it is proves nothing about the server there, however short the look.
+func TestAnAddressThatIsNotConfirmedInTimeIsNotSilent(t *testing.T) {
+	unknown := func(context.Context) error { return fmt.Errorf("asking: %w", ErrNotFoundOut) }
+	slow := func(ctx context.Context) error {
+		<-ctx.Done()
+		return fmt.Errorf("asking: %w: %w", ErrNotFoundOut, ctx.Err())
+	}
+	for reason, c := range map[string]struct {
+		confirm Confirm
+		asks    int // so many looks over the same connection
+	}{"the API server fails": {unknown, 2}, "it takes longer than the look": {slow, 1}} {
+		t.Run(reason, func(t *testing.T) {
+			hostport, heard := listenOnce(t)
+			s := openConfirmed(hostport, password, nil, time.Minute, c.confirm)
+			ctx, done := context.WithTimeout(t.Context(), 2*dialTimeout)
+			defer done()
+			for range c.asks {
+				if v := s.Look(ctx); v.Answer != Unconfirmed {
+					t.Errorf("got %+v", v)
+				}
+			}
+			s.Close()
+			if got := <-heard; got != "" {
+				t.Errorf("it heard %q", got)
+			}
+		})
+	}
+	p := start(t)
+	late := true
+	s := openConfirmed(p.hostport, password, nil, time.Minute, func(ctx context.Context) error {
+		if late {
+			return unknown(ctx)
+		}
+		return nil
+	})
+	defer s.Close()
+	first := s.Look(t.Context()).Answer
+	late = false
+	s.Redial()
+	if then := s.Look(t.Context()).Answer; first != Unconfirmed || then != Reached {
+		t.Errorf("first %v, then %v", first, then)
 	}
 }

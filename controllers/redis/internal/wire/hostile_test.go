@@ -6,6 +6,7 @@ import (
 	"io"
 	"net"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -43,7 +44,7 @@ func TestALookAtAHostileServer(t *testing.T) {
 		t.Run(string(c.sort), func(t *testing.T) {
 			t.Parallel()
 			liar := hostile.Start(t, c.sort, "")
-			s := newServer(func(ctx context.Context) (net.Conn, error) {
+			s := newServer(func(ctx context.Context, _ *atomic.Bool) (net.Conn, error) {
 				conn, err := dialAddress(ctx, net.Dialer{}, liar.Address)
 				return &limitedConn{Conn: conn}, err
 			}, password, time.Minute, timeoutFor(c.sort))
@@ -146,7 +147,7 @@ func FuzzLook(f *testing.F) {
 			_, _ = theirs.Write(replies)
 			_ = theirs.Close()
 		}()
-		s := newServer(func(context.Context) (net.Conn, error) { return &limitedConn{Conn: ours}, nil }, password, time.Minute, time.Minute)
+		s := newServer(func(context.Context, *atomic.Bool) (net.Conn, error) { return &limitedConn{Conn: ours}, nil }, password, time.Minute, time.Minute)
 		v := s.Look(t.Context())
 		s.Close()
 		_ = ours.Close()

@@ -51,10 +51,13 @@ func (s *Server) SetPasswords(ctx context.Context, user string, digests ...strin
 	return nil
 }
 
-// DefineUser makes a user of one password, by its SHA-256 digest, with exactly these rights. Neither the password nor its digest is
-// in the error.
-func (s *Server) DefineUser(ctx context.Context, user, digest string, rights ...string) error {
-	words := []any{"ACL", "SETUSER", user, "reset", "on", "#" + digest}
+// DefineUser makes a user of these passwords, by their SHA-256 digests, with exactly these rights. Neither a password nor its
+// digest is in the error.
+func (s *Server) DefineUser(ctx context.Context, user string, digests []string, rights ...string) error {
+	words := []any{"ACL", "SETUSER", user, "reset", "on"}
+	for _, digest := range digests {
+		words = append(words, "#"+digest)
+	}
 	for _, right := range rights {
 		words = append(words, right)
 	}

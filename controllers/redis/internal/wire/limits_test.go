@@ -8,6 +8,7 @@ import (
 	"net"
 	"strconv"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"testing/iotest"
 	"time"
@@ -97,7 +98,7 @@ func TestARefusalIsTold(t *testing.T) {
 		_, _ = theirs.Write([]byte("-ERR\r\n+OK\r\n-ERR " + strings.Repeat("no", 1000) + "\r\n"))
 	}()
 	t.Cleanup(func() { _ = theirs.Close() })
-	s := newServer(func(context.Context) (net.Conn, error) { return &limitedConn{Conn: ours}, nil }, password, time.Minute, time.Minute)
+	s := newServer(func(context.Context, *atomic.Bool) (net.Conn, error) { return &limitedConn{Conn: ours}, nil }, password, time.Minute, time.Minute)
 	defer s.Close()
 	if err := s.Fence(t.Context()); err == nil || !strings.Contains(err.Error(), "ERR nono") || len(err.Error()) > 400 {
 		t.Errorf("%.500q", err)

@@ -24,6 +24,8 @@ func (s *Server) Look(ctx context.Context) View {
 	case err == nil:
 	case errors.Is(err, syscall.ECONNREFUSED):
 		return View{Answer: Refused}
+	case s.unconfirmed.Load():
+		return View{Answer: Unconfirmed}
 	case code == "WRONGPASS", code == "NOAUTH":
 		return View{Answer: AuthFailed}
 	case s.loggedIn.Load() && slices.Contains(signsOfLife, code):

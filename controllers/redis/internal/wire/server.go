@@ -32,10 +32,13 @@ const (
 	// dialTimeout is short: on a cluster's network an answer takes a millisecond,
 	// and a pass must not stand still for one silent node.
 	dialTimeout = 300 * time.Millisecond
-	// confirmTimeout leaves time for an API server that is slow. It answers within a few milliseconds.
-	confirmTimeout = 400 * time.Millisecond
+	// confirmTimeout leaves time for an API server that is slow. It usually answers within a few milliseconds.
+	confirmTimeout = time.Second
 	// replyTimeout leaves time for a server that is busy with one slow command.
 	replyTimeout = 500 * time.Millisecond
+	// LookLimit is the time to connect to a server, to have its address confirmed, and for one slow command. Whoever looks at
+	// several servers at once gives up on all of them after it.
+	LookLimit = dialTimeout + confirmTimeout + replyTimeout
 
 	// bufferSize is the size of a connection's buffer, each way. INFO is some 7 KB; the library's 32 KiB would be 18 MB
 	// for 32 passes over sets of 9 nodes.
@@ -57,19 +60,24 @@ type Server struct {
 	client  *redis.Client
 	usesTLS bool
 	// connect makes a new client, which dials once.
-	connect func() *redis.Client
+	connect func() (*redis.Client, *atomic.Bool)
 	// dial makes the client's connection, and the one by which Pin attaches.
 	dial func(ctx context.Context) (net.Conn, error)
 	// loggedIn reports whether the server has accepted our login on the client's connection.
 	loggedIn *atomic.Bool
+	// unconfirmed reports whether the client's connection was made and waits for its confirmation, or got none in time.
+	unconfirmed *atomic.Bool
 }
 
 // errConnectionLost is the error of a command that another process could receive by now.
 var errConnectionLost = errors.New("not sent: there is no connection any more to the process that was looked at")
 
 // Confirm reports, by its error, whose server a connection that was just made leads to. Until it has returned nil, nothing is
-// sent over the connection.
+// sent over the connection. If it could not find out, its error wraps ErrNotFoundOut.
 type Confirm func(ctx context.Context) error
+
+// ErrNotFoundOut is the error of a Confirm that could not find out whose server it is.
+var ErrNotFoundOut = errors.New("it is not known whose address it is")
 
 // Open prepares a connection, over TLS when secure is not nil; the first
 // command makes it. Each connection is confirmed before the password is sent, if confirm is not nil.
@@ -102,13 +110,16 @@ func openConfirmed(hostport, password string, secure *tls.Config, replyLimit tim
 	if confirm != nil {
 		timeout += confirmTimeout
 	}
-	dial := func(ctx context.Context) (net.Conn, error) {
+	dial := func(ctx context.Context, unconfirmed *atomic.Bool) (net.Conn, error) {
 		conn, err := dialTwice(ctx, hostport)
 		if err != nil {
 			return nil, err
 		}
 		if confirm != nil { // after the dial: a pod that gets the address later does not get this connection
-			if err := confirm(ctx); err != nil {
+			unconfirmed.Store(true) // also if whoever waits for the connection gives up meanwhile
+			err := confirm(ctx)
+			unconfirmed.Store(errors.Is(err, ErrNotFoundOut))
+			if err != nil {
 				_ = conn.Close()
 				return nil, err
 			}
@@ -123,13 +134,17 @@ func openConfirmed(hostport, password string, secure *tls.Config, replyLimit tim
 	return s
 }
 
+// dialFunc makes a connection. It keeps in unconfirmed whether that is made and not confirmed.
+type dialFunc func(ctx context.Context, unconfirmed *atomic.Bool) (net.Conn, error)
+
 // newServer returns a Server whose connection dial makes. dial may take timeout, and each reply replyLimit.
-func newServer(dial func(ctx context.Context) (net.Conn, error), password string, timeout, replyLimit time.Duration) *Server {
+func newServer(dial dialFunc, password string, timeout, replyLimit time.Duration) *Server {
 	loggedIn := &atomic.Bool{}
-	connect := func() *redis.Client {
+	connect := func() (*redis.Client, *atomic.Bool) {
 		var dialled atomic.Bool
+		unconfirmed := &atomic.Bool{}
 		loggedIn.Store(false)
-		return redis.NewClient(&redis.Options{
+		client := redis.NewClient(&redis.Options{
 			Username:                 Operator,
 			Password:                 password,
 			Protocol:                 2,
@@ -150,21 +165,25 @@ func newServer(dial func(ctx context.Context) (net.Conn, error), password string
 				if dialled.Swap(true) {
 					return nil, errConnectionLost
 				}
-				return dial(ctx)
+				return dial(ctx, unconfirmed)
 			},
 			OnConnect: func(context.Context, *redis.Conn) error { // after the login
 				loggedIn.Store(true)
 				return nil
 			},
 		})
+		return client, unconfirmed
 	}
-	return &Server{client: connect(), connect: connect, dial: dial, loggedIn: loggedIn}
+	s := &Server{connect: connect, loggedIn: loggedIn,
+		dial: func(ctx context.Context) (net.Conn, error) { return dial(ctx, &atomic.Bool{}) }}
+	s.client, s.unconfirmed = connect()
+	return s
 }
 
 // Redial makes the next command connect anew, perhaps to another process.
 func (s *Server) Redial() {
 	s.Close()
-	s.client = s.connect()
+	s.client, s.unconfirmed = s.connect()
 }
 
 // Close ends the connection.

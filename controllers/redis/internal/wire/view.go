@@ -17,6 +17,9 @@ const (
 	// ErrorReply means that a server which accepted our login answers with an error, such as BUSY: it lives, and
 	// nothing more is known of it. View.ErrorCode is its first word.
 	ErrorReply
+	// Unconfirmed means that somebody accepts connections, and that nothing was sent: the API server did not say in time whose
+	// address it is. It says nothing about the process.
+	Unconfirmed
 )
 
 // Busy is the code with which a server answers every command, but for a few, while a script, a function or a module's
