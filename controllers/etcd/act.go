@@ -38,7 +38,7 @@ func (r *Reconciler) execute(ctx context.Context, e *databasev1alpha1.EtcdCluste
 		m, _ := f.Find(s.Target)
 		return f.servers[s.Member].MoveLeader(ctx, m.Listed.ID)
 	case membership.DeletePod:
-		return f.deletePod(ctx, s.Member)
+		return f.deletePod(ctx, s.Member, s.AsSeen)
 	case membership.EvictPod:
 		return f.evictPod(ctx, s.Member)
 	case membership.AddRole, membership.SetUser, membership.DropUser, membership.RequireLogin:
@@ -72,7 +72,7 @@ func outcome(s membership.Step, err error) (membership.Step, error) {
 // isWaiting reports whether an error only says that something must end by itself first.
 func isWaiting(err error) bool {
 	return errors.Is(err, wire.ErrLearnerBehind) || errors.Is(err, wire.ErrUnhealthy) || errors.Is(err, wire.ErrBusy) || errors.Is(err, errNoneToSpare) ||
-		errors.Is(err, errWithdrawn) || errors.Is(err, errNotBackedUp)
+		errors.Is(err, errWithdrawn) || errors.Is(err, errPodChanged) || errors.Is(err, errNotBackedUp)
 }
 
 // waitTime is how soon to try again what must wait.

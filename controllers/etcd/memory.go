@@ -26,6 +26,26 @@ type objectMemory struct {
 	isLockedOut bool
 	// refusals of the pod that was last to be evicted.
 	refusals refusals
+	// nodes of pods that report no start, as they were read last.
+	nodes map[string]seenNode
+}
+
+// node is what a node said when it was asked last.
+func (m *memory) node(e *databasev1alpha1.EtcdCluster, name string) (seenNode, bool) {
+	known, unlock := m.Lock(e)
+	defer unlock()
+	seen, ok := known.nodes[name]
+	return seen, ok
+}
+
+func (m *memory) noteNode(e *databasev1alpha1.EtcdCluster, name string, seen seenNode) {
+	known, unlock := m.Lock(e)
+	defer unlock()
+	maps.DeleteFunc(known.nodes, func(_ string, old seenNode) bool { return seen.at.Sub(old.at) >= nodeMaxAge })
+	if known.nodes == nil {
+		known.nodes = map[string]seenNode{}
+	}
+	known.nodes[name] = seen
 }
 
 // looks says when the servers were last seen.

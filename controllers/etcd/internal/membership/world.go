@@ -83,10 +83,12 @@ type Pod struct {
 	Unusable   string // why it could not begin with the backup that it was told to
 	Ready      bool   // the kubelet's probe finds that it answers reads, and is no learner
 	HasRun     bool   // its container has been started
-	Stopped    bool   // its container does not run now
-	Deleting   bool
-	Outdated   bool      // it is not of the StatefulSet's latest template
-	ClaimUID   types.UID // of the claim of its volume; empty without storage
+	// NeverRan: it is proven that its container was never started. HasRun false alone may be a node's silence.
+	NeverRan bool
+	Stopped  bool // its container does not run now
+	Deleting bool
+	Outdated bool      // it is not of the StatefulSet's latest template
+	ClaimUID types.UID // of the claim of its volume; empty without storage
 	// ClaimGoes: the claim is deleted as soon as no pod uses it, and the data with it.
 	ClaimGoes bool
 }
