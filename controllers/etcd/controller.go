@@ -36,7 +36,7 @@ import (
 // +kubebuilder:rbac:groups="",resources=pods,verbs=get;list;watch;create;patch;delete
 // +kubebuilder:rbac:groups="",resources=pods/eviction,verbs=create
 // +kubebuilder:rbac:groups="",resources=nodes,verbs=get
-// +kubebuilder:rbac:groups="",resources=persistentvolumeclaims,verbs=get;list;watch;patch
+// +kubebuilder:rbac:groups="",resources=persistentvolumeclaims,verbs=get;list;watch;patch;delete
 // +kubebuilder:rbac:groups=monitoring.coreos.com,resources=servicemonitors,verbs=get;list;watch;create;patch;delete
 // +kubebuilder:rbac:groups=events.k8s.io,resources=events,verbs=create;patch
 
@@ -116,10 +116,11 @@ func (r *Reconciler) reconcile(ctx context.Context, e *databasev1alpha1.EtcdClus
 		r.reportPeers(e, observed, in)
 		err = errors.Join(err, f.tellPods(ctx, e))
 	}
-	growth, growthErr := r.growVolumes(ctx, e, f, next, in)
-	err = errors.Join(err, growthErr)
 	found, _ := converge.Find[*appsv1.StatefulSet](observed, "StatefulSet", e.Name)
 	set := cmp.Or(found, &appsv1.StatefulSet{})
+	err = errors.Join(err, r.settleClaims(ctx, e, f, in, cmp.Or(found, in.set)))
+	growth, growthErr := r.growVolumes(ctx, e, f, next, in)
+	err = errors.Join(err, growthErr)
 	recheckPods, checkErr := r.checkPods(ctx, e, set, in.pods)
 	err = errors.Join(err, checkErr)
 	result := r.updateStatus(e, f, next, workload{set, in.allPods(), growth,
