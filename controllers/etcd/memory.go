@@ -26,6 +26,8 @@ type objectMemory struct {
 	isLockedOut bool
 	// refusals of the pod that was last to be evicted.
 	refusals refusals
+	// compacted is when old revisions were last dropped.
+	compacted time.Time
 	// nodes of pods that report no start, as they were read last.
 	nodes map[string]seenNode
 }
@@ -65,6 +67,19 @@ func (m *memory) noteLook(e *databasev1alpha1.EtcdCluster, w membership.World, n
 		}
 	}
 	return known.looks
+}
+
+func (m *memory) noteCompaction(e *databasev1alpha1.EtcdCluster, now time.Time) {
+	known, unlock := m.Lock(e)
+	defer unlock()
+	known.compacted = now
+}
+
+// compactedLately reports whether old revisions were dropped a short time ago.
+func (m *memory) compactedLately(e *databasev1alpha1.EtcdCluster, now time.Time) bool {
+	known, unlock := m.Lock(e)
+	defer unlock()
+	return now.Sub(known.compacted) < membership.CompactionPause
 }
 
 // memory is what is known of all objects.

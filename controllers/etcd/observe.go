@@ -121,6 +121,7 @@ func (r *Reconciler) observe(ctx context.Context, e *databasev1alpha1.EtcdCluste
 	f.sortMembers()
 	f.look(ctx, e.Status.Membership)
 	f.readList(ctx)
+	f.CompactedLately = r.memory.compactedLately(e, r.clock.Now())
 	if !f.Listed {
 		f.lookAtWaiting(ctx, e.Status.Membership)
 	}

@@ -39,6 +39,8 @@ type World struct {
 	Other View
 	// Alarms that are raised, of members and of those that are members no more.
 	Alarms []Alarm
+	// CompactedLately: old revisions were dropped within CompactionPause.
+	CompactedLately bool
 	// FormerData are the claims in which a cluster of this name has left data that is not on record.
 	FormerData []string
 	// Fetch is the pod of the backup that the cluster begins with, and Next that of the EtcdRestore that may begin. Strays are those
