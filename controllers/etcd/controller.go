@@ -148,8 +148,10 @@ func (r *Reconciler) updateStatus(e *databasev1alpha1.EtcdCluster, f *fleet, nex
 	now := r.clock.Now()
 	known := r.memory.noteLook(e, f.World, now)
 	r.memory.noteAccess(e, f.World, now)
+	waited := r.memory.noteWait(e, next, now)
 	if !known.isFleeting(f.World, now) {
-		e.Status = newStatus(e, f.situation(e), known.excuse(next, now), w)
+		next := explained(known.excuse(next, now), f.situation(e), waited)
+		e.Status = newStatus(e, f.situation(e), next, w)
 	}
 	return ctrl.Result{RequeueAfter: converge.Soonest(cmp.Or(next.RequeueAfter, restInterval), w.certificates.RecheckAfter,
 		w.logins.recheckAfter(f.situation(e).Login(), now))}

@@ -26,6 +26,8 @@ type objectMemory struct {
 	isLockedOut bool
 	// refusals of the pod that was last to be evicted.
 	refusals refusals
+	// wait is what is waited for, and since when.
+	wait waiting
 	// compacted is when old revisions were last dropped.
 	compacted time.Time
 	// nodes of pods that report no start, as they were read last.
