@@ -38,12 +38,15 @@ func (r *Reconciler) execute(ctx context.Context, e *databasev1alpha1.EtcdCluste
 		m, _ := f.Find(s.Target)
 		return f.servers[s.Member].MoveLeader(ctx, m.Listed.ID)
 	case membership.DeletePod:
-		return f.deletePod(ctx, s.Member)
+		return f.deletePod(ctx, s.Member, s.AsSeen)
 	case membership.EvictPod:
 		return f.evictPod(ctx, s.Member)
 	case membership.AddRole, membership.SetUser, membership.DropUser, membership.RequireLogin:
 		return f.changeAccess(ctx, e, s)
 	case membership.Compact, membership.Defragment, membership.Disarm, membership.WriteEntries:
+		if s.Do == membership.Compact {
+			defer r.memory.noteCompaction(e, r.clock.Now())
+		}
 		return f.maintain(ctx, e, s)
 	case membership.SetVersion, membership.CreateUpgradeBackup, membership.DeleteUpgradeBackup:
 		return f.doUpgrade(ctx, e, s)
@@ -72,7 +75,7 @@ func outcome(s membership.Step, err error) (membership.Step, error) {
 // isWaiting reports whether an error only says that something must end by itself first.
 func isWaiting(err error) bool {
 	return errors.Is(err, wire.ErrLearnerBehind) || errors.Is(err, wire.ErrUnhealthy) || errors.Is(err, wire.ErrBusy) || errors.Is(err, errNoneToSpare) ||
-		errors.Is(err, errWithdrawn) || errors.Is(err, errNotBackedUp)
+		errors.Is(err, errWithdrawn) || errors.Is(err, errPodChanged) || errors.Is(err, errNotBackedUp)
 }
 
 // waitTime is how soon to try again what must wait.

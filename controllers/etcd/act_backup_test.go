@@ -65,6 +65,8 @@ func TestWhatAFetchSays(t *testing.T) {
 		{"nothing yet", corev1.ContainerStatus{Name: "fetch"}, membership.Fetch{}},
 		{"the backup", fetchEnded(0, fetchedItem), membership.Fetch{Attempts: 1, Item: &databasev1alpha1.EtcdRestoredBackup{
 			Item: "20260102T150405Z-89abcdef", SHA256: fetchedSum, Revision: 7, ServerVersion: "3.6.16"}}},
+		{"that its data asks for a login", fetchEnded(0, strings.TrimSuffix(fetchedItem, "}")+`,"requiresLogin":true}`), membership.Fetch{Attempts: 1,
+			RequiresLogin: true, Item: &databasev1alpha1.EtcdRestoredBackup{Item: "20260102T150405Z-89abcdef", SHA256: fetchedSum, Revision: 7, ServerVersion: "3.6.16"}}},
 		{"why it failed", fetchEnded(1, refusedBucket), membership.Fetch{Attempts: 1, Error: "NoSuchBucket: no bucket", Permanent: true}},
 		{"also while it is tried again", again, membership.Fetch{Attempts: 4, Error: "NoSuchBucket: no bucket", Permanent: true}},
 		{"no result", fetchEnded(137, "killed"), membership.Fetch{Attempts: 1, Error: "container fetch ended with exit code 137 (Completed)"}},

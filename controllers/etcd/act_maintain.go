@@ -27,5 +27,20 @@ func (f *fleet) maintain(ctx context.Context, e *databasev1alpha1.EtcdCluster, s
 	if s.Do == membership.WriteEntries {
 		return server.WriteEntries(ctx, membership.SnapshotCount)
 	}
-	return server.Disarm(ctx, s.Alarm)
+	if err := server.Disarm(ctx, s.Alarm); err != nil || s.Alarm.Type != membership.AlarmNoSpace || f.count(membership.AlarmNoSpace) > 1 {
+		return err
+	}
+	e.Status.CompactedRevision = 0 // the next alarm begins with a compaction
+	return f.save(ctx)
+}
+
+// count is how many members have raised that alarm.
+func (f *fleet) count(kind string) int {
+	count := 0
+	for _, a := range f.Alarms {
+		if a.Type == kind {
+			count++
+		}
+	}
+	return count
 }

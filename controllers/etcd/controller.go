@@ -35,7 +35,8 @@ import (
 // +kubebuilder:rbac:groups=networking.k8s.io,resources=networkpolicies,verbs=get;list;watch;create;patch;delete
 // +kubebuilder:rbac:groups="",resources=pods,verbs=get;list;watch;create;patch;delete
 // +kubebuilder:rbac:groups="",resources=pods/eviction,verbs=create
-// +kubebuilder:rbac:groups="",resources=persistentvolumeclaims,verbs=get;list;watch;patch
+// +kubebuilder:rbac:groups="",resources=nodes,verbs=get
+// +kubebuilder:rbac:groups="",resources=persistentvolumeclaims,verbs=get;list;watch;patch;delete
 // +kubebuilder:rbac:groups=monitoring.coreos.com,resources=servicemonitors,verbs=get;list;watch;create;patch;delete
 // +kubebuilder:rbac:groups=events.k8s.io,resources=events,verbs=create;patch
 
@@ -115,10 +116,11 @@ func (r *Reconciler) reconcile(ctx context.Context, e *databasev1alpha1.EtcdClus
 		r.reportPeers(e, observed, in)
 		err = errors.Join(err, f.tellPods(ctx, e))
 	}
-	growth, growthErr := r.growVolumes(ctx, e, f, next, in)
-	err = errors.Join(err, growthErr)
 	found, _ := converge.Find[*appsv1.StatefulSet](observed, "StatefulSet", e.Name)
 	set := cmp.Or(found, &appsv1.StatefulSet{})
+	err = errors.Join(err, r.settleClaims(ctx, e, f, in, cmp.Or(found, in.set)))
+	growth, growthErr := r.growVolumes(ctx, e, f, next, in)
+	err = errors.Join(err, growthErr)
 	recheckPods, checkErr := r.checkPods(ctx, e, set, in.pods)
 	err = errors.Join(err, checkErr)
 	result := r.updateStatus(e, f, next, workload{set, in.allPods(), growth,
@@ -146,8 +148,10 @@ func (r *Reconciler) updateStatus(e *databasev1alpha1.EtcdCluster, f *fleet, nex
 	now := r.clock.Now()
 	known := r.memory.noteLook(e, f.World, now)
 	r.memory.noteAccess(e, f.World, now)
+	waited := r.memory.noteWait(e, next, now)
 	if !known.isFleeting(f.World, now) {
-		e.Status = newStatus(e, f.situation(e), known.excuse(next, now), w)
+		next := explained(known.excuse(next, now), f.situation(e), waited)
+		e.Status = newStatus(e, f.situation(e), next, w)
 	}
 	return ctrl.Result{RequeueAfter: converge.Soonest(cmp.Or(next.RequeueAfter, restInterval), w.certificates.RecheckAfter,
 		w.logins.recheckAfter(f.situation(e).Login(), now))}

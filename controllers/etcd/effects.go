@@ -3,10 +3,12 @@ package etcd
 import (
 	"context"
 	"crypto/rand"
+	"errors"
 	"fmt"
 	"strings"
 
 	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 	ctrlclient "sigs.k8s.io/controller-runtime/pkg/client"
@@ -22,8 +24,9 @@ type effects interface {
 	// save writes the object's status, if nobody has changed the object since it was read, and leaves the server's answer in
 	// the object.
 	save(ctx context.Context) error
-	// deletePod deletes exactly the pod that was looked at.
-	deletePod(ctx context.Context, name string) error
+	// deletePod deletes exactly the pod that was looked at; asSeen, only if nothing about it has changed since, else it returns
+	// errPodChanged.
+	deletePod(ctx context.Context, name string, asSeen bool) error
 	// evictPod does the same if the budget has one to spare; else it returns errNoneToSpare, or an evictionBlockedError.
 	evictPod(ctx context.Context, name string) error
 	// writePermit tells a pod that it may start, and how, if its volume is that of the claim that was looked at. The claim then
@@ -65,9 +68,19 @@ func (a *apiEffects) save(ctx context.Context) error {
 
 func (*apiEffects) newID() string { return strings.ToLower(rand.Text()) }
 
-func (a *apiEffects) deletePod(ctx context.Context, name string) error {
+// errPodChanged says that a pod is not as it was when its deletion was decided: it may have started.
+var errPodChanged = errors.New("the pod has changed since the operator looked at it: looking again")
+
+func (a *apiEffects) deletePod(ctx context.Context, name string, asSeen bool) error {
 	return a.removePod(name, func(pod *corev1.Pod, exactly metav1.Preconditions) error {
-		return a.Delete(ctx, pod, ctrlclient.Preconditions(exactly))
+		if !asSeen {
+			exactly.ResourceVersion = nil
+		}
+		err := a.Delete(ctx, pod, ctrlclient.Preconditions(exactly))
+		if asSeen && apierrors.IsConflict(err) {
+			return errPodChanged
+		}
+		return err
 	})
 }
 
@@ -78,7 +91,7 @@ func (a *apiEffects) removePod(name string, remove func(*corev1.Pod, metav1.Prec
 			continue
 		}
 		pod := &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Namespace: a.etcd.Namespace, Name: name}}
-		if err := ctrlclient.IgnoreNotFound(remove(pod, metav1.Preconditions{UID: &a.pods[i].UID})); err != nil {
+		if err := ctrlclient.IgnoreNotFound(remove(pod, metav1.Preconditions{UID: &a.pods[i].UID, ResourceVersion: &a.pods[i].ResourceVersion})); err != nil {
 			return err
 		}
 		a.memory.noteDeleted(a.etcd, a.pods[i].UID, a.clock.Now())

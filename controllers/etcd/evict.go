@@ -46,6 +46,7 @@ func (b *evictionBlockedError) step() membership.Step {
 
 func (a *apiEffects) evictPod(ctx context.Context, name string) error {
 	return a.removePod(name, func(pod *corev1.Pod, exactly metav1.Preconditions) error {
+		exactly.ResourceVersion = nil
 		err := a.SubResource("eviction").Create(ctx, pod, &policyv1.Eviction{DeleteOptions: &metav1.DeleteOptions{Preconditions: &exactly}})
 		switch {
 		case apierrors.IsTooManyRequests(err): // as a drain is told

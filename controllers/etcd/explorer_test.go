@@ -132,7 +132,7 @@ func actions() []action {
 	for i := range maxMembers {
 		list = append(list, podActions(i)...)
 	}
-	return append(append(list, backupActions()...), upgradeActions()...)
+	return slices.Concat(list, backupActions(), upgradeActions(), specActions())
 }
 
 // podActions are those of the pod at one ordinal, its server and its volume.
@@ -142,7 +142,7 @@ func podActions(i int) []action {
 			if m.Pods[i].UID != "" || i >= int(m.Replicas) {
 				return false, nil
 			}
-			m.Pods[i].UID, m.Pods[i].Minor = fmt.Sprintf("p%d", m.newID()), m.Template
+			m.Pods[i].UID, m.Pods[i].Minor, m.Pods[i].Broken = fmt.Sprintf("p%d", m.newID()), m.Template, m.Broken
 			return true, nil
 		}},
 		{fmt.Sprintf("pod %d is taken away", i), func(m *model) (bool, error) {
@@ -230,6 +230,13 @@ func TestEveryOrderKeepsTheMajority(t *testing.T) {
 		{"a backup takes the place of three's data, one fault", replaced(3, true), 1, 0, 30_000},
 		{"a backup takes the place of data without storage, one crash", replaced(3, false), 0, 1, 20_000},
 		{"a backup takes the place of what a lost majority has left", replacedWithoutMajority(), 0, 1, 20_000},
+		{"three without storage get a template by mistake that never starts, one crash", editing(formed(3, 3, false), neverStarts, 1), 0, 1, 15_000},
+		{"three without storage form with a template that never starts, one crash", editing(newModel(3, false), neverStarts, 2), 0, 1, 8_000},
+		{"three without storage form with a template that never starts, one fault", editing(newModel(3, false), neverStarts, 1), 1, 0, 6_000},
+		{"three form with a template that never starts, one crash", editing(newModel(3, true), neverStarts, 1), 0, 1, 6_000},
+		{"three form with too little memory", editing(newModel(3, true), isKilled, 2), 0, 0, 6_000},
+		{"three without storage get too little memory, one crash", editing(formed(3, 3, false), isKilled, 1), 0, 1, 15_000},
+		{"one becomes three with a template by mistake that never starts, one crash", editing(formed(1, 3, false), neverStarts, 1), 0, 1, 15_000},
 		{"three go to the next minor version after a backup, one crash", upgrading(3), 0, 1, 10_000},
 		{"three go to the next minor version after a backup, one fault", upgrading(3), 1, 0, 10_000},
 		{"three of which one is behind go to the next minor version after a backup, one crash", upgradingWithOneBehind(), 0, 1, 8_000},
@@ -331,7 +338,7 @@ func lostWhileForming() *model {
 // settle lets everything happen that can, but faults, until the cluster is as large as it shall be and all members run. It
 // returns an error if it does not get there.
 func (m *model) settle() error {
-	m.Faults, m.Crashes = 0, 0
+	m.Faults, m.Crashes, m.Edits = 0, 0, 0
 	for range 60 {
 		for _, a := range actions() {
 			next := m.clone()
@@ -353,7 +360,7 @@ func (m *model) settle() error {
 // atRest reports whether as many voters run as there shall be, of the latest template, and all are on record.
 func (m *model) atRest() bool {
 	record := m.Status.Membership
-	if record == nil || record.ClusterID == "" || record.Restore != nil || len(m.Fetches) > 0 || !m.isUpgraded() || m.Request != "" || m.Writes < m.Backup || record.Change != nil || len(m.Raft) != int(m.Size) || len(record.Members) != int(m.Size) {
+	if record == nil || record.ClusterID == "" || record.Restore != nil || m.hasMistakes() || len(m.Fetches) > 0 || !m.isUpgraded() || m.Request != "" || m.Writes < m.Backup || record.Change != nil || len(m.Raft) != int(m.Size) || len(record.Members) != int(m.Size) {
 		return false
 	}
 	for i, one := range m.Raft {

@@ -26,6 +26,30 @@ type objectMemory struct {
 	isLockedOut bool
 	// refusals of the pod that was last to be evicted.
 	refusals refusals
+	// wait is what is waited for, and since when.
+	wait waiting
+	// compacted is when old revisions were last dropped.
+	compacted time.Time
+	// nodes of pods that report no start, as they were read last.
+	nodes map[string]seenNode
+}
+
+// node is what a node said when it was asked last.
+func (m *memory) node(e *databasev1alpha1.EtcdCluster, name string) (seenNode, bool) {
+	known, unlock := m.Lock(e)
+	defer unlock()
+	seen, ok := known.nodes[name]
+	return seen, ok
+}
+
+func (m *memory) noteNode(e *databasev1alpha1.EtcdCluster, name string, seen seenNode) {
+	known, unlock := m.Lock(e)
+	defer unlock()
+	maps.DeleteFunc(known.nodes, func(_ string, old seenNode) bool { return seen.at.Sub(old.at) >= nodeMaxAge })
+	if known.nodes == nil {
+		known.nodes = map[string]seenNode{}
+	}
+	known.nodes[name] = seen
 }
 
 // looks says when the servers were last seen.
@@ -45,6 +69,19 @@ func (m *memory) noteLook(e *databasev1alpha1.EtcdCluster, w membership.World, n
 		}
 	}
 	return known.looks
+}
+
+func (m *memory) noteCompaction(e *databasev1alpha1.EtcdCluster, now time.Time) {
+	known, unlock := m.Lock(e)
+	defer unlock()
+	known.compacted = now
+}
+
+// compactedLately reports whether old revisions were dropped a short time ago.
+func (m *memory) compactedLately(e *databasev1alpha1.EtcdCluster, now time.Time) bool {
+	known, unlock := m.Lock(e)
+	defer unlock()
+	return now.Sub(known.compacted) < membership.CompactionPause
 }
 
 // memory is what is known of all objects.

@@ -55,6 +55,8 @@ type model struct {
 	// Scheduled: there is a backup by a schedule. Upgrade is the one before the upgrade, and BackedUp reports whether one was complete.
 	Scheduled, BackedUp bool
 	Upgrade             modelBackup
+	// Broken is what is wrong with the spec now, Mistake what somebody may yet write into it so many times; 0 is nothing.
+	Broken, Mistake, Edits int
 	// Asleep is an operator that was stopped after it had planned, and is yet to wake.
 	Asleep *sleeper
 }
@@ -63,6 +65,8 @@ type modelPod struct {
 	UID     string
 	Permit  string // what it was told when it may start
 	Runs    bool
+	Ran     bool   // its container was started at some time
+	Broken  int    // what is wrong with the template that it was made from
 	Serves  bool   // it answers clients: it has seen a majority since it runs
 	Lost    string // data directory that it has not found
 	Began   string // data directory with which it began, empty
@@ -214,13 +218,13 @@ func (m *model) startServer(i int) error {
 	if permit.Pod != p.UID {
 		return nil
 	}
-	if has, err := m.checkData(i, permit); !has || err != nil {
+	if fails, err := m.failToStart(i); fails || err != nil {
 		return err
 	}
-	if waits, err := m.restore(i, permit); waits || err != nil {
+	if ready, err := m.prepare(i); !ready || err != nil {
 		return err
 	}
-	p.Runs, p.Lost = true, ""
+	p.Runs, p.Ran, p.Lost = true, true, ""
 	if permit.Force != "" {
 		if err := m.force(i, permit.Force); err != nil {
 			return err
@@ -235,6 +239,17 @@ func (m *model) startServer(i int) error {
 	}
 	m.meet(i, permit)
 	return nil
+}
+
+// prepare does what the launcher does before it becomes etcd, and reports whether it may.
+func (m *model) prepare(i int) (bool, error) {
+	permit, _ := membership.ParsePermit(m.Pods[i].Permit)
+	m.Pods[i].Ran = true
+	if has, err := m.checkData(i, permit); !has || err != nil {
+		return false, err
+	}
+	waits, err := m.restore(i, permit)
+	return !waits, err
 }
 
 // checkData is the launcher's: it reports whether there is the data that the permit allows, and begins an empty directory where that is
@@ -387,8 +402,13 @@ func (e *modelEffects) save(context.Context) error {
 
 func (e *modelEffects) newID() string { return fmt.Sprintf("i%d", e.model.newID()) }
 
-func (e *modelEffects) deletePod(_ context.Context, name string) error {
-	return e.call(func() error { return e.removeExactly(ordinalOf(name)) })
+func (e *modelEffects) deletePod(_ context.Context, name string, asSeen bool) error {
+	return e.call(func() error {
+		if asSeen && e.hasChanged(ordinalOf(name)) {
+			return errPodChanged
+		}
+		return e.removeExactly(ordinalOf(name))
+	})
 }
 
 // seenPod is the pod at that ordinal as a sleeper has seen it.
@@ -640,7 +660,7 @@ func (m *model) fleet(e *databasev1alpha1.EtcdCluster, outside *modelEffects) *f
 		one := membership.Member{Name: name, Record: recordOf(e, name)}
 		if p.UID != "" {
 			one.Pod = membership.Pod{UID: types.UID(p.UID), Address: "10.0.0.1", Permit: p.Permit, LostData: p.Lost,
-				Ready: p.Runs, HasRun: p.Runs, Outdated: p.Outdate || p.Minor != m.Template, Image: modelImages[1+p.Minor]}
+				Ready: p.Runs, HasRun: p.Ran, Stopped: p.Ran && !p.Runs, NeverRan: !p.Ran, Outdated: p.Outdate || p.Minor != m.Template || p.Broken != m.Broken, Image: modelImages[1+p.Minor]}
 			if m.Storage {
 				one.Pod.ClaimUID = types.UID(fmt.Sprintf("claim-%d", m.Claims[ordinal]))
 			}

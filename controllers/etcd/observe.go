@@ -96,8 +96,10 @@ func (r *Reconciler) observe(ctx context.Context, e *databasev1alpha1.EtcdCluste
 	}
 	r.observeRestores(e, f, in)
 	f.Backups = r.backupsOf(e, in.backups)
+	never := r.provenNeverRan(ctx, e, in.pods)
 	for i := range in.pods {
 		pod := podOf(&in.pods[i], in.set)
+		pod.NeverRan = never[in.pods[i].UID]
 		pod.Deleting = pod.Deleting || r.memory.wasDeleted(e, pod.UID, r.clock.Now())
 		if claim := in.claims[in.pods[i].Name]; claim != nil {
 			pod.ClaimUID, pod.ClaimGoes = claim.UID, !claim.DeletionTimestamp.IsZero()
@@ -119,6 +121,7 @@ func (r *Reconciler) observe(ctx context.Context, e *databasev1alpha1.EtcdCluste
 	f.sortMembers()
 	f.look(ctx, e.Status.Membership)
 	f.readList(ctx)
+	f.CompactedLately = r.memory.compactedLately(e, r.clock.Now())
 	if !f.Listed {
 		f.lookAtWaiting(ctx, e.Status.Membership)
 	}

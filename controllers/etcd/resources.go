@@ -139,22 +139,9 @@ func statefulSet(e *databasev1alpha1.EtcdCluster, c childInputs) *appsv1ac.State
 		template.Spec.WithVolumes(corev1ac.Volume().WithName(dataVolume).WithEmptyDir(corev1ac.EmptyDirVolumeSource()))
 	} else {
 		claim := parts.ClaimTemplate(appName, e.Name, dataVolume, c.volumeSize, e.Spec.Storage.StorageClassName)
-		spec.WithVolumeClaimTemplates(claim).WithPersistentVolumeClaimRetentionPolicy(retentionPolicy(e))
+		spec.WithVolumeClaimTemplates(claim).WithPersistentVolumeClaimRetentionPolicy(retentionPolicy())
 	}
 	return appsv1ac.StatefulSet(e.Name, "").WithLabels(parts.Labels(appName, e.Name)).WithSpec(spec)
-}
-
-// retentionPolicy tells what becomes of volumes that no member needs.
-func retentionPolicy(e *databasev1alpha1.EtcdCluster) *appsv1ac.StatefulSetPersistentVolumeClaimRetentionPolicyApplyConfiguration {
-	kept := appsv1.RetainPersistentVolumeClaimRetentionPolicyType
-	if e.Spec.Storage.Retention == databasev1alpha1.EtcdDelete {
-		kept = appsv1.DeletePersistentVolumeClaimRetentionPolicyType
-	}
-	scaled := kept
-	if e.Status.LastRecovery != nil || e.Status.Membership != nil && e.Status.Membership.Restore != nil { // what was given up is kept, as it may have what the survivor has not
-		scaled = appsv1.RetainPersistentVolumeClaimRetentionPolicyType
-	}
-	return appsv1ac.StatefulSetPersistentVolumeClaimRetentionPolicy().WithWhenDeleted(kept).WithWhenScaled(scaled)
 }
 
 func newSecret(e *databasev1alpha1.EtcdCluster, name string, data map[string][]byte) *corev1ac.SecretApplyConfiguration {

@@ -5,7 +5,6 @@ import (
 	"slices"
 	"testing"
 
-	appsv1 "k8s.io/api/apps/v1"
 	"k8s.io/apimachinery/pkg/api/resource"
 	networkingv1ac "k8s.io/client-go/applyconfigurations/networking/v1"
 	policyv1ac "k8s.io/client-go/applyconfigurations/policy/v1"
@@ -113,18 +112,5 @@ func TestWhoReachesWhichPort(t *testing.T) {
 		if fmt.Sprint(got) != c.want {
 			t.Errorf("with an operator in %q: %v", c.operator, got)
 		}
-	}
-}
-
-func TestVolumesThatAreKept(t *testing.T) {
-	e := builders.EtcdCluster("a").Storage("1Gi").Build()
-	e.Spec.Storage.Retention = databasev1alpha1.EtcdDelete
-	if got := *retentionPolicy(e).WhenScaled; got != appsv1.DeletePersistentVolumeClaimRetentionPolicyType {
-		t.Errorf("fewer members: %s", got)
-	}
-	e.Status.LastRecovery = &databasev1alpha1.EtcdRecovery{}
-	const kept, deleted = appsv1.RetainPersistentVolumeClaimRetentionPolicyType, appsv1.DeletePersistentVolumeClaimRetentionPolicyType
-	if got := retentionPolicy(e); *got.WhenScaled != kept || *got.WhenDeleted != deleted {
-		t.Errorf("after a recovery: %+v", got)
 	}
 }

@@ -141,6 +141,7 @@ func setConditions(e *databasev1alpha1.EtcdCluster, status *databasev1alpha1.Etc
 	setCredentialsInSync(e, list, s, next, w.logins)
 	setProgress(list, generation, next, s.RequiresLogin && !s.Login().Required)
 	setBlocked(list, generation, next, failure)
+	setSpaceLow(list, e.Status.Conditions, generation, s)
 	setUpdateAvailable(e, list, s)
 	if e.Spec.Paused && next.IsRollout() && next.Do != membership.Wait {
 		conditions.SetPausedChanges(list, generation, []string{next.Phrase()})

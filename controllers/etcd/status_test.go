@@ -81,6 +81,18 @@ func (s *seen) logIn() {
 	s.logins = logins{tokenKey: "k", published: login{"application-a", "p"}, chosen: "p"}
 }
 
+// use has a member use so much of the quota, in percent, and its file be so large.
+func (s *seen) use(used, size int64, ordinals ...int) {
+	for _, i := range ordinals {
+		s.w.Members[i].View.DBUsed, s.w.Members[i].View.DBSize = (used*(2<<30)+99)/100, size*(2<<30)/100 // the least of that share
+	}
+}
+
+// warned has the status before say that somebody must act.
+func (s *seen) warned(reason string) {
+	meta.SetStatusCondition(&s.e.Status.Conditions, metav1.Condition{Type: commonv1.ConditionDegraded, Status: metav1.ConditionTrue, Reason: reason})
+}
+
 func (s *seen) block(reason string) {
 	s.next = membership.Step{Do: membership.Block, Reason: reason, Message: "do this"}
 }
@@ -127,6 +139,20 @@ func TestConditions(t *testing.T) {
 		{"the quota is exceeded", func(s *seen) {
 			s.w.Alarms = []membership.Alarm{{ID: 101, Type: membership.AlarmNoSpace}}
 		}, map[string]string{available: "False NoSpace the quota is exceeded"}},
+		{"most of the quota is in use", func(s *seen) { s.use(80, 100, 1) }, map[string]string{
+			ready: "True Replicas", available: "True Quorum", degraded: "True QuotaNearlyReached a-1 holds 1638 MiB of data, old revisions included, which is 80% of the quota of 2048 MiB"}},
+		{"what counts is what is in use, not the file", func(s *seen) { s.use(79, 100, 1) }, map[string]string{degraded: "False AsExpected"}},
+		{"the warning stays until there is room", func(s *seen) { s.warned(commonv1.ReasonQuotaNearlyReached); s.use(70, 100, 1) }, map[string]string{
+			degraded: "True QuotaNearlyReached"}},
+		{"also after an alarm was taken back", func(s *seen) { s.warned(commonv1.ReasonNoSpace); s.use(75, 100, 1) }, map[string]string{
+			degraded: "True QuotaNearlyReached"}},
+		{"and then ends", func(s *seen) { s.warned(commonv1.ReasonQuotaNearlyReached); s.use(69, 100, 1) }, map[string]string{degraded: "False AsExpected"}},
+		{"another problem is no warning", func(s *seen) { s.warned(commonv1.ReasonDataLost); s.use(75, 100, 1) }, map[string]string{degraded: "False AsExpected"}},
+		{"a human is asked for room also while the operator makes some", func(s *seen) {
+			s.use(97, 100, 1)
+			s.w.Alarms = []membership.Alarm{{ID: 101, Type: membership.AlarmNoSpace}}
+			s.next = membership.Step{Do: membership.Compact, Member: "a-0"}
+		}, map[string]string{ready: "False NoSpace", degraded: "True NoSpace a-1 holds"}},
 		{"the data differs", func(s *seen) {
 			s.w.Alarms = []membership.Alarm{{ID: 0, Type: membership.AlarmNoSpace}, {ID: 101, Type: membership.AlarmCorrupt}}
 		}, map[string]string{available: "False DataCorrupt the data of members differs"}},

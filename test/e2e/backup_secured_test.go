@@ -62,6 +62,12 @@ var _ = Describe("What is behind certificates is backed up, and a new one of ano
 		eventually(ctx, b, commonv1.ConditionComplete, metav1.ConditionTrue)
 		Expect(b.Status.LastVerified).To(HaveValue(HaveField("ServerVersion", HavePrefix("3.5."))))
 
+		By("refusing it to one without auth, before anything is formed")
+		open := builders.EtcdCluster("open").Version("3.6").Size(1).With(func(s *databasev1alpha1.EtcdClusterSpec) {
+			s.Bootstrap = &databasev1alpha1.EtcdBootstrap{Backup: commonv1.BackupReference{Store: store, Name: b.Name}}
+		}).Build()
+		create(ctx, open)
+
 		again := secure("again", "3.6").With(func(s *databasev1alpha1.EtcdClusterSpec) {
 			s.Bootstrap = &databasev1alpha1.EtcdBootstrap{Backup: commonv1.BackupReference{Store: store, Name: b.Name}}
 		}).Build()
@@ -71,6 +77,12 @@ var _ = Describe("What is behind certificates is backed up, and a new one of ano
 		restored := etcdKeys(ctx, dial(again.Name))
 		Expect(missing(confirmed, restored)).To(BeEmpty(), "of %d confirmed before the backup", len(confirmed))
 		Expect(missing(restored, w.attempted())).To(BeEmpty(), "nobody wrote it")
+		Eventually(func(g Gomega) {
+			degraded := conditionNow(ctx, open, commonv1.ConditionDegraded)
+			g.Expect(degraded.Reason).To(Equal(commonv1.ReasonBackupUnusable), degraded.Message)
+			g.Expect(degraded.Message).To(ContainSubstring("asks for a login"))
+			g.Expect(open.Status.Membership).To(BeNil())
+		}).WithContext(ctx).Should(Succeed())
 	})
 
 	It("a Valkey", func(ctx SpecContext) {

@@ -13,8 +13,10 @@ import (
 	. "github.com/onsi/ginkgo/v2"
 	. "github.com/onsi/gomega"
 	clientv3 "go.etcd.io/etcd/client/v3"
+	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/utils/ptr"
+	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	commonv1 "github.com/mainstay-operator/mainstay-operator/api/common/v1"
 	databasev1alpha1 "github.com/mainstay-operator/mainstay-operator/api/database/v1alpha1"
@@ -40,7 +42,8 @@ var _ = Describe("EtcdCluster", func() {
 	}
 
 	It("keeps every key while it goes from 1 member to 3, 5, 3 and 1, and restarts", func(ctx SpecContext) {
-		e := builders.EtcdCluster("keys").Size(1).Storage("128Mi").Build()
+		e := builders.EtcdCluster("keys").Size(1).Storage("128Mi").
+			With(func(s *databasev1alpha1.EtcdClusterSpec) { s.Storage.Retention = databasev1alpha1.EtcdDelete }).Build()
 		w := keeps(ctx, e)
 		for _, size := range []int32{3, 5, 3} {
 			edit(ctx, e, func(e *databasev1alpha1.EtcdCluster) { e.Spec.Size = ptr.To(size) })
@@ -48,6 +51,9 @@ var _ = Describe("EtcdCluster", func() {
 			Expect(e.Status.ReadyReplicas).To(Equal(size))
 			w.goesOn(ctx)
 		}
+		eventuallyOwnsClaims(ctx, e, 3)
+		letStatefulSetOwnClaims(ctx, e)
+		eventuallyOwnsClaims(ctx, e, 3)
 		before := podUIDs(ctx, "etcd", "keys")
 		kubectl(ctx, "rollout", "restart", "statefulset/keys", "--namespace", namespace)
 		Eventually(func(g Gomega) {
@@ -58,6 +64,32 @@ var _ = Describe("EtcdCluster", func() {
 		eventuallyReady(ctx, e)
 		w.goesOn(ctx)
 		edit(ctx, e, func(e *databasev1alpha1.EtcdCluster) { e.Spec.Size = ptr.To[int32](1) })
+		eventuallyReady(ctx, e)
+		eventuallyOwnsClaims(ctx, e, 1)
+		w.hasLostNothing(ctx)
+	}, longest)
+
+	It("uses a corrected spec, also for a pod that never ran", func(ctx SpecContext) {
+		nowhere := map[string]string{"nowhere": "true"}
+		e := builders.EtcdCluster("mistaken").With(func(s *databasev1alpha1.EtcdClusterSpec) { s.Scheduling.NodeSelector = nowhere }).Build()
+		create(ctx, e)
+		Eventually(func(g Gomega) {
+			g.Expect(podsOf(ctx, "etcd", e.Name)).To(HaveLen(3))
+			g.Expect(conditionNow(ctx, e, commonv1.ConditionDegraded).Status).To(Equal(metav1.ConditionTrue))
+		}).WithContext(ctx).Should(Succeed())
+		edit(ctx, e, func(e *databasev1alpha1.EtcdCluster) { e.Spec.Scheduling.NodeSelector = nil })
+		eventuallyReady(ctx, e)
+		w := puttingBy(ctx, dialEtcd(e, nil))
+
+		By("an image that cannot be pulled, while the others run")
+		edit(ctx, e, func(e *databasev1alpha1.EtcdCluster) {
+			e.Spec.Version, e.Spec.Image = e.Status.TargetVersion, e.Status.TargetImage+"-typo"
+		})
+		Eventually(func(g Gomega) {
+			g.Expect(podsOf(ctx, "etcd", e.Name)).To(ContainElement(HaveField("Status.ContainerStatuses",
+				ContainElement(HaveField("State.Waiting", HaveValue(HaveField("Reason", Or(Equal("ErrImagePull"), Equal("ImagePullBackOff")))))))))
+		}).WithContext(ctx).Should(Succeed())
+		edit(ctx, e, func(e *databasev1alpha1.EtcdCluster) { e.Spec.Image = "" })
 		eventuallyReady(ctx, e)
 		w.hasLostNothing(ctx)
 	}, longest)
@@ -146,17 +178,96 @@ var _ = Describe("EtcdCluster", func() {
 		create(ctx, e)
 		eventuallyReady(ctx, e)
 		etcd := dialEtcd(e, nil)
-		value := strings.Repeat("x", 1<<20)
+		put := func(key, value string) func(context.Context) error {
+			return func(ctx context.Context) error {
+				_, err := etcd.Put(ctx, key, value)
+				return err
+			}
+		}
+		const small = 2000 // keys
+		for i := range small {
+			Expect(put(fmt.Sprintf("small/%04d", i), "x")(ctx)).To(Succeed())
+		}
+		large := 0
 		Eventually(func(ctx context.Context) error {
-			_, err := etcd.Put(ctx, "one", value)
+			err := put(fmt.Sprintf("large/%02d", large), strings.Repeat("x", 1<<20))(ctx)
+			large++
 			return err
 		}).WithContext(ctx).Should(MatchError(ContainSubstring("database space exceeded")))
-		Eventually(func(ctx context.Context) error {
-			_, err := etcd.Put(ctx, "one", "short")
-			return err
+		Eventually(func(g Gomega) {
+			degraded := conditionNow(ctx, e, commonv1.ConditionDegraded)
+			g.Expect(degraded.Reason).To(Equal(commonv1.ReasonNoSpace))
+			g.Expect(degraded.Message).To(ContainSubstring("of the quota of 16 MiB"))
 		}).WithContext(ctx).Should(Succeed())
+
+		By("deleting without a pause: each delete makes a newer revision")
+		deleting, stop := context.WithCancel(ctx)
+		defer stop()
+		go func() {
+			for i := 0; i < small && deleting.Err() == nil; i++ {
+				_, _ = etcd.Delete(deleting, fmt.Sprintf("small/%04d", i))
+				if i == 0 {
+					_, _ = etcd.Delete(deleting, "large/", clientv3.WithPrefix())
+				}
+				select {
+				case <-deleting.Done():
+				case <-time.After(50 * time.Millisecond):
+				}
+			}
+		}()
+		Eventually(put("one", "short")).WithContext(ctx).Should(Succeed())
+		eventually(ctx, e, commonv1.ConditionDegraded, metav1.ConditionFalse)
 	})
 })
+
+// conditionNow is a condition as it is now.
+func conditionNow(ctx context.Context, e *databasev1alpha1.EtcdCluster, kind string) metav1.Condition {
+	refresh(ctx, e)
+	return condition(e, kind)
+}
+
+// claimsOf are the claims of an EtcdCluster's members.
+func claimsOf(ctx context.Context, e *databasev1alpha1.EtcdCluster) []corev1.PersistentVolumeClaim {
+	GinkgoHelper()
+	var list corev1.PersistentVolumeClaimList
+	Expect(k8s.List(ctx, &list, client.InNamespace(namespace), client.MatchingLabels{"app.kubernetes.io/instance": e.Name})).To(Succeed())
+	return list.Items
+}
+
+// eventuallyOwnsClaims waits until so many claims are left, of the lowest ordinals, and the EtcdCluster alone owns them.
+func eventuallyOwnsClaims(ctx context.Context, e *databasev1alpha1.EtcdCluster, count int) {
+	GinkgoHelper()
+	Eventually(func(g Gomega) {
+		var names []string
+		for _, claim := range claimsOf(ctx, e) {
+			names = append(names, claim.Name)
+			g.Expect(claim.OwnerReferences).To(HaveExactElements(HaveField("UID", e.UID)), claim.Name)
+		}
+		var want []string
+		for i := range count {
+			want = append(want, fmt.Sprintf("data-%s-%d", e.Name, i))
+		}
+		g.Expect(names).To(ConsistOf(want))
+	}).WithContext(ctx).Should(Succeed())
+}
+
+// letStatefulSetOwnClaims leaves everything as release 0.2.0-rc.1 did with retention Delete, and lets the operator go on.
+func letStatefulSetOwnClaims(ctx context.Context, e *databasev1alpha1.EtcdCluster) {
+	GinkgoHelper()
+	edit(ctx, e, func(e *databasev1alpha1.EtcdCluster) { e.Spec.Paused = true })
+	eventually(ctx, e, commonv1.ConditionPaused, metav1.ConditionTrue)
+	kubectl(ctx, "patch", "statefulset", e.Name, "--namespace", namespace, "--type=merge",
+		"--patch", `{"spec":{"persistentVolumeClaimRetentionPolicy":{"whenDeleted":"Delete","whenScaled":"Delete"}}}`)
+	for _, claim := range claimsOf(ctx, e) {
+		kubectl(ctx, "patch", "persistentvolumeclaim", claim.Name, "--namespace", namespace, "--type=merge", "--patch", `{"metadata":{"ownerReferences":null}}`)
+	}
+	Eventually(func(g Gomega) {
+		for _, claim := range claimsOf(ctx, e) {
+			g.Expect(claim.OwnerReferences).To(HaveExactElements(HaveField("Kind", "StatefulSet")), claim.Name)
+		}
+	}).WithContext(ctx).Should(Succeed())
+	edit(ctx, e, func(e *databasev1alpha1.EtcdCluster) { e.Spec.Paused = false })
+}
 
 // dialEtcd gives a client of the Service, by TLS if secure is not nil.
 func dialEtcd(e *databasev1alpha1.EtcdCluster, secure *tls.Config) *clientv3.Client {

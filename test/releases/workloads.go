@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
@@ -93,9 +94,22 @@ func isNewKind(release, kind string) (bool, error) {
 	return true, nil
 }
 
+// withoutRetention are the lines of a workload without what becomes of its claims: an API server lets that change in place, and it is no
+// part of the template.
+func withoutRetention(workload []byte) []string {
+	isRetention := func(line string) bool {
+		switch key, _, _ := strings.Cut(strings.TrimSpace(line), ":"); key {
+		case "persistentVolumeClaimRetentionPolicy", "whenDeleted", "whenScaled":
+			return true
+		}
+		return false
+	}
+	return slices.DeleteFunc(strings.Split(string(workload), "\n"), isRetention)
+}
+
 // Same tells where a workload of this tree differs from that of the last release.
 func Same(was, is []byte) error {
-	before, now := strings.Split(string(was), "\n"), strings.Split(string(is), "\n")
+	before, now := withoutRetention(was), withoutRetention(is)
 	for i := range max(len(before), len(now)) {
 		switch {
 		case i >= len(before):

@@ -178,6 +178,8 @@ const (
 	ReasonDataCorrupt = "DataCorrupt"
 	// ReasonNoSpace : the data exceeds the quota, and no writes are taken.
 	ReasonNoSpace = "NoSpace"
+	// ReasonQuotaNearlyReached : most of the quota is in use; the message says how much, and what to do.
+	ReasonQuotaNearlyReached = "QuotaNearlyReached"
 	// ReasonBackupUnusable : the backup that an object is to begin with cannot be fetched or loaded; the message says why, in the
 	// store's or the server's words. It is tried again.
 	ReasonBackupUnusable = "BackupUnusable"

@@ -233,7 +233,7 @@ type EtcdClusterStatus struct {
 	// +listMapKey=name
 	Members []EtcdMember `json:"members,omitempty"`
 
-	// compactedRevision is the last revision that was compacted because the quota was exceeded.
+	// compactedRevision is the last revision that was compacted because the quota is exceeded; 0 once it is no longer.
 	// +optional
 	CompactedRevision int64 `json:"compactedRevision,omitempty"`
 

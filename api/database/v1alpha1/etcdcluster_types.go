@@ -135,7 +135,8 @@ type EtcdStorage struct {
 	StorageClassName *string `json:"storageClassName,omitempty"`
 
 	// retention of the volumes when this object is deleted. Default Retain. The volume of a member that is removed, because
-	// size is lower, holds nothing that can be used again; it is kept or deleted in the same way.
+	// size is lower, holds nothing that can be used again; it is kept or deleted in the same way, as soon as etcd has removed
+	// the member. Scaling or deleting the StatefulSet deletes no volume, whatever this says.
 	// +optional
 	// +kubebuilder:default=Retain
 	// +operator-sdk:csv:customresourcedefinitions:type=spec,displayName="Volume Retention",xDescriptors={"urn:alm:descriptor:com.tectonic.ui:select:Retain","urn:alm:descriptor:com.tectonic.ui:select:Delete"}

@@ -12,6 +12,8 @@ type Result struct {
 	Item *commonv1.BackupItem `json:"item,omitempty"`
 	// RawSize of what was fetched, decompressed, in bytes. Only fetch has it.
 	RawSize int64 `json:"rawSize,omitempty"`
+	// RequiresLogin: a server that starts from what was fetched serves only who has logged in. Only fetch has it, of an etcd.
+	RequiresLogin bool `json:"requiresLogin,omitempty"`
 	// Items are the newest in the folder, after retention, the newest first; as many as fit. Only finish has them.
 	Items []commonv1.BackupItem `json:"items,omitempty"`
 	// Warning says what was not deleted, and why: the backup itself is as it should be. A secret is never in it.

@@ -37,14 +37,15 @@ func (e Environment) fetch(ctx context.Context, t task) (backup.Result, error) {
 	if err := writeFile(e.scratchFile(backup.DataFile), func(file *os.File) error { return t.readData(ctx, m, file) }); err != nil {
 		return backup.Result{}, err
 	}
+	var requiresLogin bool
 	if t.Choose != nil { // for a restore: it stops servers, and one that is foreign is of no use to them. Else verify looks at it
-		if err := t.check(e.scratchFile(backup.DataFile), m); err != nil {
+		if requiresLogin, err = t.check(e.scratchFile(backup.DataFile), m); err != nil {
 			return backup.Result{}, err
 		}
 	}
 	err = writeFile(e.scratchFile(backup.ManifestFile), func(file *os.File) error { return json.NewEncoder(file).Encode(m) })
 	found := m.StatusItem(verified)
-	return backup.Result{Item: &found, RawSize: m.RawSize}, err
+	return backup.Result{Item: &found, RawSize: m.RawSize, RequiresLogin: requiresLogin}, err
 }
 
 // find returns the item that the task names, or chooses one of the folder's.
@@ -132,16 +133,20 @@ func (t task) readData(ctx context.Context, m backup.Manifest, w io.Writer) erro
 	return nil
 }
 
-// check refuses what was fetched and is no backup, for good. A disk that cannot be read says nothing about it.
-func (t task) check(file string, m backup.Manifest) error {
-	err := t.server.Check(file, m)
+// check refuses what was fetched and is no backup, for good. A disk that cannot be read says nothing about it. It returns whether the
+// data asks for a login.
+func (t task) check(file string, m backup.Manifest) (requiresLogin bool, err error) {
+	err = t.server.Check(file, m)
+	if err == nil && t.server.RequiresLogin != nil {
+		requiresLogin, err = t.server.RequiresLogin(file)
+	}
 	switch _, unreadable := errors.AsType[*fs.PathError](err); {
 	case err == nil:
-		return nil
+		return requiresLogin, nil
 	case unreadable:
-		return fmt.Errorf("reading what was fetched: %w", err)
+		return false, fmt.Errorf("reading what was fetched: %w", err)
 	}
-	return backup.Permanent(fmt.Errorf("%s is no backup: %w", t.data(m.Item), err))
+	return false, backup.Permanent(fmt.Errorf("%s is no backup: %w", t.data(m.Item), err))
 }
 
 // permanentUnlessVerifying marks what is wrong with an item's data: whoever restores it finds it again. A run that has just written it

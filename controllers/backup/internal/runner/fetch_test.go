@@ -124,6 +124,19 @@ func TestFetchForARestoreRefusesWhatIsNoBackup(t *testing.T) {
 	}
 }
 
+// Whoever restores it must know before servers are stopped.
+func TestFetchForARestoreSaysWhetherALoginIsRequired(t *testing.T) {
+	p := newPod(t)
+	p.succeed(p.task(20), backup.CommandBackup)
+	told := backup.Task{Kind: backup.Etcd, Folder: folder, Choose: &backup.Choice{AllowUnverified: true}}
+	for _, required := range []bool{false, true} {
+		p.requiresLogin = required
+		if result := p.succeed(told, backup.CommandFetch); result.RequiresLogin != required {
+			t.Errorf("%+v", result)
+		}
+	}
+}
+
 // What a run has just written, it can write again.
 func TestACorruptBackupIsMadeAgain(t *testing.T) {
 	p := newPod(t)

@@ -51,6 +51,8 @@ type pod struct {
 	content, started []byte
 	// dumpError, checkError and verifyError are how the servers and what reads their data fail.
 	dumpError, checkError, verifyError error
+	// requiresLogin is what the data says.
+	requiresLogin bool
 	// volume of a store that is one.
 	volume string
 }
@@ -71,7 +73,7 @@ func newPodOn(t *testing.T, spec commonv1.BackupStore, places store.Places) *pod
 	p := &pod{t: t, store: opened, spec: spec, content: noise(100_000), volume: places.Volume}
 	p.Environment = Environment{
 		Open:    func(commonv1.BackupStore) (store.Store, error) { return p.store, nil },
-		Servers: map[backup.ServerKind]Server{backup.Etcd: {Dump: p.dump, Check: p.inspect, Verify: p.check}},
+		Servers: map[backup.ServerKind]Server{backup.Etcd: {Dump: p.dump, Check: p.inspect, RequiresLogin: func(string) (bool, error) { return p.requiresLogin, nil }, Verify: p.check}},
 		Clock:   clocktesting.NewFakePassiveClock(today.Add(time.Minute)),
 		Scratch: t.TempDir(), TerminationLog: filepath.Join(t.TempDir(), "termination-log"),
 	}

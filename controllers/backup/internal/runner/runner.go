@@ -29,6 +29,8 @@ type Server struct {
 	Dump func(ctx context.Context, from backup.Source, credentials string, file *os.File) (source.Meta, error)
 	// Check reads a file, and compares what it holds with the manifest.
 	Check func(file string, m backup.Manifest) error
+	// RequiresLogin reports whether a server that starts from a file serves only who has logged in; nil where the file does not say.
+	RequiresLogin func(file string) (bool, error)
 	// Verify starts a server from a file, and compares.
 	Verify func(ctx context.Context, file, workDir string, m backup.Manifest) error
 }
@@ -49,7 +51,7 @@ func InPod() Environment {
 	return Environment{
 		Open: func(spec commonv1.BackupStore) (store.Store, error) { return store.Open(spec, store.InPod) },
 		Servers: map[backup.ServerKind]Server{
-			backup.Etcd:  {Dump: source.Etcd, Check: source.CheckEtcd, Verify: source.VerifyEtcd},
+			backup.Etcd:  {Dump: source.Etcd, Check: source.CheckEtcd, RequiresLogin: source.EtcdRequiresLogin, Verify: source.VerifyEtcd},
 			backup.Redis: {Dump: dumpRedis, Check: source.CheckRedis, Verify: source.VerifyRedis},
 		},
 		Clock:   clock.RealClock{},

@@ -35,9 +35,9 @@ func (s Situation) Plan() Step {
 		s.adoptMembers,              // what runs and is listed is right, and the record may be older than that
 		s.deletePodsOfFormerMembers, // a pod that was told to start as a member of before must not go on
 		s.startMembers,              // whoever is on record must run before anything is asked of the cluster
-		s.formAnew,                  // nobody can form what nobody has the data of
 		s.followPatch,               // it may mend an image that no server runs with
 		s.restartFailing,            // a template that no server runs with must be mended before a majority is asked for
+		s.formAnew,                  // nobody can form what nobody has the data of
 		s.serveBackup,               // without it the first member of a new cluster has nothing to begin with
 		s.recordIDs,                 // from here on, members are known by their IDs
 		s.finishRecovery,            // of a majority that was lost: until it has ended, there is none
@@ -88,6 +88,11 @@ func (s Situation) waitForQuorum() (Step, bool) {
 		return Step{}, false
 	}
 	if next, ok := s.recoverMajority(); ok {
+		return next, true
+	}
+	if stuck := s.stuck(); len(stuck) > 0 {
+		next := s.blockOnStuck(stuck)
+		next.Reason = commonv1.ReasonNoQuorum
 		return next, true
 	}
 	well := s.Where(Member.IsHealthy)

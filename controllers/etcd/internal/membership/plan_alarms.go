@@ -12,11 +12,17 @@ import (
 const (
 	// minDefragSize is the size of a database, in bytes, below which it is not worth while to defragment it.
 	minDefragSize = 16 << 20
-	// quotaMargin is the part of the quota, in percent, that a database must be below before its alarm is taken back: else the
-	// next writes raise it again.
+	// quotaMargin is the part of the quota, in percent, that a database must be below before its alarm is taken back, and maxRequest
+	// the room for one request of the largest size that etcd accepts by default: else the next writes raise the alarm again.
 	quotaMargin = 95
+	maxRequest  = 3 << 19
 	// worthwhile is the share of free pages, in percent, from which on a defragmentation helps a member over its quota.
 	worthwhile = 10
+	// WarnFrom is the share of the quota in use, in percent, from which on a human is warned, and WarnUntil the share at which the
+	// warning ends.
+	WarnFrom, WarnUntil = 80, 70
+	// CompactionPause is the time between two compactions while the data itself is too much.
+	CompactionPause = 10 * time.Second
 )
 
 // disarmFormer takes back the alarm of a member that is one no more.
@@ -29,29 +35,93 @@ func (s Situation) disarmFormer() (Step, bool) {
 	return Step{}, false
 }
 
-// freeSpace ends the alarm of a quota that was exceeded: old revisions go, then the free pages, then the alarm.
+// freeSpace ends the alarm of a quota that was exceeded: old revisions go, once, then the free pages, then the alarm. Clients may go on
+// deleting meanwhile, and leases end, which makes newer revisions: these take nothing of that back. A member whose pages were freed comes
+// again only if a tenth of them is free again. What is deleted later counts once all that is done, and not with each pass.
 func (s Situation) freeSpace() (Step, bool) {
 	i := slices.IndexFunc(s.Alarms, func(a Alarm) bool { return a.Type == AlarmNoSpace })
 	if i < 0 {
 		return Step{}, false
 	}
-	if leader, ok := s.Leader(); ok && s.Status.CompactedRevision < leader.View.Revision {
+	leader, isLed := s.Leader()
+	if isLed && s.Status.CompactedRevision == 0 {
 		return Step{Do: Compact, Member: leader.Name, Message: "the quota is exceeded"}, true
 	}
-	if next, ok := s.defragmentOne(worthwhile, 0); ok {
+	if next, ok := s.defragmentOne(s.gainsSpace); ok {
 		return next, true
 	}
 	// A new quota comes with new pods, and 3.5 does not tell which one it has.
 	outdated := s.Where(func(m Member) bool { return m.Pod.Outdated })
 	full := s.Where(func(m Member) bool {
-		return m.View.DBSize > min(s.Quota, cmp.Or(m.View.Quota, s.Quota))/100*quotaMargin || m.View.Quota == 0 && m.Pod.Outdated
+		return m.View.DBSize > roomBelow(s.quotaOf(m)) || m.View.Quota == 0 && m.Pod.Outdated
 	})
-	if len(full) == 0 {
+	switch {
+	case len(full) == 0:
 		return Step{Do: Disarm, Alarm: s.Alarms[i], Message: "the data is below the quota again"}, true
+	case len(outdated) > 0:
+		return Step{}, false
+	case isLed && !s.CompactedLately && s.Status.CompactedRevision < leader.View.Revision:
+		return Step{Do: Compact, Member: leader.Name, Message: "the quota is exceeded, and keys may have been deleted since the last compaction"}, true
 	}
-	return Step{Do: Block, Reason: commonv1.ReasonNoSpace, RequeueAfter: 10 * time.Second, Message: fmt.Sprintf(
-		"%s holds %d MiB of data, and the quota is %d MiB: no writes are taken; delete keys, or raise quota (and storage.size)",
-		full[0].Name, full[0].View.DBUsed>>20, s.Quota>>20)}, len(outdated) == 0
+	return Step{Do: Block, Reason: commonv1.ReasonNoSpace, RequeueAfter: CompactionPause, Message: s.Fullest().Explain()}, true
+}
+
+// gainsSpace reports whether a defragmentation helps a member in a cluster that is over its quota: it gets below the quota by it, or
+// has many free pages in a large file.
+func (s Situation) gainsSpace(m Member) bool {
+	room := roomBelow(s.quotaOf(m))
+	return m.View.DBSize > room && m.View.DBUsed <= room || m.freePages() >= worthwhile && m.View.DBSize >= s.Quota/2
+}
+
+// freePages is the share of a member's database that holds no data, in percent.
+func (m Member) freePages() int64 {
+	if m.View.DBSize <= 0 {
+		return 0
+	}
+	return (m.View.DBSize - m.View.DBUsed) * 100 / m.View.DBSize
+}
+
+// roomBelow is the size that a database must be below for writes to be accepted for a while.
+func roomBelow(quota int64) int64 { return min(quota/100*quotaMargin, quota-maxRequest) }
+
+// quotaOf is the quota that counts for a member: a larger one counts once its server has it.
+func (s Situation) quotaOf(m Member) int64 { return min(s.Quota, cmp.Or(m.View.Quota, s.Quota)) }
+
+// Usage is how much of its quota a member uses. The zero Usage is of nobody.
+type Usage struct {
+	Member      string
+	Used, Quota int64 // bytes: of the file those that hold data, also of old revisions
+	Refused     bool  // an alarm is raised, and writes are refused
+}
+
+// Percent of the quota that is in use.
+func (u Usage) Percent() int64 {
+	if u.Quota <= 0 {
+		return 0
+	}
+	return u.Used * 100 / u.Quota
+}
+
+// Explain says how much is in use, what the quota is, and what to do.
+func (u Usage) Explain() string {
+	follows := "etcd refuses writes when it is reached: delete keys, set autoCompaction, or raise quota (and storage.size)"
+	if u.Refused {
+		follows = "it is exceeded (alarm NOSPACE), and writes are refused: delete keys, or raise quota (and storage.size)"
+	}
+	return fmt.Sprintf("%s holds %d MiB of data, old revisions included, which is %d%% of the quota of %d MiB; %s",
+		u.Member, u.Used>>20, u.Percent(), u.Quota>>20, follows)
+}
+
+// Fullest is the usage of the member that uses most of its quota, of those that answer.
+func (s Situation) Fullest() Usage {
+	var most Usage
+	for _, m := range s.Where(func(m Member) bool { return m.Record != nil && m.View.Answered }) {
+		if u := (Usage{Member: m.Name, Used: m.View.DBUsed, Quota: s.quotaOf(m)}); most.Member == "" || u.Percent() > most.Percent() {
+			most = u
+		}
+	}
+	most.Refused = slices.ContainsFunc(s.Alarms, func(a Alarm) bool { return a.Type == AlarmNoSpace })
+	return most
 }
 
 // defragment defragments members whose share of free pages has reached the threshold.
@@ -59,16 +129,14 @@ func (s Situation) defragment() (Step, bool) {
 	if s.DefragThreshold == 0 {
 		return Step{}, false
 	}
-	return s.defragmentOne(s.DefragThreshold, minDefragSize)
+	return s.defragmentOne(func(m Member) bool {
+		return m.View.DBSize >= minDefragSize && m.freePages() >= int64(s.DefragThreshold)
+	})
 }
 
-// defragmentOne chooses the next member whose share of free pages has reached so many percent: the leader last, after it has
-// handed the lead on.
-func (s Situation) defragmentOne(percent int32, atLeast int64) (Step, bool) {
-	fragmented := s.Where(func(m Member) bool {
-		size := m.View.DBSize
-		return m.Record != nil && size >= atLeast && size > 0 && (size-m.View.DBUsed)*100/size >= int64(percent)
-	})
+// defragmentOne chooses the next of the members that are fragmented: the leader last, after it has handed the lead on.
+func (s Situation) defragmentOne(isFragmented func(Member) bool) (Step, bool) {
+	fragmented := s.Where(func(m Member) bool { return m.Record != nil && isFragmented(m) })
 	if len(fragmented) == 0 {
 		return Step{}, false
 	}

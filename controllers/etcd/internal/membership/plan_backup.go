@@ -32,7 +32,7 @@ func (s Situation) fetch(f Fetch, source types.UID) (Step, bool) {
 	case f.Ended, f.MaxMinor != s.LoadingVersion(source).Minor, s.isOfAnotherBackup(f, source):
 		return Step{Do: DeleteFetchPod, Source: source, Fetches: true, Message: "it is recreated", RequeueAfter: ShortRequeue}, true
 	case f.Item != nil:
-		return s.judgeBackup(*f.Item, source)
+		return s.judgeBackup(f, source)
 	case f.Permanent, f.Attempts > patientAttempts:
 		return s.unusable(source, "the backup cannot be fetched: "+f.Error), true
 	case f.Error != "":
@@ -61,7 +61,8 @@ func (s Situation) isOfAnotherBackup(f Fetch, source types.UID) bool {
 
 // judgeBackup refuses a backup that the members cannot load, or that is not the one on record. The pod has refused a later version,
 // too; but it was told of a version, and this is the one that counts.
-func (s Situation) judgeBackup(item databasev1alpha1.EtcdRestoredBackup, source types.UID) (Step, bool) {
+func (s Situation) judgeBackup(f Fetch, source types.UID) (Step, bool) {
+	item := *f.Item
 	from, err := ParseVersion(item.ServerVersion)
 	switch loading := s.LoadingVersion(source); {
 	case err != nil:
@@ -69,6 +70,9 @@ func (s Situation) judgeBackup(item databasev1alpha1.EtcdRestoredBackup, source 
 	case from.Minor > loading.Minor:
 		return s.unusable(source, fmt.Sprintf("%s is of etcd %s, which %s cannot load: set spec.version of the EtcdCluster to %q",
 			item.Item, from, loading, from.MinorString())), true
+	case f.RequiresLogin && !s.RequiresLogin:
+		return s.unusable(source, fmt.Sprintf("the data of %s asks for a login, and spec.auth of the EtcdCluster is not set, which cannot be added: "+
+			"create an EtcdCluster with auth, and with this backup in spec.bootstrap", item.Item)), true
 	case s.isOnRecord(source) && s.restored().SHA256 != item.SHA256:
 		return s.unusable(source, item.Item+" has changed in the store since the restore was begun"), true
 	}
@@ -80,6 +84,9 @@ func (s Situation) serveBackup() (Step, bool) {
 	first := s.Where(func(m Member) bool { return s.beginsWithBackup(m.Record) && !m.View.Answered })
 	if len(first) == 0 {
 		return Step{}, false
+	}
+	if next, ok := s.blockWhileLockedOut(); ok { // it has begun with the backup, and serves who logs in
+		return next, true
 	}
 	if next, ok := s.fetchBackup(); ok {
 		return next, true

@@ -59,6 +59,17 @@ func TestPlanOfARestore(t *testing.T) {
 		{"E12: an earlier one is taken", func(s *scene) { s.beginFromBackup(); s.Fetch.Item.ServerVersion = "3.5.35" }, "Form ", ""},
 		{"E12: one whose manifest has no version is refused", func(s *scene) { s.beginFromBackup(); s.Fetch.Item.ServerVersion = "new" },
 			"Block ", "its manifest has no etcd version"},
+		{"E12: data that asks for a login is refused before anything is formed", func(s *scene) { s.beginFromBackup(); s.Fetch.RequiresLogin = true },
+			"Block ", "asks for a login, and spec.auth of the EtcdCluster is not set"},
+		{"E12: with auth it is taken", func(s *scene) { s.beginFromBackup(); s.Fetch.RequiresLogin, s.RequiresLogin = true, true }, "Form ", ""},
+		{"E12: a member that has begun and asks for a login is not waited for", func(s *scene) {
+			s.restoring()
+			s.Members[0].View.LockedOut = true
+		}, "Block ", "the data asks for a login, and spec.auth is not set"},
+		{"E12: nor is it without the backup", func(s *scene) {
+			s.restoring()
+			s.Fetch, s.Members[0].View.LockedOut = Fetch{}, true
+		}, "Block ", "the data asks for a login, and spec.auth is not set"},
 		{"E12: a pod that was told another version is made anew", func(s *scene) { s.beginFromBackup(); s.Fetch.MaxMinor = 5 }, "DeleteFetchPod ", ""},
 		{"E12: so is one that has ended", func(s *scene) { s.beginFromBackup(); s.Fetch.Ended = true }, "DeleteFetchPod ", ""},
 		{"E12: once it is gone", func(s *scene) { s.beginFromBackup(); s.Fetch.Deleting = true }, "Wait ", "the former pod"},

@@ -74,6 +74,12 @@ func (s Situation) recordIDs() (Step, bool) {
 	if s.Listed && s.ClusterID != 0 && len(s.unlistedRecords()) == 0 {
 		return Step{Do: RecordIDs}, true
 	}
+	if next, ok := s.blockWhileLockedOut(); ok {
+		return next, true
+	}
+	if stuck := s.stuck(); len(stuck) > 0 {
+		return s.blockOnStuck(stuck), true
+	}
 	message := "waiting for the members to form the cluster"
 	if lost := s.Where(s.hasLostData); len(lost) > 0 {
 		message += "; " + strings.Join(NamesOf(lost), ", ") + " has lost its data, and is replaced then"

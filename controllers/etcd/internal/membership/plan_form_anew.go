@@ -28,7 +28,7 @@ func (s Situation) formAnew() (Step, bool) {
 		return Step{}, false
 	}
 	left := slices.DeleteFunc(members, s.hasLostData)
-	silent := slices.DeleteFunc(slices.Clone(left), func(m Member) bool { return m.tellsItsData() || m.Record.StartedBy == "" })
+	silent := slices.DeleteFunc(slices.Clone(left), func(m Member) bool { return m.tellsItsData() || m.neverBegan() })
 	if len(silent) > 0 {
 		return Step{Do: Block, Reason: commonv1.ReasonDataLost, RequeueAfter: time.Second, Message: fmt.Sprintf(
 			"%s have lost their data before the cluster was seen to form, and %s cannot form it alone; it is formed anew once the pods of %s run "+
@@ -50,4 +50,10 @@ func (s Situation) formAnew() (Step, bool) {
 			strings.Join(NamesOf(lost), ", "), holding[0].Name, holding[0].View.Revision, databasev1alpha1.EtcdAllowUnsafeRecovery, token)}, true
 	}
 	return s.form(), true
+}
+
+// neverBegan reports whether a member has no data anywhere: no pod was recorded to start it, or that one is still there and provably
+// never ran.
+func (m Member) neverBegan() bool {
+	return m.Record.StartedBy == "" || m.Record.StartedBy == m.Pod.UID && m.podHasNoData()
 }

@@ -152,5 +152,8 @@ func (s Situation) finishRecovery() (Step, bool) {
 	if len(former) == 0 && s.Listed && m.IsHealthy() {
 		return Step{Do: EndRecovery, Member: name}, true
 	}
+	if next, ok := s.blockWhileLockedOut(); ok && len(former) == 0 {
+		return next, true
+	}
 	return Step{Do: Wait, Message: "waiting for " + name + ", from whose data the cluster goes on", RequeueAfter: ShortRequeue}, true
 }

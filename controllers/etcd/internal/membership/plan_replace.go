@@ -19,14 +19,23 @@ func (s Situation) replaceLost() (Step, bool) {
 		return Step{}, false
 	}
 	m := lost[0]
-	others := s.Where(func(o Member) bool { return o.IsVoter() && o.Name != m.Name })
-	unwell := slices.DeleteFunc(slices.Clone(others), Member.IsHealthy)
-	if len(others)-len(unwell) <= len(others)/2 {
+	if unwell := s.unwellVoters(m); !s.isReplaceable(m) {
 		return Step{Do: Block, Reason: commonv1.ReasonDataLost, RequeueAfter: time.Second, Message: fmt.Sprintf(
 			"%s has lost its data; it is replaced once a majority of the others is healthy (not healthy: %s)",
 			m.Name, strings.Join(NamesOf(unwell), ", "))}, true
 	}
 	return Step{Do: RemoveMember, Member: m.Name, Message: "it has lost its data"}, true
+}
+
+// isReplaceable reports whether a majority of the other voters is healthy, so that nothing depends on what that member has.
+func (s Situation) isReplaceable(m Member) bool {
+	others := s.Where(func(o Member) bool { return o.IsVoter() && o.Name != m.Name })
+	return s.Listed && s.recovery() == "" && len(others)-len(s.unwellVoters(m)) > len(others)/2
+}
+
+// unwellVoters are the voters that are not healthy, without that member.
+func (s Situation) unwellVoters(without Member) []Member {
+	return s.Where(func(o Member) bool { return o.IsVoter() && o.Name != without.Name && !o.IsHealthy() })
 }
 
 // removeUnwellSurplus removes a member that is beyond the size and does not run, if a majority of the others is healthy.

@@ -3,30 +3,55 @@ package membership
 import (
 	"fmt"
 	"slices"
+	"strings"
+	"time"
 
 	commonv1 "github.com/mainstay-operator/mainstay-operator/api/common/v1"
 )
 
-// restartFailing deletes an outdated pod whose container does not run: a later template may mend it. That takes nothing away
-// from the majority. Without storage a server that had run takes its data along, so such a pod is left to a human; and so is one
-// of a cluster that is forming, once any has begun: another pod in its place may not begin. While a pod of the latest template
-// fails, too, that template mends nothing, and no further pod gets it. A member that begins with a backup begins with it in any pod.
+// restartFailing deletes an outdated pod whose container does not run, because a later template may start it. Whether that is allowed is
+// asked of the pod itself: the data of another one says nothing about it. While a pod of the latest template fails, too, no further
+// pod gets that template; a cluster that is forming has nothing to lose by it.
 func (s Situation) restartFailing() (Step, bool) {
 	isForming := s.Status.Membership.ClusterID == "" && s.restored() == nil
 	unproven := s.Where(func(m Member) bool { return m.hasNoServer() && !m.Pod.Outdated })
 	if len(s.Where(func(m Member) bool { return m.Pod.Deleting })) > 0 || len(unproven) > 0 && !isForming {
 		return Step{}, false
 	}
-	begun := s.Where(func(m Member) bool { return m.Pod.HasRun })
-	if len(begun) > 0 && (!s.HasStorage || isForming) {
-		return Step{}, false
-	}
 	for _, m := range s.Members {
-		if m.hasNoServer() && m.Pod.Outdated && !m.Pod.Ready && !m.View.Answered {
-			return Step{Do: DeletePod, Member: m.Name, Message: "no server runs in it, and its pod is outdated", RequeueAfter: ShortRequeue}, true
+		if m.failsOutdated() && s.mayLosePod(m) {
+			return Step{Do: DeletePod, Member: m.Name, AsSeen: m.Pod.NeverRan, Message: "no server runs in it, and its pod is outdated", RequeueAfter: ShortRequeue}, true
 		}
 	}
 	return Step{}, false
+}
+
+// failsOutdated reports whether a member's pod is outdated and runs no server.
+func (m Member) failsOutdated() bool {
+	return m.hasNoServer() && m.Pod.Outdated && !m.Pod.Ready && !m.View.Answered
+}
+
+// mayLosePod reports whether no data is lost with the pod of a member that does not run, or only what the others replace: the pod never
+// ran, the data is on a volume that stays, or the member is replaced as one is that has lost its data.
+func (s Situation) mayLosePod(m Member) bool {
+	return m.podHasNoData() || s.HasStorage && !m.Pod.ClaimGoes || s.isReplaceable(m)
+}
+
+// podHasNoData reports whether it is proven that no server ever ran in the pod of a member.
+func (m Member) podHasNoData() bool {
+	return m.Pod.NeverRan && !(m.Record.Ran && m.Record.StartedBy == m.Pod.UID)
+}
+
+// stuck are the members of which an outdated pod has ended and stays, because nobody else is known to have its data.
+func (s Situation) stuck() []Member {
+	return s.Where(func(m Member) bool { return m.failsOutdated() && m.Pod.HasRun && !s.mayLosePod(m) })
+}
+
+// blockOnStuck says what only a human can decide about them.
+func (s Situation) blockOnStuck(stuck []Member) Step {
+	return Step{Do: Block, Reason: commonv1.ReasonRestartBlocked, RequeueAfter: time.Second, Message: fmt.Sprintf(
+		"the pods of %s are outdated and have ended; they ran, so what only they may hold would go with them, and no majority of other members is healthy. "+
+			"If they hold nothing that is worth keeping, delete these pods: the next ones have the latest template", strings.Join(NamesOf(stuck), ", "))}
 }
 
 // hasNoServer reports whether the pod of a member on record runs no server.

@@ -101,6 +101,13 @@ func (s *scene) replacePod(i int) {
 	s.Members[i].Pod = Pod{UID: types.UID(fmt.Sprintf("new-pod-%d", i)), ClaimUID: claimOf(i)}
 }
 
+// failToStart makes the pod of a member outdated and one that never ran, which is proven.
+func (s *scene) failToStart(i int) {
+	s.silence(i)
+	s.outdate(i)
+	s.Members[i].Record.Ran, s.Members[i].Pod.HasRun, s.Members[i].Pod.NeverRan = false, false, true
+}
+
 // loseData has the new pod of a member report that its data is not there.
 func (s *scene) loseData(i int) {
 	s.replacePod(i)
@@ -393,14 +400,91 @@ func TestPlan(t *testing.T) {
 			s.outdate(2)
 			s.Members[2].Pod.Stopped, s.Members[1].Pod.Deleting = true, true
 		}, "Wait ", "waiting for a-2"},
-		{"not one of a cluster that is forming, once any has begun", func(s *scene) {
-			s.Status.Membership.ClusterID, s.Listed = "", false
+		{"also while the cluster forms and another has begun: what it has is on its volume", func(s *scene) {
+			s.notFormed()
 			s.silence(2)
 			s.outdate(2)
 			s.Members[2].Pod.Stopped = true
+		}, "DeletePod a-2", "no server runs in it"},
+		{"not one whose volume goes with it, without a majority", func(s *scene) {
+			s.Listed = false
+			s.silence(1)
+			s.silence(2)
+			s.outdate(2)
+			s.Members[2].Pod.Stopped, s.Members[2].Pod.ClaimGoes = true, true
+		}, "Block ", "delete these pods"},
+		{"without storage one that never ran goes, though others have", func(s *scene) { s.HasStorage = false; s.failToStart(2) },
+			"DeletePod a-2", "no server runs in it"},
+		{"without storage one that never ran goes while the cluster forms", func(s *scene) {
+			s.HasStorage = false
+			s.notFormed()
+			s.silence(1)
+			s.silence(2)
+			s.failToStart(2)
+		}, "DeletePod a-2", "no server runs in it"},
+		{"not one whose node may only be silent", func(s *scene) {
+			s.HasStorage = false
+			s.notFormed()
+			s.silence(1)
+			s.failToStart(2)
+			s.Members[2].Pod.NeverRan = false
 		}, "Wait ", "form the cluster"},
-		{"not one that takes its data along",
-			func(s *scene) { s.HasStorage = false; s.silence(2); s.outdate(2); s.Members[2].Pod.Stopped = true }, "Wait ", "waiting for a-2"},
+		{"nor one that was seen to run", func(s *scene) {
+			s.HasStorage, s.Listed = false, false
+			s.silence(1)
+			s.failToStart(2)
+			s.Members[2].Record.Ran = true
+		}, "Block ", "without a majority"},
+		{"a learner that never ran goes, too", func(s *scene) {
+			s.HasStorage = false
+			s.forget(2)
+			s.Members = s.Members[:2]
+			s.addLearner()
+			s.failToStart(2)
+		}, "DeletePod a-2", "no server runs in it"},
+		{"without storage one that ran goes if its member can be replaced", func(s *scene) {
+			s.HasStorage = false
+			s.silence(2)
+			s.outdate(2)
+			s.Members[2].Pod.Stopped = true
+		}, "DeletePod a-2", "no server runs in it"},
+		{"not one that takes its data along, without a majority of the others", func(s *scene) {
+			s.HasStorage = false
+			for _, i := range []int{1, 2} {
+				s.silence(i)
+				s.outdate(i)
+				s.Members[i].Pod.Stopped = true
+			}
+		}, "Wait ", "waiting for a-1, a-2"},
+		{"a human is asked about pods that may have the only data", func(s *scene) {
+			s.HasStorage, s.Listed = false, false
+			for i := range s.Members {
+				s.silence(i)
+				s.outdate(i)
+				s.Members[i].Pod.Stopped = true
+			}
+		}, "Block ", "delete these pods"},
+		{"also while the cluster forms", func(s *scene) {
+			s.HasStorage = false
+			s.notFormed()
+			for i := range s.Members {
+				s.silence(i)
+				s.outdate(i)
+				s.Members[i].Pod.Stopped = true
+			}
+		}, "Block ", "delete these pods"},
+		{"a cluster is formed anew when who is left never ran", func(s *scene) {
+			s.HasStorage = false
+			s.notFormed(0, 1)
+			s.failToStart(2)
+			s.Members[2].Pod.Outdated = false
+		}, "Form ", "nobody has any data"},
+		{"not when that is not proven", func(s *scene) {
+			s.HasStorage = false
+			s.notFormed(0, 1)
+			s.failToStart(2)
+			s.Members[2].Pod.NeverRan, s.Members[2].Pod.Outdated = false, false
+		}, "Block ", "cannot form it alone"},
 		{"E7: the next version", func(s *scene) { s.Wanted = Version{7, 3} }, "SetVersion ", "3.7.3"},
 		{"E7: the logs of a cluster of 3.5 must be readable to 3.7", func(s *scene) { s.fromOld(0) }, "LimitLog ", ""},
 		{"E7: entries are written until every member has dropped the old ones",

@@ -65,6 +65,7 @@ type Step struct {
 	Backup       string                                  // the EtcdBackup that is made or deleted
 	Like         string                                  // the EtcdBackup that says where to and how, with CreateUpgradeBackup
 	Lost         []string                                // members that are given up, with Recover; with Form, former members that have no data
+	AsSeen       bool                                    // with DeletePod: only if nothing about the pod has changed since it was seen
 	Message      string                                  // told to people
 	Reason       string                                  // of the condition that reports it, with Block
 	RequeueAfter time.Duration                           // when to look again

@@ -39,6 +39,8 @@ type World struct {
 	Other View
 	// Alarms that are raised, of members and of those that are members no more.
 	Alarms []Alarm
+	// CompactedLately: old revisions were dropped within CompactionPause.
+	CompactedLately bool
 	// FormerData are the claims in which a cluster of this name has left data that is not on record.
 	FormerData []string
 	// Fetch is the pod of the backup that the cluster begins with, and Next that of the EtcdRestore that may begin. Strays are those
@@ -83,10 +85,12 @@ type Pod struct {
 	Unusable   string // why it could not begin with the backup that it was told to
 	Ready      bool   // the kubelet's probe finds that it answers reads, and is no learner
 	HasRun     bool   // its container has been started
-	Stopped    bool   // its container does not run now
-	Deleting   bool
-	Outdated   bool      // it is not of the StatefulSet's latest template
-	ClaimUID   types.UID // of the claim of its volume; empty without storage
+	// NeverRan: it is proven that its container was never started. HasRun false alone may be a node's silence.
+	NeverRan bool
+	Stopped  bool // its container does not run now
+	Deleting bool
+	Outdated bool      // it is not of the StatefulSet's latest template
+	ClaimUID types.UID // of the claim of its volume; empty without storage
 	// ClaimGoes: the claim is deleted as soon as no pod uses it, and the data with it.
 	ClaimGoes bool
 }

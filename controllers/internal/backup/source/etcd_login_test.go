@@ -51,6 +51,9 @@ func TestASnapshotOfAnEtcdThatAsksForALogin(t *testing.T) {
 	if err := VerifyEtcd(t.Context(), file.Name(), shortDir(t), manifestOf(meta)); err != nil {
 		t.Error(err)
 	}
+	if required, err := EtcdRequiresLogin(file.Name()); !required || err != nil {
+		t.Errorf("whoever restores it does not know that it asks for a login: %t, %v", required, err)
+	}
 	refuseBroken(t, file.Name(), meta)
 }
 
@@ -96,7 +99,11 @@ func TestALoginThatHasEndedIsFollowedByAnother(t *testing.T) {
 func TestALoginAtAnEtcdThatAsksForNone(t *testing.T) {
 	t.Parallel()
 	server := startEtcd(t, 1)[0]
-	if meta, err := Etcd(t.Context(), sourceOf(server.endpoint), etcdLogin(t, "secret"), newFile(t)); err != nil || meta.Revision != 1 {
+	file := newFile(t)
+	if meta, err := Etcd(t.Context(), sourceOf(server.endpoint), etcdLogin(t, "secret"), file); err != nil || meta.Revision != 1 {
 		t.Errorf("got %+v, %v", meta, err)
+	}
+	if required, err := EtcdRequiresLogin(file.Name()); required || err != nil {
+		t.Errorf("its data asks for none: %t, %v", required, err)
 	}
 }

@@ -1,6 +1,7 @@
 package source
 
 import (
+	"bytes"
 	"context"
 	"crypto/sha256"
 	"encoding/binary"
@@ -78,19 +79,7 @@ const revisionSize = 17
 // revisionIn returns the revision of the keys in a snapshot, as etcd reckons it when it starts from it (mvcc/kvstore.go, restore):
 // that of the last change, or the last that was compacted if that one dropped it.
 func revisionIn(path string) (revision int64, err error) {
-	// The file comes from a server: pages that lead nowhere are no reason to end.
-	defer debug.SetPanicOnFault(debug.SetPanicOnFault(true))
-	defer func() {
-		if cause := recover(); cause != nil {
-			err = errors.New("its pages are damaged")
-		}
-	}()
-	data, err := bbolt.Open(path, 0o400, &bbolt.Options{ReadOnly: true, Timeout: replyTimeout})
-	if err != nil {
-		return 0, fmt.Errorf("it is no data of etcd: %w", err)
-	}
-	defer func() { _ = data.Close() }()
-	err = data.View(func(tx *bbolt.Tx) error {
+	err = readPages(path, func(tx *bbolt.Tx) error {
 		keys, meta := tx.Bucket([]byte("key")), tx.Bucket([]byte("meta"))
 		if keys == nil || meta == nil {
 			return errors.New("it has no keys of etcd")
@@ -105,4 +94,31 @@ func revisionIn(path string) (revision int64, err error) {
 		return nil
 	})
 	return revision, err
+}
+
+// EtcdRequiresLogin reports whether a server that starts from a snapshot serves only who has logged in (server/storage/schema/auth.go).
+func EtcdRequiresLogin(path string) (required bool, err error) {
+	err = readPages(path, func(tx *bbolt.Tx) error {
+		if auth := tx.Bucket([]byte("auth")); auth != nil {
+			required = bytes.Equal(auth.Get([]byte("authEnabled")), []byte{1})
+		}
+		return nil
+	})
+	return required, err
+}
+
+// readPages reads from a snapshot, which comes from a server: pages that lead nowhere are no reason to end.
+func readPages(path string, read func(*bbolt.Tx) error) (err error) {
+	defer debug.SetPanicOnFault(debug.SetPanicOnFault(true))
+	defer func() {
+		if cause := recover(); cause != nil {
+			err = errors.New("its pages are damaged")
+		}
+	}()
+	data, err := bbolt.Open(path, 0o400, &bbolt.Options{ReadOnly: true, Timeout: replyTimeout})
+	if err != nil {
+		return fmt.Errorf("it is no data of etcd: %w", err)
+	}
+	defer func() { _ = data.Close() }()
+	return data.View(read)
 }

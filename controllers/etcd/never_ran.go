@@ -1,0 +1,92 @@
+package etcd
+
+import (
+	"context"
+	"slices"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/types"
+	"sigs.k8s.io/controller-runtime/pkg/log"
+
+	databasev1alpha1 "github.com/mainstay-operator/mainstay-operator/api/database/v1alpha1"
+)
+
+// nodeWord is what a node's condition Ready says of what its kubelet reports.
+type nodeWord int
+
+const (
+	nodeSilent  nodeWord = iota // it is not Ready, or gone, so what it reported last may be old
+	nodeReports                 // it is Ready: its kubelet reports
+	nodeUnasked                 // the operator may not read nodes
+)
+
+// nodeMaxAge is how long the word of a node counts. A node is found not Ready after 40 s of silence, so this adds little.
+const nodeMaxAge = 5 * time.Second
+
+// seenNode is what a node said, and when it was asked.
+type seenNode struct {
+	word nodeWord
+	at   time.Time
+}
+
+// provenNeverRan are the pods of which it is proven that no container of etcd was ever started. Nodes are read only for pods that have
+// one and report no start.
+func (r *Reconciler) provenNeverRan(ctx context.Context, e *databasev1alpha1.EtcdCluster, pods []corev1.Pod) map[types.UID]bool {
+	proven := map[types.UID]bool{}
+	for i := range pods {
+		word := nodeSilent
+		if reportsNoStart(&pods[i]) {
+			word = r.askNode(ctx, e, pods[i].Spec.NodeName)
+		}
+		proven[pods[i].UID] = neverRan(&pods[i], word, pods)
+	}
+	return proven
+}
+
+// neverRan reports whether it is proven that a pod has never run: it is on no node, or its node is Ready and reports no start. Where
+// nodes may not be read, what kubelets have reported counts if no pod of the cluster has run.
+func neverRan(pod *corev1.Pod, node nodeWord, all []corev1.Pod) bool {
+	switch {
+	case pod.Spec.NodeName == "":
+		return true
+	case !reportsNoStart(pod):
+		return false
+	case node == nodeUnasked:
+		return !slices.ContainsFunc(all, func(p corev1.Pod) bool { return slices.ContainsFunc(p.Status.ContainerStatuses, hasRun) })
+	}
+	return node == nodeReports
+}
+
+// reportsNoStart reports whether a kubelet has said of a pod that the container of etcd waits for its first start.
+func reportsNoStart(pod *corev1.Pod) bool {
+	return pod.Spec.NodeName != "" && slices.ContainsFunc(pod.Status.ContainerStatuses, func(c corev1.ContainerStatus) bool {
+		return c.Name == appName && c.State.Waiting != nil && c.LastTerminationState.Terminated == nil && !hasRun(c)
+	})
+}
+
+// askNode asks the API server whether a node is Ready; no informer, which would hold all nodes in memory for a question that is rare.
+func (r *Reconciler) askNode(ctx context.Context, e *databasev1alpha1.EtcdCluster, name string) nodeWord {
+	now := r.clock.Now()
+	if seen, ok := r.memory.node(e, name); ok && now.Sub(seen.at) < nodeMaxAge {
+		return seen.word
+	}
+	ctx, done := context.WithTimeout(ctx, lookLimit)
+	defer done()
+	node := &corev1.Node{}
+	err := r.APIReader.Get(ctx, types.NamespacedName{Name: name}, node)
+	word := nodeSilent
+	switch {
+	case apierrors.IsForbidden(err):
+		word = nodeUnasked
+	case err != nil && !apierrors.IsNotFound(err):
+		log.FromContext(ctx).Info("a node cannot be read", "node", name, "error", err.Error())
+	case slices.ContainsFunc(node.Status.Conditions, func(c corev1.NodeCondition) bool {
+		return c.Type == corev1.NodeReady && c.Status == corev1.ConditionTrue
+	}):
+		word = nodeReports
+	}
+	r.memory.noteNode(e, name, seenNode{word, now})
+	return word
+}
