@@ -53,14 +53,19 @@ func readPeers(ctx context.Context, e *databasev1alpha1.EtcdCluster, read readSe
 	return peerCertificatesIn(authority.Data, peers.Data), nil
 }
 
-// reportPeers tells that the members' certificates were changed, and remembers them, once they are written.
-func (r *Reconciler) reportPeers(e *databasev1alpha1.EtcdCluster, observed converge.Observed, in inputs) {
+// reportPeers reports that the members' certificates were changed, and remembers them, once they are written.
+func (r *Reconciler) reportPeers(ctx context.Context, e *databasev1alpha1.EtcdCluster, observed converge.Observed, in inputs) {
 	if in.peersChange == "" {
 		return
 	}
-	authority, _ := converge.Find[*corev1.Secret](observed, "Secret", authorityName(e))
-	peers, _ := converge.Find[*corev1.Secret](observed, "Secret", peersName(e))
-	if authority == nil || peers == nil || !reflect.DeepEqual(peerCertificatesIn(authority.Data, peers.Data), in.peers) {
+	// Of a Secret that did not change, observed has only the metadata.
+	written, err := readPeers(ctx, e, func(ctx context.Context, owner converge.Object, name string) (*corev1.Secret, error) {
+		if secret, found := converge.Find[*corev1.Secret](observed, "Secret", name); found {
+			return secret, nil
+		}
+		return r.OwnSecret(ctx, owner, name)
+	})
+	if err != nil || !reflect.DeepEqual(written, in.peers) {
 		return
 	}
 	r.memory.notePeers(e, writtenPeers{in.peers, false})

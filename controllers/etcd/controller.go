@@ -113,7 +113,7 @@ func (r *Reconciler) reconcile(ctx context.Context, e *databasev1alpha1.EtcdClus
 	r.notePublished(e, observed, toMake.identity)
 	err = errors.Join(failed, err)
 	if !e.Spec.Paused {
-		r.reportPeers(e, observed, in)
+		r.reportPeers(ctx, e, observed, in)
 		err = errors.Join(err, f.tellPods(ctx, e))
 	}
 	found, _ := converge.Find[*appsv1.StatefulSet](observed, "StatefulSet", e.Name)

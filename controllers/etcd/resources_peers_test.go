@@ -348,6 +348,35 @@ func TestPeerCertificatesAreThoseThatStand(t *testing.T) {
 	}
 }
 
+// Of a Secret that a pass left as it is, Converge returns the metadata only.
+func TestChangedPeerCertificatesAreReportedOnceTheyAreWritten(t *testing.T) {
+	e := &databasev1alpha1.EtcdCluster{ObjectMeta: metav1.ObjectMeta{Namespace: "ns", Name: "e", UID: "u"}}
+	next, _ := step(t, peerCertificates{}, nil, peersStart)
+	other, _ := step(t, next, nil, peersStart.Add(year))
+	secrets := secretsOf(e, next)
+	peers := secrets[1].(*corev1.Secret)
+	for _, c := range []struct {
+		name     string
+		observed converge.Observed
+		stands   []client.Object
+		want     bool
+	}{
+		{"both were written", converge.Observed{"Secret/" + authorityName(e): secrets[0], "Secret/" + peersName(e): peers}, nil, true},
+		{"the authority is as it was", converge.Observed{"Secret/" + authorityName(e): converge.SecretMetadata(), "Secret/" + peersName(e): peers}, secrets[:1], true},
+		{"the certificates were not written", converge.Observed{}, secretsOf(e, other), false},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			recorder := events.NewFakeRecorder(9)
+			cluster := fake.NewClientBuilder().WithObjects(c.stands...).Build()
+			r := &Reconciler{clock: clocktesting.NewFakePassiveClock(peersStart), Converger: converge.Converger{Client: cluster, APIReader: cluster, Events: recorder}}
+			r.reportPeers(t.Context(), e, c.observed, inputs{peers: next, peersChange: "renewed"})
+			if _, known := r.memory.peers(e); known != c.want || (len(recorder.Events) == 1) != c.want {
+				t.Errorf("remembered: %t, %d events", known, len(recorder.Events))
+			}
+		})
+	}
+}
+
 // Others in their place would cut the members off from each other, and empty ones even from themselves.
 func TestNothingIsWrittenWhenTrustIsLost(t *testing.T) {
 	record := &databasev1alpha1.EtcdMembership{ClusterID: "c", Members: []databasev1alpha1.EtcdRecordedMember{{Name: "e-0"}, {Name: "e-1"}}}
