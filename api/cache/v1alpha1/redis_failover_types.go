@@ -44,10 +44,10 @@ type RedisFailureDetection struct {
 	// +kubebuilder:validation:Maximum=60000
 	ProbeIntervalMillis *int32 `json:"probeIntervalMillis,omitempty"`
 
-	// failureThreshold is how many questions in a row a master leaves unanswered
-	// before it is taken for lost. Default 3. It is given no less than a script may keep it silent:
-	// config.busy-reply-threshold (5000 ms by default, and up to a minute), one probe interval and one second.
-	// A server whose end is proven is never waited for.
+	// failureThreshold, multiplied by probeIntervalMillis, is how long a master may leave all questions
+	// unanswered before it counts as lost. Default 3. The time is never shorter than a script may block the server:
+	// config.busy-reply-threshold (5000 ms by default, a minute at most), one probe interval and one second.
+	// The operator does not wait for a server whose end is proven.
 	// +optional
 	// +kubebuilder:validation:Minimum=1
 	// +kubebuilder:validation:Maximum=20

@@ -29,8 +29,8 @@ const (
 	ReasonNameConflict = "NameConflict"
 	// ReasonRefusedByServer : the API server refuses a child; the message carries its words.
 	ReasonRefusedByServer = "RefusedByServer"
-	// ReasonReconcileStuck : several times in a row a reconciliation of the object did not end, and ended the operator; it
-	// is not reconciled for now.
+	// ReasonReconcileStuck : twice in a row a reconciliation of the object did not end, and the operator had to be restarted;
+	// the object is not reconciled for 24 hours, or until its spec changes.
 	ReasonReconcileStuck = "ReconcileStuck"
 	// ReasonRetrying : a call failed and is tried again.
 	ReasonRetrying = "Retrying"

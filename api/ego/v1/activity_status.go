@@ -145,9 +145,9 @@ type ActivityStatus struct {
 	// +optional
 	OutputTruncated bool `json:"outputTruncated,omitempty"`
 
-	// outputComplete says whether outputTail is the end of what the last attempt printed. False: the
-	// runtime of the node lost the end, and outputTail ends before it. Not set: it is not
-	// known, or nothing is kept.
+	// outputComplete reports whether outputTail has the end of what the last attempt printed. False: the
+	// runtime of the node lost the end, so outputTail ends earlier. Not set: it is not known, because no
+	// output is kept, or the guard did not report it, or its report cannot be compared with the log.
 	// +optional
 	OutputComplete *bool `json:"outputComplete,omitempty"`
 
