@@ -59,7 +59,7 @@ func (a *apiEffects) createFetchPod(ctx context.Context, s membership.Situation,
 		return errors.New("fetching the backup: the operator does not know its own image (RELATED_IMAGE_OPERATOR)")
 	}
 	pod := fetchPod(a.etcd, s, source, *from, a.LauncherImage)
-	return a.CreateOnce(ctx, "Pod", a.etcd, pod, &corev1.Pod{})
+	return converge.FixedResources(a.CreateOnce(ctx, "Pod", a.etcd, pod, &corev1.Pod{}))
 }
 
 func (a *apiEffects) deleteFetchPod(ctx context.Context, uid types.UID) error {

@@ -26,8 +26,11 @@ func RefusalMessage(words, field string) string {
 }
 
 // RefusalAdvice says what to do about a pod that a quota or a LimitRange refuses, to be added to the API server's words; "" for others,
-// about which only their authors know. field is where the spec has the pod's resources.
+// about which only their authors know. field is where the spec has the pod's resources; "" if no field has them.
 func RefusalAdvice(words, field string) string {
+	if field == "" {
+		return adviceWithoutField(words)
+	}
 	switch {
 	case asksForResources(words):
 		return ". Set requests and limits of cpu and memory in " + field
@@ -35,6 +38,18 @@ func RefusalAdvice(words, field string) string {
 		return ". Raise the ResourceQuota, or ask for less in " + field
 	case strings.Contains(words, "usage per Container") || strings.Contains(words, "usage per Pod"):
 		return ". The LimitRange of the namespace allows other values: change it, or " + field
+	}
+	return ""
+}
+
+func adviceWithoutField(words string) string {
+	switch {
+	case asksForResources(words):
+		return ". Create a LimitRange with default requests and limits in the namespace"
+	case strings.Contains(words, "exceeded quota"):
+		return ". Raise the ResourceQuota"
+	case strings.Contains(words, "usage per "):
+		return ". Change the LimitRange of the namespace"
 	}
 	return ""
 }

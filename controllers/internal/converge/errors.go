@@ -71,6 +71,29 @@ func ChildSucceeded(err error, kind, name string) bool {
 	return true
 }
 
+// fixedResourcesError is about a pod whose resources no field of the spec chooses.
+type fixedResourcesError struct{ error }
+
+func (f *fixedResourcesError) Unwrap() error { return f.error }
+
+// FixedResources marks the error of a write of a pod whose resources no field of the spec chooses, so that no message names one.
+func FixedResources(err error) error {
+	if err == nil {
+		return nil
+	}
+	return &fixedResourcesError{err}
+}
+
+// resourcesField returns the field with the resources of the pod that was refused; "" if there is none, or no pod was refused.
+func resourcesField(err error) string {
+	var fixed *fixedResourcesError
+	var status apierrors.APIStatus
+	if errors.As(err, &fixed) || errors.As(err, &status) && status.Status().Details != nil && status.Status().Details.Kind != "pods" {
+		return ""
+	}
+	return "spec.resources"
+}
+
 // toProblem says what an error means to the user, for the conditions.
 func toProblem(err error) *conditions.Problem {
 	var wrong *invalidError
@@ -89,7 +112,7 @@ func toProblem(err error) *conditions.Problem {
 	case errors.As(err, &held):
 		return &conditions.Problem{Reason: commonv1.ReasonReconcileStuck, Message: held.text, NeedsHuman: true}
 	case apierrors.IsInvalid(err), apierrors.IsForbidden(err), apierrors.IsBadRequest(err), strings.Contains(err.Error(), typedPatchRefusal):
-		return &conditions.Problem{Reason: commonv1.ReasonRefusedByServer, Message: err.Error() + conditions.RefusalAdvice(err.Error(), "spec.resources"), NeedsHuman: true}
+		return &conditions.Problem{Reason: commonv1.ReasonRefusedByServer, Message: err.Error() + conditions.RefusalAdvice(err.Error(), resourcesField(err)), NeedsHuman: true}
 	case allErrors(err, isWaiting):
 		return &conditions.Problem{Reason: commonv1.ReasonWaiting, Message: err.Error()}
 	default:

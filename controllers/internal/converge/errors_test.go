@@ -109,6 +109,35 @@ func TestAMistakeNamesItsField(t *testing.T) {
 	}
 }
 
+// A field that does not exist, or does not help, must not be named.
+func TestAdviceNamesAFieldThatExists(t *testing.T) {
+	refuse := func(resource, words string) error {
+		return fmt.Errorf("creating: %w", apierrors.NewForbidden(corev1.Resource(resource), "a", errors.New(words)))
+	}
+	const full, unlimited = "exceeded quota: small, requested: limits.cpu=1", "failed quota: q: must specify limits.cpu for: fetch"
+	for _, c := range []struct {
+		name string
+		err  error
+		want string
+	}{
+		{"a pod of the spec", refuse("pods", full), ". Raise the ResourceQuota, or ask for less in spec.resources"},
+		{"a pod with fixed resources", FixedResources(refuse("pods", full)), ". Raise the ResourceQuota"},
+		{"a pod with fixed resources that a quota wants limits of", fmt.Errorf("fetching: %w", FixedResources(refuse("pods", unlimited))),
+			". Create a LimitRange with default requests and limits in the namespace"},
+		{"a pod with fixed resources and a LimitRange", FixedResources(refuse("pods", "maximum cpu usage per Container is 1")), ". Change the LimitRange of the namespace"},
+		{"a Service", refuse("services", "exceeded quota: small, requested: services=1"), ". Raise the ResourceQuota"},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			if p := toProblem(c.err); p.Message != c.err.Error()+c.want {
+				t.Errorf("it says %q", p.Message)
+			}
+		})
+	}
+	if FixedResources(nil) != nil {
+		t.Error("no error has become one")
+	}
+}
+
 func TestProblemStandsStill(t *testing.T) {
 	err := func(port int) error {
 		return fmt.Errorf("looking: read tcp 10.0.0.1:%d->10.0.0.2:6379: i/o timeout", port)
