@@ -122,13 +122,15 @@ func replaceCached(pods []corev1.Pod, live *corev1.Pod) []corev1.Pod {
 	return append(others, *live)
 }
 
-// patchPod patches exactly the object that was looked at, or nothing.
+// patchPod patches exactly the object that was looked at, or nothing. Of a large pod, the cache may lack others' finalizers and
+// gates, which a patch of the list would remove: it is read live.
 func (r *Reconciler) patchPod(ctx context.Context, pod *corev1.Pod, edit func(*corev1.Pod)) error {
-	if converge.IsTrimmed(pod) { // a patch of a list replaces all of it
-		uid := pod.UID
-		if err := r.APIReader.Get(ctx, client.ObjectKeyFromObject(pod), pod); err != nil || pod.UID != uid {
+	if converge.IsTrimmed(pod) {
+		live := &corev1.Pod{}
+		if err := r.APIReader.Get(ctx, client.ObjectKeyFromObject(pod), live); err != nil || live.UID != pod.UID {
 			return client.IgnoreNotFound(err)
 		}
+		*pod = *live
 	}
 	base := pod.DeepCopy()
 	edit(pod)
