@@ -7,11 +7,11 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 )
 
-// TrimmedAnnotation is on those objects of the cache of which it has only the identity, because they are too large. The
+// TrimmedAnnotation is on those objects of the cache of which it has only the identity, or of a pod only a part, because they are too large. The
 // operator never writes it to the API server. If somebody else does, the object is read live.
 const TrimmedAnnotation = "mainstay-operator.io/trimmed"
 
-// IsTrimmed reports whether the cache has only the identity of the object.
+// IsTrimmed reports whether the cache has only a part of the object.
 func IsTrimmed(obj client.Object) bool { return obj.GetAnnotations()[TrimmedAnnotation] != "" }
 
 // WithTrimmedRead returns a client that reads live, by its name, what the cache has trimmed.
