@@ -39,6 +39,7 @@ var _ = Describe("Redis, day after day", func() {
 			return
 		}
 		By("the operator's own passwords")
+		w = writingUnder(ctx, r, "own-") // by the applications' new password: the one before expires meanwhile
 		former, epoch := ownPasswords(ctx, r), r.Status.Epoch
 		Expect(loginsRefused(ctx, r, former)).To(BeEmpty())
 		edit(ctx, r, func(r *cachev1alpha1.Redis) {
