@@ -145,7 +145,7 @@ func makeThoseThatRead(ctx context.Context) {
 		With(func(s *cachev1alpha1.MemcachedSpec) { s.Auth = &cachev1alpha1.MemcachedAuth{SecretName: "cache-users"} }).Build()
 	spread := builders.Memcached("spread").Size(2).Memory("16Mi").
 		With(func(s *cachev1alpha1.MemcachedSpec) { s.Proxy = &cachev1alpha1.MemcachedProxy{Enabled: true} }).Build()
-	configured := builders.EasyService("web").Ports(appv1.Port{Name: "http", Port: 80}).
+	configured := builders.EasyService("configured").Ports(appv1.Port{Name: "http", Port: 80}).
 		With(func(s *appv1.EasyServiceSpec) {
 			s.ConfigRefs = []appv1.ConfigRef{{Kind: appv1.Secret, Name: "web-secret"}, {Kind: appv1.ConfigMap, Name: "web-config"}}
 		}).Build()
