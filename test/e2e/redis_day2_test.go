@@ -19,7 +19,7 @@ import (
 )
 
 var _ = Describe("Redis, day after day", func() {
-	It("changes the applications' password, then its own, while one writes, and restarts nobody", func(ctx SpecContext) {
+	It("changes the applications' password, then its own, while one writes, and restarts nobody", longest, func(ctx SpecContext) {
 		chosen := &corev1.Secret{ObjectMeta: metav1.ObjectMeta{Name: "chosen"}, Data: map[string][]byte{"password": []byte("one")}}
 		create(ctx, chosen)
 		r := builders.Redis("data").With(func(s *cachev1alpha1.RedisSpec) { s.Auth = &cachev1alpha1.RedisAuth{SecretName: chosen.Name} }).Build()
