@@ -44,10 +44,7 @@ func (r *Reconciler) execute(ctx context.Context, e *databasev1alpha1.EtcdCluste
 	case membership.AddRole, membership.SetUser, membership.DropUser, membership.RequireLogin:
 		return f.changeAccess(ctx, e, s)
 	case membership.Compact, membership.Defragment, membership.Disarm, membership.WriteEntries:
-		if s.Do == membership.Compact {
-			defer r.memory.noteCompaction(e, r.clock.Now())
-		}
-		return f.maintain(ctx, e, s)
+		return r.maintain(ctx, e, f, s)
 	case membership.SetVersion, membership.CreateUpgradeBackup, membership.DeleteUpgradeBackup:
 		return f.doUpgrade(ctx, e, s)
 	case membership.CreateFetchPod, membership.DeleteFetchPod, membership.BeginRestore, membership.EndRestore:

@@ -7,6 +7,14 @@ import (
 	"github.com/mainstay-operator/mainstay-operator/controllers/etcd/internal/membership"
 )
 
+// maintain does a step of maintenance, and notes when old revisions were dropped.
+func (r *Reconciler) maintain(ctx context.Context, e *databasev1alpha1.EtcdCluster, f *fleet, s membership.Step) error {
+	if s.Do == membership.Compact {
+		defer r.memory.noteCompaction(e, r.clock.Now())
+	}
+	return f.maintain(ctx, e, s)
+}
+
 // maintain gives space back, takes alarms back, and has old entries of the logs dropped.
 func (f *fleet) maintain(ctx context.Context, e *databasev1alpha1.EtcdCluster, s membership.Step) error {
 	switch s.Do {

@@ -360,7 +360,7 @@ func (m *model) settle() error {
 // atRest reports whether as many voters run as there shall be, of the latest template, and all are on record.
 func (m *model) atRest() bool {
 	record := m.Status.Membership
-	if record == nil || record.ClusterID == "" || record.Restore != nil || m.hasMistakes() || len(m.Fetches) > 0 || !m.isUpgraded() || m.Request != "" || m.Writes < m.Backup || record.Change != nil || len(m.Raft) != int(m.Size) || len(record.Members) != int(m.Size) {
+	if record == nil || record.ClusterID == "" || record.Restore != nil || m.isAwaited() || m.Writes < m.Backup || record.Change != nil || len(m.Raft) != int(m.Size) || len(record.Members) != int(m.Size) {
 		return false
 	}
 	for i, one := range m.Raft {
@@ -369,6 +369,11 @@ func (m *model) atRest() bool {
 		}
 	}
 	return true
+}
+
+// isAwaited reports whether something is yet to come that was asked for.
+func (m *model) isAwaited() bool {
+	return m.hasMistakes() || len(m.Fetches) > 0 || !m.isUpgraded() || m.Request != ""
 }
 
 func mustParseID(text string) uint64 {

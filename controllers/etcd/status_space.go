@@ -19,9 +19,11 @@ var spaceReasons = []string{commonv1.ReasonNoSpace, commonv1.ReasonQuotaNearlyRe
 func setSpaceLow(list *[]metav1.Condition, before []metav1.Condition, generation int64, s membership.Situation) {
 	was := meta.FindStatusCondition(before, commonv1.ConditionDegraded)
 	isWarned := was != nil && was.Status == metav1.ConditionTrue && slices.Contains(spaceReasons, was.Reason)
-	usage := s.Fullest()
-	if meta.IsStatusConditionTrue(*list, commonv1.ConditionDegraded) ||
-		usage.Percent() < membership.WarnFrom && !(isWarned && usage.Percent() >= membership.WarnUntil) {
+	usage, limit := s.Fullest(), int64(membership.WarnFrom)
+	if isWarned {
+		limit = membership.WarnUntil
+	}
+	if meta.IsStatusConditionTrue(*list, commonv1.ConditionDegraded) || usage.Percent() < limit {
 		return
 	}
 	if usage.Refused { // as when a human is asked, so that the repairs in between change nothing

@@ -141,7 +141,7 @@ func TestConditions(t *testing.T) {
 		}, map[string]string{available: "False NoSpace the quota is exceeded"}},
 		{"most of the quota is in use", func(s *seen) { s.use(80, 100, 1) }, map[string]string{
 			ready: "True Replicas", available: "True Quorum", degraded: "True QuotaNearlyReached a-1 holds 1638 MiB of data, old revisions included, which is 80% of the quota of 2048 MiB"}},
-		{"what counts is what is in use, not the file", func(s *seen) { s.use(79, 100, 1) }, map[string]string{degraded: "False AsExpected"}},
+		{"what counts is what is in use, not the file", func(s *seen) { s.use(79, 99, 1) }, map[string]string{degraded: "False AsExpected"}},
 		{"the warning stays until there is room", func(s *seen) { s.warned(commonv1.ReasonQuotaNearlyReached); s.use(70, 100, 1) }, map[string]string{
 			degraded: "True QuotaNearlyReached"}},
 		{"also after an alarm was taken back", func(s *seen) { s.warned(commonv1.ReasonNoSpace); s.use(75, 100, 1) }, map[string]string{

@@ -177,7 +177,7 @@ var memberships = []mutant{
 		"Used: m.View.DBUsed, Quota", "Used: m.View.DBSize, Quota",
 		"TestAlarms/E9: too much data"},
 	{"the warning flaps", "../etcd/status_space.go",
-		"usage.Percent() >= membership.WarnUntil", "usage.Percent() >= membership.WarnFrom",
+		"limit = membership.WarnUntil", "limit = membership.WarnFrom",
 		"TestConditions/the warning stays until there is room"},
 	{"data that asks for a login takes the place of data that does not", "../etcd/internal/membership/plan_backup.go",
 		"case f.RequiresLogin && !s.RequiresLogin:", "case f.RequiresLogin && s.FromBackup && !s.RequiresLogin:",

@@ -18,9 +18,10 @@ const (
 	maxRequest  = 3 << 19
 	// worthwhile is the share of free pages, in percent, from which on a defragmentation helps a member over its quota.
 	worthwhile = 10
-	// WarnFrom is the share of the quota in use, in percent, from which on a human is warned, and WarnUntil the share at which the
-	// warning ends.
-	WarnFrom, WarnUntil = 80, 70
+	// WarnFrom is the share of the quota in use, in percent, from which on a human is warned.
+	WarnFrom = 80
+	// WarnUntil is the share at which the warning ends.
+	WarnUntil = 70
 	// CompactionPause is the time between two compactions while the data itself is too much.
 	CompactionPause = 10 * time.Second
 )

@@ -39,7 +39,7 @@ func (s Situation) mayLosePod(m Member) bool {
 
 // podHasNoData reports whether it is proven that no server ever ran in the pod of a member.
 func (m Member) podHasNoData() bool {
-	return m.Pod.NeverRan && !(m.Record.Ran && m.Record.StartedBy == m.Pod.UID)
+	return m.Pod.NeverRan && (!m.Record.Ran || m.Record.StartedBy != m.Pod.UID)
 }
 
 // stuck are the members of which an outdated pod has ended and stays, because nobody else is known to have its data.

@@ -425,9 +425,9 @@ func TestPlan(t *testing.T) {
 		{"not one whose node may only be silent", func(s *scene) {
 			s.HasStorage = false
 			s.notFormed()
-			s.silence(1)
-			s.failToStart(2)
-			s.Members[2].Pod.NeverRan = false
+			s.silence(2)
+			s.failToStart(1)
+			s.Members[1].Pod.NeverRan = false
 		}, "Wait ", "form the cluster"},
 		{"nor one that was seen to run", func(s *scene) {
 			s.HasStorage, s.Listed = false, false

@@ -10,7 +10,7 @@ import (
 func (s Situation) Sees() string {
 	var seen []string
 	for _, m := range s.Members {
-		if what := s.seesOf(m); what != "" {
+		if what := m.sees(); what != "" {
 			seen = append(seen, what)
 		}
 	}
@@ -25,12 +25,12 @@ func (s Situation) Sees() string {
 	return strings.Join(seen, "; ")
 }
 
-// seesOf says what keeps one member from being healthy; nothing if it is.
-func (s Situation) seesOf(m Member) string {
+// sees says what keeps one member from being healthy; nothing if it is.
+func (m Member) sees() string {
 	switch {
-	case m.IsHealthy() && !m.Pod.Deleting || m.Record == nil && m.Pod.UID == "" && m.Listed == nil:
+	case m.IsHealthy() && !m.Pod.Deleting || m.Record == nil && m.Pod.UID == "":
 		return ""
-	case m.Record == nil && m.Pod.UID != "":
+	case m.Record == nil:
 		return "pod " + m.Name + " is of no member on record"
 	case m.Pod.UID == "":
 		return m.Name + " has no pod"
@@ -42,6 +42,13 @@ func (s Situation) seesOf(m Member) string {
 		return "the container of pod " + m.Name + " has not started"
 	case m.Pod.Stopped:
 		return "the container of pod " + m.Name + " has ended"
+	}
+	return m.seesServer()
+}
+
+// seesServer says what keeps a server that runs from being a healthy member.
+func (m Member) seesServer() string {
+	switch {
 	case m.Pod.Permit == "":
 		return m.Name + " may not start yet"
 	case m.View.LockedOut:
