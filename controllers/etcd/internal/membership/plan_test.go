@@ -413,6 +413,31 @@ func TestPlan(t *testing.T) {
 			s.outdate(2)
 			s.Members[2].Pod.Stopped, s.Members[2].Pod.ClaimGoes = true, true
 		}, "Block ", "delete these pods"},
+		{"an image that no server runs with is not kept once spec.image is removed", func(s *scene) {
+			s.HasStorage, s.Status.TargetImage = false, "mirror/etcd:typo"
+			s.failToStart(2)
+			s.Members[2].Pod.Image, s.Members[2].Pod.Outdated = "mirror/etcd:typo", false
+		}, "SetVersion ", "etcd:v3.6.16"},
+		{"an image that no server of a cluster that forms runs with is not kept either", func(s *scene) {
+			s.Status.TargetImage = "mirror/etcd:typo"
+			s.notFormed()
+			for i := range s.Members {
+				s.failToStart(i)
+				s.Members[i].Pod.Image = "mirror/etcd:typo"
+			}
+		}, "SetVersion ", "etcd:v3.6.16"},
+		{"an image that servers run with is kept without spec.image", func(s *scene) {
+			s.Status.TargetImage = "mirror/etcd:v3.6.16"
+			s.Members[0].Pod.Image = "mirror/etcd:v3.6.16"
+			s.outdate(1, 2)
+		}, "EvictPod a-2", ""},
+		{"an image whose servers are away for a moment is kept", func(s *scene) {
+			s.Status.TargetImage = "mirror/etcd:v3.6.16"
+			for i := range s.Members {
+				s.replacePod(i)
+				s.Members[i].Pod.Image = "mirror/etcd:v3.6.16"
+			}
+		}, "Wait ", "waiting for a-0, a-1, a-2"},
 		{"without storage one that never ran goes, though others have", func(s *scene) { s.HasStorage = false; s.failToStart(2) },
 			"DeletePod a-2", "no server runs in it"},
 		{"without storage one that never ran goes while the cluster forms", func(s *scene) {

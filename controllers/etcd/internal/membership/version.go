@@ -3,6 +3,7 @@ package membership
 import (
 	"cmp"
 	"fmt"
+	"slices"
 	"strconv"
 	"strings"
 )
@@ -140,10 +141,20 @@ func (s Situation) imageFor(v Version) string {
 	switch {
 	case s.Image != "":
 		return s.Image
-	case v == s.Wanted && v.String() == s.Status.TargetVersion && s.Status.TargetImage != "":
+	case v == s.Wanted && v.String() == s.Status.TargetVersion && s.Status.TargetImage != "" && !s.isUntried(s.Status.TargetImage):
 		return s.Status.TargetImage
 	}
 	return s.defaultImage(v)
+}
+
+// isUntried reports whether no server has run with an image, and it is not only that the pods are away: others run with another
+// image, or no member has ever run. Such an image may be a mistake, which ends when spec.image is removed.
+func (s Situation) isUntried(image string) bool {
+	hasRun := s.Where(func(m Member) bool { return m.Record != nil && m.Pod.HasRun })
+	if slices.ContainsFunc(hasRun, func(m Member) bool { return m.Pod.Image == image }) {
+		return false
+	}
+	return len(hasRun) > 0 || len(s.Where(func(m Member) bool { return m.Record != nil && m.Record.Ran })) == 0
 }
 
 // NextVersion returns the version to run after running, on the way to wanted: one minor version at a time, and through those
