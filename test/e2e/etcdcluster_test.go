@@ -77,7 +77,7 @@ var _ = Describe("EtcdCluster", func() {
 			g.Expect(podsOf(ctx, "etcd", e.Name)).To(HaveLen(3))
 			g.Expect(conditionNow(ctx, e, commonv1.ConditionDegraded).Status).To(Equal(metav1.ConditionTrue))
 		}).WithContext(ctx).Should(Succeed())
-		edit(ctx, e, func(e *databasev1alpha1.EtcdCluster) { e.Spec.Scheduling.NodeSelector = nil })
+		edit(ctx, e, func(e *databasev1alpha1.EtcdCluster) { e.Spec.NodeSelector = nil })
 		eventuallyReady(ctx, e)
 		w := puttingBy(ctx, dialEtcd(e, nil))
 
