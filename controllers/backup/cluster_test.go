@@ -54,6 +54,8 @@ type fakeCluster struct {
 	now  time.Time
 	// absent is true while there is nothing to back up.
 	absent bool
+	// source is what is backed up.
+	source source
 
 	uids  int
 	seen  *databasev1alpha1.EtcdBackup // the object at the last check
@@ -64,7 +66,7 @@ type fakeCluster struct {
 
 func newFakeCluster(t *testing.T, ends ...func(*corev1.Pod)) *fakeCluster {
 	t.Helper()
-	w := &fakeCluster{t: t, ends: ends, now: testTime, bound: map[string]types.UID{}}
+	w := &fakeCluster{t: t, ends: ends, now: testTime, source: testSource, bound: map[string]types.UID{}}
 	w.server = interceptor.NewClient(
 		fake.NewClientBuilder().WithScheme(scheme).WithStatusSubresource(&databasev1alpha1.EtcdBackup{}).
 			// the default tracker also keeps managed fields, at a hundred times the cost
@@ -199,7 +201,7 @@ func (w *fakeCluster) operator() *operator {
 		if w.absent {
 			return source{}, "there is no cluster", nil
 		}
-		return testSource, "", nil
+		return w.source, "", nil
 	}
 	o.Reconciler = &Reconciler{
 		Converger: converge.Converger{Client: o.cache, APIReader: wire, Events: w},

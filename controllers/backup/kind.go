@@ -40,8 +40,8 @@ type source struct {
 	uid types.UID
 	// clusterID of an etcd, in hexadecimal.
 	clusterID string
-	// replicationID of a Redis.
-	replicationID string
+	// replicationID of a Redis, and what tells its data sets apart.
+	replicationID, dataset string
 	// endpoints are host:port of all servers.
 	endpoints []string
 	tls       bool

@@ -30,6 +30,8 @@ type outcome struct {
 	items []commonv1.BackupItem
 	// warning says what could not be deleted.
 	warning string
+	// held says why retention deleted no backup.
+	held string
 }
 
 // judge says how the current attempt ended. pod is its pod as the API server has it now, or nil when that is gone or was never made;
@@ -66,7 +68,7 @@ func (o outcome) readFinish(run *commonv1.BackupRun, pod *corev1.Pod) outcome {
 		o.failure = "the runner succeeded but did not report the backup as verified: is the operator's image its own release?"
 		return o
 	}
-	o.item, o.warning = *finished.Item, cmp.Or(finished.Warning, o.warning)
+	o.item, o.warning, o.held = *finished.Item, cmp.Or(finished.Warning, o.warning), finished.Held
 	o.items = backup.FitItems(append([]commonv1.BackupItem{o.item}, finished.Items...))
 	return o
 }

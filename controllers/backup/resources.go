@@ -58,9 +58,19 @@ func newTask(b Object, server backup.ServerKind, from source) backup.Task {
 	return backup.Task{
 		Kind: server, Store: o.Store, Folder: backup.Folder(b.GetNamespace(), b.GetName()), Item: run.Item, Time: run.StartTime.UTC(),
 		Leftovers: run.Leftovers, Verify: verifies(b), Compression: o.Compression, Retention: o.Retention,
-		Source: &backup.Source{UID: string(from.uid), ClusterID: from.clusterID, ReplicationID: from.replicationID,
+		Allowed: allowedItem(b),
+		Source: &backup.Source{UID: string(from.uid), ClusterID: from.clusterID, ReplicationID: from.replicationID, Dataset: from.dataset,
 			Endpoints: from.endpoints, TLS: from.tls, ServerName: from.serverName},
 	}
+}
+
+// allowedItem is the backup up to which a human has accepted what became of the data; empty if none is named.
+func allowedItem(b Object) string {
+	item := b.GetAnnotations()[commonv1.AllowRetention]
+	if _, err := backup.ItemTime(item); err != nil {
+		return ""
+	}
+	return item
 }
 
 // desiredPod returns the pod of the current attempt, as it is created: gated.

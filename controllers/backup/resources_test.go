@@ -122,6 +122,16 @@ func TestThePodWithoutVerification(t *testing.T) {
 	}
 }
 
+// An annotation is a user's, and may be anything.
+func TestTheItemThatAHumanAllows(t *testing.T) {
+	for value, want := range map[string]string{testItem: testItem, "": "", "all": "", testItem + "'": ""} {
+		b := running("", func(b *databasev1alpha1.EtcdBackup) {
+			b.Annotations = map[string]string{commonv1.AllowRetention: value}
+		})
+		equal(t, value, taskOf(t, desiredPod(b, Etcd(), testSource).Spec.Containers[0]).Allowed, want)
+	}
+}
+
 // The names of attempts differ in what the API server takes for names of pods.
 func TestNamesOfAttempts(t *testing.T) {
 	b := newBackup(func(b *databasev1alpha1.EtcdBackup) { b.Name = strings.Repeat("a", 52) })

@@ -40,7 +40,7 @@ func recordItem(status *commonv1.BackupStatus, o outcome) {
 	if failure := status.LastFailure; failure != nil && failure.ScheduledTime.Before(&status.Run.ScheduledTime) {
 		status.LastFailure = nil
 	}
-	status.Run.Message = o.warning
+	status.Run.Message, status.RetentionHeld = o.warning, o.held
 }
 
 // recordFailure writes down that no further attempt follows.
@@ -152,6 +152,8 @@ func setDegraded(b Object, s *schedule, pod *corev1.Pod, notReady string, now ti
 			"Set the clock right; if it is right, create another object with the same store")
 	case isTooOld(b, s, now):
 		set(true, commonv1.ReasonBackupTooOld, tooOldMessage(b, notReady))
+	case status.RetentionHeld != "":
+		set(true, commonv1.ReasonRetentionHeld, "retention deletes no backup: "+status.RetentionHeld)
 	case run != nil && run.Phase == commonv1.BackupSucceeded && run.Message != "":
 		set(true, commonv1.ReasonNotDeleted, "backup "+run.Item+" is in the store; "+run.Message)
 	default:

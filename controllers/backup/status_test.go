@@ -36,6 +36,7 @@ func TestConditions(t *testing.T) {
 	permanent := func(b *databasev1alpha1.EtcdBackup) {
 		b.Status.Run.Permanent, b.Status.Run.Message = true, "NoSuchBucket"
 	}
+	held := func(b *databasev1alpha1.EtcdBackup) { b.Status.RetentionHeld = "data was lost" }
 	warned := func(b *databasev1alpha1.EtcdBackup) { b.Status.Run.Message = "AccessDenied" }
 	blocked := podOf(running("1"), "1", func(pod *corev1.Pod) {
 		pod.Status.Conditions = []corev1.PodCondition{{Type: corev1.PodScheduled, Status: corev1.ConditionFalse, Reason: corev1.PodReasonUnschedulable, Message: "no node"}}
@@ -68,6 +69,10 @@ func TestConditions(t *testing.T) {
 		{"written", running("1", phase(commonv1.BackupSucceeded), last(written)), nil, "", testTime, map[string]string{"Complete": yes + "BackupWritten"}},
 		{"verified, and not all was deleted", running("1", warned, phase(commonv1.BackupSucceeded), last(verified)), nil, "", testTime,
 			map[string]string{"Ready": yes + "BackupVerified", "Degraded": yes + "NotDeleted"}},
+		{"verified, and retention is held", running("1", warned, phase(commonv1.BackupSucceeded), last(verified), held), nil, "", testTime,
+			map[string]string{"Ready": yes + "BackupVerified", "Complete": yes + "BackupVerified", "Degraded": yes + "RetentionHeld"}},
+		{"retention is held, and the next one runs", running("1", hourly, last(verified), held), nil, "", testTime,
+			map[string]string{"Ready": yes + "BackupVerified", "Degraded": yes + "RetentionHeld"}},
 		{"failed", running("1", phase(commonv1.BackupFailed), failed), nil, "", testTime,
 			map[string]string{"Ready": no + "BackupFailed", "Degraded": yes + "BackupFailed", "Failed": yes + "BackupFailed", "Complete": ""}},
 		{"failed, by schedule", running("1", hourly, phase(commonv1.BackupFailed), failed, last(verified)), nil, "", testTime,

@@ -142,6 +142,8 @@ type runningPod struct {
 	code      int
 	message   string
 	item      string
+	source    *backup.Source // as long as it is told
+	deleted   map[string]bool
 }
 
 // walk is one.
@@ -165,6 +167,7 @@ type walk struct {
 	begun     map[string]string    // due time and attempt → item
 	latest    time.Time            // that was due, for the owner
 	fetched   map[string]bool      // items that were whole
+	retained  retained
 }
 
 func newWalk(t *testing.T, seed uint64) *walk {
@@ -177,9 +180,11 @@ func newWalk(t *testing.T, seed uint64) *walk {
 	if err != nil {
 		t.Fatal(err)
 	}
-	k.store = opened
+	k.store = &agedStore{opened, k}
+	k.retained = newRetained()
 	if seed%4 == 0 {
-		k.retention = &commonv1.BackupRetention{KeepLast: ptr.To[int32](2)}
+		k.retention, k.faults = &commonv1.BackupRetention{KeepLast: ptr.To(1 + int32(seed/4%2))}, 5 //nolint:gosec // 1 or 2
+		k.makeFormer(4)
 	}
 	k.now = testTime.Truncate(24 * time.Hour).Add(12*time.Hour - time.Second) // a second before the first is due
 	k.create()
@@ -221,6 +226,7 @@ func (k *walk) play() {
 	}
 	k.calm = true
 	k.note("from here on all goes well")
+	k.setClocksAhead(0)
 	k.runToTheEnd()
 	k.checkTheStore()
 }
@@ -274,9 +280,20 @@ func (k *walk) take() {
 	case n < 95:
 		k.operators[0], k.operators[1] = k.operators[1], k.operators[0]
 		k.note("the operator is stopped, and the other one goes on")
-	case k.faults > 0 && k.goWrong():
+	case n == 95:
+		k.allow()
+	case k.faults > 0 && k.fail():
 		k.faults--
 	}
+}
+
+// fail has one thing go wrong, if it can be now.
+func (k *walk) fail() bool {
+	if k.retention != nil && k.random.IntN(2) == 0 {
+		k.breakRetention()
+		return true
+	}
+	return k.goWrong()
 }
 
 // passTime has some time pass, or all that is left until the next backup is due.
@@ -332,7 +349,7 @@ func (k *walk) goWrong() bool {
 func (k *walk) advance(pod *corev1.Pod) {
 	r := k.runners[pod.UID]
 	if r == nil {
-		r = &runningPod{uid: pod.UID, container: -1, process: &process{ended: true}}
+		r = &runningPod{uid: pod.UID, container: -1, deleted: map[string]bool{}, process: &process{ended: true}}
 		k.runners[pod.UID] = r
 		r.env = k.environment(&turnedStore{k.store, k, r}, "data of pod "+string(pod.UID))
 	}
@@ -368,7 +385,7 @@ func (k *walk) begin(r *runningPod, c corev1.Container) {
 	if err := json.Unmarshal([]byte(c.Command[len(c.Command)-1]), &task); err != nil {
 		k.t.Fatal(err)
 	}
-	r.item = task.Item
+	r.item, r.source = task.Item, task.Source
 	k.owners[task.Item] = k.owner
 	k.note("%s of %s begins", c.Name, task.Item)
 	r.process = startProcess(func(*process) {
@@ -433,6 +450,7 @@ func (s *turnedStore) Put(ctx context.Context, name string, content io.Reader) e
 		s.k.t.Errorf("pod %s writes %s, which is none of its item %s", s.r.uid, name, s.r.item)
 	}
 	s.k.writers[name] = s.r.uid
+	s.k.noteMade(s.r, item)
 	half := &dyingReader{process, content, false}
 	err := s.Store.Put(ctx, name, half)
 	if half.died { // the process is gone, and what it has written is there
@@ -470,15 +488,18 @@ func (s *turnedStore) Stat(ctx context.Context, name string) (size int64, err er
 	return size, err
 }
 
-func (s *turnedStore) List(ctx context.Context, folder string) iter.Seq2[string, error] {
+func (s *turnedStore) List(ctx context.Context, folder string) iter.Seq2[backup.Object, error] {
 	if err := s.r.call(func() error { return nil }); err != nil {
-		return func(yield func(string, error) bool) { yield("", err) }
+		return func(yield func(backup.Object, error) bool) { yield(backup.Object{}, err) }
 	}
 	return s.Store.List(ctx, folder)
 }
 
 func (s *turnedStore) Delete(ctx context.Context, name string) error {
-	return s.r.call(func() error { return s.Store.Delete(ctx, name) })
+	return s.r.call(func() error {
+		s.k.checkDeletion(s.r, filepath.Base(name))
+		return s.Store.Delete(ctx, name)
+	})
 }
 
 func (s *turnedStore) Abort(ctx context.Context, name string) error {
@@ -534,6 +555,7 @@ func (k *walk) checkTheStore() {
 		partial := strings.HasPrefix(name, ".")
 		item, ours := backup.ItemOf(backup.Etcd, strings.TrimSuffix(strings.TrimPrefix(name, "."), ".partial"))
 		switch {
+		case k.retained.forged[item]:
 		case !ours:
 			k.t.Errorf("%s is none of ours", name)
 		case !partial && name == backup.ManifestName(backup.Etcd, item):
@@ -575,7 +597,7 @@ func (k *walk) checkManifests() {
 	for name := range names {
 		item, _ := backup.ItemOf(backup.Etcd, name)
 		switch {
-		case name != backup.ManifestName(backup.Etcd, item):
+		case name != backup.ManifestName(backup.Etcd, item) || k.retained.forged[item]:
 		case !k.fetched[item]:
 			k.fetched[item] = true
 			k.fetch(item)

@@ -5,6 +5,10 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
 
+// AllowRetention is an annotation of an EtcdBackup or RedisBackup: the name of a backup in its store. Retention, which is held after data
+// was lost, accepts what the data was up to that backup, and goes on.
+const AllowRetention = "mainstay-operator.io/allow-retention"
+
 // BackupStore is where backups are kept: exactly one of its fields is set.
 // +kubebuilder:validation:XValidation:rule="has(self.s3) != has(self.volume)",message="store is either s3 or volume: set exactly one of them"
 type BackupStore struct {
@@ -117,8 +121,8 @@ type BackupOptions struct {
 	// +operator-sdk:csv:customresourcedefinitions:type=spec,xDescriptors={"urn:alm:descriptor:com.tectonic.ui:advanced"}
 	StartingDeadline *metav1.Duration `json:"startingDeadline,omitempty"`
 
-	// retention says which backups are deleted from the store. The last verified one never is, nor the last one of each of the
-	// last three objects of the same name that were backed up before. Default: none.
+	// retention says which backups are deleted from the store. The last verified one never is, nor any that was made of another
+	// object, even one of the same name. Default: none.
 	// +optional
 	// +operator-sdk:csv:customresourcedefinitions:type=spec
 	Retention *BackupRetention `json:"retention,omitempty"`
@@ -168,8 +172,8 @@ const (
 	CompressNone BackupCompression = "None"
 )
 
-// BackupRetention says which backups are kept; one that either field keeps is kept. The last verified one is never deleted, nor the
-// last one of each of the last three objects of the same name that were backed up before.
+// BackupRetention says which backups are kept; one that either field keeps is kept. The last verified one is never deleted, nor any
+// that was made of another object, even one of the same name.
 // +kubebuilder:validation:XValidation:rule="has(self.keepLast) || has(self.keepFor)",message="retention needs keepLast or keepFor"
 type BackupRetention struct {
 	// keepLast keeps so many of the newest backups; where backups are verified, so many of the newest verified ones.

@@ -39,6 +39,11 @@ type BackupStatus struct {
 	// +optional
 	Missed int64 `json:"missed,omitempty"`
 
+	// retentionHeld says why the latest run deleted no backup, although retention may have asked for it: clocks disagree, or data may
+	// have been lost. Empty while retention works.
+	// +optional
+	RetentionHeld string `json:"retentionHeld,omitempty"`
+
 	// items are the newest backups in the store, at most 20, the newest first.
 	// +optional
 	// +listType=map

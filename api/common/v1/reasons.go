@@ -216,6 +216,8 @@ const (
 	ReasonSourceNotReady = "SourceNotReady"
 	// ReasonClockBehind : the clock is far behind what was due already.
 	ReasonClockBehind = "ClockBehind"
+	// ReasonRetentionHeld : retention deletes no backup until somebody has looked.
+	ReasonRetentionHeld = "RetentionHeld"
 	// ReasonNotDeleted : a backup was made, and the store did not delete what should go.
 	ReasonNotDeleted = "NotDeleted"
 )

@@ -5,9 +5,6 @@ import (
 	"time"
 )
 
-// clockSkew is how far the clocks of a cluster may be apart.
-const clockSkew = time.Hour
-
 // Of returns the item that a choice means among those of a folder, which are in the order of Items. Where the latest was begun after
 // now it refuses: a clock was wrong, or is, or somebody made up the name so that it stays the latest; an earlier one in its place would
 // be a surprise. Its error is permanent where time does not fix it.

@@ -7,7 +7,16 @@ import (
 	"time"
 )
 
-// Item is what the names of a folder's objects tell of one backup.
+// Object is one of a store's objects, as its listing has it.
+type Object struct {
+	Name string
+	// Size in bytes.
+	Size int64
+	// Modified is when it was written, by the store's clock.
+	Modified time.Time
+}
+
+// Item is what the listing of a folder says of one backup.
 type Item struct {
 	Name string
 	Time time.Time
@@ -15,26 +24,32 @@ type Item struct {
 	Complete bool
 	// Verified: a server was started from it.
 	Verified bool
+	// DataSize of its data, in bytes; -1 if there is no data.
+	DataSize int64
+	// Written is when its manifest was written, by the store's clock.
+	Written time.Time
 }
 
 // Items reads the listing of a folder, the newest item first. Objects of another kind and somebody else's are left out.
-func Items(kind ServerKind, objects iter.Seq2[string, error]) ([]Item, error) {
+func Items(kind ServerKind, objects iter.Seq2[Object, error]) ([]Item, error) {
 	found := map[string]*Item{}
 	for object, err := range objects {
 		if err != nil {
 			return nil, err
 		}
-		name, ours := ItemOf(kind, object)
+		name, ours := ItemOf(kind, object.Name)
 		if !ours {
 			continue
 		}
 		if found[name] == nil {
 			begun, _ := ItemTime(name) // which ItemOf has read
-			found[name] = &Item{Name: name, Time: begun}
+			found[name] = &Item{Name: name, Time: begun, DataSize: -1}
 		}
-		switch object {
+		switch object.Name {
+		case DataName(kind, name):
+			found[name].DataSize = object.Size
 		case ManifestName(kind, name):
-			found[name].Complete = true
+			found[name].Complete, found[name].Written = true, object.Modified
 		case VerifiedName(kind, name):
 			found[name].Verified = true
 		}

@@ -9,32 +9,34 @@ import (
 )
 
 // listing gives these names, and then an error if there is one.
-func listing(last error, names ...string) iter.Seq2[string, error] {
-	return func(yield func(string, error) bool) {
+func listing(last error, names ...string) iter.Seq2[Object, error] {
+	return func(yield func(Object, error) bool) {
 		for _, name := range names {
-			if !yield(name, nil) {
+			if !yield(Object{Name: name, Size: int64(len(name)), Modified: at(1, 'd').Time}, nil) {
 				return
 			}
 		}
 		if last != nil {
-			yield("", last)
+			yield(Object{}, last)
 		}
 	}
 }
 
 func TestItems(t *testing.T) {
 	const first, second = "20260101T000000Z-00000001", "20260102T030405Z-00000002"
+	written, size := at(1, 'd').Time, int64(len(first+".etcd.data"))
 	for name, c := range map[string]struct {
 		names []string
 		want  []Item
 	}{
 		"nothing":              {nil, nil},
-		"data alone is none":   {[]string{first + ".etcd.data"}, []Item{{Name: first}}},
-		"a manifest makes one": {[]string{first + ".etcd.json", first + ".etcd.data"}, []Item{{Name: first, Complete: true}}},
-		"a mark verifies it":   {[]string{first + ".etcd.verified", first + ".etcd.json"}, []Item{{Name: first, Complete: true, Verified: true}}},
-		"a mark alone is none": {[]string{first + ".etcd.verified"}, []Item{{Name: first}}},
+		"data alone is none":   {[]string{first + ".etcd.data"}, []Item{{Name: first, DataSize: size}}},
+		"a manifest makes one": {[]string{first + ".etcd.json", first + ".etcd.data"}, []Item{{Name: first, Complete: true, DataSize: size, Written: written}}},
+		"a mark verifies it": {[]string{first + ".etcd.verified", first + ".etcd.json"},
+			[]Item{{Name: first, Complete: true, Verified: true, DataSize: -1, Written: written}}},
+		"a mark alone is none": {[]string{first + ".etcd.verified"}, []Item{{Name: first, DataSize: -1}}},
 		"the newest is first": {[]string{first + ".etcd.json", second + ".etcd.json"},
-			[]Item{{Name: second, Complete: true}, {Name: first, Complete: true}}},
+			[]Item{{Name: second, Complete: true, DataSize: -1, Written: written}, {Name: first, Complete: true, DataSize: -1, Written: written}}},
 		"another kind":    {[]string{first + ".redis.json"}, nil},
 		"somebody else's": {[]string{"readme.txt", first, "x.etcd.json", "20261301T000000Z-00000001.etcd.json", first + ".etcd.json.old"}, nil},
 	} {

@@ -23,6 +23,11 @@ type Manifest struct {
 	RawSHA256 string `json:"rawSHA256"`
 	// SourceUID is the UID of the EtcdCluster or Redis.
 	SourceUID string `json:"sourceUID"`
+	// Dataset tells the data sets of one Redis apart: it changes when all data was lost. An etcd has its ClusterID for that.
+	Dataset string `json:"dataset,omitempty"`
+	// Started is when the runner started, and Written is when it wrote this manifest, both by the clock of its node.
+	Started time.Time `json:"started,omitzero"`
+	Written time.Time `json:"written,omitzero"`
 	// ServerVersion that the data was read from, such as 3.6.16 or 8.0.1.
 	ServerVersion string `json:"serverVersion"`
 

@@ -33,6 +33,7 @@ func ReadResult(message string) (result Result, ok bool) {
 		return Result{}, false
 	}
 	result.Error, result.Warning = untrusted.Sanitize(result.Error), untrusted.Sanitize(result.Warning)
+	result.Held = untrusted.SanitizeTo(result.Held, MaxHeld)
 	if result.Item != nil {
 		item, fit := fitItem(*result.Item)
 		if !fit {

@@ -18,7 +18,12 @@ type Result struct {
 	Items []commonv1.BackupItem `json:"items,omitempty"`
 	// Warning says what was not deleted, and why: the backup itself is as it should be. A secret is never in it.
 	Warning string `json:"warning,omitempty"`
+	// Held says why retention deleted no backup: somebody has to look. Only finish has it.
+	Held string `json:"held,omitempty"`
 }
+
+// MaxHeld bounds Result.Held, in bytes.
+const MaxHeld = 512
 
 // MaxResult bounds a Result, in bytes. Kubelet gives all containers of a pod 12 KiB together, and each no more than 4 KiB
 // (pkg/kubelet/container/runtime.go, MaxContainerTerminationMessageLength and MaxPodTerminationMessageLogLength): five have

@@ -2,9 +2,11 @@ package backup
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 	"testing"
 	"time"
+	"unicode"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/utils/ptr"
@@ -12,89 +14,231 @@ import (
 	commonv1 "github.com/mainstay-operator/mainstay-operator/api/common/v1"
 )
 
-func TestExpired(t *testing.T) {
-	last := func(n int32) *commonv1.BackupRetention { return &commonv1.BackupRetention{KeepLast: ptr.To(n)} }
-	days := func(n int) *commonv1.BackupRetention {
-		return &commonv1.BackupRetention{KeepFor: &metav1.Duration{Duration: time.Duration(n) * 24 * time.Hour}}
+func keepLast(n int32) *commonv1.BackupRetention {
+	return &commonv1.BackupRetention{KeepLast: ptr.To(n)}
+}
+
+func keepDays(n int) *commonv1.BackupRetention {
+	return &commonv1.BackupRetention{KeepFor: &metav1.Duration{Duration: time.Duration(n) * 24 * time.Hour}}
+}
+
+func keepEither(n int32, days int) *commonv1.BackupRetention {
+	return &commonv1.BackupRetention{KeepLast: ptr.To(n), KeepFor: keepDays(days).KeepFor}
+}
+
+// entries has one for each word, of one day each from January 1st on, the newest first. A word begins with v for a verified item, c for
+// one that is not, d for data alone, and '.' for nothing. What follows:
+//
+//	~ of another source   ! its manifest cannot be read   0 its data is not there   ? nobody has read its manifest
+//	- a twentieth of the data of the others   A to M the ID of its cluster   N to Z its data set
+func entries(text string) (list []Entry) {
+	for i, word := range strings.Fields(text) {
+		if word == "." {
+			continue
+		}
+		item := at(i+1, word[0])
+		m := Manifest{Item: item.Name, SourceUID: "source", Size: 100, RawSize: 1000, Started: item.Time, Written: item.Time}
+		item.DataSize, item.Written = m.Size, item.Time
+		e := Entry{Item: item, Unread: strings.Contains(word, "?")}
+		for _, flag := range word[1:] {
+			switch {
+			case flag == '~':
+				m.SourceUID = "other"
+			case flag == '0':
+				e.DataSize = -1
+			case flag == '-':
+				m.RawSize /= 20
+			case unicode.IsUpper(flag) && flag <= 'M':
+				m.ClusterID = string(flag)
+			case unicode.IsUpper(flag):
+				m.Dataset = string(flag)
+			}
+		}
+		if e.Complete && !e.Unread && !strings.Contains(word, "!") {
+			e.Manifest = &m
+		}
+		list = append(list, e)
 	}
-	both := func(n int32, d int) *commonv1.BackupRetention {
-		return &commonv1.BackupRetention{KeepLast: last(n).KeepLast, KeepFor: days(d).KeepFor}
+	slices.Reverse(list)
+	return list
+}
+
+// midnight begins that day of January 2026, as an item of it.
+func midnight(day int) time.Time { return at(day, 'v').Time }
+
+// lastRun is the one that has made the last of the items.
+func lastRun(list []Entry, rule *commonv1.BackupRetention, verify bool) Run {
+	run := Run{Rule: rule, Verify: verify}
+	if len(list) > 0 {
+		run.Item, run.Clocks = list[0].Name, Clocks{Begun: list[0].Time, Now: list[0].Time}
 	}
+	return run
+}
+
+// days of the items.
+func days(items []Item) string {
+	var list []string
+	for _, item := range items {
+		list = append(list, fmt.Sprint(item.Time.Day()))
+	}
+	return strings.Join(list, " ")
+}
+
+func TestRetain(t *testing.T) {
 	for name, c := range map[string]struct {
-		rule   *commonv1.BackupRetention
-		verify bool
-		// history has a letter for each day from January 1st: c complete, v verified, d data alone, '.' nothing. Today is its last
-		// day, or that of now.
-		history string
-		now     int
+		rule    *commonv1.BackupRetention
+		verify  bool
+		history string // see entries; the last one is of the run
 		want    string // the days that go
+		held    string // a part of why
 	}{
-		"no rule":                              {nil, true, "dddddvvvvv", 0, ""},
-		"nothing is there":                     {last(1), true, "", 1, ""},
-		"the last of all":                      {last(2), false, "cccc", 0, "1 2"},
-		"fewer than are kept":                  {last(5), false, "ccc", 0, ""},
-		"the last verified ones":               {last(2), true, "vvvv", 0, "1 2"},
-		"unverified ones do not count":         {last(2), true, "vvcvc", 0, "1 3"},
-		"older unverified ones go":             {last(1), true, "ccv", 0, "1 2"},
-		"of newer unverified ones, one stays":  {last(1), true, "vccc", 0, "2 3"},
-		"none was ever verified":               {last(3), true, "ccc", 0, "1 2"},
-		"verified ones count without verify":   {last(2), false, "vvcc", 0, "1"},
-		"the last verified one stays":          {last(1), false, "vccc", 0, "2 3"},
-		"younger ones stay":                    {days(2), false, "ccccc", 0, "1 2"},
-		"to the day":                           {days(1), false, "ccc", 0, "1"},
-		"the last verified one is old":         {days(1), true, "vvcc", 0, "1"},
-		"all are old":                          {days(1), true, "vvcc", 30, "1 3"},
-		"the newest of all stays":              {days(1), false, "cccc", 30, "1 2 3"},
-		"either keeps":                         {both(1, 2), true, "vvvv", 0, "1"},
-		"either keeps unverified ones":         {both(1, 2), true, "vccv", 0, "1"},
-		"later ones stay":                      {last(1), true, "vvvvv", 3, "1 2"},
-		"later ones do not count":              {last(2), true, "vvvvv", 3, "1"},
-		"a clock that is behind deletes less":  {days(1), true, "vvvvv", 1, ""},
-		"what a killed run left is old":        {last(9), true, "dd.v", 0, "1"},
-		"what is written now has no manifest":  {last(1), true, "vdd", 0, ""},
-		"data alone does not count":            {last(1), true, "vd", 0, ""},
-		"data alone is not kept by being last": {last(1), true, "d..dv", 0, "1"},
+		"no rule":                              {nil, true, "d d d d d v v v", "", ""},
+		"the first":                            {keepLast(1), true, "v", "", ""},
+		"the last of all":                      {keepLast(2), false, "c c c c", "1 2", ""},
+		"fewer than are kept":                  {keepLast(5), false, "c c c", "", ""},
+		"the last verified ones":               {keepLast(2), true, "v v v v", "1 2", ""},
+		"unverified ones do not count":         {keepLast(2), true, "v v c v", "1 3", ""},
+		"older unverified ones go":             {keepLast(1), true, "c c v", "1 2", ""},
+		"none was ever verified":               {keepLast(2), false, "c c c", "1", ""},
+		"verified ones count without verify":   {keepLast(2), false, "v v c c", "1", ""},
+		"the last verified one stays":          {keepLast(1), false, "v c c c", "2 3", ""},
+		"younger ones stay":                    {keepDays(2), false, "c c c c c", "1 2", ""},
+		"to the day":                           {keepDays(1), false, "c c c", "1", ""},
+		"the last verified one is old":         {keepDays(1), false, "v v c c", "1", ""},
+		"either keeps":                         {keepEither(1, 2), true, "v v v v", "1", ""},
+		"either keeps unverified ones":         {keepEither(1, 2), true, "v c c v", "1", ""},
+		"what a killed run left is old":        {keepLast(9), true, "d d . v", "1", ""},
+		"data alone does not count":            {keepLast(1), true, "v d v", "1", ""},
+		"data alone is not kept by being last": {keepLast(1), true, "d . . d v", "1", ""},
+
+		"forged names push out nothing":           {keepLast(2), true, "v v v!0 v!0 v!0 v", "1", ""},
+		"nor do forged manifests without data":    {keepLast(2), true, "v v v0 v0 v0 v", "1", ""},
+		"what is forged is left to a human":       {keepDays(1), true, "v!0 v0 v v", "", ""},
+		"a manifest that cannot be read":          {keepLast(2), true, "v v! v v v", "1 3", ""},
+		"what was made must be as it was written": {keepLast(1), true, "v v v0", "", "does not list it as it was written"},
+
+		"no more than it made and one":   {keepLast(1), true, "v v v v v v v v v v v v v v", "1 2", ""},
+		"nor by age":                     {keepDays(1), true, "v v v v v v v v v v v v v v", "1 2", ""},
+		"what is no backup goes besides": {keepDays(1), true, "d d v v v v v", "1 2 3 4", ""},
+
+		"another source's are left alone":       {keepLast(1), true, "v~ v~ v", "", ""},
+		"and do not count":                      {keepLast(2), true, "v v v~ v~ v~ v", "1", ""},
+		"two sources in turn":                   {keepLast(1), true, "v~ v v~ v v~ v", "2 4", ""},
+		"of many, the listing must do":          {keepLast(3), true, "v v v v? v? v", "1 2", ""},
+		"of those, none goes that was not read": {keepLast(1), true, "v? v? v? v", "", ""},
+
+		"a restore begins a history":           {keepLast(1), true, "vA vA vB vB", "1 3", ""},
+		"each history's last one stays":        {keepLast(1), true, "vA vB vC vD", "", ""},
+		"and the last verified one":            {keepLast(1), true, "vA vA cA vB", "1", ""},
+		"data was lost":                        {keepLast(1), true, "v v vN vN", "", "all data was lost (DatasetLost)"},
+		"data has shrunk":                      {keepLast(1), true, "v v v- v-", "", "50 bytes of data"},
+		"that has grown again":                 {keepLast(1), true, "v v v- v v", "", "50 bytes of data"},
+		"leftovers go meanwhile":               {keepLast(1), true, "d v v v-", "1", "50 bytes of data"},
+		"what is not verified may be anything": {keepLast(1), true, "v v c- v", "1 2", ""},
 	} {
 		t.Run(name, func(t *testing.T) {
-			now := time.Date(2026, 1, max(c.now, 1), 0, 0, 0, 0, time.UTC)
-			if c.now == 0 {
-				now = time.Date(2026, 1, len(c.history), 0, 0, 0, 0, time.UTC)
-			}
-			var items, gone = history(c.history), []string{}
-			kept := items[:0:0]
-			for _, item := range items {
-				if c.history[item.Time.Day()-1] != '.' {
-					kept = append(kept, item)
-				}
-			}
-			for _, item := range Expired(kept, c.rule, c.verify, now) {
-				gone = append(gone, fmt.Sprint(item.Time.Day()))
-			}
-			if got := strings.Join(gone, " "); got != c.want {
-				t.Errorf("%q goes, and not %q", got, c.want)
+			list := entries(c.history)
+			got := Retain(list, lastRun(list, c.rule, c.verify))
+			if days(got.Delete) != c.want || !strings.Contains(got.Held, c.held) || (got.Held != "") != (c.held != "") {
+				t.Errorf("%q goes, and not %q; held: %q", days(got.Delete), c.want, got.Held)
 			}
 		})
 	}
 }
 
-// Whatever the rule, the newest verified one stays.
+// A human says up to which item all is as it should be.
+func TestAllowed(t *testing.T) {
+	for name, c := range map[string]struct {
+		history string
+		allowed string
+		want    string
+		held    bool
+	}{
+		"up to the loss":                   {"v v vN vN", at(3, 'v').Name, "1 3", false},
+		"up to a later one":                {"v v vN vN", at(4, 'v').Name, "1 3", false},
+		"up to one before it":              {"v v vN vN", at(2, 'v').Name, "", true},
+		"up to the first of two losses":    {"v v vN vN vP", at(3, 'v').Name, "", true},
+		"when that item is gone":           {". v . vN vN vN", at(3, 'v').Name, "4 5", false},
+		"up to where it has shrunk":        {"v v v- v- v-", at(3, 'v').Name, "1 2", false},
+		"up to an item that is to come":    {"v v vN vN", at(9, 'v').Name, "", true},
+		"up to what is no name of an item": {"v v vN vN", "2026", "", true},
+	} {
+		t.Run(name, func(t *testing.T) {
+			list := entries(c.history)
+			run := lastRun(list, keepLast(1), true)
+			run.Allowed = c.allowed
+			if got := Retain(list, run); days(got.Delete) != c.want || (got.Held != "") != c.held {
+				t.Errorf("%q goes, and not %q; held: %q", days(got.Delete), c.want, got.Held)
+			}
+		})
+	}
+}
+
+// While any two clocks are an hour apart nothing is deleted, not even what is no backup.
+func TestNothingIsDeletedWhileClocksDisagree(t *testing.T) {
+	for name, c := range map[string]struct {
+		operator, started, written, stored, now time.Duration // later than they should be
+		newest                                  int           // day of another item
+		held                                    string
+	}{
+		"all agree":                           {},
+		"within an hour":                      {operator: -time.Hour, stored: time.Hour},
+		"the operator's clock is ahead":       {operator: 2 * time.Hour, held: "the operator's clock and the clock of the pod's node differ by 2h0m0s"},
+		"it is behind":                        {operator: -2 * time.Hour, held: "the operator's clock"},
+		"the node's is ahead":                 {started: 700 * time.Hour, written: 700 * time.Hour, now: 700 * time.Hour, held: "the operator's clock"},
+		"all are ahead but the store's":       {stored: -700 * time.Hour, held: "the store's clock"},
+		"the store's is ahead":                {stored: 2 * time.Hour, held: "the store's clock"},
+		"the dump takes hours":                {written: 5 * time.Hour, stored: 5 * time.Hour, now: 8 * time.Hour},
+		"the node's was put back":             {written: 5 * time.Hour, stored: 5 * time.Hour, held: "the clock of the pod's node"},
+		"an item is later":                    {newest: 9, held: "is dated after the present time"},
+		"by no more than an hour: put it off": {newest: 5},
+	} {
+		t.Run(name, func(t *testing.T) {
+			list := entries("d . v v v")
+			made := &list[0]
+			made.Manifest.Started, made.Manifest.Written = made.Time.Add(c.started), made.Time.Add(c.written)
+			made.Written = made.Time.Add(c.stored)
+			run := lastRun(list, keepLast(1), true)
+			run.Clocks = Clocks{Begun: made.Time.Add(c.operator), Now: made.Time.Add(c.now)}
+			if c.newest > 0 {
+				other := entries(strings.Repeat(". ", c.newest-1) + "v")
+				if c.newest == 5 {
+					other[0].Time, other[0].Name = midnight(5).Add(50*time.Minute), "20260105T005000Z-00000000"
+				}
+				list = append(other, list...)
+			}
+			got := Retain(list, run)
+			if !strings.Contains(got.Held, c.held) || (got.Held != "") != (c.held != "") || (len(got.Delete) == 0) != (c.held != "") {
+				t.Errorf("%q goes; held: %q", days(got.Delete), got.Held)
+			}
+		})
+	}
+}
+
+// Whatever the rule, the newest verified one stays, and the last one of each history.
 func TestTheNewestVerifiedStays(t *testing.T) {
-	states := "cvd"
-	for n := range 3 * 3 * 3 * 3 * 3 {
-		text := ""
-		for left := n; len(text) < 5; left /= 3 {
-			text += states[left%3 : left%3+1]
+	words := []string{"cA", "vA", "d", "vB", "v~"}
+	for n := range 5 * 5 * 5 * 5 * 5 {
+		var history []string
+		for left := n; len(history) < 5; left /= 5 {
+			history = append(history, words[left%5])
 		}
-		newest := strings.LastIndexByte(text, 'v') + 1
 		for _, verify := range []bool{true, false} {
-			for now := 1; now < 9; now++ {
-				rule := &commonv1.BackupRetention{KeepLast: ptr.To(int32(1)), KeepFor: &metav1.Duration{Duration: time.Minute}}
-				for _, item := range Expired(history(text), rule, verify, time.Date(2026, 1, now, 0, 0, 0, 0, time.UTC)) {
-					if item.Time.Day() == newest {
-						t.Errorf("of %s, %d goes on day %d", text, newest, now)
-					}
+			list := entries(strings.Join(history, " ") + " cB")
+			gone := Retain(list, lastRun(list, keepEither(1, 0), verify)).Delete
+			for _, word := range []string{"vA", "vB", "v~", "cB"} {
+				last := 6 - slices.Index(reversed(history, "cB"), word)
+				if slices.ContainsFunc(gone, func(i Item) bool { return i.Time.Day() == last && last <= 6 }) {
+					t.Errorf("of %q, %d goes", history, last)
 				}
 			}
 		}
 	}
+}
+
+// reversed has the last word first.
+func reversed(words []string, last string) []string {
+	all := append(slices.Clone(words), last)
+	slices.Reverse(all)
+	return all
 }

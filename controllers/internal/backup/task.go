@@ -70,6 +70,8 @@ type Task struct {
 	Compression commonv1.BackupCompression `json:"compression,omitempty"`
 	Retention   *commonv1.BackupRetention  `json:"retention,omitempty"`
 	Source      *Source                    `json:"source,omitempty"`
+	// Allowed is the item up to which a human has accepted what became of the data (commonv1.AllowRetention).
+	Allowed string `json:"allowed,omitempty"`
 	// MaxVersion is the version of the server that is to load the data; a backup that it cannot load is refused, by etcd's minor
 	// version or by the version of Redis' dump format. Empty: any.
 	MaxVersion string `json:"maxVersion,omitempty"`
@@ -91,6 +93,8 @@ type Source struct {
 	ClusterID string `json:"clusterID,omitempty"`
 	// ReplicationID of a Redis' history: a master of another is not read. Empty: any.
 	ReplicationID string `json:"replicationID,omitempty"`
+	// Dataset tells the data sets of one Redis apart, of which each began empty.
+	Dataset string `json:"dataset,omitempty"`
 	// Endpoints are host:port of all servers, by names in DNS that are the object's own.
 	Endpoints []string `json:"endpoints"`
 	// TLS: connections use the files in SourceDir.

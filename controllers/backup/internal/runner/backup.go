@@ -11,6 +11,8 @@ import (
 	"math"
 	"os"
 
+	"k8s.io/utils/clock"
+
 	"github.com/mainstay-operator/mainstay-operator/controllers/internal/backup"
 	"github.com/mainstay-operator/mainstay-operator/controllers/internal/backup/scratch"
 )
@@ -30,13 +32,13 @@ func (e Environment) backup(ctx context.Context, t task) (backup.Result, error) 
 	}
 	result.Warning = warningOf(t.deleteLeftovers(ctx, false))
 	m := backup.Manifest{Format: backup.Format, Kind: t.Kind, Item: t.Item, Time: t.Time.UTC(), Compression: string(t.Compression),
-		SourceUID: t.Source.UID}
+		SourceUID: t.Source.UID, Dataset: t.Source.Dataset, Started: e.Clock.Now().UTC()}
 	spool := e.scratchFile(spoolFile)
 	defer func() { _ = os.Remove(spool) }() // what is fetched needs its space
 	if err := e.spool(ctx, t, spool, &m); err != nil {
 		return result, fmt.Errorf("reading the data of the source: %w", err)
 	}
-	if err := t.write(ctx, spool, &m); err != nil {
+	if err := t.write(ctx, spool, &m, e.Clock); err != nil {
 		return result, errors.Join(err, t.discard(ctx))
 	}
 	result.Warning = warningOf(t.deleteLeftovers(ctx, true))
@@ -73,7 +75,7 @@ func (e Environment) spool(ctx context.Context, t task, file string, m *backup.M
 }
 
 // write puts the spooled data and then its manifest into the store.
-func (t task) write(ctx context.Context, spool string, m *backup.Manifest) error {
+func (t task) write(ctx context.Context, spool string, m *backup.Manifest, clock clock.PassiveClock) error {
 	file, err := scratch.Open(spool, math.MaxInt64)
 	if err != nil {
 		return err
@@ -86,6 +88,7 @@ func (t task) write(ctx context.Context, spool string, m *backup.Manifest) error
 		return err
 	}
 	m.Size, m.SHA256, m.RawSize, m.RawSHA256 = stored.size, stored.hex(), raw.size, raw.hex()
+	m.Written = clock.Now().UTC()
 	text, err := json.Marshal(m)
 	if err != nil {
 		return err

@@ -4,10 +4,8 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
-	"fmt"
 	"io/fs"
 	"strings"
-	"time"
 
 	"github.com/mainstay-operator/mainstay-operator/controllers/internal/backup"
 )
@@ -32,10 +30,11 @@ func (e Environment) finish(ctx context.Context, t task) (backup.Result, error) 
 		result.Warning = warningOf(err)
 		return result, nil
 	}
-	left, err := t.retain(ctx, items, m.SourceUID, e.Clock.Now())
-	result.Warning = warningOf(err)
+	l := listing{task: t, items: items, known: map[string]read{t.Item: {manifest: m}}}
+	left, held, err := l.retain(ctx, backup.Clocks{Begun: t.Time, Now: e.Clock.Now()})
+	result.Held, result.Warning = held, warningOf(err)
 	for _, item := range left {
-		if !t.describe(ctx, item, &result) {
+		if !l.describe(ctx, item, &result) {
 			break
 		}
 	}
@@ -53,42 +52,15 @@ func (t task) markVerified(ctx context.Context) error {
 	return err
 }
 
-// retain deletes what retention does not keep, and returns what is left. source is the UID of what was backed up now.
-func (t task) retain(ctx context.Context, items []backup.Item, source string, now time.Time) (left []backup.Item, err error) {
-	if t.Time.Before(now) {
-		now = t.Time
-	}
-	gone := map[string]bool{}
-	expired := backup.Expired(items, t.Retention, t.Verify, now)
-	h := sourceHistory{task: t, items: items, source: source, known: map[string]string{}}
-	spared, err := h.lastOfReplacedSources(ctx, expired)
-	for _, item := range expired {
-		if spared[item.Name] || item.Name == t.Item {
-			continue
-		}
-		gone[item.Name] = true // even if it fails half-way: its manifest goes first
-		if failed := t.delete(ctx, item.Name); failed != nil {
-			err = errors.Join(err, fmt.Errorf("deleting what retention does not keep: %w", failed))
-			break
-		}
-	}
-	for _, item := range items {
-		if item.Complete && !gone[item.Name] {
-			left = append(left, item)
-		}
-	}
-	return left, err
-}
-
-// describe adds an item to the result, and reports whether there may be room for another one. One whose manifest cannot be read is
-// left out.
-func (t task) describe(ctx context.Context, item backup.Item, result *backup.Result) bool {
-	m, err := t.readManifest(ctx, item.Name)
-	if err != nil {
+// describe adds an item to the result, and reports whether there may be room for another one. One that is no backup, or cannot be read,
+// is left out.
+func (l *listing) describe(ctx context.Context, item backup.Item, result *backup.Result) bool {
+	m, sound := l.isSound(ctx, item)
+	if !sound {
 		return ctx.Err() == nil
 	}
 	more := append(result.Items[:len(result.Items):len(result.Items)], m.StatusItem(item.Verified))
-	text, err := json.Marshal(backup.Result{Item: result.Item, Items: more, Warning: sanitize(result.Warning)})
+	text, err := json.Marshal(backup.Result{Item: result.Item, Items: more, Warning: sanitize(result.Warning), Held: result.Held})
 	if err != nil || len(text) > backup.MaxResult {
 		return false
 	}

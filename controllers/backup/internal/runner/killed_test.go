@@ -53,9 +53,9 @@ func (m *mortal) Stat(ctx context.Context, name string) (size int64, err error) 
 	return size, err
 }
 
-func (m *mortal) List(ctx context.Context, folder string) iter.Seq2[string, error] {
+func (m *mortal) List(ctx context.Context, folder string) iter.Seq2[backup.Object, error] {
 	if err := m.call(func() error { return nil }); err != nil {
-		return func(yield func(string, error) bool) { yield("", err) }
+		return func(yield func(backup.Object, error) bool) { yield(backup.Object{}, err) }
 	}
 	return m.Store.List(ctx, folder)
 }

@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"errors"
 	"io"
+	"iter"
 	"math/rand/v2"
 	"os"
 	"path/filepath"
@@ -55,6 +56,8 @@ type pod struct {
 	requiresLogin bool
 	// volume of a store that is one.
 	volume string
+	// nodeAhead and storeAhead say how far these clocks are ahead of the operator's, which is that of the task.
+	nodeAhead, storeAhead time.Duration
 }
 
 func newPod(t *testing.T) *pod {
@@ -70,7 +73,8 @@ func newPodOn(t *testing.T, spec commonv1.BackupStore, places store.Places) *pod
 	if err != nil {
 		t.Fatal(err)
 	}
-	p := &pod{t: t, store: opened, spec: spec, content: noise(100_000), volume: places.Volume}
+	p := &pod{t: t, spec: spec, content: noise(100_000), volume: places.Volume}
+	p.store = &datedStore{opened, p, map[string]time.Time{}}
 	p.Environment = Environment{
 		Open:    func(commonv1.BackupStore) (store.Store, error) { return p.store, nil },
 		Servers: map[backup.ServerKind]Server{backup.Etcd: {Dump: p.dump, Check: p.inspect, RequiresLogin: func(string) (bool, error) { return p.requiresLogin, nil }, Verify: p.check}},
@@ -119,6 +123,9 @@ func (p *pod) run(command string, task backup.Task) backup.Result {
 	if err != nil {
 		p.t.Fatal(err)
 	}
+	if !task.Time.IsZero() {
+		p.Clock = fixed(task.Time.Add(time.Minute + p.nodeAhead))
+	}
 	code := Main([]string{command, "--task", string(text)}, p.Environment)
 	left, err := os.ReadFile(p.TerminationLog)
 	var result backup.Result
@@ -148,14 +155,37 @@ var all = []string{backup.CommandBackup, backup.CommandFetch, backup.CommandVeri
 func (p *pod) objects() []string {
 	p.t.Helper()
 	var names []string
-	for name, err := range p.store.List(p.t.Context(), folder) {
+	for object, err := range p.store.List(p.t.Context(), folder) {
 		if err != nil {
 			p.t.Fatal(err)
 		}
-		names = append(names, name)
+		names = append(names, object.Name)
 	}
 	slices.Sort(names)
 	return names
+}
+
+// datedStore is a store with the clock of the pod's test.
+type datedStore struct {
+	store.Store
+	pod     *pod
+	written map[string]time.Time
+}
+
+func (s *datedStore) Put(ctx context.Context, name string, content io.Reader) error {
+	s.written[name] = s.pod.Clock.Now().Add(s.pod.storeAhead - s.pod.nodeAhead)
+	return s.Store.Put(ctx, name, content)
+}
+
+func (s *datedStore) List(ctx context.Context, folder string) iter.Seq2[backup.Object, error] {
+	return func(yield func(backup.Object, error) bool) {
+		for object, err := range s.Store.List(ctx, folder) {
+			object.Modified = s.written[folder+"/"+object.Name]
+			if !yield(object, err) {
+				return
+			}
+		}
+	}
 }
 
 // leavePart of an object on the volume, as a process does that is killed while it writes.

@@ -35,7 +35,7 @@ func leave(result backup.Result, file string) error {
 }
 
 func fit(result backup.Result) ([]byte, error) {
-	result.Error, result.Warning = sanitize(result.Error), sanitize(result.Warning)
+	result.Error, result.Warning, result.Held = sanitize(result.Error), sanitize(result.Warning), untrusted.SanitizeTo(result.Held, backup.MaxHeld)
 	for {
 		text, err := json.Marshal(result)
 		if err != nil || len(text) <= backup.MaxResult {

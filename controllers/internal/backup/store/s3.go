@@ -118,26 +118,26 @@ func (s *s3Store) Stat(ctx context.Context, name string) (int64, error) {
 	return info.Size, s.wrapError("looking for", name, err)
 }
 
-func (s *s3Store) List(ctx context.Context, folder string) iter.Seq2[string, error] {
-	return bounded(func(yield func(string, error) bool) {
+func (s *s3Store) List(ctx context.Context, folder string) iter.Seq2[backup.Object, error] {
+	return bounded(func(yield func(backup.Object, error) bool) {
 		ctx, done := context.WithCancel(ctx)
 		defer done()
 		prefix := s.key(folder) + "/"
 		for object := range s.client.ListObjectsIter(ctx, s.bucket, minio.ListObjectsOptions{Prefix: prefix}) {
 			if object.Err != nil {
-				yield("", s.wrapError("listing", folder, object.Err))
+				yield(backup.Object{}, s.wrapError("listing", folder, object.Err))
 				return
 			}
 			name, within := strings.CutPrefix(object.Key, prefix)
 			if !within || name == "" || strings.Contains(name, "/") { // a folder
 				name = ""
 			}
-			if !yield(name, nil) {
+			if !yield(backup.Object{Name: name, Size: object.Size, Modified: object.LastModified}, nil) {
 				return
 			}
 		}
 		if err := ctx.Err(); err != nil { // the client says nothing then
-			yield("", s.wrapError("listing", folder, err))
+			yield(backup.Object{}, s.wrapError("listing", folder, err))
 		}
 	}, folder)
 }

@@ -28,9 +28,9 @@ type Store interface {
 	Get(ctx context.Context, name string) (content io.ReadCloser, size int64, err error)
 	// Stat tells an object's size in bytes. Where there is none, errors.Is(err, fs.ErrNotExist).
 	Stat(ctx context.Context, name string) (size int64, err error)
-	// List gives the names of a folder's objects within that folder, in no particular order, and at last an error if there was one,
-	// such as more than MaxObjects names. A folder that does not exist has none.
-	List(ctx context.Context, folder string) iter.Seq2[string, error]
+	// List gives a folder's objects, named within that folder, in no particular order, and at last an error if there was one, such as
+	// more than MaxObjects names. A folder that does not exist has none.
+	List(ctx context.Context, folder string) iter.Seq2[backup.Object, error]
 	// Delete removes an object. One that does not exist is no error.
 	Delete(ctx context.Context, name string) error
 	// Abort removes what a Put of that name has left that was killed. Nothing else may be writing it.
@@ -63,19 +63,19 @@ func checkName(name string) error {
 	return nil
 }
 
-// bounded ends a listing with an error after MaxObjects names. It leaves out empty ones.
-func bounded(names iter.Seq2[string, error], folder string) iter.Seq2[string, error] {
-	return func(yield func(string, error) bool) {
+// bounded ends a listing with an error after MaxObjects objects. It leaves out those without a name.
+func bounded(objects iter.Seq2[backup.Object, error], folder string) iter.Seq2[backup.Object, error] {
+	return func(yield func(backup.Object, error) bool) {
 		count := 0
-		for name, err := range names {
+		for object, err := range objects {
 			if count++; count > MaxObjects {
-				yield("", backup.Permanent(fmt.Errorf("%s has more than %d objects: move some of them away", folder, MaxObjects)))
+				yield(backup.Object{}, backup.Permanent(fmt.Errorf("%s has more than %d objects: move some of them away", folder, MaxObjects)))
 				return
 			}
-			if name == "" && err == nil { // counted, and none of ours
+			if object.Name == "" && err == nil { // counted, and none of ours
 				continue
 			}
-			if !yield(name, err) || err != nil {
+			if !yield(object, err) || err != nil {
 				return
 			}
 		}

@@ -10,6 +10,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	commonv1 "github.com/mainstay-operator/mainstay-operator/api/common/v1"
 	"github.com/mainstay-operator/mainstay-operator/controllers/internal/backup"
@@ -28,11 +29,11 @@ func put(t *testing.T, s Store, name string, content []byte) {
 func list(t *testing.T, s Store) []string {
 	t.Helper()
 	var names []string
-	for name, err := range s.List(t.Context(), "n/b") {
+	for object, err := range s.List(t.Context(), "n/b") {
 		if err != nil {
 			t.Fatal(err)
 		}
-		names = append(names, name)
+		names = append(names, object.Name)
 	}
 	slices.Sort(names)
 	return names
@@ -63,6 +64,20 @@ func TestWhatIsPutComesBack(t *testing.T) {
 		}
 		if left := s.leftovers(t); len(left) > 0 {
 			t.Errorf("left: %q", left)
+		}
+	})
+}
+
+// A listing says what an object is as it is, and when it was written.
+func TestAListingHasSizesAndTimes(t *testing.T) {
+	eachStore(t, func(t *testing.T, s kept) {
+		put(t, s, "n/b/empty", nil)
+		put(t, s, "n/b/some", noise(77))
+		for object, err := range s.List(t.Context(), "n/b") {
+			size := map[string]int64{"empty": 0, "some": 77}[object.Name]
+			if age := time.Since(object.Modified).Abs(); err != nil || object.Size != size || age > time.Hour {
+				t.Errorf("%+v is listed, %v", object, err)
+			}
 		}
 	})
 }
@@ -192,8 +207,8 @@ func TestNamesStayWithin(t *testing.T) {
 
 func TestAListingIsBounded(t *testing.T) {
 	count := 0
-	for _, err := range bounded(func(yield func(string, error) bool) {
-		for yield("x", nil) {
+	for _, err := range bounded(func(yield func(backup.Object, error) bool) {
+		for yield(backup.Object{Name: "x"}, nil) {
 			continue
 		}
 	}, "n/b") {

@@ -9,6 +9,8 @@ import (
 	"os"
 	"path"
 	"syscall"
+
+	"github.com/mainstay-operator/mainstay-operator/controllers/internal/backup"
 )
 
 // volumeStore is a folder of a volume. Nothing leads out of it, neither a name nor a link that somebody has put there.
@@ -84,13 +86,13 @@ func (v *volumeStore) Stat(_ context.Context, name string) (int64, error) {
 	return info.Size(), nil
 }
 
-// listed is how many names are read at once.
-const listed = 512
+// pageSize is how many names are read at once.
+const pageSize = 512
 
-func (v *volumeStore) List(ctx context.Context, folder string) iter.Seq2[string, error] {
-	return bounded(func(yield func(string, error) bool) {
+func (v *volumeStore) List(ctx context.Context, folder string) iter.Seq2[backup.Object, error] {
+	return bounded(func(yield func(backup.Object, error) bool) {
 		if err := checkName(folder); err != nil {
-			yield("", err)
+			yield(backup.Object{}, err)
 			return
 		}
 		opened, err := v.root.Open(folder)
@@ -98,18 +100,15 @@ func (v *volumeStore) List(ctx context.Context, folder string) iter.Seq2[string,
 			return
 		}
 		if err != nil {
-			yield("", wrapError("listing "+folder, err))
+			yield(backup.Object{}, wrapError("listing "+folder, err))
 			return
 		}
 		defer func() { _ = opened.Close() }()
 		for {
-			entries, err := opened.ReadDir(listed)
+			entries, err := opened.ReadDir(pageSize)
 			for _, entry := range entries {
-				name := entry.Name()
-				if !entry.Type().IsRegular() || name == partial(name) {
-					name = ""
-				}
-				if !yield(name, nil) {
+				object, err := v.listed(folder, entry)
+				if !yield(object, wrapError("listing "+folder, err)) || err != nil {
 					return
 				}
 			}
@@ -117,11 +116,27 @@ func (v *volumeStore) List(ctx context.Context, folder string) iter.Seq2[string,
 				return
 			}
 			if err = errors.Join(err, ctx.Err()); err != nil {
-				yield("", wrapError("listing "+folder, err))
+				yield(backup.Object{}, wrapError("listing "+folder, err))
 				return
 			}
 		}
 	}, folder)
+}
+
+// listed is an object as a listing has it, without a name if it is none, or is gone by now.
+func (v *volumeStore) listed(folder string, entry fs.DirEntry) (backup.Object, error) {
+	name := entry.Name()
+	if !entry.Type().IsRegular() || name == partial(name) {
+		return backup.Object{}, nil
+	}
+	info, err := v.root.Lstat(path.Join(folder, name))
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
+		return backup.Object{}, nil
+	case err != nil:
+		return backup.Object{}, err
+	}
+	return backup.Object{Name: name, Size: info.Size(), Modified: info.ModTime()}, nil
 }
 
 func (v *volumeStore) Delete(_ context.Context, name string) error {

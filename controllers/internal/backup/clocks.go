@@ -1,0 +1,52 @@
+package backup
+
+import (
+	"fmt"
+	"time"
+)
+
+// clockSkew is how far the clocks of a cluster may be apart.
+const clockSkew = time.Hour
+
+// Clocks are the times that a run is told or reads itself. Nobody knows which clock is right; all that can be seen is that they differ.
+type Clocks struct {
+	// Begun is when the attempt began, by the operator's clock.
+	Begun time.Time
+	// Now is the present time, by the clock of the runner's node.
+	Now time.Time
+}
+
+// earlier of the two: a clock that is ahead must not make all items old.
+func (c Clocks) earlier() time.Time {
+	if c.Begun.Before(c.Now) {
+		return c.Begun
+	}
+	return c.Now
+}
+
+// disagreement says which clocks are more than an hour apart; it is empty if none are. The manifest has two times of the runner's clock:
+// when the runner started, soon after the attempt began, and when it gave the manifest to the store, which has noted the time stored.
+func (c Clocks) disagreement(m Manifest, stored time.Time) string {
+	node := "the clock of the pod's node"
+	for _, pair := range []struct {
+		one, other   string
+		first, later time.Time
+	}{
+		{"the operator's clock", node, c.Begun, m.Started},
+		{"the store's clock", node, stored, m.Written},
+		{node, node + " when it wrote the backup", c.Now, later(c.Now, m.Written)},
+	} {
+		if apart := pair.later.Sub(pair.first).Abs(); apart > clockSkew {
+			return fmt.Sprintf("%s and %s differ by %s (%s and %s): set them right", pair.one, pair.other, apart.Round(time.Minute),
+				pair.first.UTC().Format(time.RFC3339), pair.later.UTC().Format(time.RFC3339))
+		}
+	}
+	return ""
+}
+
+func later(a, b time.Time) time.Time {
+	if a.After(b) {
+		return a
+	}
+	return b
+}
