@@ -185,7 +185,7 @@ bundle: manifests $(BIN)/kustomize $(BIN)/operator-sdk ## Generate and validate 
 	operator-sdk bundle validate ./bundle --select-optional suite=operatorframework --optional-values=k8s-version=1.37 -o json-alpha1 | \
 	  tee /dev/stderr | grep -q '"outputs": null'
 
-bundle-check: $(BIN)/operator-sdk $(BIN)/crdify $(BIN)/opm ## Check bundle and catalog as OLM would, and the upgrade from the last release.
+bundle-check: $(BIN)/operator-sdk $(BIN)/crdify $(BIN)/opm $(BIN)/kustomize ## Check bundle and catalog as OLM would, and the upgrade from the last release.
 	go test ./test/olm -v -count=1
 	go test $(KINDS) -run '^TestAnUpgradeRollsNothing$$' -count=1
 

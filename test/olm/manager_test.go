@@ -17,7 +17,7 @@ func TestTheManagerHasItsPlaceOnABusyNode(t *testing.T) {
 		found["bundle"] = deployment.Spec.Template.Spec
 	}
 	for _, folder := range []string{"config/default", "config/namespaced"} {
-		text, err := exec.CommandContext(t.Context(), within(t, ".bin/kubectl"), "kustomize", within(t, folder)).Output()
+		text, err := exec.CommandContext(t.Context(), within(t, ".bin/kustomize"), "build", within(t, folder)).Output()
 		if err != nil {
 			t.Fatal(err)
 		}
