@@ -104,7 +104,7 @@ var verdicts = []mutant{
 		"TestBusy/but not for longer than the limit, also if it answers LOADING"},
 	{"a master whose address was not confirmed is lost", "internal/topology/plan_failover.go",
 		"return masterUnsure, unconfirmedMessage([]Node{m})", "return masterLost, unconfirmedMessage([]Node{m})",
-		"TestUnconfirmed/a master that was not asked stays, though no replica hears it"},
+		"TestUnconfirmed/a master that was not asked stays when its replicas are fenced"},
 	{"a server whose address was not confirmed is silent", "internal/wire/look.go",
 		"case s.unconfirmed.Load():", "case s.unconfirmed == nil:",
 		"TestAnAddressThatIsNotConfirmedInTimeIsNotSilent"},
