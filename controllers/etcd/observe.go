@@ -18,7 +18,6 @@ import (
 	"github.com/mainstay-operator/mainstay-operator/controllers/etcd/internal/wire"
 	"github.com/mainstay-operator/mainstay-operator/controllers/internal/converge"
 	"github.com/mainstay-operator/mainstay-operator/controllers/internal/parts"
-	"github.com/mainstay-operator/mainstay-operator/controllers/internal/volumes"
 )
 
 // lookLimit bounds a look at all servers of one object, which are asked at once, and the question for the list of members.
@@ -104,7 +103,7 @@ func (r *Reconciler) observe(ctx context.Context, e *databasev1alpha1.EtcdCluste
 		pod.Deleting = pod.Deleting || r.memory.wasDeleted(e, pod.UID, r.clock.Now())
 		if claim := in.claims[in.pods[i].Name]; claim != nil {
 			pod.ClaimUID, pod.ClaimGoes = claim.UID, !claim.DeletionTimestamp.IsZero()
-			pod.VolumeSize = volumes.Bytes(*claim.Status.Capacity.Storage())
+			pod.VolumeSize = parts.Bytes(*claim.Status.Capacity.Storage())
 		}
 		member(in.pods[i].Name).Pod = pod
 		if pod.Address == "" || pod.Permit == "" {

@@ -13,7 +13,6 @@ import (
 	"github.com/mainstay-operator/mainstay-operator/controllers/etcd/internal/membership"
 	"github.com/mainstay-operator/mainstay-operator/controllers/etcd/internal/wire"
 	"github.com/mainstay-operator/mainstay-operator/controllers/internal/parts"
-	"github.com/mainstay-operator/mainstay-operator/controllers/internal/volumes"
 )
 
 // launcherInstaller copies the program into the pod that starts etcd when the operator allows it.
@@ -121,11 +120,11 @@ func arguments(e *databasev1alpha1.EtcdCluster, c childInputs) []string {
 func quota(e *databasev1alpha1.EtcdCluster, volume resource.Quantity) int64 {
 	switch asked := e.Spec.Quota; {
 	case asked != nil && e.Spec.Storage != nil:
-		return min(volumes.Bytes(*asked), volumes.Bytes(volume))
+		return min(parts.Bytes(*asked), parts.Bytes(volume))
 	case asked != nil:
-		return volumes.Bytes(*asked)
+		return parts.Bytes(*asked)
 	case e.Spec.Storage != nil:
-		return min(maxDefaultQuota, volumes.Bytes(volume)/2)
+		return min(maxDefaultQuota, parts.Bytes(volume)/2)
 	}
 	return maxDefaultQuota
 }

@@ -11,6 +11,7 @@ import (
 
 	cachev1alpha1 "github.com/mainstay-operator/mainstay-operator/api/cache/v1alpha1"
 	"github.com/mainstay-operator/mainstay-operator/controllers/internal/converge"
+	"github.com/mainstay-operator/mainstay-operator/controllers/internal/parts"
 	"github.com/mainstay-operator/mainstay-operator/controllers/redis/internal/config"
 	"github.com/mainstay-operator/mainstay-operator/controllers/redis/internal/topology"
 	"github.com/mainstay-operator/mainstay-operator/controllers/redis/internal/wire"
@@ -246,7 +247,7 @@ func (r *Reconciler) nodeFromPod(pod *corev1.Pod, set *appsv1.StatefulSet) topol
 	}
 	for _, c := range pod.Spec.Containers {
 		if c.Name == appName {
-			m.MemoryLimit = config.Bytes(c.Resources.Limits.Memory())
+			m.MemoryLimit = parts.Bytes(*c.Resources.Limits.Memory())
 		}
 	}
 	for _, c := range pod.Status.ContainerStatuses {

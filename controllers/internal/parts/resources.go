@@ -1,6 +1,8 @@
 package parts
 
 import (
+	"math"
+
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/resource"
 	corev1ac "k8s.io/client-go/applyconfigurations/core/v1"
@@ -77,4 +79,18 @@ func FillResources(given, defaults corev1.ResourceRequirements) corev1.ResourceR
 // WithResources sets the resources of a container, unless there are none.
 func WithResources(c *corev1ac.ContainerApplyConfiguration, r corev1.ResourceRequirements) *corev1ac.ContainerApplyConfiguration {
 	return c.WithResources(ToApplyConfig[corev1ac.ResourceRequirementsApplyConfiguration](r))
+}
+
+// Bytes returns a quantity in bytes, rounded up. Unlike Quantity.Value, it never wraps: it is 0 for a negative quantity, and the largest
+// int64 for more than that. Unlike Quantity.Cmp, it costs no more than the quantity is long: a tenant may write 1e2000000000.
+func Bytes(q resource.Quantity) int64 {
+	switch x := q.AsApproximateFloat64(); {
+	case x >= math.MaxInt64:
+		return math.MaxInt64
+	case x <= 0:
+		return 0
+	case x < 1:
+		return 1
+	}
+	return q.Value()
 }

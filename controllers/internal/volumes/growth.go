@@ -5,7 +5,6 @@ import (
 	"cmp"
 	"fmt"
 	"maps"
-	"math"
 	"slices"
 	"time"
 
@@ -81,20 +80,6 @@ func SizeOfNew(set *appsv1.StatefulSet, asked resource.Quantity) resource.Quanti
 
 func sizeIn(set *appsv1.StatefulSet) resource.Quantity {
 	return set.Spec.VolumeClaimTemplates[0].Spec.Resources.Requests[corev1.ResourceStorage]
-}
-
-// Bytes is like Quantity.Value, at a cost that has a bound: somebody else wrote the quantity. It never wraps; what is more than an
-// int64 has is the largest of them.
-func Bytes(q resource.Quantity) int64 {
-	switch x := q.AsApproximateFloat64(); {
-	case x >= math.MaxInt64:
-		return math.MaxInt64
-	case x <= 0:
-		return 0
-	case x < 1:
-		return 1 // as Value, which rounds up
-	}
-	return q.Value()
 }
 
 // compare is like Quantity.Cmp, at a cost that has a bound. A user can make a claim request 1e9999999: the API server accepts it,

@@ -1,7 +1,6 @@
 package volumes
 
 import (
-	"math"
 	"runtime"
 	"slices"
 	"testing"
@@ -179,17 +178,6 @@ func TestSizesAreComparedWithoutComputingThem(t *testing.T) {
 	}{{"1.5Gi", "1536Mi", 0}, {"1Gi", "1G", 1}, {huge, "1Gi", 1}, {"1Gi", huge, -1}, {huge, huge, 0}, {"9223372036854775807", "9223372036854775806", 1}} {
 		if is := compare(resource.MustParse(c.a), resource.MustParse(c.b)); is != c.want {
 			t.Errorf("%s and %s: %d", c.a, c.b, is)
-		}
-	}
-}
-
-func TestBytesNeverWrap(t *testing.T) {
-	for text, want := range map[string]int64{
-		"0": 0, "-1": 0, "1": 1, "1500m": 2, "1m": 1, "1Gi": 1 << 30, "9223372036854775807": math.MaxInt64, "16Ei": math.MaxInt64,
-		"1e30": math.MaxInt64, "1e9999999": math.MaxInt64,
-	} {
-		if got := Bytes(resource.MustParse(text)); got != want {
-			t.Errorf("%s has %d bytes, not %d", text, got, want)
 		}
 	}
 }

@@ -2,14 +2,13 @@ package config
 
 import (
 	"cmp"
-	"math"
 	"time"
 
-	"k8s.io/apimachinery/pkg/api/resource"
 	"k8s.io/utils/ptr"
 
 	cachev1alpha1 "github.com/mainstay-operator/mainstay-operator/api/cache/v1alpha1"
 	commonv1 "github.com/mainstay-operator/mainstay-operator/api/common/v1"
+	"github.com/mainstay-operator/mainstay-operator/controllers/internal/parts"
 )
 
 // Spec is what a Redis asks for, as far as a decision or a file of its servers depends on it, with the defaults set. What
@@ -74,14 +73,6 @@ const (
 	defaultMemoryPercent = 75
 )
 
-// Bytes returns a quantity in bytes, and at most what a number of 64 bits holds: of more than that, Value returns 0 or anything.
-func Bytes(q *resource.Quantity) int64 {
-	if q.CmpInt64(math.MaxInt64) >= 0 {
-		return math.MaxInt64
-	}
-	return q.Value()
-}
-
 // Resolve sets the defaults, as the API documents them.
 func Resolve(r *cachev1alpha1.Redis) Spec {
 	given := &r.Spec
@@ -90,7 +81,7 @@ func Resolve(r *cachev1alpha1.Redis) Spec {
 		Flavor:        cmp.Or(given.Flavor, cachev1alpha1.FlavorRedis),
 		Size:          ptr.Deref(given.Size, defaultSize),
 		Directives:    given.Config,
-		MemoryLimit:   Bytes(given.Resources.Limits.Memory()),
+		MemoryLimit:   parts.Bytes(*given.Resources.Limits.Memory()),
 		MemoryPercent: int64(ptr.Deref(given.MaxMemoryPercent, defaultMemoryPercent)),
 		Storage:       given.Storage,
 		AppendFsync:   "everysec",
