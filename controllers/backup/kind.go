@@ -40,7 +40,7 @@ type source struct {
 	uid types.UID
 	// clusterID of an etcd, in hexadecimal.
 	clusterID string
-	// replicationID of a Redis, and what tells its data sets apart.
+	// replicationID of a Redis, and its data set, as in Source.Dataset.
 	replicationID, dataset string
 	// endpoints are host:port of all servers.
 	endpoints []string

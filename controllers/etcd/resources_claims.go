@@ -25,7 +25,7 @@ func deletesClaims(e *databasev1alpha1.EtcdCluster) bool {
 }
 
 // claimOwners are the owners that a claim is to have: the EtcdCluster, with which the claim is deleted, if that is asked for. Its
-// StatefulSet is an owner no more; releases up to 0.2.0-rc.1 left that to the StatefulSet controller. Owners of others stay.
+// StatefulSet is no longer an owner, as it was up to release 0.2.0-rc.1. Owners that others have set stay.
 func claimOwners(e *databasev1alpha1.EtcdCluster, claim *corev1.PersistentVolumeClaim, place string) []metav1.OwnerReference {
 	owners := slices.DeleteFunc(slices.Clone(claim.OwnerReferences), func(owner metav1.OwnerReference) bool {
 		return owner.Kind == "StatefulSet" && owner.Name == e.Name && owner.APIVersion == appsv1.SchemeGroupVersion.String()
@@ -46,9 +46,9 @@ func hasPlace(e *databasev1alpha1.EtcdCluster, pod string) bool {
 	return membership.Ordinal(pod) < membership.Situation{Status: &e.Status}.DesiredPods()
 }
 
-// isUnneeded reports whether nobody will ever need a claim again that is to be deleted then: etcd itself says that there is no member
-// of its name, and the claim has nothing but what a member of this cluster left. Nothing is deleted that was given up in a restore or
-// a recovery: it may have what the survivor lacks.
+// isUnneeded reports whether a claim is to be deleted: retention is Delete, etcd itself lists no member of its name, and the claim has only
+// what a member of this cluster left. The claim of a member that was given up in a restore or a recovery is needed: it may have what
+// the survivor lacks.
 func isUnneeded(e *databasev1alpha1.EtcdCluster, w membership.World, claim *corev1.PersistentVolumeClaim, pod string) bool {
 	record, data := e.Status.Membership, claim.Annotations[annotationData]
 	m, _ := w.Find(pod)

@@ -26,7 +26,7 @@ func (r *Reconciler) doSetPasswords(ctx context.Context, redis *cachev1alpha1.Re
 }
 
 // setPasswords makes a server accept exactly these passwords. Once a rotation has ended, no connection of the operator's user that
-// was made with a former password stays, and nobody logs in with the replicas' common one: each has a login of its own.
+// was made with a former password stays, and the replicas' common password is refused: each replica has its own login.
 func setPasswords(ctx context.Context, s server, c config.Credentials) error {
 	commands := []func() error{
 		func() error { return s.SetPasswords(ctx, wire.Operator, c.OperatorDigests()...) },
@@ -46,9 +46,9 @@ func setPasswords(ctx context.Context, s server, c config.Credentials) error {
 	return nil
 }
 
-// rotatePasswords begins the next stage of a rotation that is due: the next passwords are used once every server accepts them,
+// rotatePasswords starts the next stage of a rotation that is due: the next passwords are used once every server accepts them,
 // and the former ones are dropped once every replica on record has a login that is derived from the next one. It reports whether
-// a stage has begun: another pass is due once it is in the Secrets.
+// a stage has started: another pass is due once it is in the Secrets.
 func (r *Reconciler) rotatePasswords(redis *cachev1alpha1.Redis, f *fleet) bool {
 	s, now := f.situation(redis), r.clock.Now()
 	used, dropped := false, false

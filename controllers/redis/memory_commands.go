@@ -43,7 +43,7 @@ func (m *memory) noteCommand(redis *cachev1alpha1.Redis, runID string, change fu
 	known.commands[runID] = c
 }
 
-// forgetLogins forgets which logins the replicas were told: they are derived from another password now.
+// forgetLogins forgets which logins were sent to the replicas: they are derived from another password now.
 func (m *memory) forgetLogins(redis *cachev1alpha1.Redis) {
 	known, unlock := m.Lock(redis)
 	defer unlock()

@@ -32,8 +32,8 @@ func setCredentialsInSync(list *[]metav1.Condition, generation int64, s topology
 	}
 }
 
-// isOnlyUnsent reports whether nothing changes, and the nodes only have yet to be told the same passwords by an operator that has
-// just started: what its predecessor said of them holds.
+// isOnlyUnsent reports whether the nodes only wait for an operator that has just started to send them the passwords that they have:
+// the condition that its predecessor set holds.
 func isOnlyUnsent(s topology.Situation, c config.Credentials) bool {
 	return !c.IsUnpublished() && !c.Rotation.IsUnderWay() &&
 		s.Count(func(m topology.Node) bool { return m.HasOldPasswords() && !m.PasswordsUnsent }) == 0

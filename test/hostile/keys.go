@@ -9,7 +9,7 @@ import (
 // WithoutCRT is how many numbers of an RSAPrivateKey there are before its CRT values.
 const WithoutCRT = 6
 
-// Number is an odd one of so many bits. Nobody finds out whether it is a prime without computing.
+// Number is an odd number of so many bits. Whether it is a prime cannot be known without computing.
 func Number(bits int) *big.Int {
 	digits := bytes.Repeat([]byte{0xe5}, (bits+7)/8)
 	return new(big.Int).SetBit(new(big.Int).Rsh(new(big.Int).SetBytes(digits), uint(len(digits)*8-bits)), bits-1, 1)

@@ -8,7 +8,7 @@ import (
 // clockSkew is how far the clocks of a cluster may be apart.
 const clockSkew = time.Hour
 
-// Clocks are the times that a run is told or reads itself. Nobody knows which clock is right; all that can be seen is that they differ.
+// Clocks are the times of a run by two clocks. Which of them is right cannot be known, only that they differ.
 type Clocks struct {
 	// Begun is when the attempt began, by the operator's clock.
 	Begun time.Time
@@ -24,8 +24,8 @@ func (c Clocks) earlier() time.Time {
 	return c.Now
 }
 
-// disagreement says which clocks are more than an hour apart; it is empty if none are. The manifest has two times of the runner's clock:
-// when the runner started, soon after the attempt began, and when it gave the manifest to the store, which has noted the time stored.
+// disagreement says which clocks are more than an hour apart; it is empty if none are. The manifest has two times by the clock of the
+// runner's node: when the runner started, soon after the attempt did, and when it wrote the manifest, for which stored is the store's time.
 func (c Clocks) disagreement(m Manifest, stored time.Time) string {
 	node := "the clock of the pod's node"
 	for _, pair := range []struct {

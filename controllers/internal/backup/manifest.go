@@ -23,7 +23,7 @@ type Manifest struct {
 	RawSHA256 string `json:"rawSHA256"`
 	// SourceUID is the UID of the EtcdCluster or Redis.
 	SourceUID string `json:"sourceUID"`
-	// Dataset tells the data sets of one Redis apart: it changes when all data was lost. An etcd has its ClusterID for that.
+	// Dataset distinguishes the data sets of one Redis: it changes when all data was lost. For an etcd, its ClusterID does.
 	Dataset string `json:"dataset,omitempty"`
 	// Started is when the runner started, and Written is when it wrote this manifest, both by the clock of its node.
 	Started time.Time `json:"started,omitzero"`

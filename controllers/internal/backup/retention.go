@@ -26,7 +26,7 @@ type Entry struct {
 	Item
 	// Manifest of the item. It is nil if it is no manifest, or could not be read.
 	Manifest *Manifest
-	// Unread: nobody has read its manifest, because the folder has too many.
+	// Unread reports that its manifest was not read, because the folder has too many.
 	Unread bool
 }
 
@@ -98,7 +98,7 @@ type retention struct {
 	ours []Entry
 }
 
-// counts reports whether an item is a backup of this source. Of one that nobody has read, the listing must do.
+// counts reports whether an item is a backup of this source. Where its manifest was not read, the listing must do.
 func (r retention) counts(e Entry) bool {
 	if e.Unread {
 		return e.Complete && e.DataSize > 0

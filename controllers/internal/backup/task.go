@@ -93,7 +93,7 @@ type Source struct {
 	ClusterID string `json:"clusterID,omitempty"`
 	// ReplicationID of a Redis' history: a master of another is not read. Empty: any.
 	ReplicationID string `json:"replicationID,omitempty"`
-	// Dataset tells the data sets of one Redis apart, of which each began empty.
+	// Dataset distinguishes the data sets of one Redis, each of which was empty at first.
 	Dataset string `json:"dataset,omitempty"`
 	// Endpoints are host:port of all servers, by names in DNS that are the object's own.
 	Endpoints []string `json:"endpoints"`

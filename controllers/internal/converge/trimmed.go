@@ -7,8 +7,8 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 )
 
-// TrimmedAnnotation is on those objects of the cache of which it has only the identity, or of a pod only a part, because they are too large. The
-// operator never writes it to the API server. If somebody else does, the object is read live.
+// TrimmedAnnotation marks an object of the cache that is too large to be kept whole: only its identity is there, or of a pod a part.
+// The operator never writes it to the API server. If somebody else does, the object is read live.
 const TrimmedAnnotation = "mainstay-operator.io/trimmed"
 
 // IsTrimmed reports whether the cache has only a part of the object.

@@ -88,7 +88,7 @@ func roomBelow(quota int64) int64 { return min(quota/100*quotaMargin, quota-maxR
 // quotaOf is the quota that counts for a member: a larger one counts once its server has it.
 func (s Situation) quotaOf(m Member) int64 { return min(s.Quota, cmp.Or(m.View.Quota, s.Quota)) }
 
-// Usage is how much of its quota a member uses. The zero Usage is of nobody.
+// Usage is how much of its quota a member uses. The zero Usage is of no member.
 type Usage struct {
 	Member      string
 	Used, Quota int64 // bytes: of the file those that hold data, also of old revisions

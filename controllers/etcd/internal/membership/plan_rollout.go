@@ -42,7 +42,7 @@ func (m Member) podHasNoData() bool {
 	return m.Pod.NeverRan && (!m.Record.Ran || m.Record.StartedBy != m.Pod.UID)
 }
 
-// stuck are the members of which an outdated pod has ended and stays, because nobody else is known to have its data.
+// stuck are the members whose outdated pod has ended and stays, because no other member is known to have its data.
 func (s Situation) stuck() []Member {
 	return s.Where(func(m Member) bool { return m.failsOutdated() && m.Pod.HasRun && !s.mayLosePod(m) })
 }

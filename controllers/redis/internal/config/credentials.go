@@ -81,8 +81,8 @@ func (c Credentials) AcceptedDigests() []string {
 	return slices.Compact(list)
 }
 
-// AcceptedDigest is one digest over all accepted passwords of all users. While it stays the same, servers need not be told
-// anything.
+// AcceptedDigest is one digest over all accepted passwords of all users. While it stays the same, nothing needs to be sent to
+// the servers.
 func (c Credentials) AcceptedDigest() string {
 	return Digest(strings.Join(slices.Concat(c.AcceptedDigests(), c.OperatorDigests(), c.BackupDigests()), " "))
 }

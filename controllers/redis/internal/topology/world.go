@@ -56,7 +56,7 @@ type Node struct {
 	EndpointChanging bool          // its pod became ready a moment ago or is about to, which keeps kube-proxy busy
 	Outdated         bool          // its pod is not of the StatefulSet's latest template
 	PasswordsUnknown bool          // it may not accept yet what the Secrets say
-	PasswordsUnsent  bool          // nor has this operator told it any, though it has run since before this operator
+	PasswordsUnsent  bool          // this operator has not sent it any passwords yet, and it runs since before this operator
 	RefusesPasswords bool          // it was told to, and refuses
 	SentCommands                   // what this operator has told it
 

@@ -36,8 +36,8 @@ const (
 	confirmTimeout = time.Second
 	// replyTimeout leaves time for a server that is busy with one slow command.
 	replyTimeout = 500 * time.Millisecond
-	// LookLimit is the time to connect to a server, to have its address confirmed, and for one slow command. Whoever looks at
-	// several servers at once gives up on all of them after it.
+	// LookLimit is the time to connect to a server, to have its address confirmed, and for one slow command. It bounds a look at
+	// several servers at once, too.
 	LookLimit = dialTimeout + confirmTimeout + replyTimeout
 
 	// bufferSize is the size of a connection's buffer, each way. INFO is some 7 KB; the library's 32 KiB would be 18 MB
