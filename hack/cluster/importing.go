@@ -90,6 +90,8 @@ func packedImage(command string, args []string) (image ociImage, p packing, err 
 	switch {
 	case *name == "" || (len(p.binaries) == 0) == (*dockerfile == ""):
 		return ociImage{}, packing{}, fmt.Errorf("%s needs --name, and --binary or --dockerfile", command)
+	case p.base != "" && *dockerfile != "":
+		return ociImage{}, packing{}, errors.New("--base takes --binary: put what a --dockerfile copies into an image of its own")
 	case len(p.binaries) > 0:
 		image, err = binaryImage(*name, *user, p.binaries...)
 	default:

@@ -97,13 +97,13 @@ func ForgetPeaks(pod types.UID, program string) error {
 	return err
 }
 
-// forgetPeakOf a process, as https://man7.org/linux/man-pages/man5/proc_pid_clear_refs.5.html says.
+// forgetPeakOf makes the kernel forget it for one process, as https://man7.org/linux/man-pages/man5/proc_pid_clear_refs.5.html says.
 func forgetPeakOf(pid int) error {
 	return os.WriteFile(fmt.Sprintf("/proc/%d/clear_refs", pid), []byte("5"), 0o200)
 }
 
 // Peak is the most memory, in bytes, that the programs of that name have held in a pod of this node since they were started or
-// ForgetPeaks was called. The kernel measures it: no moment is missed.
+// ForgetPeaks was called. The kernel measures it, so no moment is missed. It is an error if no such program runs.
 func Peak(pod types.UID, program string) (int64, error) {
 	all, err := Processes(pod, program)
 	if err != nil {
@@ -116,6 +116,9 @@ func Peak(pod types.UID, program string) (int64, error) {
 			return 0, err
 		}
 		sum += peak
+	}
+	if sum == 0 {
+		return 0, fmt.Errorf("no %s with memory of its own runs in pod %s", program, pod)
 	}
 	return sum, nil
 }
