@@ -207,7 +207,7 @@ var _ = Describe("Backups", Label(faults), func() {
 		Expect(b.names(ctx)).To(Equal(append(objectsOf("data", ofRedis.Status.LastVerified.Name, "redis"), objectsOf("keys", ofEtcd.Status.LastVerified.Name, "etcd")...)))
 
 		puts.hasLostNothing(ctx)
-		Expect(refusals(writes)).To(BeEmpty())
+		Expect(writes.Refusals()).To(BeEmpty())
 		Expect(writes.Lost(ctx)).To(BeEmpty())
 		refresh(ctx, r)
 		Expect(r.Status.Epoch).To(BeEquivalentTo(1))

@@ -58,7 +58,7 @@ var _ = Describe("The leading manager", Serial, Label(faults), func() {
 		Expect(command.Status.Attempts).To(HaveLen(1))
 		seen := load.Stop()
 		Expect(seen.Failed).To(BeZero(), "of %d: %v", seen.Requests, seen.First)
-		Expect(refusals(w)).To(BeEmpty())
+		Expect(w.Refusals()).To(BeEmpty())
 		Expect(w.Lost(ctx)).To(BeEmpty())
 		refresh(ctx, redis)
 		Expect(redis.Status.Epoch).To(BeEquivalentTo(1))

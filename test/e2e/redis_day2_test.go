@@ -33,7 +33,7 @@ var _ = Describe("Redis, day after day", func() {
 		eventually(ctx, r, commonv1.ConditionCredentialsInSync, metav1.ConditionTrue)
 		written := w.Written()
 		Eventually(w.Written).WithContext(ctx).Should(BeNumerically(">", written+50))
-		Expect(refusals(w)).To(BeEmpty())
+		Expect(w.Refusals()).To(BeEmpty())
 
 		if !cluster.Local() { // no pod can be spoken with alone
 			return
@@ -56,7 +56,7 @@ var _ = Describe("Redis, day after day", func() {
 		Expect(loginsRefused(ctx, r, ownPasswords(ctx, r))).To(BeEmpty())
 		written = w.Written()
 		Eventually(w.Written).WithContext(ctx).Should(BeNumerically(">", written+50))
-		Expect(refusals(w)).To(BeEmpty())
+		Expect(w.Refusals()).To(BeEmpty())
 		Expect(podUIDs(ctx, "redis", r.Name)).To(Equal(before))
 		Expect(r.Status.Epoch).To(Equal(epoch), "nobody else became master")
 	})

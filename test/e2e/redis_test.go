@@ -61,13 +61,6 @@ func writingUnder(ctx context.Context, r *cachev1alpha1.Redis, prefix string) *f
 	return w
 }
 
-// refusals are a writer's failures, but for what was merely late.
-func refusals(w *fault.Writer) map[string]int {
-	failures := w.Failures()
-	delete(failures, fault.Late)
-	return failures
-}
-
 // redisClient is an application's, through a Service.
 func redisClient(ctx context.Context, r *cachev1alpha1.Redis, service string) *redis.Client {
 	GinkgoHelper()

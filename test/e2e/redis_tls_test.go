@@ -38,7 +38,7 @@ var _ = Describe("Redis over TLS", longest, func() {
 		edit(ctx, certificate, func(s *corev1.Secret) { s.Data = renewed })
 		Eventually(presented).WithContext(ctx).WithArguments(r.Name, int32(redisPort), renewed["ca.crt"]).Should(Equal(leaf(renewed)))
 		eventually(ctx, r, commonv1.ConditionCertificatesInSync, metav1.ConditionTrue)
-		Expect(refusals(w)).To(BeEmpty())
+		Expect(w.Refusals()).To(BeEmpty())
 		Expect(podUIDs(ctx, "redis", r.Name)).To(Equal(before))
 	})
 })

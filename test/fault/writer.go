@@ -21,8 +21,9 @@ const (
 	// as failed, though it may have been written.
 	writeLimit = 250 * time.Millisecond
 
-	// Late is the failure of a write that took longer: a busy machine has it too.
-	Late = "no answer in time"
+	// late and unconfirmed are the failures of writes for which the server or a replica took longer: a busy machine has them, too.
+	late        = "no answer in time"
+	unconfirmed = "no replica confirmed it in time"
 )
 
 // quiet drops the client library's own log: a writer counts its failures.
@@ -100,7 +101,7 @@ func (w *Writer) write(ctx context.Context, client *redis.Client, n int) error {
 	}
 	copies, err := conn.Wait(ctx, 1, writeLimit).Result()
 	if err == nil && copies < 1 {
-		err = errors.New("WAIT counted none")
+		err = errors.New(unconfirmed)
 	}
 	return err
 }
@@ -125,7 +126,7 @@ func (w *Writer) succeed(n int) {
 func (w *Writer) note(err error) {
 	words := err.Error()
 	if errors.Is(err, context.DeadlineExceeded) || errors.Is(err, os.ErrDeadlineExceeded) {
-		words = Late
+		words = late
 	}
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -175,6 +176,14 @@ func (w *Writer) Failures() map[string]int {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	return maps.Clone(w.failures)
+}
+
+// Refusals are the failures that a busy machine does not explain.
+func (w *Writer) Refusals() map[string]int {
+	failures := w.Failures()
+	delete(failures, late)
+	delete(failures, unconfirmed)
+	return failures
 }
 
 // Forgive what has failed so far.

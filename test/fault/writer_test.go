@@ -59,12 +59,15 @@ func TestWriter(t *testing.T) {
 	writing.Go(func() { plain.Run(ctx) })
 	writing.Go(func() { confirming.Run(ctx) })
 	until(t, "twenty plain writes", func() bool { return plain.Written() >= 20 })
-	until(t, "writes fail that nobody confirms", func() bool { return len(confirming.Failures()) > 0 })
+	until(t, "writes fail that no replica confirms", func() bool { return len(confirming.Failures()) > 0 })
 	stop()
 	writing.Wait()
 
 	if confirming.Written() != 0 {
 		t.Errorf("%d writes were confirmed by nobody", confirming.Written())
+	}
+	if refusals := confirming.Refusals(); len(refusals) != 0 {
+		t.Errorf("a write that no replica confirmed in time counts as refused: %v", refusals)
 	}
 	if gap := plain.Outage(); gap.Length() <= 0 || plain.Outage() != (Gap{}) {
 		t.Errorf("the longest gap, %s, is told once", gap.Length())

@@ -190,10 +190,8 @@ func (w *workloads) unharmed(since map[string]int) error {
 			return fmt.Errorf("%s has served %d requests, %d before", name, now[name], served)
 		}
 	}
-	failures := w.writer.Failures()
-	delete(failures, fault.Late) // OLM's own pods keep the machine busy
-	if len(failures) > 0 {
-		return fmt.Errorf("redis: %v", failures)
+	if refusals := w.writer.Refusals(); len(refusals) > 0 {
+		return fmt.Errorf("redis: %v", refusals)
 	}
 	for name, err := range w.failed {
 		return fmt.Errorf("%s: %w", name, err)

@@ -76,13 +76,9 @@ func (s *set) settled(ctx context.Context) error {
 	return nil
 }
 
-// refusals are what the writers were told but for what was merely late.
+// refusals of both writers.
 func (s *set) refusals() []map[string]int {
-	both := []map[string]int{s.confirming.Failures(), s.plain.Failures()}
-	for _, failures := range both {
-		delete(failures, fault.Late)
-	}
-	return both
+	return []map[string]int{s.confirming.Refusals(), s.plain.Refusals()}
 }
 
 // processes that run, by the UIDs of their pods and how often each was started.
