@@ -105,7 +105,7 @@ func (u Usage) Percent() int64 {
 
 // Explain says how much is in use, what the quota is, and what to do.
 func (u Usage) Explain() string {
-	follows := "etcd refuses writes when it is reached: delete keys, set autoCompaction, or raise quota (and storage.size)"
+	follows := "etcd refuses writes when it is reached: delete keys and compact, set autoCompaction, or raise quota (and storage.size)"
 	if u.Refused {
 		follows = "it is exceeded (alarm NOSPACE), and writes are refused: delete keys, or raise quota (and storage.size)"
 	}
