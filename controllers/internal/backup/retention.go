@@ -137,9 +137,9 @@ func (r retention) lost() string {
 		case e.Unread || r.Verify && !e.Verified:
 			continue
 		case next == nil || e.Name < allowed:
-		case next.Dataset != e.Manifest.Dataset:
-			return fmt.Sprintf("all data was lost (%s) after the backup %s, and the backup %s has what came later. Restore if that data is "+
-				"needed. %s", commonv1.ReasonDatasetLost, e.Name, next.Item, allowBy(next.Item))
+		case next.Dataset != e.Manifest.Dataset && !e.Manifest.hasNoKeys():
+			return fmt.Sprintf("data was lost (%s) after the backup %s: its source started over with none or with older data, and the backup %s "+
+				"has what came later. Restore if that data is needed. %s", commonv1.ReasonDatasetLost, e.Name, next.Item, allowBy(next.Item))
 		case next.RawSize < e.Manifest.RawSize/shrunk:
 			return fmt.Sprintf("the backup %s has %d bytes of data, and %s before it had %d: data may have been lost. Restore if it is "+
 				"needed. %s", next.Item, next.RawSize, e.Name, e.Manifest.RawSize, allowBy(next.Item))
@@ -189,6 +189,9 @@ func (r retention) isLastOfItsHistory(i int) bool {
 	}
 	return last || lastVerified
 }
+
+// hasNoKeys reports whether it is of a Redis that had none to lose.
+func (m Manifest) hasNoKeys() bool { return m.Kind == Redis && m.Keys == 0 }
 
 // history identifies what goes on changing from one backup to the next. A restore begins another one, and so does a loss.
 func (m Manifest) history() string { return strings.Join([]string{m.ClusterID, m.Dataset}, "/") }

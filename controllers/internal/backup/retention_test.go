@@ -30,7 +30,7 @@ func keepEither(n int32, days int) *commonv1.BackupRetention {
 // one that is not, d for data alone, and '.' for nothing. What follows:
 //
 //	~ of another source   ! its manifest cannot be read   0 its data is not there   ? nobody has read its manifest
-//	- a twentieth of the data of the others   A to M the ID of its cluster   N to Z its data set
+//	- a twentieth of the data of the others   _ a Redis' without keys   A to M the ID of its cluster   N to Z its data set
 func entries(text string) (list []Entry) {
 	for i, word := range strings.Fields(text) {
 		if word == "." {
@@ -48,6 +48,8 @@ func entries(text string) (list []Entry) {
 				e.DataSize = -1
 			case flag == '-':
 				m.RawSize /= 20
+			case flag == '_':
+				m.Kind = Redis
 			case unicode.IsUpper(flag) && flag <= 'M':
 				m.ClusterID = string(flag)
 			case unicode.IsUpper(flag):
@@ -130,7 +132,8 @@ func TestRetain(t *testing.T) {
 		"a restore begins a history":           {keepLast(1), true, "vA vA vB vB", "1 3", ""},
 		"each history's last one stays":        {keepLast(1), true, "vA vB vC vD", "", ""},
 		"and the last verified one":            {keepLast(1), true, "vA vA cA vB", "1", ""},
-		"data was lost":                        {keepLast(1), true, "v v vN vN", "", "all data was lost (DatasetLost)"},
+		"data was lost":                        {keepLast(1), true, "v v vN vN", "", "data was lost (DatasetLost)"},
+		"a set without keys has lost none":     {keepLast(1), true, "v v_ vN vN", "1 3", ""},
 		"data has shrunk":                      {keepLast(1), true, "v v v- v-", "", "50 bytes of data"},
 		"that has grown again":                 {keepLast(1), true, "v v v- v v", "", "50 bytes of data"},
 		"leftovers go meanwhile":               {keepLast(1), true, "d v v v-", "1", "50 bytes of data"},
