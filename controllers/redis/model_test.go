@@ -67,6 +67,7 @@ type savedRecord struct {
 
 	holder                id   // the operator in charge
 	epoch, target, master int8 // target and master are nodes, -1 for none
+	dataset               int8 // epoch in which the data set began
 
 	bootstrap      bool // of the spec: there is a backup to begin with
 	restore        int8 // phase of its loading: none, fetching, loading, completed
@@ -388,7 +389,17 @@ func (u *model) promoted(p *process, forced bool) {
 			u.violate("node %d was promoted without the confirmed write %q, which %d others have, %d of them alive", p.node, string(operation), any, warm)
 		}
 	}
+	u.checkDataset(p, kept.Len())
 	u.confirmed = kept.String()
+}
+
+// checkDataset checks that the record says so if confirmed writes are lost with a promotion. A file that lost its end, or a set
+// that wakes on emptied disks, shows no operator that there was more.
+func (u *model) checkDataset(p *process, kept int) {
+	lost := kept < len(u.confirmed) && !p.damaged
+	if lost && u.record.hasReplication && u.record.dataset < u.record.epoch {
+		u.violate("node %d was promoted without confirmed writes, and the data set is still that of epoch %d", p.node, u.record.dataset)
+	}
 }
 
 func boolToInt(is bool) int {
