@@ -16,7 +16,7 @@ func (s *state) key() uint64 {
 	for i := range u.procs {
 		p := &u.procs[i]
 		k.put(p.node, p.formerAt, p.start, p.minReplicas, flags(p.alive, p.hung, p.master, p.linked, p.pinned, p.damaged, p.servesStale, p.longUnlinked), flags(p.busy))
-		k.id(p.pod, p.run, p.follows, p.login, p.history, p.former)
+		k.id(p.pod, p.run, p.follows, p.login, p.history, p.former, p.loaded)
 		k.id(p.admits[:u.nodes]...)
 		k.text(p.data)
 		if k.put(int8(p.held.effect)); p.held.effect != lookEffect { //nolint:gosec // a few
