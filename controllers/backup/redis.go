@@ -3,6 +3,7 @@ package backup
 import (
 	"context"
 	"fmt"
+	"strconv"
 
 	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
@@ -68,7 +69,7 @@ func redisSource(r *cachev1alpha1.Redis, set *appsv1.StatefulSet) (source, strin
 	case r.Status.Replication == nil:
 		return source{}, what + "has no master on record yet"
 	}
-	found := source{uid: r.UID, replicationID: r.Status.Replication.ReplID, tls: r.Spec.TLS != nil, image: image, resources: r.Spec.Resources}
+	found := source{uid: r.UID, replicationID: r.Status.Replication.ReplID, dataset: dataset(r.Status.DatasetEpoch), tls: r.Spec.TLS != nil, image: image, resources: r.Spec.Resources}
 	for _, n := range r.Status.Nodes {
 		found.endpoints = append(found.endpoints, endpoint(n.Name, r.Name, r.Namespace, redisPort))
 	}
@@ -82,6 +83,14 @@ func redisSource(r *cachev1alpha1.Redis, set *appsv1.StatefulSet) (source, strin
 		found.secrets = append(found.secrets, secretKeys{backup.CertificatesName(r.Name), []string{corev1.TLSCertKey, corev1.TLSPrivateKeyKey}})
 	}
 	return found, ""
+}
+
+// dataset names the data set of a Redis that began in that epoch. The first one has no name, as in backups of former releases.
+func dataset(epoch int64) string {
+	if epoch == 0 {
+		return ""
+	}
+	return strconv.FormatInt(epoch, 10)
 }
 
 // unavailable says that nobody is served, in the words of the source's own condition.

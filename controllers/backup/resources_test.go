@@ -246,6 +246,9 @@ func TestRedisSource(t *testing.T) {
 	if notReady != "" || !reflect.DeepEqual(found, want) {
 		t.Errorf("%q %+v", notReady, found)
 	}
+	r.Status.DatasetEpoch = 7
+	found, _ = redisSource(r, set)
+	equal(t, "data set that began in epoch 7", newTask(running(""), backup.Redis, found).Source.Dataset, "7")
 	r.Spec.TLS = &cachev1alpha1.RedisTLS{SecretName: "chosen", ClientAuth: cachev1alpha1.RedisClientAuthRequired}
 	found, _ = redisSource(r, set)
 	equal(t, "name of servers", found.serverName, "cart.ns.svc")

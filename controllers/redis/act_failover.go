@@ -95,9 +95,13 @@ func (r *Reconciler) doStepDown(ctx context.Context, redis *cachev1alpha1.Redis,
 	return r.makeMaster(ctx, redis, f, s.NodeNames[0])
 }
 
-// saveIntent saves who is to become master, under an epoch higher than any before.
+// saveIntent saves who is to become master, under an epoch higher than any before. If the promotion ends the data set, the same
+// write says so: an operator that ends after the promotion cannot lose it.
 func (r *Reconciler) saveIntent(ctx context.Context, redis *cachev1alpha1.Redis, f *fleet, s topology.Step) error {
 	redis.Status.Epoch = max(redis.Status.Epoch, f.MaxStampedEpoch()) + 1
+	if endsDataset(&redis.Status, s) {
+		redis.Status.DatasetEpoch = redis.Status.Epoch
+	}
 	redis.Status.TargetMaster = s.NodeNames[0]
 	redis.Status.LastFailover = &cachev1alpha1.RedisFailover{
 		Epoch: redis.Status.Epoch, From: redis.Status.Master, To: s.NodeNames[0],

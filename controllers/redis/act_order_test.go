@@ -18,8 +18,12 @@ import (
 func (q request) describe() string {
 	switch q.effect {
 	case saveEffect:
-		return fmt.Sprintf("save epoch %d, master %d, target %d, members%s, W %d",
-			q.record.epoch, q.record.master, q.record.target, listed(q.record.members[:], func(r reference) bool { return r.pod != 0 }), q.record.effective)
+		dataset := ""
+		if q.record.dataset > 0 {
+			dataset = fmt.Sprintf(", data set %d", q.record.dataset)
+		}
+		return fmt.Sprintf("save epoch %d%s, master %d, target %d, members%s, W %d",
+			q.record.epoch, dataset, q.record.master, q.record.target, listed(q.record.members[:], func(r reference) bool { return r.pod != 0 }), q.record.effective)
 	case admitEffect:
 		return fmt.Sprintf("admit at %d%s", q.node, listed(q.admits[:], func(run id) bool { return run != 0 }))
 	case unchangedEffect:
@@ -80,6 +84,9 @@ func TestOrderWithinAnAct(t *testing.T) {
 		{"promote", func(u *model) { masterDies(u); u.procs[1].pinned = false }, topology.Step{Do: topology.Promote, NodeNames: []string{"a-1"}}, []string{
 			"save epoch 1, master 0, target 1, members 1 2, W 0", "admit at 1", "promote 1", "pin 1",
 			"stamp 1", "save epoch 1, master 1, target 1, members 2, W 0", "admit at 1 2", "attach 2"}},
+		{"the data set ends with the intent to promote, before the promotion", masterDies, topology.Step{Do: topology.Promote, NodeNames: []string{"a-1"}, Unsafe: true}, []string{
+			"save epoch 1, data set 1, master 0, target 1, members 1 2, W 0", "admit at 1", "promote 1",
+			"stamp 1", "save epoch 1, data set 1, master 1, target 1, members 2, W 0", "admit at 1 2", "attach 2"}},
 		{"promote after volumes of a later epoch", func(u *model) { masterDies(u); u.stamps[2].epoch = 9 }, topology.Step{Do: topology.Promote, NodeNames: []string{"a-1"}}, []string{
 			"save epoch 10, master 0, target 1, members 1 2, W 0", "admit at 1", "promote 1",
 			"stamp 1", "save epoch 10, master 1, target 1, members 2, W 0", "admit at 1 2", "attach 2"}},

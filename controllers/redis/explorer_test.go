@@ -543,6 +543,7 @@ func TestEveryOrderKeepsWhatIsConfirmed(t *testing.T) {
 		{"a master without a pod, which cannot be asked", ghostMaster, budget{faults: 1, crashes: 1, writes: 3}, 20_000, false},
 		{"a script that keeps the master busy for long, and one fault", busyMaster, budget{faults: 1, crashes: 1}, 20_000, false},
 		{"a W that was lowered", loweredW, budget{faults: 2, writes: 1}, 50_000, false},
+		{"snapshots of different age, and the master's is older", snapshotsOfDifferentAge, budget{faults: 1, crashes: 1}, 50_000, false},
 		{"a replica that came back with an older snapshot", cameBack, budget{faults: 1, crashes: 1}, 50_000, false},
 
 		{"a backup that is to be loaded", bootstrapped(true), budget{faults: 1, crashes: 1}, 20_000, false},

@@ -27,7 +27,7 @@ func appended(r *cachev1alpha1.Redis) {
 func TestALivingReplicaWinsOverADisk(t *testing.T) {
 	l := newLoopback(t, 3, persisted(cachev1alpha1.RedisPersistRDB))
 	l.write(0, 50)
-	l.snapshot()
+	l.snapshot(l.nodes...)
 	l.crash(true)
 	l.answering()
 	before := l.redis.Status.Epoch
@@ -45,6 +45,34 @@ func TestALivingReplicaWinsOverADisk(t *testing.T) {
 	l.heal()
 	l.expectNoneLost(100)
 	l.expectKeys(100)
+}
+
+// All servers are killed. The last snapshot of the master is older than those of its replicas, which have saved what they
+// confirmed: they are waited for, and one of them becomes master.
+func TestAnOlderSnapshotOfTheMasterIsNotStartedWith(t *testing.T) {
+	l := newLoopback(t, 3, persisted(cachev1alpha1.RedisPersistRDB))
+	l.write(0, 50)
+	old := l.master()
+	l.caughtUp()
+	l.snapshot(l.nodes...)
+	l.write(50, 100)
+	l.caughtUp()
+	l.snapshot(l.without(old)...)
+	for _, n := range l.nodes {
+		l.kill(n)
+	}
+	l.succeed()
+	l.start(old)
+	l.until("the others are waited for", func() bool { return l.pass() == topology.Wait && strings.Contains(l.last.Message, "snapshots") })
+	for _, n := range l.without(old) {
+		l.start(n)
+	}
+	l.heal()
+	l.expectNoneLost(100)
+	l.expectKeys(100)
+	if last := l.redis.Status.LastFailover; l.master() == old || last.Reason != commonv1.ReasonRecovering || last.Unsafe || l.redis.Status.DatasetEpoch != 0 {
+		t.Errorf("%s became master, data set %d: %+v", last.To, l.redis.Status.DatasetEpoch, last)
+	}
 }
 
 // An application empties its data set while a node is away, and all servers restart.

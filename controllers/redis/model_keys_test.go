@@ -16,7 +16,7 @@ func (s *state) key() uint64 {
 	for i := range u.procs {
 		p := &u.procs[i]
 		k.put(p.node, p.formerAt, p.start, p.minReplicas, flags(p.alive, p.hung, p.master, p.linked, p.pinned, p.damaged, p.servesStale, p.longUnlinked), flags(p.busy))
-		k.id(p.pod, p.run, p.follows, p.login, p.history, p.former)
+		k.id(p.pod, p.run, p.follows, p.login, p.history, p.former, p.loaded)
 		k.id(p.admits[:u.nodes]...)
 		k.text(p.data)
 		if k.put(int8(p.held.effect)); p.held.effect != lookEffect { //nolint:gosec // a few
@@ -104,7 +104,7 @@ func flags(set ...bool) int8 {
 }
 
 func (k *keyWriter) record(r *savedRecord, nodes int8) {
-	k.put(r.size, r.w, r.epoch, r.target, r.master, r.recordEpoch, r.startOffset, r.recordedMasterNode, r.effective, r.from, r.to, r.cutOff, flags(r.sleep, r.hasReplication, r.changed, r.routed, r.bootstrap), r.restore)
+	k.put(r.size, r.w, r.epoch, r.dataset, r.target, r.master, r.recordEpoch, r.startOffset, r.recordedMasterNode, r.effective, r.from, r.to, r.cutOff, flags(r.sleep, r.hasReplication, r.changed, r.routed, r.bootstrap), r.restore)
 	k.id(r.holder, r.history, r.former, r.recordedMaster.pod, r.recordedMaster.run, r.fromPod, r.loader.pod, r.loader.run, r.restoreHistory)
 	for _, m := range r.members[:nodes] {
 		k.id(m.pod, m.run)

@@ -237,10 +237,12 @@ func (u *model) see(p *process) modelView {
 // reading is what a pass reads of the API server before it looks at servers.
 type reading struct {
 	storage bool
-	nodes   int8
-	record  savedRecord
-	pods    [mostNodes]id
-	stamps  [mostNodes]modelStamp
+	// snapshots is that of the model.
+	snapshots bool
+	nodes     int8
+	record    savedRecord
+	pods      [mostNodes]id
+	stamps    [mostNodes]modelStamp
 
 	source      id // pod that serves a backup
 	sourceEnded bool
@@ -248,7 +250,7 @@ type reading struct {
 }
 
 func (u *model) read() reading {
-	return reading{u.storage, u.nodes, u.record, u.pods, u.stamps, u.source.pod, u.source.pod != 0 && !u.source.alive, u.asksNoGhost}
+	return reading{u.storage, u.snapshots, u.nodes, u.record, u.pods, u.stamps, u.source.pod, u.source.pod != 0 && !u.source.alive, u.asksNoGhost}
 }
 
 // operatorMemory is what an operator keeps from pass to pass, in classes of time: a moment ago,
@@ -342,6 +344,9 @@ func (silentEvents) Eventf(runtime.Object, runtime.Object, string, string, strin
 // newModelPass is what a pass starts from, once it has read the API server.
 func newModelPass(read reading, ask func(request) reply) *modelPass {
 	p := &modelPass{ask: ask, read: read, redis: read.record.object(read.storage)}
+	if read.snapshots {
+		p.redis.Spec.Persistence = &cachev1alpha1.RedisPersistence{Mode: cachev1alpha1.RedisPersistRDB}
+	}
 	f := &fleet{spec: config.Resolve(p.redis), effects: p, servers: make(map[string]server, read.nodes), credentials: config.Credentials{Replication: "key"}}
 	p.fleet = f
 	for n, pod := range read.pods[:read.nodes] {

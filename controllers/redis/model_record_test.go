@@ -88,7 +88,7 @@ func (r savedRecord) object(storage bool) *cachev1alpha1.Redis {
 	}
 	o.Status.Restore = r.restoreStatus()
 	o.Status.Epoch, o.Status.Master, o.Status.TargetMaster = int64(r.epoch), nodeNamed(r.master), nodeNamed(r.target)
-	o.Status.HolderIdentity = operatorName(r.holder)
+	o.Status.HolderIdentity, o.Status.DatasetEpoch = operatorName(r.holder), int64(r.dataset)
 	if r.changed {
 		o.Status.LastFailover = &cachev1alpha1.RedisFailover{From: nodeNamed(r.from), FromPodUID: podUID(r.fromPod), To: nodeNamed(r.to)}
 		if r.cutOff > 0 {
@@ -126,6 +126,7 @@ func recordOf(o *cachev1alpha1.Redis, read savedRecord) savedRecord {
 		}
 	}
 	r.noteRestore(o.Status.Restore)
+	r.dataset = int8(o.Status.DatasetEpoch) //nolint:gosec // a few
 	rep := o.Status.Replication
 	if rep == nil {
 		return r

@@ -101,6 +101,23 @@ func failedOver(t *testing.T) *model {
 	return u
 }
 
+// snapshotsOfDifferentAge are the files of a set whose servers all ended. A replica's snapshot has both writes, which it had
+// confirmed; the others were taken before the second.
+func snapshotsOfDifferentAge(t *testing.T) *model {
+	u := formed(t, 3, 1, true)
+	u.snapshots = true
+	u.applyAll(transition{action: wrote}, transition{action: caughtUp, a: 1}, transition{action: caughtUp, a: 2},
+		transition{action: wrote}, transition{action: caughtUp, a: 1})
+	for i := range u.procs {
+		p := &u.procs[i]
+		u.kill(p)
+		if p.node != 1 {
+			p.data = p.data[:1]
+		}
+	}
+	return u
+}
+
 // orphaned is a set with a replica whose pod was deleted by force, and which lives on.
 func orphaned(t *testing.T) *model {
 	u := formed(t, 3, 1, true)

@@ -32,6 +32,7 @@ type process struct {
 	longUnlinked bool // and has not for longer than anything is waited for
 	pinned       bool // has a backlog: its history stays when a replica attaches
 	history      id
+	loaded       id     // history of the snapshot that it started from, while it has the data of that
 	former       id     // history before it became a master, or its master did
 	formerAt     int8   // offset that it has of that
 	start        int8   // length of the data that it started with: its offset does not count that
@@ -67,6 +68,7 @@ type savedRecord struct {
 
 	holder                id   // the operator in charge
 	epoch, target, master int8 // target and master are nodes, -1 for none
+	dataset               int8 // epoch in which the data set began
 
 	bootstrap      bool // of the spec: there is a backup to begin with
 	restore        int8 // phase of its loading: none, fetching, loading, completed
@@ -100,15 +102,17 @@ type modelStamp struct {
 // model is everything but the operators.
 type model struct {
 	storage bool
-	nodes   int8
-	procs   []process     // one for each pod, then those that live on without
-	pods    [mostNodes]id // by node
-	record  savedRecord
-	stamps  [mostNodes]modelStamp
-	service int8    // node that clients are led to
-	cuts    uint32  // pairs that cannot reach each other
-	source  process // that serves a backup, while it has a pod
-	reader  reader  // that makes one
+	// snapshots says that servers start from snapshots, which name their history. Else they start from append-only files.
+	snapshots bool
+	nodes     int8
+	procs     []process     // one for each pod, then those that live on without
+	pods      [mostNodes]id // by node
+	record    savedRecord
+	stamps    [mostNodes]modelStamp
+	service   int8    // node that clients are led to
+	cuts      uint32  // pairs that cannot reach each other
+	source    process // that serves a backup, while it has a pod
+	reader    reader  // that makes one
 	// asksNoGhost says that the operator has no connection left to a master without a pod. Otherwise it has one for as long
 	// as that lives.
 	asksNoGhost bool
@@ -199,10 +203,14 @@ func newModel(nodes, w int8, storage bool) *model {
 
 // start the server of a pod on its file: fenced, of no history that anybody knows.
 func (u *model) start(p *process) {
+	file := *p
 	*p = process{node: p.node, pod: p.pod, run: u.next(), alive: true, history: u.next(), data: p.data, damaged: p.damaged,
 		servesStale: bornServing}
 	u.answersReads(p)
 	p.start = int8(len(p.data)) //nolint:gosec // a few
+	if u.snapshots && p.data != "" {
+		p.history, p.start, p.loaded = file.history, file.start, file.history
+	}
 }
 
 // answersReads of applications: a process may do so once it has had its master's data.
@@ -216,6 +224,9 @@ func (u *model) answersReads(p *process) {
 // waits for it.
 func (u *model) kill(p *process) {
 	u.unlink(p)
+	if p.loaded != 0 { // its last snapshot is that which it started from
+		p.history = p.loaded
+	}
 	if *p = (process{node: p.node, pod: p.pod, data: p.data, damaged: p.damaged, history: p.history, start: p.start}); !u.storage {
 		p.data, p.damaged, p.history, p.start = "", false, 0, 0
 	}
@@ -268,6 +279,7 @@ func (u *model) canStart(n int8) bool {
 // write an operation at a master. WAIT tells later whether it counts.
 func (u *model) write(p *process, operation string) {
 	p.data += operation
+	p.loaded = 0
 	u.writes++
 }
 
@@ -280,7 +292,7 @@ func (u *model) sync(p *process) {
 		return
 	case p.linked:
 		if len(p.data) < len(m.data) {
-			p.data = m.data[:len(p.data)+1]
+			p.data, p.loaded = m.data[:len(p.data)+1], 0
 		}
 	default:
 		u.attach(p, m)
@@ -303,7 +315,7 @@ func (u *model) attach(p, m *process) {
 	default:
 		u.overwritten(p, m.data)
 		p.history, p.former, p.formerAt = m.history, 0, 0
-		p.data, p.start, p.damaged = m.data, m.start, m.damaged
+		p.data, p.start, p.damaged, p.loaded = m.data, m.start, m.damaged, 0
 		u.unlink(p)
 	}
 	p.linked, p.pinned, p.longUnlinked = true, true, false
@@ -388,7 +400,17 @@ func (u *model) promoted(p *process, forced bool) {
 			u.violate("node %d was promoted without the confirmed write %q, which %d others have, %d of them alive", p.node, string(operation), any, warm)
 		}
 	}
+	u.checkDataset(p, kept.Len())
 	u.confirmed = kept.String()
+}
+
+// checkDataset checks that the record says so if confirmed writes are lost with a promotion. A file that lost its end, a snapshot
+// of which a further one was lost with its disk, and a set that wakes on emptied disks show no operator that there was more.
+func (u *model) checkDataset(p *process, kept int) {
+	lost := kept < len(u.confirmed) && !p.damaged && (p.data == "" || !u.snapshots)
+	if lost && u.record.hasReplication && u.record.dataset < u.record.epoch {
+		u.violate("node %d was promoted without confirmed writes, and the data set is still that of epoch %d", p.node, u.record.dataset)
+	}
 }
 
 func boolToInt(is bool) int {

@@ -206,7 +206,7 @@ func TestI15AnotherPersistenceKeepsTheDataThroughKills(t *testing.T) {
 			})
 			keys := 50
 			l.write(0, keys)
-			l.snapshot()
+			l.snapshot(l.nodes...)
 			for stage := range stages {
 				for _, mode := range []cachev1alpha1.RedisPersistenceMode{[]cachev1alpha1.RedisPersistenceMode{aof, both}[stage%2], rdb} {
 					if mode == rdb { // so far each write is on the disks
@@ -245,10 +245,10 @@ func (l *loopback) advance(stages int) {
 	}
 }
 
-// snapshot the data of every server.
-func (l *loopback) snapshot() {
+// snapshot the data of these servers.
+func (l *loopback) snapshot(of ...*localServer) {
 	l.t.Helper()
-	for _, n := range l.nodes {
+	for _, n := range of {
 		s := wire.Open(n.address, l.secrets.Operator, nil, nil)
 		defer s.Close()
 		l.until("it takes a snapshot", func() bool { return s.SaveSnapshot(l.t.Context()) == nil })

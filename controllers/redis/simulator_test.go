@@ -36,6 +36,7 @@ func newWalk(seed uint64) *walk {
 		minimum = 2
 	}
 	w.first = newState(newModel(nodes, minimum, w.rand.IntN(2) == 0), budget{faults: int8(1 + w.rand.IntN(5)), crashes: 2, suspends: 1, stale: 2, writes: 6, drains: w.rand.IntN(2) == 0, owner: w.rand.IntN(4) == 0}, w.rand.IntN(2) == 0)
+	w.first.model.snapshots = w.first.model.storage && seed%3 == 0
 	w.state = w.first.clone()
 	return w
 }

@@ -78,7 +78,7 @@ func specField(spec config.Spec, name string) string {
 	_, chosen := spec.Directives[name]
 	switch {
 	case chosen:
-	case name == config.AppendOnly || name == config.Snapshots || name == "appendfsync":
+	case name == config.AppendOnly || name == config.Snapshots || name == config.AppendFsync:
 		return "persistence"
 	case name == config.MaxMemory || name == "repl-backlog-size":
 		return "maxMemoryPercent"

@@ -137,6 +137,14 @@ type RedisStatus struct {
 	// +operator-sdk:csv:customresourcedefinitions:type=status
 	Epoch int64 `json:"epoch,omitempty"`
 
+	// datasetEpoch is the epoch in which the present data set began. It rises when all data was lost, when a human allowed to
+	// continue without the latest data, and when a backup was restored: backups from before then have data that this Redis no
+	// longer has. It is 0 while this Redis has the data set that it began with, and stays the same in every other change of the
+	// master, and when a hibernated Redis wakes.
+	// +optional
+	// +kubebuilder:validation:Minimum=0
+	DatasetEpoch int64 `json:"datasetEpoch,omitempty"`
+
 	// holderIdentity is the manager process that is in charge of the servers, as in its Lease: the name of its pod, then
 	// its own. Another that takes over writes its own before its first command to them.
 	// +optional

@@ -22,6 +22,9 @@ const (
 
 	// AppendOnly is the directive by which a server appends every write to a file.
 	AppendOnly = "appendonly"
+	// AppendFsync is the directive that says when what is appended must be on the disk, and AppendFsyncNo its value "never".
+	AppendFsync   = "appendfsync"
+	AppendFsyncNo = "no"
 	// Snapshots is the directive that says when a server writes all data to a file.
 	Snapshots = "save"
 	// MaxMemory is the directive that bounds the data in memory.
@@ -100,7 +103,7 @@ func (s Spec) LiveDirectives(limit int64) map[string]string {
 		MaxMemory:              strconv.FormatInt(memory, 10),
 		Snapshots:              "",
 		AppendOnly:             YesNo(s.UsesAppendOnly()),
-		"appendfsync":          s.AppendFsync,
+		AppendFsync:            s.AppendFsync,
 	}
 	if s.UsesSnapshots() {
 		list[Snapshots] = "3600 1 300 100 60 10000"

@@ -27,15 +27,24 @@ func (s Situation) stampOf(name string) Stamp {
 	return is
 }
 
-// promoteFromVolumes begins again from what nodes were started with, when no process is left that could tell
-// more. Those that were in sync in the newest epoch decide: first the master, unless its disk was emptied. It
-// returns false when no node was ever worth anything.
+// promoteFromVolumes starts again from what nodes were started with, when no process is left that could show
+// more. Those that were in sync in the newest epoch decide: the master at once, unless its disk was emptied, if each
+// file has all writes; else, once all of them have started, the one with the furthest snapshot. It returns false when
+// no node was ever worth anything.
 func (s Situation) promoteFromVolumes(begin Step, missing []string) (Step, bool) {
 	top := s.newestStamp()
 	newest, older := s.rankedByWorth(top)
 	hasKeys := len(newest) > 0 && newest[0].Keys > 0
+	snapshots := s.snapshotsToHear(top)
 	switch {
-	case hasKeys && !newest[0].Deleting && s.stampOf(newest[0].Name).Standing == Leading:
+	case !hasKeys || len(snapshots) == 0:
+	case !s.isUnsafeAllowed():
+		return s.awaitSnapshots(begin.Evidence, newest[0], snapshots), true
+	default:
+		begin.Unsafe = true
+	}
+	switch {
+	case hasKeys && !newest[0].Deleting && s.decides(newest[0]):
 	case len(missing) > 0:
 		return Step{Do: Wait, RequeueAfter: 4 * ShortRequeue, Message: explain(begin.Evidence, fmt.Sprintf(
 			"before a master is chosen, these nodes must start and load their data, which may be the newest: %s; if they do not, see the events and logs of their pods",
@@ -56,6 +65,13 @@ func (s Situation) promoteFromVolumes(begin Step, missing []string) (Step, bool)
 	return begin, true
 }
 
+// decides reports whether the best node that was heard becomes master, whatever the nodes have that are missing: it was the
+// master, or it has the furthest snapshot of those that were in sync.
+func (s Situation) decides(best Node) bool {
+	is := s.stampOf(best.Name)
+	return is.Standing == Leading || !s.filesHaveAllWrites() && is.isTrusted()
+}
+
 // rankedByWorth returns, the best first, the nodes whose stamp has the epoch and the trust of top, and the others that hold
 // a key.
 func (s Situation) rankedByWorth(top Stamp) (newest, older []Node) {
@@ -66,8 +82,8 @@ func (s Situation) rankedByWorth(top Stamp) (newest, older []Node) {
 			older = append(older, m)
 		}
 	}
-	s.sortByWorth(newest)
-	s.sortByWorth(older)
+	s.sortByWorth(newest, top.ReplID)
+	s.sortByWorth(older, "")
 	return newest, older
 }
 
@@ -95,17 +111,22 @@ func (s Situation) resolveEmptied(begin Step, newest, older []Node) Step {
 	return begin
 }
 
-// sortByWorth sorts nodes: those that hold anything first, then by what their volumes are worth, by offset
-// within the same history, and by keys.
-func (s Situation) sortByWorth(nodes []Node) {
+// sortByWorth sorts nodes: those that hold anything first, then by what their volumes are worth, and by keys. Of
+// snapshots, those of the given history come before those of another, which were taken before it. Within one history the
+// furthest is first, unless the first was the master and its file has all writes.
+func (s Situation) sortByWorth(nodes []Node, history string) {
+	complete := s.filesHaveAllWrites()
 	slices.SortStableFunc(nodes, func(a, b Node) int {
-		further := 0
-		if a.ReplID == b.ReplID {
-			further = cmp.Compare(b.Offset, a.Offset)
+		later := 0
+		if !complete {
+			later = boolToInt(b.ReplID == history) - boolToInt(a.ReplID == history)
 		}
-		return cmp.Or(boolToInt(b.Keys > 0)-boolToInt(a.Keys > 0), s.stampOf(b.Name).compare(s.stampOf(a.Name)), further,
+		return cmp.Or(boolToInt(b.Keys > 0)-boolToInt(a.Keys > 0), later, s.stampOf(b.Name).compare(s.stampOf(a.Name)),
 			cmp.Compare(b.Keys, a.Keys))
 	})
+	if len(nodes) > 0 && !(complete && s.stampOf(nodes[0].Name).Standing == Leading) {
+		putFurthestFirst(nodes)
+	}
 }
 
 // askAboutEmptied asks a human whether the data set was emptied on purpose: the newest volumes hold nothing, as

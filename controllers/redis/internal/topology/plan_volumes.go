@@ -21,6 +21,20 @@ func (w World) newestVolumes() []string {
 	return slices.DeleteFunc(names, func(name string) bool { return w.Volumes[name].compare(top) != 0 })
 }
 
+// volumesToHear are the nodes whose volumes may hold what no other does, as far as their files tell: a snapshot of a node that
+// was in sync may be further than the master's.
+func (s Situation) volumesToHear() []string {
+	newest := s.newestVolumes()
+	if len(newest) == 0 || s.filesHaveAllWrites() {
+		return newest
+	}
+	top := s.Volumes[newest[0]].Stamp
+	return slices.DeleteFunc(slices.Sorted(maps.Keys(s.Volumes)), func(name string) bool {
+		is := s.Volumes[name].Stamp
+		return is.Epoch != top.Epoch || is.isTrusted() != top.isTrusted()
+	})
+}
+
 // MaxStampedEpoch is the highest epoch that any volume bears.
 func (w World) MaxStampedEpoch() int64 {
 	if newest := w.newestVolumes(); len(newest) > 0 {
@@ -32,7 +46,7 @@ func (w World) MaxStampedEpoch() int64 {
 // nodesToHear are the nodes that must still be heard before a first master is made anew: those of the size, and
 // those beyond it whose volumes may hold the latest.
 func (s Situation) nodesToHear() []string {
-	list := append(s.NodeNames(), s.newestVolumes()...)
+	list := append(s.NodeNames(), s.volumesToHear()...)
 	slices.Sort(list)
 	return slices.DeleteFunc(slices.Compact(list), func(name string) bool {
 		m, _ := s.Find(name)
