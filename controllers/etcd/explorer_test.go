@@ -80,7 +80,7 @@ func fallAsleep(m *model) (bool, error) {
 	for i := range f.Members {
 		f.Members[i].Record = nil // it is in the status
 	}
-	m.Asleep = &sleeper{next, f.World, *e.Status.DeepCopy(), m.Version}
+	m.Asleep = &sleeper{next, f.World, slices.Clone(m.Pods), *e.Status.DeepCopy(), m.Version}
 	return true, nil
 }
 
@@ -99,7 +99,7 @@ func wake(m *model) (bool, error) {
 		name := f.Members[i].Name
 		f.Members[i].Record, f.servers[name] = recordOf(e, name), &modelServer{outside, ordinalOf(name)}
 	}
-	outside.seen = &f.World
+	outside.seen, outside.seenPods = &f.World, s.Pods
 	_, err := runStep(m, e, f, outside, s.Step)
 	return true, err
 }
@@ -137,7 +137,7 @@ func actions() []action {
 
 // podActions are those of the pod at one ordinal, its server and its volume.
 func podActions(i int) []action {
-	return []action{
+	return append(memoryActions(i), []action{
 		{fmt.Sprintf("pod %d is made", i), func(m *model) (bool, error) {
 			if m.Pods[i].UID != "" || i >= int(m.Replicas) {
 				return false, nil
@@ -186,7 +186,7 @@ func podActions(i int) []action {
 			m.removePod(i)
 			m.Volumes[i].Writes, m.Volumes[i].Old, m.Claims[i] = 0, true, m.newID()
 		}),
-	}
+	}...)
 }
 
 // fault is an event that the number of faults bounds.
@@ -236,6 +236,8 @@ func TestEveryOrderKeepsTheMajority(t *testing.T) {
 		{"three form with a template that never starts, one crash", editing(newModel(3, true), neverStarts, 1), 0, 1, 6_000},
 		{"three form with too little memory", editing(newModel(3, true), isKilled, 2), 0, 0, 6_000},
 		{"three without storage get too little memory, one crash", editing(formed(3, 3, false), isKilled, 1), 0, 1, 15_000},
+		{"three without storage have too little memory, and one is killed while the operator is stopped",
+			killing(editing(formed(3, 3, false), isKilled, 1), 2), 0, 1, 20_000},
 		{"one becomes three with a template by mistake that never starts, one crash", editing(formed(1, 3, false), neverStarts, 1), 0, 1, 15_000},
 		{"three go to the next minor version after a backup, one crash", upgrading(3), 0, 1, 10_000},
 		{"three go to the next minor version after a backup, one fault", upgrading(3), 1, 0, 10_000},
@@ -338,7 +340,7 @@ func lostWhileForming() *model {
 // settle lets everything happen that can, but faults, until the cluster is as large as it shall be and all members run. It
 // returns an error if it does not get there.
 func (m *model) settle() error {
-	m.Faults, m.Crashes, m.Edits = 0, 0, 0
+	m.Faults, m.Crashes, m.Edits, m.Kills = 0, 0, 0, 0
 	for range 60 {
 		for _, a := range actions() {
 			next := m.clone()
@@ -384,6 +386,21 @@ func mustParseID(text string) uint64 {
 	return id
 }
 
+// isStuckWithoutMemory reports whether so many servers are killed again and again, in pods that take their data along, that the others are
+// no majority: only a human can give up what these pods have.
+func (m *model) isStuckWithoutMemory() bool {
+	voters, left := 0, 0
+	for _, one := range m.Raft {
+		if p := m.Pods[ordinalOf(one.Name)]; !one.Learner {
+			voters++
+			if m.holds(one) && (m.Storage || p.Broken != isKilled || p.Runs) {
+				left++
+			}
+		}
+	}
+	return left <= voters/2
+}
+
 // hasMajority reports whether a majority of the voters has its data, or none has met yet: only then does it heal by itself.
 func (m *model) hasMajority() bool {
 	voters, having := 0, 0
@@ -402,7 +419,7 @@ func (m *model) hasMajority() bool {
 func (m *model) canHeal() bool {
 	isAwake := m.Asleep == nil // one that wakes may record what it saw run, and what has lost its data since
 	isNotFormed := isAwake && m.Status.Membership != nil && m.Status.Membership.ClusterID == ""
-	return m.hasMajority() || isAwake && m.canRestore() || m.held() > 0 && (m.Humans > 0 || m.isRecovering()) || isNotFormed && m.held() == 0
+	return m.hasMajority() && !m.isStuckWithoutMemory() || isAwake && m.canRestore() || m.held() > 0 && (m.Humans > 0 || m.isRecovering()) || isNotFormed && m.held() == 0
 }
 
 // isRecovering reports whether a recovery is on record, from a member that has its data.
@@ -414,7 +431,7 @@ func (m *model) isRecovering() bool {
 
 // checkAfter returns which promise is broken, by the model itself or on the way from the one before.
 func (m *model) checkAfter(before *model) error {
-	switch isFault := m.Faults != before.Faults || m.isReplacing(); {
+	switch isFault := m.Faults != before.Faults || m.Kills != before.Kills || m.isReplacing(); {
 	case !isFault && before.keepsWrites() && !m.keepsWrites():
 		return broken("no majority has what was confirmed, without any fault")
 	case !isFault && before.hasQuorum() && !m.hasQuorum():

@@ -14,6 +14,12 @@ func editing(m *model, mistake, edits int) *model {
 	return m
 }
 
+// killing returns a model in which so many servers with too little memory may be killed once they serve.
+func killing(m *model, kills int) *model {
+	m.Kills = kills
+	return m
+}
+
 // specActions are edits of the spec. The correction takes back what was wrong.
 func specActions() []action {
 	return []action{
@@ -32,6 +38,40 @@ func specActions() []action {
 			m.Broken = 0
 			return true, nil
 		}},
+	}
+}
+
+// memoryActions are those of a server with too little memory: for a while it may suffice.
+func memoryActions(i int) []action {
+	return []action{
+		{fmt.Sprintf("server %d serves for a while, with too little memory", i), func(m *model) (bool, error) {
+			p := &m.Pods[i]
+			if m.Kills == 0 || p.Broken != isKilled || p.Runs || p.Permit == "" {
+				return false, nil
+			}
+			before := m.key()
+			p.Broken = 0
+			err := m.startServer(i)
+			p.Broken = isKilled
+			m.catchUp(i)
+			return m.key() != before, err
+		}},
+		{fmt.Sprintf("server %d is killed for memory", i), func(m *model) (bool, error) {
+			if m.Kills == 0 || m.Pods[i].Broken != isKilled || !m.Pods[i].Runs {
+				return false, nil
+			}
+			m.Kills--
+			m.Pods[i].Runs = false
+			m.Pods[i].Kills++
+			return true, nil
+		}},
+	}
+}
+
+// catchUp has a member that follows a leader hear what it lacks, as etcd does within moments. Only backups look into these.
+func (m *model) catchUp(i int) {
+	if one := m.raft(m.Volumes[i].ID); one != nil && m.runs(i, one.ID) && m.holds(*one) && m.hasQuorum() {
+		m.Volumes[i].Writes = m.Writes
 	}
 }
 
@@ -56,11 +96,7 @@ func (m *model) hasMistakes() bool {
 	return m.Broken != 0
 }
 
-// hasChanged reports whether a pod is not as a sleeper has seen it.
+// hasChanged reports whether the version of a pod is not the one that a sleeper has seen: each report of its kubelet is another.
 func (e *modelEffects) hasChanged(i int) bool {
-	if e.seen == nil {
-		return false
-	}
-	seen, now := e.seenPod(i), e.Pods[i]
-	return fmt.Sprint(seen.UID) != now.UID || seen.Permit != now.Permit || seen.HasRun != (now.Ran || now.Runs)
+	return e.seen != nil && e.seenPods[i] != e.Pods[i]
 }

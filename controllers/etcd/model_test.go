@@ -57,6 +57,8 @@ type model struct {
 	Upgrade             modelBackup
 	// Broken is what is wrong with the spec now, Mistake what somebody may yet write into it so many times; 0 is nothing.
 	Broken, Mistake, Edits int
+	// Kills are how many servers may yet be killed for memory.
+	Kills int
 	// Asleep is an operator that was stopped after it had planned, and is yet to wake.
 	Asleep *sleeper
 }
@@ -72,6 +74,7 @@ type modelPod struct {
 	Began   string // data directory with which it began, empty
 	Outdate bool
 	Minor   int // that its server runs
+	Kills   int // of its server, for memory
 }
 
 // modelData is what a volume holds: the directory of one member.
@@ -100,6 +103,7 @@ type modelMember struct {
 type sleeper struct {
 	Step    membership.Step
 	World   membership.World // that it saw
+	Pods    []modelPod       // likewise
 	Status  databasev1alpha1.EtcdClusterStatus
 	Version int
 }
@@ -369,9 +373,11 @@ type modelEffects struct {
 	object  *databasev1alpha1.EtcdCluster
 	version int               // of the object that the pass has read
 	seen    *membership.World // by a sleeper; nil for a pass that acts on what there is
-	calls   int               // so far
-	dieAt   int               // the call that it does not survive; 0 for none
-	after   bool
+	// seenPods are those that the sleeper saw.
+	seenPods []modelPod
+	calls    int // so far
+	dieAt    int // the call that it does not survive; 0 for none
+	after    bool
 }
 
 // call does one call, unless the pass is killed at it.

@@ -126,6 +126,9 @@ func (m Member) IsHealthy() bool {
 	return m.View.Answered && m.View.Leader != 0
 }
 
+// IsOfServer reports whether a server was heard: it runs, whatever the kubelet has reported last.
+func (v View) IsOfServer() bool { return v.Answered || v.Waits || v.LockedOut }
+
 // MayAnswer reports whether a view can be that of the member on record, or of one that the record does not have yet or any more.
 func (m Member) MayAnswer(view View, record *databasev1alpha1.EtcdMembership) bool {
 	if view.Waits { // it tells no cluster, and the ID follows from the cluster
