@@ -10,14 +10,14 @@ func TestAPodThatFailsIsDeletedOnlyAsItWasSeen(t *testing.T) {
 		goes  bool
 	}{
 		{"it never ran", func(*scene) {}, true},
-		{"it was killed for memory", func(s *scene) { s.killForMemory(2) }, true},
-		{"it was killed for memory, and has a volume", func(s *scene) { s.killForMemory(2); s.HasStorage = true }, true},
+		{"it was killed for memory", func(s *scene) { s.killForMemory() }, true},
+		{"it was killed for memory, and has a volume", func(s *scene) { s.killForMemory(); s.HasStorage = true }, true},
 		{"it waits for a majority, though its end was reported", func(s *scene) {
-			s.killForMemory(2)
+			s.killForMemory()
 			s.Members[2].View = View{Waits: true, ID: 102, Index: 50}
 		}, false},
 		{"it refuses the operator's login, though its end was reported", func(s *scene) {
-			s.killForMemory(2)
+			s.killForMemory()
 			s.Members[2].View.LockedOut = true
 		}, false},
 	} {
@@ -34,7 +34,8 @@ func TestAPodThatFailsIsDeletedOnlyAsItWasSeen(t *testing.T) {
 	}
 }
 
-// killForMemory makes the container of a member's pod one that has run and has ended.
-func (s *scene) killForMemory(i int) {
-	s.Members[i].Record.Ran, s.Members[i].Pod.HasRun, s.Members[i].Pod.NeverRan, s.Members[i].Pod.Stopped = true, true, false, true
+// killForMemory makes the container of the last member's pod one that has run and has ended.
+func (s *scene) killForMemory() {
+	last := &s.Members[len(s.Members)-1]
+	last.Record.Ran, last.Pod.HasRun, last.Pod.NeverRan, last.Pod.Stopped = true, true, false, true
 }
