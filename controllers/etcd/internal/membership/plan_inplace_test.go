@@ -210,12 +210,12 @@ func TestWhatAnEtcdRestoreWaitsFor(t *testing.T) {
 		t.Run(c.name, func(t *testing.T) {
 			s := newScene()
 			c.arrange(s)
-			if got := s.NextRestore(); got == nil || got.RestoreUID != "r" || !strings.Contains(got.Message, c.want) {
+			if got, ok := s.NextRestore(); !ok || !strings.Contains(got.Phrase(), c.want) {
 				t.Errorf("got %+v", got)
 			}
 		})
 	}
-	if got := newScene().NextRestore(); got != nil {
+	if got, ok := newScene().NextRestore(); ok {
 		t.Errorf("got %+v", got)
 	}
 }
