@@ -57,10 +57,10 @@ var interleavings = []interleaving{
 var etcdInterleavings = []interleaving{
 	{"an image that cannot be pulled is corrected, and its pod stays",
 		[]string{"a pod that never ran stays, as another has run"},
-		"three without storage get an image by mistake that cannot be pulled, one crash"},
+		"three without storage form with an image that cannot be pulled, one crash"},
 	{"requests that no node has are corrected, and the pod stays",
 		[]string{"a pod that never ran stays, as another has run"},
-		"three without storage get a template by mistake that never starts, one crash"},
+		"three without storage form with a template that never starts, one crash"},
 	{"an image that no server runs with is kept",
 		[]string{"an image that no server runs with is kept once spec.image is removed"},
 		"three without storage form with an image that cannot be pulled, one crash"},

@@ -104,7 +104,8 @@ func (s Situation) serveBackup() (Step, bool) {
 	if m := first[0]; m.Pod.Unusable != "" {
 		return s.unusable(s.Source(), fmt.Sprintf("%s cannot begin with %s: %s", m.Name, s.restored().Item, m.Pod.Unusable)), true
 	}
-	return Step{Do: Wait, RequeueAfter: ShortRequeue, Message: fmt.Sprintf("waiting for %s to begin with backup %s", first[0].Name, s.restored().Item)}, true
+	return Step{Do: Wait, RequeueAfter: ShortRequeue, Message: fmt.Sprintf("waiting for %s to begin with backup %s%s",
+		first[0].Name, s.restored().Item, s.laterEdits())}, true
 }
 
 // endRestore lets the pod of the backup go once the first member has begun with it and runs.

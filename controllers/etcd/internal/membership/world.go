@@ -87,6 +87,8 @@ type Pod struct {
 	HasRun     bool   // its container has been started
 	// NeverRan: it is proven that its container was never started. HasRun false alone may be a node's silence.
 	NeverRan bool
+	// Fails: Kubernetes reports why it cannot start. That its image is being pulled is no such report.
+	Fails    bool
 	Stopped  bool // its container does not run now
 	Deleting bool
 	Outdated bool      // it is not of the StatefulSet's latest template
