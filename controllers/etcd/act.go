@@ -38,7 +38,7 @@ func (r *Reconciler) execute(ctx context.Context, e *databasev1alpha1.EtcdCluste
 		m, _ := f.Find(s.Target)
 		return f.servers[s.Member].MoveLeader(ctx, m.Listed.ID)
 	case membership.DeletePod:
-		return f.deletePod(ctx, s.Member, s.AsSeen)
+		return f.doDeletePod(ctx, s)
 	case membership.EvictPod:
 		return f.evictPod(ctx, s.Member)
 	case membership.AddRole, membership.SetUser, membership.DropUser, membership.RequireLogin:
@@ -81,6 +81,21 @@ func waitTime(err error) time.Duration {
 		return time.Second
 	}
 	return membership.ShortRequeue
+}
+
+// doDeletePod deletes a pod. One in which no server ran stays if its server answers now: the kubelet reports a start later than etcd serves.
+func (f *fleet) doDeletePod(ctx context.Context, s membership.Step) error {
+	if server := f.servers[s.Member]; s.AsSeen && server != nil && f.answersNow(ctx, server) {
+		return errPodChanged
+	}
+	return f.deletePod(ctx, s.Member, s.AsSeen)
+}
+
+// answersNow looks at a server once more, before its pod goes.
+func (*fleet) answersNow(ctx context.Context, server server) bool {
+	ctx, done := context.WithTimeout(ctx, lookLimit)
+	defer done()
+	return server.Look(ctx).IsOfServer()
 }
 
 // doAdd saves what is about to be added, adds it, and saves its ID. Done again after it was cut short, it finds by the peer URL

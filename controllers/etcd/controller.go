@@ -148,10 +148,12 @@ func (r *Reconciler) updateStatus(e *databasev1alpha1.EtcdCluster, f *fleet, nex
 	now := r.clock.Now()
 	known := r.memory.noteLook(e, f.World, now)
 	r.memory.noteAccess(e, f.World, now)
-	waited := r.memory.noteWait(e, next, now)
+	s := f.situation(e)
+	restore, _ := s.NextRestore()
+	waited, restoreWaited := r.memory.noteWaits(e, next, restore, now)
 	if !known.isFleeting(f.World, now) {
-		next := explained(known.excuse(next, now), f.situation(e), waited)
-		e.Status = newStatus(e, f.situation(e), next, w)
+		e.Status = newStatus(e, s, explained(known.excuse(next, now), s.Sees(), waited), w)
+		e.Status.NextRestore = nextRestore(s, restore, restoreWaited, w)
 	}
 	return ctrl.Result{RequeueAfter: converge.Soonest(cmp.Or(next.RequeueAfter, restInterval), w.certificates.RecheckAfter,
 		w.logins.recheckAfter(f.situation(e).Login(), now))}

@@ -26,8 +26,8 @@ type objectMemory struct {
 	isLockedOut bool
 	// refusals of the pod that was last to be evicted.
 	refusals refusals
-	// wait is what is waited for, and since when.
-	wait waiting
+	// wait is what is waited for, and since when; restoreWait, what the EtcdRestore waits for that is to begin next.
+	wait, restoreWait waiting
 	// compacted is when old revisions were last dropped.
 	compacted time.Time
 	// nodes of pods that report no start, as they were read last.

@@ -140,15 +140,14 @@ func backupActions() []action {
 
 func killAfterRestore(m *model) (bool, error) {
 	permit, told := membership.ParsePermit(m.Pods[0].Permit)
-	if m.Faults == 0 || !told || m.Pods[0].Runs || m.Volumes[0].Restored || permit.Data != m.Volumes[0].DataID || permit.Pod != m.Pods[0].UID {
+	if m.Faults == 0 || !told || m.Pods[0].Runs || m.Volumes[0].Restored || permit.Pod != m.Pods[0].UID || m.Pods[0].Broken != 0 {
 		return false, nil
 	}
-	waits, err := m.restore(0, permit)
-	if waits || !m.Volumes[0].Restored {
+	if ready, err := m.prepare(0); !ready || err != nil || !m.Volumes[0].Restored {
 		return err != nil, err
 	}
 	m.Faults--
-	return true, err
+	return true, nil
 }
 
 func tellRequest(m *model) (bool, error) {

@@ -57,6 +57,14 @@ type model struct {
 	Upgrade             modelBackup
 	// Broken is what is wrong with the spec now, Mistake what somebody may yet write into it so many times; 0 is nothing.
 	Broken, Mistake, Edits int
+	// TemplateBroken is what is wrong with the StatefulSet's template.
+	TemplateBroken int
+	// OtherSize may yet be asked for, FormerSize once more; 0 is none. MayTakeBack: an edit of the version may be taken back.
+	OtherSize, FormerSize int32
+	VersionEdits          int
+	MayTakeBack           bool
+	// Kills are how many servers may yet be killed for memory.
+	Kills int
 	// Asleep is an operator that was stopped after it had planned, and is yet to wake.
 	Asleep *sleeper
 }
@@ -72,6 +80,7 @@ type modelPod struct {
 	Began   string // data directory with which it began, empty
 	Outdate bool
 	Minor   int // that its server runs
+	Kills   int // of its server, for memory
 }
 
 // modelData is what a volume holds: the directory of one member.
@@ -100,6 +109,7 @@ type modelMember struct {
 type sleeper struct {
 	Step    membership.Step
 	World   membership.World // that it saw
+	Pods    []modelPod       // likewise
 	Status  databasev1alpha1.EtcdClusterStatus
 	Version int
 }
@@ -132,8 +142,12 @@ func (m *model) key() string {
 func (m *model) newID() int { m.IDs++; return m.IDs }
 
 func (m *model) spec() membership.Spec {
-	return membership.Spec{Name: "a", Namespace: "ns", Size: m.Size, HasStorage: m.Storage, AllowedRecovery: m.Allowed, FromBackup: m.Bootstrap,
+	spec := membership.Spec{Name: "a", Namespace: "ns", Size: m.Size, HasStorage: m.Storage, AllowedRecovery: m.Allowed, FromBackup: m.Bootstrap,
 		Wanted: modelVersions[m.Wanted], DefaultImages: modelImages}
+	if m.Broken == cannotBePulled {
+		spec.Image = missingImage
+	}
+	return spec
 }
 
 func (m *model) raft(id uint64) *modelMember {
@@ -193,7 +207,7 @@ func (m *model) check() error {
 	if m.held() < m.Held {
 		return broken("writes are lost that the member had from which the cluster went on")
 	}
-	if err := m.checkBackedUp(); err != nil {
+	if err := errors.Join(m.checkBackedUp(), m.checkVersions()); err != nil {
 		return err
 	}
 	learners := 0
@@ -369,9 +383,11 @@ type modelEffects struct {
 	object  *databasev1alpha1.EtcdCluster
 	version int               // of the object that the pass has read
 	seen    *membership.World // by a sleeper; nil for a pass that acts on what there is
-	calls   int               // so far
-	dieAt   int               // the call that it does not survive; 0 for none
-	after   bool
+	// seenPods are those that the sleeper saw.
+	seenPods []modelPod
+	calls    int // so far
+	dieAt    int // the call that it does not survive; 0 for none
+	after    bool
 }
 
 // call does one call, unless the pass is killed at it.
@@ -660,7 +676,10 @@ func (m *model) fleet(e *databasev1alpha1.EtcdCluster, outside *modelEffects) *f
 		one := membership.Member{Name: name, Record: recordOf(e, name)}
 		if p.UID != "" {
 			one.Pod = membership.Pod{UID: types.UID(p.UID), Address: "10.0.0.1", Permit: p.Permit, LostData: p.Lost,
-				Ready: p.Runs, HasRun: p.Ran, Stopped: p.Ran && !p.Runs, NeverRan: !p.Ran, Outdated: p.Outdate || p.Minor != m.Template || p.Broken != m.Broken, Image: modelImages[1+p.Minor]}
+				Ready: p.Runs, HasRun: p.Ran, Stopped: p.Ran && !p.Runs, NeverRan: !p.Ran, Outdated: p.Outdate || p.Minor != m.Template || p.Broken != m.TemplateBroken, Image: p.imageOf()}
+			if p.Broken == isUnschedulable {
+				one.Pod.Address = ""
+			}
 			if m.Storage {
 				one.Pod.ClaimUID = types.UID(fmt.Sprintf("claim-%d", m.Claims[ordinal]))
 			}

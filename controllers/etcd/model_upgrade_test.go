@@ -47,7 +47,7 @@ func minorOf(text string) int {
 
 // agree has the members use a later version once all of them run it, as etcd does.
 func (m *model) agree() {
-	least := m.Wanted
+	least := len(modelVersions) - 1
 	for _, one := range m.Raft {
 		if i := ordinalOf(one.Name); m.runs(i, one.ID) {
 			least = min(least, m.Pods[i].Minor)

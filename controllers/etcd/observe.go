@@ -16,6 +16,7 @@ import (
 	"github.com/mainstay-operator/mainstay-operator/controllers/etcd/internal/launcher"
 	"github.com/mainstay-operator/mainstay-operator/controllers/etcd/internal/membership"
 	"github.com/mainstay-operator/mainstay-operator/controllers/etcd/internal/wire"
+	"github.com/mainstay-operator/mainstay-operator/controllers/internal/conditions"
 	"github.com/mainstay-operator/mainstay-operator/controllers/internal/converge"
 	"github.com/mainstay-operator/mainstay-operator/controllers/internal/parts"
 )
@@ -156,6 +157,7 @@ func podOf(pod *corev1.Pod, set *appsv1.StatefulSet) membership.Pod {
 			return c.Type == corev1.PodReady && c.Status == corev1.ConditionTrue
 		}),
 	}
+	p.Fails = conditions.FirstFailure([]corev1.Pod{*pod}) != ""
 	p.Image = parts.RunningImage(pod.Spec.Containers, appName, "")
 	for _, c := range pod.Status.ContainerStatuses {
 		if c.Name != appName {

@@ -43,3 +43,29 @@ func TestLostDataOfAPod(t *testing.T) {
 		})
 	}
 }
+
+// A pod whose image is still being pulled does not fail: its cluster forms once that has ended.
+func TestAPodFailsOnceKubernetesReportsWhy(t *testing.T) {
+	waits := func(reason string) corev1.PodStatus {
+		return corev1.PodStatus{ContainerStatuses: []corev1.ContainerStatus{
+			{Name: appName, State: corev1.ContainerState{Waiting: &corev1.ContainerStateWaiting{Reason: reason}}}}}
+	}
+	for _, c := range []struct {
+		name   string
+		status corev1.PodStatus
+		want   bool
+	}{
+		{"nothing is reported yet", corev1.PodStatus{}, false},
+		{"its image is being pulled", waits("ContainerCreating"), false},
+		{"an init container runs", waits("PodInitializing"), false},
+		{"its image cannot be pulled", waits("ErrImagePull"), true},
+		{"no node fits", corev1.PodStatus{Conditions: []corev1.PodCondition{
+			{Type: corev1.PodScheduled, Status: corev1.ConditionFalse, Reason: corev1.PodReasonUnschedulable}}}, true},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			if got := podOf(&corev1.Pod{Status: c.status}, &appsv1.StatefulSet{}).Fails; got != c.want {
+				t.Errorf("got %t", got)
+			}
+		})
+	}
+}

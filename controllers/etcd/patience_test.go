@@ -7,7 +7,9 @@ import (
 
 	commonv1 "github.com/mainstay-operator/mainstay-operator/api/common/v1"
 	"github.com/mainstay-operator/mainstay-operator/controllers/etcd/internal/membership"
+	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/meta"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	clocktesting "k8s.io/utils/clock/testing"
 )
 
@@ -35,6 +37,53 @@ func TestALongWaitSaysWhatItSees(t *testing.T) {
 		step.Message = c.what
 		if got := progress(); strings.Contains(got, seen) != c.says || !strings.Contains(got, c.what) {
 			t.Errorf("%s later: %q", c.after, got)
+		}
+	}
+}
+
+// An EtcdRestore has no conditions of pods: after some minutes its wait says what is seen of them, until there is news.
+func TestAnEtcdRestoreThatWaitsForLongSaysWhatItSees(t *testing.T) {
+	clock := clocktesting.NewFakePassiveClock(time.Unix(1000, 0))
+	r := &Reconciler{clock: clock}
+	s := newSeen()
+	s.w.Request = &membership.Request{UID: "r"}
+	s.w.Next = membership.Fetch{UID: "fetch", For: "r", MaxMinor: 6}
+	unscheduled := corev1.Pod{ObjectMeta: metav1.ObjectMeta{Name: "a-fetch"}, Status: corev1.PodStatus{Phase: corev1.PodPending,
+		Conditions: []corev1.PodCondition{{Type: corev1.PodScheduled, Status: corev1.ConditionFalse, Reason: corev1.PodReasonUnschedulable, Message: "0/1 nodes"}}}}
+	for _, c := range []struct {
+		name    string
+		after   time.Duration
+		arrange func()
+		want    []string
+		not     string
+	}{
+		{"at first it says what it waits for", 0, func() {}, []string{"waiting for the backup to be fetched"}, "no news"},
+		{"shortly before that it says no more", waitPatience - 1, func() {}, []string{"waiting for the backup to be fetched"}, "no news"},
+		{"then it names the pod and what keeps it from starting", 1, func() {},
+			[]string{"waiting for the backup to be fetched; no news for 3 minutes", "the pod of the backup has not reported a result", "pod a-fetch: ", "0/1 nodes"}, ""},
+		{"a member that does not answer is named, too", 0, func() { s.silence(2); s.w.Members[2].Pod.Stopped = true },
+			[]string{"the container of pod a-2 has ended"}, ""},
+		{"news is said alone", time.Second, func() { s.w.Next.Deleting = true }, []string{"waiting for the former pod of the backup to end"}, "no news"},
+		{"what a human must do is not a wait", waitPatience, func() {
+			s.w.Next = membership.Fetch{UID: "fetch", For: "r", MaxMinor: 6, Permanent: true, Error: "NoSuchBucket"}
+		},
+			[]string{"cannot be fetched: NoSuchBucket"}, "no news"},
+	} {
+		clock.SetTime(clock.Now().Add(c.after))
+		c.arrange()
+		f := &fleet{spec: resolve(s.e, []string{"etcd:5", "etcd:6", "etcd:7"}), World: s.w}
+		r.updateStatus(s.e, f, s.next, workload{set: s.set, pods: []corev1.Pod{unscheduled}})
+		got := s.e.Status.NextRestore
+		if got == nil || got.RestoreUID != "r" {
+			t.Fatalf("%s: got %+v", c.name, got)
+		}
+		for _, want := range c.want {
+			if !strings.Contains(got.Message, want) {
+				t.Errorf("%s: got %q", c.name, got.Message)
+			}
+		}
+		if c.not != "" && strings.Contains(got.Message, c.not) {
+			t.Errorf("%s: got %q", c.name, got.Message)
 		}
 	}
 }

@@ -59,6 +59,9 @@ type workload struct {
 	refusal      string // why members' pods are refused; empty if they are not
 }
 
+// failure is what keeps the first pod that fails from starting; empty if none does.
+func (w workload) failure() string { return cmp.Or(conditions.FirstFailure(w.pods), w.refusal) }
+
 // newStatus is the status with what was observed. It leaves alone what a step has saved.
 func newStatus(e *databasev1alpha1.EtcdCluster, s membership.Situation, next membership.Step, w workload) databasev1alpha1.EtcdClusterStatus {
 	status := *e.Status.DeepCopy()
@@ -85,7 +88,6 @@ func newStatus(e *databasev1alpha1.EtcdCluster, s membership.Situation, next mem
 		}
 	}
 	status.Version, status.ClusterVersion = commonVersions(s)
-	status.NextRestore = s.NextRestore()
 	setConditions(e, &status, s, next, w)
 	return status
 }
@@ -120,7 +122,7 @@ func commonVersions(s membership.Situation) (running, agreed string) {
 }
 
 func setConditions(e *databasev1alpha1.EtcdCluster, status *databasev1alpha1.EtcdClusterStatus, s membership.Situation, next membership.Step, w workload) {
-	list, generation, failure := &status.Conditions, e.Generation, cmp.Or(conditions.FirstFailure(w.pods), w.refusal)
+	list, generation, failure := &status.Conditions, e.Generation, w.failure()
 	conditions.SetFromWorkload(list, generation, conditions.Workload{
 		Generation:         w.set.Generation,
 		ObservedGeneration: w.set.Status.ObservedGeneration,

@@ -53,18 +53,45 @@ var interleavings = []interleaving{
 		"a backup is read of a master whose replica comes back"},
 }
 
+// etcdInterleavings took the majority of an EtcdCluster away, or were never repaired.
+var etcdInterleavings = []interleaving{
+	{"an image that cannot be pulled is corrected, and its pod stays",
+		[]string{"a pod that never ran stays, as another has run"},
+		"three without storage form with an image that cannot be pulled, one crash"},
+	{"requests that no node has are corrected, and the pod stays",
+		[]string{"a pod that never ran stays, as another has run"},
+		"three without storage form with a template that never starts, one crash"},
+	{"an image that no server runs with is kept",
+		[]string{"an image that no server runs with is kept once spec.image is removed"},
+		"three without storage form with an image that cannot be pulled, one crash"},
+	{"a server that was killed for memory serves again, and its pod is deleted",
+		[]string{"a pod whose server was killed goes, whatever its kubelet has reported since", "a pod that fails goes though its server answers by now"},
+		"three without storage have too little memory, and one is killed while the operator is stopped"},
+}
+
 // The explorer finds each interleaving again where its rules are broken.
 func TestEachInterleavingIsFound(t *testing.T) {
-	program := build(t, ".")
-	for _, s := range interleavings {
+	findEach(t, ".", "TestEveryOrderKeepsWhatIsConfirmed/", interleavings)
+}
+
+// So does the one of EtcdCluster.
+func TestEachInterleavingOfEtcdClusterIsFound(t *testing.T) {
+	findEach(t, "../etcd", "TestEveryOrderKeepsTheMajority/", etcdInterleavings)
+}
+
+// findEach has the explorer of a directory search from the start of each interleaving, with its rules broken.
+func findEach(t *testing.T, dir, explorer string, all []interleaving) {
+	t.Helper()
+	program := build(t, dir)
+	for _, s := range all {
 		t.Run(s.name, func(t *testing.T) {
 			for _, rule := range s.rules {
 				if !slices.ContainsFunc(planted, func(m mutant) bool { return m.name == rule }) {
 					t.Fatalf("no mutant is called %q", rule)
 				}
 			}
-			search := mutant{test: "TestEveryOrderKeepsWhatIsConfirmed/" + s.start}
-			output := run(program, ".", search.pattern(), s.rules...)
+			search := mutant{test: explorer + s.start}
+			output := run(program, dir, search.pattern(), s.rules...)
 			if !strings.Contains(output, "--- FAIL: "+search.shown()+" (") {
 				t.Errorf("it is not found:\n%s", output)
 			}

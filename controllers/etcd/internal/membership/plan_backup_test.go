@@ -62,6 +62,18 @@ func TestPlanOfARestore(t *testing.T) {
 		{"E12: data that asks for a login is refused before anything is formed", func(s *scene) { s.beginFromBackup(); s.Fetch.RequiresLogin = true },
 			"Block ", "asks for a login, and spec.auth of the EtcdCluster is not set"},
 		{"E12: with auth it is taken", func(s *scene) { s.beginFromBackup(); s.Fetch.RequiresLogin, s.RequiresLogin = true, true }, "Form ", ""},
+		{"E12: data that exceeds the quota by more than a tenth is refused before anything is formed", func(s *scene) {
+			s.beginFromBackup()
+			s.Fetch.RawSize, s.Quota = 1101, 1000
+		}, "Block ", "bootstrap.backup: the data of 20260102T150405Z-89abcdef has 1101 bytes, and the quota of the EtcdCluster is 1000 bytes"},
+		{"E12: data that exceeds the quota by a tenth is restored", func(s *scene) {
+			s.beginFromBackup()
+			s.Fetch.RawSize, s.Quota = 1100, 1000
+		}, "Form ", ""},
+		{"E12: a restore that has begun is not refused because of the quota", func(s *scene) {
+			s.restoring()
+			s.Fetch.RawSize, s.Quota = 9000, 1000
+		}, "Wait ", "waiting for a-0 to begin with backup"},
 		{"E12: a member that has begun and asks for a login is not waited for", func(s *scene) {
 			s.restoring()
 			s.Members[0].View.LockedOut = true
@@ -153,6 +165,29 @@ func TestPermitOfARestore(t *testing.T) {
 			c.arrange(s)
 			if got := s.Permit(s.Members[0]); !strings.Contains(got, c.want) || c.not != "" && strings.Contains(got, c.not) {
 				t.Errorf("got %s", got)
+			}
+		})
+	}
+}
+
+func TestDataExceedsTheQuota(t *testing.T) {
+	const largest = 1<<63 - 1
+	for _, c := range []struct {
+		name           string
+		rawSize, quota int64
+		want           bool
+	}{
+		{"a size that is not known is no reason", 0, 1000, false},
+		{"a quota that is not known is no reason", 1000, 0, false},
+		{"data that reaches the quota does not exceed it", 1000, 1000, false},
+		{"a tenth more may be free pages", 1100, 1000, false},
+		{"more than a tenth is too much", 1101, 1000, true},
+		{"the largest size does not wrap", largest, 1000, true},
+		{"the largest quota does not wrap", largest, largest, false},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			if got := exceedsQuota(c.rawSize, c.quota); got != c.want {
+				t.Errorf("got %t", got)
 			}
 		})
 	}

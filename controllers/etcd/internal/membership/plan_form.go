@@ -84,5 +84,5 @@ func (s Situation) recordIDs() (Step, bool) {
 	if lost := s.Where(s.hasLostData); len(lost) > 0 {
 		message += "; " + strings.Join(NamesOf(lost), ", ") + " has lost its data, and is replaced then"
 	}
-	return Step{Do: Wait, Message: message, RequeueAfter: ShortRequeue}, true
+	return Step{Do: Wait, Message: message + s.laterEdits(), RequeueAfter: ShortRequeue}, true
 }

@@ -105,22 +105,22 @@ func (s Situation) awaitRoom() (Step, bool) {
 	return Step{}, false
 }
 
-// NextRestore tells of the EtcdRestore that is to begin next; nil if there is none.
-func (s Situation) NextRestore() *databasev1alpha1.EtcdNextRestore {
+// NextRestore is what the EtcdRestore waits for that is to begin next; it is not ok if there is none.
+func (s Situation) NextRestore() (Step, bool) {
 	if s.Request == nil || s.Source() == s.Request.UID && s.restored() != nil {
-		return nil
+		return Step{}, false
 	}
-	next := &databasev1alpha1.EtcdNextRestore{RestoreUID: s.Request.UID, Message: "waiting for the cluster to form"}
+	next := Step{Do: Wait, Message: "waiting for the cluster to form"}
 	switch {
 	case s.mayPrepare():
 		next.Message = "it is about to begin"
 		if step, ok := s.awaitRequest(); ok {
-			next.Message = step.Phrase()
+			next = step
 		}
 	case s.Source() != "":
 		next.Message = "waiting for the restore under way to end"
 	}
-	return next
+	return next, true
 }
 
 // stopFormer stops all former members once a restore is on record: only then does the first begin with the backup. They are not

@@ -48,6 +48,7 @@ func TestPlanOfARestoreInPlace(t *testing.T) {
 		}, "Idle ", ""},
 		{"E12: also if it is of a later version", func(s *scene) { s.request(); s.Next.Item.ServerVersion = "3.7.3" }, "Idle ", ""},
 		{"E12: also if its data asks for a login, which the cluster does not", func(s *scene) { s.request(); s.Next.RequiresLogin = true }, "Idle ", ""},
+		{"E12: also if its data exceeds the quota", func(s *scene) { s.request(); s.Next.RawSize, s.Quota = 3<<30, 2<<30 }, "Idle ", ""},
 		{"E12: nor may the volume be too small", func(s *scene) {
 			s.request()
 			s.Next.RawSize, s.Members[0].Pod.VolumeSize = 500<<20, 1<<30
@@ -196,6 +197,8 @@ func TestWhatAnEtcdRestoreWaitsFor(t *testing.T) {
 		{"a store", func(s *scene) { s.request(); s.Next.Item, s.Next.Error, s.Next.Permanent = nil, "NoSuchBucket", true },
 			"backup of the EtcdRestore: the backup cannot be fetched: NoSuchBucket"},
 		{"a larger volume", func(s *scene) { s.request(); s.Next.RawSize, s.Members[0].Pod.VolumeSize = 1<<30, 1<<30 }, "raise spec.storage.size of the EtcdCluster"},
+		{"a larger quota", func(s *scene) { s.request(); s.Next.RawSize, s.Quota = 3<<30, 2<<30 },
+			"raise spec.quota of the EtcdCluster to 3221225472 bytes or more"},
 		{"a cluster with auth", func(s *scene) { s.request(); s.Next.RequiresLogin = true }, "create an EtcdCluster with auth"},
 		{"nothing", (*scene).request, "it is about to begin"},
 		{"the cluster", func(s *scene) { s.request(); s.Status.Membership.ClusterID = "" }, "waiting for the cluster to form"},
@@ -207,12 +210,12 @@ func TestWhatAnEtcdRestoreWaitsFor(t *testing.T) {
 		t.Run(c.name, func(t *testing.T) {
 			s := newScene()
 			c.arrange(s)
-			if got := s.NextRestore(); got == nil || got.RestoreUID != "r" || !strings.Contains(got.Message, c.want) {
+			if got, ok := s.NextRestore(); !ok || !strings.Contains(got.Phrase(), c.want) {
 				t.Errorf("got %+v", got)
 			}
 		})
 	}
-	if got := newScene().NextRestore(); got != nil {
+	if got, ok := newScene().NextRestore(); ok {
 		t.Errorf("got %+v", got)
 	}
 }

@@ -11,7 +11,8 @@ import (
 
 // restartFailing deletes an outdated pod whose container does not run, because a later template may start it. Whether that is allowed is
 // asked of the pod itself: the data of another one says nothing about it. While a pod of the latest template fails, too, no further
-// pod gets that template; a cluster that is forming has nothing to lose by it.
+// pod gets that template; a cluster that is forming has nothing to lose by it. A container that has ended is started again by its kubelet,
+// and may serve by the time of the act: so the pod goes only as it was seen.
 func (s Situation) restartFailing() (Step, bool) {
 	isForming := s.Status.Membership.ClusterID == "" && s.restored() == nil
 	unproven := s.Where(func(m Member) bool { return m.hasNoServer() && !m.Pod.Outdated })
@@ -20,7 +21,7 @@ func (s Situation) restartFailing() (Step, bool) {
 	}
 	for _, m := range s.Members {
 		if m.failsOutdated() && s.mayLosePod(m) {
-			return Step{Do: DeletePod, Member: m.Name, AsSeen: m.Pod.NeverRan, Message: "no server runs in it, and its pod is outdated", RequeueAfter: ShortRequeue}, true
+			return Step{Do: DeletePod, Member: m.Name, AsSeen: true, Message: "no server runs in it, and its pod is outdated", RequeueAfter: ShortRequeue}, true
 		}
 	}
 	return Step{}, false
@@ -28,7 +29,7 @@ func (s Situation) restartFailing() (Step, bool) {
 
 // failsOutdated reports whether a member's pod is outdated and runs no server.
 func (m Member) failsOutdated() bool {
-	return m.hasNoServer() && m.Pod.Outdated && !m.Pod.Ready && !m.View.Answered
+	return m.hasNoServer() && m.Pod.Outdated && !m.Pod.Ready && !m.View.IsOfServer()
 }
 
 // mayLosePod reports whether no data is lost with the pod of a member that does not run, or only what the others replace: the pod never

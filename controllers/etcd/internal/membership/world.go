@@ -87,6 +87,8 @@ type Pod struct {
 	HasRun     bool   // its container has been started
 	// NeverRan: it is proven that its container was never started. HasRun false alone may be a node's silence.
 	NeverRan bool
+	// Fails: Kubernetes reports why it cannot start. That its image is being pulled is no such report.
+	Fails    bool
 	Stopped  bool // its container does not run now
 	Deleting bool
 	Outdated bool      // it is not of the StatefulSet's latest template
@@ -125,6 +127,9 @@ type View struct {
 func (m Member) IsHealthy() bool {
 	return m.View.Answered && m.View.Leader != 0
 }
+
+// IsOfServer reports whether a server was heard: it runs, whatever the kubelet has reported last.
+func (v View) IsOfServer() bool { return v.Answered || v.Waits || v.LockedOut }
 
 // MayAnswer reports whether a view can be that of the member on record, or of one that the record does not have yet or any more.
 func (m Member) MayAnswer(view View, record *databasev1alpha1.EtcdMembership) bool {
