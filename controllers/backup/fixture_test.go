@@ -101,7 +101,7 @@ func allWell(pod *corev1.Pod) {
 	for _, c := range pod.Spec.InitContainers {
 		message := ""
 		switch c.Name {
-		case backup.CommandBackup:
+		case backup.CommandBackup, backup.CommandFetch:
 			message = says(backup.Result{Item: itemNamed(task.Item, false)})
 		case backup.CommandVerify:
 			message = says(backup.Result{Item: itemNamed(task.Item, true)})
