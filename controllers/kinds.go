@@ -48,10 +48,10 @@ var kinds = []kind{
 			DefaultImages: s.images.Etcd[:], LauncherImage: s.images.Operator}
 	}},
 	{&databasev1alpha1.EtcdBackup{}, nil, func(s shared) reconciler {
-		return &backup.Reconciler{Converger: s.converger("etcdbackup"), Kind: backup.Etcd(), Image: s.images.Operator}
+		return &backup.Reconciler{Converger: s.converger("etcdbackup"), Kind: backup.Etcd(), Image: s.images.Operator, Cluster: s.cluster}
 	}},
 	{&cachev1alpha1.RedisBackup{}, nil, func(s shared) reconciler {
-		return &backup.Reconciler{Converger: s.converger("redisbackup"), Kind: backup.Redis(), Image: s.images.Operator}
+		return &backup.Reconciler{Converger: s.converger("redisbackup"), Kind: backup.Redis(), Image: s.images.Operator, Cluster: s.cluster}
 	}},
 	{&databasev1alpha1.EtcdRestore{}, nil, func(s shared) reconciler {
 		return &etcdrestore.Reconciler{Converger: s.converger("etcdrestore")}
@@ -97,6 +97,7 @@ type shared struct {
 	converger           func(name string) converge.Converger
 	secrets, configMaps converge.ContentReader
 	images              Images
+	cluster             string // as in backup.Reconciler.Cluster
 }
 
 // AddToScheme adds every type that the operator reads or writes.

@@ -91,7 +91,12 @@ func SetupAll(ctx context.Context, mgr ctrl.Manager, o Options) error {
 			IsLeader: o.IsLeader, Identity: o.Identity, Account: o.Account, Tracker: tracker, Stuck: stuck, Events: mgr.GetEventRecorder(name),
 		}
 	}
-	all := shared{converger, converge.NewSecretReader(mgr.GetCache(), mgr.GetAPIReader()), converge.NewConfigMapReader(mgr.GetCache(), mgr.GetAPIReader()), o.Images}
+	cluster, err := clusterIdentity(mgr.GetConfig())
+	if err != nil {
+		return err
+	}
+	all := shared{converger, converge.NewSecretReader(mgr.GetCache(), mgr.GetAPIReader()), converge.NewConfigMapReader(mgr.GetCache(), mgr.GetAPIReader()),
+		o.Images, cluster}
 	for _, k := range kinds {
 		if err := k.newReconciler(all).SetupWithManager(mgr); err != nil {
 			return fmt.Errorf("setting up %T: %w", k.object, err)

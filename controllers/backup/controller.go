@@ -41,6 +41,8 @@ type Reconciler struct {
 	Clock clock.PassiveClock
 	// Image is the operator's own, which holds the runner.
 	Image string
+	// Cluster names this cluster in manifests, as in Origin.Cluster.
+	Cluster string
 }
 
 // Reconcile runs one pass over one object.
@@ -70,6 +72,7 @@ func (r *Reconciler) reconcile(ctx context.Context, b Object, save converge.Save
 	if err != nil {
 		return ctrl.Result{}, fmt.Errorf("reading what is to be backed up: %w", err)
 	}
+	p.source.cluster = r.Cluster
 	missed := b.GetBackupStatus().Missed
 	p.readSchedule()
 	pod, err := p.advance(ctx, currentPod(b, pods))

@@ -23,7 +23,7 @@ const (
 
 // testSource is an etcd of one member.
 var testSource = source{
-	uid: "source-uid", clusterID: "abc", endpoints: []string{"data-0.data-headless.ns.svc:2379"}, image: "etcd:1", tls: true,
+	uid: "source-uid", cluster: "ca-sum", clusterID: "abc", endpoints: []string{"data-0.data-headless.ns.svc:2379"}, image: "etcd:1", tls: true,
 	secrets: []secretKeys{{"data-certificates", []string{"ca.crt", "tls.crt", "tls.key"}}},
 }
 
@@ -101,7 +101,7 @@ func allWell(pod *corev1.Pod) {
 	for _, c := range pod.Spec.InitContainers {
 		message := ""
 		switch c.Name {
-		case backup.CommandBackup:
+		case backup.CommandBackup, backup.CommandFetch:
 			message = says(backup.Result{Item: itemNamed(task.Item, false)})
 		case backup.CommandVerify:
 			message = says(backup.Result{Item: itemNamed(task.Item, true)})

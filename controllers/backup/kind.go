@@ -38,6 +38,8 @@ type Kind struct {
 // source is where a backup's data comes from, and what it is verified with.
 type source struct {
 	uid types.UID
+	// cluster that it is in, as in Origin.Cluster.
+	cluster string
 	// clusterID of an etcd, in hexadecimal.
 	clusterID string
 	// replicationID of a Redis, and its data set, as in Source.Dataset.

@@ -22,6 +22,8 @@ type outcome struct {
 	failure string
 	// permanent: another attempt would fail in the same way, until somebody changes something.
 	permanent bool
+	// final: no further attempt is made. Each would delete more of the older backups.
+	final bool
 	// cleared: what earlier attempts have left is deleted.
 	cleared bool
 	// item that was written, where the attempt succeeded.
@@ -66,6 +68,16 @@ func (o outcome) readFinish(run *commonv1.BackupRun, pod *corev1.Pod) outcome {
 		return o
 	case startsServer(pod) && (!finished.Item.Verified || !hasVerified(run, pod)):
 		o.failure = "the runner succeeded but did not report the backup as verified: is the operator's image its own release?"
+		return o
+	}
+	switch silent, replaced := agreement(pod); {
+	case replaced != "":
+		o.failure = fmt.Sprintf("the backup %s was replaced in the store while it was made: %s. Delete it from the store, and find out who may "+
+			"overwrite objects there", run.Item, replaced)
+		o.permanent, o.final = true, true
+		return o
+	case silent != "":
+		o.failure = "container " + silent + " ended well but did not report the backup: is the operator's image its own release?"
 		return o
 	}
 	o.item, o.warning, o.held = *finished.Item, cmp.Or(finished.Warning, o.warning), finished.Held

@@ -138,6 +138,8 @@ func TestHostileMessages(t *testing.T) {
 		{"a long version", says(with(func(i *commonv1.BackupItem) { i.ServerVersion = strings.Repeat("9\x00", 90) })), 1},
 	} {
 		pod := podOf(running("1"), "1", ended(backup.CommandVerify, 0, says(backup.Result{Item: &good})))
+		ended(backup.CommandBackup, 0, says(backup.Result{Item: &good}))(pod)
+		ended(backup.CommandFetch, 0, says(backup.Result{Item: &good}))(pod)
 		ended(mainContainer, 0, c.message)(pod)
 		got := judge(run, pod, "")
 		if (c.items == 0) != (got.failure != "") || len(got.items) != c.items {
@@ -174,6 +176,7 @@ func TestRecordOutcome(t *testing.T) {
 		{"a failure", outcome{failure: "no"}, nil, testTime, commonv1.BackupRetrying, "", 1},
 		{"a failure after others are deleted", outcome{failure: "no", cleared: true}, earlier, testTime, commonv1.BackupRetrying, "earlier", 0},
 		{"the last failure", outcome{failure: "no"}, nil, testTime.Add(defaultDeadline - time.Second), commonv1.BackupFailed, "failed after 1 attempt(s): no", 1},
+		{"the backup was replaced", outcome{failure: "no", permanent: true, final: true}, nil, testTime, commonv1.BackupFailed, "failed after 1 attempt(s): no", 1},
 		{"refused, and no time is left", outcome{failure: "no", permanent: true}, earlier, testTime.Add(defaultDeadline - maxBackoff), commonv1.BackupFailed, "failed after 1 attempt(s): no", 1},
 		{"the last failure, and a later one was missed", outcome{failure: "no"}, later, testTime.Add(defaultDeadline), commonv1.BackupFailed, "later", 1},
 	} {

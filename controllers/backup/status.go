@@ -25,7 +25,7 @@ func recordOutcome(b Object, o outcome, now time.Time) {
 	case o.failure == "":
 		run.Phase = commonv1.BackupSucceeded
 		recordItem(status, o)
-	case retryTime(run, now).Before(giveUpTime(b)):
+	case !o.final && retryTime(run, now).Before(giveUpTime(b)):
 		run.Phase = commonv1.BackupRetrying
 	default:
 		recordFailure(b)

@@ -96,7 +96,7 @@ func fetchIn(pod *corev1.Pod) membership.Fetch {
 		switch result := backup.ReadFetch(*ended); {
 		case ended.ExitCode == 0 && c.State.Terminated == nil: // it runs again, as the pod's sandbox was lost
 		case result.Item != nil:
-			f.Item, f.RawSize, f.RequiresLogin = restoredItem(result.Item), result.RawSize, result.RequiresLogin
+			f.Item, f.RawSize, f.RequiresLogin, f.Warning = restoredItem(result.Item), result.RawSize, result.RequiresLogin, result.Warning
 		default:
 			f.Error, f.Permanent = result.Error, result.Permanent
 		}

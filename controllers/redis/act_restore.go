@@ -4,7 +4,10 @@ import (
 	"context"
 	"fmt"
 
+	corev1 "k8s.io/api/core/v1"
+
 	cachev1alpha1 "github.com/mainstay-operator/mainstay-operator/api/cache/v1alpha1"
+	commonv1 "github.com/mainstay-operator/mainstay-operator/api/common/v1"
 	"github.com/mainstay-operator/mainstay-operator/controllers/redis/internal/config"
 	"github.com/mainstay-operator/mainstay-operator/controllers/redis/internal/topology"
 	"github.com/mainstay-operator/mainstay-operator/controllers/redis/internal/wire"
@@ -52,6 +55,9 @@ func (r *Reconciler) doLoadBackup(ctx context.Context, redis *cachev1alpha1.Redi
 	redis.Status.Restore = restore
 	if err := f.save(ctx); err != nil {
 		return err
+	}
+	if f.Source.Warning != "" {
+		r.Events.Eventf(redis, nil, corev1.EventTypeWarning, commonv1.ReasonBackupSourceUnknown, "Restore", "%s", f.Source.Warning)
 	}
 	login := f.credentials.LoginOf(process, served.RunID)
 	if err := source.Admit(ctx, config.LoginUsers(), []wire.Login{login}); err != nil {

@@ -47,7 +47,7 @@ func (r *Reconciler) sourceFromPod(pod *corev1.Pod) *topology.Source {
 		}
 		if c.Name == backup.CommandFetch {
 			if result := backup.ReadFetch(*t); result.Item != nil {
-				source.Item = result.Item.Name
+				source.Item, source.Warning = result.Item.Name, result.Warning
 				continue
 			}
 		}

@@ -211,6 +211,13 @@ type BackupReference struct {
 	// +kubebuilder:validation:Pattern=`^[a-z0-9]([-a-z0-9]*[a-z0-9])?$`
 	Name string `json:"name"`
 
+	// source is the UID of the EtcdCluster or Redis whose backup is meant, as its metadata.uid had it. A backup of another source is
+	// refused. Default: the source of the latest backup, as several may have made backups under the same name.
+	// +optional
+	// +kubebuilder:validation:MaxLength=36
+	// +kubebuilder:validation:Pattern=`^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$`
+	Source string `json:"source,omitempty"`
+
 	// item is the name of one backup, as status.items shows it.
 	// +optional
 	// +kubebuilder:validation:Pattern=`^[0-9]{8}T[0-9]{6}Z-[0-9a-f]{8}$`

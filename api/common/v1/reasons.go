@@ -194,6 +194,9 @@ const (
 	ReasonUpgradeBlocked = "UpgradeBlocked"
 )
 
+// ReasonBackupSourceUnknown : an event alone: the manifest of the backup that an object started with does not say what was backed up.
+const ReasonBackupSourceUnknown = "BackupSourceUnknown"
+
 // Reasons of the conditions of EtcdBackup and RedisBackup, and of their events.
 const (
 	// ReasonBackupVerified : the latest backup that was due is in the store, and a server was started from it.

@@ -21,8 +21,10 @@ type Manifest struct {
 	// RawSize and RawSHA256 are those of the data before its compression.
 	RawSize   int64  `json:"rawSize"`
 	RawSHA256 string `json:"rawSHA256"`
-	// SourceUID is the UID of the EtcdCluster or Redis.
+	// SourceUID is the UID of the EtcdCluster or Redis, by which sources are told apart. Releases before Source have only this.
 	SourceUID string `json:"sourceUID"`
+	// Source says what was backed up.
+	Source Origin `json:"source,omitzero"`
 	// Dataset distinguishes the data sets of one Redis: it changes when all data was lost. For an etcd, its ClusterID does.
 	Dataset string `json:"dataset,omitempty"`
 	// Started is when the runner started, and Written is when it wrote this manifest, both by the clock of its node.
@@ -43,6 +45,17 @@ type Manifest struct {
 	// Keys in the dump, and those of them that have a time to live, as the dump itself counts them.
 	Keys    int64 `json:"keys,omitempty"`
 	Expires int64 `json:"expires,omitempty"`
+}
+
+// Origin names the object that was backed up. Its UID identifies it; the names are for people.
+type Origin struct {
+	UID string `json:"uid"`
+	// Cluster is the SHA-256 of the certificate authority of the API server, in hexadecimal. It is empty if that is not known.
+	Cluster string `json:"cluster,omitempty"`
+	// Kind is EtcdCluster or Redis.
+	Kind      string `json:"kind"`
+	Namespace string `json:"namespace"`
+	Name      string `json:"name"`
 }
 
 // Format is the version of manifests that this release writes, and the latest that it reads.

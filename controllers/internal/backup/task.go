@@ -83,12 +83,16 @@ type Choice struct {
 	Before time.Time `json:"before,omitzero"`
 	// AllowUnverified takes one that was not verified, too.
 	AllowUnverified bool `json:"allowUnverified,omitempty"`
+	// Source is the UID of what was backed up; empty means that of the latest backup, or any where an item is named.
+	Source string `json:"source,omitempty"`
 }
 
 // Source is where a backup's data comes from.
 type Source struct {
 	// UID of the EtcdCluster or Redis. A Redis proves it by the file SourceUIDKey in SourceDir.
 	UID string `json:"uid"`
+	// Origin is what the manifest says of it.
+	Origin Origin `json:"origin,omitzero"`
 	// ClusterID of an etcd, in hexadecimal: servers of another one are not read. Empty: any.
 	ClusterID string `json:"clusterID,omitempty"`
 	// ReplicationID of a Redis' history: a master of another is not read. Empty: any.
@@ -106,7 +110,7 @@ type Source struct {
 // FetchTask has the backup of a reference fetched, for a server of that version. namespace is that of the object which has the
 // reference. fetched is the item that it was told of before, if any: another pod must not choose another.
 func FetchTask(kind ServerKind, from commonv1.BackupReference, namespace, fetched, version string) Task {
-	choice := &Choice{AllowUnverified: from.AllowUnverified} // also of one that is named
+	choice := &Choice{AllowUnverified: from.AllowUnverified, Source: from.Source} // also of one that is named
 	if from.Before != nil {
 		choice.Before = from.Before.Time
 	}

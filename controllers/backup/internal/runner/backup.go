@@ -32,7 +32,7 @@ func (e Environment) backup(ctx context.Context, t task) (backup.Result, error) 
 	}
 	result.Warning = warningOf(t.deleteLeftovers(ctx, false))
 	m := backup.Manifest{Format: backup.Format, Kind: t.Kind, Item: t.Item, Time: t.Time.UTC(), Compression: string(t.Compression),
-		SourceUID: t.Source.UID, Dataset: t.Source.Dataset, Started: e.Clock.Now().UTC()}
+		SourceUID: t.Source.UID, Source: t.Source.Origin, Dataset: t.Source.Dataset, Started: e.Clock.Now().UTC()}
 	spool := e.scratchFile(spoolFile)
 	defer func() { _ = os.Remove(spool) }() // what is fetched needs its space
 	if err := e.spool(ctx, t, spool, &m); err != nil {

@@ -27,6 +27,13 @@ func (e Environment) fetch(ctx context.Context, t task) (backup.Result, error) {
 	if err := m.LoadableBy(t.MaxVersion); err != nil {
 		return backup.Result{}, err
 	}
+	warning := ""
+	if t.Choose != nil { // for a restore
+		if err := t.Choose.RefuseSource(m); err != nil {
+			return backup.Result{}, err
+		}
+		warning = m.WarnOfSource()
+	}
 	verified, err := t.exists(ctx, t.verified(item))
 	if err != nil {
 		return backup.Result{}, err
@@ -45,7 +52,7 @@ func (e Environment) fetch(ctx context.Context, t task) (backup.Result, error) {
 	}
 	err = writeFile(e.scratchFile(backup.ManifestFile), func(file *os.File) error { return json.NewEncoder(file).Encode(m) })
 	found := m.StatusItem(verified)
-	return backup.Result{Item: &found, RawSize: m.RawSize, RequiresLogin: requiresLogin}, err
+	return backup.Result{Item: &found, RawSize: m.RawSize, RequiresLogin: requiresLogin, Warning: warning}, err
 }
 
 // find returns the item that the task names, or chooses one of the folder's.
@@ -61,11 +68,20 @@ func (t task) find(ctx context.Context, now time.Time) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	chosen, err := t.Choose.Of(items, now)
+	chosen, err := t.Choose.Of(items, now, func(item backup.Item) (string, error) { return t.sourceOf(ctx, item.Name) })
 	if err != nil {
 		return "", fmt.Errorf("%s: %w", t.Folder, err)
 	}
 	return chosen.Name, nil
+}
+
+// sourceOf reads the UID of what an item is a backup of; it is empty where there is no manifest that names one.
+func (t task) sourceOf(ctx context.Context, item string) (string, error) {
+	text, err := t.manifestText(ctx, item)
+	if errors.Is(err, fs.ErrNotExist) || backup.IsPermanent(err) {
+		return "", nil
+	}
+	return backup.SourceUID(text), err
 }
 
 // readManifest of an item. An item without one is no backup, and none will come of it.

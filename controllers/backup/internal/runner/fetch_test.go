@@ -81,7 +81,11 @@ func TestFetchRefuses(t *testing.T) {
 			"the backup " + item(20) + " was never verified: set allowUnverified"},
 		"none was begun before": {nil, func(t *backup.Task) { t.Item, t.Choose = "", &backup.Choice{Before: today.Add(-time.Hour)} },
 			folder + ": there is no backup that was begun before"},
-		"no such item":         {nil, func(t *backup.Task) { t.Item = item(1) }, "there is no backup " + folder + "/" + item(1)},
+		"no such item": {nil, func(t *backup.Task) { t.Item = item(1) }, "there is no backup " + folder + "/" + item(1)},
+		"of another source": {nil, func(t *backup.Task) { t.Choose = &backup.Choice{AllowUnverified: true, Source: "other"} },
+			"the backup " + item(20) + " is of UID uid, and source asks for UID other"},
+		"none is of the source": {nil, func(t *backup.Task) { t.Item, t.Choose = "", &backup.Choice{Source: "other"} },
+			folder + ": there is no backup of source other"},
 		"an item that is none": {nil, func(t *backup.Task) { t.Item = "../../secret" }, "is not the name of a backup"},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -187,5 +191,20 @@ func TestFetchChooses(t *testing.T) {
 				t.Errorf("%d bytes of %s, %v, %v", len(content), m.Item, err, broken)
 			}
 		})
+	}
+}
+
+// A backup whose manifest names no source may be of any: a restore takes it and warns.
+func TestABackupOfNoKnownSourceIsAcceptedWithAWarning(t *testing.T) {
+	p := newPod(t)
+	p.succeed(p.task(20), backup.CommandBackup)
+	fetch := backup.Task{Kind: backup.Etcd, Folder: folder, Choose: &backup.Choice{AllowUnverified: true}}
+	if result := p.run(backup.CommandFetch, fetch); result.Error != "" || result.Warning != "" {
+		t.Errorf("of a known source: %+v", result)
+	}
+	name := backup.ManifestName(backup.Etcd, item(20))
+	p.replace(name, bytes.Replace(p.get(name), []byte(`"sourceUID":"uid"`), []byte(`"sourceUID":""`), 1))
+	if result := p.run(backup.CommandFetch, fetch); result.Error != "" || result.Item == nil || !strings.Contains(result.Warning, "names no source") {
+		t.Errorf("of no known source: %+v", result)
 	}
 }

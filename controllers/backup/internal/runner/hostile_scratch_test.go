@@ -110,3 +110,21 @@ func TestAFileIsWrittenThroughNoLink(t *testing.T) {
 		t.Errorf("%d bytes, %v", len(content), err)
 	}
 }
+
+// Data of the right size is not yet the data that was fetched.
+func TestFetchedDataThatWasReplacedIsNotVerified(t *testing.T) {
+	p := newPod(t)
+	p.succeed(p.task(20), backup.CommandBackup, backup.CommandFetch)
+	data := filepath.Join(p.Scratch, "data")
+	content, err := os.ReadFile(data)
+	if err != nil {
+		t.Fatal(err)
+	}
+	content[len(content)/2] ^= 1
+	if err := os.WriteFile(data, content, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if result := p.run(backup.CommandVerify, p.task(20)); !strings.Contains(result.Error, "the fetched data has the SHA-256 ") || result.Item != nil {
+		t.Errorf("%+v", result)
+	}
+}

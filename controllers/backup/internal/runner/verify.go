@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io"
 	"os"
 
 	"github.com/mainstay-operator/mainstay-operator/controllers/internal/backup"
@@ -22,7 +23,7 @@ func (e Environment) verify(ctx context.Context, t task) (backup.Result, error) 
 		return backup.Result{}, err
 	}
 	data := e.scratchFile(backup.DataFile)
-	if err := refuseReplaced(data, m.RawSize); err != nil {
+	if err := refuseReplaced(ctx, data, m); err != nil {
 		return backup.Result{}, err
 	}
 	if m.Item != t.Item || m.Kind != t.Kind {
@@ -42,12 +43,20 @@ func (e Environment) verify(ctx context.Context, t task) (backup.Result, error) 
 }
 
 // refuseReplaced returns an error if another container has put something else in the place of the fetched data.
-func refuseReplaced(data string, size int64) error {
-	file, err := scratch.Open(data, size)
+func refuseReplaced(ctx context.Context, data string, m backup.Manifest) error {
+	file, err := scratch.Open(data, m.RawSize)
 	if err != nil {
 		return fmt.Errorf("reading what was fetched: %w", err)
 	}
-	return file.Close()
+	defer func() { _ = file.Close() }()
+	found := newSum()
+	if _, err := io.Copy(found, untilDone{ctx, file}); err != nil {
+		return fmt.Errorf("reading what was fetched: %w", err)
+	}
+	if sum := found.hex(); sum != m.RawSHA256 {
+		return fmt.Errorf("%w: the fetched data has the SHA-256 %s, and its manifest says %s", scratch.ErrRefused, sum, m.RawSHA256)
+	}
+	return nil
 }
 
 // fetched reads the manifest that fetch has left.

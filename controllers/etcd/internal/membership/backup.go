@@ -31,6 +31,8 @@ type Fetch struct {
 	// Item is the backup that it has; nil until it has been fetched. RawSize is what it has decompressed, in bytes; 0 if not known.
 	Item    *databasev1alpha1.EtcdRestoredBackup
 	RawSize int64
+	// Warning is what a human should know of Item; empty if it is nothing.
+	Warning string
 	// RequiresLogin: a member that begins with it serves only who has logged in.
 	RequiresLogin bool
 	// Error says why it could not be fetched, the last time.

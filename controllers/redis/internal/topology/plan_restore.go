@@ -20,6 +20,8 @@ type Source struct {
 	Node
 	// Item that was fetched; empty while that is under way.
 	Item string
+	// Warning is what a human should know of that item; empty if it is nothing.
+	Warning string
 	// Failure is why the pod has ended, in the words of the store or the server, and SinceFailure how long ago; empty while it
 	// goes on.
 	Failure      string
