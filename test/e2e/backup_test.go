@@ -220,20 +220,6 @@ var _ = Describe("Backups", Label(faults), func() {
 		Expect(strings.Contains(everywhere, s3.SecretAccessKey)).To(BeFalse(), "a secret of the store is where it can be read")
 	})
 
-	It("say in the store's own words why there is none, and leave nothing behind", func(ctx SpecContext) {
-		b := startS3(ctx, false)
-		r := builders.Redis("data").Size(1).Build()
-		create(ctx, r)
-		eventuallyReady(ctx, r)
-		store := *b.store.S3.DeepCopy()
-		store.Bucket = "missing"
-		bad := redisBackup("data", r.Name, commonv1.BackupOptions{Store: commonv1.BackupStore{S3: &store}})
-		create(ctx, bad)
-		degraded := eventually(ctx, bad, commonv1.ConditionDegraded, metav1.ConditionTrue)
-		Expect(degraded.Message).To(ContainSubstring("bucket does not exist"))
-		Expect(b.names(ctx)).To(BeEmpty())
-	})
-
 	It("are made each minute onto a volume by two schedules at once, and only the last one of each is kept", func(ctx SpecContext) {
 		claim(ctx, "backups")
 		e := builders.EtcdCluster("keys").Size(1).Build()
