@@ -22,8 +22,9 @@ const (
 
 	// AppendOnly is the directive by which a server appends every write to a file.
 	AppendOnly = "appendonly"
-	// AppendFsync is the directive that says when what is appended must be on the disk, and AppendFsyncNo its value "never".
-	AppendFsync   = "appendfsync"
+	// AppendFsync is the directive that says when what is appended must be on the disk.
+	AppendFsync = "appendfsync"
+	// AppendFsyncNo is its value that leaves this to the kernel.
 	AppendFsyncNo = "no"
 	// Snapshots is the directive that says when a server writes all data to a file.
 	Snapshots = "save"

@@ -124,7 +124,7 @@ func (s Situation) sortByWorth(nodes []Node, history string) {
 		return cmp.Or(boolToInt(b.Keys > 0)-boolToInt(a.Keys > 0), later, s.stampOf(b.Name).compare(s.stampOf(a.Name)),
 			cmp.Compare(b.Keys, a.Keys))
 	})
-	if len(nodes) > 0 && !(complete && s.stampOf(nodes[0].Name).Standing == Leading) {
+	if len(nodes) > 0 && (!complete || s.stampOf(nodes[0].Name).Standing != Leading) {
 		putFurthestFirst(nodes)
 	}
 }
