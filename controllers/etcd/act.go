@@ -89,7 +89,8 @@ func waitTime(err error) time.Duration {
 	return membership.ShortRequeue
 }
 
-// doDeletePod deletes a pod. One in which no server ran stays if its server answers now: the kubelet reports a start later than etcd serves.
+// doDeletePod deletes a pod. One that goes only as it was seen stays if its server answers now: the kubelet reports a start later than
+// etcd serves.
 func (f *fleet) doDeletePod(ctx context.Context, s membership.Step) error {
 	if server := f.servers[s.Member]; s.AsSeen && server != nil && f.answersNow(ctx, server) {
 		return errPodChanged

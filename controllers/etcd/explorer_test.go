@@ -238,13 +238,19 @@ func TestEveryOrderKeepsTheMajority(t *testing.T) {
 		{"a backup takes the place of three's data, one fault", replaced(3, true), 1, 0, 30_000},
 		{"a backup takes the place of data without storage, one crash", replaced(3, false), 0, 1, 20_000},
 		{"a backup takes the place of what a lost majority has left", replacedWithoutMajority(), 0, 1, 20_000},
-		{"three without storage get a template by mistake that never starts, one crash", editing(formed(3, 3, false), isUnschedulable, 1), 0, 1, 15_000},
-		{"three without storage form with a template that never starts, one crash", editing(newModel(3, false), isUnschedulable, 2), 0, 1, 8_000},
-		{"three without storage form with a template that never starts, one fault", editing(newModel(3, false), isUnschedulable, 1), 1, 0, 6_000},
+		{"three without storage get a template by mistake that never starts, one crash",
+			editing(formed(3, 3, false), isUnschedulable, 1), 0, 1, 15_000},
+		{"three without storage form with a template that never starts, one crash",
+			editing(newModel(3, false), isUnschedulable, 2), 0, 1, 8_000},
+		{"three without storage form with a template that never starts, one fault",
+			editing(newModel(3, false), isUnschedulable, 1), 1, 0, 6_000},
 		{"three form with a template that never starts, one crash", editing(newModel(3, true), isUnschedulable, 1), 0, 1, 6_000},
-		{"three without storage get an image by mistake that cannot be pulled, one crash", editing(formed(3, 3, false), cannotBePulled, 1), 0, 1, 15_000},
-		{"three without storage form with an image that cannot be pulled, one crash", editing(newModel(3, false), cannotBePulled, 1), 0, 1, 8_000},
-		{"one becomes three with an image by mistake that cannot be pulled, one fault", editing(formed(1, 3, false), cannotBePulled, 1), 1, 0, 8_000},
+		{"three without storage get an image by mistake that cannot be pulled, one crash",
+			editing(formed(3, 3, false), cannotBePulled, 1), 0, 1, 15_000},
+		{"three without storage form with an image that cannot be pulled, one crash",
+			editing(newModel(3, false), cannotBePulled, 1), 0, 1, 8_000},
+		{"one becomes three with an image by mistake that cannot be pulled, one fault",
+			editing(formed(1, 3, false), cannotBePulled, 1), 1, 0, 8_000},
 		{"three are to be five, and are not, one crash", resizing(formed(3, 3, true), 5), 0, 1, 15_000},
 		{"three without storage are to be one, and are not, one crash", resizing(formed(3, 3, false), 1), 0, 1, 15_000},
 		{"three form, are to be one, and are not", resizing(newModel(3, true), 1), 0, 0, 6_000},
@@ -254,7 +260,8 @@ func TestEveryOrderKeepsTheMajority(t *testing.T) {
 		{"three without storage get too little memory, one crash", editing(formed(3, 3, false), isKilled, 1), 0, 1, 15_000},
 		{"three without storage have too little memory, and one is killed while the operator is stopped",
 			killing(editing(formed(3, 3, false), isKilled, 1), 2), 0, 1, 20_000},
-		{"one becomes three with a template by mistake that never starts, one crash", editing(formed(1, 3, false), isUnschedulable, 1), 0, 1, 15_000},
+		{"one becomes three with a template by mistake that never starts, one crash",
+			editing(formed(1, 3, false), isUnschedulable, 1), 0, 1, 15_000},
 		{"three go to the next minor version after a backup, one crash", upgrading(3), 0, 1, 10_000},
 		{"three go to the next minor version after a backup, one fault", upgrading(3), 1, 0, 10_000},
 		{"three of which one is behind go to the next minor version after a backup, one crash", upgradingWithOneBehind(), 0, 1, 8_000},
@@ -445,7 +452,8 @@ func (m *model) hasMajority() bool {
 func (m *model) canHeal() bool {
 	isAwake := m.Asleep == nil // one that wakes may record what it saw run, and what has lost its data since
 	isNotFormed := isAwake && m.Status.Membership != nil && m.Status.Membership.ClusterID == ""
-	return m.hasMajority() && !m.isStuckWithoutMemory() || isAwake && m.canRestore() || m.held() > 0 && (m.Humans > 0 || m.isRecovering()) || isNotFormed && m.held() == 0
+	isHelped := isAwake && m.canRestore() || m.held() > 0 && (m.Humans > 0 || m.isRecovering())
+	return m.hasMajority() && !m.isStuckWithoutMemory() || isHelped || isNotFormed && m.held() == 0
 }
 
 // isRecovering reports whether a recovery is on record, from a member that has its data.

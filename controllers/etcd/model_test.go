@@ -142,8 +142,8 @@ func (m *model) key() string {
 func (m *model) newID() int { m.IDs++; return m.IDs }
 
 func (m *model) spec() membership.Spec {
-	spec := membership.Spec{Name: "a", Namespace: "ns", Size: m.Size, HasStorage: m.Storage, AllowedRecovery: m.Allowed, FromBackup: m.Bootstrap,
-		Wanted: modelVersions[m.Wanted], DefaultImages: modelImages}
+	spec := membership.Spec{Name: "a", Namespace: "ns", Size: m.Size, HasStorage: m.Storage, AllowedRecovery: m.Allowed,
+		FromBackup: m.Bootstrap, Wanted: modelVersions[m.Wanted], DefaultImages: modelImages}
 	if m.Broken == cannotBePulled {
 		spec.Image = missingImage
 	}
@@ -676,7 +676,8 @@ func (m *model) fleet(e *databasev1alpha1.EtcdCluster, outside *modelEffects) *f
 		one := membership.Member{Name: name, Record: recordOf(e, name)}
 		if p.UID != "" {
 			one.Pod = membership.Pod{UID: types.UID(p.UID), Address: "10.0.0.1", Permit: p.Permit, LostData: p.Lost,
-				Ready: p.Runs, HasRun: p.Ran, Stopped: p.Ran && !p.Runs, NeverRan: !p.Ran, Outdated: p.Outdate || p.Minor != m.Template || p.Broken != m.TemplateBroken, Image: p.imageOf()}
+				Ready: p.Runs, HasRun: p.Ran, Stopped: p.Ran && !p.Runs, NeverRan: !p.Ran,
+				Outdated: p.Outdate || p.Minor != m.Template || p.Broken != m.TemplateBroken, Image: p.imageOf()}
 			if p.Broken == isUnschedulable {
 				one.Pod.Address = ""
 			}

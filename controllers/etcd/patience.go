@@ -32,7 +32,7 @@ func (w *waiting) note(next membership.Step, now time.Time) time.Duration {
 }
 
 // noteWaits notes what the cluster waits for, and what the EtcdRestore waits for that is to begin next, and returns for how long.
-func (m *memory) noteWaits(e *databasev1alpha1.EtcdCluster, next, restore membership.Step, now time.Time) (waited, restoreWaited time.Duration) {
+func (m *memory) noteWaits(e *databasev1alpha1.EtcdCluster, next, restore membership.Step, now time.Time) (_, ofRestore time.Duration) {
 	known, unlock := m.Lock(e)
 	defer unlock()
 	return known.wait.note(next, now), known.restoreWait.note(restore, now)

@@ -49,7 +49,9 @@ func TestAnEtcdRestoreThatWaitsForLongSaysWhatItSees(t *testing.T) {
 	s.w.Request = &membership.Request{UID: "r"}
 	s.w.Next = membership.Fetch{UID: "fetch", For: "r", MaxMinor: 6}
 	unscheduled := corev1.Pod{ObjectMeta: metav1.ObjectMeta{Name: "a-fetch"}, Status: corev1.PodStatus{Phase: corev1.PodPending,
-		Conditions: []corev1.PodCondition{{Type: corev1.PodScheduled, Status: corev1.ConditionFalse, Reason: corev1.PodReasonUnschedulable, Message: "0/1 nodes"}}}}
+		Conditions: []corev1.PodCondition{{
+			Type: corev1.PodScheduled, Status: corev1.ConditionFalse, Reason: corev1.PodReasonUnschedulable, Message: "0/1 nodes",
+		}}}}
 	for _, c := range []struct {
 		name    string
 		after   time.Duration
@@ -60,10 +62,12 @@ func TestAnEtcdRestoreThatWaitsForLongSaysWhatItSees(t *testing.T) {
 		{"at first it says what it waits for", 0, func() {}, []string{"waiting for the backup to be fetched"}, "no news"},
 		{"shortly before that it says no more", waitPatience - 1, func() {}, []string{"waiting for the backup to be fetched"}, "no news"},
 		{"then it names the pod and what keeps it from starting", 1, func() {},
-			[]string{"waiting for the backup to be fetched; no news for 3 minutes", "the pod of the backup has not reported a result", "pod a-fetch: ", "0/1 nodes"}, ""},
+			[]string{"waiting for the backup to be fetched; no news for 3 minutes",
+				"the pod of the backup has not reported a result", "pod a-fetch: ", "0/1 nodes"}, ""},
 		{"a member that does not answer is named, too", 0, func() { s.silence(2); s.w.Members[2].Pod.Stopped = true },
 			[]string{"the container of pod a-2 has ended"}, ""},
-		{"news is said alone", time.Second, func() { s.w.Next.Deleting = true }, []string{"waiting for the former pod of the backup to end"}, "no news"},
+		{"news is said alone", time.Second, func() { s.w.Next.Deleting = true },
+			[]string{"waiting for the former pod of the backup to end"}, "no news"},
 		{"what a human must do is not a wait", waitPatience, func() {
 			s.w.Next = membership.Fetch{UID: "fetch", For: "r", MaxMinor: 6, Permanent: true, Error: "NoSuchBucket"}
 		},

@@ -65,7 +65,8 @@ var etcdInterleavings = []interleaving{
 		[]string{"an image that no server runs with is kept once spec.image is removed"},
 		"three without storage form with an image that cannot be pulled, one crash"},
 	{"a server that was killed for memory serves again, and its pod is deleted",
-		[]string{"a pod whose server was killed goes, whatever its kubelet has reported since", "a pod that fails goes though its server answers by now"},
+		[]string{"a pod whose server was killed goes, whatever its kubelet has reported since",
+			"a pod that fails goes though its server answers by now"},
 		"three without storage have too little memory, and one is killed while the operator is stopped"},
 }
 

@@ -59,8 +59,8 @@ func (s Situation) isOfAnotherBackup(f Fetch, source types.UID) bool {
 	return s.BackupToFetch(source) != "" && f.Item != nil && f.Item.Item != s.BackupToFetch(source)
 }
 
-// judgeBackup refuses a backup that the members cannot load, that exceeds their quota, or that is not the one on record. The pod has refused a later version,
-// too; but it was told of a version, and this is the one that counts.
+// judgeBackup refuses a backup that the members cannot load, that exceeds their quota, or that is not the one on record. The pod has
+// refused a later version, too; but it was told of a version, and this is the one that counts.
 func (s Situation) judgeBackup(f Fetch, source types.UID) (Step, bool) {
 	item := *f.Item
 	from, err := ParseVersion(item.ServerVersion)
@@ -74,8 +74,9 @@ func (s Situation) judgeBackup(f Fetch, source types.UID) (Step, bool) {
 		return s.unusable(source, fmt.Sprintf("the data of %s asks for a login, and spec.auth of the EtcdCluster is not set, which cannot be added: "+
 			"create an EtcdCluster with auth, and with this backup in spec.bootstrap", item.Item)), true
 	case !s.isOnRecord(source) && exceedsQuota(f.RawSize, s.Quota):
-		return s.unusable(source, fmt.Sprintf("the data of %s has %d bytes, and the quota of the EtcdCluster is %d bytes, so its members would refuse "+
-			"all writes (alarm NOSPACE): raise spec.quota of the EtcdCluster to %d bytes or more; it is at most 8Gi and spec.storage.size",
+		return s.unusable(source, fmt.Sprintf("the data of %s has %d bytes, and the quota of the EtcdCluster is %d bytes, so its members "+
+			"would refuse all writes (alarm NOSPACE): raise spec.quota of the EtcdCluster to %d bytes or more; "+
+			"it is at most 8Gi and spec.storage.size",
 			item.Item, f.RawSize, s.Quota, f.RawSize)), true
 	case s.isOnRecord(source) && s.restored().SHA256 != item.SHA256:
 		return s.unusable(source, item.Item+" has changed in the store since the restore was begun"), true
@@ -83,8 +84,8 @@ func (s Situation) judgeBackup(f Fetch, source types.UID) (Step, bool) {
 	return Step{}, false
 }
 
-// exceedsQuota reports whether data of that size, in bytes, would raise the alarm NOSPACE at once. A tenth more may be free pages, which are
-// given back; neither size is checked while it is 0, which is not known.
+// exceedsQuota reports whether data of that size, in bytes, would raise the alarm NOSPACE at once. A tenth more may be free pages, which
+// are given back. A size that is 0 is not known.
 func exceedsQuota(rawSize, quota int64) bool {
 	return quota > 0 && rawSize > quota && rawSize-quota > quota/10
 }

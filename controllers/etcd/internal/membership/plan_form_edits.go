@@ -30,7 +30,8 @@ func (s Situation) laterEdits() string {
 	if len(edits) == 0 {
 		return ""
 	}
-	return fmt.Sprintf("; the cluster is formed by %s with etcd %s (%s), as the spec was when it started, and the edit of %s follows once it has formed%s",
+	return fmt.Sprintf("; the cluster is formed by %s with etcd %s (%s), as the spec was when it started, "+
+		"and the edit of %s follows once it has formed%s",
 		strings.Join(NamesOf(s.recorded()), ", "), now, s.Status.TargetImage, strings.Join(edits, ", and of "), s.adviseOnUnformed())
 }
 

@@ -34,7 +34,8 @@ func TestAClusterThatFormsSaysWhatItFollowsLater(t *testing.T) {
 		not     []string
 	}{
 		{"without an edit it says nothing more", func(*scene) {}, nil, []string{"the edit of", leave}},
-		{"a smaller size follows later", func(s *scene) { s.Size = 1 }, []string{forms, "the edit of spec.size to 1 follows once it has formed"}, []string{leave}},
+		{"a smaller size follows later", func(s *scene) { s.Size = 1 },
+			[]string{forms, "the edit of spec.size to 1 follows once it has formed"}, []string{leave}},
 		{"a larger size does not change who forms it", func(s *scene) { s.Size = 5 }, nil, []string{"the edit of", leave}},
 		{"another patch follows at once", func(s *scene) {
 			s.Wanted, s.Status.TargetVersion = Version{6, 11}, "3.6.11"
@@ -47,8 +48,10 @@ func TestAClusterThatFormsSaysWhatItFollowsLater(t *testing.T) {
 			[]string{"the edit of spec.version to 3.7.3, and of spec.image to mirror/etcd:v3.7.3 follows"}, nil},
 		{"a version that cannot be run is named", func(s *scene) { s.Wanted, s.WantedError = Version{}, "no etcd 3.9" },
 			[]string{"spec.version, which cannot be carried out: no etcd 3.9"}, nil},
-		{"nobody is advised to delete it while images are being pulled", func(s *scene) { s.Size = 1 }, []string{forms}, []string{correct, leave}},
-		{"nor while a majority can still form it", func(s *scene) { s.Size = 1; s.Members[2].Pod.Fails = true }, []string{forms}, []string{correct, leave}},
+		{"nobody is advised to delete it while images are being pulled", func(s *scene) { s.Size = 1 },
+			[]string{forms}, []string{correct, leave}},
+		{"nor while a majority can still form it", func(s *scene) { s.Size = 1; s.Members[2].Pod.Fails = true },
+			[]string{forms}, []string{correct, leave}},
 		{"one that cannot form may be deleted, as nothing ran", func(s *scene) { s.Size = 1; s.failAll() }, []string{forms, correct, leave}, nil},
 		{"one in which a server ran is not to be deleted", func(s *scene) {
 			s.Size = 1
@@ -84,8 +87,8 @@ func TestAClusterThatBeginsWithABackupSaysWhatItFollowsLater(t *testing.T) {
 	s.restoring()
 	s.Wanted = Version{7, 3}
 	next := s.Plan()
-	if !strings.Contains(next.Message, "to begin with backup") || !strings.Contains(next.Message, "spec.version to 3.7.3 follows once it has formed") ||
-		strings.Contains(next.Message, "spec.size") {
+	if !strings.Contains(next.Message, "to begin with backup") ||
+		!strings.Contains(next.Message, "spec.version to 3.7.3 follows once it has formed") || strings.Contains(next.Message, "spec.size") {
 		t.Errorf("got %s: %s", next, next.Message)
 	}
 }

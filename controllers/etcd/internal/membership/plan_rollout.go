@@ -21,7 +21,8 @@ func (s Situation) restartFailing() (Step, bool) {
 	}
 	for _, m := range s.Members {
 		if m.failsOutdated() && s.mayLosePod(m) {
-			return Step{Do: DeletePod, Member: m.Name, AsSeen: true, Message: "no server runs in it, and its pod is outdated", RequeueAfter: ShortRequeue}, true
+			return Step{Do: DeletePod, Member: m.Name, AsSeen: true, Message: "no server runs in it, and its pod is outdated",
+				RequeueAfter: ShortRequeue}, true
 		}
 	}
 	return Step{}, false
