@@ -246,7 +246,7 @@ var volumes = []mutant{
 		"return was.Standing == Behind", "return true",
 		"TestVolumesThatNoNodeNeeds/its volume is stamped as in sync"},
 	{"the only volume with data goes", "internal/topology/plan_retention.go",
-		"return master.Keys > 0", "return true",
+		"return master.Keys > 0", "return master.Keys >= 0",
 		"TestVolumesThatNoNodeNeeds/it led before, and the present master holds nothing"},
 	{"a volume goes after a forced failover", "internal/topology/plan_retention.go",
 		"last != nil && last.Unsafe {", "last != nil && last.Unsafe && false {",
