@@ -16,6 +16,7 @@ import (
 	"github.com/mainstay-operator/mainstay-operator/controllers/internal/converge"
 	"github.com/mainstay-operator/mainstay-operator/controllers/internal/parts"
 	"github.com/mainstay-operator/mainstay-operator/controllers/internal/pki"
+	"github.com/mainstay-operator/mainstay-operator/controllers/internal/volumes"
 )
 
 const (
@@ -139,7 +140,7 @@ func statefulSet(e *databasev1alpha1.EtcdCluster, c childInputs) *appsv1ac.State
 		template.Spec.WithVolumes(corev1ac.Volume().WithName(dataVolume).WithEmptyDir(corev1ac.EmptyDirVolumeSource()))
 	} else {
 		claim := parts.ClaimTemplate(appName, e.Name, dataVolume, c.volumeSize, e.Spec.Storage.StorageClassName)
-		spec.WithVolumeClaimTemplates(claim).WithPersistentVolumeClaimRetentionPolicy(retentionPolicy())
+		spec.WithVolumeClaimTemplates(claim).WithPersistentVolumeClaimRetentionPolicy(volumes.RetentionPolicy())
 	}
 	return appsv1ac.StatefulSet(e.Name, "").WithLabels(parts.Labels(appName, e.Name)).WithSpec(spec)
 }

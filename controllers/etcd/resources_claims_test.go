@@ -2,6 +2,7 @@ package etcd
 
 import (
 	"context"
+	"errors"
 	"slices"
 	"testing"
 
@@ -9,7 +10,9 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/types"
+	clientgoscheme "k8s.io/client-go/kubernetes/scheme"
 	"k8s.io/utils/ptr"
 	ctrlclient "sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/client/fake"
@@ -34,6 +37,7 @@ type claimed struct {
 	set   appsv1.StatefulSet
 	claim corev1.PersistentVolumeClaim
 	lost  *membership.Step
+	live  func(*databasev1alpha1.EtcdCluster) // what has changed since the cache was filled
 }
 
 func newClaimed(owners ...metav1.OwnerReference) *claimed {
@@ -53,10 +57,18 @@ func (c *claimed) join() {
 // settle runs what a pass does to claims, and returns the owners of the claim; nil if it is deleted.
 func (c *claimed) settle(t *testing.T) (owners []types.UID, deleted bool) {
 	t.Helper()
-	api := fake.NewClientBuilder().WithObjects(&c.claim).WithInterceptorFuncs(interceptor.Funcs{
+	scheme := runtime.NewScheme()
+	if err := errors.Join(clientgoscheme.AddToScheme(scheme), databasev1alpha1.AddToScheme(scheme)); err != nil {
+		t.Fatal(err)
+	}
+	live := c.e.DeepCopy()
+	if c.live != nil {
+		c.live(live)
+	}
+	api := fake.NewClientBuilder().WithScheme(scheme).WithObjects(&c.claim, live).WithInterceptorFuncs(interceptor.Funcs{
 		Delete: func(ctx context.Context, api ctrlclient.WithWatch, obj ctrlclient.Object, options ...ctrlclient.DeleteOption) error {
 			o := (&ctrlclient.DeleteOptions{}).ApplyOptions(options)
-			if o.Preconditions == nil || ptr.Deref(o.Preconditions.UID, "") != "claim" {
+			if o.Preconditions == nil || ptr.Deref(o.Preconditions.UID, "") != "claim" || ptr.Deref(o.Preconditions.ResourceVersion, "") == "" {
 				t.Error("a claim is deleted by its name alone")
 			}
 			return api.Delete(ctx, obj)
@@ -65,9 +77,9 @@ func (c *claimed) settle(t *testing.T) (owners []types.UID, deleted bool) {
 	if err := api.Get(t.Context(), ctrlclient.ObjectKeyFromObject(seen), seen); err != nil {
 		t.Fatal(err)
 	}
-	r := &Reconciler{Converger: converge.Converger{Client: api}}
+	r := &Reconciler{Converger: converge.Converger{Client: api, APIReader: api}}
 	in := inputs{claims: map[string]*corev1.PersistentVolumeClaim{"a-1": seen}, lost: c.lost}
-	if err := r.settleClaims(t.Context(), c.e, &fleet{World: c.world}, in, &c.set); err != nil {
+	if err := r.settleClaims(t.Context(), c.e, &fleet{World: c.world}, in, &c.set); err != nil && !apierrors.IsConflict(err) {
 		t.Fatal(err)
 	}
 	err := api.Get(t.Context(), ctrlclient.ObjectKeyFromObject(seen), seen)
@@ -145,6 +157,12 @@ func TestOnlyClaimsOfRemovedMembersAreDeleted(t *testing.T) {
 		{"volumes are retained", func(c *claimed) { c.e.Spec.Storage.Retention = databasev1alpha1.EtcdRetain }, false},
 		{"they were when it was left", func(c *claimed) { c.claim.OwnerReferences = nil }, false},
 		{"the record is gone", func(c *claimed) { c.e.Status.Membership = nil }, false},
+		{"the API server has Retain by now", func(c *claimed) {
+			c.live = func(live *databasev1alpha1.EtcdCluster) { live.Spec.Storage.Retention = databasev1alpha1.EtcdRetain }
+		}, false},
+		{"the API server has another EtcdCluster of the name by now", func(c *claimed) {
+			c.live = func(live *databasev1alpha1.EtcdCluster) { live.UID = "another" }
+		}, false},
 		{"nothing may be written", func(c *claimed) { c.lost = &membership.Step{} }, false},
 	} {
 		t.Run(c.name, func(t *testing.T) {

@@ -45,7 +45,7 @@ import (
 // +kubebuilder:rbac:groups=networking.k8s.io,resources=networkpolicies,verbs=get;list;watch;create;patch;delete
 // +kubebuilder:rbac:groups="",resources=pods,verbs=get;list;watch;create;patch;delete
 // +kubebuilder:rbac:groups="",resources=pods/status,verbs=patch
-// +kubebuilder:rbac:groups="",resources=persistentvolumeclaims,verbs=get;list;watch;patch
+// +kubebuilder:rbac:groups="",resources=persistentvolumeclaims,verbs=get;list;watch;patch;delete
 // +kubebuilder:rbac:groups=events.k8s.io,resources=events,verbs=create;patch
 
 // Owned lists the types of children: they are watched, and pruned when no longer desired.
@@ -123,7 +123,7 @@ func (r *Reconciler) reconcile(ctx context.Context, redis *cachev1alpha1.Redis, 
 		return ctrl.Result{RequeueAfter: time.Millisecond}, nil // and look at what came of it
 	}
 	err = errors.Join(r.writePodRoles(ctx, outdatedPodRoles(f.situation(redis), pods)), writeStamps(ctx, redis, f, f.situation(redis).VolumesInSync()),
-		r.growVolumes(ctx, redis, f, set))
+		r.settleClaims(ctx, redis, f, outside), r.growVolumes(ctx, redis, f, set))
 	recheckPods, checkErr := r.CheckPods(ctx, redis, set, pods, r.clock.Now())
 	result := r.updateStatus(redis, f, next, outside.observed, pods)
 	result.RequeueAfter = converge.Soonest(result.RequeueAfter, recheckPods)

@@ -14,6 +14,7 @@ import (
 	cachev1alpha1 "github.com/mainstay-operator/mainstay-operator/api/cache/v1alpha1"
 	"github.com/mainstay-operator/mainstay-operator/controllers/internal/converge"
 	"github.com/mainstay-operator/mainstay-operator/controllers/internal/parts"
+	"github.com/mainstay-operator/mainstay-operator/controllers/internal/volumes"
 	"github.com/mainstay-operator/mainstay-operator/controllers/redis/internal/config"
 	"github.com/mainstay-operator/mainstay-operator/controllers/redis/internal/topology"
 	"github.com/mainstay-operator/mainstay-operator/controllers/redis/internal/wire"
@@ -104,7 +105,7 @@ func statefulSet(r *cachev1alpha1.Redis, c childInputs) *appsv1ac.StatefulSetApp
 		template.Spec.WithVolumes(corev1ac.Volume().WithName(dataVolume).WithEmptyDir(corev1ac.EmptyDirVolumeSource()))
 	} else {
 		claim := parts.ClaimTemplate(appName, r.Name, dataVolume, c.volumeSize, c.spec.Storage.StorageClassName)
-		spec.WithVolumeClaimTemplates(claim).WithPersistentVolumeClaimRetentionPolicy(retentionPolicy(c.spec))
+		spec.WithVolumeClaimTemplates(claim).WithPersistentVolumeClaimRetentionPolicy(volumes.RetentionPolicy())
 	}
 	return appsv1ac.StatefulSet(r.Name, "").WithLabels(parts.Labels(appName, r.Name)).WithSpec(spec)
 }
@@ -156,17 +157,4 @@ func probeClient(spec config.Spec) string {
 
 func execShell(line string) *corev1ac.ExecActionApplyConfiguration {
 	return corev1ac.ExecAction().WithCommand("sh", "-c", line)
-}
-
-// retentionPolicy tells what becomes of volumes that no node needs. A hibernated set needs all of them.
-func retentionPolicy(spec config.Spec) *appsv1ac.StatefulSetPersistentVolumeClaimRetentionPolicyApplyConfiguration {
-	deleted := appsv1.RetainPersistentVolumeClaimRetentionPolicyType
-	if spec.Storage.Retention == cachev1alpha1.RedisDelete {
-		deleted = appsv1.DeletePersistentVolumeClaimRetentionPolicyType
-	}
-	scaled := deleted
-	if spec.Hibernate {
-		scaled = appsv1.RetainPersistentVolumeClaimRetentionPolicyType
-	}
-	return appsv1ac.StatefulSetPersistentVolumeClaimRetentionPolicy().WithWhenDeleted(deleted).WithWhenScaled(scaled)
 }

@@ -104,11 +104,6 @@ func TestNodes(t *testing.T) {
 			return len(s.Spec.VolumeClaimTemplates) == 1 && len(s.Spec.Template.Spec.Volumes) == 1 &&
 				*s.Spec.PersistentVolumeClaimRetentionPolicy.WhenDeleted == "Retain"
 		}},
-		{"or is deleted", func(r *cachev1alpha1.Redis) {
-			r.Spec.Storage = &cachev1alpha1.RedisStorage{Retention: cachev1alpha1.RedisDelete}
-		}, func(s *appsv1ac.StatefulSetApplyConfiguration) bool {
-			return *s.Spec.PersistentVolumeClaimRetentionPolicy.WhenDeleted == "Delete"
-		}},
 		{"the handover ends before the grace does", func(r *cachev1alpha1.Redis) { r.Spec.TerminationGracePeriodSeconds = ptr.To[int64](20) }, func(s *appsv1ac.StatefulSetApplyConfiguration) bool {
 			return strings.HasPrefix(container(s).Lifecycle.PreStop.Exec.Command[2], "n=40;")
 		}},

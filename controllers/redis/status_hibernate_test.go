@@ -9,7 +9,6 @@ import (
 
 	cachev1alpha1 "github.com/mainstay-operator/mainstay-operator/api/cache/v1alpha1"
 	commonv1 "github.com/mainstay-operator/mainstay-operator/api/common/v1"
-	"github.com/mainstay-operator/mainstay-operator/controllers/redis/internal/config"
 	"github.com/mainstay-operator/mainstay-operator/controllers/redis/internal/fixture"
 	"github.com/mainstay-operator/mainstay-operator/controllers/redis/internal/topology"
 )
@@ -23,11 +22,6 @@ func TestPodsOfASleeper(t *testing.T) {
 	s.Status.Replication = nil
 	if got := s.Situation().DesiredPods(); got != 0 {
 		t.Errorf("%d pods while it sleeps", got)
-	}
-	s.Spec.Storage.Retention = cachev1alpha1.RedisDelete
-	if got := retentionPolicy(config.Resolve(s.Redis)); *got.WhenScaled != appsv1.RetainPersistentVolumeClaimRetentionPolicyType ||
-		*got.WhenDeleted != appsv1.DeletePersistentVolumeClaimRetentionPolicyType {
-		t.Errorf("its volumes would go with its pods: %+v", got)
 	}
 	s.Spec.Hibernate = false
 	if got := s.Situation().DesiredPods(); got != 3 {

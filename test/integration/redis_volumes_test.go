@@ -2,6 +2,7 @@ package integration
 
 import (
 	"context"
+	"slices"
 
 	. "github.com/onsi/ginkgo/v2"
 	. "github.com/onsi/gomega"
@@ -142,8 +143,12 @@ var _ = Describe("Redis' volumes", func() {
 			update(ctx, r, func(obj client.Object) { obj.(*cachev1alpha1.Redis).Spec.Storage.Retention = want })
 			Eventually(func(g Gomega) {
 				policy := setOf(ctx, r).Spec.PersistentVolumeClaimRetentionPolicy
-				g.Expect(policy.WhenDeleted).To(BeEquivalentTo(want))
-				g.Expect(policy.WhenScaled).To(BeEquivalentTo(want))
+				g.Expect(policy.WhenDeleted).To(BeEquivalentTo("Retain"))
+				g.Expect(policy.WhenScaled).To(BeEquivalentTo("Retain"))
+				for _, claim := range claimsIn(ctx, namespace) {
+					owned := slices.ContainsFunc(claim.OwnerReferences, func(owner metav1.OwnerReference) bool { return owner.UID == r.UID })
+					g.Expect(owned).To(Equal(want == cachev1alpha1.RedisDelete), claim.Name)
+				}
 			}).Should(Succeed())
 		}
 		Expect(setOf(ctx, r).UID).To(Equal(made))

@@ -4,12 +4,17 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
+	"slices"
 	"strings"
 
 	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/equality"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/log"
 
 	"github.com/mainstay-operator/mainstay-operator/controllers/internal/parts"
 	"github.com/mainstay-operator/mainstay-operator/controllers/internal/volumes"
@@ -62,4 +67,57 @@ func EnlargeClaims(claims map[string]*corev1.PersistentVolumeClaim, g volumes.Gr
 		}
 	}
 	return refusal, errors.Join(errs...)
+}
+
+// SettleClaims deletes the claims that no node needs any more, if storage.retention is Delete, and has all others owned as it says. It
+// puts in the place of a claim what was written. Before each delete, check asks the API server whether the object still is what the
+// decision was made from. Call it after the StatefulSet was written, which gives claims an owner while its own policy is Delete.
+func (c *Converger) SettleClaims(ctx context.Context, claims map[string]*corev1.PersistentVolumeClaim, kept volumes.Retention,
+	check func(context.Context) error, write WriteClaim) error {
+	var errs []error
+	for _, pod := range slices.Sorted(maps.Keys(claims)) {
+		claim, err := claims[pod], error(nil)
+		if IsTrimmed(claim) { // the cache does not have its owners
+			claim = &corev1.PersistentVolumeClaim{}
+			err = c.Get(ctx, client.ObjectKeyFromObject(claims[pod]), claim)
+		}
+		switch {
+		case err != nil:
+			err = client.IgnoreNotFound(err)
+		case kept.ToDelete(pod, claim):
+			err = c.deleteClaim(ctx, claim, check)
+		case claim.DeletionTimestamp.IsZero():
+			claims[pod], err = setOwners(claim, kept.Owners(pod, claim), write)
+		}
+		errs = append(errs, err)
+	}
+	return errors.Join(errs...)
+}
+
+// setOwners writes the owners of a claim where they differ, and returns the claim as it is then.
+func setOwners(claim *corev1.PersistentVolumeClaim, owners []metav1.OwnerReference, write WriteClaim) (*corev1.PersistentVolumeClaim, error) {
+	if equality.Semantic.DeepEqual(owners, claim.OwnerReferences) {
+		return claim, nil
+	}
+	next := claim.DeepCopy()
+	next.OwnerReferences = owners
+	if err := write(claim, next); err != nil {
+		return claim, fmt.Errorf("setting the owners of PersistentVolumeClaim %q: %w", claim.Name, err)
+	}
+	return next, nil
+}
+
+// deleteClaim deletes exactly the claim that was looked at, unless anything has changed since.
+func (c *Converger) deleteClaim(ctx context.Context, claim *corev1.PersistentVolumeClaim, check func(context.Context) error) error {
+	if err := check(ctx); err != nil {
+		return fmt.Errorf("before deleting PersistentVolumeClaim %q: %w", claim.Name, err)
+	}
+	log.FromContext(ctx).Info("deleting the PersistentVolumeClaim of a node that has left", "claim", claim.Name, "uid", claim.UID)
+	gone := &corev1.PersistentVolumeClaim{}
+	gone.Namespace, gone.Name = claim.Namespace, claim.Name
+	err := c.Delete(ctx, gone, client.Preconditions{UID: &claim.UID, ResourceVersion: &claim.ResourceVersion})
+	if client.IgnoreNotFound(err) != nil {
+		return fmt.Errorf("deleting PersistentVolumeClaim %q of a node that has left: %w", claim.Name, err)
+	}
+	return nil
 }

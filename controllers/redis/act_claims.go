@@ -1,0 +1,30 @@
+package redis
+
+import (
+	"cmp"
+	"context"
+
+	appsv1 "k8s.io/api/apps/v1"
+	corev1 "k8s.io/api/core/v1"
+
+	cachev1alpha1 "github.com/mainstay-operator/mainstay-operator/api/cache/v1alpha1"
+	"github.com/mainstay-operator/mainstay-operator/controllers/internal/converge"
+	"github.com/mainstay-operator/mainstay-operator/controllers/internal/volumes"
+	"github.com/mainstay-operator/mainstay-operator/controllers/redis/internal/topology"
+)
+
+// settleClaims has the claims owned or deleted as storage.retention says, once the StatefulSet deletes none itself.
+func (r *Reconciler) settleClaims(ctx context.Context, redis *cachev1alpha1.Redis, f *fleet, outside *apiEffects) error {
+	written, _ := converge.Find[*appsv1.StatefulSet](outside.observed, "StatefulSet", redis.Name)
+	set := cmp.Or(written, outside.set)
+	if redis.Spec.Storage == nil || volumes.OwnsClaims(set) {
+		return nil
+	}
+	claims := topology.ClaimsOf(f.Volumes)
+	err := r.SettleClaims(ctx, claims, claimRetention(redis, f.situation(redis), set), outside.checkUnchanged,
+		func(seen, next *corev1.PersistentVolumeClaim) error { return r.patchClaim(ctx, redis, seen, next) })
+	for name, claim := range claims {
+		f.Volumes[name] = topology.Volume{Stamp: f.Volumes[name].Stamp, Claim: claim}
+	}
+	return err
+}
