@@ -3,6 +3,7 @@ package redis
 import (
 	"cmp"
 	"context"
+	"time"
 
 	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
@@ -12,6 +13,10 @@ import (
 	"github.com/mainstay-operator/mainstay-operator/controllers/internal/volumes"
 	"github.com/mainstay-operator/mainstay-operator/controllers/redis/internal/topology"
 )
+
+// filesRecheck is how soon claims are looked at again that cannot be deleted while servers write their files: the end of that is no
+// event of the API server.
+const filesRecheck = 10 * time.Second
 
 // settleClaims has the claims owned or deleted as storage.retention says, once the StatefulSet deletes none itself.
 func (r *Reconciler) settleClaims(ctx context.Context, redis *cachev1alpha1.Redis, f *fleet, outside *apiEffects) error {
@@ -27,4 +32,17 @@ func (r *Reconciler) settleClaims(ctx context.Context, redis *cachev1alpha1.Redi
 		f.Volumes[name] = topology.Volume{Stamp: f.Volumes[name].Stamp, Claim: claim}
 	}
 	return err
+}
+
+// recheckClaims returns filesRecheck if claims of nodes that have left wait for servers that write their files, and 0 otherwise.
+func recheckClaims(redis *cachev1alpha1.Redis, s topology.Situation) time.Duration {
+	if redis.Spec.Storage == nil || redis.Spec.Storage.Retention != cachev1alpha1.RedisDelete || !s.IsWritingFiles() {
+		return 0
+	}
+	for name := range s.Volumes {
+		if !s.HasPlace(name) {
+			return filesRecheck
+		}
+	}
+	return 0
 }

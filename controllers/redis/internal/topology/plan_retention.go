@@ -11,7 +11,7 @@ func (s Situation) HasPlace(name string) bool {
 // nothing, so its master serves and every replica has all of its data, and the volume has nothing that they may lack.
 func (s Situation) IsVolumeUnneeded(name string) bool {
 	rep := s.Status.Replication
-	if rep == nil || s.Hibernate || s.HasPlace(name) || s.isWritingFiles() || s.Plan().Do != Idle {
+	if rep == nil || s.Hibernate || s.HasPlace(name) || s.IsWritingFiles() || s.Plan().Do != Idle {
 		return false
 	}
 	if _, exists := s.Find(name); exists {
@@ -32,7 +32,7 @@ func (s Situation) IsVolumeUnneeded(name string) bool {
 	}
 }
 
-// isWritingFiles reports whether a server writes all of its data to disk: until that ends, its volume may not have it.
-func (s Situation) isWritingFiles() bool {
+// IsWritingFiles reports whether a server writes all of its data to disk: until that ends, its volume may not have it.
+func (s Situation) IsWritingFiles() bool {
 	return s.Count(func(m Node) bool { return m.Saving || m.Loading || !s.keepsItsData(m) }) > 0
 }
