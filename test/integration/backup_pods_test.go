@@ -137,7 +137,7 @@ func end(ctx context.Context, pod *corev1.Pod, container string, code int32, res
 				break
 			}
 			left := `{}`
-			if c.Name == "verify" { // its verdict is on the item that finish reports
+			if c.Name != "install" { // all of them report the same backup
 				left = string(message)
 			}
 			pod.Status.InitContainerStatuses = append(pod.Status.InitContainerStatuses, ended(c.Name, 0, left))
