@@ -35,7 +35,12 @@ type retained struct {
 	// ahead is how far all clocks are ahead of the store's.
 	ahead   time.Duration
 	allowed string
+	// played counts each of retentionEvents, over all walks.
+	played map[string]int
 }
+
+// retentionEvents are those after which retention must not delete what it should keep.
+var retentionEvents = []string{"clocks ahead", "clocks right again", "forged items", "another source", "a loss"}
 
 func newRetained() retained {
 	return retained{made: map[string]made{}, forged: map[string]bool{}, written: map[string]time.Time{}}
@@ -85,19 +90,21 @@ func (k *walk) makeFormer(count int) {
 	}
 }
 
-// breakRetention has something happen after which retention must not delete what it should keep.
+// breakRetention plays one of retentionEvents.
 func (k *walk) breakRetention() {
-	switch k.random.IntN(5) {
-	case 0:
+	event := retentionEvents[k.random.IntN(len(retentionEvents))]
+	k.retained.played[event]++
+	switch event {
+	case "clocks ahead":
 		k.setClocksAhead(30 * 24 * time.Hour)
-	case 1:
+	case "clocks right again":
 		k.setClocksAhead(0)
-	case 2:
+	case "forged items":
 		k.forge()
-	case 3:
+	case "another source":
 		k.source.uid = types.UID([]string{"source-uid", "another-uid"}[k.random.IntN(2)])
 		k.note("the source is %s", k.source.uid)
-	case 4:
+	case "a loss":
 		k.source.dataset += "x"
 		k.note("all data is lost, and the data set is %s", k.source.dataset)
 	}

@@ -38,10 +38,20 @@ func TestWalks(t *testing.T) {
 	if os.Getenv("LONG") != "" {
 		walks = 5000
 	}
+	played := map[string]int{}
 	for seed := range walks {
-		t.Run(fmt.Sprint(seed), func(t *testing.T) { newWalk(t, seed).play() })
+		t.Run(fmt.Sprint(seed), func(t *testing.T) {
+			k := newWalk(t, seed)
+			k.retained.played = played
+			k.play()
+		})
 		if t.Failed() {
 			return
+		}
+	}
+	for _, event := range retentionEvents {
+		if played[event] == 0 {
+			t.Errorf("no walk played %q", event)
 		}
 	}
 }

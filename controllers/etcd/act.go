@@ -8,10 +8,8 @@ import (
 	"slices"
 	"time"
 
-	corev1 "k8s.io/api/core/v1"
 	"sigs.k8s.io/controller-runtime/pkg/log"
 
-	commonv1 "github.com/mainstay-operator/mainstay-operator/api/common/v1"
 	databasev1alpha1 "github.com/mainstay-operator/mainstay-operator/api/database/v1alpha1"
 	"github.com/mainstay-operator/mainstay-operator/controllers/etcd/internal/membership"
 	"github.com/mainstay-operator/mainstay-operator/controllers/etcd/internal/wire"
@@ -50,11 +48,7 @@ func (r *Reconciler) execute(ctx context.Context, e *databasev1alpha1.EtcdCluste
 	case membership.SetVersion, membership.CreateUpgradeBackup, membership.DeleteUpgradeBackup:
 		return f.doUpgrade(ctx, e, s)
 	case membership.CreateFetchPod, membership.DeleteFetchPod, membership.BeginRestore, membership.EndRestore:
-		err := f.doRestore(ctx, e, s, r.clock.Now())
-		if err == nil && s.Do == membership.EndRestore && f.Fetch.Warning != "" {
-			r.Events.Eventf(e, nil, corev1.EventTypeWarning, commonv1.ReasonBackupSourceUnknown, "Restore", "%s", f.Fetch.Warning)
-		}
-		return err
+		return r.restore(ctx, e, f, s)
 	default:
 		f.record(e, s, r.clock.Now())
 		return f.save(ctx)

@@ -25,6 +25,15 @@ import (
 	"github.com/mainstay-operator/mainstay-operator/controllers/internal/untrusted"
 )
 
+// restore performs the steps by which a backup becomes the data, and reports a backup of which nothing shows whose data it is.
+func (r *Reconciler) restore(ctx context.Context, e *databasev1alpha1.EtcdCluster, f *fleet, s membership.Step) error {
+	err := f.doRestore(ctx, e, s, r.clock.Now())
+	if err == nil && s.Do == membership.EndRestore && f.Fetch.Warning != "" {
+		r.Events.Eventf(e, nil, corev1.EventTypeWarning, commonv1.ReasonBackupSourceUnknown, "Restore", "%s", f.Fetch.Warning)
+	}
+	return err
+}
+
 // doEndRestore deletes the pod of the backup, and saves that the first member has begun with it. Killed between the two, it does
 // both again.
 func (f *fleet) doEndRestore(ctx context.Context, e *databasev1alpha1.EtcdCluster, now time.Time) error {

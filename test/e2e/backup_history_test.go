@@ -23,17 +23,23 @@ import (
 	"github.com/mainstay-operator/mainstay-operator/test/s3"
 )
 
+// folder is where the backups of one name are in a bucket.
+type folder struct {
+	bucket
+	backup string
+}
+
 // write puts an object into the bucket, as anybody may who has the store's key.
-func (b bucket) write(ctx context.Context, key string, content []byte) {
+func (f folder) write(ctx context.Context, key string, content []byte) {
 	GinkgoHelper()
-	_, err := b.PutObject(ctx, s3.Bucket, key, bytes.NewReader(content), int64(len(content)), minio.PutObjectOptions{})
+	_, err := f.PutObject(ctx, s3.Bucket, key, bytes.NewReader(content), int64(len(content)), minio.PutObjectOptions{})
 	Expect(err).NotTo(HaveOccurred())
 }
 
 // read gets an object from the bucket.
-func (b bucket) read(ctx context.Context, key string) []byte {
+func (f folder) read(ctx context.Context, key string) []byte {
 	GinkgoHelper()
-	object, err := b.GetObject(ctx, s3.Bucket, key, minio.GetObjectOptions{})
+	object, err := f.GetObject(ctx, s3.Bucket, key, minio.GetObjectOptions{})
 	Expect(err).NotTo(HaveOccurred())
 	content, err := io.ReadAll(object)
 	Expect(err).NotTo(HaveOccurred())
@@ -41,44 +47,44 @@ func (b bucket) read(ctx context.Context, key string) []byte {
 }
 
 // forge writes three empty objects under the names of a verified backup of that time, and returns its item.
-func (b bucket) forge(ctx context.Context, backup string, at time.Time) string {
+func (f folder) forge(ctx context.Context, at time.Time) string {
 	GinkgoHelper()
 	item := at.UTC().Format("20060102T150405Z") + "-00000000"
-	for _, key := range objectsOf(backup, item, "redis") {
-		b.write(ctx, key, nil)
+	for _, key := range objectsOf(f.backup, item, "redis") {
+		f.write(ctx, key, nil)
 	}
 	return item
 }
 
 // copyAs writes a verified backup once more, dated at another time, and returns the copy's item.
-func (b bucket) copyAs(ctx context.Context, backup, item string, at time.Time) string {
+func (f folder) copyAs(ctx context.Context, item string, at time.Time) string {
 	GinkgoHelper()
 	dated := at.UTC().Format("20060102T150405Z") + "-00000000"
-	from, to := objectsOf(backup, item, "redis"), objectsOf(backup, dated, "redis")
+	from, to := objectsOf(f.backup, item, "redis"), objectsOf(f.backup, dated, "redis")
 	var manifest map[string]any
-	Expect(json.Unmarshal(b.read(ctx, from[1]), &manifest)).To(Succeed())
+	Expect(json.Unmarshal(f.read(ctx, from[1]), &manifest)).To(Succeed())
 	manifest["item"], manifest["time"] = dated, at.UTC()
 	text, err := json.Marshal(manifest)
 	Expect(err).NotTo(HaveOccurred())
-	b.write(ctx, to[0], b.read(ctx, from[0]))
-	b.write(ctx, to[1], text)
-	b.write(ctx, to[2], nil)
+	f.write(ctx, to[0], f.read(ctx, from[0]))
+	f.write(ctx, to[1], text)
+	f.write(ctx, to[2], nil)
 	return dated
 }
 
 // remove deletes a verified backup from the bucket.
-func (b bucket) remove(ctx context.Context, backup, item string) {
+func (f folder) remove(ctx context.Context, item string) {
 	GinkgoHelper()
-	for _, key := range objectsOf(backup, item, "redis") {
-		Expect(b.RemoveObject(ctx, s3.Bucket, key, minio.RemoveObjectOptions{})).To(Succeed())
+	for _, key := range objectsOf(f.backup, item, "redis") {
+		Expect(f.RemoveObject(ctx, s3.Bucket, key, minio.RemoveObjectOptions{})).To(Succeed())
 	}
 }
 
 // verified are the items of a backup's folder that are marked as verified, the oldest first.
-func (b bucket) verified(ctx context.Context, backup string) (items []string) {
+func (f folder) verified(ctx context.Context) (items []string) {
 	GinkgoHelper()
-	for _, key := range b.names(ctx) {
-		file, in := strings.CutPrefix(key, namespace+"/"+backup+"/")
+	for _, key := range f.names(ctx) {
+		file, in := strings.CutPrefix(key, namespace+"/"+f.backup+"/")
 		if item, is := strings.CutSuffix(file, ".redis.verified"); in && is {
 			items = append(items, item)
 		}
@@ -88,7 +94,7 @@ func (b bucket) verified(ctx context.Context, backup string) (items []string) {
 
 var _ = Describe("Retention", Label(faults), func() {
 	It("deletes nothing for a forged item, a wrong date, another source or data that was lost", func(ctx SpecContext) {
-		b := startS3(ctx, true)
+		f := folder{startS3(ctx, true), "nightly"}
 		single := func(name string) *cachev1alpha1.Redis {
 			r := builders.Redis(name).Size(1).Build()
 			create(ctx, r)
@@ -104,7 +110,7 @@ var _ = Describe("Retention", Label(faults), func() {
 		// run makes one backup more, in the folder of all of them.
 		run := func(source string, keepLast int32, annotations map[string]string) *cachev1alpha1.RedisBackup {
 			GinkgoHelper()
-			made := builders.RedisBackup("nightly", source, b.store).With(func(s *cachev1alpha1.RedisBackupSpec) {
+			made := builders.RedisBackup(f.backup, source, f.store).With(func(s *cachev1alpha1.RedisBackupSpec) {
 				s.Retention = &commonv1.BackupRetention{KeepLast: ptr.To(keepLast)}
 			}).Build()
 			made.Annotations = annotations
@@ -117,30 +123,30 @@ var _ = Describe("Retention", Label(faults), func() {
 		one := run(r.Name, 2, nil).Status.LastVerified.Name
 
 		By("counting no empty object with a good name")
-		forged := []string{b.forge(ctx, "nightly", time.Now().Add(time.Minute)), b.forge(ctx, "nightly", time.Now().Add(2*time.Minute))}
+		forged := []string{f.forge(ctx, time.Now().Add(time.Minute)), f.forge(ctx, time.Now().Add(2*time.Minute))}
 		two := run(r.Name, 2, nil).Status.LastVerified.Name
-		Expect(b.verified(ctx, "nightly")).To(ConsistOf(append(forged, one, two)))
+		Expect(f.verified(ctx)).To(ConsistOf(append(forged, one, two)))
 
 		By("keeping what another source has made under the same name")
 		eventuallyReady(ctx, other)
 		fill(other, "other")
 		three := run(other.Name, 1, nil).Status.LastVerified.Name
-		Expect(b.verified(ctx, "nightly")).To(ConsistOf(append(forged, one, two, three)))
+		Expect(f.verified(ctx)).To(ConsistOf(append(forged, one, two, three)))
 		for _, item := range forged {
-			b.remove(ctx, "nightly", item)
+			f.remove(ctx, item)
 		}
 		restored := builders.Redis("restored").Size(1).With(func(s *cachev1alpha1.RedisSpec) {
-			s.Bootstrap = &cachev1alpha1.RedisBootstrap{Backup: commonv1.BackupReference{Store: b.store, Name: "nightly", Source: string(r.UID)}}
+			s.Bootstrap = &cachev1alpha1.RedisBootstrap{Backup: commonv1.BackupReference{Store: f.store, Name: f.backup, Source: string(r.UID)}}
 		}).Build()
 		create(ctx, restored)
 
 		By("holding while a backup is dated after the present time")
-		ahead := b.copyAs(ctx, "nightly", two, time.Now().Add(24*time.Hour))
+		ahead := f.copyAs(ctx, two, time.Now().Add(24*time.Hour))
 		made := run(r.Name, 1, nil)
 		Expect(made.Status.RetentionHeld).To(ContainSubstring("is dated after the present time"))
 		four := made.Status.LastVerified.Name
-		Expect(b.verified(ctx, "nightly")).To(ConsistOf(one, two, three, four, ahead))
-		b.remove(ctx, "nightly", ahead)
+		Expect(f.verified(ctx)).To(ConsistOf(one, two, three, four, ahead))
+		f.remove(ctx, ahead)
 		eventuallyReady(ctx, restored)
 		Expect(redisKeys(ctx, redisClient(ctx, restored, restored.Name))).To(ConsistOf("first"), "the latest backup is of another source")
 
@@ -155,10 +161,10 @@ var _ = Describe("Retention", Label(faults), func() {
 		made = run(r.Name, 1, nil)
 		Expect(made.Status.RetentionHeld).To(ContainSubstring(fmt.Sprintf("data was lost (%s)", commonv1.ReasonDatasetLost)))
 		five := made.Status.LastVerified.Name
-		Expect(b.verified(ctx, "nightly")).To(ConsistOf(one, two, three, four, five))
+		Expect(f.verified(ctx)).To(ConsistOf(one, two, three, four, five))
 		made = run(r.Name, 1, map[string]string{commonv1.AllowRetention: five})
 		Expect(made.Status.RetentionHeld).To(BeEmpty())
 		// four is the last of the data that was lost, and three is of the other source.
-		Expect(b.verified(ctx, "nightly")).To(ConsistOf(three, four, five, made.Status.LastVerified.Name))
+		Expect(f.verified(ctx)).To(ConsistOf(three, four, five, made.Status.LastVerified.Name))
 	})
 })
