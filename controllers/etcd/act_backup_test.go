@@ -9,6 +9,7 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/client-go/tools/events"
 	clocktesting "k8s.io/utils/clock/testing"
 	ctrlclient "sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/client/fake"
@@ -181,5 +182,26 @@ func TestARestoreEndsOnRecord(t *testing.T) {
 	}
 	if !a.fetchOf(e, pod).Deleting {
 		t.Error("the cache is believed, which still has it")
+	}
+}
+
+// Nothing shows whose data a backup has whose manifest names no source.
+func TestABackupOfAnUnknownSourceIsReported(t *testing.T) {
+	for _, warning := range []string{"", "the manifest names no source"} {
+		e := fromBackup()
+		e.Status.Membership = &databasev1alpha1.EtcdMembership{Restore: recorded("i")}
+		a, _ := fetchEffects(e)
+		a.saveStatus = func(context.Context) error { return nil }
+		fetched := strings.TrimSuffix(fetchedItem, "}") + `,"warning":"` + warning + `"}`
+		pod := &corev1.Pod{Status: corev1.PodStatus{InitContainerStatuses: []corev1.ContainerStatus{fetchEnded(0, fetched)}}}
+		f := &fleet{effects: a, World: membership.World{Fetch: fetchIn(pod)}}
+		recorder := events.NewFakeRecorder(1)
+		r := &Reconciler{Converger: converge.Converger{Events: recorder}, clock: clocktesting.NewFakePassiveClock(time.Unix(9, 0))}
+		if err := r.restore(t.Context(), e, f, membership.Step{Do: membership.EndRestore}); err != nil {
+			t.Fatal(err)
+		}
+		if reported := len(recorder.Events) == 1; reported != (warning != "") {
+			t.Errorf("a warning %q is reported: %t", warning, reported)
+		}
 	}
 }

@@ -50,10 +50,21 @@ func TestSourceFromPod(t *testing.T) {
 			if got.Item != c.item || !strings.Contains(got.Failure, c.failure) || (got.Failure == "") != (c.failure == "") {
 				t.Errorf("got %q, %q", got.Item, got.Failure)
 			}
+			if got.Warning != "" {
+				t.Errorf("it warns: %q", got.Warning)
+			}
 			if got.Failure != "" && got.SinceFailure != time.Minute {
 				t.Errorf("since %s", got.SinceFailure)
 			}
 		})
+	}
+}
+
+func TestSourceFromPodWarns(t *testing.T) {
+	message := `{"warning":"the manifest names no source","item":{"name":"20260102T120000Z-89abcdef","size":1,"sha256":"` + strings.Repeat("a", 64) + `"}}`
+	pod := &corev1.Pod{Status: corev1.PodStatus{Phase: corev1.PodRunning, InitContainerStatuses: []corev1.ContainerStatus{ended("fetch", 0, message)}}}
+	if got := (&Reconciler{clock: modelClock}).sourceFromPod(pod); got.Item == "" || got.Warning != "the manifest names no source" {
+		t.Errorf("%+v", got)
 	}
 }
 
