@@ -20,7 +20,8 @@ type RedisStorage struct {
 	// +operator-sdk:csv:customresourcedefinitions:type=spec,displayName="Storage Class",xDescriptors={"urn:alm:descriptor:io.kubernetes:StorageClass"}
 	StorageClassName *string `json:"storageClassName,omitempty"`
 
-	// retention of the volumes when this object is deleted or scaled in. Default Retain.
+	// retention of the volumes when this object is deleted, or a lower size removes their nodes. Default Retain. The volume of a removed
+	// node is deleted once all other nodes are in sync. Scaling or deleting the StatefulSet deletes no volume, whatever this says.
 	// +optional
 	// +kubebuilder:default=Retain
 	// +operator-sdk:csv:customresourcedefinitions:type=spec,displayName="Volume Retention",xDescriptors={"urn:alm:descriptor:com.tectonic.ui:select:Retain","urn:alm:descriptor:com.tectonic.ui:select:Delete"}

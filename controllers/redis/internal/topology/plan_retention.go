@@ -1,6 +1,10 @@
 package topology
 
-import "github.com/mainstay-operator/mainstay-operator/controllers/redis/internal/config"
+import (
+	"slices"
+
+	"github.com/mainstay-operator/mainstay-operator/controllers/redis/internal/config"
+)
 
 // HasPlace reports whether there is, or may soon be, a pod of that name. A hibernated set wakes with all of its nodes.
 func (s Situation) HasPlace(name string) bool {
@@ -14,7 +18,7 @@ func (s Situation) IsVolumeUnneeded(name string) bool {
 	if rep == nil || s.Hibernate || s.HasPlace(name) || s.IsWritingFiles() || s.Plan().Do != Idle {
 		return false
 	}
-	if _, exists := s.Find(name); exists {
+	if _, exists := s.Find(name); exists || s.losesVolume() {
 		return false
 	}
 	if last := s.Status.LastFailover; last != nil && last.Unsafe { // a former master's volume may have what was given up
@@ -30,6 +34,14 @@ func (s Situation) IsVolumeUnneeded(name string) bool {
 	default: // it left under an earlier master: if the present one holds nothing, this volume may be the only one that does
 		return master.Keys > 0
 	}
+}
+
+// losesVolume reports whether a node that is wanted has no volume, or one that is being deleted: what it has in memory ends with its pod.
+func (s Situation) losesVolume() bool {
+	return slices.ContainsFunc(s.NodeNames(), func(name string) bool {
+		volume, stored := s.Volumes[name]
+		return !stored || volume.Claim != nil && !volume.Claim.DeletionTimestamp.IsZero()
+	})
 }
 
 // IsWritingFiles reports whether a server writes all of its data to disk: until that ends, its volume may not have it.

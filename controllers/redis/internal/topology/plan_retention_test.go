@@ -3,6 +3,9 @@ package topology_test
 import (
 	"testing"
 
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
 	cachev1alpha1 "github.com/mainstay-operator/mainstay-operator/api/cache/v1alpha1"
 	"github.com/mainstay-operator/mainstay-operator/controllers/redis/internal/fixture"
 	"github.com/mainstay-operator/mainstay-operator/controllers/redis/internal/topology"
@@ -36,6 +39,12 @@ func TestVolumesThatNoNodeNeeds(t *testing.T) {
 		{"the master is silent", func(s *fixture.Scene) { fixture.MakeSilent(&s.Nodes[0]) }, false},
 		{"the master loads its data", func(s *fixture.Scene) { s.Nodes[0].Loading = true }, false},
 		{"a replica is not in sync", func(s *fixture.Scene) { s.Nodes[1].LinkUp = false }, false},
+		{"the volume of a replica is being deleted", func(s *fixture.Scene) {
+			claim := &corev1.PersistentVolumeClaim{ObjectMeta: metav1.ObjectMeta{DeletionTimestamp: &metav1.Time{}}}
+			claim.DeletionTimestamp.Time = fixture.MicroNow.Time
+			s.Volumes["a-1"] = topology.Volume{Stamp: s.Volumes["a-1"].Stamp, Claim: claim}
+		}, false},
+		{"a replica has no volume", func(s *fixture.Scene) { delete(s.Volumes, "a-1") }, false},
 		{"a replica has no pod", func(s *fixture.Scene) { s.Nodes = s.Nodes[:1] }, false},
 		{"a promotion is under way", func(s *fixture.Scene) { s.Status.Epoch, s.Status.TargetMaster = 8, "a-1" }, false},
 		{"a server writes a snapshot", func(s *fixture.Scene) { s.Nodes[0].Saving = true }, false},
