@@ -83,7 +83,15 @@ func (c *claimed) settle(t *testing.T, owners ...types.UID) (got []types.UID, de
 			t.Fatal(err)
 		}
 	}
-	c.Volumes = map[string]topology.Volume{"a-2": {Stamp: topology.Stamp{Epoch: 7, ReplID: fixture.History}, Claim: claim}}
+	c.Volumes["a-2"] = topology.Volume{Stamp: topology.Stamp{Epoch: 7, ReplID: fixture.History}, Claim: claim}
+	for _, node := range []string{"a-0", "a-1"} { // those stay
+		kept := claimNamed("data-"+node, "a")
+		kept.OwnerReferences = []metav1.OwnerReference{claimRetention(c.Redis, c.Situation(), c.set).Owner}
+		if err := api.Create(t.Context(), kept); err != nil {
+			t.Fatal(err)
+		}
+		c.Volumes[node] = topology.Volume{Stamp: c.Volumes[node].Stamp, Claim: kept}
+	}
 	r := &Reconciler{Converger: converge.Converger{Client: api, APIReader: api}, clock: clock.RealClock{}}
 	f := &fleet{spec: config.Resolve(c.Redis), World: c.World}
 	outside := &apiEffects{Reconciler: r, redis: c.Redis, fleet: f, set: c.set}

@@ -1,12 +1,19 @@
 package converge
 
 import (
+	"context"
 	"errors"
 	"testing"
 
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/api/resource"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/utils/ptr"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/client/fake"
+	"sigs.k8s.io/controller-runtime/pkg/client/interceptor"
 
 	"github.com/mainstay-operator/mainstay-operator/controllers/internal/volumes"
 )
@@ -51,5 +58,32 @@ func TestEnlargeClaims(t *testing.T) {
 				}
 			}
 		})
+	}
+}
+
+// Another claim of the same name, or one that somebody has changed since, may have other data. If the object has changed, it may ask to
+// keep the claim.
+func TestAClaimIsDeletedOnlyAsItWasInspected(t *testing.T) {
+	for _, refusal := range []error{nil, errors.New("the object has changed")} {
+		owner := metav1.OwnerReference{APIVersion: "v1", Kind: "ConfigMap", Name: "a", UID: "object"}
+		claim := &corev1.PersistentVolumeClaim{ObjectMeta: metav1.ObjectMeta{Namespace: "ns", Name: "data-a-2", UID: "claim", ResourceVersion: "7",
+			OwnerReferences: []metav1.OwnerReference{owner}}}
+		deleted := 0
+		api := fake.NewClientBuilder().WithObjects(claim.DeepCopy()).WithInterceptorFuncs(interceptor.Funcs{
+			Delete: func(_ context.Context, _ client.WithWatch, _ client.Object, options ...client.DeleteOption) error {
+				deleted++
+				o := (&client.DeleteOptions{}).ApplyOptions(options)
+				if o.Preconditions == nil || ptr.Deref(o.Preconditions.UID, "") != types.UID("claim") || ptr.Deref(o.Preconditions.ResourceVersion, "") != "7" {
+					t.Errorf("a claim is deleted by its name: %+v", o.Preconditions)
+				}
+				return nil
+			}}).Build()
+		kept := volumes.Retention{Owner: owner, Deletes: true, HasPlace: func(string) bool { return false },
+			IsUnneeded: func(string, *corev1.PersistentVolumeClaim) bool { return true }}
+		err := (&Converger{Client: api}).SettleClaims(t.Context(), map[string]*corev1.PersistentVolumeClaim{"a-2": claim}, kept,
+			func(context.Context) error { return refusal }, nil)
+		if !errors.Is(err, refusal) || (deleted == 1) != (refusal == nil) {
+			t.Errorf("deleted %d times, %v", deleted, err)
+		}
 	}
 }
