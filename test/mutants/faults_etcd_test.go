@@ -118,7 +118,7 @@ var memberships = []mutant{
 		"TestPlan/a cluster is formed anew when who is left never ran"},
 	{"a StatefulSet that is scaled deletes data", "../internal/volumes/retention.go",
 		"const kept = appsv1.RetainPersistentVolumeClaimRetentionPolicyType", "const kept = appsv1.DeletePersistentVolumeClaimRetentionPolicyType",
-		"TestNoStatefulSetDeletesData"},
+		"TestTheStatefulSetKeepsEveryClaim"},
 	{"a claim goes while etcd lists its member", "../etcd/resources_claims.go",
 		"m.Listed == nil && ", "",
 		"TestOnlyClaimsOfRemovedMembersAreDeleted/etcd lists it"},

@@ -5,10 +5,20 @@ import (
 	"testing"
 	"time"
 
+	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 )
+
+// A user may scale or delete the StatefulSet, which knows nothing of the data.
+func TestTheStatefulSetKeepsEveryClaim(t *testing.T) {
+	policy := RetentionPolicy()
+	const retain = appsv1.RetainPersistentVolumeClaimRetentionPolicyType
+	if *policy.WhenScaled != retain || *policy.WhenDeleted != retain {
+		t.Errorf("claims are to be %s when it is scaled, and %s when it is deleted", *policy.WhenScaled, *policy.WhenDeleted)
+	}
+}
 
 func TestRetentionOfAClaim(t *testing.T) {
 	object := metav1.OwnerReference{APIVersion: "x/v1", Kind: "Kind", Name: "a", UID: "object"}

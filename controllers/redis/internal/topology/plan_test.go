@@ -55,7 +55,7 @@ func TestPlan(t *testing.T) {
 			s.Annotations = map[string]string{cachev1alpha1.RedisAllowUnsafePromotion: "7"}
 		}, Promote, []string{"a-0"}},
 		{"also where only a replica's volume is left", 3, func(s *Scene) {
-			RestartAll(s)
+			RestartAll(WithVolumes(s))
 			s.Nodes[1].Keys = 1
 			MakeSilent(&s.Nodes[0])
 			s.Nodes[0].SilentFor, s.FencedFor = time.Hour, time.Hour
@@ -150,7 +150,7 @@ func TestPlan(t *testing.T) {
 		{"nobody has data, all are there", 3, func(s *Scene) { RestartAll(s) }, Promote, []string{"a-0"}},
 		{"nobody has data, one is missing", 3, func(s *Scene) { RestartAll(s); Refused(&s.Nodes[1]) }, Wait, nil},
 		{"the last master still loads", 3, func(s *Scene) { RestartAll(s); s.Nodes[0].Loading = true; s.Nodes[1].Keys = 9 }, Wait, nil},
-		{"one may still have it and is silent", 3, func(s *Scene) { RestartAll(s); s.Nodes[0].Keys = 9; MakeSilent(&s.Nodes[1]) }, Wait, nil},
+		{"one may still have it and is silent", 3, func(s *Scene) { RestartAll(WithVolumes(s)); s.Nodes[0].Keys = 9; MakeSilent(&s.Nodes[1]) }, Wait, nil},
 		{"for long, and a human is asked", 3, func(s *Scene) {
 			RestartAll(s)
 			s.Nodes[0].Keys = 9
