@@ -9,7 +9,7 @@ import (
 	"github.com/mainstay-operator/mainstay-operator/controllers/internal/backup"
 )
 
-// agreement compares what the containers of an attempt that ended well report of the backup. Each of them reads the store, and whoever
+// agreement compares what the containers of an attempt that ended well report of the backup. Each of them reads the store, and a user who
 // may overwrite objects may have replaced the backup in between: then what a server was started from is not what was written. silent
 // is the container that reports no backup; replaced says which one saw another backup than was written. Both are empty if all agree.
 func agreement(pod *corev1.Pod) (silent, replaced string) {

@@ -53,7 +53,8 @@ func etcdSource(e *databasev1alpha1.EtcdCluster) (source, string) {
 	case !meta.IsStatusConditionTrue(e.Status.Conditions, commonv1.ConditionAvailable):
 		return source{}, what + unavailable(e.Status.Conditions)
 	}
-	found := source{uid: e.UID, clusterID: e.Status.Membership.ClusterID, tls: e.Spec.TLS != nil, image: e.Status.TargetImage, resources: e.Spec.Resources}
+	found := source{kind: "EtcdCluster", uid: e.UID, clusterID: e.Status.Membership.ClusterID,
+		tls: e.Spec.TLS != nil, image: e.Status.TargetImage, resources: e.Spec.Resources}
 	for _, m := range e.Status.Membership.Members {
 		found.endpoints = append(found.endpoints, endpoint(m.Name, e.Name, e.Namespace, etcdPort))
 	}

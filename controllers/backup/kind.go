@@ -37,7 +37,9 @@ type Kind struct {
 
 // source is where a backup's data comes from, and what it is verified with.
 type source struct {
-	uid types.UID
+	// kind is EtcdCluster or Redis.
+	kind string
+	uid  types.UID
 	// cluster that it is in, as in Origin.Cluster.
 	cluster string
 	// clusterID of an etcd, in hexadecimal.

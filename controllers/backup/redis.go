@@ -69,7 +69,8 @@ func redisSource(r *cachev1alpha1.Redis, set *appsv1.StatefulSet) (source, strin
 	case r.Status.Replication == nil:
 		return source{}, what + "has no master on record yet"
 	}
-	found := source{uid: r.UID, replicationID: r.Status.Replication.ReplID, dataset: dataset(r.Status.DatasetEpoch), tls: r.Spec.TLS != nil, image: image, resources: r.Spec.Resources}
+	found := source{kind: "Redis", uid: r.UID, replicationID: r.Status.Replication.ReplID, dataset: dataset(r.Status.DatasetEpoch),
+		tls: r.Spec.TLS != nil, image: image, resources: r.Spec.Resources}
 	for _, n := range r.Status.Nodes {
 		found.endpoints = append(found.endpoints, endpoint(n.Name, r.Name, r.Namespace, redisPort))
 	}

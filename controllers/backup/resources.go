@@ -59,15 +59,14 @@ func newTask(b Object, server backup.ServerKind, from source) backup.Task {
 		Kind: server, Store: o.Store, Folder: backup.Folder(b.GetNamespace(), b.GetName()), Item: run.Item, Time: run.StartTime.UTC(),
 		Leftovers: run.Leftovers, Verify: verifies(b), Compression: o.Compression, Retention: o.Retention,
 		Allowed: allowedItem(b),
-		Source: &backup.Source{UID: string(from.uid), Origin: originOf(b, server, from), ClusterID: from.clusterID, ReplicationID: from.replicationID, Dataset: from.dataset,
+		Source: &backup.Source{UID: string(from.uid), Origin: originOf(b, from), ClusterID: from.clusterID, ReplicationID: from.replicationID, Dataset: from.dataset,
 			Endpoints: from.endpoints, TLS: from.tls, ServerName: from.serverName},
 	}
 }
 
 // originOf is what a manifest says of the source.
-func originOf(b Object, server backup.ServerKind, from source) backup.Origin {
-	kind := map[backup.ServerKind]string{backup.Etcd: "EtcdCluster", backup.Redis: "Redis"}[server]
-	return backup.Origin{UID: string(from.uid), Cluster: from.cluster, Kind: kind, Namespace: b.GetNamespace(), Name: b.GetSourceName()}
+func originOf(b Object, from source) backup.Origin {
+	return backup.Origin{UID: string(from.uid), Cluster: from.cluster, Kind: from.kind, Namespace: b.GetNamespace(), Name: b.GetSourceName()}
 }
 
 // allowedItem is the backup up to which a human has accepted what became of the data; empty if none is named.

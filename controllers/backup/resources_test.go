@@ -186,7 +186,7 @@ func TestEtcdSource(t *testing.T) {
 		if notReady != c.says && (c.says == "" || !strings.Contains(notReady, c.says)) {
 			t.Errorf("%s: %q", c.reason, notReady)
 		}
-		want := source{uid: "u", clusterID: "abc", endpoints: []string{"data-0.data-headless.ns.svc:2379", "data-2.data-headless.ns.svc:2379"}, tls: true, image: "etcd:1",
+		want := source{kind: "EtcdCluster", uid: "u", clusterID: "abc", endpoints: []string{"data-0.data-headless.ns.svc:2379", "data-2.data-headless.ns.svc:2379"}, tls: true, image: "etcd:1",
 			secrets: []secretKeys{{"data-certificates", []string{"ca.crt", "tls.crt", "tls.key"}}}}
 		if c.says == "" && !reflect.DeepEqual(found, want) {
 			t.Errorf("%s: %+v", c.reason, found)
@@ -242,7 +242,7 @@ func TestRedisSource(t *testing.T) {
 	set.Spec.Template.Spec.Containers = []corev1.Container{{Name: "redis", Image: "redis:1"}}
 
 	found, notReady := redisSource(r, set)
-	want := source{uid: "u", replicationID: "history", endpoints: []string{"cart-0.cart-headless.ns.svc:6379", "cart-1.cart-headless.ns.svc:6379"}, image: "redis:1",
+	want := source{kind: "Redis", uid: "u", replicationID: "history", endpoints: []string{"cart-0.cart-headless.ns.svc:6379", "cart-1.cart-headless.ns.svc:6379"}, image: "redis:1",
 		secrets: []secretKeys{{"cart-backup", []string{"username", "password", "uid"}}}}
 	if notReady != "" || !reflect.DeepEqual(found, want) {
 		t.Errorf("%q %+v", notReady, found)

@@ -86,14 +86,14 @@ func waitTime(err error) time.Duration {
 // doDeletePod deletes a pod. One that goes only as it was seen stays if its server answers now: the kubelet reports a start later than
 // etcd serves.
 func (f *fleet) doDeletePod(ctx context.Context, s membership.Step) error {
-	if server := f.servers[s.Member]; s.AsSeen && server != nil && f.answersNow(ctx, server) {
+	if server := f.servers[s.Member]; s.AsSeen && server != nil && answersNow(ctx, server) {
 		return errPodChanged
 	}
 	return f.deletePod(ctx, s.Member, s.AsSeen)
 }
 
 // answersNow looks at a server once more, before its pod goes.
-func (*fleet) answersNow(ctx context.Context, server server) bool {
+func answersNow(ctx context.Context, server server) bool {
 	ctx, done := context.WithTimeout(ctx, lookLimit)
 	defer done()
 	return server.Look(ctx).IsOfServer()

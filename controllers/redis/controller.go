@@ -146,8 +146,8 @@ func (r *Reconciler) updateStatus(redis *cachev1alpha1.Redis, f *fleet, next top
 	conditions.SetUpdateAvailable(&redis.Status.Conditions, redis.Generation, r.image(redis, s.Flavor, set), redis.Spec.Image, r.DefaultImages[s.Flavor], conditions.BySettingImage)
 	setCredentialsInSync(&redis.Status.Conditions, redis.Generation, s, f.credentials)
 	setBlocked(&redis.Status.Conditions, redis.Generation, next)
-	requeues := []time.Duration{next.RequeueAfter, f.credentials.RecheckAfter(r.clock.Now()), f.certificates.RecheckAfter, max(0, topology.OldClientTime-f.SinceRouted),
-		recheckClaims(redis, s)}
+	requeues := []time.Duration{next.RequeueAfter, f.credentials.RecheckAfter(r.clock.Now()), f.certificates.RecheckAfter,
+		max(0, topology.OldClientTime-f.SinceRouted), recheckClaims(redis, s)}
 	if f.GrowthRefusal != "" {
 		requeues = append(requeues, volumes.RetryAfter)
 	}

@@ -56,7 +56,8 @@ func (c Choice) nothingFound(unverified, others int, source string) error {
 		elsewhere = fmt.Sprintf("; %d backups are of other sources: set source to use one of them", others)
 	}
 	if unverified > 0 {
-		return fmt.Errorf("there is no verified backup%s, only %d unverified ones: set allowUnverified to use one of them%s", which, unverified, elsewhere)
+		return fmt.Errorf("there is no verified backup%s, only %d unverified ones: set allowUnverified to use one of them%s",
+			which, unverified, elsewhere)
 	}
 	return fmt.Errorf("there is no backup%s: check store, namespace and name%s", which, elsewhere)
 }
@@ -66,7 +67,8 @@ func (c Choice) RefuseSource(m Manifest) error {
 	if c.Source == "" || m.SourceUID == c.Source {
 		return nil
 	}
-	return Permanent(fmt.Errorf("the backup %s is of %s, and source asks for UID %s: correct source, or choose another item", m.Item, m.describeSource(), c.Source))
+	return Permanent(fmt.Errorf("the backup %s is of %s, and source asks for UID %s: correct source, or choose another item",
+		m.Item, m.describeSource(), c.Source))
 }
 
 // WarnOfSource says that nothing shows what a backup is a backup of; it is empty if the manifest names a source.
