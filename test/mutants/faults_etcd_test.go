@@ -78,7 +78,7 @@ var memberships = []mutant{
 		"!m.View.IsOfServer()", "!m.View.Answered",
 		"TestAPodThatFailsIsDeletedOnlyAsItWasSeen/it waits for a majority, though its end was reported"},
 	{"a pod that fails goes though its server answers by now", "../etcd/act.go",
-		"server != nil && f.answersNow(ctx, server)", "server == nil",
+		"server != nil && answersNow(ctx, server)", "server == nil",
 		"TestAPodThatFailsStaysIfItsServerAnswersNow/it answers"},
 	{"an image that no server runs with is kept once spec.image is removed", "../etcd/internal/membership/version.go",
 		`s.Status.TargetImage != "" && !s.isUntried(s.Status.TargetImage):`, `s.Status.TargetImage != "":`,
