@@ -6,8 +6,6 @@ import (
 	"fmt"
 	"maps"
 	"os"
-	"path/filepath"
-	"strconv"
 	"strings"
 	"sync"
 	"time"
@@ -15,12 +13,18 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 )
 
-// peaksPause between two looks at all processes.
-const peaksPause = 50 * time.Millisecond
+const (
+	// peaksPause is the time between two looks at the processes that are known.
+	peaksPause = 50 * time.Millisecond
+	// looksPerSearch is how often those are looked at until new ones are searched for, which reads a file of every process.
+	looksPerSearch = 5
+)
 
 // Peaks are the most memory that processes of this node have held.
 type Peaks struct {
 	program, text string
+
+	pids map[int]string // the processes that are known, and the first argument of each
 
 	mu sync.Mutex
 	of map[string]int64
@@ -29,11 +33,14 @@ type Peaks struct {
 // WatchPeaks looks, until ctx ends, at the processes that run a program of that name, in whatever pod, and have that text in their
 // arguments. What a process holds for the first time just before it ends is not seen.
 func WatchPeaks(ctx context.Context, program, text string) *Peaks {
-	p := &Peaks{program: program, text: text, of: map[string]int64{}}
+	p := &Peaks{program: program, text: text, pids: map[int]string{}, of: map[string]int64{}}
 	go func() {
 		tick := time.NewTicker(peaksPause)
 		defer tick.Stop()
-		for ctx.Err() == nil {
+		for n := 0; ctx.Err() == nil; n++ {
+			if n%looksPerSearch == 0 {
+				p.search()
+			}
 			p.look()
 			select {
 			case <-ctx.Done():
@@ -51,28 +58,28 @@ func (p *Peaks) Bytes() map[string]int64 {
 	return maps.Clone(p.of)
 }
 
-func (p *Peaks) look() {
-	names, _ := filepath.Glob("/proc/[0-9]*/comm") // the pattern is a good one
-	for _, name := range names {
-		comm, err := os.ReadFile(name)
-		if err != nil || strings.TrimSpace(string(comm)) != p.program {
-			continue // gone meanwhile, or another
-		}
-		pid, err := strconv.Atoi(filepath.Base(filepath.Dir(name)))
-		if err != nil {
-			continue // no process
-		}
+// search finds processes that are not known yet.
+func (p *Peaks) search() {
+	found, _ := running(p.program) // if /proc cannot be read, the next search reads it
+	for _, pid := range found {
 		words, err := arguments(pid)
 		if err != nil || len(words) < 2 || !strings.Contains(strings.Join(words[1:], " "), p.text) {
-			continue
+			continue // it has ended, or has other arguments
 		}
+		p.pids[pid] = words[1]
+	}
+}
+
+func (p *Peaks) look() {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	for pid, argument := range p.pids {
 		peak, err := peakOf(pid)
 		if err != nil || peak == 0 {
-			continue // it has just ended
+			delete(p.pids, pid) // it has ended
+			continue
 		}
-		p.mu.Lock()
-		p.of[words[1]] = max(p.of[words[1]], peak)
-		p.mu.Unlock()
+		p.of[argument] = max(p.of[argument], peak)
 	}
 }
 
