@@ -8,8 +8,11 @@ import (
 	"fmt"
 	"net"
 	"strconv"
+	"sync"
+	"time"
 
 	corev1 "k8s.io/api/core/v1"
+	"k8s.io/utils/clock"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 )
 
@@ -31,19 +34,58 @@ type networkFunc func(context.Context, Service) (net.Conn, error)
 
 func (f networkFunc) Dial(ctx context.Context, to Service) (net.Conn, error) { return f(ctx, to) }
 
+// addressMaxAge is how long the address of a Service is used without another look at the Service: clients that dial for each
+// request would ask the API server as often. A Service keeps its address as long as it exists.
+const addressMaxAge = time.Second
+
 // ByClusterIP dials a Service's own address: for a machine that is a node of
 // the cluster, where kube-proxy translates it as it does for pods.
 func ByClusterIP(reader client.Reader) Network {
-	return networkFunc(func(ctx context.Context, to Service) (net.Conn, error) {
-		var service corev1.Service
-		if err := reader.Get(ctx, client.ObjectKey{Namespace: to.Namespace, Name: to.Name}, &service); err != nil {
-			return nil, err
-		}
-		if ip := service.Spec.ClusterIP; ip == "" || ip == corev1.ClusterIPNone {
-			return nil, fmt.Errorf("service %s has no address of its own", to)
-		}
-		return dial(ctx, service.Spec.ClusterIP, to.Port)
-	})
+	return &clusterIPs{reader: reader, clock: clock.RealClock{}, known: map[client.ObjectKey]clusterIP{}}
+}
+
+type clusterIPs struct {
+	reader client.Reader
+	clock  clock.PassiveClock
+
+	mu    sync.Mutex
+	known map[client.ObjectKey]clusterIP
+}
+
+type clusterIP struct {
+	address string
+	read    time.Time
+}
+
+func (c *clusterIPs) Dial(ctx context.Context, to Service) (net.Conn, error) {
+	address, err := c.address(ctx, to)
+	if err != nil {
+		return nil, err
+	}
+	return dial(ctx, address, to.Port)
+}
+
+func (c *clusterIPs) address(ctx context.Context, of Service) (string, error) {
+	key := client.ObjectKey{Namespace: of.Namespace, Name: of.Name}
+	c.mu.Lock()
+	known := c.known[key]
+	c.mu.Unlock()
+	if known.address != "" && c.clock.Since(known.read) < addressMaxAge {
+		return known.address, nil
+	}
+	known.read = c.clock.Now() // before the Service is read
+	var service corev1.Service
+	if err := c.reader.Get(ctx, key, &service); err != nil {
+		return "", err
+	}
+	known.address = service.Spec.ClusterIP
+	if known.address == "" || known.address == corev1.ClusterIPNone {
+		return "", fmt.Errorf("service %s has no address of its own", of)
+	}
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.known[key] = known
+	return known.address, nil
 }
 
 // At dials one address, whichever Service is asked for: as a client does that
