@@ -2,7 +2,7 @@
 //
 // What happens when a master dies is in five files, to be read in this order: controller.go has the order of a pass; fleet.go
 // looks; internal/topology/plan_failover.go decides; perform.go sees that only one operator acts; act_failover.go acts.
-// docs/architecture.md, section 4, names their functions.
+// docs/architecture.md says what happens, and why it is safe.
 package redis
 
 import (

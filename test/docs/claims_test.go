@@ -18,7 +18,7 @@ var (
 	aFigure     = regexp.MustCompile(`\b(median|p99|longest) ([\d.]+ m?s)\b`)
 	aNumber     = regexp.MustCompile(`[1-9][\d,]*`)
 	aTime       = regexp.MustCompile(`\d[\d.]* ?(?:ms|s|seconds?)\b`)
-	counts      = regexp.MustCompile(`0 of ([\d,]+) in (\d+) faults of (\d+) kinds`)
+	counts      = regexp.MustCompile(`0 of ([\d,]+) in (\d+) faults of (\d+) types`)
 	ofFaults    = regexp.MustCompile(`that is (\d+) faults`)
 	ofWrites    = regexp.MustCompile("Of ([\\d,]+) writes confirmed by `WAIT` none was lost")
 	rate        = regexp.MustCompile(`\b(\d+) requests? a second`)
@@ -168,21 +168,21 @@ func rowFaults(words string, row []string) []string {
 	return faults
 }
 
-// countFault compares how many writes and faults there were, of how many kinds.
+// countFault compares how many writes and faults there were, of how many types.
 func countFault(words, benchmarks string) string {
 	said := counts.FindStringSubmatch(words)
 	if said == nil {
 		return ""
 	}
 	text := oneLine(benchmarks)
-	writes, faults, kinds := ofWrites.FindStringSubmatch(text), ofFaults.FindStringSubmatch(text), 0
+	writes, faults, types := ofWrites.FindStringSubmatch(text), ofFaults.FindStringSubmatch(text), 0
 	for _, row := range figuresOf(benchmarks) {
-		if kinds++; row[6] != "0" {
+		if types++; row[6] != "0" {
 			return fmt.Sprintf("row %q lost %s confirmed writes", row[0], row[6])
 		}
 	}
-	if writes == nil || faults == nil || said[1] != writes[1] || said[2] != faults[1] || said[3] != strconv.Itoa(kinds) {
-		return fmt.Sprintf("docs/benchmarks.md has %q, %q and %d kinds of faults", writes, faults, kinds)
+	if writes == nil || faults == nil || said[1] != writes[1] || said[2] != faults[1] || said[3] != strconv.Itoa(types) {
+		return fmt.Sprintf("docs/benchmarks.md has %q, %q and %d types of faults", writes, faults, types)
 	}
 	return ""
 }

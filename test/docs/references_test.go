@@ -13,6 +13,8 @@ import (
 var (
 	namedTest = regexp.MustCompile(`\bTest[A-Z]\w+`)
 	namedPath = regexp.MustCompile("`((?:api|bundle|config|controllers|docs|hack|test)/[\\w./-]+)`")
+	// namedInFile is a name, and the file of Go that is said to have it.
+	namedInFile = regexp.MustCompile("`(\\w+)`(?: and `(\\w+)`)? in\\s+`((?:api|controllers|hack|test)/[\\w./-]+\\.go)`")
 	// namedSpecs are one or more names of specs in quotes, over the ends of lines.
 	namedSpecs = regexp.MustCompile(`\be2e(?:,?\s+"[^"]+")+`)
 	inQuotes   = regexp.MustCompile(`"[^"]+"`)
@@ -47,6 +49,14 @@ func TestWhatThePagesNameIsThere(t *testing.T) {
 				names++
 				if _, err := os.Stat(filepath.Join(base, found[1])); err != nil {
 					t.Errorf("there is no %s", found[1])
+				}
+			}
+			for _, found := range namedInFile.FindAllStringSubmatch(text, -1) {
+				source, _ := os.ReadFile(filepath.Join(base, found[3]))
+				for _, word := range found[1:3] {
+					if !regexp.MustCompile(`\b` + word + `\b`).Match(source) {
+						t.Errorf("%s does not have %s", found[3], word)
+					}
 				}
 			}
 		})

@@ -80,7 +80,7 @@ func TestEveryOLMInstallsTheBundle(t *testing.T) {
 	}
 }
 
-// OperatorHub shows the level, which docs/architecture.md argues for.
+// OperatorHub shows the level, which docs/capability-levels.md explains.
 func TestTheCapabilityLevel(t *testing.T) {
 	if level := csvOf(t, within(t, "bundle")).Annotations["capabilities"]; level != "Full Lifecycle" {
 		t.Errorf("the bundle says %q", level)
