@@ -177,7 +177,7 @@ spec:
   replaces: mainstay-operator.v$(PREVIOUS))
 endef
 
-.PHONY: bundle bundle-check cut olm-up olm-demo olm-e2e run-bundle
+.PHONY: bundle bundle-check cut olm-up olm-e2e run-bundle
 bundle: manifests $(BIN)/kustomize $(BIN)/operator-sdk ## Generate and validate the OLM bundle of VERSION.
 	$(file >config/manifests/release.yaml,$(release))
 	cd config/manager && kustomize edit set image controller=$(IMG)
@@ -202,9 +202,6 @@ cut: bundle ## Keep VERSION, as it is now, under test/olm (PREVIOUS= for the fir
 
 olm-up: $(OLM) ## Run Operator Lifecycle Manager on the local cluster.
 	go run ./hack/demo olm-up
-
-olm-demo: $(OLM) ## Have it install the operator from a catalog, and prove every kind.
-	go run ./hack/demo olm
 
 olm-e2e: $(OLM) ## Install, upgrade and remove the operator by OLM, under load.
 	go run ./hack/demo olm-up
