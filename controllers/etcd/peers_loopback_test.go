@@ -40,7 +40,7 @@ func startPeer(t *testing.T, dir string) *exec.Cmd {
 	etcd := exec.Command(program, args...) //nolint:gosec // our own program
 	etcd.Stderr = os.Stderr
 	if err := etcd.Start(); err != nil {
-		t.Fatalf("%v; `go run ./hack/cluster assets` builds it", err)
+		t.Fatalf("%v; `go run -C hack/cluster . assets` builds it", err)
 	}
 	t.Cleanup(func() { _ = etcd.Process.Kill() })
 	return etcd

@@ -41,7 +41,7 @@ func startSecured(t *testing.T, e *databasev1alpha1.EtcdCluster, dir string) *ex
 	etcd := exec.Command(program, args...) //nolint:gosec // our own program
 	etcd.Stderr = os.Stderr
 	if err := etcd.Start(); err != nil {
-		t.Fatalf("%v; `go run ./hack/cluster assets` builds it", err)
+		t.Fatalf("%v; `go run -C hack/cluster . assets` builds it", err)
 	}
 	t.Cleanup(func() {
 		_ = etcd.Process.Kill()

@@ -34,7 +34,7 @@ var (
 	}
 	etcd    = etcdBinaries("")
 	coredns = []binary{{name: "coredns", module: "hack/tools/coredns", pkg: "github.com/coredns/coredns", flags: "-s -w"}}
-	pause   = []binary{{name: "pause", module: ".", pkg: "./hack/cluster/pause", flags: "-s -w"}}
+	pause   = []binary{{name: "pause", module: "hack/cluster", pkg: "./pause", flags: "-s -w"}}
 )
 
 func kubernetesBinary(name string) binary {
@@ -147,12 +147,9 @@ func builtName(pkg string) string {
 func fingerprint(l layout, b binary) (string, error) {
 	sum := sha256.New()
 	sum.Write([]byte(b.flags))
-	var files []string
-	if b.module != "." { // or no dependency beyond the standard library
-		files = append(files, "go.mod", "go.sum")
-	}
-	if strings.HasPrefix(b.pkg, "./") { // our own code
-		files = append(files, filepath.Join(b.pkg, "main.go"))
+	files := []string{"go.mod", "go.sum"}
+	if strings.HasPrefix(b.pkg, "./") { // our own code, which needs the standard library only
+		files = []string{filepath.Join(b.pkg, "main.go")}
 	}
 	for _, file := range files {
 		content, err := os.ReadFile(filepath.Join(l.Root, b.module, file))

@@ -22,6 +22,11 @@ func TestTwoBuildsDoNotDisturbEachOther(t *testing.T) {
 	if err := os.WriteFile(filepath.Join(programs, "go"), []byte(meet), 0o700); err != nil {
 		t.Fatal(err)
 	}
+	for _, file := range []string{"go.mod", "go.sum"} {
+		if err := os.WriteFile(filepath.Join(l.Root, file), nil, 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
 	var builds sync.WaitGroup
 	for range 2 {
 		builds.Go(func() {

@@ -115,7 +115,7 @@ func TestRenumberReplacesUsers(t *testing.T) {
 
 func TestBuiltName(t *testing.T) {
 	for pkg, want := range map[string]string{
-		"go.etcd.io/etcd/server/v3": "server", "k8s.io/kubernetes/cmd/kubelet": "kubelet", "./hack/cluster/pause": "pause", "x/viewer": "viewer",
+		"go.etcd.io/etcd/server/v3": "server", "k8s.io/kubernetes/cmd/kubelet": "kubelet", "./pause": "pause", "x/viewer": "viewer",
 	} {
 		if got := builtName(pkg); got != want {
 			t.Errorf("%s: %s, want %s", pkg, got, want)

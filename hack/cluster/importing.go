@@ -106,7 +106,7 @@ func (l layout) usable() error {
 		return err
 	}
 	if _, alive := running("containerd"); !alive {
-		return errors.New("the cluster is down: go run ./hack/cluster up")
+		return errors.New("the cluster is down: go run -C hack/cluster . up")
 	}
 	return nil
 }

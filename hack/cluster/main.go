@@ -16,7 +16,7 @@ import (
 	"github.com/mainstay-operator/mainstay-operator/hack/internal/proxy"
 )
 
-const usage = `usage: go run ./hack/cluster COMMAND
+const usage = `usage: go run -C hack/cluster . COMMAND
 
   up                        start the cluster, or repair it; nothing to do when it is up
   down                      stop it and remove every trace of it

@@ -56,7 +56,7 @@ func (l layout) foreign() error {
 	return fmt.Errorf("a cluster of another checkout runs on this machine, and there can be only one\n"+
 		"  it runs in  %s (%s)\n"+
 		"  use it      export KUBECONFIG=%s\n"+
-		"  or stop it  cd %s && go run ./hack/cluster down",
+		"  or stop it  cd %s && go run -C hack/cluster . down",
 		other, strings.Join(living, ", "), layout{Root: other}.kubeconfig("admin"), other)
 }
 

@@ -2,28 +2,22 @@ package main
 
 import (
 	"context"
-	"crypto"
 	"crypto/ecdsa"
 	"crypto/elliptic"
 	"crypto/rand"
 	"crypto/x509"
-	"crypto/x509/pkix"
 	"encoding/pem"
-	"math/big"
+	"errors"
 	"net"
 	"os"
 	"path/filepath"
 	"time"
+
+	"github.com/mainstay-operator/mainstay-operator/test/authority"
 )
 
 // A cluster is thrown away long before its certificates end.
 const certificateLife = 10 * 365 * 24 * time.Hour
-
-// authority signs certificates.
-type authority struct {
-	cert *x509.Certificate
-	key  crypto.Signer
-}
 
 // subject is whom a certificate is for: a user of the API, or a server.
 type subject struct {
@@ -85,90 +79,46 @@ func ensurePKI(_ context.Context, l layout) error {
 	return os.Rename(fresh, l.state("pki"))
 }
 
+// issue makes an authority, and what it signs. The key of the last subject is written last.
 func issue(dir, name string, subjects []subject) error {
-	ca, err := newAuthority(dir, name)
-	if err != nil {
+	ca := authority.New("mainstay-cluster "+name, extend)
+	if err := writePair(dir, name, ca.PEM(), ca.Key()); err != nil {
 		return err
 	}
 	for _, s := range subjects {
-		if err := ca.sign(dir, s); err != nil {
+		pair := ca.Issue(s.name, extend, s.describe)
+		if err := writePair(dir, s.file, pair["tls.crt"], pair["tls.key"]); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-func newAuthority(dir, name string) (authority, error) {
-	template := certificate(pkix.Name{CommonName: "mainstay-cluster " + name})
-	template.IsCA, template.BasicConstraintsValid = true, true
-	template.KeyUsage = x509.KeyUsageCertSign | x509.KeyUsageDigitalSignature
-	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
-	if err != nil {
-		return authority{}, err
-	}
-	if err := writePair(dir, name, template, template, key, key); err != nil {
-		return authority{}, err
-	}
-	return authority{cert: template, key: key}, nil
-}
+func extend(c *x509.Certificate) { c.NotAfter = time.Now().Add(certificateLife) }
 
-func (a authority) sign(dir string, s subject) error {
-	name := pkix.Name{CommonName: s.name}
+// describe has a certificate say whom it is for.
+func (s subject) describe(c *x509.Certificate) {
 	if s.group != "" {
-		name.Organization = []string{s.group}
+		c.Subject.Organization = []string{s.group}
 	}
-	template := certificate(name)
-	template.KeyUsage = x509.KeyUsageDigitalSignature
-	template.ExtKeyUsage = []x509.ExtKeyUsage{x509.ExtKeyUsageClientAuth}
-	if len(s.hosts) > 0 {
-		template.ExtKeyUsage = append(template.ExtKeyUsage, x509.ExtKeyUsageServerAuth)
+	if len(s.hosts) == 0 {
+		c.ExtKeyUsage = []x509.ExtKeyUsage{x509.ExtKeyUsageClientAuth}
 	}
+	c.DNSNames = nil
 	for _, host := range s.hosts {
 		if ip := net.ParseIP(host); ip != nil {
-			template.IPAddresses = append(template.IPAddresses, ip)
+			c.IPAddresses = append(c.IPAddresses, ip)
 		} else {
-			template.DNSNames = append(template.DNSNames, host)
+			c.DNSNames = append(c.DNSNames, host)
 		}
 	}
-	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
-	if err != nil {
-		return err
-	}
-	return writePair(dir, s.file, template, a.cert, key, a.key)
 }
 
-func certificate(name pkix.Name) *x509.Certificate {
-	serial := make([]byte, 16)
-	_, _ = rand.Read(serial) // never fails
-	return &x509.Certificate{
-		Subject:      name,
-		SerialNumber: new(big.Int).SetBytes(serial),
-		NotBefore:    time.Now().Add(-time.Hour), // clocks differ
-		NotAfter:     time.Now().Add(certificateLife),
-	}
-}
-
-func writePair(dir, name string, template, parent *x509.Certificate, key, signer crypto.Signer) error {
-	der, err := x509.CreateCertificate(rand.Reader, template, parent, key.Public(), signer)
-	if err != nil {
+func writePair(dir, name string, certificate, key []byte) error {
+	if err := os.WriteFile(filepath.Join(dir, name+".crt"), certificate, 0o600); err != nil {
 		return err
 	}
-	if err := writePEM(filepath.Join(dir, name+".crt"), "CERTIFICATE", der); err != nil {
-		return err
-	}
-	return writeKey(filepath.Join(dir, name+".key"), key)
-}
-
-func writeKey(path string, key crypto.Signer) error {
-	der, err := x509.MarshalPKCS8PrivateKey(key)
-	if err != nil {
-		return err
-	}
-	return writePEM(path, "PRIVATE KEY", der)
-}
-
-func writePEM(path, kind string, der []byte) error {
-	return os.WriteFile(path, pem.EncodeToMemory(&pem.Block{Type: kind, Bytes: der}), 0o600)
+	return os.WriteFile(filepath.Join(dir, name+".key"), key, 0o600)
 }
 
 // serviceAccountKey is what the tokens of pods are signed with.
@@ -177,12 +127,18 @@ func serviceAccountKey(dir string) error {
 	if err != nil {
 		return err
 	}
-	if err := writeKey(filepath.Join(dir, "sa.key"), key); err != nil {
-		return err
-	}
-	der, err := x509.MarshalPKIXPublicKey(key.Public())
+	private, err := x509.MarshalPKCS8PrivateKey(key)
 	if err != nil {
 		return err
 	}
-	return writePEM(filepath.Join(dir, "sa.pub"), "PUBLIC KEY", der)
+	public, err := x509.MarshalPKIXPublicKey(key.Public())
+	if err != nil {
+		return err
+	}
+	return errors.Join(writePEM(filepath.Join(dir, "sa.key"), "PRIVATE KEY", private),
+		writePEM(filepath.Join(dir, "sa.pub"), "PUBLIC KEY", public))
+}
+
+func writePEM(path, kind string, der []byte) error {
+	return os.WriteFile(path, pem.EncodeToMemory(&pem.Block{Type: kind, Bytes: der}), 0o600)
 }

@@ -16,7 +16,7 @@ func status(ctx context.Context, l layout) error {
 		return err
 	}
 	if _, err := os.Stat(l.pki("ca.crt")); err != nil {
-		return errors.New("the cluster is down: go run ./hack/cluster up")
+		return errors.New("the cluster is down: go run -C hack/cluster . up")
 	}
 	a, err := newAPI(l, "admin")
 	if err != nil {
@@ -43,7 +43,7 @@ func status(ctx context.Context, l layout) error {
 		return err
 	}
 	if sick > 0 {
-		return fmt.Errorf("%d parts are not up: go run ./hack/cluster up repairs them", sick)
+		return fmt.Errorf("%d parts are not up: go run -C hack/cluster . up repairs them", sick)
 	}
 	return nil
 }

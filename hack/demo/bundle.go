@@ -70,6 +70,32 @@ func (d *demo) runBundle(ctx context.Context) error {
 	return nil
 }
 
+// leaveToOLM removes an operator that kubectl installed, but for the CRDs and so
+// its objects: two of them would not know of each other.
+func (d *demo) leaveToOLM(ctx context.Context) error {
+	owner, err := d.output(ctx, "", "kubectl", "get", "deployment", operatorDeployment, "--namespace="+operatorNamespace,
+		"--ignore-not-found", "--output=jsonpath={.metadata.name}/{.metadata.labels.olm\\.owner}")
+	if name, owned, _ := strings.Cut(owner, "/"); err != nil || name == "" || owned != "" {
+		return err
+	}
+	manifests, err := d.output(ctx, "", "kubectl", "kustomize", "config/default")
+	if err != nil {
+		return err
+	}
+	var ours []string
+	for document := range strings.SplitSeq(manifests, "\n---\n") {
+		if !strings.Contains(document, "\nkind: CustomResourceDefinition\n") && !strings.Contains(document, "\nkind: Namespace\n") {
+			ours = append(ours, document)
+		}
+	}
+	began := time.Now()
+	if _, err := d.output(ctx, strings.Join(ours, "\n---\n"), "kubectl", "delete", "--ignore-not-found", "--filename", "-"); err != nil {
+		return err
+	}
+	done(began, "the operator that kubectl installed is removed, its objects stay")
+	return nil
+}
+
 // publish the image of a release's bundle, and load its manager.
 func (d *demo) publish(ctx context.Context, images registry.Registry, which func(root string) (olm.Release, error)) (r olm.Release, bundle string, err error) {
 	if r, err = d.loadRelease(ctx, which); err == nil {

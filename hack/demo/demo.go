@@ -85,7 +85,7 @@ func (d *demo) connect() (client.Client, *rest.Config, error) {
 func (d *demo) clusterUp(ctx context.Context) error {
 	began := time.Now()
 	if d.local {
-		return d.show(ctx, "go", "run", "./hack/cluster", "up")
+		return d.show(ctx, "go", "run", "-C", "hack/cluster", ".", "up")
 	}
 	version, err := d.output(ctx, "", "kubectl", "version")
 	if err != nil {
@@ -96,7 +96,7 @@ func (d *demo) clusterUp(ctx context.Context) error {
 }
 
 func (d *demo) clusterDown(ctx context.Context) error {
-	return d.show(ctx, "go", "run", "./hack/cluster", "down")
+	return d.show(ctx, "go", "run", "-C", "hack/cluster", ".", "down")
 }
 
 func (d *demo) clusterLogs() []string {
@@ -104,7 +104,7 @@ func (d *demo) clusterLogs() []string {
 		return []string{"kubectl cluster-info"}
 	}
 	return []string{
-		"go run ./hack/cluster status",
+		"go run -C hack/cluster . status",
 		filepath.Join(d.root, ".cluster", "log") + "/*.log",
 	}
 }

@@ -18,7 +18,7 @@ import (
 // the same one does not.
 func (d *demo) loadImage(ctx context.Context, image string) (string, error) {
 	began := time.Now()
-	pack := []string{"run", "./hack/cluster", "image"}
+	pack := []string{"run", "-C", "hack/cluster", ".", "image"}
 	var contents []byte
 	for _, program := range olm.Programs {
 		folder := filepath.Join(d.root, ".bin")

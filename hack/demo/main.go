@@ -20,7 +20,6 @@ const usage = `usage: go run ./hack/demo [COMMAND]
   (none)      make a cluster, deploy the operator, apply the samples, prove that they run and that backups bring data back
   deploy      build and deploy the operator on a cluster that is up
   olm-up      run Operator Lifecycle Manager on the local cluster
-  olm         have it install the operator from a catalog, apply the samples, prove the same
   run-bundle  run the bundle by operator-sdk, have its scorecard judge it, and clean up
   undeploy    remove the operator's objects, then the operator
   down        remove the demo: the whole local cluster, or what it put on an existing one
@@ -50,7 +49,6 @@ func run(ctx context.Context, args []string) error {
 	proof := step{"proof", d.checkSamples, d.operatorLogs}
 	restore := step{"backup and restore", d.checkRestore, d.operatorLogs}
 	olm := step{"OLM", d.olmUp, d.olmLogs}
-	subscribed := step{"operator from the catalog", d.subscribe, d.olmLogs}
 	bundle := step{"operator-sdk run bundle", d.runBundle, d.olmLogs}
 	remove := step{"operator", d.undeploy, d.operatorLogs}
 	clusterDown := step{"cluster", d.clusterDown, d.clusterLogs}
@@ -65,8 +63,6 @@ func run(ctx context.Context, args []string) error {
 		return runSteps(ctx, operator)
 	case command == "olm-up":
 		return runSteps(ctx, clusterUp, olm)
-	case command == "olm":
-		return runSteps(ctx, clusterUp, olm, subscribed, samples, proof, restore)
 	case command == "run-bundle":
 		return runSteps(ctx, clusterUp, olm, bundle)
 	case command == "undeploy":

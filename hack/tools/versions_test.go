@@ -1,4 +1,4 @@
-// Package tools holds what must be true of all modules below it, and of the one that the report of EtcdCluster is.
+// Package tools holds what must be true of all modules below it, of the local cluster's, and of the one of EtcdCluster's report.
 package tools
 
 import (
@@ -39,7 +39,7 @@ func TestToolsTakeTheVersionsOfTheOperator(t *testing.T) {
 	if err != nil || len(files) == 0 {
 		t.Fatalf("no tools: %v", err)
 	}
-	modules := map[string]string{"test/e2e/etcd": "../../test/e2e/etcd/go.mod"}
+	modules := map[string]string{"hack/cluster": "../cluster/go.mod", "test/e2e/etcd": "../../test/e2e/etcd/go.mod"}
 	for _, file := range files {
 		modules[filepath.Dir(file)] = file
 	}

@@ -1,4 +1,4 @@
-// Package authority makes certificates for tests.
+// Package authority makes certificates for tests and for the local cluster.
 package authority
 
 import (
@@ -22,13 +22,16 @@ type Authority struct {
 	key         *ecdsa.PrivateKey
 }
 
-// New makes an authority of that name.
-func New(name string) *Authority {
+// New makes an authority of that name. Edits may change what its certificate says.
+func New(name string, edits ...func(*x509.Certificate)) *Authority {
 	key := must(ecdsa.GenerateKey(elliptic.P256(), rand.Reader))
 	template := &x509.Certificate{
 		Subject: pkix.Name{CommonName: name}, SerialNumber: big.NewInt(1), IsCA: true, BasicConstraintsValid: true,
 		KeyUsage:  x509.KeyUsageCertSign,
 		NotBefore: time.Now().Add(-valid), NotAfter: time.Now().Add(2 * valid),
+	}
+	for _, edit := range edits {
+		edit(template)
 	}
 	raw := must(x509.CreateCertificate(rand.Reader, template, template, key.Public(), key))
 	return &Authority{certificate: must(x509.ParseCertificate(raw)), key: key}
@@ -36,6 +39,9 @@ func New(name string) *Authority {
 
 // PEM is its own certificate.
 func (a *Authority) PEM() []byte { return encode("CERTIFICATE", a.certificate.Raw) }
+
+// Key is the key to it, in PEM.
+func (a *Authority) Key() []byte { return encodeKey(a.key) }
 
 // Issue makes a certificate that names a host, for servers and clients, and the
 // key to it, as the data of a Secret. Edits may change what it says.
@@ -52,9 +58,13 @@ func (a *Authority) Issue(host string, edits ...func(*x509.Certificate)) map[str
 	}
 	return map[string][]byte{
 		"tls.crt": encode("CERTIFICATE", must(x509.CreateCertificate(rand.Reader, template, a.certificate, key.Public(), a.key))),
-		"tls.key": encode("PRIVATE KEY", must(x509.MarshalPKCS8PrivateKey(key))),
+		"tls.key": encodeKey(key),
 		"ca.crt":  a.PEM(),
 	}
+}
+
+func encodeKey(key *ecdsa.PrivateKey) []byte {
+	return encode("PRIVATE KEY", must(x509.MarshalPKCS8PrivateKey(key)))
 }
 
 func encode(kind string, raw []byte) []byte {

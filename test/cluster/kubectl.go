@@ -73,7 +73,7 @@ func command(ctx context.Context, args ...string) error {
 	if err != nil {
 		return err
 	}
-	_, err = run(ctx, root, "go", append([]string{"run", "./hack/cluster"}, args...)...)
+	_, err = run(ctx, root, "go", append([]string{"run", "-C", "hack/cluster", "."}, args...)...)
 	return err
 }
 

@@ -4,7 +4,6 @@ import (
 	"bufio"
 	"fmt"
 	"net"
-	"strconv"
 	"strings"
 	"sync"
 	"time"
@@ -60,43 +59,14 @@ func (p *peer) talk(answer func(*peer, string) bool) {
 
 // command that comes next, its first word in capitals: of RESP, or of a line.
 func (p *peer) command() (string, error) {
-	line, err := p.lines.ReadString('\n')
-	if err != nil {
+	words, err := ReadCommand(p.lines)
+	if err != nil || len(words) == 0 {
 		return "", err
-	}
-	line = strings.TrimSpace(line)
-	words := strings.Fields(line)
-	if count, is := strings.CutPrefix(line, "*"); is {
-		if words, err = p.words(count); err != nil {
-			return "", err
-		}
-	}
-	if len(words) == 0 {
-		return "", nil
 	}
 	if words[0] == "set" { // memcached's, whose data is a line of its own
 		_, err = p.lines.ReadString('\n')
 	}
 	return strings.ToUpper(words[0]), err
-}
-
-func (p *peer) words(count string) ([]string, error) {
-	n, err := strconv.Atoi(count)
-	if err != nil {
-		return nil, err
-	}
-	var words []string
-	for range n {
-		if _, err := p.lines.ReadString('\n'); err != nil { // its length: ours hold no line breaks
-			return nil, err
-		}
-		word, err := p.lines.ReadString('\n')
-		if err != nil {
-			return nil, err
-		}
-		words = append(words, strings.TrimSpace(word))
-	}
-	return words, nil
 }
 
 // say it. An error is of who has gone.

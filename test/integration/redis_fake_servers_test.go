@@ -12,6 +12,8 @@ import (
 
 	. "github.com/onsi/ginkgo/v2"
 	. "github.com/onsi/gomega"
+
+	attacks "github.com/mainstay-operator/mainstay-operator/test/hostile"
 )
 
 // fakeServer is what listens where a redis-server should: it holds one connection.
@@ -71,41 +73,15 @@ func respondWith(answer func(words []string) string) fakeServer {
 	return func(conn net.Conn) {
 		asked := bufio.NewReader(conn)
 		for {
-			words, err := command(asked)
+			words, err := attacks.ReadCommand(asked)
 			if err != nil {
 				return
 			}
-			if _, err := conn.Write([]byte(answer(words))); err != nil {
+			if _, err := conn.Write([]byte(answer(append(words, "")))); err != nil {
 				return
 			}
 		}
 	}
-}
-
-// command reads one, as a list or as a line.
-func command(asked *bufio.Reader) ([]string, error) {
-	line, err := asked.ReadString('\n')
-	if err != nil {
-		return nil, err
-	}
-	line = strings.TrimSpace(line)
-	count, listed := strings.CutPrefix(line, "*")
-	if !listed {
-		return append(strings.Fields(line), ""), nil
-	}
-	n, _ := strconv.Atoi(count)
-	words := make([]string, 0, n+1)
-	for range n {
-		if _, err := asked.ReadString('\n'); err != nil { // its length
-			return nil, err
-		}
-		word, err := asked.ReadString('\n')
-		if err != nil {
-			return nil, err
-		}
-		words = append(words, strings.TrimSpace(word))
-	}
-	return append(words, ""), nil
 }
 
 // usurper is another process in another history each time that it is asked, always master, and

@@ -93,8 +93,8 @@ func PublishBundle(ctx context.Context, images registry.Registry, root string, r
 	}
 	defer func() { _ = os.RemoveAll(folder) }()
 	name, archive := Package+"-bundle"+strings.Replace(strings.TrimPrefix(r.Name, Package), ".", ":", 1), filepath.Join(folder, "image.tar")
-	if err := run(ctx, root, "go", "run", "./hack/cluster", "archive", "--output", archive, "--name", name,
-		"--dockerfile", "bundle.Dockerfile", "--context", filepath.Dir(r.Bundle)); err != nil {
+	if err := run(ctx, root, "go", "run", "-C", "hack/cluster", ".", "archive", "--output", archive, "--name", name,
+		"--dockerfile", filepath.Join(root, "bundle.Dockerfile"), "--context", filepath.Dir(r.Bundle)); err != nil {
 		return "", err
 	}
 	return images.PushArchive(ctx, name, archive)

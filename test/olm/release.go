@@ -138,7 +138,7 @@ func (p Program) EnvArgs(folder string) []string {
 
 // Load a manager into the local cluster, as the release's image, with what was built beside it.
 func (r Release) Load(ctx context.Context, root, manager string) error {
-	words := []string{"run", "./hack/cluster", "image", "--name", r.Image, "--binary", manager}
+	words := []string{"run", "-C", "hack/cluster", ".", "image", "--name", r.Image, "--binary", manager}
 	for _, program := range Programs[1:] {
 		if beside := filepath.Join(filepath.Dir(manager), program.Name); exists(beside) {
 			words = append(words, "--binary", beside)

@@ -48,7 +48,7 @@ func Open(ctx context.Context) (Registry, error) {
 		return Registry{}, err
 	}
 	r := Registry{root: root}
-	printed, err := r.run(ctx, "go", "run", "./hack/cluster", "registry")
+	printed, err := r.run(ctx, "go", "run", "-C", "hack/cluster", ".", "registry")
 	if err != nil {
 		return Registry{}, err
 	}

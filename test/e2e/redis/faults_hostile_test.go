@@ -82,7 +82,7 @@ func loadImage(ctx context.Context, name, source string, flags ...string) error 
 	binary := filepath.Join(GinkgoT().TempDir(), program)
 	for _, args := range [][]string{
 		{"build", "-o", binary, source},
-		append([]string{"run", "./hack/cluster", "image", "--name", name, "--binary", binary}, flags...),
+		append([]string{"run", "-C", "hack/cluster", ".", "image", "--name", name, "--binary", binary}, flags...),
 	} {
 		command := exec.CommandContext(ctx, "go", args...)
 		command.Dir, command.Env = root, append(os.Environ(), "CGO_ENABLED=0")

@@ -9,6 +9,8 @@ import (
 	"slices"
 	"strings"
 	"syscall"
+
+	"github.com/mainstay-operator/mainstay-operator/controllers/internal/install"
 )
 
 const (
@@ -57,7 +59,7 @@ func Main(args []string, log string) int {
 	code, why := ExitRefused, "mainstay: usage: guard install DIR | guard start DIR WORD..."
 	switch {
 	case len(args) == 2 && args[0] == InstallCommand:
-		code, why = install(args[1])
+		code, why = installUnlessStarted(args[1])
 	case len(args) > 2 && args[0] == StartCommand:
 		if code, why = start(args[1], args[2:], log); why == "" {
 			return code // of the command, which has said what there is to say
@@ -73,42 +75,15 @@ func Main(args []string, log string) int {
 	return code
 }
 
-// install copies this program into dir, whole or not at all. It may run again in the same
-// pod, after the command: then it puts nothing there any more.
-func install(dir string) (code int, why string) {
+// installUnlessStarted copies this program into dir. It may run again in the same pod, after the command: then it copies nothing.
+func installUnlessStarted(dir string) (code int, why string) {
 	if _, err := os.Lstat(dir + "/" + StartFile); err == nil {
 		return ExitRefused, StartedBefore
 	}
-	program := dir + "/" + ProgramFile
-	err := copySelf(program + ".new")
-	if err == nil {
-		err = os.Rename(program+".new", program)
-	}
-	if err != nil {
+	if err := install.Self(dir + "/" + ProgramFile); err != nil {
 		return ExitRefused, "mainstay: cannot write the guard: " + err.Error()
 	}
 	return 0, ""
-}
-
-// copySelf copies this program to a file that everybody may run, whatever the umask.
-func copySelf(to string) error {
-	from, err := os.Open("/proc/self/exe")
-	if err != nil {
-		return err
-	}
-	defer func() { _ = from.Close() }()
-	file, err := os.OpenFile(to, os.O_WRONLY|os.O_CREATE|os.O_TRUNC, 0o755)
-	if err != nil {
-		return err
-	}
-	_, err = io.Copy(file, from)
-	if err == nil {
-		err = file.Chmod(0o755)
-	}
-	if closed := file.Close(); err == nil {
-		err = closed
-	}
-	return err
 }
 
 // start runs the command once for each folder, and returns its exit code. why is what keeps it from running.

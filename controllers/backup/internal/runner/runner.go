@@ -21,6 +21,7 @@ import (
 	"github.com/mainstay-operator/mainstay-operator/controllers/internal/backup/serve"
 	"github.com/mainstay-operator/mainstay-operator/controllers/internal/backup/source"
 	"github.com/mainstay-operator/mainstay-operator/controllers/internal/backup/store"
+	"github.com/mainstay-operator/mainstay-operator/controllers/internal/install"
 )
 
 // Server is what a runner does with one kind of server.
@@ -115,7 +116,7 @@ func (e Environment) commands() map[string]command {
 // run carries out one command.
 func (e Environment) run(ctx context.Context, args []string) (backup.Result, error) {
 	if len(args) == 2 && args[0] == backup.CommandInstall {
-		return backup.Result{}, install(args[1])
+		return backup.Result{}, install.Self(filepath.Join(args[1], filepath.Base(backup.Program)))
 	}
 	if len(args) != 3 || args[1] != "--task" {
 		return backup.Result{}, backup.Permanent(errors.New(usage))

@@ -207,7 +207,7 @@ func newRealEtcd(t *testing.T) realEtcd {
 		t.Fatal(err)
 	}
 	if _, err := os.Stat(program); err != nil {
-		t.Fatalf("%v; `go run ./hack/cluster assets` builds it", err)
+		t.Fatalf("%v; `go run -C hack/cluster . assets` builds it", err)
 	}
 	client, peer, metrics := "http://"+loopback(1)+":2379", "http://"+loopback(1)+":2380", "http://"+loopback(1)+":2381"
 	return realEtcd{[]string{program, "--name=a", "--log-level=error", "--listen-client-urls=" + client, "--advertise-client-urls=" + client,

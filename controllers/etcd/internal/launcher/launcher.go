@@ -12,6 +12,8 @@ import (
 	"strings"
 	"syscall"
 	"time"
+
+	"github.com/mainstay-operator/mainstay-operator/controllers/internal/install"
 )
 
 const (
@@ -70,7 +72,7 @@ func Main(args []string, at Paths) int {
 	err := errors.New("usage: " + ProgramFile + " install DIR | " + ProgramFile + " start WORD... | " + ProgramFile + " await-handover TIME")
 	switch {
 	case len(args) == 2 && args[0] == InstallCommand:
-		err = install(args[1])
+		err = install.Self(args[1] + "/" + ProgramFile)
 	case len(args) > 1 && args[0] == StartCommand:
 		err = start(args[1:], at)
 	case len(args) == 2 && args[0] == HandoverCommand:
@@ -100,25 +102,6 @@ func Main(args []string, at Paths) int {
 type dataLostError string
 
 func (e dataLostError) Error() string { return string(e) }
-
-// install copies this program into dir, whole or not at all.
-func install(dir string) error {
-	from, err := os.Open("/proc/self/exe")
-	if err != nil {
-		return err
-	}
-	defer func() { _ = from.Close() }()
-	program := dir + "/" + ProgramFile
-	to, err := os.OpenFile(program+".new", os.O_WRONLY|os.O_CREATE|os.O_TRUNC, 0o755)
-	if err != nil {
-		return err
-	}
-	_, err = io.Copy(to, from)
-	if err = errors.Join(err, to.Chmod(0o755), to.Close()); err != nil {
-		return err
-	}
-	return os.Rename(program+".new", program)
-}
 
 // start waits until the pod may start, and becomes etcd.
 func start(command []string, at Paths) error {

@@ -189,7 +189,7 @@ func TestTheBackupIsAskedForWhereTheLatestPermitSays(t *testing.T) {
 	}
 }
 
-// program is one of those that `go run ./hack/cluster assets` builds.
+// program is one of those that `go run -C hack/cluster . assets` builds.
 func program(t *testing.T, name string) string {
 	t.Helper()
 	path, err := filepath.Abs("../../../../.bin/" + name)
@@ -197,7 +197,7 @@ func program(t *testing.T, name string) string {
 		t.Fatal(err)
 	}
 	if _, err := os.Stat(path); err != nil {
-		t.Fatalf("%v; `go run ./hack/cluster assets` builds it", err)
+		t.Fatalf("%v; `go run -C hack/cluster . assets` builds it", err)
 	}
 	return path
 }

@@ -42,7 +42,7 @@ func runEtcdWith(t *testing.T, address string, peers []string, more ...string) {
 		t.Fatal(err)
 	}
 	if _, err := os.Stat(program); err != nil {
-		t.Fatalf("%v; `go run ./hack/cluster assets` builds it", err)
+		t.Fatalf("%v; `go run -C hack/cluster . assets` builds it", err)
 	}
 	client, peer := fmt.Sprintf("http://%s:%d", address, ClientPort), fmt.Sprintf("http://%s:%d", address, PeerPort)
 	etcd := exec.Command(program, "--name=a", "--data-dir="+t.TempDir(), "--log-level=error", "--listen-client-urls="+client, "--advertise-client-urls="+client,
