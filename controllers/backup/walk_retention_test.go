@@ -15,8 +15,8 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 
 	commonv1 "github.com/mainstay-operator/mainstay-operator/api/common/v1"
+	"github.com/mainstay-operator/mainstay-operator/controllers/backup/internal/store"
 	"github.com/mainstay-operator/mainstay-operator/controllers/internal/backup"
-	"github.com/mainstay-operator/mainstay-operator/controllers/internal/backup/store"
 )
 
 // made is what the walk knows of an item that a runner has written, whatever the store says.

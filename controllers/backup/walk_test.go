@@ -25,9 +25,9 @@ import (
 	commonv1 "github.com/mainstay-operator/mainstay-operator/api/common/v1"
 	databasev1alpha1 "github.com/mainstay-operator/mainstay-operator/api/database/v1alpha1"
 	"github.com/mainstay-operator/mainstay-operator/controllers/backup/internal/runner"
+	"github.com/mainstay-operator/mainstay-operator/controllers/backup/internal/store"
 	"github.com/mainstay-operator/mainstay-operator/controllers/internal/backup"
 	dumps "github.com/mainstay-operator/mainstay-operator/controllers/internal/backup/source"
-	"github.com/mainstay-operator/mainstay-operator/controllers/internal/backup/store"
 )
 
 // TestWalks plays operators, runners and a store in random order: each call of theirs is a step of its own, operators are stopped and

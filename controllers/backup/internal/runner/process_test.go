@@ -22,9 +22,9 @@ import (
 	clocktesting "k8s.io/utils/clock/testing"
 
 	commonv1 "github.com/mainstay-operator/mainstay-operator/api/common/v1"
+	"github.com/mainstay-operator/mainstay-operator/controllers/backup/internal/store"
 	"github.com/mainstay-operator/mainstay-operator/controllers/internal/backup"
 	"github.com/mainstay-operator/mainstay-operator/controllers/internal/backup/source"
-	"github.com/mainstay-operator/mainstay-operator/controllers/internal/backup/store"
 )
 
 func fixed(at time.Time) clock.PassiveClock { return clocktesting.NewFakePassiveClock(at) }

@@ -14,8 +14,8 @@ import (
 	"k8s.io/utils/ptr"
 
 	commonv1 "github.com/mainstay-operator/mainstay-operator/api/common/v1"
+	"github.com/mainstay-operator/mainstay-operator/controllers/backup/internal/store"
 	"github.com/mainstay-operator/mainstay-operator/controllers/internal/backup"
-	"github.com/mainstay-operator/mainstay-operator/controllers/internal/backup/store"
 )
 
 // days of January whose items have a manifest.

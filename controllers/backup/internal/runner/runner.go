@@ -17,10 +17,10 @@ import (
 	"k8s.io/utils/clock"
 
 	commonv1 "github.com/mainstay-operator/mainstay-operator/api/common/v1"
+	"github.com/mainstay-operator/mainstay-operator/controllers/backup/internal/store"
 	"github.com/mainstay-operator/mainstay-operator/controllers/internal/backup"
 	"github.com/mainstay-operator/mainstay-operator/controllers/internal/backup/serve"
 	"github.com/mainstay-operator/mainstay-operator/controllers/internal/backup/source"
-	"github.com/mainstay-operator/mainstay-operator/controllers/internal/backup/store"
 )
 
 // Server is what a runner does with one kind of server.
