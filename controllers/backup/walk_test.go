@@ -26,8 +26,8 @@ import (
 	databasev1alpha1 "github.com/mainstay-operator/mainstay-operator/api/database/v1alpha1"
 	"github.com/mainstay-operator/mainstay-operator/controllers/backup/internal/runner"
 	"github.com/mainstay-operator/mainstay-operator/controllers/backup/internal/store"
+	dumps "github.com/mainstay-operator/mainstay-operator/controllers/backup/source"
 	"github.com/mainstay-operator/mainstay-operator/controllers/internal/backup"
-	dumps "github.com/mainstay-operator/mainstay-operator/controllers/internal/backup/source"
 )
 
 // TestWalks plays operators, runners and a store in random order: each call of theirs is a step of its own, operators are stopped and

@@ -18,9 +18,9 @@ import (
 
 	commonv1 "github.com/mainstay-operator/mainstay-operator/api/common/v1"
 	"github.com/mainstay-operator/mainstay-operator/controllers/backup/internal/store"
+	"github.com/mainstay-operator/mainstay-operator/controllers/backup/serve"
+	"github.com/mainstay-operator/mainstay-operator/controllers/backup/source"
 	"github.com/mainstay-operator/mainstay-operator/controllers/internal/backup"
-	"github.com/mainstay-operator/mainstay-operator/controllers/internal/backup/serve"
-	"github.com/mainstay-operator/mainstay-operator/controllers/internal/backup/source"
 )
 
 // Server is what a runner does with one kind of server.

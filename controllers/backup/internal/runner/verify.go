@@ -8,8 +8,8 @@ import (
 	"io"
 	"os"
 
+	"github.com/mainstay-operator/mainstay-operator/controllers/backup/internal/scratch"
 	"github.com/mainstay-operator/mainstay-operator/controllers/internal/backup"
-	"github.com/mainstay-operator/mainstay-operator/controllers/internal/backup/scratch"
 )
 
 // workDir on the scratch volume is where a server runs that is started to verify a backup.

@@ -18,7 +18,7 @@ import (
 
 // TestMain lets the tests find etcd and etcdutl as they are found in an image: on the path.
 func TestMain(m *testing.M) {
-	bin, err := filepath.Abs("../../../../.bin")
+	bin, err := filepath.Abs("../../../.bin")
 	if err == nil {
 		err = os.Setenv("PATH", bin+":"+os.Getenv("PATH"))
 	}

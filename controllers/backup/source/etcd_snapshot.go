@@ -14,7 +14,7 @@ import (
 
 	"go.etcd.io/bbolt"
 
-	"github.com/mainstay-operator/mainstay-operator/controllers/internal/backup/trailer"
+	"github.com/mainstay-operator/mainstay-operator/controllers/backup/internal/trailer"
 )
 
 var errNoProgress = fmt.Errorf("nothing has arrived for %s", progressTimeout)

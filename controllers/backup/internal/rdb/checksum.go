@@ -5,7 +5,7 @@ import (
 	"errors"
 	"hash/crc64"
 
-	"github.com/mainstay-operator/mainstay-operator/controllers/internal/backup/trailer"
+	"github.com/mainstay-operator/mainstay-operator/controllers/backup/internal/trailer"
 )
 
 // jones is the polynomial of Redis' checksum, its bits reversed as Go's package has them (crc64.c: 0xad93d23594c935a9).

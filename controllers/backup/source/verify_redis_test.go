@@ -9,8 +9,8 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/mainstay-operator/mainstay-operator/controllers/backup/internal/rdb"
 	"github.com/mainstay-operator/mainstay-operator/controllers/internal/backup"
-	"github.com/mainstay-operator/mainstay-operator/controllers/internal/backup/rdb"
 )
 
 // writeDump writes a dump into a new directory.

@@ -13,9 +13,9 @@ import (
 	"runtime"
 	"strconv"
 
+	"github.com/mainstay-operator/mainstay-operator/controllers/backup/internal/rdb"
+	"github.com/mainstay-operator/mainstay-operator/controllers/backup/internal/scratch"
 	"github.com/mainstay-operator/mainstay-operator/controllers/internal/backup"
-	"github.com/mainstay-operator/mainstay-operator/controllers/internal/backup/rdb"
-	"github.com/mainstay-operator/mainstay-operator/controllers/internal/backup/scratch"
 )
 
 // redisPrograms are the servers of the images, of which one has one.

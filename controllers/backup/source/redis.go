@@ -8,8 +8,8 @@ import (
 	"slices"
 	"time"
 
+	"github.com/mainstay-operator/mainstay-operator/controllers/backup/internal/rdb"
 	"github.com/mainstay-operator/mainstay-operator/controllers/internal/backup"
-	"github.com/mainstay-operator/mainstay-operator/controllers/internal/backup/rdb"
 	"github.com/mainstay-operator/mainstay-operator/controllers/internal/untrusted"
 )
 
