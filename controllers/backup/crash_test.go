@@ -68,7 +68,7 @@ var scenarios = map[string]scenario{
 	"once":            {ends: []func(*corev1.Pod){allWell}, phase: commonv1.BackupSucceeded, attempts: 1, condition: "Complete", reason: "BackupVerified"},
 	"a retry":         {ends: []func(*corev1.Pod){storeStumbles, allWell}, phase: commonv1.BackupSucceeded, attempts: 2, condition: "Ready", reason: "BackupVerified"},
 	"refused":         {change: quickly, ends: []func(*corev1.Pod){storeRefuses}, phase: commonv1.BackupFailed, attempts: 2, condition: "Failed", reason: "BackupFailed", message: "NoSuchBucket"},
-	"never starts":    {ends: []func(*corev1.Pod){neverStarts}, phase: commonv1.BackupFailed, attempts: 1, condition: "Degraded", reason: "BackupFailed", message: "it had not begun within startingDeadline"},
+	"never starts":    {ends: []func(*corev1.Pod){neverStarts}, phase: commonv1.BackupFailed, attempts: 1, condition: "Degraded", reason: "BackupFailed", message: "it did not start within startingDeadline"},
 	"nothing to read": {absent: true, missed: 1, condition: "Failed", reason: "BackupMissed", message: "there is no cluster"},
 	"nothing to read at first": {absent: true, intervene: func(w *fakeCluster) { w.absent = false }, ends: []func(*corev1.Pod){allWell},
 		phase: commonv1.BackupSucceeded, attempts: 1, condition: "Complete", reason: "BackupVerified"},

@@ -241,7 +241,7 @@ func TestUpdateNext(t *testing.T) {
 			now: "2026-01-01T11:20:00Z", next: "2026-01-01T14:00:00Z"},
 
 		{reason: "once", now: "2026-01-01T10:31:00Z", next: "2026-01-01T10:30:00Z"},
-		{reason: "once, too late", now: "2026-01-01T11:30:00Z", missed: 1, says: "the operator did not begin it in time"},
+		{reason: "once, too late", now: "2026-01-01T11:30:00Z", missed: 1, says: "the operator did not start it in time"},
 		{reason: "once, and its source never came", now: "2026-01-01T11:30:00Z", notReady: "no cluster", missed: 1, says: "no cluster"},
 		{reason: "once, suspended", suspend: true, now: "2026-01-01T11:30:00Z"},
 		{reason: "once, resumed", status: commonv1.BackupStatus{ObservedGeneration: 1}, now: "2026-01-01T15:30:00Z", next: "2026-01-01T15:30:00Z"},

@@ -68,7 +68,7 @@ func copyChecked(to io.Writer, from io.Reader) error {
 		return err
 	}
 	if string(sum.Sum(nil)) != string(split.Last()) {
-		return errors.New("it was broken off, or damaged on the way: its SHA-256 is another")
+		return errors.New("it was broken off, or damaged on the way: its SHA-256 differs")
 	}
 	return nil
 }
@@ -117,7 +117,7 @@ func readPages(path string, read func(*bbolt.Tx) error) (err error) {
 	}()
 	data, err := bbolt.Open(path, 0o400, &bbolt.Options{ReadOnly: true, Timeout: replyTimeout})
 	if err != nil {
-		return fmt.Errorf("it is no data of etcd: %w", err)
+		return fmt.Errorf("it is not data of etcd: %w", err)
 	}
 	defer func() { _ = data.Close() }()
 	return data.View(read)

@@ -86,7 +86,7 @@ func TestASnapshotOfAMemberAlone(t *testing.T) {
 		t.Error(err)
 	}
 	from.ClusterID = "abc" // of an EtcdCluster that was there under the same name
-	if _, err := Etcd(t.Context(), from, "", newFile(t)); err == nil || !strings.Contains(err.Error(), "the backup was begun for abc") {
+	if _, err := Etcd(t.Context(), from, "", newFile(t)); err == nil || !strings.Contains(err.Error(), "the backup was started for abc") {
 		t.Errorf("another cluster is read: %v", err)
 	}
 	alone.put(3, 10)

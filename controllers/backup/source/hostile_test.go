@@ -106,13 +106,13 @@ func TestDumpsThatHostileServersGive(t *testing.T) {
 		{"a dump with half of the mark", begin + "$EOF:" + mark + "\r\n" + aDump + mark[:20], "the server has broken off the dump"},
 		{"a dump with another mark", begin + "$EOF:" + mark + "\r\n" + aDump + strings.Repeat("x", markSize), "the server has broken off the dump"},
 		{"a dump without its mark", begin + "$EOF:" + mark + "\r\n" + aDump, "the server has broken off the dump"},
-		{"a mark that is short", begin + "$EOF:mark\r\n" + aDump, `the mark "mark" has not 40 bytes`},
+		{"a mark that is short", begin + "$EOF:mark\r\n" + aDump, `the mark "mark" does not have 40 bytes`},
 		{"a dump that is shorter than it says", begin + fmt.Sprintf("$%d\r\n", len(aDump)+1) + aDump, "the server has broken off the dump"},
-		{"a dump that is longer than it says", begin + fmt.Sprintf("$%d\r\n", len(aDump)-1) + aDump, "the dump ends before its end"},
+		{"a dump that is longer than it says", begin + fmt.Sprintf("$%d\r\n", len(aDump)-1) + aDump, "the dump is truncated"},
 		{"a huge length", begin + "$9223372036854775807\r\n" + aDump, "the server has broken off the dump"},
-		{"a length beyond all numbers", begin + "$99999999999999999999\r\n" + aDump, `"99999999999999999999" is no length of a dump`},
-		{"no length", begin + "$-1\r\n", `"-1" is no length of a dump`},
-		{"something else", begin + "$15\r\n<!DOCTYPE html>", "is not how a dump begins"},
+		{"a length beyond all numbers", begin + "$99999999999999999999\r\n" + aDump, `"99999999999999999999" is not the length of a dump`},
+		{"no length", begin + "$-1\r\n", `"-1" is not the length of a dump`},
+		{"something else", begin + "$15\r\n<!DOCTYPE html>", "is not how a dump starts"},
 		{"an endless line", strings.Repeat("x", maxLine+1), "a line of more than 1024 bytes"},
 		{"an endless line in place of a length", begin + "$" + strings.Repeat("1", maxLine), "a line of more than 1024 bytes"},
 		{"nothing", "", "EOF"},
@@ -203,11 +203,11 @@ func (r chunkReader) Read(p []byte) (int, error) { return r.Reader.Read(p[:min(l
 func TestWhatHostileServersTellOfThemselves(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct{ name, info, want string }{
-		{"a huge reply", "$2147483647\r\n", "more than 262144 bytes or none"},
+		{"a huge reply", "$2147483647\r\n", "which is more than 262144 bytes or not a number"},
 		{"a negative length", "$-1\r\n", `the length "-1"`},
 		{"an endless line", "$" + strings.Repeat("1", maxLine), "a line of more than 1024 bytes"},
 		{"a refusal", "-NOPERM User _backup has no permissions\r\n", "NOPERM User _backup has no permissions"},
-		{"a status", "+OK\r\n", `the server says "+OK", not a text`},
+		{"a status", "+OK\r\n", `the server replied "+OK", not a text`},
 		{"nothing in it", "$0\r\n\r\n", `slave_repl_offset in INFO is ""`},
 		{"another role", infoOf("sentinel", anID, "", 1), `role in INFO is "sentinel"`},
 		{"an offset that is none", strings.ReplaceAll(aMaster(), ":100", ":1e3"), `master_repl_offset in INFO is "1e3"`},
@@ -263,7 +263,7 @@ func TestAReplicaThatLagsIsWaitedFor(t *testing.T) {
 		"of another history": strings.ReplaceAll(dump(100), anID, anotherID),
 	} {
 		given := fakeRedis{info: func() string { return infoOf("slave", anID, "up", 100) }, psync: psync}.start(t)
-		if _, err := Redis(t.Context(), sourceOf(given, master), backupLogin(t), io.Discard); err == nil || !strings.Contains(err.Error(), "the master has changed meanwhile") {
+		if _, err := Redis(t.Context(), sourceOf(given, master), backupLogin(t), io.Discard); err == nil || !strings.Contains(err.Error(), "the master has changed in the meantime") {
 			t.Errorf("a dump that is %s: %v", name, err)
 		}
 	}

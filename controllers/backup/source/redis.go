@@ -53,11 +53,11 @@ func readRedis(ctx context.Context, from backup.Source, as login, w io.Writer) (
 	return meta, err
 }
 
-// checkSourceUID refuses another Redis than the one that the backup was begun for. Their servers have the same names.
+// checkSourceUID refuses another Redis than the one that the backup was started for. Their servers have the same names.
 func checkSourceUID(from backup.Source, dir string) error {
 	uid, err := readWord(dir, backup.SourceUIDKey)
 	if err == nil && uid != from.UID {
-		err = fmt.Errorf("the Redis has the UID %s, and the backup was begun for %s: it was deleted and made again meanwhile",
+		err = fmt.Errorf("the Redis has the UID %s, and the backup was started for %s: it was deleted and recreated in the meantime",
 			untrusted.Quote(uid), from.UID)
 	}
 	return err
@@ -90,7 +90,7 @@ func openNodes(ctx context.Context, from backup.Source, as login) (nodes []*redi
 		return nil, fmt.Errorf("no server answers as a master: %w", errors.Join(append(failures, ctx.Err())...))
 	}
 	if !master.replication.IsOf(from.ReplicationID) {
-		return nil, fmt.Errorf("the master %s has the replication ID %s, and the backup was begun for that of %s: the master has changed since",
+		return nil, fmt.Errorf("the master %s has the replication ID %s, and the backup was started for that of %s: the master has changed since",
 			master.endpoint, master.replication.ID, from.ReplicationID)
 	}
 	return nodes, nil
@@ -135,7 +135,7 @@ func (n *redisNode) dump(barrier Replication, w io.Writer, progress time.Duratio
 		return Meta{}, fmt.Errorf("%s: asking for a dump: %w", n.endpoint, err)
 	}
 	if !n.replication.MayGive(meta.ReplicationID, meta.Offset, barrier) {
-		return Meta{}, fmt.Errorf("%s: its dump begins at offset %d of %s, not after %d of %s: the master has changed meanwhile, "+
+		return Meta{}, fmt.Errorf("%s: its dump starts at offset %d of %s, not after %d of %s: the master has changed in the meantime, "+
 			"or another dump was under way", n.endpoint, meta.Offset, meta.ReplicationID, barrier.Offset, barrier.ID)
 	}
 	content, err := n.conn.payload()

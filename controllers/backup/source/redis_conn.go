@@ -131,7 +131,7 @@ func unexpected(line, expected string) error {
 	refusal, ok := strings.CutPrefix(line, "-")
 	switch {
 	case !ok:
-		return fmt.Errorf("the server says %s, not %s", untrusted.Quote(line), expected)
+		return fmt.Errorf("the server replied %s, not %s", untrusted.Quote(line), expected)
 	case strings.HasPrefix(refusal, "WRONGPASS"), strings.HasPrefix(refusal, "NOAUTH"):
 		return backup.Permanent(errors.New(untrusted.Sanitize(refusal)))
 	}
@@ -149,7 +149,7 @@ func (c *redisConn) line() (string, error) {
 		case b == '\n':
 			return strings.TrimSuffix(string(line), "\r"), nil
 		case len(line) == maxLine:
-			return "", fmt.Errorf("the server says a line of more than %d bytes: %s", maxLine, untrusted.Quote(string(line)))
+			return "", fmt.Errorf("the server sent a line of more than %d bytes: %s", maxLine, untrusted.Quote(string(line)))
 		}
 		line = append(line, b)
 	}
@@ -170,7 +170,7 @@ func (c *redisConn) info() (map[string]string, error) {
 	}
 	size, err := strconv.ParseUint(digits, 10, 32)
 	if err != nil || size > maxInfo {
-		return nil, fmt.Errorf("the reply to INFO has the length %s, more than %d bytes or none", untrusted.Quote(digits), maxInfo)
+		return nil, fmt.Errorf("the reply to INFO has the length %s, which is more than %d bytes or not a number", untrusted.Quote(digits), maxInfo)
 	}
 	text := make([]byte, size+2)
 	if _, err := io.ReadFull(c.reader, text); err != nil {

@@ -54,7 +54,7 @@ func (c *redisConn) lineAfterKeepalives() (string, error) {
 			return line, err
 		}
 	}
-	return "", errors.New("the server has prepared the dump for a day")
+	return "", errors.New("the server has been preparing the dump for a day")
 }
 
 // payload returns the dump: of a length that the server says first, or up to a mark that it says first.
@@ -69,13 +69,13 @@ func (c *redisConn) payload() (io.Reader, error) {
 	}
 	if mark, ok := strings.CutPrefix(length, "EOF:"); ok {
 		if len(mark) != markSize {
-			return nil, fmt.Errorf("the mark %s has not %d bytes", untrusted.Quote(mark), markSize)
+			return nil, fmt.Errorf("the mark %s does not have %d bytes", untrusted.Quote(mark), markSize)
 		}
 		return &markedReader{from: c.reader, mark: []byte(mark)}, nil
 	}
 	size, err := strconv.ParseInt(length, 10, 64)
 	if err != nil || size <= 0 {
-		return nil, fmt.Errorf("%s is no length of a dump", untrusted.Quote(length))
+		return nil, fmt.Errorf("%s is not the length of a dump", untrusted.Quote(length))
 	}
 	return &sizedReader{from: c.reader, left: size}, nil
 }

@@ -212,7 +212,7 @@ func TestSourcesThatCannotBeRead(t *testing.T) {
 		{"two masters", []string{one.endpoint, other.endpoint}, "secret", "uid", "are both masters", false},
 		{"no master", []string{silent, replica.endpoint}, "secret", "uid", "no server answers as a master: " + silent, false},
 		{"a password that is refused", []string{one.endpoint}, "another", "uid", "WRONGPASS", true},
-		{"another Redis of the name", []string{one.endpoint}, "secret", "next", `has the UID "next", and the backup was begun for uid`, false},
+		{"another Redis of the name", []string{one.endpoint}, "secret", "next", `has the UID "next", and the backup was started for uid`, false},
 		{"too many servers", make([]string, maxRedisNodes+1), "secret", "uid", "17 servers are more than 16", false},
 	} {
 		t.Run(c.name, func(t *testing.T) {

@@ -109,7 +109,7 @@ func (s *scratchServer) checkLoaded(ctx context.Context, socket string, want int
 	loaded, err := strconv.ParseInt(fields["rdb_last_load_keys_loaded"], 10, 64)
 	expired, err2 := strconv.ParseInt(fields["rdb_last_load_keys_expired"], 10, 64)
 	if err := errors.Join(err, err2); err != nil {
-		return fmt.Errorf("the server does not tell how many keys it has loaded: %w", err)
+		return fmt.Errorf("the server does not report how many keys it has loaded: %w", err)
 	}
 	empty := skippedEmpty(s.printed.all())
 	if want != rdb.Uncounted && loaded+expired+empty != want {

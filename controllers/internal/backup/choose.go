@@ -47,7 +47,7 @@ func (c Choice) Of(items []Item, now time.Time, sourceOf func(Item) (string, err
 func (c Choice) nothingFound(unverified, others int, source string) error {
 	which, elsewhere := "", ""
 	if !c.Before.IsZero() {
-		which = " that was begun before " + c.Before.UTC().Format(time.RFC3339)
+		which = " that was started before " + c.Before.UTC().Format(time.RFC3339)
 	}
 	if source != "" && (others > 0 || c.Source != "") {
 		which += fmt.Sprintf(" of source %s", untrusted.Sanitize(source))

@@ -27,8 +27,8 @@ func TestChoice(t *testing.T) {
 		"unverified after now":         {Choice{}, "vv.......c", 2, ""},
 		"nothing is there":             {Choice{}, "", 0, "there is no backup: check store, namespace and name"},
 		"nothing is verified":          {Choice{}, "cc", 0, "there is no verified backup, only 2 unverified ones"},
-		"nothing was begun before":     {Choice{Before: day(1)}, "vv", 0, "there is no backup that was begun before 2026-01-01T00:00:00Z"},
-		"nothing verified was, either": {Choice{Before: day(2)}, "cv", 0, "there is no verified backup that was begun before 2026-01-02"},
+		"nothing was begun before":     {Choice{Before: day(1)}, "vv", 0, "there is no backup that was started before 2026-01-01T00:00:00Z"},
+		"nothing verified was, either": {Choice{Before: day(2)}, "cv", 0, "there is no verified backup that was started before 2026-01-02"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			got, err := c.choice.Of(history(c.history), day(9), ofOneSource)

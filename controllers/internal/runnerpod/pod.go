@@ -66,7 +66,7 @@ func newContainer(name, image string) *corev1ac.ContainerApplyConfiguration {
 func commandLine(program, command string, task backup.Task) []string {
 	text, err := json.Marshal(task)
 	if err != nil {
-		panic(fmt.Sprintf("a task is no JSON: %v", err)) // a bug: its types are fixed
+		panic(fmt.Sprintf("a task is not valid JSON: %v", err)) // a bug: its types are fixed
 	}
 	// Kubelet would expand $(NAME).
 	return []string{program, command, "--task", strings.ReplaceAll(string(text), "$", `\u0024`)}

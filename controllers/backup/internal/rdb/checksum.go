@@ -47,5 +47,5 @@ func (c *checksum) matches() (bool, error) {
 	case 0:
 		return false, nil
 	}
-	return false, errors.New("the dump was damaged: its checksum is another")
+	return false, errors.New("the dump was damaged: its checksum differs")
 }

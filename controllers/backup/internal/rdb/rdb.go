@@ -35,8 +35,8 @@ const (
 )
 
 var (
-	errTruncated = errors.New("the dump ends before its end")
-	errBehind    = errors.New("the dump goes on behind its end")
+	errTruncated = errors.New("the dump is truncated")
+	errBehind    = errors.New("the dump continues after its end")
 	errUnknown   = errors.New("the dump has a value of an unknown type")
 )
 
@@ -80,7 +80,7 @@ func (r *reader) version() int {
 	}
 	version, err := strconv.ParseUint(digits, 10, 16)
 	if err != nil || version < minVersion {
-		r.failFormat(fmt.Errorf("%s is not how a dump begins", untrusted.Quote(string(magic[:]))))
+		r.failFormat(fmt.Errorf("%s is not how a dump starts", untrusted.Quote(string(magic[:]))))
 	}
 	return int(version) //nolint:gosec // of 16 bits
 }

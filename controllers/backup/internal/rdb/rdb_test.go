@@ -98,9 +98,9 @@ var whole = withKey("\x00\x05value")
 func TestADumpThatIsNotWholeIsRefused(t *testing.T) {
 	for _, c := range []struct{ name, dump, want string }{
 		{"empty", "", errTruncated.Error()},
-		{"of something else", "<!DOCTYPE html>", `"<!DOCTYPE" is not how a dump begins`},
-		{"of a version without a checksum", "REDIS0004\xff", `"REDIS0004" is not how a dump begins`},
-		{"with more behind it", whole + "more", "its checksum is another"},
+		{"of something else", "<!DOCTYPE html>", `"<!DOCTYPE" is not how a dump starts`},
+		{"of a version without a checksum", "REDIS0004\xff", `"REDIS0004" is not how a dump starts`},
+		{"with more behind it", whole + "more", "its checksum differs"},
 		{"with more behind it, and no checksum", "REDIS0011\xff\x00\x00\x00\x00\x00\x00\x00\x00\x00", errBehind.Error()},
 		{"with an unknown type, and no checksum", "REDIS0011\x7f\x01k\xff\x00\x00\x00\x00\x00\x00\x00\x00", errUnknown.Error()},
 		{"with a list of 2^63 elements", "REDIS0011\x01\x01k\x81\x80\x00\x00\x00\x00\x00\x00\x00\x01a", errTruncated.Error()},

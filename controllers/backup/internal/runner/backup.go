@@ -96,7 +96,7 @@ func (t task) write(ctx context.Context, spool string, m *backup.Manifest, clock
 	return t.store.Put(ctx, t.manifest(t.Item), bytes.NewReader(text))
 }
 
-// discard removes an item that is not finished, also when the pod was told to end. The manifest goes first: an answer may be lost, and
+// discard removes an item that is not finished, also when the pod was asked to stop. The manifest goes first: an answer may be lost, and
 // then it is there.
 func (t task) discard(ctx context.Context) error {
 	ctx, done := context.WithTimeout(context.WithoutCancel(ctx), cleanupTimeout)

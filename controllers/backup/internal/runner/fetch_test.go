@@ -80,7 +80,7 @@ func TestFetchRefuses(t *testing.T) {
 		"not verified": {nil, func(t *backup.Task) { t.Choose = &backup.Choice{} },
 			"the backup " + item(20) + " was never verified: set allowUnverified"},
 		"none was begun before": {nil, func(t *backup.Task) { t.Item, t.Choose = "", &backup.Choice{Before: today.Add(-time.Hour)} },
-			folder + ": there is no backup that was begun before"},
+			folder + ": there is no backup that was started before"},
 		"no such item": {nil, func(t *backup.Task) { t.Item = item(1) }, "there is no backup " + folder + "/" + item(1)},
 		"of another source": {nil, func(t *backup.Task) { t.Choose = &backup.Choice{AllowUnverified: true, Source: "other"} },
 			"the backup " + item(20) + " is of UID uid, and source asks for UID other"},
@@ -113,9 +113,9 @@ func TestFetchRefuses(t *testing.T) {
 func TestFetchForARestoreRefusesWhatIsNoBackup(t *testing.T) {
 	p := newPod(t)
 	p.succeed(p.task(20), backup.CommandBackup)
-	p.checkError = errors.New("it is no data of etcd")
+	p.checkError = errors.New("it is not data of etcd")
 	told := backup.Task{Kind: backup.Etcd, Folder: folder, Choose: &backup.Choice{AllowUnverified: true}}
-	want := folder + "/" + backup.DataName(backup.Etcd, item(20)) + " is no backup: it is no data of etcd"
+	want := folder + "/" + backup.DataName(backup.Etcd, item(20)) + " is not a backup: it is not data of etcd"
 	if result := p.run(backup.CommandFetch, told); result.Error != want || !result.Permanent {
 		t.Errorf("%+v", result)
 	}

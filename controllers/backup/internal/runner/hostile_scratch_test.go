@@ -86,7 +86,7 @@ func TestAManifestThatIsNoneIsNotRepeated(t *testing.T) {
 				t.Fatal(err)
 			}
 			result := p.run(backup.CommandVerify, p.task(20))
-			if !strings.Contains(result.Error, "is no manifest") || strings.Contains(result.Error, secret) {
+			if !strings.Contains(result.Error, "is not a manifest") || strings.Contains(result.Error, secret) {
 				t.Errorf("%+v", result)
 			}
 		})

@@ -158,7 +158,7 @@ func TestARunnerThatIsToldToEnd(t *testing.T) {
 		t.Errorf("%v", err)
 	}
 	left, err := os.ReadFile(filepath.Join(dir, "termination-log"))
-	if err != nil || !strings.Contains(string(left), `{"error":"the pod was told to end: `) || strings.Contains(string(left), "permanent") {
+	if err != nil || !strings.Contains(string(left), `{"error":"the pod was asked to stop: `) || strings.Contains(string(left), "permanent") {
 		t.Errorf("%s, %v", left, err)
 	}
 	if got := p.objects(); len(got) != 0 {

@@ -79,7 +79,7 @@ func Main(args []string, e Environment) int {
 	defer stop()
 	result, err := e.run(ctx, args)
 	if ctx.Err() != nil && err != nil {
-		err = fmt.Errorf("the pod was told to end: %w", err)
+		err = fmt.Errorf("the pod was asked to stop: %w", err)
 	}
 	if err != nil {
 		result.Error, result.Permanent = err.Error(), backup.IsPermanent(err) && ctx.Err() == nil

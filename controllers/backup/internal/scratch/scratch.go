@@ -28,7 +28,7 @@ func Open(name string, most int64) (*os.File, error) {
 	switch {
 	case err != nil:
 	case !is.Mode().IsRegular():
-		err = refused(name, "it is no regular file")
+		err = refused(name, "it is not a regular file")
 	case is.Size() > most:
 		err = refused(name, fmt.Sprintf("it has %d bytes, and at most %d are expected", is.Size(), most))
 	}

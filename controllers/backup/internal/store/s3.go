@@ -44,7 +44,7 @@ func openS3(spec commonv1.S3Store, places Places, progress time.Duration) (*s3St
 	}
 	address, err := url.Parse(endpoint)
 	if err != nil {
-		return nil, backup.Permanent(fmt.Errorf("store.s3.endpoint is no URL: %w", err))
+		return nil, backup.Permanent(fmt.Errorf("store.s3.endpoint is not a URL: %w", err))
 	}
 	trusted, err := authorities(spec, places.CA)
 	if err != nil {

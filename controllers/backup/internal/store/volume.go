@@ -46,7 +46,7 @@ func openVolume(dir, folder string) (*volumeStore, error) {
 }
 
 // errNoFile is what is in an object's place and is none.
-var errNoFile = errors.New("it is no regular file")
+var errNoFile = errors.New("it is not a regular file")
 
 func (v *volumeStore) Get(_ context.Context, name string) (io.ReadCloser, int64, error) {
 	if err := checkName(name); err != nil {
