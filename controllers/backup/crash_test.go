@@ -154,11 +154,11 @@ func (s scenario) check(w *fakeCluster) {
 }
 
 // checkNothingIsLeft sees that there is no pod but that of the attempt under way.
-func (w *fakeCluster) checkNothingIsLeft(b *databasev1alpha1.EtcdBackup) {
-	w.t.Helper()
-	for _, p := range w.pods() {
+func (f *fakeCluster) checkNothingIsLeft(b *databasev1alpha1.EtcdBackup) {
+	f.t.Helper()
+	for _, p := range f.pods() {
 		if b == nil || b.Status.Run == nil || p.UID != b.Status.Run.PodUID || b.Status.Run.Phase != commonv1.BackupRunning {
-			w.t.Errorf("pod %s is left", p.Name)
+			f.t.Errorf("pod %s is left", p.Name)
 		}
 	}
 }

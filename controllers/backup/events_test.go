@@ -76,11 +76,11 @@ func tells(event, want string) bool {
 
 // checkNothingIsToldTwice : an operator that dies right after it has written something down does not tell it any more, and no other
 // one tells it again.
-func (w *fakeCluster) checkNothingIsToldTwice() {
-	w.t.Helper()
-	for i, event := range w.told {
-		if strings.Contains(event, " "+action+": ") && slices.Contains(w.told[:i], event) {
-			w.t.Errorf("told twice: %s", event)
+func (f *fakeCluster) checkNothingIsToldTwice() {
+	f.t.Helper()
+	for i, event := range f.told {
+		if strings.Contains(event, " "+action+": ") && slices.Contains(f.told[:i], event) {
+			f.t.Errorf("told twice: %s", event)
 		}
 	}
 }

@@ -162,15 +162,15 @@ func firstToReach(ctx context.Context, members []*etcdMember, revision int64, li
 }
 
 // metaOf is what the snapshot of a member is told by.
-func (m *etcdMember) metaOf(answer *clientv3.SnapshotResponse, revision int64) (Meta, error) {
+func (e *etcdMember) metaOf(answer *clientv3.SnapshotResponse, revision int64) (Meta, error) {
 	version := answer.Version // of the data; servers before 3.6 do not tell it
 	if version == "" {
-		version = m.version
+		version = e.version
 	}
 	if err := checkVersion(version); err != nil {
 		return Meta{}, err
 	}
-	return Meta{ServerVersion: version, Revision: revision, ClusterID: m.clusterID()}, nil
+	return Meta{ServerVersion: version, Revision: revision, ClusterID: e.clusterID()}, nil
 }
 
 // serverError repeats an error of a server, or of the connection to it.

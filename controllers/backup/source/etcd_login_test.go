@@ -25,13 +25,13 @@ func startGuardedEtcd(t *testing.T) etcdServer {
 }
 
 // addUser makes a user that may do everything.
-func (s *etcdServer) addUser(name, password string) {
-	s.t.Helper()
-	if _, err := s.client.UserAdd(s.t.Context(), name, password); err != nil {
-		s.t.Fatal(err)
+func (e *etcdServer) addUser(name, password string) {
+	e.t.Helper()
+	if _, err := e.client.UserAdd(e.t.Context(), name, password); err != nil {
+		e.t.Fatal(err)
 	}
-	if _, err := s.client.UserGrantRole(s.t.Context(), name, etcdtoken.Root); err != nil {
-		s.t.Fatal(err)
+	if _, err := e.client.UserGrantRole(e.t.Context(), name, etcdtoken.Root); err != nil {
+		e.t.Fatal(err)
 	}
 }
 

@@ -85,36 +85,36 @@ func failFastStream(ctx context.Context, is *grpc.StreamDesc, connection *grpc.C
 }
 
 // clusterID is the ID of its cluster, as etcdctl writes it.
-func (m *etcdMember) clusterID() string { return strconv.FormatUint(m.cluster, 16) }
+func (e *etcdMember) clusterID() string { return strconv.FormatUint(e.cluster, 16) }
 
-func (m *etcdMember) close() { _ = m.client.Close() }
+func (e *etcdMember) close() { _ = e.client.Close() }
 
 // look asks for the server's status.
-func (m *etcdMember) look(ctx context.Context) error {
+func (e *etcdMember) look(ctx context.Context) error {
 	ctx, done := context.WithTimeout(ctx, replyTimeout)
 	defer done()
-	status, err := m.client.Status(ctx, m.client.Endpoints()[0])
+	status, err := e.client.Status(ctx, e.client.Endpoints()[0])
 	if err != nil {
 		return serverError(err)
 	}
 	if status.Header == nil {
 		return errors.New("its status names no member")
 	}
-	m.cluster, m.id, m.revision = status.Header.ClusterId, status.Header.MemberId, status.Header.Revision
-	m.hasLeader, m.isLeader, m.isLearner = status.Leader != 0, status.Leader == m.id, status.IsLearner
-	m.version, m.alarms = status.Version, status.Errors
+	e.cluster, e.id, e.revision = status.Header.ClusterId, status.Header.MemberId, status.Header.Revision
+	e.hasLeader, e.isLeader, e.isLearner = status.Leader != 0, status.Leader == e.id, status.IsLearner
+	e.version, e.alarms = status.Version, status.Errors
 	return nil
 }
 
 // flaw says why the member's data is not taken; "" if it is.
-func (m *etcdMember) flaw() string {
+func (e *etcdMember) flaw() string {
 	switch {
-	case m.isLearner:
+	case e.isLearner:
 		return "it is a learner"
-	case !m.hasLeader:
+	case !e.hasLeader:
 		return "it knows of no leader"
 	}
-	for _, alarm := range m.alarms {
+	for _, alarm := range e.alarms {
 		// Another member's is a flaw, too: who of them is wrong is not known.
 		if strings.Contains(alarm, "CORRUPT") {
 			return "the alarm CORRUPT is raised"
@@ -124,15 +124,15 @@ func (m *etcdMember) flaw() string {
 }
 
 // readCommitted returns the revision that the cluster has, which takes a majority: the read is linearizable.
-func (m *etcdMember) readCommitted(ctx context.Context) (int64, error) {
+func (e *etcdMember) readCommitted(ctx context.Context) (int64, error) {
 	ctx, done := context.WithTimeout(ctx, replyTimeout)
 	defer done()
-	read, err := m.client.Get(ctx, "any", clientv3.WithCountOnly())
+	read, err := e.client.Get(ctx, "any", clientv3.WithCountOnly())
 	if err != nil {
-		return 0, fmt.Errorf("%s: %w", m.endpoint, serverError(err))
+		return 0, fmt.Errorf("%s: %w", e.endpoint, serverError(err))
 	}
 	if read.Header == nil || read.Header.Revision < 1 {
-		return 0, fmt.Errorf("%s: its reply has no revision", m.endpoint)
+		return 0, fmt.Errorf("%s: its reply has no revision", e.endpoint)
 	}
 	return read.Header.Revision, nil
 }

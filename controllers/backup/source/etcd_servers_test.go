@@ -55,10 +55,10 @@ func startEtcd(t *testing.T, size int, words ...string) []etcdServer {
 }
 
 // connect waits until the member has a leader.
-func (s *etcdServer) connect() {
-	s.t.Helper()
-	eventually(s.t, "it has a leader", func() bool {
-		m, err := openMember(s.t.Context(), s.endpoint, login{})
+func (e *etcdServer) connect() {
+	e.t.Helper()
+	eventually(e.t, "it has a leader", func() bool {
+		m, err := openMember(e.t.Context(), e.endpoint, login{})
 		if err != nil {
 			return false
 		}
@@ -66,20 +66,20 @@ func (s *etcdServer) connect() {
 			m.close()
 			return false
 		}
-		s.etcdMember = m
+		e.etcdMember = m
 		return true
 	})
-	s.t.Cleanup(s.close)
+	e.t.Cleanup(e.close)
 }
 
 // put writes so many keys of that size, which do not shrink.
-func (s *etcdServer) put(count, size int) {
-	s.t.Helper()
+func (e *etcdServer) put(count, size int) {
+	e.t.Helper()
 	value := make([]byte, size)
 	_, _ = rand.Read(value)
 	for n := range count {
-		if _, err := s.client.Put(s.t.Context(), fmt.Sprint("key", n), string(value)); err != nil {
-			s.t.Fatal(err)
+		if _, err := e.client.Put(e.t.Context(), fmt.Sprint("key", n), string(value)); err != nil {
+			e.t.Fatal(err)
 		}
 	}
 }

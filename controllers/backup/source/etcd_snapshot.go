@@ -20,12 +20,12 @@ import (
 var errNoProgress = fmt.Errorf("nothing has arrived for %s", progressTimeout)
 
 // snapshot copies the member's data into the file.
-func (m *etcdMember) snapshot(ctx context.Context, file *os.File) (Meta, error) {
+func (e *etcdMember) snapshot(ctx context.Context, file *os.File) (Meta, error) {
 	ctx, end := context.WithCancelCause(ctx)
 	defer end(nil)
 	stalled := time.AfterFunc(progressTimeout, func() { end(errNoProgress) })
 	defer stalled.Stop()
-	answer, err := m.client.SnapshotWithVersion(ctx)
+	answer, err := e.client.SnapshotWithVersion(ctx)
 	if err != nil {
 		return Meta{}, fmt.Errorf("asking for a snapshot: %w", causeOf(ctx, serverError(err)))
 	}
@@ -45,12 +45,12 @@ func (m *etcdMember) snapshot(ctx context.Context, file *os.File) (Meta, error) 
 	if err != nil {
 		return Meta{}, fmt.Errorf("reading the snapshot: %w", err)
 	}
-	return m.metaOf(answer, revision)
+	return e.metaOf(answer, revision)
 }
 
 type readerFunc func(p []byte) (int, error)
 
-func (f readerFunc) Read(p []byte) (int, error) { return f(p) }
+func (r readerFunc) Read(p []byte) (int, error) { return r(p) }
 
 // causeOf is why the context has ended, or else the error.
 func causeOf(ctx context.Context, err error) error {

@@ -107,30 +107,30 @@ func TestASnapshotOfAMemberAlone(t *testing.T) {
 }
 
 // breakOff has the member die while it gives a snapshot, which must never be taken for a whole one.
-func (s *etcdServer) breakOff() {
-	s.t.Helper()
-	s.put(32, 1<<20)
-	pipe := s.t.TempDir() + "/pipe" // takes 64 KiB, so that the snapshot is on its way for as long as nobody reads
+func (e *etcdServer) breakOff() {
+	e.t.Helper()
+	e.put(32, 1<<20)
+	pipe := e.t.TempDir() + "/pipe" // takes 64 KiB, so that the snapshot is on its way for as long as nobody reads
 	if err := syscall.Mkfifo(pipe, 0o600); err != nil {
-		s.t.Fatal(err)
+		e.t.Fatal(err)
 	}
 	into, err := os.OpenFile(pipe, os.O_RDWR, 0)
 	if err != nil {
-		s.t.Fatal(err)
+		e.t.Fatal(err)
 	}
 	defer func() { _ = into.Close() }()
 	failed := make(chan error)
 	go func() {
-		_, err := Etcd(s.t.Context(), sourceOf(s.endpoint), "", into)
+		_, err := Etcd(e.t.Context(), sourceOf(e.endpoint), "", into)
 		failed <- err
 	}()
 	if _, err := io.ReadFull(into, make([]byte, 1<<10)); err != nil {
-		s.t.Fatal(err)
+		e.t.Fatal(err)
 	}
-	s.kill()
+	e.kill()
 	go func() { _, _ = io.Copy(io.Discard, into) }()
 	if err := <-failed; err == nil || !strings.Contains(err.Error(), "reading the snapshot") {
-		s.t.Errorf("got %v", err)
+		e.t.Errorf("got %v", err)
 	}
 }
 
@@ -241,14 +241,14 @@ func TestAFollowerThatLagsIsWaitedFor(t *testing.T) {
 }
 
 // readAfterWrite writes to the member, and has a backup read it or one of the others, which must have that.
-func (s *etcdServer) readAfterWrite(others ...string) {
-	s.t.Helper()
-	written, err := s.client.Put(s.t.Context(), "written", "value")
+func (e *etcdServer) readAfterWrite(others ...string) {
+	e.t.Helper()
+	written, err := e.client.Put(e.t.Context(), "written", "value")
 	if err != nil {
-		s.t.Fatal(err)
+		e.t.Fatal(err)
 	}
-	if meta, err := Etcd(s.t.Context(), sourceOf(append(others, s.endpoint)...), "", newFile(s.t)); err != nil || meta.Revision < written.Header.Revision {
-		s.t.Errorf("got %+v, %v, and %d was written before", meta, err, written.Header.Revision)
+	if meta, err := Etcd(e.t.Context(), sourceOf(append(others, e.endpoint)...), "", newFile(e.t)); err != nil || meta.Revision < written.Header.Revision {
+		e.t.Errorf("got %+v, %v, and %d was written before", meta, err, written.Header.Revision)
 	}
 }
 

@@ -198,7 +198,7 @@ type chunkReader struct {
 	size int
 }
 
-func (r chunkReader) Read(p []byte) (int, error) { return r.Reader.Read(p[:min(len(p), r.size)]) }
+func (c chunkReader) Read(p []byte) (int, error) { return c.Reader.Read(p[:min(len(p), c.size)]) }
 
 func TestWhatHostileServersTellOfThemselves(t *testing.T) {
 	t.Parallel()

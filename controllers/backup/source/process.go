@@ -103,28 +103,28 @@ type lastWords struct {
 	text  []byte
 }
 
-func (w *lastWords) Write(p []byte) (int, error) {
-	w.mutex.Lock()
-	defer w.mutex.Unlock()
-	if w.text = append(w.text, p[max(0, len(p)-keptWords):]...); len(w.text) > keptWords {
-		w.text = append(w.text[:0], w.text[len(w.text)-keptWords:]...)
+func (l *lastWords) Write(p []byte) (int, error) {
+	l.mutex.Lock()
+	defer l.mutex.Unlock()
+	if l.text = append(l.text, p[max(0, len(p)-keptWords):]...); len(l.text) > keptWords {
+		l.text = append(l.text[:0], l.text[len(l.text)-keptWords:]...)
 	}
 	return len(p), nil
 }
 
 // all returns what is kept.
-func (w *lastWords) all() string {
-	w.mutex.Lock()
-	defer w.mutex.Unlock()
-	return string(w.text)
+func (l *lastWords) all() string {
+	l.mutex.Lock()
+	defer l.mutex.Unlock()
+	return string(l.text)
 }
 
 // maxWords is how many of the last lines are repeated in an error.
 const maxWords = 3
 
 // String is the last lines, fit for a message.
-func (w *lastWords) String() string {
-	lines := strings.Split(strings.TrimSpace(w.all()), "\n")
+func (l *lastWords) String() string {
+	lines := strings.Split(strings.TrimSpace(l.all()), "\n")
 	lines = lines[max(0, len(lines)-maxWords):]
 	for i, line := range lines {
 		lines[i] = untrusted.Sanitize(line)

@@ -127,24 +127,24 @@ func chooseNode(ctx context.Context, nodes []*redisNode, limit time.Duration) (c
 }
 
 // dump asks the server for all its data, as a replica does that wants nothing else, and writes it to w.
-func (n *redisNode) dump(barrier Replication, w io.Writer, progress time.Duration) (Meta, error) {
-	n.conn.timeout = progress
-	meta := Meta{ServerVersion: n.replication.version}
+func (r *redisNode) dump(barrier Replication, w io.Writer, progress time.Duration) (Meta, error) {
+	r.conn.timeout = progress
+	meta := Meta{ServerVersion: r.replication.version}
 	var err error
-	if meta.ReplicationID, meta.Offset, err = n.conn.beginSync(); err != nil {
-		return Meta{}, fmt.Errorf("%s: asking for a dump: %w", n.endpoint, err)
+	if meta.ReplicationID, meta.Offset, err = r.conn.beginSync(); err != nil {
+		return Meta{}, fmt.Errorf("%s: asking for a dump: %w", r.endpoint, err)
 	}
-	if !n.replication.MayGive(meta.ReplicationID, meta.Offset, barrier) {
+	if !r.replication.MayGive(meta.ReplicationID, meta.Offset, barrier) {
 		return Meta{}, fmt.Errorf("%s: its dump starts at offset %d of %s, not after %d of %s: the master has changed in the meantime, "+
-			"or another dump was under way", n.endpoint, meta.Offset, meta.ReplicationID, barrier.Offset, barrier.ID)
+			"or another dump was under way", r.endpoint, meta.Offset, meta.ReplicationID, barrier.Offset, barrier.ID)
 	}
-	content, err := n.conn.payload()
+	content, err := r.conn.payload()
 	if err != nil {
-		return Meta{}, fmt.Errorf("%s: waiting for the dump: %w", n.endpoint, err)
+		return Meta{}, fmt.Errorf("%s: waiting for the dump: %w", r.endpoint, err)
 	}
 	is, err := rdb.Read(io.TeeReader(content, w))
 	if err != nil {
-		return Meta{}, fmt.Errorf("%s: reading the dump: %w", n.endpoint, err)
+		return Meta{}, fmt.Errorf("%s: reading the dump: %w", r.endpoint, err)
 	}
 	meta.RDBVersion, meta.Keys, meta.Expires = is.Version, is.Keys, is.Expires
 	return meta, nil

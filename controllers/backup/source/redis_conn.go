@@ -77,9 +77,9 @@ func startTLS(ctx context.Context, plain net.Conn, endpoint string, config *tls.
 	return connection, nil
 }
 
-func (c *redisConn) close() {
-	c.release()
-	_ = c.Close()
+func (r *redisConn) close() {
+	r.release()
+	_ = r.Close()
 }
 
 // timed is what arrives, which ends if nothing arrives for too long.
@@ -101,25 +101,25 @@ func (t timed) Read(p []byte) (int, error) {
 }
 
 // send sends a command.
-func (c *redisConn) send(words ...string) error {
+func (r *redisConn) send(words ...string) error {
 	var text strings.Builder
 	fmt.Fprintf(&text, "*%d\r\n", len(words))
 	for _, word := range words {
 		fmt.Fprintf(&text, "$%d\r\n%s\r\n", len(word), word)
 	}
-	if err := c.SetWriteDeadline(clock.RealClock{}.Now().Add(replyTimeout)); err != nil {
+	if err := r.SetWriteDeadline(clock.RealClock{}.Now().Add(replyTimeout)); err != nil {
 		return err
 	}
-	_, err := io.WriteString(c.Conn, text.String())
+	_, err := io.WriteString(r.Conn, text.String())
 	return err
 }
 
 // tell sends a command that is answered by a status. A refusal is an error.
-func (c *redisConn) tell(words ...string) error {
-	if err := c.send(words...); err != nil {
+func (r *redisConn) tell(words ...string) error {
+	if err := r.send(words...); err != nil {
 		return err
 	}
-	line, err := c.line()
+	line, err := r.line()
 	if err != nil || strings.HasPrefix(line, "+") {
 		return err
 	}
@@ -139,10 +139,10 @@ func unexpected(line, expected string) error {
 }
 
 // line reads a line and returns it without its end.
-func (c *redisConn) line() (string, error) {
+func (r *redisConn) line() (string, error) {
 	var line []byte
 	for {
-		b, err := c.reader.ReadByte()
+		b, err := r.reader.ReadByte()
 		switch {
 		case err != nil:
 			return "", fmt.Errorf("reading a reply: %w", err)
@@ -156,11 +156,11 @@ func (c *redisConn) line() (string, error) {
 }
 
 // info asks for what the server tells of itself, by names.
-func (c *redisConn) info() (map[string]string, error) {
-	if err := c.send("INFO"); err != nil {
+func (r *redisConn) info() (map[string]string, error) {
+	if err := r.send("INFO"); err != nil {
 		return nil, err
 	}
-	line, err := c.line()
+	line, err := r.line()
 	if err != nil {
 		return nil, err
 	}
@@ -173,7 +173,7 @@ func (c *redisConn) info() (map[string]string, error) {
 		return nil, fmt.Errorf("the reply to INFO has the length %s, which is more than %d bytes or not a number", untrusted.Quote(digits), maxInfo)
 	}
 	text := make([]byte, size+2)
-	if _, err := io.ReadFull(c.reader, text); err != nil {
+	if _, err := io.ReadFull(r.reader, text); err != nil {
 		return nil, fmt.Errorf("reading the reply to INFO: %w", err)
 	}
 	fields := map[string]string{}

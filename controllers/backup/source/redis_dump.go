@@ -21,19 +21,19 @@ const (
 
 // beginSync asks for a dump, and nothing else: it is never acknowledged, so the connection counts for no replica. It returns where
 // in the server's history the dump begins.
-func (c *redisConn) beginSync() (replicationID string, offset int64, err error) {
+func (r *redisConn) beginSync() (replicationID string, offset int64, err error) {
 	for _, words := range [][]string{
 		{"REPLCONF", "rdb-only", "1"},
 		{"REPLCONF", "capa", "eof", "capa", "psync2"},
 	} {
-		if err := c.tell(words...); err != nil {
+		if err := r.tell(words...); err != nil {
 			return "", 0, err
 		}
 	}
-	if err := c.send("PSYNC", "?", "-1"); err != nil {
+	if err := r.send("PSYNC", "?", "-1"); err != nil {
 		return "", 0, err
 	}
-	line, err := c.lineAfterKeepalives()
+	line, err := r.lineAfterKeepalives()
 	if err != nil {
 		return "", 0, err
 	}
@@ -48,9 +48,9 @@ func (c *redisConn) beginSync() (replicationID string, offset int64, err error) 
 }
 
 // lineAfterKeepalives skips the empty lines by which a server says that it is still preparing the dump.
-func (c *redisConn) lineAfterKeepalives() (string, error) {
+func (r *redisConn) lineAfterKeepalives() (string, error) {
 	for range maxKeepalives {
-		if line, err := c.line(); err != nil || line != "" {
+		if line, err := r.line(); err != nil || line != "" {
 			return line, err
 		}
 	}
@@ -58,8 +58,8 @@ func (c *redisConn) lineAfterKeepalives() (string, error) {
 }
 
 // payload returns the dump: of a length that the server says first, or up to a mark that it says first.
-func (c *redisConn) payload() (io.Reader, error) {
-	line, err := c.lineAfterKeepalives()
+func (r *redisConn) payload() (io.Reader, error) {
+	line, err := r.lineAfterKeepalives()
 	if err != nil {
 		return nil, err
 	}
@@ -71,13 +71,13 @@ func (c *redisConn) payload() (io.Reader, error) {
 		if len(mark) != markSize {
 			return nil, fmt.Errorf("the mark %s does not have %d bytes", untrusted.Quote(mark), markSize)
 		}
-		return &markedReader{from: c.reader, mark: []byte(mark)}, nil
+		return &markedReader{from: r.reader, mark: []byte(mark)}, nil
 	}
 	size, err := strconv.ParseInt(length, 10, 64)
 	if err != nil || size <= 0 {
 		return nil, fmt.Errorf("%s is not the length of a dump", untrusted.Quote(length))
 	}
-	return &sizedReader{from: c.reader, left: size}, nil
+	return &sizedReader{from: r.reader, left: size}, nil
 }
 
 // sizedReader reads so many bytes. If there are fewer, the dump was broken off.
@@ -86,12 +86,12 @@ type sizedReader struct {
 	left int64
 }
 
-func (r *sizedReader) Read(p []byte) (int, error) {
-	if r.left == 0 {
+func (s *sizedReader) Read(p []byte) (int, error) {
+	if s.left == 0 {
 		return 0, io.EOF
 	}
-	n, err := r.from.Read(p[:min(int64(len(p)), r.left)])
-	if r.left -= int64(n); n == 0 && err != nil {
+	n, err := s.from.Read(p[:min(int64(len(p)), s.left)])
+	if s.left -= int64(n); n == 0 && err != nil {
 		return 0, brokenOff(err)
 	}
 	return n, nil // an error comes again
@@ -104,27 +104,27 @@ type markedReader struct {
 	ended bool
 }
 
-func (r *markedReader) Read(p []byte) (int, error) {
-	if r.ended || len(p) == 0 {
-		return 0, r.end()
+func (m *markedReader) Read(p []byte) (int, error) {
+	if m.ended || len(p) == 0 {
+		return 0, m.end()
 	}
-	if _, err := r.from.Peek(markSize); err != nil {
+	if _, err := m.from.Peek(markSize); err != nil {
 		return 0, brokenOff(err)
 	}
-	there, _ := r.from.Peek(r.from.Buffered()) // never more than there is
-	dump := bytes.Index(there, r.mark)
+	there, _ := m.from.Peek(m.from.Buffered()) // never more than there is
+	dump := bytes.Index(there, m.mark)
 	if dump == 0 {
-		r.ended = true
+		m.ended = true
 		return 0, io.EOF
 	}
 	if dump < 0 {
 		dump = len(there) - markSize + 1 // the rest may be the mark's begin
 	}
-	return r.from.Read(p[:min(len(p), dump)])
+	return m.from.Read(p[:min(len(p), dump)])
 }
 
-func (r *markedReader) end() error {
-	if r.ended {
+func (m *markedReader) end() error {
+	if m.ended {
 		return io.EOF
 	}
 	return nil

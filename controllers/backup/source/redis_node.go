@@ -44,13 +44,13 @@ func openNode(ctx context.Context, endpoint string, as login) (*redisNode, error
 }
 
 // look asks again.
-func (n *redisNode) look() error {
-	fields, err := n.conn.info()
+func (r *redisNode) look() error {
+	fields, err := r.conn.info()
 	if err == nil {
-		n.replication, err = parseReplication(fields)
+		r.replication, err = parseReplication(fields)
 	}
 	if err != nil {
-		return fmt.Errorf("%s: %w", n.endpoint, err)
+		return fmt.Errorf("%s: %w", r.endpoint, err)
 	}
 	return nil
 }

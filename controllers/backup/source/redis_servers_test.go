@@ -41,56 +41,56 @@ func startRedis(t *testing.T, words ...string) redisServer {
 	return s
 }
 
-func (s redisServer) do(words ...any) string {
-	s.t.Helper()
-	reply, err := s.client.Do(s.t.Context(), words...).Result()
+func (r redisServer) do(words ...any) string {
+	r.t.Helper()
+	reply, err := r.client.Do(r.t.Context(), words...).Result()
 	if err != nil {
-		s.t.Fatalf("%v: %v", words, err)
+		r.t.Fatalf("%v: %v", words, err)
 	}
 	return fmt.Sprint(reply)
 }
 
 // follow makes the server a replica of the one at that endpoint, and waits until it is in sync.
-func (s redisServer) follow(endpoint string) {
-	s.t.Helper()
+func (r redisServer) follow(endpoint string) {
+	r.t.Helper()
 	host, port, _ := strings.Cut(endpoint, ":")
-	s.do("REPLICAOF", host, port)
-	eventually(s.t, "it is in sync", func() bool { return strings.Contains(s.do("INFO", "replication"), "master_link_status:up") })
+	r.do("REPLICAOF", host, port)
+	eventually(r.t, "it is in sync", func() bool { return strings.Contains(r.do("INFO", "replication"), "master_link_status:up") })
 }
 
 // fill writes so many keys of that size, half of them with a time to live. Random values do not shrink.
-func (s redisServer) fill(count, size int) {
-	s.t.Helper()
+func (r redisServer) fill(count, size int) {
+	r.t.Helper()
 	value := make([]byte, size)
 	_, _ = rand.Read(value)
-	pipe := s.client.Pipeline()
+	pipe := r.client.Pipeline()
 	for n := range count {
 		words := []any{"SET", fmt.Sprint("key", n), value}
 		if n%2 == 0 {
 			words = append(words, "EX", 3600)
 		}
-		pipe.Do(s.t.Context(), words...)
+		pipe.Do(r.t.Context(), words...)
 	}
-	if _, err := pipe.Exec(s.t.Context()); err != nil {
-		s.t.Fatal(err)
+	if _, err := pipe.Exec(r.t.Context()); err != nil {
+		r.t.Fatal(err)
 	}
 }
 
 // syncs counts the full copies that the server has given.
-func (s redisServer) syncs() string { return s.field("sync_full") }
+func (r redisServer) syncs() string { return r.field("sync_full") }
 
 // history is the server's replication ID.
-func (s redisServer) history() string { return s.field("master_replid") }
+func (r redisServer) history() string { return r.field("master_replid") }
 
 // field of INFO.
-func (s redisServer) field(name string) string {
-	s.t.Helper()
-	for line := range strings.Lines(s.do("INFO")) {
+func (r redisServer) field(name string) string {
+	r.t.Helper()
+	for line := range strings.Lines(r.do("INFO")) {
 		if value, ok := strings.CutPrefix(strings.TrimSpace(line), name+":"); ok {
 			return value
 		}
 	}
-	s.t.Fatalf("INFO has no %s", name)
+	r.t.Fatalf("INFO has no %s", name)
 	return ""
 }
 

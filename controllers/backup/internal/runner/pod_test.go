@@ -172,15 +172,15 @@ type datedStore struct {
 	written map[string]time.Time
 }
 
-func (s *datedStore) Put(ctx context.Context, name string, content io.Reader) error {
-	s.written[name] = s.pod.Clock.Now().Add(s.pod.storeAhead - s.pod.nodeAhead)
-	return s.Store.Put(ctx, name, content)
+func (d *datedStore) Put(ctx context.Context, name string, content io.Reader) error {
+	d.written[name] = d.pod.Clock.Now().Add(d.pod.storeAhead - d.pod.nodeAhead)
+	return d.Store.Put(ctx, name, content)
 }
 
-func (s *datedStore) List(ctx context.Context, folder string) iter.Seq2[backup.Object, error] {
+func (d *datedStore) List(ctx context.Context, folder string) iter.Seq2[backup.Object, error] {
 	return func(yield func(backup.Object, error) bool) {
-		for object, err := range s.Store.List(ctx, folder) {
-			object.Modified = s.written[folder+"/"+object.Name]
+		for object, err := range d.Store.List(ctx, folder) {
+			object.Modified = d.written[folder+"/"+object.Name]
 			if !yield(object, err) {
 				return
 			}

@@ -93,15 +93,15 @@ type s3Content struct {
 	name    string
 }
 
-func (c *s3Content) Read(b []byte) (int, error) {
-	n, err := c.content.Read(b)
+func (s *s3Content) Read(b []byte) (int, error) {
+	n, err := s.content.Read(b)
 	if err != nil && !errors.Is(err, io.EOF) {
-		err = c.store.wrapError("reading", c.name, err)
+		err = s.store.wrapError("reading", s.name, err)
 	}
 	return n, err
 }
 
-func (c *s3Content) Close() error { return c.content.Close() }
+func (s *s3Content) Close() error { return s.content.Close() }
 
 func (s *s3Store) Stat(ctx context.Context, name string) (int64, error) {
 	if err := checkName(name); err != nil {

@@ -55,21 +55,21 @@ type movingConn struct {
 	clock clock.PassiveClock
 }
 
-func (c *movingConn) Read(b []byte) (int, error) {
-	if err := c.extend(); err != nil {
+func (m *movingConn) Read(b []byte) (int, error) {
+	if err := m.extend(); err != nil {
 		return 0, err
 	}
-	return c.Conn.Read(b)
+	return m.Conn.Read(b)
 }
 
-func (c *movingConn) Write(b []byte) (int, error) {
-	if err := c.extend(); err != nil {
+func (m *movingConn) Write(b []byte) (int, error) {
+	if err := m.extend(); err != nil {
 		return 0, err
 	}
-	return c.Conn.Write(b)
+	return m.Conn.Write(b)
 }
 
-func (c *movingConn) extend() error { return c.SetDeadline(c.clock.Now().Add(c.limit)) }
+func (m *movingConn) extend() error { return m.SetDeadline(m.clock.Now().Add(m.limit)) }
 
 // smallAnswers cuts an answer that is not an object's content.
 type smallAnswers struct{ next http.RoundTripper }
