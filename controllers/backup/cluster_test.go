@@ -113,7 +113,7 @@ func (f *fakeCluster) check() {
 		if isGated(&p) || b != nil && !metav1.IsControlledBy(&p, b) { // the garbage collector deletes those of a former object
 			continue
 		}
-		if one, known := f.bound[p.Name]; known && one != p.UID {
+		if uid, known := f.bound[p.Name]; known && uid != p.UID {
 			f.t.Errorf("%s was started twice", p.Name)
 		} else if !known && b != nil && (b.Status.Run == nil || b.Status.Run.PodUID != p.UID) {
 			f.t.Errorf("%s was started and is not in the status: %+v", p.Name, b.Status.Run)

@@ -3,11 +3,7 @@ package backup
 import (
 	"context"
 	"encoding/json"
-	"errors"
 	"fmt"
-	"io"
-	"io/fs"
-	"iter"
 	"math/rand/v2"
 	"os"
 	"path/filepath"
@@ -31,7 +27,7 @@ import (
 )
 
 // TestWalks plays operators, runners and a store in random order: each call of theirs is a step of its own, operators are stopped and
-// wake with an old view, clocks jump, the object is made anew, and twice something goes wrong. The runners' commands and the store are
+// wake with an old view, clocks jump, the object is recreated, and twice something goes wrong. The runners' commands and the store are
 // the real ones. A seed gives the same walk again.
 func TestWalks(t *testing.T) {
 	walks := uint64(90)
@@ -54,66 +50,6 @@ func TestWalks(t *testing.T) {
 			t.Errorf("no walk played %q", event)
 		}
 	}
-}
-
-// process is one that waits for its turn before each of its calls, and after it: there it can be killed.
-type process struct {
-	resume chan bool     // true: go on; false: you were killed
-	paused chan struct{} // it waits for its turn; closed: it has ended
-	dead   bool
-	ended  bool // seen from outside
-}
-
-func startProcess(main func(p *process)) *process {
-	p := &process{resume: make(chan bool), paused: make(chan struct{})}
-	go func() {
-		defer close(p.paused) // also if the test fails within
-		if p.turn() {
-			main(p)
-		}
-	}()
-	p.await()
-	return p
-}
-
-// turn waits until the process may go on; false: it was killed.
-func (p *process) turn() bool {
-	if !p.dead {
-		p.paused <- struct{}{}
-		p.dead = !<-p.resume
-	}
-	return !p.dead
-}
-
-func (p *process) await() {
-	_, waits := <-p.paused
-	p.ended = !waits
-}
-
-func (p *process) step() {
-	if !p.ended {
-		p.resume <- true
-		p.await()
-	}
-}
-
-func (p *process) kill() {
-	if !p.ended {
-		p.resume <- false
-		p.await()
-	}
-}
-
-// call is one of the process, which can be killed before and after it.
-func (p *process) call(do func() error) error {
-	if !p.turn() {
-		return errKilled
-	}
-	err := do()
-	if !p.turn() {
-		return errKilled
-	}
-	return err
 }
 
 // walker is an operator that makes one pass after the other.
@@ -182,7 +118,7 @@ type walk struct {
 
 func newWalk(t *testing.T, seed uint64) *walk {
 	t.Helper()
-	k := &walk{random: rand.New(rand.NewPCG(seed, 0)), volume: t.TempDir(), faults: 2, //nolint:gosec // a game, and it must be played again as it was
+	k := &walk{random: rand.New(rand.NewPCG(seed, 0)), volume: t.TempDir(), faults: 2, //nolint:gosec // a seed gives the same walk again
 		runners: map[types.UID]*runningPod{}, owners: map[string]types.UID{}, astray: map[string]bool{}, writers: map[string]types.UID{},
 		begun: map[string]string{}, fetched: map[string]bool{}}
 	k.fakeCluster = newFakeCluster(t, k.advance)
@@ -289,7 +225,7 @@ func (w *walk) take() {
 		w.note("the clock goes back")
 	case n < 95:
 		w.operators[0], w.operators[1] = w.operators[1], w.operators[0]
-		w.note("the operator is stopped, and the other one goes on")
+		w.note("the operator is stopped, and the other one continues")
 	case n == 95:
 		w.allow()
 	case w.faults > 0 && w.fail():
@@ -331,11 +267,11 @@ func (w *walk) goWrong() bool {
 		w.note("an answer is lost")
 		w.loses = 1
 	case n == 2:
-		w.note("the object is made anew")
+		w.note("the object is recreated")
 		w.must(w.server.Delete(context.Background(), w.backup()))
 		w.create()
 	case n == 3 && len(pods) > 0:
-		w.note("pod %s is gone, and its runner may go on", pods[0].Name)
+		w.note("pod %s is gone, and its runner may continue", pods[0].Name)
 		if r := w.runners[pods[0].UID]; r != nil {
 			w.astray[r.item] = true
 		}
@@ -397,7 +333,7 @@ func (w *walk) begin(r *runningPod, c corev1.Container) {
 	}
 	r.item, r.source = task.Item, task.Source
 	w.owners[task.Item] = w.owner
-	w.note("%s of %s begins", c.Name, task.Item)
+	w.note("%s of %s starts", c.Name, task.Item)
 	r.process = startProcess(func(*process) {
 		if message, code := w.run(r.env, c.Command[1:]); r.code != killedCode {
 			r.message, r.code = message, code
@@ -440,103 +376,6 @@ func (w walkClock) Since(t time.Time) time.Duration {
 	return clocktesting.NewFakePassiveClock(w.k.now).Since(t)
 }
 
-// turnedStore has each call of a runner wait for its turn.
-type turnedStore struct {
-	store.Store
-	k *walk
-	r *runningPod
-}
-
-func (t *turnedStore) Put(ctx context.Context, name string, content io.Reader) error {
-	item, _ := backup.ItemOf(backup.Etcd, filepath.Base(name))
-	process := t.r.process
-	if !process.turn() {
-		return errKilled
-	}
-	if one, known := t.k.writers[name]; known && one != t.r.uid {
-		t.k.t.Errorf("pods %s and %s write %s", one, t.r.uid, name)
-	}
-	if item != t.r.item {
-		t.k.t.Errorf("pod %s writes %s, which is none of its item %s", t.r.uid, name, t.r.item)
-	}
-	t.k.writers[name] = t.r.uid
-	t.k.noteMade(t.r, item)
-	half := &dyingReader{process, content, false}
-	err := t.Store.Put(ctx, name, half)
-	if half.died { // the process is gone, and what it has written is there
-		file := filepath.Join(t.k.volume, filepath.Dir(name), "."+filepath.Base(name)+".partial")
-		_ = os.WriteFile(file, []byte("half"), 0o600)
-	}
-	if !process.turn() {
-		return errKilled
-	}
-	return err
-}
-
-// dyingReader is read while its process may be killed.
-type dyingReader struct {
-	*process
-	io.Reader
-	died bool
-}
-
-func (d *dyingReader) Read(b []byte) (int, error) {
-	if !d.turn() {
-		d.died = true
-		return 0, errKilled
-	}
-	return d.Reader.Read(b)
-}
-
-func (t *turnedStore) Get(ctx context.Context, name string) (content io.ReadCloser, size int64, err error) {
-	err = t.r.call(func() (err error) { content, size, err = t.Store.Get(ctx, name); return err })
-	return content, size, err
-}
-
-func (t *turnedStore) Stat(ctx context.Context, name string) (size int64, err error) {
-	err = t.r.call(func() (err error) { size, err = t.Store.Stat(ctx, name); return err })
-	return size, err
-}
-
-func (t *turnedStore) List(ctx context.Context, folder string) iter.Seq2[backup.Object, error] {
-	if err := t.r.call(func() error { return nil }); err != nil {
-		return func(yield func(backup.Object, error) bool) { yield(backup.Object{}, err) }
-	}
-	return t.Store.List(ctx, folder)
-}
-
-func (t *turnedStore) Delete(ctx context.Context, name string) error {
-	return t.r.call(func() error {
-		t.k.checkDeletion(t.r, filepath.Base(name))
-		return t.Store.Delete(ctx, name)
-	})
-}
-
-func (t *turnedStore) Abort(ctx context.Context, name string) error {
-	return t.r.call(func() error { return t.Store.Abort(ctx, name) })
-}
-
-// observe sees that each time that is due has one run, and each attempt one item.
-func (w *walk) observe() {
-	w.t.Helper()
-	b := w.seen
-	if b == nil || b.UID != w.owner || b.Status.Run == nil {
-		return
-	}
-	run := b.Status.Run
-	attempt := fmt.Sprintf("%s: attempt %d at %s", b.UID, run.Attempt, run.ScheduledTime.UTC().Format(time.RFC3339))
-	if item, known := w.begun[attempt]; known && item != run.Item {
-		w.t.Errorf("%s is %s, and was %s", attempt, run.Item, item)
-	} else if !known {
-		w.note("%s is %s", attempt, run.Item)
-	}
-	w.begun[attempt] = run.Item
-	if run.ScheduledTime.Time.Before(w.latest) {
-		w.t.Errorf("%s, after %s", attempt, w.latest)
-	}
-	w.latest = run.ScheduledTime.Time
-}
-
 // runToTheEnd lets time go by in which all goes well: another backup is made, and with retention what is left without manifest gets so
 // old that it cannot be written any more.
 func (w *walk) runToTheEnd() {
@@ -553,79 +392,4 @@ func (w *walk) runToTheEnd() {
 		lasts = 60 * time.Hour
 	}
 	w.operator().runUntil(end.Add(lasts))
-}
-
-// checkTheStore sees that what looks like a backup is one, and that all else will be deleted.
-func (w *walk) checkTheStore() {
-	w.t.Helper()
-	b := w.backup()
-	names := w.names()
-	toDelete := leftoverItems(b.Status.Run)
-	for name := range names {
-		partial := strings.HasPrefix(name, ".")
-		item, ours := backup.ItemOf(backup.Etcd, strings.TrimSuffix(strings.TrimPrefix(name, "."), ".partial"))
-		switch {
-		case w.retained.forged[item]:
-		case !ours:
-			w.t.Errorf("%s is none of ours", name)
-		case !partial && name == backup.ManifestName(backup.Etcd, item):
-			w.fetch(item)
-		case !partial && names[backup.ManifestName(backup.Etcd, item)] || slices.Contains(toDelete, item):
-		case w.owners[item] != w.owner || w.astray[item]:
-			// Of an object or a pod that is gone nobody knows the attempt. Retention finds what is in the folder.
-			if w.retention != nil && !partial {
-				w.t.Errorf("%s is left, although it is old", name)
-			}
-		default:
-			w.t.Errorf("%s is left, and no attempt will delete it", name)
-		}
-	}
-	last := b.Status.LastVerified
-	if last == nil || !names[backup.ManifestName(backup.Etcd, last.Name)] || !names[backup.VerifiedName(backup.Etcd, last.Name)] {
-		w.t.Errorf("the last that was verified is not there: %+v", last)
-	}
-}
-
-// names of the files in the store's folder.
-func (w *walk) names() map[string]bool {
-	w.t.Helper()
-	entries, err := os.ReadDir(filepath.Join(w.volume, backup.Folder(key.Namespace, key.Name)))
-	if err != nil && !errors.Is(err, fs.ErrNotExist) {
-		w.t.Fatal(err)
-	}
-	names := map[string]bool{}
-	for _, e := range entries {
-		names[e.Name()] = true
-	}
-	return names
-}
-
-// checkManifests sees that there never is a manifest without its data.
-func (w *walk) checkManifests() {
-	w.t.Helper()
-	names := w.names()
-	for name := range names {
-		item, _ := backup.ItemOf(backup.Etcd, name)
-		switch {
-		case name != backup.ManifestName(backup.Etcd, item) || w.retained.forged[item]:
-		case !w.fetched[item]:
-			w.fetched[item] = true
-			w.fetch(item)
-		case !names[backup.DataName(backup.Etcd, item)]:
-			w.t.Errorf("the data of %s is gone", item)
-		}
-	}
-}
-
-// fetch an item as whoever restores it.
-func (w *walk) fetch(item string) {
-	w.t.Helper()
-	text, err := json.Marshal(backup.Task{Kind: backup.Etcd, Folder: backup.Folder(key.Namespace, key.Name), Item: item})
-	if err != nil {
-		w.t.Fatal(err)
-	}
-	asked := []string{backup.CommandFetch, "--task", string(text)}
-	if message, code := w.run(w.environment(w.store, ""), asked); code != 0 {
-		w.t.Errorf("%s cannot be fetched: %s", item, message)
-	}
 }
