@@ -64,7 +64,8 @@ func (o outcome) readFinish(run *commonv1.BackupRun, pod *corev1.Pod) outcome {
 	finished, ok := resultOf(pod, mainContainer)
 	switch {
 	case !ok || finished.Error != "" || finished.Item == nil || finished.Item.Name != run.Item:
-		o.failure = "the runner succeeded but did not report the backup: check that the operator's image is that of its release" + because(finished.Error)
+		o.failure = "the runner succeeded but did not report the backup: check that the operator's image is that of its release" +
+			because(finished.Error)
 		return o
 	case startsServer(pod) && (!finished.Item.Verified || !hasVerified(run, pod)):
 		o.failure = "the runner succeeded but did not report the backup as verified: check that the operator's image is that of its release"

@@ -45,7 +45,8 @@ func parseSchedule(o *commonv1.BackupOptions) (*schedule, error) {
 	}
 	times, ok := parsed.(*cron.SpecSchedule)
 	if !ok {
-		return nil, &fieldError{"schedule", errors.New("@every is not supported, as it does not set times of the day; use \"*/15 * * * *\", for example")}
+		return nil, &fieldError{"schedule",
+			errors.New("@every is not supported, as it does not set times of the day; use \"*/15 * * * *\", for example")}
 	}
 	zone, err := time.LoadLocation(o.TimeZone)
 	if err != nil || o.TimeZone == "Local" {

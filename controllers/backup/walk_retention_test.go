@@ -123,7 +123,8 @@ func (w *walk) forge() {
 		at := w.now.Add(time.Duration(i) * time.Minute)
 		item := backup.ItemName(at, "forged", at, 1)
 		w.retained.forged[item] = true
-		for _, name := range []string{backup.DataName(backup.Etcd, item), backup.ManifestName(backup.Etcd, item), backup.VerifiedName(backup.Etcd, item)} {
+		for _, name := range []string{backup.DataName(backup.Etcd, item), backup.ManifestName(backup.Etcd, item),
+			backup.VerifiedName(backup.Etcd, item)} {
 			w.must(os.WriteFile(filepath.Join(w.folder(), name), nil, 0o600))
 		}
 		w.note("somebody forges %s", item)

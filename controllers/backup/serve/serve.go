@@ -36,7 +36,8 @@ type Options struct {
 }
 
 // InPod are those in a pod of the runner.
-var InPod = Options{Address: fmt.Sprintf(":%d", backup.ServePort), Peers: backup.PeersDir, Manifest: backup.ManifestFile, Data: backup.DataFile}
+var InPod = Options{Address: fmt.Sprintf(":%d", backup.ServePort), Peers: backup.PeersDir, Manifest: backup.ManifestFile,
+	Data: backup.DataFile}
 
 // Run serves until ctx ends. The error says why it cannot serve.
 func Run(ctx context.Context, o Options) error {
@@ -85,7 +86,8 @@ func (o Options) security(*tls.ClientHelloInfo) (*tls.Config, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &tls.Config{MinVersion: tls.VersionTLS12, Certificates: []tls.Certificate{own}, ClientCAs: trusted, ClientAuth: tls.RequireAndVerifyClientCert}, nil
+	return &tls.Config{MinVersion: tls.VersionTLS12, Certificates: []tls.Certificate{own}, ClientCAs: trusted,
+		ClientAuth: tls.RequireAndVerifyClientCert}, nil
 }
 
 func (o Options) handler() http.Handler {

@@ -68,7 +68,8 @@ func serving(t *testing.T, p peers) (url, dir string, stop func() error) {
 	t.Helper()
 	dir = t.TempDir()
 	p.write(t, dir)
-	if err := errors.Join(os.WriteFile(dir+"/data", []byte("data"), 0o600), os.WriteFile(dir+"/manifest.json", []byte("{}"), 0o600)); err != nil {
+	if err := errors.Join(os.WriteFile(dir+"/data", []byte("data"), 0o600),
+		os.WriteFile(dir+"/manifest.json", []byte("{}"), 0o600)); err != nil {
 		t.Fatal(err)
 	}
 	listener, err := net.Listen("tcp", "127.0.0.1:0")

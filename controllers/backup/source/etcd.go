@@ -79,7 +79,8 @@ func openMembers(ctx context.Context, from backup.Source, as login) (members []*
 		case m.cluster != members[0].cluster:
 			return members, fmt.Errorf("%s and %s are members of different clusters", members[0].endpoint, endpoint)
 		case from.ClusterID != "" && m.clusterID() != from.ClusterID:
-			return members, fmt.Errorf("%s is a member of cluster %s, and the backup was started for %s: the EtcdCluster was replaced or restored in the meantime",
+			return members, fmt.Errorf("%s is a member of cluster %s, and the backup was started for %s: "+
+				"the EtcdCluster was replaced or restored in the meantime",
 				endpoint, m.clusterID(), from.ClusterID)
 		}
 	}

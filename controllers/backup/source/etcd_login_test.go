@@ -52,7 +52,7 @@ func TestASnapshotOfAnEtcdThatAsksForALogin(t *testing.T) {
 		t.Error(err)
 	}
 	if required, err := EtcdRequiresLogin(file.Name()); !required || err != nil {
-		t.Errorf("whoever restores it does not know that it asks for a login: %t, %v", required, err)
+		t.Errorf("it is not reported that the snapshot requires a login: %t, %v", required, err)
 	}
 	refuseBroken(t, file.Name(), meta)
 }
@@ -66,11 +66,12 @@ func TestLoginsThatEtcdRefuses(t *testing.T) {
 	}{
 		{"another password", server.endpoint, etcdLogin(t, "guessed"), "logging in: etcdserver: authentication failed", true},
 		{"an empty password", server.endpoint, etcdLogin(t, ""), "username or password of the source is empty", true},
-		{"none", server.endpoint, t.TempDir(), "etcdserver: ", false},
-		{"one at a server that is gone", gone, etcdLogin(t, "secret"), "logging in: connection error", false},
+		{"no login", server.endpoint, t.TempDir(), "etcdserver: ", false},
+		{"a login at a server that is gone", gone, etcdLogin(t, "secret"), "logging in: connection error", false},
 	} {
 		_, err := Etcd(t.Context(), sourceOf(c.endpoint), c.dir, newFile(t))
-		if err == nil || !strings.Contains(err.Error(), c.want) || backup.IsPermanent(err) != c.permanent || strings.Contains(err.Error(), "guessed") {
+		if err == nil || !strings.Contains(err.Error(), c.want) || backup.IsPermanent(err) != c.permanent ||
+			strings.Contains(err.Error(), "guessed") {
 			t.Errorf("%s: got %v", c.name, err)
 		}
 	}
@@ -104,6 +105,6 @@ func TestALoginAtAnEtcdThatAsksForNone(t *testing.T) {
 		t.Errorf("got %+v, %v", meta, err)
 	}
 	if required, err := EtcdRequiresLogin(file.Name()); required || err != nil {
-		t.Errorf("its data asks for none: %t, %v", required, err)
+		t.Errorf("a snapshot without auth requires a login: %t, %v", required, err)
 	}
 }

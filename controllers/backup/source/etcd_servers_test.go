@@ -96,7 +96,7 @@ func leaderFirst(t *testing.T, cluster []etcdServer) []etcdServer {
 		}
 	}
 	if !cluster[0].isLeader {
-		t.Fatal("nobody leads")
+		t.Fatal("no member leads")
 	}
 	return cluster
 }

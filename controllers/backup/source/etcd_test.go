@@ -56,7 +56,8 @@ func TestASnapshotIsOfAFollowerAndIsStartedFrom(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if meta.Revision < before || meta.Revision < 102 || meta.ClusterID != fmt.Sprintf("%x", leader.cluster) || !strings.HasPrefix(meta.ServerVersion, "3.") {
+	if meta.Revision < before || meta.Revision < 102 || meta.ClusterID != fmt.Sprintf("%x", leader.cluster) ||
+		!strings.HasPrefix(meta.ServerVersion, "3.") {
 		t.Errorf("it tells %+v, and %d was committed before", meta, before)
 	}
 	if err := VerifyEtcd(t.Context(), file.Name(), shortDir(t), manifestOf(meta)); err != nil {
@@ -164,7 +165,8 @@ func TestASnapshotOverTLS(t *testing.T) {
 		"of another authority": {"a.ns.svc", authority.New("two").Issue("a.ns.svc")},
 	} {
 		from.ServerName = with.server
-		if _, err := Etcd(t.Context(), from, writeFiles(t, with.files), newFile(t)); !backup.IsPermanent(err) || !strings.Contains(err.Error(), "certificate") {
+		if _, err := Etcd(t.Context(), from, writeFiles(t, with.files), newFile(t)); !backup.IsPermanent(err) ||
+			!strings.Contains(err.Error(), "certificate") {
 			t.Errorf("a server %s is read: %v", name, err)
 		}
 	}
@@ -178,10 +180,11 @@ func TestMembersThatAreNotRead(t *testing.T) {
 		want   string
 	}{
 		{"a follower", etcdMember{hasLeader: true}, ""},
-		{"one beside an alarm of space", etcdMember{hasLeader: true, alarms: []string{"memberID:1 alarm:NOSPACE"}}, ""},
+		{"a follower with an alarm of space", etcdMember{hasLeader: true, alarms: []string{"memberID:1 alarm:NOSPACE"}}, ""},
 		{"a learner", etcdMember{hasLeader: true, isLearner: true}, "it is a learner"},
-		{"one without a leader", etcdMember{}, "it knows of no leader"},
-		{"one beside corrupt data", etcdMember{hasLeader: true, alarms: []string{"memberID:1 alarm:CORRUPT"}}, "the alarm CORRUPT is raised"},
+		{"a member without a leader", etcdMember{}, "it knows of no leader"},
+		{"a follower with an alarm of corrupt data", etcdMember{hasLeader: true, alarms: []string{"memberID:1 alarm:CORRUPT"}},
+			"the alarm CORRUPT is raised"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			if got := c.member.flaw(); got != c.want {
@@ -189,7 +192,8 @@ func TestMembersThatAreNotRead(t *testing.T) {
 			}
 		})
 	}
-	if _, err := chooseMember(t.Context(), []*etcdMember{{endpoint: "a:2379"}, {endpoint: "b:2379", hasLeader: true, isLearner: true}}, 1, time.Minute); err == nil ||
+	if _, err := chooseMember(t.Context(), []*etcdMember{{endpoint: "a:2379"}, {endpoint: "b:2379", hasLeader: true, isLearner: true}}, 1,
+		time.Minute); err == nil ||
 		!strings.Contains(err.Error(), "a:2379: it knows of no leader") || !strings.Contains(err.Error(), "b:2379: it is a learner") {
 		t.Errorf("got %v", err)
 	}
@@ -198,7 +202,8 @@ func TestMembersThatAreNotRead(t *testing.T) {
 func TestClustersThatCannotBeRead(t *testing.T) {
 	t.Parallel()
 	cluster, other := leaderFirst(t, startEtcd(t, 3)), startEtcd(t, 1)[0]
-	if _, err := Etcd(t.Context(), sourceOf(cluster[0].endpoint, other.endpoint), "", newFile(t)); err == nil || !strings.Contains(err.Error(), "different clusters") {
+	if _, err := Etcd(t.Context(), sourceOf(cluster[0].endpoint, other.endpoint), "", newFile(t)); err == nil ||
+		!strings.Contains(err.Error(), "different clusters") {
 		t.Errorf("of two clusters: %v", err)
 	}
 	// A follower that lags is not read before the leader.
@@ -211,7 +216,8 @@ func TestClustersThatCannotBeRead(t *testing.T) {
 	if chosen, err := chooseMember(t.Context(), members, revision, time.Minute); err != nil || chosen.isLeader {
 		t.Errorf("chosen is %+v, %v", chosen, err)
 	}
-	if _, err := chooseMember(t.Context(), members, revision+1, time.Nanosecond); err == nil || !strings.Contains(err.Error(), fmt.Sprint("has not reached revision ", revision+1)) {
+	if _, err := chooseMember(t.Context(), members, revision+1, time.Nanosecond); err == nil ||
+		!strings.Contains(err.Error(), fmt.Sprint("has not reached revision ", revision+1)) {
 		t.Errorf("got %v", err)
 	}
 	// A follower that stops is passed over, and one that goes on is not read before it has what was written meanwhile.
@@ -228,7 +234,8 @@ func TestClustersThatCannotBeRead(t *testing.T) {
 	if _, err := committed(ctx, members); err == nil || !strings.Contains(err.Error(), "no member can read what is committed") {
 		t.Errorf("without a majority: %v", err)
 	}
-	if _, err := Etcd(t.Context(), sourceOf(cluster[1].endpoint), "", newFile(t)); err == nil || !strings.Contains(err.Error(), "no server answers") {
+	if _, err := Etcd(t.Context(), sourceOf(cluster[1].endpoint), "", newFile(t)); err == nil ||
+		!strings.Contains(err.Error(), "no server answers") {
 		t.Errorf("without a server: %v", err)
 	}
 }
@@ -247,7 +254,8 @@ func (e *etcdServer) readAfterWrite(others ...string) {
 	if err != nil {
 		e.t.Fatal(err)
 	}
-	if meta, err := Etcd(e.t.Context(), sourceOf(append(others, e.endpoint)...), "", newFile(e.t)); err != nil || meta.Revision < written.Header.Revision {
+	if meta, err := Etcd(e.t.Context(), sourceOf(append(others, e.endpoint)...), "", newFile(e.t)); err != nil ||
+		meta.Revision < written.Header.Revision {
 		e.t.Errorf("got %+v, %v, and %d was written before", meta, err, written.Header.Revision)
 	}
 }
@@ -255,7 +263,7 @@ func (e *etcdServer) readAfterWrite(others ...string) {
 func TestASnapshotIsChecked(t *testing.T) {
 	for name, snapshot := range map[string]string{"empty": "", "short": "short", "without its sum": strings.Repeat("x", 100)} {
 		if err := copyChecked(io.Discard, strings.NewReader(snapshot)); err == nil {
-			t.Error("one is taken that is ", name)
+			t.Error("a snapshot is accepted that is ", name)
 		}
 	}
 	dir := writeFiles(t, map[string]string{"empty": "", "text": "text", "zeros": string(make([]byte, 1<<16))})

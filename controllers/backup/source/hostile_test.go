@@ -104,7 +104,8 @@ func TestDumpsThatHostileServersGive(t *testing.T) {
 		{"a dump with a mark", begin + "$EOF:" + mark + "\r\n" + aDump + mark, ""},
 		{"a dump with a mark, and more behind it", begin + "$EOF:" + mark + "\r\n" + aDump + mark + "*1\r\n", ""},
 		{"a dump with half of the mark", begin + "$EOF:" + mark + "\r\n" + aDump + mark[:20], "the server has broken off the dump"},
-		{"a dump with another mark", begin + "$EOF:" + mark + "\r\n" + aDump + strings.Repeat("x", markSize), "the server has broken off the dump"},
+		{"a dump with another mark", begin + "$EOF:" + mark + "\r\n" + aDump + strings.Repeat("x", markSize),
+			"the server has broken off the dump"},
 		{"a dump without its mark", begin + "$EOF:" + mark + "\r\n" + aDump, "the server has broken off the dump"},
 		{"a mark that is short", begin + "$EOF:mark\r\n" + aDump, `the mark "mark" does not have 40 bytes`},
 		{"a dump that is shorter than it says", begin + fmt.Sprintf("$%d\r\n", len(aDump)+1) + aDump, "the server has broken off the dump"},
@@ -118,11 +119,12 @@ func TestDumpsThatHostileServersGive(t *testing.T) {
 		{"nothing", "", "EOF"},
 		{"nothing but keepalives", "\n\n\n", "EOF"},
 		{"nothing after the history", begin, "EOF"},
-		{"a refusal", "-NOMASTERLINK Can't SYNC\x1b[2J while not connected with my master\r\n", "NOMASTERLINK Can't SYNC?[2J while not connected"},
+		{"a refusal", "-NOMASTERLINK Can't SYNC\x1b[2J while not connected with my master\r\n",
+			"NOMASTERLINK Can't SYNC?[2J while not connected"},
 		{"a refusal after the history", begin + "-ERR no fork\r\n", "ERR no fork"},
 		{"a part of its history", "+CONTINUE " + anID + "\r\n", "not +FULLRESYNC"},
-		{"a history that is none", "+FULLRESYNC x 100\r\n", "not +FULLRESYNC"},
-		{"an offset that is none", "+FULLRESYNC " + anID + " -7\r\n", "not an offset"},
+		{"an invalid history", "+FULLRESYNC x 100\r\n", "not +FULLRESYNC"},
+		{"an invalid offset", "+FULLRESYNC " + anID + " -7\r\n", "not an offset"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			t.Parallel()
@@ -135,7 +137,8 @@ func TestDumpsThatHostileServersGive(t *testing.T) {
 				}
 				return
 			}
-			if want := (Meta{ServerVersion: "8.1.1", ReplicationID: anID, Offset: 100, RDBVersion: 11}); err != nil || meta != want || got.String() != aDump {
+			if want := (Meta{ServerVersion: "8.1.1", ReplicationID: anID, Offset: 100, RDBVersion: 11}); err != nil || meta != want ||
+				got.String() != aDump {
 				t.Errorf("got %+v, %v and the dump %q", meta, err, got.String())
 			}
 		})
@@ -208,12 +211,12 @@ func TestWhatHostileServersTellOfThemselves(t *testing.T) {
 		{"an endless line", "$" + strings.Repeat("1", maxLine), "a line of more than 1024 bytes"},
 		{"a refusal", "-NOPERM User _backup has no permissions\r\n", "NOPERM User _backup has no permissions"},
 		{"a status", "+OK\r\n", `the server replied "+OK", not a text`},
-		{"nothing in it", "$0\r\n\r\n", `slave_repl_offset in INFO is ""`},
-		{"another role", infoOf("sentinel", anID, "", 1), `role in INFO is "sentinel"`},
-		{"an offset that is none", strings.ReplaceAll(aMaster(), ":100", ":1e3"), `master_repl_offset in INFO is "1e3"`},
-		{"a history that is none", strings.ReplaceAll(aMaster(), anID, strings.Repeat("z", 40)), "not 40 hexadecimal digits"},
-		{"a version that is none", strings.ReplaceAll(aMaster(), "8.1.1", "<b>ad"), `reports the version "<b>ad"`},
-		{"that it loads", strings.ReplaceAll(aMaster(), "loading:0", "loading:1"), "it is still loading its data"},
+		{"an empty reply", "$0\r\n\r\n", `slave_repl_offset in INFO is ""`},
+		{"an unknown role", infoOf("sentinel", anID, "", 1), `role in INFO is "sentinel"`},
+		{"an invalid offset", strings.ReplaceAll(aMaster(), ":100", ":1e3"), `master_repl_offset in INFO is "1e3"`},
+		{"an invalid history", strings.ReplaceAll(aMaster(), anID, strings.Repeat("z", 40)), "not 40 hexadecimal digits"},
+		{"an invalid version", strings.ReplaceAll(aMaster(), "8.1.1", "<b>ad"), `reports the version "<b>ad"`},
+		{"a server that is loading", strings.ReplaceAll(aMaster(), "loading:0", "loading:1"), "it is still loading its data"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			t.Parallel()
@@ -252,9 +255,12 @@ func TestAReplicaThatLagsIsWaitedFor(t *testing.T) {
 	var asked atomic.Int64
 	catchesUp := fakeRedis{info: func() string { return infoOf("slave", anID, "up", 97+asked.Add(1)) }, psync: dump(100)}.start(t)
 	behind := fakeRedis{info: func() string { return infoOf("slave", anID, "up", 99) }, psync: "-ERR one that lags is read\r\n"}.start(t)
-	unlinked := fakeRedis{info: func() string { return infoOf("slave", anID, "down", 200) }, psync: "-ERR one without a master is read\r\n"}.start(t)
-	elsewhere := fakeRedis{info: func() string { return infoOf("slave", anotherID, "up", 200) }, psync: "-ERR one of another history is read\r\n"}.start(t)
-	if _, err := Redis(t.Context(), sourceOf(behind, unlinked, elsewhere, catchesUp, master), backupLogin(t), io.Discard); err != nil || asked.Load() < 3 {
+	unlinked := fakeRedis{info: func() string { return infoOf("slave", anID, "down", 200) },
+		psync: "-ERR one without a master is read\r\n"}.start(t)
+	elsewhere := fakeRedis{info: func() string { return infoOf("slave", anotherID, "up", 200) },
+		psync: "-ERR one of another history is read\r\n"}.start(t)
+	if _, err := Redis(t.Context(), sourceOf(behind, unlinked, elsewhere, catchesUp, master), backupLogin(t), io.Discard); err != nil ||
+		asked.Load() < 3 {
 		t.Errorf("asked %d times: %v", asked.Load(), err)
 	}
 
@@ -263,7 +269,8 @@ func TestAReplicaThatLagsIsWaitedFor(t *testing.T) {
 		"of another history": strings.ReplaceAll(dump(100), anID, anotherID),
 	} {
 		given := fakeRedis{info: func() string { return infoOf("slave", anID, "up", 100) }, psync: psync}.start(t)
-		if _, err := Redis(t.Context(), sourceOf(given, master), backupLogin(t), io.Discard); err == nil || !strings.Contains(err.Error(), "the master has changed in the meantime") {
+		if _, err := Redis(t.Context(), sourceOf(given, master), backupLogin(t), io.Discard); err == nil ||
+			!strings.Contains(err.Error(), "the master has changed in the meantime") {
 			t.Errorf("a dump that is %s: %v", name, err)
 		}
 	}
@@ -275,7 +282,8 @@ func TestAMasterOfAnotherHistoryIsNotRead(t *testing.T) {
 	for history, isRead := range map[string]bool{anID: true, "": true, anotherID: false} {
 		from := sourceOf(master)
 		from.ReplicationID = history
-		if _, err := Redis(t.Context(), from, backupLogin(t), io.Discard); (err == nil) != isRead || !isRead && !strings.Contains(err.Error(), "the master has changed since") {
+		if _, err := Redis(t.Context(), from, backupLogin(t), io.Discard); (err == nil) != isRead || !isRead &&
+			!strings.Contains(err.Error(), "the master has changed since") {
 			t.Errorf("begun for %q: %v", history, err)
 		}
 	}
@@ -303,7 +311,8 @@ func TestAServerThatFallsSilentDuringTheDump(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer n.conn.close()
-	if _, err := n.dump(n.replication, io.Discard, 100*time.Millisecond); err == nil || !strings.Contains(err.Error(), "nothing has arrived for 100ms") {
+	if _, err := n.dump(n.replication, io.Discard, 100*time.Millisecond); err == nil ||
+		!strings.Contains(err.Error(), "nothing has arrived for 100ms") {
 		t.Errorf("got %v", err)
 	}
 }

@@ -139,7 +139,8 @@ func checkRoom(dir string, needed int64) error {
 		return fmt.Errorf("reading the free space of %s: %w", dir, err)
 	}
 	if free := int64(is.Bavail) * is.Bsize; free < needed { //nolint:gosec // of a disk
-		return fmt.Errorf("verifying needs %d MiB in %s, which has %d MiB free: free disk space on the node, or schedule the pods elsewhere", needed>>20, dir, free>>20)
+		return fmt.Errorf("verifying needs %d MiB in %s, which has %d MiB free: free disk space on the node, or schedule the pods elsewhere",
+			needed>>20, dir, free>>20)
 	}
 	return nil
 }

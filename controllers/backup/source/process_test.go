@@ -13,11 +13,13 @@ func TestTheLastWordsOfAServerAreTold(t *testing.T) {
 	runtime.LockOSThread() // for startServer
 	defer runtime.UnlockOSThread()
 	for _, c := range []struct{ name, script, want, not string }{
-		{"that ends well", "exit 0", "", ""},
-		{"that fails", "echo one; echo two; echo three; printf 'fo\\033[2Jur' >&2; exit 3", "exit status 3: two; three; fo?[2Jur", "one"},
-		{"that is killed", "kill -9 $$", "signal: killed", ""},
-		{"that says too much", "head -c 1000000 /dev/zero | tr '\\0' x; exit 1", "exit status 1: xxx", strings.Repeat("x", 300)},
-		{"that repeats its environment", "echo named $ETCD_NAME, path ${PATH:+there}; exit 1", "named , path there", "from the environment"},
+		{"a program that succeeds", "exit 0", "", ""},
+		{"a program that fails", "echo one; echo two; echo three; printf 'fo\\033[2Jur' >&2; exit 3", "exit status 3: two; three; fo?[2Jur",
+			"one"},
+		{"a program that is killed", "kill -9 $$", "signal: killed", ""},
+		{"a program that prints too much", "head -c 1000000 /dev/zero | tr '\\0' x; exit 1", "exit status 1: xxx", strings.Repeat("x", 300)},
+		{"a program that repeats its environment", "echo named $ETCD_NAME, path ${PATH:+there}; exit 1", "named , path there",
+			"from the environment"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			runtime.LockOSThread() // a subtest has another

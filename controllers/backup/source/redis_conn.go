@@ -170,7 +170,8 @@ func (r *redisConn) info() (map[string]string, error) {
 	}
 	size, err := strconv.ParseUint(digits, 10, 32)
 	if err != nil || size > maxInfo {
-		return nil, fmt.Errorf("the reply to INFO has the length %s, which is more than %d bytes or not a number", untrusted.Quote(digits), maxInfo)
+		return nil, fmt.Errorf("the reply to INFO has the length %s, which is more than %d bytes or not a number", untrusted.Quote(digits),
+			maxInfo)
 	}
 	text := make([]byte, size+2)
 	if _, err := io.ReadFull(r.reader, text); err != nil {

@@ -31,11 +31,13 @@ func startRedis(t *testing.T, words ...string) redisServer {
 	s := redisServer{endpoint: address + ":" + redisPort}
 	socket := filepath.Join(shortDir(t), "socket")
 	s.process = startProcess(t, "redis-server", append([]string{
-		"--bind", address, "--bind-source-addr", address, "--port", redisPort, "--unixsocket", socket, "--dir", dir, "--save", "", "--protected-mode", "no",
+		"--bind", address, "--bind-source-addr", address, "--port", redisPort, "--unixsocket", socket, "--dir", dir, "--save", "",
+		"--protected-mode", "no",
 		"--repl-diskless-sync", "yes", "--repl-diskless-sync-delay", "0", "--repl-ping-replica-period", "1", "--enable-debug-command", "yes",
 		"--user", "_backup", "on", ">secret", "-@all", "+info", "+psync", "+replconf",
 	}, words...)...)
-	s.client = redis.NewClient(&redis.Options{Network: "unix", Addr: socket, DialerRetries: 1, ReadTimeout: time.Minute, WriteTimeout: time.Minute})
+	s.client = redis.NewClient(&redis.Options{Network: "unix", Addr: socket, DialerRetries: 1, ReadTimeout: time.Minute,
+		WriteTimeout: time.Minute})
 	t.Cleanup(func() { _ = s.client.Close() })
 	eventually(t, "it serves", func() bool { return s.client.Ping(t.Context()).Err() == nil })
 	return s

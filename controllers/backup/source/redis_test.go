@@ -102,14 +102,14 @@ func TestAMasterAloneIsReadItself(t *testing.T) {
 
 func TestADumpOverTLS(t *testing.T) {
 	t.Parallel()
-	one := authority.New("one")
-	dir := writeFiles(t, one.Issue("a.ns.svc"))
+	own := authority.New("own")
+	dir := writeFiles(t, own.Issue("a.ns.svc"))
 	at := func(name string) string { return filepath.Join(dir, name) }
 	master := startRedis(t, "--port", "0", "--tls-port", redisPort, "--tls-cert-file", at("tls.crt"), "--tls-key-file", at("tls.key"),
 		"--tls-ca-cert-file", at("ca.crt"), "--tls-auth-clients", "yes")
 	master.fill(10, 100)
 	from := backup.Source{Endpoints: []string{master.endpoint}, TLS: true, ServerName: "a.ns.svc"}
-	files := one.Issue("client")
+	files := own.Issue("client")
 	files["username"], files["password"], files["uid"] = []byte("_backup"), []byte("secret"), nil
 	if meta, err := Redis(t.Context(), from, writeFiles(t, files), io.Discard); err != nil || meta.Keys != 10 {
 		t.Errorf("got %+v, %v", meta, err)
@@ -118,7 +118,7 @@ func TestADumpOverTLS(t *testing.T) {
 	if _, err := Redis(t.Context(), from, writeFiles(t, files), io.Discard); !backup.IsPermanent(err) {
 		t.Errorf("a server of another name is read: %v", err)
 	}
-	from.ServerName, files["ca.crt"] = "a.ns.svc", authority.New("two").PEM()
+	from.ServerName, files["ca.crt"] = "a.ns.svc", authority.New("other").PEM()
 	if _, err := Redis(t.Context(), from, writeFiles(t, files), io.Discard); !backup.IsPermanent(err) {
 		t.Errorf("a server of another authority is read: %v", err)
 	}
@@ -198,8 +198,8 @@ func TestAContextEndsADump(t *testing.T) {
 
 func TestSourcesThatCannotBeRead(t *testing.T) {
 	t.Parallel()
-	one, other, replica := startRedis(t), startRedis(t), startRedis(t)
-	replica.follow(one.endpoint)
+	master, other, replica := startRedis(t), startRedis(t), startRedis(t)
+	replica.follow(master.endpoint)
 	silent := newAddress() + ":" + redisPort
 	for _, c := range []struct {
 		name      string
@@ -209,10 +209,11 @@ func TestSourcesThatCannotBeRead(t *testing.T) {
 		want      string
 		permanent bool
 	}{
-		{"two masters", []string{one.endpoint, other.endpoint}, "secret", "uid", "are both masters", false},
+		{"two masters", []string{master.endpoint, other.endpoint}, "secret", "uid", "are both masters", false},
 		{"no master", []string{silent, replica.endpoint}, "secret", "uid", "no server answers as a master: " + silent, false},
-		{"a password that is refused", []string{one.endpoint}, "another", "uid", "WRONGPASS", true},
-		{"another Redis of the name", []string{one.endpoint}, "secret", "next", `has the UID "next", and the backup was started for uid`, false},
+		{"a password that is refused", []string{master.endpoint}, "another", "uid", "WRONGPASS", true},
+		{"another Redis of the name", []string{master.endpoint}, "secret", "next", `has the UID "next", and the backup was started for uid`,
+			false},
 		{"too many servers", make([]string, maxRedisNodes+1), "secret", "uid", "17 servers are more than 16", false},
 	} {
 		t.Run(c.name, func(t *testing.T) {
@@ -226,7 +227,7 @@ func TestSourcesThatCannotBeRead(t *testing.T) {
 			}
 		})
 	}
-	if _, err := Redis(t.Context(), sourceOf(one.endpoint), t.TempDir(), io.Discard); !errors.Is(err, os.ErrNotExist) {
+	if _, err := Redis(t.Context(), sourceOf(master.endpoint), t.TempDir(), io.Discard); !errors.Is(err, os.ErrNotExist) {
 		t.Errorf("without a login: %v", err)
 	}
 }

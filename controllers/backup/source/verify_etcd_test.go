@@ -34,11 +34,12 @@ func refuseBroken(t *testing.T, path string, meta Meta) {
 		{"something else", []byte("<!DOCTYPE html>"), manifestOf(meta), "restoring the snapshot: "},
 		{"of an earlier revision than the manifest says", whole, later, "its manifest says"},
 	} {
-		if err := VerifyEtcd(t.Context(), writeDump(t, c.snapshot), shortDir(t), c.manifest); err == nil || !strings.Contains(err.Error(), c.want) {
+		if err := VerifyEtcd(t.Context(), writeDump(t, c.snapshot), shortDir(t), c.manifest); err == nil ||
+			!strings.Contains(err.Error(), c.want) {
 			t.Errorf("%s: %v", c.name, err)
 		}
 		if err := CheckEtcd(writeDump(t, c.snapshot), c.manifest); err == nil {
-			t.Errorf("one is taken for a backup that is %s", c.name)
+			t.Errorf("a snapshot is accepted that is %s", c.name)
 		}
 	}
 }

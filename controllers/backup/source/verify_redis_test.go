@@ -47,8 +47,10 @@ func TestADumpIsStartedFrom(t *testing.T) {
 		{"damaged", damaged, manifestOf(meta), "its checksum differs"},
 		{"empty", nil, manifestOf(meta), "the dump is truncated"},
 		{"of a later version", []byte("REDIS0099\xff\x00\x00\x00\x00\x00\x00\x00\x00"), backup.Manifest{}, "Can't handle RDB format version 99"},
-		{"of a type that the server does not know", []byte("REDIS0010\xfe\x00\x7f\x01k\xff\x00\x00\x00\x00\x00\x00\x00\x00"), backup.Manifest{}, "unknown type"},
-		{"with less than the manifest says", dump, backup.Manifest{Keys: 103, Expires: 51}, "the dump has 102 keys, 51 of them with a time to live, but its manifest says 103 and 51"},
+		{"of a type that the server does not know", []byte("REDIS0010\xfe\x00\x7f\x01k\xff\x00\x00\x00\x00\x00\x00\x00\x00"), backup.Manifest{},
+			"unknown type"},
+		{"with less than the manifest says", dump, backup.Manifest{Keys: 103, Expires: 51},
+			"the dump has 102 keys, 51 of them with a time to live, but its manifest says 103 and 51"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			t.Parallel()

@@ -49,7 +49,8 @@ func Installer(image string, given corev1.ResourceRequirements) *corev1ac.Contai
 }
 
 // ServerImageRunner returns a container of a server's image that runs one command of the runner, which an Installer has put there.
-func ServerImageRunner(command, image string, task backup.Task, resources corev1.ResourceRequirements) *corev1ac.ContainerApplyConfiguration {
+func ServerImageRunner(command, image string, task backup.Task,
+	resources corev1.ResourceRequirements) *corev1ac.ContainerApplyConfiguration {
 	return parts.WithResources(newContainer(command, image), resources).
 		WithCommand(commandLine(backup.ProgramDir+backup.Program, command, task)...).
 		WithVolumeMounts(corev1ac.VolumeMount().WithName(programVolume).WithMountPath(backup.ProgramDir).WithReadOnly(true))

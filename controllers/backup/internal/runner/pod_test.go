@@ -76,8 +76,9 @@ func newPodOn(t *testing.T, spec commonv1.BackupStore, places store.Places) *pod
 	p := &pod{t: t, spec: spec, content: noise(100_000), volume: places.Volume}
 	p.store = &datedStore{opened, p, map[string]time.Time{}}
 	p.Environment = Environment{
-		Open:    func(commonv1.BackupStore) (store.Store, error) { return p.store, nil },
-		Servers: map[backup.ServerKind]Server{backup.Etcd: {Dump: p.dump, Check: p.inspect, RequiresLogin: func(string) (bool, error) { return p.requiresLogin, nil }, Verify: p.check}},
+		Open: func(commonv1.BackupStore) (store.Store, error) { return p.store, nil },
+		Servers: map[backup.ServerKind]Server{backup.Etcd: {Dump: p.dump, Check: p.inspect,
+			RequiresLogin: func(string) (bool, error) { return p.requiresLogin, nil }, Verify: p.check}},
 		Clock:   clocktesting.NewFakePassiveClock(today.Add(time.Minute)),
 		Scratch: t.TempDir(), TerminationLog: filepath.Join(t.TempDir(), "termination-log"),
 	}

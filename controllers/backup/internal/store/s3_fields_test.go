@@ -83,12 +83,16 @@ func TestTheFieldsOfAStoreAreInItsRequests(t *testing.T) {
 		token                     string
 		host, path, scope, wanted string
 	}{
-		"the bucket is in the path":      {commonv1.S3Store{}, "", "store.test", "/bucket/n/b/x", "/us-east-1/s3/aws4_request", ""},
-		"where it is asked for":          {commonv1.S3Store{PathStyle: ptr.To(true)}, "", "store.test", "/bucket/n/b/x", "/us-east-1/s3/aws4_request", ""},
-		"in the name of the host":        {commonv1.S3Store{PathStyle: ptr.To(false)}, "", "bucket.store.test", "/n/b/x", "/us-east-1/s3/aws4_request", ""},
-		"beneath a prefix":               {commonv1.S3Store{Prefix: "a/b"}, "", "store.test", "/bucket/a/b/n/b/x", "/us-east-1/s3/aws4_request", ""},
-		"a region":                       {commonv1.S3Store{Region: "eu-1"}, "", "store.test", "/bucket/n/b/x", "/eu-1/s3/aws4_request", ""},
-		"a session, and its token alone": {commonv1.S3Store{}, "hidden-token", "store.test", "/bucket/n/b/x", "/us-east-1/s3/aws4_request", "hidden-token"},
+		"the bucket is in the path": {commonv1.S3Store{}, "", "store.test", "/bucket/n/b/x", "/us-east-1/s3/aws4_request", ""},
+		"where it is asked for": {commonv1.S3Store{PathStyle: ptr.To(true)}, "", "store.test", "/bucket/n/b/x",
+			"/us-east-1/s3/aws4_request", ""},
+		"in the name of the host": {commonv1.S3Store{PathStyle: ptr.To(false)}, "", "bucket.store.test", "/n/b/x",
+			"/us-east-1/s3/aws4_request", ""},
+		"beneath a prefix": {commonv1.S3Store{Prefix: "a/b"}, "", "store.test", "/bucket/a/b/n/b/x", "/us-east-1/s3/aws4_request",
+			""},
+		"a region": {commonv1.S3Store{Region: "eu-1"}, "", "store.test", "/bucket/n/b/x", "/eu-1/s3/aws4_request", ""},
+		"a session, and its token alone": {commonv1.S3Store{}, "hidden-token", "store.test", "/bucket/n/b/x", "/us-east-1/s3/aws4_request",
+			"hidden-token"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			c.spec.Bucket, c.spec.Endpoint, c.spec.SecretName = "bucket", named(t, server, "store.test"), "any"
@@ -113,7 +117,8 @@ func TestTheFieldsOfAStoreAreInItsRequests(t *testing.T) {
 			if !strings.HasPrefix(credential, "Credential=key/") || !strings.HasSuffix(credential, c.scope) {
 				t.Errorf("it signs as %q", credential)
 			}
-			if got := seen.Header.Get("X-Amz-Security-Token"); got != c.wanted || (got != "") != strings.Contains(signature, "x-amz-security-token") {
+			if got := seen.Header.Get("X-Amz-Security-Token"); got != c.wanted ||
+				(got != "") != strings.Contains(signature, "x-amz-security-token") {
 				t.Errorf("its token is %q, and it signs %q", got, signature)
 			}
 		})
@@ -142,7 +147,10 @@ func TestTheCertificateOfAStore(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			server := httptest.NewUnstartedServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { sayError(w, 404, "NoSuchKey", "") }))
+			server := httptest.NewUnstartedServer(http.HandlerFunc(func(w http.ResponseWriter,
+				_ *http.Request) {
+				sayError(w, 404, "NoSuchKey", "")
+			}))
 			server.TLS = &tls.Config{Certificates: []tls.Certificate{certificate}, MinVersion: tls.VersionTLS12}
 			server.Config.ErrorLog = log.New(io.Discard, "", 0)
 			server.StartTLS()
