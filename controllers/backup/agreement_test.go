@@ -51,16 +51,20 @@ func TestTheContainersAgreeOnTheBackup(t *testing.T) {
 		{reason: "verify saw another size", container: backup.CommandVerify, change: resize, replaced: backup.CommandVerify},
 		{reason: "finish saw another sum", container: mainContainer, change: resum, replaced: mainContainer},
 		{reason: "finish saw another size", container: mainContainer, change: resize, replaced: mainContainer},
-		{reason: "finish saw another sum of a backup that is not verified", unverified: true, container: mainContainer, change: resum, replaced: mainContainer},
+		{reason: "finish saw another sum of a backup that is not verified", unverified: true, container: mainContainer, change: resum,
+			replaced: mainContainer},
 		{reason: "the version of the server is no part of the data", container: mainContainer, change: note},
 		{reason: "backup reports nothing", pod: instead(backup.CommandBackup, 0, ""), silent: backup.CommandBackup},
 		{reason: "fetch reports nothing", pod: instead(backup.CommandFetch, 0, ""), silent: backup.CommandFetch},
 		{reason: "verify reports nothing", pod: instead(backup.CommandVerify, 0, ""), silent: backup.CommandVerify},
-		{reason: "fetch reports an item and an error", pod: reports(backup.CommandFetch, 0, backup.Result{Item: itemNamed(running("1").Status.Run.Item, false), Error: "odd"}),
+		{reason: "fetch reports an item and an error",
+			pod:    reports(backup.CommandFetch, 0, backup.Result{Item: itemNamed(running("1").Status.Run.Item, false), Error: "odd"}),
 			silent: backup.CommandFetch},
-		{reason: "fetch reports an item and fails", pod: reports(backup.CommandFetch, 1, backup.Result{Item: itemNamed(running("1").Status.Run.Item, false)}),
+		{reason: "fetch reports an item and fails",
+			pod:    reports(backup.CommandFetch, 1, backup.Result{Item: itemNamed(running("1").Status.Run.Item, false)}),
 			silent: backup.CommandFetch},
-		{reason: "verify reports nothing and finish saw another sum", pod: instead(backup.CommandVerify, 0, ""), container: mainContainer, change: resum, replaced: mainContainer},
+		{reason: "verify reports nothing and finish saw another sum", pod: instead(backup.CommandVerify, 0, ""), container: mainContainer,
+			change: resum, replaced: mainContainer},
 	} {
 		t.Run(c.reason, func(t *testing.T) {
 			b := running("1", func(b *databasev1alpha1.EtcdBackup) { b.Spec.Verify = ptr.To(!c.unverified) })
@@ -74,7 +78,8 @@ func TestTheContainersAgreeOnTheBackup(t *testing.T) {
 				reports(c.container, 0, backup.Result{Item: item})(pod)
 			}
 			silent, replaced := agreement(pod)
-			if silent != c.silent || (replaced != "") != (c.replaced != "") || c.replaced != "" && !strings.Contains(replaced, "container "+c.replaced+" saw") {
+			if silent != c.silent || (replaced != "") != (c.replaced != "") || c.replaced != "" &&
+				!strings.Contains(replaced, "container "+c.replaced+" saw") {
 				t.Errorf("silent %q, replaced %q", silent, replaced)
 			}
 			if got := judge(b.Status.Run, pod, ""); (got.failure == "") != (c.silent+c.replaced == "") {

@@ -18,7 +18,8 @@ func TestNextStep(t *testing.T) {
 		pod.Spec.SchedulingGates, pod.Spec.NodeName = []corev1.PodSchedulingGate{{Name: schedulingGate}}, ""
 	}
 	works := func(pod *corev1.Pod) {
-		pod.Status.InitContainerStatuses = []corev1.ContainerStatus{{Name: backup.CommandBackup, State: corev1.ContainerState{Running: &corev1.ContainerStateRunning{}}}}
+		pod.Status.InitContainerStatuses = []corev1.ContainerStatus{{Name: backup.CommandBackup,
+			State: corev1.ContainerState{Running: &corev1.ContainerStateRunning{}}}}
 	}
 	due := func(b *databasev1alpha1.EtcdBackup) { b.Status.Next = timeAt(testTime) }
 	suspended := func(b *databasev1alpha1.EtcdBackup) { b.Spec.Suspend = true }
@@ -69,7 +70,7 @@ func TestNextStep(t *testing.T) {
 		{"works, however long", running("1"), pod(works), false, late.Add(9 * time.Hour), stepWait},
 		{"works, though suspended", running("1", suspended), pod(works), false, soon, stepWait},
 		{"is done", running("1"), pod(allWell), false, soon, stepRecord},
-		{"is done beside a container of somebody else's", running("1"), pod(sidecar), false, soon, stepRecord},
+		{"is done, and a container of another owner still runs", running("1"), pod(sidecar), false, soon, stepRecord},
 		{"failed", running("1"), pod(ended(backup.CommandBackup, 1, "")), false, soon, stepRecord},
 		{"is gone", running("1"), nil, false, soon, stepRecord},
 		{"is another one now", running("1"), podOf(running("1"), "2"), false, soon, stepRecord},
@@ -93,7 +94,8 @@ func TestNextStep(t *testing.T) {
 
 func TestRetryTime(t *testing.T) {
 	for attempt, want := range map[int32]time.Duration{
-		-7: 10 * time.Second, 0: 10 * time.Second, 1: 10 * time.Second, 2: 20 * time.Second, 3: 40 * time.Second, 4: 80 * time.Second, 5: 160 * time.Second,
+		-7: 10 * time.Second, 0: 10 * time.Second, 1: 10 * time.Second, 2: 20 * time.Second, 3: 40 * time.Second, 4: 80 * time.Second,
+		5: 160 * time.Second,
 		6: 5 * time.Minute, 7: 5 * time.Minute, 400: 5 * time.Minute,
 	} {
 		run := &commonv1.BackupRun{Attempt: attempt, FinishTime: timeAt(testTime)}

@@ -80,84 +80,84 @@ func newFakeCluster(t *testing.T, ends ...func(*corev1.Pod)) *fakeCluster {
 	return w
 }
 
-func (w *fakeCluster) must(err error) {
-	w.t.Helper()
+func (f *fakeCluster) must(err error) {
+	f.t.Helper()
 	if client.IgnoreNotFound(err) != nil {
-		w.t.Fatal(err)
+		f.t.Fatal(err)
 	}
 }
 
 // backup returns the object as the server has it; nil when it is gone.
-func (w *fakeCluster) backup() *databasev1alpha1.EtcdBackup {
+func (f *fakeCluster) backup() *databasev1alpha1.EtcdBackup {
 	var b databasev1alpha1.EtcdBackup
-	err := w.server.Get(context.Background(), key, &b)
-	w.must(err)
+	err := f.server.Get(context.Background(), key, &b)
+	f.must(err)
 	if err != nil {
 		return nil
 	}
 	return &b
 }
 
-func (w *fakeCluster) pods() []corev1.Pod {
+func (f *fakeCluster) pods() []corev1.Pod {
 	var list corev1.PodList
-	w.must(w.server.List(context.Background(), &list, client.InNamespace(key.Namespace)))
+	f.must(f.server.List(context.Background(), &list, client.InNamespace(key.Namespace)))
 	return list.Items
 }
 
 // check sees that at most one pod of each attempt ever starts, that it is the one in the status, and that no two work at a time.
-func (w *fakeCluster) check() {
-	w.t.Helper()
-	working, b := 0, w.backup()
-	w.seen = b
-	for _, p := range w.pods() {
+func (f *fakeCluster) check() {
+	f.t.Helper()
+	working, b := 0, f.backup()
+	f.seen = b
+	for _, p := range f.pods() {
 		if isGated(&p) || b != nil && !metav1.IsControlledBy(&p, b) { // the garbage collector deletes those of a former object
 			continue
 		}
-		if one, known := w.bound[p.Name]; known && one != p.UID {
-			w.t.Errorf("%s was started twice", p.Name)
+		if uid, known := f.bound[p.Name]; known && uid != p.UID {
+			f.t.Errorf("%s was started twice", p.Name)
 		} else if !known && b != nil && (b.Status.Run == nil || b.Status.Run.PodUID != p.UID) {
-			w.t.Errorf("%s was started and is not in the status: %+v", p.Name, b.Status.Run)
+			f.t.Errorf("%s was started and is not in the status: %+v", p.Name, b.Status.Run)
 		}
-		w.bound[p.Name] = p.UID
+		f.bound[p.Name] = p.UID
 		if p.DeletionTimestamp.IsZero() && !hasEnded(&p) {
 			working++
 		}
 	}
 	if working > 1 {
-		w.t.Errorf("%d pods work at a time", working)
+		f.t.Errorf("%d pods work at a time", working)
 	}
 }
 
 // kubelet starts and ends pods, each by one step, and collects orphans.
-func (w *fakeCluster) kubelet() {
-	w.t.Helper()
-	b := w.backup()
-	for _, p := range w.pods() {
+func (f *fakeCluster) kubelet() {
+	f.t.Helper()
+	b := f.backup()
+	for _, p := range f.pods() {
 		owner := metav1.GetControllerOf(&p)
 		switch {
 		case owner != nil && (b == nil || b.UID != owner.UID):
-			w.must(w.server.Delete(context.Background(), &p))
+			f.must(f.server.Delete(context.Background(), &p))
 		case isGated(&p) || hasEnded(&p):
 		case p.Spec.NodeName == "":
 			p.Spec.NodeName = "node-1"
-			w.must(w.server.Update(context.Background(), &p))
+			f.must(f.server.Update(context.Background(), &p))
 		default:
-			if !slices.Contains(w.ran, p.Name) {
-				w.ran = append(w.ran, p.Name)
+			if !slices.Contains(f.ran, p.Name) {
+				f.ran = append(f.ran, p.Name)
 			}
 			before := p.DeepCopy()
-			w.ends[min(slices.Index(w.ran, p.Name), len(w.ends)-1)](&p)
+			f.ends[min(slices.Index(f.ran, p.Name), len(f.ends)-1)](&p)
 			if !apiequality.Semantic.DeepEqual(before, &p) {
-				w.must(w.server.Status().Update(context.Background(), &p))
+				f.must(f.server.Status().Update(context.Background(), &p))
 			}
 		}
 	}
-	w.check()
+	f.check()
 }
 
 // Eventf is how operators tell of something.
-func (w *fakeCluster) Eventf(_, _ runtime.Object, kind, reason, action, note string, args ...any) {
-	w.told = append(w.told, kind+" "+reason+" "+action+": "+fmt.Sprintf(note, args...))
+func (f *fakeCluster) Eventf(_, _ runtime.Object, kind, reason, action, note string, args ...any) {
+	f.told = append(f.told, kind+" "+reason+" "+action+": "+fmt.Sprintf(note, args...))
 }
 
 // operator is one process: a reconciler, its cache, and its connection to the server.
@@ -169,16 +169,16 @@ type operator struct {
 	intercept func(call string, do func() error) error
 }
 
-func (w *fakeCluster) operator() *operator {
-	o := &operator{cluster: w, intercept: func(_ string, do func() error) error { return do() }}
+func (f *fakeCluster) operator() *operator {
+	o := &operator{cluster: f, intercept: func(_ string, do func() error) error { return do() }}
 	through := func(call string, do func() error) error {
 		return o.intercept(call, func() error {
 			err := do()
-			w.check()
+			f.check()
 			return err
 		})
 	}
-	wire := interceptor.NewClient(w.server, interceptor.Funcs{
+	wire := interceptor.NewClient(f.server, interceptor.Funcs{
 		Get: func(ctx context.Context, c client.WithWatch, k client.ObjectKey, obj client.Object, opts ...client.GetOption) error {
 			return through(fmt.Sprintf("get %T", obj), func() error { return c.Get(ctx, k, obj, opts...) })
 		},
@@ -191,21 +191,22 @@ func (w *fakeCluster) operator() *operator {
 		Delete: func(ctx context.Context, c client.WithWatch, obj client.Object, opts ...client.DeleteOption) error {
 			return through(fmt.Sprintf("delete %T", obj), func() error { return c.Delete(ctx, obj, opts...) })
 		},
-		SubResourcePatch: func(ctx context.Context, c client.Client, sub string, obj client.Object, p client.Patch, opts ...client.SubResourcePatchOption) error {
+		SubResourcePatch: func(ctx context.Context, c client.Client, sub string, obj client.Object, p client.Patch,
+			opts ...client.SubResourcePatchOption) error {
 			return through(fmt.Sprintf("patch %T/%s", obj, sub), func() error { return c.SubResource(sub).Patch(ctx, obj, p, opts...) })
 		},
 	})
 	o.cache = &laggingCache{Client: wire}
 	kind := Etcd()
 	kind.readSource = func(context.Context, client.Reader, types.NamespacedName) (source, string, error) {
-		if w.absent {
+		if f.absent {
 			return source{}, "there is no cluster", nil
 		}
-		return w.source, "", nil
+		return f.source, "", nil
 	}
 	o.Reconciler = &Reconciler{
-		Converger: converge.Converger{Client: o.cache, APIReader: wire, Events: w},
-		Kind:      kind, Clock: clocktesting.NewFakePassiveClock(w.now), Image: "operator:1",
+		Converger: converge.Converger{Client: o.cache, APIReader: wire, Events: f},
+		Kind:      kind, Clock: clocktesting.NewFakePassiveClock(f.now), Image: "operator:1",
 	}
 	o.sync()
 	return o
@@ -242,12 +243,12 @@ func (o *operator) runUntil(end time.Time) {
 	}
 }
 
-func (w *fakeCluster) versions() string {
+func (f *fakeCluster) versions() string {
 	var all []string
-	if b := w.backup(); b != nil {
+	if b := f.backup(); b != nil {
 		all = append(all, b.ResourceVersion)
 	}
-	for _, p := range w.pods() {
+	for _, p := range f.pods() {
 		all = append(all, p.Name, p.ResourceVersion)
 	}
 	return strings.Join(all, " ")
@@ -260,20 +261,20 @@ type laggingCache struct {
 	pods   []corev1.Pod
 }
 
-func (c *laggingCache) Get(_ context.Context, _ client.ObjectKey, obj client.Object, _ ...client.GetOption) error {
-	if c.backup == nil {
+func (l *laggingCache) Get(_ context.Context, _ client.ObjectKey, obj client.Object, _ ...client.GetOption) error {
+	if l.backup == nil {
 		return apierrors.NewNotFound(schema.GroupResource{Resource: "etcdbackups"}, key.Name)
 	}
-	c.backup.DeepCopyInto(obj.(*databasev1alpha1.EtcdBackup))
+	l.backup.DeepCopyInto(obj.(*databasev1alpha1.EtcdBackup))
 	return nil
 }
 
-func (c *laggingCache) List(_ context.Context, list client.ObjectList, opts ...client.ListOption) error {
+func (l *laggingCache) List(_ context.Context, list client.ObjectList, opts ...client.ListOption) error {
 	var o client.ListOptions
 	o.ApplyOptions(opts)
-	for i := range c.pods {
-		if o.LabelSelector.Matches(labels.Set(c.pods[i].Labels)) {
-			list.(*corev1.PodList).Items = append(list.(*corev1.PodList).Items, *c.pods[i].DeepCopy())
+	for i := range l.pods {
+		if o.LabelSelector.Matches(labels.Set(l.pods[i].Labels)) {
+			list.(*corev1.PodList).Items = append(list.(*corev1.PodList).Items, *l.pods[i].DeepCopy())
 		}
 	}
 	return nil

@@ -36,7 +36,8 @@ var (
 )
 
 func hangs(pod *corev1.Pod) {
-	pod.Status.InitContainerStatuses = []corev1.ContainerStatus{{Name: backup.CommandBackup, State: corev1.ContainerState{Running: &corev1.ContainerStateRunning{}}}}
+	pod.Status.InitContainerStatuses = []corev1.ContainerStatus{{Name: backup.CommandBackup,
+		State: corev1.ContainerState{Running: &corev1.ContainerStateRunning{}}}}
 }
 
 func neverStarts(*corev1.Pod) {}
@@ -65,10 +66,14 @@ func quickly(b *databasev1alpha1.EtcdBackup) {
 }
 
 var scenarios = map[string]scenario{
-	"once":            {ends: []func(*corev1.Pod){allWell}, phase: commonv1.BackupSucceeded, attempts: 1, condition: "Complete", reason: "BackupVerified"},
-	"a retry":         {ends: []func(*corev1.Pod){storeStumbles, allWell}, phase: commonv1.BackupSucceeded, attempts: 2, condition: "Ready", reason: "BackupVerified"},
-	"refused":         {change: quickly, ends: []func(*corev1.Pod){storeRefuses}, phase: commonv1.BackupFailed, attempts: 2, condition: "Failed", reason: "BackupFailed", message: "NoSuchBucket"},
-	"never starts":    {ends: []func(*corev1.Pod){neverStarts}, phase: commonv1.BackupFailed, attempts: 1, condition: "Degraded", reason: "BackupFailed", message: "it had not begun within startingDeadline"},
+	"once": {ends: []func(*corev1.Pod){allWell}, phase: commonv1.BackupSucceeded, attempts: 1, condition: "Complete",
+		reason: "BackupVerified"},
+	"a retry": {ends: []func(*corev1.Pod){storeStumbles, allWell}, phase: commonv1.BackupSucceeded, attempts: 2, condition: "Ready",
+		reason: "BackupVerified"},
+	"refused": {change: quickly, ends: []func(*corev1.Pod){storeRefuses}, phase: commonv1.BackupFailed, attempts: 2,
+		condition: "Failed", reason: "BackupFailed", message: "NoSuchBucket"},
+	"never starts": {ends: []func(*corev1.Pod){neverStarts}, phase: commonv1.BackupFailed, attempts: 1, condition: "Degraded",
+		reason: "BackupFailed", message: "it did not start within startingDeadline"},
 	"nothing to read": {absent: true, missed: 1, condition: "Failed", reason: "BackupMissed", message: "there is no cluster"},
 	"nothing to read at first": {absent: true, intervene: func(w *fakeCluster) { w.absent = false }, ends: []func(*corev1.Pod){allWell},
 		phase: commonv1.BackupSucceeded, attempts: 1, condition: "Complete", reason: "BackupVerified"},
@@ -77,16 +82,20 @@ var scenarios = map[string]scenario{
 		b := w.backup()
 		b.Spec.Suspend, w.now = false, w.now.Add(9*time.Hour)
 		w.must(w.server.Update(context.Background(), b))
-	}, lasts: 11 * time.Hour, ends: []func(*corev1.Pod){allWell}, phase: commonv1.BackupSucceeded, attempts: 1, condition: "Complete", reason: "BackupVerified"},
-	"by schedule": {change: hourly, lasts: 3 * time.Hour, ends: []func(*corev1.Pod){allWell}, phase: commonv1.BackupSucceeded, attempts: 3, condition: "Ready", reason: "BackupVerified"},
-	"overlapping": {change: hourly, lasts: 3 * time.Hour, ends: []func(*corev1.Pod){hangs}, phase: commonv1.BackupRunning, attempts: 1, missed: 2,
+	}, lasts: 11 * time.Hour, ends: []func(*corev1.Pod){allWell}, phase: commonv1.BackupSucceeded, attempts: 1, condition: "Complete",
+		reason: "BackupVerified"},
+	"by schedule": {change: hourly, lasts: 3 * time.Hour, ends: []func(*corev1.Pod){allWell}, phase: commonv1.BackupSucceeded, attempts: 3,
+		condition: "Ready", reason: "BackupVerified"},
+	"overlapping": {change: hourly, lasts: 3 * time.Hour, ends: []func(*corev1.Pod){hangs}, phase: commonv1.BackupRunning, attempts: 1,
+		missed:    2,
 		condition: "Degraded", reason: "BackupMissed", message: "still under way"},
 	"its pod is deleted": {ends: []func(*corev1.Pod){hangs, allWell}, intervene: func(w *fakeCluster) {
 		for _, p := range w.pods() {
 			w.must(w.server.Delete(context.Background(), &p))
 		}
 	}, phase: commonv1.BackupSucceeded, attempts: 2, condition: "Complete", reason: "BackupVerified"},
-	"deleted": {ends: []func(*corev1.Pod){hangs}, intervene: func(w *fakeCluster) { w.must(w.server.Delete(context.Background(), w.backup())) }, attempts: 1},
+	"deleted": {ends: []func(*corev1.Pod){hangs},
+		intervene: func(w *fakeCluster) { w.must(w.server.Delete(context.Background(), w.backup())) }, attempts: 1},
 }
 
 // run plays the scenario; the nth call of the operator meets the fault. It returns which call that was, or "" when there were not so many.
@@ -148,17 +157,18 @@ func (s scenario) check(w *fakeCluster) {
 	if c == nil || c.Status != metav1.ConditionTrue || c.Reason != s.reason || !strings.Contains(c.Message, s.message) {
 		w.t.Errorf("%+v, want %s for %s: %s", b.Status.Conditions, s.condition, s.reason, s.message)
 	}
-	if last := b.Status.Last; (last != nil) != slices.Contains([]string{"Complete", "Ready"}, s.condition) || last != nil && last.Name != b.Status.Run.Item {
+	if last := b.Status.Last; (last != nil) != slices.Contains([]string{"Complete", "Ready"}, s.condition) || last != nil &&
+		last.Name != b.Status.Run.Item {
 		w.t.Errorf("last %+v", last)
 	}
 }
 
 // checkNothingIsLeft sees that there is no pod but that of the attempt under way.
-func (w *fakeCluster) checkNothingIsLeft(b *databasev1alpha1.EtcdBackup) {
-	w.t.Helper()
-	for _, p := range w.pods() {
+func (f *fakeCluster) checkNothingIsLeft(b *databasev1alpha1.EtcdBackup) {
+	f.t.Helper()
+	for _, p := range f.pods() {
 		if b == nil || b.Status.Run == nil || p.UID != b.Status.Run.PodUID || b.Status.Run.Phase != commonv1.BackupRunning {
-			w.t.Errorf("pod %s is left", p.Name)
+			f.t.Errorf("pod %s is left", p.Name)
 		}
 	}
 }
@@ -204,7 +214,8 @@ func TestEachWriteHasAName(t *testing.T) {
 		}
 		w.now = w.now.Add(min(result.RequeueAfter, time.Minute))
 	}
-	if len(items) != 4 || len(leftovers[items[0]]) != 0 || !slices.Equal(leftovers[items[1]], items[:1]) || !slices.Equal(leftovers[items[2]], items[:2]) ||
+	if len(items) != 4 || len(leftovers[items[0]]) != 0 || !slices.Equal(leftovers[items[1]], items[:1]) ||
+		!slices.Equal(leftovers[items[2]], items[:2]) ||
 		!slices.Equal(leftovers[items[3]], items[2:3]) {
 		t.Errorf("%v: %v", items, leftovers)
 	}
@@ -281,7 +292,8 @@ func TestAnInvalidScheduleIsToldOnce(t *testing.T) {
 		}
 	}
 	b = w.backup()
-	if turned != 1 || b.Status.Run.Phase != commonv1.BackupSucceeded || b.Status.Next != nil || !meta.IsStatusConditionTrue(b.Status.Conditions, "Degraded") {
+	if turned != 1 || b.Status.Run.Phase != commonv1.BackupSucceeded || b.Status.Next != nil ||
+		!meta.IsStatusConditionTrue(b.Status.Conditions, "Degraded") {
 		t.Errorf("told %d times: %+v", turned, b.Status)
 	}
 }
@@ -307,7 +319,8 @@ func TestStranger(t *testing.T) {
 	if _, err := o.pass(); err == nil || !strings.Contains(err.Error(), "belongs to somebody else") {
 		t.Fatal(err)
 	}
-	if c := meta.FindStatusCondition(w.backup().Status.Conditions, commonv1.ConditionDegraded); c == nil || c.Reason != commonv1.ReasonNameConflict {
+	if c := meta.FindStatusCondition(w.backup().Status.Conditions, commonv1.ConditionDegraded); c == nil ||
+		c.Reason != commonv1.ReasonNameConflict {
 		t.Errorf("%+v", w.backup().Status.Conditions)
 	}
 	if left := w.pods(); len(left) != 1 || left[0].ResourceVersion != stranger.ResourceVersion {

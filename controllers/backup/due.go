@@ -84,12 +84,12 @@ func updateNextBySchedule(b Object, s *schedule, now time.Time, notReady string)
 	last, before, count := s.dueUntil(due.Time, now)
 	switch {
 	case isUnderWay(status.Run):
-		recordMissed(status, last, count, "the one before was still under way")
+		recordMissed(status, last, count, "the previous one was still under way")
 	case isLate(o, last, now):
 		recordMissed(status, last, count, missedMessage(o, notReady))
 	default:
 		if count > 1 {
-			recordMissed(status, before, count-1, "it had not begun when the next one was due"+because(notReady))
+			recordMissed(status, before, count-1, "it had not started when the next one was due"+because(notReady))
 		}
 		status.Next = timeAt(last)
 		return
@@ -109,12 +109,12 @@ func isLate(o *commonv1.BackupOptions, due, now time.Time) bool {
 
 // tooLate says that a backup, or an attempt at it, had not begun in time, and why.
 func tooLate(o *commonv1.BackupOptions, why string) string {
-	return fmt.Sprintf("it had not begun within startingDeadline %s%s", deadline(o), because(why))
+	return fmt.Sprintf("it did not start within startingDeadline %s%s", deadline(o), because(why))
 }
 
 // missedMessage says why a backup was missed: the source could not be read, or else nobody looked.
 func missedMessage(o *commonv1.BackupOptions, notReady string) string {
-	return tooLate(o, cmp.Or(notReady, "the operator did not begin it in time: it did not run, or could not write"))
+	return tooLate(o, cmp.Or(notReady, "the operator did not start it in time: it did not run, or could not write to the API server"))
 }
 
 func because(why string) string {

@@ -48,7 +48,8 @@ func etcdSource(e *databasev1alpha1.EtcdCluster) (source, string) {
 	switch {
 	case !e.DeletionTimestamp.IsZero():
 		return source{}, what + "is being deleted"
-	case e.Status.Membership == nil || e.Status.Membership.ClusterID == "" || len(e.Status.Membership.Members) == 0 || e.Status.TargetImage == "":
+	case e.Status.Membership == nil || e.Status.Membership.ClusterID == "" || len(e.Status.Membership.Members) == 0 ||
+		e.Status.TargetImage == "":
 		return source{}, what + "has no members yet"
 	case !meta.IsStatusConditionTrue(e.Status.Conditions, commonv1.ConditionAvailable):
 		return source{}, what + unavailable(e.Status.Conditions)

@@ -44,7 +44,8 @@ func TestEvents(t *testing.T) {
 		},
 		"nothing to read at first": toldWhenMade,
 		"suspended":                {"Normal SpecSuspended Suspended: spec.suspend"},
-		"resumed":                  append([]string{"Normal SpecSuspended Suspended: spec.suspend", "Normal NotSuspended Suspended: "}, toldWhenMade...),
+		"resumed": append([]string{"Normal SpecSuspended Suspended: spec.suspend", "Normal NotSuspended Suspended: "},
+			toldWhenMade...),
 		"by schedule": append(toldWhenScheduled[:2:2],
 			"Normal BackupVerified Ready: in the store",
 			"Normal BackupVerified Backup: 20300102T040000Z-",
@@ -76,11 +77,11 @@ func tells(event, want string) bool {
 
 // checkNothingIsToldTwice : an operator that dies right after it has written something down does not tell it any more, and no other
 // one tells it again.
-func (w *fakeCluster) checkNothingIsToldTwice() {
-	w.t.Helper()
-	for i, event := range w.told {
-		if strings.Contains(event, " "+action+": ") && slices.Contains(w.told[:i], event) {
-			w.t.Errorf("told twice: %s", event)
+func (f *fakeCluster) checkNothingIsToldTwice() {
+	f.t.Helper()
+	for i, event := range f.told {
+		if strings.Contains(event, " "+action+": ") && slices.Contains(f.told[:i], event) {
+			f.t.Errorf("told twice: %s", event)
 		}
 	}
 }

@@ -23,7 +23,8 @@ const (
 
 // testSource is an etcd of one member.
 var testSource = source{
-	kind: "EtcdCluster", uid: "source-uid", cluster: "ca-sum", clusterID: "abc", endpoints: []string{"data-0.data-headless.ns.svc:2379"}, image: "etcd:1", tls: true,
+	kind: "EtcdCluster", uid: "source-uid", cluster: "ca-sum", clusterID: "abc", endpoints: []string{"data-0.data-headless.ns.svc:2379"},
+	image: "etcd:1", tls: true,
 	secrets: []secretKeys{{"data-certificates", []string{"ca.crt", "tls.crt", "tls.key"}}},
 }
 

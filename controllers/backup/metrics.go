@@ -22,7 +22,7 @@ var (
 
 	missedRuns = prometheus.NewCounterVec(prometheus.CounterOpts{
 		Name: "mainstay_backup_missed_total",
-		Help: "Backups that were due and never began.",
+		Help: "Backups that were due and never started.",
 	}, []string{"kind"})
 
 	runDurations = prometheus.NewHistogramVec(prometheus.HistogramOpts{
@@ -33,7 +33,7 @@ var (
 
 	lastSuccess = prometheus.NewGaugeVec(prometheus.GaugeOpts{
 		Name: "mainstay_backup_last_success_timestamp_seconds",
-		Help: "When the latest backup of an object was begun that is in the store; verified says whether a server was started from it.",
+		Help: "When the latest backup of an object that is in the store was started; verified says whether a server was started from it.",
 	}, []string{"kind", "namespace", "name", "verified"})
 )
 

@@ -68,14 +68,16 @@ func TestMetrics(t *testing.T) {
 		scenario
 		want map[string]float64
 	}{
-		"once":            {scenarios["once"], map[string]float64{succeeded: 1, count: 1, last + "true}": begun, last + "false}": begun}},
-		"not verified":    {unverified, map[string]float64{succeeded: 1, count: 1, last + "false}": begun}},
-		"a retry":         {scenarios["a retry"], map[string]float64{succeeded: 1, attempts: 1, count: 1, sum: 10, last + "true}": begun + 10, last + "false}": begun + 10}},
+		"once":         {scenarios["once"], map[string]float64{succeeded: 1, count: 1, last + "true}": begun, last + "false}": begun}},
+		"not verified": {unverified, map[string]float64{succeeded: 1, count: 1, last + "false}": begun}},
+		"a retry": {scenarios["a retry"],
+			map[string]float64{succeeded: 1, attempts: 1, count: 1, sum: 10, last + "true}": begun + 10, last + "false}": begun + 10}},
 		"refused":         {scenarios["refused"], map[string]float64{failed: 1, attempts: 2}},
 		"never starts":    {scenarios["never starts"], map[string]float64{failed: 1, attempts: 1}},
 		"nothing to read": {scenarios["nothing to read"], map[string]float64{missed: 1}},
-		"by schedule":     {scenarios["by schedule"], map[string]float64{succeeded: 3, count: 3, last + "true}": begun + 10555, last + "false}": begun + 10555}},
-		"overlapping":     {scenarios["overlapping"], map[string]float64{missed: 2}},
+		"by schedule": {scenarios["by schedule"],
+			map[string]float64{succeeded: 3, count: 3, last + "true}": begun + 10555, last + "false}": begun + 10555}},
+		"overlapping": {scenarios["overlapping"], map[string]float64{missed: 2}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			resetMetrics()
@@ -101,7 +103,8 @@ func TestMetricsOfWhatIsGone(t *testing.T) {
 	for _, other := range []struct {
 		kind Kind
 		key  types.NamespacedName
-	}{{Redis(), key}, {Etcd(), types.NamespacedName{Namespace: "other", Name: key.Name}}, {Etcd(), types.NamespacedName{Namespace: key.Namespace, Name: "other"}}} {
+	}{{Redis(), key}, {Etcd(), types.NamespacedName{Namespace: "other", Name: key.Name}},
+		{Etcd(), types.NamespacedName{Namespace: key.Namespace, Name: "other"}}} {
 		b := newBackup(func(b *databasev1alpha1.EtcdBackup) {
 			b.Namespace, b.Name, b.Status.Last = other.key.Namespace, other.key.Name, itemNamed(testItem, false)
 		})

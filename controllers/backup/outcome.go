@@ -64,10 +64,11 @@ func (o outcome) readFinish(run *commonv1.BackupRun, pod *corev1.Pod) outcome {
 	finished, ok := resultOf(pod, mainContainer)
 	switch {
 	case !ok || finished.Error != "" || finished.Item == nil || finished.Item.Name != run.Item:
-		o.failure = "the runner succeeded but did not report the backup: is the operator's image its own release?" + because(finished.Error)
+		o.failure = "the runner succeeded but did not report the backup: check that the operator's image is that of its release" +
+			because(finished.Error)
 		return o
 	case startsServer(pod) && (!finished.Item.Verified || !hasVerified(run, pod)):
-		o.failure = "the runner succeeded but did not report the backup as verified: is the operator's image its own release?"
+		o.failure = "the runner succeeded but did not report the backup as verified: check that the operator's image is that of its release"
 		return o
 	}
 	switch silent, replaced := agreement(pod); {
@@ -77,7 +78,7 @@ func (o outcome) readFinish(run *commonv1.BackupRun, pod *corev1.Pod) outcome {
 		o.permanent, o.final = true, true
 		return o
 	case silent != "":
-		o.failure = "container " + silent + " ended well but did not report the backup: is the operator's image its own release?"
+		o.failure = "container " + silent + " succeeded but did not report the backup: check that the operator's image is that of its release"
 		return o
 	}
 	o.item, o.warning, o.held = *finished.Item, cmp.Or(finished.Warning, o.warning), finished.Held

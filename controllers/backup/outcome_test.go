@@ -41,35 +41,43 @@ func TestJudge(t *testing.T) {
 			pod.Status.InitContainerStatuses[1].State.Terminated.Message = says(backup.Result{Item: itemNamed(item, false), Warning: "AccessDenied"})
 		}},
 		{reason: "not verified, as asked for", b: running("1", unverified), pod: allWell, cleared: true},
-		{reason: "gone", gone: true, says: "is gone"},
-		{reason: "never made", b: running(""), gone: true, says: "could not be created in time"},
+		{reason: "the pod is gone", gone: true, says: "is gone"},
+		{reason: "the pod was never created", b: running(""), gone: true, says: "could not be created in time"},
 		{reason: "the store refuses", pod: ended(backup.CommandBackup, 1, says(backup.Result{Error: "NoSuchBucket: b", Permanent: true})),
 			says: "backup: NoSuchBucket: b", permanent: true},
-		{reason: "the store stumbles", pod: ended(backup.CommandBackup, 1, says(backup.Result{Error: "500 SlowDown"})), says: "backup: 500 SlowDown"},
-		{reason: "cannot be loaded", pod: written, more: ended(backup.CommandVerify, 1, says(backup.Result{Error: "3 keys of 4"})), says: "verify: 3 keys of 4", cleared: true},
+		{reason: "the store stumbles", pod: ended(backup.CommandBackup, 1, says(backup.Result{Error: "500 SlowDown"})),
+			says: "backup: 500 SlowDown"},
+		{reason: "the backup cannot be loaded", pod: written, more: ended(backup.CommandVerify, 1, says(backup.Result{Error: "3 keys of 4"})),
+			says: "verify: 3 keys of 4", cleared: true},
 		{reason: "out of memory", pod: written, more: func(pod *corev1.Pod) {
 			ended(backup.CommandVerify, 137, "")(pod)
 			pod.Status.InitContainerStatuses[1].State.Terminated.Reason = "OOMKilled"
 		}, says: "verify: exit code 137 (OOMKilled): no message", cleared: true},
-		{reason: "a panic", pod: ended(backup.CommandBackup, 2, "panic: nil\ngoroutine 1"), says: "backup: exit code 2 (Error): panic: nil?goroutine 1"},
-		{reason: "evicted", pod: ended(backup.CommandBackup, 1, says(backup.Result{Error: "signal"})), more: kubelet("Evicted", "no disk"), says: "Evicted: no disk"},
-		{reason: "deleted while it ran", pod: ended(backup.CommandBackup, 143, ""), more: deleting, says: "deleted while it ran"},
-		{reason: "deleted before it ran", pod: deleting, says: "deleted before it ran"},
+		{reason: "a panic", pod: ended(backup.CommandBackup, 2, "panic: nil\ngoroutine 1"),
+			says: "backup: exit code 2 (Error): panic: nil?goroutine 1"},
+		{reason: "the pod was evicted", pod: ended(backup.CommandBackup, 1, says(backup.Result{Error: "signal"})),
+			more: kubelet("Evicted", "no disk"), says: "Evicted: no disk"},
+		{reason: "the pod was deleted while it ran", pod: ended(backup.CommandBackup, 143, ""), more: deleting, says: "deleted while it ran"},
+		{reason: "the pod was deleted before it ran", pod: deleting, says: "deleted before it ran"},
 		{reason: "lost with its node", pod: deleting, more: func(pod *corev1.Pod) {
-			pod.Status.ContainerStatuses = []corev1.ContainerStatus{{Name: "beside", State: corev1.ContainerState{Running: &corev1.ContainerStateRunning{}}}}
+			pod.Status.ContainerStatuses = []corev1.ContainerStatus{{Name: "sidecar",
+				State: corev1.ContainerState{Running: &corev1.ContainerStateRunning{}}}}
 		}, says: "its node has not confirmed"},
-		{reason: "nobody knows", pod: failed, says: "the kubelet does not know how"},
+		{reason: "the end is unknown", pod: failed, says: "the kubelet does not know how"},
 		{reason: "stopped, as it was too late", b: running("1", func(b *databasev1alpha1.EtcdBackup) {
 			b.Status.Run.Stopped = true
 			b.Status.Run.Message = lateMessage(&b.Spec.BackupOptions, podOf(b, "1", func(pod *corev1.Pod) {
-				pod.Status.Conditions = []corev1.PodCondition{{Type: corev1.PodScheduled, Status: corev1.ConditionFalse, Reason: corev1.PodReasonUnschedulable, Message: "no node"}}
+				pod.Status.Conditions = []corev1.PodCondition{{Type: corev1.PodScheduled, Status: corev1.ConditionFalse,
+					Reason: corev1.PodReasonUnschedulable, Message: "no node"}}
 			}))
 		}), pod: deleting, says: "within startingDeadline 1h0m0s: pod nightly-" + item[17:] + ": cannot be scheduled: no node"},
 
-		{reason: "finish says nothing", pod: written, more: ended(mainContainer, 0, ""), says: "did not report the backup", cleared: true},
-		{reason: "finish speaks of another item", pod: written, more: finished(backup.Result{Item: itemNamed(testItem, true)}), says: "did not report the backup", cleared: true},
-		{reason: "finish did not verify", pod: written, more: finished(backup.Result{Item: itemNamed(item, false)}), says: "did not report the backup as verified", cleared: true},
-		{reason: "verify says nothing", pod: written, more: func(pod *corev1.Pod) {
+		{reason: "finish reports nothing", pod: written, more: ended(mainContainer, 0, ""), says: "did not report the backup", cleared: true},
+		{reason: "finish reports another item", pod: written, more: finished(backup.Result{Item: itemNamed(testItem, true)}),
+			says: "did not report the backup", cleared: true},
+		{reason: "finish did not verify", pod: written, more: finished(backup.Result{Item: itemNamed(item, false)}),
+			says: "did not report the backup as verified", cleared: true},
+		{reason: "verify reports nothing", pod: written, more: func(pod *corev1.Pod) {
 			ended(backup.CommandVerify, 0, "")(pod)
 			finished(backup.Result{Item: itemNamed(item, true)})(pod)
 		}, says: "did not report the backup as verified", cleared: true},
@@ -81,8 +89,10 @@ func TestJudge(t *testing.T) {
 			ended(backup.CommandVerify, 1, says(backup.Result{Item: itemNamed(item, true)}))(pod)
 			finished(backup.Result{Item: itemNamed(item, true)})(pod)
 		}, says: "did not report the backup as verified", cleared: true},
-		{reason: "finish has an error and ends well", pod: written, more: finished(backup.Result{Item: itemNamed(item, true), Error: "odd"}), says: "odd", cleared: true},
-		{reason: "finish fails", pod: written, more: ended(mainContainer, 1, says(backup.Result{Error: "AccessDenied", Permanent: true})), says: "finish: AccessDenied", permanent: true, cleared: true},
+		{reason: "finish reports an error and succeeds", pod: written, more: finished(backup.Result{Item: itemNamed(item, true), Error: "odd"}),
+			says: "odd", cleared: true},
+		{reason: "finish fails", pod: written, more: ended(mainContainer, 1, says(backup.Result{Error: "AccessDenied", Permanent: true})),
+			says: "finish: AccessDenied", permanent: true, cleared: true},
 	} {
 		b := c.b
 		if b == nil {
@@ -96,7 +106,8 @@ func TestJudge(t *testing.T) {
 			}
 		}
 		got := judge(b.Status.Run, pod, "")
-		if c.says == "" != (got.failure == "") || !strings.Contains(got.failure, c.says) || got.permanent != c.permanent || got.cleared != c.cleared {
+		if c.says == "" != (got.failure == "") || !strings.Contains(got.failure, c.says) || got.permanent != c.permanent ||
+			got.cleared != c.cleared {
 			t.Errorf("%s: %+v", c.reason, got)
 		}
 		if c.says == "" && (got.item.Name != item || len(got.items) != 1) {
@@ -115,7 +126,8 @@ func TestHostileMessages(t *testing.T) {
 		return backup.Result{Item: &item}
 	}
 	many := make([]commonv1.BackupItem, 0, 12)
-	for _, name := range []string{"20300102T030405Z-00000000", "../../etc", "20300102T030405Z-00000001", "20300102T030405Z-00000001", "20300199T030405Z-00000002"} {
+	for _, name := range []string{"20300102T030405Z-00000000", "../../etc", "20300102T030405Z-00000001", "20300102T030405Z-00000001",
+		"20300199T030405Z-00000002"} {
 		many = append(many, *itemNamed(name, false))
 	}
 	for _, c := range []struct {
@@ -123,7 +135,7 @@ func TestHostileMessages(t *testing.T) {
 		items           int // 0: it failed
 	}{
 		{"well", says(backup.Result{Item: &good}), 1},
-		{"names that are none, and twice the same", says(backup.Result{Item: &good, Items: many}), 3},
+		{"invalid names, and twice the same", says(backup.Result{Item: &good, Items: many}), 3},
 		{"too long", says(backup.Result{Item: &good}) + strings.Repeat(" ", backup.MaxResult), 0},
 		{"no JSON", "{", 0},
 		{"another type", `{"item":[]}`, 0},
@@ -133,7 +145,7 @@ func TestHostileMessages(t *testing.T) {
 		{"an offset below 0", says(with(func(i *commonv1.BackupItem) { i.Offset = -1 })), 0},
 		{"a short sum", says(with(func(i *commonv1.BackupItem) { i.SHA256 = "ab" })), 0},
 		{"a sum of something else", says(with(func(i *commonv1.BackupItem) { i.SHA256 = strings.Repeat("x", 64) })), 0},
-		{"a name that is none", says(with(func(i *commonv1.BackupItem) { i.Name = "a" })), 0},
+		{"an invalid name", says(with(func(i *commonv1.BackupItem) { i.Name = "a" })), 0},
 		{"another time than its name's", says(with(func(i *commonv1.BackupItem) { i.Time = *timeAt(testTime.AddDate(9, 0, 0)) })), 1},
 		{"a long version", says(with(func(i *commonv1.BackupItem) { i.ServerVersion = strings.Repeat("9\x00", 90) })), 1},
 	} {
@@ -146,7 +158,8 @@ func TestHostileMessages(t *testing.T) {
 			t.Errorf("%s: %+v", c.reason, got)
 			continue
 		}
-		if c.items > 0 && (!got.item.Time.Equal(timeAt(testTime)) || len(got.item.ServerVersion) > 40 || strings.Contains(got.item.ServerVersion, "\x00")) {
+		if c.items > 0 && (!got.item.Time.Equal(timeAt(testTime)) || len(got.item.ServerVersion) > 40 ||
+			strings.Contains(got.item.ServerVersion, "\x00")) {
 			t.Errorf("%s: %+v", c.reason, got.item)
 		}
 	}
@@ -159,7 +172,8 @@ func TestHostileMessages(t *testing.T) {
 
 func TestRecordOutcome(t *testing.T) {
 	good := *itemNamed(testItem, true)
-	earlier := &commonv1.BackupFailure{ScheduledTime: *timeAt(testTime.Add(-time.Hour)), Reason: commonv1.ReasonBackupFailed, Message: "earlier"}
+	earlier := &commonv1.BackupFailure{ScheduledTime: *timeAt(testTime.Add(-time.Hour)), Reason: commonv1.ReasonBackupFailed,
+		Message: "earlier"}
 	later := &commonv1.BackupFailure{ScheduledTime: *timeAt(testTime.Add(time.Hour)), Reason: commonv1.ReasonBackupMissed, Message: "later"}
 	for _, c := range []struct {
 		reason    string
@@ -175,10 +189,14 @@ func TestRecordOutcome(t *testing.T) {
 		{"success, and a later one was missed", outcome{item: good, cleared: true}, later, testTime, commonv1.BackupSucceeded, "later", 0},
 		{"a failure", outcome{failure: "no"}, nil, testTime, commonv1.BackupRetrying, "", 1},
 		{"a failure after others are deleted", outcome{failure: "no", cleared: true}, earlier, testTime, commonv1.BackupRetrying, "earlier", 0},
-		{"the last failure", outcome{failure: "no"}, nil, testTime.Add(defaultDeadline - time.Second), commonv1.BackupFailed, "failed after 1 attempt(s): no", 1},
-		{"the backup was replaced", outcome{failure: "no", permanent: true, final: true}, nil, testTime, commonv1.BackupFailed, "failed after 1 attempt(s): no", 1},
-		{"refused, and no time is left", outcome{failure: "no", permanent: true}, earlier, testTime.Add(defaultDeadline - maxBackoff), commonv1.BackupFailed, "failed after 1 attempt(s): no", 1},
-		{"the last failure, and a later one was missed", outcome{failure: "no"}, later, testTime.Add(defaultDeadline), commonv1.BackupFailed, "later", 1},
+		{"the last failure", outcome{failure: "no"}, nil, testTime.Add(defaultDeadline - time.Second), commonv1.BackupFailed,
+			"failed after 1 attempt(s): no", 1},
+		{"the backup was replaced", outcome{failure: "no", permanent: true, final: true}, nil, testTime, commonv1.BackupFailed,
+			"failed after 1 attempt(s): no", 1},
+		{"refused, and no time is left", outcome{failure: "no", permanent: true}, earlier, testTime.Add(defaultDeadline - maxBackoff),
+			commonv1.BackupFailed, "failed after 1 attempt(s): no", 1},
+		{"the last failure, and a later one was missed", outcome{failure: "no"}, later, testTime.Add(defaultDeadline), commonv1.BackupFailed,
+			"later", 1},
 	} {
 		b := running("1")
 		b.Status.Run.Leftovers, b.Status.LastFailure = []string{testItem}, c.failure.DeepCopy()

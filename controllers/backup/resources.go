@@ -59,7 +59,8 @@ func newTask(b Object, server backup.ServerKind, from source) backup.Task {
 		Kind: server, Store: o.Store, Folder: backup.Folder(b.GetNamespace(), b.GetName()), Item: run.Item, Time: run.StartTime.UTC(),
 		Leftovers: run.Leftovers, Verify: verifies(b), Compression: o.Compression, Retention: o.Retention,
 		Allowed: allowedItem(b),
-		Source: &backup.Source{UID: string(from.uid), Origin: originOf(b, from), ClusterID: from.clusterID, ReplicationID: from.replicationID, Dataset: from.dataset,
+		Source: &backup.Source{UID: string(from.uid), Origin: originOf(b, from), ClusterID: from.clusterID, ReplicationID: from.replicationID,
+			Dataset:   from.dataset,
 			Endpoints: from.endpoints, TLS: from.tls, ServerName: from.serverName},
 	}
 }
@@ -98,7 +99,8 @@ func desiredPod(b Object, kind Kind, from source) *corev1.Pod {
 }
 
 // addContainers adds them in the order in which they run. Each has no more of the task, and of the Secrets, than it needs.
-func addContainers(spec *corev1ac.PodSpecApplyConfiguration, task backup.Task, image string, from source, given corev1.ResourceRequirements) {
+func addContainers(spec *corev1ac.PodSpecApplyConfiguration, task backup.Task, image string, from source,
+	given corev1.ResourceRequirements) {
 	withStore := func(command string, t backup.Task) *corev1ac.ContainerApplyConfiguration {
 		return runnerpod.WithStore(runnerpod.Runner(command, image, t, given), task.Store)
 	}

@@ -82,8 +82,10 @@ func TestTheContainers(t *testing.T) {
 func TestTheTasks(t *testing.T) {
 	b, pod := fullPod()
 	task := taskOf(t, pod.Spec.InitContainers[1])
-	want := backup.Task{Kind: backup.Etcd, Store: b.Spec.Store, Folder: "ns/nightly", Item: b.Status.Run.Item, Time: testTime, Leftovers: []string{testItem},
-		Verify: true, Retention: b.Spec.Retention, Source: &backup.Source{UID: "source-uid", ClusterID: "abc", Endpoints: testSource.endpoints, TLS: true,
+	want := backup.Task{Kind: backup.Etcd, Store: b.Spec.Store, Folder: "ns/nightly", Item: b.Status.Run.Item, Time: testTime,
+		Leftovers: []string{testItem},
+		Verify:    true, Retention: b.Spec.Retention,
+		Source: &backup.Source{UID: "source-uid", ClusterID: "abc", Endpoints: testSource.endpoints, TLS: true,
 			Origin: backup.Origin{UID: "source-uid", Cluster: "ca-sum", Kind: "EtcdCluster", Namespace: "ns", Name: b.Spec.ClusterName}}}
 	if !reflect.DeepEqual(task, want) {
 		t.Errorf("got %+v, want %+v", task, want)
@@ -97,8 +99,10 @@ func TestTheTasks(t *testing.T) {
 func TestThePod(t *testing.T) {
 	b, pod := fullPod()
 	s := pod.Spec
-	if ptr.Deref(s.AutomountServiceAccountToken, true) || s.RestartPolicy != corev1.RestartPolicyNever || *s.SecurityContext.RunAsUser != 65532 ||
-		s.NodeSelector["disk"] != "large" || !slices.Equal(s.ImagePullSecrets, b.Spec.ImagePullSecrets) || *s.ActiveDeadlineSeconds != 24*3600 || !isGated(pod) || !metav1.IsControlledBy(pod, b) {
+	if ptr.Deref(s.AutomountServiceAccountToken, true) || s.RestartPolicy != corev1.RestartPolicyNever ||
+		*s.SecurityContext.RunAsUser != 65532 ||
+		s.NodeSelector["disk"] != "large" || !slices.Equal(s.ImagePullSecrets, b.Spec.ImagePullSecrets) ||
+		*s.ActiveDeadlineSeconds != 24*3600 || !isGated(pod) || !metav1.IsControlledBy(pod, b) {
 		t.Errorf("%+v", pod)
 	}
 	equal(t, "name", pod.Name, "nightly-"+b.Status.Run.Item[17:])
@@ -162,7 +166,8 @@ func TestNamesOfAttempts(t *testing.T) {
 func TestEtcdSource(t *testing.T) {
 	healthy := func(e *databasev1alpha1.EtcdCluster) {
 		e.Status.TargetImage = "etcd:1"
-		e.Status.Membership = &databasev1alpha1.EtcdMembership{ClusterID: "abc", Members: []databasev1alpha1.EtcdRecordedMember{{Name: "data-2"}, {Name: "data-0"}}}
+		e.Status.Membership = &databasev1alpha1.EtcdMembership{ClusterID: "abc",
+			Members: []databasev1alpha1.EtcdRecordedMember{{Name: "data-2"}, {Name: "data-0"}}}
 		e.Status.Conditions = []metav1.Condition{{Type: commonv1.ConditionAvailable, Status: metav1.ConditionTrue}}
 	}
 	for _, c := range []struct {
@@ -171,7 +176,8 @@ func TestEtcdSource(t *testing.T) {
 		says   string
 	}{
 		{"healthy", func(*databasev1alpha1.EtcdCluster) {}, ""},
-		{"new", func(e *databasev1alpha1.EtcdCluster) { e.Status = databasev1alpha1.EtcdClusterStatus{} }, `EtcdCluster "data" has no members yet`},
+		{"new", func(e *databasev1alpha1.EtcdCluster) { e.Status = databasev1alpha1.EtcdClusterStatus{} },
+			`EtcdCluster "data" has no members yet`},
 		{"being restored in place", func(e *databasev1alpha1.EtcdCluster) { e.Status.Membership.ClusterID = "" }, "has no members yet"},
 		{"without a majority", func(e *databasev1alpha1.EtcdCluster) {
 			e.Status.Conditions[0].Status, e.Status.Conditions[0].Message = metav1.ConditionFalse, "1 of 3 voters"
@@ -186,7 +192,8 @@ func TestEtcdSource(t *testing.T) {
 		if notReady != c.says && (c.says == "" || !strings.Contains(notReady, c.says)) {
 			t.Errorf("%s: %q", c.reason, notReady)
 		}
-		want := source{kind: "EtcdCluster", uid: "u", clusterID: "abc", endpoints: []string{"data-0.data-headless.ns.svc:2379", "data-2.data-headless.ns.svc:2379"}, tls: true, image: "etcd:1",
+		want := source{kind: "EtcdCluster", uid: "u", clusterID: "abc",
+			endpoints: []string{"data-0.data-headless.ns.svc:2379", "data-2.data-headless.ns.svc:2379"}, tls: true, image: "etcd:1",
 			secrets: []secretKeys{{"data-certificates", []string{"ca.crt", "tls.crt", "tls.key"}}}}
 		if c.says == "" && !reflect.DeepEqual(found, want) {
 			t.Errorf("%s: %+v", c.reason, found)
@@ -238,11 +245,13 @@ func TestRedisSource(t *testing.T) {
 	r.Status.Nodes = []cachev1alpha1.RedisNode{{Name: "cart-0"}, {Name: "cart-1"}}
 	r.Status.Epoch, r.Status.Replication = 2, &cachev1alpha1.RedisReplication{Epoch: 2, ReplID: "history"}
 	r.Status.Conditions = []metav1.Condition{{Type: commonv1.ConditionAvailable, Status: metav1.ConditionTrue}}
-	set := &appsv1.StatefulSet{ObjectMeta: metav1.ObjectMeta{OwnerReferences: []metav1.OwnerReference{*metav1.NewControllerRef(r, cachev1alpha1.GroupVersion.WithKind("Redis"))}}}
+	set := &appsv1.StatefulSet{ObjectMeta: metav1.ObjectMeta{OwnerReferences: []metav1.OwnerReference{*metav1.NewControllerRef(r,
+		cachev1alpha1.GroupVersion.WithKind("Redis"))}}}
 	set.Spec.Template.Spec.Containers = []corev1.Container{{Name: "redis", Image: "redis:1"}}
 
 	found, notReady := redisSource(r, set)
-	want := source{kind: "Redis", uid: "u", replicationID: "history", endpoints: []string{"cart-0.cart-headless.ns.svc:6379", "cart-1.cart-headless.ns.svc:6379"}, image: "redis:1",
+	want := source{kind: "Redis", uid: "u", replicationID: "history",
+		endpoints: []string{"cart-0.cart-headless.ns.svc:6379", "cart-1.cart-headless.ns.svc:6379"}, image: "redis:1",
 		secrets: []secretKeys{{"cart-backup", []string{"username", "password", "uid"}}}}
 	if notReady != "" || !reflect.DeepEqual(found, want) {
 		t.Errorf("%q %+v", notReady, found)
@@ -254,7 +263,8 @@ func TestRedisSource(t *testing.T) {
 	found, _ = redisSource(r, set)
 	equal(t, "name of servers", found.serverName, "cart.ns.svc")
 	volume := secretsVolume(found.secrets)
-	if len(volume.Projected.Sources) != 2 || *volume.Projected.Sources[1].Secret.Name != "cart-certificates" || len(volume.Projected.Sources[0].Secret.Items) != 4 {
+	if len(volume.Projected.Sources) != 2 || *volume.Projected.Sources[1].Secret.Name != "cart-certificates" ||
+		len(volume.Projected.Sources[0].Secret.Items) != 4 {
 		t.Errorf("%+v", volume.Projected)
 	}
 	if _, notReady := redisSource(r, &appsv1.StatefulSet{}); !strings.Contains(notReady, "no nodes yet") {

@@ -37,7 +37,7 @@ func parseSchedule(o *commonv1.BackupOptions) (*schedule, error) {
 		return nil, nil
 	}
 	if strings.Contains(o.Schedule, "TZ") { // the parser would look for a zone, and cannot take all that follows
-		return nil, &fieldError{"schedule", errors.New("set timeZone in place of TZ")}
+		return nil, &fieldError{"schedule", errors.New("set timeZone instead of TZ")}
 	}
 	parsed, err := parser.Parse(o.Schedule)
 	if err != nil {
@@ -45,7 +45,8 @@ func parseSchedule(o *commonv1.BackupOptions) (*schedule, error) {
 	}
 	times, ok := parsed.(*cron.SpecSchedule)
 	if !ok {
-		return nil, &fieldError{"schedule", errors.New("@every is not supported, as it has no times of its own; use \"*/15 * * * *\", say")}
+		return nil, &fieldError{"schedule",
+			errors.New("@every is not supported, as it does not set times of the day; use \"*/15 * * * *\", for example")}
 	}
 	zone, err := time.LoadLocation(o.TimeZone)
 	if err != nil || o.TimeZone == "Local" {

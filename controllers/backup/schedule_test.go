@@ -126,7 +126,8 @@ func TestUpTo(t *testing.T) {
 		}
 	}
 	monthly := mustParse(t, "@monthly", "")
-	if latest, before, count := monthly.dueUntil(first, first.AddDate(0, 3, 5)); count != 4 || !latest.Equal(first.AddDate(0, 3, 0)) || !before.Equal(first.AddDate(0, 2, 0)) {
+	if latest, before, count := monthly.dueUntil(first, first.AddDate(0, 3, 5)); count != 4 || !latest.Equal(first.AddDate(0, 3, 0)) ||
+		!before.Equal(first.AddDate(0, 2, 0)) {
 		t.Error(latest, before, count)
 	}
 }
@@ -227,25 +228,36 @@ func TestUpdateNext(t *testing.T) {
 		says     string
 	}{
 		{reason: "made", s: hourly, now: "2026-01-01T10:31:00Z", next: "2026-01-01T11:00:00Z"},
-		{reason: "nobody had looked when the first one was due", s: hourly, now: "2026-01-01T11:20:00Z", next: "2026-01-01T11:00:00Z"},
+		{reason: "no operator ran when the first one was due", s: hourly, now: "2026-01-01T11:20:00Z", next: "2026-01-01T11:00:00Z"},
 		{reason: "waits for its source", s: hourly, now: "2026-01-01T11:20:00Z", notReady: "no cluster", next: "2026-01-01T11:00:00Z"},
-		{reason: "waits for too long, and another one is due", s: hourly, now: "2026-01-01T12:00:00Z", notReady: "no cluster", next: "2026-01-01T12:00:00Z", missed: 1, says: "no cluster"},
-		{reason: "after days without operator", s: hourly, now: "2026-01-03T10:50:00Z", next: "2026-01-03T10:00:00Z", missed: 47, says: "47 backups were missed"},
+		{reason: "waits for too long, and another one is due", s: hourly, now: "2026-01-01T12:00:00Z", notReady: "no cluster",
+			next: "2026-01-01T12:00:00Z", missed: 1, says: "no cluster"},
+		{reason: "after days without operator", s: hourly, now: "2026-01-03T10:50:00Z", next: "2026-01-03T10:00:00Z", missed: 47,
+			says: "47 backups were missed"},
 		{reason: "suspended", s: hourly, suspend: true, now: "2026-01-01T11:20:00Z"},
-		{reason: "resumed: what was left out is not missed", s: hourly, status: commonv1.BackupStatus{ObservedGeneration: 1}, now: "2026-01-01T12:20:00Z", next: "2026-01-01T13:00:00Z"},
-		{reason: "another schedule now", s: hourly, status: commonv1.BackupStatus{ObservedGeneration: 1, Next: timeAt(at(t, "2026-01-01T11:17:00Z"))}, now: "2026-01-01T12:20:00Z", next: "2026-01-01T13:00:00Z"},
-		{reason: "an earlier time by another schedule", s: hourly, status: commonv1.BackupStatus{ObservedGeneration: 1, Next: timeAt(at(t, "2026-01-02T00:00:00Z"))}, now: "2026-01-01T12:20:00Z", next: "2026-01-01T13:00:00Z"},
-		{reason: "overlaps", s: hourly, status: commonv1.BackupStatus{ObservedGeneration: 1, Run: running("2026-01-01T11:00:00Z"), Next: timeAt(at(t, "2026-01-01T12:00:00Z"))},
-			now: "2026-01-01T13:20:00Z", next: "2026-01-01T14:00:00Z", missed: 2, says: "still under way"},
-		{reason: "the clock went back", s: hourly, status: commonv1.BackupStatus{ObservedGeneration: 1, Run: running("2026-01-01T13:00:00Z"), Next: timeAt(at(t, "2026-01-01T14:00:00Z"))},
-			now: "2026-01-01T11:20:00Z", next: "2026-01-01T14:00:00Z"},
+		{reason: "resumed: what was left out is not missed", s: hourly, status: commonv1.BackupStatus{ObservedGeneration: 1},
+			now: "2026-01-01T12:20:00Z", next: "2026-01-01T13:00:00Z"},
+		{reason: "another schedule now", s: hourly,
+			status: commonv1.BackupStatus{ObservedGeneration: 1, Next: timeAt(at(t, "2026-01-01T11:17:00Z"))}, now: "2026-01-01T12:20:00Z",
+			next: "2026-01-01T13:00:00Z"},
+		{reason: "an earlier time by another schedule", s: hourly,
+			status: commonv1.BackupStatus{ObservedGeneration: 1, Next: timeAt(at(t, "2026-01-02T00:00:00Z"))}, now: "2026-01-01T12:20:00Z",
+			next: "2026-01-01T13:00:00Z"},
+		{reason: "the previous one still runs", s: hourly,
+			status: commonv1.BackupStatus{ObservedGeneration: 1, Run: running("2026-01-01T11:00:00Z"), Next: timeAt(at(t, "2026-01-01T12:00:00Z"))},
+			now:    "2026-01-01T13:20:00Z", next: "2026-01-01T14:00:00Z", missed: 2, says: "still under way"},
+		{reason: "the clock went back", s: hourly,
+			status: commonv1.BackupStatus{ObservedGeneration: 1, Run: running("2026-01-01T13:00:00Z"), Next: timeAt(at(t, "2026-01-01T14:00:00Z"))},
+			now:    "2026-01-01T11:20:00Z", next: "2026-01-01T14:00:00Z"},
 
 		{reason: "once", now: "2026-01-01T10:31:00Z", next: "2026-01-01T10:30:00Z"},
-		{reason: "once, too late", now: "2026-01-01T11:30:00Z", missed: 1, says: "the operator did not begin it in time"},
-		{reason: "once, and its source never came", now: "2026-01-01T11:30:00Z", notReady: "no cluster", missed: 1, says: "no cluster"},
-		{reason: "once, suspended", suspend: true, now: "2026-01-01T11:30:00Z"},
-		{reason: "once, resumed", status: commonv1.BackupStatus{ObservedGeneration: 1}, now: "2026-01-01T15:30:00Z", next: "2026-01-01T15:30:00Z"},
-		{reason: "once, begun", status: commonv1.BackupStatus{ObservedGeneration: 1, Run: running("2026-01-01T10:30:00Z")}, now: "2026-01-01T15:30:00Z"},
+		{reason: "a single backup is too late", now: "2026-01-01T11:30:00Z", missed: 1, says: "the operator did not start it in time"},
+		{reason: "a single backup whose source never came", now: "2026-01-01T11:30:00Z", notReady: "no cluster", missed: 1, says: "no cluster"},
+		{reason: "a single backup is suspended", suspend: true, now: "2026-01-01T11:30:00Z"},
+		{reason: "a single backup is resumed", status: commonv1.BackupStatus{ObservedGeneration: 1}, now: "2026-01-01T15:30:00Z",
+			next: "2026-01-01T15:30:00Z"},
+		{reason: "a single backup has started", status: commonv1.BackupStatus{ObservedGeneration: 1, Run: running("2026-01-01T10:30:00Z")},
+			now: "2026-01-01T15:30:00Z"},
 	} {
 		b := &databasev1alpha1.EtcdBackup{Status: c.status}
 		b.CreationTimestamp, b.Spec.Suspend = metav1.NewTime(created), c.suspend

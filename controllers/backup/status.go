@@ -58,7 +58,7 @@ func recordFailure(b Object) {
 }
 
 // suspendedMessage says what a suspended backup waits for.
-const suspendedMessage = "spec.suspend is true: no attempt begins until it is false"
+const suspendedMessage = "spec.suspend is true: no attempt starts until it is false"
 
 // updateStatus sets the conditions. s is nil for a backup without a schedule that can be read; pod is that of the current attempt, or
 // nil; notReady says why the source cannot be read now, and is empty if it can.
@@ -97,7 +97,7 @@ func setReady(b Object, notReady string) {
 	case b.GetBackupOptions().Suspend:
 		set(false, commonv1.ReasonSpecSuspended, suspendedMessage)
 	default:
-		set(false, commonv1.ReasonBackupUnderWay, "the backup is about to begin")
+		set(false, commonv1.ReasonBackupUnderWay, "the backup is about to start")
 	}
 }
 
@@ -149,7 +149,7 @@ func setDegraded(b Object, s *schedule, pod *corev1.Pod, notReady string, now ti
 	case isBehind(b, now):
 		set(true, commonv1.ReasonClockBehind, "the operator's clock is behind "+shortTime(alreadyDue(b))+
 			", when a backup was already due: it is wrong now, or was ahead then. No other backup is due before that time. "+
-			"Set the clock right; if it is right, create another object with the same store")
+			"Correct the clock; if it is correct, create another object with the same store")
 	case isTooOld(b, s, now):
 		set(true, commonv1.ReasonBackupTooOld, tooOldMessage(b, notReady))
 	case status.RetentionHeld != "":
@@ -170,7 +170,7 @@ func setSuspended(b Object) {
 	run := status.Run
 	switch suspend := b.GetBackupOptions().Suspend; {
 	case suspend && run != nil && run.Phase == commonv1.BackupRunning:
-		set(false, commonv1.ReasonAlreadyStarted, "spec.suspend was set after this attempt had started: it continues, and no other begins")
+		set(false, commonv1.ReasonAlreadyStarted, "spec.suspend was set after this attempt had started: it continues, and no other starts")
 	case suspend && !hasEndedForGood(b):
 		set(true, commonv1.ReasonSpecSuspended, suspendedMessage)
 	case meta.FindStatusCondition(status.Conditions, commonv1.ConditionSuspended) != nil:

@@ -39,7 +39,8 @@ func TestConditions(t *testing.T) {
 	held := func(b *databasev1alpha1.EtcdBackup) { b.Status.RetentionHeld = "data was lost" }
 	warned := func(b *databasev1alpha1.EtcdBackup) { b.Status.Run.Message = "AccessDenied" }
 	blocked := podOf(running("1"), "1", func(pod *corev1.Pod) {
-		pod.Status.Conditions = []corev1.PodCondition{{Type: corev1.PodScheduled, Status: corev1.ConditionFalse, Reason: corev1.PodReasonUnschedulable, Message: "no node"}}
+		pod.Status.Conditions = []corev1.PodCondition{{Type: corev1.PodScheduled, Status: corev1.ConditionFalse,
+			Reason: corev1.PodReasonUnschedulable, Message: "no node"}}
 	})
 	const yes, no = "True ", "False "
 	for _, c := range []struct {
@@ -51,22 +52,28 @@ func TestConditions(t *testing.T) {
 		want     map[string]string // of a condition that is not here nothing is expected; "": there is none
 	}{
 		{"a schedule, and nothing was due", newBackup(hourly), nil, "", testTime,
-			map[string]string{"Ready": yes + "BackupNotDue", "Progressing": no + "BackupNotDue", "Degraded": no + "AsExpected", "Complete": "", "Suspended": ""}},
+			map[string]string{"Ready": yes + "BackupNotDue", "Progressing": no + "BackupNotDue", "Degraded": no + "AsExpected", "Complete": "",
+				"Suspended": ""}},
 		{"a schedule, and what it needs is not there, but nothing is due", newBackup(hourly), nil, "no cluster", testTime,
 			map[string]string{"Ready": yes + "BackupNotDue", "Progressing": no + "BackupNotDue"}},
 		{"due, and what it needs is not there", newBackup(hourly, due), nil, "no cluster", testTime,
 			map[string]string{"Ready": no + "SourceNotReady", "Progressing": yes + "SourceNotReady", "Degraded": no + "AsExpected"}},
-		{"the first", running("1", hourly), nil, "", testTime, map[string]string{"Ready": no + "BackupUnderWay", "Progressing": yes + "BackupUnderWay"}},
-		{"the second", running("1", hourly, last(verified)), nil, "", testTime, map[string]string{"Ready": yes + "BackupVerified", "Progressing": yes + "BackupUnderWay"}},
+		{"the first", running("1", hourly), nil, "", testTime,
+			map[string]string{"Ready": no + "BackupUnderWay", "Progressing": yes + "BackupUnderWay"}},
+		{"the second", running("1", hourly, last(verified)), nil, "", testTime,
+			map[string]string{"Ready": yes + "BackupVerified", "Progressing": yes + "BackupUnderWay"}},
 		{"is tried again", running("1", phase(commonv1.BackupRetrying)), nil, "", testTime,
 			map[string]string{"Ready": no + "BackupUnderWay", "Progressing": yes + "Retrying", "Degraded": no + "AsExpected", "Failed": ""}},
 		{"is tried again after a refusal", running("1", permanent, phase(commonv1.BackupRetrying)), nil, "", testTime,
 			map[string]string{"Progressing": yes + "Retrying", "Degraded": yes + "BackupRefused"}},
-		{"the attempt after a refusal", running("1", permanent), nil, "", testTime, map[string]string{"Progressing": yes + "BackupUnderWay", "Degraded": yes + "BackupRefused"}},
+		{"the attempt after a refusal", running("1", permanent), nil, "", testTime,
+			map[string]string{"Progressing": yes + "BackupUnderWay", "Degraded": yes + "BackupRefused"}},
 		{"has no node", running("1"), blocked, "", testTime, map[string]string{"Degraded": yes + "PodFailing"}},
 		{"verified", running("1", phase(commonv1.BackupSucceeded), last(verified)), nil, "", testTime,
-			map[string]string{"Ready": yes + "BackupVerified", "Complete": yes + "BackupVerified", "Progressing": no + "BackupNotDue", "Failed": ""}},
-		{"written", running("1", phase(commonv1.BackupSucceeded), last(written)), nil, "", testTime, map[string]string{"Complete": yes + "BackupWritten"}},
+			map[string]string{"Ready": yes + "BackupVerified", "Complete": yes + "BackupVerified", "Progressing": no + "BackupNotDue",
+				"Failed": ""}},
+		{"written", running("1", phase(commonv1.BackupSucceeded), last(written)), nil, "", testTime,
+			map[string]string{"Complete": yes + "BackupWritten"}},
 		{"verified, and not all was deleted", running("1", warned, phase(commonv1.BackupSucceeded), last(verified)), nil, "", testTime,
 			map[string]string{"Ready": yes + "BackupVerified", "Degraded": yes + "NotDeleted"}},
 		{"verified, and retention is held", running("1", warned, phase(commonv1.BackupSucceeded), last(verified), held), nil, "", testTime,
@@ -77,20 +84,30 @@ func TestConditions(t *testing.T) {
 			map[string]string{"Ready": no + "BackupFailed", "Degraded": yes + "BackupFailed", "Failed": yes + "BackupFailed", "Complete": ""}},
 		{"failed, by schedule", running("1", hourly, phase(commonv1.BackupFailed), failed, last(verified)), nil, "", testTime,
 			map[string]string{"Ready": no + "BackupFailed", "Failed": ""}},
-		{"suspended", newBackup(suspended), nil, "", testTime, map[string]string{"Suspended": yes + "SpecSuspended", "Ready": no + "SpecSuspended"}},
-		{"suspended, by schedule", newBackup(hourly, suspended), nil, "", testTime, map[string]string{"Suspended": yes + "SpecSuspended", "Ready": yes + "BackupNotDue"}},
+		{"suspended", newBackup(suspended), nil, "", testTime,
+			map[string]string{"Suspended": yes + "SpecSuspended", "Ready": no + "SpecSuspended"}},
+		{"suspended, by schedule", newBackup(hourly, suspended), nil, "", testTime,
+			map[string]string{"Suspended": yes + "SpecSuspended", "Ready": yes + "BackupNotDue"}},
 		{"suspended too late", running("1", suspended), nil, "", testTime, map[string]string{"Suspended": no + "AlreadyStarted"}},
-		{"suspended after its end", running("1", suspended, phase(commonv1.BackupSucceeded), last(verified)), nil, "", testTime, map[string]string{"Suspended": ""}},
-		{"one was due since the object was made", newBackup(hourly), nil, "", testTime.Add(time.Hour), map[string]string{"Degraded": no + "AsExpected"}},
+		{"suspended after its end", running("1", suspended, phase(commonv1.BackupSucceeded), last(verified)), nil, "", testTime,
+			map[string]string{"Suspended": ""}},
+		{"a backup was due since the object was created", newBackup(hourly), nil, "", testTime.Add(time.Hour),
+			map[string]string{"Degraded": no + "AsExpected"}},
 		{"two were", newBackup(hourly), nil, "", testTime.Add(2 * time.Hour), map[string]string{"Degraded": yes + "BackupTooOld"}},
-		{"two were, and nobody asks for more", newBackup(), nil, "", testTime.Add(2 * time.Hour), map[string]string{"Degraded": no + "AsExpected"}},
-		{"one was due since the newest", newBackup(hourly, last(verified)), nil, "", testTime.Add(3 * time.Hour), map[string]string{"Degraded": no + "AsExpected"}},
-		{"two were due since the newest", newBackup(hourly, last(verified)), nil, "", testTime.Add(4 * time.Hour), map[string]string{"Degraded": yes + "BackupTooOld"}},
-		{"the newest is not verified", newBackup(hourly, last(written)), nil, "", testTime.Add(3 * time.Hour), map[string]string{"Degraded": yes + "BackupTooOld"}},
-		{"the newest need not be verified", newBackup(hourly, last(written), unverified), nil, "", testTime.Add(3 * time.Hour), map[string]string{"Degraded": no + "AsExpected"}},
+		{"two hours have passed without a schedule", newBackup(), nil, "", testTime.Add(2 * time.Hour),
+			map[string]string{"Degraded": no + "AsExpected"}},
+		{"a backup was due since the newest", newBackup(hourly, last(verified)), nil, "", testTime.Add(3 * time.Hour),
+			map[string]string{"Degraded": no + "AsExpected"}},
+		{"two backups were due since the newest", newBackup(hourly, last(verified)), nil, "", testTime.Add(4 * time.Hour),
+			map[string]string{"Degraded": yes + "BackupTooOld"}},
+		{"the newest is not verified", newBackup(hourly, last(written)), nil, "", testTime.Add(3 * time.Hour),
+			map[string]string{"Degraded": yes + "BackupTooOld"}},
+		{"the newest need not be verified", newBackup(hourly, last(written), unverified), nil, "", testTime.Add(3 * time.Hour),
+			map[string]string{"Degraded": no + "AsExpected"}},
 		{"suspension was forgotten", newBackup(hourly, suspended, last(verified)), nil, "", testTime.Add(4 * time.Hour),
 			map[string]string{"Ready": yes + "BackupVerified", "Degraded": yes + "BackupTooOld"}},
-		{"what was due failed", newBackup(hourly, failed), nil, "", testTime.Add(4 * time.Hour), map[string]string{"Degraded": yes + "BackupFailed"}},
+		{"what was due failed", newBackup(hourly, failed), nil, "", testTime.Add(4 * time.Hour),
+			map[string]string{"Degraded": yes + "BackupFailed"}},
 		{"the clock went back", running("1", hourly, phase(commonv1.BackupSucceeded), last(verified)), nil, "", testTime.Add(-2 * time.Hour),
 			map[string]string{"Ready": yes + "BackupVerified", "Degraded": yes + "ClockBehind"}},
 		{"the clock is behind the API server's, which said when the object was made", newBackup(due), nil, "", testTime.Add(-2 * time.Hour),
@@ -113,7 +130,8 @@ func TestConditions(t *testing.T) {
 	updateStatus(b, nil, nil, "", testTime)
 	b.Spec.Suspend = false
 	updateStatus(b, nil, nil, "", testTime)
-	if c := meta.FindStatusCondition(b.Status.Conditions, commonv1.ConditionSuspended); c.Status != metav1.ConditionFalse || c.Reason != commonv1.ReasonNotSuspended {
+	if c := meta.FindStatusCondition(b.Status.Conditions, commonv1.ConditionSuspended); c.Status != metav1.ConditionFalse ||
+		c.Reason != commonv1.ReasonNotSuspended {
 		t.Errorf("%+v", c)
 	}
 }

@@ -3,11 +3,7 @@ package backup
 import (
 	"context"
 	"encoding/json"
-	"errors"
 	"fmt"
-	"io"
-	"io/fs"
-	"iter"
 	"math/rand/v2"
 	"os"
 	"path/filepath"
@@ -25,13 +21,13 @@ import (
 	commonv1 "github.com/mainstay-operator/mainstay-operator/api/common/v1"
 	databasev1alpha1 "github.com/mainstay-operator/mainstay-operator/api/database/v1alpha1"
 	"github.com/mainstay-operator/mainstay-operator/controllers/backup/internal/runner"
+	"github.com/mainstay-operator/mainstay-operator/controllers/backup/internal/store"
+	dumps "github.com/mainstay-operator/mainstay-operator/controllers/backup/source"
 	"github.com/mainstay-operator/mainstay-operator/controllers/internal/backup"
-	dumps "github.com/mainstay-operator/mainstay-operator/controllers/internal/backup/source"
-	"github.com/mainstay-operator/mainstay-operator/controllers/internal/backup/store"
 )
 
 // TestWalks plays operators, runners and a store in random order: each call of theirs is a step of its own, operators are stopped and
-// wake with an old view, clocks jump, the object is made anew, and twice something goes wrong. The runners' commands and the store are
+// wake with an old view, clocks jump, the object is recreated, and twice something goes wrong. The runners' commands and the store are
 // the real ones. A seed gives the same walk again.
 func TestWalks(t *testing.T) {
 	walks := uint64(90)
@@ -56,78 +52,18 @@ func TestWalks(t *testing.T) {
 	}
 }
 
-// process is one that waits for its turn before each of its calls, and after it: there it can be killed.
-type process struct {
-	resume chan bool     // true: go on; false: you were killed
-	paused chan struct{} // it waits for its turn; closed: it has ended
-	dead   bool
-	ended  bool // seen from outside
-}
-
-func startProcess(main func(p *process)) *process {
-	p := &process{resume: make(chan bool), paused: make(chan struct{})}
-	go func() {
-		defer close(p.paused) // also if the test fails within
-		if p.turn() {
-			main(p)
-		}
-	}()
-	p.await()
-	return p
-}
-
-// turn waits until the process may go on; false: it was killed.
-func (p *process) turn() bool {
-	if !p.dead {
-		p.paused <- struct{}{}
-		p.dead = !<-p.resume
-	}
-	return !p.dead
-}
-
-func (p *process) await() {
-	_, waits := <-p.paused
-	p.ended = !waits
-}
-
-func (p *process) step() {
-	if !p.ended {
-		p.resume <- true
-		p.await()
-	}
-}
-
-func (p *process) kill() {
-	if !p.ended {
-		p.resume <- false
-		p.await()
-	}
-}
-
-// call is one of the process, which can be killed before and after it.
-func (p *process) call(do func() error) error {
-	if !p.turn() {
-		return errKilled
-	}
-	err := do()
-	if !p.turn() {
-		return errKilled
-	}
-	return err
-}
-
 // walker is an operator that makes one pass after the other.
 type walker struct {
 	*process
 	*operator
 }
 
-func (k *walk) newWalker() *walker {
-	o := k.operator()
+func (w *walk) newWalker() *walker {
+	o := w.operator()
 	p := startProcess(func(p *process) {
 		o.intercept = func(_ string, do func() error) error {
-			if k.loses > 0 && p.turn() {
-				k.loses--
+			if w.loses > 0 && p.turn() {
+				w.loses--
 				_ = do()
 				return errAnswerLost
 			}
@@ -182,7 +118,7 @@ type walk struct {
 
 func newWalk(t *testing.T, seed uint64) *walk {
 	t.Helper()
-	k := &walk{random: rand.New(rand.NewPCG(seed, 0)), volume: t.TempDir(), faults: 2, //nolint:gosec // a game, and it must be played again as it was
+	k := &walk{random: rand.New(rand.NewPCG(seed, 0)), volume: t.TempDir(), faults: 2, //nolint:gosec // a seed gives the same walk again
 		runners: map[types.UID]*runningPod{}, owners: map[string]types.UID{}, astray: map[string]bool{}, writers: map[string]types.UID{},
 		begun: map[string]string{}, fetched: map[string]bool{}}
 	k.fakeCluster = newFakeCluster(t, k.advance)
@@ -202,61 +138,61 @@ func newWalk(t *testing.T, seed uint64) *walk {
 	return k
 }
 
-func (k *walk) create() {
-	k.t.Helper()
+func (w *walk) create() {
+	w.t.Helper()
 	b := newBackup(func(b *databasev1alpha1.EtcdBackup) {
-		b.Spec.Schedule, b.Spec.Retention = "0 */12 * * *", k.retention
+		b.Spec.Schedule, b.Spec.Retention = "0 */12 * * *", w.retention
 		b.Spec.Store = commonv1.BackupStore{Volume: &commonv1.VolumeStore{ClaimName: "any"}}
-		b.CreationTimestamp = metav1.NewTime(k.now)
+		b.CreationTimestamp = metav1.NewTime(w.now)
 	})
-	k.must(k.server.Create(context.Background(), b))
-	k.owner, k.latest = b.UID, time.Time{}
+	w.must(w.server.Create(context.Background(), b))
+	w.owner, w.latest = b.UID, time.Time{}
 }
 
-func (k *walk) play() {
-	k.t.Helper()
+func (w *walk) play() {
+	w.t.Helper()
 	defer func() {
-		for _, p := range k.processes() {
+		for _, p := range w.processes() {
 			p.kill()
 		}
-		if k.t.Failed() {
-			k.t.Log("\n" + strings.Join(k.trace, "\n"))
+		if w.t.Failed() {
+			w.t.Log("\n" + strings.Join(w.trace, "\n"))
 		}
 	}()
 	for range 200 {
-		k.take()
-		k.observe()
-		k.checkManifests()
-		if k.t.Failed() {
+		w.take()
+		w.observe()
+		w.checkManifests()
+		if w.t.Failed() {
 			return
 		}
 	}
-	for _, o := range k.operators {
+	for _, o := range w.operators {
 		o.process.kill()
 	}
-	k.calm = true
-	k.note("from here on all goes well")
-	k.setClocksAhead(0)
-	k.runToTheEnd()
-	k.checkTheStore()
+	w.calm = true
+	w.note("from here on all goes well")
+	w.setClocksAhead(0)
+	w.runToTheEnd()
+	w.checkTheStore()
 }
 
-func (k *walk) note(format string, args ...any) {
-	k.trace = append(k.trace, k.now.Format("02T15:04:05 ")+fmt.Sprintf(format, args...))
+func (w *walk) note(format string, args ...any) {
+	w.trace = append(w.trace, w.now.Format("02T15:04:05 ")+fmt.Sprintf(format, args...))
 }
 
-func (k *walk) processes() (list []*process) {
-	for _, o := range k.operators {
+func (w *walk) processes() (list []*process) {
+	for _, o := range w.operators {
 		list = append(list, o.process)
 	}
-	for _, r := range k.sortedRunners() {
+	for _, r := range w.sortedRunners() {
 		list = append(list, r.process)
 	}
 	return list
 }
 
-func (k *walk) sortedRunners() (list []*runningPod) {
-	for _, r := range k.runners {
+func (w *walk) sortedRunners() (list []*runningPod) {
+	for _, r := range w.runners {
 		list = append(list, r)
 	}
 	slices.SortFunc(list, func(a, b *runningPod) int { return strings.Compare(string(a.uid), string(b.uid)) })
@@ -264,89 +200,89 @@ func (k *walk) sortedRunners() (list []*runningPod) {
 }
 
 // take one step.
-func (k *walk) take() {
-	k.t.Helper()
-	switch n := k.random.IntN(100); {
+func (w *walk) take() {
+	w.t.Helper()
+	switch n := w.random.IntN(100); {
 	case n < 8: // the one that was stopped, and thinks that it leads
-		k.operators[1].step()
+		w.operators[1].step()
 	case n < 46:
-		if k.random.IntN(3) > 0 {
-			k.operators[0].sync()
+		if w.random.IntN(3) > 0 {
+			w.operators[0].sync()
 		}
-		k.operators[0].step()
+		w.operators[0].step()
 	case n < 58:
-		k.kubelet()
+		w.kubelet()
 	case n < 86:
-		for _, r := range k.sortedRunners() {
-			for range k.random.IntN(6) {
+		for _, r := range w.sortedRunners() {
+			for range w.random.IntN(6) {
 				r.step()
 			}
 		}
 	case n < 91:
-		k.passTime()
+		w.passTime()
 	case n < 93:
-		k.now = k.now.Add(-time.Duration(k.random.IntN(8*3600)) * time.Second)
-		k.note("the clock goes back")
+		w.now = w.now.Add(-time.Duration(w.random.IntN(8*3600)) * time.Second)
+		w.note("the clock goes back")
 	case n < 95:
-		k.operators[0], k.operators[1] = k.operators[1], k.operators[0]
-		k.note("the operator is stopped, and the other one goes on")
+		w.operators[0], w.operators[1] = w.operators[1], w.operators[0]
+		w.note("the operator is stopped, and the other one continues")
 	case n == 95:
-		k.allow()
-	case k.faults > 0 && k.fail():
-		k.faults--
+		w.allow()
+	case w.faults > 0 && w.fail():
+		w.faults--
 	}
 }
 
 // fail has one thing go wrong, if it can be now.
-func (k *walk) fail() bool {
-	if k.retention != nil && k.random.IntN(2) == 0 {
-		k.breakRetention()
+func (w *walk) fail() bool {
+	if w.retention != nil && w.random.IntN(2) == 0 {
+		w.breakRetention()
 		return true
 	}
-	return k.goWrong()
+	return w.goWrong()
 }
 
 // passTime has some time pass, or all that is left until the next backup is due.
-func (k *walk) passTime() {
+func (w *walk) passTime() {
 	far := []time.Duration{10 * time.Second, time.Minute, 10 * time.Minute, time.Hour, 12 * time.Hour}
-	k.now = k.now.Add(far[k.random.IntN(len(far))])
-	if b := k.seen; k.random.IntN(3) == 0 && b != nil && b.Status.Next != nil && b.Status.Next.After(k.now) {
-		k.now = b.Status.Next.Time
+	w.now = w.now.Add(far[w.random.IntN(len(far))])
+	if b := w.seen; w.random.IntN(3) == 0 && b != nil && b.Status.Next != nil && b.Status.Next.After(w.now) {
+		w.now = b.Status.Next.Time
 	}
 }
 
 // goWrong in one way, if that can be now.
-func (k *walk) goWrong() bool {
-	k.t.Helper()
-	pods := k.pods()
-	if len(pods) == 0 && k.random.IntN(4) > 0 {
+func (w *walk) goWrong() bool {
+	w.t.Helper()
+	pods := w.pods()
+	if len(pods) == 0 && w.random.IntN(4) > 0 {
 		return false // most of what can go wrong then is nothing
 	}
-	switch n := k.random.IntN(8); {
+	switch n := w.random.IntN(8); {
 	case n == 0:
-		k.note("an operator is killed")
-		k.operators[0].process.kill()
-		k.operators[0] = k.newWalker()
+		w.note("an operator is killed")
+		w.operators[0].process.kill()
+		w.operators[0] = w.newWalker()
 	case n == 1:
-		k.note("an answer is lost")
-		k.loses = 1
+		w.note("an answer is lost")
+		w.loses = 1
 	case n == 2:
-		k.note("the object is made anew")
-		k.must(k.server.Delete(context.Background(), k.backup()))
-		k.create()
+		w.note("the object is recreated")
+		w.must(w.server.Delete(context.Background(), w.backup()))
+		w.create()
 	case n == 3 && len(pods) > 0:
-		k.note("pod %s is gone, and its runner may go on", pods[0].Name)
-		if r := k.runners[pods[0].UID]; r != nil {
-			k.astray[r.item] = true
+		w.note("pod %s is gone, and its runner may continue", pods[0].Name)
+		if r := w.runners[pods[0].UID]; r != nil {
+			w.astray[r.item] = true
 		}
-		k.must(k.server.Delete(context.Background(), &pods[0]))
+		w.must(w.server.Delete(context.Background(), &pods[0]))
 	case n > 3:
-		i := slices.IndexFunc(k.sortedRunners(), func(r *runningPod) bool { return !r.ended })
+		i := slices.IndexFunc(w.sortedRunners(), func(r *runningPod) bool { return !r.ended })
 		if i < 0 {
 			return false
 		}
-		r := k.sortedRunners()[i]
-		k.note("the runner of %s is killed", r.item)
+		r := w.sortedRunners()[i]
+		w.note("the runner of %s is killed", r.item)
 		r.code = killedCode
 		r.kill()
 	default:
@@ -356,15 +292,15 @@ func (k *walk) goWrong() bool {
 }
 
 // advance is the kubelet's part: it starts the containers of a pod, one after the other.
-func (k *walk) advance(pod *corev1.Pod) {
-	r := k.runners[pod.UID]
+func (w *walk) advance(pod *corev1.Pod) {
+	r := w.runners[pod.UID]
 	if r == nil {
 		r = &runningPod{uid: pod.UID, container: -1, deleted: map[string]bool{}, process: &process{ended: true}}
-		k.runners[pod.UID] = r
-		r.env = k.environment(&turnedStore{k.store, k, r}, "data of pod "+string(pod.UID))
+		w.runners[pod.UID] = r
+		r.env = w.environment(&turnedStore{w.store, w, r}, "data of pod "+string(pod.UID))
 	}
 	for {
-		for k.calm && !r.ended {
+		for w.calm && !r.ended {
 			r.step()
 		}
 		if !r.ended {
@@ -378,35 +314,35 @@ func (k *walk) advance(pod *corev1.Pod) {
 			}
 		}
 		r.container++
-		k.begin(r, all[r.container])
-		if !k.calm {
+		w.begin(r, all[r.container])
+		if !w.calm {
 			pod.Status.Phase = corev1.PodRunning
 		}
 	}
 }
 
 // begin starts a container.
-func (k *walk) begin(r *runningPod, c corev1.Container) {
+func (w *walk) begin(r *runningPod, c corev1.Container) {
 	if r.code, r.message = 0, ""; c.Name == backup.CommandInstall {
 		r.process = &process{ended: true}
 		return
 	}
 	var task backup.Task
 	if err := json.Unmarshal([]byte(c.Command[len(c.Command)-1]), &task); err != nil {
-		k.t.Fatal(err)
+		w.t.Fatal(err)
 	}
 	r.item, r.source = task.Item, task.Source
-	k.owners[task.Item] = k.owner
-	k.note("%s of %s begins", c.Name, task.Item)
+	w.owners[task.Item] = w.owner
+	w.note("%s of %s starts", c.Name, task.Item)
 	r.process = startProcess(func(*process) {
-		if message, code := k.run(r.env, c.Command[1:]); r.code != killedCode {
+		if message, code := w.run(r.env, c.Command[1:]); r.code != killedCode {
 			r.message, r.code = message, code
 		}
 	})
 }
 
 // environment of the runner in one pod: that store, and servers that give that content and start from any.
-func (k *walk) environment(opened store.Store, content string) runner.Environment {
+func (w *walk) environment(opened store.Store, content string) runner.Environment {
 	return runner.Environment{
 		Open: func(commonv1.BackupStore) (store.Store, error) { return opened, nil },
 		Servers: map[backup.ServerKind]runner.Server{backup.Etcd: {
@@ -417,16 +353,16 @@ func (k *walk) environment(opened store.Store, content string) runner.Environmen
 			Check:  func(string, backup.Manifest) error { return nil },
 			Verify: func(context.Context, string, string, backup.Manifest) error { return nil },
 		}},
-		Clock: walkClock{k}, Scratch: k.t.TempDir(), TerminationLog: filepath.Join(k.t.TempDir(), "termination-log"),
+		Clock: walkClock{w}, Scratch: w.t.TempDir(), TerminationLog: filepath.Join(w.t.TempDir(), "termination-log"),
 	}
 }
 
 // run a runner to its end, and return its termination message and exit code.
-func (k *walk) run(env runner.Environment, args []string) (string, int) {
+func (w *walk) run(env runner.Environment, args []string) (string, int) {
 	code := runner.Main(args, env)
 	message, err := os.ReadFile(env.TerminationLog)
 	if err != nil {
-		k.t.Error(err)
+		w.t.Error(err)
 	}
 	return string(message), code
 }
@@ -434,198 +370,26 @@ func (k *walk) run(env runner.Environment, args []string) (string, int) {
 // walkClock is that of all nodes.
 type walkClock struct{ k *walk }
 
-func (c walkClock) Now() time.Time { return c.k.now }
+func (w walkClock) Now() time.Time { return w.k.now }
 
-func (c walkClock) Since(t time.Time) time.Duration {
-	return clocktesting.NewFakePassiveClock(c.k.now).Since(t)
-}
-
-// turnedStore has each call of a runner wait for its turn.
-type turnedStore struct {
-	store.Store
-	k *walk
-	r *runningPod
-}
-
-func (s *turnedStore) Put(ctx context.Context, name string, content io.Reader) error {
-	item, _ := backup.ItemOf(backup.Etcd, filepath.Base(name))
-	process := s.r.process
-	if !process.turn() {
-		return errKilled
-	}
-	if one, known := s.k.writers[name]; known && one != s.r.uid {
-		s.k.t.Errorf("pods %s and %s write %s", one, s.r.uid, name)
-	}
-	if item != s.r.item {
-		s.k.t.Errorf("pod %s writes %s, which is none of its item %s", s.r.uid, name, s.r.item)
-	}
-	s.k.writers[name] = s.r.uid
-	s.k.noteMade(s.r, item)
-	half := &dyingReader{process, content, false}
-	err := s.Store.Put(ctx, name, half)
-	if half.died { // the process is gone, and what it has written is there
-		file := filepath.Join(s.k.volume, filepath.Dir(name), "."+filepath.Base(name)+".partial")
-		_ = os.WriteFile(file, []byte("half"), 0o600)
-	}
-	if !process.turn() {
-		return errKilled
-	}
-	return err
-}
-
-// dyingReader is read while its process may be killed.
-type dyingReader struct {
-	*process
-	io.Reader
-	died bool
-}
-
-func (d *dyingReader) Read(b []byte) (int, error) {
-	if !d.turn() {
-		d.died = true
-		return 0, errKilled
-	}
-	return d.Reader.Read(b)
-}
-
-func (s *turnedStore) Get(ctx context.Context, name string) (content io.ReadCloser, size int64, err error) {
-	err = s.r.call(func() (err error) { content, size, err = s.Store.Get(ctx, name); return err })
-	return content, size, err
-}
-
-func (s *turnedStore) Stat(ctx context.Context, name string) (size int64, err error) {
-	err = s.r.call(func() (err error) { size, err = s.Store.Stat(ctx, name); return err })
-	return size, err
-}
-
-func (s *turnedStore) List(ctx context.Context, folder string) iter.Seq2[backup.Object, error] {
-	if err := s.r.call(func() error { return nil }); err != nil {
-		return func(yield func(backup.Object, error) bool) { yield(backup.Object{}, err) }
-	}
-	return s.Store.List(ctx, folder)
-}
-
-func (s *turnedStore) Delete(ctx context.Context, name string) error {
-	return s.r.call(func() error {
-		s.k.checkDeletion(s.r, filepath.Base(name))
-		return s.Store.Delete(ctx, name)
-	})
-}
-
-func (s *turnedStore) Abort(ctx context.Context, name string) error {
-	return s.r.call(func() error { return s.Store.Abort(ctx, name) })
-}
-
-// observe sees that each time that is due has one run, and each attempt one item.
-func (k *walk) observe() {
-	k.t.Helper()
-	b := k.seen
-	if b == nil || b.UID != k.owner || b.Status.Run == nil {
-		return
-	}
-	run := b.Status.Run
-	attempt := fmt.Sprintf("%s: attempt %d at %s", b.UID, run.Attempt, run.ScheduledTime.UTC().Format(time.RFC3339))
-	if item, known := k.begun[attempt]; known && item != run.Item {
-		k.t.Errorf("%s is %s, and was %s", attempt, run.Item, item)
-	} else if !known {
-		k.note("%s is %s", attempt, run.Item)
-	}
-	k.begun[attempt] = run.Item
-	if run.ScheduledTime.Time.Before(k.latest) {
-		k.t.Errorf("%s, after %s", attempt, k.latest)
-	}
-	k.latest = run.ScheduledTime.Time
+func (w walkClock) Since(t time.Time) time.Duration {
+	return clocktesting.NewFakePassiveClock(w.k.now).Since(t)
 }
 
 // runToTheEnd lets time go by in which all goes well: another backup is made, and with retention what is left without manifest gets so
 // old that it cannot be written any more.
-func (k *walk) runToTheEnd() {
-	k.t.Helper()
-	for uid, r := range k.runners {
-		if !slices.ContainsFunc(k.pods(), func(p corev1.Pod) bool { return p.UID == uid }) {
+func (w *walk) runToTheEnd() {
+	w.t.Helper()
+	for uid, r := range w.runners {
+		if !slices.ContainsFunc(w.pods(), func(p corev1.Pod) bool { return p.UID == uid }) {
 			r.kill()
 		}
 	}
-	b := k.backup()
-	end := later(k.now, later(lastSettled(&b.Status), b.CreationTimestamp.Time)) // the clock may be behind
+	b := w.backup()
+	end := later(w.now, later(lastSettled(&b.Status), b.CreationTimestamp.Time)) // the clock may be behind
 	lasts := 12 * time.Hour
-	if k.retention != nil {
+	if w.retention != nil {
 		lasts = 60 * time.Hour
 	}
-	k.operator().runUntil(end.Add(lasts))
-}
-
-// checkTheStore sees that what looks like a backup is one, and that all else will be deleted.
-func (k *walk) checkTheStore() {
-	k.t.Helper()
-	b := k.backup()
-	names := k.names()
-	toDelete := leftoverItems(b.Status.Run)
-	for name := range names {
-		partial := strings.HasPrefix(name, ".")
-		item, ours := backup.ItemOf(backup.Etcd, strings.TrimSuffix(strings.TrimPrefix(name, "."), ".partial"))
-		switch {
-		case k.retained.forged[item]:
-		case !ours:
-			k.t.Errorf("%s is none of ours", name)
-		case !partial && name == backup.ManifestName(backup.Etcd, item):
-			k.fetch(item)
-		case !partial && names[backup.ManifestName(backup.Etcd, item)] || slices.Contains(toDelete, item):
-		case k.owners[item] != k.owner || k.astray[item]:
-			// Of an object or a pod that is gone nobody knows the attempt. Retention finds what is in the folder.
-			if k.retention != nil && !partial {
-				k.t.Errorf("%s is left, although it is old", name)
-			}
-		default:
-			k.t.Errorf("%s is left, and no attempt will delete it", name)
-		}
-	}
-	last := b.Status.LastVerified
-	if last == nil || !names[backup.ManifestName(backup.Etcd, last.Name)] || !names[backup.VerifiedName(backup.Etcd, last.Name)] {
-		k.t.Errorf("the last that was verified is not there: %+v", last)
-	}
-}
-
-// names of the files in the store's folder.
-func (k *walk) names() map[string]bool {
-	k.t.Helper()
-	entries, err := os.ReadDir(filepath.Join(k.volume, backup.Folder(key.Namespace, key.Name)))
-	if err != nil && !errors.Is(err, fs.ErrNotExist) {
-		k.t.Fatal(err)
-	}
-	names := map[string]bool{}
-	for _, e := range entries {
-		names[e.Name()] = true
-	}
-	return names
-}
-
-// checkManifests sees that there never is a manifest without its data.
-func (k *walk) checkManifests() {
-	k.t.Helper()
-	names := k.names()
-	for name := range names {
-		item, _ := backup.ItemOf(backup.Etcd, name)
-		switch {
-		case name != backup.ManifestName(backup.Etcd, item) || k.retained.forged[item]:
-		case !k.fetched[item]:
-			k.fetched[item] = true
-			k.fetch(item)
-		case !names[backup.DataName(backup.Etcd, item)]:
-			k.t.Errorf("the data of %s is gone", item)
-		}
-	}
-}
-
-// fetch an item as whoever restores it.
-func (k *walk) fetch(item string) {
-	k.t.Helper()
-	text, err := json.Marshal(backup.Task{Kind: backup.Etcd, Folder: backup.Folder(key.Namespace, key.Name), Item: item})
-	if err != nil {
-		k.t.Fatal(err)
-	}
-	asked := []string{backup.CommandFetch, "--task", string(text)}
-	if message, code := k.run(k.environment(k.store, ""), asked); code != 0 {
-		k.t.Errorf("%s cannot be fetched: %s", item, message)
-	}
+	w.operator().runUntil(end.Add(lasts))
 }

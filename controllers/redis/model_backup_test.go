@@ -12,8 +12,8 @@ import (
 	"sync"
 	"testing"
 
+	"github.com/mainstay-operator/mainstay-operator/controllers/backup/source"
 	"github.com/mainstay-operator/mainstay-operator/controllers/internal/backup"
-	"github.com/mainstay-operator/mainstay-operator/controllers/internal/backup/source"
 )
 
 // A backup in the model: the runner of a RedisBackup, which reads a server as a replica does. It takes the steps that source.Redis

@@ -66,7 +66,7 @@ func (m Manifest) LoadableBy(version string) error {
 	}
 	fromMajor, fromMinor, known := minorVersion(m.ServerVersion)
 	if !known || isLater(fromMajor, fromMinor, major, minor) {
-		return Permanent(fmt.Errorf("the backup %s is from etcd %q, which etcd %s cannot load: it takes no data of a later minor version",
+		return Permanent(fmt.Errorf("the backup %s is from etcd %q, which etcd %s cannot load: it accepts no data of a later minor version",
 			m.Item, m.ServerVersion, version))
 	}
 	return nil
@@ -84,7 +84,7 @@ func (m Manifest) loadableByRedis(version string, major, minor int) error {
 			continue
 		}
 		if m.RDBVersion > dump.format {
-			return Permanent(fmt.Errorf("the backup %s is of server %q and has version %d of the dump format, of which %s loads up to %d",
+			return Permanent(fmt.Errorf("the backup %s is from server %q and has version %d of the dump format, of which %s loads up to %d",
 				m.Item, m.ServerVersion, m.RDBVersion, version, dump.format))
 		}
 		return nil

@@ -56,7 +56,7 @@ func TestLoadableBy(t *testing.T) {
 		"a later minor":                  {Etcd, "3.7.0", 0, "3.6.16", true},
 		"a later minor of two digits":    {Etcd, "3.10.0", 0, "3.9.0", true},
 		"a later major":                  {Etcd, "4.0.0", 0, "3.9.0", true},
-		"a version that is none":         {Etcd, "master", 0, "3.9.0", true},
+		"an invalid version":             {Etcd, "master", 0, "3.9.0", true},
 		"Redis with the same dump":       {Redis, "8.0.1", 12, "7.4.2", false},
 		"Redis with an earlier dump":     {Redis, "7.0.1", 10, "7.2.2", false},
 		"Redis with a later dump":        {Redis, "7.4.1", 12, "7.2.4", true},

@@ -32,8 +32,8 @@ func (c Choice) Of(items []Item, now time.Time, sourceOf func(Item) (string, err
 		}
 		switch {
 		case (item.Verified || c.AllowUnverified) && item.Time.After(now.Add(clockSkew)):
-			return Item{}, fmt.Errorf("the latest backup %s is dated after the present time %s: a clock was or is wrong, or somebody forged its name. "+
-				"If you trust it, set item to its name; otherwise set before", item.Name, now.UTC().Format(time.RFC3339))
+			return Item{}, fmt.Errorf("the latest backup %s is dated after the present time %s: a clock was or is wrong, "+
+				"or somebody forged its name. If you trust it, set item to its name; otherwise set before", item.Name, now.UTC().Format(time.RFC3339))
 		case item.Verified || c.AllowUnverified:
 			return item, nil
 		default:
@@ -47,7 +47,7 @@ func (c Choice) Of(items []Item, now time.Time, sourceOf func(Item) (string, err
 func (c Choice) nothingFound(unverified, others int, source string) error {
 	which, elsewhere := "", ""
 	if !c.Before.IsZero() {
-		which = " that was begun before " + c.Before.UTC().Format(time.RFC3339)
+		which = " that was started before " + c.Before.UTC().Format(time.RFC3339)
 	}
 	if source != "" && (others > 0 || c.Source != "") {
 		which += fmt.Sprintf(" of source %s", untrusted.Sanitize(source))

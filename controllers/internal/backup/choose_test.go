@@ -15,20 +15,22 @@ func TestChoice(t *testing.T) {
 		want    int
 		err     string
 	}{
-		"the latest":                   {Choice{}, "vvv", 3, ""},
-		"the latest verified":          {Choice{}, "vvc", 2, ""},
-		"an unverified one":            {Choice{AllowUnverified: true}, "vvc", 3, ""},
-		"data alone is none":           {Choice{AllowUnverified: true}, "vcd", 2, ""},
-		"before":                       {Choice{Before: day(3)}, "vvvv", 2, ""},
-		"before a time between":        {Choice{Before: day(3).Add(time.Second)}, "vvvv", 3, ""},
-		"before, verified":             {Choice{Before: day(3)}, "vcvv", 1, ""},
-		"of just now":                  {Choice{}, "vvvvvvvvv", 9, ""},
-		"before what is after now":     {Choice{Before: day(9)}, "vv.......v", 2, ""},
-		"unverified after now":         {Choice{}, "vv.......c", 2, ""},
-		"nothing is there":             {Choice{}, "", 0, "there is no backup: check store, namespace and name"},
-		"nothing is verified":          {Choice{}, "cc", 0, "there is no verified backup, only 2 unverified ones"},
-		"nothing was begun before":     {Choice{Before: day(1)}, "vv", 0, "there is no backup that was begun before 2026-01-01T00:00:00Z"},
-		"nothing verified was, either": {Choice{Before: day(2)}, "cv", 0, "there is no verified backup that was begun before 2026-01-02"},
+		"the latest":               {Choice{}, "vvv", 3, ""},
+		"the latest verified":      {Choice{}, "vvc", 2, ""},
+		"an unverified one":        {Choice{AllowUnverified: true}, "vvc", 3, ""},
+		"data alone is no backup":  {Choice{AllowUnverified: true}, "vcd", 2, ""},
+		"before":                   {Choice{Before: day(3)}, "vvvv", 2, ""},
+		"before a time between":    {Choice{Before: day(3).Add(time.Second)}, "vvvv", 3, ""},
+		"before, verified":         {Choice{Before: day(3)}, "vcvv", 1, ""},
+		"of just now":              {Choice{}, "vvvvvvvvv", 9, ""},
+		"before what is after now": {Choice{Before: day(9)}, "vv.......v", 2, ""},
+		"unverified after now":     {Choice{}, "vv.......c", 2, ""},
+		"nothing is there":         {Choice{}, "", 0, "there is no backup: check store, namespace and name"},
+		"nothing is verified":      {Choice{}, "cc", 0, "there is no verified backup, only 2 unverified ones"},
+		"no backup was started before": {Choice{Before: day(1)}, "vv", 0,
+			"there is no backup that was started before 2026-01-01T00:00:00Z"},
+		"no verified backup was started before": {Choice{Before: day(2)}, "cv", 0,
+			"there is no verified backup that was started before 2026-01-02"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			got, err := c.choice.Of(history(c.history), day(9), ofOneSource)
@@ -70,18 +72,20 @@ func TestChoiceOfASource(t *testing.T) {
 		want    int
 		err     string
 	}{
-		"the latest backup's source is meant":                     {Choice{}, "vvv", "aab", 3, ""},
-		"an unverified backup decides whose backups are meant":    {Choice{}, "vvc", "aab", 0, "there is no verified backup of source b, only 1 unverified ones"},
+		"the latest backup's source is meant": {Choice{}, "vvv", "aab", 3, ""},
+		"an unverified backup decides whose backups are meant": {Choice{}, "vvc", "aab", 0,
+			"there is no verified backup of source b, only 1 unverified ones"},
 		"an older verified backup of the latest source is chosen": {Choice{}, "vvvc", "abab", 2, ""},
 		"an unverified backup may be used":                        {Choice{AllowUnverified: true}, "vvc", "aab", 3, ""},
 		"an earlier source is asked for":                          {Choice{Source: "a"}, "vvv", "aab", 2, ""},
-		"an earlier source is asked for and has nothing verified": {Choice{Source: "a"}, "cvv", "abb", 0, "there is no verified backup of source a, only 1 unverified ones"},
-		"a source that has no backup is asked for":                {Choice{Source: "c"}, "vv", "ab", 0, "there is no backup of source c: check"},
-		"the source before a time is that of the latest then":     {Choice{Before: at(3, 'v').Time}, "vvv", "aab", 2, ""},
-		"a forged name that is not verified decides nothing":      {Choice{}, "vc", "a.", 1, ""},
-		"a forged name is not of the source that is asked for":    {Choice{Source: "a"}, "vv", "a.", 1, ""},
-		"a verified backup of no known source is chosen":          {Choice{}, "vv", "a.", 2, ""},
-		"a manifest that cannot be read now is waited for":        {Choice{}, "vv", "a!", 0, "the store does not answer"},
+		"an earlier source is asked for and has nothing verified": {Choice{Source: "a"}, "cvv", "abb", 0,
+			"there is no verified backup of source a, only 1 unverified ones"},
+		"a source that has no backup is asked for":             {Choice{Source: "c"}, "vv", "ab", 0, "there is no backup of source c: check"},
+		"the source before a time is that of the latest then":  {Choice{Before: at(3, 'v').Time}, "vvv", "aab", 2, ""},
+		"a forged name that is not verified decides nothing":   {Choice{}, "vc", "a.", 1, ""},
+		"a forged name is not of the source that is asked for": {Choice{Source: "a"}, "vv", "a.", 1, ""},
+		"a verified backup of no known source is chosen":       {Choice{}, "vv", "a.", 2, ""},
+		"a manifest that cannot be read now is waited for":     {Choice{}, "vv", "a!", 0, "the store does not answer"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			got, err := c.choice.Of(history(c.history), midnight(9), func(item Item) (string, error) {

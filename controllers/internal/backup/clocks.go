@@ -37,7 +37,7 @@ func (c Clocks) disagreement(m Manifest, stored time.Time) string {
 		{node, node + " when it wrote the backup", c.Now, later(c.Now, m.Written)},
 	} {
 		if apart := pair.later.Sub(pair.first).Abs(); apart > clockSkew {
-			return fmt.Sprintf("%s and %s differ by %s (%s and %s): set them right", pair.one, pair.other, apart.Round(time.Minute),
+			return fmt.Sprintf("%s and %s differ by %s (%s and %s): correct them", pair.one, pair.other, apart.Round(time.Minute),
 				pair.first.UTC().Format(time.RFC3339), pair.later.UTC().Format(time.RFC3339))
 		}
 	}

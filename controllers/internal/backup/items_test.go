@@ -29,12 +29,13 @@ func TestItems(t *testing.T) {
 		names []string
 		want  []Item
 	}{
-		"nothing":              {nil, nil},
-		"data alone is none":   {[]string{first + ".etcd.data"}, []Item{{Name: first, DataSize: size}}},
-		"a manifest makes one": {[]string{first + ".etcd.json", first + ".etcd.data"}, []Item{{Name: first, Complete: true, DataSize: size, Written: written}}},
+		"nothing":                 {nil, nil},
+		"data alone is no backup": {[]string{first + ".etcd.data"}, []Item{{Name: first, DataSize: size}}},
+		"a manifest makes a backup": {[]string{first + ".etcd.json", first + ".etcd.data"},
+			[]Item{{Name: first, Complete: true, DataSize: size, Written: written}}},
 		"a mark verifies it": {[]string{first + ".etcd.verified", first + ".etcd.json"},
 			[]Item{{Name: first, Complete: true, Verified: true, DataSize: -1, Written: written}}},
-		"a mark alone is none": {[]string{first + ".etcd.verified"}, []Item{{Name: first, DataSize: -1}}},
+		"a mark alone is no backup": {[]string{first + ".etcd.verified"}, []Item{{Name: first, DataSize: -1}}},
 		"the newest is first": {[]string{first + ".etcd.json", second + ".etcd.json"},
 			[]Item{{Name: second, Complete: true, DataSize: -1, Written: written}, {Name: first, Complete: true, DataSize: -1, Written: written}}},
 		"another kind":    {[]string{first + ".redis.json"}, nil},

@@ -57,7 +57,8 @@ func ReadFetch(ended corev1.ContainerStateTerminated) Result {
 	case result.Error != "":
 		return Result{Permanent: result.Permanent, Error: result.Error}
 	}
-	return Result{Error: fmt.Sprintf("container %s ended with exit code %d (%s)", CommandFetch, ended.ExitCode, untrusted.Sanitize(ended.Reason))}
+	return Result{Error: fmt.Sprintf("container %s ended with exit code %d (%s)", CommandFetch, ended.ExitCode,
+		untrusted.Sanitize(ended.Reason))}
 }
 
 // fitItem returns an item as a status may hold it; fit is false where there is no such.

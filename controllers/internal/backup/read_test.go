@@ -13,7 +13,8 @@ func FuzzReadResult(f *testing.F) {
 	const sum = `"sha256":"0123456789abcdef0123456789abcdef0123456789abcdef0123456789abcdef"`
 	for _, text := range []string{
 		"", "{}", "null", `{"error":"a\u0000b","permanent":true}`, `{"item":{"name":"../../x"}}`, `{"rawSize":-1}`,
-		`{"item":{"name":"20260102T150405Z-89abcdef","size":3,` + sum + `,"serverVersion":"3.6.16"},"items":[{},{"name":"20260102T150405Z-89abcdef",` + sum + `}]}`,
+		`{"item":{"name":"20260102T150405Z-89abcdef","size":3,` + sum +
+			`,"serverVersion":"3.6.16"},"items":[{},{"name":"20260102T150405Z-89abcdef",` + sum + `}]}`,
 		`{"item":{"name":"20260102T150405Z-89abcdef","size":-3,` + sum + `}}`,
 	} {
 		f.Add(text)
@@ -44,5 +45,6 @@ func FuzzReadResult(f *testing.F) {
 // isShown reports whether a status may hold the item.
 func isShown(item commonv1.BackupItem) bool {
 	begun, err := ItemTime(item.Name)
-	return err == nil && item.Time.Time.Equal(begun) && item.Size >= 0 && len(item.SHA256) == sha256Digits && len(item.ServerVersion) <= 4*maxVersion
+	return err == nil && item.Time.Time.Equal(begun) && item.Size >= 0 && len(item.SHA256) == sha256Digits &&
+		len(item.ServerVersion) <= 4*maxVersion
 }

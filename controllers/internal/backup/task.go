@@ -79,7 +79,7 @@ type Task struct {
 
 // Choice chooses one item of a folder.
 type Choice struct {
-	// Before: the latest that was begun before; zero means the latest of all.
+	// Before: the latest that was started before; zero means the latest of all.
 	Before time.Time `json:"before,omitzero"`
 	// AllowUnverified takes one that was not verified, too.
 	AllowUnverified bool `json:"allowUnverified,omitempty"`

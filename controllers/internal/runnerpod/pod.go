@@ -49,7 +49,8 @@ func Installer(image string, given corev1.ResourceRequirements) *corev1ac.Contai
 }
 
 // ServerImageRunner returns a container of a server's image that runs one command of the runner, which an Installer has put there.
-func ServerImageRunner(command, image string, task backup.Task, resources corev1.ResourceRequirements) *corev1ac.ContainerApplyConfiguration {
+func ServerImageRunner(command, image string, task backup.Task,
+	resources corev1.ResourceRequirements) *corev1ac.ContainerApplyConfiguration {
 	return parts.WithResources(newContainer(command, image), resources).
 		WithCommand(commandLine(backup.ProgramDir+backup.Program, command, task)...).
 		WithVolumeMounts(corev1ac.VolumeMount().WithName(programVolume).WithMountPath(backup.ProgramDir).WithReadOnly(true))
@@ -66,7 +67,7 @@ func newContainer(name, image string) *corev1ac.ContainerApplyConfiguration {
 func commandLine(program, command string, task backup.Task) []string {
 	text, err := json.Marshal(task)
 	if err != nil {
-		panic(fmt.Sprintf("a task is no JSON: %v", err)) // a bug: its types are fixed
+		panic(fmt.Sprintf("a task is not valid JSON: %v", err)) // a bug: its types are fixed
 	}
 	// Kubelet would expand $(NAME).
 	return []string{program, command, "--task", strings.ReplaceAll(string(text), "$", `\u0024`)}

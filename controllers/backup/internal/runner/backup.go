@@ -13,8 +13,8 @@ import (
 
 	"k8s.io/utils/clock"
 
+	"github.com/mainstay-operator/mainstay-operator/controllers/backup/internal/scratch"
 	"github.com/mainstay-operator/mainstay-operator/controllers/internal/backup"
-	"github.com/mainstay-operator/mainstay-operator/controllers/internal/backup/scratch"
 )
 
 // spoolFile on the scratch volume gets the data as fast as the server sends it. A store may be slow, and a server ends a link to
@@ -96,7 +96,7 @@ func (t task) write(ctx context.Context, spool string, m *backup.Manifest, clock
 	return t.store.Put(ctx, t.manifest(t.Item), bytes.NewReader(text))
 }
 
-// discard removes an item that is not finished, also when the pod was told to end. The manifest goes first: an answer may be lost, and
+// discard removes an item that is not finished, also when the pod was asked to stop. The manifest goes first: an answer may be lost, and
 // then it is there.
 func (t task) discard(ctx context.Context) error {
 	ctx, done := context.WithTimeout(context.WithoutCancel(ctx), cleanupTimeout)

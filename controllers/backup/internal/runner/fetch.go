@@ -162,7 +162,7 @@ func (t task) check(file string, m backup.Manifest) (requiresLogin bool, err err
 	case unreadable:
 		return false, fmt.Errorf("reading what was fetched: %w", err)
 	}
-	return false, backup.Permanent(fmt.Errorf("%s is no backup: %w", t.data(m.Item), err))
+	return false, backup.Permanent(fmt.Errorf("%s is not a backup: %w", t.data(m.Item), err))
 }
 
 // permanentUnlessVerifying marks what is wrong with an item's data: whoever restores it finds it again. A run that has just written it

@@ -70,7 +70,7 @@ func TestFetchRefuses(t *testing.T) {
 		"not compressed":     {sized(func(p *pod) []byte { return p.content }), nil, data + " is corrupt: it is not what its manifest describes"},
 		"half a stream":      {sized(func(p *pod) []byte { return packed(p.t, p.content)[:50_000] }), nil, data + " is corrupt: "},
 		"another content":    {sized(func(p *pod) []byte { return packed(p.t, noise(99_999)) }), nil, data + " is corrupt: decompressed, "},
-		"one that explodes":  {sized(func(p *pod) []byte { return packed(p.t, make([]byte, 1<<20)) }), nil, "it has more than 100000 bytes"},
+		"a gzip bomb":        {sized(func(p *pod) []byte { return packed(p.t, make([]byte, 1<<20)) }), nil, "it has more than 100000 bytes"},
 		"data is missing":    {func(p *pod) { p.deleteObject(data) }, nil, data + " is not in the store, though its manifest is"},
 		"no manifest":        {func(p *pod) { p.deleteObject(manifest) }, nil, item(20) + ": it has no manifest in the store"},
 		"a later format":     {edit(func(m *backup.Manifest) { m.Format = 2 }), nil, "has format 2"},
@@ -79,14 +79,14 @@ func TestFetchRefuses(t *testing.T) {
 		"a later version":    {nil, func(t *backup.Task) { t.MaxVersion = "3.5.35" }, "which etcd 3.5.35 cannot load"},
 		"not verified": {nil, func(t *backup.Task) { t.Choose = &backup.Choice{} },
 			"the backup " + item(20) + " was never verified: set allowUnverified"},
-		"none was begun before": {nil, func(t *backup.Task) { t.Item, t.Choose = "", &backup.Choice{Before: today.Add(-time.Hour)} },
-			folder + ": there is no backup that was begun before"},
+		"no backup was started before": {nil, func(t *backup.Task) { t.Item, t.Choose = "", &backup.Choice{Before: today.Add(-time.Hour)} },
+			folder + ": there is no backup that was started before"},
 		"no such item": {nil, func(t *backup.Task) { t.Item = item(1) }, "there is no backup " + folder + "/" + item(1)},
 		"of another source": {nil, func(t *backup.Task) { t.Choose = &backup.Choice{AllowUnverified: true, Source: "other"} },
 			"the backup " + item(20) + " is of UID uid, and source asks for UID other"},
-		"none is of the source": {nil, func(t *backup.Task) { t.Item, t.Choose = "", &backup.Choice{Source: "other"} },
+		"no backup is of the source": {nil, func(t *backup.Task) { t.Item, t.Choose = "", &backup.Choice{Source: "other"} },
 			folder + ": there is no backup of source other"},
-		"an item that is none": {nil, func(t *backup.Task) { t.Item = "../../secret" }, "is not the name of a backup"},
+		"an invalid item": {nil, func(t *backup.Task) { t.Item = "../../secret" }, "is not the name of a backup"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			p := newPod(t)
@@ -113,9 +113,9 @@ func TestFetchRefuses(t *testing.T) {
 func TestFetchForARestoreRefusesWhatIsNoBackup(t *testing.T) {
 	p := newPod(t)
 	p.succeed(p.task(20), backup.CommandBackup)
-	p.checkError = errors.New("it is no data of etcd")
+	p.checkError = errors.New("it is not data of etcd")
 	told := backup.Task{Kind: backup.Etcd, Folder: folder, Choose: &backup.Choice{AllowUnverified: true}}
-	want := folder + "/" + backup.DataName(backup.Etcd, item(20)) + " is no backup: it is no data of etcd"
+	want := folder + "/" + backup.DataName(backup.Etcd, item(20)) + " is not a backup: it is not data of etcd"
 	if result := p.run(backup.CommandFetch, told); result.Error != want || !result.Permanent {
 		t.Errorf("%+v", result)
 	}
@@ -204,7 +204,8 @@ func TestABackupOfNoKnownSourceIsAcceptedWithAWarning(t *testing.T) {
 	}
 	name := backup.ManifestName(backup.Etcd, item(20))
 	p.replace(name, bytes.Replace(p.get(name), []byte(`"sourceUID":"uid"`), []byte(`"sourceUID":""`), 1))
-	if result := p.run(backup.CommandFetch, fetch); result.Error != "" || result.Item == nil || !strings.Contains(result.Warning, "names no source") {
+	if result := p.run(backup.CommandFetch, fetch); result.Error != "" || result.Item == nil ||
+		!strings.Contains(result.Warning, "names no source") {
 		t.Errorf("of no known source: %+v", result)
 	}
 }

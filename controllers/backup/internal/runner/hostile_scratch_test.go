@@ -72,7 +72,7 @@ func TestAFetchedFileThatWasReplacedIsRefused(t *testing.T) {
 }
 
 // What another image has written there is not repeated, whatever it is.
-func TestAManifestThatIsNoneIsNotRepeated(t *testing.T) {
+func TestAnInvalidManifestIsNotRepeated(t *testing.T) {
 	for name, content := range map[string]string{
 		"no JSON":           secret,
 		"JSON of a string":  `"` + secret + `"`,
@@ -86,7 +86,7 @@ func TestAManifestThatIsNoneIsNotRepeated(t *testing.T) {
 				t.Fatal(err)
 			}
 			result := p.run(backup.CommandVerify, p.task(20))
-			if !strings.Contains(result.Error, "is no manifest") || strings.Contains(result.Error, secret) {
+			if !strings.Contains(result.Error, "is not a manifest") || strings.Contains(result.Error, secret) {
 				t.Errorf("%+v", result)
 			}
 		})
@@ -124,7 +124,8 @@ func TestFetchedDataThatWasReplacedIsNotVerified(t *testing.T) {
 	if err := os.WriteFile(data, content, 0o600); err != nil {
 		t.Fatal(err)
 	}
-	if result := p.run(backup.CommandVerify, p.task(20)); !strings.Contains(result.Error, "the fetched data has the SHA-256 ") || result.Item != nil {
+	if result := p.run(backup.CommandVerify, p.task(20)); !strings.Contains(result.Error, "the fetched data has the SHA-256 ") ||
+		result.Item != nil {
 		t.Errorf("%+v", result)
 	}
 }

@@ -18,9 +18,9 @@ import (
 	clocktesting "k8s.io/utils/clock/testing"
 
 	commonv1 "github.com/mainstay-operator/mainstay-operator/api/common/v1"
+	"github.com/mainstay-operator/mainstay-operator/controllers/backup/internal/store"
+	"github.com/mainstay-operator/mainstay-operator/controllers/backup/source"
 	"github.com/mainstay-operator/mainstay-operator/controllers/internal/backup"
-	"github.com/mainstay-operator/mainstay-operator/controllers/internal/backup/source"
-	"github.com/mainstay-operator/mainstay-operator/controllers/internal/backup/store"
 	"github.com/mainstay-operator/mainstay-operator/test/s3"
 )
 
@@ -76,8 +76,9 @@ func newPodOn(t *testing.T, spec commonv1.BackupStore, places store.Places) *pod
 	p := &pod{t: t, spec: spec, content: noise(100_000), volume: places.Volume}
 	p.store = &datedStore{opened, p, map[string]time.Time{}}
 	p.Environment = Environment{
-		Open:    func(commonv1.BackupStore) (store.Store, error) { return p.store, nil },
-		Servers: map[backup.ServerKind]Server{backup.Etcd: {Dump: p.dump, Check: p.inspect, RequiresLogin: func(string) (bool, error) { return p.requiresLogin, nil }, Verify: p.check}},
+		Open: func(commonv1.BackupStore) (store.Store, error) { return p.store, nil },
+		Servers: map[backup.ServerKind]Server{backup.Etcd: {Dump: p.dump, Check: p.inspect,
+			RequiresLogin: func(string) (bool, error) { return p.requiresLogin, nil }, Verify: p.check}},
 		Clock:   clocktesting.NewFakePassiveClock(today.Add(time.Minute)),
 		Scratch: t.TempDir(), TerminationLog: filepath.Join(t.TempDir(), "termination-log"),
 	}
@@ -172,15 +173,15 @@ type datedStore struct {
 	written map[string]time.Time
 }
 
-func (s *datedStore) Put(ctx context.Context, name string, content io.Reader) error {
-	s.written[name] = s.pod.Clock.Now().Add(s.pod.storeAhead - s.pod.nodeAhead)
-	return s.Store.Put(ctx, name, content)
+func (d *datedStore) Put(ctx context.Context, name string, content io.Reader) error {
+	d.written[name] = d.pod.Clock.Now().Add(d.pod.storeAhead - d.pod.nodeAhead)
+	return d.Store.Put(ctx, name, content)
 }
 
-func (s *datedStore) List(ctx context.Context, folder string) iter.Seq2[backup.Object, error] {
+func (d *datedStore) List(ctx context.Context, folder string) iter.Seq2[backup.Object, error] {
 	return func(yield func(backup.Object, error) bool) {
-		for object, err := range s.Store.List(ctx, folder) {
-			object.Modified = s.written[folder+"/"+object.Name]
+		for object, err := range d.Store.List(ctx, folder) {
+			object.Modified = d.written[folder+"/"+object.Name]
 			if !yield(object, err) {
 				return
 			}

@@ -22,9 +22,9 @@ import (
 	clocktesting "k8s.io/utils/clock/testing"
 
 	commonv1 "github.com/mainstay-operator/mainstay-operator/api/common/v1"
+	"github.com/mainstay-operator/mainstay-operator/controllers/backup/internal/store"
+	"github.com/mainstay-operator/mainstay-operator/controllers/backup/source"
 	"github.com/mainstay-operator/mainstay-operator/controllers/internal/backup"
-	"github.com/mainstay-operator/mainstay-operator/controllers/internal/backup/source"
-	"github.com/mainstay-operator/mainstay-operator/controllers/internal/backup/store"
 )
 
 func fixed(at time.Time) clock.PassiveClock { return clocktesting.NewFakePassiveClock(at) }
@@ -158,7 +158,7 @@ func TestARunnerThatIsToldToEnd(t *testing.T) {
 		t.Errorf("%v", err)
 	}
 	left, err := os.ReadFile(filepath.Join(dir, "termination-log"))
-	if err != nil || !strings.Contains(string(left), `{"error":"the pod was told to end: `) || strings.Contains(string(left), "permanent") {
+	if err != nil || !strings.Contains(string(left), `{"error":"the pod was asked to stop: `) || strings.Contains(string(left), "permanent") {
 		t.Errorf("%s, %v", left, err)
 	}
 	if got := p.objects(); len(got) != 0 {

@@ -35,7 +35,8 @@ func leave(result backup.Result, file string) error {
 }
 
 func fit(result backup.Result) ([]byte, error) {
-	result.Error, result.Warning, result.Held = sanitize(result.Error), sanitize(result.Warning), untrusted.SanitizeTo(result.Held, backup.MaxHeld)
+	result.Error, result.Warning, result.Held = sanitize(result.Error), sanitize(result.Warning),
+		untrusted.SanitizeTo(result.Held, backup.MaxHeld)
 	for {
 		text, err := json.Marshal(result)
 		if err != nil || len(text) <= backup.MaxResult {

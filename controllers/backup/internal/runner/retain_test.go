@@ -14,8 +14,8 @@ import (
 	"k8s.io/utils/ptr"
 
 	commonv1 "github.com/mainstay-operator/mainstay-operator/api/common/v1"
+	"github.com/mainstay-operator/mainstay-operator/controllers/backup/internal/store"
 	"github.com/mainstay-operator/mainstay-operator/controllers/internal/backup"
-	"github.com/mainstay-operator/mainstay-operator/controllers/internal/backup/store"
 )
 
 // days of January whose items have a manifest.
@@ -93,7 +93,8 @@ func TestClocksThatAreAheadDeleteLittle(t *testing.T) {
 	}{
 		"all of them, the store's as well": {0, 0, "3 4 5 6 7 8 9 10 11 12 13 14", ""},
 		"all but the store's":              {0, -30 * 24 * time.Hour, "1 2 3 4 5 6 7 8 9 10 11 12 13 14", "the store's clock"},
-		"the operator's alone":             {-30 * 24 * time.Hour, -30 * 24 * time.Hour, "1 2 3 4 5 6 7 8 9 10 11 12 13 14", "the operator's clock"},
+		"the operator's alone": {-30 * 24 * time.Hour, -30 * 24 * time.Hour, "1 2 3 4 5 6 7 8 9 10 11 12 13 14",
+			"the operator's clock"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			p := newPod(t)

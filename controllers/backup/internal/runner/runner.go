@@ -17,10 +17,10 @@ import (
 	"k8s.io/utils/clock"
 
 	commonv1 "github.com/mainstay-operator/mainstay-operator/api/common/v1"
+	"github.com/mainstay-operator/mainstay-operator/controllers/backup/internal/store"
+	"github.com/mainstay-operator/mainstay-operator/controllers/backup/serve"
+	"github.com/mainstay-operator/mainstay-operator/controllers/backup/source"
 	"github.com/mainstay-operator/mainstay-operator/controllers/internal/backup"
-	"github.com/mainstay-operator/mainstay-operator/controllers/internal/backup/serve"
-	"github.com/mainstay-operator/mainstay-operator/controllers/internal/backup/source"
-	"github.com/mainstay-operator/mainstay-operator/controllers/internal/backup/store"
 	"github.com/mainstay-operator/mainstay-operator/controllers/internal/install"
 )
 
@@ -80,7 +80,7 @@ func Main(args []string, e Environment) int {
 	defer stop()
 	result, err := e.run(ctx, args)
 	if ctx.Err() != nil && err != nil {
-		err = fmt.Errorf("the pod was told to end: %w", err)
+		err = fmt.Errorf("the pod was asked to stop: %w", err)
 	}
 	if err != nil {
 		result.Error, result.Permanent = err.Error(), backup.IsPermanent(err) && ctx.Err() == nil

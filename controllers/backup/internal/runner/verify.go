@@ -8,8 +8,8 @@ import (
 	"io"
 	"os"
 
+	"github.com/mainstay-operator/mainstay-operator/controllers/backup/internal/scratch"
 	"github.com/mainstay-operator/mainstay-operator/controllers/internal/backup"
-	"github.com/mainstay-operator/mainstay-operator/controllers/internal/backup/scratch"
 )
 
 // workDir on the scratch volume is where a server runs that is started to verify a backup.
@@ -68,7 +68,7 @@ func (e Environment) fetched() (backup.Manifest, error) {
 	var m backup.Manifest
 	err = json.Unmarshal(text, &m)
 	if _, named := backup.ItemTime(m.Item); err != nil || named != nil { // these errors would repeat what is there
-		return backup.Manifest{}, fmt.Errorf("reading what was fetched: %s is no manifest", backup.ManifestFile)
+		return backup.Manifest{}, fmt.Errorf("reading what was fetched: %s is not a manifest", backup.ManifestFile)
 	}
 	return m, nil
 }

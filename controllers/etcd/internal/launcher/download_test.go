@@ -12,8 +12,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/mainstay-operator/mainstay-operator/controllers/backup/serve"
 	"github.com/mainstay-operator/mainstay-operator/controllers/internal/backup"
-	"github.com/mainstay-operator/mainstay-operator/controllers/internal/backup/serve"
 	"github.com/mainstay-operator/mainstay-operator/controllers/internal/pki"
 )
 
