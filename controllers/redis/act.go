@@ -14,84 +14,84 @@ import (
 	"github.com/mainstay-operator/mainstay-operator/controllers/redis/internal/topology"
 )
 
-// act performs one step. What a failover must know is saved before the command
+// do performs one step. What a failover must know is saved before the command
 // that makes it true.
-func (r *Reconciler) act(ctx context.Context, redis *cachev1alpha1.Redis, f *fleet, s topology.Step) error {
+func (p *pass) do(ctx context.Context, s topology.Step) error {
 	switch s.Do {
 	case topology.Fence:
-		return forEach(s.NodeNames, func(name string) error { return f.servers[name].Fence(ctx) })
+		return forEach(s.NodeNames, func(name string) error { return p.servers[name].Fence(ctx) })
 	case topology.Promote, topology.SwitchOver, topology.StepDown:
-		return r.changeMaster(ctx, redis, f, s)
+		return p.changeMaster(ctx, s)
 	case topology.RecordMaster:
-		return r.doRecordMaster(ctx, redis, f, s)
+		return p.doRecordMaster(ctx, s)
 	case topology.AttachReplicas:
-		return r.doAttachReplicas(ctx, redis, f, s.NodeNames)
+		return p.doAttachReplicas(ctx, s.NodeNames)
 	case topology.RemoveMembers:
-		return r.doRemoveMembers(ctx, redis, f, s.NodeNames)
+		return p.doRemoveMembers(ctx, s.NodeNames)
 	case topology.SetMinReplicas:
-		return doSetMinReplicas(ctx, redis, f, s.MinReplicas)
+		return p.doSetMinReplicas(ctx, s.MinReplicas)
 	case topology.DisconnectClients:
 		return forEach(s.NodeNames, func(name string) error {
-			return errors.Join(f.servers[name].KillClients(ctx), f.servers[name].Unpause(ctx))
+			return errors.Join(p.servers[name].KillClients(ctx), p.servers[name].Unpause(ctx))
 		})
 	case topology.EndMastership, topology.StampVolumes:
-		return stampOrEndMastership(ctx, redis, f, s)
+		return p.stampOrEndMastership(ctx, s)
 	case topology.SetPasswords, topology.ApplySettings, topology.SetPersistence, topology.LoadCertificates:
-		return r.adaptNodes(ctx, redis, f, s)
+		return p.adaptNodes(ctx, s)
 	case topology.CreateRestorePod, topology.LoadBackup, topology.DeleteRestorePod:
-		return r.restore(ctx, redis, f, s)
+		return p.restore(ctx, s)
 	case topology.DeletePod:
-		return f.deletePod(ctx, s.NodeNames[0])
+		return p.deletePod(ctx, s.NodeNames[0])
 	case topology.DeleteSilentPod:
-		return f.deletePod(ctx, s.NodeNames[0], ctrlclient.GracePeriodSeconds(1))
+		return p.deletePod(ctx, s.NodeNames[0], ctrlclient.GracePeriodSeconds(1))
 	case topology.ExpelUnrecorded:
-		return r.doExpelUnrecorded(ctx, redis, f)
+		return p.doExpelUnrecorded(ctx)
 	case topology.ServeStaleReads:
-		return forEach(s.NodeNames, func(name string) error { return f.servers[name].ServeStale(ctx) })
+		return forEach(s.NodeNames, func(name string) error { return p.servers[name].ServeStale(ctx) })
 	case topology.DismissRequest:
-		return r.removeSwitchoverRequest(ctx, redis, s)
+		return p.removeSwitchoverRequest(ctx, s)
 	default:
 		return nil
 	}
 }
 
 // changeMaster carries out a step that moves the role of master. Each saves its intent first.
-func (r *Reconciler) changeMaster(ctx context.Context, redis *cachev1alpha1.Redis, f *fleet, s topology.Step) error {
+func (p *pass) changeMaster(ctx context.Context, s topology.Step) error {
 	switch s.Do {
 	case topology.Promote:
-		return r.doPromote(ctx, redis, f, s)
+		return p.doPromote(ctx, s)
 	case topology.SwitchOver:
-		return r.doSwitchOver(ctx, redis, f, s)
+		return p.doSwitchOver(ctx, s)
 	default:
-		return r.doStepDown(ctx, redis, f, s)
+		return p.doStepDown(ctx, s)
 	}
 }
 
 // adaptNodes brings nodes to what the spec and the Secrets say. Their roles stay.
-func (r *Reconciler) adaptNodes(ctx context.Context, redis *cachev1alpha1.Redis, f *fleet, s topology.Step) error {
+func (p *pass) adaptNodes(ctx context.Context, s topology.Step) error {
 	switch s.Do {
 	case topology.SetPasswords:
-		return r.doSetPasswords(ctx, redis, f, s.NodeNames)
+		return p.doSetPasswords(ctx, s.NodeNames)
 	case topology.ApplySettings:
-		return r.doApplySettings(ctx, redis, f, s.NodeNames)
+		return p.doApplySettings(ctx, s.NodeNames)
 	case topology.SetPersistence:
-		return r.doSetPersistence(ctx, redis, f, s.NodeNames)
+		return p.doSetPersistence(ctx, s.NodeNames)
 	default:
-		return r.doLoadCertificates(ctx, redis, f, s.NodeNames)
+		return p.doLoadCertificates(ctx, s.NodeNames)
 	}
 }
 
 // removeSwitchoverRequest takes the switchover's annotation off, and reports an event if the request was refused.
-func (r *Reconciler) removeSwitchoverRequest(ctx context.Context, redis *cachev1alpha1.Redis, s topology.Step) error {
-	next := redis.DeepCopy()
+func (p *pass) removeSwitchoverRequest(ctx context.Context, s topology.Step) error {
+	next := p.redis.DeepCopy()
 	delete(next.Annotations, cachev1alpha1.RedisSwitchover)
 	// Of the object that was looked at: a newer wish stands.
-	patch := ctrlclient.MergeFromWithOptions(redis, ctrlclient.MergeFromWithOptimisticLock{})
-	if err := r.Patch(ctx, next, patch, ctrlclient.FieldOwner(converge.FieldManager)); err != nil {
+	patch := ctrlclient.MergeFromWithOptions(p.redis, ctrlclient.MergeFromWithOptimisticLock{})
+	if err := p.Patch(ctx, next, patch, ctrlclient.FieldOwner(converge.FieldManager)); err != nil {
 		return ctrlclient.IgnoreNotFound(err)
 	}
 	if s.Message != "" {
-		r.Events.Eventf(redis, nil, corev1.EventTypeWarning, commonv1.ReasonSwitchoverRefused, "Switchover", "%s", s.Message)
+		p.Events.Eventf(p.redis, nil, corev1.EventTypeWarning, commonv1.ReasonSwitchoverRefused, "Switchover", "%s", s.Message)
 	}
 	return nil
 }

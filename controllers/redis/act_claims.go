@@ -19,17 +19,17 @@ import (
 const filesRecheck = 10 * time.Second
 
 // settleClaims has the claims owned or deleted as storage.retention says, once the StatefulSet deletes none itself.
-func (r *Reconciler) settleClaims(ctx context.Context, redis *cachev1alpha1.Redis, f *fleet, outside *apiEffects) error {
-	written, _ := converge.Find[*appsv1.StatefulSet](outside.observed, "StatefulSet", redis.Name)
-	set := cmp.Or(written, outside.set)
-	if redis.Spec.Storage == nil || volumes.OwnsClaims(set) {
+func (p *pass) settleClaims(ctx context.Context) error {
+	written, _ := converge.Find[*appsv1.StatefulSet](p.observed, "StatefulSet", p.redis.Name)
+	set := cmp.Or(written, p.set)
+	if p.redis.Spec.Storage == nil || volumes.OwnsClaims(set) {
 		return nil
 	}
-	claims := topology.ClaimsOf(f.Volumes)
-	err := r.SettleClaims(ctx, claims, claimRetention(redis, f.situation(redis), set), outside.checkUnchanged,
-		func(seen, next *corev1.PersistentVolumeClaim) error { return r.patchClaim(ctx, redis, seen, next) })
+	claims := topology.ClaimsOf(p.Volumes)
+	err := p.SettleClaims(ctx, claims, claimRetention(p.redis, p.situation(), set), p.checkUnchanged,
+		func(seen, next *corev1.PersistentVolumeClaim) error { return p.patchClaim(ctx, seen, next) })
 	for name, claim := range claims {
-		f.Volumes[name] = topology.Volume{Stamp: f.Volumes[name].Stamp, Claim: claim}
+		p.Volumes[name] = topology.Volume{Stamp: p.Volumes[name].Stamp, Claim: claim}
 	}
 	return err
 }

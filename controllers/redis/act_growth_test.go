@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"testing"
+	"time"
 
 	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
@@ -37,12 +38,12 @@ func podMadeBy(set types.UID) *corev1.Pod {
 // A StatefulSet that is made anew is made as its pods are: they must not be outdated.
 func TestPodsTellWhatAMissingStatefulSetWas(t *testing.T) {
 	r, redis := newStampReconciler(t, podMadeBy("gone"))
-	set, pods, err := r.getWorkload(t.Context(), redis, config.Resolve(redis))
-	if err != nil || len(pods) != 1 {
-		t.Fatal(err, pods)
-	}
 	redis.Spec.Storage.Size = resource.MustParse("2Gi")
-	c := r.childInputs(redis, set, nil, &fleet{spec: config.Resolve(redis)})
+	p := r.newPass(redis, nil)
+	if err := p.readWorkload(t.Context()); err != nil || len(p.pods) != 1 {
+		t.Fatal(err, p.pods)
+	}
+	c := p.childInputs()
 	if c.image != "redis:old" || c.restartedAt != "then" || c.volumeSize.String() != "2Gi" {
 		t.Errorf("%+v", c)
 	}
@@ -72,8 +73,9 @@ func TestPodsOfAnEarlierStatefulSet(t *testing.T) {
 			if c.known {
 				redis.Status.Replication = fixture.Healthy(1).Status.Replication
 			}
-			if _, pods, err := r.getWorkload(t.Context(), redis, config.Resolve(redis)); err != nil || len(pods) != c.counts {
-				t.Errorf("%v: %d pods", err, len(pods))
+			p := r.newPass(redis, nil)
+			if err := p.readWorkload(t.Context()); err != nil || len(p.pods) != c.counts {
+				t.Errorf("%v: %d pods", err, len(p.pods))
 			}
 		})
 	}
@@ -114,11 +116,11 @@ func TestAnOlderCopyOfTheStatefulSetMakesNoPodOutdated(t *testing.T) {
 
 	isOutdated := func() bool {
 		t.Helper()
-		set, pods, err := r.getWorkload(t.Context(), redis, config.Resolve(redis))
-		if err != nil || len(pods) != 1 {
-			t.Fatal(err, pods)
+		p := r.newPass(redis, nil)
+		if err := p.readWorkload(t.Context()); err != nil || len(p.pods) != 1 {
+			t.Fatal(err, p.pods)
 		}
-		return r.nodeFromPod(&pods[0], set).Outdated
+		return nodeFromPod(&p.pods[0], p.set, time.Now()).Outdated
 	}
 	if !isOutdated() {
 		t.Fatal("it is of another revision, and nothing was written since")

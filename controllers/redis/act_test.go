@@ -36,7 +36,7 @@ func TestDismiss(t *testing.T) {
 
 	seen := read()
 	refused := topology.Step{Do: topology.DismissRequest, NodeNames: []string{seen.Annotations[cachev1alpha1.RedisSwitchover]}, Message: "there is no such pod"}
-	if err := r.removeSwitchoverRequest(t.Context(), seen, refused); err != nil {
+	if err := r.newPass(seen, nil).removeSwitchoverRequest(t.Context(), refused); err != nil {
 		t.Fatal(err)
 	}
 	now := read()
@@ -48,7 +48,7 @@ func TestDismiss(t *testing.T) {
 	if err := r.Update(t.Context(), now); err != nil {
 		t.Fatal(err)
 	}
-	if err := r.removeSwitchoverRequest(t.Context(), seen, refused); !apierrors.IsConflict(err) {
+	if err := r.newPass(seen, nil).removeSwitchoverRequest(t.Context(), refused); !apierrors.IsConflict(err) {
 		t.Errorf("a wish that was not looked at: %v", err)
 	}
 	if read().Annotations[cachev1alpha1.RedisSwitchover] != "a-1" {

@@ -11,7 +11,6 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/utils/clock"
 
-	"github.com/mainstay-operator/mainstay-operator/controllers/redis/internal/config"
 	"github.com/mainstay-operator/mainstay-operator/controllers/redis/internal/fixture"
 )
 
@@ -35,8 +34,7 @@ func TestWhatAPodProves(t *testing.T) {
 	} {
 		pod := corev1.Pod{Status: corev1.PodStatus{ContainerStatuses: []corev1.ContainerStatus{c.status},
 			Conditions: []corev1.PodCondition{{Type: corev1.ContainersReady, Status: c.ready}, {Type: corev1.PodReady, Status: c.ready}}}}
-		r := &Reconciler{clock: clock.RealClock{}}
-		if got := r.nodeFromPod(&pod, &appsv1.StatefulSet{}).Stopped; got != c.want {
+		if got := nodeFromPod(&pod, &appsv1.StatefulSet{}, time.Now()).Stopped; got != c.want {
 			t.Errorf("%s: stopped %t", c.reason, got)
 		}
 	}
@@ -59,8 +57,7 @@ func TestWhoIsArriving(t *testing.T) {
 	} {
 		pod := corev1.Pod{ObjectMeta: metav1.ObjectMeta{CreationTimestamp: ago(c.age)}, Status: corev1.PodStatus{
 			Conditions: []corev1.PodCondition{{Type: corev1.PodReady, Status: c.ready, LastTransitionTime: ago(c.since)}}}}
-		r := &Reconciler{clock: clock.RealClock{}}
-		if got := r.nodeFromPod(&pod, &appsv1.StatefulSet{}).EndpointChanging; got != c.want {
+		if got := nodeFromPod(&pod, &appsv1.StatefulSet{}, time.Now()).EndpointChanging; got != c.want {
 			t.Errorf("%s: arriving %t", c.reason, got)
 		}
 	}
@@ -73,11 +70,13 @@ func TestAMasterWhosePodIsGoneIsAGhost(t *testing.T) {
 	end() // nobody is there to be asked
 	for uid, want := range map[types.UID]bool{s.Nodes[0].PodUID: false, "another": true} {
 		pod := corev1.Pod{ObjectMeta: metav1.ObjectMeta{Name: "a-0", UID: uid}}
-		r := &Reconciler{clock: clock.RealClock{}}
-		f := r.openFleet(asked, s.Redis, config.Resolve(s.Redis), []corev1.Pod{pod}, nil, &appsv1.StatefulSet{}, secrets{}, scripted{})
-		if got := f.Ghost != nil; got != want || got && f.Ghost.PodUID != s.Status.Replication.Master.PodUID {
-			t.Errorf("a pod %s: ghost %+v", uid, f.Ghost)
+		p := (&Reconciler{clock: clock.RealClock{}}).newPass(s.Redis, nil)
+		p.pods, p.set, p.effects = []corev1.Pod{pod}, &appsv1.StatefulSet{}, scripted{}
+		p.open()
+		p.ask(asked)
+		if got := p.Ghost != nil; got != want || got && p.Ghost.PodUID != s.Status.Replication.Master.PodUID {
+			t.Errorf("a pod %s: ghost %+v", uid, p.Ghost)
 		}
-		f.close()
+		p.fleet.close()
 	}
 }

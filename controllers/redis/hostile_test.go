@@ -29,13 +29,13 @@ func TestForgedReplicasAreNoSeries(t *testing.T) {
 	now := clock.RealClock{}.Now()
 	before := testutil.CollectAndCount(lagGauge)
 	for _, address := range []string{"10.0.0.1", "10.0.0.2"} {
-		m.trackSilence(r, address, wire.Reached, now)
+		m.Of(r).watched.trackSilence(address, wire.Reached, now)
 	}
 	behind := map[string]int64{"10.0.0.2": 7, "\xff\xfe": 1}
 	for i := range 10_000 {
 		behind[fmt.Sprintf("10.1.%d.%d", i/256, i%256)] = 1
 	}
-	m.noteReply(key, r.UID, "10.0.0.1", behind, now)
+	m.Of(r).watched.noteReply(key, "10.0.0.1", behind, now)
 	if got := testutil.CollectAndCount(lagGauge) - before; got != 1 {
 		t.Errorf("%d series, want that of the one replica", got)
 	}

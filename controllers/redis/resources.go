@@ -158,3 +158,10 @@ func probeClient(spec config.Spec) string {
 func execShell(line string) *corev1ac.ExecActionApplyConfiguration {
 	return corev1ac.ExecAction().WithCommand("sh", "-c", line)
 }
+
+func chooseDefaults(redis *cachev1alpha1.Redis, c childInputs, live converge.Workload) parts.Defaults {
+	return converge.ChooseDefaults(live, func(d parts.Defaults) *corev1ac.PodTemplateSpecApplyConfiguration {
+		c.defaults = d
+		return statefulSet(redis, c).Spec.Template
+	})
+}

@@ -93,9 +93,9 @@ func (c *claimed) settle(t *testing.T, owners ...types.UID) (got []types.UID, de
 		c.Volumes[node] = topology.Volume{Stamp: c.Volumes[node].Stamp, Claim: kept}
 	}
 	r := &Reconciler{Converger: converge.Converger{Client: api, APIReader: api}, clock: clock.RealClock{}}
-	f := &fleet{spec: config.Resolve(c.Redis), World: c.World}
-	outside := &apiEffects{Reconciler: r, redis: c.Redis, fleet: f, set: c.set}
-	err = r.settleClaims(t.Context(), c.Redis, f, outside)
+	p := r.newPass(c.Redis, nil)
+	p.World, p.set = c.World, c.set
+	err = p.settleClaims(t.Context())
 	var now corev1.PersistentVolumeClaim
 	gone := api.Get(t.Context(), key, &now)
 	for _, owner := range now.OwnerReferences {

@@ -46,7 +46,7 @@ func TestSourceFromPod(t *testing.T) {
 		t.Run(c.reason, func(t *testing.T) {
 			pod := &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Name: "a-restore", CreationTimestamp: metav1.NewTime(present.Add(-time.Minute))},
 				Status: corev1.PodStatus{Phase: c.phase, InitContainerStatuses: c.init, ContainerStatuses: c.main}}
-			got := (&Reconciler{clock: modelClock}).sourceFromPod(pod)
+			got := sourceFromPod(pod, present)
 			if got.Item != c.item || !strings.Contains(got.Failure, c.failure) || (got.Failure == "") != (c.failure == "") {
 				t.Errorf("got %q, %q", got.Item, got.Failure)
 			}
@@ -63,7 +63,7 @@ func TestSourceFromPod(t *testing.T) {
 func TestSourceFromPodWarns(t *testing.T) {
 	message := `{"warning":"the manifest names no source","item":{"name":"20260102T120000Z-89abcdef","size":1,"sha256":"` + strings.Repeat("a", 64) + `"}}`
 	pod := &corev1.Pod{Status: corev1.PodStatus{Phase: corev1.PodRunning, InitContainerStatuses: []corev1.ContainerStatus{ended("fetch", 0, message)}}}
-	if got := (&Reconciler{clock: modelClock}).sourceFromPod(pod); got.Item == "" || got.Warning != "the manifest names no source" {
+	if got := sourceFromPod(pod, present); got.Item == "" || got.Warning != "the manifest names no source" {
 		t.Errorf("%+v", got)
 	}
 }

@@ -89,11 +89,11 @@ func TestARestartedOperatorChangesNoCondition(t *testing.T) {
 
 // What an earlier operator knew of a process is known by the status alone: a process that the status does not have is new.
 func TestWhichProcessesAnEarlierOperatorKnew(t *testing.T) {
-	s, m := fixture.Healthy(3), memory{}
+	s, known := fixture.Healthy(3), knownOfNone()
 	s.Status.Nodes = []cachev1alpha1.RedisNode{{Name: "a-0", RunID: s.Nodes[0].RunID}, {Name: "a-1", RunID: "former"}, {Name: "a-2"}}
 	c := fixture.Started("p", "")
 	unsent := func() (list [3]bool) {
-		m.fillPasswords(s.Redis, &s.World, c)
+		known.fillPasswords(&s.World, s.Status.Nodes, c)
 		for i, node := range s.Nodes {
 			list[i] = node.PasswordsUnsent
 		}
@@ -102,7 +102,7 @@ func TestWhichProcessesAnEarlierOperatorKnew(t *testing.T) {
 	if got := unsent(); got != [3]bool{true, false, false} {
 		t.Errorf("got %v", got)
 	}
-	m.notePasswords(s.Redis, s.Nodes[0].RunID, passwordReply{digest: "of others"})
+	known.passwordReplies[s.Nodes[0].RunID] = passwordReply{digest: "of others"}
 	if got := unsent(); got != [3]bool{} {
 		t.Errorf("told others, and got %v", got)
 	}

@@ -13,7 +13,6 @@ import (
 
 	cachev1alpha1 "github.com/mainstay-operator/mainstay-operator/api/cache/v1alpha1"
 	commonv1 "github.com/mainstay-operator/mainstay-operator/api/common/v1"
-	"github.com/mainstay-operator/mainstay-operator/controllers/internal/converge"
 	"github.com/mainstay-operator/mainstay-operator/controllers/redis/internal/config"
 	"github.com/mainstay-operator/mainstay-operator/controllers/redis/internal/fixture"
 	"github.com/mainstay-operator/mainstay-operator/controllers/redis/internal/topology"
@@ -93,11 +92,10 @@ func TestABusyMasterIsTold(t *testing.T) {
 // The message with the way out must not be hidden by what can wait.
 func TestABlockedPromotionIsToldFirst(t *testing.T) {
 	u := recordedSet(3, true)
-	f, redis := u.direct()
-	redis.Spec.Storage = &cachev1alpha1.RedisStorage{Size: resource.MustParse("2Gi")}
-	f.spec = config.Resolve(redis)
-	f.GrowthRefusal = "the quota is used up"
-	r := &Reconciler{clock: modelClock}
+	p := u.direct()
+	p.redis.Spec.Storage = &cachev1alpha1.RedisStorage{Size: resource.MustParse("2Gi")}
+	p.spec = config.Resolve(p.redis)
+	p.GrowthRefusal = "the quota is used up"
 	for name, row := range map[string]struct {
 		next   topology.Step
 		reason string
@@ -107,8 +105,9 @@ func TestABlockedPromotionIsToldFirst(t *testing.T) {
 		"nothing else is urgent": {topology.Step{Do: topology.Idle}, commonv1.ReasonRefusedByServer},
 	} {
 		t.Run(name, func(t *testing.T) {
-			r.updateStatus(redis, f, row.next, converge.Observed{}, nil)
-			if got := meta.FindStatusCondition(redis.Status.Conditions, commonv1.ConditionDegraded); got == nil || got.Reason != row.reason {
+			p.step = row.next
+			p.updateStatus()
+			if got := meta.FindStatusCondition(p.redis.Status.Conditions, commonv1.ConditionDegraded); got == nil || got.Reason != row.reason {
 				t.Errorf("%+v, want the reason %s", got, row.reason)
 			}
 		})
