@@ -14,75 +14,66 @@ import (
 	"github.com/mainstay-operator/mainstay-operator/controllers/redis/internal/topology"
 )
 
-// do performs one step. What a failover must know is saved before the command
+// acts has what carries out each verb that acts. What a failover must know is saved before the command
 // that makes it true.
+var acts = map[topology.Verb]func(*pass, context.Context, topology.Step) error{
+	topology.Fence:             (*pass).doFence,
+	topology.Promote:           (*pass).doPromote,
+	topology.SwitchOver:        (*pass).doSwitchOver,
+	topology.StepDown:          (*pass).doStepDown,
+	topology.RecordMaster:      (*pass).doRecordMaster,
+	topology.AttachReplicas:    (*pass).doAttachReplicas,
+	topology.RemoveMembers:     (*pass).doRemoveMembers,
+	topology.SetMinReplicas:    (*pass).doSetMinReplicas,
+	topology.DisconnectClients: (*pass).doDisconnectClients,
+	topology.SetPasswords:      (*pass).doSetPasswords,
+	topology.ApplySettings:     (*pass).doApplySettings,
+	topology.SetPersistence:    (*pass).doSetPersistence,
+	topology.LoadCertificates:  (*pass).doLoadCertificates,
+	topology.DeletePod:         (*pass).doDeletePod,
+	topology.DeleteSilentPod:   (*pass).doDeleteSilentPod,
+	topology.ExpelUnrecorded:   (*pass).doExpelUnrecorded,
+	topology.ServeStaleReads:   (*pass).doServeStaleReads,
+	topology.DismissRequest:    (*pass).doDismissRequest,
+	topology.EndMastership:     (*pass).doEndMastership,
+	topology.StampVolumes:      (*pass).doStampVolumes,
+	topology.CreateRestorePod:  (*pass).doCreateRestorePod,
+	topology.LoadBackup:        (*pass).doLoadBackup,
+	topology.DeleteRestorePod:  (*pass).doDeleteRestorePod,
+}
+
+// do carries out one step, if it acts.
 func (p *pass) do(ctx context.Context, s topology.Step) error {
-	switch s.Do {
-	case topology.Fence:
-		return forEach(s.NodeNames, func(name string) error { return p.servers[name].Fence(ctx) })
-	case topology.Promote, topology.SwitchOver, topology.StepDown:
-		return p.changeMaster(ctx, s)
-	case topology.RecordMaster:
-		return p.doRecordMaster(ctx, s)
-	case topology.AttachReplicas:
-		return p.doAttachReplicas(ctx, s.NodeNames)
-	case topology.RemoveMembers:
-		return p.doRemoveMembers(ctx, s.NodeNames)
-	case topology.SetMinReplicas:
-		return p.doSetMinReplicas(ctx, s.MinReplicas)
-	case topology.DisconnectClients:
-		return forEach(s.NodeNames, func(name string) error {
-			return errors.Join(p.servers[name].KillClients(ctx), p.servers[name].Unpause(ctx))
-		})
-	case topology.EndMastership, topology.StampVolumes:
-		return p.stampOrEndMastership(ctx, s)
-	case topology.SetPasswords, topology.ApplySettings, topology.SetPersistence, topology.LoadCertificates:
-		return p.adaptNodes(ctx, s)
-	case topology.CreateRestorePod, topology.LoadBackup, topology.DeleteRestorePod:
-		return p.restore(ctx, s)
-	case topology.DeletePod:
-		return p.deletePod(ctx, s.NodeNames[0])
-	case topology.DeleteSilentPod:
-		return p.deletePod(ctx, s.NodeNames[0], ctrlclient.GracePeriodSeconds(1))
-	case topology.ExpelUnrecorded:
-		return p.doExpelUnrecorded(ctx)
-	case topology.ServeStaleReads:
-		return forEach(s.NodeNames, func(name string) error { return p.servers[name].ServeStale(ctx) })
-	case topology.DismissRequest:
-		return p.removeSwitchoverRequest(ctx, s)
-	default:
-		return nil
+	if carryOut, ok := acts[s.Do]; ok {
+		return carryOut(p, ctx, s)
 	}
+	return nil
 }
 
-// changeMaster carries out a step that moves the role of master. Each saves its intent first.
-func (p *pass) changeMaster(ctx context.Context, s topology.Step) error {
-	switch s.Do {
-	case topology.Promote:
-		return p.doPromote(ctx, s)
-	case topology.SwitchOver:
-		return p.doSwitchOver(ctx, s)
-	default:
-		return p.doStepDown(ctx, s)
-	}
+func (p *pass) doFence(ctx context.Context, s topology.Step) error {
+	return forEach(s.NodeNames, func(name string) error { return p.servers[name].Fence(ctx) })
 }
 
-// adaptNodes brings nodes to what the spec and the Secrets say. Their roles stay.
-func (p *pass) adaptNodes(ctx context.Context, s topology.Step) error {
-	switch s.Do {
-	case topology.SetPasswords:
-		return p.doSetPasswords(ctx, s.NodeNames)
-	case topology.ApplySettings:
-		return p.doApplySettings(ctx, s.NodeNames)
-	case topology.SetPersistence:
-		return p.doSetPersistence(ctx, s.NodeNames)
-	default:
-		return p.doLoadCertificates(ctx, s.NodeNames)
-	}
+func (p *pass) doDisconnectClients(ctx context.Context, s topology.Step) error {
+	return forEach(s.NodeNames, func(name string) error {
+		return errors.Join(p.servers[name].KillClients(ctx), p.servers[name].Unpause(ctx))
+	})
 }
 
-// removeSwitchoverRequest takes the switchover's annotation off, and reports an event if the request was refused.
-func (p *pass) removeSwitchoverRequest(ctx context.Context, s topology.Step) error {
+func (p *pass) doServeStaleReads(ctx context.Context, s topology.Step) error {
+	return forEach(s.NodeNames, func(name string) error { return p.servers[name].ServeStale(ctx) })
+}
+
+func (p *pass) doDeletePod(ctx context.Context, s topology.Step) error {
+	return p.deletePod(ctx, s.NodeNames[0])
+}
+
+func (p *pass) doDeleteSilentPod(ctx context.Context, s topology.Step) error {
+	return p.deletePod(ctx, s.NodeNames[0], ctrlclient.GracePeriodSeconds(1))
+}
+
+// doDismissRequest takes the switchover's annotation off, and reports an event if the request was refused.
+func (p *pass) doDismissRequest(ctx context.Context, s topology.Step) error {
 	next := p.redis.DeepCopy()
 	delete(next.Annotations, cachev1alpha1.RedisSwitchover)
 	// Of the object that was looked at: a newer wish stands.

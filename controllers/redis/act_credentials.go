@@ -11,8 +11,8 @@ import (
 
 // doSetPasswords makes nodes accept the passwords in the Secrets and no others, and know the user of the backups, whom a process
 // that an earlier release started does not. A node that refuses is remembered: it would refuse again.
-func (p *pass) doSetPasswords(ctx context.Context, nodes []string) error {
-	return forEach(nodes, func(name string) error {
+func (p *pass) doSetPasswords(ctx context.Context, s topology.Step) error {
+	return forEach(s.NodeNames, func(name string) error {
 		m, _ := p.Find(name)
 		server := p.servers[name]
 		err := setPasswords(ctx, server, p.credentials)

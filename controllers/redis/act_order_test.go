@@ -253,7 +253,7 @@ func TestAHigherMinimumIsNotRecordedBeforeOlderWritesAreWithAll(t *testing.T) {
 	u, master, _ := pair()
 	p := u.direct()
 	p.servers["a-0"] = writeBeforeMinReplicas{p.servers["a-0"], master}
-	if err := p.doSetMinReplicas(t.Context(), 1); err == nil || u.record.effective != 0 || p.redis.Status.Replication.EffectiveMinReplicas != 0 {
+	if err := p.doSetMinReplicas(t.Context(), topology.Step{MinReplicas: 1}); err == nil || u.record.effective != 0 || p.redis.Status.Replication.EffectiveMinReplicas != 0 {
 		t.Errorf("%v: recorded W is %d", err, u.record.effective)
 	}
 }

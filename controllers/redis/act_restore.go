@@ -13,20 +13,8 @@ import (
 	"github.com/mainstay-operator/mainstay-operator/controllers/redis/internal/wire"
 )
 
-// restore carries out a step of the loading of a backup.
-func (p *pass) restore(ctx context.Context, s topology.Step) error {
-	switch s.Do {
-	case topology.CreateRestorePod:
-		return p.doCreateRestorePod(ctx)
-	case topology.LoadBackup:
-		return p.doLoadBackup(ctx, s.NodeNames[0])
-	default:
-		return p.doDeleteRestorePod(ctx)
-	}
-}
-
 // doCreateRestorePod saves that a backup is to be loaded, then makes the pod that fetches it.
-func (p *pass) doCreateRestorePod(ctx context.Context) error {
+func (p *pass) doCreateRestorePod(ctx context.Context, _ topology.Step) error {
 	if p.redis.Status.Restore == nil {
 		p.redis.Status.Restore = &cachev1alpha1.RedisRestore{}
 	}
@@ -39,7 +27,8 @@ func (p *pass) doCreateRestorePod(ctx context.Context) error {
 
 // doLoadBackup saves which process loads the backup, then has it copy all from the pod that serves it. A look right before that
 // sees that it has nothing to lose.
-func (p *pass) doLoadBackup(ctx context.Context, name string) error {
+func (p *pass) doLoadBackup(ctx context.Context, s topology.Step) error {
+	name := s.NodeNames[0]
 	source, loader := p.sourceServer, p.servers[name]
 	m, _ := p.Find(name)
 	served, err := ensurePinned(ctx, source, p.Source.Name)
@@ -74,7 +63,7 @@ func (p *pass) doLoadBackup(ctx context.Context, name string) error {
 }
 
 // doDeleteRestorePod deletes the pod that serves the backup. One that failed is counted, once.
-func (p *pass) doDeleteRestorePod(ctx context.Context) error {
+func (p *pass) doDeleteRestorePod(ctx context.Context, _ topology.Step) error {
 	restore := p.redis.Status.Restore
 	if restore != nil && p.Source.Failure != "" && restore.FailedPodUID != p.Source.PodUID {
 		restore.Failures, restore.FailedPodUID = restore.Failures+1, p.Source.PodUID

@@ -43,9 +43,9 @@ func (p *pass) takeAcceptedSettings() {
 
 // doApplySettings sets the directives that running servers can change. A directive that one
 // refuses is not tried on the next, and is remembered: it would be refused again.
-func (p *pass) doApplySettings(ctx context.Context, nodes []string) error {
+func (p *pass) doApplySettings(ctx context.Context, s topology.Step) error {
 	refused := map[string]string{}
-	return forEach(nodes, func(name string) error {
+	return forEach(s.NodeNames, func(name string) error {
 		m, _ := p.Find(name)
 		want := p.spec.ImmediateDirectives(m.MemoryLimit)
 		for _, directive := range slices.Sorted(maps.Keys(want)) {
@@ -69,8 +69,8 @@ func (p *pass) doApplySettings(ctx context.Context, nodes []string) error {
 
 // doSetPersistence turns the append-only file on, or off once its writes are also in a
 // snapshot: until then a server that dies would find them in neither.
-func (p *pass) doSetPersistence(ctx context.Context, nodes []string) error {
-	return forEach(nodes, func(name string) error {
+func (p *pass) doSetPersistence(ctx context.Context, s topology.Step) error {
+	return forEach(s.NodeNames, func(name string) error {
 		m, _ := p.Find(name)
 		err := p.setPersistenceOn(ctx, p.servers[name], m)
 		if err != nil && !wire.IsRefusal(err) {

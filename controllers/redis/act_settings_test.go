@@ -58,13 +58,13 @@ func TestAServerIsToldToPersistInSteps(t *testing.T) {
 		was.Spec.Persistence = &cachev1alpha1.RedisPersistence{Mode: c.mode}
 		p, one := look(c.change), &configRecorder{}
 		p.servers["a-1"] = one
-		if err := p.doSetPersistence(t.Context(), []string{"a-1"}); err != nil || !slices.Equal(one.commands, c.told) {
+		if err := p.doSetPersistence(t.Context(), topology.Step{NodeNames: []string{"a-1"}}); err != nil || !slices.Equal(one.commands, c.told) {
 			t.Errorf("%s: told %q: %v", c.reason, one.commands, err)
 		}
 	}
 	p := look(func(*topology.Node) {})
 	p.servers["a-1"] = &configRecorder{fail: errors.New("no answer")}
-	if p.doSetPersistence(t.Context(), []string{"a-1"}) == nil {
+	if p.doSetPersistence(t.Context(), topology.Step{NodeNames: []string{"a-1"}}) == nil {
 		t.Error("who does not answer has not refused")
 	}
 }

@@ -9,12 +9,13 @@ import (
 	"time"
 
 	cachev1alpha1 "github.com/mainstay-operator/mainstay-operator/api/cache/v1alpha1"
+	"github.com/mainstay-operator/mainstay-operator/controllers/redis/internal/topology"
 )
 
 // doAttachReplicas saves that the nodes may confirm writes, then makes them follow.
-func (p *pass) doAttachReplicas(ctx context.Context, nodes []string) error {
+func (p *pass) doAttachReplicas(ctx context.Context, s topology.Step) error {
 	rep := p.redis.Status.Replication
-	for _, name := range nodes {
+	for _, name := range s.NodeNames {
 		if !slices.ContainsFunc(rep.SyncSet, func(process cachev1alpha1.RedisProcess) bool { return process.Name == name }) {
 			m, _ := p.Find(name)
 			rep.SyncSet = append(rep.SyncSet, m.Process())
@@ -24,7 +25,7 @@ func (p *pass) doAttachReplicas(ctx context.Context, nodes []string) error {
 	if err := p.save(ctx); err != nil {
 		return err
 	}
-	return p.admitAndFollow(ctx, nodes)
+	return p.admitAndFollow(ctx, s.NodeNames)
 }
 
 // admitAndFollow makes the master admit the sync set on record, then makes those of these nodes follow it.
@@ -51,9 +52,11 @@ func (p *pass) admitAndFollow(ctx context.Context, nodes []string) error {
 // doRemoveMembers removes nodes from the sync set, once the master refuses them and every other member that can be
 // asked has all writes that they may have confirmed. From then on nobody without those writes is a candidate: neither
 // a node that comes back with an older file, nor a member that could not be asked.
-func (p *pass) doRemoveMembers(ctx context.Context, nodes []string) error {
+func (p *pass) doRemoveMembers(ctx context.Context, s topology.Step) error {
 	rep := p.redis.Status.Replication
-	stay := slices.DeleteFunc(slices.Clone(rep.SyncSet), func(process cachev1alpha1.RedisProcess) bool { return slices.Contains(nodes, process.Name) })
+	stay := slices.DeleteFunc(slices.Clone(rep.SyncSet), func(process cachev1alpha1.RedisProcess) bool {
+		return slices.Contains(s.NodeNames, process.Name)
+	})
 	if err := p.admitOnly(ctx, stay); err != nil {
 		return err
 	}
@@ -76,8 +79,8 @@ func (p *pass) doRemoveMembers(ctx context.Context, nodes []string) error {
 
 // doSetMinReplicas changes W. It keeps the recorded W at or below the one under which
 // every unrecorded write was confirmed.
-func (p *pass) doSetMinReplicas(ctx context.Context, w int32) error {
-	rep := p.redis.Status.Replication
+func (p *pass) doSetMinReplicas(ctx context.Context, s topology.Step) error {
+	rep, w := p.redis.Status.Replication, s.MinReplicas
 	if w < rep.EffectiveMinReplicas {
 		rep.EffectiveMinReplicas = w
 		if err := p.save(ctx); err != nil {

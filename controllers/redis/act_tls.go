@@ -8,6 +8,7 @@ import (
 
 	commonv1 "github.com/mainstay-operator/mainstay-operator/api/common/v1"
 	"github.com/mainstay-operator/mainstay-operator/controllers/redis/internal/config"
+	"github.com/mainstay-operator/mainstay-operator/controllers/redis/internal/topology"
 )
 
 // readCertificates returns the certificate that the servers were given, and the one in the user's
@@ -46,9 +47,9 @@ func (p *pass) publishIdentity() config.Identity {
 
 // doLoadCertificates asks each node to load the published certificate. A node whose kubelet has not
 // brought the files yet is asked again later.
-func (p *pass) doLoadCertificates(ctx context.Context, nodes []string) error {
+func (p *pass) doLoadCertificates(ctx context.Context, s topology.Step) error {
 	var loaded []string
-	err := forEach(nodes, func(name string) error {
+	err := forEach(s.NodeNames, func(name string) error {
 		done, err := p.servers[name].LoadCertificate(ctx, config.IdentityFiles(p.certificates.Published))
 		if done {
 			loaded = append(loaded, name)

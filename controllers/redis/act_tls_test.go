@@ -13,6 +13,7 @@ import (
 	"github.com/mainstay-operator/mainstay-operator/controllers/internal/pki"
 	"github.com/mainstay-operator/mainstay-operator/controllers/redis/internal/config"
 	"github.com/mainstay-operator/mainstay-operator/controllers/redis/internal/fixture"
+	"github.com/mainstay-operator/mainstay-operator/controllers/redis/internal/topology"
 	"github.com/mainstay-operator/mainstay-operator/controllers/redis/internal/wire"
 	"github.com/mainstay-operator/mainstay-operator/test/authority"
 )
@@ -39,13 +40,13 @@ func TestReloadTellsWhoHasIt(t *testing.T) {
 	p.servers = map[string]server{"a-0": has, "a-1": waits, "a-2": mute}
 	p.certificates = config.Certificates{Certificates: pki.Certificates{Published: published}}
 
-	if err := p.doLoadCertificates(t.Context(), []string{"a-0", "a-1"}); err != nil {
+	if err := p.doLoadCertificates(t.Context(), topology.Step{NodeNames: []string{"a-0", "a-1"}}); err != nil {
 		t.Errorf("a kubelet that takes its time is no failure: %v", err)
 	}
 	if told := <-recorder.Events; !strings.Contains(told, "CertificateLoaded a-0:") || has.asked != config.IdentityFiles(published) {
 		t.Errorf("told %q, asked for %v", told, has.asked)
 	}
-	if err := p.doLoadCertificates(t.Context(), []string{"a-1", "a-2"}); err == nil || !strings.Contains(err.Error(), "a-2") {
+	if err := p.doLoadCertificates(t.Context(), topology.Step{NodeNames: []string{"a-1", "a-2"}}); err == nil || !strings.Contains(err.Error(), "a-2") {
 		t.Errorf("got %v", err)
 	}
 	if len(recorder.Events) > 0 {

@@ -52,12 +52,12 @@ func (p *pass) patchClaim(ctx context.Context, seen, next *corev1.PersistentVolu
 	return err
 }
 
-// stampOrEndMastership stamps volumes, or records that nobody is master any more: the volumes then tell on their
-// own who may lead.
-func (p *pass) stampOrEndMastership(ctx context.Context, s topology.Step) error {
-	if s.Do == topology.StampVolumes {
-		return p.writeStamps(ctx, s.NodeNames)
-	}
+func (p *pass) doStampVolumes(ctx context.Context, s topology.Step) error {
+	return p.writeStamps(ctx, s.NodeNames)
+}
+
+// doEndMastership records that there is no master any more: the volumes alone then show which node may lead.
+func (p *pass) doEndMastership(ctx context.Context, _ topology.Step) error {
 	p.redis.Status.Replication, p.redis.Status.TargetMaster = nil, p.redis.Status.Master
 	return p.save(ctx)
 }

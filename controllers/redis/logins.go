@@ -27,7 +27,7 @@ func (p *pass) follow(ctx context.Context, process, master cachev1alpha1.RedisPr
 
 // doExpelUnrecorded has the master disconnect every replica that is not on record, also one that logged in as a backup does: of a
 // backup that is well, the next attempt will do.
-func (p *pass) doExpelUnrecorded(ctx context.Context) error {
+func (p *pass) doExpelUnrecorded(ctx context.Context, _ topology.Step) error {
 	return errors.Join(p.admitOnly(ctx, p.redis.Status.Replication.SyncSet), p.masterServer().KillUser(ctx, backup.RedisUser))
 }
 

@@ -211,7 +211,7 @@ func (l *loopback) pass() topology.Verb {
 		return next.Do
 	}
 	err := p.do(l.t.Context(), next)
-	if err == nil && !next.Changes() {
+	if err == nil && !next.Traits().Changes {
 		err = p.writeStamps(l.t.Context(), p.situation().VolumesInSync())
 	}
 	if err != nil {

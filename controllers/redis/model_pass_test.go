@@ -412,7 +412,7 @@ func playPass(read reading, known operatorMemory, ask func(request, *reading) re
 			err = p.reportMasterChange(quiet)
 		}
 	}
-	if err == nil && !next.Changes() {
+	if err == nil && !next.Traits().Changes {
 		err = p.writeStamps(quiet, p.situation().VolumesInSync())
 	}
 	if left := recordOf(p.redis, m.read.record); left != m.read.record { // converge saves what a pass leaves, also one that failed

@@ -81,7 +81,7 @@ func (p *pass) apply(ctx context.Context) (err error) {
 	if err != nil {
 		return err
 	}
-	if retired := p.startPasswordOverlap(); retired || rotated || p.step.Changes() {
+	if retired := p.startPasswordOverlap(); retired || rotated || p.step.Traits().Changes {
 		p.isOutdated = true
 		return nil
 	}

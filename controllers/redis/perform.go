@@ -81,12 +81,12 @@ func (p *pass) actAsLeader(ctx context.Context, s topology.Step) (acted bool, er
 	if p.IsLeader != nil && !p.IsLeader() {
 		return false, errNotLeading
 	}
-	if s.NeedsCharge() && p.redis.Status.HolderIdentity != p.Identity {
+	if s.Traits().NeedsCharge && p.redis.Status.HolderIdentity != p.Identity {
 		if err := p.takeOver(ctx); err != nil {
 			return false, err
 		}
 	}
-	if s.Acts() && p.redis.Status.HolderIdentity == p.Identity {
+	if s.Traits().Acts && p.redis.Status.HolderIdentity == p.Identity {
 		if p.killOtherOperators(ctx) {
 			return false, nil
 		}
@@ -94,7 +94,7 @@ func (p *pass) actAsLeader(ctx context.Context, s topology.Step) (acted bool, er
 			return false, err
 		}
 	}
-	if s.Changes() {
+	if s.Traits().Changes {
 		log.FromContext(ctx).Info("step", "do", s.Do, "nodes", s.NodeNames, "reason", s.Reason, "message", s.Message, "evidence", s.Evidence)
 	}
 	return true, p.do(ctx, s)
