@@ -12,6 +12,7 @@ import (
 	ctrlclient "sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/mainstay-operator/mainstay-operator/controllers/internal/converge"
+	"github.com/mainstay-operator/mainstay-operator/controllers/redis/internal/children"
 	"github.com/mainstay-operator/mainstay-operator/controllers/redis/internal/config"
 	"github.com/mainstay-operator/mainstay-operator/controllers/redis/internal/topology"
 )
@@ -38,7 +39,7 @@ func listClaims(ctx context.Context, reader ctrlclient.Reader, spec config.Spec)
 	if spec.Storage == nil {
 		return nil, nil
 	}
-	found, err := converge.ListClaims(ctx, reader, types.NamespacedName{Namespace: spec.Namespace, Name: spec.Name}, appName, dataVolume)
+	found, err := converge.ListClaims(ctx, reader, types.NamespacedName{Namespace: spec.Namespace, Name: spec.Name}, config.AppName, children.DataVolume)
 	maps.DeleteFunc(found, func(node string, _ *corev1.PersistentVolumeClaim) bool { return !spec.IsNode(node) })
 	return found, err
 }

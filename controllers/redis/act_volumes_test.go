@@ -17,13 +17,14 @@ import (
 
 	cachev1alpha1 "github.com/mainstay-operator/mainstay-operator/api/cache/v1alpha1"
 	"github.com/mainstay-operator/mainstay-operator/controllers/internal/parts"
+	"github.com/mainstay-operator/mainstay-operator/controllers/redis/internal/config"
 	"github.com/mainstay-operator/mainstay-operator/controllers/redis/internal/fixture"
 	"github.com/mainstay-operator/mainstay-operator/controllers/redis/internal/topology"
 )
 
 func claimNamed(name, instance string) *corev1.PersistentVolumeClaim {
 	return &corev1.PersistentVolumeClaim{ObjectMeta: metav1.ObjectMeta{
-		Namespace: "n", Name: name, UID: "uid-1", Labels: parts.Labels(appName, instance),
+		Namespace: "n", Name: name, UID: "uid-1", Labels: parts.Labels(config.AppName, instance),
 		Annotations: topology.Stamp{Epoch: 3, ReplID: fixture.History, Standing: topology.Synced}.Annotations()}}
 }
 

@@ -25,6 +25,8 @@ import (
 
 	cachev1alpha1 "github.com/mainstay-operator/mainstay-operator/api/cache/v1alpha1"
 	"github.com/mainstay-operator/mainstay-operator/controllers/internal/converge"
+	"github.com/mainstay-operator/mainstay-operator/controllers/redis/internal/children"
+	"github.com/mainstay-operator/mainstay-operator/controllers/redis/internal/config"
 )
 
 // +kubebuilder:rbac:groups=cache.mainstay-operator.io,resources=redis,verbs=get;list;watch;patch
@@ -93,9 +95,9 @@ func (r *Reconciler) SetupWithManager(mgr ctrl.Manager) error {
 		return err
 	}
 	b := ctrl.NewControllerManagedBy(mgr).For(&cachev1alpha1.Redis{}).
-		Watches(&corev1.Pod{}, converge.EnqueueForInstance(appName)).
-		Watches(&corev1.Pod{}, converge.EnqueueForInstance(restoreAppName)).
-		Watches(&corev1.PersistentVolumeClaim{}, converge.EnqueueForInstance(appName)).
+		Watches(&corev1.Pod{}, converge.EnqueueForInstance(config.AppName)).
+		Watches(&corev1.Pod{}, converge.EnqueueForInstance(children.RestoreAppName)).
+		Watches(&corev1.PersistentVolumeClaim{}, converge.EnqueueForInstance(config.AppName)).
 		WatchesRawSource(secrets).
 		WatchesRawSource(source.Func(r.memory.noteLeading)).
 		WatchesRawSource(source.Channel(r.memory.events, &handler.EnqueueRequestForObject{}))

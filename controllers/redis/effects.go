@@ -16,6 +16,7 @@ import (
 	cachev1alpha1 "github.com/mainstay-operator/mainstay-operator/api/cache/v1alpha1"
 	"github.com/mainstay-operator/mainstay-operator/controllers/internal/converge"
 	"github.com/mainstay-operator/mainstay-operator/controllers/internal/panics"
+	"github.com/mainstay-operator/mainstay-operator/controllers/redis/internal/children"
 	"github.com/mainstay-operator/mainstay-operator/controllers/redis/internal/topology"
 )
 
@@ -140,7 +141,7 @@ func (*apiEffects) awaitRetry(ctx context.Context) error {
 // route writes the Service together with all other children. If the API server refuses one of them,
 // the Service is still pointed at the master.
 func (a *apiEffects) route(ctx context.Context) (led bool, err error) {
-	a.observed, err = a.Converge(ctx, a.redis, a.desiredChildren()...)
+	a.observed, err = a.Converge(ctx, a.redis, children.Desired(a.childInputs())...)
 	if err == nil {
 		return true, nil
 	}

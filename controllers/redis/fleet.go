@@ -11,6 +11,7 @@ import (
 
 	"github.com/mainstay-operator/mainstay-operator/controllers/internal/converge"
 	"github.com/mainstay-operator/mainstay-operator/controllers/internal/parts"
+	"github.com/mainstay-operator/mainstay-operator/controllers/redis/internal/children"
 	"github.com/mainstay-operator/mainstay-operator/controllers/redis/internal/config"
 	"github.com/mainstay-operator/mainstay-operator/controllers/redis/internal/topology"
 	"github.com/mainstay-operator/mainstay-operator/controllers/redis/internal/wire"
@@ -225,7 +226,7 @@ func nodeFromPod(pod *corev1.Pod, set *appsv1.StatefulSet, now time.Time) topolo
 		Name:            pod.Name,
 		PodUID:          pod.UID,
 		Address:         pod.Status.PodIP,
-		RestartSettings: pod.Annotations[annotationConfig],
+		RestartSettings: pod.Annotations[children.AnnotationConfig],
 		Deleting:        !pod.DeletionTimestamp.IsZero(),
 		Outdated:        converge.IsOutdated(pod, set),
 	}
@@ -244,12 +245,12 @@ func nodeFromPod(pod *corev1.Pod, set *appsv1.StatefulSet, now time.Time) topolo
 		}
 	}
 	for _, c := range pod.Spec.Containers {
-		if c.Name == appName {
+		if c.Name == config.AppName {
 			m.MemoryLimit = parts.Bytes(*c.Resources.Limits.Memory())
 		}
 	}
 	for _, c := range pod.Status.ContainerStatuses {
-		if c.Name == appName {
+		if c.Name == config.AppName {
 			m.Stopped = c.State.Terminated != nil || c.State.Waiting != nil && c.LastTerminationState.Terminated != nil
 		}
 	}

@@ -11,6 +11,7 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/utils/clock"
 
+	"github.com/mainstay-operator/mainstay-operator/controllers/redis/internal/config"
 	"github.com/mainstay-operator/mainstay-operator/controllers/redis/internal/fixture"
 )
 
@@ -25,11 +26,11 @@ func TestWhatAPodProves(t *testing.T) {
 		ready  corev1.ConditionStatus
 		want   bool
 	}{
-		{"it runs", corev1.ContainerStatus{Name: appName, State: running}, corev1.ConditionTrue, false},
-		{"its node is cut off", corev1.ContainerStatus{Name: appName, State: running}, corev1.ConditionFalse, false},
-		{"it ended", corev1.ContainerStatus{Name: appName, State: ended}, corev1.ConditionTrue, true},
-		{"it ended and waits to be started again", corev1.ContainerStatus{Name: appName, State: waiting, LastTerminationState: ended}, corev1.ConditionFalse, true},
-		{"it was never started", corev1.ContainerStatus{Name: appName, State: waiting}, corev1.ConditionFalse, false},
+		{"it runs", corev1.ContainerStatus{Name: config.AppName, State: running}, corev1.ConditionTrue, false},
+		{"its node is cut off", corev1.ContainerStatus{Name: config.AppName, State: running}, corev1.ConditionFalse, false},
+		{"it ended", corev1.ContainerStatus{Name: config.AppName, State: ended}, corev1.ConditionTrue, true},
+		{"it ended and waits to be started again", corev1.ContainerStatus{Name: config.AppName, State: waiting, LastTerminationState: ended}, corev1.ConditionFalse, true},
+		{"it was never started", corev1.ContainerStatus{Name: config.AppName, State: waiting}, corev1.ConditionFalse, false},
 		{"another container ended", corev1.ContainerStatus{Name: "sidecar", State: ended}, corev1.ConditionFalse, false},
 	} {
 		pod := corev1.Pod{Status: corev1.PodStatus{ContainerStatuses: []corev1.ContainerStatus{c.status},

@@ -128,7 +128,7 @@ func (l *loopback) start(n *localServer) {
 func (l *loopback) replace(n *localServer) {
 	l.t.Helper()
 	l.signal(n, syscall.SIGTERM)
-	grace := time.AfterFunc(defaultGraceSeconds*time.Second, func() { _ = n.command.Process.Kill() })
+	grace := time.AfterFunc(30*time.Second, func() { _ = n.command.Process.Kill() })
 	_ = n.command.Wait()
 	if !grace.Stop() {
 		l.t.Error(n.name, " did not end by itself")

@@ -14,6 +14,7 @@ import (
 	"github.com/mainstay-operator/mainstay-operator/controllers/internal/converge"
 	"github.com/mainstay-operator/mainstay-operator/controllers/internal/parts"
 	"github.com/mainstay-operator/mainstay-operator/controllers/internal/volumes"
+	"github.com/mainstay-operator/mainstay-operator/controllers/redis/internal/children"
 	"github.com/mainstay-operator/mainstay-operator/controllers/redis/internal/config"
 	"github.com/mainstay-operator/mainstay-operator/controllers/redis/internal/topology"
 )
@@ -67,7 +68,7 @@ func (p *pass) plan() { p.step = p.situation().Plan() }
 // recorded master. While the object is paused, they are only read.
 func (p *pass) apply(ctx context.Context) (err error) {
 	if p.redis.Spec.Paused {
-		p.observed, err = p.ReadChildren(ctx, p.redis, p.desiredChildren()...)
+		p.observed, err = p.ReadChildren(ctx, p.redis, children.Desired(p.childInputs())...)
 		return err
 	}
 	p.publishPassword()
@@ -92,26 +93,24 @@ func (p *pass) apply(ctx context.Context) (err error) {
 	return errors.Join(err, checkErr)
 }
 
-// childInputs is what the children are made from.
-func (p *pass) childInputs() childInputs {
-	c := childInputs{spec: p.spec, credentials: p.credentials, settings: p.Settings, image: p.imageFor(p.set), replicas: p.situation().DesiredPods(),
-		identity: p.publishIdentity(), restartedAt: p.set.Spec.Template.Annotations[parts.AnnotationRestartedAt], operatorNamespace: p.Account.Namespace}
+// childInputs are what the children are made from.
+func (p *pass) childInputs() children.Inputs {
+	in := children.Inputs{Redis: p.redis, Spec: p.spec, Credentials: p.credentials, Settings: p.Settings, Image: p.imageFor(p.set),
+		Replicas: p.situation().DesiredPods(), Identity: p.publishIdentity(), RestartedAt: p.set.Spec.Template.Annotations[parts.AnnotationRestartedAt],
+		OperatorNamespace: p.Account.Namespace}
 	if p.spec.Storage != nil {
-		c.volumeSize = volumes.SizeOfNew(p.set, p.spec.Storage.Size)
+		in.VolumeSize = volumes.SizeOfNew(p.set, p.spec.Storage.Size)
 	}
-	c.defaults = chooseDefaults(p.redis, c, converge.StatefulSetWorkload(p.set, p.pods, p.PodRefusal(p.redis)))
-	return c
+	in.Defaults = children.ChooseDefaults(in, converge.StatefulSetWorkload(p.set, p.pods, p.PodRefusal(p.redis)))
+	return in
 }
-
-// desiredChildren are all children as they are to be.
-func (p *pass) desiredChildren() []converge.Child { return desiredChildren(p.redis, p.childInputs()) }
 
 // imageFor returns the spec's image, else the one that runs in this StatefulSet, else the operator's default.
 func (p *pass) imageFor(set *appsv1.StatefulSet) string {
 	if p.redis.Spec.Image != "" {
 		return p.redis.Spec.Image
 	}
-	return parts.RunningImage(set.Spec.Template.Spec.Containers, appName, p.DefaultImages[p.spec.Flavor])
+	return parts.RunningImage(set.Spec.Template.Spec.Containers, config.AppName, p.DefaultImages[p.spec.Flavor])
 }
 
 func (p *pass) microNow() *metav1.MicroTime { return ptr.To(metav1.NewMicroTime(p.clock.Now())) }

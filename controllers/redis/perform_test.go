@@ -14,6 +14,8 @@ import (
 
 	cachev1alpha1 "github.com/mainstay-operator/mainstay-operator/api/cache/v1alpha1"
 	"github.com/mainstay-operator/mainstay-operator/controllers/internal/parts"
+	"github.com/mainstay-operator/mainstay-operator/controllers/redis/internal/children"
+	"github.com/mainstay-operator/mainstay-operator/controllers/redis/internal/config"
 	"github.com/mainstay-operator/mainstay-operator/controllers/redis/internal/topology"
 	"github.com/mainstay-operator/mainstay-operator/controllers/redis/internal/wire"
 )
@@ -192,7 +194,7 @@ func TestUnchangedStamps(t *testing.T) {
 	redis.Namespace, redis.Name = "ns", "a"
 	newest := topology.Stamp{Epoch: 7, ReplID: "h"}
 	stored := &corev1.PersistentVolumeClaim{}
-	stored.Namespace, stored.Name, stored.UID, stored.Labels = "ns", dataVolume+"-a-0", "one", parts.Labels(appName, "a")
+	stored.Namespace, stored.Name, stored.UID, stored.Labels = "ns", children.DataVolume+"-a-0", "one", parts.Labels(config.AppName, "a")
 	stored.Annotations = newest.Annotations()
 	live := fake.NewClientBuilder().WithScheme(scheme).WithObjects(redis, stored).Build()
 	recreated := stored.DeepCopy()

@@ -10,6 +10,7 @@ import (
 
 	cachev1alpha1 "github.com/mainstay-operator/mainstay-operator/api/cache/v1alpha1"
 	"github.com/mainstay-operator/mainstay-operator/controllers/internal/converge"
+	"github.com/mainstay-operator/mainstay-operator/controllers/redis/internal/config"
 )
 
 // read reads what the API server has of the object. The Secrets come first: without them no server can be asked.
@@ -57,7 +58,7 @@ func (p *pass) readWorkload(ctx context.Context) error {
 		return err
 	}
 	p.set, p.pods = set, nil
-	all, err := p.ListPods(ctx, p.redis, appName)
+	all, err := p.ListPods(ctx, p.redis, config.AppName)
 	for _, pod := range all {
 		if !p.spec.IsNode(pod.Name) {
 			continue // somebody else's pod under our labels

@@ -12,6 +12,7 @@ import (
 	"github.com/mainstay-operator/mainstay-operator/controllers/internal/conditions"
 	"github.com/mainstay-operator/mainstay-operator/controllers/internal/converge"
 	"github.com/mainstay-operator/mainstay-operator/controllers/internal/volumes"
+	"github.com/mainstay-operator/mainstay-operator/controllers/redis/internal/children"
 	"github.com/mainstay-operator/mainstay-operator/controllers/redis/internal/topology"
 )
 
@@ -24,7 +25,7 @@ func (p *pass) report(ctx context.Context, err error) (ctrl.Result, error) {
 	result.RequeueAfter = converge.Soonest(result.RequeueAfter, p.recheckPods)
 	if p.redis.Spec.Paused {
 		p.takeAcceptedSettings() // as they will be
-		err = errors.Join(err, p.ReportPausedChanges(ctx, p.redis, p.desiredChildren()...))
+		err = errors.Join(err, p.ReportPausedChanges(ctx, p.redis, children.Desired(p.childInputs())...))
 	}
 	return result, err
 }

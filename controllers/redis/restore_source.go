@@ -14,6 +14,7 @@ import (
 	"github.com/mainstay-operator/mainstay-operator/controllers/internal/backup"
 	"github.com/mainstay-operator/mainstay-operator/controllers/internal/conditions"
 	"github.com/mainstay-operator/mainstay-operator/controllers/internal/untrusted"
+	"github.com/mainstay-operator/mainstay-operator/controllers/redis/internal/children"
 	"github.com/mainstay-operator/mainstay-operator/controllers/redis/internal/topology"
 )
 
@@ -41,7 +42,7 @@ func sourceFromPod(pod *corev1.Pod, now time.Time) *topology.Source {
 	ended := pod.Status.Phase == corev1.PodFailed || pod.Status.Phase == corev1.PodSucceeded
 	for _, c := range append(append([]corev1.ContainerStatus{}, pod.Status.InitContainerStatuses...), pod.Status.ContainerStatuses...) {
 		t := c.State.Terminated
-		if t == nil || c.Name != backup.CommandFetch && c.Name != restoreContainer { // others are none of ours, and may end
+		if t == nil || c.Name != backup.CommandFetch && c.Name != children.RestoreContainer { // others are none of ours, and may end
 			continue
 		}
 		if c.Name == backup.CommandFetch {
@@ -68,7 +69,7 @@ func describeEnd(container string, t *corev1.ContainerStateTerminated) string {
 }
 
 func (a *apiEffects) createSource(ctx context.Context) error {
-	pod := restorePod(a.redis, a.spec, a.imageFor(a.set), a.OperatorImage, runningVersion(a.World))
+	pod := children.RestorePod(children.Inputs{Redis: a.redis, Spec: a.spec, Image: a.imageFor(a.set)}, a.OperatorImage, runningVersion(a.World))
 	pod.Namespace = a.redis.Namespace
 	if err := ctrl.SetControllerReference(a.redis, pod, a.Scheme()); err != nil {
 		return err

@@ -10,6 +10,7 @@ import (
 
 	commonv1 "github.com/mainstay-operator/mainstay-operator/api/common/v1"
 	"github.com/mainstay-operator/mainstay-operator/controllers/internal/converge"
+	"github.com/mainstay-operator/mainstay-operator/controllers/redis/internal/children"
 )
 
 // applyRouteOnly points the existing Service at the master and changes nothing else, for when the API
@@ -22,8 +23,8 @@ func (p *pass) applyRouteOnly(ctx context.Context) (led bool, err error) {
 	if p.redis.Status.Master == "" || !metav1.IsControlledBy(&service, p.redis) {
 		return false, nil
 	}
-	if before := service.DeepCopy(); service.Spec.Selector[labelPod] != p.redis.Status.Master {
-		service.Spec.Selector[labelPod] = p.redis.Status.Master
+	if before := service.DeepCopy(); service.Spec.Selector[children.LabelPod] != p.redis.Status.Master {
+		service.Spec.Selector[children.LabelPod] = p.redis.Status.Master
 		patch := ctrlclient.MergeFromWithOptions(before, ctrlclient.MergeFromWithOptimisticLock{})
 		if err := p.Patch(ctx, &service, patch, ctrlclient.FieldOwner(converge.FieldManager)); err != nil {
 			return false, fmt.Errorf("leading clients to %s: %w", p.redis.Status.Master, err)

@@ -16,6 +16,7 @@ import (
 	"github.com/mainstay-operator/mainstay-operator/controllers/internal/conditions"
 	"github.com/mainstay-operator/mainstay-operator/controllers/internal/parts"
 	"github.com/mainstay-operator/mainstay-operator/controllers/internal/volumes"
+	"github.com/mainstay-operator/mainstay-operator/controllers/redis/internal/config"
 	"github.com/mainstay-operator/mainstay-operator/controllers/redis/internal/topology"
 	"github.com/mainstay-operator/mainstay-operator/controllers/redis/internal/wire"
 )
@@ -33,7 +34,7 @@ func newStatus(r *cachev1alpha1.Redis, s topology.Situation, next topology.Step,
 	status := *r.Status.DeepCopy()
 	status.Nodes = []cachev1alpha1.RedisNode{}
 	status.Replicas = set.Status.Replicas
-	status.Selector = parts.SelectorString(appName, r.Name)
+	status.Selector = parts.SelectorString(config.AppName, r.Name)
 	status.Endpoint = fmt.Sprintf("%s:%d", s.ServiceHost(), wire.Port)
 	status.ReadEndpoint = fmt.Sprintf("%s:%d", s.ReplicasHost(), wire.Port)
 	status.Binding = &cachev1alpha1.RedisBinding{Name: s.BindingName()}

@@ -1,4 +1,4 @@
-package topology
+package topology_test
 
 import (
 	"go/ast"
@@ -6,6 +6,8 @@ import (
 	"go/token"
 	"strconv"
 	"testing"
+
+	"github.com/mainstay-operator/mainstay-operator/controllers/redis/internal/topology"
 )
 
 // A verb without a row would be done by an operator that is not in charge.
@@ -27,26 +29,29 @@ func TestEachVerbHasARow(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			if _, ok := Verbs[Verb(name)]; !ok {
+			if _, ok := topology.Verbs[topology.Verb(name)]; !ok {
 				t.Errorf("%s has no row", name)
 			}
 		}
 	}
-	if constants != len(Verbs) {
-		t.Errorf("%d rows, and %d verbs", len(Verbs), constants)
+	if constants != len(topology.Verbs) {
+		t.Errorf("%d rows, and %d verbs", len(topology.Verbs), constants)
 	}
 }
 
 // What an operator does that is not in charge must not change who is master or who may confirm writes.
 func TestWhatNeedsCharge(t *testing.T) {
-	for verb, traits := range Verbs {
+	for verb, traits := range topology.Verbs {
 		if !traits.Acts && (traits.NeedsCharge || traits.Changes) {
 			t.Errorf("%s does nothing, and %+v", verb, traits)
 		}
 	}
-	for _, verb := range []Verb{Fence, Promote, SwitchOver, StepDown, RecordMaster, AttachReplicas, RemoveMembers, SetMinReplicas, DeletePod, DeleteSilentPod,
-		ExpelUnrecorded, EndMastership, StampVolumes, CreateRestorePod, LoadBackup, DeleteRestorePod} {
-		if !Verbs[verb].NeedsCharge {
+	for _, verb := range []topology.Verb{
+		topology.Fence, topology.Promote, topology.SwitchOver, topology.StepDown, topology.RecordMaster, topology.AttachReplicas, topology.RemoveMembers,
+		topology.SetMinReplicas, topology.DeletePod, topology.DeleteSilentPod,
+		topology.ExpelUnrecorded, topology.EndMastership, topology.StampVolumes, topology.CreateRestorePod, topology.LoadBackup, topology.DeleteRestorePod,
+	} {
+		if !topology.Verbs[verb].NeedsCharge {
 			t.Errorf("%s is done by any leader", verb)
 		}
 	}

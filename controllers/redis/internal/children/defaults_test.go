@@ -1,4 +1,4 @@
-package redis
+package children
 
 import (
 	"cmp"
@@ -15,13 +15,14 @@ import (
 )
 
 // keptInputs are those that the releases are kept with.
-func keptInputs(r *cachev1alpha1.Redis) childInputs {
-	c := childInputs{
-		spec: config.Resolve(r), credentials: fixture.Passwords, settings: config.Settings{Live: config.Resolve(r).LiveDirectives(0)}, replicas: config.Resolve(r).Size,
-		image: cmp.Or(r.Spec.Image, "redis:x"), // what runs is kept
+func keptInputs(r *cachev1alpha1.Redis) Inputs {
+	c := Inputs{
+		Redis: r,
+		Spec:  config.Resolve(r), Credentials: fixture.Passwords, Settings: config.Settings{Live: config.Resolve(r).LiveDirectives(0)}, Replicas: config.Resolve(r).Size,
+		Image: cmp.Or(r.Spec.Image, "redis:x"), // what runs is kept
 	}
 	if r.Spec.Storage != nil {
-		c.volumeSize = r.Spec.Storage.Size
+		c.VolumeSize = r.Spec.Storage.Size
 	}
 	return c
 }
@@ -29,7 +30,7 @@ func keptInputs(r *cachev1alpha1.Redis) childInputs {
 func TestNewDefaultsRollNothing(t *testing.T) {
 	releases.Defaults(t, "Redis", func(r *cachev1alpha1.Redis) { r.Spec.PodLabels = map[string]string{"changed": "1"} },
 		func(r *cachev1alpha1.Redis, live corev1.PodTemplateSpec, pods []corev1.Pod, noPods bool) bool {
-			return chooseDefaults(r, keptInputs(r), converge.Workload{Template: live, Pods: pods, NoPods: noPods}) == parts.CurrentDefaults
+			return ChooseDefaults(keptInputs(r), converge.Workload{Template: live, Pods: pods, NoPods: noPods}) == parts.CurrentDefaults
 		})
 }
 
@@ -37,7 +38,7 @@ func TestEachContainerHasResources(t *testing.T) {
 	none := func(string) bool { return false } // how much data a server is to hold is the user's to say
 	releases.Resources(t, "Redis", none, func(r *cachev1alpha1.Redis) corev1.PodSpec {
 		c := keptInputs(r)
-		c.defaults = parts.CurrentDefaults
-		return parts.ToApplyConfig[corev1.PodTemplateSpec](statefulSet(r, c).Spec.Template).Spec
+		c.Defaults = parts.CurrentDefaults
+		return parts.ToApplyConfig[corev1.PodTemplateSpec](statefulSet(c).Spec.Template).Spec
 	})
 }

@@ -22,24 +22,9 @@ import (
 
 	cachev1alpha1 "github.com/mainstay-operator/mainstay-operator/api/cache/v1alpha1"
 	"github.com/mainstay-operator/mainstay-operator/controllers/internal/converge"
-	"github.com/mainstay-operator/mainstay-operator/controllers/redis/internal/config"
 	"github.com/mainstay-operator/mainstay-operator/controllers/redis/internal/fixture"
 	"github.com/mainstay-operator/mainstay-operator/controllers/redis/internal/topology"
 )
-
-// The StatefulSet may be scaled or deleted by a user: no claim is deleted then, whatever is asked for.
-func TestNoStatefulSetDeletesData(t *testing.T) {
-	for _, retention := range []cachev1alpha1.RedisRetention{cachev1alpha1.RedisRetain, cachev1alpha1.RedisDelete} {
-		for _, hibernate := range []bool{false, true} {
-			r := fixture.Sized(3)
-			r.Spec.Hibernate, r.Spec.Storage = hibernate, &cachev1alpha1.RedisStorage{Retention: retention}
-			got := statefulSet(r, childInputs{spec: config.Resolve(r)}).Spec.PersistentVolumeClaimRetentionPolicy
-			if *got.WhenDeleted != appsv1.RetainPersistentVolumeClaimRetentionPolicyType || *got.WhenScaled != appsv1.RetainPersistentVolumeClaimRetentionPolicyType {
-				t.Errorf("%s, hibernate: %t: %+v", retention, hibernate, got)
-			}
-		}
-	}
-}
 
 // claimed is a healthy Redis of two nodes, with Delete, and the claim of a third node that has left.
 type claimed struct {

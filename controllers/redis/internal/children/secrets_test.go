@@ -1,4 +1,4 @@
-package redis
+package children
 
 import (
 	"slices"
@@ -20,15 +20,15 @@ func storedSecrets(c config.Credentials) (binding, system, files corev1.Secret) 
 		made.Annotations = s.Annotations
 		return made
 	}
-	inputs := childInputs{spec: config.Resolve(r), credentials: c}
-	return as(bindingSecret(r, inputs)), as(systemSecret(r, inputs)), as(filesSecret(r, inputs))
+	inputs := Inputs{Redis: r, Spec: config.Resolve(r), Credentials: c}
+	return as(bindingSecret(inputs)), as(systemSecret(inputs)), as(filesSecret(inputs))
 }
 
 // A backup finds here whose servers it reads.
 func TestTheSecretOfBackupsNamesItsRedis(t *testing.T) {
 	r := &cachev1alpha1.Redis{}
 	r.UID = "one"
-	if s := backupSecret(r, childInputs{spec: config.Resolve(r), credentials: fixture.Started("old", "s")}); string(s.Data["uid"]) != "one" {
+	if s := backupSecret(Inputs{Redis: r, Spec: config.Resolve(r), Credentials: fixture.Started("old", "s")}); string(s.Data["uid"]) != "one" {
 		t.Errorf("got %v", s.Data)
 	}
 }

@@ -1,4 +1,4 @@
-package redis
+package children
 
 import (
 	"encoding/json"
@@ -6,6 +6,7 @@ import (
 	"strings"
 	"testing"
 
+	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/resource"
 	appsv1ac "k8s.io/client-go/applyconfigurations/apps/v1"
@@ -21,7 +22,7 @@ import (
 
 func childNames(r *cachev1alpha1.Redis) []string {
 	var list []string
-	for _, child := range desiredChildren(r, childInputs{spec: config.Resolve(r), credentials: fixture.Passwords}) {
+	for _, child := range Desired(Inputs{Redis: r, Spec: config.Resolve(r), Credentials: fixture.Passwords}) {
 		list = append(list, *child.GetKind()+"/"+*child.GetName())
 	}
 	slices.Sort(list)
@@ -51,24 +52,24 @@ func TestDesired(t *testing.T) {
 func TestRouteIsOnePod(t *testing.T) {
 	r := withMaster(fixture.Sized(3), "a-1")
 	r.Status.TargetMaster = "a-2" // which is becoming master
-	selector := masterService(r).Spec.Selector
-	if selector[labelPod] != "a-1" || len(selector) != 3 {
+	selector := masterService(Inputs{Redis: r, Spec: config.Resolve(r)}).Spec.Selector
+	if selector[LabelPod] != "a-1" || len(selector) != 3 {
 		t.Errorf("got %v", selector)
 	}
 }
 
 func TestServicesAreExposedAsAsked(t *testing.T) {
 	r := withMaster(fixture.Sized(3), "a-1")
-	if s := masterService(r); *s.Spec.Type != corev1.ServiceTypeClusterIP || len(s.Annotations) != 0 {
+	if s := masterService(Inputs{Redis: r, Spec: config.Resolve(r)}); *s.Spec.Type != corev1.ServiceTypeClusterIP || len(s.Annotations) != 0 {
 		t.Errorf("by default: %s %v", *s.Spec.Type, s.Annotations)
 	}
 	r.Spec.Service = cachev1alpha1.RedisService{Type: corev1.ServiceTypeLoadBalancer, Annotations: map[string]string{"pool": "blue"}}
-	for _, s := range []*corev1ac.ServiceApplyConfiguration{masterService(r), replicasService(r, config.Resolve(r))} {
+	for _, s := range []*corev1ac.ServiceApplyConfiguration{masterService(Inputs{Redis: r, Spec: config.Resolve(r)}), replicasService(Inputs{Redis: r, Spec: config.Resolve(r)})} {
 		if *s.Spec.Type != corev1.ServiceTypeLoadBalancer || s.Annotations["pool"] != "blue" {
 			t.Errorf("%s: %s %v", *s.Name, *s.Spec.Type, s.Annotations)
 		}
 	}
-	if s := headlessService(r, config.Resolve(r)); s.Spec.Type != nil {
+	if s := headlessService(Inputs{Redis: r, Spec: config.Resolve(r)}); s.Spec.Type != nil {
 		t.Error("the nodes' names are nobody's way in")
 	}
 }
@@ -77,7 +78,7 @@ func TestNodes(t *testing.T) {
 	set := func(change func(*cachev1alpha1.Redis)) *appsv1ac.StatefulSetApplyConfiguration {
 		r := fixture.Sized(3)
 		change(r)
-		return statefulSet(r, childInputs{spec: config.Resolve(r), credentials: fixture.Passwords, image: "redis:x", replicas: config.Resolve(r).Size, volumeSize: resource.MustParse("1Gi")})
+		return statefulSet(Inputs{Redis: r, Spec: config.Resolve(r), Credentials: fixture.Passwords, Image: "redis:x", Replicas: config.Resolve(r).Size, VolumeSize: resource.MustParse("1Gi")})
 	}
 	container := func(s *appsv1ac.StatefulSetApplyConfiguration) corev1ac.ContainerApplyConfiguration {
 		return s.Spec.Template.Spec.Containers[0]
@@ -138,7 +139,7 @@ func TestOnlySecretsKnowTheCertificate(t *testing.T) {
 	first, second := fixture.IdentityOf(fixture.Issue(by)), fixture.IdentityOf(fixture.Issue(by))
 	others := func(i config.Identity) string {
 		var all strings.Builder
-		for _, child := range desiredChildren(withMaster(fixture.Secured(""), "a-0"), childInputs{spec: config.Resolve(fixture.Secured("")), credentials: fixture.Passwords, image: "redis:x", identity: i}) {
+		for _, child := range Desired(Inputs{Redis: withMaster(fixture.Secured(""), "a-0"), Spec: config.Resolve(fixture.Secured("")), Credentials: fixture.Passwords, Image: "redis:x", Identity: i}) {
 			if *child.GetKind() != "Secret" || *child.GetName() == "a-files" {
 				text, _ := json.Marshal(child)
 				all.Write(text)
@@ -156,15 +157,29 @@ func TestOnlySecretsKnowTheCertificate(t *testing.T) {
 
 func TestBinding(t *testing.T) {
 	i := fixture.IdentityOf(fixture.Issue(authority.New("one")))
-	plain := bindingSecret(withMaster(fixture.Sized(3), "a-0"), childInputs{spec: config.Resolve(fixture.Sized(3)), credentials: fixture.Passwords, identity: config.Identity{}}).Data
+	plain := bindingSecret(Inputs{Redis: withMaster(fixture.Sized(3), "a-0"), Spec: config.Resolve(fixture.Sized(3)), Credentials: fixture.Passwords, Identity: config.Identity{}}).Data
 	if string(plain["uri"]) != "redis://default:app-secret@a..svc:6379" || plain["ssl"] != nil || plain["ca.crt"] != nil {
 		t.Errorf("in the clear: %s", plain)
 	}
-	over := bindingSecret(fixture.Secured(""), childInputs{spec: config.Resolve(fixture.Secured("")), credentials: fixture.Passwords, identity: i}).Data
+	over := bindingSecret(Inputs{Redis: fixture.Secured(""), Spec: config.Resolve(fixture.Secured("")), Credentials: fixture.Passwords, Identity: i}).Data
 	if string(over["uri"]) != "rediss://default:app-secret@a.ns.svc:6379" || string(over["ssl"]) != "true" || string(over["ca.crt"]) != string(i.Authorities) {
 		t.Errorf("over TLS: %s", over)
 	}
 	if len(over) != len(plain)+2 {
 		t.Errorf("want no more than that, got %d keys", len(over))
+	}
+}
+
+// The StatefulSet may be scaled or deleted by a user: no claim is deleted then, whatever is asked for.
+func TestNoStatefulSetDeletesData(t *testing.T) {
+	for _, retention := range []cachev1alpha1.RedisRetention{cachev1alpha1.RedisRetain, cachev1alpha1.RedisDelete} {
+		for _, hibernate := range []bool{false, true} {
+			r := fixture.Sized(3)
+			r.Spec.Hibernate, r.Spec.Storage = hibernate, &cachev1alpha1.RedisStorage{Retention: retention}
+			got := statefulSet(Inputs{Redis: r, Spec: config.Resolve(r)}).Spec.PersistentVolumeClaimRetentionPolicy
+			if *got.WhenDeleted != appsv1.RetainPersistentVolumeClaimRetentionPolicyType || *got.WhenScaled != appsv1.RetainPersistentVolumeClaimRetentionPolicyType {
+				t.Errorf("%s, hibernate: %t: %+v", retention, hibernate, got)
+			}
+		}
 	}
 }

@@ -1,17 +1,16 @@
-package redis
+package children
 
 import (
 	corev1 "k8s.io/api/core/v1"
 	corev1ac "k8s.io/client-go/applyconfigurations/core/v1"
 
-	cachev1alpha1 "github.com/mainstay-operator/mainstay-operator/api/cache/v1alpha1"
 	"github.com/mainstay-operator/mainstay-operator/controllers/redis/internal/config"
 )
 
 // certificatesSecret is a copy of the user's Secret, made when that is found fit: what happens to the original
 // stops no server from starting.
-func certificatesSecret(r *cachev1alpha1.Redis, c childInputs) *corev1ac.SecretApplyConfiguration {
-	return newSecret(r, c.spec.CertificatesName(), corev1.SecretTypeOpaque, config.IdentityData(c.identity))
+func certificatesSecret(in Inputs) *corev1ac.SecretApplyConfiguration {
+	return newSecret(in, in.Spec.CertificatesName(), corev1.SecretTypeOpaque, config.IdentityData(in.Identity))
 }
 
 // addTLSVolumes gives a pod the certificates, and a place for the probes' socket.

@@ -1,4 +1,4 @@
-package redis
+package children
 
 import (
 	"maps"
@@ -16,7 +16,7 @@ import (
 func TestANetworkPolicyLetsTheNodesAndTheOperatorIn(t *testing.T) {
 	r := fixture.Sized(3)
 	r.Spec.NetworkPolicy = &commonv1.NetworkPolicy{}
-	from := networkPolicy(r, "operators").Spec.Ingress[0].From
+	from := networkPolicy(Inputs{Redis: r, OperatorNamespace: "operators"}).Spec.Ingress[0].From
 	if len(from) != 4 {
 		t.Fatalf("nodes, operator, backups and namespace: %d peers", len(from))
 	}
@@ -26,7 +26,7 @@ func TestANetworkPolicyLetsTheNodesAndTheOperatorIn(t *testing.T) {
 	if nodes := from[0]; nodes.NamespaceSelector != nil || nodes.PodSelector.MatchLabels["app.kubernetes.io/instance"] != "a" {
 		t.Errorf("the set's own: %v", nodes)
 	}
-	manifest, err := os.ReadFile("../../config/manager/manager.yaml")
+	manifest, err := os.ReadFile("../../../../config/manager/manager.yaml")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -47,7 +47,7 @@ func TestANetworkPolicyLetsTheNodesAndTheOperatorIn(t *testing.T) {
 	if !maps.Equal(labels, operator.PodSelector.MatchLabels) {
 		t.Errorf("the operator bears %v, and %v is let in", labels, operator.PodSelector.MatchLabels)
 	}
-	if outside := networkPolicy(r, "").Spec.Ingress[0].From; len(outside) != 3 {
+	if outside := networkPolicy(Inputs{Redis: r}).Spec.Ingress[0].From; len(outside) != 3 {
 		t.Errorf("an operator that is no pod has a rule: %d peers, not nodes, backups and namespace", len(outside))
 	}
 }

@@ -1,4 +1,4 @@
-package redis
+package children
 
 import (
 	"testing"
@@ -8,5 +8,5 @@ import (
 )
 
 func TestAnUpgradeRollsNothing(t *testing.T) {
-	releases.Workloads(t, "Redis", func(r *cachev1alpha1.Redis) any { return statefulSet(r, keptInputs(r)) })
+	releases.Workloads(t, "Redis", func(r *cachev1alpha1.Redis) any { return statefulSet(keptInputs(r)) })
 }
