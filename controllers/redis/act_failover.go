@@ -11,6 +11,7 @@ import (
 	cachev1alpha1 "github.com/mainstay-operator/mainstay-operator/api/cache/v1alpha1"
 	commonv1 "github.com/mainstay-operator/mainstay-operator/api/common/v1"
 	"github.com/mainstay-operator/mainstay-operator/controllers/redis/internal/config"
+	"github.com/mainstay-operator/mainstay-operator/controllers/redis/internal/status"
 	"github.com/mainstay-operator/mainstay-operator/controllers/redis/internal/topology"
 	"github.com/mainstay-operator/mainstay-operator/controllers/redis/internal/wire"
 )
@@ -99,7 +100,7 @@ func (p *pass) doStepDown(ctx context.Context, s topology.Step) error {
 // write says so: an operator that ends after the promotion cannot lose it.
 func (p *pass) saveIntent(ctx context.Context, s topology.Step) error {
 	p.redis.Status.Epoch = max(p.redis.Status.Epoch, p.MaxStampedEpoch()) + 1
-	if endsDataset(&p.redis.Status, s) {
+	if status.EndsDataset(&p.redis.Status, s) {
 		p.redis.Status.DatasetEpoch = p.redis.Status.Epoch
 	}
 	p.redis.Status.TargetMaster = s.NodeNames[0]
@@ -111,7 +112,7 @@ func (p *pass) saveIntent(ctx context.Context, s topology.Step) error {
 		p.redis.Status.LastFailover.FromPodUID = rep.Master.PodUID
 	}
 	if s.Do != topology.SwitchOver { // until then nobody takes writes
-		setNoMaster(p.redis, s.NodeNames[0]+" is becoming master")
+		status.SetNoMaster(p.redis, s.NodeNames[0]+" is becoming master")
 	}
 	return p.save(ctx)
 }
@@ -153,16 +154,16 @@ func (p *pass) doRecordMaster(ctx context.Context, s topology.Step) error {
 
 // noteRecord puts into the status that the node is master. It saves nothing.
 func (p *pass) noteRecord(ctx context.Context, s topology.Step, name string) error {
-	status := &p.redis.Status
-	rep := status.Replication
+	current := &p.redis.Status
+	rep := current.Replication
 	if rep != nil && s.Reason == commonv1.ReasonRecordOutdated {
-		status.Epoch++
-		status.LastFailover = &cachev1alpha1.RedisFailover{Epoch: status.Epoch, From: rep.Master.Name, FromPodUID: rep.Master.PodUID,
+		current.Epoch++
+		current.LastFailover = &cachev1alpha1.RedisFailover{Epoch: current.Epoch, From: rep.Master.Name, FromPodUID: rep.Master.PodUID,
 			To: name, Reason: s.Reason, Evidence: s.Evidence, DetectedAt: *p.microNow(), PromotedAt: p.microNow()}
 	}
-	status.Epoch = max(1, status.Epoch)
-	if stamped := p.MaxStampedEpoch(); stamped > status.Epoch {
-		status.Epoch = stamped + 1
+	current.Epoch = max(1, current.Epoch)
+	if stamped := p.MaxStampedEpoch(); stamped > current.Epoch {
+		current.Epoch = stamped + 1
 	}
 	if rep == nil || rep.Master.Name != name || !p.RecordedMaster(rep.Master).IsProcess(rep.Master) {
 		return p.adoptMaster(ctx, name)
@@ -171,7 +172,7 @@ func (p *pass) noteRecord(ctx context.Context, s topology.Step, name string) err
 	if err != nil {
 		return err
 	}
-	if rep.Epoch = status.Epoch; rep.ReplID != now.ReplID {
+	if rep.Epoch = current.Epoch; rep.ReplID != now.ReplID {
 		rep.ReplID, rep.StartOffset, rep.FormerReplID = now.ReplID, now.Offset, ""
 	}
 	return nil

@@ -2,18 +2,15 @@ package redis
 
 import (
 	"fmt"
-	"strings"
 	"sync/atomic"
 	"testing"
 
 	"github.com/go-logr/logr"
 	"github.com/prometheus/client_golang/prometheus/testutil"
-	"k8s.io/apimachinery/pkg/api/meta"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/utils/clock"
 
 	cachev1alpha1 "github.com/mainstay-operator/mainstay-operator/api/cache/v1alpha1"
-	commonv1 "github.com/mainstay-operator/mainstay-operator/api/common/v1"
 	"github.com/mainstay-operator/mainstay-operator/controllers/redis/internal/config"
 	"github.com/mainstay-operator/mainstay-operator/controllers/redis/internal/fixture"
 	"github.com/mainstay-operator/mainstay-operator/controllers/redis/internal/topology"
@@ -81,21 +78,5 @@ func TestAPanicEndsNothingButItself(t *testing.T) {
 	(&apiEffects{}).runAll(logr.NewContext(t.Context(), logr.Discard()), []func(){count, func() { panic("while asking") }, count})
 	if ran.Load() != 2 {
 		t.Errorf("%d others ran", ran.Load())
-	}
-}
-
-func TestWhatCannotBeReadIsTold(t *testing.T) {
-	s := fixture.Healthy(3)
-	s.Nodes[2].View = wire.View{Answer: wire.Silent, Unreadable: `run_id in INFO is "x", not 40 hexadecimal digits`}
-	list := s.Status.Conditions
-	setUnreadable(&list, s.Generation, s.World)
-	c := meta.FindStatusCondition(list, commonv1.ConditionDegraded)
-	if c == nil || c.Reason != commonv1.ReasonUnreadableReply || !strings.Contains(c.Message, `(a-2: run_id in INFO is "x", not 40 hexadecimal digits)`) {
-		t.Errorf("got %+v", c)
-	}
-	calm := fixture.Healthy(3).Status.Conditions
-	setUnreadable(&calm, s.Generation, fixture.Healthy(3).World)
-	if meta.FindStatusCondition(calm, commonv1.ConditionDegraded) != nil {
-		t.Errorf("nothing is wrong, and it says %+v", calm)
 	}
 }

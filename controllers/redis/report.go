@@ -13,6 +13,7 @@ import (
 	"github.com/mainstay-operator/mainstay-operator/controllers/internal/converge"
 	"github.com/mainstay-operator/mainstay-operator/controllers/internal/volumes"
 	"github.com/mainstay-operator/mainstay-operator/controllers/redis/internal/children"
+	"github.com/mainstay-operator/mainstay-operator/controllers/redis/internal/status"
 	"github.com/mainstay-operator/mainstay-operator/controllers/redis/internal/topology"
 )
 
@@ -41,12 +42,12 @@ func (p *pass) updateStatus() ctrl.Result {
 	if s.IsUnconfirmed() && next.Do != topology.Block { // what the status says of the servers that were not asked still holds
 		return ctrl.Result{RequeueAfter: cmp.Or(next.RequeueAfter, time.Second)}
 	}
-	redis.Status = newStatus(redis, s, next, workload{set, p.pods, p.PodRefusal(redis)})
+	redis.Status = status.New(redis, s, next, status.Workload{Set: set, Pods: p.pods, Refusal: p.PodRefusal(redis)})
 	setMargin(s)
-	setCertificatesInSync(&redis.Status.Conditions, redis.Generation, s, p.certificates)
+	status.SetCertificatesInSync(&redis.Status.Conditions, redis.Generation, s, p.certificates)
 	conditions.SetUpdateAvailable(&redis.Status.Conditions, redis.Generation, p.imageFor(set), redis.Spec.Image, p.DefaultImages[s.Flavor], conditions.BySettingImage)
-	setCredentialsInSync(&redis.Status.Conditions, redis.Generation, s, p.credentials)
-	setBlocked(&redis.Status.Conditions, redis.Generation, next)
+	status.SetCredentialsInSync(&redis.Status.Conditions, redis.Generation, s, p.credentials)
+	status.SetBlocked(&redis.Status.Conditions, redis.Generation, next)
 	requeues := []time.Duration{next.RequeueAfter, p.credentials.RecheckAfter(p.clock.Now()), p.certificates.RecheckAfter,
 		max(0, topology.OldClientTime-p.SinceRouted), recheckClaims(redis, s)}
 	if p.GrowthRefusal != "" {

@@ -1,4 +1,4 @@
-package redis
+package status
 
 import (
 	"testing"
@@ -40,7 +40,7 @@ func TestADatasetEnds(t *testing.T) {
 	} {
 		t.Run(c.reason, func(t *testing.T) {
 			step := topology.Step{Do: topology.Promote, NodeNames: []string{"a-1"}, Reason: c.why, Unsafe: c.unsafe}
-			if got := endsDataset(&c.status, step); got != c.want {
+			if got := EndsDataset(&c.status, step); got != c.want {
 				t.Errorf("got %t, want %t", got, c.want)
 			}
 		})

@@ -1,4 +1,4 @@
-package redis
+package status
 
 import (
 	"strings"
@@ -49,7 +49,7 @@ func TestCredentialsInSync(t *testing.T) {
 			s := fixture.Healthy(3)
 			c.given(s)
 			var list []metav1.Condition
-			setCredentialsInSync(&list, s.Generation, s.Situation(), c.keys)
+			SetCredentialsInSync(&list, s.Generation, s.Situation(), c.keys)
 			got := meta.FindStatusCondition(list, commonv1.ConditionCredentialsInSync)
 			if got.Reason != c.reason || !strings.Contains(got.Message, c.says) || (got.Status == metav1.ConditionTrue) != c.inSync ||
 				meta.IsStatusConditionTrue(list, commonv1.ConditionDegraded) != c.degraded {
@@ -79,32 +79,11 @@ func TestARestartedOperatorChangesNoCondition(t *testing.T) {
 			s.Nodes[1].PasswordsUnknown, s.Nodes[1].PasswordsUnsent = true, c.unsent
 			before := metav1.Condition{Type: commonv1.ConditionCredentialsInSync, Status: c.before, Reason: commonv1.ReasonPasswordsAccepted, Message: "before"}
 			list := []metav1.Condition{before}
-			setCredentialsInSync(&list, s.Generation+1, s.Situation(), c.keys)
+			SetCredentialsInSync(&list, s.Generation+1, s.Situation(), c.keys)
 			if got := list[0]; got.Status != c.want || (got == before) != (c.want == metav1.ConditionTrue) {
 				t.Errorf("got %+v", got)
 			}
 		})
-	}
-}
-
-// What an earlier operator knew of a process is known by the status alone: a process that the status does not have is new.
-func TestWhichProcessesAnEarlierOperatorKnew(t *testing.T) {
-	s, known := fixture.Healthy(3), knownOfNone()
-	s.Status.Nodes = []cachev1alpha1.RedisNode{{Name: "a-0", RunID: s.Nodes[0].RunID}, {Name: "a-1", RunID: "former"}, {Name: "a-2"}}
-	c := fixture.Started("p", "")
-	unsent := func() (list [3]bool) {
-		known.fillPasswords(&s.World, s.Status.Nodes, c)
-		for i, node := range s.Nodes {
-			list[i] = node.PasswordsUnsent
-		}
-		return list
-	}
-	if got := unsent(); got != [3]bool{true, false, false} {
-		t.Errorf("got %v", got)
-	}
-	known.passwordReplies[s.Nodes[0].RunID] = passwordReply{digest: "of others"}
-	if got := unsent(); got != [3]bool{} {
-		t.Errorf("told others, and got %v", got)
 	}
 }
 
@@ -122,7 +101,7 @@ func TestNothingIsInSyncBeforeAServerAnswers(t *testing.T) {
 				list = []metav1.Condition{{Type: kind, Status: before, Reason: commonv1.ReasonInvalidSpec}}
 			}
 			if setSettingsInSync(&list, s.Generation, s.Situation()); kind == commonv1.ConditionCredentialsInSync {
-				setCredentialsInSync(&list, s.Generation, s.Situation(), fixture.Started("p", ""))
+				SetCredentialsInSync(&list, s.Generation, s.Situation(), fixture.Started("p", ""))
 			}
 			if got := meta.FindStatusCondition(list, kind); (got != nil) != want || got != nil && got.Status != metav1.ConditionTrue {
 				t.Errorf("%s was %q and is %+v", kind, before, got)

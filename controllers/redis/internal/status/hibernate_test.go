@@ -1,4 +1,4 @@
-package redis
+package status
 
 import (
 	"testing"
@@ -52,5 +52,5 @@ func TestConditionsOfASleeper(t *testing.T) {
 }
 
 func hibernationStatus(s *fixture.Scene, set *appsv1.StatefulSet) cachev1alpha1.RedisStatus {
-	return newStatus(s.Redis, s.Situation(), topology.Step{Do: topology.Idle}, workload{set: set})
+	return New(s.Redis, s.Situation(), topology.Step{Do: topology.Idle}, Workload{Set: set})
 }

@@ -1,4 +1,4 @@
-package redis
+package status
 
 import (
 	"strings"
@@ -13,9 +13,7 @@ import (
 
 	cachev1alpha1 "github.com/mainstay-operator/mainstay-operator/api/cache/v1alpha1"
 	commonv1 "github.com/mainstay-operator/mainstay-operator/api/common/v1"
-	"github.com/mainstay-operator/mainstay-operator/controllers/redis/internal/config"
 	"github.com/mainstay-operator/mainstay-operator/controllers/redis/internal/fixture"
-	"github.com/mainstay-operator/mainstay-operator/controllers/redis/internal/topology"
 	"github.com/mainstay-operator/mainstay-operator/controllers/redis/internal/wire"
 )
 
@@ -45,8 +43,8 @@ func TestWhatNeedsAHumanIsNamed(t *testing.T) {
 			set.Spec.VolumeClaimTemplates[0].Spec.Resources.Requests = fixture.StorageOf("2Gi")
 			told := func() (bool, string) {
 				next := s.Situation().Plan()
-				list := newStatus(s.Redis, s.Situation(), next, workload{set: set}).Conditions
-				setBlocked(&list, s.Generation, next)
+				list := New(s.Redis, s.Situation(), next, Workload{Set: set}).Conditions
+				SetBlocked(&list, s.Generation, next)
 				got := meta.FindStatusCondition(list, c.kind)
 				return got.Status == "True", got.Message
 			}
@@ -69,7 +67,7 @@ func TestABusyMasterIsTold(t *testing.T) {
 	told := func(after time.Duration) metav1.Condition {
 		s.Nodes[0].ErroringFor = after
 		next := s.Situation().Plan()
-		status := newStatus(s.Redis, s.Situation(), next, workload{set: &appsv1.StatefulSet{}})
+		status := New(s.Redis, s.Situation(), next, Workload{Set: &appsv1.StatefulSet{}})
 		if got := status.Nodes[0].State; got != cachev1alpha1.RedisBusy {
 			t.Errorf("the node is %s", got)
 		}
@@ -89,27 +87,18 @@ func TestABusyMasterIsTold(t *testing.T) {
 	}
 }
 
-// The message with the way out must not be hidden by what can wait.
-func TestABlockedPromotionIsToldFirst(t *testing.T) {
-	u := recordedSet(3, true)
-	p := u.direct()
-	p.redis.Spec.Storage = &cachev1alpha1.RedisStorage{Size: resource.MustParse("2Gi")}
-	p.spec = config.Resolve(p.redis)
-	p.GrowthRefusal = "the quota is used up"
-	for name, row := range map[string]struct {
-		next   topology.Step
-		reason string
-	}{
-		"a human is asked":       {topology.Step{Do: topology.Block, Message: "annotate it"}, commonv1.ReasonPromotionBlocked},
-		"which master is right":  {topology.Step{Do: topology.Block, Reason: commonv1.ReasonSeveralMasters, Message: "two"}, commonv1.ReasonSeveralMasters},
-		"nothing else is urgent": {topology.Step{Do: topology.Idle}, commonv1.ReasonRefusedByServer},
-	} {
-		t.Run(name, func(t *testing.T) {
-			p.step = row.next
-			p.updateStatus()
-			if got := meta.FindStatusCondition(p.redis.Status.Conditions, commonv1.ConditionDegraded); got == nil || got.Reason != row.reason {
-				t.Errorf("%+v, want the reason %s", got, row.reason)
-			}
-		})
+func TestWhatCannotBeReadIsTold(t *testing.T) {
+	s := fixture.Healthy(3)
+	s.Nodes[2].View = wire.View{Answer: wire.Silent, Unreadable: `run_id in INFO is "x", not 40 hexadecimal digits`}
+	list := s.Status.Conditions
+	setUnreadable(&list, s.Generation, s.World)
+	c := meta.FindStatusCondition(list, commonv1.ConditionDegraded)
+	if c == nil || c.Reason != commonv1.ReasonUnreadableReply || !strings.Contains(c.Message, `(a-2: run_id in INFO is "x", not 40 hexadecimal digits)`) {
+		t.Errorf("got %+v", c)
+	}
+	calm := fixture.Healthy(3).Status.Conditions
+	setUnreadable(&calm, s.Generation, fixture.Healthy(3).World)
+	if meta.FindStatusCondition(calm, commonv1.ConditionDegraded) != nil {
+		t.Errorf("nothing is wrong, and it says %+v", calm)
 	}
 }

@@ -1,4 +1,4 @@
-package redis
+package status
 
 import (
 	"fmt"
@@ -11,13 +11,14 @@ import (
 	cachev1alpha1 "github.com/mainstay-operator/mainstay-operator/api/cache/v1alpha1"
 	commonv1 "github.com/mainstay-operator/mainstay-operator/api/common/v1"
 	"github.com/mainstay-operator/mainstay-operator/controllers/internal/conditions"
+	"github.com/mainstay-operator/mainstay-operator/controllers/internal/passwords"
 	"github.com/mainstay-operator/mainstay-operator/controllers/redis/internal/config"
 	"github.com/mainstay-operator/mainstay-operator/controllers/redis/internal/topology"
 )
 
-// setCredentialsInSync says whether all nodes that answer accept what the Secrets
+// SetCredentialsInSync says whether all nodes that answer accept what the Secrets
 // say. What no pass will mend by itself needs a human.
-func setCredentialsInSync(list *[]metav1.Condition, generation int64, s topology.Situation, c config.Credentials) {
+func SetCredentialsInSync(list *[]metav1.Condition, generation int64, s topology.Situation, c config.Credentials) {
 	reason, message := credentialsState(s, c)
 	if reason == commonv1.ReasonPasswordsAccepted && omitUntilFirstReply(list, commonv1.ConditionCredentialsInSync, s.World) {
 		return
@@ -49,7 +50,7 @@ func credentialsState(s topology.Situation, c config.Credentials) (reason, messa
 	case len(locked) > 0:
 		return commonv1.ReasonLockedOut, lockedOutMessage(s, locked)
 	case c.Problem != "":
-		return commonv1.ReasonSecretUnusable, authField + ": " + c.Problem + "; until then the last password stays"
+		return commonv1.ReasonSecretUnusable, passwords.SecretField + ": " + c.Problem + "; until then the last password stays"
 	case len(refusing) > 0:
 		return commonv1.ReasonPasswordRefused, strings.Join(topology.NamesOf(refusing), ", ") +
 			" refuses to change its passwords; delete the pod, a replica's first: it starts with the current ones"

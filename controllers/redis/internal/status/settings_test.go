@@ -1,4 +1,4 @@
-package redis
+package status
 
 import (
 	"strings"
@@ -38,7 +38,7 @@ func TestSettingsInSync(t *testing.T) {
 			c.given(s)
 			set := &appsv1.StatefulSet{}
 			set.Generation, set.Status.ObservedGeneration, set.Status.Replicas = 2, 2, 3
-			list := newStatus(s.Redis, s.Situation(), topology.Step{Do: topology.Idle}, workload{set: set}).Conditions
+			list := New(s.Redis, s.Situation(), topology.Step{Do: topology.Idle}, Workload{Set: set}).Conditions
 			got := meta.FindStatusCondition(list, commonv1.ConditionSettingsInSync)
 			if got == nil || !strings.HasPrefix(got.Reason+": "+got.Message, c.says) || (got.Status == "True") != c.ready {
 				t.Errorf("%+v, want %s", got, c.says)

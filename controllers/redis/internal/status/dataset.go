@@ -1,4 +1,4 @@
-package redis
+package status
 
 import (
 	cachev1alpha1 "github.com/mainstay-operator/mainstay-operator/api/cache/v1alpha1"
@@ -6,9 +6,9 @@ import (
 	"github.com/mainstay-operator/mainstay-operator/controllers/redis/internal/topology"
 )
 
-// endsDataset reports whether a promotion ends the data set that the status is about, so that another one begins: it starts
+// EndsDataset reports whether a promotion ends the data set that the status is about, so that another one begins: it starts
 // without what there was, or from other data. A failover, a switchover and a start from the newest volumes continue it.
-func endsDataset(status *cachev1alpha1.RedisStatus, s topology.Step) bool {
+func EndsDataset(status *cachev1alpha1.RedisStatus, s topology.Step) bool {
 	switch {
 	case s.Unsafe, s.Reason == commonv1.ReasonDatasetLost, s.Reason == commonv1.ReasonRestored:
 		return true

@@ -1,4 +1,5 @@
-package redis
+// Package status sets the status of a Redis from what a pass read and saw. It is pure.
+package status
 
 import (
 	"cmp"
@@ -21,16 +22,16 @@ import (
 	"github.com/mainstay-operator/mainstay-operator/controllers/redis/internal/wire"
 )
 
-// workload is what Kubernetes has of the nodes.
-type workload struct {
-	set     *appsv1.StatefulSet // empty if there is none
-	pods    []corev1.Pod
-	refusal string // why pods are refused; empty if they are not
+// Workload is what Kubernetes has of the nodes.
+type Workload struct {
+	Set     *appsv1.StatefulSet // empty if there is none
+	Pods    []corev1.Pod
+	Refusal string // why pods are refused; empty if they are not
 }
 
-// newStatus is the status with what was observed. It leaves alone what act has saved.
-func newStatus(r *cachev1alpha1.Redis, s topology.Situation, next topology.Step, w workload) cachev1alpha1.RedisStatus {
-	set, pods := w.set, w.pods
+// New is the status with what was observed. It leaves alone what act has saved.
+func New(r *cachev1alpha1.Redis, s topology.Situation, next topology.Step, w Workload) cachev1alpha1.RedisStatus {
+	set, pods := w.Set, w.Pods
 	status := *r.Status.DeepCopy()
 	status.Nodes = []cachev1alpha1.RedisNode{}
 	status.Replicas = set.Status.Replicas
@@ -51,8 +52,8 @@ func newStatus(r *cachev1alpha1.Redis, s topology.Situation, next topology.Step,
 	return status
 }
 
-func setConditions(r *cachev1alpha1.Redis, status *cachev1alpha1.RedisStatus, s topology.Situation, next topology.Step, w workload) {
-	set, pods := w.set, w.pods
+func setConditions(r *cachev1alpha1.Redis, status *cachev1alpha1.RedisStatus, s topology.Situation, next topology.Step, w Workload) {
+	set, pods := w.Set, w.Pods
 	list, generation := &status.Conditions, r.Generation
 	conditions.SetFromWorkload(list, generation, conditions.Workload{
 		Generation:         set.Generation,
@@ -62,7 +63,7 @@ func setConditions(r *cachev1alpha1.Redis, status *cachev1alpha1.RedisStatus, s 
 		Updated:            int32(s.Count(func(m topology.Node) bool { return !m.Outdated })), //nolint:gosec // at most 9
 		Ready:              status.ReadyReplicas,
 		Total:              set.Status.Replicas,
-		Failure:            cmp.Or(conditions.FirstFailure(pods), w.refusal),
+		Failure:            cmp.Or(conditions.FirstFailure(pods), w.Refusal),
 		StartupWait:        conditions.FirstStartupWait(pods),
 	})
 	setAvailable(list, generation, s, next)
@@ -81,8 +82,8 @@ func setConditions(r *cachev1alpha1.Redis, status *cachev1alpha1.RedisStatus, s 
 	conditions.SetPaused(list, generation, r.Spec.Paused)
 }
 
-// setBlocked tells what a human must decide. It comes after all else that sets Degraded, for it is the most urgent.
-func setBlocked(list *[]metav1.Condition, generation int64, next topology.Step) {
+// SetBlocked tells what a human must decide. It comes after all else that sets Degraded, for it is the most urgent.
+func SetBlocked(list *[]metav1.Condition, generation int64, next topology.Step) {
 	if next.Do == topology.Block {
 		conditions.Set(list, generation, commonv1.ConditionDegraded, true, cmp.Or(next.Reason, commonv1.ReasonPromotionBlocked), next.Message)
 	}
@@ -98,8 +99,8 @@ func omitUntilFirstReply(list *[]metav1.Condition, conditionType string, w topol
 	return true
 }
 
-// setNoMaster sets the conditions between two masters.
-func setNoMaster(r *cachev1alpha1.Redis, why string) {
+// SetNoMaster sets the conditions between two masters.
+func SetNoMaster(r *cachev1alpha1.Redis, why string) {
 	for _, conditionType := range []string{commonv1.ConditionReady, commonv1.ConditionAvailable, commonv1.ConditionFailoverPossible} {
 		conditions.Set(&r.Status.Conditions, r.Generation, conditionType, false, commonv1.ReasonNoMaster, why)
 	}
@@ -169,52 +170,10 @@ func nodeState(m, master topology.Node, serving bool) cachev1alpha1.RedisNodeSta
 	return cachev1alpha1.RedisSyncing
 }
 
-// podRole is what a pod shows of its node: the role label, by which the replicas' Service
-// selects, and the readiness gate, which says whether the data is there.
-type podRole struct {
-	pod    *corev1.Pod
-	role   string
-	inSync bool
-}
-
-// outdatedPodRoles gives the roles that differ from what the pods show. It gives none without a serving master,
-// when a pod that is unready for a moment would leave its Service, and none right after a change of the route:
-// kube-proxy takes one change a second, and a new role would delay the route of the next failover. Nobody reads from
-// a node that was never in sync.
-func outdatedPodRoles(s topology.Situation, pods []corev1.Pod) []podRole {
-	master, serving := s.ServingMaster()
-	if !serving || s.PodRolesDelay() > 0 {
-		return nil
-	}
-	var outdated []podRole
-	for i := range pods {
-		m, _ := s.Find(pods[i].Name)
-		if m.Answer != wire.Reached || m.PodUID != pods[i].UID || m.Deleting {
-			continue
-		}
-		want := podRole{pod: &pods[i], role: pods[i].Labels[topology.LabelRole], inSync: m.InSync(master)}
-		switch {
-		case m.IsProcess(s.Status.Replication.Master):
-			want.role, want.inSync = topology.RoleMaster, true
-		case want.inSync:
-			want.role = topology.RoleReplica
-		case s.SinceRouted < topology.OldClientTime:
-			continue // it is about to be in sync again
-		}
-		if pods[i].Labels[topology.LabelRole] != want.role || conditionTrue(&pods[i], topology.GateInSync) != want.inSync {
-			outdated = append(outdated, want)
-		}
-	}
-	return outdated
-}
-
+// isPodReady reports whether the pod of that name is ready, also while it is being deleted.
 func isPodReady(pods []corev1.Pod, name string) bool {
 	i := slices.IndexFunc(pods, func(p corev1.Pod) bool { return p.Name == name })
-	return i >= 0 && conditionTrue(&pods[i], corev1.PodReady)
-}
-
-func conditionTrue(pod *corev1.Pod, conditionType corev1.PodConditionType) bool {
-	return slices.ContainsFunc(pod.Status.Conditions, func(c corev1.PodCondition) bool {
-		return c.Type == conditionType && c.Status == corev1.ConditionTrue
+	return i >= 0 && slices.ContainsFunc(pods[i].Status.Conditions, func(c corev1.PodCondition) bool {
+		return c.Type == corev1.PodReady && c.Status == corev1.ConditionTrue
 	})
 }
